@@ -128,7 +128,7 @@ hostile: deps vendor modules ## open damaged and crafted files, MUTANTS of them 
 
 .PHONY: soak
 soak: deps modules ## many goroutines on every kind of handle, for SOAK: nothing is left of a round, and memory stays
-	HYPERSLAB_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak$$' ./ndarray/formats
+	HYPERSLAB_SOAK=$(SOAK) $(GO) test -count=1 -timeout 0 -v -run '^TestSoak$$' .
 
 .PHONY: files
 files: deps modules ## sparse frames of 20,000 files, against the library's byte for byte

@@ -15,6 +15,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/h5"
@@ -22,7 +23,6 @@ import (
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // field contains float32 values in planes, rows and columns.
@@ -247,7 +247,7 @@ func (b *bench) b2ndFile(k kind, source string, n int64) (string, error) {
 
 // convert copies an array to a new file, compressed with the codec.
 func convert(ctx context.Context, from, to, codec string, workers int, chunks []int64) (stats ndarray.CopyStats, err error) {
-	src, err := formats.Open(ctx, from)
+	src, err := hyperslab.Open(ctx, from, nil)
 	if err != nil {
 		return stats, err
 	}
@@ -260,7 +260,7 @@ func convert(ctx context.Context, from, to, codec string, workers int, chunks []
 	if file, _, object := strings.Cut(to, ":"); object && strings.HasSuffix(file, ".h5") {
 		spec.Compression = nil // the default compression of the format
 	}
-	draft, err := formats.Create(ctx, to, spec, formats.WithOverwrite())
+	draft, err := hyperslab.Create(ctx, to, spec, &hyperslab.CreateOptions{Overwrite: true})
 	if err != nil {
 		return stats, err
 	}

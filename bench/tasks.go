@@ -13,12 +13,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // tasks maps the names of tasks to functions that prepare them.
@@ -471,12 +471,12 @@ func copyTask(a *args) (*work, error) {
 }
 
 // guarded opens an untrusted array: "on" requires a worker, "off" forbids one.
-func guarded(location, isolation string) (*formats.Guarded, error) {
-	u := formats.Untrusted{Isolation: formats.Required}
+func guarded(location, isolation string) (*ndarray.Array, error) {
+	u := hyperslab.Untrusted{Isolation: hyperslab.Required}
 	if isolation == "off" {
-		u.Isolation = formats.Off
+		u.Isolation = hyperslab.Off
 	}
-	return formats.OpenUntrusted(context.Background(), location, u)
+	return hyperslab.Open(context.Background(), location, &hyperslab.OpenOptions{Untrusted: &u})
 }
 
 // guardedTask: LOCATION on|off opens an untrusted array and reads all of it.

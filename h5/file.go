@@ -177,7 +177,7 @@ func newFileLocked(id C.int64_t, path string, mode Mode, a *FileAccess) *File {
 // Create makes a new file and opens it for reading and writing (H5Fcreate).
 //
 // Create is not atomic: the file has its name at once, and a program that ends before Close can
-// leave a file that does not open. Package ndarray/formats writes files that appear complete or not
+// leave a file that does not open. Package hyperslab writes files that appear complete or not
 // at all.
 //
 // It returns ErrExists if the file exists and Truncate is false. A file that this process has open

@@ -55,6 +55,10 @@ func New(b Backend) (*Array, error) {
 	return a, nil
 }
 
+// Backend returns the backend of the array. Its methods do not check their arguments and do not wait
+// for Close.
+func (a *Array) Backend() Backend { return a.backend }
+
 // Meta returns the metadata of the array. The caller may change the result.
 func (a *Array) Meta() Meta { return a.m().Clone() }
 

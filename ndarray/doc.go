@@ -6,7 +6,7 @@
 // An Array has a Meta (shape, chunk shape, element type, fill value, compression), elements that
 // are read and written by Region, and attributes. It is backed by a Backend: ndarray/mem,
 // ndarray/b2nd, ndarray/hdf5 or ndarray/bcolz. This package imports none of them. Package
-// ndarray/formats imports all and opens arrays by location.
+// hyperslab, the module root, imports all and opens arrays by location.
 //
 // There is no Array[T], because the element type is known only after the file is open. Bytes move
 // in native byte order, whatever the order in storage is. The functions Read, ReadAll, Take and
@@ -61,7 +61,7 @@
 //
 // A plain frame, which is not an array, is read as one dimension of opaque elements of its type
 // size (Format "frame"). It has ChunkShape, Compression and attributes. TestMapping and
-// TestPlainFrames of ndarray/formats test this table and these sentences.
+// TestPlainFrames of package hyperslab test this table and these sentences.
 //
 // Package mem supports every property. The values of HDF5's dimension scales are not part of a
 // Meta.

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/salvage"
 	"github.com/hyperslab/hyperslab/verify"
 )
@@ -31,13 +31,13 @@ func TestDamagedCArray(t *testing.T) {
 		{"a chunk", "data/__1.blp", false, salvage.ExitPartly},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			src := save(t, "a.bcolz")
+			src := save(t, "a.bcolz", nil)
 			if c.gone != "" {
 				require.NoError(t, os.Remove(filepath.Join(src, filepath.FromSlash(c.gone))))
 			}
 			dst, r := recovered(t, src, nil)
 			require.Equal(t, c.exit, r.ExitCode(), "%v", r.Findings)
-			a, err := formats.Open(bg, dst)
+			a, err := hyperslab.Open(bg, dst, nil)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, a.Close()) }()
 			require.Equal(t, []int64{20, 30}, a.Shape())
@@ -57,7 +57,7 @@ func TestDamagedCTable(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "t.bcolz")
 	d, err := ndarray.ParseDType("[('a', '<i8'), ('b', '<f4')]")
 	require.NoError(t, err)
-	w, err := formats.Create(bg, src, ndarray.Spec{Shape: []int64{50}, DType: d, ChunkShape: []int64{16}})
+	w, err := hyperslab.Create(bg, src, ndarray.Spec{Shape: []int64{50}, DType: d, ChunkShape: []int64{16}}, nil)
 	require.NoError(t, err)
 	rows := make([]byte, 50*d.Size)
 	for i := range rows {
@@ -70,13 +70,13 @@ func TestDamagedCTable(t *testing.T) {
 	dst, r := recovered(t, src, nil)
 	require.Equal(t, int64(2), r.Arrays)
 	require.Equal(t, int64(1), r.Lost)
-	a, err := formats.Open(bg, dst+":/a")
+	a, err := hyperslab.Open(bg, dst+":/a", nil)
 	require.NoError(t, err)
 	got, err := ndarray.ReadAll[int64](bg, a)
 	require.NoError(t, err)
 	require.NoError(t, a.Close())
 	require.Len(t, got, 50)
-	all, err := formats.Open(bg, dst)
+	all, err := hyperslab.Open(bg, dst, nil)
 	require.NoError(t, err)
 	b := make([]byte, len(rows))
 	require.NoError(t, all.Read(bg, b, ndarray.Whole(all.Shape())))
@@ -90,7 +90,7 @@ func TestDamagedCTable(t *testing.T) {
 // Sizes that tell of more chunk files than can have been lost are not believed: the files
 // that are there say how many rows there are. A column of which nobody can say it is lost.
 func TestSizesBeyondAllFiles(t *testing.T) {
-	src := save(t, "a.bcolz")
+	src := save(t, "a.bcolz", nil)
 	rows := int64(1) << 50
 	sizes := fmt.Sprintf(`{"shape": [%d, 30], "nbytes": %d, "cbytes": 9}`+"\n", rows, rows*30*8)
 	require.NoError(t, os.WriteFile(filepath.Join(src, "meta", "sizes"), []byte(sizes), 0o600))

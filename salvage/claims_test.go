@@ -13,11 +13,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/salvage"
 	"github.com/hyperslab/hyperslab/verify"
 )
@@ -77,7 +77,7 @@ func TestIndexOfSpecialChunks(t *testing.T) {
 
 // One chunk is left of an array whose header tells of millions.
 func TestHeaderOfManyChunks(t *testing.T) {
-	src := save(t, "a.b2nd")
+	src := save(t, "a.b2nd", nil)
 	whole, err := os.ReadFile(src)
 	require.NoError(t, err)
 	p := partsOf(t, whole)
@@ -91,7 +91,7 @@ func TestHeaderOfManyChunks(t *testing.T) {
 		})
 		dst := filepath.Join(t.TempDir(), "new.b2frame")
 		var r *salvage.Report
-		require.Less(t, calls(func() { r, err = salvage.Recover(bg, dst, src, &salvage.Options{Format: formats.B2ND}) }), uint64(100_000))
+		require.Less(t, calls(func() { r, err = salvage.Recover(bg, dst, src, &salvage.Options{Format: hyperslab.B2ND}) }), uint64(100_000))
 		if err != nil {
 			require.ErrorIs(t, err, ndarray.ErrCorrupt)
 			continue
@@ -146,7 +146,7 @@ func TestChunksWithinChunks(t *testing.T) {
 	require.NoError(t, os.WriteFile(src, b, 0o600))
 	const patience = 4 << 20
 	salvage.SetPatience(t, patience)
-	r, err := salvage.Recover(bg, dst, src, &salvage.Options{Format: formats.B2ND})
+	r, err := salvage.Recover(bg, dst, src, &salvage.Options{Format: hyperslab.B2ND})
 	require.NoError(t, err)
 	require.Positive(t, r.Chunks)
 	require.True(t, slices.ContainsFunc(r.Findings, func(f salvage.Finding) bool { return strings.Contains(f.Text, "were not searched") }), "%v", r.Findings)
@@ -159,7 +159,7 @@ func TestChunksWithinChunks(t *testing.T) {
 		many = append(many, zeros...)
 	}
 	require.NoError(t, os.WriteFile(src, many, 0o600))
-	r, err = salvage.Recover(bg, dst, src, &salvage.Options{Format: formats.B2ND, Overwrite: true})
+	r, err = salvage.Recover(bg, dst, src, &salvage.Options{Format: hyperslab.B2ND, Overwrite: true})
 	require.NoError(t, err)
 	require.Equal(t, int64(1000-4), r.Chunks) // those before lie where a header would
 	require.Less(t, salvage.Work(r), int64(1<<20))
@@ -170,7 +170,7 @@ func TestChunksWithinChunks(t *testing.T) {
 
 // What looks like objects and reaches to the end of the file each is searched up to a bound.
 func TestObjectsWithinObjects(t *testing.T) {
-	src := save(t, "a.h5:/x")
+	src := save(t, "a.h5:/x", nil)
 	whole, err := os.ReadFile(src)
 	require.NoError(t, err)
 	const count, step = 8000, 24 // a prefix of version 1 and an empty message

@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/salvage"
 )
 
@@ -118,9 +118,9 @@ func bytesOfFloats(v []float64) []byte {
 // The library reads a part of a chunk that was lost: its blocks are those of the array.
 func TestPartOfALostChunk(t *testing.T) {
 	for _, sparse := range []bool{false, true} {
-		src := save(t, "a.b2nd")
+		src := save(t, "a.b2nd", nil)
 		if sparse {
-			src = save(t, "a.b2nd", formats.WithSparse())
+			src = save(t, "a.b2nd", &hyperslab.CreateOptions{Sparse: true})
 			require.NoError(t, os.Remove(filepath.Join(src, "00000000.chunk")))
 		} else {
 			change(t, src, func(b []byte) []byte {

@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/salvage"
 )
 
@@ -66,7 +66,7 @@ func TestDamagedFrame(t *testing.T) {
 		{"last chunks and all behind", func(b []byte, p parts) []byte { return b[:p.header+int64(p.offsets[19])+5] }, lostAt(19), 0, 19, 1, salvage.ExitPartly},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			src := save(t, "a.b2nd")
+			src := save(t, "a.b2nd", nil)
 			change(t, src, func(b []byte) []byte { return c.damage(b, partsOf(t, b)) })
 			dst, r := recovered(t, src, nil)
 			want := squares(600)
@@ -82,7 +82,7 @@ func TestDamagedFrame(t *testing.T) {
 
 // Whatever happens to a few bytes around the chunks, what is called certain is right.
 func TestCertainIsRight(t *testing.T) {
-	src := save(t, "a.b2nd")
+	src := save(t, "a.b2nd", nil)
 	whole, err := os.ReadFile(src)
 	require.NoError(t, err)
 	p := partsOf(t, whole)
@@ -96,7 +96,7 @@ func TestCertainIsRight(t *testing.T) {
 		b = b[:rapid.OneOf(rapid.Just(p.end), rapid.Int64Range(p.index, p.end)).Draw(t, "size")]
 		damaged, dst := filepath.Join(dir, "d.b2nd"), filepath.Join(dir, "n.b2nd")
 		require.NoError(t, os.WriteFile(damaged, b, 0o600))
-		r, err := salvage.Recover(bg, dst, damaged, &salvage.Options{Overwrite: true, Format: formats.B2ND})
+		r, err := salvage.Recover(bg, dst, damaged, &salvage.Options{Overwrite: true, Format: hyperslab.B2ND})
 		if err != nil {
 			require.ErrorIs(t, err, ndarray.ErrCorrupt)
 			return
@@ -211,7 +211,7 @@ func TestDurableAppendsBehind(t *testing.T) {
 
 func TestDamagedSparseFrame(t *testing.T) {
 	t.Run("chunk gone", func(t *testing.T) {
-		src := save(t, "a.b2nd", formats.WithSparse())
+		src := save(t, "a.b2nd", &hyperslab.CreateOptions{Sparse: true})
 		require.NoError(t, os.Remove(filepath.Join(src, "00000000.chunk")))
 		dst, r := recovered(t, src, nil)
 		require.Equal(t, []int64{19, 0, 1}, []int64{r.Unverified, r.Guessed, r.Lost})
@@ -221,14 +221,14 @@ func TestDamagedSparseFrame(t *testing.T) {
 		require.Equal(t, want[180:], v[180:])
 	})
 	t.Run("index cut", func(t *testing.T) {
-		src := save(t, "a.b2nd", formats.WithSparse())
+		src := save(t, "a.b2nd", &hyperslab.CreateOptions{Sparse: true})
 		change(t, filepath.Join(src, "chunks.b2frame"), func(b []byte) []byte { return b[:len(b)-60] })
 		dst, r := recovered(t, src, nil)
 		require.Equal(t, squares(600), values(t, dst))
 		require.Equal(t, int64(20), r.Guessed)
 	})
 	t.Run("index gone", func(t *testing.T) {
-		src := save(t, "a.b2nd", formats.WithSparse())
+		src := save(t, "a.b2nd", &hyperslab.CreateOptions{Sparse: true})
 		require.NoError(t, os.Remove(filepath.Join(src, "chunks.b2frame")))
 		dst, r := recovered(t, src, nil)
 		f, err := frameio.Open(dst)
@@ -253,7 +253,7 @@ func TestNothingIsLeft(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, 4, "something is left")
 
-	src := save(t, "a.b2nd")
+	src := save(t, "a.b2nd", nil)
 	_, err = salvage.Recover(bg, src, src, &salvage.Options{Overwrite: true})
 	require.ErrorIs(t, err, ndarray.ErrParam)
 	_, err = salvage.Recover(bg, filepath.Join(dir, "a.b2nd"), src, nil)
@@ -266,11 +266,11 @@ func TestNothingIsLeft(t *testing.T) {
 func TestNeverTheOldFile(t *testing.T) {
 	for name, location := range map[string]string{"frame": "a.b2nd", "sparse": "s.b2nd", "tree": "a.bcolz", "hdf5": "a.h5:/x"} {
 		t.Run(name, func(t *testing.T) {
-			var opts []formats.Option
+			var opts *hyperslab.CreateOptions
 			if name == "sparse" {
-				opts = append(opts, formats.WithSparse())
+				opts = &hyperslab.CreateOptions{Sparse: true}
 			}
-			src := save(t, location, opts...)
+			src := save(t, location, opts)
 			dir := filepath.Dir(src)
 			before := content(t, dir)
 			link, folder := filepath.Join(t.TempDir(), "link"), filepath.Join(t.TempDir(), "folder")

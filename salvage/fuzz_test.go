@@ -10,15 +10,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/salvage"
 	"github.com/hyperslab/hyperslab/verify"
 )
 
 // requireSalvaged recovers what is at a path: an error of package ndarray and nothing
 // beside it, or a file without damage.
-func requireSalvaged(t *testing.T, src string, f formats.Format) {
+func requireSalvaged(t *testing.T, src string, f hyperslab.Format) {
 	t.Helper()
 	dir := t.TempDir()
 	dst := filepath.Join(dir, "new"+filepath.Ext(src))
@@ -50,7 +50,7 @@ func addDamaged(f *testing.F, whole []byte, places ...int64) {
 // FuzzRecoverFrame is about the walk through a frame in one file.
 func FuzzRecoverFrame(f *testing.F) {
 	salvage.SetMaxChunks(f, 1<<12)
-	whole, err := os.ReadFile(save(f, "a.b2nd"))
+	whole, err := os.ReadFile(save(f, "a.b2nd", nil))
 	require.NoError(f, err)
 	p := partsOf(f, whole)
 	f.Add(whole)
@@ -60,14 +60,14 @@ func FuzzRecoverFrame(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		src := filepath.Join(t.TempDir(), "a.b2nd")
 		require.NoError(t, os.WriteFile(src, b, 0o600))
-		requireSalvaged(t, src, formats.B2ND)
+		requireSalvaged(t, src, hyperslab.B2ND)
 	})
 }
 
 // FuzzRecoverSparse is about the index and a chunk file of a sparse frame.
 func FuzzRecoverSparse(f *testing.F) {
 	salvage.SetMaxChunks(f, 1<<12)
-	dir := save(f, "a.b2nd", formats.WithSparse())
+	dir := save(f, "a.b2nd", &hyperslab.CreateOptions{Sparse: true})
 	names := []string{"chunks.b2frame", "00000000.chunk"}
 	var whole [2][]byte
 	for i, name := range names {
@@ -82,13 +82,13 @@ func FuzzRecoverSparse(f *testing.F) {
 		for i, b := range [][]byte{index, chunk} {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, names[i]), b, 0o600))
 		}
-		requireSalvaged(t, dir, formats.B2ND)
+		requireSalvaged(t, dir, hyperslab.B2ND)
 	})
 }
 
 // FuzzRecoverHDF5 is about objects that are found through the root, or without it.
 func FuzzRecoverHDF5(f *testing.F) {
-	whole, err := os.ReadFile(save(f, "a.h5:/x"))
+	whole, err := os.ReadFile(save(f, "a.h5:/x", nil))
 	require.NoError(f, err)
 	f.Add(whole)
 	f.Add(whole[:len(whole)/2])
@@ -96,13 +96,13 @@ func FuzzRecoverHDF5(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		src := filepath.Join(t.TempDir(), "a.h5")
 		require.NoError(t, os.WriteFile(src, b, 0o600))
-		requireSalvaged(t, src, formats.HDF5)
+		requireSalvaged(t, src, hyperslab.HDF5)
 	})
 }
 
 // FuzzRecoverTree is about the files of a carray.
 func FuzzRecoverTree(f *testing.F) {
-	dir := save(f, "a.bcolz")
+	dir := save(f, "a.bcolz", nil)
 	names := []string{"meta/sizes", "meta/storage", "__attrs__", "data/__0.blp"}
 	var whole [4][]byte
 	for i, name := range names {
@@ -119,6 +119,6 @@ func FuzzRecoverTree(f *testing.F) {
 		for i, b := range [][]byte{sizes, storage, attrs, data} {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, names[i]), b, 0o600))
 		}
-		requireSalvaged(t, dir, formats.Bcolz)
+		requireSalvaged(t, dir, hyperslab.Bcolz)
 	})
 }

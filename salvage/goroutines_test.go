@@ -12,17 +12,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/salvage"
 )
 
 func TestManyGoroutines(t *testing.T) {
 	for _, location := range []string{"a.b2nd", "a.h5:/x", "a.bcolz"} {
-		src := save(t, location)
+		src := save(t, location, nil)
 		before := content(t, src)
 		dir := t.TempDir()
-		l, err := formats.ParseLocation(filepath.Join(dir, location))
+		l, err := hyperslab.ParseLocation(filepath.Join(dir, location))
 		require.NoError(t, err)
 		errs := make([]error, 64)
 		reports := make([]*salvage.Report, len(errs))
@@ -34,7 +34,7 @@ func TestManyGoroutines(t *testing.T) {
 				if reports[g], errs[g] = salvage.Recover(bg, to.File, src, nil); errs[g] != nil {
 					return
 				}
-				a, err := formats.Open(bg, to.String())
+				a, err := hyperslab.Open(bg, to.String(), nil)
 				if err != nil {
 					errs[g] = err
 					return

@@ -17,13 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/salvage"
 )
 
@@ -437,7 +437,7 @@ func TestCertainIsRightInHDF5(t *testing.T) {
 		}
 		src, dst := filepath.Join(dir, "d.h5"), filepath.Join(dir, "n.h5")
 		require.NoError(t, os.WriteFile(src, b, 0o600))
-		r, err := salvage.Recover(bg, dst, src, &salvage.Options{Overwrite: true, Format: formats.HDF5})
+		r, err := salvage.Recover(bg, dst, src, &salvage.Options{Overwrite: true, Format: hyperslab.HDF5})
 		if err != nil {
 			require.ErrorIs(t, err, ndarray.ErrCorrupt)
 			return

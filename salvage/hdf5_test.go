@@ -14,12 +14,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/salvage"
 	"github.com/hyperslab/hyperslab/verify"
 )
@@ -319,7 +319,7 @@ func TestMoreElementsThanTheFileHas(t *testing.T) {
 	info, err := os.Stat(dst)
 	require.NoError(t, err)
 	require.Less(t, info.Size(), int64(4<<20))
-	a, err := formats.Open(bg, dst+":/g/contiguous")
+	a, err := hyperslab.Open(bg, dst+":/g/contiguous", nil)
 	require.NoError(t, err)
 	require.Equal(t, []int64{int64(rows)}, a.Shape())
 	v := make([]int64, 600)

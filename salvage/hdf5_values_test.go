@@ -12,11 +12,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 	"github.com/hyperslab/hyperslab/internal/need"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/salvage"
 	"github.com/hyperslab/hyperslab/verify"
 )
@@ -307,7 +307,7 @@ func TestReferencesIntoOtherFiles(t *testing.T) {
 	require.Equal(t, salvage.ExitWhole, r.ExitCode(), "%v", r.Findings)
 	clear(b[:8])
 	require.NoError(t, os.WriteFile(src, b, 0o600))
-	dst, r := recovered(t, src, &salvage.Options{Format: formats.HDF5})
+	dst, r := recovered(t, src, &salvage.Options{Format: hyperslab.HDF5})
 	require.Equal(t, salvage.ExitPartly, r.ExitCode())
 	requireNoDamage(t, dst)
 	told := false

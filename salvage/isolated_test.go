@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/ndarray/worker"
 	"github.com/hyperslab/hyperslab/salvage"
 )
@@ -40,10 +40,10 @@ func without(t *testing.T, dir, pattern string) string {
 // report; and nothing is left beside it.
 func TestIsolated(t *testing.T) {
 	for name, src := range map[string]string{
-		"frame":  cut(t, save(t, "a.b2nd")),
-		"whole":  save(t, "a.b2nd"),
-		"sparse": without(t, save(t, "a.b2nd", formats.WithSparse()), "*3.chunk"),
-		"tree":   without(t, save(t, "a.bcolz"), "data/*1.blp"),
+		"frame":  cut(t, save(t, "a.b2nd", nil)),
+		"whole":  save(t, "a.b2nd", nil),
+		"sparse": without(t, save(t, "a.b2nd", &hyperslab.CreateOptions{Sparse: true}), "*3.chunk"),
+		"tree":   without(t, save(t, "a.bcolz", nil), "data/*1.blp"),
 		"old":    cut(t, saveHDF5(t, h5.Earliest)),
 		"new":    cut(t, saveHDF5(t, h5.V114)),
 		"values": saveValues(t, h5.V114),
@@ -116,7 +116,7 @@ func TestIsolatedRefuses(t *testing.T) {
 	require.NoError(t, os.WriteFile(text, []byte("no array at all"), 0o666))
 	empty := filepath.Join(dir, "empty.h5")
 	require.NoError(t, os.WriteFile(empty, nil, 0o666))
-	sound := save(t, "a.b2nd")
+	sound := save(t, "a.b2nd", nil)
 	ctx, cancel := context.WithCancel(bg)
 	cancel()
 	dst := filepath.Join(dir, "x")

@@ -8,10 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/leak"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/ndarray/worker"
 	"github.com/hyperslab/hyperslab/salvage"
 )
@@ -32,15 +32,15 @@ func squares(n int) []int64 {
 }
 
 // save writes an array of 20 by 30 squares with chunks of 6 by 7 and returns its file.
-func save(t testing.TB, location string, opts ...formats.Option) string {
+func save(t testing.TB, location string, opts *hyperslab.CreateOptions) string {
 	t.Helper()
-	l, err := formats.ParseLocation(filepath.Join(t.TempDir(), location))
+	l, err := hyperslab.ParseLocation(filepath.Join(t.TempDir(), location))
 	require.NoError(t, err)
 	spec := ndarray.Spec{Shape: []int64{20, 30}, DType: ndarray.DTypeOf[int64](), ChunkShape: []int64{6, 7}}
 	if filepath.Ext(l.File) == ".bcolz" {
 		spec.ChunkShape[1] = 30
 	}
-	d, err := formats.Create(bg, l.String(), spec, opts...)
+	d, err := hyperslab.Create(bg, l.String(), spec, opts)
 	require.NoError(t, err)
 	require.NoError(t, ndarray.Write(bg, d.Array, squares(600), ndarray.Whole(d.Shape())))
 	require.NoError(t, d.Commit(bg))
@@ -49,7 +49,7 @@ func save(t testing.TB, location string, opts ...formats.Option) string {
 
 func values(t *testing.T, location string) []int64 {
 	t.Helper()
-	a, err := formats.Open(bg, location)
+	a, err := hyperslab.Open(bg, location, nil)
 	require.NoError(t, err)
 	v, err := ndarray.ReadAll[int64](bg, a)
 	require.NoError(t, err)

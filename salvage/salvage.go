@@ -13,20 +13,20 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/verify"
 )
 
 // Options are the options of Recover. Nil and zero fields mean the defaults.
 type Options struct {
-	Format      formats.Format // format of a file that is too corrupt to detect it; default: by content
-	Overwrite   bool           // replace an existing destination
-	MaxChunk    int64          // maximum bytes of a decoded chunk; longer chunks count as corrupt; default 512 MiB
-	MaxFindings int            // maximum length of Report.Findings; default 1000
+	Format      hyperslab.Format // format of a file that is too corrupt to detect it; default: by content
+	Overwrite   bool             // replace an existing destination
+	MaxChunk    int64            // maximum bytes of a decoded chunk; longer chunks count as corrupt; default 512 MiB
+	MaxFindings int              // maximum length of Report.Findings; default 1000
 
 	// Progress is called with the processed bytes of the corrupt file and their total. The total
 	// may grow, because some formats and some errors need more passes. Progress may be nil. It is
@@ -81,7 +81,7 @@ func (f Finding) String() string {
 // Report is the result of a recovery.
 type Report struct {
 	Source, Destination string
-	Format              formats.Format
+	Format              hyperslab.Format
 
 	Arrays      int64 // arrays in the new file
 	Chunks      int64 // chunks in the new file with elements of the old one
@@ -205,7 +205,7 @@ func recoverAs(ctx context.Context, dst, src, name string, opts Options) (_ *Rep
 	}
 	f := opts.Format
 	if f == "" {
-		if f, err = formats.Sniff(src); err != nil {
+		if f, err = hyperslab.Sniff(src); err != nil {
 			if e, ok := errors.AsType[*ndarray.Error](err); ok {
 				err = e.Err
 			}
@@ -223,11 +223,11 @@ func recoverAs(ctx context.Context, dst, src, name string, opts Options) (_ *Rep
 	for {
 		r := &Report{Source: src, Destination: dst, Format: f, most: opts.MaxFindings, seen: &passes{tell: opts.Progress}, made: out.Path()}
 		switch {
-		case f == formats.B2ND || f == formats.Caterva:
+		case f == hyperslab.B2ND || f == hyperslab.Caterva:
 			err = recoverFrame(ctx, r, opts, info.IsDir())
-		case f == formats.Bcolz && info.IsDir():
+		case f == hyperslab.Bcolz && info.IsDir():
 			err = recoverTree(ctx, r, opts)
-		case f == formats.HDF5 && !info.IsDir():
+		case f == hyperslab.HDF5 && !info.IsDir():
 			err = recoverHDF5(ctx, r, opts, without)
 		default:
 			err = fmt.Errorf("%w: recovering %s", errors.ErrUnsupported, f)
@@ -243,7 +243,7 @@ func recoverAs(ctx context.Context, dst, src, name string, opts Options) (_ *Rep
 			r.seen.over()
 			return r, out.Commit()
 		}
-		if f != formats.HDF5 || !without.add(found) {
+		if f != hyperslab.HDF5 || !without.add(found) {
 			return nil, fmt.Errorf("%w: the new file is not valid: %v", ndarray.ErrCorrupt, found.Damages[0])
 		}
 		if err := os.Remove(r.made); err != nil {
@@ -305,20 +305,20 @@ func apart(dst, src string) error {
 }
 
 // byName returns the format by the extension of name, or for a directory by the files in path.
-func byName(name, path string, dir bool) formats.Format {
-	f, _ := formats.ForName(name)
+func byName(name, path string, dir bool) hyperslab.Format {
+	f, _ := hyperslab.ForName(name)
 	if filepath.Ext(name) == ".b2frame" || filepath.Ext(name) == ".cat" {
-		f = formats.B2ND
+		f = hyperslab.B2ND
 	}
 	if !dir {
 		return f
 	}
 	if names, err := filepath.Glob(filepath.Join(path, "*.chunk")); err == nil && len(names) > 0 {
-		return formats.B2ND
+		return hyperslab.B2ND
 	}
 	for _, pattern := range []string{"data/__*.blp", "*/data/__*.blp"} {
 		if names, err := filepath.Glob(filepath.Join(path, pattern)); err == nil && len(names) > 0 {
-			return formats.Bcolz
+			return hyperslab.Bcolz
 		}
 	}
 	return ""

@@ -100,7 +100,7 @@ func TestRecover_invalidResult(t *testing.T) {
 		require.Error(t, err)
 		require.NoError(t, f.Close())
 	})
-	for name, src := range map[string]string{"HDF5": saveHDF5(t, h5.V110), "frame": save(t, "a.b2nd"), "carray": save(t, "a.bcolz")} {
+	for name, src := range map[string]string{"HDF5": saveHDF5(t, h5.V110), "frame": save(t, "a.b2nd", nil), "carray": save(t, "a.bcolz", nil)} {
 		t.Run(name+" without result", func(t *testing.T) {
 			salvage.SetVerify(t, damage("", 1<<30))
 			dir := t.TempDir()

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/verify"
 )
 
@@ -21,7 +21,7 @@ func TestFile_nestedTable(t *testing.T) {
 		d, err := ndarray.ParseDType(dtype)
 		require.NoError(t, err)
 		at := filepath.Join(dir, name)
-		made, err := formats.Create(bg, at, ndarray.Spec{Shape: []int64{rows}, DType: d, ChunkShape: []int64{4}}, formats.WithFormat(formats.Bcolz))
+		made, err := hyperslab.Create(bg, at, ndarray.Spec{Shape: []int64{rows}, DType: d, ChunkShape: []int64{4}}, &hyperslab.CreateOptions{Format: hyperslab.Bcolz})
 		require.NoError(t, err)
 		require.NoError(t, made.Write(bg, make([]byte, rows*int64(d.Size)), ndarray.Whole([]int64{rows})))
 		require.NoError(t, made.Commit(bg))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/format"
@@ -24,7 +25,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/ndarray/worker"
 	"github.com/hyperslab/hyperslab/verify"
 )
@@ -33,28 +33,28 @@ import (
 var arrays = []struct {
 	name     string
 	location string
-	opts     []formats.Option
+	opts     *hyperslab.CreateOptions
 }{
 	{"b2nd", "a.b2nd", nil},
-	{"sparse", "s.b2nd", []formats.Option{formats.WithSparse()}},
-	{"caterva", "a.cat", []formats.Option{formats.WithFormat(formats.Caterva)}},
+	{"sparse", "s.b2nd", &hyperslab.CreateOptions{Sparse: true}},
+	{"caterva", "a.cat", &hyperslab.CreateOptions{Format: hyperslab.Caterva}},
 	{"bcolz", "a.bcolz", nil},
 	{"hdf5", "a.h5:/g/x", nil},
 	{"directory", "d/a.b2nd", nil},
 }
 
 // save writes the array and returns the file or directory to verify.
-func save(t *testing.T, location string, opts ...formats.Option) string {
+func save(t *testing.T, location string, opts *hyperslab.CreateOptions) string {
 	t.Helper()
 	dir := t.TempDir()
-	l, err := formats.ParseLocation(dir + "/" + location)
+	l, err := hyperslab.ParseLocation(dir + "/" + location)
 	require.NoError(t, err)
 	require.NoError(t, os.MkdirAll(filepath.Dir(l.File), 0o777))
 	spec := ndarray.Spec{Shape: []int64{25, 33}, DType: ndarray.DTypeOf[int32](), ChunkShape: []int64{6, 5}}
 	if filepath.Ext(l.File) == ".bcolz" {
 		spec.ChunkShape[1] = 33
 	}
-	d, err := formats.Create(bg, l.String(), spec, opts...)
+	d, err := hyperslab.Create(bg, l.String(), spec, opts)
 	require.NoError(t, err)
 	values := make([]int32, 25*33)
 	for i := range values {
@@ -80,7 +80,7 @@ func TestDamagedChunk(t *testing.T) {
 	for _, a := range arrays {
 		for _, isolated := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s isolated=%v", a.name, isolated), func(t *testing.T) {
-				path := save(t, a.location, a.opts...)
+				path := save(t, a.location, a.opts)
 				o := &verify.Options{Isolated: isolated}
 				r, err := verify.File(bg, path, o)
 				require.NoError(t, err)
@@ -172,9 +172,9 @@ func chunkPlaceOfHDF5(t *testing.T, path string) verify.Place {
 // The files with the attributes of groups are looked at like the others, and are no arrays.
 func TestGroupsAreNotCounted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tree")
-	_, err := formats.CopyTree(bg, path, save(t, "a.h5:/g/x"), nil)
+	_, err := hyperslab.CopyTree(bg, path, save(t, "a.h5:/g/x", nil), nil)
 	require.NoError(t, err)
-	group := filepath.Join(path, "g", formats.GroupFile)
+	group := filepath.Join(path, "g", hyperslab.GroupFile)
 	require.FileExists(t, group)
 	for _, isolated := range []bool{false, true} {
 		r, err := verify.File(bg, path, &verify.Options{Isolated: isolated})
@@ -186,14 +186,14 @@ func TestGroupsAreNotCounted(t *testing.T) {
 	r, err := verify.File(bg, path, nil)
 	require.NoError(t, err)
 	require.Equal(t, verify.ExitDamaged, r.ExitCode())
-	require.Equal(t, "g/"+formats.GroupFile, r.Damages[0].Object)
+	require.Equal(t, "g/"+hyperslab.GroupFile, r.Damages[0].Object)
 	require.Equal(t, int64(1), r.Arrays)
 }
 
 // A file that ends early is damaged, or no longer of its format, wherever it ends.
 func TestTruncated(t *testing.T) {
 	for _, name := range []string{"a.b2nd", "a.h5:/g/x"} {
-		path := save(t, name)
+		path := save(t, name, nil)
 		b, err := os.ReadFile(path)
 		require.NoError(t, err)
 		for i := range 40 {
@@ -211,22 +211,22 @@ func TestTruncated(t *testing.T) {
 
 func TestDamagedStructures(t *testing.T) {
 	t.Run("sizes of a carray", func(t *testing.T) {
-		path := save(t, "a.bcolz")
+		path := save(t, "a.bcolz", nil)
 		require.NoError(t, os.WriteFile(filepath.Join(path, "meta", "sizes"), []byte(`{"shape": [25, 33], "nbytes": 7, "cbytes": 9}`+"\n"), 0o600))
 		requireDamage(t, path, "meta/sizes", format.ErrCorrupt)
 	})
 	t.Run("chunk file gone", func(t *testing.T) {
-		path := save(t, "a.bcolz")
+		path := save(t, "a.bcolz", nil)
 		require.NoError(t, os.Remove(filepath.Join(path, "data", "__1.blp")))
 		requireDamage(t, path, "chunk", os.ErrNotExist)
 	})
 	t.Run("chunk of a sparse frame gone", func(t *testing.T) {
-		path := save(t, "s.b2nd", formats.WithSparse())
+		path := save(t, "s.b2nd", &hyperslab.CreateOptions{Sparse: true})
 		require.NoError(t, os.Remove(filepath.Join(path, "00000003.chunk")))
 		requireDamage(t, path, "chunk", os.ErrNotExist)
 	})
 	t.Run("more chunk files than can be", func(t *testing.T) {
-		path := save(t, "a.bcolz")
+		path := save(t, "a.bcolz", nil)
 		require.NoError(t, os.Remove(filepath.Join(path, "data", "__4.blp"))) // the one that is not full
 		rows := int64(1) << 40
 		text := fmt.Sprintf(`{"shape": [%d, 33], "nbytes": %d, "cbytes": 9}`+"\n", rows, rows*33*4)
@@ -281,7 +281,7 @@ func TestDamagedStructures(t *testing.T) {
 		require.ErrorContains(t, r.Damages[at].Err, fmt.Sprint(rows*8))
 	})
 	t.Run("trailer", func(t *testing.T) {
-		path := save(t, "a.b2nd")
+		path := save(t, "a.b2nd", nil)
 		info, err := os.Stat(path)
 		require.NoError(t, err)
 		change(t, path, info.Size()-22, func(b []byte) { b[0] ^= 0xFF })
@@ -309,10 +309,10 @@ func requireDamage(t *testing.T, path, what string, kind error) {
 // Fletcher-32 finds what every codec would take.
 func TestChecksum(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.h5")
-	d, err := formats.Create(bg, path+":/x", ndarray.Spec{
+	d, err := hyperslab.Create(bg, path+":/x", ndarray.Spec{
 		Shape: []int64{1000}, DType: ndarray.DTypeOf[int32](), ChunkShape: []int64{100},
 		Compression: &ndarray.Compression{Codec: "none", Filters: []string{"fletcher32"}},
-	})
+	}, nil)
 	require.NoError(t, err)
 	require.NoError(t, ndarray.Write(bg, d.Array, make([]int32, 1000), ndarray.Whole(d.Shape())))
 	require.NoError(t, d.Commit(bg))
@@ -331,7 +331,7 @@ func TestChecksum(t *testing.T) {
 
 func TestDigests(t *testing.T) {
 	for _, name := range []string{"a.b2nd", "a.bcolz"} {
-		path := save(t, name)
+		path := save(t, name, nil)
 		_, err := verify.File(bg, path, &verify.Options{Digests: verify.CheckDigests})
 		require.ErrorIs(t, err, ndarray.ErrNotFound)
 		r, err := verify.File(bg, path, &verify.Options{Digests: verify.WriteDigests})
@@ -370,7 +370,7 @@ func TestDigests(t *testing.T) {
 func TestDigestsOfSha256sum(t *testing.T) {
 	tool := need.Program(t, "sha256sum")
 	for _, name := range []string{"a.b2nd", "a.bcolz", "two\nlines \\ and a slash.h5:/x"} {
-		path := save(t, name)
+		path := save(t, name, nil)
 		check := func() ([]byte, error) {
 			c := exec.Command(tool, "--check", "--strict", "--status", filepath.Base(path)+verify.SidecarExt)
 			c.Dir = filepath.Dir(path)
@@ -399,19 +399,19 @@ func TestErrors(t *testing.T) {
 		_, err = verify.File(bg, path, &verify.Options{Isolated: isolated})
 		require.ErrorIs(t, err, ndarray.ErrFormat)
 		// Told what it is, it is damaged.
-		r, err := verify.File(bg, path, &verify.Options{Format: formats.B2ND, Isolated: isolated})
+		r, err := verify.File(bg, path, &verify.Options{Format: hyperslab.B2ND, Isolated: isolated})
 		require.NoError(t, err)
 		require.Equal(t, verify.ExitDamaged, r.ExitCode())
 	}
 	_, err = verify.File(bg, "x", &verify.Options{MaxChunk: -1})
 	require.ErrorIs(t, err, ndarray.ErrParam)
-	if _, err = verify.File(bg, save(t, "a.b2nd"), &verify.Options{Isolated: true, Time: 1}); err != nil {
+	if _, err = verify.File(bg, save(t, "a.b2nd", nil), &verify.Options{Isolated: true, Time: 1}); err != nil {
 		require.True(t, errors.Is(err, worker.ErrTimeout) || errors.Is(err, worker.ErrLimit), "%v", err)
 	}
 }
 
 func TestCancelAndProgress(t *testing.T) {
-	path := save(t, "a.b2nd")
+	path := save(t, "a.b2nd", nil)
 	ctx, cancel := context.WithCancel(bg)
 	calls := int64(0)
 	_, err := verify.File(ctx, path, &verify.Options{Workers: 1, Progress: func(p verify.Progress) {

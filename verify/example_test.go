@@ -6,8 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/verify"
 )
 
@@ -20,7 +20,7 @@ func ExampleFile() {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "a.b2nd")
-	d, err := formats.Create(ctx, path, ndarray.Spec{Shape: []int64{100}, ChunkShape: []int64{20}, DType: ndarray.DTypeOf[int32]()})
+	d, err := hyperslab.Create(ctx, path, ndarray.Spec{Shape: []int64{100}, ChunkShape: []int64{20}, DType: ndarray.DTypeOf[int32]()}, nil)
 	if err == nil {
 		err = ndarray.Write(ctx, d.Array, make([]int32, 100), ndarray.Whole(d.Shape()))
 	}

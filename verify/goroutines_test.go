@@ -31,9 +31,9 @@ func TestManyGoroutines(t *testing.T) {
 		}
 	}
 	for _, a := range arrays {
-		verified(save(t, a.location, a.opts...), 0)
+		verified(save(t, a.location, a.opts), 0)
 	}
-	path := save(t, "a.b2nd")
+	path := save(t, "a.b2nd", nil)
 	change(t, path, chunkPlaceOfFrame(t, path).Offset, func(b []byte) {
 		binary.LittleEndian.PutUint32(b[4:], binary.LittleEndian.Uint32(b[4:])+8)
 	})

@@ -14,13 +14,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // piece is the number of bytes of contiguous elements that one task reads.
@@ -452,7 +452,7 @@ func (u *h5File) openLibrary() (*h5.File, error) {
 
 // library lets libhdf5 open every object. It must only be called for files with valid metadata.
 func (u *h5File) library(ctx context.Context) error {
-	for e, err := range formats.Walk(ctx, u.path) {
+	for e, err := range hyperslab.Walk(ctx, u.path, nil) {
 		if err == nil {
 			err = e.Err
 		}

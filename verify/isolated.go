@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
@@ -20,7 +21,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // service is the name under which a worker of this package is registered.
@@ -313,7 +313,7 @@ func (h *host) ask(ctx context.Context, q request) (a answer, err error) {
 func (h *host) take(a answer) error {
 	r, n := &h.r, &a.Report
 	switch n.Format {
-	case formats.B2ND, formats.Caterva, formats.HDF5, formats.Bcolz, formats.Directory:
+	case hyperslab.B2ND, hyperslab.Caterva, hyperslab.HDF5, hyperslab.Bcolz, hyperslab.Directory:
 	default:
 		return fmt.Errorf("%w: format %q", worker.ErrProtocol, n.Format)
 	}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // mortal stands for the client of a worker that some tasks kill.
@@ -28,7 +28,7 @@ func (m *mortal) Call(_ context.Context, b []byte, use func(answer, window []byt
 	if err := json.Unmarshal(b, &q); err != nil {
 		return err
 	}
-	a := answer{Total: m.total, Report: Report{Format: formats.HDF5}}
+	a := answer{Total: m.total, Report: Report{Format: hyperslab.HDF5}}
 	if q.Place {
 		a.At = Place{Object: "/x", What: "chunk", Chunk: q.First, Offset: 8 * q.First}
 	} else {
@@ -91,7 +91,7 @@ func TestProgressMovesByChunks(t *testing.T) {
 	defer func(before time.Duration) { watched = before }(watched)
 	watched = 0
 	path := filepath.Join(t.TempDir(), "x.b2nd")
-	draft, err := formats.Create(t.Context(), path, ndarray.Spec{Shape: []int64{37}, ChunkShape: []int64{1}, DType: ndarray.DTypeOf[int32]()})
+	draft, err := hyperslab.Create(t.Context(), path, ndarray.Spec{Shape: []int64{37}, ChunkShape: []int64{1}, DType: ndarray.DTypeOf[int32]()}, nil)
 	require.NoError(t, err)
 	require.NoError(t, ndarray.Write(t.Context(), draft.Array, make([]int32, 37), ndarray.Whole([]int64{37})))
 	require.NoError(t, draft.Commit(t.Context()))

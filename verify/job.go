@@ -17,11 +17,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // unit is a part of a file whose chunks are tasks: a frame, a column, or a dataset.
@@ -73,7 +73,7 @@ func newJob(ctx context.Context, path string, o Options) (_ *job, err error) {
 		}
 	}()
 	if j.report.Format = o.Format; o.Format == "" {
-		if j.report.Format, err = formats.Sniff(path); err != nil {
+		if j.report.Format, err = hyperslab.Sniff(path); err != nil {
 			if e, ok := errors.AsType[*ndarray.Error](err); ok {
 				err = e.Err
 			}
@@ -81,14 +81,14 @@ func newJob(ctx context.Context, path string, o Options) (_ *job, err error) {
 		}
 	}
 	switch j.report.Format {
-	case formats.B2ND, formats.Caterva:
+	case hyperslab.B2ND, hyperslab.Caterva:
 		j.report.Arrays++
 		err = j.frame(path, "")
-	case formats.Bcolz:
+	case hyperslab.Bcolz:
 		err = j.bcolz(ctx, path)
-	case formats.HDF5:
+	case hyperslab.HDF5:
 		err = j.hdf5(ctx, path)
-	case formats.Directory:
+	case hyperslab.Directory:
 		err = j.directory(ctx, path)
 	default:
 		err = fmt.Errorf("%w: format %q", ndarray.ErrParam, o.Format)
@@ -147,7 +147,7 @@ func (j *job) directory(ctx context.Context, dir string) error {
 		case !d.IsDir() && !d.Type().IsRegular():
 			err = j.note(Place{Object: filepath.ToSlash(rel), What: "file", Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: %v in the place of an array", ndarray.ErrCorrupt, d.Type())})
 		default:
-			if d.Name() != formats.GroupFile {
+			if d.Name() != hyperslab.GroupFile {
 				j.report.Arrays++
 			}
 			err = j.frame(path, filepath.ToSlash(rel))

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // Digests selects the use of the sidecar, PATH.sha256. A sidecar contains the SHA-256 digest of the
@@ -33,9 +33,9 @@ const (
 
 // Options are the options of File. Nil and zero fields mean the defaults named here.
 type Options struct {
-	Format  formats.Format // format of a file that is too corrupt to detect it; default: by content
-	Workers int            // number of goroutines that decode; default GOMAXPROCS
-	Digests Digests        // default NoDigests
+	Format  hyperslab.Format // format of a file that is too corrupt to detect it; default: by content
+	Workers int              // number of goroutines that decode; default GOMAXPROCS
+	Digests Digests          // default NoDigests
 
 	// Untrusted skips the steps in which C libraries are unsafe on crafted bytes. Chunks of codecs
 	// and filters without bounds checks are not decoded but listed in Report.Unchecked. The
@@ -127,7 +127,7 @@ func (p Place) String() string {
 // Report is the result of a verification.
 type Report struct {
 	Path   string
-	Format formats.Format
+	Format hyperslab.Format
 
 	Arrays       int64 // checked arrays, or frames without an array; groups do not count
 	Chunks       int64 // chunks, or pieces of contiguous elements, that were read and decoded

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // several are the values of the datasets when there are n in the plainest one, in the order
@@ -126,7 +126,7 @@ func severalScenario() scenario {
 			return severalOf(few).grow(f, several{})
 		},
 		act: func(dir string) error {
-			return formats.Edit(ctx, path(dir), func(file string) (err error) {
+			return hyperslab.Update(ctx, path(dir), func(file string) (err error) {
 				f, err := h5.Open(file, h5.ReadWrite)
 				if err != nil {
 					return err
@@ -173,7 +173,7 @@ func readSeveral(path string) (all []int64, err error) {
 		}
 	}
 	for name, want := range map[string][]int64{"grid": v.grid, "x": v.x} {
-		a, err := formats.Open(ctx, path+":/"+name)
+		a, err := hyperslab.Open(ctx, path+":/"+name, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -12,12 +12,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/ndarray/shards"
 	"github.com/hyperslab/hyperslab/salvage"
 	"github.com/hyperslab/hyperslab/verify"
@@ -67,25 +67,25 @@ var scenarios = map[string]scenario{
 	"append to a sparse frame":            frameScenario(true),
 	"append to an array":                  rowsScenario(false),
 	"append to a sparse array":            rowsScenario(true),
-	"append to a carray":                  arrayScenario("a.bcolz", appendInPlace),
+	"append to a carray":                  arrayScenario("a.bcolz", appendInPlace, nil),
 	"append to a ctable":                  tableScenario(false),
 	"append to a nested ctable":           tableScenario(true),
-	"append to a carray, by a copy":       arrayScenario("a.bcolz", appendToCopy),
-	"append to an HDF5 dataset":           arrayScenario("a.h5:/x", appendToCopy),
+	"append to a carray, by a copy":       arrayScenario("a.bcolz", appendToCopy, nil),
+	"append to an HDF5 dataset":           arrayScenario("a.h5:/x", appendToCopy, nil),
 	"append to HDF5 datasets at once":     severalScenario(),
-	"append to a b2nd file, by a copy":    arrayScenario("a.b2nd", appendToCopy),
-	"append to a b2nd file in place":      arrayScenario("a.b2nd", appendDurably),
-	"append to a sparse array in place":   arrayScenario("a.b2nd", appendDurably, formats.WithSparse()),
-	"write to a b2nd file in place":       writeScenario(),
-	"write to a sparse array in place":    writeScenario(formats.WithSparse()),
-	"create over a b2nd file":             arrayScenario("a.b2nd", createAnew),
-	"create over a sparse array":          arrayScenario("a.b2nd", createAnew, formats.WithSparse()),
-	"create over a carray":                arrayScenario("a.bcolz", createAnew),
-	"create over an HDF5 file":            arrayScenario("a.h5:/x", createAnew),
-	"create a Caterva file":               onlyNew(arrayScenario("a.cat", createAnew, formats.WithFormat(formats.Caterva))),
-	"create a b2nd file":                  onlyNew(arrayScenario("a.b2nd", createAnew)),
-	"create a sparse array":               onlyNew(arrayScenario("a.b2nd", createAnew, formats.WithSparse())),
-	"create a carray":                     onlyNew(arrayScenario("a.bcolz", createAnew)),
+	"append to a b2nd file, by a copy":    arrayScenario("a.b2nd", appendToCopy, nil),
+	"append to a b2nd file in place":      arrayScenario("a.b2nd", appendDurably, nil),
+	"append to a sparse array in place":   arrayScenario("a.b2nd", appendDurably, &hyperslab.CreateOptions{Sparse: true}),
+	"write to a b2nd file in place":       writeScenario(nil),
+	"write to a sparse array in place":    writeScenario(&hyperslab.CreateOptions{Sparse: true}),
+	"create over a b2nd file":             arrayScenario("a.b2nd", createAnew, nil),
+	"create over a sparse array":          arrayScenario("a.b2nd", createAnew, &hyperslab.CreateOptions{Sparse: true}),
+	"create over a carray":                arrayScenario("a.bcolz", createAnew, nil),
+	"create over an HDF5 file":            arrayScenario("a.h5:/x", createAnew, nil),
+	"create a Caterva file":               onlyNew(arrayScenario("a.cat", createAnew, &hyperslab.CreateOptions{Format: hyperslab.Caterva})),
+	"create a b2nd file":                  onlyNew(arrayScenario("a.b2nd", createAnew, nil)),
+	"create a sparse array":               onlyNew(arrayScenario("a.b2nd", createAnew, &hyperslab.CreateOptions{Sparse: true})),
+	"create a carray":                     onlyNew(arrayScenario("a.bcolz", createAnew, nil)),
 	"create a ctable":                     createTable(),
 	"create a frame":                      createFrame(false),
 	"create a sparse frame":               createFrame(true),
@@ -94,7 +94,7 @@ var scenarios = map[string]scenario{
 	"copy a tree to a ctable":             copyTree("new.bcolz", "new.bcolz:/x"),
 	"split a carray":                      splitScenario(),
 	"join shards":                         joinScenario(),
-	"create an HDF5 file":                 onlyNew(arrayScenario("a.h5:/x", createAnew)),
+	"create an HDF5 file":                 onlyNew(arrayScenario("a.h5:/x", createAnew, nil)),
 	"recover a b2nd file over an old one": recoverScenario("a.b2nd"),
 	"recover an HDF5 file":                recoverScenario("a.h5:/x"),
 	"recover a carray":                    recoverScenario("a.bcolz"),
@@ -181,9 +181,9 @@ func readFrame(path string) (v []int64, err error) {
 
 // rowsScenario appends whole chunks to a b2nd array by the chunk engine.
 func rowsScenario(sparse bool) scenario {
-	s := arrayScenario("a.b2nd", nil)
+	s := arrayScenario("a.b2nd", nil, nil)
 	if sparse {
-		s = arrayScenario("a.b2nd", nil, formats.WithSparse())
+		s = arrayScenario("a.b2nd", nil, &hyperslab.CreateOptions{Sparse: true})
 	}
 	s.act = func(dir string) error {
 		w, err := frameio.WriteArray(filepath.Join(dir, "a.b2nd"), &frameio.ArrayOptions{Rows: many, Durable: true})
@@ -203,7 +203,7 @@ func spec(n int64) ndarray.Spec {
 	return ndarray.Spec{Shape: []int64{n}, MaxShape: []int64{ndarray.Unlimited}, ChunkShape: []int64{64}, DType: ndarray.DTypeOf[int64]()}
 }
 
-func create(location string, v []int64, opts ...formats.Option) error {
+func create(location string, v []int64, opts *hyperslab.CreateOptions) error {
 	s := spec(int64(len(v)))
 	if !strings.HasSuffix(location, ":/x") {
 		s.MaxShape = nil
@@ -215,7 +215,7 @@ func create(location string, v []int64, opts ...formats.Option) error {
 		}
 		s.DType = d
 	}
-	d, err := formats.Create(ctx, location, s, opts...)
+	d, err := hyperslab.Create(ctx, location, s, opts)
 	if err != nil {
 		return err
 	}
@@ -225,12 +225,16 @@ func create(location string, v []int64, opts ...formats.Option) error {
 	return errors.Join(err, d.Close())
 }
 
-func createAnew(location string, opts ...formats.Option) error {
-	return create(location, counting(many), append(opts, formats.WithOverwrite())...)
+func createAnew(location string, opts *hyperslab.CreateOptions) error {
+	over := hyperslab.CreateOptions{Overwrite: true}
+	if opts != nil {
+		over.Sparse, over.Format = opts.Sparse, opts.Format
+	}
+	return create(location, counting(many), &over)
 }
 
-func appendInPlace(location string, _ ...formats.Option) (err error) {
-	a, err := formats.Open(ctx, location, formats.WithWrite())
+func appendInPlace(location string, _ *hyperslab.CreateOptions) (err error) {
+	a, err := hyperslab.Open(ctx, location, &hyperslab.OpenOptions{Write: true})
 	if err != nil {
 		return err
 	}
@@ -239,8 +243,8 @@ func appendInPlace(location string, _ ...formats.Option) (err error) {
 }
 
 // appendDurably ignores the options, which are those of the creation.
-func appendDurably(location string, _ ...formats.Option) (err error) {
-	a, err := formats.Open(ctx, location, formats.WithDurable())
+func appendDurably(location string, _ *hyperslab.CreateOptions) (err error) {
+	a, err := hyperslab.Open(ctx, location, &hyperslab.OpenOptions{Durable: true})
 	if err != nil {
 		return err
 	}
@@ -249,36 +253,36 @@ func appendDurably(location string, _ ...formats.Option) (err error) {
 }
 
 // writeScenario replaces elements from the midst of one chunk to that of the next.
-func writeScenario(opts ...formats.Option) scenario {
+func writeScenario(opts *hyperslab.CreateOptions) scenario {
 	const from, n = 32, 80
-	s := arrayScenario("a.b2nd", func(location string, _ ...formats.Option) (err error) {
-		a, err := formats.Open(ctx, location, formats.WithDurable())
+	s := arrayScenario("a.b2nd", func(location string, _ *hyperslab.CreateOptions) (err error) {
+		a, err := hyperslab.Open(ctx, location, &hyperslab.OpenOptions{Durable: true})
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, a.Close()) }()
 		return a.Write(ctx, toBytes(counting(many)[few:few+n]), ndarray.Region{Start: []int64{from}, Shape: []int64{n}})
-	}, opts...)
+	}, opts)
 	s.new = counting(few)
 	copy(s.new[from:], counting(many)[few:few+n])
 	return s
 }
 
-func appendToCopy(location string, _ ...formats.Option) error {
-	l, err := formats.ParseLocation(location)
+func appendToCopy(location string, _ *hyperslab.CreateOptions) error {
+	l, err := hyperslab.ParseLocation(location)
 	if err != nil {
 		return err
 	}
-	return formats.Edit(ctx, l.File, func(file string) error {
-		return appendInPlace(formats.Location{File: file, Object: l.Object}.String())
+	return hyperslab.Update(ctx, l.File, func(file string) error {
+		return appendInPlace(hyperslab.Location{File: file, Object: l.Object}.String(), nil)
 	})
 }
 
 // arrayScenario is about one array, made by Create and changed by act.
-func arrayScenario(location string, act func(location string, opts ...formats.Option) error, opts ...formats.Option) scenario {
+func arrayScenario(location string, act func(location string, opts *hyperslab.CreateOptions) error, opts *hyperslab.CreateOptions) scenario {
 	return scenario{
-		prepare: func(dir string) error { return create(dir+"/"+location, counting(few), opts...) },
-		act:     func(dir string) error { return act(dir+"/"+location, opts...) },
+		prepare: func(dir string) error { return create(dir+"/"+location, counting(few), opts) },
+		act:     func(dir string) error { return act(dir+"/"+location, opts) },
 		read:    func(dir string) ([]int64, error) { return readArray(dir + "/" + location) },
 		old:     counting(few), new: counting(many),
 	}
@@ -291,7 +295,7 @@ func onlyNew(s scenario) scenario {
 
 // readArray reads an array, here and with the format's library.
 func readArray(location string) (v []int64, err error) {
-	a, err := formats.Open(ctx, location)
+	a, err := hyperslab.Open(ctx, location, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -299,7 +303,7 @@ func readArray(location string) (v []int64, err error) {
 	if err := errors.Join(a.Read(ctx, ours, ndarray.Whole(a.Shape())), a.Close()); err != nil {
 		return nil, err
 	}
-	l, err := formats.ParseLocation(location)
+	l, err := hyperslab.ParseLocation(location)
 	if err != nil {
 		return nil, err
 	}
@@ -380,7 +384,7 @@ func tableScenario(nested bool) scenario {
 			return errors.Join(r.WriteRegion(ctx, rows(counting(few)), ndarray.Whole(s.Shape)), r.Close())
 		},
 		act: func(dir string) error {
-			a, err := formats.Open(ctx, path(dir), formats.WithWrite())
+			a, err := hyperslab.Open(ctx, path(dir), &hyperslab.OpenOptions{Write: true})
 			if err != nil {
 				return err
 			}
@@ -421,7 +425,7 @@ func createTable() scenario {
 		}
 		p := spec(many)
 		p.DType = ndarray.StructOf(false, ndarray.Field{Name: "a", Type: p.DType}, ndarray.Field{Name: "b", Type: p.DType})
-		d, err := formats.Create(ctx, filepath.Join(dir, "t.bcolz"), p)
+		d, err := hyperslab.Create(ctx, filepath.Join(dir, "t.bcolz"), p, nil)
 		if err != nil {
 			return err
 		}
@@ -437,10 +441,10 @@ func createTable() scenario {
 func copyTree(to, location string) scenario {
 	return scenario{
 		prepare: func(dir string) error {
-			return errors.Join(os.Mkdir(dir+"/from", 0o777), create(dir+"/from/a.h5:/x", counting(many)))
+			return errors.Join(os.Mkdir(dir+"/from", 0o777), create(dir+"/from/a.h5:/x", counting(many), nil))
 		},
 		act: func(dir string) error {
-			_, err := formats.CopyTree(ctx, dir+"/"+to, dir+"/from/a.h5", &formats.TreeOptions{Accept: func(formats.Problem) bool { return true }})
+			_, err := hyperslab.CopyTree(ctx, dir+"/"+to, dir+"/from/a.h5", &hyperslab.TreeOptions{Accept: func(hyperslab.Problem) bool { return true }})
 			return err
 		},
 		read: func(dir string) ([]int64, error) { return readArray(dir + "/" + location) },
@@ -457,7 +461,7 @@ func shardsOf(dir string) []shards.Shard {
 func splitScenario() scenario {
 	return scenario{
 		prepare: func(dir string) error {
-			return errors.Join(os.Mkdir(dir+"/from", 0o777), create(dir+"/from/a.bcolz", counting(many)))
+			return errors.Join(os.Mkdir(dir+"/from", 0o777), create(dir+"/from/a.bcolz", counting(many), nil))
 		},
 		act: func(dir string) error {
 			for _, s := range shardsOf(dir) { // of one that was killed
@@ -474,7 +478,7 @@ func splitScenario() scenario {
 					missing = true
 					continue
 				}
-				a, err := formats.Open(ctx, s.Dir)
+				a, err := hyperslab.Open(ctx, s.Dir, nil)
 				if err != nil {
 					return nil, err
 				}
@@ -496,7 +500,7 @@ func splitScenario() scenario {
 
 // joinScenario makes a carray of two shards.
 func joinScenario() scenario {
-	s := onlyNew(arrayScenario("a.bcolz", nil))
+	s := onlyNew(arrayScenario("a.bcolz", nil, nil))
 	s.prepare = func(dir string) error {
 		if err := splitScenario().prepare(dir); err != nil {
 			return err
@@ -509,10 +513,10 @@ func joinScenario() scenario {
 
 // recoverScenario writes a new file in the place of another, from a third.
 func recoverScenario(location string) scenario {
-	s := arrayScenario(location, nil)
-	l, _ := formats.ParseLocation(location)
+	s := arrayScenario(location, nil, nil)
+	l, _ := hyperslab.ParseLocation(location)
 	s.prepare = func(dir string) error {
-		return errors.Join(create(dir+"/"+location, counting(few)), os.Mkdir(dir+"/from", 0o777), create(dir+"/from/"+location, counting(many)))
+		return errors.Join(create(dir+"/"+location, counting(few), nil), os.Mkdir(dir+"/from", 0o777), create(dir+"/from/"+location, counting(many), nil))
 	}
 	s.act = func(dir string) error {
 		_, err := salvage.Recover(ctx, dir+"/"+l.File, dir+"/from/"+l.File, &salvage.Options{Overwrite: true})
@@ -523,7 +527,7 @@ func recoverScenario(location string) scenario {
 
 // digestScenario writes a sidecar: what is there before and after it is an array.
 func digestScenario() scenario {
-	s := arrayScenario("a.b2nd", nil)
+	s := arrayScenario("a.b2nd", nil, nil)
 	s.act = func(dir string) error {
 		_, err := verify.File(ctx, dir+"/a.b2nd", &verify.Options{Digests: verify.WriteDigests})
 		return err

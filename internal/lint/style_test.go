@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,7 +21,7 @@ func TestEveryPackageHasADocFile(t *testing.T) {
 			continue
 		}
 		packages[f.dir] = f.ast.Name.Name
-		if strings.HasSuffix(f.path, "/doc.go") && f.ast.Doc != nil {
+		if filepath.Base(f.path) == "doc.go" && f.ast.Doc != nil {
 			docs[f.dir] = true
 		}
 	}

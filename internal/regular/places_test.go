@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/h5"
@@ -23,7 +24,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/ndarray/shards"
 	"github.com/hyperslab/hyperslab/ndarray/worker"
 	"github.com/hyperslab/hyperslab/salvage"
@@ -89,16 +89,16 @@ type place struct {
 }
 
 // save makes an array in dir and says where its part is.
-func save(t *testing.T, location, part string, opts ...formats.Option) place {
+func save(t *testing.T, location, part string, opts *hyperslab.CreateOptions) place {
 	t.Helper()
-	l, err := formats.ParseLocation(location)
+	l, err := hyperslab.ParseLocation(location)
 	require.NoError(t, err)
 	p := place{location, l.File, l.File + part}
 	if l.Object == "/a" { // of a directory of arrays
 		require.NoError(t, os.Mkdir(l.File, 0o700))
 		location = l.File + "/a.b2nd"
 	}
-	d, err := formats.Create(bg, location, ndarray.Spec{Shape: []int64{64}, DType: ndarray.DTypeOf[int64](), ChunkShape: []int64{16}}, opts...)
+	d, err := hyperslab.Create(bg, location, ndarray.Spec{Shape: []int64{64}, DType: ndarray.DTypeOf[int64](), ChunkShape: []int64{16}}, opts)
 	require.NoError(t, err)
 	values := make([]int64, 64)
 	for i := range values {
@@ -133,11 +133,13 @@ type attempts map[string]func(p place) error
 
 // arrays read an array, whatever it is.
 var arrays = attempts{
-	"open":        func(p place) error { return read(formats.Open(bg, p.location)) },
-	"to write":    func(p place) error { return read(formats.Open(bg, p.location, formats.WithWrite())) },
-	"by library":  func(p place) error { return read(formats.Open(bg, p.location, formats.WithLibrary())) },
-	"untrusted":   func(p place) error { return untrusted(p, formats.Off) },
-	"in a worker": func(p place) error { return untrusted(p, formats.Auto) },
+	"open":     func(p place) error { return read(hyperslab.Open(bg, p.location, nil)) },
+	"to write": func(p place) error { return read(hyperslab.Open(bg, p.location, &hyperslab.OpenOptions{Write: true})) },
+	"by library": func(p place) error {
+		return read(hyperslab.Open(bg, p.location, &hyperslab.OpenOptions{Library: true}))
+	},
+	"untrusted":   func(p place) error { return untrusted(p, hyperslab.Off) },
+	"in a worker": func(p place) error { return untrusted(p, hyperslab.Auto) },
 	"verify":      func(p place) error { return verified(p, &verify.Options{}) },
 	"isolated":    func(p place) error { return verified(p, &verify.Options{Isolated: true}) },
 }
@@ -157,7 +159,9 @@ var frames = attempts{
 		}
 		return errors.Join(a.ReadRegion(make([]byte, 512), []int64{0}, []int64{64}), a.Close())
 	},
-	"durable": func(p place) error { return read(formats.Open(bg, p.location, formats.WithDurable())) },
+	"durable": func(p place) error {
+		return read(hyperslab.Open(bg, p.location, &hyperslab.OpenOptions{Durable: true}))
+	},
 	"recover": func(p place) error { return recovered(p, "") },
 }
 
@@ -168,12 +172,12 @@ var trees = attempts{
 
 // tops are for a path that is nothing of ours at all.
 var tops = attempts{
-	"sniff": func(p place) error { _, err := formats.Sniff(p.file); return err },
+	"sniff": func(p place) error { _, err := hyperslab.Sniff(p.file); return err },
 	"edit": func(p place) error {
-		return formats.Edit(bg, p.file, func(string) error { return errors.New("edited") })
+		return hyperslab.Update(bg, p.file, func(string) error { return errors.New("edited") })
 	},
-	"copy":       func(p place) error { _, err := formats.CopyTree(bg, p.file+".out.h5", p.file, nil); return err },
-	"attributes": func(p place) error { _, err := formats.GroupAttrs(bg, p.file); return err },
+	"copy":       func(p place) error { _, err := hyperslab.CopyTree(bg, p.file+".out.h5", p.file, nil); return err },
+	"attributes": func(p place) error { _, err := hyperslab.GroupAttrs(bg, p.file, nil); return err },
 	"super-chunk": func(p place) error {
 		return closed(cblosc.OpenSChunk(p.file))
 	},
@@ -193,19 +197,19 @@ var tops = attempts{
 }
 
 func init() {
-	for _, f := range []formats.Format{"", formats.B2ND, formats.Caterva, formats.HDF5, formats.Bcolz} {
+	for _, f := range []hyperslab.Format{"", hyperslab.B2ND, hyperslab.Caterva, hyperslab.HDF5, hyperslab.Bcolz} {
 		tops[fmt.Sprintf("verify as %q", f)] = func(p place) error { return verified(p, &verify.Options{Format: f}) }
 		tops[fmt.Sprintf("isolated as %q", f)] = func(p place) error { return verified(p, &verify.Options{Format: f, Isolated: true}) }
 		tops[fmt.Sprintf("recover as %q", f)] = func(p place) error { return recovered(p, f) }
 	}
 }
 
-func untrusted(p place, i formats.Isolation) error {
-	g, err := formats.OpenUntrusted(bg, p.location, formats.Untrusted{Isolation: i})
+func untrusted(p place, i hyperslab.Isolation) error {
+	g, err := hyperslab.Open(bg, p.location, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{Isolation: i}})
 	if err != nil {
 		return err
 	}
-	return read(g.Array, nil)
+	return read(g, nil)
 }
 
 // errFound stands for a report that says what is wrong.
@@ -219,7 +223,7 @@ func verified(p place, o *verify.Options) error {
 	return err
 }
 
-func recovered(p place, f formats.Format) error {
+func recovered(p place, f hyperslab.Format) error {
 	r, err := salvage.Recover(bg, p.file+".new", p.file, &salvage.Options{Format: f})
 	if err == nil && r.ExitCode() != salvage.ExitWhole {
 		err = errFound
@@ -238,10 +242,12 @@ const patience = 5 * time.Minute
 
 func TestPlaces(t *testing.T) {
 	sparse := func(part string) func(t *testing.T, dir string) place {
-		return func(t *testing.T, dir string) place { return save(t, dir+"/s.b2nd", part, formats.WithSparse()) }
+		return func(t *testing.T, dir string) place {
+			return save(t, dir+"/s.b2nd", part, &hyperslab.CreateOptions{Sparse: true})
+		}
 	}
 	tree := func(part string) func(t *testing.T, dir string) place {
-		return func(t *testing.T, dir string) place { return save(t, dir+"/a.bcolz", part) }
+		return func(t *testing.T, dir string) place { return save(t, dir+"/a.bcolz", part, nil) }
 	}
 	top := func(name string) func(t *testing.T, dir string) place {
 		return func(_ *testing.T, dir string) place { return place{dir + name, dir + name, dir + name} }
@@ -261,9 +267,9 @@ func TestPlaces(t *testing.T) {
 		"record":              {tree("/meta/hyperslab"), []attempts{arrays, trees}},
 		"attributes":          {tree("/__attrs__"), []attempts{arrays, trees}},
 		"chunk of a tree":     {tree("/data/__1.blp"), []attempts{arrays, trees}},
-		"array of a folder":   {func(t *testing.T, dir string) place { return save(t, dir+"/d:/a", "/a.b2nd") }, []attempts{arrays}},
-		"digests":             {func(t *testing.T, dir string) place { return save(t, dir+"/x.b2nd", ".sha256") }, []attempts{check}},
-		"digests of a folder": {func(t *testing.T, dir string) place { return save(t, dir+"/d:/a", ".sha256") }, []attempts{check}},
+		"array of a folder":   {func(t *testing.T, dir string) place { return save(t, dir+"/d:/a", "/a.b2nd", nil) }, []attempts{arrays}},
+		"digests":             {func(t *testing.T, dir string) place { return save(t, dir+"/x.b2nd", ".sha256", nil) }, []attempts{check}},
+		"digests of a folder": {func(t *testing.T, dir string) place { return save(t, dir+"/d:/a", ".sha256", nil) }, []attempts{check}},
 	} {
 		for what, put := range odd {
 			t.Run(name+" is "+what, func(t *testing.T) {

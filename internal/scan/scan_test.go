@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
@@ -23,7 +24,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/scan"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 var bg = context.Background()
@@ -240,9 +240,9 @@ func TestFile_sizes(t *testing.T) {
 }
 
 // array creates an array of 64 elements in chunks of 16.
-func array(t *testing.T, path string, opts ...formats.Option) string {
+func array(t *testing.T, path string, opts *hyperslab.CreateOptions) string {
 	t.Helper()
-	d, err := formats.Create(bg, path, ndarray.Spec{Shape: []int64{64}, DType: ndarray.DTypeOf[int64](), ChunkShape: []int64{16}}, opts...)
+	d, err := hyperslab.Create(bg, path, ndarray.Spec{Shape: []int64{64}, DType: ndarray.DTypeOf[int64](), ChunkShape: []int64{16}}, opts)
 	require.NoError(t, err)
 	values := make([]int64, 64)
 	for i := range values {
@@ -256,9 +256,9 @@ func array(t *testing.T, path string, opts ...formats.Option) string {
 
 func TestFile_frames(t *testing.T) {
 	dir := t.TempDir()
-	plain := array(t, dir+"/a.b2nd")
+	plain := array(t, dir+"/a.b2nd", nil)
 	expect(t, plain, "b2nd")
-	sparse := array(t, dir+"/s.b2nd", formats.WithSparse())
+	sparse := array(t, dir+"/s.b2nd", &hyperslab.CreateOptions{Sparse: true})
 	expect(t, sparse, "b2nd")
 	b, err := os.ReadFile(plain)
 	require.NoError(t, err)
@@ -317,7 +317,7 @@ func TestFile_frames(t *testing.T) {
 
 func TestFile_trees(t *testing.T) {
 	dir := t.TempDir()
-	tree := array(t, dir+"/a.bcolz")
+	tree := array(t, dir+"/a.bcolz", nil)
 	expect(t, tree, "bcolz")
 	storage, err := os.ReadFile(tree + "/meta/storage")
 	require.NoError(t, err)
@@ -370,13 +370,13 @@ func TestFile_trees(t *testing.T) {
 
 func TestFile_directories(t *testing.T) {
 	dir := t.TempDir()
-	outside := array(t, t.TempDir()+"/outside.b2nd")
+	outside := array(t, t.TempDir()+"/outside.b2nd", nil)
 	require.NoError(t, os.MkdirAll(dir+"/sub", 0o700))
-	array(t, dir+"/sub/a.b2nd")
+	array(t, dir+"/sub/a.b2nd", nil)
 	require.NoError(t, os.WriteFile(dir+"/sub/notes.txt", []byte("text"), 0o600))
 	expect(t, dir, "directory")
-	array(t, dir+"/tree.bcolz")
-	array(t, dir+"/s.b2nd", formats.WithSparse())
+	array(t, dir+"/tree.bcolz", nil)
+	array(t, dir+"/s.b2nd", &hyperslab.CreateOptions{Sparse: true})
 	require.NoError(t, os.Symlink(outside, dir+"/sub/link.b2nd"))
 	require.NoError(t, os.Symlink("a.b2nd", dir+"/sub/near.b2nd"))
 	require.NoError(t, os.Symlink("none", dir+"/sub/none"))
@@ -445,7 +445,7 @@ func TestFile_errors(t *testing.T) {
 	require.ErrorIs(t, err, regular.ErrNot)
 	ctx, cancel := context.WithCancel(bg)
 	cancel()
-	for _, path := range []string{array(t, dir+"/a.b2nd"), array(t, dir+"/a.bcolz"), array(t, dir+"/a.h5:/a"), dir} {
+	for _, path := range []string{array(t, dir+"/a.b2nd", nil), array(t, dir+"/a.bcolz", nil), array(t, dir+"/a.h5:/a", nil), dir} {
 		path, _, _ = strings.Cut(path, ":/")
 		_, err = scan.File(ctx, path, defaults())
 		require.ErrorIs(t, err, context.Canceled, path)

@@ -18,8 +18,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/strided"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/internal/strided"
 )
 
 // Backend is one carray. It implements ndarray's Backend, AttrReader, StorageReporter and

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	formats "github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -378,7 +378,7 @@ func TestDamage(t *testing.T) {
 		require.ErrorIs(t, err, c.want, c.name)
 		require.ErrorContains(t, err, c.says, c.name)
 	}
-	var place *formats.Error
+	var place *format.Error
 	require.ErrorAs(t, damaged(t, file("data/__0.blp", set(0, 'B'))), &place)
 	require.Equal(t, "bcolz data/__0.blp", place.Format)
 }

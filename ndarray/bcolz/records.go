@@ -12,8 +12,8 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/strided"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/internal/strided"
 )
 
 // Records is an open ctable: an array with one dimension whose elements are structures with one

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/hyperslab/hyperslab/internal/strided"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/internal/strided"
 )
 
 // maxBytes is the size from which New returns an error, because no address space is larger.

@@ -1,8 +1,8 @@
 // Command hostile opens thousands of corrupt and crafted files as a program opens untrusted input,
 // and counts the results. `make hostile` runs it.
 //
-// Every file is opened in four modes: with formats.OpenUntrusted in a child process of this
-// program, so that a crash is counted; with verify and salvage; with OpenUntrusted in a worker;
+// Every file is opened in four modes: as untrusted in a child process of this program, so
+// that a crash is counted; with verify and salvage; as untrusted in a worker;
 // and, for HDF5, in a worker without any check, which shows that there are crashes to contain. The
 // run fails if a child crashes, hangs or exceeds the memory limit, or if a valid file reads
 // differently than in the ordinary way. All random choices follow from -seed.

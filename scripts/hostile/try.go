@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
 	_ "github.com/hyperslab/hyperslab/h5/filter" // registered, so that the library runs them
@@ -25,7 +26,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	raw "github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/ndarray/worker"
 	"github.com/hyperslab/hyperslab/salvage"
 	"github.com/hyperslab/hyperslab/verify"
@@ -119,9 +119,9 @@ func (x *item) run(ctx context.Context, m mode, place string) (outcome, string) 
 	case m == examined:
 		return examine(ctx, place)
 	}
-	u := formats.Untrusted{Isolation: formats.Off, Limits: formats.Limits{Memory: memory, CPU: wall, Wall: wall, Array: 1 << 36, Chunk: 64 << 20, Metadata: 16 << 20}}
+	u := hyperslab.Untrusted{Isolation: hyperslab.Off, Limits: hyperslab.Limits{Memory: memory, CPU: wall, Wall: wall, Array: 1 << 36, Chunk: 64 << 20, Metadata: 16 << 20}}
 	if m == isolated {
-		u.Isolation = formats.Auto
+		u.Isolation = hyperslab.Auto
 	}
 	best, detail := refused, ""
 	if x.seed.sort == "frame" && m == direct {
@@ -184,17 +184,17 @@ func objects(files map[string][]byte) []string {
 }
 
 // try opens an array and reads all of it.
-func try(ctx context.Context, location string, u formats.Untrusted) (outcome, string) {
-	g, err := formats.OpenUntrusted(ctx, location, u)
+func try(ctx context.Context, location string, u hyperslab.Untrusted) (outcome, string) {
+	g, err := hyperslab.Open(ctx, location, &hyperslab.OpenOptions{Untrusted: &u})
 	if err != nil {
 		return classify(err, refused), err.Error()
 	}
 	defer g.Close()
-	sum, err := digest(ctx, g.Array)
+	sum, err := digest(ctx, g)
 	if err != nil {
 		return classify(err, failed), err.Error()
 	}
-	if err := survey(ctx, g.Array); classify(err, failed) == contained {
+	if err := survey(ctx, g); classify(err, failed) == contained {
 		return contained, err.Error()
 	}
 	return read, sum
@@ -280,7 +280,7 @@ func elements(ctx context.Context, a *ndarray.Array, r ndarray.Region, h hash.Ha
 
 // compare reads a valid file again without a check.
 func compare(ctx context.Context, location, want string) (outcome, string) {
-	a, err := formats.Open(ctx, location)
+	a, err := hyperslab.Open(ctx, location, nil)
 	if err != nil {
 		return wrong, "without a check: " + err.Error()
 	}

@@ -8,8 +8,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // addressHelp ends the long help of each command that takes an address.
@@ -36,7 +36,7 @@ func address(args []string) string {
 // wholeFile returns a usage error for the address of an object in a file, for commands that take
 // files.
 func wholeFile(command, source string) error {
-	loc, err := formats.ParseLocation(source)
+	loc, err := hyperslab.ParseLocation(source)
 	if _, missing := os.Stat(loc.File); err != nil || loc.Object == "" || missing != nil {
 		return err
 	}
@@ -75,7 +75,12 @@ type part struct {
 }
 
 // openPart opens the array at an address with an optional selection.
-func openPart(ctx context.Context, address string, opts ...formats.Option) (*part, error) {
+func openPart(ctx context.Context, address string) (*part, error) {
+	return openPartAs(ctx, address, nil)
+}
+
+// openPartAs is openPart with a type for elements that are stored without one.
+func openPartAs(ctx context.Context, address string, d *ndarray.DType) (*part, error) {
 	location, text := splitSelection(address)
 	var s ndarray.Selection
 	if text != "" {
@@ -84,7 +89,9 @@ func openPart(ctx context.Context, address string, opts ...formats.Option) (*par
 			return nil, usagef("%s: %w", address, err)
 		}
 	}
-	arr, err := openArray(ctx, location, opts...)
+	o := openOptions(ctx)
+	o.DType = d
+	arr, err := hyperslab.Open(ctx, location, o)
 	if err != nil || text == "" {
 		return &part{Array: arr}, err
 	}

@@ -13,11 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // advice returns the line after an error that suggests a remedy, or "" without one.
@@ -81,14 +81,14 @@ func advice(cmd *cobra.Command, err error) string {
 	if !ok {
 		return help
 	}
-	format, _ := formats.Sniff(loc.File)
+	format, _ := hyperslab.Sniff(loc.File)
 	file, command := shellWord(loc.File), cmd.Name()
 	switch {
 	case errors.Is(err, ndarray.ErrRegion) && command != "info":
 		return "hyperslab info " + shellWord(failed.Path) + " shows its shape; indexes count from 0"
-	case unsupportedType(err) && format == formats.HDF5 && !cmd.Flags().Changed("ddl"):
+	case unsupportedType(err) && format == hyperslab.HDF5 && !cmd.Flags().Changed("ddl"):
 		return "hyperslab dump " + file + " --ddl writes the types that arrays cannot represent as text"
-	case unsupportedType(err) && format != formats.HDF5 && command != "info" && errors.Is(err, ndarray.ErrType):
+	case unsupportedType(err) && format != hyperslab.HDF5 && command != "info" && errors.Is(err, ndarray.ErrType):
 		return "hyperslab info " + shellWord(failed.Path) + " shows its element type"
 	case unsupportedType(err), errors.Is(err, ndarray.ErrRegion), command == "verify":
 		return help
@@ -129,8 +129,8 @@ type summaryError string
 func (e summaryError) Error() string { return string(e) }
 
 // existing parses a location and reports whether its file exists.
-func existing(location string) (formats.Location, bool) {
-	loc, err := formats.ParseLocation(location)
+func existing(location string) (hyperslab.Location, bool) {
+	loc, err := hyperslab.ParseLocation(location)
 	if err != nil || location == "" {
 		return loc, false
 	}
@@ -144,7 +144,7 @@ func insideFile(location string) string {
 	for at := len(location); at > 0; at = strings.LastIndexAny(location[:at], ":/") {
 		file, object := location[:at], strings.Trim(location[at:], ":/")
 		if info, err := os.Stat(file); err == nil && !info.IsDir() && object != "" {
-			return formats.Location{File: file, Object: "/" + object}.String()
+			return hyperslab.Location{File: file, Object: "/" + object}.String()
 		}
 	}
 	return ""
@@ -164,14 +164,14 @@ func isFolder(name string) bool {
 
 // lookAround returns advice on how to find the array that location does not lead to.
 func lookAround(location string) string {
-	loc, err := formats.ParseLocation(location)
+	loc, err := hyperslab.ParseLocation(location)
 	if err != nil {
 		return ""
 	}
 	if location == stdio {
 		return "only convert reads standard input; save it to a file, and name that"
 	}
-	switch format, err := formats.Sniff(loc.File); {
+	switch format, err := hyperslab.Sniff(loc.File); {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		if meant := insideFile(location); meant != "" {
 			return "did you mean " + shellWord(meant) + "?"
@@ -185,9 +185,9 @@ func lookAround(location string) string {
 		return "this is .npy, which convert reads: hyperslab convert " + shellWord(loc.File) + " " + shellWord(strings.TrimSuffix(loc.File, filepath.Ext(loc.File))+".b2nd")
 	case err != nil:
 		return "readable are b2nd, Caterva, bcolz and HDF5, recognised by content; is this the right file, and complete?"
-	case format == formats.HDF5:
+	case format == hyperslab.HDF5:
 		return "hyperslab ls -r " + shellWord(loc.File) + " lists the objects of the file"
-	case format == formats.Directory:
+	case format == hyperslab.Directory:
 		return "hyperslab ls -r " + shellWord(loc.File) + " lists the objects of the directory"
 	case loc.Object != "":
 		return shellWord(loc.File) + " alone names its array"

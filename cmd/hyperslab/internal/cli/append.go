@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 type appendFlags struct {
@@ -50,7 +50,7 @@ func (a *app) append(ctx context.Context, target string, sources []string, o *ap
 		return err
 	}
 	start := time.Now()
-	loc, err := formats.ParseLocation(target)
+	loc, err := hyperslab.ParseLocation(target)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (a *app) append(ctx context.Context, target string, sources []string, o *ap
 		if o.edit.inPlace && sameFile(source, loc.File) {
 			return usagef("%s is in the file that changes; without --in-place that is possible", source)
 		}
-		src, err := formats.Open(ctx, source)
+		src, err := hyperslab.Open(ctx, source, nil)
 		if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (a *app) append(ctx context.Context, target string, sources []string, o *ap
 	}
 	var shape []int64
 	err = o.edit.edit(ctx, loc.File, func(file string) (err error) {
-		dst, err := formats.Open(ctx, formats.Location{File: file, Object: loc.Object}.String(), formats.WithWrite())
+		dst, err := hyperslab.Open(ctx, hyperslab.Location{File: file, Object: loc.Object}.String(), &hyperslab.OpenOptions{Write: true})
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (a *app) append(ctx context.Context, target string, sources []string, o *ap
 func forecastAppend(ctx context.Context, from []*ndarray.Array, into ndarray.Meta, jobs int, memory int64) (string, error) {
 	f := newForecast(jobs, memory)
 	for _, src := range from {
-		if err := f.add(ctx, src, into.Spec(), formats.Format(into.Format)); errors.Is(err, errors.ErrUnsupported) {
+		if err := f.add(ctx, src, into.Spec(), hyperslab.Format(into.Format)); errors.Is(err, errors.ErrUnsupported) {
 			return "", nil // a filter that a new dataset cannot have
 		} else if err != nil {
 			return "", err
@@ -136,7 +136,7 @@ func forecastAppend(ctx context.Context, from []*ndarray.Array, into ndarray.Met
 
 // sameFile reports whether an address leads into a file.
 func sameFile(address, file string) bool {
-	loc, err := formats.ParseLocation(address)
+	loc, err := hyperslab.ParseLocation(address)
 	if err != nil {
 		return false
 	}
@@ -148,7 +148,7 @@ func sameFile(address, file string) bool {
 // appendable checks all sources against the target before it is changed. It returns the target's
 // metadata and the bytes of the sources.
 func appendable(ctx context.Context, target string, from []*ndarray.Array, axis int, fit func(string, ndarray.Meta) error) (m ndarray.Meta, bytes int64, err error) {
-	dst, err := formats.Open(ctx, target)
+	dst, err := hyperslab.Open(ctx, target, nil)
 	if err != nil {
 		return m, 0, err
 	}
@@ -174,7 +174,7 @@ func appendable(ctx context.Context, target string, from []*ndarray.Array, axis 
 		length += own[axis]
 		bytes += allBytes(src)
 	}
-	if m.MaxShape == nil && m.Format == string(formats.HDF5) {
+	if m.MaxShape == nil && m.Format == string(hyperslab.HDF5) {
 		return m, 0, usagef("%w: %s cannot grow, its shape is fixed; hyperslab repack --grow %d makes one that can", ndarray.ErrShape, target, axis)
 	}
 	if m.MaxShape != nil && m.MaxShape[axis] != ndarray.Unlimited && length > m.MaxShape[axis] {

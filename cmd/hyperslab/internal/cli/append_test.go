@@ -8,14 +8,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 func readAll[T ndarray.Element](t *testing.T, location string) ([]T, ndarray.Meta) {
 	t.Helper()
 	ctx := context.Background()
-	a, err := formats.Open(ctx, location)
+	a, err := hyperslab.Open(ctx, location, nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, a.Close()) }()
 	v, err := ndarray.ReadAll[T](ctx, a)
@@ -57,7 +57,7 @@ func TestAppendValues(t *testing.T) {
 				row, column := int64(i)/want[1], int64(i)%want[1]
 				require.Equal(t, int32(row%24*15+column%15), v, "%s axis %d element %d", target, axis, i)
 			}
-			loc, err := formats.ParseLocation(at(target))
+			loc, err := hyperslab.ParseLocation(at(target))
 			require.NoError(t, err)
 			require.NoError(t, os.RemoveAll(loc.File))
 		}

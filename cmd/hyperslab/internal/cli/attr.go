@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // attrListDoc is the document of attr list --json and attr get --json.
@@ -214,7 +214,7 @@ func (a *app) attrRmCommand() *cobra.Command {
 
 // planAt calls plan for the file of an address.
 func (e *editFlags) planAt(address string) error {
-	loc, err := formats.ParseLocation(address)
+	loc, err := hyperslab.ParseLocation(address)
 	if err != nil {
 		return err
 	}
@@ -227,21 +227,21 @@ func (e *editFlags) editAttrs(ctx context.Context, address string, set []ndarray
 	if err != nil {
 		return err
 	}
-	loc, err := formats.ParseLocation(address)
+	loc, err := hyperslab.ParseLocation(address)
 	if err != nil {
 		return err
 	}
 	return e.edit(ctx, loc.File, func(file string) error {
-		at := formats.Location{File: file, Object: loc.Object}.String()
+		at := hyperslab.Location{File: file, Object: loc.Object}.String()
 		if group {
-			return formats.EditGroupAttrs(ctx, at, set, remove)
+			return hyperslab.EditGroupAttrs(ctx, at, set, remove)
 		}
 		return editArrayAttrs(ctx, at, set, remove)
 	})
 }
 
 func editArrayAttrs(ctx context.Context, address string, set []ndarray.Attr, remove []string) (err error) {
-	arr, err := formats.Open(ctx, address, formats.WithWrite())
+	arr, err := hyperslab.Open(ctx, address, &hyperslab.OpenOptions{Write: true})
 	if err != nil {
 		return err
 	}
@@ -261,9 +261,9 @@ func editArrayAttrs(ctx context.Context, address string, set []ndarray.Attr, rem
 
 // isGroup reports whether a group is at an address. Otherwise an array is there.
 func isGroup(ctx context.Context, address string) (bool, error) {
-	prune := formats.WithPrune(func(formats.Entry) bool { return true })
+	prune := func(hyperslab.Entry) bool { return true }
 	for e, err := range walk(ctx, address, prune) {
-		return e.Kind == formats.Group, err
+		return e.Kind == hyperslab.Group, err
 	}
 	return false, fmt.Errorf("%s: %w", address, ndarray.ErrNotFound)
 }

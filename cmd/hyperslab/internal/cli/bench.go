@@ -16,9 +16,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
@@ -97,7 +97,7 @@ read it once through storage of --storage MB/s, compression and all.` + addressH
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.format, "format", string(formats.B2ND), "`FORMAT` to store it in: b2nd or hdf5")
+	f.StringVar(&o.format, "format", string(hyperslab.B2ND), "`FORMAT` to store it in: b2nd or hdf5")
 	f.StringSliceVar(&o.codecs, "codec", nil, "`CODECS`; of b2nd lz4, lz4hc, zstd and zlib are tried, of hdf5 deflate, zstd, lz4, lzf and blosc2/zstd")
 	f.IntSliceVar(&o.levels, "level", nil, "`LEVELS` of those that have levels (default 1,5,9)")
 	f.StringSliceVar(&o.shuffles, "shuffle", []string{"byte", "bit"}, "`KINDS` of shuffle: none, byte and bit")
@@ -111,7 +111,7 @@ read it once through storage of --storage MB/s, compression and all.` + addressH
 	f.BoolVarP(&o.force, "force", "f", false, "replace the picture if it exists")
 	o.job.add(cmd, "no progress and no recommendation")
 	jsonFlag(cmd, &o.json)
-	completeWords(cmd, "format", string(formats.B2ND), string(formats.HDF5))
+	completeWords(cmd, "format", string(hyperslab.B2ND), string(hyperslab.HDF5))
 	completeWords(cmd, "for", goalSpeed, goalRatio, goalBalance)
 	(&untrustedFlags{}).add(cmd)
 	return cmd
@@ -120,7 +120,7 @@ read it once through storage of --storage MB/s, compression and all.` + addressH
 // check checks the flags that do not depend on the array.
 func (o *benchFlags) check() error {
 	err := errors.Join(
-		oneOf("--format", o.format, string(formats.B2ND), string(formats.HDF5)),
+		oneOf("--format", o.format, string(hyperslab.B2ND), string(hyperslab.HDF5)),
 		oneOf("--for", o.goal, goalSpeed, goalRatio, goalBalance),
 	)
 	if err != nil {
@@ -131,12 +131,12 @@ func (o *benchFlags) check() error {
 	}
 	if o.codecs == nil {
 		o.codecs = []string{"lz4", "lz4hc", "zstd", "zlib"}
-		if o.format == string(formats.HDF5) {
+		if o.format == string(hyperslab.HDF5) {
 			o.codecs = []string{"deflate", "zstd", "lz4", "lzf", "blosc2/zstd"}
 		}
 	}
 	for _, codec := range o.codecs {
-		err = errors.Join(err, oneOf("in "+o.format+" --codec", codec, codecs[formats.Format(o.format)]...))
+		err = errors.Join(err, oneOf("in "+o.format+" --codec", codec, codecs[hyperslab.Format(o.format)]...))
 	}
 	if o.levels == nil {
 		o.levels = []int{1, 5, 9}
@@ -185,7 +185,7 @@ func (a *app) bench(ctx context.Context, address string, o *benchFlags) (err err
 		most = min(most, memory/(3+chunkCopies))
 		room = memory - 3*most
 	}
-	t, err := newTrial(ctx, src.Array, formats.Format(o.format), most, o.job.jobs, room)
+	t, err := newTrial(ctx, src.Array, hyperslab.Format(o.format), most, o.job.jobs, room)
 	if err != nil {
 		return err
 	}
@@ -274,7 +274,7 @@ func (o *benchFlags) ways(t *trial, m ndarray.Meta) ([]ndarray.Spec, error) {
 					if strings.HasPrefix(codec, "bitshuffle/") {
 						flags.filter = "none" // the codec shuffles the bits itself
 					}
-					if o.format == string(formats.HDF5) && codec != "none" {
+					if o.format == string(hyperslab.HDF5) && codec != "none" {
 						least, most, _, has := hdf5.Levels(codec)
 						if flags.level = min(max(level, least), most); !has {
 							flags.level = -1
@@ -332,7 +332,7 @@ func (d *benchDoc) recommend(storage float64) {
 	}
 	r := d.Rows[at]
 	flags := "--codec " + r.Codec
-	if _, _, _, has := hdf5.Levels(r.Codec); has || d.Format != string(formats.HDF5) && r.Codec != "none" {
+	if _, _, _, has := hdf5.Levels(r.Codec); has || d.Format != string(hyperslab.HDF5) && r.Codec != "none" {
 		flags += " --level " + strconv.Itoa(r.Level)
 	}
 	flags += " --shuffle " + r.shuffle() + " --chunks " + strings.ReplaceAll(shapeCell(r.Chunks), "x", ",")
@@ -382,9 +382,9 @@ func speedText(mb float64) string {
 
 // estimate measures a small sample of src and returns the estimated stored bytes and duration of a
 // conversion. ok is false if an array cannot be measured.
-func estimate(ctx context.Context, src *ndarray.Array, spec ndarray.Spec, format formats.Format, jobs int, memory int64) (stored int64, took time.Duration, ok bool, err error) {
+func estimate(ctx context.Context, src *ndarray.Array, spec ndarray.Spec, format hyperslab.Format, jobs int, memory int64) (stored int64, took time.Duration, ok bool, err error) {
 	m := src.Meta()
-	if m.DType.Kind == ndarray.String || src.NBytes() == 0 || len(m.Shape) == 0 || m.Path == stdio || format != formats.B2ND && format != formats.HDF5 {
+	if m.DType.Kind == ndarray.String || src.NBytes() == 0 || len(m.Shape) == 0 || m.Path == stdio || format != hyperslab.B2ND && format != hyperslab.HDF5 {
 		return 0, 0, false, nil
 	}
 	t, err := newTrial(ctx, src, format, estimateBytes, jobs, memory)

@@ -14,16 +14,16 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 	"github.com/hyperslab/hyperslab/ndarray/mem"
 )
 
 // trial is a sample of an array, and a directory to store it in.
 type trial struct {
-	format formats.Format
+	format hyperslab.Format
 	spec   ndarray.Spec // of the sample
 	data   []byte
 	sample *ndarray.Array
@@ -33,7 +33,7 @@ type trial struct {
 }
 
 // newTrial takes at most the given number of bytes from the middle of an array.
-func newTrial(ctx context.Context, src *ndarray.Array, format formats.Format, most int64, jobs int, memory int64) (_ *trial, err error) {
+func newTrial(ctx context.Context, src *ndarray.Array, format hyperslab.Format, most int64, jobs int, memory int64) (_ *trial, err error) {
 	m := src.Meta()
 	if m.DType.Kind == ndarray.String {
 		return nil, usagef("%s: %w: strings of variable length cannot be measured", cmp.Or(m.Path, "the array"), errors.ErrUnsupported)
@@ -147,7 +147,7 @@ func (t *trial) write(ctx context.Context, spec ndarray.Spec) (took time.Duratio
 	}
 	start := time.Now()
 	var b ndarray.Backend
-	if t.format == formats.HDF5 {
+	if t.format == hyperslab.HDF5 {
 		b, err = hdf5.Create(t.file(), "sample", spec, nil)
 	} else {
 		b, err = b2nd.Create(t.file(), spec, nil)
@@ -166,11 +166,11 @@ func (t *trial) write(ctx context.Context, spec ndarray.Spec) (took time.Duratio
 // read reads the sample back, and sets the fields of row that describe its storage.
 func (t *trial) read(ctx context.Context, buf []byte, row *benchRow) (took time.Duration, err error) {
 	location := t.file()
-	if t.format == formats.HDF5 {
+	if t.format == hyperslab.HDF5 {
 		location += ":/sample"
 	}
 	start := time.Now()
-	src, err := formats.Open(ctx, location)
+	src, err := hyperslab.Open(ctx, location, nil)
 	if err != nil {
 		return 0, err
 	}

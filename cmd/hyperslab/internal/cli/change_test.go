@@ -10,10 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // must runs a command line that succeeds.
@@ -30,12 +30,12 @@ func everyArray(t *testing.T) []string {
 	ctx := context.Background()
 	spec := ndarray.Spec{Shape: []int64{20, 100}, ChunkShape: []int64{10, 100}, MaxShape: []int64{ndarray.Unlimited, 100}, DType: ndarray.DTypeOf[int32]()}
 	names := []string{"a.b2nd", "sparse.b2nd", "c.caterva", "z.bcolz", "h.h5:/g/x"}
-	for i, opts := range [][]formats.Option{nil, {formats.WithSparse()}, {formats.WithFormat(formats.Caterva)}, nil, nil} {
+	for i, opts := range []*hyperslab.CreateOptions{nil, {Sparse: true}, {Format: hyperslab.Caterva}, nil, nil} {
 		s := spec
 		if i == 2 {
 			s.MaxShape = nil
 		}
-		d, err := formats.Create(ctx, names[i], s, opts...)
+		d, err := hyperslab.Create(ctx, names[i], s, opts)
 		require.NoError(t, err)
 		require.NoError(t, ndarray.Write(ctx, d.Array, count(2000), ndarray.Whole(s.Shape)))
 		require.NoError(t, d.Commit(ctx))
@@ -106,7 +106,7 @@ func TestRecoverOfEveryFormat(t *testing.T) {
 // elements are the bytes of all elements.
 func elements(t *testing.T, at string) string {
 	t.Helper()
-	a, err := formats.Open(context.Background(), at)
+	a, err := hyperslab.Open(context.Background(), at, nil)
 	require.NoError(t, err)
 	b := make([]byte, a.NumElems()*int64(a.DType().Size))
 	require.NoError(t, a.Read(context.Background(), b, ndarray.Whole(a.Shape())))

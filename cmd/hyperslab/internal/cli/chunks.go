@@ -14,13 +14,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // chunksDoc is the document of chunks --json.
@@ -147,8 +147,8 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 // metaAt returns the metadata of the array at an address.
 func metaAt(ctx context.Context, address string) (m ndarray.Meta, err error) {
 	if untrusted(ctx) { // in a directory of arrays, too, the path is that of the file
-		for e, err := range walk(ctx, address) {
-			if err == nil && e.Kind != formats.Array {
+		for e, err := range walk(ctx, address, nil) {
+			if err == nil && e.Kind != hyperslab.Array {
 				err = usagef("%s is a %s; name an array", address, e.Kind)
 			}
 			return e.Meta, errors.Join(err, e.Err)
@@ -197,7 +197,7 @@ func (l *chunkLister) indexOf(n int64) []int64 {
 
 // hdf5 lists the chunks with libhdf5, which can read every index and follow external links.
 func (l *chunkLister) hdf5(address string) (err error) {
-	loc, err := formats.ParseLocation(address)
+	loc, err := hyperslab.ParseLocation(address)
 	if err != nil {
 		return err
 	}

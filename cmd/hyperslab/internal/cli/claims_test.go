@@ -10,15 +10,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // Chunks that take no room in the file take none in memory, unless somebody asks for so many.
 func TestChunksOfNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const n = 1<<18 + 10
-	d, err := formats.Create(context.Background(), "a.b2nd", ndarray.Spec{Shape: []int64{n * 4}, DType: ndarray.DTypeOf[uint8](), ChunkShape: []int64{4}})
+	d, err := hyperslab.Create(context.Background(), "a.b2nd", ndarray.Spec{Shape: []int64{n * 4}, DType: ndarray.DTypeOf[uint8](), ChunkShape: []int64{4}}, nil)
 	require.NoError(t, err)
 	require.NoError(t, d.Commit(context.Background()))
 	info, err := os.Stat("a.b2nd")

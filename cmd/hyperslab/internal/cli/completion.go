@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab"
 )
 
 // completeAddress completes FILE:/path from the content of the file. Before the colon the shell
@@ -27,8 +27,8 @@ func completeAddress(cmd *cobra.Command, _ []string, word string) ([]string, cob
 	var found []string
 	directive := cobra.ShellCompDirectiveNoFileComp
 	base := "/" + strings.Trim(group, "/")
-	below := func(e formats.Entry) bool { return e.Path != base }
-	for e, err := range formats.Walk(cmd.Context(), file+":"+group, formats.WithPrune(below)) {
+	below := func(e hyperslab.Entry) bool { return e.Path != base }
+	for e, err := range hyperslab.Walk(cmd.Context(), file+":"+group, &hyperslab.WalkOptions{Prune: below}) {
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
@@ -36,7 +36,7 @@ func completeAddress(cmd *cobra.Command, _ []string, word string) ([]string, cob
 		if !ok || inside == "" || strings.Contains(inside, "/") || !strings.HasPrefix(e.Path, object) {
 			continue
 		}
-		if e.Kind == formats.Group {
+		if e.Kind == hyperslab.Group {
 			e.Path += "/"
 			directive |= cobra.ShellCompDirectiveNoSpace
 		}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // convertDoc is the document of convert --json. In a dry run, results of the conversion are null.
@@ -227,15 +227,14 @@ func (o *convertFlags) openSource(ctx context.Context, source string) (*part, er
 		}
 		return whole(openFlatFile(source, "", &o.flat))
 	}
-	var opts []formats.Option
 	if o.dtype != "" {
 		d, err := ndarray.ParseDType(o.dtype)
 		if err != nil {
 			return nil, usagef("--dtype %s: %w", o.dtype, err)
 		}
-		opts = append(opts, formats.WithDType(d))
+		return openPartAs(ctx, source, &d)
 	}
-	return openPart(ctx, source, opts...)
+	return openPart(ctx, source)
 }
 
 func (a *app) convertArray(ctx context.Context, source, target string, memory int64, o *convertFlags) (_ conversion, err error) {
@@ -326,11 +325,11 @@ func (a *app) write(ctx context.Context, target string, spec ndarray.Spec, src *
 		changesInPlace.Add(1)
 		defer changesInPlace.Add(-1)
 	}
-	at, err := formats.ParseLocation(target)
+	at, err := hyperslab.ParseLocation(target)
 	if err != nil {
 		return stats, 0, err
 	}
-	draft, err := formats.Create(ctx, target, spec, o.createOptions()...)
+	draft, err := hyperslab.Create(ctx, target, spec, o.createOptions())
 	if err != nil {
 		return stats, 0, err
 	}
@@ -387,7 +386,7 @@ func (r *convertResult) measure(ctx context.Context, took, copying time.Duration
 }
 
 // estimate estimates the size of the target from a sample.
-func (r *convertResult) estimate(ctx context.Context, src *ndarray.Array, spec ndarray.Spec, format formats.Format, memory int64, jobs int) error {
+func (r *convertResult) estimate(ctx context.Context, src *ndarray.Array, spec ndarray.Spec, format hyperslab.Format, memory int64, jobs int) error {
 	stored, took, ok, err := estimate(ctx, src, spec, format, jobs, memory)
 	if err != nil || !ok {
 		return err

@@ -10,26 +10,26 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // isFlat reports whether a format contains only elements.
-func isFlat(f formats.Format) bool { return f == npyFormat || f == rawFormat }
+func isFlat(f hyperslab.Format) bool { return f == npyFormat || f == rawFormat }
 
 // formatForName returns the format of a target by its extension.
-func formatForName(file string) (formats.Format, bool) {
+func formatForName(file string) (hyperslab.Format, bool) {
 	switch strings.ToLower(filepath.Ext(file)) {
 	case ".npy":
 		return npyFormat, true
 	case ".raw":
 		return rawFormat, true
 	}
-	return formats.ForName(file)
+	return hyperslab.ForName(file)
 }
 
 // flatSpec checks whether a source can be written as elements only.
-func (o *convertFlags) flatSpec(m ndarray.Meta, format formats.Format, target string, terminal bool) (ndarray.Spec, error) {
+func (o *convertFlags) flatSpec(m ndarray.Meta, format hyperslab.Format, target string, terminal bool) (ndarray.Spec, error) {
 	spec := m.Spec()
 	if o.asked() {
 		return spec, usagef("%s has no chunks and no compression: remove the flags for them", format)

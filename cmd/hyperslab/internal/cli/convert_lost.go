@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
@@ -26,8 +26,8 @@ func (f fact) String() string { return fmt.Sprintf("%s (%s): %s", f.what, f.valu
 // leaveOut removes properties that the format cannot represent from spec, which is for the array
 // that m describes. Properties of the array itself are refused until the user excludes them. How
 // its elements were stored, and types that a target never keeps, are only reported.
-func (o *convertFlags) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format formats.Format) (refused, told []fact) {
-	bare := isFlat(format) || format == formats.Caterva
+func (o *convertFlags) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format hyperslab.Format) (refused, told []fact) {
+	bare := isFlat(format) || format == hyperslab.Caterva
 	reason := fmt.Sprintf("%s has no place for it", format)
 	if isFlat(format) {
 		reason = fmt.Sprintf("%s is elements alone", format)
@@ -49,9 +49,9 @@ func (o *convertFlags) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format forma
 			if !slices.Equal(most, m.Shape) {
 				told = append(told, f)
 			}
-		case bare, format == formats.Bcolz && !growsAlong(m.Shape, most):
+		case bare, format == hyperslab.Bcolz && !growsAlong(m.Shape, most):
 			f.reason = fmt.Sprintf("%s arrays grow along any axis", format)
-			if format == formats.Bcolz {
+			if format == hyperslab.Bcolz {
 				f.reason = "bcolz arrays grow along the first axis only"
 			}
 			refused = append(refused, f)
@@ -64,7 +64,7 @@ func (o *convertFlags) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format forma
 		told = append(told, fact{"type", spec.DType.String(), fmt.Sprintf("%s stores no dtype; read it with --dtype %s", format, shellWord(spec.DType.String()))})
 	}
 	told = append(told, encodingLost(m, spec.Compression, format)...)
-	if m.Comment != "" && format != formats.HDF5 {
+	if m.Comment != "" && format != hyperslab.HDF5 {
 		told = append(told, fact{"comment", m.Comment, reason})
 	}
 	return refused, told
@@ -73,11 +73,11 @@ func (o *convertFlags) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format forma
 // stringFill returns the fill value of an HDF5 dataset of variable strings, which ndarray.Spec does not
 // have; "" is also the default. The fill values of untrusted files are not read.
 func stringFill(ctx context.Context, source string, m ndarray.Meta) (text string, err error) {
-	if m.Format != string(formats.HDF5) || m.DType.Kind != ndarray.String || untrusted(ctx) {
+	if m.Format != string(hyperslab.HDF5) || m.DType.Kind != ndarray.String || untrusted(ctx) {
 		return "", nil
 	}
 	location, _ := splitSelection(source)
-	loc, err := formats.ParseLocation(location)
+	loc, err := hyperslab.ParseLocation(location)
 	if err != nil {
 		return "", err
 	}
@@ -119,8 +119,8 @@ func mostText(most []int64) string {
 // encodingLost returns the properties of an array's storage that a format does not support. Within
 // HDF5 it returns a checksum that is lost because c has another compression. Codecs that both
 // formats support, levels, blocks and chunk sizes do not count, because every format chooses them.
-func encodingLost(m ndarray.Meta, c *ndarray.Compression, format formats.Format) (lost []fact) {
-	if string(format) == m.Format || isFrame(format) && isFrame(formats.Format(m.Format)) {
+func encodingLost(m ndarray.Meta, c *ndarray.Compression, format hyperslab.Format) (lost []fact) {
+	if string(format) == m.Format || isFrame(format) && isFrame(hyperslab.Format(m.Format)) {
 		if summed(m.Compression) && c != nil && !summed(c) {
 			lost = append(lost, fact{"filter", checksum, "codec none removes all filters; --checksum keeps this one"})
 		}
@@ -136,14 +136,14 @@ func encodingLost(m ndarray.Meta, c *ndarray.Compression, format formats.Format)
 			lost = append(lost, fact{"codec", c.Codec, fmt.Sprintf("%s is not written with it", format)})
 		}
 	}
-	if format == formats.Bcolz && len(m.ChunkShape) > 1 && !slices.Equal(m.ChunkShape[1:], m.Shape[1:]) {
+	if format == hyperslab.Bcolz && len(m.ChunkShape) > 1 && !slices.Equal(m.ChunkShape[1:], m.Shape[1:]) {
 		lost = append(lost, fact{"chunks", shapeText(m.ChunkShape), "those of bcolz cut no rows"})
 	}
 	return lost
 }
 
 // typesLost lists the attributes of Blosc2 that keep their values but not their types.
-func typesLost(attrs []ndarray.Attr, format formats.Format) (lost []fact) {
+func typesLost(attrs []ndarray.Attr, format hyperslab.Format) (lost []fact) {
 	if isFrame(format) || isFlat(format) { // the latter have no attributes
 		return nil
 	}

@@ -14,10 +14,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // feature is something that an array may have beside its elements.
@@ -116,11 +116,8 @@ func lossSource(t *testing.T, format string, spec ndarray.Spec) (location string
 		require.NoError(t, err)
 		commit = a.Close
 	} else {
-		opts := []formats.Option{formats.WithOverwrite()}
-		if format == "sparse" {
-			opts = append(opts, formats.WithSparse())
-		}
-		d, err := formats.Create(ctx, location, spec, opts...)
+		opts := &hyperslab.CreateOptions{Overwrite: true, Sparse: format == "sparse"}
+		d, err := hyperslab.Create(ctx, location, spec, opts)
 		require.NoError(t, err)
 		a, commit = d.Array, func() error { return d.Commit(ctx) }
 	}
@@ -199,13 +196,13 @@ func lossCell(t *testing.T, f feature, source, to string) {
 		require.FileExists(t, file)
 		return
 	}
-	a, err := formats.Open(ctx, source)
+	a, err := hyperslab.Open(ctx, source, nil)
 	require.NoError(t, err)
-	var opts []formats.Option
+	var opts hyperslab.OpenOptions
 	if to == "caterva" {
-		opts = append(opts, formats.WithDType(a.DType()))
+		opts.DType = new(a.DType())
 	}
-	b, err := formats.Open(ctx, target, opts...)
+	b, err := hyperslab.Open(ctx, target, &opts)
 	require.NoError(t, err)
 	c, err := ndarray.Compare(ctx, a, b, &ndarray.CompareOptions{IgnoreAttrs: true})
 	require.NoError(t, err)
@@ -315,7 +312,7 @@ func TestRepackLosesNothingInSilence(t *testing.T) {
 	t.Chdir(t.TempDir())
 	lossTree(t, "s.h5")
 	compression := func(location string) string {
-		a, err := formats.Open(context.Background(), location)
+		a, err := hyperslab.Open(context.Background(), location, nil)
 		require.NoError(t, err)
 		defer func() { require.NoError(t, a.Close()) }()
 		return a.Meta().Compression.String()

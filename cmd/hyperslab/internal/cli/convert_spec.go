@@ -12,14 +12,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 // targets are the values of --format.
-var targets = []string{string(formats.B2ND), string(formats.HDF5), string(formats.Bcolz), string(formats.Caterva), npyFormat, rawFormat}
+var targets = []string{string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Bcolz), string(hyperslab.Caterva), npyFormat, rawFormat}
 
 // check checks the flags that do not depend on the arrays, and returns the memory limit in bytes.
 func (o *convertFlags) check() (memory int64, err error) {
@@ -36,7 +36,7 @@ func (o *convertFlags) check() (memory int64, err error) {
 
 // settleTarget determines the format of the target. It fails before any work is done if the target
 // must not be replaced.
-func (o *convertFlags) settleTarget(source, target string) (format formats.Format, err error) {
+func (o *convertFlags) settleTarget(source, target string) (format hyperslab.Format, err error) {
 	if target == stdio {
 		switch o.format {
 		case "", npyFormat:
@@ -47,27 +47,27 @@ func (o *convertFlags) settleTarget(source, target string) (format formats.Forma
 		return "", usagef("--format %s: standard output takes npy or raw; other formats need a file", o.format)
 	}
 	whole, _ := splitSelection(source)
-	from, err := formats.ParseLocation(whole)
+	from, err := hyperslab.ParseLocation(whole)
 	if err != nil {
 		return "", err
 	}
-	to, err := formats.ParseLocation(target)
+	to, err := hyperslab.ParseLocation(target)
 	if err != nil {
 		return "", err
 	}
-	if format = formats.Format(o.format); format == "" {
+	if format = hyperslab.Format(o.format); format == "" {
 		var ok bool
 		if format, ok = formatForName(to.File); !ok {
 			return "", usagef("%s: the extension %q is not that of a format; end the name in .b2nd, .h5, .bcolz or .npy, or add --format", to.File, strings.ToLower(filepath.Ext(to.File)))
 		}
 	}
 	switch named := strings.Trim(to.Object, "/") != ""; {
-	case format == formats.HDF5 && !named:
+	case format == hyperslab.HDF5 && !named:
 		return "", usagef("%s: an HDF5 file can hold many arrays; name this one, for example %s:/data", target, to.File)
-	case format != formats.HDF5 && named:
+	case format != hyperslab.HDF5 && named:
 		return "", usagef("%s: a %s file holds one array and has no paths inside", target, format)
 	}
-	if format == formats.HDF5 {
+	if format == hyperslab.HDF5 {
 		return format, o.mayAdd(from.File, to)
 	}
 	if o.inPlace {
@@ -91,18 +91,18 @@ func (o *convertFlags) mayReplace(target string) error {
 }
 
 // mayAdd checks the HDF5 file that an array is added to, if it exists.
-func (o *convertFlags) mayAdd(source string, to formats.Location) (err error) {
+func (o *convertFlags) mayAdd(source string, to hyperslab.Location) (err error) {
 	if _, err := os.Lstat(to.File); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if o.inPlace && source != "" && sameFile(source, to.File) {
 		return usagef("%s is in the file that changes; this is possible without --in-place", source)
 	}
-	format, err := formats.Sniff(to.File)
+	format, err := hyperslab.Sniff(to.File)
 	switch {
 	case err != nil:
 		return err
-	case format != formats.HDF5:
+	case format != hyperslab.HDF5:
 		return usagef("%s is of format %s; arrays are added to HDF5 files", to.File, format)
 	case o.force:
 		return nil
@@ -132,7 +132,7 @@ type settled struct {
 // settle divides the attributes into kept and excluded ones. An attribute that cannot be converted
 // and is not excluded, or any of the facts, is an error that names the flags to add. An attribute is
 // never dropped silently. named reports whether the target gets the dimension names of the source.
-func (x *attrFlags) settle(attrs ndarray.Attrs, named bool, facts []fact, format formats.Format, source, target string) (settled, error) {
+func (x *attrFlags) settle(attrs ndarray.Attrs, named bool, facts []fact, format hyperslab.Format, source, target string) (settled, error) {
 	s := settled{names: []string{}}
 	var refused []ndarray.UnsupportedAttr
 	for _, attr := range attrs.List {
@@ -188,11 +188,11 @@ func (x *attrFlags) settle(attrs ndarray.Attrs, named bool, facts []fact, format
 }
 
 // cannotHold returns the reason why a format cannot represent an attribute, or "".
-func cannotHold(format formats.Format, attr ndarray.Attr) string {
+func cannotHold(format hyperslab.Format, attr ndarray.Attr) string {
 	switch v := attr.Value; {
 	case isFlat(format):
 		return fmt.Sprintf("%s is elements alone", format)
-	case format != formats.HDF5:
+	case format != hyperslab.HDF5:
 		return ""
 	case v.DType.Kind == ndarray.Unicode:
 		return "HDF5 has no text of four-byte characters"
@@ -208,20 +208,7 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// createOptions returns the flags as options of formats.Create.
-func (o *convertFlags) createOptions() []formats.Option {
-	var opts []formats.Option
-	if o.format != "" {
-		opts = append(opts, formats.WithFormat(formats.Format(o.format)))
-	}
-	if o.sparse {
-		opts = append(opts, formats.WithSparse())
-	}
-	if o.force {
-		opts = append(opts, formats.WithOverwrite())
-	}
-	if o.inPlace {
-		opts = append(opts, formats.WithInPlace())
-	}
-	return opts
+// createOptions returns the flags as options of hyperslab.Create.
+func (o *convertFlags) createOptions() *hyperslab.CreateOptions {
+	return &hyperslab.CreateOptions{Format: hyperslab.Format(o.format), Sparse: o.sparse, Overwrite: o.force, InPlace: o.inPlace}
 }

@@ -16,9 +16,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // convertTreeDoc is the document of convert --json for a source with many arrays.
@@ -49,13 +49,13 @@ func (o *convertFlags) isTree(ctx context.Context, source, target string) (bool,
 	if source == stdio || target == stdio || o.flat.shape != "" {
 		return false, nil
 	}
-	to, err := formats.ParseLocation(target)
+	to, err := hyperslab.ParseLocation(target)
 	if err != nil {
 		return false, err
 	}
-	one := []formats.Format{formats.B2ND, formats.Caterva, npyFormat, rawFormat}
+	one := []hyperslab.Format{hyperslab.B2ND, hyperslab.Caterva, npyFormat, rawFormat}
 	named, _ := formatForName(to.File)
-	if strings.Trim(to.Object, "/") != "" || slices.Contains(one, named) || slices.Contains(one, formats.Format(o.format)) {
+	if strings.Trim(to.Object, "/") != "" || slices.Contains(one, named) || slices.Contains(one, hyperslab.Format(o.format)) {
 		return false, nil
 	}
 	return holdsMany(ctx, source)
@@ -92,11 +92,11 @@ type treeResult struct {
 
 func (a *app) convertTree(ctx context.Context, source, target string, memory int64, o *convertFlags) (conversion, error) {
 	start := time.Now()
-	format, known := formats.ForName(target)
+	format, known := hyperslab.ForName(target)
 	if !known {
-		format = formats.Directory
+		format = hyperslab.Directory
 	}
-	from, err := formats.ParseLocation(source)
+	from, err := hyperslab.ParseLocation(source)
 	switch {
 	case err != nil:
 		return nil, err
@@ -111,28 +111,25 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 	if err := o.mayReplace(target); err != nil {
 		return nil, err
 	}
-	if format == formats.HDF5 && sameFile(source, target) {
+	if format == hyperslab.HDF5 && sameFile(source, target) {
 		return nil, usagef("%s is also the source, and would be replaced as a whole; write to another file", target)
 	}
 	stored := format
-	if format == formats.Directory {
-		stored = formats.B2ND
+	if format == hyperslab.Directory {
+		stored = hyperslab.B2ND
 	}
-	opts := &formats.TreeOptions{
-		DryRun: o.dryRun, Overwrite: o.force, Exclude: o.leftOut, SkipUnreadable: o.pick.skip, Workers: o.job.jobs, Memory: memory,
-		Accept: func(p formats.Problem) bool {
+	opts := &hyperslab.TreeOptions{
+		DryRun: o.dryRun, Overwrite: o.force, Exclude: o.leftOut, SkipUnreadable: o.pick.skip, Untrusted: untrustedOptions(ctx), Workers: o.job.jobs, Memory: memory,
+		Accept: func(p hyperslab.Problem) bool {
 			name, isAttr := strings.CutPrefix(p.What, "attribute ")
 			return o.attrs.unsupported || isAttr && slices.Contains(o.attrs.names, name)
 		},
-	}
-	if u, ok := ctx.Value(untrustedKey{}).(formats.Untrusted); ok {
-		opts.Untrusted = &u
 	}
 	if opts.ExternalDir = o.files.dir; o.files.missing {
 		opts.Missing = a.missing("convert")
 	}
 	var guess *forecast
-	if o.dryRun && stored != formats.Bcolz { // bcolz cannot be measured
+	if o.dryRun && stored != hyperslab.Bcolz { // bcolz cannot be measured
 		guess = newForecast(o.job.jobs, memory)
 	}
 	var told []string
@@ -156,7 +153,7 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		if !room {
 			return nil
 		}
-		address := formats.Location{File: from.File, Object: at}.String()
+		address := hyperslab.Location{File: from.File, Object: at}.String()
 		job := o.job // a copy, because the number of workers is for this array
 		err := cmp.Or(job.fit(memory, address, m), job.fit(memory, target+":"+at, specMeta(*spec)))
 		*workers = job.jobs
@@ -172,11 +169,11 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		}
 		m.update(p.DoneBytes)
 	}
-	stats, err := formats.CopyTree(ctx, target, source, opts)
+	stats, err := hyperslab.CopyTree(ctx, target, source, opts)
 	if m != nil {
 		m.finish()
 	}
-	var loss *formats.LossError
+	var loss *hyperslab.LossError
 	if errors.As(err, &loss) {
 		lines := make([]string, len(loss.Problems))
 		for i, p := range loss.Problems {
@@ -228,7 +225,7 @@ func (o *convertFlags) leftOut(object string) bool {
 // coordinates. These are the arrays in its group that its dimensions, or the words of its attribute
 // coordinates, name.
 func withCoordinates(ctx context.Context, source string) (file string, paths []string, err error) {
-	loc, err := formats.ParseLocation(source)
+	loc, err := hyperslab.ParseLocation(source)
 	if err != nil {
 		return "", nil, err
 	}
@@ -268,10 +265,10 @@ func withCoordinates(ctx context.Context, source string) (file string, paths []s
 }
 
 // wayOut returns the flags that leave out the objects that cannot be stored.
-func (o *convertFlags) wayOut(loss *formats.LossError) string {
-	if slices.ContainsFunc(loss.Problems, func(p formats.Problem) bool { return errors.Is(p.Err, h5.ErrNoFilter) }) {
+func (o *convertFlags) wayOut(loss *hyperslab.LossError) string {
+	if slices.ContainsFunc(loss.Problems, func(p hyperslab.Problem) bool { return errors.Is(p.Err, h5.ErrNoFilter) }) {
 		more := ""
-		if slices.ContainsFunc(loss.Problems, func(p formats.Problem) bool { return !errors.Is(p.Err, h5.ErrNoFilter) }) {
+		if slices.ContainsFunc(loss.Problems, func(p hyperslab.Problem) bool { return !errors.Is(p.Err, h5.ErrNoFilter) }) {
 			more = "; --exclude-unsupported leaves out the others"
 		}
 		return "to go on without add --skip-unreadable, or --exclude PATTERN for each" + more + "; --plugin-path DIR loads HDF5 filters from DIR"
@@ -385,15 +382,15 @@ func (a *app) convertMany(cmd *cobra.Command, args []string, memory int64, o *co
 // extension contains the extensions of the targets of --into by format. Targets of trees without
 // one are directories.
 var extension = map[string]string{
-	string(formats.B2ND): ".b2nd", string(formats.Caterva): ".caterva", string(formats.HDF5): ".h5",
-	string(formats.Bcolz): ".bcolz", npyFormat: ".npy", rawFormat: ".raw",
+	string(hyperslab.B2ND): ".b2nd", string(hyperslab.Caterva): ".caterva", string(hyperslab.HDF5): ".h5",
+	string(hyperslab.Bcolz): ".bcolz", npyFormat: ".npy", rawFormat: ".raw",
 }
 
 // targetInto returns the target of a source in the directory of --into: the name of its file and,
 // for an object inside, the name of the object. An array in an HDF5 file keeps its path. The
 // returned flags are for this source.
 func (o *convertFlags) targetInto(ctx context.Context, source string) (string, *convertFlags, error) {
-	loc, err := formats.ParseLocation(source)
+	loc, err := hyperslab.ParseLocation(source)
 	if err != nil {
 		return "", nil, err
 	}
@@ -408,9 +405,9 @@ func (o *convertFlags) targetInto(ctx context.Context, source string) (string, *
 	switch {
 	case err != nil:
 		return "", nil, err
-	case tree && o.format == string(formats.B2ND):
+	case tree && o.format == string(hyperslab.B2ND):
 		one.format, ext = "", "" // a directory of b2nd files
-	case !tree && o.format == string(formats.HDF5):
+	case !tree && o.format == string(hyperslab.HDF5):
 		ext += ":/" + cmp.Or(object, "data")
 	}
 	return filepath.Join(o.batch.into, name) + ext, &one, nil

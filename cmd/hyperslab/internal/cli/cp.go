@@ -14,11 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/h5copy"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
@@ -83,28 +83,28 @@ chooses another compression, and goes from one format to another.` + editHelp,
 }
 
 func (a *app) cp(ctx context.Context, sources []string, target string, o *cpFlags) error {
-	to, err := formats.ParseLocation(target)
+	to, err := hyperslab.ParseLocation(target)
 	if err != nil {
 		return err
 	}
-	var from []formats.Location
+	var from []hyperslab.Location
 	for _, source := range sources {
-		loc, err := formats.ParseLocation(source)
+		loc, err := hyperslab.ParseLocation(source)
 		if err != nil {
 			return err
 		}
-		format, err := formats.Sniff(loc.File)
+		format, err := hyperslab.Sniff(loc.File)
 		if err != nil {
 			return err
 		}
-		if format != formats.HDF5 || strings.Trim(loc.Object, "/") == "" {
+		if format != hyperslab.HDF5 || strings.Trim(loc.Object, "/") == "" {
 			if o.pick.given() {
 				return usagef("--exclude and --skip-unreadable choose objects of a group; %s is copied as a whole", source)
 			}
 			if len(sources) > 1 {
 				return usagef("%s is a whole file; of several sources each must be an object in an HDF5 file", source)
 			}
-			if to.Object != "" && format != formats.HDF5 {
+			if to.Object != "" && format != hyperslab.HDF5 {
 				return a.cpArray(ctx, source, format, to, o)
 			}
 			return a.cpFile(ctx, loc, format, to, o)
@@ -121,9 +121,9 @@ func (a *app) cp(ctx context.Context, sources []string, target string, o *cpFlag
 }
 
 // cpArray adds an array of another format to an HDF5 file.
-func (a *app) cpArray(ctx context.Context, source string, format formats.Format, to formats.Location, o *cpFlags) error {
+func (a *app) cpArray(ctx context.Context, source string, format hyperslab.Format, to hyperslab.Location, o *cpFlags) error {
 	if strings.HasSuffix(to.Object, "/") { // a group: the array keeps its name
-		loc, err := formats.ParseLocation(source)
+		loc, err := hyperslab.ParseLocation(source)
 		if err != nil {
 			return err
 		}
@@ -135,14 +135,14 @@ func (a *app) cpArray(ctx context.Context, source string, format formats.Format,
 	}
 	c := &convertFlags{
 		attrs: o.attrs, force: o.force, inPlace: o.edit.inPlace, dryRun: o.edit.dryRun,
-		format: string(formats.HDF5), storeFlags: storeFlags{level: -1},
+		format: string(hyperslab.HDF5), storeFlags: storeFlags{level: -1},
 	}
 	c.job = jobFlags{memory: "128MiB", progress: o.edit.kind()}
 	memory, err := c.check()
 	if err != nil {
 		return err
 	}
-	if format == formats.B2ND || format == formats.Caterva {
+	if format == hyperslab.B2ND || format == hyperslab.Caterva {
 		if err := c.keepCodec(ctx, source); err != nil {
 			return err
 		}
@@ -160,7 +160,7 @@ func (a *app) cpArray(ctx context.Context, source string, format formats.Format,
 
 // keepCodec chooses the HDF5 compression with which Blosc2 chunks are copied without recompression.
 func (o *storeFlags) keepCodec(ctx context.Context, source string) (err error) {
-	arr, err := formats.Open(ctx, source)
+	arr, err := hyperslab.Open(ctx, source, nil)
 	if err != nil {
 		return err
 	}
@@ -183,11 +183,11 @@ func (o *storeFlags) keepCodec(ctx context.Context, source string) (err error) {
 }
 
 // cpFile copies a file or directory that is one array, or a whole HDF5 file.
-func (a *app) cpFile(ctx context.Context, from formats.Location, format formats.Format, to formats.Location, o *cpFlags) error {
+func (a *app) cpFile(ctx context.Context, from hyperslab.Location, format hyperslab.Format, to hyperslab.Location, o *cpFlags) error {
 	if from.Object != "" || to.Object != "" {
 		return usagef("%s is of format %s, and copied as a whole; hyperslab convert takes one array out of it, or puts it into an HDF5 file", from.File, format)
 	}
-	if f, ok := formats.ForName(to.File); (!ok || f != format) && filepath.Ext(to.File) != filepath.Ext(from.File) {
+	if f, ok := hyperslab.ForName(to.File); (!ok || f != format) && filepath.Ext(to.File) != filepath.Ext(from.File) {
 		return usagef("%s has format %s, and the name %s has another; hyperslab convert changes formats", from.File, format, to.File)
 	}
 	if !o.force {
@@ -222,7 +222,7 @@ func (a *app) cpFile(ctx context.Context, from formats.Location, format formats.
 }
 
 // cpObjects copies objects of HDF5 files into a file, which it creates if necessary.
-func (a *app) cpObjects(ctx context.Context, from []formats.Location, to formats.Location, o *cpFlags) error {
+func (a *app) cpObjects(ctx context.Context, from []hyperslab.Location, to hyperslab.Location, o *cpFlags) error {
 	names := make([]string, len(from))
 	for i, loc := range from {
 		names[i] = path.Clean("/" + to.Object)
@@ -245,9 +245,9 @@ func (a *app) cpObjects(ctx context.Context, from []formats.Location, to formats
 		return a.copyObjects(ctx, from, within, file, to.File, names, create, o)
 	}
 	if there {
-		if format, err := formats.Sniff(to.File); err != nil {
+		if format, err := hyperslab.Sniff(to.File); err != nil {
 			return err
-		} else if format != formats.HDF5 {
+		} else if format != hyperslab.HDF5 {
 			return usagef("%s is of format %s and has no paths inside", to.File, format)
 		}
 	}
@@ -275,7 +275,7 @@ func (a *app) cpObjects(ctx context.Context, from []formats.Location, to formats
 }
 
 // copyObjects copies objects into file, which will become target.
-func (a *app) copyObjects(ctx context.Context, from []formats.Location, within []bool, file, target string, names []string, create bool, o *cpFlags) (err error) {
+func (a *app) copyObjects(ctx context.Context, from []hyperslab.Location, within []bool, file, target string, names []string, create bool, o *cpFlags) (err error) {
 	m := o.edit.meter(0)
 	if m.mode != progressNone { // before the file is opened for writing
 		m = o.edit.meter(storedIn(ctx, from))
@@ -302,7 +302,7 @@ func (a *app) copyObjects(ctx context.Context, from []formats.Location, within [
 				return hdf5.Translate(err)
 			}
 		}
-		err := a.copyObject(ctx, src, loc.Object, dst, formats.Location{File: target, Object: names[i]}, o)
+		err := a.copyObject(ctx, src, loc.Object, dst, hyperslab.Location{File: target, Object: names[i]}, o)
 		if !within[i] {
 			err = errors.Join(err, src.Close())
 		}
@@ -325,7 +325,7 @@ func createLike(file, like string) (_ *h5.File, err error) {
 
 // planCopies reports the size of each object's elements. It fails if an object does not exist or
 // its target must not be replaced. Each file is opened once.
-func (a *app) planCopies(ctx context.Context, from []formats.Location, file string, names []string, there bool, o *cpFlags) (err error) {
+func (a *app) planCopies(ctx context.Context, from []hyperslab.Location, file string, names []string, there bool, o *cpFlags) (err error) {
 	files := make(map[string]*h5.File)
 	defer func() {
 		for _, f := range files {
@@ -357,7 +357,7 @@ func (a *app) planCopies(ctx context.Context, from []formats.Location, file stri
 				_, err = dst.Link(names[i])
 			}
 			if err == nil {
-				return ndarray.Wrap("copy", loc.String(), fmt.Errorf("%w: %s", ndarray.ErrExists, formats.Location{File: file, Object: names[i]}))
+				return ndarray.Wrap("copy", loc.String(), fmt.Errorf("%w: %s", ndarray.ErrExists, hyperslab.Location{File: file, Object: names[i]}))
 			}
 			if err = hdf5.Translate(err); !errors.Is(err, ndarray.ErrNotFound) {
 				return err
@@ -370,7 +370,7 @@ func (a *app) planCopies(ctx context.Context, from []formats.Location, file stri
 
 // storedIn returns the stored bytes of all datasets at and below some objects. Objects that cannot
 // be read count as 0, because the copy will report the error.
-func storedIn(ctx context.Context, objects []formats.Location) (total int64) {
+func storedIn(ctx context.Context, objects []hyperslab.Location) (total int64) {
 	for _, loc := range objects {
 		f, err := h5.Open(loc.File, h5.ReadOnly)
 		if err != nil {
@@ -414,7 +414,7 @@ func storedAt(ctx context.Context, o h5.Object) (total int64) {
 }
 
 // copyObject copies an object to a path in dst. to contains the user's name of that file.
-func (a *app) copyObject(ctx context.Context, src *h5.File, object string, dst *h5.File, to formats.Location, o *cpFlags) error {
+func (a *app) copyObject(ctx context.Context, src *h5.File, object string, dst *h5.File, to hyperslab.Location, o *cpFlags) error {
 	name := to.Object
 	there, err := dst.Root().HasLink(name)
 	if err != nil && !errors.Is(err, h5.ErrNotFound) { // a group of the path may be missing

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
@@ -54,7 +54,7 @@ const (
 type treeDiff struct {
 	a            *app
 	pathA, pathB string
-	x, y         *formats.Tree
+	x, y         *hyperslab.Tree
 	o            *diffFlags
 	opts         *ndarray.CompareOptions
 	meter        *meter
@@ -105,14 +105,14 @@ func (a *app) diffTrees(ctx context.Context, pathA, pathB string, opts *ndarray.
 
 // entries lists a tree by paths from its top, without excluded ones, and returns the total bytes of
 // its arrays.
-func (d *treeDiff) entries(ctx context.Context, tree *formats.Tree, address string) (map[string]formats.Entry, int64, error) {
-	loc, err := formats.ParseLocation(address)
+func (d *treeDiff) entries(ctx context.Context, tree *hyperslab.Tree, address string) (map[string]hyperslab.Entry, int64, error) {
+	loc, err := hyperslab.ParseLocation(address)
 	if err != nil {
 		return nil, 0, err
 	}
 	top := strings.TrimSuffix("/"+strings.Trim(loc.Object, "/"), "/")
-	all, total := make(map[string]formats.Entry), int64(0)
-	for e, err := range tree.Walk(ctx) {
+	all, total := make(map[string]hyperslab.Entry), int64(0)
+	for e, err := range tree.Walk(ctx, nil) {
 		if err != nil {
 			return nil, 0, err
 		}
@@ -121,7 +121,7 @@ func (d *treeDiff) entries(ctx context.Context, tree *formats.Tree, address stri
 			continue
 		}
 		all[at] = e
-		if e.Kind == formats.Array && e.Err == nil {
+		if e.Kind == hyperslab.Array && e.Err == nil {
 			total += e.Meta.NumElems() * int64(e.Meta.DType.Size)
 		}
 	}
@@ -136,7 +136,7 @@ func (d *treeDiff) excluded(path string) bool {
 	})
 }
 
-func (d *treeDiff) compare(ctx context.Context, x, y map[string]formats.Entry) error {
+func (d *treeDiff) compare(ctx context.Context, x, y map[string]hyperslab.Entry) error {
 	var paths []string
 	for path := range x {
 		paths = append(paths, path)
@@ -176,13 +176,13 @@ func (d *treeDiff) compare(ctx context.Context, x, y map[string]formats.Entry) e
 func (d *treeDiff) differs(o objectDiff) { d.doc.Different = append(d.doc.Different, o) }
 
 // pair compares two readable entries of the same kind.
-func (d *treeDiff) pair(ctx context.Context, path string, p, q formats.Entry) error {
+func (d *treeDiff) pair(ctx context.Context, path string, p, q hyperslab.Entry) error {
 	switch p.Kind {
-	case formats.Group:
+	case hyperslab.Group:
 		return d.groups(ctx, path, p, q)
-	case formats.Array:
+	case hyperslab.Array:
 		return d.arrays(ctx, path, p, q)
-	case formats.Link:
+	case hyperslab.Link:
 		a, b := p.LinkKind+" "+p.Target, q.LinkKind+" "+q.Target
 		if a != b {
 			d.differs(objectDiff{Path: path, Problem: otherTarget, A: &a, B: &b})
@@ -195,15 +195,15 @@ func (d *treeDiff) pair(ctx context.Context, path string, p, q formats.Entry) er
 	return nil
 }
 
-func (d *treeDiff) address(tree string, e formats.Entry) string {
-	loc, err := formats.ParseLocation(tree)
+func (d *treeDiff) address(tree string, e hyperslab.Entry) string {
+	loc, err := hyperslab.ParseLocation(tree)
 	if err != nil {
 		return tree // it was parsed before
 	}
-	return formats.Location{File: loc.File, Object: e.Path}.String()
+	return hyperslab.Location{File: loc.File, Object: e.Path}.String()
 }
 
-func (d *treeDiff) groups(ctx context.Context, path string, p, q formats.Entry) error {
+func (d *treeDiff) groups(ctx context.Context, path string, p, q hyperslab.Entry) error {
 	if d.o.valuesOnly {
 		return nil
 	}
@@ -235,12 +235,12 @@ func (d *treeDiff) groups(ctx context.Context, path string, p, q formats.Entry) 
 
 // digested removes from the list the attributes of two groups that have no dtype and have the same
 // meaning in both files.
-func (d *treeDiff) digested(ctx context.Context, p, q formats.Entry, list []ndarray.AttrDifference) (_ []ndarray.AttrDifference, err error) {
+func (d *treeDiff) digested(ctx context.Context, p, q hyperslab.Entry, list []ndarray.AttrDifference) (_ []ndarray.AttrDifference, err error) {
 	if untrusted(ctx) {
 		return list, nil
 	}
-	open := func(tree string, e formats.Entry) (o h5.Object, done func() error, err error) {
-		loc, err := formats.ParseLocation(tree)
+	open := func(tree string, e hyperslab.Entry) (o h5.Object, done func() error, err error) {
+		loc, err := hyperslab.ParseLocation(tree)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -254,11 +254,11 @@ func (d *treeDiff) digested(ctx context.Context, p, q formats.Entry, list []ndar
 		return o, f.Close, nil
 	}
 	for _, tree := range []string{d.pathA, d.pathB} {
-		loc, err := formats.ParseLocation(tree)
+		loc, err := hyperslab.ParseLocation(tree)
 		if err != nil {
 			return nil, err
 		}
-		if format, err := formats.Sniff(loc.File); err != nil || format != formats.HDF5 {
+		if format, err := hyperslab.Sniff(loc.File); err != nil || format != hyperslab.HDF5 {
 			return list, nil
 		}
 	}
@@ -288,7 +288,7 @@ func (d *treeDiff) digested(ctx context.Context, p, q formats.Entry, list []ndar
 	return out, nil
 }
 
-func (d *treeDiff) arrays(ctx context.Context, path string, p, q formats.Entry) (err error) {
+func (d *treeDiff) arrays(ctx context.Context, path string, p, q hyperslab.Entry) (err error) {
 	a, b := d.address(d.pathA, p), d.address(d.pathB, q)
 	x, err := d.x.Open(ctx, p.Path)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/ddl"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
@@ -176,10 +176,10 @@ func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err err
 	if o.header && (d.selection != "" || d.region != nil) {
 		return usagef("%s: --header prints no values: remove the selection", d.where)
 	}
-	switch format, err := formats.Sniff(d.file); {
+	switch format, err := hyperslab.Sniff(d.file); {
 	case err != nil:
 		return err
-	case format != formats.HDF5:
+	case format != hyperslab.HDF5:
 		return usagef("%s: --ddl is for HDF5 files, this is %s", d.file, format)
 	}
 	f, err := h5.Open(d.file, h5.ReadOnly)
@@ -198,7 +198,7 @@ func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err err
 		err = errors.Join(err, done())
 	}
 	if what.Object+what.Attribute != "" {
-		err = ndarray.Wrap("dump", formats.Location{File: d.file, Object: what.Object}.String(), hdf5.Translate(err))
+		err = ndarray.Wrap("dump", hyperslab.Location{File: d.file, Object: what.Object}.String(), hdf5.Translate(err))
 	}
 	return err
 }

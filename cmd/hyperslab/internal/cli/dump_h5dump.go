@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/ddl"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // h5dumpFlags are h5dump's -d -g -t -a -s -S -c -k, an alternative to an address with a selection.
@@ -69,7 +69,7 @@ func (o *h5dumpFlags) object(args []string) (_ *ddlPlace, err error) {
 	if d.region, err = o.region(); err != nil {
 		return nil, err
 	}
-	loc, err := formats.ParseLocation(location)
+	loc, err := hyperslab.ParseLocation(location)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab"
 )
 
 // editFlags are the flags of commands that change a file.
@@ -91,7 +91,7 @@ func (e *editFlags) edit(ctx context.Context, file string, change func(file stri
 	}
 	m := e.meter(size).watch(unfinishedBytes)
 	defer m.finish()
-	return formats.Edit(ctx, file, func(file string) error {
+	return hyperslab.Update(ctx, file, func(file string) error {
 		m.finish()
 		return change(file)
 	})

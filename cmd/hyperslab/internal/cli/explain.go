@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
@@ -22,7 +23,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // explainDoc is the document of explain --json.
@@ -170,7 +170,7 @@ type explained struct {
 
 // openExplained opens a file and determines its kind, unless as specifies it.
 func openExplained(address, as string) (_ *explained, err error) {
-	loc, err := formats.ParseLocation(address)
+	loc, err := hyperslab.ParseLocation(address)
 	if err != nil {
 		return nil, err
 	}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // field makes a folder with all the files that the tests work on:
@@ -101,7 +101,7 @@ func makeRecords(t testing.TB, location string) {
 	ctx := context.Background()
 	d, err := ndarray.ParseDType("[('id', '<i4'), ('name', 'S8'), ('when', '<M8[s]'), ('at', '<f8', (2,)), ('z', '<c8'), ('in', [('B', '?')])]")
 	require.NoError(t, err)
-	draft, err := formats.Create(ctx, location, ndarray.Spec{Shape: []int64{3}, DType: d})
+	draft, err := hyperslab.Create(ctx, location, ndarray.Spec{Shape: []int64{3}, DType: d}, nil)
 	require.NoError(t, err)
 	values := []record{
 		{ID: 1, Name: "one", When: 0, At: [2]float64{0.5, -1}, Z: 1 + 2i},
@@ -117,10 +117,10 @@ func makeRecords(t testing.TB, location string) {
 func makeGaps(t testing.TB, location string) {
 	t.Helper()
 	ctx := context.Background()
-	draft, err := formats.Create(ctx, location, ndarray.Spec{
+	draft, err := hyperslab.Create(ctx, location, ndarray.Spec{
 		Shape: []int64{4, 4}, ChunkShape: []int64{2, 4}, DType: ndarray.DTypeOf[float64](), Compression: &ndarray.Compression{Codec: "none"},
 		Attrs: []ndarray.Attr{{Name: "_FillValue", Value: ndarray.Scalar(-999.0)}, {Name: "units", Value: ndarray.Text("K")}},
-	})
+	}, nil)
 	require.NoError(t, err)
 	require.NoError(t, ndarray.Write(ctx, draft.Array, []float64{1, 2, 3, -999, 5, 6, -999, 8}, ndarray.Region{Start: []int64{0, 0}, Shape: []int64{2, 4}}))
 	require.NoError(t, draft.Commit(ctx))
@@ -144,7 +144,7 @@ func create[T ndarray.Element](t testing.TB, location string, spec ndarray.Spec,
 	t.Helper()
 	ctx := context.Background()
 	spec.DType = ndarray.DTypeOf[T]()
-	d, err := formats.Create(ctx, location, spec)
+	d, err := hyperslab.Create(ctx, location, spec, nil)
 	require.NoError(t, err)
 	require.NoError(t, ndarray.Write(ctx, d.Array, values, ndarray.Whole(spec.Shape)))
 	require.NoError(t, d.Commit(ctx))

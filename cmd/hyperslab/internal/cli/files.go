@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab"
 )
 
 type filesKey struct{}
@@ -37,13 +37,10 @@ func (o *filesFlags) addDir(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.dir, "external-dir", "", "look for external files with relative names in `DIR` instead of the working directory")
 }
 
-func (o *filesFlags) options(a *app, command string) []formats.Option {
-	var opts []formats.Option
-	if o.dir != "" {
-		opts = append(opts, formats.WithExternalDir(o.dir))
-	}
+func (o *filesFlags) options(a *app, command string) hyperslab.OpenOptions {
+	opts := hyperslab.OpenOptions{ExternalDir: o.dir}
 	if o.missing {
-		opts = append(opts, formats.WithMissing(a.missing(command)))
+		opts.Missing = a.missing(command)
 	}
 	return opts
 }
@@ -57,10 +54,4 @@ func (a *app) missing(command string) func(error) {
 			a.note("%s warning: %s; its elements are read as fill value", a.talk.notice("hyperslab "+command+":"), safe(text))
 		}
 	}
-}
-
-// otherFiles returns the options of the command for arrays that it opens.
-func otherFiles(ctx context.Context) []formats.Option {
-	opts, _ := ctx.Value(filesKey{}).([]formats.Option)
-	return opts
 }

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // forecastBytes is the total size of the samples of all arrays. Further arrays are assumed to be
@@ -35,7 +35,7 @@ func newForecast(jobs int, memory int64) *forecast {
 }
 
 // add takes a sample of arr, which is to be stored as spec describes.
-func (f *forecast) add(ctx context.Context, arr *ndarray.Array, spec ndarray.Spec, format formats.Format) error {
+func (f *forecast) add(ctx context.Context, arr *ndarray.Array, spec ndarray.Spec, format hyperslab.Format) error {
 	n := arr.NBytes()
 	if f.left <= 0 {
 		f.rest += n
@@ -55,7 +55,7 @@ func (f *forecast) add(ctx context.Context, arr *ndarray.Array, spec ndarray.Spe
 }
 
 // addAt takes a sample of the array at an address.
-func (f *forecast) addAt(ctx context.Context, address string, spec ndarray.Spec, format formats.Format) (err error) {
+func (f *forecast) addAt(ctx context.Context, address string, spec ndarray.Spec, format hyperslab.Format) (err error) {
 	arr, err := openArray(ctx, address)
 	if err != nil {
 		return err

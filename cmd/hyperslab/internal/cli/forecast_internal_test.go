@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/ndarray/mem"
 )
 
@@ -28,18 +28,18 @@ func TestForecast(t *testing.T) {
 	defer func() { require.NoError(t, arr.Close()) }()
 	f = newForecast(1, 16<<20)
 	spec := arr.Meta().Spec()
-	require.NoError(t, f.add(ctx, arr, spec, formats.B2ND))
+	require.NoError(t, f.add(ctx, arr, spec, hyperslab.B2ND))
 	zeros, _ := f.total()
 	require.Less(t, zeros, int64(4096), "zeros take next to nothing")
 	require.EqualValues(t, 4<<16, f.sampled)
 	require.EqualValues(t, forecastBytes-4<<16, f.left)
 	f.left = 0
-	require.NoError(t, f.add(ctx, arr, spec, formats.B2ND))
+	require.NoError(t, f.add(ctx, arr, spec, hyperslab.B2ND))
 	require.EqualValues(t, 4<<16, f.rest)
 	twice, _ := f.total()
 	require.Equal(t, 2*zeros, twice)
 	f.left = 1
-	require.NoError(t, f.add(ctx, arr, spec, formats.Bcolz))
+	require.NoError(t, f.add(ctx, arr, spec, hyperslab.Bcolz))
 	more, _ := f.total()
 	require.Equal(t, twice+4<<16, more)
 }

@@ -14,10 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // Maximum number of characters of a value or a type on the screen, in its own column and in a
@@ -107,7 +107,7 @@ types of allocation of its specification, and what is free.` + addressHelp + two
 				}
 				return a.writeJSON(a.stdout, d)
 			case storage:
-				loc, err := formats.ParseLocation(address(args))
+				loc, err := hyperslab.ParseLocation(address(args))
 				if err != nil {
 					return err
 				}
@@ -144,7 +144,7 @@ types of allocation of its specification, and what is free.` + addressHelp + two
 				}
 				if err == nil && d.incomplete != nil {
 					a.note("%s %s: %s", a.talk.failure("hyperslab info:"), safe(address(args)), safeLines(d.incomplete.Error()))
-					loc, lerr := formats.ParseLocation(address(args))
+					loc, lerr := hyperslab.ParseLocation(address(args))
 					return cmp.Or(lerr, a.unlisted(loc.File))
 				}
 				return err

@@ -9,8 +9,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // groupDoc is the document of info --json of a group.
@@ -32,7 +32,7 @@ type groupDoc struct {
 
 // gatherGroup counts the direct members of the group at an address.
 func gatherGroup(ctx context.Context, address string) (d *groupDoc, err error) {
-	loc, err := formats.ParseLocation(address)
+	loc, err := hyperslab.ParseLocation(address)
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +46,8 @@ func gatherGroup(ctx context.Context, address string) (d *groupDoc, err error) {
 		Schema: schemaGroup, Address: address, Format: string(tree.Format()),
 		Attributes: []attrDoc{}, UnsupportedAttrs: []unsupportedDoc{},
 	}
-	count := map[formats.EntryKind]*int{formats.Group: &d.Groups, formats.Array: &d.Arrays, formats.Link: &d.Links, formats.Type: &d.Types, formats.Other: &d.Others}
-	for e, err := range tree.Walk(ctx, formats.WithPrune(func(e formats.Entry) bool { return e.Path != base })) {
+	count := map[hyperslab.EntryKind]*int{hyperslab.Group: &d.Groups, hyperslab.Array: &d.Arrays, hyperslab.Link: &d.Links, hyperslab.Type: &d.Types, hyperslab.Other: &d.Others}
+	for e, err := range tree.Walk(ctx, func(e hyperslab.Entry) bool { return e.Path != base }) {
 		if err != nil {
 			return nil, err
 		}

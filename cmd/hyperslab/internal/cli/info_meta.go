@@ -11,8 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // metaDoc is the document of info --meta.
@@ -53,7 +53,7 @@ func newMetaBytes(name string, b []byte) metaBytes {
 
 // gatherMeta reads the metadata of an array or a group.
 func gatherMeta(ctx context.Context, address string) (d *metaDoc, err error) {
-	loc, err := formats.ParseLocation(address)
+	loc, err := hyperslab.ParseLocation(address)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func gatherMeta(ctx context.Context, address string) (d *metaDoc, err error) {
 	return d, nil
 }
 
-func metaList(list []formats.NamedBytes) []metaBytes {
+func metaList(list []hyperslab.NamedBytes) []metaBytes {
 	out := make([]metaBytes, len(list))
 	for i, x := range list {
 		out[i] = newMetaBytes(x.Name, x.Content)
@@ -107,7 +107,7 @@ func metaList(list []formats.NamedBytes) []metaBytes {
 	return out
 }
 
-func metalayerList(list []formats.NamedBytes) []metaBytes {
+func metalayerList(list []hyperslab.NamedBytes) []metaBytes {
 	out := metaList(list)
 	for i, x := range list {
 		out[i].Value, _ = b2nd.RawJSON(x.Content)

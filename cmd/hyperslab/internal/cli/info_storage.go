@@ -13,11 +13,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/regular"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // storageDoc is the document of info --storage --json.
@@ -61,7 +61,7 @@ func (d *storageDoc) used() (n int64) {
 
 // gatherStorage analyses the whole file or directory without C libraries.
 func gatherStorage(file string) (*storageDoc, error) {
-	format, err := formats.Sniff(file)
+	format, err := hyperslab.Sniff(file)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func gatherStorage(file string) (*storageDoc, error) {
 	info, err := os.Stat(file)
 	switch {
 	case err != nil:
-	case format == formats.HDF5:
+	case format == hyperslab.HDF5:
 		err = d.hdf5(file, info.Size())
 	case info.IsDir():
 		err = d.directory(file)
@@ -277,7 +277,7 @@ func (d *storageDoc) write(w io.Writer, p paint) error {
 	if d.Known != nil && *d.Known > 0 {
 		free += fmt.Sprintf("; of it %s listed as free in the file", iecBytes(int64(*d.Known)))
 	}
-	if d.Free > 0 && d.Format != string(formats.Directory) {
+	if d.Free > 0 && d.Format != string(hyperslab.Directory) {
 		free += "; hyperslab repack gives it back"
 	}
 	t.add("free", "", iecBytes(int64(d.Free)), percent(d.Free), free)

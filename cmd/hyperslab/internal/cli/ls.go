@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // lsDoc is the document of ls --json.
@@ -79,15 +79,15 @@ they point to. Objects that are no arrays here show the type they have in the fi
 }
 
 func (a *app) ls(ctx context.Context, address string, o *lsFlags) error {
-	loc, err := formats.ParseLocation(address)
+	loc, err := hyperslab.ParseLocation(address)
 	if err != nil {
 		return err
 	}
 	base := "/" + strings.Trim(loc.Object, "/")
 	doc := lsDoc{Schema: schemaLs, Address: address, Entries: []lsEntry{}}
 	failed := false
-	below := func(e formats.Entry) bool { return !o.recursive && e.Path != base }
-	for e, err := range walk(ctx, address, formats.WithPrune(below)) {
+	below := func(e hyperslab.Entry) bool { return !o.recursive && e.Path != base }
+	for e, err := range walk(ctx, address, below) {
 		if err != nil {
 			return err
 		}
@@ -123,9 +123,9 @@ func (a *app) unlisted(file string) error {
 
 // listed reports whether an entry of the walk from base on belongs in the listing. The listed group
 // itself does not, and members of its groups only if recursive is set.
-func listed(e formats.Entry, base string, recursive bool) bool {
+func listed(e hyperslab.Entry, base string, recursive bool) bool {
 	if e.Path == base {
-		return e.Kind != formats.Group
+		return e.Kind != hyperslab.Group
 	}
 	inside := strings.TrimPrefix(strings.TrimPrefix(e.Path, base), "/")
 	return recursive || !strings.Contains(inside, "/")
@@ -133,24 +133,24 @@ func listed(e formats.Entry, base string, recursive bool) bool {
 
 // described reports whether the listing can describe e. An array without a dtype shows its type in
 // the format's notation.
-func described(e formats.Entry) bool {
+func described(e hyperslab.Entry) bool {
 	return e.Err == nil || unsupported(e) && e.Meta.Format != ""
 }
 
 // unsupported reports whether e is a valid array whose type has no dtype. That is not a failure.
-func unsupported(e formats.Entry) bool {
+func unsupported(e hyperslab.Entry) bool {
 	return errors.Is(e.Err, errors.ErrUnsupported) || errors.Is(e.Err, ndarray.ErrType)
 }
 
-func newLsEntry(e formats.Entry) lsEntry {
+func newLsEntry(e hyperslab.Entry) lsEntry {
 	entry := lsEntry{Path: e.Path, Kind: string(e.Kind), Type: orNull(e.Type), LinkKind: orNull(e.LinkKind), Target: orNull(e.Target)}
 	if e.Err != nil {
 		entry.Error = orNull(e.Err.Error())
 	}
-	if e.Kind == formats.Group || e.Kind == formats.Array {
+	if e.Kind == hyperslab.Group || e.Kind == hyperslab.Array {
 		entry.Attributes = &e.Attrs
 	}
-	if e.Kind != formats.Array || !described(e) {
+	if e.Kind != hyperslab.Array || !described(e) {
 		return entry
 	}
 	m, stored := e.Meta, jsonInt(e.Storage.StoredBytes)
@@ -196,7 +196,7 @@ func (d *lsDoc) table(long bool) *table {
 		} else if e.Type != nil {
 			dtype = shorten(safe(*e.Type), narrow)
 		}
-		if e.Kind == string(formats.Array) && e.Shape == nil && e.StoredBytes != nil {
+		if e.Kind == string(hyperslab.Array) && e.Shape == nil && e.StoredBytes != nil {
 			shape = "null"
 		}
 		if e.StoredBytes != nil {
@@ -226,7 +226,7 @@ func (d *lsDoc) table(long bool) *table {
 // name returns the path as listed, for example "/group/" or "/link -> /target".
 func (e *lsEntry) name() string {
 	name := safe(e.Path)
-	if e.Kind == string(formats.Group) && !strings.HasSuffix(name, "/") {
+	if e.Kind == string(hyperslab.Group) && !strings.HasSuffix(name, "/") {
 		name += "/"
 	}
 	if e.Target != nil {

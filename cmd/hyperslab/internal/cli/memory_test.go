@@ -16,9 +16,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // ownRoom is what a process takes beside its buffers, in MiB: 35 of the program itself, two
@@ -36,9 +36,9 @@ func TestRun_memory(t *testing.T) {
 		planes = 64
 	}
 	source := filepath.Join(dir, "big.b2nd")
-	draft, err := formats.Create(context.Background(), source, ndarray.Spec{
+	draft, err := hyperslab.Create(context.Background(), source, ndarray.Spec{
 		Shape: []int64{planes, 1024, 1024}, ChunkShape: []int64{4, 256, 1024}, DType: dtype(t, "<f8"), Fill: []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x3f},
-	})
+	}, nil)
 	require.NoError(t, err)
 	for i := range planes { // no chunk is known to be of equal elements before it is read
 		one := ndarray.Region{Start: []int64{i / 4 * 4, i % 4 * 256, 0}, Shape: []int64{1, 1, 1}}
@@ -50,9 +50,9 @@ func TestRun_memory(t *testing.T) {
 	require.NoError(t, os.Link(source, filepath.Join(tree, "big.b2nd")))
 	create(t, filepath.Join(tree, "small.b2nd"), ndarray.Spec{Shape: []int64{3}}, []float64{1, 2, 3})
 	fill := func(name string, shape, chunk []int64, names ...string) string {
-		draft, err := formats.Create(context.Background(), filepath.Join(dir, name), ndarray.Spec{
+		draft, err := hyperslab.Create(context.Background(), filepath.Join(dir, name), ndarray.Spec{
 			Shape: shape, ChunkShape: chunk, DType: dtype(t, "<f8"), AxisNames: names, Fill: []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x3f},
-		})
+		}, nil)
 		require.NoError(t, err)
 		require.NoError(t, draft.Commit(context.Background()))
 		return filepath.Join(dir, name)

@@ -12,8 +12,8 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // plotBlock is the maximum number of bytes of elements that are read at a time for a plot.
@@ -226,10 +226,10 @@ const coordinatesBlock = 4 << 20
 // beside returns the location of the array of that name in the group of the array at a location: in
 // its HDF5 file or ctable, or in its directory, if a tree was converted to one file per array. A name
 // cannot lead out of a directory of arrays.
-func beside(location, name string) (formats.Location, error) {
-	loc, err := formats.ParseLocation(location)
+func beside(location, name string) (hyperslab.Location, error) {
+	loc, err := hyperslab.ParseLocation(location)
 	if err == nil && loc.Object == "" {
-		loc = formats.Location{File: filepath.Dir(filepath.Clean(loc.File)), Object: "/"}
+		loc = hyperslab.Location{File: filepath.Dir(filepath.Clean(loc.File)), Object: "/"}
 	}
 	loc.Object = path.Join(path.Dir(loc.Object), name)
 	return loc, err

@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // Codecs and filters that are not available are reported as such by every command, and never as
@@ -23,7 +23,7 @@ func TestRun_unavailablePlugins(t *testing.T) {
 	for i := range data {
 		data[i] = int32(i / 7)
 	}
-	a, err := formats.Create(t.Context(), "a.b2nd", ndarray.Spec{Shape: []int64{40, 50}, ChunkShape: []int64{20, 50}, DType: ndarray.DTypeOf[int32]()})
+	a, err := hyperslab.Create(t.Context(), "a.b2nd", ndarray.Spec{Shape: []int64{40, 50}, ChunkShape: []int64{20, 50}, DType: ndarray.DTypeOf[int32]()}, nil)
 	require.NoError(t, err)
 	require.NoError(t, ndarray.Write(t.Context(), a.Array, data, ndarray.Whole(a.Shape())))
 	require.NoError(t, a.Commit(t.Context()))

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // clock is a time that only moves when told to.
@@ -136,7 +136,7 @@ func TestProgressOfDecoding(t *testing.T) {
 func TestProgressOfReading(t *testing.T) {
 	ctx := context.Background()
 	file := filepath.Join(t.TempDir(), "a.b2nd")
-	draft, err := formats.Create(ctx, file, ndarray.Spec{Shape: []int64{1 << 16}, DType: ndarray.DTypeOf[int64]()})
+	draft, err := hyperslab.Create(ctx, file, ndarray.Spec{Shape: []int64{1 << 16}, DType: ndarray.DTypeOf[int64]()}, nil)
 	require.NoError(t, err)
 	values := make([]int64, 1<<16)
 	for i := range values {
@@ -144,7 +144,7 @@ func TestProgressOfReading(t *testing.T) {
 	}
 	require.NoError(t, ndarray.Write(ctx, draft.Array, values, ndarray.Whole([]int64{1 << 16})))
 	require.NoError(t, draft.Commit(ctx))
-	arr, err := formats.Open(ctx, file)
+	arr, err := hyperslab.Open(ctx, file, nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, arr.Close()) }()
 	s, err := arr.Storage(ctx)

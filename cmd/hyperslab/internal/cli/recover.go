@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/salvage"
 )
 
@@ -95,7 +95,7 @@ is guessed or lost.`,
 
 func (a *app) recover(ctx context.Context, source, target string, o *recoverFlags) error {
 	if o.format != "" {
-		if err := oneOf("--format", o.format, string(formats.B2ND), string(formats.HDF5), string(formats.Bcolz)); err != nil {
+		if err := oneOf("--format", o.format, string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Bcolz)); err != nil {
 			return err
 		}
 	}
@@ -117,7 +117,7 @@ func (a *app) recover(ctx context.Context, source, target string, o *recoverFlag
 	if o.dryRun {
 		return a.planRecovery(source, target, o)
 	}
-	opts := &salvage.Options{Format: formats.Format(o.format), Overwrite: o.force, MaxFindings: o.most, Isolated: sandboxed(ctx)}
+	opts := &salvage.Options{Format: hyperslab.Format(o.format), Overwrite: o.force, MaxFindings: o.most, Isolated: sandboxed(ctx)}
 	if o.most == 0 {
 		opts.MaxFindings = 1 << 30
 	}
@@ -156,8 +156,8 @@ func (a *app) planRecovery(source, target string, o *recoverFlags) error {
 	}
 	format := o.format
 	if format == "" {
-		f, err := formats.Sniff(source)
-		if named, ok := formats.ForName(source); err != nil && ok {
+		f, err := hyperslab.Sniff(source)
+		if named, ok := hyperslab.ForName(source); err != nil && ok {
 			f, err = named, nil
 		}
 		if err != nil {

@@ -17,10 +17,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/h5copy"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/verify"
 )
 
@@ -175,14 +175,14 @@ func (r *repackRow) line(dryRun bool) string {
 }
 
 func (a *app) repackFile(ctx context.Context, row *repackRow, memory int64, force bool, o *repackFlags) (err error) {
-	loc, err := formats.ParseLocation(row.Source)
+	loc, err := hyperslab.ParseLocation(row.Source)
 	if err != nil {
 		return err
 	}
 	if loc.Object != "" {
 		return usagef("%s: repack works on whole files; hyperslab convert takes one array", row.Source)
 	}
-	format, err := formats.Sniff(loc.File)
+	format, err := hyperslab.Sniff(loc.File)
 	if err != nil {
 		return err
 	}
@@ -201,12 +201,12 @@ func (a *app) repackFile(ctx context.Context, row *repackRow, memory int64, forc
 	}
 	repack := func(to string) error {
 		switch format {
-		case formats.HDF5:
+		case hyperslab.HDF5:
 			if untrusted(ctx) {
 				return usagef("%s: repack --untrusted is for arrays of Blosc2 and bcolz; the objects of HDF5 are copied by its library. hyperslab convert --untrusted takes the whole file, to another", row.Source)
 			}
 			return a.repackHDF5(ctx, row, to, memory, force, o)
-		case formats.Directory:
+		case hyperslab.Directory:
 			return fmt.Errorf("%w: %s is a directory of arrays; repack the files in it", errors.ErrUnsupported, loc.File)
 		}
 		return a.repackArray(ctx, row, to, memory, force, o)
@@ -252,7 +252,7 @@ func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory 
 	var refused []string
 	var flags []string
 	for _, p := range r.problems {
-		text := formats.Problem{Path: p.Path, What: p.What, Err: p.Err}.String()
+		text := hyperslab.Problem{Path: p.Path, What: p.What, Err: p.Err}.String()
 		row.Lost = append(row.Lost, text)
 		flag, allowed := "--exclude-references", o.lose
 		if p.Kind == h5copy.Missing {
@@ -296,7 +296,7 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	m := src.Meta()
-	format, sparse := formats.Format(row.Format), o.store.sparse
+	format, sparse := hyperslab.Format(row.Format), o.store.sparse
 	if isFrame(format) {
 		if m.Format == "frame" && o.store.asked() {
 			return fmt.Errorf("%w: %s is a Blosc2 frame that is no array; hyperslab convert makes one of it", errors.ErrUnsupported, row.Source)
@@ -327,7 +327,7 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 		defer m.finish()
 		return written(to, force, func(file string) error { return atomicfile.Copy(ctx, file, row.Source) })
 	}
-	if format == formats.Bcolz {
+	if format == hyperslab.Bcolz {
 		if err := checkColumns(ctx, row.Source); err != nil {
 			return err
 		}
@@ -346,7 +346,7 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 		return err
 	}
 	if o.dryRun {
-		if format == formats.Bcolz { // bcolz cannot be measured
+		if format == hyperslab.Bcolz { // bcolz cannot be measured
 			return nil
 		}
 		guess := newForecast(o.job.jobs, memory)
@@ -416,11 +416,11 @@ func written(target string, force bool, write func(file string) error) error {
 // checkColumns returns errors.ErrUnsupported for a ctable whose columns have attributes, because a
 // table that is rewritten as one array of records keeps only the attributes of the table.
 func checkColumns(ctx context.Context, source string) error {
-	for e, err := range walk(ctx, source) {
+	for e, err := range walk(ctx, source, nil) {
 		if err != nil {
 			return err
 		}
-		if e.Kind == formats.Array && e.Path != "/" && e.Attrs > 0 {
+		if e.Kind == hyperslab.Array && e.Path != "/" && e.Attrs > 0 {
 			return fmt.Errorf("%w: attributes of the column %s of %s; hyperslab convert keeps them", errors.ErrUnsupported, e.Path, source)
 		}
 	}

@@ -13,9 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // bytesBelow are all files at and below a place, by their path from there.
@@ -38,12 +38,12 @@ func TestRepackOfEveryFormat(t *testing.T) {
 	f := ndarray.Compression{Codec: "lz4", Level: 3, Filters: []string{"shuffle"}}
 	for name, c := range map[string]struct {
 		file, object string
-		options      []formats.Option
+		options      *hyperslab.CreateOptions
 		blocks       bool
 	}{
 		"b2nd":    {file: "s.b2nd", blocks: true},
-		"sparse":  {file: "s.b2nd", options: []formats.Option{formats.WithSparse()}, blocks: true},
-		"caterva": {file: "s.caterva", options: []formats.Option{formats.WithFormat(formats.Caterva)}, blocks: true},
+		"sparse":  {file: "s.b2nd", options: &hyperslab.CreateOptions{Sparse: true}, blocks: true},
+		"caterva": {file: "s.caterva", options: &hyperslab.CreateOptions{Format: hyperslab.Caterva}, blocks: true},
 		"bcolz":   {file: "s.bcolz"},
 		"ctable":  {file: "s.bcolz"},
 		"hdf5":    {file: "s.h5", object: ":/x"},
@@ -100,7 +100,7 @@ func TestRepackOfEveryFormat(t *testing.T) {
 				require.NoError(t, err)
 				commit = a.Close
 			} else {
-				d, err := formats.Create(ctx, source, spec, c.options...)
+				d, err := hyperslab.Create(ctx, source, spec, c.options)
 				require.NoError(t, err)
 				a, commit = d.Array, func() error { return d.Commit(ctx) }
 			}
@@ -110,7 +110,7 @@ func TestRepackOfEveryFormat(t *testing.T) {
 			}
 			require.NoError(t, a.Write(ctx, b, ndarray.Whole(a.Shape())))
 			require.NoError(t, commit())
-			was, err := formats.Open(ctx, source)
+			was, err := hyperslab.Open(ctx, source, nil)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, was.Close()) }()
 			for flag, change := range flags {
@@ -125,7 +125,7 @@ func TestRepackOfEveryFormat(t *testing.T) {
 				} else {
 					require.Contains(t, stderr, "1 rewritten, 0 kept as stored", flag)
 				}
-				is, err := formats.Open(ctx, target+c.object)
+				is, err := hyperslab.Open(ctx, target+c.object, nil)
 				require.NoError(t, err)
 				want, got := was.Meta().Clone(), is.Meta()
 				if change != nil {

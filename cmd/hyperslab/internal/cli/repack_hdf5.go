@@ -12,10 +12,10 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/h5copy"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
@@ -144,12 +144,12 @@ func (r *repacker) dataset(ctx context.Context, d *h5.Dataset, info h5.DatasetIn
 	r.rewritten++
 	r.bytes += description.Meta.NumElems() * int64(spec.DType.Size)
 	if r.dst == nil {
-		for _, f := range encodingLost(description.Meta, spec.Compression, formats.HDF5) {
+		for _, f := range encodingLost(description.Meta, spec.Compression, hyperslab.HDF5) {
 			r.told = append(r.told, name+": "+f.String())
 		}
 		if r.guess != nil {
 			r.was += description.Storage.StoredBytes
-			return true, r.guess.addAt(ctx, formats.Location{File: r.file, Object: name}.String(), spec, formats.HDF5)
+			return true, r.guess.addAt(ctx, hyperslab.Location{File: r.file, Object: name}.String(), spec, hyperslab.HDF5)
 		}
 		return true, nil
 	}
@@ -163,7 +163,7 @@ func (r *repacker) spec(m ndarray.Meta) (spec ndarray.Spec, changes bool, err er
 		return spec, false, nil // not chunked, and without stored elements
 	}
 	store := r.store.forRank(len(m.Shape))
-	if spec, err = store.spec(m, formats.HDF5); errors.Is(err, errors.ErrUnsupported) { // a codec that does not support these elements
+	if spec, err = store.spec(m, hyperslab.HDF5); errors.Is(err, errors.ErrUnsupported) { // a codec that does not support these elements
 		if r.dst == nil {
 			r.unfit = append(r.unfit, err.Error())
 		}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
@@ -53,17 +53,17 @@ func (a *app) rm(ctx context.Context, addresses []string, o *rmFlags) error {
 	var files []string
 	paths := make(map[string][]string)
 	for _, address := range addresses {
-		loc, err := formats.ParseLocation(address)
+		loc, err := hyperslab.ParseLocation(address)
 		if err != nil {
 			return err
 		}
-		format, err := formats.Sniff(loc.File)
+		format, err := hyperslab.Sniff(loc.File)
 		if err != nil {
 			return err
 		}
 		path := strings.Trim(loc.Object, "/")
 		switch {
-		case format != formats.HDF5:
+		case format != hyperslab.HDF5:
 			return usagef("%s is of format %s; rm removes objects inside HDF5 files", loc.File, format)
 		case path == "":
 			return usagef("%s names no object; rm does not remove files, nor all that is in one", address)
@@ -148,7 +148,7 @@ func (a *app) planRemoval(ctx context.Context, file string, paths []string) (err
 				return ndarray.Wrap("remove", file+":"+path, hdf5.Translate(err))
 			}
 			if what = "one of " + plural(int64(info.Links), "name"); info.Links == 1 {
-				what = iecBytes(storedIn(ctx, []formats.Location{{File: file, Object: path}}))
+				what = iecBytes(storedIn(ctx, []hyperslab.Location{{File: file, Object: path}}))
 			}
 		}
 		a.note("would remove %s:%s: %s", safe(file), safe(path), what)

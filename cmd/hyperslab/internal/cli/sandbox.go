@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/ndarray/worker"
 )
 
@@ -30,9 +30,9 @@ func (u *untrustedFlags) add(cmd *cobra.Command) {
 			return usagef("--sandbox goes with --untrusted")
 		}
 		if u.untrusted {
-			o := formats.Untrusted{Isolation: formats.Required}
+			o := hyperslab.Untrusted{Isolation: hyperslab.Required}
 			if !u.sandbox {
-				o.Isolation = formats.Off
+				o.Isolation = hyperslab.Off
 			}
 			cmd.SetContext(context.WithValue(cmd.Context(), untrustedKey{}, o))
 		}
@@ -65,51 +65,50 @@ func noSandbox(err error) error {
 	return err
 }
 
-// openArray opens an array, in a sandbox if its file is untrusted.
-func openArray(ctx context.Context, location string, opts ...formats.Option) (*ndarray.Array, error) {
-	o, ok := ctx.Value(untrustedKey{}).(formats.Untrusted)
-	if !ok {
-		return formats.Open(ctx, location, append(opts, otherFiles(ctx)...)...)
+// openOptions returns the options of the command for files that it reads.
+func openOptions(ctx context.Context) *hyperslab.OpenOptions {
+	if u := untrustedOptions(ctx); u != nil {
+		return &hyperslab.OpenOptions{Untrusted: u}
 	}
-	g, err := formats.OpenUntrusted(ctx, location, o, opts...)
-	if err != nil {
-		return nil, err
-	}
-	return g.Array, nil
+	o, _ := ctx.Value(filesKey{}).(hyperslab.OpenOptions)
+	return &o
 }
 
-// walk lists the objects at and below an address, in a sandbox if the file is untrusted.
-func walk(ctx context.Context, address string, opts ...formats.Option) iter.Seq2[formats.Entry, error] {
-	if o, ok := ctx.Value(untrustedKey{}).(formats.Untrusted); ok {
-		return formats.WalkUntrusted(ctx, address, o, opts...)
+// untrustedOptions returns the options for untrusted files; nil: files are trusted.
+func untrustedOptions(ctx context.Context) *hyperslab.Untrusted {
+	u, ok := ctx.Value(untrustedKey{}).(hyperslab.Untrusted)
+	if !ok {
+		return nil
 	}
-	return formats.Walk(ctx, address, opts...)
+	return &u
+}
+
+// openArray opens an array, in a sandbox if its file is untrusted.
+func openArray(ctx context.Context, location string) (*ndarray.Array, error) {
+	return hyperslab.Open(ctx, location, openOptions(ctx))
+}
+
+// walk lists the objects at and below an address, in a sandbox if the file is untrusted. It skips
+// the members of groups for which prune is true; prune may be nil.
+func walk(ctx context.Context, address string, prune func(hyperslab.Entry) bool) iter.Seq2[hyperslab.Entry, error] {
+	return hyperslab.Walk(ctx, address, &hyperslab.WalkOptions{Prune: prune, Untrusted: untrustedOptions(ctx)})
 }
 
 // groupAttrs reads the attributes of a group, in a sandbox if the file is untrusted.
 func groupAttrs(ctx context.Context, address string) (ndarray.Attrs, error) {
-	if o, ok := ctx.Value(untrustedKey{}).(formats.Untrusted); ok {
-		return formats.GroupAttrsUntrusted(ctx, address, o)
-	}
-	return formats.GroupAttrs(ctx, address)
+	return hyperslab.GroupAttrs(ctx, address, openOptions(ctx))
 }
 
 // openTree opens a file to read it object by object, in a sandbox if the file is untrusted.
-func openTree(ctx context.Context, address string) (*formats.Tree, error) {
-	if o, ok := ctx.Value(untrustedKey{}).(formats.Untrusted); ok {
-		return formats.OpenTreeUntrusted(ctx, address, o)
-	}
-	return formats.OpenTree(ctx, address, otherFiles(ctx)...)
+func openTree(ctx context.Context, address string) (*hyperslab.Tree, error) {
+	return hyperslab.OpenTree(ctx, address, openOptions(ctx))
 }
 
 // untrusted reports whether --untrusted is given.
-func untrusted(ctx context.Context) bool {
-	_, ok := ctx.Value(untrustedKey{}).(formats.Untrusted)
-	return ok
-}
+func untrusted(ctx context.Context) bool { return untrustedOptions(ctx) != nil }
 
 // sandboxed reports whether the files are read in a separate process.
 func sandboxed(ctx context.Context) bool {
-	o, ok := ctx.Value(untrustedKey{}).(formats.Untrusted)
-	return ok && o.Isolation != formats.Off
+	u := untrustedOptions(ctx)
+	return u != nil && u.Isolation != hyperslab.Off
 }

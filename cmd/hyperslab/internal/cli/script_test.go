@@ -18,10 +18,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 // The scripts in testdata/script run the command as a process: exit codes,
@@ -159,9 +159,9 @@ var brief = []string{"attr get", "explain", "version"}
 // endless creates an array of a quarter of a TiB in a file of one MiB.
 func endless(t *testing.T, file string) {
 	t.Helper()
-	draft, err := formats.Create(t.Context(), file, ndarray.Spec{
+	draft, err := hyperslab.Create(t.Context(), file, ndarray.Spec{
 		Shape: []int64{1 << 15, 1 << 20}, ChunkShape: []int64{1, 1 << 20}, DType: ndarray.DTypeOf[float64](), Fill: []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x3f},
-	})
+	}, nil)
 	require.NoError(t, err)
 	require.NoError(t, draft.Commit(t.Context()))
 }

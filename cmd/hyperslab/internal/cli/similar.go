@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab"
 )
 
 // A search for similar paths looks at mostSearched objects and suggests mostSimilar of them.
@@ -27,7 +27,7 @@ func didYouMean(ctx context.Context, location string) string {
 	}
 	var paths []string
 	searched := 0
-	for e, err := range walk(ctx, loc.File) {
+	for e, err := range walk(ctx, loc.File, nil) {
 		if err != nil { // the error of the command matters, not that of the search
 			break
 		}
@@ -41,7 +41,7 @@ func didYouMean(ctx context.Context, location string) string {
 		return ""
 	}
 	for i, name := range names {
-		names[i] = shellWord(formats.Location{File: loc.File, Object: name}.String())
+		names[i] = shellWord(hyperslab.Location{File: loc.File, Object: name}.String())
 	}
 	return "did you mean " + strings.Join(names, " or ") + "?\n  "
 }

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
@@ -95,26 +95,26 @@ func (o *storeFlags) growable(spec *ndarray.Spec) error {
 }
 
 // defaultCompression is the compression of a format without flags.
-var defaultCompression = map[formats.Format]func() *ndarray.Compression{
-	formats.B2ND:    b2nd.DefaultCompression,
-	formats.Caterva: b2nd.DefaultCompression,
-	formats.HDF5:    hdf5.DefaultCompression,
-	formats.Bcolz:   bcolz.DefaultCompression,
+var defaultCompression = map[hyperslab.Format]func() *ndarray.Compression{
+	hyperslab.B2ND:    b2nd.DefaultCompression,
+	hyperslab.Caterva: b2nd.DefaultCompression,
+	hyperslab.HDF5:    hdf5.DefaultCompression,
+	hyperslab.Bcolz:   bcolz.DefaultCompression,
 }
 
 // codecs are the values of --codec, and filters the filters that can precede them.
 var (
-	codecs = map[formats.Format][]string{
-		formats.B2ND:    bloscCodecs,
-		formats.Caterva: bloscCodecs,
-		formats.HDF5:    hdf5.Codecs(),
-		formats.Bcolz:   bloscCodecs,
+	codecs = map[hyperslab.Format][]string{
+		hyperslab.B2ND:    bloscCodecs,
+		hyperslab.Caterva: bloscCodecs,
+		hyperslab.HDF5:    hdf5.Codecs(),
+		hyperslab.Bcolz:   bloscCodecs,
 	}
-	filters = map[formats.Format][]string{
-		formats.B2ND:    {"shuffle", "bitshuffle", "delta"},
-		formats.Caterva: {"shuffle", "bitshuffle", "delta"},
-		formats.HDF5:    {"shuffle", "bitshuffle", checksum},
-		formats.Bcolz:   {"shuffle", "bitshuffle"},
+	filters = map[hyperslab.Format][]string{
+		hyperslab.B2ND:    {"shuffle", "bitshuffle", "delta"},
+		hyperslab.Caterva: {"shuffle", "bitshuffle", "delta"},
+		hyperslab.HDF5:    {"shuffle", "bitshuffle", checksum},
+		hyperslab.Bcolz:   {"shuffle", "bitshuffle"},
 	}
 	bloscCodecs = []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd", "none"}
 )
@@ -127,7 +127,7 @@ func summed(c *ndarray.Compression) bool { return c != nil && slices.Contains(c.
 
 // isFrame reports whether a format stores arrays in Blosc2 frames, which have blocks and can be
 // sparse.
-func isFrame(f formats.Format) bool { return f == formats.B2ND || f == formats.Caterva }
+func isFrame(f hyperslab.Format) bool { return f == hyperslab.B2ND || f == hyperslab.Caterva }
 
 // A conversion between formats keeps the chunk shape of the source if the chunk size in bytes is
 // within these limits, which suit every format. Otherwise the target format chooses it.
@@ -137,13 +137,13 @@ const (
 )
 
 // spec returns the array to create from one that m describes, without attributes.
-func (o *storeFlags) spec(m ndarray.Meta, format formats.Format) (ndarray.Spec, error) {
+func (o *storeFlags) spec(m ndarray.Meta, format hyperslab.Format) (ndarray.Spec, error) {
 	spec := m.Spec()
-	within := string(format) == m.Format || isFrame(format) && isFrame(formats.Format(m.Format))
+	within := string(format) == m.Format || isFrame(format) && isFrame(hyperslab.Format(m.Format))
 	if !within {
 		// Only HDF5 has comments.
 		spec.Compression, spec.Comment = nil, ""
-		if n := chunkBytes(m); n < leastChunk || n > mostChunk || format == formats.Bcolz { // bcolz does not split rows
+		if n := chunkBytes(m); n < leastChunk || n > mostChunk || format == hyperslab.Bcolz { // bcolz does not split rows
 			spec.ChunkShape = nil
 		}
 	}
@@ -168,14 +168,14 @@ func (o *storeFlags) spec(m ndarray.Meta, format formats.Format) (ndarray.Spec, 
 	if o.sparse && !isFrame(format) {
 		return spec, usagef("--sparse is for b2nd, not for %s", format)
 	}
-	if o.sum && format != formats.HDF5 {
+	if o.sum && format != hyperslab.HDF5 {
 		return spec, usagef("--checksum is for HDF5, not for %s", format)
 	}
 	if err := o.compression(&spec, format); err != nil {
 		return spec, err
 	}
 	err := spec.Validate()
-	if err == nil && format == formats.HDF5 && o.asked() {
+	if err == nil && format == hyperslab.HDF5 && o.asked() {
 		err = hdf5.Check("x", spec) // the name does not matter
 	}
 	if err != nil {
@@ -185,7 +185,7 @@ func (o *storeFlags) spec(m ndarray.Meta, format formats.Format) (ndarray.Spec, 
 }
 
 // compression applies the flags to the compression. nil means the default of the target.
-func (o *storeFlags) compression(spec *ndarray.Spec, format formats.Format) error {
+func (o *storeFlags) compression(spec *ndarray.Spec, format hyperslab.Format) error {
 	asked := o.codec != "" || o.level >= 0 || o.filter != "" || o.sum
 	c := spec.Compression.Clone()
 	switch unknown := notWritten(c, format); {
@@ -205,7 +205,7 @@ func (o *storeFlags) compression(spec *ndarray.Spec, format formats.Format) erro
 		if err := oneOf(fmt.Sprintf("in %s --codec", format), c.Codec, codecs[format]...); err != nil {
 			return err
 		}
-		if format == formats.HDF5 && c.Codec != was {
+		if format == hyperslab.HDF5 && c.Codec != was {
 			_, _, c.Level, _ = hdf5.Levels(c.Codec)
 		}
 	}
@@ -213,7 +213,7 @@ func (o *storeFlags) compression(spec *ndarray.Spec, format formats.Format) erro
 		c.Level, c.Filters = 0, nil
 	}
 	switch {
-	case o.level > 9 && format != formats.HDF5:
+	case o.level > 9 && format != hyperslab.HDF5:
 		return usagef("--level %d: want 0 to 9 in %s", o.level, format)
 	case o.level >= 0:
 		c.Level = o.level
@@ -233,7 +233,7 @@ func (o *storeFlags) compression(spec *ndarray.Spec, format formats.Format) erro
 }
 
 // notWritten returns the codec or filter of c that a format can read but not write, or "".
-func notWritten(c *ndarray.Compression, format formats.Format) string {
+func notWritten(c *ndarray.Compression, format hyperslab.Format) string {
 	if c == nil {
 		return ""
 	}
@@ -249,11 +249,11 @@ func notWritten(c *ndarray.Compression, format formats.Format) string {
 }
 
 // codecName returns the name of a codec in a format, because DEFLATE has two names.
-func codecName(codec string, format formats.Format) string {
+func codecName(codec string, format hyperslab.Format) string {
 	switch {
-	case format == formats.HDF5 && codec == "zlib":
+	case format == hyperslab.HDF5 && codec == "zlib":
 		return "deflate"
-	case format != formats.HDF5 && codec == "deflate":
+	case format != hyperslab.HDF5 && codec == "deflate":
 		return "zlib"
 	}
 	return codec

@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 )
 
 func TestSpec(t *testing.T) {
@@ -28,46 +28,46 @@ func TestSpec(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
 		source         ndarray.Meta
-		target         formats.Format
+		target         hyperslab.Format
 		flags          storeFlags
 		chunks, blocks []int64
 		want           *ndarray.Compression // nil: the target's default
 	}{
-		{"b2nd to b2nd keeps all", blosc, formats.B2ND, storeFlags{}, blosc.ChunkShape, blosc.BlockShape, zstd},
-		{"so does Caterva", caterva, formats.B2ND, storeFlags{}, blosc.ChunkShape, blosc.BlockShape, zstd},
-		{"b2nd to HDF5", blosc, formats.HDF5, storeFlags{}, blosc.ChunkShape, nil, nil},
-		{"HDF5 to b2nd", hdf5, formats.B2ND, storeFlags{}, hdf5.ChunkShape, nil, nil},
-		{"HDF5 to HDF5 keeps all", hdf5, formats.HDF5, storeFlags{}, hdf5.ChunkShape, nil, deflate},
-		{"small chunks are not for another format", small, formats.B2ND, storeFlags{}, nil, nil, nil},
-		{"small chunks stay within one", small, formats.HDF5, storeFlags{}, small.ChunkShape, nil, deflate},
-		{"scalar", scalar, formats.HDF5, storeFlags{}, nil, nil, scalar.Compression},
-		{"codec", hdf5, formats.B2ND, storeFlags{codec: "lz4"}, hdf5.ChunkShape, nil,
+		{"b2nd to b2nd keeps all", blosc, hyperslab.B2ND, storeFlags{}, blosc.ChunkShape, blosc.BlockShape, zstd},
+		{"so does Caterva", caterva, hyperslab.B2ND, storeFlags{}, blosc.ChunkShape, blosc.BlockShape, zstd},
+		{"b2nd to HDF5", blosc, hyperslab.HDF5, storeFlags{}, blosc.ChunkShape, nil, nil},
+		{"HDF5 to b2nd", hdf5, hyperslab.B2ND, storeFlags{}, hdf5.ChunkShape, nil, nil},
+		{"HDF5 to HDF5 keeps all", hdf5, hyperslab.HDF5, storeFlags{}, hdf5.ChunkShape, nil, deflate},
+		{"small chunks are not for another format", small, hyperslab.B2ND, storeFlags{}, nil, nil, nil},
+		{"small chunks stay within one", small, hyperslab.HDF5, storeFlags{}, small.ChunkShape, nil, deflate},
+		{"scalar", scalar, hyperslab.HDF5, storeFlags{}, nil, nil, scalar.Compression},
+		{"codec", hdf5, hyperslab.B2ND, storeFlags{codec: "lz4"}, hdf5.ChunkShape, nil,
 			&ndarray.Compression{Codec: "lz4", Level: 5, Filters: []string{"shuffle"}}},
-		{"the other name of DEFLATE", hdf5, formats.B2ND, storeFlags{codec: "deflate"}, hdf5.ChunkShape, nil,
+		{"the other name of DEFLATE", hdf5, hyperslab.B2ND, storeFlags{codec: "deflate"}, hdf5.ChunkShape, nil,
 			&ndarray.Compression{Codec: "zlib", Level: 5, Filters: []string{"shuffle"}}},
-		{"and back", blosc, formats.HDF5, storeFlags{codec: "zlib"}, blosc.ChunkShape, nil,
+		{"and back", blosc, hyperslab.HDF5, storeFlags{codec: "zlib"}, blosc.ChunkShape, nil,
 			&ndarray.Compression{Codec: "deflate", Level: 4, Filters: []string{"shuffle"}}},
-		{"level", hdf5, formats.HDF5, storeFlags{level: 1}, hdf5.ChunkShape, nil,
+		{"level", hdf5, hyperslab.HDF5, storeFlags{level: 1}, hdf5.ChunkShape, nil,
 			&ndarray.Compression{Codec: "deflate", Level: 1, Filters: []string{"shuffle", "fletcher32"}}},
-		{"no shuffle", hdf5, formats.HDF5, storeFlags{filter: "none"}, hdf5.ChunkShape, nil,
+		{"no shuffle", hdf5, hyperslab.HDF5, storeFlags{filter: "none"}, hdf5.ChunkShape, nil,
 			&ndarray.Compression{Codec: "deflate", Level: 9, Filters: []string{"fletcher32"}}},
-		{"bitshuffle", blosc, formats.B2ND, storeFlags{filter: "bit"}, blosc.ChunkShape, blosc.BlockShape,
+		{"bitshuffle", blosc, hyperslab.B2ND, storeFlags{filter: "bit"}, blosc.ChunkShape, blosc.BlockShape,
 			&ndarray.Compression{Codec: "zstd", Level: 5, Filters: []string{"bitshuffle"}}},
-		{"no codec", blosc, formats.B2ND, storeFlags{codec: "none"}, blosc.ChunkShape, blosc.BlockShape, &ndarray.Compression{Codec: "none"}},
-		{"codec none, shuffled", blosc, formats.B2ND, storeFlags{codec: "none", filter: "byte"}, blosc.ChunkShape, blosc.BlockShape,
+		{"no codec", blosc, hyperslab.B2ND, storeFlags{codec: "none"}, blosc.ChunkShape, blosc.BlockShape, &ndarray.Compression{Codec: "none"}},
+		{"codec none, shuffled", blosc, hyperslab.B2ND, storeFlags{codec: "none", filter: "byte"}, blosc.ChunkShape, blosc.BlockShape,
 			&ndarray.Compression{Codec: "none", Filters: []string{"shuffle"}}},
-		{"a codec for what had none", scalar, formats.HDF5, storeFlags{level: 2}, nil, nil,
+		{"a codec for what had none", scalar, hyperslab.HDF5, storeFlags{level: 2}, nil, nil,
 			&ndarray.Compression{Codec: "deflate", Level: 2, Filters: []string{"shuffle"}}},
-		{"a codec for what cannot be written", lzf, formats.HDF5, storeFlags{codec: "deflate"}, lzf.ChunkShape, nil,
+		{"a codec for what cannot be written", lzf, hyperslab.HDF5, storeFlags{codec: "deflate"}, lzf.ChunkShape, nil,
 			&ndarray.Compression{Codec: "deflate", Level: 4, Filters: []string{"shuffle"}}},
-		{"zstd in HDF5 at its usual level", hdf5, formats.HDF5, storeFlags{codec: "zstd"}, hdf5.ChunkShape, nil,
+		{"zstd in HDF5 at its usual level", hdf5, hyperslab.HDF5, storeFlags{codec: "zstd"}, hdf5.ChunkShape, nil,
 			&ndarray.Compression{Codec: "zstd", Level: 3, Filters: []string{"shuffle", "fletcher32"}}},
-		{"bits are shuffled once", hdf5, formats.HDF5, storeFlags{codec: "bitshuffle/lz4", filter: "bit"}, hdf5.ChunkShape, nil,
+		{"bits are shuffled once", hdf5, hyperslab.HDF5, storeFlags{codec: "bitshuffle/lz4", filter: "bit"}, hdf5.ChunkShape, nil,
 			&ndarray.Compression{Codec: "bitshuffle/lz4", Filters: []string{"fletcher32"}}},
-		{"a checksum", blosc, formats.HDF5, storeFlags{sum: true}, blosc.ChunkShape, nil,
+		{"a checksum", blosc, hyperslab.HDF5, storeFlags{sum: true}, blosc.ChunkShape, nil,
 			&ndarray.Compression{Codec: "deflate", Level: 4, Filters: []string{"shuffle", "fletcher32"}}},
-		{"chunks take the blocks away", blosc, formats.B2ND, storeFlags{chunks: "50,50"}, []int64{50, 50}, nil, zstd},
-		{"chunks and blocks", blosc, formats.B2ND, storeFlags{chunks: "50,50", blocks: "5,5"}, []int64{50, 50}, []int64{5, 5}, zstd},
+		{"chunks take the blocks away", blosc, hyperslab.B2ND, storeFlags{chunks: "50,50"}, []int64{50, 50}, nil, zstd},
+		{"chunks and blocks", blosc, hyperslab.B2ND, storeFlags{chunks: "50,50", blocks: "5,5"}, []int64{50, 50}, []int64{5, 5}, zstd},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.flags.level == 0 {
@@ -83,10 +83,10 @@ func TestSpec(t *testing.T) {
 	}
 
 	none := storeFlags{level: -1}
-	_, err := none.spec(lzf, formats.HDF5)
+	_, err := none.spec(lzf, hyperslab.HDF5)
 	require.EqualError(t, err, "the source is stored with codec filter 32003, which cannot be written; choose with --codec")
 	lzf.Compression = &ndarray.Compression{Codec: "deflate", Filters: []string{"scaleoffset"}}
-	_, err = none.spec(lzf, formats.HDF5)
+	_, err = none.spec(lzf, hyperslab.HDF5)
 	require.EqualError(t, err, "the source is stored with filter scaleoffset, which cannot be written; choose with --codec")
 }
 

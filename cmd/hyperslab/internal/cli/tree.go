@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hyperslab/hyperslab/ndarray/formats"
+	"github.com/hyperslab/hyperslab"
 )
 
 // treeDoc is the document of tree --json.
@@ -76,21 +76,21 @@ func (a *app) tree(ctx context.Context, address string, o *treeFlags) error {
 	if o.depth < 0 {
 		return usagef("-L %d: want 0 or more levels", o.depth)
 	}
-	loc, err := formats.ParseLocation(address)
+	loc, err := hyperslab.ParseLocation(address)
 	if err != nil {
 		return err
 	}
 	base := "/" + strings.Trim(loc.Object, "/")
-	skip := func(e formats.Entry) bool { return o.depth > 0 && levelBelow(base, e.Path) >= o.depth }
-	root := &treeNode{Name: address, Kind: string(formats.Group), Children: []*treeNode{}}
+	skip := func(e hyperslab.Entry) bool { return o.depth > 0 && levelBelow(base, e.Path) >= o.depth }
+	root := &treeNode{Name: address, Kind: string(hyperslab.Group), Children: []*treeNode{}}
 	nodes := map[string]*treeNode{base: root}
 	failed := false
-	for e, err := range walk(ctx, address, formats.WithPrune(skip)) {
+	for e, err := range walk(ctx, address, skip) {
 		if err != nil {
 			return err
 		}
 		n := newTreeNode(e, o.attributes)
-		if e.Kind == formats.Group {
+		if e.Kind == hyperslab.Group {
 			n.Pruned = skip(e)
 		}
 		if e.Err != nil && !described(e) && !unsupported(e) {
@@ -132,20 +132,20 @@ func levelBelow(base, p string) int {
 	return strings.Count(rest, "/") + 1
 }
 
-func newTreeNode(e formats.Entry, attributes bool) *treeNode {
+func newTreeNode(e hyperslab.Entry, attributes bool) *treeNode {
 	l := newLsEntry(e)
 	n := &treeNode{
 		Kind: l.Kind, Shape: l.Shape, DType: l.DType, Type: l.Type, Attributes: l.Attributes,
 		LinkKind: l.LinkKind, Target: l.Target, Error: l.Error, Children: []*treeNode{},
 	}
 	switch e.Kind {
-	case formats.Group:
+	case hyperslab.Group:
 		n.label = "/"
-	case formats.Link:
+	case hyperslab.Link:
 		n.label = " -> " + safe(cmp.Or(deref(n.Target), "?"))
-	case formats.Type:
+	case hyperslab.Type:
 		n.label = "  (type " + shorten(safe(e.Type), wide) + ")"
-	case formats.Array:
+	case hyperslab.Array:
 		n.label = "  [" + arrayLabel(e, &l) + "]"
 	default:
 		n.label = "  (" + n.Kind + ")"
@@ -157,7 +157,7 @@ func newTreeNode(e formats.Entry, attributes bool) *treeNode {
 }
 
 // arrayLabel returns, for example, "<f4: 90x180".
-func arrayLabel(e formats.Entry, l *lsEntry) string {
+func arrayLabel(e hyperslab.Entry, l *lsEntry) string {
 	if !described(e) {
 		return "cannot be read"
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/formats"
 	"github.com/hyperslab/hyperslab/verify"
 )
 
@@ -126,7 +126,7 @@ func (o *verifyFlags) options() (*verify.Options, error) {
 		return nil, err
 	}
 	v := &verify.Options{
-		Format: formats.Format(o.format), Workers: o.job.jobs, Untrusted: o.untrusted, Isolated: o.sandbox, Memory: memory, MaxDamages: o.most,
+		Format: hyperslab.Format(o.format), Workers: o.job.jobs, Untrusted: o.untrusted, Isolated: o.sandbox, Memory: memory, MaxDamages: o.most,
 	}
 	if o.job.given && !o.sandbox {
 		return nil, usagef("--memory %s is the limit of the sandbox, which --sandbox=false turns off", o.job.memory)
@@ -138,7 +138,7 @@ func (o *verifyFlags) options() (*verify.Options, error) {
 		v.Digests = map[string]verify.Digests{"write": verify.WriteDigests, "check": verify.CheckDigests}[o.digests]
 	}
 	if o.format != "" {
-		if err := oneOf("--format", o.format, string(formats.B2ND), string(formats.HDF5), string(formats.Bcolz)); err != nil {
+		if err := oneOf("--format", o.format, string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Bcolz)); err != nil {
 			return nil, err
 		}
 	}

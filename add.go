@@ -1,0 +1,155 @@
+// Creates an array in an existing HDF5 file.
+
+package hyperslab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+)
+
+// addition is an array that Create adds to an HDF5 file: to a copy, or in place.
+type addition struct {
+	file   *h5.File
+	object string
+	aside  string // in place: the link of the object that the array replaces, "" if none
+
+	source string      // the file that was copied, "" in place
+	before os.FileInfo // of source when the copy began
+}
+
+// add starts an array in the existing HDF5 file l.File. It changes a copy that Commit moves over
+// the file, or the file itself if o.InPlace is set.
+func add(ctx context.Context, l Location, spec ndarray.Spec, o CreateOptions, location string) (_ *Draft, err error) {
+	file, err := filepath.EvalSymlinks(l.File)
+	if err != nil {
+		return nil, err
+	}
+	object := "/" + strings.Trim(l.Object, "/")
+	if err := hdf5.Check(object, spec); err != nil {
+		return nil, err
+	}
+	replace, err := replaces(file, object, o.Overwrite)
+	if err != nil {
+		return nil, err
+	}
+	a := &addition{object: object}
+	var out *atomicfile.Output
+	target := file
+	if !o.InPlace {
+		if a.before, err = os.Stat(file); err != nil {
+			return nil, err
+		}
+		a.source = file
+		if out, err = atomicfile.Create(file, atomicfile.Options{Overwrite: true}); err != nil {
+			return nil, err
+		}
+		target = out.Path()
+		if err := atomicfile.Copy(ctx, target, file); err != nil {
+			return nil, errors.Join(err, out.Abort())
+		}
+	}
+	d := &Draft{location: location, out: out, addition: a}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.discard())
+		}
+	}()
+	if a.file, err = h5.Open(target, h5.ReadWrite); err != nil {
+		return nil, hdf5.Translate(err)
+	}
+	switch {
+	case replace && o.InPlace: // so that Close without Commit can restore the old object
+		if a.aside, err = freeName(a.file.Root(), object); err == nil {
+			err = a.file.Root().MoveLink(object, a.file.Root(), a.aside)
+		}
+	case replace:
+		err = a.file.Root().Unlink(object) // first, so that the array can use its space
+	}
+	if err != nil {
+		return nil, hdf5.Translate(err)
+	}
+	d.Array, err = array(hdf5.CreateIn(a.file, object, spec, &hdf5.CreateOptions{Name: location, Library: o.Library}))
+	return d, err
+}
+
+// replaces reports whether an object of that path exists and may be replaced by an array.
+func replaces(file, object string, overwrite bool) (_ bool, err error) {
+	f, err := h5.Open(file, h5.ReadOnly)
+	if err != nil {
+		return false, hdf5.Translate(err)
+	}
+	defer func() { err = errors.Join(err, hdf5.Translate(f.Close())) }()
+	exists, err := f.Root().HasLink(object)
+	if !exists || err != nil {
+		return false, hdf5.Translate(err)
+	}
+	if !overwrite {
+		return false, fmt.Errorf("%w: object %s", ndarray.ErrExists, object)
+	}
+	link, err := f.Root().Link(object)
+	if err != nil {
+		return false, hdf5.Translate(err)
+	}
+	if link.Kind != h5.HardLink {
+		return true, nil // the link is replaced, not its target
+	}
+	kind, err := f.Root().Kind(object)
+	if err == nil && kind == h5.GroupObject {
+		return false, fmt.Errorf("%w: %s is a group; an array replaces an array, a link or a named datatype", ndarray.ErrParam, object)
+	}
+	return true, hdf5.Translate(err)
+}
+
+// freeName returns an unused link name derived from object.
+func freeName(root *h5.Group, object string) (string, error) {
+	for n := 0; ; n++ {
+		name := fmt.Sprintf("%s.replaced-%d", object, n)
+		if exists, err := root.HasLink(name); !exists || err != nil {
+			return name, err
+		}
+	}
+}
+
+// finish completes a file whose array is closed. It is an error if another program changed the
+// file after it was copied, because the copy would undo that change.
+func (a *addition) finish() error {
+	var err error
+	if a.aside != "" {
+		err = a.file.Root().Unlink(a.aside)
+	}
+	if err = errors.Join(err, a.file.Close()); err != nil || a.source == "" {
+		return hdf5.Translate(err)
+	}
+	now, err := os.Stat(a.source)
+	if err == nil && (!os.SameFile(now, a.before) || now.Size() != a.before.Size() || !now.ModTime().Equal(a.before.ModTime())) {
+		err = fmt.Errorf("%s was changed by another program while the array was written; it is left as that program wrote it", a.source)
+	}
+	return err
+}
+
+// undo removes an array that is not committed from a file that is changed in place.
+func (a *addition) undo() (err error) {
+	if a.file == nil {
+		return nil
+	}
+	if a.source == "" {
+		made, err := a.file.Root().HasLink(a.object)
+		if made && err == nil {
+			err = a.file.Root().Unlink(a.object)
+		}
+		if err == nil && a.aside != "" {
+			err = a.file.Root().MoveLink(a.aside, a.file.Root(), a.object)
+		}
+		return hdf5.Translate(errors.Join(err, a.file.Close()))
+	}
+	return hdf5.Translate(a.file.Close())
+}

@@ -1,0 +1,188 @@
+// Directories of arrays: a tree in the file system.
+//
+// A group is a directory, and an array NAME is the file NAME.b2nd in it. The attributes of a group
+// are those of its null array __group__.b2nd. CopyTree writes that file in every group, and
+// listings omit it. In names, bytes that are special in file systems are written as %XX: control
+// characters, % and \ and :, a dot at the beginning, an underscore before another one at the
+// beginning, and the dot of a group's name that ends in ".b2nd".
+//
+// Directories made by other programs are trees too if they contain a file or a sparse frame
+// NAME.b2nd. Other files in them are listed with the kind Other.
+
+package hyperslab
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+)
+
+// GroupFile is the file with the attributes of a group, in a directory of arrays and in each group
+// of it. It is not listed as an array.
+const GroupFile = "__group__" + arrayExt
+
+const (
+	arrayExt = ".b2nd"
+	nameMax  = 255 // maximum bytes of a file name
+)
+
+// isDirectoryTree reports whether a directory contains arrays.
+func isDirectoryTree(dir string) (bool, error) {
+	entries, err := os.ReadDir(dir)
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasSuffix(e.Name(), arrayExt) }), err
+}
+
+// fileName returns the file name of a group or an array.
+func fileName(name string, group bool) (string, error) {
+	var b strings.Builder
+	dot := -1
+	if group && strings.HasSuffix(name, arrayExt) {
+		dot = len(name) - len(arrayExt)
+	}
+	for i := range len(name) {
+		c := name[i]
+		if c < ' ' || c == 0x7f || strings.IndexByte(`%/\:`, c) >= 0 || i == 0 && c == '.' || i == dot ||
+			i == 0 && strings.HasPrefix(name, "__") {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	if !group {
+		b.WriteString(arrayExt)
+	}
+	if b.Len() > nameMax || name == "" {
+		return "", fmt.Errorf("%w: name %.40q of %d bytes in a directory, at most %d", errors.ErrUnsupported, name, len(name), nameMax)
+	}
+	return b.String(), nil
+}
+
+// entryName is the inverse of fileName. A name that fileName does not write is returned unchanged.
+func entryName(file string) string {
+	if name, err := url.PathUnescape(file); err == nil && !strings.Contains(name, "/") {
+		return name
+	}
+	return file
+}
+
+// child finds a member of a directory by its name.
+func child(dir, name string, group bool) (string, error) {
+	file, err := fileName(name, group)
+	if err == nil && exists(filepath.Join(dir, file)) {
+		return filepath.Join(dir, file), nil
+	}
+	if !group {
+		name += arrayExt
+	}
+	if name != filepath.Base(name) || strings.HasPrefix(name, ".") || !exists(filepath.Join(dir, name)) {
+		return "", fmt.Errorf("%w: no %s in %s", ndarray.ErrNotFound, name, dir)
+	}
+	return filepath.Join(dir, name), nil
+}
+
+// arrayFile returns the file of the array at a path of a directory tree.
+func arrayFile(l Location) (string, error) {
+	dir := l.File
+	parts := strings.Split(strings.Trim(l.Object, "/"), "/")
+	for _, name := range parts[:len(parts)-1] {
+		var err error
+		if dir, err = child(dir, name, true); err != nil {
+			return "", err
+		}
+	}
+	return child(dir, parts[len(parts)-1], false)
+}
+
+// directory lists a directory of arrays, from one of its paths on.
+func (w *walker) directory(l Location) error {
+	object := strings.Trim(l.Object, "/")
+	if object == "" {
+		return w.folder(l.File, "/")
+	}
+	if file, err := arrayFile(l); err == nil {
+		return w.member(file, "/"+object)
+	}
+	dir := l.File
+	for name := range strings.SplitSeq(object, "/") {
+		var err error
+		if dir, err = child(dir, name, true); err != nil {
+			return err
+		}
+	}
+	return w.folder(dir, "/"+object)
+}
+
+// member lists an array of a directory. An array that cannot be opened is an entry with an error.
+func (w *walker) member(file, at string) error {
+	n := w.count
+	err := w.frame(file, at)
+	if err == nil || errors.Is(err, errStop) || w.count > n || w.ctx.Err() != nil {
+		return err
+	}
+	return w.emit(Entry{Path: at, Kind: Array, Err: err})
+}
+
+// folder lists a group of a directory tree and its members.
+func (w *walker) folder(dir, at string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	e := Entry{Path: at, Kind: Group}
+	attrs, err := w.folderAttrs(dir)
+	e.Attrs, e.Err = len(attrs.List)+len(attrs.Unsupported), err
+	if stop, err := w.prune(e); stop || err != nil {
+		return err
+	}
+	slices.SortFunc(entries, func(a, b os.DirEntry) int { return strings.Compare(entryName(a.Name()), entryName(b.Name())) })
+	for _, x := range entries {
+		path, name := filepath.Join(dir, x.Name()), x.Name()
+		under := strings.TrimSuffix(at, "/") + "/"
+		info, err := os.Stat(path)
+		switch {
+		case x.Type()&os.ModeSymlink != 0: // listed but not followed, because it may lead to a cycle
+			var target string
+			if target, err = os.Readlink(path); err == nil {
+				err = w.emit(Entry{Path: under + entryName(strings.TrimSuffix(name, arrayExt)), Kind: Link, LinkKind: "symbolic", Target: target})
+			}
+		case err == nil && name == GroupFile:
+			continue
+		case err == nil && strings.HasSuffix(name, arrayExt):
+			err = w.member(path, under+entryName(strings.TrimSuffix(name, arrayExt)))
+		case err == nil && info.IsDir():
+			err = w.folder(path, under+entryName(name))
+		default:
+			err = w.emit(Entry{Path: under + entryName(name), Kind: Other, Err: err})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// folderAttrs reads the attributes of a group of a directory tree.
+func (w *walker) folderAttrs(dir string) (attrs ndarray.Attrs, err error) {
+	name := filepath.Join(dir, GroupFile)
+	if !exists(name) {
+		return attrs, nil
+	}
+	file, done, err := w.reach(name)
+	if err != nil {
+		return attrs, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	b, err := b2nd.Open(file, nil)
+	if err != nil {
+		return attrs, err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	return b.Attrs(w.ctx)
+}

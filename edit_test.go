@@ -1,0 +1,61 @@
+package hyperslab_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+func TestEdit(t *testing.T) {
+	for _, location := range []string{"a.b2nd", "a.bcolz", "a.h5:/x"} {
+		dir := t.TempDir()
+		spec := int32s(10)
+		spec.ChunkShape = []int64{4}
+		if location == "a.h5:/x" {
+			spec.MaxShape = []int64{ndarray.Unlimited}
+		}
+		save(t, in(dir, location), spec, nil)
+		l, err := hyperslab.ParseLocation(in(dir, location))
+		require.NoError(t, err)
+		longer := func(file string) (err error) {
+			a, err := hyperslab.Open(bg, hyperslab.Location{File: file, Object: l.Object}.String(), &hyperslab.OpenOptions{Write: true})
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, a.Close()) }()
+			return ndarray.Append(bg, a, 0, count(13)[10:])
+		}
+
+		// What fails changes nothing, and leaves nothing.
+		before := entries(t, dir)
+		why := errors.New("no")
+		require.ErrorIs(t, hyperslab.Update(bg, l.File, func(file string) error { return errors.Join(longer(file), why) }), why)
+		ctx, cancel := context.WithCancel(bg)
+		require.ErrorIs(t, hyperslab.Update(ctx, l.File, func(file string) error { cancel(); return longer(file) }), context.Canceled)
+		require.Equal(t, before, entries(t, dir))
+		requireCount(t, in(dir, location))
+
+		// A link stays one.
+		link := filepath.Join(dir, "link"+filepath.Ext(l.File))
+		require.NoError(t, os.Symlink(l.File, link))
+		require.NoError(t, hyperslab.Update(bg, link, longer))
+		info, err := os.Lstat(link)
+		require.NoError(t, err)
+		require.Equal(t, os.ModeSymlink, info.Mode().Type())
+		require.NoError(t, os.Remove(link))
+		require.Equal(t, before, entries(t, dir))
+		a, err := hyperslab.Open(bg, in(dir, location), nil)
+		require.NoError(t, err)
+		require.Equal(t, []int64{13}, a.Shape())
+		require.NoError(t, a.Close())
+		requireCount(t, in(dir, location))
+	}
+	require.ErrorIs(t, hyperslab.Update(bg, filepath.Join(t.TempDir(), "none"), func(string) error { return nil }), ndarray.ErrNotFound)
+}

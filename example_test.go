@@ -1,0 +1,94 @@
+package hyperslab_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// A conversion: the draft appears under its name only when it is complete.
+func Example() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	source, target := filepath.Join(dir, "in.h5")+":/ocean/depth", filepath.Join(dir, "depth.b2nd")
+
+	first, err := hyperslab.Create(ctx, source, ndarray.Spec{Shape: []int64{4}, DType: ndarray.DTypeOf[int16]()}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer first.Close()
+	if err := ndarray.Write(ctx, first.Array, []int16{-11, 20, 3, 4}, ndarray.Whole(first.Shape())); err != nil {
+		log.Fatal(err)
+	}
+	if err := first.Commit(ctx); err != nil {
+		log.Fatal(err)
+	}
+
+	src, err := hyperslab.Open(ctx, source, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer src.Close()
+	dst, err := hyperslab.Create(ctx, target, ndarray.Spec{Shape: src.Shape(), DType: src.DType()}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer dst.Close() // discards what is not committed
+	if _, err := ndarray.Copy(ctx, dst.Array, src, nil); err != nil {
+		log.Fatal(err)
+	}
+	if err := dst.Commit(ctx); err != nil {
+		log.Fatal(err)
+	}
+
+	a, err := hyperslab.Open(ctx, target, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer a.Close()
+	values, err := ndarray.ReadAll[int16](ctx, a)
+	fmt.Println(a.Meta().Format, values, err)
+	// Output: b2nd [-11 20 3 4] <nil>
+}
+
+// What is in an HDF5 file, links and all.
+func ExampleWalk() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "in.h5")
+	d, err := hyperslab.Create(ctx, file+":/ocean/depth", ndarray.Spec{Shape: []int64{4}, DType: ndarray.DTypeOf[int8]()}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer d.Close()
+	if err := d.Commit(ctx); err != nil {
+		log.Fatal(err)
+	}
+	for e, err := range hyperslab.Walk(ctx, file, nil) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		if e.Kind == hyperslab.Array {
+			fmt.Println(e.Path, e.Meta.DType, e.Meta.Shape)
+		} else {
+			fmt.Println(e.Path, e.Kind)
+		}
+	}
+	// Output:
+	// / group
+	// /ocean group
+	// /ocean/depth |i1 [4]
+}

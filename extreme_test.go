@@ -1,0 +1,85 @@
+package hyperslab_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// A dataset with the largest shape, which no number of chunks divides: the first and the last
+// elements are read in every way, and chunks are counted.
+func TestExtremeShape(t *testing.T) {
+	dir := t.TempDir()
+	for _, chunk := range []int64{1 << 20, 1<<20 + 7, 5} {
+		const shape = math.MaxInt64
+		location := in(dir, fmt.Sprintf("%d.h5:/x", chunk))
+		d, err := hyperslab.Create(bg, location, ndarray.Spec{
+			Shape: []int64{shape}, ChunkShape: []int64{chunk}, DType: ndarray.DTypeOf[uint8](), Compression: &ndarray.Compression{Codec: "deflate", Level: 1},
+		}, nil)
+		require.NoError(t, err)
+		require.NoError(t, d.Write(bg, []byte{1, 2, 3}, ndarray.Region{Start: []int64{0}, Shape: []int64{3}}))
+		require.NoError(t, d.Write(bg, []byte{8, 9}, ndarray.Region{Start: []int64{shape - 2}, Shape: []int64{2}}))
+		require.NoError(t, d.Commit(bg))
+		check := func(t *testing.T, a *ndarray.Array) {
+			got := make([]byte, 3)
+			require.NoError(t, a.Read(bg, got, ndarray.Region{Start: []int64{0}, Shape: []int64{3}}))
+			require.Equal(t, []byte{1, 2, 3}, got)
+			require.NoError(t, a.Read(bg, got, ndarray.Region{Start: []int64{shape - 3}, Shape: []int64{3}}))
+			require.Equal(t, []byte{0, 8, 9}, got)
+			for _, x := range []struct {
+				index ndarray.Index
+				want  []byte
+			}{
+				{ndarray.From(shape - 5).By(3), []byte{0, 8}},
+				{ndarray.From(shape), []byte{}},
+			} {
+				v, err := ndarray.Take[byte](bg, a, ndarray.Select(x.index))
+				require.NoError(t, err, x.index)
+				require.Equal(t, x.want, v, x.index)
+			}
+			s, err := ndarray.Summarize(bg, a, nil)
+			require.NoError(t, err)
+			require.EqualValues(t, int64(shape), s.Count)
+			require.EqualValues(t, 23, s.ExactSum.Int64())
+			require.NoError(t, a.Close())
+		}
+		t.Run("trusted", func(t *testing.T) {
+			a, err := hyperslab.Open(bg, location, nil)
+			require.NoError(t, err)
+			check(t, a)
+		})
+		everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+			u.Limits.Array = math.MaxInt64
+			g, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: &u})
+			require.NoError(t, err)
+			check(t, g)
+		})
+	}
+}
+
+// A part whose end overflows is not inside the region that a worker has read.
+func TestInside(t *testing.T) {
+	t.Parallel()
+	region := func(start, n int64) ndarray.Region {
+		return ndarray.Region{Start: []int64{start}, Shape: []int64{n}}
+	}
+	for _, x := range []struct {
+		part, whole ndarray.Region
+		want        bool
+	}{
+		{region(2, 3), region(1, 4), true},
+		{region(2, 4), region(1, 4), false},
+		{region(0, 1), region(1, 4), false},
+		{region(6, 0), region(1, 4), false},
+		{region(2, math.MaxInt64), region(1, 4), false},
+		{region(math.MaxInt64-1, 2), region(0, math.MaxInt64), false},
+		{region(math.MaxInt64-1, 1), region(0, math.MaxInt64), true},
+	} {
+		require.Equal(t, x.want, hyperslab.Inside(x.part, x.whole), "%v in %v", x.part, x.whole)
+	}
+}

@@ -1,0 +1,204 @@
+// Attributes of groups by location, for reading and writing.
+
+package hyperslab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+	"github.com/hyperslab/hyperslab/ndarray/bcolz"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+)
+
+// GroupAttrs reads the attributes of a group of an HDF5 file, of a bcolz ctable or of a directory
+// of arrays.
+//
+// It returns ndarray.ErrNotFound for a missing file or path, ErrFormat, ErrParam if the location is
+// an array, or ErrCorrupt; for an untrusted file also the errors of Open. It uses o.Untrusted only.
+func GroupAttrs(ctx context.Context, location string, o *OpenOptions) (ndarray.Attrs, error) {
+	if o != nil && o.Untrusted != nil {
+		return groupAttrsUntrusted(ctx, location, *o)
+	}
+	var attrs ndarray.Attrs
+	err := withGroup(location, func(l Location, format Format) (err error) {
+		attrs, err = (&walker{ctx: ctx}).groupAttrs(l, format)
+		return err
+	})
+	return attrs, ndarray.Wrap("read attributes of", location, err)
+}
+
+// EditGroupAttrs removes the attributes in remove from a group, then sets those in set, in place. A
+// program that is killed in the process can leave the file corrupt. A directory of arrays without a
+// file for attributes gets one.
+//
+// It returns the errors of GroupAttrs, ErrNotFound if an attribute in remove does not exist, and
+// errors.ErrUnsupported for a ctable and for an attribute that the format cannot store.
+func EditGroupAttrs(ctx context.Context, location string, set []ndarray.Attr, remove []string) error {
+	err := withGroup(location, func(l Location, format Format) error {
+		switch format {
+		case HDF5:
+			return editHDF5Group(l, set, remove)
+		case Directory:
+			return editFolder(ctx, l, set, remove)
+		}
+		return fmt.Errorf("%w: attributes of a group of format %s are read, not written", errors.ErrUnsupported, format)
+	})
+	return ndarray.Wrap("write attributes of", location, err)
+}
+
+// withGroup calls f unless the location can only be an array.
+func withGroup(location string, f func(Location, Format) error) error {
+	l, err := ParseLocation(location)
+	if err != nil {
+		return err
+	}
+	format, err := sniff(l.File)
+	if err != nil {
+		return translate(err)
+	}
+	if err := (&walker{}).mayBeGroup(l, format); err != nil {
+		return err
+	}
+	return translate(f(l, format))
+}
+
+// mayBeGroup returns an error if the location can only be an array.
+func (w *walker) mayBeGroup(l Location, format Format) error {
+	if format == B2ND {
+		return fmt.Errorf("%w: a b2nd file is one array and has no groups", ndarray.ErrParam)
+	}
+	if format == Bcolz {
+		table, err := bcolz.OpenTable(l.File, w.bcolzOptions())
+		if err != nil {
+			return err
+		}
+		inside := func(name string) bool { return strings.HasPrefix("/"+name, groupPath(l)+"/") }
+		if groupPath(l) != "/" && !slices.ContainsFunc(table.Names, inside) {
+			return fmt.Errorf("%w: a bcolz ctable has columns and no groups", ndarray.ErrParam)
+		}
+	}
+	return nil
+}
+
+func groupPath(l Location) string { return "/" + strings.Trim(l.Object, "/") }
+
+func editHDF5Group(l Location, set []ndarray.Attr, remove []string) (err error) {
+	for _, a := range set {
+		if err := errors.Join(a.Validate(), hdf5.CheckAttr(a)); err != nil {
+			return err
+		}
+	}
+	f, err := h5.Open(l.File, h5.ReadWrite)
+	if err != nil {
+		return hdf5.Translate(err)
+	}
+	defer func() { err = errors.Join(err, hdf5.Translate(f.Close())) }()
+	g := f.Root()
+	if path := groupPath(l); path != "/" {
+		if g, err = f.Root().OpenGroup(path); err != nil {
+			return hdf5.Translate(err)
+		}
+		defer func() { err = errors.Join(err, hdf5.Translate(g.Close())) }()
+	}
+	for _, name := range remove {
+		if err := g.DeleteAttribute(name); err != nil {
+			return hdf5.Translate(err)
+		}
+	}
+	for _, a := range set {
+		there, err := g.HasAttribute(a.Name)
+		if there && err == nil {
+			err = g.DeleteAttribute(a.Name)
+		}
+		if err != nil {
+			return hdf5.Translate(err)
+		}
+	}
+	return hdf5.WriteAttrs(g, set, nil)
+}
+
+func editFolder(ctx context.Context, l Location, set []ndarray.Attr, remove []string) (err error) {
+	dir := l.File
+	for name := range strings.SplitSeq(strings.Trim(l.Object, "/"), "/") {
+		if name == "" {
+			continue
+		}
+		if dir, err = child(dir, name, true); err != nil {
+			return err
+		}
+	}
+	file := filepath.Join(dir, GroupFile)
+	var b *b2nd.Backend
+	if exists(file) {
+		b, err = b2nd.Open(file, &b2nd.OpenOptions{Write: true})
+	} else {
+		b, err = b2nd.Create(file, groupSpec(nil), nil)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	for _, name := range remove {
+		if err := b.DeleteAttr(ctx, name); err != nil {
+			return err
+		}
+	}
+	for _, a := range set {
+		if err := a.Validate(); err != nil {
+			return err
+		}
+		if err := b.SetAttr(ctx, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// groupSpec returns the Spec of the null array with the attributes of a group of a directory.
+func groupSpec(attrs []ndarray.Attr) ndarray.Spec {
+	return ndarray.Spec{Null: true, DType: ndarray.DTypeOf[uint8](), Attrs: attrs}
+}
+
+// groupAttrs reads the attributes of the group at a location.
+func (w *walker) groupAttrs(l Location, format Format) (attrs ndarray.Attrs, err error) {
+	path := groupPath(l)
+	switch format {
+	case Bcolz:
+		table, err := bcolz.OpenTable(l.File, w.bcolzOptions())
+		if err != nil || path != "/" { // groups in a nested ctable have no attributes
+			return attrs, err
+		}
+		return table.Attrs, nil
+	case Directory:
+		dir := l.File
+		for name := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
+			if name == "" {
+				continue
+			}
+			if dir, err = child(dir, name, true); err != nil {
+				return attrs, err
+			}
+		}
+		return w.folderAttrs(dir)
+	}
+	f, err := w.openHDF5(l.File)
+	if err != nil {
+		return attrs, hdf5.Translate(err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	g := f.Root()
+	if path != "/" {
+		if g, err = f.Root().OpenGroup(path); err != nil {
+			return attrs, hdf5.Translate(err)
+		}
+		defer func() { err = errors.Join(err, g.Close()) }()
+	}
+	return hdf5.ReadAttrs(w.ctx, g)
+}

@@ -1,0 +1,327 @@
+package hyperslab_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/ndarray"
+
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
+	"github.com/hyperslab/hyperslab/ndarray/worker"
+)
+
+// An array in a worker keeps every promise of an array.
+func TestIsolatedConformance(t *testing.T) {
+	dir, n := t.TempDir(), 0
+	file := func() string { return filepath.Join(dir, fmt.Sprintf("%d.h5", n)) }
+	cannot := func(d ndarray.DType) (why string) {
+		d.MapParts(func(p ndarray.DType) ndarray.DType {
+			if p.Kind == ndarray.Unicode || slices.ContainsFunc(p.Fields, func(f ndarray.Field) bool { return f.Title != "" }) {
+				why = "HDF5 has neither code points nor titles"
+			}
+			return p
+		})
+		return why
+	}
+	ndarraytest.TestBackend(t, ndarraytest.Factory{
+		Create: func(_ ndarraytest.TB, spec ndarray.Spec) (ndarray.Backend, error) {
+			n++
+			b, err := hdf5.Create(file(), "x", spec, nil)
+			if err != nil {
+				return nil, err
+			}
+			return b, nil
+		},
+		Reopen:     func(ndarraytest.TB) (ndarray.Backend, error) { return hyperslab.Isolated(bg, file()+":/x") },
+		DearReopen: true,
+		Cannot:     func(spec ndarray.Spec) string { return cannot(spec.DType) },
+		CannotAttr: func(a ndarray.Attr) string {
+			if err := hdf5.CheckAttr(a); err != nil {
+				return err.Error()
+			}
+			return ""
+		},
+	})
+}
+
+// Pieces cover a region once, lie on the borders of chunks, and are as small as asked
+// unless a chunk is larger.
+func TestBoxes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rank := rapid.IntRange(0, 4).Draw(t, "rank")
+		var shape, chunk, start, count []int64
+		for range rank {
+			n := rapid.Int64Range(1, 12).Draw(t, "axis")
+			shape = append(shape, n)
+			chunk = append(chunk, rapid.Int64Range(1, 14).Draw(t, "chunk"))
+			at := rapid.Int64Range(0, n-1).Draw(t, "start")
+			start = append(start, at)
+			count = append(count, rapid.Int64Range(1, n-at).Draw(t, "count"))
+		}
+		if rapid.Bool().Draw(t, "contiguous") {
+			chunk = nil
+		}
+		item := rapid.IntRange(1, 9).Draw(t, "item")
+		most := rapid.Int64Range(10, 300).Draw(t, "most")
+		g := ndarray.Region{Start: start, Shape: count}
+		seen := map[string]int{}
+		for box := range hyperslab.Boxes(g, chunk, item, most) {
+			require.NoError(t, box.Check(shape))
+			if box.NumElems()*int64(item) > most {
+				for i := range box.Shape {
+					require.NotNil(t, chunk)
+					require.Equal(t, box.Start[i]/chunk[i], (box.Start[i]+box.Shape[i]-1)/chunk[i], "only a chunk may be larger")
+				}
+			}
+			places(box, func(at []int64) {
+				seen[fmt.Sprint(at)]++
+			})
+		}
+		n := int64(0)
+		places(g, func(at []int64) {
+			require.Equal(t, 1, seen[fmt.Sprint(at)])
+			n++
+		})
+		require.Len(t, seen, int(n))
+	})
+}
+
+// places calls f with every element of a region.
+func places(g ndarray.Region, f func(at []int64)) {
+	at := slices.Clone(g.Start)
+	for {
+		f(at)
+		i := len(at) - 1
+		for ; i >= 0; i-- {
+			if at[i]++; at[i] < g.Start[i]+g.Shape[i] {
+				break
+			}
+			at[i] = g.Start[i]
+		}
+		if i < 0 {
+			return
+		}
+	}
+}
+
+// crossing is a value with everything in it that crosses to a worker.
+type crossing struct {
+	Bool   bool
+	Int    int
+	Small  int8
+	Byte   uint8
+	Big    uint64
+	Text   string
+	Bytes  []byte
+	Texts  []string
+	Next   *crossing
+	Inside []struct{ N int64 }
+}
+
+func TestWire(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := rapid.Make[crossing]().Draw(t, "value")
+		var out crossing
+		require.NoError(t, hyperslab.Decode(hyperslab.Encode(in), &out))
+		require.Equal(t, in, out)
+	})
+	for _, d := range ndarraytest.DTypes() {
+		m := ndarray.Meta{Shape: []int64{}, DType: d, Fill: make([]byte, d.Size), Compression: &ndarray.Compression{Codec: "\xff"}}
+		var out ndarray.Meta
+		require.NoError(t, hyperslab.Decode(hyperslab.Encode(m), &out))
+		require.Equal(t, m, out)
+	}
+	require.Panics(t, func() { hyperslab.Encode(map[string]int{}) })
+}
+
+// Whatever a worker sends is a value or worker.ErrProtocol, and no large allocation.
+func FuzzWire(f *testing.F) {
+	f.Add(hyperslab.Encode(ndarray.Meta{Shape: []int64{3}, DType: ndarray.DTypeOf[int32](), AxisNames: []string{"x"}}))
+	f.Add(hyperslab.Encode(ndarray.Attrs{List: []ndarray.Attr{{Name: "a", Value: ndarray.Text("b")}}}))
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0x0f})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, v := range []any{new(ndarray.Meta), new(ndarray.Attrs), new(ndarray.Storage), new([]string), new(hyperslab.WireEntries)} {
+			if err := hyperslab.Decode(b, v); err != nil {
+				require.ErrorIs(t, err, worker.ErrProtocol)
+			}
+		}
+		if _, err := hyperslab.DecodeEntry(b); err != nil {
+			require.ErrorIs(t, err, worker.ErrProtocol)
+		}
+	})
+}
+
+// Chunks larger than the window, boxes inside them, and elements that come in several
+// pieces read as without a worker.
+func TestIsolatedLargeChunks(t *testing.T) {
+	for _, name := range []string{"a.b2nd", "a.h5:/x"} {
+		location := in(t.TempDir(), name)
+		spec := ndarray.Spec{
+			Shape: []int64{20, 1 << 10, 250}, ChunkShape: []int64{17, 1 << 10, 248}, DType: ndarray.DTypeOf[int32](),
+			Compression: &ndarray.Compression{Codec: "none"},
+		}
+		save(t, location, spec, nil)
+		direct, err := hyperslab.Open(bg, location, nil)
+		require.NoError(t, err)
+		g, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: new(hyperslab.Untrusted)})
+		require.NoError(t, err)
+		level := requireSandbox(t, g)
+		require.True(t, level.Rlimits)
+		t.Log("isolation: ", level)
+		for _, r := range []ndarray.Region{
+			ndarray.Whole(spec.Shape),
+			{Start: []int64{10, 5, 230}, Shape: []int64{10, 1000, 20}},
+			{Start: []int64{7, 0, 0}, Shape: []int64{1, 1 << 10, 250}},
+			{Start: []int64{19, 1023, 249}, Shape: []int64{1, 1, 1}},
+		} {
+			want, got := make([]byte, r.NumElems()*4), make([]byte, r.NumElems()*4)
+			require.NoError(t, direct.Read(bg, want, r))
+			require.NoError(t, g.Read(bg, got, r))
+			require.True(t, bytes.Equal(want, got), "%v", r)
+		}
+		want, err := direct.Storage(bg)
+		require.NoError(t, err)
+		have, err := g.Storage(bg)
+		require.NoError(t, err)
+		require.Equal(t, want, have)
+		require.NoError(t, direct.Close())
+		require.NoError(t, g.Close())
+	}
+}
+
+// What is asked for ahead finds room, and no more goroutines work than are allowed.
+func TestAhead(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		allowed := rapid.IntRange(1, 3*runtime.GOMAXPROCS(0)).Draw(t, "allowed")
+		slots := rapid.IntRange(2, 20).Draw(t, "slots")
+		pieces := rapid.Int64Range(0, 50).Draw(t, "pieces")
+		n, each := hyperslab.Ahead(allowed, slots, pieces)
+		require.GreaterOrEqual(t, n, 1)
+		require.Less(t, n, slots, "one is being emptied")
+		require.LessOrEqual(t, int64(n), max(pieces, 1))
+		require.GreaterOrEqual(t, each, 1)
+		if allowed < runtime.GOMAXPROCS(0) {
+			require.LessOrEqual(t, n*each, allowed)
+		}
+	})
+}
+
+// Reads of more pieces than the window has slots, by as many goroutines as are allowed,
+// are those without a worker.
+func TestIsolatedManyPieces(t *testing.T) {
+	for _, name := range []string{"a.b2nd", "a.h5:/x"} {
+		location := in(t.TempDir(), name)
+		spec := ndarray.Spec{
+			Shape: []int64{300, 1 << 15}, ChunkShape: []int64{7, 1 << 15}, DType: ndarray.DTypeOf[int32](),
+			Compression: &ndarray.Compression{Codec: "none"},
+		}
+		save(t, location, spec, nil)
+		direct, err := hyperslab.Open(bg, location, nil)
+		require.NoError(t, err)
+		g, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: new(hyperslab.Untrusted)})
+		require.NoError(t, err)
+		requireSandbox(t, g)
+		for _, r := range []ndarray.Region{
+			ndarray.Whole(spec.Shape),
+			{Start: []int64{3, 100}, Shape: []int64{290, 1<<15 - 333}},
+			{Start: []int64{13, 0}, Shape: []int64{40, 1 << 15}},
+		} {
+			want := make([]byte, r.NumElems()*4)
+			require.NoError(t, direct.Read(bg, want, r))
+			for _, workers := range []int{0, 1, 2, 3, 100} {
+				got := make([]byte, len(want))
+				require.NoError(t, g.Read(ndarray.WithWorkers(bg, workers), got, r))
+				require.True(t, bytes.Equal(want, got), "%v by %d", r, workers)
+			}
+		}
+		require.NoError(t, direct.Close())
+		require.NoError(t, g.Close())
+	}
+}
+
+// A limit of a worker is an error of the call that meets it, and the next has a fresh
+// one; a cancelled read ends at once.
+func TestIsolatedLimits(t *testing.T) {
+	location := in(t.TempDir(), "a.b2nd")
+	d, err := hyperslab.Create(bg, location, ndarray.Spec{Shape: []int64{256, 1 << 18}, ChunkShape: []int64{256, 1 << 18}, BlockShape: []int64{1, 1 << 16}, DType: ndarray.DTypeOf[int32]()}, nil)
+	require.NoError(t, err)
+	require.NoError(t, d.Commit(bg))
+	g, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{Limits: hyperslab.Limits{Memory: 160 << 20}, Isolation: hyperslab.Required}})
+	if errors.Is(err, worker.ErrUnavailable) {
+		t.Skip("this system does not isolate in full")
+	}
+	require.NoError(t, err)
+	defer func() { require.NoError(t, g.Close()) }()
+	whole := ndarray.Whole(g.Shape())
+	dst := make([]byte, g.NBytes())
+	err = g.Read(bg, dst, whole)
+	require.Error(t, err, "a chunk of 256 MiB in a process with 160 MiB")
+	t.Log(err)
+	ctx, cancel := context.WithTimeout(bg, time.Millisecond)
+	defer cancel()
+	require.Error(t, g.Read(ctx, dst, whole))
+	_, err = g.Attrs(bg)
+	require.NoError(t, err, "a fresh worker answers")
+}
+
+// Isolated reads stand beside direct ones, on the same data: 350 MB.
+func BenchmarkUntrustedRead(b *testing.B) {
+	dir := b.TempDir()
+	shape := []int64{3500, 25000}
+	spec := ndarray.Spec{Shape: shape, DType: ndarray.DTypeOf[float32]()}
+	row := make([]float32, shape[1])
+	for _, name := range []string{"deflate.h5:/x", "zstd.b2nd"} {
+		location := in(dir, name)
+		d, err := hyperslab.Create(bg, location, spec, nil)
+		require.NoError(b, err)
+		rnd := rand.New(rand.NewPCG(1, 2))
+		block := make([]float32, 0, 500*len(row))
+		for i := range shape[0] {
+			for j := range row {
+				row[j] = float32(int(1000*float32(i+int64(j))/3)) + float32(rnd.IntN(8))
+			}
+			if block = append(block, row...); len(block) == cap(block) {
+				require.NoError(b, ndarray.Write(bg, d.Array, block, ndarray.Region{Start: []int64{i + 1 - 500, 0}, Shape: []int64{500, shape[1]}}))
+				block = block[:0]
+			}
+		}
+		require.NoError(b, d.Commit(bg))
+		dst := make([]byte, 4*shape[0]*shape[1])
+		for _, how := range []struct {
+			name string
+			iso  hyperslab.Isolation
+		}{{"direct", hyperslab.Off}, {"isolated", hyperslab.Auto}} {
+			b.Run(name[:4]+"/"+how.name, func(b *testing.B) {
+				g, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{Isolation: how.iso}})
+				require.NoError(b, err)
+				defer g.Close()
+				b.SetBytes(int64(len(dst)))
+				for b.Loop() {
+					require.NoError(b, g.Read(bg, dst, ndarray.Whole(shape)))
+				}
+			})
+		}
+		b.Run(name[:4]+"/open", func(b *testing.B) {
+			for b.Loop() {
+				g, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: new(hyperslab.Untrusted)})
+				require.NoError(b, err)
+				require.NoError(b, g.Close())
+			}
+		})
+		_ = os.Remove(location)
+	}
+}

@@ -1,0 +1,60 @@
+// Locations: FILE, or FILE:/path inside it.
+
+package hyperslab
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// Location is the location of an array.
+type Location struct {
+	File   string // file or directory
+	Object string // path inside the file, for example "/a/b"; "" if there is no path
+}
+
+// String returns the location in the form of ParseLocation.
+func (l Location) String() string {
+	if l.Object == "" {
+		return l.File
+	}
+	return l.File + ":" + l.Object
+}
+
+// ParseLocation splits FILE:/path after the longest FILE that exists, so that file names may
+// contain ":/". If no such file exists, it splits at the last ":/". There is no path if s does not
+// contain ":/", or if s itself is an existing file.
+//
+// It returns ndarray.ErrParam for an empty file name.
+func ParseLocation(s string) (Location, error) {
+	l := Location{File: s}
+	if at := splitAt(s); at >= 0 {
+		l = Location{File: s[:at], Object: s[at+1:]}
+	}
+	if l.File == "" {
+		return Location{}, ndarray.Wrap("parse location", s, fmt.Errorf("%w: no file name", ndarray.ErrParam))
+	}
+	return l, nil
+}
+
+// splitAt returns the index of the colon, or -1.
+func splitAt(s string) int {
+	if exists(s) {
+		return -1
+	}
+	last := strings.LastIndex(s, ":/")
+	for at := last; at >= 0; at = strings.LastIndex(s[:at], ":/") {
+		if exists(s[:at]) {
+			return at
+		}
+	}
+	return last
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}

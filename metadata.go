@@ -1,0 +1,231 @@
+// Metadata of arrays and groups, as stored.
+
+package hyperslab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+)
+
+// Metadata is the metadata of an array or a group in its stored form, including attributes.
+type Metadata struct {
+	Fixed, Variable []NamedBytes // metalayers of a Blosc2 frame, those of variable length decompressed
+	Files           []NamedBytes // of bcolz: the metadata files
+	Comment         string       // of an HDF5 object, "" if absent
+
+	// Times of an HDF5 object; zero if they are not in the file.
+	Born, Changed, Modified, Accessed time.Time
+}
+
+// NamedBytes is a metalayer or a file.
+type NamedBytes struct {
+	Name    string
+	Content []byte
+}
+
+// Metadata reads the metadata of an array or a group at a path of the file. For an untrusted file
+// Limits.Metadata bounds the total size. It returns the errors of Open.
+func (t *Tree) Metadata(ctx context.Context, path string) (m Metadata, err error) {
+	switch {
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case t.outside != nil:
+		m, err = t.outside.metadata(ctx, path)
+	default:
+		m, err = (&walker{ctx: ctx}).metadata(Location{File: t.location.File, Object: path}, t.format)
+		err = translate(err)
+	}
+	return m, ndarray.Wrap("read metadata of", t.at(path), err)
+}
+
+// wireMetadata is the encoded form of Metadata for a worker.
+type wireMetadata struct {
+	Fixed, Variable, Files            []NamedBytes
+	Comment                           string
+	Born, Changed, Modified, Accessed int64 // seconds since 1970, 0 if absent
+}
+
+func (o *outside) metadata(ctx context.Context, path string) (Metadata, error) {
+	b, err := o.ask(ctx, treeRequest{Verb: "metadata", Path: path})
+	var x wireMetadata
+	if err == nil {
+		err = decode(b, &x)
+	}
+	if err != nil {
+		return Metadata{}, err
+	}
+	at := func(s int64) time.Time {
+		if s == 0 {
+			return time.Time{}
+		}
+		return time.Unix(s, 0)
+	}
+	return Metadata{x.Fixed, x.Variable, x.Files, x.Comment, at(x.Born), at(x.Changed), at(x.Modified), at(x.Accessed)}, nil
+}
+
+func (h *treeAttendant) metadata(path string) ([]byte, error) {
+	m, err := (&walker{ctx: context.Background(), suspect: h.s}).metadata(h.location(path), h.s.Format)
+	if err = cause(translate(err)); err != nil {
+		return nil, h.renamed(err)
+	}
+	at := func(t time.Time) int64 {
+		if t.IsZero() {
+			return 0
+		}
+		return t.Unix()
+	}
+	return encode(wireMetadata{m.Fixed, m.Variable, m.Files, m.Comment, at(m.Born), at(m.Changed), at(m.Modified), at(m.Accessed)}), nil
+}
+
+func (w *walker) metadata(l Location, kind Format) (m Metadata, err error) {
+	switch kind {
+	case B2ND:
+		if err = checkObject(kind, l); err == nil {
+			err = m.frame(l.File)
+		}
+	case Bcolz:
+		err = m.bcolz(l, w.suspect)
+	case HDF5:
+		err = w.hdf5Metadata(l, &m)
+	case Directory:
+		err = w.memberMetadata(l, &m)
+	}
+	return m, err
+}
+
+// memberMetadata reads the metadata of an array of a directory. A group in a directory has no other
+// metadata.
+func (w *walker) memberMetadata(l Location, m *Metadata) error {
+	if strings.Trim(l.Object, "/") == "" {
+		return nil
+	}
+	name, err := arrayFile(l)
+	if errors.Is(err, ndarray.ErrNotFound) {
+		_, err := w.groupAttrs(l, Directory)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	file, done, err := w.reach(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(m.frame(file), done())
+}
+
+// frame reads the metalayers of a frame.
+func (m *Metadata) frame(file string) (err error) {
+	s, err := cblosc.OpenSChunk(file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	for _, side := range []struct {
+		from *cblosc.Metalayers
+		to   *[]NamedBytes
+	}{{s.Meta(), &m.Fixed}, {s.VLMeta(), &m.Variable}} {
+		names, err := side.from.Names()
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := b2nd.CheckLayer(side.from, name); err != nil {
+				return err
+			}
+		}
+		for x, err := range side.from.All() {
+			if err != nil {
+				return err
+			}
+			*side.to = append(*side.to, NamedBytes{x.Name, x.Content})
+		}
+	}
+	return nil
+}
+
+// bcolz reads the metadata files of a tree, or of one of its columns. It does not follow links out
+// of the tree.
+func (m *Metadata) bcolz(l Location, s *suspect) (err error) {
+	root, err := os.OpenRoot(l.File)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	tree := root.FS()
+	at := path.Join(".", strings.Trim(l.Object, "/"))
+	names := []string{"__rootdirs__", "__attrs__", bcolztree.SizesFile, "meta/storage"}
+	others, err := bcolztree.OtherMeta(tree, at)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	most := int64(-1)
+	if s != nil {
+		most = s.Limits.Metadata
+	}
+	for _, name := range append(names, others...) {
+		name = path.Join(at, name)
+		info, err := fs.Stat(tree, name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return err
+		case !info.Mode().IsRegular():
+			return fmt.Errorf("%w: %s is a %v", ndarray.ErrCorrupt, name, info.Mode().Type())
+		}
+		if most >= 0 {
+			if most -= info.Size(); most < 0 {
+				return &format.Error{
+					Format: "bcolz", What: "files of metadata", Got: fmt.Sprintf("%d bytes more", -most),
+					Want: fmt.Sprintf("at most %d", s.Limits.Metadata), Err: format.ErrLimit,
+				}
+			}
+		}
+		b, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return err
+		}
+		m.Files = append(m.Files, NamedBytes{name, b})
+	}
+	return nil
+}
+
+// hdf5Metadata reads the comment and the times of an object.
+func (w *walker) hdf5Metadata(l Location, m *Metadata) (err error) {
+	f, err := w.openHDF5(l.File)
+	if err != nil {
+		return hdf5.Translate(err)
+	}
+	defer func() { err = errors.Join(err, hdf5.Translate(f.Close())) }()
+	object := h5.Object(f.Root())
+	if name := strings.Trim(l.Object, "/"); name != "" {
+		if object, err = f.Root().OpenObject(name); err != nil {
+			return hdf5.Translate(err)
+		}
+		defer func() { err = errors.Join(err, hdf5.Translate(object.Close())) }()
+	}
+	if m.Comment, err = object.Comment(); err != nil {
+		return hdf5.Translate(err)
+	}
+	info, err := object.Stat()
+	if err != nil {
+		return hdf5.Translate(err)
+	}
+	m.Born, m.Changed, m.Modified, m.Accessed = info.Born, info.Changed, info.Modified, info.Accessed
+	return nil
+}

@@ -1,0 +1,529 @@
+// Open, which detects the format by content, and Create, which chooses it by name.
+
+package hyperslab
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/regular"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+	"github.com/hyperslab/hyperslab/ndarray/bcolz"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+)
+
+// Format is a storage format.
+type Format string
+
+// The formats that files can have.
+const (
+	B2ND  Format = "b2nd" // a Blosc2 frame, in one file or a sparse directory, also if it contains no array
+	HDF5  Format = "hdf5"
+	Bcolz Format = "bcolz" // a directory: a carray, or a ctable with its columns
+
+	Caterva   Format = "caterva"   // a Blosc2 frame of the ancestor of b2nd, which stores no element type
+	Directory Format = "directory" // directory of b2nd files and subdirectories
+)
+
+// OpenOptions are the options of Open, OpenTree and GroupAttrs. Nil means the zero value.
+type OpenOptions struct {
+	// DType is the type of the elements of a b2nd or Caterva array, which must have its size. It is
+	// for Caterva, which stores no type, and for types that ndarray does not have. Nil: the stored
+	// type. Only Open uses it.
+	DType *ndarray.DType
+
+	// Write opens the array for writing, in place. A program that is killed while it writes can
+	// leave the file corrupt; Create with Commit, and Update, do not have this risk.
+	Write bool
+
+	// Durable is Write for a b2nd or Caterva array. It also makes every write of elements, and
+	// ndarray.Append along the first axis, atomic, even if the program or the machine stops; see
+	// b2nd.OpenDurable. Use Update for other formats and other changes.
+	Durable bool
+
+	// Library uses the C library of b2nd and HDF5 for all elements, one call at a time, instead of
+	// workers; for comparison.
+	Library bool
+
+	// ExternalDir is the directory of external files with relative names; "": the working
+	// directory. Only HDF5 has external files.
+	ExternalDir string
+
+	// Missing accepts that sources of a virtual dataset or external files are missing: their
+	// elements are read as fill value, and Missing is called for each. Nil: reading such a dataset
+	// returns ndarray.ErrNotFound.
+	Missing func(error)
+
+	// Untrusted is set for a file from an untrusted source. The file is checked in Go before a C
+	// library reads it, and a worker process reads it if Isolation allows. It does not go with
+	// Write, Durable, Library, ExternalDir and Missing. Nil: the file is trusted.
+	Untrusted *Untrusted
+}
+
+// CreateOptions are the options of Create. Nil means the zero value.
+type CreateOptions struct {
+	Format Format // default: that of the extension of the file name
+	Sparse bool   // write a b2nd or Caterva array as a directory with one file per chunk
+
+	// Overwrite replaces the array at the location. In an HDF5 file it replaces the named object
+	// only, which must not be a group.
+	Overwrite bool
+
+	// InPlace adds an array to an existing HDF5 file without copying the file first. A program that
+	// is killed in the process can leave the file corrupt.
+	InPlace bool
+
+	Library bool // as in OpenOptions
+}
+
+// WalkOptions are the options of Walk. Nil means the zero value.
+type WalkOptions struct {
+	// Prune reports whether the members of a group are skipped. The group itself is yielded. Nil: no
+	// members are skipped.
+	Prune func(Entry) bool
+
+	Untrusted *Untrusted // as in OpenOptions
+}
+
+func orZero[T any](o *T) T {
+	if o == nil {
+		return *new(T)
+	}
+	return *o
+}
+
+// Sniff detects the format of a file or directory by its content. A Blosc2 frame is B2ND unless its
+// header identifies it as Caterva.
+//
+// It returns ndarray.ErrNotFound, or ErrFormat for an unknown format.
+func Sniff(file string) (Format, error) {
+	f, err := sniff(file)
+	if f == B2ND && isCaterva(file) {
+		f = Caterva
+	}
+	return f, ndarray.Wrap("look at", file, translate(err))
+}
+
+// isCaterva reports whether a frame, which may be sparse or truncated, contains a Caterva array. If
+// it has both metalayers, b2nd takes precedence, as in C-Blosc2.
+func isCaterva(file string) bool {
+	if inside := filepath.Join(file, cframe.IndexFile); exists(inside) {
+		file = inside
+	}
+	f, info, err := regular.Open(file)
+	if err != nil {
+		return false
+	}
+	h, err := cframe.ReadHeader(f, info.Size(), cframe.DefaultLimits())
+	if errors.Join(err, f.Close()) != nil {
+		return false
+	}
+	_, isB2nd := h.Metalayer(b2ndmeta.Name)
+	_, is := h.Metalayer(b2ndmeta.CatervaName)
+	return is && !isB2nd
+}
+
+// frameMagic follows two bytes of MessagePack at the start of a frame.
+const frameMagic = "b2frame\x00"
+
+// sniff detects the format for opening. A Caterva array is B2ND here, because the same backend
+// opens it.
+func sniff(file string) (_ Format, err error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return "", err
+	}
+	frame := file
+	if info.IsDir() {
+		frame = filepath.Join(file, "chunks.b2frame")
+		if !exists(frame) {
+			return sniffTree(file)
+		}
+	}
+	f, found, err := regular.Open(frame)
+	if errors.Is(err, regular.ErrNot) {
+		err = ndarray.Mark(err, ndarray.ErrFormat)
+	}
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	head := make([]byte, 2+len(frameMagic))
+	n, err := f.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	head = head[:n]
+	if n == 2+len(frameMagic) && string(head[2:]) == frameMagic {
+		return B2ND, nil
+	}
+	if !info.IsDir() && isHDF5(f, found.Size()) {
+		return HDF5, nil
+	}
+	return "", unknown(head)
+}
+
+// unknown returns the error for a file of an unknown format that begins with head.
+func unknown(head []byte) error {
+	if len(head) == 0 {
+		return fmt.Errorf("%w: the file is empty", ndarray.ErrFormat)
+	}
+	return fmt.Errorf("%w: neither a Blosc2 frame nor an HDF5 file (begins with % x)", ndarray.ErrFormat, head)
+}
+
+// sniffTree detects the format of a directory that is not a sparse frame.
+func sniffTree(dir string) (Format, error) {
+	kind, err := bcolztree.Detect(os.DirFS(dir), ".")
+	if err != nil {
+		return "", err
+	}
+	if kind == bcolztree.NotATree {
+		if is, err := isDirectoryTree(dir); is || err != nil {
+			return Directory, err
+		}
+		return "", fmt.Errorf("%w: a directory without chunks.b2frame (Blosc2), meta/storage or __rootdirs__ (bcolz)", ndarray.ErrFormat)
+	}
+	return Bcolz, nil
+}
+
+// Open opens an array, read-only unless OpenOptions.Write is set. It detects the format by content:
+//
+//   - a b2nd or Caterva array in a Blosc2 frame, contiguous or sparse
+//   - a plain Blosc2 frame, as a read-only array with one dimension
+//   - a dataset of an HDF5 file, FILE:/path
+//   - a bcolz carray, a column of a ctable, DIRECTORY:/column, or a ctable as an array of
+//     structures
+//   - an array of a directory of arrays, DIRECTORY:/path
+//
+// It returns ndarray.ErrNotFound, ErrFormat for any other content, ErrCorrupt, ErrParam for a path
+// that the format does not allow or for a missing path, or ErrType and errors.ErrUnsupported for
+// element types that ndarray does not have.
+//
+// For an untrusted file it also returns ErrCorrupt for content that is unsafe for a library, ErrLimit
+// for content that exceeds Untrusted.Limits, errors.ErrUnsupported for features that
+// Untrusted.Policy does not allow, and the errors of package worker. The methods of the array
+// return the same errors. Of an HDF5 file all metadata is checked; of a Blosc2 frame header, index,
+// metalayers and all chunk headers; of a bcolz tree the metadata, and chunks when they are read. The
+// array is read from the file that was checked, even if another file gets its name in the meantime.
+func Open(ctx context.Context, location string, o *OpenOptions) (*ndarray.Array, error) {
+	op := "open"
+	if o != nil && o.Untrusted != nil {
+		op = "open untrusted"
+	}
+	a, err := open(ctx, location, orZero(o))
+	if err != nil {
+		return nil, ndarray.Wrap(op, location, err)
+	}
+	return a, nil
+}
+
+func open(ctx context.Context, location string, o OpenOptions) (*ndarray.Array, error) {
+	if o.Untrusted != nil {
+		return openUntrusted(ctx, location, o)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	l, err := ParseLocation(location)
+	if err != nil {
+		return nil, err
+	}
+	o.Write = o.Write || o.Durable
+	return openAt(l, o)
+}
+
+func openAt(l Location, o OpenOptions) (*ndarray.Array, error) {
+	format, err := sniff(l.File)
+	if err != nil {
+		return nil, translate(err)
+	}
+	if err := checkObject(format, l); err != nil {
+		return nil, err
+	}
+	if format == B2ND {
+		return openFrame(l.File, &b2nd.OpenOptions{DType: o.DType, Write: o.Write, Library: o.Library}, o.Durable)
+	}
+	if format == Directory {
+		file, err := arrayFile(l)
+		if err != nil {
+			return nil, err
+		}
+		return openB2ND(file, &b2nd.OpenOptions{DType: o.DType, Write: o.Write, Library: o.Library}, o.Durable)
+	}
+	if o.Durable {
+		return nil, fmt.Errorf("%w: durable changes in place of an array of format %s", errors.ErrUnsupported, format)
+	}
+	if o.DType != nil {
+		return nil, fmt.Errorf("%w: an array of format %s stores its dtype, so that it cannot be set", ndarray.ErrParam, format)
+	}
+	if format == Bcolz {
+		return openBcolz(l, &bcolz.OpenOptions{Write: o.Write})
+	}
+	return array(hdf5.Open(l.File, l.Object, &hdf5.OpenOptions{Write: o.Write, Library: o.Library, ExternalDir: o.ExternalDir, Missing: o.Missing}))
+}
+
+func openB2ND(file string, o *b2nd.OpenOptions, durable bool) (*ndarray.Array, error) {
+	if durable {
+		return array(b2nd.OpenDurable(file, o))
+	}
+	return array(b2nd.Open(file, o))
+}
+
+// openFrame opens a b2nd or Caterva array, or a plain frame as an array with one dimension.
+func openFrame(file string, o *b2nd.OpenOptions, durable bool) (*ndarray.Array, error) {
+	a, err := openB2ND(file, o, durable)
+	if !isPlain(file, err) {
+		return a, err
+	}
+	if o.Write {
+		return nil, fmt.Errorf("%w: writing to a frame that is no array", errors.ErrUnsupported)
+	}
+	return array(b2nd.OpenFrame(file, &b2nd.OpenOptions{DType: o.DType}))
+}
+
+// isPlain reports whether opening a frame failed because it contains no array.
+func isPlain(file string, err error) bool {
+	if !errors.Is(err, ndarray.ErrFormat) {
+		return false
+	}
+	f, err := frameio.Open(file)
+	if err != nil {
+		return false
+	}
+	h := f.Header()
+	_, isB2nd := h.Metalayer(b2ndmeta.Name)
+	_, isCaterva := h.Metalayer(b2ndmeta.CatervaName)
+	return f.Close() == nil && !isB2nd && !isCaterva
+}
+
+// openBcolz opens a carray, the column of a ctable at the location's path, or a ctable as an array
+// of structures.
+func openBcolz(l Location, o *bcolz.OpenOptions) (*ndarray.Array, error) {
+	column := strings.Trim(l.Object, "/")
+	table, err := bcolz.OpenTable(l.File, o)
+	switch {
+	case errors.Is(err, ndarray.ErrFormat) && column == "":
+		return array(bcolz.Open(l.File, o))
+	case errors.Is(err, ndarray.ErrFormat):
+		return nil, fmt.Errorf("%w: a bcolz carray is one array, it has no %s", ndarray.ErrParam, l.Object)
+	case err != nil:
+		return nil, err
+	case column == "":
+		return array(table.Records())
+	}
+	return array(table.Column(column))
+}
+
+// array returns an Array backed by a newly opened backend.
+func array[B ndarray.Backend](b B, err error) (*ndarray.Array, error) {
+	if err != nil {
+		return nil, err
+	}
+	a, err := ndarray.New(b)
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return a, nil
+}
+
+// checkObject returns an error unless the location has a path exactly if the format needs one.
+func checkObject(f Format, l Location) error {
+	named := strings.Trim(l.Object, "/") != ""
+	switch {
+	case (f == B2ND || f == Caterva) && named:
+		return fmt.Errorf("%w: a b2nd file holds one array, it has no %s", ndarray.ErrParam, l.Object)
+	case f == Directory && !named:
+		return fmt.Errorf("%w: a directory holds many arrays, name one as %s:/path", ndarray.ErrParam, l.File)
+	case f == HDF5 && !named:
+		return fmt.Errorf("%w: an HDF5 file can hold many arrays, name one as %s:/path", ndarray.ErrParam, l.File)
+	}
+	return nil
+}
+
+// Draft is an array that is not committed yet. It is written under a temporary name next to its
+// target. Commit moves it to the target atomically.
+type Draft struct {
+	*ndarray.Array
+	location string
+	out      *atomicfile.Output // nil: in place
+	addition *addition          // nil: the file contains only this array
+	done     bool
+}
+
+// Create starts a new array at location. The format is CreateOptions.Format, or that of the
+// extension: .b2nd is b2nd; .caterva is Caterva; .h5, .hdf5, .he5 and .nc are HDF5; .bcolz is
+// bcolz. In bcolz an array of structures with one dimension becomes a ctable, and any other array a
+// carray. spec describes the array; the backend chooses properties that spec leaves out.
+//
+// If the location is FILE:/path and the HDF5 file exists, Create adds the array to it and leaves
+// all other objects unchanged. The array is written to a copy of the file, which replaces the file
+// at Commit; CreateOptions.InPlace changes the file itself. The space of a replaced object stays in the file
+// unless the new array uses it.
+//
+// The caller writes to the Draft's Array, then calls Commit. Close discards a draft that is not
+// committed.
+//
+// It returns ndarray.ErrExists if the array exists and CreateOptions.Overwrite is not set; ErrParam if the
+// extension is unknown or the location does not match the format; the errors of spec.Validate;
+// ErrNotFound if the directory is missing; or errors.ErrUnsupported for properties that the format
+// cannot represent.
+func Create(ctx context.Context, location string, spec ndarray.Spec, o *CreateOptions) (*Draft, error) {
+	d, err := create(ctx, location, spec, orZero(o))
+	if err != nil {
+		return nil, ndarray.Wrap("create", location, translate(err))
+	}
+	return d, nil
+}
+
+// ForName returns the format that Create uses for a file of that name, in upper or lower case. ok
+// is false if the extension is unknown.
+func ForName(file string) (f Format, ok bool) {
+	f, ok = extensions[strings.ToLower(filepath.Ext(file))]
+	return f, ok
+}
+
+var extensions = map[string]Format{".b2nd": B2ND, ".caterva": Caterva, ".bcolz": Bcolz, ".h5": HDF5, ".hdf5": HDF5, ".he5": HDF5, ".nc": HDF5}
+
+func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOptions) (_ *Draft, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	l, err := ParseLocation(location)
+	if err != nil {
+		return nil, err
+	}
+	if o.Format == "" {
+		var ok bool
+		if o.Format, ok = ForName(l.File); !ok {
+			return nil, fmt.Errorf("%w: extension %q: got no known format, want .b2nd, .caterva, .h5 or .bcolz", ndarray.ErrParam, strings.ToLower(filepath.Ext(l.File)))
+		}
+	}
+	if err := checkObject(o.Format, l); err != nil {
+		return nil, err
+	}
+	if o.Format == Bcolz && strings.Trim(l.Object, "/") != "" {
+		return nil, fmt.Errorf("%w: a bcolz carray holds one array, it has no %s", ndarray.ErrParam, l.Object)
+	}
+	if o.Sparse && o.Format != B2ND && o.Format != Caterva {
+		return nil, fmt.Errorf("%w: only b2nd can be sparse, not %s", ndarray.ErrParam, o.Format)
+	}
+	if o.InPlace && o.Format != HDF5 {
+		return nil, fmt.Errorf("%w: only HDF5 files are changed in place, not %s", ndarray.ErrParam, o.Format)
+	}
+	if o.Format == HDF5 && exists(l.File) {
+		if is, err := sniff(l.File); err != nil || is != HDF5 {
+			return nil, cmp.Or(err, fmt.Errorf("%w: %s is of format %s, an array is added to HDF5 files", ndarray.ErrParam, l.File, is))
+		}
+		return add(ctx, l, spec, o, location)
+	}
+	out, err := atomicfile.Create(l.File, atomicfile.Options{Overwrite: o.Overwrite})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, out.Abort())
+		}
+	}()
+	var a *ndarray.Array
+	switch o.Format {
+	case B2ND, Caterva:
+		a, err = array(b2nd.Create(out.Path(), spec, &b2nd.CreateOptions{Sparse: o.Sparse, Caterva: o.Format == Caterva, Name: location, Library: o.Library}))
+	case Bcolz:
+		if spec.DType.Kind == ndarray.Struct && len(spec.Shape) == 1 {
+			a, err = array(bcolz.CreateRecords(out.Path(), spec, &bcolz.CreateOptions{Name: location}))
+			break
+		}
+		a, err = array(bcolz.Create(out.Path(), spec, &bcolz.CreateOptions{Name: location}))
+	case HDF5:
+		a, err = array(hdf5.Create(out.Path(), l.Object, spec, &hdf5.CreateOptions{Name: location, Library: o.Library}))
+	default:
+		err = fmt.Errorf("%w: format %q", ndarray.ErrParam, o.Format)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Draft{Array: a, location: location, out: out}, nil
+}
+
+// Commit closes the array, syncs it to disk and moves it to its target. After an error the target
+// is unchanged, unless the error occurred after the move (see atomicfile). Commit then removes the
+// temporary files.
+//
+// It returns ndarray.ErrExists if the target was created in the meantime, ErrClosed after Commit or
+// Close, or the context's error, after which the draft is still open.
+func (d *Draft) Commit(ctx context.Context) error {
+	return ndarray.Wrap("commit", d.location, d.commit(ctx))
+}
+
+func (d *Draft) commit(ctx context.Context) error {
+	if d.done {
+		return ndarray.ErrClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.done = true
+	if err := d.Array.Close(); err != nil {
+		return errors.Join(err, d.discard())
+	}
+	if d.addition != nil {
+		if err := d.addition.finish(); err != nil {
+			if d.out != nil {
+				err = errors.Join(err, d.out.Abort())
+			}
+			return err
+		}
+	}
+	if d.out == nil {
+		return nil
+	}
+	if err := d.out.Commit(); err != nil {
+		return errors.Join(translate(err), d.out.Abort())
+	}
+	return nil
+}
+
+// discard removes the files of a closed array that is not committed.
+func (d *Draft) discard() (err error) {
+	if d.addition != nil {
+		err = d.addition.undo()
+	}
+	if d.out != nil {
+		err = errors.Join(err, d.out.Abort())
+	}
+	return err
+}
+
+// Close discards the draft if it is not committed, and otherwise does nothing. It can therefore
+// always be deferred.
+func (d *Draft) Close() error {
+	if d.done {
+		return nil
+	}
+	d.done = true
+	return ndarray.Wrap("discard", d.location, errors.Join(d.Array.Close(), d.discard()))
+}
+
+// translate marks errors of the file system with the matching sentinels of ndarray.
+func translate(err error) error {
+	switch {
+	case errors.Is(err, atomicfile.ErrExists):
+		return ndarray.Mark(err, ndarray.ErrExists)
+	case errors.Is(err, os.ErrNotExist) && !errors.Is(err, ndarray.ErrNotFound):
+		return ndarray.Mark(err, ndarray.ErrNotFound)
+	}
+	return err
+}

@@ -1,0 +1,111 @@
+// Tree: a file whose objects are opened one by one, trusted or untrusted.
+
+package hyperslab
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// Tree is a file, or a group in it, whose objects are listed and opened one by one. For an
+// untrusted file one worker serves all objects, after it has checked the file once.
+//
+// Any number of goroutines may use a Tree and its arrays. The arrays must be closed before the
+// Tree. For an untrusted tree the worker holds only one array open at a time, so reading several
+// arrays alternately is slow.
+type Tree struct {
+	location Location
+	format   Format
+	outside  *outside    // nil: the file is trusted, and each method opens it again
+	open     OpenOptions // for opening its arrays
+}
+
+// OpenTree returns the tree at a location. It uses o.ExternalDir, o.Missing and o.Untrusted, and
+// returns ndarray.ErrParam if another option is set. It returns the errors of Walk for the file.
+func OpenTree(ctx context.Context, location string, o *OpenOptions) (*Tree, error) {
+	opts := orZero(o)
+	if opts.Untrusted != nil {
+		x, err := newOutside(ctx, location, opts)
+		if err != nil {
+			return nil, ndarray.Wrap("open untrusted", location, err)
+		}
+		return &Tree{location: Location{File: x.file, Object: x.s.Object}, format: x.s.Format, outside: x}, nil
+	}
+	if opts.DType != nil || opts.Write || opts.Durable || opts.Library {
+		return nil, ndarray.Wrap("open", location, fmt.Errorf("%w: OpenOptions.DType, Write, Durable and Library are for Open", ndarray.ErrParam))
+	}
+	l, err := ParseLocation(location)
+	if err != nil {
+		return nil, err
+	}
+	format, err := sniff(l.File)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, ndarray.Wrap("open", location, translate(err))
+	}
+	return &Tree{location: l, format: format, open: opts}, nil
+}
+
+// Format returns the format of the file.
+func (t *Tree) Format() Format { return t.format }
+
+// at returns the location of a path for messages.
+func (t *Tree) at(path string) string {
+	if strings.Trim(path, "/") == "" && t.format != HDF5 {
+		path = ""
+	}
+	return Location{File: t.location.File, Object: path}.String()
+}
+
+// Walk yields the object at the location and the objects below it, like Walk of the package. prune
+// is WalkOptions.Prune and may be nil. An
+// untrusted tree supports one walk at a time: a walk ends with ErrParam if another one begins.
+func (t *Tree) Walk(ctx context.Context, prune func(Entry) bool) iter.Seq2[Entry, error] {
+	if t.outside == nil {
+		return Walk(ctx, t.location.String(), &WalkOptions{Prune: prune})
+	}
+	return func(yield func(Entry, error) bool) {
+		left := false
+		err := t.outside.walk(ctx, prune, func(e Entry, err error) bool {
+			left = !yield(e, err)
+			return !left
+		})
+		if err != nil && !left {
+			yield(Entry{}, ndarray.Wrap("list untrusted", t.location.String(), err))
+		}
+	}
+}
+
+// GroupAttrs reads the attributes of the group at a path of the file. It returns the
+// errors of GroupAttrs of the package.
+func (t *Tree) GroupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs, err error) {
+	if t.outside == nil {
+		return GroupAttrs(ctx, t.at(path), nil)
+	}
+	attrs, err = t.outside.attrs(ctx, path)
+	return attrs, ndarray.Wrap("read attributes of untrusted", t.at(path), err)
+}
+
+// Open opens the array at a path of the file, for reading. It returns the errors of
+// Open of the package.
+func (t *Tree) Open(ctx context.Context, path string) (*ndarray.Array, error) {
+	if t.outside == nil {
+		return Open(ctx, t.at(path), &t.open)
+	}
+	a, err := t.outside.open(ctx, path)
+	return a, ndarray.Wrap("open untrusted", t.at(path), err)
+}
+
+// Close ends the worker of an untrusted tree. A trusted tree keeps no files open.
+func (t *Tree) Close() error {
+	if t.outside == nil {
+		return nil
+	}
+	return t.outside.close()
+}

@@ -1,0 +1,291 @@
+// Every pair of backends: what both hold is copied without a change, and what the
+// target cannot hold is said before anything is written.
+package hyperslab_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+	"github.com/hyperslab/hyperslab/ndarray/bcolz"
+
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+	"github.com/hyperslab/hyperslab/ndarray/mem"
+	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
+)
+
+// inBcolz reports whether a carray, or for structures along one axis a ctable, has
+// elements of the type.
+func inBcolz(d ndarray.DType, rank int) bool {
+	switch d.Kind {
+	case ndarray.Struct:
+		return rank == 1 && !slices.ContainsFunc(d.Fields, func(f ndarray.Field) bool {
+			base := f.Type
+			for base.Kind == ndarray.SubArray {
+				base = *base.Base
+			}
+			return base.Kind == ndarray.Struct || !inBcolz(base, 0)
+		})
+	case ndarray.Float:
+		return d.Size <= 8
+	}
+	return !slices.Contains([]ndarray.Kind{ndarray.String, ndarray.Complex, ndarray.SubArray}, d.Kind)
+}
+
+// storage is one of the backends, with one array at a time.
+type storage struct {
+	name   string
+	holds  func(d ndarray.DType, rank int) bool
+	create func(path string, spec ndarray.Spec) (ndarray.Backend, error)
+	open   func(path string, d ndarray.DType) (ndarray.Backend, error)
+}
+
+func backendOf[B ndarray.Backend](b B, err error) (ndarray.Backend, error) {
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func storages() []storage {
+	text := func(d ndarray.DType, _ int) bool { return d.Kind != ndarray.String }
+	frame := func(name string, o b2nd.CreateOptions) storage {
+		return storage{name, text,
+			func(path string, spec ndarray.Spec) (ndarray.Backend, error) {
+				return backendOf(b2nd.Create(path, spec, &o))
+			},
+			func(path string, d ndarray.DType) (ndarray.Backend, error) {
+				told := &b2nd.OpenOptions{}
+				if o.Caterva {
+					told.DType = &d
+				}
+				return backendOf(b2nd.Open(path, told))
+			}}
+	}
+	var kept ndarray.Backend // of memory: what was created is what is opened
+	return []storage{
+		{"mem", func(ndarray.DType, int) bool { return true },
+			func(_ string, spec ndarray.Spec) (_ ndarray.Backend, err error) {
+				kept, err = backendOf(mem.New(spec))
+				return kept, err
+			},
+			func(string, ndarray.DType) (ndarray.Backend, error) { return kept, nil }},
+		frame("b2nd", b2nd.CreateOptions{}),
+		frame("sparse", b2nd.CreateOptions{Sparse: true}),
+		frame("caterva", b2nd.CreateOptions{Caterva: true}),
+		{"hdf5", func(d ndarray.DType, _ int) bool { return inHDF5(d) },
+			func(path string, spec ndarray.Spec) (ndarray.Backend, error) {
+				return backendOf(hdf5.Create(path, "/g/x", spec, nil))
+			},
+			func(path string, _ ndarray.DType) (ndarray.Backend, error) {
+				return backendOf(hdf5.Open(path, "/g/x", nil))
+			}},
+		{"bcolz", inBcolz,
+			func(path string, spec ndarray.Spec) (ndarray.Backend, error) {
+				if len(spec.Shape) == 1 && spec.DType.Kind == ndarray.Struct {
+					return backendOf(bcolz.CreateRecords(path, spec, nil))
+				}
+				return backendOf(bcolz.Create(path, spec, nil))
+			},
+			func(path string, _ ndarray.DType) (ndarray.Backend, error) {
+				if b, err := bcolz.OpenRecords(path, nil); err == nil {
+					return b, nil
+				}
+				return backendOf(bcolz.Open(path, nil))
+			}},
+	}
+}
+
+// put creates an array in a storage with what write does, and opens it again; nil if
+// the storage cannot hold it, of which then nothing is left behind.
+func (s storage) put(t *testing.T, path string, spec ndarray.Spec, write func(a *ndarray.Array)) *ndarray.Array {
+	t.Helper()
+	b, err := s.create(path, spec)
+	if !s.holds(spec.DType, len(spec.Shape)) {
+		require.ErrorIs(t, err, errors.ErrUnsupported, "%v in %s", spec.DType, s.name)
+		_, err = os.Lstat(path)
+		require.ErrorIs(t, err, os.ErrNotExist, "%v in %s", spec.DType, s.name)
+		return nil
+	}
+	require.NoError(t, err, "%v in %s", spec.DType, s.name)
+	a, err := ndarray.New(b)
+	require.NoError(t, err)
+	write(a)
+	if s.name == "mem" {
+		return a
+	}
+	require.NoError(t, a.Close())
+	b, err = s.open(path, spec.DType)
+	require.NoError(t, err, "%v in %s", spec.DType, s.name)
+	a, err = ndarray.New(b)
+	require.NoError(t, err)
+	return a
+}
+
+// write fills an array with every bit pattern, or with texts.
+func write(t *testing.T, a *ndarray.Array) {
+	t.Helper()
+	if a.DType().Kind != ndarray.String {
+		require.NoError(t, a.Write(bg, noise(a.DType(), a.NumElems()), ndarray.Whole(a.Shape())))
+		return
+	}
+	texts := make([]string, a.NumElems())
+	for i := range texts {
+		texts[i] = "häuser"[:i%4+3]
+	}
+	require.NoError(t, a.WriteStrings(bg, texts, ndarray.Whole(a.Shape())))
+}
+
+// All pairs of backends over the full matrix of element types: values, type with its
+// byte order, and attributes are the same on the other side; or the target refuses.
+func TestEveryPair(t *testing.T) {
+	dir := need.Scratch(t)
+	attrs := []ndarray.Attr{{Name: "unit", Value: ndarray.Text("K")}, {Name: "range", Value: ndarray.Vector(1.5, -2)}}
+	dtypes := append(ndarraytest.DTypes(), ndarray.Text("").DType)
+	all := storages()
+	copied := 0
+	for i, d := range dtypes {
+		shape, n := []int64{7}, 0
+		if i%2 == 0 {
+			shape = []int64{5, 4}
+		}
+		if d.Kind == ndarray.Struct {
+			shape = shape[:1]
+		}
+		for _, from := range all {
+			spec := ndarray.Spec{Shape: shape, DType: d, Attrs: attrs}
+			at := filepath.Join(dir, fmt.Sprint(i, from.name))
+			a := from.put(t, at, spec, func(a *ndarray.Array) { write(t, a) })
+			if a == nil {
+				continue
+			}
+			for _, to := range all {
+				name := fmt.Sprintf("%v %v from %s to %s", d, shape, from.name, to.name)
+				if to.name == "mem" && from.name == "mem" {
+					to = storages()[0] // of its own
+				}
+				made := a.Meta().Spec()
+				made.ChunkShape, made.BlockShape, made.Compression, made.MaxShape = nil, nil, nil, nil // each has its own
+				found, err := a.Attrs(bg)
+				require.NoError(t, err, name)
+				made.Attrs = found.List
+				other := filepath.Join(dir, fmt.Sprint(i, "copy", n))
+				n++
+				b := to.put(t, other, made, func(b *ndarray.Array) {
+					_, err := ndarray.Copy(bg, b, a, nil)
+					require.NoError(t, err, name)
+				})
+				if b == nil {
+					continue
+				}
+				require.Equal(t, d.String(), b.DType().String(), name)
+				c, err := ndarray.Compare(bg, a, b, nil)
+				require.NoError(t, err, name)
+				require.True(t, c.Equal(), "%s: %+v", name, c)
+				require.NoError(t, b.Close())
+				require.NoError(t, os.RemoveAll(other))
+				copied++
+			}
+			require.NoError(t, a.Close())
+			require.NoError(t, os.RemoveAll(at))
+		}
+	}
+	require.Greater(t, copied, 1000)
+}
+
+// Trees of all element types between every pair of formats of trees: each array that
+// the target cannot hold is in the one LossError, before anything is written, and all
+// others are copied when that is accepted.
+func TestEveryPairOfTrees(t *testing.T) {
+	dir := need.Scratch(t)
+	kinds := []struct {
+		name  string
+		holds func(d ndarray.DType) bool
+	}{
+		{"tree.h5", inHDF5},
+		{"table.bcolz", func(d ndarray.DType) bool { return inBcolz(d, 0) }},
+		{"folder", func(d ndarray.DType) bool { return d.Kind != ndarray.String }},
+	}
+	// The sources, from a folder of all that b2nd holds and a file of texts beside.
+	dtypes := ndarraytest.DTypes()
+	require.NoError(t, os.Mkdir(in(dir, "all"), 0o777))
+	for i, d := range dtypes {
+		b, err := b2nd.Create(in(dir, fmt.Sprintf("all/a%02d.b2nd", i)), ndarray.Spec{Shape: []int64{9}, DType: d}, nil)
+		require.NoError(t, err)
+		a, err := ndarray.New(b)
+		require.NoError(t, err)
+		write(t, a)
+		require.NoError(t, a.Close())
+	}
+	accept := &hyperslab.TreeOptions{Accept: func(hyperslab.Problem) bool { return true }}
+	for _, k := range kinds {
+		_, err := hyperslab.CopyTree(bg, in(dir, k.name), in(dir, "all"), accept)
+		require.NoError(t, err)
+	}
+	texts, err := hdf5.Create(in(dir, "texts.h5"), "/a99", ndarray.Spec{Shape: []int64{9}, DType: ndarray.Text("").DType}, nil)
+	require.NoError(t, err)
+	require.NoError(t, texts.Close())
+
+	for _, from := range kinds {
+		source := from.name
+		for _, to := range kinds {
+			name := source + " to " + to.name
+			target := in(dir, "copy-"+source+"-"+to.name)
+			var lost []string
+			for i, d := range dtypes {
+				if from.holds(d) && !to.holds(d) {
+					lost = append(lost, fmt.Sprintf("/a%02d", i))
+				}
+			}
+			_, err := hyperslab.CopyTree(bg, target, in(dir, source), nil)
+			if len(lost) == 0 {
+				require.NoError(t, err, name)
+			} else {
+				var loss *hyperslab.LossError
+				require.ErrorAs(t, err, &loss, name)
+				require.ErrorIs(t, err, errors.ErrUnsupported, name)
+				var got []string
+				for _, p := range loss.Problems {
+					got = append(got, p.Path)
+				}
+				require.Equal(t, lost, got, name)
+				_, err = os.Lstat(target)
+				require.ErrorIs(t, err, os.ErrNotExist, name)
+				_, err = hyperslab.CopyTree(bg, target, in(dir, source), accept)
+				require.NoError(t, err, name)
+			}
+			for i, d := range dtypes {
+				at := fmt.Sprintf(":/a%02d", i)
+				if !from.holds(d) || !to.holds(d) {
+					_, err := hyperslab.Open(bg, target+at, nil)
+					require.ErrorIs(t, err, ndarray.ErrNotFound, "%s %v", name, d)
+					continue
+				}
+				a, err := hyperslab.Open(bg, in(dir, source)+at, nil)
+				require.NoError(t, err, name)
+				b, err := hyperslab.Open(bg, target+at, nil)
+				require.NoError(t, err, name)
+				c, err := ndarray.Compare(bg, a, b, nil)
+				require.NoError(t, err, name)
+				require.True(t, c.Equal(), "%s %v: %+v", name, d, c)
+				require.NoError(t, errors.Join(a.Close(), b.Close()))
+			}
+			require.NoError(t, os.RemoveAll(target))
+		}
+	}
+	for _, to := range kinds[1:] {
+		_, err := hyperslab.CopyTree(bg, in(dir, "t-"+to.name), in(dir, "texts.h5"), nil)
+		var loss *hyperslab.LossError
+		require.ErrorAs(t, err, &loss)
+		require.NoFileExists(t, in(dir, "t-"+to.name))
+	}
+}

@@ -1,0 +1,162 @@
+package hyperslab_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// partlyReadable writes an HDF5 file with two arrays that can be read, one behind a filter that is
+// not available and one with a wrong checksum.
+func partlyReadable(t *testing.T, file string) {
+	t.Helper()
+	same := func(b []byte, _ []uint32) ([]byte, error) { return b, nil }
+	require.NoError(t, h5.RegisterFilter(h5.GoFilter{ID: 32098, Name: "rare", Decode: same, Encode: same}))
+	f, err := h5.Create(file, nil)
+	require.NoError(t, err)
+	for path, o := range map[string]*h5.DatasetOptions{
+		"/fine": nil, "/g/deep/fine": nil,
+		"/g/rare": {Chunks: []int64{4}, Filters: []h5.Filter{{ID: 32098}}},
+		"/g/sum":  {Chunks: []int64{8}, Fletcher32: true},
+	} {
+		d, err := f.Root().CreateDataset(path, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8), o)
+		require.NoError(t, err)
+		require.NoError(t, h5.Write(d, []int32{7, 7, 7, 7, 1, 2, 3, 77777777}, h5.SimpleSpace(8).All()))
+		if path == "/g/sum" {
+			require.NoError(t, h5.Write(d, []int32{7, 7, 7, 7, 1, 2, 3, 88888888}, h5.SimpleSpace(8).All()))
+		}
+		require.NoError(t, d.Close())
+	}
+	require.NoError(t, f.Root().LinkHard("/hard", "/g/rare"))
+	require.NoError(t, f.Close())
+	require.NoError(t, h5.UnregisterFilter(32098))
+	b, err := os.ReadFile(file)
+	require.NoError(t, err)
+	at := strings.Index(string(b), "\x38\x56\x4c\x05") // 88888888
+	require.Positive(t, at)
+	b[at]++
+	require.NoError(t, os.WriteFile(file, b, 0o644))
+}
+
+func paths(t *testing.T, location string) (out []string) {
+	t.Helper()
+	for e, err := range hyperslab.Walk(bg, location, nil) {
+		require.NoError(t, err)
+		out = append(out, e.Path)
+	}
+	return out
+}
+
+func TestCopyTree_Exclude(t *testing.T) {
+	dir := t.TempDir()
+	src := filepath.Join(dir, "src.h5")
+	partlyReadable(t, src)
+	without := func(paths ...string) func(string) bool {
+		return func(p string) bool {
+			for _, x := range paths {
+				if p == x {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	t.Run("missing filter", func(t *testing.T) {
+		_, err := hyperslab.CopyTree(bg, filepath.Join(dir, "a"), src, &hyperslab.TreeOptions{DryRun: true})
+		var loss *hyperslab.LossError
+		require.ErrorAs(t, err, &loss)
+		require.ErrorIs(t, loss.Problems[0].Err, h5.ErrNoFilter)
+		require.Equal(t, "/g/rare", loss.Problems[0].Path)
+	})
+	t.Run("objects", func(t *testing.T) {
+		to := filepath.Join(dir, "objects")
+		_, err := hyperslab.CopyTree(bg, to, src, &hyperslab.TreeOptions{Exclude: without("/g/rare", "/g/sum", "/hard")})
+		require.NoError(t, err)
+		require.Equal(t, []string{"/", "/fine", "/g", "/g/deep", "/g/deep/fine"}, paths(t, to))
+	})
+	t.Run("group", func(t *testing.T) {
+		to := filepath.Join(dir, "group.h5")
+		_, err := hyperslab.CopyTree(bg, to, src, &hyperslab.TreeOptions{Exclude: without("/g", "/hard")})
+		require.NoError(t, err)
+		require.Equal(t, []string{"/", "/fine"}, paths(t, to))
+	})
+	t.Run("target of a hard link", func(t *testing.T) {
+		_, err := hyperslab.CopyTree(bg, filepath.Join(dir, "h.h5"), src, &hyperslab.TreeOptions{Exclude: without("/g")})
+		var loss *hyperslab.LossError
+		require.ErrorAs(t, err, &loss)
+		require.Equal(t, "/hard", loss.Problems[0].Path)
+	})
+}
+
+func TestCopyTree_SkipUnreadable(t *testing.T) {
+	dir := t.TempDir()
+	src := filepath.Join(dir, "src.h5")
+	partlyReadable(t, src)
+	for _, to := range []string{"dir", "new.h5"} {
+		t.Run(to, func(t *testing.T) {
+			stats, err := hyperslab.CopyTree(bg, filepath.Join(dir, to), src, &hyperslab.TreeOptions{
+				SkipUnreadable: true,
+				Accept:         func(p hyperslab.Problem) bool { return p.What == "link" },
+				Adjust: func(_ string, _ ndarray.Meta, spec *ndarray.Spec, _ *int) error {
+					spec.Compression = nil // each chunk is decoded
+					return nil
+				},
+			})
+			require.NoError(t, err)
+			require.Equal(t, []string{"/", "/fine", "/g", "/g/deep", "/g/deep/fine"}, paths(t, filepath.Join(dir, to)))
+			var left []string
+			for _, p := range stats.Unreadable {
+				left = append(left, p.Path)
+			}
+			require.Equal(t, []string{"/g/rare", "/g/sum"}, left)
+			require.ErrorIs(t, stats.Unreadable[0].Err, h5.ErrNoFilter)
+			require.ErrorIs(t, stats.Unreadable[1].Err, ndarray.ErrCorrupt)
+			require.Equal(t, 2, stats.Arrays)
+		})
+	}
+}
+
+// The work for an object does not grow with its depth: eight times the groups of a chain take about
+// eight times the processor time, with a lookup from the root for each 64 times. Names of one
+// character keep the paths short.
+func TestWalk_Deep(t *testing.T) {
+	walk := func(depth int) time.Duration {
+		file := filepath.Join(t.TempDir(), "deep.h5")
+		f, err := h5.Create(file, nil)
+		require.NoError(t, err)
+		g := f.Root()
+		for range depth {
+			next, err := g.CreateGroup("g")
+			require.NoError(t, err)
+			if g != f.Root() {
+				require.NoError(t, g.Close())
+			}
+			g = next
+		}
+		require.NoError(t, g.Close())
+		require.NoError(t, f.Close())
+		var before, after syscall.Rusage
+		require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &before))
+		entries := 0
+		for _, err := range hyperslab.Walk(bg, file, nil) {
+			require.NoError(t, err)
+			entries++
+		}
+		require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &after))
+		require.Equal(t, depth+1, entries)
+		return time.Duration(after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano())
+	}
+	walk(10) // the first walk starts the library
+	short, long := walk(500), walk(4000)
+	t.Log(short, long)
+	require.Less(t, long, 40*short)
+}

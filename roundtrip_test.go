@@ -1,0 +1,214 @@
+package hyperslab_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+	"github.com/hyperslab/hyperslab/ndarray/mem"
+	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
+)
+
+// noise fills n elements with every bit pattern that the type can have.
+func noise(d ndarray.DType, n int64) []byte {
+	r := rand.New(rand.NewPCG(1, uint64(n)))
+	b := make([]byte, n*int64(d.Size))
+	for i := range b {
+		b[i] = byte(r.Uint32())
+		if d.Kind == ndarray.Bool {
+			b[i] &= 1
+		}
+		if d.Pad == ndarray.NullTerm && i%d.Size == d.Size-1 {
+			b[i] = 0
+		}
+	}
+	return b
+}
+
+// inMemory is the array that a round trip begins with.
+func inMemory(t *testing.T, spec ndarray.Spec) *ndarray.Array {
+	t.Helper()
+	b, err := mem.New(spec)
+	require.NoError(t, err)
+	a, err := ndarray.New(b)
+	require.NoError(t, err)
+	require.NoError(t, a.Write(bg, noise(spec.DType, a.NumElems()), ndarray.Whole(spec.Shape)))
+	return a
+}
+
+// specOf is what creates an array like a, in any format.
+func specOf(t *testing.T, a *ndarray.Array) ndarray.Spec {
+	t.Helper()
+	spec := a.Meta().Spec()
+	spec.Compression, spec.BlockShape = nil, nil // each format has its own
+	attrs, err := a.Attrs(bg)
+	require.NoError(t, err)
+	require.Empty(t, attrs.Unsupported)
+	spec.Attrs = attrs.List
+	return spec
+}
+
+// passOn stores a with all its attributes and opens that. It goes round the
+// draft, whose syncs to disk would take most of the time.
+func passOn(t *testing.T, a *ndarray.Array, file, object string, sparse bool) *ndarray.Array {
+	t.Helper()
+	require.NoError(t, os.RemoveAll(file))
+	var b ndarray.Backend
+	var err error
+	if object != "" {
+		b, err = hdf5.Create(file, object, specOf(t, a), nil)
+		object = ":" + object
+	} else {
+		b, err = b2nd.Create(file, specOf(t, a), &b2nd.CreateOptions{Sparse: sparse})
+	}
+	require.NoError(t, err)
+	to, err := ndarray.New(b)
+	require.NoError(t, err)
+	_, err = ndarray.Copy(bg, to, a, nil)
+	require.NoError(t, err)
+	require.NoError(t, to.Close())
+	back, err := hyperslab.Open(bg, file+object, nil)
+	require.NoError(t, err)
+	return back
+}
+
+// inHDF5 reports whether HDF5 has the type: no Unicode and no titles.
+func inHDF5(d ndarray.DType) bool {
+	has := true
+	d.MapParts(func(p ndarray.DType) ndarray.DType {
+		has = has && p.Kind != ndarray.Unicode && !slices.ContainsFunc(p.Fields, func(f ndarray.Field) bool { return f.Title != "" })
+		return p
+	})
+	return has
+}
+
+// attributesFor are the suite's attributes that HDF5 can hold.
+func attributesFor() []ndarray.Attr {
+	var out []ndarray.Attr
+	for _, a := range ndarraytest.Attrs() {
+		d := a.Value.DType
+		ordered := slices.IsSortedFunc(d.Fields, func(a, b ndarray.Field) int { return a.Offset - b.Offset })
+		if inHDF5(d) && ordered && (d.Kind != ndarray.Enum || d.IsNative()) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Memory → b2nd → HDF5 → sparse b2nd → memory: at each step every element, the
+// element type with its byte order, and every attribute are what they were.
+func TestRoundTrip(t *testing.T) {
+	dir := need.Scratch(t)
+	for i, d := range ndarraytest.DTypes() {
+		for j, l := range ndarraytest.Layouts() {
+			if (i+j)%4 != 0 {
+				continue // the backends' own tests have every pair of type and layout
+			}
+			spec := ndarray.Spec{Shape: l.Shape, ChunkShape: l.Chunk, DType: d}
+			if i%7 == 0 {
+				spec.Fill = noise(d, 1)
+			}
+			if len(l.Shape) == 2 && i%8 == 0 {
+				spec.Attrs = attributesFor()
+			}
+			name := fmt.Sprintf("%v %v", d, l)
+			first := inMemory(t, spec)
+			steps := []*ndarray.Array{first, passOn(t, first, in(dir, "1.b2nd"), "", false)}
+			if !inHDF5(d) {
+				_, err := hyperslab.Create(bg, in(dir, "u.h5:/x"), spec, nil)
+				require.ErrorIs(t, err, errors.ErrUnsupported, name)
+			} else {
+				steps = append(steps, passOn(t, steps[1], in(dir, "2.h5"), "/group/x", false))
+			}
+			steps = append(steps, passOn(t, steps[len(steps)-1], in(dir, "3.b2nd"), "", true))
+			last := inMemory(t, steps[len(steps)-1].Meta().Spec())
+			_, err := ndarray.Copy(bg, last, steps[len(steps)-1], nil)
+			require.NoError(t, err, name)
+			for _, a := range steps[1:] {
+				c, err := ndarray.Compare(bg, first, a, nil)
+				require.NoError(t, err, name)
+				require.True(t, c.Equal(), "%s in %s: %+v", name, a.Meta().Path, c)
+				require.Equal(t, spec.Fill, a.Meta().Fill, "%s in %s", name, a.Meta().Path)
+			}
+			c, err := ndarray.Compare(bg, first, last, &ndarray.CompareOptions{IgnoreAttrs: true})
+			require.NoError(t, err, name)
+			require.True(t, c.Equal(), "%s: %+v", name, c)
+			for _, a := range append(steps, last) {
+				require.NoError(t, a.Close())
+			}
+		}
+	}
+}
+
+// What no shape says either way: null, scalar and growing arrays.
+func TestRoundTripOfShapes(t *testing.T) {
+	dir := t.TempDir()
+	for _, spec := range []ndarray.Spec{
+		{Null: true, DType: ndarray.DTypeOf[float32]()},
+		{DType: ndarray.DTypeOf[float32]()},
+		{Shape: []int64{0}, DType: ndarray.DTypeOf[float32]()},
+		{Shape: []int64{2, 0}, MaxShape: []int64{2, ndarray.Unlimited}, DType: ndarray.DTypeOf[float32]()},
+		{Shape: []int64{2, 3}, MaxShape: []int64{5, ndarray.Unlimited}, DType: ndarray.DTypeOf[float32]()},
+	} {
+		a := passOn(t, inMemoryShape(t, spec), in(dir, "1.b2nd"), "", false)
+		b := passOn(t, a, in(dir, "2.h5"), "/x", false)
+		c := passOn(t, b, in(dir, "3.b2nd"), "", true)
+		for _, x := range []*ndarray.Array{a, b, c} {
+			m := x.Meta()
+			require.Equal(t, spec.Null, m.Null)
+			require.Equal(t, len(spec.Shape), len(m.Shape))
+			require.Equal(t, spec.MaxShape, m.MaxShape, "%+v in %s", spec, m.Format)
+			require.NoError(t, x.Close())
+		}
+	}
+}
+
+func inMemoryShape(t *testing.T, spec ndarray.Spec) *ndarray.Array {
+	t.Helper()
+	b, err := mem.New(spec)
+	require.NoError(t, err)
+	a, err := ndarray.New(b)
+	require.NoError(t, err)
+	return a
+}
+
+// Grids that do not fit each other, in memory for a few chunks only.
+func TestCopyBetweenGridsInLittleMemory(t *testing.T) {
+	dir := t.TempDir()
+	a := inMemory(t, ndarray.Spec{Shape: []int64{311, 257}, ChunkShape: []int64{311, 1}, DType: ndarray.DTypeOf[float64]()})
+	spec := a.Meta().Spec()
+	spec.ChunkShape = []int64{1, 257}
+	rows, err := hyperslab.Create(bg, in(dir, "rows.b2nd"), spec, nil)
+	require.NoError(t, err)
+	stats, err := ndarray.Copy(bg, rows.Array, a, &ndarray.CopyOptions{Memory: 40 << 10, Workers: 2})
+	require.NoError(t, err)
+	require.LessOrEqual(t, stats.PeakBuffer, int64(40<<10))
+	require.NoError(t, rows.Commit(bg))
+	r, err := hyperslab.Open(bg, in(dir, "rows.b2nd"), nil)
+	require.NoError(t, err)
+	spec.ChunkShape, spec.Compression = []int64{40, 33}, nil
+	tiles, err := hyperslab.Create(bg, in(dir, "tiles.h5:/x"), spec, nil)
+	require.NoError(t, err)
+	_, err = ndarray.Copy(bg, tiles.Array, r, &ndarray.CopyOptions{Memory: 64 << 10, Workers: 2})
+	require.NoError(t, err)
+	require.NoError(t, tiles.Commit(bg))
+	x, err := hyperslab.Open(bg, in(dir, "tiles.h5:/x"), nil)
+	require.NoError(t, err)
+	c, err := ndarray.Compare(bg, a, x, &ndarray.CompareOptions{Memory: 64 << 10})
+	require.NoError(t, err)
+	require.True(t, c.Equal(), "%+v", c)
+	for _, y := range []*ndarray.Array{a, r, x} {
+		require.NoError(t, y.Close())
+	}
+}

@@ -1,0 +1,754 @@
+// CopyTree copies all arrays, groups and attributes from one place to another, in any format.
+// Before it writes, it finds everything that the target cannot represent.
+
+package hyperslab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/h5copy"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+	"github.com/hyperslab/hyperslab/ndarray/bcolz"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+)
+
+// TreeOptions are the options of CopyTree. nil means the zero value.
+type TreeOptions struct {
+	Accept    func(Problem) bool // reports whether a loss is accepted; nil: no loss is
+	DryRun    bool               // find problems, write nothing
+	Overwrite bool               // replace an existing target
+
+	// Exclude reports whether the object at a path of the source is left out, with everything below
+	// it; nil: all objects are copied. Links to excluded objects are problems, because they would
+	// have no target.
+	Exclude func(path string) bool
+
+	// SkipUnreadable leaves out objects that are corrupt, or stored with a filter that is not
+	// available, instead of failing; TreeStats.Unreadable lists them.
+	SkipUnreadable bool
+
+	// Adjust changes chunks, blocks or compression of the array at a path of the source. An error
+	// ends the copy before anything is written. Adjust may also lower the number of goroutines for
+	// that array; *workers begins as Workers.
+	Adjust func(path string, m ndarray.Meta, spec *ndarray.Spec, workers *int) error
+
+	// Untrusted is set for a source that is untrusted. Its
+	// committed datatypes cannot be kept, which is a Problem.
+	Untrusted *Untrusted
+
+	ExternalDir string      // as in OpenOptions
+	Missing     func(error) // as in OpenOptions
+
+	Workers  int                    // goroutines; 0 means GOMAXPROCS
+	Memory   int64                  // bytes of buffers; 0 means ndarray.DefaultMemory
+	Progress func(ndarray.Progress) // of all arrays together, one unit per array; never called concurrently
+}
+
+// Problem is a part of a source tree that the target cannot represent.
+type Problem struct {
+	Path string // in the source
+	What string // "array", "group", "link", "datatype", "object", or "attribute NAME"
+	Err  error  // the reason
+}
+
+func (p Problem) String() string { return fmt.Sprintf("%s: %s: %v", p.Path, p.What, p.Err) }
+
+// LossError lists everything in a tree that the target cannot represent. It matches
+// errors.ErrUnsupported.
+type LossError struct{ Problems []Problem }
+
+func (e *LossError) Error() string {
+	s := fmt.Sprintf("%d things would be lost: %v", len(e.Problems), e.Problems[0])
+	if len(e.Problems) > 1 {
+		s += ", …"
+	}
+	return s
+}
+
+// Unwrap returns errors.ErrUnsupported.
+func (e *LossError) Unwrap() error { return errors.ErrUnsupported }
+
+// TreeStats are the statistics of CopyTree, also of a dry run.
+type TreeStats struct {
+	Groups, Arrays, Links, Attrs int
+	Types                        int       // committed datatypes
+	Bytes                        int64     // of elements, in memory
+	Lost                         []Problem // accepted losses
+	Unreadable                   []Problem // objects left out by SkipUnreadable
+
+	// Told lists changes that are reported but need no acceptance: comments of HDF5 and types of
+	// attributes that the target does not have, user blocks and links of dimension scales, and
+	// compression that can be read but not written.
+	Told []Problem
+}
+
+// CopyTree copies a tree to a new HDF5 file or a new bcolz ctable, according to the extension of
+// dst, or otherwise to a directory of b2nd files (directory.go documents the layout). src is an
+// HDF5 file or a group in it, a bcolz ctable, or a directory of arrays. A ctable cannot contain
+// groups, or arrays of different lengths.
+//
+// Shapes, element types, fill values, chunks, dimension names and attributes are kept. Compression
+// is kept within a format if it can be written, and is otherwise the target's default. From HDF5 to
+// HDF5, comments, links and committed datatypes with their attributes are kept too, and arrays and
+// attributes still share the committed datatypes.
+//
+// CopyTree first examines the whole tree. If the target cannot represent a part of it, and Accept
+// does not accept the loss, CopyTree writes nothing and returns a *LossError with all problems. The
+// target is created completely or not at all.
+//
+// It returns the errors of Walk and Open, ErrParam for a source that is one array,
+// ndarray.ErrExists, the context's error, or an error of a read or write.
+func CopyTree(ctx context.Context, dst, src string, o *TreeOptions) (TreeStats, error) {
+	if o == nil {
+		o = &TreeOptions{}
+	}
+	c := &treeCopy{options: o, target: Directory}
+	if f, ok := ForName(dst); ok {
+		c.target = f
+	}
+	stats, err := c.copy(ctx, dst, src)
+	return stats, ndarray.Wrap("copy tree to", dst, translate(err))
+}
+
+type treeCopy struct {
+	options *TreeOptions
+	target  Format
+	source  *Tree
+	stats   TreeStats
+	lost    []Problem // losses that are not accepted
+	without []string  // paths of the source that are left out
+	closed  []string  // the groups among them that the target cannot represent
+
+	groups, arrays, links []treeItem // parents before children
+	types                 *typeCopy  // nil unless both sides are HDF5
+}
+
+// treeItem is one object to create.
+type treeItem struct {
+	from  string // path in the source
+	path  string // path in the target
+	spec  ndarray.Spec
+	bytes int64 // of an array's elements
+	most  int   // maximum goroutines for copying an array
+	entry Entry
+
+	attrs   []ndarray.Attr  // of a group
+	comment string          // of a group
+	uses    typeUses        // the committed datatypes of an array or a group
+	like    *h5.DatasetInfo // properties of an array in addition to Spec; nil unless both sides are HDF5
+}
+
+func (c *treeCopy) copy(ctx context.Context, dst, src string) (_ TreeStats, err error) {
+	if c.target == B2ND || c.target == Caterva {
+		return c.stats, fmt.Errorf("%w: a tree in a file of format %s", ndarray.ErrParam, c.target)
+	}
+	c.source, err = OpenTree(ctx, src, &OpenOptions{ExternalDir: c.options.ExternalDir, Missing: c.options.Missing, Untrusted: c.options.Untrusted})
+	if err != nil {
+		return c.stats, cause(err)
+	}
+	defer func() { err = errors.Join(err, c.source.Close()) }()
+	if err := c.plan(ctx, src); err != nil {
+		return c.stats, errors.Join(err, c.types.close())
+	}
+	if err := c.types.close(); err != nil {
+		return c.stats, err
+	}
+	if len(c.lost) > 0 {
+		return c.stats, &LossError{c.lost}
+	}
+	if c.options.DryRun {
+		return c.stats, nil
+	}
+	out, err := atomicfile.Create(dst, atomicfile.Options{Overwrite: c.options.Overwrite})
+	if err != nil {
+		return c.stats, err
+	}
+	switch c.target {
+	case HDF5:
+		err = c.writeHDF5(ctx, out.Path())
+	case Bcolz:
+		err = c.writeTable(ctx, out.Path())
+	default:
+		err = c.writeDirectory(ctx, out.Path())
+	}
+	if err == nil {
+		err = out.Commit()
+	}
+	if err != nil {
+		return c.stats, errors.Join(err, out.Abort())
+	}
+	return c.stats, nil
+}
+
+// loseObject records an object that the target cannot represent. All objects in it and links to it
+// are lost too.
+func (c *treeCopy) loseObject(path string, kind EntryKind, err error) {
+	c.lose(path, string(kind), err)
+	c.without = append(c.without, path)
+	if kind == Group {
+		c.closed = append(c.closed, path)
+	}
+}
+
+// lose records a part that the target cannot represent.
+func (c *treeCopy) lose(path, what string, err error) {
+	if e, ok := errors.AsType[*ndarray.Error](err); ok && e.Err != nil {
+		err = e.Err // the Problem already contains the path
+	}
+	p := Problem{Path: path, What: what, Err: err}
+	if c.options.Accept != nil && c.options.Accept(p) {
+		c.stats.Lost = append(c.stats.Lost, p)
+	} else {
+		c.lost = append(c.lost, p)
+	}
+}
+
+// unreadable records an object that cannot be read.
+func (c *treeCopy) unreadable(path, what string, err error) {
+	if !c.options.SkipUnreadable {
+		c.loseObject(path, EntryKind(what), err)
+		return
+	}
+	if e, ok := errors.AsType[*ndarray.Error](err); ok && e.Err != nil {
+		err = e.Err
+	}
+	c.stats.Unreadable = append(c.stats.Unreadable, Problem{Path: path, What: what, Err: err})
+	c.without = append(c.without, path)
+}
+
+// targetDirectory returns the directory of the new file, without symbolic links.
+func targetDirectory(file string) (string, error) {
+	dir, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
+}
+
+// isUnreadable reports whether an error is caused by the content of the source.
+func isUnreadable(err error) bool {
+	return errors.Is(err, ndarray.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, ndarray.ErrType)
+}
+
+// leftOut reports whether a path, or a group that contains it, is left out.
+func (c *treeCopy) leftOut(path string) bool {
+	return slices.ContainsFunc(c.without, func(x string) bool { return path == x || strings.HasPrefix(path, x+"/") })
+}
+
+// missingFilter returns an error if the elements of an array are compressed with a filter that is
+// not available.
+func missingFilter(m ndarray.Meta) error {
+	if m.Format != string(HDF5) || m.Compression == nil {
+		return nil
+	}
+	for _, name := range append([]string{m.Compression.Codec}, m.Compression.Filters...) {
+		number, unknown := strings.CutPrefix(name, "filter ")
+		if name == "zfp" { // the only named codec that always needs a plug-in
+			number, unknown = "32013", true
+		}
+		if id, err := strconv.Atoi(number); unknown && err == nil {
+			if can, err := h5.FilterAvailable(id); err != nil || !can.Decode {
+				return ndarray.Mark(&h5.FilterError{ID: id}, errors.ErrUnsupported)
+			}
+		}
+	}
+	return nil
+}
+
+// tell records a change that needs no acceptance.
+func (c *treeCopy) tell(path, what, value, reason string) {
+	p := Problem{Path: path, What: fmt.Sprintf("%s (%s)", what, value), Err: ndarray.Mark(errors.New(reason), errors.ErrUnsupported)}
+	c.stats.Told = append(c.stats.Told, p)
+}
+
+// comment returns the comment for the target.
+func (c *treeCopy) comment(path, text string) string {
+	if text == "" || c.target == HDF5 {
+		return text
+	}
+	c.tell(path, "comment", text, fmt.Sprintf("%s has no place for it", c.format()))
+	return ""
+}
+
+// plan walks the source and determines the objects to create.
+func (c *treeCopy) plan(ctx context.Context, src string) error {
+	root := "/" + strings.Trim(c.source.location.Object, "/")
+	if c.source.format == HDF5 && c.target == HDF5 && c.options.Untrusted == nil {
+		var err error
+		if c.types, err = openTypes(c.source.location.File); err != nil {
+			return err
+		}
+	}
+	for e, err := range c.source.Walk(ctx, nil) {
+		if err != nil {
+			return err
+		}
+		if c.options.Exclude != nil && e.Path != root && c.options.Exclude(e.Path) {
+			c.without = append(c.without, e.Path)
+			continue
+		}
+		if i := slices.IndexFunc(c.closed, func(group string) bool { return strings.HasPrefix(e.Path, group+"/") }); i >= 0 {
+			c.loseObject(e.Path, e.Kind, fmt.Errorf("%w: group %s is left out", errors.ErrUnsupported, c.closed[i]))
+			continue
+		}
+		if c.leftOut(e.Path) {
+			continue
+		}
+		if e.Path == root && e.Kind != Group {
+			return fmt.Errorf("%w: %s is no group, but one %s", ndarray.ErrParam, src, e.Kind)
+		}
+		item := treeItem{from: e.Path, path: "/" + strings.Trim(strings.TrimPrefix(e.Path, strings.TrimSuffix(root, "/")), "/"), entry: e}
+		if err := c.planEntry(ctx, item); err != nil {
+			return err
+		}
+	}
+	if err := c.planTypes(ctx); err != nil {
+		return err
+	}
+	c.planLinks()
+	return c.planUserBlock(root)
+}
+
+// planLinks removes links to objects that are left out.
+func (c *treeCopy) planLinks() {
+	c.links = slices.DeleteFunc(c.links, func(item treeItem) bool {
+		e := item.entry
+		if e.LinkKind != h5.HardLink.String() || !c.leftOut(e.Target) {
+			return false
+		}
+		c.lose(e.Path, "link", fmt.Errorf("%w: hard link to %s, which is left out", errors.ErrUnsupported, e.Target))
+		c.stats.Links--
+		return true
+	})
+}
+
+// planUserBlock records the user block of an HDF5 file, which CopyTree never copies.
+func (c *treeCopy) planUserBlock(root string) error {
+	if c.source.format != HDF5 || c.options.Untrusted != nil || root != "/" {
+		return nil
+	}
+	f, err := h5.Open(c.source.location.File, h5.ReadOnly)
+	if err != nil {
+		return hdf5.Translate(err)
+	}
+	creation, err := f.Creation()
+	if err == nil && creation.UserBlock > 0 {
+		c.tell(root, "user block", fmt.Sprintf("%d bytes", creation.UserBlock), "only repack and cp of the whole file keep it")
+	}
+	return hdf5.Translate(errors.Join(err, f.Close()))
+}
+
+func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
+	e := item.entry
+	if e.Err != nil {
+		c.unreadable(e.Path, string(e.Kind), e.Err)
+		return nil
+	}
+	if err := c.checkName(item.path, e.Kind == Group); err != nil {
+		c.loseObject(e.Path, e.Kind, err)
+		return nil
+	}
+	switch e.Kind {
+	case Group:
+		attrs, err := c.source.GroupAttrs(ctx, e.Path)
+		if err != nil && c.options.SkipUnreadable && isUnreadable(err) {
+			c.unreadable(e.Path, "attributes", err)
+			c.without = c.without[:len(c.without)-1] // the group itself is copied
+		} else if err != nil {
+			return err
+		}
+		item.attrs, item.comment = c.keep(e.Path, attrs, false), c.comment(e.Path, e.Comment)
+		if item.uses, err = c.types.usedBy(e.Path); err != nil {
+			return err
+		}
+		c.groups = append(c.groups, item)
+		c.stats.Groups++
+	case Array:
+		return c.planArray(ctx, item)
+	case Link:
+		kind := h5.HardLink.String()
+		held := c.target == HDF5 && (e.LinkKind == kind || e.LinkKind == h5.SoftLink.String() || e.LinkKind == h5.ExternalLink.String())
+		if !held {
+			c.lose(e.Path, "link", fmt.Errorf("%w: %s link to %s in format %s", errors.ErrUnsupported, e.LinkKind, e.Target, c.target))
+			return nil
+		}
+		c.links = append(c.links, item)
+		c.stats.Links++
+	case Type:
+		if c.types == nil && c.target == HDF5 && c.source.format == HDF5 {
+			c.loseObject(e.Path, e.Kind, fmt.Errorf("%w: the committed datatype %s of an untrusted file", errors.ErrUnsupported, e.Type))
+			return nil
+		}
+		if c.types == nil {
+			c.loseObject(e.Path, e.Kind, fmt.Errorf("%w: %s in format %s", errors.ErrUnsupported, e.Type, c.target))
+			return nil
+		}
+		return c.types.name(e.Path, item.path)
+	default:
+		c.loseObject(e.Path, e.Kind, fmt.Errorf("%w: %s in format %s", errors.ErrUnsupported, e.Type, c.target))
+	}
+	return nil
+}
+
+func (c *treeCopy) checkName(path string, group bool) error {
+	switch {
+	case c.target == HDF5 || path == "/":
+		return nil
+	case c.target == Bcolz && group:
+		return fmt.Errorf("%w: a ctable holds columns and no groups", errors.ErrUnsupported)
+	case c.target == Bcolz:
+		return bcolz.CheckColumns([]string{strings.TrimPrefix(path, "/")})
+	}
+	_, err := fileName(path[strings.LastIndex(path, "/")+1:], group)
+	return err
+}
+
+func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
+	a, err := c.source.Open(ctx, item.from)
+	if errors.Is(err, errors.ErrUnsupported) { // for example, elements in files that a worker cannot open
+		if e, ok := errors.AsType[*ndarray.Error](err); ok {
+			err = e.Err
+		}
+		c.unreadable(item.from, "array", err)
+		return nil
+	}
+	var attrs ndarray.Attrs
+	if err == nil {
+		attrs, err = a.Attrs(ctx)
+		err = errors.Join(err, a.Close())
+	}
+	if err != nil && c.options.SkipUnreadable && isUnreadable(err) {
+		c.unreadable(item.from, "array", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	m := a.Meta()
+	if err := missingFilter(m); err != nil && item.entry.Storage.StoredBytes > 0 {
+		c.unreadable(item.from, "array", err)
+		return nil
+	}
+	spec := m.Spec()
+	spec.Comment = c.comment(item.from, m.Comment)
+	unwritten := false
+	if m.Format != string(c.format()) {
+		spec.Compression, spec.BlockShape = nil, nil
+		if c.target == Bcolz {
+			spec.ChunkShape = nil // chunks of other formats may divide rows
+		}
+	} else if c.check(item.path, spec) != nil {
+		spec.Compression = nil // a codec that can be read but not written
+		unwritten = true
+	}
+	item.most = c.options.Workers
+	if c.options.Adjust != nil {
+		if err := c.options.Adjust(item.from, m, &spec, &item.most); err != nil {
+			return err
+		}
+	}
+	if err := c.check(item.path, spec); err != nil {
+		c.loseObject(item.from, Array, err)
+		return nil
+	}
+	if unwritten && spec.Compression == nil { // Adjust has not chosen another codec
+		c.tell(item.from, "compression", m.Compression.String(), fmt.Sprintf("%s is not written with it; %s instead", c.format(), c.defaultCompression()))
+	}
+	spec.Attrs = c.keep(item.from, attrs, m.AxisNames != nil)
+	if item.uses, err = c.types.usedBy(item.from); err != nil {
+		return err
+	}
+	if !spec.DType.Equal(m.DType) {
+		item.uses.elements = 0
+	} else if item.like, err = c.types.describe(item.from); err != nil {
+		return err
+	}
+	item.spec, item.bytes = spec, m.NumElems()*int64(m.DType.Size)
+	c.arrays = append(c.arrays, item)
+	c.stats.Arrays++
+	c.stats.Bytes += item.bytes
+	return nil
+}
+
+// format returns the format of the target's arrays.
+func (c *treeCopy) format() Format {
+	if c.target == Directory {
+		return B2ND
+	}
+	return c.target
+}
+
+// defaultCompression returns the default compression of the target's arrays.
+func (c *treeCopy) defaultCompression() *ndarray.Compression {
+	switch c.target {
+	case HDF5:
+		return hdf5.DefaultCompression()
+	case Bcolz:
+		return bcolz.DefaultCompression()
+	}
+	return b2nd.DefaultCompression()
+}
+
+func (c *treeCopy) check(path string, spec ndarray.Spec) error {
+	switch c.target {
+	case Directory:
+		return b2nd.Check(spec)
+	case HDF5:
+		return hdf5.Check(path, spec)
+	}
+	if err := bcolz.Check(spec); err != nil {
+		return err
+	}
+	if len(c.arrays) > 0 && c.arrays[0].spec.Shape[0] != spec.Shape[0] {
+		return fmt.Errorf("%w: %d rows in a ctable of %d, as long as its first column", errors.ErrUnsupported, spec.Shape[0], c.arrays[0].spec.Shape[0])
+	}
+	return nil
+}
+
+// keep returns the attributes that the target can represent. named reports whether the target gets
+// the dimension names of the array.
+func (c *treeCopy) keep(path string, attrs ndarray.Attrs, named bool) []ndarray.Attr {
+	var out []ndarray.Attr
+	for _, u := range attrs.Unsupported {
+		if hdf5.OfScales(u, named) {
+			c.tell(path, "attribute "+u.Name, u.Type, "the names of the scales are kept as dimension names")
+			continue
+		}
+		if raw, ok := u.Stored(); ok && c.target == Directory { // from one Blosc2 frame to another
+			out = append(out, raw)
+			c.stats.Attrs++
+			continue
+		}
+		c.lose(path, "attribute "+u.Name, fmt.Errorf("%w: %s: %s", errors.ErrUnsupported, u.Type, u.Reason))
+	}
+	for _, a := range attrs.List {
+		if c.target == HDF5 {
+			if err := hdf5.CheckAttr(a); err != nil {
+				c.lose(path, "attribute "+a.Name, err)
+				continue
+			}
+		}
+		if types := b2nd.MessagePackTypes(a.Raw); len(types) > 0 && c.target != Directory {
+			c.tell(path, "type of attribute "+a.Name, strings.Join(types, ", "), fmt.Sprintf("%s has lists and strings only", c.format()))
+		}
+		out = append(out, a)
+		c.stats.Attrs++
+	}
+	return out
+}
+
+func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
+	o := h5.DefaultCreateOptions()
+	if slices.ContainsFunc(c.groups, func(item treeItem) bool { return slices.ContainsFunc(item.attrs, hdf5.LargeAttr) }) {
+		o.Low = h5.V18 // the root group is created with the file
+	}
+	f, err := h5.Create(file, &o)
+	if err != nil {
+		return hdf5.Translate(err)
+	}
+	defer func() { err = errors.Join(err, hdf5.Translate(f.Close())) }()
+	for _, item := range c.groups {
+		if item.path == "/" {
+			continue
+		}
+		g, err := f.Root().CreateGroup(item.path)
+		if err != nil {
+			return hdf5.Translate(err)
+		}
+		if err := g.Close(); err != nil {
+			return hdf5.Translate(err)
+		}
+	}
+	// Datatypes are created first, because all objects may use them, also attributes of groups and
+	// of datatypes.
+	made, err := c.types.commit(f.Root())
+	defer func() { err = errors.Join(err, made.close()) }()
+	if err != nil {
+		return err
+	}
+	for _, item := range c.groups {
+		if err := item.writeGroup(f.Root(), made.shared(item.uses)); err != nil {
+			return err
+		}
+	}
+	err = c.copyArrays(ctx, func(item treeItem) (ndarray.Backend, error) {
+		return hdf5.CreateIn(f, item.path, item.spec, &hdf5.CreateOptions{Shared: made.shared(item.uses), Like: item.like})
+	}, func(item treeItem) error { return hdf5.Translate(f.Root().Unlink(item.path)) })
+	if err != nil {
+		return err
+	}
+	directory, err := targetDirectory(file)
+	if err != nil {
+		return err
+	}
+	root := strings.TrimSuffix("/"+strings.Trim(c.source.location.Object, "/"), "/")
+	for _, item := range c.links {
+		if item.entry.LinkKind == h5.HardLink.String() && c.leftOut(item.entry.Target) {
+			c.stats.Unreadable = append(c.stats.Unreadable, Problem{Path: item.from, What: "link", Err: fmt.Errorf("hard link to %s, which cannot be read", item.entry.Target)})
+			c.stats.Links--
+			continue
+		}
+		switch e := item.entry; e.LinkKind {
+		case h5.HardLink.String():
+			err = f.Root().LinkHard(item.path, "/"+strings.TrimPrefix(strings.TrimPrefix(e.Target, root), "/"))
+		case h5.SoftLink.String():
+			err = f.Root().LinkSoft(item.path, e.Target)
+		default:
+			to := e.TargetFile
+			if c.options.Untrusted == nil { // untrusted links are not resolved
+				to, _ = h5copy.Moved(c.source.location.File, directory, to)
+			}
+			err = f.Root().LinkExternal(item.path, to, strings.TrimPrefix(e.Target, e.TargetFile+":"))
+		}
+		if err != nil {
+			return hdf5.Translate(err)
+		}
+	}
+	return nil
+}
+
+// writeGroup sets the attributes and the comment of an existing group.
+func (item *treeItem) writeGroup(g *h5.Group, shared hdf5.Shared) (err error) {
+	if item.path != "/" {
+		if g, err = g.OpenGroup(item.path); err != nil {
+			return hdf5.Translate(err)
+		}
+		defer func() { err = errors.Join(err, hdf5.Translate(g.Close())) }()
+	}
+	if item.comment != "" {
+		if err := g.SetComment(item.comment); err != nil {
+			return hdf5.Translate(err)
+		}
+	}
+	return hdf5.WriteAttrs(g, item.attrs, shared.Attrs)
+}
+
+// writeTable writes a ctable, with the names of its columns last.
+func (c *treeCopy) writeTable(ctx context.Context, dir string) error {
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return err
+	}
+	err := c.copyArrays(ctx, func(item treeItem) (ndarray.Backend, error) {
+		return bcolz.Create(filepath.Join(dir, item.path), item.spec, nil)
+	}, func(item treeItem) error { return os.RemoveAll(filepath.Join(dir, item.path)) })
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, item := range c.arrays {
+		if c.leftOut(item.from) {
+			continue
+		}
+		names = append(names, strings.TrimPrefix(item.path, "/"))
+	}
+	var attrs []ndarray.Attr
+	for _, root := range c.groups { // at most one
+		attrs = root.attrs
+	}
+	return bcolz.GatherTable(dir, names, attrs)
+}
+
+func (c *treeCopy) writeDirectory(ctx context.Context, dir string) error {
+	for _, item := range c.groups {
+		at, err := place(dir, item.path, true)
+		if err != nil {
+			return err
+		}
+		if err := os.Mkdir(at, 0o777); err != nil {
+			return err
+		}
+		b, err := b2nd.Create(filepath.Join(at, GroupFile), groupSpec(item.attrs), nil)
+		if err != nil {
+			return err
+		}
+		if err := b.Close(); err != nil {
+			return err
+		}
+	}
+	return c.copyArrays(ctx, func(item treeItem) (ndarray.Backend, error) {
+		at, err := place(dir, item.path, false)
+		if err != nil {
+			return nil, err
+		}
+		return b2nd.Create(at, item.spec, nil)
+	}, func(item treeItem) error {
+		at, err := place(dir, item.path, false)
+		if err != nil {
+			return err
+		}
+		return os.RemoveAll(at)
+	})
+}
+
+// place returns the path of an object of a tree in a directory.
+func place(dir, path string, group bool) (string, error) {
+	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
+	for i, name := range parts {
+		file, err := fileName(name, group || i < len(parts)-1)
+		if err != nil {
+			return "", err
+		}
+		dir = filepath.Join(dir, file)
+	}
+	return dir, nil
+}
+
+// copyArrays creates each array with create and fills it. With SkipUnreadable it calls remove for
+// an array that could not be filled.
+func (c *treeCopy) copyArrays(ctx context.Context, create func(treeItem) (ndarray.Backend, error), remove func(treeItem) error) error {
+	progress := ndarray.Progress{TotalBytes: c.stats.Bytes, TotalUnits: int64(len(c.arrays))}
+	for _, item := range c.arrays {
+		before := progress.DoneBytes
+		err := c.copyArray(ctx, item, create, func(p ndarray.Progress) {
+			progress.DoneBytes = before + p.DoneBytes
+			if c.options.Progress != nil {
+				c.options.Progress(progress)
+			}
+		})
+		if err != nil && c.options.SkipUnreadable && isUnreadable(err) && ctx.Err() == nil {
+			c.unreadable(item.from, "array", err)
+			c.stats.Arrays--
+			progress.DoneBytes = before + item.bytes
+			err = remove(item)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", item.from, err)
+		}
+		if progress.DoneUnits++; c.options.Progress != nil {
+			c.options.Progress(progress)
+		}
+	}
+	return nil
+}
+
+func (c *treeCopy) copyArray(ctx context.Context, item treeItem, create func(treeItem) (ndarray.Backend, error), progress func(ndarray.Progress)) (err error) {
+	src, err := c.source.Open(ctx, item.from)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	b, err := create(item)
+	if err != nil {
+		return err
+	}
+	dst, err := ndarray.New(b)
+	if err != nil {
+		return errors.Join(err, b.Close())
+	}
+	defer func() { err = errors.Join(err, dst.Close()) }()
+	if !slices.Equal(dst.Shape(), src.Shape()) {
+		return fmt.Errorf("%w: made as %v, source is %v", ndarray.ErrShape, dst.Shape(), src.Shape())
+	}
+	_, err = ndarray.Copy(ctx, dst, src, &ndarray.CopyOptions{Workers: item.most, Memory: c.options.Memory, Progress: progress})
+	return err
+}

@@ -1,0 +1,320 @@
+package hyperslab_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+)
+
+// oddNames are names that file systems keep for themselves, or that look like
+// something of the layout.
+var oddNames = []string{"plain", "a b", "..", ".hidden", "50%", `back\slash`, "co:lon", "x.b2nd", "__group__", "é日", "line\nbreak", "%2E"}
+
+// grove writes an HDF5 file with groups, arrays of many types, attributes, and
+// names that are hard to keep.
+func grove(t *testing.T, file string) {
+	t.Helper()
+	f, err := h5.Create(file, nil)
+	require.NoError(t, err)
+	put := func(path string, spec ndarray.Spec) {
+		b, err := hdf5.CreateIn(f, path, spec, nil)
+		require.NoError(t, err, path)
+		a, err := ndarray.New(b)
+		require.NoError(t, err)
+		require.NoError(t, a.Write(bg, noise(spec.DType, a.NumElems()), ndarray.Whole(spec.Shape)))
+		require.NoError(t, a.Close())
+	}
+	text, number := ndarray.Attr{Name: "unit", Value: ndarray.Text("K")}, ndarray.Attr{Name: "n", Value: ndarray.Scalar(int16(3))}
+	for i, name := range oddNames {
+		put("/"+name+"/"+name, ndarray.Spec{Shape: []int64{int64(i)}, DType: ndarray.DTypeOf[int16](), Attrs: []ndarray.Attr{text}})
+	}
+	d, err := ndarray.ParseDType("[('a', '<i4'), ('b', '>f8', (2,))]")
+	require.NoError(t, err)
+	put("/deep/er/records", ndarray.Spec{
+		Shape: []int64{7, 5}, MaxShape: []int64{ndarray.Unlimited, 5}, ChunkShape: []int64{3, 5}, AxisNames: []string{"time", ""},
+		DType: d, Fill: make([]byte, d.Size), Attrs: []ndarray.Attr{text, number},
+	})
+	put("/deep/scalar", ndarray.Spec{DType: ndarray.DTypeOf[float64]()})
+	g, err := f.Root().OpenGroup("/deep")
+	require.NoError(t, err)
+	require.NoError(t, hdf5.WriteAttrs(g, []ndarray.Attr{number, text}, nil))
+	require.NoError(t, g.Close())
+	require.NoError(t, hdf5.WriteAttrs(f.Root(), []ndarray.Attr{text}, nil))
+	_, err = f.Root().CreateGroup("/empty")
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+}
+
+// requireSameTree compares two trees: paths, kinds, numbers of attributes, and each
+// array with its attributes and shape facts.
+func requireSameTree(t *testing.T, a, b string) int {
+	t.Helper()
+	x, y := walk(t, a), walk(t, b)
+	for _, all := range [][]hyperslab.Entry{x, y} { // a table's columns have an order of their own
+		slices.SortFunc(all, func(a, b hyperslab.Entry) int { return strings.Compare(a.Path, b.Path) })
+	}
+	arrays := 0
+	require.Equal(t, len(x), len(y), "%s has %d entries, %s has %d", a, len(x), b, len(y))
+	for i := range x {
+		require.NoError(t, x[i].Err)
+		require.NoError(t, y[i].Err)
+		require.Equal(t, x[i].Path, y[i].Path)
+		require.Equal(t, x[i].Kind, y[i].Kind, x[i].Path)
+		if x[i].Kind != hyperslab.Array {
+			require.Equal(t, x[i].Attrs, y[i].Attrs, x[i].Path)
+			continue
+		}
+		arrays++
+		p, err := hyperslab.Open(bg, a+":"+x[i].Path, nil)
+		require.NoError(t, err)
+		q, err := hyperslab.Open(bg, b+":"+y[i].Path, nil)
+		require.NoError(t, err)
+		c, err := ndarray.Compare(bg, p, q, nil)
+		require.NoError(t, err)
+		require.True(t, c.Equal(), "%s: %+v", x[i].Path, c)
+		require.Equal(t, p.Meta().MaxShape, q.Meta().MaxShape, x[i].Path)
+		require.Equal(t, p.Meta().AxisNames, q.Meta().AxisNames, x[i].Path)
+		require.Equal(t, p.Meta().Fill, q.Meta().Fill, x[i].Path)
+		require.NoError(t, p.Close())
+		require.NoError(t, q.Close())
+	}
+	return arrays
+}
+
+// HDF5 → directory → directory → HDF5: everything is what it was.
+func TestCopyTree(t *testing.T) {
+	dir := t.TempDir()
+	first := in(dir, "1.h5")
+	grove(t, first)
+	at := first
+	var last ndarray.Progress
+	for _, next := range []string{"2", "3", "4.h5", "5.h5"} {
+		stats, err := hyperslab.CopyTree(bg, in(dir, next), at, &hyperslab.TreeOptions{Progress: func(p ndarray.Progress) { last = p }})
+		require.NoError(t, err, next)
+		require.Equal(t, len(oddNames)+2, stats.Arrays)
+		require.Equal(t, len(oddNames)+4, stats.Groups)
+		require.Equal(t, len(oddNames)+5, stats.Attrs)
+		require.Equal(t, ndarray.Progress{DoneBytes: stats.Bytes, TotalBytes: stats.Bytes, DoneUnits: int64(stats.Arrays), TotalUnits: int64(stats.Arrays)}, last)
+		at = in(dir, next)
+		require.Equal(t, len(oddNames)+2, requireSameTree(t, first, at))
+	}
+	require.ElementsMatch(t, []string{"1.h5", "2", "3", "4.h5", "5.h5"}, entries(t, dir), "no temporary file is left")
+
+	// A part of a tree.
+	stats, err := hyperslab.CopyTree(bg, in(dir, "deep"), first+":/deep", nil)
+	require.NoError(t, err)
+	require.Equal(t, 2, stats.Arrays)
+	require.FileExists(t, in(dir, "deep/er/records.b2nd"))
+	stats, err = hyperslab.CopyTree(bg, in(dir, "er.h5"), in(dir, "deep")+":/er", nil)
+	require.NoError(t, err)
+	require.Equal(t, 1, stats.Arrays)
+	a, err := hyperslab.Open(bg, in(dir, "er.h5:/records"), nil)
+	require.NoError(t, err)
+	require.Equal(t, []string{"time", ""}, a.Meta().AxisNames)
+	require.NoError(t, a.Close())
+}
+
+func TestCopyTreeOfTable(t *testing.T) {
+	dir := t.TempDir()
+	table := "internal/format/bcolztree/testdata/table"
+	for _, to := range []string{"t.h5", "t"} {
+		_, err := hyperslab.CopyTree(bg, in(dir, to), table, nil)
+		require.NoError(t, err)
+		require.Positive(t, requireSameTree(t, table, in(dir, to)))
+	}
+}
+
+// What the target cannot hold is listed, all of it, before anything is written; it
+// is left out only if that is accepted.
+func TestCopyTreeLosses(t *testing.T) {
+	dir := t.TempDir()
+	src := in(dir, "tree.h5")
+	tree(t, src)
+	_, err := hyperslab.CopyTree(bg, in(dir, "out"), src, nil)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	var loss *hyperslab.LossError
+	require.ErrorAs(t, err, &loss)
+	var lost []string
+	for _, p := range loss.Problems {
+		require.Error(t, p.Err)
+		lost = append(lost, p.Path+" "+p.What)
+	}
+	require.Equal(t, []string{
+		"/b/inner/again link", "/b/inner/dangling link", "/b/inner/outside link", "/b/inner/root link", "/b/inner/soft link", "/b/inner/up link",
+		"/b/words array", "/records array",
+	}, lost)
+	require.NoFileExists(t, in(dir, "out"))
+
+	accept := func(p hyperslab.Problem) bool { return p.What != "array" }
+	_, err = hyperslab.CopyTree(bg, in(dir, "out"), src, &hyperslab.TreeOptions{Accept: accept})
+	require.ErrorAs(t, err, &loss)
+	require.Len(t, loss.Problems, 2)
+	all := func(hyperslab.Problem) bool { return true }
+	stats, err := hyperslab.CopyTree(bg, in(dir, "out"), src, &hyperslab.TreeOptions{Accept: all, DryRun: true})
+	require.NoError(t, err)
+	require.Len(t, stats.Lost, 8)
+	require.NoFileExists(t, in(dir, "out"))
+	stats, err = hyperslab.CopyTree(bg, in(dir, "out"), src, &hyperslab.TreeOptions{Accept: all})
+	require.NoError(t, err)
+	require.Equal(t, 3, stats.Arrays)
+
+	// HDF5 holds texts of any length, and links.
+	stats, err = hyperslab.CopyTree(bg, in(dir, "out.h5"), src, &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return p.Path == "/records" }})
+	require.NoError(t, err)
+	require.Equal(t, 6, stats.Links)
+	var want, got []string
+	for _, e := range walk(t, src) {
+		if e.Path != "/records" {
+			want = append(want, e.Path+" "+e.LinkKind+" "+e.Target)
+		}
+	}
+	for _, e := range walk(t, in(dir, "out.h5")) {
+		got = append(got, e.Path+" "+e.LinkKind+" "+e.Target)
+	}
+	require.Equal(t, want, got)
+
+	// And HDF5 has no Unicode.
+	spec := ndarray.Spec{Null: true, DType: ndarray.DType{Kind: ndarray.Unicode, Size: 4, Order: ndarray.Little}}
+	require.NoError(t, os.Mkdir(in(dir, "u"), 0o777))
+	d, err := hyperslab.Create(bg, in(dir, "u/x.b2nd"), spec, nil)
+	require.NoError(t, err)
+	require.NoError(t, d.Commit(bg))
+	_, err = hyperslab.CopyTree(bg, in(dir, "u.h5"), in(dir, "u"), nil)
+	require.ErrorAs(t, err, &loss)
+	require.ErrorContains(t, err, "/x: array")
+	require.ErrorContains(t, err, "<U1")
+}
+
+// A fixed metalayer of another program becomes an attribute of HDF5, or is listed as lost. A frame keeps it as it is.
+func TestCopyTreeOfFixedMetalayers(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(in(dir, "src"), 0o777))
+	cp := cblosc.DefaultCParams()
+	cp.TypeSize = 4
+	x, err := cblosc.CreateArray(&cblosc.ArrayParams{
+		Shape: []int64{4}, Chunks: []int32{4}, Blocks: []int32{4}, DType: "<i4",
+		Meta:    []cblosc.Metalayer{{Name: "unit", Content: []byte("\xa1K")}, {Name: "map", Content: []byte("\x80")}},
+		Storage: cblosc.Storage{Path: in(dir, "src/x.b2nd"), Contiguous: true, CParams: cp},
+	})
+	require.NoError(t, err)
+	require.NoError(t, x.Close())
+	for _, to := range []string{"x.h5", "x"} {
+		_, err = hyperslab.CopyTree(bg, in(dir, to), in(dir, "src"), nil)
+		if to == "x" {
+			require.NoError(t, err)
+			copied, err := cblosc.OpenArray(in(dir, "x/x.b2nd"))
+			require.NoError(t, err)
+			layers, err := copied.SChunk().Meta().Map()
+			require.NoError(t, err)
+			require.Equal(t, "\xa1K", string(layers["unit"]))
+			require.Equal(t, "\x80", string(layers["map"]))
+			require.NoError(t, copied.Close())
+		} else {
+			var loss *hyperslab.LossError
+			require.ErrorAs(t, err, &loss)
+			require.Len(t, loss.Problems, 1)
+			require.Equal(t, "/x attribute map", loss.Problems[0].Path+" "+loss.Problems[0].What)
+			_, err = hyperslab.CopyTree(bg, in(dir, to), in(dir, "src"), &hyperslab.TreeOptions{Accept: func(hyperslab.Problem) bool { return true }})
+			require.NoError(t, err)
+		}
+		a, err := hyperslab.Open(bg, in(dir, to)+":/x", nil)
+		require.NoError(t, err)
+		unit, err := a.Attr(bg, "unit")
+		require.NoError(t, err)
+		require.True(t, unit.Equal(ndarray.Text("K")))
+		require.NoError(t, a.Close())
+	}
+}
+
+func TestCopyTreeErrors(t *testing.T) {
+	dir := t.TempDir()
+	save(t, in(dir, "a.b2nd"), int32s(3), nil)
+	save(t, in(dir, "b.h5:/x"), int32s(3), nil)
+	_, err := hyperslab.CopyTree(bg, in(dir, "out"), in(dir, "a.b2nd"), nil)
+	require.ErrorIs(t, err, ndarray.ErrParam)
+	_, err = hyperslab.CopyTree(bg, in(dir, "out"), in(dir, "b.h5:/x"), nil)
+	require.ErrorIs(t, err, ndarray.ErrParam)
+	_, err = hyperslab.CopyTree(bg, in(dir, "out.b2nd"), in(dir, "b.h5"), nil)
+	require.ErrorIs(t, err, ndarray.ErrParam)
+	_, err = hyperslab.CopyTree(bg, in(dir, "out"), in(dir, "none.h5"), nil)
+	require.ErrorIs(t, err, ndarray.ErrNotFound)
+	_, err = hyperslab.CopyTree(bg, in(dir, "a.b2nd"), in(dir, "b.h5"), nil)
+	require.Error(t, err)
+	require.NoError(t, os.Mkdir(in(dir, "there"), 0o777))
+	_, err = hyperslab.CopyTree(bg, in(dir, "there"), in(dir, "b.h5"), nil)
+	require.ErrorIs(t, err, ndarray.ErrExists)
+	_, err = hyperslab.CopyTree(bg, in(dir, "there"), in(dir, "b.h5"), &hyperslab.TreeOptions{Overwrite: true})
+	require.NoError(t, err)
+	requireCount(t, in(dir, "there:/x"))
+	ctx, cancel := context.WithCancel(bg)
+	cancel()
+	_, err = hyperslab.CopyTree(ctx, in(dir, "out"), in(dir, "b.h5"), nil)
+	require.ErrorIs(t, err, context.Canceled)
+	require.ElementsMatch(t, []string{"a.b2nd", "b.h5", "there"}, entries(t, dir))
+}
+
+// Directories of other people: names stand for themselves, links are not followed,
+// what is no array is listed as such.
+func TestDirectoryOfOthers(t *testing.T) {
+	dir := in(t.TempDir(), "d")
+	require.NoError(t, os.MkdirAll(in(dir, "sub"), 0o777))
+	save(t, in(dir, "50%.b2nd"), int32s(3), nil)
+	save(t, in(dir, "sub/sparse.b2nd"), int32s(5), &hyperslab.CreateOptions{Sparse: true})
+	require.NoError(t, os.WriteFile(in(dir, "broken.b2nd"), []byte("no frame"), 0o666))
+	require.NoError(t, os.WriteFile(in(dir, "notes.txt"), []byte("notes"), 0o666))
+	require.NoError(t, os.Symlink("..", in(dir, "sub/up")))
+	format, err := hyperslab.Sniff(dir)
+	require.NoError(t, err)
+	require.Equal(t, hyperslab.Directory, format)
+	var got []string
+	for _, e := range walk(t, dir) {
+		line := e.Path + " " + string(e.Kind)
+		if e.Err != nil {
+			line += " error"
+		}
+		got = append(got, line)
+	}
+	require.Equal(t, []string{"/ group", "/50% array", "/broken array error", "/notes.txt other", "/sub group", "/sub/sparse array", "/sub/up link"}, got)
+	requireCount(t, dir+":/50%")
+	requireCount(t, dir+":/sub/sparse")
+	for _, path := range []string{"/none", "/sub", "/sub/none/x", "/../d/50%", "/notes.txt", "/sub/up/50%/x"} {
+		_, err := hyperslab.Open(bg, dir+":"+path, nil)
+		require.ErrorIs(t, err, ndarray.ErrNotFound, path)
+	}
+	_, err = hyperslab.Open(bg, dir, nil)
+	require.ErrorIs(t, err, ndarray.ErrParam)
+	_, err = hyperslab.Open(bg, dir+":/broken", nil)
+	require.ErrorIs(t, err, ndarray.ErrCorrupt)
+}
+
+// A walk passes over what it is told to.
+func TestWalkPruned(t *testing.T) {
+	dir := t.TempDir()
+	grove(t, in(dir, "1.h5"))
+	_, err := hyperslab.CopyTree(bg, in(dir, "2"), in(dir, "1.h5"), nil)
+	require.NoError(t, err)
+	for _, file := range []string{"1.h5", "2"} {
+		var deep []string
+		for e, err := range hyperslab.Walk(bg, in(dir, file), &hyperslab.WalkOptions{Prune: func(e hyperslab.Entry) bool { return e.Path == "/deep/er" }}) {
+			require.NoError(t, err)
+			if strings.HasPrefix(e.Path, "/deep") {
+				deep = append(deep, e.Path)
+			}
+		}
+		require.Equal(t, []string{"/deep", "/deep/er", "/deep/scalar"}, deep)
+	}
+	require.DirExists(t, filepath.Join(dir, "2"))
+}

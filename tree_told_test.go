@@ -1,0 +1,166 @@
+// What CopyTree carries over or tells without asking: comments, and compression that
+// is read and not written.
+
+package hyperslab_test
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// commented writes an HDF5 file whose objects have their paths as comments.
+func commented(t *testing.T, file string) {
+	t.Helper()
+	f, err := h5.Create(file, nil)
+	require.NoError(t, err)
+	i4 := h5.Int(4, h5.LittleEndian)
+	comment := func(o h5.Object, err error) h5.Object {
+		require.NoError(t, err)
+		require.NoError(t, o.SetComment("on "+o.Path()))
+		return o
+	}
+	root := f.Root()
+	comment(root, nil)
+	objects := []h5.Object{
+		comment(root.CreateGroup("/g")),
+		comment(root.CreateGroup("/g/below")),
+		comment(root.CreateDataset("/g/x", i4, h5.SimpleSpace(8), nil)),
+		comment(root.CommitDatatype("/t", i4)),
+	}
+	hidden, err := root.CommitAnonymous(i4)
+	require.NoError(t, err)
+	require.NoError(t, hidden.SetComment("on no path"))
+	shared, err := hidden.Shared()
+	require.NoError(t, err)
+	y := comment(root.CreateDataset("/y", shared, h5.SimpleSpace(8), nil))
+	plain, err := root.CreateDataset("/z", i4, h5.SimpleSpace(8), nil)
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(y.Close(), plain.Close(), hidden.Close()))
+	for _, o := range objects {
+		require.NoError(t, o.Close())
+	}
+	require.NoError(t, f.Close())
+}
+
+// comments are those of the objects of an HDF5 file by their paths, and of the datatypes
+// of its datasets.
+func comments(t *testing.T, file string) map[string]string {
+	t.Helper()
+	f, err := h5.Open(file, h5.ReadOnly)
+	require.NoError(t, err)
+	found := make(map[string]string)
+	note := func(name string, o h5.Object) {
+		text, err := o.Comment()
+		require.NoError(t, err)
+		if text != "" {
+			found[name] = text
+		}
+	}
+	for v, err := range f.Root().Visit() {
+		require.NoError(t, err)
+		o, err := f.Root().OpenObject(v.Path)
+		require.NoError(t, err)
+		note(path.Join("/", v.Path), o)
+		if d, ok := o.(*h5.Dataset); ok {
+			info, err := d.Info()
+			require.NoError(t, err)
+			if info.Datatype.Committed != 0 {
+				c, err := f.OpenAddress(info.Datatype.Committed)
+				require.NoError(t, err)
+				note("type of /"+v.Path, c)
+				require.NoError(t, c.Close())
+			}
+		}
+		require.NoError(t, o.Close())
+	}
+	require.NoError(t, f.Close())
+	return found
+}
+
+func toldOf(stats hyperslab.TreeStats) (lines []string) {
+	for _, p := range stats.Told {
+		lines = append(lines, p.String())
+	}
+	return lines
+}
+
+// Comments go along from HDF5 to HDF5. Other targets have no place for them, which is told
+// and asks for nothing.
+func TestCopyTreeOfComments(t *testing.T) {
+	dir := t.TempDir()
+	src := in(dir, "src.h5")
+	commented(t, src)
+	want := map[string]string{
+		"/": "on /", "/g": "on /g", "/g/below": "on /g/below", "/g/x": "on /g/x", "/t": "on /t", "/y": "on /y", "type of /y": "on no path",
+	}
+	require.Equal(t, want, comments(t, src))
+	stats, err := hyperslab.CopyTree(bg, in(dir, "all.h5"), src, nil)
+	require.NoError(t, err)
+	require.Empty(t, stats.Told)
+	require.Equal(t, want, comments(t, in(dir, "all.h5")))
+
+	_, err = hyperslab.CopyTree(bg, in(dir, "part.h5"), src+":/g", nil)
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"/": "on /g", "/below": "on /g/below", "/x": "on /g/x"}, comments(t, in(dir, "part.h5")))
+
+	all := func(hyperslab.Problem) bool { return true }
+	for i, isolation := range []hyperslab.Isolation{hyperslab.Off, hyperslab.Required} {
+		out := in(dir, fmt.Sprintf("outside%d.h5", i))
+		_, err := hyperslab.CopyTree(bg, out, src, &hyperslab.TreeOptions{Untrusted: &hyperslab.Untrusted{Isolation: isolation}, Accept: all})
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{"/": "on /", "/g": "on /g", "/g/below": "on /g/below", "/g/x": "on /g/x", "/y": "on /y"}, comments(t, out))
+	}
+
+	stats, err = hyperslab.CopyTree(bg, in(dir, "folder"), src, &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return p.Path == "/t" }})
+	require.NoError(t, err, "nothing but the datatype is asked about")
+	require.Equal(t, []string{
+		"/: comment (on /): b2nd has no place for it",
+		"/g: comment (on /g): b2nd has no place for it",
+		"/g/below: comment (on /g/below): b2nd has no place for it",
+		"/g/x: comment (on /g/x): b2nd has no place for it",
+		"/y: comment (on /y): b2nd has no place for it",
+	}, toldOf(stats))
+	for _, p := range stats.Told {
+		require.ErrorIs(t, p.Err, errors.ErrUnsupported)
+	}
+	stats, err = hyperslab.CopyTree(bg, in(dir, "t.bcolz"), src, &hyperslab.TreeOptions{Accept: all, DryRun: true})
+	require.NoError(t, err)
+	require.Equal(t, []string{"/: comment (on /): bcolz has no place for it", "/y: comment (on /y): bcolz has no place for it"}, toldOf(stats))
+}
+
+// A codec that is read and not written becomes the usual one, which is told, unless another
+// was chosen.
+func TestCopyTreeOfCompressionThatIsOnlyRead(t *testing.T) {
+	dir := t.TempDir()
+	src := in(dir, "src.h5")
+	f, err := h5.Create(src, nil)
+	require.NoError(t, err)
+	d, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(64), &h5.DatasetOptions{
+		Chunks: []int64{16}, Filters: []h5.Filter{h5.ScaleOffsetInt(0)},
+	})
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(d.Close(), f.Close()))
+	stats, err := hyperslab.CopyTree(bg, in(dir, "out.h5"), src, nil)
+	require.NoError(t, err)
+	require.Equal(t, []string{"/x: compression (scaleoffset + none): hdf5 is not written with it; shuffle + deflate 4 instead"}, toldOf(stats))
+	a, err := hyperslab.Open(bg, in(dir, "out.h5:/x"), nil)
+	require.NoError(t, err)
+	require.Equal(t, "shuffle + deflate 4", a.Meta().Compression.String())
+	require.NoError(t, a.Close())
+
+	lzf := func(_ string, _ ndarray.Meta, spec *ndarray.Spec, _ *int) error {
+		spec.Compression = &ndarray.Compression{Codec: "lzf"}
+		return nil
+	}
+	stats, err = hyperslab.CopyTree(bg, in(dir, "lzf.h5"), src, &hyperslab.TreeOptions{Adjust: lzf})
+	require.NoError(t, err)
+	require.Empty(t, stats.Told)
+}

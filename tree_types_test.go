@@ -1,0 +1,190 @@
+package hyperslab_test
+
+import (
+	"errors"
+	"os/exec"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// commons writes an HDF5 file whose arrays, groups and datatypes share committed
+// datatypes in every way they can.
+func commons(t *testing.T, file string) {
+	t.Helper()
+	f, err := h5.Create(file, nil)
+	require.NoError(t, err)
+	root := f.Root()
+	i4 := h5.Int(4, h5.BigEndian)
+	part := h5.Int(2, h5.LittleEndian)
+	part.Precision = 9
+	shared := func(g *h5.Group, name string, d h5.Datatype) (*h5.CommittedType, h5.Datatype) {
+		var c *h5.CommittedType
+		var err error
+		if name == "" {
+			c, err = g.CommitAnonymous(d)
+		} else {
+			c, err = g.CommitDatatype(name, d)
+		}
+		require.NoError(t, err)
+		s, err := c.Shared()
+		require.NoError(t, err)
+		return c, s
+	}
+	point, pointType := shared(root, "types/point", h5.Datatype{Class: h5.Compound, Size: 8, Members: []h5.Member{{Name: "x", Type: &i4}, {Name: "y", Offset: 4, Type: &i4}}})
+	text, textType := shared(root, "types/text", h5.VariableString(h5.UTF8))
+	odd, _ := shared(root, "types/odd", part) // of no element type of ndarray's, and used by nothing
+	hidden, hiddenType := shared(root, "", h5.Uint(2, h5.LittleEndian))
+	attribute := func(o interface{ WriteAttribute(h5.Attribute) error }, name string, d h5.Datatype, data []byte, texts ...string) {
+		require.NoError(t, o.WriteAttribute(h5.Attribute{Name: name, Datatype: d, Space: h5.ScalarSpace(), Data: data, Strings: texts}))
+	}
+	for _, name := range []string{"a", "deep/b"} {
+		d, err := root.CreateDataset(name, pointType, h5.SimpleSpace(3), nil)
+		require.NoError(t, err)
+		require.NoError(t, d.WriteRegion([]byte{1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0},
+			pointType.Native(), h5.Region{Start: []int64{0}, Count: []int64{3}}))
+		attribute(d, "origin", pointType, []byte{7, 0, 0, 0, 8, 0, 0, 0})
+		attribute(d, "own", h5.Uint(2, h5.LittleEndian), []byte{1, 0})
+		require.NoError(t, d.Close())
+	}
+	d, err := root.CreateDataset("counts", hiddenType, h5.SimpleSpace(2), nil)
+	require.NoError(t, err)
+	require.NoError(t, d.Close())
+	d, err = root.CreateDataset("words", textType, h5.SimpleSpace(2), nil)
+	require.NoError(t, err)
+	require.NoError(t, d.Close())
+	attribute(root, "title", textType, nil, "everything")
+	attribute(point, "unit", textType, nil, "m")
+	attribute(hidden, "n", hiddenType, []byte{9, 0})
+	require.NoError(t, root.LinkHard("deep/alias", "types/point"))
+	require.NoError(t, errors.Join(point.Close(), text.Close(), odd.Close(), hidden.Close(), f.Close()))
+}
+
+// sharing says of a file which committed datatype everything uses, by the first path of it,
+// or by the first user of one without a path.
+func sharing(t *testing.T, file string) map[string]string {
+	t.Helper()
+	f, err := h5.Open(file, h5.ReadOnly)
+	require.NoError(t, err)
+	names, out := map[uint64]string{}, map[string]string{}
+	entries := walk(t, file)
+	for _, e := range entries {
+		if e.Kind == hyperslab.Type {
+			d, err := f.Root().CommittedDatatype(e.Path)
+			require.NoError(t, err)
+			names[d.Committed] = e.Path
+			out[e.Path] = d.String()
+		}
+	}
+	use := func(by string, d h5.Datatype) {
+		if d.Committed == 0 {
+			return
+		}
+		if names[d.Committed] == "" {
+			names[d.Committed] = "first " + by
+			o, err := f.OpenAddress(d.Committed)
+			require.NoError(t, err)
+			for a, err := range o.Attributes() {
+				require.NoError(t, err)
+				out[by+" type@"+a.Name] = names[a.Datatype.Committed] + a.Datatype.String()
+			}
+			require.NoError(t, o.Close())
+		}
+		out[by] = names[d.Committed]
+	}
+	for _, e := range entries {
+		if e.Kind == hyperslab.Link {
+			out[e.Path] = "link to " + e.Target
+			continue
+		}
+		o, err := f.Root().OpenObject(e.Path)
+		require.NoError(t, err)
+		if d, ok := o.(*h5.Dataset); ok {
+			info, err := d.Info()
+			require.NoError(t, err)
+			use(e.Path, info.Datatype)
+		}
+		for a, err := range o.Attributes() {
+			require.NoError(t, err)
+			use(e.Path+"@"+a.Name, a.Datatype)
+		}
+		require.NoError(t, o.Close())
+	}
+	require.NoError(t, f.Close())
+	return out
+}
+
+// Committed datatypes are copied from HDF5 to HDF5, and all that shared them still does;
+// other formats have no place for them, and say so.
+func TestCopyTreeOfCommittedTypes(t *testing.T) {
+	dir := t.TempDir()
+	src := in(dir, "src.h5")
+	commons(t, src)
+	stats, err := hyperslab.CopyTree(bg, in(dir, "out.h5"), src, nil)
+	require.NoError(t, err)
+	require.Equal(t, []int{4, 4, 1}, []int{stats.Types, stats.Arrays, stats.Links})
+	want := sharing(t, src)
+	require.Equal(t, "/deep/alias", want["/deep/b"], "the first path of the point in the order of names")
+	require.Equal(t, "/deep/alias", want["/a@origin"])
+	require.Equal(t, "link to /deep/alias", want["/types/point"])
+	require.Equal(t, "/types/text", want["/deep/alias@unit"])
+	require.Equal(t, "first /counts", want["/counts"])
+	require.Contains(t, want, "/counts type@n")
+	require.Equal(t, want, sharing(t, in(dir, "out.h5")))
+	compare := func(other string, paths ...string) {
+		for _, path := range paths {
+			a, err := hyperslab.Open(bg, src+":"+path, nil)
+			require.NoError(t, err)
+			b, err := hyperslab.Open(bg, other+":"+path, nil)
+			require.NoError(t, err)
+			c, err := ndarray.Compare(bg, a, b, nil)
+			require.NoError(t, err)
+			require.True(t, c.Equal(), path)
+			require.NoError(t, errors.Join(a.Close(), b.Close()))
+		}
+	}
+	compare(in(dir, "out.h5"), "/a", "/deep/b", "/counts", "/words")
+
+	// Of a part of the tree, what is used from outside comes without a name.
+	_, err = hyperslab.CopyTree(bg, in(dir, "types.h5"), src+":/types", nil)
+	require.NoError(t, err)
+	stats, err = hyperslab.CopyTree(bg, in(dir, "deep.h5"), src+":/deep", nil)
+	require.NoError(t, err)
+	require.Equal(t, 2, stats.Types, "the point, with a name in here, and the text of its unit")
+	require.Equal(t, "/alias", sharing(t, in(dir, "deep.h5"))["/b"])
+
+	// A datatype is lost by name where nothing is committed; arrays of it are not.
+	_, err = hyperslab.CopyTree(bg, in(dir, "folder"), src, nil)
+	var loss *hyperslab.LossError
+	require.ErrorAs(t, err, &loss)
+	var lost []string
+	for _, p := range loss.Problems {
+		lost = append(lost, p.Path+" "+p.What)
+	}
+	require.Equal(t, []string{"/deep/alias datatype", "/types/odd datatype", "/types/point link", "/types/text datatype", "/words array"}, lost)
+	require.NoFileExists(t, in(dir, "folder"))
+	_, err = hyperslab.CopyTree(bg, in(dir, "folder"), src, &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return slices.Contains(lost, p.Path+" "+p.What) }})
+	require.NoError(t, err)
+	compare(in(dir, "folder"), "/a", "/deep/b", "/counts")
+}
+
+// h5py opens the copy, and finds the types.
+func TestCopyTreeOfCommittedTypesInterop(t *testing.T) {
+	python := need.Python(t, "h5py")
+	dir := t.TempDir()
+	commons(t, in(dir, "src.h5"))
+	_, err := hyperslab.CopyTree(bg, in(dir, "out.h5"), in(dir, "src.h5"), nil)
+	require.NoError(t, err)
+	out, err := exec.Command(python, "-c", `import h5py, sys
+f = h5py.File(sys.argv[1])
+print(f["types/point"].dtype, f["types/point"].attrs["unit"], f["a"].id.get_type().committed(), f["counts"].id.get_type().committed())
+print(f["deep/b"][:].tolist(), f["a"].attrs["origin"].tolist())`, in(dir, "out.h5")).CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Equal(t, "[('x', '>i4'), ('y', '>i4')] m True True\n[(1, 2), (3, 4), (5, 6)] (7, 8)\n", string(out))
+}

@@ -1,0 +1,129 @@
+package hyperslab_test
+
+import (
+	"bytes"
+	"math/big"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// An array of 2^40 elements of which hardly any are stored is summed up and compared at once,
+// exactly, whatever its format; one by one that takes hours.
+func TestClaimsOfElementsThatAreNotStored(t *testing.T) {
+	dir := t.TempDir()
+	u2, err := ndarray.ParseDType("<u2")
+	require.NoError(t, err)
+	spec := func(chunk ...int64) ndarray.Spec {
+		return ndarray.Spec{Shape: []int64{1 << 20, 1 << 20}, ChunkShape: chunk, DType: u2}
+	}
+	filled := spec(1<<10, 1<<10)
+	filled.Fill = []byte{3, 0}
+	contiguous := spec()
+	contiguous.Compression = &ndarray.Compression{Codec: "none"}
+	odd := spec(1000, 3000)
+	row := ndarray.Region{Start: []int64{1<<20 - 3, 1<<20 - 10}, Shape: []int64{3, 10}}
+	open := func(name string, spec ndarray.Spec, write bool) *ndarray.Array {
+		address := filepath.Join(dir, name)
+		d, err := hyperslab.Create(bg, address, spec, nil)
+		require.NoError(t, err)
+		if write {
+			require.NoError(t, d.Write(bg, bytes.Repeat([]byte{5, 0}, 30), row))
+		}
+		require.NoError(t, d.Commit(bg))
+		a, err := hyperslab.Open(bg, address, nil)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, a.Close()) })
+		return a
+	}
+	const n = 1 << 40
+	for _, tt := range []struct {
+		name string
+		spec ndarray.Spec
+		fill int64
+		few  bool
+	}{
+		{"nothing.h5:/x", spec(1<<10, 1<<10), 0, false},
+		{"contiguous.h5:/x", contiguous, 0, false},
+		{"few.h5:/x", filled, 3, true},
+		{"odd.h5:/x", odd, 0, true},
+		{"nothing.b2nd", spec(1<<10, 1<<10), 0, false},
+		{"few.b2nd", odd, 0, true},
+	} {
+		a := open(tt.name, tt.spec, tt.few)
+		s, err := ndarray.Summarize(bg, a, nil)
+		require.NoError(t, err, tt.name)
+		require.Equal(t, int64(n), s.Count, tt.name)
+		want := big.NewInt(tt.fill * n)
+		if tt.few {
+			want.Add(want, big.NewInt(30*(5-tt.fill)))
+		}
+		require.Zero(t, s.ExactSum.Cmp(want), "%s: sum %v, want %v", tt.name, s.ExactSum, want)
+		h, err := ndarray.CountBins(bg, a, float64(tt.fill), float64(tt.fill)+1, 1, nil)
+		require.NoError(t, err, tt.name)
+		require.Equal(t, int64(n), h.Bins[0]+h.Above, tt.name)
+		require.Equal(t, tt.few, h.Above == 30, tt.name)
+		same, err := ndarray.Compare(bg, a, a, nil)
+		require.NoError(t, err, tt.name)
+		require.True(t, same.Equal(), tt.name)
+	}
+
+	// Two formats, in chunks that have nothing to do with each other.
+	x, y := open("x.h5:/x", spec(1<<10, 1<<10), true), open("y.b2nd", odd, true)
+	c, err := ndarray.Compare(bg, x, y, &ndarray.CompareOptions{IgnoreAttrs: true})
+	require.NoError(t, err)
+	require.Zero(t, c.NumDiffs)
+	c, err = ndarray.Compare(bg, open("z.h5:/x", filled, false), y, &ndarray.CompareOptions{IgnoreAttrs: true, MaxDiffs: 3})
+	require.NoError(t, err)
+	require.Equal(t, int64(n), c.NumDiffs)
+	require.Equal(t, []ndarray.Difference{{Index: []int64{0, 0}, A: "3", B: "0"}, {Index: []int64{0, 1}, A: "3", B: "0"}, {Index: []int64{0, 2}, A: "3", B: "0"}}, c.Diffs)
+}
+
+// The same for untrusted files, in the program and in a worker, opened alone and from a tree.
+func TestClaimsOfElementsThatAreNotStored_untrusted(t *testing.T) {
+	dir := t.TempDir()
+	const n, extent = 1 << 36, 1 << 18
+	contiguous := ndarray.Spec{Shape: []int64{extent, extent}, DType: ndarray.DTypeOf[int32](), Compression: &ndarray.Compression{Codec: "none"}}
+	chunked := ndarray.Spec{Shape: []int64{extent, extent}, ChunkShape: []int64{1000, 3000}, DType: ndarray.DTypeOf[int32]()}
+	for name, spec := range map[string]ndarray.Spec{"contiguous.h5:/x": contiguous, "chunked.h5:/x": chunked, "frame.b2nd": chunked} {
+		location := in(dir, name)
+		d, err := hyperslab.Create(bg, location, spec, nil)
+		require.NoError(t, err)
+		if spec.ChunkShape != nil {
+			require.NoError(t, d.Write(bg, bytes.Repeat([]byte{5, 0, 0, 0}, 30), ndarray.Region{Start: []int64{extent - 3, extent - 10}, Shape: []int64{3, 10}}))
+		}
+		require.NoError(t, d.Commit(bg))
+		check := func(t *testing.T, a *ndarray.Array) {
+			s, err := ndarray.Summarize(bg, a, nil)
+			require.NoError(t, err)
+			require.EqualValues(t, n, s.Count)
+			want := int64(0)
+			if spec.ChunkShape != nil {
+				want = 150
+			}
+			require.Zero(t, s.ExactSum.Cmp(big.NewInt(want)), "%v", s.ExactSum)
+		}
+		t.Run(name, func(t *testing.T) {
+			everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+				g, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: &u})
+				require.NoError(t, err)
+				check(t, g)
+				require.NoError(t, g.Close())
+				file, object, _ := strings.Cut(name, ":/")
+				path := "/" + object
+				tree, err := hyperslab.OpenTree(bg, in(dir, file), &hyperslab.OpenOptions{Untrusted: &u})
+				require.NoError(t, err)
+				a, err := tree.Open(bg, path)
+				require.NoError(t, err)
+				check(t, a)
+				require.NoError(t, a.Close())
+				require.NoError(t, tree.Close())
+			})
+		})
+	}
+}

@@ -1,0 +1,591 @@
+// Untrusted files. They are checked in Go before a C library reads them, and read in a separate
+// process if possible.
+
+package hyperslab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/regular"
+	"github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+	"github.com/hyperslab/hyperslab/ndarray/bcolz"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+)
+
+// Isolation selects the process in which the C libraries read an untrusted file. The metadata is
+// checked first in any case.
+type Isolation int
+
+// The values of Isolation. Linux has workers; on other systems only Off is accepted.
+const (
+	// Auto uses a worker with the isolation that the kernel provides, which Sandbox reports.
+	// Without workers it returns worker.ErrUnavailable.
+	Auto Isolation = iota
+	// Required uses a worker whose worker.Level is Full. If that is impossible, it returns
+	// worker.ErrUnavailable.
+	Required
+	// Off uses the program's own process.
+	Off
+)
+
+// Limits bound the resources for an untrusted file. A zero field means the default. Exceeding a
+// limit returns ErrLimit, or worker.ErrLimit or worker.ErrTimeout if a worker exceeded it.
+type Limits struct {
+	Array    int64 // bytes of all elements of an array according to its shape; default 1 TiB
+	Chunk    int64 // bytes of a decoded chunk; default 512 MiB
+	Metadata int64 // bytes of one metadata structure, and of all attributes; default 64 MiB
+	Copy     int64 // bytes copied of an io.ReaderAt that is not a file; default 1 GiB
+
+	Memory int64         // bytes of memory of a worker; default 2 GiB
+	CPU    time.Duration // processor time of a worker for one call; default 60 s
+	Wall   time.Duration // time of one call of a worker; default 120 s
+}
+
+func (l Limits) filled() (Limits, error) {
+	for _, x := range []struct {
+		field *int64
+		value int64
+	}{{&l.Array, 1 << 40}, {&l.Chunk, 512 << 20}, {&l.Metadata, 64 << 20}, {&l.Copy, 1 << 30}, {&l.Memory, 2 << 30}} {
+		if *x.field < 0 {
+			return l, fmt.Errorf("%w: a limit of %d bytes", ndarray.ErrParam, *x.field)
+		}
+		if *x.field == 0 {
+			*x.field = x.value
+		}
+	}
+	if l.CPU < 0 || l.Wall < 0 {
+		return l, fmt.Errorf("%w: limits of %v and %v", ndarray.ErrParam, l.CPU, l.Wall)
+	}
+	return l, nil
+}
+
+// Policy lists features that an untrusted file may use in addition to arrays in the file itself.
+// The zero Policy allows the codecs and filters of this module that are safe for untrusted bytes,
+// and no references to other files. Features that are not allowed return errors.ErrUnsupported.
+type Policy struct {
+	Codecs  []chunk.Codec  // of Blosc2 arrays, in addition to the safe ones; see chunk.Codec.Safe
+	Filters []chunk.Filter // of Blosc2 arrays, in addition to the safe ones
+
+	// HDF5Filters are allowed in addition to those of package h5/filter. N-bit (5) and scale-offset
+	// (6) are always allowed in a worker. Without a worker they must be listed, because libhdf5
+	// decodes them without checking the length of their input.
+	HDF5Filters []int
+	// ExternalLinks allows external links in an HDF5 file. VirtualSources and ExternalFiles allow
+	// datasets with elements in other files. Those files are not checked. In a worker they cannot
+	// be opened, so that reading their elements returns errors.ErrUnsupported.
+	ExternalLinks, VirtualSources, ExternalFiles bool
+}
+
+// Untrusted are the options for untrusted files. The zero value is suitable for files from any
+// source.
+type Untrusted struct {
+	Limits    Limits
+	Policy    Policy
+	Isolation Isolation
+}
+
+// Sandbox returns the isolation of the worker that reads an array of an untrusted file. ok is false
+// if the program's own process reads it.
+func Sandbox(a *ndarray.Array) (level worker.Level, ok bool) {
+	r, ok := a.Backend().(*remote)
+	if !ok {
+		return worker.Level{}, false
+	}
+	return r.level, true
+}
+
+// OpenReaderAt opens an untrusted Blosc2 frame or HDF5 file of size bytes that r reads; see Open.
+// object is the path of a dataset in an HDF5 file, and "" for a frame. name is the name of the file
+// in messages. o.Untrusted is the zero Untrusted if it is nil.
+//
+// If r is an *os.File, the file is read in place, and r may be closed afterwards. Otherwise the
+// content is first copied to a temporary file without a name, so that the checked bytes are the
+// ones that are read. Limits.Copy bounds the copy.
+func OpenReaderAt(ctx context.Context, r io.ReaderAt, size int64, name, object string, o *OpenOptions) (*ndarray.Array, error) {
+	l := Location{File: name, Object: object}
+	opts := orZero(o)
+	if opts.Untrusted == nil {
+		opts.Untrusted = new(Untrusted)
+	}
+	a, err := openUntrustedReader(ctx, r, size, l, opts)
+	if err != nil {
+		return nil, ndarray.Wrap("open untrusted", l.String(), err)
+	}
+	return a, nil
+}
+
+func openUntrusted(ctx context.Context, location string, o OpenOptions) (*ndarray.Array, error) {
+	s, err := newSuspect(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	l, err := ParseLocation(location)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.find(l); err != nil {
+		return nil, errors.Join(translate(err), s.close())
+	}
+	return s.open(ctx, o.Untrusted.Isolation)
+}
+
+func openUntrustedReader(ctx context.Context, r io.ReaderAt, size int64, l Location, o OpenOptions) (*ndarray.Array, error) {
+	s, err := newSuspect(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil || size < 0 {
+		return nil, fmt.Errorf("%w: a reader of %d bytes", ndarray.ErrParam, size)
+	}
+	s.Name, s.Object = l.String(), l.Object
+	if s.file, err = own(ctx, r, size, s.Limits.Copy); err == nil {
+		err = s.sniff()
+	}
+	if err == nil {
+		err = checkObject(s.Format, l)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s.open(ctx, o.Untrusted.Isolation)
+}
+
+// own returns a file with the content of r that the caller must close.
+func own(ctx context.Context, r io.ReaderAt, size, most int64) (_ *os.File, err error) {
+	if f, ok := r.(*os.File); ok {
+		info, err := f.Stat()
+		if err != nil {
+			return nil, err
+		}
+		if info.Mode().IsRegular() && info.Size() == size {
+			return os.OpenFile(worker.FilePath(f), os.O_RDONLY, 0)
+		}
+	}
+	if size > most {
+		return nil, &format.Error{Format: "reader", What: "size", Got: fmt.Sprintf("%d bytes to copy", size), Want: fmt.Sprintf("at most %d", most), Err: format.ErrLimit}
+	}
+	f, err := os.CreateTemp("", "hyperslab-*")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, err
+	}
+	n, err := io.Copy(f, &withContext{ctx, io.NewSectionReader(r, 0, size)})
+	if err == nil && n != size {
+		err = fmt.Errorf("%w: the reader ends after %d of %d bytes", ndarray.ErrCorrupt, n, size)
+	}
+	return f, err
+}
+
+// withContext is a reader that stops when its context ends.
+type withContext struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r *withContext) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}
+
+// suspect is an open file that is not checked yet. All fields except the files are passed to a
+// worker.
+type suspect struct {
+	Name   string // name of the array in messages
+	Format Format
+	Object string // path inside the file
+	DType  *ndarray.DType
+	Limits Limits
+	Policy Policy
+
+	Direct bool // the library runs in the program's process, without a worker
+	file   *os.File
+	frozen *regular.Frozen // the files of a directory since the check; nil before
+}
+
+func newSuspect(ctx context.Context, o OpenOptions) (*suspect, error) {
+	if o.Write || o.Durable || o.Library || o.ExternalDir != "" || o.Missing != nil {
+		return nil, fmt.Errorf("%w: an untrusted file is opened with OpenOptions.DType and no other option", ndarray.ErrParam)
+	}
+	u := *o.Untrusted
+	if u.Isolation < Auto || u.Isolation > Off {
+		return nil, fmt.Errorf("%w: isolation %d", ndarray.ErrParam, u.Isolation)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var err error
+	if u.Limits, err = u.Limits.filled(); err != nil {
+		return nil, err
+	}
+	return &suspect{DType: o.DType, Limits: u.Limits, Policy: u.Policy}, nil
+}
+
+func (s *suspect) close() error {
+	err := s.thaw()
+	if s.file == nil {
+		return err
+	}
+	return errors.Join(err, s.file.Close())
+}
+
+// freeze returns the directory with a fixed set of files: those that exist at the first call.
+func (s *suspect) freeze() (_ *regular.Frozen, err error) {
+	if s.frozen == nil {
+		s.frozen, err = regular.Freeze(worker.FilePath(s.file))
+	}
+	return s.frozen, err
+}
+
+func (s *suspect) thaw() error {
+	if s.frozen == nil {
+		return nil
+	}
+	f := s.frozen
+	s.frozen = nil
+	return f.Close()
+}
+
+// find opens the file at a location. In a directory of arrays it opens the array's own file.
+func (s *suspect) find(l Location) (err error) {
+	s.Name, s.Object = l.String(), l.Object
+	if s.file, err = openToRead(l.File); err != nil {
+		return err
+	}
+	if err := s.sniff(); err != nil {
+		return err
+	}
+	if err := checkObject(s.Format, l); err != nil || s.Format != Directory {
+		return err
+	}
+	array, err := arrayFile(l)
+	if err != nil {
+		return err
+	}
+	below, err := filepath.Rel(l.File, array)
+	if err != nil {
+		return err
+	}
+	x, err := s.inside(filepath.Join(worker.FilePath(s.file), below))
+	if err != nil {
+		return err
+	}
+	if err := s.close(); err != nil {
+		return errors.Join(err, x.close())
+	}
+	*s = *x
+	return nil
+}
+
+// openToRead opens a file or a directory. It does not block if the file is a pipe.
+func openToRead(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
+// sniff detects the format like Sniff, without a C library.
+func (s *suspect) sniff() (err error) {
+	info, err := s.file.Stat()
+	if err != nil {
+		return err
+	}
+	switch {
+	case info.IsDir():
+		s.Format, err = sniffDirectory(worker.FilePath(s.file))
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%w: %v is no regular file", ndarray.ErrFormat, info.Mode().Type())
+	}
+	head := make([]byte, 2+len(frameMagic))
+	n, err := s.file.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if n == len(head) && string(head[2:]) == frameMagic {
+		s.Format = B2ND
+		return nil
+	}
+	if !isHDF5(s.file, info.Size()) {
+		return unknown(head[:n])
+	}
+	s.Format = HDF5
+	return nil // the check reports all other problems
+}
+
+// isHDF5 searches for a superblock, without libhdf5.
+func isHDF5(r io.ReaderAt, size int64) bool {
+	_, err := h5file.Open(r, size, nil)
+	return !errors.Is(err, format.ErrMagic)
+}
+
+// sniffDirectory is sniff for a directory.
+func sniffDirectory(dir string) (Format, error) {
+	if exists(filepath.Join(dir, "chunks.b2frame")) {
+		return B2ND, nil
+	}
+	return sniffTree(dir)
+}
+
+// open checks the file and opens the array, in this process or in a worker. It takes ownership of
+// the file.
+func (s *suspect) open(ctx context.Context, how Isolation) (*ndarray.Array, error) {
+	if how != Off {
+		a, err := s.isolate(ctx, how)
+		if err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+		return a, nil
+	}
+	s.Direct = true
+	b, err := s.backend(ctx)
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return array(&guard{Backend: b, name: s.Name, s: s}, nil)
+}
+
+// backend checks the file and opens it with the library.
+func (s *suspect) backend(ctx context.Context) (ndarray.Backend, error) {
+	if err := s.check(ctx); err != nil {
+		return nil, damage(err)
+	}
+	return s.bounded()
+}
+
+// bounded opens a checked file with the library, and checks the size of the array.
+func (s *suspect) bounded() (ndarray.Backend, error) {
+	b, err := s.unchecked()
+	if err != nil {
+		return nil, bare(err)
+	}
+	m := b.Meta()
+	if n := m.NumElems(); m.DType.Size > 0 && n > s.Limits.Array/int64(m.DType.Size) {
+		err := &format.Error{Format: string(s.Format), What: "shape", Got: fmt.Sprintf("%d elements of %d bytes", n, m.DType.Size), Want: fmt.Sprintf("at most %d bytes", s.Limits.Array), Err: format.ErrLimit}
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
+}
+
+// allowed returns the policy for Blosc2 chunks.
+func (s *suspect) allowed() chunk.Policy {
+	return chunk.Policy{Codecs: s.Policy.Codecs, Filters: s.Policy.Filters}
+}
+
+func (s *suspect) unchecked() (ndarray.Backend, error) {
+	path := worker.FilePath(s.file)
+	if s.DType != nil && s.Format != B2ND {
+		return nil, fmt.Errorf("%w: an array of format %s stores its dtype, so that it cannot be set", ndarray.ErrParam, s.Format)
+	}
+	switch s.Format {
+	case B2ND:
+		info, err := s.file.Stat()
+		if err != nil {
+			return nil, err
+		}
+		if info.IsDir() && len(s.Policy.Codecs)+len(s.Policy.Filters) == 0 {
+			dir, err := s.freeze()
+			if err != nil {
+				return nil, err
+			}
+			return opened(b2nd.OpenFS(dir, &b2nd.OpenOptions{DType: s.DType}))
+		}
+		b, err := b2nd.Open(path, &b2nd.OpenOptions{DType: s.DType, Allow: s.allowed()})
+		if isPlain(path, err) {
+			return opened(b2nd.OpenFrame(path, &b2nd.OpenOptions{DType: s.DType}))
+		}
+		return opened(b, err)
+	case Bcolz:
+		return s.openBcolz()
+	}
+	return s.openHDF5(path)
+}
+
+// openHDF5 opens the file with libhdf5 by its path, which is the fastest way. If the path no longer
+// leads to the checked file, libhdf5 reads the descriptor instead. A worker also uses the
+// descriptor for a file that may refer to other files. It cannot open them, and libhdf5 would
+// return fill values for their elements; through a reader it returns an error.
+func (s *suspect) openHDF5(path string) (ndarray.Backend, error) {
+	o := &hdf5.OpenOptions{Untrusted: true}
+	info, err := s.file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	leads := s.Policy.ExternalLinks || s.Policy.VirtualSources || s.Policy.ExternalFiles
+	if name, err := filepath.EvalSymlinks(path); err == nil && (s.Direct || !leads) {
+		if now, err := os.Stat(name); err == nil && os.SameFile(info, now) {
+			return opened(hdf5.Open(path, s.Object, o))
+		}
+	}
+	f, err := h5.OpenReaderAt(s.file, info.Size(), nil)
+	if err != nil {
+		return nil, hdf5.Translate(err)
+	}
+	return opened(hdf5.OpenIn(f, s.Object, s.Name, o))
+}
+
+func (s *suspect) openBcolz() (ndarray.Backend, error) {
+	dir, err := s.freeze()
+	if err != nil {
+		return nil, err
+	}
+	l := s.bcolzLimits()
+	o := &bcolz.OpenOptions{Limits: &l}
+	column := strings.Trim(s.Object, "/")
+	table, err := bcolz.OpenTableFS(dir, ".", o)
+	switch {
+	case errors.Is(err, ndarray.ErrFormat) && column == "":
+		return opened(bcolz.OpenFS(dir, ".", o))
+	case errors.Is(err, ndarray.ErrFormat):
+		return nil, fmt.Errorf("%w: a bcolz carray is one array, it has no %s", ndarray.ErrParam, s.Object)
+	case err != nil:
+		return nil, err
+	case column == "":
+		return opened(table.Records())
+	}
+	return opened(table.Column(column))
+}
+
+// opened returns a backend as an interface, which is nil after an error.
+func opened[B ndarray.Backend](b B, err error) (ndarray.Backend, error) {
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// bare returns err without an operation and path if the path is that of a descriptor, which is
+// meaningless to users.
+func bare(err error) error {
+	if e, ok := errors.AsType[*ndarray.Error](err); ok && strings.HasPrefix(e.Path, "/proc/self/fd/") {
+		return e.Err
+	}
+	return err
+}
+
+// damage marks an error of a check with the matching sentinel of ndarray.
+func damage(err error) error {
+	switch {
+	case errors.Is(err, format.ErrUnsupported), errors.Is(err, format.ErrLimit), errors.Is(err, format.ErrVersion), errors.Is(err, ndarray.ErrFormat):
+		if errors.Is(err, format.ErrVersion) {
+			return ndarray.Mark(err, errors.ErrUnsupported)
+		}
+		return err
+	case errors.Is(err, format.ErrCorrupt), errors.Is(err, format.ErrTruncated), errors.Is(err, format.ErrMagic):
+		return ndarray.Mark(err, ndarray.ErrCorrupt)
+	case errors.Is(err, os.ErrNotExist):
+		return ndarray.Mark(err, ndarray.ErrCorrupt) // a missing file of an existing tree
+	}
+	return err
+}
+
+// guard is a backend of a file that this package keeps open.
+type guard struct {
+	ndarray.Backend
+	readOnly
+	name string
+	s    *suspect // closed with the backend
+}
+
+var (
+	_ ndarray.StringReader    = (*guard)(nil)
+	_ ndarray.AttrReader      = (*guard)(nil)
+	_ ndarray.StorageReporter = (*guard)(nil)
+	_ ndarray.ChunkMeasurer   = (*guard)(nil)
+	_ ndarray.UniformTeller   = (*guard)(nil)
+)
+
+func (g *guard) Meta() ndarray.Meta {
+	m := g.Backend.Meta()
+	m.Path = g.name
+	m.ReadOnly = true
+	return m
+}
+
+func (g *guard) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+	return bare(g.Backend.ReadRegion(ctx, dst, r))
+}
+
+func (g *guard) ReadStrings(ctx context.Context, dst []string, r ndarray.Region) error {
+	s, ok := g.Backend.(ndarray.StringReader)
+	if !ok {
+		return fmt.Errorf("%w: arrays of variable strings", errors.ErrUnsupported)
+	}
+	return bare(s.ReadStrings(ctx, dst, r))
+}
+
+func (g *guard) Attrs(ctx context.Context) (ndarray.Attrs, error) {
+	a, ok := g.Backend.(ndarray.AttrReader)
+	if !ok {
+		return ndarray.Attrs{}, fmt.Errorf("%w: attributes", errors.ErrUnsupported)
+	}
+	attrs, err := a.Attrs(ctx)
+	return attrs, bare(err)
+}
+
+func (g *guard) Storage(ctx context.Context) (ndarray.Storage, error) {
+	s, ok := g.Backend.(ndarray.StorageReporter)
+	if !ok {
+		return ndarray.Storage{}, fmt.Errorf("%w: space of the elements", errors.ErrUnsupported)
+	}
+	n, err := s.Storage(ctx)
+	return n, bare(err)
+}
+
+func (g *guard) ChunkBytes(ctx context.Context, n int64) (int64, error) {
+	size, err := chunkBytes(ctx, g.Backend, []int64{n})
+	return size, bare(err)
+}
+
+func (g *guard) Uniform(ctx context.Context) (func(ndarray.Region) bool, error) {
+	u, ok := g.Backend.(ndarray.UniformTeller)
+	if !ok {
+		return nil, ctx.Err()
+	}
+	uniform, err := u.Uniform(ctx)
+	return uniform, bare(err)
+}
+
+func (g *guard) Close() error { return errors.Join(bare(g.Backend.Close()), g.s.close()) }
+
+// readOnly makes every write of a backend return ndarray.ErrReadOnly.
+type readOnly struct{}
+
+var (
+	_ ndarray.RegionWriter = readOnly{}
+	_ ndarray.StringWriter = readOnly{}
+	_ ndarray.Resizer      = readOnly{}
+	_ ndarray.AttrWriter   = readOnly{}
+)
+
+func (readOnly) WriteRegion(context.Context, []byte, ndarray.Region) error {
+	return ndarray.ErrReadOnly
+}
+
+func (readOnly) WriteStrings(context.Context, []string, ndarray.Region) error {
+	return ndarray.ErrReadOnly
+}
+
+func (readOnly) Resize(context.Context, []int64) error       { return ndarray.ErrReadOnly }
+func (readOnly) SetAttr(context.Context, ndarray.Attr) error { return ndarray.ErrReadOnly }
+func (readOnly) DeleteAttr(context.Context, string) error    { return ndarray.ErrReadOnly }

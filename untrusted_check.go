@@ -1,0 +1,196 @@
+// Checks of an untrusted file before a C library reads it.
+
+package hyperslab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// check returns an error for the first problem that makes the file unsafe for the library.
+func (s *suspect) check(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	switch s.Format {
+	case B2ND:
+		return s.checkFrame()
+	case Bcolz:
+		return s.checkTree()
+	case HDF5:
+		return s.checkHDF5()
+	}
+	return fmt.Errorf("%w: format %q", ndarray.ErrFormat, s.Format)
+}
+
+// checkFrame checks header, metalayers, trailer, index, and the header and block starts of every
+// chunk.
+func (s *suspect) checkFrame() (err error) {
+	l := cframe.Limits{Header: s.Limits.Metadata, Trailer: s.Limits.Metadata, Index: s.Limits.Metadata}
+	info, err := s.file.Stat()
+	if err != nil {
+		return err
+	}
+	var f *cframe.Frame
+	if info.IsDir() {
+		dir, err := s.freeze()
+		if err != nil {
+			return err
+		}
+		if err := onlyFiles(dir); err != nil {
+			return err
+		}
+		if f, err = cframe.ReadDirLimits(dir, l); err != nil {
+			return err
+		}
+	} else {
+		f, err = cframe.ReadLimits(s.file, info.Size(), l)
+	}
+	if err != nil {
+		return err
+	}
+	policy := s.allowed()
+	if err := f.CheckPolicy(policy); err != nil {
+		return err
+	}
+	limit := func(what string, n int64, most int64) error {
+		if n <= most {
+			return nil
+		}
+		return &format.Error{Format: "blosc2 frame", What: what, Got: fmt.Sprintf("%d bytes", n), Want: fmt.Sprintf("at most %d", most), Err: format.ErrLimit}
+	}
+	if err := errors.Join(limit("chunk size", int64(f.ChunkSize), s.Limits.Chunk), limit("block size", int64(f.BlockSize), s.Limits.Chunk), limit("nbytes", f.NBytes, s.Limits.Array)); err != nil {
+		return err
+	}
+	// The decoded size must be limited, because small chunks can be highly compressed, and all
+	// attributes are read together.
+	attrs := int64(0)
+	for _, m := range f.Trailer.VLMetalayers {
+		h, err := chunk.ParseHeader(m.Content)
+		if err != nil {
+			return err
+		}
+		attrs += int64(h.NBytes)
+	}
+	if err := limit("variable-length metalayers", attrs, s.Limits.Metadata); err != nil {
+		return err
+	}
+	if _, _, err := f.Array(); err != nil {
+		return err
+	}
+	return f.CheckChunks(policy, nil)
+}
+
+// onlyFiles returns an error if the directory of a sparse frame contains anything except regular
+// files. C-Blosc2 would follow a link out of the directory, and block on a pipe.
+func onlyFiles(dir fs.FS) error {
+	entries, err := fs.ReadDir(dir, ".")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() {
+			return &format.Error{Format: "blosc2 frame", What: fmt.Sprintf("file %q", e.Name()), Got: e.Type().String(), Want: "a regular file", Err: format.ErrCorrupt}
+		}
+	}
+	return nil
+}
+
+func (s *suspect) bcolzLimits() bcolztree.Limits {
+	return bcolztree.Limits{Metadata: s.Limits.Metadata, Chunk: min(s.Limits.Chunk, bcolztree.DefaultLimits().Chunk)}
+}
+
+// checkTree checks the metadata of a carray, or of the requested column. The backend checks each
+// chunk before it decodes it.
+func (s *suspect) checkTree() (err error) {
+	dir, err := s.freeze()
+	if err != nil {
+		return err
+	}
+	kind, err := bcolztree.Detect(dir, ".")
+	if err != nil {
+		return err
+	}
+	l := s.bcolzLimits()
+	if kind == bcolztree.NestedTree {
+		return nil // only the backend reads the metadata, and it uses the same limits
+	}
+	if kind != bcolztree.TableTree {
+		_, err = bcolztree.ReadArray(dir, ".", &l)
+		return err
+	}
+	t, err := bcolztree.ReadTable(dir, ".", &l)
+	if err != nil {
+		return err
+	}
+	column := strings.Trim(s.Object, "/")
+	if column == "" {
+		return nil // the backend reads the metadata of all columns with the same limits
+	}
+	if _, err = t.Column(column); errors.Is(err, fs.ErrNotExist) {
+		return ndarray.Mark(err, ndarray.ErrNotFound)
+	}
+	return err
+}
+
+// checkHDF5 checks all metadata of the file.
+func (s *suspect) checkHDF5() error {
+	info, err := s.file.Stat()
+	if err != nil {
+		return err
+	}
+	limits := h5file.DefaultLimits()
+	limits.Structure = s.Limits.Metadata
+	f, err := h5file.Open(s.file, info.Size(), &limits)
+	if err != nil {
+		return err
+	}
+	p := h5file.Policy{
+		ExternalLinks: s.Policy.ExternalLinks, ExternalFiles: s.Policy.ExternalFiles, VirtualSources: s.Policy.VirtualSources,
+		MaxBytes: uint64(s.Limits.Array), MaxChunk: uint64(s.Limits.Chunk), Decode: decodeChunk,
+	}
+	if s.Direct {
+		// libhdf5's decoders of these filters read out of bounds if a chunk is corrupt.
+		p.Refused = []h5file.FilterID{h5file.NBit, h5file.ScaleOffset}
+	}
+	for _, ids := range [][]int{filter.Numbers(), s.Policy.HDF5Filters} {
+		for _, id := range ids {
+			if id < 0 || id > math.MaxUint16 {
+				return fmt.Errorf("%w: HDF5 filter %d", ndarray.ErrParam, id)
+			}
+			p.Filters = append(p.Filters, h5file.FilterID(id))
+		}
+	}
+	return f.Check(p)
+}
+
+// decodeChunk reverses the filters of a chunk of size bytes whose elements refer to heaps that the
+// check reads.
+func decodeChunk(l *h5file.Pipeline, mask uint32, b []byte, size uint64) ([]byte, error) {
+	filters := make([]h5.Filter, len(l.Filters))
+	for i, f := range l.Filters {
+		filters[i] = h5.Filter{ID: int(f.ID), Name: f.Name, Optional: f.Optional, Values: f.Values}
+	}
+	p, err := filter.New(filters, filter.Options{})
+	if err != nil {
+		return nil, err
+	}
+	dst := make([]byte, size)
+	if err := p.Decode(dst, b, mask); err != nil {
+		return nil, ndarray.Mark(err, ndarray.ErrCorrupt)
+	}
+	return dst, nil
+}

@@ -1,0 +1,633 @@
+package hyperslab_test
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
+	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/bcolz"
+
+	"github.com/hyperslab/hyperslab/ndarray/worker"
+)
+
+// everyWay runs a test without and with a worker.
+func everyWay(t *testing.T, f func(t *testing.T, u hyperslab.Untrusted)) {
+	for name, i := range map[string]hyperslab.Isolation{"direct": hyperslab.Off, "worker": hyperslab.Auto} {
+		t.Run(name, func(t *testing.T) { f(t, hyperslab.Untrusted{Isolation: i}) })
+	}
+}
+
+// requireSame opens, compares with Open and closes.
+func requireSame(t *testing.T, location string, u hyperslab.Untrusted) {
+	t.Helper()
+	g, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: &u})
+	require.NoError(t, err)
+	a, err := hyperslab.Open(bg, location, nil)
+	require.NoError(t, err)
+	want := a.Meta()
+	want.Path = location
+	require.Equal(t, want, g.Meta())
+	if want.DType.Kind == ndarray.String {
+		x, y := make([]string, a.NumElems()), make([]string, a.NumElems())
+		require.NoError(t, a.ReadStrings(bg, x, ndarray.Whole(a.Shape())))
+		require.NoError(t, g.ReadStrings(bg, y, ndarray.Whole(a.Shape())))
+		require.Equal(t, x, y)
+	} else {
+		x, y := make([]byte, a.NBytes()), make([]byte, a.NBytes())
+		require.NoError(t, a.Read(bg, x, ndarray.Whole(a.Shape())))
+		require.NoError(t, g.Read(bg, y, ndarray.Whole(a.Shape())))
+		require.True(t, bytes.Equal(x, y))
+	}
+	require.Equal(t, chunkMap(t, a), chunkMap(t, g))
+	x, err := a.Attrs(bg)
+	require.NoError(t, err)
+	y, err := g.Attrs(bg)
+	require.NoError(t, err)
+	require.Equal(t, x, y)
+	_, isolated := hyperslab.Sandbox(g)
+	require.Equal(t, u.Isolation != hyperslab.Off, isolated)
+	require.ErrorIs(t, g.Write(bg, nil, ndarray.Whole(a.Shape())), ndarray.ErrReadOnly)
+	require.ErrorIs(t, g.SetAttr(bg, ndarray.Attr{Name: "a", Value: ndarray.Scalar(1.0)}), ndarray.ErrReadOnly)
+	require.NoError(t, a.Close())
+	require.NoError(t, g.Close())
+	require.ErrorIs(t, g.Close(), ndarray.ErrClosed)
+}
+
+func chunkMap(t *testing.T, a *ndarray.Array) (chunks []ndarray.StoredChunk) {
+	t.Helper()
+	for c, err := range a.ChunkMap(bg) {
+		require.NoError(t, err)
+		chunks = append(chunks, c)
+	}
+	return chunks
+}
+
+// The map of chunks says which are stored; an array without chunks is one.
+func TestChunkMap(t *testing.T) {
+	dir := t.TempDir()
+	spec := ndarray.Spec{Shape: []int64{6, 4}, ChunkShape: []int64{4, 4}, DType: ndarray.DTypeOf[int32]()}
+	for _, name := range []string{"a.b2nd", "a.h5:/x"} {
+		d, err := hyperslab.Create(bg, in(dir, name), spec, nil)
+		require.NoError(t, err)
+		require.NoError(t, ndarray.Write(bg, d.Array, count(8), ndarray.Region{Start: []int64{4, 0}, Shape: []int64{2, 4}}))
+		require.NoError(t, d.Commit(bg))
+		a, err := hyperslab.Open(bg, in(dir, name), nil)
+		require.NoError(t, err)
+		got := chunkMap(t, a)
+		require.Len(t, got, 2)
+		require.Equal(t, ndarray.StoredChunk{Region: ndarray.Region{Start: []int64{0, 0}, Shape: []int64{4, 4}}}, got[0], name)
+		require.Equal(t, ndarray.Region{Start: []int64{4, 0}, Shape: []int64{2, 4}}, got[1].Region)
+		require.Positive(t, got[1].StoredBytes, name)
+		require.NoError(t, a.Close())
+	}
+	spec.ChunkShape = nil
+	f, err := h5.Create(in(dir, "c.h5"), nil)
+	require.NoError(t, err)
+	x, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(6, 4), nil)
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(x.Close(), f.Close()))
+	a, err := hyperslab.Open(bg, in(dir, "c.h5:/x"), &hyperslab.OpenOptions{Write: true})
+	require.NoError(t, err)
+	require.NoError(t, ndarray.Write(bg, a, count(24), ndarray.Whole(spec.Shape)))
+	require.Equal(t, []ndarray.StoredChunk{{Region: ndarray.Whole(spec.Shape), StoredBytes: 96}}, chunkMap(t, a))
+	s, err := a.Storage(bg)
+	require.NoError(t, err)
+	require.Equal(t, []any{int64(96), int64(0), 1.0}, []any{s.StoredBytes, s.NumChunks, s.Ratio(a.NBytes())})
+	require.Equal(t, 2.5, ndarray.Storage{StoredBytes: 40}.Ratio(100))
+	require.Zero(t, ndarray.Storage{}.Ratio(100))
+	ctx, cancel := context.WithCancel(bg)
+	cancel()
+	for _, err := range a.ChunkMap(ctx) {
+		require.ErrorIs(t, err, context.Canceled)
+	}
+	require.NoError(t, a.Close())
+}
+
+func TestUntrustedEveryFormat(t *testing.T) {
+	dir := t.TempDir()
+	attrs := []ndarray.Attr{{Name: "unit", Value: ndarray.Text("m")}}
+	spec := ndarray.Spec{Shape: []int64{30, 20}, ChunkShape: []int64{7, 20}, DType: ndarray.DTypeOf[int32](), Attrs: attrs}
+	save(t, in(dir, "a.b2nd"), spec, nil)
+	save(t, in(dir, "sparse.b2nd"), spec, &hyperslab.CreateOptions{Sparse: true})
+	save(t, in(dir, "a.bcolz"), spec, nil)
+	save(t, in(dir, "a.h5:/g/x"), spec, nil)
+	save(t, in(dir, "a.cat"), ndarray.Spec{Shape: spec.Shape, ChunkShape: spec.ChunkShape, DType: spec.DType}, &hyperslab.CreateOptions{Format: hyperslab.Caterva})
+	texts, err := hyperslab.Create(bg, in(dir, "s.h5:/x"), ndarray.Spec{Shape: []int64{3}, DType: ndarray.DType{Kind: ndarray.String, Order: ndarray.NoOrder, CharSet: ndarray.UTF8}}, nil)
+	require.NoError(t, err)
+	require.NoError(t, texts.WriteStrings(bg, []string{"", "b", "größer"}, ndarray.Whole([]int64{3})))
+	require.NoError(t, texts.Commit(bg))
+	table := filepath.Join("internal", "format", "bcolztree", "testdata")
+	require.NoError(t, os.Mkdir(in(dir, "tree"), 0o755))
+	save(t, in(dir, "tree/x.b2nd"), spec, nil)
+	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+		for _, l := range []string{"a.b2nd", "sparse.b2nd", "a.cat", "a.bcolz", "a.h5:/g/x", "s.h5:/x", "tree:/x"} {
+			requireSame(t, in(dir, l), u)
+		}
+		trees, err := os.ReadDir(table)
+		require.NoError(t, err)
+		columns := 0
+		for _, e := range trees {
+			location := filepath.Join(table, e.Name())
+			for x, err := range hyperslab.Walk(bg, location, nil) {
+				if err != nil || x.Kind != hyperslab.Array || x.Err != nil || x.Path == "/" {
+					continue
+				}
+				requireSame(t, location+":"+x.Path, u)
+				columns++
+			}
+		}
+		require.Positive(t, columns, "columns of a ctable")
+	})
+}
+
+// Plain frames, and nested ctables whole and by the column, are read as Open reads them; and
+// the limit of an array's bytes holds for them.
+func TestUntrustedFramesAndNested(t *testing.T) {
+	dir := t.TempDir()
+	locations := []string{"file", "sparse", "nested", "nested:/a", "nested:/sub/b", "table", "table:/a"}
+	for name, contiguous := range map[string]bool{"file": true, "sparse": false} {
+		p := cblosc.DefaultCParams()
+		p.TypeSize = 4
+		s, err := cblosc.CreateSChunk(cblosc.Storage{Path: in(dir, name), Contiguous: contiguous, CParams: p})
+		require.NoError(t, err)
+		for _, x := range []byte{1, 2} {
+			require.NoError(t, s.AppendBuffer(bytes.Repeat([]byte{x, 0, 0, 0}, 10)))
+		}
+		require.NoError(t, s.Close())
+	}
+	for name, text := range map[string]string{"nested": "[('a', '<i4'), ('sub', [('b', '<f8'), ('c', '|S3')])]", "table": "[('a', '<i4'), ('b', '|S3', (2,))]"} {
+		d, err := ndarray.ParseDType(text)
+		require.NoError(t, err)
+		b, err := bcolz.CreateRecords(in(dir, name), ndarray.Spec{Shape: []int64{100}, ChunkShape: []int64{9}, DType: d}, &bcolz.CreateOptions{Nested: name == "nested"})
+		require.NoError(t, err)
+		require.NoError(t, b.WriteRegion(bg, noise(d, 100), ndarray.Whole([]int64{100})))
+		require.NoError(t, b.Close())
+	}
+	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+		for _, l := range locations {
+			requireSame(t, in(dir, l), u)
+			small := u
+			small.Limits.Array = 79
+			_, err := hyperslab.Open(bg, in(dir, l), &hyperslab.OpenOptions{Untrusted: &small})
+			require.ErrorIs(t, err, format.ErrLimit, l)
+		}
+		g, err := hyperslab.Open(bg, in(dir, "file"), &hyperslab.OpenOptions{Untrusted: &u, DType: new(ndarray.DTypeOf[int32]())})
+		require.NoError(t, err)
+		values, err := ndarray.ReadAll[int32](bg, g)
+		require.NoError(t, err)
+		require.Equal(t, append(slices.Repeat([]int32{1}, 10), slices.Repeat([]int32{2}, 10)...), values)
+		require.NoError(t, g.Close())
+	})
+	// A frame that is cut.
+	b, err := os.ReadFile(in(dir, "file"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(in(dir, "cut"), b[:len(b)-9], 0o666))
+	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+		_, err := hyperslab.Open(bg, in(dir, "cut"), &hyperslab.OpenOptions{Untrusted: &u})
+		require.ErrorIs(t, err, ndarray.ErrCorrupt)
+	})
+}
+
+// What is wrong with a call, or with a file, is the same error with and without a
+// worker.
+func TestUntrustedRefuses(t *testing.T) {
+	dir := t.TempDir()
+	save(t, in(dir, "a.b2nd"), int32s(30, 20), nil)
+	save(t, in(dir, "a.h5:/x"), int32s(30, 20), nil)
+	write := func(name string, b []byte) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), b, 0o644))
+	}
+	frame, err := os.ReadFile(in(dir, "a.b2nd"))
+	require.NoError(t, err)
+	write("cut.b2nd", frame[:len(frame)-10])
+	plugin := bytes.Clone(frame)
+	h, err := cframe.ParseHeader(plugin)
+	require.NoError(t, err)
+	first := plugin[h.HeaderSize:] // the chunk
+	first[2] |= 6 << 5
+	first[0x16] = byte(chunk.Grok)
+	write("plugin.b2nd", plugin)
+	file, err := os.ReadFile(in(dir, "a.h5"))
+	require.NoError(t, err)
+	write("cut.h5", file[:len(file)-1])
+	write("text", []byte("neither"))
+	write("wide.h5", pipelined(t, h5.FilterScaleOffset))
+
+	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+		for _, c := range []struct {
+			location string
+			edit     func(u *hyperslab.Untrusted)
+			want     error
+		}{
+			{"none.b2nd", nil, ndarray.ErrNotFound},
+			{"a.h5:/y", nil, ndarray.ErrNotFound},
+			{"a.h5", nil, ndarray.ErrParam},
+			{"a.b2nd:/y", nil, ndarray.ErrParam},
+			{"text", nil, ndarray.ErrFormat},
+			{"cut.b2nd", nil, ndarray.ErrCorrupt},
+			{"cut.b2nd", nil, format.ErrTruncated},
+			{"plugin.b2nd", nil, errors.ErrUnsupported},
+			{"cut.h5:/x", nil, format.ErrTruncated},
+			{"a.b2nd", func(u *hyperslab.Untrusted) { u.Limits.Array = 2399 }, format.ErrLimit},
+			{"a.h5:/x", func(u *hyperslab.Untrusted) { u.Limits.Array = 2399 }, format.ErrLimit},
+			{"a.b2nd", func(u *hyperslab.Untrusted) { u.Limits.Chunk = 1 }, format.ErrLimit},
+			{"a.h5:/x", func(u *hyperslab.Untrusted) { u.Limits.Chunk = 1 }, format.ErrLimit},
+			{"a.h5:/x", func(u *hyperslab.Untrusted) { u.Limits.Chunk = -1 }, ndarray.ErrParam},
+			{"a.h5:/x", func(u *hyperslab.Untrusted) { u.Isolation = 9 }, ndarray.ErrParam},
+			{"a.h5:/x", func(u *hyperslab.Untrusted) { u.Policy.HDF5Filters = []int{-1} }, ndarray.ErrParam},
+		} {
+			u := u
+			if c.edit != nil {
+				c.edit(&u)
+			}
+			_, err := hyperslab.Open(bg, in(dir, c.location), &hyperslab.OpenOptions{Untrusted: &u})
+			require.ErrorIs(t, err, c.want, c.location)
+			var e *ndarray.Error
+			require.ErrorAs(t, err, &e)
+			require.Equal(t, in(dir, c.location), e.Path)
+			require.NotContains(t, err.Error(), "/proc/self/fd", "a path of ours tells nobody anything")
+		}
+		_, err := hyperslab.Open(bg, in(dir, "a.h5:/x"), &hyperslab.OpenOptions{Untrusted: &u, DType: new(ndarray.DTypeOf[float32]())})
+		require.ErrorIs(t, err, ndarray.ErrParam)
+		_, err = hyperslab.Open(bg, in(dir, "a.b2nd"), &hyperslab.OpenOptions{Untrusted: &u, Write: true})
+		require.ErrorIs(t, err, ndarray.ErrParam)
+		ctx, cancel := context.WithCancel(bg)
+		cancel()
+		_, err = hyperslab.Open(ctx, in(dir, "a.b2nd"), &hyperslab.OpenOptions{Untrusted: &u})
+		require.ErrorIs(t, err, context.Canceled)
+
+		// A decoder that trusts its input works in a worker alone, unless it is named.
+		g, err := hyperslab.Open(bg, in(dir, "wide.h5:/x"), &hyperslab.OpenOptions{Untrusted: &u})
+		if u.Isolation == hyperslab.Off {
+			require.ErrorIs(t, err, errors.ErrUnsupported)
+			u.Policy.HDF5Filters = []int{h5.FilterScaleOffset}
+			g, err = hyperslab.Open(bg, in(dir, "wide.h5:/x"), &hyperslab.OpenOptions{Untrusted: &u})
+		}
+		require.NoError(t, err)
+		require.NoError(t, g.Close())
+	})
+}
+
+// A chunk shorter than its checksum, wherever that is among the filters, is found before the
+// library sums up all memory, in the process too, and as the source of a virtual dataset.
+func TestUntrustedShorterThanTheirChecksum(t *testing.T) {
+	var deflated bytes.Buffer
+	z := zlib.NewWriter(&deflated)
+	_, err := z.Write([]byte{1, 2, 3})
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	i4, four := h5.Int(4, h5.LittleEndian), h5.SimpleSpace(4)
+	for name, tt := range map[string]struct {
+		filters []h5.Filter
+		stored  []byte
+	}{
+		"last":   {[]h5.Filter{h5.Deflate(1), h5.Fletcher32()}, []byte{1, 2, 3}},
+		"first":  {[]h5.Filter{h5.Fletcher32(), h5.Deflate(1)}, deflated.Bytes()},
+		"middle": {[]h5.Filter{h5.Shuffle(), h5.Fletcher32(), h5.Deflate(1)}, deflated.Bytes()},
+		"twice":  {[]h5.Filter{h5.Fletcher32(), h5.Fletcher32()}, []byte{0, 0, 0, 0}},
+	} {
+		path := in(t.TempDir(), "a.h5")
+		f, err := h5.Create(path, nil)
+		require.NoError(t, err)
+		d, err := f.Root().CreateDataset("x", i4, four, &h5.DatasetOptions{Chunks: []int64{4}, Filters: tt.filters})
+		require.NoError(t, err)
+		require.NoError(t, h5.Write(d, []int32{1, 2, 3, 4}, four.All()))
+		v, err := f.Root().CreateDataset("v", i4, four, &h5.DatasetOptions{Mappings: []h5.Mapping{{Region: four.All(), File: ".", Dataset: "x", Source: four, SourceRegion: four.All()}}})
+		require.NoError(t, err)
+		require.NoError(t, d.WriteChunk(tt.stored, 0, 0))
+		require.NoError(t, errors.Join(v.Close(), d.Close(), f.Close()))
+		everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+			for _, l := range []string{":/x", ":/v"} {
+				_, err := hyperslab.Open(bg, path+l, &hyperslab.OpenOptions{Untrusted: &u})
+				require.ErrorIs(t, err, ndarray.ErrCorrupt, name)
+				require.ErrorContains(t, err, "fletcher32 with a chunk of", name)
+			}
+		})
+		a, err := hyperslab.Open(bg, path+":/x", nil)
+		require.NoError(t, err)
+		require.ErrorIs(t, a.Read(bg, make([]byte, 16), ndarray.Whole(a.Shape())), ndarray.ErrCorrupt)
+		_, err = ndarray.ReadAll[int32](bg, a)
+		require.ErrorIs(t, err, ndarray.ErrCorrupt)
+		require.NoError(t, a.Close())
+	}
+}
+
+// Chunks of another number of dimensions than their dataset, at which the library reads what
+// is not there, or of none at all, at which it divides by 0 when it opens the dataset, are
+// found before it gets the file. What a program trusts it does not read either.
+func TestUntrustedChunksOfAnotherRank(t *testing.T) {
+	for _, low := range []h5.LibVer{h5.Earliest, h5.V110} {
+		for _, rank := range []byte{0, 1, 3, 4} {
+			path := in(t.TempDir(), "a.h5")
+			space := h5.SimpleSpace(6, 8)
+			space.MaxDims = []int64{9, 8}
+			chunked(t, path, low, space, 3, 4)
+			hdf5test.Edit(t, path, "/x", h5file.DataspaceType, func(m []byte) { m[1], m[2] = rank, 0 })
+			everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+				_, err := hyperslab.Open(bg, path+":/x", &hyperslab.OpenOptions{Untrusted: &u})
+				require.ErrorIs(t, err, ndarray.ErrCorrupt)
+				require.ErrorContains(t, err, fmt.Sprintf("got chunks of 2 dimensions, want %d, those of the dataset", rank))
+			})
+			_, err := hyperslab.Open(bg, path+":/x", nil)
+			require.Error(t, err, "rank %d", rank)
+		}
+	}
+	path := in(t.TempDir(), "none.h5")
+	chunked(t, path, h5.V110, h5.SimpleSpace(6), 3)
+	hdf5test.Edit(t, path, "/x", h5file.LayoutType, func(m []byte) {
+		require.Equal(t, []byte{4, 2, 0, 2, 1, 3, 4}, m[:7], "version, class, flags, dimensions, bytes of each, and they")
+		m[3] = 0
+		copy(m[5:], m[7:])
+	})
+	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+		_, err := hyperslab.Open(bg, path+":/x", &hyperslab.OpenOptions{Untrusted: &u})
+		require.ErrorIs(t, err, ndarray.ErrCorrupt)
+		require.ErrorContains(t, err, "got 0 dimensions, want 2 to 33")
+	})
+}
+
+// chunked makes a file with a chunked dataset /x.
+func chunked(t *testing.T, path string, low h5.LibVer, space h5.Dataspace, chunks ...int64) {
+	t.Helper()
+	f, err := h5.Create(path, &h5.CreateOptions{Low: low, High: h5.LatestFormat})
+	require.NoError(t, err)
+	d, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), space, &h5.DatasetOptions{Chunks: chunks})
+	require.NoError(t, err)
+	require.NoError(t, h5.Write(d, make([]int32, space.NumElems()), space.All()))
+	require.NoError(t, f.Close())
+}
+
+// A chunk that decodes to fewer bytes than it has to is damaged, and no memory of the library's
+// comes back as values.
+func TestShortChunk(t *testing.T) {
+	var deflated bytes.Buffer
+	z := zlib.NewWriter(&deflated)
+	_, err := z.Write(make([]byte, 36))
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	path := in(t.TempDir(), "a.h5")
+	f, err := h5.Create(path, nil)
+	require.NoError(t, err)
+	for name, filters := range map[string][]h5.Filter{"deflate": {h5.Deflate(1)}, "shuffle": {h5.Shuffle(), h5.Deflate(1)}} {
+		d, err := f.Root().CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(20), &h5.DatasetOptions{Chunks: []int64{10}, Filters: filters})
+		require.NoError(t, err)
+		require.NoError(t, d.WriteChunk(deflated.Bytes(), 0, 10))
+		require.NoError(t, d.Close())
+	}
+	require.NoError(t, f.Close())
+	for _, name := range []string{"deflate", "shuffle"} {
+		short := func(t *testing.T, a *ndarray.Array) {
+			require.NoError(t, a.Read(bg, make([]byte, 40), ndarray.Region{Start: []int64{0}, Shape: []int64{10}}))
+			_, err := ndarray.ReadAll[int32](bg, a)
+			require.ErrorIs(t, err, ndarray.ErrCorrupt)
+			require.ErrorContains(t, err, "36 bytes, the chunk has 40")
+			require.NoError(t, a.Close())
+		}
+		a, err := hyperslab.Open(bg, path+":/"+name, nil)
+		require.NoError(t, err)
+		short(t, a)
+		everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+			g, err := hyperslab.Open(bg, path+":/"+name, &hyperslab.OpenOptions{Untrusted: &u})
+			require.NoError(t, err)
+			short(t, g)
+		})
+	}
+}
+
+// pipelined is an HDF5 file with a dataset /x behind one filter.
+func pipelined(t *testing.T, id int) []byte {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "a.h5")
+	f, err := h5.Create(name, nil)
+	require.NoError(t, err)
+	d, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(16), &h5.DatasetOptions{
+		Chunks: []int64{8}, Filters: []h5.Filter{{ID: id, Values: []uint32{2, 0}}},
+	})
+	require.NoError(t, err)
+	require.NoError(t, d.Close())
+	require.NoError(t, f.Close())
+	b, err := os.ReadFile(name)
+	require.NoError(t, err)
+	return b
+}
+
+// The file that was checked is the one that is read, whatever its name leads to later.
+func TestUntrustedKeepsTheFile(t *testing.T) {
+	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+		for _, name := range []string{"a.b2nd", "a.h5:/x"} {
+			dir := t.TempDir()
+			save(t, in(dir, name), int32s(500, 7), nil)
+			g, err := hyperslab.Open(bg, in(dir, name), &hyperslab.OpenOptions{Untrusted: &u})
+			require.NoError(t, err)
+			entry := entries(t, dir)
+			require.NoError(t, os.Remove(in(dir, entry[0])))
+			require.NoError(t, os.WriteFile(in(dir, entry[0]), []byte("something else"), 0o644))
+			got, err := ndarray.ReadAll[int32](bg, g)
+			require.NoError(t, err)
+			require.Equal(t, count(3500), got)
+			require.NoError(t, g.Close())
+		}
+	})
+}
+
+func TestUntrustedReaderAt(t *testing.T) {
+	dir := t.TempDir()
+	save(t, in(dir, "a.b2nd"), int32s(500, 7), nil)
+	save(t, in(dir, "a.h5:/x"), int32s(500, 7), nil)
+	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+		for name, object := range map[string]string{"a.b2nd": "", "a.h5": "/x"} {
+			b, err := os.ReadFile(in(dir, name))
+			require.NoError(t, err)
+			f, err := os.Open(in(dir, name))
+			require.NoError(t, err)
+			for _, r := range []io.ReaderAt{bytes.NewReader(b), f} {
+				g, err := hyperslab.OpenReaderAt(bg, r, int64(len(b)), "upload", object, &hyperslab.OpenOptions{Untrusted: &u})
+				require.NoError(t, err)
+				if r == io.ReaderAt(f) {
+					require.NoError(t, f.Close(), "it is ours no longer")
+				}
+				got, err := ndarray.ReadAll[int32](bg, g)
+				require.NoError(t, err)
+				require.Equal(t, count(3500), got)
+				require.Equal(t, hyperslab.Location{File: "upload", Object: object}.String(), g.Meta().Path)
+				require.NoError(t, g.Close())
+			}
+			small := u
+			small.Limits.Copy = 10
+			_, err = hyperslab.OpenReaderAt(bg, bytes.NewReader(b), int64(len(b)), "upload", object, &hyperslab.OpenOptions{Untrusted: &small})
+			require.ErrorIs(t, err, format.ErrLimit)
+			_, err = hyperslab.OpenReaderAt(bg, bytes.NewReader(b), int64(len(b))+1, "upload", object, &hyperslab.OpenOptions{Untrusted: &u})
+			require.ErrorIs(t, err, ndarray.ErrCorrupt)
+			_, err = hyperslab.OpenReaderAt(bg, bytes.NewReader(b[:50]), 50, "upload", object, &hyperslab.OpenOptions{Untrusted: &u})
+			require.Error(t, err)
+			_, err = hyperslab.OpenReaderAt(bg, nil, 0, "upload", object, &hyperslab.OpenOptions{Untrusted: &u})
+			require.ErrorIs(t, err, ndarray.ErrParam)
+		}
+	})
+}
+
+// A dataset whose elements lie in other files is refused unless the policy allows it, and
+// then read right, or by a worker not at all: never as fill value.
+func TestUntrustedOtherFiles(t *testing.T) {
+	dir := t.TempDir()
+	save(t, in(dir, "source.h5:/d"), int32s(4, 5), nil)
+	require.NoError(t, os.WriteFile(in(dir, "raw"), make([]byte, 80), 0o644))
+	f, err := h5.Create(in(dir, "a.h5"), nil)
+	require.NoError(t, err)
+	space, i4 := h5.SimpleSpace(4, 5), h5.Int(4, h5.LittleEndian)
+	_, err = f.Root().CreateDataset("virtual", i4, space, &h5.DatasetOptions{
+		Mappings: []h5.Mapping{{Region: space.All(), File: "source.h5", Dataset: "d", Source: space, SourceRegion: space.All()}},
+	})
+	require.NoError(t, err)
+	_, err = f.Root().CreateDataset("external", i4, space, &h5.DatasetOptions{External: []h5.ExternalFile{{Name: in(dir, "raw"), Size: 80}}})
+	require.NoError(t, err)
+	require.NoError(t, f.Root().LinkExternal("link", "source.h5", "/d"))
+	require.NoError(t, f.Close())
+	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+		want := map[string][]int32{"virtual": count(20), "external": make([]int32, 20), "link": count(20)}
+		for name := range want {
+			_, err := hyperslab.Open(bg, in(dir, "a.h5:/"+name), &hyperslab.OpenOptions{Untrusted: &u})
+			require.ErrorIs(t, err, errors.ErrUnsupported, name)
+		}
+		u.Policy.VirtualSources, u.Policy.ExternalFiles, u.Policy.ExternalLinks = true, true, true
+		for name, values := range want {
+			var got []int32
+			g, err := hyperslab.Open(bg, in(dir, "a.h5:/"+name), &hyperslab.OpenOptions{Untrusted: &u})
+			if err == nil {
+				got, err = ndarray.ReadAll[int32](bg, g)
+				require.NoError(t, g.Close())
+			}
+			if u.Isolation == hyperslab.Off {
+				require.NoError(t, err, name)
+				require.Equal(t, values, got, name)
+				continue
+			}
+			require.ErrorIs(t, err, errors.ErrUnsupported, name)
+			require.ErrorContains(t, err, "it needs the file", name)
+		}
+	})
+}
+
+// Codecs and filters that trust their input are refused unless they are named, and read
+// right then.
+func TestUntrustedCodecs(t *testing.T) {
+	dir := t.TempDir()
+	shuffled := func(f cblosc.Filter) func(p *cblosc.CParams) {
+		return func(p *cblosc.CParams) { p.Filters[4], p.Filters[5] = f, cblosc.Filter{ID: cblosc.Shuffle} }
+	}
+	for name, x := range map[string]struct {
+		set     func(p *cblosc.CParams)
+		codecs  []chunk.Codec
+		filters []chunk.Filter
+	}{
+		"zfp":    {func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPBits(30) }, []chunk.Codec{chunk.ZFPPrecision}, nil},
+		"ndcell": {shuffled(cblosc.NewNDCell(4)), nil, []chunk.Filter{chunk.NDCell}},
+	} {
+		cp := cblosc.DefaultCParams()
+		cp.TypeSize, cp.Filters = 8, [cblosc.MaxFilters]cblosc.Filter{}
+		x.set(cp)
+		a, err := cblosc.CreateArray(&cblosc.ArrayParams{
+			Shape: []int64{32, 64}, Chunks: []int32{16, 32}, Blocks: []int32{8, 16}, DType: "<f8",
+			Storage: cblosc.Storage{Path: in(dir, name), Contiguous: true, CParams: cp},
+		})
+		require.NoError(t, err)
+		require.NoError(t, a.WriteRegion(bytes.Repeat([]byte{0, 0, 0, 0, 0, 0, 0xF0, 0x3F}, 32*64), []int64{0, 0}, []int64{32, 64}))
+		require.NoError(t, a.Close())
+		everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+			_, err := hyperslab.Open(bg, in(dir, name), &hyperslab.OpenOptions{Untrusted: &u})
+			require.ErrorIs(t, err, errors.ErrUnsupported, name)
+			u.Policy.Codecs, u.Policy.Filters = x.codecs, x.filters
+			g, err := hyperslab.Open(bg, in(dir, name), &hyperslab.OpenOptions{Untrusted: &u})
+			require.NoError(t, err, name)
+			got, err := ndarray.ReadAll[float64](bg, g)
+			require.NoError(t, err, name)
+			require.Equal(t, slices.Repeat([]float64{1}, 32*64), got, name)
+			require.NoError(t, g.Close())
+		})
+	}
+}
+
+// The limit of metadata holds for every format, and links that only a plugin follows are
+// refused.
+func TestUntrustedMetadata(t *testing.T) {
+	dir := t.TempDir()
+	spec := int32s(500, 7)
+	for i := range 40 {
+		spec.Attrs = append(spec.Attrs, ndarray.Attr{Name: fmt.Sprintf("attribute %d", i), Value: ndarray.Text(strings.Repeat("x", 50))})
+	}
+	for _, name := range []string{"a.b2nd", "a.bcolz", "a.h5:/x"} {
+		save(t, in(dir, name), spec, nil)
+		everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+			g, err := hyperslab.Open(bg, in(dir, name), &hyperslab.OpenOptions{Untrusted: &u})
+			require.NoError(t, err, name)
+			require.NoError(t, g.Close())
+			u.Limits.Metadata = 100
+			g, err = hyperslab.Open(bg, in(dir, name), &hyperslab.OpenOptions{Untrusted: &u})
+			if err == nil {
+				_, err = g.Attrs(bg)
+				require.NoError(t, g.Close())
+			}
+			require.ErrorIs(t, err, format.ErrLimit, name)
+		})
+	}
+	file := filepath.Join(need.Folder(t, need.HDF5Source), "tools/test/h5dump/testfiles/tudlink.h5")
+	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+		_, err := hyperslab.Open(bg, file+":/x", &hyperslab.OpenOptions{Untrusted: &u})
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		require.ErrorContains(t, err, "user-defined link")
+	})
+}
+
+// Links in a directory lead nowhere out of it.
+func TestUntrustedLinks(t *testing.T) {
+	dir := t.TempDir()
+	save(t, in(dir, "outside.b2nd"), int32s(500, 7), nil)
+	save(t, in(dir, "sparse.b2nd"), int32s(500, 7), &hyperslab.CreateOptions{Sparse: true})
+	require.NoError(t, os.Mkdir(in(dir, "tree"), 0o755))
+	require.NoError(t, os.Symlink(in(dir, "outside.b2nd"), in(dir, "tree/x.b2nd")))
+	chunks := entries(t, in(dir, "sparse.b2nd"))
+	name := in(dir, "sparse.b2nd/"+chunks[0])
+	require.NoError(t, os.Rename(name, in(dir, "moved")))
+	require.NoError(t, os.Symlink(in(dir, "moved"), name))
+	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+		_, err := hyperslab.Open(bg, in(dir, "tree:/x"), &hyperslab.OpenOptions{Untrusted: &u})
+		require.Error(t, err)
+		_, err = hyperslab.Open(bg, in(dir, "sparse.b2nd"), &hyperslab.OpenOptions{Untrusted: &u})
+		require.ErrorIs(t, err, ndarray.ErrCorrupt)
+	})
+}
+
+// Files of few bytes ask for no more memory than the limits allow, and Required means
+// what it says.
+func TestUntrustedRequired(t *testing.T) {
+	location := in(t.TempDir(), "a.b2nd")
+	save(t, location, int32s(500, 7), nil)
+	g, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{Isolation: hyperslab.Required}})
+	if errors.Is(err, worker.ErrUnavailable) {
+		t.Log("this system does not isolate in full: ", err)
+		return
+	}
+	require.NoError(t, err)
+	require.True(t, requireSandbox(t, g).Full())
+	require.NoError(t, g.Close())
+}

@@ -1,0 +1,321 @@
+// The worker's side of an untrusted file whose objects are listed and opened one by one.
+
+package hyperslab
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/bcolz"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+)
+
+// treeAttendant answers requests for one file.
+type treeAttendant struct {
+	s      *suspect
+	window []byte
+
+	next func() (Entry, error, bool) // of the walk; nil before it begins
+	stop func()
+	skip bool
+
+	whole []byte // the last response
+
+	array     *attendant // of the array of the last request
+	arrayPath string
+}
+
+// serveTree is a service of package worker.
+func serveTree(s *worker.Session) (worker.Handler, error) {
+	x, err := suspectOf(s)
+	if err != nil {
+		return nil, err
+	}
+	x.Policy.ExternalLinks, x.Policy.VirtualSources, x.Policy.ExternalFiles = true, true, true // listed only
+	h := &treeAttendant{s: x, window: s.Window}
+	return h, h.check()
+}
+
+func (h *treeAttendant) close() {
+	if h.stop != nil {
+		h.stop()
+	}
+	h.next, h.stop = nil, nil
+}
+
+// check checks the whole file. In a directory the arrays are checked one by one, later.
+func (h *treeAttendant) check() error {
+	s := *h.s
+	s.Object = "" // all columns of a ctable
+	if s.Format == Directory {
+		return nil
+	}
+	return errors.Join(damage(s.check(context.Background())), s.thaw())
+}
+
+// Call writes one piece of the requested result to the window and returns the number of bytes of
+// the complete result.
+func (h *treeAttendant) Call(b []byte) ([]byte, error) {
+	var q treeRequest
+	if err := decode(b, &q); err != nil {
+		return nil, err
+	}
+	if q.Verb == "array" {
+		a, err := h.arrayAt(q.Path)
+		if err != nil {
+			return nil, h.renamed(cause(translate(err)))
+		}
+		return a.Call(q.Array)
+	}
+	if q.From == 0 {
+		var err error
+		switch q.Verb {
+		case "check":
+			h.whole = nil // the check was done before the first call
+		case "list":
+			h.begin(q.Path)
+			h.whole = h.more(q)
+		case "more":
+			h.whole = h.more(q)
+		case "attrs":
+			h.whole, err = h.attrs(q.Path)
+		case "metadata":
+			h.whole, err = h.metadata(q.Path)
+		default:
+			err = fmt.Errorf("%w: verb %q", worker.ErrProtocol, q.Verb)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if q.From < 0 || q.From > int64(len(h.whole)) {
+		return nil, fmt.Errorf("%w: byte %d of %d", worker.ErrProtocol, q.From, len(h.whole))
+	}
+	copy(h.window, h.whole[q.From:])
+	return binary.LittleEndian.AppendUint64(nil, uint64(len(h.whole))), nil
+}
+
+// location returns the location of an object through the descriptor of the open file.
+func (h *treeAttendant) location(path string) Location {
+	return Location{File: worker.FilePath(h.s.file), Object: path}
+}
+
+var _ worker.Beside = (*treeAttendant)(nil)
+
+// Beside reports whether the request is for the open array and can run concurrently.
+func (h *treeAttendant) Beside(b []byte) bool {
+	var q treeRequest
+	return decode(b, &q) == nil && q.Verb == "array" && h.array != nil && h.arrayPath == q.Path && h.array.Beside(q.Array)
+}
+
+// arrayAt opens the array at a path. At most one array is open at a time.
+func (h *treeAttendant) arrayAt(path string) (*attendant, error) {
+	if h.array != nil && h.arrayPath == path {
+		return h.array, nil
+	}
+	if h.array != nil {
+		err := h.array.array.Close()
+		if h.array = nil; err != nil {
+			return nil, err
+		}
+	}
+	s, err := h.s.at(path)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.bounded()
+	if err != nil {
+		return nil, errors.Join(bare(err), s.close())
+	}
+	if d, ok := b.(*hdf5.Backend); ok && !s.Direct {
+		if files := d.Elsewhere(); len(files) > 0 { // without access to them libhdf5 would return fill values
+			err := fmt.Errorf("%w: elements in other files, %q for one, where a worker does not reach", errors.ErrUnsupported, files[0])
+			return nil, errors.Join(err, b.Close(), s.close())
+		}
+	}
+	a, err := ndarray.New(&guard{Backend: b, name: s.Name, s: s})
+	if err != nil {
+		return nil, errors.Join(err, b.Close(), s.close())
+	}
+	h.array, h.arrayPath = &attendant{array: a, backend: b, window: h.window}, path
+	return h.array, nil
+}
+
+// named replaces the path of the file's descriptor in text by the file's name.
+func (h *treeAttendant) named(text string) string {
+	name := h.s.Name
+	if h.s.Object != "" {
+		name = strings.TrimSuffix(name, ":"+h.s.Object)
+	}
+	return strings.ReplaceAll(text, worker.FilePath(h.s.file), name)
+}
+
+// failed returns an encoded error for the program.
+func (h *treeAttendant) failed(err error) []byte {
+	if err == nil {
+		return nil
+	}
+	return worker.EncodeError(h.renamed(err))
+}
+
+// renamed returns err with the file's name instead of the path of its descriptor.
+func (h *treeAttendant) renamed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return worker.WithText(err, h.named(err.Error()))
+}
+
+func (h *treeAttendant) attrs(path string) ([]byte, error) {
+	w := &walker{ctx: context.Background(), suspect: h.s}
+	l := h.location(path)
+	if err := w.mayBeGroup(l, h.s.Format); err != nil {
+		return nil, err
+	}
+	attrs, err := w.groupAttrs(l, h.s.Format)
+	if err = cause(translate(err)); err != nil {
+		return nil, h.renamed(err)
+	}
+	return encode(attrs), nil
+}
+
+// begin begins a walk at a path, and ends the previous walk.
+func (h *treeAttendant) begin(path string) {
+	h.close()
+	h.next, h.stop = iter.Pull2(func(yield func(Entry, error) bool) {
+		w := walker{
+			ctx: context.Background(), yield: yield, seen: make(map[objectID]string), suspect: h.s,
+			skip: func(Entry) bool { return h.skip },
+		}
+		if err := w.from(h.location(path), h.s.Format); err != nil && !errors.Is(err, errStop) {
+			yield(Entry{}, cause(translate(err)))
+		}
+	})
+}
+
+// more returns the next entries of the walk.
+func (h *treeAttendant) more(q treeRequest) []byte {
+	if h.next == nil {
+		return encode(wireEntries{Done: true, Failed: h.failed(fmt.Errorf("%w: more of a walk that has not begun", worker.ErrProtocol))})
+	}
+	h.skip = q.Skip
+	var batch wireEntries
+	for size := 0; size < treeBatch; {
+		e, err, ok := h.next()
+		if !ok || err != nil {
+			batch.Done, batch.Failed = true, h.failed(err)
+			break
+		}
+		e.Meta.Path = h.named(e.Meta.Path)
+		b := encode(wireEntry{e.Path, e.Kind, e.Meta, e.Storage, e.Attrs, e.Type, e.Comment, e.LinkKind, e.TargetFile, e.Target, h.failed(e.Err)})
+		batch.Entries = append(batch.Entries, b)
+		size += len(b)
+		if h.skip = false; q.Prune && e.Kind == Group {
+			break
+		}
+	}
+	return encode(batch)
+}
+
+// reach prepares a frame in a directory of arrays for the library. For an untrusted directory it
+// checks the frame and returns the path of the checked file's descriptor.
+func (w *walker) reach(name string) (path string, done func() error, err error) {
+	nothing := func() error { return nil }
+	if w.suspect == nil || w.suspect.Format != Directory {
+		return name, nothing, nil
+	}
+	s, err := w.suspect.inside(name)
+	if err != nil {
+		return "", nil, err
+	}
+	if err := damage(s.check(w.ctx)); err != nil {
+		return "", nil, errors.Join(err, s.close())
+	}
+	return worker.FilePath(s.file), s.close, nil
+}
+
+// inside opens a frame of a directory of arrays. name is a path below worker.FilePath of the
+// directory.
+func (s *suspect) inside(name string) (_ *suspect, err error) {
+	dir := worker.FilePath(s.file)
+	inside, err := filepath.Rel(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	// os.Root follows no link out of the directory.
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	x := *s
+	x.Object, x.frozen = "", nil
+	x.file, err = root.OpenFile(inside, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err = errors.Join(err, root.Close()); err == nil {
+		err = x.sniff()
+	}
+	if err == nil && x.Format != B2ND {
+		err = fmt.Errorf("%w: %s is %s, want b2nd", ndarray.ErrFormat, filepath.Base(name), x.Format)
+	}
+	if err != nil {
+		return nil, errors.Join(err, x.close())
+	}
+	return &x, nil
+}
+
+// at returns the array at a path of a checked file, with its own descriptor.
+func (s *suspect) at(path string) (*suspect, error) {
+	l := Location{File: worker.FilePath(s.file), Object: path}
+	if err := checkObject(s.Format, l); err != nil {
+		return nil, err
+	}
+	if s.Format == Directory {
+		name, err := arrayFile(l)
+		if err != nil {
+			return nil, err
+		}
+		x, err := s.inside(name)
+		if err != nil {
+			return nil, err
+		}
+		if err := damage(x.check(context.Background())); err != nil {
+			return nil, errors.Join(err, x.close())
+		}
+		return x, nil
+	}
+	x := *s
+	x.Object, x.frozen = path, nil
+	var err error
+	x.file, err = openToRead(l.File)
+	return &x, err
+}
+
+func (w *walker) bcolzOptions() *bcolz.OpenOptions {
+	if w.suspect == nil {
+		return nil
+	}
+	l := w.suspect.bcolzLimits()
+	return &bcolz.OpenOptions{Limits: &l}
+}
+
+// openHDF5 opens a file to list it. It opens an untrusted file through its descriptor, so that
+// libhdf5 cannot open other files.
+func (w *walker) openHDF5(file string) (*h5.File, error) {
+	if w.suspect == nil {
+		return h5.Open(file, h5.ReadOnly)
+	}
+	info, err := w.suspect.file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return h5.OpenReaderAt(w.suspect.file, info.Size(), nil)
+}

@@ -1,0 +1,204 @@
+package hyperslab_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// requireSameWalk walks both ways and compares all that entries say.
+func requireSameWalk(t *testing.T, location string, u hyperslab.Untrusted, prune func(hyperslab.Entry) bool) (n int) {
+	t.Helper()
+	var want []hyperslab.Entry
+	for e, err := range hyperslab.Walk(bg, location, &hyperslab.WalkOptions{Prune: prune}) {
+		require.NoError(t, err)
+		want = append(want, e)
+	}
+	for e, err := range hyperslab.Walk(bg, location, &hyperslab.WalkOptions{Prune: prune, Untrusted: &u}) {
+		require.NoError(t, err)
+		require.Less(t, n, len(want))
+		w := want[n]
+		require.Equal(t, w.Err == nil, e.Err == nil, "%s: %v", e.Path, e.Err)
+		for _, s := range []error{ndarray.ErrType, ndarray.ErrCorrupt, ndarray.ErrFormat, errors.ErrUnsupported} {
+			require.Equal(t, errors.Is(w.Err, s), errors.Is(e.Err, s), "%s: %v", e.Path, e.Err)
+		}
+		w.Err, e.Err = nil, nil
+		w.Meta.ReadOnly = e.Meta.ReadOnly
+		require.Equal(t, w, e)
+		n++
+	}
+	require.Len(t, want, n)
+	return n
+}
+
+// everyKind makes an array of every format, a file with everything in it and a folder
+// of what can be copied of that, and returns where they and bcolz's own trees are, and
+// what the arrays are.
+func everyKind(t *testing.T, dir string) (locations []string, spec ndarray.Spec) {
+	t.Helper()
+	attrs := []ndarray.Attr{{Name: "unit", Value: ndarray.Text("m")}}
+	spec = ndarray.Spec{Shape: []int64{30, 20}, ChunkShape: []int64{7, 20}, DType: ndarray.DTypeOf[int32](), Attrs: attrs}
+	save(t, in(dir, "a.b2nd"), spec, nil)
+	save(t, in(dir, "a.bcolz"), spec, nil)
+	tree(t, in(dir, "tree.h5"))
+	_, err := hyperslab.CopyTree(bg, in(dir, "tree"), in(dir, "tree.h5"), &hyperslab.TreeOptions{Accept: func(hyperslab.Problem) bool { return true }})
+	require.NoError(t, err)
+	locations = []string{in(dir, "a.b2nd"), in(dir, "a.bcolz"), in(dir, "tree.h5"), in(dir, "tree")}
+	golden := filepath.Join("internal", "format", "bcolztree", "testdata")
+	tables, err := os.ReadDir(golden)
+	require.NoError(t, err)
+	for _, e := range tables {
+		if e.IsDir() {
+			locations = append(locations, filepath.Join(golden, e.Name()))
+		}
+	}
+	return locations, spec
+}
+
+func TestWalk_untrusted(t *testing.T) {
+	dir := t.TempDir()
+	locations, spec := everyKind(t, dir)
+	save(t, in(dir, "sparse.b2nd"), spec, &hyperslab.CreateOptions{Sparse: true})
+	require.NoError(t, os.Symlink("/etc", in(dir, "tree/link")))
+	require.NoError(t, os.WriteFile(in(dir, "tree/bad.b2nd"), []byte("no frame at all"), 0o666))
+	require.NoError(t, hyperslab.EditGroupAttrs(bg, in(dir, "tree"), spec.Attrs, nil))
+	locations = append(locations, in(dir, "sparse.b2nd"), in(dir, "tree.h5:/"))
+	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+		u.Policy = hyperslab.Policy{ExternalLinks: true, VirtualSources: true, ExternalFiles: true} // a worker needs it not
+		groups := 0
+		for _, l := range locations {
+			require.Positive(t, requireSameWalk(t, l, u, nil), l)
+			for e, err := range hyperslab.Walk(bg, l, nil) {
+				require.NoError(t, err)
+				if e.Kind == hyperslab.Group && groups < 12 {
+					at := hyperslab.Location{File: strings.TrimSuffix(l, ":/"), Object: e.Path}.String()
+					want, err := hyperslab.GroupAttrs(bg, at, nil)
+					require.NoError(t, err)
+					got, err := hyperslab.GroupAttrs(bg, at, &hyperslab.OpenOptions{Untrusted: &u})
+					require.NoError(t, err)
+					require.Equal(t, want, got, at)
+					groups++
+				}
+			}
+		}
+		require.Greater(t, groups, 5)
+		top := func(e hyperslab.Entry) bool { return e.Path != "/" }
+		shallow := requireSameWalk(t, in(dir, "tree.h5"), u, top)
+		require.Less(t, shallow, requireSameWalk(t, in(dir, "tree.h5"), u, nil))
+		requireSameWalk(t, in(dir, "tree"), u, top)
+	})
+}
+
+// Many entries come in many answers, and a loop that is left ends the worker.
+func TestWalk_untrustedMany(t *testing.T) {
+	file := in(t.TempDir(), "many.h5")
+	f, err := h5.Create(file, nil)
+	require.NoError(t, err)
+	for i := range 3000 {
+		g, err := f.Root().CreateGroup(fmt.Sprintf("%04d %s", i, strings.Repeat("long ", 40)))
+		require.NoError(t, err)
+		require.NoError(t, g.Close())
+	}
+	require.NoError(t, f.Close())
+	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+		require.Equal(t, 3001, requireSameWalk(t, file, u, nil))
+		n := 0
+		for _, err := range hyperslab.Walk(bg, file, &hyperslab.WalkOptions{Untrusted: &u}) {
+			require.NoError(t, err)
+			if n++; n == 5 {
+				break
+			}
+		}
+		require.Equal(t, 5, n)
+		ctx, cancel := context.WithCancel(bg)
+		cancel()
+		for _, err := range hyperslab.Walk(ctx, file, &hyperslab.WalkOptions{Untrusted: &u}) {
+			require.ErrorIs(t, err, context.Canceled)
+		}
+	})
+}
+
+func TestWalk_untrustedRefused(t *testing.T) {
+	dir := t.TempDir()
+	save(t, in(dir, "a.b2nd"), int32s(500, 7), nil)
+	save(t, in(dir, "a.h5:/x"), int32s(500, 7), nil)
+	for _, name := range []string{"a.b2nd", "a.h5"} {
+		b, err := os.ReadFile(in(dir, name))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(in(dir, "cut-"+name), b[:len(b)*2/3], 0o666))
+	}
+	require.NoError(t, os.WriteFile(in(dir, "text"), []byte("not one of ours"), 0o666))
+	require.NoError(t, os.Mkdir(in(dir, "tree"), 0o755))
+	save(t, in(dir, "tree/x.b2nd"), int32s(500, 7), nil)
+	require.NoError(t, os.Rename(in(dir, "cut-a.b2nd"), in(dir, "tree/cut.b2nd")))
+	require.NoError(t, syscall.Mkfifo(in(dir, "tree/pipe.b2nd"), 0o666))
+	outside, err := h5.Create(in(dir, "links.h5"), nil)
+	require.NoError(t, err)
+	require.NoError(t, outside.Root().LinkExternal("out", "other.h5", "/x"))
+	require.NoError(t, outside.Close())
+	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
+		one := func(name string, prune func(hyperslab.Entry) bool) (e hyperslab.Entry, err error) {
+			for e, err = range hyperslab.Walk(bg, in(dir, name), &hyperslab.WalkOptions{Prune: prune, Untrusted: &u}) {
+				if err != nil {
+					return e, err
+				}
+			}
+			return e, nil
+		}
+		for name, want := range map[string]error{
+			"cut-a.h5": ndarray.ErrCorrupt, "text": ndarray.ErrFormat, "none.h5": ndarray.ErrNotFound,
+			"a.b2nd:/x": ndarray.ErrParam, "a.h5:/y": ndarray.ErrNotFound, "tree:/y": ndarray.ErrNotFound,
+		} {
+			_, err := one(name, nil)
+			require.ErrorIs(t, err, want, name)
+			require.Contains(t, err.Error(), name)
+			require.NotContains(t, err.Error(), "/proc/self/fd")
+		}
+		_, err := hyperslab.OpenTree(bg, in(dir, "a.h5"), &hyperslab.OpenOptions{Write: true, Untrusted: &u})
+		require.ErrorIs(t, err, ndarray.ErrParam)
+		bad := map[string]error{}
+		for e, err := range hyperslab.Walk(bg, in(dir, "tree"), &hyperslab.WalkOptions{Untrusted: &u}) {
+			require.NoError(t, err)
+			bad[e.Path] = e.Err
+			if e.Err != nil {
+				require.NotContains(t, e.Err.Error(), "/proc/self/fd")
+			}
+		}
+		require.NoError(t, bad["/x"])
+		require.ErrorIs(t, bad["/cut"], ndarray.ErrCorrupt)
+		require.ErrorIs(t, bad["/pipe"], ndarray.ErrFormat)
+
+		e, err := one("links.h5", nil)
+		if u.Isolation == hyperslab.Off {
+			require.ErrorIs(t, err, errors.ErrUnsupported)
+		} else {
+			require.NoError(t, err)
+			require.Equal(t, "other.h5:/x", e.Target)
+		}
+		_, err = hyperslab.GroupAttrs(bg, in(dir, "a.b2nd"), &hyperslab.OpenOptions{Untrusted: &u})
+		require.ErrorIs(t, err, ndarray.ErrParam)
+		_, err = hyperslab.GroupAttrs(bg, in(dir, "cut-a.h5:/"), &hyperslab.OpenOptions{Untrusted: &u})
+		require.ErrorIs(t, err, ndarray.ErrCorrupt)
+		tight := u
+		tight.Limits.Metadata = 64
+		for _, err := range hyperslab.Walk(bg, in(dir, "a.h5"), &hyperslab.WalkOptions{Untrusted: &tight}) {
+			require.ErrorIs(t, err, format.ErrLimit)
+		}
+		tight.Limits.Memory = -1
+		for _, err := range hyperslab.Walk(bg, in(dir, "a.h5"), &hyperslab.WalkOptions{Untrusted: &tight}) {
+			require.ErrorIs(t, err, ndarray.ErrParam)
+		}
+	})
+}

@@ -1,0 +1,69 @@
+// Atomic changes of existing files in any format.
+
+package hyperslab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// Update changes a file, or the directory of a sparse frame or a bcolz tree, atomically. It calls
+// change with the path of a copy next to the file. If change returns nil, Update syncs the copy and
+// replaces the file by it. If the program or the machine stops, the file is the old one or the new
+// one. For example, Update can append to an HDF5 file durably, which libhdf5 cannot do in place. The
+// copy is free if the file system shares blocks; otherwise it takes the size of the file.
+//
+// change must close all files that it opens. Other programs that have the old file open keep
+// reading the old file. A symbolic link is preserved; its target is replaced.
+//
+// Update opens the copy, all of its groups and arrays, before it replaces the file.
+//
+// It returns ndarray.ErrNotFound, the error of change, an error of opening the copy, the context's
+// error, or an error of the file system. After an error the file is unchanged.
+func Update(ctx context.Context, file string, change func(copy string) error) error {
+	return ndarray.Wrap("update", file, translate(update(ctx, file, change)))
+}
+
+func update(ctx context.Context, file string, change func(string) error) (err error) {
+	real, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return err
+	}
+	out, err := atomicfile.Create(real, atomicfile.Options{Overwrite: true})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, out.Abort())
+		}
+	}()
+	if err := atomicfile.Copy(ctx, out.Path(), real); err != nil {
+		return err
+	}
+	if err := change(out.Path()); err != nil {
+		return err
+	}
+	if err := opens(ctx, out.Path()); err != nil {
+		return fmt.Errorf("the old file stays, because the new one cannot be read: %w", err)
+	}
+	return out.Commit()
+}
+
+// opens opens every group and array of a file or directory and reads its storage properties.
+func opens(ctx context.Context, file string) error {
+	for e, err := range Walk(ctx, Location{File: file}.String(), nil) {
+		if err != nil {
+			return err
+		}
+		if e.Err != nil && !errors.Is(e.Err, errors.ErrUnsupported) && !errors.Is(e.Err, ndarray.ErrType) {
+			return fmt.Errorf("%s: %w", e.Path, e.Err)
+		}
+	}
+	return nil
+}

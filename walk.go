@@ -1,0 +1,394 @@
+// Walk lists the contents of a file.
+
+package hyperslab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+	"github.com/hyperslab/hyperslab/ndarray/bcolz"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+)
+
+// EntryKind is the kind of an Entry.
+type EntryKind string
+
+// The kinds of entry.
+const (
+	Group EntryKind = "group"
+	Array EntryKind = "array"
+	Link  EntryKind = "link"     // a link, which is not followed
+	Type  EntryKind = "datatype" // a committed datatype
+	Other EntryKind = "other"    // an object of an unknown kind
+)
+
+// Entry is one name in a file.
+type Entry struct {
+	Path string // path inside the file, for example "/a/b"; "/" if the whole file or directory is the array
+	Kind EntryKind
+
+	Meta    ndarray.Meta    // Array: complete except DType if ndarray does not have the element type
+	Storage ndarray.Storage // Array: stored size of the elements
+	Attrs   int             // Group, Array: number of attributes
+
+	Comment string // Group: comment of an HDF5 group, "" if absent; that of an Array is in Meta
+
+	// Type is the element type of an Array or the datatype of a Type, in the notation of the
+	// format, for example "H5T_IEEE_F64LE" or "<f8".
+	Type string
+
+	LinkKind   string // Link: "hard", "soft", "external" or "user-defined"
+	TargetFile string // Link of kind "external": the file, as the link names it
+	Target     string // Link: its target; for a hard link the path that was listed first
+
+	// Err is the reason why an Array cannot be opened, or another object cannot be read. It is
+	// errors.ErrUnsupported for a type that ndarray does not have. The walk continues.
+	Err error
+}
+
+// Walk yields the objects of a file, or those below a path of an HDF5 file, in the order of paths:
+// a group, then its members by name. Each object is yielded once. A further hard link to it, which
+// may form a cycle, is an entry of kind Link. Soft and external links are also Links, and are not
+// followed. A b2nd file or a bcolz carray is one entry. A ctable is a group of its columns, and a
+// nested one contains groups. A directory of arrays is a group too.
+//
+// An error ends the walk and is yielded once, last. It is an error of Open for the file, or the
+// context's error. The file is open while the loop runs.
+//
+// An untrusted HDF5 file is checked as a whole before a library reads it; in a directory each array
+// is checked before it is listed. A worker lists links and datasets with elements in other files
+// regardless of the Policy, because it cannot open other files. Without a worker the Policy decides.
+// A corrupt HDF5 file, frame or ctable is one error; a corrupt array of a directory is an entry with
+// an error.
+func Walk(ctx context.Context, location string, o *WalkOptions) iter.Seq2[Entry, error] {
+	opts := orZero(o)
+	if opts.Untrusted != nil {
+		return walkUntrusted(ctx, location, opts)
+	}
+	return func(yield func(Entry, error) bool) {
+		w := walker{ctx: ctx, yield: yield, skip: opts.Prune, seen: make(map[objectID]string)}
+		if err := w.walk(location); err != nil && !errors.Is(err, errStop) {
+			yield(Entry{}, ndarray.Wrap("list", location, translate(err)))
+		}
+	}
+}
+
+// errStop ends a walk after the caller has left the loop.
+var errStop = errors.New("the loop was left")
+
+// objectID is equal for all links to an object.
+type objectID struct{ file, address uint64 }
+
+type walker struct {
+	ctx   context.Context
+	yield func(Entry, error) bool
+	skip  func(Entry) bool
+	count int // entries yielded
+	file  string
+	seen  map[objectID]string // path at which an object was first listed
+
+	suspect *suspect // the file, if it is untrusted and was checked; nil: files are opened normally
+}
+
+func (w *walker) emit(e Entry) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	w.count++
+	if !w.yield(e, nil) {
+		return errStop
+	}
+	return nil
+}
+
+// prune yields a group and reports whether its members are skipped.
+func (w *walker) prune(e Entry) (bool, error) {
+	err := w.emit(e)
+	return err == nil && w.skip != nil && w.skip(e), err
+}
+
+func (w *walker) walk(location string) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	l, err := ParseLocation(location)
+	if err != nil {
+		return err
+	}
+	format, err := sniff(l.File)
+	if err != nil {
+		return err
+	}
+	return w.from(l, format)
+}
+
+// from lists the object at a location of a known format, and the objects below it.
+func (w *walker) from(l Location, format Format) error {
+	switch format {
+	case B2ND:
+		if err := checkObject(format, l); err != nil {
+			return err
+		}
+		return w.frame(l.File, "/")
+	case Directory:
+		return w.directory(l)
+	case Bcolz:
+		return w.bcolz(l)
+	}
+	return w.hdf5(l)
+}
+
+// frame lists the one array of a b2nd file, even if ndarray does not have its element type.
+func (w *walker) frame(name, at string) (err error) {
+	file, done, err := w.reach(name)
+	if err != nil {
+		return ndarray.Wrap("open", name, err)
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	b, err := b2nd.Open(file, &b2nd.OpenOptions{AnyType: true})
+	if isPlain(file, err) {
+		plain, err := b2nd.OpenFrame(file, nil)
+		if err != nil {
+			return err
+		}
+		e, err := w.describe(at, plain)
+		if err != nil {
+			return err
+		}
+		e.Meta.Path = name
+		return w.emit(e)
+	}
+	if err != nil {
+		return ndarray.Wrap("open", name, bare(err))
+	}
+	stored := b.StoredDType()
+	e, err := w.describe(at, b)
+	if err != nil {
+		return err
+	}
+	e.Meta.Path = name
+	if stored != "" { // Caterva stores no element type; its elements are opaque
+		if _, err := ndarray.ParseDType(stored); err != nil {
+			e.Meta.DType, e.Type, e.Err = ndarray.DType{}, stored, ndarray.Wrap("open", name, err)
+		}
+	}
+	return w.emit(e)
+}
+
+// bcolz lists a carray, a column, or a ctable with its columns in their order.
+func (w *walker) bcolz(l Location) error {
+	object := strings.Trim(l.Object, "/")
+	table, err := bcolz.OpenTable(l.File, w.bcolzOptions())
+	switch {
+	case errors.Is(err, ndarray.ErrFormat) && object == "":
+		b, err := bcolz.Open(l.File, w.bcolzOptions())
+		return w.array("/", b, err)
+	case errors.Is(err, ndarray.ErrFormat):
+		return fmt.Errorf("%w: a bcolz carray is one array, it has no %s", ndarray.ErrParam, l.Object)
+	case err != nil:
+		return err
+	case slices.Contains(table.Names, object):
+		b, err := table.Column(object)
+		return w.array("/"+object, b, err)
+	}
+	inside := func(name string) bool { return strings.HasPrefix(name, object+"/") }
+	if object != "" && !slices.ContainsFunc(table.Names, inside) {
+		return fmt.Errorf("%w: no column or group %s in %s", ndarray.ErrNotFound, l.Object, l.File)
+	}
+	return w.columns(table, object)
+}
+
+// columns lists a group of a ctable and its columns. The groups of a nested ctable below its root
+// are the directories in the names of its columns.
+func (w *walker) columns(table *bcolz.Table, root string) error {
+	skipped := make(map[string]bool) // the listed groups, and whether their members are skipped
+	list := func(group string) (bool, error) {
+		if skip, known := skipped[group]; known {
+			return skip, nil
+		}
+		e := Entry{Path: "/" + group, Kind: Group}
+		if group == "" {
+			e.Attrs = len(table.Attrs.List) + len(table.Attrs.Unsupported)
+		}
+		skip, err := w.prune(e)
+		skipped[group] = skip
+		return skip, err
+	}
+	if skip, err := list(root); skip || err != nil {
+		return err
+	}
+	for _, name := range table.Names {
+		below, inside := strings.CutPrefix("/"+name, strings.TrimSuffix("/"+root, "/")+"/")
+		if !inside {
+			continue
+		}
+		group, skip := root, false
+		var err error
+		for dirs := strings.Split(below, "/"); len(dirs) > 1 && !skip && err == nil; dirs = dirs[1:] {
+			group = path.Join(group, dirs[0])
+			skip, err = list(group)
+		}
+		if err == nil && !skip {
+			err = w.column(table, name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// column lists one column. A column that cannot be opened is an entry with an error.
+func (w *walker) column(table *bcolz.Table, name string) error {
+	b, err := table.Column(name)
+	if err != nil {
+		return w.emit(Entry{Path: "/" + name, Kind: Array, Err: err})
+	}
+	return w.array("/"+name, b, nil)
+}
+
+// described is a backend that provides all data of an Entry.
+type described interface {
+	ndarray.Backend
+	ndarray.AttrReader
+	ndarray.StorageReporter
+}
+
+// array lists one newly opened array. If ndarray does not have its element type, it is an entry
+// with an error.
+func (w *walker) array(at string, b described, openErr error) error {
+	if openErr != nil {
+		if !errors.Is(openErr, ndarray.ErrType) {
+			return openErr
+		}
+		return w.emit(Entry{Path: at, Kind: Array, Err: openErr})
+	}
+	e, err := w.describe(at, b)
+	if err != nil {
+		return err
+	}
+	return w.emit(e)
+}
+
+// describe returns the Entry of b, and closes b.
+func (w *walker) describe(at string, b described) (e Entry, err error) {
+	defer func() { err = errors.Join(err, b.Close()) }()
+	e = Entry{Path: at, Kind: Array, Meta: b.Meta(), Type: b.Meta().DType.String()}
+	if e.Storage, err = b.Storage(w.ctx); err != nil {
+		return e, err
+	}
+	attrs, err := b.Attrs(w.ctx)
+	e.Attrs = len(attrs.List) + len(attrs.Unsupported)
+	return e, err
+}
+
+func (w *walker) hdf5(l Location) (err error) {
+	f, err := w.openHDF5(l.File)
+	if err != nil {
+		return hdf5.Translate(err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	w.file = l.File
+	at := "/" + strings.Trim(l.Object, "/")
+	info, err := f.Root().ObjectInfo(at)
+	if err != nil {
+		return hdf5.Translate(err)
+	}
+	return w.object(f.Root(), at, at, info)
+}
+
+// object lists the object with that name in parent, whose path is at, and the objects below it.
+// Names are looked up in the parent, so that the cost of an object does not depend on its depth.
+func (w *walker) object(parent *h5.Group, name, at string, info h5.ObjectInfo) error {
+	id := objectID{info.FileNo, info.Address}
+	if first, ok := w.seen[id]; ok {
+		return w.emit(Entry{Path: at, Kind: Link, LinkKind: h5.HardLink.String(), Target: first})
+	}
+	w.seen[id] = at
+	e := Entry{Path: at, Attrs: info.NumAttrs}
+	switch info.Kind {
+	case h5.GroupObject:
+		return w.group(parent, name, e)
+	case h5.DatasetObject:
+		e.Kind = Array
+		e.describe(parent, name, w.file)
+	case h5.DatatypeObject:
+		e.Kind = Type
+		if t, err := parent.CommittedDatatype(name); err != nil {
+			e.Err = hdf5.Translate(err)
+		} else {
+			e.Type = t.String()
+		}
+	default:
+		e.Kind = Other
+	}
+	return w.emit(e)
+}
+
+// group lists a group and its members.
+func (w *walker) group(parent *h5.Group, name string, e Entry) (err error) {
+	e.Kind = Group
+	var links []h5.Link
+	g, openErr := parent.OpenGroup(name)
+	if openErr == nil {
+		defer func() { err = errors.Join(err, hdf5.Translate(g.Close())) }()
+		for l, lerr := range g.Links() {
+			if lerr != nil {
+				openErr = lerr
+				break
+			}
+			links = append(links, l)
+		}
+		var cerr error
+		e.Comment, cerr = g.Comment()
+		openErr = errors.Join(openErr, cerr)
+	}
+	e.Err = hdf5.Translate(openErr)
+	if stop, err := w.prune(e); stop || err != nil {
+		return err
+	}
+	for _, l := range links {
+		if err := w.link(g, strings.TrimSuffix(e.Path, "/")+"/"+l.Name, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walker) link(parent *h5.Group, at string, l h5.Link) error {
+	e := Entry{Path: at, Kind: Link, LinkKind: l.Kind.String(), Target: l.Target}
+	switch l.Kind {
+	case h5.HardLink:
+		info, err := parent.ObjectInfo(l.Name)
+		if err != nil {
+			return w.emit(Entry{Path: at, Kind: Other, Err: hdf5.Translate(err)})
+		}
+		return w.object(parent, l.Name, at, info)
+	case h5.ExternalLink:
+		e.TargetFile = l.File
+		e.Target = l.File + ":" + l.Target
+	case h5.UserLink:
+		e.Target = fmt.Sprintf("link class %d", l.Class)
+	}
+	return w.emit(e)
+}
+
+// describe fills in the properties of a dataset.
+func (e *Entry) describe(parent *h5.Group, name, file string) {
+	d, err := parent.OpenDataset(name)
+	if err != nil {
+		e.Err = hdf5.Translate(err)
+		return
+	}
+	about, err := hdf5.Describe(d, file+":"+e.Path)
+	e.Meta, e.Storage, e.Type = about.Meta, about.Storage, about.Type
+	e.Err = errors.Join(err, hdf5.Translate(d.Close()))
+}
