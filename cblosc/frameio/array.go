@@ -5,6 +5,7 @@ package frameio
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/hyperslab/hyperslab/cblosc"
@@ -124,14 +125,57 @@ func (a *Array) ReadRegion(ctx context.Context, dst []byte, start, shape []int64
 	if err != nil {
 		return &Error{op, a.f.path, -1, err}
 	}
-	err = a.f.stock.each(ctx, r.chunks, workers, func(w *worker, k int64) error {
+	err = a.f.stock.each(ctx, r.chunks, workers, func(k int64) error {
 		i, box := a.part(r, k)
-		if err := a.read(w, dst, r, i, box); err != nil {
-			return &Error{op, a.f.path, i, err}
-		}
-		return nil
+		return a.f.inChunk(op, i, a.readChunk(ctx, dst, r, i, &box))
 	})
 	return a.f.wrap(op, err)
+}
+
+// errWhole is the reason why the blocks of a chunk cannot be read one by one.
+var errWhole = errors.New("the whole chunk is needed")
+
+// readChunk copies the part b of chunk i to dst, within the memory of the process.
+func (a *Array) readChunk(ctx context.Context, dst []byte, r *region, i int64, b *box) error {
+	read := func(few bool) error {
+		return a.f.stock.reading(ctx, a.f.need(i, a.outside(r, i, b, few)), func(w *worker) error { return a.read(w, dst, r, i, b, few) })
+	}
+	if a.touched(b) <= a.nblocks/4 && a.f.hasBlocks(i) {
+		if err := read(true); err != errWhole {
+			return err
+		}
+	}
+	return read(false)
+}
+
+// touched returns the number of blocks that b touches.
+func (a *Array) touched(b *box) int64 {
+	n := int64(1)
+	for d := range a.rank {
+		n *= (b.hi[d]-1)/a.block[d] - b.lo[d]/a.block[d] + 1
+	}
+	return n
+}
+
+// outside returns the size of the values of chunk i that read decodes outside dst: some blocks one
+// by one, the whole chunk, or none.
+func (a *Array) outside(r *region, i int64, b *box, few bool) int {
+	switch {
+	case few:
+		return a.blockBytes
+	case a.direct(r, b):
+		return 0
+	}
+	return a.f.chunkLen(i)
+}
+
+// direct reports whether b is a whole chunk without padding, contiguous in the result.
+func (a *Array) direct(r *region, b *box) bool {
+	if !a.linear || b.lo != (vec{}) || b.hi != a.chunk {
+		return false
+	}
+	l := layout(a.rank, &a.chunk, &r.stride, a.rowMajor(&a.chunk), a.f.TypeSize())
+	return l.Dense()
 }
 
 // region is a checked region.
@@ -188,8 +232,9 @@ func (a *Array) part(r *region, k int64) (i int64, b box) {
 	return i, b
 }
 
-// read copies the part b of chunk i to dst.
-func (a *Array) read(w *worker, dst []byte, r *region, i int64, b box) error {
+// read copies the part b of chunk i to dst. With few it reads only the touched blocks, or returns
+// errWhole.
+func (a *Array) read(w *worker, dst []byte, r *region, i int64, b *box, few bool) error {
 	var v values
 	item := a.f.TypeSize()
 	var n vec
@@ -199,17 +244,16 @@ func (a *Array) read(w *worker, dst []byte, r *region, i int64, b box) error {
 		first[d], last[d] = b.lo[d]/a.block[d], (b.hi[d]-1)/a.block[d]
 		touched *= last[d] - first[d] + 1
 	}
-	few := false
-	if touched <= a.nblocks/4 {
-		var err error
-		if few, err = a.f.loadBlocks(w, &v, i, a.nblocks); err != nil {
+	if few {
+		ok, err := a.f.loadBlocks(w, &v, i, a.nblocks)
+		if err != nil {
 			return err
 		}
-	}
-	if !few {
-		if err := a.f.load(w, &v, i); err != nil {
-			return err
+		if !ok || a.blockBytes%int(v.h.TypeSize) != 0 {
+			return errWhole
 		}
+	} else if err := a.f.load(w, &v, i); err != nil {
+		return err
 	}
 	if v.same {
 		if len(v.value) > 0 && len(v.value) != item {
@@ -222,11 +266,8 @@ func (a *Array) read(w *worker, dst []byte, r *region, i int64, b box) error {
 	if got := int(v.h.BlockLen()); got != min(a.blockBytes, v.n) {
 		return corrupt("blocksize", 8, v.h.BlockSize, fmt.Sprintf("%d, the block of the array", a.blockBytes))
 	}
-	if a.linear && touched == a.nblocks && n == a.chunk {
-		// This is the whole chunk without padding: if it is contiguous in dst, decode it there.
-		if l := layout(a.rank, &n, &r.stride, a.rowMajor(&n), item); l.Dense() {
-			return a.f.decode(w, &v, dst[b.at:b.at+v.n], 0)
-		}
+	if a.direct(r, b) {
+		return a.f.decode(w, &v, dst[b.at:b.at+v.n], 0)
 	}
 	var data []byte // values of the whole chunk; nil to decode block by block
 	switch {
@@ -245,7 +286,7 @@ func (a *Array) read(w *worker, dst []byte, r *region, i int64, b box) error {
 		data = w.data
 	}
 	for at, more := first, true; more; more = next(&at, &first, &last, a.rank) {
-		if err := a.readBlock(w, dst, r, &b, &v, data, &at); err != nil {
+		if err := a.readBlock(w, dst, r, b, &v, data, &at); err != nil {
 			return err
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/inorder"
+	"github.com/hyperslab/hyperslab/internal/scratch"
 )
 
 // ArrayOptions describe how the chunks of an array are written. A nil *ArrayOptions means the zero
@@ -252,14 +253,14 @@ func (w *ArrayWriter) encode(e *encoder, src []byte, r *region, b box) (c []byte
 		}
 	}
 	if data == nil {
-		e.data = grown(e.data, values)
+		e.data = scratch.Grown(e.data, values)
 		clear(e.data)
 		data = e.data
 		a.gather(data, src, r, b)
 	}
 	// The buffer has exactly the size that the library uses, because its result may depend on the
 	// size.
-	e.out = grown(e.out, cblosc.MaxCompressedSize(values))
+	e.out = scratch.Grown(e.out, cblosc.MaxCompressedSize(values))
 	n, err := e.c.Compress(e.out, data)
 	if err != nil {
 		return nil, 0, err

@@ -30,9 +30,12 @@
 // # Memory
 //
 // A Frame keeps its index, 12 bytes per chunk, and one worker for each goroutine that has read at
-// the same time, at most 64. A worker has a context, a buffer for the longest compressed chunk it
-// has read, and a buffer for values that could not be decoded in place. That buffer holds one chunk
-// or block, and [Limits] bounds it. A Writer keeps 8 bytes per chunk. For each worker it keeps a
+// the same time, at most 64. A worker has a context and two buffers of at most 64 KiB. Larger
+// buffers, for a compressed chunk and for values that cannot be decoded in place, belong to the
+// process: all concurrent reads of all frames together use at most the limit of
+// ndarray.SetReadMemory, and a read waits until its chunk fits. A chunk above the limit is read
+// alone. [Limits] bounds the values of one chunk. An io.ReaderAt or fs.FS of a frame must not read
+// through this module itself, because that read may wait for the memory of the first. A Writer keeps 8 bytes per chunk. For each worker it keeps a
 // context, about 1 MiB of values, or one chunk if that is more, and as much compressed data. Close
 // frees the contexts; without Close the garbage collector frees them.
 //

@@ -15,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/scratch"
 )
 
 // Chunk returns the compressed bytes of chunk i as stored, in the memory of dst if it is large
@@ -107,13 +108,7 @@ func (f *Frame) Decompress(dst []byte, i int64) (int, error) {
 	if len(dst) < n {
 		return 0, &Error{op, f.path, i, fmt.Errorf("%w: %d bytes, the chunk holds %d", cblosc.ErrSize, len(dst), n)}
 	}
-	w, err := f.stock.take()
-	if err == nil {
-		err = f.readRange(w, dst[:n], i, 0)
-		if perr := f.stock.put(w); err == nil {
-			err = perr
-		}
-	}
+	err = f.stock.reading(context.Background(), f.need(i, 0), func(w *worker) error { return f.readRange(w, dst[:n], i, 0) })
 	if err != nil {
 		return 0, &Error{op, f.path, i, err}
 	}
@@ -140,7 +135,9 @@ func (f *Frame) Items(dst []byte, i int64, start, n int) (int, error) {
 	case len(dst) != n*size:
 		err = fmt.Errorf("%w: %d bytes, %d items have %d", cblosc.ErrSize, len(dst), n, n*size)
 	default:
-		err = f.stock.with(func(w *worker) error { return f.readRange(w, dst, i, start*size) })
+		err = f.stock.reading(context.Background(), f.need(i, f.partNeed(i, len(dst))), func(w *worker) error {
+			return f.readRange(w, dst, i, start*size)
+		})
 	}
 	if err != nil {
 		return 0, &Error{op, f.path, i, err}
@@ -156,21 +153,21 @@ func (f *Frame) ReadAt(p []byte, off int64) (int, error) {
 		return 0, &Error{op, f.path, -1, fmt.Errorf("%w: offset %d", cblosc.ErrRegion, off)}
 	}
 	n, i := 0, int64(-1)
-	err := f.stock.with(func(w *worker) error {
-		for n < len(p) && off < f.head.NBytes {
-			i = off / int64(f.head.ChunkSize)
-			from := int(off % int64(f.head.ChunkSize))
-			part := p[n:min(len(p), n+f.chunkLen(i)-from)]
-			if err := f.readRange(w, part, i, from); err != nil {
-				return err
-			}
-			n += len(part)
-			off += int64(len(part))
+	if f.stock.closed.Load() {
+		return 0, &Error{op, f.path, i, cblosc.ErrClosed}
+	}
+	for n < len(p) && off < f.head.NBytes {
+		i = off / int64(f.head.ChunkSize)
+		from := int(off % int64(f.head.ChunkSize))
+		part := p[n:min(len(p), n+f.chunkLen(i)-from)]
+		err := f.stock.reading(context.Background(), f.need(i, f.partNeed(i, len(part))), func(w *worker) error {
+			return f.readRange(w, part, i, from)
+		})
+		if err != nil {
+			return n, &Error{op, f.path, i, err}
 		}
-		return nil
-	})
-	if err != nil {
-		return n, &Error{op, f.path, i, err}
+		n += len(part)
+		off += int64(len(part))
 	}
 	if n < len(p) {
 		return n, io.EOF
@@ -188,12 +185,12 @@ func (f *Frame) ReadAll(ctx context.Context, dst []byte, workers int) error {
 	if int64(len(dst)) != f.head.NBytes {
 		return &Error{op, f.path, -1, fmt.Errorf("%w: %d bytes, the frame holds %d", cblosc.ErrSize, len(dst), f.head.NBytes)}
 	}
-	err := f.stock.each(ctx, f.NumChunks(), workers, func(w *worker, i int64) error {
+	err := f.stock.each(ctx, f.NumChunks(), workers, func(i int64) error {
 		at := i * int64(f.head.ChunkSize)
-		if err := f.readRange(w, dst[at:at+int64(f.chunkLen(i))], i, 0); err != nil {
-			return &Error{op, f.path, i, err}
-		}
-		return nil
+		err := f.stock.reading(ctx, f.need(i, 0), func(w *worker) error {
+			return f.readRange(w, dst[at:at+int64(f.chunkLen(i))], i, 0)
+		})
+		return f.inChunk(op, i, err)
 	})
 	return f.wrap(op, err)
 }
@@ -204,6 +201,47 @@ func (f *Frame) wrap(op string, err error) error {
 		return err
 	}
 	return &Error{op, f.path, -1, err}
+}
+
+// inChunk adds chunk i to err. The end of a context concerns no chunk.
+func (f *Frame) inChunk(op string, i int64, err error) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &Error{op, f.path, i, err}
+}
+
+// need returns the bytes of memory for reading chunk i with data bytes of values outside the
+// caller's buffer: the stored chunk, the values, and the blocks of a context.
+func (f *Frame) need(i int64, data int) int64 {
+	if f.offsets[i].IsSpecial() {
+		return 0
+	}
+	n := int64(data) + contextBlocks*int64(f.head.BlockSize)
+	if _, mapped := f.src.(*mapSource); mapped {
+		return n
+	}
+	return n + int64(f.stored(i))
+}
+
+// contextBlocks is the number of blocks for which C-Blosc2 allocates memory in a context.
+const contextBlocks = 4
+
+// stored returns the maximum size of stored chunk i, for a chunk that a library wrote.
+func (f *Frame) stored(i int64) int {
+	n := f.chunkLen(i) + chunk.ExtendedHeaderSize
+	if f.room != nil {
+		n = min(n, int(f.room[i]))
+	}
+	return n
+}
+
+// partNeed returns the size of the values that readRange may decode for n bytes of chunk i.
+func (f *Frame) partNeed(i int64, n int) int {
+	if whole := f.chunkLen(i); n < whole {
+		return whole
+	}
+	return 0
 }
 
 // index checks whether chunk i exists.
@@ -238,10 +276,7 @@ func (f *Frame) load(w *worker, v *values, i int64) error {
 	if o.IsSpecial() {
 		return v.setSpecial(o.Special(), f.TypeSize(), nil)
 	}
-	most := v.n + chunk.ExtendedHeaderSize // enough for any chunk that a library writes
-	if f.room != nil {
-		most = min(most, int(f.room[i]))
-	}
+	most := f.stored(i)
 	raw, err := f.fetch(w, o, most)
 	if err != nil {
 		return closedFile(err)
@@ -275,7 +310,7 @@ func (f *Frame) fetch(w *worker, o cframe.Offset, n int) ([]byte, error) {
 	if m, ok := f.src.(*mapSource); ok {
 		return m.view(w, o, n)
 	}
-	w.raw = grown(w.raw, n)
+	w.raw = scratch.Grown(w.raw, n)
 	n, err := w.src.read(w.raw, o, 0)
 	w.raw = w.raw[:n]
 	return w.raw, err
@@ -285,16 +320,20 @@ func (f *Frame) fetch(w *worker, o cframe.Offset, n int) ([]byte, error) {
 // as much as copying some KiB, so smaller chunks are read whole.
 const fewBytes = 16 << 10
 
+// hasBlocks reports whether loadBlocks may save work for chunk i.
+func (f *Frame) hasBlocks(i int64) bool {
+	_, mapped := f.src.(*mapSource)
+	return !mapped && f.room != nil && !f.offsets[i].IsSpecial() && f.room[i] >= fewBytes
+}
+
 // loadBlocks is load for a chunk of which only some blocks are needed; blocks is the expected
 // number of blocks. It reads the header and the table of block starts, and v.parts reads blocks. If
-// that saves no work or is not possible, ok is false and the caller must call load.
+// that saves no work or is not possible, ok is false and the caller must call load. It requires
+// hasBlocks.
 func (f *Frame) loadBlocks(w *worker, v *values, i int64, blocks int64) (ok bool, err error) {
 	o := f.offsets[i]
-	if _, mapped := f.src.(*mapSource); mapped || f.room == nil || o.IsSpecial() || f.room[i] < fewBytes {
-		return false, nil
-	}
 	n := chunk.ExtendedHeaderSize + 4*int(min(blocks, int64(f.room[i])/4))
-	w.raw = grown(w.raw, max(n, fewBytes))
+	w.raw = scratch.Grown(w.raw, max(n, fewBytes))
 	n, err = w.src.read(w.raw[:min(n, int(f.room[i]))], o, 0)
 	if err != nil {
 		return false, closedFile(err)
@@ -311,7 +350,7 @@ func (f *Frame) loadBlocks(w *worker, v *values, i int64, blocks int64) (ok bool
 		return false, nil
 	}
 	if int(h.CBytes) > cap(w.raw) {
-		raw := make([]byte, h.CBytes) // at most f.room[i], which is inside the file
+		raw := scratch.Get(int(h.CBytes)) // at most f.room[i], which is inside the file
 		copy(raw, w.raw[:n])
 		w.raw = raw
 	}
@@ -368,7 +407,7 @@ func (f *Frame) loadRest(w *worker, o cframe.Offset, size int) error {
 	var last [1]byte
 	n, err := w.src.read(last[:], o, int64(size)-1)
 	if err == nil && n == 1 {
-		w.raw = grown(w.raw, size)
+		w.raw = scratch.Grown(w.raw, size)
 		n, err = w.src.read(w.raw, o, 0)
 		if err == nil && n == size {
 			return nil
@@ -440,7 +479,7 @@ func (f *Frame) scratch(w *worker, n int) error {
 	if err := f.allow(n); err != nil {
 		return err
 	}
-	w.data = grown(w.data, n)
+	w.data = scratch.Grown(w.data, n)
 	return nil
 }
 

@@ -13,9 +13,11 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/inorder"
+	"github.com/hyperslab/hyperslab/internal/scratch"
 )
 
-// worker holds the context and the buffers of one goroutine that reads chunks.
+// worker holds the context and the buffers of one goroutine that reads chunks. While it is idle, its
+// buffers have at most scratch.Small bytes each.
 type worker struct {
 	d    *cblosc.Decompressor
 	raw  []byte   // the chunk as stored
@@ -24,15 +26,6 @@ type worker struct {
 	twin bool     // src is a twin and must be closed with the worker
 	hint *hint    // slot to return to; nil while idle
 	held *mapping // mapping in use; nil while idle
-}
-
-// grown returns b with length n, reusing its memory if it is large enough. The contents are
-// undefined.
-func grown(b []byte, n int) []byte {
-	if cap(b) < n {
-		return make([]byte, n)
-	}
-	return b[:n]
 }
 
 // stock holds idle workers in slots, which goroutines take and fill without a lock. A processor
@@ -145,9 +138,41 @@ func (s *stock) with(f func(*worker) error) error {
 	return err
 }
 
-// each calls f for 0 to n-1 with at most the given number of workers from the stock.
-func (s *stock) each(ctx context.Context, n int64, workers int, f func(*worker, int64) error) error {
-	return share(ctx, n, workers, n, s.take, s.put, f)
+// reading calls f with a worker that may use need bytes for buffers and the context. It waits until
+// the process has so many bytes free. It takes the worker afterwards, so that waiting goroutines do
+// not hold contexts.
+func (s *stock) reading(ctx context.Context, need int64, f func(*worker) error) error {
+	grant, err := scratch.Acquire(ctx, need)
+	if err != nil {
+		return err
+	}
+	defer grant.Release()
+	return s.with(func(w *worker) error {
+		err := f(w)
+		w.raw, w.data = returned(w.raw), returned(w.data)
+		return err
+	})
+}
+
+// returned returns b if an idle worker may keep it. Otherwise it makes b available to other readers
+// and returns nil.
+func returned(b []byte) []byte {
+	if cap(b) <= scratch.Small {
+		return b
+	}
+	scratch.Put(b)
+	return nil
+}
+
+// each calls f for 0 to n-1 on at most the given number of goroutines.
+func (s *stock) each(ctx context.Context, n int64, workers int, f func(int64) error) error {
+	open := func() (struct{}, error) {
+		if s.closed.Load() {
+			return struct{}{}, cblosc.ErrClosed
+		}
+		return struct{}{}, nil
+	}
+	return share(ctx, n, workers, n, open, func(struct{}) error { return nil }, func(_ struct{}, i int64) error { return f(i) })
 }
 
 // share calls f for 0 to n-1 on at most the given number of goroutines; 0 means GOMAXPROCS. Each

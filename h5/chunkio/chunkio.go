@@ -11,12 +11,13 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/scratch"
 )
 
 // Options are the options of Read and Write. A nil *Options means the zero value.
 type Options struct {
 	Workers  int                     // goroutines; 0: GOMAXPROCS
-	Memory   int64                   // maximum scratch memory of all workers together, in bytes; 0: 256 MiB
+	Memory   int64                   // maximum scratch memory of all workers of the call, in bytes; 0: 256 MiB. All concurrent reads together also obey ndarray.SetReadMemory
 	Library  bool                    // always use libhdf5
 	Lossy    bool                    // as h5.ReadRegionLossy and WriteRegionLossy
 	Exact    bool                    // Write: deflate writes the same bytes as zlib
@@ -30,8 +31,7 @@ type Options struct {
 	Store func(b []byte, mask uint32, offset []int64) error
 }
 
-// defaultMemory is sufficient for 16 workers with chunks of 4 MiB.
-const defaultMemory = 256 << 20
+const defaultMemory = scratch.Default
 
 // Stats are the statistics of one Read or Write.
 type Stats struct {
@@ -165,6 +165,7 @@ type call struct {
 	swap *swap       // byte-order conversion between stored and caller's elements, if that is sufficient
 	conv *conversion // otherwise
 	fill []byte      // in the caller's datatype; nil: elements that are not stored leave dst unchanged
+	need int64       // maximum memory of one worker in bytes
 	lost bool        // the fill value cannot be represented in the caller's datatype
 
 	progress struct {
@@ -224,6 +225,7 @@ func (c *call) prepare(length int) (why string, err error) {
 		c.fill, c.lost = c.fillValue()
 	}
 	c.plan = newPlan(set, combs, c.mem.Size)
+	c.need = need
 	if need > c.o.Memory {
 		return tooLarge(need, c.o.Memory), nil
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/scratch"
 )
 
 // A reader is the state of one worker.
@@ -21,7 +22,7 @@ type reader struct {
 	c *call
 	x *index // nil: libhdf5 is queried for each chunk
 	q *piece
-	*scratch
+	*work
 	stats Stats
 }
 
@@ -36,11 +37,14 @@ func (c *call) read(ctx context.Context, dst []byte) (Stats, error) {
 	stats := Stats{Workers: c.o.Workers, Chunks: c.plan.chunks}
 	readers := make([]*reader, c.o.Workers)
 	for i := range readers {
-		readers[i] = &reader{c: c, x: x, q: c.plan.newPiece(), scratch: buffers.Get().(*scratch)}
+		readers[i] = &reader{c: c, x: x, q: c.plan.newPiece(), work: buffers.Get().(*work)}
 	}
 	err := share(ctx, c.plan.chunks, readers, func(r *reader, k int64) error {
 		c.plan.at(k, r.q)
-		if err := r.read(dst); err != nil {
+		if err := r.within(ctx, dst); err != nil {
+			if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+				return err
+			}
 			return c.fail(r.q.offset, err)
 		}
 		c.advance(r.q.elements * int64(c.mem.Size))
@@ -48,22 +52,50 @@ func (c *call) read(ctx context.Context, dst []byte) (Stats, error) {
 	})
 	for _, r := range readers {
 		stats.add(&r.stats)
-		buffers.Put(r.scratch)
+		r.put()
 	}
 	return stats, err
 }
 
-// scratch contains the buffers of a worker. They are reused by later calls, because allocating new
+// within reads the current piece when the process has enough memory for a chunk.
+func (r *reader) within(ctx context.Context, dst []byte) error {
+	grant, err := scratch.Acquire(ctx, r.c.need)
+	if err != nil {
+		return err
+	}
+	defer grant.Release()
+	defer r.free()
+	return r.read(dst)
+}
+
+// work contains the buffers of a worker. They are reused by later calls, because allocating new
 // memory costs as much as reading a chunk.
-type scratch struct {
+type work struct {
 	raw     []byte // a stored chunk
 	data    []byte // a decoded chunk, or a piece of one
 	piece   []byte // elements before a conversion
 	numbers []byte // elements after a conversion
 }
 
-// buffers contains idle buffers until the garbage collector frees them.
-var buffers = sync.Pool{New: func() any { return new(scratch) }}
+// free makes large buffers available to all readers of the process.
+func (w *work) free() {
+	for _, b := range []*[]byte{&w.raw, &w.data, &w.piece, &w.numbers} {
+		if cap(*b) > scratch.Small {
+			scratch.Put(*b)
+			*b = nil
+		}
+	}
+}
+
+// put returns w to buffers.
+func (w *work) put() {
+	w.free()
+	buffers.Put(w)
+}
+
+// buffers contains idle buffers until the garbage collector frees them. They have at most
+// scratch.Small bytes.
+var buffers = sync.Pool{New: func() any { return new(work) }}
 
 // share distributes the numbers below n to the workers. Each worker takes the next number when it
 // has finished one.
@@ -327,15 +359,13 @@ func readRaw(d *h5.Dataset, buf *[]byte, set *dataset, offset []int64) ([]byte, 
 			return nil, 0, fmt.Errorf("%w: a chunk of %d bytes in a file of %d", h5.ErrCorrupt, size, limit)
 		}
 		if size > int64(cap(*buf)) {
-			*buf = make([]byte, size)
+			*buf = scratch.Get(int(size))
 		}
 	}
 }
 
 // grown returns n bytes of *buf, which grows to hold them.
 func grown(buf *[]byte, n int) []byte {
-	if cap(*buf) < n {
-		*buf = make([]byte, n)
-	}
-	return (*buf)[:n]
+	*buf = scratch.Grown(*buf, n)
+	return *buf
 }

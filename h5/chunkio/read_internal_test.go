@@ -42,7 +42,7 @@ func TestWholeChunksGoStraight(t *testing.T) {
 			why, err := c.prepare(len(dst))
 			require.NoError(t, err)
 			require.Empty(t, why)
-			r := &reader{c: c, q: c.plan.newPiece(), scratch: new(scratch)}
+			r := &reader{c: c, q: c.plan.newPiece(), work: new(work)}
 			for k := range c.plan.chunks {
 				c.plan.at(k, r.q)
 				require.NoError(t, r.read(dst))

@@ -18,7 +18,7 @@ import (
 type writer struct {
 	c *call
 	q *piece
-	*scratch
+	*work
 	stats Stats
 }
 
@@ -75,7 +75,7 @@ func (c *call) write(ctx context.Context, src []byte) (stats Stats, err error) {
 		return nil
 	})
 	for i := range writers {
-		w := &writer{c: c, q: c.plan.newPiece(), scratch: buffers.Get().(*scratch)}
+		w := &writer{c: c, q: c.plan.newPiece(), work: buffers.Get().(*work)}
 		writers[i] = w
 		g.Go(func() error {
 			for t := range tickets {
@@ -108,7 +108,7 @@ func (c *call) write(ctx context.Context, src []byte) (stats Stats, err error) {
 	err = g.Wait()
 	for _, w := range writers {
 		stats.add(&w.stats)
-		buffers.Put(w.scratch)
+		w.put()
 	}
 	return stats, err
 }
@@ -202,12 +202,12 @@ func (w *writer) converted(src []byte) ([]byte, error) {
 // a chunk is stored.
 func (c *call) tryConverting(ctx context.Context, src []byte) error {
 	step := pieceOf * c.mem.Size
-	workers := make([]*scratch, c.o.Workers)
+	workers := make([]*work, c.o.Workers)
 	for i := range workers {
-		workers[i] = buffers.Get().(*scratch)
-		defer buffers.Put(workers[i])
+		workers[i] = buffers.Get().(*work)
+		defer workers[i].put()
 	}
-	return share(ctx, int64(ceil.Div(len(src), step)), workers, func(w *scratch, k int64) error {
+	return share(ctx, int64(ceil.Div(len(src), step)), workers, func(w *work, k int64) error {
 		part := src[int(k)*step:]
 		part = part[:min(step, len(part))]
 		own := grown(&w.piece, len(part))

@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/scratch"
 	"github.com/hyperslab/hyperslab/internal/strided"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -260,7 +261,7 @@ func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 			if err := failed.Err(); err != nil {
 				return err
 			}
-			return b.readFile(to, i, part)
+			return b.readFile(failed, to, i, part)
 		})
 	}
 	if err := workers.Wait(); err != nil {
@@ -270,16 +271,26 @@ func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 }
 
 // readFile fills dst with the elements of r, which must be in the i-th chunk file.
-func (b *Backend) readFile(dst []byte, i int64, r ndarray.Region) error {
+func (b *Backend) readFile(ctx context.Context, dst []byte, i int64, r ndarray.Region) error {
 	if b.missing(i) {
 		boxes.Repeat(dst, b.meta.Fill)
 		return nil
 	}
-	return b.readFileOf(b.tree, dst, i, r)
+	return b.readFileOf(ctx, b.tree, dst, i, r)
 }
 
-// readFileOf is readFile for a tree whose length may differ from the array's.
-func (b *Backend) readFileOf(tree *bcolztree.Array, dst []byte, i int64, r ndarray.Region) error {
+// readFileOf is readFile for a tree whose length may differ from the array's. It waits until the
+// process has enough memory for the stored and the decoded chunks of a file.
+func (b *Backend) readFileOf(ctx context.Context, tree *bcolztree.Array, dst []byte, i int64, r ndarray.Region) error {
+	need := min(tree.Rows()-i*tree.Storage.ChunkLen, tree.Storage.ChunkLen) * tree.RowBytes()
+	if int64(len(dst)) < need {
+		need *= 2
+	}
+	grant, err := scratch.Acquire(ctx, need)
+	if err != nil {
+		return err
+	}
+	defer grant.Release()
 	chunks, err := tree.ReadChunks(i)
 	if err != nil {
 		return damage(err)
@@ -292,8 +303,11 @@ func (b *Backend) readFileOf(tree *bcolztree.Array, dst []byte, i int64, r ndarr
 	whole := len(dst) == total // r is inside the file, so equal sizes mean all of it
 	if whole {
 		rows = dst
+	} else {
+		rows = scratch.Get(total)
+		defer scratch.Put(rows)
 	}
-	if rows, err = decompress(b.pool, rows, chunks); err != nil {
+	if _, err = decompress(b.pool, rows, chunks); err != nil {
 		return fmt.Errorf("%s: %w", tree.FileName(i), err)
 	}
 	if !whole {

@@ -60,7 +60,7 @@ func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region)
 			if err := failed.Err(); err != nil {
 				return err
 			}
-			return b.writeFile(from, i, part)
+			return b.writeFile(failed, from, i, part)
 		})
 	}
 	if err := workers.Wait(); err != nil {
@@ -92,7 +92,7 @@ func (b *Backend) rowsOf(i int64) int64 {
 }
 
 // writeFile replaces the elements of r by src. r must be inside the i-th chunk file.
-func (b *Backend) writeFile(src []byte, i int64, r ndarray.Region) error {
+func (b *Backend) writeFile(ctx context.Context, src []byte, i int64, r ndarray.Region) error {
 	lock := &b.locks[i%chunkLocks]
 	lock.Lock()
 	defer lock.Unlock()
@@ -107,7 +107,7 @@ func (b *Backend) writeFile(src []byte, i int64, r ndarray.Region) error {
 	} else {
 		all := whole.Clone()
 		all.Start[0] = i * b.tree.Storage.ChunkLen
-		if err := b.readFile(rows, i, all); err != nil {
+		if err := b.readFile(ctx, rows, i, all); err != nil {
 			return err
 		}
 		strided.Copy(strided.Box{Data: rows, Shape: shape, Start: part.Start},
@@ -298,7 +298,7 @@ func (b *Backend) fillRows(ctx context.Context, old *bcolztree.Array, src []byte
 				at := (part.Start[0] - first) * row
 				fresh = src[at : at+part.Shape[0]*row]
 			}
-			return b.extendFile(old, i, part, fresh)
+			return b.extendFile(failed, old, i, part, fresh)
 		})
 	}
 	if err := workers.Wait(); err != nil {
@@ -309,7 +309,7 @@ func (b *Backend) fillRows(ctx context.Context, old *bcolztree.Array, src []byte
 
 // extendFile writes the i-th chunk file: the rows that old has in it, then those of part. fresh are
 // the rows of part; nil means the fill value.
-func (b *Backend) extendFile(old *bcolztree.Array, i int64, part ndarray.Region, fresh []byte) error {
+func (b *Backend) extendFile(ctx context.Context, old *bcolztree.Array, i int64, part ndarray.Region, fresh []byte) error {
 	row := b.tree.RowBytes()
 	from := i * b.tree.Storage.ChunkLen
 	rows := make([]byte, b.rowsOf(i)*row)
@@ -317,7 +317,7 @@ func (b *Backend) extendFile(old *bcolztree.Array, i int64, part ndarray.Region,
 	if kept > 0 {
 		all := part.Clone()
 		all.Start[0], all.Shape[0] = from, kept
-		if err := b.readFileOf(old, rows[:kept*row], i, all); err != nil {
+		if err := b.readFileOf(ctx, old, rows[:kept*row], i, all); err != nil {
 			return err
 		}
 	}
@@ -344,7 +344,7 @@ func (b *Backend) cut(old *bcolztree.Array) error {
 		r.Start[0] = last * b.tree.Storage.ChunkLen
 		r.Shape[0] = b.rowsOf(last)
 		rows := make([]byte, r.NumElems()*int64(b.meta.DType.Size))
-		if err := b.readFile(rows, last, r); err != nil {
+		if err := b.readFile(context.Background(), rows, last, r); err != nil {
 			return errors.Join(append(errs, err)...)
 		}
 		errs = append(errs, b.storeFile(last, rows))

@@ -75,6 +75,7 @@ func (j *jobFlags) check() (memory int64, err error) {
 	if own := memory + ownMemory; own > memory {
 		debug.SetMemoryLimit(own) // so that unused memory does not accumulate
 	}
+	ndarray.SetReadMemory(memory)
 	return memory, nil
 }
 

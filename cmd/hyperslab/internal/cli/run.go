@@ -53,7 +53,8 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		}
 	})
 	defer stop()
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // --memory changes it
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) // --memory changes both
+	defer ndarray.SetReadMemory(ndarray.SetReadMemory(0))
 	root := a.root()
 	root.SetArgs(append([]string{}, args...)) // nil would mean os.Args
 	root.SetIn(stdin)
