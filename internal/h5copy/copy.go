@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/h5types"
 )
 
 // Options are the options of a Copier.
@@ -364,6 +365,9 @@ func attributes(o h5.Object) ([]h5.AttributeInfo, error) {
 	ordered := true
 	for a, err := range o.Attributes() {
 		if err != nil {
+			if name, cause := h5types.UnknownAttribute(o); errors.Is(err, errors.ErrUnsupported) && name != "" {
+				err = fmt.Errorf("attribute %s: %w: %w", name, errors.ErrUnsupported, cause)
+			}
 			return nil, err
 		}
 		ordered = ordered && a.Order >= 0

@@ -5,75 +5,32 @@ package hdf5
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/h5types"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // parseAttrs reads the attributes of an object without libhdf5. It lists those of an unknown type as
-// unsupported. It fails if the attributes are in dense storage, or if anything else is wrong with the
-// object.
+// unsupported. It fails if anything else is wrong with the object.
 func parseAttrs(o h5.Object) (attrs ndarray.Attrs, err error) {
-	info, err := o.Stat()
-	if err != nil {
-		return attrs, err
-	}
-	r, err := os.Open(o.File().Path())
-	if err != nil {
-		return attrs, err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	stat, err := r.Stat()
-	if err != nil {
-		return attrs, err
-	}
-	file, err := h5file.Open(r, stat.Size(), nil)
-	if err != nil {
-		return attrs, err
-	}
-	header, err := file.Object(h5file.Addr(info.Address))
-	if header == nil || err != nil && !errors.Is(err, format.ErrVersion) {
-		return attrs, err
-	}
-	values := file.Values()
-	for i := range header.Messages {
-		m := &header.Messages[i]
-		a, ok := m.Body.(*h5file.Attribute)
-		switch {
-		case m.Type == h5file.AttributeInfoType:
-			if b, ok := m.Body.(*h5file.AttributeInfo); !ok || b.Heap.Defined() {
-				return attrs, fmt.Errorf("%w: dense attributes", errors.ErrUnsupported)
-			}
-			continue
-		case m.Err != nil && m.Type != h5file.AttributeType, !ok && m.Type == h5file.AttributeType:
-			return attrs, messageError(m.Err)
-		case !ok || a.Name == labelsAttr:
-			continue
+	err = h5types.ParseAttributes(o, func(values *h5file.Values, a *h5file.Attribute, err error) {
+		if a.Name == labelsAttr {
+			return
 		}
-		v, kind, err := parseAttr(values, a, m.Err)
+		v, kind, err := parseAttr(values, a, err)
 		if err != nil {
 			attrs.Unsupported = append(attrs.Unsupported, ndarray.UnsupportedAttr{Name: a.Name, Type: kind, Reason: err.Error()})
-			continue
+			return
 		}
 		attrs.List = append(attrs.List, ndarray.Attr{Name: a.Name, Value: v})
-	}
+	})
 	slices.SortStableFunc(attrs.List, func(x, y ndarray.Attr) int { return strings.Compare(x.Name, y.Name) })
-	return attrs, nil
-}
-
-// messageError returns the error of an attribute message. A message without content and without an
-// error is corrupt.
-func messageError(err error) error {
-	if err == nil {
-		return fmt.Errorf("%w: attribute message: got no content, want a name, type and space", ndarray.ErrCorrupt)
-	}
-	return err
+	slices.SortStableFunc(attrs.Unsupported, func(x, y ndarray.UnsupportedAttr) int { return strings.Compare(x.Name, y.Name) })
+	return attrs, err
 }
 
 // parseAttr returns the value of an attribute, or the name of its type and the reason why it has none.

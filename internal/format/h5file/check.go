@@ -241,7 +241,11 @@ func (c *checker) object(o *Object) {
 			c.pipeline(b, m)
 		}
 	}
-	c.attributes(o, func(a *Attribute) bool {
+	c.attributes(o, func(a *Attribute, err error) bool {
+		if err != nil {
+			c.note(err)
+			return true
+		}
 		c.note(c.heapValues(a.Type, a.Value, a.ValueAt))
 		return c.first == nil || !c.stop
 	})

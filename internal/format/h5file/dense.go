@@ -66,7 +66,7 @@ func (r *reader) linkIndex(a Addr, treeType uint8, visit func(hash uint32, order
 
 // denseAttributes calls visit for the attributes in a heap until visit returns false. It returns
 // false in that case.
-func (r *reader) denseAttributes(ai *AttributeInfo, visit func(*Attribute) bool) bool {
+func (r *reader) denseAttributes(ai *AttributeInfo, visit func(*Attribute, error) bool) bool {
 	h, err := r.fractalHeap(ai.Heap)
 	if err != nil {
 		r.note(err)
@@ -74,12 +74,10 @@ func (r *reader) denseAttributes(ai *AttributeInfo, visit func(*Attribute) bool)
 	}
 	return r.attributeIndex(ai.NameIndex, attributeNames, func(rec attributeRecord) bool {
 		a, err := r.denseAttribute(h, rec)
-		if err != nil {
-			r.note(err)
-			return true
+		if a != nil {
+			a.Order = rec.order
 		}
-		a.Order = rec.order
-		return visit(a)
+		return visit(a, err)
 	})
 }
 
@@ -91,7 +89,7 @@ type attributeRecord struct {
 }
 
 // denseAttribute reads the attribute of a record from the object's heap, or from the heap of shared
-// messages.
+// messages. With an error it returns the part before the error, or nil.
 func (r *reader) denseAttribute(h *FractalHeap, rec attributeRecord) (*Attribute, error) {
 	if rec.flags&Shared != 0 {
 		index, err := r.sharedIndex(AttributeType)

@@ -220,13 +220,33 @@ func (r *reader) links(o *Object, visit func(Link) bool) bool {
 func (o *Object) Attributes() iter.Seq2[*Attribute, error] {
 	return func(yield func(*Attribute, error) bool) {
 		r := o.f.reader()
-		if r.attributes(o, func(a *Attribute) bool { return yield(a, nil) }) && r.first != nil {
+		visit := func(a *Attribute, err error) bool {
+			if err != nil {
+				r.note(err)
+				return true
+			}
+			return yield(a, nil)
+		}
+		if r.attributes(o, visit) && r.first != nil {
 			yield(nil, r.first)
 		}
 	}
 }
 
-func (r *reader) attributes(o *Object, visit func(*Attribute) bool) bool {
+// EachAttribute is Attributes, but yields an attribute that cannot be parsed too, with its error and
+// the part before the error. The attribute is nil if not even its beginning can be read.
+func (o *Object) EachAttribute() iter.Seq2[*Attribute, error] {
+	return func(yield func(*Attribute, error) bool) {
+		r := o.f.reader()
+		if r.attributes(o, yield) && r.first != nil {
+			yield(nil, r.first)
+		}
+	}
+}
+
+// attributes calls visit for the attributes of o until visit returns false. It returns false in that
+// case. Errors that concern no single attribute are noted.
+func (r *reader) attributes(o *Object, visit func(*Attribute, error) bool) bool {
 	more := true
 	for i := range o.Messages {
 		m := &o.Messages[i]
@@ -235,13 +255,9 @@ func (r *reader) attributes(o *Object, visit func(*Attribute) bool) bool {
 		}
 		switch b := m.Body.(type) {
 		case *Attribute:
-			if m.Err != nil {
-				r.note(m.Err)
-				continue
-			}
 			a := *b
 			a.Order = uint32(m.Order)
-			more = visit(&a)
+			more = visit(&a, m.Err)
 		case *AttributeInfo:
 			if b.Heap.Defined() {
 				more = r.denseAttributes(b, visit)

@@ -4,9 +4,11 @@ package cli_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -19,6 +21,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -242,8 +245,30 @@ func TestDump_csvSafe(t *testing.T) {
 // One attribute of a type that libhdf5 does not know leaves the elements and the other attributes
 // readable. Commands that copy attributes report it.
 func TestRun_attributeOfUnknownType(t *testing.T) {
-	t.Chdir(t.TempDir())
-	f, err := h5.Create("u.h5", nil)
+	for _, x := range []struct {
+		name      string
+		low       h5.LibVer
+		more      int    // further attributes
+		structure string // signature of the structure with a checksum that contains the attribute
+	}{
+		{"object header of version 1", h5.Earliest, 0, ""},
+		{"object header of version 2", h5.LatestFormat, 0, "OHDR"},
+		{"dense storage", h5.V18, 20, "FHDB"},
+		{"dense storage of the latest format", h5.LatestFormat, 20, "FHDB"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			unknownAttribute(t, x.low, x.more, x.structure)
+			checkUnknownAttribute(t, 3+x.more)
+		})
+	}
+}
+
+// unknownAttribute writes u.h5 with the dataset x. Its attribute later has a datatype of a version
+// that libhdf5 does not have, and its other attributes are valid.
+func unknownAttribute(t *testing.T, low h5.LibVer, more int, structure string) {
+	t.Helper()
+	f, err := h5.Create("u.h5", &h5.CreateOptions{Low: low, High: h5.LatestFormat})
 	require.NoError(t, err)
 	d, err := f.Root().CreateDataset("x", h5.TypeOf[int32](), h5.SimpleSpace(2), nil)
 	require.NoError(t, err)
@@ -251,17 +276,48 @@ func TestRun_attributeOfUnknownType(t *testing.T) {
 	require.NoError(t, h5.WriteAttr(d, "before", []string{"text"}, h5.ScalarSpace()))
 	require.NoError(t, h5.WriteAttr(d, "later", []float64{1.5}))
 	require.NoError(t, h5.WriteAttr(d, "n", []int32{7}, h5.ScalarSpace()))
+	for i := range more {
+		require.NoError(t, h5.WriteAttr(d, fmt.Sprintf("more%d", i), []int16{int16(i)}, h5.ScalarSpace()))
+	}
 	require.NoError(t, errors.Join(d.Close(), f.Close()))
 	b, err := os.ReadFile("u.h5")
 	require.NoError(t, err)
 	at := bytes.Index(b, []byte("later\x00"))
 	require.Positive(t, at)
-	at += bytes.Index(b[at:], []byte{0x11, 0x20, 0x3f, 0, 8, 0, 0, 0}) // an IEEE float of 8 bytes, version 1
-	b[at] = 0x61                                                       // version 6
+	at += bytes.Index(b[at:], []byte{0x20, 0x3f, 0, 8, 0, 0, 0}) - 1 // an IEEE float of 8 bytes
+	change := func() { b[at] = 0x61 }                                // version 6
+	switch structure {
+	case "":
+		change()
+	case "OHDR": // its checksum is after the messages
+		start := bytes.LastIndex(b[:at], []byte(structure))
+		end := at
+		for h5file.Lookup3(b[start:end]) != binary.LittleEndian.Uint32(b[end:]) {
+			end++
+		}
+		change()
+		binary.LittleEndian.PutUint32(b[end:], h5file.Lookup3(b[start:end]))
+	case "FHDB": // its checksum is in its header, and zero while it is computed
+		start := bytes.LastIndex(b[:at], []byte(structure))
+		const header = 4 + 1 + 8 + 5
+		sum := b[start+header:][:4]
+		want := binary.LittleEndian.Uint32(sum)
+		clear(sum)
+		size := 512
+		for h5file.Lookup3(b[start:start+size]) != want {
+			size *= 2
+		}
+		change()
+		binary.LittleEndian.PutUint32(sum, h5file.Lookup3(b[start:start+size]))
+	}
 	require.NoError(t, os.WriteFile("u.h5", b, 0o600))
+}
 
+// checkUnknownAttribute checks the commands on the file of unknownAttribute.
+func checkUnknownAttribute(t *testing.T, attributes int) {
+	t.Helper()
 	require.Equal(t, "5\n6\n", done(t, "dump", "--csv", "u.h5:/x"))
-	require.Contains(t, done(t, "ls", "-l", "u.h5"), "3\n", "attributes")
+	require.Contains(t, done(t, "ls", "-l", "u.h5"), fmt.Sprintf(" %d\n", attributes))
 	for _, args := range [][]string{{"info", "u.h5:/x"}, {"attr", "list", "u.h5:/x"}} {
 		stdout := done(t, args...)
 		for _, want := range []string{`"text"`, "later", "7"} {
@@ -275,12 +331,18 @@ func TestRun_attributeOfUnknownType(t *testing.T) {
 		require.Equal(t, 2, code, line+stdout)
 		require.Contains(t, stderr, "later", line)
 	}
-	for _, line := range []string{"repack u.h5 r.h5", "cp u.h5:/x c.h5:/x"} { // they report the object
+	for _, line := range []string{"repack u.h5 r.h5", "cp u.h5:/x c.h5:/x"} {
 		_, stderr, code := run(strings.Fields(line)...)
 		require.Equal(t, 2, code, line)
 		require.Contains(t, stderr, "/x", line)
-		require.Contains(t, stderr, "a datatype in a version", line)
+		require.Contains(t, stderr, "attribute later", line)
+		require.Contains(t, stderr, "datatype", line)
+		require.Contains(t, stderr, "version", line)
 	}
+	_, stderr, code := run("repack", "u.h5", "skipped.h5", "--skip-unreadable")
+	require.Equal(t, 3, code, stderr)
+	require.Contains(t, stderr, "attribute later")
+	done(t, "repack", "u.h5", "excluded.h5", "--exclude", "/x")
 	for _, target := range []string{"a.b2nd", "b.h5:/y", "b2.h5"} {
 		source := "u.h5:/x"
 		if target == "b2.h5" {
