@@ -87,8 +87,9 @@ type TreeStats struct {
 	Unreadable                   []Problem // objects left out by SkipUnreadable
 
 	// Told lists changes that are reported but need no acceptance: comments of HDF5 and types of
-	// attributes that the target does not have, user blocks and links of dimension scales, and
-	// compression that can be read but not written.
+	// attributes that the target does not have, user blocks and links of dimension scales,
+	// compression that can be read but not written, and layouts, allocation times and creation
+	// orders of links of HDF5 that differ from the default and that the target does not have.
 	Told []Problem
 }
 
@@ -100,7 +101,9 @@ type TreeStats struct {
 // Shapes, element types, fill values, chunks, dimension names and attributes are kept. Compression
 // is kept within a format if it can be written, and is otherwise the target's default. From HDF5 to
 // HDF5, comments, links and committed datatypes with their attributes are kept too, and arrays and
-// attributes still share the committed datatypes.
+// attributes still share the committed datatypes. The compact layout, the allocation time and the
+// creation order of links and attributes are kept too. External files and sources of virtual
+// datasets are not: the elements are stored in the new file.
 //
 // CopyTree first examines the whole tree. If the target cannot represent a part of it, and Accept
 // does not accept the loss, CopyTree writes nothing and returns a *LossError with all problems. The
@@ -131,6 +134,7 @@ type treeCopy struct {
 
 	groups, arrays, links []treeItem // parents before children
 	types                 *typeCopy  // nil unless both sides are HDF5
+	properties            *treeProperties
 }
 
 // treeItem is one object to create.
@@ -144,6 +148,7 @@ type treeItem struct {
 
 	attrs   []ndarray.Attr  // of a group
 	comment string          // of a group
+	stored  hdf5.Properties // of a group or an array of HDF5
 	uses    typeUses        // the committed datatypes of an array or a group
 	like    *h5.DatasetInfo // properties of an array in addition to Spec; nil unless both sides are HDF5
 }
@@ -158,9 +163,9 @@ func (c *treeCopy) copy(ctx context.Context, dst, src string) (_ TreeStats, err 
 	}
 	defer func() { err = errors.Join(err, c.source.Close()) }()
 	if err := c.plan(ctx, src); err != nil {
-		return c.stats, errors.Join(err, c.types.close())
+		return c.stats, errors.Join(err, c.types.close(), c.properties.close())
 	}
-	if err := c.types.close(); err != nil {
+	if err := errors.Join(c.types.close(), c.properties.close()); err != nil {
 		return c.stats, err
 	}
 	if len(c.lost) > 0 {
@@ -289,6 +294,9 @@ func (c *treeCopy) plan(ctx context.Context, src string) error {
 			return err
 		}
 	}
+	if err := c.openProperties(); err != nil {
+		return err
+	}
 	for e, err := range c.source.Walk(ctx, nil) {
 		if err != nil {
 			return err
@@ -316,6 +324,7 @@ func (c *treeCopy) plan(ctx context.Context, src string) error {
 		return err
 	}
 	c.planLinks()
+	c.tellOrder(root)
 	return c.planUserBlock(root)
 }
 
@@ -371,6 +380,10 @@ func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
 		if item.uses, err = c.types.usedBy(e.Path); err != nil {
 			return err
 		}
+		if item.stored, err = c.propertiesOf(e.Path); err != nil {
+			return err
+		}
+		item.stored.Arrange(item.attrs)
 		c.groups = append(c.groups, item)
 		c.stats.Groups++
 	case Array:
@@ -473,6 +486,10 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 	} else if item.like, err = c.types.describe(item.from); err != nil {
 		return err
 	}
+	if item.stored, err = c.propertiesOf(item.from); err != nil {
+		return err
+	}
+	item.stored.Arrange(spec.Attrs)
 	item.spec, item.bytes = spec, m.NumElems()*int64(m.DType.Size)
 	c.arrays = append(c.arrays, item)
 	c.stats.Arrays++
@@ -552,6 +569,12 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 	if slices.ContainsFunc(c.groups, func(item treeItem) bool { return slices.ContainsFunc(item.attrs, hdf5.LargeAttr) }) {
 		o.Low = h5.V18 // the root group is created with the file
 	}
+	if i := slices.IndexFunc(c.groups, func(item treeItem) bool { return item.path == "/" }); i >= 0 {
+		creation := h5.DefaultFileCreation()
+		creation.Times = false
+		creation.LinkOrder, creation.AttrOrder = c.groups[i].stored.Tracking.Order, c.groups[i].stored.Tracking.AttributeOrder
+		o.Creation = &creation
+	}
 	f, err := h5.Create(file, &o)
 	if err != nil {
 		return hdf5.Translate(err)
@@ -561,7 +584,7 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 		if item.path == "/" {
 			continue
 		}
-		g, err := f.Root().CreateGroup(item.path)
+		g, err := f.Root().CreateGroupWith(item.path, &item.stored.Tracking)
 		if err != nil {
 			return hdf5.Translate(err)
 		}
@@ -614,7 +637,7 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 			return hdf5.Translate(err)
 		}
 	}
-	return nil
+	return c.orderLinks(f)
 }
 
 // writeGroup sets the attributes and the comment of an existing group.

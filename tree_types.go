@@ -107,6 +107,9 @@ func (c *typeCopy) describe(path string) (_ *h5.DatasetInfo, err error) {
 	if err != nil {
 		return nil, hdf5.Translate(err)
 	}
+	if len(info.External) > 0 {
+		info.Alloc = h5.AllocDefault // the elements move into the file
+	}
 	info.Mappings, info.External, info.Times = nil, nil, false
 	return &info, nil
 }

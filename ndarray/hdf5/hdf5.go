@@ -216,7 +216,8 @@ type CreateOptions struct {
 	Shared  Shared // only with CreateIn
 
 	// Like is a dataset from which the new one copies properties that a Spec does not contain:
-	// order and storage of attributes, object times, and the time when fill values are written.
+	// order and storage of attributes, object times, the compact layout, and the times when space is
+	// allocated and fill values are written.
 	// Only with CreateIn.
 	Like *h5.DatasetInfo
 }
@@ -326,6 +327,11 @@ func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *Create
 	if like := co.Like; like != nil {
 		phase := like.AttributePhase
 		o.AttributeOrder, o.AttributePhase, o.Times = like.AttributeOrder, &phase, like.Times
+		if o.Chunks == nil && like.Layout == h5.Compact {
+			o.Compact = true
+		} else if (o.Chunks != nil) == (like.Layout == h5.Chunked) && like.Layout != h5.Virtual {
+			o.Alloc = like.Alloc
+		}
 		o.FillTime, o.NoFill = like.FillTime, like.FillKind == h5.FillUndefined
 		if like.FillKind == h5.FillValue && !like.Datatype.Plain() { // not in Spec.Fill
 			o.FillValues = like.FillValues

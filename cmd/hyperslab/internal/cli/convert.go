@@ -273,6 +273,11 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 	case fill != "":
 		told = append(told, fact{"fill value", fill, "only the conversion of a group or a file keeps that of variable strings, from HDF5 to HDF5"})
 	}
+	properties, err := propertiesLost(ctx, source, src.Meta(), format, left.keep)
+	if err != nil {
+		return nil, err
+	}
+	told = append(told, properties...)
 	lost := []string{}
 	for _, u := range left.unsupported {
 		lost = append(lost, fact{"attribute " + u.Name, u.Type, u.Reason}.String())

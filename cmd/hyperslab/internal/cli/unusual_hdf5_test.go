@@ -212,3 +212,60 @@ func copyMembers(t *testing.T, source, target string, do func(args ...string), a
 		add(byLibrary)
 	}
 }
+
+// Attributes in creation order keep it in formats that store a sequence of attributes. Properties
+// that the target does not have are reported, and default ones are not.
+func TestConvert_properties(t *testing.T) {
+	t.Chdir(t.TempDir())
+	f, err := h5.Create("p.h5", nil)
+	require.NoError(t, err)
+	order := []string{"z", "a", "m"}
+	for name, o := range map[string]*h5.DatasetOptions{
+		"ordinary": {Chunks: []int64{2}}, "compact": {Compact: true}, "early": {Alloc: h5.AllocEarly}, "order": {AttributeOrder: h5.TrackCreationOrder},
+	} {
+		d, err := f.Root().CreateDataset(name, h5.TypeOf[int32](), h5.SimpleSpace(4), o)
+		require.NoError(t, err)
+		require.NoError(t, h5.Write(d, []int32{1, 2, 3, 4}, h5.All))
+		for i, attr := range order {
+			require.NoError(t, h5.WriteAttr(d, attr, []int32{int32(i)}, h5.ScalarSpace()))
+		}
+		require.NoError(t, d.Close())
+	}
+	require.NoError(t, f.Close())
+	lost := func(args ...string) []string {
+		t.Helper()
+		var doc struct{ Lost []string }
+		require.NoError(t, json.Unmarshal([]byte(done(t, append([]string{"convert", "--json"}, args...)...)), &doc))
+		return doc.Lost
+	}
+	names := func(address string) (names []string) {
+		t.Helper()
+		var doc struct{ Attributes []struct{ Name string } }
+		require.NoError(t, json.Unmarshal([]byte(done(t, "attr", "list", "--json", address)), &doc))
+		for _, a := range doc.Attributes {
+			names = append(names, a.Name)
+		}
+		return names
+	}
+	for name, want := range map[string]string{"ordinary": "", "compact": "layout (compact)", "early": "allocation (early)", "order": ""} {
+		for _, format := range []string{"b2nd", "bcolz"} {
+			target := name + "." + format
+			told := lost("p.h5:/"+name, target)
+			if want == "" {
+				require.Empty(t, told, target)
+			} else {
+				require.Len(t, told, 1, target)
+				require.Contains(t, told[0], want)
+			}
+			if name == "order" {
+				require.Equal(t, order, names(target), target)
+			}
+		}
+	}
+	require.Len(t, lost("p.h5", "tree"), 2)
+	require.Equal(t, order, names("tree:/order"))
+	require.Empty(t, lost("p.h5", "whole.h5"))
+	told := lost("p.h5:/order", "one.h5:/order")
+	require.Len(t, told, 1)
+	require.Contains(t, told[0], "creation order of attributes (z, a, m)")
+}

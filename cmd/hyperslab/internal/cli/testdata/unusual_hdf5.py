@@ -170,6 +170,27 @@ def virtual(rng, f, name, dir, seed):
     return f.create_virtual_dataset(name, layout, fillvalue=-1)
 
 
+def stored_otherwise(rng, f, groups):
+    """Datasets with a layout, an allocation time or an order of attributes that is not the default."""
+    for i in range(rng.randint(0, 4)):
+        dcpl = h5p.create(h5p.DATASET_CREATE)
+        kind = rng.choice(["compact", "early", "early chunks", "late chunks", "order"])
+        if kind == "compact":
+            dcpl.set_layout(h5d.COMPACT)
+        elif kind == "early":
+            dcpl.set_alloc_time(h5d.ALLOC_TIME_EARLY)
+        elif kind != "order":
+            dcpl.set_chunk((2, 3))
+            dcpl.set_alloc_time(h5d.ALLOC_TIME_EARLY if kind == "early chunks" else h5d.ALLOC_TIME_LATE)
+        if rng.random() < 0.5 or kind == "order":
+            dcpl.set_attr_creation_order(h5p.CRT_ORDER_TRACKED | h5p.CRT_ORDER_INDEXED)
+        g = f[rng.choice(groups)]
+        d = h5py.Dataset(h5d.create(g.id, b"stored%d" % i, h5t.STD_I16LE, h5s.create_simple((4, 5)), dcpl))
+        d[...] = np.arange(20).reshape(4, 5)
+        for name in rng.sample(["u", "b", "y", "c"], rng.randint(0, 4)):
+            d.attrs[name] = rng.randint(0, 9)
+
+
 def external(rng, f, name, dir, seed):
     raw = os.path.join(dir, "raw%d.bin" % seed)
     np.arange(12, dtype="<i4").tofile(raw)
@@ -250,6 +271,7 @@ def make(dir, seed):
         for t in ["/"] + groups + made + [n for n in ("types/same0", "scaled", "null", "plain") if n in f]:
             if rng.random() < 0.5:
                 attributes(rng, f[t], f, targets)
+        stored_otherwise(rng, f, groups)
         f["soft"] = h5py.SoftLink("/plain")
         f["dangling"] = h5py.SoftLink("/nowhere")
         f["other"] = h5py.ExternalLink("sources%d/virtual.h5" % seed, "/data")
@@ -282,6 +304,7 @@ class Compare:
         self.diffs, self.seen = [], {}
         self.map = {}
         self.via = task.get("via")  # a conversion
+        self.lost_order = None
         self.lost = task.get("lost") or []
 
     def diff(self, path, what, x, y):
@@ -394,14 +417,14 @@ class Compare:
 
         oa, na = listing(a)
         ob, nb = listing(b)
-        if not self.task.get("values_only") and not self.via:
+        if not self.task.get("values_only") and self.via != "tree":
             self.same(path, "creation order of attributes", oa, ob)
         drop = set(self.task.get("ignore_attributes", []))
         if not self.task.get("references", True):
             drop |= {"DIMENSION_LIST", "REFERENCE_LIST", "CLASS", "NAME"}
         drop = {d.encode() for d in drop}
         la, lb = [n for n in na if n not in drop], [n for n in nb if n not in drop]
-        if not oa or self.via:
+        if not oa or self.via == "tree":
             la, lb = sorted(la), sorted(lb)
         if self.via:
             for n in la:
@@ -488,9 +511,12 @@ class Compare:
         ob, lb = self.links(b)
         if self.via:
             self.converted(a, la, lb, path)
-            la = {n: la[n] for n in sorted(la) if n in lb}
-            lb = {n: lb[n] for n in sorted(lb)}
-        else:
+            if self.via == "tree" and oa and list(la) != sorted(la):
+                self.lost_order = path
+            sort = sorted if self.via == "tree" else list
+            la = {n: la[n] for n in sort(la) if n in lb}
+            lb = {n: lb[n] for n in sort(lb)}
+        if self.via != "tree":
             self.same(path, "creation order", oa, ob)
         drop = {n.encode() for n in self.task.get("ignore_links", [])} if path == "/" else set()
         na, nb = [n for n in la if n not in drop], [n for n in lb if n not in drop]
@@ -569,6 +595,7 @@ class Compare:
     def properties(self, a, b, path):
         pa, pb = a.id.get_create_plist(), b.id.get_create_plist()
         if self.via:
+            self.layout(a, b, pa, pb, path)
             self.same(path, "fill value", self.fill(a), self.fill(b))
             if self.via == "hdf5":
                 self.same(path, "fill value defined", pa.fill_value_defined(), pb.fill_value_defined())
@@ -589,6 +616,19 @@ class Compare:
             self.same(path, "sources", [(self.file(self.a, s.file_name), s.dset_name) for s in a.virtual_sources()],
                       [(self.file(self.b, s.file_name), s.dset_name) for s in b.virtual_sources()])
 
+    def layout(self, a, b, pa, pb, path):
+        """Compares layout and allocation time after a conversion, and the list of losses."""
+        here = [text for text in self.lost if text.startswith(path + ": layout (")]
+        kind = {h5d.COMPACT: "compact", h5d.VIRTUAL: "virtual"}.get(pa.get_layout(), "external files" if pa.get_external_count() else "")
+        listed = kind if self.via == "tree" or kind != "compact" else ""
+        self.same(path, "layout that is listed as lost", [listed] if listed else [], [text.split("(")[1].split(")")[0] for text in here])
+        if self.via == "hdf5" and kind in ("", "compact"):
+            self.same(path, "layout", pa.get_layout(), pb.get_layout())
+            self.same(path, "allocation time", pa.get_alloc_time(), pb.get_alloc_time())
+        usual = {h5d.COMPACT: h5d.ALLOC_TIME_EARLY, h5d.CONTIGUOUS: h5d.ALLOC_TIME_LATE}.get(pa.get_layout(), h5d.ALLOC_TIME_INCR)
+        differs = self.via == "tree" and pa.get_layout() != h5d.VIRTUAL and pa.get_alloc_time() != usual
+        self.same(path, "allocation time is listed as lost", differs, any(text.startswith(path + ": allocation (") for text in self.lost))
+
     def filters(self, p):
         """The pipeline; the size that shuffle computes for itself is not always stored."""
         out = [p.get_filter(i) for i in range(p.get_nfilters())]
@@ -604,7 +644,11 @@ class Compare:
 def compare(task):
     try:
         with h5py.File(task["want"], "r") as a, h5py.File(task["got"], "r") as b:
-            diffs = Compare(a, b, task).run(task.get("pairs") or [["/", "/"]])
+            both = Compare(a, b, task)
+            diffs = both.run(task.get("pairs") or [["/", "/"]])
+            listed = any(x.startswith("/: creation order of links (") for x in both.lost)
+            if both.via and listed != bool(both.lost_order):
+                diffs.append("creation order of links: listed as lost: %s; lost: %s" % (listed, both.lost_order))
             if task.get("via") and (a.userblock_size > 0) != any(x.startswith("/: user block (") for x in task.get("lost") or []):
                 diffs.append("user block of %d bytes: lost: %s" % (a.userblock_size, task.get("lost")))
             if task.get("whole_file"):
