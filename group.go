@@ -21,14 +21,15 @@ import (
 // of arrays.
 //
 // It returns ndarray.ErrNotFound for a missing file or path, ErrFormat, ErrParam if the location is
-// an array, or ErrCorrupt; for an untrusted file also the errors of Open. It uses o.Untrusted only.
+// an array, or ErrCorrupt; for an untrusted file also the errors of Open. It uses o.Unlocked and
+// o.Untrusted.
 func GroupAttrs(ctx context.Context, location string, o *OpenOptions) (ndarray.Attrs, error) {
 	if o != nil && o.Untrusted != nil {
 		return groupAttrsUntrusted(ctx, location, *o)
 	}
 	var attrs ndarray.Attrs
 	err := withGroup(location, func(l Location, format Format) (err error) {
-		attrs, err = (&walker{ctx: ctx}).groupAttrs(l, format)
+		attrs, err = (&walker{ctx: ctx, unlocked: orZero(o).Unlocked}).groupAttrs(l, format)
 		return err
 	})
 	return attrs, ndarray.Wrap("read attributes of", location, err)

@@ -46,7 +46,7 @@ func (t *Tree) Metadata(ctx context.Context, path string) (m Metadata, err error
 	case t.outside != nil:
 		m, err = t.outside.metadata(ctx, path)
 	default:
-		m, err = (&walker{ctx: ctx}).metadata(Location{File: t.location.File, Object: path}, t.format)
+		m, err = (&walker{ctx: ctx, unlocked: t.open.Unlocked}).metadata(Location{File: t.location.File, Object: path}, t.format)
 		err = translate(err)
 	}
 	return m, ndarray.Wrap("read metadata of", t.at(path), err)

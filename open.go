@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
@@ -66,6 +67,10 @@ type OpenOptions struct {
 	// returns ndarray.ErrNotFound.
 	Missing func(error)
 
+	// Unlocked is called for each HDF5 file that is opened without a lock because its file system
+	// refuses locks. Another program can then change the file while it is read. It may be nil.
+	Unlocked func(file string, err error)
+
 	// Untrusted is set for a file from an untrusted source. The file is checked in Go before a C
 	// library reads it, and a worker process reads it if Isolation allows. It does not go with
 	// Write, Durable, Library, ExternalDir and Missing. Nil: the file is trusted.
@@ -94,7 +99,20 @@ type WalkOptions struct {
 	// members are skipped.
 	Prune func(Entry) bool
 
-	Untrusted *Untrusted // as in OpenOptions
+	Unlocked  func(file string, err error) // as in OpenOptions
+	Untrusted *Untrusted                   // as in OpenOptions
+}
+
+// openHDF5 opens a file for reading with libhdf5.
+func openHDF5(file string, unlocked func(file string, err error)) (*h5.File, error) {
+	f, err := h5.Open(file, h5.ReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	if why := f.Unlocked(); why != nil && unlocked != nil {
+		unlocked(file, why)
+	}
+	return f, nil
 }
 
 func orZero[T any](o *T) T {
@@ -271,7 +289,7 @@ func openAt(l Location, o OpenOptions) (*ndarray.Array, error) {
 	if format == Bcolz {
 		return openBcolz(l, &bcolz.OpenOptions{Write: o.Write})
 	}
-	return array(hdf5.Open(l.File, l.Object, &hdf5.OpenOptions{Write: o.Write, Library: o.Library, ExternalDir: o.ExternalDir, Missing: o.Missing}))
+	return array(hdf5.Open(l.File, l.Object, &hdf5.OpenOptions{Write: o.Write, Library: o.Library, ExternalDir: o.ExternalDir, Missing: o.Missing, Unlocked: o.Unlocked}))
 }
 
 func openB2ND(file string, o *b2nd.OpenOptions, durable bool) (*ndarray.Array, error) {

@@ -24,7 +24,7 @@ type Tree struct {
 	open     OpenOptions // for opening its arrays
 }
 
-// OpenTree returns the tree at a location. It uses o.ExternalDir, o.Missing and o.Untrusted, and
+// OpenTree returns the tree at a location. It uses o.ExternalDir, o.Missing, o.Unlocked and o.Untrusted, and
 // returns ndarray.ErrParam if another option is set. It returns the errors of Walk for the file.
 func OpenTree(ctx context.Context, location string, o *OpenOptions) (*Tree, error) {
 	opts := orZero(o)
@@ -68,7 +68,7 @@ func (t *Tree) at(path string) string {
 // untrusted tree supports one walk at a time: a walk ends with ErrParam if another one begins.
 func (t *Tree) Walk(ctx context.Context, prune func(Entry) bool) iter.Seq2[Entry, error] {
 	if t.outside == nil {
-		return Walk(ctx, t.location.String(), &WalkOptions{Prune: prune})
+		return Walk(ctx, t.location.String(), &WalkOptions{Prune: prune, Unlocked: t.open.Unlocked})
 	}
 	return func(yield func(Entry, error) bool) {
 		left := false
@@ -86,7 +86,7 @@ func (t *Tree) Walk(ctx context.Context, prune func(Entry) bool) iter.Seq2[Entry
 // errors of GroupAttrs of the package.
 func (t *Tree) GroupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs, err error) {
 	if t.outside == nil {
-		return GroupAttrs(ctx, t.at(path), nil)
+		return GroupAttrs(ctx, t.at(path), &OpenOptions{Unlocked: t.open.Unlocked})
 	}
 	attrs, err = t.outside.attrs(ctx, path)
 	return attrs, ndarray.Wrap("read attributes of untrusted", t.at(path), err)

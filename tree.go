@@ -49,6 +49,8 @@ type TreeOptions struct {
 	ExternalDir string      // as in OpenOptions
 	Missing     func(error) // as in OpenOptions
 
+	Unlocked func(file string, err error) // as in OpenOptions
+
 	Workers  int                    // goroutines; 0 means GOMAXPROCS
 	Memory   int64                  // bytes of buffers; 0 means ndarray.DefaultMemory
 	Progress func(ndarray.Progress) // of all arrays together, one unit per array; never called concurrently
@@ -157,7 +159,7 @@ func (c *treeCopy) copy(ctx context.Context, dst, src string) (_ TreeStats, err 
 	if c.target == B2ND || c.target == Caterva {
 		return c.stats, fmt.Errorf("%w: a tree in a file of format %s", ndarray.ErrParam, c.target)
 	}
-	c.source, err = OpenTree(ctx, src, &OpenOptions{ExternalDir: c.options.ExternalDir, Missing: c.options.Missing, Untrusted: c.options.Untrusted})
+	c.source, err = OpenTree(ctx, src, &OpenOptions{ExternalDir: c.options.ExternalDir, Missing: c.options.Missing, Unlocked: c.options.Unlocked, Untrusted: c.options.Untrusted})
 	if err != nil {
 		return c.stats, cause(err)
 	}

@@ -311,7 +311,7 @@ func (w *walker) bcolzOptions() *bcolz.OpenOptions {
 // libhdf5 cannot open other files.
 func (w *walker) openHDF5(file string) (*h5.File, error) {
 	if w.suspect == nil {
-		return h5.Open(file, h5.ReadOnly)
+		return openHDF5(file, w.unlocked)
 	}
 	info, err := w.suspect.file.Stat()
 	if err != nil {

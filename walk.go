@@ -74,7 +74,7 @@ func Walk(ctx context.Context, location string, o *WalkOptions) iter.Seq2[Entry,
 		return walkUntrusted(ctx, location, opts)
 	}
 	return func(yield func(Entry, error) bool) {
-		w := walker{ctx: ctx, yield: yield, skip: opts.Prune, seen: make(map[objectID]string)}
+		w := walker{ctx: ctx, yield: yield, skip: opts.Prune, unlocked: opts.Unlocked, seen: make(map[objectID]string)}
 		if err := w.walk(location); err != nil && !errors.Is(err, errStop) {
 			yield(Entry{}, ndarray.Wrap("list", location, translate(err)))
 		}
@@ -91,6 +91,9 @@ type walker struct {
 	ctx   context.Context
 	yield func(Entry, error) bool
 	skip  func(Entry) bool
+
+	unlocked func(file string, err error) // as in OpenOptions
+
 	count int // entries yielded
 	file  string
 	seen  map[objectID]string // path at which an object was first listed

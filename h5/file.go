@@ -16,7 +16,6 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/regular"
-	"github.com/hyperslab/hyperslab/internal/unlocked"
 )
 
 // Mode is the access mode of an open file.
@@ -158,6 +157,8 @@ type File struct {
 	evict bool
 	log   *CacheLog
 
+	unlocked error // why the file has no lock, or nil
+
 	raw *os.File // file opened by Descriptor; nil before the first call
 }
 
@@ -266,8 +267,16 @@ func OpenWith(path string, o *OpenOptions) (*File, error) {
 	if err := errors.Join(opts.Validate(), checkPath(path, opts.Access), checkFile(path, opts.Access)); err != nil {
 		return nil, &Error{Op: op, Path: path, Err: err}
 	}
-	f, err := open(op, path, opts, nil)
-	if opts.Mode == ReadOnly && refusesLocks(err) && (opts.Access == nil || opts.Access.Locking == LockIfPossible) {
+	mayUnlock := opts.Mode == ReadOnly && (opts.Access == nil || opts.Access.Locking == LockIfPossible)
+	var f *File
+	var err error
+	if mayUnlock {
+		err = refused(path)
+	}
+	if err == nil {
+		f, err = open(op, path, opts, nil)
+	}
+	if mayUnlock && refusesLocks(err) {
 		why := err
 		access := DefaultFileAccess()
 		if opts.Access != nil {
@@ -276,7 +285,9 @@ func OpenWith(path string, o *OpenOptions) (*File, error) {
 		access.Locking = LockNever
 		opts.Access = &access
 		if f, err = open(op, path, opts, nil); err == nil {
-			unlocked.Report(path, why)
+			lock()
+			f.locklessLocked(why)
+			unlock()
 		}
 	}
 	if err != nil && opts.Access != nil {
@@ -413,6 +424,11 @@ func IsHDF5(path string) (bool, error) {
 
 // Path returns the path that the file was opened with.
 func (f *File) Path() string { return f.path }
+
+// Unlocked returns the error of the file system if the file was opened for reading without a lock
+// because its file system refuses locks (LockIfPossible). Another program can then change the file
+// while it is read. Otherwise Unlocked returns nil.
+func (f *File) Unlocked() error { return f.unlocked }
 
 // Mode returns the access mode of the file. A created file has ReadWrite.
 func (f *File) Mode() Mode { return f.mode }

@@ -265,6 +265,10 @@ func (f *File) Reopen() (*File, error) {
 		return nil, newError(op, f.path, rc, &cerr)
 	}
 	g := &File{h: newHandleLocked(newIDSet(again), again), path: f.path, mode: f.mode, evict: f.evict, log: f.log}
+	if file, ok := lockless[f.h.ids]; ok {
+		lockless[g.h.ids] = file
+		g.unlocked = file.why
+	}
 	if info, ok := writers[f.h.ids]; ok {
 		writers[g.h.ids] = info
 	}

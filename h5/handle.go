@@ -52,6 +52,7 @@ func (s *idSet) closeLocked(op, path string, id C.int64_t) error {
 	err := closeIDsLocked(op, path, append(ids, s.file))
 	delete(readers, s.reader)
 	delete(writers, s)
+	delete(lockless, s)
 	return err
 }
 

@@ -82,6 +82,13 @@ enum { GOH5_FILTER_SLOTS = 32 };
 int goh5_filter_register(goh5_err_t *err, uint32_t slot, int32_t id, const char *name, int32_t encodes,
                          int32_t prepares);
 int goh5_filter_unregister(goh5_err_t *err, int32_t id);
+
+/* goh5_filter_class registers an H5Z_class2_t, which libhdf5 copies but for its name.
+ * goh5_filter_decode calls a registered filter as libhdf5 does to reverse it. *state is then 1, or -1
+ * if the filter failed, or 0 if it was not registered through this package. */
+int goh5_filter_class(goh5_err_t *err, const void *class);
+int goh5_filter_decode(goh5_err_t *err, int32_t id, const uint32_t *values, size_t count, const uint8_t *src,
+                       size_t len, goh5_blob_t *out, int32_t *state);
 int goh5_plugins_set(goh5_err_t *err, const uint8_t *spec, size_t spec_len);
 int goh5_plugins(goh5_err_t *err, goh5_blob_t *out);
 

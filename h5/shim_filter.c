@@ -93,6 +93,80 @@ SLOTS(SLOT)
 static const H5Z_func_t filters[GOH5_FILTER_SLOTS] = {SLOTS(FILTER)};
 static const H5Z_set_local_func_t locals[GOH5_FILTER_SLOTS] = {SLOTS(LOCAL)};
 
+/* Filters registered through this package. libhdf5 does not return the class of a filter. The table
+ * is guarded by the lock. */
+enum { CLASSES = 64 };
+static struct {
+    H5Z_filter_t id;
+    H5Z_func_t run; /* NULL: free */
+} classes[CLASSES];
+
+static int find_class(H5Z_filter_t id)
+{
+    for (int i = 0; i < CLASSES; i++) {
+        if (classes[i].run != NULL && classes[i].id == id) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static int add_class(goh5_err_t *err, const H5Z_class2_t *class)
+{
+    int rc = 0, at = find_class(class->id);
+    for (int i = 0; at < 0 && i < CLASSES; i++) {
+        if (classes[i].run == NULL) {
+            at = i;
+        }
+    }
+    if (at < 0) {
+        err->have = CLASSES + 1;
+        err->want = CLASSES;
+        RAISE(GOH5_ESIZE);
+    }
+    TRY(H5Zregister(class) >= 0);
+    classes[at].id = class->id;
+    classes[at].run = class->filter;
+done:
+    return rc;
+}
+
+int goh5_filter_class(goh5_err_t *err, const void *class)
+{
+    goh5_enter();
+    return add_class(err, class);
+}
+
+int goh5_filter_decode(goh5_err_t *err, int32_t id, const uint32_t *values, size_t count, const uint8_t *src,
+                       size_t len, goh5_blob_t *out, int32_t *state)
+{
+    int rc = 0, at = find_class(id);
+    goh5_buf_t b = {0};
+    void *data = NULL;
+    size_t cap = len;
+    goh5_enter();
+    *state = 0;
+    if (at < 0) {
+        goto done;
+    }
+    if ((data = H5allocate_memory(len > 0 ? len : 1, 0)) == NULL) {
+        RAISE(GOH5_ENOMEM);
+    }
+    if (len > 0) {
+        memcpy(data, src, len);
+    }
+    size_t n = classes[at].run(H5Z_FLAG_REVERSE, count, values, len, &cap, &data);
+    H5Eclear2(H5E_DEFAULT);
+    *state = n == 0 ? -1 : 1;
+    goh5_put_bytes(&b, data, n);
+    PASS(goh5_buf_end(&b, out));
+done:
+    (void)err;
+    H5free_memory(data);
+    goh5_buf_drop(&b);
+    return rc;
+}
+
 int goh5_filter_register(goh5_err_t *err, uint32_t slot, int32_t id, const char *name, int32_t encodes,
                          int32_t prepares)
 {
@@ -107,7 +181,7 @@ int goh5_filter_register(goh5_err_t *err, uint32_t slot, int32_t id, const char 
         .set_local = prepares ? locals[slot] : NULL,
         .filter = filters[slot],
     };
-    TRY(H5Zregister(&class) >= 0);
+    PASS(add_class(err, &class));
 done:
     return rc;
 }
@@ -117,6 +191,10 @@ int goh5_filter_unregister(goh5_err_t *err, int32_t id)
     int rc = 0;
     goh5_enter();
     TRY(H5Zunregister(id) >= 0);
+    int at = find_class(id);
+    if (at >= 0) {
+        classes[at].run = NULL;
+    }
 done:
     return rc;
 }

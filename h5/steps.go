@@ -8,15 +8,14 @@ package h5
 import "C"
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/bits"
 	"runtime"
 	"slices"
+	"unsafe"
 
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/undo"
 )
 
 // soundLocked must be called before an operation that runs the dataset's filters. It returns
@@ -247,38 +246,33 @@ func (d *Dataset) longForSumsLocked(op string, id C.int64_t, offset []int64, byt
 // mostChunk is larger than any chunk of libhdf5.
 const mostChunk = 1 << 32
 
-// undoLocked reverses a filter that internal/format/h5file does not support. It returns nil without an error
-// for a filter that only libhdf5 could reverse.
+// undoLocked reverses a filter that was registered through this package, as libhdf5 would. It
+// returns nil without an error for a filter that only libhdf5 could reverse.
 func undoLocked(f *h5file.Filter, src []byte, most uint64) ([]byte, error) {
-	id := int(f.ID)
-	if slot := slices.IndexFunc(goFilters[:], func(p filterSlot) bool { return p.filter != nil && p.filter.ID == id }); slot >= 0 {
-		return goDecodeLocked(goFilters[slot].filter, src, f.Values)
-	}
-	if undo.Known != nil && undo.Known(id) {
-		for room := min(most, uint64(len(src))*4+4096); ; room *= 4 {
-			dst := make([]byte, min(room, most))
-			n, err := undo.Decode(id, f.Values, dst, src)
-			if errors.Is(err, ErrSize) && room < most {
-				continue
-			}
-			if err != nil {
-				return nil, err
-			}
-			return dst[:n], nil
-		}
-	}
-	return nil, nil
-}
-
-// goDecodeLocked calls a filter's Decode as libhdf5 would.
-func goDecodeLocked(f *GoFilter, src []byte, values []uint32) (out []byte, err error) {
 	runtime.LockOSThread() // run identifies calls from inside by the thread
 	defer runtime.UnlockOSThread()
-	if run(func() (err error) { out, err = f.Decode(src, slices.Clone(values)); return err }) != 0 {
-		err, lib.cause = lib.cause, nil
-		return nil, fmt.Errorf("filter %d (%s): %w", f.ID, f.Name, err)
+	var cerr C.goh5_err_t
+	var blob C.goh5_blob_t
+	var state C.int32_t
+	values := unsafe.Pointer(unsafe.SliceData(f.Values))
+	if rc := C.goh5_filter_decode(&cerr, C.int32_t(f.ID), (*C.uint32_t)(values), C.size_t(len(f.Values)), cBytes(src), C.size_t(len(src)), &blob, &state); rc < 0 {
+		return nil, newError("reverse filter", "", rc, &cerr)
 	}
-	return append([]byte{}, out...), nil
+	if state == 0 {
+		return nil, nil
+	}
+	out := takeBlob(&blob).bytes()
+	switch {
+	case state < 0 && lib.cause != nil:
+		err := lib.cause
+		lib.cause = nil
+		return nil, err
+	case state < 0:
+		return nil, fmt.Errorf("filter %d: cannot decode %d bytes", f.ID, len(src))
+	case uint64(len(out)) > most:
+		return nil, fmt.Errorf("%w: filter %d decodes %d bytes to %d, want at most %d", ErrSize, f.ID, len(src), len(out), most)
+	}
+	return out, nil
 }
 
 // allLongLocked checks every stored chunk.

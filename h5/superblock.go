@@ -43,6 +43,44 @@ func (e *UnclosedError) Unwrap() error { return ErrCorrupt }
 // while they are open. It is guarded by the library lock.
 var writers = map[*idSet]fs.FileInfo{}
 
+// lockless are the open files that were opened without a lock because their file system refuses
+// locks. libhdf5 refuses to open a file with and without locks at the same time. It is guarded by
+// the library lock.
+var lockless = map[*idSet]locklessFile{}
+
+type locklessFile struct {
+	info fs.FileInfo
+	why  error
+}
+
+// locklessLocked records that a file is open without a lock because of why.
+func (f *File) locklessLocked(why error) {
+	f.unlocked = why
+	if info, err := os.Stat(f.path); err == nil {
+		lockless[f.h.ids] = locklessFile{info, why}
+	}
+}
+
+// refused returns the error that made this process open the file at path without a lock, or nil if
+// it has not opened it so.
+func refused(path string) error {
+	lock()
+	defer unlock()
+	if len(lockless) == 0 {
+		return nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil //nolint:nilerr // libhdf5 reports the error
+	}
+	for _, file := range lockless {
+		if os.SameFile(info, file.info) {
+			return file.why
+		}
+	}
+	return nil
+}
+
 // writingLocked records that a file is open for writing.
 func writingLocked(s *idSet, path string) {
 	if info, err := os.Stat(path); err == nil {

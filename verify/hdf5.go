@@ -444,15 +444,19 @@ func (u *h5File) openLibrary() (*h5.File, error) {
 		return u.lib, nil
 	}
 	f, err := h5.Open(u.path, h5.ReadOnly)
-	if err == nil {
-		u.lib = f
+	if err != nil {
+		return nil, err
 	}
-	return f, err
+	if why := f.Unlocked(); why != nil && u.job.opts.Unlocked != nil {
+		u.job.opts.Unlocked(u.path, why)
+	}
+	u.lib = f
+	return f, nil
 }
 
 // library lets libhdf5 open every object. It must only be called for files with valid metadata.
 func (u *h5File) library(ctx context.Context) error {
-	for e, err := range hyperslab.Walk(ctx, u.path, nil) {
+	for e, err := range hyperslab.Walk(ctx, u.path, &hyperslab.WalkOptions{Unlocked: u.job.opts.Unlocked}) {
 		if err == nil {
 			err = e.Err
 		}

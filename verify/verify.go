@@ -51,6 +51,10 @@ type Options struct {
 	Memory      int64         // memory limit of a worker in bytes; default 2 GiB
 	Time        time.Duration // time limit of one call of a worker, which decodes some chunks; default 120 s
 
+	// Unlocked is called if the file is read without a lock because its file system refuses locks.
+	// It may be nil.
+	Unlocked func(file string, err error) `json:"-"`
+
 	// Progress is called with the number of checked chunks and their total number. It may be nil.
 	// It is called from one goroutine at a time.
 	Progress func(Progress) `json:"-"`

@@ -10,19 +10,21 @@ import (
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/undo"
 )
 
 func init() {
-	undo.Decode, undo.Known = Decode, Known
 	if _, err := h5.Version(); err != nil {
 		return // libhdf5 cannot be used; every call of h5 returns the error
 	}
-	h5.WithLock(func() {
-		if id := C.goh5z_register(); id != 0 {
-			panic(fmt.Sprintf("filter: libhdf5 refuses filter %d", id))
+	for i := C.size_t(0); ; i++ {
+		class := C.goh5z_class(i)
+		if class == nil {
+			return
 		}
-	})
+		if err := h5.RegisterFilterClass(class); err != nil {
+			panic(fmt.Sprintf("filter: class %d: %v", i, err))
+		}
+	}
 }
 
 // goh5z_go_filter is called by libhdf5, under its lock. It replaces libhdf5's buffer *buf by another.

@@ -72,8 +72,8 @@ int goh5z_pipeline_decode(goh5z_state_t *s, const uint32_t *steps, size_t words,
 int goh5z_pipeline_encode(goh5z_state_t *s, const uint32_t *steps, size_t words, int32_t exact, const uint8_t *src,
                           size_t n, uint8_t *dst, size_t cap, size_t *out, uint32_t *mask, int32_t *failed);
 
-/* Registers the filters that libhdf5 does not have. */
-int goh5z_register(void);
+/* The i-th H5Z_class2_t of the filters that libhdf5 does not have, or NULL after the last. */
+const void *goh5z_class(size_t i);
 
 /* A filter in Go: it frees the n bytes of *buf and replaces them by a buffer from goh5z_take. It
  * returns 0 on failure. */

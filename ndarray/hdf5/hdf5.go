@@ -61,6 +61,10 @@ type OpenOptions struct {
 	// dataset with a missing external file, are then read as fill value. If Missing is nil,
 	// reading such a dataset returns ndarray.ErrNotFound.
 	Missing func(error)
+
+	// Unlocked, if not nil, is called if the file was opened without a lock because its file system
+	// refuses locks; see h5.File.Unlocked.
+	Unlocked func(file string, err error)
 }
 
 // Open opens a file, read-only unless o.Write is set, and the dataset called object in it (H5Fopen,
@@ -82,6 +86,9 @@ func Open(file, object string, o *OpenOptions) (*Backend, error) {
 	f, err := h5.Open(file, mode)
 	if err != nil {
 		return nil, ndarray.Wrap("open", location, Translate(err))
+	}
+	if why := f.Unlocked(); why != nil && o.Unlocked != nil {
+		o.Unlocked(file, why)
 	}
 	b, err := open(f, object, location, o)
 	if err != nil {

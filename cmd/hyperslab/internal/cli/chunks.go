@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
@@ -119,7 +118,7 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 	case m.Format == "hdf5" && untrusted(ctx):
 		err = lister.plainHDF5(address)
 	case m.Format == "hdf5":
-		err = lister.hdf5(address)
+		err = lister.hdf5(ctx, address)
 	case m.Format == "bcolz":
 		err = lister.bcolz(m.Path)
 	default:
@@ -196,12 +195,12 @@ func (l *chunkLister) indexOf(n int64) []int64 {
 }
 
 // hdf5 lists the chunks with libhdf5, which can read every index and follow external links.
-func (l *chunkLister) hdf5(address string) (err error) {
+func (l *chunkLister) hdf5(ctx context.Context, address string) (err error) {
 	loc, err := hyperslab.ParseLocation(address)
 	if err != nil {
 		return err
 	}
-	f, err := h5.Open(loc.File, h5.ReadOnly)
+	f, err := openHDF5(ctx, loc.File)
 	if err != nil {
 		return err
 	}

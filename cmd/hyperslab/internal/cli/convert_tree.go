@@ -119,7 +119,8 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		stored = hyperslab.B2ND
 	}
 	opts := &hyperslab.TreeOptions{
-		DryRun: o.dryRun, Overwrite: o.force, Exclude: o.leftOut, SkipUnreadable: o.pick.skip, Untrusted: untrustedOptions(ctx), Workers: o.job.jobs, Memory: memory,
+		Unlocked: unlocked(ctx),
+		DryRun:   o.dryRun, Overwrite: o.force, Exclude: o.leftOut, SkipUnreadable: o.pick.skip, Untrusted: untrustedOptions(ctx), Workers: o.job.jobs, Memory: memory,
 		Accept: func(p hyperslab.Problem) bool {
 			name, isAttr := strings.CutPrefix(p.What, "attribute ")
 			return o.attrs.unsupported || isAttr && slices.Contains(o.attrs.names, name)

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/ddl"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -182,7 +181,7 @@ func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err err
 	case format != hyperslab.HDF5:
 		return usagef("%s: --ddl is for HDF5 files, this is %s", d.file, format)
 	}
-	f, err := h5.Open(d.file, h5.ReadOnly)
+	f, err := openHDF5(ctx, d.file)
 	if err != nil {
 		return err
 	}

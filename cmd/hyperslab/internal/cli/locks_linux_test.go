@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,6 +37,14 @@ func TestRun_refusedLocks(t *testing.T) {
 		require.NoError(t, err, text)
 		require.Contains(t, text, "1 2 3")
 		require.Contains(t, text, "warning: "+path+" is read without a file lock")
+		for _, command := range [][]string{
+			{"dump", "--ddl", path}, {"ls", path}, {"info", path}, {"chunks", path + ":/x"}, {"repack", "--dry-run", path, filepath.Join(dir, "c.h5")},
+			{"diff", path, path}, {"verify", "--sandbox=false", path}, {"convert", "--dry-run", path, filepath.Join(dir, "tree")},
+		} {
+			text, err := hyperslab(command...)
+			require.NoError(t, err, text)
+			require.Equal(t, 1, strings.Count(text, "is read without a file lock"), "%v: %s", command, text)
+		}
 		text, err = hyperslab("attr", "set", path+":/x", "a", "1", "--in-place")
 		require.Error(t, err, text)
 	}

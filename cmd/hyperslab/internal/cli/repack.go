@@ -238,7 +238,7 @@ func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory 
 	if o.dryRun {
 		r.guess = newForecast(o.job.jobs, memory)
 	}
-	if err := r.open(row.Source, to); err != nil {
+	if err := r.open(ctx, row.Source, to); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.src.Close()) }()

@@ -49,12 +49,12 @@ type repacker struct {
 	kept      int // datasets copied as they are stored
 }
 
-func (r *repacker) open(file, target string) (err error) {
+func (r *repacker) open(ctx context.Context, file, target string) (err error) {
 	r.file = file
 	if r.directory, err = targetDirectory(target); err != nil {
 		return err
 	}
-	if r.src, err = h5.Open(file, h5.ReadOnly); err != nil {
+	if r.src, err = openHDF5(ctx, file); err != nil {
 		return hdf5.Translate(err)
 	}
 	return nil

@@ -24,7 +24,6 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/profile"
-	"github.com/hyperslab/hyperslab/internal/unlocked"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/worker"
 )
@@ -62,8 +61,6 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err != nil {
 		return a.finish(ctx, root, err)
 	}
-	unlocked.Notify(a.unlocked())
-	defer unlocked.Notify(nil)
 	cmd, err := root.ExecuteContextC(ctx)
 	if a.plugins {
 		err = errors.Join(err, h5.AllowPlugins())
@@ -72,6 +69,26 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		err = errors.Join(err, failed)
 	}
 	return a.finish(ctx, cmd, err)
+}
+
+type unlockedKey struct{}
+
+// unlocked returns the function of the command that warns about a file without a lock.
+func unlocked(ctx context.Context) func(file string, err error) {
+	warn, _ := ctx.Value(unlockedKey{}).(func(string, error))
+	return warn
+}
+
+// openHDF5 opens an HDF5 file for reading, and warns if it has no lock.
+func openHDF5(ctx context.Context, file string) (*h5.File, error) {
+	f, err := h5.Open(file, h5.ReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	if why := f.Unlocked(); why != nil {
+		unlocked(ctx)(file, why)
+	}
+	return f, nil
 }
 
 // unlocked returns a function that warns once about each file that is read without a lock.
@@ -109,6 +126,7 @@ overwrite, 130 and 143 interrupted (temporary files are removed first).`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.name.Store(new(cmd.CommandPath()))
+			cmd.SetContext(context.WithValue(cmd.Context(), unlockedKey{}, a.unlocked()))
 			if err := oneOf("--color", a.color, colorAuto, colorAlways, colorNever); err != nil {
 				return err
 			}

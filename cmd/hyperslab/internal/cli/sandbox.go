@@ -71,6 +71,7 @@ func openOptions(ctx context.Context) *hyperslab.OpenOptions {
 		return &hyperslab.OpenOptions{Untrusted: u}
 	}
 	o, _ := ctx.Value(filesKey{}).(hyperslab.OpenOptions)
+	o.Unlocked = unlocked(ctx)
 	return &o
 }
 
@@ -91,7 +92,7 @@ func openArray(ctx context.Context, location string) (*ndarray.Array, error) {
 // walk lists the objects at and below an address, in a sandbox if the file is untrusted. It skips
 // the members of groups for which prune is true; prune may be nil.
 func walk(ctx context.Context, address string, prune func(hyperslab.Entry) bool) iter.Seq2[hyperslab.Entry, error] {
-	return hyperslab.Walk(ctx, address, &hyperslab.WalkOptions{Prune: prune, Untrusted: untrustedOptions(ctx)})
+	return hyperslab.Walk(ctx, address, &hyperslab.WalkOptions{Prune: prune, Unlocked: unlocked(ctx), Untrusted: untrustedOptions(ctx)})
 }
 
 // groupAttrs reads the attributes of a group, in a sandbox if the file is untrusted.

@@ -168,6 +168,7 @@ func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
 				return &ndarray.Error{Op: "create", Path: sidecar, Err: ndarray.ErrExists}
 			}
 		}
+		v.Unlocked = unlocked(cmd.Context())
 		m := newMeter(o.job.progress, a.stderr, "verify", 0, time.Now)
 		v.Progress = func(p verify.Progress) { m.decoding(p.Chunks, p.TotalChunks, "chunks", p.DecodedBytes, p.StoredBytes) }
 		r, err := verify.File(cmd.Context(), source, v)
