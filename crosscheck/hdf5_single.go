@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/chunkio"
 )
 
 // hdf5FormatNames are the formats that differ for these vectors.
@@ -265,7 +266,7 @@ func (e *emitter) hdf5Masks() error {
 				}
 				err = d.WriteRegion(want, dt, space.All())
 				if err == nil {
-					err = d.WriteChunk(want[16:32], m.mask, 8)
+					err = chunkio.Store(d, want[16:32], m.mask, 8)
 				}
 				return errors.Join(err, d.Close())
 			})

@@ -106,15 +106,14 @@ func (d *Dataset) write(src []byte, mem *Datatype, r *Region, lossy C.int32_t) e
 	if idErr != nil {
 		return idErr
 	}
-	masks, err := d.settleLocked(op, id, words, len(r.Start))
-	if err != nil {
+	if err := d.masksLocked(op, id, words, len(r.Start)); err != nil {
 		return err
 	}
 	t := mem.append(lib.typ[:0])
 	cerr := lib.cerr
 	*cerr = C.goh5_err_t{}
 	rc := C.goh5_dwrite(cerr, id, cBytes(t), C.size_t(len(t)), cInts(words), C.size_t(len(words)), C.size_t(len(r.Start)), lossy,
-		cBytes(src), C.size_t(len(src)), masks)
+		cBytes(src), C.size_t(len(src)))
 	runtime.KeepAlive(d)
 	if rc < 0 {
 		return transferError(op, d.path, *r, rc, cerr)
@@ -256,13 +255,12 @@ func (d *Dataset) writeWindow(src []byte, mem *Datatype, w Window, s Selection, 
 	if err != nil {
 		return err
 	}
-	masks, err := d.settleLocked(op, id, e.words, e.rank)
-	if err != nil {
+	if err := d.masksLocked(op, id, e.words, e.rank); err != nil {
 		return err
 	}
 	var cerr C.goh5_err_t
 	rc := C.goh5_dwrite(&cerr, id, cBytes(t), C.size_t(len(t)), cInts(e.words), C.size_t(len(e.words)), C.size_t(e.rank), lossy,
-		cBytes(src), C.size_t(len(src)), masks)
+		cBytes(src), C.size_t(len(src)))
 	runtime.KeepAlive(d)
 	if rc < 0 {
 		return transferError(op, d.path, s, rc, &cerr)
@@ -379,12 +377,11 @@ func (d *Dataset) WriteStrings(src []string, r Region) error {
 	if err != nil {
 		return err
 	}
-	masks, err := d.settleLocked(op, id, words, len(r.Start))
-	if err != nil {
+	if err := d.masksLocked(op, id, words, len(r.Start)); err != nil {
 		return err
 	}
 	var cerr C.goh5_err_t
-	rc := C.goh5_dwrite_strings(&cerr, id, cInts(words), C.size_t(len(words)), C.size_t(len(r.Start)), cBytes(texts), cUints(offsets), C.size_t(len(src)), masks)
+	rc := C.goh5_dwrite_strings(&cerr, id, cInts(words), C.size_t(len(words)), C.size_t(len(r.Start)), cBytes(texts), cUints(offsets), C.size_t(len(src)))
 	runtime.KeepAlive(d)
 	if rc < 0 {
 		return transferError(op, d.path, r, rc, &cerr)

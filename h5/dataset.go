@@ -441,7 +441,7 @@ func (d *Dataset) Resize(dims ...int64) error {
 	if err := d.longShapeLocked(op, id, dims); err != nil {
 		return err
 	}
-	if err := d.settleShapeLocked(op, id, dims); err != nil {
+	if err := d.masksShapeLocked(op, id, dims); err != nil {
 		return err
 	}
 	var cerr C.goh5_err_t

@@ -2,9 +2,8 @@
 //
 // libhdf5 records the mask of a chunk together with its length, and updates neither if the length
 // is unchanged (H5D__chunk_file_alloc). If a chunk was stored with some filters skipped and is
-// rewritten with the same length and other filters skipped, it reads wrong. Therefore the chunks at
-// risk are changed before a write, and before a smaller shape truncates chunks. See docs/defects.md for the
-// cases that this does not cover.
+// rewritten with the same length and other filters skipped, it reads wrong. Therefore a write that
+// may do this returns errors.ErrUnsupported before it changes the file; see docs/defects.md.
 
 package h5
 
@@ -29,66 +28,60 @@ type chunkMasks struct {
 	looks   int // number of writes that had to check their chunks
 }
 
-// settleLocked must be called before a write. It re-encodes the touched chunks whose mask libhdf5
-// would not have produced. If two combinations of skipped filters may give the same length, it
-// returns how the filters make masks. The write then goes chunk by chunk (goh5_write) and makes
-// libhdf5 record each mask. Chunks in libhdf5's cache are written first, which is slow if a chunk
-// is written in many small pieces. Therefore a dataset without such chunks is not checked again
-// while it cannot get any.
+// masksLocked must be called before a write. It returns errors.ErrUnsupported, with the chunk, if
+// the write touches a stored chunk whose mask libhdf5 may not update. Chunks in libhdf5's cache are
+// written first, which is slow if a chunk is written in many small pieces. Therefore a dataset
+// without such chunks is not checked again while it cannot get any.
 //
-// settleLocked ignores an invalid selection, because the write itself reports it. It also returns
+// masksLocked ignores an invalid selection, because the write itself reports it. It also returns
 // the errors of soundLocked and longLocked.
-func (d *Dataset) settleLocked(op string, id C.int64_t, words []int64, rank int) (*C.goh5_masks_t, error) {
+func (d *Dataset) masksLocked(op string, id C.int64_t, words []int64, rank int) error {
 	if err := d.soundLocked(op, id); err != nil {
-		return nil, err
+		return err
 	}
 	if err := d.longLocked(op, id, words, rank); err != nil {
-		return nil, err
+		return err
 	}
 	if d.masks.settled == lib.masks {
-		return nil, nil // does not allocate
+		return nil // does not allocate
 	}
-	return d.settleChunksLocked(op, id, words, rank)
+	return d.touchedLocked(op, id, words, rank)
 }
 
-func (d *Dataset) settleChunksLocked(op string, id C.int64_t, words []int64, rank int) (*C.goh5_masks_t, error) {
-	m, settled, err := d.masksLocked(op, id)
-	if settled || err != nil {
-		return nil, err
-	}
-	if m.how > C.GOH5_ONE_DECLINES {
-		return &m, nil
-	}
-	var cerr C.goh5_err_t
-	rc := C.goh5_dsettle(&cerr, id, &m, cInts(words), C.size_t(len(words)), C.size_t(rank))
-	if rc < 0 && rc != C.GOH5_EREGION {
-		return nil, newError(op, d.path, rc, &cerr)
-	}
-	return nil, nil
-}
-
-// settleShapeLocked is settleLocked before a change of the shape, which libhdf5 does in one step.
-// It lengthens chunks whose length is possible with two combinations of skipped filters, so that
-// libhdf5 records the next mask.
-func (d *Dataset) settleShapeLocked(op string, id C.int64_t, dims []int64) error {
-	if d.masks.settled == lib.masks {
-		return nil
-	}
-	m, settled, err := d.masksLocked(op, id)
+func (d *Dataset) touchedLocked(op string, id C.int64_t, words []int64, rank int) error {
+	m, settled, err := d.howLocked(op, id)
 	if settled || err != nil {
 		return err
 	}
 	var cerr C.goh5_err_t
-	if rc := C.goh5_dsettle_shape(&cerr, id, &m, cInts(dims), C.size_t(len(dims))); rc < 0 {
-		return newError(op, d.path, rc, &cerr)
+	rc := C.goh5_dtouched(&cerr, id, &m, cInts(words), C.size_t(len(words)), C.size_t(rank))
+	if rc < 0 && rc != C.GOH5_EREGION {
+		return d.chunkError(op, nil, rc, &cerr)
 	}
 	return nil
 }
 
-// masksLocked returns how the filters make masks, or settled if no chunk needs a check. The first
+// masksShapeLocked is masksLocked before a change of the shape. libhdf5 rewrites the chunks that a
+// smaller shape truncates.
+func (d *Dataset) masksShapeLocked(op string, id C.int64_t, dims []int64) error {
+	if d.masks.settled == lib.masks {
+		return nil
+	}
+	m, settled, err := d.howLocked(op, id)
+	if settled || err != nil {
+		return err
+	}
+	var cerr C.goh5_err_t
+	if rc := C.goh5_dtouched_shape(&cerr, id, &m, cInts(dims), C.size_t(len(dims))); rc < 0 {
+		return d.chunkError(op, nil, rc, &cerr)
+	}
+	return nil
+}
+
+// howLocked returns how the filters make masks, or settled if no chunk needs a check. The first
 // writes check only their own chunks, because the index may be long. From the 8th check on, it
 // scans the whole index each time the number of checks is a power of two.
-func (d *Dataset) masksLocked(op string, id C.int64_t) (m C.goh5_masks_t, settled bool, err error) {
+func (d *Dataset) howLocked(op string, id C.int64_t) (m C.goh5_masks_t, settled bool, err error) {
 	if err := d.findMasksLocked(op, id); err != nil || d.masks.settled == lib.masks {
 		return m, err == nil, err
 	}
@@ -130,9 +123,9 @@ func (d *Dataset) findMasksLocked(op string, id C.int64_t) error {
 	for i, id := range ids[:n] {
 		optional := state[i]&C.GOH5_OPTIONAL != 0
 		switch {
-		case optional && state[i]&C.GOH5_IDLE != 0:
-			how.always |= 1 << i
-		case optional && maySkip(id, state[i]&C.GOH5_HERE != 0):
+		case optional && (state[i]&C.GOH5_IDLE != 0 || state[i]&C.GOH5_HERE == 0):
+			how.always |= 1 << i // also of a filter that is not available, which may have run in another program
+		case optional && maySkip(id):
 			how.how = max(how.how, C.GOH5_ONE_SKIPS)
 			how.skipped |= 1 << i
 		case optional && id >= firstGoFilter:
@@ -158,11 +151,10 @@ const pipeline = 32
 
 // maySkip reports whether a filter may skip a chunk and may also produce output of the same length.
 // Of libhdf5's built-in filters only szip can fail. The filters of h5/filter return false, because
-// they skip a chunk if their output has the same length. A filter that is not available is skipped
-// now, but may have run when another program wrote the chunk.
-func maySkip(id C.int32_t, here bool) bool {
+// they skip a chunk if their output has the same length.
+func maySkip(id C.int32_t) bool {
 	switch {
-	case id == FilterSzip || !here:
+	case id == FilterSzip:
 		return true
 	case id < firstGoFilter:
 		return false

@@ -176,14 +176,12 @@ func (d *Dataset) ReadChunk(dst []byte, offset ...int64) (n int, mask uint32, er
 // whether the filters can decode it. Bit n of mask means that filter n was skipped; mask is ignored
 // for chunks without filters (PlainEdges). A copy of the chunk in libhdf5's cache is dropped.
 //
-// libhdf5 does not always record a mask that differs from that of the previous chunk at offset. Its
-// later writes of the chunk may keep an outdated mask. This package corrects both (see docs/defects.md),
-// which takes longer.
-//
 // It returns ErrSize for an empty chunk, or for an unfiltered chunk whose length is not that of a
-// whole chunk. It returns ErrParam for a mask with more bits than there are filters, and
-// errors.ErrUnsupported for a dataset of MaxRank dimensions (see docs/defects.md). Other errors are
-// ErrReadOnly and the errors of ChunkAt.
+// whole chunk. It returns ErrParam for a mask with more bits than there are filters. It returns
+// errors.ErrUnsupported for a dataset of MaxRank dimensions, and if the chunk at offset has the same
+// length and another mask, because libhdf5 then keeps the old mask (see docs/defects.md). Such a chunk
+// can be replaced in two steps, first by a chunk of another length. Other errors are ErrReadOnly and
+// the errors of ChunkAt.
 func (d *Dataset) WriteChunk(src []byte, mask uint32, offset ...int64) error {
 	const op = "write chunk"
 	if err := d.writable(op, d.path); err != nil {
@@ -251,6 +249,12 @@ func (d *Dataset) chunkError(op string, offset []int64, rc C.int, cerr *C.goh5_e
 		e.Err = fmt.Errorf("%w: no chunk begins at %d, the dataset has the shape %d", ErrRegion, offset, dims)
 	case C.GOH5_EUNSUPPORTED:
 		e.Err = fmt.Errorf("%w: the library reads and writes stored chunks of fewer than %d dimensions", errors.ErrUnsupported, MaxRank)
+	case C.GOH5_EMASKED:
+		at := make([]uint64, cerr.rank)
+		for i := range at {
+			at[i] = uint64(cerr.dims[i])
+		}
+		e.Err = fmt.Errorf("%w: the library does not update the filter mask of a chunk that keeps its length: chunk %d has the mask %#x", errors.ErrUnsupported, at, cerr.have)
 	case C.GOH5_ENOCHUNK:
 		e.Err = fmt.Errorf("%w: the chunk at %d is not stored", ErrNotFound, slices.Clone(offset))
 	}

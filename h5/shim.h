@@ -213,20 +213,18 @@ typedef struct goh5_masks {
  * failed write does not change the dataset. With GOH5_ROUGH, libhdf5 clamps and rounds by its own
  * rules. With GOH5_NEAREST, values must be rounded to nearest; if neither libhdf5 nor the compiler
  * does this, the result is GOH5_ETYPE.
- *
- * masks is for datasets whose chunks must be written one by one, otherwise NULL. This also applies
- * to the other write functions. */
+ */
 enum { GOH5_LOSSLESS = 0, GOH5_ROUGH = 1, GOH5_NEAREST = 2 };
 int goh5_dread(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t words,
                size_t rank, int32_t lossy, uint8_t *dst, size_t len);
 int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t words,
-                size_t rank, int32_t lossy, const uint8_t *src, size_t len, const goh5_masks_t *masks);
+                size_t rank, int32_t lossy, const uint8_t *src, size_t len);
 
 /* Strings. Reading returns a blob of the number of strings and the strings. Writing takes all bytes
  * and n + 1 offsets into them. */
 int goh5_dread_strings(goh5_err_t *err, int64_t id, const int64_t *sel, size_t words, size_t rank, goh5_blob_t *out);
 int goh5_dwrite_strings(goh5_err_t *err, int64_t id, const int64_t *sel, size_t words, size_t rank,
-                        const uint8_t *bytes, const uint64_t *offsets, size_t n, const goh5_masks_t *masks);
+                        const uint8_t *bytes, const uint64_t *offsets, size_t n);
 
 /* Values of any datatype, as stored except for pointers (values.go). n is the number of elements.
  * To read any number of elements, *n must be UINT64_MAX; the function sets it to the actual
@@ -235,7 +233,7 @@ int goh5_dtype(goh5_err_t *err, int64_t id, goh5_blob_t *out);
 int goh5_dread_values(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel,
                       size_t words, size_t rank, uint64_t *n, goh5_blob_t *out);
 int goh5_dwrite_values(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel,
-                       size_t words, size_t rank, const uint8_t *data, size_t len, size_t n, const goh5_masks_t *masks);
+                       size_t words, size_t rank, const uint8_t *data, size_t len, size_t n);
 
 /* Selections in a dataspace that does not belong to a file. */
 int goh5_selected(goh5_err_t *err, const uint8_t *space, size_t space_len, const int64_t *sel, size_t words,
@@ -279,6 +277,7 @@ enum {
     GOH5_ENOCHUNK = -41, /* the chunk is not stored */
     GOH5_EMASK = -42,    /* mask err->have has bits beyond the err->want filters */
     GOH5_EMOVING = -43,  /* the file may change: it is writable or another process writes it */
+    GOH5_EMASKED = -45,  /* libhdf5 would not record the mask of the chunk at err->dims, now err->have */
     GOH5_EDRIVER = -44   /* the file is not a single plain file with a descriptor */
 };
 int goh5_dchunk_count(goh5_err_t *err, int64_t id, uint64_t *n);
@@ -306,8 +305,9 @@ int goh5_fdescriptor(goh5_err_t *err, int64_t id, int32_t *fd); /* of a read-onl
 /* Masks of chunks that libhdf5 writes (masks.go). goh5_dfilters returns the filters of a dataset
  * with their state (0 filters if it is not chunked), and the bytes of a whole chunk. goh5_dmasks
  * reports whether the dataset contains a chunk that libhdf5 could rewrite with the same length and
- * another mask without updating the index. goh5_dsettle prepares such chunks of a selection so that
- * libhdf5 updates the index, and goh5_dsettle_shape those that a smaller shape cuts. */
+ * another mask without updating the index. goh5_dtouched returns GOH5_EMASKED if a selection touches
+ * such a chunk, with its offset in err->dims and its mask in err->have. goh5_dtouched_shape does so
+ * for the chunks that a smaller shape truncates. */
 enum {
     GOH5_OPTIONAL = 1,
     GOH5_HERE = 2,
@@ -315,8 +315,8 @@ enum {
 };
 int goh5_dfilters(goh5_err_t *err, int64_t id, int32_t *ids, int32_t *state, size_t *n, uint64_t *chunk);
 int goh5_dmasks(goh5_err_t *err, int64_t id, const goh5_masks_t *m, int32_t *found);
-int goh5_dsettle(goh5_err_t *err, int64_t id, const goh5_masks_t *m, const int64_t *sel, size_t words, size_t rank);
-int goh5_dsettle_shape(goh5_err_t *err, int64_t id, const goh5_masks_t *m, const int64_t *shape, size_t rank);
+int goh5_dtouched(goh5_err_t *err, int64_t id, const goh5_masks_t *m, const int64_t *sel, size_t words, size_t rank);
+int goh5_dtouched_shape(goh5_err_t *err, int64_t id, const goh5_masks_t *m, const int64_t *shape, size_t rank);
 
 /* Committed datatypes. If name is NULL, the datatype has no name. */
 int goh5_tcommit(goh5_err_t *err, int64_t loc, const char *name, int32_t utf8, const uint8_t *type, size_t type_len,

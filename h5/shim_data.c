@@ -256,7 +256,7 @@ done:
 }
 
 int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t words,
-                size_t rank, int32_t lossy, const uint8_t *src, size_t len, const goh5_masks_t *masks)
+                size_t rank, int32_t lossy, const uint8_t *src, size_t len)
 {
     int rc = 0;
     transfer_t t;
@@ -282,7 +282,7 @@ int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_le
         alone = 1; /* libhdf5's conversion keeps all values, as just checked */
     }
     if (!unnamed && alone) {
-        PASS(goh5_write(err, id, &(goh5_target_t){t.mem_type, t.mem_space, t.file_space, masks}, src));
+        TRY(H5Dwrite(id, t.mem_type, t.mem_space, t.file_space, H5P_DEFAULT, src) >= 0);
         goto done;
     }
     size_t size = H5Tget_size(t.type);
@@ -296,7 +296,7 @@ int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_le
         src = part.data;
     }
     PASS((unnamed ? goh5_renumber : goh5_round)(err, t.mem_type, t.type, src, raw, t.n));
-    PASS(goh5_write(err, id, &(goh5_target_t){t.type, packed, t.file_space, masks}, raw));
+    TRY(H5Dwrite(id, t.type, packed, t.file_space, H5P_DEFAULT, raw) >= 0);
 done:
     hyperslab_free(part.data);
     goh5_close_space(packed);
@@ -454,7 +454,7 @@ done:
 }
 
 int goh5_dwrite_strings(goh5_err_t *err, int64_t id, const int64_t *sel, size_t words, size_t rank,
-                        const uint8_t *bytes, const uint64_t *offsets, size_t n, const goh5_masks_t *masks)
+                        const uint8_t *bytes, const uint64_t *offsets, size_t n)
 {
     int rc = 0;
     transfer_t t;
@@ -469,7 +469,7 @@ int goh5_dwrite_strings(goh5_err_t *err, int64_t id, const int64_t *sel, size_t 
     }
     if (n > 0) {
         PASS(goh5_strings_get(err, t.mem_type, bytes, offsets, n, &mem));
-        PASS(goh5_write(err, id, &(goh5_target_t){t.mem_type, t.mem_space, t.file_space, masks}, mem));
+        TRY(H5Dwrite(id, t.mem_type, t.mem_space, t.file_space, H5P_DEFAULT, mem) >= 0);
     }
 done:
     rc = goh5_missing_filter(err, id, rc);
@@ -534,7 +534,7 @@ done:
 }
 
 int goh5_dwrite_values(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel,
-                       size_t words, size_t rank, const uint8_t *data, size_t len, size_t n, const goh5_masks_t *masks)
+                       size_t words, size_t rank, const uint8_t *data, size_t len, size_t n)
 {
     int rc = 0;
     transfer_t t;
@@ -549,7 +549,7 @@ int goh5_dwrite_values(goh5_err_t *err, int64_t id, const uint8_t *type, size_t 
     }
     if (n > 0) {
         PASS(goh5_values_get(err, id, t.mem_type, data, len, n, &v));
-        PASS(goh5_write(err, id, &(goh5_target_t){t.mem_type, t.mem_space, t.file_space, masks}, v.block));
+        TRY(H5Dwrite(id, t.mem_type, t.mem_space, t.file_space, H5P_DEFAULT, v.block) >= 0);
     }
 done:
     rc = goh5_missing_filter(err, id, rc);

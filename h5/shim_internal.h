@@ -178,19 +178,6 @@ int goh5_renumber(goh5_err_t *err, hid_t unnamed, hid_t stored, const uint8_t *s
 int goh5_rounds(goh5_err_t *err, hid_t src, hid_t dst);
 int goh5_round(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t *src, uint8_t *dst, size_t n);
 
-/* Destination of elements. masks describes how the dataset's filters determine masks if a chunk
- * with another mask may have the same length as before (shim_rawchunk.c). It is NULL if H5Dwrite is
- * sufficient. */
-typedef struct goh5_target {
-    hid_t mem_type;
-    hid_t mem_space;
-    hid_t file_space;
-    const goh5_masks_t *masks;
-} goh5_target_t;
-
-/* Writes a selection, chunk by chunk if masks requires it. */
-int goh5_write(goh5_err_t *err, hid_t id, const goh5_target_t *to, const void *buf);
-
 /* goh5_convert converts n numbers from src to dst, or only checks them if dst is NULL. It returns
  * GOH5_EOVERFLOW or GOH5_EPRECISION if a number changes. */
 int goh5_convert(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t *src, uint8_t *dst, size_t n);

@@ -387,22 +387,12 @@ done:
     return rc;
 }
 
-/* libhdf5 stores a mask together with the size of a chunk, and updates neither if the size is
- * unchanged. Therefore the chunk is first written with another size. One byte more is always
- * possible, and all filters accept it. */
-static int write_longer(goh5_err_t *err, hid_t id, const hsize_t *at, uint32_t mask, const uint8_t *src, size_t len)
+/* Stores the offset of a chunk whose mask libhdf5 would not update in err. */
+static int put_place(goh5_err_t *err, const grid_t *g, const hsize_t *at)
 {
-    int rc = 0;
-    uint8_t *longer = hyperslab_alloc(len + 1);
-    if (longer == NULL) {
-        RAISE(GOH5_ENOMEM);
-    }
-    memcpy(longer, src, len);
-    longer[len] = 0;
-    TRY(H5Dwrite_chunk(id, H5P_DEFAULT, mask, at, len + 1, longer) >= 0);
-done:
-    hyperslab_free(longer);
-    return rc;
+    err->rank = g->rank;
+    memcpy(err->dims, at, sizeof *at * (size_t)g->rank);
+    return GOH5_EMASKED;
 }
 
 int goh5_dwrite_chunk(goh5_err_t *err, int64_t id, const int64_t *offset, size_t rank, uint32_t mask,
@@ -440,7 +430,8 @@ int goh5_dwrite_chunk(goh5_err_t *err, int64_t id, const int64_t *offset, size_t
         TRY(read_chunk(id, at, &old_mask, old, size) >= 0);
     }
     if (size == len && old_mask != mask) {
-        PASS(write_longer(err, id, at, mask, src, len));
+        err->have = old_mask;
+        RAISE(put_place(err, &g, at));
     }
     TRY(H5Dwrite_chunk(id, H5P_DEFAULT, mask, at, len, src) >= 0);
     *stale = old_mask != mask;
@@ -491,16 +482,15 @@ done:
 /* Up to this number, chunks are looked up one by one. Otherwise all stored chunks are iterated. */
 enum { FEW = 64 };
 
-/* The stored chunks that a write will touch. */
+/* Search for the first stored chunk that a write will touch and whose mask libhdf5 may not update. */
 typedef struct touched {
     const grid_t *grid;
     const goh5_masks_t *masks;
     const hsize_t *low, *high; /* corners of the selection, NULL: everything */
     const int64_t *shape;      /* only chunks that extend beyond it; NULL: all */
-    int first;                 /* stop after the first one */
-    int solid;                 /* all elements between the corners are selected */
-    goh5_buf_t places;
-    size_t count;
+    hsize_t at[H5S_MAX_RANK];  /* the chunk */
+    uint32_t mask;
+    int found;
 } touched_t;
 
 /* Whether rewriting a chunk may give the same length and another mask. */
@@ -535,107 +525,22 @@ static int note(const hsize_t *told, unsigned mask, haddr_t address, hsize_t siz
 {
     (void)address;
     touched_t *t = data;
-    hsize_t at[H5S_MAX_RANK];
-    place_of(t->grid, told, at);
-    if (uncertain(t->masks, mask, size) && concerned(t, at)) {
-        goh5_put_raw(&t->places, at, sizeof *at * (size_t)t->grid->rank);
-        t->count++;
-    }
-    return t->places.failed || (t->first && t->count > 0) ? H5_ITER_STOP : H5_ITER_CONT;
+    place_of(t->grid, told, t->at);
+    t->mask = mask;
+    t->found = uncertain(t->masks, mask, size) && concerned(t, t->at);
+    return t->found ? H5_ITER_STOP : H5_ITER_CONT;
 }
 
 int goh5_dmasks(goh5_err_t *err, int64_t id, const goh5_masks_t *m, int32_t *found)
 {
     int rc = 0;
     grid_t g = {0};
-    touched_t t = {.grid = &g, .masks = m, .first = 1};
+    touched_t t = {.grid = &g, .masks = m};
     goh5_enter();
     PASS(grid_open(err, id, &g));
     TRY(H5Dchunk_iter(id, H5P_DEFAULT, note, &t) >= 0);
-    if (t.places.failed) {
-        RAISE(GOH5_ENOMEM);
-    }
-    *found = t.count > 0;
+    *found = t.found;
 done:
-    goh5_buf_drop(&t.places);
-    return rc;
-}
-
-/* HDF5 file format, filter 3: Fletcher's checksum of big-endian 16-bit words, with an odd byte
- * last. */
-static uint32_t fletcher32(const uint8_t *data, size_t len)
-{
-    uint32_t a = 0, b = 0;
-    for (size_t i = 0; i < len; i += 2) {
-        a += (uint32_t)data[i] << 8 | (i + 1 < len ? data[i + 1] : 0u);
-        a = (a & 0xFFFF) + (a >> 16);
-        b += a;
-        b = (b & 0xFFFF) + (b >> 16);
-    }
-    return b << 16 | a;
-}
-
-/* Counts the checksums applied last to a stored chunk. *bare is set if no other filter was
- * applied. */
-static int checksums(goh5_err_t *err, hid_t id, uint32_t mask, size_t *n, int *bare)
-{
-    int rc = 0;
-    *n = 0;
-    *bare = 1;
-    hid_t dcpl = H5Dget_create_plist(id);
-    TRY(dcpl >= 0);
-    int filters = H5Pget_nfilters(dcpl);
-    TRY(filters >= 0);
-    for (int i = filters - 1; i >= 0; i--) {
-        unsigned flags = 0, config = 0;
-        size_t values = 0;
-        H5Z_filter_t filter = H5Pget_filter2(dcpl, (unsigned)i, &flags, &values, NULL, 0, NULL, &config);
-        TRY(filter >= 0);
-        if (mask >> i & 1) {
-            continue; /* this filter was skipped */
-        }
-        if (filter != H5Z_FILTER_FLETCHER32) {
-            *bare = 0;
-            break;
-        }
-        ++*n;
-    }
-done:
-    goh5_close_plist(dcpl);
-    return rc;
-}
-
-/* Makes a stored chunk longer but keeps it readable, because a partial write reads it first and a
- * failed write leaves it in the file. The added bytes are inside the checksums, which are computed
- * again. All filters accept one more byte. A chunk without other filters gets 8, because szip can
- * make noise up to 4 bytes longer. */
-static int loosen(goh5_err_t *err, hid_t id, const hsize_t *at, uint32_t mask, const uint8_t *src, size_t len)
-{
-    int rc = 0;
-    uint8_t *longer = NULL;
-    size_t sums = 0;
-    int bare = 0;
-    PASS(checksums(err, id, mask, &sums, &bare));
-    const size_t more = bare ? 8 : 1;
-    if (sums > len / 4) {
-        goto done; /* corrupt; the write will report it */
-    }
-    if ((longer = hyperslab_alloc(len + more)) == NULL) {
-        RAISE(GOH5_ENOMEM);
-    }
-    size_t n = len - 4 * sums;
-    memcpy(longer, src, n);
-    memset(longer + n, 0, more);
-    n += more;
-    for (; sums > 0; sums--) {
-        uint32_t sum = fletcher32(longer, n);
-        for (int i = 0; i < 4; i++) {
-            longer[n++] = (uint8_t)(sum >> 8 * i);
-        }
-    }
-    TRY(H5Dwrite_chunk(id, H5P_DEFAULT, mask, at, len + more, longer) >= 0);
-done:
-    hyperslab_free(longer);
     return rc;
 }
 
@@ -663,127 +568,35 @@ done:
     return rc;
 }
 
-/* Makes libhdf5 encode a stored chunk again by writing its first element unchanged. libhdf5 then
- * caches the new mask until it accesses another chunk. The index has it too, unless the length is
- * unchanged. */
-static int renew(goh5_err_t *err, hid_t id, const grid_t *g, const hsize_t *at, uint32_t mask, hsize_t size)
-{
-    int rc = 0, got = 0;
-    hsize_t one[H5S_MAX_RANK];
-    uint8_t *bytes = NULL, *stored = NULL;
-    hid_t type = H5I_INVALID_HID, mem = H5I_INVALID_HID, space = H5I_INVALID_HID, scalar = H5I_INVALID_HID;
-    for (int i = 0; i < g->rank; i++) {
-        one[i] = 1;
-    }
-    TRY((type = H5Dget_type(id)) >= 0);
-    PASS(goh5_type_form(err, type, GOH5_STORED, &mem));
-    TRY((space = H5Dget_space(id)) >= 0);
-    TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, at, NULL, one, NULL) >= 0);
-    TRY((scalar = H5Screate(H5S_SCALAR)) >= 0);
-    size_t element = H5Tget_size(mem);
-    if ((bytes = hyperslab_alloc(element)) == NULL) {
-        RAISE(GOH5_ENOMEM);
-    }
-    TRY(H5Dread(id, mem, scalar, space, H5P_DEFAULT, bytes) >= 0);
-    got = 1;
-    TRY(H5Dwrite(id, mem, scalar, space, H5P_DEFAULT, bytes) >= 0);
-    hsize_t now = stored_size(id, g, at);
-    if (now != size) {
-        goto done;
-    }
-    if (past_table(g)) {
-        RAISE(GOH5_EUNSUPPORTED);
-    }
-    uint32_t made = 0;
-    PASS(take_chunk(err, id, g, at, &made, &stored, &now));
-    if (made != mask) {
-        PASS(write_longer(err, id, at, made, stored, now));
-        TRY(H5Dwrite_chunk(id, H5P_DEFAULT, made, at, now, stored) >= 0);
-    }
-done:
-    if (got && goh5_type_plain(mem) == 0) {
-        H5Treclaim(mem, scalar, H5P_DEFAULT, bytes);
-    }
-    hyperslab_free(stored);
-    hyperslab_free(bytes);
-    goh5_close_space(scalar);
-    goh5_close_space(space);
-    goh5_close_type(mem);
-    goh5_close_type(type);
-    return rc;
-}
-
-/* Finds the chunks. If at_most <= FEW they are looked up one by one, and settle must then check
- * their masks. */
+/* Finds the chunk. If at_most <= FEW the chunks are looked up one by one. */
 static int find_touched(goh5_err_t *err, hid_t id, touched_t *t, hsize_t at_most, const hsize_t *low,
                         const hsize_t *high)
 {
     int rc = 0;
     const grid_t *g = t->grid;
+    uint8_t *bytes = NULL;
     if (at_most > FEW) {
         TRY(H5Dchunk_iter(id, H5P_DEFAULT, note, t) >= 0);
     }
-    for (hsize_t k = 0; at_most <= FEW && k < at_most; k++) {
-        hsize_t at[H5S_MAX_RANK], left = k;
+    for (hsize_t k = 0; at_most <= FEW && k < at_most && !t->found; k++) {
+        hsize_t left = k, size = 0;
         for (int i = g->rank - 1; i >= 0; i--) {
             hsize_t first = low[i] / g->chunk[i], along = high[i] / g->chunk[i] - first + 1;
-            at[i] = (first + left % along) * g->chunk[i];
+            t->at[i] = (first + left % along) * g->chunk[i];
             left /= along;
         }
-        if (concerned(t, at) && stored_size(id, g, at) > 0) {
-            goh5_put_raw(&t->places, at, sizeof *at * (size_t)g->rank);
-            t->count++;
+        if (concerned(t, t->at) && stored_size(id, g, t->at) > 0) {
+            PASS(take_chunk(err, id, g, t->at, &t->mask, &bytes, &size));
+            t->found = uncertain(t->masks, t->mask, size);
         }
     }
-    if (t->places.failed) {
-        RAISE(GOH5_ENOMEM);
+    if (t->found) {
+        err->have = t->mask;
+        RAISE(put_place(err, g, t->at));
     }
 done:
+    hyperslab_free(bytes);
     return rc;
-}
-
-/* Whether a selection contains all elements between its corners. */
-static int is_solid(hid_t space, const grid_t *g, const hsize_t *low, const hsize_t *high)
-{
-    hsize_t between = 1;
-    for (int i = 0; i < g->rank; i++) {
-        between *= high[i] - low[i] + 1;
-    }
-    return H5Sget_select_type(space) != H5S_SEL_POINTS && between == (hsize_t)H5Sget_select_npoints(space);
-}
-
-/* Finds the chunks of a selection and stores its corners in low and high. */
-static int find_selected(goh5_err_t *err, hid_t id, touched_t *t, hid_t space, hsize_t *low, hsize_t *high)
-{
-    int rc = 0;
-    const grid_t *g = t->grid;
-    hsize_t at_most = 1; /* chunks of the selection */
-    TRY(H5Sget_select_bounds(space, low, high) >= 0);
-    for (int i = 0; i < g->rank; i++) {
-        hsize_t along = high[i] / g->chunk[i] - low[i] / g->chunk[i] + 1;
-        at_most = at_most > FEW || along > FEW ? FEW + 1 : at_most * along;
-    }
-    t->solid = is_solid(space, g, low, high);
-    PASS(find_touched(err, id, t, at_most, low, high));
-done:
-    return rc;
-}
-
-/* Whether a chunk may be made longer than its filters made it. Newer releases (seen in 2.2) reject
- * a chunk that is too long when the filters are undone. Therefore a chunk with a skipped filter
- * that is only partly written, and so read before, must keep its length there. The guard then does
- * not cover two outcomes with the same length. */
-static int may_be_longer(const touched_t *t, const hsize_t *at, uint32_t mask)
-{
-    unsigned major = 0, minor = 0, release = 0;
-    int whole = t->solid; /* written without being read */
-    for (int k = 0; k < t->grid->rank; k++) {
-        whole = whole && t->low[k] <= at[k] && at[k] + t->grid->chunk[k] <= t->high[k] + 1;
-    }
-    if (whole || (mask & t->masks->skipped) == 0) {
-        return 1;
-    }
-    return H5get_libversion(&major, &minor, &release) >= 0 && major * 10000 + minor * 100 + release <= 11405;
 }
 
 int goh5_dbounds(goh5_err_t *err, int64_t id, const int64_t *sel, size_t words, size_t rank, uint64_t *first,
@@ -840,41 +653,13 @@ done:
     return rc;
 }
 
-/* Prepares the chunks in t so that the next write stores the right mask. */
-static int settle(goh5_err_t *err, hid_t id, const touched_t *t)
-{
-    int rc = 0;
-    uint8_t *bytes = NULL;
-    for (size_t i = 0; i < t->count; i++) {
-        const hsize_t *at = (const hsize_t *)t->places.data + i * (size_t)t->grid->rank;
-        uint32_t mask = 0;
-        hsize_t size = 0;
-        PASS(take_chunk(err, id, t->grid, at, &mask, &bytes, &size));
-        const int how = t->masks->how;
-        if (uncertain(t->masks, mask, size) &&
-            (how <= GOH5_ONE_DECLINES || (how == GOH5_ONE_SKIPS && size != t->masks->full))) {
-            PASS(renew(err, id, t->grid, at, mask, size));
-            PASS(take_chunk(err, id, t->grid, at, &mask, &bytes, &size));
-        }
-        if (uncertain(t->masks, mask, size) && may_be_longer(t, at, mask)) {
-            if (past_table(t->grid)) {
-                RAISE(GOH5_EUNSUPPORTED);
-            }
-            PASS(loosen(err, id, at, mask, bytes, size));
-        }
-    }
-done:
-    hyperslab_free(bytes);
-    return goh5_missing_filter(err, id, rc);
-}
-
-int goh5_dsettle(goh5_err_t *err, int64_t id, const goh5_masks_t *m, const int64_t *sel, size_t words, size_t rank)
+int goh5_dtouched(goh5_err_t *err, int64_t id, const goh5_masks_t *m, const int64_t *sel, size_t words, size_t rank)
 {
     int rc = 0;
     grid_t g = {0};
     goh5_sel_t s = {sel, words, 0};
     size_t n = 0;
-    hsize_t low[H5S_MAX_RANK], high[H5S_MAX_RANK];
+    hsize_t low[H5S_MAX_RANK], high[H5S_MAX_RANK], at_most = 1; /* chunks of the selection */
     touched_t t = {.grid = &g, .masks = m, .low = low, .high = high};
     goh5_enter();
     hid_t space = H5Dget_space(id);
@@ -884,178 +669,18 @@ int goh5_dsettle(goh5_err_t *err, int64_t id, const goh5_masks_t *m, const int64
     if (n == 0) {
         goto done;
     }
-    PASS(find_selected(err, id, &t, space, low, high));
-    PASS(settle(err, id, &t));
+    TRY(H5Sget_select_bounds(space, low, high) >= 0);
+    for (int i = 0; i < g.rank; i++) {
+        hsize_t along = high[i] / g.chunk[i] - low[i] / g.chunk[i] + 1;
+        at_most = at_most > FEW || along > FEW ? FEW + 1 : at_most * along;
+    }
+    PASS(find_touched(err, id, &t, at_most, low, high));
 done:
-    goh5_buf_drop(&t.places);
     goh5_close_space(space);
     return rc;
 }
 
-/* State of a write that proceeds chunk by chunk. */
-typedef struct chunkwise {
-    hid_t id;
-    const goh5_target_t *to;
-    const void *buf;
-    touched_t t;
-    int dense; /* the selection is a box, and the buffer is fully selected and has its shape */
-    hsize_t low[H5S_MAX_RANK], high[H5S_MAX_RANK];
-} chunkwise_t;
-
-/* Whether the buffer has the shape of the box between the corners of a solid selection. */
-static int is_dense(goh5_err_t *err, chunkwise_t *w)
-{
-    int rc = 0;
-    hsize_t dims[H5S_MAX_RANK];
-    const hid_t mem = w->to->mem_space;
-    w->dense = 0;
-    int rank = H5Sget_simple_extent_ndims(mem);
-    TRY(rank >= 0);
-    if (!w->t.solid || rank != w->t.grid->rank) {
-        goto done;
-    }
-    TRY(H5Sget_simple_extent_dims(mem, dims, NULL) >= 0);
-    w->dense = H5Sget_select_npoints(mem) == H5Sget_simple_extent_npoints(mem);
-    for (int i = 0; i < rank; i++) {
-        w->dense = w->dense && dims[i] == w->high[i] - w->low[i] + 1;
-    }
-done:
-    return rc;
-}
-
-/* Writes the selected part of a chunk and makes libhdf5 store the resulting mask. libhdf5 caches
- * the mask until it accesses another chunk. If the length is unchanged, libhdf5 would not update
- * the index, so the chunk is stored with another length first. */
-static int write_chunk(goh5_err_t *err, const chunkwise_t *w, const hsize_t *at, hid_t file, hid_t mem)
-{
-    int rc = 0;
-    uint32_t was = 0, is = 0;
-    hsize_t before = 0, after = 0;
-    uint8_t *bytes = NULL;
-    if (concerned(&w->t, at) && stored_size(w->id, w->t.grid, at) > 0) {
-        PASS(take_chunk(err, w->id, w->t.grid, at, &was, &bytes, &before));
-    }
-    int look = before > 0 && uncertain(w->t.masks, was, before);
-    if (look && past_table(w->t.grid)) {
-        RAISE(GOH5_EUNSUPPORTED);
-    }
-    TRY(H5Dwrite(w->id, w->to->mem_type, mem, file, H5P_DEFAULT, w->buf) >= 0);
-    if (!look) {
-        goto done;
-    }
-    PASS(take_chunk(err, w->id, w->t.grid, at, &is, &bytes, &after));
-    if (after == before && is != was) {
-        PASS(write_longer(err, w->id, at, is, bytes, after));
-        TRY(H5Dwrite_chunk(w->id, H5P_DEFAULT, is, at, after, bytes) >= 0);
-    }
-done:
-    hyperslab_free(bytes);
-    return rc;
-}
-
-static const hsize_t ones[H5S_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-                                           1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-
-/* Writes the chunks of a dense selection. Each of them contains selected elements. */
-static int write_each(goh5_err_t *err, const chunkwise_t *w)
-{
-    int rc = 0;
-    const grid_t *g = w->t.grid;
-    hid_t file = H5I_INVALID_HID, mem = H5I_INVALID_HID;
-    hsize_t at[H5S_MAX_RANK], from[H5S_MAX_RANK], to[H5S_MAX_RANK], count[H5S_MAX_RANK];
-    TRY((file = H5Scopy(w->to->file_space)) >= 0);
-    TRY((mem = H5Scopy(w->to->mem_space)) >= 0);
-    for (int i = 0; i < g->rank; i++) {
-        at[i] = w->low[i] / g->chunk[i] * g->chunk[i];
-    }
-    for (int i = 0; i >= 0;) {
-        for (int k = 0; k < g->rank; k++) {
-            hsize_t end = at[k] + g->chunk[k] <= w->high[k] ? at[k] + g->chunk[k] : w->high[k] + 1;
-            from[k] = at[k] > w->low[k] ? at[k] : w->low[k];
-            to[k] = from[k] - w->low[k];
-            count[k] = end - from[k];
-        }
-        TRY(H5Sselect_hyperslab(file, H5S_SELECT_SET, from, NULL, ones, count) >= 0);
-        TRY(H5Sselect_hyperslab(mem, H5S_SELECT_SET, to, NULL, ones, count) >= 0);
-        PASS(write_chunk(err, w, at, file, mem));
-        for (i = g->rank - 1; i >= 0; i--) {
-            at[i] += g->chunk[i];
-            if (at[i] <= w->high[i]) {
-                break;
-            }
-            at[i] = w->low[i] / g->chunk[i] * g->chunk[i];
-        }
-    }
-done:
-    goh5_close_space(mem);
-    goh5_close_space(file);
-    return rc;
-}
-
-/* Writes any selection by halving it until each part is in one chunk. Halving is faster, because
- * libhdf5 iterates over a whole selection to find the buffer elements of a part of it. */
-static int write_halves(goh5_err_t *err, const chunkwise_t *w, hid_t file, hid_t mem)
-{
-    int rc = 0, axis = 0;
-    const grid_t *g = w->t.grid;
-    hid_t box = H5I_INVALID_HID, file_part = H5I_INVALID_HID, mem_part = H5I_INVALID_HID;
-    hsize_t low[H5S_MAX_RANK], high[H5S_MAX_RANK], at[H5S_MAX_RANK], count[H5S_MAX_RANK], most = 0;
-    TRY(H5Sget_select_bounds(file, low, high) >= 0);
-    for (int i = 0; i < g->rank; i++) {
-        hsize_t more = high[i] / g->chunk[i] - low[i] / g->chunk[i];
-        at[i] = low[i] / g->chunk[i] * g->chunk[i];
-        count[i] = high[i] - low[i] + 1;
-        if (more > most) {
-            most = more;
-            axis = i;
-        }
-    }
-    if (most == 0) {
-        PASS(write_chunk(err, w, at, file, mem));
-        goto done;
-    }
-    const hsize_t middle = (low[axis] / g->chunk[axis] + (most + 1) / 2) * g->chunk[axis], end = high[axis] + 1;
-    TRY((box = H5Scopy(file)) >= 0);
-    for (int half = 0; half < 2; half++) {
-        low[axis] = half == 0 ? low[axis] : middle;
-        count[axis] = half == 0 ? middle - low[axis] : end - middle;
-        TRY(H5Sselect_hyperslab(box, H5S_SELECT_SET, low, NULL, ones, count) >= 0);
-        TRY((file_part = H5Sselect_project_intersection(file, file, box)) >= 0);
-        if (H5Sget_select_npoints(file_part) > 0) {
-            TRY((mem_part = H5Sselect_project_intersection(file, mem, box)) >= 0);
-            PASS(write_halves(err, w, file_part, mem_part));
-        }
-        goh5_close_space(file_part);
-        goh5_close_space(mem_part);
-        file_part = mem_part = H5I_INVALID_HID;
-    }
-done:
-    goh5_close_space(mem_part);
-    goh5_close_space(file_part);
-    goh5_close_space(box);
-    return rc;
-}
-
-int goh5_write(goh5_err_t *err, hid_t id, const goh5_target_t *to, const void *buf)
-{
-    int rc = 0;
-    grid_t g = {0};
-    chunkwise_t w = {.id = id, .to = to, .buf = buf};
-    if (to->masks == NULL) {
-        TRY(H5Dwrite(id, to->mem_type, to->mem_space, to->file_space, H5P_DEFAULT, buf) >= 0);
-        return 0;
-    }
-    w.t = (touched_t){.grid = &g, .masks = to->masks, .low = w.low, .high = w.high};
-    PASS(grid_open(err, id, &g));
-    TRY(H5Sget_select_bounds(to->file_space, w.low, w.high) >= 0);
-    w.t.solid = is_solid(to->file_space, &g, w.low, w.high);
-    PASS(is_dense(err, &w));
-    rc = w.dense ? write_each(err, &w) : write_halves(err, &w, to->file_space, to->mem_space);
-done:
-    return rc;
-}
-
-int goh5_dsettle_shape(goh5_err_t *err, int64_t id, const goh5_masks_t *m, const int64_t *shape, size_t rank)
+int goh5_dtouched_shape(goh5_err_t *err, int64_t id, const goh5_masks_t *m, const int64_t *shape, size_t rank)
 {
     int rc = 0;
     grid_t g = {0};
@@ -1066,9 +691,7 @@ int goh5_dsettle_shape(goh5_err_t *err, int64_t id, const goh5_masks_t *m, const
         goto done; /* goh5_dset_extent reports this error */
     }
     PASS(find_touched(err, id, &t, FEW + 1, NULL, NULL));
-    PASS(settle(err, id, &t));
 done:
-    goh5_buf_drop(&t.places);
     return rc;
 }
 

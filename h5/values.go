@@ -115,13 +115,12 @@ func (d *Dataset) writeValues(v Values, s Selection) error {
 	if err != nil {
 		return err
 	}
-	masks, err := d.settleLocked(op, id, sel.words, sel.rank)
-	if err != nil {
+	if err := d.masksLocked(op, id, sel.words, sel.rank); err != nil {
 		return err
 	}
 	var cerr C.goh5_err_t
 	rc := C.goh5_dwrite_values(&cerr, id, cBytes(t), C.size_t(len(t)), cInts(sel.words), C.size_t(len(sel.words)), C.size_t(sel.rank),
-		cBytes(v.block), C.size_t(len(v.block)), C.size_t(v.n), masks)
+		cBytes(v.block), C.size_t(len(v.block)), C.size_t(v.n))
 	runtime.KeepAlive(d)
 	if rc < 0 {
 		return transferError(op, d.path, s, rc, &cerr)

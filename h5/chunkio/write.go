@@ -7,9 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
@@ -34,7 +36,7 @@ func (c *call) write(ctx context.Context, src []byte) (stats Stats, err error) {
 	workers := c.o.Workers
 	store := c.o.Store
 	if store == nil {
-		store = func(b []byte, mask uint32, offset []int64) error { return c.d.WriteChunk(b, mask, offset...) }
+		store = func(b []byte, mask uint32, offset []int64) error { return Store(c.d, b, mask, offset...) }
 	}
 	// ahead is the maximum number of chunks that are encoded but not stored. It is limited by
 	// memory and is at most two for each worker, so that no worker waits until its last chunk is
@@ -111,6 +113,21 @@ func (c *call) write(ctx context.Context, src []byte) (stats Stats, err error) {
 		w.put()
 	}
 	return stats, err
+}
+
+// Store stores an encoded chunk (h5.Dataset.WriteChunk). If a chunk of the same length with another
+// filter mask is stored at offset, Store first replaces it by one that is a byte longer, because
+// libhdf5 updates the mask only if the length changes. A program that ends between the two writes
+// leaves a chunk that does not decode, as it may after any incomplete write.
+func Store(d *h5.Dataset, chunk []byte, mask uint32, offset ...int64) error {
+	err := d.WriteChunk(chunk, mask, offset...)
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	if longer := d.WriteChunk(append(slices.Clone(chunk), 0), mask, offset...); longer != nil {
+		return errors.Join(err, longer)
+	}
+	return d.WriteChunk(chunk, mask, offset...)
 }
 
 // encode encodes the chunk of the current piece, including the elements around the piece.

@@ -72,7 +72,7 @@ func (b *Backend) writeChunk(n int64, chunk []byte, mask uint32) error {
 // storeChunk stores a chunk without encoding it, immediately.
 func (b *Backend) storeChunk(n int64, chunk []byte, mask uint32) error {
 	at, _ := b.offset(n)
-	return Translate(b.dataset.WriteChunk(chunk, mask, at...))
+	return Translate(chunkio.Store(b.dataset, chunk, mask, at...))
 }
 
 // number returns the number of the chunk that begins at an element.
