@@ -2,7 +2,10 @@
 
 package ndarray
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // Backend is the storage of one open Array. Implementations must be safe for concurrent reads.
 // Optional abilities are separate interfaces, found by type assertion. If a backend lacks one, the
@@ -153,4 +156,40 @@ func (s Storage) Ratio(bytes int64) float64 {
 		return 0
 	}
 	return float64(bytes) / float64(s.StoredBytes)
+}
+
+// Properties are storage properties that a Spec does not contain and that differ from the default.
+type Properties struct {
+	Layout string   // "compact", "external files" or "virtual"; "" for contiguous and chunked
+	Alloc  string   // "early", "late" or "incremental"; "" for the default of the layout
+	Attrs  []string // names of attributes in creation order; nil if it is the order of the names
+}
+
+// PropertyReporter is implemented by a Backend whose format has such properties.
+type PropertyReporter interface {
+	Properties(ctx context.Context) (Properties, error)
+}
+
+// Properties returns the storage properties of the array. It returns ErrClosed, errors.ErrUnsupported,
+// or the backend's error.
+func (a *Array) Properties(ctx context.Context) (p Properties, err error) {
+	err = a.use("read properties of", func() error {
+		r, err := ability[PropertyReporter](a, false)
+		if err == nil {
+			p, err = r.Properties(ctx)
+		}
+		return err
+	})
+	return p, err
+}
+
+// Arrange sorts attributes into the creation order of p.
+func (p *Properties) Arrange(attrs []Attr) {
+	at := make(map[string]int, len(p.Attrs))
+	for i, name := range p.Attrs {
+		at[name] = i
+	}
+	if len(at) > 0 {
+		slices.SortStableFunc(attrs, func(a, b Attr) int { return at[a.Name] - at[b.Name] })
+	}
 }

@@ -273,7 +273,7 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 	case fill != "":
 		told = append(told, fact{"fill value", fill, "only the conversion of a group or a file keeps that of variable strings, from HDF5 to HDF5"})
 	}
-	properties, err := propertiesLost(ctx, source, src.Meta(), format, left.keep)
+	properties, err := propertiesLost(ctx, src.stored(), format, left.keep)
 	if err != nil {
 		return nil, err
 	}

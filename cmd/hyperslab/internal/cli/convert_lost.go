@@ -73,70 +73,57 @@ func (o *convertFlags) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format hyper
 // stringFill returns the fill value of an HDF5 dataset of variable strings, which ndarray.Spec does not
 // have; "" is also the default. The fill values of untrusted files are not read.
 func stringFill(ctx context.Context, source string, m ndarray.Meta) (text string, err error) {
-	if m.DType.Kind != ndarray.String {
+	if m.Format != string(hyperslab.HDF5) || m.DType.Kind != ndarray.String || untrusted(ctx) {
 		return "", nil
-	}
-	err = withDataset(ctx, source, m, func(d *h5.Dataset) error {
-		info, err := d.Info()
-		if err != nil || info.FillKind != h5.FillValue {
-			return hdf5.Translate(err)
-		}
-		texts, err := h5.DecodeValues[string](info.FillValues)
-		text = strings.Join(texts, "")
-		return hdf5.Translate(err)
-	})
-	return text, err
-}
-
-// withDataset calls f with the dataset of a source, unless the source is of another format or
-// untrusted.
-func withDataset(ctx context.Context, source string, m ndarray.Meta, f func(d *h5.Dataset) error) (err error) {
-	if m.Format != string(hyperslab.HDF5) || untrusted(ctx) {
-		return nil
 	}
 	location, _ := splitSelection(source)
 	loc, err := hyperslab.ParseLocation(location)
 	if err != nil {
-		return err
+		return "", err
 	}
-	file, err := h5.Open(loc.File, h5.ReadOnly)
+	f, err := h5.Open(loc.File, h5.ReadOnly)
 	if err != nil {
-		return hdf5.Translate(err)
+		return "", hdf5.Translate(err)
 	}
-	defer func() { err = errors.Join(err, hdf5.Translate(file.Close())) }()
-	d, err := file.Root().OpenDataset("/" + strings.Trim(loc.Object, "/"))
+	defer func() { err = errors.Join(err, hdf5.Translate(f.Close())) }()
+	d, err := f.Root().OpenDataset("/" + strings.Trim(loc.Object, "/"))
 	if err != nil {
-		return hdf5.Translate(err)
+		return "", hdf5.Translate(err)
 	}
 	defer func() { err = errors.Join(err, hdf5.Translate(d.Close())) }()
-	return f(d)
+	info, err := d.Info()
+	if err != nil || info.FillKind != h5.FillValue {
+		return "", hdf5.Translate(err)
+	}
+	texts, err := h5.DecodeValues[string](info.FillValues)
+	return strings.Join(texts, ""), hdf5.Translate(err)
 }
 
-// propertiesLost returns the storage properties of an HDF5 dataset that differ from the default and
-// that ndarray.Spec does not contain. It sorts attrs into their creation order.
-func propertiesLost(ctx context.Context, source string, m ndarray.Meta, format hyperslab.Format, attrs []ndarray.Attr) (lost []fact, err error) {
+// propertiesLost returns the storage properties of an array that differ from the default and that
+// ndarray.Spec does not contain. It sorts attrs into their creation order.
+func propertiesLost(ctx context.Context, src *ndarray.Array, format hyperslab.Format, attrs []ndarray.Attr) (lost []fact, err error) {
+	p, err := src.Properties(ctx)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil, nil // a format without them, or an untrusted file
+	}
 	reason := fmt.Sprintf("%s has no place for it", format)
 	if format == hyperslab.HDF5 {
 		reason = "only the conversion of a group or a file keeps it"
 	}
-	err = withDataset(ctx, source, m, func(d *h5.Dataset) error {
-		p, err := hdf5.ReadProperties(d)
-		if p.Layout != "" {
-			why := "the elements are stored in the target"
-			if p.Layout == "compact" {
-				why = reason
-			}
-			lost = append(lost, fact{"layout", p.Layout, why})
+	if p.Layout != "" {
+		why := "the elements are stored in the target"
+		if p.Layout == "compact" {
+			why = reason
 		}
-		if p.Alloc != "" {
-			lost = append(lost, fact{"allocation", p.Alloc, reason})
-		}
-		p.Arrange(attrs)
-		if p.Attrs != nil && format == hyperslab.HDF5 {
-			lost = append(lost, fact{"creation order of attributes", strings.Join(p.Attrs, ", "), reason})
-		}
-		return err
-	})
+		lost = append(lost, fact{"layout", p.Layout, why})
+	}
+	if p.Alloc != "" {
+		lost = append(lost, fact{"allocation", p.Alloc, reason})
+	}
+	p.Arrange(attrs)
+	if p.Attrs != nil && format == hyperslab.HDF5 {
+		lost = append(lost, fact{"creation order of attributes", strings.Join(p.Attrs, ", "), reason})
+	}
 	return lost, err
 }
 
