@@ -137,7 +137,7 @@ files: deps modules ## sparse frames of 20,000 files, against the library's byte
 .PHONY: crash
 crash: deps modules ## kill writers before their changes, lose power, fail their calls: everything, not the sample of make test
 	HYPERSLAB_ALL=1 $(GO) test -count=1 -timeout 60m ./internal/crashtest
-	HYPERSLAB_ALL=1 $(GO) test -count=1 -timeout 60m -run 'TestCut' ./salvage
+	HYPERSLAB_ALL=1 $(GO) test -count=1 -timeout 60m -run 'TestCut' ./internal/recovery
 	HYPERSLAB_ALL=1 $(GO) test -count=1 -timeout 60m -run 'Killed|Interrupted|FullDisk|Faults|Vanished' ./cmd/hyperslab/internal/cli
 
 .PHONY: api

@@ -20,8 +20,6 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 
 	"github.com/hyperslab/hyperslab/ndarray/shards"
-	"github.com/hyperslab/hyperslab/salvage"
-	"github.com/hyperslab/hyperslab/verify"
 )
 
 // endsAt is a context that ends when it is looked at for the last time but so many.
@@ -106,9 +104,9 @@ func TestCancelledAnywhere(t *testing.T) {
 				return err
 			}
 			// Elements may be old and new ones; the file has no damage.
-			report, verr := verify.File(bg, pathOf(folder, format), nil)
-			if verr == nil && report.NumDamages > 0 {
-				verr = fmt.Errorf("damaged: %v", report.Damages)
+			report, verr := hyperslab.Verify(bg, pathOf(folder, format), nil)
+			if verr == nil && report.NumFindings > 0 {
+				verr = fmt.Errorf("damaged: %v", report.Findings)
 			}
 			return errors.Join(err, verr)
 		}
@@ -219,11 +217,11 @@ func TestCancelledAnywhere(t *testing.T) {
 			calls[format+": "+what] = reads(format, f)
 		}
 		calls[format+": verify"] = func(ctx context.Context, _ string) error {
-			_, err := verify.File(ctx, path, nil)
+			_, err := hyperslab.Verify(ctx, path, nil)
 			return err
 		}
 		calls[format+": recover"] = func(ctx context.Context, to string) error {
-			_, err := salvage.Recover(ctx, pathOf(to, format), path, nil)
+			_, err := hyperslab.Recover(ctx, pathOf(to, format), path, nil)
 			return err
 		}
 		calls[format+": walk"] = func(ctx context.Context, _ string) error { return drained(hyperslab.Walk(ctx, path, nil)) }

@@ -20,24 +20,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
-// GroupFile is the file with the attributes of a group, in a directory of arrays and in each group
-// of it. It is not listed as an array.
-const GroupFile = "__group__" + arrayExt
-
 const (
-	arrayExt = ".b2nd"
-	nameMax  = 255 // maximum bytes of a file name
+	groupFile = detect.GroupFile // the file with the attributes of a group; it is not listed as an array
+	arrayExt  = detect.ArrayExt
+	nameMax   = 255 // maximum bytes of a file name
 )
-
-// isDirectoryTree reports whether a directory contains arrays.
-func isDirectoryTree(dir string) (bool, error) {
-	entries, err := os.ReadDir(dir)
-	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasSuffix(e.Name(), arrayExt) }), err
-}
 
 // fileName returns the file name of a group or an array.
 func fileName(name string, group bool) (string, error) {
@@ -152,7 +144,7 @@ func (w *walker) folder(dir, at string) error {
 			if target, err = os.Readlink(path); err == nil {
 				err = w.emit(Entry{Path: under + entryName(strings.TrimSuffix(name, arrayExt)), Kind: Link, LinkKind: "symbolic", Target: target})
 			}
-		case err == nil && name == GroupFile:
+		case err == nil && name == groupFile:
 			continue
 		case err == nil && strings.HasSuffix(name, arrayExt):
 			err = w.member(path, under+entryName(strings.TrimSuffix(name, arrayExt)))
@@ -170,7 +162,7 @@ func (w *walker) folder(dir, at string) error {
 
 // folderAttrs reads the attributes of a group of a directory tree.
 func (w *walker) folderAttrs(dir string) (attrs ndarray.Attrs, err error) {
-	name := filepath.Join(dir, GroupFile)
+	name := filepath.Join(dir, groupFile)
 	if !exists(name) {
 		return attrs, nil
 	}

@@ -2,6 +2,7 @@ package hyperslab_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -196,4 +197,51 @@ func ExampleOpen_statistics() {
 	h, err := ndarray.CountBins(ctx, a, 0, 24, 4, nil)
 	fmt.Println(s.Count, s.Min, s.Max, s.ExactSum, s.Mean, h.Bins, err)
 	// Output: 24 0 23 276 11.5 [6 6 6 6] <nil>
+}
+
+// Check every chunk of a file.
+func ExampleVerify() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "a.b2nd")
+	exampleArray(file)
+
+	report, err := hyperslab.Verify(context.Background(), file, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(report.Chunks, "chunks,", report.NumFindings, "errors, values verified:", report.ValuesVerified)
+	// Output: 2 chunks, 0 errors, values verified: false
+}
+
+// Recover an array from a file whose end is missing.
+func ExampleRecover() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx, file := context.Background(), filepath.Join(dir, "a.b2nd")
+	exampleArray(file)
+	info, err := os.Stat(file)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := os.Truncate(file, info.Size()-20); err != nil { // in the trailer
+		log.Fatal(err)
+	}
+
+	_, err = hyperslab.Open(ctx, file, nil)
+	fmt.Println(errors.Is(err, ndarray.ErrCorrupt))
+	report, err := hyperslab.Recover(ctx, filepath.Join(dir, "recovered.b2nd"), file, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(report.Arrays, "array,", report.Chunks, "chunks,", report.Lost, "lost")
+	// Output:
+	// true
+	// 1 array, 2 chunks, 0 lost
 }

@@ -135,7 +135,7 @@ func editFolder(ctx context.Context, l Location, set []ndarray.Attr, remove []st
 			return err
 		}
 	}
-	file := filepath.Join(dir, GroupFile)
+	file := filepath.Join(dir, groupFile)
 	var b *b2nd.Backend
 	if exists(file) {
 		b, err = b2nd.Open(file, &b2nd.OpenOptions{Write: true})

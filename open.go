@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,10 +14,8 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
-	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
-	"github.com/hyperslab/hyperslab/internal/format/cframe"
-	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -30,12 +27,12 @@ type Format string
 
 // The formats that files can have.
 const (
-	B2ND  Format = "b2nd" // a Blosc2 frame, in one file or a sparse directory, also if it contains no array
-	HDF5  Format = "hdf5"
-	Bcolz Format = "bcolz" // a directory: a carray, or a ctable with its columns
+	B2ND  Format = detect.B2ND // a Blosc2 frame, in one file or a sparse directory, also if it contains no array
+	HDF5  Format = detect.HDF5
+	Bcolz Format = detect.Bcolz // a directory: a carray, or a ctable with its columns
 
-	Caterva   Format = "caterva"   // a Blosc2 frame of the ancestor of b2nd, which stores no element type
-	Directory Format = "directory" // directory of b2nd files and subdirectories
+	Caterva   Format = detect.Caterva   // a Blosc2 frame of the ancestor of b2nd, which stores no element type
+	Directory Format = detect.Directory // directory of b2nd files and subdirectories
 )
 
 // OpenOptions are the options of Open, OpenTree and GroupAttrs. Nil means the zero value.
@@ -127,93 +124,15 @@ func orZero[T any](o *T) T {
 //
 // It returns ndarray.ErrNotFound, or ErrFormat for an unknown format.
 func Sniff(file string) (Format, error) {
-	f, err := sniff(file)
-	if f == B2ND && isCaterva(file) {
-		f = Caterva
-	}
-	return f, ndarray.Wrap("look at", file, translate(err))
+	f, err := detect.Content(file)
+	return Format(f), ndarray.Wrap("look at", file, translate(err))
 }
-
-// isCaterva reports whether a frame, which may be sparse or truncated, contains a Caterva array. If
-// it has both metalayers, b2nd takes precedence, as in C-Blosc2.
-func isCaterva(file string) bool {
-	if inside := filepath.Join(file, cframe.IndexFile); exists(inside) {
-		file = inside
-	}
-	f, info, err := regular.Open(file)
-	if err != nil {
-		return false
-	}
-	h, err := cframe.ReadHeader(f, info.Size(), cframe.DefaultLimits())
-	if errors.Join(err, f.Close()) != nil {
-		return false
-	}
-	_, isB2nd := h.Metalayer(b2ndmeta.Name)
-	_, is := h.Metalayer(b2ndmeta.CatervaName)
-	return is && !isB2nd
-}
-
-// frameMagic follows two bytes of MessagePack at the start of a frame.
-const frameMagic = "b2frame\x00"
 
 // sniff detects the format for opening. A Caterva array is B2ND here, because the same backend
 // opens it.
-func sniff(file string) (_ Format, err error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return "", err
-	}
-	frame := file
-	if info.IsDir() {
-		frame = filepath.Join(file, "chunks.b2frame")
-		if !exists(frame) {
-			return sniffTree(file)
-		}
-	}
-	f, found, err := regular.Open(frame)
-	if errors.Is(err, regular.ErrNot) {
-		err = ndarray.Mark(err, ndarray.ErrFormat)
-	}
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	head := make([]byte, 2+len(frameMagic))
-	n, err := f.ReadAt(head, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return "", err
-	}
-	head = head[:n]
-	if n == 2+len(frameMagic) && string(head[2:]) == frameMagic {
-		return B2ND, nil
-	}
-	if !info.IsDir() && isHDF5(f, found.Size()) {
-		return HDF5, nil
-	}
-	return "", unknown(head)
-}
-
-// unknown returns the error for a file of an unknown format that begins with head.
-func unknown(head []byte) error {
-	if len(head) == 0 {
-		return fmt.Errorf("%w: the file is empty", ndarray.ErrFormat)
-	}
-	return fmt.Errorf("%w: neither a Blosc2 frame nor an HDF5 file (begins with % x)", ndarray.ErrFormat, head)
-}
-
-// sniffTree detects the format of a directory that is not a sparse frame.
-func sniffTree(dir string) (Format, error) {
-	kind, err := bcolztree.Detect(os.DirFS(dir), ".")
-	if err != nil {
-		return "", err
-	}
-	if kind == bcolztree.NotATree {
-		if is, err := isDirectoryTree(dir); is || err != nil {
-			return Directory, err
-		}
-		return "", fmt.Errorf("%w: a directory without chunks.b2frame (Blosc2), meta/storage or __rootdirs__ (bcolz)", ndarray.ErrFormat)
-	}
-	return Bcolz, nil
+func sniff(file string) (Format, error) {
+	f, err := detect.Opener(file)
+	return Format(f), err
 }
 
 // Open opens an array, read-only unless OpenOptions.Write is set. It detects the format by content:
@@ -408,11 +327,9 @@ func Create(ctx context.Context, location string, spec ndarray.Spec, o *CreateOp
 // ForName returns the format that Create uses for a file of that name, in upper or lower case. ok
 // is false if the extension is unknown.
 func ForName(file string) (f Format, ok bool) {
-	f, ok = extensions[strings.ToLower(filepath.Ext(file))]
-	return f, ok
+	name, ok := detect.Name(file)
+	return Format(name), ok
 }
-
-var extensions = map[string]Format{".b2nd": B2ND, ".caterva": Caterva, ".bcolz": Bcolz, ".h5": HDF5, ".hdf5": HDF5, ".he5": HDF5, ".nc": HDF5}
 
 func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOptions) (_ *Draft, err error) {
 	if err := ctx.Err(); err != nil {

@@ -24,7 +24,8 @@ type Tree struct {
 	open     OpenOptions // for opening its arrays
 }
 
-// OpenTree returns the tree at a location. It uses o.ExternalDir, o.Missing, o.Unlocked and o.Untrusted, and
+// OpenTree returns the tree at a location. It uses o.ExternalDir, o.Missing, o.Unlocked and
+// o.Untrusted, and
 // returns ndarray.ErrParam if another option is set. It returns the errors of Walk for the file.
 func OpenTree(ctx context.Context, location string, o *OpenOptions) (*Tree, error) {
 	opts := orZero(o)

@@ -692,7 +692,7 @@ func (c *treeCopy) writeDirectory(ctx context.Context, dir string) error {
 		if err := os.Mkdir(at, 0o777); err != nil {
 			return err
 		}
-		b, err := b2nd.Create(filepath.Join(at, GroupFile), groupSpec(item.attrs), nil)
+		b, err := b2nd.Create(filepath.Join(at, groupFile), groupSpec(item.attrs), nil)
 		if err != nil {
 			return err
 		}

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
-	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -310,41 +310,17 @@ func (s *suspect) sniff() (err error) {
 	if err != nil {
 		return err
 	}
+	var f string
 	switch {
 	case info.IsDir():
-		s.Format, err = sniffDirectory(worker.FilePath(s.file))
-		return err
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%w: %v is no regular file", ndarray.ErrFormat, info.Mode().Type())
+		f, err = detect.Dir(worker.FilePath(s.file))
+	case info.Mode().IsRegular():
+		f, err = detect.Reader(s.file, info.Size()) // the check reports all other problems
+	default:
+		err = fmt.Errorf("%w: %v is no regular file", ndarray.ErrFormat, info.Mode().Type())
 	}
-	head := make([]byte, 2+len(frameMagic))
-	n, err := s.file.ReadAt(head, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	if n == len(head) && string(head[2:]) == frameMagic {
-		s.Format = B2ND
-		return nil
-	}
-	if !isHDF5(s.file, info.Size()) {
-		return unknown(head[:n])
-	}
-	s.Format = HDF5
-	return nil // the check reports all other problems
-}
-
-// isHDF5 searches for a superblock, without libhdf5.
-func isHDF5(r io.ReaderAt, size int64) bool {
-	_, err := h5file.Open(r, size, nil)
-	return !errors.Is(err, format.ErrMagic)
-}
-
-// sniffDirectory is sniff for a directory.
-func sniffDirectory(dir string) (Format, error) {
-	if exists(filepath.Join(dir, "chunks.b2frame")) {
-		return B2ND, nil
-	}
-	return sniffTree(dir)
+	s.Format = Format(f)
+	return err
 }
 
 // open checks the file and opens the array, in this process or in a worker. It takes ownership of

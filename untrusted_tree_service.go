@@ -194,7 +194,7 @@ func (h *treeAttendant) begin(path string) {
 	h.close()
 	h.next, h.stop = iter.Pull2(func(yield func(Entry, error) bool) {
 		w := walker{
-			ctx: context.Background(), yield: yield, seen: make(map[objectID]string), suspect: h.s,
+			ctx: context.Background(), yield: yield, suspect: h.s,
 			skip: func(Entry) bool { return h.skip },
 		}
 		if err := w.from(h.location(path), h.s.Format); err != nil && !errors.Is(err, errStop) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/h5walk"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -74,7 +75,7 @@ func Walk(ctx context.Context, location string, o *WalkOptions) iter.Seq2[Entry,
 		return walkUntrusted(ctx, location, opts)
 	}
 	return func(yield func(Entry, error) bool) {
-		w := walker{ctx: ctx, yield: yield, skip: opts.Prune, unlocked: opts.Unlocked, seen: make(map[objectID]string)}
+		w := walker{ctx: ctx, yield: yield, skip: opts.Prune, unlocked: opts.Unlocked}
 		if err := w.walk(location); err != nil && !errors.Is(err, errStop) {
 			yield(Entry{}, ndarray.Wrap("list", location, translate(err)))
 		}
@@ -84,9 +85,6 @@ func Walk(ctx context.Context, location string, o *WalkOptions) iter.Seq2[Entry,
 // errStop ends a walk after the caller has left the loop.
 var errStop = errors.New("the loop was left")
 
-// objectID is equal for all links to an object.
-type objectID struct{ file, address uint64 }
-
 type walker struct {
 	ctx   context.Context
 	yield func(Entry, error) bool
@@ -95,8 +93,6 @@ type walker struct {
 	unlocked func(file string, err error) // as in OpenOptions
 
 	count int // entries yielded
-	file  string
-	seen  map[objectID]string // path at which an object was first listed
 
 	suspect *suspect // the file, if it is untrusted and was checked; nil: files are opened normally
 }
@@ -299,99 +295,40 @@ func (w *walker) hdf5(l Location) (err error) {
 		return hdf5.Translate(err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	w.file = l.File
-	at := "/" + strings.Trim(l.Object, "/")
-	info, err := f.Root().ObjectInfo(at)
-	if err != nil {
-		return hdf5.Translate(err)
-	}
-	return w.object(f.Root(), at, at, info)
+	return h5walk.Walk(f, l.File, "/"+strings.Trim(l.Object, "/"), func(o h5walk.Object) (bool, error) {
+		e := entryOf(o)
+		if e.Kind != Group {
+			return false, w.emit(e)
+		}
+		skip, err := w.prune(e)
+		return !skip, err
+	})
 }
 
-// object lists the object with that name in parent, whose path is at, and the objects below it.
-// Names are looked up in the parent, so that the cost of an object does not depend on its depth.
-func (w *walker) object(parent *h5.Group, name, at string, info h5.ObjectInfo) error {
-	id := objectID{info.FileNo, info.Address}
-	if first, ok := w.seen[id]; ok {
-		return w.emit(Entry{Path: at, Kind: Link, LinkKind: h5.HardLink.String(), Target: first})
+// entryOf returns the Entry of an object of an HDF5 file.
+func entryOf(o h5walk.Object) Entry {
+	e := Entry{Path: o.Path, Kind: Other, Attrs: o.Info.NumAttrs, Comment: o.Comment, Type: o.Type, Err: o.Err}
+	if l := o.Link; l != nil {
+		e.Kind, e.LinkKind, e.Target = Link, l.Kind.String(), l.Target
+		switch l.Kind {
+		case h5.HardLink:
+			e.Target = o.First
+		case h5.ExternalLink:
+			e.TargetFile = l.File
+			e.Target = l.File + ":" + l.Target
+		case h5.UserLink:
+			e.Target = fmt.Sprintf("link class %d", l.Class)
+		}
+		return e
 	}
-	w.seen[id] = at
-	e := Entry{Path: at, Attrs: info.NumAttrs}
-	switch info.Kind {
+	switch o.Info.Kind {
 	case h5.GroupObject:
-		return w.group(parent, name, e)
+		e.Kind = Group
 	case h5.DatasetObject:
 		e.Kind = Array
-		e.describe(parent, name, w.file)
+		e.Meta, e.Storage, e.Type = o.Dataset.Meta, o.Dataset.Storage, o.Dataset.Type
 	case h5.DatatypeObject:
 		e.Kind = Type
-		if t, err := parent.CommittedDatatype(name); err != nil {
-			e.Err = hdf5.Translate(err)
-		} else {
-			e.Type = t.String()
-		}
-	default:
-		e.Kind = Other
 	}
-	return w.emit(e)
-}
-
-// group lists a group and its members.
-func (w *walker) group(parent *h5.Group, name string, e Entry) (err error) {
-	e.Kind = Group
-	var links []h5.Link
-	g, openErr := parent.OpenGroup(name)
-	if openErr == nil {
-		defer func() { err = errors.Join(err, hdf5.Translate(g.Close())) }()
-		for l, lerr := range g.Links() {
-			if lerr != nil {
-				openErr = lerr
-				break
-			}
-			links = append(links, l)
-		}
-		var cerr error
-		e.Comment, cerr = g.Comment()
-		openErr = errors.Join(openErr, cerr)
-	}
-	e.Err = hdf5.Translate(openErr)
-	if stop, err := w.prune(e); stop || err != nil {
-		return err
-	}
-	for _, l := range links {
-		if err := w.link(g, strings.TrimSuffix(e.Path, "/")+"/"+l.Name, l); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *walker) link(parent *h5.Group, at string, l h5.Link) error {
-	e := Entry{Path: at, Kind: Link, LinkKind: l.Kind.String(), Target: l.Target}
-	switch l.Kind {
-	case h5.HardLink:
-		info, err := parent.ObjectInfo(l.Name)
-		if err != nil {
-			return w.emit(Entry{Path: at, Kind: Other, Err: hdf5.Translate(err)})
-		}
-		return w.object(parent, l.Name, at, info)
-	case h5.ExternalLink:
-		e.TargetFile = l.File
-		e.Target = l.File + ":" + l.Target
-	case h5.UserLink:
-		e.Target = fmt.Sprintf("link class %d", l.Class)
-	}
-	return w.emit(e)
-}
-
-// describe fills in the properties of a dataset.
-func (e *Entry) describe(parent *h5.Group, name, file string) {
-	d, err := parent.OpenDataset(name)
-	if err != nil {
-		e.Err = hdf5.Translate(err)
-		return
-	}
-	about, err := hdf5.Describe(d, file+":"+e.Path)
-	e.Meta, e.Storage, e.Type = about.Meta, about.Storage, about.Type
-	e.Err = errors.Join(err, hdf5.Translate(d.Close()))
+	return e
 }

@@ -19,8 +19,6 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 	"github.com/hyperslab/hyperslab/ndarray/shards"
-	"github.com/hyperslab/hyperslab/salvage"
-	"github.com/hyperslab/hyperslab/verify"
 )
 
 // A scenario changes a directory from an old state to a new one.
@@ -519,7 +517,7 @@ func recoverScenario(location string) scenario {
 		return errors.Join(create(dir+"/"+location, counting(few), nil), os.Mkdir(dir+"/from", 0o777), create(dir+"/from/"+location, counting(many), nil))
 	}
 	s.act = func(dir string) error {
-		_, err := salvage.Recover(ctx, dir+"/"+l.File, dir+"/from/"+l.File, &salvage.Options{Overwrite: true})
+		_, err := hyperslab.Recover(ctx, dir+"/"+l.File, dir+"/from/"+l.File, &hyperslab.RecoverOptions{Overwrite: true})
 		return err
 	}
 	return s
@@ -529,14 +527,14 @@ func recoverScenario(location string) scenario {
 func digestScenario() scenario {
 	s := arrayScenario("a.b2nd", nil, nil)
 	s.act = func(dir string) error {
-		_, err := verify.File(ctx, dir+"/a.b2nd", &verify.Options{Digests: verify.WriteDigests})
+		_, err := hyperslab.Verify(ctx, dir+"/a.b2nd", &hyperslab.VerifyOptions{Digests: hyperslab.WriteDigests})
 		return err
 	}
 	s.new = s.old
 	s.read = func(dir string) ([]int64, error) {
 		if _, err := os.Stat(dir + "/a.b2nd.sha256"); err == nil {
-			r, err := verify.File(ctx, dir+"/a.b2nd", &verify.Options{Digests: verify.CheckDigests})
-			if err != nil || r.ExitCode() != verify.ExitValid {
+			r, err := hyperslab.Verify(ctx, dir+"/a.b2nd", &hyperslab.VerifyOptions{Digests: hyperslab.CheckDigests})
+			if err != nil || r.ExitCode() != 0 {
 				return nil, fmt.Errorf("sidecar: %v %w", r, err)
 			}
 		}

@@ -18,6 +18,10 @@ var storeys = []struct {
 }{
 	{"internal", 0, true},
 	{"internal/h5copy", 5, false},
+	{"internal/detect", 2, false},
+	{"internal/h5walk", 6, false},
+	{"internal/verify", 7, false},
+	{"internal/recovery", 8, false},
 	{"internal/h5types", 3, false},
 	{"internal/scan", 2, false},
 	{"internal/format", 1, true},
@@ -35,14 +39,12 @@ var storeys = []struct {
 	{"ndarray/bcolz", 5, false},
 	{"ndarray/worker", 5, false},
 	{"ndarray/shards", 5, false},
-	{".", 6, false}, // the module root
-	{"crosscheck", 7, true},
-	{"crosscheck/peers", 8, false}, // a module of its own
-	{"verify", 7, false},
-	{"salvage", 8, false},
-	{"scripts", 9, true},
-	{"bench", 9, true},
-	{"cmd", 9, true},
+	{".", 9, false}, // the module root
+	{"crosscheck", 10, true},
+	{"crosscheck/peers", 11, false}, // a module of its own
+	{"scripts", 12, true},
+	{"bench", 12, true},
+	{"cmd", 12, true},
 }
 
 // place finds the row of storeys that a folder belongs to.

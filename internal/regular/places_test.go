@@ -26,8 +26,6 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 	"github.com/hyperslab/hyperslab/ndarray/shards"
 	"github.com/hyperslab/hyperslab/ndarray/worker"
-	"github.com/hyperslab/hyperslab/salvage"
-	"github.com/hyperslab/hyperslab/verify"
 )
 
 func TestMain(m *testing.M) {
@@ -140,8 +138,8 @@ var arrays = attempts{
 	},
 	"untrusted":   func(p place) error { return untrusted(p, hyperslab.Off) },
 	"in a worker": func(p place) error { return untrusted(p, hyperslab.Auto) },
-	"verify":      func(p place) error { return verified(p, &verify.Options{}) },
-	"isolated":    func(p place) error { return verified(p, &verify.Options{Isolated: true}) },
+	"verify":      func(p place) error { return verified(p, &hyperslab.VerifyOptions{}) },
+	"isolated":    func(p place) error { return verified(p, &hyperslab.VerifyOptions{Isolated: true}) },
 }
 
 var frames = attempts{
@@ -198,8 +196,8 @@ var tops = attempts{
 
 func init() {
 	for _, f := range []hyperslab.Format{"", hyperslab.B2ND, hyperslab.Caterva, hyperslab.HDF5, hyperslab.Bcolz} {
-		tops[fmt.Sprintf("verify as %q", f)] = func(p place) error { return verified(p, &verify.Options{Format: f}) }
-		tops[fmt.Sprintf("isolated as %q", f)] = func(p place) error { return verified(p, &verify.Options{Format: f, Isolated: true}) }
+		tops[fmt.Sprintf("verify as %q", f)] = func(p place) error { return verified(p, &hyperslab.VerifyOptions{Format: f}) }
+		tops[fmt.Sprintf("isolated as %q", f)] = func(p place) error { return verified(p, &hyperslab.VerifyOptions{Format: f, Isolated: true}) }
 		tops[fmt.Sprintf("recover as %q", f)] = func(p place) error { return recovered(p, f) }
 	}
 }
@@ -215,17 +213,17 @@ func untrusted(p place, i hyperslab.Isolation) error {
 // errFound stands for a report that says what is wrong.
 var errFound = errors.New("found")
 
-func verified(p place, o *verify.Options) error {
-	r, err := verify.File(bg, p.file, o)
-	if err == nil && r.ExitCode() != verify.ExitValid {
+func verified(p place, o *hyperslab.VerifyOptions) error {
+	r, err := hyperslab.Verify(bg, p.file, o)
+	if err == nil && r.ExitCode() != 0 {
 		err = errFound
 	}
 	return err
 }
 
 func recovered(p place, f hyperslab.Format) error {
-	r, err := salvage.Recover(bg, p.file+".new", p.file, &salvage.Options{Format: f})
-	if err == nil && r.ExitCode() != salvage.ExitWhole {
+	r, err := hyperslab.Recover(bg, p.file+".new", p.file, &hyperslab.RecoverOptions{Format: f})
+	if err == nil && r.ExitCode() != 0 {
 		err = errFound
 	}
 	return err
@@ -252,7 +250,7 @@ func TestPlaces(t *testing.T) {
 	top := func(name string) func(t *testing.T, dir string) place {
 		return func(_ *testing.T, dir string) place { return place{dir + name, dir + name, dir + name} }
 	}
-	check := attempts{"check digests": func(p place) error { return verified(p, &verify.Options{Digests: verify.CheckDigests}) }}
+	check := attempts{"check digests": func(p place) error { return verified(p, &hyperslab.VerifyOptions{Digests: hyperslab.CheckDigests}) }}
 	for name, c := range map[string]struct {
 		put   func(t *testing.T, dir string) place
 		tries []attempts

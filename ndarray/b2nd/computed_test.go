@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
-	"github.com/hyperslab/hyperslab/verify"
 )
 
 func TestOpen_computed(t *testing.T) {
@@ -42,9 +42,9 @@ func TestOpen_computed(t *testing.T) {
 			_, err = b2nd.OpenFS(os.DirFS(path), nil)
 			require.ErrorIs(t, err, errors.ErrUnsupported)
 			require.ErrorContains(t, err, tt.kind)
-			r, err := verify.File(bg, path, nil)
+			r, err := hyperslab.Verify(bg, path, nil)
 			require.NoError(t, err)
-			require.Zero(t, r.NumDamages)
+			require.Zero(t, r.NumFindings)
 			require.EqualValues(t, 1, r.NumUnchecked)
 			require.ErrorContains(t, r.Unchecked[0].Err, tt.kind)
 		})

@@ -2,7 +2,7 @@
 // and counts the results. `make hostile` runs it.
 //
 // Every file is opened in four modes: as untrusted in a child process of this program, so
-// that a crash is counted; with verify and salvage; as untrusted in a worker;
+// that a crash is counted; with Verify and Recover; as untrusted in a worker;
 // and, for HDF5, in a worker without any check, which shows that there are crashes to contain. The
 // run fails if a child crashes, hangs or exceeds the memory limit, or if a valid file reads
 // differently than in the ordinary way. All random choices follow from -seed.

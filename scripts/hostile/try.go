@@ -27,8 +27,6 @@ import (
 	raw "github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/worker"
-	"github.com/hyperslab/hyperslab/salvage"
-	"github.com/hyperslab/hyperslab/verify"
 )
 
 // mode is a way of opening a file.
@@ -47,7 +45,7 @@ var titles = map[mode]string{
 	direct:    "checked in Go, then read in the same process",
 	isolated:  "checked and read in a worker",
 	unchecked: "HDF5 read in a worker without a check",
-	examined:  "verified and salvaged in the same process (refused: damage)",
+	examined:  "verified and recovered in the same process (refused: damage)",
 }
 
 // outcome is the result of a case.
@@ -295,16 +293,16 @@ func compare(ctx context.Context, location, want string) (outcome, string) {
 	return read, got
 }
 
-// examine verifies a file, and salvages it to a new file, which must be valid.
+// examine verifies a file, and recovers it to a new file, which must be valid.
 func examine(ctx context.Context, place string) (outcome, string) {
 	best, detail := read, "sound"
-	o := verify.Options{Untrusted: true, Workers: 1, MaxChunk: 64 << 20, MaxMetadata: 16 << 20}
-	r, err := verify.File(ctx, place, &o)
+	o := hyperslab.VerifyOptions{Untrusted: true, Workers: 1, MaxChunk: 64 << 20, MaxMetadata: 16 << 20}
+	r, err := hyperslab.Verify(ctx, place, &o)
 	switch {
 	case err != nil:
 		best, detail = refused, err.Error()
-	case r.NumDamages > 0:
-		best, detail = refused, r.Damages[0].String()
+	case r.NumFindings > 0:
+		best, detail = refused, r.Findings[0].String()
 	case r.NumUnchecked > 0:
 		best, detail = failed, r.Unchecked[0].String()
 	}
@@ -313,16 +311,16 @@ func examine(ctx context.Context, place string) (outcome, string) {
 	}
 	to := place + ".new"
 	defer os.RemoveAll(to)
-	if _, err := salvage.Recover(ctx, to, place, &salvage.Options{MaxChunk: 64 << 20}); err != nil {
+	if _, err := hyperslab.Recover(ctx, to, place, &hyperslab.RecoverOptions{MaxChunk: 64 << 20}); err != nil {
 		return best, detail
 	}
-	r, err = verify.File(ctx, to, &o)
+	r, err = hyperslab.Verify(ctx, to, &o)
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		return wrong, "salvaged: " + err.Error()
-	case r.NumDamages > 0:
-		return wrong, "salvaged: " + r.Damages[0].String()
+		return wrong, "recovered: " + err.Error()
+	case r.NumFindings > 0:
+		return wrong, "recovered: " + r.Findings[0].String()
 	}
 	return best, detail
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hyperslab/hyperslab/verify"
+	"github.com/hyperslab/hyperslab"
 )
 
 // ShowAtOnce makes jobs tell of their progress however short they are.
@@ -16,7 +16,7 @@ func ShowAtOnce(t testing.TB, delay time.Duration) {
 }
 
 // SetVerifyNew replaces the verification of a file before it replaces another one.
-func SetVerifyNew(t testing.TB, f func(context.Context, string, *verify.Options) (*verify.Report, error)) {
+func SetVerifyNew(t testing.TB, f func(context.Context, string, *hyperslab.VerifyOptions) (*hyperslab.VerifyReport, error)) {
 	before := verifyNew
 	verifyNew = f
 	t.Cleanup(func() { verifyNew = before })

@@ -12,7 +12,6 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/salvage"
 )
 
 // recoverDoc is the document of recover --json.
@@ -117,14 +116,14 @@ func (a *app) recover(ctx context.Context, source, target string, o *recoverFlag
 	if o.dryRun {
 		return a.planRecovery(source, target, o)
 	}
-	opts := &salvage.Options{Format: hyperslab.Format(o.format), Overwrite: o.force, MaxFindings: o.most, Isolated: sandboxed(ctx)}
+	opts := &hyperslab.RecoverOptions{Format: hyperslab.Format(o.format), Overwrite: o.force, MaxFindings: o.most, Isolated: sandboxed(ctx)}
 	if o.most == 0 {
 		opts.MaxFindings = 1 << 30
 	}
 	start := time.Now()
 	m := newMeter(o.progress, a.stderr, "recover", 0, time.Now)
 	opts.Progress = m.of
-	r, err := salvage.Recover(ctx, target, source, opts)
+	r, err := hyperslab.Recover(ctx, target, source, opts)
 	m.finish()
 	if err != nil {
 		return err
@@ -174,15 +173,15 @@ func (a *app) planRecovery(source, target string, o *recoverFlags) error {
 	})
 }
 
-func newRecoverDoc(r *salvage.Report, took time.Duration) *recoverDoc {
+func newRecoverDoc(r *hyperslab.RecoverReport, took time.Duration) *recoverDoc {
 	d := &recoverDoc{
-		Schema: schemaRecover, Source: r.Source, Target: r.Destination, Format: string(r.Format), Whole: r.ExitCode() == salvage.ExitWhole,
+		Schema: schemaRecover, Source: r.Source, Target: r.Destination, Format: string(r.Format), Whole: r.ExitCode() == exitOK,
 		Arrays: jsonInt(r.Arrays), Chunks: jsonInt(r.Chunks), Certain: jsonInt(r.Certain), Unverified: jsonInt(r.Unverified), Guessed: jsonInt(r.Guessed),
 		Lost: jsonInt(r.Lost), LostObjects: jsonInt(r.LostObjects), NumFindings: jsonInt(r.NumFindings), Findings: []findingDoc{},
 		Seconds: seconds(took),
 	}
 	for _, f := range r.Findings {
-		doc := findingDoc{Certainty: string(f.Certainty), Object: orNull(f.Object), What: f.What, Text: f.Text}
+		doc := findingDoc{Certainty: string(f.Certainty), Object: orNull(f.Object), What: f.What, Text: f.Err.Error()}
 		if f.Chunk >= 0 {
 			doc.Chunk = (*jsonInt)(&f.Chunk)
 		}
@@ -195,7 +194,7 @@ func newRecoverDoc(r *salvage.Report, took time.Duration) *recoverDoc {
 }
 
 // tellRecovery writes the findings and the summary.
-func (a *app) tellRecovery(r *salvage.Report, quiet bool) error {
+func (a *app) tellRecovery(r *hyperslab.RecoverReport, quiet bool) error {
 	if !quiet {
 		for _, f := range r.Findings {
 			if _, err := fmt.Fprintln(a.stdout, safeLines(f.String())); err != nil {

@@ -21,7 +21,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/h5copy"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/verify"
 )
 
 // repackDoc is the document of repack --json.
@@ -361,16 +360,16 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 }
 
 // verifyNew verifies a file before it replaces another one. Tests replace it.
-var verifyNew = verify.File
+var verifyNew = hyperslab.Verify
 
 // replaces verifies a new file that is to replace an old one.
 func replaces(ctx context.Context, file string, workers int) error {
-	r, err := verifyNew(ctx, file, &verify.Options{Workers: workers, MaxDamages: 1})
+	r, err := verifyNew(ctx, file, &hyperslab.VerifyOptions{Workers: workers, MaxFindings: 1})
 	if err != nil {
 		return fmt.Errorf("the old file stays, because the new one cannot be verified: %w", err)
 	}
-	if r.NumDamages > 0 {
-		return fmt.Errorf("%w: the old file stays, because the new one is not valid: %v", ndarray.ErrCorrupt, r.Damages[0])
+	if r.NumFindings > 0 {
+		return fmt.Errorf("%w: the old file stays, because the new one is not valid: %v", ndarray.ErrCorrupt, r.Findings[0])
 	}
 	return nil
 }

@@ -9,19 +9,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/verify"
 )
 
 // A new file that is not valid, or cannot be verified, does not replace the old one.
 func TestRepack_invalidReplacement(t *testing.T) {
-	for name, check := range map[string]func(r *verify.Report, err error) (*verify.Report, error){
-		"not valid": func(r *verify.Report, err error) (*verify.Report, error) {
-			r.NumDamages, r.Damages = 1, []verify.Place{{What: "simulated", Offset: -1, Chunk: -1, Err: errors.New("simulated")}}
+	for name, check := range map[string]func(r *hyperslab.VerifyReport, err error) (*hyperslab.VerifyReport, error){
+		"not valid": func(r *hyperslab.VerifyReport, err error) (*hyperslab.VerifyReport, error) {
+			r.NumFindings, r.Findings = 1, []hyperslab.Finding{{What: "simulated", Offset: -1, Chunk: -1, Err: errors.New("simulated")}}
 			return r, err
 		},
-		"not verified": func(*verify.Report, error) (*verify.Report, error) { return nil, errors.New("simulated") },
+		"not verified": func(*hyperslab.VerifyReport, error) (*hyperslab.VerifyReport, error) {
+			return nil, errors.New("simulated")
+		},
 	} {
 		for _, location := range []string{"a.h5:/x", "a.b2nd"} {
 			t.Run(name+" "+location, func(t *testing.T) {
@@ -34,9 +36,9 @@ func TestRepack_invalidReplacement(t *testing.T) {
 				before, err := os.ReadFile(path)
 				require.NoError(t, err)
 				called := 0
-				cli.SetVerifyNew(t, func(ctx context.Context, file string, o *verify.Options) (*verify.Report, error) {
+				cli.SetVerifyNew(t, func(ctx context.Context, file string, o *hyperslab.VerifyOptions) (*hyperslab.VerifyReport, error) {
 					called++
-					return check(verify.File(ctx, file, o))
+					return check(hyperslab.Verify(ctx, file, o))
 				})
 				_, stderr, code := run("repack", "--replace", path)
 				require.Equal(t, 2, code, stderr)

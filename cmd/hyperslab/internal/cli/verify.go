@@ -14,7 +14,6 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/verify"
 )
 
 // verifyDoc is the document of verify --json.
@@ -119,14 +118,14 @@ looked at.` + batchHelp,
 	return cmd
 }
 
-// options converts the flags to options of package verify.
-func (o *verifyFlags) options() (*verify.Options, error) {
+// options converts the flags to options of hyperslab.Verify.
+func (o *verifyFlags) options() (*hyperslab.VerifyOptions, error) {
 	memory, err := o.job.check()
 	if err != nil {
 		return nil, err
 	}
-	v := &verify.Options{
-		Format: hyperslab.Format(o.format), Workers: o.job.jobs, Untrusted: o.untrusted, Isolated: o.sandbox, Memory: memory, MaxDamages: o.most,
+	v := &hyperslab.VerifyOptions{
+		Format: hyperslab.Format(o.format), Workers: o.job.jobs, Untrusted: o.untrusted, Isolated: o.sandbox, Memory: memory, MaxFindings: o.most,
 	}
 	if o.job.given && !o.sandbox {
 		return nil, usagef("--memory %s is the limit of the sandbox, which --sandbox=false turns off", o.job.memory)
@@ -135,7 +134,7 @@ func (o *verifyFlags) options() (*verify.Options, error) {
 		if err := oneOf("--digests", o.digests, "write", "check"); err != nil {
 			return nil, err
 		}
-		v.Digests = map[string]verify.Digests{"write": verify.WriteDigests, "check": verify.CheckDigests}[o.digests]
+		v.Digests = map[string]hyperslab.Digests{"write": hyperslab.WriteDigests, "check": hyperslab.CheckDigests}[o.digests]
 	}
 	if o.format != "" {
 		if err := oneOf("--format", o.format, string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Bcolz)); err != nil {
@@ -146,7 +145,7 @@ func (o *verifyFlags) options() (*verify.Options, error) {
 		return nil, usagef("-n %d: want 0 or more damages", o.most)
 	}
 	if o.most == 0 {
-		v.MaxDamages = 1 << 30
+		v.MaxFindings = 1 << 30
 	}
 	return v, nil
 }
@@ -163,15 +162,17 @@ func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
 		if err := wholeFile("verify", source); err != nil {
 			return err
 		}
-		if sidecar := filepath.Clean(source) + verify.SidecarExt; v.Digests == verify.WriteDigests && !o.force {
+		if sidecar := filepath.Clean(source) + hyperslab.SidecarExt; v.Digests == hyperslab.WriteDigests && !o.force {
 			if _, err := os.Lstat(sidecar); err == nil {
 				return &ndarray.Error{Op: "create", Path: sidecar, Err: ndarray.ErrExists}
 			}
 		}
 		v.Unlocked = unlocked(cmd.Context())
 		m := newMeter(o.job.progress, a.stderr, "verify", 0, time.Now)
-		v.Progress = func(p verify.Progress) { m.decoding(p.Chunks, p.TotalChunks, "chunks", p.DecodedBytes, p.StoredBytes) }
-		r, err := verify.File(cmd.Context(), source, v)
+		v.Progress = func(p hyperslab.VerifyProgress) {
+			m.decoding(p.Chunks, p.TotalChunks, "chunks", p.DecodedBytes, p.StoredBytes)
+		}
+		r, err := hyperslab.Verify(cmd.Context(), source, v)
 		m.finish()
 		row := verifyFile{Path: source, Verdict: verdictUnknown, Damages: []placeDoc{}, Unchecked: []placeDoc{}}
 		if err != nil {
@@ -200,13 +201,13 @@ func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
 }
 
 // fill copies a report.
-func (row *verifyFile) fill(r *verify.Report) {
+func (row *verifyFile) fill(r *hyperslab.VerifyReport) {
 	row.Format = orNull(string(r.Format))
 	row.Arrays, row.Chunks, row.DecodedBytes, row.StoredBytes = jsonInt(r.Arrays), jsonInt(r.Chunks), jsonInt(r.DecodedBytes), jsonInt(r.StoredBytes)
-	row.Verified = r.ValuesVerified()
+	row.Verified = r.ValuesVerified
 	row.Checksums, row.Digests = jsonInt(r.Checksums), jsonInt(r.Digests)
-	row.NumDamages, row.NumUnchecked = jsonInt(r.NumDamages), jsonInt(r.NumUnchecked)
-	for _, p := range r.Damages {
+	row.NumDamages, row.NumUnchecked = jsonInt(r.NumFindings), jsonInt(r.NumUnchecked)
+	for _, p := range r.Findings {
 		row.Damages = append(row.Damages, newPlaceDoc(p))
 	}
 	for _, p := range r.Unchecked {
@@ -216,16 +217,16 @@ func (row *verifyFile) fill(r *verify.Report) {
 		row.Sandbox = orNull(r.Level.String())
 	}
 	switch r.ExitCode() {
-	case verify.ExitValid:
+	case exitOK:
 		row.Verdict = verdictValid
-	case verify.ExitDamaged:
+	case exitDiffers:
 		row.Verdict = verdictDamaged
 	default:
 		row.Verdict = verdictPartly
 	}
 }
 
-func newPlaceDoc(p verify.Place) placeDoc {
+func newPlaceDoc(p hyperslab.Finding) placeDoc {
 	d := placeDoc{Object: orNull(p.Object), What: p.What, File: orNull(p.File), Index: jsonShape(p.Coords), Error: p.Err.Error()}
 	if p.Offset >= 0 {
 		d.Offset = (*jsonInt)(&p.Offset)
@@ -237,7 +238,7 @@ func newPlaceDoc(p verify.Place) placeDoc {
 }
 
 // tell writes the result of a file for users: one line, and one for each finding.
-func (a *app) tell(row *verifyFile, r *verify.Report, quiet bool) {
+func (a *app) tell(row *verifyFile, r *hyperslab.VerifyReport, quiet bool) {
 	if quiet && row.Verdict == verdictValid {
 		return
 	}
@@ -256,7 +257,7 @@ func (a *app) tell(row *verifyFile, r *verify.Report, quiet bool) {
 		}
 	}
 	fmt.Fprintf(a.stdout, "%s: %s (%s)\n", safe(row.Path), verdict, joined(facts))
-	list := func(what string, places []verify.Place, all int64) {
+	list := func(what string, places []hyperslab.Finding, all int64) {
 		for _, p := range places {
 			fmt.Fprintf(a.stdout, "  %s: %s\n", what, strings.ReplaceAll(safeLines(p.String()), "\n", "\n    "))
 		}
@@ -264,6 +265,6 @@ func (a *app) tell(row *verifyFile, r *verify.Report, quiet bool) {
 			fmt.Fprintf(a.stdout, "  and %d more; -n 0 lists all\n", more)
 		}
 	}
-	list("damage", r.Damages, r.NumDamages)
+	list("damage", r.Findings, r.NumFindings)
 	list("not checked", r.Unchecked, r.NumUnchecked)
 }

@@ -1,0 +1,150 @@
+package detect
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/regular"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// The formats; see Format of package hyperslab.
+const (
+	B2ND      = "b2nd"
+	HDF5      = "hdf5"
+	Bcolz     = "bcolz"
+	Caterva   = "caterva"
+	Directory = "directory"
+)
+
+const (
+	// ArrayExt is the extension of an array in a directory of arrays.
+	ArrayExt = ".b2nd"
+	// GroupFile is the file with the attributes of a group, in a directory of arrays.
+	GroupFile = "__group__" + ArrayExt
+)
+
+var extensions = map[string]string{".b2nd": B2ND, ".caterva": Caterva, ".bcolz": Bcolz, ".h5": HDF5, ".hdf5": HDF5, ".he5": HDF5, ".nc": HDF5}
+
+// Name returns the format of new files of that name, in upper or lower case.
+func Name(file string) (f string, ok bool) {
+	f, ok = extensions[strings.ToLower(filepath.Ext(file))]
+	return f, ok
+}
+
+// Content returns the format of a file or directory. It returns os.ErrNotExist, or
+// ndarray.ErrFormat for an unknown format.
+func Content(file string) (string, error) {
+	f, err := Opener(file)
+	if f == B2ND && isCaterva(file) {
+		f = Caterva
+	}
+	return f, err
+}
+
+// isCaterva reports whether a frame, which may be sparse or truncated, contains a Caterva array. If
+// it has both metalayers, b2nd takes precedence, as in C-Blosc2.
+func isCaterva(file string) bool {
+	if inside := filepath.Join(file, cframe.IndexFile); exists(inside) {
+		file = inside
+	}
+	f, info, err := regular.Open(file)
+	if err != nil {
+		return false
+	}
+	h, err := cframe.ReadHeader(f, info.Size(), cframe.DefaultLimits())
+	if errors.Join(err, f.Close()) != nil {
+		return false
+	}
+	_, isB2nd := h.Metalayer(b2ndmeta.Name)
+	_, is := h.Metalayer(b2ndmeta.CatervaName)
+	return is && !isB2nd
+}
+
+// Opener is Content without Caterva: a frame is B2ND, because the same package opens both.
+func Opener(file string) (_ string, err error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return "", err
+	}
+	frame := file
+	if info.IsDir() {
+		frame = filepath.Join(file, cframe.IndexFile)
+		if !exists(frame) {
+			return Dir(file)
+		}
+	}
+	f, found, err := regular.Open(frame)
+	if errors.Is(err, regular.ErrNot) {
+		err = ndarray.Mark(err, ndarray.ErrFormat)
+	}
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	is, err := Reader(f, found.Size())
+	if err == nil && info.IsDir() && is != B2ND {
+		err = fmt.Errorf("%w: %s is no Blosc2 frame", ndarray.ErrFormat, frame)
+	}
+	return is, err
+}
+
+// frameMagic follows two bytes of MessagePack at the start of a frame.
+const frameMagic = "b2frame\x00"
+
+// Reader returns the format of a file of size bytes, B2ND or HDF5. It uses no C library.
+func Reader(r io.ReaderAt, size int64) (string, error) {
+	head := make([]byte, 2+len(frameMagic))
+	n, err := r.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	head = head[:n]
+	if n == 2+len(frameMagic) && string(head[2:]) == frameMagic {
+		return B2ND, nil
+	}
+	if _, err := h5file.Open(r, size, nil); !errors.Is(err, format.ErrMagic) { // only its superblock matters here
+		return HDF5, nil
+	}
+	if len(head) == 0 {
+		return "", fmt.Errorf("%w: the file is empty", ndarray.ErrFormat)
+	}
+	return "", fmt.Errorf("%w: neither a Blosc2 frame nor an HDF5 file (begins with % x)", ndarray.ErrFormat, head)
+}
+
+// Dir returns the format of a directory. It reads no file except those of bcolz.
+func Dir(dir string) (string, error) {
+	if exists(filepath.Join(dir, cframe.IndexFile)) {
+		return B2ND, nil
+	}
+	kind, err := bcolztree.Detect(os.DirFS(dir), ".")
+	if err != nil {
+		return "", err
+	}
+	if kind != bcolztree.NotATree {
+		return Bcolz, nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasSuffix(e.Name(), ArrayExt) }) {
+		return Directory, nil
+	}
+	return "", fmt.Errorf("%w: a directory without chunks.b2frame (Blosc2), meta/storage or __rootdirs__ (bcolz)", ndarray.ErrFormat)
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}

@@ -1,0 +1,123 @@
+package h5walk
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+)
+
+// Object is an object of a file, or a link that is no object of its own.
+type Object struct {
+	Path string
+	Info h5.ObjectInfo // zero for a link, and after an error of reading it
+
+	// Link is a soft, external or user-defined link, which is not followed, or a hard link to an
+	// object that was listed before at the path First. It is nil for all other objects.
+	Link  *h5.Link
+	First string
+
+	Comment string           // of a group
+	Dataset hdf5.Description // of a dataset
+	Type    string           // of a committed datatype, in DDL
+
+	// Err is the reason why the object cannot be read. It is ndarray.ErrType for a dataset whose
+	// element type ndarray does not have. The walk continues.
+	Err error
+}
+
+// Walk calls visit for the object at a path and for all objects below it in the order of paths: a
+// group, then its members by name. visit reports whether the members of a group are listed too. An
+// error of visit ends the walk. file is the name of the file in the descriptions of datasets.
+func Walk(f *h5.File, file, at string, visit func(Object) (descend bool, err error)) error {
+	info, err := f.Root().ObjectInfo(at)
+	if err != nil {
+		return hdf5.Translate(err)
+	}
+	w := walker{file: file, visit: visit, seen: make(map[objectID]string)}
+	return w.object(f.Root(), at, at, info)
+}
+
+// objectID is equal for all links to an object.
+type objectID struct{ file, address uint64 }
+
+type walker struct {
+	file  string
+	visit func(Object) (bool, error)
+	seen  map[objectID]string // path at which an object was first listed
+}
+
+func (w *walker) emit(o Object) error {
+	_, err := w.visit(o)
+	return err
+}
+
+// object lists the object with that name in parent, whose path is at, and the objects below it.
+// Names are looked up in the parent, so that the cost of an object does not depend on its depth.
+func (w *walker) object(parent *h5.Group, name, at string, info h5.ObjectInfo) error {
+	id := objectID{info.FileNo, info.Address}
+	if first, ok := w.seen[id]; ok {
+		return w.emit(Object{Path: at, Link: &h5.Link{Name: name, Kind: h5.HardLink}, First: first})
+	}
+	w.seen[id] = at
+	o := Object{Path: at, Info: info}
+	switch info.Kind {
+	case h5.GroupObject:
+		return w.group(parent, name, o)
+	case h5.DatasetObject:
+		d, err := parent.OpenDataset(name)
+		if err != nil {
+			o.Err = hdf5.Translate(err)
+			break
+		}
+		o.Dataset, err = hdf5.Describe(d, w.file+":"+at)
+		o.Err = errors.Join(err, hdf5.Translate(d.Close()))
+	case h5.DatatypeObject:
+		t, err := parent.CommittedDatatype(name)
+		if o.Err = hdf5.Translate(err); err == nil {
+			o.Type = t.String()
+		}
+	}
+	return w.emit(o)
+}
+
+// group lists a group and its members.
+func (w *walker) group(parent *h5.Group, name string, o Object) (err error) {
+	var links []h5.Link
+	g, openErr := parent.OpenGroup(name)
+	if openErr == nil {
+		defer func() { err = errors.Join(err, hdf5.Translate(g.Close())) }()
+		for l, lerr := range g.Links() {
+			if lerr != nil {
+				openErr = lerr
+				break
+			}
+			links = append(links, l)
+		}
+		var cerr error
+		o.Comment, cerr = g.Comment()
+		openErr = errors.Join(openErr, cerr)
+	}
+	o.Err = hdf5.Translate(openErr)
+	if descend, err := w.visit(o); !descend || err != nil {
+		return err
+	}
+	for i := range links {
+		if err := w.link(g, strings.TrimSuffix(o.Path, "/")+"/"+links[i].Name, &links[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walker) link(parent *h5.Group, at string, l *h5.Link) error {
+	if l.Kind != h5.HardLink {
+		return w.emit(Object{Path: at, Link: l})
+	}
+	info, err := parent.ObjectInfo(l.Name)
+	if err != nil {
+		return w.emit(Object{Path: at, Err: hdf5.Translate(err)})
+	}
+	return w.object(parent, l.Name, at, info)
+}

@@ -1,0 +1,32 @@
+package recovery
+
+import (
+	"context"
+	"testing"
+
+	"github.com/hyperslab/hyperslab/internal/verify"
+)
+
+// SetVerify replaces the verification of the new file until the test ends.
+func SetVerify(t testing.TB, f func(context.Context, string, *verify.Options) (*verify.Report, error)) {
+	before := verifyFile
+	verifyFile = f
+	t.Cleanup(func() { verifyFile = before })
+}
+
+// SetMaxChunks lets a new frame have so many chunks until the test ends.
+func SetMaxChunks(t testing.TB, n int64) {
+	before := maxChunks
+	maxChunks = n
+	t.Cleanup(func() { maxChunks = before })
+}
+
+// SetPatience lets any frame be worth n bytes of work until the test ends.
+func SetPatience(t testing.TB, n int64) {
+	before := patience
+	patience = n
+	t.Cleanup(func() { patience = before })
+}
+
+// Work is how many bytes of chunks were read and decoded for a report.
+func Work(r *Report) int64 { return r.work }

@@ -1,0 +1,661 @@
+// Recovery of HDF5 files. If only the writer's flags or chunks are wrong, the file is copied and
+// corrected. Otherwise its objects are written to a new file.
+
+package recovery
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync/atomic"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/regular"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// source is a corrupt HDF5 file.
+type source struct {
+	r    *Report
+	seen *passes
+	most int64
+	in   io.ReaderAt   // the file, with a substituted superblock if its own is missing
+	read *atomic.Int64 // number of bytes read so far; nil for a copy
+	size int64
+	file *h5file.File
+	data []byte // buffer for the values of a decoded chunk
+
+	library library // decodes chunks with filters that package filter lacks
+
+	out     *h5.File
+	values  *h5file.Values
+	waiting []func() error         // steps that need all objects of the new file
+	done    map[h5file.Addr]string // path in the new file of each object that was processed; "" if it is lost
+	unsure  map[h5file.Addr]bool   // objects in which any message may be wrong
+	omit    map[string]error       // objects that are left out because they are invalid in the new file
+	guessed bool                   // only a guess leads to the elements being written
+	checked bool                   // a checksum confirms the elements being written
+	damaged bool                   // an error was found in the file
+	full    error                  // error if the disk is too full for the new file
+}
+
+func recoverHDF5(ctx context.Context, r *Report, o Options, without omitted) (err error) {
+	f, info, err := regular.Open(r.Source)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	read := new(atomic.Int64)
+	defer func() { r.work = read.Load() }()
+	s := &source{r: r, seen: r.seen, most: o.MaxChunk, in: &counted{f, read}, read: read, size: info.Size(), done: map[h5file.Addr]string{}, unsure: map[h5file.Addr]bool{}, omit: without.objects}
+	defer func() { err = errors.Join(err, s.library.close()) }()
+	if without.rewrite {
+		return s.rewrite(ctx, r.made)
+	}
+	return s.write(ctx, r.made)
+}
+
+func (s *source) write(ctx context.Context, path string) error {
+	whole, err := s.copy(ctx, path)
+	if whole || err != nil {
+		return err
+	}
+	return s.rewrite(ctx, path)
+}
+
+// copy copies the file and clears the flags of a writer. It reports whether the copy is the new
+// file, which it is if its structure is valid. Chunks that do not decode are replaced in the copy.
+func (s *source) copy(ctx context.Context, path string) (whole bool, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		if err = errors.Join(err, f.Close()); err == nil && !whole {
+			err = os.Remove(path)
+		}
+	}()
+	s.seen.begin(s.size, s.size)
+	if _, err := io.Copy(f, &withContext{ctx, io.NewSectionReader(s.in, 0, s.size), s.seen}); err != nil {
+		return false, err
+	}
+	cleared, err := clearFlags(f, s.size)
+	if err != nil {
+		return false, err
+	}
+	anew := func(why string, err error) (bool, error) {
+		s.r.note(Guessed, "", "file", -1, "written anew%s: %v", why, err)
+		return false, ctx.Err()
+	}
+	c := &source{seen: s.seen, most: s.most, in: f, size: s.size}
+	defer func() { err = errors.Join(err, c.library.close()) }()
+	if err := c.check(); err != nil {
+		return false, nil // rewrite reports the error
+	}
+	if err := c.distinct(ctx); err != nil {
+		return anew("", err)
+	}
+	if end, unclosed := c.file.Unclosed(); unclosed {
+		return anew(", since the library would cut it when it is written to", &h5.UnclosedError{End: end, Size: s.size})
+	}
+	if err := accepted(path); err != nil {
+		return anew(", since the library refuses what no rule forbids", err)
+	}
+	s.seen.begin(s.size, 0)
+	t, err := c.decoded(ctx)
+	if err != nil {
+		return false, err
+	}
+	if len(t.bad) > 0 {
+		if err := replaceChunks(path, t.bad); errors.Is(err, errOtherFilters) {
+			return anew(", since chunks cannot be replaced in it", err)
+		} else if err != nil {
+			return false, err
+		}
+		s.seen.begin(s.size, 0)
+		if err := proved(ctx, f, s.seen, s.most); err != nil {
+			return anew(", since chunks cannot be replaced in it", err)
+		}
+	}
+	if cleared {
+		s.r.note(Certain, "", "file consistency flags", 11, "cleared: the writer did not close the file, and everything in it is sound")
+	}
+	s.r.Arrays += t.arrays
+	s.r.Chunks += t.good
+	s.r.Certain += t.checked
+	s.r.Unverified += t.good - t.checked
+	for _, b := range t.bad {
+		s.r.Lost++
+		s.r.add(Finding{Lost, b.path, "chunk", b.i, int64(b.c.Addr) + c.file.UserBlock(), b.err.Error()})
+	}
+	return true, nil
+}
+
+// check opens the file and checks all of its metadata.
+func (s *source) check() (err error) {
+	if s.file, err = h5file.Open(s.in, s.size, nil); err != nil {
+		return err
+	}
+	if d := s.file.Driver(); d != nil {
+		return fmt.Errorf("%w: driver %q", errors.ErrUnsupported, d.ID)
+	}
+	p := h5file.Policy{ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true, Write: true, MaxChunk: uint64(s.most)}
+	for e := range s.file.Walk() {
+		if e.Object != nil && e.Object.Pipeline() != nil {
+			for _, f := range e.Object.Pipeline().Filters {
+				p.Filters = append(p.Filters, f.ID)
+			}
+		}
+	}
+	p.Decode = func(l *h5file.Pipeline, mask uint32, b []byte, size uint64) ([]byte, error) {
+		pipe, err := filter.New(filters(l), filter.Options{})
+		dst := make([]byte, size)
+		if err == nil {
+			err = pipe.Decode(dst, b, mask)
+		}
+		return dst, err
+	}
+	return s.file.Check(p)
+}
+
+// extent is a range of bytes of the file, [start, end).
+type extent struct {
+	start, end int64
+	what       string
+	chunk      []uint64 // index of its first element; nil if the extent is not a chunk
+}
+
+func (x extent) String() string {
+	if x.chunk != nil {
+		return fmt.Sprintf("the chunk at %v", x.chunk)
+	}
+	return x.what
+}
+
+// distinct returns an error if a chunk overlaps another chunk or another structure of a valid file.
+// The index and the chunks may decode nevertheless. Replacing such a chunk would destroy the other
+// structure, because libhdf5 frees the chunk's space and writes there.
+func (s *source) distinct(ctx context.Context) error {
+	var all []extent
+	base := s.file.UserBlock()
+	for e := range s.file.Walk() {
+		o := e.Object
+		if o == nil || o.Kind() != h5file.DatasetKind {
+			continue
+		}
+		switch l := o.Layout(); l.Class {
+		case h5file.Contiguous:
+			if n, _ := o.Dataspace().Elements(); l.Addr.Defined() && o.ExternalFiles() == nil {
+				at := int64(l.Addr) + base
+				all = append(all, extent{at, at + int64(n)*int64(o.Datatype().Size), "the elements of " + e.Path, nil})
+			}
+		case h5file.Chunked:
+			for c, err := range o.Chunks() {
+				if err == nil {
+					err = ctx.Err()
+				}
+				if err != nil {
+					return err
+				}
+				at := int64(c.Addr) + base
+				all = append(all, extent{at, at + int64(c.Size), "", c.Offset})
+			}
+		}
+	}
+	// Check has already passed; an error here is only about references in chunks with a missing
+	// filter.
+	_ = h5file.Structures(s.in, s.size, func(f format.Field) {
+		all = append(all, extent{f.Offset, f.Offset + f.Length, f.Name, nil})
+	})
+	slices.SortFunc(all, func(a, b extent) int { return cmp.Compare(a.start, b.start) })
+	var far, chunk extent // the extent with the largest end, of all extents and of the chunks
+	for _, x := range all {
+		before := chunk
+		if x.chunk != nil {
+			before = far
+		}
+		if x.start < min(before.end, x.end) {
+			return fmt.Errorf("%v and %v overlap in the file", before, x)
+		}
+		if x.end > far.end {
+			far = x
+		}
+		if x.chunk != nil && x.end > chunk.end {
+			chunk = x
+		}
+	}
+	return nil
+}
+
+// accepted opens every object of a file with libhdf5, because libhdf5 has rules that are not
+// documented.
+func accepted(path string) (err error) {
+	f, err := h5.Open(path, h5.ReadOnly)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	for o, err := range f.Root().Visit() {
+		if err != nil {
+			return err
+		}
+		if o.Kind != h5.DatasetObject {
+			continue
+		}
+		d, err := f.Root().OpenDataset(o.Path)
+		if err == nil {
+			_, err = d.Info()
+			err = errors.Join(err, d.Close())
+		}
+		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
+	}
+	return nil
+}
+
+// clearFlags clears the file consistency flags of superblock version 3, and reports whether any
+// were set.
+func clearFlags(f *os.File, size int64) (bool, error) {
+	file, err := h5file.Open(f, size, nil)
+	if err != nil {
+		return false, nil
+	}
+	sb := file.Superblock()
+	if sb.Version < 3 || sb.Flags == 0 {
+		return false, nil
+	}
+	b := make([]byte, 12+4*sb.OffsetSize+4)
+	if _, err := f.ReadAt(b, file.UserBlock()); err != nil {
+		return false, err
+	}
+	b[11] = 0
+	binary.LittleEndian.PutUint32(b[len(b)-4:], h5file.Lookup3(b[:len(b)-4]))
+	_, err = f.WriteAt(b, file.UserBlock())
+	return true, err
+}
+
+// lostChunk is a chunk that does not decode.
+type lostChunk struct {
+	path string
+	c    h5file.Chunk
+	full uint64 // bytes of its elements
+	i    int64
+	err  error
+}
+
+// tally is the result of decoding a valid file.
+type tally struct {
+	arrays, good int64
+	checked      int64 // of the good chunks: a checksum confirms values and location
+	bad          []lostChunk
+}
+
+// decoded decodes every chunk of a valid file.
+func (s *source) decoded(ctx context.Context) (t tally, err error) {
+	for e := range s.file.Walk() {
+		o := e.Object
+		if o == nil || o.Kind() != h5file.DatasetKind {
+			continue
+		}
+		t.arrays++
+		if o.Layout().Class != h5file.Chunked {
+			continue
+		}
+		i, placed := int64(0), placed(o)
+		for c, err := range o.Chunks() {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				return t, err
+			}
+			if _, _, err := s.chunk(o, c); err != nil && !errors.Is(err, h5.ErrNoFilter) {
+				full, _ := o.Layout().ChunkBytes()
+				t.bad = append(t.bad, lostChunk{e.Path, c, full, i, err})
+			} else {
+				t.good++
+				if err == nil && placed && summed(o, c) {
+					t.checked++
+				}
+			}
+			i++
+		}
+	}
+	return t, nil
+}
+
+// replaceChunks replaces chunks that do not decode with fill values.
+func replaceChunks(path string, list []lostChunk) (err error) {
+	f, err := h5.Open(path, h5.ReadWrite)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	for _, b := range list {
+		if err := fillChunk(f, b.path, b.c, b.full); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// proved checks a file after chunks were replaced in it.
+func proved(ctx context.Context, f *os.File, seen *passes, most int64) (err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	s := &source{seen: seen, most: most, in: f, size: info.Size()}
+	defer func() { err = errors.Join(err, s.library.close()) }()
+	if err := s.check(); err != nil {
+		return err
+	}
+	if err := s.distinct(ctx); err != nil {
+		return err
+	}
+	t, err := s.decoded(ctx)
+	if err == nil && len(t.bad) > 0 {
+		err = t.bad[0].err
+	}
+	return err
+}
+
+// fillChunk replaces a chunk with full bytes of fill values. References become null.
+func fillChunk(f *h5.File, path string, c h5file.Chunk, full uint64) (err error) {
+	d, err := f.Root().OpenDataset(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	info, err := d.Info()
+	if err != nil {
+		return err
+	}
+	n := int(full)
+	values := make([]byte, n)
+	for at := 0; info.Datatype.Plain() && len(info.Fill) > 0 && at < n; at += len(info.Fill) {
+		copy(values[at:], info.Fill)
+	}
+	raw, mask, err := encoded(info, values)
+	if err != nil {
+		return err
+	}
+	at := make([]int64, len(c.Offset))
+	for i, x := range c.Offset {
+		at[i] = int64(x)
+	}
+	return d.WriteChunk(raw, mask, at...)
+}
+
+// encoded returns the stored form of a chunk of a dataset, and its filter mask.
+func encoded(info h5.DatasetInfo, values []byte) (raw []byte, mask uint32, err error) {
+	p, err := filter.New(info.Filters, filter.Options{})
+	if err == nil {
+		return p.Encode(make([]byte, p.Bound(len(values))), values)
+	}
+	one, err := newSample(info.Datatype, info.Chunks, info.Filters, info.Fill)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, one.close()) }()
+	return one.encode(values)
+}
+
+// chunk reads a chunk and decodes it into s.data. If a filter is missing, it returns raw and an
+// *h5.FilterError with h5.ErrNoFilter.
+func (s *source) chunk(o *h5file.Object, c h5file.Chunk) (raw, values []byte, err error) {
+	s.seen.more(int64(min(c.Size, uint64(s.size))))
+	l := o.Layout()
+	if t := o.Datatype(); t == nil || len(l.Dims) == 0 || l.Dims[len(l.Dims)-1] != uint64(t.Size) {
+		return nil, nil, fmt.Errorf("%w: chunks of elements of another size than the datatype's", format.ErrCorrupt)
+	}
+	full, ok := l.ChunkBytes()
+	if !ok || full > uint64(s.most) || c.Size > uint64(s.most) || c.Size > uint64(s.size) {
+		return nil, nil, fmt.Errorf("%w: %d bytes, %d as stored", format.ErrLimit, full, c.Size)
+	}
+	if raw, err = s.file.Read(c.Addr, int64(c.Size)); err != nil {
+		return raw, nil, err
+	}
+	if uint64(len(raw)) != c.Size {
+		return raw, nil, fmt.Errorf("%w: %d of %d bytes", format.ErrTruncated, len(raw), c.Size)
+	}
+	list := filters(o.Pipeline())
+	if l.Flags&h5file.PartialChunksUnfiltered != 0 && edge(o, c) {
+		list = nil
+	}
+	if len(list) == 0 {
+		if c.Size != full {
+			return raw, nil, fmt.Errorf("%w: %d bytes without filters, want %d", format.ErrCorrupt, c.Size, full)
+		}
+		return raw, raw, nil
+	}
+	if uint64(cap(s.data)) < full {
+		s.data = make([]byte, full)
+	}
+	s.data = s.data[:full]
+	p, err := filter.New(list, filter.Options{})
+	if err == nil {
+		return raw, s.data, p.Decode(s.data, raw, c.Mask)
+	}
+	if t := o.Datatype(); filter.Decodable(list) && !refers(t) && len(l.Dims) <= h5.MaxRank {
+		one, err := s.library.sample(o, list)
+		if err != nil {
+			return raw, nil, err
+		}
+		return raw, s.data, one.decode(s.data, raw, c.Mask)
+	}
+	return raw, nil, err
+}
+
+// summed reports whether a filter of a decoded chunk has compared a checksum of its values:
+// Fletcher32, the Adler-32 of zlib or the CRC-32 of bzip2.
+func summed(o *h5file.Object, c h5file.Chunk) bool {
+	if o.Layout().Flags&h5file.PartialChunksUnfiltered != 0 && edge(o, c) {
+		return false
+	}
+	for i, f := range filters(o.Pipeline()) {
+		switch f.ID {
+		case h5.FilterFletcher32, h5.FilterDeflate, filter.BZip2:
+			if c.Mask>>i&1 == 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// placed reports whether the index of a dataset is confirmed: the index has checksums, or it
+// contains each chunk of the dataset once and in order. A B-tree of version 1 has no checksums.
+func placed(o *h5file.Object) bool {
+	l, space := o.Layout(), o.Dataspace()
+	if l.Index != h5file.BTree1Index {
+		return true
+	}
+	want := make([]uint64, len(space.Dims))
+	for c, err := range o.Chunks() {
+		if err != nil || c.Unsure != nil || len(want) == 0 || !slices.Equal(c.Offset, want) {
+			return false
+		}
+		for i := len(want) - 1; i >= 0; i-- {
+			if want[i] += l.Dims[i]; want[i] < space.Dims[i] || i == 0 {
+				break
+			}
+			want[i] = 0
+		}
+	}
+	return len(want) > 0 && want[0] >= space.Dims[0]
+}
+
+// edge reports whether a chunk extends beyond the edge of the dataset.
+func edge(o *h5file.Object, c h5file.Chunk) bool {
+	l, space := o.Layout(), o.Dataspace()
+	for i, x := range c.Offset {
+		if i < len(space.Dims) && x+l.Dims[i] > space.Dims[i] {
+			return true
+		}
+	}
+	return false
+}
+
+func filters(l *h5file.Pipeline) []h5.Filter {
+	if l == nil {
+		return nil
+	}
+	out := make([]h5.Filter, len(l.Filters))
+	for i, f := range l.Filters {
+		out[i] = h5.Filter{ID: int(f.ID), Name: f.Name, Optional: f.Optional, Values: slices.Clone(f.Values)}
+	}
+	return out
+}
+
+// asked returns the filters to pass to CreateDataset. Filters that compute additional parameters
+// get only the parameters that the caller of CreateDataset sets. A filter that cannot encode here
+// must be optional: its chunks are copied without recompression, and libhdf5 encodes no others.
+func asked(list []h5.Filter) []h5.Filter {
+	list = slices.Clone(list)
+	for i := range list {
+		f := &list[i]
+		switch f.ID {
+		case h5.FilterSzip, h5.FilterScaleOffset:
+			f.Values = f.Values[:min(2, len(f.Values))]
+		case h5.FilterNbit:
+			f.Values = nil
+		case filter.BitShuffle: // skip its version and the element size
+			f.Values = f.Values[min(3, len(f.Values)):]
+		}
+		if !f.Optional {
+			can, err := h5.FilterAvailable(f.ID)
+			f.Optional = err == nil && !can.Encode
+		}
+	}
+	return list
+}
+
+// withContext is a reader that stops when its context ends and counts the bytes in seen.
+type withContext struct {
+	ctx  context.Context
+	r    io.Reader
+	seen *passes
+}
+
+func (r *withContext) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := r.r.Read(p)
+	r.seen.more(int64(n))
+	return n, err
+}
+
+// rewrite makes a new file of everything that can be read.
+func (s *source) rewrite(ctx context.Context, path string) (err error) {
+	if s.out, err = h5.Create(path, nil); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.out.Close()) }()
+	root, err := s.open()
+	if err != nil {
+		return err
+	}
+	s.seen.begin(s.size, 0)
+	if root != nil {
+		if err := s.group(ctx, "/", root); err != nil {
+			return err
+		}
+	}
+	if s.damaged || root == nil {
+		if err := s.orphans(ctx, root == nil); err != nil {
+			return err
+		}
+	}
+	for _, f := range s.waiting {
+		if err := errors.Join(ctx.Err(), f()); err != nil {
+			return err
+		}
+	}
+	if s.full != nil {
+		return s.full
+	}
+	if s.r.Arrays == 0 && len(s.done) < 2 {
+		return nothing("object")
+	}
+	return nil
+}
+
+// open opens the file. If there is no superblock, it substitutes one. The root group is nil if it
+// cannot be found.
+func (s *source) open() (*h5file.Object, error) {
+	f, err := h5file.Open(s.in, s.size, nil)
+	if err == nil {
+		s.file = f
+		if d := f.Driver(); d != nil {
+			return nil, fmt.Errorf("%w: a member of a file in several pieces (driver %q)", errors.ErrUnsupported, d.ID)
+		}
+		if err := f.Damage(); err != nil {
+			s.damaged = true
+			s.r.note(Certain, "", "superblock", f.UserBlock(), "%v", err)
+		}
+		root, rerr := f.Root()
+		if root != nil && root.Kind() == h5file.GroupKind {
+			if rerr != nil {
+				s.damaged = true
+				s.r.note(Lost, "/", "object header", int64(root.Addr)+f.UserBlock(), "%v", rerr)
+			}
+			s.done[root.Addr] = "/"
+			return root, nil
+		}
+		s.r.note(Lost, "/", "root group", -1, "%v", rerr)
+	} else {
+		s.r.note(Lost, "", "superblock", 0, "%v", err)
+		b := []byte(h5file.Signature + "\x02\x08\x08\x00")
+		b = binary.LittleEndian.AppendUint64(b, 0)
+		b = binary.LittleEndian.AppendUint64(b, uint64(h5file.Undefined))
+		b = binary.LittleEndian.AppendUint64(b, uint64(s.size))
+		b = binary.LittleEndian.AppendUint64(b, 0)
+		b = binary.LittleEndian.AppendUint32(b, h5file.Lookup3(b))
+		if s.size < int64(len(b)) {
+			return nil, nothing("object")
+		}
+		s.in = &overlaid{s.in, b}
+		if s.file, err = h5file.Open(s.in, s.size, nil); err != nil {
+			return nil, fmt.Errorf("%w: %w", ndarray.ErrCorrupt, err)
+		}
+	}
+	s.damaged = true
+	return nil, nil
+}
+
+// counted is a file that counts the bytes that are read from it.
+type counted struct {
+	r io.ReaderAt
+	n *atomic.Int64
+}
+
+func (c *counted) ReadAt(p []byte, off int64) (int, error) {
+	n, err := c.r.ReadAt(p, off)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// overlaid is a file whose first bytes are replaced.
+type overlaid struct {
+	r    io.ReaderAt
+	head []byte
+}
+
+func (o *overlaid) ReadAt(p []byte, off int64) (int, error) {
+	n, err := o.r.ReadAt(p, off)
+	if off < int64(len(o.head)) {
+		copy(p[:n], o.head[off:])
+	}
+	return n, err
+}

@@ -1,0 +1,127 @@
+// Chunks with filters that only libhdf5 has. libhdf5 decodes and encodes them in a dataset of one
+// chunk, in a file in memory. It never opens the corrupt file.
+
+package recovery
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/h5types"
+)
+
+// errOtherFilters is the error for filter parameters that libhdf5 does not create for such chunks.
+// libhdf5 would decode the chunks with other parameters.
+var errOtherFilters = fmt.Errorf("%w: parameters of a filter that the library does not make", errors.ErrUnsupported)
+
+// sample is a dataset of one chunk in memory.
+type sample struct {
+	file *h5.File
+	set  *h5.Dataset
+	info h5.DatasetInfo
+}
+
+// newSample creates a dataset whose chunks have exactly these filters and parameters.
+func newSample(t h5.Datatype, chunk []int64, filters []h5.Filter, fill []byte) (_ *sample, err error) {
+	p := &sample{}
+	if p.file, err = h5.CreateImage(nil); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close())
+		}
+	}()
+	opts := &h5.DatasetOptions{Chunks: chunk, Filters: asked(filters), Fill: fill}
+	if p.set, err = p.file.Root().CreateDataset("chunk", t, h5.SimpleSpace(chunk...), opts); err != nil {
+		return nil, err
+	}
+	if p.info, err = p.set.Info(); err != nil {
+		return nil, err
+	}
+	if !sameFilters(p.info.Filters, filters) {
+		return nil, errOtherFilters
+	}
+	return p, nil
+}
+
+// sameFilters compares identifiers and parameters.
+func sameFilters(a, b []h5.Filter) bool {
+	return slices.EqualFunc(a, b, func(a, b h5.Filter) bool { return a.ID == b.ID && slices.Equal(a.Values, b.Values) })
+}
+
+// decode decodes a stored chunk into values. It first checks the length of the chunk for filters
+// that libhdf5 runs without this check.
+func (p *sample) decode(values, stored []byte, mask uint32) error {
+	if err := filter.LongEnough(p.info.Filters, mask, stored, p.info.Datatype.Size, len(values)); err != nil {
+		return err
+	}
+	if err := p.set.WriteChunk(stored, mask, make([]int64, len(p.info.Chunks))...); err != nil {
+		return err
+	}
+	return p.set.ReadRegion(values, p.info.Datatype, p.info.Space.All())
+}
+
+// encode returns the stored chunk of these values, and its filter mask.
+func (p *sample) encode(values []byte) (stored []byte, mask uint32, err error) {
+	if err := p.set.WriteRegion(values, p.info.Datatype, p.info.Space.All()); err != nil {
+		return nil, 0, err
+	}
+	at := make([]int64, len(p.info.Chunks))
+	size, err := p.set.ChunkBytes(at...)
+	if err != nil {
+		return nil, 0, err
+	}
+	stored = make([]byte, size)
+	n, mask, err := p.set.ReadChunk(stored, at...)
+	return stored[:n], mask, err
+}
+
+func (p *sample) close() (err error) {
+	if p.set != nil {
+		err = p.set.Close()
+	}
+	return errors.Join(err, p.file.Close())
+}
+
+// library caches the sample for the chunks of one object.
+type library struct {
+	of h5file.Addr
+	p  *sample
+}
+
+// sample returns the sample for chunks of o. It fails if libhdf5 cannot create the dataset.
+func (l *library) sample(o *h5file.Object, filters []h5.Filter) (*sample, error) {
+	if l.p != nil && l.of == o.Addr {
+		return l.p, nil
+	}
+	if err := l.close(); err != nil {
+		return nil, err
+	}
+	t, err := h5types.Datatype(o.Datatype())
+	if err != nil {
+		return nil, err
+	}
+	chunk := make([]int64, len(o.Layout().Dims)-1)
+	for i := range chunk {
+		chunk[i] = int64(o.Layout().Dims[i])
+	}
+	if l.p, err = newSample(t, chunk, filters, fillOf(o, t)); err != nil {
+		l.p = nil
+		return nil, err
+	}
+	l.of = o.Addr
+	return l.p, nil
+}
+
+func (l *library) close() error {
+	p := l.p
+	if l.p = nil; p == nil {
+		return nil
+	}
+	return p.close()
+}

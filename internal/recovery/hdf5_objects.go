@@ -1,0 +1,315 @@
+// Recovery of the objects of a corrupt HDF5 file: groups, links, datasets, committed datatypes,
+// attributes.
+
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/h5types"
+)
+
+// group fills the existing group at path with the attributes and links of o.
+func (s *source) group(ctx context.Context, path string, o *h5file.Object) error {
+	g, err := s.out.Root().OpenGroup(path)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	s.attributes(path, g, o)
+	for l, err := range o.Links() {
+		if err != nil {
+			s.damaged = true
+			s.r.note(Lost, path, "links", -1, "%v", err)
+			s.r.LostObjects++
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		at := strings.TrimSuffix(path, "/") + "/" + l.Name
+		if l.Name == "" || l.Name == "." || strings.ContainsAny(l.Name, "/\x00") {
+			s.lost(at, "link", fmt.Errorf("a name that cannot be: %q", l.Name))
+			continue
+		}
+		if err := s.link(ctx, g, at, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lost reports an item that is missing from the new file.
+func (s *source) lost(path, what string, err error) {
+	s.damaged = true
+	if noRoom(err) && s.full == nil {
+		s.full = err
+	}
+	s.r.LostObjects++
+	s.r.note(Lost, path, what, -1, "%v", err)
+}
+
+// link writes the target of a hard link, or the link itself.
+func (s *source) link(ctx context.Context, g *h5.Group, at string, l h5file.Link) error {
+	var err error
+	switch l.Kind {
+	case h5file.SoftLink:
+		err = g.LinkSoft(l.Name, l.Path)
+	case h5file.ExternalLink:
+		err = g.LinkExternal(l.Name, l.File, l.Path)
+	case h5file.HardLink:
+		if there, ok := s.done[l.Target]; ok {
+			if there != "" {
+				err = g.LinkHard(l.Name, there)
+			}
+			break
+		}
+		o, oerr := s.file.Object(l.Target)
+		if oerr != nil {
+			s.damaged = true
+			s.r.note(Lost, at, "object header", int64(l.Target)+s.file.UserBlock(), "%v", oerr)
+			if o != nil && oerr != o.Err() { // not only an error of one message
+				s.unsure[l.Target] = true
+			}
+		}
+		if o == nil {
+			s.r.LostObjects++
+			return nil
+		}
+		return s.object(ctx, at, o)
+	default:
+		err = fmt.Errorf("%w: a link of class %d", errors.ErrUnsupported, l.Kind)
+	}
+	if err != nil {
+		s.lost(at, "link", err)
+	}
+	return nil
+}
+
+// object writes the object to a free path, once. Errors of the corrupt file become findings. Errors
+// of the new file are returned.
+func (s *source) object(ctx context.Context, at string, o *h5file.Object) error {
+	root := s.out.Root()
+	defer func() {
+		if _, ok := s.done[o.Addr]; !ok {
+			s.done[o.Addr] = "" // report a lost object only once
+		}
+	}()
+	if err := s.omit[at]; err != nil {
+		s.lost(at, "object", fmt.Errorf("not valid in the new file: %w", err))
+		return nil
+	}
+	switch o.Kind() {
+	case h5file.GroupKind:
+		g, err := root.CreateGroup(at)
+		if err != nil {
+			return err
+		}
+		s.done[o.Addr] = at
+		if err := g.Close(); err != nil {
+			return err
+		}
+		return s.group(ctx, at, o)
+	case h5file.CommittedTypeKind:
+		t, err := h5.Datatype{}, o.Message(h5file.DatatypeType).Err
+		if err == nil {
+			t, err = h5types.Datatype(o.Datatype())
+		}
+		if err == nil {
+			var c *h5.CommittedType
+			if c, err = root.CommitDatatype(at, t); err == nil {
+				s.done[o.Addr] = at
+				s.attributes(at, c, o)
+				return c.Close()
+			}
+		}
+		s.lost(at, "datatype", err)
+	case h5file.DatasetKind:
+		d, err := s.create(at, o)
+		if err != nil {
+			s.lost(at, "dataset", err)
+			return nil
+		}
+		defer d.Close()
+		s.done[o.Addr] = at
+		s.r.Arrays++
+		s.attributes(at, d, o)
+		if !refers(o.Datatype()) {
+			return s.elements(ctx, at, d, o)
+		}
+		s.later(func() error {
+			d, err := root.OpenDataset(at)
+			if err != nil {
+				return err
+			}
+			return errors.Join(s.elements(ctx, at, d, o), d.Close())
+		})
+	default:
+		s.lost(at, "object", errors.New("neither group nor dataset nor datatype any more"))
+	}
+	return nil
+}
+
+// create creates an empty dataset like o. The caller must close it.
+func (s *source) create(at string, o *h5file.Object) (*h5.Dataset, error) {
+	for _, t := range []h5file.MessageType{h5file.DataspaceType, h5file.DatatypeType, h5file.LayoutType, h5file.PipelineType} {
+		if m := o.Message(t); m != nil && m.Err != nil {
+			return nil, m.Err
+		}
+	}
+	l, space := o.Layout(), o.Dataspace()
+	if l == nil || space == nil || o.Datatype() == nil {
+		return nil, errors.New("no layout, dataspace or datatype")
+	}
+	t, err := h5types.Datatype(o.Datatype())
+	if err != nil {
+		return nil, err
+	}
+	n, ok := space.Elements()
+	item := uint64(o.Datatype().Size)
+	hi, size := bits.Mul64(n, item)
+	if !ok || hi != 0 {
+		return nil, fmt.Errorf("%w: %v elements of %d bytes, want fewer than 2^64 bytes", format.ErrCorrupt, space, item)
+	}
+	opts := &h5.DatasetOptions{Filters: asked(filters(s.soundFilters(at, o)))}
+	switch l.Class {
+	case h5file.Compact:
+		opts.Compact = true
+	case h5file.Chunked:
+		for _, n := range l.Dims[:len(l.Dims)-1] {
+			opts.Chunks = append(opts.Chunks, int64(n))
+		}
+		opts.PlainEdges = l.Flags&h5file.PartialChunksUnfiltered != 0
+	case h5file.Contiguous:
+		if e := o.ExternalFiles(); e != nil {
+			if m := o.Message(h5file.ExternalFilesType); m.Err != nil {
+				return nil, m.Err
+			}
+			for _, f := range e.Files {
+				opts.External = append(opts.External, h5.ExternalFile{Name: f.Name, Offset: int64(f.Offset), Size: int64(f.Size)}) // Unlimited becomes -1
+			}
+			break
+		}
+		// libhdf5 allocates all contiguous elements when the first one is written. A corrupt header
+		// of some bytes could demand any size, so large datasets become chunked.
+		if l.Addr.Defined() && len(space.Dims) > 0 && size > uint64(s.size) {
+			opts.Chunks = pieces(space.Dims, item)
+			s.r.note(Lost, at, "layout", -1, "%d elements of %d bytes in a file of %d: in chunks now, and those without elements take no room", n, item, s.size)
+		}
+	case h5file.Virtual:
+		if opts.Mappings, err = s.mappings(at, o); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, fmt.Errorf("%w: a %v dataset", errors.ErrUnsupported, l)
+	}
+	opts.Fill = fillOf(o, t)
+	return s.out.Root().CreateDataset(at, t, h5types.Dataspace(space), opts)
+}
+
+// soundFilters returns the filters of a dataset without those that have invalid parameters, because
+// libhdf5 would copy these to the new file.
+func (s *source) soundFilters(at string, o *h5file.Object) *h5file.Pipeline {
+	l := o.Pipeline()
+	if l == nil {
+		return nil
+	}
+	full, _ := o.Layout().ChunkBytes()
+	sound := &h5file.Pipeline{}
+	for _, f := range l.Filters {
+		if err := f.Sound(uint64(o.Datatype().Size), full); err != nil {
+			s.r.note(Lost, at, "filter pipeline", -1, "%v", err)
+			continue
+		}
+		sound.Filters = append(sound.Filters, f)
+	}
+	return sound
+}
+
+// fillOf returns the fill value of a dataset, or nil if there is none or the type contains
+// references or data of variable length.
+func fillOf(o *h5file.Object, t h5.Datatype) []byte {
+	if v := o.FillValue(); v != nil && t.Plain() && len(v.Value) == t.Size {
+		return v.Value
+	}
+	return nil
+}
+
+// pieces returns a chunk shape of about 1 MiB: some rows, or a part of one row.
+func pieces(dims []uint64, size uint64) []int64 {
+	room := max(1<<20/max(size, 1), 1)
+	out := make([]int64, len(dims))
+	for i := len(dims) - 1; i >= 0; i-- {
+		n := max(min(dims[i], room), 1)
+		out[i], room = int64(n), max(room/n, 1)
+	}
+	return out
+}
+
+// attributer is an object that can have attributes.
+type attributer interface{ WriteAttribute(h5.Attribute) error }
+
+// attributes copies the attributes that can be read.
+func (s *source) attributes(at string, to attributer, o *h5file.Object) {
+	for a, err := range o.Attributes() {
+		if err != nil {
+			s.lost(at, "attributes", err)
+			continue
+		}
+		write := func() error {
+			if err := s.attribute(at, to, a); err != nil {
+				s.lost(at, "attribute "+a.Name, err)
+			}
+			return nil
+		}
+		if !refers(a.Type) {
+			_ = write() // write has reported the error
+			continue
+		}
+		s.later(func() error {
+			o, err := s.out.Root().OpenObject(at)
+			if err != nil {
+				return err
+			}
+			to = o
+			return errors.Join(write(), o.Close())
+		})
+	}
+}
+
+func (s *source) attribute(at string, to attributer, a *h5file.Attribute) error {
+	if a.Type == nil || a.Space == nil {
+		return errors.New("no type or no space")
+	}
+	t, err := h5types.Datatype(a.Type)
+	if err != nil {
+		return err
+	}
+	b := h5.Attribute{Name: a.Name, Datatype: t, Space: h5types.Dataspace(a.Space)}
+	n := b.Space.NumElems()
+	if n < 0 || n > int64(len(a.Value)) {
+		return fmt.Errorf("%d elements in %d bytes", n, len(a.Value))
+	}
+	e, err := s.build(t, a.Type, a.Value, n)
+	if err != nil {
+		return err
+	}
+	if e.lost > 0 {
+		s.r.LostObjects++
+		s.damaged = true
+		s.r.note(Lost, at, "attribute "+a.Name, -1, "%d values: %v", e.lost, e.err)
+	} else if e.guessed {
+		s.r.note(Guessed, at, "attribute "+a.Name, -1, "%v", e.err)
+	}
+	if n > 0 {
+		b.Values = e.b.Values()
+	}
+	return to.WriteAttribute(b)
+}

@@ -1,0 +1,566 @@
+// HDF5 files with damages at each structure.
+
+package recovery_test
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
+	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/recovery"
+	"github.com/hyperslab/hyperslab/internal/verify"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// saveHDF5 writes a file of the oldest or the newest format with a dataset of every
+// layout, texts, a compound, attributes and links.
+func saveHDF5(t *testing.T, low h5.LibVer) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.h5")
+	f, err := h5.Create(path, &h5.CreateOptions{Low: low, High: h5.LatestFormat})
+	require.NoError(t, err)
+	g, err := f.Root().CreateGroup("g")
+	require.NoError(t, err)
+	must := func(d *h5.Dataset, err error) *h5.Dataset { require.NoError(t, err); return d }
+	level := 4
+	chunked := must(g.CreateDataset("chunked", h5.Int(8, h5.LittleEndian), h5.SimpleSpace(20, 30), &h5.DatasetOptions{Chunks: []int64{6, 7}, Shuffle: true, Deflate: &level, Fletcher32: true, Fill: []byte{7, 0, 0, 0, 0, 0, 0, 0}}))
+	require.NoError(t, h5.Write(chunked, squares(600), h5.SimpleSpace(20, 30).All()))
+	require.NoError(t, h5.WriteAttr(chunked, "units", []string{"metre"}))
+	require.NoError(t, h5.WriteAttr(chunked, "scale", []float64{0.5, 2}))
+	big := must(g.CreateDataset("contiguous", h5.Int(8, h5.BigEndian), h5.SimpleSpace(600), nil))
+	require.NoError(t, h5.Write(big, squares(600), h5.SimpleSpace(600).All()))
+	small := must(f.Root().CreateDataset("compact", h5.Int(8, h5.LittleEndian), h5.SimpleSpace(6), &h5.DatasetOptions{Compact: true}))
+	require.NoError(t, h5.Write(small, squares(6), h5.SimpleSpace(6).All()))
+	texts := must(f.Root().CreateDataset("texts", h5.VariableString(h5.UTF8), h5.SimpleSpace(3), nil))
+	require.NoError(t, texts.WriteStrings([]string{"one", "", "zwölf"}, h5.SimpleSpace(3).All()))
+	require.NoError(t, f.Root().LinkSoft("soft", "/g/chunked"))
+	require.NoError(t, f.Root().LinkHard("hard", "/g/chunked"))
+	for _, d := range []*h5.Dataset{chunked, big, small, texts} {
+		require.NoError(t, d.Close())
+	}
+	require.NoError(t, g.Close())
+	require.NoError(t, f.Close())
+	return path
+}
+
+// requireDump requires that h5dump says the same of two files, but for where they are.
+func requireDump(t *testing.T, want, got string) {
+	t.Helper()
+	tool := need.Tool(t, "h5dump")
+	dump := func(path string) string {
+		c := exec.Command(tool, filepath.Base(path))
+		c.Dir = filepath.Dir(path)
+		out, err := c.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		_, rest, _ := bytes.Cut(out, []byte("\n")) // behind the name
+		return string(rest)
+	}
+	require.Equal(t, dump(want), dump(got))
+}
+
+func requireSound(t *testing.T, path string) {
+	t.Helper()
+	v, err := verify.File(bg, path, nil)
+	require.NoError(t, err)
+	require.Equal(t, verify.ExitValid, v.ExitCode(), "%v %v", v.Damages, v.Unchecked)
+}
+
+func firstChunk(t *testing.T, path string) h5file.Chunk {
+	t.Helper()
+	for c, err := range hdf5test.Object(t, path, "/hard").Chunks() {
+		require.NoError(t, err)
+		return c
+	}
+	t.Fatal("no chunk")
+	return h5file.Chunk{}
+}
+
+var versions = map[string]h5.LibVer{"oldest": h5.Earliest, "newest": h5.V110}
+
+func TestWholeHDF5(t *testing.T) {
+	for name, low := range versions {
+		t.Run(name, func(t *testing.T) {
+			src := saveHDF5(t, low)
+			dst, r := recovered(t, src, nil)
+			require.Equal(t, recovery.ExitWhole, r.ExitCode())
+			require.Equal(t, content(t, src)[src], content(t, dst)[dst])
+		})
+	}
+}
+
+func TestFlagsOfAWriter(t *testing.T) {
+	src := saveHDF5(t, h5.V110)
+	whole := content(t, src)[src]
+	change(t, src, func(b []byte) []byte { b[11] = 5; relabel(b); return b })
+	_, err := h5.Open(src, h5.ReadOnly)
+	require.Error(t, err)
+	dst, r := recovered(t, src, nil)
+	require.Equal(t, recovery.ExitWhole, r.ExitCode())
+	require.Len(t, r.Findings, 1)
+	require.Equal(t, whole, content(t, dst)[dst])
+}
+
+// relabel puts the checksum of superblock 3 right.
+func relabel(b []byte) {
+	sum := h5file.Lookup3(b[:44])
+	for i := range 4 {
+		b[44+i] = byte(sum >> (8 * i))
+	}
+}
+
+func TestDamagedChunkOfHDF5(t *testing.T) {
+	for name, low := range versions {
+		t.Run(name, func(t *testing.T) {
+			src := saveHDF5(t, low)
+			c := firstChunk(t, src)
+			change(t, src, func(b []byte) []byte { b[c.Addr+9] ^= 0x55; return b })
+			dst, r := recovered(t, src, nil)
+			require.Equal(t, int64(1), r.Lost)
+			require.Equal(t, int64(c.Addr), r.Findings[0].Offset)
+			requireSound(t, dst)
+			v, want := values(t, dst+":/g/chunked"), squares(600)
+			require.Equal(t, int64(7), v[0], "the fill value")
+			require.Equal(t, want[7:30], v[7:30])
+			require.Equal(t, want[180:], v[180:])
+		})
+	}
+}
+
+// A symbol table of a group, or its links, are gone: what they led to is found.
+func TestGroupIsGone(t *testing.T) {
+	for name, low := range versions {
+		t.Run(name, func(t *testing.T) {
+			src := saveHDF5(t, low)
+			o := hdf5test.Object(t, src, "/g")
+			change(t, src, func(b []byte) []byte { clear(b[o.Addr : o.Addr+16]); return b })
+			dst, r := recovered(t, src, nil)
+			require.Equal(t, recovery.ExitPartly, r.ExitCode())
+			requireSound(t, dst)
+			require.Equal(t, squares(6), values(t, dst+":/compact"))
+			found := 0
+			f, err := h5.Open(dst, h5.ReadOnly)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, f.Close()) }()
+			g, err := f.Root().OpenGroup("lost+found")
+			if low == h5.Earliest { // the second hard link still leads to one
+				require.Equal(t, squares(600), values(t, dst+":/hard"))
+			}
+			require.NoError(t, err)
+			for l, err := range g.Links() {
+				require.NoError(t, err)
+				require.Equal(t, squares(600), values(t, dst+":/lost+found/"+l.Name))
+				found++
+			}
+			require.Equal(t, 1, found)
+			require.NoError(t, g.Close())
+			require.Equal(t, squares(600), values(t, dst+":/hard"))
+		})
+	}
+}
+
+func TestSuperblockIsGone(t *testing.T) {
+	for name, low := range versions {
+		t.Run(name, func(t *testing.T) {
+			src := saveHDF5(t, low)
+			whole := filepath.Join(t.TempDir(), "a.h5")
+			b, err := os.ReadFile(src)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(whole, b, 0o600))
+			change(t, src, func(b []byte) []byte { clear(b[:48]); return b })
+			dst, r := recovered(t, src, nil)
+			require.Equal(t, recovery.ExitPartly, r.ExitCode())
+			require.Positive(t, r.Guessed)
+			require.Zero(t, r.Certain)
+			requireSound(t, dst)
+			requireDump(t, whole, dst)
+		})
+	}
+}
+
+// The end of the file is gone: what is before it is there.
+func TestTruncatedHDF5(t *testing.T) {
+	for name, low := range versions {
+		src := saveHDF5(t, low)
+		b, err := os.ReadFile(src)
+		require.NoError(t, err)
+		some := false
+		for i := 1; i < 16; i++ {
+			require.NoError(t, os.WriteFile(src, b[:len(b)*i/16], 0o600))
+			dst := filepath.Join(t.TempDir(), "new.h5")
+			r, err := recovery.Recover(bg, dst, src, nil)
+			if err != nil {
+				require.NoFileExists(t, dst)
+				continue
+			}
+			some = some || r.Chunks > 0
+			require.NotEqual(t, recovery.ExitWhole, r.ExitCode())
+			requireSound(t, dst)
+		}
+		require.True(t, some, name)
+	}
+}
+
+// The index of the chunks is gone.
+func TestChunkIndexIsGone(t *testing.T) {
+	for name, low := range versions {
+		t.Run(name, func(t *testing.T) {
+			src := saveHDF5(t, low)
+			l := hdf5test.Object(t, src, "/hard").Layout()
+			change(t, src, func(b []byte) []byte { clear(b[l.Addr : l.Addr+8]); return b })
+			dst, r := recovered(t, src, nil)
+			require.Positive(t, r.Lost)
+			requireSound(t, dst)
+			require.Equal(t, squares(600), values(t, dst+":/g/contiguous"))
+			require.Equal(t, int64(7), values(t, dst+":/g/chunked")[0])
+		})
+	}
+}
+
+// Whatever byte is changed, the new file is sound.
+func TestAnyByteOfHDF5(t *testing.T) {
+	src := saveHDF5(t, h5.Earliest)
+	b, err := os.ReadFile(src)
+	require.NoError(t, err)
+	step := 97
+	for at := 0; at < len(b); at += step {
+		damaged := bytes.Clone(b)
+		damaged[at] ^= 0xFF
+		require.NoError(t, os.WriteFile(src, damaged, 0o600))
+		dst := filepath.Join(t.TempDir(), "new.h5")
+		if _, err := recovery.Recover(bg, dst, src, nil); err != nil {
+			require.NoFileExists(t, dst, "byte %d: %v", at, err)
+			continue
+		}
+		requireSound(t, dst)
+	}
+}
+
+// An index that leads to one chunk twice decodes; a copy would keep the fault.
+func TestChunksThatOverlap(t *testing.T) {
+	src := saveHDF5(t, h5.Earliest)
+	bySize := map[uint64]h5file.Addr{}
+	var from, to h5file.Addr
+	for c, err := range hdf5test.Object(t, src, "/hard").Chunks() {
+		require.NoError(t, err)
+		if at, ok := bySize[c.Size]; ok {
+			from, to = c.Addr, at
+		}
+		bySize[c.Size] = c.Addr
+	}
+	require.NotZero(t, from, "two chunks of one size")
+	change(t, src, func(b []byte) []byte {
+		old := binary.LittleEndian.AppendUint64(nil, uint64(from))
+		require.Equal(t, 1, bytes.Count(b, old))
+		return bytes.Replace(b, old, binary.LittleEndian.AppendUint64(nil, uint64(to)), 1)
+	})
+	v, err := verify.File(bg, src, nil)
+	require.NoError(t, err)
+	require.Equal(t, verify.ExitDamaged, v.ExitCode())
+	dst, r := recovered(t, src, nil)
+	require.Equal(t, recovery.ExitPartly, r.ExitCode(), "%v", r.Findings)
+	requireSound(t, dst)
+}
+
+// A chunk of a sound index is where the superblock, a group or the elements of another
+// dataset are. To replace it would free their bytes, and write other chunks over them.
+func TestChunksInThePlaceOfOthers(t *testing.T) {
+	for _, c := range []struct {
+		place string
+		at    func(src string) h5file.Addr
+	}{
+		{"superblock", func(string) h5file.Addr { return 0 }},
+		{"object header", func(src string) h5file.Addr { return hdf5test.Object(t, src, "/g").Addr }},
+		{"elements", func(src string) h5file.Addr { return hdf5test.Object(t, src, "/g/contiguous").Layout().Addr + 8 }},
+	} {
+		t.Run(c.place, func(t *testing.T) {
+			src := saveHDF5(t, h5.Earliest)
+			old := binary.LittleEndian.AppendUint64(nil, uint64(firstChunk(t, src).Addr))
+			other := binary.LittleEndian.AppendUint64(nil, uint64(c.at(src)))
+			change(t, src, func(b []byte) []byte {
+				require.Equal(t, 1, bytes.Count(b, old))
+				return bytes.Replace(b, old, other, 1)
+			})
+			dst, r := recovered(t, src, nil)
+			require.Equal(t, int64(1), r.Lost, "%v", r.Findings)
+			require.Equal(t, "file", r.Findings[0].What)
+			require.Contains(t, r.Findings[0].Text, "overlap")
+			requireSound(t, dst)
+			require.Equal(t, squares(600), values(t, dst+":/g/contiguous"))
+			require.Equal(t, squares(6), values(t, dst+":/compact"))
+			v, want := values(t, dst+":/hard"), squares(600)
+			require.Equal(t, int64(7), v[0], "the fill value")
+			require.Equal(t, want[7:30], v[7:30])
+			require.Equal(t, want[180:], v[180:])
+		})
+	}
+}
+
+// A dataset that says it has more elements than any file holds is as small as what there
+// is of it, and not the holes of a file of that size.
+func TestMoreElementsThanTheFileHas(t *testing.T) {
+	src := saveHDF5(t, h5.Earliest)
+	rows := uint64(1) << 40
+	require.Equal(t, uint64(600), hdf5test.SetRows(t, src, "/g/contiguous", rows))
+	dst, r := recovered(t, src, nil)
+	require.Equal(t, recovery.ExitPartly, r.ExitCode())
+	requireSound(t, dst)
+	info, err := os.Stat(dst)
+	require.NoError(t, err)
+	require.Less(t, info.Size(), int64(4<<20))
+	a, err := hyperslab.Open(bg, dst+":/g/contiguous", nil)
+	require.NoError(t, err)
+	require.Equal(t, []int64{int64(rows)}, a.Shape())
+	v := make([]int64, 600)
+	require.NoError(t, ndarray.Read(bg, a, v, ndarray.Region{Start: []int64{0}, Shape: []int64{600}}))
+	require.Equal(t, squares(600), v)
+	require.NoError(t, a.Close())
+}
+
+// Nor is one made of more bytes than can be counted.
+func TestMoreElementsThanThereAreNumbers(t *testing.T) {
+	src := saveHDF5(t, h5.Earliest)
+	require.Equal(t, uint64(600), hdf5test.SetRows(t, src, "/g/contiguous", 1<<62+2))
+	dst, r := recovered(t, src, nil)
+	require.Equal(t, int64(1), r.LostObjects, "%v", r.Findings)
+	requireSound(t, dst)
+	require.Equal(t, squares(600), values(t, dst+":/g/chunked"))
+}
+
+// A committed type that breaks a rule of the format is not copied.
+func TestCommittedTypeIsDamaged(t *testing.T) {
+	src := filepath.Join(t.TempDir(), "a.h5")
+	f, err := h5.Create(src, nil)
+	require.NoError(t, err)
+	c, err := f.Root().CommitDatatype("type", h5.IEEEFloat(4, h5.LittleEndian))
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+	d, err := f.Root().CreateDataset("x", h5.Int(8, h5.LittleEndian), h5.SimpleSpace(6), nil)
+	require.NoError(t, err)
+	require.NoError(t, h5.Write(d, squares(6), h5.SimpleSpace(6).All()))
+	require.NoError(t, d.Close())
+	require.NoError(t, f.Close())
+	at := hdf5test.Object(t, src, "/type").Message(h5file.DatatypeType).Offset
+	change(t, src, func(b []byte) []byte {
+		require.Equal(t, []byte{23, 8, 0, 23}, b[at+12:at+16], "exponent and mantissa")
+		b[at+12] = 0
+		return b
+	})
+	dst, r := recovered(t, src, nil)
+	require.Equal(t, int64(1), r.LostObjects, "%v", r.Findings)
+	requireSound(t, dst)
+	require.Equal(t, squares(6), values(t, dst+":/x"))
+}
+
+// A file of which the library does not accept what no rule of the format forbids is
+// written anew, and accepted then.
+func TestFileThatTheLibraryRefuses(t *testing.T) {
+	src := need.Files(t, need.HDF5Source, "tools/test/misc/testfiles/h5clear_fsm_persist_less.h5")[0]
+	dst, r := recovered(t, src, nil)
+	require.Equal(t, recovery.ExitPartly, r.ExitCode(), "%v", r.Findings)
+	requireSound(t, dst)
+}
+
+// A file with stored free space whose writer was killed is written anew: package h5 opens no
+// copy of it for writing.
+func TestFileThatWouldBeCut(t *testing.T) {
+	c := h5.DefaultFileCreation()
+	c.Space = h5.FileSpace{Strategy: h5.FreeListAggregate, Persist: true, Threshold: 1, PageSize: 4096}
+	path := filepath.Join(t.TempDir(), "open.h5")
+	f, err := h5.Create(path, &h5.CreateOptions{Low: h5.Earliest, High: h5.V110, Creation: &c})
+	require.NoError(t, err)
+	for i, name := range []string{"x", "y"} {
+		d, err := f.Root().CreateDataset(name, h5.Int(8, h5.LittleEndian), h5.SimpleSpace(60000), nil)
+		require.NoError(t, err)
+		require.NoError(t, h5.Write(d, squares(60000), h5.SimpleSpace(60000).All()))
+		require.NoError(t, d.Close())
+		if i == 0 {
+			require.NoError(t, f.Flush())
+		}
+	}
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	src := filepath.Join(t.TempDir(), "killed.h5")
+	require.NoError(t, os.WriteFile(src, b, 0o600))
+	var unclosed *h5.UnclosedError
+	_, err = h5.Open(src, h5.ReadWrite)
+	require.ErrorAs(t, err, &unclosed)
+
+	dst, r := recovered(t, src, nil)
+	require.Zero(t, r.Lost, "%v", r.Findings)
+	require.Contains(t, r.Findings[0].Text, "written anew, since the library would cut it")
+	requireSound(t, dst)
+	require.Equal(t, squares(60000), values(t, dst+":/x"))
+	f, err = h5.Open(dst, h5.ReadWrite)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+}
+
+// A committed type that cannot be read any more is lost, and nothing else.
+func TestCommittedTypeIsGone(t *testing.T) {
+	src := filepath.Join(t.TempDir(), "cut.h5")
+	b, err := os.ReadFile(need.Files(t, need.HDF5Source, "tools/test/h5dump/testfiles/xml/tenum.h5")[0])
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(src, b[:1456], 0o600))
+	dst := filepath.Join(t.TempDir(), "new.h5")
+	if _, err := recovery.Recover(bg, dst, src, nil); err != nil {
+		require.ErrorIs(t, err, ndarray.ErrCorrupt)
+		return
+	}
+	requireSound(t, dst)
+}
+
+// The size of the type is not that of the elements in the chunks: of those nothing is put
+// into chunks of another size.
+func TestChunksOfAnotherElementSize(t *testing.T) {
+	src := saveHDF5(t, h5.Earliest)
+	at := hdf5test.Object(t, src, "/hard").Message(h5file.DatatypeType).Offset
+	change(t, src, func(b []byte) []byte { b[at+4]++; return b })
+	dst, r := recovered(t, src, nil)
+	require.Positive(t, r.Lost, "%v", r.Findings)
+	requireSound(t, dst)
+}
+
+// Chunks that come to their checksum with fewer than 4 bytes, with which the library leaves
+// its buffers, are damages: of verify, and of recover, which takes the other chunks.
+func TestChunksShorterThanTheirChecksum(t *testing.T) {
+	src := filepath.Join(t.TempDir(), "a.h5")
+	f, err := h5.Create(src, nil)
+	require.NoError(t, err)
+	deflated := zipped(t, []byte{1, 2, 3})
+	sum, zip := h5.Fletcher32(), h5.Deflate(1)
+	for name, tt := range map[string]struct {
+		filters []h5.Filter
+		stored  []byte
+	}{
+		"last": {[]h5.Filter{zip, sum}, []byte{1, 2, 3}}, "first": {[]h5.Filter{sum, zip}, deflated},
+		"middle": {[]h5.Filter{h5.Shuffle(), sum, zip}, deflated}, "twice": {[]h5.Filter{sum, sum}, []byte{0, 0, 0, 0}},
+	} {
+		d, err := f.Root().CreateDataset(name, h5.Int(8, h5.LittleEndian), h5.SimpleSpace(600), &h5.DatasetOptions{Chunks: []int64{100}, Filters: tt.filters})
+		require.NoError(t, err)
+		require.NoError(t, h5.Write(d, squares(600), h5.SimpleSpace(600).All()))
+		require.NoError(t, d.WriteChunk(tt.stored, 0, 200))
+		require.NoError(t, d.Close())
+	}
+	require.NoError(t, f.Close())
+	v, err := verify.File(bg, src, nil)
+	require.NoError(t, err)
+	require.Equal(t, verify.ExitDamaged, v.ExitCode())
+	chunks := 0
+	for _, d := range v.Damages {
+		if d.Chunk == 2 {
+			chunks++
+		}
+	}
+	require.Equal(t, 4, chunks, "%v", v.Damages)
+	dst, r := recovered(t, src, nil)
+	require.EqualValues(t, 4, r.Lost)
+	requireSound(t, dst)
+	for _, name := range []string{"last", "first", "middle", "twice"} {
+		got, want := values(t, dst+":/"+name), squares(600)
+		clear(want[200:300])
+		require.Equal(t, want, got, name)
+	}
+}
+
+// Chunks with filters that only the library has are decoded by it: a damaged one is lost, of
+// a file that is sound but for it and of one that is made anew, and the others stay.
+func TestChunksThatOnlyTheLibraryDecodes(t *testing.T) {
+	deflate := h5.Deflate(1)
+	for name, tt := range map[string]struct {
+		filters []h5.Filter
+		stored  []byte
+	}{
+		"scale-offset, too short":    {[]h5.Filter{h5.ScaleOffsetInt(0)}, []byte{60, 0, 0, 0, 8, 0}},
+		"scale-offset, wide":         {[]h5.Filter{h5.ScaleOffsetInt(0)}, append([]byte{200, 0, 0, 0, 8}, make([]byte, 1000)...)},
+		"scale-offset under another": {[]h5.Filter{h5.ScaleOffsetInt(0), deflate}, zipped(t, []byte{60, 0, 0, 0, 8, 0})},
+		"n-bit":                      {[]h5.Filter{h5.Nbit()}, []byte{1, 2, 3}},
+		"n-bit under another":        {[]h5.Filter{h5.Nbit(), deflate}, zipped(t, []byte{1, 2, 3})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := filepath.Join(t.TempDir(), "a.h5")
+			f, err := h5.Create(src, nil)
+			require.NoError(t, err)
+			number := h5.Int(8, h5.LittleEndian)
+			number.Precision = 60
+			d, err := f.Root().CreateDataset("a", number, h5.SimpleSpace(600), &h5.DatasetOptions{Chunks: []int64{100}, Filters: tt.filters, Fill: []byte{5, 0, 0, 0, 0, 0, 0, 0}})
+			require.NoError(t, err)
+			require.NoError(t, h5.Write(d, squares(600), h5.SimpleSpace(600).All()))
+			require.NoError(t, d.WriteChunk(tt.stored, 0, 200))
+			require.NoError(t, d.Close())
+			other, err := f.Root().CreateDataset("b", h5.Int(8, h5.LittleEndian), h5.SimpleSpace(1<<16), nil)
+			require.NoError(t, err)
+			require.NoError(t, h5.Write(other, squares(1<<16), h5.SimpleSpace(1<<16).All()))
+			require.NoError(t, other.Close())
+			require.NoError(t, f.Close())
+			whole, err := os.ReadFile(src)
+			require.NoError(t, err)
+
+			want := squares(600)
+			for i := range want[200:300] {
+				want[200+i] = 5
+			}
+			for _, end := range []int{len(whole), len(whole) - 1000} {
+				require.NoError(t, os.WriteFile(src, whole[:end], 0o600))
+				dst, r := recovered(t, src, nil)
+				require.Positive(t, r.Lost)
+				requireSound(t, dst)
+				f, err := h5.Open(dst, h5.ReadOnly)
+				require.NoError(t, err)
+				d, err := f.Root().OpenDataset("a")
+				require.NoError(t, err)
+				got := make([]int64, 600)
+				require.NoError(t, h5.Read(d, got, h5.SimpleSpace(600).All()))
+				require.NoError(t, d.Close())
+				require.NoError(t, f.Close())
+				require.Equal(t, want, got, "%d bytes", end)
+			}
+		})
+	}
+}
+
+// Parameters of a filter that cannot be are not taken over: the library makes such a dataset,
+// and refuses to read it.
+func TestParametersThatCannotBe(t *testing.T) {
+	src := filepath.Join(t.TempDir(), "a.h5")
+	f, err := h5.Create(src, nil)
+	require.NoError(t, err)
+	d, err := f.Root().CreateDataset("a", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(600), &h5.DatasetOptions{Chunks: []int64{100}, Filters: []h5.Filter{h5.ScaleOffsetInt(0), h5.Deflate(1)}})
+	require.NoError(t, err)
+	require.NoError(t, h5.Write(d, make([]int32, 600), h5.SimpleSpace(600).All()))
+	require.NoError(t, d.Close())
+	require.NoError(t, f.Close())
+	b, err := os.ReadFile(src)
+	require.NoError(t, err)
+	at := bytes.Index(b, []byte{2, 0, 0, 0, 0, 0, 0, 0, 100, 0, 0, 0})
+	require.Positive(t, at)
+	b[at] = 0 // a scale of floats
+	require.NoError(t, os.WriteFile(src, b, 0o600))
+	dst, r := recovered(t, src, nil)
+	require.Contains(t, fmt.Sprint(r.Findings), "filter pipeline")
+	require.EqualValues(t, 6, r.Lost, "%v", r.Findings)
+	requireSound(t, dst)
+}
+
+// zipped is what deflate makes of b.
+func zipped(t *testing.T, b []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := zlib.NewWriter(&out)
+	_, err := z.Write(b)
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	return out.Bytes()
+}

@@ -1,0 +1,51 @@
+package recovery
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/worker"
+)
+
+// What a worker has made is not moved to its place if it is no file, or leads elsewhere.
+func TestOnlyPlainFilesComeOut(t *testing.T) {
+	dir := t.TempDir()
+	at := filepath.Join(dir, made)
+	require.ErrorIs(t, plain(at), worker.ErrProtocol)
+	require.NoError(t, os.Symlink("/etc/passwd", at))
+	require.ErrorIs(t, plain(at), worker.ErrProtocol)
+	require.NoError(t, os.Remove(at))
+	require.NoError(t, os.MkdirAll(filepath.Join(at, "data"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(at, "data", "x"), nil, 0o644))
+	require.NoError(t, plain(at))
+	require.NoError(t, os.Symlink("x", filepath.Join(at, "data", "y")))
+	require.ErrorIs(t, plain(at), worker.ErrProtocol)
+}
+
+// What a worker tells of its progress is passed on if it can be true, and nothing else.
+func TestProgressOfAWorker(t *testing.T) {
+	var pipe bytes.Buffer
+	tell := telling(&pipe)
+	for i := range int64(2000) {
+		tell(i, 2000)
+	}
+	tell(2000, 2000)
+	require.LessOrEqual(t, pipe.Len(), 300*tidings, "some hundred times")
+	pipe.Write(bytes.Repeat([]byte{0xff}, 3*tidings)) // below zero
+	pipe.Write(bytes.Repeat([]byte{0x7f}, 8))
+	pipe.Write(make([]byte, 8)) // more than all
+	pipe.Write([]byte{1, 2, 3}) // half of it
+	last, calls := int64(-1), 0
+	hear(&pipe, func(done, total int64) {
+		calls++
+		require.Less(t, last, done)
+		require.Equal(t, int64(2000), total)
+		last = done
+	})
+	require.Equal(t, int64(2000), last)
+	require.Greater(t, calls, 200)
+}

@@ -1,0 +1,333 @@
+// Options and Report of a recovery.
+
+package recovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/detect"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/regular"
+	"github.com/hyperslab/hyperslab/internal/verify"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// Options are the options of Recover. Nil and zero fields mean the defaults.
+type Options struct {
+	Format      string // format of a file that is too corrupt to detect it; default: by content
+	Overwrite   bool   // replace an existing destination
+	MaxChunk    int64  // maximum bytes of a decoded chunk; longer chunks count as corrupt; default 512 MiB
+	MaxFindings int    // maximum length of Report.Findings; default 1000
+
+	// Progress is called with the processed bytes of the corrupt file and their total. The total
+	// may grow, because some formats and some errors need more passes. Progress may be nil. It is
+	// called from one goroutine at a time.
+	Progress func(done, total int64) `json:"-"`
+
+	// Isolated runs the recovery in a worker process that can only access the corrupt file and the
+	// new one. Recover returns worker.ErrUnavailable if main does not call worker.Init or the
+	// system has no sandbox.
+	Isolated bool
+	Memory   int64         // memory limit of the worker in bytes; default 2 GiB
+	Time     time.Duration // time limit of the worker; default 2 minutes plus 1 second for each MiB of the corrupt file
+}
+
+// Certainty is the certainty of recovered data.
+type Certainty string
+
+// The certainties.
+const (
+	Certain    Certainty = "certain"    // a checksum or redundant structure confirms it
+	Unverified Certainty = "unverified" // valid, but no checksum confirms the values
+	Guessed    Certainty = "guessed"    // likely, inferred from the remaining data
+	Lost       Certainty = "lost"       // not in the new file; lost elements are fill values
+)
+
+// Finding is an error in the file, and its effect on the recovery.
+type Finding struct {
+	Certainty Certainty
+	Object    string // path inside the file: a dataset, a column; "" for the file as a whole
+	What      string // "index", "chunk", "attribute x", …
+	Chunk     int64  // number of the chunk; -1 if the finding is not about a chunk
+	Offset    int64  // bytes from the start of the corrupt file; -1 if there is no single offset
+	Text      string
+}
+
+// String returns the finding in one line.
+func (f Finding) String() string {
+	s := string(f.Certainty) + ": "
+	if f.Object != "" {
+		s += f.Object + ": "
+	}
+	s += f.What
+	if f.Chunk >= 0 {
+		s += fmt.Sprintf(" %d", f.Chunk)
+	}
+	if f.Offset >= 0 {
+		s += fmt.Sprintf(" (offset %d)", f.Offset)
+	}
+	return s + ": " + f.Text
+}
+
+// Report is the result of a recovery.
+type Report struct {
+	Source, Destination string
+	Format              string
+
+	Arrays      int64 // arrays in the new file
+	Chunks      int64 // chunks in the new file with elements of the old one
+	Certain     int64 // of these, chunks whose values and location a checksum or redundant structure confirms
+	Unverified  int64 // of these, chunks that decode in a valid location, without a checksum of the values
+	Guessed     int64 // of these, chunks whose values or location are only likely
+	Lost        int64 // chunks whose elements are now fill values
+	LostObjects int64 // arrays and attributes that are not in the new file
+	Findings    []Finding
+	NumFindings int64  // number of all findings; Findings contains the first Options.MaxFindings
+	partly      bool   // a finding is guessed or lost
+	made        string // path of the new file until it is verified
+	most        int
+	seen        *passes
+	work        int64 // bytes read and decoded: the chunks of a frame, or all reads of an HDF5 file
+}
+
+// Exit codes of a command that recovers. It must exit with 2 if Recover returned an error.
+const (
+	ExitWhole  = 0 // everything is in the new file: certain, or unverified for lack of checksums
+	ExitPartly = 3 // something is guessed or lost
+)
+
+// ExitCode returns the exit code of a command that recovers.
+func (r *Report) ExitCode() int {
+	if r.Guessed+r.Lost+r.LostObjects > 0 || r.partly {
+		return ExitPartly
+	}
+	return ExitWhole
+}
+
+func (r *Report) add(f Finding) {
+	if f.Certainty == Guessed || f.Certainty == Lost {
+		r.partly = true
+	}
+	if r.NumFindings++; len(r.Findings) < r.most {
+		r.Findings = append(r.Findings, f)
+	}
+}
+
+// note adds a finding that is not about a chunk.
+func (r *Report) note(c Certainty, object, what string, offset int64, text string, args ...any) {
+	r.add(Finding{c, object, what, -1, offset, fmt.Sprintf(text, args...)})
+}
+
+// Recover recovers the contents of src into dst. Both are paths, and dst has the format of src. dst
+// is created completely or not at all. src is only read. Neither path may be inside the other.
+// Recover verifies the new file (package verify) before it renames the file to dst. HDF5 objects
+// that are invalid in the new file are left out and counted as lost.
+//
+// Recover returns:
+//
+//   - ndarray.ErrNotFound if src does not exist
+//   - ndarray.ErrFormat if the format is unknown
+//   - ndarray.ErrCorrupt if no data can be recovered
+//   - ndarray.ErrExists if dst exists and Options.Overwrite is false
+//   - ndarray.ErrParam if dst is src or one is inside the other
+//   - errors.ErrUnsupported if this module cannot write the contents
+//   - the context's error
+//
+// With Options.Isolated it may also return the errors of package worker.
+func Recover(ctx context.Context, dst, src string, o *Options) (*Report, error) {
+	r, err := recoverFile(ctx, dst, src, o)
+	if err != nil {
+		switch {
+		case errors.Is(err, fs.ErrExist):
+			err = ndarray.Mark(err, ndarray.ErrExists)
+		case errors.Is(err, fs.ErrNotExist):
+			err = ndarray.Mark(err, ndarray.ErrNotFound)
+		case errors.Is(err, regular.ErrNot):
+			err = ndarray.Mark(err, ndarray.ErrFormat)
+		}
+		return nil, ndarray.Wrap("recover", src, err)
+	}
+	return r, nil
+}
+
+func recoverFile(ctx context.Context, dst, src string, o *Options) (*Report, error) {
+	var opts Options
+	if o != nil {
+		opts = *o
+	}
+	if opts.MaxChunk < 0 || opts.MaxFindings < 0 || opts.Memory < 0 || opts.Time < 0 {
+		return nil, fmt.Errorf("%w: a chunk of %d bytes, %d findings, %d bytes of memory, %v", ndarray.ErrParam, opts.MaxChunk, opts.MaxFindings, opts.Memory, opts.Time)
+	}
+	if opts.MaxChunk == 0 {
+		opts.MaxChunk = 512 << 20
+	}
+	if opts.MaxFindings == 0 {
+		opts.MaxFindings = 1000
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(src)
+	if err != nil {
+		return nil, err
+	}
+	if err := apart(dst, src); err != nil {
+		return nil, err
+	}
+	if there, err := os.Stat(dst); err == nil {
+		if os.SameFile(info, there) {
+			return nil, fmt.Errorf("%w: the new file would be the old one", ndarray.ErrParam)
+		}
+		if !opts.Overwrite {
+			return nil, fmt.Errorf("%w: %s", ndarray.ErrExists, dst)
+		}
+	}
+	if opts.Isolated {
+		return isolated(ctx, dst, src, opts)
+	}
+	return recoverAs(ctx, dst, src, src, opts)
+}
+
+// recoverAs recovers the file at the path src. It uses name to detect the format by extension.
+func recoverAs(ctx context.Context, dst, src, name string, opts Options) (_ *Report, err error) {
+	info, err := os.Stat(src)
+	if err != nil {
+		return nil, err
+	}
+	f := opts.Format
+	if f == "" {
+		if f, err = detect.Content(src); err != nil {
+			if f = byName(name, src, info.IsDir()); f == "" {
+				return nil, err
+			}
+		}
+	}
+	out, err := atomicfile.Create(dst, atomicfile.Options{Overwrite: opts.Overwrite})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, out.Abort()) }() // a no-op after Commit
+	var without omitted
+	for {
+		r := &Report{Source: src, Destination: dst, Format: f, most: opts.MaxFindings, seen: &passes{tell: opts.Progress}, made: out.Path()}
+		switch {
+		case f == detect.B2ND || f == detect.Caterva:
+			err = recoverFrame(ctx, r, opts, info.IsDir())
+		case f == detect.Bcolz && info.IsDir():
+			err = recoverTree(ctx, r, opts)
+		case f == detect.HDF5 && !info.IsDir():
+			err = recoverHDF5(ctx, r, opts, without)
+		default:
+			err = fmt.Errorf("%w: recovering %s", errors.ErrUnsupported, f)
+		}
+		if err != nil {
+			return nil, err
+		}
+		found, err := verifyFile(ctx, r.made, &verify.Options{Format: f, MaxChunk: opts.MaxChunk})
+		if err != nil {
+			return nil, err
+		}
+		if found.NumDamages == 0 {
+			r.seen.over()
+			return r, out.Commit()
+		}
+		if f != detect.HDF5 || !without.add(found) {
+			return nil, fmt.Errorf("%w: the new file is not valid: %v", ndarray.ErrCorrupt, found.Damages[0])
+		}
+		if err := os.Remove(r.made); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// verifyFile verifies the new file. Tests replace it.
+var verifyFile = verify.File
+
+// omitted contains the parts of a corrupt HDF5 file that would make the new file invalid. The zero
+// value is empty.
+type omitted struct {
+	rewrite bool             // the file is not copied as a whole
+	objects map[string]error // paths of objects, with the reason
+}
+
+// add adds the objects that a verification of the new file found to be invalid. It returns false if
+// it has added no object.
+func (o *omitted) add(r *verify.Report) bool {
+	if !o.rewrite {
+		o.rewrite, o.objects = true, map[string]error{}
+		return true
+	}
+	before := len(o.objects)
+	for _, p := range r.Damages {
+		if p.Object != "" && p.Object != "/" && o.objects[p.Object] == nil {
+			o.objects[p.Object] = p.Err
+		}
+	}
+	return len(o.objects) > before
+}
+
+// apart returns an error if one path is inside the other, because replacing a directory deletes
+// everything in it.
+func apart(dst, src string) error {
+	from, err := filepath.EvalSymlinks(src)
+	if err == nil {
+		from, err = filepath.Abs(from)
+	}
+	if err != nil {
+		return err
+	}
+	dst, err = filepath.Abs(dst)
+	if err != nil {
+		return err
+	}
+	to, err := filepath.EvalSymlinks(filepath.Dir(dst)) // a symbolic link at dst itself is replaced
+	if err != nil {
+		return err
+	}
+	to = filepath.Join(to, filepath.Base(dst))
+	const sep = string(filepath.Separator)
+	if strings.HasPrefix(to+sep, from+sep) || strings.HasPrefix(from+sep, to+sep) {
+		return fmt.Errorf("%w: the new file would be the old one, or one of the two in the other", ndarray.ErrParam)
+	}
+	return nil
+}
+
+// byName returns the format by the extension of name, or for a directory by the files in path.
+func byName(name, path string, dir bool) string {
+	f, _ := detect.Name(name)
+	if filepath.Ext(name) == ".b2frame" || filepath.Ext(name) == ".cat" {
+		f = detect.B2ND
+	}
+	if !dir {
+		return f
+	}
+	if names, err := filepath.Glob(filepath.Join(path, "*.chunk")); err == nil && len(names) > 0 {
+		return detect.B2ND
+	}
+	for _, pattern := range []string{"data/__*.blp", "*/data/__*.blp"} {
+		if names, err := filepath.Glob(filepath.Join(path, pattern)); err == nil && len(names) > 0 {
+			return detect.Bcolz
+		}
+	}
+	return ""
+}
+
+// nothing returns the error for a file without recoverable contents.
+func nothing(what string) error {
+	return fmt.Errorf("%w: %w: no %s can be recovered", ndarray.ErrCorrupt, format.ErrCorrupt, what)
+}
+
+// noRoom reports whether err means that there is no space for the new file. Such an error must not
+// be counted as a loss. Reading the old file never returns these errors.
+func noRoom(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}

@@ -1,0 +1,65 @@
+package verify_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/verify"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// A column of a ctable can be a ctable.
+func TestFile_nestedTable(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "outer.bcolz")
+	require.NoError(t, os.Mkdir(dir, 0o777))
+	create := func(dtype, name string, rows int64) {
+		d, err := ndarray.ParseDType(dtype)
+		require.NoError(t, err)
+		at := filepath.Join(dir, name)
+		made, err := hyperslab.Create(bg, at, ndarray.Spec{Shape: []int64{rows}, DType: d, ChunkShape: []int64{4}}, &hyperslab.CreateOptions{Format: hyperslab.Bcolz})
+		require.NoError(t, err)
+		require.NoError(t, made.Write(bg, make([]byte, rows*int64(d.Size)), ndarray.Whole([]int64{rows})))
+		require.NoError(t, made.Commit(bg))
+	}
+	create("[('a', '<i4'), ('b', '<f8')]", "inner", 10)
+	create("<i8", "x", 10)
+	root := filepath.Join(dir, bcolztree.RootDirsFile)
+	names := func(names ...string) {
+		require.NoError(t, os.WriteFile(root, (&bcolztree.RootDirs{Names: names}).Append(nil), 0o666))
+	}
+	names("inner", "x")
+	r, err := verify.File(bg, dir, nil)
+	require.NoError(t, err)
+	require.Equal(t, verify.ExitValid, r.ExitCode(), "%v %v", r.Damages, r.Unchecked)
+	require.EqualValues(t, 3, r.Arrays)
+	require.False(t, r.ValuesVerified())
+
+	t.Run("digests", func(t *testing.T) {
+		for _, d := range []verify.Digests{verify.WriteDigests, verify.CheckDigests} {
+			r, err := verify.File(bg, dir, &verify.Options{Digests: d})
+			require.NoError(t, err)
+			require.Equal(t, d == verify.CheckDigests, r.ValuesVerified())
+		}
+	})
+	t.Run("rows", func(t *testing.T) {
+		create("<i8", "y", 11)
+		names("inner", "x", "y")
+		r, err := verify.File(bg, dir, nil)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, r.NumDamages)
+		require.Equal(t, "/y", r.Damages[0].Object)
+	})
+	t.Run("missing chunk", func(t *testing.T) {
+		names("inner", "x")
+		require.NoError(t, os.Remove(filepath.Join(dir, "inner", "a", "data", "__1.blp")))
+		r, err := verify.File(bg, dir, nil)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, r.NumDamages)
+		require.Equal(t, "/inner/a", r.Damages[0].Object)
+	})
+}

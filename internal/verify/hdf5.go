@@ -1,0 +1,479 @@
+// Verification of HDF5 files: all metadata in Go, then each chunk and each piece of contiguous
+// elements, then every object with libhdf5.
+
+package verify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/h5walk"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+)
+
+// piece is the number of bytes of contiguous elements that one task reads.
+const piece = 4 << 20
+
+// h5File is the state that the datasets of a file share. It is a unit without tasks.
+type h5File struct {
+	f    *os.File
+	file *h5file.File
+	size int64 // size of the file in bytes
+	path string
+	most int64
+	lib  *h5.File // opened when a dataset needs it; always nil for untrusted files
+	libs bool     // libhdf5 may open the file: it is trusted and its metadata are valid
+	job  *job
+
+	claims claims
+}
+
+func (u *h5File) tasks() int64      { return 0 }
+func (u *h5File) place(int64) Place { return Place{Offset: -1, Chunk: -1} }
+func (u *h5File) check(context.Context, int64, *scratch) (result, error) {
+	return result{}, nil
+}
+
+func (u *h5File) close() error {
+	err := u.f.Close()
+	if u.lib != nil {
+		err = errors.Join(err, u.lib.Close())
+	}
+	return err
+}
+
+// hdf5 checks the metadata of the file and adds its chunks as tasks.
+func (j *job) hdf5(ctx context.Context, path string) error {
+	f, info, err := open(path)
+	if err != nil {
+		return err
+	}
+	u := &h5File{f: f, size: info.Size(), path: path, most: j.opts.MaxChunk, libs: !j.opts.Untrusted, job: j}
+	j.append(u)
+	limits := h5file.DefaultLimits()
+	limits.Structure = j.opts.MaxMetadata
+	if u.file, err = h5file.Open(f, info.Size(), &limits); err != nil {
+		return j.note(Place{What: "superblock", Offset: -1, Chunk: -1, Err: err})
+	}
+	if d := u.file.Driver(); d != nil {
+		return j.note(Place{What: "driver information", Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: a member of a file in several pieces (driver %q)", errors.ErrUnsupported, d.ID)})
+	}
+	sound, err := u.structure(ctx)
+	if err != nil {
+		return err
+	}
+	u.libs = u.libs && sound
+	if err := u.datasets(ctx); err != nil {
+		return err
+	}
+	if sound {
+		if err := u.headers(ctx); err != nil {
+			return err
+		}
+	}
+	if err := u.overlaps(); err != nil {
+		return err
+	}
+	if !u.libs {
+		return nil
+	}
+	return u.library(ctx)
+}
+
+// structure checks all metadata and reports whether they are valid.
+func (u *h5File) structure(ctx context.Context) (bool, error) {
+	if s := u.file.Superblock(); s.Version >= 3 && s.Flags&(h5file.WriteAccess|h5file.SWMRWrite) != 0 {
+		return false, u.job.note(Place{What: "superblock", Offset: u.file.UserBlock(), Chunk: -1, Err: &format.Error{
+			Format: "hdf5", What: "file consistency flags", Offset: u.file.UserBlock(), Got: s.Flags.String(),
+			Want: "a file that was closed by its writer; the library refuses others", Err: format.ErrCorrupt,
+		}})
+	}
+	p := h5file.Policy{ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true}
+	for e := range u.file.Walk() {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		if e.Object == nil {
+			continue
+		}
+		if l := e.Object.Pipeline(); l != nil {
+			for _, f := range l.Filters {
+				p.Filters = append(p.Filters, f.ID)
+			}
+		}
+	}
+	slices.Sort(p.Filters)
+	p.Filters = slices.Compact(p.Filters)
+	p.Decoded = func(l *h5file.Pipeline) bool { // each chunk is a task, which reports a more precise location
+		pipe, _ := filter.New(filters(l), filter.Options{})
+		return pipe != nil
+	}
+	p.Decode = func(l *h5file.Pipeline, mask uint32, b []byte, size uint64) ([]byte, error) {
+		dst := make([]byte, size)
+		pipe, err := filter.New(filters(l), filter.Options{})
+		if err != nil {
+			return dst, nil // treated as null references; the chunk's own task reports the error
+		}
+		return dst, pipe.Decode(dst, b, mask)
+	}
+	err := u.file.Check(p)
+	if err == nil {
+		return true, nil
+	}
+	bad := func(what string, err error) error {
+		return u.job.note(Place{What: what, Offset: -1, Chunk: -1, Err: err})
+	}
+	if errors.Is(err, format.ErrUnsupported) || newer(err) || errors.Is(err, format.ErrLimit) {
+		return false, bad("metadata", err)
+	}
+	// Check stops at the first error, but Describe continues.
+	d := h5file.Describe(u.f, u.size)
+	told := false
+	for name, c := range d.Complaints() {
+		told = true
+		_, name, _ = strings.Cut(name, "/") // remove the name of the root field
+		if err := u.job.note(Place{What: name, Offset: c.Offset, Chunk: -1, Err: complaint(c.Complaint)}); err != nil {
+			return false, err
+		}
+	}
+	if !told {
+		return false, bad("metadata", err)
+	}
+	return false, nil
+}
+
+// complaint is the error of a field in a description.
+type complaint string
+
+func (c complaint) Error() string { return string(c) }
+
+func (c complaint) Is(target error) bool { return target == format.ErrCorrupt }
+
+// filters converts the filters of a pipeline to those of package h5.
+func filters(l *h5file.Pipeline) []h5.Filter {
+	if l == nil {
+		return nil
+	}
+	out := make([]h5.Filter, len(l.Filters))
+	for i, f := range l.Filters {
+		out[i] = h5.Filter{ID: int(f.ID), Name: f.Name, Optional: f.Optional, Values: f.Values}
+	}
+	return out
+}
+
+// dataset is a unit: the chunks, or pieces, of one dataset.
+type dataset struct {
+	*h5File
+	path   string
+	layout *h5file.Layout
+	dims   []uint64
+
+	chunks     []h5file.Chunk
+	full       int64 // size in bytes of an unfiltered chunk
+	filters    []h5.Filter
+	steps      *h5file.Pipeline // the same filters; nil without filters
+	pipeline   *filter.Pipeline // nil if package filter lacks one of the filters
+	why        error            // reason why pipeline is nil
+	summed     []int            // indexes of the filters that compare a checksum of the values when they decode
+	start, end h5file.Addr      // range of contiguous elements
+}
+
+// datasets adds the datasets that can be reached.
+func (u *h5File) datasets(ctx context.Context) error {
+	for e := range u.file.Walk() { // structure has reported the errors
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		o := e.Object
+		if o == nil || o.Kind() != h5file.DatasetKind || o.Err() != nil {
+			continue
+		}
+		u.job.report.Arrays++
+		if err := u.dataset(e.Path, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *h5File) dataset(path string, o *h5file.Object) error {
+	l, s, t := o.Layout(), o.Dataspace(), o.Datatype()
+	if l == nil || s == nil || t == nil {
+		return nil // reported by structure
+	}
+	elsewhere := func(what string) error {
+		return u.job.note(Place{Object: path, What: what, Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: elements in other files are not looked at", errors.ErrUnsupported)})
+	}
+	d := &dataset{h5File: u, path: path, layout: l, dims: s.Dims}
+	switch {
+	case l.Class == h5file.Contiguous && o.ExternalFiles() != nil:
+		return elsewhere("external files")
+	case l.Class == h5file.Virtual:
+		maps, err := o.Mappings()
+		if err == nil && slices.ContainsFunc(maps, func(m h5file.Mapping) bool { return m.File != "." }) {
+			return elsewhere("virtual sources")
+		}
+		return nil
+	case l.Class == h5file.Contiguous && l.Addr.Defined():
+		n, ok := s.Elements()
+		if !ok || n > math.MaxInt64/uint64(max(t.Size, 1)) {
+			return nil // reported by structure
+		}
+		if err := u.spare(path, l, n*uint64(t.Size)); err != nil {
+			return err
+		}
+		return u.contiguous(d, n*uint64(t.Size))
+	case l.Class == h5file.Compact:
+		if n, ok := s.Elements(); ok {
+			if err := u.spare(path, l, n*uint64(t.Size)); err != nil {
+				return err
+			}
+		}
+	case l.Class == h5file.Chunked:
+		return u.chunked(d, o)
+	}
+	u.job.append(d)
+	return nil
+}
+
+// contiguous adds the pieces of the claimed bytes of elements that are inside the file. The missing
+// rest is one error, because a header of some bytes can claim any size.
+func (u *h5File) contiguous(d *dataset, claimed uint64) error {
+	d.start = d.layout.Addr
+	there := claimed
+	if end := uint64(u.size - u.file.UserBlock()); claimed > 0 && (uint64(d.layout.Addr) > end || claimed > end-uint64(d.layout.Addr)) {
+		there = end - min(uint64(d.layout.Addr), end)
+		p := d.place(0)
+		p.Err = &format.Error{Format: "hdf5", What: "elements", Offset: max(p.Offset, 0), Got: fmt.Sprintf("%d bytes", there), Want: fmt.Sprint(claimed), Err: format.ErrTruncated}
+		if err := u.job.note(p); err != nil {
+			return err
+		}
+	}
+	d.end = d.start + h5file.Addr(there)
+	u.job.append(d)
+	u.claims.add(d.path, d)
+	u.claims.take(d.start, there, -1)
+	return nil
+}
+
+func (u *h5File) chunked(d *dataset, o *h5file.Object) error {
+	for c, err := range o.Chunks() {
+		if err == nil {
+			d.chunks = append(d.chunks, c)
+		}
+	}
+	full, ok := d.layout.ChunkBytes()
+	if !ok || full > math.MaxUint32 {
+		return nil // reported by structure
+	}
+	d.full = int64(full)
+	d.steps = o.Pipeline()
+	d.filters = filters(d.steps)
+	for i, f := range d.filters {
+		switch f.ID {
+		case h5.FilterFletcher32, h5.FilterDeflate, filter.BZip2: // deflate has the Adler-32 of zlib
+			d.summed = append(d.summed, i)
+		}
+	}
+	d.pipeline, d.why = filter.New(d.filters, filter.Options{})
+	if d.pipeline == nil && !(u.libs && filter.Decodable(d.filters)) {
+		return u.job.note(Place{Object: d.path, What: fmt.Sprintf("%d chunks", len(d.chunks)), Offset: -1, Chunk: -1, Err: d.why})
+	}
+	u.job.append(d)
+	u.claims.add(d.path, d)
+	for i, c := range d.chunks {
+		u.claims.take(c.Addr, c.Size, i)
+	}
+	return u.outside(d)
+}
+
+func (d *dataset) tasks() int64 {
+	if d.layout.Class == h5file.Chunked {
+		return int64(len(d.chunks))
+	}
+	return ceil.Div(int64(d.end-d.start), piece)
+}
+
+func (d *dataset) close() error { return nil } // h5File closes the file
+
+func (d *dataset) place(i int64) Place {
+	p := Place{Object: d.path, What: "chunk", Chunk: i, Offset: -1}
+	at := d.start + h5file.Addr(i*piece)
+	if d.layout.Class == h5file.Chunked {
+		at = d.chunks[i].Addr
+		for _, x := range d.chunks[i].Offset {
+			p.Coords = append(p.Coords, int64(x))
+		}
+	} else {
+		p.What, p.Chunk = "elements", -1
+	}
+	if uint64(at) < math.MaxInt64-uint64(d.file.UserBlock()) {
+		p.Offset = int64(at) + d.file.UserBlock()
+	}
+	return p
+}
+
+func (d *dataset) check(_ context.Context, i int64, s *scratch) (r result, err error) {
+	if d.layout.Class != h5file.Chunked {
+		n := min(piece, int64(d.end-d.start)-i*piece)
+		if err := d.read(room(&s.raw, n), d.start+h5file.Addr(i*piece)); err != nil {
+			return r, err
+		}
+		return result{decoded: n, stored: n}, nil
+	}
+	c := d.chunks[i]
+	if d.full > d.most || int64(c.Size) > d.most {
+		return r, &format.Error{Format: "hdf5", What: "chunk", Got: fmt.Sprintf("%d bytes, %d as stored", d.full, c.Size), Want: fmt.Sprintf("at most %d", d.most), Err: format.ErrLimit}
+	}
+	size, err := d.f.Stat()
+	if err != nil {
+		return r, err
+	}
+	if int64(c.Size) > size.Size() {
+		return r, &format.Error{Format: "hdf5", What: "chunk", Got: fmt.Sprintf("%d bytes", c.Size), Want: fmt.Sprintf("at most %d, those of the file", size.Size()), Err: format.ErrTruncated}
+	}
+	if err := d.read(room(&s.raw, int64(c.Size)), c.Addr); err != nil {
+		return r, err
+	}
+	r.stored = int64(c.Size)
+	plain := len(d.filters) == 0 || d.layout.Flags&h5file.PartialChunksUnfiltered != 0 && d.edge(c)
+	switch {
+	case plain && int64(c.Size) != d.full:
+		return r, &format.Error{Format: "hdf5", What: "chunk", Got: fmt.Sprintf("%d bytes without filters", c.Size), Want: fmt.Sprint(d.full), Err: format.ErrCorrupt}
+	case plain:
+		r.decoded = d.full
+		return r, nil
+	case d.pipeline == nil:
+		n, err := d.byLibrary(c, s)
+		r.decoded = n
+		return r, err
+	}
+	if slices.ContainsFunc(d.summed, func(i int) bool { return c.Mask>>i&1 == 0 }) {
+		r.checksums = 1
+	}
+	r.decoded = d.full
+	err = d.pipeline.Decode(room(&s.data, d.full), s.raw, c.Mask)
+	if err != nil {
+		element := d.layout.Dims[len(d.layout.Dims)-1]
+		err = cmp.Or(d.steps.LongEnough(c.Mask, s.raw, element, uint64(d.full)), err)
+	}
+	return r, err
+}
+
+// edge reports whether a chunk extends beyond the edge of the dataset.
+func (d *dataset) edge(c h5file.Chunk) bool {
+	for i, x := range c.Offset {
+		if x+d.layout.Dims[i] > d.dims[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// read fills b with the bytes of the file at a.
+func (d *dataset) read(b []byte, a h5file.Addr) error {
+	at := d.file.UserBlock()
+	if uint64(a) > math.MaxInt64-uint64(at) {
+		return &format.Error{Format: "hdf5", What: "address", Got: a.String(), Want: "one inside the file", Err: format.ErrTruncated}
+	}
+	at += int64(a)
+	n, err := d.f.ReadAt(b, at)
+	if n < len(b) && (err == nil || errors.Is(err, io.EOF)) {
+		err = &format.Error{Format: "hdf5", What: "elements", Offset: at, Got: fmt.Sprintf("%d bytes", n), Want: fmt.Sprint(len(b)), Err: format.ErrTruncated}
+	}
+	if n == len(b) {
+		err = nil
+	}
+	return err
+}
+
+// byLibrary reads the elements of a chunk with filters that only libhdf5 has.
+func (d *dataset) byLibrary(c h5file.Chunk, s *scratch) (n int64, err error) {
+	if !d.libs {
+		return 0, d.why
+	}
+	if err := filter.LongEnough(d.filters, c.Mask, s.raw, int(d.layout.Dims[len(d.layout.Dims)-1]), int(d.full)); err != nil {
+		return 0, err
+	}
+	lib, err := d.openLibrary()
+	if err != nil {
+		return 0, err
+	}
+	set, err := lib.Root().OpenDataset(d.path)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, set.Close()) }()
+	info, err := set.Info()
+	if err != nil {
+		return 0, err
+	}
+	region := h5.Region{}
+	n = int64(info.Datatype.Size)
+	for i, x := range c.Offset {
+		if x >= d.dims[i] {
+			return 0, nil // the chunk is outside the dataset, and libhdf5 does not read it
+		}
+		count := min(d.layout.Dims[i], d.dims[i]-x)
+		region.Start, region.Count = append(region.Start, int64(x)), append(region.Count, int64(count))
+		n *= int64(count)
+	}
+	if !info.Datatype.Plain() {
+		return 0, fmt.Errorf("%w: %w", errors.ErrUnsupported, d.why)
+	}
+	return n, set.ReadRegion(room(&s.data, n), info.Datatype, region)
+}
+
+// openLibrary opens the file with libhdf5 on its first call.
+func (u *h5File) openLibrary() (*h5.File, error) {
+	u.job.mu.Lock()
+	defer u.job.mu.Unlock()
+	if u.lib != nil {
+		return u.lib, nil
+	}
+	f, err := h5.Open(u.path, h5.ReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	if why := f.Unlocked(); why != nil && u.job.opts.Unlocked != nil {
+		u.job.opts.Unlocked(u.path, why)
+	}
+	u.lib = f
+	return f, nil
+}
+
+// library lets libhdf5 open every object. It must only be called for files with valid metadata.
+func (u *h5File) library(ctx context.Context) error {
+	f, err := u.openLibrary()
+	if err == nil {
+		err = h5walk.Walk(f, u.path, "/", func(o h5walk.Object) (bool, error) {
+			return true, errors.Join(ctx.Err(), u.opened(o.Path, o.Err))
+		})
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return u.opened("", err)
+}
+
+// opened records an object that libhdf5 did not open. A datatype that ndarray does not support is no
+// error.
+func (u *h5File) opened(object string, err error) error {
+	if err == nil || errors.Is(err, ndarray.ErrType) {
+		return nil
+	}
+	return u.job.note(Place{Object: object, What: "object, to the library", Offset: -1, Chunk: -1, Err: hdf5.Translate(err)})
+}

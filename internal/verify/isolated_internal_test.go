@@ -1,0 +1,127 @@
+// A worker that dies: each death costs one task and has a place.
+
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/detect"
+	"github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+)
+
+// mortal stands for the client of a worker that some tasks kill.
+type mortal struct {
+	total  int64
+	deadly map[int64]error
+	lie    bool
+}
+
+func (m *mortal) Call(_ context.Context, b []byte, use func(answer, window []byte) error) error {
+	var q request
+	if err := json.Unmarshal(b, &q); err != nil {
+		return err
+	}
+	a := answer{Total: m.total, Report: Report{Format: detect.HDF5}}
+	if q.Place {
+		a.At = Place{Object: "/x", What: "chunk", Chunk: q.First, Offset: 8 * q.First}
+	} else {
+		for i := q.First; i < q.End; i++ {
+			if err := m.deadly[i]; err != nil {
+				return &worker.Error{Op: "call", Service: service, Err: err}
+			}
+			a.Report.Chunks++
+		}
+		a.Next = q.End
+		if m.lie {
+			a.Next++
+		}
+	}
+	w, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	say, err := json.Marshal(len(w))
+	if err != nil {
+		return err
+	}
+	return use(say, w)
+}
+
+func TestCrashesHavePlaces(t *testing.T) {
+	h := &host{client: &mortal{total: 3000, deadly: map[int64]error{5: worker.ErrCrashed, 7: worker.ErrTimeout, 2999: worker.ErrCrashed}}, o: Options{MaxDamages: 10}}
+	require.NoError(t, h.all(t.Context()))
+	require.Equal(t, int64(2997), h.r.Chunks)
+	require.Equal(t, ExitDamaged, h.r.ExitCode())
+	require.Len(t, h.r.Damages, 2)
+	require.Equal(t, []int64{5, 2999}, []int64{h.r.Damages[0].Chunk, h.r.Damages[1].Chunk})
+	require.Equal(t, int64(40), h.r.Damages[0].Offset)
+	require.ErrorIs(t, h.r.Damages[0].Err, worker.ErrCrashed)
+	require.Len(t, h.r.Unchecked, 1)
+	require.Equal(t, int64(7), h.r.Unchecked[0].Chunk)
+	require.ErrorIs(t, h.r.Unchecked[0].Err, worker.ErrTimeout)
+}
+
+func TestTooManyCrashes(t *testing.T) {
+	m := &mortal{total: 3000, deadly: map[int64]error{}}
+	for i := range m.total {
+		m.deadly[i] = worker.ErrCrashed
+	}
+	h := &host{client: m, o: Options{MaxDamages: 10}}
+	require.NoError(t, h.all(t.Context()))
+	require.Equal(t, int64(maxCrash+1), h.r.NumDamages)
+	require.Len(t, h.r.Damages, 10)
+	require.Len(t, h.r.Unchecked, 1)
+}
+
+func TestWorkerThatLies(t *testing.T) {
+	h := &host{client: &mortal{total: 30, lie: true}, o: Options{MaxDamages: 10}}
+	require.ErrorIs(t, h.all(t.Context()), worker.ErrProtocol)
+}
+
+// Progress is called after each batch of as many chunks as there are goroutines, however long a
+// chunk takes.
+func TestProgressMovesByChunks(t *testing.T) {
+	defer func(before time.Duration) { watched = before }(watched)
+	watched = 0
+	path := filepath.Join(t.TempDir(), "x.b2nd")
+	b, err := b2nd.Create(path, ndarray.Spec{Shape: []int64{37}, ChunkShape: []int64{1}, DType: ndarray.DTypeOf[int32]()}, nil)
+	require.NoError(t, err)
+	require.NoError(t, b.WriteRegion(t.Context(), make([]byte, 4*37), ndarray.Whole([]int64{37})))
+	require.NoError(t, b.Close())
+	for _, workers := range []int{1, 3} {
+		var told, want []int64
+		r, err := File(t.Context(), path, &Options{Isolated: true, Workers: workers, Progress: func(p Progress) { told = append(told, p.Chunks) }})
+		require.NoError(t, err)
+		require.Equal(t, int64(37), r.Chunks)
+		for n := workers; n < 37+workers; n += workers {
+			want = append(want, int64(min(n, 37)))
+		}
+		require.Equal(t, want, told)
+	}
+}
+
+// What is too long for the window is left out, and counted.
+func TestLongReport(t *testing.T) {
+	h := &attendant{job: &job{}, window: make([]byte, 4096)}
+	r := Report{NumDamages: 1000}
+	for range 1000 {
+		r.Damages = append(r.Damages, Place{Err: worker.ErrCrashed})
+	}
+	said, err := h.put(answer{Report: r})
+	require.NoError(t, err)
+	var n int
+	require.NoError(t, json.Unmarshal(said, &n))
+	var a answer
+	require.NoError(t, json.Unmarshal(h.window[:n], &a))
+	require.NotEmpty(t, a.Report.Damages)
+	require.Len(t, a.Errs, len(a.Report.Damages))
+	require.Equal(t, int64(1000), a.Report.NumDamages)
+}

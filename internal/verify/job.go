@@ -1,0 +1,247 @@
+// Division of a file into tasks, one per chunk, which goroutines run in parallel.
+
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/detect"
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/regular"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// unit is a part of a file whose chunks are tasks: a frame, a column, or a dataset.
+type unit interface {
+	tasks() int64
+	// check runs task i. It may be called by many goroutines at once.
+	check(ctx context.Context, i int64, s *scratch) (result, error)
+	// place returns the location of task i, without an error.
+	place(i int64) Place
+	close() error
+}
+
+// result is the number of decoded and stored bytes of a task, and of checksums it compared.
+type result struct{ decoded, stored, checksums int64 }
+
+// scratch is the memory of one goroutine.
+type scratch struct{ raw, data []byte }
+
+// room returns b resized to n bytes. It reuses the memory of b if its capacity suffices. The
+// contents are undefined.
+func room(b *[]byte, n int64) []byte {
+	if int64(cap(*b)) < n {
+		*b = make([]byte, n)
+	}
+	*b = (*b)[:n]
+	return *b
+}
+
+// job is the verification of one file.
+type job struct {
+	opts   Options
+	pool   *cblosc.Pool
+	units  []unit
+	first  []int64 // number of the first task of each unit
+	total  int64
+	mu     sync.Mutex // guards report
+	report Report
+}
+
+// newJob checks the structure of the file and finds its tasks.
+func newJob(ctx context.Context, path string, o Options) (_ *job, err error) {
+	j := &job{opts: o}
+	if j.pool, err = cblosc.NewPool(nil, nil); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, j.close())
+		}
+	}()
+	if j.report.Format = o.Format; o.Format == "" {
+		if j.report.Format, err = detect.Content(path); err != nil {
+			return nil, err
+		}
+	}
+	switch j.report.Format {
+	case detect.B2ND, detect.Caterva:
+		j.report.Arrays++
+		err = j.frame(path, "")
+	case detect.Bcolz:
+		err = j.bcolz(ctx, path)
+	case detect.HDF5:
+		err = j.hdf5(ctx, path)
+	case detect.Directory:
+		err = j.directory(ctx, path)
+	default:
+		err = fmt.Errorf("%w: format %q", ndarray.ErrParam, o.Format)
+	}
+	return j, err
+}
+
+// open opens a file of the job. It returns ndarray.ErrFormat for anything but a regular file.
+func open(path string) (*os.File, fs.FileInfo, error) {
+	f, info, err := regular.Open(path)
+	if errors.Is(err, regular.ErrNot) {
+		err = ndarray.Mark(err, ndarray.ErrFormat)
+	}
+	return f, info, err
+}
+
+// append adds a unit and its tasks.
+func (j *job) append(u unit) {
+	j.units = append(j.units, u)
+	j.first = append(j.first, j.total)
+	j.total += u.tasks()
+}
+
+// note adds an error or an unchecked location to the report.
+func (j *job) note(p Place) error {
+	if p.Offset < 0 {
+		if e, ok := errors.AsType[*format.Error](p.Err); ok && p.Chunk < 0 {
+			p.Offset = e.Offset
+		}
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.report.add(p, j.opts.MaxDamages)
+}
+
+// directory adds the arrays of a directory of arrays, and the frames that hold the attributes of
+// its groups.
+func (j *job) directory(ctx context.Context, dir string) error {
+	return filepath.WalkDir(dir+"/.", func(path string, d fs.DirEntry, err error) error {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil || !strings.HasSuffix(path, ".b2nd") {
+			return err
+		}
+		if d.IsDir() {
+			if _, err := os.Stat(filepath.Join(path, "chunks.b2frame")); err != nil {
+				return nil // a group whose name ends with ".b2nd"
+			}
+		}
+		rel, err := filepath.Rel(dir, path)
+		switch {
+		case err != nil:
+		case d.Type() == fs.ModeSymlink:
+			err = j.note(Place{Object: filepath.ToSlash(rel), What: "file", Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: a symbolic link, which may lead out of the directory", errors.ErrUnsupported)})
+		case !d.IsDir() && !d.Type().IsRegular():
+			err = j.note(Place{Object: filepath.ToSlash(rel), What: "file", Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: %v in the place of an array", ndarray.ErrCorrupt, d.Type())})
+		default:
+			if d.Name() != detect.GroupFile {
+				j.report.Arrays++
+			}
+			err = j.frame(path, filepath.ToSlash(rel))
+		}
+		if err == nil && d.IsDir() {
+			err = fs.SkipDir
+		}
+		return err
+	})
+}
+
+// workers returns the number of goroutines that decode.
+func (j *job) workers() int {
+	if j.opts.Workers > 0 {
+		return j.opts.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// run runs the tasks from "from" to end on the goroutines of the options.
+func (j *job) run(ctx context.Context, from, end int64, progress func(Progress)) error {
+	g, ctx := errgroup.WithContext(ctx)
+	var next atomic.Int64
+	next.Store(from)
+	done := from
+	for range min(int64(j.workers()), end-from) {
+		g.Go(func() error {
+			var s scratch
+			for {
+				i := next.Add(1) - 1
+				if i >= end {
+					return nil
+				}
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				if err := j.task(ctx, i, &s); err != nil {
+					return err
+				}
+				if progress != nil {
+					j.mu.Lock()
+					done++
+					progress(Progress{done, j.total, j.report.StoredBytes, j.report.DecodedBytes})
+					j.mu.Unlock()
+				}
+			}
+		})
+	}
+	return g.Wait()
+}
+
+// find returns the unit of a task, and the task's number in that unit.
+func (j *job) find(i int64) (unit, int64) {
+	k, found := slices.BinarySearch(j.first, i)
+	if !found {
+		k--
+	}
+	for j.units[k].tasks() == 0 { // units without tasks have the same first task
+		k++
+	}
+	return j.units[k], i - j.first[k]
+}
+
+func (j *job) task(ctx context.Context, i int64, s *scratch) error {
+	u, k := j.find(i)
+	r, err := u.check(ctx, k, s)
+	j.mu.Lock()
+	j.report.Chunks++
+	j.report.DecodedBytes += r.decoded
+	j.report.StoredBytes += r.stored
+	j.report.Checksums += r.checksums
+	j.mu.Unlock()
+	if err == nil {
+		return nil
+	}
+	p := u.place(k)
+	p.Err = err
+	return j.note(p)
+}
+
+func (j *job) close() error {
+	err := j.pool.Close()
+	for _, u := range j.units {
+		err = errors.Join(err, u.close())
+	}
+	return err
+}
+
+// direct verifies in this process.
+func direct(ctx context.Context, path string, o Options) (_ *Report, err error) {
+	j, err := newJob(ctx, path, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, j.close()) }()
+	if err := j.run(ctx, 0, j.total, o.Progress); err != nil {
+		return nil, err
+	}
+	return &j.report, nil
+}

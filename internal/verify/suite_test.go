@@ -1,0 +1,115 @@
+// Good files of the libraries' own suites: no damage. What is good the libraries' tools
+// say.
+
+package verify_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/verify"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// toolReads reports whether h5dump reads all of a file.
+func toolReads(t *testing.T, file string) bool {
+	t.Helper()
+	tool := need.Tool(t, "h5dump")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	return exec.CommandContext(ctx, tool, file).Run() == nil
+}
+
+// Where damage is reported, h5dump does not read the file to its end either.
+func TestHDF5SuiteHasNoDamage(t *testing.T) {
+	dir := need.Folder(t, need.HDF5Source)
+	sound, damaged, partly, pieces := 0, 0, 0, 0
+	for _, file := range files(t, dir, ".h5", ".he5") {
+		r, err := verify.File(bg, file, nil)
+		if errors.Is(err, ndarray.ErrFormat) {
+			require.False(t, toolReads(t, file), "%s: %v", file, err)
+			pieces++ // of a file in several
+			continue
+		}
+		require.NoError(t, err)
+		switch r.ExitCode() {
+		case verify.ExitDamaged:
+			require.False(t, toolReads(t, file), "%s: %v, and h5dump reads it", file, r.Damages[0])
+			damaged++
+		case verify.ExitPartly:
+			partly++
+		default:
+			sound++
+		}
+	}
+	require.Greater(t, sound, 300)
+	t.Logf("%d sound, %d partly, %d damaged, %d pieces of files", sound, partly, damaged, pieces)
+}
+
+func TestBlosc2SuiteHasNoDamage(t *testing.T) {
+	list := files(t, need.Folder(t, need.Blosc2Source), ".b2frame", ".b2nd")
+	corpus := need.Folder(t, need.Corpus)
+	list = append(list, files(t, filepath.Join(corpus, "blosc2"), ".b2frame")...)
+	list = append(list, files(t, filepath.Join(corpus, "caterva2"), ".b2frame", ".b2nd", ".h5")...)
+	chunks := int64(0)
+	for _, file := range list {
+		r, err := verify.File(bg, file, nil)
+		require.NoError(t, err)
+		require.Empty(t, r.Damages, file)
+		chunks += r.Chunks
+	}
+	require.Greater(t, chunks, int64(50))
+}
+
+// The filters that plug-ins of others wrote with.
+func TestFilterFilesHaveNoDamage(t *testing.T) {
+	for _, file := range files(t, filepath.Join(need.Folder(t, need.Corpus), "hdf5-filters"), ".h5") {
+		r, err := verify.File(bg, file, nil)
+		require.NoError(t, err)
+		require.Empty(t, r.Damages, file)
+		require.Positive(t, r.Chunks, file)
+	}
+}
+
+// Trees that bcolz wrote, of every kind that it has.
+func TestBcolzTreesHaveNoDamage(t *testing.T) {
+	dir := filepath.Join("..", "format", "bcolztree", "testdata")
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	trees := 0
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		trees++
+		for _, isolated := range []bool{false, true} {
+			r, err := verify.File(bg, filepath.Join(dir, e.Name()), &verify.Options{Isolated: isolated})
+			require.NoError(t, err, e.Name())
+			require.Equal(t, verify.ExitValid, r.ExitCode(), "%s: %v %v", e.Name(), r.Damages, r.Unchecked)
+		}
+	}
+	require.Greater(t, trees, 25)
+}
+
+// Files that crash programs: told, and nothing else happens.
+func TestHostileFilesAreDamaged(t *testing.T) {
+	dir := filepath.Join(need.Folder(t, need.Corpus), "hostile-hdf5")
+	told := 0
+	for _, file := range files(t, dir, ".h5") {
+		r, err := verify.File(bg, file, &verify.Options{Untrusted: true, MaxChunk: 64 << 20})
+		if err == nil && r.ExitCode() != verify.ExitValid {
+			told++
+		} else if err != nil {
+			require.ErrorIs(t, err, ndarray.ErrFormat, file)
+		}
+	}
+	require.Greater(t, told, 80)
+}

@@ -1,0 +1,190 @@
+// Verify and its report.
+
+package hyperslab
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hyperslab/hyperslab/internal/verify"
+	"github.com/hyperslab/hyperslab/ndarray/worker"
+)
+
+// Digests selects the use of the sidecar of a file, PATH.sha256. A sidecar contains the SHA-256
+// digest of the file, or of each file of a directory, in the format of sha256sum. To check it with
+// sha256sum, run the command in the parent directory.
+type Digests int
+
+// Uses of the sidecar.
+const (
+	NoDigests    = Digests(verify.NoDigests)    // the sidecar is ignored
+	CheckDigests = Digests(verify.CheckDigests) // the sidecar must exist and match
+	WriteDigests = Digests(verify.WriteDigests) // the sidecar is written, or replaced, if no errors were found
+)
+
+// SidecarExt is the extension of a sidecar, appended to the name of its file or directory.
+const SidecarExt = verify.SidecarExt
+
+// VerifyOptions are the options of Verify. Nil and zero fields mean the defaults named here.
+type VerifyOptions struct {
+	Format  Format  // format of a file that is too corrupt to detect it; default: by content
+	Workers int     // number of goroutines that decode; default GOMAXPROCS
+	Digests Digests // default NoDigests
+
+	// Untrusted skips the steps in which C libraries are unsafe on crafted bytes. Chunks of codecs
+	// and filters without bounds checks are not decoded but listed in VerifyReport.Unchecked. The
+	// reference library does not open the file.
+	Untrusted bool
+	// Isolated runs the verification in a worker process and reports the crash of a library as an
+	// error of the file. Verify returns worker.ErrUnavailable if main does not call worker.Init.
+	Isolated bool
+
+	MaxChunk    int64         // maximum bytes of a decoded chunk; longer chunks are not checked; default 512 MiB
+	MaxMetadata int64         // maximum bytes of one metadata structure; default 64 MiB
+	MaxFindings int           // maximum length of VerifyReport.Findings, and of Unchecked; default 1000
+	Memory      int64         // memory limit of a worker in bytes; default 2 GiB
+	Time        time.Duration // time limit of one call of a worker, which decodes some chunks; default 120 s
+
+	Unlocked func(file string, err error) // as in OpenOptions
+
+	// Progress is called with the number of checked chunks and their total number. It may be nil.
+	// It is called from one goroutine at a time.
+	Progress func(VerifyProgress)
+}
+
+// VerifyProgress is the number of chunks and bytes that Verify has checked so far.
+type VerifyProgress struct {
+	Chunks, TotalChunks       int64
+	StoredBytes, DecodedBytes int64 // of the checked chunks
+}
+
+// Finding is an error in a file, or a part that could not be checked.
+type Finding struct {
+	Object string  // path inside the file: a dataset, a column, an array of a directory; "" for the file as a whole
+	What   string  // the structure: "chunk", "index", "object header", "attribute x", …
+	File   string  // file inside a directory, relative to its root; "" for the file itself
+	Offset int64   // bytes from the start of the file; -1 if there is no single offset
+	Chunk  int64   // number of the chunk in index order; -1 if the finding is not about a chunk
+	Coords []int64 // first element of that chunk, one index per dimension; nil if unknown
+
+	Certainty Certainty // of the recovered data, from Recover; "" from Verify
+	Err       error
+}
+
+// String returns the finding in one line.
+func (f Finding) String() string {
+	var s strings.Builder
+	if f.Certainty != "" {
+		s.WriteString(string(f.Certainty) + ": ")
+	}
+	if f.Object != "" {
+		s.WriteString(f.Object + ": ")
+	}
+	s.WriteString(f.What)
+	if f.Chunk >= 0 {
+		fmt.Fprintf(&s, " %d", f.Chunk)
+	}
+	if f.Coords != nil {
+		fmt.Fprintf(&s, " at %v", f.Coords)
+	}
+	if f.File != "" {
+		s.WriteString(" in " + f.File)
+	}
+	if f.Offset >= 0 {
+		fmt.Fprintf(&s, " (offset %d)", f.Offset)
+	}
+	fmt.Fprintf(&s, ": %v", f.Err)
+	return s.String()
+}
+
+// VerifyReport is the result of Verify.
+type VerifyReport struct {
+	Path   string
+	Format Format
+
+	Arrays       int64 // checked arrays, or frames without an array; groups do not count
+	Chunks       int64 // chunks, or pieces of contiguous elements, that were read and decoded
+	DecodedBytes int64 // bytes of decoded elements
+	StoredBytes  int64 // bytes read for these elements
+	Checksums    int64 // chunks with a checksum that was compared, whether it matched or not
+	Digests      int64 // digests of the sidecar that were written, or compared and equal
+
+	Findings     []Finding // errors; at most VerifyOptions.MaxFindings
+	NumFindings  int64     // number of all errors
+	Unchecked    []Finding // parts that could not be checked, with the reason; at most VerifyOptions.MaxFindings
+	NumUnchecked int64     // number of all unchecked parts
+
+	// ValuesVerified reports whether the file is valid and a checksum or digest confirmed every
+	// element. Elements without one that decode may still be wrong.
+	ValuesVerified bool
+
+	Isolated bool         // a worker did the work
+	Level    worker.Level // isolation of the worker
+
+	err error
+}
+
+// ExitCode returns the exit code of a command that verifies: 0 if the file is valid, 1 if it has
+// errors, 3 if no errors were found but parts could not be checked. The command must exit with 2 if
+// Verify returned an error.
+func (r *VerifyReport) ExitCode() int {
+	switch {
+	case r.NumFindings > 0:
+		return verify.ExitDamaged
+	case r.NumUnchecked > 0:
+		return verify.ExitPartly
+	}
+	return verify.ExitValid
+}
+
+// Err returns an error that wraps ndarray.ErrCorrupt and contains the first finding; nil if there is
+// no finding.
+func (r *VerifyReport) Err() error { return r.err }
+
+// Verify checks a whole file or directory for corruption: a Blosc2 frame, contiguous or sparse, a
+// bcolz tree, an HDF5 file, or a directory of arrays. Corruption is not an error of Verify; it is
+// listed in the report.
+//
+// It checks the structure with readers that validate every field. It decodes every chunk, in
+// parallel. It compares the checksums that the format has: Fletcher-32, the checksums of HDF5
+// metadata, and those inside the streams of codecs. Finally libhdf5 or C-Blosc2 opens the objects in
+// the file. For elements without a checksum, Verify can write a sidecar of SHA-256 digests beside
+// the file and compare it later (VerifyOptions.Digests).
+//
+// Each goroutine needs the size of the longest chunk, stored and decoded. An HDF5 file needs about
+// 100 bytes more for each chunk. The file should not be written during the verification.
+//
+// It returns ndarray.ErrNotFound, ndarray.ErrFormat if the format is unknown, ndarray.ErrCorrupt if
+// the sidecar is invalid, the context's error, or errors of reading the directory. With
+// VerifyOptions.Isolated it may also return the errors of package worker.
+func Verify(ctx context.Context, path string, o *VerifyOptions) (*VerifyReport, error) {
+	x := orZero(o)
+	opts := verify.Options{
+		Format: string(x.Format), Workers: x.Workers, Digests: verify.Digests(x.Digests), Untrusted: x.Untrusted, Isolated: x.Isolated,
+		MaxChunk: x.MaxChunk, MaxMetadata: x.MaxMetadata, MaxDamages: x.MaxFindings, Memory: x.Memory, Time: x.Time,
+		Unlocked: x.Unlocked,
+	}
+	if x.Progress != nil {
+		opts.Progress = func(p verify.Progress) { x.Progress(VerifyProgress(p)) }
+	}
+	r, err := verify.File(ctx, path, &opts)
+	if err != nil {
+		return nil, err
+	}
+	return &VerifyReport{
+		Path: r.Path, Format: Format(r.Format),
+		Arrays: r.Arrays, Chunks: r.Chunks, DecodedBytes: r.DecodedBytes, StoredBytes: r.StoredBytes, Checksums: r.Checksums, Digests: r.Digests,
+		Findings: findings(r.Damages), NumFindings: r.NumDamages, Unchecked: findings(r.Unchecked), NumUnchecked: r.NumUnchecked,
+		ValuesVerified: r.ValuesVerified(), Isolated: r.Isolated, Level: r.Level, err: r.Err(),
+	}, nil
+}
+
+func findings(places []verify.Place) []Finding {
+	list := make([]Finding, len(places))
+	for i, p := range places {
+		list[i] = Finding{Object: p.Object, What: p.What, File: p.File, Offset: p.Offset, Chunk: p.Chunk, Coords: p.Coords, Err: p.Err}
+	}
+	return list
+}
