@@ -12,6 +12,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -30,9 +31,9 @@ func partlyReadable(t *testing.T, file string) {
 	} {
 		d, err := f.Root().CreateDataset(path, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8), o)
 		require.NoError(t, err)
-		require.NoError(t, h5.Write(d, []int32{7, 7, 7, 7, 1, 2, 3, 77777777}, h5.SimpleSpace(8).All()))
+		require.NoError(t, h5value.Write(d, []int32{7, 7, 7, 7, 1, 2, 3, 77777777}, h5.SimpleSpace(8).All()))
 		if path == "/g/sum" {
-			require.NoError(t, h5.Write(d, []int32{7, 7, 7, 7, 1, 2, 3, 88888888}, h5.SimpleSpace(8).All()))
+			require.NoError(t, h5value.Write(d, []int32{7, 7, 7, 7, 1, 2, 3, 88888888}, h5.SimpleSpace(8).All()))
 		}
 		require.NoError(t, d.Close())
 	}

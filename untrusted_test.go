@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
@@ -311,7 +312,7 @@ func TestUntrustedShorterThanTheirChecksum(t *testing.T) {
 		require.NoError(t, err)
 		d, err := f.Root().CreateDataset("x", i4, four, &h5.DatasetOptions{Chunks: []int64{4}, Filters: tt.filters})
 		require.NoError(t, err)
-		require.NoError(t, h5.Write(d, []int32{1, 2, 3, 4}, four.All()))
+		require.NoError(t, h5value.Write(d, []int32{1, 2, 3, 4}, four.All()))
 		v, err := f.Root().CreateDataset("v", i4, four, &h5.DatasetOptions{Mappings: []h5.Mapping{{Region: four.All(), File: ".", Dataset: "x", Source: four, SourceRegion: four.All()}}})
 		require.NoError(t, err)
 		require.NoError(t, d.WriteChunk(tt.stored, 0, 0))
@@ -373,7 +374,7 @@ func chunked(t *testing.T, path string, low h5.LibVer, space h5.Dataspace, chunk
 	require.NoError(t, err)
 	d, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), space, &h5.DatasetOptions{Chunks: chunks})
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, make([]int32, space.NumElems()), space.All()))
+	require.NoError(t, h5value.Write(d, make([]int32, space.NumElems()), space.All()))
 	require.NoError(t, f.Close())
 }
 

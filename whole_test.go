@@ -14,6 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -115,7 +116,7 @@ func TestTree_untrustedConcurrent(t *testing.T) {
 	for _, name := range []string{"x", "y"} {
 		d, err := f.Root().CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(500), &h5.DatasetOptions{Chunks: []int64{64}})
 		require.NoError(t, err)
-		require.NoError(t, h5.Write(d, count(500), h5.SimpleSpace(500).All()))
+		require.NoError(t, h5value.Write(d, count(500), h5.SimpleSpace(500).All()))
 		require.NoError(t, d.Close())
 	}
 	require.NoError(t, f.Close())
@@ -166,7 +167,7 @@ func TestOpenTreeManyGoroutines(t *testing.T) {
 	for _, name := range []string{"g/x", "y"} {
 		d, err := f.Root().CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(500), &h5.DatasetOptions{Chunks: []int64{64}, Filters: []h5.Filter{h5.Deflate(1)}})
 		require.NoError(t, err)
-		require.NoError(t, h5.Write(d, count(500), h5.SimpleSpace(500).All()))
+		require.NoError(t, h5value.Write(d, count(500), h5.SimpleSpace(500).All()))
 	}
 	require.NoError(t, f.Close())
 	for _, file := range []string{"a.b2nd", "a.bcolz"} {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // hdf5Object is an object as the reference decodes it.
@@ -99,7 +100,7 @@ func decodeDataset(f *h5.File, d *h5.Dataset) (*hdf5Object, error) {
 	if i.Space.NumElems() == 0 {
 		return x, nil
 	}
-	v, err := d.ReadValues(h5.All)
+	v, err := d.ReadValues(i.Datatype, h5.All, -1)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +119,7 @@ func decodeAttribute(f *h5.File, o h5.Object, name string) (*hdf5Object, error) 
 		return x, asStored(a.Data, a.Datatype)
 	}
 	if a.Strings != nil {
-		if a.Values, err = a.Elements(); err != nil {
+		if a.Values, err = h5value.AttributeValues(&a); err != nil {
 			return nil, err
 		}
 	}
@@ -213,11 +214,11 @@ func numpyType(t h5.Datatype) (name string, item int) {
 }
 
 func (x *hdf5Object) appendValues(f *h5.File, v *h5.Values) (err error) {
-	for i := range v.Len() {
+	for i := range v.N {
 		if x.item == 0 {
 			x.starts = append(x.starts, len(x.data))
 		}
-		if x.data, err = appendView(x.data, f, v.View(i)); err != nil {
+		if x.data, err = appendView(x.data, f, h5value.ViewOf(v, i)); err != nil {
 			return fmt.Errorf("element %d: %w", i, err)
 		}
 	}
@@ -226,7 +227,7 @@ func (x *hdf5Object) appendValues(f *h5.File, v *h5.Values) (err error) {
 
 // appendView appends an element. Plain elements are appended as they are stored; elements of
 // variable length are preceded by their length.
-func appendView(b []byte, f *h5.File, v h5.View) (_ []byte, err error) {
+func appendView(b []byte, f *h5.File, v h5value.View) (_ []byte, err error) {
 	t := v.Datatype()
 	if t.Plain() {
 		return append(b, v.Bytes()...), nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // hdf5FormatNames are the formats that differ for these vectors.
@@ -52,7 +53,7 @@ func typed[T any](v []T) func(d *h5.Dataset) error {
 		if err != nil {
 			return err
 		}
-		e, err := h5.EncodeValues(dt, v)
+		e, err := h5value.Encode(dt, v)
 		if err != nil {
 			return err
 		}
@@ -237,7 +238,7 @@ func writeDataset(f *h5.File, name string, dt h5.Datatype, space h5.Dataspace, o
 		return err
 	}
 	if len(data) > 0 {
-		err = d.WriteSelection(data, dt, h5.All)
+		err = d.WriteSelection(data, dt, h5.All, false)
 	}
 	return errors.Join(err, d.Close())
 }

@@ -139,8 +139,8 @@ func (o *object) HasAttribute(name string) (bool, error) {
 
 // ReadAttribute returns the attribute called name with its value (H5Aread).
 //
-// The value is in Data, Strings or Values. ReadAttr converts it to Go values of any type.
-// ReadAttribute returns ErrNotFound if there is no such attribute, or ErrCorrupt if the attribute's
+// The value is in Data, Strings or Values. Package h5/h5value converts it to Go values of
+// any type. It returns ErrNotFound if there is no such attribute, or ErrCorrupt if the attribute's
 // dataspace has more elements than the file stores.
 func (o *object) ReadAttribute(name string) (Attribute, error) {
 	const op = "read attribute"
@@ -157,7 +157,7 @@ func (o *object) ReadAttribute(name string) (Attribute, error) {
 		a.Strings = r.texts()
 	default:
 		n := int(r.word())
-		a.Values = Values{Datatype: a.Datatype, n: n, block: r.bytes()}
+		a.Values = Values{Datatype: a.Datatype, N: n, Block: r.bytes()}
 	}
 	return a, nil
 }
@@ -210,7 +210,7 @@ func (o *object) WriteAttribute(a Attribute) error {
 	var offsets []uint64
 	switch {
 	case a.fromValues():
-		form, data, n = valueValues, a.Values.block, a.Values.n
+		form, data, n = valueValues, a.Values.Block, a.Values.N
 	case a.fromStrings():
 		form = valueStrings
 		if data, offsets, err = cTexts(op, path, a.Strings); err != nil {
@@ -236,7 +236,7 @@ func (o *object) WriteAttribute(a Attribute) error {
 
 // fromValues and fromStrings report which field contains the value.
 func (a *Attribute) fromValues() bool {
-	return a.Values.block != nil || a.Data == nil && a.Strings == nil && !a.Datatype.Plain() && a.Datatype.Class != String
+	return a.Values.Block != nil || a.Data == nil && a.Strings == nil && !a.Datatype.Plain() && a.Datatype.Class != String
 }
 
 func (a *Attribute) fromStrings() bool {
@@ -255,8 +255,8 @@ func (a *Attribute) check() error {
 		switch {
 		case a.Data != nil || a.Strings != nil:
 			return fmt.Errorf("%w: values beside data or strings", ErrParam)
-		case int64(a.Values.n) != n:
-			return fmt.Errorf("%w: %d values, %d elements", ErrSize, a.Values.n, n)
+		case int64(a.Values.N) != n:
+			return fmt.Errorf("%w: %d values, %d elements", ErrSize, a.Values.N, n)
 		case n > 0 && !a.Values.Datatype.Equal(a.Datatype):
 			return fmt.Errorf("%w: values of %v for %v", ErrType, a.Values.Datatype, a.Datatype)
 		}
@@ -343,65 +343,4 @@ func (o *object) RenameAttribute(from, to string) error {
 		return err
 	}
 	return o.run(op, path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_arename(cerr, id, cfrom, cto) })
-}
-
-// ReadAttr returns the elements of an attribute in row-major order. T may be any type that Read
-// accepts. ReadAttr returns the errors of ReadAttribute and of Read.
-func ReadAttr[T any](o Object, name string) ([]T, error) {
-	a, err := o.ReadAttribute(name)
-	if err != nil {
-		return nil, err
-	}
-	out, err := attributeValues[T](a)
-	if err != nil {
-		return nil, &Error{Op: "read attribute", Path: o.Path() + "@" + name, Err: err}
-	}
-	return out, nil
-}
-
-func attributeValues[T any](a Attribute) ([]T, error) {
-	v := a.Values
-	switch {
-	case a.Strings != nil:
-		if s, ok := any(a.Strings).([]T); ok {
-			return s, nil
-		}
-		var err error
-		if v, err = encodeValues(&a.Datatype, a.Strings, false); err != nil {
-			return nil, err
-		}
-	case a.Data != nil:
-		t := a.Datatype.Native()
-		if mem, ok := elementType[T](); ok && mem.Class != Enum && mem.Equal(t) {
-			out := make([]T, len(a.Data)/t.Size)
-			copy(bytesOf(out), a.Data)
-			return out, nil // the data already has the representation of T
-		}
-		v = Values{Datatype: t, n: len(a.Data) / t.Size, block: a.Data}
-	}
-	out := make([]T, v.n)
-	return out, decodeValues(v, out, false)
-}
-
-// WriteAttr creates or replaces an attribute with the Go values v. The datatype is that of
-// DatatypeFor. Without a space argument the attribute has one dimension of length len(v); at most
-// one space may be given. WriteAttr returns the errors of WriteAttribute and EncodeValues.
-func WriteAttr[T any](o Object, name string, v []T, space ...Dataspace) error {
-	const op = "write attribute"
-	bad := func(err error) error { return &Error{Op: op, Path: o.Path() + "@" + name, Err: err} }
-	if len(space) > 1 {
-		return bad(fmt.Errorf("%w: %d dataspaces", ErrParam, len(space)))
-	}
-	t, err := DatatypeFor[T]()
-	if err != nil {
-		return err
-	}
-	a := Attribute{Name: name, Datatype: t, Space: SimpleSpace(int64(len(v)))}
-	if len(space) == 1 {
-		a.Space = space[0]
-	}
-	if a.Values, err = encodeValues(&t, v, false); err != nil {
-		return bad(err)
-	}
-	return o.WriteAttribute(a)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 func names(t *testing.T, o h5.Object, order h5.ListOrder) []string {
@@ -29,7 +30,7 @@ func TestAttributesInOrder(t *testing.T) {
 	require.NoError(t, err)
 	made := []string{"zeta", "alpha", "mü", "beta"}
 	for i, name := range made {
-		require.NoError(t, h5.WriteAttr(g, name, []int16{int16(i)}, h5.ScalarSpace()))
+		require.NoError(t, h5value.WriteAttr(g, name, []int16{int16(i)}, h5.ScalarSpace()))
 	}
 	sorted := slices.Sorted(slices.Values(made))
 	require.Equal(t, made, names(t, g, h5.ByCreation))
@@ -52,13 +53,13 @@ func TestAttributesInOrder(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, has, name)
 	}
-	v, err := h5.ReadAttr[int](g, "mu")
+	v, err := h5value.ReadAttr[int](g, "mu")
 	require.NoError(t, err)
 	require.Equal(t, []int{2}, v)
 
 	plain, err := f.Root().CreateGroup("plain")
 	require.NoError(t, err)
-	require.NoError(t, h5.WriteAttr(plain, "a", []string{"x"}))
+	require.NoError(t, h5value.WriteAttr(plain, "a", []string{"x"}))
 	for name, tt := range map[string]struct{ err, want error }{
 		"not there":        {second(g.AttributeInfo("no")), h5.ErrNotFound},
 		"rename what":      {g.RenameAttribute("no", "x"), h5.ErrNotFound},
@@ -71,10 +72,10 @@ func TestAttributesInOrder(t *testing.T) {
 		"no order kept":    {second(plain.AttributeAt(h5.ByCreation, 0)), h5.ErrNoOrder},
 		"no such order":    {second(plain.AttributeAt(77, 0)), h5.ErrParam},
 		"zero in the name": {second(plain.HasAttribute("a\x00")), h5.ErrParam},
-		"a wrong type":     {second(h5.ReadAttr[int](plain, "a")), h5.ErrType},
-		"no type":          {h5.WriteAttr(plain, "b", []any{1}), h5.ErrType},
-		"too many":         {h5.WriteAttr(plain, "b", []int{1}, h5.SimpleSpace(2)), h5.ErrSize},
-		"two spaces":       {h5.WriteAttr(plain, "b", []int{1}, h5.SimpleSpace(1), h5.ScalarSpace()), h5.ErrParam},
+		"a wrong type":     {second(h5value.ReadAttr[int](plain, "a")), h5.ErrType},
+		"no type":          {h5value.WriteAttr(plain, "b", []any{1}), h5.ErrType},
+		"too many":         {h5value.WriteAttr(plain, "b", []int{1}, h5.SimpleSpace(2)), h5.ErrSize},
+		"two spaces":       {h5value.WriteAttr(plain, "b", []int{1}, h5.SimpleSpace(1), h5.ScalarSpace()), h5.ErrParam},
 	} {
 		require.ErrorIs(t, tt.err, tt.want, name)
 	}
@@ -87,13 +88,13 @@ func TestAttributesInOrder(t *testing.T) {
 func TestAttributesMayBeDeletedWhileListed(t *testing.T) {
 	r := newFile(t).Root()
 	for i := range 20 {
-		require.NoError(t, h5.WriteAttr(r, fmt.Sprintf("a%02d", i), []int{i}))
+		require.NoError(t, h5value.WriteAttr(r, fmt.Sprintf("a%02d", i), []int{i}))
 	}
 	n := 0
 	for a, err := range r.Attributes() {
 		require.NoError(t, err)
 		require.NoError(t, r.DeleteAttribute(a.Name))
-		require.NoError(t, h5.WriteAttr(r, "b", []int{n}))
+		require.NoError(t, h5value.WriteAttr(r, "b", []int{n}))
 		if n++; n == 15 {
 			break
 		}
@@ -104,9 +105,9 @@ func TestAttributesMayBeDeletedWhileListed(t *testing.T) {
 // Values of an attribute must be of its type and as many as its space has.
 func TestAttributeValuesThatDoNotFit(t *testing.T) {
 	r := newFile(t).Root()
-	dt, err := h5.DatatypeFor[station]()
+	dt, err := h5value.DatatypeFor[station]()
 	require.NoError(t, err)
-	values, err := h5.EncodeValues(dt, someStations())
+	values, err := h5value.Encode(dt, someStations())
 	require.NoError(t, err)
 	good := h5.Attribute{Name: "a", Datatype: dt, Space: h5.SimpleSpace(2), Values: values}
 	require.NoError(t, r.WriteAttribute(good))
@@ -126,7 +127,7 @@ func TestAttributeValuesThatDoNotFit(t *testing.T) {
 		tt.edit(&a)
 		require.ErrorIs(t, r.WriteAttribute(a), tt.want, name)
 	}
-	got, err := h5.ReadAttr[station](r, "a")
+	got, err := h5value.ReadAttr[station](r, "a")
 	require.NoError(t, err)
 	require.Equal(t, someStations(), got, "what was there still is")
 }
@@ -142,19 +143,19 @@ func TestLargeAndManyAttributes(t *testing.T) {
 		large[i] = float64(i)
 	}
 	text := []string{strings.Repeat("long ", 30_000)}
-	require.NoError(t, h5.WriteAttr(r, "large", large))
-	require.NoError(t, h5.WriteAttr(r, "text", text))
+	require.NoError(t, h5value.WriteAttr(r, "large", large))
+	require.NoError(t, h5value.WriteAttr(r, "text", text))
 	for i := range 300 {
-		require.NoError(t, h5.WriteAttr(r, fmt.Sprintf("n%03d", i), []int{i}))
+		require.NoError(t, h5value.WriteAttr(r, fmt.Sprintf("n%03d", i), []int{i}))
 	}
 	require.NoError(t, f.Close())
 	f, err = h5.Open(path, h5.ReadOnly)
 	require.NoError(t, err)
 	defer f.Close()
-	got, err := h5.ReadAttr[float64](f.Root(), "large")
+	got, err := h5value.ReadAttr[float64](f.Root(), "large")
 	require.NoError(t, err)
 	require.Equal(t, large, got)
-	words, err := h5.ReadAttr[string](f.Root(), "text")
+	words, err := h5value.ReadAttr[string](f.Root(), "text")
 	require.NoError(t, err)
 	require.Equal(t, text, words)
 	require.Len(t, names(t, f.Root(), h5.ByName), 302)
@@ -163,32 +164,8 @@ func TestLargeAndManyAttributes(t *testing.T) {
 	require.Equal(t, "n299", last.Name)
 
 	old := newFile(t).Root()
-	require.ErrorIs(t, h5.WriteAttr(old, "large", large), h5.ErrSize)
+	require.ErrorIs(t, h5value.WriteAttr(old, "large", large), h5.ErrSize)
 	has, err := old.HasAttribute("large")
 	require.NoError(t, err)
 	require.False(t, has)
-}
-
-func ExampleReadAttr() {
-	f, err := h5.CreateImage(nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer f.Close()
-	type origin struct {
-		Station string    `h5:"station"`
-		At      []float32 `h5:"at"`
-	}
-	if err := h5.WriteAttr(f.Root(), "origin", []origin{{"Zürich", []float32{47.4, 8.5}}}); err != nil {
-		fmt.Println(err)
-		return
-	}
-	back, err := h5.ReadAttr[origin](f.Root(), "origin")
-	fmt.Println(back, err)
-	record, err := h5.ReadAttr[any](f.Root(), "origin")
-	fmt.Println(record, err)
-	// Output:
-	// [{Zürich [47.4 8.5]}] <nil>
-	// [[{station Zürich} {at [47.4 8.5]}]] <nil>
 }

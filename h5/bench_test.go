@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 func BenchmarkReadRegion(b *testing.B) {
@@ -15,7 +16,7 @@ func BenchmarkReadRegion(b *testing.B) {
 		for _, n := range []int64{1, 1 << 10, 1 << 20} {
 			b.Run(fmt.Sprintf("order=%v/bytes=%d", order, 8*n), func(b *testing.B) {
 				d := newDataset(b, h5.IEEEFloat(8, order), h5.SimpleSpace(n), nil)
-				mem, r := h5.TypeOf[float64](), region([]int64{0}, []int64{n})
+				mem, r := h5.IEEEFloat(8, h5.NativeOrder), region([]int64{0}, []int64{n})
 				buf := make([]byte, 8*n)
 				require.NoError(b, d.WriteRegion(buf, mem, r))
 				b.SetBytes(8 * n)
@@ -33,7 +34,7 @@ func BenchmarkReadRegion(b *testing.B) {
 func BenchmarkWriteRegion(b *testing.B) {
 	const n = 1 << 20
 	d := newDataset(b, h5.IEEEFloat(8, h5.NativeOrder), h5.SimpleSpace(n), nil)
-	mem, r := h5.TypeOf[float64](), region([]int64{0}, []int64{n})
+	mem, r := h5.IEEEFloat(8, h5.NativeOrder), region([]int64{0}, []int64{n})
 	buf := make([]byte, 8*n)
 	b.SetBytes(8 * n)
 	b.ReportAllocs()
@@ -41,27 +42,6 @@ func BenchmarkWriteRegion(b *testing.B) {
 		if err := d.WriteRegion(buf, mem, r); err != nil {
 			b.Fatal(err)
 		}
-	}
-}
-
-// What a checked conversion costs beside the library's own.
-func BenchmarkNarrowing(b *testing.B) {
-	const n = 1 << 20
-	d := newDataset(b, h5.IEEEFloat(8, h5.NativeOrder), h5.SimpleSpace(n), nil)
-	r := region([]int64{0}, []int64{n})
-	dst := make([]float32, n)
-	require.NoError(b, h5.Write(d, make([]float64, n), r))
-	for name, read := range map[string]func(*h5.Dataset, []float32, h5.Selection) error{
-		"checked": h5.Read[float32], "lossy": h5.ReadLossy[float32],
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(8 * n)
-			for b.Loop() {
-				if err := read(d, dst, r); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }
 
@@ -94,7 +74,7 @@ func BenchmarkCallback(b *testing.B) {
 			Chunks: []int64{1024}, Filters: filters, Access: &h5.DatasetAccess{ChunkCache: &h5.ChunkCache{}},
 		})
 		require.NoError(b, err)
-		require.NoError(b, h5.Write(d, buf, r))
+		require.NoError(b, h5value.Write(d, buf, r))
 	}
 	image, err := f.Image()
 	require.NoError(b, err)
@@ -111,30 +91,10 @@ func BenchmarkCallback(b *testing.B) {
 			defer d.Close()
 			b.SetBytes(8192)
 			for b.Loop() {
-				if err := h5.Read(d, buf, r); err != nil {
+				if err := h5value.Read(d, buf, r); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
-	}
-}
-
-// What reading a small attribute costs, by what it holds.
-func BenchmarkReadAttr(b *testing.B) {
-	r := newFile(b).Root()
-	require.NoError(b, h5.WriteAttr(r, "number", []float64{1.5}, h5.ScalarSpace()))
-	require.NoError(b, h5.WriteAttr(r, "text", []string{"metres per second"}, h5.ScalarSpace()))
-	require.NoError(b, h5.WriteAttr(r, "struct", someStations()[:1], h5.ScalarSpace()))
-	b.Run("number", func(b *testing.B) { readAttr[float64](b, r, "number") })
-	b.Run("text", func(b *testing.B) { readAttr[string](b, r, "text") })
-	b.Run("struct", func(b *testing.B) { readAttr[station](b, r, "struct") })
-}
-
-func readAttr[T any](b *testing.B, o h5.Object, name string) {
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := h5.ReadAttr[T](o, name); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

@@ -6,13 +6,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // A committed datatype is one object, however many datasets and attributes use it.
 func TestCommittedDatatypesAreShared(t *testing.T) {
 	f := newFile(t)
 	r := f.Root()
-	want, err := h5.DatatypeFor[station]()
+	want, err := h5value.DatatypeFor[station]()
 	require.NoError(t, err)
 	c, err := r.CommitDatatype("types/station", want)
 	require.NoError(t, err)
@@ -29,7 +30,7 @@ func TestCommittedDatatypesAreShared(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, shared.Committed, got.Committed)
 	require.True(t, got.Equal(want))
-	values, err := h5.EncodeValues(want, someStations()[:1])
+	values, err := h5value.Encode(want, someStations()[:1])
 	require.NoError(t, err)
 	require.NoError(t, d.WriteAttribute(h5.Attribute{Name: "a", Datatype: shared, Space: h5.ScalarSpace(), Values: values}))
 	a, err := d.AttributeInfo("a")
@@ -38,7 +39,7 @@ func TestCommittedDatatypesAreShared(t *testing.T) {
 	info, err = r.ObjectInfo("types/station")
 	require.NoError(t, err)
 	require.Equal(t, 3, info.Links, "its name, the dataset and the attribute")
-	stations, err := h5.ReadAll[station](d)
+	stations, err := h5value.ReadAll[station](d)
 	require.NoError(t, err)
 	require.Equal(t, someStations(), stations)
 
@@ -50,13 +51,13 @@ func TestCommittedDatatypesAreShared(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, plain.Committed, "a description shares nothing")
 
-	require.NoError(t, h5.WriteAttr(c, "by", []string{"us"}))
+	require.NoError(t, h5value.WriteAttr(c, "by", []string{"us"}))
 	require.NoError(t, c.Close())
 	_, err = r.CreateDataset("late", shared, h5.ScalarSpace(), nil)
 	require.ErrorIs(t, err, h5.ErrType)
 	c, err = r.OpenDatatype("types/station")
 	require.NoError(t, err)
-	by, err := h5.ReadAttr[string](c, "by")
+	by, err := h5value.ReadAttr[string](c, "by")
 	require.NoError(t, err)
 	require.Equal(t, []string{"us"}, by)
 	changed, err := c.Shared()

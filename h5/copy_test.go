@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // What each flag of copying does to references, committed datatypes and the free places of
@@ -27,7 +28,7 @@ func TestCopyFlags(t *testing.T) {
 	written(t, f, "src/objects", []h5.Ref{object})
 	regions, err := r.CreateDataset("src/regions", h5.ReferenceType(h5.RegionReference), h5.SimpleSpace(1), nil)
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(regions, []h5.Ref{area}, h5.All))
+	require.NoError(t, h5value.Write(regions, []h5.Ref{area}, h5.All))
 	kept, err := r.CommitDatatype("kept", h5.Int(3, h5.BigEndian))
 	require.NoError(t, err)
 	shared, err := kept.Shared()
@@ -35,7 +36,7 @@ func TestCopyFlags(t *testing.T) {
 	d, err := r.CreateDataset("src/typed", shared, h5.SimpleSpace(2), nil)
 	require.NoError(t, err)
 	for i := range 4 {
-		require.NoError(t, h5.WriteAttr(d, fmt.Sprint("a", i), []int64{1, 2, 3, 4, 5, 6}))
+		require.NoError(t, h5value.WriteAttr(d, fmt.Sprint("a", i), []int64{1, 2, 3, 4, 5, 6}))
 	}
 	require.NoError(t, d.DeleteAttribute("a1"))
 	require.NoError(t, r.LinkUser("src/user", 99, []byte("value")))
@@ -59,7 +60,7 @@ func TestCopyFlags(t *testing.T) {
 
 	plain := into("plain.h5", nil)
 	for _, name := range []string{"objects", "regions"} {
-		require.True(t, must(h5.ReadAll[h5.Ref](open(plain, name)))(t)[0].IsNull(), "what they referred to is not in this file")
+		require.True(t, must(h5value.ReadAll[h5.Ref](open(plain, name)))(t)[0].IsNull(), "what they referred to is not in this file")
 	}
 	known := must(plain.Root().ObjectInfo("there/type"))(t).Address
 	require.NotZero(t, committed(plain))
@@ -67,7 +68,7 @@ func TestCopyFlags(t *testing.T) {
 
 	followed := into("references.h5", &h5.CopyOptions{ExpandReferences: true})
 	for name, elements := range map[string][]int32{"objects": {1, 2, 3}, "regions": {2, 3}} {
-		ref := must(h5.ReadAll[h5.Ref](open(followed, name)))(t)[0]
+		ref := must(h5value.ReadAll[h5.Ref](open(followed, name)))(t)[0]
 		to := must(followed.Resolve(ref))(t)
 		o := must(followed.Dereference(ref))(t)
 		s := h5.All
@@ -75,7 +76,7 @@ func TestCopyFlags(t *testing.T) {
 			s = to.Selection.Selection
 		}
 		got := make([]int32, len(elements))
-		require.NoError(t, h5.Read(o.(*h5.Dataset), got, s), name)
+		require.NoError(t, h5value.Read(o.(*h5.Dataset), got, s), name)
 		require.Equal(t, elements, got, name)
 		require.NoError(t, o.Close())
 	}
@@ -102,7 +103,7 @@ func TestGroup_CopyObject(t *testing.T) {
 	require.NoError(t, err)
 	defer f.Close()
 	text := h5.VariableString(h5.UTF8)
-	fill, err := h5.EncodeValues(text, []string{"fill"})
+	fill, err := h5value.Encode(text, []string{"fill"})
 	require.NoError(t, err)
 	d, err := f.Root().CreateDataset("texts/filled", text, h5.SimpleSpace(3), &h5.DatasetOptions{FillValues: fill})
 	require.NoError(t, err)
@@ -127,50 +128,9 @@ func TestGroup_CopyObject(t *testing.T) {
 		require.NoError(t, f.Root().Unlink("texts/filled"))
 		d, err := f.Root().OpenDataset("again")
 		require.NoError(t, err)
-		got, err := h5.ReadAll[string](d)
+		got, err := h5value.ReadAll[string](d)
 		require.NoError(t, err)
 		require.Equal(t, []string{"fill", "fill", "fill"}, got)
 		require.NoError(t, d.Close())
 	})
-}
-
-func TestValues_MapRefs(t *testing.T) {
-	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
-	require.NoError(t, err)
-	defer f.Close()
-	written(t, f, "a", []int32{1, 2, 3})
-	written(t, f, "b", []int32{1, 2, 3})
-	to := func(name string, kind h5.ReferenceKind) h5.Ref { return must(f.Root().Reference(name, kind))(t) }
-	type row struct {
-		N    int32    `h5:"n"`
-		Ref  h5.Ref   `h5:"ref,ref=standard"`
-		List []h5.Ref `h5:"list"`
-		Text string   `h5:"text"`
-	}
-	from := []row{{1, to("a", h5.StandardReference), []h5.Ref{to("a", h5.ObjectReference), {}}, "x"}, {2, h5.Ref{}, nil, ""}}
-	dt, err := h5.DatatypeFor[row]()
-	require.NoError(t, err)
-	v, err := h5.EncodeValues(dt, from)
-	require.NoError(t, err)
-	n := 0
-	mapped, err := v.MapRefs(func(r h5.Ref) (h5.Ref, error) {
-		n++
-		if r.IsNull() {
-			return r, nil
-		}
-		return to("b", r.Kind), nil
-	})
-	require.NoError(t, err)
-	require.Equal(t, 4, n)
-	got, err := h5.DecodeValues[row](mapped)
-	require.NoError(t, err)
-	require.Equal(t, to("b", h5.StandardReference), got[0].Ref)
-	require.Equal(t, to("b", h5.ObjectReference), got[0].List[0])
-	require.True(t, got[0].List[1].IsNull())
-	require.Equal(t, []any{int32(1), "x", int32(2), ""}, []any{got[0].N, got[0].Text, got[1].N, got[1].Text})
-	again, err := h5.DecodeValues[row](v)
-	require.NoError(t, err)
-	require.Equal(t, from[0].Ref, again[0].Ref, "the values mapped from are unchanged")
-	_, err = v.MapRefs(func(h5.Ref) (h5.Ref, error) { return h5.Ref{}, h5.ErrParam })
-	require.ErrorIs(t, err, h5.ErrParam)
 }

@@ -31,7 +31,7 @@ func (d *Dataset) ReadRegion(dst []byte, mem Datatype, r Region) error {
 
 // ReadRegionLossy is like ReadRegion, but libhdf5 clamps values that are out of range and rounds or
 // truncates values that mem cannot represent exactly. It does not always round to nearest (see
-// docs/defects.md); ReadLossy does.
+// docs/defects.md); ReadSelection can.
 func (d *Dataset) ReadRegionLossy(dst []byte, mem Datatype, r Region) error {
 	return d.read(dst, &mem, &r, C.GOH5_ROUGH)
 }
@@ -47,7 +47,7 @@ func (d *Dataset) WriteRegion(src []byte, mem Datatype, r Region) error {
 
 // WriteRegionLossy is like WriteRegion, but libhdf5 clamps values that are out of range and rounds
 // or truncates values that the stored type cannot represent exactly. It does not always round to
-// nearest (see docs/defects.md); WriteLossy does.
+// nearest (see docs/defects.md); WriteSelection can.
 func (d *Dataset) WriteRegionLossy(src []byte, mem Datatype, r Region) error {
 	return d.write(src, &mem, &r, C.GOH5_ROUGH)
 }
@@ -165,8 +165,28 @@ func (d *Dataset) ReadWindow(dst []byte, mem Datatype, w Window, s Selection) er
 
 // ReadSelection fills dst with the elements of s, converted to mem, in their order (H5Dread). It is
 // like ReadRegion for any selection, but it needs the dataset to check the length of dst.
-func (d *Dataset) ReadSelection(dst []byte, mem Datatype, s Selection) error {
-	return d.readWindow(dst, &mem, Window{}, s, 0)
+//
+// If nearest is true, a value that mem cannot represent becomes the nearest one that it can
+// represent, ties to even, and ReadSelection returns ErrType if neither libhdf5 nor the C compiler
+// rounds in this way.
+func (d *Dataset) ReadSelection(dst []byte, mem Datatype, s Selection, nearest bool) error {
+	if r, ok := s.(Region); ok && fills(len(dst), &mem, &r) {
+		return d.read(dst, &mem, &r, rounding(nearest))
+	}
+	return d.readWindow(dst, &mem, Window{}, s, rounding(nearest))
+}
+
+// fills reports whether the elements of r have this length, so that the dataset is not needed to
+// check it.
+func fills(length int, mem *Datatype, r *Region) bool {
+	return mul(r.NumElems(), int64(mem.Size)) == int64(length)
+}
+
+func rounding(nearest bool) C.int32_t {
+	if nearest {
+		return C.GOH5_NEAREST
+	}
+	return C.GOH5_LOSSLESS
 }
 
 // WriteWindow is like WriteRegion for any selection, and writes from a part of src. See ReadWindow.
@@ -175,9 +195,12 @@ func (d *Dataset) WriteWindow(src []byte, mem Datatype, w Window, s Selection) e
 }
 
 // WriteSelection replaces the elements of s with src (H5Dwrite). If s lists an element twice, the
-// element gets one of the two values.
-func (d *Dataset) WriteSelection(src []byte, mem Datatype, s Selection) error {
-	return d.writeWindow(src, &mem, Window{}, s, 0)
+// element gets one of the two values. nearest is as in ReadSelection.
+func (d *Dataset) WriteSelection(src []byte, mem Datatype, s Selection, nearest bool) error {
+	if r, ok := s.(Region); ok && fills(len(src), &mem, &r) {
+		return d.write(src, &mem, &r, rounding(nearest))
+	}
+	return d.writeWindow(src, &mem, Window{}, s, rounding(nearest))
 }
 
 // checkWindow is like checkTransfer, for any selection and a part of a buffer.

@@ -18,6 +18,8 @@ type Dataset struct {
 	masks chunkMasks
 	sound bool // soundLocked found no invalid filter parameters; guarded by the lock
 
+	elements *elementType // nil before the first use; guarded by the lock
+
 	trusting *trusting // nil if soundLocked found no filter without bounds checks
 }
 
@@ -67,7 +69,7 @@ type DatasetOptions struct {
 	Filters    []Filter
 	Fletcher32 bool   // add a checksum to each chunk, as the last filter
 	Fill       []byte // one element as stored, with its byte order; only Plain types; nil: zeros
-	FillValues Values // or one element of any datatype, from EncodeValues
+	FillValues Values // or one element of any datatype, see h5/h5value
 	NoFill     bool   // no fill value: elements that were never written are undefined
 	FillTime   FillTime
 	Alloc      AllocTime
@@ -123,7 +125,7 @@ func (o DatasetOptions) Validate(dt Datatype, space Dataspace) error {
 
 // hasFillValues reports whether FillValues is set. A FillValues without elements counts as set.
 func (o *DatasetOptions) hasFillValues() bool {
-	return o.FillValues.block != nil || o.FillValues.n != 0 || o.FillValues.Datatype.Class != 0
+	return o.FillValues.Block != nil || o.FillValues.N != 0 || o.FillValues.Datatype.Class != 0
 }
 
 func (o *DatasetOptions) checkFill(dt Datatype) error {
@@ -137,8 +139,8 @@ func (o *DatasetOptions) checkFill(dt Datatype) error {
 		return nil
 	case o.Fill != nil:
 		return fmt.Errorf("%w: a fill value as bytes and as values", ErrParam)
-	case v.n != 1:
-		return fmt.Errorf("%w: %d fill values, it must be 1", ErrSize, v.n)
+	case v.N != 1:
+		return fmt.Errorf("%w: %d fill values, it must be 1", ErrSize, v.N)
 	case !v.Datatype.Equal(dt):
 		return fmt.Errorf("%w: fill value of %v for %v", ErrType, v.Datatype, dt)
 	case dt.hasStandardReference():
@@ -183,7 +185,7 @@ const (
 func (o *DatasetOptions) appendFill(b []byte) []byte {
 	switch {
 	case o.hasFillValues():
-		return appendBytes(appendInt(b, fillValues), o.FillValues.block)
+		return appendBytes(appendInt(b, fillValues), o.FillValues.Block)
 	case o.Fill != nil:
 		return appendBytes(appendInt(b, fillBytes), o.Fill)
 	default:
@@ -325,7 +327,7 @@ type DatasetInfo struct {
 	FiltersAvailable bool           // this process can decode all filters (H5Pall_filters_avail)
 	FillKind         FillKind
 	Fill             []byte // FillValue of a Plain datatype: one element as stored
-	FillValues       Values // FillValue of any other datatype: one element, for DecodeValues
+	FillValues       Values // FillValue of any other datatype: one element
 	FillTime         FillTime
 	Alloc            AllocTime
 	Allocated        bool  // all storage is allocated
@@ -392,7 +394,7 @@ func (r *reader) fill(info *DatasetInfo) {
 	if r.int() == fillBytes {
 		info.Fill = r.bytes()
 	} else {
-		info.FillValues = Values{Datatype: info.Datatype, n: 1, block: r.bytes()}
+		info.FillValues = Values{Datatype: info.Datatype, N: 1, Block: r.bytes()}
 	}
 }
 

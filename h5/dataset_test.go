@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // newFile makes an empty file in a folder of the test's own.
@@ -39,13 +40,13 @@ func TestDatasetWriteThenRead(t *testing.T) {
 	for i := range all {
 		all[i] = int32(i*i) - 100
 	}
-	require.NoError(t, h5.Write(d, all, region([]int64{0, 0}, []int64{4, 6})))
-	got, err := h5.ReadAll[int32](d)
+	require.NoError(t, h5value.Write(d, all, region([]int64{0, 0}, []int64{4, 6})))
+	got, err := h5value.ReadAll[int32](d)
 	require.NoError(t, err)
 	require.Equal(t, all, got)
 
 	part := make([]int64, 4)
-	require.NoError(t, h5.Read(d, part, region([]int64{1, 4}, []int64{2, 2})))
+	require.NoError(t, h5value.Read(d, part, region([]int64{1, 4}, []int64{2, 2})))
 	require.Equal(t, []int64{0, 21, 156, 189}, part)
 
 	info, err := d.Info()
@@ -107,14 +108,14 @@ func TestDatasetInfo(t *testing.T) {
 func TestFillAndResize(t *testing.T) {
 	d := newDataset(t, h5.Int(2, h5.BigEndian), h5.Dataspace{Kind: h5.Simple, Dims: []int64{2}, MaxDims: []int64{h5.Unlimited}},
 		&h5.DatasetOptions{Chunks: []int64{4}, Fill: []byte{1, 2}})
-	require.NoError(t, h5.Write(d, []int16{5}, region([]int64{1}, []int64{1})))
+	require.NoError(t, h5value.Write(d, []int16{5}, region([]int64{1}, []int64{1})))
 	require.NoError(t, d.Resize(5))
-	got, err := h5.ReadAll[int16](d)
+	got, err := h5value.ReadAll[int16](d)
 	require.NoError(t, err)
 	require.Equal(t, []int16{258, 5, 258, 258, 258}, got)
 	require.NoError(t, d.Resize(1))
 	require.NoError(t, d.Resize(2))
-	got, err = h5.ReadAll[int16](d)
+	got, err = h5value.ReadAll[int16](d)
 	require.NoError(t, err)
 	require.Equal(t, []int16{258, 258}, got, "what was cut off is gone")
 	err = d.Resize(1, 2)
@@ -176,10 +177,10 @@ func TestDatasetsThatCannotBe(t *testing.T) {
 
 func TestEmptyDatasets(t *testing.T) {
 	d := newDataset(t, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(3, 0), nil)
-	got, err := h5.ReadAll[int32](d)
+	got, err := h5value.ReadAll[int32](d)
 	require.NoError(t, err)
 	require.Empty(t, got)
-	require.NoError(t, h5.Write(d, []int32{}, region([]int64{0, 0}, []int64{3, 0})))
+	require.NoError(t, h5value.Write(d, []int32{}, region([]int64{0, 0}, []int64{3, 0})))
 	require.NoError(t, d.ReadRegion(nil, h5.Int(4, h5.LittleEndian), region([]int64{3, 0}, []int64{0, 0})))
 }
 
@@ -220,7 +221,7 @@ func writeDeterministic(t *testing.T, path string) {
 	require.NoError(t, err)
 	d, err := f.Root().CreateDataset("g/d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), &h5.DatasetOptions{Chunks: []int64{3}})
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, make([]int32, 10), region([]int64{0}, []int64{10})))
+	require.NoError(t, h5value.Write(d, make([]int32, 10), region([]int64{0}, []int64{10})))
 	for _, a := range someAttributes(t) {
 		require.NoError(t, d.WriteAttribute(a))
 	}
@@ -239,7 +240,7 @@ func TestAnonymousDataset(t *testing.T) {
 		d, err := r.CreateAnonymousDataset(h5.Int(4, h5.LittleEndian), h5.SimpleSpace(4), &h5.DatasetOptions{Chunks: []int64{2}})
 		require.NoError(t, err)
 		require.Empty(t, d.Path())
-		require.NoError(t, h5.Write(d, []int32{1, 2, 3, 4}, h5.All))
+		require.NoError(t, h5value.Write(d, []int32{1, 2, 3, 4}, h5.All))
 		sets = append(sets, d)
 	}
 	require.NoError(t, r.LinkObject("kept", sets[0]))
@@ -253,7 +254,7 @@ func TestAnonymousDataset(t *testing.T) {
 	require.Equal(t, []string{"kept"}, linkNames(t, f.Root(), h5.ByName))
 	d, err := f.Root().OpenDataset("kept")
 	require.NoError(t, err)
-	got, err := h5.ReadAll[int32](d)
+	got, err := h5value.ReadAll[int32](d)
 	require.NoError(t, err)
 	require.Equal(t, []int32{1, 2, 3, 4}, got)
 	_, err = f.Root().CreateAnonymousDataset(h5.Int(4, 0), h5.ScalarSpace(), nil)

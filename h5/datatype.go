@@ -375,6 +375,15 @@ func (r *reader) base() *Datatype {
 	return &t
 }
 
+// Key returns a string that identifies the description: it is equal for equal descriptions. It
+// returns an error that wraps ErrType if the description is inconsistent.
+func (t *Datatype) Key() (string, error) {
+	if err := t.check(); err != nil {
+		return "", err
+	}
+	return string(t.append(nil)), nil
+}
+
 // check rejects datatypes whose encoding would be inconsistent.
 func (t *Datatype) check() error {
 	bad := func(format string, a ...any) error {
@@ -452,4 +461,43 @@ func (t Datatype) Validate() error {
 		return &Error{Op: op, Err: fmt.Errorf("%w: %v becomes %v", ErrType, t, made)}
 	}
 	return nil
+}
+
+// ArrayOf returns an array datatype with elements of type base and the given dimensions.
+func ArrayOf(base Datatype, dims ...int64) Datatype {
+	return Datatype{Class: Array, Size: int(product(dims)) * base.InMemory(), Dims: dims, Base: &base}
+}
+
+// sequenceSize is the size of a sequence in memory: its length and its offset.
+const sequenceSize = 2 * wordSize
+
+// SequenceOf returns the datatype of sequences of any length with elements of type base (H5T_VLEN).
+func SequenceOf(base Datatype) Datatype {
+	return Datatype{Class: Sequence, Size: sequenceSize, Base: &base}
+}
+
+// ComplexCompound returns the datatype that h5py and this package use for complex numbers: a
+// compound of r and i.
+func ComplexCompound(part Datatype) Datatype {
+	return Datatype{Class: Compound, Size: 2 * part.Size, Members: []Member{
+		{Name: "r", Type: &part}, {Name: "i", Offset: part.Size, Type: &part},
+	}}
+}
+
+// CompoundOf returns a compound of consecutive members without gaps. It sets their offsets.
+func CompoundOf(members ...Member) Datatype {
+	c := Datatype{Class: Compound, Members: slices.Clone(members)}
+	for i := range c.Members {
+		c.Members[i].Offset = c.Size
+		c.Size += c.Members[i].Type.InMemory()
+	}
+	return c
+}
+
+// OpaqueOf returns an opaque datatype of size bytes. Only the tag describes their meaning.
+func OpaqueOf(size int, tag string) Datatype { return Datatype{Class: Opaque, Size: size, Tag: tag} }
+
+// EnumOf returns an enumeration over an integer type.
+func EnumOf(base Datatype, members ...Member) Datatype {
+	return Datatype{Class: Enum, Size: base.Size, Base: &base, Members: members}
 }

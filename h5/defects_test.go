@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
@@ -26,7 +27,7 @@ func writeUnknownFilter(t *testing.T) string {
 	level := 1
 	d, err := f.Root().CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), &h5.DatasetOptions{Chunks: []int64{5}, Deflate: &level})
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, make([]int32, 10), region([]int64{0}, []int64{10})))
+	require.NoError(t, h5value.Write(d, make([]int32, 10), region([]int64{0}, []int64{10})))
 	require.NoError(t, f.Close())
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -50,7 +51,7 @@ func readUnknownFilter(path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = h5.ReadAll[int32](d)
+	_, err = h5value.ReadAll[int32](d)
 	return err
 }
 

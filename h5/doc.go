@@ -9,7 +9,8 @@
 // returns the error stack. The package adds no policy, with one exception: no value changes
 // silently. Lengths, regions and types are checked before libhdf5 is called, and big-endian files
 // are read correctly. A conversion that would clamp, round or truncate a value returns ErrOverflow
-// or ErrPrecision, except in functions with Lossy in their name.
+// or ErrPrecision, except in functions with Lossy in their name and with
+// the argument nearest.
 //
 // Plugins are off: libhdf5 does not load code because a file names a filter. AllowPlugins enables
 // plugins from the given directories.
@@ -20,9 +21,9 @@
 //
 //	os.Setenv(name, os.Getenv(name))
 //
-// Read and Write convert elements of any datatype from and to the Go types that plan.go lists:
-// numbers, strings, structs with `h5:"name"` tags, slices, and Record for compounds without a
-// struct. A Selection chooses the elements.
+// Elements are transferred as bytes of a datatype in memory (Dataset.ReadRegion), as strings, or as
+// Values, which can hold elements of every datatype. Package h5/h5value converts all of them to Go
+// values. A Selection chooses the elements.
 //
 // # Memory
 //
@@ -33,10 +34,10 @@
 //
 // Results are Go memory and belong to the caller. The package does not keep buffers passed to it. A
 // write needs about 1 MiB for conversions, and so does a read whose conversion cannot change a
-// value. A read whose conversion can change a value, including ReadLossy, needs additional memory
-// for the stored elements (package chunkio reads in slabs). The same holds for writes with
-// WriteLossy that libhdf5 would round incorrectly, and for writes of enumerations in another byte
-// order.
+// value. A read whose conversion can change a value, also with rounding, needs additional memory
+// for the stored elements (package chunkio reads in slabs). The same holds for writes to the
+// nearest value that libhdf5 would round incorrectly, and for writes of enumerations in another
+// byte order.
 //
 // # Concurrency
 //

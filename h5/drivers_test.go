@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
@@ -39,7 +40,7 @@ func fillFile(t testing.TB, f *h5.File) {
 	t.Helper()
 	d, err := f.Root().CreateDataset("g/d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(1000), nil)
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, thousand(), region([]int64{0}, []int64{1000})))
+	require.NoError(t, h5value.Write(d, thousand(), region([]int64{0}, []int64{1000})))
 }
 
 func thousand() []int32 {
@@ -54,7 +55,7 @@ func requireThousand(t testing.TB, f *h5.File) {
 	t.Helper()
 	d, err := f.Root().OpenDataset("g/d")
 	require.NoError(t, err)
-	got, err := h5.ReadAll[int32](d)
+	got, err := h5value.ReadAll[int32](d)
 	require.NoError(t, err)
 	require.Equal(t, thousand(), got)
 }
@@ -484,7 +485,7 @@ func readByDriver(r io.ReaderAt, size int64) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = h5.ReadAll[int32](d)
+	_, err = h5value.ReadAll[int32](d)
 	return err
 }
 
@@ -506,8 +507,8 @@ func TestReentrant(t *testing.T) {
 		_, errs["filter"] = h5.FilterAvailable(1)
 		_, errs["version"] = h5.Version()
 		_, errs["image"] = h5.OpenReaderAt(bytes.NewReader(b), int64(len(b)), nil)
-		errs["read"] = h5.Read(d, make([]int32, 1), one)
-		errs["write"] = h5.Write(d, make([]int32, 1), one)
+		errs["read"] = h5value.Read(d, make([]int32, 1), one)
+		errs["write"] = h5value.Write(d, make([]int32, 1), one)
 		errs["close"] = f.Close()
 		errs["type"] = h5.Bool().Validate()
 		h5.WithLock(func() { t.Error("ran") })
@@ -518,6 +519,6 @@ func TestReentrant(t *testing.T) {
 	for name, err := range errs {
 		require.ErrorIs(t, err, h5.ErrReentrant, name)
 	}
-	require.NoError(t, h5.Write(d, []int32{1}, one))
+	require.NoError(t, h5value.Write(d, []int32{1}, one))
 	require.NoError(t, f.Close())
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // An enumeration holds any number, with a name or without, in either order of
@@ -56,10 +57,10 @@ func TestNumbersWithoutName(t *testing.T) {
 		}
 		d, err := f.Root().OpenDataset(name + "enum")
 		require.NoError(t, err)
-		numbers, err := h5.ReadAll[int16](d)
+		numbers, err := h5value.ReadAll[int16](d)
 		require.NoError(t, err)
 		require.Equal(t, values, numbers)
-		numbers, err = h5.ReadAttr[int16](d, "a")
+		numbers, err = h5value.ReadAttr[int16](d, "a")
 		require.NoError(t, err)
 		require.Equal(t, values, numbers)
 	}

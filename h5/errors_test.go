@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // writeSample makes a file with a group, an attribute, a compressed and a
@@ -35,7 +36,7 @@ func writeSample(t testing.TB, path string, low h5.LibVer) {
 	} {
 		d, err := g.CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(1000), &o)
 		require.NoError(t, err)
-		require.NoError(t, h5.Write(d, v, region([]int64{0}, []int64{1000})))
+		require.NoError(t, h5value.Write(d, v, region([]int64{0}, []int64{1000})))
 	}
 	require.NoError(t, g.WriteAttribute(h5.Attribute{
 		Name: "a", Datatype: h5.Int(1, h5.LittleEndian), Space: h5.ScalarSpace(), Data: []byte{1},
@@ -75,7 +76,7 @@ func readSample(path string, elements bool) (err error) {
 		if !elements {
 			continue
 		}
-		if _, err := h5.ReadAll[int32](d); err != nil {
+		if _, err := h5value.ReadAll[int32](d); err != nil {
 			return err
 		}
 	}
@@ -330,7 +331,7 @@ func TestReadOnlyFile(t *testing.T) {
 	for name, err := range map[string]error{
 		"create group": create, "create dataset": createDataset, "unlink": r.Unlink("g"),
 		"soft": r.LinkSoft("x", "/g"), "external": r.LinkExternal("x", "f", "/g"), "hard": r.LinkHard("x", "/g"),
-		"write": h5.Write(d, []int32{1}, region([]int64{0}, []int64{1})), "resize": d.Resize(1),
+		"write": h5value.Write(d, []int32{1}, region([]int64{0}, []int64{1})), "resize": d.Resize(1),
 		"write strings":    d.WriteStrings([]string{"a"}, region([]int64{0}, []int64{1})),
 		"write attribute":  d.WriteAttribute(h5.Attribute{Name: "a"}),
 		"delete attribute": d.DeleteAttribute("a"),

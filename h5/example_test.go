@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // A dataset is written and read in parts; what is stored big-endian reads as the
@@ -34,11 +35,11 @@ func Example() {
 		log.Fatal(err)
 	}
 	whole := h5.Region{Start: []int64{0, 0}, Count: []int64{2, 3}}
-	if err := h5.Write(d, []int16{1, 2, 3, 4, 5, 6}, whole); err != nil {
+	if err := h5value.Write(d, []int16{1, 2, 3, 4, 5, 6}, whole); err != nil {
 		log.Fatal(err)
 	}
 	column := make([]float64, 2)
-	if err := h5.Read(d, column, h5.Region{Start: []int64{0, 1}, Count: []int64{2, 1}}); err != nil {
+	if err := h5value.Read(d, column, h5.Region{Start: []int64{0, 1}, Count: []int64{2, 1}}); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(d.Path(), column)
@@ -157,7 +158,7 @@ func ExampleRegisterFilter() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := h5.Write(d, []byte{1, 2, 3, 4}, h5.Region{Start: []int64{0}, Count: []int64{4}}); err != nil {
+	if err := h5value.Write(d, []byte{1, 2, 3, 4}, h5.Region{Start: []int64{0}, Count: []int64{4}}); err != nil {
 		log.Fatal(err)
 	}
 	if err := d.Flush(); err != nil {
@@ -167,47 +168,13 @@ func ExampleRegisterFilter() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	got, err := h5.ReadAll[byte](d)
+	got, err := h5value.ReadAll[byte](d)
 	fmt.Println(got, err, bytes.Contains(image, []byte{4, 3, 2, 1}))
 	// Output: [1 2 3 4] <nil> true
 }
 
 // A struct is a compound; members go by their names, whatever their order, and a
 // struct with fewer reads those.
-func ExampleRead_structs() {
-	f, err := h5.CreateImage(nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer f.Close()
-	type event struct {
-		Time  int64     `h5:"time"`
-		Where string    `h5:"where"`
-		Hits  []float32 `h5:"hits"`
-	}
-	dt, err := h5.DatatypeFor[event]()
-	if err != nil {
-		log.Fatal(err)
-	}
-	d, err := f.Root().CreateDataset("events", dt, h5.SimpleSpace(2), nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := h5.Write(d, []event{{10, "west", []float32{1, 2}}, {11, "Süd", nil}}, h5.All); err != nil {
-		log.Fatal(err)
-	}
-	places, err := h5.ReadAll[struct {
-		Where string `h5:"where"`
-	}](d)
-	fmt.Println(places, err)
-	records, err := h5.ReadAll[h5.Record](d)
-	fmt.Println(records[0], err)
-	// Output:
-	// [{west} {Süd}] <nil>
-	// [{time 10} {where west} {hits [1 2]}] <nil>
-}
-
-// A file's groups and datasets as a file system.
 func ExampleFile_FS() {
 	f, err := h5.CreateImage(nil)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // The last bytes of a dataset of 2^63-2 bytes are read with a buffer that reaches past its end.
@@ -21,7 +22,7 @@ func TestFS_ExtremeShape(t *testing.T) {
 	defer f.Close()
 	d, err := f.Root().CreateDataset("d", h5.Uint(2, h5.LittleEndian), h5.SimpleSpace(length), &h5.DatasetOptions{Chunks: []int64{1 << 10}})
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, []uint16{7, 8, 9}, region([]int64{length - 3}, []int64{3})))
+	require.NoError(t, h5value.Write(d, []uint16{7, 8, 9}, region([]int64{length - 3}, []int64{3})))
 	require.NoError(t, d.Close())
 	file, err := f.FS().Open("d")
 	require.NoError(t, err)

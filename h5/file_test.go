@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // What is asked for at creation is what the file says of itself, at once and when
@@ -373,7 +374,7 @@ func TestMount(t *testing.T) {
 			require.NoError(t, parent.Root().Mount("m", child))
 			d, err := parent.Root().OpenDataset("m/g/d")
 			require.NoError(t, err)
-			got, err := h5.ReadAll[int32](d)
+			got, err := h5value.ReadAll[int32](d)
 			require.NoError(t, err)
 			require.Equal(t, thousand(), got)
 			require.Error(t, parent.Root().Mount("m", parent), "a file in itself")
@@ -456,7 +457,7 @@ func TestSWMR(t *testing.T) {
 		for i := range v {
 			v[i] = int32(n) - 10 + int32(i)
 		}
-		require.NoError(t, h5.Write(d, v, region([]int64{n - 10}, []int64{10})))
+		require.NoError(t, h5value.Write(d, v, region([]int64{n - 10}, []int64{10})))
 		require.NoError(t, d.Flush())
 		for _, r := range readers {
 			require.Equal(t, fmt.Sprintf("%d right", n), ask(r, "look"))
@@ -493,7 +494,7 @@ func swmrReader(t *testing.T, path string) {
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() && in.Text() == "look" {
 		require.NoError(t, d.Refresh())
-		got, err := h5.ReadAll[int32](d)
+		got, err := h5value.ReadAll[int32](d)
 		require.NoError(t, err)
 		verdict := "right"
 		for i, v := range got {

@@ -9,13 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // filled makes a dataset of two elements that nobody writes, filled with v, and
 // requires them and the description to be v, also after the file was closed.
 func filled[T any](t *testing.T, v T, o h5.DatasetOptions) *h5.Dataset {
 	t.Helper()
-	dt, err := h5.DatatypeFor[T]()
+	dt, err := h5value.DatatypeFor[T]()
 	require.NoError(t, err)
 	return filledAs(t, dt, v, o)
 }
@@ -23,7 +24,7 @@ func filled[T any](t *testing.T, v T, o h5.DatasetOptions) *h5.Dataset {
 func filledAs[T any](t *testing.T, dt h5.Datatype, v T, o h5.DatasetOptions) *h5.Dataset {
 	t.Helper()
 	var err error
-	o.FillValues, err = h5.EncodeValues(dt, []T{v})
+	o.FillValues, err = h5value.Encode(dt, []T{v})
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "fill.h5")
 	f, err := h5.Create(path, nil)
@@ -39,7 +40,7 @@ func filledAs[T any](t *testing.T, dt h5.Datatype, v T, o h5.DatasetOptions) *h5
 	require.NoError(t, err)
 	requireFilled(t, d, v, 2)
 	require.NoError(t, d.Resize(3))
-	require.NoError(t, h5.Write(d, []T{v}, region([]int64{0}, []int64{1})))
+	require.NoError(t, h5value.Write(d, []T{v}, region([]int64{0}, []int64{1})))
 	requireFilled(t, d, v, 3)
 	return d
 }
@@ -51,15 +52,15 @@ func requireFilled[T any](t *testing.T, d *h5.Dataset, v T, n int) {
 	require.Equal(t, h5.FillValue, info.FillKind)
 	if info.Datatype.Plain() {
 		require.NotEmpty(t, info.Fill)
-		require.Zero(t, info.FillValues.Len())
+		require.Zero(t, info.FillValues.N)
 	} else {
 		require.Empty(t, info.Fill)
-		require.Equal(t, 1, info.FillValues.Len())
-		one, err := h5.DecodeValues[T](info.FillValues)
+		require.Equal(t, 1, info.FillValues.N)
+		one, err := h5value.Decode[T](info.FillValues)
 		require.NoError(t, err)
 		require.Equal(t, []T{v}, one)
 	}
-	got, err := h5.ReadAll[T](d)
+	got, err := h5value.ReadAll[T](d)
 	require.NoError(t, err)
 	require.Len(t, got, n)
 	for _, x := range got {
@@ -105,7 +106,7 @@ func TestFillValuesThatCannotBe(t *testing.T) {
 	r := newFile(t).Root()
 	text := h5.VariableString(h5.UTF8)
 	values := func(dt h5.Datatype, v ...string) h5.Values {
-		out, err := h5.EncodeValues(dt, v)
+		out, err := h5value.Encode(dt, v)
 		require.NoError(t, err)
 		return out
 	}
@@ -128,10 +129,10 @@ func TestFillValuesThatCannotBe(t *testing.T) {
 	standard := h5.ReferenceType(h5.StandardReference)
 	noRef := []h5.Ref{{Kind: h5.StandardReference}}
 	for name, fill := range map[string]func() (h5.Values, error){
-		"reference": func() (h5.Values, error) { return h5.EncodeValues(standard, noRef) },
+		"reference": func() (h5.Values, error) { return h5value.Encode(standard, noRef) },
 		"inside": func() (h5.Values, error) {
 			c := h5.CompoundOf(h5.Member{Name: "refs", Type: &h5.Datatype{Class: h5.Sequence, Size: 16, Base: &standard}})
-			return h5.EncodeValues(c, []inner{{noRef}})
+			return h5value.Encode(c, []inner{{noRef}})
 		},
 	} {
 		v, err := fill()
@@ -195,7 +196,7 @@ func TestFillValuesWithH5py(t *testing.T) {
 	f, err := h5.Create(ours, nil)
 	require.NoError(t, err)
 	text := h5.VariableString(h5.UTF8)
-	fill, err := h5.EncodeValues(text, []string{"grün"})
+	fill, err := h5value.Encode(text, []string{"grün"})
 	require.NoError(t, err)
 	_, err = f.Root().CreateDataset("d", text, h5.SimpleSpace(3), &h5.DatasetOptions{FillValues: fill})
 	require.NoError(t, err)

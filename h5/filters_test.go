@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
@@ -42,7 +43,7 @@ func TestBuiltInFilters(t *testing.T) {
 				}
 			}
 			d := newDataset(t, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(1000), &h5.DatasetOptions{Chunks: []int64{250}, Filters: tt.filters})
-			require.NoError(t, h5.Write(d, ints, region([]int64{0}, []int64{1000})))
+			require.NoError(t, h5value.Write(d, ints, region([]int64{0}, []int64{1000})))
 			require.NoError(t, d.Flush())
 			info, err := d.Info()
 			require.NoError(t, err)
@@ -53,7 +54,7 @@ func TestBuiltInFilters(t *testing.T) {
 				require.GreaterOrEqual(t, len(f.Values), len(tt.filters[i].Values))
 			}
 			require.Equal(t, tt.ids, ids)
-			got, err := h5.ReadAll[int32](d)
+			got, err := h5value.ReadAll[int32](d)
 			require.NoError(t, err)
 			require.Equal(t, ints, got)
 			if tt.ids[0] != 3 && tt.ids[0] != 5 {
@@ -62,9 +63,9 @@ func TestBuiltInFilters(t *testing.T) {
 		})
 	}
 	d := newDataset(t, h5.IEEEFloat(8, h5.BigEndian), h5.SimpleSpace(4), &h5.DatasetOptions{Chunks: []int64{4}, Filters: []h5.Filter{h5.ScaleOffsetFloat(2)}})
-	require.NoError(t, h5.Write(d, []float64{1.234, 5.678, -1, 0}, region([]int64{0}, []int64{4})))
+	require.NoError(t, h5value.Write(d, []float64{1.234, 5.678, -1, 0}, region([]int64{0}, []int64{4})))
 	require.NoError(t, d.Flush())
-	got, err := h5.ReadAll[float64](d)
+	got, err := h5value.ReadAll[float64](d)
 	require.NoError(t, err)
 	require.InDeltaSlice(t, []float64{1.23, 5.68, -1, 0}, got, 0.006)
 
@@ -72,9 +73,9 @@ func TestBuiltInFilters(t *testing.T) {
 	i12 := h5.Int(4, h5.BigEndian)
 	i12.Precision, i12.Offset = 12, 5
 	d = newDataset(t, i12, h5.SimpleSpace(1000), &h5.DatasetOptions{Chunks: []int64{250}, Filters: []h5.Filter{h5.Nbit()}})
-	require.NoError(t, h5.Write(d, ints, h5.All))
+	require.NoError(t, h5value.Write(d, ints, h5.All))
 	require.NoError(t, d.Flush())
-	whole, err := h5.ReadAll[int32](d)
+	whole, err := h5value.ReadAll[int32](d)
 	require.NoError(t, err)
 	require.Equal(t, ints, whole)
 	info, err := d.Info()
@@ -142,7 +143,7 @@ func TestGoFilter(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "H5T_STD_I16BE [2 3] [7]", prepared)
 	want := []int16{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
-	require.NoError(t, h5.Write(d, want, region([]int64{0, 0}, []int64{5, 3})))
+	require.NoError(t, h5value.Write(d, want, region([]int64{0, 0}, []int64{5, 3})))
 	info, err := d.Info()
 	require.NoError(t, err)
 	require.Equal(t, h5.Filter{ID: testFilter, Name: "xor", Values: []uint32{7, 2}}, info.Filters[1])
@@ -156,7 +157,7 @@ func TestGoFilter(t *testing.T) {
 	defer file.Close()
 	d, err = file.Root().OpenDataset("d")
 	require.NoError(t, err)
-	got, err := h5.ReadAll[int16](d)
+	got, err := h5value.ReadAll[int16](d)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 	require.NoError(t, d.Close())
@@ -207,18 +208,18 @@ func TestGoFilterFails(t *testing.T) {
 			require.NoError(t, err)
 			d, err := f.Root().CreateDataset("d", i4, ten, o)
 			require.NoError(t, err)
-			require.NoError(t, h5.Write(d, make([]int32, 10), all))
+			require.NoError(t, h5value.Write(d, make([]int32, 10), all))
 			decode = tt.fail
-			_, err = h5.ReadAll[int32](d)
+			_, err = h5value.ReadAll[int32](d)
 			require.ErrorContains(t, err, tt.text)
 			if tt.want != nil {
 				require.ErrorIs(t, err, tt.want)
 			}
 			encode, decode = tt.fail, same
-			err = h5.Write(d, make([]int32, 10), all)
+			err = h5value.Write(d, make([]int32, 10), all)
 			require.ErrorContains(t, err, tt.text)
 			encode = same
-			require.NoError(t, h5.Write(d, make([]int32, 10), all), "the next one is right again")
+			require.NoError(t, h5value.Write(d, make([]int32, 10), all), "the next one is right again")
 			require.NoError(t, f.Close())
 		})
 	}
@@ -226,9 +227,9 @@ func TestGoFilterFails(t *testing.T) {
 	// A filter that may be left out is, and says nothing.
 	encode, decode = func([]byte) ([]byte, error) { return nil, boom }, func([]byte) ([]byte, error) { return nil, boom }
 	d := newDataset(t, i4, ten, &h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{{ID: testFilter, Optional: true}}})
-	require.NoError(t, h5.Write(d, []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, all))
+	require.NoError(t, h5value.Write(d, []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, all))
 	require.NoError(t, d.Flush())
-	got, err := h5.ReadAll[int32](d)
+	got, err := h5value.ReadAll[int32](d)
 	require.NoError(t, err)
 	require.Equal(t, []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, got)
 	require.NoError(t, d.File().Close())
@@ -246,7 +247,7 @@ func TestGoFilterFailsAtClose(t *testing.T) {
 	require.NoError(t, err)
 	d, err := f.Root().CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), &h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{{ID: testFilter}}})
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, make([]int32, 10), region([]int64{0}, []int64{10})), "into the cache")
+	require.NoError(t, h5value.Write(d, make([]int32, 10), region([]int64{0}, []int64{10})), "into the cache")
 	require.ErrorIs(t, d.Flush(), boom)
 	require.ErrorIs(t, f.Close(), boom)
 	require.Equal(t, before, openIDs(t))
@@ -370,10 +371,10 @@ const void *H5PLget_plugin_info(void) { return &class; }
 		if err != nil {
 			return err
 		}
-		if err := h5.Write(d, make([]int32, 10), region([]int64{0}, []int64{10})); err != nil {
+		if err := h5value.Write(d, make([]int32, 10), region([]int64{0}, []int64{10})); err != nil {
 			return err
 		}
-		_, err = h5.ReadAll[int32](d)
+		_, err = h5value.ReadAll[int32](d)
 		return err
 	}
 	require.ErrorIs(t, create(), h5.ErrNoFilter)

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // A file passes the standard library's test of file systems, with symbolic links, a
@@ -25,7 +26,7 @@ func TestFS(t *testing.T) {
 	}
 	d, err := r.CreateDataset("a/b/numbers", h5.Uint(4, h5.BigEndian), h5.SimpleSpace(20, 300), nil)
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, numbers, region([]int64{0, 0}, []int64{20, 300})))
+	require.NoError(t, h5value.Write(d, numbers, region([]int64{0, 0}, []int64{20, 300})))
 	_, err = r.CreateDataset("empty", h5.Int(1, 0), h5.NullSpace(), nil)
 	require.NoError(t, err)
 	_, err = r.CreateDataset("数据 x", h5.FixedString(3, h5.NullPad, h5.ASCII), h5.ScalarSpace(), nil)

@@ -19,6 +19,7 @@ import (
 	"gonum.org/v1/hdf5"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 func init() { peerInProcess = true }
@@ -50,7 +51,7 @@ func TestGonumReadsWhatWeWrite(t *testing.T) {
 	} {
 		d, err := f.Root().CreateDataset("g/"+name, h5.Int(4, h5.NativeOrder), h5.SimpleSpace(6, 10), o)
 		require.NoError(t, err)
-		require.NoError(t, h5.Write(d, want, region([]int64{0, 0}, []int64{6, 10})))
+		require.NoError(t, h5value.Write(d, want, region([]int64{0, 0}, []int64{6, 10})))
 	}
 	require.NoError(t, f.Close())
 
@@ -92,7 +93,7 @@ func TestGonumWritesWhatWeRead(t *testing.T) {
 	defer f.Close()
 	d, err := f.Root().OpenDataset("d")
 	require.NoError(t, err)
-	got, err := h5.ReadAll[float64](d)
+	got, err := h5value.ReadAll[float64](d)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 }
@@ -126,7 +127,7 @@ func knownFailures(t *testing.T) string {
 	written(t, f, "many", make([]int32, 1000))
 	d, err := f.Root().OpenDataset("many")
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, []int32{7}, region([]int64{999}, []int64{1})))
+	require.NoError(t, h5value.Write(d, []int32{7}, region([]int64{999}, []int64{1})))
 	written(t, f, "words", []string{"one", "two words", ""})
 	written(t, f, "pairs", []struct {
 		A int32   `h5:"a"`
@@ -153,7 +154,7 @@ func TestGonumKnownFailures(t *testing.T) {
 		got := make([]int32, 4)
 		peerReads(t, path, "big", func(d *hdf5.Dataset) { require.NoError(t, d.Read(&got)) })
 		require.Equal(t, []int32{1 << 24, 2 << 24, 3 << 24, 4 << 24}, got)
-		got, err := h5.ReadAll[int32](open("big"))
+		got, err := h5value.ReadAll[int32](open("big"))
 		require.NoError(t, err)
 		require.Equal(t, []int32{1, 2, 3, 4}, got)
 	})
@@ -161,7 +162,7 @@ func TestGonumKnownFailures(t *testing.T) {
 		got := make([]float64, 4)
 		peerReads(t, path, "short", func(d *hdf5.Dataset) { require.NoError(t, d.Read(&got)) })
 		require.NotEqual(t, []float64{1, 2, 3, 4}, got)
-		got, err := h5.ReadAll[float64](open("short"))
+		got, err := h5value.ReadAll[float64](open("short"))
 		require.NoError(t, err)
 		require.Equal(t, []float64{1, 2, 3, 4}, got)
 	})
@@ -171,7 +172,7 @@ func TestGonumKnownFailures(t *testing.T) {
 		peerReads(t, path, "many", func(d *hdf5.Dataset) { require.NoError(t, d.Read(&one)) })
 		require.EqualValues(t, 7, memory[999], "998 elements past its end were written")
 		clear(memory)
-		err := h5.Read(open("many"), one, region([]int64{0}, []int64{1000}))
+		err := h5value.Read(open("many"), one, region([]int64{0}, []int64{1000}))
 		require.ErrorIs(t, err, h5.ErrSize)
 		require.ErrorContains(t, err, "1000")
 		require.Zero(t, memory[999])
@@ -181,7 +182,7 @@ func TestGonumKnownFailures(t *testing.T) {
 		got := make([]inverted, 2)
 		peerReads(t, path, "pairs", func(d *hdf5.Dataset) { require.NoError(t, d.Read(&got)) })
 		require.NotEqual(t, want, got)
-		got, err := h5.ReadAll[inverted](open("pairs"))
+		got, err := h5value.ReadAll[inverted](open("pairs"))
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	})
@@ -220,7 +221,7 @@ func TestGonumKnownFailures(t *testing.T) {
 			require.Panics(t, func() { _ = d.Write(&rows) }, "it hands C what Go's memory points to")
 		})
 		made := newFile(t)
-		got, err := h5.ReadAll[row](written(t, made, "rows", rows))
+		got, err := h5value.ReadAll[row](written(t, made, "rows", rows))
 		require.NoError(t, err)
 		require.Equal(t, rows, got)
 	})
@@ -232,7 +233,7 @@ func TestGonumKnownFailures(t *testing.T) {
 		require.True(t, errors.As(err, &exit), "the process lived: %s", out)
 		require.True(t, strings.Contains(string(out), "SIGSEGV") || strings.Contains(string(out), "fatal error") ||
 			strings.Contains(string(out), "unexpected fault address"), "%s", out)
-		got, err := h5.ReadAll[string](open("words"))
+		got, err := h5value.ReadAll[string](open("words"))
 		require.NoError(t, err)
 		require.Equal(t, []string{"one", "two words", ""}, got)
 	})

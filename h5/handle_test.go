@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
@@ -63,7 +64,7 @@ func TestFileClosedFirst(t *testing.T) {
 	for name, err := range map[string]error{
 		"open": open, "open dataset": openDataset, "create": create, "create dataset": createDataset, "info": info,
 		"kind": kind, "committed": committed, "size": size, "flush": f.Flush(), "flush dataset": d.Flush(),
-		"read": h5.Read(d, make([]int32, 1), one), "write": h5.Write(d, make([]int32, 1), one),
+		"read": h5value.Read(d, make([]int32, 1), one), "write": h5value.Write(d, make([]int32, 1), one),
 		"read strings": read, "write strings": d.WriteStrings([]string{"a"}, one), "resize": d.Resize(1),
 		"links": links, "attributes": attributes, "read attribute": attribute, "unlink": g.Unlink("d"),
 		"soft": g.LinkSoft("a", "b"), "hard": g.LinkHard("a", "b"), "external": g.LinkExternal("a", "b", "c"),
@@ -87,7 +88,7 @@ func TestGroupClosedFirst(t *testing.T) {
 	d, err := g.CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(3), nil)
 	require.NoError(t, err)
 	require.NoError(t, g.Close())
-	require.NoError(t, h5.Write(d, []int32{1, 2, 3}, region([]int64{0}, []int64{3})))
+	require.NoError(t, h5value.Write(d, []int32{1, 2, 3}, region([]int64{0}, []int64{3})))
 	require.NoError(t, f.Root().Close(), "the root group is the file's: closing it does nothing")
 	_, err = f.Root().OpenDataset("g/d")
 	require.NoError(t, err)
@@ -169,16 +170,16 @@ func TestManyGoroutines(t *testing.T) {
 					d, err := f.Root().CreateDataset("a/b", h5.Int(4, h5.BigEndian), h5.SimpleSpace(10), nil)
 					check(t, err)
 					want := []int32{int32(worker), int32(round)}
-					check(t, h5.Write(d, want, region([]int64{4}, []int64{2})))
+					check(t, h5value.Write(d, want, region([]int64{4}, []int64{2})))
 					got := make([]int32, 2)
-					check(t, h5.Read(d, got, region([]int64{4}, []int64{2})))
+					check(t, h5value.Read(d, got, region([]int64{4}, []int64{2})))
 					if got[0] != want[0] || got[1] != want[1] {
 						t.Errorf("wrote %v, read %v", want, got)
 					}
 					check(t, f.Close())
 				case 1: // a shared handle
 					got := make([]int32, 1)
-					check(t, h5.Read(sharedDataset, got, region([]int64{int64(worker)}, []int64{1})))
+					check(t, h5value.Read(sharedDataset, got, region([]int64{int64(worker)}, []int64{1})))
 					if got[0] != int32(worker) {
 						t.Errorf("element %d is %d", worker, got[0])
 					}
@@ -191,7 +192,7 @@ func TestManyGoroutines(t *testing.T) {
 					check(t, err)
 					var inner sync.WaitGroup
 					inner.Go(func() { check(t, f.Close()) })
-					if _, err := h5.ReadAll[int32](d); err != nil {
+					if _, err := h5value.ReadAll[int32](d); err != nil {
 						require.ErrorIs(t, err, h5.ErrClosed)
 					}
 					inner.Wait()

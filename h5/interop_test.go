@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
@@ -34,7 +35,7 @@ func TestReferenceToolsReadWhatWeWrite(t *testing.T) {
 	} {
 		d, err := f.Root().CreateDataset(name, tt.dt, h5.SimpleSpace(20, 30), tt.o)
 		require.NoError(t, err)
-		require.NoError(t, h5.Write(d, v, region([]int64{0, 0}, []int64{20, 30})))
+		require.NoError(t, h5value.Write(d, v, region([]int64{0, 0}, []int64{20, 30})))
 	}
 	stored(t, f, "bools", h5.Bool(), []bool{true, false})
 	s, err := f.Root().CreateDataset("words", h5.VariableString(h5.UTF8), h5.SimpleSpace(2), nil)
@@ -168,7 +169,7 @@ func TestH5py_latestFormat(t *testing.T) {
 		}
 		d, err := f.Root().CreateDataset("g/"+name, h5.Int(4, h5.BigEndian), space, o)
 		require.NoError(t, err)
-		require.NoError(t, h5.Write(d, values, h5.SimpleSpace(60, 10).All()))
+		require.NoError(t, h5value.Write(d, values, h5.SimpleSpace(60, 10).All()))
 		require.NoError(t, d.Close())
 	}
 	require.NoError(t, f.Root().WriteAttribute(someAttributes(t)[0]))
@@ -193,7 +194,7 @@ with h5py.File(sys.argv[2], "w", libver="latest") as f:
 	for name := range layouts {
 		d, err := f.Root().OpenDataset("g/" + name)
 		require.NoError(t, err)
-		got, err := h5.ReadAll[int32](d)
+		got, err := h5value.ReadAll[int32](d)
 		require.NoError(t, err, name)
 		require.Equal(t, values, got, name)
 		require.NoError(t, d.Close())
@@ -235,14 +236,14 @@ f.close()
 		require.NoError(t, err)
 		return d
 	}
-	ints, err := h5.ReadAll[int32](open("soft"))
+	ints, err := h5value.ReadAll[int32](open("soft"))
 	require.NoError(t, err)
 	require.Equal(t, []int32{1, 2, 3}, ints)
-	half, err := h5.ReadAll[float32](open("half"))
+	half, err := h5value.ReadAll[float32](open("half"))
 	require.NoError(t, err)
 	require.Equal(t, float32(0.5), half[0])
 	require.True(t, half[1] != half[1])
-	bools, err := h5.ReadAll[bool](open("bools"))
+	bools, err := h5value.ReadAll[bool](open("bools"))
 	require.NoError(t, err)
 	require.Equal(t, []bool{true, false, true}, bools)
 	words, err := open("bytes").ReadStrings(region([]int64{0}, []int64{2}))
@@ -251,7 +252,7 @@ f.close()
 	words, err = open("words").ReadStrings(region([]int64{0}, []int64{3}))
 	require.NoError(t, err)
 	require.Equal(t, []string{"ab", "Grüße", ""}, words)
-	all, err := h5.ReadAll[uint64](open("chunked"))
+	all, err := h5value.ReadAll[uint64](open("chunked"))
 	require.NoError(t, err)
 	for i, v := range all {
 		require.Equal(t, uint64(i), v)
@@ -261,7 +262,7 @@ f.close()
 	require.Equal(t, []int64{3, 40}, info.Chunks)
 	require.Equal(t, []int64{h5.Unlimited, 100}, info.Space.MaxDims)
 	require.Equal(t, natives(t, uint64(7)), info.Fill)
-	_, err = h5.ReadAll[int32](open("lzf"))
+	_, err = h5value.ReadAll[int32](open("lzf"))
 	require.ErrorIs(t, err, h5.ErrNoFilter)
 	require.Equal(t, "h5: read /lzf: filter not available: filter 32000 (lzf): import h5/filter, which has it", err.Error())
 	rec, err := open("rec").Info()
@@ -281,11 +282,11 @@ f.close()
 			require.Equal(t, want, a.Data, name)
 		}
 	}
-	refs, err := h5.ReadAttr[h5.Ref](r, "ref")
+	refs, err := h5value.ReadAttr[h5.Ref](r, "ref")
 	require.NoError(t, err)
 	to, err := f.Dereference(refs[0])
 	require.NoError(t, err)
-	ints, err = h5.ReadAll[int32](to.(*h5.Dataset))
+	ints, err = h5value.ReadAll[int32](to.(*h5.Dataset))
 	require.NoError(t, err)
 	require.Equal(t, []int32{1, 2, 3}, ints)
 }

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // maskedFile makes a file with one dataset of 8 elements in two chunks, filtered by
@@ -60,14 +61,14 @@ func TestDataset_Write_maskedChunk(t *testing.T) {
 				return region([]int64{first, 0}[:rank], []int64{n, 1}[:rank])
 			}
 			for way, write := range map[string]func(d *h5.Dataset) error{
-				"whole chunk": func(d *h5.Dataset) error { return h5.Write(d, []int32{5, 6, 7, 8}, at(4, 4)) },
-				"part":        func(d *h5.Dataset) error { return h5.Write(d, []int32{6, 7, 8}, at(5, 3)) },
+				"whole chunk": func(d *h5.Dataset) error { return h5value.Write(d, []int32{5, 6, 7, 8}, at(4, 4)) },
+				"part":        func(d *h5.Dataset) error { return h5value.Write(d, []int32{6, 7, 8}, at(5, 3)) },
 				"points": func(d *h5.Dataset) error {
 					p := h5.Points{[]int64{7, 0}[:rank], []int64{5, 0}[:rank], []int64{6, 0}[:rank]}
-					return d.WriteSelection(append(plainChunk(8)[:4], plainChunk(6)[:8]...), i4, p)
+					return d.WriteSelection(append(plainChunk(8)[:4], plainChunk(6)[:8]...), i4, p, false)
 				},
 				"values": func(d *h5.Dataset) error {
-					v, err := d.ReadValues(at(0, 4))
+					v, err := d.ReadValues(i4, at(0, 4), 4)
 					if err != nil {
 						return err
 					}
@@ -77,18 +78,18 @@ func TestDataset_Write_maskedChunk(t *testing.T) {
 				name := fmt.Sprintf("%d %v %s", low, space, way)
 				for _, reopen := range []bool{false, true} {
 					path, f, d := maskedFile(t, low, space, i4)
-					require.NoError(t, h5.Write(d, []int32{1, 2, 3, 4}, at(0, 4)), name)
+					require.NoError(t, h5value.Write(d, []int32{1, 2, 3, 4}, at(0, 4)), name)
 					require.NoError(t, d.WriteChunk(plainChunk(5), 1, []int64{4, 0}[:rank]...), name)
 					if reopen { // as another program leaves it
 						f, d = again(t, f, path)
 					}
 					require.ErrorIs(t, write(d), errors.ErrUnsupported, name)
-					got, err := h5.ReadAll[int32](d)
+					got, err := h5value.ReadAll[int32](d)
 					require.NoError(t, err, name)
 					require.Equal(t, []int32{1, 2, 3, 4, 5, 6, 7, 8}, got, name)
-					require.NoError(t, h5.Write(d, []int32{9}, at(0, 1)), name) // another chunk
+					require.NoError(t, h5value.Write(d, []int32{9}, at(0, 1)), name) // another chunk
 					f, d = again(t, f, path)
-					got, err = h5.ReadAll[int32](d)
+					got, err = h5value.ReadAll[int32](d)
 					require.NoError(t, err, name)
 					require.Equal(t, []int32{9, 2, 3, 4, 5, 6, 7, 8}, got, name)
 					require.NoError(t, f.Close())
@@ -168,13 +169,13 @@ func TestDataset_Resize_maskedChunk(t *testing.T) {
 		f, d = again(t, f, path)
 		require.ErrorIs(t, d.Resize(6, 1), h5.ErrSize)
 		require.ErrorIs(t, d.Resize(6), errors.ErrUnsupported)
-		got, err := h5.ReadAll[int32](d)
+		got, err := h5value.ReadAll[int32](d)
 		require.NoError(t, err)
 		require.Equal(t, []int32{1, 2, 3, 4, 5, 6, 7, 8}, got)
 		require.NoError(t, d.Resize(4)) // removes the chunk
 		f, d = again(t, f, path)
 		require.NoError(t, d.Resize(8))
-		got, err = h5.ReadAll[int32](d)
+		got, err = h5value.ReadAll[int32](d)
 		require.NoError(t, err)
 		require.Equal(t, []int32{1, 2, 3, 4, 0, 0, 0, 0}, got)
 		require.NoError(t, f.Close())
@@ -187,7 +188,7 @@ func TestDataset_Settled(t *testing.T) {
 	d, other := newChunked(t, f.Root(), "d", 40), newChunked(t, f.Root(), "e", 40)
 	writes := func(d *h5.Dataset, n int64) {
 		for i := range n {
-			require.NoError(t, h5.Write(d, []int32{1, 2, 3, 4}, region([]int64{4 * i}, []int64{4})))
+			require.NoError(t, h5value.Write(d, []int32{1, 2, 3, 4}, region([]int64{4 * i}, []int64{4})))
 		}
 	}
 	writes(d, 8)
@@ -225,7 +226,7 @@ func TestGrowOverMaskedEdge(t *testing.T) {
 	require.NoError(t, d.Resize(8))
 	f, d = again(t, f, path)
 	defer f.Close()
-	got, err := h5.ReadAll[int32](d)
+	got, err := h5value.ReadAll[int32](d)
 	require.NoError(t, err)
 	require.Equal(t, []int32{0, 0, 0, 0, 5, 6, 7, 8}, got)
 }
@@ -285,7 +286,7 @@ func TestDataset_WriteChunk_anyOrder(t *testing.T) {
 		}
 		check := func() {
 			t.Helper()
-			got, err := h5.ReadAll[uint16](d)
+			got, err := h5value.ReadAll[uint16](d)
 			require.NoError(r, err)
 			require.Equal(r, model, got)
 		}
@@ -294,7 +295,7 @@ func TestDataset_WriteChunk_anyOrder(t *testing.T) {
 			switch rapid.IntRange(0, 6).Draw(r, "what") {
 			case 0, 1: // a region
 				v := values(rapid.IntRange(1, len(model)-first).Draw(r, "count"))
-				if done(r, h5.Write(d, v, region([]int64{int64(first)}, []int64{int64(len(v))}))) {
+				if done(r, h5value.Write(d, v, region([]int64{int64(first)}, []int64{int64(len(v))}))) {
 					copy(model[first:], v)
 				}
 			case 2: // two points, which may be far apart
@@ -303,7 +304,7 @@ func TestDataset_WriteChunk_anyOrder(t *testing.T) {
 				if first == second {
 					v[1] = v[0]
 				}
-				if done(r, h5.Write(d, v, h5.Points{{int64(first)}, {int64(second)}})) {
+				if done(r, h5value.Write(d, v, h5.Points{{int64(first)}, {int64(second)}})) {
 					model[first], model[second] = v[0], v[1]
 				}
 			case 3, 4: // a chunk with filters left out
@@ -370,7 +371,7 @@ func encodedWithout(r *rapid.T, f *h5.File, filters []h5.Filter, mask uint32, v 
 	n := int64(len(v))
 	d, err := f.Root().CreateDataset("some", h5.Uint(2, h5.LittleEndian), h5.SimpleSpace(n), &h5.DatasetOptions{Chunks: []int64{n}, Filters: rest})
 	require.NoError(r, err)
-	require.NoError(r, h5.Write(d, v, region([]int64{0}, []int64{n})))
+	require.NoError(r, h5value.Write(d, v, region([]int64{0}, []int64{n})))
 	require.NoError(r, d.Flush())
 	size, err := d.ChunkBytes(0)
 	require.NoError(r, err)
@@ -460,7 +461,7 @@ func TestDataset_Write_equalLengths(t *testing.T) {
 			case 0:
 				err = d.WriteRegion(src, u1, reg)
 			case 1:
-				err = d.WriteSelection(src, u1, at)
+				err = d.WriteSelection(src, u1, at, false)
 			case 2:
 				wide := make([]byte, 2*len(src))
 				for k, v := range src {
@@ -468,7 +469,7 @@ func TestDataset_Write_equalLengths(t *testing.T) {
 				}
 				err = d.WriteWindow(wide, u1, h5.Window{Shape: []int64{int64(len(src)), 2}, Selection: h5.Region{Start: []int64{0, 1}, Count: []int64{int64(len(src)), 1}}}, reg)
 			case 3:
-				err = h5.Write(d, src, reg)
+				err = h5value.Write(d, src, reg)
 			}
 			if errors.Is(err, errors.ErrUnsupported) {
 				require.True(r, written, "the first write")

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // normalise is a natural value as JSON has it: numbers as numbers, complex ones as
@@ -17,7 +18,7 @@ import (
 // they refer to.
 func normalise(t *testing.T, f *h5.File, v any) any {
 	switch v := v.(type) {
-	case h5.Record:
+	case h5value.Record:
 		m := make(map[string]any)
 		for _, field := range v {
 			m[field.Name] = normalise(t, f, field.Value)
@@ -33,7 +34,7 @@ func normalise(t *testing.T, f *h5.File, v any) any {
 			return []any{to.Path, float64(to.Selection.NumElems)}
 		}
 		return to.Path
-	case h5.EnumValue:
+	case h5value.EnumValue:
 		return float64(v.Value)
 	case complex64:
 		return []any{float64(real(v)), float64(imag(v))}
@@ -102,9 +103,9 @@ func matrixTypes(t *testing.T, r *h5.Group) map[string]struct {
 		h5.Member{Name: "fixed", Type: ptr(h5.FixedString(6, h5.NullPad, h5.UTF8))}, h5.Member{Name: "grid", Type: ptr(h5.ArrayOf(h5.Int(1, 0), 2, 2))},
 		h5.Member{Name: "yes", Type: ptr(h5.Bool())}, h5.Member{Name: "z", Type: ptr(h5.ComplexCompound(h5.IEEEFloat(8, h5.LittleEndian)))},
 		h5.Member{Name: "seq", Type: ptr(h5.SequenceOf(h5.Int(4, h5.LittleEndian)))})
-	row := func(i int) h5.Record {
-		return h5.Record{{"id", uint16(i)}, {"in", h5.Record{{"x", float32(i) / 2}, {"s", fmt.Sprint("ä", i)}}}, {"fixed", "né"}, {"grid", [][]int8{{1, 2}, {3, int8(-i)}}},
-			{"yes", i == 1}, {"z", complex(float64(i), -1)}, {"seq", make([]int32, i)}}
+	row := func(i int) h5value.Record {
+		return h5value.Record{{Name: "id", Value: uint16(i)}, {Name: "in", Value: h5value.Record{{Name: "x", Value: float32(i) / 2}, {Name: "s", Value: fmt.Sprint("ä", i)}}}, {Name: "fixed", Value: "né"}, {Name: "grid", Value: [][]int8{{1, 2}, {3, int8(-i)}}},
+			{Name: "yes", Value: i == 1}, {Name: "z", Value: complex(float64(i), -1)}, {Name: "seq", Value: make([]int32, i)}}
 	}
 	return map[string]struct {
 		dt     h5.Datatype
@@ -158,18 +159,18 @@ func TestMatrixToH5py(t *testing.T) {
 			}
 			d, err := r.CreateDataset(name+"/"+layout, tt.dt, h5.SimpleSpace(3), o)
 			require.NoError(t, err)
-			require.NoError(t, h5.Write(d, tt.values, h5.All))
+			require.NoError(t, h5value.Write(d, tt.values, h5.All))
 			want[name+"/"+layout] = normals
 		}
 		d, err := r.CreateDataset(name+"/scalar", tt.dt, h5.ScalarSpace(), nil)
 		require.NoError(t, err)
-		require.NoError(t, h5.Write(d, tt.values[:1], h5.All))
+		require.NoError(t, h5value.Write(d, tt.values[:1], h5.All))
 		want[name+"/scalar"] = normals[0]
 		d, err = r.CreateDataset(name+"/square", tt.dt, h5.SimpleSpace(2, 2), &h5.DatasetOptions{Chunks: []int64{1, 2}})
 		require.NoError(t, err)
-		require.NoError(t, h5.Write(d, append(tt.values, tt.values[0]), h5.All))
+		require.NoError(t, h5value.Write(d, append(tt.values, tt.values[0]), h5.All))
 		want[name+"/square"] = []any{normals[:2], []any{normals[2], normals[0]}}
-		values, err := h5.EncodeValues(tt.dt, tt.values)
+		values, err := h5value.Encode(tt.dt, tt.values)
 		require.NoError(t, err)
 		require.NoError(t, d.WriteAttribute(h5.Attribute{Name: "three", Datatype: tt.dt, Space: h5.SimpleSpace(3), Values: values}))
 		want[name+"/square@three"] = normals
@@ -260,7 +261,7 @@ json.dump(out, sys.stdout)
 		require.NoError(t, err)
 		info, err := d.Info()
 		require.NoError(t, err)
-		v, err := h5.ReadAll[any](d)
+		v, err := h5value.ReadAll[any](d)
 		require.NoError(t, err, name)
 		return d, info, normalise(t, f, v).([]any)
 	}
@@ -273,7 +274,7 @@ json.dump(out, sys.stdout)
 		if filepath.Base(name) == "rows@three" {
 			d, err := f.Root().OpenDataset(filepath.Dir(name) + "/rows")
 			require.NoError(t, err)
-			values, err := h5.ReadAttr[any](d, "three")
+			values, err := h5value.ReadAttr[any](d, "three")
 			require.NoError(t, err, name)
 			require.Equal(t, v, normalise(t, f, values), name)
 			continue

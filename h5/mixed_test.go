@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
@@ -65,7 +66,7 @@ func mixed(f *h5.File, w, n int) error {
 				return err
 			}
 			v := rng.Int64()
-			if err := h5.Write(d, []int64{v, v, v, v}, h5.All); err != nil {
+			if err := h5value.Write(d, []int64{v, v, v, v}, h5.All); err != nil {
 				return err
 			}
 			values[name] = v
@@ -83,7 +84,7 @@ func mixed(f *h5.File, w, n int) error {
 			if err != nil {
 				return err
 			}
-			got, err := h5.ReadAll[int64](d)
+			got, err := h5value.ReadAll[int64](d)
 			if err != nil || len(got) != 4 || got[3] != want {
 				return fmt.Errorf("%s: %v, %w", name, got, err)
 			}
@@ -116,10 +117,10 @@ func mixed(f *h5.File, w, n int) error {
 				return err
 			}
 		case 7:
-			if err := h5.WriteAttr(g, "a", []int32{int32(i)}); err != nil {
+			if err := h5value.WriteAttr(g, "a", []int32{int32(i)}); err != nil {
 				return err
 			}
-			if got, err := h5.ReadAttr[int32](g, "a"); err != nil || got[0] != int32(i) {
+			if got, err := h5value.ReadAttr[int32](g, "a"); err != nil || got[0] != int32(i) {
 				return fmt.Errorf("attribute %v, %w", got, err)
 			}
 		default:

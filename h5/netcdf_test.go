@@ -109,7 +109,7 @@ func (n *netCDF) dataset(old *h5.Dataset, in *h5.Group, name string) {
 	}
 	n.attributes(old, d)
 	if info.StorageBytes > 0 {
-		v, err := old.ReadValues(h5.All)
+		v, err := old.ReadValues(info.Datatype, h5.All, -1)
 		require.NoError(t, err)
 		v.Datatype = n.committed(v.Datatype)
 		require.NoError(t, d.WriteValues(v, h5.All), name)

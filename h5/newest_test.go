@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
@@ -113,11 +114,11 @@ func TestSmallFloats(t *testing.T) {
 func readSmall(t *testing.T, d *h5.Dataset, dt h5.Datatype) []float64 {
 	t.Helper()
 	if dt.Class != h5.Compound {
-		got, err := h5.ReadAll[float64](d)
+		got, err := h5value.ReadAll[float64](d)
 		require.NoError(t, err)
 		return got
 	}
-	records, err := h5.ReadAll[inside[float64]](d)
+	records, err := h5value.ReadAll[inside[float64]](d)
 	require.NoError(t, err)
 	got := make([]float64, len(records))
 	for i, r := range records {
@@ -129,14 +130,14 @@ func readSmall(t *testing.T, d *h5.Dataset, dt h5.Datatype) []float64 {
 func writeSmall(t *testing.T, d *h5.Dataset, dt h5.Datatype, values []float64) {
 	t.Helper()
 	if dt.Class != h5.Compound {
-		require.NoError(t, h5.Write(d, values, h5.All))
+		require.NoError(t, h5value.Write(d, values, h5.All))
 		return
 	}
 	records := make([]inside[float64], len(values))
 	for i, v := range values {
 		records[i].V = v
 	}
-	require.NoError(t, h5.Write(d, records, h5.All))
+	require.NoError(t, h5value.Write(d, records, h5.All))
 }
 
 // A number between two codes is an error, and where that is asked for the nearer one: in a
@@ -173,20 +174,20 @@ func TestSmallFloatsRound(t *testing.T) {
 				case below < above:
 					nearest, even = finite[i-1:i], finite[i-1]
 				}
-				require.ErrorIs(t, h5.Write(d, []float64{sign * v}, h5.All), h5.ErrPrecision, "%s %v", name, v)
+				require.ErrorIs(t, h5value.Write(d, []float64{sign * v}, h5.All), h5.ErrPrecision, "%s %v", name, v)
 			}
-			require.NoError(t, h5.WriteLossy(d, []float64{sign * v}, h5.All))
-			got, err := h5.ReadAll[float64](d)
+			require.NoError(t, h5value.WriteLossy(d, []float64{sign * v}, h5.All))
+			got, err := h5value.ReadAll[float64](d)
 			require.NoError(t, err)
 			if v >= normal {
 				require.Contains(t, nearest, sign*got[0], "%s %v", name, sign*v)
 			}
-			require.NoError(t, h5.WriteLossy(c, []inside[float64]{{sign * v}}, h5.All))
-			in, err := h5.ReadAll[inside[float64]](c)
+			require.NoError(t, h5value.WriteLossy(c, []inside[float64]{{sign * v}}, h5.All))
+			in, err := h5value.ReadAll[inside[float64]](c)
 			require.NoError(t, err)
 			require.Equal(t, sign*even, in[0].V, "%s %v", name, sign*v)
 		})
-		require.ErrorIs(t, h5.Write(d, []float64{2 * top}, h5.All), h5.ErrOverflow, name)
+		require.ErrorIs(t, h5value.Write(d, []float64{2 * top}, h5.All), h5.ErrOverflow, name)
 	}
 }
 
@@ -246,7 +247,7 @@ func TestNewestTypesFromLibrary(t *testing.T) {
 			want := tt.value(uint16(code))
 			require.True(t, v == want || v != v && want != want, "%s %#x: %v, want %v", name, code, v, want)
 		}
-		natural, err := h5.ReadAll[any](d)
+		natural, err := h5value.ReadAll[any](d)
 		require.NoError(t, err)
 		require.IsType(t, float32(0), natural[0], name)
 		require.NoError(t, d.Close())
@@ -258,7 +259,7 @@ func TestNewestTypesFromLibrary(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, h5.Complex, info.Datatype.Class)
 		require.True(t, info.Datatype.Base.Equal(base), "%s: %+v", name, info.Datatype.Base)
-		got, err := h5.ReadAll[complex128](d)
+		got, err := h5value.ReadAll[complex128](d)
 		require.NoError(t, err)
 		require.Equal(t, []complex128{1 + 2i, complex(0, -0.5), complex(math.Inf(1), 0)}, got, name)
 		require.NoError(t, d.Close())
@@ -273,17 +274,17 @@ func TestNativeComplex(t *testing.T) {
 		values := []complex128{0, 1 - 1i, complex(-0.5, 1024), cmplx.Inf()}
 		d, err := f.Root().CreateDataset("d", dt, h5.SimpleSpace(int64(len(values))), nil)
 		require.NoError(t, err, name)
-		require.NoError(t, h5.Write(d, values, h5.All))
-		got, err := h5.ReadAll[complex128](d)
+		require.NoError(t, h5value.Write(d, values, h5.All))
+		got, err := h5value.ReadAll[complex128](d)
 		require.NoError(t, err)
 		require.Equal(t, values, got, name)
-		narrow, err := h5.ReadAll[complex64](d)
+		narrow, err := h5value.ReadAll[complex64](d)
 		require.NoError(t, err, "every value is a complex64")
 		require.Equal(t, complex64(values[2]), narrow[2])
-		_, err = h5.ReadAll[float64](d)
+		_, err = h5value.ReadAll[float64](d)
 		require.ErrorIs(t, err, h5.ErrType)
 		if base.Size < 8 {
-			require.ErrorIs(t, h5.Write(d, []complex128{complex(0.1, 0), 0, 0, 0}, h5.All), h5.ErrPrecision, name)
+			require.ErrorIs(t, h5value.Write(d, []complex128{complex(0.1, 0), 0, 0, 0}, h5.All), h5.ErrPrecision, name)
 		}
 		raw := make([]byte, len(values)*dt.Size)
 		require.NoError(t, d.ReadRegion(raw, dt, region([]int64{0}, []int64{int64(len(values))})))
@@ -291,8 +292,8 @@ func TestNativeComplex(t *testing.T) {
 
 		records, err := f.Root().CreateDataset("c", h5.CompoundOf(h5.Member{Name: "v", Type: &dt}), h5.SimpleSpace(1), nil)
 		require.NoError(t, err)
-		require.NoError(t, h5.Write(records, []inside[complex128]{{values[2]}}, h5.All))
-		in, err := h5.ReadAll[inside[complex128]](records)
+		require.NoError(t, h5value.Write(records, []inside[complex128]{{values[2]}}, h5.All))
+		in, err := h5value.ReadAll[inside[complex128]](records)
 		require.NoError(t, err)
 		require.Equal(t, values[2], in[0].V)
 	}

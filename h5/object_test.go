@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // Every way to open an object leads to the same one.
@@ -223,7 +224,7 @@ func TestCopyObject(t *testing.T) {
 	d, err := r.CreateDataset("src/in/d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(3), nil)
 	require.NoError(t, err)
 	all := region([]int64{0}, []int64{3})
-	require.NoError(t, h5.Write(d, []int32{1, 2, 3}, all))
+	require.NoError(t, h5value.Write(d, []int32{1, 2, 3}, all))
 	require.NoError(t, d.WriteAttribute(h5.Attribute{Name: "a", Datatype: h5.Int(1, 0), Space: h5.ScalarSpace(), Data: []byte{7}}))
 	_, err = r.CreateGroup("aside")
 	require.NoError(t, err)
@@ -261,7 +262,7 @@ func TestCopyObject(t *testing.T) {
 			}
 			copied, err := g.OpenDataset("same")
 			require.NoError(t, err)
-			got, err := h5.ReadAll[int32](copied)
+			got, err := h5value.ReadAll[int32](copied)
 			require.NoError(t, err)
 			require.Equal(t, []int32{1, 2, 3}, got)
 			stat, err := copied.Stat()

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 )
@@ -26,7 +27,7 @@ func writeOtherRank(t *testing.T, low h5.LibVer, rows int64, rank byte) string {
 	space.MaxDims = []int64{rows, 8}
 	d, err := g.CreateDataset("d", h5.Int(4, h5.LittleEndian), space, &h5.DatasetOptions{Chunks: []int64{3, 4}})
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, make([]int32, 48), space.All()))
+	require.NoError(t, h5value.Write(d, make([]int32, 48), space.All()))
 	require.NoError(t, f.Close())
 	hdf5test.Edit(t, path, "/g/d", h5file.DataspaceType, func(m []byte) {
 		m[1] = rank
@@ -83,7 +84,7 @@ func useOtherRank(t *testing.T, path string) {
 	for op, err := range map[string]error{
 		"info": info, "count": count, "nth": nth, "at": found, "bytes": bytes, "read chunk": raw, "list": listed,
 		"write chunk": d.WriteChunk(make([]byte, 48), 0, at...), "resize": d.Resize(space.Dims...),
-		"read": d.ReadRegion(data, i4, all), "read selection": d.ReadSelection(data, i4, all), "write": d.WriteRegion(data, i4, all),
+		"read": d.ReadRegion(data, i4, all), "read selection": d.ReadSelection(data, i4, all, false), "write": d.WriteRegion(data, i4, all),
 	} {
 		require.ErrorIs(t, err, h5.ErrCorrupt, op)
 		require.ErrorContains(t, err, fmt.Sprintf("chunks of 2 dimensions in a dataset of %d", rank), op)

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
@@ -117,7 +118,7 @@ func TestReadChunk(t *testing.T) {
 
 	// What was written by H5Dwrite and may still be in the cache is what is read.
 	want := []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
-	require.NoError(t, h5.Write(d, want, region([]int64{0}, []int64{10})))
+	require.NoError(t, h5value.Write(d, want, region([]int64{0}, []int64{10})))
 	dst := make([]byte, 100)
 	length, mask, err := d.ReadChunk(dst, 4)
 	require.NoError(t, err)
@@ -236,7 +237,7 @@ func TestChunkPlaces(t *testing.T) {
 // The loop may stop, and call the package.
 func TestChunksLoop(t *testing.T) {
 	d := newChunked(t, newFile(t).Root(), "d", 40)
-	require.NoError(t, h5.Write(d, make([]int32, 40), region([]int64{0}, []int64{40})))
+	require.NoError(t, h5value.Write(d, make([]int32, 40), region([]int64{0}, []int64{40})))
 	seen := 0
 	for c, err := range d.Chunks() {
 		require.NoError(t, err)
@@ -251,11 +252,11 @@ func TestChunksLoop(t *testing.T) {
 
 func TestWriteChunk(t *testing.T) {
 	d := newChunked(t, newFile(t).Root(), "d", 10)
-	require.NoError(t, h5.Write(d, []int32{9, 9, 9, 9}, region([]int64{0}, []int64{4})))
+	require.NoError(t, h5value.Write(d, []int32{9, 9, 9, 9}, region([]int64{0}, []int64{4})))
 	for first := int64(0); first < 10; first += 4 {
 		require.NoError(t, d.WriteChunk(deflated(t, plainChunk(int32(first))), 0, first))
 	}
-	got, err := h5.ReadAll[int32](d)
+	got, err := h5value.ReadAll[int32](d)
 	require.NoError(t, err)
 	require.Equal(t, []int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, got, "what was in the library's cache is gone")
 }
@@ -309,7 +310,7 @@ func TestDataset_WriteChunk_sameSize(t *testing.T) {
 	shuffled := []byte{1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 	require.NoError(t, d.WriteChunk(shuffled, 0, 0))
 	require.ErrorIs(t, d.WriteChunk(plainChunk(7), 1, 0), errors.ErrUnsupported)
-	got, err := h5.ReadAll[int32](d)
+	got, err := h5value.ReadAll[int32](d)
 	require.NoError(t, err)
 	require.Equal(t, []int32{1, 2, 3, 4, 0, 0, 0, 0}, got)
 	require.NoError(t, inTwoSteps(d, plainChunk(7), 1, 0))
@@ -322,7 +323,7 @@ func TestDataset_WriteChunk_sameSize(t *testing.T) {
 	defer f.Close()
 	d, err = f.Root().OpenDataset("d")
 	require.NoError(t, err)
-	got, err = h5.ReadAll[int32](d)
+	got, err = h5value.ReadAll[int32](d)
 	require.NoError(t, err)
 	require.Equal(t, []int32{7, 8, 9, 10, 1, 2, 3, 4}, got)
 }
@@ -335,12 +336,12 @@ func TestWriteChunkAfterUnlink(t *testing.T) {
 	require.NoError(t, f.Root().LinkHard("e", "d"))
 	require.NoError(t, f.Root().Unlink("d"))
 	require.NoError(t, d.WriteChunk(plainChunk(5), 1, 0))
-	got, err := h5.ReadAll[int32](d)
+	got, err := h5value.ReadAll[int32](d)
 	require.NoError(t, err)
 	require.Equal(t, []int32{5, 6, 7, 8}, got)
 	require.NoError(t, f.Root().Unlink("e")) // nothing holds it now but its handle
 	require.NoError(t, d.WriteChunk(deflated(t, plainChunk(6)), 0, 0))
-	got, err = h5.ReadAll[int32](d)
+	got, err = h5value.ReadAll[int32](d)
 	require.NoError(t, err)
 	require.Equal(t, []int32{6, 7, 8, 9}, got)
 }
@@ -405,7 +406,7 @@ func TestChunkAddresses(t *testing.T) {
 	f, err := h5.Create(path, nil)
 	require.NoError(t, err)
 	d := newChunked(t, f.Root(), "d", 1000)
-	require.NoError(t, h5.Write(d, make([]int32, 500), region([]int64{100}, []int64{500})))
+	require.NoError(t, h5value.Write(d, make([]int32, 500), region([]int64{100}, []int64{500})))
 	_, err = f.Descriptor()
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	require.Contains(t, err.Error(), "may change")
@@ -469,7 +470,7 @@ func TestDataset_WriteChunk_model(t *testing.T) {
 				model[at+i] = first + int32(i)
 			}
 			if kind == 2 {
-				err := h5.Write(d, slices.Clone(model[at:min(at+4, n)]), region([]int64{at}, []int64{min(4, n-at)}))
+				err := h5value.Write(d, slices.Clone(model[at:min(at+4, n)]), region([]int64{at}, []int64{min(4, n-at)}))
 				if masked[at] {
 					require.ErrorIs(t, err, errors.ErrUnsupported)
 					model = was
@@ -480,12 +481,12 @@ func TestDataset_WriteChunk_model(t *testing.T) {
 				masked[at] = kind == 1
 			}
 			if rapid.Bool().Draw(r, "read") {
-				got, err := h5.ReadAll[int32](d)
+				got, err := h5value.ReadAll[int32](d)
 				require.NoError(t, err)
 				require.Equal(t, model, got)
 			}
 		}
-		got, err := h5.ReadAll[int32](d)
+		got, err := h5value.ReadAll[int32](d)
 		require.NoError(t, err)
 		require.Equal(t, model, got)
 	})

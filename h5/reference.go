@@ -10,18 +10,17 @@ import (
 	"encoding/binary"
 	"fmt"
 	"runtime"
-	"unsafe"
 )
 
 // Ref is the value of a reference. It stays valid after its file is closed, but only has a meaning
 // in that file. Two Refs are equal if they have the same value. The zero Ref is null: see IsNull.
 type Ref struct {
 	Kind ReferenceKind
-	data string // form used by the shim: the bytes of the old kinds, the words of shim_ref.c for the new kind
+	Data string // the bytes of the old kinds, the encoding of shim_ref.c for the new kind; "" if null
 }
 
 // IsNull reports whether the reference is null.
-func (r Ref) IsNull() bool { return r.data == "" }
+func (r Ref) IsNull() bool { return r.Data == "" }
 
 // String returns the kind and, for an object reference, the address.
 func (r Ref) String() string {
@@ -30,7 +29,7 @@ func (r Ref) String() string {
 	case r.IsNull():
 		return name + " to nothing"
 	case r.Kind == ObjectReference:
-		return fmt.Sprintf("%s to %#x", name, binary.NativeEndian.Uint64([]byte(r.data)))
+		return fmt.Sprintf("%s to %#x", name, binary.NativeEndian.Uint64([]byte(r.Data)))
 	}
 	return name
 }
@@ -41,51 +40,6 @@ var referenceSizes = map[ReferenceKind]int{ObjectReference: 8, RegionReference: 
 // ReferenceType returns the datatype of references of one kind.
 func ReferenceType(kind ReferenceKind) Datatype {
 	return Datatype{Class: Reference, Size: referenceSizes[kind], Ref: kind}
-}
-
-func referencePlan(t *Datatype) *plan {
-	kind, size := t.Ref, t.Size
-	return &plan{
-		mem: *t,
-		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
-			r := Ref{Kind: kind}
-			switch {
-			case kind == StandardReference:
-				if place := wordOf(src); place != 0 {
-					r.data = string(x.v.at(place).bytes())
-				}
-			case !zero(src):
-				r.data = string(src)
-			}
-			*(*Ref)(p) = r
-			return nil
-		},
-		encode: func(x *transfer, at int, p unsafe.Pointer) error {
-			r := (*Ref)(p)
-			switch {
-			case r.IsNull():
-				clear(x.v.block[at : at+size])
-			case r.Kind != kind:
-				return fmt.Errorf("%w: %v for %v", ErrType, *r, t)
-			case kind == StandardReference:
-				place := len(x.v.block)
-				x.v.block = appendBytes(x.v.block, []byte(r.data))
-				putWord(x.v.block[at:], uint64(place))
-			default:
-				copy(x.v.block[at:at+size], r.data)
-			}
-			return nil
-		},
-	}
-}
-
-func zero(b []byte) bool {
-	for _, c := range b {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // Reference makes a reference to the object called name (H5Rcreate, H5Rcreate_object). Kind is
@@ -153,7 +107,7 @@ func (g *Group) reference(name string, kind ReferenceKind, attribute string, s S
 	if rc < 0 {
 		return Ref{}, transferError(op, path, s, rc, &cerr)
 	}
-	return Ref{Kind: kind, data: string(takeBlob(&blob).bytes())}, nil
+	return Ref{Kind: kind, Data: string(takeBlob(&blob).bytes())}, nil
 }
 
 // Referent is the target of a reference.
@@ -180,7 +134,7 @@ func (f *File) Resolve(r Ref) (Referent, error) {
 	if err != nil {
 		return Referent{}, &Error{Op: op, Path: f.path, Err: err}
 	}
-	data := []byte(r.data)
+	data := []byte(r.Data)
 	var blob C.goh5_blob_t
 	err = f.Root().run(op, f.path, func(loc C.int64_t, cerr *C.goh5_err_t) C.int {
 		return C.goh5_ref_resolve(cerr, loc, C.int32_t(r.Kind), cBytes(data), C.size_t(len(data)), &blob)
@@ -231,7 +185,7 @@ func (r Ref) check() (attribute string, err error) {
 	if r.Kind != StandardReference {
 		return "", nil
 	}
-	in := &reader{[]byte(r.data)}
+	in := &reader{[]byte(r.Data)}
 	kind, file := in.word(), in.text()
 	switch {
 	case file != "":

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
@@ -20,7 +21,7 @@ func TestReferences(t *testing.T) {
 	g, err := r.CreateGroup("g")
 	require.NoError(t, err)
 	d := written(t, f, "g/d", []int32{0, 1, 2, 3, 4, 5, 6, 7})
-	require.NoError(t, h5.WriteAttr(d, "unit", []string{"m"}))
+	require.NoError(t, h5value.WriteAttr(d, "unit", []string{"m"}))
 	part := h5.Union(region([]int64{1}, []int64{2}), region([]int64{5}, []int64{1}))
 
 	object, err := r.Reference("g/d", h5.ObjectReference)
@@ -47,8 +48,8 @@ func TestReferences(t *testing.T) {
 		{group, h5.Ref{Kind: h5.RegionReference}, h5.Ref{Kind: h5.StandardReference}, []h5.Ref{}},
 	}
 	written(t, f, "rows", rows)
-	require.NoError(t, h5.WriteAttr(d, "rows", rows))
-	require.NoError(t, h5.WriteAttr(d, "null", []h5.Ref{{}, object}))
+	require.NoError(t, h5value.WriteAttr(d, "rows", rows))
+	require.NoError(t, h5value.WriteAttr(d, "null", []h5.Ref{{}, object}))
 	require.NoError(t, f.Close())
 
 	f, err = h5.Open(path, h5.ReadWrite)
@@ -57,15 +58,15 @@ func TestReferences(t *testing.T) {
 	r = f.Root()
 	stored, err := r.OpenDataset("rows")
 	require.NoError(t, err)
-	got, err := h5.ReadAll[row](stored)
+	got, err := h5value.ReadAll[row](stored)
 	require.NoError(t, err)
 	require.Equal(t, rows, got)
 	d, err = r.OpenDataset("g/d")
 	require.NoError(t, err)
-	got, err = h5.ReadAttr[row](d, "rows")
+	got, err = h5value.ReadAttr[row](d, "rows")
 	require.NoError(t, err)
 	require.Equal(t, rows, got)
-	refs, err := h5.ReadAttr[h5.Ref](d, "null")
+	refs, err := h5value.ReadAttr[h5.Ref](d, "null")
 	require.NoError(t, err)
 	require.Equal(t, []h5.Ref{{Kind: h5.ObjectReference}, object}, refs)
 
@@ -101,7 +102,7 @@ func TestReferences(t *testing.T) {
 			}
 			require.True(t, h5.SimpleSpace(8).Equal(to.Space))
 			v := make([]int32, to.Selection.NumElems)
-			require.NoError(t, h5.Read(o.(*h5.Dataset), v, to.Selection.Selection))
+			require.NoError(t, h5value.Read(o.(*h5.Dataset), v, to.Selection.Selection))
 			require.Equal(t, tt.elements, v)
 		})
 	}
@@ -132,7 +133,7 @@ func TestReferencesThatCannotBe(t *testing.T) {
 	require.Equal(t, "region reference to nothing", h5.Ref{Kind: h5.RegionReference}.String())
 	e, err := r.CreateDataset("e", h5.ReferenceType(h5.RegionReference), h5.SimpleSpace(1), nil)
 	require.NoError(t, err)
-	require.ErrorIs(t, h5.Write(e, []h5.Ref{ref}, h5.All), h5.ErrType)
+	require.ErrorIs(t, h5value.Write(e, []h5.Ref{ref}, h5.All), h5.ErrType)
 	require.NoError(t, d.Close())
 	require.NoError(t, f.Close())
 	require.ErrorIs(t, second(f.Resolve(ref)), h5.ErrClosed)
@@ -155,7 +156,7 @@ func TestReferencesThatLeadNowhere(t *testing.T) {
 		require.NoError(t, err)
 		d, err := f.Root().OpenDataset(tt.dataset)
 		require.NoError(t, err)
-		refs, err := h5.ReadAll[h5.Ref](d)
+		refs, err := h5value.ReadAll[h5.Ref](d)
 		require.NoError(t, err)
 		require.Len(t, refs, tt.refs)
 		for _, ref := range refs {

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // picked is a plain model of a selection in a shape: the flat indices, in order.
@@ -128,7 +129,7 @@ func TestSelectionsAgainstSets(t *testing.T) {
 		v[i] = int32(i)
 	}
 	d := newDataset(t, h5.Int(4, h5.BigEndian), space, &h5.DatasetOptions{Chunks: []int64{3, 4}})
-	require.NoError(t, h5.Write(d, v, h5.All))
+	require.NoError(t, h5value.Write(d, v, h5.All))
 	rapid.Check(t, func(t *rapid.T) {
 		s, want := drawSelection(t, shape, 3)
 		info, err := space.Selected(s)
@@ -136,12 +137,12 @@ func TestSelectionsAgainstSets(t *testing.T) {
 		require.Equal(t, int64(len(want)), info.NumElems)
 
 		got := make([]int16, len(want))
-		require.NoError(t, h5.Read(d, got, s))
+		require.NoError(t, h5value.Read(d, got, s))
 		for i, at := range want {
 			require.Equal(t, int16(at), got[i])
 		}
 		// The simplest form says the same, as do its boxes.
-		require.NoError(t, h5.Read(d, got, info.Selection))
+		require.NoError(t, h5value.Read(d, got, info.Selection))
 		for i, at := range want {
 			require.Equal(t, int16(at), got[i])
 		}
@@ -176,10 +177,10 @@ func TestSelectionsAgainstSets(t *testing.T) {
 			require.Equal(t, []int32{0, int32(at), 0}, buf[3*i:3*i+3])
 		}
 		floats := make([]float32, len(buf)) // values are checked, and placed after
-		require.NoError(t, d.ReadWindow(bytesOf(floats), h5.TypeOf[float32](), w, s))
+		require.NoError(t, d.ReadWindow(bytesOf(floats), h5.IEEEFloat(4, h5.NativeOrder), w, s))
 		require.Equal(t, float32(want[0]), floats[1])
-		require.NoError(t, d.WriteWindow(bytesOf(floats), h5.TypeOf[float32](), w, s))
-		all, err := h5.ReadAll[int32](d)
+		require.NoError(t, d.WriteWindow(bytesOf(floats), h5.IEEEFloat(4, h5.NativeOrder), w, s))
+		all, err := h5value.ReadAll[int32](d)
 		require.NoError(t, err)
 		require.Equal(t, v, all)
 	})
@@ -193,9 +194,9 @@ func bytesOf[T int32 | float32](v []T) []byte {
 func TestPointsKeepTheirOrder(t *testing.T) {
 	d := newDataset(t, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(3, 4), nil)
 	points := h5.Points{{2, 3}, {0, 1}, {2, 3}, {1, 0}}
-	require.NoError(t, h5.Write(d, []int32{7, 8, 9}, h5.Points{{2, 3}, {0, 1}, {1, 0}}))
+	require.NoError(t, h5value.Write(d, []int32{7, 8, 9}, h5.Points{{2, 3}, {0, 1}, {1, 0}}))
 	got := make([]int32, 4)
-	require.NoError(t, h5.Read(d, got, points))
+	require.NoError(t, h5value.Read(d, got, points))
 	require.Equal(t, []int32{7, 8, 7, 9}, got)
 	info, err := h5.SimpleSpace(3, 4).Selected(points)
 	require.NoError(t, err)
@@ -228,28 +229,28 @@ func TestSelectionsThatDoNotFit(t *testing.T) {
 		"too deep":         {deep, h5.ErrParam, "deeper"},
 		"nil":              {nil, h5.ErrParam, "nil"},
 	} {
-		err := d.ReadSelection(nil, h5.TypeOf[int32](), tt.s)
+		err := d.ReadSelection(nil, h5.Int(4, h5.NativeOrder), tt.s, false)
 		require.ErrorIs(t, err, tt.want, name)
 		require.ErrorContains(t, err, tt.text, name)
-		require.ErrorIs(t, d.WriteSelection(nil, h5.TypeOf[int32](), tt.s), tt.want, name)
+		require.ErrorIs(t, d.WriteSelection(nil, h5.Int(4, h5.NativeOrder), tt.s, false), tt.want, name)
 		if tt.s != nil {
 			_, err = h5.SimpleSpace(3, 4).Selected(tt.s)
 			require.ErrorIs(t, err, tt.want, name)
 		}
 	}
-	require.ErrorIs(t, d.ReadSelection(make([]byte, 47), h5.TypeOf[int32](), h5.All), h5.ErrSize)
+	require.ErrorIs(t, d.ReadSelection(make([]byte, 47), h5.Int(4, h5.NativeOrder), h5.All, false), h5.ErrSize)
 	whole := h5.Window{Shape: []int64{2, 2}, Selection: h5.All}
 	buf := make([]byte, 16)
-	require.ErrorIs(t, d.ReadWindow(buf, h5.TypeOf[int32](), whole, h5.All), h5.ErrSize)
-	require.ErrorIs(t, d.ReadWindow(buf[:15], h5.TypeOf[int32](), whole, h5.All), h5.ErrSize)
+	require.ErrorIs(t, d.ReadWindow(buf, h5.Int(4, h5.NativeOrder), whole, h5.All), h5.ErrSize)
+	require.ErrorIs(t, d.ReadWindow(buf[:15], h5.Int(4, h5.NativeOrder), whole, h5.All), h5.ErrSize)
 	whole.Selection = region([]int64{0, 0}, []int64{1, 3})
-	err := d.ReadWindow(buf, h5.TypeOf[int32](), whole, region([]int64{0, 0}, []int64{1, 3}))
+	err := d.ReadWindow(buf, h5.Int(4, h5.NativeOrder), whole, region([]int64{0, 0}, []int64{1, 3}))
 	require.ErrorIs(t, err, h5.ErrRegion)
 	require.ErrorContains(t, err, "the window has the shape [2 2]: along axis 1 3 elements are needed, 2 are there")
 	whole.Selection = region([]int64{0}, []int64{1})
-	require.ErrorIs(t, d.ReadWindow(buf, h5.TypeOf[int32](), whole, region([]int64{0, 0}, []int64{1, 1})), h5.ErrRegion)
+	require.ErrorIs(t, d.ReadWindow(buf, h5.Int(4, h5.NativeOrder), whole, region([]int64{0, 0}, []int64{1, 1})), h5.ErrRegion)
 	whole.Selection = nil
-	require.ErrorIs(t, d.ReadWindow(buf, h5.TypeOf[int32](), whole, h5.All), h5.ErrParam)
+	require.ErrorIs(t, d.ReadWindow(buf, h5.Int(4, h5.NativeOrder), whole, h5.All), h5.ErrParam)
 
 	_, err = h5.SimpleSpace(3, 4).Intersects(h5.All, h5.Box{First: []int64{0}, Last: []int64{0}})
 	require.ErrorIs(t, err, h5.ErrParam)
@@ -328,7 +329,7 @@ func TestWindowsOfAnyRank(t *testing.T) {
 			require.NoError(t, d.Close())
 			require.NoError(t, f.Root().Unlink("d"))
 		}()
-		require.NoError(t, h5.Write(d, v, h5.All))
+		require.NoError(t, h5value.Write(d, v, h5.All))
 		from := drawRegion(t, shape)
 		picks := pickRegion(shape, from)
 		if len(picks) == 0 {
@@ -342,14 +343,14 @@ func TestWindowsOfAnyRank(t *testing.T) {
 			want[room[1]+1+3*int64(i)] = v[at]
 		}
 		w := h5.Window{Shape: room, Selection: line}
-		require.NoError(t, d.ReadWindow(bytesOf(buf), h5.TypeOf[int32](), w, from))
+		require.NoError(t, d.ReadWindow(bytesOf(buf), h5.Int(4, h5.NativeOrder), w, from))
 		require.Equal(t, want, buf)
 		for i, at := range picks {
 			v[at] = -v[at]
 			buf[room[1]+1+3*int64(i)] = v[at]
 		}
-		require.NoError(t, d.WriteWindow(bytesOf(buf), h5.TypeOf[int32](), w, from))
-		got, err := h5.ReadAll[int32](d)
+		require.NoError(t, d.WriteWindow(bytesOf(buf), h5.Int(4, h5.NativeOrder), w, from))
+		got, err := h5value.ReadAll[int32](d)
 		require.NoError(t, err)
 		require.Equal(t, v, got)
 	})

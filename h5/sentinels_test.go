@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // A provoked error of each sentinel of errors.go and link.go, and more where several
@@ -72,12 +73,12 @@ func provokeAll(t *testing.T) []provoked {
 	return []provoked{
 		{"ErrClosed", h5.ErrClosed, gone.Flush()},
 		{"ErrParam", h5.ErrParam, last(r.OpenGroup(""))},
-		{"ErrSize", h5.ErrSize, h5.Read(d, make([]int32, 2), all)},
+		{"ErrSize", h5.ErrSize, h5value.Read(d, make([]int32, 2), all)},
 		{"ErrSize", h5.ErrSize, word.WriteStrings([]string{"four"}, h5.SimpleSpace(1).All())},
-		{"ErrRegion", h5.ErrRegion, h5.Read(d, make([]int32, 3), region([]int64{1}, []int64{3}))},
-		{"ErrType", h5.ErrType, h5.Read(word, make([]int32, 1), h5.SimpleSpace(1).All())},
-		{"ErrOverflow", h5.ErrOverflow, h5.Read(d, make([]uint32, 3), all)},
-		{"ErrPrecision", h5.ErrPrecision, h5.Write(d, []float64{0.5, 1, 2}, all)},
+		{"ErrRegion", h5.ErrRegion, h5value.Read(d, make([]int32, 3), region([]int64{1}, []int64{3}))},
+		{"ErrType", h5.ErrType, h5value.Read(word, make([]int32, 1), h5.SimpleSpace(1).All())},
+		{"ErrOverflow", h5.ErrOverflow, h5value.Read(d, make([]uint32, 3), all)},
+		{"ErrPrecision", h5.ErrPrecision, h5value.Write(d, []float64{0.5, 1, 2}, all)},
 		{"ErrNotHDF5", h5.ErrNotHDF5, opened([]byte("no signature at all"))},
 		{"ErrTruncated", h5.ErrTruncated, opened(whole[:len(whole)-1])},
 		{"ErrCorrupt", h5.ErrCorrupt, opened(whole[:8])},

@@ -84,7 +84,7 @@ static int holds(const range_t *dst, const range_t *src)
 }
 
 /* Whether r is one of the short floats of machine learning whose largest exponent holds finite
- * numbers, not infinity. libhdf5 does not support these; number.go converts them. */
+ * numbers, not infinity. libhdf5 does not support these; package h5value converts them. */
 static int is_finite_only(const range_t *r)
 {
     size_t mant = r->mant_size - 1;
@@ -142,7 +142,7 @@ int goh5_conversion(goh5_err_t *err, hid_t src, hid_t dst, int writing)
     int lost = loses_order(err, src, dst);
     PASS(lost);
     if (narrow || narrow_too || lost) {
-        RAISE(GOH5_ETYPE); /* number.go converts them */
+        RAISE(GOH5_ETYPE); /* package h5value converts them */
     }
     PASS(range_of(err, src, &s));
     PASS(range_of(err, dst, &d));
@@ -330,7 +330,7 @@ int goh5_convert(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t 
         RAISE(GOH5_ETYPE);
     }
     if (s.class == H5T_FLOAT && !holds(&a_long_double, &s)) {
-        RAISE(GOH5_ETYPE); /* C has no type to compare a quad float; number.go does it */
+        RAISE(GOH5_ETYPE); /* C has no type to compare a quad float; package h5value does it */
     }
     limits(&d, &low, &high);
     hid_t src_wide = widest_type(&s), dst_wide = widest_type(&d);

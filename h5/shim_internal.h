@@ -170,7 +170,7 @@ int goh5_unnamed(goh5_err_t *err, hid_t stored, hid_t *mem);
 int goh5_renumber(goh5_err_t *err, hid_t unnamed, hid_t stored, const uint8_t *src, uint8_t *dst, size_t n);
 
 /* For lossy conversions for which goh5_conversion returns GOH5_CHECKED. Returns 1 if libhdf5 rounds
- * correctly from src to dst, 0 if goh5_round does, and GOH5_ETYPE if neither does, so number.go
+ * correctly from src to dst, 0 if goh5_round does, and GOH5_ETYPE if neither does, so package h5value
  * must convert. libhdf5's own conversions of floats (H5T__conv_f_f, H5T__conv_i_f) choose the
  * larger value of a tie. They also lose the carry of a number below the smallest normal number that
  * rounds up to a power of two. The compiler's conversions are correct, but exist only between the

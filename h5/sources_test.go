@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // What a virtual dataset reads as fill value because it is not there is listed; what
@@ -48,7 +49,7 @@ func TestMissingSources(t *testing.T) {
 		return out
 	}
 	require.Equal(t, []source{{"b.h5", "d"}, {at("c.h5"), "d"}, {"a.h5", "other"}}, missing(d))
-	got, err := h5.ReadAll[int32](d)
+	got, err := h5value.ReadAll[int32](d)
 	require.NoError(t, err)
 	require.Equal(t, []int32{1, 2, 3, 4, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 10, 11, 12, 13, 9, 9, 9, 9, 1, 2, 3, 4}, got)
 	require.NoError(t, d.Close())
@@ -60,7 +61,7 @@ func TestMissingSources(t *testing.T) {
 		d, err = f.Root().OpenDatasetWith("fixed", &h5.DatasetAccess{VirtualPrefix: prefix})
 		require.NoError(t, err)
 		require.Equal(t, []source{{"a.h5", "other"}}, missing(d), prefix)
-		got, err = h5.ReadAll[int32](d)
+		got, err = h5value.ReadAll[int32](d)
 		require.NoError(t, err)
 		require.Equal(t, []int32{5, 6, 7, 8, 20, 21, 22, 23, -1}, got[4:13], prefix)
 		require.NoError(t, d.Close())

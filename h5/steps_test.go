@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format"
 )
 
@@ -60,7 +61,7 @@ func TestParametersThatTheLibraryTrusts(t *testing.T) {
 		_, _, values := d.ReadChunk(make([]byte, 400), 0)
 		require.NoError(t, values, "as it is stored anybody may have it")
 		for op, err := range map[string]error{
-			"read": d.ReadRegion(data, tt.datatype, all), "read selection": d.ReadSelection(data, tt.datatype, all),
+			"read": d.ReadRegion(data, tt.datatype, all), "read selection": d.ReadSelection(data, tt.datatype, all, false),
 			"write": d.WriteRegion(data, tt.datatype, all), "resize": d.Resize(15),
 		} {
 			require.ErrorIs(t, err, h5.ErrCorrupt, "%s: %s", name, op)
@@ -132,7 +133,7 @@ func TestChunksTooShortForTheirDecoder(t *testing.T) {
 			for range 2 {
 				require.NoError(t, d.WriteChunk(whole[:left], 0, at...))
 				operations := map[string]error{
-					"read": d.ReadRegion(got, tt.datatype, space.All()), "read selection": d.ReadSelection(got, tt.datatype, h5.All),
+					"read": d.ReadRegion(got, tt.datatype, space.All()), "read selection": d.ReadSelection(got, tt.datatype, h5.All, false),
 					"read one": d.ReadRegion(got[:4], tt.datatype, inside), "write": d.WriteRegion(values[:4], tt.datatype, inside),
 				}
 				if tt.chunk > 1 {
@@ -275,13 +276,13 @@ func TestChunksTooShortForTheirChecksum(t *testing.T) {
 			require.NoError(t, err)
 			for _, at := range []int64{0, 5} {
 				one := h5.Region{Start: []int64{at, at}, Count: []int64{1, 1}}
-				_, lines := h5.ReadAll[int32](d)
-				_, boxed := d.ReadValues(one)
+				_, lines := h5value.ReadAll[int32](d)
+				_, boxed := d.ReadValues(i4, one, 1)
 				for op, err := range map[string]error{
 					"read": d.ReadRegion(got[:4], i4, one), "read all": lines, "values": boxed,
-					"points": d.ReadSelection(got[:4], i4, h5.Points{{at, at}}), "selection": d.ReadSelection(got, i4, h5.All),
+					"points": d.ReadSelection(got[:4], i4, h5.Points{{at, at}}, false), "selection": d.ReadSelection(got, i4, h5.All, false),
 					"convert": d.ReadRegionLossy(got[:8], h5.IEEEFloat(8, h5.LittleEndian), one),
-					"write":   d.WriteRegion(values[:4], i4, one), "write points": d.WriteSelection(values[:4], i4, h5.Points{{at, at}}),
+					"write":   d.WriteRegion(values[:4], i4, one), "write points": d.WriteSelection(values[:4], i4, h5.Points{{at, at}}, false),
 					"cut": d.Resize(at+1, 8),
 				} {
 					require.ErrorIs(t, err, h5.ErrCorrupt, op)
@@ -310,16 +311,16 @@ func TestChecksumsLeftOutAtTheEdge(t *testing.T) {
 	for name, filters := range map[string][]h5.Filter{"last": {h5.Fletcher32()}, "first": {h5.Fletcher32(), h5.Deflate(1)}} {
 		d, err := f.Root().CreateDataset(name, h5.Int(1, h5.LittleEndian), h5.SimpleSpace(3), &h5.DatasetOptions{Chunks: []int64{2}, Filters: filters, PlainEdges: true})
 		require.NoError(t, err)
-		require.NoError(t, h5.Write(d, []int8{1, 2, 3}, all))
+		require.NoError(t, h5value.Write(d, []int8{1, 2, 3}, all))
 		for range 2 {
-			numbers, err := h5.ReadAll[int8](d)
+			numbers, err := h5value.ReadAll[int8](d)
 			require.NoError(t, err)
 			require.Equal(t, []int8{1, 2, 3}, numbers)
 			require.NoError(t, d.WriteChunk([]byte{3, 9}, 0, 2))
 		}
 		stored := map[string][]byte{"last": {1}, "first": deflated(t, []byte{1})}[name]
 		require.NoError(t, d.WriteChunk(stored, 0, 0))
-		_, err = h5.ReadAll[int8](d)
+		_, err = h5value.ReadAll[int8](d)
 		require.ErrorIs(t, err, h5.ErrCorrupt, "a whole chunk")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 var i4 = h5.Int(4, h5.LittleEndian)
@@ -85,7 +86,7 @@ func TestStorageOptions(t *testing.T) {
 	a, err := d.Access()
 	require.NoError(t, err)
 	require.Equal(t, h5.DatasetAccess{ChunkCache: &cache}, a)
-	require.NoError(t, h5.Write(d, make([]int32, 10), region([]int64{0}, []int64{10})))
+	require.NoError(t, h5value.Write(d, make([]int32, 10), region([]int64{0}, []int64{10})))
 	require.NoError(t, d.Close())
 
 	cache.Bytes = 15
@@ -111,7 +112,7 @@ func TestStorageOptions(t *testing.T) {
 		require.NoError(t, err)
 		before, err := d.Info()
 		require.NoError(t, err)
-		require.NoError(t, h5.Write(d, []int32{1}, region([]int64{0}, []int64{1})))
+		require.NoError(t, h5value.Write(d, []int32{1}, region([]int64{0}, []int64{1})))
 		after, err := d.Info()
 		require.NoError(t, err)
 		require.Equal(t, []bool{alloc == h5.AllocEarly, alloc != h5.AllocIncremental}, []bool{before.Allocated, after.Allocated})
@@ -135,15 +136,15 @@ func TestFillTimes(t *testing.T) {
 					want = 0x04030201
 				}
 				if when != h5.FillNever { // else anything
-					got, err := h5.ReadAll[int32](d)
+					got, err := h5value.ReadAll[int32](d)
 					require.NoError(t, err)
 					require.Equal(t, []int32{want, want, want}, got)
 				}
-				require.NoError(t, h5.Write(d, []int32{9}, region([]int64{1}, []int64{1})))
+				require.NoError(t, h5value.Write(d, []int32{9}, region([]int64{1}, []int64{1})))
 				info, err = d.Info()
 				require.NoError(t, err)
 				require.True(t, info.Allocated)
-				got, err := h5.ReadAll[int32](d)
+				got, err := h5value.ReadAll[int32](d)
 				require.NoError(t, err)
 				require.Equal(t, int32(9), got[1])
 				if when == h5.FillOnAlloc || when == h5.FillIfSet && fill != nil {
@@ -167,7 +168,7 @@ func TestExternalFiles(t *testing.T) {
 	})
 	require.NoError(t, err)
 	want := []int32{1, 2, 3, 4, 5, 6, 7, 8}
-	require.NoError(t, h5.Write(d, want, region([]int64{0}, []int64{8})))
+	require.NoError(t, h5value.Write(d, want, region([]int64{0}, []int64{8})))
 	info, err := d.Info()
 	require.NoError(t, err)
 	require.Equal(t, h5.Contiguous, info.Layout)
@@ -189,14 +190,14 @@ func TestExternalFiles(t *testing.T) {
 	defer f.Close()
 	d, err = f.Root().OpenDatasetWith("d", &h5.DatasetAccess{ExternalPrefix: dir})
 	require.NoError(t, err)
-	got, err := h5.ReadAll[int32](d)
+	got, err := h5value.ReadAll[int32](d)
 	require.NoError(t, err)
 	require.Equal(t, append(want, 0, 0), got, "past the end of a file are zeros")
 	require.NoError(t, d.Close())
 	require.NoError(t, os.Remove(at("b.raw")))
 	d, err = f.Root().OpenDatasetWith("d", &h5.DatasetAccess{ExternalPrefix: dir})
 	require.NoError(t, err)
-	_, err = h5.ReadAll[int32](d)
+	_, err = h5value.ReadAll[int32](d)
 	require.Error(t, err, "a file is gone")
 
 	g := newFile(t).Root()
@@ -230,7 +231,7 @@ func sourceFile(t *testing.T, path string, values ...int32) {
 	require.NoError(t, err)
 	d, err := f.Root().CreateDataset("d", i4, growing([]int64{int64(len(values))}, h5.Unlimited), &h5.DatasetOptions{Chunks: []int64{4}})
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, values, region([]int64{0}, []int64{int64(len(values))})))
+	require.NoError(t, h5value.Write(d, values, region([]int64{0}, []int64{int64(len(values))})))
 	require.NoError(t, f.Close())
 }
 
@@ -253,7 +254,7 @@ func TestVirtualDatasets(t *testing.T) {
 	}
 	d, err := f.Root().CreateDataset("fixed", i4, h5.SimpleSpace(8), &h5.DatasetOptions{Mappings: mappings, Fill: []byte{255, 255, 255, 255}})
 	require.NoError(t, err)
-	got, err := h5.ReadAll[int32](d)
+	got, err := h5value.ReadAll[int32](d)
 	require.NoError(t, err)
 	require.Equal(t, []int32{0, 23, 1, -1, 2, -1, 3, -1}, got)
 	info, err := d.Info()
@@ -267,14 +268,14 @@ func TestVirtualDatasets(t *testing.T) {
 		require.Equal(t, mappings[i].Region.NumElems(), m.Region.NumElems())
 		require.False(t, m.Irregular)
 	}
-	require.NoError(t, h5.Write(d, []int32{99}, region([]int64{2}, []int64{1})), "writing goes to the source")
+	require.NoError(t, h5value.Write(d, []int32{99}, region([]int64{2}, []int64{1})), "writing goes to the source")
 
 	// A file for each block, as many as there are.
 	d, err = f.Root().CreateDataset("blocks", i4, growing([]int64{4}, h5.Unlimited), &h5.DatasetOptions{Mappings: []h5.Mapping{{
 		Region: h5.Region{Start: []int64{0}, Count: []int64{h5.Unlimited}, Stride: []int64{4}, Block: []int64{4}}, File: "s%b.h5", Dataset: "d", Source: four, SourceRegion: whole,
 	}}})
 	require.NoError(t, err)
-	got, err = h5.ReadAll[int32](d)
+	got, err = h5value.ReadAll[int32](d)
 	require.NoError(t, err)
 	require.Equal(t, []int32{0, 99, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23}, got)
 	info, err = d.Info()
@@ -293,7 +294,7 @@ func TestVirtualDatasets(t *testing.T) {
 	} {
 		d, err := f.Root().OpenDatasetWith("blocks", &tt.a)
 		require.NoError(t, err)
-		got, err := h5.ReadAll[int32](d)
+		got, err := h5value.ReadAll[int32](d)
 		require.NoError(t, err)
 		require.Equal(t, tt.want, got, "%+v", tt.a)
 		a, err := d.Access()
@@ -308,7 +309,7 @@ func TestVirtualDatasets(t *testing.T) {
 		Region: region([]int64{0}, []int64{h5.Unlimited}), File: "s1.h5", Dataset: "d", Source: open, SourceRegion: region([]int64{0}, []int64{h5.Unlimited}),
 	}}})
 	require.NoError(t, err)
-	got, err = h5.ReadAll[int32](d)
+	got, err = h5value.ReadAll[int32](d)
 	require.NoError(t, err)
 	require.Equal(t, []int32{10, 11, 12, 13}, got)
 	require.NoError(t, d.Close())
@@ -317,18 +318,18 @@ func TestVirtualDatasets(t *testing.T) {
 	sd, err := source.Root().OpenDataset("d")
 	require.NoError(t, err)
 	require.NoError(t, sd.Resize(5))
-	require.NoError(t, h5.Write(sd, []int32{14}, region([]int64{4}, []int64{1})))
+	require.NoError(t, h5value.Write(sd, []int32{14}, region([]int64{4}, []int64{1})))
 	require.NoError(t, source.Close())
 	d, err = f.Root().OpenDataset("open")
 	require.NoError(t, err)
-	got, err = h5.ReadAll[int32](d)
+	got, err = h5value.ReadAll[int32](d)
 	require.NoError(t, err)
 	require.Equal(t, []int32{10, 11, 12, 13, 14}, got)
 
 	// Nothing mapped is all fill value.
 	d, err = f.Root().CreateDataset("none", i4, h5.SimpleSpace(2), &h5.DatasetOptions{Mappings: []h5.Mapping{}, Fill: []byte{7, 0, 0, 0}})
 	require.NoError(t, err)
-	got, err = h5.ReadAll[int32](d)
+	got, err = h5value.ReadAll[int32](d)
 	require.NoError(t, err)
 	require.Equal(t, []int32{7, 7}, got)
 
@@ -367,13 +368,13 @@ func TestSourcesThatAreOpen(t *testing.T) {
 		{Region: two.All(), File: "s.h5", Dataset: "d", Source: two, SourceRegion: two.All()},
 	}})
 	require.NoError(t, err)
-	got, err := h5.ReadAll[int32](d)
+	got, err := h5value.ReadAll[int32](d)
 	require.NoError(t, err)
 	require.Equal(t, []int32{1, 2}, got)
 	require.NoError(t, f.Root().LinkExternal("link", "s.h5", "/d"))
 	linked, err := f.Root().OpenDataset("link")
 	require.NoError(t, err)
-	got, err = h5.ReadAll[int32](linked)
+	got, err = h5value.ReadAll[int32](linked)
 	require.NoError(t, err)
 	require.Equal(t, []int32{1, 2}, got)
 }
@@ -426,7 +427,7 @@ func TestReaderIsOneFile(t *testing.T) {
 	for _, name := range []string{"virtual", "absolute", "endless", "pattern", "external", "link"} {
 		d, err := r.OpenDataset(name)
 		require.NoError(t, err)
-		_, err = h5.ReadAll[int32](d)
+		_, err = h5value.ReadAll[int32](d)
 		require.NoError(t, err, "%s: by its path", name)
 		require.NoError(t, d.Close())
 	}
@@ -454,10 +455,10 @@ func TestReaderIsOneFile(t *testing.T) {
 		_, err = d.Info()
 		require.NoError(t, err, "%s: what it is made of can be told", name)
 		outside(d.ReadRegion(make([]byte, 4), i4, region([]int64{0}, []int64{1})), file)
-		outside(d.ReadSelection(make([]byte, 4), i4, h5.Points{{1}}), file)
-		_, err = d.ReadValues(h5.All)
+		outside(d.ReadSelection(make([]byte, 4), i4, h5.Points{{1}}, false), file)
+		_, err = d.ReadValues(i4, h5.All, -1)
 		outside(err, file)
-		_, err = h5.ReadAll[any](d)
+		_, err = h5value.ReadAll[any](d)
 		outside(err, file)
 	}
 	for name, file := range map[string]string{"endless": "s0.h5", "pattern": "s0.h5"} {
@@ -465,13 +466,13 @@ func TestReaderIsOneFile(t *testing.T) {
 		require.NoError(t, err)
 		_, err = d.Info()
 		outside(err, file) // whose shape is in the other file
-		_, err = h5.ReadAll[int32](d)
+		_, err = h5value.ReadAll[int32](d)
 		outside(err, file)
 	}
 	d, err := f.Root().OpenDataset("virtual")
 	require.NoError(t, err)
 	got := make([]int32, 4)
-	require.NoError(t, h5.Read(d, got, region([]int64{4}, []int64{4})), "these are in the file itself")
+	require.NoError(t, h5value.Read(d, got, region([]int64{4}, []int64{4})), "these are in the file itself")
 	require.Equal(t, []int32{5, 6, 7, 8}, got)
 }
 
@@ -501,7 +502,7 @@ func TestPipesInThePlaceOfOtherFiles(t *testing.T) {
 	for _, name := range []string{"external", "virtual", "link"} {
 		d, err := f.Root().OpenDataset(name)
 		if err == nil {
-			_, err = h5.ReadAll[int32](d)
+			_, err = h5value.ReadAll[int32](d)
 			require.NoError(t, d.Close())
 		}
 		var o *h5.OutsideError

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // stringKinds are all there are: three paddings and variable, in both character sets.
@@ -54,26 +55,26 @@ func TestStringsEverywhereToH5py(t *testing.T) {
 		d := writtenAs(t, f, name+"/array", dt, words)
 		s, err := r.CreateDataset(name+"/scalar", dt, h5.ScalarSpace(), nil)
 		require.NoError(t, err)
-		require.NoError(t, h5.Write(s, words[:1], h5.All))
-		one, err := h5.EncodeValues(dt, words[:1])
+		require.NoError(t, h5value.Write(s, words[:1], h5.All))
+		one, err := h5value.Encode(dt, words[:1])
 		require.NoError(t, err)
-		all, err := h5.EncodeValues(dt, words)
+		all, err := h5value.Encode(dt, words)
 		require.NoError(t, err)
 		require.NoError(t, d.WriteAttribute(h5.Attribute{Name: "one", Datatype: dt, Space: h5.ScalarSpace(), Values: one}))
 		require.NoError(t, d.WriteAttribute(h5.Attribute{Name: "all", Datatype: dt, Space: h5.SimpleSpace(int64(len(words))), Values: all}))
 		c := h5.CompoundOf(h5.Member{Name: "text", Type: &dt}, h5.Member{Name: "pair", Type: ptr(h5.ArrayOf(dt, 2))}, h5.Member{Name: "many", Type: ptr(h5.SequenceOf(dt))})
 		rows := []row{{words[0], [2]string{words[1], words[0]}, words}, {words[1], [2]string{}, []string{}}}
 		rd := writtenAs(t, f, name+"/rows", c, rows)
-		values, err := h5.EncodeValues(c, rows)
+		values, err := h5value.Encode(c, rows)
 		require.NoError(t, err)
 		require.NoError(t, rd.WriteAttribute(h5.Attribute{Name: "rows", Datatype: c, Space: h5.SimpleSpace(2), Values: values}))
-		for _, got := range [][]row{must(h5.ReadAll[row](rd))(t), must(h5.ReadAttr[row](rd, "rows"))(t)} {
+		for _, got := range [][]row{must(h5value.ReadAll[row](rd))(t), must(h5value.ReadAttr[row](rd, "rows"))(t)} {
 			require.Equal(t, rows, got, name)
 		}
-		require.Equal(t, words, must(h5.ReadAll[string](d))(t), name)
-		require.Equal(t, words, must(h5.ReadAttr[string](d, "all"))(t), name)
-		require.Equal(t, words[:1], must(h5.ReadAttr[string](d, "one"))(t), name)
-		require.Equal(t, words[:1], must(h5.ReadAll[string](s))(t), name)
+		require.Equal(t, words, must(h5value.ReadAll[string](d))(t), name)
+		require.Equal(t, words, must(h5value.ReadAttr[string](d, "all"))(t), name)
+		require.Equal(t, words[:1], must(h5value.ReadAttr[string](d, "one"))(t), name)
+		require.Equal(t, words[:1], must(h5value.ReadAll[string](s))(t), name)
 		want[name] = []any{[]any{dt.CharSet == h5.UTF8, dt.Variable}, texts, texts[0], texts[0], texts, []any{texts[0], texts[1]}}
 	}
 	require.NoError(t, f.Close())
@@ -146,17 +147,17 @@ with h5py.File(sys.argv[1], "w") as f:
 			dt := must(d.Datatype())(t)
 			require.Equal(t, set == "utf-8", dt.CharSet == h5.UTF8, name)
 			require.Equal(t, kind == "variable", dt.Variable, name)
-			require.Equal(t, words, must(h5.ReadAll[string](d))(t), name)
+			require.Equal(t, words, must(h5value.ReadAll[string](d))(t), name)
 			require.Equal(t, words, must(d.ReadStrings(region([]int64{0}, []int64{3})))(t), name)
-			require.Equal(t, words, must(h5.ReadAttr[string](d, "all"))(t), name)
-			require.Equal(t, words[:1], must(h5.ReadAttr[string](d, "one"))(t), name)
-			require.Equal(t, words[0], must(h5.ReadAll[any](d))(t)[0], name)
+			require.Equal(t, words, must(h5value.ReadAttr[string](d, "all"))(t), name)
+			require.Equal(t, words[:1], must(h5value.ReadAttr[string](d, "one"))(t), name)
+			require.Equal(t, words[0], must(h5value.ReadAll[any](d))(t)[0], name)
 		}
 		type row struct {
 			Text  string `h5:"text"`
 			Fixed string `h5:"fixed"`
 		}
-		rows := must(h5.ReadAll[row](open(set + " variable row")))(t)
+		rows := must(h5value.ReadAll[row](open(set + " variable row")))(t)
 		for i, w := range words {
 			require.Equal(t, row{w, w}, rows[i])
 		}

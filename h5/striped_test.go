@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // A striped dataset holds what an array would, written whole or by parts, with any
@@ -62,7 +63,7 @@ func TestStriped(t *testing.T) {
 							at := (p.Region.Start[0]+i)*cols + p.Region.Start[1]
 							v = append(v, want[at:at+p.Region.Count[1]]...)
 						}
-						if err := h5.Write(p.Dataset, v, p.Source); err != nil {
+						if err := h5value.Write(p.Dataset, v, p.Source); err != nil {
 							errs[n] = err
 						}
 					}
@@ -73,7 +74,7 @@ func TestStriped(t *testing.T) {
 				require.NoError(t, err)
 			}
 		} else {
-			require.NoError(t, h5.Write(d.Dataset, want, whole))
+			require.NoError(t, h5value.Write(d.Dataset, want, whole))
 		}
 		require.NoError(t, d.Close())
 		require.NoError(t, f.Close())
@@ -82,7 +83,7 @@ func TestStriped(t *testing.T) {
 		require.NoError(t, err)
 		plain, err := f.Root().OpenDataset("d")
 		require.NoError(t, err)
-		got, err := h5.ReadAll[int32](plain)
+		got, err := h5value.ReadAll[int32](plain)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 		d, err = f.Root().OpenStriped("d")
@@ -93,7 +94,7 @@ func TestStriped(t *testing.T) {
 		require.NoError(t, err)
 		for _, p := range parts {
 			got := make([]int32, p.Source.NumElems())
-			require.NoError(t, h5.Read(p.Dataset, got, p.Source))
+			require.NoError(t, h5value.Read(p.Dataset, got, p.Source))
 			for i := range got {
 				row, col := p.Region.Start[0]+int64(i)/p.Region.Count[1], p.Region.Start[1]+int64(i)%p.Region.Count[1]
 				require.Equal(t, want[row*cols+col], got[i])

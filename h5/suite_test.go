@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
@@ -143,12 +144,12 @@ func TestLibrarysOwnFiles(t *testing.T) {
 				if a.Datatype.Plain() || a.Datatype.Class == h5.String {
 					return
 				}
-				natural, err := h5.DecodeValues[any](value.Values)
+				natural, err := h5value.Decode[any](value.Values)
 				require.NoError(t, err, "%s %s@%s", file, p, a.Name)
 				require.Len(t, natural, int(a.Space.NumElems()))
-				again, err := h5.EncodeValues(a.Datatype, natural)
+				again, err := h5value.Encode(a.Datatype, natural)
 				require.NoError(t, err, "%s %s@%s", file, p, a.Name)
-				back, err := h5.DecodeValues[any](again)
+				back, err := h5value.Decode[any](again)
 				require.NoError(t, err, "%s %s@%s", file, p, a.Name)
 				require.Equal(t, natural, back)
 				values++

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
@@ -184,7 +185,7 @@ func grownUnclosed(t *testing.T, path string, low h5.LibVer) (f *h5.File, d *h5.
 	for i := range values {
 		values[i] = int32(i)
 	}
-	require.NoError(t, h5.Write(d, values, region([]int64{0}, []int64{100000})))
+	require.NoError(t, h5value.Write(d, values, region([]int64{0}, []int64{100000})))
 	return f, d, values, flushed
 }
 
@@ -205,7 +206,7 @@ func TestUnclosedFileOfSuperblock3(t *testing.T) {
 		got := make([]int32, 100000)
 		d, err = f.Root().OpenDataset("d")
 		require.NoError(t, err)
-		require.NoError(t, h5.Read(d, got, region([]int64{0}, []int64{100000})))
+		require.NoError(t, h5value.Read(d, got, region([]int64{0}, []int64{100000})))
 		require.Equal(t, values, got)
 		require.NoError(t, d.Close())
 		require.NoError(t, f.Close())

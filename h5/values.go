@@ -12,68 +12,108 @@ package h5
 import "C"
 
 import (
-	"encoding/binary"
 	"fmt"
 	"runtime"
 	"slices"
-	"unsafe"
 )
 
 // Values are elements of one datatype of any kind, including strings and sequences of variable
-// length, compounds and references. DecodeValues converts them to Go values, EncodeValues makes
-// them from Go values.
+// length, compounds and references. Package h5/h5value converts them to Go values, makes them from
+// Go values and inspects them.
+//
+// Block begins with the N elements, each of Datatype.InMemory() bytes, as they are in memory, but
+// with offsets in Block instead of pointers. Offset 0 is a null pointer. All words have 8 bytes in
+// the byte order of this machine:
+//
+//   - a string of variable length is the offset of a word with its length, its bytes and at least
+//     one zero byte
+//   - a sequence is its length and the offset of its elements
+//   - a standard reference has in its first word the offset of a word with a length and that many
+//     bytes, those of Ref.Data
+//
+// A write returns ErrType for an offset outside Block. The data of different elements must not
+// overlap.
 type Values struct {
 	Datatype Datatype // as stored; for a compound, possibly with fewer members
-	n        int
-	block    []byte
-}
-
-// Len returns the number of elements.
-func (v Values) Len() int { return v.n }
-
-// element returns the bytes of the i-th element.
-func (v *Values) element(i int) []byte {
-	size := v.Datatype.memSize()
-	return v.block[i*size : (i+1)*size]
+	N        int      // number of elements
+	Block    []byte
 }
 
 // pointerSize is the size of a string of variable length in memory.
 const pointerSize = 8
 
-// memSize returns the size of t in memory, in bytes. It differs from Size for strings of variable
-// length.
-func (t *Datatype) memSize() int {
+// InMemory returns the size in bytes of an element of type t in Values. It equals t.Size except for
+// strings of variable length.
+func (t *Datatype) InMemory() int {
 	if t.Variable {
 		return pointerSize
 	}
 	return t.Size
 }
 
-func wordOf(b []byte) uint64 { return binary.NativeEndian.Uint64(b) }
+// elementType is the datatype of a dataset's elements, which never changes.
+type elementType struct {
+	encoded  []byte // from goh5_dtype
+	datatype Datatype
+}
 
-func putWord(b []byte, w uint64) { binary.NativeEndian.PutUint64(b, w) }
-
-// at returns a reader at an offset of the block.
-func (v *Values) at(place uint64) *reader { return &reader{v.block[place:]} }
+// elementTypeLocked returns the datatype of the elements. It calls libhdf5 once.
+func (d *Dataset) elementTypeLocked(op string, id C.int64_t) (*elementType, error) {
+	if d.elements != nil {
+		return d.elements, nil
+	}
+	var cerr C.goh5_err_t
+	var blob C.goh5_blob_t
+	if rc := C.goh5_dtype(&cerr, id, &blob); rc < 0 {
+		return nil, newError(op, d.path, rc, &cerr)
+	}
+	r := takeBlob(&blob)
+	d.elements = &elementType{encoded: r.b}
+	d.elements.datatype = r.datatype()
+	return d.elements, nil
+}
 
 // Datatype returns the datatype of the dataset's elements, as stored (H5Dget_type).
 func (d *Dataset) Datatype() (Datatype, error) {
-	var blob C.goh5_blob_t
-	err := d.run("describe", d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_dtype(cerr, id, &blob) })
+	const op = "describe"
+	lock()
+	defer unlock()
+	id, err := d.h.idLocked(op, d.path)
 	if err != nil {
 		return Datatype{}, err
 	}
-	return takeBlob(&blob).datatype(), nil
+	t, err := d.elementTypeLocked(op, id)
+	runtime.KeepAlive(d)
+	if err != nil {
+		return Datatype{}, err
+	}
+	return (&reader{t.encoded}).datatype(), nil // a copy for the caller
 }
 
-// anyNumber is the value of want for any number of elements.
-const anyNumber = -1
+// partLocked returns ErrType if t is neither the datatype of the elements nor one with fewer
+// members.
+func (d *Dataset) partLocked(op string, id C.int64_t, t *Datatype) error {
+	stored, err := d.elementTypeLocked(op, id)
+	if err != nil {
+		return err
+	}
+	if !t.partOf(&stored.datatype) {
+		return &Error{Op: op, Path: d.path, Err: fmt.Errorf("%w: %v for %v", ErrType, *t, stored.datatype)}
+	}
+	return nil
+}
 
-// readValues reads the elements of s as mem, which is the stored type or one with fewer members
-// (H5Dread, H5Treclaim). It returns ErrSize if the number of elements is not want.
-func (d *Dataset) readValues(mem Datatype, s Selection, want int) (Values, error) {
+// ReadValues reads the elements of s (H5Dread, H5Treclaim). mem is the datatype of the dataset, or
+// for compounds one with fewer members. n is the number of elements, or -1 for any number.
+//
+// It returns ErrType for another mem, ErrSize if s selects another number of elements, and the
+// errors of ReadRegion.
+func (d *Dataset) ReadValues(mem Datatype, s Selection, n int) (Values, error) {
 	const op = "read"
 	sel, err := encodeSelection(s)
+	if err == nil {
+		err = mem.check()
+	}
 	if err != nil {
 		return Values{}, &Error{Op: op, Path: d.path, Err: err}
 	}
@@ -84,27 +124,37 @@ func (d *Dataset) readValues(mem Datatype, s Selection, want int) (Values, error
 	if err != nil {
 		return Values{}, err
 	}
+	if err := d.partLocked(op, id, &mem); err != nil {
+		return Values{}, err
+	}
 	if err := d.withinLocked(op, id, sel.words, sel.rank); err != nil {
 		return Values{}, err
 	}
 	var cerr C.goh5_err_t
 	var blob C.goh5_blob_t
-	n := C.uint64_t(int64(want))
-	rc := C.goh5_dread_values(&cerr, id, cBytes(t), C.size_t(len(t)), cInts(sel.words), C.size_t(len(sel.words)), C.size_t(sel.rank), &n, &blob)
+	count := C.uint64_t(int64(n))
+	rc := C.goh5_dread_values(&cerr, id, cBytes(t), C.size_t(len(t)), cInts(sel.words), C.size_t(len(sel.words)), C.size_t(sel.rank), &count, &blob)
 	runtime.KeepAlive(d)
 	if rc < 0 {
 		return Values{}, transferError(op, d.path, s, rc, &cerr)
 	}
-	return Values{Datatype: mem, n: int(n), block: takeBlob(&blob).b}, outsideLocked(op, d.path)
+	return Values{Datatype: mem, N: int(count), Block: takeBlob(&blob).b}, outsideLocked(op, d.path)
 }
 
-// writeValues replaces the elements of s (H5Dwrite). Members that v does not have are unchanged.
-func (d *Dataset) writeValues(v Values, s Selection) error {
+// WriteValues replaces the elements of s with v (H5Dwrite). Members of a compound that v does not
+// have are unchanged.
+//
+// It returns ErrType if v's datatype is not that of the dataset or one with fewer members, ErrSize
+// if v and s have different numbers of elements, and the errors of WriteRegion.
+func (d *Dataset) WriteValues(v Values, s Selection) error {
 	const op = "write"
 	if err := d.writable(op, d.path); err != nil {
 		return err
 	}
 	sel, err := encodeSelection(s)
+	if err == nil {
+		err = v.Datatype.check()
+	}
 	if err != nil {
 		return &Error{Op: op, Path: d.path, Err: err}
 	}
@@ -115,101 +165,18 @@ func (d *Dataset) writeValues(v Values, s Selection) error {
 	if err != nil {
 		return err
 	}
+	if err := d.partLocked(op, id, &v.Datatype); err != nil {
+		return err
+	}
 	if err := d.masksLocked(op, id, sel.words, sel.rank); err != nil {
 		return err
 	}
 	var cerr C.goh5_err_t
 	rc := C.goh5_dwrite_values(&cerr, id, cBytes(t), C.size_t(len(t)), cInts(sel.words), C.size_t(len(sel.words)), C.size_t(sel.rank),
-		cBytes(v.block), C.size_t(len(v.block)), C.size_t(v.n))
+		cBytes(v.Block), C.size_t(len(v.Block)), C.size_t(v.N))
 	runtime.KeepAlive(d)
 	if rc < 0 {
 		return transferError(op, d.path, s, rc, &cerr)
-	}
-	return nil
-}
-
-// ReadValues reads the elements of s without converting them to Go values (H5Dread, H5Treclaim). It
-// is for callers that have to inspect the datatype first.
-//
-// It returns the errors of ReadRegion except ErrType.
-func (d *Dataset) ReadValues(s Selection) (Values, error) {
-	t, err := d.Datatype()
-	if err != nil {
-		return Values{}, err
-	}
-	return d.readValues(t, s, anyNumber)
-}
-
-// WriteValues replaces the elements of s with v (H5Dwrite).
-//
-// It returns ErrType if v's datatype is not that of the dataset or one with fewer members, ErrSize
-// if v and s have different numbers of elements, and the errors of WriteRegion.
-func (d *Dataset) WriteValues(v Values, s Selection) error {
-	t, err := d.Datatype()
-	if err != nil {
-		return err
-	}
-	if !v.Datatype.partOf(&t) {
-		return &Error{Op: "write", Path: d.path, Err: fmt.Errorf("%w: %v for %v", ErrType, v.Datatype, t)}
-	}
-	return d.writeValues(v, s)
-}
-
-// MapRefs returns v with every reference replaced by the result of f. f is called once for each
-// reference, null ones included. If f returns an error, MapRefs stops and returns it.
-func (v Values) MapRefs(f func(Ref) (Ref, error)) (Values, error) {
-	x := transfer{v: v}
-	x.v.block = slices.Clone(v.block)
-	size := v.Datatype.memSize()
-	for i := range v.n {
-		if err := x.mapRefs(&v.Datatype, i*size, f); err != nil {
-			return Values{}, err
-		}
-	}
-	return x.v, nil
-}
-
-// mapRefs replaces the references of the element of type t at an offset of the block.
-func (x *transfer) mapRefs(t *Datatype, at int, f func(Ref) (Ref, error)) error {
-	switch {
-	case t.Plain() || t.Class == String:
-		return nil
-	case t.Class == Reference:
-		p := referencePlan(t)
-		var r Ref
-		if err := p.decode(x, x.v.block[at:at+t.Size], unsafe.Pointer(&r)); err != nil {
-			return err
-		}
-		to, err := f(r)
-		if err != nil || to == r {
-			return err
-		}
-		return p.encode(x, at, unsafe.Pointer(&to))
-	case t.Class == Compound:
-		for i := range t.Members {
-			if err := x.mapRefs(t.Members[i].Type, at+t.Members[i].Offset, f); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	n, first := 1, at
-	switch t.Class {
-	case Array:
-		for _, d := range t.Dims {
-			n *= int(d)
-		}
-	case Sequence:
-		n, first = int(wordOf(x.v.block[at:])), int(wordOf(x.v.block[at+wordSize:]))
-	}
-	if first == 0 && t.Class == Sequence {
-		return nil
-	}
-	size := t.Base.memSize()
-	for i := range n {
-		if err := x.mapRefs(t.Base, first+i*size, f); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 )
 
@@ -130,7 +131,7 @@ func TestLoopsHoldNoLock(t *testing.T) {
 	r := f.Root()
 	d, err := r.CreateDataset("g/d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8), &h5.DatasetOptions{Chunks: []int64{2}})
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, make([]int32, 8), h5.All))
+	require.NoError(t, h5value.Write(d, make([]int32, 8), h5.All))
 	for i := range 2 {
 		scale, err := r.CreateDataset(fmt.Sprint("scale", i), h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8), nil)
 		require.NoError(t, err)
@@ -141,7 +142,7 @@ func TestLoopsHoldNoLock(t *testing.T) {
 	use := func(err error) bool {
 		require.NoError(t, err)
 		written++
-		require.NoError(t, h5.WriteAttr(r, "n", []int{written}))
+		require.NoError(t, h5value.WriteAttr(r, "n", []int{written}))
 		return false // leave the loop
 	}
 	r.Links()(func(_ h5.Link, err error) bool { return use(err) })
@@ -153,7 +154,7 @@ func TestLoopsHoldNoLock(t *testing.T) {
 	d.Scales(0)(func(_ h5.Scale, err error) bool { return use(err) })
 	h5.SimpleSpace(8).Boxes(h5.Union(region([]int64{0}, []int64{1}), region([]int64{4}, []int64{1})))(func(_ h5.Box, err error) bool { return use(err) })
 	require.Equal(t, 8, written)
-	got, err := h5.ReadAttr[int](r, "n")
+	got, err := h5value.ReadAttr[int](r, "n")
 	require.NoError(t, err)
 	require.Equal(t, []int{8}, got)
 }

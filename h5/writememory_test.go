@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/cmem"
 )
 
@@ -29,7 +30,7 @@ func TestWritesThatConvertTakeLittleMemory(t *testing.T) {
 	require.NoError(t, h5.RegisterFilter(look))
 	defer func() { require.NoError(t, h5.UnregisterFilter(look.ID)) }()
 	const n = 1 << 19
-	i4, f8 := h5.Int(4, h5.LittleEndian), h5.TypeOf[float64]()
+	i4, f8 := h5.Int(4, h5.LittleEndian), h5.IEEEFloat(8, h5.NativeOrder)
 	o, access := h5.DefaultCreateOptions(), h5.DefaultFileAccess()
 	access.ChunkCache.Bytes = 0 // so that chunks are stored while it writes
 	o.Access = &access
@@ -64,7 +65,7 @@ func TestWritesThatConvertTakeLittleMemory(t *testing.T) {
 		require.NoError(t, write())
 		require.Positive(t, calls)
 		require.Less(t, most-before, int64(1<<18), "of 2 MiB that are stored")
-		got, err := h5.ReadAll[int32](d)
+		got, err := h5value.ReadAll[int32](d)
 		require.NoError(t, err)
 		require.True(t, slices.Equal(want, got))
 
@@ -82,7 +83,7 @@ func TestWritesThatConvertTakeLittleMemory(t *testing.T) {
 		require.ErrorIs(t, err, h5.ErrOverflow)
 		require.ErrorContains(t, err, "3 of 524288 values")
 		require.Zero(t, calls)
-		after, err := h5.ReadAll[int32](d)
+		after, err := h5value.ReadAll[int32](d)
 		require.NoError(t, err)
 		require.True(t, slices.Equal(got, after), "nothing was written")
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
@@ -819,7 +820,7 @@ func TestChunksBeyondAnyDataset(t *testing.T) {
 	level, i4 := 1, h5.Int(4, h5.LittleEndian)
 	d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(10), &h5.DatasetOptions{Chunks: []int64{2}, Deflate: &level})
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, all(10)))
+	require.NoError(t, h5value.Write(d, []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, all(10)))
 	require.NoError(t, d.Close())
 	require.NoError(t, f.Close())
 	b, err := os.ReadFile(path)

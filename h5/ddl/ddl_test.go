@@ -14,6 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/ddl"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/leak"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
@@ -56,9 +57,9 @@ func everything(t testing.TB) *h5.File {
 	for i := range 90 {
 		values = append(values, int16(i*i*7))
 	}
-	require.NoError(t, h5.Write(numbers, values, h5.All))
+	require.NoError(t, h5value.Write(numbers, values, h5.All))
 	floats := make("floats", h5.IEEEFloat(8, h5.LittleEndian), h5.SimpleSpace(9), nil)
-	require.NoError(t, h5.Write(floats, []float64{0, -0.5, 1e6, 123456789, 1e-5, 0.0001, 1e300, 1.0 / 3, 999999.5}, h5.All))
+	require.NoError(t, h5value.Write(floats, []float64{0, -0.5, 1e6, 123456789, 1e-5, 0.0001, 1e300, 1.0 / 3, 999999.5}, h5.All))
 	make("grows", h5.Uint(1, h5.LittleEndian), h5.Dataspace{Kind: h5.Simple, Dims: []int64{2}, MaxDims: []int64{h5.Unlimited}}, &h5.DatasetOptions{Chunks: []int64{2}})
 	make("null", h5.Int(4, 0), h5.NullSpace(), nil)
 	make("one", h5.Bool(), h5.ScalarSpace(), nil)
@@ -66,10 +67,10 @@ func everything(t testing.TB) *h5.File {
 	require.NoError(t, texts.WriteStrings([]string{"", "two words", `a "quote" and \`}, h5.SimpleSpace(3).All()))
 	fixed := make("fixed", h5.FixedString(5, h5.SpacePad, h5.ASCII), h5.SimpleSpace(2), nil)
 	require.NoError(t, fixed.WriteStrings([]string{"ab", "abcde"}, h5.SimpleSpace(2).All()))
-	dt, err := h5.DatatypeFor[inner]()
+	dt, err := h5value.DatatypeFor[inner]()
 	require.NoError(t, err)
 	records := make("records", dt, h5.SimpleSpace(2), nil)
-	require.NoError(t, h5.Write(records, []inner{{"x", []int16{1, -2}, [2]uint8{3, 4}}, {"", nil, [2]uint8{}}}, h5.All))
+	require.NoError(t, h5value.Write(records, []inner{{"x", []int16{1, -2}, [2]uint8{3, 4}}, {"", nil, [2]uint8{}}}, h5.All))
 	require.NoError(t, numbers.WriteAttribute(h5.Attribute{Name: "unit", Datatype: h5.FixedString(2, h5.NullTerm, h5.ASCII), Space: h5.ScalarSpace(), Strings: []string{"m"}}))
 	require.NoError(t, numbers.SetComment("of no meaning"))
 	require.NoError(t, r.LinkHard("same", "g/numbers"))
@@ -128,7 +129,7 @@ func TestLargeDatasetInPieces(t *testing.T) {
 	}
 	d, err := f.Root().CreateDataset("d", h5.Uint(1, 0), h5.SimpleSpace(3, 70_001, 2), nil)
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, values, h5.All))
+	require.NoError(t, h5value.Write(d, values, h5.All))
 	got := words(write(t, f, nil))
 	from := 0
 	for i, w := range got {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // checkPart returns an error if the object does not have the part. It sets default strides and
@@ -68,7 +69,7 @@ func (p *printer) part(d *h5.Dataset, info h5.DatasetInfo) {
 // index of the last axis but one separately, and whole blocks along the axes before it. With blocks
 // along those axes, the order is therefore not that of the array. The last of these rows is not
 // followed by a comma, even if more elements follow.
-func (p *printer) partElements(d *h5.Dataset, s h5.Region) error {
+func (p *printer) partElements(d *h5.Dataset, t h5.Datatype, s h5.Region) error {
 	if s.NumElems() <= 0 {
 		return nil
 	}
@@ -95,7 +96,7 @@ func (p *printer) partElements(d *h5.Dataset, s h5.Region) error {
 			group.Count[outer], group.Block[outer] = 1, 1
 		}
 		end := at[outer] == rows[0]-1 && at[outer+1] == rows[1]-1
-		if err := p.partRow(d, group, end); err != nil {
+		if err := p.partRow(d, t, group, end); err != nil {
 			return err
 		}
 	}
@@ -104,7 +105,7 @@ func (p *printer) partElements(d *h5.Dataset, s h5.Region) error {
 
 // partRow writes the elements of a region as one row. The region has more than one block only along
 // its last axis. end is true for the last row.
-func (p *printer) partRow(d *h5.Dataset, g h5.Region, end bool) error {
+func (p *printer) partRow(d *h5.Dataset, t h5.Datatype, g h5.Region, end bool) error {
 	last := len(g.Start) - 1
 	dims := append(slices.Clone(g.Block[:last]), g.Count[last], g.Block[last]) // the last axis becomes two: blocks, and elements of a block
 	place := func(at []int64) []int64 {
@@ -119,16 +120,16 @@ func (p *printer) partRow(d *h5.Dataset, g h5.Region, end bool) error {
 	r := &row{p: p, length: n, index: func(n int64) []int64 { return place(indexOf(n, dims)) }}
 	defer r.flush()
 	return pieces(dims, func(piece h5.Region) error {
-		v, err := d.ReadValues(h5.Region{
+		v, err := d.ReadValues(t, h5.Region{
 			Start: place(piece.Start), Stride: g.Stride,
 			Count: append(slices.Clone(g.Count[:last]), piece.Count[last]),
 			Block: append(slices.Clone(piece.Count[:last]), piece.Count[last+1]),
-		})
+		}, -1)
 		if err != nil {
 			return err
 		}
-		for i := range v.Len() {
-			p.element(r, v.View(i), end && r.next == n-1)
+		for i := range v.N {
+			p.element(r, h5value.ViewOf(&v, i), end && r.next == n-1)
 		}
 		return nil
 	})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/ddl"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
@@ -32,7 +33,7 @@ func shaped(t testing.TB) *h5.File {
 		for k := range values {
 			values[k] = int32(k)
 		}
-		require.NoError(t, h5.Write(d, values, h5.SimpleSpace(shape...).All()))
+		require.NoError(t, h5value.Write(d, values, h5.SimpleSpace(shape...).All()))
 	}
 	require.NoError(t, f.Flush())
 	return f
@@ -165,7 +166,7 @@ func TestLongRowOfPart(t *testing.T) {
 	}
 	d, err := f.Root().CreateDataset("d", h5.Int(4, 0), h5.SimpleSpace(400_000), nil)
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, values, h5.SimpleSpace(400_000).All()))
+	require.NoError(t, h5value.Write(d, values, h5.SimpleSpace(400_000).All()))
 	for _, part := range []h5.Region{
 		{Start: []int64{5}, Stride: []int64{3}, Count: []int64{100_000}, Block: []int64{2}},
 		{Start: []int64{5}, Stride: []int64{150_000}, Count: []int64{2}, Block: []int64{100_000}},

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // width is the maximum length of a line of values.
@@ -196,7 +197,7 @@ func (p *printer) datasetValues(d *h5.Dataset, info h5.DatasetInfo) {
 
 func (p *printer) elements(d *h5.Dataset, info h5.DatasetInfo) error {
 	if p.o.Part != nil {
-		return p.partElements(d, *p.o.Part)
+		return p.partElements(d, info.Datatype, *p.o.Part)
 	}
 	n := info.Space.NumElems()
 	if n <= 0 {
@@ -205,12 +206,12 @@ func (p *printer) elements(d *h5.Dataset, info h5.DatasetInfo) error {
 	r := p.rows(info.Space.Dims)
 	defer r.flush()
 	return pieces(info.Space.Dims, func(at h5.Region) error {
-		v, err := d.ReadValues(at)
+		v, err := d.ReadValues(info.Datatype, at, -1)
 		if err != nil {
 			return err
 		}
-		for i := range v.Len() {
-			p.element(r, v.View(i), r.next == n-1)
+		for i := range v.N {
+			p.element(r, h5value.ViewOf(&v, i), r.next == n-1)
 		}
 		return nil
 	})
@@ -221,20 +222,20 @@ func (p *printer) attributeValues(o h5.Object, a h5.AttributeInfo) {
 	if p.failed(err) {
 		return
 	}
-	v, err := value.Elements()
+	v, err := h5value.AttributeValues(&value)
 	if p.failed(err) {
 		return
 	}
 	r := p.rows(a.Space.Dims)
 	defer r.flush()
-	for i := range v.Len() {
-		p.element(r, v.View(i), i == v.Len()-1)
+	for i := range v.N {
+		p.element(r, h5value.ViewOf(&v, i), i == v.N-1)
 	}
 }
 
 // element writes one element of a dataset or attribute. References are written with their targets,
 // all others in rows.
-func (p *printer) element(r *row, e h5.View, last bool) {
+func (p *printer) element(r *row, e h5value.View, last bool) {
 	if e.Class() == h5.Reference {
 		p.reference(e.Ref())
 		return
@@ -243,7 +244,7 @@ func (p *printer) element(r *row, e h5.View, last bool) {
 }
 
 // text formats an element as h5dump does.
-func (p *printer) text(e h5.View) string {
+func (p *printer) text(e h5value.View) string {
 	switch e.Class() {
 	case h5.Integer:
 		whole, _ := e.Whole()
@@ -277,7 +278,7 @@ func (p *printer) text(e h5.View) string {
 	return "invalid datatype"
 }
 
-func (p *printer) list(e h5.View, between string) string {
+func (p *printer) list(e h5value.View, between string) string {
 	parts := make([]string, e.Len())
 	for i := range parts {
 		parts[i] = p.text(e.At(i))
@@ -287,7 +288,7 @@ func (p *printer) list(e h5.View, between string) string {
 
 // stringText formats a string as stored. It includes the padding of a string of fixed length,
 // unless the string ends at the first zero byte.
-func stringText(e h5.View) string {
+func stringText(e h5value.View) string {
 	t := e.Datatype()
 	if t.Variable || t.Pad == h5.NullTerm {
 		s, ok := e.Text()
@@ -306,7 +307,7 @@ func escaped(s string) string { return escapes.Replace(s) }
 
 // native returns an integer in the machine's byte order, in the smallest of 1, 2, 4 and 8 bytes
 // that hold it.
-func native(e h5.View) []byte {
+func native(e h5value.View) []byte {
 	t := e.Datatype()
 	if t.Class == h5.Enum {
 		t = *t.Base

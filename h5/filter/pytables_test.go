@@ -11,6 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // What PyTables writes, type × layout × filter × shape, reads as the same values: of
@@ -80,7 +81,7 @@ print(json.dumps(sums))
 		require.NoError(t, err)
 		mem := info.Datatype.Native()
 		b := make([]byte, info.Space.NumElems()*int64(mem.Size))
-		require.NoError(t, d.ReadSelection(b, mem, h5.All), name)
+		require.NoError(t, d.ReadSelection(b, mem, h5.All, false), name)
 		require.Equal(t, sum, crc32.ChecksumIEEE(b), "%s: %v", name, info.Datatype)
 		if info.Layout == h5.Chunked && len(b) > 0 {
 			require.Positive(t, chunksOf(t, d, filter.Options{}), name)
@@ -138,7 +139,7 @@ with tables.open_file(sys.argv[1], "w") as f:
 		for _, order := range []string{"little", "big"} {
 			d, err := f.Root().OpenDataset(name + "/" + order)
 			require.NoError(t, err)
-			rows, err := h5.ReadAll[row](d)
+			rows, err := h5value.ReadAll[row](d)
 			require.NoError(t, err)
 			require.Len(t, rows, 20)
 			for i, r := range rows {
@@ -149,21 +150,21 @@ with tables.open_file(sys.argv[1], "w") as f:
 	}
 	d, err := f.Root().OpenDataset("rows")
 	require.NoError(t, err)
-	rows, err := h5.ReadAll[[]int16](d)
+	rows, err := h5value.ReadAll[[]int16](d)
 	require.NoError(t, err)
 	require.Equal(t, [][]int16{{1, 2}, {}, {3}}, rows)
-	number, err := h5.ReadAttr[int16](d, "number")
+	number, err := h5value.ReadAttr[int16](d, "number")
 	require.NoError(t, err)
 	require.Equal(t, []int16{-4}, number)
-	text, err := h5.ReadAttr[string](d, "text")
+	text, err := h5value.ReadAttr[string](d, "text")
 	require.NoError(t, err)
 	require.Equal(t, []string{"Grüße"}, text)
-	list, err := h5.ReadAttr[int64](d, "list")
+	list, err := h5value.ReadAttr[int64](d, "list")
 	require.NoError(t, err)
 	require.Equal(t, []int64{0, 1, 2}, list)
 	d, err = f.Root().OpenDataset("words")
 	require.NoError(t, err)
-	words, err := h5.ReadAll[[]uint32](d) // PyTables' own form: code points
+	words, err := h5value.ReadAll[[]uint32](d) // PyTables' own form: code points
 	require.NoError(t, err)
 	require.Equal(t, [][]uint32{{'a', 'é'}, {}}, words)
 }
@@ -218,11 +219,11 @@ func TestPyTablesReadsWhatWeWrite(t *testing.T) {
 		Z    complex128 `h5:"z"`
 	}
 	rows := []row{{1, 0.5, [2]int16{1, 2}, 1 + 2i}, {2, -1, [2]int16{3, 4}, -1i}}
-	dt, err := h5.DatatypeFor[row]()
+	dt, err := h5value.DatatypeFor[row]()
 	require.NoError(t, err)
 	d, err := f.Root().CreateDataset("table", dt, h5.SimpleSpace(2), &h5.DatasetOptions{Chunks: []int64{2}, Deflate: new(int)})
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, rows, h5.All))
+	require.NoError(t, h5value.Write(d, rows, h5.All))
 	require.NoError(t, f.Close())
 	out := pythonWith(t, []string{"tables"}, `
 import sys, json, zlib, warnings, numpy as np, tables

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -85,10 +86,10 @@ func (v several) grow(f *h5.File, before several) error {
 	defer seqs.Close()
 	n := len(before.names)
 	return errors.Join(
-		h5.Write(x, v.x[len(before.x):], tail(len(before.x), len(v.x))),
+		h5value.Write(x, v.x[len(before.x):], tail(len(before.x), len(v.x))),
 		names.WriteStrings(v.names[n:], tail(n, len(v.names))),
-		h5.Write(grid, v.grid, h5.Region{Start: []int64{0, 0}, Count: []int64{v.rows, v.cols}}),
-		h5.Write(seqs, v.seqs[n:], tail(n, len(v.seqs))),
+		h5value.Write(grid, v.grid, h5.Region{Start: []int64{0, 0}, Count: []int64{v.rows, v.cols}}),
+		h5value.Write(seqs, v.seqs[n:], tail(n, len(v.seqs))),
 		f.Flush(),
 	)
 }
@@ -158,10 +159,10 @@ func readSeveral(path string) (all []int64, err error) {
 		}
 	}
 	for _, r := range []func(*h5.Group) error{
-		read("grid", func(d *h5.Dataset) (err error) { v.grid, err = h5.ReadAll[int64](d); return err }),
-		read("names", func(d *h5.Dataset) (err error) { v.names, err = h5.ReadAll[string](d); return err }),
-		read("seqs", func(d *h5.Dataset) (err error) { v.seqs, err = h5.ReadAll[[]int64](d); return err }),
-		read("x", func(d *h5.Dataset) (err error) { v.x, err = h5.ReadAll[int64](d); return err }),
+		read("grid", func(d *h5.Dataset) (err error) { v.grid, err = h5value.ReadAll[int64](d); return err }),
+		read("names", func(d *h5.Dataset) (err error) { v.names, err = h5value.ReadAll[string](d); return err }),
+		read("seqs", func(d *h5.Dataset) (err error) { v.seqs, err = h5value.ReadAll[[]int64](d); return err }),
+		read("x", func(d *h5.Dataset) (err error) { v.x, err = h5value.ReadAll[int64](d); return err }),
 	} {
 		if err := r(f.Root()); err != nil {
 			return nil, err

@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 	"github.com/hyperslab/hyperslab/ndarray/shards"
@@ -320,7 +321,7 @@ func readArray(location string) (v []int64, err error) {
 			return nil, fmt.Errorf("libhdf5: %w", err)
 		}
 		defer func() { err = errors.Join(err, d.Close()) }()
-		got, err := h5.ReadAll[int64](d)
+		got, err := h5value.ReadAll[int64](d)
 		if err != nil {
 			return nil, fmt.Errorf("libhdf5: %w", err)
 		}

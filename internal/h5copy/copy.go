@@ -489,7 +489,7 @@ func (c *Copier) attribute(o, made h5.Object, path string, a h5.AttributeInfo) (
 		if v.Values, left, err = c.translateAttribute(v, path); err != nil || !left {
 			return err
 		}
-		v.Space = sized(v.Space, v.Values.Len())
+		v.Space = sized(v.Space, v.Values.N)
 	}
 	if c.dst == nil {
 		return nil

@@ -194,7 +194,7 @@ func (c *Copier) values(ctx context.Context, addr uint64, path string, refs bool
 			if err != nil {
 				return err
 			}
-			v, err := from.ReadValues(part)
+			v, err := from.ReadValues(info.Datatype, part, -1)
 			if err == nil && refs {
 				v, err = c.translate(v, path, "values")
 			}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // The attributes in which dimension scales store their uses (H5DSpublic.h). References without a
@@ -20,7 +21,7 @@ const (
 // translate returns v with references to the new file.
 func (c *Copier) translate(v h5.Values, path, what string) (h5.Values, error) {
 	told := false
-	return v.MapRefs(func(r h5.Ref) (h5.Ref, error) {
+	return h5value.MapRefs(v, func(r h5.Ref) (h5.Ref, error) {
 		to, kind, err := c.reference(r)
 		if kind != 0 {
 			if !told {
@@ -36,7 +37,7 @@ func (c *Copier) translate(v h5.Values, path, what string) (h5.Values, error) {
 // translateAttribute is translate for an attribute. It returns false if all references of a
 // dimension scale attribute were removed.
 func (c *Copier) translateAttribute(a h5.Attribute, path string) (v h5.Values, left bool, err error) {
-	if v, err = a.Elements(); err != nil {
+	if v, err = h5value.AttributeValues(&a); err != nil {
 		return v, false, err
 	}
 	valid := func(r h5.Ref) (h5.Ref, bool) {
@@ -47,7 +48,7 @@ func (c *Copier) translateAttribute(a h5.Attribute, path string) (v h5.Values, l
 	t := a.Datatype
 	switch {
 	case a.Name == scalesAttr && t.Class == h5.Sequence && t.Base.Class == h5.Reference:
-		axes, derr := h5.DecodeValues[[]h5.Ref](v)
+		axes, derr := h5value.Decode[[]h5.Ref](v)
 		if derr != nil {
 			return v, false, derr
 		}
@@ -64,14 +65,14 @@ func (c *Copier) translateAttribute(a h5.Attribute, path string) (v h5.Values, l
 		if err != nil || !left || c.dst == nil {
 			return v, left, err
 		}
-		v, err = h5.EncodeValues(t, axes)
+		v, err = h5value.Encode(t, axes)
 		return v, true, err
 	case a.Name == usersAttr && t.Class == h5.Compound && len(t.Members) == 2 && t.Members[0].Type.Class == h5.Reference:
-		users, derr := h5.DecodeValues[h5.Record](v)
+		users, derr := h5value.Decode[h5value.Record](v)
 		if derr != nil {
 			return v, false, derr
 		}
-		var kept []h5.Record
+		var kept []h5value.Record
 		for _, u := range users {
 			r, ok := u[0].Value.(h5.Ref)
 			if !ok {
@@ -85,7 +86,7 @@ func (c *Copier) translateAttribute(a h5.Attribute, path string) (v h5.Values, l
 		if err != nil || len(kept) == 0 || c.dst == nil {
 			return v, len(kept) > 0, err
 		}
-		v, err = h5.EncodeValues(t, kept)
+		v, err = h5value.Encode(t, kept)
 		return v, true, err
 	}
 	v, err = c.translate(v, path, "attribute "+a.Name)

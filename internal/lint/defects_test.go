@@ -39,7 +39,7 @@ func TestDefects(t *testing.T) {
 				switch f.dir {
 				case "cblosc":
 					tests["C-Blosc2 "+fn.Name.Name] = true
-				case "h5", "h5/chunkio":
+				case "h5", "h5/chunkio", "h5/h5value":
 					tests["HDF5 "+fn.Name.Name] = true
 				}
 			}

@@ -29,6 +29,7 @@ var storeys = []struct {
 	{"h5", 2, false},
 	{"h5/filter", 3, false},
 	{"h5/chunkio", 4, false},
+	{"h5/h5value", 3, false},
 	{"h5/ddl", 4, false},
 	{"cblosc/frameio", 4, false},
 	{"ndarray", 1, false}, // the core: it knows internal/ and nothing else of ours

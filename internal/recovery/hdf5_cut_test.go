@@ -19,6 +19,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
@@ -372,7 +373,7 @@ func indexed(t testing.TB, low h5.LibVer, rows, columns int64) []byte {
 		}
 		d, err := f.Root().CreateDataset(name, h5.Int(8, h5.LittleEndian), c.space, &c.o)
 		require.NoError(t, err)
-		require.NoError(t, h5.Write(d, squares(int(c.space.NumElems())), c.space.All()))
+		require.NoError(t, h5value.Write(d, squares(int(c.space.NumElems())), c.space.All()))
 		require.NoError(t, d.Close())
 	}
 	require.NoError(t, f.Close())

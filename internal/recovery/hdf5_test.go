@@ -16,6 +16,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 	"github.com/hyperslab/hyperslab/internal/need"
@@ -36,13 +37,13 @@ func saveHDF5(t *testing.T, low h5.LibVer) string {
 	must := func(d *h5.Dataset, err error) *h5.Dataset { require.NoError(t, err); return d }
 	level := 4
 	chunked := must(g.CreateDataset("chunked", h5.Int(8, h5.LittleEndian), h5.SimpleSpace(20, 30), &h5.DatasetOptions{Chunks: []int64{6, 7}, Shuffle: true, Deflate: &level, Fletcher32: true, Fill: []byte{7, 0, 0, 0, 0, 0, 0, 0}}))
-	require.NoError(t, h5.Write(chunked, squares(600), h5.SimpleSpace(20, 30).All()))
-	require.NoError(t, h5.WriteAttr(chunked, "units", []string{"metre"}))
-	require.NoError(t, h5.WriteAttr(chunked, "scale", []float64{0.5, 2}))
+	require.NoError(t, h5value.Write(chunked, squares(600), h5.SimpleSpace(20, 30).All()))
+	require.NoError(t, h5value.WriteAttr(chunked, "units", []string{"metre"}))
+	require.NoError(t, h5value.WriteAttr(chunked, "scale", []float64{0.5, 2}))
 	big := must(g.CreateDataset("contiguous", h5.Int(8, h5.BigEndian), h5.SimpleSpace(600), nil))
-	require.NoError(t, h5.Write(big, squares(600), h5.SimpleSpace(600).All()))
+	require.NoError(t, h5value.Write(big, squares(600), h5.SimpleSpace(600).All()))
 	small := must(f.Root().CreateDataset("compact", h5.Int(8, h5.LittleEndian), h5.SimpleSpace(6), &h5.DatasetOptions{Compact: true}))
-	require.NoError(t, h5.Write(small, squares(6), h5.SimpleSpace(6).All()))
+	require.NoError(t, h5value.Write(small, squares(6), h5.SimpleSpace(6).All()))
 	texts := must(f.Root().CreateDataset("texts", h5.VariableString(h5.UTF8), h5.SimpleSpace(3), nil))
 	require.NoError(t, texts.WriteStrings([]string{"one", "", "zwölf"}, h5.SimpleSpace(3).All()))
 	require.NoError(t, f.Root().LinkSoft("soft", "/g/chunked"))
@@ -348,7 +349,7 @@ func TestCommittedTypeIsDamaged(t *testing.T) {
 	require.NoError(t, c.Close())
 	d, err := f.Root().CreateDataset("x", h5.Int(8, h5.LittleEndian), h5.SimpleSpace(6), nil)
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, squares(6), h5.SimpleSpace(6).All()))
+	require.NoError(t, h5value.Write(d, squares(6), h5.SimpleSpace(6).All()))
 	require.NoError(t, d.Close())
 	require.NoError(t, f.Close())
 	at := hdf5test.Object(t, src, "/type").Message(h5file.DatatypeType).Offset
@@ -383,7 +384,7 @@ func TestFileThatWouldBeCut(t *testing.T) {
 	for i, name := range []string{"x", "y"} {
 		d, err := f.Root().CreateDataset(name, h5.Int(8, h5.LittleEndian), h5.SimpleSpace(60000), nil)
 		require.NoError(t, err)
-		require.NoError(t, h5.Write(d, squares(60000), h5.SimpleSpace(60000).All()))
+		require.NoError(t, h5value.Write(d, squares(60000), h5.SimpleSpace(60000).All()))
 		require.NoError(t, d.Close())
 		if i == 0 {
 			require.NoError(t, f.Flush())
@@ -450,7 +451,7 @@ func TestChunksShorterThanTheirChecksum(t *testing.T) {
 	} {
 		d, err := f.Root().CreateDataset(name, h5.Int(8, h5.LittleEndian), h5.SimpleSpace(600), &h5.DatasetOptions{Chunks: []int64{100}, Filters: tt.filters})
 		require.NoError(t, err)
-		require.NoError(t, h5.Write(d, squares(600), h5.SimpleSpace(600).All()))
+		require.NoError(t, h5value.Write(d, squares(600), h5.SimpleSpace(600).All()))
 		require.NoError(t, d.WriteChunk(tt.stored, 0, 200))
 		require.NoError(t, d.Close())
 	}
@@ -497,12 +498,12 @@ func TestChunksThatOnlyTheLibraryDecodes(t *testing.T) {
 			number.Precision = 60
 			d, err := f.Root().CreateDataset("a", number, h5.SimpleSpace(600), &h5.DatasetOptions{Chunks: []int64{100}, Filters: tt.filters, Fill: []byte{5, 0, 0, 0, 0, 0, 0, 0}})
 			require.NoError(t, err)
-			require.NoError(t, h5.Write(d, squares(600), h5.SimpleSpace(600).All()))
+			require.NoError(t, h5value.Write(d, squares(600), h5.SimpleSpace(600).All()))
 			require.NoError(t, d.WriteChunk(tt.stored, 0, 200))
 			require.NoError(t, d.Close())
 			other, err := f.Root().CreateDataset("b", h5.Int(8, h5.LittleEndian), h5.SimpleSpace(1<<16), nil)
 			require.NoError(t, err)
-			require.NoError(t, h5.Write(other, squares(1<<16), h5.SimpleSpace(1<<16).All()))
+			require.NoError(t, h5value.Write(other, squares(1<<16), h5.SimpleSpace(1<<16).All()))
 			require.NoError(t, other.Close())
 			require.NoError(t, f.Close())
 			whole, err := os.ReadFile(src)
@@ -522,7 +523,7 @@ func TestChunksThatOnlyTheLibraryDecodes(t *testing.T) {
 				d, err := f.Root().OpenDataset("a")
 				require.NoError(t, err)
 				got := make([]int64, 600)
-				require.NoError(t, h5.Read(d, got, h5.SimpleSpace(600).All()))
+				require.NoError(t, h5value.Read(d, got, h5.SimpleSpace(600).All()))
 				require.NoError(t, d.Close())
 				require.NoError(t, f.Close())
 				require.Equal(t, want, got, "%d bytes", end)
@@ -539,7 +540,7 @@ func TestParametersThatCannotBe(t *testing.T) {
 	require.NoError(t, err)
 	d, err := f.Root().CreateDataset("a", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(600), &h5.DatasetOptions{Chunks: []int64{100}, Filters: []h5.Filter{h5.ScaleOffsetInt(0), h5.Deflate(1)}})
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, make([]int32, 600), h5.SimpleSpace(600).All()))
+	require.NoError(t, h5value.Write(d, make([]int32, 600), h5.SimpleSpace(600).All()))
 	require.NoError(t, d.Close())
 	require.NoError(t, f.Close())
 	b, err := os.ReadFile(src)

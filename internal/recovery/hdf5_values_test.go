@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
@@ -47,17 +48,17 @@ func saveValues(t *testing.T, low h5.LibVer) string {
 	for i := range v {
 		v[i] = int32(i * i)
 	}
-	require.NoError(t, h5.Write(numbers, v, h5.All))
-	require.NoError(t, h5.WriteAttr(numbers, "units", []string{"m"}))
+	require.NoError(t, h5value.Write(numbers, v, h5.All))
+	require.NoError(t, h5value.WriteAttr(numbers, "units", []string{"m"}))
 
 	sequences := [][]int32{{1, 2, 3}, {}, {4}, {5, 6}, nil}
 	seq := make1("sequences", h5.SequenceOf(i4), h5.SimpleSpace(5), nil)
-	require.NoError(t, h5.Write(seq, sequences, h5.All))
+	require.NoError(t, h5value.Write(seq, sequences, h5.All))
 	level := 3
 	chunked := make1("chunked sequences", h5.SequenceOf(i4), h5.SimpleSpace(5), &h5.DatasetOptions{Chunks: []int64{2}, Deflate: &level})
-	require.NoError(t, h5.Write(chunked, sequences, h5.All))
+	require.NoError(t, h5value.Write(chunked, sequences, h5.All))
 	nested := make1("sequences of texts", h5.SequenceOf(h5.VariableString(h5.UTF8)), h5.SimpleSpace(2), &h5.DatasetOptions{Compact: true})
-	require.NoError(t, h5.Write(nested, [][]string{{"a", "bc"}, {"", "größe"}}, h5.All))
+	require.NoError(t, h5value.Write(nested, [][]string{{"a", "bc"}, {"", "größe"}}, h5.All))
 
 	type record struct {
 		Name string  `h5:"name"`
@@ -73,20 +74,20 @@ func saveValues(t *testing.T, low h5.LibVer) string {
 	// The reference comes before what it refers to.
 	early := make1("early", refs[h5.ObjectReference], h5.SimpleSpace(4), nil)
 	later := make1("later", i4, h5.SimpleSpace(3), nil)
-	require.NoError(t, h5.Write(later, []int32{7, 8, 9}, h5.All))
+	require.NoError(t, h5value.Write(later, []int32{7, 8, 9}, h5.All))
 	ref := func(name string, k h5.ReferenceKind) h5.Ref {
 		r, err := root.Reference(name, k)
 		require.NoError(t, err)
 		return r
 	}
-	require.NoError(t, h5.Write(early, []h5.Ref{ref("later", h5.ObjectReference), ref("/", h5.ObjectReference), {}, ref("victim", h5.ObjectReference)}, h5.All))
+	require.NoError(t, h5value.Write(early, []h5.Ref{ref("later", h5.ObjectReference), ref("/", h5.ObjectReference), {}, ref("victim", h5.ObjectReference)}, h5.All))
 	region := func(k h5.ReferenceKind, s h5.Selection) h5.Ref {
 		r, err := root.ReferenceRegion("numbers", k, s)
 		require.NoError(t, err)
 		return r
 	}
 	regions := make1("regions", refs[h5.RegionReference], h5.SimpleSpace(4), nil)
-	require.NoError(t, h5.Write(regions, []h5.Ref{
+	require.NoError(t, h5value.Write(regions, []h5.Ref{
 		region(h5.RegionReference, h5.Region{Start: []int64{1, 1}, Count: []int64{2, 3}}),
 		region(h5.RegionReference, h5.Points{{0, 0}, {5, 4}}), {},
 		region(h5.RegionReference, h5.All),
@@ -95,18 +96,18 @@ func saveValues(t *testing.T, low h5.LibVer) string {
 		attribute, err := root.ReferenceAttribute("numbers", "units")
 		require.NoError(t, err)
 		std := make1("standard", refs[h5.StandardReference], h5.SimpleSpace(4), nil)
-		require.NoError(t, h5.Write(std, []h5.Ref{
+		require.NoError(t, h5value.Write(std, []h5.Ref{
 			ref("later", h5.StandardReference), {}, attribute,
 			region(h5.StandardReference, h5.Region{Start: []int64{0, 0}, Count: []int64{2, 2}, Stride: []int64{3, 2}}),
 		}, h5.All))
 	}
-	dt, err := h5.DatatypeFor[record]()
+	dt, err := h5value.DatatypeFor[record]()
 	require.NoError(t, err)
 	records := make1("records", dt, h5.SimpleSpace(2), nil)
-	require.NoError(t, h5.Write(records, []record{{"one", 1.5, []int16{1, 2}, ref("later", h5.ObjectReference), -1}, {"", 2, nil, h5.Ref{}, 3}}, h5.All))
-	require.NoError(t, h5.WriteAttr(records, "to", []h5.Ref{ref("later", h5.ObjectReference), ref("early", h5.ObjectReference)}))
-	require.NoError(t, h5.WriteAttr(records, "lists", [][]float32{{1}, {2, 3}}))
-	require.NoError(t, h5.WriteAttr(records, "mixed", []record{{"x", 3, []int16{9}, ref("numbers", h5.ObjectReference), 4}}))
+	require.NoError(t, h5value.Write(records, []record{{"one", 1.5, []int16{1, 2}, ref("later", h5.ObjectReference), -1}, {"", 2, nil, h5.Ref{}, 3}}, h5.All))
+	require.NoError(t, h5value.WriteAttr(records, "to", []h5.Ref{ref("later", h5.ObjectReference), ref("early", h5.ObjectReference)}))
+	require.NoError(t, h5value.WriteAttr(records, "lists", [][]float32{{1}, {2, 3}}))
+	require.NoError(t, h5value.WriteAttr(records, "mixed", []record{{"x", 3, []int16{9}, ref("numbers", h5.ObjectReference), 4}}))
 
 	outside := filepath.Join(filepath.Dir(path), "outside.bin")
 	require.NoError(t, os.WriteFile(outside, bytes.Repeat([]byte{1, 2, 3, 4}, 6), 0o600))
@@ -150,12 +151,12 @@ func readBack(t *testing.T, path string, names ...string) map[string]any {
 	for _, name := range names {
 		d, err := f.Root().OpenDataset(name)
 		require.NoError(t, err, name)
-		v, err := h5.ReadAll[any](d)
+		v, err := h5value.ReadAll[any](d)
 		require.NoError(t, err, name)
 		out[name] = plainly(t, f, v)
 		for a, err := range d.Attributes() {
 			require.NoError(t, err)
-			v, err := h5.ReadAttr[any](d, a.Name)
+			v, err := h5value.ReadAttr[any](d, a.Name)
 			require.NoError(t, err)
 			out[name+"@"+a.Name] = plainly(t, f, v)
 		}
@@ -175,7 +176,7 @@ func plainly(t *testing.T, f *h5.File, v any) any {
 			out[i] = plainly(t, f, x[i])
 		}
 		return out
-	case h5.Record:
+	case h5value.Record:
 		out := map[string]any{}
 		for _, m := range x {
 			out[m.Name] = plainly(t, f, m.Value)
@@ -244,7 +245,7 @@ func TestHeapOfSequences(t *testing.T) {
 			require.NoError(t, err)
 			d, err := f.Root().CreateDataset("x", h5.SequenceOf(h5.Int(4, h5.LittleEndian)), h5.SimpleSpace(3), nil)
 			require.NoError(t, err)
-			require.NoError(t, h5.Write(d, [][]int32{{1, 2}, {3}, {4, 5, 6}}, h5.All))
+			require.NoError(t, h5value.Write(d, [][]int32{{1, 2}, {3}, {4, 5, 6}}, h5.All))
 			require.NoError(t, d.Close())
 			require.NoError(t, f.Close())
 			change(t, path, func(b []byte) []byte { c.damage(b[bytes.Index(b, []byte("GCOL")):]); return b })
@@ -257,7 +258,7 @@ func TestHeapOfSequences(t *testing.T) {
 			require.NoError(t, err)
 			d, err = f.Root().OpenDataset("x")
 			require.NoError(t, err)
-			got, err := h5.ReadAll[[]int32](d)
+			got, err := h5value.ReadAll[[]int32](d)
 			require.NoError(t, err)
 			switch name {
 			case "gone":

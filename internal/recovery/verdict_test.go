@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 	"github.com/hyperslab/hyperslab/internal/recovery"
 	"github.com/hyperslab/hyperslab/internal/verify"
@@ -50,7 +51,7 @@ func TestRecover_certain(t *testing.T) {
 				}
 				d, err := f.Root().CreateDataset("a", h5.Int(8, h5.LittleEndian), tt.space, &tt.o)
 				require.NoError(t, err)
-				require.NoError(t, h5.Write(d, squares(int(tt.written)), h5.Region{Start: []int64{0}, Count: []int64{tt.written}}))
+				require.NoError(t, h5value.Write(d, squares(int(tt.written)), h5.Region{Start: []int64{0}, Count: []int64{tt.written}}))
 				require.NoError(t, d.Close())
 				g, err := f.Root().CreateGroup("z")
 				require.NoError(t, err)

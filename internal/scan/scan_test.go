@@ -19,6 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 	"github.com/hyperslab/hyperslab/internal/regular"
@@ -67,7 +68,7 @@ func file(t *testing.T, o *h5.CreateOptions, fill func(root *h5.Group)) string {
 
 func dataset(t *testing.T, g *h5.Group, name string, o *h5.DatasetOptions, shape ...int64) {
 	t.Helper()
-	d, err := g.CreateDataset(name, h5.TypeOf[int32](), h5.SimpleSpace(shape...), o)
+	d, err := g.CreateDataset(name, h5.Int(4, h5.NativeOrder), h5.SimpleSpace(shape...), o)
 	require.NoError(t, err)
 	require.NoError(t, d.Close())
 }
@@ -153,15 +154,15 @@ func family() *h5.CreateOptions {
 
 func TestFile_references(t *testing.T) {
 	path := file(t, &h5.CreateOptions{Low: h5.V114, High: h5.V114}, func(root *h5.Group) {
-		d, err := root.CreateDataset("target", h5.TypeOf[int16](), h5.SimpleSpace(4), nil)
+		d, err := root.CreateDataset("target", h5.Int(2, h5.NativeOrder), h5.SimpleSpace(4), nil)
 		require.NoError(t, err)
-		require.NoError(t, h5.WriteAttr(d, "name", []string{"x"}))
+		require.NoError(t, h5value.WriteAttr(d, "name", []string{"x"}))
 		require.NoError(t, d.Close())
 		r, err := root.ReferenceAttribute("target", "name")
 		require.NoError(t, err)
 		d, err = root.CreateDataset("refs", h5.ReferenceType(h5.StandardReference), h5.SimpleSpace(1), nil)
 		require.NoError(t, err)
-		require.NoError(t, h5.Write(d, []h5.Ref{r}, h5.All))
+		require.NoError(t, h5value.Write(d, []h5.Ref{r}, h5.All))
 		require.NoError(t, d.Close())
 	})
 	expect(t, path, "hdf5")

@@ -19,6 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
@@ -263,7 +264,7 @@ func TestDamagedStructures(t *testing.T) {
 		require.NoError(t, err)
 		d, err := f.Root().CreateDataset("x", h5.Int(8, h5.LittleEndian), h5.SimpleSpace(600), nil)
 		require.NoError(t, err)
-		require.NoError(t, h5.Write(d, make([]int64, 600), h5.SimpleSpace(600).All()))
+		require.NoError(t, h5value.Write(d, make([]int64, 600), h5.SimpleSpace(600).All()))
 		require.NoError(t, d.Close())
 		require.NoError(t, f.Close())
 		o := hdf5test.Object(t, path, "/x")

@@ -13,6 +13,7 @@ import (
 	"io"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -33,18 +34,18 @@ func AttrDigest(ctx context.Context, o h5.Object, name string) (sum [sha256.Size
 	if err != nil {
 		return sum, Translate(err)
 	}
-	values, err := a.Elements()
+	values, err := h5value.AttributeValues(&a)
 	if err != nil {
 		return sum, Translate(err)
 	}
 	d := digest{o.File(), sha256.New()}
 	d.text(a.Datatype.String())
 	d.text(fmt.Sprint(a.Space.Kind, a.Space.Dims))
-	for i := range values.Len() {
+	for i := range values.N {
 		if err := ctx.Err(); err != nil {
 			return sum, err
 		}
-		if err := d.element(values.View(i)); err != nil {
+		if err := d.element(h5value.ViewOf(&values, i)); err != nil {
 			return sum, Translate(err)
 		}
 	}
@@ -66,7 +67,7 @@ func (d digest) text(s string) {
 	_, _ = io.WriteString(d, s) // a hash never returns an error
 }
 
-func (d digest) element(v h5.View) error {
+func (d digest) element(v h5value.View) error {
 	switch v.Class() {
 	case h5.Compound, h5.Array, h5.Sequence:
 		d.number(v.Len())

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -41,7 +42,7 @@ func TestAttributesWithoutATypeAreCompared(t *testing.T) {
 		if region {
 			r, err := f.Root().ReferenceRegion(to, h5.RegionReference, h5.Region{Start: []int64{1}, Count: []int64{int64(len(x.Values))}})
 			require.NoError(t, err)
-			v, err := h5.EncodeValues(h5.ReferenceType(h5.RegionReference), []h5.Ref{r})
+			v, err := h5value.Encode(h5.ReferenceType(h5.RegionReference), []h5.Ref{r})
 			require.NoError(t, err)
 			require.NoError(t, d.WriteAttribute(h5.Attribute{Name: "odd", Datatype: h5.ReferenceType(h5.RegionReference), Space: h5.SimpleSpace(1), Values: v}))
 		} else {
@@ -51,7 +52,7 @@ func TestAttributesWithoutATypeAreCompared(t *testing.T) {
 			} else {
 				x.To = h5.Ref{Kind: h5.ObjectReference}
 			}
-			require.NoError(t, h5.WriteAttr(d, "odd", []entry{x, x}))
+			require.NoError(t, h5value.WriteAttr(d, "odd", []entry{x, x}))
 		}
 		require.NoError(t, d.Close())
 		require.NoError(t, f.Close())

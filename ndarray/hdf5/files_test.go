@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -31,7 +32,7 @@ func TestOpenOptions_ExternalDir(t *testing.T) {
 		External: []h5.ExternalFile{{Name: "one", Offset: 4, Size: 33}, {Name: "two", Size: h5.Unlimited}},
 	})
 	require.NoError(t, err)
-	require.NoError(t, h5.WriteAttr(d, "unit", []int32{1}))
+	require.NoError(t, h5value.WriteAttr(d, "unit", []int32{1}))
 	require.NoError(t, d.Close())
 	require.NoError(t, f.Close())
 	t.Chdir(data)

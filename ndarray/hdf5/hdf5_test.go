@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -336,7 +337,7 @@ func TestOpen_nativeComplex(t *testing.T) {
 		z := h5.Datatype{Class: h5.Complex, Size: 16, Base: &part}
 		d, err := f.Root().CreateDataset(name, z, h5.SimpleSpace(2), nil)
 		require.NoError(t, err)
-		require.NoError(t, h5.Write(d, values, h5.All))
+		require.NoError(t, h5value.Write(d, values, h5.All))
 		require.NoError(t, d.Close())
 	}
 	require.NoError(t, f.Close())

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -22,7 +23,7 @@ func TestLongDoublesToH5py(t *testing.T) {
 	for name, order := range map[string]h5.Order{"little": h5.LittleEndian, "big": h5.BigEndian} {
 		d, err := f.Root().CreateDataset(name, floatType(ndarray.Float, 16, order), h5.SimpleSpace(2), nil)
 		require.NoError(t, err)
-		require.NoError(t, h5.Write(d, []float64{1.5, -0.25}, h5.All))
+		require.NoError(t, h5value.Write(d, []float64{1.5, -0.25}, h5.All))
 	}
 	require.NoError(t, f.Close())
 	out, err := exec.Command(interpreter, "-c", `

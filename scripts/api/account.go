@@ -60,7 +60,7 @@ func gather(build string, lib library) (*sources, error) {
 	if s.headers, err = headersOf(build, lib.headers, s.exported); err != nil {
 		return nil, err
 	}
-	if s.by, s.shims, s.calls, err = boundBy(build, lib.dir); err != nil {
+	if s.by, s.shims, s.calls, err = boundBy(build, lib.dir, lib.above...); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -148,12 +148,12 @@ func first(fn string, by []string) []string {
 var version = regexp.MustCompile(`[0-9]$`)
 
 // boundBy finds, for each C name, the exported Go functions that lead to it through the shims.
-func boundBy(build, dir string) (map[string][]string, mentions, *calls, error) {
+func boundBy(build, dir string, above ...string) (map[string][]string, mentions, *calls, error) {
 	shims, err := cFunctions(build, dir)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	g, err := loadCalls(dir)
+	g, err := loadCalls(dir, above...)
 	if err != nil {
 		return nil, nil, nil, err
 	}

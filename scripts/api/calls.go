@@ -17,7 +17,7 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// calls is the static call graph of one package and its tests. Functions have the names of
+// calls is the static call graph of one package, the packages above it, and their tests. Functions have the names of
 // types.Func.FullName. A reference counts as a call.
 type calls struct {
 	path   string                     // import path of the package
@@ -28,9 +28,13 @@ type calls struct {
 	byName map[string][]*types.Func   // methods of the package by name, for calls through interfaces
 }
 
-// loadCalls reads the package in dir with its tests.
-func loadCalls(dir string) (*calls, error) {
-	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Tests: true}, "./"+dir)
+// loadCalls reads the package in dir and the packages above it, with their tests.
+func loadCalls(dir string, above ...string) (*calls, error) {
+	patterns := []string{"./" + dir}
+	for _, a := range above {
+		patterns = append(patterns, "./"+a)
+	}
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.LoadSyntax, Tests: true}, patterns...)
 	if err != nil {
 		return nil, err
 	}
@@ -44,8 +48,11 @@ func loadCalls(dir string) (*calls, error) {
 			continue // the generated main
 		}
 		if !strings.HasSuffix(p.PkgPath, "_test") {
-			g.path = p.PkgPath
-			g.publish(p.Types)
+			prefix := p.Types.Name() + "."
+			if strings.HasSuffix(p.PkgPath, "/"+dir) {
+				g.path, prefix = p.PkgPath, ""
+			}
+			g.publish(p.Types, prefix)
 		}
 		all = append(all, methods(p.Types)...)
 	}
@@ -175,10 +182,11 @@ func (g *calls) callers(c string) []string {
 	return slices.Sorted(maps.Keys(out))
 }
 
-// publish lists the functions of the package that a user can call, for example Create and
-// Array.Resize. A method of an unexported type counts for the types that embed it.
-func (g *calls) publish(p *types.Package) {
+// publish lists the functions of a package that a user can call, for example Create and
+// Array.Resize, with a prefix. A method of an unexported type counts for the types that embed it.
+func (g *calls) publish(p *types.Package, prefix string) {
 	note := func(f *types.Func, short string) {
+		short = prefix + short
 		if name := f.Origin().FullName(); !slices.Contains(g.public[name], short) {
 			g.public[name] = append(g.public[name], short)
 		}

@@ -25,11 +25,12 @@ type library struct {
 	dir, name, archive string
 	headers            []string // patterns below include/, in the order of the sections
 	rows               string
+	above              []string // packages on top of dir that rows and tests may use
 }
 
 var libraries = []library{
-	{"cblosc", "C-Blosc2", "libgoblosc2.a", []string{"blosc2.h", "b2nd.h", "blosc2/*.h"}, "scripts/api/cblosc.rows"},
-	{"h5", "HDF5", "libgohdf5.a", []string{"H5*public.h", "H5*develop.h", "H5FD*.h", "H5VL*.h", "H5*.h"}, "scripts/api/h5.rows"},
+	{"cblosc", "C-Blosc2", "libgoblosc2.a", []string{"blosc2.h", "b2nd.h", "blosc2/*.h"}, "scripts/api/cblosc.rows", nil},
+	{"h5", "HDF5", "libgohdf5.a", []string{"H5*public.h", "H5*develop.h", "H5FD*.h", "H5VL*.h", "H5*.h"}, "scripts/api/h5.rows", []string{"h5/h5value"}},
 }
 
 func main() {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 )
 
@@ -168,9 +169,9 @@ func datasets(dir string) error {
 		for k := range values {
 			values[k] = int32(k * k)
 		}
-		err = h5.Write(d, values, s.All())
+		err = h5value.Write(d, values, s.All())
 		for k := range x.attrs {
-			err = errors.Join(err, h5.WriteAttr(d, fmt.Sprint("attribute ", k), []string{"text", fmt.Sprint(k)}))
+			err = errors.Join(err, h5value.WriteAttr(d, fmt.Sprint("attribute ", k), []string{"text", fmt.Sprint(k)}))
 		}
 		if err := errors.Join(err, d.Close(), f.Close()); err != nil {
 			return err

@@ -258,21 +258,21 @@ func (b *builder) datasets() {
 func (b *builder) attributes() {
 	g := b.group(b.f.Root(), "attributes", &h5.GroupOptions{AttributeOrder: h5.IndexedCreationOrder})
 	for i := range 12 {
-		b.ok(g.WriteAttribute(h5.Attribute{Name: fmt.Sprintf("attribute %d", i), Datatype: h5.TypeOf[int32](), Space: h5.SimpleSpace(2), Data: []byte{byte(i), 0, 0, 0, 1, 0, 0, 0}}))
+		b.ok(g.WriteAttribute(h5.Attribute{Name: fmt.Sprintf("attribute %d", i), Datatype: h5.Int(4, h5.NativeOrder), Space: h5.SimpleSpace(2), Data: []byte{byte(i), 0, 0, 0, 1, 0, 0, 0}}))
 	}
 	b.fewAttributes()
 }
 
 func (b *builder) fewAttributes() {
 	b.ok(b.f.Root().WriteAttribute(h5.Attribute{Name: "text", Datatype: h5.VariableString(h5.UTF8), Space: h5.SimpleSpace(2), Strings: []string{"a", "bc"}}))
-	b.ok(b.f.Root().WriteAttribute(h5.Attribute{Name: "größe", Datatype: h5.TypeOf[float64](), Space: h5.ScalarSpace(), Data: make([]byte, 8)}))
+	b.ok(b.f.Root().WriteAttribute(h5.Attribute{Name: "größe", Datatype: h5.IEEEFloat(8, h5.NativeOrder), Space: h5.ScalarSpace(), Data: make([]byte, 8)}))
 }
 
 // holes makes free space.
 func (b *builder) holes() {
 	for i := range 6 {
-		d := b.dataset(fmt.Sprintf("hole %d", i), h5.TypeOf[byte](), h5.SimpleSpace(int64(700*(i+1))), nil)
-		b.ok(d.WriteRegion(make([]byte, 700*(i+1)), h5.TypeOf[byte](), h5.SimpleSpace(int64(700*(i+1))).All()))
+		d := b.dataset(fmt.Sprintf("hole %d", i), h5.Uint(1, h5.NativeOrder), h5.SimpleSpace(int64(700*(i+1))), nil)
+		b.ok(d.WriteRegion(make([]byte, 700*(i+1)), h5.Uint(1, h5.NativeOrder), h5.SimpleSpace(int64(700*(i+1))).All()))
 	}
 	for i := range 3 {
 		b.ok(b.f.Root().Unlink(fmt.Sprintf("hole %d", 2*i)))
@@ -287,7 +287,7 @@ func (b *builder) shared() {
 	for i := range 6 {
 		d := b.dataset(fmt.Sprintf("dataset %d", i), allTypes()[10], h5.SimpleSpace(8, 9), &h5.DatasetOptions{Chunks: []int64{4, 5}, Deflate: &level, Fill: bytes.Repeat([]byte{9}, 48)})
 		for j := range 10 {
-			b.ok(d.WriteAttribute(h5.Attribute{Name: fmt.Sprintf("shared attribute %d", j%4*(1+i%2)+j), Datatype: h5.TypeOf[int64](), Space: h5.SimpleSpace(4), Data: make([]byte, 32)}))
+			b.ok(d.WriteAttribute(h5.Attribute{Name: fmt.Sprintf("shared attribute %d", j%4*(1+i%2)+j), Datatype: h5.Int(8, h5.NativeOrder), Space: h5.SimpleSpace(4), Data: make([]byte, 32)}))
 		}
 	}
 }
@@ -306,10 +306,10 @@ func (b *builder) dense() {
 	b.ok(filtered.LinkSoft("huge", strings.Repeat("far/", 3000)))
 	for i := range 4 {
 		b.ok(big.LinkSoft(fmt.Sprintf("huge %d", i), strings.Repeat("far/", 3000+i)))
-		b.ok(big.WriteAttribute(h5.Attribute{Name: fmt.Sprintf("huge %d", i), Datatype: h5.TypeOf[byte](), Space: h5.SimpleSpace(70000), Data: make([]byte, 70000)}))
+		b.ok(big.WriteAttribute(h5.Attribute{Name: fmt.Sprintf("huge %d", i), Datatype: h5.Uint(1, h5.NativeOrder), Space: h5.SimpleSpace(70000), Data: make([]byte, 70000)}))
 	}
 	for i := range 300 {
-		b.ok(big.WriteAttribute(h5.Attribute{Name: fmt.Sprintf("attribute %d", i), Datatype: h5.TypeOf[byte](), Space: h5.SimpleSpace(int64(i + 1)), Data: make([]byte, i+1)}))
+		b.ok(big.WriteAttribute(h5.Attribute{Name: fmt.Sprintf("attribute %d", i), Datatype: h5.Uint(1, h5.NativeOrder), Space: h5.SimpleSpace(int64(i + 1)), Data: make([]byte, i+1)}))
 	}
 	for i := range 100 {
 		b.ok(big.DeleteAttribute(fmt.Sprintf("attribute %d", 3*i)))

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/need"
@@ -45,7 +46,7 @@ func typesOfVersion(t testing.TB, version byte) []byte {
 	for i, x := range types {
 		c, err := f.Root().CommitDatatype(fmt.Sprint(i), x)
 		require.NoError(t, err, x)
-		require.NoError(t, h5.WriteAttr(c, "unit", []string{"m"}))
+		require.NoError(t, h5value.WriteAttr(c, "unit", []string{"m"}))
 		require.NoError(t, c.Close())
 	}
 	require.NoError(t, f.Close())
@@ -196,7 +197,7 @@ func TestUnknownMessagesWhenWriting(t *testing.T) {
 			}
 			require.NoError(t, err, path)
 			if mode == h5.ReadWrite {
-				require.NoError(t, h5.WriteAttr(d, "changed", []string{"yes"}))
+				require.NoError(t, h5value.WriteAttr(d, "changed", []string{"yes"}))
 			}
 			require.NoError(t, d.Close())
 		}
@@ -238,9 +239,9 @@ func TestLinear(t *testing.T) {
 			for i := range n {
 				require.NoError(t, f.Root().LinkSoft(fmt.Sprintf("link %d", i), "/target"))
 			}
-			d, err := f.Root().CreateDataset("d", h5.TypeOf[byte](), h5.SimpleSpace(int64(n)), &h5.DatasetOptions{Chunks: []int64{1}})
+			d, err := f.Root().CreateDataset("d", h5.Uint(1, h5.NativeOrder), h5.SimpleSpace(int64(n)), &h5.DatasetOptions{Chunks: []int64{1}})
 			require.NoError(t, err)
-			require.NoError(t, d.WriteRegion(make([]byte, n), h5.TypeOf[byte](), h5.SimpleSpace(int64(n)).All()))
+			require.NoError(t, d.WriteRegion(make([]byte, n), h5.Uint(1, h5.NativeOrder), h5.SimpleSpace(int64(n)).All()))
 			require.NoError(t, d.Close())
 			require.NoError(t, f.Close())
 			b := load(t, file)

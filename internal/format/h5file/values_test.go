@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
@@ -24,7 +25,7 @@ func references(t *testing.T, before int64) []byte {
 	f, err := h5.Create(file, &h5.CreateOptions{Low: h5.V114, High: h5.V114})
 	require.NoError(t, err)
 	root := f.Root()
-	far, err := root.CreateDataset("far", h5.TypeOf[byte](), h5.SimpleSpace(before), &h5.DatasetOptions{Alloc: h5.AllocEarly, NoFill: true})
+	far, err := root.CreateDataset("far", h5.Uint(1, h5.NativeOrder), h5.SimpleSpace(before), &h5.DatasetOptions{Alloc: h5.AllocEarly, NoFill: true})
 	require.NoError(t, err)
 	require.NoError(t, far.Close())
 	for i := range 60 { // until metadata has to go behind it
@@ -32,9 +33,9 @@ func references(t *testing.T, before int64) []byte {
 		require.NoError(t, err)
 		require.NoError(t, g.Close())
 	}
-	d, err := root.CreateDataset("target", h5.TypeOf[int16](), h5.SimpleSpace(4, 5), nil)
+	d, err := root.CreateDataset("target", h5.Int(2, h5.NativeOrder), h5.SimpleSpace(4, 5), nil)
 	require.NoError(t, err)
-	require.NoError(t, h5.WriteAttr(d, "name", []string{"x"}))
+	require.NoError(t, h5value.WriteAttr(d, "name", []string{"x"}))
 	require.NoError(t, d.Close())
 	region := h5.Region{Start: []int64{1, 2}, Count: []int64{2, 3}}
 	for _, x := range []struct {
@@ -52,7 +53,7 @@ func references(t *testing.T, before int64) []byte {
 		require.NoError(t, err, x.name)
 		d, err := root.CreateDataset(x.name, h5.ReferenceType(x.kind), h5.SimpleSpace(2), nil)
 		require.NoError(t, err, x.name)
-		require.NoError(t, h5.Write(d, []h5.Ref{r, {}}, h5.All))
+		require.NoError(t, h5value.Write(d, []h5.Ref{r, {}}, h5.All))
 		require.NoError(t, d.Close())
 	}
 	require.NoError(t, f.Close())

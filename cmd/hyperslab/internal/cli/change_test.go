@@ -12,6 +12,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
@@ -144,7 +145,7 @@ func TestRemovedRoomIsReclaimed(t *testing.T) {
 	for _, name := range []string{"keep", "g/gone", "g/too"} {
 		d, err := f.Root().CreateDataset(name, h5.Int(8, h5.LittleEndian), h5.SimpleSpace(20000), nil)
 		require.NoError(t, err)
-		require.NoError(t, h5.Write(d, make([]int64, 20000), h5.SimpleSpace(20000).All()))
+		require.NoError(t, h5value.Write(d, make([]int64, 20000), h5.SimpleSpace(20000).All()))
 		require.NoError(t, d.Close())
 	}
 	require.NoError(t, f.Close())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -95,7 +96,7 @@ func stringFill(ctx context.Context, source string, m ndarray.Meta) (text string
 	if err != nil || info.FillKind != h5.FillValue {
 		return "", hdf5.Translate(err)
 	}
-	texts, err := h5.DecodeValues[string](info.FillValues)
+	texts, err := h5value.Decode[string](info.FillValues)
 	return strings.Join(texts, ""), hdf5.Translate(err)
 }
 

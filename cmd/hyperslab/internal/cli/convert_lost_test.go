@@ -16,6 +16,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
@@ -228,7 +229,7 @@ func lossTree(t *testing.T, name string) {
 	y, err := root.CreateDataset("y", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(64), &h5.DatasetOptions{Chunks: []int64{16}, Filters: []h5.Filter{h5.ScaleOffsetInt(0)}})
 	require.NoError(t, err)
 	for _, d := range []*h5.Dataset{x, y} {
-		require.NoError(t, h5.Write(d, make([]int32, 64), h5.SimpleSpace(64).All()))
+		require.NoError(t, h5value.Write(d, make([]int32, 64), h5.SimpleSpace(64).All()))
 	}
 	require.NoError(t, errors.Join(root.SetComment("all"), g.SetComment("some"), x.SetComment("one")))
 	require.NoError(t, errors.Join(x.Close(), y.Close(), g.Close(), f.Close()))
@@ -348,13 +349,13 @@ func TestConvert_reported(t *testing.T) {
 	f, err := h5.Create("a.h5", nil)
 	require.NoError(t, err)
 	space := h5.SimpleSpace(2)
-	scale, err := f.Root().CreateDataset("lat", h5.TypeOf[int32](), space, nil)
+	scale, err := f.Root().CreateDataset("lat", h5.Int(4, h5.NativeOrder), space, nil)
 	require.NoError(t, err)
-	d, err := f.Root().CreateDataset("d", h5.TypeOf[int32](), space, nil)
+	d, err := f.Root().CreateDataset("d", h5.Int(4, h5.NativeOrder), space, nil)
 	require.NoError(t, err)
 	require.NoError(t, scale.MakeScale("lat"))
 	require.NoError(t, d.AttachScale(0, scale))
-	fill, err := h5.EncodeValues(h5.VariableString(h5.UTF8), []string{"none"})
+	fill, err := h5value.Encode(h5.VariableString(h5.UTF8), []string{"none"})
 	require.NoError(t, err)
 	s, err := f.Root().CreateDataset("s", h5.VariableString(h5.UTF8), space, &h5.DatasetOptions{FillValues: fill})
 	require.NoError(t, err)
@@ -382,7 +383,7 @@ func TestConvert_reported(t *testing.T) {
 	require.NoError(t, err)
 	info, err := s.Info()
 	require.NoError(t, err)
-	got, err := h5.DecodeValues[string](info.FillValues)
+	got, err := h5value.Decode[string](info.FillValues)
 	require.NoError(t, err)
 	require.Equal(t, []string{"none"}, got)
 	require.NoError(t, errors.Join(s.Close(), out.Close()))

@@ -21,6 +21,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -37,14 +38,14 @@ func failing(t *testing.T) {
 		"plain":   nil,
 		"virtual": {Mappings: []h5.Mapping{{Region: space.All(), File: "missing.h5", Dataset: "x", Source: space, SourceRegion: space.All()}}},
 	} {
-		d, err := f.Root().CreateDataset(name, h5.TypeOf[int32](), space, o)
+		d, err := f.Root().CreateDataset(name, h5.Int(4, h5.NativeOrder), space, o)
 		require.NoError(t, err)
 		if name != "virtual" {
 			values := make([]int32, 300)
 			for i := range values {
 				values[i] = 0x01010101 * int32(i/100+1)
 			}
-			require.NoError(t, h5.Write(d, values, space.All()))
+			require.NoError(t, h5value.Write(d, values, space.All()))
 		}
 		require.NoError(t, d.Close())
 	}
@@ -164,9 +165,9 @@ func TestJSON_isolation(t *testing.T) {
 	}
 	f, err := h5.Create("u.h5", nil)
 	require.NoError(t, err)
-	d, err := f.Root().CreateDataset("x", h5.TypeOf[int32](), h5.SimpleSpace(1), nil)
+	d, err := f.Root().CreateDataset("x", h5.Int(4, h5.NativeOrder), h5.SimpleSpace(1), nil)
 	require.NoError(t, err)
-	require.NoError(t, h5.WriteAttr(d, "units", []int32{1}))
+	require.NoError(t, h5value.WriteAttr(d, "units", []int32{1}))
 	require.NoError(t, errors.Join(d.Close(), f.Close()))
 	tested := 0
 	for _, name := range leaves(t) {
@@ -215,7 +216,7 @@ func TestDump_csvSafe(t *testing.T) {
 	require.NoError(t, err)
 	d, err := f.Root().CreateDataset("s", h5.VariableString(h5.UTF8), h5.SimpleSpace(int64(len(formulas)+len(harmless))), nil)
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, append(append([]string{}, formulas...), harmless...), h5.All))
+	require.NoError(t, h5value.Write(d, append(append([]string{}, formulas...), harmless...), h5.All))
 	require.NoError(t, d.Close())
 	text, number := h5.FixedString(4, h5.NullPad, h5.ASCII), h5.Int(4, h5.LittleEndian)
 	record := h5.Datatype{Class: h5.Compound, Size: 8, Members: []h5.Member{{Name: "=sum", Offset: 0, Type: &text}, {Name: " +n", Offset: 4, Type: &number}}}
@@ -270,14 +271,14 @@ func unknownAttribute(t *testing.T, low h5.LibVer, more int, structure string) {
 	t.Helper()
 	f, err := h5.Create("u.h5", &h5.CreateOptions{Low: low, High: h5.LatestFormat})
 	require.NoError(t, err)
-	d, err := f.Root().CreateDataset("x", h5.TypeOf[int32](), h5.SimpleSpace(2), nil)
+	d, err := f.Root().CreateDataset("x", h5.Int(4, h5.NativeOrder), h5.SimpleSpace(2), nil)
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, []int32{5, 6}, h5.All))
-	require.NoError(t, h5.WriteAttr(d, "before", []string{"text"}, h5.ScalarSpace()))
-	require.NoError(t, h5.WriteAttr(d, "later", []float64{1.5}))
-	require.NoError(t, h5.WriteAttr(d, "n", []int32{7}, h5.ScalarSpace()))
+	require.NoError(t, h5value.Write(d, []int32{5, 6}, h5.All))
+	require.NoError(t, h5value.WriteAttr(d, "before", []string{"text"}, h5.ScalarSpace()))
+	require.NoError(t, h5value.WriteAttr(d, "later", []float64{1.5}))
+	require.NoError(t, h5value.WriteAttr(d, "n", []int32{7}, h5.ScalarSpace()))
 	for i := range more {
-		require.NoError(t, h5.WriteAttr(d, fmt.Sprintf("more%d", i), []int16{int16(i)}, h5.ScalarSpace()))
+		require.NoError(t, h5value.WriteAttr(d, fmt.Sprintf("more%d", i), []int16{int16(i)}, h5.ScalarSpace()))
 	}
 	require.NoError(t, errors.Join(d.Close(), f.Close()))
 	b, err := os.ReadFile("u.h5")

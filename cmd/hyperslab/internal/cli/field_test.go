@@ -12,6 +12,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -177,7 +178,7 @@ func makeTree(t testing.TB, name string) {
 		for i := range counts {
 			counts[i] = int32(i)
 		}
-		require.NoError(t, h5.Write(d, counts, h5.SimpleSpace(8, 10).All()))
+		require.NoError(t, h5value.Write(d, counts, h5.SimpleSpace(8, 10).All()))
 	}
 	names, err := f.Root().CreateDataset("names", h5.VariableString(h5.UTF8), h5.SimpleSpace(2), nil)
 	require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // unreadable writes a file with the group /g, which has the datasets /g/good, /g/bad with a corrupt
@@ -27,13 +28,13 @@ func unreadable(t *testing.T) string {
 	}
 	var header int64
 	for _, name := range []string{"g/good", "g/bad", "g/chunk", "g/old/x"} {
-		d, err := f.Root().CreateDataset(name, h5.TypeOf[int64](), h5.SimpleSpace(4), &h5.DatasetOptions{Chunks: []int64{4}, Fletcher32: true})
+		d, err := f.Root().CreateDataset(name, h5.Int(8, h5.NativeOrder), h5.SimpleSpace(4), &h5.DatasetOptions{Chunks: []int64{4}, Fletcher32: true})
 		require.NoError(t, err)
 		value := int64(1)
 		if name == "g/chunk" {
 			value = 0x1122334455667788
 		}
-		require.NoError(t, h5.Write(d, []int64{value, value, value, value}, h5.SimpleSpace(4).All()))
+		require.NoError(t, h5value.Write(d, []int64{value, value, value, value}, h5.SimpleSpace(4).All()))
 		info, err := d.Stat()
 		require.NoError(t, err)
 		if name == "g/bad" {
@@ -121,9 +122,9 @@ func TestRepack_missingFilter(t *testing.T) {
 	f, err := h5.Create(from, nil)
 	require.NoError(t, err)
 	const missing = 31999
-	d, err := f.Root().CreateDataset("x", h5.TypeOf[int64](), h5.SimpleSpace(4), &h5.DatasetOptions{Chunks: []int64{4}, Filters: []h5.Filter{{ID: missing, Optional: true}}})
+	d, err := f.Root().CreateDataset("x", h5.Int(8, h5.NativeOrder), h5.SimpleSpace(4), &h5.DatasetOptions{Chunks: []int64{4}, Filters: []h5.Filter{{ID: missing, Optional: true}}})
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, []int64{1, 2, 3, 4}, h5.SimpleSpace(4).All()))
+	require.NoError(t, h5value.Write(d, []int64{1, 2, 3, 4}, h5.SimpleSpace(4).All()))
 	require.NoError(t, d.Close())
 	require.NoError(t, f.Close())
 	_, stderr, code := run("repack", from, to, "--codec", "deflate")

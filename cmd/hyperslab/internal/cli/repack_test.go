@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -42,7 +43,7 @@ func oddFile(t *testing.T, name string) {
 	require.NoError(t, root.LinkHard("run1/circle", "/run1"))
 	group, err := root.OpenGroup("run1")
 	require.NoError(t, err)
-	require.NoError(t, h5.WriteAttr(group, "level", []float64{1, 2.5}))
+	require.NoError(t, h5value.WriteAttr(group, "level", []float64{1, 2.5}))
 	d, err := root.OpenDataset("run1/temperature")
 	require.NoError(t, err)
 	for axis, n := range []int64{8, 10} {
@@ -51,10 +52,10 @@ func oddFile(t *testing.T, name string) {
 		require.NoError(t, d.AttachScale(axis, scale))
 		require.NoError(t, scale.Close())
 	}
-	require.NoError(t, h5.WriteAttr(d, "units", []int16{7}))
+	require.NoError(t, h5value.WriteAttr(d, "units", []int16{7}))
 	big, err := root.CreateDataset("gone", h5.Int(8, h5.LittleEndian), h5.SimpleSpace(100000), nil)
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(big, make([]int64, 100000), h5.SimpleSpace(100000).All()))
+	require.NoError(t, h5value.Write(big, make([]int64, 100000), h5.SimpleSpace(100000).All()))
 	require.NoError(t, big.Close())
 	require.NoError(t, f.Close())
 	f, err = h5.Open(name, h5.ReadWrite)
@@ -130,7 +131,7 @@ func TestRepackReferences(t *testing.T) {
 	require.NoError(t, err)
 	lost, err := f.Root().Reference("gone", h5.ObjectReference)
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(refs, []h5.Ref{time, lost}, h5.All))
+	require.NoError(t, h5value.Write(refs, []h5.Ref{time, lost}, h5.All))
 	require.NoError(t, refs.Close())
 	require.NoError(t, f.Root().Unlink("gone"))
 	require.NoError(t, f.Close())
@@ -147,7 +148,7 @@ func TestRepackReferences(t *testing.T) {
 	defer func() { require.NoError(t, f.Close()) }()
 	refs, err = f.Root().OpenDataset("refs")
 	require.NoError(t, err)
-	got, err := h5.ReadAll[h5.Ref](refs)
+	got, err := h5value.ReadAll[h5.Ref](refs)
 	require.NoError(t, err)
 	is, err := f.Resolve(got[0])
 	require.NoError(t, err)
@@ -177,7 +178,7 @@ func TestRepackVirtualSources(t *testing.T) {
 		defer func() { require.NoError(t, f.Close()) }()
 		d, err := f.Root().OpenDataset("v")
 		require.NoError(t, err)
-		got, err := h5.ReadAll[int32](d)
+		got, err := h5value.ReadAll[int32](d)
 		require.NoError(t, err)
 		return got
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
@@ -73,7 +74,7 @@ func far(t *testing.T, name string) {
 	level := 1
 	d, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), &h5.DatasetOptions{Chunks: []int64{2}, Deflate: &level})
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, make([]int32, 10), h5.SimpleSpace(10).All()))
+	require.NoError(t, h5value.Write(d, make([]int32, 10), h5.SimpleSpace(10).All()))
 	require.NoError(t, d.Close())
 	require.NoError(t, f.Close())
 	b, err := os.ReadFile(name)
@@ -104,7 +105,7 @@ func shifted(t *testing.T, name string) {
 	require.NoError(t, err)
 	d, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8, 10), &h5.DatasetOptions{Chunks: []int64{4, 5}})
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, make([]int32, 80), h5.SimpleSpace(8, 10).All()))
+	require.NoError(t, h5value.Write(d, make([]int32, 80), h5.SimpleSpace(8, 10).All()))
 	require.NoError(t, d.Close())
 	require.NoError(t, f.Close())
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -223,11 +224,11 @@ func TestConvert_properties(t *testing.T) {
 	for name, o := range map[string]*h5.DatasetOptions{
 		"ordinary": {Chunks: []int64{2}}, "compact": {Compact: true}, "early": {Alloc: h5.AllocEarly}, "order": {AttributeOrder: h5.TrackCreationOrder},
 	} {
-		d, err := f.Root().CreateDataset(name, h5.TypeOf[int32](), h5.SimpleSpace(4), o)
+		d, err := f.Root().CreateDataset(name, h5.Int(4, h5.NativeOrder), h5.SimpleSpace(4), o)
 		require.NoError(t, err)
-		require.NoError(t, h5.Write(d, []int32{1, 2, 3, 4}, h5.All))
+		require.NoError(t, h5value.Write(d, []int32{1, 2, 3, 4}, h5.All))
 		for i, attr := range order {
-			require.NoError(t, h5.WriteAttr(d, attr, []int32{int32(i)}, h5.ScalarSpace()))
+			require.NoError(t, h5value.WriteAttr(d, attr, []int32{int32(i)}, h5.ScalarSpace()))
 		}
 		require.NoError(t, d.Close())
 	}

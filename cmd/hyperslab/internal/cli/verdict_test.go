@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
@@ -57,9 +58,9 @@ func TestInfo_truncatedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.h5")
 	f, err := h5.Create(path, nil)
 	require.NoError(t, err)
-	d, err := f.Root().CreateDataset("a", h5.TypeOf[int64](), h5.SimpleSpace(1000), nil)
+	d, err := f.Root().CreateDataset("a", h5.Int(8, h5.NativeOrder), h5.SimpleSpace(1000), nil)
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, make([]int64, 1000), h5.SimpleSpace(1000).All()))
+	require.NoError(t, h5value.Write(d, make([]int64, 1000), h5.SimpleSpace(1000).All()))
 	require.NoError(t, d.Close())
 	require.NoError(t, f.Close())
 	require.NoError(t, os.Truncate(path, 5000))
@@ -75,9 +76,9 @@ func TestVerify_scaleOffsetOfAllBits(t *testing.T) {
 	f, err := h5.Create("a.h5", nil)
 	require.NoError(t, err)
 	space := h5.SimpleSpace(4)
-	d, err := f.Root().CreateDataset("a", h5.TypeOf[int32](), space, &h5.DatasetOptions{Chunks: []int64{4}, Filters: []h5.Filter{h5.ScaleOffsetInt(0)}})
+	d, err := f.Root().CreateDataset("a", h5.Int(4, h5.NativeOrder), space, &h5.DatasetOptions{Chunks: []int64{4}, Filters: []h5.Filter{h5.ScaleOffsetInt(0)}})
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, []int32{math.MinInt32, -1, 0, math.MaxInt32}, space.All()))
+	require.NoError(t, h5value.Write(d, []int32{math.MinInt32, -1, 0, math.MaxInt32}, space.All()))
 	require.NoError(t, d.Close())
 	require.NoError(t, f.Close())
 
@@ -102,7 +103,7 @@ func contradicting(t *testing.T, path string) []byte {
 		}
 		d, err := f.Root().CreateDataset(name, h5.Int(4, h5.LittleEndian), space, o)
 		require.NoError(t, err)
-		require.NoError(t, h5.Write(d, make([]int32, space.Dims[0]), space.All()))
+		require.NoError(t, h5value.Write(d, make([]int32, space.Dims[0]), space.All()))
 		require.NoError(t, d.Close())
 	}
 	require.NoError(t, f.Close())

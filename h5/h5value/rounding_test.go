@@ -1,4 +1,4 @@
-package h5_test
+package h5value_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // positives are the finite values of a short float of exp and mant bits, from 0 up:
@@ -95,8 +96,8 @@ func TestLossyRoundsToEven(t *testing.T) {
 			for k, x := range values {
 				want[k] = tt.want(x)
 			}
-			require.NoError(rt, h5.WriteLossy(d, values, h5.All))
-			got, err := h5.ReadAll[float64](d)
+			require.NoError(rt, h5value.WriteLossy(d, values, h5.All))
+			got, err := h5value.ReadAll[float64](d)
 			require.NoError(rt, err)
 			require.Equal(rt, want, got, "%v", tt.dt)
 		})
@@ -113,23 +114,23 @@ func TestLossyEveryWay(t *testing.T) {
 	}
 	wide := stored(t, f, "wide", h5.IEEEFloat(8, h5.BigEndian), carry)
 	got := make([]float32, 4)
-	require.NoError(t, h5.ReadLossy(wide, got, h5.All))
+	require.NoError(t, h5value.ReadLossy(wide, got, h5.All))
 	require.Equal(t, want, got)
 	narrow := stored(t, f, "narrow", h5.IEEEFloat(4, h5.BigEndian), make([]float32, 4))
 
 	ints := []int64{1<<53 + 1, 1<<24 + 1, 1<<24 + 3, -1<<62 - 1}
-	require.NoError(t, h5.WriteLossy(narrow, ints, h5.All))
-	got, err := h5.ReadAll[float32](narrow)
+	require.NoError(t, h5value.WriteLossy(narrow, ints, h5.All))
+	got, err := h5value.ReadAll[float32](narrow)
 	require.NoError(t, err)
 	require.Equal(t, []float32{1 << 53, 1 << 24, 1<<24 + 4, -1 << 62}, got)
-	require.NoError(t, h5.WriteLossy(narrow, carry[1:3], h5.Points{{3}, {0}}))
-	got, err = h5.ReadAll[float32](narrow)
+	require.NoError(t, h5value.WriteLossy(narrow, carry[1:3], h5.Points{{3}, {0}}))
+	got, err = h5value.ReadAll[float32](narrow)
 	require.NoError(t, err)
 	require.Equal(t, []float32{want[2], 1 << 24, 1<<24 + 4, want[1]}, got)
 
 	// The library by itself: what the guard is for.
 	require.NoError(t, narrow.WriteRegionLossy(natives(t, carry...), h5.IEEEFloat(8, h5.NativeOrder), region([]int64{0}, []int64{4})))
-	got, err = h5.ReadAll[float32](narrow)
+	got, err = h5value.ReadAll[float32](narrow)
 	require.NoError(t, err)
 	require.Equal(t, want[0]/2, got[0], "the carry is lost")
 	require.Equal(t, float32(1+math.Ldexp(1, -23)), got[1], "the larger of a tie")

@@ -1,47 +1,36 @@
 //go:build cgo
 
 // Access to elements of any datatype without a Go type, for code that prints, compares or counts
-// elements of unknown types. It is built on Values.
+// elements of unknown types. It is built on h5.Values.
 
-package h5
+package h5value
 
 import (
 	"fmt"
 	"math"
 	"math/big"
 	"strconv"
+
+	"github.com/hyperslab/hyperslab/h5"
 )
 
-// View is one element of Values, or a part of one. It refers to the Values and does not copy them.
+// View is one element of h5.Values, or a part of one. It refers to the Values and does not copy them.
 type View struct {
-	v *Values
-	t *Datatype
+	v *h5.Values
+	t *h5.Datatype
 	b []byte
 }
 
-// View returns element number i.
-func (v *Values) View(i int) View { return View{v, &v.Datatype, v.element(i)} }
-
-// Elements returns the value of the attribute as Values, for every datatype. Data becomes Values of
-// Datatype.Native(), and Strings become Values of Datatype. The field Values is returned unchanged,
-// as stored. Elements returns ErrType if Strings do not match Datatype.
-func (a *Attribute) Elements() (Values, error) {
-	switch {
-	case a.Data != nil:
-		native := a.Datatype.Native()
-		return Values{Datatype: native, n: len(a.Data) / max(native.Size, 1), block: a.Data}, nil
-	case a.Strings != nil:
-		return EncodeValues(a.Datatype, a.Strings)
-	default:
-		return a.Values, nil
-	}
+// ViewOf returns element number i of v.
+func ViewOf(v *h5.Values, i int) View {
+	return View{v, &v.Datatype, element(v, i, v.Datatype.InMemory())}
 }
 
 // Datatype returns the datatype of the element.
-func (e View) Datatype() Datatype { return *e.t }
+func (e View) Datatype() h5.Datatype { return *e.t }
 
 // Class returns the class of Datatype.
-func (e View) Class() Class { return e.t.Class }
+func (e View) Class() h5.Class { return e.t.Class }
 
 // Bytes returns the element as stored. The bytes have no meaning for an element that refers to
 // other data: a string of variable length, a sequence or a standard reference.
@@ -51,48 +40,26 @@ func (e View) Bytes() []byte { return e.b }
 // variable length.
 func (e View) Text() (string, bool) {
 	if !e.t.Variable {
-		return unpadded(e.b, e.t.Pad), true
+		return trimPadding(e.b, e.t.Pad), true
 	}
 	place := wordOf(e.b)
 	if place == 0 {
 		return "", false
 	}
-	return e.v.at(place).text(), true
-}
-
-// unpadded returns a string of fixed length without its padding.
-func unpadded(b []byte, pad StringPad) string {
-	n := len(b)
-	switch pad {
-	case SpacePad:
-		for n > 0 && b[n-1] == ' ' {
-			n--
-		}
-	case NullPad:
-		for n > 0 && b[n-1] == 0 {
-			n--
-		}
-	default:
-		for i, c := range b {
-			if c == 0 {
-				return string(b[:i])
-			}
-		}
-	}
-	return string(b[:n])
+	return string(bytesAt(e.v.Block, place)), true
 }
 
 // Whole returns an integer, bit field, time or the number of an enumeration in decimal digits. It
 // returns false if the number has more than 64 bits.
 func (e View) Whole() (string, bool) {
 	t := e.t
-	if t.Class == Enum {
+	if t.Class == h5.Enum {
 		t = t.Base
 	}
 	if t.Precision > 64 || t.Precision < 1 || t.Size > maxNumberSize {
 		return "", false
 	}
-	n := t.loadInt(e.b)
+	n := loadInt(t, e.b)
 	if n.neg {
 		return strconv.FormatInt(int64(-n.mag), 10), true
 	}
@@ -105,7 +72,7 @@ func (e View) Float() (f float64, exact *big.Float, ok bool) {
 	if e.t.Size > maxNumberSize {
 		return 0, nil, false
 	}
-	n := e.t.loadFloat(e.b)
+	n := loadFloat(e.t, e.b)
 	switch n.kind {
 	case isBig:
 		f, _ = n.big.Float64()
@@ -126,7 +93,7 @@ func (e View) Name() (string, bool) {
 	if e.t.Base.Precision > 64 {
 		return "", false
 	}
-	n := e.t.Base.loadInt(e.b)
+	n := loadInt(e.t.Base, e.b)
 	value := int64(n.mag)
 	if n.neg {
 		value = -value
@@ -140,15 +107,15 @@ func (e View) Name() (string, bool) {
 }
 
 // Ref returns a reference.
-func (e View) Ref() Ref {
-	r := Ref{Kind: e.t.Ref}
+func (e View) Ref() h5.Ref {
+	r := h5.Ref{Kind: e.t.Ref}
 	switch {
-	case e.t.Ref == StandardReference:
+	case e.t.Ref == h5.StandardReference:
 		if place := wordOf(e.b); place != 0 {
-			r.data = string(e.v.at(place).bytes())
+			r.Data = string(bytesAt(e.v.Block, place))
 		}
 	case !zero(e.b):
-		r.data = string(e.b)
+		r.Data = string(e.b)
 	}
 	return r
 }
@@ -157,11 +124,11 @@ func (e View) Ref() Ref {
 // returns 0 for other classes.
 func (e View) Len() int {
 	switch e.t.Class {
-	case Compound:
+	case h5.Compound:
 		return len(e.t.Members)
-	case Array:
-		return int(product(e.t.Dims))
-	case Sequence:
+	case h5.Array:
+		return length(e.t)
+	case h5.Sequence:
 		return int(wordOf(e.b))
 	default:
 		return 0
@@ -171,15 +138,15 @@ func (e View) Len() int {
 // At returns member or element number i, in row-major order.
 func (e View) At(i int) View {
 	if i < 0 || i >= e.Len() {
-		panic(fmt.Sprintf("h5: View.At(%d) of %d", i, e.Len()))
+		panic(fmt.Sprintf("h5value: View.At(%d) of %d", i, e.Len()))
 	}
-	if e.t.Class == Compound {
+	if e.t.Class == h5.Compound {
 		m := &e.t.Members[i]
-		return View{e.v, m.Type, e.b[m.Offset : m.Offset+m.Type.memSize()]}
+		return View{e.v, m.Type, e.b[m.Offset : m.Offset+m.Type.InMemory()]}
 	}
-	size, from := e.t.Base.memSize(), e.b
-	if e.t.Class == Sequence {
-		from = e.v.block[wordOf(e.b[wordSize:]):]
+	size, from := e.t.Base.InMemory(), e.b
+	if e.t.Class == h5.Sequence {
+		from = e.v.Block[wordOf(e.b[wordSize:]):]
 	}
 	return View{e.v, e.t.Base, from[i*size : (i+1)*size]}
 }

@@ -1,6 +1,6 @@
 // Values put together from bytes are those that Go values make.
 
-package h5_test
+package h5value_test
 
 import (
 	"testing"
@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 func TestBuilder(t *testing.T) {
@@ -24,11 +25,11 @@ func TestBuilder(t *testing.T) {
 		Old  h5.Ref
 		To   h5.Ref `h5:"To,ref=standard"`
 	}
-	dt, err := h5.DatatypeFor[record]()
+	dt, err := h5value.DatatypeFor[record]()
 	require.NoError(t, err)
 	want := []record{{1, "größe", []int16{5, 6, 7}, old, to}, {2, "", []int16{}, h5.Ref{Kind: h5.ObjectReference}, h5.Ref{Kind: h5.StandardReference}}}
 
-	b, err := h5.NewBuilder(dt, len(want))
+	b, err := h5value.NewBuilder(dt, len(want))
 	require.NoError(t, err)
 	require.Equal(t, dt.InMemory(), b.Stride())
 	for i, r := range want {
@@ -44,13 +45,13 @@ func TestBuilder(t *testing.T) {
 		require.NoError(t, b.Ref(at(4), r.To))
 	}
 	v := b.Values()
-	got, err := h5.DecodeValues[record](v)
+	got, err := h5value.Decode[record](v)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 	d, err := root.CreateDataset("x", dt, h5.SimpleSpace(2), nil)
 	require.NoError(t, err)
 	require.NoError(t, d.WriteValues(v, h5.All))
-	stored, err := h5.ReadAll[record](d)
+	stored, err := h5value.ReadAll[record](d)
 	require.NoError(t, err)
 	require.Equal(t, want, stored)
 	require.NoError(t, d.Close())
@@ -65,8 +66,8 @@ func TestBuilder(t *testing.T) {
 	require.ErrorIs(t, err, h5.ErrRegion)
 	_, _, err = b.Sequence(0, -1, dt)
 	require.ErrorIs(t, err, h5.ErrSize)
-	_, err = h5.NewBuilder(dt, -1)
+	_, err = h5value.NewBuilder(dt, -1)
 	require.ErrorIs(t, err, h5.ErrSize)
-	_, err = h5.NewBuilder(h5.Datatype{}, 1)
+	_, err = h5value.NewBuilder(h5.Datatype{}, 1)
 	require.ErrorIs(t, err, h5.ErrType)
 }

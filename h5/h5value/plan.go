@@ -1,25 +1,10 @@
 //go:build cgo
 
 // Plans convert between a Go type and a stored datatype. A plan contains a function for each field,
-// element and number. Plans are made once for a pair of types and cached.
-//
-// The possible pairs are:
-//
-//	integer, bit field, time    any Go integer or float; bit fields as unsigned
-//	float                       any Go integer or float, *big.Float
-//	enumeration                 any Go number (a member's to write), string (a member's name), EnumValue;
-//	                            bool for FALSE and TRUE
-//	string, fixed or variable   string
-//	opaque                      []byte, [N]byte
-//	compound                    struct (fields by name), Record; complex64 and complex128 for {r, i}
-//	complex (HDF5 2)            complex64, complex128
-//	array                       [N]T, or a slice of that many, per dimension
-//	sequence                    []T; string if the elements are bytes or characters
-//	reference                   Ref
-//
-// The empty interface is possible for all of them. It holds the natural Go type: see NaturalType.
+// element and number. Plans are made once for a pair of types and cached. The package
+// comment lists the possible pairs.
 
-package h5
+package h5value
 
 import (
 	"fmt"
@@ -29,11 +14,13 @@ import (
 	"strings"
 	"sync"
 	"unsafe"
+
+	"github.com/hyperslab/hyperslab/h5"
 )
 
 // A transfer is the state of one call: the block that is read, or that grows.
 type transfer struct {
-	v     Values
+	v     h5.Values
 	lossy bool
 }
 
@@ -46,7 +33,7 @@ type (
 
 // A plan converts elements of one datatype to one Go type and back.
 type plan struct {
-	mem    Datatype // datatype to read; for a compound, the members that the struct has
+	mem    h5.Datatype // datatype to read; for a compound, the members that the struct has
 	decode decoder
 	encode encoder
 }
@@ -66,15 +53,19 @@ var plans struct {
 
 // planFor returns a cached plan or makes one. It returns ErrType with the part of the types that
 // does not match.
-func planFor(goType reflect.Type, stored *Datatype) (*plan, error) {
-	key := planKey{goType, string(stored.append(nil))}
+func planFor(goType reflect.Type, stored *h5.Datatype) (*plan, error) {
+	id, err := stored.Key()
+	if err != nil {
+		return nil, err
+	}
+	key := planKey{goType, id}
 	plans.Lock()
 	p := plans.made[key]
 	plans.Unlock()
 	if p != nil {
 		return p, nil
 	}
-	p, err := makePlan(goType, stored, 0)
+	p, err = makePlan(goType, stored, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +80,7 @@ func planFor(goType reflect.Type, stored *Datatype) (*plan, error) {
 
 var (
 	recordType    = reflect.TypeFor[Record]()
-	referenceType = reflect.TypeFor[Ref]()
+	referenceType = reflect.TypeFor[h5.Ref]()
 	enumType      = reflect.TypeFor[EnumValue]()
 	bigFloatType  = reflect.TypeFor[*big.Float]()
 	anyType       = reflect.TypeFor[any]()
@@ -98,13 +89,13 @@ var (
 // maxTypeDepth is the maximum nesting depth of types, as in the shim.
 const maxTypeDepth = 64
 
-func mismatch(goType reflect.Type, stored *Datatype) error {
-	return fmt.Errorf("%w: %v and Go's %v", ErrType, stored, goType)
+func mismatch(goType reflect.Type, stored *h5.Datatype) error {
+	return fmt.Errorf("%w: %v and Go's %v", h5.ErrType, stored, goType)
 }
 
-func makePlan(goType reflect.Type, t *Datatype, depth int) (*plan, error) {
+func makePlan(goType reflect.Type, t *h5.Datatype, depth int) (*plan, error) {
 	if depth > maxTypeDepth {
-		return nil, fmt.Errorf("%w: nested deeper than %d", ErrType, maxTypeDepth)
+		return nil, fmt.Errorf("%w: nested deeper than %d", h5.ErrType, maxTypeDepth)
 	}
 	switch {
 	case goType == anyType:
@@ -113,27 +104,27 @@ func makePlan(goType reflect.Type, t *Datatype, depth int) (*plan, error) {
 		return boolPlan(t), nil
 	}
 	switch t.Class {
-	case Integer, Float, Bitfield, Time:
+	case h5.Integer, h5.Float, h5.Bitfield, h5.Time:
 		return numberPlan(goType, t)
-	case Enum:
+	case h5.Enum:
 		return enumPlan(goType, t)
-	case String:
+	case h5.String:
 		if goType.Kind() == reflect.String {
 			return stringPlan(t), nil
 		}
-	case Opaque:
+	case h5.Opaque:
 		return bytesPlan(goType, t)
-	case Compound:
+	case h5.Compound:
 		return compoundPlan(goType, t, depth)
-	case Complex:
+	case h5.Complex:
 		if k := goType.Kind(); k == reflect.Complex64 || k == reflect.Complex128 {
 			return complexPlan(goType, t, t.Base, 0, t.Base.Size)
 		}
-	case Array:
+	case h5.Array:
 		return arrayPlan(goType, t, t.Dims, depth)
-	case Sequence:
+	case h5.Sequence:
 		return sequencePlan(goType, t, depth)
-	case Reference:
+	case h5.Reference:
 		if goType == referenceType {
 			return referencePlan(t), nil
 		}
@@ -141,30 +132,19 @@ func makePlan(goType reflect.Type, t *Datatype, depth int) (*plan, error) {
 	return nil, mismatch(goType, t)
 }
 
-// NaturalType returns the Go type that can hold every element of t. Read uses it for the empty
-// interface:
-//
-//   - integers, bit fields, times: an integer of the stored sign and the next width, unsigned for
-//     bit fields; []byte over 64 bits
-//   - floats: float32 or float64 if exact, *big.Float for longer floats (nil for NaN)
-//   - enumerations: bool for FALSE and TRUE, otherwise EnumValue
-//   - strings: string; opaque: []byte
-//   - complex numbers: complex64 or complex128; other compounds: Record
-//   - references: Ref
-//   - sequences and arrays: slices of these types
-func (t Datatype) NaturalType() (reflect.Type, error) { return t.natural(0) }
-
-func (t *Datatype) natural(depth int) (reflect.Type, error) {
+// natural returns the Go type that Read uses for the empty interface. It can hold every element of
+// t. The package comment has the list.
+func natural(t *h5.Datatype, depth int) (reflect.Type, error) {
 	switch {
 	case depth > maxTypeDepth:
-		return nil, fmt.Errorf("%w: nested deeper than %d", ErrType, maxTypeDepth)
+		return nil, fmt.Errorf("%w: nested deeper than %d", h5.ErrType, maxTypeDepth)
 	case t.IsBool():
 		return reflect.TypeFor[bool](), nil
 	}
 	switch t.Class {
-	case Integer, Bitfield, Time:
-		return t.naturalInt(), nil
-	case Float:
+	case h5.Integer, h5.Bitfield, h5.Time:
+		return naturalInt(t), nil
+	case h5.Float:
 		switch {
 		case fits(&t.Layout, &ieee32):
 			return reflect.TypeFor[float32](), nil
@@ -172,29 +152,29 @@ func (t *Datatype) natural(depth int) (reflect.Type, error) {
 			return reflect.TypeFor[float64](), nil
 		}
 		return bigFloatType, nil
-	case Enum:
+	case h5.Enum:
 		return enumType, nil
-	case String:
+	case h5.String:
 		return reflect.TypeFor[string](), nil
-	case Opaque:
+	case h5.Opaque:
 		return reflect.TypeFor[[]byte](), nil
-	case Compound:
-		if part := t.complexPart(); part != nil {
+	case h5.Compound:
+		if part := complexPart(t); part != nil {
 			return complexOf(part), nil
 		}
 		return recordType, nil
-	case Complex:
+	case h5.Complex:
 		return complexOf(t.Base), nil
-	case Reference:
+	case h5.Reference:
 		return referenceType, nil
-	case Sequence:
-		base, err := t.Base.natural(depth + 1)
+	case h5.Sequence:
+		base, err := natural(t.Base, depth+1)
 		if err != nil {
 			return nil, err
 		}
 		return reflect.SliceOf(base), nil
-	case Array:
-		base, err := t.Base.natural(depth + 1)
+	case h5.Array:
+		base, err := natural(t.Base, depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -203,20 +183,20 @@ func (t *Datatype) natural(depth int) (reflect.Type, error) {
 		}
 		return base, nil
 	}
-	return nil, fmt.Errorf("%w: %v has no natural Go type", ErrType, t)
+	return nil, fmt.Errorf("%w: %v has no natural Go type", h5.ErrType, t)
 }
 
 // fits reports whether layout big can represent every float of layout l.
-func fits(l, big *FloatLayout) bool {
-	if _, noNaN := l.special(); noNaN {
+func fits(l, big *h5.FloatLayout) bool {
+	if _, noNaN := special(l); noNaN {
 		return true
 	}
-	least := func(l *FloatLayout) int64 { return 1 - int64(l.ExpBias) - int64(l.fraction()) }
-	most := func(l *FloatLayout) int64 { return int64(1)<<l.ExpSize - 2 - int64(l.ExpBias) }
-	return l.ExpSize < 32 && l.fraction() <= big.fraction() && least(l) >= least(big) && most(l) <= most(big)
+	least := func(l *h5.FloatLayout) int64 { return 1 - int64(l.ExpBias) - int64(fractionBits(l)) }
+	most := func(l *h5.FloatLayout) int64 { return int64(1)<<l.ExpSize - 2 - int64(l.ExpBias) }
+	return l.ExpSize < 32 && fractionBits(l) <= fractionBits(big) && least(l) >= least(big) && most(l) <= most(big)
 }
 
-func (t *Datatype) naturalInt() reflect.Type {
+func naturalInt(t *h5.Datatype) reflect.Type {
 	size := (t.Precision + 7) / 8
 	if t.Precision > 64 {
 		return reflect.TypeFor[[]byte]()
@@ -240,7 +220,7 @@ func (t *Datatype) naturalInt() reflect.Type {
 	}
 }
 
-func complexOf(part *Datatype) reflect.Type {
+func complexOf(part *h5.Datatype) reflect.Type {
 	if fits(&part.Layout, &ieee32) {
 		return reflect.TypeFor[complex64]()
 	}
@@ -249,12 +229,12 @@ func complexOf(part *Datatype) reflect.Type {
 
 // complexPart returns the type of both parts if t is a complex number as written by h5py: a
 // compound of the floats r and i.
-func (t *Datatype) complexPart() *Datatype {
-	if t.Class != Compound || len(t.Members) != 2 {
+func complexPart(t *h5.Datatype) *h5.Datatype {
+	if t.Class != h5.Compound || len(t.Members) != 2 {
 		return nil
 	}
 	r, i := &t.Members[0], &t.Members[1]
-	if r.Name != "r" || i.Name != "i" || r.Type.Class != Float || !r.Type.Equal(*i.Type) || !fits(&r.Type.Layout, &ieee64) {
+	if r.Name != "r" || i.Name != "i" || r.Type.Class != h5.Float || !r.Type.Equal(*i.Type) || !fits(&r.Type.Layout, &ieee64) {
 		return nil
 	}
 	return r.Type
@@ -262,19 +242,19 @@ func (t *Datatype) complexPart() *Datatype {
 
 // ---- plans of types without elements ----
 
-func numberPlan(goType reflect.Type, t *Datatype) (*plan, error) {
-	if t.Class != Float && t.Precision > 64 {
+func numberPlan(goType reflect.Type, t *h5.Datatype) (*plan, error) {
+	if t.Class != h5.Float && t.Precision > 64 {
 		return bytesPlan(goType, t)
 	}
 	if t.Size > maxNumberSize {
-		return nil, fmt.Errorf("%w: number of %d bytes", ErrType, t.Size)
+		return nil, fmt.Errorf("%w: number of %d bytes", h5.ErrType, t.Size)
 	}
-	load, store := t.loadInt, t.storeInt
-	if t.Class == Float {
+	load, store := loadInt, storeInt
+	if t.Class == h5.Float {
 		if t.Layout.ExpSize > 31 {
 			return nil, mismatch(goType, t)
 		}
-		load, store = t.loadFloat, t.storeFloat
+		load, store = loadFloat, storeFloat
 	}
 	set, get := numberAccess(goType)
 	if set == nil {
@@ -284,14 +264,14 @@ func numberPlan(goType reflect.Type, t *Datatype) (*plan, error) {
 	return &plan{
 		mem: *t,
 		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
-			return set(p, load(src), x.lossy)
+			return set(p, load(t, src), x.lossy)
 		},
 		encode: func(x *transfer, at int, p unsafe.Pointer) error {
 			n, err := get(p)
 			if err != nil {
 				return err
 			}
-			return store(x.v.block[at:at+size], n, x.lossy)
+			return store(t, x.v.Block[at:at+size], n, x.lossy)
 		},
 	}, nil
 }
@@ -312,7 +292,7 @@ func setInt[T int8 | int16 | int32 | int64 | int](p unsafe.Pointer, n number, lo
 	}
 	if n.mag > top {
 		if !lossy {
-			return fmt.Errorf("%w: %v in %d bytes", ErrOverflow, n, unsafe.Sizeof(T(0)))
+			return fmt.Errorf("%w: %v in %d bytes", h5.ErrOverflow, n, unsafe.Sizeof(T(0)))
 		}
 		n.mag = top
 	}
@@ -332,7 +312,7 @@ func setUint[T uint8 | uint16 | uint32 | uint64 | uint](p unsafe.Pointer, n numb
 	top := ^uint64(0) >> (64 - 8*unsafe.Sizeof(T(0)))
 	switch {
 	case n.neg && !lossy, n.mag > top && !lossy:
-		return fmt.Errorf("%w: %v in %d unsigned bytes", ErrOverflow, n, unsafe.Sizeof(T(0)))
+		return fmt.Errorf("%w: %v in %d unsigned bytes", h5.ErrOverflow, n, unsafe.Sizeof(T(0)))
 	case n.neg:
 		n.mag = 0
 	case n.mag > top:
@@ -408,7 +388,7 @@ func setBig(p unsafe.Pointer, n number, _ bool) error {
 func getBig(p unsafe.Pointer) (number, error) {
 	v := *(**big.Float)(p)
 	if v == nil {
-		return number{}, fmt.Errorf("%w: nil *big.Float", ErrParam)
+		return number{}, fmt.Errorf("%w: nil *big.Float", h5.ErrParam)
 	}
 	if f, acc := v.Float64(); acc == big.Exact {
 		return number{kind: isFloat, f: f}, nil
@@ -416,20 +396,20 @@ func getBig(p unsafe.Pointer) (number, error) {
 	return number{kind: isBig, big: v}, nil
 }
 
-func boolPlan(t *Datatype) *plan {
+func boolPlan(t *h5.Datatype) *plan {
 	return &plan{
 		mem: *t,
 		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
 			if src[0] > 1 {
-				return fmt.Errorf("%w: %d is neither FALSE nor TRUE", ErrOverflow, src[0])
+				return fmt.Errorf("%w: %d is neither FALSE nor TRUE", h5.ErrOverflow, src[0])
 			}
 			*(*bool)(p) = src[0] == 1
 			return nil
 		},
 		encode: func(x *transfer, at int, p unsafe.Pointer) error {
-			x.v.block[at] = 0
+			x.v.Block[at] = 0
 			if *(*bool)(p) {
-				x.v.block[at] = 1
+				x.v.Block[at] = 1
 			}
 			return nil
 		},
@@ -450,15 +430,15 @@ func (v EnumValue) String() string {
 	return v.Name
 }
 
-// number returns the value of an enumeration's member.
-func (m *Member) number(base *Datatype) number {
+// memberNumber returns the value of an enumeration's member.
+func memberNumber(m *h5.Member, base *h5.Datatype) number {
 	if base.Signed {
 		return intNumber(m.Value)
 	}
 	return number{mag: uint64(m.Value)}
 }
 
-func enumPlan(goType reflect.Type, t *Datatype) (*plan, error) {
+func enumPlan(goType reflect.Type, t *h5.Datatype) (*plan, error) {
 	base, whole := t.Base, reflect.TypeFor[int64]()
 	if !base.Signed {
 		whole = reflect.TypeFor[uint64]()
@@ -475,8 +455,8 @@ func enumPlan(goType reflect.Type, t *Datatype) (*plan, error) {
 			if err := numbers.encode(x, at, p); err != nil {
 				return err
 			}
-			if n := base.loadInt(x.v.block[at : at+base.Size]); !slices.ContainsFunc(t.Members, func(m Member) bool { return n == m.number(base) }) {
-				return fmt.Errorf("%w: %v is no member of %v", ErrOverflow, n, t)
+			if n := loadInt(base, x.v.Block[at:at+base.Size]); !slices.ContainsFunc(t.Members, func(m h5.Member) bool { return n == memberNumber(&m, base) }) {
+				return fmt.Errorf("%w: %v is no member of %v", h5.ErrOverflow, n, t)
 			}
 			return nil
 		}}, nil
@@ -491,7 +471,7 @@ func enumPlan(goType reflect.Type, t *Datatype) (*plan, error) {
 	encodeName := func(x *transfer, at int, name string) error {
 		v, ok := values[name]
 		if !ok {
-			return fmt.Errorf("%w: %q is no member of %v", ErrParam, name, t)
+			return fmt.Errorf("%w: %q is no member of %v", h5.ErrParam, name, t)
 		}
 		return numbers.encode(x, at, unsafe.Pointer(&v))
 	}
@@ -525,7 +505,7 @@ func enumPlan(goType reflect.Type, t *Datatype) (*plan, error) {
 				}
 				name, ok := names[v]
 				if !ok {
-					return fmt.Errorf("%w: %d is no member of %v", ErrOverflow, v, t)
+					return fmt.Errorf("%w: %d is no member of %v", h5.ErrOverflow, v, t)
 				}
 				*(*string)(p) = name
 				return nil
@@ -539,12 +519,12 @@ func enumPlan(goType reflect.Type, t *Datatype) (*plan, error) {
 }
 
 // bytesPlan copies elements as bytes: to a slice, or to an array of the same size.
-func bytesPlan(goType reflect.Type, t *Datatype) (*plan, error) {
+func bytesPlan(goType reflect.Type, t *h5.Datatype) (*plan, error) {
 	size := t.Size
 	bytesOf := goType.Kind() == reflect.Slice || goType.Kind() == reflect.Array && goType.Len() == size
 	if !bytesOf || goType.Elem().Kind() != reflect.Uint8 {
-		if t.Class != Opaque {
-			return nil, fmt.Errorf("%w: integers of %d bits come as bytes only: %v and Go's %v", ErrType, t.Precision, t, goType)
+		if t.Class != h5.Opaque {
+			return nil, fmt.Errorf("%w: integers of %d bits come as bytes only: %v and Go's %v", h5.ErrType, t.Precision, t, goType)
 		}
 		return nil, mismatch(goType, t)
 	}
@@ -556,7 +536,7 @@ func bytesPlan(goType reflect.Type, t *Datatype) (*plan, error) {
 				return nil
 			},
 			encode: func(x *transfer, at int, p unsafe.Pointer) error {
-				copy(x.v.block[at:at+size], unsafe.Slice((*byte)(p), size))
+				copy(x.v.Block[at:at+size], unsafe.Slice((*byte)(p), size))
 				return nil
 			},
 		}, nil
@@ -570,21 +550,21 @@ func bytesPlan(goType reflect.Type, t *Datatype) (*plan, error) {
 		encode: func(x *transfer, at int, p unsafe.Pointer) error {
 			b := *(*[]byte)(p)
 			if len(b) != size {
-				return fmt.Errorf("%w: %d bytes, %v has %d", ErrSize, len(b), t, size)
+				return fmt.Errorf("%w: %d bytes, %v has %d", h5.ErrSize, len(b), t, size)
 			}
-			copy(x.v.block[at:at+size], b)
+			copy(x.v.Block[at:at+size], b)
 			return nil
 		},
 	}, nil
 }
 
-func stringPlan(t *Datatype) *plan {
+func stringPlan(t *h5.Datatype) *plan {
 	if t.Variable {
 		return &plan{
 			mem: *t,
 			decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
 				if place := wordOf(src); place != 0 {
-					*(*string)(p) = x.v.at(place).text()
+					*(*string)(p) = string(bytesAt(x.v.Block, place))
 				} else {
 					*(*string)(p) = ""
 				}
@@ -593,11 +573,11 @@ func stringPlan(t *Datatype) *plan {
 			encode: func(x *transfer, at int, p unsafe.Pointer) error {
 				s := *(*string)(p)
 				if i := strings.IndexByte(s, 0); i >= 0 {
-					return fmt.Errorf("%w: zero byte at %d of a string", ErrParam, i)
+					return fmt.Errorf("%w: zero byte at %d of a string", h5.ErrParam, i)
 				}
-				place := len(x.v.block)
-				x.v.block = appendText(x.v.block, s)
-				putWord(x.v.block[at:], uint64(place))
+				place := len(x.v.Block)
+				x.v.Block = appendBytes(x.v.Block, s, true)
+				putWord(x.v.Block[at:], uint64(place))
 				return nil
 			},
 		}
@@ -610,19 +590,19 @@ func stringPlan(t *Datatype) *plan {
 			return nil
 		},
 		encode: func(x *transfer, at int, p unsafe.Pointer) error {
-			return padString(x.v.block[at:at+size], *(*string)(p), pad)
+			return padString(x.v.Block[at:at+size], *(*string)(p), pad)
 		},
 	}
 }
 
-func trimPadding(b []byte, pad StringPad) string {
+func trimPadding(b []byte, pad h5.StringPad) string {
 	switch pad {
-	case NullTerm:
+	case h5.NullTerm:
 		if i := slices.Index(b, 0); i >= 0 {
 			b = b[:i]
 		}
 		return string(b)
-	case NullPad:
+	case h5.NullPad:
 		return strings.TrimRight(string(b), "\x00")
 	default:
 		return strings.TrimRight(string(b), " ")
@@ -631,22 +611,22 @@ func trimPadding(b []byte, pad StringPad) string {
 
 // padString fills dst with s as a string of fixed length. It returns an error if reading would not
 // return s.
-func padString(dst []byte, s string, pad StringPad) error {
+func padString(dst []byte, s string, pad h5.StringPad) error {
 	room := len(dst)
-	if pad == NullTerm {
+	if pad == h5.NullTerm {
 		room--
 	}
 	switch {
 	case len(s) > room:
-		return fmt.Errorf("%w: string of %d bytes, its type holds %d", ErrSize, len(s), room)
-	case hasNUL(s):
-		return fmt.Errorf("%w: zero byte at %d of a string", ErrParam, strings.IndexByte(s, 0))
-	case pad == SpacePad && strings.HasSuffix(s, " "):
-		return fmt.Errorf("%w: string ends in the spaces its type pads with, and would come back shorter", ErrParam)
+		return fmt.Errorf("%w: string of %d bytes, its type holds %d", h5.ErrSize, len(s), room)
+	case strings.IndexByte(s, 0) >= 0:
+		return fmt.Errorf("%w: zero byte at %d of a string", h5.ErrParam, strings.IndexByte(s, 0))
+	case pad == h5.SpacePad && strings.HasSuffix(s, " "):
+		return fmt.Errorf("%w: string ends in the spaces its type pads with, and would come back shorter", h5.ErrParam)
 	}
 	n := copy(dst, s)
 	fill := byte(0)
-	if pad == SpacePad {
+	if pad == h5.SpacePad {
 		fill = ' '
 	}
 	for i := range dst[n:] {

@@ -1,4 +1,4 @@
-package h5_test
+package h5value_test
 
 import (
 	"math"
@@ -8,14 +8,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // stored makes a dataset of one type, holding v.
-func stored[T h5.Element](t testing.TB, f *h5.File, name string, dt h5.Datatype, v []T) *h5.Dataset {
+func stored[T any](t testing.TB, f *h5.File, name string, dt h5.Datatype, v []T) *h5.Dataset {
 	t.Helper()
 	d, err := f.Root().CreateDataset(name, dt, h5.SimpleSpace(int64(len(v))), nil)
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, v, region([]int64{0}, []int64{int64(len(v))})))
+	require.NoError(t, h5value.Write(d, v, region([]int64{0}, []int64{int64(len(v))})))
 	return d
 }
 
@@ -23,14 +24,14 @@ func stored[T h5.Element](t testing.TB, f *h5.File, name string, dt h5.Datatype,
 func TestBigEndianReadsRight(t *testing.T) {
 	f := newFile(t)
 	d := stored(t, f, "i", h5.Int(4, h5.BigEndian), []int32{1, 2, 3, -4})
-	got, err := h5.ReadAll[int32](d)
+	got, err := h5value.ReadAll[int32](d)
 	require.NoError(t, err)
 	require.Equal(t, []int32{1, 2, 3, -4}, got)
 	raw := make([]byte, 16)
 	require.NoError(t, d.ReadRegion(raw, h5.Int(4, h5.BigEndian), region([]int64{0}, []int64{4})))
 	require.Equal(t, []byte{0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0xff, 0xff, 0xff, 0xfc}, raw, "it is stored big-endian")
 	d = stored(t, f, "f", h5.IEEEFloat(8, h5.BigEndian), []float64{1.5, math.Inf(1), math.MaxFloat64})
-	floats, err := h5.ReadAll[float64](d)
+	floats, err := h5value.ReadAll[float64](d)
 	require.NoError(t, err)
 	require.Equal(t, []float64{1.5, math.Inf(1), math.MaxFloat64}, floats)
 }
@@ -38,10 +39,10 @@ func TestBigEndianReadsRight(t *testing.T) {
 // Defect 2: another type than the stored one gives garbage.
 func TestWideningIsExact(t *testing.T) {
 	d := stored(t, newFile(t), "d", h5.Int(2, h5.LittleEndian), []int16{1, -2, math.MaxInt16, math.MinInt16})
-	got, err := h5.ReadAll[float64](d)
+	got, err := h5value.ReadAll[float64](d)
 	require.NoError(t, err)
 	require.Equal(t, []float64{1, -2, math.MaxInt16, math.MinInt16}, got)
-	wide, err := h5.ReadAll[int64](d)
+	wide, err := h5value.ReadAll[int64](d)
 	require.NoError(t, err)
 	require.Equal(t, []int64{1, -2, math.MaxInt16, math.MinInt16}, wide)
 }
@@ -52,17 +53,17 @@ func TestShortSlice(t *testing.T) {
 	d := stored(t, newFile(t), "d", h5.IEEEFloat(8, h5.LittleEndian), v)
 	all := region([]int64{0}, []int64{1000})
 	guard := []float64{7, 7, 7}
-	err := h5.Read(d, guard[:1:1], all)
+	err := h5value.Read(d, guard[:1:1], all)
 	require.ErrorIs(t, err, h5.ErrSize)
 	require.ErrorContains(t, err, "slice has 1 elements, 1000 selected")
 	require.Equal(t, []float64{7, 7, 7}, guard)
-	err = d.ReadRegion(make([]byte, 7999), h5.TypeOf[float64](), all)
+	err = d.ReadRegion(make([]byte, 7999), h5.IEEEFloat(8, h5.NativeOrder), all)
 	require.ErrorIs(t, err, h5.ErrSize)
 	require.ErrorContains(t, err, "buffer has 7999 bytes, 1000 elements of 8 bytes selected")
-	require.ErrorIs(t, d.ReadRegion(make([]byte, 8001), h5.TypeOf[float64](), all), h5.ErrSize)
-	require.ErrorIs(t, d.WriteRegion(nil, h5.TypeOf[float64](), all), h5.ErrSize)
-	require.ErrorIs(t, h5.Write(d, make([]float64, 1001), all), h5.ErrSize)
-	got, err := h5.ReadAll[float64](d)
+	require.ErrorIs(t, d.ReadRegion(make([]byte, 8001), h5.IEEEFloat(8, h5.NativeOrder), all), h5.ErrSize)
+	require.ErrorIs(t, d.WriteRegion(nil, h5.IEEEFloat(8, h5.NativeOrder), all), h5.ErrSize)
+	require.ErrorIs(t, h5value.Write(d, make([]float64, 1001), all), h5.ErrSize)
+	got, err := h5value.ReadAll[float64](d)
 	require.NoError(t, err)
 	require.Equal(t, v, got)
 }
@@ -91,16 +92,16 @@ func TestRegionsOutside(t *testing.T) {
 		if n > 100 {
 			n = 0
 		}
-		err := h5.Read(d, make([]int8, n), r)
+		err := h5value.Read(d, make([]int8, n), r)
 		if r.NumElems() > 100 {
-			require.ErrorIs(t, d.ReadRegion(nil, h5.TypeOf[int8](), r), h5.ErrSize, "%+v", r)
+			require.ErrorIs(t, d.ReadRegion(nil, h5.Int(1, h5.NativeOrder), r), h5.ErrSize, "%+v", r)
 			continue
 		}
 		require.ErrorIs(t, err, h5.ErrRegion, "%+v", r)
 	}
-	err := h5.Read(d, make([]int8, 3), region([]int64{8}, []int64{3}))
+	err := h5value.Read(d, make([]int8, 3), region([]int64{8}, []int64{3}))
 	require.ErrorContains(t, err, "region outside the dataset: start [8], count [3]; the dataset has the shape [10]")
-	require.NoError(t, h5.Read(d, []int8{}, region([]int64{10}, []int64{0})), "nothing, at the end")
+	require.NoError(t, h5value.Read(d, []int8{}, region([]int64{10}, []int64{0})), "nothing, at the end")
 }
 
 func TestStridesAndBlocks(t *testing.T) {
@@ -109,7 +110,7 @@ func TestStridesAndBlocks(t *testing.T) {
 		v[i] = int32(i)
 	}
 	d := newDataset(t, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8, 9), &h5.DatasetOptions{Chunks: []int64{3, 4}})
-	require.NoError(t, h5.Write(d, v, region([]int64{0, 0}, []int64{8, 9})))
+	require.NoError(t, h5value.Write(d, v, region([]int64{0, 0}, []int64{8, 9})))
 	rapid.Check(t, func(t *rapid.T) {
 		var r h5.Region
 		var rows, cols []int
@@ -139,7 +140,7 @@ func TestStridesAndBlocks(t *testing.T) {
 			}
 		}
 		got := make([]int32, r.NumElems())
-		require.NoError(t, h5.Read(d, got, r))
+		require.NoError(t, h5value.Read(d, got, r))
 		require.Equal(t, want, got)
 	})
 }
@@ -150,23 +151,23 @@ func checkLossless[S, D int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 |
 ) {
 	v := rapid.SliceOfN(values, 1, 1).Draw(t, "v")
 	one := region([]int64{0}, []int64{1})
-	require.NoError(t, h5.Write(src, v, one))
+	require.NoError(t, h5value.Write(src, v, one))
 	got := make([]D, 1)
-	readErr := h5.Read(src, got, one)
-	require.NoError(t, h5.Write(dst, []D{1}, one))
-	writeErr := h5.Write(dst, v, one)
+	readErr := h5value.Read(src, got, one)
+	require.NoError(t, h5value.Write(dst, []D{1}, one))
+	writeErr := h5value.Write(dst, v, one)
 	want, class := exactly[S, D](v[0])
 	if class != nil {
 		require.ErrorIs(t, readErr, class, "read %v as %T", v[0], want)
 		require.ErrorIs(t, writeErr, class, "write %v as %T", v[0], want)
-		require.NoError(t, h5.Read(dst, got, one))
+		require.NoError(t, h5value.Read(dst, got, one))
 		require.Equal(t, []D{1}, got, "nothing was written")
 		return
 	}
 	require.NoError(t, readErr, "read %v as %T", v[0], want)
 	require.NoError(t, writeErr, "write %v as %T", v[0], want)
 	require.True(t, got[0] == want || want != want && got[0] != got[0], "%v became %v", v[0], got[0])
-	require.NoError(t, h5.Read(dst, got, one))
+	require.NoError(t, h5value.Read(dst, got, one))
 	require.True(t, got[0] == want || want != want && got[0] != got[0], "%v was written as %v", v[0], got[0])
 }
 
@@ -289,16 +290,16 @@ func TestLossyWhenAsked(t *testing.T) {
 	d := stored(t, f, "d", h5.IEEEFloat(8, h5.LittleEndian), []float64{1.5, 300, -1})
 	all := region([]int64{0}, []int64{3})
 	got := make([]uint8, 3)
-	err := h5.Read(d, got, all)
+	err := h5value.Read(d, got, all)
 	require.ErrorIs(t, err, h5.ErrOverflow)
 	require.ErrorContains(t, err, "2 of 3 values")
-	require.NoError(t, h5.ReadLossy(d, got, all))
+	require.NoError(t, h5value.ReadLossy(d, got, all))
 	require.Equal(t, []uint8{1, 255, 0}, got)
 	small, err := f.Root().CreateDataset("small", h5.Int(1, h5.LittleEndian), h5.SimpleSpace(3), nil)
 	require.NoError(t, err)
-	require.ErrorIs(t, h5.Write(small, []float64{1, 2, 1000}, all), h5.ErrOverflow)
-	require.NoError(t, h5.WriteLossy(small, []float64{1.9, 2, 1000}, all))
-	values, err := h5.ReadAll[int8](small)
+	require.ErrorIs(t, h5value.Write(small, []float64{1, 2, 1000}, all), h5.ErrOverflow)
+	require.NoError(t, h5value.WriteLossy(small, []float64{1.9, 2, 1000}, all))
+	values, err := h5value.ReadAll[int8](small)
 	require.NoError(t, err)
 	require.Equal(t, []int8{1, 2, 127}, values)
 }
@@ -316,25 +317,25 @@ func TestTypesWithNothingInCommon(t *testing.T) {
 	_, err = number.ReadStrings(all)
 	require.ErrorIs(t, err, h5.ErrType)
 	require.ErrorIs(t, number.WriteStrings([]string{"a", "b"}, all), h5.ErrType)
-	require.ErrorIs(t, h5.Read(text, make([]int32, 2), all), h5.ErrType)
-	require.ErrorIs(t, h5.Read(variable, make([]int64, 2), all), h5.ErrType)
-	require.ErrorIs(t, h5.Read(number, make([]bool, 2), all), h5.ErrType)
-	require.ErrorIs(t, h5.Write(boolean, []int8{1, 2}, all), h5.ErrOverflow, "2 is no member")
+	require.ErrorIs(t, h5value.Read(text, make([]int32, 2), all), h5.ErrType)
+	require.ErrorIs(t, h5value.Read(variable, make([]int64, 2), all), h5.ErrType)
+	require.ErrorIs(t, h5value.Read(number, make([]bool, 2), all), h5.ErrType)
+	require.ErrorIs(t, h5value.Write(boolean, []int8{1, 2}, all), h5.ErrOverflow, "2 is no member")
 	require.ErrorIs(t, text.ReadRegion(make([]byte, 6), h5.FixedString(3, h5.NullPad, h5.ASCII), all), h5.ErrType)
 	require.ErrorIs(t, variable.ReadRegion(nil, h5.VariableString(h5.UTF8), all), h5.ErrType)
 	numbers := make([]int8, 2)
-	require.NoError(t, h5.Read(boolean, numbers, all), "an enumeration is a number to read")
+	require.NoError(t, h5value.Read(boolean, numbers, all), "an enumeration is a number to read")
 	require.Equal(t, []int8{1, 0}, numbers)
 }
 
 func TestBools(t *testing.T) {
 	d := stored(t, newFile(t), "b", h5.Bool(), []bool{true, false, true})
-	got, err := h5.ReadAll[bool](d)
+	got, err := h5value.ReadAll[bool](d)
 	require.NoError(t, err)
 	require.Equal(t, []bool{true, false, true}, got)
 	// A byte that is neither must not get into a Go bool.
 	require.NoError(t, d.WriteRegion([]byte{2}, h5.Bool(), region([]int64{1}, []int64{1})))
-	_, err = h5.ReadAll[bool](d)
+	_, err = h5value.ReadAll[bool](d)
 	require.ErrorIs(t, err, h5.ErrOverflow)
 }
 
@@ -342,24 +343,24 @@ func TestScalarAndNull(t *testing.T) {
 	f := newFile(t)
 	s, err := f.Root().CreateDataset("s", h5.IEEEFloat(8, h5.LittleEndian), h5.ScalarSpace(), nil)
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(s, []float64{2.5}, h5.Region{}))
-	got, err := h5.ReadAll[float64](s)
+	require.NoError(t, h5value.Write(s, []float64{2.5}, h5.Region{}))
+	got, err := h5value.ReadAll[float64](s)
 	require.NoError(t, err)
 	require.Equal(t, []float64{2.5}, got)
 	n, err := f.Root().CreateDataset("n", h5.IEEEFloat(8, h5.LittleEndian), h5.NullSpace(), nil)
 	require.NoError(t, err)
-	got, err = h5.ReadAll[float64](n)
+	got, err = h5value.ReadAll[float64](n)
 	require.NoError(t, err)
 	require.Empty(t, got)
-	require.ErrorIs(t, h5.Read(n, make([]float64, 1), h5.Region{}), h5.ErrRegion)
+	require.ErrorIs(t, h5value.Read(n, make([]float64, 1), h5.Region{}), h5.ErrRegion)
 }
 
 // A shape costs a file nothing: what it claims is not allocated.
 func TestReadAllOfAClaim(t *testing.T) {
 	d := newDataset(t, h5.Int(1, h5.LittleEndian), h5.SimpleSpace(1<<40), &h5.DatasetOptions{Chunks: []int64{1 << 20}})
-	_, err := h5.ReadAll[int8](d)
+	_, err := h5value.ReadAll[int8](d)
 	require.ErrorIs(t, err, h5.ErrSize)
 	got := []int8{1}
-	require.NoError(t, h5.Read(d, got, region([]int64{1<<40 - 1}, []int64{1})))
+	require.NoError(t, h5value.Read(d, got, region([]int64{1<<40 - 1}, []int64{1})))
 	require.Equal(t, []int8{0}, got)
 }

@@ -2,18 +2,17 @@
 
 // Plans for compounds, arrays, sequences, complex numbers, and the empty interface.
 
-package h5
+package h5value
 
 import (
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/h5"
 )
 
 // Record is a compound without a Go struct: its members in the order of the file, each with a value
@@ -39,9 +38,9 @@ func (r Record) Get(name string) (any, bool) {
 // structField contains the options of a field's tag.
 type structField struct {
 	name     string
-	optional bool          // may be missing in the file; on writing it is left out then
-	size     int           // bytes of a fixed string; 0: variable
-	ref      ReferenceKind // stored kind of a Ref; 0: object
+	optional bool             // may be missing in the file; on writing it is left out then
+	size     int              // bytes of a fixed string; 0: variable
+	ref      h5.ReferenceKind // stored kind of a Ref; 0: object
 	field    reflect.StructField
 }
 
@@ -56,7 +55,7 @@ func structFields(goType reflect.Type) ([]structField, error) {
 		tag, tagged := f.Tag.Lookup("h5")
 		if tag == "-" || !f.IsExported() {
 			if tagged && tag != "-" {
-				return nil, fmt.Errorf("%w: field %s of %v has a tag and is not exported", ErrType, f.Name, goType)
+				return nil, fmt.Errorf("%w: field %s of %v has a tag and is not exported", h5.ErrType, f.Name, goType)
 			}
 			continue
 		}
@@ -67,17 +66,17 @@ func structFields(goType reflect.Type) ([]structField, error) {
 		}
 		for option := range strings.SplitSeq(options, ",") {
 			if err := s.option(option); err != nil {
-				return nil, fmt.Errorf("%w: field %s of %v: option %q", ErrType, f.Name, goType, option)
+				return nil, fmt.Errorf("%w: field %s of %v: option %q", h5.ErrType, f.Name, goType, option)
 			}
 		}
 		if seen[s.name] {
-			return nil, fmt.Errorf("%w: two fields of %v are called %q", ErrType, goType, s.name)
+			return nil, fmt.Errorf("%w: two fields of %v are called %q", h5.ErrType, goType, s.name)
 		}
 		seen[s.name] = true
 		out = append(out, s)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%w: %v has no exported field", ErrType, goType)
+		return nil, fmt.Errorf("%w: %v has no exported field", h5.ErrType, goType)
 	}
 	return out, nil
 }
@@ -93,21 +92,21 @@ func (s *structField) option(option string) error {
 	case "size":
 		n, err := strconv.Atoi(value)
 		if err == nil && n < 1 {
-			err = ErrParam
+			err = h5.ErrParam
 		}
 		s.size = n
 		return err
 	case "ref":
-		s.ref = ReferenceKind(slices.Index([]string{"", "object", "region", "standard"}, value))
-		if s.ref < ObjectReference {
-			return ErrParam
+		s.ref = h5.ReferenceKind(slices.Index([]string{"", "object", "region", "standard"}, value))
+		if s.ref < h5.ObjectReference {
+			return h5.ErrParam
 		}
 		return nil
 	}
-	return ErrParam
+	return h5.ErrParam
 }
 
-func compoundPlan(goType reflect.Type, t *Datatype, depth int) (*plan, error) {
+func compoundPlan(goType reflect.Type, t *h5.Datatype, depth int) (*plan, error) {
 	switch k := goType.Kind(); {
 	case goType == recordType:
 		return recordPlan(t, depth)
@@ -115,7 +114,7 @@ func compoundPlan(goType reflect.Type, t *Datatype, depth int) (*plan, error) {
 		return structPlan(goType, t, depth)
 	case k == reflect.Complex64 || k == reflect.Complex128:
 		if len(t.Members) == 2 && t.Members[0].Name == "r" && t.Members[1].Name == "i" &&
-			t.Members[0].Type.Class == Float && t.Members[0].Type.Equal(*t.Members[1].Type) {
+			t.Members[0].Type.Class == h5.Float && t.Members[0].Type.Equal(*t.Members[1].Type) {
 			return complexPlan(goType, t, t.Members[0].Type, t.Members[0].Offset, t.Members[1].Offset)
 		}
 	}
@@ -137,28 +136,28 @@ func inMember(name string, err error) error {
 	return fmt.Errorf("member %q: %w", name, err)
 }
 
-func structPlan(goType reflect.Type, t *Datatype, depth int) (*plan, error) {
+func structPlan(goType reflect.Type, t *h5.Datatype, depth int) (*plan, error) {
 	fields, err := structFields(goType)
 	if err != nil {
 		return nil, err
 	}
-	mem := Datatype{Class: Compound}
+	mem := h5.Datatype{Class: h5.Compound}
 	var parts []part
 	for _, f := range fields {
-		m := t.member(f.name)
+		m := memberCalled(t, f.name)
 		if m == nil {
 			if f.optional {
 				continue
 			}
-			return nil, fmt.Errorf("%w: %v has no member %q for Go's %v", ErrType, t, f.name, goType)
+			return nil, fmt.Errorf("%w: %v has no member %q for Go's %v", h5.ErrType, t, f.name, goType)
 		}
 		p, err := makePlan(f.field.Type, m.Type, depth+1)
 		if err != nil {
 			return nil, inMember(f.name, err)
 		}
 		parts = append(parts, part{f.name, p, mem.Size, f.field.Offset})
-		mem.Members = append(mem.Members, Member{Name: f.name, Offset: mem.Size, Type: &p.mem})
-		mem.Size += p.mem.memSize()
+		mem.Members = append(mem.Members, h5.Member{Name: f.name, Offset: mem.Size, Type: &p.mem})
+		mem.Size += p.mem.InMemory()
 	}
 	if len(parts) == 0 {
 		return nil, mismatch(goType, t)
@@ -168,7 +167,7 @@ func structPlan(goType reflect.Type, t *Datatype, depth int) (*plan, error) {
 		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
 			for i := range parts {
 				f := &parts[i]
-				if err := f.plan.decode(x, src[f.offset:f.offset+f.plan.mem.memSize()], unsafe.Add(p, f.field)); err != nil {
+				if err := f.plan.decode(x, src[f.offset:f.offset+f.plan.mem.InMemory()], unsafe.Add(p, f.field)); err != nil {
 					return inMember(f.name, err)
 				}
 			}
@@ -186,7 +185,7 @@ func structPlan(goType reflect.Type, t *Datatype, depth int) (*plan, error) {
 	}, nil
 }
 
-func recordPlan(t *Datatype, depth int) (*plan, error) {
+func recordPlan(t *h5.Datatype, depth int) (*plan, error) {
 	parts := make([]part, 0, len(t.Members))
 	for i := range t.Members {
 		m := &t.Members[i]
@@ -203,7 +202,7 @@ func recordPlan(t *Datatype, depth int) (*plan, error) {
 			for i := range parts {
 				f := &parts[i]
 				r[i].Name = f.name
-				if err := f.plan.decode(x, src[f.offset:f.offset+f.plan.mem.memSize()], unsafe.Pointer(&r[i].Value)); err != nil {
+				if err := f.plan.decode(x, src[f.offset:f.offset+f.plan.mem.InMemory()], unsafe.Pointer(&r[i].Value)); err != nil {
 					return inMember(f.name, err)
 				}
 			}
@@ -213,13 +212,13 @@ func recordPlan(t *Datatype, depth int) (*plan, error) {
 		encode: func(x *transfer, at int, p unsafe.Pointer) error {
 			r := *(*Record)(p)
 			if len(r) != len(parts) {
-				return fmt.Errorf("%w: record of %d members, %v has %d", ErrSize, len(r), t, len(parts))
+				return fmt.Errorf("%w: record of %d members, %v has %d", h5.ErrSize, len(r), t, len(parts))
 			}
 			for i := range parts {
 				f := &parts[i]
 				v, ok := r.Get(f.name)
 				if !ok {
-					return fmt.Errorf("%w: the record has no member %q", ErrType, f.name)
+					return fmt.Errorf("%w: the record has no member %q", h5.ErrType, f.name)
 				}
 				if err := f.plan.encode(x, at+f.offset, unsafe.Pointer(&v)); err != nil {
 					return inMember(f.name, err)
@@ -231,7 +230,7 @@ func recordPlan(t *Datatype, depth int) (*plan, error) {
 }
 
 // complexPlan converts two floats of type base at two offsets of an element of t.
-func complexPlan(goType reflect.Type, t, base *Datatype, re, im int) (*plan, error) {
+func complexPlan(goType reflect.Type, t, base *h5.Datatype, re, im int) (*plan, error) {
 	float := reflect.TypeFor[float64]()
 	step := uintptr(8)
 	if goType.Kind() == reflect.Complex64 {
@@ -260,7 +259,7 @@ func complexPlan(goType reflect.Type, t, base *Datatype, re, im int) (*plan, err
 }
 
 // arrayPlan makes a plan for an array, recursively for each dimension.
-func arrayPlan(goType reflect.Type, t *Datatype, dims []int64, depth int) (*plan, error) {
+func arrayPlan(goType reflect.Type, t *h5.Datatype, dims []int64, depth int) (*plan, error) {
 	var inner *plan
 	var err error
 	k := goType.Kind()
@@ -275,8 +274,8 @@ func arrayPlan(goType reflect.Type, t *Datatype, dims []int64, depth int) (*plan
 	if err != nil {
 		return nil, err
 	}
-	n, size := int(dims[0]), inner.mem.memSize()
-	mem := Datatype{Class: Array, Size: n * size, Dims: dims, Base: &inner.mem}
+	n, size := int(dims[0]), inner.mem.InMemory()
+	mem := h5.Datatype{Class: h5.Array, Size: n * size, Dims: dims, Base: &inner.mem}
 	if len(dims) > 1 { // as one array of all dimensions
 		mem.Base = inner.mem.Base
 	}
@@ -310,14 +309,14 @@ func arrayPlan(goType reflect.Type, t *Datatype, dims []int64, depth int) (*plan
 		encode: func(x *transfer, at int, p unsafe.Pointer) error {
 			s := reflect.NewAt(goType, p).Elem()
 			if s.Len() != n {
-				return fmt.Errorf("%w: slice of %d elements, %v has %d", ErrSize, s.Len(), t, n)
+				return fmt.Errorf("%w: slice of %d elements, %v has %d", h5.ErrSize, s.Len(), t, n)
 			}
 			return encode(x, at, s.UnsafePointer())
 		},
 	}, nil
 }
 
-func sequencePlan(goType reflect.Type, t *Datatype, depth int) (*plan, error) {
+func sequencePlan(goType reflect.Type, t *h5.Datatype, depth int) (*plan, error) {
 	if goType.Kind() == reflect.String {
 		return charactersPlan(goType, t)
 	}
@@ -328,8 +327,8 @@ func sequencePlan(goType reflect.Type, t *Datatype, depth int) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	size, step := inner.mem.memSize(), goType.Elem().Size()
-	mem := Datatype{Class: Sequence, Size: t.Size, Base: &inner.mem}
+	size, step := inner.mem.InMemory(), goType.Elem().Size()
+	mem := h5.Datatype{Class: h5.Sequence, Size: t.Size, Base: &inner.mem}
 	return &plan{
 		mem: mem,
 		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
@@ -339,7 +338,7 @@ func sequencePlan(goType reflect.Type, t *Datatype, depth int) (*plan, error) {
 			base := s.UnsafePointer()
 			for i := range n {
 				at := place + i*size
-				if err := inner.decode(x, x.v.block[at:at+size], unsafe.Add(base, uintptr(i)*step)); err != nil {
+				if err := inner.decode(x, x.v.Block[at:at+size], unsafe.Add(base, uintptr(i)*step)); err != nil {
 					return err
 				}
 			}
@@ -348,9 +347,9 @@ func sequencePlan(goType reflect.Type, t *Datatype, depth int) (*plan, error) {
 		encode: func(x *transfer, at int, p unsafe.Pointer) error {
 			s := reflect.NewAt(goType, p).Elem()
 			n := s.Len()
-			place := x.grow(n, size)
-			putWord(x.v.block[at:], uint64(n))
-			putWord(x.v.block[at+wordSize:], uint64(place))
+			place := grow(&x.v, n, size)
+			putWord(x.v.Block[at:], uint64(n))
+			putWord(x.v.Block[at+wordSize:], uint64(place))
 			base := s.UnsafePointer()
 			for i := range n {
 				if err := inner.encode(x, place+i*size, unsafe.Add(base, uintptr(i)*step)); err != nil {
@@ -362,44 +361,35 @@ func sequencePlan(goType reflect.Type, t *Datatype, depth int) (*plan, error) {
 	}, nil
 }
 
-// grow appends space for n elements to the block and returns its offset.
-func (x *transfer) grow(n, size int) int {
-	place := len(x.v.block)
-	room := ceil.Multiple(n*size, wordSize, math.MaxInt)
-	x.v.block = slices.Grow(x.v.block, room)[:place+room]
-	clear(x.v.block[place:])
-	return place
-}
-
 // charactersPlan is for sequences of bytes or characters, which some programs use for strings.
-func charactersPlan(goType reflect.Type, t *Datatype) (*plan, error) {
-	if b := t.Base; b.Size != 1 || b.Class != Integer && b.Class != String {
+func charactersPlan(goType reflect.Type, t *h5.Datatype) (*plan, error) {
+	if b := t.Base; b.Size != 1 || b.Class != h5.Integer && b.Class != h5.String {
 		return nil, mismatch(goType, t)
 	}
 	return &plan{
 		mem: *t,
 		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
 			n, place := wordOf(src), wordOf(src[wordSize:])
-			*(*string)(p) = trimPadding(x.v.block[place:place+n], NullPad)
+			*(*string)(p) = trimPadding(x.v.Block[place:place+n], h5.NullPad)
 			return nil
 		},
 		encode: func(x *transfer, at int, p unsafe.Pointer) error {
 			s := *(*string)(p)
-			if hasNUL(s) {
-				return fmt.Errorf("%w: zero byte at %d of a string", ErrParam, strings.IndexByte(s, 0))
+			if i := strings.IndexByte(s, 0); i >= 0 {
+				return fmt.Errorf("%w: zero byte at %d of a string", h5.ErrParam, i)
 			}
-			place := x.grow(len(s), 1)
-			copy(x.v.block[place:], s)
-			putWord(x.v.block[at:], uint64(len(s)))
-			putWord(x.v.block[at+wordSize:], uint64(place))
+			place := grow(&x.v, len(s), 1)
+			copy(x.v.Block[place:], s)
+			putWord(x.v.Block[at:], uint64(len(s)))
+			putWord(x.v.Block[at+wordSize:], uint64(place))
 			return nil
 		},
 	}, nil
 }
 
 // anyPlan makes a plan that reads the natural type and writes any Go type that matches t.
-func anyPlan(t *Datatype, depth int) (*plan, error) {
-	natural, err := t.natural(depth)
+func anyPlan(t *h5.Datatype, depth int) (*plan, error) {
+	natural, err := natural(t, depth)
 	if err != nil {
 		return nil, err
 	}
@@ -420,7 +410,7 @@ func anyPlan(t *Datatype, depth int) (*plan, error) {
 		encode: func(x *transfer, at int, p unsafe.Pointer) error {
 			v := reflect.ValueOf(*(*any)(p))
 			if !v.IsValid() {
-				return fmt.Errorf("%w: nil for %v", ErrType, t)
+				return fmt.Errorf("%w: nil for %v", h5.ErrType, t)
 			}
 			given := inner
 			if v.Type() != natural {
@@ -429,7 +419,7 @@ func anyPlan(t *Datatype, depth int) (*plan, error) {
 					return err
 				}
 				if !given.mem.Equal(inner.mem) {
-					return fmt.Errorf("%w: Go's %v has not all members of %v in their order", ErrType, v.Type(), t)
+					return fmt.Errorf("%w: Go's %v has not all members of %v in their order", h5.ErrType, v.Type(), t)
 				}
 			}
 			held := reflect.New(v.Type()) // a value in an interface has no address

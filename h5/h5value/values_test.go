@@ -1,4 +1,4 @@
-package h5_test
+package h5value_test
 
 import (
 	"bytes"
@@ -14,12 +14,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // written makes a dataset of the type that T is stored as, holding v.
 func written[T any](t testing.TB, f *h5.File, name string, v []T) *h5.Dataset {
 	t.Helper()
-	dt, err := h5.DatatypeFor[T]()
+	dt, err := h5value.DatatypeFor[T]()
 	require.NoError(t, err)
 	return writtenAs(t, f, name, dt, v)
 }
@@ -28,7 +29,7 @@ func writtenAs[T any](t testing.TB, f *h5.File, name string, dt h5.Datatype, v [
 	t.Helper()
 	d, err := f.Root().CreateDataset(name, dt, h5.SimpleSpace(int64(len(v))), nil)
 	require.NoError(t, err)
-	require.NoError(t, h5.Write(d, v, h5.All))
+	require.NoError(t, h5value.Write(d, v, h5.All))
 	return d
 }
 
@@ -63,7 +64,7 @@ func someStations() []station {
 func TestStructs(t *testing.T) {
 	want := someStations()
 	d := written(t, newFile(t), "d", want)
-	got, err := h5.ReadAll[station](d)
+	got, err := h5value.ReadAll[station](d)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 
@@ -74,7 +75,7 @@ func TestStructs(t *testing.T) {
 		None  string  `h5:"none,optional"`
 		Track []struct{ Y int }
 	}
-	_, err = h5.ReadAll[some](d)
+	_, err = h5value.ReadAll[some](d)
 	require.ErrorIs(t, err, h5.ErrType)
 	require.ErrorContains(t, err, `has no member "At"`)
 	type part struct {
@@ -89,7 +90,7 @@ func TestStructs(t *testing.T) {
 		} `h5:"track"`
 	}
 	parts := make([]part, 1)
-	require.NoError(t, h5.Read(d, parts, region([]int64{0}, []int64{1})))
+	require.NoError(t, h5value.Read(d, parts, region([]int64{0}, []int64{1})))
 	require.Equal(t, want[0].Notes, parts[0].Notes)
 	require.Equal(t, float32(-2), parts[0].At.Y)
 	require.Equal(t, 1.0, parts[0].ID)
@@ -100,14 +101,14 @@ func TestStructs(t *testing.T) {
 		ID   int64  `h5:"id"`
 		Name string `h5:"name"`
 	}
-	require.NoError(t, h5.Write(d, []id{{7, "seven"}}, region([]int64{1}, []int64{1})))
-	got, err = h5.ReadAll[station](d)
+	require.NoError(t, h5value.Write(d, []id{{7, "seven"}}, region([]int64{1}, []int64{1})))
+	got, err = h5value.ReadAll[station](d)
 	require.NoError(t, err)
 	want[1].ID, want[1].Name = 7, "seven"
 	require.Equal(t, want, got)
-	require.ErrorIs(t, h5.Write(d, []id{{math.MaxInt64, ""}}, region([]int64{1}, []int64{1})), h5.ErrOverflow)
-	require.NoError(t, h5.WriteLossy(d, []id{{math.MaxInt64, ""}}, region([]int64{1}, []int64{1})))
-	got, err = h5.ReadAll[station](d)
+	require.ErrorIs(t, h5value.Write(d, []id{{math.MaxInt64, ""}}, region([]int64{1}, []int64{1})), h5.ErrOverflow)
+	require.NoError(t, h5value.WriteLossy(d, []id{{math.MaxInt64, ""}}, region([]int64{1}, []int64{1})))
+	got, err = h5value.ReadAll[station](d)
 	require.NoError(t, err)
 	require.Equal(t, int32(math.MaxInt32), got[1].ID)
 }
@@ -121,28 +122,28 @@ func TestStructsWithEnumerations(t *testing.T) {
 		h5.Member{Name: "name", Type: &color}, h5.Member{Name: "value", Type: &color}, h5.Member{Name: "number", Type: &color},
 		h5.Member{Name: "many", Type: ptr(h5.SequenceOf(color))}, h5.Member{Name: "pair", Type: ptr(h5.ArrayOf(color, 2))}, h5.Member{Name: "yes", Type: ptr(h5.Bool())})
 	type row struct {
-		Name   string       `h5:"name"`
-		Value  h5.EnumValue `h5:"value"`
-		Number shade        `h5:"number"`
-		Many   []string     `h5:"many"`
-		Pair   [2]shade     `h5:"pair"`
-		Yes    bool         `h5:"yes"`
+		Name   string            `h5:"name"`
+		Value  h5value.EnumValue `h5:"value"`
+		Number shade             `h5:"number"`
+		Many   []string          `h5:"many"`
+		Pair   [2]shade          `h5:"pair"`
+		Yes    bool              `h5:"yes"`
 	}
 	rows := []row{
-		{"red", h5.EnumValue{Name: "blue", Value: 300}, -1, []string{"red", "blue"}, [2]shade{300, -1}, true},
-		{"blue", h5.EnumValue{Name: "red", Value: -1}, 300, []string{}, [2]shade{-1, -1}, false},
+		{"red", h5value.EnumValue{Name: "blue", Value: 300}, -1, []string{"red", "blue"}, [2]shade{300, -1}, true},
+		{"blue", h5value.EnumValue{Name: "red", Value: -1}, 300, []string{}, [2]shade{-1, -1}, false},
 	}
 	d := writtenAs(t, newFile(t), "d", dt, rows)
-	got, err := h5.ReadAll[row](d)
+	got, err := h5value.ReadAll[row](d)
 	require.NoError(t, err)
 	require.Equal(t, rows, got)
 	bad := rows[0]
 	bad.Name = "green"
-	require.ErrorIs(t, h5.Write(d, []row{rows[1], bad}, h5.All), h5.ErrParam)
+	require.ErrorIs(t, h5value.Write(d, []row{rows[1], bad}, h5.All), h5.ErrParam)
 	bad = rows[0]
 	bad.Pair[1] = 7
-	require.ErrorIs(t, h5.Write(d, []row{rows[1], bad}, h5.All), h5.ErrOverflow)
-	got, err = h5.ReadAll[row](d)
+	require.ErrorIs(t, h5value.Write(d, []row{rows[1], bad}, h5.All), h5.ErrOverflow)
+	got, err = h5value.ReadAll[row](d)
 	require.NoError(t, err)
 	require.Equal(t, rows, got, "nothing was written")
 }
@@ -152,12 +153,12 @@ func TestRecords(t *testing.T) {
 	f := newFile(t)
 	want := someStations()
 	d := written(t, f, "d", want)
-	records, err := h5.ReadAll[h5.Record](d)
+	records, err := h5value.ReadAll[h5value.Record](d)
 	require.NoError(t, err)
-	require.Equal(t, h5.Record{
-		{"id", int32(1)}, {"name", "Zürich"}, {"code", "ZRH"}, {"at", h5.Record{{"X", 1.5}, {"Y", -2.0}}},
+	require.Equal(t, h5value.Record{
+		{"id", int32(1)}, {"name", "Zürich"}, {"code", "ZRH"}, {"at", h5value.Record{{"X", 1.5}, {"Y", -2.0}}},
 		{"grid", [][]int8{{1, 2, 3}, {-4, 5, -6}}}, {"series", []float32{1, 2.5}}, {"notes", []string{"", "two words", "é"}},
-		{"track", []h5.Record{{{"X", 1.0}, {"Y", 2.0}}, {{"X", 3.0}, {"Y", 4.0}}}}, {"deep", [][]uint16{{1}, {}, {2, 3}}},
+		{"track", []h5value.Record{{{"X", 1.0}, {"Y", 2.0}}, {{"X", 3.0}, {"Y", 4.0}}}}, {"deep", [][]uint16{{1}, {}, {2, 3}}},
 		{"phase", 1 + 2i}, {"active", true},
 	}, records[0])
 	v, ok := records[0].Get("name")
@@ -169,16 +170,16 @@ func TestRecords(t *testing.T) {
 	dt, err := d.Datatype()
 	require.NoError(t, err)
 	again := writtenAs(t, f, "again", dt, records)
-	got, err := h5.ReadAll[station](again)
+	got, err := h5value.ReadAll[station](again)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 
-	anything, err := h5.ReadAll[any](d)
+	anything, err := h5value.ReadAll[any](d)
 	require.NoError(t, err)
 	require.Equal(t, records[0], anything[0])
 	anything = []any{records[1], want[0]} // of different types
-	require.NoError(t, h5.Write(again, anything, h5.All))
-	got, err = h5.ReadAll[station](again)
+	require.NoError(t, h5value.Write(again, anything, h5.All))
+	got, err = h5value.ReadAll[station](again)
 	require.NoError(t, err)
 	require.Equal(t, []station{want[1], want[0]}, got)
 
@@ -190,38 +191,38 @@ func TestRecords(t *testing.T) {
 		"some members": {struct {
 			ID int `h5:"id"`
 		}{3}, h5.ErrType},
-		"another member": {append(append(h5.Record{}, records[0][1:]...), h5.Field{Name: "no", Value: 1}), h5.ErrType},
-		"a bad member":   {append(h5.Record{{"id", "text"}}, records[0][1:]...), h5.ErrType},
+		"another member": {append(append(h5value.Record{}, records[0][1:]...), h5value.Field{Name: "no", Value: 1}), h5.ErrType},
+		"a bad member":   {append(h5value.Record{{"id", "text"}}, records[0][1:]...), h5.ErrType},
 	} {
-		require.ErrorIs(t, h5.Write(again, []any{tt.v, records[1]}, h5.All), tt.want, name)
+		require.ErrorIs(t, h5value.Write(again, []any{tt.v, records[1]}, h5.All), tt.want, name)
 	}
 }
 
 func TestTagsThatCannotBe(t *testing.T) {
 	for name, err := range map[string]error{
-		"map":        second(h5.DatatypeFor[map[string]int]()),
-		"interface":  second(h5.DatatypeFor[any]()),
-		"pointer":    second(h5.DatatypeFor[*int]()),
-		"no field":   second(h5.DatatypeFor[struct{ a int }]()),
-		"no element": second(h5.DatatypeFor[[0]int]()),
-		"option": second(h5.DatatypeFor[struct {
+		"map":        second(h5value.DatatypeFor[map[string]int]()),
+		"interface":  second(h5value.DatatypeFor[any]()),
+		"pointer":    second(h5value.DatatypeFor[*int]()),
+		"no field":   second(h5value.DatatypeFor[struct{ a int }]()),
+		"no element": second(h5value.DatatypeFor[[0]int]()),
+		"option": second(h5value.DatatypeFor[struct {
 			A string `h5:"a,long"`
 		}]()),
-		"size": second(h5.DatatypeFor[struct {
+		"size": second(h5value.DatatypeFor[struct {
 			A string `h5:"a,size=0"`
 		}]()),
-		"reference": second(h5.DatatypeFor[struct {
+		"reference": second(h5value.DatatypeFor[struct {
 			A h5.Ref `h5:"a,ref=weak"`
 		}]()),
-		"twice": second(h5.DatatypeFor[struct {
+		"twice": second(h5value.DatatypeFor[struct {
 			A int `h5:"x"`
 			B int `h5:"x"`
 		}]()),
-		"hidden": second(h5.DatatypeFor[struct {
+		"hidden": second(h5value.DatatypeFor[struct {
 			a int `h5:"x"` //nolint:govet // what is tested
 			B int
 		}]()),
-		"recursive": second(h5.DatatypeFor[recursive]()),
+		"recursive": second(h5value.DatatypeFor[recursive]()),
 	} {
 		require.ErrorIs(t, err, h5.ErrType, name)
 	}
@@ -247,7 +248,7 @@ func TestElementsMeetGoTypes(t *testing.T) {
 		natural any
 	}{
 		"enumeration": {color, []string{"red", "blue"}, []any{
-			[]int16{-1, 300}, []int{-1, 300}, []float64{-1, 300}, []h5.EnumValue{{"red", -1}, {"blue", 300}}}, []any{h5.EnumValue{"red", -1}, h5.EnumValue{"blue", 300}}},
+			[]int16{-1, 300}, []int{-1, 300}, []float64{-1, 300}, []h5value.EnumValue{{"red", -1}, {"blue", 300}}}, []any{h5value.EnumValue{"red", -1}, h5value.EnumValue{"blue", 300}}},
 		"bit field":       {bits, []uint16{0xabc, 5}, []any{[]uint64{0xabc, 5}, []int32{0xabc, 5}, []float32{0xabc, 5}}, []any{uint16(0xabc), uint16(5)}},
 		"time":            {at, []uint32{1 << 31, 9}, []any{[]uint64{1 << 31, 9}, []int64{1 << 31, 9}}, []any{uint32(1 << 31), uint32(9)}},
 		"wide":            {wide, [][]byte{raw, raw}, []any{[][16]byte{[16]byte(raw), [16]byte(raw)}}, []any{raw, raw}},
@@ -278,14 +279,14 @@ func TestElementsMeetGoTypes(t *testing.T) {
 			if tt.natural == nil {
 				return
 			}
-			got, err := h5.ReadAll[any](d)
+			got, err := h5value.ReadAll[any](d)
 			require.NoError(t, err)
 			require.Equal(t, tt.natural, any(got))
-			natural, err := tt.dt.NaturalType()
+			natural, err := h5value.NaturalType(tt.dt)
 			require.NoError(t, err)
 			require.Equal(t, reflect.TypeOf(got[0]), natural)
-			require.NoError(t, h5.Write(d, got, h5.All))
-			_, err = h5.ReadAll[func()](d)
+			require.NoError(t, h5value.Write(d, got, h5.All))
+			_, err = h5value.ReadAll[func()](d)
 			require.ErrorIs(t, err, h5.ErrType)
 		})
 	}
@@ -296,45 +297,45 @@ func TestElementsMeetGoTypes(t *testing.T) {
 func readReflect(d *h5.Dataset, like any) (any, error) {
 	switch like.(type) {
 	case []int16:
-		return anySlice(h5.ReadAll[int16](d))
+		return anySlice(h5value.ReadAll[int16](d))
 	case []int32:
-		return anySlice(h5.ReadAll[int32](d))
+		return anySlice(h5value.ReadAll[int32](d))
 	case []int64:
-		return anySlice(h5.ReadAll[int64](d))
+		return anySlice(h5value.ReadAll[int64](d))
 	case []int:
-		return anySlice(h5.ReadAll[int](d))
+		return anySlice(h5value.ReadAll[int](d))
 	case []uint16:
-		return anySlice(h5.ReadAll[uint16](d))
+		return anySlice(h5value.ReadAll[uint16](d))
 	case []uint32:
-		return anySlice(h5.ReadAll[uint32](d))
+		return anySlice(h5value.ReadAll[uint32](d))
 	case []uint64:
-		return anySlice(h5.ReadAll[uint64](d))
+		return anySlice(h5value.ReadAll[uint64](d))
 	case []float32:
-		return anySlice(h5.ReadAll[float32](d))
+		return anySlice(h5value.ReadAll[float32](d))
 	case []float64:
-		return anySlice(h5.ReadAll[float64](d))
+		return anySlice(h5value.ReadAll[float64](d))
 	case []string:
-		return anySlice(h5.ReadAll[string](d))
+		return anySlice(h5value.ReadAll[string](d))
 	case [][]byte:
-		return anySlice(h5.ReadAll[[]byte](d))
+		return anySlice(h5value.ReadAll[[]byte](d))
 	case [][16]byte:
-		return anySlice(h5.ReadAll[[16]byte](d))
+		return anySlice(h5value.ReadAll[[16]byte](d))
 	case [][3]byte:
-		return anySlice(h5.ReadAll[[3]byte](d))
+		return anySlice(h5value.ReadAll[[3]byte](d))
 	case []complex64:
-		return anySlice(h5.ReadAll[complex64](d))
+		return anySlice(h5value.ReadAll[complex64](d))
 	case []complex128:
-		return anySlice(h5.ReadAll[complex128](d))
+		return anySlice(h5value.ReadAll[complex128](d))
 	case [][2][3]int:
-		return anySlice(h5.ReadAll[[2][3]int](d))
+		return anySlice(h5value.ReadAll[[2][3]int](d))
 	case [][][]int8:
-		return anySlice(h5.ReadAll[[][]int8](d))
+		return anySlice(h5value.ReadAll[[][]int8](d))
 	case [][2]string:
-		return anySlice(h5.ReadAll[[2]string](d))
+		return anySlice(h5value.ReadAll[[2]string](d))
 	case [][]string:
-		return anySlice(h5.ReadAll[[]string](d))
-	case []h5.EnumValue:
-		return anySlice(h5.ReadAll[h5.EnumValue](d))
+		return anySlice(h5value.ReadAll[[]string](d))
+	case []h5value.EnumValue:
+		return anySlice(h5value.ReadAll[h5value.EnumValue](d))
 	}
 	panic(reflect.TypeOf(like))
 }
@@ -347,7 +348,7 @@ func writeReflect(d *h5.Dataset, v any) error {
 	for i := range anything {
 		anything[i] = s.Index(i).Interface()
 	}
-	return h5.Write(d, anything, h5.All)
+	return h5value.Write(d, anything, h5.All)
 }
 
 // Bad values name the element and the member, and change nothing.
@@ -359,7 +360,7 @@ func TestValuesThatDoNotFit(t *testing.T) {
 		B []byte `h5:"b"`
 	}
 	d := written(t, f, "d", []row{{1, "abc", nil}, {2, "d", []byte{1}}})
-	before, err := h5.ReadAll[row](d)
+	before, err := h5value.ReadAll[row](d)
 	require.NoError(t, err)
 	type wide struct {
 		A float64 `h5:"a"`
@@ -379,35 +380,35 @@ func TestValuesThatDoNotFit(t *testing.T) {
 		"in a sequence":  {wide{B: []int{1, 256}}, h5.ErrOverflow, `member "b"`},
 		"in a sequence ": {wide{B: []int{-1}}, h5.ErrOverflow, `-1`},
 	} {
-		err := h5.Write(d, []wide{{}, tt.v}, h5.All)
+		err := h5value.Write(d, []wide{{}, tt.v}, h5.All)
 		require.ErrorIs(t, err, tt.want, name)
 		require.ErrorContains(t, err, tt.text, name)
 	}
-	require.ErrorIs(t, h5.Write(d, []wide{{}}, h5.All), h5.ErrSize)
-	require.ErrorIs(t, h5.Write(d, []wide{{}}, region([]int64{0}, []int64{2})), h5.ErrSize)
-	require.ErrorIs(t, h5.Read(d, make([]wide, 3), h5.All), h5.ErrSize)
-	require.ErrorIs(t, h5.Read(d, make([]wide, 3), nil), h5.ErrParam)
-	require.ErrorIs(t, h5.Read(d, make([]wide, 3), region([]int64{0}, []int64{3})), h5.ErrRegion)
-	after, err := h5.ReadAll[row](d)
+	require.ErrorIs(t, h5value.Write(d, []wide{{}}, h5.All), h5.ErrSize)
+	require.ErrorIs(t, h5value.Write(d, []wide{{}}, region([]int64{0}, []int64{2})), h5.ErrSize)
+	require.ErrorIs(t, h5value.Read(d, make([]wide, 3), h5.All), h5.ErrSize)
+	require.ErrorIs(t, h5value.Read(d, make([]wide, 3), nil), h5.ErrParam)
+	require.ErrorIs(t, h5value.Read(d, make([]wide, 3), region([]int64{0}, []int64{3})), h5.ErrRegion)
+	after, err := h5value.ReadAll[row](d)
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 
-	color := writtenAs(t, f, "enum", h5.EnumOf(h5.Int(1, 0), h5.Member{Name: "red", Value: 1}), []h5.EnumValue{{Name: "red"}, {Value: 9}})
-	_, err = h5.ReadAll[string](color)
+	color := writtenAs(t, f, "enum", h5.EnumOf(h5.Int(1, 0), h5.Member{Name: "red", Value: 1}), []h5value.EnumValue{{Name: "red"}, {Value: 9}})
+	_, err = h5value.ReadAll[string](color)
 	require.ErrorIs(t, err, h5.ErrOverflow)
-	values, err := h5.ReadAll[h5.EnumValue](color)
+	values, err := h5value.ReadAll[h5value.EnumValue](color)
 	require.NoError(t, err)
-	require.Equal(t, []h5.EnumValue{{"red", 1}, {"", 9}}, values)
-	require.ErrorIs(t, h5.Write(color, []string{"red", "green"}, h5.All), h5.ErrParam)
-	require.ErrorIs(t, h5.Write(writtenAs(t, f, "opaque", h5.OpaqueOf(2, ""), [][]byte{{1, 2}}), [][]byte{{1}}, h5.All), h5.ErrSize)
+	require.Equal(t, []h5value.EnumValue{{"red", 1}, {"", 9}}, values)
+	require.ErrorIs(t, h5value.Write(color, []string{"red", "green"}, h5.All), h5.ErrParam)
+	require.ErrorIs(t, h5value.Write(writtenAs(t, f, "opaque", h5.OpaqueOf(2, ""), [][]byte{{1, 2}}), [][]byte{{1}}, h5.All), h5.ErrSize)
 	wide128 := writtenAs(t, f, "wide", h5.Int(16, h5.LittleEndian), [][]byte{make([]byte, 16)})
-	_, err = h5.ReadAll[*big.Float](wide128)
+	_, err = h5value.ReadAll[*big.Float](wide128)
 	require.ErrorIs(t, err, h5.ErrType)
 	require.ErrorContains(t, err, "integers of 128 bits come as bytes only")
 	require.NoError(t, f.Close())
-	_, err = h5.ReadAll[row](d)
+	_, err = h5value.ReadAll[row](d)
 	require.ErrorIs(t, err, h5.ErrClosed)
-	require.ErrorIs(t, h5.Write(d, []row{{}, {}}, h5.All), h5.ErrClosed)
+	require.ErrorIs(t, h5value.Write(d, []row{{}, {}}, h5.All), h5.ErrClosed)
 }
 
 // Values can be looked at first, cut and written elsewhere.
@@ -415,10 +416,10 @@ func TestValuesAsTheyAre(t *testing.T) {
 	f := newFile(t)
 	want := someStations()
 	d := written(t, f, "d", want)
-	v, err := d.ReadValues(h5.All)
+	v, err := d.ReadValues(must(d.Datatype())(t), h5.All, -1)
 	require.NoError(t, err)
-	require.Equal(t, 2, v.Len())
-	got, err := h5.DecodeValues[station](v)
+	require.Equal(t, 2, v.N)
+	got, err := h5value.Decode[station](v)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 	type part struct {
@@ -427,26 +428,26 @@ func TestValuesAsTheyAre(t *testing.T) {
 		} `h5:"track"`
 		Grid [2][]int `h5:"grid"`
 	}
-	parts, err := h5.DecodeValues[part](v)
+	parts, err := h5value.Decode[part](v)
 	require.NoError(t, err)
 	require.Equal(t, float32(3), parts[0].Track[1].X)
 	require.Equal(t, []int{-4, 5, -6}, parts[0].Grid[1])
-	got, err = h5.DecodeValues[station](v)
+	got, err = h5value.Decode[station](v)
 	require.NoError(t, err)
 	require.Equal(t, want, got, "decoding changes nothing")
 
-	e, err := h5.EncodeValues(v.Datatype, want[:1])
+	e, err := h5value.Encode(v.Datatype, want[:1])
 	require.NoError(t, err)
 	require.NoError(t, d.WriteValues(e, h5.Points{{1}}))
-	got, err = h5.ReadAll[station](d)
+	got, err = h5value.ReadAll[station](d)
 	require.NoError(t, err)
 	require.Equal(t, []station{want[0], want[0]}, got)
 	other := written(t, f, "other", []point{{1, 2}})
 	require.ErrorIs(t, other.WriteValues(e, h5.All), h5.ErrType)
 	require.ErrorIs(t, d.WriteValues(e, h5.All), h5.ErrSize)
-	_, err = h5.EncodeValues(v.Datatype, []int{1})
+	_, err = h5value.Encode(v.Datatype, []int{1})
 	require.ErrorIs(t, err, h5.ErrType)
-	_, err = h5.DecodeValues[int](v)
+	_, err = h5value.Decode[int](v)
 	require.ErrorIs(t, err, h5.ErrType)
 }
 
@@ -469,7 +470,7 @@ func TestStructsAtRandom(t *testing.T) {
 			v[i].ID += int32(i)
 		}
 		n++
-		dt, err := h5.DatatypeFor[station]()
+		dt, err := h5value.DatatypeFor[station]()
 		require.NoError(t, err)
 		d, err := f.Root().CreateDataset("d", dt, h5.SimpleSpace(int64(len(v))), nil)
 		require.NoError(t, err)
@@ -477,8 +478,8 @@ func TestStructsAtRandom(t *testing.T) {
 			require.NoError(t, d.Close())
 			require.NoError(t, f.Root().Unlink("d"))
 		}()
-		require.NoError(t, h5.Write(d, v, h5.All))
-		got, err := h5.ReadAll[station](d)
+		require.NoError(t, h5value.Write(d, v, h5.All))
+		got, err := h5value.ReadAll[station](d)
 		require.NoError(t, err)
 		require.Equal(t, v, got)
 	})
@@ -493,7 +494,7 @@ func TestDamagedHeap(t *testing.T) {
 	written(t, f, "d", someStations())
 	written(t, f, "text", []string{"some", "words"})
 	written(t, f, "seq", [][]int32{{1}, {2, 3}})
-	require.NoError(t, h5.WriteAttr(f.Root(), "a", someStations()))
+	require.NoError(t, h5value.WriteAttr(f.Root(), "a", someStations()))
 	require.NoError(t, f.Close())
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -508,11 +509,11 @@ func TestDamagedHeap(t *testing.T) {
 		return d
 	}
 	for name, err := range map[string]error{
-		"structs":   second(h5.ReadAll[station](open("d"))),
-		"records":   second(h5.ReadAll[any](open("d"))),
+		"structs":   second(h5value.ReadAll[station](open("d"))),
+		"records":   second(h5value.ReadAll[any](open("d"))),
 		"strings":   second(open("text").ReadStrings(region([]int64{0}, []int64{2}))),
-		"texts":     second(h5.ReadAll[string](open("text"))),
-		"sequences": second(h5.ReadAll[[]int32](open("seq"))),
+		"texts":     second(h5value.ReadAll[string](open("text"))),
+		"sequences": second(h5value.ReadAll[[]int32](open("seq"))),
 		"attribute": second(f.Root().ReadAttribute("a")),
 	} {
 		require.ErrorIs(t, err, h5.ErrCorrupt, name)

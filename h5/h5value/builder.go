@@ -3,51 +3,51 @@
 // Builder of Values from raw bytes, for elements that were read without libhdf5 and must be stored
 // unchanged.
 
-package h5
+package h5value
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hyperslab/hyperslab/h5"
 )
 
-// Builder makes Values from bytes. All elements are zero at first. Each method takes an offset in
+// Builder makes h5.Values from bytes. All elements are zero at first. Each method takes an offset in
 // bytes: element i begins at i*Stride(), a member at its offset from there, and the elements of a
 // sequence at the offset that Sequence returns. An offset outside the allocated bytes returns
 // ErrRegion.
 type Builder struct {
-	v Values
+	v h5.Values
 }
 
 // NewBuilder returns a Builder for n elements of type t. It returns ErrType or ErrParam if t is
 // invalid, and ErrSize if n is negative.
-func NewBuilder(t Datatype, n int) (*Builder, error) {
-	if err := t.check(); err != nil {
-		return nil, &Error{Op: "build", Err: err}
+func NewBuilder(t h5.Datatype, n int) (*Builder, error) {
+	if _, err := t.Key(); err != nil {
+		return nil, &h5.Error{Op: "build", Err: err}
 	}
 	if n < 0 {
-		return nil, &Error{Op: "build", Err: fmt.Errorf("%w: %d elements", ErrSize, n)}
+		return nil, &h5.Error{Op: "build", Err: fmt.Errorf("%w: %d elements", h5.ErrSize, n)}
 	}
-	b := &Builder{Values{Datatype: t, n: n}}
-	x := transfer{v: b.v}
-	x.grow(n, t.memSize())
-	b.v = x.v
+	b := &Builder{h5.Values{Datatype: t, N: n}}
+	grow(&b.v, n, t.InMemory())
 	return b, nil
 }
 
 // Stride returns the distance in bytes between consecutive elements.
-func (b *Builder) Stride() int { return b.v.Datatype.memSize() }
+func (b *Builder) Stride() int { return b.v.Datatype.InMemory() }
 
 // Values returns a copy of the elements built so far. Later calls do not change it.
-func (b *Builder) Values() Values {
+func (b *Builder) Values() h5.Values {
 	v := b.v
-	v.block = slices.Clone(v.block)
+	v.Block = slices.Clone(v.Block)
 	return v
 }
 
 func (b *Builder) inside(at, size int) error {
-	if at < 0 || size < 0 || at > len(b.v.block)-size {
-		return &Error{Op: "build", Err: fmt.Errorf("%w: bytes %d to %d of %d", ErrRegion, at, at+size, len(b.v.block))}
+	if at < 0 || size < 0 || at > len(b.v.Block)-size {
+		return &h5.Error{Op: "build", Err: fmt.Errorf("%w: bytes %d to %d of %d", h5.ErrRegion, at, at+size, len(b.v.Block))}
 	}
 	return nil
 }
@@ -58,59 +58,53 @@ func (b *Builder) Bytes(at int, src []byte) error {
 	if err := b.inside(at, len(src)); err != nil {
 		return err
 	}
-	copy(b.v.block[at:], src)
+	copy(b.v.Block[at:], src)
 	return nil
 }
 
 // Text stores a variable-length string at offset at. It returns ErrParam if s contains a zero byte.
 func (b *Builder) Text(at int, s string) error {
-	if err := b.inside(at, pointerSize); err != nil {
+	if err := b.inside(at, wordSize); err != nil {
 		return err
 	}
 	if i := strings.IndexByte(s, 0); i >= 0 {
-		return &Error{Op: "build", Err: fmt.Errorf("%w: zero byte at %d of a string", ErrParam, i)}
+		return &h5.Error{Op: "build", Err: fmt.Errorf("%w: zero byte at %d of a string", h5.ErrParam, i)}
 	}
-	putWord(b.v.block[at:], uint64(len(b.v.block)))
-	b.v.block = appendText(b.v.block, s)
+	putWord(b.v.Block[at:], uint64(len(b.v.Block)))
+	b.v.Block = appendBytes(b.v.Block, s, true)
 	return nil
 }
 
 // Sequence stores a sequence of n elements of type base at offset at. It returns the offset of the
 // first element and the distance between elements in bytes. It returns ErrSize if n is negative.
-func (b *Builder) Sequence(at, n int, base Datatype) (first, stride int, err error) {
+func (b *Builder) Sequence(at, n int, base h5.Datatype) (first, stride int, err error) {
 	if err := b.inside(at, sequenceSize); err != nil {
 		return 0, 0, err
 	}
 	if n < 0 {
-		return 0, 0, &Error{Op: "build", Err: fmt.Errorf("%w: %d elements", ErrSize, n)}
+		return 0, 0, &h5.Error{Op: "build", Err: fmt.Errorf("%w: %d elements", h5.ErrSize, n)}
 	}
-	x := transfer{v: b.v}
-	stride = base.memSize()
-	first = x.grow(n, stride)
-	b.v = x.v
-	putWord(b.v.block[at:], uint64(n))
-	putWord(b.v.block[at+wordSize:], uint64(first))
+	stride = base.InMemory()
+	first = grow(&b.v, n, stride)
+	putWord(b.v.Block[at:], uint64(n))
+	putWord(b.v.Block[at+wordSize:], uint64(first))
 	return first, stride, nil
 }
 
 // Ref stores a reference at offset at. The zero Ref is the null reference.
-func (b *Builder) Ref(at int, r Ref) error {
+func (b *Builder) Ref(at int, r h5.Ref) error {
 	if r.IsNull() {
 		return nil
 	}
-	t := ReferenceType(r.Kind)
+	t := h5.ReferenceType(r.Kind)
 	if err := b.inside(at, t.Size); err != nil {
 		return err
 	}
-	if r.Kind == StandardReference {
-		putWord(b.v.block[at:], uint64(len(b.v.block)))
-		b.v.block = appendBytes(b.v.block, []byte(r.data))
+	if r.Kind == h5.StandardReference {
+		putWord(b.v.Block[at:], uint64(len(b.v.Block)))
+		b.v.Block = appendBytes(b.v.Block, r.Data, false)
 		return nil
 	}
-	copy(b.v.block[at:at+t.Size], r.data)
+	copy(b.v.Block[at:at+t.Size], r.Data)
 	return nil
 }
-
-// InMemory returns the size in bytes of an element of type t in a Builder. It equals t.Size except
-// for variable-length strings.
-func (t Datatype) InMemory() int { return t.memSize() }

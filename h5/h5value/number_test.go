@@ -1,4 +1,4 @@
-package h5_test
+package h5value_test
 
 import (
 	"errors"
@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // drawFloat is a float type of any layout that fits in 64 bits and that float64
@@ -79,9 +80,9 @@ func TestNumbersAgreeWithTheLibrary(t *testing.T) {
 		require.NoError(t, ours.WriteRegion(raw, c, all))
 		switch {
 		case dt.Class == h5.Float:
-			want, err := h5.ReadAll[float64](lib)
+			want, err := h5value.ReadAll[float64](lib)
 			require.NoError(t, err)
-			got, err := h5.ReadAll[inside[float64]](ours)
+			got, err := h5value.ReadAll[inside[float64]](ours)
 			require.NoError(t, err)
 			for i := range want {
 				if want[i] != want[i] {
@@ -90,33 +91,33 @@ func TestNumbersAgreeWithTheLibrary(t *testing.T) {
 				}
 				require.Equal(t, math.Float64bits(want[i]), math.Float64bits(got[i].V), "%v element %d: %v and %v", dt, i, want[i], got[i].V)
 			}
-			require.NoError(t, h5.Write(ours, got, h5.All))
-			require.NoError(t, h5.Write(lib, want, h5.All), "%v %v", dt, want)
-			again, err := h5.ReadAll[inside[float64]](ours)
+			require.NoError(t, h5value.Write(ours, got, h5.All))
+			require.NoError(t, h5value.Write(lib, want, h5.All), "%v %v", dt, want)
+			again, err := h5value.ReadAll[inside[float64]](ours)
 			require.NoError(t, err)
 			for i := range got {
 				require.True(t, got[i].V == again[i].V || got[i].V != got[i].V && again[i].V != again[i].V)
 			}
 		case dt.Signed:
-			want, err := h5.ReadAll[int64](lib)
+			want, err := h5value.ReadAll[int64](lib)
 			require.NoError(t, err)
-			got, err := h5.ReadAll[inside[int64]](ours)
+			got, err := h5value.ReadAll[inside[int64]](ours)
 			require.NoError(t, err)
 			for i := range want {
 				require.Equal(t, want[i], got[i].V, "%v element %d", dt, i)
 			}
-			require.NoError(t, h5.Write(lib, want, h5.All))
-			require.NoError(t, h5.Write(ours, got, h5.All))
+			require.NoError(t, h5value.Write(lib, want, h5.All))
+			require.NoError(t, h5value.Write(ours, got, h5.All))
 		default:
-			want, err := h5.ReadAll[uint64](lib)
+			want, err := h5value.ReadAll[uint64](lib)
 			require.NoError(t, err)
-			got, err := h5.ReadAll[inside[uint64]](ours)
+			got, err := h5value.ReadAll[inside[uint64]](ours)
 			require.NoError(t, err)
 			for i := range want {
 				require.Equal(t, want[i], got[i].V, "%v element %d", dt, i)
 			}
-			require.NoError(t, h5.Write(lib, want, h5.All))
-			require.NoError(t, h5.Write(ours, got, h5.All))
+			require.NoError(t, h5value.Write(lib, want, h5.All))
+			require.NoError(t, h5value.Write(ours, got, h5.All))
 		}
 		if dt.Class == h5.Integer {
 			a, b := make([]byte, len(raw)), make([]byte, len(raw))
@@ -145,7 +146,7 @@ func TestNumbersAgainstExactArithmetic(t *testing.T) {
 }
 
 func checkStored(t *rapid.T, dt h5.Datatype, v float64, fits bool) {
-	values, err := h5.EncodeValues(dt, []float64{v})
+	values, err := h5value.Encode(dt, []float64{v})
 	if !fits {
 		if err == nil {
 			t.Fatalf("%v holds %v?", dt, v)
@@ -156,7 +157,7 @@ func checkStored(t *rapid.T, dt h5.Datatype, v float64, fits bool) {
 		return
 	}
 	require.NoError(t, err, "%v %v %+v", dt, v, dt.Layout)
-	got, err := h5.DecodeValues[float64](values)
+	got, err := h5value.Decode[float64](values)
 	require.NoError(t, err)
 	if dt.Class == h5.Integer {
 		v += 0 // a whole number has no sign of zero
@@ -209,35 +210,35 @@ func TestLongFloats(t *testing.T) {
 		want := []*big.Float{big.NewFloat(1.5), third, huge, big.NewFloat(math.Inf(-1)), new(big.Float).Neg(third), big.NewFloat(0)}
 		f := newFile(t)
 		d := writtenAs(t, f, "d", dt, want)
-		got, err := h5.ReadAll[*big.Float](d)
+		got, err := h5value.ReadAll[*big.Float](d)
 		require.NoError(t, err)
 		for i := range want {
 			require.Zero(t, want[i].Cmp(got[i]), "%s: %v and %v", name, want[i], got[i])
 		}
-		natural, err := dt.NaturalType()
+		natural, err := h5value.NaturalType(dt)
 		require.NoError(t, err)
 		require.Equal(t, "*big.Float", natural.String())
-		_, err = h5.ReadAll[float64](d)
+		_, err = h5value.ReadAll[float64](d)
 		require.Error(t, err)
 		c := h5.CompoundOf(h5.Member{Name: "v", Type: &dt})
 		in := writtenAs(t, f, "in", c, []inside[*big.Float]{{third}})
-		_, err = h5.ReadAll[inside[float64]](in)
+		_, err = h5value.ReadAll[inside[float64]](in)
 		require.ErrorIs(t, err, h5.ErrPrecision)
 		lossy := make([]inside[float64], 1)
-		require.NoError(t, h5.ReadLossy(in, lossy, h5.All))
+		require.NoError(t, h5value.ReadLossy(in, lossy, h5.All))
 		require.Equal(t, 1.0/3, lossy[0].V)
-		require.NoError(t, h5.Write(in, []inside[*big.Float]{{huge}}, h5.All))
-		_, err = h5.ReadAll[inside[float64]](in)
+		require.NoError(t, h5value.Write(in, []inside[*big.Float]{{huge}}, h5.All))
+		_, err = h5value.ReadAll[inside[float64]](in)
 		require.ErrorIs(t, err, h5.ErrOverflow)
-		require.NoError(t, h5.Write(in, []inside[float64]{{math.NaN()}}, h5.All))
-		nan, err := h5.ReadAll[inside[*big.Float]](in)
+		require.NoError(t, h5value.Write(in, []inside[float64]{{math.NaN()}}, h5.All))
+		nan, err := h5value.ReadAll[inside[*big.Float]](in)
 		require.NoError(t, err)
 		require.Nil(t, nan[0].V, "a big.Float is always a number")
-		require.ErrorIs(t, h5.Write(in, nan, h5.All), h5.ErrParam)
+		require.ErrorIs(t, h5value.Write(in, nan, h5.All), h5.ErrParam)
 	}
 	// The library reads them as we do.
 	d := writtenAs(t, newFile(t), "d", x87, []float64{1.5, -1.0 / 3, math.Inf(1)})
-	got, err := h5.ReadAll[float64](d)
+	got, err := h5value.ReadAll[float64](d)
 	require.NoError(t, err)
 	require.Equal(t, []float64{1.5, -1.0 / 3, math.Inf(1)}, got)
 }
@@ -269,28 +270,28 @@ func TestShortFloats(t *testing.T) {
 		require.NoError(t, err, name)
 		for code, want := range tt.values {
 			require.NoError(t, bare.WriteRegion([]byte{code}, tt.dt, region([]int64{0}, []int64{1})))
-			alone, err := h5.ReadAll[float64](bare)
+			alone, err := h5value.ReadAll[float64](bare)
 			require.NoError(t, err)
 			require.True(t, alone[0] == want || want != want && alone[0] != alone[0], "%s %#x: %v", name, code, alone[0])
 			require.NoError(t, d.WriteRegion([]byte{code}, c, region([]int64{0}, []int64{1})))
-			got, err := h5.ReadAll[inside[float64]](d)
+			got, err := h5value.ReadAll[inside[float64]](d)
 			require.NoError(t, err)
 			if want != want {
 				require.True(t, got[0].V != got[0].V, "%s %#x: %v", name, code, got[0].V)
 			} else {
 				require.Equal(t, want, got[0].V, "%s %#x", name, code)
 			}
-			require.NoError(t, h5.Write(d, got, h5.All))
+			require.NoError(t, h5value.Write(d, got, h5.All))
 			raw := make([]byte, 1)
 			require.NoError(t, d.ReadRegion(raw, c, region([]int64{0}, []int64{1})))
 			if want == want {
 				require.Equal(t, code, raw[0], name)
 			}
 		}
-		require.ErrorIs(t, h5.Write(d, []inside[float64]{{tt.over}}, h5.All), h5.ErrOverflow, name)
+		require.ErrorIs(t, h5value.Write(d, []inside[float64]{{tt.over}}, h5.All), h5.ErrOverflow, name)
 		if name == "E2M1" {
-			require.ErrorIs(t, h5.Write(d, []inside[float64]{{math.NaN()}}, h5.All), h5.ErrOverflow)
-			require.ErrorIs(t, h5.Write(d, []inside[float64]{{math.Inf(1)}}, h5.All), h5.ErrOverflow)
+			require.ErrorIs(t, h5value.Write(d, []inside[float64]{{math.NaN()}}, h5.All), h5.ErrOverflow)
+			require.ErrorIs(t, h5value.Write(d, []inside[float64]{{math.Inf(1)}}, h5.All), h5.ErrOverflow)
 		}
 	}
 }
@@ -307,18 +308,18 @@ func TestUnusedBitsInTheOtherOrder(t *testing.T) {
 		if order == h5.BigEndian {
 			require.Equal(t, []byte{0, 1, 255, 255}, raw[:4], "unused bits are zero, as the type says")
 		}
-		got, err := h5.ReadAll[int64](d)
+		got, err := h5value.ReadAll[int64](d)
 		require.NoError(t, err)
 		require.Equal(t, []int64{-1, 5, -65536}, got)
-		require.ErrorIs(t, h5.Write(d, []int32{65536, 0, 0}, h5.All), h5.ErrOverflow)
-		require.NoError(t, h5.WriteLossy(d, []int32{65536, 0, 0}, h5.All))
+		require.ErrorIs(t, h5value.Write(d, []int32{65536, 0, 0}, h5.All), h5.ErrOverflow)
+		require.NoError(t, h5value.WriteLossy(d, []int32{65536, 0, 0}, h5.All))
 		lossy := make([]int8, 3)
-		require.NoError(t, h5.ReadLossy(d, lossy, h5.All))
+		require.NoError(t, h5value.ReadLossy(d, lossy, h5.All))
 		require.Equal(t, []int8{127, 0, 0}, lossy)
-		v, err := h5.EncodeValues(i17, []int{-1})
+		v, err := h5value.Encode(i17, []int{-1})
 		require.NoError(t, err)
 		require.NoError(t, d.WriteAttribute(h5.Attribute{Name: "a", Datatype: i17, Space: h5.ScalarSpace(), Values: v}))
-		a, err := h5.ReadAttr[int](d, "a")
+		a, err := h5value.ReadAttr[int](d, "a")
 		require.NoError(t, err)
 		require.Equal(t, []int{-1}, a)
 	}
@@ -341,7 +342,7 @@ func TestVAXReadAgain(t *testing.T) {
 		d, err := f.Root().CreateDataset(name, dt, h5.SimpleSpace(2), nil)
 		require.NoError(t, err)
 		if dt.Class == h5.Float {
-			require.NoError(t, h5.Write(d, []float64{-2.5, 1024}, h5.All))
+			require.NoError(t, h5value.Write(d, []float64{-2.5, 1024}, h5.All))
 		}
 	}
 	require.NoError(t, f.Close())
@@ -357,7 +358,7 @@ func TestVAXReadAgain(t *testing.T) {
 		require.Equal(t, dt.String(), info.Datatype.String())
 		require.True(t, dt.Equal(info.Datatype), name)
 		if dt.Class == h5.Float {
-			got, err := h5.ReadAll[float64](d)
+			got, err := h5value.ReadAll[float64](d)
 			require.NoError(t, err)
 			require.Equal(t, []float64{-2.5, 1024}, got)
 		}
@@ -384,32 +385,32 @@ func TestVAXWritten(t *testing.T) {
 			got := make([]byte, len(stored))
 			require.NoError(t, d.ReadRegion(got, vax, whole))
 			require.Equal(t, stored, got, "%d: %s", size, how)
-			back, err := h5.ReadAll[float64](d)
+			back, err := h5value.ReadAll[float64](d)
 			require.NoError(t, err)
 			require.Equal(t, values, back, "%d: %s", size, how)
 			require.NoError(t, d.WriteRegion(make([]byte, len(stored)), vax, whole))
 		}
-		require.NoError(t, h5.Write(d, values, h5.All))
+		require.NoError(t, h5value.Write(d, values, h5.All))
 		check("doubles")
-		require.NoError(t, h5.WriteLossy(d, values, h5.All))
+		require.NoError(t, h5value.WriteLossy(d, values, h5.All))
 		check("doubles, lossy")
-		require.NoError(t, h5.Write(d, narrow, h5.All))
+		require.NoError(t, h5value.Write(d, narrow, h5.All))
 		check("floats")
-		require.NoError(t, h5.Write(d, []int16{1, -2, 1024}, h5.All)) // by the library, in all releases
-		back, err := h5.ReadAll[float64](d)
+		require.NoError(t, h5value.Write(d, []int16{1, -2, 1024}, h5.All)) // by the library, in all releases
+		back, err := h5value.ReadAll[float64](d)
 		require.NoError(t, err)
 		require.Equal(t, []float64{1, -2, 1024}, back)
 
-		if vaxByTheLibrary(t, d.WriteRegion(natives(t, values...), h5.TypeOf[float64](), whole)) {
+		if vaxByTheLibrary(t, d.WriteRegion(natives(t, values...), h5.IEEEFloat(8, h5.NativeOrder), whole)) {
 			check("bytes")
 		}
-		if vaxByTheLibrary(t, d.WriteRegion(natives(t, narrow...), h5.TypeOf[float32](), whole)) {
+		if vaxByTheLibrary(t, d.WriteRegion(natives(t, narrow...), h5.IEEEFloat(4, h5.NativeOrder), whole)) {
 			check("bytes of floats")
 		}
-		if vaxByTheLibrary(t, d.WriteRegionLossy(natives(t, values...), h5.TypeOf[float64](), whole)) {
+		if vaxByTheLibrary(t, d.WriteRegionLossy(natives(t, values...), h5.IEEEFloat(8, h5.NativeOrder), whole)) {
 			check("bytes, lossy")
 		}
-		ieee := writtenAs(t, f, fmt.Sprint("ieee", size), h5.TypeOf[float64](), values)
+		ieee := writtenAs(t, f, fmt.Sprint("ieee", size), h5.IEEEFloat(8, h5.NativeOrder), values)
 		got := make([]byte, len(stored))
 		if vaxByTheLibrary(t, ieee.ReadRegion(got, vax, whole)) {
 			require.Equal(t, stored, got, "read as VAX")
@@ -445,9 +446,9 @@ func TestVAXInsideCompounds(t *testing.T) {
 		alone := writtenAs(t, f, fmt.Sprint("alone", size), vax, make([]float64, len(values)))
 		exact := make([]float64, len(values)) // as the type holds them
 		if !vaxByTheLibrary(t, alone.WriteRegionLossy(natives(t, values...), h5.IEEEFloat(8, h5.NativeOrder), region([]int64{0}, []int64{6}))) {
-			require.NoError(t, h5.WriteLossy(alone, values, h5.All))
+			require.NoError(t, h5value.WriteLossy(alone, values, h5.All))
 		}
-		require.NoError(t, h5.Read(alone, exact, h5.All))
+		require.NoError(t, h5value.Read(alone, exact, h5.All))
 		stored := make([]byte, size*len(values))
 		require.NoError(t, alone.ReadRegion(stored, vax, region([]int64{0}, []int64{6})))
 
@@ -466,11 +467,11 @@ func TestVAXInsideCompounds(t *testing.T) {
 		d, err := f.Root().CreateDataset(fmt.Sprint("inside", size), dt, h5.SimpleSpace(2), nil)
 		require.NoError(t, err)
 		require.NoError(t, d.WriteRegion(raw, dt, region([]int64{0}, []int64{2})))
-		got, err := h5.ReadAll[row](d)
+		got, err := h5value.ReadAll[row](d)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 		require.NoError(t, d.WriteRegion(make([]byte, len(raw)), dt, region([]int64{0}, []int64{2})))
-		require.NoError(t, h5.Write(d, want, h5.All))
+		require.NoError(t, h5value.Write(d, want, h5.All))
 		again := make([]byte, len(raw))
 		require.NoError(t, d.ReadRegion(again, dt, region([]int64{0}, []int64{2})))
 		require.Equal(t, raw, again)
@@ -489,15 +490,15 @@ func TestQuadLosesNothingUnnoticed(t *testing.T) {
 	for i, want := range []error{h5.ErrPrecision, h5.ErrPrecision, nil} {
 		at := h5.Points{{int64(i)}}
 		f := make([]float64, 1)
-		require.ErrorIs(t, h5.Read(d, f, at), want)
-		require.ErrorIs(t, h5.Read(d, make([]float32, 1), at), want)
-		require.ErrorIs(t, h5.Read(d, make([]int64, 1), at), h5.ErrPrecision)
-		require.NoError(t, h5.ReadLossy(d, f, at))
+		require.ErrorIs(t, h5value.Read(d, f, at), want)
+		require.ErrorIs(t, h5value.Read(d, make([]float32, 1), at), want)
+		require.ErrorIs(t, h5value.Read(d, make([]int64, 1), at), h5.ErrPrecision)
+		require.NoError(t, h5value.ReadLossy(d, f, at))
 		require.Equal(t, []float64{1, 0, 2.5}[i], f[0])
 	}
-	require.ErrorIs(t, d.ReadRegion(make([]byte, 24), h5.TypeOf[float64](), region([]int64{0}, []int64{3})), h5.ErrType)
-	require.NoError(t, h5.Write(d, []float64{0.1, -7, math.Inf(-1)}, h5.All))
-	got, err := h5.ReadAll[float64](d)
+	require.ErrorIs(t, d.ReadRegion(make([]byte, 24), h5.IEEEFloat(8, h5.NativeOrder), region([]int64{0}, []int64{3})), h5.ErrType)
+	require.NoError(t, h5value.Write(d, []float64{0.1, -7, math.Inf(-1)}, h5.All))
+	got, err := h5value.ReadAll[float64](d)
 	require.NoError(t, err)
 	require.Equal(t, []float64{0.1, -7, math.Inf(-1)}, got)
 
@@ -505,9 +506,9 @@ func TestQuadLosesNothingUnnoticed(t *testing.T) {
 	long := h5.Datatype{Class: h5.Float, Size: 4, Precision: 32, Order: h5.BigEndian,
 		Layout: h5.FloatLayout{SignPos: 31, ExpPos: 16, ExpSize: 15, MantSize: 16, ExpBias: 16383}}
 	d = writtenAs(t, newFile(t), "d", long, []*big.Float{new(big.Float).SetMantExp(one, 5000)})
-	_, err = h5.ReadAll[float64](d)
+	_, err = h5value.ReadAll[float64](d)
 	require.ErrorIs(t, err, h5.ErrOverflow)
-	_, err = h5.ReadAll[float32](d)
+	_, err = h5value.ReadAll[float32](d)
 	require.ErrorIs(t, err, h5.ErrOverflow)
 }
 
@@ -520,18 +521,18 @@ func TestQuadAgreesWithTheLibrary(t *testing.T) {
 	one := region([]int64{0}, []int64{1})
 	rapid.Check(t, func(rt *rapid.T) {
 		v := rapid.Float64().Draw(rt, "v")
-		require.NoError(t, d.WriteRegion(natives(t, v), h5.TypeOf[float64](), one)) // by the library
-		got, err := h5.ReadAll[*big.Float](d)
+		require.NoError(t, d.WriteRegion(natives(t, v), h5.IEEEFloat(8, h5.NativeOrder), one)) // by the library
+		got, err := h5value.ReadAll[*big.Float](d)
 		require.NoError(t, err)
 		require.Zero(t, got[0].Cmp(big.NewFloat(v)))
 		back := make([]byte, 16)
 		require.NoError(t, d.ReadRegion(back, quad, one))
-		require.NoError(t, h5.Write(d, got, h5.All)) // by us
+		require.NoError(t, h5value.Write(d, got, h5.All)) // by us
 		again := make([]byte, 16)
 		require.NoError(t, d.ReadRegion(again, quad, one))
 		require.Equal(t, back, again)
 		raw := make([]byte, 8)
-		require.NoError(t, d.ReadRegionLossy(raw, h5.TypeOf[float64](), one)) // by the library
+		require.NoError(t, d.ReadRegionLossy(raw, h5.IEEEFloat(8, h5.NativeOrder), one)) // by the library
 		require.Equal(t, natives(t, v), raw)
 	})
 }
@@ -562,13 +563,13 @@ func TestNormalisationsAndPadding(t *testing.T) {
 		for i, v := range values {
 			in[i].V = v
 		}
-		require.NoError(t, h5.Write(lib, values, h5.All), "%v %+v", dt, dt.Layout)
-		require.NoError(t, h5.Write(ours, in, h5.All))
+		require.NoError(t, h5value.Write(lib, values, h5.All), "%v %+v", dt, dt.Layout)
+		require.NoError(t, h5value.Write(ours, in, h5.All))
 		a, b := make([]byte, 4*dt.Size), make([]byte, 4*dt.Size)
 		require.NoError(t, lib.ReadRegion(a, dt, region([]int64{0}, []int64{4})))
 		require.NoError(t, ours.ReadRegion(b, c, region([]int64{0}, []int64{4})))
 		require.Equal(t, a, b, "%v %+v", dt, dt.Layout)
-		got, err := h5.ReadAll[float64](lib)
+		got, err := h5value.ReadAll[float64](lib)
 		require.NoError(t, err)
 		require.Equal(t, values, got)
 		stored, err := lib.Datatype()
@@ -585,17 +586,17 @@ func TestWideIntegersAreNoNumbers(t *testing.T) {
 		raw[1] = 1
 		d := writtenAs(t, f, dt.String(), dt, [][]byte{raw})
 		for name, err := range map[string]error{
-			"int64": second(h5.ReadAll[int64](d)), "uint8": second(h5.ReadAll[uint8](d)), "float64": second(h5.ReadAll[float64](d)),
-			"lossy": h5.ReadLossy(d, make([]int64, 1), h5.All), "lossy float": h5.ReadLossy(d, make([]float32, 1), h5.All),
-			"write": h5.Write(d, []int64{1}, h5.All), "write float": h5.WriteLossy(d, []float64{1}, h5.All),
+			"int64": second(h5value.ReadAll[int64](d)), "uint8": second(h5value.ReadAll[uint8](d)), "float64": second(h5value.ReadAll[float64](d)),
+			"lossy": h5value.ReadLossy(d, make([]int64, 1), h5.All), "lossy float": h5value.ReadLossy(d, make([]float32, 1), h5.All),
+			"write": h5value.Write(d, []int64{1}, h5.All), "write float": h5value.WriteLossy(d, []float64{1}, h5.All),
 		} {
 			require.ErrorIs(t, err, h5.ErrType, name)
 			require.ErrorContains(t, err, fmt.Sprintf("integers of %d bits come as bytes only", dt.Precision), name)
 		}
 		one := region([]int64{0}, []int64{1})
-		require.ErrorIs(t, d.ReadRegionLossy(make([]byte, 8), h5.TypeOf[int64](), one), h5.ErrType)
-		require.ErrorIs(t, d.WriteRegionLossy(make([]byte, 8), h5.TypeOf[int64](), one), h5.ErrType)
-		got, err := h5.ReadAll[[]byte](d)
+		require.ErrorIs(t, d.ReadRegionLossy(make([]byte, 8), h5.Int(8, h5.NativeOrder), one), h5.ErrType)
+		require.ErrorIs(t, d.WriteRegionLossy(make([]byte, 8), h5.Int(8, h5.NativeOrder), one), h5.ErrType)
+		got, err := h5value.ReadAll[[]byte](d)
 		require.NoError(t, err)
 		require.Equal(t, [][]byte{raw}, got)
 	}

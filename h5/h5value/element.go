@@ -1,10 +1,9 @@
+//go:build cgo
+
 // Typed access to datasets with Go values. libhdf5 reads and writes numbers and bools directly;
 // other types use a plan (plan.go).
 
-package h5
-
-// #include "shim.h"
-import "C"
+package h5value
 
 import (
 	"errors"
@@ -12,32 +11,23 @@ import (
 	"reflect"
 	"slices"
 	"unsafe"
+
+	"github.com/hyperslab/hyperslab/h5"
 )
-
-// Element is the set of types that libhdf5 reads and writes directly.
-type Element interface {
-	~bool | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
-}
-
-// TypeOf returns the datatype of T in memory. For bool it is Bool().
-func TypeOf[T Element]() Datatype {
-	t, _ := elementType[T]()
-	return t
-}
 
 // Read fills dst with the elements that s selects, in the order of the selection. len(dst) must be
 // the number of selected elements. T may be any type that is compatible with the stored datatype:
 // numbers, bool, strings, structs for compounds (fields by name, `h5:"name"`), slices for
-// sequences, Record, Ref, the empty interface; plan.go has the list. If T is a struct, Read reads
+// sequences, Record, Ref, the empty interface; the package comment has the list. If T is a struct, Read reads
 // only the members of the compound that T has.
 //
 // It returns ErrOverflow or ErrPrecision if T cannot represent a value exactly, ErrType if T is
 // incompatible with the stored datatype, ErrSize for a dst of another length, and the errors of
 // ReadRegion. After an error the contents of dst are undefined.
-func Read[T any](d *Dataset, dst []T, s Selection) error { return read(d, dst, s, false) }
+func Read[T any](d *h5.Dataset, dst []T, s h5.Selection) error { return read(d, dst, s, false) }
 
 // ReadLossy is like Read, but clamps, rounds or truncates values that T cannot represent exactly.
-func ReadLossy[T any](d *Dataset, dst []T, s Selection) error { return read(d, dst, s, true) }
+func ReadLossy[T any](d *h5.Dataset, dst []T, s h5.Selection) error { return read(d, dst, s, true) }
 
 // maxReadAll is the maximum number of bytes that ReadAll allocates. A limit is needed because a
 // file can declare any shape in a few bytes.
@@ -45,20 +35,20 @@ const maxReadAll = 4 << 30
 
 // ReadAll returns all elements in row-major order. It returns ErrSize if they take more than 4 GiB;
 // use Read for such datasets. It also returns the errors of Read.
-func ReadAll[T any](d *Dataset) ([]T, error) {
+func ReadAll[T any](d *h5.Dataset) ([]T, error) {
 	info, err := d.Info()
 	if err != nil {
 		return nil, err
 	}
 	n := info.Space.NumElems()
-	if b := mul(n, int64(reflect.TypeFor[T]().Size())); b < 0 || b > maxReadAll {
-		return nil, &Error{Op: "read", Path: d.path, Err: fmt.Errorf("%w: %v, %d bytes are the most", ErrSize, info.Space, maxReadAll)}
+	if size := int64(reflect.TypeFor[T]().Size()); n < 0 || size > 0 && n > maxReadAll/size {
+		return nil, &h5.Error{Op: "read", Path: d.Path(), Err: fmt.Errorf("%w: %v, %d bytes are the most", h5.ErrSize, info.Space, maxReadAll)}
 	}
 	dst := make([]T, n)
 	if n == 0 {
 		return dst, nil
 	}
-	return dst, Read(d, dst, All)
+	return dst, Read(d, dst, h5.All)
 }
 
 // Write replaces the elements that s selects with src, in the order of the selection. The rules are
@@ -67,27 +57,27 @@ func ReadAll[T any](d *Dataset) ([]T, error) {
 //
 // It returns the errors of Read, ErrSize for a string or slice that is too long for its type, and
 // ErrParam for a string that reading would not return unchanged. On failure nothing is written.
-func Write[T any](d *Dataset, src []T, s Selection) error { return write(d, src, s, false) }
+func Write[T any](d *h5.Dataset, src []T, s h5.Selection) error { return write(d, src, s, false) }
 
 // WriteLossy is like Write, but clamps, rounds or truncates values that the stored type cannot
 // represent exactly. Numbers round to nearest, ties to even.
-func WriteLossy[T any](d *Dataset, src []T, s Selection) error { return write(d, src, s, true) }
+func WriteLossy[T any](d *h5.Dataset, src []T, s h5.Selection) error { return write(d, src, s, true) }
 
 // elementType returns the datatype in memory of T, and whether libhdf5 can fill a []T directly.
-func elementType[T any]() (Datatype, bool) {
+func elementType[T any]() (h5.Datatype, bool) {
 	t := reflect.TypeFor[T]()
 	size := int(t.Size())
 	switch k := t.Kind(); {
 	case k == reflect.Bool:
-		return Bool(), true
+		return h5.Bool(), true
 	case k == reflect.Float32 || k == reflect.Float64:
-		return IEEEFloat(size, NativeOrder), true
+		return h5.IEEEFloat(size, h5.NativeOrder), true
 	case k >= reflect.Int && k <= reflect.Int64:
-		return Int(size, NativeOrder), true
+		return h5.Int(size, h5.NativeOrder), true
 	case k >= reflect.Uint && k <= reflect.Uint64:
-		return Uint(size, NativeOrder), true
+		return h5.Uint(size, h5.NativeOrder), true
 	}
-	return Datatype{}, false
+	return h5.Datatype{}, false
 }
 
 func bytesOf[T any](s []T) []byte {
@@ -97,28 +87,21 @@ func bytesOf[T any](s []T) []byte {
 
 // checkLength rejects a slice of the wrong length if the selection alone determines the number of
 // elements. For other selections the shim checks the length.
-func checkLength(d *Dataset, op string, length int, s Selection) error {
+func checkLength(d *h5.Dataset, op string, length int, s h5.Selection) error {
 	n := int64(-1)
 	switch s := s.(type) {
-	case Region:
+	case h5.Region:
 		n = s.NumElems()
-	case Points:
+	case h5.Points:
 		n = int64(len(s))
 	}
 	if n >= 0 && n != int64(length) {
-		return &Error{Op: op, Path: d.path, Err: fmt.Errorf("%w: slice has %d elements, %d selected", ErrSize, length, n)}
+		return &h5.Error{Op: op, Path: d.Path(), Err: fmt.Errorf("%w: slice has %d elements, %d selected", h5.ErrSize, length, n)}
 	}
 	return nil
 }
 
-func lossyWord(lossy bool) C.int32_t {
-	if lossy {
-		return C.GOH5_NEAREST
-	}
-	return C.GOH5_LOSSLESS
-}
-
-func read[T any](d *Dataset, dst []T, s Selection, lossy bool) error {
+func read[T any](d *h5.Dataset, dst []T, s h5.Selection, lossy bool) error {
 	if err := checkLength(d, "read", len(dst), s); err != nil {
 		return err
 	}
@@ -127,13 +110,8 @@ func read[T any](d *Dataset, dst []T, s Selection, lossy bool) error {
 		return readPlanned(d, dst, s, lossy)
 	}
 	b := bytesOf(dst)
-	var err error
-	if r, region := s.(Region); region {
-		err = d.read(b, &mem, &r, lossyWord(lossy))
-	} else {
-		err = d.readWindow(b, &mem, Window{}, s, lossyWord(lossy))
-	}
-	if errors.Is(err, ErrType) { // integers in enumerations, bit fields and times
+	err := d.ReadSelection(b, mem, s, lossy)
+	if errors.Is(err, h5.ErrType) { // integers in enumerations, bit fields and times
 		return readPlanned(d, dst, s, lossy)
 	}
 	if err != nil {
@@ -142,12 +120,12 @@ func read[T any](d *Dataset, dst []T, s Selection, lossy bool) error {
 	// A Go bool must contain only 0 or 1, but the file can contain any byte.
 	if reflect.TypeFor[T]().Kind() == reflect.Bool && slices.ContainsFunc(b, func(v byte) bool { return v > 1 }) {
 		clear(b)
-		return &Error{Op: "read", Path: d.path, Err: fmt.Errorf("%w: neither FALSE nor TRUE", ErrOverflow)}
+		return &h5.Error{Op: "read", Path: d.Path(), Err: fmt.Errorf("%w: neither FALSE nor TRUE", h5.ErrOverflow)}
 	}
 	return nil
 }
 
-func readPlanned[T any](d *Dataset, dst []T, s Selection, lossy bool) error {
+func readPlanned[T any](d *h5.Dataset, dst []T, s h5.Selection, lossy bool) error {
 	const op = "read"
 	t, err := d.Datatype()
 	if err != nil {
@@ -155,19 +133,19 @@ func readPlanned[T any](d *Dataset, dst []T, s Selection, lossy bool) error {
 	}
 	p, err := planFor(reflect.TypeFor[T](), &t)
 	if err != nil {
-		return &Error{Op: op, Path: d.path, Err: err}
+		return &h5.Error{Op: op, Path: d.Path(), Err: err}
 	}
-	v, err := d.readValues(p.mem, s, len(dst))
+	v, err := d.ReadValues(p.mem, s, len(dst))
 	if err != nil {
 		return err
 	}
-	if err := decodeValues(v, dst, lossy); err != nil {
-		return &Error{Op: op, Path: d.path, Err: err}
+	if err := decode(p, v, dst, lossy); err != nil {
+		return &h5.Error{Op: op, Path: d.Path(), Err: err}
 	}
 	return nil
 }
 
-func write[T any](d *Dataset, src []T, s Selection, lossy bool) error {
+func write[T any](d *h5.Dataset, src []T, s h5.Selection, lossy bool) error {
 	if err := checkLength(d, "write", len(src), s); err != nil {
 		return err
 	}
@@ -175,30 +153,25 @@ func write[T any](d *Dataset, src []T, s Selection, lossy bool) error {
 	if !ok {
 		return writePlanned(d, src, s, lossy)
 	}
-	var err error
-	if r, region := s.(Region); region {
-		err = d.write(bytesOf(src), &mem, &r, lossyWord(lossy))
-	} else {
-		err = d.writeWindow(bytesOf(src), &mem, Window{}, s, lossyWord(lossy))
-	}
-	if errors.Is(err, ErrType) {
+	err := d.WriteSelection(bytesOf(src), mem, s, lossy)
+	if errors.Is(err, h5.ErrType) {
 		return writePlanned(d, src, s, lossy)
 	}
 	return err
 }
 
-func writePlanned[T any](d *Dataset, src []T, s Selection, lossy bool) error {
+func writePlanned[T any](d *h5.Dataset, src []T, s h5.Selection, lossy bool) error {
 	const op = "write"
-	if err := d.writable(op, d.path); err != nil {
-		return err
+	if f := d.File(); f.Mode() == h5.ReadOnly { // before an error of the elements
+		return &h5.Error{Op: op, Path: d.Path(), Err: fmt.Errorf("%w: %s", h5.ErrReadOnly, f.Path())}
 	}
 	t, err := d.Datatype()
 	if err != nil {
 		return err
 	}
-	v, err := encodeValues(&t, src, lossy)
+	v, err := encode(&t, src, lossy)
 	if err != nil {
-		return &Error{Op: op, Path: d.path, Err: err}
+		return &h5.Error{Op: op, Path: d.Path(), Err: err}
 	}
-	return d.writeValues(v, s)
+	return d.WriteValues(v, s)
 }

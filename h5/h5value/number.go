@@ -7,7 +7,7 @@
 // arrays, for which libhdf5 does not report changed values. See HDF5 file format IV.A.2.d (class
 // bit fields and properties).
 
-package h5
+package h5value
 
 import (
 	"encoding/binary"
@@ -15,6 +15,8 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+
+	"github.com/hyperslab/hyperslab/h5"
 )
 
 // A number is an integer, a float64, or a float that has no exact float64.
@@ -45,14 +47,14 @@ func intNumber(v int64) number {
 const maxNumberSize = 64
 
 // littleEndian copies the bytes of an element into buf in little-endian order.
-func (t *Datatype) littleEndian(buf *[maxNumberSize]byte, src []byte) []byte {
+func littleEndian(t *h5.Datatype, buf *[maxNumberSize]byte, src []byte) []byte {
 	b := buf[:len(src)]
 	switch t.Order {
-	case BigEndian:
+	case h5.BigEndian:
 		for i, c := range src {
 			b[len(src)-1-i] = c
 		}
-	case VAX: // pairs of bytes, the highest pair first
+	case h5.VAX: // pairs of bytes, the highest pair first
 		for i := 0; i+1 < len(src); i += 2 {
 			b[len(src)-2-i], b[len(src)-1-i] = src[i], src[i+1]
 		}
@@ -84,22 +86,22 @@ func setBitsAt(b []byte, pos, n int, v uint64) {
 	}
 }
 
-func wholeBytes(t *Datatype) bool {
-	return t.Offset == 0 && t.Precision == 8*t.Size && t.Order != VAX
+func wholeBytes(t *h5.Datatype) bool {
+	return t.Offset == 0 && t.Precision == 8*t.Size && t.Order != h5.VAX
 }
 
 // loadInt returns the integer, bit field or time stored at src, which has at most 64 significant
 // bits.
-func (t *Datatype) loadInt(src []byte) number {
+func loadInt(t *h5.Datatype, src []byte) number {
 	var v uint64
 	switch {
-	case t.Order == LittleEndian && t.Size == 4 && wholeBytes(t):
+	case t.Order == h5.LittleEndian && t.Size == 4 && wholeBytes(t):
 		v = uint64(binary.LittleEndian.Uint32(src))
-	case t.Order == LittleEndian && t.Size == 8 && wholeBytes(t):
+	case t.Order == h5.LittleEndian && t.Size == 8 && wholeBytes(t):
 		v = binary.LittleEndian.Uint64(src)
 	default:
 		var buf [maxNumberSize]byte
-		v = bitsAt(t.littleEndian(&buf, src), t.Offset, t.Precision)
+		v = bitsAt(littleEndian(t, &buf, src), t.Offset, t.Precision)
 	}
 	if t.Signed && v>>(t.Precision-1)&1 != 0 {
 		return number{neg: true, mag: -(v | ^uint64(0)<<(t.Precision-1))}
@@ -109,7 +111,7 @@ func (t *Datatype) loadInt(src []byte) number {
 
 // storeInt is the inverse of loadInt. A value out of range is ErrOverflow, or the nearest value in
 // range if lossy.
-func (t *Datatype) storeInt(dst []byte, n number, lossy bool) error {
+func storeInt(t *h5.Datatype, dst []byte, n number, lossy bool) error {
 	n, err := n.whole(lossy)
 	if err != nil {
 		return err
@@ -125,7 +127,7 @@ func (t *Datatype) storeInt(dst []byte, n number, lossy bool) error {
 	}
 	if n.mag > limit {
 		if !lossy {
-			return fmt.Errorf("%w: %v in %v", ErrOverflow, n, t)
+			return fmt.Errorf("%w: %v in %v", h5.ErrOverflow, n, t)
 		}
 		n.mag = limit
 	}
@@ -133,23 +135,23 @@ func (t *Datatype) storeInt(dst []byte, n number, lossy bool) error {
 	if n.neg {
 		v = -v
 	}
-	t.storeBits(dst, v)
+	storeBits(t, dst, v)
 	return nil
 }
 
 // storeBits stores the bits at their offset and fills the padding around them.
-func (t *Datatype) storeBits(dst []byte, v uint64) {
+func storeBits(t *h5.Datatype, dst []byte, v uint64) {
 	var buf, ordered [maxNumberSize]byte
 	b := buf[:len(dst)]
-	t.pad(b)
+	pad(t, b)
 	setBitsAt(b, t.Offset, t.Precision, v)
-	copy(dst, t.littleEndian(&ordered, b)) // the conversion is its own inverse
+	copy(dst, littleEndian(t, &ordered, b)) // the conversion is its own inverse
 }
 
-func (t *Datatype) pad(b []byte) {
-	fill := func(pos, n int, p Padding) {
+func pad(t *h5.Datatype, b []byte) {
+	fill := func(pos, n int, p h5.Padding) {
 		for i := range n {
-			if p == PadOne {
+			if p == h5.PadOne {
 				setBitsAt(b, pos+i, 1, 1)
 			}
 		}
@@ -161,7 +163,7 @@ func (t *Datatype) pad(b []byte) {
 // special reports the small floats of machine learning whose largest exponent encodes ordinary
 // numbers. In E4M3 only all ones is NaN; the shorter formats have no NaN (OCP 8-bit Floating Point
 // Specification 5.1, OCP Microscaling Formats 5.3).
-func (l *FloatLayout) special() (noInf, noNaN bool) {
+func special(l *h5.FloatLayout) (noInf, noNaN bool) {
 	switch {
 	case l.ExpSize == 4 && l.MantSize == 3 && l.ExpBias == 7 && l.SignPos == 7:
 		return true, false
@@ -175,28 +177,28 @@ func (l *FloatLayout) special() (noInf, noNaN bool) {
 
 // explicit reports whether the leading one of the mantissa is stored, as in the 80-bit floats of
 // x87, which libhdf5 describes as H5T_NORM_NONE.
-func (l *FloatLayout) explicit() bool { return l.Norm != NormImplied }
+func explicit(l *h5.FloatLayout) bool { return l.Norm != h5.NormImplied }
 
-// fraction returns the number of bits after the leading one.
-func (l *FloatLayout) fraction() int {
-	if l.explicit() {
+// fractionBits returns the number of bits after the leading one.
+func fractionBits(l *h5.FloatLayout) int {
+	if explicit(l) {
 		return l.MantSize - 1
 	}
 	return l.MantSize
 }
 
 // loadFloat returns the float stored at src.
-func (t *Datatype) loadFloat(src []byte) number {
+func loadFloat(t *h5.Datatype, src []byte) number {
 	if wholeBytes(t) {
 		switch {
 		case t.Size == 8 && t.Layout == ieee64:
-			return number{kind: isFloat, f: math.Float64frombits(t.word64(src))}
+			return number{kind: isFloat, f: math.Float64frombits(word64(t, src))}
 		case t.Size == 4 && t.Layout == ieee32:
-			return number{kind: isFloat, f: float64(math.Float32frombits(t.word32(src)))}
+			return number{kind: isFloat, f: float64(math.Float32frombits(word32(t, src)))}
 		}
 	}
 	var buf [maxNumberSize]byte
-	b := t.littleEndian(&buf, src)
+	b := littleEndian(t, &buf, src)
 	l := &t.Layout
 	neg := bitsAt(b, l.SignPos, 1) != 0
 	exp := int64(bitsAt(b, l.ExpPos, l.ExpSize))
@@ -211,10 +213,10 @@ func (t *Datatype) loadFloat(src []byte) number {
 		done += n
 	}
 	fraction := mant
-	if l.explicit() {
+	if explicit(l) {
 		fraction = new(big.Int).SetBit(mant, l.MantSize-1, 0)
 	}
-	noInf, noNaN := l.special()
+	noInf, noNaN := special(l)
 	if top && !noNaN {
 		ones := mant.TrailingZeroBits() == 0 && mant.BitLen() == l.MantSize && allOnes(mant)
 		switch {
@@ -228,8 +230,8 @@ func (t *Datatype) loadFloat(src []byte) number {
 	if exp == 0 {
 		scale++
 	}
-	scale -= int64(l.fraction())
-	if !l.explicit() && exp != 0 {
+	scale -= int64(fractionBits(l))
+	if !explicit(l) && exp != 0 {
 		mant.SetBit(mant, l.MantSize, 1)
 	}
 	return floatOf(neg, mant, scale)
@@ -266,42 +268,42 @@ func floatOf(neg bool, mant *big.Int, scale int64) number {
 	return number{kind: isBig, big: v}
 }
 
-func (t *Datatype) word64(b []byte) uint64 {
-	if t.Order == BigEndian {
+func word64(t *h5.Datatype, b []byte) uint64 {
+	if t.Order == h5.BigEndian {
 		return binary.BigEndian.Uint64(b)
 	}
 	return binary.LittleEndian.Uint64(b)
 }
 
-func (t *Datatype) word32(b []byte) uint32 {
-	if t.Order == BigEndian {
+func word32(t *h5.Datatype, b []byte) uint32 {
+	if t.Order == h5.BigEndian {
 		return binary.BigEndian.Uint32(b)
 	}
 	return binary.LittleEndian.Uint32(b)
 }
 
 var (
-	ieee64 = IEEEFloat(8, NativeOrder).Layout
-	ieee32 = IEEEFloat(4, NativeOrder).Layout
+	ieee64 = h5.IEEEFloat(8, h5.NativeOrder).Layout
+	ieee32 = h5.IEEEFloat(4, h5.NativeOrder).Layout
 )
 
 // storeFloat is the inverse of loadFloat. A number that the layout cannot represent is ErrOverflow
 // or ErrPrecision. If lossy, it is rounded to the nearest representable number, ties to even, and
 // to infinity above the largest.
-func (t *Datatype) storeFloat(dst []byte, n number, lossy bool) error {
+func storeFloat(t *h5.Datatype, dst []byte, n number, lossy bool) error {
 	if n.kind == isFloat && wholeBytes(t) && t.Size == 8 && t.Layout == ieee64 {
-		t.putWord64(dst, math.Float64bits(n.f))
+		putWord64(t, dst, math.Float64bits(n.f))
 		return nil
 	}
 	l := &t.Layout
-	neg, exp, mant, err := t.round(n, lossy)
+	neg, exp, mant, err := round(t, n, lossy)
 	if err != nil {
 		return err
 	}
 	var buf, ordered [maxNumberSize]byte
 	b := buf[:len(dst)]
-	t.pad(b)
-	if l.InnerPad == PadOne {
+	pad(t, b)
+	if l.InnerPad == h5.PadOne {
 		for i := range t.Precision {
 			setBitsAt(b, t.Offset+i, 1, 1)
 		}
@@ -318,12 +320,12 @@ func (t *Datatype) storeFloat(dst []byte, n number, lossy bool) error {
 		setBitsAt(b, l.MantPos+done, k, new(big.Int).And(part, new(big.Int).SetUint64(^uint64(0))).Uint64())
 		done += k
 	}
-	copy(dst, t.littleEndian(&ordered, b))
+	copy(dst, littleEndian(t, &ordered, b))
 	return nil
 }
 
-func (t *Datatype) putWord64(b []byte, v uint64) {
-	if t.Order == BigEndian {
+func putWord64(t *h5.Datatype, b []byte, v uint64) {
+	if t.Order == h5.BigEndian {
 		binary.BigEndian.PutUint64(b, v)
 		return
 	}
@@ -331,18 +333,18 @@ func (t *Datatype) putWord64(b []byte, v uint64) {
 }
 
 // round returns the fields of a float: the sign, the biased exponent and the mantissa as stored.
-func (t *Datatype) round(n number, lossy bool) (neg bool, exp uint64, mant *big.Int, err error) {
+func round(t *h5.Datatype, n number, lossy bool) (neg bool, exp uint64, mant *big.Int, err error) {
 	l := &t.Layout
-	noInf, noNaN := l.special()
+	noInf, noNaN := special(l)
 	top := uint64(1)<<l.ExpSize - 1
 	quiet := new(big.Int).SetBit(new(big.Int), l.MantSize-1, 1) // the highest bit of the fraction
 	one := new(big.Int)                                         // the leading one, if it is stored
-	if l.explicit() {
+	if explicit(l) {
 		one.SetBit(one, l.MantSize-1, 1)
 		quiet = new(big.Int).SetBit(one, l.MantSize-2, 1)
 	}
 	outside := func() (bool, uint64, *big.Int, error) {
-		return false, 0, nil, fmt.Errorf("%w: %v in %v", ErrOverflow, n, t)
+		return false, 0, nil, fmt.Errorf("%w: %v in %v", h5.ErrOverflow, n, t)
 	}
 	switch {
 	case n.kind == isFloat && math.IsNaN(n.f):
@@ -369,7 +371,7 @@ func (t *Datatype) round(n number, lossy bool) (neg bool, exp uint64, mant *big.
 	// v = m·2^e with 1 ≤ m < 2. Below the smallest normal exponent there are fewer bits.
 	e := int64(v.MantExp(nil)) - 1
 	least := 1 - int64(l.ExpBias)
-	fraction := int64(l.fraction())
+	fraction := int64(fractionBits(l))
 	unit := max(e, least) - fraction // the weight of the last bit
 	scaled := new(big.Float).SetPrec(v.Prec()).SetMantExp(v, -int(unit))
 	mant, exact := nearestEven(scaled)
@@ -377,7 +379,7 @@ func (t *Datatype) round(n number, lossy bool) (neg bool, exp uint64, mant *big.
 		if over(e, int64(top), l, noInf) {
 			return outside()
 		}
-		return false, 0, nil, fmt.Errorf("%w: %v in %v", ErrPrecision, n, t)
+		return false, 0, nil, fmt.Errorf("%w: %v in %v", h5.ErrPrecision, n, t)
 	}
 	if mant.BitLen() > int(fraction)+1 { // rounded up to the next power of two
 		mant.Rsh(mant, 1)
@@ -393,7 +395,7 @@ func (t *Datatype) round(n number, lossy bool) (neg bool, exp uint64, mant *big.
 		}
 		return neg, top, one, nil
 	}
-	if !l.explicit() {
+	if !explicit(l) {
 		mant.SetBit(mant, l.MantSize, 0)
 	}
 	return neg, exp, mant, nil
@@ -409,7 +411,7 @@ func allOnesBelow(v *big.Int, n int) bool {
 }
 
 // over reports whether an exponent is too large for the layout.
-func over(e, top int64, l *FloatLayout, noInf bool) bool {
+func over(e, top int64, l *h5.FloatLayout, noInf bool) bool {
 	if noInf {
 		top++
 	}
@@ -455,13 +457,13 @@ func (n number) whole(lossy bool) (number, error) {
 		if lossy {
 			return number{}, nil
 		}
-		return number{}, fmt.Errorf("%w: %v as a whole number", ErrOverflow, n)
+		return number{}, fmt.Errorf("%w: %v as a whole number", h5.ErrOverflow, n)
 	}
 	if n.kind == isFloat && math.IsInf(n.f, 0) {
 		if lossy {
 			return number{neg: n.f < 0, mag: math.MaxUint64}, nil
 		}
-		return number{}, fmt.Errorf("%w: %v as a whole number", ErrOverflow, n)
+		return number{}, fmt.Errorf("%w: %v as a whole number", h5.ErrOverflow, n)
 	}
 	v := n.bigFloat()
 	mag, _ := new(big.Float).Abs(v).Uint64() // the accuracy is Exact for 1.5 too
@@ -469,9 +471,9 @@ func (n number) whole(lossy bool) (number, error) {
 	case lossy, v.IsInt() && v.MantExp(nil) <= 64:
 		return number{neg: v.Sign() < 0 && mag != 0, mag: mag}, nil
 	case v.MantExp(nil) > 64:
-		return number{}, fmt.Errorf("%w: %v as a whole number", ErrOverflow, n)
+		return number{}, fmt.Errorf("%w: %v as a whole number", h5.ErrOverflow, n)
 	default:
-		return number{}, fmt.Errorf("%w: %v as a whole number", ErrPrecision, n)
+		return number{}, fmt.Errorf("%w: %v as a whole number", h5.ErrPrecision, n)
 	}
 }
 
@@ -481,7 +483,7 @@ func (n number) float64(lossy bool) (float64, error) {
 	case isInt:
 		f := float64(n.mag)
 		if !lossy && (bits.Len64(n.mag)-bits.TrailingZeros64(n.mag) > 53) {
-			return 0, fmt.Errorf("%w: %v as a float64", ErrPrecision, n)
+			return 0, fmt.Errorf("%w: %v as a float64", h5.ErrPrecision, n)
 		}
 		if n.neg {
 			f = -f
@@ -495,9 +497,9 @@ func (n number) float64(lossy bool) (float64, error) {
 		return f, nil
 	}
 	if math.IsInf(f, 0) {
-		return 0, fmt.Errorf("%w: %v as a float64", ErrOverflow, n)
+		return 0, fmt.Errorf("%w: %v as a float64", h5.ErrOverflow, n)
 	}
-	return 0, fmt.Errorf("%w: %v as a float64", ErrPrecision, n)
+	return 0, fmt.Errorf("%w: %v as a float64", h5.ErrPrecision, n)
 }
 
 // float32 returns n as a float32.
@@ -515,18 +517,18 @@ func (n number) float32(lossy bool) (float32, error) {
 			return f, nil
 		}
 		if math.IsInf(float64(f), 0) {
-			return 0, fmt.Errorf("%w: %v as a float32", ErrOverflow, n)
+			return 0, fmt.Errorf("%w: %v as a float32", h5.ErrOverflow, n)
 		}
-		return 0, fmt.Errorf("%w: %v as a float32", ErrPrecision, n)
+		return 0, fmt.Errorf("%w: %v as a float32", h5.ErrPrecision, n)
 	}
 	f, _ := n.bigFloat().Float32()
 	switch {
 	case lossy:
 		return f, nil
 	case math.IsInf(float64(f), 0):
-		return 0, fmt.Errorf("%w: %v as a float32", ErrOverflow, n)
+		return 0, fmt.Errorf("%w: %v as a float32", h5.ErrOverflow, n)
 	}
-	return 0, fmt.Errorf("%w: %v as a float32", ErrPrecision, n)
+	return 0, fmt.Errorf("%w: %v as a float32", h5.ErrPrecision, n)
 }
 
 func (n number) String() string {

@@ -1,0 +1,49 @@
+package h5value_test
+
+import (
+	"encoding/binary"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/h5"
+)
+
+// newFile makes an empty file in a folder of the test's own.
+func newFile(t testing.TB) *h5.File {
+	t.Helper()
+	f, err := h5.Create(filepath.Join(t.TempDir(), "new.h5"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+// newDataset makes a dataset in a file of its own.
+func newDataset(t testing.TB, dt h5.Datatype, space h5.Dataspace, o *h5.DatasetOptions) *h5.Dataset {
+	t.Helper()
+	d, err := newFile(t).Root().CreateDataset("d", dt, space, o)
+	require.NoError(t, err)
+	return d
+}
+
+// region is start and count without stride and block.
+func region(start, count []int64) h5.Region { return h5.Region{Start: start, Count: count} }
+
+func natives[T any](t testing.TB, v ...T) []byte {
+	t.Helper()
+	b, err := binary.Append(nil, binary.NativeEndian, v)
+	require.NoError(t, err)
+	return b
+}
+
+// must is the value of a call that succeeds.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		require.NoError(t, err)
+		return v
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
