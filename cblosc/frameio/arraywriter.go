@@ -54,6 +54,7 @@ type ArrayWriter struct {
 	idle    []*encoder
 	nowhere map[int64]bool  // written chunks that are not stored in the frame, for example zeros
 	stale   []cframe.Offset // files of a sparse frame that are unused after Commit
+	changed bool            // Commit has something to write
 	err     error           // reason why writing is no longer possible
 	closed  bool
 }
@@ -101,7 +102,7 @@ func (a *Array) writer(o *ArrayOptions) (*ArrayWriter, error) {
 	if err := a.plain(w); err != nil {
 		return nil, err
 	}
-	aw := &ArrayWriter{a: a, w: w, durable: o.Durable, nowhere: map[int64]bool{}}
+	aw := &ArrayWriter{a: a, w: w, durable: o.Durable, nowhere: map[int64]bool{}, changed: o.Rows != 0}
 	if o.Rows != 0 {
 		if err := aw.grow(o.Rows); err != nil {
 			return nil, err
@@ -384,6 +385,7 @@ func (w *ArrayWriter) state() error {
 // store stores chunk i where the library would store it (frame.c, frame_update_chunk): at the old
 // offset if the old chunk was not shorter, otherwise at the end.
 func (w *ArrayWriter) store(i int64, b []byte, entry cframe.Offset) error {
+	w.changed = true
 	old := w.w.offsets[i]
 	if b == nil {
 		w.w.offsets[i] = entry
@@ -443,7 +445,8 @@ func (w *ArrayWriter) length(o cframe.Offset) (int64, error) {
 }
 
 // Commit writes waiting chunks, the index, the trailer and the header. With Durable it also syncs
-// them to disk. Afterwards the ArrayWriter cannot be used. It returns cblosc.ErrBroken after an
+// them to disk. It leaves the frame as it is if no chunk was written and Rows is 0, because a new
+// index can differ in its bytes. Afterwards the ArrayWriter cannot be used. It returns cblosc.ErrBroken after an
 // earlier error, or cblosc.ErrClosed.
 func (w *ArrayWriter) Commit() error {
 	const op = "commit"
@@ -456,8 +459,10 @@ func (w *ArrayWriter) Commit() error {
 	if w.err != nil {
 		return &Error{op, w.a.f.path, -1, w.err}
 	}
-	err := w.w.surround()
-	if err == nil && w.durable {
+	var err error
+	if !w.changed {
+		err = w.w.to.discard()
+	} else if err = w.w.surround(); err == nil && w.durable {
 		err = w.removeStale()
 	}
 	if err != nil {

@@ -140,6 +140,24 @@ func TestArrayWriterInOrder(t *testing.T) {
 	})
 }
 
+func TestArrayWriter_unchanged(t *testing.T) {
+	for _, contiguous := range []bool{true, false} {
+		t.Run(fmt.Sprintf("contiguous=%v", contiguous), func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "a.b2nd")
+			zerosArray(t, path, cblosc.ArrayParams{Shape: []int64{70, 33}, Chunks: []int32{10, 12}, Blocks: []int32{5, 12},
+				Storage: cblosc.Storage{Contiguous: contiguous, CParams: &cblosc.CParams{TypeSize: 4, Codec: cblosc.BloscLZ}}})
+			before := files(t, path)
+			for _, durable := range []bool{false, true} {
+				w, err := frameio.WriteArray(path, &frameio.ArrayOptions{Durable: durable})
+				require.NoError(t, err)
+				require.NoError(t, w.Commit())
+				require.NoError(t, w.Close())
+				require.Equal(t, before, files(t, path))
+			}
+		})
+	}
+}
+
 // Chunks written in any order, more than once, by several calls at a time, are what
 // the library reads afterwards; those that were not written are as they were.
 func TestArrayWriterRegions(t *testing.T) {
