@@ -144,8 +144,10 @@ func TestArrayWriter_unchanged(t *testing.T) {
 	for _, contiguous := range []bool{true, false} {
 		t.Run(fmt.Sprintf("contiguous=%v", contiguous), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.b2nd")
+			cp := cblosc.DefaultCParams()
+			cp.TypeSize = 4
 			zerosArray(t, path, cblosc.ArrayParams{Shape: []int64{70, 33}, Chunks: []int32{10, 12}, Blocks: []int32{5, 12},
-				Storage: cblosc.Storage{Contiguous: contiguous, CParams: &cblosc.CParams{TypeSize: 4, Codec: cblosc.BloscLZ}}})
+				Storage: cblosc.Storage{Contiguous: contiguous, CParams: cp}})
 			before := files(t, path)
 			for _, durable := range []bool{false, true} {
 				w, err := frameio.WriteArray(path, &frameio.ArrayOptions{Durable: durable})
