@@ -461,9 +461,9 @@ func TestDataset_WriteChunk_model(t *testing.T) {
 			kind := rapid.IntRange(0, 2).Draw(r, "kind")
 			switch kind {
 			case 0:
-				require.NoError(t, d.WriteChunk(deflated(t, plainChunk(first)), 0, at))
+				require.NoError(t, inTwoSteps(d, deflated(t, plainChunk(first)), 0, at))
 			case 1:
-				require.NoError(t, d.WriteChunk(plainChunk(first), 1, at))
+				require.NoError(t, inTwoSteps(d, plainChunk(first), 1, at))
 			}
 			was := slices.Clone(model)
 			for i := range min(4, n-at) {
