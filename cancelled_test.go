@@ -18,8 +18,6 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-
-	"github.com/hyperslab/hyperslab/ndarray/shards"
 )
 
 // endsAt is a context that ends when it is looked at for the last time but so many.
@@ -239,11 +237,11 @@ func TestCancelledAnywhere(t *testing.T) {
 		return hyperslab.Update(ctx, location, func(string) error { return nil })
 	}
 	calls["shards"] = func(ctx context.Context, to string) error {
-		parts := []shards.Shard{{Dir: in(fresh(), "p"), First: 0, End: 4}, {Dir: in(fresh(), "q"), First: 4, End: math.MaxInt64}}
-		if err := shards.Split(ctx, in(dir, "a.bcolz"), parts); err != nil {
+		parts := []hyperslab.Shard{{Dir: in(fresh(), "p"), First: 0, End: 4}, {Dir: in(fresh(), "q"), First: 4, End: math.MaxInt64}}
+		if err := hyperslab.Split(ctx, in(dir, "a.bcolz"), parts); err != nil {
 			return err
 		}
-		return shards.Join(ctx, in(to, "j"), parts)
+		return hyperslab.Join(ctx, in(to, "j"), parts)
 	}
 	refused := []string{"Caterva: append", "Caterva: resize", "durable b2nd: resize", "durable b2nd: set attribute"}
 	r := rand.New(rand.NewPCG(8, 9))

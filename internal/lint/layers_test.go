@@ -24,6 +24,7 @@ var storeys = []struct {
 	{"internal/recovery", 8, false},
 	{"internal/h5types", 3, false},
 	{"internal/scan", 2, false},
+	{"internal/shards", 5, false},
 	{"internal/format", 1, true},
 	{"cblosc", 2, false},
 	{"h5", 2, false},
@@ -39,7 +40,6 @@ var storeys = []struct {
 	{"ndarray/hdf5", 5, false},
 	{"ndarray/bcolz", 5, false},
 	{"ndarray/worker", 5, false},
-	{"ndarray/shards", 5, false},
 	{".", 9, false}, // the module root
 	{"crosscheck", 10, true},
 	{"crosscheck/peers", 11, false}, // a module of its own

@@ -26,7 +26,7 @@ type Reader struct {
 }
 
 // OpenFS opens the sparse frame with directory fsys, for example in an archive, or in several
-// directories with some of the chunks each (package shards). It opens the file of a chunk for each
+// directories with some of the chunks each (hyperslab.JoinFS). It opens the file of a chunk for each
 // read, on as many workers as the context allows. A frame that is not an array is read as by
 // OpenFrame.
 //

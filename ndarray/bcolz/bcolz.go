@@ -51,7 +51,7 @@ type OpenOptions struct {
 
 	// Chunks are the chunk files that may be read and written; nil: all. It is for several
 	// processes that fill one array. Each process fills its own part, in one directory or in a copy
-	// of the metadata (package shards). If the array is open for writing, missing files in the
+	// of the metadata (hyperslab.JoinFS). If the array is open for writing, missing files in the
 	// range read as the fill value, and the length cannot change.
 	Chunks *Chunks
 }
@@ -81,7 +81,7 @@ func open(path string, o *OpenOptions) (*Backend, error) {
 
 // OpenFS opens the carray in the directory dir of fsys for reading; "." is the root. It reads, for
 // example, from an archive, or from several directories with one part of the chunk files each
-// (package shards). Files are opened again for each read. The errors are those of Open, and
+// (hyperslab.JoinFS). Files are opened again for each read. The errors are those of Open, and
 // ErrReadOnly for o.Write.
 func OpenFS(fsys fs.FS, dir string, o *OpenOptions) (*Backend, error) {
 	if o == nil {
