@@ -18,25 +18,38 @@ import (
 // ErrValue, with the index of the element, for a value that does not fit. After ErrValue dst is
 // partly filled.
 func Convert(dst []byte, to DType, src []byte, from DType, round bool) error {
-	if to.Kind == Enum {
-		to = *to.Base
-	}
-	if from.Kind == Enum {
-		from = *from.Base
-	}
+	to, from = integerOf(to), integerOf(from)
 	if !to.isReal() || !from.isReal() || to.Kind == BFloat || to.Kind == Float && to.Size != 4 && to.Size != 8 || from.Kind == Float && from.Size > 8 { // extended precision is not converted
 		return fmt.Errorf("%w: %v from %v", ErrType, to, from)
 	}
 	if len(src)%from.Size != 0 || len(dst)/to.Size != len(src)/from.Size || len(dst)%to.Size != 0 {
 		return fmt.Errorf("%w: %d bytes of %v from %d of %v", ErrSize, len(dst), to, len(src), from)
 	}
-	for i := 0; len(src) > 0; i++ {
+	if i, ok := convertAll(dst, to, src, from, round); !ok {
+		return fmt.Errorf("%w: element %d: %s is no %v", ErrValue, i, FormatElement(from, src[i*from.Size:(i+1)*from.Size]), to)
+	}
+	return nil
+}
+
+// integerOf returns the integer type of an Enum, and other types as they are.
+func integerOf(d DType) DType {
+	if d.Kind == Enum {
+		return *d.Base
+	}
+	return d
+}
+
+// convertAll is Convert for types and lengths that are checked. It returns the index of the first
+// value that does not fit.
+func convertAll(dst []byte, to DType, src []byte, from DType, round bool) (i int, ok bool) {
+	to, from = integerOf(to), integerOf(from)
+	for ; len(src) > 0; i++ {
 		if !convertOne(dst[:to.Size], to, src[:from.Size], from, round) {
-			return fmt.Errorf("%w: element %d: %s is no %v", ErrValue, i, FormatElement(from, src[:from.Size]), to)
+			return i, false
 		}
 		dst, src = dst[to.Size:], src[from.Size:]
 	}
-	return nil
+	return 0, true
 }
 
 func (d DType) isReal() bool {

@@ -114,3 +114,26 @@ func ExampleCopy() {
 	fmt.Println(stats.Bytes, "bytes copied, memory kept:", stats.PeakBuffer <= 16<<20)
 	// Output: 8000000 bytes copied, memory kept: true
 }
+
+// Read int16 elements as float64. Every value must be exactly representable.
+func ExampleReadAs() {
+	ctx := context.Background()
+	b, err := mem.New(ndarray.Spec{Shape: []int64{3}, DType: ndarray.DTypeOf[int16]()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	a, err := ndarray.New(b)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer a.Close()
+	if err := ndarray.Write(ctx, a, []int16{7, 8, 300}, ndarray.Whole(a.Shape())); err != nil {
+		log.Fatal(err)
+	}
+	values := make([]float64, 3)
+	fmt.Println(ndarray.ReadAs(ctx, a, values, ndarray.Whole(a.Shape())), values)
+	fmt.Println(ndarray.ReadAs(ctx, a, make([]uint8, 3), ndarray.Whole(a.Shape())))
+	// Output:
+	// <nil> [7 8 300]
+	// ndarray: read: value does not fit: element [2]: 300 is no |u1
+}
