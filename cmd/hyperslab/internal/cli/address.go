@@ -75,12 +75,12 @@ type part struct {
 }
 
 // openPart opens the array at an address with an optional selection.
-func openPart(ctx context.Context, address string) (*part, error) {
-	return openPartAs(ctx, address, nil)
+func (a *app) openPart(ctx context.Context, address string) (*part, error) {
+	return a.openPartAs(ctx, address, nil)
 }
 
 // openPartAs is openPart with a type for elements that are stored without one.
-func openPartAs(ctx context.Context, address string, d *ndarray.DType) (*part, error) {
+func (a *app) openPartAs(ctx context.Context, address string, d *ndarray.DType) (*part, error) {
 	location, text := splitSelection(address)
 	var s ndarray.Selection
 	if text != "" {
@@ -89,7 +89,7 @@ func openPartAs(ctx context.Context, address string, d *ndarray.DType) (*part, e
 			return nil, usagef("%s: %w", address, err)
 		}
 	}
-	o := openOptions(ctx)
+	o := a.openOptions()
 	o.DType = d
 	arr, err := hyperslab.Open(ctx, location, o)
 	if err != nil || text == "" {

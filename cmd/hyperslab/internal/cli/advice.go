@@ -21,7 +21,7 @@ import (
 )
 
 // advice returns the line after an error that suggests a remedy, or "" without one.
-func advice(cmd *cobra.Command, err error) string {
+func (a *app) advice(cmd *cobra.Command, err error) string {
 	var summary summaryError
 	var usage *usageError
 	var absent *absentAttr
@@ -62,7 +62,7 @@ func advice(cmd *cobra.Command, err error) string {
 	case elsewhere(err) && cmd.Flags().Lookup("allow-missing") != nil:
 		return "--external-dir DIR looks for external files in DIR, --allow-missing reads missing elements as fill value"
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ndarray.ErrFormat), errors.Is(err, ndarray.ErrParam):
-		return didYouMean(cmd.Context(), failed.Path) + around()
+		return a.didYouMean(cmd.Context(), failed.Path) + around()
 	case errors.Is(err, fs.ErrPermission):
 		return "check the permissions of the file and of its folder"
 	case errors.Is(err, format.ErrLimit) && cmd.Flags().Changed("untrusted"):

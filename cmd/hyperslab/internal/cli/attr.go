@@ -50,7 +50,7 @@ func (a *app) attrListCommand() *cobra.Command {
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			where := address(args)
-			attrs, err := attrsAt(cmd.Context(), where)
+			attrs, err := a.attrsAt(cmd.Context(), where)
 			if err != nil {
 				return err
 			}
@@ -78,7 +78,7 @@ func (a *app) attrListCommand() *cobra.Command {
 	}
 	jsonFlag(cmd, &asJSON)
 	a.each(cmd)
-	(&untrustedFlags{}).add(cmd)
+	(&untrustedFlags{}).add(a, cmd)
 	a.paged(cmd)
 	return cmd
 }
@@ -95,7 +95,7 @@ reads it. The exit code is 2 if there is no attribute of that name.`,
 		Args:              arity(2, 2),
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			attrs, err := attrsAt(cmd.Context(), args[0])
+			attrs, err := a.attrsAt(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -132,7 +132,7 @@ reads it. The exit code is 2 if there is no attribute of that name.`,
 		},
 	}
 	jsonFlag(cmd, &asJSON)
-	(&untrustedFlags{}).add(cmd)
+	(&untrustedFlags{}).add(a, cmd)
 	a.paged(cmd)
 	return cmd
 }
@@ -163,7 +163,7 @@ looks like. A value that does not fit the type is refused.` + editHelp,
 				return err
 			}
 			if e.dryRun {
-				if _, err := attrsAt(cmd.Context(), args[0]); err != nil {
+				if _, err := a.attrsAt(cmd.Context(), args[0]); err != nil {
 					return err
 				}
 				a.note("would set %s of %s to %s %s", safe(attr.Name), safe(args[0]), v.DType, safe(v.String()))
@@ -189,7 +189,7 @@ func (a *app) attrRmCommand() *cobra.Command {
 		Args:              arity(2, -1),
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			attrs, err := attrsAt(cmd.Context(), args[0])
+			attrs, err := a.attrsAt(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -223,7 +223,7 @@ func (e *editFlags) planAt(address string) error {
 
 // editAttrs changes the attributes of the array or group at an address.
 func (e *editFlags) editAttrs(ctx context.Context, address string, set []ndarray.Attr, remove []string) error {
-	group, err := isGroup(ctx, address)
+	group, err := e.app.isGroup(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -260,24 +260,24 @@ func editArrayAttrs(ctx context.Context, address string, set []ndarray.Attr, rem
 }
 
 // isGroup reports whether a group is at an address. Otherwise an array is there.
-func isGroup(ctx context.Context, address string) (bool, error) {
+func (a *app) isGroup(ctx context.Context, address string) (bool, error) {
 	prune := func(hyperslab.Entry) bool { return true }
-	for e, err := range walk(ctx, address, prune) {
+	for e, err := range a.walk(ctx, address, prune) {
 		return e.Kind == hyperslab.Group, err
 	}
 	return false, fmt.Errorf("%s: %w", address, ndarray.ErrNotFound)
 }
 
 // attrsAt reads the attributes of the array or group at an address.
-func attrsAt(ctx context.Context, address string) (attrs ndarray.Attrs, err error) {
-	group, err := isGroup(ctx, address)
+func (a *app) attrsAt(ctx context.Context, address string) (attrs ndarray.Attrs, err error) {
+	group, err := a.isGroup(ctx, address)
 	switch {
 	case err != nil:
 		return attrs, err
 	case group:
-		return groupAttrs(ctx, address)
+		return a.groupAttrs(ctx, address)
 	}
-	arr, err := openArray(ctx, address)
+	arr, err := a.openArray(ctx, address)
 	if err != nil {
 		return attrs, err
 	}

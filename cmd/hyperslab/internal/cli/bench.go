@@ -113,7 +113,7 @@ read it once through storage of --storage MB/s, compression and all.` + addressH
 	jsonFlag(cmd, &o.json)
 	completeWords(cmd, "format", string(hyperslab.B2ND), string(hyperslab.HDF5))
 	completeWords(cmd, "for", goalSpeed, goalRatio, goalBalance)
-	(&untrustedFlags{}).add(cmd)
+	(&untrustedFlags{}).add(a, cmd)
 	return cmd
 }
 
@@ -172,7 +172,7 @@ func (a *app) bench(ctx context.Context, address string, o *benchFlags) (err err
 		}
 		defer func() { err = errors.Join(err, picture.Abort()) }()
 	}
-	src, err := openPart(ctx, address)
+	src, err := a.openPart(ctx, address)
 	if err != nil {
 		return err
 	}

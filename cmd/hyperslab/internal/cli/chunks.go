@@ -76,7 +76,7 @@ that were left out. Chunks that were never written are not listed. Nothing is de
 	cmd.Flags().IntVarP(&o.count, "count", "n", 0, "at most `N` chunks; 0 means all")
 	jsonFlag(cmd, &o.json)
 	a.each(cmd)
-	(&untrustedFlags{}).add(cmd)
+	(&untrustedFlags{}).add(a, cmd)
 	a.paged(cmd)
 	return cmd
 }
@@ -91,7 +91,7 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 	case flat:
 		return usagef("%s is .npy, which has no chunks: its elements lie in one piece", address)
 	}
-	m, err := metaAt(ctx, address)
+	m, err := a.metaAt(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -113,9 +113,9 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 		doc.Chunks = append(doc.Chunks, c)
 		return ctx.Err()
 	}
-	lister := chunkLister{meta: m, grid: grid, add: add, all: o.count == 0}
+	lister := chunkLister{app: a, meta: m, grid: grid, add: add, all: o.count == 0}
 	switch {
-	case m.Format == "hdf5" && untrusted(ctx):
+	case m.Format == "hdf5" && a.untrusted():
 		err = lister.plainHDF5(address)
 	case m.Format == "hdf5":
 		err = lister.hdf5(ctx, address)
@@ -144,16 +144,16 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 }
 
 // metaAt returns the metadata of the array at an address.
-func metaAt(ctx context.Context, address string) (m ndarray.Meta, err error) {
-	if untrusted(ctx) { // in a directory of arrays, too, the path is that of the file
-		for e, err := range walk(ctx, address, nil) {
+func (a *app) metaAt(ctx context.Context, address string) (m ndarray.Meta, err error) {
+	if a.untrusted() { // in a directory of arrays, too, the path is that of the file
+		for e, err := range a.walk(ctx, address, nil) {
 			if err == nil && e.Kind != hyperslab.Array {
 				err = usagef("%s is a %s; name an array", address, e.Kind)
 			}
 			return e.Meta, errors.Join(err, e.Err)
 		}
 	}
-	arr, err := openArray(ctx, address)
+	arr, err := a.openArray(ctx, address)
 	if err != nil {
 		return m, err
 	}
@@ -165,6 +165,7 @@ var errEnough = errors.New("enough chunks")
 
 // chunkLister lists the chunks of one array.
 type chunkLister struct {
+	app  *app
 	meta ndarray.Meta
 	grid ndarray.Grid
 	add  func(*chunkDoc) error
@@ -200,7 +201,7 @@ func (l *chunkLister) hdf5(ctx context.Context, address string) (err error) {
 	if err != nil {
 		return err
 	}
-	f, err := openHDF5(ctx, loc.File)
+	f, err := l.app.openHDF5(loc.File)
 	if err != nil {
 		return err
 	}

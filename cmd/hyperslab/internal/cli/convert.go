@@ -142,7 +142,7 @@ the source.
 	jsonFlag(cmd, &o.json)
 	completeWords(cmd, "format", targets...)
 	o.files.add(a, cmd)
-	(&untrustedFlags{}).add(cmd)
+	(&untrustedFlags{}).add(a, cmd)
 	return cmd
 }
 
@@ -191,7 +191,7 @@ type conversion interface {
 // convertOne converts a tree or an array.
 func (a *app) convertOne(ctx context.Context, source, target string, memory int64, o *convertFlags) (conversion, error) {
 	if o.along {
-		file, kept, err := withCoordinates(ctx, source)
+		file, kept, err := a.withCoordinates(ctx, source)
 		if err != nil {
 			return nil, err
 		}
@@ -199,7 +199,7 @@ func (a *app) convertOne(ctx context.Context, source, target string, memory int6
 		one.keep = kept
 		return a.convertTree(ctx, file, target, memory, &one)
 	}
-	tree, err := o.isTree(ctx, source, target)
+	tree, err := a.isTree(ctx, o, source, target)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func (a *app) convertOne(ctx context.Context, source, target string, memory int6
 }
 
 // openSource opens an array of any kind, or a part of an array in an array file.
-func (o *convertFlags) openSource(ctx context.Context, source string) (*part, error) {
+func (a *app) openSource(ctx context.Context, o *convertFlags, source string) (*part, error) {
 	whole := func(arr *ndarray.Array, err error) (*part, error) { return &part{Array: arr}, err }
 	switch {
 	case source == stdio:
@@ -232,14 +232,14 @@ func (o *convertFlags) openSource(ctx context.Context, source string) (*part, er
 		if err != nil {
 			return nil, usagef("--dtype %s: %w", o.dtype, err)
 		}
-		return openPartAs(ctx, source, &d)
+		return a.openPartAs(ctx, source, &d)
 	}
-	return openPart(ctx, source)
+	return a.openPart(ctx, source)
 }
 
 func (a *app) convertArray(ctx context.Context, source, target string, memory int64, o *convertFlags) (_ conversion, err error) {
 	start := time.Now()
-	src, err := o.openSource(ctx, source)
+	src, err := a.openSource(ctx, o, source)
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +267,7 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 		return nil, err
 	}
 	told = append(told, typesLost(left.keep, format)...)
-	switch fill, err := stringFill(ctx, source, src.Meta()); {
+	switch fill, err := a.stringFill(ctx, source, src.Meta()); {
 	case err != nil:
 		return nil, err
 	case fill != "":
@@ -320,7 +320,7 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 	if err != nil {
 		return nil, err
 	}
-	return r, r.measure(ctx, time.Since(start), copying, stats.Workers)
+	return r, r.measure(ctx, a, time.Since(start), copying, stats.Workers)
 }
 
 // write creates the target, complete or not at all. It also returns the time for reading,
@@ -374,8 +374,8 @@ func (r *convertResult) describe(m ndarray.Meta, chunks, blocks []int64, c *ndar
 }
 
 // measure reads the properties of the finished target.
-func (r *convertResult) measure(ctx context.Context, took, copying time.Duration, workers int) error {
-	f, err := gatherFacts(ctx, r.doc.Target)
+func (r *convertResult) measure(ctx context.Context, a *app, took, copying time.Duration, workers int) error {
+	f, err := a.gatherFacts(ctx, r.doc.Target)
 	if err != nil {
 		return fmt.Errorf("reading back the target: %w", err)
 	}

@@ -45,7 +45,7 @@ type convertTreeDoc struct {
 }
 
 // isTree reports whether a source contains many arrays and the target can contain many.
-func (o *convertFlags) isTree(ctx context.Context, source, target string) (bool, error) {
+func (a *app) isTree(ctx context.Context, o *convertFlags, source, target string) (bool, error) {
 	if source == stdio || target == stdio || o.flat.shape != "" {
 		return false, nil
 	}
@@ -58,13 +58,13 @@ func (o *convertFlags) isTree(ctx context.Context, source, target string) (bool,
 	if strings.Trim(to.Object, "/") != "" || slices.Contains(one, named) || slices.Contains(one, hyperslab.Format(o.format)) {
 		return false, nil
 	}
-	return holdsMany(ctx, source)
+	return a.holdsMany(ctx, source)
 }
 
 // holdsMany reports whether a source is a group. Any other source is an array, or fails when it is
 // opened as one.
-func holdsMany(ctx context.Context, source string) (bool, error) {
-	group, err := isGroup(ctx, source)
+func (a *app) holdsMany(ctx context.Context, source string) (bool, error) {
+	group, err := a.isGroup(ctx, source)
 	for _, other := range []error{ndarray.ErrParam, ndarray.ErrFormat, ndarray.ErrNotFound} {
 		if errors.Is(err, other) {
 			return false, nil
@@ -119,15 +119,15 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		stored = hyperslab.B2ND
 	}
 	opts := &hyperslab.TreeOptions{
-		Unlocked: unlocked(ctx),
-		DryRun:   o.dryRun, Overwrite: o.force, Exclude: o.leftOut, SkipUnreadable: o.pick.skip, Untrusted: untrustedOptions(ctx), Workers: o.job.jobs, Memory: memory,
+		Unlocked: a.unlocked,
+		DryRun:   o.dryRun, Overwrite: o.force, Exclude: o.leftOut, SkipUnreadable: o.pick.skip, Untrusted: a.access.untrusted, Workers: o.job.jobs, Memory: memory,
 		Accept: func(p hyperslab.Problem) bool {
 			name, isAttr := strings.CutPrefix(p.What, "attribute ")
 			return o.attrs.unsupported || isAttr && slices.Contains(o.attrs.names, name)
 		},
 	}
 	if opts.ExternalDir = o.files.dir; o.files.missing {
-		opts.Missing = a.missing("convert")
+		opts.Missing = a.missing
 	}
 	var guess *forecast
 	if o.dryRun && stored != hyperslab.Bcolz { // bcolz cannot be measured
@@ -159,7 +159,7 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		err := cmp.Or(job.fit(memory, address, m), job.fit(memory, target+":"+at, specMeta(*spec)))
 		*workers = job.jobs
 		if err == nil && guess != nil {
-			err = guess.addAt(ctx, address, *spec, stored)
+			err = guess.addAt(ctx, a, address, *spec, stored)
 		}
 		return err
 	}
@@ -225,7 +225,7 @@ func (o *convertFlags) leftOut(object string) bool {
 // withCoordinates returns the file of an array, and the paths in it of the array and of its
 // coordinates. These are the arrays in its group that its dimensions, or the words of its attribute
 // coordinates, name.
-func withCoordinates(ctx context.Context, source string) (file string, paths []string, err error) {
+func (a *app) withCoordinates(ctx context.Context, source string) (file string, paths []string, err error) {
 	loc, err := hyperslab.ParseLocation(source)
 	if err != nil {
 		return "", nil, err
@@ -233,7 +233,7 @@ func withCoordinates(ctx context.Context, source string) (file string, paths []s
 	if strings.Trim(loc.Object, "/") == "" {
 		return "", nil, usagef("--with-coordinates: %s names no array in a tree", source)
 	}
-	arr, err := openArray(ctx, source)
+	arr, err := a.openArray(ctx, source)
 	if err != nil {
 		return "", nil, err
 	}
@@ -251,7 +251,7 @@ func withCoordinates(ctx context.Context, source string) (file string, paths []s
 		if err != nil {
 			return "", nil, err
 		}
-		other, err := openArray(ctx, at.String())
+		other, err := a.openArray(ctx, at.String())
 		if err != nil {
 			continue // a dimension without coordinates
 		}
@@ -345,7 +345,7 @@ func (a *app) convertMany(cmd *cobra.Command, args []string, memory int64, o *co
 	err := a.batch(cmd, args, &o.batch, o.job.quiet, func(source string) error {
 		row := convertRow{Source: source}
 		var r conversion
-		target, one, err := o.targetInto(cmd.Context(), source)
+		target, one, err := a.targetInto(cmd.Context(), o, source)
 		if err == nil {
 			row.Target = target
 			r, err = a.convertOne(cmd.Context(), source, target, memory, one)
@@ -390,7 +390,7 @@ var extension = map[string]string{
 // targetInto returns the target of a source in the directory of --into: the name of its file and,
 // for an object inside, the name of the object. An array in an HDF5 file keeps its path. The
 // returned flags are for this source.
-func (o *convertFlags) targetInto(ctx context.Context, source string) (string, *convertFlags, error) {
+func (a *app) targetInto(ctx context.Context, o *convertFlags, source string) (string, *convertFlags, error) {
 	loc, err := hyperslab.ParseLocation(source)
 	if err != nil {
 		return "", nil, err
@@ -402,7 +402,7 @@ func (o *convertFlags) targetInto(ctx context.Context, source string) (string, *
 	}
 	ext := extension[o.format]
 	one := *o
-	tree, err := holdsMany(ctx, source)
+	tree, err := a.holdsMany(ctx, source)
 	switch {
 	case err != nil:
 		return "", nil, err

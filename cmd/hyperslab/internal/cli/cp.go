@@ -298,7 +298,7 @@ func (a *app) copyObjects(ctx context.Context, from []hyperslab.Location, within
 		}
 		src := dst
 		if !within[i] {
-			if src, err = openHDF5(ctx, loc.File); err != nil {
+			if src, err = a.openHDF5(loc.File); err != nil {
 				return hdf5.Translate(err)
 			}
 		}
@@ -336,7 +336,7 @@ func (a *app) planCopies(ctx context.Context, from []hyperslab.Location, file st
 		f, ok := files[file]
 		if !ok {
 			var err error
-			if f, err = openHDF5(ctx, file); err != nil {
+			if f, err = a.openHDF5(file); err != nil {
 				return nil, hdf5.Translate(err)
 			}
 			files[file] = f

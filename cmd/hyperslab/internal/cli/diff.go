@@ -117,7 +117,7 @@ between them. The exit code is 0 if nothing differs, 1 if something does,
 	o.job.add(cmd, "no output; the exit status is the result")
 	jsonFlag(cmd, &o.json)
 	(&filesFlags{}).add(a, cmd)
-	(&untrustedFlags{}).add(cmd)
+	(&untrustedFlags{}).add(a, cmd)
 	return cmd
 }
 
@@ -127,7 +127,7 @@ func (a *app) diff(ctx context.Context, pathA, pathB string, o *diffFlags) (err 
 		return err
 	}
 	start := time.Now()
-	trees, err := areTrees(ctx, pathA, pathB)
+	trees, err := a.areTrees(ctx, pathA, pathB)
 	if err != nil {
 		return err
 	}
@@ -137,12 +137,12 @@ func (a *app) diff(ctx context.Context, pathA, pathB string, o *diffFlags) (err 
 	if len(o.exclude) > 0 {
 		return usagef("--exclude is for trees, and these are two arrays")
 	}
-	x, err := openPart(ctx, pathA)
+	x, err := a.openPart(ctx, pathA)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
-	y, err := openPart(ctx, pathB)
+	y, err := a.openPart(ctx, pathB)
 	if err != nil {
 		return err
 	}
@@ -177,35 +177,35 @@ func (a *app) diff(ctx context.Context, pathA, pathB string, o *diffFlags) (err 
 
 // areTrees reports whether both addresses lead to groups. It fails if only one does. Parts are
 // always parts of arrays.
-func areTrees(ctx context.Context, pathA, pathB string) (bool, error) {
-	if isPart(ctx, pathA) || isPart(ctx, pathB) {
+func (a *app) areTrees(ctx context.Context, pathA, pathB string) (bool, error) {
+	if a.isPart(ctx, pathA) || a.isPart(ctx, pathB) {
 		return false, nil
 	}
-	a, err := isGroup(ctx, pathA)
+	x, err := a.isGroup(ctx, pathA)
 	if err != nil {
 		return false, err
 	}
-	b, err := isGroup(ctx, pathB)
+	y, err := a.isGroup(ctx, pathB)
 	if err != nil {
 		return false, err
 	}
-	if a != b {
+	if x != y {
 		group := pathA
-		if b {
+		if y {
 			group = pathB
 		}
 		return false, usagef("%s is a group and the other is an array; name one of its arrays, as FILE:/path", group)
 	}
-	return a, nil
+	return x, nil
 }
 
 // isPart reports whether an address ends in a selection, and not in the name of a group that looks
 // like one.
-func isPart(ctx context.Context, address string) bool {
+func (a *app) isPart(ctx context.Context, address string) bool {
 	if _, selection := splitSelection(address); selection == "" {
 		return false
 	}
-	group, err := isGroup(ctx, address)
+	group, err := a.isGroup(ctx, address)
 	return err != nil || !group
 }
 

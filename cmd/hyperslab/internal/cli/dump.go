@@ -87,7 +87,7 @@ read some megabytes at a time, however large the array is.` +
 	cmd.MarkFlagsMutuallyExclusive("json", "ndjson", "csv", "npy", "ddl")
 	a.each(cmd)
 	o.files.add(a, cmd)
-	(&untrustedFlags{}).add(cmd)
+	(&untrustedFlags{}).add(a, cmd)
 	a.paged(cmd)
 	return cmd
 }
@@ -102,7 +102,7 @@ func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error
 	if err := checkProgress(o.progress); err != nil {
 		return err
 	}
-	arr, err := openPart(ctx, address)
+	arr, err := a.openPart(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,6 @@ func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error
 	}
 	m := newMeter(kind, a.stderr, "dump", allBytes(values), time.Now).reading(ctx, arr.stored())
 	defer m.finish()
-	ctx = telling(ctx, m.update)
 	out, done := a.content()
 	whole := &spool{}
 	if o.json { // the whole document or no output
@@ -143,15 +142,15 @@ func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error
 	w := bufio.NewWriterSize(out, 64<<10)
 	switch {
 	case o.json:
-		err = a.dumpJSON(ctx, w, address, values)
+		err = a.dumpJSON(ctx, w, address, values, m.update)
 	case o.ndjson:
-		err = dumpLines(ctx, w, values)
+		err = dumpLines(ctx, w, values, m.update)
 	case o.csv:
-		err = dumpCSV(ctx, w, values, o)
+		err = dumpCSV(ctx, w, values, o, m.update)
 	case o.npy:
-		err = dumpNPY(ctx, w, values)
+		err = dumpNPY(ctx, w, values, m.update)
 	default:
-		err = dumpText(ctx, w, values, a.columns())
+		err = dumpText(ctx, w, values, a.columns(), m.update)
 	}
 	return cmp.Or(err, w.Flush(), done())
 }
@@ -165,7 +164,7 @@ func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err err
 		return usagef("--unpack and --ddl do not go together: DDL has the stored elements")
 	case o.files.dir != "":
 		return usagef("--external-dir and --ddl do not go together: libhdf5 looks in the working directory")
-	case untrusted(ctx):
+	case a.untrusted():
 		return usagef("--ddl and --untrusted exclude each other, because libhdf5 reads the file for --ddl without a check")
 	}
 	d, err := o.h5dump.object(args)
@@ -181,7 +180,7 @@ func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err err
 	case format != hyperslab.HDF5:
 		return usagef("%s: --ddl is for HDF5 files, this is %s", d.file, format)
 	}
-	f, err := openHDF5(ctx, d.file)
+	f, err := a.openHDF5(d.file)
 	if err != nil {
 		return err
 	}
@@ -189,7 +188,7 @@ func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err err
 	what := &d.what
 	what.Name, what.WithoutValues = d.file, o.header
 	if o.files.missing {
-		what.Missing = a.missing("dump")
+		what.Missing = a.missing
 	}
 	if err = d.part(f); err == nil {
 		w, done := a.content()
@@ -204,7 +203,7 @@ func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err err
 
 // dumpJSON writes the document with the values as nested arrays, one line for each row of the last
 // axis.
-func (a *app) dumpJSON(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.Array) error {
+func (a *app) dumpJSON(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.Array, progress func(bytes int64)) error {
 	m := arr.Meta()
 	var head strings.Builder
 	if err := a.writeJSON(&head, dumpDoc{Schema: schemaDump, Address: address, Shape: shapeDoc(m), DType: m.DType.String()}); err != nil {
@@ -213,7 +212,7 @@ func (a *app) dumpJSON(ctx context.Context, w *bufio.Writer, address string, arr
 	_, _ = w.WriteString(strings.TrimSuffix(head.String(), "null\n}\n")) // the writer keeps its first error
 	if m.Null {
 		_, _ = w.WriteString("null")
-	} else if err := writeNested(ctx, w, arr, "\n", "  "); err != nil {
+	} else if err := writeNested(ctx, w, arr, "\n", "  ", progress); err != nil {
 		return err
 	}
 	_, err := w.WriteString("\n}\n")
@@ -222,7 +221,7 @@ func (a *app) dumpJSON(ctx context.Context, w *bufio.Writer, address string, arr
 
 // writeNested writes the elements as nested arrays with line breaks and indentation. If newline and
 // indent are "", all of them are on one line.
-func writeNested(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, newline, indent string) error {
+func writeNested(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, newline, indent string, progress func(bytes int64)) error {
 	shape := arr.Shape()
 	rank := len(shape)
 	if arr.NumElems() == 0 {
@@ -230,7 +229,7 @@ func writeNested(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, newli
 	}
 	p := newPlace(shape)
 	var text []byte
-	return eachBlock(ctx, arr, outputBlock, func(_ ndarray.Region, e *batch) error {
+	return eachBlock(ctx, arr, outputBlock, progress, func(_ ndarray.Region, e *batch) error {
 		for i := range e.n {
 			open, closed := p.begins(), p.ends()
 			for k := open; k > 0; k-- {
@@ -278,7 +277,7 @@ func writeEmpty(ctx context.Context, w *bufio.Writer, shape []int64) error {
 }
 
 // dumpLines writes one line of JSON for each index of the first axis.
-func dumpLines(ctx context.Context, w *bufio.Writer, arr *ndarray.Array) error {
+func dumpLines(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, progress func(bytes int64)) error {
 	shape := arr.Shape()
 	if len(shape) > 0 && arr.NumElems() == 0 {
 		for range shape[0] {
@@ -291,7 +290,7 @@ func dumpLines(ctx context.Context, w *bufio.Writer, arr *ndarray.Array) error {
 	inner := max(len(shape)-1, 0)
 	p := newPlace(shape)
 	var text []byte
-	return eachBlock(ctx, arr, outputBlock, func(_ ndarray.Region, e *batch) error {
+	return eachBlock(ctx, arr, outputBlock, progress, func(_ ndarray.Region, e *batch) error {
 		for i := range e.n {
 			text = text[:0]
 			for range min(p.begins(), inner) {
@@ -315,10 +314,10 @@ func dumpLines(ctx context.Context, w *bufio.Writer, arr *ndarray.Array) error {
 }
 
 // dumpText writes lines with as many values as fit, after the index of the first one.
-func dumpText(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, columns int) error {
+func dumpText(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, columns int, progress func(bytes int64)) error {
 	m := arr.Meta()
 	if m.DType.Kind == ndarray.Struct {
-		return dumpRecords(ctx, w, arr)
+		return dumpRecords(ctx, w, arr, progress)
 	}
 	label := 0 // width of the longest index
 	if len(m.Shape) > 0 {
@@ -330,7 +329,7 @@ func dumpText(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, columns 
 	}
 	p := newPlace(m.Shape)
 	width := 0
-	return eachBlock(ctx, arr, outputBlock/16, func(_ ndarray.Region, e *batch) error {
+	return eachBlock(ctx, arr, outputBlock/16, progress, func(_ ndarray.Region, e *batch) error {
 		cells := make([]string, e.n)
 		for i := range cells {
 			cells[i] = e.text(i)
@@ -357,7 +356,7 @@ func dumpText(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, columns 
 }
 
 // dumpRecords writes structures, one per line, with a column for each field.
-func dumpRecords(ctx context.Context, w *bufio.Writer, arr *ndarray.Array) error {
+func dumpRecords(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, progress func(bytes int64)) error {
 	d := arr.DType()
 	t := &table{head: []string{""}, right: []bool{false}}
 	for _, f := range d.Fields {
@@ -368,7 +367,7 @@ func dumpRecords(ctx context.Context, w *bufio.Writer, arr *ndarray.Array) error
 		t.head, t.right = t.head[1:], t.right[1:]
 	}
 	p := newPlace(arr.Shape())
-	err := eachBlock(ctx, arr, outputBlock/16, func(_ ndarray.Region, e *batch) error {
+	err := eachBlock(ctx, arr, outputBlock/16, progress, func(_ ndarray.Region, e *batch) error {
 		for i := range e.n {
 			var cells []string
 			if arr.Rank() > 0 {

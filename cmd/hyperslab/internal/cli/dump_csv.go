@@ -18,7 +18,7 @@ import (
 // dumpCSV writes one line for each row of the last axis. For structures it writes the names of the
 // fields and one line for each structure. With index, columns with the index of the first value
 // come first, one for each axis except the one along the line.
-func dumpCSV(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, o *dumpFlags) error {
+func dumpCSV(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, o *dumpFlags, progress func(bytes int64)) error {
 	d, shape := arr.DType(), arr.Shape()
 	records := d.Kind == ndarray.Struct
 	axes := len(shape) // number of index columns
@@ -42,7 +42,7 @@ func dumpCSV(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, o *dumpFl
 	}
 	p := newPlace(shape)
 	var line []string
-	err := eachBlock(ctx, arr, outputBlock, func(_ ndarray.Region, e *batch) error {
+	err := eachBlock(ctx, arr, outputBlock, progress, func(_ ndarray.Region, e *batch) error {
 		for i := range e.n {
 			if len(line) == 0 && o.index {
 				for _, n := range p.index[:axes] {

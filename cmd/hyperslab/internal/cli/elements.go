@@ -86,8 +86,9 @@ func compactJSON(v any) []byte {
 }
 
 // eachBlock reads all elements and calls f for one block after the other in row-major order. f must
-// not keep e after it returns.
-func eachBlock(ctx context.Context, arr *ndarray.Array, limit int64, f func(r ndarray.Region, e *batch) error) error {
+// not keep e after it returns. progress is called after each block with the number of bytes of
+// processed elements.
+func eachBlock(ctx context.Context, arr *ndarray.Array, limit int64, progress func(bytes int64), f func(r ndarray.Region, e *batch) error) error {
 	m := arr.Meta()
 	if m.NumElems() == 0 {
 		return nil
@@ -96,7 +97,7 @@ func eachBlock(ctx context.Context, arr *ndarray.Array, limit int64, f func(r nd
 	if m.DType.Kind == ndarray.String {
 		size = textBytes
 	}
-	e, told, done := &batch{dtype: m.DType}, tellOf(ctx), int64(0)
+	e, done := &batch{dtype: m.DType}, int64(0)
 	for r := range pieces(m.Shape, m.ChunkShape, lively(m.Shape, m.ChunkShape, limit/size, stretch/size, int64(ndarray.Workers(ctx)))) {
 		e.n = int(r.NumElems())
 		if m.DType.Kind == ndarray.String {
@@ -118,23 +119,9 @@ func eachBlock(ctx context.Context, arr *ndarray.Array, limit int64, f func(r nd
 			return err
 		}
 		done += int64(e.n) * size
-		told(done)
+		progress(done)
 	}
 	return nil
-}
-
-type tellKey struct{}
-
-// telling makes eachBlock report the number of bytes of processed elements.
-func telling(ctx context.Context, tell func(bytes int64)) context.Context {
-	return context.WithValue(ctx, tellKey{}, tell)
-}
-
-func tellOf(ctx context.Context) func(bytes int64) {
-	if tell, ok := ctx.Value(tellKey{}).(func(int64)); ok {
-		return tell
-	}
-	return func(int64) {}
 }
 
 // place iterates over the indexes of an array in row-major order.

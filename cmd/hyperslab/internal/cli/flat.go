@@ -315,7 +315,7 @@ func writeFlat(ctx context.Context, w io.Writer, arr *ndarray.Array, format stri
 	} else if m.DType.Kind == ndarray.String || m.Null {
 		return fmt.Errorf("%w: %s as raw bytes", errors.ErrUnsupported, m.DType.Kind)
 	}
-	err := eachBlock(telling(ctx, progress), arr, min(memory, outputBlock), func(_ ndarray.Region, e *batch) error {
+	err := eachBlock(ctx, arr, min(memory, outputBlock), progress, func(_ ndarray.Region, e *batch) error {
 		_, err := out.Write(e.data)
 		return err
 	})

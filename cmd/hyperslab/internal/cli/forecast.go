@@ -55,8 +55,8 @@ func (f *forecast) add(ctx context.Context, arr *ndarray.Array, spec ndarray.Spe
 }
 
 // addAt takes a sample of the array at an address.
-func (f *forecast) addAt(ctx context.Context, address string, spec ndarray.Spec, format hyperslab.Format) (err error) {
-	arr, err := openArray(ctx, address)
+func (f *forecast) addAt(ctx context.Context, a *app, address string, spec ndarray.Spec, format hyperslab.Format) (err error) {
+	arr, err := a.openArray(ctx, address)
 	if err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ types of allocation of its specification, and what is free.` + addressHelp + two
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case meta:
-				d, err := gatherMeta(cmd.Context(), address(args))
+				d, err := a.gatherMeta(cmd.Context(), address(args))
 				if err != nil {
 					return err
 				}
@@ -123,17 +123,17 @@ types of allocation of its specification, and what is free.` + addressHelp + two
 				}
 				return d.write(a.stdout, a.data)
 			}
-			f, err := gatherFacts(cmd.Context(), address(args))
+			f, err := a.gatherFacts(cmd.Context(), address(args))
 			if err != nil {
 				// A ctable is an array and a group, so the array comes first.
-				group, gerr := isGroup(cmd.Context(), address(args))
+				group, gerr := a.isGroup(cmd.Context(), address(args))
 				if gerr != nil && errors.Is(err, ndarray.ErrParam) && !errors.Is(gerr, ndarray.ErrParam) {
 					return gerr // err is only that the name of an array in the file is missing
 				}
 				if gerr != nil || !group {
 					return err
 				}
-				d, err := gatherGroup(cmd.Context(), address(args))
+				d, err := a.gatherGroup(cmd.Context(), address(args))
 				if err != nil {
 					return err
 				}
@@ -158,7 +158,7 @@ types of allocation of its specification, and what is free.` + addressHelp + two
 	cmd.Flags().BoolVar(&meta, "meta", false, "write metalayers, comments and times, as JSON")
 	cmd.Flags().BoolVar(&storage, "storage", false, "show the space of each structure and the free space")
 	a.each(cmd)
-	(&untrustedFlags{}).add(cmd)
+	(&untrustedFlags{}).add(a, cmd)
 	cmd.MarkFlagsMutuallyExclusive("meta", "storage")
 	jsonFlag(cmd, &asJSON)
 	a.paged(cmd)
@@ -174,8 +174,8 @@ type facts struct {
 	attrs   ndarray.Attrs
 }
 
-func gatherFacts(ctx context.Context, address string) (f *facts, err error) {
-	arr, err := openPart(ctx, address)
+func (a *app) gatherFacts(ctx context.Context, address string) (f *facts, err error) {
+	arr, err := a.openPart(ctx, address)
 	if err != nil {
 		return nil, err
 	}

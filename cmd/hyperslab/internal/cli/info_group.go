@@ -31,12 +31,12 @@ type groupDoc struct {
 }
 
 // gatherGroup counts the direct members of the group at an address.
-func gatherGroup(ctx context.Context, address string) (d *groupDoc, err error) {
+func (a *app) gatherGroup(ctx context.Context, address string) (d *groupDoc, err error) {
 	loc, err := hyperslab.ParseLocation(address)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := openTree(ctx, address)
+	tree, err := a.openTree(ctx, address)
 	if err != nil {
 		return nil, err
 	}

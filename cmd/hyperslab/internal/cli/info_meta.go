@@ -52,12 +52,12 @@ func newMetaBytes(name string, b []byte) metaBytes {
 }
 
 // gatherMeta reads the metadata of an array or a group.
-func gatherMeta(ctx context.Context, address string) (d *metaDoc, err error) {
+func (a *app) gatherMeta(ctx context.Context, address string) (d *metaDoc, err error) {
 	loc, err := hyperslab.ParseLocation(address)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := openTree(ctx, loc.File)
+	tree, err := a.openTree(ctx, loc.File)
 	if err != nil {
 		return nil, err
 	}

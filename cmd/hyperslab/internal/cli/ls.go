@@ -73,7 +73,7 @@ they point to. Objects that are no arrays here show the type they have in the fi
 	f.BoolVarP(&o.long, "long", "l", false, "also the maximum shape, dimension names, blocks, bytes in memory and ratio")
 	jsonFlag(cmd, &o.json)
 	a.each(cmd)
-	(&untrustedFlags{}).add(cmd)
+	(&untrustedFlags{}).add(a, cmd)
 	a.paged(cmd)
 	return cmd
 }
@@ -87,7 +87,7 @@ func (a *app) ls(ctx context.Context, address string, o *lsFlags) error {
 	doc := lsDoc{Schema: schemaLs, Address: address, Entries: []lsEntry{}}
 	failed := false
 	below := func(e hyperslab.Entry) bool { return !o.recursive && e.Path != base }
-	for e, err := range walk(ctx, address, below) {
+	for e, err := range a.walk(ctx, address, below) {
 		if err != nil {
 			return err
 		}

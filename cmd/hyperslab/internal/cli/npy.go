@@ -18,7 +18,7 @@ import (
 )
 
 // dumpNPY writes a .npy file with the elements in this machine's byte order.
-func dumpNPY(ctx context.Context, w *bufio.Writer, arr *ndarray.Array) error {
+func dumpNPY(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, progress func(bytes int64)) error {
 	m := arr.Meta()
 	head, err := npyHeader(m)
 	if err != nil {
@@ -27,7 +27,7 @@ func dumpNPY(ctx context.Context, w *bufio.Writer, arr *ndarray.Array) error {
 	if _, err := w.Write(head); err != nil {
 		return err
 	}
-	return eachBlock(ctx, arr, outputBlock, func(_ ndarray.Region, e *batch) error {
+	return eachBlock(ctx, arr, outputBlock, progress, func(_ ndarray.Region, e *batch) error {
 		_, err := w.Write(e.data)
 		return err
 	})

@@ -103,7 +103,7 @@ least and the greatest, so that no peak is lost. Missing values are grey.` + add
 	completeWords(cmd, "kind", kindAuto, kindHeat, kindLine, kindHistogram)
 	completeWords(cmd, "colors", "viridis", "gray", "diverging")
 	(&filesFlags{}).add(a, cmd)
-	(&untrustedFlags{}).add(cmd)
+	(&untrustedFlags{}).add(a, cmd)
 	a.done(cmd)
 	return cmd
 }
@@ -192,7 +192,7 @@ func (a *app) gatherPicture(ctx context.Context, address string, o *plotFlags, m
 	if err != nil {
 		return nil, err
 	}
-	arr, err := openPart(ctx, address)
+	arr, err := a.openPart(ctx, address)
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +206,7 @@ func (a *app) gatherPicture(ctx context.Context, address string, o *plotFlags, m
 		return nil, err
 	}
 	location, _ := splitSelection(address)
-	if err := p.describe(ctx, address, location, arr, o.title); err != nil {
+	if err := p.describe(ctx, a, address, location, arr, o.title); err != nil {
 		return nil, err
 	}
 	values := arr.Array
@@ -267,7 +267,7 @@ func axesText(n int) string {
 }
 
 // describe determines title, labels and coordinates.
-func (p *picture) describe(ctx context.Context, address, location string, arr *part, title string) error {
+func (p *picture) describe(ctx context.Context, a *app, address, location string, arr *part, title string) error {
 	long, err := textAttr(ctx, arr.Array, "long_name")
 	if err != nil {
 		return err
@@ -279,7 +279,7 @@ func (p *picture) describe(ctx context.Context, address, location string, arr *p
 	p.title = safe(cmp.Or(title, long, address))
 	p.label = safe(units)
 	if p.kind != kindHistogram {
-		if p.axes, err = axesOf(ctx, location, arr); err != nil {
+		if p.axes, err = a.axesOf(ctx, location, arr); err != nil {
 			return err
 		}
 		for i := range p.axes {
@@ -293,15 +293,14 @@ func (p *picture) describe(ctx context.Context, address, location string, arr *p
 func (p *picture) read(ctx context.Context, arr *ndarray.Array, o *plotFlags, memory int64, width, height int, m *meter) (err error) {
 	before := int64(0)
 	work := &ndarray.WorkOptions{Workers: o.job.jobs, Memory: memory, Progress: func(p ndarray.Progress) { m.update(before + p.DoneBytes) }}
-	ctx = telling(ctx, m.update)
 	low, high := math.NaN(), math.NaN()
 	switch p.kind {
 	case kindHeat:
-		if p.grid, err = reduceGrid(ctx, arr, memory, height, width); err == nil {
+		if p.grid, err = reduceGrid(ctx, arr, memory, height, width, m.update); err == nil {
 			low, high = p.grid.low, p.grid.high
 		}
 	case kindLine:
-		if p.line, err = reduceLine(ctx, arr, memory, width); err == nil {
+		if p.line, err = reduceLine(ctx, arr, memory, width, m.update); err == nil {
 			low, high = p.line.least, p.line.most
 		}
 	default:

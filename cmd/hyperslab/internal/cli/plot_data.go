@@ -45,12 +45,12 @@ type envelope struct {
 }
 
 // floats reads the elements as numbers, piece by piece.
-func floats(ctx context.Context, arr *ndarray.Array, block int64, f func(r ndarray.Region, values []float64) error) error {
+func floats(ctx context.Context, arr *ndarray.Array, block int64, progress func(bytes int64), f func(r ndarray.Region, values []float64) error) error {
 	d := arr.DType()
 	to := ndarray.DTypeOf[float64]()
 	var values []float64
 	var raw []byte
-	return eachBlock(ctx, arr, block, func(r ndarray.Region, e *batch) error {
+	return eachBlock(ctx, arr, block, progress, func(r ndarray.Region, e *batch) error {
 		if need := 8 * e.n; cap(raw) < need {
 			raw, values = make([]byte, need), make([]float64, e.n)
 		}
@@ -65,12 +65,12 @@ func floats(ctx context.Context, arr *ndarray.Array, block int64, f func(r ndarr
 }
 
 // reduceGrid reduces an array of two axes to at most rows × columns cells.
-func reduceGrid(ctx context.Context, arr *ndarray.Array, memory int64, rows, columns int) (*cellGrid, error) {
+func reduceGrid(ctx context.Context, arr *ndarray.Array, memory int64, rows, columns int, progress func(bytes int64)) (*cellGrid, error) {
 	shape := arr.Shape()
 	g := &cellGrid{rows: int(min(shape[0], int64(rows))), columns: int(min(shape[1], int64(columns)))}
 	g.cells = make([]float64, g.rows*g.columns)
 	counts := make([]float64, len(g.cells))
-	err := floats(ctx, arr, drawnAtOnce(arr.DType(), memory), func(r ndarray.Region, values []float64) error {
+	err := floats(ctx, arr, drawnAtOnce(arr.DType(), memory), progress, func(r ndarray.Region, values []float64) error {
 		for i := range r.Shape[0] {
 			row := cellOf(r.Start[0]+i, shape[0], g.rows)
 			for k := range r.Shape[1] {
@@ -114,7 +114,7 @@ func widen(low, high *float64, v float64) {
 }
 
 // reduceLine reduces an array of one axis to at most n stretches.
-func reduceLine(ctx context.Context, arr *ndarray.Array, memory int64, n int) (*envelope, error) {
+func reduceLine(ctx context.Context, arr *ndarray.Array, memory int64, n int, progress func(bytes int64)) (*envelope, error) {
 	length := arr.Shape()[0]
 	n = int(min(length, int64(n)))
 	e := &envelope{
@@ -125,7 +125,7 @@ func reduceLine(ctx context.Context, arr *ndarray.Array, memory int64, n int) (*
 		e.low[i], e.high[i] = math.NaN(), math.NaN()
 		e.stretchStarts[i] = -1
 	}
-	err := floats(ctx, arr, drawnAtOnce(arr.DType(), memory), func(r ndarray.Region, values []float64) error {
+	err := floats(ctx, arr, drawnAtOnce(arr.DType(), memory), progress, func(r ndarray.Region, values []float64) error {
 		for i, v := range values {
 			at := r.Start[0] + int64(i)
 			c := cellOf(at, length, n)
@@ -161,7 +161,7 @@ func (x *axis) at(i float64, n int64) float64 {
 // the whole array. If the axis is named after an array of the same length in the same group, as in
 // netCDF files and with HDF5 dimension scales, they are that array's values, provided that these
 // are evenly spaced.
-func axesOf(ctx context.Context, location string, p *part) ([]axis, error) {
+func (a *app) axesOf(ctx context.Context, location string, p *part) ([]axis, error) {
 	m := p.Meta()
 	whole := p.Array
 	if p.source != nil {
@@ -176,7 +176,7 @@ func axesOf(ctx context.Context, location string, p *part) ([]axis, error) {
 		if names := whole.Meta().AxisNames; names != nil {
 			name = names[k]
 		}
-		coordinates, units, err := coordinatesOf(ctx, location, name, length)
+		coordinates, units, err := a.coordinatesOf(ctx, location, name, length)
 		if err != nil {
 			return nil, err
 		}
@@ -237,7 +237,7 @@ func beside(location, name string) (hyperslab.Location, error) {
 
 // coordinatesOf reads the array of that name in the group of the array at a location, if it has one
 // axis of that length and is numeric.
-func coordinatesOf(ctx context.Context, location, name string, length int64) (values []float64, units string, err error) {
+func (a *app) coordinatesOf(ctx context.Context, location, name string, length int64) (values []float64, units string, err error) {
 	if name == "" || length > longestAxis {
 		return nil, "", nil
 	}
@@ -245,7 +245,7 @@ func coordinatesOf(ctx context.Context, location, name string, length int64) (va
 	if err != nil {
 		return nil, "", err
 	}
-	arr, err := openArray(ctx, loc.String())
+	arr, err := a.openArray(ctx, loc.String())
 	if err != nil {
 		return nil, "", nil //nolint:nilerr // no such array: the axis has indexes
 	}
@@ -254,7 +254,7 @@ func coordinatesOf(ctx context.Context, location, name string, length int64) (va
 		return nil, "", nil
 	}
 	values = make([]float64, 0, length)
-	err = floats(ctx, arr, coordinatesBlock, func(_ ndarray.Region, v []float64) error {
+	err = floats(ctx, arr, coordinatesBlock, func(int64) {}, func(_ ndarray.Region, v []float64) error {
 		values = append(values, v...)
 		return nil
 	})

@@ -88,7 +88,7 @@ is guessed or lost.`,
 	f.BoolVar(&o.dryRun, "dry-run", false, "report the bytes to read and write no file; the recoverable part is known only after reading")
 	progressFlag(cmd, &o.progress)
 	jsonFlag(cmd, &o.json)
-	(&untrustedFlags{}).add(cmd)
+	(&untrustedFlags{}).add(a, cmd)
 	return cmd
 }
 
@@ -116,7 +116,7 @@ func (a *app) recover(ctx context.Context, source, target string, o *recoverFlag
 	if o.dryRun {
 		return a.planRecovery(source, target, o)
 	}
-	opts := &hyperslab.RecoverOptions{Format: hyperslab.Format(o.format), Overwrite: o.force, MaxFindings: o.most, Isolated: sandboxed(ctx)}
+	opts := &hyperslab.RecoverOptions{Format: hyperslab.Format(o.format), Overwrite: o.force, MaxFindings: o.most, Isolated: a.sandboxed()}
 	if o.most == 0 {
 		opts.MaxFindings = 1 << 30
 	}

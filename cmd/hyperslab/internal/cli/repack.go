@@ -110,7 +110,7 @@ that replaces one is verified first.` + batchHelp,
 	o.batch.add(cmd)
 	o.job.add(cmd, "no progress and no summary")
 	jsonFlag(cmd, &o.json)
-	(&untrustedFlags{}).add(cmd)
+	(&untrustedFlags{}).add(a, cmd)
 	return cmd
 }
 
@@ -201,7 +201,7 @@ func (a *app) repackFile(ctx context.Context, row *repackRow, memory int64, forc
 	repack := func(to string) error {
 		switch format {
 		case hyperslab.HDF5:
-			if untrusted(ctx) {
+			if a.untrusted() {
 				return usagef("%s: repack --untrusted is for arrays of Blosc2 and bcolz; the objects of HDF5 are copied by its library. hyperslab convert --untrusted takes the whole file, to another", row.Source)
 			}
 			return a.repackHDF5(ctx, row, to, memory, force, o)
@@ -232,12 +232,12 @@ func (a *app) repackFile(ctx context.Context, row *repackRow, memory int64, forc
 }
 
 func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory int64, force bool, o *repackFlags) (err error) {
-	r := &repacker{store: &o.store, job: &o.job, memory: memory, missing: o.missing, external: o.files.dir, pick: &o.pick, left: []string{}}
+	r := &repacker{app: a, store: &o.store, job: &o.job, memory: memory, missing: o.missing, external: o.files.dir, pick: &o.pick, left: []string{}}
 	r.unreadable = o.pick.unreadable(a, "repack", &r.left)
 	if o.dryRun {
 		r.guess = newForecast(o.job.jobs, memory)
 	}
-	if err := r.open(ctx, row.Source, to); err != nil {
+	if err := r.open(a, row.Source, to); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.src.Close()) }()
@@ -289,7 +289,7 @@ func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory 
 
 // repackArray rewrites a file that is one array.
 func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory int64, force bool, o *repackFlags) (err error) {
-	src, err := openArray(ctx, row.Source)
+	src, err := a.openArray(ctx, row.Source)
 	if err != nil {
 		return err
 	}
@@ -327,7 +327,7 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 		return written(to, force, func(file string) error { return atomicfile.Copy(ctx, file, row.Source) })
 	}
 	if format == hyperslab.Bcolz {
-		if err := checkColumns(ctx, row.Source); err != nil {
+		if err := a.checkColumns(ctx, row.Source); err != nil {
 			return err
 		}
 	}
@@ -414,8 +414,8 @@ func written(target string, force bool, write func(file string) error) error {
 
 // checkColumns returns errors.ErrUnsupported for a ctable whose columns have attributes, because a
 // table that is rewritten as one array of records keeps only the attributes of the table.
-func checkColumns(ctx context.Context, source string) error {
-	for e, err := range walk(ctx, source, nil) {
+func (a *app) checkColumns(ctx context.Context, source string) error {
+	for e, err := range a.walk(ctx, source, nil) {
 		if err != nil {
 			return err
 		}

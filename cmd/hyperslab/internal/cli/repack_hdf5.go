@@ -22,6 +22,7 @@ import (
 // repacker copies one file. It processes the source twice with the same steps: first to find
 // properties that cannot be kept, then to write.
 type repacker struct {
+	app      *app
 	store    *storeFlags
 	job      *jobFlags
 	memory   int64
@@ -49,12 +50,12 @@ type repacker struct {
 	kept      int // datasets copied as they are stored
 }
 
-func (r *repacker) open(ctx context.Context, file, target string) (err error) {
+func (r *repacker) open(a *app, file, target string) (err error) {
 	r.file = file
 	if r.directory, err = targetDirectory(target); err != nil {
 		return err
 	}
-	if r.src, err = openHDF5(ctx, file); err != nil {
+	if r.src, err = a.openHDF5(file); err != nil {
 		return hdf5.Translate(err)
 	}
 	return nil
@@ -149,7 +150,7 @@ func (r *repacker) dataset(ctx context.Context, d *h5.Dataset, info h5.DatasetIn
 		}
 		if r.guess != nil {
 			r.was += description.Storage.StoredBytes
-			return true, r.guess.addAt(ctx, hyperslab.Location{File: r.file, Object: name}.String(), spec, hyperslab.HDF5)
+			return true, r.guess.addAt(ctx, r.app, hyperslab.Location{File: r.file, Object: name}.String(), spec, hyperslab.HDF5)
 		}
 		return true, nil
 	}

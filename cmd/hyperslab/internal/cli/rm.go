@@ -128,7 +128,7 @@ func removable(file string, paths []string, o *rmFlags) (err error) {
 // planRemoval reports for each existing path the size of the elements if the path is their last
 // name.
 func (a *app) planRemoval(ctx context.Context, file string, paths []string) (err error) {
-	f, err := openHDF5(ctx, file)
+	f, err := a.openHDF5(file)
 	if err != nil {
 		return hdf5.Translate(err)
 	}

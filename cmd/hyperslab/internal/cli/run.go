@@ -36,7 +36,9 @@ type app struct {
 	data, talk     paint  // colours of standard output and of standard error
 	isolation      string // isolation of untrusted files, "" without --untrusted
 
-	plugins bool // HDF5 may load filters until the end of Run
+	access  access   // how the command opens the files that it reads
+	warned  sync.Map // texts and files of warnings that are written once
+	plugins bool     // HDF5 may load filters until the end of Run
 
 	name atomic.Pointer[string] // of the running command, including its parent commands
 }
@@ -71,33 +73,22 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return a.finish(ctx, cmd, err)
 }
 
-type unlockedKey struct{}
-
-// unlocked returns the function of the command that warns about a file without a lock.
-func unlocked(ctx context.Context) func(file string, err error) {
-	warn, _ := ctx.Value(unlockedKey{}).(func(string, error))
-	return warn
-}
-
 // openHDF5 opens an HDF5 file for reading, and warns if it has no lock.
-func openHDF5(ctx context.Context, file string) (*h5.File, error) {
+func (a *app) openHDF5(file string) (*h5.File, error) {
 	f, err := h5.Open(file, h5.ReadOnly)
 	if err != nil {
 		return nil, err
 	}
 	if why := f.Unlocked(); why != nil {
-		unlocked(ctx)(file, why)
+		a.unlocked(file, why)
 	}
 	return f, nil
 }
 
-// unlocked returns a function that warns once about each file that is read without a lock.
-func (a *app) unlocked() func(path string, err error) {
-	var seen sync.Map
-	return func(path string, err error) {
-		if _, before := seen.LoadOrStore(path, true); !before {
-			a.note("%s warning: %s is read without a file lock, because its file system refuses locks; another program can change it meanwhile", a.talk.notice(*a.name.Load()+":"), safe(path))
-		}
+// unlocked warns once about each file that is read without a lock.
+func (a *app) unlocked(path string, _ error) {
+	if _, before := a.warned.LoadOrStore(path, true); !before {
+		a.note("%s warning: %s is read without a file lock, because its file system refuses locks; another program can change it meanwhile", a.talk.notice(*a.name.Load()+":"), safe(path))
 	}
 }
 
@@ -126,7 +117,6 @@ overwrite, 130 and 143 interrupted (temporary files are removed first).`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.name.Store(new(cmd.CommandPath()))
-			cmd.SetContext(context.WithValue(cmd.Context(), unlockedKey{}, a.unlocked()))
 			if err := oneOf("--color", a.color, colorAuto, colorAlways, colorNever); err != nil {
 				return err
 			}
@@ -246,7 +236,7 @@ func (a *app) complain(cmd *cobra.Command, err error) {
 	text = temporary.ReplaceAllString(text, "$1$2")                                                                   // the user named the target
 	text = safeLines(strings.ReplaceAll(text, ": register it (RegisterFilter) or allow a plugin (AllowPlugins)", "")) // advice names the flag
 	fmt.Fprintf(a.stderr, "%s %s\n", a.talk.failure(cmd.CommandPath()+":"), text)
-	if todo := advice(cmd, err); todo != "" {
+	if todo := a.advice(cmd, err); todo != "" {
 		fmt.Fprintf(a.stderr, "  %s\n", safeLines(todo))
 	}
 }

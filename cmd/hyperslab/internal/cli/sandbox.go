@@ -14,13 +14,17 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/worker"
 )
 
-type untrustedKey struct{}
+// access is how a command opens the files that it reads.
+type access struct {
+	untrusted *hyperslab.Untrusted // nil: files are trusted
+	others    filesFlags           // the sources of virtual datasets and external files
+}
 
 // untrustedFlags are the flags for untrusted sources.
 type untrustedFlags struct{ untrusted, sandbox bool }
 
 // add gives a command --untrusted, which applies to every array that openArray opens.
-func (u *untrustedFlags) add(cmd *cobra.Command) {
+func (u *untrustedFlags) add(a *app, cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.BoolVar(&u.untrusted, "untrusted", false, "for files from untrusted sources: check the whole structure first, and read in a sandbox")
 	f.BoolVar(&u.sandbox, "sandbox", true, "with --untrusted: decode in an isolated process")
@@ -34,7 +38,7 @@ func (u *untrustedFlags) add(cmd *cobra.Command) {
 			if !u.sandbox {
 				o.Isolation = hyperslab.Off
 			}
-			cmd.SetContext(context.WithValue(cmd.Context(), untrustedKey{}, o))
+			a.access.untrusted = &o
 		}
 		return noSandbox(run(cmd, args))
 	}
@@ -66,50 +70,40 @@ func noSandbox(err error) error {
 }
 
 // openOptions returns the options of the command for files that it reads.
-func openOptions(ctx context.Context) *hyperslab.OpenOptions {
-	if u := untrustedOptions(ctx); u != nil {
-		return &hyperslab.OpenOptions{Untrusted: u}
+func (a *app) openOptions() *hyperslab.OpenOptions {
+	if a.access.untrusted != nil {
+		return &hyperslab.OpenOptions{Untrusted: a.access.untrusted}
 	}
-	o, _ := ctx.Value(filesKey{}).(hyperslab.OpenOptions)
-	o.Unlocked = unlocked(ctx)
-	return &o
-}
-
-// untrustedOptions returns the options for untrusted files; nil: files are trusted.
-func untrustedOptions(ctx context.Context) *hyperslab.Untrusted {
-	u, ok := ctx.Value(untrustedKey{}).(hyperslab.Untrusted)
-	if !ok {
-		return nil
+	o := &hyperslab.OpenOptions{ExternalDir: a.access.others.dir, Unlocked: a.unlocked}
+	if a.access.others.missing {
+		o.Missing = a.missing
 	}
-	return &u
+	return o
 }
 
 // openArray opens an array, in a sandbox if its file is untrusted.
-func openArray(ctx context.Context, location string) (*ndarray.Array, error) {
-	return hyperslab.Open(ctx, location, openOptions(ctx))
+func (a *app) openArray(ctx context.Context, location string) (*ndarray.Array, error) {
+	return hyperslab.Open(ctx, location, a.openOptions())
 }
 
 // walk lists the objects at and below an address, in a sandbox if the file is untrusted. It skips
 // the members of groups for which prune is true; prune may be nil.
-func walk(ctx context.Context, address string, prune func(hyperslab.Entry) bool) iter.Seq2[hyperslab.Entry, error] {
-	return hyperslab.Walk(ctx, address, &hyperslab.WalkOptions{Prune: prune, Unlocked: unlocked(ctx), Untrusted: untrustedOptions(ctx)})
+func (a *app) walk(ctx context.Context, address string, prune func(hyperslab.Entry) bool) iter.Seq2[hyperslab.Entry, error] {
+	return hyperslab.Walk(ctx, address, &hyperslab.WalkOptions{Prune: prune, Unlocked: a.unlocked, Untrusted: a.access.untrusted})
 }
 
 // groupAttrs reads the attributes of a group, in a sandbox if the file is untrusted.
-func groupAttrs(ctx context.Context, address string) (ndarray.Attrs, error) {
-	return hyperslab.GroupAttrs(ctx, address, openOptions(ctx))
+func (a *app) groupAttrs(ctx context.Context, address string) (ndarray.Attrs, error) {
+	return hyperslab.GroupAttrs(ctx, address, a.openOptions())
 }
 
 // openTree opens a file to read it object by object, in a sandbox if the file is untrusted.
-func openTree(ctx context.Context, address string) (*hyperslab.Tree, error) {
-	return hyperslab.OpenTree(ctx, address, openOptions(ctx))
+func (a *app) openTree(ctx context.Context, address string) (*hyperslab.Tree, error) {
+	return hyperslab.OpenTree(ctx, address, a.openOptions())
 }
 
 // untrusted reports whether --untrusted is given.
-func untrusted(ctx context.Context) bool { return untrustedOptions(ctx) != nil }
+func (a *app) untrusted() bool { return a.access.untrusted != nil }
 
 // sandboxed reports whether the files are read in a separate process.
-func sandboxed(ctx context.Context) bool {
-	u := untrustedOptions(ctx)
-	return u != nil && u.Isolation != hyperslab.Off
-}
+func (a *app) sandboxed() bool { return a.untrusted() && a.access.untrusted.Isolation != hyperslab.Off }

@@ -20,14 +20,14 @@ const (
 
 // didYouMean returns a line that suggests objects with a path similar to that of location, or "" if
 // there are none. The file is read as the command reads it: with --untrusted in a sandbox.
-func didYouMean(ctx context.Context, location string) string {
+func (a *app) didYouMean(ctx context.Context, location string) string {
 	loc, ok := existing(location)
 	if !ok || strings.Trim(loc.Object, "/") == "" || ctx == nil || ctx.Err() != nil {
 		return ""
 	}
 	var paths []string
 	searched := 0
-	for e, err := range walk(ctx, loc.File, nil) {
+	for e, err := range a.walk(ctx, loc.File, nil) {
 		if err != nil { // the error of the command matters, not that of the search
 			break
 		}

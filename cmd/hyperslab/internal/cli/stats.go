@@ -83,7 +83,7 @@ as not a number. --as-is takes the stored elements.` + addressHelp + twoArgument
 	jsonFlag(cmd, &o.json)
 	a.each(cmd)
 	(&filesFlags{}).add(a, cmd)
-	(&untrustedFlags{}).add(cmd)
+	(&untrustedFlags{}).add(a, cmd)
 	return cmd
 }
 
@@ -96,7 +96,7 @@ func (a *app) stats(ctx context.Context, address string, o *statsFlags) (err err
 	if err != nil {
 		return err
 	}
-	arr, err := openPart(ctx, address)
+	arr, err := a.openPart(ctx, address)
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ what they are.` + addressHelp + twoArguments,
 	f.BoolVarP(&o.attributes, "attributes", "a", false, "also the number of attributes")
 	jsonFlag(cmd, &o.json)
 	a.each(cmd)
-	(&untrustedFlags{}).add(cmd)
+	(&untrustedFlags{}).add(a, cmd)
 	a.paged(cmd)
 	return cmd
 }
@@ -85,7 +85,7 @@ func (a *app) tree(ctx context.Context, address string, o *treeFlags) error {
 	root := &treeNode{Name: address, Kind: string(hyperslab.Group), Children: []*treeNode{}}
 	nodes := map[string]*treeNode{base: root}
 	failed := false
-	for e, err := range walk(ctx, address, skip) {
+	for e, err := range a.walk(ctx, address, skip) {
 		if err != nil {
 			return err
 		}

@@ -167,7 +167,7 @@ func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
 				return &ndarray.Error{Op: "create", Path: sidecar, Err: ndarray.ErrExists}
 			}
 		}
-		v.Unlocked = unlocked(cmd.Context())
+		v.Unlocked = a.unlocked
 		m := newMeter(o.job.progress, a.stderr, "verify", 0, time.Now)
 		v.Progress = func(p hyperslab.VerifyProgress) {
 			m.decoding(p.Chunks, p.TotalChunks, "chunks", p.DecodedBytes, p.StoredBytes)
