@@ -22,6 +22,11 @@ type AppendOptions struct {
 	// trailer stay in the file as dead bytes, and a single write of the header activates the new
 	// chunks.
 	//
+	// If the dead bytes exceed the live bytes, Append first removes them as Compact does. Appends
+	// therefore grow the file to about twice its live bytes. In a frame of more than 1,024 chunks
+	// the number of live bytes is estimated from 1,024 chunks. The dead bytes stay in a frame with
+	// an invalid chunk, and in a directory without write permission.
+	//
 	// Without Durable the new chunks overwrite the index, and the bytes are the same as the
 	// library's. If the program stops between the first write and the end of Commit, the frame
 	// cannot be opened.
@@ -33,8 +38,8 @@ type AppendOptions struct {
 
 // Append opens a frame to write chunks after its last one. Existing chunks, parameters and
 // metalayers stay unchanged. The Writer's Commit activates the new chunks. Close without Commit
-// restores the end of the frame. Other programs must not write the frame at the same time. Bytes
-// after the frame in its file are lost.
+// restores the end of the frame; dead bytes that a durable Append has removed do not return. Other
+// programs must not write the frame at the same time. Bytes after the frame in its file are lost.
 //
 // The result has the same bytes as if the library opened the frame and appended the chunks one by
 // one, except for contiguous frames with Durable.
@@ -49,13 +54,12 @@ func Append(path string, o *AppendOptions) (*Writer, error) {
 	if o == nil {
 		o = &AppendOptions{}
 	}
-	f, err := Open(path)
+	f, w, again, err := openToAppend(path, o, o.Durable)
+	if err == nil && again {
+		f, w, _, err = openToAppend(path, o, false)
+	}
 	if err != nil {
 		return nil, err
-	}
-	w, err := resumeFrame(f, o)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, &Error{op, path, -1, err}
 	}
 	if w.params.Sparse {
 		var d *grownDirectory
@@ -72,6 +76,24 @@ func Append(path string, o *AppendOptions) (*Writer, error) {
 		return nil, &Error{op, path, -1, err}
 	}
 	return w, nil
+}
+
+// openToAppend opens a frame and returns a Writer without its target. If compact is set and the
+// frame consists mainly of dead bytes, it compacts the frame and returns again: the frame must then
+// be opened again.
+func openToAppend(path string, o *AppendOptions, compact bool) (_ *Frame, w *Writer, again bool, err error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	w, err = resumeFrame(f, o)
+	if err == nil && compact {
+		again, err = f.shrink()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, nil, false, f.wrap("append", err)
+	}
+	return f, w, again, nil
 }
 
 // resumeFrame is resume for a frame that is not an array.

@@ -32,8 +32,9 @@ type ArrayOptions struct {
 	Rows int64
 
 	// Durable works as in AppendOptions: if the program or the machine stops, the array is
-	// unchanged or complete. Replaced chunks also stay in the file as dead bytes. In a sparse frame
-	// the new chunk gets a file with another number. Without Durable nothing is synced.
+	// unchanged or complete. Replaced chunks also stay in the file as dead bytes until Compact
+	// removes them: WriteArray does not compact. In a sparse frame the new chunk gets a file with
+	// another number. Without Durable nothing is synced.
 	Durable bool
 }
 

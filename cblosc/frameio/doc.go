@@ -16,7 +16,8 @@
 // compresses chunks in parallel and writes header, index and trailer once. The frame is byte for
 // byte the same as the library's. It appears at its path complete or not at all. [Append] writes
 // the new end of an existing frame in the same way or, with Durable, after the old end. A durable
-// append that is stopped at any moment leaves the old frame or the new one.
+// append that is stopped at any moment leaves the old frame or the new one. It leaves the old index
+// in the file as dead bytes, and so do replaced and deleted chunks. [Compact] removes them.
 //
 // [WriteArray] does the same for whole chunks of a b2nd array. Workers split regions into blocks
 // and compress them, compressed chunks are copied without recompression, and the first axis can

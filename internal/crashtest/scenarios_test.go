@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,6 +64,8 @@ const few, many = 3 * 64, 9 * 64 // elements, before and after
 
 var scenarios = map[string]scenario{
 	"append to a frame":                   frameScenario(false),
+	"append to a frame of dead bytes":     appendToDead(),
+	"compact a frame":                     compactScenario(),
 	"append to a sparse frame":            frameScenario(true),
 	"append to an array":                  rowsScenario(false),
 	"append to a sparse array":            rowsScenario(true),
@@ -128,6 +131,56 @@ func frameScenario(sparse bool) scenario {
 		},
 		read: func(dir string) ([]int64, error) { return readFrame(path(dir)) },
 		old:  counting(few), new: counting(many),
+	}
+}
+
+// deadFrame makes a frame whose dead bytes, two old trailers, exceed its live bytes.
+func deadFrame(path string) error {
+	cp := cblosc.DefaultCParams()
+	cp.TypeSize = 8
+	noise := make([]byte, 8192)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(noise) // never fails
+	w, err := frameio.Create(path, &frameio.Params{CParams: cp, ChunkSize: 512, VLMeta: []cblosc.Metalayer{{Name: "v", Content: noise}}})
+	for k := 0; err == nil; k++ {
+		_, err = w.Write(toBytes(counting(few)[64*k : 64*(k+1)]))
+		if err == nil {
+			err = w.Commit()
+		}
+		err = errors.Join(err, w.Close())
+		if err != nil || 64*(k+1) == few {
+			break
+		}
+		w, err = frameio.Append(path, &frameio.AppendOptions{Durable: true})
+	}
+	return err
+}
+
+// appendToDead appends to a frame that Append compacts first.
+func appendToDead() scenario {
+	s := frameScenario(false)
+	s.prepare = func(dir string) error { return deadFrame(filepath.Join(dir, "frame")) }
+	return s
+}
+
+// compactScenario compacts a frame. Its values are those of the frame, and 1 if the frame has dead
+// bytes.
+func compactScenario() scenario {
+	path := func(dir string) string { return filepath.Join(dir, "frame") }
+	return scenario{
+		prepare: func(dir string) error { return deadFrame(path(dir)) },
+		act:     func(dir string) error { return frameio.Compact(path(dir)) },
+		read: func(dir string) ([]int64, error) {
+			v, err := readFrame(path(dir))
+			if err != nil {
+				return nil, err
+			}
+			info, err := os.Stat(path(dir))
+			if err == nil && info.Size() > 16<<10 { // one trailer has 8 KiB
+				v = append(v, 1)
+			}
+			return v, err
+		},
+		old: append(counting(few), 1), new: counting(few),
 	}
 }
 

@@ -20,9 +20,9 @@ import (
 // any time, the file has all of a call's change or no part of it. When a call returns nil, the
 // change is on disk. Readers can open the file at any time.
 //
-// Replaced chunks and the old index stay in the file as dead bytes until the array is copied. Only
-// elements and rows can be changed; changes of attributes and other changes of the shape return
-// errors.ErrUnsupported.
+// Replaced chunks and the old index stay in the file as dead bytes until frameio.Compact rewrites
+// the array, or it is copied. Only elements and rows can be changed; changes of attributes and other
+// changes of the shape return errors.ErrUnsupported.
 type Durable struct {
 	*Backend
 	mu sync.Mutex // held by changes, because partly changed chunks are read first
