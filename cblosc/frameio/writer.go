@@ -183,14 +183,16 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// WriteChunk appends a compressed chunk unchanged, for example one read from another frame, or a
-// special one. It must hold ChunkSize bytes of values, or be the last. The values written before
-// must be whole chunks.
+// WriteChunk appends a compressed chunk unchanged, for example one read from another frame, an item
+// of cblosc.Compressor.CompressBatch, or a special chunk. It must hold ChunkSize bytes of values, or
+// be the last. The values written before must be whole chunks. The last chunk must hold at least one
+// element, and whole elements of the frame's type size.
 //
 // It returns cblosc.ErrSize, cblosc.ErrFormat for an invalid chunk, cblosc.ErrLimit,
 // cblosc.ErrBroken, cblosc.ErrClosed, or errors.ErrUnsupported. errors.ErrUnsupported means a
 // Blosc1 chunk, a dictionary, or a codec or filter that is neither safe for any bytes nor in
-// Params.Allow.
+// Params.Allow. Dictionaries are refused because C-Blosc2 and python-blosc2 cannot read a part of
+// such a chunk from a frame; cblosc.SChunk.AppendChunk accepts them.
 func (w *Writer) WriteChunk(b []byte) error {
 	const op = "write chunk"
 	w.mu.Lock()
