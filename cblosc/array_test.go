@@ -421,7 +421,7 @@ func TestArrayParamsValidate(t *testing.T) {
 		{"metalayer name", cblosc.ArrayParams{Meta: []cblosc.Metalayer{{Name: string(make([]byte, 32))}}}, cblosc.ErrParam, "meta[0]"},
 		{"metalayer twice", cblosc.ArrayParams{Meta: []cblosc.Metalayer{{Name: "a"}, {Name: "a"}}}, cblosc.ErrExists, "meta[1]"},
 		{"the array's own metalayer", cblosc.ArrayParams{Meta: []cblosc.Metalayer{{Name: "b2nd"}}}, cblosc.ErrExists, "meta[0]"},
-		{"cparams", cblosc.ArrayParams{Storage: cblosc.Storage{CParams: &cblosc.CParams{}}}, cblosc.ErrParam, "TypeSize = 0"},
+		{"cparams", cblosc.ArrayParams{Storage: cblosc.Storage{CParams: &cblosc.CParams{TypeSize: -1}}}, cblosc.ErrParam, "TypeSize = -1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := cblosc.CreateArray(&tt.p)

@@ -70,7 +70,7 @@ func TestSpecialChunkRefusesBadInput(t *testing.T) {
 		{"value for zeros", nil, cblosc.Zeros, 8, []byte{1}, cblosc.ErrSize},
 		{"short value", nil, cblosc.Repeated, 8, make([]byte, 7), cblosc.ErrSize},
 		{"NaN of 2 bytes", cparams(2), cblosc.NaNs, 8, nil, cblosc.ErrParam},
-		{"parameters", &cblosc.CParams{}, cblosc.Zeros, 8, nil, cblosc.ErrParam},
+		{"parameters", &cblosc.CParams{Level: -1}, cblosc.Zeros, 8, nil, cblosc.ErrParam},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := cblosc.SpecialChunk(tt.p, tt.kind, tt.n, tt.value)

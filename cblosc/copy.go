@@ -40,6 +40,7 @@ func (s *SChunk) Copy(st Storage) (*SChunk, error) {
 		st.DParams = DefaultDParams()
 		st.DParams.Allow = s.allow
 	}
+	st.CParams, st.DParams = st.CParams.WithDefaults(), st.DParams.filled()
 	path, err := st.place()
 	if err != nil {
 		return nil, refused(op, st.Path, err)

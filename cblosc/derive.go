@@ -7,6 +7,7 @@ package cblosc
 import "C"
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,7 +21,7 @@ import (
 type Layout struct {
 	Chunks  []int32 // nil: those of the source
 	Blocks  []int32 // nil: those of the source
-	Storage Storage // nil CParams: those of the source; TypeSize must be the source's
+	Storage Storage // nil CParams: those of the source; TypeSize must be the source's, or 0
 	Caterva bool    // write the Caterva metalayer; without it a Caterva source becomes b2nd
 }
 
@@ -44,6 +45,10 @@ func (l *Layout) params(a *Array, shape []int64, chunks, blocks []int32) (*Array
 		}
 		cp.BlockSize = 0
 		p.Storage.CParams = cp
+	} else {
+		cp := *p.Storage.CParams
+		cp.TypeSize = cmp.Or(cp.TypeSize, a.ItemSize())
+		p.Storage.CParams = cp.WithDefaults()
 	}
 	if p.Storage.DParams == nil {
 		p.Storage.DParams = DefaultDParams()

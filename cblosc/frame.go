@@ -98,7 +98,7 @@ func (o *OpenOptions) check() error {
 	if o.Mapping == 0 {
 		o.Mapping = DefaultMapping
 	}
-	if err := (&DParams{Threads: 1, Allow: o.Allow}).Validate(); err != nil {
+	if err := (&DParams{Allow: o.Allow}).Validate(); err != nil {
 		return err
 	}
 	if o.medium != nil {

@@ -6,6 +6,7 @@ package cblosc
 import "C"
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -53,18 +54,19 @@ const (
 	overhead     = C.BLOSC2_MAX_OVERHEAD
 )
 
-// CParams are the parameters of compression. A nil *CParams means DefaultCParams(). All fields of a
-// non-nil one are used, including zero values.
+// CParams are the parameters of compression. A nil *CParams means DefaultCParams(). In a non-nil
+// one, TypeSize, Threads and Split have defaults for 0. The other fields are used as they are, so
+// CParams{} stores the data: BloscLZ at level 0 without filters.
 type CParams struct {
 	Codec     Codec
 	CodecMeta uint8              // parameter of NDLZ and the ZFPs; 0 for the others
 	Level     int                // 0 (store) to 9
-	TypeSize  int                // bytes per element, ≥ 1; above 255 a chunk's header stores 1
+	TypeSize  int                // bytes per element; 0: 8; above 255 a chunk's header stores 1
 	BlockSize int                // bytes; 0 lets the library choose
-	Threads   int                // ≥ 1; compressed bytes are reproducible only with 1
+	Threads   int                // 0: 1; compressed bytes are reproducible only with 1
 	Filters   [MaxFilters]Filter // applied in order
-	Split     SplitMode
-	Dict      bool // Zstd builds a dictionary from the data of each chunk; super-chunks need SChunk.CompressWith
+	Split     SplitMode          // 0: SplitForwardCompat
+	Dict      bool               // Zstd builds a dictionary from the data of each chunk; super-chunks need SChunk.CompressWith
 }
 
 // DefaultCParams returns the library's default: BloscLZ at level 5 after Shuffle, elements of 8
@@ -77,8 +79,21 @@ func DefaultCParams() *CParams {
 	}
 }
 
+// WithDefaults returns p with the values of DefaultCParams for TypeSize, Threads and Split where
+// they are 0, and DefaultCParams() for nil. p is not changed.
+func (p *CParams) WithDefaults() *CParams {
+	d := DefaultCParams()
+	if p == nil {
+		return d
+	}
+	q := *p
+	q.TypeSize, q.Threads, q.Split = cmp.Or(p.TypeSize, d.TypeSize), cmp.Or(p.Threads, d.Threads), cmp.Or(p.Split, d.Split)
+	return &q
+}
+
 // Validate reports every invalid field. Each error wraps ErrParam.
 func (p *CParams) Validate() error {
+	p = p.WithDefaults()
 	var errs []error
 	check := func(ok bool, field string, v any, want string) {
 		if !ok {
@@ -151,6 +166,7 @@ func (p *CParams) orDefaultOutsideArrays() (*CParams, error) {
 // String returns the parameters in one line, for example "zstd 5, shuffle, type size 4". It omits a
 // block size of 0, one thread and SplitForwardCompat.
 func (p *CParams) String() string {
+	p = p.WithDefaults()
 	parts := []string{fmt.Sprintf("%s %d", codecString(p.Codec, p.CodecMeta), p.Level)}
 	if p.Dict {
 		parts = append(parts, "dictionary")
@@ -180,11 +196,9 @@ func threads(n int) string {
 	return fmt.Sprintf("%d threads", n)
 }
 
-// orDefault returns DefaultCParams for nil and validates other parameters.
+// orDefault returns p with its defaults, and validates it.
 func (p *CParams) orDefault() (*CParams, error) {
-	if p == nil {
-		return DefaultCParams(), nil
-	}
+	p = p.WithDefaults()
 	return p, p.Validate()
 }
 
@@ -224,7 +238,7 @@ func libraryDParams() *DParams { return &DParams{Threads: int(C.goblosc2_default
 
 // DParams are the parameters of decompression. A nil *DParams means DefaultDParams().
 type DParams struct {
-	Threads int // ≥ 1
+	Threads int // 0: 1
 
 	// Allow names additional codecs and filters that may be used: NDLZ, the ZFPs, NDCell and
 	// NDMean, and registered ones. Those that are safe for any bytes are always allowed. NDLZ, the
@@ -236,8 +250,18 @@ type DParams struct {
 // DefaultDParams returns the library's default: one thread (BLOSC2_DPARAMS_DEFAULTS).
 func DefaultDParams() *DParams { return &DParams{Threads: 1} }
 
+// filled returns a copy of p with the defaults, and DefaultDParams() for nil.
+func (p *DParams) filled() *DParams {
+	d := DefaultDParams()
+	if p != nil {
+		d.Threads, d.Allow = cmp.Or(p.Threads, d.Threads), p.Allow
+	}
+	return d
+}
+
 // Validate reports an invalid field. The error wraps ErrParam.
 func (p *DParams) Validate() error {
+	p = p.filled()
 	if p.Threads < 1 || p.Threads > math.MaxInt16 {
 		return fmt.Errorf("%w: Threads = %d, want 1 to %d", ErrParam, p.Threads, math.MaxInt16)
 	}
@@ -257,6 +281,7 @@ func (p *DParams) Validate() error {
 // String returns the parameters in one line, for example "1 thread" or "4 threads, zfp_rate and
 // ndcell allowed".
 func (p *DParams) String() string {
+	p = p.filled()
 	var allowed []string
 	for _, c := range p.Allow.Codecs {
 		allowed = append(allowed, Codec(c).String())
@@ -271,9 +296,7 @@ func (p *DParams) String() string {
 }
 
 func (p *DParams) orDefault() (*DParams, error) {
-	if p == nil {
-		return DefaultDParams(), nil
-	}
+	p = p.filled()
 	return p, p.Validate()
 }
 
@@ -313,13 +336,6 @@ func (s *Storage) Validate() error {
 // String returns the storage in one line, for example "memory, sparse; blosclz 5, …" or "file
 // a.b2frame; …". Nil parameters are shown as the defaults.
 func (s Storage) String() string {
-	cp, dp := s.CParams, s.DParams
-	if cp == nil {
-		cp = DefaultCParams()
-	}
-	if dp == nil {
-		dp = DefaultDParams()
-	}
 	var place string
 	switch {
 	case s.Medium != nil:
@@ -336,5 +352,5 @@ func (s Storage) String() string {
 	if s.Mapping != 0 {
 		place += fmt.Sprintf(", mapped in %d bytes", s.Mapping)
 	}
-	return fmt.Sprintf("%s; %v; read with %v", place, cp, dp)
+	return fmt.Sprintf("%s; %v; read with %v", place, s.CParams, s.DParams)
 }

@@ -45,14 +45,17 @@ func TestCParamsValidate(t *testing.T) {
 		{"codec of Blosc1 without a decoder", func(p *cblosc.CParams) { p.Codec = 3 }, "Codec = codec 3"},
 		{"plug-in codec", func(p *cblosc.CParams) { p.Codec = 36 }, "Codec = codec 36"},
 		{"type size 300", func(p *cblosc.CParams) { p.TypeSize = 300 }, ""},
-		{"type size 0", func(p *cblosc.CParams) { p.TypeSize = 0 }, "TypeSize = 0"},
+		{"type size 0", func(p *cblosc.CParams) { p.TypeSize = 0 }, ""},
+		{"type size -1", func(p *cblosc.CParams) { p.TypeSize = -1 }, "TypeSize = -1"},
 		{"type size above the block limit", func(p *cblosc.CParams) { p.TypeSize = 536866817 }, "TypeSize = 536866817"},
 		{"block size", func(p *cblosc.CParams) { p.BlockSize = -1 }, "BlockSize = -1"},
 		{"block size too great", func(p *cblosc.CParams) { p.BlockSize = math.MaxInt32 }, "BlockSize = 2147483647"},
-		{"threads 0", func(p *cblosc.CParams) { p.Threads = 0 }, "Threads = 0"},
+		{"threads 0", func(p *cblosc.CParams) { p.Threads = 0 }, ""},
+		{"threads -1", func(p *cblosc.CParams) { p.Threads = -1 }, "Threads = -1"},
 		{"threads 32768", func(p *cblosc.CParams) { p.Threads = 32768 }, "Threads = 32768"},
 		{"plug-in filter", func(p *cblosc.CParams) { p.Filters[2].ID = 200 }, "Filters[2] = filter 200"},
-		{"split", func(p *cblosc.CParams) { p.Split = 0 }, "Split = 0"},
+		{"split 0", func(p *cblosc.CParams) { p.Split = 0 }, ""},
+		{"split 5", func(p *cblosc.CParams) { p.Split = 5 }, "Split = 5"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := cblosc.DefaultCParams()
@@ -77,14 +80,14 @@ func TestCParamsValidate(t *testing.T) {
 }
 
 func TestCParamsValidateReportsEverything(t *testing.T) {
-	err := (&cblosc.CParams{Codec: 77, Level: 11}).Validate()
+	err := (&cblosc.CParams{Codec: 77, Level: 11, TypeSize: -1, Threads: -1, Split: -1}).Validate()
 	for _, field := range []string{"Codec", "Level", "TypeSize", "Threads", "Split"} {
 		require.ErrorContains(t, err, field)
 	}
 }
 
 func TestDParamsValidate(t *testing.T) {
-	_, err := cblosc.NewDecompressor(&cblosc.DParams{})
+	_, err := cblosc.NewDecompressor(&cblosc.DParams{Threads: -2})
 	require.ErrorIs(t, err, cblosc.ErrParam)
 	_, err = cblosc.NewPool(nil, &cblosc.DParams{Threads: -1})
 	require.ErrorIs(t, err, cblosc.ErrParam)

@@ -84,6 +84,7 @@ func (t *tuning) next(c TunerChunk) (p CParams, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	err = caught(func() error { p, err = t.tuner.Next(t.last, c); return err })
+	p = *p.WithDefaults()
 	if err == nil && p.TypeSize != t.last.TypeSize {
 		err = fmt.Errorf("%w: TypeSize = %d of a tuner, want %d as before", ErrParam, p.TypeSize, t.last.TypeSize)
 	}

@@ -247,7 +247,7 @@ func TestTunersThatFail(t *testing.T) {
 	require.ErrorIs(t, err, cblosc.ErrParam)
 	_, err = cblosc.NewTunedPool(&wrong, nil, tuner)
 	require.ErrorIs(t, err, cblosc.ErrParam)
-	_, err = cblosc.NewTunedPool(p, &cblosc.DParams{}, tuner)
+	_, err = cblosc.NewTunedPool(p, &cblosc.DParams{Threads: -1}, tuner)
 	require.ErrorIs(t, err, cblosc.ErrParam)
 	c, err := cblosc.NewTuned(nil, tuner)
 	require.NoError(t, err)

@@ -7,6 +7,7 @@ package h5
 import "C"
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -14,7 +15,9 @@ import (
 )
 
 // FileAccess contains the options for opening or creating a file (H5P_FILE_ACCESS). A nil
-// *FileAccess means DefaultFileAccess(). A non-nil one is used as it is, zero fields included.
+// *FileAccess means DefaultFileAccess(). In a non-nil one, 0 means the default for Align.Bytes, the
+// fields of a Direct and a Multi, and some fields of MetadataCache. The other fields are used as
+// they are, so FileAccess{} has no chunk cache and no sieve buffer.
 type FileAccess struct {
 	Driver  Driver // nil: Sec2
 	Locking Locking
@@ -50,6 +53,7 @@ const (
 )
 
 // Alignment places objects of at least Threshold bytes at multiples of Bytes (H5Pset_alignment).
+// Bytes 0 means 1.
 type Alignment struct{ Threshold, Bytes int64 }
 
 // ChunkCache configures a dataset's cache of decoded chunks (H5Pset_chunk_cache, H5Pset_cache).
@@ -68,28 +72,30 @@ type PageBuffer struct {
 }
 
 // MetadataCache configures the metadata cache (H5AC_cache_config_t). Sizes are in bytes unless a
-// field has another unit.
+// field has another unit. 0 means libhdf5's default for the fields with a default in their comment,
+// because libhdf5 rejects 0 for them. MetadataCache{} is a cache of fixed size without evictions.
 type MetadataCache struct {
 	Evictions                     bool // must be true unless automatic resizing is off
 	SetInitial                    bool
 	Initial                       int64
 	MinCleanFraction              float64
-	Max, Min                      int64
-	EpochLength                   int64 // accesses
+	Max, Min                      int64 // 0: 32 MiB and 1 MiB
+	EpochLength                   int64 // accesses; 0: 50,000
 	GrowMode                      int   // H5C_incr__…: 0 off, 1 by threshold
-	LowerHitRate, Growth          float64
+	LowerHitRate                  float64
+	Growth                        float64 // factor; 0: 2
 	LimitGrowth                   bool
 	MaxGrowth                     int64
-	FlashMode                     int // H5C_flash_incr__…: 0 off, 1 add space
-	FlashMultiple, FlashThreshold float64
-	ShrinkMode                    int // H5C_decr__…: 0 off, 1 threshold, 2 age out, 3 both
+	FlashMode                     int     // H5C_flash_incr__…: 0 off, 1 add space
+	FlashMultiple, FlashThreshold float64 // 0: 1 and 0.25
+	ShrinkMode                    int     // H5C_decr__…: 0 off, 1 threshold, 2 age out, 3 both
 	UpperHitRate, Shrink          float64
 	LimitShrink                   bool
 	MaxShrink                     int64
-	EpochsBeforeEviction          int
+	EpochsBeforeEviction          int // 0: 3
 	KeepReserve                   bool
 	Reserve                       float64
-	DirtyBytesThreshold           int64 // only for parallel HDF5, which is not supported
+	DirtyBytesThreshold           int64 // only for parallel HDF5, which is not supported; 0: 256 KiB
 }
 
 // CacheLog logs the operations of the metadata cache to a file (H5Pset_mdc_log_options).
@@ -107,8 +113,38 @@ func DefaultFileAccess() FileAccess {
 	}
 }
 
+// filled returns a copy of a with the defaults, and DefaultFileAccess() for nil.
+func (a *FileAccess) filled() FileAccess {
+	if a == nil {
+		return DefaultFileAccess()
+	}
+	f := *a
+	f.Align.Bytes = cmp.Or(a.Align.Bytes, 1)
+	switch d := a.Driver.(type) {
+	case Direct:
+		f.Driver = d.filled()
+	case Multi:
+		f.Driver = d.filled()
+	}
+	if a.MetadataCache != nil {
+		c := a.MetadataCache.filled()
+		f.MetadataCache = &c
+	}
+	return f
+}
+
+// filled returns c with libhdf5's defaults (H5AC__DEFAULT_CACHE_CONFIG) for the fields that must
+// not be 0.
+func (c MetadataCache) filled() MetadataCache {
+	c.Max, c.Min, c.EpochLength = cmp.Or(c.Max, 32<<20), cmp.Or(c.Min, 1<<20), cmp.Or(c.EpochLength, 50_000)
+	c.Growth, c.FlashMultiple, c.FlashThreshold = cmp.Or(c.Growth, 2), cmp.Or(c.FlashMultiple, 1), cmp.Or(c.FlashThreshold, 0.25)
+	c.EpochsBeforeEviction, c.DirtyBytesThreshold = cmp.Or(c.EpochsBeforeEviction, 3), cmp.Or(c.DirtyBytesThreshold, 256<<10)
+	return c
+}
+
 // Validate reports every invalid field. Each error wraps ErrParam.
 func (a FileAccess) Validate() error {
+	a = a.filled()
 	var errs []error
 	check := func(ok bool, field string, v any) {
 		if !ok {

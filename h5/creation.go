@@ -7,27 +7,29 @@ package h5
 import "C"
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 )
 
 // FileCreation contains the options for the layout of a new file (H5P_FILE_CREATE). A nil
-// *FileCreation means DefaultFileCreation(). A non-nil one is used as it is, zero fields included.
+// *FileCreation means DefaultFileCreation(). In a non-nil one, 0 means the default for the sizes,
+// the K fields, Space.Threshold and Space.PageSize. The other fields are used as they are.
 type FileCreation struct {
 	UserBlock   int64 // bytes before the HDF5 data for the caller: 0, or a power of two from 512
-	OffsetSize  int   // bytes of an address: 2, 4, 8 or 16; default 8
-	LengthSize  int   // bytes of a length: 2, 4, 8 or 16; default 8
-	GroupLeafK  int   // half the entries of a symbol table node of an old-format group; default 4
-	GroupTreeK  int   // half the entries of a B-tree node of an old-format group; default 16
-	ChunkTreeK  int   // half the entries of a node of a version 1 chunk B-tree; default 32
+	OffsetSize  int   // bytes of an address: 2, 4, 8 or 16; 0: 8
+	LengthSize  int   // bytes of a length: 2, 4, 8 or 16; 0: 8
+	GroupLeafK  int   // half the entries of a symbol table node of an old-format group; 0: 4
+	GroupTreeK  int   // half the entries of a B-tree node of an old-format group; 0: 16
+	ChunkTreeK  int   // half the entries of a node of a version 1 chunk B-tree; 0: 32
 	Space       FileSpace
 	Shared      []SharedMessages // at most 8 indexes of shared header messages; nil: no sharing
-	SharedPhase PhaseChange      // when the list of shared messages becomes a tree; 50 and 40
+	SharedPhase PhaseChange      // when the list of shared messages becomes a tree; default 50 and 40, zero: always a tree
 
 	// Options of the root group.
-	LinkPhase PhaseChange // when links move from the header to dense storage; default 8 and 6
+	LinkPhase PhaseChange // when links move from the header to dense storage; default 8 and 6, zero: at once
 	LinkOrder CreationOrder
-	AttrPhase PhaseChange   // when attributes move from header to dense storage; default 8 and 6
+	AttrPhase PhaseChange   // when attributes move from header to dense storage; default 8 and 6, zero: at once
 	AttrOrder CreationOrder // must be at least TrackCreationOrder if attributes are shared
 	// Times stores creation and modification times. It is libhdf5's default, but makes the bytes of
 	// the file depend on the time of creation.
@@ -39,8 +41,8 @@ type FileCreation struct {
 type FileSpace struct {
 	Strategy  SpaceStrategy
 	Persist   bool  // store the list of free space in the file when it is closed
-	Threshold int64 // bytes; smaller free sections are not tracked; default 1
-	PageSize  int64 // bytes of a page with strategy Paged: at least 512; default 4096
+	Threshold int64 // bytes; smaller free sections are not tracked; 0: 1
+	PageSize  int64 // bytes of a page with strategy Paged: at least 512; 0: 4096
 }
 
 // SpaceStrategy is the strategy for allocating file space (H5F_fspace_strategy_t).
@@ -84,8 +86,23 @@ func DefaultFileCreation() FileCreation {
 	}
 }
 
+// filled returns a copy of c with the defaults, and DefaultFileCreation() for nil.
+func (c *FileCreation) filled() FileCreation {
+	d := DefaultFileCreation()
+	if c == nil {
+		return d
+	}
+	f := *c
+	f.OffsetSize, f.LengthSize = cmp.Or(c.OffsetSize, d.OffsetSize), cmp.Or(c.LengthSize, d.LengthSize)
+	f.GroupLeafK, f.GroupTreeK = cmp.Or(c.GroupLeafK, d.GroupLeafK), cmp.Or(c.GroupTreeK, d.GroupTreeK)
+	f.ChunkTreeK = cmp.Or(c.ChunkTreeK, d.ChunkTreeK)
+	f.Space.Threshold, f.Space.PageSize = cmp.Or(c.Space.Threshold, d.Space.Threshold), cmp.Or(c.Space.PageSize, d.Space.PageSize)
+	return f
+}
+
 // Validate reports every invalid field. Each error wraps ErrParam.
 func (c FileCreation) Validate() error {
+	c = c.filled()
 	var errs []error
 	check := func(ok bool, field string, v any) {
 		if !ok {

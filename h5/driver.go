@@ -7,6 +7,7 @@ package h5
 import "C"
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -59,8 +60,11 @@ const LogAll uint64 = C.H5FD_LOG_ALL
 // Family splits a file into members of equal size (H5Pset_fapl_family). The path must contain one
 // verb for the member's number, for example "data%05d.h5".
 type Family struct {
-	MemberSize int64 // bytes; 0 when opening: as stored in the first member
+	MemberSize int64 // bytes; 0 when creating: 100 MiB, when opening: as stored in the first member
 }
+
+// defaultMemberSize is the default of libhdf5's family driver.
+const defaultMemberSize = 100 << 20
 
 // Split is a Multi with two members, one for elements and one for metadata (H5Pset_fapl_split).
 // Access returns it as a Multi.
@@ -90,7 +94,8 @@ const memberTypes = 6
 // (H5Pset_fapl_multi). The arrays are indexed by kind minus one.
 //
 // The settings stored in the first member of an existing set of files take precedence over these
-// fields.
+// fields. An empty name means the one of DefaultMulti. If Map and Addrs are zero, Addrs means the
+// addresses of DefaultMulti.
 type Multi struct {
 	Map   [memberTypes]MemberType // the kind whose member stores this kind
 	Names [memberTypes]string     // file name of the member, with %s for the path
@@ -108,15 +113,35 @@ func DefaultMulti() Multi {
 	return m
 }
 
+func (d Multi) filled() Multi {
+	usual := DefaultMulti()
+	if d.Map == usual.Map && d.Addrs == (Multi{}).Addrs {
+		d.Addrs = usual.Addrs
+	}
+	for i := range d.Names {
+		d.Names[i] = cmp.Or(d.Names[i], usual.Names[i])
+	}
+	return d
+}
+
 // maxAddress is HADDR_MAX.
 const maxAddress = 1<<64 - 2
 
 // Direct accesses one file without the page cache of the system (H5Pset_fapl_direct). If libhdf5
 // was built without this driver, opening returns errors.ErrUnsupported.
 type Direct struct {
-	Alignment int64 // bytes, a power of two; alignment of addresses and buffers, e.g. 4096
-	Block     int64 // bytes, a multiple of Alignment; size of a transfer, e.g. 4096
-	Copy      int64 // bytes, a multiple of Block; size of the copy buffer, e.g. 16 MiB
+	Alignment int64 // bytes, a power of two; alignment of addresses and buffers; 0: 4096
+	Block     int64 // bytes, a multiple of Alignment; size of a transfer; 0: 4096, or Alignment if it is larger
+	Copy      int64 // bytes, a multiple of Block; size of the copy buffer; 0: 16 MiB in whole blocks, at least one
+}
+
+func (d Direct) filled() Direct {
+	d.Alignment = cmp.Or(d.Alignment, 4096)
+	d.Block = cmp.Or(d.Block, max(d.Alignment, 4096))
+	if d.Copy == 0 && d.Block > 0 {
+		d.Copy = max(16<<20/d.Block, 1) * d.Block
+	}
+	return d
 }
 
 // readerDriver is the driver of OpenReaderAt.

@@ -6,6 +6,7 @@ package h5
 import "C"
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ const (
 // CreateOptions are the options of Create. A nil *CreateOptions means DefaultCreateOptions().
 type CreateOptions struct {
 	Truncate  bool          // replace an existing file; if false, an existing file is ErrExists
-	Low, High LibVer        // bounds of the format of new objects; libhdf5 uses the oldest format that can represent an object
+	Low, High LibVer        // bounds of the format of new objects; libhdf5 uses the oldest format that can represent an object; High 0: LatestFormat
 	Access    *FileAccess   // file access properties; nil: DefaultFileAccess()
 	Creation  *FileCreation // file creation properties; nil: DefaultFileCreation()
 }
@@ -55,16 +56,19 @@ func DefaultCreateOptions() CreateOptions {
 	return CreateOptions{Low: Earliest, High: LatestFormat}
 }
 
+// filled returns o with the default of High, and with those of Access and Creation.
+func (o CreateOptions) filled() CreateOptions {
+	access, creation := o.Access.filled(), o.Creation.filled()
+	if d, ok := access.Driver.(Family); ok {
+		access.Driver = Family{cmp.Or(d.MemberSize, defaultMemberSize)}
+	}
+	return CreateOptions{o.Truncate, o.Low, cmp.Or(o.High, LatestFormat), &access, &creation}
+}
+
 // Validate reports invalid options. Each error wraps ErrParam.
 func (o CreateOptions) Validate() error {
-	errs := []error{checkBounds(o.Low, o.High)}
-	if o.Access != nil {
-		errs = append(errs, o.Access.Validate())
-	}
-	if o.Creation != nil {
-		errs = append(errs, o.Creation.Validate())
-	}
-	return errors.Join(errs...)
+	o = o.filled()
+	return errors.Join(checkBounds(o.Low, o.High), o.Access.Validate(), o.Creation.Validate())
 }
 
 // OpenOptions are the options of OpenWith. A nil *OpenOptions means DefaultOpenOptions().
@@ -74,15 +78,26 @@ type OpenOptions struct {
 	// ReadOnly a reader. The file must have been created with Low V110 or later, and the writer
 	// must set Low to V110 or later again.
 	SWMR      bool
-	Low, High LibVer      // bounds of the format of new objects
+	Low, High LibVer      // bounds of the format of new objects; High 0: LatestFormat
 	Access    *FileAccess // file access properties; nil: DefaultFileAccess()
 }
 
 // DefaultOpenOptions returns options for reading, with any format.
 func DefaultOpenOptions() OpenOptions { return OpenOptions{Low: Earliest, High: LatestFormat} }
 
+// filled returns o with the default of High, and with those of Access. A nil Access stays nil.
+func (o OpenOptions) filled() OpenOptions {
+	o.High = cmp.Or(o.High, LatestFormat)
+	if o.Access != nil {
+		access := o.Access.filled()
+		o.Access = &access
+	}
+	return o
+}
+
 // Validate reports invalid options. Each error wraps ErrParam.
 func (o OpenOptions) Validate() error {
+	o = o.filled()
 	errs := []error{checkBounds(o.Low, o.High)}
 	if o.Mode != ReadOnly && o.Mode != ReadWrite {
 		errs = append(errs, fmt.Errorf("%w: mode %d", ErrParam, o.Mode))
@@ -133,11 +148,7 @@ func checkFile(path string, a *FileAccess) error {
 
 // access encodes the file access properties for the shim.
 func access(a *FileAccess, low, high LibVer, image []byte) []byte {
-	if a == nil {
-		d := DefaultFileAccess()
-		a = &d
-	}
-	return a.append(nil, low, high, image)
+	return a.filled().append(nil, low, high, image)
 }
 
 func (v LibVer) number() C.int32_t {
@@ -189,14 +200,11 @@ func Create(path string, o *CreateOptions) (*File, error) {
 	if o != nil {
 		opts = *o
 	}
+	opts = opts.filled()
 	if err := errors.Join(opts.Validate(), checkPath(path, opts.Access)); err != nil {
 		return nil, &Error{Op: op, Path: path, Err: err}
 	}
-	creation := DefaultFileCreation()
-	if opts.Creation != nil {
-		creation = *opts.Creation
-	}
-	spec := creation.append(access(opts.Access, opts.Low, opts.High, nil))
+	spec := opts.Creation.append(access(opts.Access, opts.Low, opts.High, nil))
 	cPath, err := cString(op, path, path)
 	if err != nil {
 		return nil, err
@@ -264,6 +272,7 @@ func OpenWith(path string, o *OpenOptions) (*File, error) {
 	if o != nil {
 		opts = *o
 	}
+	opts = opts.filled()
 	if err := errors.Join(opts.Validate(), checkPath(path, opts.Access), checkFile(path, opts.Access)); err != nil {
 		return nil, &Error{Op: op, Path: path, Err: err}
 	}

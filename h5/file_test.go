@@ -77,12 +77,12 @@ func TestFilesThatCannotBe(t *testing.T) {
 	for name, edit := range map[string]func(*h5.FileCreation, *h5.FileAccess){
 		"user block":  func(c *h5.FileCreation, _ *h5.FileAccess) { c.UserBlock = 1000 },
 		"offset size": func(c *h5.FileCreation, _ *h5.FileAccess) { c.OffsetSize = 3 },
-		"length size": func(c *h5.FileCreation, _ *h5.FileAccess) { c.LengthSize = 0 },
-		"leaf":        func(c *h5.FileCreation, _ *h5.FileAccess) { c.GroupLeafK = 0 },
+		"length size": func(c *h5.FileCreation, _ *h5.FileAccess) { c.LengthSize = -1 },
+		"leaf":        func(c *h5.FileCreation, _ *h5.FileAccess) { c.GroupLeafK = -1 },
 		"tree":        func(c *h5.FileCreation, _ *h5.FileAccess) { c.GroupTreeK = 1 << 15 },
 		"chunk tree":  func(c *h5.FileCreation, _ *h5.FileAccess) { c.ChunkTreeK = -1 },
 		"strategy":    func(c *h5.FileCreation, _ *h5.FileAccess) { c.Space.Strategy = 4 },
-		"threshold":   func(c *h5.FileCreation, _ *h5.FileAccess) { c.Space.Threshold = 0 },
+		"threshold":   func(c *h5.FileCreation, _ *h5.FileAccess) { c.Space.Threshold = -1 },
 		"page":        func(c *h5.FileCreation, _ *h5.FileAccess) { c.Space.PageSize = 100 },
 		"nine indexes": func(c *h5.FileCreation, _ *h5.FileAccess) {
 			c.Shared = make([]h5.SharedMessages, 9)
@@ -93,7 +93,7 @@ func TestFilesThatCannotBe(t *testing.T) {
 		"phase":       func(c *h5.FileCreation, _ *h5.FileAccess) { c.LinkPhase = h5.PhaseChange{MaxCompact: 1, MinDense: 5} },
 		"order":       func(c *h5.FileCreation, _ *h5.FileAccess) { c.AttrOrder = 3 },
 		"locking":     func(_ *h5.FileCreation, a *h5.FileAccess) { a.Locking = 3 },
-		"alignment":   func(_ *h5.FileCreation, a *h5.FileAccess) { a.Align.Bytes = 0 },
+		"alignment":   func(_ *h5.FileCreation, a *h5.FileAccess) { a.Align.Bytes = -1 },
 		"meta block":  func(_ *h5.FileCreation, a *h5.FileAccess) { a.MetaBlock = -1 },
 		"small data":  func(_ *h5.FileCreation, a *h5.FileAccess) { a.SmallDataBlock = -1 },
 		"sieve":       func(_ *h5.FileCreation, a *h5.FileAccess) { a.SieveBuffer = -1 },
@@ -118,7 +118,7 @@ func TestFilesThatCannotBe(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "x.h5")
 	for _, o := range []h5.OpenOptions{
-		{Mode: 5, High: h5.LatestFormat}, {High: h5.Earliest}, {Low: h5.V114, High: h5.V18}, {Low: -2, High: -1}, {High: 99},
+		{Mode: 5, High: h5.LatestFormat}, {Low: h5.V114, High: h5.V18}, {Low: -2, High: -1}, {High: 99},
 	} {
 		_, err := h5.OpenWith(path, &o)
 		require.ErrorIs(t, err, h5.ErrParam, "%+v", o)

@@ -7,6 +7,7 @@ package h5
 import "C"
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,15 +15,25 @@ import (
 
 // ReaderOptions are the options of OpenReaderAt.
 type ReaderOptions struct {
-	BlockSize int // size of a cache block in bytes; small reads are served from the cache
-	Blocks    int // number of cached blocks
+	BlockSize int // size of a cache block in bytes; small reads are served from the cache; 0: 64 KiB
+	Blocks    int // number of cached blocks; 0: 64
 }
 
 // DefaultReaderOptions returns 64 blocks of 64 KiB.
 func DefaultReaderOptions() ReaderOptions { return ReaderOptions{BlockSize: 64 << 10, Blocks: 64} }
 
+// filled returns a copy of o with the defaults, and DefaultReaderOptions() for nil.
+func (o *ReaderOptions) filled() ReaderOptions {
+	d := DefaultReaderOptions()
+	if o != nil {
+		d.BlockSize, d.Blocks = cmp.Or(o.BlockSize, d.BlockSize), cmp.Or(o.Blocks, d.Blocks)
+	}
+	return d
+}
+
 // Validate reports an invalid size. The error wraps ErrParam.
 func (o ReaderOptions) Validate() error {
+	o = o.filled()
 	if o.BlockSize < 1 || o.BlockSize > 1<<30 || o.Blocks < 1 {
 		return fmt.Errorf("%w: %d blocks of %d bytes", ErrParam, o.Blocks, o.BlockSize)
 	}
@@ -42,10 +53,7 @@ var readers = map[uint64]*blockReader{}
 // another file, and to a dataset with elements in external files.
 func OpenReaderAt(r io.ReaderAt, size int64, o *ReaderOptions) (*File, error) {
 	const op = "open reader"
-	opts := DefaultReaderOptions()
-	if o != nil {
-		opts = *o
-	}
+	opts := o.filled()
 	n := images.Add(1)
 	path := fmt.Sprintf("reader-%d", n)
 	err := opts.Validate()

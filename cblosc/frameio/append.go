@@ -14,7 +14,7 @@ import (
 
 // AppendOptions describe how chunks are appended. A nil *AppendOptions means the zero value.
 type AppendOptions struct {
-	ChunkSize int // bytes of the values of a chunk; only for a frame without chunks
+	ChunkSize int // bytes of the values of a chunk; only for a frame without chunks; 0: as in Params
 	Workers   int // maximum number of goroutines that compress; 0: GOMAXPROCS
 
 	// Durable guarantees that the frame is unchanged or complete if the program or the machine
@@ -168,7 +168,7 @@ func resume(f *Frame, o *AppendOptions) (*Writer, error) {
 	if n := len(f.head.Trailer.VLMetalayers); n > cblosc.MaxVLMetalayers {
 		return nil, fmt.Errorf("%w: %d variable-length metalayers, at most %d", cblosc.ErrLimit, n, cblosc.MaxVLMetalayers)
 	}
-	w, header, err := newWriter(f.path, p)
+	w, header, err := newWriter(f.path, p.filled())
 	if err != nil {
 		return nil, err
 	}

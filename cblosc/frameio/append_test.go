@@ -225,7 +225,7 @@ func TestAppendRefuses(t *testing.T) {
 
 	empty := filepath.Join(dir, "empty")
 	writeFrame(t, empty, true, nil)
-	_, err = frameio.Append(empty, nil)
+	_, err = frameio.Append(empty, &frameio.AppendOptions{ChunkSize: -8})
 	require.ErrorIs(t, err, cblosc.ErrParam)
 
 	a, _ := newArray(t, true, []int64{8}, []int32{4}, []int32{2})

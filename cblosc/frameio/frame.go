@@ -3,6 +3,7 @@
 package frameio
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -36,7 +37,8 @@ type Frame struct {
 }
 
 // Limits bounds the memory that a frame can make its reader allocate, in addition to the caller's
-// buffers. Larger sizes give format.ErrLimit. Sizes are in bytes.
+// buffers. Larger sizes give format.ErrLimit. Sizes are in bytes. 0 means the limit of
+// DefaultLimits.
 type Limits struct {
 	cframe.Limits // of header, trailer and index
 
@@ -50,6 +52,13 @@ type Limits struct {
 // format, 2 GiB.
 func DefaultLimits() Limits {
 	return Limits{cframe.DefaultLimits(), chunk.MaxNBytes}
+}
+
+func (l Limits) filled() Limits {
+	d := DefaultLimits()
+	l.Header, l.Trailer = cmp.Or(l.Header, d.Header), cmp.Or(l.Trailer, d.Trailer)
+	l.Index, l.Chunk = cmp.Or(l.Index, d.Index), cmp.Or(l.Chunk, d.Chunk)
+	return l
 }
 
 // Open opens a contiguous frame (a file) or a sparse one (a directory). Header, metalayers, index
@@ -92,7 +101,7 @@ func OpenMapped(path string, l Limits) (*Frame, error) {
 
 func openBy(open func(string, cframe.Limits) (*cframe.Frame, source, error), path string, l Limits) (*Frame, error) {
 	const op = "open"
-	path = filepath.Clean(path)
+	path, l = filepath.Clean(path), l.filled()
 	head, src, err := open(path, l.Limits)
 	if err != nil {
 		return nil, &Error{op, path, -1, invalid(err)}
@@ -112,6 +121,7 @@ func OpenFS(fsys fs.FS) (*Frame, error) { return OpenFSLimits(fsys, DefaultLimit
 // OpenFSLimits is OpenFS with the given limits.
 func OpenFSLimits(fsys fs.FS, l Limits) (*Frame, error) {
 	const op = "open"
+	l = l.filled()
 	head, err := cframe.ReadDirLimits(fsys, l.Limits)
 	if err != nil {
 		return nil, &Error{op, "", -1, invalid(err)}

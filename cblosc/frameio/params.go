@@ -13,10 +13,14 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
-// Params are the parameters of a Writer.
+// defaultChunkSize is the default of Params.ChunkSize and AppendOptions.ChunkSize. It is rounded
+// down to whole elements, but not below one element.
+const defaultChunkSize = 1 << 20
+
+// Params are the parameters of a Writer. A nil *Params means Params{}.
 type Params struct {
-	CParams   *cblosc.CParams    // nil: cblosc.DefaultCParams(); Threads must be 1
-	ChunkSize int                // bytes of the values of a chunk: a positive multiple of CParams.TypeSize
+	CParams   *cblosc.CParams    // nil: cblosc.DefaultCParams(); Threads must be 1, or 0 for 1
+	ChunkSize int                // bytes of the values of a chunk: a multiple of CParams.TypeSize; 0: 1 MiB, in whole elements
 	Meta      []cblosc.Metalayer // fixed metalayers, at most 16
 	VLMeta    []cblosc.Metalayer // variable-length metalayers, at most 16, compressed as the library does
 	Sparse    bool               // a directory with one file for each chunk, instead of one file
@@ -28,10 +32,8 @@ type Params struct {
 // Validate reports every invalid field. Each error wraps cblosc.ErrParam, cblosc.ErrLimit or
 // cblosc.ErrExists.
 func (p *Params) Validate() error {
-	if p == nil {
-		return fmt.Errorf("%w: no Params: ChunkSize has no default", cblosc.ErrParam)
-	}
-	cp := p.cparams()
+	p = p.filled()
+	cp := p.CParams
 	var errs []error
 	bad := func(sentinel error, format string, args ...any) {
 		errs = append(errs, fmt.Errorf("%w: "+format, append([]any{sentinel}, args...)...))
@@ -71,11 +73,17 @@ func (p *Params) Validate() error {
 	return errors.Join(errs...)
 }
 
-func (p *Params) cparams() *cblosc.CParams {
-	if p.CParams == nil {
-		return cblosc.DefaultCParams()
+// filled returns a copy of p with the defaults of CParams and ChunkSize.
+func (p *Params) filled() *Params {
+	var q Params
+	if p != nil {
+		q = *p
 	}
-	return p.CParams
+	q.CParams = q.CParams.WithDefaults()
+	if size := q.CParams.TypeSize; q.ChunkSize == 0 && size > 0 {
+		q.ChunkSize = max(defaultChunkSize/size, 1) * size
+	}
+	return &q
 }
 
 func (p *Params) workers() int {

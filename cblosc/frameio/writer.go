@@ -62,7 +62,7 @@ const maxChunks = chunk.MaxNBytes / 8
 // not set, or fs.ErrNotExist if the parent directory is missing.
 func Create(path string, p *Params) (*Writer, error) {
 	const op = "create"
-	path = filepath.Clean(path)
+	path, p = filepath.Clean(path), p.filled()
 	w, header, err := newWriter(path, p)
 	if err != nil {
 		return nil, &Error{op, path, -1, err}
@@ -94,6 +94,7 @@ func Create(path string, p *Params) (*Writer, error) {
 // It returns cblosc.ErrParam, also for p.Sparse, or cblosc.ErrLimit.
 func NewWriter(dst io.WriterAt, p *Params) (*Writer, error) {
 	const op = "create"
+	p = p.filled()
 	w, header, err := newWriter("", p)
 	if err == nil && p.Sparse {
 		err = fmt.Errorf("%w: Sparse = true without a directory", cblosc.ErrParam)
@@ -105,12 +106,12 @@ func NewWriter(dst io.WriterAt, p *Params) (*Writer, error) {
 	return w, nil
 }
 
-// newWriter returns a Writer without its target, and the size of the header in bytes.
+// newWriter returns a Writer without its target, and the size of the header in bytes. p is filled.
 func newWriter(path string, p *Params) (*Writer, int, error) {
 	if err := p.Validate(); err != nil {
 		return nil, 0, err
 	}
-	w := &Writer{path: path, params: *p, cp: *p.cparams(), totals: totals{chunkSize: -1}}
+	w := &Writer{path: path, params: *p, cp: *p.CParams, totals: totals{chunkSize: -1}}
 	for _, l := range p.VLMeta {
 		b, err := compressed(cblosc.DefaultCParams(), l.Content)
 		if err != nil {

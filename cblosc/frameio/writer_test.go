@@ -344,8 +344,7 @@ func TestCreateRefuses(t *testing.T) {
 		p    *frameio.Params
 		want error
 	}{
-		{"nil", nil, cblosc.ErrParam},
-		{"no chunk size", &frameio.Params{}, cblosc.ErrParam},
+		{"negative chunk size", &frameio.Params{ChunkSize: -8}, cblosc.ErrParam},
 		{"parts of elements", &frameio.Params{ChunkSize: 12}, cblosc.ErrParam},
 		{"large chunks", &frameio.Params{ChunkSize: 1 << 31}, cblosc.ErrLimit},
 		{"workers", &frameio.Params{ChunkSize: 8, Workers: -1}, cblosc.ErrParam},
