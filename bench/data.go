@@ -178,7 +178,7 @@ func storage(name string) []h5.Filter {
 	case "deflate":
 		return []h5.Filter{h5.Shuffle(), h5.Deflate(4)}
 	case "lz4", "zstd":
-		return []h5.Filter{{ID: filter.Blosc2, Values: []uint32{0, 0, 0, 0, 5, 1, map[string]uint32{"lz4": 1, "zstd": 5}[name]}}}
+		return []h5.Filter{{ID: filter.IDBlosc2, Values: []uint32{0, 0, 0, 0, 5, 1, map[string]uint32{"lz4": 1, "zstd": 5}[name]}}}
 	}
 	return nil
 }

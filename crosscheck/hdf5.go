@@ -55,13 +55,13 @@ var hdf5Filters = []hdf5Filter{
 	{name: "szip_entropy", steps: []h5.Filter{h5.Szip(h5.SzipEntropy, 4)}, numbers: true},
 	{name: "nbit", steps: []h5.Filter{h5.Nbit()}, numbers: true},
 	{name: "scaleoffset", steps: []h5.Filter{h5.ScaleOffsetInt(0)}, ints: true},
-	{name: "bzip2", steps: []h5.Filter{{ID: filter.BZip2, Values: []uint32{9}}}},
-	{name: "shuffle+lzf", steps: []h5.Filter{h5.Shuffle(), {ID: filter.LZF}}},
-	{name: "blosc", steps: []h5.Filter{{ID: filter.Blosc, Values: []uint32{0, 0, 0, 0, 5, 1, 1}}}},
-	{name: "shuffle+lz4", steps: []h5.Filter{h5.Shuffle(), {ID: filter.LZ4}}},
-	{name: "bitshuffle_lz4", steps: []h5.Filter{{ID: filter.BitShuffle, Values: []uint32{0, 2}}}},
-	{name: "zstd", steps: []h5.Filter{{ID: filter.Zstd, Values: []uint32{3}}}},
-	{name: "blosc2", steps: []h5.Filter{{ID: filter.Blosc2, Values: []uint32{0, 0, 0, 0, 5, 2, 5}}}},
+	{name: "bzip2", steps: []h5.Filter{{ID: filter.IDBZip2, Values: []uint32{9}}}},
+	{name: "shuffle+lzf", steps: []h5.Filter{h5.Shuffle(), {ID: filter.IDLZF}}},
+	{name: "blosc", steps: []h5.Filter{{ID: filter.IDBlosc, Values: []uint32{0, 0, 0, 0, 5, 1, 1}}}},
+	{name: "shuffle+lz4", steps: []h5.Filter{h5.Shuffle(), {ID: filter.IDLZ4}}},
+	{name: "bitshuffle_lz4", steps: []h5.Filter{{ID: filter.IDBitShuffle, Values: []uint32{0, 2}}}},
+	{name: "zstd", steps: []h5.Filter{{ID: filter.IDZstd, Values: []uint32{3}}}},
+	{name: "blosc2", steps: []h5.Filter{{ID: filter.IDBlosc2, Values: []uint32{0, 0, 0, 0, 5, 2, 5}}}},
 }
 
 func hdf5FilterNames() []string {

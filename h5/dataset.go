@@ -348,7 +348,7 @@ const NoAddress = math.MaxUint64
 // Filter is one filter of a dataset's pipeline.
 type Filter struct {
 	ID       int      // registered filter number
-	Name     string   // from the file
+	Name     string   // from the file; the functions of RegisterFilterCheck are only for filters without a name
 	Optional bool     // a chunk may be stored without this filter (H5Z_FLAG_OPTIONAL)
 	Values   []uint32 // parameters of the filter (cd_values)
 }

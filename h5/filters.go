@@ -4,7 +4,10 @@
 
 package h5
 
-import "fmt"
+import (
+	"fmt"
+	"sync"
+)
 
 // Deflate compresses with zlib at a level from 0 (store) to 9 (H5Pset_deflate).
 func Deflate(level int) Filter {
@@ -60,6 +63,14 @@ func ScaleOffsetFloat(digits int) Filter {
 	return Filter{ID: FilterScaleOffset, Optional: true, Values: []uint32{scaleFloat, uint32(int32(digits))}}
 }
 
+// filterChecks are the functions of RegisterFilterCheck, by filter number.
+var filterChecks sync.Map
+
+// RegisterFilterCheck registers a function that checks the Values of a Filter before a dataset is
+// created with it. If check returns an error, CreateDataset returns that error and ErrParam.
+// Filters with a Name come from a file and are not checked, so that every dataset can be copied.
+func RegisterFilterCheck(id int, check func(values []uint32) error) { filterChecks.Store(id, check) }
+
 // validate rejects values that libhdf5's built-in filters would misinterpret, or reject without a
 // reason.
 func (f Filter) validate() error {
@@ -68,6 +79,11 @@ func (f Filter) validate() error {
 	}
 	if f.ID < 1 || f.ID > maxFilter || len(f.Values) > 1<<16-1 {
 		return fmt.Errorf("%w: filter %d with %d values", ErrParam, f.ID, len(f.Values))
+	}
+	if check, ok := filterChecks.Load(f.ID); ok && f.Name == "" {
+		if err := check.(func([]uint32) error)(f.Values); err != nil {
+			return fmt.Errorf("%w: filter %d with values %d: %w", ErrParam, f.ID, f.Values, err)
+		}
 	}
 	switch f.ID {
 	case FilterDeflate:

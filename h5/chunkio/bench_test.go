@@ -51,7 +51,7 @@ func benchFile(b *testing.B, filters ...h5.Filter) (path string, src []byte) {
 var deflateShuffle = []h5.Filter{h5.Shuffle(), h5.Deflate(4)}
 
 func blosc2Filter(codec uint32) []h5.Filter {
-	return []h5.Filter{{ID: filter.Blosc2, Values: []uint32{0, 0, 0, 0, 5, 1, codec}}}
+	return []h5.Filter{{ID: filter.IDBlosc2, Values: []uint32{0, 0, 0, 0, 5, 1, codec}}}
 }
 
 // how are this package and, beside it, the library.
@@ -71,8 +71,8 @@ func BenchmarkRead(b *testing.B) {
 		filters []h5.Filter
 	}{
 		{"deflate+shuffle", deflateShuffle}, {"blosc2-lz4", blosc2Filter(1)}, {"blosc2-zstd", blosc2Filter(5)},
-		{"lzf", []h5.Filter{h5.Shuffle(), {ID: filter.LZF, Optional: true}}}, {"zstd", []h5.Filter{h5.Shuffle(), {ID: filter.Zstd}}},
-		{"bitshuffle-lz4", []h5.Filter{{ID: filter.BitShuffle, Values: []uint32{0, 2}}}},
+		{"lzf", []h5.Filter{h5.Shuffle(), {ID: filter.IDLZF, Optional: true}}}, {"zstd", []h5.Filter{h5.Shuffle(), {ID: filter.IDZstd}}},
+		{"bitshuffle-lz4", []h5.Filter{{ID: filter.IDBitShuffle, Values: []uint32{0, 2}}}},
 	} {
 		b.Run("filters="+p.name, func(b *testing.B) {
 			path, src := benchFile(b, p.filters...)
@@ -131,7 +131,7 @@ func BenchmarkWrite(b *testing.B) {
 		name    string
 		filters []h5.Filter
 	}{
-		{"deflate+shuffle", deflateShuffle}, {"blosc2-zstd", blosc2Filter(5)}, {"zstd", []h5.Filter{h5.Shuffle(), {ID: filter.Zstd}}},
+		{"deflate+shuffle", deflateShuffle}, {"blosc2-zstd", blosc2Filter(5)}, {"zstd", []h5.Filter{h5.Shuffle(), {ID: filter.IDZstd}}},
 	} {
 		for _, h := range how {
 			b.Run("filters="+p.name+"/"+h.name, func(b *testing.B) {

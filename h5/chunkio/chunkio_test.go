@@ -77,15 +77,15 @@ func pipelines(size int) map[string][]h5.Filter {
 		"shuffle deflate":   {h5.Shuffle(), h5.Deflate(1)},
 		"all three":         {h5.Shuffle(), h5.Deflate(4), h5.Fletcher32()},
 		"checksum first":    {h5.Fletcher32(), h5.Shuffle(), h5.Deflate(1)},
-		"lzf":               {h5.Shuffle(), {ID: filter.LZF, Optional: true}},
-		"lz4":               {{ID: filter.LZ4}},
-		"bitshuffle lz4":    {{ID: filter.BitShuffle, Values: []uint32{0, 2}}},
-		"zstd":              {h5.Shuffle(), {ID: filter.Zstd}, h5.Fletcher32()},
-		"bzip2":             {{ID: filter.BZip2, Values: []uint32{1}}},
-		"blosc":             {{ID: filter.Blosc, Values: []uint32{0, 0, 0, 0, 5, 1, 1}}},
-		"blosc2":            {{ID: filter.Blosc2, Values: []uint32{0, 0, 0, 0, 5, 1, 1}}},
-		"blosc2 zstd small": {{ID: filter.Blosc2, Values: []uint32{0, 64, 0, 0, 1, 2, 5}}},
-		"blosc2 checksum":   {{ID: filter.Blosc2, Values: []uint32{0, 0, 0, 0, 5, 1, 1}}, h5.Fletcher32()},
+		"lzf":               {h5.Shuffle(), {ID: filter.IDLZF, Optional: true}},
+		"lz4":               {{ID: filter.IDLZ4}},
+		"bitshuffle lz4":    {{ID: filter.IDBitShuffle, Values: []uint32{0, 2}}},
+		"zstd":              {h5.Shuffle(), {ID: filter.IDZstd}, h5.Fletcher32()},
+		"bzip2":             {{ID: filter.IDBZip2, Values: []uint32{1}}},
+		"blosc":             {{ID: filter.IDBlosc, Values: []uint32{0, 0, 0, 0, 5, 1, 1}}},
+		"blosc2":            {{ID: filter.IDBlosc2, Values: []uint32{0, 0, 0, 0, 5, 1, 1}}},
+		"blosc2 zstd small": {{ID: filter.IDBlosc2, Values: []uint32{0, 64, 0, 0, 1, 2, 5}}},
+		"blosc2 checksum":   {{ID: filter.IDBlosc2, Values: []uint32{0, 0, 0, 0, 5, 1, 1}}, h5.Fletcher32()},
 		"library's own":     {h5.Nbit()},
 	}
 	if size != 1 && size != 2 && size != 4 && size != 8 {
@@ -964,8 +964,8 @@ func TestShortChunks(t *testing.T) {
 	}
 	var names []string
 	for _, c := range []h5.Filter{
-		h5.Deflate(6), {ID: filter.BZip2, Values: []uint32{9}}, {ID: filter.LZF}, {ID: filter.Blosc, Values: []uint32{0, 0, 0, 0, 5, 1, 1}},
-		{ID: filter.LZ4}, {ID: filter.BitShuffle, Values: []uint32{0, 2}}, {ID: filter.Zstd, Values: []uint32{3}}, {ID: filter.Blosc2, Values: []uint32{0, 0, 0, 0, 5, 1, 5}},
+		h5.Deflate(6), {ID: filter.IDBZip2, Values: []uint32{9}}, {ID: filter.IDLZF}, {ID: filter.IDBlosc, Values: []uint32{0, 0, 0, 0, 5, 1, 1}},
+		{ID: filter.IDLZ4}, {ID: filter.IDBitShuffle, Values: []uint32{0, 2}}, {ID: filter.IDZstd, Values: []uint32{3}}, {ID: filter.IDBlosc2, Values: []uint32{0, 0, 0, 0, 5, 1, 5}},
 	} {
 		for _, filters := range [][]h5.Filter{{c}, {h5.Shuffle(), c}, {c, h5.Fletcher32()}} {
 			name := fmt.Sprint(len(names))
@@ -1012,7 +1012,7 @@ func TestPartsOfChunks(t *testing.T) {
 	f4 := h5.IEEEFloat(4, h5.LittleEndian)
 	shape := []int64{60, 64, 128}
 	d, err := f.Root().CreateDataset("d", f4, h5.SimpleSpace(shape...), &h5.DatasetOptions{
-		Chunks: []int64{30, 64, 128}, Filters: []h5.Filter{{ID: filter.Blosc2, Values: []uint32{0, 0, 0, 0, 5, 1, 5}}},
+		Chunks: []int64{30, 64, 128}, Filters: []h5.Filter{{ID: filter.IDBlosc2, Values: []uint32{0, 0, 0, 0, 5, 1, 5}}},
 	})
 	require.NoError(t, err)
 	src := bytesLike(4*60*64*128, 1)
@@ -1043,7 +1043,7 @@ func TestManyGoroutines(t *testing.T) {
 	f := create(t, path)
 	i8 := h5.Int(8, h5.BigEndian)
 	src := bytesLike(8*64*64, 4)
-	for i, filters := range [][]h5.Filter{{h5.Shuffle(), h5.Deflate(2)}, {{ID: filter.Blosc2, Values: []uint32{0, 512, 0, 0, 5, 1, 1}}}} {
+	for i, filters := range [][]h5.Filter{{h5.Shuffle(), h5.Deflate(2)}, {{ID: filter.IDBlosc2, Values: []uint32{0, 512, 0, 0, 5, 1, 1}}}} {
 		d, err := f.Root().CreateDataset(fmt.Sprint(i), i8, h5.SimpleSpace(64, 64), &h5.DatasetOptions{Chunks: []int64{16, 16}, Filters: filters})
 		require.NoError(t, err)
 		// Writers of different chunks.

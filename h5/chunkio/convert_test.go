@@ -107,7 +107,7 @@ func TestConversions(t *testing.T) {
 			c.shape, c.chunks = append(c.shape, extent), append(c.chunks, rapid.Int64Range(1, extent).Draw(r, "chunk"))
 		}
 		c.options = h5.DatasetOptions{Chunks: c.chunks, Filters: rapid.SampledFrom([][]h5.Filter{
-			{h5.Shuffle(), h5.Deflate(1)}, {{ID: filter.Blosc2, Values: []uint32{0, 64, 0, 0, 5, 1, 1}}}, {{ID: filter.LZ4}},
+			{h5.Shuffle(), h5.Deflate(1)}, {{ID: filter.IDBlosc2, Values: []uint32{0, 64, 0, 0, 5, 1, 1}}}, {{ID: filter.IDLZ4}},
 		}).Draw(r, "filters")}
 		if rapid.Bool().Draw(r, "fill") {
 			c.options.Fill = values(r, stored, 1)

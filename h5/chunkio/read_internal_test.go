@@ -27,7 +27,7 @@ func TestWholeChunksGoStraight(t *testing.T) {
 		src[i] = byte(i * i >> 5)
 	}
 	for name, filters := range map[string][]h5.Filter{
-		"deflate": {h5.Shuffle(), h5.Deflate(1)}, "blosc2": {{ID: filter.Blosc2, Values: []uint32{0, 0, 0, 0, 5, 1, 1}}}, "lz4": {{ID: filter.LZ4}},
+		"deflate": {h5.Shuffle(), h5.Deflate(1)}, "blosc2": {{ID: filter.IDBlosc2, Values: []uint32{0, 0, 0, 0, 5, 1, 1}}}, "lz4": {{ID: filter.IDLZ4}},
 	} {
 		d, err := f.Root().CreateDataset(name, be, h5.SimpleSpace(32, 16), &h5.DatasetOptions{Chunks: []int64{8, 16}, Filters: filters})
 		require.NoError(t, err)

@@ -112,7 +112,7 @@ func TestStepsInPartsOfChunks(t *testing.T) {
 	f4, ctx := h5.IEEEFloat(4, h5.BigEndian), context.Background()
 	shape := []int64{60, 64, 128}
 	d, err := f.Root().CreateDataset("d", f4, h5.SimpleSpace(shape...), &h5.DatasetOptions{
-		Chunks: []int64{30, 64, 128}, Filters: []h5.Filter{{ID: filter.Blosc2, Values: []uint32{0, 0, 0, 0, 5, 1, 5}}},
+		Chunks: []int64{30, 64, 128}, Filters: []h5.Filter{{ID: filter.IDBlosc2, Values: []uint32{0, 0, 0, 0, 5, 1, 5}}},
 	})
 	require.NoError(t, err)
 	_, err = chunkio.Write(ctx, d, bytesLike(4*60*64*128, 1), f4, all(shape...), nil)

@@ -109,7 +109,7 @@ func (w *worker) encodeBlosc(values []uint32, o Options, dst, src []byte) (int, 
 // decodedSize returns the size of src after decoding, 0 if src is invalid. The size in the header
 // is below 2 GiB, and a chunk with such a size may have as few as 32 bytes.
 func (w *worker) decodedSize(id int, src []byte) int {
-	if id == Blosc {
+	if id == IDBlosc {
 		info, err := cblosc.Info(src)
 		if err != nil {
 			return 0

@@ -248,7 +248,7 @@ func (p *Pipeline) DecodePart(dst, src []byte, part Part) error {
 		err = w.decodePart(dst, f, &part)
 	}
 	if err != nil {
-		return &Error{Op: "decode", Filter: Blosc2, Err: tooLong(err)}
+		return &Error{Op: "decode", Filter: IDBlosc2, Err: tooLong(err)}
 	}
 	return nil
 }
@@ -263,7 +263,7 @@ func (p *Pipeline) DecodePartAt(dst []byte, r io.ReaderAt, size int64, part Part
 		err = w.decodePart(dst, f, &part)
 	}
 	if err != nil {
-		return 0, &Error{Op: "decode", Filter: Blosc2, Err: tooLong(err)}
+		return 0, &Error{Op: "decode", Filter: IDBlosc2, Err: tooLong(err)}
 	}
 	if f.parts == nil {
 		return 0, nil
@@ -273,7 +273,7 @@ func (p *Pipeline) DecodePartAt(dst []byte, r io.ReaderAt, size int64, part Part
 
 // Partial reports whether a part of a chunk can be decoded without the rest. This is true if the
 // only filter is Blosc2.
-func (p *Pipeline) Partial() bool { return len(p.filters) == 1 && p.filters[0].ID == Blosc2 }
+func (p *Pipeline) Partial() bool { return len(p.filters) == 1 && p.filters[0].ID == IDBlosc2 }
 
 func (w *worker) decodePart(dst []byte, p *payload, part *Part) error {
 	bytes := int64(part.Item)

@@ -20,7 +20,7 @@ func Blosc2Chunk(src []byte) (chunk []byte, blocks []int32, err error) {
 	defer put(w)
 	p, err := w.open(src)
 	if err != nil {
-		return nil, nil, &Error{Op: "decode", Filter: Blosc2, Err: err}
+		return nil, nil, &Error{Op: "decode", Filter: IDBlosc2, Err: err}
 	}
 	if p.array != nil {
 		blocks = append([]int32{}, p.array.Blocks...)
@@ -37,7 +37,7 @@ func Blosc2Chunk(src []byte) (chunk []byte, blocks []int32, err error) {
 func Blosc2Frame(dst []byte, values []uint32, chunk []byte, blocks []int32, n int) ([]byte, error) {
 	frame, err := blosc2Frame(dst, values, chunk, blocks, n)
 	if err != nil {
-		return nil, &Error{Op: "encode", Filter: Blosc2, Err: err}
+		return nil, &Error{Op: "encode", Filter: IDBlosc2, Err: err}
 	}
 	return frame, nil
 }

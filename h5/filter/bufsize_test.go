@@ -100,7 +100,7 @@ func TestBufferSizes(t *testing.T) {
 		"an array, three axes": {{16, 4, 50}, {7, 3, 11}},
 	}
 	fewer, more := 0, 0
-	for _, id := range []int{filter.Blosc2, filter.Blosc, filter.Zstd, filter.LZ4, filter.BZip2, filter.BitShuffle} {
+	for _, id := range []int{filter.IDBlosc2, filter.IDBlosc, filter.IDZstd, filter.IDLZ4, filter.IDBZip2, filter.IDBitShuffle} {
 		for name, shape := range shapes {
 			dims, chunks := shape[0], shape[1]
 			n := int(kind.Size)
@@ -108,7 +108,7 @@ func TestBufferSizes(t *testing.T) {
 				n *= int(c)
 			}
 			var values []uint32
-			if id == filter.Blosc2 {
+			if id == filter.IDBlosc2 {
 				values = []uint32{0, 0, 0, 0, 5, 1, 1}
 			}
 			for of, src := range sources {
@@ -157,7 +157,7 @@ func TestBufferSizes(t *testing.T) {
 					case 1: // behind ours
 						read++
 						require.Equal(t, n, s.bytes, about)
-						if id == filter.Blosc2 || id == filter.Blosc {
+						if id == filter.IDBlosc2 || id == filter.IDBlosc {
 							require.Equal(t, n, s.size, about)
 						}
 					case 2: // before it
@@ -183,7 +183,7 @@ func TestBufferSizesOfWhatFails(t *testing.T) {
 	kind, src := h5.Int(4, h5.LittleEndian), data(4*100, 1)
 	no := []uint32{0, 0, 0, 0, 5, 1, 99} // no codec
 	d, err := f.Root().CreateDataset("d", kind, h5.SimpleSpace(100), &h5.DatasetOptions{Chunks: []int64{50}, Filters: []h5.Filter{
-		{ID: spy, Values: []uint32{0}}, {ID: filter.Blosc2, Optional: true, Values: no}, {ID: spy, Values: []uint32{1}}, h5.Fletcher32(),
+		{ID: spy, Values: []uint32{0}}, {ID: filter.IDBlosc2, Name: "unchecked", Optional: true, Values: no}, {ID: spy, Values: []uint32{1}}, h5.Fletcher32(),
 	}})
 	require.NoError(t, err)
 	require.NoError(t, d.WriteRegion(src, kind, region(100)))

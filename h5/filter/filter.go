@@ -23,25 +23,26 @@ import (
 	"github.com/hyperslab/hyperslab/internal/cmem"
 )
 
-// The registered numbers of the filters.
+// The registered numbers of the filters. The functions without the prefix ID return a filter for
+// [h5.DatasetOptions].
 const (
-	Deflate    = C.GOH5Z_DEFLATE
-	Shuffle    = C.GOH5Z_SHUFFLE
-	Fletcher32 = C.GOH5Z_FLETCHER32
-	Szip       = C.GOH5Z_SZIP
-	BZip2      = C.GOH5Z_BZIP2
-	LZF        = C.GOH5Z_LZF
-	Blosc      = C.GOH5Z_BLOSC
-	LZ4        = C.GOH5Z_LZ4
-	BitShuffle = C.GOH5Z_BITSHUFFLE
-	Zstd       = C.GOH5Z_ZSTD
-	Blosc2     = C.GOH5Z_BLOSC2
+	IDDeflate    = C.GOH5Z_DEFLATE
+	IDShuffle    = C.GOH5Z_SHUFFLE
+	IDFletcher32 = C.GOH5Z_FLETCHER32
+	IDSzip       = C.GOH5Z_SZIP
+	IDBZip2      = C.GOH5Z_BZIP2
+	IDLZF        = C.GOH5Z_LZF
+	IDBlosc      = C.GOH5Z_BLOSC
+	IDLZ4        = C.GOH5Z_LZ4
+	IDBitShuffle = C.GOH5Z_BITSHUFFLE
+	IDZstd       = C.GOH5Z_ZSTD
+	IDBlosc2     = C.GOH5Z_BLOSC2
 )
 
 // Numbers returns the numbers of the filters in this package, in ascending order.
 func Numbers() []int {
 	var ids []int
-	for _, id := range []int{Deflate, Shuffle, Fletcher32, Szip, BZip2, LZF, Blosc, LZ4, BitShuffle, Zstd, Blosc2} {
+	for _, id := range []int{IDDeflate, IDShuffle, IDFletcher32, IDSzip, IDBZip2, IDLZF, IDBlosc, IDLZ4, IDBitShuffle, IDZstd, IDBlosc2} {
 		if Known(id) {
 			ids = append(ids, id)
 		}
@@ -53,7 +54,7 @@ func Numbers() []int {
 func Known(id int) bool { return inGo(id) || C.goh5z_known(C.int32_t(id)) != 0 }
 
 // inGo reports whether the filter is implemented with package cblosc.
-func inGo(id int) bool { return id == Blosc || id == Blosc2 }
+func inGo(id int) bool { return id == IDBlosc || id == IDBlosc2 }
 
 // ErrChecksum is the error for data that do not match the checksum stored with them. It wraps
 // h5.ErrCorrupt.
@@ -113,9 +114,9 @@ func Encode(id int, values []uint32, dst, src []byte) (int, error) {
 // Bound returns the maximum size of n bytes after the filter.
 func Bound(id int, values []uint32, n int) int {
 	switch id {
-	case Blosc:
+	case IDBlosc:
 		return bloscBound(n)
-	case Blosc2:
+	case IDBlosc2:
 		return blosc2Bound(values, n)
 	}
 	return int(C.goh5z_bound(C.int32_t(id), cValues(values), C.size_t(len(values)), C.size_t(n)))
@@ -126,9 +127,9 @@ func cValues(v []uint32) *C.uint32_t { return (*C.uint32_t)(unsafe.SliceData(v))
 
 func (w *worker) decode(id int, values []uint32, dst, src []byte) (int, error) {
 	switch id {
-	case Blosc:
+	case IDBlosc:
 		return w.decodeBlosc(dst, src)
-	case Blosc2:
+	case IDBlosc2:
 		return w.decodeBlosc2(dst, src)
 	}
 	if w.c == nil {
@@ -145,9 +146,9 @@ func (w *worker) decode(id int, values []uint32, dst, src []byte) (int, error) {
 
 func (w *worker) encode(id int, values []uint32, o Options, dst, src []byte) (int, error) {
 	switch id {
-	case Blosc:
+	case IDBlosc:
 		return w.encodeBlosc(values, o, dst, src)
-	case Blosc2:
+	case IDBlosc2:
 		return w.encodeBlosc2(values, dst, src)
 	}
 	if w.c == nil {

@@ -25,7 +25,7 @@ func TestRoundTrip(t *testing.T) {
 						values := s.stored(element, n)
 						dst := make([]byte, filter.Bound(s.id, values, len(src)))
 						size, err := filter.Encode(s.id, values, dst, src)
-						if errors.Is(err, filter.ErrGrows) && s.id == filter.LZF {
+						if errors.Is(err, filter.ErrGrows) && s.id == filter.IDLZF {
 							continue
 						}
 						require.NoError(t, err, "%d elements of %d bytes, kind %d", n, element, kind)
@@ -47,7 +47,7 @@ func TestRoundTrip(t *testing.T) {
 func TestDamagedStreams(t *testing.T) {
 	src := data(4000, 3)
 	for _, s := range settings() {
-		if s.id == filter.Shuffle {
+		if s.id == filter.IDShuffle {
 			continue // any bytes are shuffled bytes
 		}
 		values := s.stored(4, 10, 100)
@@ -57,7 +57,7 @@ func TestDamagedStreams(t *testing.T) {
 		enc = enc[:n]
 		dst := make([]byte, len(src))
 		_, err = filter.Decode(s.id, values, dst, nil)
-		if s.id != filter.LZF && s.id != filter.Zstd && !(s.id == filter.BitShuffle && len(values) < 5) {
+		if s.id != filter.IDLZF && s.id != filter.IDZstd && !(s.id == filter.IDBitShuffle && len(values) < 5) {
 			require.Error(t, err, s.name)
 		}
 		rapid.Check(t, func(r *rapid.T) {
@@ -84,13 +84,13 @@ func TestParameters(t *testing.T) {
 		id     int
 		values []uint32
 	}{
-		{filter.Deflate, nil}, {filter.Deflate, []uint32{10}}, {filter.Deflate, []uint32{1, 1}},
-		{filter.Shuffle, nil}, {filter.Shuffle, []uint32{0}},
-		{filter.Szip, nil}, {filter.Szip, []uint32{4, 3, 8, 8}}, {filter.Szip, []uint32{4, 8, 33, 8}}, {filter.Szip, []uint32{4, 8, 8, 5000}},
-		{filter.BZip2, []uint32{0}}, {filter.BZip2, []uint32{10}},
-		{filter.BitShuffle, nil}, {filter.BitShuffle, []uint32{0, 4, 0}}, {filter.BitShuffle, []uint32{0, 4, 4, 12}},
-		{filter.Blosc, []uint32{2, 2, 4, 64, 10, 1, 1}}, {filter.Blosc, []uint32{2, 2, 4, 64, 5, 9, 1}}, {filter.Blosc, []uint32{2, 2, 4, 64, 5, 1, 3}},
-		{filter.Blosc2, []uint32{1, 0, 4, 64, 5, 1, 9}}, {filter.Blosc2, []uint32{1, 0, 4, 64, 5, 1, 1, 2, 4}}, {filter.Blosc2, []uint32{1, 0, 4, 64, 5, 1, 1, 2, 4, 5}},
+		{filter.IDDeflate, nil}, {filter.IDDeflate, []uint32{10}}, {filter.IDDeflate, []uint32{1, 1}},
+		{filter.IDShuffle, nil}, {filter.IDShuffle, []uint32{0}},
+		{filter.IDSzip, nil}, {filter.IDSzip, []uint32{4, 3, 8, 8}}, {filter.IDSzip, []uint32{4, 8, 33, 8}}, {filter.IDSzip, []uint32{4, 8, 8, 5000}},
+		{filter.IDBZip2, []uint32{0}}, {filter.IDBZip2, []uint32{10}},
+		{filter.IDBitShuffle, nil}, {filter.IDBitShuffle, []uint32{0, 4, 0}}, {filter.IDBitShuffle, []uint32{0, 4, 4, 12}},
+		{filter.IDBlosc, []uint32{2, 2, 4, 64, 10, 1, 1}}, {filter.IDBlosc, []uint32{2, 2, 4, 64, 5, 9, 1}}, {filter.IDBlosc, []uint32{2, 2, 4, 64, 5, 1, 3}},
+		{filter.IDBlosc2, []uint32{1, 0, 4, 64, 5, 1, 9}}, {filter.IDBlosc2, []uint32{1, 0, 4, 64, 5, 1, 1, 2, 4}}, {filter.IDBlosc2, []uint32{1, 0, 4, 64, 5, 1, 1, 2, 4, 5}},
 	} {
 		if !filter.Known(tt.id) {
 			continue
@@ -101,9 +101,9 @@ func TestParameters(t *testing.T) {
 	_, err := filter.Encode(5, nil, make([]byte, 1000), b)
 	require.ErrorIs(t, err, h5.ErrNoFilter)
 	require.Equal(t, "filter: encode, filter 5: filter not available: filter 5", err.Error())
-	_, err = filter.Decode(filter.Deflate, []uint32{6}, b, b)
+	_, err = filter.Decode(filter.IDDeflate, []uint32{6}, b, b)
 	require.ErrorIs(t, err, h5.ErrCorrupt)
-	_, err = filter.Encode(filter.Fletcher32, nil, b, b)
+	_, err = filter.Encode(filter.IDFletcher32, nil, b, b)
 	require.ErrorIs(t, err, h5.ErrSize)
 	require.Contains(t, err.Error(), "buffer of 64 bytes, the result has 68")
 }
@@ -124,21 +124,21 @@ func TestLZFFormat(t *testing.T) {
 		{[]byte{0, 'a', 0x20, 1}, "", h5.ErrCorrupt}, // from before the beginning
 	} {
 		dst := make([]byte, 12)
-		n, err := filter.Decode(filter.LZF, nil, dst, tt.in)
+		n, err := filter.Decode(filter.IDLZF, nil, dst, tt.in)
 		require.ErrorIs(t, err, tt.err, "%v", tt.in)
 		require.Equal(t, tt.want, string(dst[:n]), "%v", tt.in)
 	}
-	_, err := filter.Decode(filter.LZF, nil, make([]byte, 11), []byte{0, 'a', 0xE0, 2, 0})
+	_, err := filter.Decode(filter.IDLZF, nil, make([]byte, 11), []byte{0, 'a', 0xE0, 2, 0})
 	require.ErrorIs(t, err, h5.ErrSize)
 }
 
 func TestPipeline(t *testing.T) {
 	src := data(40000, 5)
 	filters := []h5.Filter{
-		{ID: filter.Shuffle, Values: []uint32{4}},
-		{ID: filter.Deflate, Optional: true, Values: []uint32{4}},
-		{ID: filter.Blosc, Values: []uint32{2, 2, 1, 0, 5, 1, 1}},
-		{ID: filter.Fletcher32},
+		{ID: filter.IDShuffle, Values: []uint32{4}},
+		{ID: filter.IDDeflate, Optional: true, Values: []uint32{4}},
+		{ID: filter.IDBlosc, Values: []uint32{2, 2, 1, 0, 5, 1, 1}},
+		{ID: filter.IDFletcher32},
 	}
 	p, err := filter.New(filters, filter.Options{})
 	require.NoError(t, err)
@@ -192,8 +192,8 @@ func TestPipeline(t *testing.T) {
 // not stored.
 func TestOptional(t *testing.T) {
 	src := noise(4000, 7)
-	for _, last := range [][]h5.Filter{nil, {{ID: filter.Fletcher32}}, {{ID: filter.Blosc, Values: []uint32{2, 2, 1, 0, 0, 0, 1}}}} {
-		filters := append([]h5.Filter{{ID: filter.Shuffle, Values: []uint32{4}}, {ID: filter.LZF, Optional: true}}, last...)
+	for _, last := range [][]h5.Filter{nil, {{ID: filter.IDFletcher32}}, {{ID: filter.IDBlosc, Values: []uint32{2, 2, 1, 0, 0, 0, 1}}}} {
+		filters := append([]h5.Filter{{ID: filter.IDShuffle, Values: []uint32{4}}, {ID: filter.IDLZF, Optional: true}}, last...)
 		p, err := filter.New(filters, filter.Options{})
 		require.NoError(t, err)
 		enc, mask, err := p.Encode(nil, src)
@@ -208,7 +208,7 @@ func TestOptional(t *testing.T) {
 		_, _, err = p.Encode(nil, src)
 		require.ErrorIs(t, err, filter.ErrGrows)
 	}
-	p, err := filter.New([]h5.Filter{{ID: filter.LZF, Optional: true}}, filter.Options{})
+	p, err := filter.New([]h5.Filter{{ID: filter.IDLZF, Optional: true}}, filter.Options{})
 	require.NoError(t, err)
 	enc, mask, err := p.Encode(nil, src)
 	require.NoError(t, err)
@@ -279,7 +279,7 @@ func TestChecksumsBeforeFilters(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, f.Close()) }()
 	i1 := h5.Int(1, h5.LittleEndian)
-	for _, id := range []int{filter.BZip2, filter.Blosc, filter.LZ4, filter.BitShuffle, filter.Zstd, filter.Blosc2} {
+	for _, id := range []int{filter.IDBZip2, filter.IDBlosc, filter.IDLZ4, filter.IDBitShuffle, filter.IDZstd, filter.IDBlosc2} {
 		for _, more := range [][]h5.Filter{nil, {h5.Fletcher32()}} {
 			filters := append([]h5.Filter{h5.Fletcher32(), {ID: id}}, more...)
 			d, err := f.Root().CreateDataset(fmt.Sprint(id, len(more)), i1, h5.SimpleSpace(1000), &h5.DatasetOptions{Chunks: []int64{1000}, Filters: filters})

@@ -60,22 +60,22 @@ func total(element int, dims []int) uint32 {
 // settings are those of every filter with a choice of parameters.
 func settings() []setting {
 	all := []setting{
-		{"shuffle", filter.Shuffle, nil, func(e int, _ ...int) []uint32 { return []uint32{uint32(e)} }},
-		{"fletcher32", filter.Fletcher32, nil, same()},
-		{"lzf", filter.LZF, nil, func(e int, d ...int) []uint32 { return []uint32{4, 0x105, total(e, d)} }},
-		{"lz4", filter.LZ4, nil, same()},
-		{"lz4/1000", filter.LZ4, []uint32{1000}, same(1000)},
-		{"zstd", filter.Zstd, nil, same()},
-		{"zstd/9", filter.Zstd, []uint32{9}, same(9)},
+		{"shuffle", filter.IDShuffle, nil, func(e int, _ ...int) []uint32 { return []uint32{uint32(e)} }},
+		{"fletcher32", filter.IDFletcher32, nil, same()},
+		{"lzf", filter.IDLZF, nil, func(e int, d ...int) []uint32 { return []uint32{4, 0x105, total(e, d)} }},
+		{"lz4", filter.IDLZ4, nil, same()},
+		{"lz4/1000", filter.IDLZ4, []uint32{1000}, same(1000)},
+		{"zstd", filter.IDZstd, nil, same()},
+		{"zstd/9", filter.IDZstd, []uint32{9}, same(9)},
 	}
 	for _, level := range []uint32{0, 1, 6, 9} {
-		all = append(all, setting{fmt.Sprint("deflate/", level), filter.Deflate, []uint32{level}, same(level)})
+		all = append(all, setting{fmt.Sprint("deflate/", level), filter.IDDeflate, []uint32{level}, same(level)})
 	}
 	for _, block := range []uint32{1, 9} {
-		all = append(all, setting{fmt.Sprint("bzip2/", block), filter.BZip2, []uint32{block}, same(block)})
+		all = append(all, setting{fmt.Sprint("bzip2/", block), filter.IDBZip2, []uint32{block}, same(block)})
 	}
 	for _, how := range [][]uint32{{}, {64}, {0, 2}, {128, 2}, {0, 3, 5}, {1024, 3, 1}} {
-		all = append(all, setting{fmt.Sprint("bitshuffle", how), filter.BitShuffle, how, func(e int, _ ...int) []uint32 {
+		all = append(all, setting{fmt.Sprint("bitshuffle", how), filter.IDBitShuffle, how, func(e int, _ ...int) []uint32 {
 			return append([]uint32{0, 4, uint32(e)}, how...)
 		}})
 	}
@@ -86,10 +86,10 @@ func settings() []setting {
 		for shuffle := range uint32(3) {
 			given := []uint32{0, 0, 0, 0, 5, shuffle, codec}
 			all = append(all,
-				setting{fmt.Sprintf("blosc/%d/%d", codec, shuffle), filter.Blosc, given, func(e int, d ...int) []uint32 {
+				setting{fmt.Sprintf("blosc/%d/%d", codec, shuffle), filter.IDBlosc, given, func(e int, d ...int) []uint32 {
 					return []uint32{2, 2, uint32(e), total(e, d), 5, shuffle, codec}
 				}},
-				setting{fmt.Sprintf("blosc2/%d/%d", codec, shuffle), filter.Blosc2, given, func(e int, d ...int) []uint32 {
+				setting{fmt.Sprintf("blosc2/%d/%d", codec, shuffle), filter.IDBlosc2, given, func(e int, d ...int) []uint32 {
 					v := []uint32{1, 0, uint32(e), total(e, d), 5, shuffle, codec}
 					if len(d) > 1 {
 						v = append(v, uint32(len(d)))

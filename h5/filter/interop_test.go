@@ -70,7 +70,7 @@ func TestRegistered(t *testing.T) {
 			chunks := [][]int64{{300}, {16, 15}, {4, 7, 10}}[rank]
 			name := fmt.Sprintf("%d_%d", i, rank)
 			d, err := f.Root().CreateDataset(name, kind, h5.SimpleSpace(shape...), &h5.DatasetOptions{
-				Chunks: chunks, Filters: []h5.Filter{{ID: s.id, Optional: s.id == filter.LZF, Values: s.given}},
+				Chunks: chunks, Filters: []h5.Filter{{ID: s.id, Optional: s.id == filter.IDLZF, Values: s.given}},
 			})
 			require.NoError(t, err, s.name)
 			require.NoError(t, d.WriteRegion(src, kind, region(shape...)), s.name)
@@ -136,7 +136,7 @@ func TestBloscByContexts(t *testing.T) {
 			for shuffle := range uint32(3) {
 				at := fmt.Sprintf("data %d, codec %d, shuffle %d", i, codec, shuffle)
 				d, err := f.Root().CreateDataset(fmt.Sprintf("%d-%d-%d", i, codec, shuffle), kind, h5.SimpleSpace(1000), &h5.DatasetOptions{
-					Chunks: []int64{1000}, Filters: []h5.Filter{{ID: filter.Blosc, Values: []uint32{0, 0, 0, 0, 5, shuffle, codec}}}})
+					Chunks: []int64{1000}, Filters: []h5.Filter{{ID: filter.IDBlosc, Values: []uint32{0, 0, 0, 0, 5, shuffle, codec}}}})
 				require.NoError(t, err, at)
 				require.NoError(t, d.WriteRegion(src, kind, region(1000)), at)
 				plugin := make([]byte, 10000)
@@ -200,7 +200,7 @@ func TestExactDeflate(t *testing.T) {
 
 // Szip is the library's; here its chunks are decoded outside, and ours read by it.
 func TestSzip(t *testing.T) {
-	if !filter.Known(filter.Szip) {
+	if !filter.Known(filter.IDSzip) {
 		need.Missing(t, "built without szip")
 	}
 	f, _ := newFile(t)
@@ -208,7 +208,7 @@ func TestSzip(t *testing.T) {
 	for i, kind := range []h5.Datatype{h5.Uint(1, h5.LittleEndian), h5.Int(2, h5.BigEndian), h5.Int(4, h5.LittleEndian), h5.IEEEFloat(4, h5.BigEndian), h5.IEEEFloat(8, h5.LittleEndian)} {
 		for mask, pixels := range map[uint32]uint32{4: 16, 32: 8} { // entropy coding, nearest neighbour
 			d, err := f.Root().CreateDataset(fmt.Sprintf("%d_%d", i, mask), kind, h5.SimpleSpace(60, 64), &h5.DatasetOptions{
-				Chunks: []int64{30, 64}, Filters: []h5.Filter{{ID: filter.Szip, Optional: true, Values: []uint32{mask, pixels}}},
+				Chunks: []int64{30, 64}, Filters: []h5.Filter{{ID: filter.IDSzip, Optional: true, Values: []uint32{mask, pixels}}},
 			})
 			require.NoError(t, err)
 			src := make([]byte, 60*64*kind.Size)
@@ -382,7 +382,7 @@ func TestCorpus(t *testing.T) {
 func TestDamagedChunk(t *testing.T) {
 	f, _ := newFile(t)
 	defer f.Close()
-	for _, id := range []int{filter.Blosc, filter.Blosc2, filter.LZF, filter.Zstd, filter.LZ4, filter.BZip2} {
+	for _, id := range []int{filter.IDBlosc, filter.IDBlosc2, filter.IDLZF, filter.IDZstd, filter.IDLZ4, filter.IDBZip2} {
 		d, err := f.Root().CreateDataset(fmt.Sprint(id), h5.Int(4, h5.LittleEndian), h5.SimpleSpace(100), &h5.DatasetOptions{Chunks: []int64{50}, Filters: []h5.Filter{{ID: id}}})
 		require.NoError(t, err)
 		require.NoError(t, d.WriteChunk([]byte("this is no chunk of any kind"), 0, 0))
@@ -403,7 +403,7 @@ func TestBlosc2ThroughTheLibrary(t *testing.T) {
 	kind := h5.Int(4, h5.LittleEndian)
 	for name, src := range map[string][]byte{"noise": noise(40000, 1), "zeros": make([]byte, 40000), "data": data(40000, 1)} {
 		d, err := f.Root().CreateDataset(name, kind, h5.SimpleSpace(100, 100), &h5.DatasetOptions{
-			Chunks: []int64{30, 40}, Filters: []h5.Filter{{ID: filter.Blosc2}}})
+			Chunks: []int64{30, 40}, Filters: []h5.Filter{{ID: filter.IDBlosc2}}})
 		require.NoError(t, err, name)
 		for range 2 { // the first chunks and what replaces them
 			require.NoError(t, d.WriteRegion(src, kind, region(100, 100)), name)
@@ -438,7 +438,7 @@ func TestContextsAreKept(t *testing.T) {
 	kind := h5.Int(4, h5.LittleEndian)
 	const chunks = 300
 	src := data(4*chunks*20, 1)
-	d, err := f.Root().CreateDataset("d", kind, h5.SimpleSpace(chunks*20), &h5.DatasetOptions{Chunks: []int64{20}, Filters: []h5.Filter{{ID: filter.Blosc2}}})
+	d, err := f.Root().CreateDataset("d", kind, h5.SimpleSpace(chunks*20), &h5.DatasetOptions{Chunks: []int64{20}, Filters: []h5.Filter{{ID: filter.IDBlosc2}}})
 	require.NoError(t, err)
 	require.NoError(t, d.WriteRegion(src[:80], kind, region(20)))
 	before, _ := cmem.Live()

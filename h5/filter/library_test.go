@@ -22,11 +22,11 @@ func TestLongEnough(t *testing.T) {
 	}
 	deflated := func(n int) []byte {
 		dst := make([]byte, 1000)
-		n, err := filter.Encode(filter.Deflate, []uint32{1}, dst, make([]byte, n))
+		n, err := filter.Encode(filter.IDDeflate, []uint32{1}, dst, make([]byte, n))
 		require.NoError(t, err)
 		return dst[:n]
 	}
-	zip := h5.Filter{ID: filter.Deflate, Values: []uint32{1}}
+	zip := h5.Filter{ID: filter.IDDeflate, Values: []uint32{1}}
 	for name, tt := range map[string]struct {
 		filters []h5.Filter
 		mask    uint32

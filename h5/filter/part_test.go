@@ -40,7 +40,7 @@ func TestPartsAgainstWhole(t *testing.T) {
 			values[1] -= values[1] % uint32(item) // a block that is no whole element is the library's to refuse
 		}
 		src := [][]byte{data(n, 1), noise(n, 1), make([]byte, n)}[rapid.IntRange(0, 2).Draw(r, "kind")]
-		p, err := filter.New([]h5.Filter{{ID: filter.Blosc2, Values: values}}, filter.Options{})
+		p, err := filter.New([]h5.Filter{{ID: filter.IDBlosc2, Values: values}}, filter.Options{})
 		require.NoError(t, err)
 		require.True(t, p.Partial())
 		enc, _, err := p.Encode(nil, src)
@@ -82,7 +82,7 @@ func TestPartsAgainstWhole(t *testing.T) {
 			}
 		}
 	})
-	p, err := filter.New([]h5.Filter{{ID: filter.Blosc}}, filter.Options{})
+	p, err := filter.New([]h5.Filter{{ID: filter.IDBlosc}}, filter.Options{})
 	require.NoError(t, err)
 	require.False(t, p.Partial())
 }
@@ -92,7 +92,7 @@ func TestPartsAgainstWhole(t *testing.T) {
 func TestGapsAreNotRead(t *testing.T) {
 	const block = 4096
 	src := noise(64*64*64*4, 1)
-	p, err := filter.New([]h5.Filter{{ID: filter.Blosc2, Values: []uint32{1, block, 4, uint32(len(src)), 5, 1, 1}}}, filter.Options{})
+	p, err := filter.New([]h5.Filter{{ID: filter.IDBlosc2, Values: []uint32{1, block, 4, uint32(len(src)), 5, 1, 1}}}, filter.Options{})
 	require.NoError(t, err)
 	for _, src := range [][]byte{data(len(src), 1), src} {
 		enc, _, err := p.Encode(nil, src)
@@ -129,7 +129,7 @@ func TestGapsAreNotRead(t *testing.T) {
 // One element of a large chunk costs one block of it.
 func TestPartReadsLittle(t *testing.T) {
 	src := noise(64*64*64*4, 1)
-	p, err := filter.New([]h5.Filter{{ID: filter.Blosc2, Values: []uint32{1, 0, 4, uint32(len(src)), 5, 1, 1, 3, 64, 64, 64}}}, filter.Options{})
+	p, err := filter.New([]h5.Filter{{ID: filter.IDBlosc2, Values: []uint32{1, 0, 4, uint32(len(src)), 5, 1, 1, 3, 64, 64, 64}}}, filter.Options{})
 	require.NoError(t, err)
 	for _, kind := range [][]byte{data(len(src), 1), make([]byte, len(src))} {
 		enc, _, err := p.Encode(nil, kind)

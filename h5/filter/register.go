@@ -13,6 +13,9 @@ import (
 )
 
 func init() {
+	for id, check := range checks {
+		h5.RegisterFilterCheck(id, check)
+	}
 	if _, err := h5.Version(); err != nil {
 		return // libhdf5 cannot be used; every call of h5 returns the error
 	}

@@ -149,7 +149,7 @@ func Parameters(list []h5.Filter) []h5.Filter {
 			f.Values = f.Values[:min(2, len(f.Values))]
 		case h5.FilterNbit:
 			f.Values = nil
-		case filter.BitShuffle: // the first 3 values are its version and the element size
+		case filter.IDBitShuffle: // the first 3 values are its version and the element size
 			f.Values = f.Values[min(3, len(f.Values)):]
 		}
 		if !f.Optional {

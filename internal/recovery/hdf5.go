@@ -464,7 +464,7 @@ func summed(o *h5file.Object, c h5file.Chunk) bool {
 	}
 	for i, f := range filters(o.Pipeline()) {
 		switch f.ID {
-		case h5.FilterFletcher32, h5.FilterDeflate, filter.BZip2:
+		case h5.FilterFletcher32, h5.FilterDeflate, filter.IDBZip2:
 			if c.Mask>>i&1 == 0 {
 				return true
 			}
@@ -529,7 +529,7 @@ func asked(list []h5.Filter) []h5.Filter {
 			f.Values = f.Values[:min(2, len(f.Values))]
 		case h5.FilterNbit:
 			f.Values = nil
-		case filter.BitShuffle: // skip its version and the element size
+		case filter.IDBitShuffle: // skip its version and the element size
 			f.Values = f.Values[min(3, len(f.Values)):]
 		}
 		if !f.Optional {

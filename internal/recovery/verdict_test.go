@@ -34,7 +34,7 @@ func TestRecover_certain(t *testing.T) {
 		certain bool
 	}{
 		{"no checksum", h5.V110, grows, h5.DatasetOptions{}, 40, false},
-		{"LZF", h5.V110, grows, h5.DatasetOptions{Filters: []h5.Filter{{ID: filter.LZF}}}, 40, false},
+		{"LZF", h5.V110, grows, h5.DatasetOptions{Filters: []h5.Filter{{ID: filter.IDLZF}}}, 40, false},
 		{"Fletcher32", h5.V110, grows, h5.DatasetOptions{Fletcher32: true}, 40, true},
 		{"Adler-32 of deflate", h5.V110, grows, h5.DatasetOptions{Deflate: &level}, 40, true},
 		{"complete index without checksum", h5.Earliest, grows, h5.DatasetOptions{Fletcher32: true}, 40, true},

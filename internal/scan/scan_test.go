@@ -184,7 +184,7 @@ func TestFile_filters(t *testing.T) {
 			dataset(t, root, name, &o, 8)
 		}
 		chunked("deflate", h5.DatasetOptions{Deflate: &level, Shuffle: true, Fletcher32: true})
-		chunked("zstd", h5.DatasetOptions{Filters: []h5.Filter{{ID: filter.Zstd}}})
+		chunked("zstd", h5.DatasetOptions{Filters: []h5.Filter{{ID: filter.IDZstd}}})
 	})
 	expect(t, path, "hdf5", `note plugin-filter /zstd: filter zstd`)
 	r, err := scan.File(bg, path, defaults())

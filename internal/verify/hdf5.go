@@ -284,7 +284,7 @@ func (u *h5File) chunked(d *dataset, o *h5file.Object) error {
 	d.filters = filters(d.steps)
 	for i, f := range d.filters {
 		switch f.ID {
-		case h5.FilterFletcher32, h5.FilterDeflate, filter.BZip2: // deflate has the Adler-32 of zlib
+		case h5.FilterFletcher32, h5.FilterDeflate, filter.IDBZip2: // deflate has the Adler-32 of zlib
 			d.summed = append(d.summed, i)
 		}
 	}

@@ -126,8 +126,8 @@ func TestShortChunkIsOneDamage(t *testing.T) {
 func deflate(t *testing.T, src []byte) []byte {
 	t.Helper()
 	level := []uint32{1}
-	dst := make([]byte, filter.Bound(filter.Deflate, level, len(src)))
-	n, err := filter.Encode(filter.Deflate, level, dst, src)
+	dst := make([]byte, filter.Bound(filter.IDDeflate, level, len(src)))
+	n, err := filter.Encode(filter.IDDeflate, level, dst, src)
 	require.NoError(t, err)
 	return dst[:n]
 }

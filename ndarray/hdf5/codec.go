@@ -61,23 +61,23 @@ var written = slices.Concat(
 			return h5.Deflate(level), nil
 		}},
 		{name: "zstd", least: 1, most: 22, usual: 3, filter: func(level int, _ *ndarray.Compression, _ chunkFacts) (h5.Filter, error) {
-			return h5.Filter{ID: filter.Zstd, Optional: true, Values: []uint32{uint32(level)}}, nil
+			return filter.Zstd(level), nil
 		}},
 		{name: "lz4", limit: math.MaxInt32, filter: func(int, *ndarray.Compression, chunkFacts) (h5.Filter, error) {
-			return h5.Filter{ID: filter.LZ4, Optional: true}, nil
+			return filter.LZ4(), nil
 		}},
 		{name: "lzf", filter: func(int, *ndarray.Compression, chunkFacts) (h5.Filter, error) {
-			return h5.Filter{ID: filter.LZF, Optional: true}, nil
+			return filter.LZF(), nil
 		}},
 		{name: "bzip2", least: 1, most: 9, usual: 9, filter: func(level int, _ *ndarray.Compression, _ chunkFacts) (h5.Filter, error) {
-			return h5.Filter{ID: filter.BZip2, Optional: true, Values: []uint32{uint32(level)}}, nil
+			return filter.BZip2(level), nil
 		}},
 		{name: "szip", filter: szip},
 		{name: bitsPrefix + "lz4", prepares: true, filter: func(int, *ndarray.Compression, chunkFacts) (h5.Filter, error) {
-			return h5.Filter{ID: filter.BitShuffle, Optional: true, Values: []uint32{0, bitsLZ4}}, nil
+			return filter.BitShuffleLZ4(), nil
 		}},
 		{name: bitsPrefix + "zstd", least: 1, most: 22, usual: 3, prepares: true, filter: func(level int, _ *ndarray.Compression, _ chunkFacts) (h5.Filter, error) {
-			return h5.Filter{ID: filter.BitShuffle, Optional: true, Values: []uint32{0, bitsZstd, uint32(level)}}, nil
+			return filter.BitShuffleZstd(level), nil
 		}},
 	},
 	bloscs(bloscPrefix, blosc1),
@@ -174,7 +174,7 @@ func setPrepare(o *h5.DatasetOptions, c *ndarray.Compression, w *codec) error {
 	case prepare == shuffleName:
 		o.Shuffle = true
 	default:
-		o.Filters = append(o.Filters, h5.Filter{ID: filter.BitShuffle, Optional: true})
+		o.Filters = append(o.Filters, h5.Filter{ID: filter.IDBitShuffle, Optional: true})
 	}
 	return nil
 }
@@ -237,7 +237,7 @@ func bloscValues(number uint32, level int, c *ndarray.Compression, chunk chunkFa
 // blosc1 returns the filter Blosc, which sets its parameters for element and chunk itself.
 func blosc1(number uint32, level int, c *ndarray.Compression, chunk chunkFacts) (h5.Filter, error) {
 	values, err := bloscValues(number, level, c, chunk)
-	return h5.Filter{ID: filter.Blosc, Optional: true, Values: values}, err
+	return h5.Filter{ID: filter.IDBlosc, Optional: true, Values: values}, err
 }
 
 // blosc2 returns the filter Blosc2, with the shape of a chunk so that its elements are stored in
@@ -255,7 +255,7 @@ func blosc2(number uint32, level int, c *ndarray.Compression, chunk chunkFacts) 
 	for _, n := range chunk.shape {
 		values = append(values, uint32(n))
 	}
-	return h5.Filter{ID: filter.Blosc2, Values: values}, nil
+	return h5.Filter{ID: filter.IDBlosc2, Values: values}, nil
 }
 
 // bloscCompression converts the parameters of the filter Blosc or Blosc2. ok is false if they are
@@ -278,12 +278,12 @@ func blosc2Compression(values []uint32) (*ndarray.Compression, bool) {
 // bytes are in preparers.
 var codecs = map[int]string{
 	h5.FilterDeflate: "deflate", h5.FilterSzip: "szip",
-	filter.BZip2: "bzip2", filter.LZF: "lzf", filter.Blosc: "blosc", filter.LZ4: "lz4", 32013: "zfp", filter.Zstd: "zstd", filter.Blosc2: "blosc2",
+	filter.IDBZip2: "bzip2", filter.IDLZF: "lzf", filter.IDBlosc: "blosc", filter.IDLZ4: "lz4", 32013: "zfp", filter.IDZstd: "zstd", filter.IDBlosc2: "blosc2",
 }
 
 var preparers = map[int]string{
 	h5.FilterShuffle: shuffleName, h5.FilterFletcher32: fletcher32Name, h5.FilterNbit: "nbit",
-	h5.FilterScaleOffset: "scaleoffset", filter.BitShuffle: bitshuffleName,
+	h5.FilterScaleOffset: "scaleoffset", filter.IDBitShuffle: bitshuffleName,
 }
 
 // stepCodec returns the codec of one filter with its level, and the shuffle that the filter itself
@@ -296,18 +296,18 @@ func stepCodec(f h5.Filter) (c *ndarray.Compression, ok bool) {
 		return 0
 	}
 	switch f.ID {
-	case filter.BitShuffle:
+	case filter.IDBitShuffle:
 		switch level(bitsCodec) {
 		case bitsLZ4:
 			return &ndarray.Compression{Codec: bitsPrefix + "lz4"}, true
 		case bitsZstd:
 			return &ndarray.Compression{Codec: bitsPrefix + "zstd", Level: level(bitsLevel)}, true
 		}
-	case filter.Blosc:
+	case filter.IDBlosc:
 		if c, ok := bloscCompression(bloscPrefix, f.Values); ok {
 			return c, true
 		}
-	case filter.Blosc2:
+	case filter.IDBlosc2:
 		if c, ok := blosc2Compression(f.Values); ok {
 			return c, true
 		}
@@ -319,7 +319,7 @@ func stepCodec(f h5.Filter) (c *ndarray.Compression, ok bool) {
 	if c.Codec == "" {
 		c.Codec = fmt.Sprintf("filter %d", f.ID)
 	}
-	if f.ID == h5.FilterDeflate || f.ID == filter.Zstd || f.ID == filter.BZip2 {
+	if f.ID == h5.FilterDeflate || f.ID == filter.IDZstd || f.ID == filter.IDBZip2 {
 		c.Level = level(0)
 	}
 	return c, true

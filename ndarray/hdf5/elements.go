@@ -62,7 +62,7 @@ func (b *Backend) worthReading(n int) bool {
 	}
 	chunk := b.chunkBytes()
 	return int64(n) >= chunk || chunk > h5.DefaultChunkCache().Bytes ||
-		len(b.filters) == 1 && b.filters[0].ID == filter.Blosc2
+		len(b.filters) == 1 && b.filters[0].ID == filter.IDBlosc2
 }
 
 func (b *Backend) chunkBytes() int64 {

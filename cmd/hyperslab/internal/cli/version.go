@@ -166,8 +166,8 @@ func (d *versionDoc) addLibraries() (err error) {
 	}{
 		{h5.FilterDeflate, "deflate"}, {h5.FilterShuffle, "shuffle"}, {h5.FilterFletcher32, "fletcher32"},
 		{h5.FilterSzip, "szip"}, {h5.FilterNbit, "nbit"}, {h5.FilterScaleOffset, "scaleoffset"},
-		{filter.BZip2, "bzip2"}, {filter.LZF, "lzf"}, {filter.Blosc, "blosc"}, {filter.LZ4, "lz4"},
-		{filter.BitShuffle, "bitshuffle"}, {filter.Zstd, "zstd"}, {filter.Blosc2, "blosc2"},
+		{filter.IDBZip2, "bzip2"}, {filter.IDLZF, "lzf"}, {filter.IDBlosc, "blosc"}, {filter.IDLZ4, "lz4"},
+		{filter.IDBitShuffle, "bitshuffle"}, {filter.IDZstd, "zstd"}, {filter.IDBlosc2, "blosc2"},
 	} {
 		can, err := h5.FilterAvailable(f.id)
 		if err != nil {
