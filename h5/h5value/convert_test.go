@@ -2,6 +2,7 @@ package h5value_test
 
 import (
 	"math"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -363,4 +364,31 @@ func TestReadAllOfAClaim(t *testing.T) {
 	got := []int8{1}
 	require.NoError(t, h5value.Read(d, got, region([]int64{1<<40 - 1}, []int64{1})))
 	require.Equal(t, []int8{0}, got)
+}
+
+func TestRead_overflow(t *testing.T) {
+	f, err := h5.Create(filepath.Join(t.TempDir(), "a.h5"), nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	d, err := f.Root().CreateDataset("d", h5.Int(2, h5.LittleEndian), h5.SimpleSpace(3), nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, d.Close()) }()
+	require.NoError(t, h5value.Write(d, []int16{1, 300, 2}, h5.All))
+
+	err = h5value.Read(d, make([]uint8, 3), h5.All)
+	require.ErrorIs(t, err, h5.ErrOverflow)
+	require.ErrorContains(t, err, "element 1: ")
+	require.ErrorContains(t, err, "300")
+	err = h5value.Write(d, []int32{1, 2, 70000}, h5.All)
+	require.ErrorIs(t, err, h5.ErrOverflow)
+	require.ErrorContains(t, err, "element 2: ")
+	require.ErrorContains(t, err, "70000")
+	err = h5value.Write(d, []float64{1, 2.5, 3}, h5.All)
+	require.ErrorIs(t, err, h5.ErrPrecision)
+	require.ErrorContains(t, err, "element 1: ")
+	require.ErrorContains(t, err, "2.5")
+
+	got, err := h5value.ReadAll[int16](d)
+	require.NoError(t, err)
+	require.Equal(t, []int16{1, 300, 2}, got, "unchanged")
 }

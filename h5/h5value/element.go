@@ -114,6 +114,9 @@ func read[T any](d *h5.Dataset, dst []T, s h5.Selection, lossy bool) error {
 	if errors.Is(err, h5.ErrType) { // integers in enumerations, bit fields and times
 		return readPlanned(d, dst, s, lossy)
 	}
+	if inexact(err) { // libhdf5 counts these values; the plan names the first
+		return naming(err, readPlanned(d, dst, s, lossy))
+	}
 	if err != nil {
 		return err
 	}
@@ -157,7 +160,43 @@ func write[T any](d *h5.Dataset, src []T, s h5.Selection, lossy bool) error {
 	if errors.Is(err, h5.ErrType) {
 		return writePlanned(d, src, s, lossy)
 	}
+	if inexact(err) {
+		t, terr := d.Datatype()
+		if terr != nil {
+			return err
+		}
+		if _, first := encode(&t, src, lossy); first != nil {
+			return naming(err, &h5.Error{Op: "write", Path: d.Path(), Err: first})
+		}
+	}
 	return err
+}
+
+// inexact reports whether a value could not be represented.
+func inexact(err error) bool {
+	return errors.Is(err, h5.ErrOverflow) || errors.Is(err, h5.ErrPrecision)
+}
+
+// naming returns first, the error of the first element that cannot be represented, if it has the
+// cause of err; otherwise err with the text of first. libhdf5 reports an overflow of any element
+// before a loss of precision. first may be nil.
+func naming(err, first error) error {
+	switch {
+	case first == nil:
+		return err
+	case errors.Is(err, h5.ErrOverflow) == errors.Is(first, h5.ErrOverflow):
+		return first
+	}
+	e := &h5.Error{Op: "convert", Err: err}
+	if was, ok := errors.AsType[*h5.Error](err); ok {
+		*e = *was
+	}
+	cause := first
+	if was, ok := errors.AsType[*h5.Error](first); ok {
+		cause = was.Err
+	}
+	e.Err = fmt.Errorf("%w; the first is %s", e.Err, cause)
+	return e
 }
 
 func writePlanned[T any](d *h5.Dataset, src []T, s h5.Selection, lossy bool) error {
