@@ -5,10 +5,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 )
@@ -20,19 +20,28 @@ func TestAppend_compactForbidden(t *testing.T) {
 	path := filepath.Join(dir, "frame")
 	deadFrame(t, path)
 	size := sizeOf(t, path)
-	require.NoError(t, os.Chmod(path, 0o666))
-	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755)) // created with 0700
 	require.NoError(t, os.Chmod(dir, 0o555))
 	t.Cleanup(func() { require.NoError(t, os.Chmod(dir, 0o700)) })
-	if os.Geteuid() == 0 { // root may write to every directory
-		const nobody = 65534
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		require.NoError(t, syscall.Setfsuid(nobody))
-		defer func() { require.NoError(t, syscall.Setfsuid(0)) }()
-	}
+	withoutOverride(t)
 	require.ErrorIs(t, frameio.Compact(path), fs.ErrPermission)
 	appendDurably(t, path, noise(800, 4))
 	require.Greater(t, sizeOf(t, path), size)
 	require.EqualValues(t, 4, openFrame(t, path).NumChunks())
+}
+
+// withoutOverride takes from this thread the capability with which root writes to every directory,
+// until the test ends.
+func withoutOverride(t *testing.T) {
+	t.Helper()
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	runtime.LockOSThread()
+	require.NoError(t, unix.Capget(&header, &data[0]))
+	before := data
+	data[0].Effective &^= 1 << unix.CAP_DAC_OVERRIDE
+	require.NoError(t, unix.Capset(&header, &data[0]))
+	t.Cleanup(func() {
+		require.NoError(t, unix.Capset(&header, &before[0]))
+		runtime.UnlockOSThread()
+	})
 }

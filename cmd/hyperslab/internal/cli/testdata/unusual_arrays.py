@@ -146,7 +146,7 @@ def compare(task):
         for name, a in columns.items():
             b = got[name]
             if task["twice"]:
-                a = np.concatenate([a, a])
+                a = np.concatenate([a, a]).astype(a.dtype)  # concatenate returns native byte order
             if a.shape != b.shape:
                 out.append("%s shape: got %s, want %s" % (name, b.shape, a.shape))
             elif a.dtype != b.dtype:
