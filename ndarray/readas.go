@@ -21,14 +21,8 @@ func ReadAs[T Element](ctx context.Context, a *Array, dst []T, r Region) error {
 		return Read(ctx, a, dst, r)
 	}
 	m, to := a.m(), DTypeOf[T]()
-	if err := Convert(nil, to, nil, m.DType, false); err != nil { // before anything is read
+	if err := checkConversion(m, to, m.DType, len(dst), r); err != nil {
 		return a.wrap(op, err)
-	}
-	if err := r.Check(m.Shape); err != nil {
-		return a.wrap(op, err)
-	}
-	if r.NumElems() != int64(len(dst)) {
-		return a.wrap(op, fmt.Errorf("%w: %d elements, region %v has %d", ErrSize, len(dst), r, r.NumElems()))
 	}
 	var stored []byte
 	for part := range m.Slabs(r) {
@@ -59,20 +53,29 @@ func WriteAs[T Element](ctx context.Context, a *Array, src []T, r Region) error 
 		return Write(ctx, a, src, r)
 	}
 	m, from := a.m(), DTypeOf[T]()
-	if err := Convert(nil, m.DType, nil, from, false); err != nil {
+	if err := checkConversion(m, m.DType, from, len(src), r); err != nil {
 		return a.wrap(op, err)
-	}
-	if err := r.Check(m.Shape); err != nil {
-		return a.wrap(op, err)
-	}
-	if r.NumElems() != int64(len(src)) {
-		return a.wrap(op, fmt.Errorf("%w: %d elements, region %v has %d", ErrSize, len(src), r, r.NumElems()))
 	}
 	converted := make([]byte, len(src)*m.DType.Size)
 	if i, ok := convertAll(converted, m.DType, bytesOf(src), from, false); !ok {
 		return a.wrap(op, fmt.Errorf("%w: element %v: %v is no %v", ErrValue, coordinates(r, i), src[i], m.DType))
 	}
 	return a.Write(ctx, converted, r)
+}
+
+// checkConversion checks the types, the region and the length of a buffer before anything is read or
+// written.
+func checkConversion(m *Meta, to, from DType, length int, r Region) error {
+	if err := Convert(nil, to, nil, from, false); err != nil {
+		return err
+	}
+	if err := r.Check(m.Shape); err != nil {
+		return err
+	}
+	if n := r.NumElems(); n != int64(length) {
+		return fmt.Errorf("%w: got %d elements, want %d for region %v", ErrSize, length, n, r)
+	}
+	return nil
 }
 
 // coordinates returns the index of element i of a region, in row-major order.

@@ -187,16 +187,7 @@ func naming(err, first error) error {
 	case errors.Is(err, h5.ErrOverflow) == errors.Is(first, h5.ErrOverflow):
 		return first
 	}
-	e := &h5.Error{Op: "convert", Err: err}
-	if was, ok := errors.AsType[*h5.Error](err); ok {
-		*e = *was
-	}
-	cause := first
-	if was, ok := errors.AsType[*h5.Error](first); ok {
-		cause = was.Err
-	}
-	e.Err = fmt.Errorf("%w; the first is %s", e.Err, cause)
-	return e
+	return fmt.Errorf("%w; the first inexact value: %s", err, first)
 }
 
 func writePlanned[T any](d *h5.Dataset, src []T, s h5.Selection, lossy bool) error {

@@ -78,20 +78,20 @@ func (a *app) verifyCommand() *cobra.Command {
 	var o verifyFlags
 	cmd := &cobra.Command{
 		Use:   "verify FILE...",
-		Short: "Look through whole files for damage",
-		Long: `verify checks the structure of files of every format without trusting a byte, decodes
-every chunk on all cores, compares the checksums there are, and lets the reference
-library open what is in them. Each damage is told with its place: the object, the chunk
-with its first element, the bytes of the file. The work is done in a sandbox: what
-crashes a library there is a damage like any other.
+		Short: "Check whole files for corruption",
+		Long: `verify checks the structure of files of every format without trusting any byte,
+decodes every chunk on all cores, compares all checksums, and lets the reference library
+open each object. Each error is listed with its location: the object, the chunk with its
+first element, and the offset in the file. The work is done in a sandbox, where the crash
+of a library is reported as an error of the file.
 
-"valid" means that the structure is right and every chunk decodes. The values are verified
-only where there are checksums; "values not verified" says that some have none. --digests
-write puts the SHA-256 digests of a valid file beside it (FILE.sha256, which sha256sum
-checks too), and --digests check compares them.
+"valid" means that the structure is correct and every chunk decodes. Values are verified
+only by checksums; "values not verified" means that some chunks have no checksum. --digests
+write stores the SHA-256 digests of a valid file in FILE.sha256, which sha256sum can check
+too, and --digests check compares them.
 
-Exit codes: 0 valid, 1 damaged, 2 nothing can be said of any, 3 not everything could be
-looked at.` + batchHelp,
+Exit codes: 0 valid, 1 corrupt, 2 no file could be checked, 3 some parts could not be
+checked.` + batchHelp,
 		Example: `  hyperslab verify tree.h5 waves.b2nd
   hyperslab verify waves.h5 --digests write
   hyperslab verify waves.h5 --digests check --json`,
@@ -103,15 +103,15 @@ looked at.` + batchHelp,
 	f := cmd.Flags()
 	o.job.flags = f
 	f.IntVarP(&o.job.jobs, "jobs", "j", 0, "number `N` of workers; 0 means all cores")
-	f.StringVarP(&o.job.memory, "memory", "M", "2GiB", "most `BYTES` of memory of the sandbox")
+	f.StringVarP(&o.job.memory, "memory", "M", "2GiB", "maximum `BYTES` of memory of the sandbox")
 	progressFlag(cmd, &o.job.progress)
 	f.BoolVarP(&o.job.quiet, "quiet", "q", false, "no progress, and no lines for valid files")
 	f.BoolVar(&o.sandbox, "sandbox", true, "decode in an isolated process")
-	f.BoolVar(&o.untrusted, "untrusted", false, "the file may be crafted: leave out codecs and libraries that do badly on such bytes")
-	f.StringVar(&o.digests, "digests", "", "`ACT` on the digests beside the file: write or check")
-	f.BoolVarP(&o.force, "force", "f", false, "replace digests that are there")
-	f.StringVar(&o.format, "format", "", "`FORMAT` of files whose beginning is damaged: b2nd, hdf5 or bcolz")
-	f.IntVarP(&o.most, "limit", "n", 20, "list at most `N` damages of a file, all if 0")
+	f.BoolVar(&o.untrusted, "untrusted", false, "the file may be crafted: do not use codecs and libraries that are unsafe on such bytes")
+	f.StringVar(&o.digests, "digests", "", "`ACTION` for the digests in FILE.sha256: write or check")
+	f.BoolVarP(&o.force, "force", "f", false, "replace existing digests")
+	f.StringVar(&o.format, "format", "", "`FORMAT` of files with a corrupt beginning: b2nd, hdf5 or bcolz")
+	f.IntVarP(&o.most, "limit", "n", 20, "list at most `N` errors of a file, all if 0")
 	o.batch.addList(cmd, "also the files that `FILE` lists, one a line; - is standard input", "continue after a file that cannot be checked")
 	completeWords(cmd, "digests", "write", "check")
 	jsonFlag(cmd, &o.json)
