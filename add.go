@@ -12,6 +12,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/striped"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -77,7 +78,10 @@ func add(ctx context.Context, l Location, spec ndarray.Spec, o CreateOptions, lo
 	if err != nil {
 		return nil, hdf5.Translate(err)
 	}
-	d.Array, err = array(hdf5.CreateIn(a.file, object, spec, &hdf5.CreateOptions{Name: location, Library: o.Library}))
+	d.Array, err = array(hdf5.CreateIn(a.file, object, spec, &hdf5.CreateOptions{Name: location, Library: o.Library, Stripes: o.Stripes, StripeOf: o.StripeOf}))
+	if err == nil {
+		d.stripes = striped.Paths(file, o.Stripes)
+	}
 	return d, err
 }
 

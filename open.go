@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/striped"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -86,6 +87,17 @@ type CreateOptions struct {
 	// InPlace adds an array to an existing HDF5 file without copying the file first. A program that
 	// is killed in the process can leave the file corrupt.
 	InPlace bool
+
+	// Stripes are the files that store the chunks of an HDF5 dataset, which becomes a virtual dataset
+	// over them. Create makes these files; they must not exist, also if Overwrite is set. Relative
+	// names are relative to the directory of the location. The array cannot grow and can have at
+	// most 65,536 chunks. If the draft is discarded, the files are deleted; a program that is killed
+	// in the process leaves them. Nil: the chunks are in the file of the dataset.
+	Stripes []string
+
+	// StripeOf returns the index in Stripes of the file for the chunk at the given grid coordinates.
+	// If it is nil, chunks go to the files in turn, in row-major order.
+	StripeOf func(chunk []int64) int
 
 	Library bool // as in OpenOptions
 }
@@ -296,6 +308,7 @@ type Draft struct {
 	location string
 	out      *atomicfile.Output // nil: in place
 	addition *addition          // nil: the file contains only this array
+	stripes  []string           // paths of CreateOptions.Stripes
 	done     bool
 }
 
@@ -357,6 +370,12 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOpt
 	if o.InPlace && o.Format != HDF5 {
 		return nil, fmt.Errorf("%w: only HDF5 files are changed in place, not %s", ndarray.ErrParam, o.Format)
 	}
+	if o.Stripes != nil && o.Format != HDF5 {
+		return nil, fmt.Errorf("%w: format of a striped array: got %s, want %s", ndarray.ErrParam, o.Format, HDF5)
+	}
+	if o.Stripes == nil && o.StripeOf != nil {
+		return nil, fmt.Errorf("%w: placement of stripes without stripe files", ndarray.ErrParam)
+	}
 	if o.Format == HDF5 && exists(l.File) {
 		if is, err := sniff(l.File); err != nil || is != HDF5 {
 			return nil, cmp.Or(err, fmt.Errorf("%w: %s is of format %s, an array is added to HDF5 files", ndarray.ErrParam, l.File, is))
@@ -383,14 +402,14 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOpt
 		}
 		a, err = array(bcolz.Create(out.Path(), spec, &bcolz.CreateOptions{Name: location}))
 	case HDF5:
-		a, err = array(hdf5.Create(out.Path(), l.Object, spec, &hdf5.CreateOptions{Name: location, Library: o.Library}))
+		a, err = array(hdf5.Create(out.Path(), l.Object, spec, &hdf5.CreateOptions{Name: location, Library: o.Library, Stripes: o.Stripes, StripeOf: o.StripeOf}))
 	default:
 		err = fmt.Errorf("%w: format %q", ndarray.ErrParam, o.Format)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &Draft{Array: a, location: location, out: out}, nil
+	return &Draft{Array: a, location: location, out: out, stripes: striped.Paths(l.File, o.Stripes)}, nil
 }
 
 // Commit closes the array, syncs it to disk and moves it to its target. After an error the target
@@ -414,10 +433,15 @@ func (d *Draft) commit(ctx context.Context) error {
 	if err := d.Array.Close(); err != nil {
 		return errors.Join(err, d.discard())
 	}
+	for _, path := range d.stripes {
+		if err := atomicfile.Sync(path); err != nil {
+			return errors.Join(err, d.discard())
+		}
+	}
 	if d.addition != nil {
 		if err := d.addition.finish(); err != nil {
 			if d.out != nil {
-				err = errors.Join(err, d.out.Abort())
+				err = errors.Join(err, d.out.Abort(), striped.Remove(d.stripes))
 			}
 			return err
 		}
@@ -426,7 +450,11 @@ func (d *Draft) commit(ctx context.Context) error {
 		return nil
 	}
 	if err := d.out.Commit(); err != nil {
-		return errors.Join(translate(err), d.out.Abort())
+		err = translate(err)
+		if !d.out.Committed() {
+			err = errors.Join(err, d.out.Abort(), striped.Remove(d.stripes))
+		}
+		return err
 	}
 	return nil
 }
@@ -439,7 +467,7 @@ func (d *Draft) discard() (err error) {
 	if d.out != nil {
 		err = errors.Join(err, d.out.Abort())
 	}
-	return err
+	return errors.Join(err, striped.Remove(d.stripes))
 }
 
 // Close discards the draft if it is not committed, and otherwise does nothing. It can therefore

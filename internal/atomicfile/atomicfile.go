@@ -145,6 +145,14 @@ func (o *Output) Commit() error {
 	return err
 }
 
+// Committed reports whether the output is at its target, for example after a Commit that returned an
+// error of syncing the parent.
+func (o *Output) Committed() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.state == committed
+}
+
 // Abort removes the output at Path. After Commit, or a second time, it does nothing.
 func (o *Output) Abort() error {
 	o.mu.Lock()
@@ -274,6 +282,11 @@ func syncTree(path string) error {
 		}
 		return syncFile(path)
 	})
+}
+
+// Sync makes a file and its name durable.
+func Sync(path string) error {
+	return errors.Join(syncFile(path), syncDir(filepath.Dir(path)))
 }
 
 func syncFile(path string) (err error) {

@@ -23,6 +23,7 @@ var storeys = []struct {
 	{"internal/verify", 7, false},
 	{"internal/recovery", 8, false},
 	{"internal/h5types", 3, false},
+	{"internal/striped", 3, false},
 	{"internal/scan", 2, false},
 	{"internal/shards", 5, false},
 	{"internal/format", 1, true},

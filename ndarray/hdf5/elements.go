@@ -28,6 +28,11 @@ func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 	case b.files.dir != "" && b.files.external != nil && b.meta.ReadOnly:
 		return b.readExternal(ctx, dst, r)
 	}
+	if st, err := b.openStripes(len(dst)); err != nil {
+		return err
+	} else if st != nil {
+		return b.moveParts(ctx, st, dst, r, false)
+	}
 	if b.worthReading(len(dst)) {
 		_, err := chunkio.Read(ctx, b.dataset, dst, b.stored, region(r), &chunkio.Options{Workers: ndarray.Workers(ctx)})
 		if err != nil {
@@ -54,7 +59,7 @@ func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 // chunk that fits libhdf5's cache is left to libhdf5, because the next region is often in the same
 // chunk. The exception is Blosc2, which can decode parts of a chunk.
 func (b *Backend) worthReading(n int) bool {
-	if b.library || b.meta.ChunkShape == nil {
+	if b.library || b.meta.ChunkShape == nil || b.striped.created != nil {
 		return false
 	}
 	if b.untrusted {
@@ -105,6 +110,9 @@ func (b *Backend) writeByLibrary(ctx context.Context, src []byte, r ndarray.Regi
 }
 
 func (b *Backend) writeChunks(ctx context.Context, src []byte, r ndarray.Region) error {
+	if st := b.striped.created; st != nil {
+		return b.moveParts(ctx, st, src, r, true)
+	}
 	_, err := chunkio.Write(ctx, b.dataset, src, b.stored, region(r), &chunkio.Options{Workers: ndarray.Workers(ctx)})
 	return Translate(err)
 }
@@ -148,6 +156,9 @@ func (b *Backend) Storage(ctx context.Context) (ndarray.Storage, error) {
 	_, s, err := describe(&info, b.meta.Path)
 	if err != nil {
 		return s, err
+	}
+	if b.striped.created != nil && !b.library {
+		return s, ctx.Err()
 	}
 	if s.Library = "asked for"; !b.library {
 		if s.Library, err = chunkio.Fallback(b.dataset); err != nil {

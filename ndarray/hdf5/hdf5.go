@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/striped"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -30,6 +31,8 @@ type Backend struct {
 	plainEdges bool
 	elsewhere  []string
 	files      files
+
+	striped stripes
 
 	sequence atomic.Pointer[sequence] // nil unless an order of chunks is in progress
 }
@@ -96,6 +99,7 @@ func Open(file, object string, o *OpenOptions) (*Backend, error) {
 	}
 	b.meta.ReadOnly = !o.Write
 	b.library, b.untrusted = o.Library, o.Untrusted
+	b.striped.allowed = b.files.virtual && b.meta.ReadOnly && !o.Library && !o.Untrusted && o.Missing == nil
 	return b, nil
 }
 
@@ -227,6 +231,13 @@ type CreateOptions struct {
 	// allocated and fill values are written.
 	// Only with CreateIn.
 	Like *h5.DatasetInfo
+
+	// Stripes are names of files that are created for the chunks; see hyperslab.CreateOptions.
+	Stripes []string
+
+	// StripeOf returns the index in Stripes of the file for the chunk at the given grid coordinates.
+	// If it is nil, chunks go to the files in turn, in row-major order.
+	StripeOf func(chunk []int64) int
 }
 
 // Create creates a file, which must not exist, with one dataset called object and its parent groups
@@ -242,15 +253,18 @@ func Create(file, object string, spec ndarray.Spec, o *CreateOptions) (*Backend,
 	if o != nil && o.Name != "" {
 		location = o.Name
 	}
-	b, err := create(file, object, location, spec)
+	if o == nil {
+		o = &CreateOptions{}
+	}
+	b, err := create(file, object, location, spec, &CreateOptions{Stripes: o.Stripes, StripeOf: o.StripeOf})
 	if err != nil {
 		return nil, ndarray.Wrap("create", location, Translate(err))
 	}
-	b.library = o != nil && o.Library
+	b.library = o.Library
 	return b, nil
 }
 
-func create(file, object, location string, spec ndarray.Spec) (_ *Backend, err error) {
+func create(file, object, location string, spec ndarray.Spec, o *CreateOptions) (_ *Backend, err error) {
 	if err := Check(object, spec); err != nil {
 		return nil, err
 	}
@@ -263,7 +277,7 @@ func create(file, object, location string, spec ndarray.Spec) (_ *Backend, err e
 			err = errors.Join(err, f.Close(), os.Remove(file))
 		}
 	}()
-	b, err := createIn(f, object, location, spec, &CreateOptions{})
+	b, err := createIn(f, object, location, spec, o)
 	if err != nil {
 		return nil, err
 	}
@@ -348,15 +362,32 @@ func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *Create
 	if err != nil {
 		return nil, err
 	}
-	d, err := createDataset(f, absolute(object), t, space(spec), o, slices.ContainsFunc(spec.Attrs, LargeAttr))
-	if err != nil {
-		return nil, err
-	}
+	var d *h5.Dataset
+	var st *striped.Dataset
+	err = withHeaders(f, slices.ContainsFunc(spec.Attrs, LargeAttr), func() (err error) {
+		if co.Stripes == nil {
+			d, err = f.Root().CreateDataset(absolute(object), t, space(spec), o)
+			return err
+		}
+		st, err = striped.Create(f.Root(), absolute(object), t, space(spec), striped.Options{Files: co.Stripes, Place: co.StripeOf}, *o)
+		if err == nil {
+			d = st.Dataset
+		}
+		return err
+	})
 	defer func() {
-		if err != nil {
+		if err == nil {
+			return
+		}
+		if st != nil {
+			err = errors.Join(err, st.Close(), striped.Remove(striped.Paths(f.Path(), co.Stripes)))
+		} else if d != nil {
 			err = errors.Join(err, d.Close())
 		}
 	}()
+	if err != nil {
+		return nil, err
+	}
 	for axis, name := range spec.AxisNames {
 		if name == "" {
 			continue
@@ -375,29 +406,26 @@ func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *Create
 			return nil, err
 		}
 	}
-	return newBackend(nil, d, location)
+	b, err := newBackend(nil, d, location)
+	if st != nil && err == nil {
+		b.striped.created, b.meta.ChunkShape = st, o.Chunks
+	}
+	return b, err
 }
 
-// createDataset creates a dataset, with a header that can hold large attributes if large is set.
-func createDataset(f *h5.File, path string, t h5.Datatype, space h5.Dataspace, o *h5.DatasetOptions, large bool) (*h5.Dataset, error) {
+// withHeaders calls create, with headers of objects that can hold large attributes if large is set.
+func withHeaders(f *h5.File, large bool, create func() error) error {
 	if !large {
-		return f.Root().CreateDataset(path, t, space, o)
+		return create()
 	}
 	_, low, high, err := f.Access()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := f.SetFormats(max(low, h5.V18), high); err != nil {
-		return nil, err
+		return err
 	}
-	d, err := f.Root().CreateDataset(path, t, space, o)
-	if restore := f.SetFormats(low, high); restore != nil {
-		if err == nil {
-			err = d.Close()
-		}
-		return nil, errors.Join(err, restore)
-	}
-	return d, err
+	return errors.Join(create(), f.SetFormats(low, high))
 }
 
 // absolute returns the path of an object from the root. HDF5 treats ".." as an ordinary name.
@@ -444,7 +472,7 @@ func (b *Backend) WriteStrings(ctx context.Context, src []string, r ndarray.Regi
 
 // Close closes the dataset and the file, and passes all writes to the operating system.
 func (b *Backend) Close() error {
-	err := Translate(b.dataset.Close())
+	err := Translate(b.closeDataset())
 	if b.file != nil {
 		err = errors.Join(err, Translate(b.file.Close()))
 	}

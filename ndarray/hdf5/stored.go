@@ -30,7 +30,7 @@ func (b *Backend) rawForm() ndarray.ChunkForm {
 
 // exchanges reports whether the dataset's chunks can be read and written as stored.
 func (b *Backend) exchanges() bool {
-	return !b.library && b.meta.ChunkShape != nil && len(b.meta.ChunkShape) < h5.MaxRank && b.stored.Plain()
+	return !b.library && b.striped.created == nil && b.meta.ChunkShape != nil && len(b.meta.ChunkShape) < h5.MaxRank && b.stored.Plain()
 }
 
 // blosc2Only returns the parameters of the filter Blosc2 if it is the only filter and its

@@ -1,4 +1,4 @@
-package h5_test
+package striped_test
 
 import (
 	"errors"
@@ -13,11 +13,20 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/striped"
 )
 
-// A striped dataset holds what an array would, written whole or by parts, with any
+var i4 = h5.Int(4, h5.LittleEndian)
+
+func region(start, count []int64) h5.Region { return h5.Region{Start: start, Count: count} }
+
+func growing(dims []int64, most ...int64) h5.Dataspace {
+	return h5.Dataspace{Kind: h5.Simple, Dims: dims, MaxDims: most}
+}
+
+// A striped dataset contains the same elements as an array, written as a whole or by parts, with any
 // placement.
-func TestStriped(t *testing.T) {
+func TestCreate(t *testing.T) {
 	dir := t.TempDir()
 	run := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -25,7 +34,7 @@ func TestStriped(t *testing.T) {
 		rows, cols := rapid.Int64Range(1, 9).Draw(t, "rows"), rapid.Int64Range(1, 9).Draw(t, "cols")
 		chunks := []int64{rapid.Int64Range(1, rows).Draw(t, "chunk rows"), rapid.Int64Range(1, cols).Draw(t, "chunk cols")}
 		files := rapid.IntRange(1, 3).Draw(t, "files")
-		s := h5.Striping{}
+		s := striped.Options{}
 		for i := range files {
 			s.Files = append(s.Files, fmt.Sprintf("%d-%d.h5", run, i))
 		}
@@ -36,7 +45,7 @@ func TestStriped(t *testing.T) {
 		path := filepath.Join(dir, fmt.Sprintf("%d.h5", run))
 		f, err := h5.Create(path, nil)
 		require.NoError(t, err)
-		d, err := f.Root().CreateStriped("d", i4, h5.SimpleSpace(rows, cols), s, &h5.DatasetOptions{
+		d, err := striped.Create(f.Root(), "d", i4, h5.SimpleSpace(rows, cols), s, h5.DatasetOptions{
 			Chunks: chunks, Filters: []h5.Filter{h5.Deflate(1)},
 		})
 		require.NoError(t, err)
@@ -49,7 +58,7 @@ func TestStriped(t *testing.T) {
 		if byParts {
 			parts, err := d.Parts(whole)
 			require.NoError(t, err)
-			byFile := map[int][]h5.Part{}
+			byFile := map[int][]striped.Part{}
 			for _, p := range parts {
 				byFile[p.File] = append(byFile[p.File], p)
 			}
@@ -86,7 +95,7 @@ func TestStriped(t *testing.T) {
 		got, err := h5value.ReadAll[int32](plain)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
-		d, err = f.Root().OpenStriped("d")
+		d, err = striped.Open(plain)
 		require.NoError(t, err)
 		r := region([]int64{rapid.Int64Range(0, rows-1).Draw(t, "row"), rapid.Int64Range(0, cols-1).Draw(t, "col")}, nil)
 		r.Count = []int64{rapid.Int64Range(1, rows-r.Start[0]).Draw(t, "n"), rapid.Int64Range(1, cols-r.Start[1]).Draw(t, "m")}
@@ -105,7 +114,7 @@ func TestStriped(t *testing.T) {
 	})
 }
 
-func TestStripedThatCannotBe(t *testing.T) {
+func TestCreate_invalid(t *testing.T) {
 	dir := t.TempDir()
 	f, err := h5.Create(filepath.Join(dir, "x.h5"), nil)
 	require.NoError(t, err)
@@ -113,26 +122,28 @@ func TestStripedThatCannotBe(t *testing.T) {
 	g := f.Root()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "there.h5"), []byte("precious"), 0o644))
 	ten, o := h5.SimpleSpace(10), h5.DatasetOptions{Chunks: []int64{2}}
-	two := h5.Striping{Files: []string{"a.h5", "b.h5"}}
+	two := striped.Options{Files: []string{"a.h5", "b.h5"}}
 	for name, tt := range map[string]struct {
 		space h5.Dataspace
-		s     h5.Striping
+		s     striped.Options
 		o     h5.DatasetOptions
 		want  error
 	}{
-		"no files":   {ten, h5.Striping{}, o, h5.ErrParam},
+		"no files":   {ten, striped.Options{}, o, h5.ErrParam},
 		"no chunks":  {ten, two, h5.DatasetOptions{}, h5.ErrParam},
 		"growing":    {growing([]int64{10}, h5.Unlimited), two, o, h5.ErrParam},
 		"empty":      {growing([]int64{0}, 10), two, o, h5.ErrParam},
-		"placement":  {ten, h5.Striping{Files: two.Files, Place: func([]int64) int { return 2 }}, o, h5.ErrParam},
-		"file there": {ten, h5.Striping{Files: []string{"a.h5", "there.h5"}}, o, h5.ErrExists},
-		"same file":  {ten, h5.Striping{Files: []string{"a.h5", "a.h5"}}, o, h5.ErrExists},
+		"placement":  {ten, striped.Options{Files: two.Files, Place: func([]int64) int { return 2 }}, o, h5.ErrParam},
+		"file there": {ten, striped.Options{Files: []string{"a.h5", "there.h5"}}, o, h5.ErrExists},
+		"same file":  {ten, striped.Options{Files: []string{"a.h5", "a.h5"}}, o, h5.ErrExists},
+		"percent":    {ten, striped.Options{Files: []string{"a%b.h5"}}, o, h5.ErrParam},
+		"rank":       {ten, two, h5.DatasetOptions{Chunks: []int64{2, 2}}, h5.ErrParam},
 		"too many":   {h5.SimpleSpace(1 << 17), two, h5.DatasetOptions{Chunks: []int64{1}}, h5.ErrSize},
 		"filter":     {ten, two, h5.DatasetOptions{Chunks: []int64{2}, Filters: []h5.Filter{{ID: 31999}}}, h5.ErrNoFilter},
 		"options":    {ten, two, h5.DatasetOptions{Chunks: []int64{2}, Alloc: 9}, h5.ErrParam},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := g.CreateStriped("d", i4, tt.space, tt.s, &tt.o)
+			_, err := striped.Create(g, "d", i4, tt.space, tt.s, tt.o)
 			require.ErrorIs(t, err, tt.want)
 			for _, name := range two.Files {
 				require.NoFileExists(t, filepath.Join(dir, name))
@@ -142,13 +153,12 @@ func TestStripedThatCannotBe(t *testing.T) {
 			require.Equal(t, "precious", string(b))
 		})
 	}
-	_, err = g.CreateDataset("plain", i4, ten, nil)
+	plain, err := g.CreateDataset("plain", i4, ten, nil)
 	require.NoError(t, err)
-	_, err = g.OpenStriped("plain")
+	_, err = striped.Open(plain)
 	require.ErrorIs(t, err, h5.ErrKind)
-	_, err = g.OpenStriped("none")
-	require.ErrorIs(t, err, h5.ErrNotFound)
-	d, err := g.CreateStriped("d", i4, ten, two, &o)
+	require.NoError(t, plain.Close())
+	d, err := striped.Create(g, "d", i4, ten, two, o)
 	require.NoError(t, err)
 	for _, r := range []h5.Region{
 		{Start: []int64{0}, Count: []int64{2}, Stride: []int64{3}}, region([]int64{9}, []int64{2}), region([]int64{0, 0}, []int64{1, 1}), region([]int64{-1}, []int64{1}),
@@ -158,13 +168,15 @@ func TestStripedThatCannotBe(t *testing.T) {
 	}
 	require.NoError(t, d.Close())
 	require.NoError(t, os.Remove(filepath.Join(dir, "b.h5")))
-	_, err = g.OpenStriped("d")
+	virtual, err := g.OpenDataset("d")
+	require.NoError(t, err)
+	_, err = striped.Open(virtual)
 	require.ErrorIs(t, err, h5.ErrNotFound)
 }
 
 // libhdf5 opens the sources of a virtual dataset with the driver of its file, and finds none.
-func TestGroup_CreateStriped(t *testing.T) {
-	for name, driver := range map[string]h5.Driver{"family": h5.Family{MemberSize: 1 << 20}, "split": h5.Split{}} {
+func TestCreate_driver(t *testing.T) {
+	for name, driver := range map[string]h5.Driver{"family": h5.Family{MemberSize: 1 << 20}, "split": h5.Split{}, "multi": h5.DefaultMulti()} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "x.h5")
@@ -178,7 +190,7 @@ func TestGroup_CreateStriped(t *testing.T) {
 			f, err := h5.Create(path, &o)
 			require.NoError(t, err)
 			defer f.Close()
-			_, err = f.Root().CreateStriped("d", i4, h5.SimpleSpace(4), h5.Striping{Files: []string{"0.h5"}}, &h5.DatasetOptions{Chunks: []int64{2}})
+			_, err = striped.Create(f.Root(), "d", i4, h5.SimpleSpace(4), striped.Options{Files: []string{"0.h5"}}, h5.DatasetOptions{Chunks: []int64{2}})
 			require.ErrorIs(t, err, errors.ErrUnsupported)
 			require.NoFileExists(t, filepath.Join(dir, "0.h5"))
 		})
