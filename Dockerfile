@@ -15,11 +15,11 @@ COPY third_party/VERSIONS third_party/
 COPY third_party/cach[e] third_party/cache/
 COPY scripts/lib.sh scripts/deps.sh scripts/
 COPY scripts/deps scripts/deps
-RUN scripts/deps.sh
-# With these a module that requires Hyperslab builds here, also from Go's module cache, where no
-# libraries are.
-ENV CGO_CFLAGS="-O2 -g -I/opt/hyperslab/third_party/build/include" \
-    CGO_LDFLAGS="-L/opt/hyperslab/third_party/build/lib"
+COPY third_party/lib third_party/lib
+RUN scripts/deps.sh && ln -s "third_party/lib/linux_$(dpkg --print-architecture)" lib
+# With these a module that requires Hyperslab builds here, also if it requires a commit that is no
+# release and contains no libraries.
+ENV CGO_CFLAGS="-O2 -g -I/opt/hyperslab/lib" CGO_LDFLAGS="-L/opt/hyperslab/lib"
 
 FROM deps AS source
 ARG VERSION=unknown

@@ -14,7 +14,7 @@ SOAK      ?= 1h
 SUITES    ?= bookworm trixie
 TARGETS   ?= demo test
 
-build_dir := $(CURDIR)/third_party/build
+lib_dir   := $(CURDIR)/third_party/lib/$(shell $(GO) env GOOS)_$(shell $(GO) env GOARCH)
 cli       := github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli
 
 # The libraries' own test files come with `make vendor`; the Python peers only with `make peers`.
@@ -32,7 +32,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: deps
-deps: ## fetch and build the C libraries into third_party/build; a no-op when they are up to date; SANITIZE=address: into third_party/sanitized
+deps: ## fetch and build the C libraries into third_party/lib and third_party/build; a no-op when they are up to date; SANITIZE=address: into third_party/sanitized
 	@$(if $(filter address,$(SANITIZE)),scripts/sanitize.sh deps,scripts/deps.sh)
 
 .PHONY: sanitize
@@ -70,7 +70,7 @@ nightly: ## everything that takes too long for .ci/run; LANES="sanitize crash" s
 
 .PHONY: gonum
 gonum: deps vendor modules ## the tests of h5 against gonum.org/v1/hdf5, both on our libhdf5
-	CGO_CFLAGS="-O2 -g -I$(build_dir)/include" CGO_LDFLAGS="-L$(build_dir)/lib/gonum -L$(build_dir)/lib -lpthread -ldl -lm" \
+	CGO_CFLAGS="-O2 -g -I$(lib_dir)" CGO_LDFLAGS="-L$(lib_dir)/gonum -L$(lib_dir) -lpthread -ldl -lm" \
 		$(GO) test -tags gonum -run Gonum ./h5
 
 .PHONY: conformance
@@ -178,5 +178,5 @@ fresh: ## make TARGETS in bare Debian systems, SUITES, made with debootstrap
 
 .PHONY: clean
 clean: ## remove all that was built; fetched files stay
+	git clean -qfdX third_party/lib
 	rm -rf bin dist .demo third_party/build third_party/sanitized third_party/src third_party/work
-	rm -f cblosc/zz_stamp.h h5/zz_stamp.h h5/filter/zz_stamp.h

@@ -20,8 +20,7 @@
 #endif
 #endif
 
-/* The stamp of `make deps`. It changes with the archives, so that Go's build cache, which does not
- * track them, recompiles this package. It does not cover the system's libraries. */
+/* The stamp of the archives: their hash, and how they were built. The system's libraries have none. */
 #if !defined(HYPERSLAB_SYSTEM_LIBS) && __has_include("zz_stamp.h")
 #include "zz_stamp.h"
 #endif

@@ -21,9 +21,7 @@
 #endif
 #endif
 
-/* Stamp of the libraries that `make deps` built. It changes with the archives, because Go's build
- * cache does not check them and must recompile this package. It does not apply to the system's
- * libraries. */
+/* The stamp of the archives: their hash, and how they were built. The system's libraries have none. */
 #if !defined(HYPERSLAB_SYSTEM_LIBS) && __has_include("zz_stamp.h")
 #include "zz_stamp.h"
 #endif

@@ -19,8 +19,8 @@ cp "$field" .bench/field.h5
 
 # The peers are linked with the same archives as the packages.
 for peer in blosc2 hdf5; do
-    "${CC:-gcc}" -std=gnu11 -O2 -Wall -Wextra -Ithird_party/build/include "bench/peers/$peer.c" -o ".bench/peer-$peer" \
-        -Lthird_party/build/lib "-lgo$peer" -lpthread -ldl -lm
+    "${CC:-gcc}" -std=gnu11 -O2 -Wall -Wextra -I"$(library_dir)" "bench/peers/$peer.c" -o ".bench/peer-$peer" \
+        -L"$(library_dir)" "-lgo$peer" -lpthread -ldl -lm
 done
 "${CC:-gcc}" -std=gnu11 -O2 -Wall -Wextra bench/peers/run.c -o .bench/peer-run
 go build -o .bench/bench ./bench

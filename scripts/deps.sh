@@ -1,13 +1,17 @@
 #!/usr/bin/env bash
 # deps.sh
-# Fetches, verifies and builds the C libraries of third_party/VERSIONS, and installs headers, archives,
-# HDF5's tools and licences under third_party/build. Nothing happens if that is up to date; otherwise
-# everything is built in a directory beside it and renamed into place at the end, so that a failure
-# leaves the installed state. Environment, with the defaults:
+# Fetches, verifies and builds the C libraries of third_party/VERSIONS. It installs archives and headers
+# in the Go package of the platform, third_party/lib/<goos>_<goarch>, and HDF5's tools and licences under
+# third_party/build. Nothing happens if that is up to date; otherwise everything is built in a directory
+# beside it and renamed into place at the end, so that a failure leaves the installed state.
+# Environment, with the defaults:
 #
-#   CC=gcc  JOBS=<processors>
+#   CC=gcc  JOBS=<processors>               a cross compiler builds for its platform; see EMULATOR
+#   EMULATOR=                               the command that runs programs of that platform
 #   DEPS_CFLAGS="-O3 -fPIC -DNDEBUG"        flags of every library
 #   DEPS_PREFIX=third_party/build           where to install
+#   DEPS_LIB=third_party/lib/<platform>     where to install archives and headers; $DEPS_PREFIX/lib if
+#                                           DEPS_PREFIX is set
 #   DEPS_CACHE=third_party/cache            the fetched files; they may be put there by hand
 #   DEPS_TOOLS=1                            0 leaves HDF5's tools out, and their source is not fetched
 #   SZIP=1                                  0 leaves libaec out, and szip is absent
@@ -31,6 +35,7 @@ export CC=${CC:-gcc}
 JOBS=${JOBS:-$(nproc)}
 export JOBS
 DEPS_TOOLS=${DEPS_TOOLS:-1}
+export EMULATOR=${EMULATOR:-}
 without=() # libraries
 [[ ${SZIP:-1} != 0 ]] || without+=(libaec)
 ((DEPS_TOOLS)) || without+=(hdf5-tools)
@@ -39,23 +44,14 @@ without=() # libraries
 recipe() {
     {
         cat "$versions" "$here/deps.sh" "$here"/deps/*
-        printf '%s\n' "$CC" "$("$CC" --version 2>&1 | head -n 1)" "$flags" "${without[*]}" "$(uname -m)"
+        printf '%s\n' "$CC" "$("$CC" --version 2>&1 | head -n 1)" "$flags" "${without[*]}" "$target"
     } | sha256sum | cut -d ' ' -f 1
 }
 
 # up_to_date succeeds if what is installed was built by this recipe.
-up_to_date() { [[ -e $prefix/recipe && $(<"$prefix/recipe") == "$(recipe)" ]]; }
-
-# stamp_packages gives the cgo packages the stamp of the archives, which Go's build cache looks at.
-stamp_packages() {
-    [[ $prefix == "$root/third_party/build" ]] || return 0
-    local package stamp
-    for package in cblosc h5 h5/filter; do
-        stamp=$root/$package/zz_stamp.h
-        [[ -d $root/$package ]] || continue
-        cmp -s "$prefix/include/zz_stamp.h" "$stamp" && continue
-        install -m 644 "$prefix/include/zz_stamp.h" "$stamp" || die "cannot write $stamp"
-    done
+up_to_date() {
+    [[ -e $prefix/recipe && $(<"$prefix/recipe") == "$(recipe)" && -e $lib/zz_stamp.h ]] &&
+        grep -q "HYPERSLAB_RECIPE \"$(<"$prefix/recipe")\"" "$lib/zz_stamp.h"
 }
 
 # step NAME COMMAND ... runs a command with its output in a log. If it fails, the error is the first
@@ -79,8 +75,16 @@ free_mb() { df --output=avail --block-size=1M "$1" | tail -n 1 | tr -d ' '; }
 
 need nproc:coreutils tar:tar flock:util-linux xz:xz-utils make:make cmake:cmake ld:binutils "$CC:${CC##*/}" \
     /usr/include/stdio.h:libc6-dev
+target=$("$CC" -dumpmachine 2>/dev/null || uname -m)
+for name in ar ranlib nm ld objcopy strip; do # of the compiler's platform
+    export "${name^^}=$("$CC" -print-prog-name="$name" 2>/dev/null || echo "$name")"
+done
+lib=${DEPS_LIB:-${DEPS_PREFIX:+$prefix/lib}}
+lib=${lib:-$root/third_party/lib/$(platform "$target")}
+[[ $lib == /* ]] || lib=$PWD/$lib
+[[ ! -d $root/third_party/lib || $lib != "$root"/third_party/lib/* || -e $lib/lib.go ]] ||
+    die "no package ${lib#"$root"/}: this platform has none"
 if up_to_date; then
-    stamp_packages
     say "up to date"
     exit 0
 fi
@@ -91,7 +95,6 @@ mkdir -p "$parent/work" || die "cannot create $parent/work"
 exec 9>"$parent/work/lock" || die "cannot write in $parent/work"
 flock --nonblock 9 || { say "waiting for another build"; flock 9; }
 if up_to_date; then
-    stamp_packages
     say "up to date"
     exit 0
 fi
@@ -110,8 +113,12 @@ wanted=$(recipe)
 
 # Paths of the work folder would make each build different, and show in HDF5's error messages.
 export CFLAGS="$flags -ffile-prefix-map=$work/src/= -ffile-prefix-map=$work/obj/="
+if [[ $(platform "$target") != "$(platform "$(uname -m)")" ]]; then
+    export CMAKE_TOOLCHAIN_FILE=$work/toolchain.cmake CHOST=$target
+    "$here/deps/toolchain.sh" "$target" >"$CMAKE_TOOLCHAIN_FILE"
+fi
 stage=$work/stage out=$work/out
-mkdir -p "$stage/lib" "$stage/include" "$out"
+mkdir -p "$stage/lib" "$stage/include" "$out/lib"
 for library in zlib lz4 zstd libdeflate bzip2 libaec c-blosc2 hdf5 hdf5-tools; do # in the order of need
     [[ -d $work/src/$library ]] || continue
     mkdir -p "$work/obj/$library"
@@ -124,12 +131,25 @@ step stamp "$here/deps/stamp.sh" "$out" "$flags" "$wanted" "${without[@]}"
 step check "$here/deps/check.sh" "$out"
 printf '%s\n' "$wanted" >"$out/recipe" || die "cannot write in $out"
 
-if [[ -e $prefix ]]; then
-    mv -T "$prefix" "$work/old" || die "cannot replace $prefix"
+# The Go files of the package stay.
+if [[ -e $lib/lib.go ]]; then
+    (cd "$lib" && find . -name '*.go' -exec cp --parents {} "$out/lib" \;)
 fi
-if ! mv -T "$out" "$prefix"; then
-    [[ ! -e $work/old ]] || mv -T "$work/old" "$prefix"
-    die "cannot install into $prefix"
-fi
-stamp_packages
-say "built in $((SECONDS - began)) s: $prefix"
+
+# replace NEW OLD renames a directory into the place of another one. If it cannot, the old one stays.
+replace() {
+    if [[ -e $2 ]]; then
+        mv -T "$2" "$work/old" || die "cannot replace $2"
+    else
+        mkdir -p "$(dirname "$2")" || die "cannot create $(dirname "$2")"
+    fi
+    if ! mv -T "$1" "$2"; then
+        [[ ! -e $work/old ]] || mv -T "$work/old" "$2"
+        die "cannot install into $2"
+    fi
+    rm -rf "$work/old"
+}
+mv -T "$out/lib" "$work/lib"
+replace "$out" "$prefix"
+replace "$work/lib" "$lib"
+say "built in $((SECONDS - began)) s: $lib"

@@ -9,6 +9,25 @@ self=$(basename "$0" .sh)
 say() { printf '%s: %s\n' "$self" "$*"; }
 die() { printf '%s: %s\n' "$self" "$*" >&2; exit 1; }
 
+# platform MACHINE prints the <goos>_<goarch> of a compiler's target, for example x86_64-linux-gnu.
+platform() {
+    local arch os
+    case $1 in
+        x86_64*) arch=amd64 ;;
+        aarch64* | arm64*) arch=arm64 ;;
+        *) arch=${1%%-*} ;;
+    esac
+    case $1 in
+        *mingw*) os=windows ;;
+        *darwin* | *macos*) os=darwin ;;
+        *) os=linux ;;
+    esac
+    printf '%s_%s\n' "$os" "$arch"
+}
+
+# library_dir prints the directory with the archives and headers of Go's platform.
+library_dir() { printf '%s/third_party/lib/%s_%s\n' "$root" "$(go env GOOS)" "$(go env GOARCH)"; }
+
 # mirror prints the Debian archive that this machine's apt uses: from apt's lists or, if they are
 # empty, from the URIs that apt would fetch. DEBIAN_MIRROR overrides both. No host is hard-coded.
 mirror() {

@@ -38,7 +38,7 @@ strict_c() {
     local file status=0
     for file; do
         "${CC:-gcc}" -std=c11 -fsyntax-only -Wall -Wextra -Wconversion -Werror \
-            -I internal/cmem -isystem third_party/build/include "$file" || status=1
+            -I internal/cmem -isystem "$(library_dir)" "$file" || status=1
     done
     return "$status"
 }

@@ -39,11 +39,11 @@ for library in goblosc2 gohdf5; do
 done
 [[ $1 == deps ]] && exit 0
 
-# The directives of the packages name third_party/build, and the first path wins. Go's build cache
+# The directives of the packages name third_party/lib, and the first path wins. Go's build cache
 # does not detect new archives, so a flag contains the recipe.
 recipe=$(<"$prefix/recipe")
 export CGO_ENABLED=1 CC=$here/sanitize/cc
-export CGO_CFLAGS="-O1 -g1 -I$prefix/include -DHYPERSLAB_SANITIZED=x$recipe" CGO_LDFLAGS="-L$prefix/lib"
+export CGO_CFLAGS="-O1 -g1 -I$prefix/lib -DHYPERSLAB_SANITIZED=x$recipe" CGO_LDFLAGS="-L$prefix/lib"
 
 # reach_c prints the packages with tests that depend on C. internal/worker calls neither library,
 # and its limit of the address space has no effect in a program for which AddressSanitizer has

@@ -18,6 +18,7 @@ cleanup() {
 trap cleanup EXIT
 full=$root/third_party/cache # the verified files, fetched by make deps
 build=$root/third_party/build
+libraries=$(library_dir)
 
 export AUTO_INSTALL=0
 export DEPS_PREFIX=$work/place/build DEPS_CACHE=$full
@@ -130,13 +131,13 @@ done < <(without=(libaec hdf5-tools) && files)
 offline=()
 ((EUID != 0)) || offline=(unshare --net)
 "${offline[@]}" env SZIP=0 DEPS_TOOLS=0 DEPS_CACHE="$work/by-hand" DEPS_CFLAGS="-O0 -fPIC" "$here/deps.sh" >"$work/stdout"
-grep -q '^#define HYPERSLAB_HAVE_SZIP 0$' "$DEPS_PREFIX/include/zz_stamp.h" || die "without libaec: the stamp has szip"
+grep -q '^#define HYPERSLAB_HAVE_SZIP 0$' "$DEPS_PREFIX/lib/zz_stamp.h" || die "without libaec: the stamp has szip"
 clean "without libaec"
 say "ok: without libaec, offline: $(tail -n 1 "$work/stdout")"
 
 # The build of make deps: it is current, and a second run detects that quickly.
 began=$(date +%s%N)
-DEPS_PREFIX=$build DEPS_CACHE=$full "$here/deps.sh" | grep -q 'up to date' || die "third_party/build is not up to date"
+DEPS_PREFIX=$build DEPS_LIB=$libraries DEPS_CACHE=$full "$here/deps.sh" | grep -q 'up to date' || die "third_party/build is not up to date"
 took=$((($(date +%s%N) - began) / 1000000))
 ((took < 2000)) || die "the second run took $took ms"
 say "ok: the second run took $took ms"
@@ -144,7 +145,7 @@ say "ok: the second run took $took ms"
 # globals ARCHIVE PATTERN expects that there are global names and that all of them match.
 globals() {
     local names strange
-    names=$(nm -g --defined-only "$build/lib/lib$1.a" 2>/dev/null | awk 'NF == 3 { print $3 }')
+    names=$(nm -g --defined-only "$libraries/lib$1.a" 2>/dev/null | awk 'NF == 3 { print $3 }')
     strange=$(grep -vE "$2" <<<"$names" || true)
     [[ $names && -z $strange ]] || die "lib$1.a: global names unlike $2: ${strange:-none at all}"
     say "ok: lib$1.a: $(wc -l <<<"$names") global names, all like $2"
@@ -163,7 +164,7 @@ say "ok: NOTICE"
 
 # Headers of another release than the library's are an error of the first call, and do not end the
 # process.
-cp -r "$build/include" "$work/headers"
+cp -r "$libraries" "$work/headers"
 release=$(sed -n 's/^#define H5_VERS_RELEASE *\([0-9]*\).*/\1/p' "$work/headers/H5public.h")
 sed -i "s/^#define H5_VERS_RELEASE .*/#define H5_VERS_RELEASE $((release - 1))/" "$work/headers/H5public.h"
 cat >"$work/versions.go" <<'EOF'

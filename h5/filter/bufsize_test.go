@@ -29,10 +29,7 @@ type seen struct {
 // what was noted since the last time.
 func newSpy(t *testing.T) (id int, take func() []seen) {
 	cc := need.Program(t, "cc")
-	include := filepath.Join("..", "..", "third_party", "build", "include")
-	if _, err := os.Stat(include); err != nil {
-		need.Missing(t, "the headers are the system's: %v", err)
-	}
+	include := need.Libraries(t)
 	dir := t.TempDir()
 	source, notes := filepath.Join(dir, "spy.c"), filepath.Join(dir, "notes")
 	require.NoError(t, os.WriteFile(source, []byte(`

@@ -1,5 +1,3 @@
-//go:build cgo
-
 // Attributes as Go values.
 
 package h5value

@@ -1,5 +1,3 @@
-//go:build cgo
-
 // The parts of a block of h5.Values: words, strings and bytes, as h5.Values describes them.
 
 package h5value

@@ -1,5 +1,3 @@
-//go:build cgo
-
 // Builder of Values from raw bytes, for elements that were read without libhdf5 and must be stored
 // unchanged.
 

@@ -1,5 +1,3 @@
-//go:build cgo
-
 // Conversion between h5.Values and Go values, and the default datatype of a Go type.
 
 package h5value

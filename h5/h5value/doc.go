@@ -1,5 +1,3 @@
-//go:build cgo
-
 // Package h5value converts between Go values and elements of HDF5 datasets and attributes.
 //
 // Package h5 transfers bytes and h5.Values. This package maps them to Go types: [Read], [ReadAll]

@@ -1,5 +1,3 @@
-//go:build cgo
-
 // Typed access to datasets with Go values. libhdf5 reads and writes numbers and bools directly;
 // other types use a plan (plan.go).
 

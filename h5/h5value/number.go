@@ -1,5 +1,3 @@
-//go:build cgo
-
 // Numbers in stored form, with any width, bit position, byte order and float layout: conversion to
 // and from Go's numbers, either exact or with an error.
 //

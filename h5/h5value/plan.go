@@ -1,5 +1,3 @@
-//go:build cgo
-
 // Plans convert between a Go type and a stored datatype. A plan contains a function for each field,
 // element and number. Plans are made once for a pair of types and cached. The package
 // comment lists the possible pairs.

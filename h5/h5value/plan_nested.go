@@ -1,5 +1,3 @@
-//go:build cgo
-
 // Plans for compounds, arrays, sequences, complex numbers, and the empty interface.
 
 package h5value

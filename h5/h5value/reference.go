@@ -1,5 +1,3 @@
-//go:build cgo
-
 // References: their plan, and the replacement of all references of a block.
 
 package h5value

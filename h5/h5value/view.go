@@ -1,5 +1,3 @@
-//go:build cgo
-
 // Access to elements of any datatype without a Go type, for code that prints, compares or counts
 // elements of unknown types. It is built on h5.Values.
 

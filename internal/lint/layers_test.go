@@ -16,6 +16,7 @@ var storeys = []struct {
 	storey int
 	own    bool // packages of this folder may import each other
 }{
+	{"third_party", -1, true}, // the archives
 	{"internal", 0, true},
 	{"internal/h5copy", 5, false},
 	{"internal/detect", 2, false},

@@ -29,10 +29,7 @@ func TestLibrariesForkNothingAndCatchNoSignals(t *testing.T) {
 		"libgocodec.a":  nil,
 	}
 	for name, allowed := range known {
-		path := filepath.Join("..", "..", "third_party", "build", "lib", name)
-		if _, err := os.Stat(path); err != nil {
-			need.Missing(t, "%v (make deps)", err)
-		}
+		path := filepath.Join(need.Libraries(t), name)
 		out, err := exec.Command("nm", "-u", path).Output()
 		require.NoError(t, err)
 		var got []string

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -88,6 +89,20 @@ func Tool(t testing.TB, name string) string {
 		Missing(t, "%s is not built (make deps)", name)
 	}
 	return path
+}
+
+// Libraries returns the directory with the archives and headers that are linked. A test that needs
+// it is skipped in a build with the system's libraries.
+func Libraries(t testing.TB) string {
+	t.Helper()
+	if root, ok := root(); ok {
+		path := filepath.Join(root, "third_party", "lib", runtime.GOOS+"_"+runtime.GOARCH)
+		if _, err := os.Stat(filepath.Join(path, "zz_stamp.h")); err == nil {
+			return path
+		}
+	}
+	t.Skip("the libraries of make deps are missing: a build with the system's libraries")
+	return ""
 }
 
 // Program returns the path of a program of the system.

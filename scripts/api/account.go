@@ -48,19 +48,19 @@ type sources struct {
 
 // gather reads the sources of a library's account. Type-checking the package takes most of the
 // time.
-func gather(build string, lib library) (*sources, error) {
+func gather(libs string, lib library) (*sources, error) {
 	s := &sources{library: lib}
 	var err error
-	if s.exported, err = nm("T", filepath.Join(build, "lib", lib.archive), "-g", "--defined-only"); err != nil {
+	if s.exported, err = nm("T", filepath.Join(libs, lib.archive), "-g", "--defined-only"); err != nil {
 		return nil, err
 	}
-	if s.called, err = undefined(build, lib.dir); err != nil {
+	if s.called, err = undefined(libs, lib.dir); err != nil {
 		return nil, err
 	}
-	if s.headers, err = headersOf(build, lib.headers, s.exported); err != nil {
+	if s.headers, err = headersOf(libs, lib.headers, s.exported); err != nil {
 		return nil, err
 	}
-	if s.by, s.shims, s.calls, err = boundBy(build, lib.dir, lib.above...); err != nil {
+	if s.by, s.shims, s.calls, err = boundBy(libs, lib.dir, lib.above...); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -148,8 +148,8 @@ func first(fn string, by []string) []string {
 var version = regexp.MustCompile(`[0-9]$`)
 
 // boundBy finds, for each C name, the exported Go functions that lead to it through the shims.
-func boundBy(build, dir string, above ...string) (map[string][]string, mentions, *calls, error) {
-	shims, err := cFunctions(build, dir)
+func boundBy(libs, dir string, above ...string) (map[string][]string, mentions, *calls, error) {
+	shims, err := cFunctions(libs, dir)
 	if err != nil {
 		return nil, nil, nil, err
 	}

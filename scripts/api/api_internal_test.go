@@ -7,6 +7,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const build = "third_party/build"
+const libs = "third_party/lib/" + runtime.GOOS + "_" + runtime.GOARCH
 
 func find(t *testing.T, functions []function, name string) function {
 	t.Helper()
@@ -38,8 +39,8 @@ func sourcesOf(t *testing.T, lib int) *sources {
 }
 
 var gathered = [2]func() (*sources, error){
-	sync.OnceValues(func() (*sources, error) { return gather(build, libraries[0]) }),
-	sync.OnceValues(func() (*sources, error) { return gather(build, libraries[1]) }),
+	sync.OnceValues(func() (*sources, error) { return gather(libs, libraries[0]) }),
+	sync.OnceValues(func() (*sources, error) { return gather(libs, libraries[1]) }),
 }
 
 // accountOf returns the account of cblosc or h5 with the rows of the repository.

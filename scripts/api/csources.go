@@ -34,10 +34,9 @@ func (m mentions) add(name, body string) {
 
 // cFunctions reads the shims of a package, and the macros of the library's headers, which may
 // contain calls. For example, H5T_NATIVE_INT opens the library.
-func cFunctions(build, dir string) (mentions, error) {
+func cFunctions(libs, dir string) (mentions, error) {
 	out := make(mentions)
-	include := filepath.Join(build, "include")
-	for _, pattern := range []string{dir + "/shim*.c", dir + "/shim*.h", include + "/*.h"} {
+	for _, pattern := range []string{dir + "/shim*.c", dir + "/shim*.h", libs + "/*.h"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			return nil, err

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -23,7 +24,7 @@ import (
 // library is one C library and the package that binds it.
 type library struct {
 	dir, name, archive string
-	headers            []string // patterns below include/, in the order of the sections
+	headers            []string // patterns in the directory of the libraries, in the order of the sections
 	rows               string
 	above              []string // packages on top of dir that rows and tests may use
 }
@@ -35,12 +36,12 @@ var libraries = []library{
 
 func main() {
 	check := flag.Bool("check", false, "write no file; fail if a file is out of date or a row is missing")
-	build := flag.String("build", "third_party/build", "what make deps built")
+	libs := flag.String("libraries", "third_party/lib/"+runtime.GOOS+"_"+runtime.GOARCH, "the directory of the archives and headers")
 	flag.Parse()
 	var failed []error
 	for _, lib := range libraries {
 		if flag.NArg() == 0 || slices.Contains(flag.Args(), lib.dir) {
-			failed = append(failed, run(*build, lib, *check))
+			failed = append(failed, run(*libs, lib, *check))
 		}
 	}
 	if err := errors.Join(failed...); err != nil {
@@ -49,8 +50,8 @@ func main() {
 	}
 }
 
-func run(build string, lib library, check bool) error {
-	s, err := gather(build, lib)
+func run(libs string, lib library, check bool) error {
+	s, err := gather(libs, lib)
 	if err != nil {
 		return fmt.Errorf("%s: %w", lib.dir, err)
 	}

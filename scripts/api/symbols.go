@@ -32,7 +32,7 @@ func nm(types, file string, flags ...string) (map[string]bool, error) {
 }
 
 // undefined compiles the C files of a package and returns the functions that they call.
-func undefined(build, dir string) (map[string]bool, error) {
+func undefined(libs, dir string) (map[string]bool, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.c"))
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func undefined(build, dir string) (map[string]bool, error) {
 	all := make(map[string]bool)
 	for _, file := range files {
 		object := filepath.Join(tmp, filepath.Base(file)+".o")
-		cmd := exec.Command(cc, "-std=gnu11", "-c", "-Iinternal/cmem", "-I"+filepath.Join(build, "include"), "-o", object, file)
+		cmd := exec.Command(cc, "-std=gnu11", "-c", "-Iinternal/cmem", "-I"+libs, "-o", object, file)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("%s: %w\n%s", file, err, out)
 		}
@@ -66,11 +66,11 @@ func undefined(build, dir string) (map[string]bool, error) {
 
 // headersOf finds the header that declares each function: the first file of the patterns in which a
 // parenthesis follows the name.
-func headersOf(build string, patterns []string, functions map[string]bool) (map[string]string, error) {
+func headersOf(libs string, patterns []string, functions map[string]bool) (map[string]string, error) {
 	declared := regexp.MustCompile(`\b(\w+)\s*\(`)
 	where, seen := make(map[string]string), make(map[string]bool)
 	for _, pattern := range patterns {
-		files, err := filepath.Glob(filepath.Join(build, "include", pattern))
+		files, err := filepath.Glob(filepath.Join(libs, pattern))
 		if err != nil {
 			return nil, err
 		}

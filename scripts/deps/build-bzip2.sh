@@ -6,6 +6,6 @@ set -euo pipefail
 src=$1 obj=$2 stage=$3
 
 cp -R "$src/." "$obj"
-make -C "$obj" -j "$JOBS" CC="$CC" CFLAGS="$CFLAGS -D_FILE_OFFSET_BITS=64" libbz2.a
+make -C "$obj" -j "$JOBS" CC="$CC" AR="$AR" RANLIB="$RANLIB" CFLAGS="$CFLAGS -D_FILE_OFFSET_BITS=64" libbz2.a
 cp "$obj/libbz2.a" "$stage/lib"
 cp "$obj/bzlib.h" "$stage/include"

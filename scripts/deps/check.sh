@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # check.sh OUT
 # Checks the three archives under OUT. Our flags reached the compiler (without them the paths of the
-# work folder, OUT/.., are in the objects), and check.c compiles and runs: the archives link side by
+# work folder, OUT/.., are in the objects), and check.c compiles and runs (by $EMULATOR if that is set): the archives link side by
 # side, are the pinned releases and hold the codecs they should (CMake only warns when it drops one).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,6 +11,7 @@ if grep -qaF "$(dirname "$1")/" "$1"/lib/*.a; then
 fi
 program=$1/check
 trap 'rm -f "$program"' EXIT
-"$CC" -std=c11 -Wall -Wextra -Werror -isystem "$1/include" -o "$program" "$here/check.c" \
+"$CC" -std=c11 -Wall -Wextra -Werror -isystem "$1/lib" -o "$program" "$here/check.c" \
     -L"$1/lib" -lgohdf5 -lgoblosc2 -lgocodec -lpthread -ldl -lm
-"$program"
+read -ra emulator <<<"${EMULATOR:-}"
+"${emulator[@]}" "$program"

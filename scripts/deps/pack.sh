@@ -7,11 +7,11 @@
 #   libgohdf5.a    HDF5 with its high-level library and codecs; global are only its headers' names
 #   libgocodec.a   codecs for our own use; every global name begins with hsc_ (header: gocodec/gocodec.h)
 #
-# Installs the headers under OUT/include too.
+# Installs the headers there too.
 set -euo pipefail
 stage=$1 out=$2
 work=$stage/pack
-mkdir -p "$work" "$out/lib" "$out/include/gocodec"
+mkdir -p "$work" "$out/lib/gocodec"
 
 # merge OBJECT LIBRARY ... links every member of the libraries that are there into one object.
 merge() {
@@ -19,17 +19,17 @@ merge() {
     for library in "${@:2}"; do
         [[ -e $stage/lib/lib$library.a ]] && libraries+=("$stage/lib/lib$library.a")
     done
-    ld -r -o "$object" --whole-archive "${libraries[@]}"
+    "$LD" -r -o "$object" --whole-archive "${libraries[@]}"
 }
 
 # globals OBJECT prints the names that it defines for others.
-globals() { nm -g --defined-only "$1" | awk '{ print $NF }' | sort -u; }
+globals() { "$NM" -g --defined-only "$1" | awk '{ print $NF }' | sort -u; }
 
 # words PATTERN HEADER ... prints the names in the headers that match.
 words() { cat "${@:2}" | grep -oE '\b[A-Za-z_][A-Za-z0-9_]*' | grep -E "$1" | sort -u; }
 
 # archive NAME OBJECT makes OUT/lib/libNAME.a, the same bytes on every run.
-archive() { ar rcsD "$out/lib/lib$1.a" "$2"; }
+archive() { "$AR" rcsD "$out/lib/lib$1.a" "$2"; }
 
 # reference NAME PATTERN LIBRARY ... packs a reference library. The names that its public headers
 # (on standard input) hold and that match PATTERN stay global.
@@ -38,12 +38,12 @@ reference() {
     mapfile -t headers
     merge "$work/$1.all.o" "${@:3}"
     comm -12 <(globals "$work/$1.all.o") <(words "$2" "${headers[@]}") >"$work/$1.keep"
-    objcopy --keep-global-symbols="$work/$1.keep" "$work/$1.all.o" "$object"
+    "$OBJCOPY" --keep-global-symbols="$work/$1.keep" "$work/$1.all.o" "$object"
     archive "$1" "$object"
 }
 
 cd "$stage/include"
-cp -R blosc2.h b2nd.h blosc2 hdf5.h hdf5_hl.h H5*.h "$out/include"
+cp -R blosc2.h b2nd.h blosc2 hdf5.h hdf5_hl.h H5*.h "$out/lib"
 printf '%s\n' blosc2.h b2nd.h blosc2/*.h | reference goblosc2 '^(blosc1?_|blosc2_|b2nd_)' blosc2 lz4 zstd z
 printf '%s\n' hdf5.h hdf5_hl.h H5*.h | reference gohdf5 '^H5' hdf5 hdf5_hl sz z
 
@@ -53,10 +53,10 @@ codec_headers=(libdeflate.h lz4.h lz4hc.h lz4frame.h zlib.h bzlib.h)
 [[ -e libaec.h ]] && codec_headers+=(libaec.h szlib.h)
 merge "$work/gocodec.all.o" deflate lz4 z bz2 sz # libsz.a contains libaec.a
 globals "$work/gocodec.all.o" | awk '{ print $1, "hsc_" $1 }' >"$work/gocodec.names"
-objcopy --redefine-syms="$work/gocodec.names" "$work/gocodec.all.o" "$work/gocodec.o"
+"$OBJCOPY" --redefine-syms="$work/gocodec.names" "$work/gocodec.all.o" "$work/gocodec.o"
 archive gocodec "$work/gocodec.o"
-cp "${codec_headers[@]}" zconf.h "$out/include/gocodec"
-[[ ! -e szlib.h ]] || sed 's/<libaec.h>/"libaec.h"/' szlib.h >"$out/include/gocodec/szlib.h" # its neighbour
+cp "${codec_headers[@]}" zconf.h "$out/lib/gocodec"
+[[ ! -e szlib.h ]] || sed 's/<libaec.h>/"libaec.h"/' szlib.h >"$out/lib/gocodec/szlib.h" # its neighbour
 {
     cat <<'EOF'
 /* gocodec.h: the codecs of libgocodec.a by their usual names. Generated; include this header and not
@@ -70,7 +70,7 @@ EOF
     echo
     printf '#include "%s"\n' "${codec_headers[@]}"
     printf '\n#endif\n'
-} >"$out/include/gocodec/gocodec.h"
+} >"$out/lib/gocodec/gocodec.h"
 
 # Another binding of HDF5 in the same process asks for -lhdf5 and -lhdf5_hl: here it gets ours.
 mkdir "$out/lib/gonum"

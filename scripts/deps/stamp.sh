@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # stamp.sh OUT FLAGS RECIPE [LIBRARY ...]
-# Writes OUT/include/zz_stamp.h: a hash of the archives and headers under OUT, by which Go's build
+# Writes OUT/lib/zz_stamp.h: a hash of the archives and headers in OUT/lib, by which Go's build
 # cache notices new ones, and what `hyperslab version --libs` reports: the release of each library,
 # the compiler and its flags, the recipe's hash. The named libraries were left out.
 set -euo pipefail
@@ -12,8 +12,8 @@ here=$(dirname "$0")
 
 without=("${@:4}")
 
-cd "$1"
-stamp=$(find include lib -type f | LC_ALL=C sort | xargs sha256sum | sha256sum | cut -d ' ' -f 1)
+cd "$1/lib"
+stamp=$(find . -type f | LC_ALL=C sort | xargs sha256sum | sha256sum | cut -d ' ' -f 1)
 szip=0
 linked | grep -q '^libaec ' && szip=1
 {
@@ -29,4 +29,4 @@ EOF
     linked | awk '{ name = toupper($1); gsub(/-/, "_", name); printf "#define HYPERSLAB_VERSION_%s \"%s\"\n", name, $2 }'
     linked | awk '{ all = all (NR > 1 ? ", " : "") $1 " " $2 } END { printf "#define HYPERSLAB_VERSIONS \"%s\"\n", all }'
     printf '#endif\n'
-} >include/zz_stamp.h
+} >zz_stamp.h

@@ -4,5 +4,5 @@
 set -euo pipefail
 mkdir -p "$2/bin"
 for tool in "$1"/tools/*; do
-    strip -o "$2/bin/${tool##*/}" "$tool"
+    "$STRIP" -o "$2/bin/${tool##*/}" "$tool"
 done

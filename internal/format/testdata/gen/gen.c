@@ -1,7 +1,7 @@
 /* Generator of the golden chunks and frames, with C-Blosc2 2.17.1.
  *
- *   cc -O2 -I third_party/build/include -o /tmp/gen internal/format/testdata/gen/gen.c \
- *      third_party/build/lib/libgoblosc2.a -lpthread -lm -ldl
+ *   cc -O2 -I third_party/lib/linux_amd64 -o /tmp/gen internal/format/testdata/gen/gen.c \
+ *      third_party/lib/linux_amd64/libgoblosc2.a -lpthread -lm -ldl
  *   (cd internal/format/testdata && BLOSC_NTHREADS=1 /tmp/gen)
  *
  * It uses one thread, because the bytes must not differ from run to run. */

@@ -1,0 +1,3 @@
+package h5
+
+import _ "github.com/hyperslab/hyperslab/third_party/lib" // fails where this package cannot work
