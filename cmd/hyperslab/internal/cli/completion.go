@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hyperslab/hyperslab"
 )
@@ -56,11 +57,32 @@ func completeCommands(cmd *cobra.Command, args []string, _ string) ([]string, co
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeWords completes the values of a flag.
+// flagValues is the annotation of a flag that lists its values for completion.
+const flagValues = "hyperslab_values"
+
+// completeWords sets the values of a flag that completion offers.
 func completeWords(cmd *cobra.Command, flag string, words ...string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
+	if err := cmd.Flags().SetAnnotation(flag, flagValues, words); err != nil {
 		panic("cli: " + err.Error()) // the command does not have the flag
+	}
+}
+
+// registerValues registers the values of all flags with cobra. Only a request for completion needs
+// them. cobra keeps the functions, and with them the whole command, in a global map for ever, so
+// that a process with many calls of Run would leak memory.
+func registerValues(cmd *cobra.Command) {
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		words, ok := f.Annotations[flagValues]
+		if !ok {
+			return
+		}
+		err := cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+		if err != nil {
+			panic("cli: " + err.Error()) // the flag is registered twice
+		}
+	})
+	for _, c := range cmd.Commands() {
+		registerValues(c)
 	}
 }
 

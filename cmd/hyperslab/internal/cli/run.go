@@ -58,6 +58,9 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	defer ndarray.SetReadMemory(ndarray.SetReadMemory(0))
 	root := a.root()
 	root.SetArgs(append([]string{}, args...)) // nil would mean os.Args
+	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
+		registerValues(root)
+	}
 	root.SetIn(stdin)
 	end, err := profile.Start()
 	if err != nil {
