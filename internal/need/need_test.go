@@ -49,7 +49,7 @@ func TestWhatIsThereIsFound(t *testing.T) {
 	require.Equal(t, []string{filepath.Join(dir, "a.h5")}, need.Files(t, need.Corpus, "*.h5"))
 
 	python := filepath.Join(dir, "python")
-	require.NoError(t, os.WriteFile(python, []byte("#!/bin/sh\n[ \"$2\" = 'import a, b' ]\n"), 0o755))
+	require.NoError(t, os.WriteFile(python, []byte("#!/bin/sh\n[ \"$3 $4\" = 'a b' ]\n"), 0o755))
 	t.Setenv("HYPERSLAB_PYTHON", python)
 	for range 2 {
 		require.Equal(t, python, need.Python(t, "a", "b"))
