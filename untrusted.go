@@ -14,10 +14,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format"
-	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -77,8 +77,8 @@ func (l Limits) filled() (Limits, error) {
 // The zero Policy allows the codecs and filters of this module that are safe for untrusted bytes,
 // and no references to other files. Features that are not allowed return errors.ErrUnsupported.
 type Policy struct {
-	Codecs  []chunk.Codec  // of Blosc2 arrays, in addition to the safe ones; see chunk.Codec.Safe
-	Filters []chunk.Filter // of Blosc2 arrays, in addition to the safe ones
+	Codecs  []cblosc.Codec    // of Blosc2 arrays, in addition to those that are safe for any bytes
+	Filters []cblosc.FilterID // of Blosc2 arrays, in addition to the safe ones
 
 	// HDF5Filters are allowed in addition to those of package h5/filter. N-bit (5) and scale-offset
 	// (6) are always allowed in a worker. Without a worker they must be listed, because libhdf5
@@ -363,11 +363,6 @@ func (s *suspect) bounded() (ndarray.Backend, error) {
 	return b, nil
 }
 
-// allowed returns the policy for Blosc2 chunks.
-func (s *suspect) allowed() chunk.Policy {
-	return chunk.Policy{Codecs: s.Policy.Codecs, Filters: s.Policy.Filters}
-}
-
 func (s *suspect) unchecked() (ndarray.Backend, error) {
 	path := worker.FilePath(s.file)
 	if s.DType != nil && s.Format != B2ND {
@@ -386,7 +381,7 @@ func (s *suspect) unchecked() (ndarray.Backend, error) {
 			}
 			return opened(b2nd.OpenFS(dir, &b2nd.OpenOptions{DType: s.DType}))
 		}
-		b, err := b2nd.Open(path, &b2nd.OpenOptions{DType: s.DType, Allow: s.allowed()})
+		b, err := b2nd.Open(path, &b2nd.OpenOptions{DType: s.DType, Allow: cblosc.Allow{Codecs: s.Policy.Codecs, Filters: s.Policy.Filters}})
 		if isPlain(path, err) {
 			return opened(b2nd.OpenFrame(path, &b2nd.OpenOptions{DType: s.DType}))
 		}

@@ -62,7 +62,13 @@ func (s *suspect) checkFrame() (err error) {
 	if err != nil {
 		return err
 	}
-	policy := s.allowed()
+	var policy chunk.Policy
+	for _, c := range s.Policy.Codecs {
+		policy.Codecs = append(policy.Codecs, chunk.Codec(c))
+	}
+	for _, f := range s.Policy.Filters {
+		policy.Filters = append(policy.Filters, chunk.Filter(f))
+	}
 	if err := f.CheckPolicy(policy); err != nil {
 		return err
 	}

@@ -538,11 +538,11 @@ func TestUntrustedCodecs(t *testing.T) {
 	}
 	for name, x := range map[string]struct {
 		set     func(p *cblosc.CParams)
-		codecs  []chunk.Codec
-		filters []chunk.Filter
+		codecs  []cblosc.Codec
+		filters []cblosc.FilterID
 	}{
-		"zfp":    {func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPBits(30) }, []chunk.Codec{chunk.ZFPPrecision}, nil},
-		"ndcell": {shuffled(cblosc.NewNDCell(4)), nil, []chunk.Filter{chunk.NDCell}},
+		"zfp":    {func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPPrecision, 30 }, []cblosc.Codec{cblosc.ZFPPrecision}, nil},
+		"ndcell": {shuffled(cblosc.Filter{ID: cblosc.NDCell, Meta: 4}), nil, []cblosc.FilterID{cblosc.NDCell}},
 	} {
 		cp := cblosc.DefaultCParams()
 		cp.TypeSize, cp.Filters = 8, [cblosc.MaxFilters]cblosc.Filter{}

@@ -8,8 +8,6 @@ import "C"
 import (
 	"errors"
 	"fmt"
-
-	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // MaxDim is the maximum number of dimensions of the linked library (B2ND_MAX_DIM): 16.
@@ -58,7 +56,7 @@ func openArray(path string, o OpenOptions) (*Array, error) {
 func OpenArrayBytes(b []byte) (*Array, error) {
 	const op = "open array"
 	a := new(Array)
-	s, err := openSChunkBytes(op, b, chunk.Policy{}, a)
+	s, err := openSChunkBytes(op, b, Allow{}, a)
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,5 @@
 // Array metalayers encoded and decoded by the library, a description of an array, and copies of
-// boxes. Package internal/format/b2ndmeta parses metalayers safely from any bytes.
+// boxes.
 
 package cblosc
 
@@ -17,7 +17,7 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
 // EncodeArrayMeta returns the content of the metalayer "b2nd" of an array with these shapes and
@@ -48,23 +48,16 @@ func EncodeArrayMeta(shape []int64, chunks, blocks []int32, dtype string) ([]byt
 }
 
 // DecodeArrayMeta decodes the content of a metalayer "b2nd" or, if caterva is set, "caterva"
-// (b2nd_deserialize_meta). Package internal/format/b2ndmeta checks the content first because the library does
-// not. It returns ErrFormat, or errors.ErrUnsupported for more than MaxDim dimensions.
+// (b2nd_deserialize_meta). Package guard checks the content first because the library does not. It
+// returns ErrFormat, or errors.ErrUnsupported for more than MaxDim dimensions.
 func DecodeArrayMeta(b []byte, caterva bool) (shape []int64, chunks, blocks []int32, dtype string, err error) {
 	const op = "decode metalayer"
-	name := b2ndmeta.Name
-	if caterva {
-		name = b2ndmeta.CatervaName
-	}
-	m, err := b2ndmeta.Parse(name, b)
-	if err == nil {
-		err = m.Check()
-	}
+	rank, err := guard.ArrayMeta(b, caterva)
 	if err != nil {
 		return nil, nil, nil, "", refused(op, "", invalid(err))
 	}
-	if len(m.Shape) > MaxDim {
-		return nil, nil, nil, "", refused(op, "", errTooManyDims(len(m.Shape)))
+	if rank > MaxDim {
+		return nil, nil, nil, "", refused(op, "", errTooManyDims(rank))
 	}
 	var cerr C.goblosc2_err_t
 	var g C.goblosc2_geometry_t

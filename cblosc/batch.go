@@ -14,7 +14,6 @@ package cblosc
 import "C"
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
@@ -24,8 +23,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
-	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
 // Batch is a list of byte strings, its items, stored contiguously in one buffer. The zero Batch is
@@ -203,55 +201,27 @@ func (d *Decompressor) DecompressBatch(dst, chunks *Batch) error {
 }
 
 // layOut checks all chunks and gives the items of dst the lengths of their data.
-func layOut(dst, chunks *Batch, allow chunk.Policy) error {
+func layOut(dst, chunks *Batch, allow Allow) error {
 	if dst == chunks {
 		return refused("decompress", "", errSameBatch)
 	}
 	dst.Reset()
 	for i := range chunks.ends {
 		b := chunks.Item(i)
-		n, ok := plainChunk(b)
+		n, ok := guard.Ordinary(b)
 		if !ok {
 			head, err := checkAlone(b, allow)
 			if err != nil {
 				dst.Reset()
 				return refused(nameItem("decompress", i, chunks.Len()), "", err)
 			}
-			n = head.NBytes
+			n = int32(head.NBytes)
 		}
 		dst.ends = append(dst.ends, dst.start(i)+int64(n))
 	}
 	total := int(dst.start(len(dst.ends)))
 	dst.data = slices.Grow(dst.data, total)[:total]
 	return nil
-}
-
-// plainChunk is a fast version of checkChunk. It returns the number of bytes of data if b starts
-// with an ordinary Blosc2 chunk: linked codecs and filters only, and no special values. It returns
-// false if the chunk needs the full check. For small chunks the full check takes as long as
-// decompression.
-func plainChunk(b []byte) (nbytes int32, ok bool) {
-	const both = chunk.FlagShuffle | chunk.FlagBitShuffle
-	if len(b) < headerLength || b[0] != 5 || b[2]&both != both {
-		return 0, false
-	}
-	le := binary.LittleEndian
-	flags, typeSize := b[2], uint32(b[3])
-	n, block, cbytes := le.Uint32(b[4:]), le.Uint32(b[8:]), le.Uint32(b[12:])
-	filters := le.Uint64(b[16:]) & 0xFFFF_FFFF_FFFF // six ids of one byte each
-	switch {
-	case typeSize == 0, n == 0, n > maxBuffer, block < 32, block > maxBlock, block > n, cbytes < headerLength, int64(cbytes) > int64(len(b)):
-		return 0, false
-	case filters&^0x0303_0303_0303 != 0, le.Uint64(b[24:]) != 0: // ids up to Delta; no parameters, VL, dictionary, lazy or special
-		return 0, false
-	case flags>>5 > uint8(chunk.FormatZstd), flags>>5 == uint8(chunk.FormatSnappy):
-		return 0, false
-	case flags&chunk.FlagStored != 0:
-		return int32(n), cbytes == n+headerLength
-	case flags&chunk.FlagDontSplit == 0 && block%typeSize != 0:
-		return 0, false
-	}
-	return int32(n), (cbytes-headerLength)/4 >= ceil.Div(n, block)
 }
 
 // decompressItems decompresses the chunks first to end (exclusive) to the offsets that layOut

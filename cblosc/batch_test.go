@@ -13,6 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
 func batchOf(items ...[]byte) *cblosc.Batch {
@@ -83,7 +84,7 @@ func TestBatches(t *testing.T) {
 func TestPlainChunks(t *testing.T) {
 	good := map[bool][]byte{false: compress(t, cparams(4), ramp(4096, 1)), true: compress(t, cparams(4), noise(4096, 1))}
 	for _, b := range good {
-		n, ok := cblosc.PlainChunk(b)
+		n, ok := guard.Ordinary(b)
 		require.True(t, ok)
 		require.EqualValues(t, 4096, n)
 	}
@@ -93,7 +94,7 @@ func TestPlainChunks(t *testing.T) {
 		for range rapid.IntRange(1, 4).Draw(t, "edits") {
 			b[rapid.IntRange(0, 31).Draw(t, "at")] = rapid.SampledFrom(interesting).Draw(t, "byte")
 		}
-		if n, ok := cblosc.PlainChunk(b); ok {
+		if n, ok := guard.Ordinary(b); ok {
 			h, err := chunk.ParseHeader(b)
 			require.NoError(t, err)
 			require.NoError(t, h.Check())

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/blosc1"
 )
 
 // Throughput counts uncompressed bytes.
@@ -87,7 +88,7 @@ func BenchmarkCompressBlosc1(b *testing.B) {
 		compress func(dst, src []byte) (int, error)
 	}{
 		{"lock", func(dst, src []byte) (int, error) { return cblosc.CompressBlosc1(p, dst, src) }},
-		{"pool", pool.CompressBlosc1},
+		{"pool", func(dst, src []byte) (int, error) { return blosc1.Compress(pool, p, dst, src) }},
 	} {
 		b.Run(way.name, func(b *testing.B) {
 			b.SetBytes(int64(len(src)))

@@ -8,13 +8,12 @@ package cblosc
 import "C"
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
 // blosc1 is held during each call of CompressBlosc1, because the library keeps the parameters and
@@ -29,10 +28,11 @@ var blosc1 sync.Mutex
 // can have at most 2 GiB minus 32 bytes.
 //
 // Only one call runs at a time in the process, because the library keeps the parameters in global
-// variables. Use Pool.CompressBlosc1 for concurrent calls.
+// variables.
 //
 // It returns ErrParam, ErrSize if the chunk does not fit into dst, ErrLimit, or an *Error from the
-// library.
+// library. It returns errors.ErrUnsupported if the chunk has bit-shuffled blocks that C-Blosc 1.x
+// cannot read, because their number of elements is not a multiple of 8; dst then holds that chunk.
 func CompressBlosc1(p *CParams, dst, src []byte) (int, error) {
 	const op = "compress for Blosc1"
 	p, err := p.orDefault()
@@ -48,17 +48,16 @@ func CompressBlosc1(p *CParams, dst, src []byte) (int, error) {
 	blosc1.Lock()
 	defer blosc1.Unlock()
 	q := *p
-	if filter := &q.Filters[MaxFilters-1]; filter.ID == BitShuffle && len(src) < 8*q.blosc1TypeSize() {
+	filter := &q.Filters[MaxFilters-1]
+	if filter.ID == BitShuffle && len(src) < 8*q.blosc1TypeSize() {
 		*filter = Filter{} // bit-shuffle leaves fewer than 8 elements unchanged
 	}
 	if q.splitsOnlyForBlosc2(len(src)) {
 		q.Split = SplitNever
 	}
 	n, err := q.compressBlosc1Locked(dst, src)
-	if err == nil && q.Filters[MaxFilters-1].ID == BitShuffle {
-		if block := q.evenBlockLocked(dst[:n], len(src)); block != 0 {
-			n, err = q.compressEvenLocked(dst, src, block)
-		}
+	if err == nil && filter.ID == BitShuffle && !guard.EvenBlocks(dst[:n], q.blosc1TypeSize()) {
+		err = refused(op, "", fmt.Errorf("%w: bit shuffle of blocks whose number of elements is not a multiple of 8, which Blosc1 cannot undo", errors.ErrUnsupported))
 	}
 	if err != nil {
 		return 0, err
@@ -112,7 +111,7 @@ func (p *CParams) compressBlosc1Locked(dst, src []byte) (int, error) {
 	params.typesize = C.int32_t(p.blosc1TypeSize())
 	// With a larger buffer the library could write a chunk longer than stored data. It requires 32
 	// bytes for any data.
-	room := min(len(dst), max(chunk.MinHeaderSize+len(src), overhead))
+	room := min(len(dst), max(guard.Blosc1Header+len(src), overhead))
 	var cerr C.goblosc2_err_t
 	n := C.goblosc2_blosc1_compress(&cerr, &params, C.int32_t(p.Filters[MaxFilters-1].ID),
 		(*C.uint8_t)(unsafe.SliceData(src)), C.int32_t(len(src)),
@@ -123,87 +122,8 @@ func (p *CParams) compressBlosc1Locked(dst, src []byte) (int, error) {
 	case n <= 0:
 		return 0, refused(op, "", fmt.Errorf("%w: %d bytes for the chunk of %d, at most %d are needed",
 			ErrSize, len(dst), len(src), MaxCompressedSize(len(src))))
-	case dst[2]&(chunk.FlagShuffle|chunk.FlagBitShuffle) == chunk.FlagShuffle|chunk.FlagBitShuffle:
+	case guard.Extended(dst[:n]):
 		return 0, refused(op, "", fmt.Errorf("%w: a header of Blosc1 while BLOSC_NOLOCK is set in the environment", errors.ErrUnsupported))
 	}
 	return int(n), nil
-}
-
-// evenBlockLocked returns the block size with which the chunk of n bytes of data must be compressed
-// again, or 0 if the chunk is correct.
-//
-// Blosc1 does not bit-shuffle a block whose number of elements is not a multiple of 8. C-Blosc2
-// shuffles as many elements as make a multiple of 8, also in Blosc1 chunks, where Blosc1 does not
-// undo it.
-func (p *CParams) evenBlockLocked(b []byte, n int) int {
-	h, err := chunk.ParseHeader(b)
-	size, eight := p.blosc1TypeSize(), 8*p.blosc1TypeSize()
-	if err != nil || !h.HasBlocks() {
-		return 0
-	}
-	block := int(h.BlockLen())
-	if block/size%8 == 0 && n%block/size%8 == 0 {
-		return 0
-	}
-	return max(block-block%eight, eight)
-}
-
-// compressEvenLocked compresses src in blocks of block bytes, a multiple of 8 elements. If the
-// number of elements of a shorter last block is not a multiple of 8, that block is compressed
-// separately, without a filter, and joined to the chunk.
-func (p *CParams) compressEvenLocked(dst, src []byte, block int) (int, error) {
-	whole := *p
-	whole.BlockSize = block
-	n := len(src) - len(src)%block
-	if len(src[n:])/p.blosc1TypeSize()%8 == 0 {
-		return whole.compressBlosc1Locked(dst, src)
-	}
-	// One block of one stream. The library would cut it to whole elements, so its type size is 1.
-	rest := whole
-	rest.BlockSize, rest.TypeSize, rest.Split, rest.Filters = len(src)-n, 1, SplitNever, [MaxFilters]Filter{}
-	head := make([]byte, MaxCompressedSize(n))
-	tail := make([]byte, MaxCompressedSize(len(src)-n))
-	hn, err := whole.compressBlosc1Locked(head, src[:n])
-	if err != nil {
-		return 0, err
-	}
-	tn, err := rest.compressBlosc1Locked(tail, src[n:])
-	if err != nil {
-		return 0, err
-	}
-	joined := joinBlosc1(head[:hn], tail[:tn], block)
-	if joined == nil || len(joined) > min(len(dst), chunk.MinHeaderSize+len(src)) {
-		whole.Level = 0 // stored; also detects a dst that is too short
-		return whole.compressBlosc1Locked(dst, src)
-	}
-	return copy(dst, joined), nil
-}
-
-// joinBlosc1 appends the single block of the chunk tail to the blocks of the chunk head. It returns
-// nil if head does not have blocks of block bytes.
-func joinBlosc1(head, tail []byte, block int) []byte {
-	const header = chunk.MinHeaderSize
-	h, err := chunk.ParseHeader(head)
-	t, terr := chunk.ParseHeader(tail)
-	if err != nil || terr != nil || !h.HasBlocks() || int(h.BlockLen()) != block {
-		return nil
-	}
-	le := binary.LittleEndian
-	stream := tail[header:] // start, size and bytes of the stream, or the bytes as stored
-	if t.HasBlocks() {
-		stream = stream[4:]
-	} else {
-		stream = append(le.AppendUint32(nil, uint32(t.NBytes)), stream...)
-	}
-	n := int(h.NumBlocks())
-	out := make([]byte, 0, len(head)+4+len(stream))
-	out = append(out, head[:header]...)
-	le.PutUint32(out[4:], uint32(h.NBytes+t.NBytes))
-	le.PutUint32(out[12:], uint32(cap(out)))
-	for i := range n {
-		out = le.AppendUint32(out, le.Uint32(head[header+4*i:])+4)
-	}
-	out = le.AppendUint32(out, uint32(len(head)+4))
-	out = append(out, head[header+4*n:]...)
-	return append(out, stream...)
 }

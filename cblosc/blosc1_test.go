@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/blosc1"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/need"
@@ -25,7 +26,7 @@ import (
 func compressBlosc1(t tester, p *cblosc.CParams, src []byte) []byte {
 	t.Helper()
 	dst := make([]byte, cblosc.MaxCompressedSize(len(src)))
-	n, err := cblosc.CompressBlosc1(p, dst, src)
+	n, err := blosc1.Exact(p, dst, src)
 	require.NoError(t, err)
 	return dst[:n:n]
 }
@@ -36,7 +37,7 @@ func poolBlosc1(t tester, p *cblosc.CParams, src []byte) []byte {
 	pool, err := cblosc.NewPool(p, nil)
 	require.NoError(t, err)
 	dst := make([]byte, cblosc.MaxCompressedSize(len(src)))
-	n, err := pool.CompressBlosc1(dst, src)
+	n, err := blosc1.Compress(pool, p, dst, src)
 	require.NoError(t, err)
 	require.NoError(t, pool.Close())
 	return dst[:n:n]
@@ -143,19 +144,21 @@ func TestBlosc1OfContexts(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, tt.src, dst, tt.name)
 	}
-	pool, err := cblosc.NewPool(cparams1(cblosc.LZ4, 5, 4, cblosc.Delta), nil)
+	p := cparams1(cblosc.LZ4, 5, 4, cblosc.Delta)
+	pool, err := cblosc.NewPool(p, nil)
 	require.NoError(t, err)
-	_, err = pool.CompressBlosc1(make([]byte, 100), make([]byte, 8))
+	_, err = blosc1.Compress(pool, p, make([]byte, 100), make([]byte, 8))
 	require.ErrorIs(t, err, cblosc.ErrParam)
 	require.NoError(t, pool.Close())
-	_, err = pool.CompressBlosc1(make([]byte, 100), make([]byte, 8))
+	_, err = blosc1.Compress(pool, p, make([]byte, 100), make([]byte, 8))
 	require.Error(t, err)
-	pool, err = cblosc.NewPool(cparams1(cblosc.LZ4, 5, 4, cblosc.Shuffle), nil)
+	p = cparams1(cblosc.LZ4, 5, 4, cblosc.Shuffle)
+	pool, err = cblosc.NewPool(p, nil)
 	require.NoError(t, err)
-	_, err = pool.CompressBlosc1(make([]byte, 500), noise(10_000, 1))
+	_, err = blosc1.Compress(pool, p, make([]byte, 500), noise(10_000, 1))
 	require.ErrorIs(t, err, cblosc.ErrSize)
 	require.NoError(t, pool.Close())
-	_, err = pool.CompressBlosc1(make([]byte, 100), ramp(1000, 1))
+	_, err = blosc1.Compress(pool, p, make([]byte, 100), ramp(1000, 1))
 	require.ErrorIs(t, err, cblosc.ErrClosed)
 }
 
@@ -182,6 +185,15 @@ func TestBlosc1BitShuffleOfOddBlocks(t *testing.T) {
 	}
 }
 
+// TestCompressBlosc1_unevenBitShuffle checks that the binding refuses a chunk that Blosc1 would
+// read differently.
+func TestCompressBlosc1_unevenBitShuffle(t *testing.T) {
+	dst := make([]byte, cblosc.MaxCompressedSize(9*4))
+	_, err := cblosc.CompressBlosc1(cparams1(cblosc.LZ4, 5, 4, cblosc.BitShuffle), dst, make([]byte, 9*4))
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	require.ErrorContains(t, err, "multiple of 8")
+}
+
 func TestCompressBlosc1RefusesBadInput(t *testing.T) {
 	src := ramp(1000, 1)
 	dst := make([]byte, cblosc.MaxCompressedSize(1000))
@@ -191,7 +203,7 @@ func TestCompressBlosc1RefusesBadInput(t *testing.T) {
 		"trunc_prec":        func(p *cblosc.CParams) { p.Filters[5] = cblosc.Filter{ID: cblosc.TruncPrec, Meta: 9} },
 		"shuffle elsewhere": func(p *cblosc.CParams) { p.Filters[2].ID = cblosc.Shuffle },
 		"codec 3":           func(p *cblosc.CParams) { p.Codec = 3 },
-		"zfp":               func(p *cblosc.CParams) { p.Filters[5].ID = 0; p.Codec, p.CodecMeta = cblosc.ZFPBits(9) },
+		"zfp":               func(p *cblosc.CParams) { p.Filters[5].ID = 0; p.Codec, p.CodecMeta = cblosc.ZFPPrecision, 9 },
 		"dictionary":        func(p *cblosc.CParams) { p.Codec, p.Dict = cblosc.Zstd, true },
 		"threads":           func(p *cblosc.CParams) { p.Threads = 2 },
 	} {
@@ -226,7 +238,7 @@ func TestCompressBlosc1OnManyGoroutines(t *testing.T) {
 				return
 			}
 			for range 20 {
-				n, err := cblosc.CompressBlosc1(p, chunk, src)
+				n, err := blosc1.Exact(p, chunk, src)
 				if err == nil {
 					_, err = d.Decompress(dst, chunk[:n])
 				}

@@ -8,14 +8,11 @@ package cblosc
 import "C"
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/internal/format"
-	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
 // ChunkInfo is the content of a chunk header. Sizes are in bytes.
@@ -48,28 +45,31 @@ func (i ChunkInfo) CParams() *CParams {
 // the header, which is checked as for Decompress without DParams.Allow. It returns ErrFormat for an
 // invalid header, and errors.ErrUnsupported for codecs or filters that must be allowed: see
 // Decompressor.Info.
-func Info(b []byte) (ChunkInfo, error) { return infoOf(b, chunk.Policy{}) }
+func Info(b []byte) (ChunkInfo, error) { return infoOf(b, Allow{}) }
 
 // Info is the function Info for the chunks that d reads. It also accepts the codecs and filters
 // that DParams.Allow names (NDLZ, the ZFPs, NDCell, NDMean, and those that a program registers),
 // including those that can only be read in an array.
 func (d *Decompressor) Info(b []byte) (ChunkInfo, error) { return infoOf(b, d.params.Allow) }
 
-func infoOf(b []byte, allow chunk.Policy) (ChunkInfo, error) {
-	h, err := checkHeader(b, allow)
-	if err != nil && !(h.VLBlocks() && !errors.Is(err, ErrFormat)) { // only VLBlock reads those
-		return ChunkInfo{}, refused("read chunk header", "", err)
+func infoOf(b []byte, allow Allow) (ChunkInfo, error) {
+	h, err := guard.Header(b, allow.policy())
+	if err == nil && !h.VLBlocks { // only VLBlock reads those
+		err = h.Readable()
+	}
+	if err != nil {
+		return ChunkInfo{}, refused("read chunk header", "", invalid(err))
 	}
 	info := ChunkInfo{
-		Version: int(h.Version), Codec: Codec(h.Codec), CodecMeta: h.CodecMeta, TypeSize: h.ItemSize(),
-		Split: SplitNever, Dict: h.Blosc2Flags&chunk.Flag2Dict != 0,
-		NBytes: int(h.NBytes), CBytes: int(h.CBytes), BlockSize: int(h.BlockSize), HeaderSize: h.Size(),
-		Special: Special(h.Special), Stored: h.Stored(),
+		Version: int(h.Version), Codec: Codec(h.Codec), CodecMeta: h.CodecMeta, TypeSize: h.ItemSize,
+		Split: SplitNever, Dict: h.Dict,
+		NBytes: h.NBytes, CBytes: h.CBytes, BlockSize: h.BlockSize, HeaderSize: h.HeaderSize,
+		Special: Special(h.Special), Stored: h.Stored,
 	}
-	if h.VLBlocks() {
+	if h.VLBlocks {
 		info.BlockSize = 0
 	}
-	if h.Split() {
+	if h.Split {
 		info.Split = SplitAlways
 	}
 	for i, f := range h.Filters {
@@ -78,80 +78,13 @@ func infoOf(b []byte, allow chunk.Policy) (ChunkInfo, error) {
 	return info, nil
 }
 
-// checkHeader parses the header and rejects headers that the library must not read: contradictory
-// ones, lazy chunks, and plug-in ids that allow does not name. For such an id the library would
-// start a program.
-func checkHeader(b []byte, allow chunk.Policy) (chunk.Header, error) {
-	h, err := chunk.ParseHeader(b)
-	if err == nil {
-		err = allow.CheckHeader(h)
-	}
+// checkAlone checks a chunk outside an array.
+func checkAlone(b []byte, allow Allow) (guard.Chunk, error) {
+	h, err := guard.Whole(b, allow.policy())
 	if err != nil {
 		return h, invalid(err)
 	}
-	return h, checkReads(h)
-}
-
-// checkReads returns an error for a valid header that the linked library cannot read.
-func checkReads(h chunk.Header) error {
-	switch {
-	case h.VLBlocks():
-		return fmt.Errorf("%w: a chunk with blocks of variable length", errors.ErrUnsupported)
-	case h.Blosc2Flags&chunk.Flag2Instrumented != 0:
-		return fmt.Errorf("%w: a chunk of measurements instead of data", errors.ErrUnsupported)
-	}
-	return nil
-}
-
-// hasBlosc1Tail reports whether h is the header of a bit-shuffled Blosc1 chunk whose tail C-Blosc2
-// does not decompress. The tail is the bytes after the last whole element of a block whose number
-// of elements is a multiple of 8. The shim adds it when it decompresses whole chunks.
-func hasBlosc1Tail(h *chunk.Header) bool {
-	if h.Extended || !h.HasBlocks() || h.Flags&chunk.FlagBitShuffle == 0 {
-		return false
-	}
-	size, last := int32(h.TypeSize), h.NBytes%h.BlockLen()
-	return last%size != 0 && last/size%8 == 0
-}
-
-// checkChunk is checkHeader for bytes that hold a whole chunk. After the header it checks only the
-// length of a dictionary. The library checks streams against the length of the chunk, but an
-// invalid dictionary leaves its context with a pointer to the previous one, which is freed.
-func checkChunk(b []byte, allow chunk.Policy) (chunk.Header, error) {
-	h, err := checkHeader(b, allow)
-	if err != nil {
-		return h, err
-	}
-	bad := func(what string, offset, got int, want string, err error) error {
-		return invalid(&format.Error{Format: "blosc chunk", What: what, Offset: int64(offset), Got: fmt.Sprint(got), Want: want, Err: err})
-	}
-	if len(b) < int(h.CBytes) {
-		return h, bad("length", 0, len(b), fmt.Sprint(h.CBytes), format.ErrTruncated)
-	}
-	bare := h.NBytes == 0 && int(h.CBytes) == h.Size() && h.Special == chunk.NotSpecial
-	if h.Blosc2Flags&chunk.Flag2Dict != 0 && !bare {
-		at := h.Size()
-		if h.HasBlocks() {
-			at += 4 * int(h.NumBlocks())
-		}
-		most := min(int(h.CBytes)-at-4, chunk.MaxDictSize)
-		if most < 1 {
-			return h, bad("dictionary", at, int(h.CBytes)-at, "at least 5 bytes", format.ErrCorrupt)
-		}
-		if n := int(int32(binary.LittleEndian.Uint32(b[at:]))); n < 1 || n > most {
-			return h, bad("dictionary size", at, n, fmt.Sprintf("1 to %d", most), format.ErrCorrupt)
-		}
-	}
-	return h, nil
-}
-
-// checkAlone is checkChunk for a chunk outside an array.
-func checkAlone(b []byte, allow chunk.Policy) (chunk.Header, error) {
-	h, err := checkChunk(b, allow)
-	if err != nil || h.Format != chunk.FormatUser && !usesArrayFilter(&h) {
-		return h, err
-	}
-	if c := Codec(h.Codec); c.forArrays() {
+	if c := Codec(h.Codec); h.UserCodec && c.forArrays() {
 		return h, fmt.Errorf("%w: a chunk of %v, which is read only in an array", ErrParam, c)
 	}
 	for _, f := range h.Filters {
@@ -162,13 +95,9 @@ func checkAlone(b []byte, allow chunk.Policy) (chunk.Header, error) {
 	return h, nil
 }
 
-func usesArrayFilter(h *chunk.Header) bool {
-	return slices.ContainsFunc(h.Filters[:], func(f chunk.Filter) bool { return FilterID(f).forArrays() })
-}
-
-// invalid adds ErrFormat to an error of the format packages.
+// invalid adds ErrFormat to an error of package guard.
 func invalid(err error) error {
-	if errors.As(err, new(*mediumError)) || errors.Is(err, errors.ErrUnsupported) {
+	if err == nil || errors.As(err, new(*mediumError)) || errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrFormat, err)
@@ -187,7 +116,21 @@ const (
 )
 
 // String names the kind.
-func (s Special) String() string { return chunk.Special(s).String() }
+func (s Special) String() string {
+	switch s {
+	case NotSpecial:
+		return "none"
+	case Zeros:
+		return "zeros"
+	case NaNs:
+		return "NaN"
+	case Repeated:
+		return "repeated value"
+	case Uninit:
+		return "not initialized"
+	}
+	return fmt.Sprintf("reserved code %d", int(s))
+}
 
 // SpecialChunk returns a chunk that represents nbytes bytes of zeros, NaNs, repetitions of value,
 // or uninitialised data (blosc2_chunk_zeros, blosc2_chunk_nans, blosc2_chunk_repeatval,

@@ -8,7 +8,6 @@ import "C"
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 )
 
@@ -26,12 +25,18 @@ const (
 
 // Codecs for arrays only. They use the neighbours of an element in all dimensions, which a single
 // chunk does not store. Their decoders have no bounds checks, so reading them must be allowed:
-// [DParams.Allow].
+// [DParams.Allow]. CParams.CodecMeta is their parameter.
 const (
-	NDLZ         Codec = C.BLOSC_CODEC_NDLZ                // see NDLZCells
-	ZFPAccuracy  Codec = C.BLOSC_CODEC_ZFP_FIXED_ACCURACY  // lossy; see ZFPTolerance
-	ZFPPrecision Codec = C.BLOSC_CODEC_ZFP_FIXED_PRECISION // lossy; see ZFPBits
-	ZFPRate      Codec = C.BLOSC_CODEC_ZFP_FIXED_RATE      // lossy; see ZFPPercent
+	// NDLZ has cells of CodecMeta × CodecMeta elements, 4 or 8. The array must have 2 dimensions and
+	// elements of 1 byte.
+	NDLZ Codec = C.BLOSC_CODEC_NDLZ
+	// ZFPAccuracy is lossy. Its absolute error is at most 10^int8(CodecMeta).
+	ZFPAccuracy Codec = C.BLOSC_CODEC_ZFP_FIXED_ACCURACY
+	// ZFPPrecision is lossy. It keeps CodecMeta bits of each coefficient, 1 to 64. Some bits are
+	// added for the number of dimensions, up to 64 in all.
+	ZFPPrecision Codec = C.BLOSC_CODEC_ZFP_FIXED_PRECISION
+	// ZFPRate is lossy. Its chunks have CodecMeta percent of the size of their data, 1 to 100.
+	ZFPRate Codec = C.BLOSC_CODEC_ZFP_FIXED_RATE
 )
 
 var codecNames = map[Codec]string{
@@ -63,34 +68,6 @@ func ParseCodec(name string) (Codec, error) {
 	}
 	return 0, fmt.Errorf("%w: codec %q", ErrParam, name)
 }
-
-// NDLZCells returns NDLZ with cells of edge × edge elements, for the fields Codec and CodecMeta of
-// CParams. edge must be 4 or 8. The array must have 2 dimensions and elements of 1 byte.
-func NDLZCells(edge int) (Codec, uint8) { return NDLZ, small(edge) }
-
-// ZFPTolerance returns ZFPAccuracy with an absolute error of at most 10^exponent, for the fields
-// Codec and CodecMeta of CParams. exponent must be -128 to 127.
-func ZFPTolerance(exponent int) (Codec, uint8) { return ZFPAccuracy, signed(exponent) }
-
-// ZFPBits returns ZFPPrecision, which keeps that many bits of each coefficient, for the fields
-// Codec and CodecMeta of CParams. Some bits are added for the number of dimensions, up to 64 in
-// all. bits must be 1 to 64.
-func ZFPBits(bits int) (Codec, uint8) { return ZFPPrecision, small(bits) }
-
-// ZFPPercent returns ZFPRate with chunks of that percentage of the size of their data, for the
-// fields Codec and CodecMeta of CParams. percent must be 1 to 100.
-func ZFPPercent(percent int) (Codec, uint8) { return ZFPRate, small(percent) }
-
-// small and signed return the byte of a parameter. small returns 0 for a number that does not fit;
-// Validate rejects 0 for these codecs. A signed 0 is valid.
-func small(v int) uint8 {
-	if v < 0 || v > math.MaxUint8 {
-		return 0
-	}
-	return uint8(v)
-}
-
-func signed(v int) uint8 { return uint8(int8(min(max(v, math.MinInt8), math.MaxInt8))) }
 
 // codecString returns the name of the codec with its parameter, if any, for example "zstd" or
 // "zfp_acc(-3)".

@@ -39,16 +39,16 @@ func TestCodecsOfArrays(t *testing.T) {
 		edit  func(*cblosc.CParams)
 		error float64 // greatest, absolute
 	}{
-		{"ndlz(4)", func(p *cblosc.CParams) { p.TypeSize = 1; p.Codec, p.CodecMeta = cblosc.NDLZCells(4) }, 0},
-		{"ndlz(8)", func(p *cblosc.CParams) { p.TypeSize = 1; p.Codec, p.CodecMeta = cblosc.NDLZCells(8) }, 0},
-		{"zfp_acc(-3)", func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPTolerance(-3) }, 1e-3},
-		{"zfp_prec(20)", func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPBits(20) }, 1e-3},
-		{"zfp_rate(50)", func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPPercent(50) }, 1e-3},
+		{"ndlz(4)", func(p *cblosc.CParams) { p.TypeSize = 1; p.Codec, p.CodecMeta = cblosc.NDLZ, 4 }, 0},
+		{"ndlz(8)", func(p *cblosc.CParams) { p.TypeSize = 1; p.Codec, p.CodecMeta = cblosc.NDLZ, 8 }, 0},
+		{"zfp_acc(-3)", func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPAccuracy, 0xFD }, 1e-3},
+		{"zfp_prec(20)", func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPPrecision, 20 }, 1e-3},
+		{"zfp_rate(50)", func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPRate, 50 }, 1e-3},
 		{"ndcell(4)", func(p *cblosc.CParams) {
-			p.Filters[4], p.Filters[5] = cblosc.NewNDCell(4), cblosc.Filter{ID: cblosc.Shuffle}
+			p.Filters[4], p.Filters[5] = cblosc.Filter{ID: cblosc.NDCell, Meta: 4}, cblosc.Filter{ID: cblosc.Shuffle}
 		}, 0},
 		{"ndmean(4)", func(p *cblosc.CParams) {
-			p.Filters[4], p.Filters[5] = cblosc.NewNDMean(4), cblosc.Filter{ID: cblosc.Shuffle}
+			p.Filters[4], p.Filters[5] = cblosc.Filter{ID: cblosc.NDMean, Meta: 4}, cblosc.Filter{ID: cblosc.Shuffle}
 		}, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -65,12 +65,12 @@ func TestCodecsOfArrays(t *testing.T) {
 			_, err = cblosc.CreateSChunk(cblosc.Storage{CParams: p})
 			require.ErrorIs(t, err, cblosc.ErrParam)
 
-			allow := chunk.Policy{}
+			allow := cblosc.Allow{}
 			if p.Codec >= cblosc.NDLZ {
-				allow.Codecs = []chunk.Codec{chunk.Codec(p.Codec)}
+				allow.Codecs = []cblosc.Codec{p.Codec}
 			}
 			for _, f := range p.Filters {
-				allow.Filters = append(allow.Filters, chunk.Filter(f.ID))
+				allow.Filters = append(allow.Filters, f.ID)
 			}
 			path := filepath.Join(t.TempDir(), "a.b2nd")
 			dtype, src, size := "<f8", waves(64*64), 8
@@ -144,9 +144,9 @@ func TestCodecsOfArrays(t *testing.T) {
 }
 
 func TestAllowOnlyWhatIsLinked(t *testing.T) {
-	for _, allow := range []chunk.Policy{
-		{Codecs: []chunk.Codec{chunk.Grok}}, {Codecs: []chunk.Codec{chunk.OpenHTJ2K}}, {Codecs: []chunk.Codec{chunk.Snappy}},
-		{Codecs: []chunk.Codec{-1}}, {Codecs: []chunk.Codec{300}}, {Filters: []chunk.Filter{37}}, {Filters: []chunk.Filter{255}},
+	for _, allow := range []cblosc.Allow{
+		{Codecs: []cblosc.Codec{cblosc.Codec(chunk.Grok)}}, {Codecs: []cblosc.Codec{cblosc.Codec(chunk.OpenHTJ2K)}}, {Codecs: []cblosc.Codec{cblosc.Codec(chunk.Snappy)}},
+		{Codecs: []cblosc.Codec{255}}, {Filters: []cblosc.FilterID{37}}, {Filters: []cblosc.FilterID{255}},
 	} {
 		_, err := cblosc.NewDecompressor(&cblosc.DParams{Threads: 1, Allow: allow})
 		require.ErrorIs(t, err, cblosc.ErrParam, "%v", allow)
@@ -157,8 +157,8 @@ func TestAllowOnlyWhatIsLinked(t *testing.T) {
 
 // A chunk of an array's codec reaches no context without an array, allowed or not.
 func TestArrayCodecsWithoutArray(t *testing.T) {
-	d, err := cblosc.NewDecompressor(&cblosc.DParams{Threads: 1, Allow: chunk.Policy{
-		Codecs: []chunk.Codec{chunk.NDLZ, chunk.ZFPRate}, Filters: []chunk.Filter{chunk.NDCell}}})
+	d, err := cblosc.NewDecompressor(&cblosc.DParams{Threads: 1, Allow: cblosc.Allow{
+		Codecs: []cblosc.Codec{cblosc.NDLZ, cblosc.ZFPRate}, Filters: []cblosc.FilterID{cblosc.NDCell}}})
 	require.NoError(t, err)
 	closing(t, d)
 	good := compress(t, cparams(4), ramp(4096, 1))

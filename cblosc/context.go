@@ -24,7 +24,7 @@ import (
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/internal/ceil"
-	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
 // MaxCompressedSize returns the maximum size in bytes of a chunk of n bytes of data.
@@ -182,7 +182,7 @@ func (p *CParams) checkRoom(dst, src int) error {
 
 // tooShort reports whether c is a code for a dst that is too short. Usually the library returns 0
 // instead of a code.
-func tooShort(c Code) bool { return c == CodeWriteBuffer || c == C.BLOSC2_ERROR_MAX_BUFSIZE_EXCEEDED }
+func tooShort(c Code) bool { return c == codeWriteBuffer || c == C.BLOSC2_ERROR_MAX_BUFSIZE_EXCEEDED }
 
 // Close frees the Compressor. A second Close returns ErrClosed.
 func (c *Compressor) Close() error {
@@ -257,30 +257,30 @@ func (d *Decompressor) decompressAs(op string, dst, b []byte, index int64) (int,
 	if err != nil {
 		return 0, refused(op, "", err)
 	}
-	if len(dst) < int(head.NBytes) {
+	if len(dst) < head.NBytes {
 		return 0, refused(op, "", fmt.Errorf("%w: %d bytes, the chunk holds %d", ErrSize, len(dst), head.NBytes))
 	}
 	if err := d.h.lock(op); err != nil {
 		return 0, err
 	}
-	defer d.h.unlockAfter(int(head.NBytes))
+	defer d.h.unlockAfter(head.NBytes)
 	return d.wholeLocked(op, dst, b, &head, index)
 }
 
 // wholeLocked decompresses the chunk b, which must have been checked. index is its index in a batch
 // or super-chunk.
-func (d *Decompressor) wholeLocked(op string, dst, b []byte, head *chunk.Header, index int64) (int, error) {
+func (d *Decompressor) wholeLocked(op string, dst, b []byte, head *guard.Chunk, index int64) (int, error) {
 	var cerr C.goblosc2_err_t
 	var n C.int
-	if d.hooks != nil && head.Special == chunk.Uninitialized {
+	if d.hooks != nil && Special(head.Special) == Uninit {
 		if d.hooks.block == nil {
-			return int(head.NBytes), nil
+			return head.NBytes, nil
 		}
 		// The library would pass uninitialised memory to the function, so the chunk becomes one of
 		// zeros.
 		const at, bits, shift = C.BLOSC2_CHUNK_BLOSC2_FLAGS, C.BLOSC2_SPECIAL_MASK << 4, 4
 		b = slices.Clone(b[:head.CBytes])
-		b[at] = b[at]&^bits | byte(chunk.Zeros)<<shift
+		b[at] = b[at]&^bits | byte(Zeros)<<shift
 	}
 	if d.hooks == nil {
 		n = C.goblosc2_decompress(&cerr, d.h.c, (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(head.CBytes),
@@ -296,12 +296,12 @@ func (d *Decompressor) wholeLocked(op string, dst, b []byte, head *chunk.Header,
 }
 
 // check is checkAlone. It also rejects chunks that a context with hooks cannot read.
-func (d *Decompressor) check(b []byte) (chunk.Header, error) {
+func (d *Decompressor) check(b []byte) (guard.Chunk, error) {
 	h, err := checkAlone(b, d.params.Allow)
 	if err != nil || d.hooks == nil {
 		return h, err
 	}
-	if usesDelta(h.Filters) {
+	if h.Delta() {
 		err = fmt.Errorf("%w: a chunk with delta in a context that calls Go", errors.ErrUnsupported)
 	}
 	return h, err
@@ -318,8 +318,8 @@ func (d *Decompressor) Items(dst, b []byte, start, n int) (int, error) {
 	if err != nil {
 		return 0, refused("read items", "", err)
 	}
-	size := head.ItemSize()
-	total := int(head.NBytes) / size
+	size := head.ItemSize
+	total := head.NBytes / size
 	if start < 0 || n < 0 || start > total || n > total-start {
 		return 0, refused("read items", "", fmt.Errorf("%w: items [%d, %d) of %d", ErrRegion, start, start+n, total))
 	}
@@ -333,7 +333,7 @@ func (d *Decompressor) Items(dst, b []byte, start, n int) (int, error) {
 	if n == 0 {
 		return 0, nil
 	}
-	if d.hooks != nil || needsWhole(&head) {
+	if d.hooks != nil || head.PartsUnsafe() {
 		return d.partLocked("read items", dst, b, &head, start*size)
 	}
 	if err := d.itemsLocked("read items", dst, b, &head, start); err != nil {
@@ -347,10 +347,10 @@ func (d *Decompressor) Items(dst, b []byte, start, n int) (int, error) {
 // If len(dst) equals the length of a block or of the short last block, the library returns a whole
 // block, even if the items start inside another block. So such items are read in two parts: up to
 // the next block and from there.
-func (d *Decompressor) itemsLocked(op string, dst, b []byte, head *chunk.Header, start int) error {
-	size, block := int(head.TypeSize), int(head.BlockLen())
+func (d *Decompressor) itemsLocked(op string, dst, b []byte, head *guard.Chunk, start int) error {
+	size, block := head.TypeSize, head.BlockLen
 	at := start * size
-	if rest := int(head.NBytes) % block; at%block != 0 && (len(dst) == block || len(dst) == rest) {
+	if rest := head.NBytes % block; at%block != 0 && (len(dst) == block || len(dst) == rest) {
 		// A block holds whole items, or the chunk has one block.
 		if n := min(block-at%block, len(dst)); n < len(dst) {
 			if err := d.itemsLocked(op, dst[:n], b, head, start); err != nil {
@@ -380,7 +380,7 @@ func (d *Decompressor) Part(dst, b []byte, start int) (int, error) {
 	if err != nil {
 		return 0, refused(op, "", err)
 	}
-	total, size := int(head.NBytes), int(head.TypeSize)
+	total, size := head.NBytes, int(head.TypeSize)
 	if start < 0 || start > total || len(dst) > total-start {
 		return 0, refused(op, "", fmt.Errorf("%w: bytes [%d, %d) of %d", ErrRegion, start, start+len(dst), total))
 	}
@@ -392,7 +392,7 @@ func (d *Decompressor) Part(dst, b []byte, start int) (int, error) {
 	switch {
 	case len(dst) == 0:
 		return 0, nil
-	case d.hooks != nil || end*size > total || needsWhole(&head):
+	case d.hooks != nil || end*size > total || head.PartsUnsafe():
 		return d.partLocked(op, dst, b, &head, start)
 	}
 	items := dst
@@ -409,17 +409,8 @@ func (d *Decompressor) Part(dst, b []byte, start int) (int, error) {
 	return len(dst), nil
 }
 
-// needsWhole reports whether the library reads parts of the chunk incorrectly. With Delta it does
-// not decode the first block, it ignores a dictionary, and it repeats the first byte of a repeated
-// value of more than 255 bytes. Chunks whose blocks are not whole items and chunks with a Blosc1
-// tail are also read whole.
-func needsWhole(h *chunk.Header) bool {
-	return usesDelta(h.Filters) || h.Blosc2Flags&chunk.Flag2Dict != 0 || h.BlockLen()%int32(h.TypeSize) != 0 || hasBlosc1Tail(h) ||
-		h.Special == chunk.RepeatedValue && h.ItemSize() != int(h.TypeSize)
-}
-
 // partLocked decompresses the whole chunk and copies its bytes from start on to dst.
-func (d *Decompressor) partLocked(op string, dst, b []byte, head *chunk.Header, start int) (int, error) {
+func (d *Decompressor) partLocked(op string, dst, b []byte, head *guard.Chunk, start int) (int, error) {
 	all := make([]byte, head.NBytes)
 	copy(all[start:], dst) // uninitialised data stays as it is in dst
 	if _, err := d.wholeLocked(op, all, b, head, alone); err != nil {
@@ -442,16 +433,16 @@ func (d *Decompressor) Blocks(dst, b []byte, skip []bool) (int, error) {
 	}
 	n := 0
 	if head.NBytes > 0 {
-		n = int(head.NumBlocks())
+		n = head.NumBlocks
 	}
 	switch {
 	case len(skip) != n:
 		err = fmt.Errorf("%w: a mask of %d blocks, the chunk has %d", ErrSize, len(skip), n)
-	case len(dst) < int(head.NBytes):
+	case len(dst) < head.NBytes:
 		err = fmt.Errorf("%w: %d bytes, the chunk holds %d", ErrSize, len(dst), head.NBytes)
-	case n > 0 && skip[0] && usesDelta(head.Filters) && slices.Contains(skip, false):
+	case n > 0 && skip[0] && head.Delta() && slices.Contains(skip, false):
 		err = fmt.Errorf("%w: the first block is skipped, to which the others are differences", ErrParam)
-	case hasBlosc1Tail(&head):
+	case head.Blosc1Tail():
 		err = fmt.Errorf("%w: a mask of blocks of a chunk of Blosc1 that ends with a part of an element", errors.ErrUnsupported)
 	case d.hooks != nil:
 		err = fmt.Errorf("%w: a mask of blocks on a context that calls Go", errors.ErrUnsupported)

@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/guard"
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
@@ -260,13 +260,13 @@ func isFrame(path string) error {
 	}
 	index := path
 	if info.IsDir() {
-		index = filepath.Join(path, cframe.IndexFile)
+		index = filepath.Join(path, guard.IndexFile)
 		list, err := os.ReadDir(path)
 		if err != nil {
 			return err
 		}
 		for _, e := range list {
-			if name := e.Name(); e.IsDir() || name != cframe.IndexFile && filepath.Ext(name) != ".chunk" {
+			if name := e.Name(); e.IsDir() || !guard.IsFrameFile(name) {
 				return fmt.Errorf("%w: %s is not a file of a sparse frame", ErrFormat, name)
 			}
 		}
@@ -276,14 +276,14 @@ func isFrame(path string) error {
 	f, found, err := regular.Open(index)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && info.IsDir():
-		return fmt.Errorf("a directory without %s: %w", cframe.IndexFile, ErrFormat)
+		return fmt.Errorf("a directory without %s: %w", guard.IndexFile, ErrFormat)
 	case errors.Is(err, regular.ErrNot):
 		return fmt.Errorf("%w: %w", ErrFormat, err)
 	case err != nil:
 		return err
 	}
 	defer f.Close()
-	if _, err := cframe.Read(f, found.Size()); err != nil {
+	if err := guard.IsFrame(f, found.Size()); err != nil {
 		return invalid(err)
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/internal/ceil"
-	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
 // ArrayParams describes an array to create. All shapes must have the same rank.
@@ -176,7 +176,7 @@ func createCaterva(op string, p *ArrayParams) (*Array, error) {
 	cp, _ := s.CParams.orDefault()
 	own := *cp
 	own.BlockSize = cp.TypeSize
-	m := b2ndmeta.Meta{Shape: p.Shape, Chunks: p.Chunks, Blocks: p.Blocks, Caterva: true}
+	content, chunks, items := guard.CatervaMeta(p.Shape, p.Chunks, p.Blocks)
 	for _, b := range p.Blocks {
 		own.BlockSize *= int(b)
 	}
@@ -185,14 +185,14 @@ func createCaterva(op string, p *ArrayParams) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = sc.Meta().Add(b2ndmeta.CatervaName, m.Append(nil))
+	err = sc.Meta().Add(guard.CatervaName, content)
 	for _, l := range p.Meta {
 		if err == nil {
 			err = sc.Meta().Add(l.Name, l.Content)
 		}
 	}
 	if err == nil {
-		err = sc.Fill(m.NumChunks()*m.ChunkItems(), Zeros, int(m.ChunkItems())*cp.TypeSize)
+		err = sc.Fill(chunks*items, Zeros, int(items)*cp.TypeSize)
 	}
 	if err != nil {
 		return nil, errors.Join(err, sc.Close())

@@ -423,9 +423,9 @@ func TestSpecialAndStoredChunksFromBytes(t *testing.T) {
 	}
 }
 
-// blosc1 turns a chunk that needs no extended header into one of Blosc1: 16 bytes
+// blosc1Chunk turns a chunk that needs no extended header into one of Blosc1: 16 bytes
 // of header, and the data stored behind it.
-func blosc1(data []byte) []byte {
+func blosc1Chunk(data []byte) []byte {
 	b := make([]byte, 16, 16+len(data))
 	b[0], b[1], b[2], b[3] = 2, 1, 0x02, 4
 	binary.LittleEndian.PutUint32(b[4:], uint32(len(data)))
@@ -437,7 +437,7 @@ func blosc1(data []byte) []byte {
 func TestBlosc1ChunkInSChunk(t *testing.T) {
 	for _, n := range []int{8, 64} {
 		data := noise(n, 1)
-		chunk := blosc1(data)
+		chunk := blosc1Chunk(data)
 		dst := make([]byte, n)
 		_, err := newDecompressor(t).Decompress(dst, chunk)
 		require.NoError(t, err)
@@ -523,7 +523,7 @@ func TestLastChunkDeleted(t *testing.T) {
 }
 
 func TestFiltersOnRaggedData(t *testing.T) {
-	for _, f := range []cblosc.Filter{{ID: cblosc.Delta}, cblosc.NewTruncPrec(10), cblosc.NewIntTrunc(10)} {
+	for _, f := range []cblosc.Filter{{ID: cblosc.Delta}, {ID: cblosc.TruncPrec, Meta: 10}, {ID: cblosc.IntTrunc, Meta: 10}} {
 		p := cparams(4)
 		p.Filters[0] = f
 		c := newCompressor(t, p)
@@ -538,7 +538,7 @@ func TestFiltersOnRaggedData(t *testing.T) {
 // ByteDelta keeps the bytes after the last whole element.
 func TestByteDelta_raggedData(t *testing.T) {
 	p := cparams(4)
-	p.Filters[0] = cblosc.NewByteDelta(4)
+	p.Filters[0] = cblosc.Filter{ID: cblosc.ByteDelta, Meta: 4}
 	for n := 990; n < 1010; n++ {
 		for _, block := range []int{0, 64, 512} {
 			p.BlockSize = block

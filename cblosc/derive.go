@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
 // Layout describes how a derived array is stored. The zero value is an array in memory with the
@@ -232,7 +232,7 @@ func (a *Array) metaLocked() ([]Metalayer, error) {
 		if err != nil {
 			return nil, err
 		}
-		if name != b2ndmeta.Name && name != b2ndmeta.CatervaName {
+		if name != guard.ArrayName && name != guard.CatervaName {
 			out = append(out, Metalayer{name, content})
 		}
 	}

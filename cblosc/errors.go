@@ -47,18 +47,16 @@ var (
 // this package.
 type Code int32
 
-// Codes that this package distinguishes, or that a caller may need in addition to a sentinel.
+// Codes that this package distinguishes.
 const (
-	CodeFailure       Code = C.BLOSC2_ERROR_FAILURE
-	CodeData          Code = C.BLOSC2_ERROR_DATA
-	CodeMemory        Code = C.BLOSC2_ERROR_MEMORY_ALLOC
-	CodeReadBuffer    Code = C.BLOSC2_ERROR_READ_BUFFER
-	CodeWriteBuffer   Code = C.BLOSC2_ERROR_WRITE_BUFFER
-	CodeCodecSupport  Code = C.BLOSC2_ERROR_CODEC_SUPPORT
-	CodeVersion       Code = C.BLOSC2_ERROR_VERSION_SUPPORT
-	CodeInvalidHeader Code = C.BLOSC2_ERROR_INVALID_HEADER
-	CodeInvalidParam  Code = C.BLOSC2_ERROR_INVALID_PARAM
-	CodeNotFound      Code = C.BLOSC2_ERROR_NOT_FOUND
+	codeData          Code = C.BLOSC2_ERROR_DATA
+	codeReadBuffer    Code = C.BLOSC2_ERROR_READ_BUFFER
+	codeWriteBuffer   Code = C.BLOSC2_ERROR_WRITE_BUFFER
+	codeCodecSupport  Code = C.BLOSC2_ERROR_CODEC_SUPPORT
+	codeVersion       Code = C.BLOSC2_ERROR_VERSION_SUPPORT
+	codeInvalidHeader Code = C.BLOSC2_ERROR_INVALID_HEADER
+	codeInvalidParam  Code = C.BLOSC2_ERROR_INVALID_PARAM
+	codeNotFound      Code = C.BLOSC2_ERROR_NOT_FOUND
 )
 
 // Error returns the library's error string and the number.
@@ -70,13 +68,13 @@ func (c Code) Error() string {
 // Is maps the code to sentinel errors for errors.Is.
 func (c Code) Is(target error) bool {
 	switch c {
-	case CodeData, CodeInvalidHeader, CodeReadBuffer:
+	case codeData, codeInvalidHeader, codeReadBuffer:
 		return target == ErrFormat
-	case CodeVersion, CodeCodecSupport:
+	case codeVersion, codeCodecSupport:
 		return target == errors.ErrUnsupported
-	case CodeInvalidParam:
+	case codeInvalidParam:
 		return target == ErrParam
-	case CodeNotFound:
+	case codeNotFound:
 		return target == ErrNotFound
 	}
 	return false

@@ -4,5 +4,4 @@ package cblosc
 var (
 	LibraryCParams = libraryCParams
 	LibraryDParams = libraryDParams
-	PlainChunk     = plainChunk
 )

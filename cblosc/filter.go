@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 )
 
 // FilterID is the id of a transformation that runs before the codec.
@@ -19,20 +18,26 @@ type FilterID uint8
 // The filters of the library.
 const (
 	NoFilter   FilterID = C.BLOSC_NOFILTER
-	Shuffle    FilterID = C.BLOSC_SHUFFLE          // groups bytes of equal significance
-	BitShuffle FilterID = C.BLOSC_BITSHUFFLE       // groups bits of equal significance
-	Delta      FilterID = C.BLOSC_DELTA            // difference to the first block; only as the first filter
-	TruncPrec  FilterID = C.BLOSC_TRUNC_PREC       // lossy, of floats; see NewTruncPrec
-	ByteDelta  FilterID = C.BLOSC_FILTER_BYTEDELTA // difference to the preceding byte; see NewByteDelta
-	IntTrunc   FilterID = C.BLOSC_FILTER_INT_TRUNC // lossy, of integers; see NewIntTrunc
+	Shuffle    FilterID = C.BLOSC_SHUFFLE    // groups bytes of equal significance
+	BitShuffle FilterID = C.BLOSC_BITSHUFFLE // groups bits of equal significance
+	Delta      FilterID = C.BLOSC_DELTA      // difference to the first block; only as the first filter
+	// TruncPrec is lossy, for floats of 4 or 8 bytes. A positive int8(Meta), 1 to 23 or 52, is the
+	// number of mantissa bits to keep; a negative one is the number of low bits to zero.
+	TruncPrec FilterID = C.BLOSC_TRUNC_PREC
+	// ByteDelta is the difference to the preceding byte, used after Shuffle. Meta must be the size of
+	// an element, 1 to 255 bytes.
+	ByteDelta FilterID = C.BLOSC_FILTER_BYTEDELTA
+	// IntTrunc is lossy, for integers of 1, 2, 4 or 8 bytes. A positive int8(Meta) is the number of
+	// high bits to keep, at most all; a negative one is the number of low bits to zero.
+	IntTrunc FilterID = C.BLOSC_FILTER_INT_TRUNC
 )
 
 // Filters for arrays only. They group the elements of small cells, which need the shape of an
 // array. Their decoders have no bounds checks, so reading such chunks must be allowed:
-// [DParams.Allow].
+// [DParams.Allow]. Meta is the number of elements of a cell in each dimension, 1 to 127.
 const (
-	NDCell FilterID = C.BLOSC_FILTER_NDCELL // see NewNDCell
-	NDMean FilterID = C.BLOSC_FILTER_NDMEAN // lossy; see NewNDMean
+	NDCell FilterID = C.BLOSC_FILTER_NDCELL
+	NDMean FilterID = C.BLOSC_FILTER_NDMEAN // lossy: replaces floats of 4 or 8 bytes by the mean of their cell
 )
 
 var filterNames = map[FilterID]string{
@@ -49,16 +54,6 @@ func (f FilterID) String() string {
 	return "filter " + strconv.Itoa(int(f))
 }
 
-// ParseFilterID is the inverse of String.
-func ParseFilterID(name string) (FilterID, error) {
-	for id := range 256 {
-		if s, ok := filterName(FilterID(id)); ok && s == name {
-			return FilterID(id), nil
-		}
-	}
-	return 0, fmt.Errorf("%w: filter %q", ErrParam, name)
-}
-
 // Filter is one step of the pipeline.
 type Filter struct {
 	ID   FilterID
@@ -67,26 +62,6 @@ type Filter struct {
 
 // MaxFilters is the number of steps in a pipeline.
 const MaxFilters = C.BLOSC2_MAX_FILTERS
-
-// NewTruncPrec returns TruncPrec for floats of 4 or 8 bytes. A positive bits, 1 to 23 or 52, is the
-// number of mantissa bits to keep; a negative one is the number of low bits to zero.
-func NewTruncPrec(bits int) Filter { return Filter{TruncPrec, signed(bits)} }
-
-// NewIntTrunc returns IntTrunc for integers of 1, 2, 4 or 8 bytes. A positive bits is the number of
-// high bits to keep, at most all; a negative one is the number of low bits to zero.
-func NewIntTrunc(bits int) Filter { return Filter{IntTrunc, signed(bits)} }
-
-// NewByteDelta returns ByteDelta, which is used after Shuffle. typeSize must be the size of an
-// element, 1 to 255 bytes.
-func NewByteDelta(typeSize int) Filter { return Filter{ByteDelta, small(typeSize)} }
-
-// NewNDCell returns NDCell with cells of edge elements in each dimension. edge must be 1 to 127.
-func NewNDCell(edge int) Filter { return Filter{NDCell, small(edge)} }
-
-// NewNDMean returns NDMean with cells of edge elements in each dimension, which replaces each
-// element by the mean of its cell. edge must be 1 to 127, and elements must be floats of 4 or 8
-// bytes.
-func NewNDMean(edge int) Filter { return Filter{NDMean, small(edge)} }
 
 // String returns the filter with its parameter, if any, for example "shuffle" or "trunc_prec(-10)".
 func (f Filter) String() string {
@@ -97,26 +72,6 @@ func (f Filter) String() string {
 		return fmt.Sprintf("%v(%d)", f.ID, int8(f.Meta))
 	}
 	return fmt.Sprintf("%v(%d)", f.ID, f.Meta)
-}
-
-// ParseFilter is the inverse of Filter.String. It does not check the parameter, because that needs
-// the type size: see CParams.Validate.
-func ParseFilter(s string) (Filter, error) {
-	name, rest, found := strings.Cut(s, "(")
-	id, err := ParseFilterID(name)
-	if err != nil || !found {
-		return Filter{ID: id}, err
-	}
-	digits, ok := strings.CutSuffix(rest, ")")
-	n, err := strconv.Atoi(digits)
-	if !ok || err != nil || n < math.MinInt8 || n > math.MaxUint8 {
-		return Filter{}, fmt.Errorf("%w: filter %q, want a number of -128 to 255 in parentheses", ErrParam, s)
-	}
-	f := Filter{id, uint8(n)}
-	if f.String() != s {
-		return Filter{}, fmt.Errorf("%w: filter %q, want %q", ErrParam, s, f)
-	}
-	return f, nil
 }
 
 // forArrays reports whether f needs the shape of an array.

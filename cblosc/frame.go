@@ -12,15 +12,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
-	"github.com/hyperslab/hyperslab/internal/format/cframe"
-	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/guard"
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
@@ -59,12 +56,12 @@ type OpenOptions struct {
 	Map Map
 
 	// Mapping is the address space in bytes for MapChange and MapPrivate, at least the length of
-	// the file. 0 means DefaultMapping. If the file grows beyond it, the call returns an *Error
+	// the file. 0 means 1 GiB. If the file grows beyond it, the call returns an *Error
 	// with syscall.EFBIG and the handle is broken.
 	Mapping int64
 
 	// Allow is [DParams.Allow] for the chunks of the frame.
-	Allow chunk.Policy
+	Allow Allow
 
 	medium *medium // nil for a file
 }
@@ -82,8 +79,8 @@ const (
 	MapPrivate Map = C.GOBLOSC2_MAP_PRIVATE // changes stay in memory and are lost when the handle is closed
 )
 
-// DefaultMapping is the address space of a mapped file: 1 GiB. The file can grow up to it.
-const DefaultMapping = 1 << 30
+// defaultMapping is the default address space of a mapped file: 1 GiB. The file can grow up to it.
+const defaultMapping = 1 << 30
 
 // check reports contradictory options and sets defaults.
 func (o *OpenOptions) check() error {
@@ -96,9 +93,9 @@ func (o *OpenOptions) check() error {
 		return fmt.Errorf("%w: Mapping = %d, want ≥ 0, with MapChange or MapPrivate", ErrParam, o.Mapping)
 	}
 	if o.Mapping == 0 {
-		o.Mapping = DefaultMapping
+		o.Mapping = defaultMapping
 	}
-	if err := (&DParams{Allow: o.Allow}).Validate(); err != nil {
+	if err := (&DParams{Allow: o.Allow}).validate(); err != nil {
 		return err
 	}
 	if o.medium != nil {
@@ -115,7 +112,7 @@ func (o *OpenOptions) check() error {
 // (blosc2_schunk_from_buffer). All of b is checked. It returns ErrSize for bytes after the frame,
 // and the errors of OpenSChunk.
 func OpenSChunkBytes(b []byte) (*SChunk, error) {
-	return openSChunkBytes("open", b, chunk.Policy{}, nil)
+	return openSChunkBytes("open", b, Allow{}, nil)
 }
 
 // openSChunk opens the frame at path. If a is not nil, it opens the frame as an array.
@@ -130,7 +127,7 @@ func openSChunk(op, path string, o OpenOptions, a *Array) (*SChunk, error) {
 		return nil, refused(op, path, err)
 	}
 	f, err := o.readFrame(path)
-	if err == nil && o.Map != NotMapped && f.Type() != cframe.Contiguous {
+	if err == nil && o.Map != NotMapped && !f.Contiguous {
 		err = fmt.Errorf("%w: mapping a directory", errors.ErrUnsupported)
 	}
 	if err != nil {
@@ -140,9 +137,6 @@ func openSChunk(op, path string, o OpenOptions, a *Array) (*SChunk, error) {
 	if err != nil {
 		return nil, refused(op, path, err)
 	}
-	if o.medium != nil && s.pending != nil {
-		s.pending.src = io.NewSectionReader(o.medium, o.Offset, math.MaxInt64-o.Offset)
-	}
 	s.allow = o.Allow
 	if o.Map != NotMapped {
 		s.mapping = o.Mapping
@@ -151,9 +145,9 @@ func openSChunk(op, path string, o OpenOptions, a *Array) (*SChunk, error) {
 	// library dereferences a null pointer when one of its reads fails.
 	head, trailer, err := f.Ends()
 	if err != nil {
-		return nil, refused(op, path, checkFrame(f, o.Allow, err))
+		return nil, refused(op, path, invalidFrame(err))
 	}
-	ends := C.goblosc2_ends_t{header_len: C.int64_t(len(head)), trailer_len: C.int64_t(len(trailer)), frame_len: C.int64_t(f.FrameSize)}
+	ends := C.goblosc2_ends_t{header_len: C.int64_t(len(head)), trailer_len: C.int64_t(len(trailer)), frame_len: C.int64_t(f.Size)}
 	var cerr C.goblosc2_err_t
 	var c *C.goblosc2_handle_t
 	k := hooksFor(o.medium, allowsGo(o.Allow))
@@ -163,23 +157,23 @@ func openSChunk(op, path string, o OpenOptions, a *Array) (*SChunk, error) {
 	}
 	s.h = ownHooked(c, kind(a), path, k)
 	s.h.beforeChange = func() error { return s.checkStored(0, int64(s.facts.nchunks)) }
-	s.h.reading = o.ReadOnly || f.Version() > newestFrame
+	s.h.reading = o.ReadOnly || f.Version > newestFrame
 	return s, nil
 }
 
 // openSChunkBytes opens the frame b. If a is not nil, it opens the frame as an array.
-func openSChunkBytes(op string, b []byte, allow chunk.Policy, a *Array) (*SChunk, error) {
-	f, err := cframe.Read(bytes.NewReader(b), int64(len(b)))
-	if err == nil && int64(len(b)) != f.FrameSize {
-		return nil, refused(op, "", fmt.Errorf("%w: %d bytes, the frame has %d", ErrSize, len(b), f.FrameSize))
+func openSChunkBytes(op string, b []byte, allow Allow, a *Array) (*SChunk, error) {
+	f, err := openFrame(bytes.NewReader(b), int64(len(b)), allow)
+	if err == nil && int64(len(b)) != f.Size {
+		err = fmt.Errorf("%w: %d bytes, the frame has %d", ErrSize, len(b), f.Size)
 	}
-	if err = checkFrame(f, allow, err); err != nil {
+	if err != nil {
 		return nil, refused(op, "", err)
 	}
 	s, err := newSChunk(f, "", 0, a)
 	if err == nil {
 		s.allow = allow
-		err = s.checkStored(0, f.NumChunks())
+		err = s.checkStored(0, f.NumChunks)
 	}
 	if err != nil {
 		return nil, refused(op, "", err)
@@ -191,7 +185,7 @@ func openSChunkBytes(op string, b []byte, allow chunk.Policy, a *Array) (*SChunk
 		return nil, k.abandon(failed(op, "", &cerr))
 	}
 	s.h = ownHooked(c, kind(a), "", k)
-	s.h.reading = f.Version() > newestFrame
+	s.h.reading = f.Version > newestFrame
 	return s, nil
 }
 
@@ -203,9 +197,9 @@ func kind(a *Array) string {
 }
 
 // newSChunk returns an SChunk with the properties of a frame that the library has not opened yet.
-func newSChunk(f *cframe.Frame, path string, base int64, a *Array) (*SChunk, error) {
-	s := &SChunk{path: path, base: base, framed: true, whole: f.Type() == cframe.Contiguous, entire: usesDelta(f.Filters)}
-	s.facts = C.goblosc2_facts_t{nchunks: C.int64_t(f.NumChunks()), nbytes: C.int64_t(f.NBytes),
+func newSChunk(f *guard.Frame, path string, base int64, a *Array) (*SChunk, error) {
+	s := &SChunk{path: path, base: base, framed: true, whole: f.Contiguous, entire: f.Delta}
+	s.facts = C.goblosc2_facts_t{nchunks: C.int64_t(f.NumChunks), nbytes: C.int64_t(f.NBytes),
 		chunksize: C.int32_t(f.ChunkSize), typesize: C.int32_t(f.TypeSize)}
 	if a != nil {
 		m, err := checkArray(f)
@@ -213,38 +207,80 @@ func newSChunk(f *cframe.Frame, path string, base int64, a *Array) (*SChunk, err
 			return nil, err
 		}
 		a.caterva, s.array = m.Caterva, true
-		s.block = int(f.TypeSize)
+		s.block = f.TypeSize
 		for _, b := range m.Blocks {
 			s.block *= int(b)
 		}
 	}
 	var err error
-	s.pending, err = newPending(f, path, base)
-	if err == nil {
-		err = s.pending.checkFirst()
+	if s.pending, err = f.Unread(decode); err != nil {
+		return nil, invalid(err)
 	}
-	if err == nil && f.VLBlocks() && f.NumChunks() > 0 {
+	if f.VLBlocks && f.NumChunks > 0 {
 		if a != nil {
 			return nil, fmt.Errorf("%w: an array with blocks of variable length", errors.ErrUnsupported)
 		}
 		s.vl, s.pending = s.pending, nil
 	}
-	return s, err
+	return s, nil
+}
+
+// decode decompresses one chunk, for example the index of a frame.
+func decode(dst, b []byte) error {
+	d, err := NewDecompressor(nil)
+	if err != nil {
+		return err
+	}
+	_, err = d.Decompress(dst, b)
+	if cerr := d.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// checkStored verifies that the chunks first to end (exclusive) exist and are safe for the library.
+func (s *SChunk) checkStored(first, end int64) error {
+	if n := int64(s.facts.nchunks); first < 0 || first > end || end > n {
+		return fmt.Errorf("%w: chunk %d of %d", ErrRegion, first, n)
+	}
+	if s.vl != nil {
+		return fmt.Errorf("%w: blocks of variable length, which only VLBlock reads", errors.ErrUnsupported)
+	}
+	for i := first; i < end && s.pending != nil; i++ {
+		want := guard.Expected{NBytes: s.chunkLen(i), TypeSize: int(s.facts.typesize)}
+		if s.array {
+			want.Block = s.block
+		}
+		c, err := s.pending.Check(i, s.allow.policy(), want)
+		if err != nil {
+			return fmt.Errorf("chunk %d: %w", i, invalid(err))
+		}
+		s.entire = s.entire || c.Entire()
+		s.pending = s.pending.Done(i)
+	}
+	return nil
+}
+
+// checkStoredRegion verifies that the chunks that r touches are safe for the library.
+func (a *Array) checkStoredRegion(r *region) error {
+	if a.sc.pending == nil || r.nbytes == 0 {
+		return nil
+	}
+	return a.eachChunk(r, func(i int64, _ *[maxDims]int64) error { return a.sc.checkStored(i, i+1) })
 }
 
 // readFrame reads and checks the frame on the medium or at path.
-func (o *OpenOptions) readFrame(path string) (*cframe.Frame, error) {
+func (o *OpenOptions) readFrame(path string) (*guard.Frame, error) {
 	if o.medium == nil {
 		return readFrame(path, o.Offset, o.Allow)
 	}
 	size := max(o.medium.size-o.Offset, 0)
-	f, err := cframe.Read(io.NewSectionReader(o.medium, o.Offset, size), size)
-	return f, checkFrame(f, o.Allow, err)
+	return openFrame(io.NewSectionReader(o.medium, o.Offset, size), size, o.Allow)
 }
 
 // readFrame reads and checks the frame at offset in the file path, or in the directory path. Its
 // reader opens the file for each read, as the library does.
-func readFrame(path string, offset int64, allow chunk.Policy) (*cframe.Frame, error) {
+func readFrame(path string, offset int64, allow Allow) (*guard.Frame, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -253,49 +289,50 @@ func readFrame(path string, offset int64, allow chunk.Policy) (*cframe.Frame, er
 		if offset > 0 {
 			return nil, fmt.Errorf("%w: an offset of %d bytes into a directory", ErrParam, offset)
 		}
-		f, err := cframe.ReadDir(os.DirFS(path))
-		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("a directory without %s: %w", cframe.IndexFile, ErrFormat)
-			return nil, err
-		}
-		return f, checkFrame(f, allow, err)
+		return checkFrame(guard.OpenDir(os.DirFS(path), allow.policy()))
 	}
 	if err := regular.Check(path, info); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	size := max(info.Size()-offset, 0)
-	f, err := cframe.Read(io.NewSectionReader(fileReader(path), offset, size), size)
-	return f, checkFrame(f, allow, err)
+	return openFrame(io.NewSectionReader(fileReader(path), offset, size), size, allow)
+}
+
+func openFrame(r io.ReaderAt, size int64, allow Allow) (*guard.Frame, error) {
+	return checkFrame(guard.OpenFrame(r, size, allow.policy()))
 }
 
 // newestFrame is the frame format that the library of this package writes. Frames of later formats
 // are read-only.
 const newestFrame = 2
 
-// checkFrame reports whether the library may open the frame f. err is the result of reading f.
-func checkFrame(f *cframe.Frame, allow chunk.Policy, err error) error {
-	if err == nil {
-		err = f.CheckPolicy(allow)
+// checkFrame refuses a frame that the library cannot open. err is the result of reading f.
+func checkFrame(f *guard.Frame, err error) (*guard.Frame, error) {
+	if err != nil {
+		return nil, invalidFrame(err)
 	}
-	switch {
-	case err != nil && errors.As(err, new(*fs.PathError)):
-		return err // an error of the file, not of its contents
-	case err != nil:
-		return invalid(err)
-	case f.VariableChunks() && !f.VLBlocks() && f.NumChunks() > 0:
-		return fmt.Errorf("%w: chunks of variable length", errors.ErrUnsupported)
+	if f.VariableChunks && !f.VLBlocks && f.NumChunks > 0 {
+		return nil, fmt.Errorf("%w: chunks of variable length", errors.ErrUnsupported)
 	}
-	return nil
+	return f, nil
+}
+
+// invalidFrame is invalid for an error that may also be one of the file.
+func invalidFrame(err error) error {
+	if errors.As(err, new(*fs.PathError)) {
+		return err
+	}
+	return invalid(err)
 }
 
 // checkArray returns the metalayer of an array, or an error if the library cannot use it.
-func checkArray(f *cframe.Frame) (b2ndmeta.Meta, error) {
+func checkArray(f *guard.Frame) (guard.Array, error) {
 	m, ok, err := f.Array()
 	switch {
 	case err != nil:
 		return m, invalid(err)
-	case !ok && (f.VariableChunks() || f.VLBlocks()):
-		return m, fmt.Errorf("%w: a frame of format %d without an array: its chunks, of variable length, hold objects", errors.ErrUnsupported, f.Version())
+	case !ok && (f.VariableChunks || f.VLBlocks):
+		return m, fmt.Errorf("%w: a frame of format %d without an array: its chunks, of variable length, hold objects", errors.ErrUnsupported, f.Version)
 	case !ok:
 		return m, fmt.Errorf("%w: a frame without a b2nd or caterva metalayer", ErrFormat)
 	case len(m.Shape) > MaxDim:

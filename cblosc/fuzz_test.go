@@ -32,7 +32,7 @@ func FuzzDecompress(f *testing.F) {
 		}
 		f.Add(b)
 	}
-	f.Add(blosc1(noise(40, 1)))
+	f.Add(blosc1Chunk(noise(40, 1)))
 	d, err := cblosc.NewDecompressor(nil)
 	if err != nil {
 		f.Fatal(err)
@@ -98,17 +98,12 @@ func FuzzOpenArray(f *testing.F) {
 	})
 }
 
-// FuzzNames: any text is what String says of a filter or codec, or ErrParam.
+// FuzzNames checks that ParseCodec accepts only results of String.
 func FuzzNames(f *testing.F) {
-	for _, s := range []string{"shuffle", "trunc_prec(-10)", "bytedelta(8)", "ndcell(255)", "trunc_prec(256)", "shuffle()", "(3)", "int_trunc(-128)", "blosclz", "zstd", ""} {
+	for _, s := range []string{"shuffle", "codec 36", "zfp_acc", "blosclz", "zstd", ""} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if x, err := cblosc.ParseFilter(s); err != nil {
-			require.ErrorIs(t, err, cblosc.ErrParam)
-		} else {
-			require.Equal(t, s, x.String())
-		}
 		if x, err := cblosc.ParseCodec(s); err != nil {
 			require.ErrorIs(t, err, cblosc.ErrParam)
 		} else {

@@ -18,7 +18,7 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
 // GlobalDecompress is Decompressor.Decompress on the global context (blosc2_decompress, or
@@ -27,7 +27,7 @@ import (
 func GlobalDecompress(dst, b []byte) (int, error) {
 	const op = "decompress"
 	h, err := checkGlobal(b)
-	if err == nil && len(dst) < int(h.NBytes) {
+	if err == nil && len(dst) < h.NBytes {
 		err = fmt.Errorf("%w: %d bytes, the chunk holds %d", ErrSize, len(dst), h.NBytes)
 	}
 	if err != nil {
@@ -45,19 +45,19 @@ func GlobalDecompress(dst, b []byte) (int, error) {
 }
 
 // checkGlobal is checkAlone. It also rejects chunks that the simple functions cannot read.
-func checkGlobal(b []byte) (chunk.Header, error) {
-	h, err := checkAlone(b, chunk.Policy{})
+func checkGlobal(b []byte) (guard.Chunk, error) {
+	h, err := checkAlone(b, Allow{})
 	switch {
 	case err != nil:
-	case h.Blosc2Flags&chunk.Flag2Dict != 0:
+	case h.Dict:
 		err = fmt.Errorf("%w: a dictionary on the global context", errors.ErrUnsupported)
-	case hasBlosc1Tail(&h):
+	case h.Blosc1Tail():
 		err = fmt.Errorf("%w: a chunk that is not whole elements on the global context", errors.ErrUnsupported)
 	}
 	if err == nil && !h.Extended {
 		// The functions for Blosc1 chunks do not get the length of the chunk, so its streams must
 		// be inside it.
-		err = chunk.Policy{}.Check(b[:h.CBytes])
+		err = guard.Streams(b[:h.CBytes], guard.Policy{})
 		if err != nil {
 			err = invalid(err)
 		}
@@ -75,8 +75,8 @@ func GlobalItems(dst, b []byte, start, n int) (int, error) {
 	if err != nil {
 		return 0, refused(op, "", err)
 	}
-	size := h.ItemSize()
-	total := int(h.NBytes) / size
+	size := h.ItemSize
+	total := h.NBytes / size
 	switch {
 	case start < 0 || n < 0 || start > total || n > total-start:
 		err = fmt.Errorf("%w: items [%d, %d) of %d", ErrRegion, start, start+n, total)
@@ -84,10 +84,10 @@ func GlobalItems(dst, b []byte, start, n int) (int, error) {
 		err = fmt.Errorf("%w: %d bytes, %d items have %d", ErrSize, len(dst), n, n*size)
 	case n == 0:
 		return 0, nil
-	case needsWhole(&h):
+	case h.PartsUnsafe():
 		err = fmt.Errorf("%w: items of such a chunk on the global context", errors.ErrUnsupported)
 	default:
-		if block := int(h.BlockLen()); start*size%block != 0 && (len(dst) == block || len(dst) == int(h.NBytes)%block) {
+		if block := h.BlockLen; start*size%block != 0 && (len(dst) == block || len(dst) == h.NBytes%block) {
 			err = fmt.Errorf("%w: %d items from %d on, as long as a block, on the global context", errors.ErrUnsupported, n, start)
 		}
 	}

@@ -17,8 +17,6 @@ import (
 	"strings"
 	"sync"
 	"unsafe"
-
-	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // FirstUserID is the first id of a codec or filter that a program may register. The last id is 255.
@@ -311,9 +309,9 @@ func (p *CParams) usesGo() bool {
 }
 
 // allowsGo reports whether allow names registered codecs or filters.
-func allowsGo(allow chunk.Policy) bool {
-	return slices.ContainsFunc(allow.Codecs, func(c chunk.Codec) bool { return c >= FirstUserID }) ||
-		slices.ContainsFunc(allow.Filters, func(f chunk.Filter) bool { return f >= FirstUserID })
+func allowsGo(a Allow) bool {
+	return slices.ContainsFunc(a.Codecs, func(c Codec) bool { return c >= FirstUserID }) ||
+		slices.ContainsFunc(a.Filters, func(f FilterID) bool { return f >= FirstUserID })
 }
 
 // hooksFor returns hooks for a super-chunk, or nil if it needs no Go functions.

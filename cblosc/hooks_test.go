@@ -90,8 +90,8 @@ func userParams(t testing.TB, threads int) (*cblosc.CParams, *cblosc.DParams) {
 	p := cparams(1)
 	p.Codec, p.CodecMeta, p.BlockSize, p.Threads = runsID, 9, 1024, threads
 	p.Filters = [cblosc.MaxFilters]cblosc.Filter{5: {ID: xorID, Meta: 0x55}}
-	return p, &cblosc.DParams{Threads: threads, Allow: chunk.Policy{
-		Codecs: []chunk.Codec{chunk.Codec(runsID)}, Filters: []chunk.Filter{chunk.Filter(xorID)}}}
+	return p, &cblosc.DParams{Threads: threads, Allow: cblosc.Allow{
+		Codecs: []cblosc.Codec{runsID}, Filters: []cblosc.FilterID{xorID}}}
 }
 
 func TestUserCodecsAndFilters(t *testing.T) {

@@ -230,7 +230,7 @@ func (s *SChunk) putBufferLocked(op string, i int64, b []byte) error {
 	if C.goblosc2_schunk_put_buffer(&cerr, s.h.c, C.int64_t(i), (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(len(b)), &s.facts) < 0 {
 		return s.h.breakOn(s.h.failed(op, &cerr))
 	}
-	s.pending = s.pending.done(i)
+	s.pending = s.pending.Done(i)
 	return nil
 }
 

@@ -11,8 +11,6 @@ import (
 	"math"
 	"slices"
 	"unsafe"
-
-	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // Fill fills an empty super-chunk with items elements of one kind: Zeros, NaNs or Uninit, in chunks
@@ -85,7 +83,7 @@ func (s *SChunk) Reorder(order []int64) error {
 	if C.goblosc2_schunk_reorder(&cerr, s.h.c, (*C.int64_t)(unsafe.SliceData(order))) < 0 {
 		return s.h.breakOn(s.h.failed(op, &cerr))
 	}
-	s.pending.reorder(order)
+	s.pending.Reorder(order)
 	return nil
 }
 
@@ -107,7 +105,7 @@ func checkOrder(order []int64, n int64) error {
 
 // Offsets returns the index of a frame (blosc2_frame_get_offsets). Each entry is the start of a
 // chunk in bytes from the end of the frame's header, or the number of its file in a sparse
-// directory. It is negative for a chunk that is not stored: see cframe.Offset. A super-chunk in
+// directory. It is negative for a chunk that is not stored. A super-chunk in
 // memory that is not contiguous has no index: errors.ErrUnsupported.
 func (s *SChunk) Offsets() ([]int64, error) {
 	const op = "read offsets"
@@ -152,12 +150,11 @@ func (s *SChunk) DParams() (*DParams, error) {
 	if C.goblosc2_schunk_dparams(&cerr, s.h.c, &threads) < 0 {
 		return nil, s.h.failed(op, &cerr)
 	}
-	allow := chunk.Policy{Codecs: slices.Clone(s.allow.Codecs), Filters: slices.Clone(s.allow.Filters)}
-	return &DParams{Threads: int(threads), Allow: allow}, nil
+	return &DParams{Threads: int(threads), Allow: Allow{slices.Clone(s.allow.Codecs), slices.Clone(s.allow.Filters)}}, nil
 }
 
 // Storage returns the location and the parameters of the super-chunk, from which CreateSChunk can
-// create a similar one. For a file opened with MapRead, Mapping is DefaultMapping. Medium is nil
+// create a similar one. For a file opened with MapRead, Mapping is 1 GiB. Medium is nil
 // for read-only storage.
 func (s *SChunk) Storage() (Storage, error) {
 	cp, err := s.CParams()

@@ -1,5 +1,5 @@
 // The library's own reading of chunk headers and codecs. It is the reference for tests of package
-// internal/format/chunk, which checks headers everywhere else.
+// guard, which checks headers everywhere else.
 
 package cblosc
 
@@ -17,7 +17,7 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
 // LibraryInfo is the library's reading of the first 16 bytes of a chunk. Sizes are in bytes.
@@ -40,8 +40,8 @@ type LibraryInfo struct {
 // It returns ErrFormat for fewer than 16 bytes, or an *Error from the library.
 func LibraryReading(b []byte) (LibraryInfo, error) {
 	const op = "read chunk header"
-	if len(b) < chunk.MinHeaderSize {
-		return LibraryInfo{}, refused(op, "", fmt.Errorf("%w: %d bytes, a header has %d", ErrFormat, len(b), chunk.MinHeaderSize))
+	if len(b) < guard.Blosc1Header {
+		return LibraryInfo{}, refused(op, "", fmt.Errorf("%w: %d bytes, a header has %d", ErrFormat, len(b), guard.Blosc1Header))
 	}
 	var cerr C.goblosc2_err_t
 	var f C.goblosc2_chunk_facts_t

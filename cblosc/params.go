@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
 // SplitMode selects whether a block is compressed as one stream or as one stream for each byte of
@@ -244,8 +244,17 @@ type DParams struct {
 	// NDMean, and registered ones. Those that are safe for any bytes are always allowed. NDLZ, the
 	// ZFPs, NDCell and NDMean should only be allowed for trusted bytes. Chunks with any other codec
 	// or filter are rejected, because the library would search for it and start a program.
-	Allow chunk.Policy
+	Allow Allow
 }
+
+// Allow lists codecs and filters that may be used for reading in addition to those that are safe for
+// any bytes.
+type Allow struct {
+	Codecs  []Codec
+	Filters []FilterID
+}
+
+func (a Allow) policy() guard.Policy { return guard.Allow(a.Codecs, a.Filters) }
 
 // DefaultDParams returns the library's default: one thread (BLOSC2_DPARAMS_DEFAULTS).
 func DefaultDParams() *DParams { return &DParams{Threads: 1} }
@@ -259,45 +268,28 @@ func (p *DParams) filled() *DParams {
 	return d
 }
 
-// Validate reports an invalid field. The error wraps ErrParam.
-func (p *DParams) Validate() error {
+// validate reports an invalid field. The error wraps ErrParam.
+func (p *DParams) validate() error {
 	p = p.filled()
 	if p.Threads < 1 || p.Threads > math.MaxInt16 {
 		return fmt.Errorf("%w: Threads = %d, want 1 to %d", ErrParam, p.Threads, math.MaxInt16)
 	}
 	for _, c := range p.Allow.Codecs {
-		if _, ok := codecName(Codec(c)); !ok || c < 0 || c > math.MaxUint8 {
+		if _, ok := codecName(c); !ok {
 			return fmt.Errorf("%w: Allow.Codecs has %v, want linked or registered ones", ErrParam, c)
 		}
 	}
 	for _, f := range p.Allow.Filters {
-		if _, ok := filterName(FilterID(f)); !ok {
+		if _, ok := filterName(f); !ok {
 			return fmt.Errorf("%w: Allow.Filters has %v, want linked or registered ones", ErrParam, f)
 		}
 	}
 	return nil
 }
 
-// String returns the parameters in one line, for example "1 thread" or "4 threads, zfp_rate and
-// ndcell allowed".
-func (p *DParams) String() string {
-	p = p.filled()
-	var allowed []string
-	for _, c := range p.Allow.Codecs {
-		allowed = append(allowed, Codec(c).String())
-	}
-	for _, f := range p.Allow.Filters {
-		allowed = append(allowed, FilterID(f).String())
-	}
-	if len(allowed) == 0 {
-		return threads(p.Threads)
-	}
-	return threads(p.Threads) + ", " + strings.Join(allowed, " and ") + " allowed"
-}
-
 func (p *DParams) orDefault() (*DParams, error) {
 	p = p.filled()
-	return p, p.Validate()
+	return p, p.validate()
 }
 
 // Storage describes the location and the compression of a new super-chunk or array. The zero value
@@ -311,8 +303,8 @@ type Storage struct {
 	DParams    *DParams // nil: DefaultDParams()
 }
 
-// Validate reports every invalid field. Each error wraps ErrParam.
-func (s *Storage) Validate() error {
+// validate reports every invalid field. Each error wraps ErrParam.
+func (s *Storage) validate() error {
 	_, errC := s.CParams.orDefault()
 	_, errD := s.DParams.orDefault()
 	var errP error
@@ -331,26 +323,4 @@ func (s *Storage) Validate() error {
 		errOnly = fmt.Errorf("%w: Dict = true, C-Blosc2 does not read all chunks back that a super-chunk makes: use SChunk.CompressWith", errors.ErrUnsupported)
 	}
 	return errors.Join(errP, errM, errC, errD, errOnly)
-}
-
-// String returns the storage in one line, for example "memory, sparse; blosclz 5, …" or "file
-// a.b2frame; …". Nil parameters are shown as the defaults.
-func (s Storage) String() string {
-	var place string
-	switch {
-	case s.Medium != nil:
-		place = fmt.Sprintf("a %T, contiguous", s.Medium)
-	case s.Path != "" && s.Contiguous:
-		place = "file " + s.Path
-	case s.Path != "":
-		place = "directory " + s.Path
-	case s.Contiguous:
-		place = "memory, contiguous"
-	default:
-		place = "memory, sparse"
-	}
-	if s.Mapping != 0 {
-		place += fmt.Sprintf(", mapped in %d bytes", s.Mapping)
-	}
-	return fmt.Sprintf("%s; %v; read with %v", place, s.CParams, s.DParams)
 }

@@ -1,21 +1,18 @@
 package cblosc_test
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 func TestDefaultsAreTheLibrarys(t *testing.T) {
 	require.Equal(t, cblosc.LibraryCParams(), cblosc.DefaultCParams())
 	require.Equal(t, cblosc.LibraryDParams(), cblosc.DefaultDParams())
 	require.NoError(t, cblosc.DefaultCParams().Validate())
-	require.NoError(t, cblosc.DefaultDParams().Validate())
 }
 
 func TestCodecNames(t *testing.T) {
@@ -106,26 +103,6 @@ func TestCParamsString(t *testing.T) {
 		seen[m.String()] = true
 	}
 	require.Len(t, seen, 4)
-}
-
-func TestDParamsAndStorageStrings(t *testing.T) {
-	require.Equal(t, "1 thread", cblosc.DefaultDParams().String())
-	d := &cblosc.DParams{Threads: 4, Allow: chunk.Policy{Codecs: []chunk.Codec{chunk.ZFPRate}, Filters: []chunk.Filter{chunk.NDCell}}}
-	require.Equal(t, "4 threads, zfp_rate and ndcell allowed", d.String())
-	const rest = "; blosclz 5, shuffle, type size 8; read with 1 thread"
-	for want, s := range map[string]cblosc.Storage{
-		"memory, sparse":                    {},
-		"memory, contiguous":                {Contiguous: true},
-		"directory x":                       {Path: "x"},
-		"file x":                            {Path: "x", Contiguous: true},
-		"file x, mapped in 99 bytes":        {Path: "x", Contiguous: true, Mapping: 99},
-		"a *cblosc_test.memory, contiguous": {Medium: new(memory), Contiguous: true},
-	} {
-		require.Equal(t, want+rest, s.String())
-		require.Equal(t, want+rest, fmt.Sprint(s))
-	}
-	require.Equal(t, "memory, sparse; blosclz 5, shuffle, type size 4; read with "+d.String(),
-		cblosc.Storage{CParams: cparams(4), DParams: d}.String())
 }
 
 func TestVersions(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
 // SChunk is a sequence of chunks. Every chunk holds ChunkSize bytes of data, and the last may hold
@@ -30,10 +30,10 @@ type SChunk struct {
 	array   bool  // the chunks tile an Array
 	block   int   // for an Array: bytes in a block, padding included
 	facts   C.goblosc2_facts_t
-	pending *pending // chunks of the file that are not checked yet
-	vl      *pending // offsets of the chunks of an opened frame with blocks of variable length
-	entire  bool     // chunks are decompressed whole, because the library gets parts of a chunk checked so far wrong
-	allow   chunk.Policy
+	pending *guard.Unread // chunks of the file that are not checked yet
+	vl      *guard.Unread // offsets of the chunks of an opened frame with blocks of variable length
+	entire  bool          // chunks are decompressed whole, because the library gets parts of a chunk checked so far wrong
+	allow   Allow
 	with    *Compressor   // makes chunks; nil: the library's context
 	through *Decompressor // decompresses chunks; nil: the library's context
 }
@@ -68,22 +68,22 @@ func CreateSChunk(s Storage) (*SChunk, error) {
 }
 
 // allow returns the codecs and filters that may be read: those of DParams and those of CParams.
-func (s *Storage) allow() chunk.Policy {
-	var p chunk.Policy
+func (s *Storage) allow() Allow {
+	var a Allow
 	if s.DParams != nil {
-		p = s.DParams.Allow
+		a = s.DParams.Allow
 	}
 	if s.CParams != nil {
 		if c := s.CParams.Codec; c >= FirstUserID {
-			p.Codecs = append(slices.Clip(p.Codecs), chunk.Codec(c))
+			a.Codecs = append(slices.Clip(a.Codecs), c)
 		}
 		for _, f := range s.CParams.Filters {
 			if f.ID >= FirstUserID {
-				p.Filters = append(slices.Clip(p.Filters), chunk.Filter(f.ID))
+				a.Filters = append(slices.Clip(a.Filters), f.ID)
 			}
 		}
 	}
-	return p
+	return a
 }
 
 // hooks returns the Go functions that the library may call for a super-chunk of s, or nil if there
@@ -106,7 +106,7 @@ func (s *Storage) where(k *hooks) C.goblosc2_place_t {
 // place validates s and returns the path in a form that the library does not change. It verifies
 // that the path does not exist and that its directory does.
 func (s *Storage) place() (string, error) {
-	if err := s.Validate(); err != nil || s.Path == "" {
+	if err := s.validate(); err != nil || s.Path == "" {
 		return "", err
 	}
 	path := filepath.Clean(s.Path)
@@ -149,7 +149,7 @@ func (s *SChunk) AppendBuffer(src []byte) error {
 	if C.goblosc2_schunk_append(&cerr, s.h.c, (*C.uint8_t)(unsafe.SliceData(src)), C.int32_t(len(src)), &s.facts) < 0 {
 		return s.h.breakOn(s.h.failed(op, &cerr))
 	}
-	s.pending = s.pending.insert(int64(s.facts.nchunks) - 1)
+	s.pending = s.pending.Insert(int64(s.facts.nchunks) - 1)
 	return nil
 }
 
@@ -185,7 +185,7 @@ func (s *SChunk) AppendChunk(b []byte) error {
 		return err
 	}
 	defer s.h.mu.Unlock()
-	if err := s.canAppend(int(h.NBytes)); err != nil {
+	if err := s.canAppend(h.NBytes); err != nil {
 		return refused(op, s.path, err)
 	}
 	return s.putLocked(op, putLast, int64(s.facts.nchunks), h, b)
@@ -208,8 +208,8 @@ func (s *SChunk) InsertChunk(i int64, b []byte) error {
 	case i < 0 || i > n:
 		err = fmt.Errorf("%w: position %d among %d chunks", ErrRegion, i, n)
 	case i == n || s.array:
-		err = s.canAppend(int(h.NBytes))
-	case int(h.NBytes) != int(s.facts.chunksize):
+		err = s.canAppend(h.NBytes)
+	case h.NBytes != int(s.facts.chunksize):
 		err = fmt.Errorf("%w: a chunk of %d bytes of data between chunks of %d", ErrSize, h.NBytes, s.facts.chunksize)
 	}
 	if err != nil {
@@ -239,12 +239,12 @@ func (s *SChunk) UpdateChunk(i int64, b []byte) error {
 	if err := s.checkIndex(i); err != nil {
 		return refused(op, s.path, err)
 	}
-	size, n := int(s.facts.chunksize), int(h.NBytes)
+	size, n := int(s.facts.chunksize), h.NBytes
 	last := i == int64(s.facts.nchunks)-1 && !s.array
 	switch {
 	case n != size && !(last && n > 0 && n < size && n%int(s.facts.typesize) == 0):
 		err = fmt.Errorf("%w: a chunk of %d bytes of data for one of %d", ErrSize, n, s.chunkLen(i))
-	case s.array && int(h.BlockSize) != s.block:
+	case s.array && h.BlockSize != s.block:
 		err = fmt.Errorf("%w: blocks of %d bytes, the array's have %d", ErrSize, h.BlockSize, s.block)
 	default:
 		err = s.checkReadable(i) // the library reads the old chunk
@@ -262,19 +262,19 @@ const (
 	putInPlace = C.GOBLOSC2_UPDATE
 )
 
-func (s *SChunk) putLocked(op string, how int, i int64, h chunk.Header, b []byte) error {
-	if (h.Special == chunk.RepeatedValue || h.Special == chunk.NaNs) && h.ItemSize() != int(s.facts.typesize) {
-		return refused(op, s.path, fmt.Errorf("%w: a repeated value of %d bytes, elements have %d", ErrSize, h.ItemSize(), s.facts.typesize))
+func (s *SChunk) putLocked(op string, how int, i int64, h guard.Chunk, b []byte) error {
+	if k := Special(h.Special); (k == Repeated || k == NaNs) && h.ItemSize != int(s.facts.typesize) {
+		return refused(op, s.path, fmt.Errorf("%w: a repeated value of %d bytes, elements have %d", ErrSize, h.ItemSize, s.facts.typesize))
 	}
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_schunk_put_chunk(&cerr, s.h.c, C.int32_t(how), C.int64_t(i), (*C.uint8_t)(unsafe.SliceData(b)), &s.facts) < 0 {
 		return s.h.breakOn(s.h.failed(op, &cerr))
 	}
-	s.entire = s.entire || needsEntire(&h)
+	s.entire = s.entire || h.Entire()
 	if how == putInPlace {
-		s.pending = s.pending.done(i)
+		s.pending = s.pending.Done(i)
 	} else {
-		s.pending = s.pending.insert(i)
+		s.pending = s.pending.Insert(i)
 	}
 	return nil
 }
@@ -298,7 +298,7 @@ func (s *SChunk) DeleteChunk(i int64) error {
 	if C.goblosc2_schunk_delete_chunk(&cerr, s.h.c, C.int64_t(i), &s.facts) < 0 {
 		return s.h.breakOn(s.h.failed(op, &cerr))
 	}
-	s.pending = s.pending.remove(i)
+	s.pending = s.pending.Remove(i)
 	return nil
 }
 
@@ -326,7 +326,7 @@ func (s *SChunk) chunkLocked(op string, i int64) ([]byte, error) {
 	}
 	b := takeBytes(p, C.int64_t(n), owned != 0)
 	// For a sparse directory the library returns the whole file, including bytes after the chunk.
-	if h, err := chunk.ParseHeader(b); err == nil && h.CBytes > 0 && int(h.CBytes) < len(b) {
+	if h, err := guard.ParseHeader(b); err == nil && h.CBytes > 0 && h.CBytes < len(b) {
 		b = b[:h.CBytes:h.CBytes]
 	}
 	return b, nil
@@ -366,15 +366,15 @@ func (s *SChunk) decompressLocked(op string, dst []byte, i int64) (int, error) {
 
 // checkForSChunk checks an untrusted chunk including its streams, because the library reads it back
 // with a faster decoder without bounds checks.
-func (s *SChunk) checkForSChunk(b []byte) (chunk.Header, error) {
-	h, err := checkChunk(b, s.allow)
+func (s *SChunk) checkForSChunk(b []byte) (guard.Chunk, error) {
+	h, err := guard.Whole(b, s.allow.policy())
 	switch {
 	case err != nil:
-		return h, err
+		return h, invalid(err)
 	case !h.Extended:
 		return h, fmt.Errorf("%w: a chunk of Blosc1 in a super-chunk, compress it again", errors.ErrUnsupported)
 	}
-	if err := s.allow.Check(b); err != nil {
+	if err := guard.Streams(b, s.allow.policy()); err != nil {
 		return h, invalid(err)
 	}
 	return h, nil

@@ -58,10 +58,10 @@ func (s *SChunk) shared(op string, call func(*C.goblosc2_err_t) bool) error {
 func (s *SChunk) checkAnewLocked(op string) error {
 	f, err := readFrame(s.path, s.base, s.allow)
 	if err == nil {
-		s.pending, err = newPending(f, s.path, s.base)
+		s.pending, err = f.Unread(decode)
 	}
 	if err != nil {
-		return s.h.breakOn(refused(op, s.path, err))
+		return s.h.breakOn(refused(op, s.path, invalid(err)))
 	}
 	return nil
 }

@@ -252,8 +252,6 @@ func TestTunersThatFail(t *testing.T) {
 	c, err := cblosc.NewTuned(nil, tuner)
 	require.NoError(t, err)
 	closing(t, c)
-	_, err = c.CompressBlosc1(make([]byte, 100), make([]byte, 8))
-	require.ErrorIs(t, err, errors.ErrUnsupported)
 	_, err = c.CompressVL(batchOf(make([]byte, 8)))
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	_, err = c.Compress(make([]byte, 20), noise(80, 1))

@@ -19,7 +19,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
 // CompressVL returns a chunk whose blocks are the items of src (blosc2_vlcompress_ctx). Items must
@@ -69,7 +69,7 @@ func (c *Compressor) CompressVL(src *Batch) ([]byte, error) {
 // of one length.
 func VLBlocks(b []byte) (int, error) {
 	const op = "count blocks"
-	if _, err := checkVL(op, b, chunk.Policy{}); err != nil {
+	if _, err := checkVL(op, b, Allow{}); err != nil {
 		return 0, err
 	}
 	var cerr C.goblosc2_err_t
@@ -81,22 +81,13 @@ func VLBlocks(b []byte) (int, error) {
 }
 
 // checkVL checks a chunk with blocks of variable length, including its streams.
-func checkVL(op string, b []byte, allow chunk.Policy) (chunk.Header, error) {
-	h, err := chunk.ParseHeader(b)
+func checkVL(op string, b []byte, allow Allow) (guard.Chunk, error) {
+	h, ok, err := guard.VariableBlocks(b, allow.policy())
 	switch {
 	case err != nil:
-		err = invalid(err)
-	case !h.VLBlocks():
-		err = fmt.Errorf("%w: a chunk whose blocks have one length", ErrParam)
-	default:
-		if err = allow.Check(b); err != nil {
-			err = invalid(err)
-		} else if h.Blosc2Flags&chunk.Flag2Dict != 0 {
-			err = fmt.Errorf("%w: blocks of variable length with a dictionary", errors.ErrUnsupported)
-		}
-	}
-	if err != nil {
-		return h, refused(op, "", err)
+		return h, refused(op, "", invalid(err))
+	case !ok:
+		return h, refused(op, "", fmt.Errorf("%w: a chunk whose blocks have one length", ErrParam))
 	}
 	return h, nil
 }
@@ -113,7 +104,7 @@ func (d *Decompressor) DecompressVL(dst *Batch, b []byte) error {
 		return err
 	}
 	defer d.h.mu.Unlock()
-	blocks := int(h.NumBlocks())
+	blocks := h.NumBlocks
 	data, ends := make([]byte, h.NBytes), make([]int64, blocks)
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_vl_decompress(&cerr, d.h.c, (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(len(b)),
@@ -137,7 +128,7 @@ func (d *Decompressor) VLBlock(b []byte, i int) ([]byte, error) {
 		return nil, err
 	}
 	defer d.h.mu.Unlock()
-	if n := int(h.NumBlocks()); i < 0 || i >= n {
+	if n := h.NumBlocks; i < 0 || i >= n {
 		return nil, refused(op, "", fmt.Errorf("%w: block %d of %d", ErrRegion, i, n))
 	}
 	var cerr C.goblosc2_err_t
@@ -150,7 +141,7 @@ func (d *Decompressor) VLBlock(b []byte, i int) ([]byte, error) {
 }
 
 // lockVL checks b and locks d.
-func (d *Decompressor) lockVL(op string, b []byte) (chunk.Header, error) {
+func (d *Decompressor) lockVL(op string, b []byte) (guard.Chunk, error) {
 	h, err := checkVL(op, b, d.params.Allow)
 	if err == nil && d.hooks != nil {
 		err = refused(op, "", fmt.Errorf("%w: blocks of variable length on a context that calls Go", errors.ErrUnsupported))
@@ -175,16 +166,16 @@ func (s *SChunk) VLBlock(i int64, block int) ([]byte, error) {
 	if s.vl == nil {
 		return nil, refused(op, s.path, fmt.Errorf("%w: a super-chunk whose blocks have one length", ErrParam))
 	}
-	if i < 0 || i >= int64(len(s.vl.at)) {
-		return nil, refused(op, s.path, fmt.Errorf("%w: chunk %d of %d", ErrRegion, i, len(s.vl.at)))
+	if i < 0 || i >= int64(s.vl.Len()) {
+		return nil, refused(op, s.path, fmt.Errorf("%w: chunk %d of %d", ErrRegion, i, s.vl.Len()))
 	}
-	b, err := s.vl.frame.ReadChunk(s.vl.at[i])
+	b, err := s.vl.Chunk(i)
 	if err != nil {
 		return nil, refused(op, s.path, invalid(err))
 	}
 	h, err := checkVL(op, b, s.allow)
-	if err == nil && (block < 0 || block >= int(h.NumBlocks())) {
-		err = refused(op, s.path, fmt.Errorf("%w: block %d of %d", ErrRegion, block, h.NumBlocks()))
+	if err == nil && (block < 0 || block >= h.NumBlocks) {
+		err = refused(op, s.path, fmt.Errorf("%w: block %d of %d", ErrRegion, block, h.NumBlocks))
 	}
 	if err != nil {
 		return nil, err

@@ -13,19 +13,7 @@ import (
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/internal/ceil"
-	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
-
-// usesDelta reports whether Delta is among the filters of a chunk or frame.
-func usesDelta(filters [MaxFilters]chunk.Filter) bool {
-	return slices.Contains(filters[:], chunk.Filter(Delta))
-}
-
-// needsEntire reports whether the library gets parts of a stored chunk wrong: with Delta it decodes too
-// few blocks, and for items it does not load the dictionary.
-func needsEntire(h *chunk.Header) bool {
-	return usesDelta(h.Filters) || h.Blosc2Flags&chunk.Flag2Dict != 0
-}
 
 // usesDelta reports whether p uses the filter Delta.
 func (p *CParams) usesDelta() bool {

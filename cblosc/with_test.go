@@ -244,12 +244,6 @@ func TestFiltersOfSChunksThatFail(t *testing.T) {
 	closing(t, a)
 	require.ErrorIs(t, a.SChunk().CompressWith(newCompressor(t, cparams(4))), errors.ErrUnsupported)
 	require.ErrorIs(t, a.SChunk().DecompressWith(newDecompressor(t)), errors.ErrUnsupported)
-
-	pre, err := cblosc.NewPrefiltered(cparams(4), f)
-	require.NoError(t, err)
-	closing(t, pre)
-	_, err = pre.CompressBlosc1(make([]byte, 1000), data[:400])
-	require.ErrorIs(t, err, errors.ErrUnsupported, "it would not be filtered")
 }
 
 // A prefilter and a postfilter of python-blosc2 see the same elements under the same

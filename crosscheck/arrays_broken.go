@@ -13,16 +13,14 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/blosc1"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // trusted allows the reference to use decoders that are for trusted files only, because it made the
 // vectors itself.
-var trusted = chunk.Policy{
-	Codecs:  []chunk.Codec{chunk.Codec(cblosc.NDLZ), chunk.Codec(cblosc.ZFPAccuracy), chunk.Codec(cblosc.ZFPPrecision), chunk.Codec(cblosc.ZFPRate)},
-	Filters: []chunk.Filter{chunk.Filter(cblosc.NDCell), chunk.Filter(cblosc.NDMean)},
-}
+var trusted = cblosc.Allow{Codecs: cblosc.ArrayCodecs(), Filters: []cblosc.FilterID{cblosc.NDCell, cblosc.NDMean}}
 
 // Offsets in the metalayer of the arrays that are broken, which have 2 dimensions. Every number
 // follows its msgpack marker (README_B2ND_METALAYER.rst).
@@ -167,24 +165,24 @@ func (e *emitter) arrayCodecs() error {
 		edit  func(p *cblosc.CParams)
 		lossy bool
 	}{
-		{"ndlz-4", "|u1", []int64{40, 37}, func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.NDLZCells(4) }, false},
-		{"ndlz-8", "|u1", []int64{40, 37}, func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.NDLZCells(8) }, false},
-		{"zfp-accuracy", "<f8", []int64{40, 37}, func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPTolerance(-3) }, true},
-		{"zfp-precision", "<f8", []int64{40, 37}, func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPBits(20) }, true},
-		{"zfp-rate", "<f4", []int64{40, 37}, func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPPercent(50) }, true},
-		{"zfp-accuracy-1d", "<f4", []int64{500}, func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPTolerance(-3) }, true},
-		{"zfp-accuracy-3d", "<f4", []int64{20, 18, 17}, func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPTolerance(-3) }, true},
+		{"ndlz-4", "|u1", []int64{40, 37}, func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.NDLZ, 4 }, false},
+		{"ndlz-8", "|u1", []int64{40, 37}, func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.NDLZ, 8 }, false},
+		{"zfp-accuracy", "<f8", []int64{40, 37}, func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPAccuracy, 0xFD }, true},
+		{"zfp-precision", "<f8", []int64{40, 37}, func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPPrecision, 20 }, true},
+		{"zfp-rate", "<f4", []int64{40, 37}, func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPRate, 50 }, true},
+		{"zfp-accuracy-1d", "<f4", []int64{500}, func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPAccuracy, 0xFD }, true},
+		{"zfp-accuracy-3d", "<f4", []int64{20, 18, 17}, func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPAccuracy, 0xFD }, true},
 		{"ndcell-4", "<f8", []int64{40, 37}, func(p *cblosc.CParams) {
-			p.Filters[4], p.Filters[5] = cblosc.NewNDCell(4), cblosc.Filter{ID: cblosc.Shuffle}
+			p.Filters[4], p.Filters[5] = cblosc.Filter{ID: cblosc.NDCell, Meta: 4}, cblosc.Filter{ID: cblosc.Shuffle}
 		}, false},
 		{"ndcell-3-3d", "<i2", []int64{20, 18, 17}, func(p *cblosc.CParams) {
-			p.Filters[4], p.Filters[5] = cblosc.NewNDCell(3), cblosc.Filter{ID: cblosc.BitShuffle}
+			p.Filters[4], p.Filters[5] = cblosc.Filter{ID: cblosc.NDCell, Meta: 3}, cblosc.Filter{ID: cblosc.BitShuffle}
 		}, false},
 		{"ndmean-4", "<f4", []int64{40, 37}, func(p *cblosc.CParams) {
-			p.Filters[4], p.Filters[5] = cblosc.NewNDMean(4), cblosc.Filter{ID: cblosc.Shuffle}
+			p.Filters[4], p.Filters[5] = cblosc.Filter{ID: cblosc.NDMean, Meta: 4}, cblosc.Filter{ID: cblosc.Shuffle}
 		}, true},
 		{"ndmean-4-f8", "<f8", []int64{40, 37}, func(p *cblosc.CParams) {
-			p.Filters[4], p.Filters[5] = cblosc.NewNDMean(4), cblosc.Filter{ID: cblosc.Shuffle}
+			p.Filters[4], p.Filters[5] = cblosc.Filter{ID: cblosc.NDMean, Meta: 4}, cblosc.Filter{ID: cblosc.Shuffle}
 		}, true},
 	} {
 		p := cblosc.DefaultCParams()
@@ -250,7 +248,7 @@ func (e *emitter) brokenBlosc1(d *cblosc.Decompressor) error {
 		p.Level = level
 		data := series("ramp", 1, 20_000, 4)
 		b := make([]byte, cblosc.MaxCompressedSize(len(data)))
-		n, err := cblosc.CompressBlosc1(p, b, data)
+		n, err := blosc1.Exact(p, b, data)
 		if err != nil {
 			return err
 		}

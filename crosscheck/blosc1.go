@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/blosc1"
 )
 
 var blosc1Parameters = []parameter{
@@ -44,7 +45,7 @@ func emitBlosc1(ctx context.Context, e *emitter) error {
 		}
 		data := series(v["data"], uint64(i), lengthBytes(v), p.TypeSize)
 		b := make([]byte, cblosc.MaxCompressedSize(len(data)))
-		n, err := cblosc.CompressBlosc1(p, b, data)
+		n, err := blosc1.Exact(p, b, data)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.ID, err)
 		}
@@ -54,7 +55,7 @@ func emitBlosc1(ctx context.Context, e *emitter) error {
 	}
 	e.coverage("blosc1", blosc1Parameters, rows, pairs, impossible)
 	b := make([]byte, cblosc.MaxCompressedSize(0))
-	n, err := cblosc.CompressBlosc1(nil, b, nil)
+	n, err := blosc1.Exact(nil, b, nil)
 	if err != nil {
 		return err
 	}

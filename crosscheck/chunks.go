@@ -136,7 +136,7 @@ func chunkParams(v map[string]string) (*cblosc.CParams, error) {
 	copy(p.Filters[:], pipelineOf(v["filters"]).filters)
 	for i, f := range p.Filters {
 		if f.ID == cblosc.ByteDelta {
-			p.Filters[i] = cblosc.NewByteDelta(p.TypeSize)
+			p.Filters[i] = cblosc.Filter{ID: cblosc.ByteDelta, Meta: uint8(p.TypeSize)}
 		}
 	}
 	p.Split = map[string]cblosc.SplitMode{

@@ -71,7 +71,7 @@ func (e *emitter) sweepChunks(ctx context.Context, d *cblosc.Decompressor) error
 		copy(q.Filters[:], p.filters)
 		for i, f := range q.Filters {
 			if f.ID == cblosc.ByteDelta {
-				q.Filters[i] = cblosc.NewByteDelta(typesize)
+				q.Filters[i] = cblosc.Filter{ID: cblosc.ByteDelta, Meta: uint8(typesize)}
 			}
 		}
 		c := Case{

@@ -7,7 +7,6 @@ import "C"
 
 import (
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -15,7 +14,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/guard"
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
@@ -356,24 +355,8 @@ func (f *File) Image() ([]byte, error) {
 		return nil, err
 	}
 	image := r.bytes()
-	mendSuperblock(image)
+	guard.SealSuperblock(image)
 	return image, nil
-}
-
-// mendSuperblock recomputes the checksum of a superblock of version 2 or 3 (HDF5 File Format II.A).
-// libhdf5 clears the flags of an open file in the image but does not update the checksum.
-func mendSuperblock(image []byte) {
-	for base := 0; base+48 <= len(image); base = max(512, 2*base) {
-		b := image[base:]
-		if string(b[:8]) != h5file.Signature {
-			continue
-		}
-		end := 12 + 4*int(b[9]) // four addresses; byte 9 of the superblock is their size
-		if version := b[8]; (version == 2 || version == 3) && end+4 <= len(b) {
-			binary.LittleEndian.PutUint32(b[end:], h5file.Lookup3(b[:end]))
-		}
-		return
-	}
 }
 
 func open(op, path string, o OpenOptions, image []byte) (*File, error) {

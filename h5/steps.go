@@ -9,13 +9,11 @@ import "C"
 
 import (
 	"fmt"
-	"math"
-	"math/bits"
 	"runtime"
 	"slices"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
 // soundLocked must be called before an operation that runs the dataset's filters. It returns
@@ -34,38 +32,29 @@ func (d *Dataset) soundLocked(op string, id C.int64_t) error {
 	r := takeBlob(&blob)
 	if r.bool() {
 		elements, size := r.word(), r.word()
-		filters := r.filters()
-		for _, f := range filters {
-			x := h5file.Filter{ID: h5file.FilterID(f.ID), Values: f.Values}
+		var filters []guard.Filter
+		for _, f := range r.filters() {
+			x := guard.Filter{ID: int(f.ID), Values: f.Values}
 			if size == 0 && f.ID == FilterNbit && len(f.Values) > 4 {
 				size = uint64(f.Values[4])
 			}
-			if err := x.Sound(size, elements*size); err != nil {
+			if err := x.Parameters(size, elements*size); err != nil {
 				return &Error{Op: op, Path: d.path, Err: fmt.Errorf("%w: %w", ErrCorrupt, err)}
 			}
+			filters = append(filters, x)
 		}
-		d.trusting = newTrusting(filters, size, elements*size)
+		if lengths := guard.NewChunkLengths(filters, size, elements*size); lengths != nil {
+			d.trusting = &trusting{ChunkLengths: lengths}
+		}
 	}
 	d.sound = true
 	return nil
 }
 
-// trusting describes the last filter that is not a checksum, if it is one without bounds checks
-// (szip, n-bit, scale-offset), and the checksums after it. It contains the chunks already found
+// trusting checks the lengths of the dataset's stored chunks. It contains the chunks already found
 // long enough for their decoders. It is guarded by the library lock.
 type trusting struct {
-	step           int           // index of the last filter that is not a checksum, of any kind; -1 if there is no such filter
-	sums           int           // number of checksums after it
-	filter         h5file.Filter // the zero Filter if it has bounds checks
-	element, chunk uint64        // sizes in bytes
-	plain          bool          // only shuffles come before the checksums
-	enough         uint64        // a stored chunk of at least this size is long enough, whatever its content
-
-	// early contains all filters if a checksum comes before a filter that is not one. Then the
-	// filters after that checksum are reversed to check each chunk, and enough is the largest
-	// uint64.
-	early *h5file.Pipeline
-
+	*guard.ChunkLengths
 	stored uint64              // lib.stored when seen was started
 	seen   map[string]struct{} // offsets of checked chunks
 	all    bool                // every chunk was checked
@@ -77,68 +66,6 @@ const (
 	mostSeen  = 1 << 16
 	fewChunks = 1 << 12
 )
-
-// newTrusting returns nil if there is no checksum and the last filter has bounds checks. The size
-// of a chunk before another filter is only known after reversing that filter, which is done only
-// for checksums.
-func newTrusting(filters []Filter, element, chunk uint64) *trusting {
-	t := &trusting{step: len(filters) - 1, element: element, chunk: chunk}
-	for t.step >= 0 && filters[t.step].ID == FilterFletcher32 {
-		t.step--
-		t.sums++
-	}
-	t.enough = 4 * uint64(t.sums)
-	if t.step >= 0 {
-		last := h5file.Filter{ID: h5file.FilterID(filters[t.step].ID), Values: filters[t.step].Values}
-		if need, err := last.Needs(nil, element, chunk); err == nil && need > 0 { // otherwise it has bounds checks or has no effect
-			t.filter = last
-			t.enough += need
-		}
-	}
-	if t.filter.ID == h5file.ScaleOffset {
-		t.enough += chunk // an upper bound, because the chunk itself contains the number of bits of its values
-	}
-	before := filters[:t.step+1]
-	if slices.ContainsFunc(before, func(f Filter) bool { return f.ID == FilterFletcher32 }) {
-		t.early, t.enough = &h5file.Pipeline{}, math.MaxUint64
-		for _, f := range filters {
-			t.early.Filters = append(t.early.Filters, h5file.Filter{ID: h5file.FilterID(f.ID), Values: f.Values})
-		}
-	}
-	if t.enough == 0 {
-		return nil
-	}
-	if t.plain = !slices.ContainsFunc(before, func(f Filter) bool { return f.ID != FilterShuffle }); t.plain {
-		t.enough += chunk
-	}
-	return t
-}
-
-// short returns an error if a chunk of this stored size, with this mask and these first bytes, is
-// too short.
-func (t *trusting) short(offset []int64, bytes uint64, mask uint32, head []byte) error {
-	if bytes >= t.enough {
-		return nil
-	}
-	sums := uint64(4 * (t.sums - bits.OnesCount32(mask>>(t.step+1))))
-	have := bytes - min(bytes, sums)
-	var err error
-	switch {
-	case bytes < sums:
-		err = fmt.Errorf("%d bytes for %v, which reads %d", bytes, h5file.Fletcher32, sums)
-	case t.plain && have < t.chunk:
-		err = fmt.Errorf("%d bytes before the checksum, want %d", have, t.chunk)
-	case t.filter.ID != 0 && mask>>t.step&1 == 0:
-		var need uint64
-		if need, err = t.filter.Needs(head[:min(4, have)], t.element, t.chunk); err == nil && have < need {
-			err = fmt.Errorf("%d bytes for %v, which reads %d", have, t.filter.ID, need)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("%w: chunk %d: %w", ErrCorrupt, slices.Clone(offset), err)
-	}
-	return nil
-}
 
 // longLocked must be called after soundLocked and before an operation that decodes chunks of a
 // selection. libhdf5 reads out of bounds if a stored chunk is shorter than the input that the
@@ -201,15 +128,15 @@ func (d *Dataset) longChunkLocked(op string, id C.int64_t, offset []int64) error
 	var bytes C.uint64_t
 	var mask C.uint32_t
 	var head [4]byte
-	rc := C.goh5_dchunk_head(&cerr, id, cInts(offset), C.size_t(len(offset)), C.uint64_t(t.enough), &bytes, &mask, cBytes(head[:]))
+	rc := C.goh5_dchunk_head(&cerr, id, cInts(offset), C.size_t(len(offset)), C.uint64_t(t.Enough), &bytes, &mask, cBytes(head[:]))
 	if rc < 0 {
 		return d.chunkError(op, offset, rc, &cerr)
 	}
 	if bytes > 0 {
-		if err := t.short(offset, uint64(bytes), uint32(mask), head[:]); err != nil {
-			return &Error{Op: op, Path: d.path, Err: err}
+		if err := t.Check(uint64(bytes), uint32(mask), head[:]); err != nil {
+			return &Error{Op: op, Path: d.path, Err: fmt.Errorf("%w: chunk %d: %w", ErrCorrupt, slices.Clone(offset), err)}
 		}
-		if t.early != nil {
+		if t.EarlySums() {
 			if err := d.longForSumsLocked(op, id, offset, uint64(bytes)); err != nil {
 				return err
 			}
@@ -224,7 +151,6 @@ func (d *Dataset) longChunkLocked(op string, id C.int64_t, offset []int64) error
 
 // longForSumsLocked checks whether a chunk of this stored size is long enough for its checksums.
 func (d *Dataset) longForSumsLocked(op string, id C.int64_t, offset []int64, bytes uint64) error {
-	t := d.trusting
 	stored := make([]byte, bytes)
 	var cerr C.goh5_err_t
 	var mask C.uint32_t
@@ -232,23 +158,16 @@ func (d *Dataset) longForSumsLocked(op string, id C.int64_t, offset []int64, byt
 	if rc := C.goh5_dread_chunk(&cerr, id, cInts(offset), C.size_t(len(offset)), cBytes(stored), C.size_t(len(stored)), &n, &mask); rc < 0 {
 		return d.chunkError(op, offset, rc, &cerr)
 	}
-	most := t.chunk + t.chunk/8 + 4096
-	if t.chunk == 0 { // elements with pointers, whose stored size libhdf5 does not return
-		most = mostChunk
-	}
-	err := t.early.LongForSums(uint32(mask), stored[:n], most, undoLocked)
+	err := d.trusting.CheckSums(uint32(mask), stored[:n], undoLocked)
 	if err == nil {
 		return nil
 	}
 	return &Error{Op: op, Path: d.path, Err: fmt.Errorf("%w: chunk %d: %w", ErrCorrupt, slices.Clone(offset), err)}
 }
 
-// mostChunk is larger than any chunk of libhdf5.
-const mostChunk = 1 << 32
-
 // undoLocked reverses a filter that was registered through this package, as libhdf5 would. It
 // returns nil without an error for a filter that only libhdf5 could reverse.
-func undoLocked(f *h5file.Filter, src []byte, most uint64) ([]byte, error) {
+func undoLocked(f guard.Filter, src []byte, most uint64) ([]byte, error) {
 	runtime.LockOSThread() // run identifies calls from inside by the thread
 	defer runtime.UnlockOSThread()
 	var cerr C.goh5_err_t
@@ -289,7 +208,7 @@ func (d *Dataset) allLongLocked(op string, id C.int64_t) error {
 		for i := range offset {
 			offset[i] = r.int()
 		}
-		if c := r.chunk(offset); uint64(c.Bytes) < d.trusting.enough {
+		if c := r.chunk(offset); uint64(c.Bytes) < d.trusting.Enough {
 			if err := d.longChunkLocked(op, id, offset); err != nil {
 				return err
 			}

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/guard"
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
@@ -151,62 +151,20 @@ func superblockFile(path string, d Driver) (name string, whole bool) {
 	return path, true
 }
 
-// fit searches for the superblock at the offsets where libhdf5 does (H5FD_locate_signature) and
-// checks it.
+// fit checks the superblock of a file.
 func fit(r io.ReaderAt, size int64, write bool) error {
-	var b [16]byte
-	for base := int64(0); base >= 0 && base <= size-int64(len(b)); base = max(512, 2*base) {
-		if n, err := r.ReadAt(b[:], base); n < len(b) {
-			return err
-		}
-		if string(b[:8]) != h5file.Signature {
-			continue
-		}
-		version, width := b[8], b[9]
-		if version < 2 {
-			width = b[13]
-		}
-		if width > maxToken {
-			return fmt.Errorf("%w: addresses of %d bytes, of which the library holds %d", errors.ErrUnsupported, width, maxToken)
-		}
-		if write && version >= 2 {
-			return closed(r, size)
-		}
+	s, ok, err := guard.FindSuperblock(r, size)
+	switch {
+	case err != nil || !ok:
+		return err
+	case s.AddressSize > maxToken:
+		return fmt.Errorf("%w: addresses of %d bytes, of which the library holds %d", errors.ErrUnsupported, s.AddressSize, maxToken)
+	case !write || s.Version < 2:
 		return nil
 	}
-	return nil
-}
-
-// watched is a reader that records its first error, because a file that cannot be read was not
-// checked, even if h5file.Open reports another error.
-type watched struct {
-	io.ReaderAt
-	err error
-}
-
-func (w *watched) ReadAt(b []byte, at int64) (int, error) {
-	n, err := w.ReaderAt.ReadAt(b, at)
-	if n < len(b) && w.err == nil && !errors.Is(err, io.EOF) {
-		w.err = err
+	end, unclosed, err := guard.Unclosed(r, size)
+	if err == nil && unclosed {
+		err = &UnclosedError{End: end, Size: size}
 	}
-	return n, err
-}
-
-// closed returns an *UnclosedError, an error of the reader, or nil.
-func closed(r io.ReaderAt, size int64) error {
-	w := watched{ReaderAt: r}
-	f, err := h5file.Open(&w, size, nil)
-	if w.err != nil {
-		return w.err
-	}
-	if err != nil {
-		return nil //nolint:nilerr // the library says what is wrong
-	}
-	if super := f.Superblock(); super.Version >= 3 && super.Flags&(h5file.WriteAccess|h5file.SWMRWrite) != 0 {
-		return nil // libhdf5 checks the flags of the writer and refuses the file itself (H5F_open)
-	}
-	if end, unclosed := f.Unclosed(); unclosed {
-		return &UnclosedError{End: end, Size: size}
-	}
-	return nil
+	return err
 }

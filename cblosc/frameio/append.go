@@ -110,16 +110,9 @@ func resumeFrame(f *Frame, o *AppendOptions) (*Writer, error) {
 // It returns errors.ErrUnsupported for parameters that a Writer does not support.
 func paramsOf(f *Frame, workers int) (*Params, error) {
 	h := f.head.Header
-	p := &Params{ChunkSize: f.ChunkSize(), Sparse: h.Type() == cframe.Sparse, Workers: workers, CParams: &cblosc.CParams{
-		Codec: cblosc.Codec(h.Codec()), Level: h.Level(), TypeSize: int(h.TypeSize), BlockSize: int(h.BlockSize),
-		Threads: 1, Split: cblosc.SplitMode(h.SplitMode()),
-	}}
-	for i, id := range h.Filters {
-		p.CParams.Filters[i] = cblosc.Filter{ID: cblosc.FilterID(id), Meta: h.FiltersMeta[i]}
-	}
-	for _, l := range h.Metalayers {
-		p.Meta = append(p.Meta, cblosc.Metalayer{Name: l.Name, Content: l.Content})
-	}
+	head := f.Header()
+	head.CParams.CodecMeta, head.CParams.Threads = 0, 1
+	p := &Params{ChunkSize: f.ChunkSize(), Sparse: h.Type() == cframe.Sparse, Workers: workers, CParams: &head.CParams, Meta: head.Meta}
 	if err := p.CParams.Validate(); err != nil {
 		return nil, fmt.Errorf("%w: a frame whose chunks are compressed otherwise: %w", errors.ErrUnsupported, err)
 	}

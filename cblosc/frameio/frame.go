@@ -40,7 +40,9 @@ type Frame struct {
 // buffers. Larger sizes give format.ErrLimit. Sizes are in bytes. 0 means the limit of
 // DefaultLimits.
 type Limits struct {
-	cframe.Limits // of header, trailer and index
+	Header  int64 // the header with its metalayers
+	Trailer int64 // the trailer with its compressed metalayers
+	Index   int64 // the decompressed index, 8 bytes per chunk
 
 	// Chunk is the maximum number of bytes of values that are decoded into the reader's own memory.
 	// This happens for a chunk or block if only a part of it is needed or its values are not
@@ -48,10 +50,15 @@ type Limits struct {
 	Chunk int64
 }
 
-// DefaultLimits returns the default limits of package cframe, and for Chunk the limit of the
-// format, 2 GiB.
+// DefaultLimits returns 64 MiB for the header, 1 GiB for the trailer, 128 MiB for the index, and for
+// Chunk the limit of the format, 2 GiB.
 func DefaultLimits() Limits {
-	return Limits{cframe.DefaultLimits(), chunk.MaxNBytes}
+	d := cframe.DefaultLimits()
+	return Limits{d.Header, d.Trailer, d.Index, chunk.MaxNBytes}
+}
+
+func (l Limits) ofFrame() cframe.Limits {
+	return cframe.Limits{Header: l.Header, Trailer: l.Trailer, Index: l.Index}
 }
 
 func (l Limits) filled() Limits {
@@ -102,7 +109,7 @@ func OpenMapped(path string, l Limits) (*Frame, error) {
 func openBy(open func(string, cframe.Limits) (*cframe.Frame, source, error), path string, l Limits) (*Frame, error) {
 	const op = "open"
 	path, l = filepath.Clean(path), l.filled()
-	head, src, err := open(path, l.Limits)
+	head, src, err := open(path, l.ofFrame())
 	if err != nil {
 		return nil, &Error{op, path, -1, invalid(err)}
 	}
@@ -122,7 +129,7 @@ func OpenFS(fsys fs.FS) (*Frame, error) { return OpenFSLimits(fsys, DefaultLimit
 func OpenFSLimits(fsys fs.FS, l Limits) (*Frame, error) {
 	const op = "open"
 	l = l.filled()
-	head, err := cframe.ReadDirLimits(fsys, l.Limits)
+	head, err := cframe.ReadDirLimits(fsys, l.ofFrame())
 	if err != nil {
 		return nil, &Error{op, "", -1, invalid(err)}
 	}
@@ -143,7 +150,7 @@ func OpenReaderAt(r io.ReaderAt, size int64) (*Frame, error) {
 // OpenReaderAtLimits is OpenReaderAt with the given limits.
 func OpenReaderAtLimits(r io.ReaderAt, size int64, l Limits) (*Frame, error) {
 	const op = "open"
-	head, err := cframe.ReadLimits(r, size, l.Limits)
+	head, err := cframe.ReadLimits(r, size, l.ofFrame())
 	if err != nil {
 		return nil, &Error{op, "", -1, invalid(err)}
 	}
@@ -251,9 +258,40 @@ func (f *Frame) Close() error {
 // Path returns the file or directory, or "" for OpenReaderAt.
 func (f *Frame) Path() string { return f.path }
 
-// Header returns the stored header, including the fixed metalayers. The caller must not change the
-// contents of its slices.
-func (f *Frame) Header() cframe.Header { return f.head.Header }
+// Header is the content of a frame's header. Sizes are in bytes.
+type Header struct {
+	HeaderSize int
+	FrameSize  int64
+	CBytes     int64              // size of all chunks
+	CParams    cblosc.CParams     // parameters of new chunks; a frame stores no number of threads
+	Meta       []cblosc.Metalayer // fixed metalayers in storage order
+}
+
+// Metalayer returns the content of a fixed metalayer. The caller must not change it.
+func (h *Header) Metalayer(name string) (content []byte, ok bool) {
+	for _, m := range h.Meta {
+		if m.Name == name {
+			return m.Content, true
+		}
+	}
+	return nil, false
+}
+
+// Header returns the stored header. The caller must not change the content of the metalayers.
+func (f *Frame) Header() *Header {
+	h := &f.head.Header
+	out := &Header{HeaderSize: int(h.HeaderSize), FrameSize: h.FrameSize, CBytes: h.CBytes, CParams: cblosc.CParams{
+		Codec: cblosc.Codec(h.Codec()), CodecMeta: h.CodecMeta, Level: h.Level(), TypeSize: int(h.TypeSize),
+		BlockSize: int(h.BlockSize), Split: cblosc.SplitMode(h.SplitMode()),
+	}}
+	for i, id := range h.Filters {
+		out.CParams.Filters[i] = cblosc.Filter{ID: cblosc.FilterID(id), Meta: h.FiltersMeta[i]}
+	}
+	for _, m := range h.Metalayers {
+		out.Meta = append(out.Meta, cblosc.Metalayer{Name: m.Name, Content: m.Content})
+	}
+	return out
+}
 
 // NumChunks returns the number of chunks.
 func (f *Frame) NumChunks() int64 { return int64(len(f.offsets)) }

@@ -26,7 +26,7 @@ type Params struct {
 	Sparse    bool               // a directory with one file for each chunk, instead of one file
 	Overwrite bool               // Create may replace an existing file or directory
 	Workers   int                // maximum number of goroutines that compress; 0: GOMAXPROCS
-	Allow     chunk.Policy       // codecs and filters allowed in WriteChunk in addition to those that are safe on any bytes
+	Allow     cblosc.Allow       // codecs and filters allowed in WriteChunk in addition to those that are safe on any bytes
 }
 
 // Validate reports every invalid field. Each error wraps cblosc.ErrParam, cblosc.ErrLimit or

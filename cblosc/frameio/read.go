@@ -76,13 +76,13 @@ func (f *Frame) StoredBytes(i int64) (n int64, err error) {
 }
 
 // Special returns the kind of a special chunk that exists only in the index: zeros, NaNs, or
-// uninitialized values. It returns chunk.NotSpecial for all other chunks and for an index out of
+// uninitialized values. It returns cblosc.NotSpecial for all other chunks and for an index out of
 // range. It reads no data.
-func (f *Frame) Special(i int64) chunk.Special {
+func (f *Frame) Special(i int64) cblosc.Special {
 	if f.index(i) != nil || f.offsets[i].Check() != nil {
-		return chunk.NotSpecial
+		return cblosc.NotSpecial
 	}
-	return f.offsets[i].Special()
+	return cblosc.Special(f.offsets[i].Special())
 }
 
 // specialChunk makes the chunk that a special offset represents.

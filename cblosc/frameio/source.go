@@ -209,7 +209,7 @@ func (s *dirSource) renew() error {
 	if err != nil {
 		return invalid(err)
 	}
-	f, err := newFrame("", head, fsSource{fsys}, Limits{s.limits, chunk.MaxNBytes})
+	f, err := newFrame("", head, fsSource{fsys}, Limits{Chunk: chunk.MaxNBytes})
 	if err != nil {
 		return err
 	}

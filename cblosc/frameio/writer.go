@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
 // Writer writes a new frame, or the new end of one. The result has the same bytes as if the library
@@ -279,7 +280,7 @@ func (w *Writer) judge(b []byte) (chunk.Header, error) {
 func (w *Writer) judgeChunk(b []byte) (chunk.Header, error) {
 	h, err := chunk.ParseHeader(b)
 	if err == nil {
-		err = w.params.Allow.Check(b)
+		err = guard.Streams(b, guard.Allow(w.params.Allow.Codecs, w.params.Allow.Filters))
 	}
 	switch {
 	case err != nil:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/blosc1"
 )
 
 // Indexes of the parameters of both Blosc filters: revision, version of the format (Blosc) or block
@@ -95,14 +96,14 @@ func (w *worker) encodeBlosc(values []uint32, o Options, dst, src []byte) (int, 
 		return 0, err
 	}
 	if o.Exact {
-		n, err := cblosc.CompressBlosc1(&p, dst, src)
+		n, err := blosc1.Exact(&p, dst, src)
 		return n, blame(err)
 	}
 	c, err := w.compressor(p)
 	if err != nil {
 		return 0, blame(err)
 	}
-	n, err := c.CompressBlosc1(dst, src)
+	n, err := blosc1.Compress(c, &p, dst, src)
 	return n, blame(err)
 }
 

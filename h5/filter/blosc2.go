@@ -19,18 +19,16 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/ceil"
-	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
-	"github.com/hyperslab/hyperslab/internal/format/cframe"
-	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
 // A payload is the content of one of the filter's frames.
 type payload struct {
 	chunk []byte // a Blosc2 chunk
 	info  cblosc.ChunkInfo
-	item  int            // element size in bytes
-	array *b2ndmeta.Meta // nil: the elements are consecutive
-	parts *chunk.Parts   // nil: the whole chunk is in memory
+	item  int          // element size in bytes
+	array *guard.Array // nil: the elements are consecutive
+	parts *guard.Parts // nil: the whole chunk is in memory
 }
 
 // nbytes returns the size of the elements, without the padding of blocks.
@@ -57,17 +55,11 @@ func (w *worker) openAt(r io.ReaderAt, size int64, src []byte) (*payload, error)
 	if err != nil {
 		return nil, err
 	}
-	f, err := cframe.Read(r, size)
-	if err == nil {
-		err = f.Check()
-	}
+	f, err := guard.OpenFrame(r, size, guard.Policy{})
 	if err != nil {
 		return nil, blame(err)
 	}
-	if n := f.NumChunks(); n != 1 {
-		return nil, fmt.Errorf("%w: a frame of %d chunks, want 1", h5.ErrCorrupt, n)
-	}
-	offsets, err := f.Offsets(func(dst, chunk []byte) error {
+	at, special, err := f.OneChunk(func(dst, chunk []byte) error {
 		n, err := d.Decompress(dst, chunk)
 		if err == nil && n != len(dst) {
 			err = fmt.Errorf("%w: index of %d bytes, want %d", h5.ErrCorrupt, n, len(dst))
@@ -77,11 +69,8 @@ func (w *worker) openAt(r io.ReaderAt, size int64, src []byte) (*payload, error)
 	if err != nil {
 		return nil, blame(err)
 	}
-	if len(offsets) != 1 {
-		return nil, fmt.Errorf("%w: an index of %d chunks, want 1", h5.ErrCorrupt, len(offsets))
-	}
-	p := &payload{item: int(f.TypeSize)}
-	if err := w.find(p, f, offsets[0], r, size, src); err != nil {
+	p := &payload{item: f.TypeSize}
+	if err := w.find(p, f, at, special, r, size, src); err != nil {
 		return nil, err
 	}
 	m, ok, err := f.Array()
@@ -89,11 +78,8 @@ func (w *worker) openAt(r io.ReaderAt, size int64, src []byte) (*payload, error)
 		return nil, blame(err)
 	}
 	if ok {
-		if err := errors.Join(m.Check(), m.CheckStorage(f.TypeSize, f.ChunkSize, f.NBytes)); err != nil {
-			return nil, blame(err)
-		}
-		if m.NumChunks() != 1 {
-			return nil, fmt.Errorf("%w: an array of %d chunks, want 1", h5.ErrCorrupt, m.NumChunks())
+		if n := m.NumChunks(); n != 1 {
+			return nil, fmt.Errorf("%w: an array of %d chunks, want 1", h5.ErrCorrupt, n)
 		}
 		if len(m.Shape) > 0 {
 			p.array = &m
@@ -102,14 +88,14 @@ func (w *worker) openAt(r io.ReaderAt, size int64, src []byte) (*payload, error)
 	return p, nil
 }
 
-// find sets the chunk, or makes one if the index marks it as special.
-func (w *worker) find(p *payload, f *cframe.Frame, o cframe.Offset, r io.ReaderAt, size int64, src []byte) (err error) {
-	at := int64(f.HeaderSize) + int64(o)
+// find sets the chunk, which is at byte at of the frame, or makes one if the index marks it as
+// special.
+func (w *worker) find(p *payload, f *guard.Frame, at int64, special int, r io.ReaderAt, size int64, src []byte) (err error) {
 	switch {
-	case o.IsSpecial():
+	case special != 0:
 		params := *cblosc.DefaultCParams()
 		params.TypeSize = p.item
-		if p.chunk, err = cblosc.SpecialChunk(&params, cblosc.Special(o.Special()), int(f.NBytes), nil); err != nil {
+		if p.chunk, err = cblosc.SpecialChunk(&params, cblosc.Special(special), int(f.NBytes), nil); err != nil {
 			return blame(err)
 		}
 	case at < 0 || at > size:
@@ -485,7 +471,7 @@ func (w *worker) decodeBlocks(dst []byte, p *payload, part *Part) error {
 // chunk's bytes and two numbers of the header.
 type mold struct {
 	params cblosc.CParams
-	array  *b2ndmeta.Meta
+	array  *guard.Array
 	grid   *grid
 	nbytes int // size of the elements
 	padded int // size of the elements with the padding of blocks
@@ -572,13 +558,13 @@ func newMold(values []uint32, n int, blocks []int32) (*mold, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := cframe.ParseHeader(frame)
+	head, cbytes, err := guard.FrameHeader(frame)
 	if err != nil {
 		return nil, err
 	}
-	m.header = frame[:h.HeaderSize:h.HeaderSize]
-	m.tail = frame[int64(h.HeaderSize)+h.CBytes:]
-	if be := binary.BigEndian; be.Uint64(m.header[frameSizeAt:]) != uint64(len(frame)) || be.Uint64(m.header[cbytesAt:]) != uint64(h.CBytes) {
+	m.header = frame[:head:head]
+	m.tail = frame[int64(head)+cbytes:]
+	if be := binary.BigEndian; be.Uint64(m.header[frameSizeAt:]) != uint64(len(frame)) || be.Uint64(m.header[cbytesAt:]) != uint64(cbytes) {
 		return nil, fmt.Errorf("%w: a frame whose header lies otherwise", errors.ErrUnsupported)
 	}
 	return m, nil
@@ -592,7 +578,11 @@ func (m *mold) sample() (frame []byte, err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if m.array != nil {
-		if err := s.Meta().Add(b2ndmeta.Name, m.array.Append(nil)); err != nil {
+		meta, err := cblosc.EncodeArrayMeta(m.array.Shape, m.array.Chunks, m.array.Blocks, fmt.Sprintf("|V%d", m.params.TypeSize))
+		if err == nil {
+			err = s.Meta().Add(guard.ArrayName, meta)
+		}
+		if err != nil {
 			return nil, blame(err)
 		}
 	}
@@ -611,12 +601,12 @@ const blockTarget = 64 << 10
 
 // arrayOf returns the array described by the parameters. It has one chunk. Its blocks are halved
 // along the longest axis until they have at most the requested size.
-func arrayOf(values []uint32, item, n int) (*b2ndmeta.Meta, error) {
+func arrayOf(values []uint32, item, n int) (*guard.Array, error) {
 	rank := int(values[valueRank])
-	if rank < 1 || rank > b2ndmeta.MaxDims || len(values) < valueShape+rank {
+	if rank < 1 || rank > guard.MaxDims || len(values) < valueShape+rank {
 		return nil, fmt.Errorf("%w: %d dimensions in %d filter parameters", h5.ErrParam, rank, len(values))
 	}
-	m := &b2ndmeta.Meta{Shape: make([]int64, rank), Chunks: make([]int32, rank), Blocks: make([]int32, rank), DType: fmt.Sprintf("|V%d", item)}
+	m := &guard.Array{Shape: make([]int64, rank), Chunks: make([]int32, rank), Blocks: make([]int32, rank)}
 	bytes := item
 	for d := range rank {
 		v := values[valueShape+d]

@@ -18,36 +18,38 @@ var storeys = []struct {
 }{
 	{"third_party", -1, true}, // the archives
 	{"internal", 0, true},
-	{"internal/h5copy", 5, false},
-	{"internal/detect", 2, false},
-	{"internal/h5walk", 6, false},
-	{"internal/verify", 7, false},
-	{"internal/recovery", 8, false},
-	{"internal/h5types", 3, false},
-	{"internal/striped", 3, false},
-	{"internal/scan", 2, false},
-	{"internal/shards", 5, false},
-	{"internal/format", 1, true},
-	{"cblosc", 2, false},
-	{"h5", 2, false},
-	{"h5/filter", 3, false},
-	{"h5/chunkio", 4, false},
-	{"h5/h5value", 3, false},
-	{"h5/ddl", 4, false},
-	{"cblosc/frameio", 4, false},
-	{"ndarray", 1, false}, // the core: it knows internal/ and nothing else of ours
-	{"ndarray/ndarraytest", 5, false},
-	{"ndarray/mem", 5, false},
-	{"ndarray/b2nd", 5, false},
-	{"ndarray/hdf5", 5, false},
-	{"ndarray/bcolz", 5, false},
-	{"ndarray/worker", 5, false},
-	{".", 9, false}, // the module root
-	{"crosscheck", 10, true},
-	{"crosscheck/peers", 11, false}, // a module of its own
-	{"scripts", 12, true},
-	{"bench", 12, true},
-	{"cmd", 12, true},
+	{"internal/h5copy", 50, false},
+	{"internal/detect", 20, false},
+	{"internal/h5walk", 60, false},
+	{"internal/verify", 70, false},
+	{"internal/recovery", 80, false},
+	{"internal/h5types", 30, false},
+	{"internal/striped", 30, false},
+	{"internal/scan", 20, false},
+	{"internal/shards", 50, false},
+	{"internal/format", 10, true},
+	{"internal/guard", 15, false},
+	{"internal/blosc1", 25, false},
+	{"cblosc", 20, false},
+	{"h5", 20, false},
+	{"h5/filter", 30, false},
+	{"h5/chunkio", 40, false},
+	{"h5/h5value", 30, false},
+	{"h5/ddl", 40, false},
+	{"cblosc/frameio", 40, false},
+	{"ndarray", 10, false}, // the core: it knows internal/ and nothing else of ours
+	{"ndarray/ndarraytest", 50, false},
+	{"ndarray/mem", 50, false},
+	{"ndarray/b2nd", 50, false},
+	{"ndarray/hdf5", 50, false},
+	{"ndarray/bcolz", 50, false},
+	{"ndarray/worker", 50, false},
+	{".", 90, false}, // the module root
+	{"crosscheck", 100, true},
+	{"crosscheck/peers", 110, false}, // a module of its own
+	{"scripts", 120, true},
+	{"bench", 120, true},
+	{"cmd", 120, true},
 }
 
 // place finds the row of storeys that a folder belongs to.
@@ -139,4 +141,24 @@ func TestNdarrayKnowsNoBackend(t *testing.T) {
 			require.True(t, !ours || strings.HasPrefix(rest, "internal/"), "%s imports %s: the array type knows no backend", f.path, imp)
 		}
 	}
+}
+
+// TestReadersBelowBindings checks that the bindings import the readers of the formats only through
+// package guard.
+func TestReadersBelowBindings(t *testing.T) {
+	const readers = module + "/internal/format"
+	checked := 0
+	for _, f := range tree(t) {
+		if f.test {
+			continue
+		}
+		binding := f.dir == "cblosc" || f.dir == "h5" || f.dir == "h5/filter"
+		for _, imp := range f.imports {
+			if imp == module+"/internal/guard" && binding {
+				checked++
+			}
+			require.False(t, binding && (imp == readers || strings.HasPrefix(imp, readers+"/")), "%s imports %s: a binding uses package guard", f.path, imp)
+		}
+	}
+	require.Greater(t, checked, 5, "the bindings hardly use package guard")
 }

@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/blosc1"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -568,7 +569,7 @@ func (t *tree) zeros(a *bcolztree.Array, n int64) ([]byte, error) {
 	p := cblosc.DefaultCParams()
 	p.TypeSize, p.Threads = int(min(max(a.Storage.DType.TypeSize(), 1), 255)), 1
 	raw := make([]byte, cblosc.MaxCompressedSize(int(n)))
-	k, err := cblosc.CompressBlosc1(p, raw, make([]byte, n))
+	k, err := blosc1.Exact(p, raw, make([]byte, n))
 	return append(b, raw[:max(k, 0)]...), err
 }
 

@@ -13,16 +13,12 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/recovery"
 )
 
 // trusting are the parameters that let the library decode whatever this module has.
 func trusting() cblosc.OpenOptions {
-	return cblosc.OpenOptions{Allow: chunk.Policy{
-		Codecs:  []chunk.Codec{chunk.NDLZ, chunk.ZFPAccuracy, chunk.ZFPPrecision, chunk.ZFPRate},
-		Filters: []chunk.Filter{chunk.NDCell, chunk.NDMean},
-	}}
+	return cblosc.OpenOptions{Allow: cblosc.Allow{Codecs: cblosc.ArrayCodecs(), Filters: []cblosc.FilterID{cblosc.NDCell, cblosc.NDMean}}}
 }
 
 // byLibrary reads a region of an array with the library.
@@ -41,12 +37,12 @@ func TestFramesOfOtherCodecs(t *testing.T) {
 		return func(p *cblosc.CParams) { p.Filters[4], p.Filters[5] = f, cblosc.Filter{ID: cblosc.Shuffle} }
 	}
 	for name, set := range map[string]func(p *cblosc.CParams){
-		"zfp accuracy":  func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPTolerance(-3) },
-		"zfp precision": func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPBits(30) },
-		"zfp rate":      func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPPercent(60) },
-		"ndlz":          func(p *cblosc.CParams) { p.TypeSize = 1; p.Codec, p.CodecMeta = cblosc.NDLZCells(4) },
-		"ndcell":        shuffled(cblosc.NewNDCell(4)),
-		"ndmean":        shuffled(cblosc.NewNDMean(4)),
+		"zfp accuracy":  func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPAccuracy, 0xFD },
+		"zfp precision": func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPPrecision, 30 },
+		"zfp rate":      func(p *cblosc.CParams) { p.Codec, p.CodecMeta = cblosc.ZFPRate, 60 },
+		"ndlz":          func(p *cblosc.CParams) { p.TypeSize = 1; p.Codec, p.CodecMeta = cblosc.NDLZ, 4 },
+		"ndcell":        shuffled(cblosc.Filter{ID: cblosc.NDCell, Meta: 4}),
+		"ndmean":        shuffled(cblosc.Filter{ID: cblosc.NDMean, Meta: 4}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.b2nd")

@@ -30,7 +30,7 @@ func (f *frame) params(typeSize, chunkSize int64) *frameio.Params {
 		cp = cblosc.DefaultCParams()
 		cp.TypeSize, cp.Threads = int(typeSize), 1
 	}
-	p := &frameio.Params{CParams: cp, ChunkSize: int(chunkSize), VLMeta: f.vlmeta, Sparse: f.dir != "", Allow: trusted}
+	p := &frameio.Params{CParams: cp, ChunkSize: int(chunkSize), VLMeta: f.vlmeta, Sparse: f.dir != "", Allow: cblosc.Allow{Codecs: cblosc.ArrayCodecs(), Filters: []cblosc.FilterID{cblosc.NDCell, cblosc.NDMean}}}
 	for _, l := range h.Metalayers {
 		p.Meta = append(p.Meta, cblosc.Metalayer{Name: l.Name, Content: l.Content})
 	}

@@ -346,17 +346,17 @@ func joinFrames(ctx context.Context, dst string, shards []Shard) (err error) {
 func otherFrame(a, b *frameio.Frame) string {
 	x, y := a.Header(), b.Header()
 	switch {
-	case x.NBytes != y.NBytes:
-		return fmt.Sprintf("different lengths, %d and %d bytes,", x.NBytes, y.NBytes)
-	case x.ChunkSize != y.ChunkSize:
-		return fmt.Sprintf("different chunks, of %d and %d bytes,", x.ChunkSize, y.ChunkSize)
-	case x.TypeSize != y.TypeSize:
-		return fmt.Sprintf("different elements, of %d and %d bytes,", x.TypeSize, y.TypeSize)
-	case len(x.Metalayers) != len(y.Metalayers):
+	case a.NBytes() != b.NBytes():
+		return fmt.Sprintf("different lengths, %d and %d bytes,", a.NBytes(), b.NBytes())
+	case a.ChunkSize() != b.ChunkSize():
+		return fmt.Sprintf("different chunks, of %d and %d bytes,", a.ChunkSize(), b.ChunkSize())
+	case a.TypeSize() != b.TypeSize():
+		return fmt.Sprintf("different elements, of %d and %d bytes,", a.TypeSize(), b.TypeSize())
+	case len(x.Meta) != len(y.Meta):
 		return "different metalayers"
 	}
-	for i, l := range x.Metalayers {
-		if m := y.Metalayers[i]; l.Name != m.Name || !bytes.Equal(l.Content, m.Content) {
+	for i, l := range x.Meta {
+		if m := y.Meta[i]; l.Name != m.Name || !bytes.Equal(l.Content, m.Content) {
 			return fmt.Sprintf("different metalayers %q", l.Name)
 		}
 	}

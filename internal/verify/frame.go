@@ -109,7 +109,7 @@ func (j *job) frame(path, object string) (err error) {
 	if u.variable = u.head.VariableChunks() || u.head.VLBlocks(); u.variable {
 		u.pool = j.pool
 		u.vl, err = cblosc.NewDecompressor(nil)
-	} else if u.frame, err = frameio.OpenLimits(path, frameio.Limits{Limits: limits, Chunk: u.most}); errors.Is(err, errors.ErrUnsupported) && !j.opts.Untrusted {
+	} else if u.frame, err = frameio.OpenLimits(path, frameio.Limits{Header: limits.Header, Trailer: limits.Trailer, Index: limits.Index, Chunk: u.most}); errors.Is(err, errors.ErrUnsupported) && !j.opts.Untrusted {
 		u.lib, err = cblosc.OpenSChunk(path)
 	}
 	if err != nil {

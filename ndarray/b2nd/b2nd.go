@@ -14,7 +14,6 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
-	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -52,7 +51,7 @@ type OpenOptions struct {
 	// Allow lists codecs and filters that may be read in addition to those that are safe for
 	// untrusted bytes: [cblosc.DParams.Allow]. C-Blosc2 reads their elements, one call at a time.
 	// OpenFS and OpenFrame ignore Allow, because C-Blosc2 does not read their frames.
-	Allow chunk.Policy
+	Allow cblosc.Allow
 }
 
 // CreateOptions are the options of Create. nil means the zero value.

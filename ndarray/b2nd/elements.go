@@ -21,7 +21,6 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
-	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -32,7 +31,7 @@ type engine struct {
 	mu                 sync.RWMutex
 	path               string
 	noReader, noWriter string // reason why C-Blosc2 reads, or writes, all elements; "" if workers do
-	allow              chunk.Policy
+	allow              cblosc.Allow
 	index              fs.FileInfo // index of a read-only sparse array when opened, else nil
 
 	array   *cblosc.Array  // nil while writing
@@ -390,7 +389,7 @@ func (b *Backend) Uniform(ctx context.Context) (uniform func(r ndarray.Region) b
 	return uniform, errors.Join(err, ctx.Err())
 }
 
-// uniformIn uses the index of a frame. The kinds of chunks are the frame's; chunk.NotSpecial is
+// uniformIn uses the index of a frame. The kinds of chunks are the frame's; cblosc.NotSpecial is
 // ndarray.Different.
 func uniformIn(f *frameio.Frame, m *ndarray.Meta) (func(r ndarray.Region) bool, error) {
 	g, err := ndarray.NewGrid(m.Shape, m.ChunkShape)

@@ -81,10 +81,7 @@ func (r *Reader) load(path string, o *OpenOptions) (err error) {
 		return err
 	}
 	h := r.frame.Header()
-	cp := &cblosc.CParams{Codec: cblosc.Codec(h.Codec()), Level: h.Level()}
-	for i, id := range h.Filters {
-		cp.Filters[i].ID = cblosc.FilterID(id)
-	}
+	cp := &h.CParams
 	_, isB2nd := h.Metalayer(b2ndmeta.Name)
 	_, isCaterva := h.Metalayer(b2ndmeta.CatervaName)
 	if isB2nd || isCaterva {
@@ -193,11 +190,11 @@ func (l frameLayers) Get(name string) ([]byte, error) { return l.f.VLMetalayer(n
 func (l frameLayers) Size(name string) (int64, int64, error) { return l.f.VLMetalayerSize(name) }
 
 // fixedLayers are the fixed metalayers of a frame.
-type fixedLayers struct{ h cframe.Header }
+type fixedLayers struct{ h *frameio.Header }
 
 func (l fixedLayers) Names() ([]string, error) {
-	names := make([]string, len(l.h.Metalayers))
-	for i, m := range l.h.Metalayers {
+	names := make([]string, len(l.h.Meta))
+	for i, m := range l.h.Meta {
 		names[i] = m.Name
 	}
 	return names, nil

@@ -51,7 +51,7 @@ func (b *Backend) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm
 			return fmt.Errorf("%w: chunks by the library", errors.ErrUnsupported)
 		}
 		special := r.Frame().Special(n) // from the index, without building a chunk
-		if special != chunk.Zeros || b.record.fill != nil {
+		if special != cblosc.Zeros || b.record.fill != nil {
 			if c, err = r.Frame().Chunk(dst, n); err != nil {
 				return err
 			}
@@ -59,12 +59,12 @@ func (b *Backend) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm
 			if err != nil {
 				return err
 			}
-			special = h.Special
+			special = cblosc.Special(h.Special)
 		}
 		switch {
-		case special == chunk.Uninitialized: // reads as zeros here, but other readers may return anything
+		case special == cblosc.Uninit: // reads as zeros here, but other readers may return anything
 			return fmt.Errorf("%w: a chunk of no values", errors.ErrUnsupported)
-		case special == chunk.Zeros && b.record.fill == nil:
+		case special == cblosc.Zeros && b.record.fill == nil:
 			c = nil
 		}
 		return nil

@@ -32,6 +32,7 @@ type Backend struct {
 	tree     *bcolztree.Array
 	meta     ndarray.Meta
 	pool     *cblosc.Pool
+	cparams  *cblosc.CParams // of the pool; nil if the array is not open for writing
 	write    bool
 	only     *Chunks // nil: all chunk files
 	skeleton bool    // a new array for which other processes write the missing chunk files
@@ -161,7 +162,7 @@ func backendOf(p place, tree *bcolztree.Array, meta ndarray.Meta, rec *record, o
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{place: p, dir: store{root: p.root, durable: true}, tree: tree, meta: meta, pool: pool, write: o.Write, only: o.Chunks}
+	b := &Backend{place: p, dir: store{root: p.root, durable: true}, tree: tree, meta: meta, pool: pool, cparams: params, write: o.Write, only: o.Chunks}
 	b.attrs.dir, b.attrs.recordFile, b.attrs.members, b.attrs.record = b.dir, RecordFile, slices.Clone(tree.Attrs), rec
 	return b, nil
 }

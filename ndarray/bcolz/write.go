@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/blosc1"
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/strided"
@@ -124,7 +125,7 @@ func (b *Backend) storeFile(i int64, rows []byte) error {
 	file := bcolztree.FileHeader{Version: bcolztree.FileVersion, NumChunks: 1}.Append(nil)
 	head := len(file)
 	file = slices.Grow(file, cblosc.MaxCompressedSize(len(rows)))
-	n, err := b.pool.CompressBlosc1(file[head:cap(file)], rows)
+	n, err := blosc1.Compress(b.pool, b.cparams, file[head:cap(file)], rows)
 	if err != nil {
 		return fmt.Errorf("%s: %w", b.tree.FileName(i), err)
 	}

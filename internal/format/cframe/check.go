@@ -190,7 +190,7 @@ func (c *chunkChecker) next(o Offset) error {
 	if err := c.policy.CheckHeader(h); err != nil {
 		return movedError(err, at)
 	}
-	starts, err := f.readStarts(o, h)
+	starts, err := f.ReadStarts(o, h)
 	if err != nil {
 		return err
 	}

@@ -308,9 +308,9 @@ func (f *Frame) ReadChunk(o Offset) ([]byte, error) {
 	return readAt(p.src, p.at, int64(h.CBytes), "chunk")
 }
 
-// readStarts reads the block starts of the chunk at o. The header h must have passed its check, so
+// ReadStarts reads the block starts of the chunk at o. The header h must have passed its check, so
 // the starts fit in the chunk.
-func (f *Frame) readStarts(o Offset, h chunk.Header) ([]byte, error) {
+func (f *Frame) ReadStarts(o Offset, h chunk.Header) ([]byte, error) {
 	if !h.HasBlocks() {
 		return nil, nil
 	}
