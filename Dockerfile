@@ -1,10 +1,12 @@
-# Three stages, made by the scripts that also run outside:
+# The stages, made by the scripts that also run outside:
 #
-#   deps  the C libraries, Go and a C compiler: a builder image for your own Go services
-#   test  the whole test suite has passed in it
-#   cli   the command, and nothing else but the system's C library
+#   deps      the C libraries, Go and a C compiler: a builder image for your own Go services
+#   test      the whole test suite has passed in it
+#   cli       the command, and nothing else but the system's C library
+#   released  the same, with the command of a release: the archive in dist/VERSION of `make release`
 #
-# `make image` builds deps and cli. The base images, both of the same Debian release:
+# `make image` builds deps and cli; `make image VERSION=v0.1.0` builds released. The base images, both of
+# the same Debian release:
 
 ARG GO_IMAGE=golang:1.26-trixie
 ARG RUN_IMAGE=debian:trixie-slim
@@ -28,6 +30,14 @@ RUN echo "$VERSION" >VERSION && GOFLAGS=-trimpath make build
 
 FROM source AS test
 RUN make test
+
+FROM ${RUN_IMAGE} AS released
+ARG VERSION
+ARG TARGETARCH=amd64
+COPY dist/${VERSION}/*_linux_${TARGETARCH}.tar.gz /tmp/
+RUN tar --extract --strip-components=1 --directory /usr/local --file /tmp/*.tar.gz && rm /tmp/*.tar.gz
+WORKDIR /data
+ENTRYPOINT ["hyperslab"]
 
 FROM ${RUN_IMAGE} AS cli
 COPY --from=source /opt/hyperslab/bin/hyperslab /usr/local/bin/hyperslab

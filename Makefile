@@ -164,13 +164,25 @@ dist: ## dist/hyperslab-<version>.tar.gz, a source archive that builds with no n
 deps-test: deps vendor modules ## provoke the failures of make deps, and look at what it built
 	@scripts/test-deps.sh
 
+.PHONY: release
+release: ## make VERSION on this machine: libraries twice, release branch, tag, dist/VERSION; nothing is pushed
+	@scripts/release.sh "$(VERSION)"
+
+.PHONY: release-check
+release-check: ## prove in bare Debian systems that a module can use the release VERSION
+	@scripts/release-check.sh "$(VERSION)" $(SUITES)
+
+.PHONY: surface
+surface: ## write api/*.txt: the exported identifiers of each package
+	$(GO) run ./scripts/surface
+
 .PHONY: dist-test
 dist-test: ## build the source archive with networking off
 	@scripts/test-dist.sh
 
 .PHONY: image
-image: ## container images of the Dockerfile's stages deps and cli
-	@scripts/image.sh
+image: ## container images of the Dockerfile's stages deps and cli; VERSION=v0.1.0: of a release
+	@scripts/image.sh $(VERSION)
 
 .PHONY: fresh
 fresh: ## make TARGETS in bare Debian systems, SUITES, made with debootstrap
@@ -178,5 +190,5 @@ fresh: ## make TARGETS in bare Debian systems, SUITES, made with debootstrap
 
 .PHONY: clean
 clean: ## remove all that was built; fetched files stay
-	git clean -qfdX third_party/lib
+	find third_party/lib -name '*.[ah]' -delete
 	rm -rf bin dist .demo third_party/build third_party/sanitized third_party/src third_party/work

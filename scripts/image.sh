@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# image.sh
+# image.sh [VERSION]
 # Builds the images hyperslab-deps (a builder for Go services that use Hyperslab) and hyperslab (the
-# command) from the Dockerfile, with the first of docker, podman and buildah that works.
+# command) from the Dockerfile, with the first of docker, podman and buildah that works. With VERSION
+# it builds hyperslab only, from the archive of that release in dist.
 # Environment: GO_IMAGE, RUN_IMAGE, the base images (see the Dockerfile); TAG, by default the
 # version.
 set -euo pipefail
@@ -29,8 +30,14 @@ arguments=(--build-arg VERSION="$version") # git is not in the image
 for name in GO_IMAGE RUN_IMAGE; do
     [[ -z ${!name:-} ]] || arguments+=(--build-arg "$name=${!name}")
 done
-for stage in deps cli; do
-    image=hyperslab$([[ $stage == cli ]] || echo "-$stage"):$tag
+stages=(deps cli)
+if [[ ${1:-} ]]; then
+    [[ -d $root/dist/$1 ]] || die "no release $1 in dist; run: make release VERSION=$1"
+    stages=(released) tag=${TAG:-$1}
+    arguments+=(--build-arg VERSION="$1")
+fi
+for stage in "${stages[@]}"; do
+    image=hyperslab$([[ $stage != deps ]] || echo -deps):$tag
     say "building $image with $engine"
     "$engine" build "${arguments[@]}" --target "$stage" --tag "$image" "$root"
 done

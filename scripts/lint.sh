@@ -43,6 +43,9 @@ strict_c() {
     return "$status"
 }
 
+# workflows checks the files of the hosted CI with a program of a separate module.
+workflows() { go tool -modfile=scripts/tools/go.mod actionlint "$@"; }
+
 mapfile -t go_files < <(ours '*.go')
 mapfile -t c_files < <(go list -f '{{range .CFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}' ./... | sed '/^$/d')
 mapfile -t c_and_h_files < <(ours '*.c' '*.h')
@@ -57,4 +60,6 @@ check shellcheck shellcheck --external-sources --source-path=SCRIPTDIR "${shell_
 check clang-format clang-format --dry-run -Werror "${c_and_h_files[@]}"
 check "C warnings" strict_c "${c_files[@]}"
 check "API.md" go run ./scripts/api -check
+check "api/*.txt" go run ./scripts/surface -check
+check actionlint workflows .github/workflows/*.yml
 ((${#failed[@]} == 0)) || die "failed: ${failed[*]}"
