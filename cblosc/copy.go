@@ -24,8 +24,9 @@ import (
 // recompression. Otherwise every chunk is compressed again. A new TypeSize must divide the size of
 // each chunk.
 //
-// It returns errors.ErrUnsupported for the super-chunk of an Array, ErrParam, ErrExists, the errors
-// of reading, or an *Error from the library.
+// It returns errors.ErrUnsupported for the super-chunk of an Array, and for compressing a last chunk
+// again that is shorter than the others; ErrParam, ErrExists, the errors of reading, or an *Error
+// from the library.
 func (s *SChunk) Copy(st Storage) (*SChunk, error) {
 	const op = "copy"
 	params, err := s.CParams()
@@ -56,13 +57,12 @@ func (s *SChunk) Copy(st Storage) (*SChunk, error) {
 		err = fmt.Errorf("%w: the super-chunk of an array is copied by Array.Copy", errors.ErrUnsupported)
 	case int(whole)%size != 0 || whole > 0 && int(s.facts.chunksize)%size != 0:
 		err = fmt.Errorf("%w: TypeSize = %d, want one that divides chunks of %d bytes and all %d bytes", ErrParam, size, s.facts.chunksize, whole)
+	case !same && whole > 0 && whole%C.int64_t(s.facts.chunksize) != 0:
+		// The library would compress a short last chunk as if it had the full length.
+		err = fmt.Errorf("%w: compressing a last chunk of %d bytes again, the others have %d", errors.ErrUnsupported, whole%C.int64_t(s.facts.chunksize), s.facts.chunksize)
 	}
 	if err != nil {
 		return nil, refused(op, s.path, err)
-	}
-	if whole := s.facts.nchunks > 0 && s.facts.nbytes%C.int64_t(s.facts.chunksize) == 0; !whole {
-		// The library would compress a short last chunk as if it had the full length.
-		return s.copyByChunksLocked(st, same)
 	}
 	k := st.hooks()
 	cp, where := st.CParams.toC(), st.where(k)
@@ -75,40 +75,6 @@ func (s *SChunk) Copy(st Storage) (*SChunk, error) {
 	}
 	d.h = ownHooked(c, "SChunk", path, k)
 	return d, nil
-}
-
-// copyByChunksLocked copies chunk by chunk, without recompression if same is true.
-func (s *SChunk) copyByChunksLocked(st Storage, same bool) (d *SChunk, err error) {
-	if d, err = CreateSChunk(st); err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, d.Close())
-			d = nil
-		}
-	}()
-	if err := s.copyMetaLocked(d.Meta(), s.Meta()); err != nil {
-		return d, err
-	}
-	buf := make([]byte, max(s.facts.chunksize, 0))
-	for i := range int64(s.facts.nchunks) {
-		if same {
-			var b []byte
-			if b, err = s.chunkLocked("copy", i); err == nil {
-				err = d.AppendChunk(b)
-			}
-		} else {
-			var n int
-			if n, err = s.decompressLocked("copy", buf, i); err == nil {
-				err = d.AppendBuffer(buf[:n])
-			}
-		}
-		if err != nil {
-			return d, err
-		}
-	}
-	return d, s.copyMetaLocked(d.VLMeta(), s.VLMeta())
 }
 
 // copyMetaLocked adds the metalayers from, which are those of s, to the metalayers to.

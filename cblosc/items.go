@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"unsafe"
@@ -173,8 +174,10 @@ func (s *SChunk) ReadPoints(dst []byte, items []int64) error {
 // len(src) must be a multiple of TypeSize. Chunks that are covered only in part are read, changed
 // and compressed again. In a contiguous frame the bytes of the old chunks stay in the file.
 //
-// It returns ErrSize, ErrRegion, ErrReadOnly, ErrFormat if a stored chunk is not valid, ErrClosed,
-// ErrBroken, or an *Error from the library.
+// It returns errors.ErrUnsupported for a write that ends inside a chunk at an offset equal to the
+// length of the shorter last chunk, where the library would cut off the chunk; write up to another
+// item instead. It returns ErrSize, ErrRegion, ErrReadOnly, ErrFormat if a stored chunk is not valid,
+// ErrClosed, ErrBroken, or an *Error from the library.
 func (s *SChunk) WriteItems(src []byte, start int64) error {
 	const op = "write items"
 	if err := s.h.lockWrite(op); err != nil {
@@ -192,9 +195,7 @@ func (s *SChunk) WriteItems(src []byte, start int64) error {
 		return s.writeMadeLocked(op, src, start, first, last)
 	}
 	if s.mistakesEnd(start, len(src), last) {
-		return s.eachPart(first, last, start, len(src), func(i int64, lo, hi, at int) error {
-			return s.rewriteLocked(op, i, lo, src[at:at+hi-lo])
-		})
+		return refused(op, s.path, fmt.Errorf("%w: a write that ends in a chunk at the length of the shorter last chunk", errors.ErrUnsupported))
 	}
 	var cerr C.goblosc2_err_t
 	stop := start + int64(len(src))/int64(s.facts.typesize)
@@ -211,27 +212,6 @@ func (s *SChunk) mistakesEnd(start int64, n int, last int64) bool {
 	short := int64(s.facts.nbytes) % chunk
 	end := (start*int64(s.facts.typesize) + int64(n)) % chunk
 	return short != 0 && end == short && last != int64(s.facts.nchunks)-1
-}
-
-// rewriteLocked replaces the bytes of chunk i from lo on.
-func (s *SChunk) rewriteLocked(op string, i int64, lo int, src []byte) error {
-	b := make([]byte, s.chunkLen(i))
-	if len(src) < len(b) {
-		if _, err := s.decompressLocked(op, b, i); err != nil {
-			return err
-		}
-	}
-	copy(b[lo:], src)
-	return s.putBufferLocked(op, i, b)
-}
-
-func (s *SChunk) putBufferLocked(op string, i int64, b []byte) error {
-	var cerr C.goblosc2_err_t
-	if C.goblosc2_schunk_put_buffer(&cerr, s.h.c, C.int64_t(i), (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(len(b)), &s.facts) < 0 {
-		return s.h.breakOn(s.h.failed(op, &cerr))
-	}
-	s.pending = s.pending.Done(i)
-	return nil
 }
 
 // DecompressItems fills dst with the elements of chunk i from start on

@@ -368,24 +368,6 @@ int goblosc2_schunk_put_chunk(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t
     return goblosc2_io_end(err, call);
 }
 
-int goblosc2_schunk_put_buffer(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t i, const uint8_t *src, int32_t n,
-                               goblosc2_facts_t *facts)
-{
-    uint8_t *chunk = hyperslab_alloc((size_t)n + BLOSC2_MAX_OVERHEAD);
-    if (chunk == NULL) {
-        return goblosc2_no_memory(err);
-    }
-    h->sc->current_nchunk = i;
-    int rc = blosc2_compress_ctx(h->sc->cctx, src, n, chunk, n + BLOSC2_MAX_OVERHEAD);
-    if (rc <= 0) {
-        rc = goblosc2_fail(err, rc, "blosc2_compress_ctx");
-    } else {
-        rc = goblosc2_schunk_put_chunk(err, h, GOBLOSC2_UPDATE, i, chunk, facts);
-    }
-    hyperslab_free(chunk);
-    return rc;
-}
-
 int goblosc2_schunk_delete_chunk(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t i, goblosc2_facts_t *facts)
 {
     if (h->sc->nchunks == 1 && h->sc->frame != NULL && h->sc->storage->contiguous) {

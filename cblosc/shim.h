@@ -187,8 +187,6 @@ int goblosc2_schunk_append(goblosc2_err_t *err, goblosc2_handle_t *h, const uint
                            goblosc2_facts_t *facts);
 int goblosc2_schunk_put_chunk(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t how, int64_t i, const uint8_t *chunk,
                               goblosc2_facts_t *facts);
-int goblosc2_schunk_put_buffer(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t i, const uint8_t *src, int32_t n,
-                               goblosc2_facts_t *facts);
 int goblosc2_schunk_delete_chunk(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t i, goblosc2_facts_t *facts);
 int goblosc2_schunk_get_chunk(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t i, uint8_t **chunk, int32_t *owned);
 int goblosc2_schunk_decompress(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t i, uint8_t *dst, int32_t cap);
