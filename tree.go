@@ -567,7 +567,7 @@ func (c *treeCopy) keep(path string, attrs ndarray.Attrs, named bool) []ndarray.
 }
 
 func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
-	o := h5.DefaultCreateOptions()
+	o := h5.CreateOptions{}
 	if slices.ContainsFunc(c.groups, func(item treeItem) bool { return slices.ContainsFunc(item.attrs, hdf5.LargeAttr) }) {
 		o.Low = h5.V18 // the root group is created with the file
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -37,7 +38,7 @@ func hdf5Vectors(t *testing.T, dir string) (all []vector) {
 	require.NoError(t, d.WriteRegion(make([]byte, 2400), i4, space.All()))
 	s, err := f.Root().CreateDataset("s", h5.VariableString(h5.UTF8), h5.SimpleSpace(2), nil)
 	require.NoError(t, err)
-	require.NoError(t, s.WriteStrings([]string{"a", "b"}, h5.SimpleSpace(2).All()))
+	require.NoError(t, h5value.Write(s, []string{"a", "b"}, h5.SimpleSpace(2).All()))
 	require.NoError(t, f.Close())
 	whole, err := os.ReadFile(name)
 	require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
@@ -92,7 +93,7 @@ var hdf5Types = []struct {
 	{"<i8", h5.Int(8, h5.LittleEndian)},
 	{"<f4", h5.IEEEFloat(4, h5.LittleEndian)},
 	{">f8", h5.IEEEFloat(8, h5.BigEndian)},
-	{"bool", h5.Bool()},
+	{"bool", h5value.Bool()},
 	{"S5", h5.FixedString(5, h5.NullPad, h5.ASCII)},
 	{"compound", h5.CompoundOf(
 		h5.Member{Name: "a", Type: new(h5.Int(4, h5.LittleEndian))},
@@ -204,7 +205,7 @@ func hdf5Fill(dt h5.Datatype) []byte {
 	for i := range b {
 		b[i] = byte(0x11 * (i%7 + 1))
 	}
-	if dt.IsBool() {
+	if h5value.IsBool(dt) {
 		b[0] = 1
 	}
 	return b
@@ -225,7 +226,7 @@ func (e *emitter) hdf5Dataset(v map[string]string, seed uint64) error {
 	n := int(space.NumElems())
 	want := bytes.Repeat(fill, n)
 	data := series(v["data"], seed, n*dt.Size, dt.Size)
-	if dt.IsBool() {
+	if h5value.IsBool(dt) {
 		for i := range data {
 			data[i] &= 1
 		}
@@ -281,7 +282,7 @@ func unlocked() *h5.FileAccess {
 }
 
 func openHDF5File(path string) (*h5.File, error) {
-	o := h5.DefaultOpenOptions()
+	o := h5.OpenOptions{}
 	o.Mode, o.Access = h5.ReadOnly, unlocked()
 	return h5.OpenWith(path, &o)
 }

@@ -199,7 +199,7 @@ func numpyType(t h5.Datatype) (name string, item int) {
 	}
 	whole := t.Offset == 0 && t.Precision == 8*t.Size && t.Size&(t.Size-1) == 0
 	switch {
-	case t.IsBool():
+	case h5value.IsBool(t):
 		name = "|b1"
 	case t.Class == h5.Integer && whole && t.Size <= 8 && t.Signed:
 		name = fmt.Sprintf("%si%d", order, t.Size)

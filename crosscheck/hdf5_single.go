@@ -95,9 +95,9 @@ func hdf5EveryType() []hdf5Type {
 	add("vstring-ascii", h5.VariableString(h5.ASCII), typed([]string{"", "a", "hyperslab", strings.Repeat("long ", 100)}))
 	add("vstring-utf8", h5.VariableString(h5.UTF8), typed(texts))
 	add("opaque", h5.OpaqueOf(7, "a tag"), nil)
-	add("bool", h5.Bool(), typed([]bool{false, true, true, false}))
+	add("bool", h5value.Bool(), typed([]bool{false, true, true, false}))
 	i2, f8, i4 := h5.Int(2, h5.LittleEndian), h5.IEEEFloat(8, h5.BigEndian), h5.Int(4, h5.LittleEndian)
-	add("complex", h5.ComplexCompound(h5.IEEEFloat(8, h5.LittleEndian)), nil)
+	add("complex", h5value.ComplexCompound(h5.IEEEFloat(8, h5.LittleEndian)), nil)
 	packed := h5.CompoundOf(h5.Member{Name: "a", Type: &i2}, h5.Member{Name: "b", Type: &f8})
 	add("compound-packed", packed, nil)
 	add("compound-gaps", h5.Datatype{Class: h5.Compound, Size: 24, Members: []h5.Member{{Name: "a", Offset: 2, Type: &i2}, {Name: "b", Offset: 8, Type: &f8}}}, func(d *h5.Dataset) error {

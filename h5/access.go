@@ -142,8 +142,8 @@ func (c MetadataCache) filled() MetadataCache {
 	return c
 }
 
-// Validate reports every invalid field. Each error wraps ErrParam.
-func (a FileAccess) Validate() error {
+// validate reports every invalid field. Each error wraps ErrParam.
+func (a FileAccess) validate() error {
 	a = a.filled()
 	var errs []error
 	check := func(ok bool, field string, v any) {

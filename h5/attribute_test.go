@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 func natives[T any](t testing.TB, v ...T) []byte {
@@ -22,7 +23,7 @@ func natives[T any](t testing.TB, v ...T) []byte {
 func someAttributes(t testing.TB) []h5.Attribute {
 	return []h5.Attribute{
 		{Name: "array", Datatype: h5.IEEEFloat(8, h5.BigEndian), Space: h5.SimpleSpace(2, 2), Data: natives(t, 1.5, math.Pi, 0.0, math.Inf(1))},
-		{Name: "bool", Datatype: h5.Bool(), Space: h5.ScalarSpace(), Data: []byte{1}},
+		{Name: "bool", Datatype: h5value.Bool(), Space: h5.ScalarSpace(), Data: []byte{1}},
 		{Name: "empty text", Datatype: h5.VariableString(h5.UTF8), Space: h5.ScalarSpace(), Strings: []string{""}},
 		{Name: "fixed", Datatype: h5.FixedString(4, h5.NullPad, h5.ASCII), Space: h5.ScalarSpace(), Data: []byte("ab\x00\x00")},
 		{Name: "large", Datatype: h5.Uint(1, h5.LittleEndian), Space: h5.SimpleSpace(60000), Data: make([]byte, 60000)},

@@ -115,7 +115,7 @@ func TestAttributeValuesThatDoNotFit(t *testing.T) {
 		edit func(*h5.Attribute)
 		want error
 	}{
-		"another type":    {func(a *h5.Attribute) { a.Datatype = h5.Bool() }, h5.ErrType},
+		"another type":    {func(a *h5.Attribute) { a.Datatype = h5value.Bool() }, h5.ErrType},
 		"another number":  {func(a *h5.Attribute) { a.Space = h5.ScalarSpace() }, h5.ErrSize},
 		"none":            {func(a *h5.Attribute) { a.Values = h5.Values{} }, h5.ErrSize},
 		"data beside":     {func(a *h5.Attribute) { a.Data = []byte{1} }, h5.ErrParam},

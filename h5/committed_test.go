@@ -75,12 +75,12 @@ func TestCommittedDatatypesAreShared(t *testing.T) {
 	_, err = r.OpenDatatype("no")
 	require.ErrorIs(t, err, h5.ErrNotFound)
 
-	anonymous, err := r.CommitAnonymous(h5.Bool())
+	anonymous, err := r.CommitAnonymous(h5value.Bool())
 	require.NoError(t, err)
 	require.NoError(t, r.LinkObject("bool", anonymous))
 	c, err = r.OpenDatatype("bool")
 	require.NoError(t, err)
 	dt, err := c.Datatype()
 	require.NoError(t, err)
-	require.True(t, dt.IsBool())
+	require.True(t, h5value.IsBool(dt))
 }

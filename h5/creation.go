@@ -100,8 +100,8 @@ func (c *FileCreation) filled() FileCreation {
 	return f
 }
 
-// Validate reports every invalid field. Each error wraps ErrParam.
-func (c FileCreation) Validate() error {
+// validate reports every invalid field. Each error wraps ErrParam.
+func (c FileCreation) validate() error {
 	c = c.filled()
 	var errs []error
 	check := func(ok bool, field string, v any) {

@@ -1,4 +1,4 @@
-// Transfer of dataset elements, as bytes with a datatype and as strings.
+// Transfer of dataset elements, as bytes with a datatype.
 
 package h5
 
@@ -324,90 +324,10 @@ func transferError(op, path string, s Selection, rc C.int, cerr *C.goh5_err_t) e
 	return e
 }
 
-// ReadStrings returns the elements of r as strings in row-major order (H5Dread, H5Treclaim). The
-// padding of fixed-length strings is removed. A null pointer stored as a variable-length string is
-// returned as "".
-//
-// It returns ErrType if the elements are not strings, and the errors of ReadRegion.
-func (d *Dataset) ReadStrings(r Region) ([]string, error) {
-	const op = "read"
-	words, _, err := r.words([]int64{selBlocks})
-	if err != nil {
-		return nil, &Error{Op: op, Path: d.path, Err: err}
-	}
-	in, err := d.readStrings(&r, words)
-	if err != nil {
-		return nil, err
-	}
-	return in.texts(), nil
-}
-
 func (r *reader) texts() []string {
 	s := make([]string, r.word())
 	for i := range s {
 		s[i] = r.text()
 	}
 	return s
-}
-
-func (d *Dataset) readStrings(r *Region, words []int64) (*reader, error) {
-	const op = "read"
-	lock()
-	defer unlock()
-	id, err := d.h.idLocked(op, d.path)
-	if err != nil {
-		return nil, err
-	}
-	if err := d.withinLocked(op, id, words, len(r.Start)); err != nil {
-		return nil, err
-	}
-	var cerr C.goh5_err_t
-	var blob C.goh5_blob_t
-	rc := C.goh5_dread_strings(&cerr, id, cInts(words), C.size_t(len(words)), C.size_t(len(r.Start)), &blob)
-	runtime.KeepAlive(d)
-	if rc < 0 {
-		return nil, transferError(op, d.path, *r, rc, &cerr)
-	}
-	return takeBlob(&blob), outsideLocked(op, d.path)
-}
-
-// WriteStrings replaces the elements of r with the strings of src in row-major order (H5Dwrite). It
-// writes the bytes unchanged, regardless of the character set of the datatype.
-//
-// It returns ErrSize if len(src) differs from the number of elements of r or if a string is too
-// long for its type. It returns ErrParam for a string that contains a zero byte, or that ends in
-// the spaces with which its type is padded. It returns ErrType if the elements are not strings, and
-// the errors of WriteRegion. On failure nothing is written.
-func (d *Dataset) WriteStrings(src []string, r Region) error {
-	const op = "write"
-	if err := d.writable(op, d.path); err != nil {
-		return err
-	}
-	words, n, err := r.words([]int64{selBlocks})
-	if err == nil && n != int64(len(src)) {
-		err = fmt.Errorf("%w: %d strings, %d elements selected", ErrSize, len(src), n)
-	}
-	if err != nil {
-		return &Error{Op: op, Path: d.path, Err: err}
-	}
-	texts, offsets, err := cTexts(op, d.path, src)
-	if err != nil {
-		return err
-	}
-	lock()
-	defer unlock()
-	id, err := d.h.idLocked(op, d.path)
-	if err != nil {
-		return err
-	}
-	if err := d.masksLocked(op, id, words, len(r.Start)); err != nil {
-		return err
-	}
-	var cerr C.goh5_err_t
-	rc := C.goh5_dwrite_strings(&cerr, id, cInts(words), C.size_t(len(words)), C.size_t(len(r.Start)), cBytes(texts), cUints(offsets), C.size_t(len(src)))
-	runtime.KeepAlive(d)
-	if rc < 0 {
-		return transferError(op, d.path, r, rc, &cerr)
-	}
-	return nil
 }

@@ -85,9 +85,9 @@ type DatasetOptions struct {
 	Access         *DatasetAccess // nil: DatasetAccess{}
 }
 
-// Validate returns an error for options that are invalid for a dataset of type dt and shape space.
+// validate returns an error for options that are invalid for a dataset of type dt and shape space.
 // Each error wraps ErrParam, ErrSize or ErrType.
-func (o DatasetOptions) Validate(dt Datatype, space Dataspace) error {
+func (o DatasetOptions) validate(dt Datatype, space Dataspace) error {
 	bad := func(format string, a ...any) error {
 		return fmt.Errorf("%w: %s", ErrParam, fmt.Sprintf(format, a...))
 	}
@@ -255,7 +255,7 @@ func (g *Group) createDataset(op, path string, cname *C.char, utf8 C.int32_t, dt
 	if o != nil {
 		opts = *o
 	}
-	for _, err := range []error{dt.check(), space.check(), opts.Validate(dt, space), opts.checkFillIn(g.file, dt)} {
+	for _, err := range []error{dt.check(), space.check(), opts.validate(dt, space), opts.checkFillIn(g.file, dt)} {
 		if err != nil {
 			return nil, &Error{Op: op, Path: path, Err: err}
 		}
@@ -287,7 +287,7 @@ func (g *Group) OpenDatasetWith(name string, a *DatasetAccess) (*Dataset, error)
 	const op = "open dataset"
 	path := g.join(name)
 	if a != nil {
-		if err := a.Validate(); err != nil {
+		if err := a.validate(); err != nil {
 			return nil, &Error{Op: op, Path: path, Err: err}
 		}
 	}

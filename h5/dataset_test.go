@@ -70,8 +70,8 @@ func TestDatasetInfo(t *testing.T) {
 	}{
 		{"plain", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(3, 4), nil, h5.Contiguous},
 		{"compact", h5.IEEEFloat(4, h5.BigEndian), h5.SimpleSpace(3), &h5.DatasetOptions{Compact: true}, h5.Compact},
-		{"scalar", h5.Bool(), h5.ScalarSpace(), nil, h5.Contiguous},
-		{"null", h5.Bool(), h5.NullSpace(), nil, h5.Contiguous},
+		{"scalar", h5value.Bool(), h5.ScalarSpace(), nil, h5.Contiguous},
+		{"null", h5value.Bool(), h5.NullSpace(), nil, h5.Contiguous},
 		{"empty", h5.Int(1, h5.LittleEndian), h5.SimpleSpace(0), nil, h5.Contiguous},
 		{"growing", h5.Int(2, h5.BigEndian), h5.Dataspace{Kind: h5.Simple, Dims: []int64{2, 3}, MaxDims: []int64{h5.Unlimited, 9}},
 			&h5.DatasetOptions{Chunks: []int64{10, 3}, Deflate: &level, Shuffle: true, Fletcher32: true, Fill: []byte{1, 2}}, h5.Chunked},

@@ -175,16 +175,6 @@ func IEEEFloat(size int, order Order) Datatype {
 	}
 }
 
-// Bool returns the datatype that h5py uses for bool: an enumeration of FALSE = 0 and TRUE = 1 over
-// a signed byte.
-func Bool() Datatype {
-	base := Int(1, LittleEndian)
-	return Datatype{
-		Class: Enum, Size: 1, Base: &base,
-		Members: []Member{{Name: "FALSE", Value: 0}, {Name: "TRUE", Value: 1}},
-	}
-}
-
 // FixedString returns the datatype of strings of exactly size bytes, padding included.
 func FixedString(size int, pad StringPad, cs CharSet) Datatype {
 	return Datatype{Class: String, Size: size, Pad: pad, CharSet: cs}
@@ -193,12 +183,6 @@ func FixedString(size int, pad StringPad, cs CharSet) Datatype {
 // VariableString returns the datatype of strings of any length (H5T_VARIABLE).
 func VariableString(cs CharSet) Datatype {
 	return Datatype{Class: String, Variable: true, Pad: NullTerm, CharSet: cs}
-}
-
-// IsBool reports whether t is the enumeration that h5py uses for bool.
-func (t Datatype) IsBool() bool {
-	return t.Class == Enum && t.Size == 1 && len(t.Members) == 2 &&
-		t.Members[0].Name == "FALSE" && t.Members[0].Value == 0 && t.Members[1].Name == "TRUE" && t.Members[1].Value == 1
 }
 
 // Equal reports whether t and u describe the same element. It ignores the byte order of one-byte
@@ -474,14 +458,6 @@ const sequenceSize = 2 * wordSize
 // SequenceOf returns the datatype of sequences of any length with elements of type base (H5T_VLEN).
 func SequenceOf(base Datatype) Datatype {
 	return Datatype{Class: Sequence, Size: sequenceSize, Base: &base}
-}
-
-// ComplexCompound returns the datatype that h5py and this package use for complex numbers: a
-// compound of r and i.
-func ComplexCompound(part Datatype) Datatype {
-	return Datatype{Class: Compound, Size: 2 * part.Size, Members: []Member{
-		{Name: "r", Type: &part}, {Name: "i", Offset: part.Size, Type: &part},
-	}}
 }
 
 // CompoundOf returns a compound of consecutive members without gaps. It sets their offsets.

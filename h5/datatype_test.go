@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 func compound(size int, members ...h5.Member) h5.Datatype {
@@ -43,7 +44,7 @@ func sampleTypes() map[string]h5.Datatype {
 		"32-bit little-endian floating-point 20-bit precision": f4,
 		"H5T_VAX_F64":                                        vax,
 		"H5T_TIME: not yet implemented":                      when,
-		`H5T_ENUM { H5T_STD_I8LE; "FALSE" 0; "TRUE" 1; }`:    h5.Bool(),
+		`H5T_ENUM { H5T_STD_I8LE; "FALSE" 0; "TRUE" 1; }`:    h5value.Bool(),
 		`H5T_ENUM { H5T_STD_U16BE; "red" 0; "blue" 65535; }`: color,
 		"H5T_STRING { STRSIZE 5; STRPAD H5T_STR_SPACEPAD; CSET H5T_CSET_UTF8; CTYPE H5T_C_S1; }":             h5.FixedString(5, h5.SpacePad, h5.UTF8),
 		"H5T_STRING { STRSIZE H5T_VARIABLE; STRPAD H5T_STR_NULLTERM; CSET H5T_CSET_ASCII; CTYPE H5T_C_S1; }": h5.VariableString(h5.ASCII),
@@ -69,8 +70,8 @@ func TestDatatypesAreMadeExactly(t *testing.T) {
 	}
 	require.True(t, h5.Int(1, h5.LittleEndian).Equal(h5.Int(1, h5.BigEndian)), "one byte has no order")
 	require.False(t, h5.Int(2, h5.LittleEndian).Equal(h5.Int(2, h5.BigEndian)))
-	require.True(t, h5.Bool().IsBool())
-	require.False(t, h5.Int(1, h5.LittleEndian).IsBool())
+	require.True(t, h5value.IsBool(h5value.Bool()))
+	require.False(t, h5value.IsBool(h5.Int(1, h5.LittleEndian)))
 }
 
 func TestDatatypesThatCannotBe(t *testing.T) {

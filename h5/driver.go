@@ -94,8 +94,9 @@ const memberTypes = 6
 // (H5Pset_fapl_multi). The arrays are indexed by kind minus one.
 //
 // The settings stored in the first member of an existing set of files take precedence over these
-// fields. An empty name means the one of DefaultMulti. If Map and Addrs are zero, Addrs means the
-// addresses of DefaultMulti.
+// fields. An empty name means libhdf5's default, %s-X.h5 with X one of s, b, r, g, l and o for the
+// kinds in their order. If Map and Addrs are zero, Addrs means six parts of equal size of the address
+// space.
 type Multi struct {
 	Map   [memberTypes]MemberType // the kind whose member stores this kind
 	Names [memberTypes]string     // file name of the member, with %s for the path
@@ -103,8 +104,8 @@ type Multi struct {
 	Relax bool                    // members may be missing when reading
 }
 
-// DefaultMulti returns libhdf5's default: one member for each kind.
-func DefaultMulti() Multi {
+// defaultMulti returns libhdf5's default with Relax: one member for each kind.
+func defaultMulti() Multi {
 	m := Multi{Relax: true}
 	for i, letter := range "sbrglo" {
 		m.Names[i] = "%s-" + string(letter) + ".h5"
@@ -114,7 +115,7 @@ func DefaultMulti() Multi {
 }
 
 func (d Multi) filled() Multi {
-	usual := DefaultMulti()
+	usual := defaultMulti()
 	if d.Map == usual.Map && d.Addrs == (Multi{}).Addrs {
 		d.Addrs = usual.Addrs
 	}

@@ -28,7 +28,7 @@ func withDriver(d h5.Driver) *h5.FileAccess {
 // createWith makes a file of one dataset of 1000 numbers.
 func createWith(t testing.TB, path string, a *h5.FileAccess) {
 	t.Helper()
-	o := h5.DefaultCreateOptions()
+	o := h5.CreateOptions{}
 	o.Access = a
 	f, err := h5.Create(path, &o)
 	require.NoError(t, err)
@@ -110,7 +110,7 @@ func TestDrivers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, tt.path)
-			o := h5.DefaultCreateOptions()
+			o := h5.CreateOptions{}
 			o.Access = withDriver(tt.d)
 			f, err := h5.Create(path, &o)
 			if tt.name == "direct" && err != nil {
@@ -130,7 +130,7 @@ func TestDrivers(t *testing.T) {
 			}
 			require.Subset(t, entries, tt.files)
 
-			open := h5.DefaultOpenOptions()
+			open := h5.OpenOptions{}
 			open.Access = o.Access
 			f, err = h5.OpenWith(path, &open)
 			require.NoError(t, err)
@@ -169,7 +169,7 @@ func TestSetsOpenByTheirFirstMember(t *testing.T) {
 			t.Run(fmt.Sprintf("%s from %d", tt.name, low), func(t *testing.T) {
 				dir := t.TempDir()
 				at := func(name string) string { return filepath.Join(dir, name) }
-				o := h5.DefaultCreateOptions()
+				o := h5.CreateOptions{}
 				o.Access, o.Low = withDriver(tt.d), low
 				f, err := h5.Create(at(tt.path), &o)
 				require.NoError(t, err)
@@ -183,7 +183,7 @@ func TestSetsOpenByTheirFirstMember(t *testing.T) {
 					require.ErrorIs(t, err, errors.ErrUnsupported)
 					require.ErrorContains(t, err, at(tt.first))
 					require.ErrorContains(t, err, "OpenWith takes a Multi")
-					open := h5.DefaultOpenOptions()
+					open := h5.OpenOptions{}
 					open.Access = o.Access
 					f, err := h5.OpenWith(at(tt.path), &open)
 					require.NoError(t, err)
@@ -200,7 +200,7 @@ func TestSetsOpenByTheirFirstMember(t *testing.T) {
 				_, err = h5.Open(at(tt.first), h5.ReadOnly)
 				require.ErrorIs(t, err, h5.ErrNotFound)
 				require.ErrorContains(t, err, "member "+at(tt.other))
-				open := h5.DefaultOpenOptions()
+				open := h5.OpenOptions{}
 				open.Access = o.Access
 				if m, ok := tt.d.(h5.Multi); ok {
 					m.Relax = false
@@ -252,14 +252,14 @@ func TestDriversThatCannotBe(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			o := h5.DefaultCreateOptions()
+			o := h5.CreateOptions{}
 			o.Access = withDriver(tt.d)
 			_, err := h5.Create(filepath.Join(dir, tt.path), &o)
 			require.ErrorIs(t, err, h5.ErrParam)
 			if _, other := tt.d.(h5.OtherDriver); other {
 				require.ErrorIs(t, err, errors.ErrUnsupported)
 			}
-			open := h5.DefaultOpenOptions()
+			open := h5.OpenOptions{}
 			open.Access = o.Access
 			_, err = h5.OpenWith(filepath.Join(dir, tt.path), &open)
 			require.ErrorIs(t, err, h5.ErrParam)
@@ -276,7 +276,7 @@ func TestDriversThatCannotBe(t *testing.T) {
 func TestImagesOfEveryVersion(t *testing.T) {
 	for version, low := range map[int]h5.LibVer{0: h5.Earliest, 2: h5.V18, 3: h5.V110} {
 		for _, block := range []int64{0, 512} {
-			o := h5.DefaultCreateOptions()
+			o := h5.CreateOptions{}
 			o.Low = low
 			creation := h5.DefaultFileCreation()
 			creation.UserBlock = block
@@ -512,7 +512,7 @@ func TestReentrant(t *testing.T) {
 		errs["read"] = h5value.Read(d, make([]int32, 1), one)
 		errs["write"] = h5value.Write(d, make([]int32, 1), one)
 		errs["close"] = f.Close()
-		errs["type"] = h5.Bool().Validate()
+		errs["type"] = h5value.Bool().Validate()
 		h5.WithLock(func() { t.Error("ran") })
 		return 0, nil
 	}}, int64(len(b)))

@@ -63,20 +63,15 @@ type Error struct {
 
 // Frame is one frame of libhdf5's error stack.
 type Frame struct {
-	Func  string // C function
-	File  string // C source file
-	Line  int
-	Desc  string
-	Major Major // component of libhdf5
-	Minor Minor // kind of error
+	Func string // C function
+	File string // C source file
+	Line int
+	Desc string
+	// Major is the component of libhdf5 and Minor the kind of error. They are libhdf5's names of its
+	// error numbers, for example "H5E_FILE" and "H5E_NOTHDF5". The numbers themselves differ between
+	// processes.
+	Major, Minor string
 }
-
-// Major and Minor are libhdf5's names of its error numbers, for example "H5E_FILE" and
-// "H5E_NOTHDF5". The numbers themselves differ between processes.
-type (
-	Major string
-	Minor string
-)
 
 // Error returns op, path and the innermost description. The verb %+v adds the C functions:
 //
@@ -186,8 +181,8 @@ var errnoSentinels = map[syscall.Errno]error{
 // For example, "not found" can mean an absent object or an unreadable header. Therefore most rows
 // match only the innermost frame, which is the cause.
 var stackSentinels = []struct {
-	major    Major
-	minor    Minor
+	major    string
+	minor    string
 	anywhere bool
 	err      error
 }{
@@ -361,7 +356,7 @@ func parseStack(r *reader) []Frame {
 	for i := range frames {
 		frames[i] = Frame{
 			Line: int(r.word()), Func: r.text(), File: r.text(), Desc: r.text(),
-			Major: Major(r.text()), Minor: Minor(r.text()),
+			Major: r.text(), Minor: r.text(),
 		}
 	}
 	return frames

@@ -173,36 +173,6 @@ func ExampleRegisterFilter() {
 	// Output: [1 2 3 4] <nil> true
 }
 
-// A struct is a compound; members go by their names, whatever their order, and a
-// struct with fewer reads those.
-func ExampleFile_FS() {
-	f, err := h5.CreateImage(nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := f.Root().CreateGroup("raw/2026"); err != nil {
-		log.Fatal(err)
-	}
-	if _, err := f.Root().CreateDataset("raw/2026/d", h5.Int(2, h5.LittleEndian), h5.SimpleSpace(3), nil); err != nil {
-		log.Fatal(err)
-	}
-	err = fs.WalkDir(f.FS(), ".", func(path string, e fs.DirEntry, err error) error {
-		if err == nil {
-			fmt.Println(path, e.IsDir())
-		}
-		return err
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	// Output:
-	// . true
-	// raw true
-	// raw/2026 true
-	// raw/2026/d false
-}
-
 // What went wrong is found by errors.Is, and in detail by errors.As.
 func ExampleError() {
 	f, err := h5.CreateImage(nil)

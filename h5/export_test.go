@@ -24,7 +24,7 @@ func rowsThatMean(corrupt bool) map[string]bool {
 	rows := map[string]bool{}
 	for _, row := range stackSentinels {
 		if (row.err == ErrCorrupt) == corrupt {
-			rows[string(row.major)+" "+string(row.minor)] = row.anywhere
+			rows[row.major+" "+row.minor] = row.anywhere
 		}
 	}
 	return rows
@@ -49,3 +49,6 @@ func (d *Dataset) Settled() bool {
 	defer unlock()
 	return d.masks.settled == lib.masks
 }
+
+// DefaultMulti returns a Multi with libhdf5's default names and addresses.
+var DefaultMulti = defaultMulti

@@ -41,18 +41,13 @@ const (
 	LatestFormat LibVer = -1
 )
 
-// CreateOptions are the options of Create. A nil *CreateOptions means DefaultCreateOptions().
+// CreateOptions are the options of Create. Nil means the zero value: libhdf5's defaults, except that
+// Create does not replace an existing file.
 type CreateOptions struct {
 	Truncate  bool          // replace an existing file; if false, an existing file is ErrExists
 	Low, High LibVer        // bounds of the format of new objects; libhdf5 uses the oldest format that can represent an object; High 0: LatestFormat
 	Access    *FileAccess   // file access properties; nil: DefaultFileAccess()
 	Creation  *FileCreation // file creation properties; nil: DefaultFileCreation()
-}
-
-// DefaultCreateOptions returns libhdf5's defaults: any format, the oldest suitable one first.
-// Unlike libhdf5, Create does not replace an existing file by default.
-func DefaultCreateOptions() CreateOptions {
-	return CreateOptions{Low: Earliest, High: LatestFormat}
 }
 
 // filled returns o with the default of High, and with those of Access and Creation.
@@ -64,13 +59,13 @@ func (o CreateOptions) filled() CreateOptions {
 	return CreateOptions{o.Truncate, o.Low, cmp.Or(o.High, LatestFormat), &access, &creation}
 }
 
-// Validate reports invalid options. Each error wraps ErrParam.
-func (o CreateOptions) Validate() error {
+// validate reports invalid options. Each error wraps ErrParam.
+func (o CreateOptions) validate() error {
 	o = o.filled()
-	return errors.Join(checkBounds(o.Low, o.High), o.Access.Validate(), o.Creation.Validate())
+	return errors.Join(checkBounds(o.Low, o.High), o.Access.validate(), o.Creation.validate())
 }
 
-// OpenOptions are the options of OpenWith. A nil *OpenOptions means DefaultOpenOptions().
+// OpenOptions are the options of OpenWith. Nil means the zero value: read-only, any format.
 type OpenOptions struct {
 	Mode Mode
 	// SWMR lets one process write the file while others read it: ReadWrite opens the writer,
@@ -80,9 +75,6 @@ type OpenOptions struct {
 	Low, High LibVer      // bounds of the format of new objects; High 0: LatestFormat
 	Access    *FileAccess // file access properties; nil: DefaultFileAccess()
 }
-
-// DefaultOpenOptions returns options for reading, with any format.
-func DefaultOpenOptions() OpenOptions { return OpenOptions{Low: Earliest, High: LatestFormat} }
 
 // filled returns o with the default of High, and with those of Access. A nil Access stays nil.
 func (o OpenOptions) filled() OpenOptions {
@@ -94,15 +86,15 @@ func (o OpenOptions) filled() OpenOptions {
 	return o
 }
 
-// Validate reports invalid options. Each error wraps ErrParam.
-func (o OpenOptions) Validate() error {
+// validate reports invalid options. Each error wraps ErrParam.
+func (o OpenOptions) validate() error {
 	o = o.filled()
 	errs := []error{checkBounds(o.Low, o.High)}
 	if o.Mode != ReadOnly && o.Mode != ReadWrite {
 		errs = append(errs, fmt.Errorf("%w: mode %d", ErrParam, o.Mode))
 	}
 	if o.Access != nil {
-		errs = append(errs, o.Access.Validate())
+		errs = append(errs, o.Access.validate())
 	}
 	return errors.Join(errs...)
 }
@@ -195,12 +187,12 @@ func newFileLocked(id C.int64_t, path string, mode Mode, a *FileAccess) *File {
 // cannot be truncated.
 func Create(path string, o *CreateOptions) (*File, error) {
 	const op = "create file"
-	opts := DefaultCreateOptions()
+	opts := CreateOptions{}
 	if o != nil {
 		opts = *o
 	}
 	opts = opts.filled()
-	if err := errors.Join(opts.Validate(), checkPath(path, opts.Access)); err != nil {
+	if err := errors.Join(opts.validate(), checkPath(path, opts.Access)); err != nil {
 		return nil, &Error{Op: op, Path: path, Err: err}
 	}
 	spec := opts.Creation.append(access(opts.Access, opts.Low, opts.High, nil))
@@ -239,7 +231,7 @@ func Create(path string, o *CreateOptions) (*File, error) {
 // If path is the first member of a family or of a multi file, Open opens the whole set.
 //
 // From superblock version 2 on (a lower bound of V18 or more), the first member of a multi file
-// does not contain the names of the others. If they differ from those of DefaultMulti, Open returns
+// does not contain the names of the others. If they differ from the names in the documentation of Multi, Open returns
 // ErrParam and errors.ErrUnsupported, and the caller must use OpenWith.
 //
 // Open returns ErrNotFound, ErrNotHDF5, ErrTruncated, or ErrLocked if another process has opened
@@ -247,7 +239,7 @@ func Create(path string, o *CreateOptions) (*File, error) {
 // more than 16 bytes, because libhdf5 has no space for them. It returns an *UnclosedError if
 // opening the file for writing would truncate it.
 func Open(path string, mode Mode) (*File, error) {
-	o := DefaultOpenOptions()
+	o := OpenOptions{}
 	o.Mode = mode
 	f, err := OpenWith(path, &o)
 	if err == nil {
@@ -267,12 +259,12 @@ func Open(path string, mode Mode) (*File, error) {
 // of Open.
 func OpenWith(path string, o *OpenOptions) (*File, error) {
 	const op = "open file"
-	opts := DefaultOpenOptions()
+	opts := OpenOptions{}
 	if o != nil {
 		opts = *o
 	}
 	opts = opts.filled()
-	if err := errors.Join(opts.Validate(), checkPath(path, opts.Access), checkFile(path, opts.Access)); err != nil {
+	if err := errors.Join(opts.validate(), checkPath(path, opts.Access), checkFile(path, opts.Access)); err != nil {
 		return nil, &Error{Op: op, Path: path, Err: err}
 	}
 	mayUnlock := opts.Mode == ReadOnly && (opts.Access == nil || opts.Access.Locking == LockIfPossible)
@@ -322,9 +314,9 @@ func OpenImage(image []byte, mode Mode) (*File, error) {
 	if len(image) == 0 {
 		return nil, &Error{Op: op, Path: path, Err: ErrNotHDF5}
 	}
-	o := DefaultOpenOptions()
+	o := OpenOptions{}
 	o.Mode = mode
-	if err := o.Validate(); err != nil {
+	if err := o.validate(); err != nil {
 		return nil, &Error{Op: op, Path: path, Err: err}
 	}
 	a := DefaultFileAccess()
@@ -335,7 +327,7 @@ func OpenImage(image []byte, mode Mode) (*File, error) {
 
 // CreateImage makes a new file in memory. Image returns its content.
 func CreateImage(o *CreateOptions) (*File, error) {
-	opts := DefaultCreateOptions()
+	opts := CreateOptions{}
 	if o != nil {
 		opts = *o
 	}
@@ -364,6 +356,7 @@ func open(op, path string, o OpenOptions, image []byte) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	o = o.filled()
 	spec := access(o.Access, o.Low, o.High, image)
 	lock()
 	defer unlock()

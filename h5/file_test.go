@@ -46,7 +46,7 @@ func TestFileCreation(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "x.h5")
 			want := h5.DefaultFileCreation()
 			edit(&want)
-			o := h5.DefaultCreateOptions()
+			o := h5.CreateOptions{}
 			o.Low = h5.V110
 			o.Creation = &want
 			f, err := h5.Create(path, &o)
@@ -109,7 +109,7 @@ func TestFilesThatCannotBe(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "x.h5")
 			c, a := h5.DefaultFileCreation(), h5.DefaultFileAccess()
 			edit(&c, &a)
-			o := h5.DefaultCreateOptions()
+			o := h5.CreateOptions{}
 			o.Creation, o.Access = &c, &a
 			_, err := h5.Create(path, &o)
 			require.ErrorIs(t, err, h5.ErrParam)
@@ -195,7 +195,7 @@ func TestFileAccess(t *testing.T) {
 // Where a file does not align by itself, objects of the size asked for lie at the places
 // asked for.
 func TestAlignment(t *testing.T) {
-	o, a := h5.DefaultCreateOptions(), h5.DefaultFileAccess()
+	o, a := h5.CreateOptions{}, h5.DefaultFileAccess()
 	a.Align = h5.Alignment{Threshold: 800, Bytes: 4096}
 	o.Access = &a
 	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), &o)
@@ -223,7 +223,7 @@ func TestLockingPolicies(t *testing.T) {
 	defer other.Close()
 	require.NoError(t, syscall.Flock(int(other.Fd()), syscall.LOCK_EX))
 	for policy, want := range map[h5.Locking]error{h5.LockIfPossible: h5.ErrLocked, h5.LockAlways: h5.ErrLocked, h5.LockNever: nil} {
-		o, a := h5.DefaultOpenOptions(), h5.DefaultFileAccess()
+		o, a := h5.OpenOptions{}, h5.DefaultFileAccess()
 		a.Locking = policy
 		o.Access = &a
 		f, err := h5.OpenWith(path, &o)

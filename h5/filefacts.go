@@ -280,7 +280,7 @@ func (f *File) Reopen() (*File, error) {
 func Delete(path string, a *FileAccess) error {
 	const op = "delete file"
 	if a != nil {
-		if err := a.Validate(); err != nil {
+		if err := a.validate(); err != nil {
 			return &Error{Op: op, Path: path, Err: err}
 		}
 	}

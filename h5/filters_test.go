@@ -202,7 +202,7 @@ func TestGoFilterFails(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			encode, decode = same, same
-			co := h5.DefaultCreateOptions()
+			co := h5.CreateOptions{}
 			co.Access = &small
 			f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), &co)
 			require.NoError(t, err)

@@ -81,8 +81,8 @@ type GroupOptions struct {
 // (H5Pset_est_link_info).
 type LinkEstimate struct{ Links, NameLen int }
 
-// Validate returns an error for the first invalid option. It wraps ErrParam.
-func (o GroupOptions) Validate() error {
+// validate returns an error for the first invalid option. It wraps ErrParam.
+func (o GroupOptions) validate() error {
 	for _, order := range []CreationOrder{o.Order, o.AttributeOrder} {
 		if order < NoCreationOrder || order > IndexedCreationOrder {
 			return fmt.Errorf("%w: creation order %d", ErrParam, order)
@@ -203,7 +203,7 @@ func (g *Group) groupWords(op, path string, o *GroupOptions) (words [C.GOH5_GROU
 	if o != nil {
 		opts = *o
 	}
-	if err := opts.Validate(); err != nil {
+	if err := opts.validate(); err != nil {
 		return words, &Error{Op: op, Path: path, Err: err}
 	}
 	return opts.words(), nil

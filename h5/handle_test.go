@@ -54,7 +54,7 @@ func TestFileClosedFirst(t *testing.T) {
 	_, kind := g.Kind("d")
 	_, committed := g.CommittedDatatype("d")
 	_, size := f.Size()
-	_, read := d.ReadStrings(one)
+	_, read := readStrings(d, one)
 	_, attribute := d.ReadAttribute("a")
 	var links, attributes error
 	for _, links = range f.Root().Links() {
@@ -65,7 +65,7 @@ func TestFileClosedFirst(t *testing.T) {
 		"open": open, "open dataset": openDataset, "create": create, "create dataset": createDataset, "info": info,
 		"kind": kind, "committed": committed, "size": size, "flush": f.Flush(), "flush dataset": d.Flush(),
 		"read": h5value.Read(d, make([]int32, 1), one), "write": h5value.Write(d, make([]int32, 1), one),
-		"read strings": read, "write strings": d.WriteStrings([]string{"a"}, one), "resize": d.Resize(1),
+		"read strings": read, "write strings": h5value.Write(d, []string{"a"}, one), "resize": d.Resize(1),
 		"links": links, "attributes": attributes, "read attribute": attribute, "unlink": g.Unlink("d"),
 		"soft": g.LinkSoft("a", "b"), "hard": g.LinkHard("a", "b"), "external": g.LinkExternal("a", "b", "c"),
 		"write attribute": d.WriteAttribute(h5.Attribute{

@@ -69,3 +69,9 @@ func someStations() []station {
 		{ID: math.MinInt32, Series: []float32{}, Notes: []string{}, Track: []point{}, Deep: [][]uint16{}},
 	}
 }
+
+// readStrings reads the elements of r as strings.
+func readStrings(d *h5.Dataset, r h5.Region) ([]string, error) {
+	s := make([]string, max(r.NumElems(), 0))
+	return s, h5value.Read(d, s, r)
+}

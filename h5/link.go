@@ -309,8 +309,8 @@ func (g *Group) LinkExternal(name, file, target string) error {
 
 // The range of classes of user-defined links (H5L_TYPE_UD_MIN and up). 64 is the external link.
 const (
-	MinUserClass = 65
-	MaxUserClass = 255
+	minUserClass = 65
+	maxUserClass = 255
 )
 
 // maxLinkValue is the format's limit: the length has two bytes.
@@ -318,12 +318,12 @@ const maxLinkValue = 1<<16 - 1
 
 // LinkUser makes name a user-defined link of a class with a value of at most 65535 bytes
 // (H5Lcreate_ud). This package does not follow such links: see UserLinkError. It returns ErrParam
-// for a class outside MinUserClass to MaxUserClass, ErrSize for a longer value, ErrExists or
+// for a class outside 65 to 255, ErrSize for a longer value, ErrExists or
 // ErrReadOnly.
 func (g *Group) LinkUser(name string, class int, value []byte) error {
 	const op = "link"
-	if class < MinUserClass || class > MaxUserClass {
-		return &Error{Op: op, Path: g.join(name), Err: fmt.Errorf("%w: link class %d, %d to %d can be", ErrParam, class, MinUserClass, MaxUserClass)}
+	if class < minUserClass || class > maxUserClass {
+		return &Error{Op: op, Path: g.join(name), Err: fmt.Errorf("%w: link class %d, %d to %d can be", ErrParam, class, minUserClass, maxUserClass)}
 	}
 	if len(value) > maxLinkValue {
 		return &Error{Op: op, Path: g.join(name), Err: fmt.Errorf("%w: link value of %d bytes, %d are the most", ErrSize, len(value), maxLinkValue)}

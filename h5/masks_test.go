@@ -21,7 +21,7 @@ import (
 // shuffle alone, so that a chunk has its length whatever was left out.
 func maskedFile(t *testing.T, low h5.LibVer, space h5.Dataspace, dt h5.Datatype) (path string, f *h5.File, d *h5.Dataset) {
 	t.Helper()
-	o := h5.DefaultCreateOptions()
+	o := h5.CreateOptions{}
 	o.Low = low
 	path = filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, &o)
@@ -105,7 +105,7 @@ func TestDataset_WriteStrings_maskedChunk(t *testing.T) {
 	for name, dt := range map[string]h5.Datatype{"fixed": h5.FixedString(4, h5.NullPad, h5.ASCII), "variable": h5.VariableString(h5.UTF8)} {
 		path, f, d := maskedFile(t, h5.V110, h5.SimpleSpace(4), dt)
 		all := region([]int64{0}, []int64{4})
-		require.NoError(t, d.WriteStrings([]string{"a", "b", "cc", "dddd"}, all), name)
+		require.NoError(t, h5value.Write(d, []string{"a", "b", "cc", "dddd"}, all), name)
 		info, err := d.Info()
 		require.NoError(t, err)
 		masked := false
@@ -122,7 +122,7 @@ func TestDataset_WriteStrings_maskedChunk(t *testing.T) {
 		}
 		f, d = again(t, f, path)
 		want := []string{"a", "x", "cc", "dddd"}
-		err = d.WriteStrings([]string{"x"}, region([]int64{1}, []int64{1}))
+		err = h5value.Write(d, []string{"x"}, region([]int64{1}, []int64{1}))
 		if masked {
 			require.ErrorIs(t, err, errors.ErrUnsupported)
 			want[1] = "b"
@@ -131,7 +131,7 @@ func TestDataset_WriteStrings_maskedChunk(t *testing.T) {
 		}
 		require.True(t, masked || name == "variable")
 		f, d = again(t, f, path)
-		got, err := d.ReadStrings(all)
+		got, err := readStrings(d, all)
 		require.NoError(t, err, name)
 		require.Equal(t, want, got, name)
 		require.NoError(t, f.Close())
@@ -214,7 +214,7 @@ func TestDataset_Settled(t *testing.T) {
 // No filter runs on a chunk at the edge if the dataset says so, whatever its mask;
 // when the dataset grows they do.
 func TestGrowOverMaskedEdge(t *testing.T) {
-	o := h5.DefaultCreateOptions()
+	o := h5.CreateOptions{}
 	o.Low = h5.V110
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, &o)
@@ -261,7 +261,7 @@ func TestDataset_WriteChunk_anyOrder(t *testing.T) {
 		n++
 		name := rapid.SampledFrom(names).Draw(r, "filters")
 		filters := ways[name]
-		o := h5.DefaultCreateOptions()
+		o := h5.CreateOptions{}
 		o.Low = rapid.SampledFrom([]h5.LibVer{h5.Earliest, h5.V110}).Draw(r, "low")
 		path := filepath.Join(dir, fmt.Sprintf("%d.h5", n))
 		defer func() { require.NoError(r, os.Remove(path)) }()
@@ -426,7 +426,7 @@ func TestDataset_Write_equalLengths(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		n++
 		path := filepath.Join(dir, fmt.Sprintf("%d.h5", n%4))
-		o := h5.DefaultCreateOptions()
+		o := h5.CreateOptions{}
 		o.Truncate = true
 		o.Low = rapid.SampledFrom([]h5.LibVer{h5.Earliest, h5.V110}).Draw(r, "low")
 		f, err := h5.Create(path, &o)

@@ -101,7 +101,7 @@ func matrixTypes(t *testing.T, r *h5.Group) map[string]struct {
 	outer := h5.CompoundOf(
 		h5.Member{Name: "id", Type: ptr(h5.Uint(2, h5.BigEndian))}, h5.Member{Name: "in", Type: &inner},
 		h5.Member{Name: "fixed", Type: ptr(h5.FixedString(6, h5.NullPad, h5.UTF8))}, h5.Member{Name: "grid", Type: ptr(h5.ArrayOf(h5.Int(1, 0), 2, 2))},
-		h5.Member{Name: "yes", Type: ptr(h5.Bool())}, h5.Member{Name: "z", Type: ptr(h5.ComplexCompound(h5.IEEEFloat(8, h5.LittleEndian)))},
+		h5.Member{Name: "yes", Type: ptr(h5value.Bool())}, h5.Member{Name: "z", Type: ptr(h5value.ComplexCompound(h5.IEEEFloat(8, h5.LittleEndian)))},
 		h5.Member{Name: "seq", Type: ptr(h5.SequenceOf(h5.Int(4, h5.LittleEndian)))})
 	row := func(i int) h5value.Record {
 		return h5value.Record{{Name: "id", Value: uint16(i)}, {Name: "in", Value: h5value.Record{{Name: "x", Value: float32(i) / 2}, {Name: "s", Value: fmt.Sprint("ä", i)}}}, {Name: "fixed", Value: "né"}, {Name: "grid", Value: [][]int8{{1, 2}, {3, int8(-i)}}},
@@ -115,7 +115,7 @@ func matrixTypes(t *testing.T, r *h5.Group) map[string]struct {
 		"i32": {h5.Int(4, h5.LittleEndian), []any{int32(-1), int32(1 << 30), int32(3)}}, "i64be": {h5.Int(8, h5.BigEndian), []any{int64(-1), int64(1) << 52, int64(3)}},
 		"f16": {h5.IEEEFloat(2, h5.LittleEndian), []any{float32(0.5), float32(-3), float32(65504)}}, "f32be": {h5.IEEEFloat(4, h5.BigEndian), []any{float32(0.5), float32(-3), float32(1e10)}},
 		"f64":  {h5.IEEEFloat(8, h5.LittleEndian), []any{0.1, -3.0, 1e300}},
-		"bool": {h5.Bool(), []any{true, false, true}}, "complex": {h5.ComplexCompound(h5.IEEEFloat(4, h5.LittleEndian)), []any{complex64(1 + 2i), complex64(0), complex64(-1i)}},
+		"bool": {h5value.Bool(), []any{true, false, true}}, "complex": {h5value.ComplexCompound(h5.IEEEFloat(4, h5.LittleEndian)), []any{complex64(1 + 2i), complex64(0), complex64(-1i)}},
 		"text": {h5.VariableString(h5.UTF8), []any{"a", "Grüße", ""}}, "ascii": {h5.VariableString(h5.ASCII), []any{"a", "bc", ""}},
 		"nullpad": {h5.FixedString(7, h5.NullPad, h5.UTF8), []any{"a", "Grüße", ""}}, "nullterm": {h5.FixedString(8, h5.NullTerm, h5.ASCII), []any{"a", "seven77", ""}},
 		"spacepad": {h5.FixedString(7, h5.SpacePad, h5.ASCII), []any{"a", "seven77", ""}},

@@ -50,7 +50,7 @@ func memberSet(path string, why error) (set string, d Driver, ok bool) {
 		set, ok = familyPattern(path)
 		return set, Family{}, ok
 	case unnamedMulti:
-		m := DefaultMulti()
+		m := defaultMulti()
 		m.Relax = false
 		if set, ok = strings.CutSuffix(path, "-s.h5"); !ok {
 			e.Err = fmt.Errorf("%w: %w from its first member: from superblock 2 on a multi set stores its names in the member of object headers: "+
@@ -203,7 +203,7 @@ func driverMessage(at func(uint64, int) []byte) (string, []byte) {
 
 // parseMulti decodes the multi driver's information about its members.
 func parseMulti(b []byte) (Multi, bool) {
-	m := DefaultMulti()
+	m := defaultMulti()
 	m.Relax = false // because Relax would read a missing member as empty data
 	if len(b) < 8 {
 		return m, false

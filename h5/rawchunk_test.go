@@ -158,7 +158,7 @@ func TestReadChunk(t *testing.T) {
 // Chunks are where they are said to be, whichever dimensions grow: each holds its
 // own number, which the bytes at its address show.
 func TestChunkPlaces(t *testing.T) {
-	o := h5.DefaultCreateOptions()
+	o := h5.CreateOptions{}
 	o.Low = h5.V110
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, &o)

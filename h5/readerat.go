@@ -13,26 +13,23 @@ import (
 	"io"
 )
 
-// ReaderOptions are the options of OpenReaderAt.
+// ReaderOptions are the options of OpenReaderAt. Nil means the zero value.
 type ReaderOptions struct {
 	BlockSize int // size of a cache block in bytes; small reads are served from the cache; 0: 64 KiB
 	Blocks    int // number of cached blocks; 0: 64
 }
 
-// DefaultReaderOptions returns 64 blocks of 64 KiB.
-func DefaultReaderOptions() ReaderOptions { return ReaderOptions{BlockSize: 64 << 10, Blocks: 64} }
-
-// filled returns a copy of o with the defaults, and DefaultReaderOptions() for nil.
+// filled returns a copy of o with the defaults.
 func (o *ReaderOptions) filled() ReaderOptions {
-	d := DefaultReaderOptions()
+	d := ReaderOptions{BlockSize: 64 << 10, Blocks: 64}
 	if o != nil {
 		d.BlockSize, d.Blocks = cmp.Or(o.BlockSize, d.BlockSize), cmp.Or(o.Blocks, d.Blocks)
 	}
 	return d
 }
 
-// Validate reports an invalid size. The error wraps ErrParam.
-func (o ReaderOptions) Validate() error {
+// validate reports an invalid size. The error wraps ErrParam.
+func (o ReaderOptions) validate() error {
 	o = o.filled()
 	if o.BlockSize < 1 || o.BlockSize > 1<<30 || o.Blocks < 1 {
 		return fmt.Errorf("%w: %d blocks of %d bytes", ErrParam, o.Blocks, o.BlockSize)
@@ -44,7 +41,7 @@ func (o ReaderOptions) Validate() error {
 var readers = map[uint64]*blockReader{}
 
 // OpenReaderAt opens the HDF5 file of size bytes in r for reading. Nil options mean
-// DefaultReaderOptions().
+// the zero value.
 //
 // r is called during operations, one call at a time, and must not use this package: such a call
 // returns ErrReentrant. If r returns an error, the operation returns that error. Closing the File
@@ -56,7 +53,7 @@ func OpenReaderAt(r io.ReaderAt, size int64, o *ReaderOptions) (*File, error) {
 	opts := o.filled()
 	n := images.Add(1)
 	path := fmt.Sprintf("reader-%d", n)
-	err := opts.Validate()
+	err := opts.validate()
 	switch {
 	case r == nil:
 		err = fmt.Errorf("%w: no reader", ErrParam)
@@ -72,7 +69,7 @@ func OpenReaderAt(r io.ReaderAt, size int64, o *ReaderOptions) (*File, error) {
 	}
 	a := DefaultFileAccess()
 	a.Driver = readerDriver{n, size}
-	options := DefaultOpenOptions()
+	options := OpenOptions{}
 	options.Access = &a
 	f, err := open(op, path, options, nil)
 	if err != nil {

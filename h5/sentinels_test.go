@@ -74,7 +74,7 @@ func provokeAll(t *testing.T) []provoked {
 		{"ErrClosed", h5.ErrClosed, gone.Flush()},
 		{"ErrParam", h5.ErrParam, last(r.OpenGroup(""))},
 		{"ErrSize", h5.ErrSize, h5value.Read(d, make([]int32, 2), all)},
-		{"ErrSize", h5.ErrSize, word.WriteStrings([]string{"four"}, h5.SimpleSpace(1).All())},
+		{"ErrSize", h5.ErrSize, h5value.Write(word, []string{"four"}, h5.SimpleSpace(1).All())},
 		{"ErrRegion", h5.ErrRegion, h5value.Read(d, make([]int32, 3), region([]int64{1}, []int64{3}))},
 		{"ErrType", h5.ErrType, h5value.Read(word, make([]int32, 1), h5.SimpleSpace(1).All())},
 		{"ErrOverflow", h5.ErrOverflow, h5value.Read(d, make([]uint32, 3), all)},
@@ -127,7 +127,7 @@ func TestSentinels(t *testing.T) {
 		require.NotEmpty(t, e.Op)
 		delete(missing, p.sentinel)
 		for _, f := range e.Stack {
-			delete(rows, string(f.Major)+" "+string(f.Minor))
+			delete(rows, f.Major+" "+f.Minor)
 		}
 		for _, twin := range []struct{ ours, theirs error }{{h5.ErrNotFound, fs.ErrNotExist}, {h5.ErrExists, fs.ErrExist}, {h5.ErrReadOnly, fs.ErrPermission}} {
 			require.Equal(t, errors.Is(p.err, twin.ours), errors.Is(p.err, twin.theirs), p.err)

@@ -220,12 +220,6 @@ int goh5_dread(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len
 int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t words,
                 size_t rank, int32_t lossy, const uint8_t *src, size_t len);
 
-/* Strings. Reading returns a blob of the number of strings and the strings. Writing takes all bytes
- * and n + 1 offsets into them. */
-int goh5_dread_strings(goh5_err_t *err, int64_t id, const int64_t *sel, size_t words, size_t rank, goh5_blob_t *out);
-int goh5_dwrite_strings(goh5_err_t *err, int64_t id, const int64_t *sel, size_t words, size_t rank,
-                        const uint8_t *bytes, const uint64_t *offsets, size_t n);
-
 /* Values of any datatype, as stored except for pointers (values.go). n is the number of elements.
  * To read any number of elements, *n must be UINT64_MAX; the function sets it to the actual
  * number. */

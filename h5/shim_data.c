@@ -422,62 +422,6 @@ done:
     return rc;
 }
 
-int goh5_dread_strings(goh5_err_t *err, int64_t id, const int64_t *sel, size_t words, size_t rank, goh5_blob_t *out)
-{
-    int rc = 0;
-    transfer_t t;
-    goh5_buf_t b = {0};
-    uint8_t *mem = NULL;
-    int got = 0; /* after a failure the bytes may be file data, not pointers */
-    goh5_enter();
-    PASS(transfer_open(err, &t, id, sel, words, rank));
-    PASS(goh5_string_type(err, t.type, &t.mem_type));
-    size_t size = H5Tget_size(t.mem_type);
-    if (t.n > 0) {
-        if (t.n > SIZE_MAX / size || (mem = hyperslab_alloc(t.n * size)) == NULL) {
-            RAISE(GOH5_ENOMEM);
-        }
-        TRY(H5Dread(id, t.mem_type, t.mem_space, t.file_space, H5P_DEFAULT, mem) >= 0);
-        got = 1;
-    }
-    PASS(goh5_strings_put(err, &b, t.mem_type, mem, t.n));
-    PASS(goh5_buf_end(&b, out));
-done:
-    rc = goh5_missing_filter(err, id, rc);
-    if (got && H5Tis_variable_str(t.mem_type) > 0) {
-        H5Treclaim(t.mem_type, t.mem_space, H5P_DEFAULT, mem);
-    }
-    hyperslab_free(mem);
-    goh5_buf_drop(&b);
-    transfer_close(&t);
-    return rc;
-}
-
-int goh5_dwrite_strings(goh5_err_t *err, int64_t id, const int64_t *sel, size_t words, size_t rank,
-                        const uint8_t *bytes, const uint64_t *offsets, size_t n)
-{
-    int rc = 0;
-    transfer_t t;
-    uint8_t *mem = NULL;
-    goh5_enter();
-    PASS(transfer_open(err, &t, id, sel, words, rank));
-    PASS(goh5_string_type(err, t.type, &t.mem_type));
-    if (n != t.n) {
-        err->have = (int64_t)n;
-        err->want = (int64_t)t.n;
-        RAISE(GOH5_ESIZE);
-    }
-    if (n > 0) {
-        PASS(goh5_strings_get(err, t.mem_type, bytes, offsets, n, &mem));
-        TRY(H5Dwrite(id, t.mem_type, t.mem_space, t.file_space, H5P_DEFAULT, mem) >= 0);
-    }
-done:
-    rc = goh5_missing_filter(err, id, rc);
-    hyperslab_free(mem); /* the strings belong to the caller */
-    transfer_close(&t);
-    return rc;
-}
-
 /* ---------- values ---------- */
 
 int goh5_dtype(goh5_err_t *err, int64_t id, goh5_blob_t *out)

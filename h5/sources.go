@@ -121,7 +121,7 @@ func (d *Dataset) lookout() (*lookout, error) {
 		return nil, err
 	}
 	r := takeBlob(&blob)
-	l := &lookout{home: d, file: r.text(), o: DefaultOpenOptions()}
+	l := &lookout{home: d, file: r.text(), o: OpenOptions{}}
 	if r.bool() {
 		l.o.Mode = ReadWrite
 	}

@@ -113,8 +113,8 @@ type DatasetAccess struct {
 	Gap            int64       // of virtual datasets: number of consecutive files of a %b mapping that may be missing; default 0
 }
 
-// Validate reports invalid options. Each error wraps ErrParam.
-func (a DatasetAccess) Validate() error {
+// validate reports invalid options. Each error wraps ErrParam.
+func (a DatasetAccess) validate() error {
 	if a.ChunkCache != nil && !a.ChunkCache.valid() || hasNUL(a.ExternalPrefix) || hasNUL(a.VirtualPrefix) ||
 		a.View < LastAvailable || a.View > FirstMissing || a.Gap < 0 {
 		return fmt.Errorf("%w: %+v", ErrParam, a)
@@ -319,7 +319,7 @@ func (o DatasetOptions) validateStorage(dt Datatype, space Dataspace) error {
 	check(kinds <= 1, "compact, chunked, external and virtual exclude each other")
 	errs = append(errs, o.AttributePhase.check("attributes"))
 	if o.Access != nil {
-		errs = append(errs, o.Access.Validate())
+		errs = append(errs, o.Access.validate())
 	}
 	if len(o.External) > 0 {
 		for i, top := range space.maxDims() {

@@ -148,7 +148,7 @@ with h5py.File(sys.argv[1], "w") as f:
 			require.Equal(t, set == "utf-8", dt.CharSet == h5.UTF8, name)
 			require.Equal(t, kind == "variable", dt.Variable, name)
 			require.Equal(t, words, must(h5value.ReadAll[string](d))(t), name)
-			require.Equal(t, words, must(d.ReadStrings(region([]int64{0}, []int64{3})))(t), name)
+			require.Equal(t, words, must(readStrings(d, region([]int64{0}, []int64{3})))(t), name)
 			require.Equal(t, words, must(h5value.ReadAttr[string](d, "all"))(t), name)
 			require.Equal(t, words[:1], must(h5value.ReadAttr[string](d, "one"))(t), name)
 			require.Equal(t, words[0], must(h5value.ReadAll[any](d))(t)[0], name)

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // Defect 4 of gonum's binding: strings of variable length crash the process.
@@ -16,14 +17,14 @@ func TestVariableStrings(t *testing.T) {
 		d := newDataset(t, h5.VariableString(cs), h5.SimpleSpace(2, 3), &h5.DatasetOptions{Chunks: []int64{2, 2}})
 		words := []string{"", "a", "Grüße", "日本", strings.Repeat("x", 100_000), "end"}
 		all := region([]int64{0, 0}, []int64{2, 3})
-		got, err := d.ReadStrings(all)
+		got, err := readStrings(d, all)
 		require.NoError(t, err)
 		require.Equal(t, make([]string, 6), got, "never written: null pointers")
-		require.NoError(t, d.WriteStrings(words, all))
-		got, err = d.ReadStrings(all)
+		require.NoError(t, h5value.Write(d, words, all))
+		got, err = readStrings(d, all)
 		require.NoError(t, err)
 		require.Equal(t, words, got)
-		got, err = d.ReadStrings(region([]int64{0, 1}, []int64{2, 1}))
+		got, err = readStrings(d, region([]int64{0, 1}, []int64{2, 1}))
 		require.NoError(t, err)
 		require.Equal(t, []string{"a", strings.Repeat("x", 100_000)}, got)
 		info, err := d.Info()
@@ -39,43 +40,43 @@ func TestFixedStrings(t *testing.T) {
 		tooLong string
 		want    string
 	}{
-		{h5.NullTerm, []string{"", "a", "abcd"}, "abcde", "string 1 has 5 bytes, the type holds 4"},
-		{h5.NullPad, []string{"", "a", "abcde"}, "abcdef", "string 1 has 6 bytes, the type holds 5"},
-		{h5.SpacePad, []string{"", " a", "abcde"}, "abcdef", "string 1 has 6 bytes, the type holds 5"},
+		{h5.NullTerm, []string{"", "a", "abcd"}, "abcde", "element 1: wrong size: string of 5 bytes, its type holds 4"},
+		{h5.NullPad, []string{"", "a", "abcde"}, "abcdef", "element 1: wrong size: string of 6 bytes, its type holds 5"},
+		{h5.SpacePad, []string{"", " a", "abcde"}, "abcdef", "element 1: wrong size: string of 6 bytes, its type holds 5"},
 	} {
 		t.Run(tt.pad.String(), func(t *testing.T) {
 			d := newDataset(t, h5.FixedString(5, tt.pad, h5.ASCII), h5.SimpleSpace(3), nil)
 			all := region([]int64{0}, []int64{3})
-			require.NoError(t, d.WriteStrings(tt.fits, all))
-			got, err := d.ReadStrings(all)
+			require.NoError(t, h5value.Write(d, tt.fits, all))
+			got, err := readStrings(d, all)
 			require.NoError(t, err)
 			require.Equal(t, tt.fits, got)
-			err = d.WriteStrings([]string{"x", tt.tooLong, "y"}, all)
+			err = h5value.Write(d, []string{"x", tt.tooLong, "y"}, all)
 			require.ErrorIs(t, err, h5.ErrSize)
 			require.ErrorContains(t, err, tt.want)
-			require.ErrorIs(t, d.WriteStrings([]string{"x", "a\x00b", "y"}, all), h5.ErrParam)
-			got, err = d.ReadStrings(all)
+			require.ErrorIs(t, h5value.Write(d, []string{"x", "a\x00b", "y"}, all), h5.ErrParam)
+			got, err = readStrings(d, all)
 			require.NoError(t, err)
 			require.Equal(t, tt.fits, got, "nothing was written")
 		})
 	}
 	d := newDataset(t, h5.FixedString(5, h5.SpacePad, h5.ASCII), h5.SimpleSpace(1), nil)
-	require.ErrorIs(t, d.WriteStrings([]string{"ab "}, region([]int64{0}, []int64{1})), h5.ErrParam, "would come back shorter")
+	require.ErrorIs(t, h5value.Write(d, []string{"ab "}, region([]int64{0}, []int64{1})), h5.ErrParam, "would come back shorter")
 	raw := make([]byte, 5)
-	require.NoError(t, d.WriteStrings([]string{"ab"}, region([]int64{0}, []int64{1})))
+	require.NoError(t, h5value.Write(d, []string{"ab"}, region([]int64{0}, []int64{1})))
 	require.NoError(t, d.ReadRegion(raw, h5.FixedString(5, h5.SpacePad, h5.ASCII), region([]int64{0}, []int64{1})))
 	require.Equal(t, "ab   ", string(raw))
 }
 
 func TestStringsOfWrongNumber(t *testing.T) {
 	d := newDataset(t, h5.VariableString(h5.UTF8), h5.SimpleSpace(3), nil)
-	err := d.WriteStrings([]string{"a"}, region([]int64{0}, []int64{3}))
+	err := h5value.Write(d, []string{"a"}, region([]int64{0}, []int64{3}))
 	require.ErrorIs(t, err, h5.ErrSize)
-	require.ErrorContains(t, err, "1 strings, 3 elements selected")
-	_, err = d.ReadStrings(region([]int64{2}, []int64{2}))
+	require.ErrorContains(t, err, "slice has 1 elements, 3 selected")
+	_, err = readStrings(d, region([]int64{2}, []int64{2}))
 	require.ErrorIs(t, err, h5.ErrRegion)
-	require.ErrorIs(t, d.WriteStrings([]string{"a", "b"}, region([]int64{2}, []int64{2})), h5.ErrRegion)
-	got, err := d.ReadStrings(region([]int64{0}, []int64{0}))
+	require.ErrorIs(t, h5value.Write(d, []string{"a", "b"}, region([]int64{2}, []int64{2})), h5.ErrRegion)
+	got, err := readStrings(d, region([]int64{0}, []int64{0}))
 	require.NoError(t, err)
 	require.Empty(t, got)
 }
@@ -88,8 +89,8 @@ func TestStringsRoundTrip(t *testing.T) {
 		word := rapid.Map(rapid.StringN(0, 5, 20), func(s string) string { return strings.ReplaceAll(s, "\x00", "") })
 		words := rapid.SliceOfN(word, 4, 4).Draw(t, "words")
 		for _, d := range []*h5.Dataset{variable, fixed} {
-			require.NoError(t, d.WriteStrings(words, all))
-			got, err := d.ReadStrings(all)
+			require.NoError(t, h5value.Write(d, words, all))
+			got, err := readStrings(d, all)
 			require.NoError(t, err)
 			require.Equal(t, words, got)
 		}

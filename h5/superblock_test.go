@@ -73,7 +73,7 @@ func TestAddressesLongerThanATokenOfTheLibrary(t *testing.T) {
 				require.NoError(t, os.WriteFile(first, b, 0o600))
 				a := h5.DefaultFileAccess()
 				a.Driver = d
-				o := h5.DefaultOpenOptions()
+				o := h5.OpenOptions{}
 				o.Mode, o.Access = mode, &a
 				refused(h5.OpenWith(path, &o))
 				left, err := os.ReadFile(first)

@@ -31,7 +31,7 @@ func TestWritesThatConvertTakeLittleMemory(t *testing.T) {
 	defer func() { require.NoError(t, h5.UnregisterFilter(look.ID)) }()
 	const n = 1 << 19
 	i4, f8 := h5.Int(4, h5.LittleEndian), h5.IEEEFloat(8, h5.NativeOrder)
-	o, access := h5.DefaultCreateOptions(), h5.DefaultFileAccess()
+	o, access := h5.CreateOptions{}, h5.DefaultFileAccess()
 	access.ChunkCache.Bytes = 0 // so that chunks are stored while it writes
 	o.Access = &access
 	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), &o)

@@ -41,7 +41,6 @@ func requireWritable(t *testing.T, path string, o *h5.CreateOptions, a *h5.FileA
 
 func TestCreateOptions_zero(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, h5.CreateOptions{}.Validate())
 	requireWritable(t, filepath.Join(dir, "a.h5"), &h5.CreateOptions{}, nil)
 	requireWritable(t, filepath.Join(dir, "b.h5"), &h5.CreateOptions{Access: &h5.FileAccess{}, Creation: &h5.FileCreation{}}, nil)
 	requireWritable(t, filepath.Join(dir, "c.h5"), nil, nil)
@@ -61,7 +60,6 @@ func TestCreateOptions_zero(t *testing.T) {
 func TestOpenOptions_zero(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	createWith(t, path, nil)
-	require.NoError(t, h5.OpenOptions{}.Validate())
 	f, err := h5.OpenWith(path, &h5.OpenOptions{})
 	require.NoError(t, err)
 	requireThousand(t, f)
@@ -74,7 +72,6 @@ func TestOpenOptions_zero(t *testing.T) {
 }
 
 func TestFileCreation_zero(t *testing.T) {
-	require.NoError(t, h5.FileCreation{}.Validate())
 	for name, low := range map[string]h5.LibVer{"earliest": h5.Earliest, "1.8": h5.V18, "latest": h5.LatestFormat} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "x.h5")
@@ -98,7 +95,6 @@ func TestFileCreation_zero(t *testing.T) {
 }
 
 func TestFileAccess_zero(t *testing.T) {
-	require.NoError(t, h5.FileAccess{}.Validate())
 	for name, a := range map[string]*h5.FileAccess{
 		"access":            {},
 		"core":              {Driver: h5.Core{Backing: true}},
@@ -118,13 +114,16 @@ func TestFileAccess_zero(t *testing.T) {
 		requireWritable(t, filepath.Join(t.TempDir(), "x%d.h5"), &h5.CreateOptions{Access: a}, a)
 	})
 	t.Run("direct", func(t *testing.T) {
-		require.NoError(t, h5.FileAccess{Driver: h5.Direct{}}.Validate())
-		require.NoError(t, h5.FileAccess{Driver: h5.Direct{Alignment: 8192}}.Validate())
-		require.ErrorIs(t, h5.FileAccess{Driver: h5.Direct{Alignment: -1}}.Validate(), h5.ErrParam)
-		require.ErrorIs(t, h5.FileAccess{Driver: h5.Direct{Block: -1}}.Validate(), h5.ErrParam)
+		for _, d := range []h5.Direct{{Alignment: -1}, {Block: -1}} {
+			_, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), &h5.CreateOptions{Access: &h5.FileAccess{Driver: d}})
+			require.ErrorIs(t, err, h5.ErrParam)
+		}
 		path := filepath.Join(t.TempDir(), "x.h5")
 		f, err := h5.Create(path, &h5.CreateOptions{Access: &h5.FileAccess{Driver: h5.Direct{}}})
 		if err != nil { // libhdf5 without this driver, or a file system without O_DIRECT
+			require.NotErrorIs(t, err, h5.ErrParam)
+			_, err = h5.Create(path, &h5.CreateOptions{Access: &h5.FileAccess{Driver: h5.Direct{Alignment: 8192}}})
+			require.Error(t, err)
 			require.NotErrorIs(t, err, h5.ErrParam)
 			return
 		}
@@ -145,7 +144,6 @@ func TestReaderOptions_zero(t *testing.T) {
 	createWith(t, path, nil)
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.NoError(t, h5.ReaderOptions{}.Validate())
 	for _, o := range []h5.ReaderOptions{{}, {BlockSize: 100}, {Blocks: 1}} {
 		f, err := h5.OpenReaderAt(bytes.NewReader(b), int64(len(b)), &o)
 		require.NoError(t, err)

@@ -28,7 +28,7 @@ import (
 
 func create(t testing.TB, path string) *h5.File {
 	t.Helper()
-	o := h5.DefaultCreateOptions()
+	o := h5.CreateOptions{}
 	o.Truncate = true
 	f, err := h5.Create(path, &o)
 	require.NoError(t, err)
@@ -447,7 +447,7 @@ func TestReadsWithoutTheLock(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "x%d.h5") // a name of members, too
-			c := h5.DefaultCreateOptions()
+			c := h5.CreateOptions{}
 			creation := h5.DefaultFileCreation()
 			creation.UserBlock = tt.block
 			access := h5.DefaultFileAccess()
@@ -461,7 +461,7 @@ func TestReadsWithoutTheLock(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, f.Close())
 
-			o := h5.DefaultOpenOptions()
+			o := h5.OpenOptions{}
 			o.Mode, o.Access = tt.mode, &access
 			f, err = h5.OpenWith(path, &o)
 			require.NoError(t, err)
@@ -486,7 +486,7 @@ func TestReadsWhatWasMoved(t *testing.T) {
 	src, i4, ctx := bytesLike(4000, 1), h5.Int(4, h5.LittleEndian), context.Background()
 	for _, block := range []int64{0, 2048} { // its own user block
 		path := filepath.Join(dir, fmt.Sprint(block))
-		c := h5.DefaultCreateOptions()
+		c := h5.CreateOptions{}
 		creation := h5.DefaultFileCreation()
 		creation.UserBlock = block
 		c.Creation = &creation

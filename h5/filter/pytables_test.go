@@ -178,7 +178,7 @@ func TestPyTablesReadsWhatWeWrite(t *testing.T) {
 		for _, size := range []int{2, 4, 8} {
 			ints = append(ints, h5.Int(size, order), h5.Uint(size, order), h5.IEEEFloat(size, order))
 		}
-		ints = append(ints, h5.ComplexCompound(h5.IEEEFloat(4, order)), h5.ComplexCompound(h5.IEEEFloat(8, order)))
+		ints = append(ints, h5value.ComplexCompound(h5.IEEEFloat(4, order)), h5value.ComplexCompound(h5.IEEEFloat(8, order)))
 	}
 	ints = append(ints, h5.FixedString(7, h5.NullTerm, h5.ASCII))
 	sums := map[string]uint32{}

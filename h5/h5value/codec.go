@@ -148,7 +148,7 @@ func datatypeFor(goType reflect.Type, f structField, depth int) (h5.Datatype, er
 		return h5.ReferenceType(max(f.ref, h5.ObjectReference)), nil
 	case goType == bigFloatType || goType == recordType || goType == enumType:
 	case k == reflect.Bool:
-		return h5.Bool(), nil
+		return Bool(), nil
 	case k >= reflect.Int && k <= reflect.Int64:
 		return h5.Int(size, h5.NativeOrder), nil
 	case k >= reflect.Uint && k <= reflect.Uint64:
@@ -156,7 +156,7 @@ func datatypeFor(goType reflect.Type, f structField, depth int) (h5.Datatype, er
 	case k == reflect.Float32 || k == reflect.Float64:
 		return h5.IEEEFloat(size, h5.NativeOrder), nil
 	case k == reflect.Complex64 || k == reflect.Complex128:
-		return h5.ComplexCompound(h5.IEEEFloat(size/2, h5.NativeOrder)), nil
+		return ComplexCompound(h5.IEEEFloat(size/2, h5.NativeOrder)), nil
 	case k == reflect.String && f.size > 0:
 		return h5.FixedString(f.size, h5.NullPad, h5.UTF8), nil
 	case k == reflect.String:

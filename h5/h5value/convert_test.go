@@ -313,11 +313,11 @@ func TestTypesWithNothingInCommon(t *testing.T) {
 	require.NoError(t, err)
 	variable, err := f.Root().CreateDataset("v", h5.VariableString(h5.UTF8), h5.SimpleSpace(2), nil)
 	require.NoError(t, err)
-	boolean := stored(t, f, "b", h5.Bool(), []bool{true, false})
+	boolean := stored(t, f, "b", h5value.Bool(), []bool{true, false})
 
-	_, err = number.ReadStrings(all)
+	_, err = readStrings(number, all)
 	require.ErrorIs(t, err, h5.ErrType)
-	require.ErrorIs(t, number.WriteStrings([]string{"a", "b"}, all), h5.ErrType)
+	require.ErrorIs(t, h5value.Write(number, []string{"a", "b"}, all), h5.ErrType)
 	require.ErrorIs(t, h5value.Read(text, make([]int32, 2), all), h5.ErrType)
 	require.ErrorIs(t, h5value.Read(variable, make([]int64, 2), all), h5.ErrType)
 	require.ErrorIs(t, h5value.Read(number, make([]bool, 2), all), h5.ErrType)
@@ -330,12 +330,12 @@ func TestTypesWithNothingInCommon(t *testing.T) {
 }
 
 func TestBools(t *testing.T) {
-	d := stored(t, newFile(t), "b", h5.Bool(), []bool{true, false, true})
+	d := stored(t, newFile(t), "b", h5value.Bool(), []bool{true, false, true})
 	got, err := h5value.ReadAll[bool](d)
 	require.NoError(t, err)
 	require.Equal(t, []bool{true, false, true}, got)
 	// A byte that is neither must not get into a Go bool.
-	require.NoError(t, d.WriteRegion([]byte{2}, h5.Bool(), region([]int64{1}, []int64{1})))
+	require.NoError(t, d.WriteRegion([]byte{2}, h5value.Bool(), region([]int64{1}, []int64{1})))
 	_, err = h5value.ReadAll[bool](d)
 	require.ErrorIs(t, err, h5.ErrOverflow)
 }

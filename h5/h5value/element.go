@@ -67,7 +67,7 @@ func elementType[T any]() (h5.Datatype, bool) {
 	size := int(t.Size())
 	switch k := t.Kind(); {
 	case k == reflect.Bool:
-		return h5.Bool(), true
+		return Bool(), true
 	case k == reflect.Float32 || k == reflect.Float64:
 		return h5.IEEEFloat(size, h5.NativeOrder), true
 	case k >= reflect.Int && k <= reflect.Int64:

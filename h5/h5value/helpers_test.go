@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // newFile makes an empty file in a folder of the test's own.
@@ -47,3 +48,9 @@ func must[T any](v T, err error) func(testing.TB) T {
 }
 
 func ptr[T any](v T) *T { return &v }
+
+// readStrings reads the elements of r as strings.
+func readStrings(d *h5.Dataset, r h5.Region) ([]string, error) {
+	s := make([]string, max(r.NumElems(), 0))
+	return s, h5value.Read(d, s, r)
+}

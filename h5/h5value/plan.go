@@ -98,7 +98,7 @@ func makePlan(goType reflect.Type, t *h5.Datatype, depth int) (*plan, error) {
 	switch {
 	case goType == anyType:
 		return anyPlan(t, depth)
-	case t.IsBool() && goType.Kind() == reflect.Bool:
+	case IsBool(*t) && goType.Kind() == reflect.Bool:
 		return boolPlan(t), nil
 	}
 	switch t.Class {
@@ -136,7 +136,7 @@ func natural(t *h5.Datatype, depth int) (reflect.Type, error) {
 	switch {
 	case depth > maxTypeDepth:
 		return nil, fmt.Errorf("%w: nested deeper than %d", h5.ErrType, maxTypeDepth)
-	case t.IsBool():
+	case IsBool(*t):
 		return reflect.TypeFor[bool](), nil
 	}
 	switch t.Class {

@@ -87,7 +87,7 @@ func (v several) grow(f *h5.File, before several) error {
 	n := len(before.names)
 	return errors.Join(
 		h5value.Write(x, v.x[len(before.x):], tail(len(before.x), len(v.x))),
-		names.WriteStrings(v.names[n:], tail(n, len(v.names))),
+		h5value.Write(names, v.names[n:], tail(n, len(v.names))),
 		h5value.Write(grid, v.grid, h5.Region{Start: []int64{0, 0}, Count: []int64{v.rows, v.cols}}),
 		h5value.Write(seqs, v.seqs[n:], tail(n, len(v.seqs))),
 		f.Flush(),

@@ -22,7 +22,7 @@ func Create(path string, src *h5.File) (*h5.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := h5.DefaultCreateOptions()
+	o := h5.CreateOptions{}
 	o.Creation = &creation
 	for _, a := range attrs {
 		if a.Bytes > mostInHeader {
@@ -35,7 +35,7 @@ func Create(path string, src *h5.File) (*h5.File, error) {
 // CreatePlain creates a file with default creation properties, whose objects may use the formats of
 // src's superblock.
 func CreatePlain(path string, src *h5.File) (*h5.File, error) {
-	return createIn(path, src, h5.DefaultCreateOptions())
+	return createIn(path, src, h5.CreateOptions{})
 }
 
 func createIn(path string, src *h5.File, o h5.CreateOptions) (*h5.File, error) {

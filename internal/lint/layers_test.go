@@ -35,6 +35,7 @@ var storeys = []struct {
 	{"h5/filter", 30, false},
 	{"h5/chunkio", 40, false},
 	{"h5/h5value", 30, false},
+	{"h5/h5fs", 30, false},
 	{"h5/ddl", 40, false},
 	{"cblosc/frameio", 40, false},
 	{"ndarray", 10, false}, // the core: it knows internal/ and nothing else of ours

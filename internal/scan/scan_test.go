@@ -145,7 +145,7 @@ func TestFile_storage(t *testing.T) {
 }
 
 func family() *h5.CreateOptions {
-	o := h5.DefaultCreateOptions()
+	o := h5.CreateOptions{}
 	a := h5.DefaultFileAccess()
 	a.Driver = h5.Family{MemberSize: 1 << 20}
 	o.Access = &a

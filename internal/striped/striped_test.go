@@ -176,7 +176,7 @@ func TestCreate_invalid(t *testing.T) {
 
 // libhdf5 opens the sources of a virtual dataset with the driver of its file, and finds none.
 func TestCreate_driver(t *testing.T) {
-	for name, driver := range map[string]h5.Driver{"family": h5.Family{MemberSize: 1 << 20}, "split": h5.Split{}, "multi": h5.DefaultMulti()} {
+	for name, driver := range map[string]h5.Driver{"family": h5.Family{MemberSize: 1 << 20}, "split": h5.Split{}, "multi": h5.Multi{Relax: true}} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "x.h5")
@@ -185,7 +185,7 @@ func TestCreate_driver(t *testing.T) {
 			}
 			a := h5.DefaultFileAccess()
 			a.Driver = driver
-			o := h5.DefaultCreateOptions()
+			o := h5.CreateOptions{}
 			o.Access = &a
 			f, err := h5.Create(path, &o)
 			require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/striped"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -446,11 +447,11 @@ func (b *Backend) ReadStrings(ctx context.Context, dst []string, r ndarray.Regio
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		texts, err := b.dataset.ReadStrings(region(s))
-		if err != nil {
+		n := s.NumElems()
+		if err := h5value.Read(b.dataset, dst[:n], region(s)); err != nil {
 			return Translate(err)
 		}
-		dst = dst[copy(dst, texts):]
+		dst = dst[n:]
 	}
 	return nil
 }
@@ -462,7 +463,7 @@ func (b *Backend) WriteStrings(ctx context.Context, src []string, r ndarray.Regi
 			return err
 		}
 		n := s.NumElems()
-		if err := b.dataset.WriteStrings(src[:n], region(s)); err != nil {
+		if err := h5value.Write(b.dataset, src[:n], region(s)); err != nil {
 			return Translate(err)
 		}
 		src = src[n:]

@@ -85,7 +85,7 @@ func TestOpen_missingStripe(t *testing.T) {
 
 // libhdf5 cannot open stripe files from a file that consists of several members.
 func TestCreateIn_stripesInMembers(t *testing.T) {
-	for name, driver := range map[string]h5.Driver{"family": h5.Family{MemberSize: 1 << 20}, "split": h5.Split{}, "multi": h5.DefaultMulti()} {
+	for name, driver := range map[string]h5.Driver{"family": h5.Family{MemberSize: 1 << 20}, "split": h5.Split{}, "multi": h5.Multi{Relax: true}} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "x.h5")

@@ -25,6 +25,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -55,7 +56,7 @@ func datatypeOf(d ndarray.DType) (h5.Datatype, error) {
 	}
 	switch d.Kind {
 	case ndarray.Bool:
-		return h5.Bool(), nil
+		return h5value.Bool(), nil
 	case ndarray.Int:
 		return h5.Int(d.Size, order), nil
 	case ndarray.Uint:
@@ -178,7 +179,7 @@ func dtypeOf(t h5.Datatype) (ndarray.DType, bool) {
 	}
 	switch t.Class {
 	case h5.Enum:
-		if t.IsBool() {
+		if h5value.IsBool(t) {
 			d.Kind = ndarray.Bool
 			return d, true
 		}

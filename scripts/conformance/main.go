@@ -165,7 +165,7 @@ func judge(tool, file string) (verdict, string) {
 func open(file string) (*h5.File, error) {
 	f, err := h5.Open(file, h5.ReadOnly)
 	if driver, name := setOf(file); err != nil && driver == "family" {
-		o := h5.DefaultOpenOptions()
+		o := h5.OpenOptions{}
 		access := h5.DefaultFileAccess()
 		access.Driver = h5.Family{}
 		o.Access = &access

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
 // made keeps the files: they are made once.
@@ -183,7 +184,7 @@ func allTypes() []h5.Datatype {
 	vs := h5.VariableString(h5.UTF8)
 	array := h5.Datatype{Class: h5.Array, Size: 24, Base: &i4, Dims: []int64{2, 3}}
 	return []h5.Datatype{
-		i4, h5.Uint(1, h5.LittleEndian), f8, h5.IEEEFloat(4, h5.BigEndian), s5, vs, h5.Bool(), array,
+		i4, h5.Uint(1, h5.LittleEndian), f8, h5.IEEEFloat(4, h5.BigEndian), s5, vs, h5value.Bool(), array,
 		{Class: h5.Opaque, Size: 7, Tag: "a tag"},
 		{Class: h5.Bitfield, Size: 2, Precision: 12, Offset: 2},
 		{Class: h5.Compound, Size: 48, Members: []h5.Member{{Name: "a", Type: &i4}, {Name: "b", Offset: 8, Type: &f8}, {Name: "c", Offset: 16, Type: &array}, {Name: "d", Offset: 40, Type: &s5}}},
@@ -196,14 +197,14 @@ func (b *builder) types() {
 	}
 	b.dataset("null", h5.Int(2, h5.LittleEndian), h5.NullSpace(), nil)
 	d := b.dataset("strings", h5.VariableString(h5.UTF8), h5.SimpleSpace(3), nil)
-	b.ok(d.WriteStrings([]string{"one", "", "three"}, h5.SimpleSpace(3).All()))
+	b.ok(h5value.Write(d, []string{"one", "", "three"}, h5.SimpleSpace(3).All()))
 	level := 6
 	c := b.dataset("filtered strings", h5.VariableString(h5.UTF8), h5.SimpleSpace(300), &h5.DatasetOptions{Chunks: []int64{100}, Deflate: &level})
 	text := make([]string, 300)
 	for i := range text {
 		text[i] = strings.Repeat("y", i)
 	}
-	b.ok(c.WriteStrings(text, h5.SimpleSpace(300).All()))
+	b.ok(h5value.Write(c, text, h5.SimpleSpace(300).All()))
 }
 
 // datasets makes datasets of every layout and chunk index.

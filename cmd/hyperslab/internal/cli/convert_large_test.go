@@ -35,7 +35,7 @@ func TestConvert_largeAttributes(t *testing.T) {
 	done(t, "convert", "-q", "a.b2nd", "new.h5:/x")
 	done(t, "convert", "-q", "a.b2nd", "copy.h5:/x")
 	done(t, "convert", "-q", "--in-place", "a.b2nd", "place.h5:/x")
-	o := h5.DefaultCreateOptions()
+	o := h5.CreateOptions{}
 	o.Low = h5.V18
 	f, err := h5.Create("tree.h5", &o)
 	require.NoError(t, err)

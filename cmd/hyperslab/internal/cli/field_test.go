@@ -182,7 +182,7 @@ func makeTree(t testing.TB, name string) {
 	}
 	names, err := f.Root().CreateDataset("names", h5.VariableString(h5.UTF8), h5.SimpleSpace(2), nil)
 	require.NoError(t, err)
-	require.NoError(t, names.WriteStrings([]string{"one", "two"}, h5.SimpleSpace(2).All()))
+	require.NoError(t, h5value.Write(names, []string{"one", "two"}, h5.SimpleSpace(2).All()))
 	require.NoError(t, f.Root().LinkSoft("latest", "/run1/temperature"))
 	require.NoError(t, f.Root().LinkSoft("dangling", "/nowhere"))
 	require.NoError(t, f.Root().LinkExternal("elsewhere", "waves.h5", "/waves"))

@@ -20,6 +20,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -365,7 +366,7 @@ func makeHostile(t *testing.T, dir string) {
 	require.NoError(t, err)
 	d, err := f.Root().CreateDataset("s", h5.VariableString(h5.UTF8), h5.SimpleSpace(3), nil)
 	require.NoError(t, err)
-	require.NoError(t, d.WriteStrings([]string{"\x1b[31mred\x07", "=1+1", "\u009b2J"}, h5.SimpleSpace(3).All()))
+	require.NoError(t, h5value.Write(d, []string{"\x1b[31mred\x07", "=1+1", "\u009b2J"}, h5.SimpleSpace(3).All()))
 	require.NoError(t, d.SetComment("\x1b[31mred\x07"))
 	require.NoError(t, d.Close())
 	g, err := f.Root().CreateGroup("\x1b[2Jgroup")

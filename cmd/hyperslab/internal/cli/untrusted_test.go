@@ -98,7 +98,7 @@ func far(t *testing.T, name string) {
 // shifted makes a file with a user block, behind which addresses begin.
 func shifted(t *testing.T, name string) {
 	t.Helper()
-	o, creation := h5.DefaultCreateOptions(), h5.DefaultFileCreation()
+	o, creation := h5.CreateOptions{}, h5.DefaultFileCreation()
 	creation.UserBlock = 1024
 	o.Creation = &creation
 	f, err := h5.Create(name, &o)
@@ -204,7 +204,7 @@ func TestUntrustedBenchAndRepack(t *testing.T) {
 // info --storage counts a file of more structures than explain lists.
 func TestStorageOfManyStructures(t *testing.T) {
 	t.Chdir(t.TempDir())
-	o := h5.DefaultCreateOptions()
+	o := h5.CreateOptions{}
 	o.Low = h5.V114
 	f, err := h5.Create("many.h5", &o)
 	require.NoError(t, err)

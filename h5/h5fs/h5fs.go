@@ -1,22 +1,24 @@
 //go:build cgo
 
-// A file's groups and datasets as an io/fs file system, for example for fs.WalkDir,
-// http.FileServerFS and text/template.
+// Implementation of io/fs over the methods of package h5.
 
-package h5
+package h5fs
 
 import (
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"path"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hyperslab/hyperslab/h5"
 )
 
-// FS returns the file as an io/fs file system that is also a ReadDirFS, StatFS and ReadLinkFS. It
+// New returns the file as an io/fs file system that is also a ReadDirFS, StatFS and ReadLinkFS. It
 // reads through f and must not be used after f is closed.
 //
 // A group is a directory. A dataset is a file that contains its elements as stored, decoded, in
@@ -27,9 +29,9 @@ import (
 // A soft link is a symbolic link. A hard link to one of its own parent groups is a symbolic link
 // too, so that walks terminate. External and user-defined links are left out, and so are names that
 // are not valid path elements in io/fs: invalid UTF-8 and "..". A backslash is allowed.
-func (f *File) FS() fs.FS { return fileSystem{f.Root()} }
+func New(f *h5.File) fs.FS { return fileSystem{f.Root()} }
 
-type fileSystem struct{ root *Group }
+type fileSystem struct{ root *h5.Group }
 
 // An entry is the target of a name in a directory. It implements FileInfo and DirEntry.
 type entry struct {
@@ -37,9 +39,9 @@ type entry struct {
 	mode    fs.FileMode
 	size    int64
 	modTime time.Time
-	kind    ObjectKind // kind of the object; 0 for a symbolic link
-	target  string     // target of a symbolic link
-	info    DatasetInfo
+	kind    h5.ObjectKind // kind of the object; 0 for a symbolic link
+	target  string        // target of a symbolic link
+	info    h5.DatasetInfo
 }
 
 func (e *entry) Name() string               { return e.name }
@@ -124,11 +126,11 @@ func (s fileSystem) entry(at, name string, up []uint64) (*entry, error) {
 	return s.link(at, l, up)
 }
 
-func (s fileSystem) link(at string, l Link, up []uint64) (*entry, error) {
+func (s fileSystem) link(at string, l h5.Link, up []uint64) (*entry, error) {
 	switch l.Kind {
-	case SoftLink:
+	case h5.SoftLink:
 		return &entry{name: l.Name, mode: fs.ModeSymlink | 0o777, target: l.Target, size: int64(len(l.Target))}, nil
-	case HardLink:
+	case h5.HardLink:
 		if i := slices.Index(up, l.Address); i >= 0 {
 			target := path.Join(slices.Repeat([]string{".."}, len(up)-1-i)...)
 			if target == "" {
@@ -148,9 +150,9 @@ func (s fileSystem) object(at, name string) (*entry, error) {
 	}
 	e := &entry{name: name, kind: info.Kind, modTime: info.Modified}
 	switch info.Kind {
-	case GroupObject:
+	case h5.GroupObject:
 		e.mode = fs.ModeDir | 0o555
-	case DatasetObject:
+	case h5.DatasetObject:
 		d, err := s.root.OpenDataset(at)
 		if err != nil {
 			return nil, err
@@ -160,8 +162,11 @@ func (s fileSystem) object(at, name string) (*entry, error) {
 			return nil, err
 		}
 		e.mode = 0o444
-		if e.size = mul(e.info.Space.NumElems(), int64(e.info.Datatype.Size)); !e.info.Datatype.Plain() || e.size < 0 {
-			e.mode, e.size = fs.ModeIrregular|0o444, 0
+		n, size := e.info.Space.NumElems(), int64(e.info.Datatype.Size)
+		if !e.info.Datatype.Plain() || n < 0 || size > 0 && n > math.MaxInt64/size {
+			e.mode = fs.ModeIrregular | 0o444
+		} else {
+			e.size = n * size
 		}
 	default:
 		e.mode = fs.ModeIrregular | 0o444
@@ -182,7 +187,7 @@ func (s fileSystem) Open(name string) (fs.File, error) {
 			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 		}
 		return &openDir{openEntry: openEntry{e, name}, entries: entries}, nil
-	case e.kind == DatasetObject:
+	case e.kind == h5.DatasetObject:
 		d, err := s.root.OpenDataset(at)
 		if err != nil {
 			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
@@ -272,7 +277,7 @@ func (s fileSystem) entries(at string) ([]fs.DirEntry, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l.Name == "." || !fs.ValidPath(l.Name) || l.Kind == ExternalLink || l.Kind == UserLink {
+		if l.Name == "." || !fs.ValidPath(l.Name) || l.Kind == h5.ExternalLink || l.Kind == h5.UserLink {
 			continue
 		}
 		e, err := s.link(path.Join(at, l.Name), l, up)
@@ -335,7 +340,7 @@ func (o *openDir) ReadDir(n int) ([]fs.DirEntry, error) {
 // An openDataset reads a dataset as a file.
 type openDataset struct {
 	openEntry
-	d  *Dataset // nil for an object without content
+	d  *h5.Dataset // nil for an object without content
 	at int64
 }
 
@@ -372,7 +377,7 @@ func (o *openDataset) Seek(offset int64, whence int) (int64, error) {
 // ReadAt reads whole elements and returns the requested bytes of them.
 func (o *openDataset) ReadAt(p []byte, at int64) (int, error) {
 	if o.e.mode&fs.ModeIrregular != 0 {
-		return 0, o.fail("read", fmt.Errorf("%w: the object is more than bytes", ErrType))
+		return 0, o.fail("read", fmt.Errorf("%w: the object is more than bytes", h5.ErrType))
 	}
 	if at < 0 {
 		return 0, o.fail("read", fs.ErrInvalid)
@@ -410,8 +415,8 @@ func (o *openDataset) readRun(p []byte, at int64) (int, error) {
 
 // runOf returns the largest region that begins with element number first and covers at most n
 // consecutive elements in row-major order.
-func runOf(dims []int64, first, n int64) Region {
-	r := Region{Start: make([]int64, len(dims)), Count: make([]int64, len(dims))}
+func runOf(dims []int64, first, n int64) h5.Region {
+	r := h5.Region{Start: make([]int64, len(dims)), Count: make([]int64, len(dims))}
 	whole := int64(1) // elements of one step along the axis
 	for i := len(dims) - 1; i >= 0; i-- {
 		r.Start[i] = first % dims[i]

@@ -1,10 +1,12 @@
-package h5_test
+package h5fs_test
 
 import (
 	"encoding/binary"
 	"fmt"
 	"io"
 	"io/fs"
+	"log"
+	"path/filepath"
 	"testing"
 	"testing/fstest"
 
@@ -12,12 +14,28 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5fs"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/leak"
 )
+
+func TestMain(m *testing.M) {
+	leak.Main(m, leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs})
+}
+
+func newFile(t testing.TB) *h5.File {
+	t.Helper()
+	f, err := h5.Create(filepath.Join(t.TempDir(), "new.h5"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+func region(start, count []int64) h5.Region { return h5.Region{Start: start, Count: count} }
 
 // A file passes the standard library's test of file systems, with symbolic links, a
 // cycle and names from everywhere.
-func TestFS(t *testing.T) {
+func TestNew(t *testing.T) {
 	f := newFile(t)
 	r := f.Root()
 	numbers := make([]uint32, 6000)
@@ -39,7 +57,7 @@ func TestFS(t *testing.T) {
 	require.NoError(t, r.LinkExternal("out", "other.h5", "/"))
 	_, err = r.CreateGroup("..")
 	require.NoError(t, err)
-	sys := f.FS()
+	sys := h5fs.New(f)
 	require.NoError(t, fstest.TestFS(sys, "a/b/numbers", "empty", "数据 x", "rel", "same"))
 
 	want := []byte{}
@@ -76,25 +94,25 @@ func TestFS(t *testing.T) {
 }
 
 // What is more than bytes is there, and reading it says why it cannot be.
-func TestFSIrregular(t *testing.T) {
+func TestNew_irregular(t *testing.T) {
 	f := newFile(t)
 	_, err := f.Root().CreateDataset("s", h5.VariableString(h5.UTF8), h5.SimpleSpace(2), nil)
 	require.NoError(t, err)
-	info, err := fs.Stat(f.FS(), "s")
+	info, err := fs.Stat(h5fs.New(f), "s")
 	require.NoError(t, err)
 	require.Equal(t, fs.ModeIrregular, info.Mode().Type())
-	_, err = fs.ReadFile(f.FS(), "s")
+	_, err = fs.ReadFile(h5fs.New(f), "s")
 	require.ErrorIs(t, err, h5.ErrType)
 	require.NoError(t, f.Root().LinkSoft("loop", "/loop"))
-	_, err = f.FS().Open("loop")
+	_, err = h5fs.New(f).Open("loop")
 	require.ErrorContains(t, err, "too many symbolic links")
 	require.NoError(t, f.Close())
-	_, err = f.FS().Open("s")
+	_, err = h5fs.New(f).Open("s")
 	require.ErrorIs(t, err, h5.ErrClosed)
 }
 
 // Any piece of any shape is that piece of the whole.
-func TestFSPieces(t *testing.T) {
+func TestNew_pieces(t *testing.T) {
 	f := newFile(t)
 	n := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -116,7 +134,7 @@ func TestFSPieces(t *testing.T) {
 			want[i] = byte(i*31 + i>>8)
 		}
 		require.NoError(t, d.WriteRegion(want, h5.Uint(2, h5.LittleEndian), space.All()))
-		file, err := f.FS().Open(name)
+		file, err := h5fs.New(f).Open(name)
 		require.NoError(t, err)
 		defer file.Close()
 		from := rapid.Int64Range(0, 2*total).Draw(rt, "from")
@@ -136,4 +154,55 @@ func TestFSPieces(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want[pos:], rest)
 	})
+}
+
+// The last bytes of a dataset of 2^63-2 bytes are read with a buffer that reaches past its end.
+func TestNew_extremeShape(t *testing.T) {
+	const length = 1<<62 - 1
+	const size = 2 * length
+	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
+	require.NoError(t, err)
+	defer f.Close()
+	d, err := f.Root().CreateDataset("d", h5.Uint(2, h5.LittleEndian), h5.SimpleSpace(length), &h5.DatasetOptions{Chunks: []int64{1 << 10}})
+	require.NoError(t, err)
+	require.NoError(t, h5value.Write(d, []uint16{7, 8, 9}, region([]int64{length - 3}, []int64{3})))
+	require.NoError(t, d.Close())
+	file, err := h5fs.New(f).Open("d")
+	require.NoError(t, err)
+	defer file.Close()
+	b := make([]byte, 100)
+	n, err := file.(io.ReaderAt).ReadAt(b, size-5)
+	require.ErrorIs(t, err, io.EOF)
+	require.Equal(t, []byte{0, 8, 0, 9, 0}, b[:n])
+	info, err := fs.Stat(h5fs.New(f), "d")
+	require.NoError(t, err)
+	require.EqualValues(t, int64(size), info.Size())
+}
+
+func ExampleNew() {
+	f, err := h5.CreateImage(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Root().CreateGroup("raw/2026"); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := f.Root().CreateDataset("raw/2026/d", h5.Int(2, h5.LittleEndian), h5.SimpleSpace(3), nil); err != nil {
+		log.Fatal(err)
+	}
+	err = fs.WalkDir(h5fs.New(f), ".", func(path string, e fs.DirEntry, err error) error {
+		if err == nil {
+			fmt.Println(path, e.IsDir())
+		}
+		return err
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// . true
+	// raw true
+	// raw/2026 true
+	// raw/2026/d false
 }
