@@ -6,6 +6,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/internal/numbers"
 )
 
 // Convert fills dst, elements of type to, with the elements of src, of type from, both in native
@@ -39,17 +42,87 @@ func integerOf(d DType) DType {
 	return d
 }
 
+// convertPiece is the number of elements that are converted in one loop, so that they stay in the
+// cache.
+const convertPiece = 2048
+
 // convertAll is Convert for types and lengths that are checked. It returns the index of the first
 // value that does not fit.
 func convertAll(dst []byte, to DType, src []byte, from DType, round bool) (i int, ok bool) {
 	to, from = integerOf(to), integerOf(from)
-	for ; len(src) > 0; i++ {
-		if !convertOne(dst[:to.Size], to, src[:from.Size], from, round) {
-			return i, false
+	c := converter{to: to, from: from, round: round, loop: numbers.LoopOf(numberKind(to), numberKind(from))}
+	for len(src) > 0 {
+		n := min(len(src)/from.Size, convertPiece)
+		if !c.convert(dst[:n*to.Size], src[:n*from.Size]) {
+			for k := 0; k < n; k++ {
+				if !c.convert(dst[k*to.Size:][:to.Size], src[k*from.Size:][:from.Size]) {
+					return i + k, false
+				}
+			}
 		}
-		dst, src = dst[to.Size:], src[from.Size:]
+		dst, src, i = dst[n*to.Size:], src[n*from.Size:], i+n
 	}
 	return 0, true
+}
+
+// numberKind returns the kind of the numbers that are converted: a Bool is converted as an integer of
+// one byte, and a float of 2 bytes as one of 8 bytes.
+func numberKind(d DType) numbers.Kind {
+	switch d.Kind {
+	case Int:
+		return [...]numbers.Kind{1: numbers.Int8, 2: numbers.Int16, 4: numbers.Int32, 8: numbers.Int64}[d.Size]
+	case Bool, Uint:
+		return [...]numbers.Kind{1: numbers.Uint8, 2: numbers.Uint16, 4: numbers.Uint32, 8: numbers.Uint64}[d.Size]
+	}
+	if d.Size == 4 {
+		return numbers.Float32
+	}
+	return numbers.Float64
+}
+
+type converter struct {
+	to, from DType
+	round    bool
+	loop     numbers.Loop
+	widened  []byte
+}
+
+// convert converts some elements and reports whether every value fits.
+func (c *converter) convert(dst, src []byte) bool {
+	switch {
+	case c.from.Kind == Bool: // every byte except 0 is true
+		c.widened = append(c.widened[:0], src...)
+		for i, v := range c.widened {
+			c.widened[i] = min(v, 1)
+		}
+		src = c.widened
+	case c.from.Size == 2 && (c.from.Kind == Float || c.from.Kind == BFloat):
+		c.widened = c.widened[:0]
+		for ; len(src) > 0; src = src[2:] {
+			c.widened = binary.NativeEndian.AppendUint64(c.widened, math.Float64bits(loadFloat(c.from, src[:2])))
+		}
+		src = c.widened
+	}
+	same := c.loop(dst, src)
+	switch {
+	case c.to.Kind == Bool:
+		return same && !slices.ContainsFunc(dst, func(v byte) bool { return v > 1 })
+	case same || !c.round || c.to.Kind != Float:
+		return same
+	}
+	return c.to.Size == 8 || c.from.Kind != Float || sameInfinities(dst, src)
+}
+
+// sameInfinities reports whether the float32 in dst are infinite exactly where the float64 in src
+// are.
+func sameInfinities(dst, src []byte) bool {
+	for ; len(dst) > 0; dst, src = dst[4:], src[8:] {
+		x, y := math.Float32frombits(binary.NativeEndian.Uint32(dst)), math.Float64frombits(binary.NativeEndian.Uint64(src))
+		if math.IsInf(float64(x), 0) != math.IsInf(y, 0) {
+			return false
+		}
+	}
+	return true
 }
 
 func (d DType) isReal() bool {
@@ -58,84 +131,4 @@ func (d DType) isReal() bool {
 		return true
 	}
 	return false
-}
-
-func convertOne(dst []byte, to DType, src []byte, from DType, round bool) bool {
-	if from.Kind == Float || from.Kind == BFloat {
-		x := loadFloat(from, src)
-		if to.Kind == Float {
-			return storeFloat(dst, x, round)
-		}
-		switch {
-		case x != math.Trunc(x): // also for NaN
-			return false
-		case x < 0 && x >= -1<<63:
-			return storeInt(dst, to, true, uint64(int64(x)))
-		case x >= 0 && x < 1<<64:
-			return storeInt(dst, to, false, uint64(x))
-		}
-		return false
-	}
-	negative, bits := false, uint64(0)
-	switch from.Kind {
-	case Bool:
-		if src[0] != 0 {
-			bits = 1
-		}
-	case Int:
-		v := loadInt(src)
-		negative, bits = v < 0, uint64(v)
-	default:
-		bits = loadUint(src)
-	}
-	if to.Kind != Float {
-		return storeInt(dst, to, negative, bits)
-	}
-	x := float64(bits)
-	exact := x < 1<<64 && uint64(x) == bits
-	if negative {
-		x = float64(int64(bits))
-		exact = int64(x) == int64(bits) // -2^63 is a float64
-	}
-	return (exact || round) && storeFloat(dst, x, round)
-}
-
-// storeFloat stores x in 4 or 8 bytes. It accepts NaN, but may change its payload.
-func storeFloat(dst []byte, x float64, round bool) bool {
-	if len(dst) == 8 {
-		binary.NativeEndian.PutUint64(dst, math.Float64bits(x))
-		return true
-	}
-	y := float32(x)
-	binary.NativeEndian.PutUint32(dst, math.Float32bits(y))
-	if round {
-		return math.IsInf(float64(y), 0) == math.IsInf(x, 0)
-	}
-	return float64(y) == x || math.IsNaN(x)
-}
-
-// storeInt stores an integer in an integer or a bool. If it is negative, bits are those of an
-// int64.
-func storeInt(dst []byte, to DType, negative bool, bits uint64) bool {
-	fits := false
-	switch to.Kind {
-	case Bool:
-		fits = !negative && bits <= 1
-	case Int:
-		least := uint64(1) << (8*to.Size - 1) // 2^(n-1), the magnitude of the smallest value
-		fits = !negative && bits < least || negative && -bits <= least
-	default:
-		fits = !negative && (to.Size == 8 || bits>>(8*to.Size) == 0)
-	}
-	switch to.Size {
-	case 1:
-		dst[0] = byte(bits)
-	case 2:
-		binary.NativeEndian.PutUint16(dst, uint16(bits))
-	case 4:
-		binary.NativeEndian.PutUint32(dst, uint32(bits))
-	default:
-		binary.NativeEndian.PutUint64(dst, bits)
-	}
-	return fits
 }

@@ -1,6 +1,7 @@
 package ndarray_test
 
 import (
+	"encoding/binary"
 	"math"
 	"math/big"
 	"testing"
@@ -105,4 +106,14 @@ func TestConvertCases(t *testing.T) {
 		x := dtype(t, d)
 		require.ErrorIs(t, ndarray.Convert(make([]byte, x.Size), x, make([]byte, 4), i4, false), ndarray.ErrType, d)
 	}
+}
+
+// An integer is rounded to a float32 once, not to a float64 first.
+func TestConvert_roundsOnce(t *testing.T) {
+	const exact = 1<<60 + 1<<36 + 1 // just above the middle of two float32
+	src, dst := make([]byte, 8), make([]byte, 4)
+	binary.NativeEndian.PutUint64(src, exact)
+	require.NoError(t, ndarray.Convert(dst, dtype(t, "f4"), src, dtype(t, "i8"), true))
+	require.Equal(t, float32(1<<60+1<<37), math.Float32frombits(binary.NativeEndian.Uint32(dst)))
+	require.ErrorIs(t, ndarray.Convert(dst, dtype(t, "f4"), src, dtype(t, "i8"), false), ndarray.ErrValue)
 }
