@@ -234,7 +234,7 @@ func (p *Pipeline) DecodePart(dst, src []byte, part Part) error {
 		err = w.decodePart(dst, f, &part)
 	}
 	if err != nil {
-		return &Error{Op: "decode", Filter: IDBlosc2, Err: tooLong(err)}
+		return &Error{Op: "decode", Filter: IDBlosc2, Err: inFile(err)}
 	}
 	return nil
 }
@@ -249,7 +249,7 @@ func (p *Pipeline) DecodePartAt(dst []byte, r io.ReaderAt, size int64, part Part
 		err = w.decodePart(dst, f, &part)
 	}
 	if err != nil {
-		return 0, &Error{Op: "decode", Filter: IDBlosc2, Err: tooLong(err)}
+		return 0, &Error{Op: "decode", Filter: IDBlosc2, Err: inFile(err)}
 	}
 	if f.parts == nil {
 		return 0, nil

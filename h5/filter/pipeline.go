@@ -152,7 +152,7 @@ func (p *Pipeline) decodeSegment(w *worker, s *segment, dst, src []byte, mask ui
 		f := &p.filters[s.first]
 		n, err := w.decode(f.ID, f.Values, dst, src)
 		if err != nil {
-			return 0, &Error{Op: "decode", Filter: f.ID, Step: s.first, Err: tooLong(err)}
+			return 0, &Error{Op: "decode", Filter: f.ID, Step: s.first, Err: inFile(err)}
 		}
 		return n, nil
 	}
@@ -173,9 +173,10 @@ func (p *Pipeline) decodeSegment(w *worker, s *segment, dst, src []byte, mask ui
 	return int(out), nil
 }
 
-// tooLong returns ErrCorrupt for data that do not fit into a chunk.
-func tooLong(err error) error {
-	if errors.Is(err, h5.ErrSize) {
+// inFile returns ErrCorrupt for data that do not fit into a chunk, and for invalid parameters: when a
+// chunk is decoded, the parameters are those of the file.
+func inFile(err error) error {
+	if errors.Is(err, h5.ErrSize) || errors.Is(err, h5.ErrParam) {
 		return fmt.Errorf("%w: %w", h5.ErrCorrupt, err)
 	}
 	return err
@@ -190,7 +191,7 @@ func (p *Pipeline) failed(op string, s *segment, rc C.int, step C.int32_t, have,
 	}
 	e.Err = failure(rc, e.Filter, values, have, want)
 	if op == "decode" {
-		e.Err = tooLong(e.Err)
+		e.Err = inFile(e.Err)
 	}
 	return e
 }
