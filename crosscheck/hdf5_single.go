@@ -238,7 +238,7 @@ func writeDataset(f *h5.File, name string, dt h5.Datatype, space h5.Dataspace, o
 		return err
 	}
 	if len(data) > 0 {
-		err = d.WriteSelection(data, dt, h5.All, false)
+		err = d.WriteSelection(data, dt, h5.All)
 	}
 	return errors.Join(err, d.Close())
 }

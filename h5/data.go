@@ -31,9 +31,9 @@ func (d *Dataset) ReadRegion(dst []byte, mem Datatype, r Region) error {
 
 // ReadRegionLossy is like ReadRegion, but libhdf5 clamps values that are out of range and rounds or
 // truncates values that mem cannot represent exactly. It does not always round to nearest (see
-// docs/defects.md); ReadSelection can.
+// docs/defects.md); h5value.ReadLossy does.
 func (d *Dataset) ReadRegionLossy(dst []byte, mem Datatype, r Region) error {
-	return d.read(dst, &mem, &r, C.GOH5_ROUGH)
+	return d.read(dst, &mem, &r, 1)
 }
 
 // WriteRegion replaces the elements of r with the elements in src, which have type mem and
@@ -47,9 +47,9 @@ func (d *Dataset) WriteRegion(src []byte, mem Datatype, r Region) error {
 
 // WriteRegionLossy is like WriteRegion, but libhdf5 clamps values that are out of range and rounds
 // or truncates values that the stored type cannot represent exactly. It does not always round to
-// nearest (see docs/defects.md); WriteSelection can.
+// nearest (see docs/defects.md); h5value.WriteLossy does.
 func (d *Dataset) WriteRegionLossy(src []byte, mem Datatype, r Region) error {
-	return d.write(src, &mem, &r, C.GOH5_ROUGH)
+	return d.write(src, &mem, &r, 1)
 }
 
 // Array lengths for the encodings of a region of rank 4 and of a datatype without members.
@@ -160,20 +160,16 @@ type Window struct {
 // len(dst) must be the product of w.Shape times mem.Size bytes, and w must select as many elements
 // as s; otherwise the error is ErrSize. A window outside its shape returns ErrRegion.
 func (d *Dataset) ReadWindow(dst []byte, mem Datatype, w Window, s Selection) error {
-	return d.readWindow(dst, &mem, w, s, 0)
+	return d.readWindow(dst, &mem, w, s)
 }
 
 // ReadSelection fills dst with the elements of s, converted to mem, in their order (H5Dread). It is
 // like ReadRegion for any selection, but it needs the dataset to check the length of dst.
-//
-// If nearest is true, a value that mem cannot represent becomes the nearest one that it can
-// represent, ties to even, and ReadSelection returns ErrType if neither libhdf5 nor the C compiler
-// rounds in this way.
-func (d *Dataset) ReadSelection(dst []byte, mem Datatype, s Selection, nearest bool) error {
+func (d *Dataset) ReadSelection(dst []byte, mem Datatype, s Selection) error {
 	if r, ok := s.(Region); ok && fills(len(dst), &mem, &r) {
-		return d.read(dst, &mem, &r, rounding(nearest))
+		return d.read(dst, &mem, &r, 0)
 	}
-	return d.readWindow(dst, &mem, Window{}, s, rounding(nearest))
+	return d.ReadWindow(dst, mem, Window{}, s)
 }
 
 // fills reports whether the elements of r have this length, so that the dataset is not needed to
@@ -182,25 +178,18 @@ func fills(length int, mem *Datatype, r *Region) bool {
 	return mul(r.NumElems(), int64(mem.Size)) == int64(length)
 }
 
-func rounding(nearest bool) C.int32_t {
-	if nearest {
-		return C.GOH5_NEAREST
-	}
-	return C.GOH5_LOSSLESS
-}
-
 // WriteWindow is like WriteRegion for any selection, and writes from a part of src. See ReadWindow.
 func (d *Dataset) WriteWindow(src []byte, mem Datatype, w Window, s Selection) error {
-	return d.writeWindow(src, &mem, w, s, 0)
+	return d.writeWindow(src, &mem, w, s)
 }
 
 // WriteSelection replaces the elements of s with src (H5Dwrite). If s lists an element twice, the
-// element gets one of the two values. nearest is as in ReadSelection.
-func (d *Dataset) WriteSelection(src []byte, mem Datatype, s Selection, nearest bool) error {
+// element gets one of the two values.
+func (d *Dataset) WriteSelection(src []byte, mem Datatype, s Selection) error {
 	if r, ok := s.(Region); ok && fills(len(src), &mem, &r) {
-		return d.write(src, &mem, &r, rounding(nearest))
+		return d.write(src, &mem, &r, 0)
 	}
-	return d.writeWindow(src, &mem, Window{}, s, rounding(nearest))
+	return d.WriteWindow(src, mem, Window{}, s)
 }
 
 // checkWindow is like checkTransfer, for any selection and a part of a buffer.
@@ -236,7 +225,7 @@ func checkWindow(length int, mem *Datatype, w Window, s Selection) (encoded, err
 	return e, nil
 }
 
-func (d *Dataset) readWindow(dst []byte, mem *Datatype, w Window, s Selection, lossy C.int32_t) error {
+func (d *Dataset) readWindow(dst []byte, mem *Datatype, w Window, s Selection) error {
 	const op = "read"
 	e, err := checkWindow(len(dst), mem, w, s)
 	if err != nil {
@@ -253,7 +242,7 @@ func (d *Dataset) readWindow(dst []byte, mem *Datatype, w Window, s Selection, l
 		return err
 	}
 	var cerr C.goh5_err_t
-	rc := C.goh5_dread(&cerr, id, cBytes(t), C.size_t(len(t)), cInts(e.words), C.size_t(len(e.words)), C.size_t(e.rank), lossy,
+	rc := C.goh5_dread(&cerr, id, cBytes(t), C.size_t(len(t)), cInts(e.words), C.size_t(len(e.words)), C.size_t(e.rank), 0,
 		cBytes(dst), C.size_t(len(dst)))
 	runtime.KeepAlive(d)
 	if rc < 0 {
@@ -262,7 +251,7 @@ func (d *Dataset) readWindow(dst []byte, mem *Datatype, w Window, s Selection, l
 	return outsideLocked(op, d.path)
 }
 
-func (d *Dataset) writeWindow(src []byte, mem *Datatype, w Window, s Selection, lossy C.int32_t) error {
+func (d *Dataset) writeWindow(src []byte, mem *Datatype, w Window, s Selection) error {
 	const op = "write"
 	if err := d.writable(op, d.path); err != nil {
 		return err
@@ -282,7 +271,7 @@ func (d *Dataset) writeWindow(src []byte, mem *Datatype, w Window, s Selection, 
 		return err
 	}
 	var cerr C.goh5_err_t
-	rc := C.goh5_dwrite(&cerr, id, cBytes(t), C.size_t(len(t)), cInts(e.words), C.size_t(len(e.words)), C.size_t(e.rank), lossy,
+	rc := C.goh5_dwrite(&cerr, id, cBytes(t), C.size_t(len(t)), cInts(e.words), C.size_t(len(e.words)), C.size_t(e.rank), 0,
 		cBytes(src), C.size_t(len(src)))
 	runtime.KeepAlive(d)
 	if rc < 0 {

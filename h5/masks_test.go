@@ -65,7 +65,7 @@ func TestDataset_Write_maskedChunk(t *testing.T) {
 				"part":        func(d *h5.Dataset) error { return h5value.Write(d, []int32{6, 7, 8}, at(5, 3)) },
 				"points": func(d *h5.Dataset) error {
 					p := h5.Points{[]int64{7, 0}[:rank], []int64{5, 0}[:rank], []int64{6, 0}[:rank]}
-					return d.WriteSelection(append(plainChunk(8)[:4], plainChunk(6)[:8]...), i4, p, false)
+					return d.WriteSelection(append(plainChunk(8)[:4], plainChunk(6)[:8]...), i4, p)
 				},
 				"values": func(d *h5.Dataset) error {
 					v, err := d.ReadValues(i4, at(0, 4), 4)
@@ -461,7 +461,7 @@ func TestDataset_Write_equalLengths(t *testing.T) {
 			case 0:
 				err = d.WriteRegion(src, u1, reg)
 			case 1:
-				err = d.WriteSelection(src, u1, at, false)
+				err = d.WriteSelection(src, u1, at)
 			case 2:
 				wide := make([]byte, 2*len(src))
 				for k, v := range src {

@@ -84,7 +84,7 @@ func useOtherRank(t *testing.T, path string) {
 	for op, err := range map[string]error{
 		"info": info, "count": count, "nth": nth, "at": found, "bytes": bytes, "read chunk": raw, "list": listed,
 		"write chunk": d.WriteChunk(make([]byte, 48), 0, at...), "resize": d.Resize(space.Dims...),
-		"read": d.ReadRegion(data, i4, all), "read selection": d.ReadSelection(data, i4, all, false), "write": d.WriteRegion(data, i4, all),
+		"read": d.ReadRegion(data, i4, all), "read selection": d.ReadSelection(data, i4, all), "write": d.WriteRegion(data, i4, all),
 	} {
 		require.ErrorIs(t, err, h5.ErrCorrupt, op)
 		require.ErrorContains(t, err, fmt.Sprintf("chunks of 2 dimensions in a dataset of %d", rank), op)

@@ -229,16 +229,16 @@ func TestSelectionsThatDoNotFit(t *testing.T) {
 		"too deep":         {deep, h5.ErrParam, "deeper"},
 		"nil":              {nil, h5.ErrParam, "nil"},
 	} {
-		err := d.ReadSelection(nil, h5.Int(4, h5.NativeOrder), tt.s, false)
+		err := d.ReadSelection(nil, h5.Int(4, h5.NativeOrder), tt.s)
 		require.ErrorIs(t, err, tt.want, name)
 		require.ErrorContains(t, err, tt.text, name)
-		require.ErrorIs(t, d.WriteSelection(nil, h5.Int(4, h5.NativeOrder), tt.s, false), tt.want, name)
+		require.ErrorIs(t, d.WriteSelection(nil, h5.Int(4, h5.NativeOrder), tt.s), tt.want, name)
 		if tt.s != nil {
 			_, err = h5.SimpleSpace(3, 4).Selected(tt.s)
 			require.ErrorIs(t, err, tt.want, name)
 		}
 	}
-	require.ErrorIs(t, d.ReadSelection(make([]byte, 47), h5.Int(4, h5.NativeOrder), h5.All, false), h5.ErrSize)
+	require.ErrorIs(t, d.ReadSelection(make([]byte, 47), h5.Int(4, h5.NativeOrder), h5.All), h5.ErrSize)
 	whole := h5.Window{Shape: []int64{2, 2}, Selection: h5.All}
 	buf := make([]byte, 16)
 	require.ErrorIs(t, d.ReadWindow(buf, h5.Int(4, h5.NativeOrder), whole, h5.All), h5.ErrSize)

@@ -209,12 +209,9 @@ typedef struct goh5_masks {
  * buffer, its dimensions, and a selection with the same number of elements. Otherwise the elements
  * fill the buffer.
  *
- * With GOH5_LOSSLESS, a value that would change causes GOH5_EOVERFLOW or GOH5_EPRECISION, and a
- * failed write does not change the dataset. With GOH5_ROUGH, libhdf5 clamps and rounds by its own
- * rules. With GOH5_NEAREST, values must be rounded to nearest; if neither libhdf5 nor the compiler
- * does this, the result is GOH5_ETYPE.
+ * If lossy is 0, a value that would change causes GOH5_EOVERFLOW or GOH5_EPRECISION, and a failed
+ * write does not change the dataset. Otherwise libhdf5 clamps and rounds by its own rules.
  */
-enum { GOH5_LOSSLESS = 0, GOH5_ROUGH = 1, GOH5_NEAREST = 2 };
 int goh5_dread(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t words,
                size_t rank, int32_t lossy, uint8_t *dst, size_t len);
 int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t words,

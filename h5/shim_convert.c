@@ -211,64 +211,6 @@ done:
     return rc;
 }
 
-/* src and dst in native byte order, between which the compiler may convert. Reordering loses no
- * information. */
-static int ordered_forms(goh5_err_t *err, hid_t src, hid_t dst, hid_t *from, hid_t *to)
-{
-    int rc = 0;
-    PASS(goh5_type_form(err, src, GOH5_ORDERED, from));
-    PASS(goh5_type_form(err, dst, GOH5_ORDERED, to));
-done:
-    return rc;
-}
-
-int goh5_rounds(goh5_err_t *err, hid_t src, hid_t dst)
-{
-    int rc = 1;
-    hid_t from = H5I_INVALID_HID, to = H5I_INVALID_HID;
-    if (H5Tget_class(dst) != H5T_FLOAT) {
-        return 1; /* libhdf5 truncates here and does not round */
-    }
-    htri_t direct = H5Tcompiler_conv(src, dst);
-    TRY(direct >= 0);
-    if (direct) {
-        goto done;
-    }
-    PASS(ordered_forms(err, src, dst, &from, &to));
-    htri_t stepwise = H5Tcompiler_conv(from, to);
-    TRY(stepwise >= 0);
-    rc = stepwise ? 0 : GOH5_ETYPE;
-done:
-    goh5_close_type(from);
-    goh5_close_type(to);
-    return rc;
-}
-
-int goh5_round(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t *src, uint8_t *dst, size_t n)
-{
-    int rc = 0;
-    hid_t from = H5I_INVALID_HID, to = H5I_INVALID_HID;
-    size_t src_size = H5Tget_size(src_type), dst_size = H5Tget_size(dst_type);
-    uint8_t *piece = hyperslab_alloc(PIECE * (src_size > dst_size ? src_size : dst_size));
-    if (piece == NULL) {
-        RAISE(GOH5_ENOMEM);
-    }
-    PASS(ordered_forms(err, src_type, dst_type, &from, &to));
-    for (size_t at = 0; at < n; at += PIECE) {
-        size_t k = n - at < PIECE ? n - at : PIECE;
-        memcpy(piece, src + at * src_size, k * src_size);
-        TRY(H5Tconvert(src_type, from, k, piece, NULL, H5P_DEFAULT) >= 0);
-        TRY(H5Tconvert(from, to, k, piece, NULL, H5P_DEFAULT) >= 0);
-        TRY(H5Tconvert(to, dst_type, k, piece, NULL, H5P_DEFAULT) >= 0);
-        memcpy(dst + at * dst_size, piece, k * dst_size);
-    }
-done:
-    hyperslab_free(piece);
-    goh5_close_type(from);
-    goh5_close_type(to);
-    return rc;
-}
-
 /* The widest type of a number's kind. It represents every value of t, so the conversion loses no
  * information. */
 static hid_t widest_type(const range_t *t)

@@ -148,8 +148,6 @@ done:
     return rc;
 }
 
-typedef int convert_t(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t *src, uint8_t *dst, size_t n);
-
 int goh5_dread(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t words,
                size_t rank, int32_t lossy, uint8_t *dst, size_t len)
 {
@@ -164,13 +162,12 @@ int goh5_dread(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len
     PASS(check_plain(err, &t, len));
     int how = goh5_conversion(err, t.type, t.mem_type, 0);
     PASS(how);
-    int alone = how == GOH5_EXACT || lossy == GOH5_ROUGH ? 1 : lossy ? goh5_rounds(err, t.type, t.mem_type) : 0;
-    PASS(alone);
+    int direct = how == GOH5_EXACT || lossy;
     rc = 0;
     if (t.n == 0) {
         goto done;
     }
-    if (alone) {
+    if (direct) {
         PASS(goh5_unnamed(err, t.type, &t.mem_type));
         rc = 0;
         TRY(H5Dread(id, t.mem_type, t.mem_space, t.file_space, H5P_DEFAULT, dst) >= 0);
@@ -180,15 +177,14 @@ int goh5_dread(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len
     if (t.n > SIZE_MAX / size || (raw = hyperslab_alloc(t.n * size)) == NULL) {
         RAISE(GOH5_ENOMEM);
     }
-    convert_t *convert = lossy ? goh5_round : goh5_convert;
     PASS(packed_space(err, &t, &packed));
     TRY(H5Dread(id, t.type, packed, t.file_space, H5P_DEFAULT, raw) >= 0);
     if (!t.window) {
-        PASS(convert(err, t.type, t.mem_type, raw, dst, t.n));
+        PASS(goh5_convert(err, t.type, t.mem_type, raw, dst, t.n));
         goto done;
     }
     PASS(pack(err, &t, &part));
-    PASS(convert(err, t.type, t.mem_type, raw, part.data, t.n));
+    PASS(goh5_convert(err, t.type, t.mem_type, raw, part.data, t.n));
     TRY(H5Dscatter(give, &part, t.mem_type, t.mem_space, dst) >= 0);
 done:
     hyperslab_free(part.data);
@@ -269,8 +265,6 @@ int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_le
     PASS(check_plain(err, &t, len));
     int how = goh5_conversion(err, t.mem_type, t.type, 1);
     PASS(how);
-    int alone = how == GOH5_EXACT || lossy == GOH5_ROUGH ? 1 : lossy ? goh5_rounds(err, t.mem_type, t.type) : 0;
-    PASS(alone);
     int unnamed = how == GOH5_EXACT ? goh5_unnamed(err, t.type, &t.mem_type) : 0;
     PASS(unnamed);
     rc = 0;
@@ -278,10 +272,9 @@ int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_le
         goto done;
     }
     if (how == GOH5_CHECKED && !lossy) {
-        PASS(check_values(err, &t, src));
-        alone = 1; /* libhdf5's conversion keeps all values, as just checked */
+        PASS(check_values(err, &t, src)); /* libhdf5's conversion then keeps all values */
     }
-    if (!unnamed && alone) {
+    if (!unnamed) {
         TRY(H5Dwrite(id, t.mem_type, t.mem_space, t.file_space, H5P_DEFAULT, src) >= 0);
         goto done;
     }
@@ -295,7 +288,7 @@ int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_le
         TRY(H5Dgather(t.mem_space, src, t.mem_type, part.len, part.data, NULL, NULL) >= 0);
         src = part.data;
     }
-    PASS((unnamed ? goh5_renumber : goh5_round)(err, t.mem_type, t.type, src, raw, t.n));
+    PASS(goh5_renumber(err, t.mem_type, t.type, src, raw, t.n));
     TRY(H5Dwrite(id, t.type, packed, t.file_space, H5P_DEFAULT, raw) >= 0);
 done:
     hyperslab_free(part.data);

@@ -169,15 +169,6 @@ int goh5_conversion(goh5_err_t *err, hid_t src, hid_t dst, int writing);
 int goh5_unnamed(goh5_err_t *err, hid_t stored, hid_t *mem);
 int goh5_renumber(goh5_err_t *err, hid_t unnamed, hid_t stored, const uint8_t *src, uint8_t *dst, size_t n);
 
-/* For lossy conversions for which goh5_conversion returns GOH5_CHECKED. Returns 1 if libhdf5 rounds
- * correctly from src to dst, 0 if goh5_round does, and GOH5_ETYPE if neither does, so package h5value
- * must convert. libhdf5's own conversions of floats (H5T__conv_f_f, H5T__conv_i_f) choose the
- * larger value of a tie. They also lose the carry of a number below the smallest normal number that
- * rounds up to a power of two. The compiler's conversions are correct, but exist only between the
- * native types. */
-int goh5_rounds(goh5_err_t *err, hid_t src, hid_t dst);
-int goh5_round(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t *src, uint8_t *dst, size_t n);
-
 /* goh5_convert converts n numbers from src to dst, or only checks them if dst is NULL. It returns
  * GOH5_EOVERFLOW or GOH5_EPRECISION if a number changes. */
 int goh5_convert(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t *src, uint8_t *dst, size_t n);

@@ -40,12 +40,12 @@ static int probed(const hsize_t *offset, unsigned mask, haddr_t address, hsize_t
  * H5Dchunk_iter, H5Dget_chunk_info and H5Dget_chunk_info_by_coord split the number as if the
  * dimensions were in order, and so return offsets of other chunks or of nonexistent ones. A test
  * file with one chunk at a known offset shows whether this version has the defect. */
-static int places_are_wrong(goh5_err_t *err)
+static int offsets_are_wrong(goh5_err_t *err)
 {
     static int known = -1; /* guarded by the lock */
     int rc = 0;
     const hsize_t dims[2] = {2, 1}, most[2] = {2, H5S_UNLIMITED}, chunk[2] = {1, 1}, at[2] = {1, 0};
-    hsize_t told[2] = {0, 0};
+    hsize_t reported[2] = {0, 0};
     const uint8_t one = 1;
     hid_t fapl = H5I_INVALID_HID, file = H5I_INVALID_HID, space = H5I_INVALID_HID, dcpl = H5I_INVALID_HID,
           set = H5I_INVALID_HID;
@@ -61,8 +61,8 @@ static int places_are_wrong(goh5_err_t *err)
     TRY(H5Pset_chunk(dcpl, 2, chunk) >= 0);
     TRY((set = H5Dcreate2(file, "d", H5T_NATIVE_UCHAR, space, H5P_DEFAULT, dcpl, H5P_DEFAULT)) >= 0);
     TRY(H5Dwrite_chunk(set, H5P_DEFAULT, 0, at, sizeof one, &one) >= 0);
-    TRY(H5Dchunk_iter(set, H5P_DEFAULT, probed, told) >= 0);
-    known = told[0] != at[0] || told[1] != at[1];
+    TRY(H5Dchunk_iter(set, H5P_DEFAULT, probed, reported) >= 0);
+    known = reported[0] != at[0] || reported[1] != at[1];
     rc = known;
 done:
     if (set >= 0) {
@@ -86,7 +86,7 @@ static int grid_order(goh5_err_t *err, hid_t id, grid_t *g, const hsize_t *maxdi
     if (index != H5D_CHUNK_IDX_EARRAY || maxdims[0] == H5S_UNLIMITED) {
         goto done;
     }
-    PASS(places_are_wrong(err));
+    PASS(offsets_are_wrong(err));
     if (rc == 0) {
         goto done;
     }
@@ -103,16 +103,16 @@ done:
 }
 
 /* Converts the offset that libhdf5 reports for a chunk to its real offset. */
-static void place_of(const grid_t *g, const hsize_t *told, hsize_t *at)
+static void real_offset(const grid_t *g, const hsize_t *reported, hsize_t *at)
 {
     const int grows = g->grows;
-    memcpy(at, told, sizeof *at * (size_t)g->rank);
+    memcpy(at, reported, sizeof *at * (size_t)g->rank);
     if (grows == 0) {
         return;
     }
-    hsize_t number = told[grows] / g->chunk[grows]; /* the dimensions before are 0 */
+    hsize_t number = reported[grows] / g->chunk[grows]; /* the dimensions before are 0 */
     for (int i = grows + 1; i < g->rank; i++) {
-        number = number * g->most[i] + told[i] / g->chunk[i];
+        number = number * g->most[i] + reported[i] / g->chunk[i];
     }
     for (int i = g->rank - 1; i >= 0; i--) {
         if (i != grows) {
@@ -123,11 +123,11 @@ static void place_of(const grid_t *g, const hsize_t *told, hsize_t *at)
     at[grows] = number * g->chunk[grows];
 }
 
-/* The inverse of place_of: the offset that libhdf5 expects for the real offset `at`. */
-static void told_of(const grid_t *g, const hsize_t *at, hsize_t *told)
+/* The inverse of real_offset: the offset that libhdf5 expects for the real offset `at`. */
+static void reported_offset(const grid_t *g, const hsize_t *at, hsize_t *reported)
 {
     const int grows = g->grows;
-    memcpy(told, at, sizeof *told * (size_t)g->rank);
+    memcpy(reported, at, sizeof *reported * (size_t)g->rank);
     if (grows == 0) {
         return;
     }
@@ -138,11 +138,11 @@ static void told_of(const grid_t *g, const hsize_t *at, hsize_t *told)
         }
     }
     for (int i = g->rank - 1; i > grows; i--) {
-        told[i] = number % g->most[i] * g->chunk[i];
+        reported[i] = number % g->most[i] * g->chunk[i];
         number /= g->most[i];
     }
-    told[grows] = number * g->chunk[grows];
-    memset(told, 0, sizeof *told * (size_t)grows);
+    reported[grows] = number * g->chunk[grows];
+    memset(reported, 0, sizeof *reported * (size_t)grows);
 }
 
 static int grid_open(goh5_err_t *err, hid_t id, grid_t *g)
@@ -218,11 +218,11 @@ static hsize_t stored_size(hid_t id, const grid_t *g, const hsize_t *at)
 {
     hsize_t size = 0;
     if (past_table(g)) {
-        hsize_t told[H5S_MAX_RANK] = {0};
+        hsize_t reported[H5S_MAX_RANK] = {0};
         haddr_t address = HADDR_UNDEF;
         unsigned mask = 0;
-        told_of(g, at, told);
-        if (H5Dget_chunk_info_by_coord(id, told, &mask, &address, &size) >= 0) {
+        reported_offset(g, at, reported);
+        if (H5Dget_chunk_info_by_coord(id, reported, &mask, &address, &size) >= 0) {
             return address == HADDR_UNDEF ? 0 : size;
         }
     } else if (H5Dget_chunk_storage_size(id, at, &size) >= 0) {
@@ -255,7 +255,7 @@ int goh5_dchunk_nth(goh5_err_t *err, int64_t id, uint64_t n, goh5_blob_t *out)
     int rc = 0;
     grid_t g = {0};
     goh5_buf_t b = {0};
-    hsize_t count = 0, size = 0, told[H5S_MAX_RANK] = {0}, at[H5S_MAX_RANK] = {0};
+    hsize_t count = 0, size = 0, reported[H5S_MAX_RANK] = {0}, at[H5S_MAX_RANK] = {0};
     haddr_t address = HADDR_UNDEF;
     unsigned mask = 0;
     goh5_enter();
@@ -266,8 +266,8 @@ int goh5_dchunk_nth(goh5_err_t *err, int64_t id, uint64_t n, goh5_blob_t *out)
         err->want = (int64_t)count;
         RAISE(GOH5_ENOCHUNK);
     }
-    TRY(H5Dget_chunk_info(id, H5S_ALL, n, told, &mask, &address, &size) >= 0);
-    place_of(&g, told, at);
+    TRY(H5Dget_chunk_info(id, H5S_ALL, n, reported, &mask, &address, &size) >= 0);
+    real_offset(&g, reported, at);
     goh5_put(&b, (uint64_t)g.rank);
     put_chunk(&b, at, g.rank, mask, address, size);
     PASS(goh5_buf_end(&b, out));
@@ -281,14 +281,14 @@ int goh5_dchunk_at(goh5_err_t *err, int64_t id, const int64_t *offset, size_t ra
     int rc = 0;
     grid_t g = {0};
     goh5_buf_t b = {0};
-    hsize_t size = 0, at[H5S_MAX_RANK] = {0}, told[H5S_MAX_RANK] = {0};
+    hsize_t size = 0, at[H5S_MAX_RANK] = {0}, reported[H5S_MAX_RANK] = {0};
     haddr_t address = HADDR_UNDEF;
     unsigned mask = 0;
     goh5_enter();
     PASS(grid_open(err, id, &g));
     PASS(grid_at(err, &g, offset, rank, at));
-    told_of(&g, at, told);
-    TRY(H5Dget_chunk_info_by_coord(id, told, &mask, &address, &size) >= 0);
+    reported_offset(&g, at, reported);
+    TRY(H5Dget_chunk_info_by_coord(id, reported, &mask, &address, &size) >= 0);
     if (address == HADDR_UNDEF) {
         RAISE(GOH5_ENOCHUNK);
     }
@@ -324,7 +324,7 @@ static int put_visited(const hsize_t *offset, unsigned mask, haddr_t address, hs
     visit_t *v = data;
     hsize_t at[H5S_MAX_RANK];
     v->count++;
-    place_of(v->grid, offset, at);
+    real_offset(v->grid, offset, at);
     put_chunk(&v->buf, at, v->grid->rank, mask, address, size);
     return v->buf.failed ? H5_ITER_STOP : H5_ITER_CONT;
 }
@@ -372,11 +372,11 @@ int goh5_dread_chunk(goh5_err_t *err, int64_t id, const int64_t *offset, size_t 
     /* A chunk without filters may not be in the file yet although libhdf5 returns its size. */
     if (read_chunk(id, at, &filters, dst, len) < 0) {
         rc = goh5_fail(err);
-        hsize_t told[H5S_MAX_RANK] = {0};
+        hsize_t reported[H5S_MAX_RANK] = {0};
         haddr_t address = 0;
         unsigned ignored = 0;
-        told_of(&g, at, told);
-        if (H5Dget_chunk_info_by_coord(id, told, &ignored, &address, &size) >= 0 && address == HADDR_UNDEF) {
+        reported_offset(&g, at, reported);
+        if (H5Dget_chunk_info_by_coord(id, reported, &ignored, &address, &size) >= 0 && address == HADDR_UNDEF) {
             rc = GOH5_ENOCHUNK;
         }
         goto done;
@@ -521,11 +521,11 @@ static int concerned(const touched_t *t, const hsize_t *at)
     return inside && over;
 }
 
-static int note(const hsize_t *told, unsigned mask, haddr_t address, hsize_t size, void *data)
+static int note(const hsize_t *reported, unsigned mask, haddr_t address, hsize_t size, void *data)
 {
     (void)address;
     touched_t *t = data;
-    place_of(t->grid, told, t->at);
+    real_offset(t->grid, reported, t->at);
     t->mask = mask;
     t->found = uncertain(t->masks, mask, size) && concerned(t, t->at);
     return t->found ? H5_ITER_STOP : H5_ITER_CONT;
@@ -553,10 +553,10 @@ static int take_chunk(goh5_err_t *err, hid_t id, const grid_t *g, const hsize_t 
     hyperslab_free(*bytes);
     *bytes = NULL;
     if (past_table(g)) {
-        hsize_t told[H5S_MAX_RANK] = {0};
+        hsize_t reported[H5S_MAX_RANK] = {0};
         haddr_t address = HADDR_UNDEF;
-        told_of(g, at, told);
-        TRY(H5Dget_chunk_info_by_coord(id, told, mask, &address, size) >= 0);
+        reported_offset(g, at, reported);
+        TRY(H5Dget_chunk_info_by_coord(id, reported, mask, &address, size) >= 0);
         goto done;
     }
     *size = stored_size(id, g, at);

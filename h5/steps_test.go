@@ -61,7 +61,7 @@ func TestParametersThatTheLibraryTrusts(t *testing.T) {
 		_, _, values := d.ReadChunk(make([]byte, 400), 0)
 		require.NoError(t, values, "as it is stored anybody may have it")
 		for op, err := range map[string]error{
-			"read": d.ReadRegion(data, tt.datatype, all), "read selection": d.ReadSelection(data, tt.datatype, all, false),
+			"read": d.ReadRegion(data, tt.datatype, all), "read selection": d.ReadSelection(data, tt.datatype, all),
 			"write": d.WriteRegion(data, tt.datatype, all), "resize": d.Resize(15),
 		} {
 			require.ErrorIs(t, err, h5.ErrCorrupt, "%s: %s", name, op)
@@ -133,7 +133,7 @@ func TestChunksTooShortForTheirDecoder(t *testing.T) {
 			for range 2 {
 				require.NoError(t, d.WriteChunk(whole[:left], 0, at...))
 				operations := map[string]error{
-					"read": d.ReadRegion(got, tt.datatype, space.All()), "read selection": d.ReadSelection(got, tt.datatype, h5.All, false),
+					"read": d.ReadRegion(got, tt.datatype, space.All()), "read selection": d.ReadSelection(got, tt.datatype, h5.All),
 					"read one": d.ReadRegion(got[:4], tt.datatype, inside), "write": d.WriteRegion(values[:4], tt.datatype, inside),
 				}
 				if tt.chunk > 1 {
@@ -280,9 +280,9 @@ func TestChunksTooShortForTheirChecksum(t *testing.T) {
 				_, boxed := d.ReadValues(i4, one, 1)
 				for op, err := range map[string]error{
 					"read": d.ReadRegion(got[:4], i4, one), "read all": lines, "values": boxed,
-					"points": d.ReadSelection(got[:4], i4, h5.Points{{at, at}}, false), "selection": d.ReadSelection(got, i4, h5.All, false),
+					"points": d.ReadSelection(got[:4], i4, h5.Points{{at, at}}), "selection": d.ReadSelection(got, i4, h5.All),
 					"convert": d.ReadRegionLossy(got[:8], h5.IEEEFloat(8, h5.LittleEndian), one),
-					"write":   d.WriteRegion(values[:4], i4, one), "write points": d.WriteSelection(values[:4], i4, h5.Points{{at, at}}, false),
+					"write":   d.WriteRegion(values[:4], i4, one), "write points": d.WriteSelection(values[:4], i4, h5.Points{{at, at}}),
 					"cut": d.Resize(at+1, 8),
 				} {
 					require.ErrorIs(t, err, h5.ErrCorrupt, op)

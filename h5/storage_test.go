@@ -455,7 +455,7 @@ func TestReaderIsOneFile(t *testing.T) {
 		_, err = d.Info()
 		require.NoError(t, err, "%s: what it is made of can be told", name)
 		outside(d.ReadRegion(make([]byte, 4), i4, region([]int64{0}, []int64{1})), file)
-		outside(d.ReadSelection(make([]byte, 4), i4, h5.Points{{1}}, false), file)
+		outside(d.ReadSelection(make([]byte, 4), i4, h5.Points{{1}}), file)
 		_, err = d.ReadValues(i4, h5.All, -1)
 		outside(err, file)
 		_, err = h5value.ReadAll[any](d)

@@ -81,7 +81,7 @@ print(json.dumps(sums))
 		require.NoError(t, err)
 		mem := info.Datatype.Native()
 		b := make([]byte, info.Space.NumElems()*int64(mem.Size))
-		require.NoError(t, d.ReadSelection(b, mem, h5.All, false), name)
+		require.NoError(t, d.ReadSelection(b, mem, h5.All), name)
 		require.Equal(t, sum, crc32.ChecksumIEEE(b), "%s: %v", name, info.Datatype)
 		if info.Layout == h5.Chunked && len(b) > 0 {
 			require.Positive(t, chunksOf(t, d, filter.Options{}), name)

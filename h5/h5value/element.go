@@ -108,8 +108,10 @@ func read[T any](d *h5.Dataset, dst []T, s h5.Selection, lossy bool) error {
 		return readPlanned(d, dst, s, lossy)
 	}
 	b := bytesOf(dst)
-	err := d.ReadSelection(b, mem, s, lossy)
-	if errors.Is(err, h5.ErrType) { // integers in enumerations, bit fields and times
+	err := d.ReadSelection(b, mem, s)
+	// libhdf5 does not convert integers in enumerations, bit fields and times, and does not always
+	// round to nearest.
+	if errors.Is(err, h5.ErrType) || lossy && inexact(err) {
 		return readPlanned(d, dst, s, lossy)
 	}
 	if inexact(err) { // libhdf5 counts these values; the plan names the first
@@ -154,8 +156,8 @@ func write[T any](d *h5.Dataset, src []T, s h5.Selection, lossy bool) error {
 	if !ok {
 		return writePlanned(d, src, s, lossy)
 	}
-	err := d.WriteSelection(bytesOf(src), mem, s, lossy)
-	if errors.Is(err, h5.ErrType) {
+	err := d.WriteSelection(bytesOf(src), mem, s)
+	if errors.Is(err, h5.ErrType) || lossy && inexact(err) {
 		return writePlanned(d, src, s, lossy)
 	}
 	if inexact(err) {
