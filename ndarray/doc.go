@@ -61,8 +61,7 @@
 // scalars, blocks, Comment and Null, and grows only along the first axis.
 //
 // A plain frame, which is not an array, is read as one dimension of opaque elements of its type
-// size (Format "frame"). It has ChunkShape, Compression and attributes. TestMapping and
-// TestPlainFrames of package hyperslab test this table and these sentences.
+// size (Format "frame"). It has ChunkShape, Compression and attributes.
 //
 // Package mem supports every property. The values of HDF5's dimension scales are not part of a
 // Meta.

@@ -25,8 +25,7 @@
 //
 // The library is the reference for reads too: this package returns the same bits as package cblosc,
 // with two exceptions. Uninitialized values are read as zeros. Regions and items of data with the
-// filter Delta are correct, while C-Blosc2 2.17.1 returns wrong ones (TestDeltaRegions,
-// TestDeltaItems).
+// filter Delta are correct, while C-Blosc2 2.17.1 returns wrong ones.
 //
 // # Memory
 //

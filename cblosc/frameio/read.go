@@ -503,7 +503,7 @@ func (v *values) items(w *worker, dst []byte, from int) error {
 }
 
 // partial reports whether blocks can be decoded separately. With Delta blocks depend on the first
-// block, and the library's function for items treats each block as the first (TestDeltaItems).
+// block, and the library's function for items treats each block as the first.
 // Dictionaries are only set up for whole chunks.
 func (v *values) partial() bool {
 	if v.same || v.h.Blosc2Flags&chunk.Flag2Dict != 0 {

@@ -58,6 +58,7 @@ func TestDefects(t *testing.T) {
 	}
 	for _, cells := range rows(t, "known-issues.md") {
 		require.Len(t, cells, 4, "%q", cells)
+		require.Regexp(t, `^(kept \([a-z0-9/, ]+\)|refused \([A-Za-z.]+\)|removed)$`, cells[2], "decision about %s", cells[1])
 		if cells[0] == "C-Blosc2" {
 			require.Regexp(t, `^(removed|kept \(.+\)|refused \(.+\))$`, cells[2], "%q", cells)
 		}

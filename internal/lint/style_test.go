@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -136,4 +137,92 @@ func TestShimsAreGoodGuests(t *testing.T) {
 		}
 	}
 	require.Positive(t, seen)
+}
+
+// TestProductionCodeNamesNoTest checks that comments and strings of production code do not name
+// test functions, because a reader of the code does not have them.
+func TestProductionCodeNamesNoTest(t *testing.T) {
+	tests := map[string]bool{}
+	for _, f := range tree(t) {
+		if !f.test {
+			continue
+		}
+		for _, decl := range f.ast.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name != "TestMain" {
+				tests[fn.Name.Name] = true
+			}
+		}
+	}
+	name := regexp.MustCompile(`\bTest[A-Z]\w*`)
+	for _, f := range tree(t) {
+		if f.test || strings.HasSuffix(f.dir, "test") { // packages of helpers for tests
+			continue
+		}
+		for _, group := range f.ast.Comments {
+			for _, word := range name.FindAllString(group.Text(), -1) {
+				require.False(t, tests[word], "%s: a comment names %s", f.fset.Position(group.Pos()), word)
+			}
+		}
+	}
+}
+
+// TestExportedIdentifiers limits the functions, types, methods, constants and variables that a
+// binding exports.
+func TestExportedIdentifiers(t *testing.T) {
+	limits := map[string]int{"h5": 440}
+	names := map[string]map[string]bool{}
+	for _, f := range tree(t) {
+		if f.test || limits[f.dir] == 0 {
+			continue
+		}
+		found := names[f.dir]
+		if found == nil {
+			found = map[string]bool{}
+			names[f.dir] = found
+		}
+		for _, decl := range f.ast.Decls {
+			for _, name := range exported(decl) {
+				found[name] = true
+			}
+		}
+	}
+	for dir, limit := range limits {
+		require.Greater(t, len(names[dir]), limit/2, dir)
+		require.LessOrEqual(t, len(names[dir]), limit, "package %s", dir)
+	}
+}
+
+// exported returns the exported names of a declaration, methods with their type.
+func exported(decl ast.Decl) (names []string) {
+	add := func(id *ast.Ident, prefix string) {
+		if id.IsExported() {
+			names = append(names, prefix+id.Name)
+		}
+	}
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil {
+			add(d.Name, "")
+			return names
+		}
+		receiver := d.Recv.List[0].Type
+		if p, ok := receiver.(*ast.StarExpr); ok {
+			receiver = p.X
+		}
+		if id, ok := receiver.(*ast.Ident); ok && id.IsExported() {
+			add(d.Name, id.Name+".")
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			switch s := spec.(type) {
+			case *ast.TypeSpec:
+				add(s.Name, "")
+			case *ast.ValueSpec:
+				for _, id := range s.Names {
+					add(id, "")
+				}
+			}
+		}
+	}
+	return names
 }

@@ -27,7 +27,7 @@ const (
 //
 // With 16 dimensions the three arrays begin with the byte 0xA0 (0x90 + 16). In msgpack this byte is
 // an empty string, because a fixarray has at most 15 elements. C-Blosc2 writes and reads it
-// nevertheless, and so does this package (TestSixteenDimensions).
+// nevertheless, and so does this package.
 type Meta struct {
 	Version     int8
 	Shape       []int64 // elements per dimension; the last changes fastest

@@ -65,11 +65,11 @@ type Header struct {
 	TypeSize int32 // bytes per element
 
 	// BlockSize is the requested number of bytes per block: 0 if it was "automatic". The
-	// specification describes it as the chosen block size (TestMixed).
+	// specification describes it as the chosen block size.
 	BlockSize int32
 	// ChunkSize is the decoded size of every chunk except the last. It is -1 while there are no
-	// chunks (TestTrailerVersion). It is 0 if chunks vary in length, which the specification calls
-	// not supported yet (TestVariableChunks).
+	// chunks. It is 0 if chunks vary in length, which the specification calls
+	// not supported yet.
 	ChunkSize int32
 
 	// Number of threads of the writer. The readers only display it.
@@ -78,7 +78,7 @@ type Header struct {
 	HasVLMetalayers bool // the trailer contains metalayers
 
 	// The filter pipeline and the fields that share its 16 bytes: a fixext 16 whose type is the
-	// number of filters. The specification shows the marker of an int32 (TestMixed).
+	// number of filters. The specification shows the marker of an int32.
 	NumFilters  uint8
 	Filters     [chunk.NumFilters]chunk.Filter
 	FiltersMeta [chunk.NumFilters]uint8
@@ -98,7 +98,7 @@ type Metalayer struct {
 	// prefix of the content.
 	Offset int64
 	// Content is the stored content. For a variable-length metalayer it is a compressed chunk,
-	// which the specification does not mention (TestVLMetalayers).
+	// which the specification does not mention.
 	Content []byte
 }
 
@@ -124,7 +124,7 @@ func (h Header) UserType() uint8 { return h.FrameType >> 4 }
 
 // Codec returns the codec for new chunks. The low half of codec_flags is the codec's id, or 6 for
 // ids above 5. The specification lists the format numbers of the chunk header here, but C-Blosc2
-// never wrote those (TestCodecFlags).
+// never wrote those.
 func (h Header) Codec() chunk.Codec {
 	switch id := h.CodecFlags & 0x0F; id {
 	case 6:

@@ -11,7 +11,7 @@ import (
 
 // Offset is an entry of the index: the location of a chunk, or a special chunk that is not stored.
 // In a contiguous frame it counts bytes from the end of the header; the specification counts from
-// its beginning (TestOffsetsCountFromTheHeadersEnd). In a sparse frame it is the number in the name
+// its beginning. In a sparse frame it is the number in the name
 // of the chunk file.
 type Offset int64
 

@@ -12,7 +12,7 @@ import (
 // Trailer is the section at the end of a frame.
 type Trailer struct {
 	// Version is 1, or 0 before 2.0 rc 1. The specification shows a string marker here, but
-	// C-Blosc2 writes the plain byte (TestTrailerVersion).
+	// C-Blosc2 writes the plain byte.
 	Version         int8
 	VLMetalayers    []Metalayer // in stored order; contents are chunks
 	Size            uint32      // bytes of the trailer

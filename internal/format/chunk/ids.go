@@ -157,7 +157,7 @@ const (
 // Bits of Header.Blosc2Flags (offset 0x1F). Bits 4 to 6 are the Special.
 //
 // The specification calls bit 1 "the header is extended by 32 bytes". All libraries use it to mark
-// data of a big-endian machine (BLOSC2_BIGENDIAN, TestBigEndianFlagIsNotALongerHeader).
+// data of a big-endian machine (BLOSC2_BIGENDIAN).
 const (
 	Flag2Dict         = 0x01 // a dictionary follows the block starts
 	Flag2BigEndian    = 0x02

@@ -231,7 +231,7 @@ func (c *Chunk) parseBlock(i int, start int32) (Block, error) {
 // parseStream reads the stream of length bytes whose size word is at pos.
 //
 // According to the specification the repeated byte is the low byte of the size word. In C-Blosc2 it
-// is the low byte of the negated word (TestByteRun).
+// is the low byte of the negated word.
 func (c *Chunk) parseStream(pos int64, length int32) (Stream, *format.Error) {
 	left := int64(len(c.data)) - pos - 4
 	if left < 0 {
