@@ -32,8 +32,8 @@ type defectFile struct {
 	want any
 }
 
-// anyError is the error of rows that only require that reading fails.
-var anyError = errors.New("any error")
+// errAny is the error of rows that only require that reading fails.
+var errAny = errors.New("any error")
 
 // inFile creates a file with fill and closes it.
 func inFile(t *testing.T, path string, low h5.LibVer, fill func(r *h5.Group)) {
@@ -126,7 +126,7 @@ func defectFiles(t *testing.T) []defectFile {
 				require.NoError(t, err)
 			})
 			hdf5test.Edit(t, path, "/d", h5file.FillValueType, func(m []byte) { binary.LittleEndian.PutUint32(m[4:], 0xFFFFFFFB) })
-		}, anyError, nil},
+		}, errAny, nil},
 		{"fill values larger in memory than in the file", "standard reference", func(t *testing.T, path string) {
 			inFile(t, path, h5.Earliest, func(r *h5.Group) {
 				_, err := r.CreateDataset("d", h5.OpaqueOf(18, "of eight"), h5.SimpleSpace(2), &h5.DatasetOptions{Fill: make([]byte, 18)})
@@ -139,7 +139,7 @@ func defectFiles(t *testing.T) []defectFile {
 				copy(b[at:], "\x47\x12\x00\x00\x12\x00\x00\x00")
 				return b
 			})
-		}, anyError, nil},
+		}, errAny, nil},
 		{"addresses longer than a token", "version 0", func(t *testing.T, path string) {
 			inFile(t, path, h5.Earliest, func(r *h5.Group) {
 				_, err := r.CreateDataset("d", i4, h5.SimpleSpace(10), nil)
@@ -174,7 +174,7 @@ func defectFiles(t *testing.T) []defectFile {
 		}, errors.ErrUnsupported, nil},
 		{"links of unknown classes", "array", func(t *testing.T, path string) {
 			inFile(t, path, h5.Earliest, func(r *h5.Group) { require.NoError(t, r.LinkUser("d", 187, []byte("value"))) })
-		}, anyError, nil},
+		}, errAny, nil},
 		{"datasets with another CLASS of 16 bytes", "scale", func(t *testing.T, path string) {
 			inFile(t, path, h5.Earliest, func(r *h5.Group) {
 				d, err := r.CreateDataset("d", i4, h5.SimpleSpace(3), nil)
@@ -230,7 +230,7 @@ func defectFiles(t *testing.T) []defectFile {
 				require.NoError(t, h5value.Write(d, numbersTo(48), h5.All))
 			})
 			hdf5test.Edit(t, path, "/d", h5file.DataspaceType, func(m []byte) { m[1], m[2] = rank, 0 })
-		}, anyError, nil})
+		}, errAny, nil})
 	}
 	return all
 }
@@ -263,7 +263,7 @@ func TestDefects_trustedHDF5(t *testing.T) {
 				case c.err == nil:
 					require.NoError(t, err)
 					require.Equal(t, c.want, got)
-				case c.err == anyError:
+				case c.err == errAny:
 					require.Error(t, err)
 				default:
 					require.ErrorIs(t, err, c.err)
