@@ -55,6 +55,10 @@ man: deps modules ## bin/man: a manual page for each command, made of what --hel
 demo: build ## convert real measurements there and back, and prove the result
 	@scripts/demo.sh
 
+.PHONY: examples
+examples: deps modules ## the programs of docs/guide, with their output compared
+	@scripts/examples.sh
+
 .PHONY: test
 test: deps vendor modules ## every test, with samples of the large sets; HYPERSLAB_ALL=1: the complete sets
 	@scripts/test.sh

@@ -48,6 +48,7 @@ var storeys = []struct {
 	{".", 90, false}, // the module root
 	{"crosscheck", 100, true},
 	{"crosscheck/peers", 110, false}, // a module of its own
+	{"examples", 120, true},
 	{"scripts", 120, true},
 	{"bench", 120, true},
 	{"cmd", 120, true},

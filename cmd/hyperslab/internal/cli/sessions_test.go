@@ -63,27 +63,14 @@ func TestSessions(t *testing.T) {
 	for _, s := range walks {
 		fmt.Fprintf(&b, "\n## %s\n", s.title)
 		for _, line := range s.lines {
-			stdout, stderr, code := run(strings.Fields(line)...)
 			words := strings.Fields(line)
 			for i, w := range words {
 				if strings.ContainsAny(w, "[") {
 					words[i] = "'" + w + "'"
 				}
 			}
-			fmt.Fprintf(&b, "\n    $ hyperslab %s\n", strings.Join(words, " "))
-			for _, l := range strings.Split(strings.TrimSuffix(stdout, "\n"), "\n") {
-				if stdout != "" {
-					b.WriteString(strings.TrimRight("    "+l, " ") + "\n")
-				}
-			}
-			for _, l := range strings.Split(strings.TrimSuffix(stderr, "\n"), "\n") {
-				if stderr != "" {
-					b.WriteString("    2> " + l + "\n")
-				}
-			}
-			if code != 0 {
-				fmt.Fprintf(&b, "    (exit code %d)\n", code)
-			}
+			fmt.Fprintf(&b, "\n%s%s\n", prompt, strings.Join(words, " "))
+			writeSession(&b, strings.Fields(line))
 		}
 	}
 	if *update {

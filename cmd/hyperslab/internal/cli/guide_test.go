@@ -1,0 +1,72 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestGuide runs the commands of each page of the guide and compares their output, except figures
+// that depend on the machine. With -update it writes the output into the page.
+func TestGuide(t *testing.T) {
+	pages, err := filepath.Glob("../../../../docs/guide/*.md")
+	require.NoError(t, err)
+	require.NotEmpty(t, pages)
+	for _, page := range pages {
+		file, err := filepath.Abs(page)
+		require.NoError(t, err)
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".md"), func(t *testing.T) {
+			t.Chdir(field(t))
+			b, err := os.ReadFile(file)
+			require.NoError(t, err)
+			got := withOutput(string(b))
+			if *update {
+				b = []byte(got)
+				require.NoError(t, os.WriteFile(file, b, 0o666))
+			}
+			require.Equal(t, loose(got), loose(string(b)), "run the test with -update, and read the page")
+		})
+	}
+}
+
+const prompt = "    $ hyperslab "
+
+// withOutput runs each command of a page in order and returns the page with their output. A command
+// is an indented line that begins with the prompt, and its output the indented lines after it.
+func withOutput(page string) string {
+	var b strings.Builder
+	output := false
+	for line := range strings.Lines(page) {
+		command, ok := strings.CutPrefix(line, prompt)
+		switch {
+		case ok:
+			b.WriteString(line)
+			writeSession(&b, shellWords(strings.TrimSpace(command)))
+			output = true
+		case output && strings.HasPrefix(line, "    "):
+		default:
+			b.WriteString(line)
+			output = false
+		}
+	}
+	return b.String()
+}
+
+// writeSession runs a command and writes its indented output: standard output, then standard error
+// after "2> ", then the exit code unless it is 0.
+func writeSession(b *strings.Builder, words []string) {
+	stdout, stderr, code := run(words...)
+	for line := range strings.Lines(stdout) {
+		b.WriteString(strings.TrimRight("    "+line, " \n") + "\n")
+	}
+	for line := range strings.Lines(stderr) {
+		b.WriteString("    2> " + strings.TrimRight(line, "\n") + "\n")
+	}
+	if code != 0 {
+		fmt.Fprintf(b, "    (exit code %d)\n", code)
+	}
+}

@@ -1,0 +1,33 @@
+// Program untrusted reads an array of a file from an untrusted source in a worker process.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/worker"
+)
+
+func main() {
+	worker.Init() // first: in a worker, this call does not return
+
+	ctx := context.Background()
+	a, err := hyperslab.Open(ctx, "testdata/etopo120.h5:/ROSE", &hyperslab.OpenOptions{
+		Untrusted: &hyperslab.Untrusted{
+			Limits: hyperslab.Limits{Array: 1 << 30, Memory: 1 << 30},
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer a.Close()
+	_, isolated := hyperslab.Sandbox(a)
+	sum, err := ndarray.Summarize(ctx, a, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("in a worker:", isolated, "count:", sum.Count)
+}
