@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -148,7 +149,7 @@ func addPlain(out *ndarray.Attrs, vl layers, name string, a *recordAttr, fixed b
 	if err != nil {
 		return translate(err)
 	}
-	plain, err := parseMsgpack(content)
+	plain, err := msgpack.Parse(content)
 	if err != nil {
 		out.Unsupported = append(out.Unsupported, ndarray.UnsupportedAttr{
 			Name: name, Type: fmt.Sprintf("metalayer of %d bytes", len(content)), Reason: err.Error(), Raw: content, Fixed: fixed,
@@ -306,9 +307,9 @@ func (r *record) putValue(vl *cblosc.Metalayers, attr ndarray.Attr, names []stri
 		(has || len(names) < maxPlain)
 	switch {
 	case a.alone && has:
-		err = vl.Update(attr.Name, appendMsgpack(nil, plain))
+		err = vl.Update(attr.Name, msgpack.Append(nil, plain))
 	case a.alone:
-		err = vl.Add(attr.Name, appendMsgpack(nil, plain))
+		err = vl.Add(attr.Name, msgpack.Append(nil, plain))
 	case has:
 		err = vl.Delete(attr.Name)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -328,9 +329,9 @@ func naturalType(all []any) (ndarray.DType, error) {
 			longest = max(longest, len(x))
 		case nil:
 			return ndarray.DType{}, errors.New("nil")
-		case ext:
-			return ndarray.DType{}, fmt.Errorf("extension %d of %d bytes", x.kind, len(x.data))
-		case pairs:
+		case msgpack.Ext:
+			return ndarray.DType{}, fmt.Errorf("extension %d of %d bytes", x.Kind, len(x.Data))
+		case msgpack.Map:
 			return ndarray.DType{}, fmt.Errorf("map of %d pairs", len(x))
 		default:
 			return ndarray.DType{}, errors.New("lists of different depths")

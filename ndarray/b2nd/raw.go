@@ -3,13 +3,11 @@
 package b2nd
 
 import (
-	"encoding/base64"
 	"encoding/json"
-	"math"
 	"slices"
-	"strconv"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -25,7 +23,7 @@ func keepsRaw(attr ndarray.Attr) bool {
 	if onlyRaw(attr) {
 		return true
 	}
-	plain, err := parseMsgpack(attr.Raw)
+	plain, err := msgpack.Parse(attr.Raw)
 	if err != nil {
 		return false
 	}
@@ -54,91 +52,9 @@ func withoutRaw(attrs []ndarray.Attr) []ndarray.Attr {
 // are distinct strings is an object; another map is {"map": [[key, value], …]}. Bytes are {"base64": "…"}, and an
 // extension type is {"ext": n, "base64": "…"}. Integers beyond 2^53 are strings, and so are NaN and the infinities.
 func RawJSON(content []byte) (json.RawMessage, bool) {
-	v, err := parseMsgpack(content)
+	v, err := msgpack.Parse(content)
 	if err != nil {
 		return nil, false
 	}
-	return appendJSON(nil, v), true
-}
-
-func appendJSON(dst []byte, v any) []byte {
-	const exact = 1 << 53
-	quoted := func(s string) []byte {
-		b, _ := json.Marshal(s) // cannot fail for a string
-		return append(dst, b...)
-	}
-	switch v := v.(type) {
-	case bool:
-		return strconv.AppendBool(dst, v)
-	case int64:
-		if v > exact || v < -exact {
-			return quoted(strconv.FormatInt(v, 10))
-		}
-		return strconv.AppendInt(dst, v, 10)
-	case uint64:
-		return quoted(strconv.FormatUint(v, 10))
-	case float32:
-		return appendFloat(dst, float64(v), 32)
-	case float64:
-		return appendFloat(dst, v, 64)
-	case string:
-		return quoted(v)
-	case []byte:
-		return append(append(append(dst, `{"base64":"`...), base64.StdEncoding.EncodeToString(v)...), `"}`...)
-	case ext:
-		dst = strconv.AppendInt(append(dst, `{"ext":`...), int64(v.kind), 10)
-		return append(append(append(dst, `,"base64":"`...), base64.StdEncoding.EncodeToString(v.data)...), `"}`...)
-	case []any:
-		dst = append(dst, '[')
-		for i, x := range v {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = appendJSON(dst, x)
-		}
-		return append(dst, ']')
-	case pairs:
-		return v.appendJSON(dst)
-	}
-	return append(dst, "null"...)
-}
-
-func appendFloat(dst []byte, x float64, bits int) []byte {
-	switch {
-	case math.IsNaN(x):
-		return append(dst, `"NaN"`...)
-	case math.IsInf(x, 1):
-		return append(dst, `"Infinity"`...)
-	case math.IsInf(x, -1):
-		return append(dst, `"-Infinity"`...)
-	}
-	return strconv.AppendFloat(dst, x, 'g', -1, bits)
-}
-
-func (m pairs) appendJSON(dst []byte) []byte {
-	object, seen := true, make(map[string]bool)
-	for _, p := range m {
-		key, ok := p.key.(string)
-		object = object && ok && !seen[key]
-		seen[key] = true
-	}
-	open, between, end := "{", ":", "}"
-	if !object {
-		open, between, end = `{"map":[`, ",", "]}"
-	}
-	dst = append(dst, open...)
-	for i, p := range m {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		if !object {
-			dst = append(dst, '[')
-		}
-		dst = append(appendJSON(dst, p.key), between...)
-		dst = appendJSON(dst, p.value)
-		if !object {
-			dst = append(dst, ']')
-		}
-	}
-	return append(dst, end...)
+	return msgpack.AppendJSON(nil, v), true
 }

@@ -9,6 +9,7 @@ import (
 	"math"
 	"unicode/utf8"
 
+	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -52,8 +53,8 @@ func (r *record) empty() bool {
 }
 
 func (r *record) encode() []byte {
-	m := pairs{{"version", int64(recordVersion)}}
-	add := func(key string, v any) { m = append(m, pair{key, v}) }
+	m := msgpack.Map{{Key: "version", Value: int64(recordVersion)}}
+	add := func(key string, v any) { m = append(m, msgpack.Pair{Key: key, Value: v}) }
 	if r.dtype != nil {
 		add("dtype", encodeDType(*r.dtype))
 	}
@@ -80,7 +81,7 @@ func (r *record) encode() []byte {
 		}
 		add("attrs", list)
 	}
-	return appendMsgpack(nil, m)
+	return msgpack.Append(nil, m)
 }
 
 func (a recordAttr) encode() any {
@@ -137,39 +138,39 @@ var errRecord = errors.New(`metalayer "hyperslab" is damaged`)
 // parseRecord parses the record. It rejects unknown keys and versions, because a later release
 // wrote them.
 func parseRecord(b []byte) (*record, error) {
-	v, err := parseMsgpack(b)
+	v, err := msgpack.Parse(b)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errRecord, err)
 	}
-	m, ok := v.(pairs)
-	if !ok || len(m) == 0 || m[0].key != any("version") {
+	m, ok := v.(msgpack.Map)
+	if !ok || len(m) == 0 || m[0].Key != any("version") {
 		return nil, fmt.Errorf("%w: no version", errRecord)
 	}
-	if m[0].value != any(int64(recordVersion)) {
+	if m[0].Value != any(int64(recordVersion)) {
 		return nil, fmt.Errorf(`%w: metalayer "hyperslab" of version %v, this release knows %d`,
-			errors.ErrUnsupported, m[0].value, recordVersion)
+			errors.ErrUnsupported, m[0].Value, recordVersion)
 	}
 	r := &record{}
 	for _, p := range m[1:] {
 		ok := false
-		switch p.key {
+		switch p.Key {
 		case any("dtype"):
 			var d ndarray.DType
-			d, ok = decodeDType(p.value)
+			d, ok = decodeDType(p.Value)
 			r.dtype = &d
 		case any("null"):
-			r.null, ok = p.value.(bool)
+			r.null, ok = p.Value.(bool)
 		case any("maxshape"):
-			r.maxShape, ok = decodeShape(p.value, ndarray.Unlimited)
+			r.maxShape, ok = decodeShape(p.Value, ndarray.Unlimited)
 		case any("axes"):
-			r.axes, ok = decodeAxes(p.value)
+			r.axes, ok = decodeAxes(p.Value)
 		case any("fill"):
-			r.fill, ok = p.value.([]byte)
+			r.fill, ok = p.Value.([]byte)
 		case any("attrs"):
-			r.attrs, ok = decodeAttrs(p.value)
+			r.attrs, ok = decodeAttrs(p.Value)
 		}
 		if !ok {
-			return nil, fmt.Errorf("%w: key %v", errRecord, p.key)
+			return nil, fmt.Errorf("%w: key %v", errRecord, p.Key)
 		}
 	}
 	return r, nil

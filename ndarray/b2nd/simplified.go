@@ -2,13 +2,17 @@
 
 package b2nd
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/hyperslab/hyperslab/internal/format/msgpack"
+)
 
 // MessagePackTypes returns the types in the content of a metalayer, as in ndarray.Attr, that other
 // formats do not have and that a Value does not preserve: "tuple" and "bytes". A tuple becomes a
 // list, and bytes become a string without trailing zero bytes.
 func MessagePackTypes(raw []byte) (names []string) {
-	plain, err := parseMsgpack(raw)
+	plain, err := msgpack.Parse(raw)
 	if raw == nil || err != nil {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/hyperslab/hyperslab/internal/format"
-	"github.com/hyperslab/hyperslab/internal/format/internal/msgpack"
+	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 )
 
 // Names of the metalayers.

@@ -10,7 +10,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
-	"github.com/hyperslab/hyperslab/internal/format/internal/msgpack"
+	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 )
 
 // Sizes and limits of the format (frame.h, blosc2.h).

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/hyperslab/hyperslab/internal/format"
-	"github.com/hyperslab/hyperslab/internal/format/internal/msgpack"
+	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 )
 
 // Trailer is the section at the end of a frame.

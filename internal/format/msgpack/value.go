@@ -1,38 +1,49 @@
-// MessagePack, limited to the types that attributes need. The parser is strict. The output has the
-// shortest form, as written by Python's msgpack.
+// Parse and Append for any MessagePack value. The parser is strict. The output has the shortest
+// form, as written by Python's msgpack.
 //
 // Values are nil, bool, int64, uint64 (only above the largest int64), float32, float64, string,
-// []byte, []any, pairs and ext.
+// []byte, []any, Map and Ext.
 
-package b2nd
+package msgpack
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"unicode/utf8"
+
+	"github.com/hyperslab/hyperslab/internal/format"
 )
 
-// pairs is a map in its stored order.
-type pairs []pair
+// Map is a map in its stored order.
+type Map []Pair
 
-type pair struct{ key, value any }
+// Pair is a key of a Map and its value.
+type Pair struct{ Key, Value any }
 
-// ext is an extension type: its number and its bytes.
-type ext struct {
-	kind int8
-	data []byte
+// Get returns the value of the first key that equals the given string.
+func (m Map) Get(key string) (any, bool) {
+	for _, p := range m {
+		if p.Key == any(key) {
+			return p.Value, true
+		}
+	}
+	return nil, false
 }
 
-// maxDepth is the maximum nesting depth of lists and maps. It allows an attribute of rank
+// Ext is an extension type: its number and its bytes.
+type Ext struct {
+	Kind int8
+	Data []byte
+}
+
+// MaxDepth is the maximum nesting depth of lists and maps. It allows an attribute of rank
 // ndarray.MaxRank in the record.
-const maxDepth = 40
+const MaxDepth = 40
 
-var errMsgpack = errors.New("invalid MessagePack")
-
-// appendMsgpack appends v. It panics for any other type, which would be a bug in this package.
-func appendMsgpack(dst []byte, v any) []byte {
+// Append appends v. It panics for any other type, which would be a bug in this package.
+func Append(dst []byte, v any) []byte {
 	be := binary.BigEndian
 	switch v := v.(type) {
 	case nil:
@@ -45,7 +56,7 @@ func appendMsgpack(dst []byte, v any) []byte {
 	case int64:
 		switch {
 		case v >= 0:
-			return appendMsgpack(dst, uint64(v))
+			return Append(dst, uint64(v))
 		case v >= -32:
 			return append(dst, byte(v))
 		case v >= math.MinInt8:
@@ -77,17 +88,17 @@ func appendMsgpack(dst []byte, v any) []byte {
 	case []any:
 		dst = appendLength(dst, len(v), 0x90, 16, 0, 0xdc, 0xdd)
 		for _, x := range v {
-			dst = appendMsgpack(dst, x)
+			dst = Append(dst, x)
 		}
 		return dst
-	case pairs:
+	case Map:
 		dst = appendLength(dst, len(v), 0x80, 16, 0, 0xde, 0xdf)
 		for _, p := range v {
-			dst = appendMsgpack(appendMsgpack(dst, p.key), p.value)
+			dst = Append(Append(dst, p.Key), p.Value)
 		}
 		return dst
 	}
-	panic(fmt.Sprintf("b2nd: no MessagePack for %T", v))
+	panic(fmt.Sprintf("msgpack: no encoding of %T", v))
 }
 
 // appendLength appends a type with a length. The length is in the first byte if it is below fix,
@@ -104,27 +115,28 @@ func appendLength(dst []byte, n int, short byte, fix int, b8, b16, b32 byte) []b
 	return binary.BigEndian.AppendUint32(append(dst, b32), uint32(n))
 }
 
-// parseMsgpack parses b, which must be exactly one value. The size of all allocations is bounded by
-// the length of b.
-func parseMsgpack(b []byte) (any, error) {
+// Parse parses b, which must be exactly one value. The size of all allocations is bounded by
+// the length of b. The error is a *format.Error with format.ErrTruncated, format.ErrCorrupt, or
+// format.ErrLimit for a value that is nested deeper than MaxDepth.
+func Parse(b []byte) (any, error) {
 	d := decoder{all: b, rest: b}
 	v, err := d.value(0)
 	if err == nil && len(d.rest) > 0 {
-		err = d.fail("%d bytes after the value", len(d.rest))
+		err = d.fail("end", fmt.Sprintf("%d bytes after the value", len(d.rest)), "none", format.ErrCorrupt)
 	}
 	return v, err
 }
 
 type decoder struct{ all, rest []byte }
 
-func (d *decoder) fail(format string, args ...any) error {
-	return fmt.Errorf("%w at byte %d: "+format, append([]any{errMsgpack, len(d.all) - len(d.rest)}, args...)...)
+func (d *decoder) fail(what, got, want string, err error) error {
+	return &format.Error{Format: "MessagePack", What: what, Offset: int64(len(d.all) - len(d.rest)), Got: got, Want: want, Err: err}
 }
 
 // take returns the next n bytes.
 func (d *decoder) take(n uint64) ([]byte, error) {
 	if n > uint64(len(d.rest)) {
-		return nil, d.fail("%d bytes needed, %d left", n, len(d.rest))
+		return nil, d.fail("value", fmt.Sprintf("%d bytes", len(d.rest)), strconv.FormatUint(n, 10), format.ErrTruncated)
 	}
 	b := d.rest[:n]
 	d.rest = d.rest[n:]
@@ -142,8 +154,8 @@ func (d *decoder) number(n uint64) (uint64, error) {
 }
 
 func (d *decoder) value(depth int) (any, error) {
-	if depth > maxDepth {
-		return nil, d.fail("nested deeper than %d", maxDepth)
+	if depth > MaxDepth {
+		return nil, d.fail("nesting", "deeper", fmt.Sprintf("at most %d levels", MaxDepth), format.ErrLimit)
 	}
 	c, err := d.number(1)
 	if err != nil {
@@ -194,7 +206,7 @@ func (d *decoder) value(depth int) (any, error) {
 	case 0xc6, 0xc9, 0xdb, 0xdd, 0xdf:
 		width = 4
 	default:
-		return nil, d.fail("type 0x%02x", c)
+		return nil, d.fail("type", fmt.Sprintf("%#02x", c), "a known type", format.ErrCorrupt)
 	}
 	n, err := d.number(width)
 	if err != nil {
@@ -217,7 +229,7 @@ func (d *decoder) value(depth int) (any, error) {
 func (d *decoder) text(n uint64) (any, error) {
 	b, err := d.take(n)
 	if err == nil && !utf8.Valid(b) {
-		err = d.fail("text of %d bytes is not UTF-8", n)
+		err = d.fail("string", fmt.Sprintf("%d bytes that are not UTF-8", n), "UTF-8", format.ErrCorrupt)
 	}
 	return string(b), err
 }
@@ -228,13 +240,13 @@ func (d *decoder) ext(n uint64) (any, error) {
 		return nil, err
 	}
 	b, err := d.take(n)
-	return ext{int8(kind), append([]byte{}, b...)}, err
+	return Ext{int8(kind), append([]byte{}, b...)}, err
 }
 
 // list reads n values. It checks n before it allocates, because each value takes at least one byte.
 func (d *decoder) list(n uint64, depth int) (any, error) {
 	if n > uint64(len(d.rest)) {
-		return nil, d.fail("list of %d values in %d bytes", n, len(d.rest))
+		return nil, d.fail("list", fmt.Sprintf("%d values", n), fmt.Sprintf("at most %d, one per byte", len(d.rest)), format.ErrTruncated)
 	}
 	out := make([]any, 0, n)
 	for range n {
@@ -249,9 +261,9 @@ func (d *decoder) list(n uint64, depth int) (any, error) {
 
 func (d *decoder) pairs(n uint64, depth int) (any, error) {
 	if 2*n > uint64(len(d.rest)) {
-		return nil, d.fail("map of %d pairs in %d bytes", n, len(d.rest))
+		return nil, d.fail("map", fmt.Sprintf("%d pairs", n), fmt.Sprintf("at most %d, two bytes each", len(d.rest)/2), format.ErrTruncated)
 	}
-	out := make(pairs, 0, n)
+	out := make(Map, 0, n)
 	for range n {
 		k, err := d.value(depth + 1)
 		if err != nil {
@@ -261,7 +273,7 @@ func (d *decoder) pairs(n uint64, depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, pair{k, v})
+		out = append(out, Pair{k, v})
 	}
 	return out, nil
 }

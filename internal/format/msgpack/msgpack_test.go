@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/internal/format"
-	"github.com/hyperslab/hyperslab/internal/format/internal/msgpack"
+	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 )
 
 // One of each value, as the specification encodes it.
