@@ -17,8 +17,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// GroupAttrs reads the attributes of a group of an HDF5 file, of a bcolz ctable or of a directory
-// of arrays.
+// GroupAttrs reads the attributes of a group of an HDF5 file, of a bcolz ctable, of a directory of
+// arrays or of a container of python-blosc2.
 //
 // It returns ndarray.ErrNotFound for a missing file or path, ErrFormat, ErrParam if the location is
 // an array, or ErrCorrupt; for an untrusted file also the errors of Open. It uses o.Unlocked and
@@ -171,6 +171,8 @@ func groupSpec(attrs []ndarray.Attr) ndarray.Spec {
 func (w *walker) groupAttrs(l Location, format Format) (attrs ndarray.Attrs, err error) {
 	path := groupPath(l)
 	switch format {
+	case B2Z, B2D, B2E:
+		return w.storedGroupAttrs(l, format)
 	case Bcolz:
 		table, err := bcolz.OpenTable(l.File, w.bcolzOptions())
 		if err != nil || path != "/" { // groups in a nested ctable have no attributes

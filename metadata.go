@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
@@ -46,7 +48,7 @@ func (t *Tree) Metadata(ctx context.Context, path string) (m Metadata, err error
 	case t.outside != nil:
 		m, err = t.outside.metadata(ctx, path)
 	default:
-		m, err = (&walker{ctx: ctx, unlocked: t.open.Unlocked}).metadata(Location{File: t.location.File, Object: path}, t.format)
+		m, err = (&walker{ctx: ctx, unlocked: t.open.Unlocked, store: t.store}).metadata(Location{File: t.location.File, Object: path}, t.format)
 		err = translate(err)
 	}
 	return m, ndarray.Wrap("read metadata of", t.at(path), err)
@@ -78,7 +80,7 @@ func (o *outside) metadata(ctx context.Context, path string) (Metadata, error) {
 }
 
 func (h *treeAttendant) metadata(path string) ([]byte, error) {
-	m, err := (&walker{ctx: context.Background(), suspect: h.s}).metadata(h.location(path), h.s.Format)
+	m, err := (&walker{ctx: context.Background(), suspect: h.s, store: h.s.store}).metadata(h.location(path), h.s.Format)
 	if err = cause(translate(err)); err != nil {
 		return nil, h.renamed(err)
 	}
@@ -103,6 +105,8 @@ func (w *walker) metadata(l Location, kind Format) (m Metadata, err error) {
 		err = w.hdf5Metadata(l, &m)
 	case Directory:
 		err = w.memberMetadata(l, &m)
+	case B2Z, B2D, B2E:
+		err = w.storedMetadata(l, kind, &m)
 	}
 	return m, err
 }
@@ -126,6 +130,36 @@ func (w *walker) memberMetadata(l Location, m *Metadata) error {
 		return err
 	}
 	return errors.Join(m.frame(file), done())
+}
+
+// layerSizes returns the sizes of the variable-length metalayers of a frame.
+type layerSizes struct{ f *frameio.Frame }
+
+func (l layerSizes) Size(name string) (content, stored int64, err error) {
+	return l.f.VLMetalayerSize(name)
+}
+
+// frameAt reads the metalayers of a frame in another file.
+func (m *Metadata) frameAt(r io.ReaderAt, size int64) (err error) {
+	f, err := frameio.OpenReaderAt(r, size)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	for _, l := range f.Header().Meta {
+		m.Fixed = append(m.Fixed, NamedBytes{l.Name, l.Content})
+	}
+	for _, name := range f.VLMetalayers() {
+		if err := b2nd.CheckLayer(layerSizes{f}, name); err != nil {
+			return err
+		}
+		b, err := f.VLMetalayer(name)
+		if err != nil {
+			return err
+		}
+		m.Variable = append(m.Variable, NamedBytes{name, b})
+	}
+	return nil
 }
 
 // frame reads the metalayers of a frame.

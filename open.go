@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/striped"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
@@ -34,6 +35,12 @@ const (
 
 	Caterva   Format = detect.Caterva   // a Blosc2 frame of the ancestor of b2nd, which stores no element type
 	Directory Format = detect.Directory // directory of b2nd files and subdirectories
+
+	// The containers of python-blosc2: DictStore and TreeStore in a ZIP file or a directory, and
+	// EmbedStore, a frame that embeds other frames.
+	B2Z Format = detect.B2Z
+	B2D Format = detect.B2D
+	B2E Format = detect.B2E
 )
 
 // OpenOptions are the options of Open, OpenTree and GroupAttrs. Nil means the zero value.
@@ -155,6 +162,7 @@ func sniff(file string) (Format, error) {
 //   - a bcolz carray, a column of a ctable, DIRECTORY:/column, or a ctable as an array of
 //     structures
 //   - an array of a directory of arrays, DIRECTORY:/path
+//   - an array of a container of python-blosc2 (.b2z, .b2d, .b2e), FILE:/path, for reading
 //
 // It returns ndarray.ErrNotFound, ErrFormat for any other content, ErrCorrupt, ErrParam for a path
 // that the format does not allow or for a missing path, or ErrType and errors.ErrUnsupported for
@@ -204,6 +212,9 @@ func openAt(l Location, o OpenOptions) (*ndarray.Array, error) {
 	if format == B2ND {
 		return openFrame(l.File, &b2nd.OpenOptions{DType: o.DType, Write: o.Write, Library: o.Library}, o.Durable)
 	}
+	if isStore(format) {
+		return openStored(l, format, o)
+	}
 	if format == Directory {
 		file, err := arrayFile(l)
 		if err != nil {
@@ -244,6 +255,9 @@ func openFrame(file string, o *b2nd.OpenOptions, durable bool) (*ndarray.Array, 
 
 // isPlain reports whether opening a frame failed because it contains no array.
 func isPlain(file string, err error) bool {
+	if errors.Is(err, errors.ErrUnsupported) {
+		return isObjects(file)
+	}
 	if !errors.Is(err, ndarray.ErrFormat) {
 		return false
 	}
@@ -255,6 +269,16 @@ func isPlain(file string, err error) bool {
 	_, isB2nd := h.Metalayer(b2ndmeta.Name)
 	_, isCaterva := h.Metalayer(b2ndmeta.CatervaName)
 	return f.Close() == nil && !isB2nd && !isCaterva
+}
+
+// isObjects reports whether a file is an array of Python objects.
+func isObjects(file string) bool {
+	f, info, err := regular.Open(file)
+	if err != nil {
+		return false
+	}
+	is := b2nd.IsObjects(f, info.Size())
+	return f.Close() == nil && is
 }
 
 // openBcolz opens a carray, the column of a ctable at the location's path, or a ctable as an array
@@ -375,6 +399,9 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOpt
 	}
 	if o.Stripes == nil && o.StripeOf != nil {
 		return nil, fmt.Errorf("%w: placement of stripes without stripe files", ndarray.ErrParam)
+	}
+	if isStore(o.Format) {
+		return nil, fmt.Errorf("%w: one array in a new %s; CopyTree writes a tree", errors.ErrUnsupported, o.Format)
 	}
 	if o.Format == HDF5 && exists(l.File) {
 		if is, err := sniff(l.File); err != nil || is != HDF5 {

@@ -4,10 +4,12 @@ package hyperslab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -22,6 +24,8 @@ type Tree struct {
 	format   Format
 	outside  *outside    // nil: the file is trusted, and each method opens it again
 	open     OpenOptions // for opening its arrays
+
+	store *stores.Store // a trusted store, which stays open; nil for other formats
 }
 
 // OpenTree returns the tree at a location. It uses o.ExternalDir, o.Missing, o.Unlocked and
@@ -50,7 +54,13 @@ func OpenTree(ctx context.Context, location string, o *OpenOptions) (*Tree, erro
 	if err != nil {
 		return nil, ndarray.Wrap("open", location, translate(err))
 	}
-	return &Tree{location: l, format: format, open: opts}, nil
+	t := &Tree{location: l, format: format, open: opts}
+	if isStore(format) {
+		if t.store, err = openStore(l.File, format, nil); err != nil {
+			return nil, ndarray.Wrap("open", location, translate(damage(err)))
+		}
+	}
+	return t, nil
 }
 
 // Format returns the format of the file.
@@ -69,7 +79,7 @@ func (t *Tree) at(path string) string {
 // untrusted tree supports one walk at a time: a walk ends with ErrParam if another one begins.
 func (t *Tree) Walk(ctx context.Context, prune func(Entry) bool) iter.Seq2[Entry, error] {
 	if t.outside == nil {
-		return Walk(ctx, t.location.String(), &WalkOptions{Prune: prune, Unlocked: t.open.Unlocked})
+		return walkTrusted(ctx, t.location.String(), WalkOptions{Prune: prune, Unlocked: t.open.Unlocked}, t.store)
 	}
 	return func(yield func(Entry, error) bool) {
 		left := false
@@ -86,6 +96,11 @@ func (t *Tree) Walk(ctx context.Context, prune func(Entry) bool) iter.Seq2[Entry
 // GroupAttrs reads the attributes of the group at a path of the file. It returns the
 // errors of GroupAttrs of the package.
 func (t *Tree) GroupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs, err error) {
+	if t.store != nil {
+		w := walker{ctx: ctx, store: t.store}
+		attrs, err = w.storedGroupAttrs(Location{File: t.location.File, Object: path}, t.format)
+		return attrs, ndarray.Wrap("read attributes of", t.at(path), errors.Join(err, ctx.Err()))
+	}
 	if t.outside == nil {
 		return GroupAttrs(ctx, t.at(path), &OpenOptions{Unlocked: t.open.Unlocked})
 	}
@@ -96,6 +111,10 @@ func (t *Tree) GroupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs
 // Open opens the array at a path of the file, for reading. It returns the errors of
 // Open of the package.
 func (t *Tree) Open(ctx context.Context, path string) (*ndarray.Array, error) {
+	if t.store != nil {
+		a, err := t.openStored(ctx, path)
+		return a, ndarray.Wrap("open", t.at(path), err)
+	}
 	if t.outside == nil {
 		return Open(ctx, t.at(path), &t.open)
 	}
@@ -103,8 +122,25 @@ func (t *Tree) Open(ctx context.Context, path string) (*ndarray.Array, error) {
 	return a, ndarray.Wrap("open untrusted", t.at(path), err)
 }
 
-// Close ends the worker of an untrusted tree. A trusted tree keeps no files open.
+// openStored opens an array of the open store.
+func (t *Tree) openStored(ctx context.Context, path string) (*ndarray.Array, error) {
+	l := Location{File: t.location.File, Object: path}
+	if err := errors.Join(ctx.Err(), checkObject(t.format, l)); err != nil {
+		return nil, err
+	}
+	m, err := openMember(t.store, groupPath(l), l.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	return array(m, nil)
+}
+
+// Close ends the worker of an untrusted tree, and closes a container of python-blosc2. A trusted
+// tree of another format keeps no files open.
 func (t *Tree) Close() error {
+	if t.store != nil {
+		return t.store.Close()
+	}
 	if t.outside == nil {
 		return nil
 	}

@@ -95,10 +95,11 @@ type TreeStats struct {
 	Told []Problem
 }
 
-// CopyTree copies a tree to a new HDF5 file or a new bcolz ctable, according to the extension of
-// dst, or otherwise to a directory of b2nd files (directory.go documents the layout). src is an
-// HDF5 file or a group in it, a bcolz ctable, or a directory of arrays. A ctable cannot contain
-// groups, or arrays of different lengths.
+// CopyTree copies a tree to a new HDF5 file, a new bcolz ctable, or a new TreeStore of python-blosc2
+// (.b2z or .b2d), according to the extension of dst, or otherwise to a directory of b2nd files
+// (directory.go documents the layout). src is an HDF5 file or a group in it, a bcolz ctable, a
+// directory of arrays, or a container of python-blosc2. A ctable cannot contain groups, or arrays of
+// different lengths.
 //
 // Shapes, element types, fill values, chunks, dimension names and attributes are kept. Compression
 // is kept within a format if it can be written, and is otherwise the target's default. From HDF5 to
@@ -156,7 +157,7 @@ type treeItem struct {
 }
 
 func (c *treeCopy) copy(ctx context.Context, dst, src string) (_ TreeStats, err error) {
-	if c.target == B2ND || c.target == Caterva {
+	if c.target == B2ND || c.target == Caterva || c.target == B2E {
 		return c.stats, fmt.Errorf("%w: a tree in a file of format %s", ndarray.ErrParam, c.target)
 	}
 	c.source, err = OpenTree(ctx, src, &OpenOptions{ExternalDir: c.options.ExternalDir, Missing: c.options.Missing, Unlocked: c.options.Unlocked, Untrusted: c.options.Untrusted})
@@ -185,6 +186,12 @@ func (c *treeCopy) copy(ctx context.Context, dst, src string) (_ TreeStats, err 
 		err = c.writeHDF5(ctx, out.Path())
 	case Bcolz:
 		err = c.writeTable(ctx, out.Path())
+	case B2Z:
+		err = c.writeZip(ctx, out.Path())
+	case B2D:
+		if err = os.Mkdir(out.Path(), 0o777); err == nil {
+			err = c.writeStore(ctx, dirFiles{out.Path()})
+		}
 	default:
 		err = c.writeDirectory(ctx, out.Path())
 	}
@@ -424,6 +431,9 @@ func (c *treeCopy) checkName(path string, group bool) error {
 	case c.target == Bcolz:
 		return bcolz.CheckColumns([]string{strings.TrimPrefix(path, "/")})
 	}
+	if isStore(c.target) {
+		return checkStoreName(path)
+	}
 	_, err := fileName(path[strings.LastIndex(path, "/")+1:], group)
 	return err
 }
@@ -453,6 +463,9 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 	if err := missingFilter(m); err != nil && item.entry.Storage.StoredBytes > 0 {
 		c.unreadable(item.from, "array", err)
 		return nil
+	}
+	if m.Format == b2nd.ObjectsFormat {
+		c.tell(item.from, "objects", fmt.Sprintf("%d Python objects", m.NumElems()), fmt.Sprintf("%s stores their JSON as strings", c.format()))
 	}
 	spec := m.Spec()
 	spec.Comment = c.comment(item.from, m.Comment)
@@ -499,9 +512,12 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 	return nil
 }
 
+// frames reports whether the target stores each array as a Blosc2 frame.
+func (c *treeCopy) frames() bool { return c.target == Directory || isStore(c.target) }
+
 // format returns the format of the target's arrays.
 func (c *treeCopy) format() Format {
-	if c.target == Directory {
+	if c.frames() {
 		return B2ND
 	}
 	return c.target
@@ -520,7 +536,7 @@ func (c *treeCopy) defaultCompression() *ndarray.Compression {
 
 func (c *treeCopy) check(path string, spec ndarray.Spec) error {
 	switch c.target {
-	case Directory:
+	case Directory, B2Z, B2D:
 		return b2nd.Check(spec)
 	case HDF5:
 		return hdf5.Check(path, spec)
@@ -543,7 +559,7 @@ func (c *treeCopy) keep(path string, attrs ndarray.Attrs, named bool) []ndarray.
 			c.tell(path, "attribute "+u.Name, u.Type, "the names of the scales are kept as dimension names")
 			continue
 		}
-		if raw, ok := u.Stored(); ok && c.target == Directory { // from one Blosc2 frame to another
+		if raw, ok := u.Stored(); ok && c.frames() { // from one Blosc2 frame to another
 			out = append(out, raw)
 			c.stats.Attrs++
 			continue
@@ -557,7 +573,7 @@ func (c *treeCopy) keep(path string, attrs ndarray.Attrs, named bool) []ndarray.
 				continue
 			}
 		}
-		if types := b2nd.MessagePackTypes(a.Raw); len(types) > 0 && c.target != Directory {
+		if types := b2nd.MessagePackTypes(a.Raw); len(types) > 0 && !c.frames() {
 			c.tell(path, "type of attribute "+a.Name, strings.Join(types, ", "), fmt.Sprintf("%s has lists and strings only", c.format()))
 		}
 		out = append(out, a)
@@ -608,7 +624,7 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 	}
 	err = c.copyArrays(ctx, func(item treeItem) (ndarray.Backend, error) {
 		return hdf5.CreateIn(f, item.path, item.spec, &hdf5.CreateOptions{Shared: made.shared(item.uses), Like: item.like})
-	}, func(item treeItem) error { return hdf5.Translate(f.Root().Unlink(item.path)) })
+	}, func(item treeItem) error { return hdf5.Translate(f.Root().Unlink(item.path)) }, nil)
 	if err != nil {
 		return err
 	}
@@ -665,7 +681,7 @@ func (c *treeCopy) writeTable(ctx context.Context, dir string) error {
 	}
 	err := c.copyArrays(ctx, func(item treeItem) (ndarray.Backend, error) {
 		return bcolz.Create(filepath.Join(dir, item.path), item.spec, nil)
-	}, func(item treeItem) error { return os.RemoveAll(filepath.Join(dir, item.path)) })
+	}, func(item treeItem) error { return os.RemoveAll(filepath.Join(dir, item.path)) }, nil)
 	if err != nil {
 		return err
 	}
@@ -712,7 +728,7 @@ func (c *treeCopy) writeDirectory(ctx context.Context, dir string) error {
 			return err
 		}
 		return os.RemoveAll(at)
-	})
+	}, nil)
 }
 
 // place returns the path of an object of a tree in a directory.
@@ -729,8 +745,8 @@ func place(dir, path string, group bool) (string, error) {
 }
 
 // copyArrays creates each array with create and fills it. With SkipUnreadable it calls remove for
-// an array that could not be filled.
-func (c *treeCopy) copyArrays(ctx context.Context, create func(treeItem) (ndarray.Backend, error), remove func(treeItem) error) error {
+// an array that could not be filled, and finish after each other array if it is not nil.
+func (c *treeCopy) copyArrays(ctx context.Context, create func(treeItem) (ndarray.Backend, error), remove, finish func(treeItem) error) error {
 	progress := ndarray.Progress{TotalBytes: c.stats.Bytes, TotalUnits: int64(len(c.arrays))}
 	for _, item := range c.arrays {
 		before := progress.DoneBytes
@@ -745,6 +761,8 @@ func (c *treeCopy) copyArrays(ctx context.Context, create func(treeItem) (ndarra
 			c.stats.Arrays--
 			progress.DoneBytes = before + item.bytes
 			err = remove(item)
+		} else if err == nil && finish != nil {
+			err = finish(item)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", item.from, err)

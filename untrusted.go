@@ -19,6 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/regular"
+	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
@@ -223,6 +224,8 @@ type suspect struct {
 	Direct bool // the library runs in the program's process, without a worker
 	file   *os.File
 	frozen *regular.Frozen // the files of a directory since the check; nil before
+	store  *stores.Store   // the open store since the check; nil before
+	shares bool            // the store belongs to another suspect
 }
 
 func newSuspect(ctx context.Context, o OpenOptions) (*suspect, error) {
@@ -245,6 +248,10 @@ func newSuspect(ctx context.Context, o OpenOptions) (*suspect, error) {
 
 func (s *suspect) close() error {
 	err := s.thaw()
+	if s.store != nil && !s.shares {
+		err = errors.Join(err, s.store.Close())
+	}
+	s.store = nil
 	if s.file == nil {
 		return err
 	}
@@ -365,7 +372,7 @@ func (s *suspect) bounded() (ndarray.Backend, error) {
 
 func (s *suspect) unchecked() (ndarray.Backend, error) {
 	path := worker.FilePath(s.file)
-	if s.DType != nil && s.Format != B2ND {
+	if s.DType != nil && s.Format != B2ND && !isStore(s.Format) {
 		return nil, fmt.Errorf("%w: an array of format %s stores its dtype, so that it cannot be set", ndarray.ErrParam, s.Format)
 	}
 	switch s.Format {
@@ -388,6 +395,8 @@ func (s *suspect) unchecked() (ndarray.Backend, error) {
 		return opened(b, err)
 	case Bcolz:
 		return s.openBcolz()
+	case B2Z, B2D, B2E:
+		return s.storedBackend()
 	}
 	return s.openHDF5(path)
 }

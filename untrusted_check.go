@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -28,6 +29,8 @@ func (s *suspect) check(ctx context.Context) error {
 	switch s.Format {
 	case B2ND:
 		return s.checkFrame()
+	case B2Z, B2D, B2E:
+		return s.checkStore()
 	case Bcolz:
 		return s.checkTree()
 	case HDF5:
@@ -39,7 +42,7 @@ func (s *suspect) check(ctx context.Context) error {
 // checkFrame checks header, metalayers, trailer, index, and the header and block starts of every
 // chunk.
 func (s *suspect) checkFrame() (err error) {
-	l := cframe.Limits{Header: s.Limits.Metadata, Trailer: s.Limits.Metadata, Index: s.Limits.Metadata}
+	l := s.frameLimits()
 	info, err := s.file.Stat()
 	if err != nil {
 		return err
@@ -62,6 +65,24 @@ func (s *suspect) checkFrame() (err error) {
 	if err != nil {
 		return err
 	}
+	return s.checkRead(f)
+}
+
+func (s *suspect) frameLimits() cframe.Limits {
+	return cframe.Limits{Header: s.Limits.Metadata, Trailer: s.Limits.Metadata, Index: s.Limits.Metadata}
+}
+
+// checkStore checks the structure of a store. Each frame in it is checked when it is opened.
+func (s *suspect) checkStore() (err error) {
+	if s.store != nil {
+		return nil
+	}
+	s.store, err = openStore(worker.FilePath(s.file), s.Format, s)
+	return err
+}
+
+// checkRead checks a frame after its header, index location and trailer were read.
+func (s *suspect) checkRead(f *cframe.Frame) error {
 	var policy chunk.Policy
 	for _, c := range s.Policy.Codecs {
 		policy.Codecs = append(policy.Codecs, chunk.Codec(c))

@@ -55,6 +55,9 @@ func (h *treeAttendant) close() {
 
 // check checks the whole file. In a directory the arrays are checked one by one, later.
 func (h *treeAttendant) check() error {
+	if isStore(h.s.Format) {
+		return damage(h.s.checkStore()) // the store stays open
+	}
 	s := *h.s
 	s.Object = "" // all columns of a ctable
 	if s.Format == Directory {
@@ -177,7 +180,7 @@ func (h *treeAttendant) renamed(err error) error {
 }
 
 func (h *treeAttendant) attrs(path string) ([]byte, error) {
-	w := &walker{ctx: context.Background(), suspect: h.s}
+	w := &walker{ctx: context.Background(), suspect: h.s, store: h.s.store}
 	l := h.location(path)
 	if err := w.mayBeGroup(l, h.s.Format); err != nil {
 		return nil, err
@@ -194,7 +197,7 @@ func (h *treeAttendant) begin(path string) {
 	h.close()
 	h.next, h.stop = iter.Pull2(func(yield func(Entry, error) bool) {
 		w := walker{
-			ctx: context.Background(), yield: yield, suspect: h.s,
+			ctx: context.Background(), yield: yield, suspect: h.s, store: h.s.store,
 			skip: func(Entry) bool { return h.skip },
 		}
 		if err := w.from(h.location(path), h.s.Format); err != nil && !errors.Is(err, errStop) {
@@ -258,7 +261,7 @@ func (s *suspect) inside(name string) (_ *suspect, err error) {
 		return nil, err
 	}
 	x := *s
-	x.Object, x.frozen = "", nil
+	x.Object, x.frozen, x.store = "", nil, nil
 	x.file, err = root.OpenFile(inside, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err = errors.Join(err, root.Close()); err == nil {
 		err = x.sniff()
@@ -293,7 +296,7 @@ func (s *suspect) at(path string) (*suspect, error) {
 		return x, nil
 	}
 	x := *s
-	x.Object, x.frozen = path, nil
+	x.Object, x.frozen, x.shares = path, nil, true
 	var err error
 	x.file, err = openToRead(l.File)
 	return &x, err

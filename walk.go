@@ -13,6 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/h5walk"
+	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -59,7 +60,8 @@ type Entry struct {
 // a group, then its members by name. Each object is yielded once. A further hard link to it, which
 // may form a cycle, is an entry of kind Link. Soft and external links are also Links, and are not
 // followed. A b2nd file or a bcolz carray is one entry. A ctable is a group of its columns, and a
-// nested one contains groups. A directory of arrays is a group too.
+// nested one contains groups. A directory of arrays is a group too, and so is a container of
+// python-blosc2. Files in a container that are no frames have the kind Other.
 //
 // An error ends the walk and is yielded once, last. It is an error of Open for the file, or the
 // context's error. The file is open while the loop runs.
@@ -74,8 +76,13 @@ func Walk(ctx context.Context, location string, o *WalkOptions) iter.Seq2[Entry,
 	if opts.Untrusted != nil {
 		return walkUntrusted(ctx, location, opts)
 	}
+	return walkTrusted(ctx, location, opts, nil)
+}
+
+// walkTrusted is Walk for a trusted file. store is the open store, or nil.
+func walkTrusted(ctx context.Context, location string, opts WalkOptions, store *stores.Store) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		w := walker{ctx: ctx, yield: yield, skip: opts.Prune, unlocked: opts.Unlocked}
+		w := walker{ctx: ctx, yield: yield, skip: opts.Prune, unlocked: opts.Unlocked, store: store}
 		if err := w.walk(location); err != nil && !errors.Is(err, errStop) {
 			yield(Entry{}, ndarray.Wrap("list", location, translate(err)))
 		}
@@ -93,6 +100,8 @@ type walker struct {
 	unlocked func(file string, err error) // as in OpenOptions
 
 	count int // entries yielded
+
+	store *stores.Store // the open store; nil: it is opened for each call
 
 	suspect *suspect // the file, if it is untrusted and was checked; nil: files are opened normally
 }
@@ -139,6 +148,8 @@ func (w *walker) from(l Location, format Format) error {
 		return w.frame(l.File, "/")
 	case Directory:
 		return w.directory(l)
+	case B2Z, B2D, B2E:
+		return w.stored(l, format)
 	case Bcolz:
 		return w.bcolz(l)
 	}

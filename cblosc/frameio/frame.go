@@ -166,8 +166,11 @@ func newFrame(path string, head *cframe.Frame, src source, l Limits) (*Frame, er
 	if err := head.Check(); err != nil {
 		return nil, invalid(err)
 	}
-	if head.VariableChunks() || head.VLBlocks() {
-		return nil, fmt.Errorf("%w: a frame of format %d, with chunks or blocks of variable length", errors.ErrUnsupported, head.Version())
+	// A frame without chunks can be read in any format. C-Blosc2 3 writes such arrays as format 3.
+	variable := fmt.Errorf("%w: a frame of format %d, with chunks or blocks of variable length", errors.ErrUnsupported, head.Version())
+	vary := head.VariableChunks() || head.VLBlocks()
+	if vary && head.NBytes != 0 {
+		return nil, variable
 	}
 	f := &Frame{path: path, head: head, src: src, limit: l.Chunk}
 	f.stock.src = src
@@ -177,6 +180,9 @@ func newFrame(path string, head *cframe.Frame, src source, l Limits) (*Frame, er
 	})
 	if err == nil {
 		err = f.measure()
+	}
+	if err == nil && vary && len(f.offsets) > 0 {
+		return nil, errors.Join(variable, f.stock.close())
 	}
 	if err != nil {
 		return nil, errors.Join(invalid(err), f.stock.close())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
@@ -25,7 +26,14 @@ const (
 	Bcolz     = "bcolz"
 	Caterva   = "caterva"
 	Directory = "directory"
+
+	B2Z = "b2z" // a ZIP file of frames
+	B2D = "b2d" // a directory of frames with the file embed.b2e
+	B2E = "b2e" // a frame that embeds frames
 )
+
+// IsStore reports whether a format is a container of python-blosc2.
+func IsStore(f string) bool { return f == B2Z || f == B2D || f == B2E }
 
 const (
 	// ArrayExt is the extension of an array in a directory of arrays.
@@ -34,7 +42,10 @@ const (
 	GroupFile = "__group__" + ArrayExt
 )
 
-var extensions = map[string]string{".b2nd": B2ND, ".caterva": Caterva, ".bcolz": Bcolz, ".h5": HDF5, ".hdf5": HDF5, ".he5": HDF5, ".nc": HDF5}
+var extensions = map[string]string{
+	".b2nd": B2ND, ".caterva": Caterva, ".bcolz": Bcolz, ".h5": HDF5, ".hdf5": HDF5, ".he5": HDF5, ".nc": HDF5,
+	".b2z": B2Z, ".b2d": B2D, ".b2e": B2E,
+}
 
 // Name returns the format of new files of that name, in upper or lower case.
 func Name(file string) (f string, ok bool) {
@@ -93,8 +104,11 @@ func Opener(file string) (_ string, err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	is, err := Reader(f, found.Size())
-	if err == nil && info.IsDir() && is != B2ND {
+	if err == nil && info.IsDir() && is != B2ND && is != B2E {
 		err = fmt.Errorf("%w: %s is no Blosc2 frame", ndarray.ErrFormat, frame)
+	}
+	if err == nil && info.IsDir() && is == B2E {
+		err = fmt.Errorf("%w: a sparse frame that embeds frames", errors.ErrUnsupported)
 	}
 	return is, err
 }
@@ -102,16 +116,34 @@ func Opener(file string) (_ string, err error) {
 // frameMagic follows two bytes of MessagePack at the start of a frame.
 const frameMagic = "b2frame\x00"
 
-// Reader returns the format of a file of size bytes, B2ND or HDF5. It uses no C library.
+// HeadSize is the number of bytes that IsFrame needs.
+const HeadSize = 2 + len(frameMagic)
+
+// IsFrame reports whether a file with these first bytes is a Blosc2 frame.
+func IsFrame(head []byte) bool {
+	return len(head) >= HeadSize && string(head[2:HeadSize]) == frameMagic
+}
+
+// Reader returns the format of a file of size bytes: B2ND, B2E, B2Z or HDF5. It uses no C library.
 func Reader(r io.ReaderAt, size int64) (string, error) {
-	head := make([]byte, 2+len(frameMagic))
+	head := make([]byte, HeadSize)
 	n, err := r.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err
 	}
 	head = head[:n]
-	if n == 2+len(frameMagic) && string(head[2:]) == frameMagic {
+	if IsFrame(head) {
+		if h, err := cframe.ReadHeader(r, size, cframe.DefaultLimits()); err == nil {
+			for _, m := range h.Metalayers {
+				if b2store.IsEmbedLayer(m.Name) {
+					return B2E, nil
+				}
+			}
+		}
 		return B2ND, nil
+	}
+	if b2store.IsZip(head) && b2store.IsStore(r, size) {
+		return B2Z, nil
 	}
 	if _, err := h5file.Open(r, size, nil); !errors.Is(err, format.ErrMagic) { // only its superblock matters here
 		return HDF5, nil
@@ -134,6 +166,9 @@ func Dir(dir string) (string, error) {
 	if kind != bcolztree.NotATree {
 		return Bcolz, nil
 	}
+	if exists(filepath.Join(dir, b2store.EmbedFile)) {
+		return B2D, nil
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return "", err
@@ -141,7 +176,7 @@ func Dir(dir string) (string, error) {
 	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasSuffix(e.Name(), ArrayExt) }) {
 		return Directory, nil
 	}
-	return "", fmt.Errorf("%w: a directory without chunks.b2frame (Blosc2), meta/storage or __rootdirs__ (bcolz)", ndarray.ErrFormat)
+	return "", fmt.Errorf("%w: a directory without chunks.b2frame or embed.b2e (Blosc2), meta/storage or __rootdirs__ (bcolz)", ndarray.ErrFormat)
 }
 
 func exists(file string) bool {

@@ -27,6 +27,7 @@ var storeys = []struct {
 	{"internal/striped", 30, false},
 	{"internal/scan", 20, false},
 	{"internal/shards", 50, false},
+	{"internal/stores", 50, false},
 	{"internal/format", 10, true},
 	{"internal/guard", 15, false},
 	{"internal/blosc1", 25, false},

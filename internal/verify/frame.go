@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/stores"
 )
 
 // trusted contains the linked codecs and filters that do not check their bounds.
@@ -35,7 +37,7 @@ type frameUnit struct {
 
 	// Package cframe reads frames of format 3, whose chunks vary in length.
 	variable bool
-	file     *os.File             // nil for a directory
+	file     io.Closer            // the file of the frame; nil if another reader opened it
 	pool     *cblosc.Pool         // decodes chunks
 	vl       *cblosc.Decompressor // decodes chunks with blocks of variable length; guarded by mu
 
@@ -47,6 +49,12 @@ type frameUnit struct {
 // frame checks the frame at path and adds its chunks as tasks. The caller counts it in
 // Report.Arrays, because the frame may also be a group's attributes.
 func (j *job) frame(path, object string) (err error) {
+	return j.frameIn(path, nil, object)
+}
+
+// frameIn is frame for the file at path, or for a frame in a store if in is not nil. It takes
+// ownership of in.
+func (j *job) frameIn(path string, in *stores.Frame, object string) (err error) {
 	u := &frameUnit{object: object, most: j.opts.MaxChunk}
 	if !j.opts.Untrusted {
 		u.policy = trusted
@@ -58,26 +66,31 @@ func (j *job) frame(path, object string) (err error) {
 		return j.note(Place{Object: object, What: what, Offset: -1, Chunk: -1, Err: err})
 	}
 	limits := cframe.Limits{Header: j.opts.MaxMetadata, Trailer: j.opts.MaxMetadata, Index: j.opts.MaxMetadata}
-	var file *os.File
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if info.IsDir() {
-		u.head, err = cframe.ReadDirLimits(os.DirFS(path), limits)
+	var file io.Closer
+	if in != nil {
+		file = in
+		u.head, err = cframe.ReadLimits(in, in.Size, limits)
 	} else {
-		f, info, oerr := open(path)
-		if oerr != nil {
-			return oerr
+		info, serr := os.Stat(path)
+		if serr != nil {
+			return serr
 		}
-		defer func() {
-			if u.file == nil { // otherwise close closes it
-				err = errors.Join(err, f.Close())
+		if info.IsDir() {
+			u.head, err = cframe.ReadDirLimits(os.DirFS(path), limits)
+		} else {
+			f, info, oerr := open(path)
+			if oerr != nil {
+				return oerr
 			}
-		}()
-		u.head, err = cframe.ReadLimits(f, info.Size(), limits)
-		file = f
+			file = f
+			u.head, err = cframe.ReadLimits(f, info.Size(), limits)
+		}
 	}
+	defer func() {
+		if u.file == nil && file != nil { // otherwise close closes it
+			err = errors.Join(err, file.Close())
+		}
+	}()
 	if err != nil {
 		return bad("frame", err)
 	}
@@ -109,13 +122,15 @@ func (j *job) frame(path, object string) (err error) {
 	if u.variable = u.head.VariableChunks() || u.head.VLBlocks(); u.variable {
 		u.pool = j.pool
 		u.vl, err = cblosc.NewDecompressor(nil)
+	} else if in != nil {
+		u.frame, err = frameio.OpenReaderAtLimits(in, in.Size, frameio.Limits{Header: limits.Header, Trailer: limits.Trailer, Index: limits.Index, Chunk: u.most})
 	} else if u.frame, err = frameio.OpenLimits(path, frameio.Limits{Header: limits.Header, Trailer: limits.Trailer, Index: limits.Index, Chunk: u.most}); errors.Is(err, errors.ErrUnsupported) && !j.opts.Untrusted {
 		u.lib, err = cblosc.OpenSChunk(path)
 	}
 	if err != nil {
 		return bad("frame", err)
 	}
-	if u.variable {
+	if u.variable || in != nil {
 		u.file = file
 	}
 	j.append(u)
@@ -133,7 +148,7 @@ func (j *job) frame(path, object string) (err error) {
 	if err := u.metalayers(bad); err != nil {
 		return err
 	}
-	if u.frame != nil && !j.opts.Untrusted {
+	if u.frame != nil && !j.opts.Untrusted && in == nil {
 		// C-Blosc2 opens the frame too.
 		s, err := cblosc.OpenSChunk(path)
 		if err == nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/regular"
+	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -57,7 +58,8 @@ type job struct {
 	units  []unit
 	first  []int64 // number of the first task of each unit
 	total  int64
-	mu     sync.Mutex // guards report
+	store  *stores.Store // nil for other formats
+	mu     sync.Mutex    // guards report
 	report Report
 }
 
@@ -87,6 +89,8 @@ func newJob(ctx context.Context, path string, o Options) (_ *job, err error) {
 		err = j.hdf5(ctx, path)
 	case detect.Directory:
 		err = j.directory(ctx, path)
+	case detect.B2Z, detect.B2D, detect.B2E:
+		err = j.stored(ctx, path)
 	default:
 		err = fmt.Errorf("%w: format %q", ndarray.ErrParam, o.Format)
 	}
@@ -229,6 +233,9 @@ func (j *job) close() error {
 	err := j.pool.Close()
 	for _, u := range j.units {
 		err = errors.Join(err, u.close())
+	}
+	if j.store != nil {
+		err = errors.Join(err, j.store.Close())
 	}
 	return err
 }

@@ -7,12 +7,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
+	"slices"
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -23,6 +27,35 @@ type Reader struct {
 	array  *frameio.Array // nil: a plain frame
 	meta   ndarray.Meta
 	record *record
+
+	objects *objects // nil unless the elements are Python objects; frame is nil then
+	close   func() error
+}
+
+// OpenReaderAt opens the contiguous frame at the beginning of r, which has size bytes, for example
+// a member of an archive. name is Meta.Path. Calls read r concurrently, and Close does not close
+// it. A frame that is not an array is read as by OpenFrame. The errors are those of OpenFS and of r.
+//
+// The elements of an ObjectArray, a BatchArray and a ListArray of python-blosc2 are strings: one JSON
+// value for each object, batch or list.
+func OpenReaderAt(r io.ReaderAt, size int64, name string, o *OpenOptions) (*Reader, error) {
+	if IsObjects(r, size) {
+		x, err := openObjects(r, size)
+		if err != nil {
+			return nil, ndarray.Wrap("open", name, err)
+		}
+		return &Reader{meta: x.meta(name), record: &record{}, objects: x}, nil
+	}
+	b, err := openReader(name, o, func() (*frameio.Frame, error) { return frameio.OpenReaderAt(r, size) })
+	return b, ndarray.Wrap("open", name, err)
+}
+
+// StoredDType returns the element type as stored in the file, or "" for Caterva and plain frames.
+func (r *Reader) StoredDType() string {
+	if r.array == nil {
+		return ""
+	}
+	return r.array.DType()
 }
 
 // OpenFS opens the sparse frame with directory fsys, for example in an archive, or in several
@@ -44,6 +77,23 @@ func OpenFS(fsys fs.FS, o *OpenOptions) (*Reader, error) {
 // It returns the errors of OpenFS, ErrFormat for a b2nd or Caterva array, and errors.ErrUnsupported
 // if the values are not a whole number of elements.
 func OpenFrame(path string, o *OpenOptions) (*Reader, error) {
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		f, info, err := regular.Open(path)
+		if err != nil {
+			return nil, ndarray.Wrap("open", path, err)
+		}
+		if IsObjects(f, info.Size()) {
+			r, err := OpenReaderAt(f, info.Size(), path, o)
+			if err != nil {
+				return nil, errors.Join(err, f.Close())
+			}
+			r.close = f.Close
+			return r, nil
+		}
+		if err := f.Close(); err != nil {
+			return nil, ndarray.Wrap("open", path, err)
+		}
+	}
 	r, err := openReader(path, o, func() (*frameio.Frame, error) { return frameio.Open(path) })
 	if err == nil && r.array != nil {
 		err = errors.Join(fmt.Errorf("%w: a frame with an array in it", ndarray.ErrFormat), r.Close())
@@ -93,7 +143,9 @@ func (r *Reader) load(path string, o *OpenOptions) (err error) {
 		}
 		r.meta, err = metaOf(path, r.array, cp, r.record, o)
 	} else {
-		r.meta, err = plainMeta(path, r.frame, cp, o)
+		if r.meta, err = plainMeta(path, r.frame, cp, o); err == nil {
+			err = r.packed(o)
+		}
 	}
 	r.meta.ReadOnly = true
 	return err
@@ -134,11 +186,25 @@ func (r *Reader) ReadRegion(ctx context.Context, dst []byte, region ndarray.Regi
 	return nil
 }
 
+// ReadStrings reads Python objects as JSON.
+func (r *Reader) ReadStrings(ctx context.Context, dst []string, region ndarray.Region) error {
+	if r.objects == nil {
+		return fmt.Errorf("%w: strings in an array of %v", errors.ErrUnsupported, r.meta.DType)
+	}
+	return r.objects.read(ctx, dst, region.Start[0])
+}
+
 func (r *Reader) read(ctx context.Context, dst []byte, region ndarray.Region) error {
+	if r.objects != nil {
+		return fmt.Errorf("%w: bytes of an array of strings", errors.ErrUnsupported)
+	}
 	if r.array != nil {
 		return r.array.ReadRegion(ctx, dst, region.Start, region.Shape, ndarray.Workers(ctx))
 	}
 	size := int64(r.meta.DType.Size)
+	if len(r.meta.Shape) != 1 {
+		return r.readRows(ctx, dst, region)
+	}
 	for s := range r.meta.Slabs(region) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -157,33 +223,62 @@ func (r *Reader) Attrs(ctx context.Context) (ndarray.Attrs, error) {
 	if err := ctx.Err(); err != nil {
 		return ndarray.Attrs{}, err
 	}
-	return r.record.attributes(frameLayers{r.frame}, fixedLayers{r.frame.Header()})
+	if r.objects != nil {
+		return r.record.attributes(objectLayers{r.objects}, noLayers{})
+	}
+	return r.record.attributes(attrLayers{frameLayers{r.frame}}, fixedLayers{r.frame.Header()})
 }
 
 // Storage reports the compressed bytes of all chunks with their headers, as recorded in the frame.
 func (r *Reader) Storage(ctx context.Context) (ndarray.Storage, error) {
+	if r.objects != nil {
+		return ndarray.Storage{StoredBytes: r.objects.head.CBytes, NumChunks: int64(len(r.objects.offsets))}, ctx.Err()
+	}
 	return ndarray.Storage{StoredBytes: r.frame.Header().CBytes, NumChunks: r.frame.NumChunks()}, ctx.Err()
 }
 
 // ChunkBytes reads a chunk's header.
 func (r *Reader) ChunkBytes(ctx context.Context, n int64) (int64, error) {
+	if r.objects != nil {
+		return 0, fmt.Errorf("%w: chunks of objects", errors.ErrUnsupported)
+	}
 	bytes, err := r.frame.StoredBytes(n)
 	return bytes, errors.Join(translate(err), ctx.Err())
 }
 
 // Uniform uses chunks that the frame stores only as an entry in its index.
 func (r *Reader) Uniform(ctx context.Context) (func(r ndarray.Region) bool, error) {
+	if r.objects != nil {
+		return nil, ctx.Err()
+	}
 	uniform, err := uniformIn(r.frame, &r.meta)
 	return uniform, errors.Join(err, ctx.Err())
 }
 
 // Close frees the decompression contexts and closes the file.
-func (r *Reader) Close() error { return r.frame.Close() }
+func (r *Reader) Close() (err error) {
+	if r.objects != nil {
+		err = r.objects.d.Close()
+	} else {
+		err = r.frame.Close()
+	}
+	if r.close != nil {
+		err = errors.Join(err, r.close())
+	}
+	return err
+}
 
 // frameLayers are the variable-length metalayers of a frame.
 type frameLayers struct{ f *frameio.Frame }
 
 func (l frameLayers) Names() ([]string, error) { return l.f.VLMetalayers(), nil }
+
+// attrLayers are the variable-length metalayers that are attributes.
+type attrLayers struct{ frameLayers }
+
+func (l attrLayers) Names() ([]string, error) {
+	return slices.DeleteFunc(slices.Clone(l.f.VLMetalayers()), func(name string) bool { return name == packLayer }), nil
+}
 
 func (l frameLayers) Get(name string) ([]byte, error) { return l.f.VLMetalayer(name) }
 

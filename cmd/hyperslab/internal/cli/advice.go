@@ -185,7 +185,7 @@ func lookAround(location string) string {
 		return "this is .npy, which convert reads: hyperslab convert " + shellWord(loc.File) + " " + shellWord(strings.TrimSuffix(loc.File, filepath.Ext(loc.File))+".b2nd")
 	case err != nil:
 		return "readable are b2nd, Caterva, bcolz and HDF5, recognised by content; is this the right file, and complete?"
-	case format == hyperslab.HDF5:
+	case format == hyperslab.HDF5, format == hyperslab.B2Z, format == hyperslab.B2D, format == hyperslab.B2E:
 		return "hyperslab ls -r " + shellWord(loc.File) + " lists the objects of the file"
 	case format == hyperslab.Directory:
 		return "hyperslab ls -r " + shellWord(loc.File) + " lists the objects of the directory"

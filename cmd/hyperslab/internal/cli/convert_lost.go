@@ -64,6 +64,9 @@ func (o *convertFlags) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format hyper
 	} else if bare && format != npyFormat {
 		told = append(told, fact{"type", spec.DType.String(), fmt.Sprintf("%s stores no dtype; read it with --dtype %s", format, shellWord(spec.DType.String()))})
 	}
+	if m.Format == b2nd.ObjectsFormat {
+		told = append(told, fact{"objects", fmt.Sprintf("%d Python objects", m.NumElems()), fmt.Sprintf("%s stores their JSON as strings", format)})
+	}
 	told = append(told, encodingLost(m, spec.Compression, format)...)
 	if m.Comment != "" && format != hyperslab.HDF5 {
 		told = append(told, fact{"comment", m.Comment, reason})

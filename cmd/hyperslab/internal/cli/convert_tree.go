@@ -101,7 +101,7 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 	case err != nil:
 		return nil, err
 	case o.format != "" && o.format != string(format):
-		return nil, usagef("--format %s: %s is many arrays, which go to %s; name an HDF5 file .h5, a ctable .bcolz, a directory without extension", o.format, source, target)
+		return nil, usagef("--format %s: %s is many arrays, which go to %s; name an HDF5 file .h5, a store .b2z or .b2d, a ctable .bcolz, a directory without extension", o.format, source, target)
 	case o.sparse || o.dtype != "":
 		return nil, usagef("%s is many arrays; --sparse and --dtype are for one", source)
 	}
@@ -115,7 +115,7 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		return nil, usagef("%s is also the source, and would be replaced as a whole; write to another file", target)
 	}
 	stored := format
-	if format == hyperslab.Directory {
+	if format == hyperslab.Directory || format == hyperslab.B2Z || format == hyperslab.B2D {
 		stored = hyperslab.B2ND
 	}
 	opts := &hyperslab.TreeOptions{
@@ -384,7 +384,7 @@ func (a *app) convertMany(cmd *cobra.Command, args []string, memory int64, o *co
 // one are directories.
 var extension = map[string]string{
 	string(hyperslab.B2ND): ".b2nd", string(hyperslab.Caterva): ".caterva", string(hyperslab.HDF5): ".h5",
-	string(hyperslab.Bcolz): ".bcolz", npyFormat: ".npy", rawFormat: ".raw",
+	string(hyperslab.Bcolz): ".bcolz", string(hyperslab.B2Z): ".b2z", string(hyperslab.B2D): ".b2d", npyFormat: ".npy", rawFormat: ".raw",
 }
 
 // targetInto returns the target of a source in the directory of --into: the name of its file and,

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
 // outputBlock is the maximum number of bytes of elements that are read at a time for output.
@@ -23,6 +24,7 @@ type batch struct {
 	dtype ndarray.DType
 	data  []byte
 	texts []string // elements of Kind String
+	json  bool     // texts are JSON values: Python objects
 	n     int
 }
 
@@ -31,6 +33,9 @@ func (e *batch) bytes(i int) []byte { return e.data[i*e.dtype.Size:][:e.dtype.Si
 
 // text formats element i for users.
 func (e *batch) text(i int) string {
+	if e.json {
+		return string(escapeJSON([]byte(e.texts[i])))
+	}
 	if e.texts != nil {
 		return strconv.Quote(e.texts[i])
 	}
@@ -62,6 +67,9 @@ func plainText(d ndarray.DType, b []byte) string {
 // appendJSON appends element i as JSON.
 func (e *batch) appendJSON(dst []byte, i int) []byte {
 	var v any
+	if e.json {
+		return append(dst, escapeJSON([]byte(e.texts[i]))...)
+	}
 	if e.texts != nil {
 		v = e.texts[i]
 	} else {
@@ -97,7 +105,7 @@ func eachBlock(ctx context.Context, arr *ndarray.Array, limit int64, progress fu
 	if m.DType.Kind == ndarray.String {
 		size = textBytes
 	}
-	e, done := &batch{dtype: m.DType}, int64(0)
+	e, done := &batch{dtype: m.DType, json: m.Format == b2nd.ObjectsFormat}, int64(0)
 	for r := range pieces(m.Shape, m.ChunkShape, lively(m.Shape, m.ChunkShape, limit/size, stretch/size, int64(ndarray.Workers(ctx)))) {
 		e.n = int(r.NumElems())
 		if m.DType.Kind == ndarray.String {

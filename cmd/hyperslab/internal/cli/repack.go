@@ -205,6 +205,8 @@ func (a *app) repackFile(ctx context.Context, row *repackRow, memory int64, forc
 				return usagef("%s: repack --untrusted is for arrays of Blosc2 and bcolz; the objects of HDF5 are copied by its library. hyperslab convert --untrusted takes the whole file, to another", row.Source)
 			}
 			return a.repackHDF5(ctx, row, to, memory, force, o)
+		case hyperslab.B2Z, hyperslab.B2D, hyperslab.B2E:
+			return fmt.Errorf("%w: %s is a store of many arrays; hyperslab convert writes them to another store", errors.ErrUnsupported, loc.File)
 		case hyperslab.Directory:
 			return fmt.Errorf("%w: %s is a directory of arrays; repack the files in it", errors.ErrUnsupported, loc.File)
 		}

@@ -1,0 +1,138 @@
+"""The containers of python-blosc2, for tests: one JSON request per line, one JSON reply per line.
+
+write: makes a store at "path". "kind" is tree, dict or embed. Each node has a key and a type: array
+(dtype, shape, data), frame (typesize, data), objects, batches or lists (values). "attrs" maps the
+keys of groups to attributes.
+
+table: makes a CTable and returns its rows.
+
+read: returns the nodes and attributes of a TreeStore.
+"""
+
+import base64
+import dataclasses
+import json
+import sys
+
+import blosc2
+import blosc2.schema as s
+import numpy as np
+
+
+def dtype_of(text):
+    return np.dtype(eval(text) if text.startswith("[") else text)
+
+
+def value_of(node):
+    kind = node["type"]
+    if kind == "array":
+        a = np.frombuffer(base64.b64decode(node["data"]), dtype=dtype_of(node["dtype"])).reshape(node["shape"])
+        b = blosc2.asarray(a)
+        for name, value in node.get("attrs", {}).items():
+            b.schunk.vlmeta[name] = value
+        return b
+    if kind == "frame":
+        data = base64.b64decode(node["data"])
+        return blosc2.SChunk(chunksize=64, data=data, cparams={"typesize": node["typesize"]})
+    if kind == "packed":
+        a = np.frombuffer(base64.b64decode(node["data"]), dtype=dtype_of(node["dtype"])).reshape(node["shape"])
+        return blosc2.schunk_from_cframe(blosc2.pack_tensor(a, chunksize=node.get("typesize") or None), copy=True)
+    if kind == "objects":
+        o = blosc2.ObjectArray()
+        o.extend(node.get("values") or [])
+        return o
+    if kind == "batches":
+        o = blosc2.BatchArray()
+        for batch in node.get("values") or []:
+            o.append(batch)
+        return o
+    if kind == "lists":
+        a = blosc2.ListArray(item_spec=blosc2.float64())
+        a.extend(node.get("values") or [])
+        a.flush()
+        return a._backend if hasattr(a, "_backend") else a
+    raise ValueError(kind)
+
+
+def write(q):
+    if q["kind"] == "embed":
+        store = blosc2.EmbedStore(q["path"], mode="w")
+        for n in q.get("nodes", []):
+            store[n["key"]] = value_of(n)
+        return {}
+    cls = blosc2.TreeStore if q["kind"] == "tree" else blosc2.DictStore
+    with cls(q["path"], mode="w", threshold=q["threshold"]) as store:
+        for n in q.get("nodes", []):
+            store[n["key"]] = value_of(n)
+        for key, attrs in q.get("attrs", {}).items():
+            group = store if key == "/" else store.get_subtree(key)
+            for name, value in attrs.items():
+                group.vlmeta[name] = value
+    return {}
+
+
+def read(q):
+    nodes, attrs = [], {}
+    with blosc2.TreeStore(q["path"], mode="r") as store:
+        attrs["/"] = {k: v for k, v in store.vlmeta[:].items() if k != "hyperslab"}
+        for key in sorted(store.keys()):
+            v = store[key]
+            if isinstance(v, blosc2.TreeStore):
+                attrs[key] = {k: v for k, v in v.vlmeta[:].items() if k != "hyperslab"}
+                continue
+            a = v[()]
+            own = {k: x for k, x in v.schunk.vlmeta[:].items() if k != "hyperslab"}
+            nodes.append({"key": key, "dtype": str(v.dtype.str), "shape": list(v.shape), "attrs": own,
+                          "data": base64.b64encode(np.ascontiguousarray(a).tobytes()).decode()})
+    return {"nodes": nodes, "attrs": attrs}
+
+
+def append(q):
+    """Adds an embedded array to an existing store."""
+    with blosc2.TreeStore(q["path"], mode="a", threshold=1 << 20) as store:
+        store[q["key"]] = np.arange(3, dtype="<i4")
+    return {}
+
+
+SPECS = {
+    "int": (int, lambda: s.int64()), "float": (float, lambda: s.float32()), "bool": (bool, lambda: s.bool()),
+    "string": (str, lambda: s.string(max_length=6)), "bytes": (bytes, lambda: s.bytes(max_length=4)),
+    "vlstring": (str, lambda: s.vlstring()), "utf8": (str, lambda: s.utf8()), "dictionary": (str, lambda: s.dictionary()),
+    "list": (list[int], lambda: s.list(s.int64())),
+}
+
+
+def table(q):
+    """Makes a CTable of random columns, deletes rows, and returns the rows that are left."""
+    fields = []
+    for c in q["columns"]:
+        kind, spec = SPECS[c["kind"]]
+        fields.append((c["name"], kind, blosc2.field(spec())))
+    row = dataclasses.make_dataclass("Row", fields)
+    inside = q.get("key")
+    t = blosc2.CTable(row) if inside else blosc2.CTable(row, urlpath=q["path"], mode="w")
+    decode = [(lambda v: v.encode()) if c["kind"] == "bytes" else (lambda v: v) for c in q["columns"]]
+    for values in q["rows"] or []:
+        t.append(row(*(f(v) for f, v in zip(decode, values))))
+    if q["delete"]:
+        t.delete(q["delete"])
+    left = [[getattr(t[i], c["name"]) for c in q["columns"]] for i in range(len(t))]
+    for name, value in (q.get("attrs") or {}).items():
+        t.vlmeta[name] = value
+    if inside:
+        with blosc2.TreeStore(q["path"], mode="w") as ts:
+            ts["/other/array"] = np.arange(3, dtype="<i4")
+            ts[inside] = t
+    else:
+        t.close()
+    plain = lambda v: v.decode() if isinstance(v, bytes) else v.item() if isinstance(v, np.generic) else v
+    return {"rows": [[plain(v) for v in r] for r in left]}
+
+
+for line in sys.stdin:
+    q = json.loads(line)
+    try:
+        reply = {"write": write, "read": read, "append": append, "table": table}[q["op"]](q)
+    except Exception as e:  # the test reports it
+        reply = {"error": f"{type(e).__name__}: {e}"}
+    print(json.dumps(reply), flush=True)

@@ -1,0 +1,281 @@
+// Containers of python-blosc2: stores of many frames, in a ZIP file, a directory or a frame.
+
+package hyperslab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/internal/detect"
+	"github.com/hyperslab/hyperslab/internal/format/b2store"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/stores"
+	"github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+)
+
+// isStore reports whether a format is a container of python-blosc2.
+func isStore(f Format) bool { return detect.IsStore(string(f)) }
+
+// openStore opens a store. The suspect is nil for a trusted file.
+func openStore(file string, f Format, s *suspect) (*stores.Store, error) {
+	var o stores.Options
+	if s != nil {
+		o = stores.Options{Limits: b2store.Limits{Directory: s.Limits.Metadata}, Metadata: s.Limits.Metadata, Embedded: s.Limits.Chunk}
+		o.Check = func(r io.ReaderAt, size int64) error {
+			return s.checkFrameIn(r, size)
+		}
+	}
+	return stores.Open(file, string(f), o)
+}
+
+// storeOf returns the store of a file, and a function that closes it unless it is shared.
+func (w *walker) storeOf(file string, f Format) (*stores.Store, func() error, error) {
+	if w.store != nil {
+		return w.store, func() error { return nil }, nil
+	}
+	s, err := openStore(file, f, w.suspect)
+	if err != nil {
+		return nil, nil, damage(err)
+	}
+	return s, s.Close, nil
+}
+
+// storedArray is an open array of a store.
+type storedArray interface {
+	described
+	StoredDType() string
+	// setClose sets a function that Close calls last.
+	setClose(f func() error)
+}
+
+// openMember opens the array at a path of a store.
+func openMember(s *stores.Store, key, name string, o *b2nd.OpenOptions) (storedArray, error) {
+	if t := s.Table(key); t != nil {
+		if o != nil && o.DType != nil {
+			return nil, fmt.Errorf("%w: a table stores its dtypes, so that they cannot be set", ndarray.ErrParam)
+		}
+		r, err := openRecords(s, t, name)
+		if err != nil {
+			return nil, err
+		}
+		return r, nil
+	}
+	if key == "/" {
+		return nil, fmt.Errorf("%w: a store holds many arrays, name one as FILE:/path", ndarray.ErrParam)
+	}
+	x, err := s.Object(key)
+	if err != nil {
+		return nil, err
+	}
+	if x.Table != nil {
+		if o != nil && o.DType != nil {
+			return nil, fmt.Errorf("%w: a column stores its dtype, so that it cannot be set", ndarray.ErrParam)
+		}
+		c, err := openColumn(s, x, name)
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
+	}
+	f, err := s.Frame(x)
+	if err != nil {
+		return nil, damage(err)
+	}
+	r, err := b2nd.OpenReaderAt(f, f.Size, name, o)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &member{Reader: r, close: f.Close}, nil
+}
+
+// member is an array of a store.
+type member struct {
+	*b2nd.Reader
+	close func() error // closes the file of the array, and the store if it is the array's own
+}
+
+func (m *member) setClose(f func() error) {
+	file := m.close
+	m.close = func() error { return errors.Join(file(), f()) }
+}
+
+// Close closes the array.
+func (m *member) Close() error { return errors.Join(m.Reader.Close(), m.close()) }
+
+// openStored opens the array at a location of a store.
+func openStored(l Location, f Format, o OpenOptions) (*ndarray.Array, error) {
+	switch {
+	case o.Write:
+		return nil, fmt.Errorf("%w: changes in place of an array of format %s", errors.ErrUnsupported, f)
+	case o.Library:
+		return nil, fmt.Errorf("%w: C-Blosc2 does not read arrays of format %s", ndarray.ErrParam, f)
+	}
+	s, err := openStore(l.File, f, nil)
+	if err != nil {
+		return nil, damage(err)
+	}
+	m, err := openMember(s, groupPath(l), l.String(), &b2nd.OpenOptions{DType: o.DType})
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	m.setClose(s.Close)
+	return array(m, nil)
+}
+
+// stored lists a store, from one of its keys on.
+func (w *walker) stored(l Location, f Format) (err error) {
+	s, done, err := w.storeOf(l.File, f)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	key := groupPath(l)
+	if _, ok := s.Members(key); ok {
+		return w.storedGroup(s, l.File, key)
+	}
+	if _, err := s.Object(key); err != nil {
+		return err
+	}
+	return w.storedArray(s, l.File, key)
+}
+
+// storedGroup lists a group of a store and its members.
+func (w *walker) storedGroup(s *stores.Store, file, key string) error {
+	e := Entry{Path: key, Kind: Group}
+	attrs, err := w.storedAttrs(s, file, key)
+	e.Attrs, e.Err = len(attrs.List)+len(attrs.Unsupported), err
+	if stop, err := w.prune(e); stop || err != nil {
+		return err
+	}
+	names, _ := s.Members(key)
+	for _, name := range names {
+		at := path.Join(key, name)
+		if _, group := s.Members(at); group {
+			err = w.storedGroup(s, file, at)
+		} else {
+			err = w.storedArray(s, file, at)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if key != "/" {
+		return nil
+	}
+	for _, name := range s.Others() {
+		if err := w.emit(Entry{Path: "/" + name, Kind: Other, Type: "file"}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// storedArray lists an array of a store. An array that cannot be opened is an entry with an error.
+func (w *walker) storedArray(s *stores.Store, file, key string) error {
+	name := Location{File: file, Object: key}.String()
+	m, err := openMember(s, key, name, &b2nd.OpenOptions{AnyType: true})
+	if err != nil {
+		return w.emit(Entry{Path: key, Kind: Array, Err: ndarray.Wrap("open", name, bare(err))})
+	}
+	stored := m.StoredDType()
+	e, err := w.describe(key, m)
+	if err != nil {
+		return w.emit(Entry{Path: key, Kind: Array, Err: err})
+	}
+	if stored != "" {
+		if _, err := ndarray.ParseDType(stored); err != nil {
+			e.Meta.DType, e.Type, e.Err = ndarray.DType{}, stored, ndarray.Wrap("open", name, err)
+		}
+	}
+	return w.emit(e)
+}
+
+// storedAttrs reads the attributes of a group of a store.
+func (w *walker) storedAttrs(s *stores.Store, file, key string) (attrs ndarray.Attrs, err error) {
+	x := s.Attrs(key)
+	if x == nil {
+		return attrs, nil
+	}
+	f, err := s.Frame(x)
+	if err != nil {
+		return attrs, damage(err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	r, err := b2nd.OpenReaderAt(f, f.Size, Location{File: file, Object: x.Key}.String(), nil)
+	if err != nil {
+		return attrs, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return r.Attrs(w.ctx)
+}
+
+// storedGroupAttrs reads the attributes of the group at a location.
+func (w *walker) storedGroupAttrs(l Location, f Format) (attrs ndarray.Attrs, err error) {
+	s, done, err := w.storeOf(l.File, f)
+	if err != nil {
+		return attrs, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	key := groupPath(l)
+	if _, ok := s.Members(key); !ok {
+		if _, err := s.Object(key); err != nil {
+			return attrs, err
+		}
+		return attrs, fmt.Errorf("%w: %s is an array, not a group", ndarray.ErrParam, key)
+	}
+	return w.storedAttrs(s, l.File, key)
+}
+
+// storedMetadata reads the metalayers of an array or a group of a store.
+func (w *walker) storedMetadata(l Location, f Format, m *Metadata) (err error) {
+	s, done, err := w.storeOf(l.File, f)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	key := groupPath(l)
+	x := s.Attrs(key)
+	if _, group := s.Members(key); !group {
+		if x, err = s.Object(key); err != nil {
+			return err
+		}
+	}
+	if x == nil || x.Table != nil {
+		return nil
+	}
+	frame, err := s.Frame(x)
+	if err != nil {
+		return damage(err)
+	}
+	defer func() { err = errors.Join(err, frame.Close()) }()
+	return m.frameAt(frame, frame.Size)
+}
+
+// checkFrameIn checks a frame of a store before it is opened.
+func (s *suspect) checkFrameIn(r io.ReaderAt, size int64) error {
+	f, err := cframe.ReadLimits(r, size, s.frameLimits())
+	if err != nil {
+		return err
+	}
+	return s.checkRead(f)
+}
+
+// storedBackend opens the array of a checked store for the backend of a suspect.
+func (s *suspect) storedBackend() (ndarray.Backend, error) {
+	st, done, err := (&walker{ctx: context.Background(), suspect: s, store: s.store}).storeOf(worker.FilePath(s.file), s.Format)
+	if err != nil {
+		return nil, err
+	}
+	m, err := openMember(st, "/"+strings.Trim(s.Object, "/"), s.Name, &b2nd.OpenOptions{DType: s.DType})
+	if err != nil {
+		return nil, errors.Join(err, done())
+	}
+	m.setClose(done)
+	return m, nil
+}
