@@ -2,6 +2,7 @@ package hyperslab_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -644,5 +645,83 @@ func TestStores_Table(t *testing.T) {
 			require.NoError(t, tree.Close())
 		}
 		require.NoError(t, os.RemoveAll(sub))
+	})
+}
+
+func TestStores_Golden(t *testing.T) {
+	for _, u := range []*hyperslab.Untrusted{nil, {Isolation: hyperslab.Off}, {}} {
+		tree, err := hyperslab.OpenTree(bg, "testdata/store.b2z", &hyperslab.OpenOptions{Untrusted: u})
+		require.NoError(t, err)
+		var paths []string
+		for e, err := range tree.Walk(bg, nil) {
+			require.NoError(t, err)
+			require.NoError(t, e.Err)
+			paths = append(paths, e.Path)
+		}
+		require.Equal(t, []string{"/", "/g", "/g/b", "/g/words", "/objects", "/small", "/table", "/table/n", "/table/word"}, paths)
+		a, err := tree.Open(bg, "/table/n")
+		require.NoError(t, err)
+		n, err := ndarray.ReadAll[int64](bg, a)
+		require.NoError(t, err)
+		require.Equal(t, []int64{1, 3, 4}, n)
+		require.NoError(t, a.Close())
+		a, err = tree.Open(bg, "/table/word")
+		require.NoError(t, err)
+		words := make([]string, 3)
+		require.NoError(t, a.ReadStrings(bg, words, ndarray.Whole(a.Shape())))
+		require.Equal(t, []string{"eins", "drei", "vier"}, words)
+		require.NoError(t, a.Close())
+		require.NoError(t, tree.Close())
+	}
+	r, err := hyperslab.Verify(bg, "testdata/store.b2z", nil)
+	require.NoError(t, err)
+	require.Empty(t, r.Findings)
+}
+
+func TestStores_Hostile(t *testing.T) {
+	golden, err := os.ReadFile("testdata/store.b2z")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	replaced := func(old, name string) []byte { return bytes.ReplaceAll(golden, []byte(old), []byte(name)) }
+	central := bytes.Index(golden, []byte("PK\x01\x02"))
+	method := bytes.Clone(golden)
+	method[central+10] = 8
+	size := bytes.Clone(golden)
+	size[central+23], size[central+27] = 0x7f, 0x7f
+	for name, c := range map[string]struct {
+		b    []byte
+		want error
+	}{
+		"traversal":         {replaced("g/b.b2nd", "../b.b2n"), ndarray.ErrCorrupt},
+		"absolute path":     {replaced("g/b.b2nd", "/gb.b2nd"), ndarray.ErrCorrupt},
+		"compressed member": {method, errors.ErrUnsupported},
+		"size beyond file":  {size, ndarray.ErrCorrupt},
+		"no embedded file":  {replaced("embed.b2e", "embed.xxx"), ndarray.ErrFormat},
+		"truncated":         {golden[:len(golden)-30], ndarray.ErrFormat},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(dir, "x.b2z")
+			require.NoError(t, os.WriteFile(file, c.b, 0o644))
+			for _, u := range []*hyperslab.Untrusted{nil, {Isolation: hyperslab.Off}, {}} {
+				_, err := hyperslab.Open(bg, file+":/small", &hyperslab.OpenOptions{Untrusted: u})
+				require.ErrorIs(t, err, c.want)
+				_, err = hyperslab.OpenTree(bg, file, &hyperslab.OpenOptions{Untrusted: u})
+				require.ErrorIs(t, err, c.want)
+			}
+		})
+	}
+	t.Run("symbolic link", func(t *testing.T) {
+		tree := filepath.Join(dir, "copy.b2d")
+		_, err := hyperslab.CopyTree(bg, tree, "testdata/store.b2z", nil)
+		require.Error(t, err) // objects are strings, which a frame does not store
+		h5 := filepath.Join(dir, "empty.h5")
+		writeTree(t, h5, nil, nil)
+		_, err = hyperslab.CopyTree(bg, tree, h5, nil)
+		require.NoError(t, err)
+		require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(tree, "a.b2nd")))
+		for _, u := range []*hyperslab.Untrusted{nil, {Isolation: hyperslab.Off}, {}} {
+			_, err := hyperslab.OpenTree(bg, tree, &hyperslab.OpenOptions{Untrusted: u})
+			require.ErrorIs(t, err, ndarray.ErrCorrupt)
+		}
 	})
 }

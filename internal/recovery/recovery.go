@@ -220,7 +220,7 @@ func recoverAs(ctx context.Context, dst, src, name string, opts Options) (_ *Rep
 	for {
 		r := &Report{Source: src, Destination: dst, Format: f, most: opts.MaxFindings, seen: &passes{tell: opts.Progress}, made: out.Path()}
 		switch {
-		case f == detect.B2ND || f == detect.Caterva:
+		case f == detect.B2ND || f == detect.Caterva || f == detect.B2E && !info.IsDir():
 			err = recoverFrame(ctx, r, opts, info.IsDir())
 		case f == detect.Bcolz && info.IsDir():
 			err = recoverTree(ctx, r, opts)

@@ -22,7 +22,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/b2store"
 )
 
 // craft is one modification of a seed. It changes the content of file, or removes file and calls
@@ -68,6 +68,11 @@ func craftedSeeds(c config) ([]*seed, error) {
 		}
 		seeds = append(seeds, s)
 	}
+	stored, err := storeSeeds(c)
+	if err != nil {
+		return nil, err
+	}
+	seeds = append(seeds, stored...)
 	for _, s := range seeds {
 		s.path = "made/" + filepath.Base(s.path) // the same in every process
 		for _, name := range s.names {
@@ -75,6 +80,35 @@ func craftedSeeds(c config) ([]*seed, error) {
 		}
 	}
 	return seeds, nil
+}
+
+// storeSeeds returns the golden store as a ZIP file and as a directory. Known attacks on ZIP files are
+// added to the first.
+func storeSeeds(c config) ([]*seed, error) {
+	b, err := os.ReadFile(filepath.Join(c.root, "testdata/store.b2z"))
+	if err != nil {
+		return nil, err
+	}
+	file := &seed{path: "crafted-store.b2z", sort: "store", files: map[string][]byte{"": b}, names: []string{""}}
+	dir := &seed{path: "crafted-store.b2d", sort: "tree", files: map[string][]byte{}}
+	members, err := b2store.ReadZip(bytes.NewReader(b), int64(len(b)), b2store.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range members {
+		dir.names = append(dir.names, m.Name)
+		dir.files[m.Name] = b[m.Offset:][:m.Size]
+	}
+	for _, name := range []string{"../b.b2nd", "/g/b.b2nd", "g//b.b2n", "g/./b.b2", `g\\b.b2nd`, "objects.x"} {
+		file.crafts = append(file.crafts, craft{what: "a member is called " + name, change: func(b []byte) []byte {
+			old := "g/b.b2nd"
+			if len(name) != len(old) {
+				old = "objects.b2f"[:len(name)]
+			}
+			return bytes.ReplaceAll(b, []byte(old), []byte(name))
+		}})
+	}
+	return []*seed{file, dir}, nil
 }
 
 // arrays writes a frame of each kind (b2nd, Caterva, a scalar, an empty one, sparse), and a file
@@ -268,7 +302,7 @@ func (s *seed) craft(name string) {
 
 // bigEndian reports whether the numbers of a file are big-endian, except those of its chunks.
 func bigEndian(s *seed, name string) bool {
-	return s.sort == "frame" || strings.HasSuffix(name, cframe.IndexFile)
+	return s.sort == "frame" || isFrame(name)
 }
 
 var word = regexp.MustCompile(`-?[0-9][0-9.eE+-]*|"(?:[^"\\]|\\.)*"|true|false|null`)

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
@@ -30,7 +31,7 @@ const smallFile = 64 << 10
 // seed is an unmodified file, or directory of files.
 type seed struct {
 	path  string // shown in messages
-	sort  string // "hdf5", "frame", "chunk", "tree"
+	sort  string // "hdf5", "frame", "chunk", "tree", "store"
 	files map[string][]byte
 	names []string // of files, in order
 	crude bool     // already hostile
@@ -159,7 +160,7 @@ func plan(c config) ([]item, error) {
 var shares = []struct {
 	sort    string
 	percent int
-}{{"hdf5", 50}, {"frame", 20}, {"tree", 15}, {"chunk", 15}}
+}{{"hdf5", 45}, {"frame", 20}, {"tree", 15}, {"chunk", 15}, {"store", 5}}
 
 // gather returns the files of at most the given number of bytes, and the trees, below a directory.
 func gather(root string, most int64) ([]*seed, error) {
@@ -198,16 +199,18 @@ func sortOf(path string, b []byte) string {
 		return "hdf5"
 	case len(b) > 10 && string(b[2:10]) == "b2frame\x00":
 		return "frame"
+	case b2store.IsZip(b):
+		return "store"
 	case strings.HasSuffix(path, ".cdata") || filepath.Base(filepath.Dir(path)) == "chunk" && chunk.Check(b) == nil:
 		return "chunk"
 	}
 	return ""
 }
 
-// directory returns a seed for a bcolz tree or a sparse frame, or nil for other directories.
+// directory returns a seed for a bcolz tree, a sparse frame or a store, or nil for other directories.
 func directory(path string) (*seed, error) {
 	found := false
-	for _, name := range []string{"chunks.b2frame", "meta/storage", "__rootdirs__"} {
+	for _, name := range []string{"chunks.b2frame", "meta/storage", "__rootdirs__", b2store.EmbedFile} {
 		if info, err := os.Stat(filepath.Join(path, name)); err == nil && info.Mode().IsRegular() {
 			found = true
 		}
@@ -245,7 +248,10 @@ func (s *seed) layout(name string) *layout {
 	switch {
 	case s.sort == "hdf5":
 		tree = h5file.Describe(bytes.NewReader(b), int64(len(b)))
-	case s.sort == "frame" || strings.HasSuffix(name, cframe.IndexFile):
+	case s.sort == "store":
+		l.fields = zipFields(b)
+		return l
+	case s.sort == "frame" || isFrame(name):
 		tree = cframe.Describe(bytes.NewReader(b), int64(len(b)))
 	case s.sort == "chunk" || strings.HasSuffix(name, ".chunk"):
 		tree = chunk.Describe(b)
@@ -269,6 +275,40 @@ func (s *seed) layout(name string) *layout {
 	}
 	walk(tree, tree)
 	return l
+}
+
+// isFrame reports whether a file of a tree is a frame.
+func isFrame(name string) bool {
+	return strings.HasSuffix(name, cframe.IndexFile) || slices.Contains([]string{b2store.ArrayExt, b2store.FrameExt, b2store.BatchExt, ".b2e"}, filepath.Ext(name))
+}
+
+// zipFields returns the fields of all headers of a ZIP file.
+func zipFields(b []byte) (fields []format.Field) {
+	for _, h := range []struct {
+		signature string
+		sizes     []int64
+	}{
+		{"PK\x03\x04", []int64{2, 2, 2, 2, 2, 4, 4, 4, 2, 2}},
+		{"PK\x01\x02", []int64{2, 2, 2, 2, 2, 2, 4, 4, 4, 2, 2, 2, 2, 2, 4, 4}},
+		{"PK\x05\x06", []int64{2, 2, 2, 2, 4, 4, 2}},
+	} {
+		for at := 0; ; {
+			i := bytes.Index(b[at:], []byte(h.signature))
+			if i < 0 {
+				break
+			}
+			at += i + len(h.signature)
+			offset := int64(at)
+			fields = append(fields, format.Field{Name: "signature", Offset: offset - 4, Length: 4, Fields: []format.Field{{}}})
+			for k, n := range h.sizes {
+				if offset+n <= int64(len(b)) {
+					fields = append(fields, format.Field{Name: fmt.Sprintf("% x field %d", h.signature, k), Offset: offset, Length: n})
+				}
+				offset += n
+			}
+		}
+	}
+	return fields
 }
 
 // borders returns the offsets at which a structure of a file begins or ends. For a text file they

@@ -21,6 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	_ "github.com/hyperslab/hyperslab/h5/filter" // registered, so that the library runs them
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
@@ -150,6 +151,9 @@ func objects(files map[string][]byte) []string {
 		if len(b) > 10 && string(b[2:10]) == "b2frame\x00" {
 			return []string{""}
 		}
+		if b2store.IsZip(b) {
+			return storeObjects(b)
+		}
 		f, err := h5file.Open(bytes.NewReader(b), int64(len(b)), nil)
 		if err != nil {
 			return []string{"/none"}
@@ -167,6 +171,15 @@ func objects(files map[string][]byte) []string {
 		}
 		return list
 	}
+	if _, ok := files[b2store.EmbedFile]; ok {
+		list := []string{"/small"}
+		for name := range files {
+			if key, known := b2store.KeyOf(name); known && len(list) < maxArrays {
+				list = append(list, key)
+			}
+		}
+		return list
+	}
 	dirs, err := bcolztree.ParseRootDirs(files[bcolztree.RootDirsFile])
 	if err != nil {
 		return []string{""}
@@ -177,6 +190,22 @@ func objects(files map[string][]byte) []string {
 	}
 	if list == nil {
 		list = []string{""}
+	}
+	return list
+}
+
+// storeObjects returns the arrays of a store: the columns of its table, the embedded array, and those
+// in files.
+func storeObjects(b []byte) []string {
+	list := []string{"/small", "/table", "/table/word"}
+	members, err := b2store.ReadZip(bytes.NewReader(b), int64(len(b)), b2store.Limits{})
+	if err != nil {
+		return list
+	}
+	for _, m := range members {
+		if key, known := b2store.KeyOf(m.Name); known && len(list) < 2*maxArrays {
+			list = append(list, key)
+		}
 	}
 	return list
 }
