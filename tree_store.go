@@ -134,7 +134,7 @@ func (z zipFiles) finish(key, ext string) (err error) {
 	}
 	h := &zip.FileHeader{
 		Name: strings.TrimPrefix(key, "/") + ext, CRC32: sum.Sum32(),
-		CompressedSize64: uint64(n), UncompressedSize64: uint64(n), ModifiedDate: 1<<5 | 1, // 1980-01-01
+		CompressedSize64: uint64(n), UncompressedSize64: uint64(n),
 	}
 	h.SetMode(0o644)
 	if strings.IndexFunc(h.Name, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {

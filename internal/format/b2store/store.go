@@ -70,7 +70,7 @@ type Member struct {
 func checkPath(name string) error {
 	switch {
 	case !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\x00\\"):
-		return errors.New("a path that is empty, absolute or has a component that is empty, . or ..")
+		return errors.New(`a path that is empty, absolute or has an empty component, "." or ".."`)
 	case len(name) > MaxKey || strings.Count(name, "/") >= MaxDepth:
 		return fmt.Errorf("a path of %d bytes and %d components, at most %d and %d", len(name), 1+strings.Count(name, "/"), MaxKey, MaxDepth)
 	}
