@@ -47,7 +47,7 @@ system() {
         cp -R --reflink=auto "$modules/cache/download" "$folder/src/modules" &&
         cp -R "$here/release/beside" "$folder/src/" &&
         cp "$here/release/inside.sh" "$root/README.md" "$root/testdata/etopo120.h5" "$folder/src/" &&
-        git clone --quiet --bare "$root" "$folder/src/repository.git"
+        git clone --quiet --bare --no-local "$root" "$folder/src/repository.git"
 }
 
 failed=()
