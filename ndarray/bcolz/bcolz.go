@@ -292,10 +292,15 @@ func (b *Backend) readFileOf(ctx context.Context, tree *bcolztree.Array, dst []b
 		return err
 	}
 	defer grant.Release()
-	chunks, err := tree.ReadChunks(i)
+	chunks, err := tree.ReadChunksInto(i, scratch.Get)
 	if err != nil {
 		return damage(err)
 	}
+	defer func() {
+		for _, c := range chunks {
+			scratch.Put(c.Data)
+		}
+	}()
 	total := 0
 	for _, c := range chunks {
 		total += int(c.Header.NBytes)

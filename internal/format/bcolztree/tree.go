@@ -355,7 +355,13 @@ type Chunk struct {
 //
 // The error is a *format.Error with the name of the file, or an error of the fs.FS. ReadChunks
 // panics if i is not below NumFiles.
-func (a *Array) ReadChunks(i int64) (_ []Chunk, err error) {
+func (a *Array) ReadChunks(i int64) ([]Chunk, error) {
+	return a.ReadChunksInto(i, func(n int) []byte { return make([]byte, n) })
+}
+
+// ReadChunksInto is ReadChunks with a function that returns the buffer, of n bytes, for the data of
+// each chunk. It is called only for bytes that the file has.
+func (a *Array) ReadChunksInto(i int64, buffer func(n int) []byte) (_ []Chunk, err error) {
 	if i < 0 || i >= a.NumFiles() {
 		panic(fmt.Sprintf("bcolz: chunk file %d of %d", i, a.NumFiles()))
 	}
@@ -365,7 +371,7 @@ func (a *Array) ReadChunks(i int64) (_ []Chunk, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	return a.readChunks(i, &file{name: name, r: f, size: size})
+	return a.readChunks(i, &file{name: name, r: f, size: size, buffer: buffer})
 }
 
 func (a *Array) readChunks(i int64, f *file) ([]Chunk, error) {
@@ -408,6 +414,7 @@ type file struct {
 	name     string
 	r        io.Reader
 	size, at int64 // bytes
+	buffer   func(n int) []byte
 }
 
 // next reads n bytes and returns them after a copy of head. It allocates no memory for bytes after
@@ -416,7 +423,7 @@ func (f *file) next(what string, head []byte, n int64) ([]byte, error) {
 	if n > f.size-f.at {
 		return nil, bad(f.name, what, f.at, strconv.FormatInt(f.size-f.at, 10)+" bytes", strconv.FormatInt(n, 10), format.ErrTruncated)
 	}
-	b := make([]byte, int64(len(head))+n)
+	b := f.buffer(len(head) + int(n))
 	k, err := io.ReadFull(f.r, b[copy(b, head):])
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		// The file was truncated after its size was read.
