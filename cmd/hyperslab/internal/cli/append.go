@@ -26,9 +26,10 @@ func (a *app) appendCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "append TARGET SOURCE...",
 		Short: "Append the elements of arrays to another array",
-		Long: `append makes an array longer along one axis and fills the new part with the elements
-of other arrays, of any format, in the order given. All must have its element type and,
-but for that axis, its shape. An HDF5 dataset must be made to grow (a maximum shape).` + editHelp + addressHelp,
+		Long: `append extends an array along one axis with the elements of other arrays, in the given
+order. The sources may have any format. They must have the element type of the array and
+the same shape except along that axis. An HDF5 dataset must have a maximum shape that
+allows it to grow.` + editHelp + addressHelp,
 		Example: `  hyperslab append waves.b2nd changed.b2nd
   hyperslab append waves.b2nd waves.h5:/waves changed.b2nd --axis 0 --in-place`,
 		Args:              arity(2, -1),

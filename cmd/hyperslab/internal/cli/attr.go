@@ -88,8 +88,8 @@ func (a *app) attrGetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get FILE[:/path] NAME",
 		Short: "Write the value of an attribute to standard output",
-		Long: `get writes the value of one attribute: a text as it is, everything else as attr set
-reads it. The exit code is 2 if there is no attribute of that name.`,
+		Long: `get writes the value of one attribute: a string as it is, and every other value in the
+form that attr set accepts. The exit code is 2 if the attribute does not exist.`,
 		Example: `  hyperslab attr get waves.b2nd units
   hyperslab attr get waves.b2nd range`,
 		Args:              arity(2, 2),
@@ -143,11 +143,11 @@ func (a *app) attrSetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set FILE[:/path] NAME VALUE",
 		Short: "Add an attribute, or replace its value",
-		Long: `set writes one attribute. VALUE is read as JSON: a number, true or false, a text in
-quotes, or lists of these, nested for more axes. What is no JSON is a text as it
-stands. Numbers become int64, or float64 if one of them has a fraction or an exponent;
---dtype chooses another type, with NumPy's names, or "string" for text whatever it
-looks like. A value that does not fit the type is refused.` + editHelp,
+		Long: `set writes one attribute. VALUE is parsed as JSON: a number, true or false, a string in
+quotes, or nested lists of these. A VALUE that is not JSON is a string. Numbers become
+int64, or float64 if one of them has a fraction or an exponent. --dtype selects another
+type by its NumPy name, or "string" for a string of any content. A value that does not
+fit the type is an error.` + editHelp,
 		Example: `  hyperslab attr set waves.b2nd units km
   hyperslab attr set waves.b2nd range [-1,1.5] --dtype f4
   hyperslab attr set waves.h5:/waves version 2 --dtype string`,

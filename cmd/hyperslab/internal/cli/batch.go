@@ -27,7 +27,7 @@ type batchFlags struct {
 }
 
 func (b *batchFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&b.into, "into", "", "all arguments are sources; the targets go to the folder `DIR` under their names")
+	cmd.Flags().StringVar(&b.into, "into", "", "write targets to the directory `DIR` under the names of their sources; all arguments are sources")
 	b.addList(cmd, "also the sources that `FILE` lists, one a line; - is standard input", "after a failure go on with the next source; exit code 3 at the end")
 }
 
@@ -35,7 +35,7 @@ func (b *batchFlags) add(cmd *cobra.Command) {
 func (b *batchFlags) addList(cmd *cobra.Command, list, keep string) {
 	f := cmd.Flags()
 	f.StringVar(&b.list, "files-from", "", list)
-	f.BoolVarP(&b.null, "null", "0", false, "the names of --files-from end in a zero byte, as find -print0 and git ls-files -z write them, and are not patterns")
+	f.BoolVarP(&b.null, "null", "0", false, "the names of --files-from end in a zero byte (find -print0, git ls-files -z) and are not patterns")
 	f.BoolVar(&b.keep, "keep-going", false, keep)
 }
 

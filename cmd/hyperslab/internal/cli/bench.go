@@ -79,14 +79,15 @@ func (a *app) benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench FILE[:/path][[SELECTION]]",
 		Short: "Measure codecs on your own data, and recommend one",
-		Long: `bench stores a part of an array in every way that the flags span: codec, level, shuffle
-and chunk shape, and measures what comes of it: how many times smaller it gets, and how
-fast it is written and read, with all workers, to and from a file in the folder for
-temporary files. Each is checked to come back as it was.
+		Long: `bench stores a part of an array with each combination of the flags codec, level, shuffle
+and chunk shape. It measures the compression ratio and the speed of writing and reading
+with all workers, to and from a file in the directory for temporary files. It checks
+that each file contains the same values.
 
---for says what is wanted. ratio: the smallest. speed: the least time to write and read
-it once, of those that save a tenth, if any does. balance: the least time to write and
-read it once through storage of --storage MB/s, compression and all.` + addressHelp + twoArguments + sliceHelp,
+--for selects the goal. ratio: the smallest file. speed: the least time to write and
+read once, among the combinations that save at least a tenth, if there are any. balance:
+the least time to write and read once, compression included, through storage with the
+speed of --storage MB/s.` + addressHelp + twoArguments + sliceHelp,
 		Example: `  hyperslab bench etopo.h5:/ROSE --codec lz4,zstd --level 1,5 --seconds 0
   hyperslab bench etopo.h5:/ROSE --format hdf5 --codec deflate,blosc2/zstd --level 5 --for ratio --seconds 0
   hyperslab bench waves.b2nd --codec zstd --level 5 --chunks 5,30 --chunks 20,30 --seconds 0 --plot bench.png`,
@@ -99,11 +100,11 @@ read it once through storage of --storage MB/s, compression and all.` + addressH
 	f := cmd.Flags()
 	f.StringVar(&o.format, "format", string(hyperslab.B2ND), "`FORMAT` to store it in: b2nd or hdf5")
 	f.StringSliceVar(&o.codecs, "codec", nil, "`CODECS`; of b2nd lz4, lz4hc, zstd and zlib are tried, of hdf5 deflate, zstd, lz4, lzf and blosc2/zstd")
-	f.IntSliceVar(&o.levels, "level", nil, "`LEVELS` of those that have levels (default 1,5,9)")
+	f.IntSliceVar(&o.levels, "level", nil, "`LEVELS` of codecs that have levels (default 1,5,9)")
 	f.StringSliceVar(&o.shuffles, "shuffle", []string{"byte", "bit"}, "`KINDS` of shuffle: none, byte and bit")
-	f.StringArrayVar(&o.chunks, "chunks", nil, "`SHAPE` of a chunk; may be given several times (default: the array's own, and the format's choice)")
-	f.StringVar(&o.sample, "sample", "32MiB", "measure on at most so many `BYTES` from the middle of the array, and on a ninth of a --memory that is given")
-	f.Float64VarP(&o.seconds, "seconds", "i", 0.2, "measure each for at least `SECONDS` of writing and as many of reading; the best run counts")
+	f.StringArrayVar(&o.chunks, "chunks", nil, "`SHAPE` of a chunk; may be given several times (default: that of the array, and that of the format)")
+	f.StringVar(&o.sample, "sample", "32MiB", "maximum `BYTES` of the part in the middle of the array that is measured; also at most a ninth of --memory")
+	f.Float64VarP(&o.seconds, "seconds", "i", 0.2, "minimum `SECONDS` of writing, and of reading, for each measurement; the best run counts")
 	f.StringVar(&o.goal, "for", goalBalance, "`GOAL` of the recommendation: speed, ratio or balance")
 	f.Float64Var(&o.storage, "storage", 500, "for balance: speed of the storage in `MB/S`")
 	f.StringVar(&o.plot, "plot", "", "also draw ratio against speed into `FILE`.png or FILE.svg")

@@ -59,11 +59,11 @@ func (a *app) chunksCommand() *cobra.Command {
 	var o chunksFlags
 	cmd := &cobra.Command{
 		Use:   "chunks FILE[:/path]",
-		Short: "List the chunks of an array: place, bytes, ratio",
-		Long: `chunks lists the stored chunks of an array: the place in the grid, the offset in the
-file, the bytes they take and the ratio to the bytes of their values; of Blosc2 and bcolz
-also the codec of each chunk and whether it is a run of one value, of HDF5 the filters
-that were left out. Chunks that were never written are not listed. Nothing is decoded.` + addressHelp + twoArguments,
+		Short: "List the chunks of an array with location, bytes and ratio",
+		Long: `chunks lists the stored chunks of an array: grid coordinates, offset in the file, stored
+bytes and compression ratio. For Blosc2 and bcolz it also lists the codec of each chunk
+and whether the chunk is a run of one value, and for HDF5 the filters that were skipped.
+Chunks that were never written are not listed. No chunk is decoded.` + addressHelp + twoArguments,
 		Example: `  hyperslab chunks etopo.h5:/ROSE
   hyperslab chunks rose.b2nd -n 20
   hyperslab chunks rose.b2nd --json`,

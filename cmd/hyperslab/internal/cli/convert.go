@@ -70,36 +70,36 @@ func (a *app) convertCommand() *cobra.Command {
 	var o convertFlags
 	cmd := &cobra.Command{
 		Use:   "convert SOURCE TARGET",
-		Short: "Write an array or a tree in another format, or with other compression",
-		Long: `convert copies an array with its attributes into a new file: HDF5 to b2nd, b2nd or
-Caterva to HDF5, or within a format with other chunks and compression. The format of
-the target follows from its name (.b2nd; .caterva; .bcolz; .h5 .hdf5 .he5 .nc; .npy; .raw),
-unless --format names it.
+		Short: "Write an array or a tree in another format or with other compression",
+		Long: `convert copies an array with its attributes to a new file: HDF5 to b2nd, b2nd or Caterva
+to HDF5, or within a format with other chunks and compression. The extension of the
+target selects its format (.b2nd; .caterva; .bcolz; .h5 .hdf5 .he5 .nc; .b2z; .b2d;
+.npy; .raw), unless --format is given.
 
-A source with many arrays is copied whole where the target names none: an HDF5 file or
-a group in it, a bcolz ctable or a directory of arrays, to an HDF5 file, to a .bcolz
-ctable, or to a directory of b2nd files, which is what a name without extension is.
+A source with many arrays is copied as a tree if the target does not name an array: an
+HDF5 file or a group in it, a bcolz ctable, a container of python-blosc2 or a directory
+of arrays. The target is an HDF5 file, a .bcolz ctable, a container, or a directory of
+b2nd files if its name has no extension.
 
-.npy files are read as they are, raw bytes with --shape and --dtype. - is standard
-input, and standard output, of .npy or raw bytes in this machine's byte order.
+.npy files are read as they are, and raw bytes with --shape and --dtype. - is standard
+input or standard output, for .npy or raw bytes in the byte order of the machine.
 
-The target appears when it is complete, or not at all. FILE.h5:/path adds an array to
-an HDF5 file that exists and leaves its other objects unchanged; -f replaces the named
-array only. The change is made to a copy that then replaces the file, unless --in-place
-is given. Other targets that exist are replaced with -f only. To replace a whole HDF5
-file, name the file as the target of a tree.
+The target is created completely or not at all. FILE.h5:/path adds an array to an
+existing HDF5 file and leaves its other objects unchanged; -f replaces only the named
+array. The change is made to a copy that then replaces the file, unless --in-place is
+given. Other existing targets are replaced only with -f. To replace a whole HDF5 file,
+name the file as the target of a tree.
 
-Before it writes anything, convert lists everything the target cannot represent and
-stops, unless you exclude those items. The names of its axes go along with an array;
-coordinates are arrays of their own: --with-coordinates converts them too, to an HDF5
-file or a directory.
+Before it writes anything, convert lists everything that the target cannot represent and
+stops, unless you exclude those items. Dimension names are copied with an array.
+Coordinates are separate arrays: --with-coordinates also converts them, to an HDF5 file
+or a directory.
 
-Values are never changed. Unless flags say otherwise the codec is zstd 5 with byte
-shuffle in b2nd, deflate 4 with byte shuffle in HDF5, and within one format that of
-the source.
+Values are never changed. The default codec is zstd 5 with byte shuffle in b2nd, deflate
+4 with byte shuffle in HDF5, and within one format that of the source.
 
---into writes many sources to a folder, each under its name with the extension of
---format; an array of b2nd, bcolz or .npy becomes :/data in HDF5.` + batchHelp + addressHelp + sliceHelp,
+--into writes many sources to a directory, each under its name with the extension of
+--format. An array of b2nd, bcolz or .npy becomes :/data in HDF5.` + batchHelp + addressHelp + sliceHelp,
 		Example: `  hyperslab convert etopo.h5:/ROSE rose.b2nd --exclude-unsupported
   hyperslab convert rose.b2nd back.h5:/ROSE
   hyperslab convert rose.b2nd rose-lz4.b2nd --codec lz4 --level 9 --shuffle bit
@@ -127,14 +127,14 @@ the source.
 	o.job.add(cmd, "no progress and no summary")
 	o.attrs.add(cmd, "leave out")
 	o.pick.add(cmd)
-	cmd.Flags().Lookup("exclude-unsupported").Usage = "leave out whatever the target cannot hold: attributes, fill value, names of axes, largest shape"
+	cmd.Flags().Lookup("exclude-unsupported").Usage = "leave out everything that the target cannot represent: attributes, fill value, dimension names, maximum shape"
 	f := cmd.Flags()
 	f.BoolVarP(&o.force, "force", "f", false, "replace the target if it exists; in an HDF5 file only the named array")
-	f.BoolVar(&o.inPlace, "in-place", false, "add the array to the HDF5 file itself, not to a copy that then replaces it; a crash can corrupt the file")
-	f.BoolVar(&o.along, "with-coordinates", false, "convert an array of a tree together with the arrays that its axes are named after and that its attribute coordinates names")
+	f.BoolVar(&o.inPlace, "in-place", false, "add the array to the HDF5 file itself instead of a copy; a crash can corrupt the file")
+	f.BoolVar(&o.along, "with-coordinates", false, "also convert the coordinates of an array: the arrays with the names of its dimensions and those in its attribute coordinates")
 	f.StringVar(&o.format, "format", "", "`FORMAT` of the target: b2nd, hdf5, bcolz, caterva, npy or raw")
 	f.StringVar(&o.dtype, "dtype", "", "`TYPE` of the source's elements: for raw bytes, and for Caterva, which stores no dtype")
-	f.StringVar(&o.flat.shape, "shape", "", "the source is raw bytes of this `SHAPE`, one length of which may be -1: as long as there are")
+	f.StringVar(&o.flat.shape, "shape", "", "the source is raw bytes of this `SHAPE`; one length may be -1 and is then computed")
 	f.Int64Var(&o.flat.offset, "offset", 0, "with --shape: `BYTES` before the first element")
 	o.storeFlags.add(cmd)
 	o.batch.add(cmd)

@@ -38,20 +38,20 @@ func (a *app) cpCommand() *cobra.Command {
 	var o cpFlags
 	cmd := &cobra.Command{
 		Use:   "cp SOURCE... TARGET",
-		Short: "Copy objects into an HDF5 file, or arrays as they are",
+		Short: "Copy objects to an HDF5 file, or arrays without recompression",
 		Long: `cp copies stored chunks without decompression.
 
-From HDF5 to HDF5 it copies datasets, groups with all that is in them, named types and
-their attributes into a file that is there, or into a new one. If the target ends in a
-slash, or there are several sources, it is a group, and names are kept; groups on the
-way are made. References to objects outside of what is copied become null and are
+From HDF5 to HDF5 it copies datasets, groups with all their objects, named types and
+their attributes to an existing file or to a new one. If the target ends in a slash, or
+if there are several sources, the target is a group and the names are kept; missing
+groups are created. References to objects outside the copied ones become null and are
 reported, unless --references copies those objects as well. Names of other files are
 rewritten for the directory of the target.
 
-A b2nd, Caterva or bcolz array is a file or directory and is copied as one. With a path
-in an HDF5 file as the target, cp adds the array to that file: the chunks of a Blosc2
-array are stored as they are, behind the Blosc2 filter (32026). hyperslab convert
-chooses another compression, and goes from one format to another.` + editHelp,
+A b2nd, Caterva or bcolz array is a file or directory and is copied as one. If the
+target is a path in an HDF5 file, cp adds the array to that file: the chunks of a Blosc2
+array are stored unchanged with the Blosc2 filter (32026). Use hyperslab convert for
+other compression or another format.` + editHelp,
 		Example: `  hyperslab cp tree.h5:/run1/temperature waves.h5:/measured/temperature
   hyperslab cp tree.h5:/run1 tree.h5:/time archive.h5:/2024/
   hyperslab cp waves.b2nd again.b2nd
@@ -71,7 +71,7 @@ chooses another compression, and goes from one format to another.` + editHelp,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&o.force, "force", "f", false, "replace objects and files that are there")
+	f.BoolVarP(&o.force, "force", "f", false, "replace existing objects and files")
 	f.BoolVar(&o.refs, "references", false, "also copy the objects that references point to")
 	o.attrs.add(cmd, "of an array that goes into an HDF5 file, leave out")
 	f.BoolVar(&o.missing, "allow-missing", false, "copy virtual datasets and datasets with external files although those files are missing")

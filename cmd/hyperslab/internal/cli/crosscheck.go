@@ -48,11 +48,11 @@ func (a *app) crosscheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "crosscheck",
 		Short: "Test other readers and writers of these formats against the reference libraries",
-		Long: `crosscheck is for authors of other implementations, in any language. emit writes
-vectors: files made by the reference libraries, with a manifest that says what each
-decodes to, or that it must be refused. run judges a program over them and explains
-what it got wrong. docs/crosscheck-manifest.md describes the manifest, the decoded
-bytes and the report.`,
+		Long: `crosscheck is for authors of other implementations, in any language. emit writes test
+vectors: files made by the reference libraries, with a manifest that contains the
+expected bytes of each or the requirement that it is refused. run tests a program with
+them and explains its errors. docs/crosscheck-manifest.md describes the manifest, the
+decoded bytes and the report.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("there is no command %q%s", args[0], near(cmd, args[0]))
@@ -72,8 +72,8 @@ func (a *app) crosscheckEmitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "emit FOLDER",
 		Short: "Write the vectors and their manifest",
-		Long: `emit writes the vectors into FOLDER, which must be new or empty. Their bytes depend on
-the versions of the linked libraries and on nothing else: two runs write the same.`,
+		Long: `emit writes the vectors to FOLDER, which must be new or empty. Their bytes depend only
+on the versions of the linked libraries: two runs write the same bytes.`,
 		Example: `  hyperslab crosscheck emit vectors
   hyperslab crosscheck emit chunks --area chunk --area frame
   hyperslab crosscheck emit layers --area metalayer --json`,
@@ -104,7 +104,7 @@ the versions of the linked libraries and on nothing else: two runs write the sam
 			return d.table().write(a.stdout, a.data)
 		},
 	}
-	cmd.Flags().BoolVar(&o.Full, "full", false, "every combination of parameters, not every pair: gigabytes")
+	cmd.Flags().BoolVar(&o.Full, "full", false, "all combinations of parameters instead of all pairs (several GB)")
 	areaFlag(cmd, &o.Areas)
 	progressFlag(cmd, &progress)
 	jsonFlag(cmd, &asJSON)
@@ -202,21 +202,22 @@ func (a *app) crosscheckRunCommand() *cobra.Command {
 		Short: "Judge a program over the vectors",
 		Long: `run starts a program for each vector of FOLDER, by /bin/sh, and prints the result:
 
-  pass              the right bytes, or the refusal that was due
-  refused           an error where the vector is sound
-  wrong             other bytes, and no complaint
-  wrongly accepted  no error where the vector is broken
-  unreadable        the reference refuses what was written
-  crash             a signal, a panic, or a status of 128 and above
-  hang              beyond --timeout
+  pass              the right bytes, or an error where one is required
+  refused           an error for a valid vector
+  wrong             other bytes, and no error
+  wrongly accepted  no error for an invalid vector
+  unreadable        the reference library refuses the written file
+  crash             a signal, a panic, or an exit code of 128 or more
+  hang              longer than --timeout
 
-In the command {in} stands for the vector and {out} for where the decoded bytes go;
-{object} is the path inside an HDF5 file and {area} the area. Status 0 means that it
-decoded, any other that it refused. With --write the program gets a {spec} instead, in
-JSON, which names the file of the elements and what else is asked for; what it writes
-to {out} is read by the reference library.
+In the command, {in} is the vector and {out} the file for the decoded bytes; {object} is
+the path inside an HDF5 file and {area} the area. Exit code 0 means that the program
+decoded the vector, any other code that it refused it. With --write the program gets a
+{spec} instead, in JSON, with the name of the file of the elements and the requested
+properties. The reference library reads the file that the program writes to {out}.
 
-The exit code is 0 if every case passed, 1 if one did not, 2 if it cannot be told.`,
+The exit code is 0 if every case passed, 1 if one failed, 2 if the cases could not be
+run.`,
 		Example: `  hyperslab crosscheck run vectors --read './their-reader {in} {out}' --area chunk
   hyperslab crosscheck run vectors --read 'python read.py {in} {object} {out}' --timeout 30s --junit report.xml
   hyperslab crosscheck run vectors --write './their-writer {spec} {out}' --area hdf5`,
@@ -227,12 +228,12 @@ The exit code is 0 if every case passed, 1 if one did not, 2 if it cannot be tol
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.run.Read, "read", "", "the `COMMAND` that reads {in} and writes the decoded bytes to {out}")
-	f.StringVar(&o.run.Write, "write", "", "the `COMMAND` that writes the file that {spec} asks for to {out}")
+	f.StringVar(&o.run.Write, "write", "", "the `COMMAND` that writes the file described by {spec} to {out}")
 	areaFlag(cmd, &o.run.Areas)
 	f.DurationVar(&o.run.Timeout, "timeout", 10*time.Second, "most `TIME` for one case")
-	f.StringVarP(&o.memory, "memory", "M", "", "most address space, in `BYTES`, of one process of the command")
+	f.StringVarP(&o.memory, "memory", "M", "", "maximum address space, in `BYTES`, of one process of the command")
 	f.IntVarP(&o.run.Workers, "jobs", "j", 0, "number `N` of cases at a time; 0 means all cores")
-	f.IntVarP(&o.explain, "explain", "n", 3, "how many failures are explained in full")
+	f.IntVarP(&o.explain, "explain", "n", 3, "number of failures that are explained in full")
 	f.StringVar(&o.junit, "junit", "", "write the report to `FILE` as JUnit XML, too")
 	f.BoolVarP(&o.force, "force", "f", false, "replace the report of --junit if it exists")
 	progressFlag(cmd, &o.progress)

@@ -73,24 +73,24 @@ func (a *app) diffCommand() *cobra.Command {
 	var o diffFlags
 	cmd := &cobra.Command{
 		Use:   "diff A B",
-		Short: "Compare two arrays or trees, whatever their formats",
-		Long: `diff compares shape, element type, every value and the attributes of two arrays. How
-they are stored (chunks, compression, fill value, order of attributes) does not count.
-Without tolerances values are compared bit for bit, so that NaN is the same as NaN and
--0 is not 0. Numbers of different types are compared by value: 1 is the same as 1.0. The
-type remains a difference, unless --values-only is given.
+		Short: "Compare two arrays or trees of any format",
+		Long: `diff compares shape, element type, every value and the attributes of two arrays. It
+ignores the storage: chunks, compression, fill value and order of attributes. Without
+tolerances values are compared bit by bit: NaN equals NaN, and -0 differs from 0.
+Numbers of different types are compared by value: 1 equals 1.0. The type remains a
+difference, unless --values-only is given.
 
-Parts are compared like arrays of their shape: indices are told as they are in the parts, and
-the attributes are those of the arrays.
+Selected parts are compared like arrays of their shape. Indices count from the start of
+the part, and the attributes are those of the arrays.
 
 Two groups, ctables, directories of arrays or whole HDF5 files are compared path by
-path, with their links and the attributes of groups; --exclude leaves paths out. With
---encoding chunks, blocks and compression count too.
+path, with their links and the attributes of groups. --exclude leaves out paths.
+--encoding also compares chunks, blocks and compression.
 
-With --rtol or --atol two floating point values a and b are the same if
-|a-b| <= atol + rtol*|b|; with --ulp also if there are fewer than N values of their type
-between them. The exit code is 0 if nothing differs, 1 if something does,
-2 if it cannot be told, 3 if that is so for a part of a tree and the rest is the same.` + addressHelp + sliceHelp,
+With --rtol or --atol two floating point values a and b are equal if |a-b| <= atol +
+rtol*|b|, and with --ulp also if fewer than N values of their type are between them. The
+exit code is 0 if nothing differs, 1 if something differs, 2 if the comparison is
+impossible, 3 if a part of a tree cannot be compared and the rest is equal.` + addressHelp + sliceHelp,
 		Example: `  hyperslab diff etopo.h5:/ROSE rose.b2nd --exclude-unsupported
   hyperslab diff rose.b2nd rose-lz4.b2nd
   hyperslab diff waves.b2nd changed.b2nd --rtol 1e-6 --atol 1e-3
@@ -107,12 +107,12 @@ between them. The exit code is 0 if nothing differs, 1 if something does,
 	f := cmd.Flags()
 	f.Float64Var(&o.rtol, "rtol", 0, "relative tolerance of floating point values")
 	f.Float64Var(&o.atol, "atol", 0, "absolute tolerance of floating point values")
-	f.Uint64Var(&o.ulp, "ulp", 0, "floats at most `N` steps from one value of their type to the next apart are the same")
-	f.BoolVar(&o.equalNaN, "equal-nan", false, "any NaN is the same as any other")
+	f.Uint64Var(&o.ulp, "ulp", 0, "floats are equal if they are at most `N` representable values apart")
+	f.BoolVar(&o.equalNaN, "equal-nan", false, "NaNs with different bits are equal")
 	f.BoolVar(&o.valuesOnly, "values-only", false, "compare shape and values, not attributes, byte order or types of numbers")
 	f.BoolVar(&o.encoding, "encoding", false, "compare chunks, blocks and compression too")
 	f.StringArrayVar(&o.exclude, "exclude", nil, "in trees leave out `PATH` and all objects below it; repeatable")
-	f.IntVarP(&o.count, "count", "n", 1, "how many differing values to show")
+	f.IntVarP(&o.count, "count", "n", 1, "number of differing values to show")
 	o.attrs.add(cmd, "do not compare")
 	o.job.add(cmd, "no output; the exit status is the result")
 	jsonFlag(cmd, &o.json)

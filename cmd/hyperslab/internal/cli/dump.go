@@ -42,15 +42,15 @@ func (a *app) dumpCommand() *cobra.Command {
 		Use:   "dump FILE[:/path][[SELECTION]]",
 		Short: "Write the values of an array: text, JSON, CSV or .npy",
 		Long: `dump writes the values of an array, or of a part of it, to standard output. As text,
-each line begins with the index of its first value; a structure has a line and a column
-for each field.
+each line begins with the index of its first value; a structure has a line, with a
+column for each field.
 
---json writes one document, --ndjson a line of JSON for each index of the first axis,
---csv a line for each row of the last axis (of structures: a line for each, below the
-names of the fields; --csv-safe makes strings harmless for spreadsheets), --npy what
-numpy.load reads. --ddl writes an HDF5 file, an object
-in it with all that is below, or a part of a dataset, in the words of h5dump. Values are
-read some megabytes at a time, however large the array is.` +
+--json writes one document. --ndjson writes a line of JSON for each index of the first
+axis. --csv writes a line for each row of the last axis; for structures it writes a line
+for each, after the names of the fields, and --csv-safe makes strings harmless for
+spreadsheets. --npy writes the format of numpy.load. --ddl writes an HDF5 file, an
+object in it with everything below it, or a part of a dataset, in the DDL of h5dump.
+Values are read in parts of some megabytes, so that memory is bounded.` +
 			addressHelp + twoArguments + sliceHelp,
 		Example: `  hyperslab dump 'etopo.h5:/ROSE[0, :10]'
   hyperslab dump etopo.h5:/ETOPO120X --csv
@@ -80,7 +80,7 @@ read some megabytes at a time, however large the array is.` +
 	f.BoolVar(&o.ddl, "ddl", false, "write an HDF5 file, or an object in it, as text, as h5dump does")
 	f.BoolVarP(&o.header, "header", "H", false, "with --ddl: metadata without values")
 	f.BoolVar(&o.index, "index", false, "with --csv: begin each line with the index of its first value")
-	f.BoolVar(&o.unpack, "unpack", false, "write the values that the elements stand for by the CF conventions (scale_factor, add_offset, _FillValue, missing_value, valid_range), and times as dates")
+	f.BoolVar(&o.unpack, "unpack", false, "write values unpacked by the CF conventions (scale_factor, add_offset, _FillValue, missing_value, valid_range), and times as dates")
 	f.BoolVar(&o.csvSafe, "csv-safe", false, "with --csv: put ' before strings that a spreadsheet would read as a formula")
 	progressFlag(cmd, &o.progress)
 	o.h5dump.add(cmd)

@@ -27,8 +27,8 @@ type editFlags struct {
 func (e *editFlags) add(a *app, cmd *cobra.Command) {
 	e.app, e.cmd = a, cmd
 	f := cmd.Flags()
-	f.BoolVar(&e.inPlace, "in-place", false, "change the file itself, not a copy that then replaces it: takes no room, and a crash can damage the file")
-	f.BoolVar(&e.dryRun, "dry-run", false, "report the changes and make none")
+	f.BoolVar(&e.inPlace, "in-place", false, "change the file itself instead of a copy: needs no space, but a crash can corrupt the file")
+	f.BoolVar(&e.dryRun, "dry-run", false, "report the changes and change no file")
 	if f.Lookup("progress") == nil {
 		progressFlag(cmd, &e.progress)
 	}

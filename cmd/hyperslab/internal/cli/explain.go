@@ -73,14 +73,14 @@ func (a *app) explainCommand() *cobra.Command {
 		Short: "Explain every byte of a file",
 		Long: `explain annotates the structures of a file byte by byte: Blosc and Blosc2 chunks, frames
 with their b2nd or Caterva metalayers, bcolz directories and chunk files, HDF5 files,
-and with FILE:/path the header of one HDF5 object. Each line has the offset and the first
-bytes in hexadecimal, the name of the field in the words of the format's document, its
-value, what it means, and behind an exclamation mark what is wrong with it.
+and with FILE:/path the header of one HDF5 object. Each line has the offset and the
+first bytes in hexadecimal, the name of the field in the specification of the format,
+its value, its meaning, and after an exclamation mark an error.
 
-The file is read without any C library, as far as its bytes allow, so that damaged files
-can be looked at. In directories offsets count from the start of each file. The elements
-themselves are not described. With --wrong print errors only is listed, and the exit
-code is 1 if anything is.`,
+The file is read without a C library, as far as possible, so that corrupt files can be
+examined. In directories, offsets count from the start of each file. The elements
+themselves are not described. With --wrong, explain lists errors only, and the exit code
+is 1 if there are any.`,
 		Example: `  hyperslab explain rose.b2nd
   hyperslab explain rose.b2nd --at 0x18
   hyperslab explain etopo.h5 -L 2

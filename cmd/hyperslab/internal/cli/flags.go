@@ -39,7 +39,7 @@ func (j *jobFlags) add(cmd *cobra.Command, quiet string) {
 	f := cmd.Flags()
 	j.flags = f
 	f.IntVarP(&j.jobs, "jobs", "j", 0, "number `N` of workers; 0 means all cores")
-	f.StringVarP(&j.memory, "memory", "M", "128MiB", "most `BYTES` that the buffers of all workers take together; where one chunk needs more it is an error, without the flag it gets more")
+	f.StringVarP(&j.memory, "memory", "M", "128MiB", "maximum `BYTES` of the buffers of all workers; if the flag is given, a chunk that needs more is an error")
 	progressFlag(cmd, &j.progress)
 	f.BoolVarP(&j.quiet, "quiet", "q", false, quiet)
 }
@@ -88,7 +88,7 @@ type attrFlags struct {
 func (x *attrFlags) add(cmd *cobra.Command, verb string) {
 	f := cmd.Flags()
 	f.StringArrayVar(&x.names, "exclude-attr", nil, verb+" the attribute `NAME`; may be given several times")
-	f.BoolVar(&x.unsupported, "exclude-unsupported", false, verb+" attributes whose type is not supported, whatever their names")
+	f.BoolVar(&x.unsupported, "exclude-unsupported", false, verb+" attributes of unsupported types")
 }
 
 // pickFlags choose the objects of a tree that are left out.

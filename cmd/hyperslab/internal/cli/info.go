@@ -80,16 +80,15 @@ func (a *app) infoCommand() *cobra.Command {
 	var asJSON, meta, storage bool
 	cmd := &cobra.Command{
 		Use:   "info FILE[:/path]",
-		Short: "Show everything known of one array or group",
-		Long: `info shows shape, element type, chunks, compression, size and attributes of one array;
-of a group, and of a whole file of arrays, what it holds and its attributes.
+		Short: "Show the properties of one array or group",
+		Long: `info shows shape, element type, chunks, compression, size and attributes of one array,
+or the contents and the attributes of a group or of a file with many arrays.
 
---meta writes as JSON what stands beside the elements, as it is stored: metalayers and
-variable-length metalayers of Blosc2, metadata files of bcolz, comment and times of
-HDF5, attributes; of a group too.
+--meta writes the metadata in stored form as JSON: metalayers of Blosc2, metadata files
+of bcolz, comment and times of HDF5, and attributes, for arrays and groups.
 
---storage shows what each kind of structure takes of the whole file, in HDF5 by the
-types of allocation of its specification, and what is free.` + addressHelp + twoArguments + sliceHelp,
+--storage shows the bytes of each kind of structure in the whole file, for HDF5 by the
+allocation types of its specification, and the free space.` + addressHelp + twoArguments + sliceHelp,
 		Example: `  hyperslab info rose.b2nd
   hyperslab info etopo.h5:/ROSE
   hyperslab info etopo.h5 /ROSE

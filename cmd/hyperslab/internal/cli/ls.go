@@ -56,8 +56,9 @@ func (a *app) lsCommand() *cobra.Command {
 		Use:   "ls FILE[:/path]",
 		Short: "List the objects of a file or group",
 		Long: `ls lists the objects of a file or of a group in it: arrays with shape, element type,
-chunks, compression and stored bytes, groups with a slash at the end, links with what
-they point to. Objects that are no arrays here show the type they have in the file.` + addressHelp + twoArguments,
+chunks, compression and stored bytes, groups with a slash at the end, and links with
+their target. Objects that cannot be opened as arrays are listed with their type in the
+file.` + addressHelp + twoArguments,
 		Example: `  hyperslab ls etopo.h5
   hyperslab ls -lr etopo.h5:/
   hyperslab ls etopo.h5 /ROSE

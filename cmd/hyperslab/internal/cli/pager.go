@@ -17,7 +17,7 @@ import (
 // screen. An empty variable, "cat", --no-pager and TERM=dumb disable it.
 func (a *app) paged(cmd *cobra.Command) {
 	off := false
-	cmd.Flags().BoolVar(&off, "no-pager", false, "write straight to the terminal, however long it is")
+	cmd.Flags().BoolVar(&off, "no-pager", false, "do not use a pager")
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		command := pagerCommand(os.LookupEnv)

@@ -59,22 +59,21 @@ func (a *app) plotCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plot FILE[:/path][[SELECTION]]",
 		Short: "Draw an array: heat map, line or histogram, in a file or on the terminal",
-		Long: `plot draws an array of two axes as a heat map, of one axis as a line, of any shape as a
-histogram. With -o the picture goes to a PNG or SVG file, else as blocks to standard
-output. A selection takes two axes out of more.
+		Long: `plot draws an array with two dimensions as a heat map, with one dimension as a line, and
+with any shape as a histogram. With -o it writes a PNG or SVG file, and otherwise block
+characters to standard output. A selection chooses two dimensions of more.
 
-Title and labels come from the attributes long_name and units and from the names of the
-axes. Along the axes stand the indexes in the whole array, row 0 at the top, or the
-values of the array that an axis is named after, as in netCDF files; these grow to the
-right and up. That array is in the same group: of the HDF5 file, of the ctable, or of
-the folder that convert makes of a whole file. An array converted alone keeps the names
-of its axes.
+Title and labels are the attributes long_name and units and the dimension names. The
+axes show the indices in the whole array, with row 0 at the top, or the coordinates,
+which grow to the right and upwards. Coordinates are the array with the name of the
+dimension, as in netCDF files, in the same group of the HDF5 file, the same ctable, or
+the directory that convert writes for a whole file. An array that was converted alone
+has dimension names but no coordinates.
 
-By the CF conventions values are unpacked with scale_factor and add_offset, and those
-equal to _FillValue or missing_value or outside valid_range are left blank; --as-is
-draws the stored elements. A
-cell of a heat map is the mean of the elements in it, a point of a line stands for the
-least and the greatest, so that no peak is lost. Missing values are grey.` + addressHelp + twoArguments + sliceHelp,
+By the CF conventions, values are unpacked with scale_factor and add_offset. Values
+equal to _FillValue or missing_value, or outside valid_range, are missing and drawn in
+grey. --as-is draws the stored elements. A cell of a heat map is the mean of its
+elements. A point of a line shows the minimum and the maximum, so that no peak is lost.` + addressHelp + twoArguments + sliceHelp,
 		Example: `  hyperslab plot etopo.h5:/ROSE -o rose.png
   hyperslab plot etopo.h5:/ROSE
   hyperslab plot 'etopo.h5:/ROSE[45]' -o row.svg
@@ -94,7 +93,7 @@ least and the greatest, so that no peak is lost. Missing values are grey.` + add
 	f.StringVar(&o.kind, "kind", kindAuto, "`KIND` of picture: auto, heatmap, line or histogram")
 	f.StringVar(&o.title, "title", "", "`TEXT` above the picture")
 	f.StringVar(&o.size, "size", "900x600", "`WIDTHxHEIGHT` of the picture in pixels")
-	f.StringVar(&o.limits, "range", "", "`LOW,HIGH`: values that get the first and the last colour, or the ends of the axis")
+	f.StringVar(&o.limits, "range", "", "`LOW,HIGH` values of the first and the last colour, or of the ends of the axis")
 	f.StringVar(&o.colors, "colors", "viridis", "`NAME` of the colours: viridis, gray or diverging")
 	f.IntVar(&o.bins, "bins", 40, "`NUMBER` of bins of a histogram")
 	f.BoolVar(&o.asIs, "as-is", false, "draw the stored elements: no scale_factor, add_offset, _FillValue, missing_value or valid_range")

@@ -58,20 +58,20 @@ func (a *app) recoverCommand() *cobra.Command {
 	var o recoverFlags
 	cmd := &cobra.Command{
 		Use:   "recover DAMAGED TARGET",
-		Short: "Make a new file from a damaged one",
-		Long: `recover reads a damaged b2nd file, sparse frame, bcolz tree or HDF5 file without the
-reference libraries and writes what is left to a new file of the same format. The
-damaged file is never changed. The new file is verified before it gets its name. Chunks
-are counted as certain (a checksum or redundant structure confirms values and place),
-unverified (valid, but the format stores no checksum of the values), guessed (likely),
-or lost (fill values). Each other finding is reported in the same way.
+		Short: "Write the recoverable contents of a corrupt file to a new one",
+		Long: `recover reads a corrupt b2nd file, sparse frame, bcolz tree or HDF5 file without the
+reference libraries and writes the recoverable contents to a new file of the same
+format. The corrupt file is never changed. The new file is verified before it is renamed
+to TARGET. Chunks are counted as certain (a checksum or redundant structure confirms
+values and location), unverified (valid, but the format has no checksum of the values),
+guessed (likely), or lost (fill values). All other findings are reported too.
 
-HDF5 datasets that nothing leads to any more go to /lost+found.
+HDF5 datasets that no path leads to are written to /lost+found.
 
-With --untrusted the work is done in a sandbox that reaches nothing but the damaged file
-and a folder beside the target, from which the new file is then moved.
+With --untrusted the work is done in a sandbox that can access only the corrupt file and
+a directory beside the target, from which the new file is moved.
 
-Exit codes: 0 nothing is guessed or lost, 2 no valid file could be written, 3 something
+Exit codes: 0 no data is guessed or lost, 2 no valid file could be written, 3 some data
 is guessed or lost.`,
 		Example: `  hyperslab recover broken.h5 saved.h5
   hyperslab recover waves.b2nd whole.b2nd --untrusted`,
@@ -82,9 +82,9 @@ is guessed or lost.`,
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&o.force, "force", "f", false, "replace the target if it exists")
-	f.StringVar(&o.format, "format", "", "`FORMAT` of a file whose beginning is damaged: b2nd, hdf5 or bcolz")
+	f.StringVar(&o.format, "format", "", "`FORMAT` of a file with a corrupt beginning: b2nd, hdf5 or bcolz")
 	f.IntVarP(&o.most, "limit", "n", 20, "list at most `N` findings, all if 0")
-	f.BoolVarP(&o.quiet, "quiet", "q", false, "list no findings, and no progress")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "do not show findings and progress")
 	f.BoolVar(&o.dryRun, "dry-run", false, "report the bytes to read and write no file; the recoverable part is known only after reading")
 	progressFlag(cmd, &o.progress)
 	jsonFlag(cmd, &o.json)

@@ -69,21 +69,23 @@ func (a *app) repackCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repack SOURCE TARGET",
 		Short: "Rewrite files with other compression or without free space",
-		Long: `repack rewrites a file in its own format: all arrays of an HDF5 file, or a b2nd or
-bcolz array, with the codec, chunks and blocks that flags ask for. An array that is
-stored that way already is copied without being decompressed; without such flags all
-are, and an HDF5 file loses the free space of removed objects. Copied objects and chunks
-keep their format: convert writes files that HDF5 1.14 and C-Blosc2 2.17 read. In an HDF5 file
---chunks counts for the datasets with that many axes, and --grow for those that have
-the axis. Groups, links, named types, attributes, comments, references, dimension scales
-and the user block of HDF5 are kept. Names of other files that virtual datasets, external
-files and external links have relative to the source are rewritten for the directory of
-the target. A reference to an object that no longer exists is listed before anything is
-written, and refused without --exclude-references. --codec none leaves no filters, as h5repack's NONE does; a checksum
-that goes with them is told, and kept by --checksum.
+		Long: `repack rewrites a file in its own format: all arrays of an HDF5 file, or a b2nd or bcolz
+array, with the codec, chunks and blocks of the flags. Arrays that already have this
+storage are copied without decompression. Without such flags all arrays are, and an HDF5
+file loses the free space of removed objects. Copied objects and chunks keep their
+format version. To write files for HDF5 1.14 and C-Blosc2 2.17, use convert.
 
---replace repacks files in their place, --into writes many to a directory. A new file
-that replaces one is verified first.` + batchHelp,
+In an HDF5 file --chunks applies to the datasets with that number of dimensions, and
+--grow to those that have the dimension. Groups, links, named types, attributes,
+comments, references, dimension scales and the user block are kept. Relative names of
+other files, in virtual datasets, external files and external links, are rewritten for
+the directory of the target. References to objects that no longer exist are listed
+before anything is written, and refused without --exclude-references. --codec none
+removes all filters, like h5repack's NONE. A checksum that it removes is reported, and
+kept with --checksum.
+
+--replace repacks files in place, and --into writes many to a directory. A new file that
+replaces another one is verified first.` + batchHelp,
 		Example: `  hyperslab repack tree.h5 small.h5 --codec deflate --level 9
   hyperslab repack waves.b2nd zipped.b2nd --codec zstd --level 9 --shuffle bit
   hyperslab repack --replace tree.h5 waves.h5
@@ -100,9 +102,9 @@ that replaces one is verified first.` + batchHelp,
 	}
 	f := cmd.Flags()
 	o.store.add(cmd)
-	f.BoolVar(&o.replace, "replace", false, "all arguments are sources, each of which is replaced")
+	f.BoolVar(&o.replace, "replace", false, "replace each source; all arguments are sources")
 	f.BoolVarP(&o.force, "force", "f", false, "replace targets that exist")
-	f.BoolVar(&o.lose, "exclude-references", false, "write null references in place of those that lead to no object")
+	f.BoolVar(&o.lose, "exclude-references", false, "write null references instead of references to missing objects")
 	f.BoolVar(&o.missing, "allow-missing", false, "copy virtual datasets and datasets with external files although those files are missing")
 	o.files.addDir(cmd)
 	o.pick.add(cmd)

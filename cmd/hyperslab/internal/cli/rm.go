@@ -43,7 +43,7 @@ the rm of the system.` + editHelp,
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&o.recursive, "recursive", "r", false, "also groups with their members")
-	f.BoolVarP(&o.force, "force", "f", false, "a path that is not there is no error")
+	f.BoolVarP(&o.force, "force", "f", false, "ignore paths that do not exist")
 	o.edit.add(a, cmd)
 	a.done(cmd)
 	return cmd

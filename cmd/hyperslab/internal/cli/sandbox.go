@@ -26,7 +26,7 @@ type untrustedFlags struct{ untrusted, sandbox bool }
 // add gives a command --untrusted, which applies to every array that openArray opens.
 func (u *untrustedFlags) add(a *app, cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&u.untrusted, "untrusted", false, "for files from untrusted sources: check the whole structure first, and read in a sandbox")
+	f.BoolVar(&u.untrusted, "untrusted", false, "for files from untrusted sources: check the whole structure first and read in a sandbox")
 	f.BoolVar(&u.sandbox, "sandbox", true, "with --untrusted: decode in an isolated process")
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -55,16 +55,16 @@ func (a *app) statsCommand() *cobra.Command {
 	var o statsFlags
 	cmd := &cobra.Command{
 		Use:   "stats FILE[:/path][[SELECTION]]",
-		Short: "Least, greatest, mean and spread of an array, with a histogram",
-		Long: `stats goes through all values of an array, or of a part of it, on all cores and in
-bounded memory: how many there are and how many are not a number, the least and the
-greatest, sum, mean, standard deviation (divided by the number of values), and how many
-fall into each of --bins bins of equal width, from the least to the greatest or between
-the bounds of --range. Everything is summed up exactly and rounded once.
+		Short: "Compute minimum, maximum, mean and histogram of an array",
+		Long: `stats computes statistics of all values of an array, or of a part of it, on all cores
+and in bounded memory: the number of values and of NaN, minimum, maximum, sum, mean,
+standard deviation (divided by the number of values), and a histogram of --bins bins of
+equal width, from the minimum to the maximum or between the bounds of --range. Sums are
+exact and rounded once.
 
-By the CF conventions values are unpacked with the attributes scale_factor and
-add_offset, and those equal to _FillValue or missing_value or outside valid_range count
-as not a number. --as-is takes the stored elements.` + addressHelp + twoArguments + sliceHelp,
+By the CF conventions, values are unpacked with the attributes scale_factor and
+add_offset. Values equal to _FillValue or missing_value, or outside valid_range, count
+as NaN. --as-is uses the stored elements.` + addressHelp + twoArguments + sliceHelp,
 		Example: `  hyperslab stats etopo.h5:/ROSE
   hyperslab stats rose.b2nd --bins 40 --range -6000,6000
   hyperslab stats 'rose.b2nd[:45]' --bins 0
@@ -76,7 +76,7 @@ as not a number. --as-is takes the stored elements.` + addressHelp + twoArgument
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&o.bins, "bins", 10, "`NUMBER` of bins of the histogram; 0 for no histogram, which saves a second pass")
+	f.IntVar(&o.bins, "bins", 10, "`NUMBER` of bins of the histogram; 0: no histogram and no second pass")
 	f.StringVar(&o.limits, "range", "", "`LOW,HIGH` bounds of the histogram")
 	f.BoolVar(&o.asIs, "as-is", false, "take the stored elements: no scale_factor, add_offset, _FillValue, missing_value or valid_range")
 	o.job.add(cmd, "no progress")

@@ -50,9 +50,9 @@ func (a *app) treeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tree FILE[:/path]",
 		Short: "Show the objects of a file as a tree",
-		Long: `tree shows groups, arrays and links of a file, or of a group in it, as a tree: arrays
-with element type and shape, links with what they point to, named element types with
-what they are.` + addressHelp + twoArguments,
+		Long: `tree shows the groups, arrays and links of a file, or of a group in it, as a tree:
+arrays with element type and shape, links with their target, and named types with their
+definition.` + addressHelp + twoArguments,
 		Example: `  hyperslab tree etopo.h5
   hyperslab tree -L 2 tree.h5
   hyperslab tree tree.h5:/run1 --attributes`,

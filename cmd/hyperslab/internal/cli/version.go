@@ -105,7 +105,7 @@ status stays 0. --untrusted protects from them.`,
 		},
 	}
 	cmd.Flags().BoolVar(&libs, "libs", false, "also the linked C libraries and the filters of HDF5")
-	cmd.Flags().BoolVar(&check, "check", false, "also the vulnerabilities of the linked releases, and the faults guarded against")
+	cmd.Flags().BoolVar(&check, "check", false, "also the known vulnerabilities of the linked releases, and the defects that are guarded against")
 	jsonFlag(cmd, &asJSON)
 	a.paged(cmd)
 	return cmd
