@@ -238,7 +238,7 @@ func (p *ArrayParams) validate() error {
 		bad(ErrParam, "dtype %q of %d bytes, TypeSize = %d", p.DType, size, cp.TypeSize)
 	}
 	if p.Caterva && p.DType != "" {
-		bad(ErrParam, "dtype %q of a Caterva array, which has none", p.DType)
+		bad(ErrParam, "dtype %q: a Caterva array stores no dtype", p.DType)
 	}
 	if p.Caterva && rank > maxCaterva {
 		bad(ErrLimit, "%d dimensions of a Caterva array, at most %d", rank, maxCaterva)

@@ -258,7 +258,7 @@ var arrayRules = []rule[tiling]{
 	{"the blocks of a chunk are taken for one row-major chunk", "blocks", "Blocks: a chunk is stored block by block, each block in row-major order", func(g geometry, _, in []int64) int64 {
 		return rowMajor(in, g.padded())
 	}},
-	{"chunks at the far edge are taken to be cut to the array", "edge chunk", "Chunks: every chunk is stored whole, padded with zeros behind the array's edge", func(g geometry, chunk, in []int64) int64 {
+	{"chunks at the far edge are taken to be cut to the array", "edge chunk", "Chunks: every chunk is stored whole, padded with zeros after the array's edge", func(g geometry, chunk, in []int64) int64 {
 		e := geometry{shape: g.shape, chunks: slices.Clone(g.chunks), blocks: slices.Clone(g.blocks)}
 		for i := range e.chunks {
 			e.chunks[i] = min(g.chunks[i], g.shape[i]-chunk[i]*g.chunks[i])

@@ -273,7 +273,7 @@ func (e *emitter) brokenBlosc1(d *cblosc.Decompressor) error {
 		{"codec-snappy", "compressed", "flags, bits 5 to 7", "Snappy, for which no Blosc2 has a decoder", func(b []byte) []byte { b[2] = b[2]&0x1F | 2<<5; return b }},
 		{"start-negative", "compressed", "starts of blocks", "a block before the chunk", setInt(starts, -1)},
 		{"start-in-header", "compressed", "starts of blocks", "a block inside the header", setInt(starts, 8)},
-		{"start-beyond", "compressed", "starts of blocks", "a block behind the chunk", func(b []byte) []byte { return setInt(starts, int32(len(b)))(b) }},
+		{"start-beyond", "compressed", "starts of blocks", "a block after the chunk", func(b []byte) []byte { return setInt(starts, int32(len(b)))(b) }},
 		{"stream-beyond", "compressed", "streams", "a stream longer than the chunk", func(b []byte) []byte {
 			return setInt(int(binary.LittleEndian.Uint32(b[starts:])), int32(len(b)))(b)
 		}},

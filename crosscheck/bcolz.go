@@ -331,8 +331,8 @@ type bcolzMisread struct {
 
 var bcolzRules = []rule[bcolzMisread]{
 	{"chunk files are taken in the order of their names", "chunk files", "data: the chunks are __0.blp, __1.blp and so on, by number", bcolzMisread{lexical: true}},
-	{"the rows behind the last full chunk are left out", "leftover", "data: what does not fill a chunk is the last file, with fewer rows", bcolzMisread{leftover: true}},
-	{"files that the shape does not reach are read", "chunk files", "meta/sizes: shape says how many rows there are; files behind them are left over from a longer array", bcolzMisread{stale: true}},
+	{"the rows after the last full chunk are left out", "leftover", "data: what does not fill a chunk is the last file, with fewer rows", bcolzMisread{leftover: true}},
+	{"files that the shape does not reach are read", "chunk files", "meta/sizes: shape says how many rows there are; files after them are left over from a longer array", bcolzMisread{stale: true}},
 	{"the bytes of each element are in the other order", "byte order", "meta/storage: dtype is NumPy's, with < for little-endian and > for big-endian", bcolzMisread{swapped: true}},
 	{"the first axis of a row is taken to change fastest", "axis order", "meta/sizes: shape is rows and the shape of a row, of which the last axis changes fastest", bcolzMisread{columns: true}},
 }

@@ -54,7 +54,7 @@ var chunkBreakages = []breakage{
 	{"lazy", "compressed", "Header: blosc2_flags, bit 3", "a lazy chunk, which exists in memory only", func(b []byte) []byte { b[0x1F] |= chunk.Flag2Lazy; return b }},
 	{"start-negative", "compressed", "Block starts", "a block before the chunk", setInt(chunk.ExtendedHeaderSize, -1)},
 	{"start-in-header", "compressed", "Block starts", "a block inside the header", setInt(chunk.ExtendedHeaderSize, 16)},
-	{"start-beyond", "compressed", "Block starts", "a block behind the chunk", func(b []byte) []byte {
+	{"start-beyond", "compressed", "Block starts", "a block after the chunk", func(b []byte) []byte {
 		return setInt(chunk.ExtendedHeaderSize, int32(len(b)))(b)
 	}},
 	{"stream-beyond", "compressed", "Streams", "a stream longer than the chunk", func(b []byte) []byte {
@@ -72,7 +72,7 @@ var chunkBreakages = []breakage{
 		return setInt(4, int32(binary.LittleEndian.Uint32(b[4:]))+8)(b)
 	}},
 	{"special-value-cut", "special", "Header: blosc2_flags, special values", "the file ends inside the value", func(b []byte) []byte { return b[:len(b)-1] }},
-	{"special-reserved", "special", "Header: blosc2_flags, special values", "a special value that means nothing", func(b []byte) []byte { b[0x1F] = b[0x1F]&^0x70 | 7<<4; return b }},
+	{"special-reserved", "special", "Header: blosc2_flags, special values", "an undefined special value", func(b []byte) []byte { b[0x1F] = b[0x1F]&^0x70 | 7<<4; return b }},
 	{"empty", "compressed", "Header", "no byte at all", cut(0)},
 }
 

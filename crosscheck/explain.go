@@ -125,15 +125,15 @@ var chunkRules = []rule[misread]{
 	{"the bit shuffle is not undone", "filter bitshuffle", "Filter pipeline: filter 2 is undone after the codec", misread{skip: chunk.BitShuffle}},
 	{"the delta is not undone", "filter delta", "Filter pipeline: filter 3 is undone last, against the first block", misread{skip: chunk.Delta}},
 	{"the byte delta is not undone", "filter bytedelta", "Filter pipeline: filter 35 keeps the difference of each byte to the one before in each of as many streams as its parameter says", misread{skip: chunk.ByteDelta}},
-	{"bytes behind the last whole element are zeros", "filter shuffle", "Shuffle: bytes behind the last whole element of a block are copied as they are", misread{tailDropped: true}},
-	{"the shuffle moves bytes behind the last whole element", "filter shuffle", "Shuffle: bytes behind the last whole element of a block are copied as they are", misread{tailShuffled: true}},
-	{"the bit shuffle covers elements behind the last multiple of 8", "filter bitshuffle", "Bit shuffle: it covers the greatest multiple of 8 elements; the rest is copied as it is", misread{bitTail: true}},
+	{"bytes after the last whole element are zeros", "filter shuffle", "Shuffle: bytes after the last whole element of a block are copied as they are", misread{tailDropped: true}},
+	{"the shuffle moves bytes after the last whole element", "filter shuffle", "Shuffle: bytes after the last whole element of a block are copied as they are", misread{tailShuffled: true}},
+	{"the bit shuffle covers elements after the last multiple of 8", "filter bitshuffle", "Bit shuffle: it covers the greatest multiple of 8 elements; the rest is copied as it is", misread{bitTail: true}},
 	{"the bits of a byte come in the other order", "filter bitshuffle", "Bit shuffle: the first of 8 elements is in the lowest bit", misread{bitOrder: true}},
 	{"bit shuffle is undone as byte shuffle", "filter bitshuffle", "Header: filter 1 is the byte shuffle, filter 2 the bit shuffle", misread{bitAsByte: true}},
 	{"delta is undone against the block before", "filter delta", "Delta: the reference of every block is the chunk's first", misread{deltaPrevious: true}},
 	{"filters are undone in the order in which they were applied", "filter order", "Filter pipeline: the last filter applied is the first undone", misread{filtersForward: true}},
 	{"stored data is taken from byte 16", "stored", "Header: of a chunk with flags bits 0 and 2 both set it is 32 bytes long", misread{storedAt16: true}},
-	{"a repeated value is written once", "special value", "blosc2_flags: special value 3 repeats the value behind the header to the length nbytes", misread{valueOnce: true}},
+	{"a repeated value is written once", "special value", "blosc2_flags: special value 3 repeats the value after the header to the length nbytes", misread{valueOnce: true}},
 	{"special values come out as zeros", "special value", "blosc2_flags, bits 4 to 6: 1 zeros, 2 NaN, 3 a repeated value, 4 uninitialised", misread{specialZeros: true}},
 	{"a NaN has all bits set", "special value", "blosc2_flags: special value 2 is the NaN of the C library, 0x7FC00000 or 0x7FF8000000000000", misread{nanPayload: true}},
 	{"the last, shorter block is left out", "blocks", "Blocks: their number is nbytes divided by blocksize, rounded up", misread{lastBlockMissing: true}},
@@ -143,14 +143,14 @@ var chunkRules = []rule[misread]{
 // stageSentences are the sentences of the specification for stages, used if no misread rule
 // applies. The first entry whose key is in the stage's name counts.
 var stageSentences = []struct{ key, sentence string }{
-	{"(shuffle)", "Shuffle: the first bytes of all elements stand first, then the second ones; bytes behind the last whole element are copied as they are"},
-	{"(bitshuffle)", "Bit shuffle: the lowest bits of the first bytes of 8 elements a byte stand first; elements behind the last multiple of 8 are copied as they are"},
+	{"(shuffle)", "Shuffle: the first bytes of all elements stand first, then the second ones; bytes after the last whole element are copied as they are"},
+	{"(bitshuffle)", "Bit shuffle: the lowest bits of the first bytes of 8 elements a byte stand first; elements after the last multiple of 8 are copied as they are"},
 	{"(delta)", "Delta: each block but the first is combined with the chunk's first by exclusive or"},
 	{"(bytedelta)", "Filter pipeline: filter 35 keeps the difference of each byte to the one before in each of as many streams as its parameter says"},
 	{"filter ", "Filter pipeline: the last filter applied is the first undone"},
 	{"codec", "Streams: a stream is its size, 4 bytes, and as many bytes of the codec; a size as long as the data says that they stand there as they are"},
 	{"special value", "blosc2_flags, bits 4 to 6: 1 zeros, 2 NaN, 3 a repeated value, 4 uninitialised"},
-	{"stored", "Header: if the flag for it is set the data stand behind the header as they are"},
+	{"stored", "Header: if the flag for it is set the data stand after the header as they are"},
 }
 
 // complete sets a missing stage and a missing sentence of the specification: that of the stage, or

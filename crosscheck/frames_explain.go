@@ -28,7 +28,7 @@ type frameMisread struct {
 var frameRules = []rule[frameMisread]{
 	{"special offsets come out as zeros", "special offset", "Chunks: an offset with its highest bit set names no chunk; its bits 56 to 58 are 1 for zeros, 2 for NaN, 4 for what is not initialized", frameMisread{zeros: true}},
 	{"the NaN of a special offset has all bits set", "special offset", "Chunks: special offset 2 is the NaN of the C library, 0x7FC00000 or 0x7FF8000000000000", frameMisread{nanBits: true}},
-	{"a special offset is taken for no chunk", "special offset", "Chunks: an offset with its highest bit set stands for a whole chunk of which nothing is stored", frameMisread{skipped: true}},
+	{"a special offset is taken for no chunk", "special offset", "Chunks: an offset with its highest bit set stands for a whole chunk that is not stored", frameMisread{skipped: true}},
 	{"chunks are taken in the order in which they are stored", "order of chunks", "Chunks: chunk i is where entry i of the index says; chunks that were changed or moved stand elsewhere", frameMisread{fileOrder: true}},
 	{"the last chunk is taken to be as long as the others", "last chunk", "Header: the uncompressed size is that of all chunks; the last one has what is left", frameMisread{lastFull: true}},
 }

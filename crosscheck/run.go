@@ -124,7 +124,7 @@ func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 	}
 	switch {
 	case o.Read == "" && o.Write == "":
-		return nil, errors.New("crosscheck: no command to read, and none to write")
+		return nil, errors.New("crosscheck: no command that reads or writes")
 	case o.Read != "" && (!strings.Contains(o.Read, "{in}") || !strings.Contains(o.Read, "{out}")):
 		return nil, fmt.Errorf("crosscheck: the command %q must hold {in} and {out}", o.Read)
 	case o.Write != "" && (!strings.Contains(o.Write, "{spec}") || !strings.Contains(o.Write, "{out}")):
@@ -332,7 +332,7 @@ func judge(res *Result, dir string, c Case, got []byte) {
 // It returns an error if the vector does not match the manifest, or is broken.
 func Explain(dir string, c Case, got []byte) (*Explanation, error) {
 	if c.Must == Refuse {
-		return nil, fmt.Errorf("crosscheck: %s must be refused: there is nothing to compare", c.ID)
+		return nil, fmt.Errorf("crosscheck: %s must be refused: it has no values to compare", c.ID)
 	}
 	path := filepath.Join(dir, filepath.FromSlash(c.Path))
 	_, sum, err := Digest(path)

@@ -173,7 +173,7 @@ func newSpec(dir string, c Case) (*Spec, []byte, error) {
 func judgeWritten(res *Result, s *Spec, data []byte, out string) {
 	got, err := readWritten(s.Area, out, s.Object, s.Params["name"])
 	if errors.Is(err, os.ErrNotExist) && !exists(out) {
-		res.Verdict, res.Detail = Refused, "it succeeded and wrote nothing"
+		res.Verdict, res.Detail = Refused, "it succeeded without output"
 		return
 	}
 	if err != nil {

@@ -304,7 +304,7 @@ func (o DatasetOptions) validateStorage(dt Datatype, space Dataspace) error {
 	}
 	check(o.Alloc >= AllocDefault && o.Alloc <= AllocIncremental, "allocation time %d", o.Alloc)
 	check(o.FillTime >= FillIfSet && o.FillTime <= FillNever, "fill time %d", o.FillTime)
-	check(!o.NoFill || o.Fill == nil && !o.hasFillValues(), "a fill value and none")
+	check(!o.NoFill || o.Fill == nil && !o.hasFillValues(), "a fill value together with NoFill")
 	check(!o.NoFill || o.FillTime != FillOnAlloc, "no fill value, to be written")
 	check(!o.PlainEdges || o.Chunks != nil, "plain edges without chunks")
 	check(o.AttributeOrder >= NoCreationOrder && o.AttributeOrder <= IndexedCreationOrder, "creation order %d", o.AttributeOrder)

@@ -41,7 +41,7 @@ func Datatype(t *h5file.Datatype) (h5.Datatype, error) {
 
 func convert(t *h5file.Datatype) (h5.Datatype, error) {
 	if t == nil {
-		return h5.Datatype{}, errors.New("datatype: got none, want one that can be decoded")
+		return h5.Datatype{}, errors.New("datatype: the object has no datatype")
 	}
 	d := h5.Datatype{Size: int(t.Size)}
 	pads := func() {

@@ -121,7 +121,7 @@ func (t *tree) columns() (names []string, table bool, err error) {
 		}
 	}
 	if len(names) == 0 && serr == nil && there.IsDir() {
-		t.r.note(Guessed, "", bcolztree.RootDirsFile, -1, "%v: a carray, which has none", err)
+		t.r.note(Guessed, "", bcolztree.RootDirsFile, -1, "%v: a carray without this file", err)
 		return nil, false, nil
 	}
 	if len(names) == 0 {

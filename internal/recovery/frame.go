@@ -176,7 +176,7 @@ func (f *frame) readIndex(ctx context.Context, all int64) error {
 				return err
 			}
 		}
-		f.r.note(Lost, "", "index", at, "there is none for the %d chunks of the header", max(f.head.NumChunks(), 0))
+		f.r.note(Lost, "", "index", at, "no index for the %d chunks of the header", max(f.head.NumChunks(), 0))
 	}
 	f.r.seen.begin(all, all)
 	if f.dir != "" {

@@ -118,7 +118,7 @@ func (f *frame) repeat(w *frameio.Writer, i, more int64, places []cframe.Offset)
 		f.r.Unverified += more
 	} else {
 		f.r.Lost += more
-		f.r.add(Finding{Lost, "", "chunk", i + 1, -1, fmt.Sprintf("no chunk was found for it, and for the %d behind it", more-1)})
+		f.r.add(Finding{Lost, "", "chunk", i + 1, -1, fmt.Sprintf("no chunk was found for it, and for the %d after it", more-1)})
 	}
 	return w.RepeatLast(int(more))
 }

@@ -77,7 +77,7 @@ func (s *source) orphans(ctx context.Context, noRoot bool) error {
 				made = true
 			}
 			at := fmt.Sprintf("%s/at_%d", lostAndFound, s.place(o))
-			s.r.note(Guessed, at, o.Kind().String(), s.place(o), "nothing leads to it")
+			s.r.note(Guessed, at, o.Kind().String(), s.place(o), "no path leads to it")
 			if err := s.object(ctx, at, o); err != nil {
 				return err
 			}

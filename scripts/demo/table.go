@@ -96,7 +96,7 @@ func verdict(w io.Writer, rows []row) error {
 	}
 	fmt.Fprintf(w, "\n%d comparisons by hyperslab diff and %d by h5diff found no difference.\n", compared, crossChecked)
 	if unstored > 0 {
-		fmt.Fprintf(w, "Of %d datasets nothing is stored, all elements being fill value; of those h5diff compares the attributes only.\n", unstored)
+		fmt.Fprintf(w, "%d datasets store no elements, because all are the fill value; h5diff compares only their attributes.\n", unstored)
 	}
 	if len(errs) > 0 {
 		return fmt.Errorf("%d of %d datasets failed:\n%w", len(errs), len(rows), errors.Join(errs...))

@@ -24,7 +24,7 @@ import (
 const module = "github.com/hyperslab/hyperslab"
 
 func main() {
-	check := flag.Bool("check", false, "write nothing; print the lines that differ and fail if there are any")
+	check := flag.Bool("check", false, "write no file; print the lines that differ and fail if there are any")
 	flag.Parse()
 	if err := run("api", *check); err != nil {
 		fmt.Fprintf(os.Stderr, "surface: %v\n", err)

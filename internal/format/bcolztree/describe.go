@@ -205,7 +205,7 @@ var meanings = map[string]string{
 	"cbytes":      "bytes in memory, the last chunk as if full and not compressed",
 	"dtype":       "element type",
 	"clevel":      "level of compression",
-	"shuffle":     "0 none, 1 of bytes, 2 of bits",
+	"shuffle":     "0 no shuffle, 1 of bytes, 2 of bits",
 	"cname":       "codec",
 	"quantize":    "decimal digits kept of floats, 0 for all",
 	"chunklen":    "rows of a full chunk",

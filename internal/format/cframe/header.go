@@ -226,7 +226,7 @@ func parseFixed(b []byte, record *[]format.Field) (Header, error) {
 	h.BlockSize = r.Int32("block_size")
 	r.Explain("bytes per block asked for; 0: automatic")
 	h.ChunkSize = r.Int32("chunk_size")
-	r.Explain("bytes of the values of a chunk; -1: none yet, 0: varies")
+	r.Explain("bytes of the values of a chunk; -1: no chunk yet, 0: varies")
 	h.CompressThreads = r.Int16("tcomp")
 	r.Explain("threads of the writer")
 	h.DecompressThreads = r.Int16("tdecomp")

@@ -27,7 +27,7 @@ func (p *part) fillValue(f *FillValue) {
 	n := int(size)
 	if f.Version == 1 || f.Version == 2 {
 		n = int(int32(size))
-		p.check(n >= -1, n, "at least -1, which is none")
+		p.check(n >= -1, n, "at least -1 (undefined)")
 	}
 	if n <= 0 || !p.ok() {
 		return
@@ -58,7 +58,7 @@ func (p *part) fill() *FillValue {
 	f.AllocTime, f.WriteTime = flags&3, flags>>2&3
 	undefined, have := flags&0x10 != 0, flags&0x20 != 0
 	if undefined && have {
-		p.bad("a value and none", "one of them")
+		p.bad("a value that is also marked as undefined", "one of them")
 	}
 	f.Defined = !undefined
 	if have {

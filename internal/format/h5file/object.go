@@ -170,7 +170,7 @@ func (o *Object) prefix1(p *part) {
 	o.RefCount = p.u32("object reference count")
 	size := p.u32("object header size")
 	if n > 0 && size < 8 || n == 0 && size > 0 {
-		p.bad(fmt.Sprintf("%d bytes for %d messages", size, n), "8 or more bytes, or none of both")
+		p.bad(fmt.Sprintf("%d bytes for %d messages", size, n), "at least 8 bytes, or no bytes and no messages")
 	}
 	p.reserved(4)
 	p.grow(16 + int64(size))

@@ -101,7 +101,7 @@ func (p *part) dataspace() *Dataspace {
 		s.Class = SpaceClass(p.u8("type"))
 		p.check(s.Class <= NullSpace, uint8(s.Class), "0 to 2")
 		if s.Class != SimpleSpace && rank > 0 {
-			p.bad(fmt.Sprintf("%d dimensions", rank), "none for a scalar or null dataspace")
+			p.bad(fmt.Sprintf("%d dimensions", rank), "0 dimensions for a scalar or null dataspace")
 		}
 	}
 	for i := range rank {

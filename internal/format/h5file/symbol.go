@@ -91,7 +91,7 @@ func (r *reader) symbolNode(a Addr, heap *LocalHeap, visit func(SymbolEntry, str
 		p.last = nil
 		p.fail(err)
 		if err == nil {
-			p.check(i == 0 || last < name, strconv.Quote(name)+" behind "+strconv.Quote(last), "names in order")
+			p.check(i == 0 || last < name, strconv.Quote(name)+" after "+strconv.Quote(last), "names in order")
 			if i == 0 {
 				first = name
 			}

@@ -82,7 +82,7 @@ func (r *reader) mappings(l *Layout) ([]Mapping, error) {
 	}
 	p.checksum()
 	if p.ok() {
-		p.check(p.rest() == 0, fmt.Sprintf("%d bytes behind", p.rest()), "none")
+		p.check(p.rest() == 0, fmt.Sprintf("%d bytes after the end", p.rest()), "none")
 	}
 	return all, p.done()
 }

@@ -161,7 +161,7 @@ func encodingLost(m ndarray.Meta, c *ndarray.Compression, format hyperslab.Forma
 	if c := m.Compression; c != nil {
 		for _, f := range c.Filters {
 			if isFlat(format) && f == checksum || !isFlat(format) && !slices.Contains(filters[format], f) {
-				lost = append(lost, fact{"filter", f, fmt.Sprintf("%s has none of this kind", format)})
+				lost = append(lost, fact{"filter", f, fmt.Sprintf("%s has no such filter", format)})
 			}
 		}
 		if c.Codec != "" && !isFlat(format) && !slices.Contains(codecs[format], codecName(c.Codec, format)) {
