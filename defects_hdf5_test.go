@@ -244,8 +244,8 @@ func native(v []int32) []byte {
 	return b
 }
 
-// TestDefects_trustedHDF5 reads files that show defects of libhdf5, in trusted mode: the guards of package
-// h5 protect every path through the entry package.
+// TestDefects_trustedHDF5 reads files that show defects of libhdf5, in trusted mode: the guards of
+// package h5 protect every path through the entry package.
 func TestDefects_trustedHDF5(t *testing.T) {
 	document, err := os.ReadFile(filepath.Join("docs", "defects.md"))
 	require.NoError(t, err)

@@ -71,10 +71,10 @@ func (d *defectArray) edit(t *testing.T, f func(chunk []byte)) {
 	require.NoError(t, os.WriteFile(d.file, b, 0o600))
 }
 
-// TestDefects_trusted runs rows of docs/defects.md that a Blosc2 file can cause through Open without
-// the option Untrusted, with the readers in Go and with C-Blosc2. A read of the first chunk must
-// return the error of the row or the right values, and a later read of the second chunk the right
-// values.
+// TestDefects_trusted runs rows of docs/defects.md that a Blosc2 file can cause through Open
+// without the option Untrusted, with the readers in Go and with C-Blosc2. A read of the first chunk
+// must return the error of the row or the right values, and a later read of the second chunk the
+// right values.
 func TestDefects_trusted(t *testing.T) {
 	le := binary.LittleEndian
 	mark := in(t.TempDir(), "was started")

@@ -95,15 +95,15 @@ type CreateOptions struct {
 	// is killed in the process can leave the file corrupt.
 	InPlace bool
 
-	// Stripes are the files that store the chunks of an HDF5 dataset, which becomes a virtual dataset
-	// over them. Create makes these files; they must not exist, also if Overwrite is set. Relative
-	// names are relative to the directory of the location. The array cannot grow and can have at
-	// most 65,536 chunks. If the draft is discarded, the files are deleted; a program that is killed
-	// in the process leaves them. Nil: the chunks are in the file of the dataset.
+	// Stripes are the files that store the chunks of an HDF5 dataset, which becomes a virtual
+	// dataset over them. Create makes these files; they must not exist, also if Overwrite is set.
+	// Relative names are relative to the directory of the location. The array cannot grow and can
+	// have at most 65,536 chunks. If the draft is discarded, the files are deleted; a program that
+	// is killed in the process leaves them. Nil: the chunks are in the file of the dataset.
 	Stripes []string
 
-	// StripeOf returns the index in Stripes of the file for the chunk at the given grid coordinates.
-	// If it is nil, chunks go to the files in turn, in row-major order.
+	// StripeOf returns the index in Stripes of the file for the chunk at the given grid
+	// coordinates. If it is nil, chunks go to the files in turn, in row-major order.
 	StripeOf func(chunk []int64) int
 
 	Library bool // as in OpenOptions
@@ -111,8 +111,8 @@ type CreateOptions struct {
 
 // WalkOptions are the options of Walk. Nil means the zero value.
 type WalkOptions struct {
-	// Prune reports whether the members of a group are skipped. The group itself is yielded. Nil: no
-	// members are skipped.
+	// Prune reports whether the members of a group are skipped. The group itself is yielded. Nil:
+	// no members are skipped.
 	Prune func(Entry) bool
 
 	Unlocked  func(file string, err error) // as in OpenOptions
@@ -168,12 +168,13 @@ func sniff(file string) (Format, error) {
 // that the format does not allow or for a missing path, or ErrType and errors.ErrUnsupported for
 // element types that ndarray does not have.
 //
-// For an untrusted file it also returns ErrCorrupt for content that is unsafe for a library, ErrLimit
-// for content that exceeds Untrusted.Limits, errors.ErrUnsupported for features that
+// For an untrusted file it also returns ErrCorrupt for content that is unsafe for a library,
+// ErrLimit for content that exceeds Untrusted.Limits, errors.ErrUnsupported for features that
 // Untrusted.Policy does not allow, and the errors of package worker. The methods of the array
 // return the same errors. Of an HDF5 file all metadata is checked; of a Blosc2 frame header, index,
-// metalayers and all chunk headers; of a bcolz tree the metadata, and chunks when they are read. The
-// array is read from the file that was checked, even if another file gets its name in the meantime.
+// metalayers and all chunk headers; of a bcolz tree the metadata, and chunks when they are read.
+// The array is read from the file that was checked, even if another file gets its name in the
+// meantime.
 func Open(ctx context.Context, location string, o *OpenOptions) (*ndarray.Array, error) {
 	op := "open"
 	if o != nil && o.Untrusted != nil {
@@ -343,16 +344,16 @@ type Draft struct {
 //
 // If the location is FILE:/path and the HDF5 file exists, Create adds the array to it and leaves
 // all other objects unchanged. The array is written to a copy of the file, which replaces the file
-// at Commit; CreateOptions.InPlace changes the file itself. The space of a replaced object stays in the file
-// unless the new array uses it.
+// at Commit; CreateOptions.InPlace changes the file itself. The space of a replaced object stays in
+// the file unless the new array uses it.
 //
 // The caller writes to the Draft's Array, then calls Commit. Close discards a draft that is not
 // committed.
 //
-// It returns ndarray.ErrExists if the array exists and CreateOptions.Overwrite is not set; ErrParam if the
-// extension is unknown or the location does not match the format; the errors of spec.Validate;
-// ErrNotFound if the directory is missing; or errors.ErrUnsupported for properties that the format
-// cannot represent.
+// It returns ndarray.ErrExists if the array exists and CreateOptions.Overwrite is not set; ErrParam
+// if the extension is unknown or the location does not match the format; the errors of
+// spec.Validate; ErrNotFound if the directory is missing; or errors.ErrUnsupported for properties
+// that the format cannot represent.
 func Create(ctx context.Context, location string, spec ndarray.Spec, o *CreateOptions) (*Draft, error) {
 	d, err := create(ctx, location, spec, orZero(o))
 	if err != nil {

@@ -68,8 +68,8 @@ func (r *RecoverReport) ExitCode() int { return r.exitCode }
 // Recover writes the recoverable contents of the corrupt file src to a new file dst of the same
 // format. dst is created completely or not at all. src is only read, and neither libhdf5 nor
 // C-Blosc2 opens it. Neither path may be inside the other. Recover verifies the new file before it
-// renames the file to dst. HDF5 objects that are invalid in the new file are left out and counted as
-// lost.
+// renames the file to dst. HDF5 objects that are invalid in the new file are left out and counted
+// as lost.
 //
 // In a Blosc2 frame, the header, the index, the trailer and any chunk may be missing; without an
 // index the chunks keep their order in the file. In a bcolz tree, any file may be missing. In an

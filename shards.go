@@ -10,8 +10,8 @@ import (
 )
 
 // Shard is one part of an array that is a directory of many files: a bcolz tree or a sparse Blosc2
-// frame. A shard is a directory with all the metadata of the array and some of its chunks, or, for a
-// ctable, some of its columns.
+// frame. A shard is a directory with all the metadata of the array and some of its chunks, or, for
+// a ctable, some of its columns.
 type Shard struct {
 	Dir string // its directory
 
@@ -31,8 +31,8 @@ func internalShards(parts []Shard) []shards.Shard {
 	return list
 }
 
-// Split divides a bcolz tree or a sparse Blosc2 frame into shards. It decodes no chunk. Sources must
-// not change during the call. Each shard is created completely or not at all.
+// Split divides a bcolz tree or a sparse Blosc2 frame into shards. It decodes no chunk. Sources
+// must not change during the call. Each shard is created completely or not at all.
 //
 // It returns ndarray.ErrParam for shards that overlap or leave a chunk out, ErrFormat for another
 // source, and ErrExists if the directory of a shard exists.
@@ -41,8 +41,8 @@ func Split(ctx context.Context, src string, parts []Shard) error {
 }
 
 // Join makes one directory of the shards of an array, with the same bytes as the array. Each shard
-// may also be a complete array of which Join takes the range of chunks, so that several processes can
-// write one array.
+// may also be a complete array of which Join takes the range of chunks, so that several processes
+// can write one array.
 //
 // It returns ndarray.ErrParam for shards that overlap or leave a chunk out, ErrCorrupt for a chunk
 // that is missing in its shard, and ErrExists if dst exists.

@@ -139,7 +139,8 @@ type column struct {
 	meta  ndarray.Meta
 	parts []*member // the arrays of the column; its values or their index first
 
-	// texts reads stored rows of a column of strings; nil: the rows of the first part are the values.
+	// texts reads stored rows of a column of strings; nil: the rows of the first part are the
+	// values.
 	texts func(ctx context.Context, dst []string, first int64) error
 
 	close func() error // of the store, if it is the column's own

@@ -95,11 +95,11 @@ type TreeStats struct {
 	Told []Problem
 }
 
-// CopyTree copies a tree to a new HDF5 file, a new bcolz ctable, or a new TreeStore of python-blosc2
-// (.b2z or .b2d), according to the extension of dst, or otherwise to a directory of b2nd files
-// (directory.go documents the layout). src is an HDF5 file or a group in it, a bcolz ctable, a
-// directory of arrays, or a container of python-blosc2. A ctable cannot contain groups, or arrays of
-// different lengths.
+// CopyTree copies a tree to a new HDF5 file, a new bcolz ctable, or a new TreeStore of
+// python-blosc2 (.b2z or .b2d), according to the extension of dst, or otherwise to a directory of
+// b2nd files (directory.go documents the layout). src is an HDF5 file or a group in it, a bcolz
+// ctable, a directory of arrays, or a container of python-blosc2. A ctable cannot contain groups,
+// or arrays of different lengths.
 //
 // Shapes, element types, fill values, chunks, dimension names and attributes are kept. Compression
 // is kept within a format if it can be written, and is otherwise the target's default. From HDF5 to

@@ -198,7 +198,8 @@ func TestCopyTreeLosses(t *testing.T) {
 	require.ErrorContains(t, err, "<U1")
 }
 
-// A fixed metalayer of another program becomes an attribute of HDF5, or is listed as lost. A frame keeps it as it is.
+// A fixed metalayer of another program becomes an attribute of HDF5, or is listed as lost. A frame
+// keeps it as it is.
 func TestCopyTreeOfFixedMetalayers(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(in(dir, "src"), 0o777))

@@ -15,8 +15,8 @@ import (
 // Update changes a file, or the directory of a sparse frame or a bcolz tree, atomically. It calls
 // change with the path of a copy next to the file. If change returns nil, Update syncs the copy and
 // replaces the file by it. If the program or the machine stops, the file is the old one or the new
-// one. For example, Update can append to an HDF5 file durably, which libhdf5 cannot do in place. The
-// copy is free if the file system shares blocks; otherwise it takes the size of the file.
+// one. For example, Update can append to an HDF5 file durably, which libhdf5 cannot do in place.
+// The copy is free if the file system shares blocks; otherwise it takes the size of the file.
 //
 // change must close all files that it opens. Other programs that have the old file open keep
 // reading the old file. A symbolic link is preserved; its target is replaced.

@@ -139,8 +139,8 @@ func (r *VerifyReport) ExitCode() int {
 	return verify.ExitValid
 }
 
-// Err returns an error that wraps ndarray.ErrCorrupt and contains the first finding; nil if there is
-// no finding.
+// Err returns an error that wraps ndarray.ErrCorrupt and contains the first finding; nil if there
+// is no finding.
 func (r *VerifyReport) Err() error { return r.err }
 
 // Verify checks a whole file or directory for corruption: a Blosc2 frame, contiguous or sparse, a
@@ -149,9 +149,9 @@ func (r *VerifyReport) Err() error { return r.err }
 //
 // It checks the structure with readers that validate every field. It decodes every chunk, in
 // parallel. It compares the checksums that the format has: Fletcher-32, the checksums of HDF5
-// metadata, and those inside the streams of codecs. Finally libhdf5 or C-Blosc2 opens the objects in
-// the file. For elements without a checksum, Verify can write a sidecar of SHA-256 digests beside
-// the file and compare it later (VerifyOptions.Digests).
+// metadata, and those inside the streams of codecs. Finally libhdf5 or C-Blosc2 opens the objects
+// in the file. For elements without a checksum, Verify can write a sidecar of SHA-256 digests
+// beside the file and compare it later (VerifyOptions.Digests).
 //
 // Each goroutine needs the size of the longest chunk, stored and decoded. An HDF5 file needs about
 // 100 bytes more for each chunk. The file should not be written during the verification.

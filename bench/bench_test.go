@@ -188,8 +188,8 @@ func TestCores(t *testing.T) {
 	}
 }
 
-// The rows have one name each, and every row of a kind of data has one of each other kind. What is promised of one kind only
-// is no promise of others.
+// The rows have one name each, and every row of a kind of data has one of each other kind. What is
+// promised of one kind only is no promise of others.
 func TestRows(t *testing.T) {
 	b := &bench{options: new(options), all: 2}
 	names := map[string]bool{}

@@ -27,8 +27,8 @@ const (
 // chunk does not store. Their decoders have no bounds checks, so reading them must be allowed:
 // [DParams.Allow]. CParams.CodecMeta is their parameter.
 const (
-	// NDLZ has cells of CodecMeta × CodecMeta elements, 4 or 8. The array must have 2 dimensions and
-	// elements of 1 byte.
+	// NDLZ has cells of CodecMeta × CodecMeta elements, 4 or 8. The array must have 2 dimensions
+	// and elements of 1 byte.
 	NDLZ Codec = C.BLOSC_CODEC_NDLZ
 	// ZFPAccuracy is lossy. Its absolute error is at most 10^int8(CodecMeta).
 	ZFPAccuracy Codec = C.BLOSC_CODEC_ZFP_FIXED_ACCURACY

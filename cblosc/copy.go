@@ -24,9 +24,9 @@ import (
 // recompression. Otherwise every chunk is compressed again. A new TypeSize must divide the size of
 // each chunk.
 //
-// It returns errors.ErrUnsupported for the super-chunk of an Array, and for compressing a last chunk
-// again that is shorter than the others; ErrParam, ErrExists, the errors of reading, or an *Error
-// from the library.
+// It returns errors.ErrUnsupported for the super-chunk of an Array, and for compressing a last
+// chunk again that is shorter than the others; ErrParam, ErrExists, the errors of reading, or an
+// *Error from the library.
 func (s *SChunk) Copy(st Storage) (*SChunk, error) {
 	const op = "copy"
 	params, err := s.CParams()

@@ -91,8 +91,8 @@ func TestBothReadersAgreeOnOlderVersions(t *testing.T) {
 	}
 }
 
-// Random frames, contiguous and sparse, as they are and with bytes changed: what the library opens, it
-// describes as package format does.
+// Random frames, contiguous and sparse, as they are and with bytes changed: what the library opens,
+// it describes as package format does.
 func TestBothReadersAgreeOnRandomFrames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		item := rapid.SampledFrom([]int{1, 2, 4, 8, 300}).Draw(t, "item")

@@ -24,8 +24,8 @@ const (
 	// TruncPrec is lossy, for floats of 4 or 8 bytes. A positive int8(Meta), 1 to 23 or 52, is the
 	// number of mantissa bits to keep; a negative one is the number of low bits to zero.
 	TruncPrec FilterID = C.BLOSC_TRUNC_PREC
-	// ByteDelta is the difference to the preceding byte, used after Shuffle. Meta must be the size of
-	// an element, 1 to 255 bytes.
+	// ByteDelta is the difference to the preceding byte, used after Shuffle. Meta must be the size
+	// of an element, 1 to 255 bytes.
 	ByteDelta FilterID = C.BLOSC_FILTER_BYTEDELTA
 	// IntTrunc is lossy, for integers of 1, 2, 4 or 8 bytes. A positive int8(Meta) is the number of
 	// high bits to keep, at most all; a negative one is the number of low bits to zero.

@@ -247,8 +247,8 @@ type DParams struct {
 	Allow Allow
 }
 
-// Allow lists codecs and filters that may be used for reading in addition to those that are safe for
-// any bytes.
+// Allow lists codecs and filters that may be used for reading in addition to those that are safe
+// for any bytes.
 type Allow struct {
 	Codecs  []Codec
 	Filters []FilterID

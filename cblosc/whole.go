@@ -1,7 +1,7 @@
 // Reads of whole chunks. The filter Delta stores differences to the first block of a chunk, and a
 // dictionary belongs to the whole chunk, but for a part of a chunk the library decodes only the
-// blocks of that part. So each such chunk that a region touches is decompressed whole, and Go copies
-// its elements.
+// blocks of that part. So each such chunk that a region touches is decompressed whole, and Go
+// copies its elements.
 
 package cblosc
 

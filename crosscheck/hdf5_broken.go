@@ -70,9 +70,9 @@ var hdf5BreakBases = []string{
 	"hdf5/index/v114/two-unlimited-sparse", "hdf5/index/v114/one-unlimited-sparse", "hdf5/group/v114/dense-indexed", "hdf5/file/v18/shared", "hdf5/elsewhere/v114/virtual",
 }
 
-// brokenHDF5 adds the files that package internal/format/h5file refuses and libhdf5 does not accept. Emit does
-// not run libhdf5 on them, because some of them crash the process. Its results are in
-// hdf5_broken_table.go; a test checks that table in separate processes.
+// brokenHDF5 adds the files that package internal/format/h5file refuses and libhdf5 does not
+// accept. Emit does not run libhdf5 on them, because some of them crash the process. Its results
+// are in hdf5_broken_table.go; a test checks that table in separate processes.
 func (e *emitter) brokenHDF5() error {
 	for _, base := range hdf5BreakBases {
 		i := slices.IndexFunc(e.m.Cases, func(c Case) bool { return c.ID == base })
@@ -136,8 +136,8 @@ func eachBrokenHDF5(dir string, base Case, f func(c Case, b []byte) error) error
 	return err
 }
 
-// checkHDF5 checks a file with package internal/format/h5file under a policy that allows everything the
-// vectors use.
+// checkHDF5 checks a file with package internal/format/h5file under a policy that allows everything
+// the vectors use.
 func checkHDF5(b []byte) error {
 	f, err := h5file.Open(bytes.NewReader(b), int64(len(b)), nil)
 	if err != nil {

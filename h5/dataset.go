@@ -421,8 +421,8 @@ func (d *Dataset) info() (*reader, error) {
 //
 // It returns ErrSize if the number of dimensions differs, ErrParam if a dimension is negative,
 // ErrReadOnly, or ErrCorrupt for filter parameters that would make libhdf5 read or write out of
-// bounds (see docs/defects.md). It returns an error of libhdf5 for a shape beyond the maximum shape or a
-// dataset without chunks.
+// bounds (see docs/defects.md). It returns an error of libhdf5 for a shape beyond the maximum shape
+// or a dataset without chunks.
 func (d *Dataset) Resize(dims ...int64) error {
 	const op = "resize"
 	if err := d.writable(op, d.path); err != nil {

@@ -95,8 +95,8 @@ const memberTypes = 6
 //
 // The settings stored in the first member of an existing set of files take precedence over these
 // fields. An empty name means libhdf5's default, %s-X.h5 with X one of s, b, r, g, l and o for the
-// kinds in their order. If Map and Addrs are zero, Addrs means six parts of equal size of the address
-// space.
+// kinds in their order. If Map and Addrs are zero, Addrs means six parts of equal size of the
+// address space.
 type Multi struct {
 	Map   [memberTypes]MemberType // the kind whose member stores this kind
 	Names [memberTypes]string     // file name of the member, with %s for the path

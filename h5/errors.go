@@ -67,9 +67,9 @@ type Frame struct {
 	File string // C source file
 	Line int
 	Desc string
-	// Major is the component of libhdf5 and Minor the kind of error. They are libhdf5's names of its
-	// error numbers, for example "H5E_FILE" and "H5E_NOTHDF5". The numbers themselves differ between
-	// processes.
+	// Major is the component of libhdf5 and Minor the kind of error. They are libhdf5's names of
+	// its error numbers, for example "H5E_FILE" and "H5E_NOTHDF5". The numbers themselves differ
+	// between processes.
 	Major, Minor string
 }
 

@@ -41,8 +41,8 @@ const (
 	LatestFormat LibVer = -1
 )
 
-// CreateOptions are the options of Create. Nil means the zero value: libhdf5's defaults, except that
-// Create does not replace an existing file.
+// CreateOptions are the options of Create. Nil means the zero value: libhdf5's defaults, except
+// that Create does not replace an existing file.
 type CreateOptions struct {
 	Truncate  bool          // replace an existing file; if false, an existing file is ErrExists
 	Low, High LibVer        // bounds of the format of new objects; libhdf5 uses the oldest format that can represent an object; High 0: LatestFormat
@@ -231,8 +231,8 @@ func Create(path string, o *CreateOptions) (*File, error) {
 // If path is the first member of a family or of a multi file, Open opens the whole set.
 //
 // From superblock version 2 on (a lower bound of V18 or more), the first member of a multi file
-// does not contain the names of the others. If they differ from the names in the documentation of Multi, Open returns
-// ErrParam and errors.ErrUnsupported, and the caller must use OpenWith.
+// does not contain the names of the others. If they differ from the names in the documentation of
+// Multi, Open returns ErrParam and errors.ErrUnsupported, and the caller must use OpenWith.
 //
 // Open returns ErrNotFound, ErrNotHDF5, ErrTruncated, or ErrLocked if another process has opened
 // the file in a conflicting mode. It returns errors.ErrUnsupported for a file with addresses of

@@ -96,10 +96,11 @@ func register(op string, f *GoFilter, name unsafe.Pointer) error {
 	return &Error{Op: op, Path: f.Name, Err: fmt.Errorf("%w: %d filters are registered", ErrSize, len(goFilters))}
 }
 
-// RegisterFilterClass registers a filter written in C (H5Zregister). class points to an H5Z_class2_t.
-// libhdf5 keeps a pointer to the name of the class, so the name must stay valid. A filter with the
-// same number is replaced. Registration through this function rather than directly lets this package
-// run the filter when it checks stored chunks. It returns ErrSize for more than 64 filters.
+// RegisterFilterClass registers a filter written in C (H5Zregister). class points to an
+// H5Z_class2_t. libhdf5 keeps a pointer to the name of the class, so the name must stay valid. A
+// filter with the same number is replaced. Registration through this function rather than directly
+// lets this package run the filter when it checks stored chunks. It returns ErrSize for more than
+// 64 filters.
 func RegisterFilterClass(class unsafe.Pointer) error {
 	const op = "register filter"
 	if class == nil {

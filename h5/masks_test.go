@@ -99,8 +99,8 @@ func TestDataset_Write_maskedChunk(t *testing.T) {
 	}
 }
 
-// Strings are refused as numbers are. If shuffle skips every chunk of variable-length strings, as in
-// some releases, libhdf5 gives the chunk the same mask again.
+// Strings are refused as numbers are. If shuffle skips every chunk of variable-length strings, as
+// in some releases, libhdf5 gives the chunk the same mask again.
 func TestDataset_WriteStrings_maskedChunk(t *testing.T) {
 	for name, dt := range map[string]h5.Datatype{"fixed": h5.FixedString(4, h5.NullPad, h5.ASCII), "variable": h5.VariableString(h5.UTF8)} {
 		path, f, d := maskedFile(t, h5.V110, h5.SimpleSpace(4), dt)

@@ -246,7 +246,8 @@ print("same", len(sys.argv) // 2)
 	require.Contains(t, out, "same")
 }
 
-// The tools of netCDF (Debian package netcdf-bin) print, and copy, a file of ours as the one it was made from.
+// The tools of netCDF (Debian package netcdf-bin) print, and copy, a file of ours as the one it was
+// made from.
 func TestNetCDFTools(t *testing.T) {
 	dir := t.TempDir()
 	run := func(name string, args ...string) string {

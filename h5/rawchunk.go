@@ -178,10 +178,10 @@ func (d *Dataset) ReadChunk(dst []byte, offset ...int64) (n int, mask uint32, er
 //
 // It returns ErrSize for an empty chunk, or for an unfiltered chunk whose length is not that of a
 // whole chunk. It returns ErrParam for a mask with more bits than there are filters. It returns
-// errors.ErrUnsupported for a dataset of MaxRank dimensions, and if the chunk at offset has the same
-// length and another mask, because libhdf5 then keeps the old mask (see docs/defects.md). Such a chunk
-// can be replaced in two steps, first by a chunk of another length. Other errors are ErrReadOnly and
-// the errors of ChunkAt.
+// errors.ErrUnsupported for a dataset of MaxRank dimensions, and if the chunk at offset has the
+// same length and another mask, because libhdf5 then keeps the old mask (see docs/defects.md). Such
+// a chunk can be replaced in two steps, first by a chunk of another length. Other errors are
+// ErrReadOnly and the errors of ChunkAt.
 func (d *Dataset) WriteChunk(src []byte, mask uint32, offset ...int64) error {
 	const op = "write chunk"
 	if err := d.writable(op, d.path); err != nil {

@@ -104,8 +104,8 @@ func TestMissingSources(t *testing.T) {
 	require.Len(t, missing(d), 5)
 }
 
-// A mapping with %b in a dataset of a huge shape has as many blocks, of which the first ones that are
-// missing are listed.
+// A mapping with %b in a dataset of a huge shape has as many blocks, of which the first ones that
+// are missing are listed.
 func TestMissingSources_hugeShape(t *testing.T) {
 	f, err := h5.Create(filepath.Join(t.TempDir(), "v.h5"), &h5.CreateOptions{Low: h5.V110, High: h5.LatestFormat})
 	require.NoError(t, err)

@@ -55,8 +55,8 @@ func New(b Backend) (*Array, error) {
 	return a, nil
 }
 
-// Backend returns the backend of the array. Its methods do not check their arguments and do not wait
-// for Close.
+// Backend returns the backend of the array. Its methods do not check their arguments and do not
+// wait for Close.
 func (a *Array) Backend() Backend { return a.backend }
 
 // Meta returns the metadata of the array. The caller may change the result.

@@ -170,8 +170,8 @@ type PropertyReporter interface {
 	Properties(ctx context.Context) (Properties, error)
 }
 
-// Properties returns the storage properties of the array. It returns ErrClosed, errors.ErrUnsupported,
-// or the backend's error.
+// Properties returns the storage properties of the array. It returns ErrClosed,
+// errors.ErrUnsupported, or the backend's error.
 func (a *Array) Properties(ctx context.Context) (p Properties, err error) {
 	err = a.use("read properties of", func() error {
 		r, err := ability[PropertyReporter](a, false)

@@ -65,8 +65,8 @@ func convertAll(dst []byte, to DType, src []byte, from DType, round bool) (i int
 	return 0, true
 }
 
-// numberKind returns the kind of the numbers that are converted: a Bool is converted as an integer of
-// one byte, and a float of 2 bytes as one of 8 bytes.
+// numberKind returns the kind of the numbers that are converted: a Bool is converted as an integer
+// of one byte, and a float of 2 bytes as one of 8 bytes.
 func numberKind(d DType) numbers.Kind {
 	switch d.Kind {
 	case Int:

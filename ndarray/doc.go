@@ -69,8 +69,8 @@
 // # Memory
 //
 // Read and Write use the caller's buffer and do not keep it. SetReadMemory limits the scratch
-// memory of all concurrent reads of the process, 256 MiB by default. Copy and Compare use at most as many
-// bytes as their options allow.
+// memory of all concurrent reads of the process, 256 MiB by default. Copy and Compare use at most
+// as many bytes as their options allow.
 //
 // # Concurrency
 //

@@ -9,9 +9,9 @@ import (
 )
 
 // ReadAs fills dst with the elements of r, in row-major order, converted to T. len(dst) must be
-// exactly r.NumElems(). The array's elements are of a type that Convert accepts as source, in either
-// byte order: Bool, Int, Uint, Float, BFloat or Enum. T is one of these types except BFloat, or any
-// type that Read accepts for the array. Each value must be exactly representable in T.
+// exactly r.NumElems(). The array's elements are of a type that Convert accepts as source, in
+// either byte order: Bool, Int, Uint, Float, BFloat or Enum. T is one of these types except BFloat,
+// or any type that Read accepts for the array. Each value must be exactly representable in T.
 //
 // It returns ErrValue with the index and the value of the first element that is not, and the errors
 // of Read. After ErrValue dst is partly filled.
@@ -41,9 +41,10 @@ func ReadAs[T Element](ctx context.Context, a *Array, dst []T, r Region) error {
 	return nil
 }
 
-// WriteAs converts the elements of src to the array's type and writes them to r, in row-major order.
-// len(src) must be exactly r.NumElems(). The types are those of ReadAs, with the roles exchanged: the
-// array must not have BFloat or Float of 2 bytes. Each value must be exactly representable.
+// WriteAs converts the elements of src to the array's type and writes them to r, in row-major
+// order. len(src) must be exactly r.NumElems(). The types are those of ReadAs, with the roles
+// exchanged: the array must not have BFloat or Float of 2 bytes. Each value must be exactly
+// representable.
 //
 // It returns ErrValue with the index and the value of the first element that is not, before
 // anything is written, and the errors of Write.
@@ -63,8 +64,8 @@ func WriteAs[T Element](ctx context.Context, a *Array, src []T, r Region) error 
 	return a.Write(ctx, converted, r)
 }
 
-// checkConversion checks the types, the region and the length of a buffer before anything is read or
-// written.
+// checkConversion checks the types, the region and the length of a buffer before anything is read
+// or written.
 func checkConversion(m *Meta, to, from DType, length int, r Region) error {
 	if err := Convert(nil, to, nil, from, false); err != nil {
 		return err

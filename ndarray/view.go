@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// View returns a read-only array of the elements of s. It copies no elements: every read of the view
-// reads from a, so any function for arrays also works on a part of an array. The view has the
+// View returns a read-only array of the elements of s. It copies no elements: every read of the
+// view reads from a, so any function for arrays also works on a part of an array. The view has the
 // attributes, the axis names, the fill value and the compression of a, and a's chunks if the
 // selection preserves them. a must stay open while the view is used, and the caller must still
 // close it. A Resize of a does not change the view.

@@ -447,8 +447,8 @@ func (w *ArrayWriter) length(o cframe.Offset) (int64, error) {
 
 // Commit writes waiting chunks, the index, the trailer and the header. With Durable it also syncs
 // them to disk. It leaves the frame as it is if no chunk was written and Rows is 0, because a new
-// index can differ in its bytes. Afterwards the ArrayWriter cannot be used. It returns cblosc.ErrBroken after an
-// earlier error, or cblosc.ErrClosed.
+// index can differ in its bytes. Afterwards the ArrayWriter cannot be used. It returns
+// cblosc.ErrBroken after an earlier error, or cblosc.ErrClosed.
 func (w *ArrayWriter) Commit() error {
 	const op = "commit"
 	late := w.Ordered(true)

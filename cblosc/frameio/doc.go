@@ -35,9 +35,10 @@
 // process: all concurrent reads of all frames together use at most the limit of
 // ndarray.SetReadMemory, and a read waits until its chunk fits. A chunk above the limit is read
 // alone. [Limits] bounds the values of one chunk. An io.ReaderAt or fs.FS of a frame must not read
-// through this module itself, because that read may wait for the memory of the first. A Writer keeps 8 bytes per chunk. For each worker it keeps a
-// context, about 1 MiB of values, or one chunk if that is more, and as much compressed data. Close
-// frees the contexts; without Close the garbage collector frees them.
+// through this module itself, because that read may wait for the memory of the first. A Writer
+// keeps 8 bytes per chunk. For each worker it keeps a context, about 1 MiB of values, or one chunk
+// if that is more, and as much compressed data. Close frees the contexts; without Close the garbage
+// collector frees them.
 //
 // # Concurrency
 //

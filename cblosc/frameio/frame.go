@@ -50,8 +50,8 @@ type Limits struct {
 	Chunk int64
 }
 
-// DefaultLimits returns 64 MiB for the header, 1 GiB for the trailer, 128 MiB for the index, and for
-// Chunk the limit of the format, 2 GiB.
+// DefaultLimits returns 64 MiB for the header, 1 GiB for the trailer, 128 MiB for the index, and
+// for Chunk the limit of the format, 2 GiB.
 func DefaultLimits() Limits {
 	d := cframe.DefaultLimits()
 	return Limits{d.Header, d.Trailer, d.Index, chunk.MaxNBytes}

@@ -16,8 +16,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/scratch"
 )
 
-// worker holds the context and the buffers of one goroutine that reads chunks. While it is idle, its
-// buffers have at most scratch.Small bytes each.
+// worker holds the context and the buffers of one goroutine that reads chunks. While it is idle,
+// its buffers have at most scratch.Small bytes each.
 type worker struct {
 	d    *cblosc.Decompressor
 	raw  []byte   // the chunk as stored

@@ -186,9 +186,9 @@ func (w *Writer) Write(p []byte) (int, error) {
 }
 
 // WriteChunk appends a compressed chunk unchanged, for example one read from another frame, an item
-// of cblosc.Compressor.CompressBatch, or a special chunk. It must hold ChunkSize bytes of values, or
-// be the last. The values written before must be whole chunks. The last chunk must hold at least one
-// element, and whole elements of the frame's type size.
+// of cblosc.Compressor.CompressBatch, or a special chunk. It must hold ChunkSize bytes of values,
+// or be the last. The values written before must be whole chunks. The last chunk must hold at least
+// one element, and whole elements of the frame's type size.
 //
 // It returns cblosc.ErrSize, cblosc.ErrFormat for an invalid chunk, cblosc.ErrLimit,
 // cblosc.ErrBroken, cblosc.ErrClosed, or errors.ErrUnsupported. errors.ErrUnsupported means a

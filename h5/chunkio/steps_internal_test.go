@@ -58,8 +58,8 @@ func TestComb_extremeShape(t *testing.T) {
 	}
 }
 
-// slow counts the elements of a region from lo to hi block by block in big integers, and returns the
-// first and the last of them.
+// slow counts the elements of a region from lo to hi block by block in big integers, and returns
+// the first and the last of them.
 func slow(start, count, stride, block, lo, hi int64) (n, first, last int64) {
 	for i := range count {
 		from := new(big.Int).Mul(big.NewInt(i), big.NewInt(stride))

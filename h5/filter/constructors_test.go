@@ -26,7 +26,8 @@ func constructed() map[string]h5.Filter {
 }
 
 // Datasets of every constructor are read by libhdf5, by a Pipeline, and by h5py with hdf5plugin.
-// No chunk was stored without the filter, and chunks are smaller than the elements if it compresses.
+// No chunk was stored without the filter, and chunks are smaller than the elements if it
+// compresses.
 func TestConstructors(t *testing.T) {
 	f, path := newFile(t)
 	kind := h5.IEEEFloat(4, h5.LittleEndian)

@@ -20,9 +20,9 @@ func Decodable(filters []h5.Filter) bool {
 }
 
 // LongEnough checks a stored chunk with n-bit or scale-offset, which only libhdf5 has. Their
-// decoders read out of bounds if the chunk is too short. LongEnough reverses the filters after n-bit
-// or scale-offset, except those whose bit is set in mask. element and chunk are the sizes in bytes
-// of an element and of an unfiltered chunk.
+// decoders read out of bounds if the chunk is too short. LongEnough reverses the filters after
+// n-bit or scale-offset, except those whose bit is set in mask. element and chunk are the sizes in
+// bytes of an element and of an unfiltered chunk.
 //
 // It returns format.ErrCorrupt for a chunk that is too short, for invalid parameters, and for a
 // chunk of the wrong size on which such a filter has no effect. It returns errors.ErrUnsupported

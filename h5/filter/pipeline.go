@@ -173,8 +173,8 @@ func (p *Pipeline) decodeSegment(w *worker, s *segment, dst, src []byte, mask ui
 	return int(out), nil
 }
 
-// inFile returns ErrCorrupt for data that do not fit into a chunk, and for invalid parameters: when a
-// chunk is decoded, the parameters are those of the file.
+// inFile returns ErrCorrupt for data that do not fit into a chunk, and for invalid parameters: when
+// a chunk is decoded, the parameters are those of the file.
 func inFile(err error) error {
 	if errors.Is(err, h5.ErrSize) || errors.Is(err, h5.ErrParam) {
 		return fmt.Errorf("%w: %w", h5.ErrCorrupt, err)

@@ -30,7 +30,8 @@ func init() {
 	}
 }
 
-// goh5z_go_filter is called by libhdf5, under its lock. It replaces libhdf5's buffer *buf by another.
+// goh5z_go_filter is called by libhdf5, under its lock. It replaces libhdf5's buffer *buf by
+// another.
 //
 //export goh5z_go_filter
 func goh5z_go_filter(id C.int32_t, flags C.uint32_t, values *C.uint32_t, count, n C.size_t, size *C.size_t, buf **C.uint8_t) (out C.size_t) {

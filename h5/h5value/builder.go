@@ -11,9 +11,9 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// Builder makes h5.Values from bytes. All elements are zero at first. Each method takes an offset in
-// bytes: element i begins at i*Stride(), a member at its offset from there, and the elements of a
-// sequence at the offset that Sequence returns. An offset outside the allocated bytes returns
+// Builder makes h5.Values from bytes. All elements are zero at first. Each method takes an offset
+// in bytes: element i begins at i*Stride(), a member at its offset from there, and the elements of
+// a sequence at the offset that Sequence returns. An offset outside the allocated bytes returns
 // ErrRegion.
 type Builder struct {
 	v h5.Values

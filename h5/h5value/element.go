@@ -16,8 +16,8 @@ import (
 // Read fills dst with the elements that s selects, in the order of the selection. len(dst) must be
 // the number of selected elements. T may be any type that is compatible with the stored datatype:
 // numbers, bool, strings, structs for compounds (fields by name, `h5:"name"`), slices for
-// sequences, Record, Ref, the empty interface; the package comment has the list. If T is a struct, Read reads
-// only the members of the compound that T has.
+// sequences, Record, Ref, the empty interface; the package comment has the list. If T is a struct,
+// Read reads only the members of the compound that T has.
 //
 // It returns ErrOverflow or ErrPrecision if T cannot represent a value exactly, ErrType if T is
 // incompatible with the stored datatype, ErrSize for a dst of another length, and the errors of

@@ -12,7 +12,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// View is one element of h5.Values, or a part of one. It refers to the Values and does not copy them.
+// View is one element of h5.Values, or a part of one. It refers to the Values and does not copy
+// them.
 type View struct {
 	v *h5.Values
 	t *h5.Datatype

@@ -145,8 +145,8 @@ func (o *Output) Commit() error {
 	return err
 }
 
-// Committed reports whether the output is at its target, for example after a Commit that returned an
-// error of syncing the parent.
+// Committed reports whether the output is at its target, for example after a Commit that returned
+// an error of syncing the parent.
 func (o *Output) Committed() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

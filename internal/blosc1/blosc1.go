@@ -25,9 +25,9 @@ type Compressor interface {
 }
 
 // Compress is Exact with the context c, which must have the parameters p. Contexts work
-// concurrently. The context makes a Blosc2 chunk, whose streams get a Blosc1 header. Data with runs,
-// and blocks that Blosc1 reads differently, are passed to Exact, one call at a time. The chunk
-// decodes to the same bytes either way, but its own bytes may differ.
+// concurrently. The context makes a Blosc2 chunk, whose streams get a Blosc1 header. Data with
+// runs, and blocks that Blosc1 reads differently, are passed to Exact, one call at a time. The
+// chunk decodes to the same bytes either way, but its own bytes may differ.
 //
 // It returns the errors of c and of Exact.
 func Compress(c Compressor, p *cblosc.CParams, dst, src []byte) (int, error) {
@@ -114,8 +114,8 @@ func compressEven(whole *cblosc.CParams, dst, src []byte) (int, error) {
 	return copy(dst, joined), nil
 }
 
-// join appends the single block of the chunk tail to the blocks of the chunk head. It returns nil if
-// head does not have blocks of block bytes.
+// join appends the single block of the chunk tail to the blocks of the chunk head. It returns nil
+// if head does not have blocks of block bytes.
 func join(head, tail []byte, block int) []byte {
 	const header = chunk.MinHeaderSize
 	h, err := chunk.ParseHeader(head)

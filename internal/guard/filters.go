@@ -133,10 +133,10 @@ func (t *ChunkLengths) CheckSums(mask uint32, stored []byte, undo func(f Filter,
 	})
 }
 
-// LongEnough checks a stored chunk with n-bit or scale-offset, whose decoders in libhdf5 read out of
-// bounds if the chunk is too short. It reverses the filters after n-bit or scale-offset with decode,
-// except those whose bit is set in mask. known reports whether decode supports a filter. element
-// and chunk are the sizes in bytes of an element and of an unfiltered chunk.
+// LongEnough checks a stored chunk with n-bit or scale-offset, whose decoders in libhdf5 read out
+// of bounds if the chunk is too short. It reverses the filters after n-bit or scale-offset with
+// decode, except those whose bit is set in mask. known reports whether decode supports a filter.
+// element and chunk are the sizes in bytes of an element and of an unfiltered chunk.
 //
 // It returns format.ErrCorrupt for a chunk that is too short, for invalid parameters, and for a
 // chunk of the wrong size on which such a filter has no effect. It returns errors.ErrUnsupported

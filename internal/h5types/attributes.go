@@ -13,8 +13,8 @@ import (
 // an attribute whose type, space or encoding has an unknown version it calls visit with the error;
 // such an attribute has a name. values reads their elements of variable length.
 //
-// libhdf5 lists no attribute of an object if one of them has an unknown type. ParseAttributes returns
-// an error if anything else about the object is invalid.
+// libhdf5 lists no attribute of an object if one of them has an unknown type. ParseAttributes
+// returns an error if anything else about the object is invalid.
 func ParseAttributes(o h5.Object, visit func(values *h5file.Values, a *h5file.Attribute, err error)) (err error) {
 	info, err := o.Stat()
 	if err != nil {

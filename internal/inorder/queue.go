@@ -160,8 +160,8 @@ func (q *Queue[T]) Flush() error {
 	return q.err
 }
 
-// Close discards the waiting blocks and closes the temporary file, which frees its space. Later calls
-// return os.ErrClosed.
+// Close discards the waiting blocks and closes the temporary file, which frees its space. Later
+// calls return os.ErrClosed.
 func (q *Queue[T]) Close() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

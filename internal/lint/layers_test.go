@@ -10,7 +10,8 @@ import (
 )
 
 // storeys are the layers of the module, from the lowest. A package may import packages of lower
-// layers, and of its own layer if the last column allows it. The longest matching directory decides.
+// layers, and of its own layer if the last column allows it. The longest matching directory
+// decides.
 var storeys = []struct {
 	dir    string
 	storey int

@@ -31,9 +31,9 @@ func (k Kind) Holds(from Kind) bool {
 	return bits[k] >= bits[from] && (signed(k) || !signed(from)) && (k >= Float32 || from < Float32)
 }
 
-// Loop converts all of src, of one kind, to dst, of another kind, and reports whether every value is
-// unchanged. A NaN stays a NaN. Floats that change are rounded to nearest, ties to even, also if the
-// source is an integer. Other values that change are undefined. dst must be long enough.
+// Loop converts all of src, of one kind, to dst, of another kind, and reports whether every value
+// is unchanged. A NaN stays a NaN. Floats that change are rounded to nearest, ties to even, also if
+// the source is an integer. Other values that change are undefined. dst must be long enough.
 type Loop func(dst, src []byte) (same bool)
 
 // LoopOf returns the loop that converts numbers of kind from to kind to.

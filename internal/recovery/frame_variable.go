@@ -19,9 +19,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
-// available returns errors.ErrUnsupported if every stored chunk of the index names a codec or filter that
-// this module does not have, or the first chunk one that the header names as well. Without it chunks
-// cannot be distinguished from other bytes.
+// available returns errors.ErrUnsupported if every stored chunk of the index names a codec or
+// filter that this module does not have, or the first chunk one that the header names as well.
+// Without it chunks cannot be distinguished from other bytes.
 func (f *frame) available(o []cframe.Offset) (err error) {
 	for _, at := range o {
 		if at.IsSpecial() {

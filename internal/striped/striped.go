@@ -59,8 +59,8 @@ type Part struct {
 
 // Create makes a dataset in g whose chunks are distributed over the files of s, which are created
 // too. o.Chunks is the shape of a stripe. Filters and all other chunk options of o apply to the
-// datasets in those files. The shape is fixed, because the placement of a growing dataset would have
-// to be known in advance.
+// datasets in those files. The shape is fixed, because the placement of a growing dataset would
+// have to be known in advance.
 //
 // It returns h5.ErrParam for invalid options, ErrSize for more than 65,536 chunks, ErrExists if one
 // of the files or the dataset exists, and errors.ErrUnsupported for a file of the drivers Family,
@@ -254,8 +254,8 @@ func (s *stripe) region(chunk h5.Region) h5.Region {
 }
 
 // Open opens the source files of a virtual dataset that has the form of a striped dataset, in the
-// mode of its file. It takes ownership of the dataset: Close of the result closes d. If Open returns
-// an error, d stays open.
+// mode of its file. It takes ownership of the dataset: Close of the result closes d. If Open
+// returns an error, d stays open.
 //
 // It returns h5.ErrKind if the dataset does not have this form, and ErrNotFound if a file is
 // missing.

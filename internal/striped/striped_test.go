@@ -24,8 +24,8 @@ func growing(dims []int64, most ...int64) h5.Dataspace {
 	return h5.Dataspace{Kind: h5.Simple, Dims: dims, MaxDims: most}
 }
 
-// A striped dataset contains the same elements as an array, written as a whole or by parts, with any
-// placement.
+// A striped dataset contains the same elements as an array, written as a whole or by parts, with
+// any placement.
 func TestCreate(t *testing.T) {
 	dir := t.TempDir()
 	run := 0

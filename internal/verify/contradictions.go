@@ -1,5 +1,5 @@
-// Contradictions between the structures of an HDF5 file: each structure is valid by itself, and programs
-// that read the file do not notice.
+// Contradictions between the structures of an HDF5 file: each structure is valid by itself, and
+// programs that read the file do not notice.
 
 package verify
 
@@ -84,9 +84,9 @@ func (u *h5File) overlaps() error {
 	return nil
 }
 
-// outside reports the chunks of a dataset that begin after the last element, because programs do not
-// read them. libhdf5 removes them from B-trees when a dataset shrinks; in arrays of chunks it also allocates
-// chunks after the last element.
+// outside reports the chunks of a dataset that begin after the last element, because programs do
+// not read them. libhdf5 removes them from B-trees when a dataset shrinks; in arrays of chunks it
+// also allocates chunks after the last element.
 func (u *h5File) outside(d *dataset) error {
 	if d.layout.Version > 3 && d.layout.Index != h5file.BTree1Index && d.layout.Index != h5file.BTree2Index {
 		return nil
@@ -122,8 +122,8 @@ func (u *h5File) spare(path string, l *h5file.Layout, need uint64) error {
 	return u.job.note(Place{Object: path, What: "elements", Offset: -1, Chunk: -1, Err: contradiction("elements", 0, fmt.Sprintf("%d bytes stored", stored), fmt.Sprintf("%d, those of the shape", need))})
 }
 
-// headers compares object headers with the links that lead to them, and the superblock's copy of the
-// addresses of the root group with its object header.
+// headers compares object headers with the links that lead to them, and the superblock's copy of
+// the addresses of the root group with its object header.
 func (u *h5File) headers(ctx context.Context) error {
 	links := map[h5file.Addr]uint32{u.file.Superblock().Root: 1}
 	type counted struct {

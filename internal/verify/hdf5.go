@@ -469,8 +469,8 @@ func (u *h5File) library(ctx context.Context) error {
 	return u.opened("", err)
 }
 
-// opened records an object that libhdf5 did not open. A datatype that ndarray does not support is no
-// error.
+// opened records an object that libhdf5 did not open. A datatype that ndarray does not support is
+// no error.
 func (u *h5File) opened(object string, err error) error {
 	if err == nil || errors.Is(err, ndarray.ErrType) {
 		return nil

@@ -168,8 +168,8 @@ func (r *Report) ExitCode() int {
 	return ExitValid
 }
 
-// ValuesVerified reports whether the file is valid and a checksum or digest confirmed every element.
-// Elements without one that decode may still be wrong.
+// ValuesVerified reports whether the file is valid and a checksum or digest confirmed every
+// element. Elements without one that decode may still be wrong.
 func (r *Report) ValuesVerified() bool {
 	return r.ExitCode() == ExitValid && (r.Checksums >= r.Chunks || r.checked && r.Digests > 0)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// groupLimit names the directory of a control group, a file in it and its value. A value that begins
-// with + is added to the number of tasks that the group has.
+// groupLimit names the directory of a control group, a file in it and its value. A value that
+// begins with + is added to the number of tasks that the group has.
 const groupLimit = "WORKER_TEST_GROUP"
 
 // grouped moves itself to a control group, sets a limit there and has a worker.
@@ -98,8 +98,8 @@ func controlGroup(t *testing.T, controller string) string {
 	return dir
 }
 
-// Limits of a control group do not weaken the isolation: a worker is as isolated as without them, or
-// there is none.
+// Limits of a control group do not weaken the isolation: a worker is as isolated as without them,
+// or there is none.
 func TestLimitsOfControlGroups(t *testing.T) {
 	c, err := hostClient()
 	require.NoError(t, err)

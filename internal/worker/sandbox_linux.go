@@ -92,9 +92,9 @@ func addressSpace() (int64, error) {
 	return pages * int64(os.Getpagesize()), nil
 }
 
-// fence restricts access to the file system and the network. Allowed are the given paths for reading,
-// and the directory write for reading and writing if it is not "". It returns the version of Landlock
-// that is in use, or 0.
+// fence restricts access to the file system and the network. Allowed are the given paths for
+// reading, and the directory write for reading and writing if it is not "". It returns the version
+// of Landlock that is in use, or 0.
 func fence(read []string, write string) (int, error) {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {

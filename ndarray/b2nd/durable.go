@@ -21,8 +21,8 @@ import (
 // change is on disk. Readers can open the file at any time.
 //
 // Replaced chunks and the old index stay in the file as dead bytes until frameio.Compact rewrites
-// the array, or it is copied. Only elements and rows can be changed; changes of attributes and other
-// changes of the shape return errors.ErrUnsupported.
+// the array, or it is copied. Only elements and rows can be changed; changes of attributes and
+// other changes of the shape return errors.ErrUnsupported.
 type Durable struct {
 	*Backend
 	mu sync.Mutex // held by changes, because partly changed chunks are read first

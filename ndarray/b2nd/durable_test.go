@@ -151,8 +151,8 @@ func TestDurable_chunkFileNumbers(t *testing.T) {
 	require.Contains(t, string(out), "100")
 }
 
-// Readers that hold an older index of a sparse array, while durable writes give the numbers of deleted
-// chunk files to other chunks, get values of the right chunk or an error.
+// Readers that hold an older index of a sparse array, while durable writes give the numbers of
+// deleted chunk files to other chunks, get values of the right chunk or an error.
 func TestOpen_olderIndex(t *testing.T) {
 	for name, o := range map[string]*b2nd.OpenOptions{"Go": nil, "library": {Library: true}} {
 		t.Run(name, func(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// CreateFrame creates a plain frame without values at path, which must not exist. Its metalayers are
-// the attributes, stored like those of an array. chunkSize is the size in bytes of the chunks that
-// python-blosc2 appends, or 0 if it appends none.
+// CreateFrame creates a plain frame without values at path, which must not exist. Its metalayers
+// are the attributes, stored like those of an array. chunkSize is the size in bytes of the chunks
+// that python-blosc2 appends, or 0 if it appends none.
 //
 // It returns errors.ErrUnsupported for attributes that a frame cannot store, ndarray.ErrExists, or
 // ErrNotFound if the parent directory is missing.

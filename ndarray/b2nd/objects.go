@@ -35,7 +35,8 @@ const ObjectsFormat = "objects"
 // maxObjects is the maximum size of the objects in one chunk in bytes.
 const maxObjects = 512 << 20
 
-// IsObjects reports whether r is a frame of Python objects: an ObjectArray, BatchArray or ListArray.
+// IsObjects reports whether r is a frame of Python objects: an ObjectArray, BatchArray or
+// ListArray.
 func IsObjects(r io.ReaderAt, size int64) bool {
 	h, err := cframe.ReadHeader(r, size, cframe.DefaultLimits())
 	if err != nil {

@@ -34,10 +34,11 @@ type Reader struct {
 
 // OpenReaderAt opens the contiguous frame at the beginning of r, which has size bytes, for example
 // a member of an archive. name is Meta.Path. Calls read r concurrently, and Close does not close
-// it. A frame that is not an array is read as by OpenFrame. The errors are those of OpenFS and of r.
+// it. A frame that is not an array is read as by OpenFrame. The errors are those of OpenFS and of
+// r.
 //
-// The elements of an ObjectArray, a BatchArray and a ListArray of python-blosc2 are strings: one JSON
-// value for each object, batch or list.
+// The elements of an ObjectArray, a BatchArray and a ListArray of python-blosc2 are strings: one
+// JSON value for each object, batch or list.
 func OpenReaderAt(r io.ReaderAt, size int64, name string, o *OpenOptions) (*Reader, error) {
 	if IsObjects(r, size) {
 		x, err := openObjects(r, size)
@@ -59,8 +60,8 @@ func (r *Reader) StoredDType() string {
 }
 
 // OpenFS opens the sparse frame with directory fsys, for example in an archive, or in several
-// directories with some of the chunks each (hyperslab.JoinFS). It opens the file of a chunk for each
-// read, on as many workers as the context allows. A frame that is not an array is read as by
+// directories with some of the chunks each (hyperslab.JoinFS). It opens the file of a chunk for
+// each read, on as many workers as the context allows. A frame that is not an array is read as by
 // OpenFrame.
 //
 // It returns the errors of Open, ErrReadOnly for o.Write, and ErrParam for o.Library, because

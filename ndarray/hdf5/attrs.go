@@ -60,8 +60,8 @@ func ReadAttrs(ctx context.Context, o Object) (ndarray.Attrs, error) {
 	return out, nil
 }
 
-// OfScales reports whether an unsupported attribute links an array and its dimension scales. If named
-// is true, the names of the scales are kept as dimension names.
+// OfScales reports whether an unsupported attribute links an array and its dimension scales. If
+// named is true, the names of the scales are kept as dimension names.
 func OfScales(u ndarray.UnsupportedAttr, named bool) bool {
 	return strings.Contains(u.Type, "H5T_REFERENCE") && (u.Name == usersAttr || u.Name == scalesAttr && named)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// parseAttrs reads the attributes of an object without libhdf5. It lists those of an unknown type as
-// unsupported. It fails if anything else is wrong with the object.
+// parseAttrs reads the attributes of an object without libhdf5. It lists those of an unknown type
+// as unsupported. It fails if anything else is wrong with the object.
 func parseAttrs(o h5.Object) (attrs ndarray.Attrs, err error) {
 	err = h5types.ParseAttributes(o, func(values *h5file.Values, a *h5file.Attribute, err error) {
 		if a.Name == labelsAttr {
@@ -33,7 +33,8 @@ func parseAttrs(o h5.Object) (attrs ndarray.Attrs, err error) {
 	return attrs, err
 }
 
-// parseAttr returns the value of an attribute, or the name of its type and the reason why it has none.
+// parseAttr returns the value of an attribute, or the name of its type and the reason why it has
+// none.
 func parseAttr(values *h5file.Values, a *h5file.Attribute, err error) (v ndarray.Value, kind string, _ error) {
 	if err != nil {
 		return v, "unknown", err

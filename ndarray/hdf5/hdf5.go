@@ -228,16 +228,15 @@ type CreateOptions struct {
 	Shared  Shared // only with CreateIn
 
 	// Like is a dataset from which the new one copies properties that a Spec does not contain:
-	// order and storage of attributes, object times, the compact layout, and the times when space is
-	// allocated and fill values are written.
-	// Only with CreateIn.
+	// order and storage of attributes, object times, the compact layout, and the times when space
+	// is allocated and fill values are written. Only with CreateIn.
 	Like *h5.DatasetInfo
 
 	// Stripes are names of files that are created for the chunks; see hyperslab.CreateOptions.
 	Stripes []string
 
-	// StripeOf returns the index in Stripes of the file for the chunk at the given grid coordinates.
-	// If it is nil, chunks go to the files in turn, in row-major order.
+	// StripeOf returns the index in Stripes of the file for the chunk at the given grid
+	// coordinates. If it is nil, chunks go to the files in turn, in row-major order.
 	StripeOf func(chunk []int64) int
 }
 

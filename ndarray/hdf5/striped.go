@@ -106,8 +106,8 @@ func (b *Backend) moveParts(ctx context.Context, st *striped.Dataset, p []byte, 
 	return group.Wait()
 }
 
-// movePart moves the elements of one part between its dataset and p, where the neighbours along each
-// dimension are strides bytes apart. buf has the size of the part.
+// movePart moves the elements of one part between its dataset and p, where the neighbours along
+// each dimension are strides bytes apart. buf has the size of the part.
 func (b *Backend) movePart(ctx context.Context, part *striped.Part, p, buf []byte, strides []int64, write bool) error {
 	count, item := part.Region.Count, b.meta.DType.Size
 	dense, o := boxes.Strides(count, item), &chunkio.Options{Workers: 1}

@@ -2,9 +2,10 @@
 //
 // # Overview
 //
-// hyperslab.Open can read an untrusted file in a worker: the program's own binary, executed again. A worker has limits of memory, processor time and descriptors, and, if the kernel supports
-// them, Landlock and a seccomp filter. A crash, an abort or a hang of a library is then an error of
-// one call. The program must call Init before anything else:
+// hyperslab.Open can read an untrusted file in a worker: the program's own binary, executed again.
+// A worker has limits of memory, processor time and descriptors, and, if the kernel supports them,
+// Landlock and a seccomp filter. A crash, an abort or a hang of a library is then an error of one
+// call. The program must call Init before anything else:
 //
 //	func main() {
 //		worker.Init()

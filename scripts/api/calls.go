@@ -17,8 +17,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// calls is the static call graph of one package, the packages above it, and their tests. Functions have the names of
-// types.Func.FullName. A reference counts as a call.
+// calls is the static call graph of one package, the packages above it, and their tests. Functions
+// have the names of types.Func.FullName. A reference counts as a call.
 type calls struct {
 	path   string                     // import path of the package
 	uses   map[string]map[string]bool // function → functions that it mentions

@@ -82,8 +82,8 @@ func craftedSeeds(c config) ([]*seed, error) {
 	return seeds, nil
 }
 
-// storeSeeds returns the golden store as a ZIP file and as a directory. Known attacks on ZIP files are
-// added to the first.
+// storeSeeds returns the golden store as a ZIP file and as a directory. Known attacks on ZIP files
+// are added to the first.
 func storeSeeds(c config) ([]*seed, error) {
 	b, err := os.ReadFile(filepath.Join(c.root, "testdata/store.b2z"))
 	if err != nil {

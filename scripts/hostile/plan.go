@@ -207,7 +207,8 @@ func sortOf(path string, b []byte) string {
 	return ""
 }
 
-// directory returns a seed for a bcolz tree, a sparse frame or a store, or nil for other directories.
+// directory returns a seed for a bcolz tree, a sparse frame or a store, or nil for other
+// directories.
 func directory(path string) (*seed, error) {
 	found := false
 	for _, name := range []string{"chunks.b2frame", "meta/storage", "__rootdirs__", b2store.EmbedFile} {

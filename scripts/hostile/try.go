@@ -194,8 +194,8 @@ func objects(files map[string][]byte) []string {
 	return list
 }
 
-// storeObjects returns the arrays of a store: the columns of its table, the embedded array, and those
-// in files.
+// storeObjects returns the arrays of a store: the columns of its table, the embedded array, and
+// those in files.
 func storeObjects(b []byte) []string {
 	list := []string{"/small", "/table", "/table/word"}
 	members, err := b2store.ReadZip(bytes.NewReader(b), int64(len(b)), b2store.Limits{})

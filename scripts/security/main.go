@@ -1,5 +1,5 @@
-// Command security writes the generated table of docs/advisories.md, the published vulnerabilities of
-// the linked libraries.
+// Command security writes the generated table of docs/advisories.md, the published vulnerabilities
+// of the linked libraries.
 package main
 
 import (

@@ -1,7 +1,7 @@
 // Command surface lists the exported declarations of the public packages in api/*.txt, one file for
 // each package and one line for each constant, variable, function, type, field and method. `make
-// surface` runs it. With -check it writes nothing and prints the lines that differ, so that a commit
-// shows each change of the Go API. It reads the declarations of linux/amd64 with cgo.
+// surface` runs it. With -check it writes nothing and prints the lines that differ, so that a
+// commit shows each change of the Go API. It reads the declarations of linux/amd64 with cgo.
 package main
 
 import (

@@ -9,13 +9,14 @@
 // file embed.b2e is a frame whose values are other frames, one after the other. Its variable-length
 // metalayer "estore_metadata" maps keys to ranges of the values. A .b2e file is such a frame alone.
 //
-// A key /g/__vlmeta__ is a frame without values, whose variable-length metalayers are the attributes
-// of the group /g. A key /t/_meta with the metalayer "kind" of value "ctable" marks the table /t.
+// A key /g/__vlmeta__ is a frame without values, whose variable-length metalayers are the
+// attributes of the group /g. A key /t/_meta with the metalayer "kind" of value "ctable" marks the
+// table /t.
 //
 // # Functions
 //
-// ReadZip and ReadDir list the files of a store. ParseMap reads the keys of embedded objects. NewTree
-// arranges all objects in groups. The package reads no frame.
+// ReadZip and ReadDir list the files of a store. ParseMap reads the keys of embedded objects.
+// NewTree arranges all objects in groups. The package reads no frame.
 //
 // # Memory
 //

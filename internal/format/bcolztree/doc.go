@@ -1,5 +1,5 @@
-// Package bcolztree reads and checks the directory trees of bcolz 1.x, and encodes their metadata and
-// chunk file headers as bcolz does.
+// Package bcolztree reads and checks the directory trees of bcolz 1.x, and encodes their metadata
+// and chunk file headers as bcolz does.
 //
 // # Functions
 //

@@ -233,8 +233,8 @@ func (o *Object) Attributes() iter.Seq2[*Attribute, error] {
 	}
 }
 
-// EachAttribute is Attributes, but yields an attribute that cannot be parsed too, with its error and
-// the part before the error. The attribute is nil if not even its beginning can be read.
+// EachAttribute is Attributes, but yields an attribute that cannot be parsed too, with its error
+// and the part before the error. The attribute is nil if not even its beginning can be read.
 func (o *Object) EachAttribute() iter.Seq2[*Attribute, error] {
 	return func(yield func(*Attribute, error) bool) {
 		r := o.f.reader()
@@ -244,8 +244,8 @@ func (o *Object) EachAttribute() iter.Seq2[*Attribute, error] {
 	}
 }
 
-// attributes calls visit for the attributes of o until visit returns false. It returns false in that
-// case. Errors that concern no single attribute are noted.
+// attributes calls visit for the attributes of o until visit returns false. It returns false in
+// that case. Errors that concern no single attribute are noted.
 func (r *reader) attributes(o *Object, visit func(*Attribute, error) bool) bool {
 	more := true
 	for i := range o.Messages {

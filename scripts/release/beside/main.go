@@ -1,5 +1,5 @@
-// Command beside links Hyperslab with two other bindings of C libraries that it contains, and compares
-// their results.
+// Command beside links Hyperslab with two other bindings of C libraries that it contains, and
+// compares their results.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command sbom prints the bill of materials of a build of the command in the format of CycloneDX: the
-// Go modules of the binary's build information, and the C libraries of third_party/VERSIONS.
+// Command sbom prints the bill of materials of a build of the command in the format of CycloneDX:
+// the Go modules of the binary's build information, and the C libraries of third_party/VERSIONS.
 package main
 
 import (

@@ -74,8 +74,8 @@ func (o *convertFlags) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format hyper
 	return refused, told
 }
 
-// stringFill returns the fill value of an HDF5 dataset of variable strings, which ndarray.Spec does not
-// have; "" is also the default. The fill values of untrusted files are not read.
+// stringFill returns the fill value of an HDF5 dataset of variable strings, which ndarray.Spec does
+// not have; "" is also the default. The fill values of untrusted files are not read.
 func (a *app) stringFill(ctx context.Context, source string, m ndarray.Meta) (text string, err error) {
 	if m.Format != string(hyperslab.HDF5) || m.DType.Kind != ndarray.String || a.untrusted() {
 		return "", nil

@@ -342,8 +342,9 @@ func TestRepackLosesNothingInSilence(t *testing.T) {
 	require.Equal(t, []string{"filter (fletcher32): codec none removes all filters; --checksum keeps this one"}, lossesOf(t, "convert", "s.h5:/g/x", "x.h5:/x", "--codec", "none"))
 }
 
-// The links between arrays and their dimension scales are reported, not refused, if the names of the
-// dimensions are kept. The fill value of variable strings is kept in trees and reported for an array.
+// The links between arrays and their dimension scales are reported, not refused, if the names of
+// the dimensions are kept. The fill value of variable strings is kept in trees and reported for an
+// array.
 func TestConvert_reported(t *testing.T) {
 	t.Chdir(t.TempDir())
 	f, err := h5.Create("a.h5", nil)

@@ -130,8 +130,9 @@ type settled struct {
 }
 
 // settle divides the attributes into kept and excluded ones. An attribute that cannot be converted
-// and is not excluded, or any of the facts, is an error that names the flags to add. An attribute is
-// never dropped silently. named reports whether the target gets the dimension names of the source.
+// and is not excluded, or any of the facts, is an error that names the flags to add. An attribute
+// is never dropped silently. named reports whether the target gets the dimension names of the
+// source.
 func (x *attrFlags) settle(attrs ndarray.Attrs, named bool, facts []fact, format hyperslab.Format, source, target string) (settled, error) {
 	s := settled{names: []string{}}
 	var refused []ndarray.UnsupportedAttr

@@ -1,7 +1,8 @@
 //go:build !race
 
-// Commands that are killed, that find the disk full, and whose calls fail in other ways. They run as programs of their own,
-// hundreds of times: the race detector would see nothing of it and take minutes.
+// Commands that are killed, that find the disk full, and whose calls fail in other ways. They run
+// as programs of their own, hundreds of times: the race detector would see nothing of it and take
+// minutes.
 
 package cli_test
 
@@ -417,8 +418,9 @@ func TestFaultsOfCommands(t *testing.T) {
 					}
 					require.True(t, hit, what)
 					if f.kind == crashtest.Read && c.args[0] == "recover" && code == 3 {
-						// What cannot be read is lost, and told: the rest is what recover is for. Of what
-						// describes the rest nothing may be lost: it is read again, and written anew.
+						// What cannot be read is lost, and told: the rest is what recover is for.
+						// Of what describes the rest nothing may be lost: it is read again, and
+						// written anew.
 						if strings.Contains(said, " 0 lost") {
 							require.Contains(t, said, "4 chunks: 4 certain", what)
 							requireNew(t, dir, c.file, c.last, what)

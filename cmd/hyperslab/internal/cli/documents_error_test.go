@@ -26,8 +26,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// failing writes bad.h5: /corrupt, the second of whose three chunks is corrupt, /virtual with a missing
-// source, and /plain; bad.b2nd is cut off.
+// failing writes bad.h5: /corrupt, the second of whose three chunks is corrupt, /virtual with a
+// missing source, and /plain; bad.b2nd is cut off.
 func failing(t *testing.T) {
 	t.Helper()
 	f, err := h5.Create("bad.h5", nil)

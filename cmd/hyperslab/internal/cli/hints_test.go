@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A hint is the line after an error. If it begins with a command, that command works; if it names an
-// option, the command that failed has it.
+// A hint is the line after an error. If it begins with a command, that command works; if it names
+// an option, the command that failed has it.
 func TestHints(t *testing.T) {
 	work := field(t)
 	t.Chdir(work)

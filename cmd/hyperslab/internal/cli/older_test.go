@@ -12,8 +12,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// Files that convert, repack, cp and append write with default options open in C-Blosc2 2.17, HDF5 1.14
-// and ncdump.
+// Files that convert, repack, cp and append write with default options open in C-Blosc2 2.17, HDF5
+// 1.14 and ncdump.
 func TestRun_olderReaders(t *testing.T) {
 	python, old, dir := need.Python(t, "blosc2", "h5py", "netCDF4"), need.OldPython(t, "blosc2", "h5py", "netCDF4"), t.TempDir()
 	script, err := filepath.Abs("testdata/older.py")

@@ -224,8 +224,8 @@ const longestAxis = 1 << 22
 const coordinatesBlock = 4 << 20
 
 // beside returns the location of the array of that name in the group of the array at a location: in
-// its HDF5 file or ctable, or in its directory, if a tree was converted to one file per array. A name
-// cannot lead out of a directory of arrays.
+// its HDF5 file or ctable, or in its directory, if a tree was converted to one file per array. A
+// name cannot lead out of a directory of arrays.
 func beside(location, name string) (hyperslab.Location, error) {
 	loc, err := hyperslab.ParseLocation(location)
 	if err == nil && loc.Object == "" {

@@ -183,7 +183,8 @@ func near(cmd *cobra.Command, word string) string {
 func (a *app) finish(ctx context.Context, cmd *cobra.Command, err error) int {
 	cleanup := atomicfile.AbortAll() // an output is pending only if the job was interrupted
 	if errors.Is(err, worker.ErrCrashed) {
-		// An interrupt of the process group also ends a worker that is not yet in a group of its own.
+		// An interrupt of the process group also ends a worker that is not yet in a group of its
+		// own.
 		select {
 		case <-ctx.Done():
 		case <-time.After(signalDelay):

@@ -336,8 +336,8 @@ func TestSignals_Input(t *testing.T) {
 				defer signal.Stop(caught)
 				var stderr bytes.Buffer
 				var exit *exec.ExitError
-				// A signal before the command handles signals ends it at once, without an exit status:
-				// then the next try waits longer.
+				// A signal before the command handles signals ends it at once, without an exit
+				// status: then the next try waits longer.
 				for wait := 300 * time.Millisecond; exit == nil || exit.ExitCode() < 0 && wait < 20*time.Second; wait *= 2 {
 					cmd := exec.Command("hyperslab", tt.args...)
 					stderr.Reset()

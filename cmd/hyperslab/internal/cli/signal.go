@@ -18,7 +18,8 @@ type signalError struct{ signal syscall.Signal }
 
 func (e *signalError) Error() string { return e.signal.String() }
 
-// signalDelay is how long a command that lost a worker waits for the signal that may have ended the worker.
+// signalDelay is how long a command that lost a worker waits for the signal that may have ended the
+// worker.
 const signalDelay = 200 * time.Millisecond
 
 // code is the exit code by the shell's convention.
@@ -31,11 +32,11 @@ const stopWithin = 700 * time.Millisecond
 // because an interruption can corrupt the file.
 var changesInPlace atomic.Int32
 
-// withSignals returns a context that the first signal cancels, so that work stops between two chunks
-// and its temporary files are removed. Work that does not stop within stopWithin, for example because
-// one chunk takes long or a file system does not answer, ends with the process: its temporary files
-// are removed and report is called first. Only a change in place has no such limit. A second signal
-// removes the temporary files and ends the process at once.
+// withSignals returns a context that the first signal cancels, so that work stops between two
+// chunks and its temporary files are removed. Work that does not stop within stopWithin, for
+// example because one chunk takes long or a file system does not answer, ends with the process: its
+// temporary files are removed and report is called first. Only a change in place has no such limit.
+// A second signal removes the temporary files and ends the process at once.
 //
 // SIGPIPE is handled because a closed standard error would otherwise end the process during a
 // conversion and leave its temporary file. SIGXFSZ, the limit on file sizes, would do the same;
@@ -93,8 +94,8 @@ func withSignals(parent context.Context, report func(*signalError)) (context.Con
 	}
 }
 
-// tryPidfd makes package os try clone(CLONE_PIDFD), which it otherwise does when the first worker is
-// started. The child of that trial shares memory and signal handlers with this process for some
+// tryPidfd makes package os try clone(CLONE_PIDFD), which it otherwise does when the first worker
+// is started. The child of that trial shares memory and signal handlers with this process for some
 // microseconds. A signal to the process group, as a terminal sends it, would reach both, and the
 // program would receive it twice. The trial must therefore end before the program handles signals.
 func tryPidfd() {

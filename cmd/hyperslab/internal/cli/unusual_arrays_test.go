@@ -11,9 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestUnusualArrays makes random b2nd, Caterva and bcolz arrays and (nested) ctables with the libraries of Python. The
-// results of every command that writes such arrays are compared with their sources by the same
-// libraries. The environment variable of TestUnusualHDF5 sets the number of samples, too.
+// TestUnusualArrays makes random b2nd, Caterva and bcolz arrays and (nested) ctables with the
+// libraries of Python. The results of every command that writes such arrays are compared with their
+// sources by the same libraries. The environment variable of TestUnusualHDF5 sets the number of
+// samples, too.
 func TestUnusualArrays(t *testing.T) {
 	dir := t.TempDir()
 	seeds, args := unusualSamples(dir)

@@ -70,7 +70,8 @@ func TestInfo_truncatedFile(t *testing.T) {
 	require.NotContains(t, stderr, "name one as")
 }
 
-// Integers that need all bits of their type in scale-offset are valid, in every command that decodes them.
+// Integers that need all bits of their type in scale-offset are valid, in every command that
+// decodes them.
 func TestVerify_scaleOffsetOfAllBits(t *testing.T) {
 	t.Chdir(t.TempDir())
 	f, err := h5.Create("a.h5", nil)
@@ -90,8 +91,8 @@ func TestVerify_scaleOffsetOfAllBits(t *testing.T) {
 	}
 }
 
-// contradicting writes a file of the oldest format: contiguous datasets /c and /d of 8 numbers, /k in 3
-// chunks of 2, and a group.
+// contradicting writes a file of the oldest format: contiguous datasets /c and /d of 8 numbers, /k
+// in 3 chunks of 2, and a group.
 func contradicting(t *testing.T, path string) []byte {
 	t.Helper()
 	f, err := h5.Create(path, &h5.CreateOptions{Low: h5.Earliest, High: h5.LatestFormat})
@@ -112,8 +113,8 @@ func contradicting(t *testing.T, path string) []byte {
 	return b
 }
 
-// The structures of these files are valid, but contradict each other: dump reads the files and verify
-// reports the contradiction.
+// The structures of these files are valid, but contradict each other: dump reads the files and
+// verify reports the contradiction.
 func TestVerify_contradictions(t *testing.T) {
 	t.Chdir(t.TempDir())
 	whole := contradicting(t, "a.h5")
