@@ -85,10 +85,16 @@ func TestRun_currentBlosc2(t *testing.T) {
 		require.NoError(t, err, "%s", out)
 	})
 	t.Run("chunks of variable length", func(t *testing.T) {
+		for name, values := range map[string]string{
+			"objects.b2frame": `"values": [{"a":1}, [1,2,"x"], null, "long long `,
+			"batch.b2frame":   `"values": [[1,2,3], ["a","bbb`,
+		} {
+			require.Contains(t, ok(t, "dump", "--json", at(name)), values)
+		}
+		_, stderr, code := run("dump", at("objects-sparse.b2frame"))
+		require.NotZero(t, code)
+		require.Contains(t, stderr, "unsupported")
 		for _, name := range []string{"objects.b2frame", "objects-sparse.b2frame", "batch.b2frame"} {
-			_, stderr, code := run("dump", at(name))
-			require.NotZero(t, code)
-			require.Contains(t, stderr, "unsupported")
 			ok(t, "recover", at(name), at("recovered-"+name))
 			ok(t, "verify", at(name))
 			ok(t, "verify", at("recovered-"+name))
