@@ -40,6 +40,5 @@ func Example() {
 		&h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{filter.Zstd(99)}})
 	fmt.Println(err)
 	// Output:
-	// h5: create dataset /bad: invalid parameter: filter 32015 with values [99]: level 99, want
-	// -131072 to 22
+	// h5: create dataset /bad: invalid parameter: filter 32015 with values [99]: level 99, want -131072 to 22
 }

@@ -43,6 +43,5 @@ func ExampleHeader_Check() {
 	}
 	fmt.Println(h.Check())
 	// Output:
-	// blosc chunk: udcodec at byte 22: got grok (37), want a codec that is safe on any bytes, or
-	// allowed: unsupported operation
+	// blosc chunk: udcodec at byte 22: got grok (37), want a codec that is safe on any bytes, or allowed: unsupported operation
 }

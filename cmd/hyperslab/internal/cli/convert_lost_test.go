@@ -297,13 +297,13 @@ func TestTreesLoseNothingInSilence(t *testing.T) {
 		"/: comment (all): b2nd has no place for it",
 		"/g: comment (some): b2nd has no place for it",
 		"/g/x: comment (one): b2nd has no place for it",
-		"/g/x: filter (fletcher32): b2nd has none of this kind",
-		"/y: filter (scaleoffset): b2nd has none of this kind",
+		"/g/x: filter (fletcher32): b2nd has no such filter",
+		"/y: filter (scaleoffset): b2nd has no such filter",
 	}, lossesOf(t, "convert", "s.h5", "dir"))
 	require.Equal(t, []string{
 		"/g: comment (some): bcolz has no place for it",
 		"/g/x: comment (one): bcolz has no place for it",
-		"/g/x: filter (fletcher32): bcolz has none of this kind",
+		"/g/x: filter (fletcher32): bcolz has no such filter",
 	}, lossesOf(t, "convert", "s.h5:/g", "g.bcolz"))
 }
 
