@@ -222,7 +222,12 @@ func TestUnclosedFileOfSuperblock3(t *testing.T) {
 	require.ErrorContains(t, err, "already open for write")
 	left, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, killed, left)
+	// libhdf5 sets the times of the superblock extension, an object header, before it refuses the
+	// file. Everything else is unchanged.
+	extension := binary.LittleEndian.Uint64(killed[20:])
+	root := binary.LittleEndian.Uint64(killed[36:])
+	require.Equal(t, killed[:extension], left[:extension])
+	require.Equal(t, killed[root:], left[root:])
 
 	killed[11] = 0
 	binary.LittleEndian.PutUint32(killed[44:], h5file.Lookup3(killed[:44]))
