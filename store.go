@@ -27,9 +27,7 @@ func openStore(file string, f Format, s *suspect) (*stores.Store, error) {
 	var o stores.Options
 	if s != nil {
 		o = stores.Options{Limits: b2store.Limits{Directory: s.Limits.Metadata}, Metadata: s.Limits.Metadata, Embedded: s.Limits.Chunk}
-		o.Check = func(r io.ReaderAt, size int64) error {
-			return s.checkFrameIn(r, size)
-		}
+		o.Check = s.checkFrameIn
 	}
 	return stores.Open(file, string(f), o)
 }
@@ -56,9 +54,15 @@ type storedArray interface {
 
 // openMember opens the array at a path of a store.
 func openMember(s *stores.Store, key, name string, o *b2nd.OpenOptions) (storedArray, error) {
+	tableDType := func() error {
+		if o == nil || o.DType == nil {
+			return nil
+		}
+		return fmt.Errorf("%w: got the dtype %s, want none, because a table stores the dtypes of its columns", ndarray.ErrParam, o.DType)
+	}
 	if t := s.Table(key); t != nil {
-		if o != nil && o.DType != nil {
-			return nil, fmt.Errorf("%w: a table stores its dtypes, so that they cannot be set", ndarray.ErrParam)
+		if err := tableDType(); err != nil {
+			return nil, err
 		}
 		r, err := openRecords(s, t, name)
 		if err != nil {
@@ -74,8 +78,8 @@ func openMember(s *stores.Store, key, name string, o *b2nd.OpenOptions) (storedA
 		return nil, err
 	}
 	if x.Table != nil {
-		if o != nil && o.DType != nil {
-			return nil, fmt.Errorf("%w: a column stores its dtype, so that it cannot be set", ndarray.ErrParam)
+		if err := tableDType(); err != nil {
+			return nil, err
 		}
 		c, err := openColumn(s, x, name)
 		if err != nil {

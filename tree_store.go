@@ -12,7 +12,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -74,12 +73,15 @@ func (c *treeCopy) writeStore(ctx context.Context, files storeFiles) error {
 		}
 		return files.finish(key, ext)
 	}
-	for _, item := range c.groups {
-		inside := func(other treeItem) bool {
-			return !c.leftOut(other.from) && strings.HasPrefix(other.path, strings.TrimSuffix(item.path, "/")+"/")
+	implied := map[string]bool{"/": true} // groups with an array below them
+	for _, item := range c.arrays {
+		for at := path.Dir(item.path); !implied[at] && !c.leftOut(item.from); at = path.Dir(at) {
+			implied[at] = true
 		}
-		if len(item.attrs) == 0 && (item.path == "/" || slices.ContainsFunc(c.arrays, inside)) {
-			continue // the group is implied by its members
+	}
+	for _, item := range c.groups {
+		if len(item.attrs) == 0 && implied[item.path] {
+			continue
 		}
 		if err := write(path.Join(item.path, b2store.GroupAttrs), b2store.FrameExt, 0, item.attrs); err != nil {
 			return err

@@ -117,19 +117,7 @@ const (
 
 // String names the kind.
 func (s Special) String() string {
-	switch s {
-	case NotSpecial:
-		return "none"
-	case Zeros:
-		return "zeros"
-	case NaNs:
-		return "NaN"
-	case Repeated:
-		return "repeated value"
-	case Uninit:
-		return "not initialized"
-	}
-	return fmt.Sprintf("reserved code %d", int(s))
+	return guard.SpecialName(uint8(s))
 }
 
 // SpecialChunk returns a chunk that represents nbytes bytes of zeros, NaNs, repetitions of value,

@@ -23,5 +23,5 @@ for dir in examples/*/; do
     [[ ${1:-} != update ]] || cp "$work/$name.txt" "$dir/output.txt"
     diff -u "$dir/output.txt" "$work/$name.txt" || failed=1
 done
-((failed == 0)) && say "examples: all programs printed the expected output"
+((failed == 0)) && say "all programs printed the expected output"
 exit "$failed"

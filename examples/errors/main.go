@@ -1,4 +1,4 @@
-// Program errors tells kinds of errors apart.
+// Program errors distinguishes kinds of errors.
 package main
 
 import (

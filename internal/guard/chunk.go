@@ -19,6 +19,9 @@ const (
 	Blosc2Header = chunk.ExtendedHeaderSize
 )
 
+// SpecialName returns the name of a kind of special chunk (Chunk.Special).
+func SpecialName(kind uint8) string { return chunk.Special(kind).String() }
+
 // Policy lists codecs and filters that are allowed in addition to those that are safe for any
 // bytes. The zero Policy allows no others.
 type Policy struct{ p chunk.Policy }

@@ -3,6 +3,10 @@ package lint_test
 
 import (
 	"cmp"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -135,6 +139,22 @@ func TestCStandsOnlyInTheBindings(t *testing.T) {
 		}
 	}
 	require.Positive(t, seen)
+}
+
+// TestArchives_declareNothing checks that the packages with the archives, which import "C" for the
+// flags of the linker, contain imports only.
+func TestArchives_declareNothing(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, "third_party", "lib", "*", "lib.go"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		require.NoError(t, err)
+		for _, d := range f.Decls {
+			g, ok := d.(*ast.GenDecl)
+			require.True(t, ok && g.Tok == token.IMPORT, "%s: a declaration that is not an import", file)
+		}
+	}
 }
 
 func TestNdarrayKnowsNoBackend(t *testing.T) {

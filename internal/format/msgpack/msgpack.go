@@ -149,37 +149,27 @@ func (r *Reader) Bool(what string) bool {
 }
 
 // Int16 reads a signed 16-bit number.
-func (r *Reader) Int16(what string) int16 {
-	from := r.off
-	b := r.fixed(what, Int16, 2)
-	if b == nil {
-		return 0
-	}
-	v := int16(binary.BigEndian.Uint16(b))
-	r.note(what, from, strconv.Itoa(int(v)))
-	return v
-}
+func (r *Reader) Int16(what string) int16 { return int16(r.signed(what, Int16, 2)) }
 
 // Int32 reads a signed 32-bit number.
-func (r *Reader) Int32(what string) int32 {
-	from := r.off
-	b := r.fixed(what, Int32, 4)
-	if b == nil {
-		return 0
-	}
-	v := int32(binary.BigEndian.Uint32(b))
-	r.note(what, from, strconv.Itoa(int(v)))
-	return v
-}
+func (r *Reader) Int32(what string) int32 { return int32(r.signed(what, Int32, 4)) }
 
 // Int64 reads a signed 64-bit number.
-func (r *Reader) Int64(what string) int64 {
+func (r *Reader) Int64(what string) int64 { return r.signed(what, Int64, 8) }
+
+// signed reads a signed number of size bytes after its marker.
+func (r *Reader) signed(what string, marker byte, size int) int64 {
 	from := r.off
-	b := r.fixed(what, Int64, 8)
+	b := r.fixed(what, marker, size)
 	if b == nil {
 		return 0
 	}
-	v := int64(binary.BigEndian.Uint64(b))
+	var bits uint64
+	for _, c := range b {
+		bits = bits<<8 | uint64(c)
+	}
+	unused := 64 - 8*size
+	v := int64(bits<<unused) >> unused // with the sign
 	r.note(what, from, strconv.FormatInt(v, 10))
 	return v
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// walks are the sessions of docs/sessions.md: what a newcomer does with a file in hand.
+// walks are the commands of docs/sessions.md: first tasks of new users.
 var walks = []struct {
 	title string
 	lines []string
@@ -49,11 +49,10 @@ var walks = []struct {
 
 const sessionsHead = `# Five sessions
 
-Real ones: a test runs them and compares all but speeds and sizes that depend on the
-machine. ` + "`etopo.h5` is `testdata/etopo120.h5`, real measurements; `cut.h5` is the first half of it. Lines that begin with `2>` came on standard error, talk;\nthe others on standard output, data." + `
+A test runs these commands and compares their output, except speeds and sizes that depend on the machine. ` + "`" + `etopo.h5` + "`" + ` is ` + "`" + `testdata/etopo120.h5` + "`" + `, which contains measurements; ` + "`" + `cut.h5` + "`" + ` is its first half. Lines that begin with ` + "`" + `2>` + "`" + ` are standard error, and the others standard output.
 `
 
-// docs/sessions.md says what the command says.
+// TestSessions runs the commands of docs/sessions.md and compares their output with the page.
 func TestSessions(t *testing.T) {
 	file, err := filepath.Abs("../../../../docs/sessions.md")
 	require.NoError(t, err)
