@@ -1,0 +1,174 @@
+// Client, its options and the versions of the objects that it knows.
+
+package remote
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Options are the options of NewClient. The zero value means the defaults.
+type Options struct {
+	// AllowPrivate allows addresses in private ranges, for example 127.0.0.1 and 10.0.0.0/8. The
+	// endpoint of AWS_ENDPOINT_URL is allowed without it.
+	AllowPrivate bool
+
+	Parallel int           // maximum number of requests at the same time; default 16
+	Timeout  time.Duration // of a request until its first byte, and for each 4 MiB of its body; default 30 s
+	Retries  int           // maximum number of repetitions of a failed request; default 4, negative: none
+	Cache    int64         // maximum bytes of the block cache; default 256 MiB, at least 16 MiB
+
+	// Limits of a handle.
+	MaxSize     int64 // bytes of an object; default 64 TiB
+	MaxRequests int64 // requests, with retries; default 1,000,000
+	MaxBytes    int64 // received bytes; default 1 TiB
+}
+
+func (o *Options) filled() Options {
+	f := *o
+	f.Parallel = cmp.Or(max(f.Parallel, 0), 16)
+	f.Timeout = cmp.Or(max(f.Timeout, 0), 30*time.Second)
+	f.Retries = cmp.Or(f.Retries, 4)
+	f.Cache = max(cmp.Or(f.Cache, 256<<20), 16<<20)
+	f.MaxSize = cmp.Or(f.MaxSize, 64<<40)
+	f.MaxRequests = cmp.Or(f.MaxRequests, 1_000_000)
+	f.MaxBytes = cmp.Or(f.MaxBytes, 1<<40)
+	return f
+}
+
+// Client opens objects. Its handles share a block cache and connections.
+type Client struct {
+	o     Options
+	cache *cache
+	web   *http.Client
+	slots chan struct{} // of Parallel requests
+	s3    s3Account
+	count counters
+
+	mu    sync.Mutex
+	known map[string]*version // by URL; the version that was seen last
+}
+
+// DefaultClient is the client of package hyperslab. A program may replace it before its first use.
+var DefaultClient = NewClient(nil)
+
+// NewClient returns a client. Nil means the zero Options.
+func NewClient(o *Options) *Client {
+	if o == nil {
+		o = &Options{}
+	}
+	f := o.filled()
+	return &Client{
+		o: f, cache: newCache(f.Cache), web: newHTTP(f.AllowPrivate, f.Parallel, f.Timeout),
+		slots: make(chan struct{}, f.Parallel), known: make(map[string]*version),
+	}
+}
+
+// Stats returns the counters of all objects of the client, open or closed.
+func (c *Client) Stats() Stats { return c.count.stats() }
+
+// CloseIdle closes the connections that no request uses. The client remains usable.
+func (c *Client) CloseIdle() {
+	c.web.CloseIdleConnections()
+	c.s3.closeIdle()
+}
+
+// version is one version of an object. Handles of the same version share it and its blocks.
+type version struct {
+	target target
+	shown  string // URL for messages
+	size   int64
+	tag    string // ETag, or ""
+	time   string // Last-Modified, or ""
+	seen   time.Time
+}
+
+// strong reports whether the ETag can be used in If-Match.
+func (v *version) strong() bool { return len(v.tag) > 1 && v.tag[0] == '"' }
+
+// named reports whether two versions with the same names are the same content.
+func (v *version) named() bool { return v.tag != "" || v.time != "" }
+
+const (
+	freshFor  = 10 * time.Second // time in which a known version is opened without a request
+	maxKnown  = 4096             // versions that a client remembers
+	firstRead = 8 * blockSize    // bytes of the request that opens an object
+)
+
+// Open opens the object at a URL. Opening needs one request, which also reads the beginning of the
+// object, or none if the client has used the same object in the last 10 seconds. ctx applies to
+// Open, and not to later reads, which Close stops.
+//
+// It returns fs.ErrNotExist, fs.ErrPermission, ErrRefused, ErrLimit or ErrResponse, for example for
+// a server without range requests.
+func (c *Client) Open(ctx context.Context, url string) (*Object, error) {
+	shown := Redact(url)
+	o, err := c.open(ctx, url, shown)
+	if err != nil {
+		return nil, fail("open", shown, err)
+	}
+	return o, nil
+}
+
+func (c *Client) open(ctx context.Context, url, shown string) (*Object, error) {
+	t, err := c.target(url)
+	if err != nil {
+		return nil, err
+	}
+	o := &Object{c: c}
+	c.mu.Lock()
+	v := c.known[url]
+	fresh := v != nil && time.Since(v.seen) < freshFor
+	c.mu.Unlock()
+	if fresh {
+		o.start(v)
+		return o, nil
+	}
+	o.v = &version{target: t, shown: shown}
+	now, blocks, err := o.probe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if now.size > c.o.MaxSize {
+		return nil, fmt.Errorf("%w: object of %d bytes, want at most %d", ErrLimit, now.size, c.o.MaxSize)
+	}
+	now = c.remember(url, now)
+	for i, data := range blocks {
+		if b, mine := c.cache.claim(key{now, int64(i)}); mine {
+			c.cache.done(b, data)
+		}
+	}
+	o.start(now)
+	return o, nil
+}
+
+// remember records the current version of a URL. It returns the known version if that is the same.
+func (c *Client) remember(url string, now *version) *version {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if v := c.known[url]; v != nil && now.named() && v.size == now.size && v.tag == now.tag && v.time == now.time {
+		v.seen = now.seen
+		return v
+	}
+	if len(c.known) >= maxKnown {
+		clear(c.known)
+	}
+	c.known[url] = now
+	return now
+}
+
+// forget makes the next Open of a changed object ask the server.
+func (c *Client) forget(v *version) {
+	c.mu.Lock()
+	for url, known := range c.known {
+		if known == v {
+			delete(c.known, url)
+		}
+	}
+	c.mu.Unlock()
+	c.cache.forget(v)
+}

@@ -1,0 +1,34 @@
+// Package remote reads objects over HTTP and from S3 through range requests and a block cache.
+//
+// # Overview
+//
+// Client.Open opens an object by its URL and returns an io.ReaderAt. A read fetches the missing
+// blocks of its range, merges neighbouring blocks into one request, and waits for blocks that
+// another read already fetches. Object.Prefetch fetches many ranges in parallel before they are
+// read. Package hyperslab uses it to read all chunks of a region at the same time.
+//
+// # URLs
+//
+// A URL has the scheme http, https or s3. Credentials in a URL are refused, because URLs appear in
+// messages and logs. s3://bucket/key uses the endpoint, region and credentials of the environment,
+// the shared configuration files or the role of the instance, and is anonymous without credentials.
+//
+// # Safety
+//
+// A URL is untrusted. Addresses in private ranges are refused when a connection is made, so that a
+// name cannot resolve to another address after the check. Options.AllowPrivate allows them.
+// Redirects lead only to http and https, and never from https to http. Options limits the size of
+// an object, and the requests and bytes of a handle.
+//
+// An object is identified by its ETag, or by its modification time without one. A read after a
+// change returns ErrChanged, and never mixes data of two versions.
+//
+// # Concurrency
+//
+// All methods are safe for concurrent use.
+//
+// # Errors
+//
+// Errors are an *Error with the URL. It wraps ErrChanged, ErrRefused, ErrResponse, ErrLimit,
+// ErrClosed, fs.ErrNotExist, fs.ErrPermission, or an error of package net.
+package remote

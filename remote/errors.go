@@ -1,0 +1,104 @@
+// Errors of requests.
+
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+
+	"github.com/hyperslab/hyperslab/internal/format"
+)
+
+var (
+	// ErrChanged means that the object is not the one that was opened.
+	ErrChanged = errors.New("remote object has changed")
+	// ErrRefused means that the URL, its address or a redirect is not allowed.
+	ErrRefused = errors.New("not allowed")
+	// ErrResponse means that the response of a server is invalid: for example another range than
+	// the requested one, or a truncated body.
+	ErrResponse = errors.New("invalid response")
+	// ErrLimit means that the object or the transfer exceeds a limit of Options.
+	ErrLimit = format.ErrLimit
+	// ErrClosed means that the object or client was closed.
+	ErrClosed = fs.ErrClosed
+)
+
+// Error is an error of an operation on a remote object.
+type Error struct {
+	Op     string // for example "read"
+	URL    string // without credentials and query
+	Status int    // of the HTTP response; 0 without a response
+	Err    error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s %s: %v", e.Op, e.URL, e.Err) }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// statusError is a response that contains no object.
+type statusError struct {
+	status int
+	text   string // from the server, for example "NoSuchBucket"
+}
+
+func (e *statusError) Error() string {
+	text := fmt.Sprintf("status %d %s", e.status, http.StatusText(e.status))
+	if e.text != "" {
+		text += " (" + e.text + ")"
+	}
+	return text
+}
+
+// Is matches the sentinels of the status.
+func (e *statusError) Is(target error) bool {
+	switch e.status {
+	case http.StatusNotFound, http.StatusGone:
+		return target == fs.ErrNotExist
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return target == fs.ErrPermission
+	case http.StatusPreconditionFailed:
+		return target == ErrChanged
+	}
+	return target == ErrResponse
+}
+
+// transient reports whether a request that failed may succeed if it is repeated.
+func transient(err error) bool {
+	var status *statusError
+	switch {
+	case errors.As(err, &status):
+		switch status.status {
+		case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
+			http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			return true
+		}
+		return false
+	case errors.Is(err, ErrChanged), errors.Is(err, ErrRefused), errors.Is(err, ErrLimit), errors.Is(err, ErrClosed), errors.Is(err, context.Canceled):
+		return false
+	case errors.Is(err, ErrResponse):
+		return errors.Is(err, io.ErrUnexpectedEOF)
+	}
+	return true // of the network
+}
+
+// fail returns an *Error for err, which is nil or has none yet.
+func fail(op, shown string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var known *Error
+	if errors.As(err, &known) {
+		return err
+	}
+	e := &Error{Op: op, URL: shown, Err: err}
+	var status *statusError
+	if errors.As(err, &status) {
+		e.Status = status.status
+	}
+	return e
+}

@@ -1,0 +1,154 @@
+package remote
+
+import (
+	"bytes"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"github.com/stretchr/testify/require"
+)
+
+// store starts a fake S3 with the bucket "data", and sets the environment for it. check is called
+// with each request and may be nil.
+func store(t *testing.T, objects map[string][]byte, check func(*http.Request)) *httptest.Server {
+	memory := s3mem.New()
+	require.NoError(t, memory.CreateBucket("data"))
+	for name, b := range objects {
+		_, err := memory.PutObject("data", name, map[string]string{}, bytes.NewReader(b), int64(len(b)), nil)
+		require.NoError(t, err)
+	}
+	fake := gofakes3.New(memory, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if check != nil {
+			check(r)
+		}
+		fake.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	empty := t.TempDir()
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL_S3": s.URL, "AWS_ENDPOINT_URL": "", "AWS_PROFILE": "", "AWS_DEFAULT_PROFILE": "",
+		"AWS_ACCESS_KEY_ID": "key", "AWS_ACCESS_KEY": "", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SECRET_KEY": "", "AWS_SESSION_TOKEN": "token",
+		"AWS_REGION": "eu-west-3", "AWS_CONFIG_FILE": filepath.Join(empty, "config"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(empty, "credentials"),
+		"AWS_EC2_METADATA_DISABLED": "true", "AWS_WEB_IDENTITY_TOKEN_FILE": "",
+		"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "", "AWS_CONTAINER_CREDENTIALS_FULL_URI": "",
+	} {
+		t.Setenv(name, value)
+	}
+	return s
+}
+
+func TestClient_Open_s3(t *testing.T) {
+	body := content(3 << 20)
+	objects := map[string][]byte{"dir/a b+ü.h5": body}
+	read := func(t *testing.T, c *Client, url string) {
+		o := open(t, c, url)
+		got := make([]byte, len(body))
+		_, err := o.ReadAt(got, 0)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(body, got))
+	}
+	t.Run("credentials of the environment", func(t *testing.T) {
+		var signed atomic.Pointer[http.Request]
+		store(t, objects, func(r *http.Request) { signed.Store(r) })
+		c := NewClient(nil) // the endpoint is private, and chosen by the user
+		t.Cleanup(c.CloseIdle)
+		read(t, c, "s3://data/dir/a b+ü.h5")
+		read(t, c, "s3://data/dir/a%20b%2B%C3%BC.h5")
+		r := signed.Load()
+		require.Contains(t, r.Header.Get("Authorization"), "Credential=key/")
+		require.Contains(t, r.Header.Get("Authorization"), "/eu-west-3/s3/")
+		require.Equal(t, "token", r.Header.Get("X-Amz-Security-Token"))
+	})
+	t.Run("shared files", func(t *testing.T) {
+		var signed atomic.Pointer[http.Request]
+		s := store(t, objects, func(r *http.Request) { signed.Store(r) })
+		for _, name := range []string{"AWS_ENDPOINT_URL_S3", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"} {
+			t.Setenv(name, "")
+		}
+		t.Setenv("AWS_PROFILE", "lab")
+		require.NoError(t, os.WriteFile(os.Getenv("AWS_CONFIG_FILE"), []byte("[default]\nregion = x\n[profile lab]\nregion = us-west-2\nendpoint_url = "+s.URL+"\ns3 =\n  max_concurrent_requests = 20\n"), 0o600))
+		require.NoError(t, os.WriteFile(os.Getenv("AWS_SHARED_CREDENTIALS_FILE"), []byte("[lab]\naws_access_key_id = labkey\naws_secret_access_key = s\n"), 0o600))
+		c := NewClient(nil)
+		t.Cleanup(c.CloseIdle)
+		read(t, c, "s3://data/dir/a b+ü.h5")
+		require.Contains(t, signed.Load().Header.Get("Authorization"), "Credential=labkey/")
+		require.Contains(t, signed.Load().Header.Get("Authorization"), "/us-west-2/s3/")
+	})
+	t.Run("anonymous", func(t *testing.T) {
+		var signed atomic.Pointer[http.Request]
+		store(t, objects, func(r *http.Request) { signed.Store(r) })
+		t.Setenv("AWS_ACCESS_KEY_ID", "")
+		t.Setenv("AWS_SECRET_ACCESS_KEY", "")
+		c := NewClient(nil)
+		t.Cleanup(c.CloseIdle)
+		read(t, c, "s3://data/dir/a b+ü.h5")
+		require.Empty(t, signed.Load().Header.Get("Authorization"))
+	})
+	t.Run("errors", func(t *testing.T) {
+		store(t, objects, nil)
+		c := NewClient(nil)
+		t.Cleanup(c.CloseIdle)
+		for url, want := range map[string]error{
+			"s3://data/none":          fs.ErrNotExist,
+			"s3://other/none":         fs.ErrNotExist,
+			"s3://data":               ErrRefused,
+			"s3://data/x?versionId=1": ErrRefused,
+			"s3://-/x":                ErrRefused,
+			"s3://k:secret@data/x":    ErrRefused,
+		} {
+			_, err := c.Open(t.Context(), url)
+			require.ErrorIs(t, err, want, url)
+			require.NotContains(t, err.Error(), "secret")
+		}
+		_, err := c.Open(t.Context(), "s3://other/none")
+		require.ErrorContains(t, err, "NoSuchBucket")
+	})
+	t.Run("endpoint with credentials", func(t *testing.T) {
+		store(t, nil, nil)
+		t.Setenv("AWS_ENDPOINT_URL_S3", "http://u:secret@localhost")
+		_, err := NewClient(nil).Open(t.Context(), "s3://data/x")
+		require.ErrorIs(t, err, ErrRefused)
+		require.NotContains(t, err.Error(), "secret")
+	})
+	t.Run("another region", func(t *testing.T) {
+		var regions []string
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			regions = append(regions, strings.Split(r.Header.Get("Authorization"), "/")[2])
+			if len(regions) == 1 {
+				w.Header().Set("X-Amz-Bucket-Region", "ap-south-1")
+				w.WriteHeader(http.StatusBadRequest)
+				return
+			}
+			http.ServeContent(w, r, "", fileInfo{}.ModTime(), bytes.NewReader(body))
+		}))
+		t.Cleanup(s.Close)
+		store(t, nil, nil)
+		t.Setenv("AWS_ENDPOINT_URL_S3", s.URL)
+		c := NewClient(nil)
+		t.Cleanup(c.CloseIdle)
+		open(t, c, "s3://data/x")
+		require.Equal(t, []string{"eu-west-3", "ap-south-1"}, regions)
+	})
+	t.Run("addresses of AWS", func(t *testing.T) {
+		store(t, nil, nil)
+		t.Setenv("AWS_ENDPOINT_URL_S3", "")
+		c := NewClient(nil)
+		for url, want := range map[string]string{
+			"s3://bucket/a b/c":  "https://bucket.s3.eu-west-3.amazonaws.com/a%20b/c",
+			"s3://with.dots/key": "https://s3.eu-west-3.amazonaws.com/with.dots/key",
+		} {
+			x, err := c.target(url)
+			require.NoError(t, err)
+			require.Equal(t, want, x.(*s3Target).address().String())
+		}
+	})
+}

@@ -1,0 +1,135 @@
+// Connections: refused addresses, redirects and proxies.
+
+package remote
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// refusedPrefixes are ranges that netip does not classify and that do not belong to the public
+// Internet.
+var refusedPrefixes = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),       // this network
+	netip.MustParsePrefix("100.64.0.0/10"),   // shared address space of carriers
+	netip.MustParsePrefix("192.0.0.0/24"),    // protocol assignments
+	netip.MustParsePrefix("198.18.0.0/15"),   // benchmarks
+	netip.MustParsePrefix("240.0.0.0/4"),     // reserved, and broadcast
+	netip.MustParsePrefix("64:ff9b:1::/48"),  // local translation of IPv4
+	netip.MustParsePrefix("2001::/32"),       // Teredo, which contains an IPv4 address
+	netip.MustParsePrefix("fec0::/10"),       // site-local
+	netip.MustParsePrefix("100::/64"),        // discard
+	netip.MustParsePrefix("2001:db8::/32"),   // documentation
+	netip.MustParsePrefix("192.0.2.0/24"),    // documentation
+	netip.MustParsePrefix("198.51.100.0/24"), // documentation
+	netip.MustParsePrefix("203.0.113.0/24"),  // documentation
+}
+
+// Prefixes of IPv6 addresses that contain the IPv4 address that is reached.
+var (
+	nat64   = netip.MustParsePrefix("64:ff9b::/96")
+	sixToIV = netip.MustParsePrefix("2002::/16")
+)
+
+// private reports whether an address is not one of the public Internet.
+func private(a netip.Addr) bool {
+	a = a.Unmap()
+	if a.Is6() {
+		b := a.As16()
+		switch {
+		case nat64.Contains(a):
+			return private(netip.AddrFrom4([4]byte(b[12:16])))
+		case sixToIV.Contains(a):
+			return private(netip.AddrFrom4([4]byte(b[2:6])))
+		}
+	}
+	if !a.IsValid() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || a.IsMulticast() || a.IsUnspecified() {
+		return true
+	}
+	for _, p := range refusedPrefixes {
+		if p.Contains(a.WithZone("")) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkAddress is called with each address immediately before a connection to it.
+func checkAddress(_, address string, _ syscall.RawConn) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("%w: address %s", ErrRefused, address)
+	}
+	if private(to.Addr()) {
+		return fmt.Errorf("%w: private address %s", ErrRefused, to.Addr())
+	}
+	return nil
+}
+
+// maxRedirects is the maximum number of redirects of one request.
+const maxRedirects = 5
+
+// newHTTP returns a client. Private addresses are refused unless allowPrivate is set.
+func newHTTP(allowPrivate bool, parallel int, timeout time.Duration) *http.Client {
+	plain := &net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second}
+	guarded := &net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second, Control: checkAddress}
+	var proxies sync.Map // host:port of the proxies in use, which the user's environment names
+	t := &http.Transport{
+		Proxy: func(r *http.Request) (*url.URL, error) {
+			p, err := http.ProxyFromEnvironment(r)
+			if p == nil || err != nil {
+				return p, err
+			}
+			// The proxy resolves the name, so that only a literal address can be checked here.
+			if a, err := netip.ParseAddr(r.URL.Hostname()); err == nil && !allowPrivate && private(a) {
+				return nil, fmt.Errorf("%w: private address %s", ErrRefused, a)
+			}
+			proxies.Store(dialled(p), true)
+			return p, nil
+		},
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if _, isProxy := proxies.Load(address); isProxy || allowPrivate {
+				return plain.DialContext(ctx, network, address)
+			}
+			return guarded.DialContext(ctx, network, address)
+		},
+		DisableCompression:     true, // ranges count stored bytes
+		ForceAttemptHTTP2:      true,
+		MaxIdleConnsPerHost:    parallel + 4,
+		IdleConnTimeout:        30 * time.Second,
+		TLSHandshakeTimeout:    timeout,
+		ResponseHeaderTimeout:  timeout,
+		MaxResponseHeaderBytes: 256 << 10,
+	}
+	return &http.Client{Transport: t, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		last := via[len(via)-1].URL
+		switch {
+		case len(via) > maxRedirects:
+			return fmt.Errorf("%w: more than %d redirects", ErrRefused, maxRedirects)
+		case r.URL.Scheme != "http" && r.URL.Scheme != "https":
+			return fmt.Errorf("%w: redirect to the scheme %q", ErrRefused, r.URL.Scheme)
+		case last.Scheme == "https" && r.URL.Scheme == "http":
+			return fmt.Errorf("%w: redirect from https to http", ErrRefused)
+		case r.URL.User != nil:
+			return fmt.Errorf("%w: redirect to a URL with credentials", ErrRefused)
+		}
+		r.Header.Del("Referer") // it contains the query of the URL before
+		return nil
+	}}
+}
+
+// dialled returns the address that a transport dials for a proxy.
+func dialled(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
