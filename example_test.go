@@ -92,3 +92,34 @@ func ExampleWalk() {
 	// /ocean group
 	// /ocean/depth |i1 [4]
 }
+
+// Compare lists the paths at which two files differ, in any formats.
+func ExampleCompare() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	for file, last := range map[string]int16{"a.h5:/depth": 4, "b.h5:/depth": 5} {
+		d, err := hyperslab.Create(ctx, filepath.Join(dir, file), ndarray.Spec{Shape: []int64{2}, DType: ndarray.DTypeOf[int16]()}, nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer d.Close()
+		if err := ndarray.Write(ctx, d.Array, []int16{1, last}, ndarray.Whole(d.Shape())); err != nil {
+			log.Fatal(err)
+		}
+		if err := d.Commit(ctx); err != nil {
+			log.Fatal(err)
+		}
+	}
+	report, err := hyperslab.Compare(ctx, filepath.Join(dir, "a.h5"), filepath.Join(dir, "b.h5"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, d := range report.Differences {
+		fmt.Println(d.Path, d.Array.Diffs[0].Index, d.Array.Diffs[0].A, d.Array.Diffs[0].B)
+	}
+	// Output: /depth [1] 4 5
+}

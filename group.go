@@ -196,12 +196,5 @@ func (w *walker) groupAttrs(l Location, format Format) (attrs ndarray.Attrs, err
 		return attrs, hdf5.Translate(err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	g := f.Root()
-	if path != "/" {
-		if g, err = f.Root().OpenGroup(path); err != nil {
-			return attrs, hdf5.Translate(err)
-		}
-		defer func() { err = errors.Join(err, g.Close()) }()
-	}
-	return hdf5.ReadAttrs(w.ctx, g)
+	return hdf5GroupAttrs(w.ctx, f, path)
 }

@@ -9,8 +9,10 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 // Tree is a file, or a group in it, whose objects are listed and opened one by one. For an
@@ -26,6 +28,7 @@ type Tree struct {
 	open     OpenOptions // for opening its arrays
 
 	store *stores.Store // a trusted store, which stays open; nil for other formats
+	file  *h5.File      // a trusted HDF5 file, after hold; nil: each method opens the file
 }
 
 // OpenTree returns the tree at a location. It uses o.ExternalDir, o.Missing, o.Unlocked and
@@ -101,6 +104,10 @@ func (t *Tree) GroupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs
 		attrs, err = w.storedGroupAttrs(Location{File: t.location.File, Object: path}, t.format)
 		return attrs, ndarray.Wrap("read attributes of", t.at(path), errors.Join(err, ctx.Err()))
 	}
+	if t.file != nil {
+		attrs, err = t.heldGroupAttrs(ctx, path)
+		return attrs, ndarray.Wrap("read attributes of", t.at(path), err)
+	}
 	if t.outside == nil {
 		return GroupAttrs(ctx, t.at(path), &OpenOptions{Unlocked: t.open.Unlocked})
 	}
@@ -113,6 +120,10 @@ func (t *Tree) GroupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs
 func (t *Tree) Open(ctx context.Context, path string) (*ndarray.Array, error) {
 	if t.store != nil {
 		a, err := t.openStored(ctx, path)
+		return a, ndarray.Wrap("open", t.at(path), err)
+	}
+	if t.file != nil {
+		a, err := t.openHeld(ctx, path)
 		return a, ndarray.Wrap("open", t.at(path), err)
 	}
 	if t.outside == nil {
@@ -140,6 +151,9 @@ func (t *Tree) openStored(ctx context.Context, path string) (*ndarray.Array, err
 func (t *Tree) Close() error {
 	if t.store != nil {
 		return t.store.Close()
+	}
+	if t.file != nil {
+		return hdf5.Translate(t.file.Close())
 	}
 	if t.outside == nil {
 		return nil

@@ -20,7 +20,8 @@ import (
 
 // Backend is one dataset. It implements every optional interface of ndarray.
 type Backend struct {
-	file    *h5.File // nil if the caller closes the file
+	file    *h5.File // nil if it is being written by the caller
+	shared  bool     // the caller closes the file
 	dataset *h5.Dataset
 	stored  h5.Datatype // also in memory, so that libhdf5 does not convert
 	meta    ndarray.Meta
@@ -59,6 +60,9 @@ type OpenOptions struct {
 	// ExternalDir is the directory of external files with relative names; "" is the working
 	// directory, as for libhdf5.
 	ExternalDir string
+
+	// Shared lets OpenIn use a file that stays the caller's. The caller closes it after the Backend.
+	Shared bool
 
 	// Missing is called for each missing source of a virtual dataset and each missing external
 	// file before elements are read. The elements in a missing source, and all elements of a
@@ -473,7 +477,7 @@ func (b *Backend) WriteStrings(ctx context.Context, src []string, r ndarray.Regi
 // Close closes the dataset and the file, and passes all writes to the operating system.
 func (b *Backend) Close() error {
 	err := Translate(b.closeDataset())
-	if b.file != nil {
+	if b.file != nil && !b.shared {
 		err = errors.Join(err, Translate(b.file.Close()))
 	}
 	return err

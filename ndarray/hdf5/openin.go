@@ -9,8 +9,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// OpenIn opens the dataset called object in f, like Open. It takes ownership of f: Close of the
-// Backend closes f, and OpenIn closes it if it returns an error. location is the name of the
+// OpenIn opens the dataset called object in f, like Open. Unless o.Shared is set, it takes ownership
+// of f: Close of the Backend closes f, and OpenIn closes it if it returns an error. location is the name of the
 // dataset in messages. The array is read-only if f is, regardless of o.Write.
 func OpenIn(f *h5.File, object, location string, o *OpenOptions) (*Backend, error) {
 	if o == nil {
@@ -18,9 +18,15 @@ func OpenIn(f *h5.File, object, location string, o *OpenOptions) (*Backend, erro
 	}
 	b, err := open(f, object, location, o)
 	if err != nil {
-		return nil, errors.Join(ndarray.Wrap("open", location, Translate(err)), f.Close())
+		err = ndarray.Wrap("open", location, Translate(err))
+		if !o.Shared {
+			err = errors.Join(err, f.Close())
+		}
+		return nil, err
 	}
+	b.shared = o.Shared
 	b.library, b.untrusted = o.Library, o.Untrusted
 	b.meta.ReadOnly = f.Mode() == h5.ReadOnly
+	b.striped.allowed = b.files.virtual && b.meta.ReadOnly && !o.Library && !o.Untrusted && o.Missing == nil
 	return b, nil
 }

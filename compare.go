@@ -1,0 +1,368 @@
+// Compare finds the differences of two arrays or trees in any formats.
+
+package hyperslab
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+)
+
+// CompareOptions are the options of Compare. Nil means the zero value. Of the embedded options,
+// Progress is called for all arrays together, and Memory and Workers apply to each pair of arrays.
+type CompareOptions struct {
+	ndarray.CompareOptions
+
+	// ValuesOnly compares the values of arrays, but not attributes, byte orders and the types of
+	// numbers: 1 equals 1.0.
+	ValuesOnly bool
+	Encoding   bool // compare chunks, blocks and compression too
+
+	ExcludeUnsupported bool // leave out attributes with types that ndarray does not have
+
+	// Exclude reports whether the object at a path is left out, with everything below it. Paths
+	// begin at the locations. Nil: all objects are compared.
+	Exclude func(path string) bool
+
+	// Prepare is called for each pair of arrays before their elements are read. It may lower the
+	// number of goroutines for the pair; *workers begins as Workers. An error ends Compare.
+	Prepare func(a, b *ndarray.Array, workers *int) error
+
+	ExternalDir string                       // as in OpenOptions
+	Missing     func(error)                  // as in OpenOptions
+	Unlocked    func(file string, err error) // as in OpenOptions
+	Untrusted   *Untrusted                   // as in OpenOptions, for both locations
+}
+
+// CompareReport is the result of Compare.
+type CompareReport struct {
+	Compared    int          // pairs of objects that were compared
+	Differences []Difference // in the order of paths
+	NotCompared []Problem    // pairs of which one object cannot be read
+}
+
+// Difference is a path at which two locations differ.
+type Difference struct {
+	Path string // from the locations; "/" for the locations themselves
+	A, B *Entry // the objects; nil if there is no object at the path
+
+	Array *ndarray.Comparison      // nil unless both objects are arrays
+	Attrs []ndarray.AttrDifference // of two groups; those of arrays are in Array
+
+	ExcludedAttrs []string      // attributes of the arrays that were not compared
+	Time          time.Duration // duration of the comparison of two arrays
+}
+
+// Compare compares the objects at two locations: two arrays, or two groups, ctables, directories of
+// arrays or whole files with all objects below them. It compares shapes, element types, values,
+// attributes and the targets of links, and ignores the storage unless CompareOptions.Encoding is
+// set. Objects are paired by their paths from the locations.
+//
+// A difference is no error. Compare returns the errors of Walk and Open, of ndarray.Compare, of
+// CompareOptions.Prepare, or the context's error.
+func Compare(ctx context.Context, a, b string, o *CompareOptions) (_ *CompareReport, err error) {
+	c := treeComparison{options: orZero(o)}
+	if c.options.ValuesOnly {
+		c.options.IgnoreOrder, c.options.IgnoreAttrs = true, true
+	}
+	for i, location := range []string{a, b} {
+		tree, err := c.openTree(ctx, location)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, tree.Close()) }()
+		c.trees[i] = tree
+	}
+	if err := c.list(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.compare(ctx); err != nil {
+		return nil, err
+	}
+	return &c.report, nil
+}
+
+// treeComparison is one call of Compare.
+type treeComparison struct {
+	options CompareOptions
+	trees   [2]*Tree
+	entries [2]map[string]Entry // by paths from the location
+	report  CompareReport
+	total   ndarray.Progress // of the arrays that are compared, and those that are done
+}
+
+// openTree opens a tree whose HDF5 file stays open until the tree is closed.
+func (c *treeComparison) openTree(ctx context.Context, location string) (*Tree, error) {
+	o := &c.options
+	tree, err := OpenTree(ctx, location, &OpenOptions{ExternalDir: o.ExternalDir, Missing: o.Missing, Unlocked: o.Unlocked, Untrusted: o.Untrusted})
+	if err != nil {
+		return nil, err
+	}
+	if err := tree.hold(); err != nil {
+		return nil, errors.Join(ndarray.Wrap("open", location, err), tree.Close())
+	}
+	return tree, nil
+}
+
+// list lists both trees.
+func (c *treeComparison) list(ctx context.Context) error {
+	for i, tree := range c.trees {
+		top := strings.TrimSuffix("/"+strings.Trim(tree.location.Object, "/"), "/")
+		c.entries[i] = make(map[string]Entry)
+		var excluded []string
+		for e, err := range tree.Walk(ctx, nil) {
+			if err != nil {
+				return err
+			}
+			path := "/" + strings.TrimPrefix(strings.TrimPrefix(e.Path, top), "/")
+			if slices.ContainsFunc(excluded, func(x string) bool { return strings.HasPrefix(path, x+"/") }) {
+				continue
+			}
+			if c.options.Exclude != nil && c.options.Exclude(path) {
+				excluded = append(excluded, path)
+				continue
+			}
+			c.entries[i][path] = e
+		}
+	}
+	for path, e := range c.entries[0] {
+		if other, ok := c.entries[1][path]; ok && e.Kind == Array && other.Kind == Array && e.Err == nil && other.Err == nil {
+			c.total.TotalUnits++
+			c.total.TotalBytes += e.Meta.NumElems() * int64(e.Meta.DType.Size)
+		}
+	}
+	return nil
+}
+
+// compare compares the listed objects.
+func (c *treeComparison) compare(ctx context.Context) error {
+	paths := make(map[string]bool, len(c.entries[0]))
+	for _, entries := range c.entries {
+		for path := range entries {
+			paths[path] = true
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		a, inA := c.entries[0][path]
+		b, inB := c.entries[1][path]
+		d := Difference{Path: path, A: &a, B: &b}
+		switch {
+		case !inA:
+			d.A = nil
+		case !inB:
+			d.B = nil
+		case a.Err != nil:
+			c.notCompared(path, a)
+			continue
+		case b.Err != nil:
+			c.notCompared(path, b)
+			continue
+		case a.Kind == b.Kind:
+			c.report.Compared++
+			same, err := c.pair(ctx, &d)
+			if err != nil {
+				return err
+			}
+			if same {
+				continue
+			}
+		}
+		c.report.Differences = append(c.report.Differences, d)
+	}
+	return nil
+}
+
+func (c *treeComparison) notCompared(path string, e Entry) {
+	what := string(e.Kind)
+	if e.Type != "" {
+		what = e.Type
+	}
+	c.report.NotCompared = append(c.report.NotCompared, Problem{Path: path, What: what, Err: e.Err})
+}
+
+// pair compares two readable objects of the same kind.
+func (c *treeComparison) pair(ctx context.Context, d *Difference) (same bool, err error) {
+	switch d.A.Kind {
+	case Group:
+		if c.options.IgnoreAttrs {
+			return true, nil
+		}
+		d.Attrs, err = c.groups(ctx, d)
+		return len(d.Attrs) == 0, err
+	case Array:
+		return c.arrays(ctx, d)
+	case Link:
+		return d.A.LinkKind == d.B.LinkKind && d.A.Target == d.B.Target, nil
+	}
+	return d.A.Type == d.B.Type, nil
+}
+
+// groups compares the attributes of two groups.
+func (c *treeComparison) groups(ctx context.Context, d *Difference) ([]ndarray.AttrDifference, error) {
+	if d.A.Attrs == 0 && d.B.Attrs == 0 {
+		return nil, nil
+	}
+	a, err := c.trees[0].GroupAttrs(ctx, d.A.Path)
+	if err != nil {
+		return nil, err
+	}
+	b, err := c.trees[1].GroupAttrs(ctx, d.B.Path)
+	if err != nil {
+		return nil, err
+	}
+	list := ndarray.CompareAttrs(a, b, c.excluded(a, b))
+	unsupported := func(a ndarray.AttrDifference) bool { return a.Problem == ndarray.AttrUnsupported }
+	if c.trees[0].file == nil || c.trees[1].file == nil || !slices.ContainsFunc(list, unsupported) {
+		return list, nil
+	}
+	return c.digested(ctx, d, list)
+}
+
+// digested removes from the list the attributes of two groups of HDF5 that have no dtype and have
+// the same meaning in both files.
+func (c *treeComparison) digested(ctx context.Context, d *Difference, list []ndarray.AttrDifference) ([]ndarray.AttrDifference, error) {
+	a, err := c.trees[0].file.Root().OpenObject(d.A.Path)
+	if err != nil {
+		return nil, hdf5.Translate(err)
+	}
+	defer a.Close()
+	b, err := c.trees[1].file.Root().OpenObject(d.B.Path)
+	if err != nil {
+		return nil, hdf5.Translate(err)
+	}
+	defer b.Close()
+	var out []ndarray.AttrDifference
+	for _, at := range list {
+		if at.Problem == ndarray.AttrUnsupported {
+			x, xerr := hdf5.AttrDigest(ctx, a, at.Name)
+			y, yerr := hdf5.AttrDigest(ctx, b, at.Name)
+			if errors.Join(xerr, yerr) == nil {
+				if x == y {
+					continue
+				}
+				at.Problem = ndarray.AttrDiffers
+			}
+		}
+		out = append(out, at)
+	}
+	return out, nil
+}
+
+// excluded returns the names of the attributes of two objects that are not compared.
+func (c *treeComparison) excluded(a, b ndarray.Attrs) []string {
+	names := slices.Clone(c.options.ExcludeAttrs)
+	if c.options.ExcludeUnsupported {
+		for _, u := range slices.Concat(a.Unsupported, b.Unsupported) {
+			names = append(names, u.Name)
+		}
+	}
+	return names
+}
+
+// arrays compares two arrays.
+func (c *treeComparison) arrays(ctx context.Context, d *Difference) (same bool, err error) {
+	start := time.Now()
+	a, err := c.trees[0].Open(ctx, d.A.Path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	b, err := c.trees[1].Open(ctx, d.B.Path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	o := c.options.CompareOptions
+	if c.options.Prepare != nil {
+		if err := c.options.Prepare(a, b, &o.Workers); err != nil {
+			return false, err
+		}
+	}
+	if c.options.ExcludeUnsupported && !o.IgnoreAttrs {
+		x, err := a.Attrs(ctx)
+		if err != nil {
+			return false, err
+		}
+		y, err := b.Attrs(ctx)
+		if err != nil {
+			return false, err
+		}
+		o.ExcludeAttrs = c.excluded(x, y)
+	}
+	before := c.total
+	if o.Progress != nil {
+		o.Progress = func(p ndarray.Progress) {
+			before.DoneUnits, before.DoneBytes = c.total.DoneUnits, c.total.DoneBytes+p.DoneBytes
+			c.options.Progress(before)
+		}
+	}
+	r, err := ndarray.Compare(ctx, a, b, &o)
+	if err != nil {
+		return false, err
+	}
+	c.total.DoneUnits++
+	c.total.DoneBytes += a.NBytes()
+	d.Array, d.ExcludedAttrs, d.Time = &r, o.ExcludeAttrs, time.Since(start)
+	same = r.Equal() || c.options.ValuesOnly && r.SameShape && r.ValuesCompared && r.NumDiffs == 0
+	return same && (!c.options.Encoding || sameEncoding(r.A, r.B)), nil
+}
+
+// sameEncoding reports whether two arrays have the same chunks, blocks and compression.
+func sameEncoding(a, b ndarray.Meta) bool {
+	text := func(c *ndarray.Compression) string {
+		if c == nil {
+			return ""
+		}
+		return c.String()
+	}
+	return slices.Equal(a.ChunkShape, b.ChunkShape) && slices.Equal(a.BlockShape, b.BlockShape) && text(a.Compression) == text(b.Compression)
+}
+
+// hold keeps the HDF5 file of a trusted tree open, so that objects are opened in it, until Close.
+func (t *Tree) hold() error {
+	if t.format != HDF5 || t.outside != nil {
+		return nil
+	}
+	f, err := openHDF5(t.location.File, t.open.Unlocked)
+	if err != nil {
+		return hdf5.Translate(err)
+	}
+	t.file = f
+	return nil
+}
+
+// openHeld opens an array of the HDF5 file that is open.
+func (t *Tree) openHeld(ctx context.Context, path string) (*ndarray.Array, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	o := &hdf5.OpenOptions{ExternalDir: t.open.ExternalDir, Missing: t.open.Missing, Shared: true}
+	return array(hdf5.OpenIn(t.file, path, t.at(path), o))
+}
+
+// heldGroupAttrs reads the attributes of a group of the HDF5 file that is open.
+func (t *Tree) heldGroupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs, err error) {
+	if err := ctx.Err(); err != nil {
+		return attrs, err
+	}
+	return hdf5GroupAttrs(ctx, t.file, "/"+strings.Trim(path, "/"))
+}
+
+// hdf5GroupAttrs reads the attributes of a group of an open HDF5 file.
+func hdf5GroupAttrs(ctx context.Context, f *h5.File, path string) (attrs ndarray.Attrs, err error) {
+	g := f.Root()
+	if path != "/" {
+		if g, err = f.Root().OpenGroup(path); err != nil {
+			return attrs, hdf5.Translate(err)
+		}
+		defer func() { err = errors.Join(err, hdf5.Translate(g.Close())) }()
+	}
+	return hdf5.ReadAttrs(ctx, g)
+}
