@@ -61,7 +61,7 @@ type OpenOptions struct {
 	// directory, as for libhdf5.
 	ExternalDir string
 
-	// Shared lets OpenIn use a file that stays the caller's. The caller closes it after the Backend.
+	// Shared lets OpenIn use a file that stays the caller's, which closes it after the Backend.
 	Shared bool
 
 	// Missing is called for each missing source of a virtual dataset and each missing external
@@ -109,15 +109,15 @@ func Open(file, object string, o *OpenOptions) (*Backend, error) {
 }
 
 func open(f *h5.File, object, location string, o *OpenOptions) (*Backend, error) {
-	kind, err := f.Root().Kind(absolute(object))
-	if err != nil {
-		return nil, err
-	}
-	if kind != h5.DatasetObject {
-		return nil, ndarray.Mark(fmt.Errorf("it is a %v, not a dataset", kind), ndarray.ErrFormat)
-	}
 	d, err := f.Root().OpenDataset(absolute(object))
 	if err != nil {
+		kind, kindErr := f.Root().Kind(absolute(object))
+		if kindErr != nil {
+			return nil, kindErr
+		}
+		if kind != h5.DatasetObject {
+			return nil, ndarray.Mark(fmt.Errorf("it is a %v, not a dataset", kind), ndarray.ErrFormat)
+		}
 		return nil, err
 	}
 	b, err := newBackend(f, d, location)
