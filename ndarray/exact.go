@@ -52,6 +52,18 @@ func (s *exactSum) join(o *exactSum) {
 	s.added++
 }
 
+// set sets the sum × 2^origin, which must fit.
+func (s *exactSum) set(n *big.Int) {
+	last := len(s.words) - 1
+	low, mask := new(big.Int), big.NewInt(math.MaxUint32)
+	n = new(big.Int).Set(n)
+	for i := range last {
+		s.words[i] = low.And(n, mask).Int64() // in two's complement
+		n.Rsh(n, 32)
+	}
+	s.words[last], s.added = n.Int64(), 1
+}
+
 // big returns the sum × 2^origin.
 func (s *exactSum) big() *big.Int {
 	n := new(big.Int)

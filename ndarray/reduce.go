@@ -4,6 +4,7 @@ package ndarray
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/big"
@@ -126,6 +127,8 @@ type Summary struct {
 	Std      float64 // standard deviation of all elements (divided by Count); NaN if Count is 0
 
 	MinInt, MaxInt, ExactSum *big.Int // integers, Bool and Enum; else nil; no elements: only ExactSum
+
+	totals string // exact, for Merge: the result of MarshalBinary
 }
 
 // Summarize computes count, minimum, maximum, sum, mean and standard deviation of an array of Bool,
@@ -183,6 +186,150 @@ func Summarize(ctx context.Context, a *Array, o *WorkOptions) (Summary, error) {
 		return floats.summary(d), nil
 	}
 	return ints.summary(d), nil
+}
+
+// Merge adds the summary of other elements of the same type, for example of another part of an
+// array. The result is the same as that of Summarize for all elements.
+//
+// It returns ErrType for another element type, and ErrParam for a Summary that Summarize or
+// UnmarshalBinary did not make.
+func (s *Summary) Merge(o Summary) error {
+	fail := func(err error) error { return Wrap("merge summaries", "", err) }
+	switch {
+	case !s.DType.EqualValues(o.DType):
+		return fail(fmt.Errorf("%w: %v, want %v", ErrType, o.DType, s.DType))
+	case s.totals == "" || o.totals == "":
+		return fail(fmt.Errorf("%w: a summary without totals", ErrParam))
+	}
+	ints, floats, err := s.decode(s.totals)
+	if err != nil {
+		return fail(err)
+	}
+	moreInts, moreFloats, err := s.decode(o.totals)
+	if err != nil {
+		return fail(err)
+	}
+	if ints != nil {
+		ints.join(moreInts)
+		*s = ints.summary(s.DType)
+		return nil
+	}
+	floats.join(moreFloats)
+	*s = floats.summary(s.DType)
+	return nil
+}
+
+// MarshalBinary returns the exact totals of a summary, without its DType. The bytes are the same
+// for the same elements, whatever their order.
+func (s Summary) MarshalBinary() ([]byte, error) {
+	if s.totals == "" {
+		return nil, Wrap("encode summary", "", fmt.Errorf("%w: a summary without totals", ErrParam))
+	}
+	return []byte(s.totals), nil
+}
+
+// UnmarshalBinary sets all fields of s except DType, which must be set before, from the result of
+// MarshalBinary.
+//
+// It returns ErrCorrupt for other bytes, and ErrType for a DType without a sum.
+func (s *Summary) UnmarshalBinary(b []byte) error {
+	ints, floats, err := s.decode(string(b))
+	switch {
+	case err != nil:
+		return Wrap("decode summary", "", err)
+	case ints != nil:
+		*s = ints.summary(s.DType)
+	default:
+		*s = floats.summary(s.DType)
+	}
+	return nil
+}
+
+func (t *intTotals) encode() string {
+	b := []byte{'i'}
+	for _, v := range append([]uint64{uint64(t.count), uint64(t.min), uint64(t.max)}, append(t.sum[:], t.squares[:]...)...) {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	return string(b)
+}
+
+func (t *floatTotals) encode() string {
+	b := []byte{'f'}
+	for _, v := range []uint64{uint64(t.count), uint64(t.nans), math.Float64bits(t.min), math.Float64bits(t.max), math.Float64bits(t.infinite)} {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	for _, sum := range []*exactSum{&t.finite.sum, &t.finite.squares} {
+		whole := sum.big()
+		b = binary.LittleEndian.AppendUint64(b, uint64(whole.Sign()))
+		b = append(b, whole.FillBytes(make([]byte, 4*len(sum.words)+8))...)
+	}
+	return string(b)
+}
+
+// decode decodes the totals of elements of s.DType. One of the results is nil.
+func (s *Summary) decode(totals string) (*intTotals, *floatTotals, error) {
+	base := s.DType
+	if base.Kind == Enum {
+		base = *base.Base
+	}
+	b := []byte(totals)
+	bad := func(what string) (*intTotals, *floatTotals, error) {
+		return nil, nil, fmt.Errorf("%w: %s of a summary of %v in %d bytes", ErrCorrupt, what, s.DType, len(totals))
+	}
+	words := func(n int) (v []uint64) {
+		for range n {
+			v, b = append(v, binary.LittleEndian.Uint64(b)), b[8:]
+		}
+		return v
+	}
+	switch base.Kind {
+	case Bool, Int, Uint:
+		if len(b) != 1+9*8 || b[0] != 'i' {
+			return bad("form")
+		}
+		b = b[1:]
+		t := newIntTotals(base.Kind != Int)
+		v := words(9)
+		if int64(v[0]) < 0 {
+			return bad("count")
+		}
+		t.count, t.min, t.max = int64(v[0]), int64(v[1]), int64(v[2])
+		copy(t.sum[:], v[3:6])
+		copy(t.squares[:], v[6:])
+		return &t, nil, nil
+	case Float, BFloat:
+		t := newFloatTotals()
+		sums := []*exactSum{&t.finite.sum, &t.finite.squares}
+		want := 1 + 5*8
+		for _, sum := range sums {
+			want += 8 + 4*len(sum.words) + 8
+		}
+		if len(b) != want || b[0] != 'f' {
+			return bad("form")
+		}
+		b = b[1:]
+		v := words(5)
+		if int64(v[0]) < 0 || int64(v[1]) < 0 {
+			return bad("count")
+		}
+		t.count, t.nans = int64(v[0]), int64(v[1])
+		t.min, t.max, t.infinite = math.Float64frombits(v[2]), math.Float64frombits(v[3]), math.Float64frombits(v[4])
+		for _, sum := range sums {
+			sign := int64(words(1)[0])
+			n := 4*len(sum.words) + 8
+			whole := new(big.Int).SetBytes(b[:n])
+			b = b[n:]
+			if sign < 0 {
+				whole.Neg(whole)
+			}
+			if whole.BitLen() > 32*len(sum.words) {
+				return bad("sum")
+			}
+			sum.set(whole)
+		}
+		return nil, &t, nil
+	}
+	return nil, nil, fmt.Errorf("%w: %v has no sum", ErrType, s.DType)
 }
 
 // wide is an integer of 192 bits in two's complement. The sum of 2^63 squares of 64-bit numbers
@@ -297,7 +444,7 @@ func (t *intTotals) join(o *intTotals) {
 }
 
 func (t *intTotals) summary(d DType) Summary {
-	s := Summary{DType: d, Count: t.count, ExactSum: t.sum.big(), Min: math.NaN(), Max: math.NaN(), Mean: math.NaN(), Std: math.NaN()}
+	s := Summary{totals: t.encode(), DType: d, Count: t.count, ExactSum: t.sum.big(), Min: math.NaN(), Max: math.NaN(), Mean: math.NaN(), Std: math.NaN()}
 	s.Sum, _ = new(big.Float).SetInt(s.ExactSum).Float64()
 	if t.count == 0 {
 		return s
@@ -388,7 +535,7 @@ func (t *floatTotals) join(o *floatTotals) {
 }
 
 func (t *floatTotals) summary(d DType) Summary {
-	s := Summary{DType: d, Count: t.count, NaNs: t.nans, Min: t.min, Max: t.max, Mean: math.NaN(), Std: math.NaN()}
+	s := Summary{totals: t.encode(), DType: d, Count: t.count, NaNs: t.nans, Min: t.min, Max: t.max, Mean: math.NaN(), Std: math.NaN()}
 	switch {
 	case t.count == 0:
 	case t.infinite != 0: // NaN if both infinities occur

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"math/big"
 	"sync/atomic"
@@ -298,4 +299,58 @@ func TestWorkIsWatchedAndEnds(t *testing.T) {
 		require.ErrorIs(t, work(ctx, o), context.Canceled, name)
 		require.Less(t, done, last.TotalUnits, name)
 	}
+}
+
+// TestSummary_Merge compares the merged summaries of two parts, which pass through MarshalBinary,
+// with the summary of all elements.
+func TestSummary_Merge(t *testing.T) {
+	part := func(t testing.TB, a *ndarray.Array, s ndarray.Selection) ndarray.Summary {
+		v, err := ndarray.View(a, s)
+		require.NoError(t, err)
+		one, err := ndarray.Summarize(t.Context(), v, nil)
+		require.NoError(t, err)
+		b, err := one.MarshalBinary()
+		require.NoError(t, err)
+		again := ndarray.Summary{DType: one.DType}
+		require.NoError(t, again.UnmarshalBinary(b))
+		bytes, err := again.MarshalBinary()
+		require.NoError(t, err)
+		require.Equal(t, b, bytes)
+		for n := range len(b) {
+			require.ErrorIs(t, again.UnmarshalBinary(b[:n]), ndarray.ErrCorrupt)
+		}
+		return again
+	}
+	check := func(t *testing.T, a *ndarray.Array, cut int64) {
+		want, err := ndarray.Summarize(t.Context(), a, nil)
+		require.NoError(t, err)
+		got := part(t, a, ndarray.Select(ndarray.To(cut)))
+		require.NoError(t, got.Merge(part(t, a, ndarray.Select(ndarray.From(cut)))))
+		text := func(s ndarray.Summary) string {
+			return fmt.Sprint(s.DType, s.Count, s.NaNs, s.Min, s.Max, s.Sum, s.Mean, s.Std, s.MinInt, s.MaxInt, s.ExactSum)
+		}
+		require.Equal(t, text(want), text(got))
+	}
+	t.Run("floats", func(t *testing.T) {
+		for _, cut := range []int64{0, 1, 3, 7} {
+			check(t, fromSlice(t, []int64{7}, nil, []float64{1e300, -1e300, math.SmallestNonzeroFloat64, -2.5, math.NaN(), 1e-200, -3}), cut)
+			check(t, fromSlice(t, []int64{7}, nil, []float32{1, 2, float32(math.Inf(1)), 4, 5, 6, 7}), cut)
+		}
+	})
+	t.Run("integers", func(t *testing.T) {
+		for _, cut := range []int64{0, 2, 4} {
+			check(t, fromSlice(t, []int64{4}, nil, []int64{math.MinInt64, -1, 5, math.MaxInt64}), cut)
+			check(t, fromSlice(t, []int64{4}, nil, []uint64{1, math.MaxUint64, 5, 0}), cut)
+			check(t, fromSlice(t, []int64{4}, nil, []uint8{1, 255, 5, 0}), cut)
+		}
+	})
+	t.Run("errors", func(t *testing.T) {
+		a := part(t, fromSlice(t, []int64{2}, nil, []int32{1, 2}), ndarray.Selection{})
+		b := part(t, fromSlice(t, []int64{2}, nil, []float32{1, 2}), ndarray.Selection{})
+		require.ErrorIs(t, a.Merge(b), ndarray.ErrType)
+		require.ErrorIs(t, a.Merge(ndarray.Summary{DType: a.DType}), ndarray.ErrParam)
+		_, err := new(ndarray.Summary).MarshalBinary()
+		require.ErrorIs(t, err, ndarray.ErrParam)
+		require.ErrorIs(t, (&ndarray.Summary{DType: ndarray.DTypeOf[complex64]()}).UnmarshalBinary(nil), ndarray.ErrType)
+	})
 }

@@ -4,9 +4,12 @@ package ndarray
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // View returns a read-only array of the elements of s. It copies no elements: every read of the
@@ -143,6 +146,55 @@ func (v *view) Uniform(ctx context.Context) (func(r Region) bool, error) {
 	}
 	rank := v.a.Rank()
 	return func(r Region) bool { return under(v.p.part(r, rank).around(rank)) }, nil
+}
+
+// ChunkForms implements ChunkReader. The list is empty unless the view consists of complete chunks
+// of the array, with all axes in their order.
+func (v *view) ChunkForms(ctx context.Context) ([]ChunkForm, error) {
+	under, ok := v.a.backend.(ChunkReader)
+	if !ok || !v.wholeChunks() {
+		return nil, ctx.Err()
+	}
+	var forms []ChunkForm
+	err := v.a.use("read", func() (err error) { forms, err = under.ChunkForms(ctx); return err })
+	return forms, err
+}
+
+// wholeChunks reports whether every chunk of the view is a chunk of the array. A view that ends
+// inside a chunk has other padding, so that chunk is not stored in the array.
+func (v *view) wholeChunks() bool {
+	m := v.a.m()
+	if v.meta.ChunkShape == nil || len(v.p.from) != len(m.Shape) {
+		return false
+	}
+	for axis, from := range v.p.from {
+		x := v.p.axes[axis]
+		if from != axis || !x.isSpan() || x.start%m.ChunkShape[axis] != 0 {
+			return false
+		}
+		if end := x.start + x.count; end%m.ChunkShape[axis] != 0 && end != m.Shape[axis] {
+			return false
+		}
+	}
+	return true
+}
+
+// ReadChunk implements ChunkReader.
+func (v *view) ReadChunk(ctx context.Context, dst []byte, f ChunkForm, n int64) (b []byte, err error) {
+	under, ok := v.a.backend.(ChunkReader)
+	if !ok || !v.wholeChunks() {
+		return nil, fmt.Errorf("%w: stored chunks of %s", errors.ErrUnsupported, v.meta.Path)
+	}
+	m, number, size := v.a.m(), int64(0), int64(1)
+	for axis := len(v.p.axes) - 1; axis >= 0; axis-- {
+		chunk, x := m.ChunkShape[axis], v.p.axes[axis]
+		along := ceil.Div(x.count, chunk)
+		number += (x.start/chunk + n%along) * size
+		size *= ceil.Div(m.Shape[axis], chunk)
+		n /= along
+	}
+	err = v.a.use("read", func() (err error) { b, err = under.ReadChunk(ctx, dst, f, number); return err })
+	return b, err
 }
 
 // Attrs implements AttrReader.

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/mem"
 	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
@@ -173,4 +174,59 @@ func ExampleView() {
 	}
 	fmt.Println(v.Shape(), sum.Max, sum.Mean)
 	// Output: [2 2] 6 3.5
+}
+
+// TestCopy_viewOfChunks copies views whose chunks can be copied as stored, and views whose chunks
+// end elsewhere.
+func TestCopy_viewOfChunks(t *testing.T) {
+	shape, chunk := []int64{10, 9}, []int64{4, 3}
+	spec := ndarray.Spec{Shape: shape, ChunkShape: chunk, DType: ndarray.DTypeOf[int32]()}
+	values := make([]int32, 90)
+	for i := range values {
+		values[i] = int32(i)
+	}
+	src, err := b2nd.Create(t.TempDir()+"/a.b2nd", spec, nil)
+	require.NoError(t, err)
+	a, err := ndarray.New(src)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, a.Close()) }()
+	require.NoError(t, ndarray.Write(t.Context(), a, values, ndarray.Whole(shape)))
+	for _, test := range []struct {
+		name   string
+		s      string
+		passed int64
+	}{
+		{"all", "[:]", 9},
+		{"first rows", "[:4]", 3},
+		{"last rows", "[4:, 3:]", 4},
+		{"inner chunk", "[4:8, 3:6]", 1},
+		{"end inside a chunk", "[:6]", 0},
+		{"start inside a chunk", "[1:5]", 0},
+		{"strided", "[::2]", 0},
+		{"one row", "[4]", 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s, err := ndarray.ParseSelection(test.s)
+			require.NoError(t, err)
+			v, err := ndarray.View(a, s)
+			require.NoError(t, err)
+			spec := v.Meta().Spec()
+			if len(spec.Shape) == 2 {
+				spec.ChunkShape, spec.BlockShape = chunk, a.Meta().BlockShape
+			}
+			to, err := b2nd.Create(t.TempDir()+"/b.b2nd", spec, nil)
+			require.NoError(t, err)
+			b, err := ndarray.New(to)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, b.Close()) }()
+			stats, err := ndarray.Copy(t.Context(), b, v, nil)
+			require.NoError(t, err)
+			require.Equal(t, test.passed, stats.Passed)
+			want, err := ndarray.ReadAll[int32](t.Context(), v)
+			require.NoError(t, err)
+			got, err := ndarray.ReadAll[int32](t.Context(), b)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		})
+	}
 }

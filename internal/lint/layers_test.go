@@ -53,6 +53,7 @@ var storeys = []struct {
 	{"ndarray/bcolz", 50, false},
 	{"ndarray/worker", 50, false},
 	{".", 90, false}, // the module root
+	{"plan", 95, false},
 	{"crosscheck", 100, true},
 	{"crosscheck/peers", 110, false}, // a module of its own
 	{"examples", 120, true},

@@ -1,0 +1,45 @@
+// Package plan divides one large copy or check of an array into shards that separate processes do,
+// on one machine or on a cluster, and joins their results.
+//
+// # Overview
+//
+// New reads the metadata of a source and returns a Plan. A plan is deterministic: the same source,
+// target and options give the same plan with the same ID. Work does one shard of a plan and writes
+// a receipt. Commit requires a receipt of every shard, joins the results, and publishes the target
+// atomically. Operations are convert, repack, rechunk and copy, whose target is an array, and
+// verify, stats and checksum, whose target is a JSON file.
+//
+// The package contains no scheduler. Any program that runs numbered processes can run Work, for
+// example an array of Slurm, an Indexed Job of Kubernetes, or package beam of this repository.
+//
+// # Protocol
+//
+// All files of a plan are in the directory TARGET.parts, until Commit removes it. A shard is a box
+// of whole chunks of the target, so that no two shards write the same chunk. Work writes the chunks
+// of the shard to a part, which is a complete file with a name that no other attempt uses. It then
+// syncs the part and writes the receipt, which contains the name, size and SHA-256 of the part. A
+// receipt must be created exclusively, so the first attempt of a shard wins and later ones remove
+// their part. A shard can therefore run any number of times, also concurrently, and can be killed at any
+// time. Shards with a receipt are skipped. Commit copies the chunks of the parts without
+// recompression, so that the target has the same bytes as after a copy by one process.
+//
+// If the chunks of source and target have very different shapes, the plan has two stages. The first
+// writes parts with chunks that suit both sides, and the second reads these parts. A shard of the
+// second stage returns ErrIncomplete until all shards of the first stage have receipts.
+//
+// # Memory
+//
+// A Plan contains shapes and no list of chunks or shards, so its size does not depend on the size
+// of the array. Work and Commit use Plan.Memory bytes of buffers. Plan.ProcessMemory is the
+// projected memory of the whole process.
+//
+// # Concurrency
+//
+// All functions and methods may be called at the same time, also by several processes.
+//
+// # Errors
+//
+// Errors are the sentinels of this package and of package ndarray, in an *ndarray.Error with the
+// target. A call that returns ErrPlan, ErrSource, ErrShard, ErrReceipt, ErrIncomplete or ErrTarget
+// has not changed the target or a receipt.
+package plan

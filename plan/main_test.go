@@ -1,0 +1,18 @@
+package plan_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/leak"
+	"github.com/hyperslab/hyperslab/ndarray/worker"
+)
+
+func TestMain(m *testing.M) {
+	worker.Init()
+	if os.Getenv(child) != "" {
+		os.Exit(workAsChild())
+	}
+	leak.Main(m, leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs})
+}

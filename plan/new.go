@@ -1,0 +1,371 @@
+// New, which makes a plan from metadata.
+
+package plan
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+)
+
+// Defaults of Options.
+const (
+	defaultShardBytes = 1 << 30
+	defaultWorkers    = 4
+)
+
+// programMemory is the projected memory of a process in addition to its buffers and chunks: the
+// program, its libraries, and memory that the garbage collector has not freed yet.
+const programMemory = 96 << 20
+
+// tooOften is the average number of times each chunk of the source may be decoded before a plan has
+// two stages.
+const tooOften = 3
+
+// Options are the options of New. Nil means the zero value.
+type Options struct {
+	// Spec describes the target array: chunks, compression, fill value, dimension names, maximum
+	// shape and attributes. Its shape and element type must be those of the source. Nil: those of
+	// the source, as far as the format of the target can represent them.
+	Spec *ndarray.Spec
+
+	Format hyperslab.Format // of the target; default: by the extension of its name
+	Sparse bool             // a b2nd target is a directory with a file for each chunk
+
+	// Chunks is the grid of verify, stats and checksum; default: the chunks of the source.
+	Chunks []int64
+
+	ShardBytes int64 // maximum size of the elements of a shard, unless one chunk is larger; default 1 GiB
+	Memory     int64 // buffers of one process in bytes; default 128 MiB
+	Workers    int   // goroutines of one process; default 4
+}
+
+// New plans an operation on the array at src. It reads only metadata. The operation convert,
+// repack, rechunk or copy writes an array to dst, which must be a new file: FILE.b2nd, or
+// FILE.h5:/path. The operation verify, stats or checksum writes a JSON document to the new file
+// dst. An HDF5 target is always chunked, because shards consist of chunks.
+//
+// It returns ndarray.ErrExists if dst exists, ErrParam for invalid options, errors.ErrUnsupported
+// for strings of variable length, null arrays, arrays without elements and other target formats,
+// and the errors of hyperslab.Open.
+func New(ctx context.Context, operation, src, dst string, o *Options) (*Plan, error) {
+	p, err := newPlan(ctx, operation, src, dst, o)
+	if err != nil {
+		return nil, ndarray.Wrap("plan", dst, err)
+	}
+	return p, nil
+}
+
+func newPlan(ctx context.Context, operation, src, dst string, options *Options) (_ *Plan, err error) {
+	var o Options
+	if options != nil {
+		o = *options
+	}
+	writes, ok := operations[operation]
+	if !ok {
+		return nil, fmt.Errorf("%w: operation %q", ndarray.ErrParam, operation)
+	}
+	if o.ShardBytes < 0 || o.Memory < 0 || o.Workers < 0 {
+		return nil, fmt.Errorf("%w: %d bytes of a shard, %d bytes of memory, %d workers", ndarray.ErrParam, o.ShardBytes, o.Memory, o.Workers)
+	}
+	p := &Plan{
+		Schema: schema, Operation: operation, Target: Target{Location: dst},
+		Workers: cmp.Or(o.Workers, defaultWorkers), Memory: cmp.Or(o.Memory, ndarray.DefaultMemory),
+	}
+	to, err := hyperslab.ParseLocation(dst)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(to.File); err == nil {
+		return nil, fmt.Errorf("%w: the target of a plan must be a new file", ndarray.ErrExists)
+	}
+	a, err := hyperslab.Open(ctx, src, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	m := a.Meta()
+	switch {
+	case m.Null, a.NumElems() == 0:
+		return nil, fmt.Errorf("%w: %s has no elements to divide", errors.ErrUnsupported, src)
+	case m.DType.Kind == ndarray.String:
+		return nil, fmt.Errorf("%w: strings of variable length in %s", errors.ErrUnsupported, src)
+	}
+	attrs, err := a.Attrs(ctx)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return nil, err
+	}
+	if p.Source, err = identify(src, m, attrs); err != nil {
+		return nil, err
+	}
+	grid := o.Chunks
+	if writes {
+		spec, err := target(&p.Target, to, m, attrs, &o)
+		if err != nil {
+			return nil, err
+		}
+		grid = spec.ChunkShape
+	} else {
+		p.Target.Format = jsonFormat
+		grid = cmpShape(grid, m.ChunkShape)
+	}
+	grid = clip(cmpShape(grid, ndarray.AutoChunks(m.Shape, m.DType.Size)), m.Shape)
+	if len(grid) != len(m.Shape) || slices.ContainsFunc(grid, func(n int64) bool { return n < 1 }) {
+		return nil, fmt.Errorf("%w: chunks: got %v, want %d lengths of at least 1", ndarray.ErrParam, grid, len(m.Shape))
+	}
+	p.divide(m, grid, cmp.Or(o.ShardBytes, defaultShardBytes), operation == "rechunk" || operation == "convert" || operation == "repack")
+	if p.ID, err = p.digest(); err != nil {
+		return nil, err
+	}
+	return p, p.check()
+}
+
+func cmpShape(a, b []int64) []int64 {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// clip returns a chunk shape clipped to an array.
+func clip(chunk, shape []int64) []int64 {
+	out := slices.Clone(chunk)
+	for i := range min(len(out), len(shape)) {
+		out[i] = min(out[i], shape[i])
+	}
+	return out
+}
+
+// target resolves every choice of the target's format, so that a part gets the storage that the
+// whole array would get.
+func target(t *Target, to hyperslab.Location, m ndarray.Meta, attrs ndarray.Attrs, o *Options) (spec ndarray.Spec, err error) {
+	format := o.Format
+	if format == "" {
+		var ok bool
+		if format, ok = hyperslab.ForName(to.File); !ok {
+			return spec, fmt.Errorf("%w: format of %s: the extension is unknown", ndarray.ErrParam, to.File)
+		}
+	}
+	if o.Spec != nil {
+		spec = *o.Spec
+		if !slices.Equal(spec.Shape, m.Shape) || spec.Null || !spec.DType.Equal(m.DType) {
+			return spec, fmt.Errorf("%w: array of the plan: got %v %v, want %v %v as the source", ndarray.ErrParam, spec.Shape, spec.DType, m.Shape, m.DType)
+		}
+	} else {
+		spec = m.Spec()
+		spec.Attrs = attrs.List
+		if string(format) != m.Format {
+			spec.Compression, spec.BlockShape, spec.Comment = nil, nil, ""
+		}
+	}
+	switch format {
+	case hyperslab.B2ND, hyperslab.Caterva:
+		if spec.ChunkShape == nil {
+			spec.ChunkShape, spec.BlockShape = ndarray.AutoChunks(spec.Shape, spec.DType.Size), nil
+		}
+		if spec.BlockShape == nil {
+			spec.BlockShape = ndarray.AutoBlocks(spec.ChunkShape, spec.DType.Size)
+		}
+		if spec.Compression == nil {
+			spec.Compression = b2nd.DefaultCompression()
+		}
+		err = b2nd.Check(spec)
+	case hyperslab.HDF5:
+		if o.Sparse {
+			return spec, fmt.Errorf("%w: a sparse array of format %s", ndarray.ErrParam, format)
+		}
+		if to.Object == "" {
+			return spec, fmt.Errorf("%w: %s: name the array in the HDF5 file, for example %s:/data", ndarray.ErrParam, to, to.File)
+		}
+		if spec.ChunkShape == nil {
+			spec.ChunkShape = ndarray.AutoChunks(spec.Shape, spec.DType.Size)
+		}
+		spec.ChunkShape = slices.Clone(spec.ChunkShape)
+		for i := range min(len(spec.ChunkShape), len(spec.Shape)) {
+			if spec.MaxShape == nil || i < len(spec.MaxShape) && spec.MaxShape[i] != ndarray.Unlimited {
+				spec.ChunkShape[i] = min(spec.ChunkShape[i], spec.Shape[i])
+			}
+		}
+		if spec.Compression == nil {
+			spec.Compression = hdf5.DefaultCompression()
+		}
+		err = hdf5.Check(to.Object, spec)
+	default:
+		return spec, fmt.Errorf("%w: a target of format %s; want b2nd or hdf5", errors.ErrUnsupported, format)
+	}
+	if err != nil {
+		return spec, err
+	}
+	if len(spec.Shape) == 0 {
+		return spec, fmt.Errorf("%w: a scalar has no chunks to divide", errors.ErrUnsupported)
+	}
+	t.Format, t.Sparse = string(format), o.Sparse
+	t.Chunks, t.Blocks, t.MaxShape, t.Dimensions = spec.ChunkShape, spec.BlockShape, spec.MaxShape, spec.AxisNames
+	t.Fill, t.Comment = spec.Fill, spec.Comment
+	t.Codec, t.Level, t.Filters = spec.Compression.Codec, spec.Compression.Level, spec.Compression.Filters
+	for _, x := range spec.Attrs {
+		t.Attributes = append(t.Attributes, x.Name)
+	}
+	return spec, nil
+}
+
+// divide sets the stages and the projected costs.
+func (p *Plan) divide(m ndarray.Meta, grid []int64, shardBytes int64, twice bool) {
+	size := int64(m.DType.Size)
+	total := m.NumElems() * size
+	source := m.ChunkShape
+	direct := shardShape(m.Shape, grid, source, size, shardBytes)
+	chunk := func(c []int64) int64 {
+		if c == nil {
+			return 0
+		}
+		n, _ := ndarray.Product(clip(c, m.Shape))
+		return n * size
+	}
+	most := max(chunk(grid), chunk(source))
+	decodes := repeats(m.Shape, direct, source)
+	if twice && decodes > tooOften {
+		// The shards of the first stage cover whole chunks of the source. Their parts have chunks
+		// that are no longer than a shard of either stage.
+		first := shardShape(m.Shape, clip(source, m.Shape), direct, size, shardBytes)
+		second := direct
+		between := slices.Clone(first)
+		for i := range between {
+			between[i] = min(between[i], second[i])
+		}
+		for chunk(between) > 2*ndarray.ChunkBytes {
+			longest := 0
+			for i, n := range between {
+				if n > between[longest] {
+					longest = i
+				}
+			}
+			if between[longest] == 1 {
+				break
+			}
+			between[longest] = ceil.Div(between[longest], 2)
+		}
+		for i := range first { // a shard consists of whole chunks
+			first[i] = min(ceil.Multiple(first[i], between[i], math.MaxInt64), m.Shape[i])
+		}
+		if again := repeats(m.Shape, first, source) + repeats(m.Shape, second, between); again+1 < decodes {
+			p.Stages = append(p.Stages, stage(m.Shape, between, first))
+			p.ReadBytes = int64(repeats(m.Shape, first, source) * float64(total))
+			p.WriteBytes = total
+			p.Passes = 1
+			decodes = repeats(m.Shape, second, between)
+			most = max(most, chunk(between))
+		}
+	}
+	p.Stages = append(p.Stages, stage(m.Shape, grid, direct))
+	p.ReadBytes += int64(min(decodes*float64(total), math.MaxInt64/4))
+	p.Passes++
+	if operations[p.Operation] {
+		p.WriteBytes += total
+	}
+	p.ProcessMemory = p.Memory + 4*int64(p.Workers)*most + programMemory
+	if p.Target.Chunks != nil {
+		p.Stages[len(p.Stages)-1].Chunks = slices.Clone(p.Target.Chunks)
+	}
+}
+
+func stage(shape, chunks, shard []int64) Stage {
+	s := Stage{Chunks: chunks, Shard: shard, Shards: 1}
+	for i := range shape {
+		s.Shards *= ceil.Div(shape[i], shard[i])
+	}
+	return s
+}
+
+// repeats returns the average number of times that a chunk of cover is decoded if every shard
+// decodes the chunks that it touches. A nil cover is not chunked, so its elements are read once.
+func repeats(shape, shard, cover []int64) float64 {
+	n := 1.0
+	if cover == nil {
+		return n
+	}
+	for i := range shape {
+		n *= repeatsAlong(shape[i], shard[i], min(cover[i], shape[i]))
+	}
+	return n
+}
+
+// repeatsAlong returns, for one dimension, the number of pieces between the borders of shards and
+// chunks, divided by the number of chunks.
+func repeatsAlong(n, shard, chunk int64) float64 {
+	borders := func(step int64) int64 { return ceil.Div(n, step) - 1 }
+	shared := int64(0)
+	if both, ok := ndarray.Product([]int64{shard / gcd(shard, chunk), chunk}); ok {
+		shared = borders(both)
+	}
+	return float64(borders(shard)+borders(chunk)-shared+1) / float64(borders(chunk)+1)
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// shardShape returns the shape of the shards: a chunk, enlarged within limit bytes. It first grows
+// along the dimension that saves most decoding of chunks of cover, and then from the last dimension
+// on.
+func shardShape(shape, chunk, cover []int64, size, limit int64) []int64 {
+	shard := clip(chunk, shape)
+	bytes := func(s []int64) int64 {
+		n, _ := ndarray.Product(s) // does not overflow: inside the array
+		return n * size
+	}
+	// longer returns shard with k times its length along a dimension.
+	longer := func(axis int, k int64) []int64 {
+		out := slices.Clone(shard)
+		if most, ok := ndarray.Product([]int64{out[axis], k}); ok {
+			out[axis] = min(most, shape[axis])
+		} else {
+			out[axis] = shape[axis]
+		}
+		return out
+	}
+	for cover != nil && repeats(shape, shard, cover) > 1 {
+		best, gain := []int64(nil), 0.0
+		for axis := range shape {
+			now, over := shard[axis], min(cover[axis], shape[axis])
+			for _, k := range []int64{2, over / gcd(now, over), ceil.Div(shape[axis], now)} {
+				next := longer(axis, k)
+				if next[axis] <= now || bytes(next) > limit {
+					continue
+				}
+				g := math.Log(repeatsAlong(shape[axis], now, over)/repeatsAlong(shape[axis], next[axis], over)) /
+					math.Log(float64(next[axis])/float64(now))
+				if g > gain {
+					best, gain = next, g
+				}
+			}
+		}
+		if best == nil {
+			break
+		}
+		shard = best
+	}
+	for axis := len(shape) - 1; axis >= 0; axis-- {
+		k := min(limit/bytes(shard), ceil.Div(shape[axis], shard[axis]))
+		if k > 1 {
+			shard = longer(axis, k)
+		}
+		if shard[axis] < shape[axis] {
+			break
+		}
+	}
+	return shard
+}

@@ -1,0 +1,161 @@
+// Identity of the source.
+
+package plan
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// mostFiles is the number of chunk files of a directory up to which the size and time of each are
+// part of the identity. Larger directories are identified by the names of the chunk files and by
+// the size and time of all other files, because reading the size of millions of files takes
+// minutes.
+const mostFiles = 100_000
+
+// identify returns the identity of an open source.
+func identify(location string, m ndarray.Meta, attrs ndarray.Attrs) (Source, error) {
+	s := Source{
+		Location: location, Format: m.Format, Shape: m.Shape, DType: m.DType.String(), Chunks: m.ChunkShape,
+	}
+	s.Bytes = m.NumElems() * int64(m.DType.Size)
+	h := sha256.New()
+	describe := json.NewEncoder(h)
+	m.Path, m.ReadOnly = "", false
+	err := describe.Encode([]any{m, m.DType.String()})
+	for _, x := range attrs.List {
+		err = cmp.Or(err, describe.Encode([]any{x.Name, x.Value.DType.String(), x.Value.Shape, x.Value.Null, x.Value.Data, x.Value.Strings, x.Raw}))
+	}
+	for _, x := range attrs.Unsupported {
+		err = cmp.Or(err, describe.Encode([]any{x.Name, x.Type, x.Raw}))
+	}
+	if err != nil {
+		return s, err
+	}
+	at, err := hyperslab.ParseLocation(location)
+	if err != nil {
+		return s, err
+	}
+	latest, err := s.files(at.File, h)
+	s.Modified = latest.UTC().Format(time.RFC3339Nano)
+	s.Digest = hex.EncodeToString(h.Sum(nil))
+	return s, err
+}
+
+// files adds the files of the source to its identity and returns the latest time.
+func (s *Source) files(file string, h io.Writer) (latest time.Time, err error) {
+	add := func(name string, info fs.FileInfo) error {
+		s.Stored += info.Size()
+		if t := info.ModTime(); t.After(latest) {
+			latest = t
+		}
+		_, err := fmt.Fprintf(h, "%q %d %d\n", name, info.Size(), info.ModTime().UnixNano())
+		return err
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return latest, err
+	}
+	if !info.IsDir() {
+		s.Files = 1
+		return latest, add("", info)
+	}
+	var chunks []string
+	err = filepath.WalkDir(file, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		s.Files++
+		name, err := filepath.Rel(file, path)
+		if err != nil {
+			return err
+		}
+		if ext := filepath.Ext(name); ext == ".chunk" || ext == ".blp" {
+			chunks = append(chunks, name)
+			return nil
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		return add(name, info)
+	})
+	if err != nil {
+		return latest, err
+	}
+	slices.Sort(chunks)
+	for _, name := range chunks {
+		if len(chunks) > mostFiles {
+			_, err = fmt.Fprintf(h, "%q\n", name)
+		} else if info, err = os.Stat(filepath.Join(file, name)); err == nil {
+			err = add(name, info)
+		}
+		if err != nil {
+			return latest, err
+		}
+	}
+	return latest, nil
+}
+
+// open opens the source and checks that it is the one of the plan.
+func (p *Plan) open(ctx context.Context) (_ *ndarray.Array, attrs ndarray.Attrs, err error) {
+	a, err := hyperslab.Open(ctx, p.Source.Location, nil)
+	if err != nil {
+		return nil, attrs, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}()
+	attrs, err = a.Attrs(ctx)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return nil, attrs, err
+	}
+	now, err := identify(p.Source.Location, a.Meta(), attrs)
+	if err != nil {
+		return nil, attrs, err
+	}
+	return a, attrs, p.Source.same(now)
+}
+
+// same returns ErrSource with the first difference.
+func (s *Source) same(now Source) error {
+	changed := func(what string, got, want any) error {
+		return fmt.Errorf("%w: %s of %s: got %v, want %v", ErrSource, what, s.Location, got, want)
+	}
+	switch {
+	case now.Format != s.Format:
+		return changed("format", now.Format, s.Format)
+	case !slices.Equal(now.Shape, s.Shape):
+		return changed("shape", now.Shape, s.Shape)
+	case now.DType != s.DType:
+		return changed("dtype", now.DType, s.DType)
+	case !slices.Equal(now.Chunks, s.Chunks):
+		return changed("chunks", now.Chunks, s.Chunks)
+	case now.Files != s.Files:
+		return changed("number of files", now.Files, s.Files)
+	case now.Stored != s.Stored:
+		return changed("size in bytes", now.Stored, s.Stored)
+	case now.Modified != s.Modified:
+		return changed("modification time", now.Modified, s.Modified)
+	case now.Digest != s.Digest:
+		return changed("digest of the metadata", strings.ToLower(now.Digest), s.Digest)
+	}
+	return nil
+}

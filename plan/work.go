@@ -1,0 +1,258 @@
+// Work, which does one shard.
+
+package plan
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// WorkOptions are the options of Work and Commit. Nil means the zero value.
+type WorkOptions struct {
+	Workers  int                    // goroutines, at most Plan.Workers; default Plan.Workers
+	Progress func(ndarray.Progress) // as in ndarray.CopyOptions; may be nil
+	TempDir  string                 // as in ndarray.CopyOptions
+}
+
+// workers returns the number of goroutines. More than those of the plan would need more memory than
+// the plan projects.
+func (p *Plan) workers(o *WorkOptions) (int, error) {
+	n := cmp.Or(o.Workers, p.Workers)
+	if n < 1 || n > p.Workers {
+		return 0, fmt.Errorf("%w: %d workers: the memory of the plan is for 1 to %d", ndarray.ErrParam, n, p.Workers)
+	}
+	return n, nil
+}
+
+// Work does one shard of a stage; stages count from 1 and shards from 0. done is false if the shard
+// already has a receipt, of an earlier call or of a call that was faster.
+//
+// It returns ErrShard, ErrSource if the source changed before or during the call, ErrPlan,
+// ErrTarget, ErrReceipt for an invalid receipt of the shard, ErrIncomplete if the shard is of the
+// second stage and the first one has no receipts yet for its elements, ndarray.ErrExists if the
+// target exists, or the errors of ndarray.Copy.
+func (p *Plan) Work(ctx context.Context, stage int, shard int64, o *WorkOptions) (done bool, err error) {
+	done, err = p.work(ctx, stage, shard, o)
+	return done, ndarray.Wrap("work on", p.Target.Location, err)
+}
+
+func (p *Plan) work(ctx context.Context, stage int, shard int64, options *WorkOptions) (done bool, err error) {
+	if options == nil {
+		options = &WorkOptions{}
+	}
+	o := *options
+	if o.Workers, err = p.workers(options); err != nil {
+		return false, err
+	}
+	if stage < 1 || stage > len(p.Stages) {
+		return false, fmt.Errorf("%w: stage: got %d, want 1 to %d", ErrShard, stage, len(p.Stages))
+	}
+	if n := p.Stages[stage-1].Shards; shard < 0 || shard >= n {
+		return false, fmt.Errorf("%w: got %d, want 0 to %d", ErrShard, shard, n-1)
+	}
+	s, err := p.state(ctx, true)
+	if err != nil {
+		return false, err
+	}
+	if _, err := p.receipt(ctx, s, stage, shard); !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	src, _, err := p.open(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	from := src
+	if stage == 2 {
+		if err := p.finished(ctx, s, shard); err != nil {
+			return false, err
+		}
+		m := src.Meta()
+		m.Format, m.Path, m.ChunkShape, m.BlockShape, m.Compression = string(hyperslab.B2ND), p.Target.Location+partsSuffix, p.Stages[0].Chunks, nil, nil
+		if from, err = p.assemble(ctx, s, 1, m, nil); err != nil {
+			return false, err
+		}
+		defer func() { err = errors.Join(err, from.Close()) }()
+	}
+	box := p.Stages[stage-1].region(p.Source.Shape, shard)
+	part, err := window(from, box)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, part.Close()) }()
+	r := &receipt{Schema: receiptSchema, Plan: p.ID, Stage: stage, Shard: shard}
+	if operations[p.Operation] {
+		err = p.writePart(ctx, s, r, src.Meta(), part, &o)
+	} else {
+		r.Result, err = p.examine(ctx, part, box, &o)
+	}
+	if err != nil {
+		return false, err
+	}
+	won := false
+	defer func() {
+		if !won && r.Part != "" {
+			err = errors.Join(err, s.remove(context.WithoutCancel(ctx), r.Part))
+		}
+	}()
+	again, _, err := p.open(ctx) // a source that changed meanwhile gives a part of both versions
+	if err != nil {
+		return false, err
+	}
+	if err := again.Close(); err != nil {
+		return false, err
+	}
+	if r.Digest, err = r.seal(); err != nil {
+		return false, err
+	}
+	b, err := json.Marshal(r)
+	if err != nil {
+		return false, err
+	}
+	switch err := s.create(ctx, receiptName(stage, shard), b); {
+	case errors.Is(err, fs.ErrExist):
+		_, err := p.receipt(ctx, s, stage, shard)
+		return false, err
+	case err != nil:
+		return false, err
+	}
+	won = true
+	return true, nil
+}
+
+// window returns the array of the elements in a box.
+func window(a *ndarray.Array, box ndarray.Region) (*ndarray.Array, error) {
+	items := make([]ndarray.Index, len(box.Shape))
+	for i, start := range box.Start {
+		items[i] = ndarray.Span(start, start+box.Shape[i])
+	}
+	return ndarray.View(a, ndarray.Select(items...))
+}
+
+// spec returns the array that the plan creates, without attributes.
+func (p *Plan) spec(m ndarray.Meta) ndarray.Spec {
+	t := p.Target
+	s := ndarray.Spec{
+		Shape: slices.Clone(p.Source.Shape), MaxShape: t.MaxShape, AxisNames: t.Dimensions, ChunkShape: t.Chunks, BlockShape: t.Blocks,
+		DType: m.DType, Compression: &ndarray.Compression{Codec: t.Codec, Level: t.Level, Filters: t.Filters}, Comment: t.Comment,
+	}
+	if len(t.Fill) > 0 {
+		s.Fill = t.Fill
+	}
+	return s
+}
+
+// partSpec returns the array of a part: the storage of the target, or of the chunks between two
+// stages.
+func (p *Plan) partSpec(stage int, m ndarray.Meta, shape []int64) ndarray.Spec {
+	s := p.spec(m)
+	s.Shape, s.MaxShape, s.AxisNames, s.Comment = shape, nil, nil, ""
+	if stage < len(p.Stages) {
+		s.ChunkShape, s.BlockShape = p.Stages[stage-1].Chunks, nil
+		s.Compression = &ndarray.Compression{Codec: "lz4", Level: 1, Filters: []string{"shuffle"}}
+	}
+	for i, n := range shape {
+		if p.partFormat(stage) == hyperslab.HDF5 && s.ChunkShape[i] > n && s.MaxShape == nil {
+			s.MaxShape = slices.Clone(shape) // a fixed dimension would clip the chunks
+		}
+		if s.MaxShape != nil && s.ChunkShape[i] > n {
+			s.MaxShape[i] = ndarray.Unlimited
+		}
+	}
+	return s
+}
+
+// writePart writes the elements of a shard to a part and describes it in the receipt. After an
+// error there is no part.
+func (p *Plan) writePart(ctx context.Context, s store, r *receipt, m ndarray.Meta, from *ndarray.Array, o *WorkOptions) (err error) {
+	format := p.partFormat(r.Stage)
+	name := fmt.Sprintf("%d-%09d-%s", r.Stage, r.Shard, attempt())
+	path := s.scratch(name)
+	location := path
+	if format == hyperslab.HDF5 {
+		location += ":" + object
+	}
+	draft, err := hyperslab.Create(ctx, location, p.partSpec(r.Stage, m, from.Shape()), &hyperslab.CreateOptions{Format: format})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, draft.Close()) }()
+	if _, err := ndarray.Copy(ctx, draft.Array, from, &ndarray.CopyOptions{
+		Workers: o.Workers, Memory: p.Memory, Progress: o.Progress, TempDir: o.TempDir,
+	}); err != nil {
+		return err
+	}
+	if err := draft.Commit(ctx); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.remove(context.WithoutCancel(ctx), name))
+		}
+	}()
+	if r.Bytes, r.SHA256, err = sum(ctx, path); err != nil {
+		return err
+	}
+	r.Part = name
+	return s.put(ctx, name)
+}
+
+// finished returns ErrIncomplete unless the shards of the first stage that a shard of the second
+// one reads have receipts.
+func (p *Plan) finished(ctx context.Context, s store, shard int64) error {
+	box := p.Stages[1].region(p.Source.Shape, shard)
+	j := &joined{meta: ndarray.Meta{Shape: p.Source.Shape}, stage: p.Stages[0]}
+	return j.each(box, func(first int64, _ ndarray.Region) error {
+		_, err := p.receipt(ctx, s, 1, first)
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w: shard %d of stage 2 needs shard %d of stage 1, which has no receipt", ErrIncomplete, shard, first)
+		}
+		return err
+	})
+}
+
+// Missing returns the shards of a stage that have no receipt, in ascending order.
+//
+// It returns ErrShard for a stage that does not exist, ErrPlan or ErrTarget, and ndarray.ErrExists
+// if the target exists.
+func (p *Plan) Missing(ctx context.Context, stage int) ([]int64, error) {
+	missing, err := p.missing(ctx, stage)
+	return missing, ndarray.Wrap("list shards of", p.Target.Location, err)
+}
+
+func (p *Plan) missing(ctx context.Context, stage int) (missing []int64, err error) {
+	if stage < 1 || stage > len(p.Stages) {
+		return nil, fmt.Errorf("%w: stage: got %d, want 1 to %d", ErrShard, stage, len(p.Stages))
+	}
+	s, err := p.state(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	return p.without(ctx, s, stage)
+}
+
+// without lists the shards without a receipt.
+func (p *Plan) without(ctx context.Context, s store, stage int) (missing []int64, err error) {
+	names, err := s.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	have := make(map[string]bool, len(names))
+	for _, name := range names {
+		have[name] = true
+	}
+	for i := range p.Stages[stage-1].Shards {
+		if !have[receiptName(stage, i)] {
+			missing = append(missing, i)
+		}
+	}
+	return missing, nil
+}
