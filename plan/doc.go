@@ -19,8 +19,8 @@
 // of the shard to a part, which is a complete file with a name that no other attempt uses. It then
 // syncs the part and writes the receipt, which contains the name, size and SHA-256 of the part. A
 // receipt must be created exclusively, so the first attempt of a shard wins and later ones remove
-// their part. A shard can therefore run any number of times, also concurrently, and can be killed at any
-// time. Shards with a receipt are skipped. Commit copies the chunks of the parts without
+// their part. A shard can therefore run any number of times, also concurrently, and can be killed
+// at any time. Shards with a receipt are skipped. Commit copies the chunks of the parts without
 // recompression, so that the target has the same bytes as after a copy by one process.
 //
 // If the chunks of source and target have very different shapes, the plan has two stages. The first
