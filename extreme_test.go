@@ -11,7 +11,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// A dataset with the largest shape, which no number of chunks divides: the first and the last
+// A dataset with the maximum shape, which no number of chunks divides: the first and the last
 // elements are read in every way, and chunks are counted.
 func TestExtremeShape(t *testing.T) {
 	dir := t.TempDir()

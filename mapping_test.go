@@ -212,10 +212,10 @@ func TestMapping(t *testing.T) {
 	t.Run("Caterva cannot", func(t *testing.T) {
 		file := in(t.TempDir(), "c.b2nd")
 		for what, edit := range map[string]func(*ndarray.Spec){
-			"null arrays":      func(s *ndarray.Spec) { *s = ndarray.Spec{DType: f4, Null: true} },
-			"a greatest shape": func(s *ndarray.Spec) { s.MaxShape = []int64{9, 9} },
-			"names of axes":    func(s *ndarray.Spec) { s.AxisNames = []string{"x", "y"} },
-			"a fill value":     func(s *ndarray.Spec) { s.Fill = []byte{1, 0, 0, 0} },
+			"null arrays":     func(s *ndarray.Spec) { *s = ndarray.Spec{DType: f4, Null: true} },
+			"a maximum shape": func(s *ndarray.Spec) { s.MaxShape = []int64{9, 9} },
+			"dimension names": func(s *ndarray.Spec) { s.AxisNames = []string{"x", "y"} },
+			"a fill value":    func(s *ndarray.Spec) { s.Fill = []byte{1, 0, 0, 0} },
 		} {
 			s := chunked
 			edit(&s)

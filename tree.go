@@ -290,7 +290,7 @@ func (c *treeCopy) comment(path, text string) string {
 	if text == "" || c.target == HDF5 {
 		return text
 	}
-	c.tell(path, "comment", text, fmt.Sprintf("%s has no place for it", c.format()))
+	c.tell(path, "comment", text, fmt.Sprintf("%s cannot store it", c.format()))
 	return ""
 }
 

@@ -122,18 +122,18 @@ func TestCopyTreeOfComments(t *testing.T) {
 	stats, err = hyperslab.CopyTree(bg, in(dir, "folder"), src, &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return p.Path == "/t" }})
 	require.NoError(t, err, "nothing but the datatype is asked about")
 	require.Equal(t, []string{
-		"/: comment (on /): b2nd has no place for it",
-		"/g: comment (on /g): b2nd has no place for it",
-		"/g/below: comment (on /g/below): b2nd has no place for it",
-		"/g/x: comment (on /g/x): b2nd has no place for it",
-		"/y: comment (on /y): b2nd has no place for it",
+		"/: comment (on /): b2nd cannot store it",
+		"/g: comment (on /g): b2nd cannot store it",
+		"/g/below: comment (on /g/below): b2nd cannot store it",
+		"/g/x: comment (on /g/x): b2nd cannot store it",
+		"/y: comment (on /y): b2nd cannot store it",
 	}, toldOf(stats))
 	for _, p := range stats.Told {
 		require.ErrorIs(t, p.Err, errors.ErrUnsupported)
 	}
 	stats, err = hyperslab.CopyTree(bg, in(dir, "t.bcolz"), src, &hyperslab.TreeOptions{Accept: all, DryRun: true})
 	require.NoError(t, err)
-	require.Equal(t, []string{"/: comment (on /): bcolz has no place for it", "/y: comment (on /y): bcolz has no place for it"}, toldOf(stats))
+	require.Equal(t, []string{"/: comment (on /): bcolz cannot store it", "/y: comment (on /y): bcolz cannot store it"}, toldOf(stats))
 }
 
 // A codec that is read and not written becomes the usual one, which is told, unless another

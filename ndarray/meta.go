@@ -125,7 +125,7 @@ func (s *Spec) Validate() error {
 	}
 	if s.MaxShape != nil {
 		if len(s.MaxShape) != rank {
-			add(ErrShape, "largest shape %v has %d axes, shape has %d", s.MaxShape, len(s.MaxShape), rank)
+			add(ErrShape, "maximum shape %v has %d axes, shape has %d", s.MaxShape, len(s.MaxShape), rank)
 		} else {
 			for i, n := range s.MaxShape {
 				if n != Unlimited && n < s.Shape[i] {

@@ -28,7 +28,10 @@ func main() {
 		log.Fatal(err)
 	}
 	attrs, err := hyperslab.GroupAttrs(ctx, "etopo120.h5:/derived", nil)
-	fmt.Println(attrs.List[0].Name, attrs.List[0].Value, err)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(attrs.List[0].Name, attrs.List[0].Value)
 }
 
 func add(ctx context.Context, location string, values []float64) error {

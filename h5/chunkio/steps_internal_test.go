@@ -10,7 +10,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// The chunks and the elements of regions with strides that reach the end of the largest shape.
+// The chunks and the elements of regions with strides that reach the end of the maximum shape.
 func TestComb_extremeShape(t *testing.T) {
 	const shape = math.MaxInt64
 	for _, r := range []struct{ start, count, stride, block int64 }{

@@ -419,8 +419,11 @@ func (s *source) chunk(o *h5file.Object, c h5file.Chunk) (raw, values []byte, er
 		return nil, nil, fmt.Errorf("%w: chunks of elements of another size than the datatype's", format.ErrCorrupt)
 	}
 	full, ok := l.ChunkBytes()
-	if !ok || full > uint64(s.most) || c.Size > uint64(s.most) || c.Size > uint64(s.size) {
-		return nil, nil, fmt.Errorf("%w: %d bytes, %d as stored", format.ErrLimit, full, c.Size)
+	if !ok || full > uint64(s.most) || c.Size > uint64(s.most) {
+		return nil, nil, fmt.Errorf("%w: chunk: got %d bytes, %d in stored form, want at most %d", format.ErrLimit, full, c.Size, s.most)
+	}
+	if c.Size > uint64(s.size) {
+		return nil, nil, fmt.Errorf("%w: stored chunk: got %d bytes, want at most %d, the size of the file", format.ErrTruncated, c.Size, s.size)
 	}
 	if raw, err = s.file.Read(c.Addr, int64(c.Size)); err != nil {
 		return raw, nil, err

@@ -342,8 +342,9 @@ func (d *dataset) check(_ context.Context, i int64, s *scratch) (r result, err e
 	if err != nil {
 		return r, err
 	}
-	if int64(c.Size) > size.Size() {
-		return r, &format.Error{Format: "hdf5", What: "chunk", Got: fmt.Sprintf("%d bytes", c.Size), Want: fmt.Sprintf("at most %d, those of the file", size.Size()), Err: format.ErrTruncated}
+	at := d.file.UserBlock() + int64(min(uint64(c.Addr), uint64(size.Size())))
+	if rest := max(size.Size()-at, 0); int64(c.Size) > rest {
+		return r, &format.Error{Format: "hdf5", What: "chunk", Offset: at, Got: fmt.Sprintf("%d bytes", c.Size), Want: fmt.Sprintf("at most %d, up to the end of the file", rest), Err: format.ErrTruncated}
 	}
 	if err := d.read(room(&s.raw, int64(c.Size)), c.Addr); err != nil {
 		return r, err

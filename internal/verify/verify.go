@@ -133,7 +133,7 @@ type Report struct {
 	Format string
 
 	Arrays       int64 // checked arrays, or frames without an array; groups do not count
-	Chunks       int64 // chunks, or pieces of contiguous elements, that were read and decoded
+	Chunks       int64 // chunks, or pieces of contiguous elements, that were checked, valid or not
 	DecodedBytes int64 // bytes of decoded elements
 	StoredBytes  int64 // bytes read for these elements
 	Checksums    int64 // chunks with a checksum that was compared, whether it matched or not

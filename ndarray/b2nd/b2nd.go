@@ -244,7 +244,7 @@ func checkCaterva(spec ndarray.Spec) error {
 		return fmt.Errorf("%w: %d dimensions in a Caterva array, at most %d", errors.ErrUnsupported, rank, b2ndmeta.MaxCatervaDims)
 	}
 	for what, there := range map[string]bool{
-		"null arrays": spec.Null, "a greatest shape": spec.MaxShape != nil, "names of axes": spec.AxisNames != nil,
+		"null arrays": spec.Null, "a maximum shape": spec.MaxShape != nil, "dimension names": spec.AxisNames != nil,
 		"a fill value": len(bytes.Trim(spec.Fill, "\x00")) > 0,
 	} {
 		if there {

@@ -20,7 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
-// cannot says what bcolz has no place for.
+// cannot says what bcolz cannot store.
 func cannot(s ndarray.Spec) string {
 	k, size := s.DType.Kind, s.DType.Size
 	switch {

@@ -36,7 +36,7 @@ func records(b *bcolz.Records, err error) (ndarray.Backend, error) {
 	return b, nil
 }
 
-// noTable says what a ctable has no place for.
+// noTable says what a ctable cannot store.
 func noTable(s ndarray.Spec) string {
 	switch {
 	case s.Null, len(s.Shape) != 1, s.BlockShape != nil:

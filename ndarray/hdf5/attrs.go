@@ -84,7 +84,7 @@ func refers(t h5.Datatype) bool {
 // does not have.
 func toAttribute(a ndarray.Attr) (h5.Attribute, error) {
 	if a.Name == labelsAttr || a.Name == scalesAttr {
-		return h5.Attribute{}, fmt.Errorf("attribute %q: %w: HDF5 keeps the names of axes there", a.Name, errors.ErrUnsupported)
+		return h5.Attribute{}, fmt.Errorf("attribute %q: %w: HDF5 keeps the dimension names there", a.Name, errors.ErrUnsupported)
 	}
 	t, err := toDatatype(a.Value.DType)
 	if err != nil {

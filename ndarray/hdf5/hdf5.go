@@ -216,7 +216,7 @@ func (b *Backend) Resize(ctx context.Context, shape []int64) error {
 		return err
 	}
 	if b.meta.MaxShape == nil || b.meta.ChunkShape == nil {
-		return fmt.Errorf("%w: a dataset of fixed shape %v; one that may grow has a largest shape and chunks", errors.ErrUnsupported, b.meta.Shape)
+		return fmt.Errorf("%w: a dataset of fixed shape %v; one that may grow has a maximum shape and chunks", errors.ErrUnsupported, b.meta.Shape)
 	}
 	if err := b.dataset.Resize(shape...); err != nil {
 		return Translate(err)

@@ -120,7 +120,7 @@ func compoundType(d ndarray.DType) (h5.Datatype, error) {
 	t := h5.Datatype{Class: h5.Compound, Size: d.Size, Members: make([]h5.Member, len(d.Fields))}
 	for i, f := range d.Fields {
 		if f.Title != "" {
-			return t, fmt.Errorf("%w: field %q has the title %q, which HDF5 has no place for", errors.ErrUnsupported, f.Name, f.Title)
+			return t, fmt.Errorf("%w: field %q has the title %q, which HDF5 cannot store", errors.ErrUnsupported, f.Name, f.Title)
 		}
 		m, err := datatypeOf(f.Type)
 		if err != nil {

@@ -522,7 +522,7 @@ func testInvalidSpecs(t *testing.T, f Factory) {
 		{"chunk of no elements", func(s *ndarray.Spec) { s.ChunkShape[1] = 0 }, ndarray.ErrShape},
 		{"chunk rank", func(s *ndarray.Spec) { s.ChunkShape = []int64{1} }, ndarray.ErrShape},
 		{"overflow", func(s *ndarray.Spec) { s.Shape = []int64{1 << 40, 1 << 40} }, ndarray.ErrShape},
-		{"largest shape too small", func(s *ndarray.Spec) { s.MaxShape = []int64{5, 5} }, ndarray.ErrShape},
+		{"maximum shape too small", func(s *ndarray.Spec) { s.MaxShape = []int64{5, 5} }, ndarray.ErrShape},
 		{"33 axes", func(s *ndarray.Spec) {
 			s.Shape = slices.Repeat([]int64{1}, 33)
 			s.ChunkShape = nil

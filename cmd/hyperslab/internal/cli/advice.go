@@ -70,7 +70,7 @@ func (a *app) advice(cmd *cobra.Command, err error) string {
 	case errors.Is(err, syscall.ENOTDIR):
 		return around()
 	case errors.Is(err, ndarray.ErrCorrupt), errors.Is(err, format.ErrVersion):
-		text := "the file is damaged, cut short, or of a newer version than the libraries here (hyperslab version --libs)"
+		text := "the file is corrupt, truncated, or of a newer version than the libraries here (hyperslab version --libs)"
 		if loc, ok := existing(failed.Path); ok && cmd.Name() != "verify" && cmd.Name() != "recover" {
 			file := shellWord(loc.File)
 			text += "\n  hyperslab verify " + file + " reports where, hyperslab recover " + file + " NEW saves the readable part"

@@ -29,22 +29,22 @@ func (f fact) String() string { return fmt.Sprintf("%s (%s): %s", f.what, f.valu
 // its elements were stored, and types that a target never keeps, are only reported.
 func (o *convertFlags) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format hyperslab.Format) (refused, told []fact) {
 	bare := isFlat(format) || format == hyperslab.Caterva
-	reason := fmt.Sprintf("%s has no place for it", format)
+	reason := fmt.Sprintf("%s cannot store it", format)
 	if isFlat(format) {
-		reason = fmt.Sprintf("%s is elements alone", format)
+		reason = fmt.Sprintf("%s stores elements only", format)
 	}
 	if bare && len(bytes.Trim(m.Fill, "\x00")) > 0 {
 		refused = append(refused, fact{"fill value", ndarray.FormatElement(m.DType, m.Fill), reason})
 		spec.Fill = nil
 	}
 	if bare && slices.ContainsFunc(m.AxisNames, func(name string) bool { return name != "" }) {
-		refused = append(refused, fact{"names of axes", strings.Join(m.AxisNames, ", "), reason})
+		refused = append(refused, fact{"dimension names", strings.Join(m.AxisNames, ", "), reason})
 	}
 	if bare {
 		spec.AxisNames = nil
 	}
 	if most := m.MaxShape; most != nil && len(o.grow) == 0 {
-		f := fact{"largest shape", mostText(most), reason}
+		f := fact{"maximum shape", mostText(most), reason}
 		switch {
 		case isFlat(format):
 			if !slices.Equal(most, m.Shape) {
@@ -110,7 +110,7 @@ func propertiesLost(ctx context.Context, src *ndarray.Array, format hyperslab.Fo
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, nil // a format without them, or an untrusted file
 	}
-	reason := fmt.Sprintf("%s has no place for it", format)
+	reason := fmt.Sprintf("%s cannot store it", format)
 	if format == hyperslab.HDF5 {
 		reason = "only the conversion of a group or a file keeps it"
 	}

@@ -56,13 +56,13 @@ func lossFeatures(t *testing.T) []feature {
 		{what: "fill value (7)", sources: []string{"b2nd", "sparse", "hdf5", "bcolz"}, refused: bare,
 			give: func(s *ndarray.Spec) { s.Fill = fill },
 			look: metaIs(fill, func(m ndarray.Meta) any { return m.Fill })},
-		{what: "names of axes (time, )", sources: []string{"b2nd", "sparse", "hdf5", "bcolz"}, refused: bare,
+		{what: "dimension names (time, )", sources: []string{"b2nd", "sparse", "hdf5", "bcolz"}, refused: bare,
 			give: func(s *ndarray.Spec) { s.AxisNames = []string{"time", ""} },
 			look: metaIs([]string{"time", ""}, func(m ndarray.Meta) any { return m.AxisNames })},
-		{what: "largest shape (anyx6)", sources: []string{"b2nd", "sparse", "hdf5", "bcolz"}, refused: []string{"caterva"}, told: flat,
+		{what: "maximum shape (anyx6)", sources: []string{"b2nd", "sparse", "hdf5", "bcolz"}, refused: []string{"caterva"}, told: flat,
 			give: func(s *ndarray.Spec) { s.MaxShape = []int64{ndarray.Unlimited, 6} },
 			look: metaIs([]int64{ndarray.Unlimited, 6}, func(m ndarray.Meta) any { return m.MaxShape })},
-		{what: "largest shape (20xany)", sources: []string{"b2nd", "sparse", "hdf5"}, refused: []string{"caterva", "bcolz"}, told: flat,
+		{what: "maximum shape (20xany)", sources: []string{"b2nd", "sparse", "hdf5"}, refused: []string{"caterva", "bcolz"}, told: flat,
 			give: func(s *ndarray.Spec) { s.MaxShape = []int64{20, ndarray.Unlimited} },
 			look: metaIs([]int64{20, ndarray.Unlimited}, func(m ndarray.Meta) any { return m.MaxShape })},
 		{what: "type (enum('<i2', {'RED': 0, 'BLUE': 7}))", sources: []string{"b2nd", "sparse", "hdf5", "bcolz"}, told: bare,
@@ -294,15 +294,15 @@ func TestTreesLoseNothingInSilence(t *testing.T) {
 	require.Equal(t, []string{sum}, lossesOf(t, "convert", "s.h5", "none.h5", "--codec", "none"), "a codec was chosen")
 	require.Empty(t, lossesOf(t, "convert", "s.h5", "none.h5", "-f", "--codec", "none", "--checksum"))
 	require.Equal(t, []string{
-		"/: comment (all): b2nd has no place for it",
-		"/g: comment (some): b2nd has no place for it",
-		"/g/x: comment (one): b2nd has no place for it",
+		"/: comment (all): b2nd cannot store it",
+		"/g: comment (some): b2nd cannot store it",
+		"/g/x: comment (one): b2nd cannot store it",
 		"/g/x: filter (fletcher32): b2nd has no such filter",
 		"/y: filter (scaleoffset): b2nd has no such filter",
 	}, lossesOf(t, "convert", "s.h5", "dir"))
 	require.Equal(t, []string{
-		"/g: comment (some): bcolz has no place for it",
-		"/g/x: comment (one): bcolz has no place for it",
+		"/g: comment (some): bcolz cannot store it",
+		"/g/x: comment (one): bcolz cannot store it",
 		"/g/x: filter (fletcher32): bcolz has no such filter",
 	}, lossesOf(t, "convert", "s.h5:/g", "g.bcolz"))
 }
@@ -392,7 +392,7 @@ func TestConvert_reported(t *testing.T) {
 	list = lost("a.h5:/d", "d.b2nd")
 	require.Len(t, list, 1)
 	require.Contains(t, list[0], "attribute DIMENSION_LIST (")
-	require.Contains(t, done(t, "info", "d.b2nd", "--json"), `"axes": ["lat"]`)
+	require.Contains(t, done(t, "info", "d.b2nd", "--json"), `"dimension_names": ["lat"]`)
 	_, stderr, code := run("convert", "a.h5:/d", "d.npy")
 	require.Equal(t, 2, code)
 	require.Contains(t, stderr, "DIMENSION_LIST", "the target has no dimension names")

@@ -192,7 +192,7 @@ func (x *attrFlags) settle(attrs ndarray.Attrs, named bool, facts []fact, format
 func cannotHold(format hyperslab.Format, attr ndarray.Attr) string {
 	switch v := attr.Value; {
 	case isFlat(format):
-		return fmt.Sprintf("%s is elements alone", format)
+		return fmt.Sprintf("%s stores elements only", format)
 	case format != hyperslab.HDF5:
 		return ""
 	case v.DType.Kind == ndarray.Unicode:

@@ -24,7 +24,7 @@ import (
 // emitDoc is the document of crosscheck emit --json.
 type emitDoc struct {
 	Schema   string            `json:"schema"`
-	Folder   string            `json:"folder"`
+	Folder   string            `json:"directory"`
 	Manifest string            `json:"manifest"`
 	Full     bool              `json:"full"`
 	Versions map[string]string `json:"versions"`

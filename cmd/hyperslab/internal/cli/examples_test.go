@@ -18,15 +18,15 @@ func TestExamplesInHelp(t *testing.T) {
 	t.Chdir(field(t))
 	broken, err := os.ReadFile("broken.h5")
 	require.NoError(t, err)
-	put(t, "damaged.h5", broken)
+	put(t, "corrupt.h5", broken)
 	codes := map[string]int{ // 0 of all others
-		"hyperslab explain damaged.h5 --wrong":                           1,
+		"hyperslab explain corrupt.h5 --wrong":                           1,
 		"hyperslab diff waves.b2nd changed.b2nd --rtol 1e-6 --atol 1e-3": 1,
 		"hyperslab diff waves.b2nd changed.b2nd -n 5":                    1,
 		"hyperslab diff waves.b2nd waves.h5:/waves --ulp 2 --encoding":   1,
 		"hyperslab recover broken.h5 saved.h5":                           3,
-		"hyperslab scan damaged.h5":                                      1,
-		"hyperslab scan etopo.h5 damaged.h5 --sarif > scan.sarif":        1,
+		"hyperslab scan corrupt.h5":                                      1,
+		"hyperslab scan etopo.h5 corrupt.h5 --sarif > scan.sarif":        1,
 	}
 	seen := 0
 	commands := []string{

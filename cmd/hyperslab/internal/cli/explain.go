@@ -27,11 +27,11 @@ import (
 
 // explainDoc is the document of explain --json.
 type explainDoc struct {
-	Schema     string   `json:"schema"`
-	File       string   `json:"file"`
-	Format     string   `json:"format"`
-	Complaints int      `json:"complaints"`
-	Field      fieldDoc `json:"field"`
+	Schema string   `json:"schema"`
+	File   string   `json:"file"`
+	Format string   `json:"format"`
+	Errors int      `json:"errors"`
+	Field  fieldDoc `json:"field"`
 }
 
 // fieldDoc is one annotated range of bytes.
@@ -42,7 +42,7 @@ type fieldDoc struct {
 	Hex       *string    `json:"hex"`
 	Value     *string    `json:"value"`
 	Meaning   *string    `json:"meaning"`
-	Complaint *string    `json:"complaint"`
+	Complaint *string    `json:"error"`
 	Fields    []fieldDoc `json:"fields"`
 }
 
@@ -85,7 +85,7 @@ is 1 if there are any.`,
   hyperslab explain rose.b2nd --at 0x18
   hyperslab explain etopo.h5 -L 2
   hyperslab explain etopo.h5:/ROSE
-  hyperslab explain damaged.h5 --wrong`,
+  hyperslab explain corrupt.h5 --wrong`,
 		Args:              arity(1, 2),
 		ValidArgsFunction: completeAddress,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -131,7 +131,7 @@ func (a *app) explain(address string, o *explainFlags) (err error) {
 		wrong++
 	}
 	if o.json {
-		err = writeJSON(a.stdout, explainDoc{Schema: schemaExplain, File: e.name, Format: e.kind, Complaints: wrong, Field: e.doc(root, o.depth)})
+		err = writeJSON(a.stdout, explainDoc{Schema: schemaExplain, File: e.name, Format: e.kind, Errors: wrong, Field: e.doc(root, o.depth)})
 	} else {
 		err = a.writeExplained(e, root, at, o)
 	}
@@ -390,7 +390,7 @@ func (a *app) writeExplained(e *explained, root format.Field, at int64, o *expla
 	case o.wrong && count == 0:
 		a.note("no errors in %s", safe(e.name))
 	case count > 0 && !o.wrong:
-		a.note("%s; --wrong lists them alone", plural(int64(count), "complaint"))
+		a.note("%s; --wrong lists them alone", plural(int64(count), "error"))
 	}
 	return nil
 }

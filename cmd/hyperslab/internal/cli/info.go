@@ -34,7 +34,7 @@ type infoDoc struct {
 	Format           string           `json:"format"`
 	Shape            []jsonInt        `json:"shape"`
 	MaxShape         []jsonInt        `json:"max_shape"`
-	Axes             []string         `json:"axes"`
+	Axes             []string         `json:"dimension_names"`
 	DType            string           `json:"dtype"`
 	ItemSize         int              `json:"item_size"`
 	Elements         jsonInt          `json:"elements"`
@@ -280,7 +280,7 @@ func (f *facts) write(w io.Writer, p paint) error {
 		row("max shape", shapeText(m.MaxShape))
 	}
 	if m.AxisNames != nil {
-		row("axes", axisNames(m.AxisNames))
+		row("dimension names", axisNames(m.AxisNames))
 	}
 	row("dtype", dtypeText(m.DType))
 	if m.ChunkShape != nil {

@@ -18,16 +18,16 @@ import (
 // Schemas. The number increases when a key is removed or changes its meaning. A new key does not
 // change it.
 const (
-	schemaInfo        = "hyperslab.info/1"
+	schemaInfo        = "hyperslab.info/2"
 	schemaGroup       = "hyperslab.group/1"
 	schemaMeta        = "hyperslab.meta/1"
 	schemaStorage     = "hyperslab.storage/1"
-	schemaLs          = "hyperslab.ls/1"
+	schemaLs          = "hyperslab.ls/2"
 	schemaTree        = "hyperslab.tree/1"
 	schemaChunks      = "hyperslab.chunks/1"
 	schemaDump        = "hyperslab.dump/1"
 	schemaStats       = "hyperslab.stats/1"
-	schemaExplain     = "hyperslab.explain/1"
+	schemaExplain     = "hyperslab.explain/2"
 	schemaConvert     = "hyperslab.convert/1"
 	schemaConvertTree = "hyperslab.convert.tree/1"
 	schemaConvertMany = "hyperslab.convert.many/1"
@@ -35,14 +35,14 @@ const (
 	schemaDiff        = "hyperslab.diff/1"
 	schemaRepack      = "hyperslab.repack/1"
 	schemaAttr        = "hyperslab.attr/1"
-	schemaRecover     = "hyperslab.recover/1"
+	schemaRecover     = "hyperslab.recover/2"
 	schemaDone        = "hyperslab.done/1"
-	schemaVerify      = "hyperslab.verify/1"
+	schemaVerify      = "hyperslab.verify/2"
 	schemaScan        = "hyperslab.scan/1"
 	schemaBench       = "hyperslab.bench/1"
 	schemaVersion     = "hyperslab.version/2"
 	schemaProgress    = "hyperslab.progress/1"
-	schemaEmit        = "hyperslab.crosscheck.emit/1"
+	schemaEmit        = "hyperslab.crosscheck.emit/2"
 )
 
 // maxExact is the largest integer up to which every integer is a float64, so that every JSON reader

@@ -27,7 +27,7 @@ type lsEntry struct {
 	Kind        string     `json:"kind"`
 	Shape       []jsonInt  `json:"shape"`
 	MaxShape    []jsonInt  `json:"max_shape"`
-	Axes        []string   `json:"axes"`
+	Axes        []string   `json:"dimension_names"`
 	DType       *string    `json:"dtype"`
 	Type        *string    `json:"type"`
 	Bytes       *jsonInt   `json:"bytes"`

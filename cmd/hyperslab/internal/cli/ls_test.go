@@ -19,11 +19,13 @@ func TestLs_dimensionNames(t *testing.T) {
 			stdout, stderr, code := run("ls", "--json", name)
 			require.Zero(t, code, stderr)
 			var doc struct {
-				Entries []struct{ Axes []string }
+				Entries []struct {
+					Names []string `json:"dimension_names"`
+				}
 			}
 			require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
 			require.Len(t, doc.Entries, 1)
-			require.Equal(t, []string{"time", "", "lon"}, doc.Entries[0].Axes)
+			require.Equal(t, []string{"time", "", "lon"}, doc.Entries[0].Names)
 
 			stdout, stderr, code = run("ls", "-l", name)
 			require.Zero(t, code, stderr)

@@ -114,7 +114,7 @@ func manPage(w *bytes.Buffer, c *cobra.Command) {
 // exitCodes are the exit codes of every command.
 var exitCodes = []struct{ code, meaning string }{
 	{"0", "Done, or the two sides are the same, or the file is sound."},
-	{"1", "The two sides differ, or the file is damaged."},
+	{"1", "The two sides differ, or the file is corrupt."},
 	{"2", "Wrong usage, or it cannot be done."},
 	{"3", "Partly done; standard error contains the failures."},
 	{"4", "Refused to overwrite a file."},

@@ -42,7 +42,7 @@ func npyHeader(m ndarray.Meta) ([]byte, error) {
 		if m.Null {
 			what = "an array without a shape"
 		}
-		return nil, usagef("%s: %w: .npy has no place for %s; --json has", cmp.Or(m.Path, "the array"), errors.ErrUnsupported, what)
+		return nil, usagef("%s: %w: .npy cannot store %s; use --json", cmp.Or(m.Path, "the array"), errors.ErrUnsupported, what)
 	}
 	descr := m.DType.NumPy().Native().String()
 	if !strings.HasPrefix(descr, "[") && !strings.HasPrefix(descr, "{") && !strings.HasPrefix(descr, "(") {

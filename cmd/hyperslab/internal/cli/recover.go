@@ -37,7 +37,7 @@ type recoverDoc struct {
 type findingDoc struct {
 	Certainty string   `json:"certainty"`
 	Object    *string  `json:"object"`
-	What      string   `json:"what"`
+	What      string   `json:"structure"`
 	Chunk     *jsonInt `json:"chunk"`
 	Offset    *jsonInt `json:"offset"`
 	Text      string   `json:"text"`
@@ -57,7 +57,7 @@ type recoverFlags struct {
 func (a *app) recoverCommand() *cobra.Command {
 	var o recoverFlags
 	cmd := &cobra.Command{
-		Use:   "recover DAMAGED TARGET",
+		Use:   "recover SOURCE TARGET",
 		Short: "Write the recoverable contents of a corrupt file to a new one",
 		Long: `recover reads a corrupt b2nd file, sparse frame, bcolz tree or HDF5 file without the
 reference libraries and writes the recoverable contents to a new file of the same
@@ -111,7 +111,7 @@ func (a *app) recover(ctx context.Context, source, target string, o *recoverFlag
 		return err
 	}
 	if sameFile(source, target) {
-		return usagef("%s is the damaged file, which is never changed; give the new one another name", target)
+		return usagef("%s is the corrupt file, which is never changed; give the new one another name", target)
 	}
 	if o.dryRun {
 		return a.planRecovery(source, target, o)

@@ -79,8 +79,8 @@ as SARIF 2.1.0, which code scanning tools read.
 Exit codes: 0 no findings except notes, 1 findings, 2 no file can be scanned, 3 some files cannot be scanned.` + batchHelp,
 		Example: `  hyperslab scan etopo.h5 rose.b2nd
   hyperslab scan etopo.h5 --max-array 10MiB --exclude plugin-filter --json
-  hyperslab scan damaged.h5
-  hyperslab scan etopo.h5 damaged.h5 --sarif > scan.sarif`,
+  hyperslab scan corrupt.h5
+  hyperslab scan etopo.h5 corrupt.h5 --sarif > scan.sarif`,
 		Args: o.batch.arity,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.scan(cmd, args, &o)

@@ -35,8 +35,8 @@ type verifyFile struct {
 	Checksums    jsonInt    `json:"checksums"`
 	Verified     bool       `json:"values_verified"`
 	Digests      jsonInt    `json:"digests"`
-	NumDamages   jsonInt    `json:"num_damages"`
-	Damages      []placeDoc `json:"damages"`
+	NumFindings  jsonInt    `json:"num_findings"`
+	Findings     []placeDoc `json:"findings"`
 	NumUnchecked jsonInt    `json:"num_unchecked"`
 	Unchecked    []placeDoc `json:"unchecked"`
 	Sandbox      *string    `json:"sandbox"`
@@ -45,19 +45,19 @@ type verifyFile struct {
 
 // placeDoc is one finding, or one part that was not checked.
 type placeDoc struct {
-	Object *string   `json:"object"`
-	What   string    `json:"what"`
-	File   *string   `json:"file"`
-	Offset *jsonInt  `json:"offset"`
-	Chunk  *jsonInt  `json:"chunk"`
-	Index  []jsonInt `json:"index"`
-	Error  string    `json:"error"`
+	Object    *string   `json:"object"`
+	Structure string    `json:"structure"`
+	File      *string   `json:"file"`
+	Offset    *jsonInt  `json:"offset"`
+	Chunk     *jsonInt  `json:"chunk"`
+	Index     []jsonInt `json:"index"`
+	Error     string    `json:"error"`
 }
 
 // Verdicts of verifyFile.
 const (
 	verdictValid   = "valid"
-	verdictDamaged = "damaged"
+	verdictCorrupt = "corrupt"
 	verdictPartly  = "partly checked"
 	verdictUnknown = "cannot be verified"
 )
@@ -142,7 +142,7 @@ func (o *verifyFlags) options() (*hyperslab.VerifyOptions, error) {
 		}
 	}
 	if o.most < 0 {
-		return nil, usagef("-n %d: want 0 or more damages", o.most)
+		return nil, usagef("-n %d: want 0 or more findings", o.most)
 	}
 	if o.most == 0 {
 		v.MaxFindings = 1 << 30
@@ -174,7 +174,7 @@ func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
 		}
 		r, err := hyperslab.Verify(cmd.Context(), source, v)
 		m.finish()
-		row := verifyFile{Path: source, Verdict: verdictUnknown, Damages: []placeDoc{}, Unchecked: []placeDoc{}}
+		row := verifyFile{Path: source, Verdict: verdictUnknown, Findings: []placeDoc{}, Unchecked: []placeDoc{}}
 		if err != nil {
 			row.Error = orNull(err.Error())
 			doc.Files = append(doc.Files, row)
@@ -206,9 +206,9 @@ func (row *verifyFile) fill(r *hyperslab.VerifyReport) {
 	row.Arrays, row.Chunks, row.DecodedBytes, row.StoredBytes = jsonInt(r.Arrays), jsonInt(r.Chunks), jsonInt(r.DecodedBytes), jsonInt(r.StoredBytes)
 	row.Verified = r.ValuesVerified
 	row.Checksums, row.Digests = jsonInt(r.Checksums), jsonInt(r.Digests)
-	row.NumDamages, row.NumUnchecked = jsonInt(r.NumFindings), jsonInt(r.NumUnchecked)
+	row.NumFindings, row.NumUnchecked = jsonInt(r.NumFindings), jsonInt(r.NumUnchecked)
 	for _, p := range r.Findings {
-		row.Damages = append(row.Damages, newPlaceDoc(p))
+		row.Findings = append(row.Findings, newPlaceDoc(p))
 	}
 	for _, p := range r.Unchecked {
 		row.Unchecked = append(row.Unchecked, newPlaceDoc(p))
@@ -220,14 +220,14 @@ func (row *verifyFile) fill(r *hyperslab.VerifyReport) {
 	case exitOK:
 		row.Verdict = verdictValid
 	case exitDiffers:
-		row.Verdict = verdictDamaged
+		row.Verdict = verdictCorrupt
 	default:
 		row.Verdict = verdictPartly
 	}
 }
 
 func newPlaceDoc(p hyperslab.Finding) placeDoc {
-	d := placeDoc{Object: orNull(p.Object), What: p.What, File: orNull(p.File), Index: jsonShape(p.Coords), Error: p.Err.Error()}
+	d := placeDoc{Object: orNull(p.Object), Structure: p.What, File: orNull(p.File), Index: jsonShape(p.Coords), Error: p.Err.Error()}
 	if p.Offset >= 0 {
 		d.Offset = (*jsonInt)(&p.Offset)
 	}
@@ -242,7 +242,7 @@ func (a *app) tell(row *verifyFile, r *hyperslab.VerifyReport, quiet bool) {
 	if quiet && row.Verdict == verdictValid {
 		return
 	}
-	facts := []string{plural(r.Arrays, "array"), plural(r.Chunks, "chunk") + " decoded", iecBytes(r.DecodedBytes)}
+	facts := []string{plural(r.Arrays, "array"), plural(r.Chunks, "chunk") + " checked", iecBytes(r.DecodedBytes) + " decoded"}
 	if r.Checksums > 0 {
 		facts = append(facts, plural(r.Checksums, "checksum"))
 	}
@@ -265,6 +265,6 @@ func (a *app) tell(row *verifyFile, r *hyperslab.VerifyReport, quiet bool) {
 			fmt.Fprintf(a.stdout, "  and %d more; -n 0 lists all\n", more)
 		}
 	}
-	list("damage", r.Findings, r.NumFindings)
+	list("error", r.Findings, r.NumFindings)
 	list("not checked", r.Unchecked, r.NumUnchecked)
 }
