@@ -7,16 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
-	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/h5check"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -179,45 +176,9 @@ func (s *suspect) checkHDF5() error {
 	if err != nil {
 		return err
 	}
-	limits := h5file.DefaultLimits()
-	limits.Structure = s.Limits.Metadata
-	f, err := h5file.Open(s.file, info.Size(), &limits)
-	if err != nil {
-		return err
-	}
-	p := h5file.Policy{
-		ExternalLinks: s.Policy.ExternalLinks, ExternalFiles: s.Policy.ExternalFiles, VirtualSources: s.Policy.VirtualSources,
-		MaxBytes: uint64(s.Limits.Array), MaxChunk: uint64(s.Limits.Chunk), Decode: decodeChunk,
-	}
-	if s.Direct {
-		// libhdf5's decoders of these filters read out of bounds if a chunk is corrupt.
-		p.Refused = []h5file.FilterID{h5file.NBit, h5file.ScaleOffset}
-	}
-	for _, ids := range [][]int{filter.Numbers(), s.Policy.HDF5Filters} {
-		for _, id := range ids {
-			if id < 0 || id > math.MaxUint16 {
-				return fmt.Errorf("%w: HDF5 filter %d", ndarray.ErrParam, id)
-			}
-			p.Filters = append(p.Filters, h5file.FilterID(id))
-		}
-	}
-	return f.Check(p)
-}
-
-// decodeChunk reverses the filters of a chunk of size bytes whose elements refer to heaps that the
-// check reads.
-func decodeChunk(l *h5file.Pipeline, mask uint32, b []byte, size uint64) ([]byte, error) {
-	filters := make([]h5.Filter, len(l.Filters))
-	for i, f := range l.Filters {
-		filters[i] = h5.Filter{ID: int(f.ID), Name: f.Name, Optional: f.Optional, Values: f.Values}
-	}
-	p, err := filter.New(filters, filter.Options{})
-	if err != nil {
-		return nil, err
-	}
-	dst := make([]byte, size)
-	if err := p.Decode(dst, b, mask); err != nil {
-		return nil, ndarray.Mark(err, ndarray.ErrCorrupt)
-	}
-	return dst, nil
+	return h5check.Check(s.file, info.Size(), h5check.Options{
+		Metadata: s.Limits.Metadata, Array: s.Limits.Array, Chunk: s.Limits.Chunk, Filters: s.Policy.HDF5Filters,
+		ExternalLinks: s.Policy.ExternalLinks, VirtualSources: s.Policy.VirtualSources, ExternalFiles: s.Policy.ExternalFiles,
+		Direct: s.Direct,
+	})
 }

@@ -10,10 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/npy"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -33,9 +33,7 @@ func dumpNPY(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, progress 
 	})
 }
 
-// npyHeader returns everything before the elements: magic, version, length, and a dict that ends at
-// a multiple of 64 bytes. Version 1 has 16 bits for the length, version 2 has 32, version 3 is
-// version 2 in UTF-8.
+// npyHeader returns everything before the elements of a .npy file.
 func npyHeader(m ndarray.Meta) ([]byte, error) {
 	if m.DType.Kind == ndarray.String || m.Null {
 		what := "text of variable length"
@@ -44,43 +42,11 @@ func npyHeader(m ndarray.Meta) ([]byte, error) {
 		}
 		return nil, usagef("%s: %w: .npy cannot store %s; use --json", cmp.Or(m.Path, "the array"), errors.ErrUnsupported, what)
 	}
-	descr := m.DType.NumPy().Native().String()
-	if !strings.HasPrefix(descr, "[") && !strings.HasPrefix(descr, "{") && !strings.HasPrefix(descr, "(") {
-		descr = "'" + descr + "'"
-	}
-	shape := make([]string, len(m.Shape))
-	for i, n := range m.Shape {
-		shape[i] = fmt.Sprint(n)
-	}
-	tuple := "(" + strings.Join(shape, ", ") + ")"
-	if len(shape) == 1 {
-		tuple = "(" + shape[0] + ",)"
-	}
-	dict := fmt.Sprintf("{'descr': %s, 'fortran_order': False, 'shape': %s, }", descr, tuple)
-	version, lengthBytes := byte(1), 2
-	for _, r := range dict {
-		if r > 127 {
-			version, lengthBytes = 3, 4
-		}
-	}
-	if version == 1 && len(dict)+64 > math.MaxUint16 {
-		version, lengthBytes = 2, 4
-	}
-	head := append([]byte(npyMagic), version, 0)
-	room := (len(head) + lengthBytes + len(dict) + 1 + 63) / 64 * 64
-	length := room - len(head) - lengthBytes
-	if lengthBytes == 2 {
-		head = binary.LittleEndian.AppendUint16(head, uint16(length))
-	} else {
-		head = binary.LittleEndian.AppendUint32(head, uint32(length))
-	}
-	head = append(head, dict...)
-	head = append(head, strings.Repeat(" ", length-len(dict)-1)...)
-	return append(head, '\n'), nil
+	return npy.Header(m.DType, m.Shape), nil
 }
 
 // npyMagic begins every .npy file.
-const npyMagic = "\x93NUMPY"
+const npyMagic = npy.Magic
 
 // mostNPYHeader is the maximum size of a header. NumPy's headers have a few hundred bytes, and more
 // for structures with many fields.

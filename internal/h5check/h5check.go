@@ -1,0 +1,74 @@
+// Check, the policy for the metadata of an HDF5 file.
+
+package h5check
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// Options are the limits and the features that a file may use.
+type Options struct {
+	Metadata, Array, Chunk int64 // bytes: one metadata structure, all elements of an array, a decoded chunk
+
+	Filters []int // filters in addition to those of package h5/filter
+
+	// The file may refer to other files by links, virtual datasets and external storage.
+	ExternalLinks, VirtualSources, ExternalFiles bool
+
+	// Direct is set if libhdf5 runs in the program's own process. N-bit and scale-offset are then
+	// refused unless Filters contains them, because libhdf5's decoders of these filters read out of
+	// bounds if a chunk is corrupt.
+	Direct bool
+}
+
+// Check checks all metadata of the file of size bytes in r. It returns the errors of package
+// h5file, and ndarray.ErrParam for an invalid filter number.
+func Check(r io.ReaderAt, size int64, o Options) error {
+	limits := h5file.DefaultLimits()
+	limits.Structure = o.Metadata
+	f, err := h5file.Open(r, size, &limits)
+	if err != nil {
+		return err
+	}
+	p := h5file.Policy{
+		ExternalLinks: o.ExternalLinks, ExternalFiles: o.ExternalFiles, VirtualSources: o.VirtualSources,
+		MaxBytes: uint64(o.Array), MaxChunk: uint64(o.Chunk), Decode: decodeChunk,
+	}
+	if o.Direct {
+		p.Refused = []h5file.FilterID{h5file.NBit, h5file.ScaleOffset}
+	}
+	for _, ids := range [][]int{filter.Numbers(), o.Filters} {
+		for _, id := range ids {
+			if id < 0 || id > math.MaxUint16 {
+				return fmt.Errorf("%w: HDF5 filter %d", ndarray.ErrParam, id)
+			}
+			p.Filters = append(p.Filters, h5file.FilterID(id))
+		}
+	}
+	return f.Check(p)
+}
+
+// decodeChunk reverses the filters of a chunk of size bytes whose elements refer to heaps that the
+// check reads.
+func decodeChunk(l *h5file.Pipeline, mask uint32, b []byte, size uint64) ([]byte, error) {
+	filters := make([]h5.Filter, len(l.Filters))
+	for i, f := range l.Filters {
+		filters[i] = h5.Filter{ID: int(f.ID), Name: f.Name, Optional: f.Optional, Values: f.Values}
+	}
+	p, err := filter.New(filters, filter.Options{})
+	if err != nil {
+		return nil, err
+	}
+	dst := make([]byte, size)
+	if err := p.Decode(dst, b, mask); err != nil {
+		return nil, ndarray.Mark(err, ndarray.ErrCorrupt)
+	}
+	return dst, nil
+}

@@ -1,0 +1,2 @@
+// Package npy writes headers of the .npy format (NumPy Enhancement Proposal 1).
+package npy

@@ -1,0 +1,54 @@
+// Header of a .npy file.
+
+package npy
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// Magic begins each file.
+const Magic = "\x93NUMPY"
+
+// Header returns everything before the elements of an array in row-major order and native byte
+// order: magic, version, length, and a dict that ends at a multiple of 64 bytes. Version 1 has 16
+// bits for the length, version 2 has 32, version 3 is version 2 in UTF-8. d must not be String.
+func Header(d ndarray.DType, shape []int64) []byte {
+	descr := d.NumPy().Native().String()
+	if !strings.HasPrefix(descr, "[") && !strings.HasPrefix(descr, "{") && !strings.HasPrefix(descr, "(") {
+		descr = "'" + descr + "'"
+	}
+	parts := make([]string, len(shape))
+	for i, n := range shape {
+		parts[i] = fmt.Sprint(n)
+	}
+	tuple := "(" + strings.Join(parts, ", ") + ")"
+	if len(parts) == 1 {
+		tuple = "(" + parts[0] + ",)"
+	}
+	dict := fmt.Sprintf("{'descr': %s, 'fortran_order': False, 'shape': %s, }", descr, tuple)
+	version, lengthBytes := byte(1), 2
+	for _, r := range dict {
+		if r > 127 {
+			version, lengthBytes = 3, 4
+		}
+	}
+	if version == 1 && len(dict)+64 > math.MaxUint16 {
+		version, lengthBytes = 2, 4
+	}
+	head := append([]byte(Magic), version, 0)
+	room := (len(head) + lengthBytes + len(dict) + 1 + 63) / 64 * 64
+	length := room - len(head) - lengthBytes
+	if lengthBytes == 2 {
+		head = binary.LittleEndian.AppendUint16(head, uint16(length))
+	} else {
+		head = binary.LittleEndian.AppendUint32(head, uint32(length))
+	}
+	head = append(head, dict...)
+	head = append(head, strings.Repeat(" ", length-len(dict)-1)...)
+	return append(head, '\n')
+}

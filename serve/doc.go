@@ -1,0 +1,57 @@
+// Package serve shows arrays to programs and people over HTTP: the values, shapes, types and
+// attributes of HDF5, b2nd, Caterva and bcolz files, of containers of python-blosc2 and of
+// directories of arrays.
+//
+// # Overview
+//
+// New returns an http.Handler for the files of a directory:
+//
+//	h, err := serve.New("data", &serve.Options{Token: token})
+//	…
+//	defer h.Close()
+//	err = http.ListenAndServe("localhost:8080", h)
+//
+// The handler is read-only. It opens a file when a client asks for it, and opens it again when its
+// time, size or number has changed.
+//
+// # Routes
+//
+// The routes are those of h5grove 4.0, which viewers such as h5web use:
+//
+//	/meta?file=F&path=P           type, shape, chunks, filters and members of an object
+//	/attr?file=F&path=P           values of attributes; attr_keys=NAME selects one, repeatedly
+//	/data?file=F&path=P           elements; selection=0,:,5:10 as in NumPy, flatten=true,
+//	                              format=json, bin, npy, csv or tiff, dtype=safe
+//	/stats?file=F&path=P          least, greatest and mean element, standard deviation
+//	/paths?file=F&path=P          paths of all objects below a group
+//	/                             "ok"
+//
+// file is a path below the directory, and path is a path in the file, "/" by default. A file with
+// one array is a group that contains the array under the name of the file without its extension.
+// An error is a JSON object with the key message. Differences from h5grove: invalid arguments are
+// always status 422, floats that are not finite are null in compounds too, and bytes that are not
+// UTF-8 are U+FFFD in a string and base64 in an opaque value.
+//
+// Each response has an ETag, which depends on the time, the size and the number of the file and on
+// the request, so that a client can revalidate it. Responses without compression support ranges.
+//
+// # Security
+//
+// Files are untrusted by default: they are checked and read in a worker process, as with
+// hyperslab.Untrusted. The program must therefore call worker.Init (package ndarray/worker) first
+// in main. Names are confined to the directory by os.Root, and HDF5 files are read through one
+// descriptor. Therefore symbolic links, external links, virtual datasets and external storage never
+// lead to another file. Requests from pages of other sites are refused by their Host and Origin
+// headers. Without Options.Token every program that reaches the server can read all files of the
+// directory.
+//
+// # Memory
+//
+// Options.MaxBytes bounds one response, Options.Memory all responses in progress, Options.Cache the
+// cached ones, and Options.ChunkCache the decoded chunks of each open file.
+//
+// # Concurrency
+//
+// All methods may be called at the same time. One request at a time reads a file; others wait. A
+// request ends when its client leaves.
+package serve

@@ -1,0 +1,351 @@
+// Handler: options, routes, and the way from a request of HTTP to a response.
+
+package serve
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/hyperslab/hyperslab"
+)
+
+// Options are the options of New. Nil means the zero value.
+type Options struct {
+	// Token must accompany each request: as the header "Authorization: Bearer TOKEN", as the
+	// parameter token, or as a cookie that the page sets. "": requests need no token.
+	Token string
+
+	// Hosts are the names under which clients may reach the server, without a port, in addition to
+	// localhost and IP addresses. Requests for other names are refused, because a page of another
+	// site could make them (DNS rebinding).
+	Hosts []string
+
+	// Isolation selects the process that reads the files, which are untrusted. With Auto, the zero
+	// value, the program must call worker.Init first in main.
+	Isolation hyperslab.Isolation
+
+	// Trusted reads files in the program's own process and does not check them first. Files still
+	// cannot lead to files outside the directory.
+	Trusted bool
+
+	Limits hyperslab.Limits // of each file; see hyperslab.Untrusted
+
+	MaxBytes   int64         // of a response before compression; default 64 MiB
+	Memory     int64         // bytes of all responses together; default 512 MiB, at least MaxBytes
+	Timeout    time.Duration // of the work for a response, and of each write of 32 KiB to a client; default 60 s
+	Files      int           // files that stay open, each in a worker; default 8
+	Cache      int64         // bytes of cached responses; default 64 MiB
+	ChunkCache int64         // bytes of decoded chunks per open file; default 64 MiB
+
+	Log *slog.Logger // one record for each request, without tokens; nil: no log
+}
+
+func (o *Options) filled() (Options, error) {
+	var x Options
+	if o != nil {
+		x = *o
+	}
+	x.MaxBytes = cmp.Or(x.MaxBytes, 64<<20)
+	x.Memory = max(cmp.Or(x.Memory, 512<<20), x.MaxBytes)
+	x.Timeout = cmp.Or(x.Timeout, time.Minute)
+	x.Files = cmp.Or(x.Files, 8)
+	x.Cache = cmp.Or(x.Cache, 64<<20)
+	x.ChunkCache = cmp.Or(x.ChunkCache, 64<<20)
+	if x.MaxBytes < 1 || x.Memory < 1 || x.Timeout < 0 || x.Files < 1 || x.Cache < 0 || x.ChunkCache < 0 {
+		return x, errors.New("serve: options: want positive limits")
+	}
+	if x.Limits.Array == 0 {
+		x.Limits.Array = 1 << 40
+	}
+	if x.Limits.Chunk == 0 {
+		x.Limits.Chunk = 512 << 20
+	}
+	if x.Limits.Metadata == 0 {
+		x.Limits.Metadata = 64 << 20
+	}
+	if x.Limits.Memory == 0 {
+		x.Limits.Memory = 2 << 30
+	}
+	if x.Log == nil {
+		x.Log = slog.New(slog.DiscardHandler)
+	}
+	return x, nil
+}
+
+// Handler serves the arrays of a directory. Any number of goroutines may use it.
+type Handler struct {
+	options Options
+	files   *files
+	cache   *cache
+	memory  *semaphore.Weighted
+	mux     *http.ServeMux
+	cookie  string
+}
+
+// New returns a handler for the files in dir. It opens them when clients ask for them. The caller
+// must close the handler after the server.
+//
+// New returns an error for a missing directory and for invalid options.
+func New(dir string, o *Options) (*Handler, error) {
+	opts, err := o.filled()
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("serve %s: %w", dir, err)
+	}
+	h := &Handler{options: opts, cache: &cache{limit: opts.Cache}, memory: semaphore.NewWeighted(opts.Memory), mux: http.NewServeMux()}
+	h.files = &files{root: root, options: &h.options}
+	h.cookie = cookieName(opts.Token)
+	for _, route := range []string{routeMeta, routeAttr, routeData, routePaths, routeStats} {
+		h.mux.HandleFunc("GET /"+route+"/{$}", func(w http.ResponseWriter, r *http.Request) { h.content(w, r, route) })
+		h.mux.HandleFunc("GET /"+route, func(w http.ResponseWriter, r *http.Request) { h.content(w, r, route) })
+	}
+	h.mux.HandleFunc("GET /{$}", h.root)
+	return h, nil
+}
+
+// Close ends the workers and closes the files. Requests in progress end first.
+func (h *Handler) Close() error { return h.files.close() }
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	out := &writer{ResponseWriter: w, timeout: h.options.Timeout}
+	defer func() {
+		if x := recover(); x != nil {
+			if x == http.ErrAbortHandler {
+				panic(x)
+			}
+			h.options.Log.Error("panic", "method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(x))
+			h.problem(out, fail(http.StatusInternalServerError, "internal error"))
+		}
+		h.options.Log.Info("request", "method", r.Method, "path", r.URL.Path, "file", r.URL.Query().Get("file"),
+			"object", r.URL.Query().Get("path"), "status", out.status, "bytes", out.bytes, "duration", time.Since(start))
+	}()
+	secure(out.Header())
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		out.Header().Set("Allow", "GET, HEAD")
+		h.problem(out, fail(http.StatusMethodNotAllowed, "method %s: the server is read-only", r.Method))
+		return
+	}
+	if err := h.admit(r); err != nil {
+		h.problem(out, err)
+		return
+	}
+	if h.welcome(out, r) {
+		return
+	}
+	if _, pattern := h.mux.Handler(r); pattern == "" {
+		h.problem(out, fail(http.StatusNotFound, "no such page: %s", r.URL.Path))
+		return
+	}
+	h.mux.ServeHTTP(out, r)
+}
+
+// root answers the request by which clients of h5grove find that the server works.
+func (h *Handler) root(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = w.Write([]byte("ok"))
+}
+
+// problem writes an error in the form of h5grove.
+func (h *Handler) problem(w http.ResponseWriter, err error) {
+	p := problemOf(err)
+	body, err := marshal(map[string]string{"message": strings.ToValidUTF8(p.Message, "\uFFFD")})
+	if err != nil {
+		body = []byte(`{"message":"internal error"}`)
+	}
+	header := w.Header()
+	for _, name := range []string{"Etag", "Content-Disposition", "Content-Encoding"} {
+		header.Del(name)
+	}
+	header.Set("Content-Type", "application/json")
+	header.Set("Cache-Control", "no-store")
+	if p.Status == http.StatusServiceUnavailable {
+		header.Set("Retry-After", "1")
+	}
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(body)
+}
+
+// maxKeys is the maximum number of attribute names in a request.
+const maxKeys = 1000
+
+// parse returns the request for a route.
+func (h *Handler) parse(r *http.Request, route string) (file string, q request, err error) {
+	v := r.URL.Query()
+	file, err = fileName(v.Get("file"))
+	if err != nil {
+		return "", q, err
+	}
+	q = request{
+		Route: route, Path: clean(v.Get("path")), Keys: v["attr_keys"], Selection: v.Get("selection"),
+		Format: cmp.Or(v.Get("format"), "json"), Limit: h.options.MaxBytes,
+	}
+	bad := func(format string, args ...any) (string, request, error) {
+		return "", q, fail(http.StatusUnprocessableEntity, format, args...)
+	}
+	if len(q.Keys) > maxKeys {
+		return bad("%d values of attr_keys, at most %d", len(q.Keys), maxKeys)
+	}
+	switch x := v.Get("flatten"); strings.ToLower(x) {
+	case "", "false", "0":
+	case "true", "1":
+		q.Flatten = true
+	default:
+		return bad("flatten %q: want true or false", x)
+	}
+	switch x := v.Get("dtype"); x {
+	case "", "origin":
+	case "safe":
+		q.Safe = true
+	default:
+		return bad("Unsupported dtype %s", x)
+	}
+	switch x := strings.ToLower(v.Get("resolve_links")); x {
+	case "", resolveValid:
+		q.Resolve = resolveValid
+	case "true", resolveAll:
+		q.Resolve = resolveAll
+	case "false", resolveNone:
+		q.Resolve = resolveNone
+	default:
+		return bad("resolve_links %q: want %s, %s or %s", x, resolveAll, resolveValid, resolveNone)
+	}
+	switch q.Format {
+	case "json", "bin", "npy", "csv", "tiff":
+	default:
+		return bad("Unsupported encoding %s", q.Format)
+	}
+	return file, q, nil
+}
+
+// tag returns the ETag of a response to a request for a file with this signature.
+func (q *request) tag(name string, sig signature) string {
+	s := sha256.New()
+	_ = json.NewEncoder(s).Encode([]any{name, sig[:], q})
+	return hex.EncodeToString(s.Sum(nil)[:16])
+}
+
+// content answers the routes of h5grove.
+func (h *Handler) content(w http.ResponseWriter, r *http.Request, route string) {
+	name, q, err := h.parse(r, route)
+	if err == nil {
+		err = h.reply(w, r, name, &q)
+	}
+	if err != nil {
+		h.problem(w, err)
+	}
+}
+
+// reply answers a request for the content of a file.
+func (h *Handler) reply(w http.ResponseWriter, r *http.Request, name string, q *request) error {
+	sig, keep, err := h.files.look(name)
+	if err != nil {
+		return err
+	}
+	tag := q.tag(name, sig)
+	header := w.Header()
+	header.Set("Cache-Control", "private, no-cache") // valid as long as the ETag is
+	header.Set("Vary", "Accept-Encoding, Authorization, Cookie")
+	encoding := acceptedEncoding(r)
+	if keep {
+		header.Set("Etag", `"`+tag+`"`)
+		if unchanged(r, tag) {
+			w.WriteHeader(http.StatusNotModified)
+			return nil
+		}
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), h.options.Timeout)
+	defer cancel()
+	x, release, err := h.fetch(ctx, name, sig, keep, tag, q)
+	if err != nil {
+		return err
+	}
+	defer release()
+	header.Set("Content-Type", x.Type)
+	if x.File != "" {
+		header.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", downloadName(name, q.Path, x.File)))
+	}
+	return send(w, r, x, tag, encoding)
+}
+
+// fetch returns a response from the cache or from the file, with its share of the memory.
+func (h *Handler) fetch(ctx context.Context, name string, sig signature, keep bool, tag string, q *request) (x response, release func(), err error) {
+	if x, ok := h.cache.get(tag); keep && ok {
+		return x, func() {}, nil // the memory of the cache
+	}
+	limit := q.Limit
+	if err := h.memory.Acquire(ctx, limit); err != nil {
+		return x, nil, err
+	}
+	x, err = h.files.answer(ctx, name, sig, keep, q)
+	if err != nil {
+		h.memory.Release(limit)
+		return x, nil, err
+	}
+	held := min(int64(len(x.Body)), limit)
+	h.memory.Release(limit - held)
+	if keep {
+		h.cache.put(tag, x)
+	}
+	return x, func() { h.memory.Release(held) }, nil
+}
+
+// downloadName returns a file name for a download: that of the array with the extension of kind.
+func downloadName(name, object, kind string) string {
+	base := baseName(object)
+	if base == "" {
+		base = strings.TrimSuffix(path.Base(name), path.Ext(name))
+	}
+	base = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || strings.ContainsRune(`"\/:*?<>|;%`, r) {
+			return '_'
+		}
+		return r
+	}, base)
+	return base + path.Ext(kind)
+}
+
+// unchanged reports whether the client has the response already.
+func unchanged(r *http.Request, tag string) bool {
+	for x := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
+		x = strings.TrimPrefix(strings.TrimSpace(x), "W/")
+		if x == "*" || strings.HasPrefix(x, `"`+tag) {
+			return true
+		}
+	}
+	return false
+}
+
+// send writes a response. Without compression it supports ranges.
+func send(w http.ResponseWriter, r *http.Request, x response, tag, encoding string) error {
+	if packed, ok := compress(x, encoding); ok {
+		w.Header().Set("Content-Encoding", encoding)
+		w.Header().Set("Etag", `"`+tag+"-"+encoding+`"`)
+		w.Header().Set("Content-Length", fmt.Sprint(len(packed)))
+		w.WriteHeader(http.StatusOK)
+		if r.Method != http.MethodHead {
+			_, _ = w.Write(packed)
+		}
+		return nil
+	}
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(x.Body))
+	return nil
+}
