@@ -19,7 +19,10 @@ import (
 // contentPolicy is the Content-Security-Policy of all responses. The viewer h5web needs
 // unsafe-eval, because one of its libraries makes functions at run time.
 const contentPolicy = "default-src 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; " +
-	"img-src 'self' data: blob:; connect-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+	"img-src 'self' data: blob:; connect-src 'self' blob:; form-action 'self'; " +
+	"object-src " + forbidden + "; base-uri " + forbidden + "; frame-ancestors " + forbidden
+
+const forbidden = "'none'"
 
 // secure sets the headers of all responses.
 func secure(h http.Header) {
