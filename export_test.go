@@ -17,7 +17,7 @@ func Isolated(ctx context.Context, location string) (ndarray.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.find(l); err != nil {
+	if err := s.find(ctx, l); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	r, _, err := s.remote(ctx, Auto)

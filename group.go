@@ -13,7 +13,6 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
-	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
@@ -28,11 +27,11 @@ func GroupAttrs(ctx context.Context, location string, o *OpenOptions) (ndarray.A
 		return groupAttrsUntrusted(ctx, location, *o)
 	}
 	var attrs ndarray.Attrs
-	err := withGroup(location, func(l Location, format Format) (err error) {
+	err := withGroup(ctx, location, func(l Location, format Format) (err error) {
 		attrs, err = (&walker{ctx: ctx, unlocked: orZero(o).Unlocked}).groupAttrs(l, format)
 		return err
 	})
-	return attrs, ndarray.Wrap("read attributes of", location, err)
+	return attrs, ndarray.Wrap("read attributes of", shown(location), err)
 }
 
 // EditGroupAttrs removes the attributes in remove from a group, then sets those in set, in place. A
@@ -42,7 +41,10 @@ func GroupAttrs(ctx context.Context, location string, o *OpenOptions) (ndarray.A
 // It returns the errors of GroupAttrs, ErrNotFound if an attribute in remove does not exist, and
 // errors.ErrUnsupported for a ctable and for an attribute that the format cannot store.
 func EditGroupAttrs(ctx context.Context, location string, set []ndarray.Attr, remove []string) error {
-	err := withGroup(location, func(l Location, format Format) error {
+	err := withGroup(ctx, location, func(l Location, format Format) error {
+		if isURL(l.File) {
+			return fmt.Errorf("%w: writing to a URL", errors.ErrUnsupported)
+		}
 		switch format {
 		case HDF5:
 			return editHDF5Group(l, set, remove)
@@ -51,20 +53,20 @@ func EditGroupAttrs(ctx context.Context, location string, set []ndarray.Attr, re
 		}
 		return fmt.Errorf("%w: attributes of a group of format %s are read, not written", errors.ErrUnsupported, format)
 	})
-	return ndarray.Wrap("write attributes of", location, err)
+	return ndarray.Wrap("write attributes of", shown(location), err)
 }
 
 // withGroup calls f unless the location can only be an array.
-func withGroup(location string, f func(Location, Format) error) error {
+func withGroup(ctx context.Context, location string, f func(Location, Format) error) error {
 	l, err := ParseLocation(location)
 	if err != nil {
 		return err
 	}
-	format, err := sniff(l.File)
+	format, err := sniff(ctx, l.File)
 	if err != nil {
 		return translate(err)
 	}
-	if err := (&walker{}).mayBeGroup(l, format); err != nil {
+	if err := (&walker{ctx: ctx}).mayBeGroup(l, format); err != nil {
 		return err
 	}
 	return translate(f(l, format))
@@ -76,7 +78,7 @@ func (w *walker) mayBeGroup(l Location, format Format) error {
 		return fmt.Errorf("%w: a b2nd file is one array and has no groups", ndarray.ErrParam)
 	}
 	if format == Bcolz {
-		table, err := bcolz.OpenTable(l.File, w.bcolzOptions())
+		table, err := openTable(w.ctx, l.File, w.bcolzOptions())
 		if err != nil {
 			return err
 		}
@@ -174,7 +176,7 @@ func (w *walker) groupAttrs(l Location, format Format) (attrs ndarray.Attrs, err
 	case B2Z, B2D, B2E:
 		return w.storedGroupAttrs(l, format)
 	case Bcolz:
-		table, err := bcolz.OpenTable(l.File, w.bcolzOptions())
+		table, err := openTable(w.ctx, l.File, w.bcolzOptions())
 		if err != nil || path != "/" { // groups in a nested ctable have no attributes
 			return attrs, err
 		}

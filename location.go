@@ -28,6 +28,9 @@ func (l Location) String() string {
 // contain ":/". If no such file exists, it splits at the last ":/". There is no path if s does not
 // contain ":/", or if s itself is an existing file.
 //
+// FILE may be a URL with the scheme http, https or s3. It is split at the first ":/" after the
+// host. A URL that contains ":/" itself must encode it as "%3A/".
+//
 // It returns ndarray.ErrParam for an empty file name.
 func ParseLocation(s string) (Location, error) {
 	l := Location{File: s}
@@ -42,6 +45,13 @@ func ParseLocation(s string) (Location, error) {
 
 // splitAt returns the index of the colon, or -1.
 func splitAt(s string) int {
+	if isURL(s) {
+		host := strings.Index(s, "://") + len("://")
+		if at := strings.Index(s[host:], ":/"); at >= 0 {
+			return host + at
+		}
+		return -1
+	}
 	if exists(s) {
 		return -1
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+	web "github.com/hyperslab/hyperslab/remote"
 )
 
 // Metadata is the metadata of an array or a group in its stored form, including attributes.
@@ -97,10 +98,10 @@ func (w *walker) metadata(l Location, kind Format) (m Metadata, err error) {
 	switch kind {
 	case B2ND:
 		if err = checkObject(kind, l); err == nil {
-			err = m.frame(l.File)
+			err = w.frameMetadata(l.File, &m)
 		}
 	case Bcolz:
-		err = m.bcolz(l, w.suspect)
+		err = m.bcolz(w.ctx, l, w.suspect)
 	case HDF5:
 		err = w.hdf5Metadata(l, &m)
 	case Directory:
@@ -109,6 +110,22 @@ func (w *walker) metadata(l Location, kind Format) (m Metadata, err error) {
 		err = w.storedMetadata(l, kind, &m)
 	}
 	return m, err
+}
+
+// frameMetadata reads the metadata of a frame at a path or URL.
+func (w *walker) frameMetadata(file string, m *Metadata) (err error) {
+	if !isURL(file) {
+		return m.frame(file)
+	}
+	u, err := openURL(w.ctx, file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, u.close()) }()
+	if u.object == nil {
+		return fmt.Errorf("%w: metalayers of a sparse frame at a URL", errors.ErrUnsupported)
+	}
+	return m.frameAt(u.object, u.object.Size())
 }
 
 // memberMetadata reads the metadata of an array of a directory. A group in a directory has no other
@@ -194,17 +211,27 @@ func (m *Metadata) frame(file string) (err error) {
 
 // bcolz reads the metadata files of a tree, or of one of its columns. It does not follow links out
 // of the tree.
-func (m *Metadata) bcolz(l Location, s *suspect) (err error) {
+func (m *Metadata) bcolz(ctx context.Context, l Location, s *suspect) (err error) {
+	if isURL(l.File) {
+		tree, err := web.DefaultClient.FS(ctx, l.File)
+		if err != nil {
+			return bareURL(err)
+		}
+		return m.bcolzFiles(tree, l, s)
+	}
 	root, err := os.OpenRoot(l.File)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	tree := root.FS()
+	return errors.Join(m.bcolzFiles(root.FS(), l, s), root.Close())
+}
+
+// bcolzFiles reads the metadata files of a tree. It does not list a directory at a URL.
+func (m *Metadata) bcolzFiles(tree fs.FS, l Location, s *suspect) error {
 	at := path.Join(".", strings.Trim(l.Object, "/"))
 	names := []string{"__rootdirs__", "__attrs__", bcolztree.SizesFile, "meta/storage"}
 	others, err := bcolztree.OtherMeta(tree, at)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !isURL(l.File) {
 		return err
 	}
 	most := int64(-1)

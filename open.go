@@ -138,18 +138,25 @@ func orZero[T any](o *T) T {
 	return *o
 }
 
-// Sniff detects the format of a file or directory by its content. A Blosc2 frame is B2ND unless its
+// Sniff detects the format of a file, directory or URL by its content. A Blosc2 frame is B2ND unless its
 // header identifies it as Caterva.
 //
 // It returns ndarray.ErrNotFound, or ErrFormat for an unknown format.
 func Sniff(file string) (Format, error) {
+	if isURL(file) {
+		f, err := sniffURLContent(context.Background(), file)
+		return f, ndarray.Wrap("look at", shown(file), translate(err))
+	}
 	f, err := detect.Content(file)
 	return Format(f), ndarray.Wrap("look at", file, translate(err))
 }
 
 // sniff detects the format for opening. A Caterva array is B2ND here, because the same backend
 // opens it.
-func sniff(file string) (Format, error) {
+func sniff(ctx context.Context, file string) (Format, error) {
+	if isURL(file) {
+		return sniffURL(ctx, file)
+	}
 	f, err := detect.Opener(file)
 	return Format(f), err
 }
@@ -163,6 +170,11 @@ func sniff(file string) (Format, error) {
 //     structures
 //   - an array of a directory of arrays, DIRECTORY:/path
 //   - an array of a container of python-blosc2 (.b2z, .b2d, .b2e), FILE:/path, for reading
+//
+// FILE may be a URL with the scheme http, https or s3, for reading; see package remote. Except .b2d
+// and directories of arrays all formats can be read. remote.DefaultClient makes the requests and
+// limits them. The file is read in this process, with the checks of a local file. If o.Untrusted is
+// set, the file is first copied to a temporary file, and Limits.Copy bounds the copy.
 //
 // It returns ndarray.ErrNotFound, ErrFormat for any other content, ErrCorrupt, ErrParam for a path
 // that the format does not allow or for a missing path, or ErrType and errors.ErrUnsupported for
@@ -182,7 +194,7 @@ func Open(ctx context.Context, location string, o *OpenOptions) (*ndarray.Array,
 	}
 	a, err := open(ctx, location, orZero(o))
 	if err != nil {
-		return nil, ndarray.Wrap(op, location, err)
+		return nil, ndarray.Wrap(op, shown(location), err)
 	}
 	return a, nil
 }
@@ -199,11 +211,14 @@ func open(ctx context.Context, location string, o OpenOptions) (*ndarray.Array, 
 		return nil, err
 	}
 	o.Write = o.Write || o.Durable
-	return openAt(l, o)
+	if isURL(l.File) {
+		return openURLArray(ctx, l, o)
+	}
+	return openAt(ctx, l, o)
 }
 
-func openAt(l Location, o OpenOptions) (*ndarray.Array, error) {
-	format, err := sniff(l.File)
+func openAt(ctx context.Context, l Location, o OpenOptions) (*ndarray.Array, error) {
+	format, err := sniff(ctx, l.File)
 	if err != nil {
 		return nil, translate(err)
 	}
@@ -214,7 +229,7 @@ func openAt(l Location, o OpenOptions) (*ndarray.Array, error) {
 		return openFrame(l.File, &b2nd.OpenOptions{DType: o.DType, Write: o.Write, Library: o.Library}, o.Durable)
 	}
 	if isStore(format) {
-		return openStored(l, format, o)
+		return openStored(ctx, l, format, o)
 	}
 	if format == Directory {
 		file, err := arrayFile(l)
@@ -377,6 +392,9 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOpt
 	if err != nil {
 		return nil, err
 	}
+	if isURL(l.File) {
+		return nil, fmt.Errorf("%w: creating an array at a URL", errors.ErrUnsupported)
+	}
 	if o.Format == "" {
 		var ok bool
 		if o.Format, ok = ForName(l.File); !ok {
@@ -405,7 +423,7 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOpt
 		return nil, fmt.Errorf("%w: one array in a new %s; CopyTree writes a tree", errors.ErrUnsupported, o.Format)
 	}
 	if o.Format == HDF5 && exists(l.File) {
-		if is, err := sniff(l.File); err != nil || is != HDF5 {
+		if is, err := sniff(ctx, l.File); err != nil || is != HDF5 {
 			return nil, cmp.Or(err, fmt.Errorf("%w: %s is of format %s, an array is added to HDF5 files", ndarray.ErrParam, l.File, is))
 		}
 		return add(ctx, l, spec, o, location)

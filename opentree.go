@@ -39,28 +39,28 @@ func OpenTree(ctx context.Context, location string, o *OpenOptions) (*Tree, erro
 	if opts.Untrusted != nil {
 		x, err := newOutside(ctx, location, opts)
 		if err != nil {
-			return nil, ndarray.Wrap("open untrusted", location, err)
+			return nil, ndarray.Wrap("open untrusted", shown(location), err)
 		}
 		return &Tree{location: Location{File: x.file, Object: x.s.Object}, format: x.s.Format, outside: x}, nil
 	}
 	if opts.DType != nil || opts.Write || opts.Durable || opts.Library {
-		return nil, ndarray.Wrap("open", location, fmt.Errorf("%w: OpenOptions.DType, Write, Durable and Library are for Open", ndarray.ErrParam))
+		return nil, ndarray.Wrap("open", shown(location), fmt.Errorf("%w: OpenOptions.DType, Write, Durable and Library are for Open", ndarray.ErrParam))
 	}
 	l, err := ParseLocation(location)
 	if err != nil {
 		return nil, err
 	}
-	format, err := sniff(l.File)
+	format, err := sniff(ctx, l.File)
 	if err == nil {
 		err = ctx.Err()
 	}
 	if err != nil {
-		return nil, ndarray.Wrap("open", location, translate(err))
+		return nil, ndarray.Wrap("open", shown(location), translate(err))
 	}
 	t := &Tree{location: l, format: format, open: opts}
 	if isStore(format) {
-		if t.store, err = openStore(l.File, format, nil); err != nil {
-			return nil, ndarray.Wrap("open", location, translate(damage(err)))
+		if t.store, err = openStore(ctx, l.File, format, nil); err != nil {
+			return nil, ndarray.Wrap("open", shown(location), translate(damage(err)))
 		}
 	}
 	return t, nil
@@ -91,7 +91,7 @@ func (t *Tree) Walk(ctx context.Context, prune func(Entry) bool) iter.Seq2[Entry
 			return !left
 		})
 		if err != nil && !left {
-			yield(Entry{}, ndarray.Wrap("list untrusted", t.location.String(), err))
+			yield(Entry{}, ndarray.Wrap("list untrusted", shown(t.location.String()), err))
 		}
 	}
 }
@@ -102,7 +102,7 @@ func (t *Tree) GroupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs
 	if t.store != nil {
 		w := walker{ctx: ctx, store: t.store}
 		attrs, err = w.storedGroupAttrs(Location{File: t.location.File, Object: path}, t.format)
-		return attrs, ndarray.Wrap("read attributes of", t.at(path), errors.Join(err, ctx.Err()))
+		return attrs, ndarray.Wrap("read attributes of", shown(t.at(path)), errors.Join(err, ctx.Err()))
 	}
 	if t.file != nil {
 		attrs, err = t.heldGroupAttrs(ctx, path)
@@ -112,7 +112,7 @@ func (t *Tree) GroupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs
 		return GroupAttrs(ctx, t.at(path), &OpenOptions{Unlocked: t.open.Unlocked})
 	}
 	attrs, err = t.outside.attrs(ctx, path)
-	return attrs, ndarray.Wrap("read attributes of untrusted", t.at(path), err)
+	return attrs, ndarray.Wrap("read attributes of untrusted", shown(t.at(path)), err)
 }
 
 // Open opens the array at a path of the file, for reading. It returns the errors of
@@ -120,7 +120,7 @@ func (t *Tree) GroupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs
 func (t *Tree) Open(ctx context.Context, path string) (*ndarray.Array, error) {
 	if t.store != nil {
 		a, err := t.openStored(ctx, path)
-		return a, ndarray.Wrap("open", t.at(path), err)
+		return a, ndarray.Wrap("open", shown(t.at(path)), err)
 	}
 	if t.file != nil {
 		a, err := t.openHeld(ctx, path)
@@ -130,7 +130,7 @@ func (t *Tree) Open(ctx context.Context, path string) (*ndarray.Array, error) {
 		return Open(ctx, t.at(path), &t.open)
 	}
 	a, err := t.outside.open(ctx, path)
-	return a, ndarray.Wrap("open untrusted", t.at(path), err)
+	return a, ndarray.Wrap("open untrusted", shown(t.at(path)), err)
 }
 
 // openStored opens an array of the open store.
@@ -139,7 +139,7 @@ func (t *Tree) openStored(ctx context.Context, path string) (*ndarray.Array, err
 	if err := errors.Join(ctx.Err(), checkObject(t.format, l)); err != nil {
 		return nil, err
 	}
-	m, err := openMember(t.store, groupPath(l), l.String(), nil)
+	m, err := openMember(t.store, groupPath(l), shown(l.String()), nil)
 	if err != nil {
 		return nil, err
 	}

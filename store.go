@@ -23,7 +23,14 @@ import (
 func isStore(f Format) bool { return detect.IsStore(string(f)) }
 
 // openStore opens a store. The suspect is nil for a trusted file.
-func openStore(file string, f Format, s *suspect) (*stores.Store, error) {
+func openStore(ctx context.Context, file string, f Format, s *suspect) (*stores.Store, error) {
+	if isURL(file) {
+		u, err := openURL(ctx, file)
+		if err != nil {
+			return nil, err
+		}
+		return u.store()
+	}
 	var o stores.Options
 	if s != nil {
 		o = stores.Options{Limits: b2store.Limits{Directory: s.Limits.Metadata}, Metadata: s.Limits.Metadata, Embedded: s.Limits.Chunk}
@@ -37,7 +44,7 @@ func (w *walker) storeOf(file string, f Format) (*stores.Store, func() error, er
 	if w.store != nil {
 		return w.store, func() error { return nil }, nil
 	}
-	s, err := openStore(file, f, w.suspect)
+	s, err := openStore(w.ctx, file, f, w.suspect)
 	if err != nil {
 		return nil, nil, damage(err)
 	}
@@ -113,14 +120,14 @@ func (m *member) setClose(f func() error) {
 func (m *member) Close() error { return errors.Join(m.Reader.Close(), m.close()) }
 
 // openStored opens the array at a location of a store.
-func openStored(l Location, f Format, o OpenOptions) (*ndarray.Array, error) {
+func openStored(ctx context.Context, l Location, f Format, o OpenOptions) (*ndarray.Array, error) {
 	switch {
 	case o.Write:
 		return nil, fmt.Errorf("%w: changes in place of an array of format %s", errors.ErrUnsupported, f)
 	case o.Library:
 		return nil, fmt.Errorf("%w: C-Blosc2 does not read arrays of format %s", ndarray.ErrParam, f)
 	}
-	s, err := openStore(l.File, f, nil)
+	s, err := openStore(ctx, l.File, f, nil)
 	if err != nil {
 		return nil, damage(err)
 	}

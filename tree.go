@@ -299,11 +299,11 @@ func (c *treeCopy) plan(ctx context.Context, src string) error {
 	root := "/" + strings.Trim(c.source.location.Object, "/")
 	if c.source.format == HDF5 && c.target == HDF5 && c.options.Untrusted == nil {
 		var err error
-		if c.types, err = openTypes(c.source.location.File); err != nil {
+		if c.types, err = openTypes(ctx, c.source.location.File); err != nil {
 			return err
 		}
 	}
-	if err := c.openProperties(); err != nil {
+	if err := c.openProperties(ctx); err != nil {
 		return err
 	}
 	for e, err := range c.source.Walk(ctx, nil) {
@@ -334,7 +334,7 @@ func (c *treeCopy) plan(ctx context.Context, src string) error {
 	}
 	c.planLinks()
 	c.tellOrder(root)
-	return c.planUserBlock(root)
+	return c.planUserBlock(ctx, root)
 }
 
 // planLinks removes links to objects that are left out.
@@ -351,11 +351,11 @@ func (c *treeCopy) planLinks() {
 }
 
 // planUserBlock records the user block of an HDF5 file, which CopyTree never copies.
-func (c *treeCopy) planUserBlock(root string) error {
+func (c *treeCopy) planUserBlock(ctx context.Context, root string) error {
 	if c.source.format != HDF5 || c.options.Untrusted != nil || root != "/" {
 		return nil
 	}
-	f, err := h5.Open(c.source.location.File, h5.ReadOnly)
+	f, err := openSource(ctx, c.source.location.File, nil)
 	if err != nil {
 		return hdf5.Translate(err)
 	}

@@ -3,6 +3,7 @@
 package hyperslab
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,11 +20,11 @@ type treeProperties struct {
 }
 
 // openProperties opens the source, unless it has no such properties or is untrusted.
-func (c *treeCopy) openProperties() error {
+func (c *treeCopy) openProperties(ctx context.Context) error {
 	if c.source.format != HDF5 || c.options.Untrusted != nil {
 		return nil
 	}
-	f, err := h5.Open(c.source.location.File, h5.ReadOnly)
+	f, err := openSource(ctx, c.source.location.File, nil)
 	if err != nil {
 		return hdf5.Translate(err)
 	}

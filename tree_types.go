@@ -39,9 +39,9 @@ type typeItem struct {
 	uses     typeUses // of the attributes
 }
 
-func openTypes(file string) (_ *typeCopy, err error) {
+func openTypes(ctx context.Context, file string) (_ *typeCopy, err error) {
 	c := &typeCopy{known: make(map[uint64]*typeItem)}
-	if c.file, err = h5.Open(file, h5.ReadOnly); err != nil {
+	if c.file, err = openSource(ctx, file, nil); err != nil {
 		return nil, hdf5.Translate(err)
 	}
 	if c.scratch, err = h5.CreateImage(nil); err != nil {

@@ -138,7 +138,7 @@ func openUntrusted(ctx context.Context, location string, o OpenOptions) (*ndarra
 	if err != nil {
 		return nil, err
 	}
-	if err := s.find(l); err != nil {
+	if err := s.find(ctx, l); err != nil {
 		return nil, errors.Join(translate(err), s.close())
 	}
 	return s.open(ctx, o.Untrusted.Isolation)
@@ -191,7 +191,9 @@ func own(ctx context.Context, r io.ReaderAt, size, most int64) (_ *os.File, err 
 	if err := os.Remove(f.Name()); err != nil {
 		return nil, err
 	}
-	n, err := io.Copy(f, &withContext{ctx, io.NewSectionReader(r, 0, size)})
+	content, stop := urlReader(ctx, r, size)
+	defer stop()
+	n, err := io.Copy(f, &withContext{ctx, content})
 	if err == nil && n != size {
 		err = fmt.Errorf("%w: the reader ends after %d of %d bytes", ndarray.ErrCorrupt, n, size)
 	}
@@ -276,9 +278,9 @@ func (s *suspect) thaw() error {
 }
 
 // find opens the file at a location. In a directory of arrays it opens the array's own file.
-func (s *suspect) find(l Location) (err error) {
-	s.Name, s.Object = l.String(), l.Object
-	if s.file, err = openToRead(l.File); err != nil {
+func (s *suspect) find(ctx context.Context, l Location) (err error) {
+	s.Name, s.Object = shown(l.String()), l.Object
+	if s.file, err = openOrCopy(ctx, l.File, s.Limits.Copy); err != nil {
 		return err
 	}
 	if err := s.sniff(); err != nil {

@@ -27,7 +27,7 @@ func (s *suspect) check(ctx context.Context) error {
 	case B2ND:
 		return s.checkFrame()
 	case B2Z, B2D, B2E:
-		return s.checkStore()
+		return s.checkStore(ctx)
 	case Bcolz:
 		return s.checkTree()
 	case HDF5:
@@ -70,11 +70,11 @@ func (s *suspect) frameLimits() cframe.Limits {
 }
 
 // checkStore checks the structure of a store. Each frame in it is checked when it is opened.
-func (s *suspect) checkStore() (err error) {
+func (s *suspect) checkStore(ctx context.Context) (err error) {
 	if s.store != nil {
 		return nil
 	}
-	s.store, err = openStore(worker.FilePath(s.file), s.Format, s)
+	s.store, err = openStore(ctx, worker.FilePath(s.file), s.Format, s)
 	return err
 }
 

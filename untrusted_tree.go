@@ -77,8 +77,8 @@ func newOutside(ctx context.Context, location string, opts OpenOptions) (_ *outs
 	if err != nil {
 		return nil, err
 	}
-	s.Name, s.Object = l.String(), l.Object
-	if s.file, err = openToRead(l.File); err != nil {
+	s.Name, s.Object = shown(l.String()), l.Object
+	if s.file, err = openOrCopy(ctx, l.File, s.Limits.Copy); err != nil {
 		return nil, translate(err)
 	}
 	x := &outside{s: s, file: l.File}

@@ -56,7 +56,7 @@ func (h *treeAttendant) close() {
 // check checks the whole file. In a directory the arrays are checked one by one, later.
 func (h *treeAttendant) check() error {
 	if isStore(h.s.Format) {
-		return damage(h.s.checkStore()) // the store stays open
+		return damage(h.s.checkStore(context.Background())) // the store stays open
 	}
 	s := *h.s
 	s.Object = "" // all columns of a ctable
@@ -314,7 +314,7 @@ func (w *walker) bcolzOptions() *bcolz.OpenOptions {
 // libhdf5 cannot open other files.
 func (w *walker) openHDF5(file string) (*h5.File, error) {
 	if w.suspect == nil {
-		return openHDF5(file, w.unlocked)
+		return openSource(w.ctx, file, w.unlocked)
 	}
 	info, err := w.suspect.file.Stat()
 	if err != nil {

@@ -84,7 +84,7 @@ func walkTrusted(ctx context.Context, location string, opts WalkOptions, store *
 	return func(yield func(Entry, error) bool) {
 		w := walker{ctx: ctx, yield: yield, skip: opts.Prune, unlocked: opts.Unlocked, store: store}
 		if err := w.walk(location); err != nil && !errors.Is(err, errStop) {
-			yield(Entry{}, ndarray.Wrap("list", location, translate(err)))
+			yield(Entry{}, ndarray.Wrap("list", shown(location), translate(err)))
 		}
 	}
 }
@@ -131,7 +131,7 @@ func (w *walker) walk(location string) error {
 	if err != nil {
 		return err
 	}
-	format, err := sniff(l.File)
+	format, err := sniff(w.ctx, l.File)
 	if err != nil {
 		return err
 	}
@@ -144,6 +144,9 @@ func (w *walker) from(l Location, format Format) error {
 	case B2ND:
 		if err := checkObject(format, l); err != nil {
 			return err
+		}
+		if isURL(l.File) {
+			return w.urlFrame(l.File, "/")
 		}
 		return w.frame(l.File, "/")
 	case Directory:
@@ -179,6 +182,11 @@ func (w *walker) frame(name, at string) (err error) {
 	if err != nil {
 		return ndarray.Wrap("open", name, bare(err))
 	}
+	return w.listFrame(name, at, b)
+}
+
+// listFrame lists an open array of a frame, and closes it.
+func (w *walker) listFrame(name, at string, b storedFrame) error {
 	stored := b.StoredDType()
 	e, err := w.describe(at, b)
 	if err != nil {
@@ -193,13 +201,19 @@ func (w *walker) frame(name, at string) (err error) {
 	return w.emit(e)
 }
 
+// storedFrame is an array of a frame.
+type storedFrame interface {
+	described
+	StoredDType() string
+}
+
 // bcolz lists a carray, a column, or a ctable with its columns in their order.
 func (w *walker) bcolz(l Location) error {
 	object := strings.Trim(l.Object, "/")
-	table, err := bcolz.OpenTable(l.File, w.bcolzOptions())
+	table, err := openTable(w.ctx, l.File, w.bcolzOptions())
 	switch {
 	case errors.Is(err, ndarray.ErrFormat) && object == "":
-		b, err := bcolz.Open(l.File, w.bcolzOptions())
+		b, err := openPlainCarray(w.ctx, l.File, w.bcolzOptions())
 		return w.array("/", b, err)
 	case errors.Is(err, ndarray.ErrFormat):
 		return fmt.Errorf("%w: a bcolz carray is one array, it has no %s", ndarray.ErrParam, l.Object)

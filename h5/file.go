@@ -162,6 +162,8 @@ type File struct {
 	unlocked error // why the file has no lock, or nil
 
 	raw *os.File // file opened by Descriptor; nil before the first call
+
+	after func() error // ReaderOptions.Close; nil after Close
 }
 
 // newFileLocked makes the owner of a file id. a are the access properties that it was opened or
@@ -443,11 +445,21 @@ func (f *File) Flush() error {
 // Close flushes and closes the file and all its groups and datasets (H5Fclose). A second call
 // returns ErrClosed.
 func (f *File) Close() error {
+	after, err := f.close()
+	if after != nil {
+		err = errors.Join(err, after())
+	}
+	return err
+}
+
+// close closes the file, and returns a function that must be called without the library's lock.
+func (f *File) close() (after func() error, err error) {
 	lock()
 	defer unlock()
-	err := f.h.closeLocked("close file", f.path)
+	after, f.after = f.after, nil
+	err = f.h.closeLocked("close file", f.path)
 	if err == nil && f.raw != nil {
 		err = f.raw.Close()
 	}
-	return err
+	return after, err
 }

@@ -17,6 +17,12 @@ import (
 type ReaderOptions struct {
 	BlockSize int // size of a cache block in bytes; small reads are served from the cache; 0: 64 KiB
 	Blocks    int // number of cached blocks; 0: 64
+
+	// Concurrent states that r may be called by several goroutines at the same time. Package
+	// chunkio then reads chunks from r without the library's lock, and their index before them.
+	Concurrent bool
+
+	Close func() error // called after the File was closed; it may be nil
 }
 
 // filled returns a copy of o with the defaults.
@@ -24,6 +30,7 @@ func (o *ReaderOptions) filled() ReaderOptions {
 	d := ReaderOptions{BlockSize: 64 << 10, Blocks: 64}
 	if o != nil {
 		d.BlockSize, d.Blocks = cmp.Or(o.BlockSize, d.BlockSize), cmp.Or(o.Blocks, d.Blocks)
+		d.Concurrent, d.Close = o.Concurrent, o.Close
 	}
 	return d
 }
@@ -43,11 +50,12 @@ var readers = map[uint64]*blockReader{}
 // OpenReaderAt opens the HDF5 file of size bytes in r for reading. Nil options mean
 // the zero value.
 //
-// r is called during operations, one call at a time, and must not use this package: such a call
-// returns ErrReentrant. If r returns an error, the operation returns that error. Closing the File
-// does not close r. r is a single file, so operations that need another file return an
-// *OutsideError. For example, this applies to external links, to a virtual dataset with elements in
-// another file, and to a dataset with elements in external files.
+// r is called during operations, one call at a time unless ReaderOptions.Concurrent is set, and
+// must not use this package: such a call returns ErrReentrant. If r returns an error, the operation
+// returns that error. Closing the File does not close r, but calls ReaderOptions.Close. r is a
+// single file, so operations that need another file return an *OutsideError. For example, this
+// applies to external links, to a virtual dataset with elements in another file, and to a dataset
+// with elements in external files.
 func OpenReaderAt(r io.ReaderAt, size int64, o *ReaderOptions) (*File, error) {
 	const op = "open reader"
 	opts := o.filled()
@@ -77,7 +85,19 @@ func OpenReaderAt(r io.ReaderAt, size int64, o *ReaderOptions) (*File, error) {
 		return nil, err
 	}
 	f.h.ids.reader = n
+	f.after = opts.Close
 	return f, nil
+}
+
+// Source returns the reader of a File of OpenReaderAt with ReaderOptions.Concurrent, and its size
+// in bytes. It returns nil for other files, and after Close.
+func (f *File) Source() (r io.ReaderAt, size int64) {
+	lock()
+	defer unlock()
+	if b := readers[f.h.ids.reader]; b != nil && b.opts.Concurrent {
+		return b.r, b.size
+	}
+	return nil, 0
 }
 
 // OutsideError identifies the other file that an operation on a file of OpenReaderAt needs. It

@@ -33,7 +33,10 @@ type fileSystem struct {
 	base string
 }
 
-var _ fs.StatFS = (*fileSystem)(nil)
+var (
+	_ fs.StatFS    = (*fileSystem)(nil)
+	_ fs.ReadDirFS = (*fileSystem)(nil)
+)
 
 // Open opens an object.
 func (f *fileSystem) Open(name string) (fs.File, error) {
@@ -47,8 +50,11 @@ func (f *fileSystem) Open(name string) (fs.File, error) {
 	return &file{Object: o, name: path.Base(name)}, nil
 }
 
-// Stat opens an object. A later Open then needs no request.
+// Stat opens an object. A later Open then needs no request. The root is a directory.
 func (f *fileSystem) Stat(name string) (fs.FileInfo, error) {
+	if name == "." {
+		return rootInfo{}, nil
+	}
 	o, err := f.Open(name)
 	if err != nil {
 		return nil, err
@@ -58,6 +64,11 @@ func (f *fileSystem) Stat(name string) (fs.FileInfo, error) {
 		return nil, err
 	}
 	return info, o.Close()
+}
+
+// ReadDir returns fs.ErrNotExist, because HTTP has no directories.
+func (f *fileSystem) ReadDir(name string) ([]fs.DirEntry, error) {
+	return nil, &fs.PathError{Op: "list", Path: name, Err: fs.ErrNotExist}
 }
 
 // escape escapes the characters of a name that have a meaning in a URL.
@@ -82,6 +93,16 @@ func (f *file) Read(p []byte) (int, error) {
 }
 
 func (f *file) Stat() (fs.FileInfo, error) { return fileInfo{f}, nil }
+
+// rootInfo is the root of a file system.
+type rootInfo struct{}
+
+func (rootInfo) Name() string       { return "." }
+func (rootInfo) Size() int64        { return 0 }
+func (rootInfo) Mode() fs.FileMode  { return fs.ModeDir | 0o555 }
+func (rootInfo) IsDir() bool        { return true }
+func (rootInfo) Sys() any           { return nil }
+func (rootInfo) ModTime() time.Time { return time.Time{} }
 
 type fileInfo struct{ f *file }
 

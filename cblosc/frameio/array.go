@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 )
@@ -125,11 +126,45 @@ func (a *Array) ReadRegion(ctx context.Context, dst []byte, start, shape []int64
 	if err != nil {
 		return &Error{op, a.f.path, -1, err}
 	}
+	defer a.fetch(ctx, r)()
 	err = a.f.stock.each(ctx, r.chunks, workers, func(k int64) error {
 		i, box := a.part(r, k)
 		return a.f.inChunk(op, i, a.readChunk(ctx, dst, r, i, &box))
 	})
 	return a.f.wrap(op, err)
+}
+
+const (
+	mostRanges = 1 << 20   // chunks that are planned before a read
+	wholeChunk = 256 << 10 // bytes of a chunk that is fetched even if the region needs few of its blocks
+	chunkHead  = 4 << 10   // bytes of a chunk that contain its header
+)
+
+// fetch begins to fetch the chunks of a region if the frame is remote. The caller calls stop after
+// the read.
+func (a *Array) fetch(ctx context.Context, r *region) (stop func()) {
+	src, ok := a.f.src.(*fileSource)
+	if !ok {
+		return func() {}
+	}
+	to := ahead.Of(src.r)
+	if to == nil {
+		return func() {}
+	}
+	var ranges [][2]int64
+	for k := range min(r.chunks, mostRanges) {
+		i, b := a.part(r, k)
+		o := a.f.offsets[i]
+		if o.IsSpecial() {
+			continue
+		}
+		n := int64(a.f.room[i])
+		if n > wholeChunk && a.touched(&b) <= a.nblocks/4 && a.f.hasBlocks(i) {
+			n = chunkHead // the blocks of the region are known after the header was read
+		}
+		ranges = append(ranges, [2]int64{src.base + int64(o), n})
+	}
+	return to.Prefetch(ctx, ranges)
 }
 
 // errWhole is the reason why the blocks of a chunk cannot be read one by one.

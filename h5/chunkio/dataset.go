@@ -4,8 +4,8 @@ package chunkio
 
 import (
 	"errors"
+	"io"
 	"math"
-	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
@@ -32,8 +33,9 @@ type dataset struct {
 	grid       []int64 // chunks along each axis
 	total      int64   // chunks of the grid
 
-	file *os.File // for reads without the lock; nil if they are not allowed
-	size int64    // of file
+	file   io.ReaderAt  // for reads without the lock; nil if they are not allowed
+	size   int64        // of file
+	remote ahead.Reader // file, if it fetches ranges before they are read; nil otherwise
 
 	touched atomic.Int64 // number of chunks read without an index
 	mu      sync.Mutex   // held while the index is read
@@ -59,6 +61,11 @@ func lookUp(d *h5.Dataset, exact bool) (*dataset, error) {
 	if err != nil || set.elsewhere {
 		return set, err
 	}
+	if r, size := d.File().Source(); r != nil {
+		set.file, set.size, set.remote = r, size, ahead.Of(r)
+		keep(d, key, set)
+		return set, nil
+	}
 	file, err := d.File().Descriptor()
 	if errors.Is(err, errors.ErrUnsupported) {
 		return set, nil
@@ -71,10 +78,15 @@ func lookUp(d *h5.Dataset, exact bool) (*dataset, error) {
 		return nil, err
 	}
 	set.file, set.size = file, facts.Size()
+	keep(d, key, set)
+	return set, nil
+}
+
+// keep caches a dataset.
+func keep(d *h5.Dataset, key weak.Pointer[h5.Dataset], set *dataset) {
 	if _, loaded := known.LoadOrStore(key, set); !loaded {
 		runtime.AddCleanup(d, func(key weak.Pointer[h5.Dataset]) { known.Delete(key) }, key)
 	}
-	return set, nil
 }
 
 func describe(d *h5.Dataset, exact bool) (*dataset, error) {
@@ -173,6 +185,7 @@ func (s *dataset) readIndex(d *h5.Dataset) (*index, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.fetchIndex(d)
 	x := &index{}
 	if s.total > sparseFrom && stored < s.total/4 {
 		x.sparse = make(map[int64]entry, stored)
@@ -241,6 +254,9 @@ func (s *dataset) worthIndexing(chunks int64) bool {
 	const few, each, bytes = 64, 8, 16 << 10
 	if s.file == nil {
 		return false
+	}
+	if s.remote != nil {
+		return true // a request costs more than an index
 	}
 	asked := s.touched.Add(chunks)
 	return asked > few || asked >= s.total/(each+int64(s.chunkBytes)/bytes)

@@ -34,6 +34,9 @@ func (c *call) read(ctx context.Context, dst []byte) (Stats, error) {
 			return Stats{}, err
 		}
 	}
+	if c.set.remote != nil {
+		defer c.set.remote.Prefetch(ctx, c.ranges(x))()
+	}
 	stats := Stats{Workers: c.o.Workers, Chunks: c.plan.chunks}
 	readers := make([]*reader, c.o.Workers)
 	for i := range readers {

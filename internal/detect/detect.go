@@ -73,8 +73,14 @@ func isCaterva(file string) bool {
 	if err != nil {
 		return false
 	}
-	h, err := cframe.ReadHeader(f, info.Size(), cframe.DefaultLimits())
-	if errors.Join(err, f.Close()) != nil {
+	is := IsCaterva(f, info.Size())
+	return f.Close() == nil && is
+}
+
+// IsCaterva reports whether the frame in r, which has size bytes, contains a Caterva array.
+func IsCaterva(r io.ReaderAt, size int64) bool {
+	h, err := cframe.ReadHeader(r, size, cframe.DefaultLimits())
+	if err != nil {
 		return false
 	}
 	_, isB2nd := h.Metalayer(b2ndmeta.Name)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/h5warm"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
@@ -36,6 +37,9 @@ func Walk(f *h5.File, file, at string, visit func(Object) (descend bool, err err
 		return hdf5.Translate(err)
 	}
 	w := walker{file: file, visit: visit, seen: make(map[objectID]string)}
+	if r, size := f.Source(); r != nil {
+		w.warm = h5warm.Open(r, size)
+	}
 	return w.object(f.Root(), at, at, info)
 }
 
@@ -46,6 +50,7 @@ type walker struct {
 	file  string
 	visit func(Object) (bool, error)
 	seen  map[objectID]string // path at which an object was first listed
+	warm  *h5warm.File        // nil unless the file is remote
 }
 
 func (w *walker) emit(o Object) error {
@@ -85,6 +90,7 @@ func (w *walker) object(parent *h5.Group, name, at string, info h5.ObjectInfo) e
 // group lists a group and its members.
 func (w *walker) group(parent *h5.Group, name string, o Object) (err error) {
 	var links []h5.Link
+	w.warm.Links(o.Info.Address)
 	g, openErr := parent.OpenGroup(name)
 	if openErr == nil {
 		defer func() { err = errors.Join(err, hdf5.Translate(g.Close())) }()
@@ -104,11 +110,31 @@ func (w *walker) group(parent *h5.Group, name string, o Object) (err error) {
 		return err
 	}
 	for i := range links {
+		if i%batch == 0 {
+			w.fetch(links[i:min(i+batch, len(links))])
+		}
 		if err := w.link(g, strings.TrimSuffix(o.Path, "/")+"/"+links[i].Name, &links[i]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// batch is the number of objects of a remote file whose metadata is read at the same time.
+const batch = 512
+
+// fetch reads the metadata of the objects that links lead to.
+func (w *walker) fetch(links []h5.Link) {
+	if w.warm == nil {
+		return
+	}
+	var at []uint64
+	for i := range links {
+		if links[i].Kind == h5.HardLink {
+			at = append(at, links[i].Address)
+		}
+	}
+	w.warm.Objects(at)
 }
 
 func (w *walker) link(parent *h5.Group, at string, l *h5.Link) error {

@@ -39,6 +39,7 @@ var storeys = []struct {
 	{"internal/guard", 15, false},
 	{"internal/blosc1", 25, false},
 	{"remote", 20, false},
+	{"internal/h5warm", 45, false},
 	{"cblosc", 20, false},
 	{"h5", 20, false},
 	{"h5/filter", 30, false},

@@ -48,7 +48,7 @@ type Object struct {
 // Store is an open store.
 type Store struct {
 	options Options
-	file    *os.File // a ZIP file or a frame; nil for a directory
+	file    source   // a ZIP file or a frame; nil for a directory
 	root    *os.Root // nil unless a directory
 
 	members []b2store.Member // sorted by name
@@ -89,13 +89,40 @@ func Open(path, kind string, o Options) (_ *Store, err error) {
 			return nil, err
 		}
 		s.file = f
-		if kind == detect.B2E {
-			s.members = []b2store.Member{{Name: b2store.EmbedFile, Size: info.Size()}}
-		} else if s.members, err = b2store.ReadZip(f, info.Size(), o.Limits); err != nil {
-			return nil, err
-		}
+		return s, s.openFile(info.Size(), kind)
 	}
 	return s, s.load()
+}
+
+// source is a file of a store.
+type source interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// OpenReaderAt opens the store in r, which has size bytes. It takes ownership of r. The errors are
+// those of Open.
+func OpenReaderAt(r source, size int64, kind string, o Options) (_ *Store, err error) {
+	if o.Embedded == 0 {
+		o.Embedded = 1 << 30
+	}
+	s := &Store{options: o, file: r}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	return s, s.openFile(size, kind)
+}
+
+// openFile reads the members of a file.
+func (s *Store) openFile(size int64, kind string) (err error) {
+	if kind == detect.B2E {
+		s.members = []b2store.Member{{Name: b2store.EmbedFile, Size: size}}
+	} else if s.members, err = b2store.ReadZip(s.file, size, s.options.Limits); err != nil {
+		return err
+	}
+	return s.load()
 }
 
 // load finds all objects.

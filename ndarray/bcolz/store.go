@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -44,6 +45,9 @@ func (p place) sub(name string) (place, error) {
 		info, err := fs.Stat(p.fsys, name)
 		if err == nil && !info.IsDir() {
 			err = fmt.Errorf("%w: %s is no directory", ndarray.ErrCorrupt, name)
+		}
+		if errors.Is(err, fs.ErrNotExist) { // an object store has no directories
+			_, err = fs.Stat(p.fsys, path.Join(name, bcolztree.StorageFile))
 		}
 		if err != nil {
 			return place{}, err

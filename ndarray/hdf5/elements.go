@@ -6,10 +6,12 @@ package hdf5
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -41,6 +43,7 @@ func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 		b.meta.DType.ToNative(dst)
 		return nil
 	}
+	defer b.fetch(ctx, r)()
 	for s := range b.meta.Slabs(r) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -53,6 +56,53 @@ func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 		b.meta.DType.ToNative(part)
 	}
 	return nil
+}
+
+// mostRows is the maximum number of rows of a contiguous dataset that are fetched before they are
+// read.
+const mostRows = 1 << 18
+
+// fetch begins to fetch a region of a contiguous dataset, if the file is remote. The caller calls
+// stop after the read.
+func (b *Backend) fetch(ctx context.Context, r ndarray.Region) (stop func()) {
+	if b.address == h5.NoAddress || b.file == nil || len(r.Shape) == 0 {
+		return func() {}
+	}
+	source, _ := b.file.Source()
+	to := ahead.Of(source)
+	if to == nil {
+		return func() {}
+	}
+	// A row is the part of the region that is contiguous in the file.
+	row, axis := int64(b.meta.DType.Size), len(r.Shape)-1
+	for ; axis > 0 && r.Shape[axis] == b.meta.Shape[axis]; axis-- {
+		row *= r.Shape[axis]
+	}
+	step := row
+	row *= r.Shape[axis]
+	rows := int64(1)
+	for _, n := range r.Shape[:axis] {
+		if rows *= n; rows > mostRows || n == 0 {
+			return func() {}
+		}
+	}
+	strides := boxes.Strides(b.meta.Shape, b.meta.DType.Size)
+	ranges := make([][2]int64, 0, rows)
+	at := slices.Clone(r.Start[:axis])
+	for range rows {
+		off := int64(b.address) + r.Start[axis]*step
+		for d, i := range at {
+			off += i * strides[d]
+		}
+		ranges = append(ranges, [2]int64{off, row})
+		for d := axis - 1; d >= 0; d-- {
+			if at[d]++; at[d] < r.Start[d]+r.Shape[d] {
+				break
+			}
+			at[d] = r.Start[d]
+		}
+	}
+	return to.Prefetch(ctx, ranges)
 }
 
 // worthReading reports whether workers should read a region of n bytes. A region smaller than a

@@ -29,6 +29,7 @@ type Backend struct {
 
 	untrusted bool // libhdf5 must not decode chunks that chunkio can decode
 
+	address    uint64 // of contiguous elements in the file, or h5.NoAddress
 	filters    []h5.Filter
 	plainEdges bool
 	elsewhere  []string
@@ -142,7 +143,7 @@ func newBackend(f *h5.File, d *h5.Dataset, location string) (*Backend, error) {
 	if meta.Comment, err = d.Comment(); err != nil {
 		return nil, err
 	}
-	b := &Backend{file: f, dataset: d, stored: info.Datatype, meta: meta, filters: info.Filters, plainEdges: info.PlainEdges}
+	b := &Backend{file: f, dataset: d, stored: info.Datatype, meta: meta, address: contiguous(&info), filters: info.Filters, plainEdges: info.PlainEdges}
 	add := func(name string) {
 		if name != "." && !slices.Contains(b.elsewhere, name) {
 			b.elsewhere = append(b.elsewhere, name)
@@ -156,6 +157,14 @@ func newBackend(f *h5.File, d *h5.Dataset, location string) (*Backend, error) {
 		add(x.Name)
 	}
 	return b, nil
+}
+
+// contiguous returns the offset of contiguous elements in the dataset's file, or h5.NoAddress.
+func contiguous(info *h5.DatasetInfo) uint64 {
+	if info.Layout != h5.Contiguous || len(info.External) > 0 {
+		return h5.NoAddress
+	}
+	return info.Address
 }
 
 // Attributes of HDF5's dimension scales API with labels and scales (H5DSpublic.h).

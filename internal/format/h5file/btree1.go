@@ -67,6 +67,9 @@ func (w *walk1) node(a Addr, level int) bool {
 		return true
 	}
 	w.siblings(p, a, l)
+	if l > 0 || w.nodeType == groupNodes {
+		r.hint(w.children(p, n), int64(len(p.b)))
+	}
 	more := true
 	var left any
 	for i := 0; i < n && p.ok() && more; i++ {
@@ -106,6 +109,19 @@ func (w *walk1) node(a Addr, level int) bool {
 	}
 	r.note(p.done())
 	return more
+}
+
+// children returns the addresses of the first n children without checks. p is at the first key.
+func (w *walk1) children(p *part, n int) (list []Addr) {
+	o := w.r.f.super.OffsetSize
+	for at := p.pos + w.keySize; len(list) < n && at+o <= len(p.b); at += w.keySize + o {
+		a := Addr(0)
+		for i := range min(o, 8) {
+			a |= Addr(p.b[at+i]) << (8 * i)
+		}
+		list = append(list, a)
+	}
+	return list
 }
 
 // siblings checks that the nodes of a level are chained in order.

@@ -200,6 +200,11 @@ func (w *walk2) node(a Addr, depth int, n uint64) (seen uint64, more bool) {
 		w.unsure = err
 		defer func() { w.unsure = nil }()
 	}
+	next := make([]Addr, len(pointers))
+	for i, c := range pointers {
+		next[i] = c.addr
+	}
+	r.hint(next, int64(w.nodeSize))
 	for i, rec := range records {
 		if i < len(pointers) {
 			c := pointers[i]

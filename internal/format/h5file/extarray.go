@@ -5,6 +5,7 @@ package h5file
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hyperslab/hyperslab/internal/format"
 )
@@ -135,6 +136,7 @@ func (e *extensible) indexBlock(a Addr) bool {
 		return false
 	}
 	defer e.below(err)()
+	r.hint(append(slices.Clone(dataAddrs), superAddrs...), int64(len(p.b)))
 	first := uint64(e.params.IndexElems)
 	for i := range own {
 		blocks, elems := e.superBlock(i)
@@ -209,6 +211,7 @@ func (e *extensible) secondary(a Addr, first, blocks, elems uint64) bool {
 	err := p.done()
 	r.note(err)
 	defer e.below(err)()
+	r.hint(addrs, int64(min(elems, pageElems))*int64(e.elem))
 	for i, a := range addrs {
 		var pages *pageMap
 		if bitmapSize > 0 {

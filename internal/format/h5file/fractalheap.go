@@ -211,6 +211,11 @@ func (r *reader) readIndirect(h *FractalHeap, a Addr, offset uint64, rows int) (
 		return nil, err
 	}
 	h.indirect[a] = b
+	next := make([]Addr, len(b.entries))
+	for i, e := range b.entries {
+		next[i] = e.addr
+	}
+	r.hint(next, int64(h.StartSize))
 	return b, nil
 }
 

@@ -4,12 +4,14 @@
 package h5file
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"strconv"
 
+	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/format"
 )
 
@@ -43,6 +45,25 @@ func (f *File) reader() *reader {
 		left *= f.size
 	}
 	return &reader{f: f, left: left + freeWork, seen: map[spot]bool{}, heaps: map[Addr]*FractalHeap{}, globals: map[Addr]*GlobalHeap{}}
+}
+
+// hinted is the maximum number of structures of one hint.
+const hinted = 4096
+
+// hint passes the structures that are read next to a reader that can fetch them in parallel. size
+// is the size of each in bytes.
+func (r *reader) hint(at []Addr, size int64) {
+	to := ahead.Of(r.f.src)
+	if to == nil || len(at) < 2 {
+		return
+	}
+	ranges := make([][2]int64, 0, len(at))
+	for _, a := range at[:min(len(at), hinted)] {
+		if a.Defined() && uint64(a) < uint64(r.f.size) {
+			ranges = append(ranges, [2]int64{r.f.place(a), size})
+		}
+	}
+	to.Prefetch(context.Background(), ranges) // it ends when the file is closed
 }
 
 // annotated receives a structure that was read while tracing.

@@ -1,0 +1,2 @@
+// Package ahead passes the ranges of the next reads to a reader that can fetch them in parallel.
+package ahead

@@ -1,0 +1,101 @@
+// File and its parallel reads.
+
+package h5warm
+
+import (
+	"context"
+	"io"
+	"sync"
+
+	"github.com/hyperslab/hyperslab/internal/ahead"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+)
+
+const (
+	workers    = 16      // objects that are read at the same time
+	headerSize = 1 << 10 // bytes of an object header that are fetched first
+)
+
+// File reads metadata of one file. A nil File does nothing.
+type File struct {
+	r ahead.Reader
+	f *h5file.File
+}
+
+// Open returns nil if r cannot fetch ranges before they are read, or if it is not an HDF5 file.
+func Open(r io.ReaderAt, size int64) *File {
+	to := ahead.Of(r)
+	if to == nil {
+		return nil
+	}
+	f, err := h5file.Open(to, size, nil)
+	if err != nil {
+		return nil // libhdf5 returns the error
+	}
+	return &File{to, f}
+}
+
+// Links reads the links of the group at an address.
+func (w *File) Links(group uint64) {
+	if w == nil {
+		return
+	}
+	if o, err := w.f.Object(h5file.Addr(group)); err == nil {
+		drain(o)
+	}
+}
+
+// Objects reads the headers of objects, and their attributes, chunk indexes and links. Errors are
+// ignored, because libhdf5 reads the same structures afterwards and returns its own.
+func (w *File) Objects(addresses []uint64) {
+	if w == nil || len(addresses) == 0 {
+		return
+	}
+	ranges := make([][2]int64, len(addresses))
+	for i, a := range addresses {
+		ranges[i] = [2]int64{w.f.UserBlock() + int64(a), headerSize}
+	}
+	defer w.r.Prefetch(context.Background(), ranges)()
+	next := make(chan uint64)
+	var all sync.WaitGroup
+	for range min(workers, len(addresses)) {
+		all.Go(func() {
+			for a := range next {
+				if o, err := w.f.Object(h5file.Addr(a)); err == nil {
+					drain(o)
+				}
+			}
+		})
+	}
+	for _, a := range addresses {
+		next <- a
+	}
+	close(next)
+	all.Wait()
+}
+
+// drain reads what a listing needs of an object.
+func drain(o *h5file.Object) {
+	for _, err := range o.Attributes() {
+		if err != nil {
+			return
+		}
+	}
+	switch o.Kind() {
+	case h5file.GroupKind:
+		for _, err := range o.Links() {
+			if err != nil {
+				return
+			}
+		}
+	case h5file.DatasetKind:
+		if l := o.Layout(); l == nil || l.Class != h5file.Chunked {
+			return
+		}
+		for _, err := range o.Chunks() {
+			if err != nil {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,293 @@
+// Objects at URLs: the functions of this package that open files also open them.
+
+package hyperslab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/detect"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/stores"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+	"github.com/hyperslab/hyperslab/ndarray/bcolz"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+	web "github.com/hyperslab/hyperslab/remote"
+)
+
+// isURL reports whether the file of a location is a URL.
+func isURL(file string) bool { return web.IsURL(file) }
+
+// shown returns a location for messages, without secrets of a URL.
+func shown(location string) string { return web.Redact(location) }
+
+// urlError is an error of package remote in an error that already contains the URL.
+type urlError struct{ err *web.Error }
+
+func (e *urlError) Error() string { return e.err.Err.Error() }
+func (e *urlError) Unwrap() error { return e.err }
+
+// bareURL removes the URL from the message of an error.
+func bareURL(err error) error {
+	if e, ok := err.(*web.Error); ok {
+		return &urlError{e}
+	}
+	return err
+}
+
+// urlFile is an open object, or a directory of objects.
+type urlFile struct {
+	object *web.Object // nil: a directory
+	dir    fs.FS
+	format Format
+	name   string // for messages
+}
+
+// openURL opens the file at a URL and detects its format. The URL of a sparse frame, a carray or a
+// ctable is that of its directory.
+func openURL(ctx context.Context, file string) (*urlFile, error) {
+	u := &urlFile{name: shown(file)}
+	c := web.DefaultClient
+	o, err := c.Open(ctx, file)
+	if err == nil {
+		u.object = o
+		var f string
+		if f, err = detect.Reader(o, o.Size()); err == nil {
+			u.format = Format(f)
+			return u, nil
+		}
+		err = errors.Join(err, o.Close())
+		u.object = nil
+	}
+	// A server may answer the request for a directory with a page.
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ndarray.ErrFormat) || strings.HasSuffix(file, "/") {
+		if dir, derr := c.FS(ctx, file); derr == nil && u.directory(dir) {
+			return u, nil
+		}
+	}
+	return nil, bareURL(err)
+}
+
+// directory detects the format of a directory.
+func (u *urlFile) directory(dir fs.FS) bool {
+	u.dir = dir
+	if _, err := fs.Stat(dir, cframe.IndexFile); err == nil {
+		u.format = B2ND
+		return true
+	}
+	kind, err := bcolztree.Detect(dir, ".")
+	u.format = Bcolz
+	return err == nil && kind != bcolztree.NotATree
+}
+
+func (u *urlFile) close() error {
+	if u.object == nil {
+		return nil
+	}
+	return u.object.Close()
+}
+
+// sniffURL is detect.Opener for a URL.
+func sniffURL(ctx context.Context, file string) (Format, error) {
+	u, err := openURL(ctx, file)
+	if err != nil {
+		return "", err
+	}
+	return u.format, u.close()
+}
+
+// sniffURLContent is detect.Content for a URL.
+func sniffURLContent(ctx context.Context, file string) (Format, error) {
+	u, err := openURL(ctx, file)
+	if err != nil {
+		return "", err
+	}
+	if u.format == B2ND && u.object != nil && detect.IsCaterva(u.object, u.object.Size()) {
+		u.format = Caterva
+	}
+	return u.format, u.close()
+}
+
+// hdf5File opens the file with libhdf5, which takes ownership of the object.
+func (u *urlFile) hdf5File() (*h5.File, error) {
+	if u.format != HDF5 {
+		return nil, errors.Join(fmt.Errorf("%w: format %s, want %s", ndarray.ErrFormat, u.format, HDF5), u.close())
+	}
+	f, err := h5.OpenReaderAt(u.object, u.object.Size(), &h5.ReaderOptions{Concurrent: true, Close: u.object.Close})
+	if err != nil {
+		return nil, errors.Join(err, u.close())
+	}
+	return f, nil
+}
+
+// openSource opens an HDF5 file or URL for reading with libhdf5.
+func openSource(ctx context.Context, file string, unlocked func(file string, err error)) (*h5.File, error) {
+	if !isURL(file) {
+		return openHDF5(file, unlocked)
+	}
+	u, err := openURL(ctx, file)
+	if err != nil {
+		return nil, translate(err)
+	}
+	return u.hdf5File()
+}
+
+// openURLArray opens the array at a location.
+func openURLArray(ctx context.Context, l Location, o OpenOptions) (*ndarray.Array, error) {
+	if o.Write || o.Library || o.Durable {
+		return nil, fmt.Errorf("%w: writing to a URL, or reading it with a C library alone", errors.ErrUnsupported)
+	}
+	u, err := openURL(ctx, l.File)
+	if err != nil {
+		return nil, translate(err)
+	}
+	err = checkObject(u.format, l)
+	if err == nil && o.DType != nil && u.format != B2ND && !isStore(u.format) {
+		err = fmt.Errorf("%w: an array of format %s stores its dtype, so that it cannot be set", ndarray.ErrParam, u.format)
+	}
+	if err != nil {
+		return nil, errors.Join(err, u.close())
+	}
+	name := Location{File: u.name, Object: l.Object}.String()
+	switch {
+	case u.format == HDF5:
+		f, err := u.hdf5File()
+		if err != nil {
+			return nil, hdf5.Translate(err)
+		}
+		// libhdf5 does not decode chunks that package chunkio decodes.
+		return array(hdf5.OpenIn(f, l.Object, name, &hdf5.OpenOptions{Untrusted: true, Missing: o.Missing}))
+	case isStore(u.format):
+		s, err := u.store()
+		if err != nil {
+			return nil, damage(err)
+		}
+		m, err := openMember(s, groupPath(l), name, &b2nd.OpenOptions{DType: o.DType})
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		m.setClose(s.Close)
+		return array(m, nil)
+	case u.format == Bcolz:
+		return openCarray(u.dir, l, nil)
+	}
+	return array(u.frame(&b2nd.OpenOptions{DType: o.DType}))
+}
+
+// frame opens a frame, which takes ownership of the object.
+func (u *urlFile) frame(o *b2nd.OpenOptions) (*member, error) {
+	var r *b2nd.Reader
+	var err error
+	if u.object == nil {
+		r, err = b2nd.OpenFS(u.dir, o)
+	} else {
+		r, err = b2nd.OpenReaderAt(u.object, u.object.Size(), u.name, o)
+	}
+	if err != nil {
+		return nil, errors.Join(bareFrame(err), u.close())
+	}
+	return &member{Reader: r, close: u.close}, nil
+}
+
+// bareFrame returns err without the operation and the path of package b2nd.
+func bareFrame(err error) error {
+	if e, ok := errors.AsType[*ndarray.Error](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// store opens a container of python-blosc2, which takes ownership of the object.
+func (u *urlFile) store() (*stores.Store, error) {
+	if !isStore(u.format) || u.object == nil {
+		return nil, errors.Join(fmt.Errorf("%w: format %s", ndarray.ErrFormat, u.format), u.close())
+	}
+	return stores.OpenReaderAt(u.object, u.object.Size(), string(u.format), stores.Options{})
+}
+
+// openCarray opens a carray, the column of a ctable at the location's path, or a ctable as an array
+// of structures, in the root directory of fsys.
+func openCarray(fsys fs.FS, l Location, o *bcolz.OpenOptions) (*ndarray.Array, error) {
+	column := strings.Trim(l.Object, "/")
+	table, err := bcolz.OpenTableFS(fsys, ".", o)
+	switch {
+	case errors.Is(err, ndarray.ErrFormat) && column == "":
+		return array(bcolz.OpenFS(fsys, ".", o))
+	case errors.Is(err, ndarray.ErrFormat):
+		return nil, fmt.Errorf("%w: a bcolz carray is one array, it has no %s", ndarray.ErrParam, l.Object)
+	case err != nil:
+		return nil, err
+	case column == "":
+		return array(table.Records())
+	}
+	return array(table.Column(column))
+}
+
+// openTable opens the ctable at a path or URL.
+func openTable(ctx context.Context, file string, o *bcolz.OpenOptions) (*bcolz.Table, error) {
+	if !isURL(file) {
+		return bcolz.OpenTable(file, o)
+	}
+	dir, err := web.DefaultClient.FS(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	return bcolz.OpenTableFS(dir, ".", o)
+}
+
+// openPlainCarray opens the carray at a path or URL.
+func openPlainCarray(ctx context.Context, file string, o *bcolz.OpenOptions) (*bcolz.Backend, error) {
+	if !isURL(file) {
+		return bcolz.Open(file, o)
+	}
+	dir, err := web.DefaultClient.FS(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	return bcolz.OpenFS(dir, ".", o)
+}
+
+// urlFrame lists the one array at a URL.
+func (w *walker) urlFrame(file, at string) error {
+	u, err := openURL(w.ctx, file)
+	if err != nil {
+		return err
+	}
+	b, err := u.frame(&b2nd.OpenOptions{AnyType: true})
+	if err != nil {
+		return ndarray.Wrap("open", u.name, err)
+	}
+	return w.listFrame(u.name, at, b)
+}
+
+// openOrCopy opens a file or a directory to read it. The content at a URL is first copied to a
+// temporary file without a name, because a worker has no network and the checked bytes must be the
+// ones that are read.
+func openOrCopy(ctx context.Context, file string, most int64) (_ *os.File, err error) {
+	if !isURL(file) {
+		return openToRead(file)
+	}
+	o, err := web.DefaultClient.Open(ctx, file)
+	if err != nil {
+		return nil, bareURL(err)
+	}
+	defer func() { err = errors.Join(err, o.Close()) }()
+	return own(ctx, o, o.Size(), most)
+}
+
+// urlReader reads a whole object once.
+func urlReader(ctx context.Context, r io.ReaderAt, size int64) (_ io.Reader, stop func()) {
+	stop = func() {}
+	if o, ok := r.(*web.Object); ok {
+		stop = o.Prefetch(ctx, [][2]int64{{0, size}})
+	}
+	return io.NewSectionReader(r, 0, size), stop
+}

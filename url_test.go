@@ -1,0 +1,229 @@
+package hyperslab_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/remote"
+)
+
+// site serves a directory, and counts requests.
+type site struct {
+	*httptest.Server
+	requests atomic.Int64
+	delay    atomic.Int64 // of each response
+}
+
+func serveDir(t testing.TB, dir string) *site {
+	s := &site{}
+	files := http.FileServer(http.Dir(dir))
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.requests.Add(1)
+		time.Sleep(time.Duration(s.delay.Load()))
+		files.ServeHTTP(w, r)
+	}))
+	before := remote.DefaultClient
+	remote.DefaultClient = remote.NewClient(&remote.Options{AllowPrivate: true})
+	t.Cleanup(func() {
+		remote.DefaultClient.CloseIdle()
+		remote.DefaultClient = before
+		s.Close()
+	})
+	return s
+}
+
+// fillArray writes an array at a location.
+func fillArray(t testing.TB, location string, spec ndarray.Spec, o *hyperslab.CreateOptions) {
+	t.Helper()
+	d, err := hyperslab.Create(bg, location, spec, o)
+	require.NoError(t, err)
+	n, _ := ndarray.Product(spec.Shape)
+	values := make([]int64, n)
+	for i := range values {
+		values[i] = int64(i) * 7919 % 10007
+	}
+	require.NoError(t, ndarray.Write(bg, d.Array, values, ndarray.Whole(spec.Shape)))
+	require.NoError(t, d.Commit(bg))
+}
+
+// remoteFiles writes one array in each format, and returns their locations below the directory.
+func remoteFiles(t testing.TB, dir string) []string {
+	shape := []int64{90, 70}
+	spec := ndarray.Spec{Shape: shape, DType: ndarray.DTypeOf[int64](), ChunkShape: []int64{20, 30}, Attrs: []ndarray.Attr{{Name: "unit", Value: ndarray.Text("m")}}}
+	plain := spec
+	plain.ChunkShape, plain.Compression = nil, &ndarray.Compression{Codec: "none"}
+	line := spec
+	line.Shape, line.ChunkShape = []int64{6300}, []int64{1000}
+	fillArray(t, dir+"/a.b2nd", spec, nil)
+	fillArray(t, dir+"/sparse.b2nd", spec, &hyperslab.CreateOptions{Sparse: true})
+	fillArray(t, dir+"/a.caterva", ndarray.Spec{Shape: shape, DType: spec.DType, ChunkShape: spec.ChunkShape}, nil)
+	fillArray(t, dir+"/a.h5:/g/chunked", spec, nil)
+	fillArray(t, dir+"/a.h5:/g/plain", plain, nil)
+	fillArray(t, dir+"/a.bcolz", line, nil)
+	_, err := hyperslab.CopyTree(bg, dir+"/a.b2z", dir+"/a.h5", nil)
+	require.NoError(t, err)
+	return []string{"/a.b2nd", "/sparse.b2nd", "/a.caterva", "/a.h5:/g/chunked", "/a.h5:/g/plain", "/a.bcolz", "/a.b2z:/g/chunked"}
+}
+
+func readBytes(t testing.TB, location string, o *hyperslab.OpenOptions) (b []byte, attrs ndarray.Attrs, m ndarray.Meta) {
+	t.Helper()
+	a, err := hyperslab.Open(bg, location, o)
+	require.NoError(t, err, location)
+	defer func() { require.NoError(t, a.Close()) }()
+	m = a.Meta()
+	part := ndarray.Whole(m.Shape)
+	part.Start[0], part.Shape[0] = 3, m.Shape[0]-5
+	for _, r := range []ndarray.Region{ndarray.Whole(m.Shape), part} {
+		p := make([]byte, r.NumElems()*int64(m.DType.Size))
+		require.NoError(t, a.Read(bg, p, r), location)
+		b = append(b, p...)
+	}
+	attrs, err = a.Attrs(bg)
+	require.NoError(t, err)
+	return b, attrs, m
+}
+
+func TestOpen_url(t *testing.T) {
+	dir := t.TempDir()
+	names := remoteFiles(t, dir)
+	s := serveDir(t, dir)
+	for _, name := range names {
+		t.Run(name[1:], func(t *testing.T) {
+			want, attrs, meta := readBytes(t, dir+name, nil)
+			got, gotAttrs, gotMeta := readBytes(t, s.URL+name, nil)
+			require.True(t, bytes.Equal(want, got))
+			require.Equal(t, attrs, gotAttrs)
+			require.Equal(t, meta.Shape, gotMeta.Shape)
+			require.Equal(t, meta.ChunkShape, gotMeta.ChunkShape)
+			require.Equal(t, meta.DType, gotMeta.DType)
+			require.True(t, gotMeta.ReadOnly)
+
+			location, err := hyperslab.ParseLocation(dir + name)
+			require.NoError(t, err)
+			there, err := hyperslab.ParseLocation(s.URL + name)
+			require.NoError(t, err)
+			require.Equal(t, location.Object, there.Object)
+			local, err := hyperslab.Sniff(location.File)
+			require.NoError(t, err)
+			far, err := hyperslab.Sniff(there.File)
+			require.NoError(t, err)
+			require.Equal(t, local, far)
+			require.Equal(t, listing(t, location.File), listing(t, there.File))
+		})
+	}
+	t.Run("untrusted", func(t *testing.T) {
+		want, _, _ := readBytes(t, dir+"/a.h5:/g/chunked", nil)
+		o := &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{}}
+		got, _, _ := readBytes(t, s.URL+"/a.h5:/g/chunked", o)
+		require.True(t, bytes.Equal(want, got))
+		o.Untrusted.Limits.Copy = 1000
+		_, err := hyperslab.Open(bg, s.URL+"/a.h5:/g/chunked", o)
+		require.ErrorIs(t, err, hyperslab.ErrLimit)
+	})
+	t.Run("copy of a tree", func(t *testing.T) {
+		copied := t.TempDir() + "/copy.h5"
+		_, err := hyperslab.CopyTree(bg, copied, s.URL+"/a.h5", nil)
+		require.NoError(t, err)
+		want, _, _ := readBytes(t, dir+"/a.h5:/g/chunked", nil)
+		got, _, _ := readBytes(t, copied+":/g/chunked", nil)
+		require.True(t, bytes.Equal(want, got))
+	})
+	t.Run("errors", func(t *testing.T) {
+		require.NoError(t, os.WriteFile(dir+"/text", []byte("no array"), 0o600))
+		for location, want := range map[string]error{
+			s.URL + "/none.h5:/x":      ndarray.ErrNotFound,
+			s.URL + "/a.h5:/none":      ndarray.ErrNotFound,
+			s.URL + "/a.h5":            ndarray.ErrParam,
+			s.URL + "/text":            ndarray.ErrFormat,
+			"http://u:secret@h/a.b2nd": remote.ErrRefused,
+		} {
+			_, err := hyperslab.Open(bg, location, nil)
+			require.ErrorIs(t, err, want, location)
+			require.NotContains(t, err.Error(), "secret")
+		}
+		_, err := hyperslab.Open(bg, s.URL+"/a.b2nd", &hyperslab.OpenOptions{Write: true})
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		_, err = hyperslab.Create(bg, s.URL+"/new.b2nd", ndarray.Spec{Shape: []int64{1}, DType: ndarray.DTypeOf[int64]()}, nil)
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		ctx, cancel := context.WithCancel(bg)
+		cancel()
+		_, err = hyperslab.Open(ctx, s.URL+"/a.b2nd", nil)
+		require.ErrorIs(t, err, context.Canceled)
+	})
+}
+
+// listing lists a file without its own path.
+func listing(t testing.TB, file string) (list []string) {
+	t.Helper()
+	for e, err := range hyperslab.Walk(bg, file, nil) {
+		require.NoError(t, err)
+		require.NoError(t, e.Err)
+		list = append(list, fmt.Sprint(e.Path, e.Kind, e.Type, e.Attrs, e.Meta.Shape, e.Storage))
+	}
+	require.NotEmpty(t, list)
+	return list
+}
+
+func TestOpen_url_requests(t *testing.T) {
+	dir := t.TempDir()
+	// Chunks of 128 KiB that do not compress, and their index between them.
+	spec := ndarray.Spec{Shape: []int64{64, 128, 128}, DType: ndarray.DTypeOf[int64](), ChunkShape: []int64{1, 128, 128}, Compression: &ndarray.Compression{Codec: "none"}}
+	for _, name := range []string{"/x.h5:/x", "/x.b2nd"} {
+		fillArray(t, dir+name, spec, nil)
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			s := serveDir(t, dir)
+			a, err := hyperslab.Open(bg, s.URL+name, nil)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, a.Close()) }()
+			require.LessOrEqual(t, s.requests.Load(), int64(3))
+			before := s.requests.Load()
+			s.delay.Store(int64(10 * time.Millisecond))
+			values := make([]int64, 64*128*16)
+			start := time.Now()
+			require.NoError(t, ndarray.Read(bg, a, values, ndarray.Region{Start: []int64{0, 16, 0}, Shape: []int64{64, 16, 128}}))
+			for i, v := range values {
+				at := int64(i/(16*128))*128*128 + 16*128 + int64(i%(16*128))
+				require.Equal(t, at*7919%10007, v)
+			}
+			// 8 MiB in requests of at most 4 MiB, and the index.
+			require.LessOrEqual(t, s.requests.Load()-before, int64(6))
+			require.Less(t, time.Since(start), time.Second)
+		})
+	}
+}
+
+func TestWalk_url(t *testing.T) {
+	dir := t.TempDir()
+	f, err := h5.Create(dir+"/many.h5", nil)
+	require.NoError(t, err)
+	values := make([]byte, 64<<10)
+	for i := range 200 {
+		d, err := f.Root().CreateDataset(fmt.Sprintf("d%03d", i), h5.Uint(1, h5.LittleEndian), h5.SimpleSpace(64<<10), nil)
+		require.NoError(t, err)
+		require.NoError(t, d.WriteRegion(values, h5.Uint(1, h5.LittleEndian), h5.Region{Start: []int64{0}, Count: []int64{64 << 10}}))
+		require.NoError(t, d.Close())
+	}
+	require.NoError(t, f.Close())
+	s := serveDir(t, dir)
+	want := listing(t, dir+"/many.h5")
+	s.delay.Store(int64(10 * time.Millisecond))
+	start := time.Now()
+	require.Equal(t, want, listing(t, s.URL+"/many.h5"))
+	serial := time.Duration(s.requests.Load()) * 10 * time.Millisecond
+	require.Greater(t, s.requests.Load(), int64(20))
+	require.Less(t, time.Since(start), serial*2/3, "requests run in parallel")
+}
