@@ -138,8 +138,8 @@ func orZero[T any](o *T) T {
 	return *o
 }
 
-// Sniff detects the format of a file, directory or URL by its content. A Blosc2 frame is B2ND unless its
-// header identifies it as Caterva.
+// Sniff detects the format of a file, directory or URL by its content. A Blosc2 frame is B2ND
+// unless its header identifies it as Caterva.
 //
 // It returns ndarray.ErrNotFound, or ErrFormat for an unknown format.
 func Sniff(file string) (Format, error) {
