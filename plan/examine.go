@@ -59,7 +59,7 @@ func (p *Plan) examine(ctx context.Context, part *ndarray.Array, box ndarray.Reg
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(r)
+	return encode(r)
 }
 
 // chunks reads each chunk of a shard.
@@ -202,7 +202,7 @@ func (p *Plan) conclude(ctx context.Context, dtype ndarray.DType, receipts map[i
 	case "stats":
 		doc.summarize(&summary)
 	}
-	b, err := json.Marshal(doc)
+	b, err := encode(doc)
 	if err != nil {
 		return err
 	}

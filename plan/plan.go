@@ -90,14 +90,6 @@ var operations = map[string]bool{
 //
 // It returns ErrPlan for a malformed plan, and for a plan that was altered after New.
 func Parse(b []byte) (*Plan, error) {
-	p, err := parse(b)
-	if err != nil {
-		return nil, ndarray.Wrap("parse plan", "", err)
-	}
-	return p, nil
-}
-
-func parse(b []byte) (*Plan, error) {
 	if len(b) > mostBytes {
 		return nil, fmt.Errorf("%w: size: got %d bytes, want at most %d", ErrPlan, len(b), mostBytes)
 	}
@@ -133,18 +125,27 @@ func strict(b []byte, to any) error {
 
 // Encode returns the plan as JSON, always with the same bytes for the same plan.
 func (p *Plan) Encode() ([]byte, error) {
-	b, err := json.Marshal(p)
+	b, err := encode(p)
 	if err != nil {
 		return nil, ndarray.Wrap("encode plan", p.Target.Location, err)
 	}
 	return b, nil
 }
 
+// encode is json.Marshal that keeps <, > and & of file names and dtypes.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
 // digest returns the ID that belongs to the other fields.
 func (p *Plan) digest() (string, error) {
 	own := *p
 	own.ID = ""
-	b, err := json.Marshal(own)
+	b, err := encode(own)
 	if err != nil {
 		return "", err
 	}

@@ -172,7 +172,7 @@ func (p *Plan) state(ctx context.Context, begin bool) (store, error) {
 	if err != nil {
 		return nil, err
 	}
-	other, err := parse(content)
+	other, err := Parse(content)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrTarget, filepath.Join(d.dir, claim), err)
 	}
@@ -213,7 +213,7 @@ func receiptName(stage int, shard int64) string {
 func (r *receipt) seal() (string, error) {
 	own := *r
 	own.Digest = ""
-	b, err := json.Marshal(own)
+	b, err := encode(own)
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:]), err
 }

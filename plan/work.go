@@ -5,7 +5,6 @@ package plan
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -113,7 +112,7 @@ func (p *Plan) work(ctx context.Context, stage int, shard int64, options *WorkOp
 	if r.Digest, err = r.seal(); err != nil {
 		return false, err
 	}
-	b, err := json.Marshal(r)
+	b, err := encode(r)
 	if err != nil {
 		return false, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/plan"
 )
 
 // advice returns the line after an error that suggests a remedy, or "" without one.
@@ -37,6 +38,16 @@ func (a *app) advice(cmd *cobra.Command, err error) string {
 		return "hyperslab attr list " + shellWord(absent.address) + " shows those there are"
 	case errors.As(err, &usage):
 		return help
+	case errors.Is(err, plan.ErrSource), errors.Is(err, plan.ErrPlan):
+		return "hyperslab plan makes a new plan"
+	case errors.Is(err, plan.ErrShard), errors.Is(err, plan.ErrIncomplete):
+		return "hyperslab work PLAN --missing lists the shards that are not done"
+	case errors.Is(err, plan.ErrTarget):
+		return "name another target, or delete the directory to abandon the other plan"
+	case errors.Is(err, plan.ErrReceipt):
+		return "delete the receipt and do the shard again"
+	case errors.Is(err, fs.ErrExist) && (cmd.Name() == "work" || cmd.Name() == "commit"):
+		return "the plan is done if an earlier commit wrote the target"
 	case errors.Is(err, fs.ErrExist):
 		if cmd.Flags().Lookup("force") == nil {
 			return "name a target that does not exist"

@@ -257,38 +257,10 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 	if err != nil {
 		return nil, err
 	}
-	attrs, err := attrsOf(ctx, src.Array)
+	left, lost, err := a.leaveOut(ctx, "convert", source, target, src, format, &spec, o)
 	if err != nil {
 		return nil, err
 	}
-	refused, told := o.leaveOut(&spec, src.Meta(), format)
-	left, err := o.attrs.settle(attrs, spec.AxisNames != nil, refused, format, source, target)
-	if err != nil {
-		return nil, err
-	}
-	told = append(told, typesLost(left.keep, format)...)
-	switch fill, err := a.stringFill(ctx, source, src.Meta()); {
-	case err != nil:
-		return nil, err
-	case fill != "":
-		told = append(told, fact{"fill value", fill, "only the conversion of a group or a file keeps that of variable strings, from HDF5 to HDF5"})
-	}
-	properties, err := propertiesLost(ctx, src.stored(), format, left.keep)
-	if err != nil {
-		return nil, err
-	}
-	told = append(told, properties...)
-	lost := []string{}
-	for _, u := range left.unsupported {
-		lost = append(lost, fact{"attribute " + u.Name, u.Type, u.Reason}.String())
-	}
-	for _, f := range append(refused, told...) {
-		lost = append(lost, f.String())
-	}
-	for _, l := range lost {
-		a.note("%s leaving out %s", a.talk.notice("hyperslab convert:"), safe(l))
-	}
-	spec.Attrs = left.keep
 	if err := cmp.Or(o.job.fit(memory, source, src.whole()), o.job.fit(memory, target, specMeta(spec))); err != nil {
 		return nil, err
 	}
@@ -321,6 +293,44 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 		return nil, err
 	}
 	return r, r.measure(ctx, a, time.Since(start), copying, stats.Workers)
+}
+
+// leaveOut sets the attributes of spec and removes everything that the target cannot represent. It
+// returns an error unless the flags allow that, and a line for each thing that is left out.
+func (a *app) leaveOut(ctx context.Context, command, source, target string, src *part, format hyperslab.Format, spec *ndarray.Spec, o *convertFlags) (left settled, lost []string, err error) {
+	attrs, err := attrsOf(ctx, src.Array)
+	if err != nil {
+		return left, nil, err
+	}
+	refused, told := o.leaveOut(spec, src.Meta(), format)
+	left, err = o.attrs.settle(attrs, spec.AxisNames != nil, refused, format, source, target)
+	if err != nil {
+		return left, nil, err
+	}
+	told = append(told, typesLost(left.keep, format)...)
+	switch fill, err := a.stringFill(ctx, source, src.Meta()); {
+	case err != nil:
+		return left, nil, err
+	case fill != "":
+		told = append(told, fact{"fill value", fill, "only the conversion of a group or a file keeps that of variable strings, from HDF5 to HDF5"})
+	}
+	properties, err := propertiesLost(ctx, src.stored(), format, left.keep)
+	if err != nil {
+		return left, nil, err
+	}
+	told = append(told, properties...)
+	lost = []string{}
+	for _, u := range left.unsupported {
+		lost = append(lost, fact{"attribute " + u.Name, u.Type, u.Reason}.String())
+	}
+	for _, f := range append(refused, told...) {
+		lost = append(lost, f.String())
+	}
+	for _, l := range lost {
+		a.note("%s leaving out %s", a.talk.notice("hyperslab "+command+":"), safe(l))
+	}
+	spec.Attrs = left.keep
+	return left, lost, nil
 }
 
 // write creates the target, complete or not at all. It also returns the time for reading,

@@ -305,6 +305,12 @@ recover waves.b2nd r.b2nd --dry-run
 3: recover broken.h5 saved.h5
 3: recover cut.b2nd saved.b2nd
 repack waves.b2nd w2.b2nd --codec zstd
+plan rechunk waves.b2nd w5.b2nd --chunks 1,100 --shard-bytes 16KiB -o rows.plan
+plan convert etopo.h5:/ROSE w6.h5:/x --exclude-unsupported --grow 0
+plan copy grows.h5:/g w7.h5:/g
+work rows.plan --shard 1/2
+work rows.plan --all
+commit rows.plan
 repack t2.h5 t3.h5 --dry-run --level 9
 3: repack waves.b2nd missing.b2nd --into folder --keep-going
 verify waves.b2nd waves.h5 --digests write

@@ -26,7 +26,7 @@ var exitCodes = map[string][]int{
 	"chunks": {0, 2, 3}, "convert": {0, 2, 3, 4}, "cp": {0, 2, 4}, "crosscheck emit": {0, 2, 4}, "crosscheck run": {0, 1, 2, 4},
 	"diff": {0, 1, 2, 3}, "dump": {0, 2, 3}, "explain": {0, 1, 2}, "info": {0, 2, 3}, "ls": {0, 2, 3}, "plot": {0, 2, 4},
 	"recover": {0, 2, 3, 4}, "repack": {0, 2, 3, 4}, "rm": {0, 2}, "scan": {0, 1, 2, 3}, "stats": {0, 2, 3}, "tree": {0, 2, 3}, "verify": {0, 1, 2, 3, 4},
-	"version": {0, 2},
+	"version": {0, 2}, "plan": {0, 2, 4}, "work": {0, 2, 3, 4}, "commit": {0, 2, 3, 4},
 }
 
 // leaves are the commands that do something, as the manual pages name them.
@@ -211,6 +211,9 @@ func TestJSONOfEveryCommand(t *testing.T) {
 		{"scan", []string{"cut.h5", "waves.b2nd"}, 1},
 		{"recover", []string{"cut.h5", "j2.h5"}, 3},
 		{"repack", []string{"waves.b2nd", "j2.b2nd"}, 0},
+		{"plan", []string{"copy", "waves.b2nd", "j4.b2nd", "-o", "j4.plan"}, 0},
+		{"work", []string{"j4.plan", "--all", "-q"}, 0},
+		{"commit", []string{"j4.plan", "-q"}, 0},
 		{"cp", []string{"tree.h5:/time", "j3.h5:/time"}, 0},
 		{"append", []string{"waves.b2nd", "changed.b2nd", "-q"}, 0},
 		{"attr list", []string{"waves.b2nd"}, 0},

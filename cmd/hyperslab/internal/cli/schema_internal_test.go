@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/plan"
 )
 
 // documents are all schemas, and the parts that have a table of their own.
@@ -56,6 +58,10 @@ var documents = map[string]any{
 	"scan finding":         scanFinding{},
 	schemaRepack:           repackDoc{},
 	"repacked file":        repackRow{},
+	schemaPlan:             plan.Plan{},
+	"planned source":       plan.Source{},
+	"planned target":       plan.Target{},
+	"stage":                plan.Stage{},
 	schemaVersion:          versionDoc{},
 	"library":              libraryDoc{},
 	"filter":               hdf5Ability{},

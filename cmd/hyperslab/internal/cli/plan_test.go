@@ -1,0 +1,68 @@
+//go:build !race
+
+package cli_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/plan"
+)
+
+// TestWork_memory compares the memory of processes with that of their plan: an array several times
+// larger goes through work and commit.
+func TestWork_memory(t *testing.T) {
+	dir := t.TempDir()
+	planes := int64(48) // of 8 MiB
+	if need.All() {
+		planes = 128
+	}
+	source := filepath.Join(dir, "big.b2nd")
+	draft, err := hyperslab.Create(context.Background(), source, ndarray.Spec{
+		Shape: []int64{planes, 1024, 1024}, ChunkShape: []int64{4, 256, 1024}, DType: dtype(t, "<f8"), Fill: []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x3f},
+	}, nil)
+	require.NoError(t, err)
+	for i := range planes { // chunks of equal elements would not be read
+		one := ndarray.Region{Start: []int64{i / 4 * 4, i % 4 * 256, 0}, Shape: []int64{1, 1, 1}}
+		require.NoError(t, ndarray.Write(context.Background(), draft.Array, []float64{float64(i)}, one))
+	}
+	require.NoError(t, draft.Commit(context.Background()))
+	high := regexp.MustCompile(`VmHWM:\s+([0-9]+) kB`)
+	for _, args := range [][]string{
+		{"convert", source, filepath.Join(dir, "out.h5:/x"), "--codec", "lz4"},
+		{"rechunk", source, filepath.Join(dir, "out.b2nd"), "--chunks", "16,64,256"},
+		{"checksum", source, filepath.Join(dir, "out.json")},
+	} {
+		t.Run(args[0], func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "plan.json")
+			stdout, stderr, code := run(append([]string{"plan", "-M", "48MiB", "-j", "2", "-o", file, "--json"}, args...)...)
+			require.Zero(t, code, stderr)
+			var p plan.Plan
+			require.NoError(t, json.Unmarshal([]byte(stdout), &p))
+			require.Less(t, p.ProcessMemory, p.Source.Bytes)
+			for _, command := range [][]string{{"work", file, "--all", "-q"}, {"commit", file, "-q"}} {
+				out, err := exec.Command("peak", command...).CombinedOutput()
+				require.NoError(t, err, string(out))
+				m := high.FindSubmatch(out)
+				require.NotNil(t, m, string(out))
+				peak, err := strconv.ParseInt(string(m[1]), 10, 64)
+				require.NoError(t, err)
+				t.Logf("%s: %d MiB of %d", command[0], peak>>10, p.ProcessMemory>>20)
+				require.Less(t, peak<<10, p.ProcessMemory)
+			}
+			_, err := os.Stat(file)
+			require.NoError(t, err)
+		})
+	}
+}
