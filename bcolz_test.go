@@ -178,11 +178,10 @@ func TestCopyTreeToTable(t *testing.T) {
 	save(t, in(folder, "c.b2nd"), int32s(), nil)
 	save(t, in(folder, "deeper/d.b2nd"), int32s(5), nil)
 	lossy := filepath.Join(dir, "lossy.bcolz")
-	_, err = hyperslab.CopyTree(bg, lossy, folder, nil)
-	var loss *hyperslab.LossError
-	require.ErrorAs(t, err, &loss)
+	stats, err = hyperslab.CopyTree(bg, lossy, folder, nil)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
 	var lost []string
-	for _, p := range loss.Problems {
+	for _, p := range stats.Refused {
 		lost = append(lost, p.Path)
 	}
 	require.Equal(t, []string{"/b", "/c", "/deeper", "/deeper/d"}, lost)
@@ -257,7 +256,6 @@ func TestNestedTable(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, attrs.List)
 	_, err = hyperslab.CopyTree(bg, in(dir, "flat.bcolz"), path, nil)
-	var loss *hyperslab.LossError
-	require.ErrorAs(t, err, &loss, "a ctable has no groups")
+	require.ErrorIs(t, err, errors.ErrUnsupported, "a ctable has no groups")
 	require.NoDirExists(t, in(dir, "flat.bcolz"))
 }

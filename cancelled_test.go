@@ -132,7 +132,7 @@ func TestCancelledAnywhere(t *testing.T) {
 		}
 		calls[format+": open untrusted"] = func(ctx context.Context, _ string) error {
 			opts := opening[format]
-			opts.Untrusted = &hyperslab.Untrusted{Isolation: hyperslab.Off}
+			opts.Untrusted = &hyperslab.Untrusted{InProcess: true}
 			g, err := open(ctx, location, opts)
 			if err != nil {
 				return err
@@ -224,7 +224,7 @@ func TestCancelledAnywhere(t *testing.T) {
 		}
 		calls[format+": walk"] = func(ctx context.Context, _ string) error { return drained(hyperslab.Walk(ctx, path, nil)) }
 		calls[format+": walk untrusted"] = func(ctx context.Context, _ string) error {
-			return drained(hyperslab.Walk(ctx, path, &hyperslab.WalkOptions{Untrusted: &hyperslab.Untrusted{Isolation: hyperslab.Off}}))
+			return drained(hyperslab.Walk(ctx, path, &hyperslab.WalkOptions{Untrusted: &hyperslab.Untrusted{InProcess: true}}))
 		}
 	}
 	calls["copy of a tree"] = func(ctx context.Context, to string) error {

@@ -41,12 +41,12 @@ func TestMetalayerOfNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Less(t, info.Size(), int64(1000))
 
-	_, err = hyperslab.Open(context.Background(), path, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{Isolation: hyperslab.Off}})
+	_, err = hyperslab.Open(context.Background(), path, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{InProcess: true}})
 	require.ErrorIs(t, err, format.ErrLimit)
 	for _, untrusted := range []bool{false, true} {
 		var array *ndarray.Array
 		if untrusted {
-			g, err := hyperslab.Open(context.Background(), path, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{Isolation: hyperslab.Off, Limits: hyperslab.Limits{Metadata: 1 << 30}}})
+			g, err := hyperslab.Open(context.Background(), path, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{InProcess: true, MaxMetadata: 1 << 30}})
 			require.NoError(t, err)
 			defer func() { require.NoError(t, g.Close()) }()
 			array = g

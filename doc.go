@@ -17,5 +17,5 @@
 // # Errors
 //
 // Errors are sentinels of ndarray, in an *ndarray.Error with the location. For untrusted files they
-// are also ErrLimit, and those of package ndarray/worker.
+// are also ErrLimit, ErrUnavailable and ErrCrashed.
 package hyperslab

@@ -20,7 +20,7 @@ func Isolated(ctx context.Context, location string) (ndarray.Backend, error) {
 	if err := s.find(ctx, l); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
-	r, _, err := s.remote(ctx, Auto)
+	r, _, err := s.remote(ctx)
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}

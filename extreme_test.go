@@ -54,7 +54,7 @@ func TestExtremeShape(t *testing.T) {
 			check(t, a)
 		})
 		everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
-			u.Limits.Array = math.MaxInt64
+			u.MaxArray = math.MaxInt64
 			g, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: &u})
 			require.NoError(t, err)
 			check(t, g)

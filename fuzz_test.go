@@ -16,7 +16,7 @@ import (
 
 // small keeps a hostile file from taking the memory of the machine, and leaves it in the
 // program's own process, where nothing stands between a fault and the program.
-var small = hyperslab.Untrusted{Isolation: hyperslab.Off, Limits: hyperslab.Limits{Array: 1 << 22, Chunk: 1 << 20, Metadata: 1 << 20, Copy: 1 << 20}}
+var small = hyperslab.Untrusted{InProcess: true, MaxArray: 1 << 22, MaxChunk: 1 << 20, MaxMetadata: 1 << 20, MaxCopy: 1 << 20}
 
 // look reads what an array holds: all of it if that is little, else its corners; and
 // its attributes. Every error is one of package ndarray.

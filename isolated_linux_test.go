@@ -20,7 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
 
-	"github.com/hyperslab/hyperslab/ndarray/worker"
+	"github.com/hyperslab/hyperslab/internal/worker"
 )
 
 // workers are the processes that this one has started and that have not ended.
@@ -72,7 +72,7 @@ func TestIsolatedDeath(t *testing.T) {
 			}
 			var g *ndarray.Array
 			require.NoError(t, patient(func() (err error) {
-				g, err = hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{Limits: hyperslab.Limits{Wall: tt.wall}}})
+				g, err = hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{Wall: tt.wall}})
 				return err
 			}), what)
 			requireSandbox(t, g)
@@ -199,7 +199,7 @@ func TestWorkerDescriptors(t *testing.T) {
 	require.NoError(t, again.Close())
 }
 
-// A program that does not call worker.Init has no worker: only Isolation Off opens a file.
+// A program that does not call worker.Init has no worker: only InProcess opens a file.
 func TestWithoutInit(t *testing.T) {
 	if os.Getenv(withoutInit) == "" {
 		cmd := exec.Command("/proc/self/exe", "-test.run=^TestWithoutInit$", "-test.v")
@@ -213,15 +213,15 @@ func TestWithoutInit(t *testing.T) {
 	for _, name := range []string{"a.b2nd", "a.bcolz", "a.h5:/x"} {
 		location := in(dir, name)
 		save(t, location, int32s(500, 7), nil)
-		for _, how := range []hyperslab.Isolation{hyperslab.Auto, hyperslab.Required} {
-			_, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{Isolation: how}})
+		for _, full := range []bool{false, true} {
+			_, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{FullIsolation: full}})
 			require.ErrorIs(t, err, worker.ErrUnavailable)
-			require.ErrorContains(t, err, "worker.Init")
-			for _, err := range hyperslab.Walk(bg, location, &hyperslab.WalkOptions{Untrusted: &hyperslab.Untrusted{Isolation: how}}) {
+			require.ErrorContains(t, err, "hyperslab.Init")
+			for _, err := range hyperslab.Walk(bg, location, &hyperslab.WalkOptions{Untrusted: &hyperslab.Untrusted{FullIsolation: full}}) {
 				require.ErrorIs(t, err, worker.ErrUnavailable)
 			}
 		}
-		g, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{Isolation: hyperslab.Off}})
+		g, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{InProcess: true}})
 		require.NoError(t, err)
 		_, isolated := hyperslab.Sandbox(g)
 		require.False(t, isolated)

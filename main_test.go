@@ -12,7 +12,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/leak"
 	"github.com/hyperslab/hyperslab/ndarray"
 
-	"github.com/hyperslab/hyperslab/ndarray/worker"
+	"github.com/hyperslab/hyperslab/internal/worker"
 )
 
 // withoutInit is set for this binary as a program that does not call worker.Init.
@@ -38,7 +38,7 @@ func save(t *testing.T, location string, spec ndarray.Spec, opts *hyperslab.Crea
 }
 
 // requireSandbox returns the isolation of the worker that reads an array.
-func requireSandbox(t *testing.T, a *ndarray.Array) worker.Level {
+func requireSandbox(t *testing.T, a *ndarray.Array) string {
 	t.Helper()
 	level, ok := hyperslab.Sandbox(a)
 	require.True(t, ok)

@@ -26,22 +26,22 @@ import (
 
 // Metadata is the metadata of an array or a group in its stored form, including attributes.
 type Metadata struct {
-	Fixed, Variable []NamedBytes // metalayers of a Blosc2 frame, those of variable length decompressed
-	Files           []NamedBytes // of bcolz: the metadata files
+	Fixed, Variable []namedBytes // metalayers of a Blosc2 frame, those of variable length decompressed
+	Files           []namedBytes // of bcolz: the metadata files
 	Comment         string       // of an HDF5 object, "" if absent
 
 	// Times of an HDF5 object; zero if they are not in the file.
 	Born, Changed, Modified, Accessed time.Time
 }
 
-// NamedBytes is a metalayer or a file.
-type NamedBytes struct {
+// namedBytes is a metalayer or a file.
+type namedBytes = struct {
 	Name    string
 	Content []byte
 }
 
 // Metadata reads the metadata of an array or a group at a path of the file. For an untrusted file
-// Limits.Metadata bounds the total size. It returns the errors of Open.
+// Untrusted.MaxMetadata bounds the total size. It returns the errors of Open.
 func (t *Tree) Metadata(ctx context.Context, path string) (m Metadata, err error) {
 	switch {
 	case ctx.Err() != nil:
@@ -57,7 +57,7 @@ func (t *Tree) Metadata(ctx context.Context, path string) (m Metadata, err error
 
 // wireMetadata is the encoded form of Metadata for a worker.
 type wireMetadata struct {
-	Fixed, Variable, Files            []NamedBytes
+	Fixed, Variable, Files            []namedBytes
 	Comment                           string
 	Born, Changed, Modified, Accessed int64 // seconds since 1970, 0 if absent
 }
@@ -164,7 +164,7 @@ func (m *Metadata) frameAt(r io.ReaderAt, size int64) (err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	for _, l := range f.Header().Meta {
-		m.Fixed = append(m.Fixed, NamedBytes{l.Name, l.Content})
+		m.Fixed = append(m.Fixed, namedBytes{l.Name, l.Content})
 	}
 	for _, name := range f.VLMetalayers() {
 		if err := b2nd.CheckLayer(layerSizes{f}, name); err != nil {
@@ -174,7 +174,7 @@ func (m *Metadata) frameAt(r io.ReaderAt, size int64) (err error) {
 		if err != nil {
 			return err
 		}
-		m.Variable = append(m.Variable, NamedBytes{name, b})
+		m.Variable = append(m.Variable, namedBytes{name, b})
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func (m *Metadata) frame(file string) (err error) {
 	defer func() { err = errors.Join(err, s.Close()) }()
 	for _, side := range []struct {
 		from *cblosc.Metalayers
-		to   *[]NamedBytes
+		to   *[]namedBytes
 	}{{s.Meta(), &m.Fixed}, {s.VLMeta(), &m.Variable}} {
 		names, err := side.from.Names()
 		if err != nil {
@@ -203,7 +203,7 @@ func (m *Metadata) frame(file string) (err error) {
 			if err != nil {
 				return err
 			}
-			*side.to = append(*side.to, NamedBytes{x.Name, x.Content})
+			*side.to = append(*side.to, namedBytes{x.Name, x.Content})
 		}
 	}
 	return nil
@@ -261,7 +261,7 @@ func (m *Metadata) bcolzFiles(tree fs.FS, l Location, s *suspect) error {
 		if err != nil {
 			return err
 		}
-		m.Files = append(m.Files, NamedBytes{name, b})
+		m.Files = append(m.Files, namedBytes{name, b})
 	}
 	return nil
 }

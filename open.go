@@ -77,7 +77,7 @@ type OpenOptions struct {
 	Unlocked func(file string, err error)
 
 	// Untrusted is set for a file from an untrusted source. The file is checked in Go before a C
-	// library reads it, and a worker process reads it if Isolation allows. It does not go with
+	// library reads it, and a worker process reads it unless InProcess is set. It does not go with
 	// Write, Durable, Library, ExternalDir and Missing. Nil: the file is trusted.
 	Untrusted *Untrusted
 }
@@ -181,8 +181,8 @@ func sniff(ctx context.Context, file string) (Format, error) {
 // element types that ndarray does not have.
 //
 // For an untrusted file it also returns ErrCorrupt for content that is unsafe for a library,
-// ErrLimit for content that exceeds Untrusted.Limits, errors.ErrUnsupported for features that
-// Untrusted.Policy does not allow, and the errors of package worker. The methods of the array
+// ErrLimit for content that exceeds a bound of Untrusted, errors.ErrUnsupported for features that
+// Untrusted does not allow, and the errors of package worker. The methods of the array
 // return the same errors. Of an HDF5 file all metadata is checked; of a Blosc2 frame header, index,
 // metalayers and all chunk headers; of a bcolz tree the metadata, and chunks when they are read.
 // The array is read from the file that was checked, even if another file gets its name in the

@@ -1,6 +1,7 @@
 package hyperslab_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -72,11 +73,10 @@ func TestCopyTree_Exclude(t *testing.T) {
 		}
 	}
 	t.Run("missing filter", func(t *testing.T) {
-		_, err := hyperslab.CopyTree(bg, filepath.Join(dir, "a"), src, &hyperslab.TreeOptions{DryRun: true})
-		var loss *hyperslab.LossError
-		require.ErrorAs(t, err, &loss)
-		require.ErrorIs(t, loss.Problems[0].Err, h5.ErrNoFilter)
-		require.Equal(t, "/g/rare", loss.Problems[0].Path)
+		stats, err := hyperslab.CopyTree(bg, filepath.Join(dir, "a"), src, &hyperslab.TreeOptions{DryRun: true})
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		require.ErrorIs(t, stats.Refused[0].Err, h5.ErrNoFilter)
+		require.Equal(t, "/g/rare", stats.Refused[0].Path)
 	})
 	t.Run("objects", func(t *testing.T) {
 		to := filepath.Join(dir, "objects")
@@ -91,10 +91,9 @@ func TestCopyTree_Exclude(t *testing.T) {
 		require.Equal(t, []string{"/", "/fine"}, paths(t, to))
 	})
 	t.Run("target of a hard link", func(t *testing.T) {
-		_, err := hyperslab.CopyTree(bg, filepath.Join(dir, "h.h5"), src, &hyperslab.TreeOptions{Exclude: without("/g")})
-		var loss *hyperslab.LossError
-		require.ErrorAs(t, err, &loss)
-		require.Equal(t, "/hard", loss.Problems[0].Path)
+		stats, err := hyperslab.CopyTree(bg, filepath.Join(dir, "h.h5"), src, &hyperslab.TreeOptions{Exclude: without("/g")})
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+		require.Equal(t, "/hard", stats.Refused[0].Path)
 	})
 }
 

@@ -23,23 +23,12 @@ type RecoverOptions struct {
 	Progress func(done, total int64)
 
 	// Isolated runs the recovery in a worker process that can only access the corrupt file and the
-	// new one. Recover returns worker.ErrUnavailable if main does not call worker.Init or the
+	// new one. Recover returns ErrUnavailable if main does not call Init or the
 	// system has no sandbox.
 	Isolated bool
 	Memory   int64         // memory limit of the worker in bytes; default 2 GiB
 	Time     time.Duration // time limit of the worker; default 2 minutes plus 1 second for each MiB of the corrupt file
 }
-
-// Certainty is the certainty of recovered data.
-type Certainty string
-
-// The certainties.
-const (
-	Certain    = Certainty(recovery.Certain)    // a checksum or redundant structure confirms it
-	Unverified = Certainty(recovery.Unverified) // valid, but no checksum confirms the values
-	Guessed    = Certainty(recovery.Guessed)    // likely, inferred from the remaining data
-	Lost       = Certainty(recovery.Lost)       // not in the new file; lost elements are fill values
-)
 
 // RecoverReport is the result of Recover.
 type RecoverReport struct {
@@ -57,13 +46,8 @@ type RecoverReport struct {
 	Findings    []Finding // errors in the file and their effects; at most RecoverOptions.MaxFindings
 	NumFindings int64     // number of all findings
 
-	exitCode int
+	Complete bool // everything is in the new file, certain or unverified
 }
-
-// ExitCode returns the exit code of a command that recovers: 0 if everything is in the new file,
-// certain or unverified; 3 if something is guessed or lost. The command must exit with 2 if Recover
-// returned an error.
-func (r *RecoverReport) ExitCode() int { return r.exitCode }
 
 // Recover writes the recoverable contents of the corrupt file src to a new file dst of the same
 // format. dst is created completely or not at all. src is only read, and neither libhdf5 nor
@@ -86,7 +70,8 @@ func (r *RecoverReport) ExitCode() int { return r.exitCode }
 //   - errors.ErrUnsupported if this module cannot write the contents
 //   - the context's error
 //
-// With RecoverOptions.Isolated it may also return the errors of package worker.
+// With RecoverOptions.Isolated it may also return ErrUnavailable, ErrLimit and
+// ErrCrashed.
 func Recover(ctx context.Context, dst, src string, o *RecoverOptions) (*RecoverReport, error) {
 	x := orZero(o)
 	r, err := recovery.Recover(ctx, dst, src, &recovery.Options{
@@ -99,11 +84,11 @@ func Recover(ctx context.Context, dst, src string, o *RecoverOptions) (*RecoverR
 	out := &RecoverReport{
 		Source: r.Source, Destination: r.Destination, Format: Format(r.Format),
 		Arrays: r.Arrays, Chunks: r.Chunks, Certain: r.Certain, Unverified: r.Unverified, Guessed: r.Guessed, Lost: r.Lost, LostObjects: r.LostObjects,
-		NumFindings: r.NumFindings, exitCode: r.ExitCode(),
+		NumFindings: r.NumFindings, Complete: r.ExitCode() == recovery.ExitWhole,
 	}
 	for _, f := range r.Findings {
 		out.Findings = append(out.Findings, Finding{
-			Object: f.Object, What: f.What, Offset: f.Offset, Chunk: f.Chunk, Certainty: Certainty(f.Certainty), Err: errors.New(f.Text),
+			Object: f.Object, What: f.What, Offset: f.Offset, Chunk: f.Chunk, Certainty: string(f.Certainty), Err: errors.New(f.Text),
 		})
 	}
 	return out, nil

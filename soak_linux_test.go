@@ -31,7 +31,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/leak"
 	"github.com/hyperslab/hyperslab/ndarray"
 
-	"github.com/hyperslab/hyperslab/ndarray/worker"
+	"github.com/hyperslab/hyperslab/internal/worker"
 )
 
 // The arrays of a soak: rows × columns numbers, 0, 1, 2, …, plus step for each time
@@ -61,9 +61,9 @@ func soakPlaces(t *testing.T, dir string) (places []soakPlace) {
 	library := func(location string) (*ndarray.Array, error) {
 		return hyperslab.Open(bg, location, &hyperslab.OpenOptions{Library: true})
 	}
-	guarded := func(i hyperslab.Isolation) func(string) (*ndarray.Array, error) {
+	guarded := func(direct bool) func(string) (*ndarray.Array, error) {
 		return func(location string) (*ndarray.Array, error) {
-			g, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{Isolation: i}})
+			g, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{InProcess: direct}})
 			if err != nil {
 				return nil, err
 			}
@@ -83,9 +83,9 @@ func soakPlaces(t *testing.T, dir string) (places []soakPlace) {
 	add("bcolz", "a.bcolz", trusted, false, nil)
 	add("HDF5", "a.h5:/x", trusted, false, nil)
 	add("HDF5 by its library", "l.h5:/x", library, false, nil)
-	add("guarded HDF5", "g.h5:/x", guarded(hyperslab.Off), false, nil)
-	add("guarded b2nd", "g.b2nd", guarded(hyperslab.Off), false, nil)
-	add("HDF5 in a worker", "w.h5:/x", guarded(hyperslab.Auto), false, nil)
+	add("guarded HDF5", "g.h5:/x", guarded(true), false, nil)
+	add("guarded b2nd", "g.b2nd", guarded(true), false, nil)
+	add("HDF5 in a worker", "w.h5:/x", guarded(false), false, nil)
 	add("HDF5 with a writer", "rw.h5:/x", writable, true, nil)
 	add("b2nd with a writer", "rw.b2nd", writable, true, nil)
 	add("sparse b2nd with a writer", "rws.b2nd", writable, true, &hyperslab.CreateOptions{Sparse: true})

@@ -225,7 +225,7 @@ func TestStores_Read(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, hyperslab.Format(ext[1:]), format)
 		requireStore(t, q.Path, nil, q.Nodes, q.Attrs)
-		requireStore(t, q.Path, &hyperslab.Untrusted{Isolation: hyperslab.Off}, q.Nodes, q.Attrs)
+		requireStore(t, q.Path, &hyperslab.Untrusted{InProcess: true}, q.Nodes, q.Attrs)
 		require.NoError(t, os.RemoveAll(sub))
 	})
 }
@@ -418,7 +418,7 @@ func TestStores_Objects(t *testing.T) {
 		}
 		peer(t, q)
 		for _, n := range q.Nodes {
-			for _, u := range []*hyperslab.Untrusted{nil, {Isolation: hyperslab.Off}} {
+			for _, u := range []*hyperslab.Untrusted{nil, {InProcess: true}} {
 				a, err := hyperslab.Open(bg, q.Path+":"+n.Key, &hyperslab.OpenOptions{Untrusted: u})
 				require.NoError(t, err)
 				require.Equal(t, []int64{int64(len(n.Values))}, a.Shape())
@@ -594,7 +594,7 @@ func TestStores_Table(t *testing.T) {
 		}
 		q.Attrs = rapid.MapOfN(rapid.StringMatching(`[a-z]{1,8}`), storeValues, 0, 2).Draw(t, "attributes")
 		left := peer(t, q).Rows
-		for _, u := range []*hyperslab.Untrusted{nil, {Isolation: hyperslab.Off}} {
+		for _, u := range []*hyperslab.Untrusted{nil, {InProcess: true}} {
 			tree, err := hyperslab.OpenTree(bg, q.Path, &hyperslab.OpenOptions{Untrusted: u})
 			require.NoError(t, err)
 			var arrays []string
@@ -649,7 +649,7 @@ func TestStores_Table(t *testing.T) {
 }
 
 func TestStores_Golden(t *testing.T) {
-	for _, u := range []*hyperslab.Untrusted{nil, {Isolation: hyperslab.Off}, {}} {
+	for _, u := range []*hyperslab.Untrusted{nil, {InProcess: true}, {}} {
 		tree, err := hyperslab.OpenTree(bg, "testdata/store.b2z", &hyperslab.OpenOptions{Untrusted: u})
 		require.NoError(t, err)
 		var paths []string
@@ -702,7 +702,7 @@ func TestStores_Hostile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(dir, "x.b2z")
 			require.NoError(t, os.WriteFile(file, c.b, 0o644))
-			for _, u := range []*hyperslab.Untrusted{nil, {Isolation: hyperslab.Off}, {}} {
+			for _, u := range []*hyperslab.Untrusted{nil, {InProcess: true}, {}} {
 				_, err := hyperslab.Open(bg, file+":/small", &hyperslab.OpenOptions{Untrusted: u})
 				require.ErrorIs(t, err, c.want)
 				_, err = hyperslab.OpenTree(bg, file, &hyperslab.OpenOptions{Untrusted: u})
@@ -719,7 +719,7 @@ func TestStores_Hostile(t *testing.T) {
 		_, err = hyperslab.CopyTree(bg, tree, h5, nil)
 		require.NoError(t, err)
 		require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(tree, "a.b2nd")))
-		for _, u := range []*hyperslab.Untrusted{nil, {Isolation: hyperslab.Off}, {}} {
+		for _, u := range []*hyperslab.Untrusted{nil, {InProcess: true}, {}} {
 			_, err := hyperslab.OpenTree(bg, tree, &hyperslab.OpenOptions{Untrusted: u})
 			require.ErrorIs(t, err, ndarray.ErrCorrupt)
 		}

@@ -65,27 +65,13 @@ type Problem struct {
 
 func (p Problem) String() string { return fmt.Sprintf("%s: %s: %v", p.Path, p.What, p.Err) }
 
-// LossError lists everything in a tree that the target cannot represent. It matches
-// errors.ErrUnsupported.
-type LossError struct{ Problems []Problem }
-
-func (e *LossError) Error() string {
-	s := fmt.Sprintf("%d things would be lost: %v", len(e.Problems), e.Problems[0])
-	if len(e.Problems) > 1 {
-		s += ", …"
-	}
-	return s
-}
-
-// Unwrap returns errors.ErrUnsupported.
-func (e *LossError) Unwrap() error { return errors.ErrUnsupported }
-
 // TreeStats are the statistics of CopyTree, also of a dry run.
 type TreeStats struct {
 	Groups, Arrays, Links, Attrs int
 	Types                        int       // committed datatypes
 	Bytes                        int64     // of elements, in memory
 	Lost                         []Problem // accepted losses
+	Refused                      []Problem // losses that are not accepted; no target was written
 	Unreadable                   []Problem // objects left out by SkipUnreadable
 
 	// Told lists changes that are reported but need no acceptance: comments of HDF5 and types of
@@ -109,8 +95,8 @@ type TreeStats struct {
 // datasets are not: the elements are stored in the new file.
 //
 // CopyTree first examines the whole tree. If the target cannot represent a part of it, and Accept
-// does not accept the loss, CopyTree writes nothing and returns a *LossError with all problems. The
-// target is created completely or not at all.
+// does not accept the loss, CopyTree writes nothing and returns errors.ErrUnsupported and all
+// problems in TreeStats.Refused. The target is created completely or not at all.
 //
 // It returns the errors of Walk and Open, ErrParam for a source that is one array,
 // ndarray.ErrExists, the context's error, or an error of a read or write.
@@ -172,7 +158,9 @@ func (c *treeCopy) copy(ctx context.Context, dst, src string) (_ TreeStats, err 
 		return c.stats, err
 	}
 	if len(c.lost) > 0 {
-		return c.stats, &LossError{c.lost}
+		c.stats.Refused = c.lost
+		first := c.lost[0]
+		return c.stats, fmt.Errorf("%w: %s does not hold %d parts of the source, for example %s", errors.ErrUnsupported, c.target, len(c.lost), first)
 	}
 	if c.options.DryRun {
 		return c.stats, nil

@@ -112,9 +112,9 @@ func TestCopyTreeOfComments(t *testing.T) {
 	require.Equal(t, map[string]string{"/": "on /g", "/below": "on /g/below", "/x": "on /g/x"}, comments(t, in(dir, "part.h5")))
 
 	all := func(hyperslab.Problem) bool { return true }
-	for i, isolation := range []hyperslab.Isolation{hyperslab.Off, hyperslab.Required} {
+	for i, u := range []hyperslab.Untrusted{{InProcess: true}, {FullIsolation: true}} {
 		out := in(dir, fmt.Sprintf("outside%d.h5", i))
-		_, err := hyperslab.CopyTree(bg, out, src, &hyperslab.TreeOptions{Untrusted: &hyperslab.Untrusted{Isolation: isolation}, Accept: all})
+		_, err := hyperslab.CopyTree(bg, out, src, &hyperslab.TreeOptions{Untrusted: &u, Accept: all})
 		require.NoError(t, err)
 		require.Equal(t, map[string]string{"/": "on /", "/g": "on /g", "/g/below": "on /g/below", "/g/x": "on /g/x", "/y": "on /y"}, comments(t, out))
 	}

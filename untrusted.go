@@ -27,36 +27,69 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// Isolation selects the process in which the C libraries read an untrusted file. The metadata is
-// checked first in any case.
-type Isolation int
+// Untrusted are the options for untrusted files. The zero value is suitable for files from any
+// source: the file is checked in Go, and then read in a worker process with the isolation that the
+// kernel provides, which Sandbox reports. Linux has workers; on other systems, and in a program
+// that does not call Init, only InProcess works. Otherwise functions return ErrUnavailable.
+//
+// The numbers bound the resources. Zero means the default. A file that exceeds a bound returns
+// ErrLimit, also if a worker exceeded it.
+//
+// The other fields list features that a file may use in addition to arrays in the file itself.
+// Without them, the codecs and filters of this module that are safe for untrusted bytes are
+// allowed, and no references to other files. Other features return errors.ErrUnsupported.
+type Untrusted struct {
+	InProcess     bool // read in the program's own process, after the check
+	FullIsolation bool // return ErrUnavailable unless the worker has every kind of isolation
 
-// The values of Isolation. Linux has workers; on other systems only Off is accepted.
-const (
-	// Auto uses a worker with the isolation that the kernel provides, which Sandbox reports.
-	// Without workers it returns worker.ErrUnavailable.
-	Auto Isolation = iota
-	// Required uses a worker whose worker.Level is Full. If that is impossible, it returns
-	// worker.ErrUnavailable.
-	Required
-	// Off uses the program's own process.
-	Off
-)
-
-// Limits bound the resources for an untrusted file. A zero field means the default. Exceeding a
-// limit returns ErrLimit, or worker.ErrLimit or worker.ErrTimeout if a worker exceeded it.
-type Limits struct {
-	Array    int64 // bytes of all elements of an array according to its shape; default 1 TiB
-	Chunk    int64 // bytes of a decoded chunk; default 512 MiB
-	Metadata int64 // bytes of one metadata structure, and of all attributes; default 64 MiB
-	Copy     int64 // bytes copied of an io.ReaderAt that is not a file; default 1 GiB
+	MaxArray    int64 // bytes of all elements of an array according to its shape; default 1 TiB
+	MaxChunk    int64 // bytes of a decoded chunk; default 512 MiB
+	MaxMetadata int64 // bytes of one metadata structure, and of all attributes; default 64 MiB
+	MaxCopy     int64 // bytes copied of an io.ReaderAt that is not a file; default 1 GiB
 
 	Memory int64         // bytes of memory of a worker; default 2 GiB
 	CPU    time.Duration // processor time of a worker for one call; default 60 s
 	Wall   time.Duration // time of one call of a worker; default 120 s
+
+	Codecs  []cblosc.Codec    // of Blosc2 arrays, in addition to those that are safe for any bytes
+	Filters []cblosc.FilterID // of Blosc2 arrays, in addition to the safe ones
+
+	// HDF5Filters are allowed in addition to those of package h5/filter. N-bit (5) and scale-offset
+	// (6) are always allowed in a worker. Without a worker they must be listed, because libhdf5
+	// decodes them without checking the length of their input.
+	HDF5Filters []int
+
+	// ExternalLinks allows external links in an HDF5 file. VirtualSources and ExternalFiles allow
+	// datasets with elements in other files. Those files are not checked. In a worker they cannot
+	// be opened, so that reading their elements returns errors.ErrUnsupported.
+	ExternalLinks, VirtualSources, ExternalFiles bool
 }
 
-func (l Limits) filled() (Limits, error) {
+// limits are the bounds of Untrusted.
+type limits struct {
+	Array, Chunk, Metadata, Copy, Memory int64
+	CPU, Wall                            time.Duration
+}
+
+// limits returns the bounds, with defaults for those that are zero.
+func (u *Untrusted) limits() (limits, error) {
+	l := limits{u.MaxArray, u.MaxChunk, u.MaxMetadata, u.MaxCopy, u.Memory, u.CPU, u.Wall}
+	return l.filled()
+}
+
+// policy are the features that Untrusted allows.
+type policy struct {
+	Codecs                                       []cblosc.Codec
+	Filters                                      []cblosc.FilterID
+	HDF5Filters                                  []int
+	ExternalLinks, VirtualSources, ExternalFiles bool
+}
+
+func (u *Untrusted) policy() policy {
+	return policy{u.Codecs, u.Filters, u.HDF5Filters, u.ExternalLinks, u.VirtualSources, u.ExternalFiles}
+}
+
+func (l limits) filled() (limits, error) {
 	for _, x := range []struct {
 		field *int64
 		value int64
@@ -74,39 +107,14 @@ func (l Limits) filled() (Limits, error) {
 	return l, nil
 }
 
-// Policy lists features that an untrusted file may use in addition to arrays in the file itself.
-// The zero Policy allows the codecs and filters of this module that are safe for untrusted bytes,
-// and no references to other files. Features that are not allowed return errors.ErrUnsupported.
-type Policy struct {
-	Codecs  []cblosc.Codec    // of Blosc2 arrays, in addition to those that are safe for any bytes
-	Filters []cblosc.FilterID // of Blosc2 arrays, in addition to the safe ones
-
-	// HDF5Filters are allowed in addition to those of package h5/filter. N-bit (5) and scale-offset
-	// (6) are always allowed in a worker. Without a worker they must be listed, because libhdf5
-	// decodes them without checking the length of their input.
-	HDF5Filters []int
-	// ExternalLinks allows external links in an HDF5 file. VirtualSources and ExternalFiles allow
-	// datasets with elements in other files. Those files are not checked. In a worker they cannot
-	// be opened, so that reading their elements returns errors.ErrUnsupported.
-	ExternalLinks, VirtualSources, ExternalFiles bool
-}
-
-// Untrusted are the options for untrusted files. The zero value is suitable for files from any
-// source.
-type Untrusted struct {
-	Limits    Limits
-	Policy    Policy
-	Isolation Isolation
-}
-
-// Sandbox returns the isolation of the worker that reads an array of an untrusted file. ok is false
-// if the program's own process reads it.
-func Sandbox(a *ndarray.Array) (level worker.Level, ok bool) {
+// Sandbox describes the isolation of the worker that reads an array of an untrusted file, for
+// example "rlimits, landlock (ABI 5), seccomp". ok is false if the program's own process reads it.
+func Sandbox(a *ndarray.Array) (level string, ok bool) {
 	r, ok := a.Backend().(*remote)
 	if !ok {
-		return worker.Level{}, false
+		return "", false
 	}
-	return r.level, true
+	return r.level.String(), true
 }
 
 // OpenReaderAt opens an untrusted Blosc2 frame or HDF5 file of size bytes that r reads; see Open.
@@ -115,7 +123,7 @@ func Sandbox(a *ndarray.Array) (level worker.Level, ok bool) {
 //
 // If r is an *os.File, the file is read in place, and r may be closed afterwards. Otherwise the
 // content is first copied to a temporary file without a name, so that the checked bytes are the
-// ones that are read. Limits.Copy bounds the copy.
+// ones that are read. Untrusted.MaxCopy bounds the copy.
 func OpenReaderAt(ctx context.Context, r io.ReaderAt, size int64, name, object string, o *OpenOptions) (*ndarray.Array, error) {
 	l := Location{File: name, Object: object}
 	opts := orZero(o)
@@ -141,7 +149,7 @@ func openUntrusted(ctx context.Context, location string, o OpenOptions) (*ndarra
 	if err := s.find(ctx, l); err != nil {
 		return nil, errors.Join(translate(err), s.close())
 	}
-	return s.open(ctx, o.Untrusted.Isolation)
+	return s.open(ctx, o.Untrusted.InProcess)
 }
 
 func openUntrustedReader(ctx context.Context, r io.ReaderAt, size int64, l Location, o OpenOptions) (*ndarray.Array, error) {
@@ -162,7 +170,7 @@ func openUntrustedReader(ctx context.Context, r io.ReaderAt, size int64, l Locat
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
-	return s.open(ctx, o.Untrusted.Isolation)
+	return s.open(ctx, o.Untrusted.InProcess)
 }
 
 // own returns a file with the content of r that the caller must close.
@@ -220,10 +228,11 @@ type suspect struct {
 	Format Format
 	Object string // path inside the file
 	DType  *ndarray.DType
-	Limits Limits
-	Policy Policy
+	Limits limits
+	Policy policy
 
 	Direct bool // the library runs in the program's process, without a worker
+	full   bool // a worker must have every kind of isolation
 	file   *os.File
 	frozen *regular.Frozen // the files of a directory since the check; nil before
 	store  *stores.Store   // the open store since the check; nil before
@@ -235,17 +244,17 @@ func newSuspect(ctx context.Context, o OpenOptions) (*suspect, error) {
 		return nil, fmt.Errorf("%w: an untrusted file is opened with OpenOptions.DType and no other option", ndarray.ErrParam)
 	}
 	u := *o.Untrusted
-	if u.Isolation < Auto || u.Isolation > Off {
-		return nil, fmt.Errorf("%w: isolation %d", ndarray.ErrParam, u.Isolation)
+	if u.InProcess && u.FullIsolation {
+		return nil, fmt.Errorf("%w: full isolation in the program's own process", ndarray.ErrParam)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	var err error
-	if u.Limits, err = u.Limits.filled(); err != nil {
+	limits, err := u.limits()
+	if err != nil {
 		return nil, err
 	}
-	return &suspect{DType: o.DType, Limits: u.Limits, Policy: u.Policy}, nil
+	return &suspect{DType: o.DType, Limits: limits, Policy: u.policy(), full: u.FullIsolation}, nil
 }
 
 func (s *suspect) close() error {
@@ -334,9 +343,9 @@ func (s *suspect) sniff() (err error) {
 
 // open checks the file and opens the array, in this process or in a worker. It takes ownership of
 // the file.
-func (s *suspect) open(ctx context.Context, how Isolation) (*ndarray.Array, error) {
-	if how != Off {
-		a, err := s.isolate(ctx, how)
+func (s *suspect) open(ctx context.Context, inProcess bool) (*ndarray.Array, error) {
+	if !inProcess {
+		a, err := s.isolate(ctx)
 		if err != nil {
 			return nil, errors.Join(err, s.close())
 		}

@@ -28,13 +28,13 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 
-	"github.com/hyperslab/hyperslab/ndarray/worker"
+	"github.com/hyperslab/hyperslab/internal/worker"
 )
 
 // everyWay runs a test without and with a worker.
 func everyWay(t *testing.T, f func(t *testing.T, u hyperslab.Untrusted)) {
-	for name, i := range map[string]hyperslab.Isolation{"direct": hyperslab.Off, "worker": hyperslab.Auto} {
-		t.Run(name, func(t *testing.T) { f(t, hyperslab.Untrusted{Isolation: i}) })
+	for name, direct := range map[string]bool{"direct": true, "worker": false} {
+		t.Run(name, func(t *testing.T) { f(t, hyperslab.Untrusted{InProcess: direct}) })
 	}
 }
 
@@ -66,7 +66,7 @@ func requireSame(t *testing.T, location string, u hyperslab.Untrusted) {
 	require.NoError(t, err)
 	require.Equal(t, x, y)
 	_, isolated := hyperslab.Sandbox(g)
-	require.Equal(t, u.Isolation != hyperslab.Off, isolated)
+	require.Equal(t, !u.InProcess, isolated)
 	require.ErrorIs(t, g.Write(bg, nil, ndarray.Whole(a.Shape())), ndarray.ErrReadOnly)
 	require.ErrorIs(t, g.SetAttr(bg, ndarray.Attr{Name: "a", Value: ndarray.Scalar(1.0)}), ndarray.ErrReadOnly)
 	require.NoError(t, a.Close())
@@ -188,7 +188,7 @@ func TestUntrustedFramesAndNested(t *testing.T) {
 		for _, l := range locations {
 			requireSame(t, in(dir, l), u)
 			small := u
-			small.Limits.Array = 79
+			small.MaxArray = 79
 			_, err := hyperslab.Open(bg, in(dir, l), &hyperslab.OpenOptions{Untrusted: &small})
 			require.ErrorIs(t, err, format.ErrLimit, l)
 		}
@@ -249,13 +249,13 @@ func TestUntrustedRefuses(t *testing.T) {
 			{"cut.b2nd", nil, format.ErrTruncated},
 			{"plugin.b2nd", nil, errors.ErrUnsupported},
 			{"cut.h5:/x", nil, format.ErrTruncated},
-			{"a.b2nd", func(u *hyperslab.Untrusted) { u.Limits.Array = 2399 }, format.ErrLimit},
-			{"a.h5:/x", func(u *hyperslab.Untrusted) { u.Limits.Array = 2399 }, format.ErrLimit},
-			{"a.b2nd", func(u *hyperslab.Untrusted) { u.Limits.Chunk = 1 }, format.ErrLimit},
-			{"a.h5:/x", func(u *hyperslab.Untrusted) { u.Limits.Chunk = 1 }, format.ErrLimit},
-			{"a.h5:/x", func(u *hyperslab.Untrusted) { u.Limits.Chunk = -1 }, ndarray.ErrParam},
-			{"a.h5:/x", func(u *hyperslab.Untrusted) { u.Isolation = 9 }, ndarray.ErrParam},
-			{"a.h5:/x", func(u *hyperslab.Untrusted) { u.Policy.HDF5Filters = []int{-1} }, ndarray.ErrParam},
+			{"a.b2nd", func(u *hyperslab.Untrusted) { u.MaxArray = 2399 }, format.ErrLimit},
+			{"a.h5:/x", func(u *hyperslab.Untrusted) { u.MaxArray = 2399 }, format.ErrLimit},
+			{"a.b2nd", func(u *hyperslab.Untrusted) { u.MaxChunk = 1 }, format.ErrLimit},
+			{"a.h5:/x", func(u *hyperslab.Untrusted) { u.MaxChunk = 1 }, format.ErrLimit},
+			{"a.h5:/x", func(u *hyperslab.Untrusted) { u.MaxChunk = -1 }, ndarray.ErrParam},
+			{"a.h5:/x", func(u *hyperslab.Untrusted) { u.InProcess, u.FullIsolation = true, true }, ndarray.ErrParam},
+			{"a.h5:/x", func(u *hyperslab.Untrusted) { u.HDF5Filters = []int{-1} }, ndarray.ErrParam},
 		} {
 			u := u
 			if c.edit != nil {
@@ -279,9 +279,9 @@ func TestUntrustedRefuses(t *testing.T) {
 
 		// A decoder that trusts its input works in a worker alone, unless it is named.
 		g, err := hyperslab.Open(bg, in(dir, "wide.h5:/x"), &hyperslab.OpenOptions{Untrusted: &u})
-		if u.Isolation == hyperslab.Off {
+		if u.InProcess {
 			require.ErrorIs(t, err, errors.ErrUnsupported)
-			u.Policy.HDF5Filters = []int{h5.FilterScaleOffset}
+			u.HDF5Filters = []int{h5.FilterScaleOffset}
 			g, err = hyperslab.Open(bg, in(dir, "wide.h5:/x"), &hyperslab.OpenOptions{Untrusted: &u})
 		}
 		require.NoError(t, err)
@@ -474,7 +474,7 @@ func TestUntrustedReaderAt(t *testing.T) {
 				require.NoError(t, g.Close())
 			}
 			small := u
-			small.Limits.Copy = 10
+			small.MaxCopy = 10
 			_, err = hyperslab.OpenReaderAt(bg, bytes.NewReader(b), int64(len(b)), "upload", object, &hyperslab.OpenOptions{Untrusted: &small})
 			require.ErrorIs(t, err, format.ErrLimit)
 			_, err = hyperslab.OpenReaderAt(bg, bytes.NewReader(b), int64(len(b))+1, "upload", object, &hyperslab.OpenOptions{Untrusted: &u})
@@ -510,7 +510,7 @@ func TestUntrustedOtherFiles(t *testing.T) {
 			_, err := hyperslab.Open(bg, in(dir, "a.h5:/"+name), &hyperslab.OpenOptions{Untrusted: &u})
 			require.ErrorIs(t, err, errors.ErrUnsupported, name)
 		}
-		u.Policy.VirtualSources, u.Policy.ExternalFiles, u.Policy.ExternalLinks = true, true, true
+		u.VirtualSources, u.ExternalFiles, u.ExternalLinks = true, true, true
 		for name, values := range want {
 			var got []int32
 			g, err := hyperslab.Open(bg, in(dir, "a.h5:/"+name), &hyperslab.OpenOptions{Untrusted: &u})
@@ -518,7 +518,7 @@ func TestUntrustedOtherFiles(t *testing.T) {
 				got, err = ndarray.ReadAll[int32](bg, g)
 				require.NoError(t, g.Close())
 			}
-			if u.Isolation == hyperslab.Off {
+			if u.InProcess {
 				require.NoError(t, err, name)
 				require.Equal(t, values, got, name)
 				continue
@@ -557,7 +557,7 @@ func TestUntrustedCodecs(t *testing.T) {
 		everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
 			_, err := hyperslab.Open(bg, in(dir, name), &hyperslab.OpenOptions{Untrusted: &u})
 			require.ErrorIs(t, err, errors.ErrUnsupported, name)
-			u.Policy.Codecs, u.Policy.Filters = x.codecs, x.filters
+			u.Codecs, u.Filters = x.codecs, x.filters
 			g, err := hyperslab.Open(bg, in(dir, name), &hyperslab.OpenOptions{Untrusted: &u})
 			require.NoError(t, err, name)
 			got, err := ndarray.ReadAll[float64](bg, g)
@@ -582,7 +582,7 @@ func TestUntrustedMetadata(t *testing.T) {
 			g, err := hyperslab.Open(bg, in(dir, name), &hyperslab.OpenOptions{Untrusted: &u})
 			require.NoError(t, err, name)
 			require.NoError(t, g.Close())
-			u.Limits.Metadata = 100
+			u.MaxMetadata = 100
 			g, err = hyperslab.Open(bg, in(dir, name), &hyperslab.OpenOptions{Untrusted: &u})
 			if err == nil {
 				_, err = g.Attrs(bg)
@@ -623,12 +623,15 @@ func TestUntrustedLinks(t *testing.T) {
 func TestUntrustedRequired(t *testing.T) {
 	location := in(t.TempDir(), "a.b2nd")
 	save(t, location, int32s(500, 7), nil)
-	g, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{Isolation: hyperslab.Required}})
+	g, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{FullIsolation: true}})
 	if errors.Is(err, worker.ErrUnavailable) {
 		t.Log("this system does not isolate in full: ", err)
 		return
 	}
 	require.NoError(t, err)
-	require.True(t, requireSandbox(t, g).Full())
+	level := requireSandbox(t, g)
+	for _, part := range []string{"rlimits", "landlock", "seccomp"} {
+		require.Contains(t, level, part)
+	}
 	require.NoError(t, g.Close())
 }

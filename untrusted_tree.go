@@ -83,7 +83,7 @@ func newOutside(ctx context.Context, location string, opts OpenOptions) (_ *outs
 	}
 	x := &outside{s: s, file: l.File}
 	if err = s.sniff(); err == nil {
-		err = x.begin(ctx, opts.Untrusted.Isolation)
+		err = x.begin(ctx, opts.Untrusted.InProcess)
 	}
 	if err != nil {
 		return nil, errors.Join(err, x.close())
@@ -92,9 +92,9 @@ func newOutside(ctx context.Context, location string, opts OpenOptions) (_ *outs
 }
 
 // begin checks the file, in a worker or in this process.
-func (o *outside) begin(ctx context.Context, how Isolation) error {
-	if how != Off {
-		client, err := worker.NewClient(o.s.config(treeService, how))
+func (o *outside) begin(ctx context.Context, inProcess bool) error {
+	if !inProcess {
+		client, err := worker.NewClient(o.s.config(treeService))
 		if err != nil {
 			return err
 		}

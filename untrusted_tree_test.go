@@ -76,7 +76,7 @@ func TestWalk_untrusted(t *testing.T) {
 	require.NoError(t, hyperslab.EditGroupAttrs(bg, in(dir, "tree"), spec.Attrs, nil))
 	locations = append(locations, in(dir, "sparse.b2nd"), in(dir, "tree.h5:/"))
 	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
-		u.Policy = hyperslab.Policy{ExternalLinks: true, VirtualSources: true, ExternalFiles: true} // a worker needs it not
+		u.ExternalLinks, u.VirtualSources, u.ExternalFiles = true, true, true // a worker needs it not
 		groups := 0
 		for _, l := range locations {
 			require.Positive(t, requireSameWalk(t, l, u, nil), l)
@@ -181,7 +181,7 @@ func TestWalk_untrustedRefused(t *testing.T) {
 		require.ErrorIs(t, bad["/pipe"], ndarray.ErrFormat)
 
 		e, err := one("links.h5", nil)
-		if u.Isolation == hyperslab.Off {
+		if u.InProcess {
 			require.ErrorIs(t, err, errors.ErrUnsupported)
 		} else {
 			require.NoError(t, err)
@@ -192,11 +192,11 @@ func TestWalk_untrustedRefused(t *testing.T) {
 		_, err = hyperslab.GroupAttrs(bg, in(dir, "cut-a.h5:/"), &hyperslab.OpenOptions{Untrusted: &u})
 		require.ErrorIs(t, err, ndarray.ErrCorrupt)
 		tight := u
-		tight.Limits.Metadata = 64
+		tight.MaxMetadata = 64
 		for _, err := range hyperslab.Walk(bg, in(dir, "a.h5"), &hyperslab.WalkOptions{Untrusted: &tight}) {
 			require.ErrorIs(t, err, format.ErrLimit)
 		}
-		tight.Limits.Memory = -1
+		tight.Memory = -1
 		for _, err := range hyperslab.Walk(bg, in(dir, "a.h5"), &hyperslab.WalkOptions{Untrusted: &tight}) {
 			require.ErrorIs(t, err, ndarray.ErrParam)
 		}

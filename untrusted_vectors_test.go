@@ -42,7 +42,7 @@ func hdf5Vectors(t *testing.T, dir string) (all []vector) {
 	require.NoError(t, f.Close())
 	whole, err := os.ReadFile(name)
 	require.NoError(t, err)
-	g, err := hyperslab.Open(bg, name+":/x", &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{Isolation: hyperslab.Off}})
+	g, err := hyperslab.Open(bg, name+":/x", &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{InProcess: true}})
 	require.NoError(t, err)
 	require.NoError(t, g.Close())
 	tree := h5file.Describe(bytes.NewReader(whole), int64(len(whole)))
@@ -151,7 +151,7 @@ func TestUntrustedVectors(t *testing.T) {
 	dir := t.TempDir()
 	vectors := append(append(hdf5Vectors(t, dir), frameVectors(t, dir)...), treeVectors(t, dir)...)
 	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
-		u.Limits.Chunk = 1 << 20
+		u.MaxChunk = 1 << 20
 		for _, v := range vectors {
 			g, err := hyperslab.Open(bg, v.location, &hyperslab.OpenOptions{Untrusted: &u})
 			if err == nil {

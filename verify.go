@@ -9,36 +9,26 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab/internal/verify"
-	"github.com/hyperslab/hyperslab/ndarray/worker"
+	"github.com/hyperslab/hyperslab/ndarray"
 )
-
-// Digests selects the use of the sidecar of a file, PATH.sha256. A sidecar contains the SHA-256
-// digest of the file, or of each file of a directory, in the format of sha256sum. To check it with
-// sha256sum, run the command in the parent directory.
-type Digests int
-
-// Uses of the sidecar.
-const (
-	NoDigests    = Digests(verify.NoDigests)    // the sidecar is ignored
-	CheckDigests = Digests(verify.CheckDigests) // the sidecar must exist and match
-	WriteDigests = Digests(verify.WriteDigests) // the sidecar is written, or replaced, if no errors were found
-)
-
-// SidecarExt is the extension of a sidecar, appended to the name of its file or directory.
-const SidecarExt = verify.SidecarExt
 
 // VerifyOptions are the options of Verify. Nil and zero fields mean the defaults named here.
 type VerifyOptions struct {
-	Format  Format  // format of a file that is too corrupt to detect it; default: by content
-	Workers int     // number of goroutines that decode; default GOMAXPROCS
-	Digests Digests // default NoDigests
+	Format  Format // format of a file that is too corrupt to detect it; default: by content
+	Workers int    // number of goroutines that decode; default GOMAXPROCS
+
+	// CheckDigests compares the sidecar PATH.sha256, which must exist. It contains the SHA-256
+	// digest of the file, or of each file of a directory, in the format of sha256sum; to check it
+	// with sha256sum, run the command in the parent directory. WriteDigests writes or replaces the
+	// sidecar if no errors were found.
+	CheckDigests, WriteDigests bool
 
 	// Untrusted skips the steps in which C libraries are unsafe on crafted bytes. Chunks of codecs
 	// and filters without bounds checks are not decoded but listed in VerifyReport.Unchecked. The
 	// reference library does not open the file.
 	Untrusted bool
 	// Isolated runs the verification in a worker process and reports the crash of a library as an
-	// error of the file. Verify returns worker.ErrUnavailable if main does not call worker.Init.
+	// error of the file. Verify returns ErrUnavailable if main does not call Init.
 	Isolated bool
 
 	MaxChunk    int64         // maximum bytes of a decoded chunk; longer chunks are not checked; default 512 MiB
@@ -49,15 +39,9 @@ type VerifyOptions struct {
 
 	Unlocked func(file string, err error) // as in OpenOptions
 
-	// Progress is called with the number of checked chunks and their total number. It may be nil.
-	// It is called from one goroutine at a time.
-	Progress func(VerifyProgress)
-}
-
-// VerifyProgress is the number of chunks and bytes that Verify has checked so far.
-type VerifyProgress struct {
-	Chunks, TotalChunks       int64
-	StoredBytes, DecodedBytes int64 // of the checked chunks
+	// Progress is called with the number of checked chunks, their total number, and their decoded
+	// and stored bytes. It may be nil. It is called from one goroutine at a time.
+	Progress func(ndarray.Progress)
 }
 
 // Finding is an error in a file, or a part that could not be checked.
@@ -69,7 +53,11 @@ type Finding struct {
 	Chunk  int64   // number of the chunk in index order; -1 if the finding is not about a chunk
 	Coords []int64 // first element of that chunk, one index per dimension; nil if unknown
 
-	Certainty Certainty // of the recovered data, from Recover; "" from Verify
+	// Certainty of the recovered data, from Recover: "certain" if a checksum or redundant structure
+	// confirms it, "unverified" if it is valid but no checksum confirms the values, "guessed" if it
+	// is likely, inferred from the remaining data, and "lost" if it is not in the new file, where
+	// lost elements are fill values. It is "" from Verify.
+	Certainty string
 	Err       error
 }
 
@@ -77,7 +65,7 @@ type Finding struct {
 func (f Finding) String() string {
 	var s strings.Builder
 	if f.Certainty != "" {
-		s.WriteString(string(f.Certainty) + ": ")
+		s.WriteString(f.Certainty + ": ")
 	}
 	if f.Object != "" {
 		s.WriteString(f.Object + ": ")
@@ -120,28 +108,9 @@ type VerifyReport struct {
 	// element. Elements without one that decode may still be wrong.
 	ValuesVerified bool
 
-	Isolated bool         // a worker did the work
-	Level    worker.Level // isolation of the worker
-
-	err error
+	Isolated bool   // a worker did the work
+	Level    string // isolation of the worker, as Sandbox describes it
 }
-
-// ExitCode returns the exit code of a command that verifies: 0 if the file is valid, 1 if it has
-// errors, 3 if no errors were found but parts could not be checked. The command must exit with 2 if
-// Verify returned an error.
-func (r *VerifyReport) ExitCode() int {
-	switch {
-	case r.NumFindings > 0:
-		return verify.ExitDamaged
-	case r.NumUnchecked > 0:
-		return verify.ExitPartly
-	}
-	return verify.ExitValid
-}
-
-// Err returns an error that wraps ndarray.ErrCorrupt and contains the first finding; nil if there
-// is no finding.
-func (r *VerifyReport) Err() error { return r.err }
 
 // Verify checks a whole file or directory for corruption: a Blosc2 frame, contiguous or sparse, a
 // bcolz tree, an HDF5 file, or a directory of arrays. Corruption is not an error of Verify; it is
@@ -158,27 +127,42 @@ func (r *VerifyReport) Err() error { return r.err }
 //
 // It returns ndarray.ErrNotFound, ndarray.ErrFormat if the format is unknown, ndarray.ErrCorrupt if
 // the sidecar is invalid, the context's error, or errors of reading the directory. With
-// VerifyOptions.Isolated it may also return the errors of package worker.
+// VerifyOptions.Isolated it may also return ErrUnavailable, ErrLimit and ErrCrashed.
 func Verify(ctx context.Context, path string, o *VerifyOptions) (*VerifyReport, error) {
 	x := orZero(o)
+	digests := verify.NoDigests
+	switch {
+	case x.CheckDigests && x.WriteDigests:
+		return nil, ndarray.Wrap("verify", path, fmt.Errorf("%w: CheckDigests and WriteDigests", ndarray.ErrParam))
+	case x.CheckDigests:
+		digests = verify.CheckDigests
+	case x.WriteDigests:
+		digests = verify.WriteDigests
+	}
 	opts := verify.Options{
-		Format: string(x.Format), Workers: x.Workers, Digests: verify.Digests(x.Digests), Untrusted: x.Untrusted, Isolated: x.Isolated,
+		Format: string(x.Format), Workers: x.Workers, Digests: digests, Untrusted: x.Untrusted, Isolated: x.Isolated,
 		MaxChunk: x.MaxChunk, MaxMetadata: x.MaxMetadata, MaxDamages: x.MaxFindings, Memory: x.Memory, Time: x.Time,
 		Unlocked: x.Unlocked,
 	}
 	if x.Progress != nil {
-		opts.Progress = func(p verify.Progress) { x.Progress(VerifyProgress(p)) }
+		opts.Progress = func(p verify.Progress) {
+			x.Progress(ndarray.Progress{DoneUnits: p.Chunks, TotalUnits: p.TotalChunks, DoneBytes: p.DecodedBytes, StoredBytes: p.StoredBytes})
+		}
 	}
 	r, err := verify.File(ctx, path, &opts)
 	if err != nil {
 		return nil, err
 	}
-	return &VerifyReport{
+	out := &VerifyReport{
 		Path: r.Path, Format: Format(r.Format),
 		Arrays: r.Arrays, Chunks: r.Chunks, DecodedBytes: r.DecodedBytes, StoredBytes: r.StoredBytes, Checksums: r.Checksums, Digests: r.Digests,
 		Findings: findings(r.Damages), NumFindings: r.NumDamages, Unchecked: findings(r.Unchecked), NumUnchecked: r.NumUnchecked,
-		ValuesVerified: r.ValuesVerified(), Isolated: r.Isolated, Level: r.Level, err: r.Err(),
-	}, nil
+		ValuesVerified: r.ValuesVerified(), Isolated: r.Isolated,
+	}
+	if r.Isolated {
+		out.Level = r.Level.String()
+	}
+	return out, nil
 }
 
 func findings(places []verify.Place) []Finding {

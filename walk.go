@@ -68,7 +68,7 @@ type Entry struct {
 //
 // An untrusted HDF5 file is checked as a whole before a library reads it; in a directory each array
 // is checked before it is listed. A worker lists links and datasets with elements in other files
-// regardless of the Policy, because it cannot open other files. Without a worker the Policy
+// regardless of Untrusted, because it cannot open other files. Without a worker Untrusted
 // decides. A corrupt HDF5 file, frame or ctable is one error; a corrupt array of a directory is an
 // entry with an error.
 func Walk(ctx context.Context, location string, o *WalkOptions) iter.Seq2[Entry, error] {

@@ -93,7 +93,7 @@ func open(t *testing.T, location string) *hyperslab.Tree {
 func TestOpenTree_untrusted(t *testing.T) {
 	locations, _ := everyKind(t, t.TempDir())
 	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
-		u.Policy = hyperslab.Policy{ExternalLinks: true, VirtualSources: true, ExternalFiles: true} // a worker needs it not
+		u.ExternalLinks, u.VirtualSources, u.ExternalFiles = true, true, true // a worker needs it not
 		arrays, groups := 0, 0
 		for _, l := range locations {
 			y, err := hyperslab.OpenTree(bg, l, &hyperslab.OpenOptions{Untrusted: &u})
@@ -268,7 +268,7 @@ func TestOpenTreeRefuses(t *testing.T) {
 		require.NoError(t, tree.Close())
 
 		tight := u
-		tight.Limits.Metadata = 64
+		tight.MaxMetadata = 64
 		tree, err = hyperslab.OpenTree(bg, in(dir, "a.bcolz"), &hyperslab.OpenOptions{Untrusted: &tight})
 		if err == nil {
 			_, err = tree.Metadata(bg, "/")
@@ -294,7 +294,7 @@ func TestCopyTreeUntrusted(t *testing.T) {
 		require.NoError(t, err)
 	}
 	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
-		u.Policy = hyperslab.Policy{ExternalLinks: true, VirtualSources: true, ExternalFiles: true}
+		u.ExternalLinks, u.VirtualSources, u.ExternalFiles = true, true, true
 		for _, target := range []string{"copy.h5", "copy"} {
 			made := in(t.TempDir(), target)
 			_, err := hyperslab.CopyTree(bg, made, in(dir, "tree.h5"), &hyperslab.TreeOptions{Accept: all, Untrusted: &u})

@@ -63,7 +63,7 @@ type remote struct {
 	readOnly
 	client caller
 	meta   ndarray.Meta
-	limits Limits
+	limits limits
 	level  worker.Level
 }
 
@@ -92,8 +92,8 @@ var (
 )
 
 // isolate opens the array in a worker. After an error the caller keeps ownership of the file.
-func (s *suspect) isolate(ctx context.Context, how Isolation) (*ndarray.Array, error) {
-	r, client, err := s.remote(ctx, how)
+func (s *suspect) isolate(ctx context.Context) (*ndarray.Array, error) {
+	r, client, err := s.remote(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -105,19 +105,19 @@ func (s *suspect) isolate(ctx context.Context, how Isolation) (*ndarray.Array, e
 }
 
 // config returns the configuration of a worker for the file.
-func (s *suspect) config(service string, how Isolation) worker.Config {
+func (s *suspect) config(service string) worker.Config {
 	cfg := worker.Config{
 		Service: service, Open: encode(*s), Files: []*os.File{s.file},
 		Limits: worker.Limits{Memory: s.Limits.Memory, CPU: s.Limits.CPU, Wall: s.Limits.Wall, Window: windowBytes},
 	}
-	if how == Required {
+	if s.full {
 		cfg.Require = worker.Full
 	}
 	return cfg
 }
 
-func (s *suspect) remote(ctx context.Context, how Isolation) (*remote, *worker.Client, error) {
-	client, err := worker.NewClient(s.config(service, how))
+func (s *suspect) remote(ctx context.Context) (*remote, *worker.Client, error) {
+	client, err := worker.NewClient(s.config(service))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -21,7 +21,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/hyperslab/hyperslab/ndarray/worker"
+	"github.com/hyperslab/hyperslab/internal/worker"
 )
 
 // options contains the flags.

@@ -472,10 +472,7 @@ func copyTask(a *args) (*work, error) {
 
 // guarded opens an untrusted array: "on" requires a worker, "off" forbids one.
 func guarded(location, isolation string) (*ndarray.Array, error) {
-	u := hyperslab.Untrusted{Isolation: hyperslab.Required}
-	if isolation == "off" {
-		u.Isolation = hyperslab.Off
-	}
+	u := hyperslab.Untrusted{FullIsolation: isolation != "off", InProcess: isolation == "off"}
 	return hyperslab.Open(context.Background(), location, &hyperslab.OpenOptions{Untrusted: &u})
 }
 

@@ -32,6 +32,8 @@ const smallUnit = 1 << 20
 type Progress struct {
 	DoneBytes, TotalBytes int64 // of elements, in memory
 	DoneUnits, TotalUnits int64
+
+	StoredBytes int64 // of the processed units in the file; 0 if unknown
 }
 
 // plan is the grid of units and the number of workers.

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
-	"github.com/hyperslab/hyperslab/ndarray/worker"
 )
 
 func main() {
-	worker.Init()
+	hyperslab.Init()
 	// Of libhdf5's variables this one is useful, for file systems without locks, and it loads no
 	// code.
 	if v, ok := os.LookupEnv("HDF5_USE_FILE_LOCKING"); ok {

@@ -20,12 +20,11 @@ func main() {
 	fmt.Println(stats.Arrays, "arrays,", stats.Bytes, "bytes,", len(stats.Lost), "losses")
 
 	// All columns of a bcolz ctable have the same length, and these arrays do not.
-	_, err = hyperslab.CopyTree(ctx, "etopo.bcolz", "testdata/etopo120.h5", nil)
-	var loss *hyperslab.LossError
-	if !errors.As(err, &loss) {
+	stats, err = hyperslab.CopyTree(ctx, "etopo.bcolz", "testdata/etopo120.h5", nil)
+	if !errors.Is(err, errors.ErrUnsupported) {
 		log.Fatalf("got %v, want a list of losses", err)
 	}
-	for _, p := range loss.Problems { // nothing has been written
+	for _, p := range stats.Refused { // nothing has been written
 		fmt.Println("cannot keep:", p.Path, p.What)
 	}
 }

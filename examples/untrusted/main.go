@@ -8,16 +8,15 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/worker"
 )
 
 func main() {
-	worker.Init() // first: in a worker, this call does not return
+	hyperslab.Init() // first: in a worker, this call does not return
 
 	ctx := context.Background()
 	a, err := hyperslab.Open(ctx, "testdata/etopo120.h5:/ROSE", &hyperslab.OpenOptions{
 		Untrusted: &hyperslab.Untrusted{
-			Limits: hyperslab.Limits{Array: 1 << 30, Memory: 1 << 30},
+			MaxArray: 1 << 30, Memory: 1 << 30,
 		},
 	})
 	if err != nil {

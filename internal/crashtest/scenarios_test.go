@@ -581,14 +581,14 @@ func recoverScenario(location string) scenario {
 func digestScenario() scenario {
 	s := arrayScenario("a.b2nd", nil, nil)
 	s.act = func(dir string) error {
-		_, err := hyperslab.Verify(ctx, dir+"/a.b2nd", &hyperslab.VerifyOptions{Digests: hyperslab.WriteDigests})
+		_, err := hyperslab.Verify(ctx, dir+"/a.b2nd", &hyperslab.VerifyOptions{WriteDigests: true})
 		return err
 	}
 	s.new = s.old
 	s.read = func(dir string) ([]int64, error) {
 		if _, err := os.Stat(dir + "/a.b2nd.sha256"); err == nil {
-			r, err := hyperslab.Verify(ctx, dir+"/a.b2nd", &hyperslab.VerifyOptions{Digests: hyperslab.CheckDigests})
-			if err != nil || r.ExitCode() != 0 {
+			r, err := hyperslab.Verify(ctx, dir+"/a.b2nd", &hyperslab.VerifyOptions{CheckDigests: true})
+			if err != nil || r.NumFindings != 0 {
 				return nil, fmt.Errorf("sidecar: %v %w", r, err)
 			}
 		}

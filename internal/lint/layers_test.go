@@ -25,6 +25,7 @@ var storeys = []struct {
 	{"internal", 0, true},
 	{"internal/h5check", 40, false},
 	{"internal/h5copy", 50, false},
+	{"internal/worker", 12, false},
 	{"internal/detect", 20, false},
 	{"internal/h5walk", 60, false},
 	{"internal/verify", 70, false},
@@ -54,7 +55,6 @@ var storeys = []struct {
 	{"ndarray/b2nd", 50, false},
 	{"ndarray/hdf5", 50, false},
 	{"ndarray/bcolz", 50, false},
-	{"ndarray/worker", 50, false},
 	{".", 90, false}, // the module root
 	{"plan", 95, false},
 	{"serve", 100, false},

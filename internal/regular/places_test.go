@@ -23,9 +23,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/leak"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/shards"
+	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
-	"github.com/hyperslab/hyperslab/ndarray/worker"
 )
 
 func TestMain(m *testing.M) {
@@ -136,8 +136,8 @@ var arrays = attempts{
 	"by library": func(p place) error {
 		return read(hyperslab.Open(bg, p.location, &hyperslab.OpenOptions{Library: true}))
 	},
-	"untrusted":   func(p place) error { return untrusted(p, hyperslab.Off) },
-	"in a worker": func(p place) error { return untrusted(p, hyperslab.Auto) },
+	"untrusted":   func(p place) error { return untrusted(p, true) },
+	"in a worker": func(p place) error { return untrusted(p, false) },
 	"verify":      func(p place) error { return verified(p, &hyperslab.VerifyOptions{}) },
 	"isolated":    func(p place) error { return verified(p, &hyperslab.VerifyOptions{Isolated: true}) },
 }
@@ -202,8 +202,8 @@ func init() {
 	}
 }
 
-func untrusted(p place, i hyperslab.Isolation) error {
-	g, err := hyperslab.Open(bg, p.location, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{Isolation: i}})
+func untrusted(p place, direct bool) error {
+	g, err := hyperslab.Open(bg, p.location, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{InProcess: direct}})
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ var errFound = errors.New("found")
 
 func verified(p place, o *hyperslab.VerifyOptions) error {
 	r, err := hyperslab.Verify(bg, p.file, o)
-	if err == nil && r.ExitCode() != 0 {
+	if err == nil && r.NumFindings+r.NumUnchecked != 0 {
 		err = errFound
 	}
 	return err
@@ -223,7 +223,7 @@ func verified(p place, o *hyperslab.VerifyOptions) error {
 
 func recovered(p place, f hyperslab.Format) error {
 	r, err := hyperslab.Recover(bg, p.file+".new", p.file, &hyperslab.RecoverOptions{Format: f})
-	if err == nil && r.ExitCode() != 0 {
+	if err == nil && !r.Complete {
 		err = errFound
 	}
 	return err
@@ -250,7 +250,7 @@ func TestPlaces(t *testing.T) {
 	top := func(name string) func(t *testing.T, dir string) place {
 		return func(_ *testing.T, dir string) place { return place{dir + name, dir + name, dir + name} }
 	}
-	check := attempts{"check digests": func(p place) error { return verified(p, &hyperslab.VerifyOptions{Digests: hyperslab.CheckDigests}) }}
+	check := attempts{"check digests": func(p place) error { return verified(p, &hyperslab.VerifyOptions{CheckDigests: true}) }}
 	for name, c := range map[string]struct {
 		put   func(t *testing.T, dir string) place
 		tries []attempts

@@ -21,7 +21,7 @@
 //
 // # Isolation
 //
-// With Options.Isolated a worker process does the work (package ndarray/worker). A crash of a
+// With Options.Isolated a worker process does the work (package internal/worker). A crash of a
 // library is then reported as an error of the chunk that caused it.
 //
 // # Memory

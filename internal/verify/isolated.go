@@ -278,7 +278,9 @@ func (h *host) tasks(ctx context.Context, first, end int64) (int64, error) {
 func crash(err error) (Place, bool) {
 	p := Place{What: "chunk", Chunk: -1, Offset: -1, Err: err}
 	switch {
-	case errors.Is(err, worker.ErrCrashed), errors.Is(err, worker.ErrPanic):
+	case errors.Is(err, worker.ErrProtocol):
+		return p, false
+	case errors.Is(err, worker.ErrCrashed):
 	case errors.Is(err, worker.ErrLimit), errors.Is(err, worker.ErrTimeout):
 		p.Err = fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	default:

@@ -36,7 +36,7 @@ func NewClient(cfg Config) (*Client, error) {
 	}
 	cfg.Limits = cfg.Limits.filled()
 	if !initialized() {
-		return fail(ErrUnavailable, "the program does not call worker.Init first in main (a test: in TestMain)")
+		return fail(ErrUnavailable, "the program does not call hyperslab.Init first in main (a test: in TestMain)")
 	}
 	if service(cfg.Service) == nil {
 		return fail(ErrUnavailable, "no such service in this binary")

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/format"
 )
 
 // Sentinels of an *Error.
@@ -23,17 +24,28 @@ var (
 	ErrUnavailable = errors.New("isolation unavailable")
 	// ErrCrashed: the worker died by a signal or exited.
 	ErrCrashed = errors.New("worker crashed")
-	// ErrPanic: Go code of the service panicked; the worker continues.
-	ErrPanic = errors.New("panic in the worker")
-	// ErrLimit: the worker exceeded a limit of memory or of processor time.
-	ErrLimit = errors.New("worker met a limit")
-	// ErrTimeout: a call took longer than Limits.Wall; the worker was killed.
-	ErrTimeout = errors.New("worker timed out")
-	// ErrProtocol: the worker sent an invalid answer.
-	ErrProtocol = errors.New("worker broke the protocol")
+	// ErrPanic: Go code of the service panicked; the worker continues. It matches ErrCrashed.
+	ErrPanic error = &kind{"panic in the worker", ErrCrashed}
+	// ErrLimit: the worker exceeded a limit of memory or of processor time. It matches
+	// format.ErrLimit.
+	ErrLimit error = &kind{"worker met a limit", format.ErrLimit}
+	// ErrTimeout: a call took longer than Limits.Wall; the worker was killed. It matches
+	// format.ErrLimit.
+	ErrTimeout error = &kind{"worker timed out", format.ErrLimit}
+	// ErrProtocol: the worker sent an invalid answer. It matches ErrCrashed.
+	ErrProtocol error = &kind{"worker broke the protocol", ErrCrashed}
 	// ErrClosed: the client is closed.
 	ErrClosed = errors.New("worker client closed")
 )
+
+// kind is a sentinel that is a case of another one.
+type kind struct {
+	text string
+	of   error
+}
+
+func (k *kind) Error() string { return k.text }
+func (k *kind) Unwrap() error { return k.of }
 
 // Error reports what happened to a worker.
 type Error struct {

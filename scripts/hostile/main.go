@@ -25,7 +25,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/hyperslab/hyperslab/ndarray/worker"
+	"github.com/hyperslab/hyperslab/internal/worker"
 )
 
 // Limits of a case. A child that exceeds the time limit by more than grace is a failure.

@@ -25,9 +25,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	raw "github.com/hyperslab/hyperslab/internal/worker"
+	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/worker"
 )
 
 // mode is a way of opening a file.
@@ -118,9 +117,9 @@ func (x *item) run(ctx context.Context, m mode, place string) (outcome, string) 
 	case m == examined:
 		return examine(ctx, place)
 	}
-	u := hyperslab.Untrusted{Isolation: hyperslab.Off, Limits: hyperslab.Limits{Memory: memory, CPU: wall, Wall: wall, Array: 1 << 36, Chunk: 64 << 20, Metadata: 16 << 20}}
+	u := hyperslab.Untrusted{InProcess: true, Memory: memory, CPU: wall, Wall: wall, MaxArray: 1 << 36, MaxChunk: 64 << 20, MaxMetadata: 16 << 20}
 	if m == isolated {
-		u.Isolation = hyperslab.Auto
+		u.InProcess = false
 	}
 	best, detail := refused, ""
 	if x.seed.sort == "frame" && m == direct {
@@ -243,7 +242,7 @@ func survey(ctx context.Context, a *ndarray.Array) error {
 // classify returns contained for errors of a worker, and other for the rest. For other == refused
 // it returns failed if the error is not one of the check.
 func classify(err error, other outcome) outcome {
-	for _, w := range []error{worker.ErrCrashed, worker.ErrLimit, worker.ErrTimeout, worker.ErrPanic, worker.ErrProtocol} {
+	for _, w := range []error{worker.ErrCrashed, worker.ErrLimit, worker.ErrTimeout} {
 		if errors.Is(err, w) {
 			return contained
 		}
@@ -403,11 +402,11 @@ const (
 )
 
 func init() {
-	raw.Register(bare, func(s *raw.Session) (raw.Handler, error) { return walker{s}, nil })
-	raw.Register(alone, func(s *raw.Session) (raw.Handler, error) { return decompressor{s}, nil })
+	worker.Register(bare, func(s *worker.Session) (worker.Handler, error) { return walker{s}, nil })
+	worker.Register(alone, func(s *worker.Session) (worker.Handler, error) { return decompressor{s}, nil })
 }
 
-type decompressor struct{ s *raw.Session }
+type decompressor struct{ s *worker.Session }
 
 // Call decompresses the chunk and answers with the outcome.
 func (d decompressor) Call([]byte) ([]byte, error) {
@@ -419,11 +418,11 @@ func (d decompressor) Call([]byte) ([]byte, error) {
 	return []byte(string(o) + " " + detail), nil
 }
 
-type walker struct{ s *raw.Session }
+type walker struct{ s *worker.Session }
 
 // Call opens the file with libhdf5 and reads all datasets.
 func (w walker) Call([]byte) (_ []byte, err error) {
-	f, err := h5.Open(raw.FilePath(w.s.Files[0]), h5.ReadOnly)
+	f, err := h5.Open(worker.FilePath(w.s.Files[0]), h5.ReadOnly)
 	if err != nil {
 		return nil, err
 	}
@@ -499,7 +498,7 @@ func call(ctx context.Context, service, place string, use func(answer, window []
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	c, err := raw.NewClient(raw.Config{Service: service, Files: []*os.File{f}, Limits: raw.Limits{Memory: memory, CPU: wall, Wall: wall}})
+	c, err := worker.NewClient(worker.Config{Service: service, Files: []*os.File{f}, Limits: worker.Limits{Memory: memory, CPU: wall, Wall: wall}})
 	if err != nil {
 		return err
 	}

@@ -174,14 +174,13 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 	if m != nil {
 		m.finish()
 	}
-	var loss *hyperslab.LossError
-	if errors.As(err, &loss) {
-		lines := make([]string, len(loss.Problems))
-		for i, p := range loss.Problems {
+	if len(stats.Refused) > 0 {
+		lines := make([]string, len(stats.Refused))
+		for i, p := range stats.Refused {
 			lines[i] = safe(p.String())
 		}
 		return nil, fmt.Errorf("%s of %s cannot be stored in %s; no file was written:\n  %s\n  %s",
-			plural(int64(len(lines)), "thing"), source, target, strings.Join(lines, "\n  "), o.wayOut(loss))
+			plural(int64(len(lines)), "thing"), source, target, strings.Join(lines, "\n  "), o.wayOut(stats.Refused))
 	} else if err != nil {
 		return nil, err
 	}
@@ -266,10 +265,10 @@ func (a *app) withCoordinates(ctx context.Context, source string) (file string, 
 }
 
 // wayOut returns the flags that leave out the objects that cannot be stored.
-func (o *convertFlags) wayOut(loss *hyperslab.LossError) string {
-	if slices.ContainsFunc(loss.Problems, func(p hyperslab.Problem) bool { return errors.Is(p.Err, h5.ErrNoFilter) }) {
+func (o *convertFlags) wayOut(lost []hyperslab.Problem) string {
+	if slices.ContainsFunc(lost, func(p hyperslab.Problem) bool { return errors.Is(p.Err, h5.ErrNoFilter) }) {
 		more := ""
-		if slices.ContainsFunc(loss.Problems, func(p hyperslab.Problem) bool { return !errors.Is(p.Err, h5.ErrNoFilter) }) {
+		if slices.ContainsFunc(lost, func(p hyperslab.Problem) bool { return !errors.Is(p.Err, h5.ErrNoFilter) }) {
 			more = "; --exclude-unsupported leaves out the others"
 		}
 		return "to go on without add --skip-unreadable, or --exclude PATTERN for each" + more + "; --plugin-path DIR loads HDF5 filters from DIR"

@@ -99,7 +99,13 @@ func (a *app) gatherMeta(ctx context.Context, address string) (d *metaDoc, err e
 	return d, nil
 }
 
-func metaList(list []hyperslab.NamedBytes) []metaBytes {
+// storedBytes is a metalayer or a file of hyperslab.Metadata.
+type storedBytes = struct {
+	Name    string
+	Content []byte
+}
+
+func metaList(list []storedBytes) []metaBytes {
 	out := make([]metaBytes, len(list))
 	for i, x := range list {
 		out[i] = newMetaBytes(x.Name, x.Content)
@@ -107,7 +113,7 @@ func metaList(list []hyperslab.NamedBytes) []metaBytes {
 	return out
 }
 
-func metalayerList(list []hyperslab.NamedBytes) []metaBytes {
+func metalayerList(list []storedBytes) []metaBytes {
 	out := metaList(list)
 	for i, x := range list {
 		out[i].Value, _ = b2nd.RawJSON(x.Content)

@@ -133,8 +133,8 @@ func (a *app) recover(ctx context.Context, source, target string, o *recoverFlag
 	} else {
 		err = a.tellRecovery(r, o.quiet)
 	}
-	if code := r.ExitCode(); code != exitOK {
-		return &exitError{code: code, err: err}
+	if !r.Complete {
+		return &exitError{code: exitPartly, err: err}
 	}
 	return err
 }
@@ -175,13 +175,13 @@ func (a *app) planRecovery(source, target string, o *recoverFlags) error {
 
 func newRecoverDoc(r *hyperslab.RecoverReport, took time.Duration) *recoverDoc {
 	d := &recoverDoc{
-		Schema: schemaRecover, Source: r.Source, Target: r.Destination, Format: string(r.Format), Whole: r.ExitCode() == exitOK,
+		Schema: schemaRecover, Source: r.Source, Target: r.Destination, Format: string(r.Format), Whole: r.Complete,
 		Arrays: jsonInt(r.Arrays), Chunks: jsonInt(r.Chunks), Certain: jsonInt(r.Certain), Unverified: jsonInt(r.Unverified), Guessed: jsonInt(r.Guessed),
 		Lost: jsonInt(r.Lost), LostObjects: jsonInt(r.LostObjects), NumFindings: jsonInt(r.NumFindings), Findings: []findingDoc{},
 		Seconds: seconds(took),
 	}
 	for _, f := range r.Findings {
-		doc := findingDoc{Certainty: string(f.Certainty), Object: orNull(f.Object), What: f.What, Text: f.Err.Error()}
+		doc := findingDoc{Certainty: f.Certainty, Object: orNull(f.Object), What: f.What, Text: f.Err.Error()}
 		if f.Chunk >= 0 {
 			doc.Chunk = (*jsonInt)(&f.Chunk)
 		}

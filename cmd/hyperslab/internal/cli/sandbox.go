@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/worker"
 )
 
 // access is how a command opens the files that it reads.
@@ -34,11 +34,7 @@ func (u *untrustedFlags) add(a *app, cmd *cobra.Command) {
 			return usagef("--sandbox goes with --untrusted")
 		}
 		if u.untrusted {
-			o := hyperslab.Untrusted{Isolation: hyperslab.Required}
-			if !u.sandbox {
-				o.Isolation = hyperslab.Off
-			}
-			a.access.untrusted = &o
+			a.access.untrusted = &hyperslab.Untrusted{InProcess: !u.sandbox, FullIsolation: u.sandbox}
 		}
 		return noSandbox(run(cmd, args))
 	}
@@ -106,4 +102,4 @@ func (a *app) openTree(ctx context.Context, address string) (*hyperslab.Tree, er
 func (a *app) untrusted() bool { return a.access.untrusted != nil }
 
 // sandboxed reports whether the files are read in a separate process.
-func (a *app) sandboxed() bool { return a.untrusted() && a.access.untrusted.Isolation != hyperslab.Off }
+func (a *app) sandboxed() bool { return a.untrusted() && !a.access.untrusted.InProcess }

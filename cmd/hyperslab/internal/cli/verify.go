@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/verify"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -134,7 +135,7 @@ func (o *verifyFlags) options() (*hyperslab.VerifyOptions, error) {
 		if err := oneOf("--digests", o.digests, "write", "check"); err != nil {
 			return nil, err
 		}
-		v.Digests = map[string]hyperslab.Digests{"write": hyperslab.WriteDigests, "check": hyperslab.CheckDigests}[o.digests]
+		v.CheckDigests, v.WriteDigests = o.digests == "check", o.digests == "write"
 	}
 	if o.format != "" {
 		if err := oneOf("--format", o.format, string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Bcolz)); err != nil {
@@ -162,15 +163,15 @@ func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
 		if err := wholeFile("verify", source); err != nil {
 			return err
 		}
-		if sidecar := filepath.Clean(source) + hyperslab.SidecarExt; v.Digests == hyperslab.WriteDigests && !o.force {
+		if sidecar := filepath.Clean(source) + verify.SidecarExt; v.WriteDigests && !o.force {
 			if _, err := os.Lstat(sidecar); err == nil {
 				return &ndarray.Error{Op: "create", Path: sidecar, Err: ndarray.ErrExists}
 			}
 		}
 		v.Unlocked = a.unlocked
 		m := newMeter(o.job.progress, a.stderr, "verify", 0, time.Now)
-		v.Progress = func(p hyperslab.VerifyProgress) {
-			m.decoding(p.Chunks, p.TotalChunks, "chunks", p.DecodedBytes, p.StoredBytes)
+		v.Progress = func(p ndarray.Progress) {
+			m.decoding(p.DoneUnits, p.TotalUnits, "chunks", p.DoneBytes, p.StoredBytes)
 		}
 		r, err := hyperslab.Verify(cmd.Context(), source, v)
 		m.finish()
@@ -182,7 +183,7 @@ func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
 		}
 		row.fill(r)
 		doc.Files = append(doc.Files, row)
-		if code := r.ExitCode(); code == exitDiffers || worst == exitOK {
+		if code := verifyCode(r); code == exitDiffers || worst == exitOK {
 			worst = code
 		}
 		if !o.json {
@@ -214,9 +215,9 @@ func (row *verifyFile) fill(r *hyperslab.VerifyReport) {
 		row.Unchecked = append(row.Unchecked, newPlaceDoc(p))
 	}
 	if r.Isolated {
-		row.Sandbox = orNull(r.Level.String())
+		row.Sandbox = orNull(r.Level)
 	}
-	switch r.ExitCode() {
+	switch verifyCode(r) {
 	case exitOK:
 		row.Verdict = verdictValid
 	case exitDiffers:
@@ -224,6 +225,17 @@ func (row *verifyFile) fill(r *hyperslab.VerifyReport) {
 	default:
 		row.Verdict = verdictPartly
 	}
+}
+
+// verifyCode returns the exit code for the report of one file.
+func verifyCode(r *hyperslab.VerifyReport) int {
+	switch {
+	case r.NumFindings > 0:
+		return exitDiffers
+	case r.NumUnchecked > 0:
+		return exitPartly
+	}
+	return exitOK
 }
 
 func newPlaceDoc(p hyperslab.Finding) placeDoc {
