@@ -31,7 +31,8 @@ type arraySource struct {
 func openArraySource(ctx context.Context, file *os.File, o *sourceOptions) (_ *arraySource, err error) {
 	opts := &hyperslab.OpenOptions{}
 	if !o.Trusted {
-		opts.Untrusted = &hyperslab.Untrusted{Limits: o.Limits, Isolation: hyperslab.Off} // this process is the worker, if there is one
+		opts.Untrusted = new(o.Limits)
+		opts.Untrusted.InProcess, opts.Untrusted.FullIsolation = true, false // this process is the worker, if there is one
 	}
 	tree, err := hyperslab.OpenTree(ctx, worker.FilePath(file), opts)
 	if err != nil {

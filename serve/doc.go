@@ -38,7 +38,7 @@
 // # Security
 //
 // Files are untrusted by default: they are checked and read in a worker process, as with
-// hyperslab.Untrusted. The program must therefore call worker.Init (package ndarray/worker) first
+// hyperslab.Untrusted. The program must therefore call hyperslab.Init first
 // in main. Names are confined to the directory by os.Root, and HDF5 files are read through one
 // descriptor. Therefore symbolic links, external links, virtual datasets and external storage never
 // lead to another file. Requests from pages of other sites are refused by their Host and Origin

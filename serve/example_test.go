@@ -37,7 +37,7 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 
-	h, err := serve.New(dir, &serve.Options{Isolation: hyperslab.Off}) // with workers main must call worker.Init
+	h, err := serve.New(dir, &serve.Options{Untrusted: hyperslab.Untrusted{InProcess: true}}) // with workers main must call hyperslab.Init
 	if err != nil {
 		log.Fatal(err)
 	}

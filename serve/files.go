@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hyperslab/hyperslab"
 )
 
 // signature identifies the content of a file or directory at one time.
@@ -200,8 +199,8 @@ func (f *files) open(ctx context.Context, o *openFile) (err error) {
 	if o.file, err = f.root.OpenFile(o.name, os.O_RDONLY|nonBlocking, 0); err != nil {
 		return openError(o.name, err)
 	}
-	opts := &sourceOptions{Name: path.Base(o.name), Trusted: f.options.Trusted, Limits: f.options.Limits, Blocks: f.options.ChunkCache}
-	if f.options.Trusted || f.options.Isolation == hyperslab.Off {
+	opts := &sourceOptions{Name: path.Base(o.name), Trusted: f.options.Trusted, Limits: f.options.Untrusted, Blocks: f.options.ChunkCache}
+	if f.options.Trusted || f.options.Untrusted.InProcess {
 		opts.Direct = true
 		o.src, err = openSource(ctx, o.file, opts)
 		if err != nil {
@@ -210,7 +209,7 @@ func (f *files) open(ctx context.Context, o *openFile) (err error) {
 		}
 	} else {
 		var s *isolated
-		if s, err = newIsolated(o.file, opts, f.options.Isolation); err == nil {
+		if s, err = newIsolated(o.file, opts); err == nil {
 			o.src = s
 		}
 	}

@@ -166,7 +166,7 @@ func TestHandler_h5grove(t *testing.T) {
 	want := askGrove(t, filepath.Join(dir, "sample.h5"), requests)
 	for name, o := range map[string]*serve.Options{
 		"worker":  {},
-		"process": {Isolation: hyperslab.Off},
+		"process": {Untrusted: hyperslab.Untrusted{InProcess: true}},
 		"trusted": {Trusted: true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -48,7 +48,7 @@ func openHDF5Source(file *os.File, name string, o *sourceOptions) (_ *hdf5Source
 	s := &hdf5Source{name: name, file: file, size: info.Size(), check: !o.Trusted, blocks: blocks{limit: o.Blocks}}
 	if !o.Trusted {
 		err := h5check.Check(file, s.size, h5check.Options{
-			Metadata: o.Limits.Metadata, Array: o.Limits.Array, Chunk: o.Limits.Chunk,
+			Metadata: o.Limits.MaxMetadata, Array: o.Limits.MaxArray, Chunk: o.Limits.MaxChunk,
 			ExternalLinks: true, VirtualSources: true, ExternalFiles: true, // the file is read through its descriptor
 			Direct: o.Direct,
 		})
@@ -590,5 +590,5 @@ type sourceOptions struct {
 	Trusted bool   // do not check the file
 	Direct  bool   // outside a worker
 	Blocks  int64  // bytes of the cache of decoded chunks
-	Limits  hyperslab.Limits
+	Limits  hyperslab.Untrusted
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/leak"
-	"github.com/hyperslab/hyperslab/ndarray/worker"
+	"github.com/hyperslab/hyperslab/internal/worker"
 )
 
 func TestMain(m *testing.M) {

@@ -34,15 +34,13 @@ type Options struct {
 	// site could make them (DNS rebinding).
 	Hosts []string
 
-	// Isolation selects the process that reads the files, which are untrusted. With Auto, the zero
-	// value, the program must call worker.Init first in main.
-	Isolation hyperslab.Isolation
+	// Untrusted are the options for reading each file. Unless InProcess is set, the program must
+	// call hyperslab.Init first in main.
+	Untrusted hyperslab.Untrusted
 
 	// Trusted reads files in the program's own process and does not check them first. Files still
 	// cannot lead to files outside the directory.
 	Trusted bool
-
-	Limits hyperslab.Limits // of each file; see hyperslab.Untrusted
 
 	MaxBytes   int64         // of a response before compression; default 64 MiB
 	Memory     int64         // bytes of all responses together; default 512 MiB, at least MaxBytes
@@ -68,17 +66,17 @@ func (o *Options) filled() (Options, error) {
 	if x.MaxBytes < 1 || x.Memory < 1 || x.Timeout < 0 || x.Files < 1 || x.Cache < 0 || x.ChunkCache < 0 {
 		return x, errors.New("serve: options: want positive limits")
 	}
-	if x.Limits.Array == 0 {
-		x.Limits.Array = 1 << 40
+	if x.Untrusted.MaxArray == 0 {
+		x.Untrusted.MaxArray = 1 << 40
 	}
-	if x.Limits.Chunk == 0 {
-		x.Limits.Chunk = 512 << 20
+	if x.Untrusted.MaxChunk == 0 {
+		x.Untrusted.MaxChunk = 512 << 20
 	}
-	if x.Limits.Metadata == 0 {
-		x.Limits.Metadata = 64 << 20
+	if x.Untrusted.MaxMetadata == 0 {
+		x.Untrusted.MaxMetadata = 64 << 20
 	}
-	if x.Limits.Memory == 0 {
-		x.Limits.Memory = 2 << 30
+	if x.Untrusted.Memory == 0 {
+		x.Untrusted.Memory = 2 << 30
 	}
 	if x.Log == nil {
 		x.Log = slog.New(slog.DiscardHandler)

@@ -88,7 +88,7 @@ func TestHandler_formats(t *testing.T) {
 		_, err := hyperslab.CopyTree(bg, filepath.Join(dir, name), filepath.Join(dir, "tree.h5"), nil)
 		require.NoError(t, err)
 	}
-	for mode, o := range map[string]*serve.Options{"worker": {}, "process": {Isolation: hyperslab.Off}, "trusted": {Trusted: true}} {
+	for mode, o := range map[string]*serve.Options{"worker": {}, "process": {Untrusted: hyperslab.Untrusted{InProcess: true}}, "trusted": {Trusted: true}} {
 		t.Run(mode, func(t *testing.T) {
 			s := newServer(t, dir, o)
 			for file, path := range map[string]string{
@@ -153,7 +153,7 @@ func TestHandler_types(t *testing.T) {
 		require.NoError(t, a.Commit(bg))
 		require.NoError(t, a.Close())
 	}
-	s := newServer(t, dir, &serve.Options{Isolation: hyperslab.Off})
+	s := newServer(t, dir, &serve.Options{Untrusted: hyperslab.Untrusted{InProcess: true}})
 	want := map[string]struct {
 		class float64
 		json  string
@@ -345,7 +345,7 @@ func TestHandler_confinement(t *testing.T) {
 	require.NoError(t, d.Close())
 	require.NoError(t, f.Close())
 
-	for mode, o := range map[string]*serve.Options{"worker": {}, "process": {Isolation: hyperslab.Off}, "trusted": {Trusted: true}} {
+	for mode, o := range map[string]*serve.Options{"worker": {}, "process": {Untrusted: hyperslab.Untrusted{InProcess: true}}, "trusted": {Trusted: true}} {
 		t.Run(mode, func(t *testing.T) {
 			s := newServer(t, dir, o)
 			for target, want := range map[string]int{
@@ -370,7 +370,7 @@ func TestHandler_confinement(t *testing.T) {
 func TestHandler_admission(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a.b2nd"), numbers([]int64{4}, nil), nil)
-	s := newServer(t, dir, &serve.Options{Token: "secret-token", Hosts: []string{"data.example.org"}, Isolation: hyperslab.Off})
+	s := newServer(t, dir, &serve.Options{Token: "secret-token", Hosts: []string{"data.example.org"}, Untrusted: hyperslab.Untrusted{InProcess: true}})
 	const target = "/meta?file=a.b2nd"
 	bearer := []string{"Authorization", "Bearer secret-token"}
 	for name, x := range map[string]struct {
@@ -433,7 +433,7 @@ func TestHandler_concurrency(t *testing.T) {
 	for _, name := range names {
 		write(t, filepath.Join(dir, name+".h5")+":/x", numbers([]int64{64, 64}, []int64{16, 16}), nil)
 	}
-	s := newServer(t, dir, &serve.Options{Files: 2, Isolation: hyperslab.Off, Cache: 1, ChunkCache: 4096, Memory: 1 << 20, MaxBytes: 1 << 18})
+	s := newServer(t, dir, &serve.Options{Files: 2, Untrusted: hyperslab.Untrusted{InProcess: true}, Cache: 1, ChunkCache: 4096, Memory: 1 << 20, MaxBytes: 1 << 18})
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {

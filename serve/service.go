@@ -11,7 +11,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/worker"
 )
 
@@ -102,7 +101,7 @@ type isolated struct{ client *worker.Client }
 // that needs longer is stopped; the next request starts another one, which checks the file again.
 const grace = 2 * time.Second
 
-func newIsolated(file *os.File, o *sourceOptions, how hyperslab.Isolation) (*isolated, error) {
+func newIsolated(file *os.File, o *sourceOptions) (*isolated, error) {
 	open, err := json.Marshal(o)
 	if err != nil {
 		return nil, err
@@ -111,7 +110,7 @@ func newIsolated(file *os.File, o *sourceOptions, how hyperslab.Isolation) (*iso
 		Service: service, Open: open, Files: []*os.File{file},
 		Limits: worker.Limits{Memory: o.Limits.Memory, CPU: o.Limits.CPU, Wall: o.Limits.Wall, Window: windowBytes},
 	}
-	if how == hyperslab.Required {
+	if o.Limits.FullIsolation {
 		cfg.Require = worker.Full
 	}
 	client, err := worker.NewClient(cfg)
