@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
 )
 
 // signature identifies the content of a file or directory at one time.
