@@ -130,7 +130,7 @@ func TestOpen_url(t *testing.T) {
 		o := &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{}}
 		got, _, _ := readBytes(t, s.URL+"/a.h5:/g/chunked", o)
 		require.True(t, bytes.Equal(want, got))
-		o.Untrusted.Limits.Copy = 1000
+		o.Untrusted.MaxCopy = 1000
 		_, err := hyperslab.Open(bg, s.URL+"/a.h5:/g/chunked", o)
 		require.ErrorIs(t, err, hyperslab.ErrLimit)
 	})
