@@ -330,7 +330,7 @@ func (t *Tree) hold() error {
 	if t.format != HDF5 || t.outside != nil {
 		return nil
 	}
-	f, err := openHDF5(t.location.File, t.open.Unlocked)
+	f, err := openSource(context.Background(), t.location.File, t.open.Unlocked)
 	if err != nil {
 		return hdf5.Translate(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/plan"
+	"github.com/hyperslab/hyperslab/remote"
 )
 
 // advice returns the line after an error that suggests a remedy, or "" without one.
@@ -48,6 +49,12 @@ func (a *app) advice(cmd *cobra.Command, err error) string {
 		return "delete the receipt and do the shard again"
 	case errors.Is(err, fs.ErrExist) && (cmd.Name() == "work" || cmd.Name() == "commit"):
 		return "the plan is done if an earlier commit wrote the target"
+	case errors.Is(err, remote.ErrRefused) && strings.Contains(err.Error(), "private address"):
+		return "--allow-private allows URLs with addresses in private networks"
+	case errors.Is(err, remote.ErrChanged):
+		return "another program replaced the object; run the command again"
+	case errors.As(err, new(*remote.Error)):
+		return ""
 	case errors.Is(err, fs.ErrExist):
 		if cmd.Flags().Lookup("force") == nil {
 			return "name a target that does not exist"

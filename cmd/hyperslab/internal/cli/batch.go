@@ -16,6 +16,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/remote"
 )
 
 // batchFlags are the flags of commands that take many inputs.
@@ -184,7 +186,7 @@ func (b *batchFlags) sources(ctx context.Context, stdin io.Reader, args []string
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if _, err := os.Lstat(name); err == nil || !strings.ContainsAny(name, "*?[") {
+		if _, err := os.Lstat(name); err == nil || remote.IsURL(name) || !strings.ContainsAny(name, "*?[") {
 			out = append(out, name)
 			continue
 		}

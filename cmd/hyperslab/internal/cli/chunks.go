@@ -20,6 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/remote"
 )
 
 // chunksDoc is the document of chunks --json.
@@ -122,7 +123,15 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 	case m.Format == "bcolz":
 		err = lister.bcolz(m.Path)
 	default:
-		err = lister.frame(m.Path)
+		file := m.Path
+		if remote.IsURL(address) { // Path has no query
+			loc, lerr := hyperslab.ParseLocation(address)
+			if lerr != nil {
+				return lerr
+			}
+			file = loc.File
+		}
+		err = lister.frame(file)
 	}
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
@@ -264,21 +273,30 @@ func (l *chunkLister) hdf5Chunk(first []int64, bytes, at, mask int64) error {
 
 // frame reads the index of a Blosc2 frame, in one file or in a directory.
 func (l *chunkLister) frame(file string) (err error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return err
-	}
 	var frame *cframe.Frame
-	sparse := info.IsDir()
-	if sparse {
-		frame, err = cframe.ReadDir(os.DirFS(file))
-	} else {
-		f, info, oerr := regular.Open(file)
+	sparse := false
+	if remote.IsURL(file) {
+		o, oerr := remote.DefaultClient.Open(context.Background(), file)
 		if oerr != nil {
 			return oerr
 		}
-		defer func() { err = errors.Join(err, f.Close()) }()
-		frame, err = cframe.Read(f, info.Size())
+		defer func() { err = errors.Join(err, o.Close()) }()
+		frame, err = cframe.Read(o, o.Size())
+	} else {
+		info, serr := os.Stat(file)
+		if serr != nil {
+			return serr
+		}
+		if sparse = info.IsDir(); sparse {
+			frame, err = cframe.ReadDir(os.DirFS(file))
+		} else {
+			f, info, oerr := regular.Open(file)
+			if oerr != nil {
+				return oerr
+			}
+			defer func() { err = errors.Join(err, f.Close()) }()
+			frame, err = cframe.Read(f, info.Size())
+		}
 	}
 	if err != nil {
 		return err

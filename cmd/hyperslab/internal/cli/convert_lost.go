@@ -85,7 +85,7 @@ func (a *app) stringFill(ctx context.Context, source string, m ndarray.Meta) (te
 	if err != nil {
 		return "", err
 	}
-	f, err := h5.Open(loc.File, h5.ReadOnly)
+	f, err := a.openHDF5(loc.File)
 	if err != nil {
 		return "", hdf5.Translate(err)
 	}

@@ -278,11 +278,11 @@ func (a *app) cpObjects(ctx context.Context, from []hyperslab.Location, to hyper
 func (a *app) copyObjects(ctx context.Context, from []hyperslab.Location, within []bool, file, target string, names []string, create bool, o *cpFlags) (err error) {
 	m := o.edit.meter(0)
 	if m.mode != progressNone { // before the file is opened for writing
-		m = o.edit.meter(storedIn(ctx, from))
+		m = o.edit.meter(a.storedIn(ctx, from))
 	}
 	var dst *h5.File
 	if create {
-		dst, err = createLike(file, from[0].File)
+		dst, err = a.createLike(file, from[0].File)
 	} else {
 		dst, err = h5.Open(file, h5.ReadWrite)
 	}
@@ -314,8 +314,8 @@ func (a *app) copyObjects(ctx context.Context, from []hyperslab.Location, within
 }
 
 // createLike creates a file with the format of an existing one, without its user block.
-func createLike(file, like string) (_ *h5.File, err error) {
-	src, err := h5.Open(like, h5.ReadOnly)
+func (a *app) createLike(file, like string) (_ *h5.File, err error) {
+	src, err := a.openHDF5(like)
 	if err != nil {
 		return nil, err
 	}
@@ -370,9 +370,9 @@ func (a *app) planCopies(ctx context.Context, from []hyperslab.Location, file st
 
 // storedIn returns the stored bytes of all datasets at and below some objects. Objects that cannot
 // be read count as 0, because the copy will report the error.
-func storedIn(ctx context.Context, objects []hyperslab.Location) (total int64) {
+func (a *app) storedIn(ctx context.Context, objects []hyperslab.Location) (total int64) {
 	for _, loc := range objects {
-		f, err := h5.Open(loc.File, h5.ReadOnly)
+		f, err := a.openHDF5(loc.File)
 		if err != nil {
 			continue
 		}

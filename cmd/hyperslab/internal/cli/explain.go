@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/remote"
 )
 
 // explainDoc is the document of explain --json.
@@ -164,7 +166,7 @@ type explained struct {
 	name   string
 	object string // in an HDF5 file; "" for the whole file
 	kind   string
-	file   *os.File // nil for a directory
+	file   sourceFile // nil for a directory
 	size   int64
 }
 
@@ -173,6 +175,20 @@ func openExplained(address, as string) (_ *explained, err error) {
 	loc, err := hyperslab.ParseLocation(address)
 	if err != nil {
 		return nil, err
+	}
+	if remote.IsURL(loc.File) {
+		o, err := remote.DefaultClient.Open(context.Background(), loc.File)
+		if err != nil {
+			return nil, err
+		}
+		e := &explained{name: remote.Redact(loc.File), object: loc.Object, kind: as, size: o.Size(), file: o}
+		if e.kind == "" {
+			e.kind, err = sniffStructure(e.file, e.size)
+		}
+		if err != nil {
+			return nil, errors.Join(err, e.close())
+		}
+		return e, nil
 	}
 	info, err := os.Stat(loc.File)
 	if err != nil {

@@ -113,10 +113,15 @@ allocation types of its specification, and the free space.` + addressHelp + twoA
 				if strings.Trim(loc.Object, "/") != "" {
 					return usagef("--storage is of a whole file; give it %s alone", loc.File)
 				}
-				d, err := gatherStorage(loc.File)
+				file, done, err := fetched(cmd.Context(), loc.File)
 				if err != nil {
 					return err
 				}
+				d, err := gatherStorage(file)
+				if err = errors.Join(err, done()); err != nil {
+					return err
+				}
+				d.File = loc.File
 				if asJSON {
 					return a.writeJSON(a.stdout, d)
 				}

@@ -21,6 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/h5copy"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/remote"
 )
 
 // repackDoc is the document of repack --json.
@@ -175,7 +176,18 @@ func (r *repackRow) line(dryRun bool) string {
 	return fmt.Sprintf("%s: %s -> %s  %.2fx  %s", safe(r.Target), iecBytes(from), iecBytes(to), share(from, max(to, 1)), what)
 }
 
+// repackFile repacks a file, or a local copy of the file at a URL.
 func (a *app) repackFile(ctx context.Context, row *repackRow, memory int64, force bool, o *repackFlags) (err error) {
+	if source := row.Source; remote.IsURL(source) {
+		file, done, err := fetched(ctx, source)
+		if err != nil {
+			return err
+		}
+		row.Source = file
+		err = a.repackFile(ctx, row, memory, force, o)
+		row.Source = source
+		return errors.Join(err, done())
+	}
 	loc, err := hyperslab.ParseLocation(row.Source)
 	if err != nil {
 		return err

@@ -148,7 +148,7 @@ func (a *app) planRemoval(ctx context.Context, file string, paths []string) (err
 				return ndarray.Wrap("remove", file+":"+path, hdf5.Translate(err))
 			}
 			if what = "one of " + plural(int64(info.Links), "name"); info.Links == 1 {
-				what = iecBytes(storedIn(ctx, []hyperslab.Location{{File: file, Object: path}}))
+				what = iecBytes(a.storedIn(ctx, []hyperslab.Location{{File: file, Object: path}}))
 			}
 		}
 		a.note("would remove %s:%s: %s", safe(file), safe(path), what)

@@ -26,6 +26,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/profile"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/remote"
 )
 
 // app is the state that the parts of one call of Run share.
@@ -39,6 +40,7 @@ type app struct {
 	access  access   // how the command opens the files that it reads
 	warned  sync.Map // texts and files of warnings that are written once
 	plugins bool     // HDF5 may load filters until the end of Run
+	remote  remoteFlags
 
 	name atomic.Pointer[string] // of the running command, including its parent commands
 }
@@ -67,6 +69,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return a.finish(ctx, root, err)
 	}
 	cmd, err := root.ExecuteContextC(ctx)
+	a.remote.end(a)
 	if a.plugins {
 		err = errors.Join(err, h5.AllowPlugins())
 	}
@@ -78,6 +81,9 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 // openHDF5 opens an HDF5 file for reading, and warns if it has no lock.
 func (a *app) openHDF5(file string) (*h5.File, error) {
+	if remote.IsURL(file) {
+		return openHDF5URL(file)
+	}
 	f, err := h5.Open(file, h5.ReadOnly)
 	if err != nil {
 		return nil, err
@@ -127,6 +133,7 @@ overwrite, 130 and 143 interrupted (temporary files are removed first).`,
 				return err
 			}
 			a.isolation = isolationOf(cmd)
+			a.remote.begin()
 			a.data = colourful(a.color, a.stdout, os.Getenv)
 			a.talk = colourful(a.color, a.stderr, os.Getenv)
 			if len(plugins) == 0 {
@@ -142,6 +149,7 @@ overwrite, 130 and 143 interrupted (temporary files are removed first).`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.PersistentFlags().StringVar(&a.color, "color", a.color, "colour headings and messages `WHEN`: auto, always or never")
 	root.PersistentFlags().StringArrayVar(&plugins, "plugin-path", nil, "allow HDF5 to load filters that a file names from `DIR`; their code runs in this process; may be given several times")
+	a.remote.add(root)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.AddCommand(a.commands()...)

@@ -178,13 +178,23 @@ func (a *app) scan(cmd *cobra.Command, args []string, o *scanFlags) error {
 	return &exitError{code: exitDiffers, err: err} // findings determine the exit code even if other files failed
 }
 
+// scanSource scans a file, or a local copy of the file at a URL.
+func scanSource(ctx context.Context, source string, s scan.Options) (*scan.Report, error) {
+	file, done, err := fetched(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	r, err := scan.File(ctx, file, s)
+	return r, errors.Join(err, done())
+}
+
 // scanOne scans one file.
 func scanOne(ctx context.Context, source string, s scan.Options) (scanFile, error) {
 	row := scanFile{Path: source, Findings: []scanFinding{}}
 	err := wholeFile("scan", source)
 	var r *scan.Report
 	if err == nil {
-		r, err = scan.File(ctx, source, s)
+		r, err = scanSource(ctx, source, s)
 		if errors.Is(err, scan.ErrFormat) {
 			err = ndarray.Mark(err, ndarray.ErrFormat)
 		}

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/verify"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/remote"
 )
 
 // verifyDoc is the document of verify --json.
@@ -173,7 +175,7 @@ func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
 		v.Progress = func(p ndarray.Progress) {
 			m.decoding(p.DoneUnits, p.TotalUnits, "chunks", p.DoneBytes, p.StoredBytes)
 		}
-		r, err := hyperslab.Verify(cmd.Context(), source, v)
+		r, err := verifySource(cmd.Context(), source, v)
 		m.finish()
 		row := verifyFile{Path: source, Verdict: verdictUnknown, Findings: []placeDoc{}, Unchecked: []placeDoc{}}
 		if err != nil {
@@ -199,6 +201,22 @@ func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
 		return err
 	}
 	return &exitError{code: worst, err: err} // findings are reported even if other files failed
+}
+
+// verifySource verifies a file, or a local copy of the file at a URL.
+func verifySource(ctx context.Context, source string, v *hyperslab.VerifyOptions) (*hyperslab.VerifyReport, error) {
+	if remote.IsURL(source) && (v.CheckDigests || v.WriteDigests) {
+		return nil, usagef("%s: digests are beside local files", remote.Redact(source))
+	}
+	file, done, err := fetched(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	r, err := hyperslab.Verify(ctx, file, v)
+	if r != nil {
+		r.Path = source
+	}
+	return r, errors.Join(err, done())
 }
 
 // fill copies a report.

@@ -1,0 +1,125 @@
+// URLs as sources: --allow-private, --io-stats, and local copies for commands that need a file.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/remote"
+)
+
+// remoteFlags are the options for URLs.
+type remoteFlags struct {
+	allowPrivate, stats bool
+
+	before *remote.Client // client before the command; nil unless it was replaced
+}
+
+func (r *remoteFlags) add(root *cobra.Command) {
+	f := root.PersistentFlags()
+	f.BoolVar(&r.allowPrivate, "allow-private", false, "allow URLs with addresses in private networks, for example 127.0.0.1")
+	f.BoolVar(&r.stats, "io-stats", false, "report requests, bytes and cache hits of URLs on standard error")
+}
+
+// begin sets the client of the command.
+func (r *remoteFlags) begin() {
+	if r.before == nil && (r.allowPrivate || r.stats) {
+		r.before = remote.DefaultClient
+		remote.DefaultClient = remote.NewClient(&remote.Options{AllowPrivate: r.allowPrivate})
+	}
+}
+
+// end reports the counters and restores the client.
+func (r *remoteFlags) end(a *app) {
+	if r.before == nil {
+		return
+	}
+	c := remote.DefaultClient
+	remote.DefaultClient, r.before = r.before, nil
+	c.CloseIdle()
+	if r.stats {
+		a.note("%s %s", a.talk.notice(*a.name.Load()+": io:"), c.Stats())
+	}
+}
+
+// openHDF5URL opens an HDF5 file at a URL with libhdf5.
+func openHDF5URL(url string) (*h5.File, error) {
+	o, err := remote.DefaultClient.Open(context.Background(), url)
+	if err != nil {
+		return nil, err
+	}
+	f, err := h5.OpenReaderAt(o, o.Size(), &h5.ReaderOptions{Concurrent: true, Close: o.Close})
+	if err != nil {
+		return nil, errors.Join(err, o.Close())
+	}
+	return f, nil
+}
+
+// sourceFile is an open file or remote object.
+type sourceFile interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// mostCopied is the maximum size of a file that a command copies from a URL.
+const mostCopied = 16 << 30
+
+// fetched returns the path of a local copy of the file at a URL, and a function that deletes it.
+// Another path is returned as it is. The commands that examine every byte of a file use it.
+func fetched(ctx context.Context, file string) (name string, done func() error, err error) {
+	if !remote.IsURL(file) {
+		return file, func() error { return nil }, nil
+	}
+	o, err := remote.DefaultClient.Open(ctx, file)
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() { err = errors.Join(err, o.Close()) }()
+	if o.Size() > mostCopied {
+		return "", nil, fmt.Errorf("%w: %s: size: got %d bytes, want at most %d for a local copy", hyperslab.ErrLimit, remote.Redact(file), o.Size(), int64(mostCopied))
+	}
+	dir, err := os.MkdirTemp("", "hyperslab-*")
+	if err != nil {
+		return "", nil, err
+	}
+	done = func() error { return os.RemoveAll(dir) }
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, done())
+		}
+	}()
+	base, _, _ := strings.Cut(file, "?")
+	if base = path.Base(base); base == "." || base == "/" {
+		base = "file"
+	}
+	f, err := os.Create(path.Join(dir, base))
+	if err != nil {
+		return "", nil, err
+	}
+	defer o.Prefetch(ctx, [][2]int64{{0, o.Size()}})()
+	_, err = io.Copy(f, &contextReader{ctx, io.NewSectionReader(o, 0, o.Size())})
+	return f.Name(), done, errors.Join(err, f.Close())
+}
+
+// contextReader is a reader that stops when its context ends.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r *contextReader) Read(p []byte) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, context.Cause(r.ctx)
+	}
+	return r.r.Read(p)
+}

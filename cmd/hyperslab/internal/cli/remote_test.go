@@ -1,0 +1,77 @@
+// Commands that read URLs.
+
+package cli_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+func TestRun_url(t *testing.T) {
+	dir := t.TempDir()
+	b, err := os.ReadFile("../../../../testdata/etopo120.h5")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "e.h5"), b, 0o600))
+	create[int32](t, dir+"/a.b2nd", ndarray.Spec{Shape: []int64{3}}, []int32{1, 2, 3})
+	s := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	defer s.Close()
+	out := t.TempDir()
+	for _, args := range [][]string{
+		{"ls", "-r", "@/e.h5"}, {"ls", "@/a.b2nd"}, {"tree", "@/e.h5"}, {"info", "@/e.h5:/ROSE"}, {"info", "@/a.b2nd"}, {"info", "--storage", "@/e.h5"},
+		{"dump", "@/e.h5:/ROSE[0, 0:3]"}, {"dump", "@/a.b2nd"}, {"dump", "--untrusted", "@/a.b2nd"}, {"dump", "--ddl", "--header", "@/e.h5"},
+		{"stats", "@/e.h5:/ROSE"}, {"chunks", "@/a.b2nd"}, {"chunks", "@/e.h5:/ROSE"}, {"explain", "-L", "1", "@/e.h5"},
+		{"verify", "@/e.h5"}, {"verify", "@/a.b2nd"}, {"scan", "@/e.h5"}, {"attr", "list", "@/e.h5:/ROSE"}, {"plot", "@/e.h5:/ROSE"},
+		{"diff", "@/e.h5", dir + "/e.h5"}, {"diff", "@/a.b2nd", dir + "/a.b2nd"},
+	} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			at := func(base string) []string {
+				list := append([]string{}, args...)
+				for i := range list {
+					list[i] = strings.ReplaceAll(list[i], "@", base)
+				}
+				return append(list, "--allow-private")
+			}
+			want, _, code := run(at(dir)...)
+			got, stderr, gotCode := run(at(s.URL)...)
+			require.Equal(t, code, gotCode, stderr)
+			// The widths of tables depend on the location.
+			shape := func(text, base string) string {
+				return strings.Join(strings.Fields(strings.ReplaceAll(strings.ReplaceAll(text, base, "@"), "─", "")), " ")
+			}
+			require.Equal(t, shape(want, dir), shape(got, s.URL))
+		})
+	}
+	for _, args := range [][]string{{"convert", s.URL + "/e.h5:/ETOPO120X", out + "/x.b2nd"}, {"convert", s.URL + "/e.h5", out + "/tree.h5"}, {"repack", s.URL + "/e.h5", out + "/r.h5"}, {"cp", s.URL + "/e.h5:/ETOPO120X", out + "/c.h5:/x"}} {
+		t.Run("output of "+args[0], func(t *testing.T) {
+			_, stderr, code := run(append(args, "--allow-private", "--io-stats")...)
+			require.Zero(t, code, stderr)
+			require.Contains(t, stderr, " io: ")
+			file, _, _ := strings.Cut(args[2], ":")
+			_, stderr, code = run("verify", file)
+			require.Zero(t, code, stderr)
+		})
+	}
+	t.Run("private address", func(t *testing.T) {
+		_, stderr, code := run("ls", s.URL+"/e.h5")
+		require.Equal(t, 2, code)
+		require.Contains(t, stderr, "private address 127.0.0.1")
+		require.Contains(t, stderr, "--allow-private")
+	})
+	t.Run("credentials", func(t *testing.T) {
+		_, stderr, code := run("ls", "https://user:secret@localhost/e.h5?sig=secret")
+		require.Equal(t, 2, code)
+		require.NotContains(t, stderr, "secret")
+	})
+	t.Run("target", func(t *testing.T) {
+		_, _, code := run("convert", dir+"/a.b2nd", s.URL+"/new.b2nd", "--allow-private")
+		require.Equal(t, 2, code)
+	})
+}
