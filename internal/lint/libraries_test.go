@@ -1,4 +1,5 @@
-// What the linked C libraries, and our own code, must not do to the process they are in.
+// Checks that the linked C libraries and this module do not start processes or handle signals, and
+// that unsupported versions of the libraries are refused.
 package lint_test
 
 import (
@@ -20,9 +21,9 @@ var forbiddenSymbols = strings.Fields(`fork vfork clone popen system posix_spawn
 	signal sigaction sigprocmask pthread_sigmask sigaltstack sigwait sigsuspend bsd_signal sigset signalfd
 	raise kill pthread_kill tgkill alarm setitimer timer_create pthread_atfork wait waitpid waitid`)
 
-// The C libraries start no processes and leave signals alone: they do not call what does
-// such things. What is listed here is called, and never reached.
-func TestLibrariesForkNothingAndCatchNoSignals(t *testing.T) {
+// TestLibraries_symbols checks that the C libraries do not call functions that start processes or
+// change the handling of signals. The listed exceptions are in code that this module never reaches.
+func TestLibraries_symbols(t *testing.T) {
 	known := map[string][]string{
 		"libgoblosc2.a": {"popen"}, // of plug-ins: their ids are refused before the library sees them
 		"libgohdf5.a":   nil,
@@ -48,10 +49,10 @@ func TestLibrariesForkNothingAndCatchNoSignals(t *testing.T) {
 	}
 }
 
-// TestPackagesForkNothingAndCatchNoSignals checks that of the packages that a program imports only
+// TestPackages_processes checks that of the packages that a program imports only
 // internal/worker starts processes, and that none sends or receives a signal. Signal 0 reaches no
 // process: it asks whether one exists.
-func TestPackagesForkNothingAndCatchNoSignals(t *testing.T) {
+func TestPackages_processes(t *testing.T) {
 	may := map[string][]string{
 		"internal/worker/process_linux.go": {"os/exec"},
 	}
@@ -109,4 +110,33 @@ func asksForProcess(call *ast.CallExpr) bool {
 	}
 	signal, ok := call.Args[1].(*ast.BasicLit)
 	return ok && signal.Value == "0"
+}
+
+// TestVersions checks that the compiler refuses C libraries that are older than the supported ones
+// with one error that contains the reason, and accepts the oldest supported ones.
+func TestVersions(t *testing.T) {
+	for _, c := range []struct {
+		name, header, macros, checked, reason string
+	}{
+		{"C-Blosc2 3.2", "blosc2.h", "BLOSC2_VERSION_MAJOR 3\n#define BLOSC2_VERSION_MINOR 2", "cblosc", "C-Blosc2 is older than 3.3"},
+		{"C-Blosc2 2.17", "blosc2.h", "BLOSC2_VERSION_MAJOR 2\n#define BLOSC2_VERSION_MINOR 17", "cblosc", "C-Blosc2 is older than 3.3"},
+		{"C-Blosc2 3.3", "blosc2.h", "BLOSC2_VERSION_MAJOR 3\n#define BLOSC2_VERSION_MINOR 3", "cblosc", ""},
+		{"HDF5 1.14", "hdf5.h", "H5_VERS_MAJOR 1\n#define H5_VERS_MINOR 14", "h5", "HDF5 is older than 2.2"},
+		{"HDF5 2.1", "hdf5.h", "H5_VERS_MAJOR 2\n#define H5_VERS_MINOR 1", "h5", "HDF5 is older than 2.2"},
+		{"HDF5 2.2", "hdf5.h", "H5_VERS_MAJOR 2\n#define H5_VERS_MINOR 2", "h5", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(dir, c.header), []byte("#define "+c.macros+"\n"), 0o644))
+			out, err := exec.Command("cc", "-fsyntax-only", "-DHYPERSLAB_SYSTEM_LIBS", "-isystem", dir,
+				"-include", filepath.Join(root, c.checked, "versions.h"), "-x", "c", os.DevNull).CombinedOutput()
+			if c.reason == "" {
+				require.NoError(t, err, "%s", out)
+				return
+			}
+			require.Error(t, err)
+			require.Equal(t, 1, strings.Count(string(out), "error:"), "%s", out)
+			require.Contains(t, string(out), c.reason)
+		})
+	}
 }
