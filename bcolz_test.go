@@ -171,14 +171,14 @@ func TestCopyTreeToTable(t *testing.T) {
 	require.ElementsMatch(t, want.List, got.List)
 	require.NoError(t, errors.Join(before.Close(), after.Close()))
 
-	folder := filepath.Join(dir, "folder")
-	require.NoError(t, os.MkdirAll(filepath.Join(folder, "deeper"), 0o777))
-	save(t, in(folder, "a.b2nd"), int32s(5, 2), nil)
-	save(t, in(folder, "b.b2nd"), int32s(6), nil)
-	save(t, in(folder, "c.b2nd"), int32s(), nil)
-	save(t, in(folder, "deeper/d.b2nd"), int32s(5), nil)
+	directory := filepath.Join(dir, "directory")
+	require.NoError(t, os.MkdirAll(filepath.Join(directory, "deeper"), 0o777))
+	save(t, in(directory, "a.b2nd"), int32s(5, 2), nil)
+	save(t, in(directory, "b.b2nd"), int32s(6), nil)
+	save(t, in(directory, "c.b2nd"), int32s(), nil)
+	save(t, in(directory, "deeper/d.b2nd"), int32s(5), nil)
 	lossy := filepath.Join(dir, "lossy.bcolz")
-	stats, err = hyperslab.CopyTree(bg, lossy, folder, nil)
+	stats, err = hyperslab.CopyTree(bg, lossy, directory, nil)
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	var lost []string
 	for _, p := range stats.Refused {
@@ -186,7 +186,7 @@ func TestCopyTreeToTable(t *testing.T) {
 	}
 	require.Equal(t, []string{"/b", "/c", "/deeper", "/deeper/d"}, lost)
 	require.NoDirExists(t, lossy)
-	stats, err = hyperslab.CopyTree(bg, lossy, folder, &hyperslab.TreeOptions{Accept: func(hyperslab.Problem) bool { return true }})
+	stats, err = hyperslab.CopyTree(bg, lossy, directory, &hyperslab.TreeOptions{Accept: func(hyperslab.Problem) bool { return true }})
 	require.NoError(t, err)
 	require.Equal(t, 1, stats.Arrays)
 	requireCount(t, lossy+":/a")

@@ -73,24 +73,24 @@ func TestCancelledAnywhere(t *testing.T) {
 	}
 	fresh := t.TempDir
 
-	// call gets a folder of its own, which it leaves as it was if it fails.
+	// call gets a directory of its own, which it leaves as it was if it fails.
 	type call func(ctx context.Context, to string) error
 	calls := map[string]call{}
 	open := func(ctx context.Context, location string, opts hyperslab.OpenOptions) (*ndarray.Array, error) {
 		return hyperslab.Open(ctx, location, &opts)
 	}
-	pathOf := func(folder, format string) string {
+	pathOf := func(directory, format string) string {
 		if format == "HDF5" {
-			return in(folder, "a.h5")
+			return in(directory, "a.h5")
 		}
-		return in(folder, file[format])
+		return in(directory, file[format])
 	}
 	// writes has an array that is open for writing, in a file of its own.
 	type use func(ctx context.Context, a *ndarray.Array) error
 	writes := func(format string, f use, durable bool) call {
 		return func(ctx context.Context, _ string) error {
-			folder := fresh()
-			location := in(folder, file[format])
+			directory := fresh()
+			location := in(directory, file[format])
 			save(t, location, specs[format], options[format])
 			opts := opening[format]
 			opts.Write, opts.Durable = !durable, durable
@@ -102,7 +102,7 @@ func TestCancelledAnywhere(t *testing.T) {
 				return err
 			}
 			// Elements may be old and new ones; the file has no damage.
-			report, verr := hyperslab.Verify(bg, pathOf(folder, format), nil)
+			report, verr := hyperslab.Verify(bg, pathOf(directory, format), nil)
 			if verr == nil && report.NumFindings > 0 {
 				verr = fmt.Errorf("damaged: %v", report.Findings)
 			}

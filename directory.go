@@ -96,7 +96,7 @@ func arrayFile(l Location) (string, error) {
 func (w *walker) directory(l Location) error {
 	object := strings.Trim(l.Object, "/")
 	if object == "" {
-		return w.folder(l.File, "/")
+		return w.members(l.File, "/")
 	}
 	if file, err := arrayFile(l); err == nil {
 		return w.member(file, "/"+object)
@@ -108,7 +108,7 @@ func (w *walker) directory(l Location) error {
 			return err
 		}
 	}
-	return w.folder(dir, "/"+object)
+	return w.members(dir, "/"+object)
 }
 
 // member lists an array of a directory. An array that cannot be opened is an entry with an error.
@@ -121,14 +121,14 @@ func (w *walker) member(file, at string) error {
 	return w.emit(Entry{Path: at, Kind: Array, Err: err})
 }
 
-// folder lists a group of a directory tree and its members.
-func (w *walker) folder(dir, at string) error {
+// members lists a group of a directory tree and its members.
+func (w *walker) members(dir, at string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	e := Entry{Path: at, Kind: Group}
-	attrs, err := w.folderAttrs(dir)
+	attrs, err := w.directoryAttrs(dir)
 	e.Attrs, e.Err = len(attrs.List)+len(attrs.Unsupported), err
 	if stop, err := w.prune(e); stop || err != nil {
 		return err
@@ -149,7 +149,7 @@ func (w *walker) folder(dir, at string) error {
 		case err == nil && strings.HasSuffix(name, arrayExt):
 			err = w.member(path, under+entryName(strings.TrimSuffix(name, arrayExt)))
 		case err == nil && info.IsDir():
-			err = w.folder(path, under+entryName(name))
+			err = w.members(path, under+entryName(name))
 		default:
 			err = w.emit(Entry{Path: under + entryName(name), Kind: Other, Err: err})
 		}
@@ -160,8 +160,8 @@ func (w *walker) folder(dir, at string) error {
 	return nil
 }
 
-// folderAttrs reads the attributes of a group of a directory tree.
-func (w *walker) folderAttrs(dir string) (attrs ndarray.Attrs, err error) {
+// directoryAttrs reads the attributes of a group of a directory tree.
+func (w *walker) directoryAttrs(dir string) (attrs ndarray.Attrs, err error) {
 	name := filepath.Join(dir, groupFile)
 	if !exists(name) {
 		return attrs, nil

@@ -49,7 +49,7 @@ func EditGroupAttrs(ctx context.Context, location string, set []ndarray.Attr, re
 		case HDF5:
 			return editHDF5Group(l, set, remove)
 		case Directory:
-			return editFolder(ctx, l, set, remove)
+			return editDirectory(ctx, l, set, remove)
 		}
 		return fmt.Errorf("%w: attributes of a group of format %s are read, not written", errors.ErrUnsupported, format)
 	})
@@ -127,7 +127,7 @@ func editHDF5Group(l Location, set []ndarray.Attr, remove []string) (err error) 
 	return hdf5.WriteAttrs(g, set, nil)
 }
 
-func editFolder(ctx context.Context, l Location, set []ndarray.Attr, remove []string) (err error) {
+func editDirectory(ctx context.Context, l Location, set []ndarray.Attr, remove []string) (err error) {
 	dir := l.File
 	for name := range strings.SplitSeq(strings.Trim(l.Object, "/"), "/") {
 		if name == "" {
@@ -191,7 +191,7 @@ func (w *walker) groupAttrs(l Location, format Format) (attrs ndarray.Attrs, err
 				return attrs, err
 			}
 		}
-		return w.folderAttrs(dir)
+		return w.directoryAttrs(dir)
 	}
 	f, err := w.openHDF5(l.File)
 	if err != nil {

@@ -183,7 +183,7 @@ func TestOpenErrors(t *testing.T) {
 	write("text", []byte("just some text that is no array at all"))
 	write("magic only", []byte("\x9e\xa8b2frame\x00"))
 	write("magic half", []byte("\x9e\xa8b2fr"))
-	require.NoError(t, os.Mkdir(in(dir, "folder"), 0o755))
+	require.NoError(t, os.Mkdir(in(dir, "directory"), 0o755))
 	for _, name := range []string{"a.b2nd", "a.h5"} {
 		b, err := os.ReadFile(in(dir, name))
 		require.NoError(t, err)
@@ -199,7 +199,7 @@ func TestOpenErrors(t *testing.T) {
 		{"missing/a.h5:/x", nil, ndarray.ErrNotFound},
 		{"empty", nil, ndarray.ErrFormat},
 		{"text", nil, ndarray.ErrFormat},
-		{"folder", nil, ndarray.ErrFormat},
+		{"directory", nil, ndarray.ErrFormat},
 		{"magic half", nil, ndarray.ErrFormat},
 		{"magic only", nil, ndarray.ErrCorrupt},
 		{"short a.b2nd", nil, ndarray.ErrCorrupt},

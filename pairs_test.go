@@ -213,9 +213,9 @@ func TestEveryPairOfTrees(t *testing.T) {
 	}{
 		{"tree.h5", inHDF5},
 		{"table.bcolz", func(d ndarray.DType) bool { return inBcolz(d, 0) }},
-		{"folder", func(d ndarray.DType) bool { return d.Kind != ndarray.String }},
+		{"directory", func(d ndarray.DType) bool { return d.Kind != ndarray.String }},
 	}
-	// The sources, from a folder of all that b2nd holds and a file of texts beside.
+	// The sources, from a directory of all that b2nd holds and a file of texts beside.
 	dtypes := ndarraytest.DTypes()
 	require.NoError(t, os.Mkdir(in(dir, "all"), 0o777))
 	for i, d := range dtypes {

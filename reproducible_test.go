@@ -88,7 +88,7 @@ func seeded(t require.TestingT, a *ndarray.Array, seed uint64, zeros bool) {
 	require.NoError(t, a.Write(bg, b, ndarray.Whole(a.Shape())))
 }
 
-// filesOf are the contents of a file, or of all files in a folder.
+// filesOf are the contents of a file, or of all files in a directory.
 func filesOf(t require.TestingT, name string) map[string]string {
 	all := map[string]string{}
 	require.NoError(t, filepath.WalkDir(name, func(p string, d fs.DirEntry, err error) error {

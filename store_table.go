@@ -139,9 +139,9 @@ type column struct {
 	meta  ndarray.Meta
 	parts []*member // the arrays of the column; its values or their index first
 
-	// texts reads stored rows of a column of strings; nil: the rows of the first part are the
+	// text reads stored rows of a column of strings; nil: the rows of the first part are the
 	// values.
-	texts func(ctx context.Context, dst []string, first int64) error
+	text func(ctx context.Context, dst []string, first int64) error
 
 	close func() error // of the store, if it is the column's own
 }
@@ -194,11 +194,11 @@ func openColumn(s *stores.Store, x *stores.Object, name string) (_ *column, err 
 		}
 	case "vlstring":
 		c.meta.Format = string(B2ND)
-		c.texts = func(ctx context.Context, dst []string, first int64) error {
+		c.text = func(ctx context.Context, dst []string, first int64) error {
 			return jsonStrings(ctx, values, dst, first)
 		}
 	case "vlbytes", "object", "struct", "list":
-		c.texts = func(ctx context.Context, dst []string, first int64) error {
+		c.text = func(ctx context.Context, dst []string, first int64) error {
 			return values.ReadStrings(ctx, dst, rowRegion(first, int64(len(dst))))
 		}
 	case "timestamp":
@@ -222,7 +222,7 @@ func openColumn(s *stores.Store, x *stores.Object, name string) (_ *column, err 
 	if c.rows.end() > stored {
 		return nil, tableError(t, key, fmt.Sprintf("%d rows", stored), fmt.Sprintf("at least %d", c.rows.end()), format.ErrCorrupt)
 	}
-	if c.texts != nil {
+	if c.text != nil {
 		c.meta.DType, c.meta.ChunkShape, c.meta.BlockShape, c.meta.Fill = ndarray.Text("").DType, nil, nil, nil
 		c.meta.Shape = []int64{0}
 	}
@@ -275,7 +275,7 @@ func (c *column) dictionary(ctx context.Context, t *stores.Table, of b2store.Col
 	if err := jsonStrings(ctx, words, texts, 0); err != nil {
 		return err
 	}
-	c.texts = func(ctx context.Context, dst []string, first int64) error {
+	c.text = func(ctx context.Context, dst []string, first int64) error {
 		b := make([]byte, 4*len(dst))
 		if err := codes.ReadRegion(ctx, b, rowRegion(first, int64(len(dst)))); err != nil {
 			return err
@@ -301,7 +301,7 @@ func (c *column) utf8(t *stores.Table, key string, data *member) error {
 	if m.DType.Kind != ndarray.Int || m.DType.Size != 8 || len(m.Shape) != 1 || d.DType.Kind != ndarray.Uint || d.DType.Size != 1 || len(d.Shape) != 1 {
 		return tableError(t, key, fmt.Sprintf("%v and %v", m.DType, d.DType), "one dimension of int64 offsets and one of bytes", format.ErrCorrupt)
 	}
-	c.texts = func(ctx context.Context, dst []string, first int64) error {
+	c.text = func(ctx context.Context, dst []string, first int64) error {
 		b := make([]byte, 8*(len(dst)+1))
 		if err := offsets.ReadRegion(ctx, b, rowRegion(first, int64(len(dst)+1))); err != nil {
 			return err
@@ -333,7 +333,7 @@ func (c *column) Meta() ndarray.Meta { return c.meta }
 
 // ReadRegion reads values.
 func (c *column) ReadRegion(ctx context.Context, dst []byte, region ndarray.Region) error {
-	if c.texts != nil {
+	if c.text != nil {
 		return fmt.Errorf("%w: bytes of a column of strings", errors.ErrUnsupported)
 	}
 	if region.NumElems() == 0 {
@@ -386,13 +386,13 @@ func (c *column) ReadRegion(ctx context.Context, dst []byte, region ndarray.Regi
 
 // ReadStrings reads values of a column of strings.
 func (c *column) ReadStrings(ctx context.Context, dst []string, region ndarray.Region) error {
-	if c.texts == nil {
+	if c.text == nil {
 		return fmt.Errorf("%w: strings in a column of %v", errors.ErrUnsupported, c.meta.DType)
 	}
 	return c.rows.runs(region.Start[0], region.Shape[0], func(first, n int64) error {
 		for n > 0 {
 			k := min(n, rowsAtOnce)
-			if err := c.texts(ctx, dst[:k], first); err != nil {
+			if err := c.text(ctx, dst[:k], first); err != nil {
 				return err
 			}
 			dst, first, n = dst[k:], first+k, n-k
@@ -419,7 +419,7 @@ func (c *column) Storage(ctx context.Context) (total ndarray.Storage, err error)
 
 // StoredDType returns the element type as stored, or "" for strings.
 func (c *column) StoredDType() string {
-	if c.texts != nil {
+	if c.text != nil {
 		return ""
 	}
 	return c.parts[0].StoredDType()
@@ -465,7 +465,7 @@ func openRecords(s *stores.Store, t *stores.Table, name string) (_ *records, err
 		}
 		r.columns = append(r.columns, c)
 		d := c.meta.DType
-		if c.texts != nil {
+		if c.text != nil {
 			return nil, fmt.Errorf("%w: column %q of variable strings in an array of structures; each column is an array", errors.ErrUnsupported, of.Name)
 		}
 		if row := c.meta.Shape[1:]; len(row) > 0 {

@@ -119,7 +119,7 @@ func TestCopyTreeOfComments(t *testing.T) {
 		require.Equal(t, map[string]string{"/": "on /", "/g": "on /g", "/g/below": "on /g/below", "/g/x": "on /g/x", "/y": "on /y"}, comments(t, out))
 	}
 
-	stats, err = hyperslab.CopyTree(bg, in(dir, "folder"), src, &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return p.Path == "/t" }})
+	stats, err = hyperslab.CopyTree(bg, in(dir, "directory"), src, &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return p.Path == "/t" }})
 	require.NoError(t, err, "nothing but the datatype is asked about")
 	require.Equal(t, []string{
 		"/: comment (on /): b2nd cannot store it",

@@ -160,17 +160,17 @@ func TestCopyTreeOfCommittedTypes(t *testing.T) {
 	require.Equal(t, "/alias", sharing(t, in(dir, "deep.h5"))["/b"])
 
 	// A datatype is lost by name where nothing is committed; arrays of it are not.
-	stats, err = hyperslab.CopyTree(bg, in(dir, "folder"), src, nil)
+	stats, err = hyperslab.CopyTree(bg, in(dir, "directory"), src, nil)
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	var lost []string
 	for _, p := range stats.Refused {
 		lost = append(lost, p.Path+" "+p.What)
 	}
 	require.Equal(t, []string{"/deep/alias datatype", "/types/odd datatype", "/types/point link", "/types/text datatype", "/words array"}, lost)
-	require.NoFileExists(t, in(dir, "folder"))
-	_, err = hyperslab.CopyTree(bg, in(dir, "folder"), src, &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return slices.Contains(lost, p.Path+" "+p.What) }})
+	require.NoFileExists(t, in(dir, "directory"))
+	_, err = hyperslab.CopyTree(bg, in(dir, "directory"), src, &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return slices.Contains(lost, p.Path+" "+p.What) }})
 	require.NoError(t, err)
-	compare(in(dir, "folder"), "/a", "/deep/b", "/counts")
+	compare(in(dir, "directory"), "/a", "/deep/b", "/counts")
 }
 
 // h5py opens the copy, and finds the types.

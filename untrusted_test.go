@@ -591,7 +591,7 @@ func TestUntrustedMetadata(t *testing.T) {
 			require.ErrorIs(t, err, format.ErrLimit, name)
 		})
 	}
-	file := filepath.Join(need.Folder(t, need.HDF5Source), "tools/test/h5dump/testfiles/tudlink.h5")
+	file := filepath.Join(need.Directory(t, need.HDF5Source), "tools/test/h5dump/testfiles/tudlink.h5")
 	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
 		_, err := hyperslab.Open(bg, file+":/x", &hyperslab.OpenOptions{Untrusted: &u})
 		require.ErrorIs(t, err, errors.ErrUnsupported)

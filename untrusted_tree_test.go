@@ -43,7 +43,7 @@ func requireSameWalk(t *testing.T, location string, u hyperslab.Untrusted, prune
 	return n
 }
 
-// everyKind makes an array of every format, a file with everything in it and a folder
+// everyKind makes an array of every format, a file with everything in it and a directory
 // of what can be copied of that, and returns where they and bcolz's own trees are, and
 // what the arrays are.
 func everyKind(t *testing.T, dir string) (locations []string, spec ndarray.Spec) {

@@ -335,7 +335,7 @@ func (r *remote) ReadStrings(ctx context.Context, dst []string, g ndarray.Region
 			return err
 		}
 		if int64(len(texts)) != s.NumElems() {
-			return fmt.Errorf("%w: %d texts of %v, want %d", worker.ErrProtocol, len(texts), s, s.NumElems())
+			return fmt.Errorf("%w: strings of %v: got %d, want %d", worker.ErrProtocol, s, len(texts), s.NumElems())
 		}
 		dst = dst[copy(dst, texts):]
 	}

@@ -45,7 +45,7 @@ func main() {
 		os.Exit(child(os.Args[2], os.Args[3:], os.Args[1] == "once"))
 	}
 	o := options{python: os.Getenv("HYPERSLAB_PYTHON")}
-	flag.StringVar(&o.dir, "dir", ".bench", "folder of programs, data and results")
+	flag.StringVar(&o.dir, "dir", ".bench", "directory of programs, data and results")
 	flag.StringVar(&o.out, "o", "bench/results.md", "the report")
 	rows := flag.String("rows", "", "only rows whose name matches; the report has those measured before, too")
 	flag.IntVar(&o.runs, "runs", 10, "runs of everything")

@@ -8,7 +8,7 @@ import (
 )
 
 // A batch of records, alone and by a pool, and one buffer at a time. One operation is all of
-// them: 4 MiB. The program in the folder bench has a loop in C beside it.
+// them: 4 MiB. The program in the directory bench has a loop in C beside it.
 func BenchmarkBatch(b *testing.B) {
 	data := ramp(4<<20, 1)
 	for _, codec := range []cblosc.Codec{cblosc.LZ4, cblosc.Zstd} {

@@ -1,4 +1,4 @@
-// The library's own reading of chunk headers and codecs. It is the reference for tests of package
+// Reading by C-Blosc2 of chunk headers and codecs. It is the reference for tests of package
 // guard, which checks headers everywhere else.
 
 package cblosc
@@ -49,7 +49,7 @@ func LibraryReading(b []byte) (LibraryInfo, error) {
 		return LibraryInfo{}, failed(op, "", &cerr)
 	}
 	if f.same == 0 {
-		return LibraryInfo{}, refused(op, "", fmt.Errorf("%w: blosc1_cbuffer_sizes and blosc2_cbuffer_sizes differ", ErrFormat))
+		return LibraryInfo{}, refused(op, "", fmt.Errorf("%w: the sizes in a chunk differ between the interfaces of Blosc1 and Blosc2", ErrFormat))
 	}
 	return LibraryInfo{
 		Version: int(f.version), VersionLZ: int(f.versionlz), Flags: int(f.flags), TypeSize: int(f.typesize),

@@ -1,6 +1,6 @@
 // Reads of whole chunks. The filter Delta stores differences to the first block of a chunk, and a
-// dictionary belongs to the whole chunk, but for a part of a chunk the library decodes only the
-// blocks of that part. So each such chunk that a region touches is decompressed whole, and Go
+// dictionary belongs to the whole chunk. For a part of a chunk, however, the library decodes only
+// the blocks of that part. So each such chunk that a region touches is decompressed whole, and Go
 // copies its elements.
 
 package cblosc

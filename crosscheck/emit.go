@@ -95,7 +95,7 @@ func notEmpty(n int) error {
 	if n == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: the folder holds %d entries", os.ErrExist, n)
+	return fmt.Errorf("%w: the directory holds %d entries", os.ErrExist, n)
 }
 
 func known(name string) bool { return slices.Contains(Areas(), name) }

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	} else if mode != "" {
 		os.Exit(reader(mode, os.Args[1], os.Args[2]))
 	}
-	leak.Main(m, leak.Check{Name: "folders of vectors", Left: func() (int64, error) { return 0, crosscheck.RemoveCorpus() }})
+	leak.Main(m, leak.Check{Name: "directories of vectors", Left: func() (int64, error) { return 0, crosscheck.RemoveCorpus() }})
 }
 
 func TestTwoEmitsAreTheSame(t *testing.T) {

@@ -15,12 +15,12 @@ import (
 
 var corpus struct {
 	once sync.Once
-	dir  string // the folder above that of the vectors
+	dir  string // the directory above that of the vectors
 	m    *Manifest
 	err  error
 }
 
-// Corpus returns the folder of all vectors and their manifest.
+// Corpus returns the directory of all vectors and their manifest.
 func Corpus(t testing.TB) (string, *Manifest) {
 	t.Helper()
 	corpus.once.Do(func() {
@@ -101,7 +101,7 @@ func WriteEach(t *testing.T, dir string, cases []Case, write func(s Spec, data [
 // InAreas is inAreas.
 func InAreas(m *Manifest, names ...string) []Case { return inAreas(m, names...) }
 
-// Part makes a folder of its own at dir with some cases of the corpus.
+// Part makes a directory of its own at dir with some cases of the corpus.
 func Part(t *testing.T, dir string, keep func(Case) bool) *Manifest {
 	t.Helper()
 	from, m := Corpus(t)

@@ -101,9 +101,9 @@ func eachBrokenHDF5(dir string, base Case, f func(c Case, b []byte) error) error
 	if err != nil {
 		return err
 	}
-	folder := hdf5Refusals + strings.Join(strings.Split(base.ID, "/")[1:], "-") + "/"
+	directory := hdf5Refusals + strings.Join(strings.Split(base.ID, "/")[1:], "-") + "/"
 	add := func(name, rule, section string, b []byte) {
-		c := Case{ID: folder + name, Area: "hdf5", Object: base.Object, Must: Refuse, Rule: rule, Section: section, Params: map[string]string{"base": base.ID}}
+		c := Case{ID: directory + name, Area: "hdf5", Object: base.Object, Must: Refuse, Rule: rule, Section: section, Params: map[string]string{"base": base.ID}}
 		err = errors.Join(err, f(c, b))
 	}
 	done := make(map[string]bool)

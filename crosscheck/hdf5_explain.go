@@ -232,7 +232,7 @@ func (s *hdf5Stored) place(out, b []byte, offset []int64, m hdf5Misread) {
 
 const (
 	elementsSentence = "IV.A.2.b and IV.A.2.d: elements stand in row-major order, each as its datatype says; one of variable length is what its entry in the global heap holds"
-	chunkSentence    = "III.A.1, VII: a chunk stands where its entry in the index says, all of it row-major; filters are undone from the last to the first but for those in its mask"
+	chunkSentence    = "III.A.1, VII: a chunk stands where its entry in the index says, all of it row-major; filters are undone from the last to the first, except those in its mask"
 )
 
 func explainHDF5(path string, c Case, got []byte) (*Explanation, error) {

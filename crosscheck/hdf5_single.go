@@ -557,9 +557,9 @@ func (e *emitter) hdf5Elsewhere() error {
 	i2 := h5.Int(2, h5.LittleEndian)
 	data := plainBytes(i2, 40)
 	return inFormats(func(format string, low h5.LibVer) error {
-		folder := "hdf5/elsewhere/" + format
+		directory := "hdf5/elsewhere/" + format
 		raw, other := format+"-raw.bin", format+"-source.h5"
-		dir := filepath.Join(e.dir, filepath.FromSlash(folder))
+		dir := filepath.Join(e.dir, filepath.FromSlash(directory))
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
@@ -569,14 +569,14 @@ func (e *emitter) hdf5Elsewhere() error {
 		if err := makeHDF5(filepath.Join(dir, other), low, nil, false, func(f *h5.File) error { return writeDataset(f, "s", i2, h5.SimpleSpace(40), nil, data) }); err != nil {
 			return err
 		}
-		c := Case{ID: folder + "/external", Object: "/d", Beside: []string{raw}, Section: hdf5Document + ": IV.A.2.h External Data Files", Params: map[string]string{"format": format}}
+		c := Case{ID: directory + "/external", Object: "/d", Beside: []string{raw}, Section: hdf5Document + ": IV.A.2.h External Data Files", Params: map[string]string{"format": format}}
 		err := e.hdf5File(c, low, nil, nil, func(f *h5.File) error {
 			return writeDataset(f, "d", i2, h5.SimpleSpace(40), &h5.DatasetOptions{External: []h5.ExternalFile{{Name: raw, Offset: 140, Size: 40}, {Name: raw, Offset: 100, Size: h5.Unlimited}}}, nil)
 		})
 		if err != nil || format != "v114" {
 			return err
 		}
-		c = Case{ID: folder + "/virtual", Object: "/v", Beside: []string{other}, Section: hdf5Document + ": IV.A.2.i layout class 3; VII.D Virtual Dataset", Params: map[string]string{"format": format}}
+		c = Case{ID: directory + "/virtual", Object: "/v", Beside: []string{other}, Section: hdf5Document + ": IV.A.2.i layout class 3; VII.D Virtual Dataset", Params: map[string]string{"format": format}}
 		return e.hdf5File(c, low, nil, nil, func(f *h5.File) error {
 			row := func(start, n int64) h5.Region { return h5.Region{Start: []int64{start}, Count: []int64{n}} }
 			return errors.Join(

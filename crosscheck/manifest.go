@@ -93,7 +93,7 @@ func (m *Manifest) check() error {
 		case c.ID == "" || seen[c.ID]:
 			return fmt.Errorf("id %q is empty or stands twice", c.ID)
 		case !filepath.IsLocal(filepath.FromSlash(c.Path)):
-			return fmt.Errorf("%s: path %q leaves the folder", c.ID, c.Path)
+			return fmt.Errorf("%s: path %q leaves the directory", c.ID, c.Path)
 		case c.Must != Accept && c.Must != Refuse:
 			return fmt.Errorf("%s: must be %q or %q, not %q", c.ID, Accept, Refuse, c.Must)
 		case (c.Must == Accept) != (c.Decoded != nil):

@@ -71,7 +71,7 @@ func reader(mode, in, out string) int {
 
 func TestRun(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "a 'quoted' folder")
+	dir := filepath.Join(t.TempDir(), "a 'quoted' directory")
 	// A process a case: the cases that go wrong, and some of every kind beside them.
 	crosscheck.Part(t, dir, func(c crosscheck.Case) bool {
 		return c.Area == "chunk" && (strings.Contains(c.ID, "lz4-9") || strings.Contains(c.ID, "special/") || strings.Contains(c.ID, "refuse/c"))

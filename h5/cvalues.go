@@ -44,18 +44,18 @@ func cName(op, path, name string) (*C.char, C.int32_t, error) {
 }
 
 // cTexts packs strings into one slice, each followed by a zero byte. It returns the bytes and
-// len(texts)+1 offsets: the start of each string, and the end of the last one.
-func cTexts(op, path string, texts []string) ([]byte, []uint64, error) {
+// len(list)+1 offsets: the start of each string, and the end of the last one.
+func cTexts(op, path string, list []string) ([]byte, []uint64, error) {
 	total := 0
-	for i, s := range texts {
+	for i, s := range list {
 		if at := strings.IndexByte(s, 0); at >= 0 {
 			return nil, nil, &Error{Op: op, Path: path, Err: fmt.Errorf("%w: zero byte at %d of string %d", ErrParam, at, i)}
 		}
 		total += len(s) + 1
 	}
 	packed := make([]byte, 0, total)
-	offsets := make([]uint64, 1, len(texts)+1)
-	for _, s := range texts {
+	offsets := make([]uint64, 1, len(list)+1)
+	for _, s := range list {
 		packed = append(append(packed, s...), 0)
 		offsets = append(offsets, uint64(len(packed)))
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// newFile makes an empty file in a folder of the test's own.
+// newFile makes an empty file in a directory of the test's own.
 func newFile(t testing.TB) *h5.File {
 	t.Helper()
 	f, err := h5.Create(filepath.Join(t.TempDir(), "new.h5"), nil)

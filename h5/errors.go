@@ -274,7 +274,7 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 	case C.GOH5_EUNSUPPORTED:
 		e.Err = fmt.Errorf("%w by the linked HDF5", errors.ErrUnsupported)
 	case C.GOH5_EFILLCOPY:
-		e.Err = fmt.Errorf("%w: H5Ocopy does not convert fill values of variable length or references", errors.ErrUnsupported)
+		e.Err = fmt.Errorf("%w: fill values of variable length and references cannot be converted by a copy", errors.ErrUnsupported)
 	case C.GOH5_ECLASS:
 		e.Err = fmt.Errorf("%w: a dataset with an attribute CLASS of its own", ErrType)
 	case C.GOH5_EAXIS:

@@ -330,12 +330,12 @@ func TestGoFilterFromManyGoroutines(t *testing.T) {
 	}
 }
 
-// A plugin is loaded from the folder that was allowed, and from no other.
+// A plugin is loaded from the directory that was allowed, and from no other.
 func TestPlugins(t *testing.T) {
 	cc := need.Program(t, "cc")
 	const id = 40777
 	include := need.Libraries(t)
-	folder, empty := t.TempDir(), t.TempDir()
+	directory, empty := t.TempDir(), t.TempDir()
 	source := filepath.Join(empty, "plugin.c")
 	require.NoError(t, os.WriteFile(source, []byte(`
 #include <H5PLextern.h>
@@ -350,12 +350,12 @@ static const H5Z_class2_t class = {H5Z_CLASS_T_VERS, 40777, 1, 1, "plugged", NUL
 H5PL_type_t H5PLget_plugin_type(void) { return H5PL_TYPE_FILTER; }
 const void *H5PLget_plugin_info(void) { return &class; }
 `), 0o644))
-	out, err := exec.Command(cc, "-shared", "-fPIC", "-I"+include, "-o", filepath.Join(folder, "libplugged.so"), source).CombinedOutput()
+	out, err := exec.Command(cc, "-shared", "-fPIC", "-I"+include, "-o", filepath.Join(directory, "libplugged.so"), source).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 
-	folders, err := h5.PluginFolders()
+	directories, err := h5.PluginDirs()
 	require.NoError(t, err)
-	require.Empty(t, folders)
+	require.Empty(t, directories)
 	create := func() error {
 		f, err := h5.CreateImage(nil)
 		if err != nil {
@@ -377,15 +377,15 @@ const void *H5PLget_plugin_info(void) { return &class; }
 	require.ErrorIs(t, create(), h5.ErrNoFilter)
 	require.NoError(t, h5.AllowPlugins(empty))
 	require.ErrorIs(t, create(), h5.ErrNoFilter)
-	require.NoError(t, h5.AllowPlugins(empty, folder))
-	folders, err = h5.PluginFolders()
+	require.NoError(t, h5.AllowPlugins(empty, directory))
+	directories, err = h5.PluginDirs()
 	require.NoError(t, err)
-	require.Equal(t, []string{empty, folder}, folders)
+	require.Equal(t, []string{empty, directory}, directories)
 	require.NoError(t, create())
 	require.NoError(t, h5.AllowPlugins())
-	folders, err = h5.PluginFolders()
+	directories, err = h5.PluginDirs()
 	require.NoError(t, err)
-	require.Empty(t, folders)
+	require.Empty(t, directories)
 	require.Error(t, h5.AllowPlugins(source), "a file")
 	require.Error(t, h5.AllowPlugins(filepath.Join(empty, "none")))
 }

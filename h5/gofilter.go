@@ -146,18 +146,18 @@ func UnregisterFilter(id int) error {
 // AllowPlugins allows libhdf5 to load filters from the shared objects in these directories only.
 // Without directories libhdf5 loads no plugins, which is the default when the program starts
 // (H5PLset_loading_state, H5PLappend, H5PLremove). Plugin code runs in this process.
-func AllowPlugins(folders ...string) error {
+func AllowPlugins(directories ...string) error {
 	const op = "allow plugins"
-	spec := appendInt(nil, int64(len(folders)))
-	for _, folder := range folders {
-		info, err := os.Stat(folder)
-		if err == nil && !info.IsDir() || hasNUL(folder) {
-			err = fmt.Errorf("%w: no folder", ErrParam)
+	spec := appendInt(nil, int64(len(directories)))
+	for _, directory := range directories {
+		info, err := os.Stat(directory)
+		if err == nil && !info.IsDir() || hasNUL(directory) {
+			err = fmt.Errorf("%w: no directory", ErrParam)
 		}
 		if err != nil {
-			return &Error{Op: op, Path: folder, Err: err}
+			return &Error{Op: op, Path: directory, Err: err}
 		}
-		spec = appendText(spec, folder)
+		spec = appendText(spec, directory)
 	}
 	lock()
 	defer unlock()
@@ -168,15 +168,15 @@ func AllowPlugins(folders ...string) error {
 	if rc := C.goh5_plugins_set(&cerr, cBytes(spec), C.size_t(len(spec))); rc < 0 {
 		return newError(op, "", rc, &cerr)
 	}
-	pluginsAllowed = pluginsAllowed || len(folders) > 0
+	pluginsAllowed = pluginsAllowed || len(directories) > 0
 	lib.masks++
 	return nil
 }
 
-// PluginFolders returns the directories that plugins are loaded from. The result is empty if
+// PluginDirs returns the directories that plugins are loaded from. The result is empty if
 // plugins are disabled (H5PLget_loading_state, H5PLsize, H5PLget).
-func PluginFolders() ([]string, error) {
-	const op = "list plugin folders"
+func PluginDirs() ([]string, error) {
+	const op = "list plugin directories"
 	lock()
 	defer unlock()
 	if err := readyLocked(op, ""); err != nil {

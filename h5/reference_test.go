@@ -143,7 +143,7 @@ func TestReferencesThatCannotBe(t *testing.T) {
 // References into another file, and to what is gone, in the library's own test files:
 // they are read, and following one is an error that says which it is.
 func TestReferencesThatLeadNowhere(t *testing.T) {
-	folder := filepath.Join(need.Folder(t, need.HDF5Source), "tools", "test", "h5dump", "testfiles")
+	directory := filepath.Join(need.Directory(t, need.HDF5Source), "tools", "test", "h5dump", "testfiles")
 	for name, tt := range map[string]struct {
 		dataset string
 		refs    int
@@ -152,7 +152,7 @@ func TestReferencesThatLeadNowhere(t *testing.T) {
 		"trefer_ext2.h5":    {"Dataset3", 4, `into the file "trefer_ext1.h5"`},
 		"trefer_obj_del.h5": {"Dataset2", 1, "is gone"},
 	} {
-		f, err := h5.Open(filepath.Join(folder, name), h5.ReadOnly)
+		f, err := h5.Open(filepath.Join(directory, name), h5.ReadOnly)
 		require.NoError(t, err)
 		d, err := f.Root().OpenDataset(tt.dataset)
 		require.NoError(t, err)

@@ -397,7 +397,7 @@ func TestStorageThatCannotBe(t *testing.T) {
 }
 
 // A reader is one file: what lies in others is named by an error, and never read as
-// fill value or from the folder that the process happens to be in.
+// fill value or from the directory that the process happens to be in.
 func TestReaderIsOneFile(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

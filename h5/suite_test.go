@@ -122,7 +122,7 @@ func littleEndian(t h5.Datatype) h5.Datatype {
 // cannot be read says why.
 func TestLibrarysOwnFiles(t *testing.T) {
 	h5dump := need.Tool(t, "h5dump")
-	files := findFiles(t, filepath.Join(need.Folder(t, need.HDF5Source), "tools", "test"), ".h5")
+	files := findFiles(t, filepath.Join(need.Directory(t, need.HDF5Source), "tools", "test"), ".h5")
 	var opened, refused, datasets, compared, numbers, attrs, values int
 	for _, file := range files {
 		dumped := map[string]bool{}
@@ -292,7 +292,7 @@ func parseHeaders(dump string) map[string]header {
 // Files that use filters this package does not have: all but the elements reads,
 // and what is missing is named.
 func TestMissingFilters(t *testing.T) {
-	dir := need.Folder(t, need.Corpus)
+	dir := need.Directory(t, need.Corpus)
 	names := map[int]bool{}
 	read := 0
 	for _, file := range append(findFiles(t, filepath.Join(dir, "hdf5-filters"), ".h5"), findFiles(t, filepath.Join(dir, "caterva2"), ".h5")...) {

@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 cli=${HYPERSLAB:-bin/hyperslab}
 areas=("$@")
-((${#areas[@]})) || mapfile -t areas < <("$cli" __complete crosscheck emit folder --area "" 2>/dev/null | grep -E '^[a-z0-9]+$')
+((${#areas[@]})) || mapfile -t areas < <("$cli" __complete crosscheck emit directory --area "" 2>/dev/null | grep -E '^[a-z0-9]+$')
 ((${#areas[@]})) || { echo "crosscheck-full: no areas" >&2; exit 1; }
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT

@@ -99,7 +99,7 @@ if up_to_date; then
     exit 0
 fi
 
-work=$(mktemp -d "$parent/work/build.XXXXXX") || die "cannot create a folder in $parent/work"
+work=$(mktemp -d "$parent/work/build.XXXXXX") || die "cannot create a directory in $parent/work"
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
@@ -111,7 +111,7 @@ wanted=$(recipe)
 "$here/deps/fetch.sh" "$cache" "${without[@]}"
 "$here/deps/unpack.sh" "$cache" "$work/src" "${without[@]}"
 
-# Paths of the work folder would make each build different, and show in HDF5's error messages.
+# Paths of the work directory would make each build different, and show in HDF5's error messages.
 export CFLAGS="$flags -ffile-prefix-map=$work/src/= -ffile-prefix-map=$work/obj/="
 if [[ $(platform "$target") != "$(platform "$(uname -m)")" ]]; then
     export CMAKE_TOOLCHAIN_FILE=$work/toolchain.cmake CHOST=$target

@@ -40,14 +40,14 @@ rm -rf "$modules/cache/download/github.com/hyperslab"
 
 # system SUITE makes the system and copies the release and the modules into it.
 system() {
-    local folder=$base/$1
+    local directory=$base/$1
     bare "$1" gcc libc6-dev &&
-        mkdir -p "$folder/src" &&
-        cp -R "$out/proxy" "$folder/src/proxy" &&
-        cp -R --reflink=auto "$modules/cache/download" "$folder/src/modules" &&
-        cp -R "$here/release/beside" "$folder/src/" &&
-        cp "$here/release/inside.sh" "$root/README.md" "$root/testdata/etopo120.h5" "$folder/src/" &&
-        git clone --quiet --bare --no-local "$root" "$folder/src/repository.git"
+        mkdir -p "$directory/src" &&
+        cp -R "$out/proxy" "$directory/src/proxy" &&
+        cp -R --reflink=auto "$modules/cache/download" "$directory/src/modules" &&
+        cp -R "$here/release/beside" "$directory/src/" &&
+        cp "$here/release/inside.sh" "$root/README.md" "$root/testdata/etopo120.h5" "$directory/src/" &&
+        git clone --quiet --bare --no-local "$root" "$directory/src/repository.git"
 }
 
 failed=()

@@ -45,7 +45,7 @@ clean() {
     [[ -z $left ]] || die "$1: left $left"
 }
 
-# commands FOLDER NAME ... makes a directory with all commands of this system except the named ones.
+# commands DIRECTORY NAME ... makes a directory with all commands of this system except the named ones.
 commands() {
     local file name
     mkdir "$1"

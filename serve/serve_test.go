@@ -323,7 +323,7 @@ func TestHandler_confinement(t *testing.T) {
 	raw := filepath.Join(outside, "raw")
 	require.NoError(t, os.WriteFile(raw, []byte("confidential bytes"), 0o666))
 	write(t, filepath.Join(dir, "inside.b2nd"), numbers([]int64{4}, nil), nil)
-	for name, target := range map[string]string{"link.b2nd": filepath.Join(outside, "secret.b2nd"), "folder": outside, "relative.b2nd": "../" + filepath.Base(outside) + "/secret.b2nd", "good.b2nd": "inside.b2nd"} {
+	for name, target := range map[string]string{"link.b2nd": filepath.Join(outside, "secret.b2nd"), "directory": outside, "relative.b2nd": "../" + filepath.Base(outside) + "/secret.b2nd", "good.b2nd": "inside.b2nd"} {
 		require.NoError(t, os.Symlink(target, filepath.Join(dir, name)))
 	}
 	f, err := h5.Create(filepath.Join(dir, "links.h5"), nil)
@@ -349,7 +349,7 @@ func TestHandler_confinement(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			s := newServer(t, dir, o)
 			for target, want := range map[string]int{
-				"/meta?file=link.b2nd": 403, "/meta?file=relative.b2nd": 403, "/meta?file=folder/secret.b2nd": 403,
+				"/meta?file=link.b2nd": 403, "/meta?file=relative.b2nd": 403, "/meta?file=directory/secret.b2nd": 403,
 				"/meta?file=../" + filepath.Base(outside) + "/secret.b2nd": 404,
 				"/meta?file=" + filepath.Join(outside, "secret.b2nd"):      404,
 				"/meta?file=good.b2nd": 200, "/meta?file=inside.b2nd": 200,

@@ -50,7 +50,7 @@ func main() {
 	caseID := flag.String("case", "", "only this case, explained")
 	serve := flag.Bool("serve", false, "be the process of -peer")
 	python := flag.String("python", "", "interpreter with the Python peers; \"\": they are left out")
-	dir := flag.String("vectors", "", "folder of vectors; \"\": they are emitted")
+	dir := flag.String("vectors", "", "directory of vectors; \"\": they are emitted")
 	out := flag.String("o", "", "file for the table; \"\": standard output")
 	flag.Parse()
 	if err := run(*only, *caseID, *python, *dir, *out, *serve); err != nil {

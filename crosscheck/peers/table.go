@@ -206,15 +206,15 @@ func findings(b *strings.Builder, o outcome, most int) {
 				text = r.Explanation.Rule
 			}
 		}
-		folder := r.Case
+		directory := r.Case
 		if parts := strings.Split(r.Case, "/"); len(parts) > 2 && r.Verdict != crosscheck.WronglyAccepted {
-			folder = parts[0] + "/" + parts[1]
+			directory = parts[0] + "/" + parts[1]
 		} else {
-			folder = parts[0]
+			directory = parts[0]
 		}
-		key := folder + string(r.Verdict) + numbers.ReplaceAllString(text, "#")
+		key := directory + string(r.Verdict) + numbers.ReplaceAllString(text, "#")
 		if r.Verdict == crosscheck.WronglyAccepted {
-			key = folder + string(r.Verdict)
+			key = directory + string(r.Verdict)
 		}
 		if groups[key] == nil {
 			groups[key] = &group{first: r}

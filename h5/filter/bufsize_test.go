@@ -55,11 +55,11 @@ static const H5Z_class2_t class = {H5Z_CLASS_T_VERS, 40778, 1, 1, "spy", NULL, N
 H5PL_type_t H5PLget_plugin_type(void) { return H5PL_TYPE_FILTER; }
 const void *H5PLget_plugin_info(void) { return &class; }
 `), 0o600))
-	folder := t.TempDir()
-	out, err := exec.Command(cc, "-shared", "-fPIC", "-I"+include, "-o", filepath.Join(folder, "libspy.so"), source).CombinedOutput()
+	directory := t.TempDir()
+	out, err := exec.Command(cc, "-shared", "-fPIC", "-I"+include, "-o", filepath.Join(directory, "libspy.so"), source).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	t.Setenv("HYPERSLAB_TEST_NOTES", notes) // the library keeps the plugin of the first test
-	require.NoError(t, h5.AllowPlugins(folder))
+	require.NoError(t, h5.AllowPlugins(directory))
 	t.Cleanup(func() { require.NoError(t, h5.AllowPlugins()) })
 	return 40778, func() (all []seen) {
 		b, err := os.ReadFile(notes)

@@ -77,7 +77,7 @@ func TestFlush(t *testing.T) {
 	require.NoError(t, q.Close())
 }
 
-// An error of storing is that of every later call too, and a folder that is not there one
+// An error of storing is that of every later call too, and a directory that is not there one
 // of the block that has no room.
 func TestQueueErrors(t *testing.T) {
 	wrong := errors.New("wrong")

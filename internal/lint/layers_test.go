@@ -19,7 +19,7 @@ import (
 var storeys = []struct {
 	dir    string
 	storey int
-	own    bool // packages of this folder may import each other
+	own    bool // packages of this directory may import each other
 }{
 	{"third_party", -1, true}, // the archives
 	{"internal", 0, true},
@@ -66,7 +66,7 @@ var storeys = []struct {
 	{"cmd", 120, true},
 }
 
-// place finds the row of storeys that a folder belongs to.
+// place finds the row of storeys that a directory belongs to.
 func place(dir string) (row int, ok bool) {
 	best := -1
 	for i, s := range storeys {
@@ -77,7 +77,7 @@ func place(dir string) (row int, ok bool) {
 	return best, best >= 0
 }
 
-// allowedOutside reports the libraries that a folder may import beside the
+// allowedOutside reports the libraries that a directory may import beside the
 // standard library: few below the command, and each for one reason.
 func allowedOutside(dir, imp string) bool {
 	switch {
@@ -111,11 +111,11 @@ func TestDependenciesPointOneWay(t *testing.T) {
 			continue // tests may look sideways: interop is what they are for
 		}
 		from, ok := place(f.dir)
-		require.True(t, ok, "%s: the folder has no storey: give it one in layers_test.go", f.path)
+		require.True(t, ok, "%s: the directory has no storey: give it one in layers_test.go", f.path)
 		for _, imp := range f.imports {
 			if !strings.HasPrefix(imp, module) {
 				standard := !strings.Contains(strings.SplitN(imp, "/", 2)[0], ".")
-				require.True(t, standard || allowedOutside(f.dir, imp), "%s imports %s: not one of the libraries this folder may use", f.path, imp)
+				require.True(t, standard || allowedOutside(f.dir, imp), "%s imports %s: not one of the libraries this directory may use", f.path, imp)
 				continue
 			}
 			dir := cmp.Or(strings.TrimPrefix(strings.TrimPrefix(imp, module), "/"), ".")
@@ -133,8 +133,8 @@ func TestDependenciesPointOneWay(t *testing.T) {
 	require.Greater(t, checked, 10, "the rule looked at hardly any import")
 }
 
-// cFolders are the only places where import "C" may stand.
-var cFolders = map[string]bool{"cblosc": true, "h5": true, "h5/filter": true, "internal/cmem": true}
+// cDirectories are the only places where import "C" may stand.
+var cDirectories = map[string]bool{"cblosc": true, "h5": true, "h5/filter": true, "internal/cmem": true}
 
 func TestCStandsOnlyInTheBindings(t *testing.T) {
 	seen := 0
@@ -143,7 +143,7 @@ func TestCStandsOnlyInTheBindings(t *testing.T) {
 			if imp != "C" {
 				continue
 			}
-			require.True(t, cFolders[f.dir], "%s: import \"C\" belongs to cblosc, h5, h5/filter and internal/cmem", f.path)
+			require.True(t, cDirectories[f.dir], "%s: import \"C\" belongs to cblosc, h5, h5/filter and internal/cmem", f.path)
 			require.False(t, f.test, "%s: cgo cannot stand in a test file", f.path)
 			seen++
 		}

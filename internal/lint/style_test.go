@@ -121,7 +121,7 @@ func TestShimsAreGoodGuests(t *testing.T) {
 	bad := regexp.MustCompile(`\b(malloc|calloc|realloc|strdup|printf|fprintf|puts|exit|abort|assert|setjmp|longjmp)\s*\(`)
 	comment := regexp.MustCompile(`(?s)/\*.*?\*/|//[^\n]*`)
 	seen := 0
-	for dir := range cFolders {
+	for dir := range cDirectories {
 		for _, pattern := range []string{"*.c", "*.h"} {
 			names, err := filepath.Glob(filepath.Join(root, dir, pattern))
 			require.NoError(t, err)

@@ -19,20 +19,20 @@ import (
 
 const module = "github.com/hyperslab/hyperslab"
 
-// root is the top of the module, seen from this package's folder.
+// root is the top of the module, seen from this package's directory.
 const root = "../.."
 
 // goFile is one parsed Go file.
 type goFile struct {
 	path    string // relative to the top, with slashes
-	dir     string // its folder, "." at the top
+	dir     string // its directory, "." at the top
 	test    bool   // *_test.go
 	ast     *ast.File
 	fset    *token.FileSet
 	imports []string
 }
 
-// ignoredDirs are folders of the top level that git ignores or that hold no
+// ignoredDirs are directories of the top level that git ignores or that hold no
 // code of ours.
 var ignoredDirs = map[string]bool{".git": true, "bin": true, "dist": true, "vendor": true, ".fresh": true, ".demo": true, ".venv": true, "third_party": true}
 

@@ -47,13 +47,13 @@ func Missing(t testing.TB, format string, args ...any) {
 	t.Skipf("NOT TESTED: "+format, args...)
 }
 
-// Folder returns the directory named by one of the variables above, without symbolic links.
-func Folder(t testing.TB, variable string) string {
+// Directory returns the directory named by one of the variables above, without symbolic links.
+func Directory(t testing.TB, variable string) string {
 	t.Helper()
 	dir := os.Getenv(variable)
 	real, err := filepath.EvalSymlinks(dir)
 	if dir == "" || err != nil {
-		Missing(t, "%s = %q: no such folder, see CONTRIBUTING.md", variable, dir)
+		Missing(t, "%s = %q: no such directory, see CONTRIBUTING.md", variable, dir)
 	}
 	return real
 }
@@ -62,7 +62,7 @@ func Folder(t testing.TB, variable string) string {
 // least one file.
 func Files(t testing.TB, variable string, patterns ...string) []string {
 	t.Helper()
-	dir := Folder(t, variable)
+	dir := Directory(t, variable)
 	var files []string
 	for _, pattern := range patterns {
 		found, err := filepath.Glob(filepath.Join(dir, pattern))

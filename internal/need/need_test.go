@@ -45,7 +45,7 @@ func TestWhatIsThereIsFound(t *testing.T) {
 	require.NoError(t, os.Symlink(dir, link))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.h5"), nil, 0o644))
 	t.Setenv(need.Corpus, link)
-	require.Equal(t, dir, need.Folder(t, need.Corpus))
+	require.Equal(t, dir, need.Directory(t, need.Corpus))
 	require.Equal(t, []string{filepath.Join(dir, "a.h5")}, need.Files(t, need.Corpus, "*.h5"))
 
 	python := filepath.Join(dir, "python")
@@ -67,7 +67,7 @@ func TestWhatIsMissingIsAFailureInCI(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "nothing")
 	t.Setenv("PATH", nowhere)
 	finders := map[string]func(t testing.TB) string{
-		"folder":  func(t testing.TB) string { return need.Folder(t, need.Corpus) },
+		"directory":  func(t testing.TB) string { return need.Directory(t, need.Corpus) },
 		"files":   func(t testing.TB) string { return need.Files(t, need.HDF5Source, "*")[0] },
 		"python":  func(t testing.TB) string { return need.Python(t) },
 		"older":   func(t testing.TB) string { return need.OldPython(t) },
@@ -89,7 +89,7 @@ func TestWhatIsMissingIsAFailureInCI(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv(need.Corpus, dir)
 	how, _ := ended(func(f testing.TB) string { return need.Files(f, need.Corpus, "*.h5")[0] })
-	require.Equal(t, "failed", how, "a folder without the files is wrong, not missing")
+	require.Equal(t, "failed", how, "a directory without the files is wrong, not missing")
 }
 
 // setter is a fake whose environment is the test's.

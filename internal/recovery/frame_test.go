@@ -274,10 +274,10 @@ func TestNeverTheOldFile(t *testing.T) {
 			src := save(t, location, opts)
 			dir := filepath.Dir(src)
 			before := content(t, dir)
-			link, folder := filepath.Join(t.TempDir(), "link"), filepath.Join(t.TempDir(), "folder")
+			link, directory := filepath.Join(t.TempDir(), "link"), filepath.Join(t.TempDir(), "directory")
 			require.NoError(t, os.Symlink(src, link))
-			require.NoError(t, os.Symlink(dir, folder))
-			targets := []string{src, link, dir, folder + "/" + filepath.Base(src), filepath.Join(dir, ".", "..", filepath.Base(dir), filepath.Base(src))}
+			require.NoError(t, os.Symlink(dir, directory))
+			targets := []string{src, link, dir, directory + "/" + filepath.Base(src), filepath.Join(dir, ".", "..", filepath.Base(dir), filepath.Base(src))}
 			if name == "frame" || name == "hdf5" {
 				hard := filepath.Join(t.TempDir(), "hard")
 				require.NoError(t, os.Link(src, hard))

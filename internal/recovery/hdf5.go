@@ -91,8 +91,8 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	anew := func(why string, err error) (bool, error) {
-		s.r.note(Guessed, "", "file", -1, "written anew%s: %v", why, err)
+	rewrite := func(why string, err error) (bool, error) {
+		s.r.note(Guessed, "", "file", -1, "rewritten%s: %v", why, err)
 		return false, ctx.Err()
 	}
 	c := &source{seen: s.seen, most: s.most, in: f, size: s.size}
@@ -101,13 +101,13 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 		return false, nil // rewrite reports the error
 	}
 	if err := c.distinct(ctx); err != nil {
-		return anew("", err)
+		return rewrite("", err)
 	}
 	if end, unclosed := c.file.Unclosed(); unclosed {
-		return anew(", since the library would cut it when it is written to", &h5.UnclosedError{End: end, Size: s.size})
+		return rewrite(", since the library would cut it when it is written to", &h5.UnclosedError{End: end, Size: s.size})
 	}
 	if err := accepted(path); err != nil {
-		return anew(", since the library refuses what no rule forbids", err)
+		return rewrite(", since the library refuses what no rule forbids", err)
 	}
 	s.seen.begin(s.size, 0)
 	t, err := c.decoded(ctx)
@@ -116,13 +116,13 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 	}
 	if len(t.bad) > 0 {
 		if err := replaceChunks(path, t.bad); errors.Is(err, errOtherFilters) {
-			return anew(", since chunks cannot be replaced in it", err)
+			return rewrite(", since chunks cannot be replaced in it", err)
 		} else if err != nil {
 			return false, err
 		}
 		s.seen.begin(s.size, 0)
 		if err := proved(ctx, f, s.seen, s.most); err != nil {
-			return anew(", since chunks cannot be replaced in it", err)
+			return rewrite(", since chunks cannot be replaced in it", err)
 		}
 	}
 	if cleared {

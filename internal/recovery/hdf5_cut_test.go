@@ -307,7 +307,7 @@ func plainElements(t *testing.T, file string) (list [][]byte) {
 // Real files, of which a part is left.
 func TestCutFiles(t *testing.T) {
 	var all []string
-	for _, dir := range []string{need.Folder(t, need.HDF5Source), need.Folder(t, need.Corpus)} {
+	for _, dir := range []string{need.Directory(t, need.HDF5Source), need.Directory(t, need.Corpus)} {
 		require.NoError(t, filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
 			if err == nil && d.Type().IsRegular() && strings.HasSuffix(p, ".h5") && !strings.Contains(p, "hostile") {
 				all = append(all, p)

@@ -265,13 +265,13 @@ func TestPlaces(t *testing.T) {
 		"record":              {tree("/meta/hyperslab"), []attempts{arrays, trees}},
 		"attributes":          {tree("/__attrs__"), []attempts{arrays, trees}},
 		"chunk of a tree":     {tree("/data/__1.blp"), []attempts{arrays, trees}},
-		"array of a folder":   {func(t *testing.T, dir string) place { return save(t, dir+"/d:/a", "/a.b2nd", nil) }, []attempts{arrays}},
+		"array of a directory":   {func(t *testing.T, dir string) place { return save(t, dir+"/d:/a", "/a.b2nd", nil) }, []attempts{arrays}},
 		"digests":             {func(t *testing.T, dir string) place { return save(t, dir+"/x.b2nd", ".sha256", nil) }, []attempts{check}},
-		"digests of a folder": {func(t *testing.T, dir string) place { return save(t, dir+"/d:/a", ".sha256", nil) }, []attempts{check}},
+		"digests of a directory": {func(t *testing.T, dir string) place { return save(t, dir+"/d:/a", ".sha256", nil) }, []attempts{check}},
 	} {
 		for what, put := range odd {
 			t.Run(name+" is "+what, func(t *testing.T) {
-				if name == "array of a folder" && what == "a directory" {
+				if name == "array of a directory" && what == "a directory" {
 					t.SkipNow() // a group of that name
 				}
 				p := c.put(t, t.TempDir())

@@ -38,7 +38,7 @@ func (u union) Open(name string) (file fs.File, err error) {
 	}
 	if info.IsDir() {
 		entries, err := u.ReadDir(name)
-		return &folder{info: info, entries: entries}, err
+		return &directory{info: info, entries: entries}, err
 	}
 	err = u.first("open", name, func(root fs.FS) (err error) {
 		file, err = root.Open(name)
@@ -79,23 +79,23 @@ func (u union) ReadDir(name string) ([]fs.DirEntry, error) {
 	return slices.CompactFunc(all, func(a, b fs.DirEntry) bool { return a.Name() == b.Name() }), nil
 }
 
-// folder is an open directory.
-type folder struct {
+// directory is an open directory.
+type directory struct {
 	info    fs.FileInfo
 	entries []fs.DirEntry
 	at      int
 }
 
-func (f *folder) Stat() (fs.FileInfo, error) { return f.info, nil }
+func (f *directory) Stat() (fs.FileInfo, error) { return f.info, nil }
 
-func (f *folder) Read([]byte) (int, error) {
+func (f *directory) Read([]byte) (int, error) {
 	return 0, &fs.PathError{Op: "read", Path: f.info.Name(), Err: errors.New("is a directory")}
 }
 
-func (f *folder) Close() error { return nil }
+func (f *directory) Close() error { return nil }
 
 // ReadDir returns the next n entries, or all remaining ones if n <= 0 (fs.ReadDirFile).
-func (f *folder) ReadDir(n int) ([]fs.DirEntry, error) {
+func (f *directory) ReadDir(n int) ([]fs.DirEntry, error) {
 	rest := f.entries[f.at:]
 	if n > 0 {
 		if len(rest) == 0 {

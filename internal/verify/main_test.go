@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 
 var bg = context.Background()
 
-// files returns the regular files below a folder with one of the extensions.
+// files returns the regular files below a directory with one of the extensions.
 func files(t testing.TB, dir string, extensions ...string) []string {
 	t.Helper()
 	var list []string

@@ -30,7 +30,7 @@ func toolReads(t *testing.T, file string) bool {
 
 // Where damage is reported, h5dump does not read the file to its end either.
 func TestHDF5SuiteHasNoDamage(t *testing.T) {
-	dir := need.Folder(t, need.HDF5Source)
+	dir := need.Directory(t, need.HDF5Source)
 	sound, damaged, partly, pieces := 0, 0, 0, 0
 	for _, file := range files(t, dir, ".h5", ".he5") {
 		r, err := verify.File(bg, file, nil)
@@ -55,8 +55,8 @@ func TestHDF5SuiteHasNoDamage(t *testing.T) {
 }
 
 func TestBlosc2SuiteHasNoDamage(t *testing.T) {
-	list := files(t, need.Folder(t, need.Blosc2Source), ".b2frame", ".b2nd")
-	corpus := need.Folder(t, need.Corpus)
+	list := files(t, need.Directory(t, need.Blosc2Source), ".b2frame", ".b2nd")
+	corpus := need.Directory(t, need.Corpus)
 	list = append(list, files(t, filepath.Join(corpus, "blosc2"), ".b2frame")...)
 	list = append(list, files(t, filepath.Join(corpus, "caterva2"), ".b2frame", ".b2nd", ".h5")...)
 	chunks := int64(0)
@@ -71,7 +71,7 @@ func TestBlosc2SuiteHasNoDamage(t *testing.T) {
 
 // The filters that plug-ins of others wrote with.
 func TestFilterFilesHaveNoDamage(t *testing.T) {
-	for _, file := range files(t, filepath.Join(need.Folder(t, need.Corpus), "hdf5-filters"), ".h5") {
+	for _, file := range files(t, filepath.Join(need.Directory(t, need.Corpus), "hdf5-filters"), ".h5") {
 		r, err := verify.File(bg, file, nil)
 		require.NoError(t, err)
 		require.Empty(t, r.Damages, file)
@@ -101,7 +101,7 @@ func TestBcolzTreesHaveNoDamage(t *testing.T) {
 
 // Files that crash programs: told, and nothing else happens.
 func TestHostileFilesAreDamaged(t *testing.T) {
-	dir := filepath.Join(need.Folder(t, need.Corpus), "hostile-hdf5")
+	dir := filepath.Join(need.Directory(t, need.Corpus), "hostile-hdf5")
 	told := 0
 	for _, file := range files(t, dir, ".h5") {
 		r, err := verify.File(bg, file, &verify.Options{Untrusted: true, MaxChunk: 64 << 20})

@@ -27,7 +27,7 @@ func Attrs() []ndarray.Attr {
 	}
 	add("text", ndarray.Text("Grüße, 世界"))
 	add("empty text", ndarray.Text(""))
-	add("texts", ndarray.Value{
+	add("strings", ndarray.Value{
 		DType: ndarray.DType{Kind: ndarray.String, Order: ndarray.NoOrder, CharSet: ndarray.UTF8},
 		Shape: []int64{2, 2}, Strings: []string{"a", "", "ccc", "d d"},
 	})

@@ -1,7 +1,7 @@
 // Conformance formats every .h5 file below the given directories as DDL, and compares the words
 // with the output of h5dump of the same library.
 //
-//	go run ./scripts/conformance [-h5dump third_party/build/bin/h5dump] [-v] FOLDER…
+//	go run ./scripts/conformance [-h5dump third_party/build/bin/h5dump] [-v] DIRECTORY…
 //
 // Line breaks inside values and the indexes before lines of values are not compared. The program
 // prints a verdict for each file, and a table. The exit status is 1 if a file that h5dump reads
@@ -43,7 +43,7 @@ const (
 
 	// References into other files are not followed, because only files that the user named may be
 	// opened.
-	elsewhere verdict = "same but for references into other files"
+	elsewhere verdict = "same except references into other files"
 )
 
 func main() {
@@ -67,10 +67,10 @@ func main() {
 // once, when it starts.
 func besideTheFile() error { return os.Setenv("HDF5_EXTFILE_PREFIX", "${ORIGIN}") }
 
-func run(w io.Writer, tool string, folders []string, verbose bool) int {
+func run(w io.Writer, tool string, directories []string, verbose bool) int {
 	counts := map[verdict]int{}
-	for _, folder := range folders {
-		files, err := find(folder)
+	for _, directory := range directories {
+		files, err := find(directory)
 		if err != nil {
 			fmt.Fprintln(w, err)
 			return 2
@@ -78,7 +78,7 @@ func run(w io.Writer, tool string, folders []string, verbose bool) int {
 		for _, file := range files {
 			v, detail := judge(tool, file)
 			counts[v]++
-			name, err := filepath.Rel(folder, file)
+			name, err := filepath.Rel(directory, file)
 			if err != nil {
 				name = file
 			}
@@ -101,9 +101,9 @@ func run(w io.Writer, tool string, folders []string, verbose bool) int {
 	return 0
 }
 
-func find(folder string) ([]string, error) {
+func find(directory string) ([]string, error) {
 	var files []string
-	err := filepath.WalkDir(folder, func(p string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(directory, func(p string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() && strings.HasSuffix(p, ".h5") {
 			files = append(files, p)
 		}

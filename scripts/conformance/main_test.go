@@ -33,7 +33,7 @@ func TestExternalFiles(t *testing.T) {
 // h5dump's own test files, word for word.
 func TestConformance(t *testing.T) {
 	tool := need.Tool(t, "h5dump")
-	files := filepath.Join(need.Folder(t, need.HDF5Source), "tools", "test", "h5dump", "testfiles")
+	files := filepath.Join(need.Directory(t, need.HDF5Source), "tools", "test", "h5dump", "testfiles")
 	list, err := find(files)
 	require.NoError(t, err)
 	counts := map[verdict]int{}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # build-lz4.sh SRC OBJ STAGE
-# Builds liblz4.a from the source folder SRC in the folder OBJ, and installs it under STAGE.
+# Builds liblz4.a from the source directory SRC in the directory OBJ, and installs it under STAGE.
 # Environment: CC, CFLAGS, JOBS.
 set -euo pipefail
 src=$1 obj=$2 stage=$3

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # check.sh OUT
 # Checks the three archives under OUT. Our flags reached the compiler (without them the paths of the
-# work folder, OUT/.., are in the objects), and check.c compiles and runs (by $EMULATOR if that is set): the archives link side by
+# work directory, OUT/.., are in the objects), and check.c compiles and runs (by $EMULATOR if that is set): the archives link side by
 # side, are the pinned releases and hold the codecs they should (CMake only warns when it drops one).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 if grep -qaF "$(dirname "$1")/" "$1"/lib/*.a; then
-    echo "error: the flags were lost: the path of the work folder is in $(grep -laF "$(dirname "$1")/" "$1"/lib/*.a)"
+    echo "error: the flags were lost: the path of the work directory is in $(grep -laF "$(dirname "$1")/" "$1"/lib/*.a)"
     exit 1
 fi
 program=$1/check

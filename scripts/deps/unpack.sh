@@ -22,9 +22,9 @@ unpack_one() {
 }
 
 while read -r library _ _ _ path directory; do
-    folder=$2/$library
-    mkdir -p "$folder" || die "cannot create $folder"
-    if ! log=$(unpack_one "$1/$(basename "$path")" "$directory" "$folder" 2>&1); then
+    directory=$2/$library
+    mkdir -p "$directory" || die "cannot create $directory"
+    if ! log=$(unpack_one "$1/$(basename "$path")" "$directory" "$directory" 2>&1); then
         die "cannot unpack $(basename "$path"): $(grep -m 1 -i 'no space' <<<"$log" || head -n 1 <<<"$log")"
     fi
 done < <(pins)

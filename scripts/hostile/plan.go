@@ -116,7 +116,7 @@ func plan(c config) ([]item, error) {
 		return nil, err
 	}
 	if seeds = append(seeds, made...); len(seeds) < 50 {
-		return nil, fmt.Errorf("%d files: HYPERSLAB_CORPUS, HYPERSLAB_BLOSC2_SRC and HYPERSLAB_HDF5_SRC name folders of them (make vendor)", len(seeds))
+		return nil, fmt.Errorf("%d files: HYPERSLAB_CORPUS, HYPERSLAB_BLOSC2_SRC and HYPERSLAB_HDF5_SRC name directories of them (make vendor)", len(seeds))
 	}
 	var list []item
 	for _, s := range seeds {

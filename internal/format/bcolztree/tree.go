@@ -514,14 +514,14 @@ func isElement(name string) bool {
 // that bcolz does not define, for example "meta/index". The format allows any number of them
 // (DISK_FORMAT_v1.rst, The meta files). A program that copies the tree should copy them.
 func OtherMeta(fsys fs.FS, dir string) ([]string, error) {
-	folder := path.Dir(StorageFile)
-	entries, err := fs.ReadDir(fsys, path.Join(dir, folder))
+	directory := path.Dir(StorageFile)
+	entries, err := fs.ReadDir(fsys, path.Join(dir, directory))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	var names []string
 	for _, e := range entries {
-		if name := path.Join(folder, e.Name()); e.Type().IsRegular() && name != SizesFile && name != StorageFile {
+		if name := path.Join(directory, e.Name()); e.Type().IsRegular() && name != SizesFile && name != StorageFile {
 			names = append(names, name)
 		}
 	}

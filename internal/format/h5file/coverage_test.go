@@ -174,7 +174,7 @@ func (c coverage) write(b *bytes.Buffer) {
 }
 
 func TestCoverage(t *testing.T) {
-	dir := need.Folder(t, need.HDF5Source)
+	dir := need.Directory(t, need.HDF5Source)
 	if v, err := h5.Version(); err != nil || v != "2.2.0" {
 		t.Skipf("HDF5 %s (%v) may write the fixtures otherwise than 2.2.0, whose table it is", v, err)
 	}

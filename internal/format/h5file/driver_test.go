@@ -58,7 +58,7 @@ func libraryNames(t testing.TB, file string) []string {
 }
 
 func TestFamily(t *testing.T) {
-	dir := need.Folder(t, need.HDF5Source)
+	dir := need.Directory(t, need.HDF5Source)
 	for _, x := range []struct {
 		pattern string
 		info    bool // the driver stored its information
@@ -88,7 +88,7 @@ func TestFamily(t *testing.T) {
 // Members of the multi driver begin at addresses that no io.ReaderAt reaches: the
 // driver information is read, and the metadata if they are in the first member.
 func TestMulti(t *testing.T) {
-	dir := filepath.Join(need.Folder(t, need.HDF5Source), "tools/test/h5dump/testfiles")
+	dir := filepath.Join(need.Directory(t, need.HDF5Source), "tools/test/h5dump/testfiles")
 	f := mustOpen(t, load(t, filepath.Join(dir, "tmulti-s.h5")))
 	require.NoError(t, f.Damage())
 	require.Equal(t, "NCSAmult", f.Driver().ID)

@@ -143,7 +143,7 @@ func TestDriverMessages(t *testing.T) {
 // What HDF5's own tbogus.h5 has without the messages that forbid to open their objects.
 func ignorable(t *testing.T) []byte {
 	t.Helper()
-	b := load(t, filepath.Join(need.Folder(t, need.HDF5Source), "test", "testfiles", "tbogus.h5"))
+	b := load(t, filepath.Join(need.Directory(t, need.HDF5Source), "test", "testfiles", "tbogus.h5"))
 	for e := range mustOpen(t, b).Walk() {
 		for _, m := range e.Object.Messages {
 			if !m.Type.Known() && m.Flags&h5file.FailIfUnknown != 0 {
@@ -257,7 +257,7 @@ func TestLinear(t *testing.T) {
 
 // Links that only a plugin can follow are refused unless they are allowed.
 func TestUserLinkPolicy(t *testing.T) {
-	b := load(t, filepath.Join(need.Folder(t, need.HDF5Source), "tools/test/h5dump/testfiles/tudlink.h5"))
+	b := load(t, filepath.Join(need.Directory(t, need.HDF5Source), "tools/test/h5dump/testfiles/tudlink.h5"))
 	p := everything()
 	require.NoError(t, mustOpen(t, b).Check(p))
 	p.UserLinks = false

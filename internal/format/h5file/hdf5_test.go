@@ -252,7 +252,7 @@ func TestFillValuesLargerInMemory(t *testing.T) {
 
 // Unknown messages are ignored, marked or refused, as their flags say.
 func TestUnknownMessages(t *testing.T) {
-	dir := need.Folder(t, need.HDF5Source)
+	dir := need.Directory(t, need.HDF5Source)
 	f := mustOpen(t, load(t, filepath.Join(dir, "test", "testfiles", "tbogus.h5")))
 	seen := map[h5file.MessageFlags]int{}
 	refused := map[string]bool{}

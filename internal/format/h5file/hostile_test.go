@@ -103,7 +103,7 @@ func requireComplaint(t testing.TB, tree format.Field, err error) {
 }
 
 func TestHostileFiles(t *testing.T) {
-	files := findFiles(t, filepath.Join(need.Folder(t, need.Corpus), "hostile-hdf5"))
+	files := findFiles(t, filepath.Join(need.Directory(t, need.Corpus), "hostile-hdf5"))
 	var table strings.Builder
 	accepted := 0
 	for _, file := range files {

@@ -256,7 +256,7 @@ func (c *comparison) object(p string, g *h5.Group, name string, a h5file.Addr) {
 		info, herr := d.Info()
 		if _, outside := errors.AsType[*h5.OutsideError](herr); outside {
 			// A virtual dataset whose shape is that of others. In an image the library looks
-			// for those in the working folder, finds none and tells the shape that is stored.
+			// for those in the working directory, finds none and tells the shape that is stored.
 			image, err := h5.OpenImage(load(c.t, c.file), h5.ReadOnly)
 			require.NoError(c.t, err, c.at(p))
 			defer image.Close()
@@ -511,7 +511,7 @@ var laxer = map[string]string{
 }
 
 func TestLibrarysOwnFiles(t *testing.T) {
-	files := findFiles(t, need.Folder(t, need.HDF5Source))
+	files := findFiles(t, need.Directory(t, need.HDF5Source))
 	count := map[string]int{}
 	opened, refused := 0, 0
 	for _, file := range files {
@@ -541,7 +541,7 @@ func TestLibrarysOwnFiles(t *testing.T) {
 }
 
 func TestCorpus(t *testing.T) {
-	dir := need.Folder(t, need.Corpus)
+	dir := need.Directory(t, need.Corpus)
 	count := map[string]int{}
 	for _, sub := range []string{"hdf5-filters", "caterva2"} {
 		for _, file := range findFiles(t, filepath.Join(dir, sub)) {

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	leak.Main(m, leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs})
 }
 
-// findFiles returns the HDF5 files below a folder.
+// findFiles returns the HDF5 files below a directory.
 func findFiles(t testing.TB, dir string) []string {
 	t.Helper()
 	var files []string

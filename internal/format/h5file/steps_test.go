@@ -187,7 +187,7 @@ func TestStepsRefused(t *testing.T) {
 // Files of the library whose parameters of a filter are changed one by one, and whose
 // chunks are cut: what Check lets through the library survives.
 func TestStepsMutants(t *testing.T) {
-	dir := filepath.Join(need.Folder(t, need.HDF5Source), "tools/test/h5repack/testfiles")
+	dir := filepath.Join(need.Directory(t, need.HDF5Source), "tools/test/h5repack/testfiles")
 	refused, passed := 0, 0
 	try := func(b []byte) {
 		b = repaired(b)

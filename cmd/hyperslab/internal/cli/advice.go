@@ -82,7 +82,7 @@ func (a *app) advice(cmd *cobra.Command, err error) string {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ndarray.ErrFormat), errors.Is(err, ndarray.ErrParam):
 		return a.didYouMean(cmd.Context(), failed.Path) + around()
 	case errors.Is(err, fs.ErrPermission):
-		return "check the permissions of the file and of its folder"
+		return "check the permissions of the file and of its directory"
 	case errors.Is(err, format.ErrLimit) && cmd.Flags().Changed("untrusted"):
 		return "this limit applies to untrusted files only, because --untrusted was given"
 	case errors.Is(err, syscall.ENOTDIR):
@@ -174,8 +174,8 @@ func ofNPY(file string) bool {
 	return is && err == nil
 }
 
-// isFolder reports whether a directory of that name exists.
-func isFolder(name string) bool {
+// isDirectory reports whether a directory of that name exists.
+func isDirectory(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.IsDir()
 }
@@ -197,7 +197,7 @@ func lookAround(location string) string {
 		return "check the name of the file; an address is FILE or FILE:/path"
 	case errors.Is(err, regular.ErrNot):
 		return "these formats are read here and there, not from beginning to end: save it to a file, and name that"
-	case err != nil && isFolder(loc.File):
+	case err != nil && isDirectory(loc.File):
 		return "this directory is not an array and contains no arrays that hyperslab stores; name one of its files"
 	case err != nil && ofNPY(loc.File):
 		return "this is .npy, which convert reads: hyperslab convert " + shellWord(loc.File) + " " + shellWord(strings.TrimSuffix(loc.File, filepath.Ext(loc.File))+".b2nd")

@@ -46,7 +46,7 @@ var writers = []struct {
 // pass lets everything happen.
 func pass(int, crashtest.Event) crashtest.Verdict { return crashtest.Verdict{} }
 
-// trace runs a command in a new folder, and asks the judge at each of its changes.
+// trace runs a command in a new directory, and asks the judge at each of its changes.
 func trace(t *testing.T, args []string, judge func(change int, e crashtest.Event) crashtest.Verdict) (changes int, said string, code int, dir string) {
 	t.Helper()
 	said, code, dir = traceAll(t, args, func(_ string, e crashtest.Event) crashtest.Verdict {
@@ -59,7 +59,7 @@ func trace(t *testing.T, args []string, judge func(change int, e crashtest.Event
 	return changes, said, code, dir
 }
 
-// traceAll is trace that asks at reads and syncs as well, and tells in which folder.
+// traceAll is trace that asks at reads and syncs as well, and tells in which directory.
 func traceAll(t *testing.T, args []string, judge func(dir string, e crashtest.Event) crashtest.Verdict) (said string, code int, dir string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -94,7 +94,7 @@ func traceAll(t *testing.T, args []string, judge func(dir string, e crashtest.Ev
 	return string(b), r.Code, dir
 }
 
-// names are what is in a folder.
+// names are what is in a directory.
 func names(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -195,7 +195,7 @@ func TestInterruptedCommand(t *testing.T) {
 // each command.
 func everything() bool { return need.All() }
 
-// visible are the names that no temporary file has, nor the folder for bench's.
+// visible are the names that no temporary file has, nor the directory for bench's.
 func visible(t *testing.T, dir string) []string {
 	t.Helper()
 	return slices.DeleteFunc(names(t, dir), func(name string) bool { return name[0] == '.' || strings.HasPrefix(name, "hyperslab-bench-") })
@@ -318,7 +318,7 @@ func TestFaultsOfOutputs(t *testing.T) {
 	}
 }
 
-// sizes are the bytes of each file of a folder, of a folder in it those of all its files.
+// sizes are the bytes of each file of a directory, of a directory in it those of all its files.
 func sizes(t *testing.T, dir string) map[string]int64 {
 	t.Helper()
 	sizes := make(map[string]int64)

@@ -24,7 +24,7 @@ import (
 // emitDoc is the document of crosscheck emit --json.
 type emitDoc struct {
 	Schema   string            `json:"schema"`
-	Folder   string            `json:"directory"`
+	Directory   string            `json:"directory"`
 	Manifest string            `json:"manifest"`
 	Full     bool              `json:"full"`
 	Versions map[string]string `json:"versions"`
@@ -70,9 +70,9 @@ func (a *app) crosscheckEmitCommand() *cobra.Command {
 	asJSON := false
 	progress := ""
 	cmd := &cobra.Command{
-		Use:   "emit FOLDER",
+		Use:   "emit DIRECTORY",
 		Short: "Write the vectors and their manifest",
-		Long: `emit writes the vectors to FOLDER, which must be new or empty. Their bytes depend only
+		Long: `emit writes the vectors to DIRECTORY, which must be new or empty. Their bytes depend only
 on the versions of the linked libraries: two runs write the same bytes.`,
 		Example: `  hyperslab crosscheck emit vectors
   hyperslab crosscheck emit chunks --area chunk --area frame
@@ -113,9 +113,9 @@ on the versions of the linked libraries: two runs write the same bytes.`,
 
 // emitInto writes the vectors into a directory that appears when all are written. It does not wait
 // for the disk, because the files are many and easily made again.
-func emitInto(ctx context.Context, folder string, o *crosscheck.Options) (*crosscheck.Manifest, error) {
-	entries, err := os.ReadDir(folder)
-	out, err := newOutput(folder, atomicfile.Options{Overwrite: err == nil && len(entries) == 0, Volatile: true})
+func emitInto(ctx context.Context, directory string, o *crosscheck.Options) (*crosscheck.Manifest, error) {
+	entries, err := os.ReadDir(directory)
+	out, err := newOutput(directory, atomicfile.Options{Overwrite: err == nil && len(entries) == 0, Volatile: true})
 	if err != nil {
 		return nil, err
 	}
@@ -143,8 +143,8 @@ func checkAreas(names []string) error {
 	return nil
 }
 
-func newEmitDoc(folder string, m *crosscheck.Manifest) emitDoc {
-	d := emitDoc{Schema: schemaEmit, Folder: folder, Manifest: crosscheck.ManifestName, Full: m.Full, Versions: m.Versions, Cases: len(m.Cases)}
+func newEmitDoc(directory string, m *crosscheck.Manifest) emitDoc {
+	d := emitDoc{Schema: schemaEmit, Directory: directory, Manifest: crosscheck.ManifestName, Full: m.Full, Versions: m.Versions, Cases: len(m.Cases)}
 	for _, name := range crosscheck.Areas() {
 		e := emitArea{Area: name}
 		for _, c := range m.Cases {
@@ -198,9 +198,9 @@ type crosscheckFlags struct {
 func (a *app) crosscheckRunCommand() *cobra.Command {
 	var o crosscheckFlags
 	cmd := &cobra.Command{
-		Use:   "run FOLDER",
+		Use:   "run DIRECTORY",
 		Short: "Judge a program over the vectors",
-		Long: `run starts a program for each vector of FOLDER, by /bin/sh, and prints the result:
+		Long: `run starts a program for each vector of DIRECTORY, by /bin/sh, and prints the result:
 
   pass              the right bytes, or an error where one is required
   refused           an error for a valid vector
@@ -275,7 +275,7 @@ func (o *crosscheckFlags) check() error {
 	return cmp.Or(checkProgress(o.progress), checkAreas(o.run.Areas))
 }
 
-func (a *app) crosscheckRun(ctx context.Context, folder string, o *crosscheckFlags) error {
+func (a *app) crosscheckRun(ctx context.Context, directory string, o *crosscheckFlags) error {
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -285,7 +285,7 @@ func (a *app) crosscheckRun(ctx context.Context, folder string, o *crosscheckFla
 		cases, m = int64(n), newMeter(o.progress, a.stderr, "crosscheck", int64(n), time.Now)
 	}
 	o.run.Done = func(crosscheck.Result) { done++; m.units(done, cases, "cases") }
-	r, err := crosscheck.Run(ctx, folder, o.run)
+	r, err := crosscheck.Run(ctx, directory, o.run)
 	if m != nil {
 		m.finish()
 	}

@@ -212,7 +212,7 @@ func TestDocumentsAreAsDocumented(t *testing.T) {
 // makeRare makes, beside the files of field, what gives the rarer keys a value.
 func makeRare(t *testing.T) {
 	t.Helper()
-	require.NoError(t, os.Mkdir("folder", 0o755))
+	require.NoError(t, os.Mkdir("directory", 0o755))
 	grows := ndarray.Spec{Shape: []int64{2, 3}, MaxShape: []int64{ndarray.Unlimited, 3}, Fill: []byte{7, 0, 0, 0}}
 	create(t, "grows.h5:/g", grows, []int32{1, 2, 3, 4, 5, 6})
 	f, err := h5.Create("times.h5", &h5.CreateOptions{Low: h5.LatestFormat, High: h5.LatestFormat})
@@ -286,7 +286,7 @@ convert etopo.h5:/ROSE b.b2nd --exclude-unsupported
 convert waves.b2nd c.b2nd --dry-run
 convert tree.h5 all --exclude-unsupported
 convert tree.h5 more --exclude-unsupported --dry-run
-3: convert waves.b2nd missing.b2nd --into folder --format hdf5 --keep-going
+3: convert waves.b2nd missing.b2nd --into directory --format hdf5 --keep-going
 1: diff waves.b2nd changed.b2nd -n 2 --encoding
 1: diff waves.b2nd changed.b2nd --values-only --atol 10 --equal-nan --exclude-attr units
 cp tree.h5 t2.h5
@@ -312,7 +312,7 @@ work rows.plan --shard 1/2
 work rows.plan --all
 commit rows.plan
 repack t2.h5 t3.h5 --dry-run --level 9
-3: repack waves.b2nd missing.b2nd --into folder --keep-going
+3: repack waves.b2nd missing.b2nd --into directory --keep-going
 verify waves.b2nd waves.h5 --digests write
 1: verify broken.h5 cut.b2nd
 1: scan broken.h5 cut.b2nd .

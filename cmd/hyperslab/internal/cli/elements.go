@@ -21,11 +21,11 @@ const stretch = 4 << 20
 
 // batch contains some elements of an array of any type.
 type batch struct {
-	dtype ndarray.DType
-	data  []byte
-	texts []string // elements of Kind String
-	json  bool     // texts are JSON values: Python objects
-	n     int
+	dtype   ndarray.DType
+	data    []byte
+	strings []string // elements of Kind String
+	json    bool     // strings are JSON values: Python objects
+	n       int
 }
 
 // bytes returns element i in native byte order.
@@ -34,10 +34,10 @@ func (e *batch) bytes(i int) []byte { return e.data[i*e.dtype.Size:][:e.dtype.Si
 // text formats element i for users.
 func (e *batch) text(i int) string {
 	if e.json {
-		return string(escapeJSON([]byte(e.texts[i])))
+		return string(escapeJSON([]byte(e.strings[i])))
 	}
-	if e.texts != nil {
-		return strconv.Quote(e.texts[i])
+	if e.strings != nil {
+		return strconv.Quote(e.strings[i])
 	}
 	return ndarray.FormatElement(e.dtype, e.bytes(i))
 }
@@ -45,8 +45,8 @@ func (e *batch) text(i int) string {
 // plain formats element i for programs: strings without quotes, NaN and the infinities with their
 // names in JSON.
 func (e *batch) plain(i int) string {
-	if e.texts != nil {
-		return e.texts[i]
+	if e.strings != nil {
+		return e.strings[i]
 	}
 	return plainText(e.dtype, e.bytes(i))
 }
@@ -68,10 +68,10 @@ func plainText(d ndarray.DType, b []byte) string {
 func (e *batch) appendJSON(dst []byte, i int) []byte {
 	var v any
 	if e.json {
-		return append(dst, escapeJSON([]byte(e.texts[i]))...)
+		return append(dst, escapeJSON([]byte(e.strings[i]))...)
 	}
-	if e.texts != nil {
-		v = e.texts[i]
+	if e.strings != nil {
+		v = e.strings[i]
 	} else {
 		v = elementJSON(e.dtype, e.bytes(i))
 	}
@@ -109,8 +109,8 @@ func eachBlock(ctx context.Context, arr *ndarray.Array, limit int64, progress fu
 	for r := range pieces(m.Shape, m.ChunkShape, lively(m.Shape, m.ChunkShape, limit/size, stretch/size, int64(ndarray.Workers(ctx)))) {
 		e.n = int(r.NumElems())
 		if m.DType.Kind == ndarray.String {
-			e.texts = make([]string, e.n)
-			if err := arr.ReadStrings(ctx, e.texts, r); err != nil {
+			e.strings = make([]string, e.n)
+			if err := arr.ReadStrings(ctx, e.strings, r); err != nil {
 				return err
 			}
 		} else {

@@ -12,7 +12,7 @@ import (
 )
 
 // Every example of every help text runs as it stands, in the order in which they
-// are listed, in a folder with the files of the one before.
+// are listed, in a directory with the files of the one before.
 func TestExamplesInHelp(t *testing.T) {
 	need.NoRace(t, "other tests run the same commands")
 	t.Chdir(field(t))

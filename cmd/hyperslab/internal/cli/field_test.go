@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// field makes a folder with all the files that the tests work on:
+// field makes a directory with all the files that the tests work on:
 //
 //	etopo.h5      real measurements, written by netCDF: attributes that hold references
 //	waves.b2nd    20x30 <f4, not compressed, so that sizes do not depend on codecs; waves.h5:/waves the same

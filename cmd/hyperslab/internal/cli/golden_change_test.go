@@ -119,8 +119,8 @@ var changes = map[string][]string{
 	"scan": {
 		"scan waves.b2nd waves.h5 tree.h5 etopo.h5",
 		"scan waves.b2nd etopo.h5 -q",
-		"convert tree.h5 folder --exclude-unsupported -q",
-		"scan folder",
+		"convert tree.h5 directory --exclude-unsupported -q",
+		"scan directory",
 		"scan broken.h5",
 		"scan broken.h5 -n 1",
 		"scan broken.h5 --exclude structure --exclude external-link",
@@ -139,8 +139,8 @@ var changes = map[string][]string{
 	},
 	"verify": {
 		"verify waves.b2nd waves.h5 tree.h5 etopo.h5",
-		"convert tree.h5 folder --exclude-unsupported -q",
-		"verify folder",
+		"convert tree.h5 directory --exclude-unsupported -q",
+		"verify directory",
 		"verify waves.b2nd waves.h5 -q",
 		"verify waves.h5 --digests write",
 		"verify waves.h5 --digests check --json",

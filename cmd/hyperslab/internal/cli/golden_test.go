@@ -18,7 +18,7 @@ import (
 var update = flag.Bool("update", false, "write testdata/*.golden anew")
 
 // sessions are command lines whose every word is compared, by golden file. They
-// run in a folder made by field, in this order.
+// run in a directory made by field, in this order.
 var sessions = map[string][]string{
 	"ls": {
 		"ls etopo.h5",
@@ -354,7 +354,7 @@ var sessions = map[string][]string{
 
 func TestGolden(t *testing.T) { golden(t, sessions) }
 
-// golden runs each session in a folder of its own.
+// golden runs each session in a directory of its own.
 func golden(t *testing.T, sessions map[string][]string) {
 	for name, lines := range sessions {
 		t.Run(name, func(t *testing.T) {

@@ -74,7 +74,7 @@ func everyCommand(t *testing.T, names, lines []string) {
 	require.Equal(t, names, slices.Compact(seen))
 }
 
-// contents are the digests of all files of a folder, and when they were written if times
+// contents are the digests of all files of a directory, and when they were written if times
 // are asked for.
 func contents(t *testing.T, dir string, times bool) map[string]string {
 	t.Helper()
@@ -255,7 +255,7 @@ func TestColoursOfEveryCommand(t *testing.T) {
 }
 
 // An address is split at the longest prefix that exists as a file: everything works the
-// same in a folder whose name ends in a colon, beside a file of the name before it.
+// same in a directory whose name ends in a colon, beside a file of the name before it.
 func TestLongestPrefixOfEveryCommand(t *testing.T) {
 	t.Chdir(field(t))
 	files, err := filepath.Glob("*")
@@ -281,10 +281,10 @@ func TestLongestPrefixOfEveryCommand(t *testing.T) {
 		args := append(words(line), "--json")
 		var said, made []string
 		var codes []int
-		for _, folder := range []string{"", "odd:/"} {
+		for _, directory := range []string{"", "odd:/"} {
 			own := slices.Clone(args)
 			for i := range own {
-				own[i] = strings.ReplaceAll(own[i], "@", folder)
+				own[i] = strings.ReplaceAll(own[i], "@", directory)
 			}
 			stdout, stderr, code := run(own...)
 			require.Less(t, code, 2, "%v: %s", own, stderr)
@@ -312,7 +312,7 @@ func TestLongestPrefixOfEveryCommand(t *testing.T) {
 		two, _, _ := run("ls", "-r", "odd:/"+name, "--json")
 		require.Equal(t, one, strings.ReplaceAll(two, "odd:/", ""), name)
 	}
-	names := slices.DeleteFunc(leaves(t), func(name string) bool { // which take a folder, or nothing
+	names := slices.DeleteFunc(leaves(t), func(name string) bool { // which take a directory, or nothing
 		return strings.HasPrefix(name, "crosscheck") || name == "version"
 	})
 	everyCommand(t, names, lines)

@@ -164,7 +164,7 @@ func (a *app) repack(cmd *cobra.Command, args []string, o *repackFlags) error {
 
 // line is the summary of one file.
 func (r *repackRow) line(dryRun bool) string {
-	what := fmt.Sprintf("%d rewritten, %d kept as stored", r.Rewritten, r.Kept)
+	what := fmt.Sprintf("%d rewritten, %d copied", r.Rewritten, r.Kept)
 	if dryRun {
 		line := fmt.Sprintf("would repack %s to %s: %s, %s of elements to move", safe(r.Source), safe(r.Target), what, iecBytes(int64(r.Bytes)))
 		if r.EstimatedBytes != nil {
@@ -262,7 +262,7 @@ func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory 
 	}
 	row.Rewritten, row.Kept, row.Bytes = r.rewritten, r.kept, jsonInt(r.bytes)
 	for _, text := range r.unfit {
-		a.note("%s kept as stored: %s", a.talk.notice("hyperslab repack:"), safe(text))
+		a.note("%s copied without recompression: %s", a.talk.notice("hyperslab repack:"), safe(text))
 	}
 	var refused []string
 	var flags []string

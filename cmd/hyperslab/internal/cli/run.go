@@ -38,7 +38,7 @@ type app struct {
 	isolation      string // isolation of untrusted files, "" without --untrusted
 
 	access  access   // how the command opens the files that it reads
-	warned  sync.Map // texts and files of warnings that are written once
+	warned  sync.Map // messages and files of warnings that are written once
 	plugins bool     // HDF5 may load filters until the end of Run
 	remote  remoteFlags
 

@@ -17,11 +17,11 @@ import (
 // A SARIF document names every rule, an artifact for each file, and the place of each finding.
 func TestScan_SARIF(t *testing.T) {
 	t.Chdir(field(t))
-	require.NoError(t, os.Mkdir("a folder", 0o700))
-	require.NoError(t, os.Rename("cut.b2nd", "a folder/cut #1.b2nd"))
+	require.NoError(t, os.Mkdir("a directory", 0o700))
+	require.NoError(t, os.Rename("cut.b2nd", "a directory/cut #1.b2nd"))
 	abs, err := filepath.Abs("tree.h5")
 	require.NoError(t, err)
-	stdout, stderr, code := run("scan", "--sarif", "--keep-going", "a folder", "notes.txt", abs, "waves.b2nd")
+	stdout, stderr, code := run("scan", "--sarif", "--keep-going", "a directory", "notes.txt", abs, "waves.b2nd")
 	require.Equal(t, 1, code, stderr)
 	var doc struct {
 		Schema  string `json:"$schema"`
@@ -76,7 +76,7 @@ func TestScan_SARIF(t *testing.T) {
 	for _, a := range r.Artifacts {
 		uris = append(uris, a.Location.URI)
 	}
-	require.Equal(t, []string{"a%20folder", "a%20folder/cut%20%231.b2nd", "file://" + abs, "waves.b2nd"}, uris)
+	require.Equal(t, []string{"a%20directory", "a%20directory/cut%20%231.b2nd", "file://" + abs, "waves.b2nd"}, uris)
 	require.Len(t, r.Invocations, 1)
 	require.False(t, r.Invocations[0].Successful)
 	require.Len(t, r.Invocations[0].Notifications, 1)
@@ -95,7 +95,7 @@ func TestScan_SARIF(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s %s %v", x.RuleID, p.Artifact.URI, object, p.Region != nil))
 	}
 	require.Equal(t, []string{
-		"structure a%20folder/cut%20%231.b2nd  true",
+		"structure a%20directory/cut%20%231.b2nd  true",
 		"external-link file://" + abs + " /elsewhere false",
 	}, got)
 }

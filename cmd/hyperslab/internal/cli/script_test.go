@@ -57,7 +57,7 @@ func makeOdd(t *testing.T, dir string) {
 	require.NoError(t, f.Close())
 }
 
-// script runs scripts in a folder like field's, with what the others put into it.
+// script runs scripts in a directory like field's, with what the others put into it.
 func script(t *testing.T, p testscript.Params, more ...func(t *testing.T, dir string)) {
 	t.Helper()
 	files := field(t)

@@ -10,7 +10,7 @@ import (
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: genman FOLDER")
+		fmt.Fprintln(os.Stderr, "usage: genman DIRECTORY")
 		os.Exit(2)
 	}
 	if err := os.MkdirAll(os.Args[1], 0o755); err != nil {
