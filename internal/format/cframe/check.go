@@ -87,11 +87,11 @@ func (h Header) check(p chunk.Policy) error {
 		return corrupt("filter pipeline", 70, h.NumFilters, "at most 6 filters")
 	}
 	if id := h.CodecFlags & 0x0F; id == 3 || id > 6 || id == 6 && h.Codec() < chunk.NDLZ || !p.AllowsCodec(h.Codec()) {
-		return bad("flags", 27, fmt.Sprintf("%s (%d, %d)", h.Codec(), id, h.UDCodec), "a codec that is safe on any bytes, or allowed", format.ErrUnsupported)
+		return bad("flags", 27, fmt.Sprintf("%s (%d, %d)", h.Codec(), id, h.UDCodec), "an available codec: one without plug-in that checks its input, or one that is allowed", format.ErrUnsupported)
 	}
 	for i, f := range h.Filters {
 		if !p.AllowsFilter(f) {
-			return bad("filter pipeline", int64(71+i), f.String(), "a filter that is safe on any bytes, or allowed", format.ErrUnsupported)
+			return bad("filter pipeline", int64(71+i), f.String(), "an available filter: one without plug-in that checks its input, or one that is allowed", format.ErrUnsupported)
 		}
 	}
 	return checkNames(h.Metalayers, 0)

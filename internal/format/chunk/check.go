@@ -69,7 +69,7 @@ func (p Policy) CheckHeader(h Header) error {
 	}
 	for i, f := range h.Filters {
 		if !p.AllowsFilter(f) {
-			return bad(fmt.Sprintf("filter %d", i), int64(0x10+i), f.String(), "a filter that is safe on any bytes, or allowed", format.ErrUnsupported)
+			return bad(fmt.Sprintf("filter %d", i), int64(0x10+i), f.String(), "an available filter: one without plug-in that checks its input, or one that is allowed", format.ErrUnsupported)
 		}
 		if meta := h.FiltersMeta[i]; (f == NDCell || f == NDMean) && int8(meta) <= 0 {
 			return bad(fmt.Sprintf("filter meta %d", i), int64(0x18+i), itoa(meta), "1 to 127, the cell size of "+f.String(), format.ErrCorrupt)
@@ -108,7 +108,7 @@ func (p Policy) AllowsCodec(c Codec) bool { return c.Safe() || slices.Contains(p
 func (p Policy) AllowsFilter(f Filter) bool { return f.Safe() || slices.Contains(p.Filters, f) }
 
 func (p Policy) checkCodec(h Header) error {
-	const want = "a codec that is safe on any bytes, or allowed"
+	const want = "an available codec: one without plug-in that checks its input, or one that is allowed"
 	switch h.Format {
 	case FormatUser:
 		// Codecs that have their own format must use it.

@@ -43,5 +43,5 @@ func ExampleHeader_Check() {
 	}
 	fmt.Println(h.Check())
 	// Output:
-	// blosc chunk: udcodec at byte 22: got grok (37), want a codec that is safe on any bytes, or allowed: unsupported operation
+	// blosc chunk: udcodec at byte 22: got grok (37), want an available codec: one without plug-in that checks its input, or one that is allowed: unsupported operation
 }
