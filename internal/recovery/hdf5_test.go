@@ -365,7 +365,7 @@ func TestCommittedTypeIsDamaged(t *testing.T) {
 }
 
 // A file of which the library does not accept what no rule of the format forbids is
-// written anew, and accepted then.
+// rewritten, and accepted then.
 func TestFileThatTheLibraryRefuses(t *testing.T) {
 	src := need.Files(t, need.HDF5Source, "tools/test/misc/testfiles/h5clear_fsm_persist_less.h5")[0]
 	dst, r := recovered(t, src, nil)
@@ -373,7 +373,7 @@ func TestFileThatTheLibraryRefuses(t *testing.T) {
 	requireSound(t, dst)
 }
 
-// A file with stored free space whose writer was killed is written anew: package h5 opens no
+// A file with stored free space whose writer was killed is rewritten: package h5 opens no
 // copy of it for writing.
 func TestFileThatWouldBeCut(t *testing.T) {
 	c := h5.DefaultFileCreation()
@@ -401,7 +401,7 @@ func TestFileThatWouldBeCut(t *testing.T) {
 
 	dst, r := recovered(t, src, nil)
 	require.Zero(t, r.Lost, "%v", r.Findings)
-	require.Contains(t, r.Findings[0].Text, "written anew, since the library would cut it")
+	require.Contains(t, r.Findings[0].Text, "rewritten, since the library would cut it")
 	requireSound(t, dst)
 	require.Equal(t, squares(60000), values(t, dst+":/x"))
 	f, err = h5.Open(dst, h5.ReadWrite)

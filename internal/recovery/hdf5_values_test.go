@@ -340,7 +340,7 @@ with h5py.File(sys.argv[1], "w", libver=("v110", "latest")) as f:
 `
 
 // A source of a virtual dataset that is no hyperslab stays in a file that need not be
-// written anew; else it is lost, and told, and the other sources stay.
+// rewritten; else it is lost, and told, and the other sources stay.
 func TestIrregularSources(t *testing.T) {
 	python := need.Python(t, "h5py", "numpy")
 	src := filepath.Join(t.TempDir(), "a.h5")
