@@ -91,7 +91,7 @@ var scenarios = map[string]scenario{
 	"create a ctable":                     createTable(),
 	"create a frame":                      createFrame(false),
 	"create a sparse frame":               createFrame(true),
-	"copy a tree to a directory":             copyTree("new", "new:/x"),
+	"copy a tree to a directory":          copyTree("new", "new:/x"),
 	"copy a tree to an HDF5 file":         copyTree("new.h5", "new.h5:/x"),
 	"copy a tree to a ctable":             copyTree("new.bcolz", "new.bcolz:/x"),
 	"split a carray":                      splitScenario(),

@@ -67,13 +67,13 @@ func TestWhatIsMissingIsAFailureInCI(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "nothing")
 	t.Setenv("PATH", nowhere)
 	finders := map[string]func(t testing.TB) string{
-		"directory":  func(t testing.TB) string { return need.Directory(t, need.Corpus) },
-		"files":   func(t testing.TB) string { return need.Files(t, need.HDF5Source, "*")[0] },
-		"python":  func(t testing.TB) string { return need.Python(t) },
-		"older":   func(t testing.TB) string { return need.OldPython(t) },
-		"module":  func(t testing.TB) string { t.Setenv("HYPERSLAB_PYTHON", "/bin/false"); return need.Python(t, "h5py") },
-		"tool":    func(t testing.TB) string { return need.Tool(t, "no-such-tool") },
-		"program": func(t testing.TB) string { return need.Program(t, "no-such-tool") },
+		"directory": func(t testing.TB) string { return need.Directory(t, need.Corpus) },
+		"files":     func(t testing.TB) string { return need.Files(t, need.HDF5Source, "*")[0] },
+		"python":    func(t testing.TB) string { return need.Python(t) },
+		"older":     func(t testing.TB) string { return need.OldPython(t) },
+		"module":    func(t testing.TB) string { t.Setenv("HYPERSLAB_PYTHON", "/bin/false"); return need.Python(t, "h5py") },
+		"tool":      func(t testing.TB) string { return need.Tool(t, "no-such-tool") },
+		"program":   func(t testing.TB) string { return need.Program(t, "no-such-tool") },
 	}
 	for _, ci := range []struct{ set, want string }{{"", "skipped"}, {"1", "failed"}, {"true", "failed"}} {
 		t.Setenv("CI", ci.set)

@@ -255,18 +255,18 @@ func TestPlaces(t *testing.T) {
 		put   func(t *testing.T, dir string) place
 		tries []attempts
 	}{
-		"frame":               {top("/x.b2nd"), []attempts{arrays, frames, tops}},
-		"HDF5 file":           {top("/x.h5"), []attempts{tops}},
-		"tree":                {top("/x.bcolz"), []attempts{trees}},
-		"index":               {sparse("/chunks.b2frame"), []attempts{arrays, frames}},
-		"chunk":               {sparse("/00000001.chunk"), []attempts{arrays, frames}},
-		"storage":             {tree("/meta/storage"), []attempts{arrays, trees}},
-		"sizes":               {tree("/meta/sizes"), []attempts{arrays, trees}},
-		"record":              {tree("/meta/hyperslab"), []attempts{arrays, trees}},
-		"attributes":          {tree("/__attrs__"), []attempts{arrays, trees}},
-		"chunk of a tree":     {tree("/data/__1.blp"), []attempts{arrays, trees}},
+		"frame":                  {top("/x.b2nd"), []attempts{arrays, frames, tops}},
+		"HDF5 file":              {top("/x.h5"), []attempts{tops}},
+		"tree":                   {top("/x.bcolz"), []attempts{trees}},
+		"index":                  {sparse("/chunks.b2frame"), []attempts{arrays, frames}},
+		"chunk":                  {sparse("/00000001.chunk"), []attempts{arrays, frames}},
+		"storage":                {tree("/meta/storage"), []attempts{arrays, trees}},
+		"sizes":                  {tree("/meta/sizes"), []attempts{arrays, trees}},
+		"record":                 {tree("/meta/hyperslab"), []attempts{arrays, trees}},
+		"attributes":             {tree("/__attrs__"), []attempts{arrays, trees}},
+		"chunk of a tree":        {tree("/data/__1.blp"), []attempts{arrays, trees}},
 		"array of a directory":   {func(t *testing.T, dir string) place { return save(t, dir+"/d:/a", "/a.b2nd", nil) }, []attempts{arrays}},
-		"digests":             {func(t *testing.T, dir string) place { return save(t, dir+"/x.b2nd", ".sha256", nil) }, []attempts{check}},
+		"digests":                {func(t *testing.T, dir string) place { return save(t, dir+"/x.b2nd", ".sha256", nil) }, []attempts{check}},
 		"digests of a directory": {func(t *testing.T, dir string) place { return save(t, dir+"/d:/a", ".sha256", nil) }, []attempts{check}},
 	} {
 		for what, put := range odd {

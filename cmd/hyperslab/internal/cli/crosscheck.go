@@ -23,14 +23,14 @@ import (
 
 // emitDoc is the document of crosscheck emit --json.
 type emitDoc struct {
-	Schema   string            `json:"schema"`
-	Directory   string            `json:"directory"`
-	Manifest string            `json:"manifest"`
-	Full     bool              `json:"full"`
-	Versions map[string]string `json:"versions"`
-	Cases    int               `json:"cases"`
-	Bytes    jsonInt           `json:"bytes"`
-	Areas    []emitArea        `json:"areas"`
+	Schema    string            `json:"schema"`
+	Directory string            `json:"directory"`
+	Manifest  string            `json:"manifest"`
+	Full      bool              `json:"full"`
+	Versions  map[string]string `json:"versions"`
+	Cases     int               `json:"cases"`
+	Bytes     jsonInt           `json:"bytes"`
+	Areas     []emitArea        `json:"areas"`
 }
 
 // emitArea is one area of vectors.
