@@ -218,7 +218,7 @@ func (c *treeComparison) groups(ctx context.Context, d *Difference) ([]ndarray.A
 		return nil, err
 	}
 	list := ndarray.CompareAttrs(a, b, c.excluded(a, b))
-	unsupported := func(a ndarray.AttrDifference) bool { return a.Problem == ndarray.AttrUnsupported }
+	unsupported := func(a ndarray.AttrDifference) bool { return a.Unsupported }
 	if c.trees[0].file == nil || c.trees[1].file == nil || !slices.ContainsFunc(list, unsupported) {
 		return list, nil
 	}
@@ -240,14 +240,14 @@ func (c *treeComparison) digested(ctx context.Context, d *Difference, list []nda
 	defer b.Close()
 	var out []ndarray.AttrDifference
 	for _, at := range list {
-		if at.Problem == ndarray.AttrUnsupported {
+		if at.Unsupported {
 			x, xerr := hdf5.AttrDigest(ctx, a, at.Name)
 			y, yerr := hdf5.AttrDigest(ctx, b, at.Name)
 			if errors.Join(xerr, yerr) == nil {
 				if x == y {
 					continue
 				}
-				at.Problem = ndarray.AttrDiffers
+				at.Unsupported = false
 			}
 		}
 		out = append(out, at)

@@ -47,7 +47,7 @@ func TestCompare(t *testing.T) {
 		require.Len(t, r.Differences, 3)
 		require.Equal(t, "/a", r.Differences[0].Path)
 		require.Equal(t, []ndarray.Difference{{Index: []int64{3}, A: "4", B: "5"}}, r.Differences[0].Array.Diffs)
-		require.Equal(t, []ndarray.AttrDifference{{Name: "unit", Problem: ndarray.AttrDiffers, A: `string "m"`, B: `string "km"`}}, r.Differences[1].Attrs)
+		require.Equal(t, []ndarray.AttrDifference{{Name: "unit", A: `string "m"`, B: `string "km"`}}, r.Differences[1].Attrs)
 		require.Equal(t, "/g/b", r.Differences[2].Path)
 		require.Equal(t, [2]int64{32, 32}, [2]int64{done, total})
 	})

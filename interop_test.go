@@ -53,7 +53,7 @@ func (e interopEntry) location(dir string) string {
 func readWhole(t *testing.T, a *ndarray.Array) []byte {
 	t.Helper()
 	data := make([]byte, a.NBytes())
-	require.NoError(t, a.Read(context.Background(), data, ndarray.Region{Start: make([]int64, a.Rank()), Shape: a.Shape()}))
+	require.NoError(t, a.Read(context.Background(), data, ndarray.Region{Start: make([]int64, len(a.Shape())), Shape: a.Shape()}))
 	return data
 }
 

@@ -70,8 +70,8 @@ func TestSetReadMemory(t *testing.T) {
 			require.NoError(t, d.Commit(bg))
 			require.NoError(t, d.Close())
 
-			require.EqualValues(t, ndarray.DefaultReadMemory, ndarray.SetReadMemory(x.limit))
-			defer ndarray.SetReadMemory(ndarray.DefaultReadMemory)
+			before := ndarray.SetReadMemory(x.limit)
+			defer ndarray.SetReadMemory(before)
 			scratch.ResetPeak()
 			a, err := hyperslab.Open(bg, location, nil)
 			require.NoError(t, err)

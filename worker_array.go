@@ -276,7 +276,7 @@ func (r *remote) ReadRegion(ctx context.Context, dst []byte, g ndarray.Region) e
 // copyBox copies the elements of part from one buffer to another. The buffers contain the regions
 // from and to.
 func copyBox(dst []byte, to ndarray.Region, src []byte, from, part ndarray.Region, item int) {
-	if part.Rank() == 0 {
+	if len(part.Shape) == 0 {
 		copy(dst, src)
 		return
 	}
@@ -301,7 +301,7 @@ func boxes(g ndarray.Region, chunk []int64, item int, most int64) iter.Seq[ndarr
 
 func cut(g ndarray.Region, chunk []int64, item, most int64, axis int, yield func(ndarray.Region) bool) bool {
 	total := g.NumElems() * item
-	if total <= most || axis == g.Rank() {
+	if total <= most || axis == len(g.Shape) {
 		return yield(g)
 	}
 	thick := int64(1)

@@ -180,7 +180,7 @@ func (h *attendant) read(to []byte, q request) (int64, error) {
 		}
 		return n, h.array.Read(ctx, to[:n], whole)
 	}
-	if q.Part.Rank() != whole.Rank() || !inside(q.Part, whole) {
+	if len(q.Part.Shape) != len(whole.Shape) || !inside(q.Part, whole) {
 		return 0, fmt.Errorf("%w: part %v of %v", worker.ErrProtocol, q.Part, whole)
 	}
 	if !h.same(q) {

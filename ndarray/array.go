@@ -79,9 +79,6 @@ func (a *Array) String() string {
 	return s
 }
 
-// Rank returns the number of dimensions.
-func (a *Array) Rank() int { return len(a.m().Shape) }
-
 // DType returns the element type, as stored.
 func (a *Array) DType() DType { return a.m().DType }
 

@@ -14,7 +14,7 @@ import (
 // read at nearly the best speed, and the ratio is within 1 percent of the best.
 const (
 	ChunkBytes = 1 << 20 // decoded by one worker at a time; fits HDF5's chunk cache
-	BlockBytes = 1 << 17 // fits the second-level cache before and after the shuffle
+	blockBytes = 1 << 17 // fits the second-level cache before and after the shuffle
 )
 
 // AutoChunks returns a chunk shape for an array of elements of size bytes. It starts with the shape
@@ -25,9 +25,9 @@ func AutoChunks(shape []int64, size int) []int64 {
 	return halve(shape, int64(size), ChunkBytes)
 }
 
-// AutoBlocks returns a block shape inside a chunk, by the same rule with BlockBytes.
+// AutoBlocks returns a block shape inside a chunk, by the same rule with blockBytes.
 func AutoBlocks(chunk []int64, size int) []int64 {
-	return halve(chunk, int64(size), BlockBytes)
+	return halve(chunk, int64(size), blockBytes)
 }
 
 func halve(shape []int64, size, target int64) []int64 {

@@ -149,15 +149,6 @@ type Storage struct {
 	Library string
 }
 
-// Ratio returns the quotient of bytes, the size of the elements in memory (Array.NBytes), and
-// StoredBytes. It is 0 if StoredBytes is 0.
-func (s Storage) Ratio(bytes int64) float64 {
-	if s.StoredBytes == 0 {
-		return 0
-	}
-	return float64(bytes) / float64(s.StoredBytes)
-}
-
 // Properties are storage properties that a Spec does not contain and that differ from the default.
 type Properties struct {
 	Layout string   // "compact", "external files" or "virtual"; "" for contiguous and chunked

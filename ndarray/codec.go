@@ -220,7 +220,7 @@ func fieldSteps(t reflect.Type, d DType, inGo uintptr, inElem int, write bool) (
 	var steps []step
 	used := make(map[string]bool)
 	for _, f := range structFields(t) {
-		field, ok := d.Field(f.name)
+		field, ok := d.field(f.name)
 		if !ok || used[f.name] {
 			return nil, fmt.Errorf("%w: Go field %s: the array has no other field %q", ErrType, f.Name, f.name)
 		}

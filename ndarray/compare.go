@@ -62,22 +62,11 @@ type Difference struct {
 	A, B  string // by FormatElement
 }
 
-// AttrProblem is the kind of difference of an attribute.
-type AttrProblem string
-
-// Kinds of attribute differences.
-const (
-	AttrMissingA    AttrProblem = "missing in the first"
-	AttrMissingB    AttrProblem = "missing in the second"
-	AttrDiffers     AttrProblem = "differs"
-	AttrUnsupported AttrProblem = "cannot be compared"
-)
-
 // AttrDifference is one attribute that differs.
 type AttrDifference struct {
-	Name    string
-	Problem AttrProblem
-	A, B    string // type and value, "" where missing
+	Name        string
+	Unsupported bool   // both have it, in types that cannot be compared
+	A, B        string // type and value, "" where missing
 }
 
 // Compare compares a with b: shape, element type, every element, and attributes. It does not
@@ -365,7 +354,7 @@ func compareAttrs(ctx context.Context, a, b *Array, exclude []string) ([]AttrDif
 func judged(ctx context.Context, a, b *Array, all []AttrDifference) ([]AttrDifference, error) {
 	var out []AttrDifference
 	for _, d := range all {
-		if d.Problem == AttrUnsupported && d.A == d.B {
+		if d.Unsupported && d.A == d.B {
 			x, err := a.attrDigest(ctx, d.Name)
 			var y [32]byte
 			if err == nil {
@@ -378,7 +367,7 @@ func judged(ctx context.Context, a, b *Array, all []AttrDifference) ([]AttrDiffe
 			case x == y:
 				continue
 			default:
-				d.Problem = AttrDiffers
+				d.Unsupported = false
 			}
 		}
 		out = append(out, d)
@@ -397,17 +386,12 @@ func CompareAttrs(x, y Attrs, exclude []string) []AttrDifference {
 		vx, okx := x.Get(name)
 		vy, oky := y.Get(name)
 		switch {
-		case d.A == "":
-			d.Problem = AttrMissingA
-		case d.B == "":
-			d.Problem = AttrMissingB
+		case d.A == "" || d.B == "":
 		case !okx && !oky && sameRaw(x, y, name):
 			continue
 		case !okx || !oky:
-			d.Problem = AttrUnsupported
-		case !vx.Equal(vy):
-			d.Problem = AttrDiffers
-		default:
+			d.Unsupported = true
+		case vx.Equal(vy):
 			continue
 		}
 		out = append(out, d)

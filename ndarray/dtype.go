@@ -119,8 +119,8 @@ func (p Pad) String() string {
 	return "Pad(" + strconv.Itoa(int(p)) + ")"
 }
 
-// MaxElementSize is the maximum size of an element in bytes. It is NumPy's limit.
-const MaxElementSize = math.MaxInt32
+// maxElementSize is the maximum size of an element in bytes. It is NumPy's limit.
+const maxElementSize = math.MaxInt32
 
 // maxDepth is the maximum nesting depth of structured types.
 const maxDepth = 32
@@ -202,7 +202,7 @@ func (d DType) validate(depth int) error {
 		ok = d.Size > 0
 	}
 	switch {
-	case !ok || d.Size > MaxElementSize:
+	case !ok || d.Size > maxElementSize:
 		return bad("%v of %d bytes", d.Kind, d.Size)
 	case d.ordered() && d.Order != Little && d.Order != Big:
 		return bad("%v of %d bytes without a byte order", d.Kind, d.Size)
@@ -319,8 +319,8 @@ func (d DType) byOffset() []Field {
 	return sorted
 }
 
-// Field returns the field with that name.
-func (d DType) Field(name string) (Field, bool) {
+// field returns the field with that name.
+func (d DType) field(name string) (Field, bool) {
 	i := slices.IndexFunc(d.Fields, func(f Field) bool { return f.Name == name })
 	if i < 0 {
 		return Field{}, false
@@ -348,7 +348,7 @@ func StructOf(aligned bool, fields ...Field) DType {
 // SubArrayOf returns the type of dims elements of base in row-major order.
 func SubArrayOf(base DType, dims ...int64) DType {
 	n, ok := Product(append([]int64{int64(base.Size)}, dims...))
-	if !ok || n > MaxElementSize {
+	if !ok || n > maxElementSize {
 		n = -1 // invalid, so that Validate returns an error
 	}
 	return DType{Kind: SubArray, Size: int(n), Order: NoOrder, Base: &base, Dims: slices.Clone(dims)}

@@ -89,11 +89,11 @@ func (d DType) text(short, aligned bool) string {
 	if d.Kind == Unicode {
 		size /= 4
 	}
-	return order + string(rune(letter)) + strconv.Itoa(size) + d.Unit.String()
+	return order + string(rune(letter)) + strconv.Itoa(size) + d.Unit.text()
 }
 
 // String returns the unit in NumPy's notation, for example "[ns]" or "[25s]". It is "" if generic.
-func (u TimeUnit) String() string {
+func (u TimeUnit) text() string {
 	switch {
 	case u.Name == "":
 		return ""
@@ -424,8 +424,8 @@ func fromList(list pyList, aligned bool, depth int) (DType, error) {
 func checkedStruct(aligned bool, fields []Field) (DType, error) {
 	total := 0
 	for _, f := range fields {
-		if total += f.Type.Size; total > MaxElementSize || f.Type.Size < 0 {
-			return DType{}, fmt.Errorf("more than %d bytes", MaxElementSize)
+		if total += f.Type.Size; total > maxElementSize || f.Type.Size < 0 {
+			return DType{}, fmt.Errorf("more than %d bytes", maxElementSize)
 		}
 	}
 	return StructOf(aligned, fields...), nil
@@ -442,7 +442,7 @@ func fromDict(dict pyDict, aligned bool, depth int) (DType, error) {
 			lists[key], ok = item.value.(pyList)
 		case "itemsize":
 			var n int64
-			if n, ok = item.value.(int64); n < 1 || n > MaxElementSize {
+			if n, ok = item.value.(int64); n < 1 || n > maxElementSize {
 				ok = false
 			}
 			d.Size = int(n)
@@ -489,7 +489,7 @@ func fromDict(dict pyDict, aligned bool, depth int) (DType, error) {
 		laid.Size = 0
 		for i, x := range offsets {
 			n, ok := x.(int64)
-			if !ok || n < 0 || n > MaxElementSize {
+			if !ok || n < 0 || n > maxElementSize {
 				return DType{}, fmt.Errorf("field %q at %v", fields[i].Name, x)
 			}
 			laid.Fields[i].Offset = int(n)

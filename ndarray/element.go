@@ -40,7 +40,7 @@ func Read[T any](ctx context.Context, a *Array, dst []T, r Region) error {
 		return a.ReadStrings(ctx, texts, r)
 	}
 	c, err := codecFor[T](a.m().DType, false)
-	if err == nil && r.NumElems() != int64(len(dst)) && r.In(a.m().Shape) {
+	if err == nil && r.NumElems() != int64(len(dst)) && r.Check(a.m().Shape) == nil {
 		err = fmt.Errorf("%w: %d elements, region %v has %d", ErrSize, len(dst), r, r.NumElems())
 	}
 	if err != nil {
@@ -81,18 +81,6 @@ func allocate[T any](n int64) ([]T, error) {
 		return nil, fmt.Errorf("%w: %d elements of %d bytes, at most %d bytes at once", ErrSize, n, size, maxReadAll)
 	}
 	return make([]T, n), nil
-}
-
-// ReadScalar returns the element of an array with exactly one element.
-//
-// It returns ErrShape for any other array, and the errors of Read.
-func ReadScalar[T any](ctx context.Context, a *Array) (T, error) {
-	var one [1]T
-	if n := a.m().NumElems(); n != 1 {
-		return one[0], a.wrap("read", fmt.Errorf("%w: %s has %d elements, not one", ErrShape, shapeText(*a.m()), n))
-	}
-	err := Read(ctx, a, one[:], Whole(a.m().Shape))
-	return one[0], err
 }
 
 // Write replaces the elements of r with src, in row-major order. len(src) must be exactly

@@ -55,9 +55,6 @@ func (g Grid) NumChunks() int64 {
 // Counts returns the number of chunks along each dimension.
 func (g Grid) Counts() []int64 { return slices.Clone(g.counts) }
 
-// ChunkShape returns the shape of a chunk that is not clipped.
-func (g Grid) ChunkShape() []int64 { return slices.Clone(g.chunk) }
-
 // Chunk returns the elements of the chunk at index, clipped to the array. index has one number per
 // dimension and must be inside Counts.
 func (g Grid) Chunk(index []int64) Region {

@@ -324,7 +324,7 @@ func TestSummary_Merge(t *testing.T) {
 	check := func(t *testing.T, a *ndarray.Array, cut int64) {
 		want, err := ndarray.Summarize(t.Context(), a, nil)
 		require.NoError(t, err)
-		got := part(t, a, ndarray.Select(ndarray.To(cut)))
+		got := part(t, a, ndarray.Select(ndarray.All().To(cut)))
 		require.NoError(t, got.Merge(part(t, a, ndarray.Select(ndarray.From(cut)))))
 		text := func(s ndarray.Summary) string {
 			return fmt.Sprint(s.DType, s.Count, s.NaNs, s.Min, s.Max, s.Sum, s.Mean, s.Std, s.MinInt, s.MaxInt, s.ExactSum)

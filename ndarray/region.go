@@ -26,9 +26,6 @@ func Whole(shape []int64) Region {
 	return Region{Start: make([]int64, len(shape)), Shape: slices.Clone(shape)}
 }
 
-// Rank returns the number of dimensions.
-func (r Region) Rank() int { return len(r.Shape) }
-
 // NumElems returns the number of elements. If the product overflows, it is math.MaxInt64, which
 // matches no buffer.
 func (r Region) NumElems() int64 {
@@ -54,9 +51,6 @@ func (r Region) Check(shape []int64) error {
 	}
 	return nil
 }
-
-// In reports whether r lies inside an array of the given shape.
-func (r Region) In(shape []int64) bool { return r.Check(shape) == nil }
 
 // Intersect returns the common elements of r and o, which must have the same rank, and whether
 // there are any.

@@ -79,9 +79,6 @@ func Span(start, stop int64) Index { return From(start).To(stop) }
 // From selects the indexes from start on.
 func From(start int64) Index { return Index{start: start, from: true, step: 1} }
 
-// To selects the indexes up to, but not including, stop.
-func To(stop int64) Index { return All().To(stop) }
-
 // To returns i with the given end.
 func (i Index) To(stop int64) Index {
 	i.stop, i.to = stop, true

@@ -133,7 +133,7 @@ func (v *view) ReadRegion(ctx context.Context, dst []byte, r Region) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return v.a.takePicked(ctx, dst, v.p.part(r, v.a.Rank()))
+		return v.a.takePicked(ctx, dst, v.p.part(r, len(v.a.m().Shape)))
 	})
 }
 
@@ -144,7 +144,7 @@ func (v *view) Uniform(ctx context.Context) (func(r Region) bool, error) {
 	if err != nil || under == nil {
 		return nil, err
 	}
-	rank := v.a.Rank()
+	rank := len(v.a.m().Shape)
 	return func(r Region) bool { return under(v.p.part(r, rank).around(rank)) }, nil
 }
 
@@ -213,13 +213,13 @@ type stringView struct{ *view }
 
 // ReadStrings implements StringReader.
 func (v stringView) ReadStrings(ctx context.Context, dst []string, r Region) error {
-	return v.a.takeStrings(ctx, dst, v.p.part(r, v.a.Rank()))
+	return v.a.takeStrings(ctx, dst, v.p.part(r, len(v.a.m().Shape)))
 }
 
 // takeStrings reads the selected strings in regions that are as large as possible. It does not use
 // boxes, because strings have no bytes that could be copied from a box.
 func (a *Array) takeStrings(ctx context.Context, dst []string, p picked) error {
-	rank := a.Rank()
+	rank := len(a.m().Shape)
 	if p.axes == nil {
 		one := Region{Start: make([]int64, rank), Shape: make([]int64, rank)}
 		for i := range one.Shape {

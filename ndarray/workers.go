@@ -10,13 +10,10 @@ import (
 	memory "github.com/hyperslab/hyperslab/internal/scratch"
 )
 
-// DefaultReadMemory is the default limit of SetReadMemory.
-const DefaultReadMemory = memory.Default
-
 // SetReadMemory limits the memory for stored and decoded chunks of all concurrent reads of the
-// process and returns the previous limit. Sizes are in bytes; a value below 1 changes nothing. A
-// read that would exceed the limit waits until other reads have finished a chunk or until its
-// context ends. A chunk above the limit is read alone.
+// process, by default 256 MiB, and returns the previous limit. Sizes are in bytes; a value below 1
+// changes nothing. A read that would exceed the limit waits until other reads have finished a chunk
+// or until its context ends. A chunk above the limit is read alone.
 //
 // The limit applies to HDF5, b2nd, Caterva, plain frames and bcolz. It does not include the
 // caller's buffers, buffers of at most 64 KiB, the chunk caches of libhdf5 (one per open dataset),

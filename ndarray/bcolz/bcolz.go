@@ -320,7 +320,7 @@ func (b *Backend) readFileOf(ctx context.Context, tree *bcolztree.Array, dst []b
 		from := ndarray.Region{Start: append([]int64{}, r.Start...), Shape: append([]int64{}, b.meta.Shape...)}
 		from.Start[0] -= i * tree.Storage.ChunkLen
 		from.Shape[0] = int64(total) / tree.RowBytes()
-		strided.Copy(strided.Box{Data: dst, Shape: r.Shape, Start: make([]int64, r.Rank())},
+		strided.Copy(strided.Box{Data: dst, Shape: r.Shape, Start: make([]int64, len(r.Shape))},
 			strided.Box{Data: rows, Shape: from.Shape, Start: from.Start}, r.Shape, b.meta.DType.Size)
 	}
 	b.meta.DType.ToNative(dst)

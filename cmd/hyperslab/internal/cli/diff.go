@@ -293,13 +293,29 @@ func (a *app) reportDiff(pathA, pathB string, c *ndarray.Comparison, same bool, 
 	if err := writeDiff(a.stdout, a.data, c, o); err != nil {
 		return err
 	}
-	a.noteUnknown(slices.ContainsFunc(c.Attrs, func(d ndarray.AttrDifference) bool { return d.Problem == ndarray.AttrUnsupported }))
+	a.noteUnknown(slices.ContainsFunc(c.Attrs, func(d ndarray.AttrDifference) bool { return d.Unsupported }))
 	return nil
+}
+
+// attrUnsupported is the problem of attributes that cannot be compared.
+const attrUnsupported = "cannot be compared"
+
+// attrProblem describes the difference of an attribute.
+func attrProblem(d ndarray.AttrDifference) string {
+	switch {
+	case d.A == "":
+		return missingA
+	case d.B == "":
+		return missingB
+	case d.Unsupported:
+		return attrUnsupported
+	}
+	return "differs"
 }
 
 // attributeWord distinguishes attributes that differ from those that cannot be compared.
 func attributeWord(problem string) string {
-	if problem == string(ndarray.AttrUnsupported) {
+	if problem == attrUnsupported {
 		return "attribute?"
 	}
 	return "attribute"
@@ -333,11 +349,11 @@ func newDiffDoc(pathA, pathB string, c *ndarray.Comparison, same bool, excluded 
 
 func attrDiffs(attrs []ndarray.AttrDifference) (docs []attrDiff) {
 	for _, at := range attrs {
-		doc := attrDiff{Name: at.Name, Problem: string(at.Problem)}
-		if at.Problem != ndarray.AttrMissingA {
+		doc := attrDiff{Name: at.Name, Problem: attrProblem(at)}
+		if at.A != "" {
 			doc.A = &at.A
 		}
-		if at.Problem != ndarray.AttrMissingB {
+		if at.B != "" {
 			doc.B = &at.B
 		}
 		docs = append(docs, doc)
@@ -358,7 +374,7 @@ func writeDiff(w io.Writer, p paint, c *ndarray.Comparison, o *diffFlags) error 
 		t.add("value", indexText(v.Index), v.A, v.B)
 	}
 	for _, at := range c.Attrs {
-		t.add(attributeWord(string(at.Problem)), safe(at.Name), orMissing(at.A), orMissing(at.B))
+		t.add(attributeWord(attrProblem(at)), safe(at.Name), orMissing(at.A), orMissing(at.B))
 	}
 	if storedA, storedB := o.encodings(c); storedA != storedB {
 		t.add("encoding", "", storedA, storedB)

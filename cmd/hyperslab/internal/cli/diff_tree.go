@@ -193,7 +193,7 @@ func (a *app) reportTrees(doc *diffTreeDoc, took time.Duration, o *diffFlags) er
 		return err
 	}
 	a.noteUnknown(slices.ContainsFunc(doc.Different, func(o objectDiff) bool {
-		unknown := func(at attrDiff) bool { return at.Problem == string(ndarray.AttrUnsupported) }
+		unknown := func(at attrDiff) bool { return at.Problem == attrUnsupported }
 		return slices.ContainsFunc(o.Attributes, unknown) || o.Array != nil && slices.ContainsFunc(o.Array.Attributes, unknown)
 	}))
 	return nil

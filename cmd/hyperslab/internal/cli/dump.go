@@ -363,14 +363,14 @@ func dumpRecords(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, progr
 		t.head = append(t.head, safe(f.Name))
 		t.right = append(t.right, numeric(f.Type))
 	}
-	if arr.Rank() == 0 {
+	if len(arr.Shape()) == 0 {
 		t.head, t.right = t.head[1:], t.right[1:]
 	}
 	p := newPlace(arr.Shape())
 	err := eachBlock(ctx, arr, outputBlock/16, progress, func(_ ndarray.Region, e *batch) error {
 		for i := range e.n {
 			var cells []string
-			if arr.Rank() > 0 {
+			if len(arr.Shape()) > 0 {
 				cells = append(cells, indexText(p.index))
 			}
 			b := e.bytes(i)

@@ -221,7 +221,7 @@ func ratio(bytes int64, s *ndarray.Storage) *jsonFloat {
 	if s == nil || s.StoredBytes == 0 || bytes == 0 {
 		return nil
 	}
-	r := jsonFloat(math.Round(s.Ratio(bytes)*1000) / 1000)
+	r := jsonFloat(math.Round(float64(bytes)/float64(s.StoredBytes)*1000) / 1000)
 	return &r
 }
 

@@ -250,7 +250,7 @@ func (a *app) coordinatesOf(ctx context.Context, location, name string, length i
 		return nil, "", nil //nolint:nilerr // no such array: the axis has indexes
 	}
 	defer func() { err = errors.Join(err, arr.Close()) }()
-	if arr.Rank() != 1 || arr.NumElems() != length || !drawable(arr.DType()) {
+	if len(arr.Shape()) != 1 || arr.NumElems() != length || !drawable(arr.DType()) {
 		return nil, "", nil
 	}
 	values = make([]float64, 0, length)
@@ -322,7 +322,7 @@ func (p *part) indexes(ctx context.Context, k, i int) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := ndarray.Region{Start: make([]int64, p.Rank()), Shape: make([]int64, p.Rank())}
+	r := ndarray.Region{Start: make([]int64, len(p.Shape())), Shape: make([]int64, len(p.Shape()))}
 	for axis := range r.Shape {
 		r.Shape[axis] = 1
 	}
