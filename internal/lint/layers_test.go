@@ -35,6 +35,7 @@ var storeys = []struct {
 	{"internal/scan", 20, false},
 	{"internal/shards", 50, false},
 	{"internal/npy", 20, false},
+	{"internal/picture", 20, false},
 	{"internal/stores", 50, false},
 	{"internal/format", 10, true},
 	{"internal/guard", 15, false},
@@ -87,6 +88,8 @@ func allowedOutside(dir, imp string) bool {
 		return true // the module of a check of releases
 	case strings.HasPrefix(imp, "golang.org/x/sys"), strings.HasPrefix(imp, "golang.org/x/sync"):
 		return true
+	case strings.HasPrefix(imp, "gonum.org/v1/plot"):
+		return dir == "internal/picture" || strings.HasPrefix(dir, "cmd/")
 	case imp == "github.com/klauspost/compress/zstd":
 		return dir == "serve" // compressed responses
 	case imp == "github.com/DataDog/zstd":

@@ -12,6 +12,8 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/hyperslab/hyperslab/internal/picture"
 )
 
 // benchColors distinguish codecs, also for colour-blind readers (Okabe and Ito).
@@ -60,7 +62,7 @@ const legendWidth = 120
 // drawBench draws the ratio against the speed of writing and, in a second panel, of reading. A line
 // connects the levels of a codec.
 func drawBench(d *benchDoc, file, format string, width, height int) error {
-	return savePlot(file, format, width, height, func(c draw.Canvas) error {
+	return picture.SavePlot(file, format, width, height, func(c draw.Canvas) error {
 		c.SetColor(color.White)
 		c.Fill(c.Rectangle.Path())
 		legend := plot.NewLegend()
@@ -73,7 +75,7 @@ func drawBench(d *benchDoc, file, format string, width, height int) error {
 			return err
 		}
 		panels := [][]*plot.Plot{{left, right}}
-		canvases := plot.Align(panels, draw.Tiles{Rows: 1, Cols: 2, PadX: vg.Points(14)}, margins(c, vg.Points(legendWidth)))
+		canvases := plot.Align(panels, draw.Tiles{Rows: 1, Cols: 2, PadX: vg.Points(14)}, picture.Margins(c, vg.Points(legendWidth)))
 		for i, fig := range panels[0] {
 			fig.Draw(canvases[0][i])
 		}
@@ -91,7 +93,7 @@ func drawBench(d *benchDoc, file, format string, width, height int) error {
 // panel returns one panel, and adds the meaning of its colours and glyphs to the legend.
 func (d *benchDoc) panel(title string, speed func(benchRow) float64, legend *plot.Legend) (*plot.Plot, error) {
 	fig := plot.New()
-	styleText(fig)
+	picture.StyleText(fig)
 	fig.Title.Text = title
 	fig.X.Label.Text, fig.Y.Label.Text = "MB/s", "times smaller"
 	fig.X.Scale, fig.X.Tick.Marker = plot.LogScale{}, speedTicks{}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -52,11 +53,11 @@ func packingOf(ctx context.Context, arr *ndarray.Array) (*packing, error) {
 		text := "element"
 		if len(scale) == 1 {
 			p.scale = scale[0]
-			text += " × " + number(p.scale) + " (scale_factor)"
+			text += " × " + picture.Number(p.scale) + " (scale_factor)"
 		}
 		if len(offset) == 1 {
 			p.offset = offset[0]
-			text += " + " + number(p.offset) + " (add_offset)"
+			text += " + " + picture.Number(p.offset) + " (add_offset)"
 		}
 		p.words = append([]string{text}, p.words...)
 	}
@@ -65,7 +66,7 @@ func packingOf(ctx context.Context, arr *ndarray.Array) (*packing, error) {
 		var texts []string
 		for _, v := range values {
 			p.missing = append(p.missing, p.element(v, d))
-			texts = append(texts, number(v))
+			texts = append(texts, picture.Number(v))
 		}
 		if len(values) > 0 {
 			p.words = append(p.words, name+" "+joined(texts)+" is missing")
@@ -87,7 +88,7 @@ func packingOf(ctx context.Context, arr *ndarray.Array) (*packing, error) {
 		if !p.limitsOfValue {
 			p.low, p.high = p.element(p.low, d), p.element(p.high, d)
 		}
-		p.words = append(p.words, fmt.Sprintf("outside %s to %s is missing (valid range)", number(p.low), number(p.high)))
+		p.words = append(p.words, fmt.Sprintf("outside %s to %s is missing (valid range)", picture.Number(p.low), picture.Number(p.high)))
 	}
 	if len(p.words) == 0 {
 		return nil, nil

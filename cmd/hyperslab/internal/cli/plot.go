@@ -15,15 +15,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // Values of --kind.
 const (
 	kindAuto      = "auto"
-	kindHeat      = "heatmap"
-	kindLine      = "line"
-	kindHistogram = "histogram"
+	kindHeat      = picture.Heatmap
+	kindLine      = picture.Line
+	kindHistogram = picture.Histogram
 )
 
 type plotFlags struct {
@@ -39,20 +40,8 @@ type plotFlags struct {
 	asIs   bool
 }
 
-// picture contains everything that is drawn, for a file or a terminal.
-type picture struct {
-	kind      string
-	title     string
-	label     string // of the values, with their units
-	axes      []axis
-	shape     []int64
-	low, high float64 // of the values, or from --range
-	clipped   bool    // --range was given
-
-	grid *cellGrid          // heatmap
-	line *envelope          // line
-	bins *ndarray.Histogram // histogram
-}
+// drawing is a picture that can also be drawn on the terminal.
+type drawing struct{ picture.Picture }
 
 func (a *app) plotCommand() *cobra.Command {
 	var o plotFlags
@@ -132,9 +121,9 @@ func (a *app) plot(ctx context.Context, address string, o *plotFlags) (err error
 		return err
 	}
 	if out == nil {
-		return p.blocks(a.stdout, a.data, gradients[o.colors], columns, lines)
+		return p.blocks(a.stdout, a.data, picture.Gradients[o.colors], columns, lines)
 	}
-	if err := p.save(out.Path(), format, width, height, gradients[o.colors]); err != nil {
+	if err := p.Save(out.Path(), format, width, height, picture.Gradients[o.colors]); err != nil {
 		return ndarray.Wrap("create", o.output, err)
 	}
 	if err := ctx.Err(); err != nil {
@@ -144,7 +133,7 @@ func (a *app) plot(ctx context.Context, address string, o *plotFlags) (err error
 		return ndarray.Wrap("create", o.output, err)
 	}
 	if !o.job.quiet {
-		a.note("%s: %s of %s, %dx%d", safe(o.output), p.kind, safe(address), width, height)
+		a.note("%s: %s of %s, %dx%d", safe(o.output), p.Kind, safe(address), width, height)
 	}
 	return nil
 }
@@ -186,7 +175,7 @@ func (o *plotFlags) limitsOf() (low, high float64, given bool, err error) {
 }
 
 // gatherPicture reads the array, reduced to width × height cells or points.
-func (a *app) gatherPicture(ctx context.Context, address string, o *plotFlags, memory int64, width, height int) (_ *picture, err error) {
+func (a *app) gatherPicture(ctx context.Context, address string, o *plotFlags, memory int64, width, height int) (_ *drawing, err error) {
 	low, high, clipped, err := o.limitsOf()
 	if err != nil {
 		return nil, err
@@ -200,7 +189,7 @@ func (a *app) gatherPicture(ctx context.Context, address string, o *plotFlags, m
 		return nil, err
 	}
 	ctx = ndarray.WithWorkers(ctx, o.job.jobs)
-	p := &picture{kind: o.kind, shape: arr.Shape(), low: low, high: high, clipped: clipped}
+	p := &drawing{picture.Picture{Kind: o.kind, Shape: arr.Shape(), Low: low, High: high, Clipped: clipped}}
 	if err := p.choose(address, arr.Meta()); err != nil {
 		return nil, err
 	}
@@ -222,7 +211,7 @@ func (a *app) gatherPicture(ctx context.Context, address string, o *plotFlags, m
 		}
 	}
 	total := values.NBytes()
-	if p.kind == kindHistogram {
+	if p.Kind == kindHistogram {
 		total *= 2 // passes
 	}
 	m := newMeter(o.job.progress, a.stderr, "plot", total, time.Now).reading(ctx, arr.stored())
@@ -231,19 +220,19 @@ func (a *app) gatherPicture(ctx context.Context, address string, o *plotFlags, m
 }
 
 // choose determines the kind of picture, and fails if the array cannot be drawn.
-func (p *picture) choose(address string, m ndarray.Meta) error {
+func (p *drawing) choose(address string, m ndarray.Meta) error {
 	if !drawable(m.DType) {
 		return usagef("%s: elements of type %v are no numbers to draw", address, m.DType)
 	}
 	if m.NumElems() == 0 {
 		return usagef("%s has no elements to draw", address)
 	}
-	if p.kind == kindAuto {
+	if p.Kind == kindAuto {
 		switch len(m.Shape) {
 		case 1:
-			p.kind = kindLine
+			p.Kind = kindLine
 		case 2:
-			p.kind = kindHeat
+			p.Kind = kindHeat
 		default:
 			part := "'FILE:/path[0, ..., :, :]'"
 			if _, selection := splitSelection(address); selection == "" && len(m.Shape) > 2 {
@@ -252,8 +241,8 @@ func (p *picture) choose(address string, m ndarray.Meta) error {
 			return usagef("%s has %s; a picture has one or two, which a selection as in %s takes, or --kind histogram", address, axesText(len(m.Shape)), part)
 		}
 	}
-	if want := map[string]int{kindHeat: 2, kindLine: 1}[p.kind]; want != 0 && want != len(m.Shape) {
-		return usagef("%s has %s, a %s takes %d; a selection takes some out of more", address, axesText(len(m.Shape)), p.kind, want)
+	if want := map[string]int{kindHeat: 2, kindLine: 1}[p.Kind]; want != 0 && want != len(m.Shape) {
+		return usagef("%s has %s, a %s takes %d; a selection takes some out of more", address, axesText(len(m.Shape)), p.Kind, want)
 	}
 	return nil
 }
@@ -266,7 +255,7 @@ func axesText(n int) string {
 }
 
 // describe determines title, labels and coordinates.
-func (p *picture) describe(ctx context.Context, a *app, address, location string, arr *part, title string) error {
+func (p *drawing) describe(ctx context.Context, a *app, address, location string, arr *part, title string) error {
 	long, err := textAttr(ctx, arr.Array, "long_name")
 	if err != nil {
 		return err
@@ -275,32 +264,32 @@ func (p *picture) describe(ctx context.Context, a *app, address, location string
 	if err != nil {
 		return err
 	}
-	p.title = safe(cmp.Or(title, long, address))
-	p.label = safe(units)
-	if p.kind != kindHistogram {
-		if p.axes, err = a.axesOf(ctx, location, arr); err != nil {
+	p.Title = safe(cmp.Or(title, long, address))
+	p.Label = safe(units)
+	if p.Kind != kindHistogram {
+		if p.Axes, err = a.axesOf(ctx, location, arr); err != nil {
 			return err
 		}
-		for i := range p.axes {
-			p.axes[i].label = safe(p.axes[i].label)
+		for i := range p.Axes {
+			p.Axes[i].Label = safe(p.Axes[i].Label)
 		}
 	}
 	return nil
 }
 
 // read reads the values, and sets their range if --range is not given.
-func (p *picture) read(ctx context.Context, arr *ndarray.Array, o *plotFlags, memory int64, width, height int, m *meter) (err error) {
+func (p *drawing) read(ctx context.Context, arr *ndarray.Array, o *plotFlags, memory int64, width, height int, m *meter) (err error) {
 	before := int64(0)
 	work := &ndarray.WorkOptions{Workers: o.job.jobs, Memory: memory, Progress: func(p ndarray.Progress) { m.update(before + p.DoneBytes) }}
 	low, high := math.NaN(), math.NaN()
-	switch p.kind {
+	switch p.Kind {
 	case kindHeat:
-		if p.grid, err = reduceGrid(ctx, arr, memory, height, width, m.update); err == nil {
-			low, high = p.grid.low, p.grid.high
+		if p.Grid, err = reduceGrid(ctx, arr, memory, height, width, m.update); err == nil {
+			low, high = p.Grid.Low, p.Grid.High
 		}
 	case kindLine:
-		if p.line, err = reduceLine(ctx, arr, memory, width, m.update); err == nil {
-			low, high = p.line.least, p.line.most
+		if p.Line, err = reduceLine(ctx, arr, memory, width, m.update); err == nil {
+			low, high = p.Line.Least, p.Line.Most
 		}
 	default:
 		var sum ndarray.Summary
@@ -312,15 +301,15 @@ func (p *picture) read(ctx context.Context, arr *ndarray.Array, o *plotFlags, me
 	if err != nil {
 		return err
 	}
-	if !p.clipped {
-		p.low, p.high = histogramBounds(low, high)
+	if !p.Clipped {
+		p.Low, p.High = picture.Bounds(low, high)
 	}
-	if !(p.low < p.high) || math.IsInf(p.high-p.low, 0) {
+	if !(p.Low < p.High) || math.IsInf(p.High-p.Low, 0) {
 		return fmt.Errorf("%w: no finite range of values to draw, from %v to %v; --range LOW,HIGH gives one", ndarray.ErrValue, low, high)
 	}
-	if p.kind == kindHistogram {
-		h, err := ndarray.CountBins(ctx, arr, p.low, p.high, o.bins, work)
-		p.bins = &h
+	if p.Kind == kindHistogram {
+		h, err := ndarray.CountBins(ctx, arr, p.Low, p.High, o.bins, work)
+		p.Bins = &h
 		return err
 	}
 	return nil

@@ -6,13 +6,12 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
-	"math/bits"
 	"path"
 	"path/filepath"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -24,24 +23,6 @@ const plotBlock = 32 << 20
 func drawnAtOnce(d ndarray.DType, memory int64) int64 {
 	size := int64(d.Size)
 	return min(plotBlock, max(memory/(2*size+16)*size, size))
-}
-
-// cellGrid is an array of two axes as cells, each the mean of its elements. Cells with only missing
-// elements are NaN.
-type cellGrid struct {
-	rows, columns int
-	cells         []float64 // row-major
-	low, high     float64   // of the finite cells; NaN without any
-}
-
-func (g *cellGrid) at(row, column int) float64 { return g.cells[row*g.columns+column] }
-
-// envelope is an array of one axis as the least and greatest element of each stretch.
-type envelope struct {
-	low, high     []float64 // NaN if all elements are missing
-	least, most   float64   // of all finite ones; NaN without any
-	perStretch    float64   // elements
-	stretchStarts []int64
 }
 
 // floats reads the elements as numbers, piece by piece.
@@ -65,111 +46,39 @@ func floats(ctx context.Context, arr *ndarray.Array, block int64, progress func(
 }
 
 // reduceGrid reduces an array of two axes to at most rows × columns cells.
-func reduceGrid(ctx context.Context, arr *ndarray.Array, memory int64, rows, columns int, progress func(bytes int64)) (*cellGrid, error) {
-	shape := arr.Shape()
-	g := &cellGrid{rows: int(min(shape[0], int64(rows))), columns: int(min(shape[1], int64(columns)))}
-	g.cells = make([]float64, g.rows*g.columns)
-	counts := make([]float64, len(g.cells))
+func reduceGrid(ctx context.Context, arr *ndarray.Array, memory int64, rows, columns int, progress func(bytes int64)) (*picture.Grid, error) {
+	g := picture.NewGrid(arr.Shape(), rows, columns)
 	err := floats(ctx, arr, drawnAtOnce(arr.DType(), memory), progress, func(r ndarray.Region, values []float64) error {
-		for i := range r.Shape[0] {
-			row := cellOf(r.Start[0]+i, shape[0], g.rows)
-			for k := range r.Shape[1] {
-				v := values[i*r.Shape[1]+k]
-				if math.IsNaN(v) || math.IsInf(v, 0) {
-					continue
-				}
-				c := row*g.columns + cellOf(r.Start[1]+k, shape[1], g.columns)
-				counts[c]++
-				g.cells[c] += (v - g.cells[c]) / counts[c] // a mean that cannot overflow
-			}
-		}
+		g.Add(r, values)
 		return nil
 	})
-	g.low, g.high = math.NaN(), math.NaN()
-	for c, n := range counts {
-		if n == 0 {
-			g.cells[c] = math.NaN()
-			continue
-		}
-		widen(&g.low, &g.high, g.cells[c])
-	}
+	g.Finish()
 	return g, err
 }
 
-// cellOf returns the cell, of n cells, that contains index i of an axis: ⌊i×n/length⌋.
-func cellOf(i, length int64, n int) int {
-	high, low := bits.Mul64(uint64(i), uint64(n))
-	cell, _ := bits.Div64(high, low, uint64(length))
-	return int(cell)
-}
-
-// widen extends the range from low to high to contain v. NaN means an empty range.
-func widen(low, high *float64, v float64) {
-	if !(*low <= v) {
-		*low = v
-	}
-	if !(*high >= v) {
-		*high = v
-	}
-}
-
 // reduceLine reduces an array of one axis to at most n stretches.
-func reduceLine(ctx context.Context, arr *ndarray.Array, memory int64, n int, progress func(bytes int64)) (*envelope, error) {
-	length := arr.Shape()[0]
-	n = int(min(length, int64(n)))
-	e := &envelope{
-		low: make([]float64, n), high: make([]float64, n), stretchStarts: make([]int64, n),
-		least: math.NaN(), most: math.NaN(), perStretch: float64(length) / float64(max(n, 1)),
-	}
-	for i := range n {
-		e.low[i], e.high[i] = math.NaN(), math.NaN()
-		e.stretchStarts[i] = -1
-	}
+func reduceLine(ctx context.Context, arr *ndarray.Array, memory int64, n int, progress func(bytes int64)) (*picture.Envelope, error) {
+	e := picture.NewEnvelope(arr.Shape()[0], n)
 	err := floats(ctx, arr, drawnAtOnce(arr.DType(), memory), progress, func(r ndarray.Region, values []float64) error {
-		for i, v := range values {
-			at := r.Start[0] + int64(i)
-			c := cellOf(at, length, n)
-			if e.stretchStarts[c] < 0 {
-				e.stretchStarts[c] = at
-			}
-			if !math.IsNaN(v) && !math.IsInf(v, 0) {
-				widen(&e.low[c], &e.high[c], v)
-				widen(&e.least, &e.most, v)
-			}
-		}
+		e.Add(r, values)
 		return nil
 	})
 	return e, err
-}
-
-// axis describes one axis of a picture.
-type axis struct {
-	label       string
-	first, last float64 // coordinates of the first and of the last index
-	known       bool    // the coordinates come from the file and are not indexes
-}
-
-// at returns the coordinate of the middle of index i of n.
-func (x *axis) at(i float64, n int64) float64 {
-	if n < 2 {
-		return x.first
-	}
-	return x.first + (x.last-x.first)*i/float64(n-1)
 }
 
 // axesOf returns names and coordinates of the axes of a part. The coordinates are the indexes in
 // the whole array. If the axis is named after an array of the same length in the same group, as in
 // netCDF files and with HDF5 dimension scales, they are that array's values, provided that these
 // are evenly spaced.
-func (a *app) axesOf(ctx context.Context, location string, p *part) ([]axis, error) {
+func (a *app) axesOf(ctx context.Context, location string, p *part) ([]picture.Axis, error) {
 	m := p.Meta()
 	whole := p.Array
 	if p.source != nil {
 		whole = p.source
 	}
-	out := make([]axis, len(m.Shape))
+	out := make([]picture.Axis, len(m.Shape))
 	for i := range out {
-		out[i].last = float64(max(m.Shape[i]-1, 0))
+		out[i].Last = float64(max(m.Shape[i]-1, 0))
 	}
 	for k, length := range whole.Shape() {
 		name := ""
@@ -189,12 +98,12 @@ func (a *app) axesOf(ctx context.Context, location string, p *part) ([]axis, err
 				continue
 			}
 			x := &out[i]
-			x.label = name
-			x.first, x.last = float64(along[0]), float64(along[len(along)-1])
+			x.Label = name
+			x.First, x.Last = float64(along[0]), float64(along[len(along)-1])
 			if even(coordinates, along) {
-				x.first, x.last, x.known = coordinates[along[0]], coordinates[along[len(along)-1]], true
+				x.First, x.Last, x.Known = coordinates[along[0]], coordinates[along[len(along)-1]], true
 				if units != "" {
-					x.label += " [" + units + "]"
+					x.Label += " [" + units + "]"
 				}
 			}
 		}
@@ -362,8 +271,3 @@ func (x *indexArray) ReadRegion(_ context.Context, dst []byte, r ndarray.Region)
 
 // Close implements ndarray.Backend.
 func (x *indexArray) Close() error { return nil }
-
-// number formats a value at a tick or in a corner.
-func number(v float64) string {
-	return fmt.Sprintf("%.6g", v+0) // no minus sign before a zero
-}

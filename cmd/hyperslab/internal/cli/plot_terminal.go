@@ -9,6 +9,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"github.com/hyperslab/hyperslab/internal/picture"
 )
 
 // terminalRoom returns the number of cells of a picture. A line of text is two cells high.
@@ -18,20 +20,20 @@ func terminalRoom(columns int) (width, height int) {
 }
 
 // blocks draws the picture as text.
-func (p *picture) blocks(w io.Writer, ink paint, g gradient, columns, lines int) error {
+func (p *drawing) blocks(w io.Writer, ink paint, g picture.Gradient, columns, lines int) error {
 	out := bufio.NewWriter(w)
-	_, _ = fmt.Fprintln(out, ink.heading(p.title)) // the writer keeps its first error
-	switch p.kind {
-	case kindHeat:
+	_, _ = fmt.Fprintln(out, ink.heading(p.Title)) // the writer keeps its first error
+	switch p.Kind {
+	case picture.Heatmap:
 		p.heatBlocks(out, ink, g, columns, lines)
-	case kindLine:
+	case picture.Line:
 		p.lineBlocks(out, columns, lines/2)
 	default:
-		if err := writeHistogram(out, ink, p.bins, columns+12); err != nil {
+		if err := writeHistogram(out, ink, p.Bins, columns+12); err != nil {
 			return err
 		}
-		if p.label != "" {
-			_, _ = fmt.Fprintln(out, "values in "+p.label)
+		if p.Label != "" {
+			_, _ = fmt.Fprintln(out, "values in "+p.Label)
 		}
 	}
 	return out.Flush()
@@ -42,30 +44,30 @@ var shades = []string{" ", "░", "▒", "▓", "█"}
 
 // heatBlocks draws two rows of cells per line, in colours, or their mean in shades. A small grid is
 // enlarged to the available space.
-func (p *picture) heatBlocks(w *bufio.Writer, ink paint, g gradient, width, height int) {
-	zoom := max(min(width/p.grid.columns, height/p.grid.rows), 1)
-	rows, columns := p.grid.rows*zoom, p.grid.columns*zoom
-	down := !p.axes[0].known || p.axes[0].first > p.axes[0].last // the first row is at the top
-	left := !p.axes[1].known || p.axes[1].first <= p.axes[1].last
+func (p *drawing) heatBlocks(w *bufio.Writer, ink paint, g picture.Gradient, width, height int) {
+	zoom := max(min(width/p.Grid.Columns, height/p.Grid.Rows), 1)
+	rows, columns := p.Grid.Rows*zoom, p.Grid.Columns*zoom
+	down := !p.Axes[0].Known || p.Axes[0].First > p.Axes[0].Last // the first row is at the top
+	left := !p.Axes[1].Known || p.Axes[1].First <= p.Axes[1].Last
 	cell := func(row, column int) float64 {
 		if row >= rows {
 			return math.NaN()
 		}
 		row, column = row/zoom, column/zoom
 		if !down {
-			row = p.grid.rows - 1 - row
+			row = p.Grid.Rows - 1 - row
 		}
 		if !left {
-			column = p.grid.columns - 1 - column
+			column = p.Grid.Columns - 1 - column
 		}
-		return p.grid.at(row, column)
+		return p.Grid.At(row, column)
 	}
 	label := func(row int) string {
-		at := (float64(row/zoom)+0.5)/float64(p.grid.rows)*float64(p.shape[0]) - 0.5
+		at := (float64(row/zoom)+0.5)/float64(p.Grid.Rows)*float64(p.Shape[0]) - 0.5
 		if !down {
-			at = float64(p.shape[0]-1) - at
+			at = float64(p.Shape[0]-1) - at
 		}
-		return numberBetween(p.axes[0].at(at, p.shape[0]), p.axes[0].first, p.axes[0].last)
+		return picture.NumberBetween(p.Axes[0].At(at, p.Shape[0]), p.Axes[0].First, p.Axes[0].Last)
 	}
 	step := 2
 	for row := 0; row < rows; row += step {
@@ -83,12 +85,12 @@ func (p *picture) heatBlocks(w *bufio.Writer, ink paint, g gradient, width, heig
 				_, _ = w.WriteString(p.shade(top, bottom))
 				continue
 			}
-			upper := g.at(top, p.low, p.high)
+			upper := g.At(top, p.Low, p.High)
 			if row+1 >= rows {
 				_, _ = fmt.Fprintf(w, "\x1b[38;2;%d;%d;%dm▀", upper.R, upper.G, upper.B)
 				continue
 			}
-			lower := g.at(bottom, p.low, p.high)
+			lower := g.At(bottom, p.Low, p.High)
 			_, _ = fmt.Fprintf(w, "\x1b[38;2;%d;%d;%d;48;2;%d;%d;%dm▀", upper.R, upper.G, upper.B, lower.R, lower.G, lower.B)
 		}
 		if ink {
@@ -96,17 +98,17 @@ func (p *picture) heatBlocks(w *bufio.Writer, ink paint, g gradient, width, heig
 		}
 		_ = w.WriteByte('\n')
 	}
-	first, last := p.axes[1].first, p.axes[1].last
+	first, last := p.Axes[1].First, p.Axes[1].Last
 	if !left {
 		first, last = last, first
 	}
-	from, to := numbers(first, last)
-	p.ends(w, 10, from, p.axes[1].label, to, columns)
+	from, to := picture.Numbers(first, last)
+	p.ends(w, 10, from, p.Axes[1].Label, to, columns)
 	p.scale(w, ink, g)
 }
 
 // shade returns the shade of two cells, one above the other.
-func (p *picture) shade(top, bottom float64) string {
+func (p *drawing) shade(top, bottom float64) string {
 	if math.IsNaN(top) {
 		top = bottom
 	}
@@ -116,23 +118,23 @@ func (p *picture) shade(top, bottom float64) string {
 	if math.IsNaN(top) {
 		return "·"
 	}
-	x := min(max((top-p.low)/(p.high-p.low), 0), 1)
+	x := min(max((top-p.Low)/(p.High-p.Low), 0), 1)
 	return shades[min(int(x*float64(len(shades))), len(shades)-1)]
 }
 
 // ends writes the labels below the left end, the middle and the right end.
-func (p *picture) ends(w *bufio.Writer, gutter int, first, middle, last string, columns int) {
+func (p *drawing) ends(w *bufio.Writer, gutter int, first, middle, last string, columns int) {
 	gap := max(columns-textWidth(first)-textWidth(middle)-textWidth(last), 2)
 	_, _ = fmt.Fprintf(w, "%*s%s%s%s%s%s\n", gutter+1, "", first, strings.Repeat(" ", gap/2), middle, strings.Repeat(" ", gap-gap/2), last)
 }
 
 // scale writes the scale of the colours or shades.
-func (p *picture) scale(w *bufio.Writer, ink paint, g gradient) {
-	low, high := numbers(p.low, p.high)
+func (p *drawing) scale(w *bufio.Writer, ink paint, g picture.Gradient) {
+	low, high := picture.Numbers(p.Low, p.High)
 	_, _ = fmt.Fprintf(w, "%11s%s ", "", low)
 	if ink {
 		for i := range 24 {
-			c := g.at(float64(i)/23, 0, 1)
+			c := g.At(float64(i)/23, 0, 1)
 			_, _ = fmt.Fprintf(w, "\x1b[48;2;%d;%d;%dm ", c.R, c.G, c.B)
 		}
 		_, _ = w.WriteString("\x1b[0m")
@@ -142,15 +144,15 @@ func (p *picture) scale(w *bufio.Writer, ink paint, g gradient) {
 		}
 	}
 	line := " " + high
-	if p.label != "" {
-		line += " " + p.label
+	if p.Label != "" {
+		line += " " + p.Label
 	}
 	_, _ = w.WriteString(line + "\n")
 }
 
 // lineBlocks draws the envelope with Braille characters, 2 × 4 dots each.
-func (p *picture) lineBlocks(w *bufio.Writer, columns, lines int) {
-	least, most := numbers(p.low, p.high)
+func (p *drawing) lineBlocks(w *bufio.Writer, columns, lines int) {
+	least, most := picture.Numbers(p.Low, p.High)
 	gutter := max(10, textWidth(least), textWidth(most))
 	columns -= gutter - 10
 	dotsX, dotsY := 2*columns, 4*lines
@@ -161,17 +163,17 @@ func (p *picture) lineBlocks(w *bufio.Writer, columns, lines int) {
 	// Bits of the dots of a Braille character (Unicode 2800), by row and column.
 	bit := [4][2]byte{{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}}
 	height := func(v float64) int {
-		return int(math.Round((v - p.low) / (p.high - p.low) * float64(dotsY-1)))
+		return int(math.Round((v - p.Low) / (p.High - p.Low) * float64(dotsY-1)))
 	}
-	n := len(p.line.low)
-	backwards := p.axes[0].known && p.axes[0].first > p.axes[0].last
+	n := len(p.Line.Low)
+	backwards := p.Axes[0].Known && p.Axes[0].First > p.Axes[0].Last
 	before := -1
 	for x := range dotsX {
 		i := x * n / dotsX
 		if backwards {
 			i = n - 1 - i
 		}
-		low, high := p.line.low[i], p.line.high[i]
+		low, high := p.Line.Low[i], p.Line.High[i]
 		if math.IsNaN(low) {
 			before = -1
 			continue
@@ -196,7 +198,7 @@ func (p *picture) lineBlocks(w *bufio.Writer, columns, lines int) {
 		case lines - 1:
 			text = least
 		case lines / 2:
-			text = shorten(p.label, 10)
+			text = shorten(p.Label, 10)
 		}
 		line := strings.Repeat(" ", max(gutter-textWidth(text), 0)) + text + " "
 		for _, b := range row {
@@ -204,10 +206,10 @@ func (p *picture) lineBlocks(w *bufio.Writer, columns, lines int) {
 		}
 		_, _ = w.WriteString(strings.TrimRight(line, "\u2800") + "\n")
 	}
-	first, last := p.axes[0].first, p.axes[0].last
+	first, last := p.Axes[0].First, p.Axes[0].Last
 	if backwards {
 		first, last = last, first
 	}
-	from, to := numbers(first, last)
-	p.ends(w, gutter, from, p.axes[0].label, to, columns)
+	from, to := picture.Numbers(first, last)
+	p.ends(w, gutter, from, p.Axes[0].Label, to, columns)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -129,7 +130,7 @@ func (a *app) stats(ctx context.Context, address string, o *statsFlags) (err err
 	before = values.NBytes()
 	var h *ndarray.Histogram
 	if o.limits == "" {
-		low, high = histogramBounds(sum.Min, sum.Max)
+		low, high = picture.Bounds(sum.Min, sum.Max)
 	}
 	if o.bins > 0 && sum.Count > 0 && !math.IsInf(high-low, 0) && !math.IsNaN(high-low) {
 		counted, err := ndarray.CountBins(ctx, values, low, high, o.bins, work)
@@ -167,16 +168,6 @@ func (o *statsFlags) bounds() (low, high float64, err error) {
 		return 0, 0, nil
 	}
 	return parseRange(o.limits)
-}
-
-// histogramBounds returns the bounds for values from low to high. Equal values get a bin around
-// them.
-func histogramBounds(low, high float64) (float64, float64) {
-	if low == high {
-		half := math.Max(math.Abs(low)/2, 0.5)
-		return low - half, high + half
-	}
-	return low, high
 }
 
 func newStatsDoc(address string, arr *ndarray.Array, s *ndarray.Summary, h *ndarray.Histogram, applied string) statsDoc {

@@ -1,19 +1,19 @@
 // Colours of heat maps.
 
-package cli
+package picture
 
 import (
 	"image/color"
 	"math"
 )
 
-// gradient interpolates between colours at equal distances.
-type gradient []color.RGBA
+// Gradient interpolates between colours at equal distances.
+type Gradient []color.RGBA
 
-// gradients are the values of --colors. The brightness of viridis, by van der Walt and Smith,
+// Gradients are the values of --colors. The brightness of viridis, by van der Walt and Smith,
 // increases with the value, also in print and for colour-blind readers. The middle of diverging is
 // white.
-var gradients = map[string]gradient{
+var Gradients = map[string]Gradient{
 	"viridis": {
 		{0x44, 0x01, 0x54, 255}, {0x48, 0x28, 0x78, 255}, {0x3e, 0x49, 0x89, 255}, {0x31, 0x68, 0x8e, 255}, {0x26, 0x82, 0x8e, 255},
 		{0x1f, 0x9e, 0x89, 255}, {0x35, 0xb7, 0x79, 255}, {0x6e, 0xce, 0x58, 255}, {0xb5, 0xde, 0x2b, 255}, {0xfd, 0xe7, 0x25, 255},
@@ -23,12 +23,12 @@ var gradients = map[string]gradient{
 }
 
 // missingColor is the colour of cells without a value: a warm grey, which does not occur in
-// gradients and text.
+// Gradients and text.
 var missingColor = color.RGBA{0xc2, 0xbd, 0xb4, 255}
 
-// at returns the colour of v in the range from low to high. Values outside have the colours of the
+// At returns the colour of v in the range from low to high. Values outside have the colours of the
 // ends.
-func (g gradient) at(v, low, high float64) color.RGBA {
+func (g Gradient) At(v, low, high float64) color.RGBA {
 	if math.IsNaN(v) {
 		return missingColor
 	}

@@ -1,8 +1,9 @@
 // Text in pictures: numbers with enough digits to distinguish them, and strings that fit.
 
-package cli
+package picture
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -42,7 +43,7 @@ func (e evenTicks) Ticks(low, high float64) []plot.Tick {
 		}
 	}
 	if step == 0 { // there is no number between the two smallest numbers
-		return []plot.Tick{{Value: low, Label: number(low)}, {Value: high, Label: number(high)}}
+		return []plot.Tick{{Value: low, Label: Number(low)}, {Value: high, Label: Number(high)}}
 	}
 	if e.whole {
 		step = max(step, 1)
@@ -81,31 +82,31 @@ func (e evenTicks) Ticks(low, high float64) []plot.Tick {
 func numberAmong(v, low, high, step float64) string {
 	greatest := max(math.Abs(low), math.Abs(high))
 	if !(step > 0) || !(greatest > 0) {
-		return number(v)
+		return Number(v)
 	}
 	step = max(step, math.Nextafter(greatest, math.Inf(1))-greatest) // the smallest possible step
 	before, behind := int(math.Floor(math.Log10(greatest))), int(math.Floor(math.Log10(step)))
 	digits := min(before-behind+1, 17)
 	switch {
 	case digits <= 6:
-		return number(v)
+		return Number(v)
 	case before < 17 && before-digits+1 > -18:
 		return strconv.FormatFloat(v+0, 'f', max(digits-before-1, 0), 64)
 	}
 	return strconv.FormatFloat(v+0, 'g', digits, 64)
 }
 
-// numbers formats the two ends of a range so that they differ.
-func numbers(low, high float64) (first, last string) {
-	return numberBetween(low, low, high), numberBetween(high, low, high)
+// Numbers formats the two ends of a range so that they differ.
+func Numbers(low, high float64) (first, last string) {
+	return NumberBetween(low, low, high), NumberBetween(high, low, high)
 }
 
-// numberBetween formats a value in the range from low to high so that the ends differ.
-func numberBetween(v, low, high float64) string {
-	if low != high && number(low) == number(high) {
+// NumberBetween formats a value in the range from low to high so that the ends differ.
+func NumberBetween(v, low, high float64) string {
+	if low != high && Number(low) == Number(high) {
 		return numberAmong(v, low, high, math.Abs(high-low)/10)
 	}
-	return number(v)
+	return Number(v)
 }
 
 // fitText removes characters from the middle of s until it fits.
@@ -153,4 +154,9 @@ func inFont(f font.Font, s string) string {
 		i = end
 	}
 	return out.String()
+}
+
+// Number formats a value at a tick or in a corner.
+func Number(v float64) string {
+	return fmt.Sprintf("%.6g", v+0) // no minus sign before a zero
 }

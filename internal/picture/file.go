@@ -1,6 +1,6 @@
 // Pictures in files, PNG and SVG, drawn with gonum/plot.
 
-package cli
+package picture
 
 import (
 	"errors"
@@ -27,21 +27,39 @@ const pixelsPerInch = 96
 // ink is the colour of lines and bars.
 var ink = color.RGBA{0x31, 0x68, 0x8e, 255}
 
-// save draws the picture to a file.
-func (p *picture) save(file, format string, width, height int, g gradient) error {
+// Save draws the picture to a file. The format is "png" or "svg".
+func (p *Picture) Save(file, format string, width, height int, g Gradient) error {
+	return SavePlot(file, format, width, height, p.painter(format, g))
+}
+
+// Write draws the picture to w. The format is "png" or "svg".
+func (p *Picture) Write(w io.Writer, format string, width, height int, g Gradient) error {
+	return writePlot(w, format, width, height, p.painter(format, g))
+}
+
+func (p *Picture) painter(format string, g Gradient) func(c draw.Canvas) error {
 	if format == "png" { // viewers of SVG have other fonts
 		f := plot.New().Title.TextStyle.Font
 		f.Typeface, f.Variant = "Liberation", "Sans"
-		p.title, p.label = inFont(f, p.title), inFont(f, p.label)
-		for i := range p.axes {
-			p.axes[i].label = inFont(f, p.axes[i].label)
+		p.Title, p.Label = inFont(f, p.Title), inFont(f, p.Label)
+		for i := range p.Axes {
+			p.Axes[i].Label = inFont(f, p.Axes[i].Label)
 		}
 	}
-	return savePlot(file, format, width, height, func(c draw.Canvas) error { return p.draw(c, g) })
+	return func(c draw.Canvas) error { return p.draw(c, g) }
 }
 
-// savePlot draws to a PNG or SVG file.
-func savePlot(file, format string, width, height int, paint func(c draw.Canvas) error) (err error) {
+// SavePlot draws to a PNG or SVG file.
+func SavePlot(file, format string, width, height int, paint func(c draw.Canvas) error) (err error) {
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return writePlot(f, format, width, height, paint)
+}
+
+func writePlot(to io.Writer, format string, width, height int, paint func(c draw.Canvas) error) error {
 	w, h := vg.Length(width)*vg.Inch/pixelsPerInch, vg.Length(height)*vg.Inch/pixelsPerInch
 	var canvas interface {
 		vg.CanvasSizer
@@ -55,43 +73,38 @@ func savePlot(file, format string, width, height int, paint func(c draw.Canvas) 
 	if err := paint(draw.New(canvas)); err != nil {
 		return err
 	}
-	f, err := os.Create(file)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	_, err = canvas.WriteTo(f)
+	_, err := canvas.WriteTo(to)
 	return err
 }
 
-func (p *picture) draw(c draw.Canvas, g gradient) error {
+func (p *Picture) draw(c draw.Canvas, g Gradient) error {
 	c.SetColor(color.White)
 	c.Fill(c.Rectangle.Path())
 	fig := plot.New()
-	styleText(fig)
-	fig.Title.Text = p.title
+	StyleText(fig)
+	fig.Title.Text = p.Title
 	var err error
-	switch p.kind {
-	case kindHeat:
+	switch p.Kind {
+	case Heatmap:
 		p.drawHeat(fig, c, g)
-	case kindLine:
+	case Line:
 		if err = p.addLine(fig); err == nil {
-			drawWords(fig, margins(c, 0), !p.axes[0].known, false)
+			drawWords(fig, Margins(c, 0), !p.Axes[0].Known, false)
 		}
 	default:
 		p.addHistogram(fig)
-		drawWords(fig, margins(c, 0), false, false)
+		drawWords(fig, Margins(c, 0), false, false)
 	}
 	return err
 }
 
-// margins leaves space around a figure, and additional space at the right.
-func margins(c draw.Canvas, right vg.Length) draw.Canvas {
+// Margins leaves space around a figure, and additional space at the right.
+func Margins(c draw.Canvas, right vg.Length) draw.Canvas {
 	return draw.Crop(c, vg.Points(8), -vg.Points(14)-right, vg.Points(8), -vg.Points(10))
 }
 
-// styleText sets a sans-serif font, and the space between the parts.
-func styleText(p *plot.Plot) {
+// StyleText sets a sans-serif font, and the space between the parts.
+func StyleText(p *plot.Plot) {
 	for style, size := range map[*text.Style]vg.Length{
 		&p.Title.TextStyle: 13, &p.X.Label.TextStyle: 11, &p.Y.Label.TextStyle: 11, &p.X.Tick.Label: 9.5, &p.Y.Tick.Label: 9.5,
 	} {
@@ -118,46 +131,46 @@ func drawWords(fig *plot.Plot, c draw.Canvas, wholeX, wholeY bool) {
 
 // edges returns the coordinates of the outer edges of the first and the last element, half a step
 // beyond their middles.
-func (x *axis) edges(n int64) (first, last float64) {
+func (x *Axis) edges(n int64) (first, last float64) {
 	half := 0.5
 	if n > 1 {
-		half = (x.last - x.first) / float64(n-1) / 2
+		half = (x.Last - x.First) / float64(n-1) / 2
 	}
-	return x.first - half, x.last + half
+	return x.First - half, x.Last + half
 }
 
 // drawHeat draws the cells and a colour bar. The first row is at the top and the first column at
 // the left, as in a printed matrix. Coordinates from the file increase to the right and up, as on a
 // map.
-func (p *picture) drawHeat(fig *plot.Plot, c draw.Canvas, g gradient) {
-	x0, x1 := p.axes[1].edges(p.shape[1])
-	y0, y1 := p.axes[0].edges(p.shape[0])
-	fig.X.Label.Text, fig.Y.Label.Text = p.axes[1].label, p.axes[0].label
+func (p *Picture) drawHeat(fig *plot.Plot, c draw.Canvas, g Gradient) {
+	x0, x1 := p.Axes[1].edges(p.Shape[1])
+	y0, y1 := p.Axes[0].edges(p.Shape[0])
+	fig.X.Label.Text, fig.Y.Label.Text = p.Axes[1].Label, p.Axes[0].Label
 	fig.X.Min, fig.X.Max = min(x0, x1), max(x0, x1)
 	fig.Y.Min, fig.Y.Max = min(y0, y1), max(y0, y1)
 	var flipX, flipY bool
-	if p.axes[1].known {
+	if p.Axes[1].Known {
 		flipX = x0 > x1
 	} else if x0 > x1 {
 		fig.X.Scale = plot.InvertedScale{Normalizer: plot.LinearScale{}}
 	}
-	if p.axes[0].known {
+	if p.Axes[0].Known {
 		flipY = y0 < y1
 	} else if y0 < y1 {
 		fig.Y.Scale = plot.InvertedScale{Normalizer: plot.LinearScale{}}
 	}
-	fig.Add(&cellImage{p.grid, g, p.low, p.high, flipX, flipY})
+	fig.Add(&cellImage{p.Grid, g, p.Low, p.High, flipX, flipY})
 	bar := p.newBar()
-	inner := margins(c, bar.room)
-	drawWords(fig, inner, !p.axes[1].known, !p.axes[0].known)
+	inner := Margins(c, bar.room)
+	drawWords(fig, inner, !p.Axes[1].Known, !p.Axes[0].Known)
 	data := fig.DataCanvas(inner)
 	bar.draw(c, data, g)
 }
 
 // cellImage draws cells as an image that fills the axes.
 type cellImage struct {
-	grid         *cellGrid
-	colors       gradient
+	grid         *Grid
+	colors       Gradient
 	low, high    float64
 	flipX, flipY bool
 }
@@ -168,19 +181,19 @@ func (m *cellImage) Plot(c draw.Canvas, _ *plot.Plot) {
 	scale := func(length vg.Length, n int) int {
 		return max(int(math.Round(float64(length/vg.Inch)*pixelsPerInch)), n)
 	}
-	width, height := scale(size.X, m.grid.columns), scale(size.Y, m.grid.rows)
+	width, height := scale(size.X, m.grid.Columns), scale(size.Y, m.grid.Rows)
 	img := image.NewRGBA(image.Rect(0, 0, width, height))
 	for y := range height {
-		row := y * m.grid.rows / height
+		row := y * m.grid.Rows / height
 		if m.flipY {
-			row = m.grid.rows - 1 - row
+			row = m.grid.Rows - 1 - row
 		}
 		for x := range width {
-			column := x * m.grid.columns / width
+			column := x * m.grid.Columns / width
 			if m.flipX {
-				column = m.grid.columns - 1 - column
+				column = m.grid.Columns - 1 - column
 			}
-			img.SetRGBA(x, y, m.colors.at(m.grid.at(row, column), m.low, m.high))
+			img.SetRGBA(x, y, m.colors.At(m.grid.At(row, column), m.low, m.high))
 		}
 	}
 	c.DrawImage(c.Rectangle, img)
@@ -195,8 +208,8 @@ type colorBar struct {
 	along     bool      // the label is along the bar, not above it
 }
 
-func (p *picture) newBar() *colorBar {
-	b := &colorBar{low: p.low, high: p.high, label: p.label, style: plot.New().Y.Tick.Label}
+func (p *Picture) newBar() *colorBar {
+	b := &colorBar{low: p.Low, high: p.High, label: p.Label, style: plot.New().Y.Tick.Label}
 	b.style.Font.Typeface, b.style.Font.Variant, b.style.Font.Size = "Liberation", "Sans", 9.5
 	for _, t := range (evenTicks{}).Ticks(b.low, b.high) {
 		b.room = max(b.room, b.style.Width(t.Label)+vg.Points(33))
@@ -209,14 +222,14 @@ func (p *picture) newBar() *colorBar {
 }
 
 // draw draws the bar, as high as the data.
-func (b *colorBar) draw(c, data draw.Canvas, g gradient) {
+func (b *colorBar) draw(c, data draw.Canvas, g Gradient) {
 	left := data.Max.X + vg.Points(14)
 	bar := vg.Rectangle{Min: vg.Point{X: left, Y: data.Min.Y}, Max: vg.Point{X: left + vg.Points(14), Y: data.Max.Y}}
 	const steps = 256
 	img := image.NewRGBA(image.Rect(0, 0, 8, steps))
 	for y := range steps {
 		for x := range 8 {
-			img.SetRGBA(x, y, g.at(float64(steps-1-y)/(steps-1), 0, 1))
+			img.SetRGBA(x, y, g.At(float64(steps-1-y)/(steps-1), 0, 1))
 		}
 	}
 	c.DrawImage(bar, img)
@@ -244,18 +257,18 @@ func (b *colorBar) draw(c, data draw.Canvas, g gradient) {
 
 // addLine adds the curve, interrupted at missing values. If several elements share a point, the
 // curve goes through the least and the greatest of them.
-func (p *picture) addLine(fig *plot.Plot) error {
-	x := &p.axes[0]
-	fig.X.Label.Text, fig.Y.Label.Text = x.label, p.label
-	fig.Y.Min, fig.Y.Max = p.low, p.high
-	if !p.clipped {
+func (p *Picture) addLine(fig *plot.Plot) error {
+	x := &p.Axes[0]
+	fig.X.Label.Text, fig.Y.Label.Text = x.Label, p.Label
+	fig.Y.Min, fig.Y.Max = p.Low, p.High
+	if !p.Clipped {
 		fig.Y.Padding = vg.Points(4)
 	}
-	fig.X.Min, fig.X.Max = min(x.first, x.last), max(x.first, x.last)
+	fig.X.Min, fig.X.Max = min(x.First, x.Last), max(x.First, x.Last)
 	if fig.X.Min == fig.X.Max {
 		fig.X.Min, fig.X.Max = fig.X.Min-0.5, fig.X.Max+0.5
 	}
-	if !x.known && x.first > x.last {
+	if !x.Known && x.First > x.Last {
 		fig.X.Scale = plot.InvertedScale{Normalizer: plot.LinearScale{}}
 	}
 	grid := plotter.NewGrid()
@@ -284,16 +297,16 @@ func (p *picture) addLine(fig *plot.Plot) error {
 		fig.Add(&clippedLine{line})
 		return nil
 	}
-	for i, low := range p.line.low {
+	for i, low := range p.Line.Low {
 		if math.IsNaN(low) {
 			if err := flush(); err != nil {
 				return err
 			}
 			continue
 		}
-		at := x.at(float64(p.line.stretchStarts[i])+(p.line.perStretch-1)/2, p.shape[0])
+		at := x.At(float64(p.Line.StretchStarts[i])+(p.Line.PerStretch-1)/2, p.Shape[0])
 		run = append(run, plotter.XY{X: at, Y: low})
-		if high := p.line.high[i]; high != low {
+		if high := p.Line.High[i]; high != low {
 			run = append(run, plotter.XY{X: at, Y: high})
 		}
 	}
@@ -320,17 +333,24 @@ func (l *clippedLine) DataRange() (xmin, xmax, ymin, ymax float64) {
 }
 
 // addHistogram adds a bar for each bin.
-func (p *picture) addHistogram(fig *plot.Plot) {
-	fig.X.Label.Text, fig.Y.Label.Text = p.label, "count"
-	bins := make([]plotter.HistogramBin, len(p.bins.Bins))
-	for i, n := range p.bins.Bins {
-		bins[i] = plotter.HistogramBin{Min: p.bins.Edge(i), Max: p.bins.Edge(i + 1), Weight: float64(n)}
+func (p *Picture) addHistogram(fig *plot.Plot) {
+	fig.X.Label.Text, fig.Y.Label.Text = p.Label, "count"
+	bins := make([]plotter.HistogramBin, len(p.Bins.Bins))
+	for i, n := range p.Bins.Bins {
+		bins[i] = plotter.HistogramBin{Min: p.Bins.Edge(i), Max: p.Bins.Edge(i + 1), Weight: float64(n)}
 	}
-	h := &plotter.Histogram{Bins: bins, Width: p.bins.Edge(1) - p.bins.Low, FillColor: ink}
+	h := &plotter.Histogram{Bins: bins, Width: p.Bins.Edge(1) - p.Bins.Low, FillColor: ink}
 	h.LineStyle = draw.LineStyle{Color: color.White, Width: vg.Points(0.3)}
 	fig.Add(h)
 	fig.Y.Min = 0
-	if outside := p.bins.Below + p.bins.Above; outside > 0 {
-		fig.Y.Label.Text = fmt.Sprintf("count (%s outside)", plural(outside, "element"))
+	if outside := p.Bins.Below + p.Bins.Above; outside > 0 {
+		fig.Y.Label.Text = fmt.Sprintf("count (%s outside)", elements(outside))
 	}
+}
+
+func elements(n int64) string {
+	if n == 1 {
+		return "1 element"
+	}
+	return fmt.Sprintf("%d elements", n)
 }

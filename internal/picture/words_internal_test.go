@@ -1,4 +1,4 @@
-package cli
+package picture
 
 import (
 	"math"
@@ -84,7 +84,7 @@ func TestNumbersOfARange(t *testing.T) {
 		{0, 1, "0", "1"}, {101324.9969, 101325.0031, "101324.9969", "101325.0031"}, {5, 5, "5", "5"},
 		{1 << 53, 1<<53 + 8, "9007199254740992", "9007199254741000"}, {1700000599, 1.7e9, "1700000599", "1700000000"},
 	} {
-		first, last := numbers(tt.low, tt.high)
+		first, last := Numbers(tt.low, tt.high)
 		require.Equal(t, []string{tt.first, tt.last}, []string{first, last})
 	}
 }
