@@ -191,7 +191,7 @@ func (s *arraySource) describe(ctx context.Context, x *hyperslab.Entry) (entity,
 		}
 		m := &x.Meta
 		e.Type = ptr(typeOfArray(m.DType))
-		e.Dataset = &datasetPart{Chunks: m.ChunkShape}
+		e.Dataset = &datasetPart{Chunks: m.ChunkShape, Blocks: m.BlockShape}
 		if !m.Null {
 			e.Dataset.Shape = append([]int64{}, m.Shape...)
 		}

@@ -24,7 +24,13 @@
 //	                              format=json, bin, npy, csv or tiff, dtype=safe
 //	/stats?file=F&path=P          least, greatest and mean element, standard deviation
 //	/paths?file=F&path=P          paths of all objects below a group
-//	/                             "ok"
+//	/                             "ok", or for a browser a page with the files
+//	/view?file=F&path=P           a page with an object: members, attributes, values, a picture
+//	/picture?file=F&path=P        a heat map or a line as PNG; selection, colors=viridis, gray
+//	                              or diverging
+//
+// The routes of Caterva2 for reading, /api/roots, /api/list, /api/info, /api/fetch, /api/chunk and
+// /api/download, let python-blosc2 open the same arrays: blosc2.C2Array("data/FILE/ARRAY", url).
 //
 // file is a path below the directory, and path is a path in the file, "/" by default. A file with
 // one array is a group that contains the array under the name of the file without its extension.

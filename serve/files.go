@@ -65,6 +65,9 @@ func notFound(name string) error {
 
 // look returns the signature of a file or directory. ok is false if the directory is too large.
 func (f *files) look(name string) (sig signature, ok bool, err error) {
+	if only := f.options.File; only != "" && name != only {
+		return sig, false, notFound(name)
+	}
 	info, err := f.root.Stat(name)
 	if err != nil {
 		return sig, false, openError(name, err)

@@ -159,6 +159,7 @@ type datasetPart struct {
 	Shape   []int64     `json:"shape"` // null: no elements and no shape
 	Chunks  []int64     `json:"chunks"`
 	Filters []filterDoc `json:"filters"`
+	Blocks  []int64     `json:"blocks,omitempty"` // only b2nd and Caterva; h5grove has no such key
 }
 
 // MarshalJSON implements json.Marshaler.

@@ -25,6 +25,9 @@ import (
 
 // Options are the options of New. Nil means the zero value.
 type Options struct {
+	// File is the only file of the directory that is served. "": all files.
+	File string
+
 	// Token must accompany each request: as the header "Authorization: Bearer TOKEN", as the
 	// parameter token, or as a cookie that the page sets. "": requests need no token.
 	Token string
@@ -65,6 +68,13 @@ func (o *Options) filled() (Options, error) {
 	x.ChunkCache = cmp.Or(x.ChunkCache, 64<<20)
 	if x.MaxBytes < 1 || x.Memory < 1 || x.Timeout < 0 || x.Files < 1 || x.Cache < 0 || x.ChunkCache < 0 {
 		return x, errors.New("serve: options: want positive limits")
+	}
+	if x.File != "" {
+		name, err := fileName(x.File)
+		if err != nil {
+			return x, fmt.Errorf("serve: option File: %w", err)
+		}
+		x.File = name
 	}
 	if x.Untrusted.MaxArray == 0 {
 		x.Untrusted.MaxArray = 1 << 40
@@ -115,6 +125,9 @@ func New(dir string, o *Options) (*Handler, error) {
 		h.mux.HandleFunc("GET /"+route, func(w http.ResponseWriter, r *http.Request) { h.content(w, r, route) })
 	}
 	h.mux.HandleFunc("GET /{$}", h.root)
+	h.c2Routes()
+	h.mux.HandleFunc("GET /view", h.view)
+	h.mux.HandleFunc("GET /picture", h.picture)
 	return h, nil
 }
 
@@ -156,8 +169,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mux.ServeHTTP(out, r)
 }
 
-// root answers the request by which clients of h5grove find that the server works.
-func (h *Handler) root(w http.ResponseWriter, _ *http.Request) {
+// root lists the files for a browser. Clients of h5grove find with this request that the server
+// works.
+func (h *Handler) root(w http.ResponseWriter, r *http.Request) {
+	if wantsPage(r) {
+		h.listFiles(w, r)
+		return
+	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = w.Write([]byte("ok"))
 }

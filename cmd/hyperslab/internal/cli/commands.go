@@ -15,6 +15,7 @@ func (a *app) commands() []*cobra.Command {
 		a.statsCommand(),
 		a.explainCommand(),
 		a.plotCommand(),
+		a.serveCommand(),
 		a.convertCommand(),
 		a.diffCommand(),
 		a.verifyCommand(),

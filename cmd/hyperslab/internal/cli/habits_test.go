@@ -29,7 +29,8 @@ var exitCodes = map[string][]int{
 	"version": {0, 2}, "plan": {0, 2, 4}, "work": {0, 2, 3, 4}, "commit": {0, 2, 3, 4},
 }
 
-// leaves are the commands that do something, as the manual pages name them.
+// leaves are the commands that do something and end, as the manual pages name them. TestServe tests
+// the command serve, which runs until a signal.
 func leaves(t *testing.T) (names []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,7 +40,7 @@ func leaves(t *testing.T) (names []string) {
 	for _, page := range pages {
 		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(page), "hyperslab-"), ".1")
 		group := slices.ContainsFunc(pages, func(p string) bool { return strings.HasPrefix(filepath.Base(p), "hyperslab-"+name+"-") })
-		if !group && name != "help" && !strings.HasPrefix(name, "completion") {
+		if !group && name != "help" && name != "serve" && !strings.HasPrefix(name, "completion") {
 			names = append(names, strings.ReplaceAll(name, "-", " "))
 		}
 	}

@@ -1,0 +1,173 @@
+// hyperslab serve: show files in a browser and to programs.
+
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/net/netutil"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/serve"
+)
+
+// tokenVariable contains the token for --auth env. A token in the arguments would be visible to
+// other users of the machine.
+const tokenVariable = "HYPERSLAB_TOKEN"
+
+// maxConnections is the maximum number of connections at a time.
+const maxConnections = 512
+
+// lastReplies is the time for responses in progress after a signal.
+const lastReplies = 300 * time.Millisecond
+
+type serveFlags struct {
+	listen   string
+	auth     string
+	hosts    []string
+	response string
+	memory   string
+	timeout  time.Duration
+	sandbox  bool
+	log      bool
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	var o serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve DIRECTORY|FILE",
+		Short: "Show files in a browser, and serve them to viewers",
+		Long: `serve starts a server for the files of a directory, or for one file, and prints its
+address. A browser shows the files as a tree with metadata, attributes, values and
+pictures. Programs get the routes of h5grove (/meta, /attr, /data, /stats, /paths) for
+all formats, so that viewers such as h5web work.
+
+The server is read-only. By default only this machine reaches it, and each address
+contains a random token. Files are untrusted: a sandbox checks and reads them.
+Symbolic links, external links and external storage never lead out of the directory.
+The server has no encryption; use ssh -L or a proxy with TLS from other machines.`,
+		Example: `  hyperslab serve data
+  hyperslab serve etopo.h5 --listen localhost:9000
+  HYPERSLAB_TOKEN=... hyperslab serve data --listen 0.0.0.0:8090 --auth env --host data.example.org`,
+		Args: arity(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.serve(cmd.Context(), args[0], &o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.listen, "listen", "127.0.0.1:8090", "`ADDRESS`:PORT of the server; port 0 chooses one")
+	f.StringVar(&o.auth, "auth", "token", "`KIND` of authentication: token (random), env (token in "+tokenVariable+") or off")
+	f.StringSliceVar(&o.hosts, "host", nil, "host `NAME` of the server in addresses, in addition to localhost; can be repeated")
+	f.StringVar(&o.response, "max-response", "64MiB", "maximum `SIZE` of a response")
+	f.StringVar(&o.memory, "memory", "512MiB", "maximum `SIZE` of all responses together")
+	f.DurationVar(&o.timeout, "timeout", time.Minute, "maximum `TIME` of the work for a response")
+	f.BoolVar(&o.sandbox, "sandbox", true, "read files in isolated processes")
+	f.BoolVar(&o.log, "log", false, "write a line for each request to standard error")
+	completeWords(cmd, "auth", "token", "env", "off")
+	return cmd
+}
+
+func (a *app) serve(ctx context.Context, target string, o *serveFlags) (err error) {
+	opts := &serve.Options{Hosts: o.hosts, Timeout: o.timeout, Untrusted: hyperslab.Untrusted{FullIsolation: true}}
+	if err := errors.Join(oneOf("--auth", o.auth, "token", "env", "off"), bytesFlag("--max-response", o.response, &opts.MaxBytes), bytesFlag("--memory", o.memory, &opts.Memory)); err != nil {
+		return err
+	}
+	if o.timeout <= 0 {
+		return usagef("--timeout %v: want a time of more than 0", o.timeout)
+	}
+	switch o.auth {
+	case "token":
+		opts.Token = rand.Text()
+	case "env":
+		if opts.Token = os.Getenv(tokenVariable); len(opts.Token) < 16 {
+			return usagef("--auth env: %s has %d characters, want at least 16", tokenVariable, len(opts.Token))
+		}
+	}
+	if !o.sandbox {
+		opts.Untrusted = hyperslab.Untrusted{InProcess: true}
+	}
+	if o.log {
+		opts.Log = slog.New(slog.NewTextHandler(a.stderr, nil))
+	}
+	info, err := os.Stat(target)
+	if err != nil {
+		return ndarray.Wrap("serve", target, err)
+	}
+	dir := target
+	if format, err := hyperslab.Sniff(target); !info.IsDir() || err == nil && format != hyperslab.Directory {
+		if dir, err = filepath.Abs(filepath.Dir(target)); err != nil {
+			return err
+		}
+		opts.File = filepath.Base(target)
+	}
+	handler, err := serve.New(dir, opts)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, handler.Close()) }()
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.listen)
+	if err != nil {
+		return usagef("--listen %s: %w", o.listen, err)
+	}
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 128 << 10, BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
+	}
+	server.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)
+	if opts.Log != nil {
+		server.ErrorLog = slog.NewLogLogger(opts.Log.Handler(), slog.LevelWarn)
+	}
+	a.announce(listener.Addr().String(), opts)
+	stopped := make(chan error, 1)
+	stop := context.AfterFunc(ctx, func() {
+		last, cancel := context.WithTimeout(context.Background(), lastReplies)
+		defer cancel()
+		if server.Shutdown(last) != nil {
+			stopped <- server.Close()
+			return
+		}
+		stopped <- nil
+	})
+	err = server.Serve(netutil.LimitListener(listener, maxConnections))
+	if errors.Is(err, http.ErrServerClosed) && !stop() {
+		return errors.Join(context.Cause(ctx), <-stopped)
+	}
+	return err
+}
+
+// announce writes the address of the server.
+func (a *app) announce(listens string, o *serve.Options) {
+	host, port, err := net.SplitHostPort(listens)
+	if ip, parsed := netip.ParseAddr(host); err == nil && parsed == nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	u := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port), Path: "/"}
+	if o.Token != "" {
+		u.RawQuery = url.Values{"token": {o.Token}}.Encode()
+	}
+	fmt.Fprintln(a.stdout, u.String())
+	if ip, err := netip.ParseAddr(host); o.Token == "" && (err != nil || !ip.IsLoopback()) {
+		a.note("%s every program that reaches this address can read the files, because of --auth off", a.talk.notice("hyperslab serve:"))
+	}
+}
+
+// bytesFlag parses a flag with a size.
+func bytesFlag(flag, text string, to *int64) error {
+	n, err := parseBytes(text)
+	if err != nil || n < 1 {
+		return usagef("%s %s: want a size, for example 64MiB", flag, text)
+	}
+	*to = n
+	return nil
+}

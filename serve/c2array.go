@@ -1,0 +1,327 @@
+// The read routes of Caterva2, with which python-blosc2 opens arrays: blosc2.C2Array(path, url).
+
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// c2Root is the name of the only root.
+const c2Root = "data"
+
+// maxListed is the maximum number of files in a list.
+const maxListed = 10000
+
+// c2Routes registers the routes.
+func (h *Handler) c2Routes() {
+	h.mux.HandleFunc("GET /api/roots", func(w http.ResponseWriter, _ *http.Request) {
+		h.writeJSON(w, map[string]any{c2Root: map[string]string{"name": c2Root}})
+	})
+	h.mux.HandleFunc("GET /api/list/"+c2Root, h.c2List)
+	for route, f := range map[string]func(http.ResponseWriter, *http.Request, string) error{
+		"info": h.c2Info, "fetch": h.c2Fetch, "chunk": h.c2Chunk, "download": h.c2Download,
+	} {
+		h.mux.HandleFunc("GET /api/"+route+"/"+c2Root+"/{path...}", func(w http.ResponseWriter, r *http.Request) {
+			ctx, cancel := context.WithTimeout(r.Context(), h.options.Timeout)
+			defer cancel()
+			if err := f(w, r.WithContext(ctx), r.PathValue("path")); err != nil {
+				h.problem(w, err)
+			}
+		})
+	}
+}
+
+func (h *Handler) writeJSON(w http.ResponseWriter, doc any) {
+	x, err := jsonBody(doc, h.options.MaxBytes)
+	if err != nil {
+		h.problem(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", x.Type)
+	w.Header().Set("Content-Length", strconv.Itoa(len(x.Body)))
+	_, _ = w.Write(x.Body)
+}
+
+// c2List lists the files that are not hidden.
+func (h *Handler) c2List(w http.ResponseWriter, _ *http.Request) {
+	list := []string{}
+	if only := h.options.File; only != "" {
+		h.writeJSON(w, append(list, only))
+		return
+	}
+	err := fs.WalkDir(h.files.root.FS(), ".", func(p string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil || p == ".":
+			return err
+		case strings.HasPrefix(e.Name(), ".") && e.IsDir():
+			return fs.SkipDir
+		case strings.HasPrefix(e.Name(), ".") || e.IsDir():
+			return nil
+		case len(list) == maxListed:
+			return fs.SkipAll
+		}
+		list = append(list, p)
+		return nil
+	})
+	if err != nil {
+		h.problem(w, openError(".", err))
+		return
+	}
+	h.writeJSON(w, list)
+}
+
+// c2Array is an array as python-blosc2 sees it.
+type c2Array struct {
+	name, path    string // of the file, and of the array in it
+	raw           bool   // the file itself is the array's frame
+	shape         []int64
+	chunks, block []int64
+	dtype         ndarray.DType
+}
+
+// c2Find returns the array at a path below the root: the path of a file, and the path of an array
+// in the file unless it has only one.
+func (h *Handler) c2Find(ctx context.Context, p string) (*c2Array, error) {
+	p, err := fileName(p)
+	if err != nil {
+		return nil, err
+	}
+	var m metaDoc
+	a := &c2Array{}
+	for end := range strings.SplitSeq(p, "/") {
+		a.name = path.Join(a.name, end)
+		a.path = clean(strings.TrimPrefix(p, a.name))
+		err = h.askJSON(ctx, a.name, &request{Route: routeMeta, Path: a.path, Format: "json", Resolve: resolveValid}, &m)
+		if err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if a.path == "/" && m.Kind == "group" && len(m.Children) == 1 && m.Children[0].Kind == "dataset" {
+		a.path, m = "/"+m.Children[0].Name, m.Children[0]
+		info, err := h.files.root.Stat(a.name)
+		a.raw = err == nil && info.Mode().IsRegular() && path.Ext(a.name) == ".b2nd"
+	}
+	name, ok := "", false
+	if m.Type != nil {
+		name, ok = m.Type.DType.(string)
+	}
+	if m.Kind != "dataset" || m.Shape == nil || !ok || name == "|O" {
+		return nil, fail(http.StatusUnprocessableEntity, "%s: a %s that python-blosc2 cannot read as an array", p, strings.ReplaceAll(m.Kind, "_", " "))
+	}
+	if a.dtype, err = ndarray.ParseDType(name); err != nil {
+		return nil, fail(http.StatusUnprocessableEntity, "%s: elements of type %s", p, name)
+	}
+	a.shape, a.chunks, a.block = m.Shape, m.Chunks, m.Blocks
+	if a.chunks == nil || slices.Contains(a.chunks, 0) {
+		a.chunks = ndarray.AutoChunks(a.shape, a.dtype.Size)
+	}
+	if a.block == nil {
+		a.block = ndarray.AutoBlocks(a.chunks, a.dtype.Size)
+	}
+	return a, nil
+}
+
+// c2Info describes an array.
+func (h *Handler) c2Info(w http.ResponseWriter, r *http.Request, p string) error {
+	a, err := h.c2Find(r.Context(), p)
+	if err != nil {
+		return err
+	}
+	info, err := h.files.root.Stat(a.name)
+	if err != nil {
+		return openError(a.name, err)
+	}
+	n, _ := ndarray.Product(a.shape)
+	chunk, _ := ndarray.Product(a.chunks)
+	block, _ := ndarray.Product(a.block)
+	nbytes, size := n*int64(a.dtype.Size), int64(a.dtype.Size)
+	stored := nbytes
+	ranges := resolveNone // no ranges
+	if a.raw {
+		stored, ranges = info.Size(), "bytes"
+	}
+	h.writeJSON(w, map[string]any{
+		"shape": a.shape, "chunks": a.chunks, "blocks": a.block, "dtype": a.dtype.String(), "mtime": info.ModTime().UTC(), "accept_ranges": ranges,
+		"schunk": map[string]any{
+			"nbytes": nbytes, "cbytes": stored, "cratio": float64(nbytes) / float64(max(stored, 1)), "chunksize": chunk * size, "blocksize": block * size,
+			"typesize": a.dtype.Size, "vlmeta": map[string]any{}, "urlpath": p, "contiguous": true,
+			"cparams": map[string]any{"codec": 5, "clevel": 5, "typesize": a.dtype.Size, "blocksize": block * size, "nthreads": 1, "filters": []int{0, 0, 0, 0, 0, 1}, "filters_meta": []int{0, 0, 0, 0, 0, 0}},
+		},
+	})
+	return nil
+}
+
+// c2Fetch returns a slice as a frame, or without slice_ the stored frame, of which ranges can be
+// requested.
+func (h *Handler) c2Fetch(w http.ResponseWriter, r *http.Request, p string) error {
+	v := r.URL.Query()
+	for _, name := range []string{"filter", "field", "indices", "coords", "mask"} {
+		if v.Get(name) != "" {
+			return fail(http.StatusUnprocessableEntity, "parameter %s: only slices are possible", name)
+		}
+	}
+	a, err := h.c2Find(r.Context(), p)
+	if err != nil {
+		return err
+	}
+	if v.Get("slice_") == "" && a.raw {
+		return h.c2File(w, r, a.name)
+	}
+	selection := strings.ReplaceAll(v.Get("slice_"), " ", "")
+	part, err := parsePart(selection, a.shape)
+	if err != nil {
+		return err
+	}
+	data, err := h.c2Read(r.Context(), a, selection)
+	if err != nil {
+		return err
+	}
+	b, _, err := frameOf(r.Context(), ndarray.Spec{Shape: part.shape, DType: a.dtype}, data)
+	return c2Bytes(w, b, err)
+}
+
+// c2Read reads elements in native byte order.
+func (h *Handler) c2Read(ctx context.Context, a *c2Array, selection string) ([]byte, error) {
+	x, err := h.ask(ctx, a.name, &request{Route: routeData, Path: a.path, Format: "bin", Selection: selection})
+	if err != nil {
+		return nil, err
+	}
+	b := slices.Clone(x.Body)
+	a.dtype.ToNative(b)
+	return b, nil
+}
+
+// c2Chunk returns one compressed chunk, padded to the chunk shape.
+func (h *Handler) c2Chunk(w http.ResponseWriter, r *http.Request, p string) error {
+	a, err := h.c2Find(r.Context(), p)
+	if err != nil {
+		return err
+	}
+	n, err := strconv.ParseInt(r.URL.Query().Get("nchunk"), 10, 64)
+	if err != nil || n < 0 {
+		return fail(http.StatusUnprocessableEntity, "nchunk %q: want the number of a chunk", r.URL.Query().Get("nchunk"))
+	}
+	parts, shape := make([]string, len(a.shape)), make([]int64, len(a.shape))
+	left := n
+	for i := len(a.shape) - 1; i >= 0; i-- {
+		count := (a.shape[i]-1)/a.chunks[i] + 1
+		at := left % max(count, 1)
+		left /= max(count, 1)
+		start, stop := at*a.chunks[i], min((at+1)*a.chunks[i], a.shape[i])
+		parts[i], shape[i] = fmt.Sprintf("%d:%d", start, stop), stop-start
+	}
+	if left > 0 {
+		return fail(http.StatusNotFound, "chunk %d of shape %v in chunks of %v", n, a.shape, a.chunks)
+	}
+	data, err := h.c2Read(r.Context(), a, strings.Join(parts, ","))
+	if err != nil {
+		return err
+	}
+	_, b, err := frameOf(r.Context(), ndarray.Spec{Shape: shape, ChunkShape: a.chunks, BlockShape: a.block, DType: a.dtype}, data)
+	return c2Bytes(w, b, err)
+}
+
+// c2Download returns a file.
+func (h *Handler) c2Download(w http.ResponseWriter, r *http.Request, p string) error {
+	name, err := fileName(p)
+	if err != nil {
+		return err
+	}
+	return h.c2File(w, r, name)
+}
+
+func (h *Handler) c2File(w http.ResponseWriter, r *http.Request, name string) error {
+	sig, _, err := h.files.look(name)
+	if err != nil {
+		return err
+	}
+	f, err := h.files.root.OpenFile(name, os.O_RDONLY|nonBlocking, 0)
+	if err != nil {
+		return openError(name, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return fail(http.StatusUnprocessableEntity, "%s is a directory: only files can be downloaded", name)
+	}
+	header := w.Header()
+	header.Set("Content-Type", "application/octet-stream")
+	header.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", downloadName(path.Base(name), "", "x"+path.Ext(name))))
+	header.Set("Cache-Control", "private, no-cache")
+	header.Set("Etag", fmt.Sprintf("%q", fmt.Sprintf("%x", sig[:16])))
+	http.ServeContent(w, r, "", info.ModTime(), f)
+	return nil
+}
+
+func c2Bytes(w http.ResponseWriter, b []byte, err error) error {
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Cache-Control", "private, no-cache")
+	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
+	_, _ = w.Write(b)
+	return nil
+}
+
+// frameOf returns a b2nd frame with the elements, and its first chunk as stored.
+func frameOf(ctx context.Context, spec ndarray.Spec, data []byte) (frame, chunk []byte, err error) {
+	dir, err := os.MkdirTemp("", "hyperslab-*")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	file := filepath.Join(dir, "slice.b2nd")
+	spec.Compression = &ndarray.Compression{Codec: "lz4", Level: 5, Filters: []string{"shuffle"}}
+	if spec.DType.Size > 255 {
+		spec.Compression.Filters = nil
+	}
+	draft, err := hyperslab.Create(ctx, file, spec, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(data) > 0 {
+		err = draft.Write(ctx, data, ndarray.Whole(draft.Shape()))
+	}
+	if err == nil {
+		err = draft.Commit(ctx)
+	}
+	if err = errors.Join(err, draft.Close()); err != nil {
+		return nil, nil, err
+	}
+	if frame, err = os.ReadFile(file); err != nil || spec.ChunkShape == nil {
+		return frame, nil, err
+	}
+	a, err := hyperslab.Open(ctx, file, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	reader, ok := a.Backend().(ndarray.ChunkReader)
+	if !ok {
+		return nil, nil, fmt.Errorf("%w: stored chunks", errors.ErrUnsupported)
+	}
+	forms, err := reader.ChunkForms(ctx)
+	if err != nil || len(forms) == 0 {
+		return nil, nil, cmp.Or(err, errors.ErrUnsupported)
+	}
+	chunk, err = reader.ReadChunk(ctx, nil, forms[0], 0)
+	return frame, chunk, err
+}

@@ -1,0 +1,52 @@
+package serve_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/serve"
+)
+
+// TestHandler_c2array reads arrays with the client of python-blosc2.
+func TestHandler_c2array(t *testing.T) {
+	python := need.Python(t, "blosc2", "httpx", "numpy")
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "grid.b2nd"), numbers([]int64{40, 17}, []int64{16, 8}), nil)
+	write(t, filepath.Join(dir, "tree.h5")+":/a/grid", numbers([]int64{40, 17}, []int64{10, 10}), nil)
+	s := newServer(t, dir, &serve.Options{Token: "the token of a test"})
+	sum := sha256.Sum256([]byte("the token of a test"))
+	cookie := "hyperslab_" + hex.EncodeToString(sum[:4]) + "=the token of a test"
+	out, err := exec.Command(python, "testdata/c2array.py", s.URL, dir, cookie).CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Equal(t, "ok\n", string(out))
+}
+
+func TestHandler_c2arrayRoutes(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "grid.b2nd"), numbers([]int64{4}, nil), nil)
+	s := newServer(t, dir, &serve.Options{Trusted: true})
+	for target, want := range map[string]string{
+		"/api/roots":     `{"data":{"name":"data"}}`,
+		"/api/list/data": `["grid.b2nd"]`,
+	} {
+		_, _, body := get(t, s, target)
+		require.JSONEq(t, want, string(body), target)
+	}
+	status, header, body := get(t, s, "/api/download/data/grid.b2nd", "Range", "bytes=2-7")
+	require.Equal(t, 206, status)
+	require.Equal(t, "b2frame"[:6], string(body))
+	require.Contains(t, header.Get("Content-Disposition"), "grid.b2nd")
+	for target, want := range map[string]int{
+		"/api/info/data/missing": 404, "/api/fetch/data/grid.b2nd?slice_=9": 422, "/api/fetch/data/grid.b2nd?filter=x": 422,
+		"/api/chunk/data/grid.b2nd?nchunk=1": 404, "/api/chunk/data/grid.b2nd?nchunk=x": 422, "/api/list/other": 404, "/api/download/data/..%2Fx": 404,
+	} {
+		status, _, body := get(t, s, target)
+		require.Equal(t, want, status, "%s: %s", target, body)
+	}
+}

@@ -1,0 +1,622 @@
+// The pages for browsers: lists of files, objects with their attributes, values with paging, and
+// pictures. They need no JavaScript and show the same responses that programs get.
+
+package serve
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"embed"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"math"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/picture"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+//go:embed page.html
+var pageFiles embed.FS
+
+var pages = template.Must(template.ParseFS(pageFiles, "page.html"))
+
+// pagePolicy is the Content-Security-Policy of pages: pictures of this server, no scripts.
+const pagePolicy = "default-src " + forbidden + "; img-src 'self'; style-src 'unsafe-inline'; form-action 'self'; base-uri " + forbidden + "; frame-ancestors " + forbidden
+
+// Limits of a page.
+const (
+	pageRows     = 50
+	pageColumns  = 16
+	pageMembers  = 500     // files or members of a group
+	pageText     = 200     // characters of a value
+	pageElements = 4 << 20 // elements of a picture; larger planes are sampled
+	pageReply    = 32 << 20
+)
+
+// crumb is a link with a text.
+type crumb struct{ Text, Link string }
+
+// page is the data of page.html.
+type page struct {
+	Title  string
+	Crumbs []crumb
+	Error  string
+
+	Files []crumb // of a directory
+	More  int     // members that are not shown
+
+	Facts   [][2]string // name and value
+	Attrs   [][3]string // name, type, value
+	Members []memberRow
+
+	Values *valuesPart
+}
+
+type memberRow struct{ Name, Link, Kind, Shape, Type string }
+
+// valuesPart is the part of a page with elements.
+type valuesPart struct {
+	File, Path string
+	Fixed      []axisField // the dimensions before the last two
+	Row        int64
+	Column     int64
+	Heads      []string
+	Rows       [][]string
+	Pages      []crumb
+	Picture    string // address, "" without a picture
+	Colors     string
+	Gradients  []string
+	Downloads  []crumb
+	Selection  string
+}
+
+type axisField struct {
+	Number         int
+	At, Last       int64
+	Before, Behind string // addresses, "" at the ends
+}
+
+// metaDoc is the part of a response of /meta that pages need.
+type metaDoc struct {
+	Name       string
+	Kind       string
+	Shape      []int64
+	Chunks     []int64
+	Blocks     []int64
+	Filters    []filterDoc
+	Type       *typeDoc
+	Attributes []attrDoc
+	Children   []metaDoc
+	TargetPath string `json:"target_path"`
+	TargetFile string `json:"target_file"`
+}
+
+// html writes a page.
+func (h *Handler) html(w http.ResponseWriter, status int, p *page) {
+	var out bytes.Buffer
+	if err := pages.ExecuteTemplate(&out, "page.html", p); err != nil {
+		h.problem(w, err)
+		return
+	}
+	header := w.Header()
+	header.Set("Content-Security-Policy", pagePolicy)
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Cache-Control", "private, no-cache")
+	header.Set("Content-Length", strconv.Itoa(out.Len()))
+	w.WriteHeader(status)
+	_, _ = w.Write(out.Bytes())
+}
+
+// failedPage shows an error as a page.
+func (h *Handler) failedPage(w http.ResponseWriter, err error) {
+	p := problemOf(err)
+	h.html(w, p.Status, &page{Title: "Error", Crumbs: []crumb{{"files", "./"}}, Error: p.Message})
+}
+
+// listFiles shows the files of a directory below the served one.
+func (h *Handler) listFiles(w http.ResponseWriter, r *http.Request) {
+	dir := path.Clean(strings.Trim(r.URL.Query().Get("dir"), "/"))
+	if only := h.options.File; only != "" {
+		h.html(w, http.StatusOK, &page{Title: "Files", Crumbs: []crumb{{"files", "./"}}, Files: []crumb{{only, address("view", "file", only)}}})
+		return
+	}
+	if !fs.ValidPath(dir) || strings.ContainsRune(dir, 0) {
+		h.failedPage(w, notFound(dir))
+		return
+	}
+	f, err := h.files.root.Open(dir)
+	if err != nil {
+		h.failedPage(w, openError(dir, err))
+		return
+	}
+	entries, err := f.ReadDir(pageMembers + 1)
+	if err = errors.Join(err, f.Close()); err != nil && len(entries) == 0 && !isEnd(err) {
+		h.failedPage(w, openError(dir, err))
+		return
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	p := &page{Title: "Files", Crumbs: []crumb{{"files", "./"}}}
+	if dir != "." {
+		p.Title = dir
+		at := ""
+		for part := range strings.SplitSeq(dir, "/") {
+			at = path.Join(at, part)
+			p.Crumbs = append(p.Crumbs, crumb{part, address("./", "dir", at)})
+		}
+		p.Files = append(p.Files, crumb{"Open this directory as a tree of arrays", address("view", "file", dir)})
+	}
+	if len(entries) > pageMembers {
+		entries, p.More = entries[:pageMembers], 1
+	}
+	for _, e := range entries {
+		name := path.Join(dir, e.Name())
+		switch {
+		case strings.HasPrefix(e.Name(), "."):
+		case e.IsDir() && path.Ext(name) == "":
+			p.Files = append(p.Files, crumb{e.Name() + "/", address("./", "dir", name)})
+		default:
+			p.Files = append(p.Files, crumb{e.Name(), address("view", "file", name)})
+		}
+	}
+	h.html(w, http.StatusOK, p)
+}
+
+func isEnd(err error) bool { return strings.HasSuffix(err.Error(), "EOF") }
+
+// address returns a relative address with parameters.
+func address(to string, parameters ...string) string {
+	v := url.Values{}
+	for i := 0; i < len(parameters); i += 2 {
+		v.Set(parameters[i], parameters[i+1])
+	}
+	return to + "?" + v.Encode()
+}
+
+// ask returns the response to a request for a page, with a limit that fits a page.
+func (h *Handler) ask(ctx context.Context, name string, q *request) (response, error) {
+	q.Limit = min(h.options.MaxBytes, pageReply)
+	sig, keep, err := h.files.look(name)
+	if err != nil {
+		return response{}, err
+	}
+	x, release, err := h.fetch(ctx, name, sig, keep, q.tag(name, sig), q)
+	if err == nil {
+		release() // a page is much smaller than the response
+	}
+	return x, err
+}
+
+// askJSON decodes the response to a request.
+func (h *Handler) askJSON(ctx context.Context, name string, q *request, to any) error {
+	x, err := h.ask(ctx, name, q)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(x.Body))
+	d.UseNumber()
+	return d.Decode(to)
+}
+
+// view shows an object of a file.
+func (h *Handler) view(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), h.options.Timeout)
+	defer cancel()
+	p, err := h.viewPage(ctx, r.URL.Query())
+	if err != nil {
+		h.failedPage(w, err)
+		return
+	}
+	h.html(w, http.StatusOK, p)
+}
+
+func (h *Handler) viewPage(ctx context.Context, v url.Values) (*page, error) {
+	name, err := fileName(v.Get("file"))
+	if err != nil {
+		return nil, err
+	}
+	at := clean(v.Get("path"))
+	var m metaDoc
+	if err := h.askJSON(ctx, name, &request{Route: routeMeta, Path: at, Format: "json", Resolve: resolveValid}, &m); err != nil {
+		return nil, err
+	}
+	p := &page{Title: name + ":" + at, Crumbs: []crumb{{"files", "./"}}}
+	if dir := path.Dir(name); dir != "." {
+		p.Crumbs = append(p.Crumbs, crumb{dir, address("./", "dir", dir)})
+	}
+	p.Crumbs = append(p.Crumbs, crumb{path.Base(name), address("view", "file", name)})
+	below := ""
+	for part := range strings.SplitSeq(strings.Trim(at, "/"), "/") {
+		if part != "" {
+			below += "/" + part
+			p.Crumbs = append(p.Crumbs, crumb{part, address("view", "file", name, "path", below)})
+		}
+	}
+	p.Facts = facts(&m)
+	values := map[string]json.RawMessage{}
+	if len(m.Attributes) > 0 {
+		if err := h.askJSON(ctx, name, &request{Route: routeAttr, Path: at, Format: "json"}, &values); err != nil {
+			p.Error = problemOf(err).Message
+		}
+	}
+	for _, a := range m.Attributes {
+		p.Attrs = append(p.Attrs, [3]string{a.Name, typeText(&a.Type) + shapeText(a.Shape), cell(values[a.Name])})
+	}
+	for i, c := range m.Children {
+		if i == pageMembers {
+			p.More = len(m.Children) - i
+			break
+		}
+		row := memberRow{Name: c.Name, Kind: strings.ReplaceAll(c.Kind, "_", " ")}
+		switch c.Kind {
+		case "dataset":
+			row.Shape, row.Type = shapeText(c.Shape), typeText(c.Type)
+			row.Link = address("view", "file", name, "path", path.Join(at, c.Name))
+		case "group", "datatype":
+			row.Link = address("view", "file", name, "path", path.Join(at, c.Name))
+		case "soft_link", "external_link":
+			row.Type = "→ " + strings.TrimPrefix(c.TargetFile+":"+c.TargetPath, ":")
+		}
+		p.Members = append(p.Members, row)
+	}
+	if m.Kind == "dataset" && m.Shape != nil {
+		if p.Values, err = h.values(ctx, name, at, &m, v); err != nil {
+			p.Error = problemOf(err).Message
+		}
+	}
+	return p, nil
+}
+
+// facts lists the metadata of an object.
+func facts(m *metaDoc) [][2]string {
+	out := [][2]string{{"kind", strings.ReplaceAll(m.Kind, "_", " ")}}
+	if m.Type != nil {
+		out = append(out, [2]string{"type", typeText(m.Type)})
+	}
+	if m.Kind == "dataset" {
+		out = append(out, [2]string{"shape", cmp.Or(shapeText(m.Shape), "null")})
+		if m.Chunks != nil {
+			out = append(out, [2]string{"chunks", shapeText(m.Chunks)})
+		}
+		for _, f := range m.Filters {
+			out = append(out, [2]string{"filter", fmt.Sprintf("%d %s", f.ID, f.Name)})
+		}
+	}
+	if m.Kind == "group" {
+		out = append(out, [2]string{"members", strconv.Itoa(len(m.Children))})
+	}
+	return out
+}
+
+func shapeText(shape []int64) string {
+	if shape == nil {
+		return ""
+	}
+	parts := make([]string, len(shape))
+	for i, n := range shape {
+		parts[i] = strconv.FormatInt(n, 10)
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+// typeText describes an element type in a few words.
+func typeText(t *typeDoc) string {
+	switch {
+	case t == nil:
+		return ""
+	case t.Class == classString:
+		return "string"
+	case t.Class == classReference:
+		return "reference"
+	case t.Class == classSequence && t.Base != nil:
+		return "sequence of " + typeText(t.Base)
+	case t.Class == classEnum:
+		return "enumeration " + fmt.Sprint(t.DType)
+	case t.Class == classArray && t.Base != nil:
+		return typeText(t.Base) + shapeText(t.Dims)
+	case t.Class == classCompound:
+		if s, ok := t.DType.(string); ok {
+			return s
+		}
+		return "compound"
+	}
+	return fmt.Sprint(t.DType)
+}
+
+// cell shortens the JSON of a value for a table. A string has no quotes.
+func cell(raw json.RawMessage) string {
+	s := string(raw)
+	var text string
+	if json.Unmarshal(raw, &text) == nil && len(s) > 0 && s[0] == '"' {
+		s = text
+	}
+	if runes := []rune(s); len(runes) > pageText {
+		s = string(runes[:pageText]) + "…"
+	}
+	return s
+}
+
+// whole parses a parameter from 0 to limit; others become the nearest of them.
+func whole(s string, limit int64) int64 {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return min(max(n, 0), max(limit, 0))
+}
+
+// values returns a page of elements.
+func (h *Handler) values(ctx context.Context, name, at string, m *metaDoc, v url.Values) (*valuesPart, error) {
+	p := &valuesPart{File: name, Path: at, Colors: cmp.Or(v.Get("colors"), "viridis"), Gradients: []string{"viridis", "gray", "diverging"}}
+	rank := len(m.Shape)
+	fixed := max(rank-2, 0)
+	link := func(parameter string, n int64) string {
+		x := url.Values{"file": {name}, "path": {at}}
+		for k := range v {
+			if k == "row" || k == "column" || k == "colors" || strings.HasPrefix(k, "at") {
+				x[k] = v[k]
+			}
+		}
+		x.Set(parameter, strconv.FormatInt(n, 10))
+		return "view?" + x.Encode()
+	}
+	parts := make([]string, 0, rank)
+	for i := range fixed {
+		f := axisField{Number: i, Last: m.Shape[i] - 1, At: whole(v.Get(fmt.Sprint("at", i)), m.Shape[i]-1)}
+		if f.At > 0 {
+			f.Before = link(fmt.Sprint("at", i), f.At-1)
+		}
+		if f.At < f.Last {
+			f.Behind = link(fmt.Sprint("at", i), f.At+1)
+		}
+		p.Fixed = append(p.Fixed, f)
+		parts = append(parts, strconv.FormatInt(f.At, 10))
+	}
+	plane := slices.Clone(parts)
+	for range rank - fixed {
+		plane = append(plane, ":")
+	}
+	p.Selection = strings.Join(plane, ",")
+	downloads(p)
+	if n, ok := ndarray.Product(m.Shape); !ok || n == 0 && rank > 0 {
+		return p, nil
+	}
+	rows, columns := int64(1), int64(1)
+	if rank > 0 {
+		rows = m.Shape[fixed]
+		p.Row = whole(v.Get("row"), rows-1) / pageRows * pageRows
+		parts = append(parts, fmt.Sprintf("%d:%d", p.Row, min(p.Row+pageRows, rows)))
+	}
+	if rank > 1 {
+		columns = m.Shape[fixed+1]
+		p.Column = whole(v.Get("column"), columns-1) / pageColumns * pageColumns
+		parts = append(parts, fmt.Sprintf("%d:%d", p.Column, min(p.Column+pageColumns, columns)))
+	}
+	q := &request{Route: routeData, Path: at, Format: "json", Selection: strings.Join(parts, ",")}
+	if err := p.table(ctx, h, q, rank); err != nil {
+		return nil, err
+	}
+	turn := func(text, parameter string, from, step, length int64) {
+		if from >= 0 && from < length && ceil.Div(length, step) > 1 {
+			p.Pages = append(p.Pages, crumb{text, link(parameter, from)})
+		}
+	}
+	turn("first rows", "row", min(0, p.Row-1), pageRows, rows)
+	turn("previous rows", "row", p.Row-pageRows, pageRows, rows)
+	turn("next rows", "row", p.Row+pageRows, pageRows, rows)
+	turn("last rows", "row", (rows-1)/pageRows*pageRows, pageRows, rows)
+	turn("previous columns", "column", p.Column-pageColumns, pageColumns, columns)
+	turn("next columns", "column", p.Column+pageColumns, pageColumns, columns)
+	if _, ok := drawable(m.Type); ok && rank > 0 && rows*columns > 1 {
+		p.Picture = address("picture", "file", name, "path", at, "selection", p.Selection, "colors", p.Colors)
+	}
+	return p, nil
+}
+
+// downloads lists the addresses of the plane in other formats.
+func downloads(p *valuesPart) {
+	for _, format := range []string{"npy", "csv", "json"} {
+		p.Downloads = append(p.Downloads, crumb{"." + format, address("data", "file", p.File, "path", p.Path, "selection", p.Selection, "format", format)})
+	}
+}
+
+// table fills the rows with elements.
+func (p *valuesPart) table(ctx context.Context, h *Handler, q *request, rank int) error {
+	var raw json.RawMessage
+	if err := h.askJSON(ctx, p.File, q, &raw); err != nil {
+		return err
+	}
+	if rank == 0 {
+		p.Rows = [][]string{{"", cell(raw)}}
+		return nil
+	}
+	var lines []json.RawMessage
+	if err := json.Unmarshal(raw, &lines); err != nil {
+		return err
+	}
+	for i, line := range lines {
+		row := []string{strconv.FormatInt(p.Row+int64(i), 10)}
+		if rank == 1 {
+			p.Rows = append(p.Rows, append(row, cell(line)))
+			continue
+		}
+		var cells []json.RawMessage
+		if err := json.Unmarshal(line, &cells); err != nil {
+			return err
+		}
+		for k, c := range cells {
+			if i == 0 {
+				p.Heads = append(p.Heads, strconv.FormatInt(p.Column+int64(k), 10))
+			}
+			row = append(row, cell(c))
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	return nil
+}
+
+// drawable returns the type of the elements in a response with dtype=safe if they are real numbers.
+func drawable(t *typeDoc) (ndarray.DType, bool) {
+	name, ok := "", false
+	if t != nil {
+		name, ok = t.DType.(string)
+	}
+	if !ok || t.Class != classInteger && t.Class != classFloat && t.Class != classEnum && t.Class != classBitfield {
+		return ndarray.DType{}, false
+	}
+	d, err := ndarray.ParseDType(name)
+	if err != nil {
+		return d, false
+	}
+	switch d.Kind {
+	case ndarray.Bool:
+		return ndarray.DTypeOf[uint8](), true
+	case ndarray.Float:
+		switch {
+		case d.Size < 4:
+			d = ndarray.DTypeOf[float32]()
+		case d.Size > 8:
+			d = ndarray.DTypeOf[float64]()
+		}
+	case ndarray.Int, ndarray.Uint:
+	default:
+		return d, false
+	}
+	d.Order = ndarray.Little
+	return d, true
+}
+
+// Sizes of pictures in pixels.
+const (
+	pictureWidth  = 900
+	pictureHeight = 600
+)
+
+// picture draws the selected elements: two dimensions as a heat map, one as a line.
+func (h *Handler) picture(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), h.options.Timeout)
+	defer cancel()
+	v := r.URL.Query()
+	name, err := fileName(v.Get("file"))
+	var out []byte
+	if err == nil {
+		out, err = h.draw(ctx, name, clean(v.Get("path")), v.Get("selection"), cmp.Or(v.Get("colors"), "viridis"))
+	}
+	if err != nil {
+		h.problem(w, err)
+		return
+	}
+	header := w.Header()
+	header.Set("Content-Type", "image/png")
+	header.Set("Cache-Control", "private, no-cache")
+	header.Set("Content-Length", strconv.Itoa(len(out)))
+	_, _ = w.Write(out)
+}
+
+func (h *Handler) draw(ctx context.Context, name, at, selection, colors string) ([]byte, error) {
+	gradient, ok := picture.Gradients[colors]
+	if !ok {
+		return nil, fail(http.StatusUnprocessableEntity, "colors %q: want viridis, gray or diverging", colors)
+	}
+	var m metaDoc
+	if err := h.askJSON(ctx, name, &request{Route: routeMeta, Path: at, Format: "json", Resolve: resolveValid}, &m); err != nil {
+		return nil, err
+	}
+	d, ok := drawable(m.Type)
+	if !ok || m.Shape == nil {
+		return nil, fail(http.StatusUnprocessableEntity, "%s: its elements are not numbers that can be drawn", at)
+	}
+	part, err := parsePart(selection, m.Shape)
+	if err != nil {
+		return nil, err
+	}
+	shape := part.shape
+	if len(shape) != 1 && len(shape) != 2 || part.elems() == 0 {
+		return nil, fail(http.StatusUnprocessableEntity, "selection %q of shape %v has %d dimensions and %d elements: a picture has one or two dimensions", selection, m.Shape, len(shape), part.elems())
+	}
+	step := int64(1)
+	for part.elems()/step/step > pageElements && len(shape) == 2 || part.elems()/step > pageElements && len(shape) == 1 {
+		step++
+	}
+	q := &request{Route: routeData, Path: at, Format: "bin", Safe: true, Selection: part.every(step)}
+	x, err := h.ask(ctx, name, q)
+	if err != nil {
+		return nil, err
+	}
+	sampled := make([]int64, len(shape))
+	for i, n := range shape {
+		sampled[i] = ceil.Div(n, step)
+	}
+	if n, ok := ndarray.Product(sampled); !ok || int64(len(x.Body)) != n*int64(d.Size) {
+		return nil, fmt.Errorf("%w: %d bytes for shape %v of %v", ndarray.ErrSize, len(x.Body), sampled, d)
+	}
+	raw := make([]byte, len(x.Body)/d.Size*8)
+	src := slices.Clone(x.Body)
+	d.ToNative(src)
+	if err := convert(raw, ndarray.DTypeOf[float64](), src, d.Native()); err != nil {
+		return nil, err
+	}
+	numbers := make([]float64, len(raw)/8)
+	for i := range numbers {
+		numbers[i] = math.Float64frombits(binary.NativeEndian.Uint64(raw[8*i:]))
+	}
+	title := at
+	if selection != "" {
+		title += " [" + selection + "]"
+	}
+	if step > 1 {
+		title += fmt.Sprintf(", every element number %d", step)
+	}
+	p := &picture.Picture{Title: title, Shape: sampled, Axes: make([]picture.Axis, len(shape))}
+	for i, n := range shape {
+		p.Axes[i].Last = float64(n - 1)
+	}
+	if len(shape) == 2 {
+		p.Kind, p.Grid = picture.Heatmap, picture.NewGrid(sampled, pictureHeight, pictureWidth)
+		p.Grid.Add(ndarray.Whole(sampled), numbers)
+		p.Grid.Finish()
+		p.Low, p.High = picture.Bounds(p.Grid.Low, p.Grid.High)
+	} else {
+		p.Kind, p.Line = picture.Line, picture.NewEnvelope(sampled[0], pictureWidth)
+		p.Line.Add(ndarray.Whole(sampled), numbers)
+		p.Low, p.High = picture.Bounds(p.Line.Least, p.Line.Most)
+	}
+	if !(p.Low < p.High) || math.IsInf(p.High-p.Low, 0) {
+		return nil, fail(http.StatusUnprocessableEntity, "no finite range of values to draw, from %v to %v", p.Low, p.High)
+	}
+	var out bytes.Buffer
+	err = p.Write(&out, "png", pictureWidth, pictureHeight, gradient)
+	return out.Bytes(), err
+}
+
+// every returns a selection of every n-th selected element along each dimension. It keeps all
+// dimensions.
+func (p *part) every(n int64) string {
+	parts := make([]string, len(p.start))
+	for i := range parts {
+		step := p.step[i] * n
+		last := p.start[i] + (p.count[i]-1)*p.step[i]
+		switch {
+		case p.count[i] == 1:
+			parts[i] = fmt.Sprintf("%d:%d", p.start[i], p.start[i]+1)
+		case step > 0:
+			parts[i] = fmt.Sprintf("%d:%d:%d", p.start[i], last+1, step)
+		case last == 0:
+			parts[i] = fmt.Sprintf("%d::%d", p.start[i], step)
+		default:
+			parts[i] = fmt.Sprintf("%d:%d:%d", p.start[i], last-1, step)
+		}
+	}
+	return strings.Join(parts, ",")
+}
