@@ -76,7 +76,7 @@ func (o *Object) background(f func()) bool {
 const (
 	firstWindow = 4
 	maxRun      = 64  // blocks of one request: 4 MiB
-	gap         = 4   // cached or unwanted blocks between two ranges that one request reads
+	gap         = 4   // missing blocks between two ranges that one request also reads
 	longRead    = 128 // blocks of a read that is fetched in parallel
 )
 
@@ -271,10 +271,8 @@ func (o *Object) fetchOnce(run []*block) ([]*block, error) {
 		if _, err := io.ReadFull(body, data); err != nil {
 			return run, truncated(err)
 		}
-		if run[0].number == next { // else a gap between two ranges
-			o.c.cache.done(run[0], data)
-			run = run[1:]
-		}
+		o.c.cache.done(run[0], data)
+		run = run[1:]
 	}
 	return nil, nil
 }
@@ -297,9 +295,26 @@ func (o *Object) Prefetch(ctx context.Context, ranges [][2]int64) (stop func()) 
 	return cancel
 }
 
+// bridge extends a run to the block before number at, if the request stays short and no block
+// between them is in the cache.
+func (o *Object) bridge(run *[]*block, at int64) bool {
+	first, next := (*run)[0].number, (*run)[len(*run)-1].number+1
+	if at < next || at-next >= gap || at-first >= maxRun {
+		return false
+	}
+	for ; next < at; next++ {
+		b, mine := o.c.cache.claim(key{o.v, next})
+		if !mine {
+			return false
+		}
+		*run = append(*run, b)
+	}
+	return true
+}
+
 // pump fetches the missing blocks of ranges.
 func (o *Object) pump(ctx context.Context, p *plan, ranges [][2]int64) {
-	var run []*block
+	var run []*block // consecutive blocks
 	flush := func() {
 		if len(run) > 0 {
 			o.begin(run)
@@ -315,12 +330,12 @@ func (o *Object) pump(ctx context.Context, p *plan, ranges [][2]int64) {
 		}
 		first, last := off>>blockShift, (off+end-1)>>blockShift
 		for at := first; at <= last; at++ {
-			if len(run) > 0 && (at < run[0].number || at-run[len(run)-1].number > gap || at-run[0].number >= maxRun) {
-				flush()
-			}
 			k := key{o.v, at}
 			if o.c.cache.has(k) {
 				continue
+			}
+			if len(run) > 0 && !o.bridge(&run, at) {
+				flush()
 			}
 			select {
 			case p.slots <- struct{}{}:

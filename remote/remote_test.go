@@ -334,7 +334,7 @@ func TestObject_ReadAt_faults(t *testing.T) {
 				_, _ = fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &first, &last)
 				w.Header().Set("Content-Length", strconv.Itoa(last+1-first))
 				w.WriteHeader(http.StatusPartialContent)
-				_, _ = w.Write(body[first : first+70_000])
+				_, _ = w.Write(body[first : first+10_000])
 				panic(http.ErrAbortHandler)
 			},
 			"closed connection": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/h5warm"
 	"github.com/hyperslab/hyperslab/internal/striped"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -110,6 +111,12 @@ func Open(file, object string, o *OpenOptions) (*Backend, error) {
 }
 
 func open(f *h5.File, object, location string, o *OpenOptions) (*Backend, error) {
+	if r, size := f.Source(); r != nil {
+		// libhdf5 reads the chunk index node by node when it reports the stored size.
+		if info, err := f.Root().ObjectInfo(absolute(object)); err == nil {
+			h5warm.Open(r, size).Objects([]uint64{info.Address})
+		}
+	}
 	d, err := f.Root().OpenDataset(absolute(object))
 	if err != nil {
 		kind, kindErr := f.Root().Kind(absolute(object))

@@ -2,7 +2,13 @@
 
 package h5file
 
-import "fmt"
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hyperslab/hyperslab/internal/ahead"
+)
 
 // Types of version 1 nodes.
 const (
@@ -68,7 +74,12 @@ func (w *walk1) node(a Addr, level int) bool {
 	}
 	w.siblings(p, a, l)
 	if l > 0 || w.nodeType == groupNodes {
-		r.hint(w.children(p, n), int64(len(p.b)))
+		next := w.children(p.b, p.pos, n)
+		r.hint(next, int64(len(p.b)))
+		if level < 0 && l > 0 {
+			var nodes atomic.Int64
+			w.below(next, len(p.b), int(l)-1, &nodes)
+		}
 	}
 	more := true
 	var left any
@@ -111,13 +122,46 @@ func (w *walk1) node(a Addr, level int) bool {
 	return more
 }
 
-// children returns the addresses of the first n children without checks. p is at the first key.
-func (w *walk1) children(p *part, n int) (list []Addr) {
+// below hints the children of nodes at a level, if the file is remote. Unlike the traversal, it
+// reads the nodes of a level at the same time. nodes counts them, up to hinted.
+func (w *walk1) below(list []Addr, size, level int, nodes *atomic.Int64) {
+	src := ahead.Of(w.r.f.src)
+	if src == nil || level == 0 && w.nodeType == chunkNodes {
+		return
+	}
+	var all sync.WaitGroup
+	slots := make(chan struct{}, 16)
+	for _, a := range list {
+		if !a.Defined() || nodes.Add(1) > hinted {
+			break
+		}
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			b := make([]byte, size)
+			n, err := src.ReadAt(b, w.r.f.place(a)) // the traversal returns the error
+			first := 8 + 2*w.r.f.super.OffsetSize
+			if err != nil || n < first || string(b[:4]) != "TREE" || int(b[5]) != level {
+				return
+			}
+			next := w.children(b, first, min(int(b[6])|int(b[7])<<8, 2*w.rank))
+			w.r.hint(next, int64(size))
+			if level > 0 {
+				w.below(next, size, level-1, nodes)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// children returns the addresses of the first n children of a node without checks. at is the
+// position of the first key.
+func (w *walk1) children(b []byte, at, n int) (list []Addr) {
 	o := w.r.f.super.OffsetSize
-	for at := p.pos + w.keySize; len(list) < n && at+o <= len(p.b); at += w.keySize + o {
+	for at += w.keySize; len(list) < n && at+o <= len(b); at += w.keySize + o {
 		a := Addr(0)
 		for i := range min(o, 8) {
-			a |= Addr(p.b[at+i]) << (8 * i)
+			a |= Addr(b[at+i]) << (8 * i)
 		}
 		list = append(list, a)
 	}
