@@ -80,7 +80,7 @@ func (o *outside) metadata(ctx context.Context, path string) (Metadata, error) {
 	return Metadata{x.Fixed, x.Variable, x.Files, x.Comment, at(x.Born), at(x.Changed), at(x.Modified), at(x.Accessed)}, nil
 }
 
-func (h *treeAttendant) metadata(path string) ([]byte, error) {
+func (h *treeHandler) metadata(path string) ([]byte, error) {
 	m, err := (&walker{ctx: context.Background(), suspect: h.s, store: h.s.store}).metadata(h.location(path), h.s.Format)
 	if err = cause(translate(err)); err != nil {
 		return nil, h.renamed(err)

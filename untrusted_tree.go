@@ -59,7 +59,7 @@ type outside struct {
 	file string // name of the file
 
 	client *worker.Client // nil: no worker, home answers the requests
-	home   *treeAttendant
+	home   *treeHandler
 
 	mu    sync.Mutex // held from the first to the last piece of a response
 	walks int        // number of walks that have begun
@@ -103,7 +103,7 @@ func (o *outside) begin(ctx context.Context, inProcess bool) error {
 		return err
 	}
 	o.s.Direct = true
-	o.home = &treeAttendant{s: o.s, window: make([]byte, 1<<20)}
+	o.home = &treeHandler{s: o.s, window: make([]byte, 1<<20)}
 	return o.home.check()
 }
 

@@ -20,8 +20,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// treeAttendant answers requests for one file.
-type treeAttendant struct {
+// treeHandler answers requests for one file.
+type treeHandler struct {
 	s      *suspect
 	window []byte
 
@@ -31,7 +31,7 @@ type treeAttendant struct {
 
 	whole []byte // the last response
 
-	array     *attendant // of the array of the last request
+	array     *arrayHandler // of the array of the last request
 	arrayPath string
 }
 
@@ -42,11 +42,11 @@ func serveTree(s *worker.Session) (worker.Handler, error) {
 		return nil, err
 	}
 	x.Policy.ExternalLinks, x.Policy.VirtualSources, x.Policy.ExternalFiles = true, true, true // listed only
-	h := &treeAttendant{s: x, window: s.Window}
+	h := &treeHandler{s: x, window: s.Window}
 	return h, h.check()
 }
 
-func (h *treeAttendant) close() {
+func (h *treeHandler) close() {
 	if h.stop != nil {
 		h.stop()
 	}
@@ -54,7 +54,7 @@ func (h *treeAttendant) close() {
 }
 
 // check checks the whole file. In a directory the arrays are checked one by one, later.
-func (h *treeAttendant) check() error {
+func (h *treeHandler) check() error {
 	if isStore(h.s.Format) {
 		return damage(h.s.checkStore(context.Background())) // the store stays open
 	}
@@ -68,7 +68,7 @@ func (h *treeAttendant) check() error {
 
 // Call writes one piece of the requested result to the window and returns the number of bytes of
 // the complete result.
-func (h *treeAttendant) Call(b []byte) ([]byte, error) {
+func (h *treeHandler) Call(b []byte) ([]byte, error) {
 	var q treeRequest
 	if err := decode(b, &q); err != nil {
 		return nil, err
@@ -109,20 +109,20 @@ func (h *treeAttendant) Call(b []byte) ([]byte, error) {
 }
 
 // location returns the location of an object through the descriptor of the open file.
-func (h *treeAttendant) location(path string) Location {
+func (h *treeHandler) location(path string) Location {
 	return Location{File: worker.FilePath(h.s.file), Object: path}
 }
 
-var _ worker.Beside = (*treeAttendant)(nil)
+var _ worker.Beside = (*treeHandler)(nil)
 
 // Beside reports whether the request is for the open array and can run concurrently.
-func (h *treeAttendant) Beside(b []byte) bool {
+func (h *treeHandler) Beside(b []byte) bool {
 	var q treeRequest
 	return decode(b, &q) == nil && q.Verb == "array" && h.array != nil && h.arrayPath == q.Path && h.array.Beside(q.Array)
 }
 
 // arrayAt opens the array at a path. At most one array is open at a time.
-func (h *treeAttendant) arrayAt(path string) (*attendant, error) {
+func (h *treeHandler) arrayAt(path string) (*arrayHandler, error) {
 	if h.array != nil && h.arrayPath == path {
 		return h.array, nil
 	}
@@ -150,12 +150,12 @@ func (h *treeAttendant) arrayAt(path string) (*attendant, error) {
 	if err != nil {
 		return nil, errors.Join(err, b.Close(), s.close())
 	}
-	h.array, h.arrayPath = &attendant{array: a, backend: b, window: h.window}, path
+	h.array, h.arrayPath = &arrayHandler{array: a, backend: b, window: h.window}, path
 	return h.array, nil
 }
 
 // named replaces the path of the file's descriptor in text by the file's name.
-func (h *treeAttendant) named(text string) string {
+func (h *treeHandler) named(text string) string {
 	name := h.s.Name
 	if h.s.Object != "" {
 		name = strings.TrimSuffix(name, ":"+h.s.Object)
@@ -164,7 +164,7 @@ func (h *treeAttendant) named(text string) string {
 }
 
 // failed returns an encoded error for the program.
-func (h *treeAttendant) failed(err error) []byte {
+func (h *treeHandler) failed(err error) []byte {
 	if err == nil {
 		return nil
 	}
@@ -172,14 +172,14 @@ func (h *treeAttendant) failed(err error) []byte {
 }
 
 // renamed returns err with the file's name instead of the path of its descriptor.
-func (h *treeAttendant) renamed(err error) error {
+func (h *treeHandler) renamed(err error) error {
 	if err == nil {
 		return nil
 	}
 	return worker.WithText(err, h.named(err.Error()))
 }
 
-func (h *treeAttendant) attrs(path string) ([]byte, error) {
+func (h *treeHandler) attrs(path string) ([]byte, error) {
 	w := &walker{ctx: context.Background(), suspect: h.s, store: h.s.store}
 	l := h.location(path)
 	if err := w.mayBeGroup(l, h.s.Format); err != nil {
@@ -193,7 +193,7 @@ func (h *treeAttendant) attrs(path string) ([]byte, error) {
 }
 
 // begin begins a walk at a path, and ends the previous walk.
-func (h *treeAttendant) begin(path string) {
+func (h *treeHandler) begin(path string) {
 	h.close()
 	h.next, h.stop = iter.Pull2(func(yield func(Entry, error) bool) {
 		w := walker{
@@ -207,7 +207,7 @@ func (h *treeAttendant) begin(path string) {
 }
 
 // more returns the next entries of the walk.
-func (h *treeAttendant) more(q treeRequest) []byte {
+func (h *treeHandler) more(q treeRequest) []byte {
 	if h.next == nil {
 		return encode(wireEntries{Done: true, Failed: h.failed(fmt.Errorf("%w: more of a walk that has not begun", worker.ErrProtocol))})
 	}

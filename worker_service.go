@@ -28,7 +28,7 @@ func serve(s *worker.Session) (worker.Handler, error) {
 	if err != nil {
 		return nil, cause(err)
 	}
-	return &attendant{array: a, backend: b, window: s.Window}, nil
+	return &arrayHandler{array: a, backend: b, window: s.Window}, nil
 }
 
 // suspectOf decodes the suspect of a session, with its one file.
@@ -44,8 +44,8 @@ func suspectOf(s *worker.Session) (*suspect, error) {
 	return x, nil
 }
 
-// An attendant answers requests for one array.
-type attendant struct {
+// An arrayHandler answers requests for one array.
+type arrayHandler struct {
 	array   *ndarray.Array
 	backend ndarray.Backend // of the array
 	window  []byte
@@ -59,7 +59,7 @@ type attendant struct {
 
 // Call writes one piece of the requested result to the window. It returns the number of bytes of
 // the complete result, or of the piece for "read".
-func (h *attendant) Call(b []byte) ([]byte, error) {
+func (h *arrayHandler) Call(b []byte) ([]byte, error) {
 	var q request
 	if err := decode(b, &q); err != nil {
 		return nil, err
@@ -86,12 +86,12 @@ func (h *attendant) Call(b []byte) ([]byte, error) {
 	return binary.LittleEndian.AppendUint64(nil, uint64(len(h.whole))), nil
 }
 
-var _ worker.Beside = (*attendant)(nil)
+var _ worker.Beside = (*arrayHandler)(nil)
 
 // Beside reports whether the request can run concurrently with others. Reads of whole boxes can,
 // because they keep no data, unless the program allows only one goroutine. If data is kept, a call
 // must discard it first.
-func (h *attendant) Beside(b []byte) bool {
+func (h *arrayHandler) Beside(b []byte) bool {
 	var q request
 	return h.whole == nil && decode(b, &q) == nil && q.Verb == "read" && q.all() && !q.Alone
 }
@@ -102,11 +102,11 @@ func (q *request) all() bool {
 }
 
 // same reports whether the kept data is that of the request.
-func (h *attendant) same(q request) bool {
+func (h *arrayHandler) same(q request) bool {
 	return h.about.Verb == q.Verb && slices.Equal(h.about.Start, q.Start) && slices.Equal(h.about.Shape, q.Shape)
 }
 
-func (h *attendant) yield(q request) ([]byte, error) {
+func (h *arrayHandler) yield(q request) ([]byte, error) {
 	ctx := context.Background()
 	switch q.Verb {
 	case "meta":
@@ -162,7 +162,7 @@ func chunkBytes(ctx context.Context, b ndarray.Backend, at []int64) (int64, erro
 
 // read copies the elements of a part of a region to to. If the part is smaller than the region, the
 // region is read once and kept.
-func (h *attendant) read(to []byte, q request) (int64, error) {
+func (h *arrayHandler) read(to []byte, q request) (int64, error) {
 	ctx := ndarray.WithWorkers(context.Background(), q.Workers)
 	whole, item := ndarray.Region{Start: q.Start, Shape: q.Shape}, int64(h.array.DType().Size)
 	for _, g := range []ndarray.Region{whole, q.Part} {

@@ -45,15 +45,15 @@ type answer struct {
 	Partly bool
 }
 
-// attendant is the worker's side.
-type attendant struct {
+// recoveryHandler is the worker's side.
+type recoveryHandler struct {
 	order  order
 	file   *os.File
 	window []byte
 }
 
 func serve(s *worker.Session) (worker.Handler, error) {
-	h := &attendant{window: s.Window}
+	h := &recoveryHandler{window: s.Window}
 	if err := json.Unmarshal(s.Open, &h.order); err != nil {
 		return nil, fmt.Errorf("%w: %w", worker.ErrProtocol, err)
 	}
@@ -66,7 +66,7 @@ func serve(s *worker.Session) (worker.Handler, error) {
 }
 
 // Call recovers the file and answers in JSON.
-func (h *attendant) Call([]byte) ([]byte, error) {
+func (h *recoveryHandler) Call([]byte) ([]byte, error) {
 	src := worker.FilePath(h.file)
 	r, err := recoverAs(context.Background(), filepath.Join(h.order.Dir, made), src, h.order.Name, h.order.Options)
 	if err != nil {

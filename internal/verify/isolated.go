@@ -97,8 +97,8 @@ func (c crossing) err() error {
 	return e
 }
 
-// attendant is the worker's side.
-type attendant struct {
+// taskHandler is the worker's side.
+type taskHandler struct {
 	job    *job
 	window []byte
 }
@@ -115,11 +115,11 @@ func serve(s *worker.Session) (worker.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &attendant{j, s.Window}, nil
+	return &taskHandler{j, s.Window}, nil
 }
 
 // Call runs a request and returns the answer in JSON.
-func (h *attendant) Call(b []byte) ([]byte, error) {
+func (h *taskHandler) Call(b []byte) ([]byte, error) {
 	var q request
 	if err := json.Unmarshal(b, &q); err != nil || q.First < 0 || q.End < q.First || q.End > h.job.total {
 		return nil, fmt.Errorf("%w: request %s: %w", worker.ErrProtocol, b, err)
@@ -145,7 +145,7 @@ func (h *attendant) Call(b []byte) ([]byte, error) {
 	return h.put(answer{Total: h.job.total, Next: next, Report: h.job.report})
 }
 
-func (h *attendant) put(a answer) ([]byte, error) {
+func (h *taskHandler) put(a answer) ([]byte, error) {
 	r := &a.Report
 	for _, list := range [][]Place{r.Damages, r.Unchecked} {
 		for i := range list {

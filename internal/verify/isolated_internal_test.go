@@ -110,7 +110,7 @@ func TestProgressMovesByChunks(t *testing.T) {
 
 // What is too long for the window is left out, and counted.
 func TestLongReport(t *testing.T) {
-	h := &attendant{job: &job{}, window: make([]byte, 4096)}
+	h := &taskHandler{job: &job{}, window: make([]byte, 4096)}
 	r := Report{NumDamages: 1000}
 	for range 1000 {
 		r.Damages = append(r.Damages, Place{Err: worker.ErrCrashed})

@@ -106,7 +106,7 @@ func eachBlock(ctx context.Context, arr *ndarray.Array, limit int64, progress fu
 		size = textBytes
 	}
 	e, done := &batch{dtype: m.DType, json: m.Format == b2nd.ObjectsFormat}, int64(0)
-	for r := range pieces(m.Shape, m.ChunkShape, lively(m.Shape, m.ChunkShape, limit/size, stretch/size, int64(ndarray.Workers(ctx)))) {
+	for r := range pieces(m.Shape, m.ChunkShape, progressPiece(m.Shape, m.ChunkShape, limit/size, stretch/size, int64(ndarray.Workers(ctx)))) {
 		e.n = int(r.NumElems())
 		if m.DType.Kind == ndarray.String {
 			e.strings = make([]string, e.n)

@@ -61,10 +61,10 @@ func pieces(shape, chunk []int64, most int64) iter.Seq[ndarray.Region] {
 	}
 }
 
-// lively returns the maximum number of elements of a piece for frequent progress: at least some,
-// with a chunk for each worker, in whole layers of chunks. It returns most if not even one layer of
-// chunks fits.
-func lively(shape, chunk []int64, most, some, workers int64) int64 {
+// progressPiece returns the maximum number of elements of a piece for frequent progress: at least
+// some, with a chunk for each worker, in whole layers of chunks. It returns most if not even one
+// layer of chunks fits.
+func progressPiece(shape, chunk []int64, most, some, workers int64) int64 {
 	if len(chunk) == 0 {
 		return min(most, max(some, 1))
 	}

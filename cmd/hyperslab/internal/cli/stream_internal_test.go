@@ -58,10 +58,10 @@ func TestLivelyPieces(t *testing.T) {
 		most := rapid.Int64Range(1, 3000).Draw(t, "most")
 		some := rapid.Int64Range(0, 100).Draw(t, "some")
 		workers := rapid.Int64Range(1, 4).Draw(t, "workers")
-		n := lively(shape, chunk, most, some, workers)
+		n := progressPiece(shape, chunk, most, some, workers)
 		require.Positive(t, n)
 		require.LessOrEqual(t, n, most)
-		require.LessOrEqual(t, lively(shape, nil, most, some, workers), max(some, 1))
+		require.LessOrEqual(t, progressPiece(shape, nil, most, some, workers), max(some, 1))
 		if n == most {
 			return
 		}
@@ -83,8 +83,8 @@ func TestLivelyPieces(t *testing.T) {
 		}
 		require.Len(t, seen, int(grid), "each chunk is in one piece")
 	})
-	require.Equal(t, int64(4), lively([]int64{100}, []int64{2}, 50, 3, 1), "no less than some, in whole chunks")
-	require.Equal(t, int64(6), lively([]int64{100}, []int64{2}, 50, 3, 3), "a chunk for each worker")
-	require.Equal(t, int64(20), lively([]int64{10, 10}, []int64{2, 5}, 50, 1, 2), "a layer of chunks")
-	require.Equal(t, int64(10), lively([]int64{10, 10}, []int64{2, 5}, 10, 1, 1), "no layer has room")
+	require.Equal(t, int64(4), progressPiece([]int64{100}, []int64{2}, 50, 3, 1), "no less than some, in whole chunks")
+	require.Equal(t, int64(6), progressPiece([]int64{100}, []int64{2}, 50, 3, 3), "a chunk for each worker")
+	require.Equal(t, int64(20), progressPiece([]int64{10, 10}, []int64{2, 5}, 50, 1, 2), "a layer of chunks")
+	require.Equal(t, int64(10), progressPiece([]int64{10, 10}, []int64{2, 5}, 10, 1, 1), "no layer has room")
 }
