@@ -29,6 +29,8 @@ const partsSuffix = ".parts"
 // store holds the small documents and the parts of one plan. Its only demand on a storage system is
 // that create is exclusive: a link in a file system, a conditional put in an object store.
 type store interface {
+	// begin prepares the place of the first document.
+	begin(ctx context.Context) error
 	// create stores a document that does not exist yet. It returns fs.ErrExist if it exists. The
 	// document appears complete or not at all, and is durable when create returns.
 	create(ctx context.Context, name string, content []byte) error
@@ -51,6 +53,16 @@ type store interface {
 
 // directory is a store in a directory of a file system.
 type directory struct{ dir string }
+
+// newStore returns the store at a path; tests replace it.
+var newStore = func(dir string) store { return directory{dir} }
+
+func (d directory) begin(ctx context.Context) error {
+	if err := os.Mkdir(d.dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return ctx.Err()
+}
 
 func (d directory) create(ctx context.Context, name string, content []byte) (err error) {
 	if err := ctx.Err(); err != nil {
@@ -149,7 +161,8 @@ func (p *Plan) state(ctx context.Context, begin bool) (store, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := directory{file + partsSuffix}
+	dir := file + partsSuffix
+	d := newStore(dir)
 	content, err := d.read(ctx, claim)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(file); err == nil {
@@ -158,7 +171,7 @@ func (p *Plan) state(ctx context.Context, begin bool) (store, error) {
 		if !begin {
 			return nil, fmt.Errorf("%w: no shard of %d has a receipt", ErrIncomplete, p.shards())
 		}
-		if err := os.Mkdir(d.dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := d.begin(ctx); err != nil {
 			return nil, err
 		}
 		if content, err = p.Encode(); err != nil {
@@ -174,10 +187,10 @@ func (p *Plan) state(ctx context.Context, begin bool) (store, error) {
 	}
 	other, err := Parse(content)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrTarget, filepath.Join(d.dir, claim), err)
+		return nil, fmt.Errorf("%w: %s: %w", ErrTarget, filepath.Join(dir, claim), err)
 	}
 	if other.ID != p.ID {
-		return nil, fmt.Errorf("%w: %s contains the files of plan %.12s, want %.12s", ErrTarget, d.dir, other.ID, p.ID)
+		return nil, fmt.Errorf("%w: %s contains the files of plan %.12s, want %.12s", ErrTarget, dir, other.ID, p.ID)
 	}
 	return d, nil
 }

@@ -96,9 +96,9 @@ func (p *Plan) work(ctx context.Context, stage int, shard int64, options *WorkOp
 	if err != nil {
 		return false, err
 	}
-	won := false
+	lost := true // no receipt can name the part
 	defer func() {
-		if !won && r.Part != "" {
+		if lost && r.Part != "" {
 			err = errors.Join(err, s.remove(context.WithoutCancel(ctx), r.Part))
 		}
 	}()
@@ -116,15 +116,19 @@ func (p *Plan) work(ctx context.Context, stage int, shard int64, options *WorkOp
 	if err != nil {
 		return false, err
 	}
-	switch err := s.create(ctx, receiptName(stage, shard), b); {
-	case errors.Is(err, fs.ErrExist):
-		_, err := p.receipt(ctx, s, stage, shard)
-		return false, err
-	case err != nil:
+	// A failed create may have had its effect, for example if only the answer was lost. The part
+	// must then stay.
+	lost = false
+	err = s.create(ctx, receiptName(stage, shard), b)
+	if !errors.Is(err, fs.ErrExist) {
+		return err == nil, err
+	}
+	first, err := p.receipt(ctx, s, stage, shard)
+	if err != nil {
 		return false, err
 	}
-	won = true
-	return true, nil
+	lost = first.Part != r.Part
+	return !lost && r.Part != "", nil
 }
 
 // window returns the array of the elements in a box.
