@@ -26,12 +26,13 @@ run_lane() {
     crash) make crash ;;
     soak) SOAK=10m make soak ;;
     files) make files ;;
+    cluster) scripts/cluster.sh ;;
     bench) make bench ;;
     crosscheck) make crosscheck-peers ;;
     *) die "unknown lane $1: got $1, want ${lanes[*]}" ;;
     esac
 }
-lanes=(tests race properties newest deps dist sanitize hostile fuzz crash soak files bench crosscheck)
+lanes=(tests race properties newest deps dist sanitize hostile fuzz crash soak files cluster bench crosscheck)
 
 wanted=("$@")
 ((${#wanted[@]})) || wanted=("${lanes[@]}")

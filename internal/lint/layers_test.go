@@ -58,6 +58,7 @@ var storeys = []struct {
 	{"ndarray/bcolz", 50, false},
 	{".", 90, false}, // the module root
 	{"plan", 95, false},
+	{"beam", 110, true}, // a module of its own
 	{"serve", 100, false},
 	{"crosscheck", 100, true},
 	{"crosscheck/peers", 110, false}, // a module of its own
@@ -84,6 +85,8 @@ func allowedOutside(dir, imp string) bool {
 	switch {
 	case dir == "crosscheck/peers":
 		return true // the module of what is judged
+	case dir == "beam" || strings.HasPrefix(dir, "beam/"):
+		return true // the module of the distributed runner
 	case dir == "scripts/release/beside":
 		return true // the module of a check of releases
 	case strings.HasPrefix(imp, "golang.org/x/sys"), strings.HasPrefix(imp, "golang.org/x/sync"):
