@@ -138,7 +138,19 @@ func (h *Handler) c2Find(ctx context.Context, p string) (*c2Array, error) {
 	return a, nil
 }
 
-// c2Info describes an array.
+// c2Compression returns the compression of the slices and chunks that are sent, and the same in the
+// numbers of C-Blosc2.
+func c2Compression(d ndarray.DType) (_ *ndarray.Compression, codec, level int, filters []int) {
+	c := &ndarray.Compression{Codec: "lz4", Level: 5, Filters: []string{"shuffle"}}
+	codec, level, filters = 1, 5, []int{0, 0, 0, 0, 0, 1}
+	if d.Size > 255 {
+		c.Filters, filters[5] = nil, 0
+	}
+	return c, codec, level, filters
+}
+
+// c2Info describes an array. The compression parameters are those of the slices and chunks that the
+// other routes send, because they compress the elements again.
 func (h *Handler) c2Info(w http.ResponseWriter, r *http.Request, p string) error {
 	a, err := h.c2Find(r.Context(), p)
 	if err != nil {
@@ -149,6 +161,7 @@ func (h *Handler) c2Info(w http.ResponseWriter, r *http.Request, p string) error
 		return openError(a.name, err)
 	}
 	n, _ := ndarray.Product(a.shape)
+	_, codec, level, filters := c2Compression(a.dtype)
 	chunk, _ := ndarray.Product(a.chunks)
 	block, _ := ndarray.Product(a.block)
 	nbytes, size := n*int64(a.dtype.Size), int64(a.dtype.Size)
@@ -162,7 +175,7 @@ func (h *Handler) c2Info(w http.ResponseWriter, r *http.Request, p string) error
 		"schunk": map[string]any{
 			"nbytes": nbytes, "cbytes": stored, "cratio": float64(nbytes) / float64(max(stored, 1)), "chunksize": chunk * size, "blocksize": block * size,
 			"typesize": a.dtype.Size, "vlmeta": map[string]any{}, "urlpath": p, "contiguous": true,
-			"cparams": map[string]any{"codec": 5, "clevel": 5, "typesize": a.dtype.Size, "blocksize": block * size, "nthreads": 1, "filters": []int{0, 0, 0, 0, 0, 1}, "filters_meta": []int{0, 0, 0, 0, 0, 0}},
+			"cparams": map[string]any{"codec": codec, "clevel": level, "typesize": a.dtype.Size, "blocksize": block * size, "nthreads": 1, "filters": filters, "filters_meta": []int{0, 0, 0, 0, 0, 0}},
 		},
 	})
 	return nil
@@ -238,10 +251,15 @@ func (h *Handler) c2Chunk(w http.ResponseWriter, r *http.Request, p string) erro
 	return c2Bytes(w, b, err)
 }
 
-// c2Download returns a file.
+// c2Download returns a file of a format that the handler reads. Other files of the directory are
+// refused, because they are not data to show.
 func (h *Handler) c2Download(w http.ResponseWriter, r *http.Request, p string) error {
 	name, err := fileName(p)
 	if err != nil {
+		return err
+	}
+	var m metaDoc
+	if err := h.askJSON(r.Context(), name, &request{Route: routeMeta, Path: "/", Format: "json", Resolve: resolveValid}, &m); err != nil {
 		return err
 	}
 	return h.c2File(w, r, name)
@@ -289,10 +307,7 @@ func frameOf(ctx context.Context, spec ndarray.Spec, data []byte) (frame, chunk 
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	file := filepath.Join(dir, "slice.b2nd")
-	spec.Compression = &ndarray.Compression{Codec: "lz4", Level: 5, Filters: []string{"shuffle"}}
-	if spec.DType.Size > 255 {
-		spec.Compression.Filters = nil
-	}
+	spec.Compression, _, _, _ = c2Compression(spec.DType)
 	draft, err := hyperslab.Create(ctx, file, spec, nil)
 	if err != nil {
 		return nil, nil, err

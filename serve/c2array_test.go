@@ -3,6 +3,8 @@ package serve_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -49,4 +51,30 @@ func TestHandler_c2arrayRoutes(t *testing.T) {
 		status, _, body := get(t, s, target)
 		require.Equal(t, want, status, "%s: %s", target, body)
 	}
+	t.Run("files without arrays", func(t *testing.T) {
+		secret := filepath.Join(t.TempDir(), "secret.b2nd")
+		write(t, secret, numbers([]int64{4}, nil), nil)
+		require.NoError(t, os.Symlink(secret, filepath.Join(dir, "link.b2nd")))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("no array"), 0o600))
+		for _, name := range []string{"link.b2nd", "notes.txt"} {
+			for _, route := range []string{"download", "fetch"} {
+				status, _, body := get(t, s, "/api/"+route+"/data/"+name)
+				require.GreaterOrEqual(t, status, 400, "%s %s: %s", route, name, body)
+			}
+		}
+	})
+	t.Run("compression", func(t *testing.T) {
+		write(t, filepath.Join(dir, "large.b2nd"), numbers([]int64{4096}, nil), nil)
+		_, _, body := get(t, s, "/api/info/data/large.b2nd")
+		var doc struct {
+			SChunk struct {
+				CParams struct{ Codec, Typesize int }
+			}
+		}
+		require.NoError(t, json.Unmarshal(body, &doc))
+		status, _, chunk := get(t, s, "/api/chunk/data/large.b2nd?nchunk=0")
+		require.Equal(t, 200, status)
+		require.Equal(t, doc.SChunk.CParams.Codec, int(chunk[2]>>5), "codec format in the flags of the chunk")
+		require.Equal(t, doc.SChunk.CParams.Typesize, int(chunk[3]))
+	})
 }
