@@ -18,7 +18,7 @@ import (
 // trees are golden directories written by bcolz-zipline.
 const trees = "internal/format/bcolztree/testdata"
 
-func TestOpensBcolzByContent(t *testing.T) {
+func TestOpen_bcolzByContent(t *testing.T) {
 	for _, tree := range []string{"type_i4", "type_f8", "rows", "unicode", "bool", "codec_zstd"} {
 		dir := filepath.Join(trees, tree)
 		f, err := hyperslab.Sniff(dir)
@@ -71,7 +71,7 @@ func TestBcolzTables(t *testing.T) {
 }
 
 // A column that cannot be opened does not hide the others.
-func TestWalkGoesOnBehindADamagedColumn(t *testing.T) {
+func TestWalk_corruptColumn(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join(trees, "table"))))
 	before := walk(t, dir)
@@ -141,7 +141,7 @@ func TestCreateTable(t *testing.T) {
 
 // Arrays of one length side by side are a ctable, wherever they come from; what does
 // not fit is found before anything is written.
-func TestCopyTreeToTable(t *testing.T) {
+func TestCopyTree_table(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.h5")
 	_, err := hyperslab.CopyTree(bg, file, filepath.Join(trees, "table"), nil)

@@ -56,7 +56,7 @@ func drained[T any](all func(func(T, error) bool)) (err error) {
 	return err
 }
 
-func TestCancelledAnywhere(t *testing.T) {
+func TestCancelled(t *testing.T) {
 	const rows, columns, chunk = 60, 20, 6
 	row := make([]byte, 4*columns)
 	dir := t.TempDir()

@@ -44,7 +44,7 @@ func workers(t *testing.T) (pids []int) {
 
 // A worker that a signal ends, as a fault or an abort of a library does, or that stops, is a
 // typed error of the read that met it; the next read, on the same handle, has a fresh one.
-func TestIsolatedDeath(t *testing.T) {
+func TestIsolated_crash(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a.b2nd", "a.h5:/x"} {
 		location := in(dir, name)

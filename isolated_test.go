@@ -222,7 +222,7 @@ func TestAhead(t *testing.T) {
 
 // Reads of more pieces than the window has slots, by as many goroutines as are allowed,
 // are those without a worker.
-func TestIsolatedManyPieces(t *testing.T) {
+func TestIsolated_manyPieces(t *testing.T) {
 	for _, name := range []string{"a.b2nd", "a.h5:/x"} {
 		location := in(t.TempDir(), name)
 		spec := ndarray.Spec{

@@ -40,7 +40,7 @@ func TestCreateCommitOpen(t *testing.T) {
 	require.Equal(t, []string{"a file with spaces.nc", "a.b2nd", "a.h5", "deep.HDF5", "named.bin", "named.dat", "s.b2nd", "with:"}, entries(t, dir))
 }
 
-func TestDraftIsInvisibleUntilCommitted(t *testing.T) {
+func TestDraft_invisible(t *testing.T) {
 	for _, discard := range []bool{false, true} {
 		dir := t.TempDir()
 		d, err := hyperslab.Create(bg, in(dir, "a.b2nd"), int32s(3), nil)
@@ -107,7 +107,7 @@ func TestExistingTarget(t *testing.T) {
 	}
 }
 
-func TestTargetThatComesUpMeanwhile(t *testing.T) {
+func TestDraft_targetAppears(t *testing.T) {
 	dir := t.TempDir()
 	first, err := hyperslab.Create(bg, in(dir, "a.b2nd"), int32s(3), nil)
 	require.NoError(t, err)
@@ -133,7 +133,7 @@ func TestAbortAll(t *testing.T) {
 	require.Empty(t, entries(t, dir))
 }
 
-func TestFailedCreateLeavesNothing(t *testing.T) {
+func TestCreate_failure(t *testing.T) {
 	dir := t.TempDir()
 	unicode, err := ndarray.ParseDType("<U4")
 	require.NoError(t, err)
@@ -228,7 +228,7 @@ func TestOpenErrors(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-func TestOpenTellsTheType(t *testing.T) {
+func TestOpen_types(t *testing.T) {
 	dir := t.TempDir()
 	save(t, in(dir, "a.b2nd"), int32s(3), nil)
 	a, err := hyperslab.Open(bg, in(dir, "a.b2nd"), &hyperslab.OpenOptions{DType: new(ndarray.DTypeOf[uint32]())})
@@ -379,7 +379,7 @@ func TestCatervaToB2nd(t *testing.T) {
 }
 
 // HDF5 with addresses of 32 bytes, for which its library has no room, never gets there.
-func TestHDF5OfLongAddresses(t *testing.T) {
+func TestOpen_hdf5LongAddresses(t *testing.T) {
 	path := in(t.TempDir(), "a.h5")
 	save(t, path+":/x", int32s(5), nil)
 	b, err := os.ReadFile(path)

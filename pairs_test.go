@@ -147,7 +147,7 @@ func write(t *testing.T, a *ndarray.Array) {
 
 // All pairs of backends over the full matrix of element types: values, type with its
 // byte order, and attributes are the same on the other side; or the target refuses.
-func TestEveryPair(t *testing.T) {
+func TestCopy_pairs(t *testing.T) {
 	dir := need.Scratch(t)
 	attrs := []ndarray.Attr{{Name: "unit", Value: ndarray.Text("K")}, {Name: "range", Value: ndarray.Vector(1.5, -2)}}
 	dtypes := append(ndarraytest.DTypes(), ndarray.Text("").DType)
@@ -205,7 +205,7 @@ func TestEveryPair(t *testing.T) {
 // Trees of all element types between every pair of formats of trees: each array that
 // the target cannot hold is in TreeStats.Refused, before anything is written, and all
 // others are copied when that is accepted.
-func TestEveryPairOfTrees(t *testing.T) {
+func TestCopyTree_pairs(t *testing.T) {
 	dir := need.Scratch(t)
 	kinds := []struct {
 		name  string

@@ -115,7 +115,7 @@ func TestChunksPass(t *testing.T) {
 }
 
 // What must not pass does not: another level, codec, chunk shape or order of bytes.
-func TestChunksDoNotPass(t *testing.T) {
+func TestCopy_recompressedChunks(t *testing.T) {
 	spec := func(edit func(*ndarray.Spec)) ndarray.Spec {
 		s := ndarray.Spec{
 			Shape: []int64{40, 40}, ChunkShape: []int64{20, 20}, BlockShape: []int64{10, 20}, DType: parsed(t, "<i4"),
@@ -167,7 +167,7 @@ func TestChunksDoNotPass(t *testing.T) {
 
 // The plug-in of other people reads what has passed into an HDF5 file, in blocks that
 // no filter chose, and what our filter has written.
-func TestPassedChunksArePluginsToo(t *testing.T) {
+func TestCopy_pluginChunks(t *testing.T) {
 	dir := t.TempDir()
 	shape := []int64{90, 50}
 	spec := ndarray.Spec{

@@ -146,7 +146,7 @@ func made(t require.TestingT, dir, target string, spec ndarray.Spec, src *ndarra
 
 // Chunks that are ready in another order than that of the grid are stored in its order:
 // reads overtake each other by force.
-func TestSameFileWhoeverIsFirst(t *testing.T) {
+func TestCopy_reproducibleOrder(t *testing.T) {
 	for _, x := range ordered {
 		t.Run(x.name, func(t *testing.T) {
 			shape, chunk := []int64{512, 256}, []int64{16, 256}
@@ -180,7 +180,7 @@ func TestSameFileWhoeverIsFirst(t *testing.T) {
 
 // The same for any shapes, chunks on both sides, types and memory: of so little that
 // chunks wait in a temporary file, and of so little that chunks are written in parts.
-func TestSameFileFromAnyWorkers(t *testing.T) {
+func TestCopy_reproducible(t *testing.T) {
 	base := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
 		x := rapid.SampledFrom(ordered).Draw(rt, "storage")
@@ -230,7 +230,7 @@ func TestSameFileFromAnyWorkers(t *testing.T) {
 
 // Chunks that pass as they are stored keep their order, too, with those that are not
 // stored between them.
-func TestSameFileOfChunksThatPass(t *testing.T) {
+func TestCopy_reproducibleStoredChunks(t *testing.T) {
 	for _, c := range passages {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

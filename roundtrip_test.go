@@ -152,7 +152,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // What no shape says either way: null, scalar and growing arrays.
-func TestRoundTripOfShapes(t *testing.T) {
+func TestRoundTrip_shapes(t *testing.T) {
 	dir := t.TempDir()
 	for _, spec := range []ndarray.Spec{
 		{Null: true, DType: ndarray.DTypeOf[float32]()},
@@ -184,7 +184,7 @@ func inMemoryShape(t *testing.T, spec ndarray.Spec) *ndarray.Array {
 }
 
 // Grids that do not fit each other, in memory for a few chunks only.
-func TestCopyBetweenGridsInLittleMemory(t *testing.T) {
+func TestCopy_gridMemory(t *testing.T) {
 	dir := t.TempDir()
 	a := inMemory(t, ndarray.Spec{Shape: []int64{311, 257}, ChunkShape: []int64{311, 1}, DType: ndarray.DTypeOf[float64]()})
 	spec := a.Meta().Spec()

@@ -127,7 +127,7 @@ func TestCopyTree(t *testing.T) {
 	require.NoError(t, a.Close())
 }
 
-func TestCopyTreeOfTable(t *testing.T) {
+func TestCopyTree_fromTable(t *testing.T) {
 	dir := t.TempDir()
 	table := "internal/format/bcolztree/testdata/table"
 	for _, to := range []string{"t.h5", "t"} {
@@ -198,7 +198,7 @@ func TestCopyTreeLosses(t *testing.T) {
 
 // A fixed metalayer of another program becomes an attribute of HDF5, or is listed as lost. A frame
 // keeps it as it is.
-func TestCopyTreeOfFixedMetalayers(t *testing.T) {
+func TestCopyTree_fixedMetalayers(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(in(dir, "src"), 0o777))
 	cp := cblosc.DefaultCParams()

@@ -15,7 +15,7 @@ import (
 
 // An array of 2^40 elements of which hardly any are stored is summed up and compared at once,
 // exactly, whatever its format; one by one that takes hours.
-func TestClaimsOfElementsThatAreNotStored(t *testing.T) {
+func TestClaims_unstoredElements(t *testing.T) {
 	dir := t.TempDir()
 	u2, err := ndarray.ParseDType("<u2")
 	require.NoError(t, err)
@@ -85,7 +85,7 @@ func TestClaimsOfElementsThatAreNotStored(t *testing.T) {
 }
 
 // The same for untrusted files, in the program and in a worker, opened alone and from a tree.
-func TestClaimsOfElementsThatAreNotStored_untrusted(t *testing.T) {
+func TestClaims_unstoredElements_untrusted(t *testing.T) {
 	dir := t.TempDir()
 	const n, extent = 1 << 36, 1 << 18
 	contiguous := ndarray.Spec{Shape: []int64{extent, extent}, DType: ndarray.DTypeOf[int32](), Compression: &ndarray.Compression{Codec: "none"}}

@@ -160,7 +160,7 @@ func TestTree_untrustedConcurrent(t *testing.T) {
 
 // 64 goroutines on one tree, which is opened without a check: each lists it, opens arrays
 // and reads them, and one that all share.
-func TestOpenTreeManyGoroutines(t *testing.T) {
+func TestOpenTree_goroutines(t *testing.T) {
 	dir := t.TempDir()
 	f, err := h5.Create(in(dir, "a.h5"), nil)
 	require.NoError(t, err)

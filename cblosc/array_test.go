@@ -439,7 +439,7 @@ func TestCreateArray_dimensionLimit(t *testing.T) {
 }
 
 // Caterva knew eight dimensions, however many the library has.
-func TestTooManyDimensionsOfCaterva(t *testing.T) {
+func TestCreateArray_catervaDimensions(t *testing.T) {
 	for n := range 10 {
 		a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: slices.Repeat([]int64{1}, n), Chunks: slices.Repeat([]int32{1}, n),
 			Blocks: slices.Repeat([]int32{1}, n), Caterva: true, Storage: cblosc.Storage{CParams: cparams(4)}})
@@ -459,7 +459,7 @@ func TestTooManyDimensionsOfCaterva(t *testing.T) {
 	}
 }
 
-func TestHugeArrayOfZeros(t *testing.T) {
+func TestArray_hugeZeros(t *testing.T) {
 	st := cblosc.Storage{Contiguous: true, Path: filepath.Join(t.TempDir(), "huge"), CParams: cparams(1)}
 	shape := []int64{1 << 36}
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: shape, Chunks: []int32{1 << 30}, Blocks: []int32{1 << 20}, Storage: st})
@@ -490,7 +490,7 @@ func TestArray_ReadSteps_hugeCount(t *testing.T) {
 	}
 }
 
-func TestArrayRefusesBadInput(t *testing.T) {
+func TestArray_invalidArguments(t *testing.T) {
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4, 6}, Chunks: []int32{2, 2}, Blocks: []int32{1, 2},
 		Storage: cblosc.Storage{CParams: cparams(2)}})
 	require.NoError(t, err)
@@ -536,7 +536,7 @@ func TestArrayRefusesBadInput(t *testing.T) {
 }
 
 // A chunk compressed outside and put in is the same as a region written.
-func TestUpdateChunkOfArray(t *testing.T) {
+func TestArray_updateChunk(t *testing.T) {
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{100}, Chunks: []int32{50}, Blocks: []int32{20},
 		Storage: cblosc.Storage{CParams: cparams(4), Contiguous: true}})
 	require.NoError(t, err)

@@ -132,7 +132,7 @@ func TestNewBatch(t *testing.T) {
 	}
 }
 
-func TestBatchErrorsNameTheItem(t *testing.T) {
+func TestBatch_errors(t *testing.T) {
 	p := cparams(4)
 	p.Filters[0].ID = cblosc.Delta // wants whole elements
 	items := make([][]byte, 100)
@@ -206,7 +206,7 @@ func TestBatchesAllocateNothing(t *testing.T) {
 }
 
 // 64 goroutines, one pool, batches and single calls.
-func TestBatchesOnManyGoroutines(t *testing.T) {
+func TestBatch_goroutines(t *testing.T) {
 	pool, err := cblosc.NewPool(cparams(4), nil)
 	require.NoError(t, err)
 	var wg sync.WaitGroup

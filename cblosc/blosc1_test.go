@@ -164,7 +164,7 @@ func TestBlosc1OfContexts(t *testing.T) {
 
 // Blosc1 leaves a block alone whose elements do not come in eights; C-Blosc2's
 // bit shuffle moves the eights that are there.
-func TestBlosc1BitShuffleOfOddBlocks(t *testing.T) {
+func TestCompressBlosc1_bitShuffle(t *testing.T) {
 	d := newDecompressor(t)
 	for _, size := range []int{1, 2, 3, 8, 17, 24} {
 		for _, items := range []int{7, 8, 9, 63, 64, 4096, 4097, 8192, 20_001} {
@@ -194,7 +194,7 @@ func TestCompressBlosc1_unevenBitShuffle(t *testing.T) {
 	require.ErrorContains(t, err, "multiple of 8")
 }
 
-func TestCompressBlosc1RefusesBadInput(t *testing.T) {
+func TestCompressBlosc1_invalidArguments(t *testing.T) {
 	src := ramp(1000, 1)
 	dst := make([]byte, cblosc.MaxCompressedSize(1000))
 	for name, edit := range map[string]func(*cblosc.CParams){
@@ -225,7 +225,7 @@ func TestCompressBlosc1RefusesBadInput(t *testing.T) {
 	require.ErrorContains(t, err, "BLOSC_NOLOCK")
 }
 
-func TestCompressBlosc1OnManyGoroutines(t *testing.T) {
+func TestCompressBlosc1_goroutines(t *testing.T) {
 	var wg sync.WaitGroup
 	for g := range 16 {
 		wg.Go(func() {
@@ -256,7 +256,7 @@ func TestCompressBlosc1OnManyGoroutines(t *testing.T) {
 
 // Snappy is the one codec of Blosc1 that the library cannot read: it is named. A
 // chunk that says Snappy and holds its data as they are is read.
-func TestSnappyIsRefusedByName(t *testing.T) {
+func TestCompressBlosc1_snappy(t *testing.T) {
 	d := newDecompressor(t)
 	b := compressBlosc1(t, cparams1(cblosc.LZ4, 5, 4, cblosc.Shuffle), ramp(4000, 1))
 	b[2] = b[2]&0x1F | 2<<5

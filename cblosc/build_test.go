@@ -8,7 +8,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
-func TestBuildInfoIsWholeOrAbsent(t *testing.T) {
+func TestBuildInfo_complete(t *testing.T) {
 	b, ok := cblosc.BuildInfo()
 	if !ok {
 		require.Zero(t, b)

@@ -52,7 +52,7 @@ func TestSpecialChunks(t *testing.T) {
 	}
 }
 
-func TestSpecialChunkRefusesBadInput(t *testing.T) {
+func TestSpecialChunk_invalidArguments(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		p     *cblosc.CParams
@@ -103,7 +103,7 @@ func TestInfo(t *testing.T) {
 }
 
 // The parameters of a chunk are read back from it, and make it again.
-func TestParamsOfAChunk(t *testing.T) {
+func TestChunk_params(t *testing.T) {
 	src := ramp(20_000, 1)
 	for _, codec := range cblosc.Codecs() {
 		for _, filter := range []cblosc.Filter{{}, {ID: cblosc.Shuffle}, {ID: cblosc.BitShuffle}, {ID: cblosc.Delta}, {ID: cblosc.TruncPrec, Meta: 9}} {

@@ -143,7 +143,7 @@ func TestCodecsOfArrays(t *testing.T) {
 	}
 }
 
-func TestAllowOnlyWhatIsLinked(t *testing.T) {
+func TestAllow_linkedCodecs(t *testing.T) {
 	for _, allow := range []cblosc.Allow{
 		{Codecs: []cblosc.Codec{cblosc.Codec(chunk.Grok)}}, {Codecs: []cblosc.Codec{cblosc.Codec(chunk.OpenHTJ2K)}}, {Codecs: []cblosc.Codec{cblosc.Codec(chunk.Snappy)}},
 		{Codecs: []cblosc.Codec{255}}, {Filters: []cblosc.FilterID{37}}, {Filters: []cblosc.FilterID{255}},
@@ -156,7 +156,7 @@ func TestAllowOnlyWhatIsLinked(t *testing.T) {
 }
 
 // A chunk of an array's codec reaches no context without an array, allowed or not.
-func TestArrayCodecsWithoutArray(t *testing.T) {
+func TestCodec_arrayCodecs(t *testing.T) {
 	d, err := cblosc.NewDecompressor(&cblosc.DParams{Threads: 1, Allow: cblosc.Allow{
 		Codecs: []cblosc.Codec{cblosc.NDLZ, cblosc.ZFPRate}, Filters: []cblosc.FilterID{cblosc.NDCell}}})
 	require.NoError(t, err)

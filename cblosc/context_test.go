@@ -55,7 +55,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-func TestOneThreadIsReproducible(t *testing.T) {
+func TestContext_reproducible(t *testing.T) {
 	src := ramp(1<<20, 7)
 	for _, codec := range cblosc.Codecs() {
 		p := cparams(4)

@@ -90,7 +90,7 @@ func TestCopySChunk(t *testing.T) {
 	}
 }
 
-func TestCopyOfLargeElements(t *testing.T) {
+func TestSChunk_copyLargeElements(t *testing.T) {
 	s := sample(t, cblosc.Storage{CParams: cparams(300)}, false)
 	defer func() { require.NoError(t, s.Close()) }()
 	path := filepath.Join(t.TempDir(), "x")
@@ -101,7 +101,7 @@ func TestCopyOfLargeElements(t *testing.T) {
 	require.NoError(t, d.Close())
 }
 
-func TestSaveAndAppendToFile(t *testing.T) {
+func TestSChunk_saveAndAppend(t *testing.T) {
 	for name, st := range storages(t, cparams(4)) {
 		for _, short := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
@@ -253,7 +253,7 @@ func TestMappedFile(t *testing.T) {
 }
 
 // The library would unmap what lies behind a mapping that must grow.
-func TestMappingDoesNotGrow(t *testing.T) {
+func TestOpen_mappingGrowth(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	s, err := cblosc.CreateSChunk(cblosc.Storage{CParams: cparams(4), Contiguous: true, Path: path, Mapping: 4096})
 	require.NoError(t, err)
@@ -282,7 +282,7 @@ func TestMappingDoesNotGrow(t *testing.T) {
 
 // The library does not look at the result of most of its writes: a full disk must
 // not look like success.
-func TestWritesThatDoNotReachTheDisk(t *testing.T) {
+func TestSChunk_failedWrites(t *testing.T) {
 	const child = "HYPERSLAB_LIMIT_FILES"
 	if os.Getenv(child) == "" { // the limit is that of a process, and go test writes files too
 		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
@@ -364,7 +364,7 @@ func TestRenameAndRemove(t *testing.T) {
 	require.FileExists(t, file)
 }
 
-func TestLocksNeedANewerLibrary(t *testing.T) {
+func TestOpen_locks(t *testing.T) {
 	s := sample(t, cblosc.Storage{CParams: cparams(4), Contiguous: true, Path: filepath.Join(t.TempDir(), "x")}, false)
 	for _, f := range []func() error{s.Lock, s.Refresh, s.Unlock} {
 		if err := f(); err != nil {

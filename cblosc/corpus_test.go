@@ -82,7 +82,7 @@ func TestCorpusBlosc3(t *testing.T) {
 			continue
 		}
 		require.Positive(t, s.NumChunks(), file)
-		if strings.Contains(file, "vlblocks") { // see TestVLBlocksOfFrame
+		if strings.Contains(file, "vlblocks") { // see TestVL_frame
 			_, err := s.VLBlock(0, 0)
 			require.NoError(t, err, file)
 		} else {

@@ -49,7 +49,7 @@ func trap(t *testing.T) {
 	})
 }
 
-func TestPluginIDsNeverReachTheLibrary(t *testing.T) {
+func TestDefects_pluginIDs(t *testing.T) {
 	trap(t)
 	d := newDecompressor(t)
 	good := compress(t, cparams(4), ramp(4096, 1))
@@ -117,7 +117,7 @@ func TestPluginIDsNeverReachTheLibrary(t *testing.T) {
 	}
 }
 
-func TestLazyChunkFromOutside(t *testing.T) {
+func TestDefects_lazyChunk(t *testing.T) {
 	chunk := compress(t, cparams(4), ramp(4096, 1))
 	chunk[0x1F] |= 0x08
 	_, err := newDecompressor(t).Decompress(make([]byte, 4096), chunk)
@@ -170,7 +170,7 @@ func TestWrongDictionary(t *testing.T) {
 	}
 }
 
-func TestDictionaryInSChunk(t *testing.T) {
+func TestDefects_dictionary(t *testing.T) {
 	const n = 20_000
 	p := cparams(4)
 	p.Codec, p.BlockSize = cblosc.Zstd, 1024
@@ -344,7 +344,7 @@ func stored(t *testing.T, st cblosc.Storage, chunk []byte, edit func([]byte)) st
 	return st.Path
 }
 
-func TestBlockStartsOfStoredChunks(t *testing.T) {
+func TestDefects_blockStarts(t *testing.T) {
 	p := cparams(4)
 	p.BlockSize = 512
 	chunk := compress(t, p, ramp(20000, 1))
@@ -379,7 +379,7 @@ func TestBlockStartsOfStoredChunks(t *testing.T) {
 }
 
 // A file of a few hundred bytes must not make the library allocate what its first chunk claims.
-func TestLengthOfFirstStoredChunk(t *testing.T) {
+func TestDefects_firstChunkLength(t *testing.T) {
 	p := cparams(4)
 	p.Level, p.BlockSize = 0, 8 // chunks are stored
 	chunk := compress(t, p, noise(8, 1))
@@ -398,7 +398,7 @@ func TestLengthOfFirstStoredChunk(t *testing.T) {
 	}
 }
 
-func TestSpecialAndStoredChunksFromBytes(t *testing.T) {
+func TestDefects_specialChunks(t *testing.T) {
 	for name, st := range storages(t, cparams(4)) {
 		s, err := cblosc.CreateSChunk(st)
 		require.NoError(t, err)
@@ -434,7 +434,7 @@ func blosc1Chunk(data []byte) []byte {
 	return append(b, data...)
 }
 
-func TestBlosc1ChunkInSChunk(t *testing.T) {
+func TestDefects_blosc1Chunk(t *testing.T) {
 	for _, n := range []int{8, 64} {
 		data := noise(n, 1)
 		chunk := blosc1Chunk(data)
@@ -454,7 +454,7 @@ func TestBlosc1ChunkInSChunk(t *testing.T) {
 	}
 }
 
-func TestRepeatedValueOfAnotherSize(t *testing.T) {
+func TestDefects_repeatedValueSize(t *testing.T) {
 	value := bytes.Repeat([]byte{1}, 64)
 	long, err := cblosc.SpecialChunk(cparams(64), cblosc.Repeated, 128, value)
 	require.NoError(t, err)
@@ -522,7 +522,7 @@ func TestLastChunkDeleted(t *testing.T) {
 	}
 }
 
-func TestFiltersOnRaggedData(t *testing.T) {
+func TestDefects_partialElements(t *testing.T) {
 	for _, f := range []cblosc.Filter{{ID: cblosc.Delta}, {ID: cblosc.TruncPrec, Meta: 10}, {ID: cblosc.IntTrunc, Meta: 10}} {
 		p := cparams(4)
 		p.Filters[0] = f
@@ -551,7 +551,7 @@ func TestByteDelta_raggedData(t *testing.T) {
 	}
 }
 
-func TestDeltaBehindAnotherFilter(t *testing.T) {
+func TestDefects_deltaAfterFilter(t *testing.T) {
 	for _, before := range []cblosc.Filter{{ID: cblosc.Shuffle}, {ID: cblosc.BitShuffle}, {ID: cblosc.Delta}, {ID: cblosc.TruncPrec, Meta: 5}} {
 		p := cparams(4)
 		p.Filters = [6]cblosc.Filter{1: before, 3: {ID: cblosc.Delta}}
@@ -580,7 +580,7 @@ func TestTruncPrecLimits(t *testing.T) {
 	}
 }
 
-func TestLargeElementsInBytes(t *testing.T) {
+func TestDefects_largeElements(t *testing.T) {
 	for name, st := range storages(t, cparams(300)) {
 		s, err := cblosc.CreateSChunk(st)
 		require.NoError(t, err)
@@ -655,7 +655,7 @@ func TestGrowEmptyArray(t *testing.T) {
 	}
 }
 
-func TestResizeWithChunksOfZero(t *testing.T) {
+func TestDefects_resizeZeroChunks(t *testing.T) {
 	// What C-Blosc2 and python-blosc2 write for an empty dimension.
 	const file = "../internal/format/testdata/frame/zero-extent.b2nd"
 	b, err := os.ReadFile(file)
@@ -673,7 +673,7 @@ func TestResizeWithChunksOfZero(t *testing.T) {
 
 // Elements that a smaller shape cut off inside a chunk are zeros when it grows again,
 // whoever made it smaller.
-func TestGrownElementsAreZero(t *testing.T) {
+func TestDefects_grownElements(t *testing.T) {
 	st := cblosc.Storage{CParams: cparams(1), Contiguous: true, Path: filepath.Join(t.TempDir(), "x")}
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4, 3}, Chunks: []int32{4, 2}, Blocks: []int32{2, 2}, Storage: st})
 	require.NoError(t, err)
@@ -691,7 +691,7 @@ func TestGrownElementsAreZero(t *testing.T) {
 
 // The case in which b2nd_append loses values: 5 elements in chunks of 10, and 10
 // more.
-func TestAppendToHalfAChunk(t *testing.T) {
+func TestDefects_appendToPartialChunk(t *testing.T) {
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{5}, Chunks: []int32{10}, Blocks: []int32{10}, Storage: cblosc.Storage{CParams: cparams(1)}})
 	require.NoError(t, err)
 	closing(t, a)
@@ -703,7 +703,7 @@ func TestAppendToHalfAChunk(t *testing.T) {
 	require.Equal(t, []byte{1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19}, got)
 }
 
-func TestReadAfterFailedRead(t *testing.T) {
+func TestDefects_readAfterFailure(t *testing.T) {
 	st := cblosc.Storage{Path: filepath.Join(t.TempDir(), "x"), CParams: cparams(4)}
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{20}, Chunks: []int32{10}, Blocks: []int32{5}, Storage: st})
 	require.NoError(t, err)
@@ -722,7 +722,7 @@ func TestReadAfterFailedRead(t *testing.T) {
 
 // The library's two ways to the places of chunks disagree about such an index: all
 // entries at once, as here, or one by its number.
-func TestIndexOfAnotherTypeSize(t *testing.T) {
+func TestDefects_indexTypeSize(t *testing.T) {
 	s, err := cblosc.CreateSChunk(cblosc.Storage{Contiguous: true})
 	require.NoError(t, err)
 	for i := range 4 {

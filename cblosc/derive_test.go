@@ -83,7 +83,7 @@ func TestCreateArrayOf(t *testing.T) {
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
-func TestCreateArrayFromRefusesBadInput(t *testing.T) {
+func TestCreateArrayFrom_invalidArguments(t *testing.T) {
 	p := &cblosc.ArrayParams{Shape: []int64{3}, Chunks: []int32{3}, Blocks: []int32{1}, Storage: cblosc.Storage{CParams: cparams(4)}}
 	for _, n := range []int{0, 11, 13} {
 		_, err := cblosc.CreateArrayFrom(p, make([]byte, n))
@@ -99,7 +99,7 @@ func TestCreateArrayFromRefusesBadInput(t *testing.T) {
 }
 
 // The size of an element is part of its type's text, where that can be read.
-func TestDTypeAndItemSize(t *testing.T) {
+func TestArray_dtypeAndItemSize(t *testing.T) {
 	for dtype, size := range map[string]int{
 		"<f8": 8, "|b1": 1, "?": 1, ">i2": 2, "<U5": 20, "|S7": 7, "<M8[ns]": 8, "<m8": 8, "|V12": 12, "<c16": 16, "S3": 3,
 		"[('a', '<i4'), ('b', '<f8', (2, 3)), ('c', 'S5')]":      4 + 48 + 5,
@@ -199,7 +199,7 @@ func TestCaterva(t *testing.T) {
 }
 
 // A copy keeps elements and metalayers, wherever it goes and however it is chunked.
-func TestCopyAndSaveArray(t *testing.T) {
+func TestArray_copyAndSave(t *testing.T) {
 	for from, st := range storages(t, cparams(4)) {
 		a, data := matrix(t, cblosc.ArrayParams{Shape: []int64{7, 6}, Chunks: []int32{4, 4}, Blocks: []int32{2, 3}, DType: "<f4", Storage: st,
 			Meta: []cblosc.Metalayer{{Name: "note", Content: []byte("fixed")}}})
@@ -335,7 +335,7 @@ func TestSqueezeAndExpand(t *testing.T) {
 
 // Where chunks stay as they are the library does it, and what it stores is right for
 // another reader, wherever it is stored.
-func TestDimensionsOnTheSameChunks(t *testing.T) {
+func TestArray_sharedChunks(t *testing.T) {
 	a, data := matrix(t, cblosc.ArrayParams{Shape: []int64{1, 50, 1, 7}, Chunks: []int32{1, 20, 1, 4}, Blocks: []int32{1, 10, 1, 3}, DType: "<i4"})
 	closing(t, a)
 	for name, st := range storages(t, nil) {
@@ -498,7 +498,7 @@ func TestConcatenate(t *testing.T) {
 	require.ErrorContains(t, err, `shape [3 5] of "<i4" after [3 4] of "<i4" in dimension 0`)
 }
 
-func TestReshapeRefusesBadInput(t *testing.T) {
+func TestReshape_invalidArguments(t *testing.T) {
 	a, _ := matrix(t, cblosc.ArrayParams{Shape: []int64{4, 6}, Chunks: []int32{2, 4}, Blocks: []int32{1, 2}})
 	require.ErrorIs(t, a.Append(make([]byte, 23), 0), cblosc.ErrSize)
 	require.ErrorContains(t, a.Append(make([]byte, 23), 0), "23 bytes, want a multiple of 24")
@@ -522,7 +522,7 @@ func TestReshapeRefusesBadInput(t *testing.T) {
 	require.ErrorIs(t, a.Delete(0, 0, 0), cblosc.ErrClosed)
 }
 
-func TestSelectionsRefuseBadInput(t *testing.T) {
+func TestSelection_invalidArguments(t *testing.T) {
 	a, _ := matrix(t, cblosc.ArrayParams{Shape: []int64{4, 6}, Chunks: []int32{2, 4}, Blocks: []int32{1, 2}})
 	for _, f := range []func([]byte, [][]int64) error{a.ReadOrthogonal, a.WriteOrthogonal} {
 		for _, at := range []int64{-1, 4, math.MaxInt64, math.MinInt64} {

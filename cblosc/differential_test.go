@@ -37,7 +37,7 @@ func TestBothReadersAgree(t *testing.T) {
 }
 
 // Golden frames of package format, and every single changed byte of a small one.
-func TestBothReadersAgreeOnGoldenFrames(t *testing.T) {
+func TestFrame_goldenDifferential(t *testing.T) {
 	accepted := 0
 	require.NoError(t, filepath.WalkDir("../internal/format/testdata", func(path string, d fs.DirEntry, err error) error {
 		require.NoError(t, err)
@@ -60,7 +60,7 @@ func TestBothReadersAgreeOnGoldenFrames(t *testing.T) {
 
 // Chunks and frames of the older versions: those of today, said to be older, which is
 // all that Blosc1's versions differ in, and frames of version 1 from version 2.
-func TestBothReadersAgreeOnOlderVersions(t *testing.T) {
+func TestFrame_olderVersionsDifferential(t *testing.T) {
 	for name, versions := range map[string][]byte{"blosc1-shuffle": {1, 2, 3, 4, 5}, "blosc1-stored": {1, 2, 3, 4, 5}, "special-nan8": {4, 5}, "lz4": {4, 5}, "stored": {4, 5}} {
 		b, err := os.ReadFile("../internal/format/testdata/chunk/" + name + ".bin")
 		require.NoError(t, err)
@@ -93,7 +93,7 @@ func TestBothReadersAgreeOnOlderVersions(t *testing.T) {
 
 // Random frames, contiguous and sparse, as they are and with bytes changed: what the library opens,
 // it describes as package format does.
-func TestBothReadersAgreeOnRandomFrames(t *testing.T) {
+func TestFrame_randomDifferential(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		item := rapid.SampledFrom([]int{1, 2, 4, 8, 300}).Draw(t, "item")
 		p := cparams(item)

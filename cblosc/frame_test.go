@@ -198,7 +198,7 @@ func readAll(t testing.TB, open func() (*cblosc.Array, error)) {
 	}
 }
 
-func TestOpenArrayWithoutMetalayer(t *testing.T) {
+func TestOpenArray_missingMetalayer(t *testing.T) {
 	for _, st := range storages(t, cparams(4)) {
 		s, err := cblosc.CreateSChunk(st)
 		require.NoError(t, err)
@@ -216,7 +216,7 @@ func TestOpenArrayWithoutMetalayer(t *testing.T) {
 }
 
 // A path that the library would rewrite is the same file for it as for us.
-func TestPathsAreTakenAsTheyAre(t *testing.T) {
+func TestOpen_literalPaths(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.Mkdir("file:", 0o700))
 	for _, path := range []string{"a/", "./b//", "file:///c"} {
@@ -253,7 +253,7 @@ func TestVersion3Frames(t *testing.T) {
 }
 
 // A file of a sparse directory may be longer than its chunk.
-func TestBytesBehindAChunkInItsFile(t *testing.T) {
+func TestFrame_trailingBytes(t *testing.T) {
 	st := cblosc.Storage{CParams: cparams(4), Path: filepath.Join(t.TempDir(), "sparse")}
 	s, err := cblosc.CreateSChunk(st)
 	require.NoError(t, err)

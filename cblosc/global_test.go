@@ -46,7 +46,7 @@ func TestGlobalContext(t *testing.T) {
 	require.Equal(t, src, data)
 }
 
-func TestGlobalContextRefusesBadInput(t *testing.T) {
+func TestGlobal_invalidArguments(t *testing.T) {
 	src := ramp(4000, 1)
 	dst := make([]byte, len(src))
 	b := compress(t, cparams(4), src)

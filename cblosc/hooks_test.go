@@ -94,7 +94,7 @@ func userParams(t testing.TB, threads int) (*cblosc.CParams, *cblosc.DParams) {
 		Codecs: []cblosc.Codec{runsID}, Filters: []cblosc.FilterID{xorID}}}
 }
 
-func TestUserCodecsAndFilters(t *testing.T) {
+func TestRegister_codecsAndFilters(t *testing.T) {
 	for _, threads := range []int{1, 4} {
 		p, dp := userParams(t, threads)
 		require.Contains(t, p.String(), "runs(9) 5, xor(85)")
@@ -146,7 +146,7 @@ func TestUserCodecsAndFilters(t *testing.T) {
 }
 
 // The same in super-chunks and arrays, wherever they are, and opened again.
-func TestUserCodeInSChunksAndArrays(t *testing.T) {
+func TestRegister_schunksAndArrays(t *testing.T) {
 	for _, threads := range []int{1, 3} {
 		p, dp := userParams(t, threads)
 		data := bytes.Repeat([]byte{7}, 60_000)
@@ -211,7 +211,7 @@ func TestUserCodeInSChunksAndArrays(t *testing.T) {
 	}
 }
 
-func TestUserErrorsInSChunks(t *testing.T) {
+func TestRegister_schunkErrors(t *testing.T) {
 	p, _ := userParams(t, 1)
 	for _, threads := range []int{1, 3} {
 		p.Threads = threads
@@ -232,7 +232,7 @@ func TestUserErrorsInSChunks(t *testing.T) {
 	}
 }
 
-func TestUserErrorsAndPanics(t *testing.T) {
+func TestRegister_errorsAndPanics(t *testing.T) {
 	for _, threads := range []int{1, 3} {
 		p, dp := userParams(t, threads)
 		c := newCompressor(t, p)
@@ -286,7 +286,7 @@ func TestUserErrorsAndPanics(t *testing.T) {
 	}
 }
 
-func TestRegisterRefusesBadInput(t *testing.T) {
+func TestRegister_invalidArguments(t *testing.T) {
 	require.NoError(t, register())
 	for name, tt := range map[string]struct {
 		edit func(*cblosc.UserCodec)
@@ -415,7 +415,7 @@ func TestPreAndPostfilters(t *testing.T) {
 
 // Hooked contexts on many goroutines, and one that is dropped without Close where
 // that is allowed.
-func TestUserCodecsOnManyGoroutines(t *testing.T) {
+func TestRegister_goroutines(t *testing.T) {
 	p, dp := userParams(t, 2)
 	pool, err := cblosc.NewPool(p, dp)
 	require.NoError(t, err)

@@ -17,7 +17,7 @@ import (
 
 // With another libzstd in the same binary the library goes on using its own: the
 // archives show no names of the codecs.
-func TestOwnZstdBesideAnother(t *testing.T) {
+func TestInterop_secondZstd(t *testing.T) {
 	src := ramp(1<<16, 1)
 	foreign, err := datadog.Compress(nil, src) // it is linked and works
 	require.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 )
 
 // Items that are as long as a block, wherever they start.
-func TestItemsAsLongAsABlock(t *testing.T) {
+func TestItems_blockLength(t *testing.T) {
 	p := cparams(4)
 	p.BlockSize = 512
 	src := ramp(5000, 1) // blocks of 512 bytes, the last one of 392
@@ -49,7 +49,7 @@ func (c *counted) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // Of a chunk in a file only the blocks that hold the items are read.
-func TestItemsReadTheirBlocksOnly(t *testing.T) {
+func TestItems_partialBlocks(t *testing.T) {
 	p := cparams(4)
 	p.BlockSize = 4096
 	src := noise(1<<20, 1)

@@ -62,7 +62,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-func TestFillRefusesBadInput(t *testing.T) {
+func TestFill_invalidArguments(t *testing.T) {
 	s, err := cblosc.CreateSChunk(cblosc.Storage{CParams: cparams(3), Contiguous: true})
 	require.NoError(t, err)
 	for _, tt := range []struct {
@@ -232,9 +232,9 @@ func slurp(t tester, s *cblosc.SChunk) []byte {
 	return data
 }
 
-// TestItemsEndAsTheLastChunk writes items that end in a whole chunk at the length of the short last
+// TestItems_lastChunk writes items that end in a whole chunk at the length of the short last
 // chunk. The library would cut off the whole chunk.
-func TestItemsEndAsTheLastChunk(t *testing.T) {
+func TestItems_lastChunk(t *testing.T) {
 	for name, st := range storages(t, cparams(4)) {
 		t.Run(name, func(t *testing.T) {
 			s, err := cblosc.CreateSChunk(st)
@@ -257,7 +257,7 @@ func TestItemsEndAsTheLastChunk(t *testing.T) {
 	}
 }
 
-func TestItemsRefuseBadInput(t *testing.T) {
+func TestItems_invalidArguments(t *testing.T) {
 	s, err := cblosc.CreateSChunk(cblosc.Storage{CParams: cparams(4)})
 	require.NoError(t, err)
 	require.NoError(t, s.ReadItems(nil, 0), "nothing of nothing")

@@ -87,7 +87,7 @@ func dataOf(t tester, s *cblosc.SChunk) []byte {
 }
 
 // A medium gets the bytes that a file gets, and is opened as a file is.
-func TestMediumHoldsWhatAFileHolds(t *testing.T) {
+func TestMedium_againstFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	onFile, err := cblosc.CreateSChunk(cblosc.Storage{Path: path, Contiguous: true})
 	require.NoError(t, err)
@@ -230,7 +230,7 @@ func TestMediumFails(t *testing.T) {
 }
 
 // Many media at once, and many goroutines on one.
-func TestMediaOnManyGoroutines(t *testing.T) {
+func TestMedium_goroutines(t *testing.T) {
 	var wg sync.WaitGroup
 	shared := new(memory)
 	p := cparams(4)
@@ -289,7 +289,7 @@ func (f *failing) ReadAt(p []byte, off int64) (int, error) {
 
 // The library follows a null pointer when a read fails while it opens a frame: whichever
 // read it is, the error comes from here.
-func TestReadErrorsWhileOpening(t *testing.T) {
+func TestMedium_readErrors(t *testing.T) {
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{64}, Chunks: []int32{16}, Blocks: []int32{8}, Storage: cblosc.Storage{Contiguous: true, CParams: cparams(8)}})
 	require.NoError(t, err)
 	require.NoError(t, a.SChunk().VLMeta().Add("long", ramp(300, 1)))

@@ -130,7 +130,7 @@ func TestMetalayerLimits(t *testing.T) {
 	}
 }
 
-func TestFixedMetalayerAfterData(t *testing.T) {
+func TestMetalayer_fixedAfterData(t *testing.T) {
 	for name, st := range storages(t, cparams(4)) {
 		t.Run(name, func(t *testing.T) {
 			s, err := cblosc.CreateSChunk(st)

@@ -10,7 +10,7 @@ import (
 )
 
 // Arrays behind one another in a file open at the offsets that were returned.
-func TestAppendArrayToFile(t *testing.T) {
+func TestArray_appendToFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	for i, st := range []cblosc.Storage{{CParams: cparams(4), Contiguous: true}, {CParams: cparams(4)}} {
 		want := ramp(9*8*4, uint64(i))
@@ -55,7 +55,7 @@ func TestRefreshArray(t *testing.T) {
 }
 
 // Single items, in any order, are those of ReadItems.
-func TestReadPointsOfSChunk(t *testing.T) {
+func TestSChunk_readPoints(t *testing.T) {
 	for _, size := range []int{4, 300} {
 		p := cparams(size)
 		p.BlockSize = map[int]int{4: 64}[size]
@@ -83,7 +83,7 @@ func TestReadPointsOfSChunk(t *testing.T) {
 }
 
 // Of three chunks of one byte the last is left, in the file of number 2.
-func TestNumbersOfChunkFiles(t *testing.T) {
+func TestSChunk_chunkFileNumbers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	p := cparams(1)
 	p.Level = 0

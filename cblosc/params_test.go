@@ -9,7 +9,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
-func TestDefaultsAreTheLibrarys(t *testing.T) {
+func TestCParams_defaults(t *testing.T) {
 	require.Equal(t, cblosc.LibraryCParams(), cblosc.DefaultCParams())
 	require.Equal(t, cblosc.LibraryDParams(), cblosc.DefaultDParams())
 	require.NoError(t, cblosc.DefaultCParams().Validate())
@@ -76,7 +76,7 @@ func TestCParamsValidate(t *testing.T) {
 	}
 }
 
-func TestCParamsValidateReportsEverything(t *testing.T) {
+func TestCParams_validateAll(t *testing.T) {
 	err := (&cblosc.CParams{Codec: 77, Level: 11, TypeSize: -1, Threads: -1, Split: -1}).Validate()
 	for _, field := range []string{"Codec", "Level", "TypeSize", "Threads", "Split"} {
 		require.ErrorContains(t, err, field)

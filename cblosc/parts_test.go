@@ -93,7 +93,7 @@ func TestParts(t *testing.T) {
 }
 
 // A context takes nothing from the chunk before into the items of one of Blosc1.
-func TestBlosc1ItemsBehindSpecialChunks(t *testing.T) {
+func TestItems_afterSpecialChunks(t *testing.T) {
 	src := ramp(5000, 1)
 	old := compressBlosc1(t, cparams1(cblosc.LZ4, 5, 3, cblosc.BitShuffle), src)
 	for _, kind := range []cblosc.Special{cblosc.Zeros, cblosc.NaNs, cblosc.Uninit, cblosc.Repeated} {
@@ -239,7 +239,7 @@ func TestRaggedZeros(t *testing.T) {
 	}
 }
 
-func TestNoRoomForBlockStarts(t *testing.T) {
+func TestPart_missingBlockStarts(t *testing.T) {
 	for _, threads := range []int{1, 4, 16} {
 		p := cparams(1)
 		p.Threads, p.BlockSize, p.Filters = threads, 1, [cblosc.MaxFilters]cblosc.Filter{}
@@ -260,7 +260,7 @@ func TestNoRoomForBlockStarts(t *testing.T) {
 	}
 }
 
-func TestShuffleOfAnotherSize(t *testing.T) {
+func TestPart_shuffleSize(t *testing.T) {
 	b := compress(t, cparams(4), ramp(4000, 1))
 	d := newDecompressor(t)
 	b[0x1D] = 4 // the same

@@ -183,7 +183,7 @@ func TestSChunkFacts(t *testing.T) {
 }
 
 // Where a super-chunk is kept, and how, is read back from it, new and opened.
-func TestStorageIsReadBack(t *testing.T) {
+func TestSChunk_storage(t *testing.T) {
 	p := cparams(4)
 	p.Codec, p.Level, p.Filters[0] = cblosc.Zstd, 3, cblosc.Filter{ID: cblosc.TruncPrec, Meta: 20}
 	all := storages(t, p)
@@ -240,7 +240,7 @@ func TestStorageIsReadBack(t *testing.T) {
 }
 
 // How many threads a writer had is in its frames and starts none here.
-func TestStoredThreadsAreNotObeyed(t *testing.T) {
+func TestSChunk_storedThreads(t *testing.T) {
 	const tcomp, tdecomp = 63, 66 // in the header
 	src := ramp(40_000, 1)
 	for name, st := range storages(t, cparams(4)) {
@@ -283,7 +283,7 @@ func TestStoredThreadsAreNotObeyed(t *testing.T) {
 	}
 }
 
-func TestSChunkRefusesBadInput(t *testing.T) {
+func TestSChunk_invalidArguments(t *testing.T) {
 	chunk := compress(t, cparams(4), ramp(64, 1))
 	for name, st := range storages(t, cparams(4)) {
 		t.Run(name, func(t *testing.T) {
@@ -337,7 +337,7 @@ func TestSChunkRefusesBadInput(t *testing.T) {
 	}
 }
 
-func TestCreateRefusesExistingAndMissing(t *testing.T) {
+func TestSChunk_createErrors(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, []byte("precious"), 0o600))
@@ -370,7 +370,7 @@ func TestCreateRefusesExistingAndMissing(t *testing.T) {
 }
 
 // A write that fails half-way leaves a handle that says so and can be closed.
-func TestBrokenAfterFailedWrite(t *testing.T) {
+func TestSChunk_failedWrite(t *testing.T) {
 	for name, st := range storages(t, cparams(4)) {
 		if st.Path == "" {
 			continue
@@ -396,7 +396,7 @@ func TestBrokenAfterFailedWrite(t *testing.T) {
 }
 
 // 64 goroutines on one super-chunk, of which one makes it longer: each chunk is what it was.
-func TestSChunkManyGoroutines(t *testing.T) {
+func TestSChunk_goroutines(t *testing.T) {
 	const chunks, size = 41, 4000
 	var want [chunks][]byte
 	for i := range want {

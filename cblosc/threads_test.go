@@ -13,7 +13,7 @@ import (
 
 // The library compresses the index of a frame with four threads: two blocks of it
 // are enough for bytes that differ from run to run, if nobody does its jobs in order.
-func TestLongIndexIsReproducible(t *testing.T) {
+func TestThreads_longIndex(t *testing.T) {
 	const chunks = 4100 // an index of three blocks
 	var want []byte
 	for run := range 4 {
@@ -111,7 +111,7 @@ func TestThreadsOfContexts(t *testing.T) {
 }
 
 // A super-chunk that asks for threads reads and writes what one without does.
-func TestThreadsOfSChunks(t *testing.T) {
+func TestThreads_schunk(t *testing.T) {
 	p := cparams(4)
 	p.Threads, p.BlockSize = 3, 1024
 	for name, st := range storages(t, p) {

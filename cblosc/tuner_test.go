@@ -77,7 +77,7 @@ func drawCParams(t *rapid.T, typeSize int) cblosc.CParams {
 
 // Whatever a tuner chooses, each chunk is byte for byte what a context with these
 // parameters makes of the same data: alone, in batches, in pools and super-chunks.
-func TestTunedChunksAreThoseOfTheirParameters(t *testing.T) {
+func TestTuner_chunks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const typeSize = 4
 		tuner := new(byContent)
@@ -259,7 +259,7 @@ func TestTunersThatFail(t *testing.T) {
 }
 
 // A tuner may choose a codec and a filter written in Go, and go back.
-func TestTunersThatChooseUserCode(t *testing.T) {
+func TestTuner_userCode(t *testing.T) {
 	user, dp := userParams(t, 1)
 	plain := *cparams(1)
 	tuner := &byContent{choices: []cblosc.CParams{plain, *user}}
@@ -324,7 +324,7 @@ func TestTunersThatChooseUserCode(t *testing.T) {
 
 // One tuner and 64 goroutines: its functions are called one at a time, so it needs no
 // lock.
-func TestTunedPoolOnManyGoroutines(t *testing.T) {
+func TestTuner_pool(t *testing.T) {
 	tuner := new(cycling)
 	pool, err := cblosc.NewTunedPool(cparams(4), nil, tuner)
 	require.NoError(t, err)

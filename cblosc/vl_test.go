@@ -55,7 +55,7 @@ func TestVLBlocks(t *testing.T) {
 }
 
 // The library's own frame of such chunks.
-func TestVLBlocksOfFrame(t *testing.T) {
+func TestVL_frame(t *testing.T) {
 	path := need.Files(t, need.Corpus, "blosc2/vlblocks-lz4-fixed-3.0.0.b2frame")[0]
 	s, err := cblosc.OpenSChunk(path)
 	require.NoError(t, err)

@@ -95,7 +95,7 @@ func TestPartsBehindDelta(t *testing.T) {
 
 // A region that is exactly one chunk is stored block by block, as every reader
 // expects, and is read so.
-func TestRegionsOfOneChunk(t *testing.T) {
+func TestWhole_singleChunk(t *testing.T) {
 	for _, g := range []struct {
 		shape         []int64
 		chunks, block []int32
@@ -159,7 +159,7 @@ func TestRegionsOfOneChunk(t *testing.T) {
 
 // Where the library gets it right it appends and slices: one chunk as it is stored, and
 // arrays whose blocks follow one another.
-func TestLibraryAppendsAndSlices(t *testing.T) {
+func TestWhole_appendAndSlice(t *testing.T) {
 	a, data := matrix(t, cblosc.ArrayParams{Shape: []int64{20}, Chunks: []int32{10}, Blocks: []int32{10}, DType: "<i4"})
 	closing(t, a)
 	more := noise(40, 1)

@@ -54,7 +54,7 @@ func numberers(t testing.TB, threads, chunkSize int) (*cblosc.CParams, *cblosc.C
 
 // A super-chunk holds what a prefilter made, and gives what a postfilter makes of it,
 // however it is written and read, on one thread and on several.
-func TestPreAndPostfiltersOfSChunks(t *testing.T) {
+func TestWith_preAndPostfilters(t *testing.T) {
 	const size, chunks = 10_000, 4
 	for _, threads := range []int{1, 4} {
 		p, c, d := numberers(t, threads, size)
@@ -148,7 +148,7 @@ func TestPreAndPostfiltersOfSChunks(t *testing.T) {
 
 // What follows from no data is seen by a postfilter like any other; what is
 // uninitialised, as zeros, not as what happens to be in memory.
-func TestPostfiltersOfSpecialChunks(t *testing.T) {
+func TestWith_specialChunks(t *testing.T) {
 	const size, chunks = 10_000, 3
 	_, _, d := numberers(t, 1, size)
 	nan := binary.LittleEndian.AppendUint32(nil, 0x7FC00000)
@@ -183,7 +183,7 @@ func TestPostfiltersOfSpecialChunks(t *testing.T) {
 
 // Errors and panics are those of the call that led to them, and the super-chunk is as
 // good as before.
-func TestFiltersOfSChunksThatFail(t *testing.T) {
+func TestWith_failingFilters(t *testing.T) {
 	p := cparams(4)
 	p.Threads = 3
 	f := func(dst, src []byte, _ cblosc.Block) error {
@@ -246,7 +246,7 @@ func TestFiltersOfSChunksThatFail(t *testing.T) {
 
 // A prefilter and a postfilter of python-blosc2 see the same elements under the same
 // numbers.
-func TestPythonFiltersOfSChunks(t *testing.T) {
+func TestWith_pythonFilters(t *testing.T) {
 	interpreter := need.Python(t, "blosc2")
 	const size, chunks = 20_000, 3
 	dir := t.TempDir()

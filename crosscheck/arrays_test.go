@@ -11,7 +11,7 @@ import (
 
 // A reader that misreads how chunks and blocks tile an array is caught and the
 // rule named; the same tiling read right gives the array.
-func TestMisreadTilingIsCaughtAndNamed(t *testing.T) {
+func TestMisread_tiling(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)
 	named := make(map[string]int)

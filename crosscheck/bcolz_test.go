@@ -9,7 +9,7 @@ import (
 
 // A reader that misreads one rule of bcolz is caught, and the rule named; a byte
 // that no rule explains is placed in its file and block.
-func TestMisreadBcolzIsCaughtAndNamed(t *testing.T) {
+func TestMisread_bcolz(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)
 	named := make(map[string]int)

@@ -54,7 +54,7 @@ func among(id string, names []string) bool {
 
 // The packages of plain Go describe every sound vector without a complaint, and every
 // broken one with at least one.
-func TestDescribeComplainsOfBrokenVectorsOnly(t *testing.T) {
+func TestDescribe_invalidVectors(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)
 	sound, broken := 0, 0

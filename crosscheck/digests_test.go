@@ -21,7 +21,7 @@ type digests struct {
 
 // With the same libraries the vectors are, to the byte, what they were on another day
 // and another machine.
-func TestVectorsAreThoseOfTheDigestTable(t *testing.T) {
+func TestVectors_digests(t *testing.T) {
 	_, m := Corpus(t)
 	got := digests{Versions: m.Versions, Areas: make(map[string]string)}
 	lines := make(map[string]*strings.Builder)

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	leak.Main(m, leak.Check{Name: "directories of vectors", Left: func() (int64, error) { return 0, crosscheck.RemoveCorpus() }})
 }
 
-func TestTwoEmitsAreTheSame(t *testing.T) {
+func TestEmit_reproducible(t *testing.T) {
 	t.Parallel()
 	a, m := crosscheck.Corpus(t)
 	b := filepath.Join(t.TempDir(), "b")
@@ -55,7 +55,7 @@ func TestTwoEmitsAreTheSame(t *testing.T) {
 	require.ErrorContains(t, err, "zarr")
 }
 
-func TestEmitWantsAnEnvironmentThatChangesNothing(t *testing.T) {
+func TestEmit_environment(t *testing.T) {
 	t.Setenv("BLOSC_NTHREADS", "2")
 	_, err := crosscheck.Emit(t.Context(), filepath.Join(t.TempDir(), "d"), nil)
 	require.ErrorContains(t, err, "BLOSC_NTHREADS")

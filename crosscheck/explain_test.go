@@ -14,7 +14,7 @@ import (
 
 // Every sound chunk, stage by stage, gives what the reference gives; and a reader
 // that misreads one rule is caught by at least one vector, which names that rule.
-func TestMisreadRulesAreCaughtAndNamed(t *testing.T) {
+func TestMisread_rules(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)
 	caught := make(map[string]int)
@@ -71,7 +71,7 @@ func TestMisreadRulesAreCaughtAndNamed(t *testing.T) {
 }
 
 // An answer that no one rule explains is still placed.
-func TestAFlippedByteIsPlaced(t *testing.T) {
+func TestExplain_flippedByte(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)
 	placed := 0
@@ -111,7 +111,7 @@ func TestAFlippedByteIsPlaced(t *testing.T) {
 
 // Of every area, an answer that is too long or has another last byte is explained with a
 // stage, fields of the header and a sentence of the specification.
-func TestEveryDifferenceHasStageHeaderAndSentence(t *testing.T) {
+func TestExplain_complete(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)
 	for _, c := range sampled(m, Areas()...) {
@@ -147,7 +147,7 @@ func TestEveryDifferenceHasStageHeaderAndSentence(t *testing.T) {
 
 // A writer that left out a step is told which: the reader that leaves it out, too, would
 // read what was meant.
-func TestAWriterIsToldWhatItLeftOut(t *testing.T) {
+func TestExplain_writer(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)
 	told := 0

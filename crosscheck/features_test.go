@@ -10,7 +10,7 @@ import (
 // The files hold every class of datatype and layout, every index, filter, version of
 // superblock and header, link and storage of attributes; also what libhdf5 reads and
 // no longer writes.
-func TestHDF5VectorsHoldTheFormat(t *testing.T) {
+func TestVectors_hdf5Features(t *testing.T) {
 	_, m := Corpus(t)
 	var held map[string]int
 	for _, c := range m.Coverage {

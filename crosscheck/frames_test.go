@@ -9,7 +9,7 @@ import (
 
 // A reader that misreads one rule of a frame's index is caught, and the rule named; a
 // byte that no rule explains is placed in its chunk.
-func TestMisreadFramesAreCaughtAndNamed(t *testing.T) {
+func TestMisread_frames(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)
 	named, stored := make(map[string]int), 0

@@ -10,7 +10,7 @@ import (
 
 // Of the whole product of parameters some rows of everywhere can be made and are read back
 // as they were meant; all of them are made by make crosscheck-full.
-func TestRowsOfTheWholeProductCanBeMade(t *testing.T) {
+func TestFull_rows(t *testing.T) {
 	t.Parallel()
 	e := &emitter{dir: t.TempDir(), full: true, m: &Manifest{Versions: make(map[string]string)}}
 	d, err := cblosc.NewDecompressor(nil)

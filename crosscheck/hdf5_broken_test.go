@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ReadBroken is the child process of TestWhatLibhdf5MakesOfBrokenFiles: it reads the files
+// ReadBroken is the child process of TestHDF5_invalidFiles: it reads the files
 // of the list one by one, says before which it stands, and dies of some.
 func ReadBroken(list string) int {
 	b, err := os.ReadFile(list)
@@ -34,7 +34,7 @@ func ReadBroken(list string) int {
 
 // The table of what libhdf5 makes of each broken file is true: it refuses what stands
 // as a vector, or dies of it, and what it accepts is no vector.
-func TestWhatLibhdf5MakesOfBrokenFiles(t *testing.T) {
+func TestHDF5_invalidFiles(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)
 	scratch := t.TempDir()

@@ -10,7 +10,7 @@ import (
 
 // Every dataset, put together from its stored chunks, gives what the reference
 // gives; and a reader that misreads one rule is caught, and the rule named.
-func TestMisreadHDF5IsCaughtAndNamed(t *testing.T) {
+func TestMisread_hdf5(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)
 	named := make(map[string]int)
@@ -53,7 +53,7 @@ func TestMisreadHDF5IsCaughtAndNamed(t *testing.T) {
 }
 
 // A chunk of which a reader leaves some filters undone is placed at the first of them.
-func TestFiltersOfHDF5AreNamedAsStages(t *testing.T) {
+func TestHDF5_filterStages(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)
 	named := make(map[string]int)

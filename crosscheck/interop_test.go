@@ -17,13 +17,13 @@ import (
 
 // h5py, python-blosc2 and bcolz read every vector that they can express to the
 // bytes of the manifest.
-func TestPythonReadsTheVectors(t *testing.T) {
+func TestInterop_python(t *testing.T) {
 	t.Parallel()
 	reread(t, need.Python(t, "h5py", "hdf5plugin", "blosc2", "bcolz"), map[string]int{"chunk": 400, "blosc1": 50, "frame": 40, "b2nd": 90, "hdf5": 400, "bcolz": 80})
 }
 
 // So does python-caterva, which is the reference of its format.
-func TestCatervaReadsItsVectors(t *testing.T) {
+func TestInterop_caterva(t *testing.T) {
 	t.Parallel()
 	reread(t, need.Python(t, "caterva"), map[string]int{"caterva": 30})
 }

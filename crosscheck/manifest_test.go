@@ -13,7 +13,7 @@ import (
 )
 
 // docs/crosscheck-manifest.md has a table for each type, with its keys in order.
-func TestTheManifestIsDocumented(t *testing.T) {
+func TestManifest_documented(t *testing.T) {
 	text, err := os.ReadFile("../docs/crosscheck-manifest.md")
 	require.NoError(t, err)
 	documented := make(map[string][]string)

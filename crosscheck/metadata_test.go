@@ -21,7 +21,7 @@ import (
 
 // What the manifest says a reader must report of a vector, the reference reports of it as
 // it lies there, and so do the packages of plain Go.
-func TestMetadataIsWhatBothReadersReport(t *testing.T) {
+func TestMetadata_readers(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)
 	compared := make(map[string]int)

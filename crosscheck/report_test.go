@@ -40,7 +40,7 @@ func sampleReport() *crosscheck.Report {
 
 // What WriteJUnit writes is XML with the elements and attributes of JUnit and no other
 // ones, whatever a program said; its counts are those of the results.
-func TestJUnitIsWhatReadersOfItExpect(t *testing.T) {
+func TestJUnit_schema(t *testing.T) {
 	t.Parallel()
 	r := sampleReport()
 	var b bytes.Buffer
@@ -102,7 +102,7 @@ func TestJUnitIsWhatReadersOfItExpect(t *testing.T) {
 }
 
 // What is read and what is written of one case are two cases of two suites.
-func TestJUnitKeepsTheDirectionsApart(t *testing.T) {
+func TestJUnit_directions(t *testing.T) {
 	t.Parallel()
 	r := &crosscheck.Report{Results: []crosscheck.Result{
 		{Case: "chunk/a", Area: "chunk", Direction: crosscheck.Reading, Verdict: crosscheck.Pass},
@@ -116,7 +116,7 @@ func TestJUnitKeepsTheDirectionsApart(t *testing.T) {
 }
 
 // The JSON report is read back as it was.
-func TestTheReportIsReadBack(t *testing.T) {
+func TestReport_roundTrip(t *testing.T) {
 	t.Parallel()
 	r := sampleReport()
 	for i := range r.Results {
@@ -133,7 +133,7 @@ func TestTheReportIsReadBack(t *testing.T) {
 
 // The memory limit is one of address space, which the command has; what it started ends
 // with it when its time is over.
-func TestLimitsHoldForAllThatACommandStarts(t *testing.T) {
+func TestRun_limits(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "v")
 	crosscheck.Part(t, dir, func(c crosscheck.Case) bool { return c.ID == "chunk/refuse/empty" })

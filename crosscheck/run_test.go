@@ -128,7 +128,7 @@ func TestRun(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-func TestCodecInAGoTest(t *testing.T) {
+func TestRun_codec(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("CROSSCHECK_TEST_WRONG") != "" {
 		crosscheck.Codec(t, wrongCodec, "chunk/special/empty", "chunk/no such case")
@@ -137,7 +137,7 @@ func TestCodecInAGoTest(t *testing.T) {
 	crosscheck.Codec(t, decode)
 }
 
-// wrongCodec is wrong in every way, in the process of TestAWrongGoFunctionFails.
+// wrongCodec is wrong in every way, in the process of TestRun_wrongFunction.
 func wrongCodec(chunk []byte) ([]byte, error) {
 	switch len(chunk) % 5 {
 	case 0:
@@ -156,13 +156,13 @@ func wrongCodec(chunk []byte) ([]byte, error) {
 }
 
 // A wrong function fails its test, and each way of being wrong is called by its name.
-func TestAWrongGoFunctionFails(t *testing.T) {
+func TestRun_wrongFunction(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
 	require.NoError(t, err)
 	for name, wants := range map[string][]string{
-		"TestCodecInAGoTest":  {"crash: panic: a bug", "refused: not claimed", "wrongly accepted: ", "first difference at byte 0 ", "stage: ", "specification: ", "passes, and stands among the skipped", "no such cases: [chunk/no such case]"},
-		"TestWriterInAGoTest": {"first difference at byte 0 ", "stage: written, "},
+		"TestRun_codec":  {"crash: panic: a bug", "refused: not claimed", "wrongly accepted: ", "first difference at byte 0 ", "stage: ", "specification: ", "passes, and stands among the skipped", "no such cases: [chunk/no such case]"},
+		"TestWrite_goTest": {"first difference at byte 0 ", "stage: written, "},
 	} {
 		cmd := exec.CommandContext(t.Context(), self, "-test.run=^"+name+"$")
 		cmd.Env = append(os.Environ(), "CROSSCHECK_TEST_WRONG=1")
@@ -176,7 +176,7 @@ func TestAWrongGoFunctionFails(t *testing.T) {
 	}
 }
 
-func TestExplainWantsTheVectorOfTheManifest(t *testing.T) {
+func TestExplain_changedVector(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "v")
 	m := crosscheck.Part(t, dir, func(c crosscheck.Case) bool {

@@ -86,7 +86,7 @@ func dtypeWords() []string {
 
 // Every word of what the corpus promises has a vector; every refusal says which rule it
 // breaks, and every vector which section of the specification it is about.
-func TestTheCorpusHoldsWhatItPromises(t *testing.T) {
+func TestCorpus_features(t *testing.T) {
 	_, m := Corpus(t)
 	held := make(map[string]bool)
 	for _, c := range m.Cases {
@@ -117,7 +117,7 @@ func TestTheCorpusHoldsWhatItPromises(t *testing.T) {
 
 // The sweep of all combinations, which no test emits, holds no chunk twice and all of
 // the small one.
-func TestTheSweepHoldsEachChunkOnce(t *testing.T) {
+func TestCorpus_distinctChunks(t *testing.T) {
 	seen := make(map[string]bool)
 	name := func(w swept) string { return fmt.Sprint(w.typesize, w.n, w.p.name) }
 	for _, w := range chunkSweep(true) {

@@ -119,10 +119,10 @@ func TestRunAWriter(t *testing.T) {
 	}
 }
 
-func TestWriterInAGoTest(t *testing.T) {
+func TestWrite_goTest(t *testing.T) {
 	t.Parallel()
 	write := encode
-	if os.Getenv("CROSSCHECK_TEST_WRONG") != "" { // in the process of TestAWrongGoFunctionFails
+	if os.Getenv("CROSSCHECK_TEST_WRONG") != "" { // in the process of TestRun_wrongFunction
 		write = func(s crosscheck.Spec, data []byte, out string) error {
 			data = bytes.Clone(data)
 			if len(data) > 0 {
@@ -135,7 +135,7 @@ func TestWriterInAGoTest(t *testing.T) {
 }
 
 // The vector itself is the rightest answer: every area is read back.
-func TestEveryAreaCanBeWritten(t *testing.T) {
+func TestWrite_areas(t *testing.T) {
 	t.Parallel()
 	dir, m := crosscheck.Corpus(t)
 	paths := make(map[string]string)

@@ -88,7 +88,7 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-func TestFixedAttributeFromStrings(t *testing.T) {
+func TestAttribute_fixedStrings(t *testing.T) {
 	r := newFile(t).Root()
 	a := h5.Attribute{Name: "a", Datatype: h5.FixedString(3, h5.SpacePad, h5.ASCII), Space: h5.SimpleSpace(2), Strings: []string{"x", "yz"}}
 	require.NoError(t, r.WriteAttribute(a))
@@ -102,7 +102,7 @@ func TestFixedAttributeFromStrings(t *testing.T) {
 	require.Equal(t, "x  yz ", string(got.Data), "a failure keeps what was there")
 }
 
-func TestAttributesThatCannotBe(t *testing.T) {
+func TestAttribute_invalid(t *testing.T) {
 	r := newFile(t).Root()
 	i4 := h5.Int(4, h5.LittleEndian)
 	ref := h5.Datatype{Class: h5.Reference, Size: 8, Ref: h5.ObjectReference}
@@ -130,7 +130,7 @@ func TestAttributesThatCannotBe(t *testing.T) {
 }
 
 // A value that its stored type does not hold is refused, and the old one stays.
-func TestAttributeOfOddPrecision(t *testing.T) {
+func TestAttribute_precision(t *testing.T) {
 	r := newFile(t).Root()
 	bits17 := h5.Int(4, h5.BigEndian)
 	bits17.Precision, bits17.Offset = 17, 3
@@ -150,7 +150,7 @@ func TestAttributeOfOddPrecision(t *testing.T) {
 
 // Fields stay in their order wherever they lie, though the library puts those of an
 // attribute that it converts in the order of their offsets.
-func TestFieldsOfAttributesKeepTheirOrder(t *testing.T) {
+func TestAttribute_fieldOrder(t *testing.T) {
 	r := newFile(t).Root()
 	i2, i4 := h5.Int(2, h5.BigEndian), h5.Int(4, h5.BigEndian)
 	inner := h5.Datatype{Class: h5.Compound, Size: 6, Members: []h5.Member{{Name: "b", Offset: 2, Type: &i4}, {Name: "a", Offset: 0, Type: &i2}}}

@@ -85,7 +85,7 @@ func TestAttributesInOrder(t *testing.T) {
 }
 
 // The loop may change what it walks, and stop: no lock is held while it runs.
-func TestAttributesMayBeDeletedWhileListed(t *testing.T) {
+func TestAttribute_deleteWhileListing(t *testing.T) {
 	r := newFile(t).Root()
 	for i := range 20 {
 		require.NoError(t, h5value.WriteAttr(r, fmt.Sprintf("a%02d", i), []int{i}))
@@ -103,7 +103,7 @@ func TestAttributesMayBeDeletedWhileListed(t *testing.T) {
 }
 
 // Values of an attribute must be of its type and as many as its space has.
-func TestAttributeValuesThatDoNotFit(t *testing.T) {
+func TestAttribute_unrepresentableValues(t *testing.T) {
 	r := newFile(t).Root()
 	dt, err := h5value.DatatypeFor[station]()
 	require.NoError(t, err)
@@ -133,7 +133,7 @@ func TestAttributeValuesThatDoNotFit(t *testing.T) {
 }
 
 // In new files attributes may be larger than an object header, and very many.
-func TestLargeAndManyAttributes(t *testing.T) {
+func TestAttribute_dense(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, &h5.CreateOptions{Low: h5.V18, High: h5.LatestFormat})
 	require.NoError(t, err)

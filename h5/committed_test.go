@@ -10,7 +10,7 @@ import (
 )
 
 // A committed datatype is one object, however many datasets and attributes use it.
-func TestCommittedDatatypesAreShared(t *testing.T) {
+func TestCommittedType_shared(t *testing.T) {
 	f := newFile(t)
 	r := f.Root()
 	want, err := h5value.DatatypeFor[station]()

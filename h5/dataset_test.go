@@ -31,7 +31,7 @@ func newDataset(t testing.TB, dt h5.Datatype, space h5.Dataspace, o *h5.DatasetO
 // region is start and count without stride and block.
 func region(start, count []int64) h5.Region { return h5.Region{Start: start, Count: count} }
 
-func TestDatasetWriteThenRead(t *testing.T) {
+func TestDataset_roundTrip(t *testing.T) {
 	level := 4
 	d := newDataset(t, h5.Int(4, h5.BigEndian), h5.SimpleSpace(4, 6), &h5.DatasetOptions{
 		Chunks: []int64{3, 4}, Deflate: &level, Shuffle: true, Fletcher32: true,
@@ -129,7 +129,7 @@ func TestFillAndResize(t *testing.T) {
 	require.ErrorAs(t, fixed.Resize(3), &e, "the library says no")
 }
 
-func TestDatasetsThatCannotBe(t *testing.T) {
+func TestCreateDataset_invalidOptions(t *testing.T) {
 	r := newFile(t).Root()
 	i4, s34 := h5.Int(4, h5.LittleEndian), h5.SimpleSpace(3, 4)
 	level, ten := 1, 10
@@ -200,7 +200,7 @@ func TestCompoundBytes(t *testing.T) {
 	require.ErrorIs(t, d.ReadRegion(got, compound(16, member("i", 0, i4), member("g", 8, f8)), one), h5.ErrType)
 }
 
-func TestSameInputSameBytes(t *testing.T) {
+func TestCreateDataset_reproducible(t *testing.T) {
 	dir := t.TempDir()
 	var first []byte
 	for i := range 2 {

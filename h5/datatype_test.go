@@ -60,7 +60,7 @@ func sampleTypes() map[string]h5.Datatype {
 }
 
 // Every type becomes the library's and is described again as it was.
-func TestDatatypesAreMadeExactly(t *testing.T) {
+func TestDatatype_exact(t *testing.T) {
 	for text, dt := range sampleTypes() {
 		require.NoError(t, dt.Validate(), text)
 		require.Equal(t, text, dt.String())
@@ -74,7 +74,7 @@ func TestDatatypesAreMadeExactly(t *testing.T) {
 	require.False(t, h5value.IsBool(h5.Int(1, h5.LittleEndian)))
 }
 
-func TestDatatypesThatCannotBe(t *testing.T) {
+func TestDatatype_invalid(t *testing.T) {
 	wide := h5.Int(4, h5.LittleEndian)
 	wide.Precision = 33
 	float := func(change func(l *h5.FloatLayout)) h5.Datatype {

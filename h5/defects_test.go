@@ -55,7 +55,7 @@ func readUnknownFilter(path string) error {
 	return err
 }
 
-func TestMissingFilterByName(t *testing.T) {
+func TestDefects_missingFilter(t *testing.T) {
 	err := readUnknownFilter(writeUnknownFilter(t))
 	require.ErrorIs(t, err, h5.ErrNoFilter)
 	var fe *h5.FilterError
@@ -80,9 +80,9 @@ func child(t *testing.T, test string, env ...string) (stderr string) {
 
 // The driver outlives the file that is opened with it: with freed memory overwritten,
 // as MALLOC_PERTURB_ has it in glibc, a driver that is gone is no more to be called.
-func TestDriverOfAReaderStays(t *testing.T) {
+func TestDefects_readerDriver(t *testing.T) {
 	if os.Getenv("H5_TEST_CHILD") == "" {
-		child(t, "TestDriverOfAReaderStays", "MALLOC_PERTURB_=90", "GLIBC_TUNABLES=glibc.malloc.tcache_count=0")
+		child(t, "TestDefects_readerDriver", "MALLOC_PERTURB_=90", "GLIBC_TUNABLES=glibc.malloc.tcache_count=0")
 		return
 	}
 	b, err := os.ReadFile(writeUnknownFilter(t))
@@ -111,7 +111,7 @@ func TestPluginsAreOff(t *testing.T) {
 }
 
 // A fill value message of version 2 says that it has -5 bytes: an error, and no crash.
-func TestFillValueOfNegativeSize(t *testing.T) {
+func TestDefects_negativeFillSize(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fill.h5")
 	f, err := h5.Create(path, &h5.CreateOptions{Low: h5.Earliest, High: h5.LatestFormat})
 	require.NoError(t, err)
@@ -151,7 +151,7 @@ func TestFillValueOfNegativeSize(t *testing.T) {
 
 // An attribute CLASS as long as that of a dimension scale, which says something else, or says
 // it more than once.
-func TestClassOfAnotherKind(t *testing.T) {
+func TestDefects_propertyListClass(t *testing.T) {
 	f, err := h5.Create(filepath.Join(t.TempDir(), "class.h5"), nil)
 	require.NoError(t, err)
 	i4 := h5.Int(4, h5.LittleEndian)

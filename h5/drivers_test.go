@@ -151,7 +151,7 @@ func TestDrivers(t *testing.T) {
 
 // The first member of a set opens it, whatever the format of the superblock, and
 // a member that is missing is named.
-func TestSetsOpenByTheirFirstMember(t *testing.T) {
+func TestDriver_fileSets(t *testing.T) {
 	multi := h5.DefaultMulti()
 	multi.Names[h5.RawData-1] = "%s.data"
 	multi.Names[h5.Superblock-1] = "%s.first"
@@ -217,7 +217,7 @@ func TestSetsOpenByTheirFirstMember(t *testing.T) {
 	}
 }
 
-func TestDriversThatCannotBe(t *testing.T) {
+func TestDriver_invalid(t *testing.T) {
 	multi := h5.DefaultMulti()
 	multi.Map[2] = 7
 	unnamed := h5.DefaultMulti()
@@ -273,7 +273,7 @@ func TestDriversThatCannotBe(t *testing.T) {
 
 // An image of a file that is open is a file, for every version of the superblock,
 // and other software opens it.
-func TestImagesOfEveryVersion(t *testing.T) {
+func TestDriver_images(t *testing.T) {
 	for version, low := range map[int]h5.LibVer{0: h5.Earliest, 2: h5.V18, 3: h5.V110} {
 		for _, block := range []int64{0, 512} {
 			o := h5.CreateOptions{}

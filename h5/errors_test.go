@@ -98,7 +98,7 @@ func TestMissingFile(t *testing.T) {
 	require.ErrorIs(t, err, h5.ErrParam)
 }
 
-func TestPathThroughADatasetDoesNotExist(t *testing.T) {
+func TestErrors_pathThroughDataset(t *testing.T) {
 	for _, low := range []h5.LibVer{h5.Earliest, h5.LatestFormat} {
 		path := filepath.Join(t.TempDir(), "x.h5")
 		writeSample(t, path, low)

@@ -73,7 +73,7 @@ func TestFileCreation(t *testing.T) {
 	}
 }
 
-func TestFilesThatCannotBe(t *testing.T) {
+func TestOpen_invalidFiles(t *testing.T) {
 	for name, edit := range map[string]func(*h5.FileCreation, *h5.FileAccess){
 		"user block":  func(c *h5.FileCreation, _ *h5.FileAccess) { c.UserBlock = 1000 },
 		"offset size": func(c *h5.FileCreation, _ *h5.FileAccess) { c.OffsetSize = 3 },

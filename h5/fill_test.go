@@ -69,7 +69,7 @@ func requireFilled[T any](t *testing.T, d *h5.Dataset, v T, n int) {
 }
 
 // A fill value may hold what pointers lead to: strings and sequences, within anything.
-func TestFillValuesOfEveryType(t *testing.T) {
+func TestFill_types(t *testing.T) {
 	chunked := h5.DatasetOptions{Chunks: []int64{2}}
 	level := 6
 	t.Run("strings", func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestFillValuesOfEveryType(t *testing.T) {
 	})
 }
 
-func TestFillValuesThatCannotBe(t *testing.T) {
+func TestFill_invalid(t *testing.T) {
 	r := newFile(t).Root()
 	text := h5.VariableString(h5.UTF8)
 	values := func(dt h5.Datatype, v ...string) h5.Values {
@@ -152,7 +152,7 @@ func TestFillValuesThatCannotBe(t *testing.T) {
 
 // What another program stored, and of which H5Dget_create_plist would make 64 bytes in
 // the place of 18, the library does not open.
-func TestFillValuesThatTheLibraryRefuses(t *testing.T) {
+func TestFill_refused(t *testing.T) {
 	for name, tt := range map[string]struct {
 		addresses, size int
 		message         string // of the datatype
@@ -190,7 +190,7 @@ type inner struct {
 }
 
 // h5py fills with our fill values, and we with its.
-func TestFillValuesWithH5py(t *testing.T) {
+func TestFill_h5py(t *testing.T) {
 	dir := t.TempDir()
 	ours, theirs := filepath.Join(dir, "ours.h5"), filepath.Join(dir, "theirs.h5")
 	f, err := h5.Create(ours, nil)

@@ -237,7 +237,7 @@ func TestGoFilterFails(t *testing.T) {
 
 // A chunk that its filter refuses when the file is closed: the error comes from
 // Close, and nothing stays open.
-func TestGoFilterFailsAtClose(t *testing.T) {
+func TestRegisterFilter_failureAtClose(t *testing.T) {
 	before := openIDs(t)
 	boom := errors.New("boom")
 	fail := func([]byte, []uint32) ([]byte, error) { return nil, boom }
@@ -253,7 +253,7 @@ func TestGoFilterFailsAtClose(t *testing.T) {
 	require.Equal(t, before, openIDs(t))
 }
 
-func TestFiltersThatCannotBe(t *testing.T) {
+func TestFilters_invalid(t *testing.T) {
 	id := func(src []byte, _ []uint32) ([]byte, error) { return src, nil }
 	for name, f := range map[string]h5.GoFilter{
 		"number of the library": {ID: 200, Name: "x", Decode: id}, "too high": {ID: 1 << 16, Name: "x", Decode: id},
@@ -290,7 +290,7 @@ func TestFiltersThatCannotBe(t *testing.T) {
 }
 
 // Many datasets through one filter in Go, from many goroutines.
-func TestGoFilterFromManyGoroutines(t *testing.T) {
+func TestRegisterFilter_goroutines(t *testing.T) {
 	register(t, xorFilter())
 	errs := make(chan error)
 	for worker := range 8 {

@@ -35,7 +35,7 @@ func TestGonumSameLibrary(t *testing.T) {
 	})
 }
 
-func TestGonumReadsWhatWeWrite(t *testing.T) {
+func TestGonum_read(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, nil)
 	require.NoError(t, err)
@@ -73,7 +73,7 @@ func TestGonumReadsWhatWeWrite(t *testing.T) {
 	})
 }
 
-func TestGonumWritesWhatWeRead(t *testing.T) {
+func TestGonum_write(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	want := []float64{1.5, -2, 1e300}
 	h5.WithLock(func() {

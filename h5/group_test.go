@@ -77,7 +77,7 @@ func TestOldGroups(t *testing.T) {
 	require.Equal(t, h.Total, h.Meta+h.Data+h.Free)
 }
 
-func TestGroupOptionsThatCannotBe(t *testing.T) {
+func TestCreateGroup_invalidOptions(t *testing.T) {
 	r := newFile(t).Root()
 	eleven := 11
 	for name, o := range map[string]h5.GroupOptions{

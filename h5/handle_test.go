@@ -225,7 +225,7 @@ func check(t testing.TB, err error) bool {
 	return err == nil
 }
 
-func TestWithLockRunsAlone(t *testing.T) {
+func TestWithLock_exclusive(t *testing.T) {
 	f := newFile(t)
 	ran := false
 	done := make(chan error)

@@ -16,7 +16,7 @@ import (
 
 // What we write, the library's own tools read: h5dump prints the values, h5diff
 // finds no difference between two layouts of the same numbers.
-func TestReferenceToolsReadWhatWeWrite(t *testing.T) {
+func TestInterop_tools(t *testing.T) {
 	h5dump, h5diff := need.Tool(t, "h5dump"), need.Tool(t, "h5diff")
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, nil)
@@ -78,7 +78,7 @@ func pythonWith(t *testing.T, modules []string, script string, args ...string) s
 	return strings.TrimSpace(string(out))
 }
 
-func TestH5pyReadsWhatWeWrite(t *testing.T) {
+func TestInterop_h5pyReads(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, nil)
 	require.NoError(t, err)
@@ -202,7 +202,7 @@ with h5py.File(sys.argv[2], "w", libver="latest") as f:
 	require.NoError(t, f.Close())
 }
 
-func TestWeReadWhatH5pyWrites(t *testing.T) {
+func TestInterop_h5pyWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	python(t, `
 import h5py, numpy as np, sys

@@ -13,7 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-func TestLinksOfEveryKind(t *testing.T) {
+func TestLink_kinds(t *testing.T) {
 	f := newFile(t)
 	r := f.Root()
 	_, err := r.CreateGroup("a/b/c")
@@ -62,7 +62,7 @@ func TestLinksOfEveryKind(t *testing.T) {
 }
 
 // The loop may change what it walks: the links were collected before.
-func TestLinksMayBeRemovedWhileListed(t *testing.T) {
+func TestLink_removeWhileListing(t *testing.T) {
 	r := newFile(t).Root()
 	for i := range 50 {
 		require.NoError(t, r.LinkSoft(fmt.Sprint(i), "/x"))
@@ -258,7 +258,7 @@ func TestUserLinks(t *testing.T) {
 	require.ErrorIs(t, r.LinkUser("x", 100, make([]byte, 1<<16)), h5.ErrSize)
 }
 
-func TestMoveAndCopyLinks(t *testing.T) {
+func TestLink_moveAndCopy(t *testing.T) {
 	f := newFile(t)
 	r := f.Root()
 	_, err := r.CreateGroup("a/b")
@@ -302,7 +302,7 @@ func reopen(t testing.TB, f *h5.File, mode h5.Mode) *h5.File {
 	return again
 }
 
-func TestExistsAlongAPath(t *testing.T) {
+func TestLink_existsAlongPath(t *testing.T) {
 	r := newFile(t).Root()
 	_, err := r.CreateGroup("a/b")
 	require.NoError(t, err)

@@ -17,7 +17,7 @@ import (
 // The discipline of the lock, proved by reading the package: a function that
 // calls the shim takes the lock before, gives it back by defer, or says by its
 // name that its caller did.
-func TestEveryCallIsLocked(t *testing.T) {
+func TestLock_everyCall(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)
 	calls := 0
@@ -78,7 +78,7 @@ func TestEveryCallIsLocked(t *testing.T) {
 
 // A shim that can come back to Go, which moves stacks, must get nothing that lies
 // on one: noescape stands only where nocallback does.
-func TestNoEscapeNeedsNoCallback(t *testing.T) {
+func TestLock_noEscape(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)
 	marks := 0

@@ -213,7 +213,7 @@ func TestDataset_Settled(t *testing.T) {
 
 // No filter runs on a chunk at the edge if the dataset says so, whatever its mask;
 // when the dataset grows they do.
-func TestGrowOverMaskedEdge(t *testing.T) {
+func TestMasks_growOverEdge(t *testing.T) {
 	o := h5.CreateOptions{}
 	o.Low = h5.V110
 	path := filepath.Join(t.TempDir(), "x.h5")

@@ -248,7 +248,7 @@ print("same", len(sys.argv) // 2)
 
 // The tools of netCDF (Debian package netcdf-bin) print, and copy, a file of ours as the one it was
 // made from.
-func TestNetCDFTools(t *testing.T) {
+func TestNetCDF_tools(t *testing.T) {
 	dir := t.TempDir()
 	run := func(name string, args ...string) string {
 		out, err := exec.Command(need.Program(t, name), args...).CombinedOutput()
@@ -276,7 +276,7 @@ func TestNetCDFTools(t *testing.T) {
 
 // A file that nobody meant for netCDF: datasets without scales get dimensions without
 // names, one for each length, and what is no array of numbers is left out.
-func TestNetCDFOfPlainFiles(t *testing.T) {
+func TestNetCDF_plainFiles(t *testing.T) {
 	f := newFile(t)
 	for name, shape := range map[string][]int64{"g/a": {3, 4}, "g/b": {4}, "g/c": {4, 4}} {
 		_, err := f.Root().CreateDataset(name, h5.Int(4, h5.BigEndian), h5.SimpleSpace(shape...), nil)

@@ -222,7 +222,7 @@ var complexBases = map[string]h5.Datatype{
 
 // What HDF5 2 writes in its own predefined types is read by whatever library is linked:
 // the small floats always, complex numbers since it has the class.
-func TestNewestTypesFromLibrary(t *testing.T) {
+func TestNewest_types(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	args := []string{path}
 	for name := range smallFloats {

@@ -39,7 +39,7 @@ func writeOtherRank(t *testing.T, low h5.LibVer, rows int64, rank byte) string {
 // A dataset whose chunks have another number of dimensions than it has itself is damaged to
 // every operation that touches them, and to a copy of it or of its group, where the library
 // reads other elements, never comes back or divides by 0.
-func TestChunksOfAnotherRank(t *testing.T) {
+func TestRanks_chunks(t *testing.T) {
 	if os.Getenv("H5_TEST_CHILD") != "" {
 		useOtherRank(t, os.Getenv("H5_TEST_FILE"))
 		return
@@ -48,7 +48,7 @@ func TestChunksOfAnotherRank(t *testing.T) {
 		for _, rows := range []int64{6, 9, h5.Unlimited} {
 			for _, rank := range []byte{0, 1, 3, 4} {
 				path := writeOtherRank(t, low, rows, rank)
-				child(t, "TestChunksOfAnotherRank", "H5_TEST_FILE="+path)
+				child(t, "TestRanks_chunks", "H5_TEST_FILE="+path)
 			}
 		}
 	}

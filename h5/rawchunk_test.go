@@ -23,7 +23,7 @@ import (
 
 // The library's calls for stored chunks are refused where they would write behind
 // a table; everything else of such a dataset works.
-func TestStoredChunksOf32Dimensions(t *testing.T) {
+func TestRawChunk_32Dimensions(t *testing.T) {
 	level := 1
 	dims, chunks := slices.Repeat([]int64{1}, h5.MaxRank), slices.Repeat([]int64{1}, h5.MaxRank)
 	dims[0], chunks[0] = 8, 4
@@ -330,7 +330,7 @@ func TestDataset_WriteChunk_sameSize(t *testing.T) {
 
 // The access list of a dataset that was opened again, and its place in the file,
 // do not depend on its links.
-func TestWriteChunkAfterUnlink(t *testing.T) {
+func TestRawChunk_afterUnlink(t *testing.T) {
 	f := newFile(t)
 	d := newChunked(t, f.Root(), "d", 4)
 	require.NoError(t, f.Root().LinkHard("e", "d"))

@@ -108,7 +108,7 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-func TestReferencesThatCannotBe(t *testing.T) {
+func TestReference_invalid(t *testing.T) {
 	f := newFile(t)
 	r := f.Root()
 	d := written(t, f, "d", []int32{1, 2})
@@ -142,7 +142,7 @@ func TestReferencesThatCannotBe(t *testing.T) {
 
 // References into another file, and to what is gone, in the library's own test files:
 // they are read, and following one is an error that says which it is.
-func TestReferencesThatLeadNowhere(t *testing.T) {
+func TestReference_dangling(t *testing.T) {
 	directory := filepath.Join(need.Directory(t, need.HDF5Source), "tools", "test", "h5dump", "testfiles")
 	for name, tt := range map[string]struct {
 		dataset string

@@ -191,7 +191,7 @@ func bytesOf[T int32 | float32](v []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 4*len(v))
 }
 
-func TestPointsKeepTheirOrder(t *testing.T) {
+func TestSelection_pointOrder(t *testing.T) {
 	d := newDataset(t, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(3, 4), nil)
 	points := h5.Points{{2, 3}, {0, 1}, {2, 3}, {1, 0}}
 	require.NoError(t, h5value.Write(d, []int32{7, 8, 9}, h5.Points{{2, 3}, {0, 1}, {1, 0}}))
@@ -204,7 +204,7 @@ func TestPointsKeepTheirOrder(t *testing.T) {
 }
 
 // What does not fit is said with the axis and both sizes.
-func TestSelectionsThatDoNotFit(t *testing.T) {
+func TestSelection_outside(t *testing.T) {
 	d := newDataset(t, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(3, 4), nil)
 	deep := h5.Union(h5.All)
 	for range 100 {
@@ -258,7 +258,7 @@ func TestSelectionsThatDoNotFit(t *testing.T) {
 	require.ErrorIs(t, err, h5.ErrParam)
 }
 
-func TestSelectionsCompareAndProject(t *testing.T) {
+func TestSelection_compareAndProject(t *testing.T) {
 	a, b := h5.SimpleSpace(4, 4), h5.SimpleSpace(10, 6)
 	block := region([]int64{1, 1}, []int64{2, 3})
 	same, err := h5.SameShape(a, block, b, region([]int64{8, 3}, []int64{2, 3}))
@@ -309,7 +309,7 @@ func ExampleUnion() {
 
 // Any region of a dataset of any rank into any region of a larger buffer and back, and
 // nothing beside it.
-func TestWindowsOfAnyRank(t *testing.T) {
+func TestSelection_windows(t *testing.T) {
 	f := newFile(t)
 	rapid.Check(t, func(t *rapid.T) {
 		rank := rapid.IntRange(1, 4).Draw(t, "rank")

@@ -16,7 +16,7 @@ import (
 
 // A parameter of szip, n-bit or scale-offset that is not that of the dataset is found
 // before the library is led astray by it, in every operation that runs the filters.
-func TestParametersThatTheLibraryTrusts(t *testing.T) {
+func TestSteps_parameters(t *testing.T) {
 	i4 := h5.Int(4, h5.LittleEndian)
 	thin := i4
 	thin.Precision = 20
@@ -74,7 +74,7 @@ func TestParametersThatTheLibraryTrusts(t *testing.T) {
 // A chunk that is shorter than what the decoder of n-bit, scale-offset or szip reads is an
 // error of whatever would decode it, which names the chunk and both sizes; other chunks are
 // read, and so is this one when a right one stands in its place.
-func TestChunksTooShortForTheirDecoder(t *testing.T) {
+func TestSteps_shortInput(t *testing.T) {
 	i4 := h5.Int(4, h5.LittleEndian)
 	thin := i4
 	thin.Precision = 20
@@ -163,7 +163,7 @@ func TestChunksTooShortForTheirDecoder(t *testing.T) {
 
 // Integers that take all their bits are stored by scale-offset so that the library
 // refuses to read them: an error, and no wrong values.
-func TestScaleOffsetOverTheFullRange(t *testing.T) {
+func TestSteps_scaleOffset(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, nil)
 	require.NoError(t, err)
@@ -205,7 +205,7 @@ func fletcher(b []byte) []byte {
 // A chunk that comes to a checksum shorter than the 4 bytes of that, wherever it is among
 // the filters, is an error of whatever would decode it, of the chunk at the edge too; the
 // library would sum up all memory (CVE-2026-19028).
-func TestChunksTooShortForTheirChecksum(t *testing.T) {
+func TestSteps_shortChecksum(t *testing.T) {
 	plus := h5.GoFilter{ID: 41234, Name: "plus",
 		Decode: func(b []byte, _ []uint32) ([]byte, error) {
 			if b[0] == 0xFF {
@@ -303,7 +303,7 @@ func TestChunksTooShortForTheirChecksum(t *testing.T) {
 }
 
 // Chunks at the edge that pass no filters have no checksum.
-func TestChecksumsLeftOutAtTheEdge(t *testing.T) {
+func TestSteps_checksumAtEdge(t *testing.T) {
 	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), &h5.CreateOptions{Low: h5.V114, High: h5.V114})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, f.Close()) }()

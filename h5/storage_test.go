@@ -354,7 +354,7 @@ func TestVirtualDatasets(t *testing.T) {
 }
 
 // A source that is open in the process, for whatever, is found all the same.
-func TestSourcesThatAreOpen(t *testing.T) {
+func TestStorage_openSources(t *testing.T) {
 	dir := t.TempDir()
 	sourceFile(t, filepath.Join(dir, "s.h5"), 1, 2)
 	source, err := h5.Open(filepath.Join(dir, "s.h5"), h5.ReadWrite)
@@ -379,7 +379,7 @@ func TestSourcesThatAreOpen(t *testing.T) {
 	require.Equal(t, []int32{1, 2}, got)
 }
 
-func TestStorageThatCannotBe(t *testing.T) {
+func TestStorage_invalid(t *testing.T) {
 	g := newFile(t).Root()
 	ten := h5.SimpleSpace(10)
 	for name, o := range map[string]h5.DatasetOptions{
@@ -398,7 +398,7 @@ func TestStorageThatCannotBe(t *testing.T) {
 
 // A reader is one file: what lies in others is named by an error, and never read as
 // fill value or from the directory that the process happens to be in.
-func TestReaderIsOneFile(t *testing.T) {
+func TestStorage_reader(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	sourceFile(t, "s0.h5", 1, 2, 3, 4)
@@ -477,7 +477,7 @@ func TestReaderIsOneFile(t *testing.T) {
 }
 
 // A file of a reader does not wait at a pipe that stands where another file is named.
-func TestPipesInThePlaceOfOtherFiles(t *testing.T) {
+func TestStorage_pipes(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))

@@ -35,7 +35,7 @@ func wordsOf(dt h5.Datatype) []string {
 
 // What we write, h5py reads as str: scalar and arrays, in datasets, attributes, members of
 // structs and elements of arrays and sequences in them; and so do we.
-func TestStringsEverywhereToH5py(t *testing.T) {
+func TestStrings_toH5py(t *testing.T) {
 	type row struct {
 		Text string    `h5:"text"`
 		Pair [2]string `h5:"pair"`
@@ -114,7 +114,7 @@ func must[T any](v T, err error) func(testing.TB) T {
 }
 
 // What h5py writes reads as Go strings, with every padding its low-level interface makes.
-func TestStringsEverywhereFromH5py(t *testing.T) {
+func TestStrings_fromH5py(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	python(t, `
 import h5py, numpy as np, sys

@@ -68,7 +68,7 @@ func TestFixedStrings(t *testing.T) {
 	require.Equal(t, "ab   ", string(raw))
 }
 
-func TestStringsOfWrongNumber(t *testing.T) {
+func TestStrings_count(t *testing.T) {
 	d := newDataset(t, h5.VariableString(h5.UTF8), h5.SimpleSpace(3), nil)
 	err := h5value.Write(d, []string{"a"}, region([]int64{0}, []int64{3}))
 	require.ErrorIs(t, err, h5.ErrSize)

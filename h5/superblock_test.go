@@ -40,7 +40,7 @@ func widest(t *testing.T) []byte {
 
 // Addresses longer than the library's token of an object never get to it, whatever
 // driver reads them and wherever the superblock is.
-func TestAddressesLongerThanATokenOfTheLibrary(t *testing.T) {
+func TestSuperblock_longAddresses(t *testing.T) {
 	dir := t.TempDir()
 	old := filepath.Join(dir, "old.h5")
 	createWith(t, old, nil)
@@ -88,7 +88,7 @@ func TestAddressesLongerThanATokenOfTheLibrary(t *testing.T) {
 }
 
 // Files whose writer was killed before it had stored where they end: read, and never cut.
-func TestUnclosedFileIsNotCut(t *testing.T) {
+func TestSuperblock_unclosedNotTruncated(t *testing.T) {
 	refused := func(path string) *h5.UnclosedError {
 		t.Helper()
 		before, err := os.ReadFile(path)
@@ -191,7 +191,7 @@ func grownUnclosed(t *testing.T, path string, low h5.LibVer) (f *h5.File, d *h5.
 
 // With superblock 3 the library itself refuses to write to a file whose writer was killed, and
 // cuts nothing; once the flag for that is cleared it would.
-func TestUnclosedFileOfSuperblock3(t *testing.T) {
+func TestSuperblock_unclosed3(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.h5")
 	f, d, values, _ := grownUnclosed(t, path, h5.V110)

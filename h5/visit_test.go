@@ -77,7 +77,7 @@ func TestVisitWhileChanging(t *testing.T) {
 }
 
 // A walk of a random tree of hard links finds what a plain model finds.
-func TestVisitAgainstAModel(t *testing.T) {
+func TestVisit_model(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r := newFile(t).Root()
 		type group = map[string]int // name to number of the group it leads to
@@ -126,7 +126,7 @@ func TestVisitAgainstAModel(t *testing.T) {
 
 // No sequence holds the lock while its loop runs, and each may be left early: every loop
 // writes to the file that it walks.
-func TestLoopsHoldNoLock(t *testing.T) {
+func TestVisit_lock(t *testing.T) {
 	f := newFile(t)
 	r := f.Root()
 	d, err := r.CreateDataset("g/d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8), &h5.DatasetOptions{Chunks: []int64{2}})

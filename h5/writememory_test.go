@@ -17,7 +17,7 @@ import (
 // A write that converts numbers takes no more memory the more there are, and still changes
 // nothing if one of them, the last, does not fit. A filter looks how much there is while the
 // library writes.
-func TestWritesThatConvertTakeLittleMemory(t *testing.T) {
+func TestWrite_conversionMemory(t *testing.T) {
 	var most, calls int64
 	look := h5.GoFilter{ID: testFilter, Name: "look",
 		Encode: func(src []byte, _ []uint32) ([]byte, error) {

@@ -37,7 +37,7 @@ func bareMeta() ndarray.Meta {
 	return ndarray.Meta{Format: "bare", Path: "x.bare", Shape: []int64{2}, DType: ndarray.DTypeOf[int16]()}
 }
 
-func TestMissingAbilitiesAreUnsupported(t *testing.T) {
+func TestArray_unsupported(t *testing.T) {
 	s := &readOnlyStore{meta: bareMeta()}
 	a, err := ndarray.New(s)
 	require.NoError(t, err)
@@ -58,7 +58,7 @@ func TestMissingAbilitiesAreUnsupported(t *testing.T) {
 	require.NoError(t, a.Close())
 }
 
-func TestErrorsOfTheBackendComeThrough(t *testing.T) {
+func TestArray_backendErrors(t *testing.T) {
 	broken := errors.New("disk on fire")
 	s := &readOnlyStore{meta: bareMeta(), err: broken}
 	a, err := ndarray.New(s)
@@ -75,7 +75,7 @@ func TestErrorsOfTheBackendComeThrough(t *testing.T) {
 	require.Equal(t, int32(1), s.closed.Load())
 }
 
-func TestEmptyRegionsDoNotReachTheBackend(t *testing.T) {
+func TestArray_emptyRegions(t *testing.T) {
 	s := &readOnlyStore{meta: bareMeta(), err: errors.New("called")}
 	a, err := ndarray.New(s)
 	require.NoError(t, err)
@@ -83,7 +83,7 @@ func TestEmptyRegionsDoNotReachTheBackend(t *testing.T) {
 	require.Zero(t, s.calls.Load())
 }
 
-func TestErrorsNameBothSizes(t *testing.T) {
+func TestArray_sizeErrors(t *testing.T) {
 	a := fromSlice(t, []int64{4}, nil, []int32{1, 2, 3, 4})
 	err := a.Read(t.Context(), make([]byte, 8), ndarray.Whole(a.Shape()))
 	require.ErrorIs(t, err, ndarray.ErrSize)
@@ -115,7 +115,7 @@ func TestAttrAndString(t *testing.T) {
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
-func TestNewRefusesImpossibleBackends(t *testing.T) {
+func TestNew_invalidBackends(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit func(*ndarray.Meta)
 		want error
@@ -135,7 +135,7 @@ func TestNewRefusesImpossibleBackends(t *testing.T) {
 	}
 }
 
-func TestMetaIsTheCallersCopy(t *testing.T) {
+func TestArray_metaCopy(t *testing.T) {
 	a := fromSlice(t, []int64{4}, []int64{2}, []int32{1, 2, 3, 4})
 	m := a.Meta()
 	m.Shape[0], m.ChunkShape[0] = 100, 100
@@ -144,7 +144,7 @@ func TestMetaIsTheCallersCopy(t *testing.T) {
 	require.Equal(t, []int64{2}, a.Meta().ChunkShape)
 }
 
-func TestSentinelsAreTheStandardOnesToo(t *testing.T) {
+func TestErrors_standardSentinels(t *testing.T) {
 	require.ErrorIs(t, ndarray.Wrap("open", "x", ndarray.ErrNotFound), fs.ErrNotExist)
 	require.ErrorIs(t, ndarray.Wrap("create", "x", ndarray.ErrExists), fs.ErrExist)
 	require.NoError(t, ndarray.Wrap("open", "x", nil))
@@ -152,7 +152,7 @@ func TestSentinelsAreTheStandardOnesToo(t *testing.T) {
 	require.Equal(t, inner, ndarray.Wrap("copy", "x", inner), "an error with a path is left as it is")
 }
 
-func TestSpecReportsAllProblemsAtOnce(t *testing.T) {
+func TestSpec_allProblems(t *testing.T) {
 	s := ndarray.Spec{
 		Shape: []int64{2, 3}, MaxShape: []int64{1, 3}, ChunkShape: []int64{0, 1}, DType: ndarray.DTypeOf[int32](),
 		Fill:  []byte{1, 2},
@@ -186,7 +186,7 @@ func TestSpecBlocks(t *testing.T) {
 	}
 }
 
-func TestMetaSpecMakesAnEqualArray(t *testing.T) {
+func TestMeta_spec(t *testing.T) {
 	spec := ndarray.Spec{
 		Shape: []int64{3, 2}, MaxShape: []int64{ndarray.Unlimited, 2}, ChunkShape: []int64{2, 2}, BlockShape: []int64{1, 2},
 		DType: dtype(t, ">i2"), Fill: []byte{1, 2}, Compression: &ndarray.Compression{Codec: "zstd", Level: 5, Filters: []string{"shuffle"}},

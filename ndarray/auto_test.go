@@ -33,7 +33,7 @@ func TestAutoChunks(t *testing.T) {
 	}
 }
 
-func TestAutoShapesKeepTheirBounds(t *testing.T) {
+func TestAuto_bounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shape := rapid.SliceOfN(rapid.Int64Range(0, math.MaxInt32), 1, 4).Draw(t, "shape")
 		size := rapid.IntRange(1, 1<<16).Draw(t, "size")

@@ -133,7 +133,7 @@ func TestCompareFloats(t *testing.T) {
 	require.False(t, c.Equal())
 }
 
-func TestCompareShapesAndTypes(t *testing.T) {
+func TestCompare_shapesAndTypes(t *testing.T) {
 	spec := func(shape []int64, d string) *ndarray.Array {
 		return newMem(t, ndarray.Spec{Shape: shape, DType: dtype(t, d)})
 	}
@@ -214,7 +214,7 @@ func TestCompareUnsupportedAttributes(t *testing.T) {
 	}
 }
 
-func TestCompareRefusesBadOptions(t *testing.T) {
+func TestCompare_invalidOptions(t *testing.T) {
 	a := fromSlice(t, []int64{1}, nil, []float64{1})
 	for _, o := range []ndarray.CompareOptions{
 		{Tolerance: &ndarray.Tolerance{Rtol: -1}},
@@ -227,7 +227,7 @@ func TestCompareRefusesBadOptions(t *testing.T) {
 	}
 }
 
-func TestCompareFailsAndIsCancelled(t *testing.T) {
+func TestCompare_errors(t *testing.T) {
 	ra, a := newRecorder(t, []int64{100}, []int64{10}, dtype(t, "u1"))
 	rb, b := newRecorder(t, []int64{100}, []int64{10}, dtype(t, "u1"))
 	ra.failRead = 3
@@ -261,7 +261,7 @@ func BenchmarkCompare(b *testing.B) {
 }
 
 // Steps between floats are counted in their own type, across zero too.
-func TestCompareULP(t *testing.T) {
+func TestCompare_ulp(t *testing.T) {
 	ctx := context.Background()
 	float := func(v ...float32) *ndarray.Array {
 		b, err := mem.New(ndarray.Spec{Shape: []int64{int64(len(v))}, DType: ndarray.DTypeOf[float32]()})

@@ -23,7 +23,7 @@ func exactValue(d ndarray.DType, b []byte) *big.Float {
 }
 
 // A conversion gives the same number, or says that there is none.
-func TestConvertAgainstBigNumbers(t *testing.T) {
+func TestConvert_bigNumbers(t *testing.T) {
 	types := []string{"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"}
 	limits := map[string][2]float64{
 		"i1": {-128, 127}, "i2": {-32768, 32767}, "i4": {math.MinInt32, math.MaxInt32},

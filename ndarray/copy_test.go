@@ -188,7 +188,7 @@ func flip(o ndarray.Order) ndarray.Order {
 
 // With memory enough, no source chunk is read for two units, however the grids
 // cross.
-func TestCopyReadsEachSourceChunkOnce(t *testing.T) {
+func TestCopy_readsOnce(t *testing.T) {
 	shape := []int64{240, 240} // 57600 bytes
 	for _, c := range []struct {
 		name     string
@@ -215,7 +215,7 @@ func TestCopyReadsEachSourceChunkOnce(t *testing.T) {
 }
 
 // Small chunks are taken many at a time, as long as all workers have work.
-func TestCopyTakesSmallChunksTogether(t *testing.T) {
+func TestCopy_smallChunks(t *testing.T) {
 	_, src := newRecorder(t, []int64{1 << 22}, []int64{100}, dtype(t, "u1"))
 	_, dst := newRecorder(t, []int64{1 << 22}, []int64{100}, dtype(t, "u1"))
 	stats, err := ndarray.Copy(t.Context(), dst, src, &ndarray.CopyOptions{Workers: 2})
@@ -225,7 +225,7 @@ func TestCopyTakesSmallChunksTogether(t *testing.T) {
 	require.GreaterOrEqual(t, stats.Units, int64(8))
 }
 
-func TestCopyRefusesWhatDiffers(t *testing.T) {
+func TestCopy_mismatch(t *testing.T) {
 	_, a := newRecorder(t, []int64{2, 3}, nil, dtype(t, "<i4"))
 	for _, c := range []struct {
 		spec  ndarray.Spec
@@ -246,7 +246,7 @@ func TestCopyRefusesWhatDiffers(t *testing.T) {
 	}
 }
 
-func TestCopyRefusesBadOptions(t *testing.T) {
+func TestCopy_invalidOptions(t *testing.T) {
 	_, a := newRecorder(t, []int64{2}, nil, dtype(t, "<i4"))
 	_, b := newRecorder(t, []int64{2}, nil, dtype(t, "<i4"))
 	for _, o := range []ndarray.CopyOptions{{Workers: -1}, {Memory: -1}, {Memory: 3}} {
@@ -269,7 +269,7 @@ func TestCopyOfNothing(t *testing.T) {
 
 // An error of the reader or the writer at any unit ends the copy with that
 // error, and nothing runs on.
-func TestCopyFailsAtEveryUnit(t *testing.T) {
+func TestCopy_errors(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		for n := 1; n <= 5; n++ {
 			for _, side := range []string{"read", "write"} {
@@ -298,7 +298,7 @@ func TestCopyFailsAtEveryUnit(t *testing.T) {
 	}
 }
 
-func TestCopyIsCancelledMidway(t *testing.T) {
+func TestCopy_cancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	_, src := newRecorder(t, []int64{1000}, []int64{10}, dtype(t, "u1"))
@@ -313,7 +313,7 @@ func TestCopyIsCancelledMidway(t *testing.T) {
 	require.LessOrEqual(t, len(dr.writes), 7+3)
 }
 
-func TestCopyOfAClosedArray(t *testing.T) {
+func TestCopy_closed(t *testing.T) {
 	_, src := newRecorder(t, []int64{4}, nil, dtype(t, "u1"))
 	_, dst := newRecorder(t, []int64{4}, nil, dtype(t, "u1"))
 	require.NoError(t, src.Close())
@@ -342,7 +342,7 @@ func BenchmarkCopy(b *testing.B) {
 
 // Where the grids cross so badly that memory does not help, the elements go through a
 // temporary file, of which nothing is left, and no source chunk is read often.
-func TestCopyInTwoStages(t *testing.T) {
+func TestCopy_twoStages(t *testing.T) {
 	shape := []int64{96, 96}
 	d := dtype(t, "<f8")
 	sr, src := newRecorder(t, shape, []int64{1, 96}, d)

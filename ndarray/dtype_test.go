@@ -31,7 +31,7 @@ func TestParseDType(t *testing.T) {
 	}
 }
 
-func TestParseDTypeRefuses(t *testing.T) {
+func TestParseDType_invalid(t *testing.T) {
 	for _, s := range []string{
 		"", "<", "f", "<f", "<f3", "<f24", "<i3", "<i16", "<c4", "|i4", "|f8", "|U5", "|b2", "b0", "S0", "U0", "V0", "S-1", "S+1",
 		"S5 ", " S5", "x8", "<x8", "<<f8", "float80", "object", "O", "|O", "<M4", "|M8", "<M8[]", "<M8[0s]", "<M8[xs]", "<M8[ns", "M8[s", "S99999999999",
@@ -51,7 +51,7 @@ func TestParseDTypeRefuses(t *testing.T) {
 	}
 }
 
-func TestDTypeTextRoundTrip(t *testing.T) {
+func TestDType_textRoundTrip(t *testing.T) {
 	for _, d := range ndarraytest.DTypes() {
 		got, err := ndarray.ParseDType(d.String())
 		require.NoError(t, err, "%v", d)
@@ -64,7 +64,7 @@ func TestDTypeTextRoundTrip(t *testing.T) {
 	}
 }
 
-func TestDTypeValidateRefuses(t *testing.T) {
+func TestDType_invalid(t *testing.T) {
 	for _, d := range []ndarray.DType{
 		{},
 		{Kind: ndarray.Int, Size: 4},
@@ -143,7 +143,7 @@ func swapModel(d ndarray.DType, b []byte, foreignOnly bool) {
 }
 
 // Swapping turns the bytes of every number round, alone and in its place.
-func TestSwapBytesAgainstModel(t *testing.T) {
+func TestSwapBytes_model(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := ndarraytest.DrawDType(t)
 		n := rapid.IntRange(0, 20).Draw(t, "elements") * d.Size
@@ -183,7 +183,7 @@ func TestDTypeProperties(t *testing.T) {
 	})
 }
 
-func TestToNativeOfKnownBytes(t *testing.T) {
+func TestToNative_bytes(t *testing.T) {
 	b := []byte{0x01, 0x02, 0x03, 0x04, 0xff, 0xff, 0xff, 0xfe}
 	dtype(t, ">i4").ToNative(b)
 	require.Equal(t, uint32(0x01020304), binary.NativeEndian.Uint32(b))

@@ -27,7 +27,7 @@ func TestDTypeOf(t *testing.T) {
 	}
 }
 
-func TestTypedReadAndWrite(t *testing.T) {
+func TestRead_typed(t *testing.T) {
 	a := newMem(t, ndarray.Spec{Shape: []int64{2, 3}, DType: dtype(t, ">f4")}) // either byte order
 	ctx := t.Context()
 	require.NoError(t, ndarray.Write(ctx, a, []kelvin{1, 2, 3, 4, 5, 6}, ndarray.Whole(a.Shape())))
@@ -39,7 +39,7 @@ func TestTypedReadAndWrite(t *testing.T) {
 	require.Equal(t, []float32{2, 5}, col)
 }
 
-func TestTypeMismatchNamesBothTypes(t *testing.T) {
+func TestRead_typeMismatch(t *testing.T) {
 	a := newMem(t, ndarray.Spec{Shape: []int64{2}, DType: dtype(t, "<i4")})
 	ctx, r := t.Context(), ndarray.Whole([]int64{2})
 	_, allErr := ndarray.ReadAll[int64](ctx, a)

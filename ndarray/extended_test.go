@@ -39,7 +39,7 @@ func TestFormatExtended(t *testing.T) {
 	require.Equal(t, "(1-1i)", ndarray.FormatElement(dtype(t, "c32"), z))
 }
 
-func TestFormatOfPartsAndTimes(t *testing.T) {
+func TestFormat_partsAndTimes(t *testing.T) {
 	for _, c := range []struct {
 		dtype string
 		b     []byte

@@ -48,7 +48,7 @@ func describe(d ndarray.DType) any {
 	return d.String()
 }
 
-func TestDTypesAgainstNumPy(t *testing.T) {
+func TestDType_numpy(t *testing.T) {
 	var mine []ndarray.DType
 	var texts []string
 	gen := rapid.Custom(ndarraytest.DrawDType)

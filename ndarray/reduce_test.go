@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-func TestSummarizeOfIntegersIsExact(t *testing.T) {
+func TestSummarize_integers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.OneOf(rapid.Int64(), rapid.Int64Range(-3, 3),
 			rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64})), 1, 200).Draw(t, "values")
@@ -100,7 +100,7 @@ func TestSummarizeOfFloats(t *testing.T) {
 }
 
 // The sum of many floats is the true one, rounded once, however the work is cut.
-func TestSummarizeOfManyFloats(t *testing.T) {
+func TestSummarize_manyFloats(t *testing.T) {
 	values := make([]float32, 300_000)
 	exact := new(big.Float).SetPrec(200)
 	for i := range values {
@@ -121,7 +121,7 @@ func TestSummarizeOfManyFloats(t *testing.T) {
 
 // Sum, mean and standard deviation are the true ones, rounded once, however the work is cut
 // and shared.
-func TestSummarizeOfFloatsIsExact(t *testing.T) {
+func TestSummarize_floats(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.OneOf(rapid.Float64Range(-1e3, 1e3), rapid.Float64Range(-math.MaxFloat64, math.MaxFloat64),
 			rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 0.1, -0.1, math.SmallestNonzeroFloat64, 1e300, -1e300, 1e15 + 1, 1})), 1, 300).Draw(t, "values")
@@ -150,7 +150,7 @@ func TestSummarizeOfFloatsIsExact(t *testing.T) {
 	})
 }
 
-func TestSummarizeOfOtherTypes(t *testing.T) {
+func TestSummarize_otherTypes(t *testing.T) {
 	summary := func(d string, b []byte) ndarray.Summary {
 		a := newMem(t, ndarray.Spec{Shape: []int64{2}, DType: dtype(t, d)})
 		require.NoError(t, a.Write(t.Context(), b, ndarray.Whole(a.Shape())))
@@ -260,7 +260,7 @@ func TestMap(t *testing.T) {
 
 // Every verb that goes over all chunks says how far it is, and ends with its context on
 // the way.
-func TestWorkIsWatchedAndEnds(t *testing.T) {
+func TestEach_progressAndCancel(t *testing.T) {
 	a := fromSlice(t, []int64{60, 9}, []int64{4, 9}, make([]uint8, 540))
 	dst := fromSlice(t, []int64{60, 9}, []int64{4, 9}, make([]uint8, 540))
 	for name, work := range map[string]func(ctx context.Context, o *ndarray.WorkOptions) error{

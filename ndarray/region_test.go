@@ -31,7 +31,7 @@ func TestProductAgainstBig(t *testing.T) {
 	})
 }
 
-func TestProductOfNegativeIsNone(t *testing.T) {
+func TestProduct_negative(t *testing.T) {
 	_, ok := ndarray.Product([]int64{3, -1})
 	require.False(t, ok)
 }
@@ -92,7 +92,7 @@ func TestRegionCheck(t *testing.T) {
 		"axis 1: 5 elements from 2 on, axis has 3")
 }
 
-func TestRegionNumElemsSaturates(t *testing.T) {
+func TestRegion_numElemsOverflow(t *testing.T) {
 	r := ndarray.Region{Start: []int64{0, 0}, Shape: []int64{1 << 40, 1 << 40}}
 	require.Equal(t, int64(math.MaxInt64), r.NumElems())
 	require.Equal(t, int64(1), ndarray.Region{}.NumElems())
@@ -220,7 +220,7 @@ func eachIndex(r ndarray.Region, f func([4]int64)) {
 	walk(0, [4]int64{})
 }
 
-func TestGridStopsWhenTheLoopBreaks(t *testing.T) {
+func TestGrid_break(t *testing.T) {
 	g, err := ndarray.NewGrid([]int64{1 << 60}, []int64{1})
 	require.NoError(t, err)
 	n := 0

@@ -9,7 +9,7 @@ import (
 )
 
 // What cannot change is said with axis, index and length.
-func TestErrorsOfChangesNameAxisIndexAndLength(t *testing.T) {
+func TestResize_errors(t *testing.T) {
 	ctx := t.Context()
 	a := newMem(t, ndarray.Spec{Shape: []int64{6, 5}, MaxShape: []int64{10, ndarray.Unlimited}, DType: ndarray.DTypeOf[int32]()})
 	for says, err := range map[string]error{

@@ -92,7 +92,7 @@ func TestSelectionErrors(t *testing.T) {
 
 // A text means the elements that it means in NumPy, or is refused where NumPy
 // refuses it.
-func TestSelectionsAgainstNumPy(t *testing.T) {
+func TestSelection_numpy(t *testing.T) {
 	gen := rapid.Custom(func(t *rapid.T) ndarraytest.Drawn {
 		return ndarraytest.DrawSelection(t, rapid.SampledFrom(selectionShapes).Draw(t, "shape"), true)
 	})
@@ -172,7 +172,7 @@ func stepped(values, shape, start, count, step []int64) []int64 {
 
 // Points and masks over all axes take and replace what NumPy does, negative indexes and
 // points that come twice among them.
-func TestPointsAgainstNumPy(t *testing.T) {
+func TestPoints_numpy(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	type points struct {
 		shape []int64
@@ -231,7 +231,7 @@ func TestPointsAgainstNumPy(t *testing.T) {
 var selectionShapes = [][]int64{{}, {1}, {5}, {0}, {4, 3}, {2, 0, 3}, {3, 4, 5}, {2, 2, 2, 3}}
 
 // A huge step, and an array larger than any memory, cost nothing.
-func TestTakeFromHugeShape(t *testing.T) {
+func TestTake_hugeShape(t *testing.T) {
 	for _, text := range []string{"[::9223372036854775807]", "[5:4]", "[-1]", "[[0, -1]]", "[::1000000000000]"} {
 		s, err := ndarray.ParseSelection(text)
 		require.NoError(t, err)

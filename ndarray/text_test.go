@@ -72,7 +72,7 @@ func TestFormatElement(t *testing.T) {
 }
 
 // Two doubles with different bits never look the same.
-func TestFormattedFloatsKeepEveryBit(t *testing.T) {
+func TestFormat_floats(t *testing.T) {
 	d := dtype(t, "f8")
 	rapid.Check(t, func(t *rapid.T) {
 		bits := rapid.Uint64().Draw(t, "bits")

@@ -107,7 +107,7 @@ func specials(d ndarray.DType) [][]byte {
 
 // Sums, bins and differences are the same if regions are known to be uniform: every numeric
 // type, any grid, chunks cut off at the edge.
-func TestUniformRegionsAreWhatTheyHold(t *testing.T) {
+func TestUniform_regions(t *testing.T) {
 	ctx := context.Background()
 	rapid.Check(t, func(t *rapid.T) {
 		d := dtype(t, rapid.SampledFrom([]string{"|b1", "|i1", "<i2", "<i4", ">i4", "<i8", "|u1", "<u4", "<u8", ">u8",
@@ -181,7 +181,7 @@ func (h *huge) Uniform(context.Context) (func(ndarray.Region) bool, error) {
 }
 
 // Counts, sums and squares of as many elements as there can be are exact.
-func TestUniformElementsWithoutEnd(t *testing.T) {
+func TestUniform_hugeShape(t *testing.T) {
 	const n = 1 << 59
 	array := func(value any, d string, odd int64) *ndarray.Array {
 		b, err := binary.Append(nil, binary.NativeEndian, value)

@@ -17,7 +17,7 @@ import (
 )
 
 // What a view holds is what Take takes, whole and region by region.
-func TestViewIsWhatTakeTakes(t *testing.T) {
+func TestView_take(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shape := rapid.SampledFrom(selectionShapes).Draw(t, "shape")
 		n, _ := ndarray.Product(shape)

@@ -57,7 +57,7 @@ func drawFrame(t *rapid.T, path string) *job {
 }
 
 // Appending to frames of any kind gives the library's bytes.
-func TestAppendIsTheLibrary(t *testing.T) {
+func TestAppend_againstLibrary(t *testing.T) {
 	library := startPeer(t)
 	rapid.Check(t, func(t *rapid.T) {
 		dir := temp(t)
@@ -109,7 +109,7 @@ func TestDurableAppend(t *testing.T) {
 
 // What durable appends leave behind goes when the chunks are copied to a new frame, which is
 // the one that the library would have written at once.
-func TestDeadBytesGoWithACopy(t *testing.T) {
+func TestCompact_deadBytes(t *testing.T) {
 	for _, contiguous := range []bool{true, false} {
 		dir := t.TempDir()
 		durable, copied, plain := filepath.Join(dir, "durable"), filepath.Join(dir, "copied"), filepath.Join(dir, "plain")

@@ -126,7 +126,7 @@ func cut(all []byte, of, start, shape []int64, size int) []byte {
 }
 
 // Regions of any array are the library's, bit for bit.
-func TestReadRegionIsTheLibrarys(t *testing.T) {
+func TestArray_readAgainstLibrary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want, path := drawArray(t)
 		a, err := frameio.OpenArray(path)
@@ -293,7 +293,7 @@ func (c *counted) ReadAt(p []byte, off int64) (int, error) {
 
 // Of a large chunk only the blocks that a region touches are read: what is read is the
 // library's, and little; a block that is cut short is damage of its chunk.
-func TestBlocksAreReadAlone(t *testing.T) {
+func TestArray_partialBlocks(t *testing.T) {
 	for _, codec := range []cblosc.Codec{cblosc.LZ4, cblosc.Zstd} {
 		p := cblosc.DefaultCParams()
 		p.TypeSize, p.Codec = 4, codec

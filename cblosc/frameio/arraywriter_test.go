@@ -85,7 +85,7 @@ func TestArrayWriterBytes(t *testing.T) {
 
 // Regions of whole chunks, written in any order by several goroutines at once, and chunks
 // that are skipped, make the file that the library makes of them in the order of the grid.
-func TestArrayWriterInOrder(t *testing.T) {
+func TestArrayWriter_order(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		item := itemSizes.Draw(t, "item")

@@ -114,7 +114,7 @@ func newFile(t *testing.T, sparse bool, all []byte) string {
 // A durable append that is stopped at any write, in the middle of one, or with any
 // one write since the last sync lost, leaves the old frame or the new one; and the
 // next append goes on from there.
-func TestDurableAppendStoppedAtAnyWrite(t *testing.T) {
+func TestAppend_durableStopped(t *testing.T) {
 	for _, before := range []int{0, 3} {
 		t.Run(fmt.Sprintf("%d chunks before", before), func(t *testing.T) {
 			size := 4096
@@ -207,7 +207,7 @@ func stops(t *testing.T, b []byte, ops []op, try func(what string, state []byte,
 
 // Chunks of an array that are replaced, and rows that it gets, are all there or none,
 // wherever a durable writer is stopped, to both readers.
-func TestDurableArrayStoppedAtAnyWrite(t *testing.T) {
+func TestArray_durableStopped(t *testing.T) {
 	const rows, columns, chunkRows = 12, 30, 4
 	cp := cblosc.DefaultCParams()
 	cp.TypeSize = 8
@@ -306,7 +306,7 @@ type stoppedTarget struct{ target }
 func (*stoppedTarget) commit() error { return nil }
 
 // What went wrong in the end is put back: the header and what was overwritten.
-func TestAppendRestoresAfterAnError(t *testing.T) {
+func TestAppend_restoreAfterError(t *testing.T) {
 	path := newFile(t, false, counting(3, 4096))
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)

@@ -63,7 +63,7 @@ func TestMappedArray(t *testing.T) {
 }
 
 // Close leaves the mapping to the readers that are at it.
-func TestMappedCloseWhileReading(t *testing.T) {
+func TestMapped_closeWhileReading(t *testing.T) {
 	f, all := newFrame(t, 200, 4096)
 	for range 5 {
 		m, err := frameio.OpenMapped(f.Path(), frameio.DefaultLimits())

@@ -73,7 +73,7 @@ func draw(t *rapid.T) (*cblosc.SChunk, string) {
 }
 
 // Chunks, items and byte ranges of any frame are the library's, bit for bit.
-func TestReadsWhatTheLibraryReads(t *testing.T) {
+func TestFrame_readAgainstLibrary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, path := draw(t)
 		f, err := frameio.Open(path)
@@ -300,7 +300,7 @@ func TestCloseWhileReading(t *testing.T) {
 	require.ErrorIs(t, f.ReadAll(t.Context(), make([]byte, n*size), 2), cblosc.ErrClosed)
 }
 
-func TestReadRefusesBadArguments(t *testing.T) {
+func TestFrame_invalidArguments(t *testing.T) {
 	f, _ := newFrame(t, 3, 400)
 	for _, i := range []int64{-1, 3} {
 		_, err := f.Chunk(nil, i)
@@ -371,7 +371,7 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 // What happens to the files after they were opened is an error and nothing else.
-func TestFilesChangeWhileOpen(t *testing.T) {
+func TestFrame_changedFile(t *testing.T) {
 	dst := make([]byte, 8000)
 	t.Run("truncated", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "frame")

@@ -17,7 +17,7 @@ import (
 
 // The second of two workers at work opens the file again: the file, and not what has its
 // name by now. The twin is closed with the worker, before Close and behind it.
-func TestWorkersOpenTheFileAgain(t *testing.T) {
+func TestSource_reopen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frame")
 	w, err := Create(path, &Params{CParams: cblosc.DefaultCParams(), ChunkSize: 512})
 	require.NoError(t, err)
@@ -81,7 +81,7 @@ type roots []fs.FS
 func (r roots) Open(name string) (fs.File, error) { return r[0].Open(name) }
 
 // A sparse frame is read from a file system of any type.
-func TestFileSystemsThatDoNotCompare(t *testing.T) {
+func TestSource_unknownFileID(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "frame")
 	w, err := Create(dir, &Params{CParams: cblosc.DefaultCParams(), ChunkSize: 512, Sparse: true})
 	require.NoError(t, err)

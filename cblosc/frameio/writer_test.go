@@ -99,7 +99,7 @@ func drawPieces(t *rapid.T, size, chunkSize, most int, short bool) (pieces []pie
 }
 
 // Frames of any kind are the library's, byte for byte.
-func TestWriterIsTheLibrary(t *testing.T) {
+func TestWriter_againstLibrary(t *testing.T) {
 	library := startPeer(t)
 	rapid.Check(t, func(t *rapid.T) {
 		dir := temp(t)
@@ -129,7 +129,7 @@ func TestWriterIsTheLibrary(t *testing.T) {
 // The library's context keeps the block size that it chose for the first chunk. For
 // a short one alone it would choose another; a worker that meets only that one must
 // not.
-func TestBlockSizeOfAShortChunk(t *testing.T) {
+func TestWriter_shortChunk(t *testing.T) {
 	library := startPeer(t)
 	for _, level := range []int{0, 1} {
 		for _, kind := range []pieceKind{rising, zeros} {
@@ -196,7 +196,7 @@ func TestManyChunks(t *testing.T) {
 }
 
 // All 16 metalayers of both kinds, with the longest names.
-func TestMetalayersAreTheLibrarys(t *testing.T) {
+func TestWriter_metalayers(t *testing.T) {
 	library := startPeer(t)
 	for _, contiguous := range []bool{true, false} {
 		dir := t.TempDir()
@@ -216,7 +216,7 @@ func TestMetalayersAreTheLibrarys(t *testing.T) {
 
 // However the values are cut into calls of Write, and however many workers there
 // are, the frame is the same.
-func TestWriteOfAnyLength(t *testing.T) {
+func TestWriter_anyLength(t *testing.T) {
 	all := ramp(3_000_000, 5)
 	p := &frameio.Params{ChunkSize: 4096}
 	write := func(t tester, workers int, lengths func(left int) int) []byte {

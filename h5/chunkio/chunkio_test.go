@@ -350,7 +350,7 @@ func TestToolsAgree(t *testing.T) {
 }
 
 // The same bytes, whatever the number of workers.
-func TestSameFileWithAnyWorkers(t *testing.T) {
+func TestWrite_reproducible(t *testing.T) {
 	var want []byte
 	src := bytesLike(8*5000, 2)
 	f8 := h5.IEEEFloat(8, h5.LittleEndian)
@@ -430,7 +430,7 @@ func TestWhyNot(t *testing.T) {
 
 // Addresses count from behind a user block, and in some drivers from nowhere in one file:
 // chunks are read without the lock where that gets the right bytes, and else with it.
-func TestReadsWithoutTheLock(t *testing.T) {
+func TestRead_withoutLock(t *testing.T) {
 	src, i4, ctx := bytesLike(4000, 1), h5.Int(4, h5.LittleEndian), context.Background()
 	for _, tt := range []struct {
 		name   string
@@ -481,7 +481,7 @@ func TestReadsWithoutTheLock(t *testing.T) {
 
 // A file that somebody put behind other bytes has addresses that count from where it was:
 // the superblock's own, which the library corrects by the place it found it at.
-func TestReadsWhatWasMoved(t *testing.T) {
+func TestRead_movedChunks(t *testing.T) {
 	dir := t.TempDir()
 	src, i4, ctx := bytesLike(4000, 1), h5.Int(4, h5.LittleEndian), context.Background()
 	for _, block := range []int64{0, 2048} { // its own user block
@@ -744,7 +744,7 @@ func TestRefused(t *testing.T) {
 // Stopped in the middle, by the caller and by a chunk that cannot be read.
 // A chunk whose place is 2^63 elements and more from the beginning, as a damaged index can
 // say, is one of no element, as it is to the library.
-func TestChunksBeyondAnyDataset(t *testing.T) {
+func TestRead_chunkOutside(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "far.h5")
 	f, err := h5.Create(path, &h5.CreateOptions{Low: h5.Earliest, High: h5.LatestFormat})
 	require.NoError(t, err)
@@ -847,7 +847,7 @@ func TestStops(t *testing.T) {
 
 // A chunk that decodes to another length is damaged, and is named, where the library
 // takes the beginning of a longer one and reads behind the end of a shorter one.
-func TestChunksOfAnotherLength(t *testing.T) {
+func TestRead_chunkLength(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f := create(t, path)
 	i4, ctx := h5.Int(4, h5.LittleEndian), context.Background()

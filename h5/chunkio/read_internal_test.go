@@ -17,7 +17,7 @@ import (
 
 // A chunk of which all is wanted, in one piece, is decoded where it is wanted; others
 // pass through a worker's own memory.
-func TestWholeChunksGoStraight(t *testing.T) {
+func TestRead_wholeChunks(t *testing.T) {
 	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
 	require.NoError(t, err)
 	defer f.Close()

@@ -106,7 +106,7 @@ func TestSteps(t *testing.T) {
 }
 
 // Some elements of one plane of a Blosc2 chunk cost the blocks of that plane.
-func TestStepsInPartsOfChunks(t *testing.T) {
+func TestRead_filterSteps(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f := create(t, path)
 	f4, ctx := h5.IEEEFloat(4, h5.BigEndian), context.Background()

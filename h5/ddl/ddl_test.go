@@ -105,7 +105,7 @@ func TestWriteAsH5dump(t *testing.T) {
 	}
 }
 
-func TestRowsSayWhereTheyAre(t *testing.T) {
+func TestDump_rowIndices(t *testing.T) {
 	f := everything(t)
 	got := write(t, f, &ddl.Options{Name: "x"})
 	require.True(t, strings.HasPrefix(got, "HDF5 \"x\" {\nGROUP \"/\" {\n"), got)
@@ -118,7 +118,7 @@ func TestRowsSayWhereTheyAre(t *testing.T) {
 }
 
 // A shape of any rank is read in pieces that leave nothing out.
-func TestLargeDatasetInPieces(t *testing.T) {
+func TestDump_pieces(t *testing.T) {
 	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
 	require.NoError(t, err)
 	defer f.Close()

@@ -114,7 +114,7 @@ func TestPlacesOfParts(t *testing.T) {
 }
 
 // A part of every kind of element, and one without any.
-func TestPartsOfAnyType(t *testing.T) {
+func TestPart_types(t *testing.T) {
 	tool := need.Tool(t, "h5dump") // the oracle
 	f := everything(t)
 	for _, tt := range []struct {
@@ -135,7 +135,7 @@ func TestPartsOfAnyType(t *testing.T) {
 }
 
 // What is not inside a dataset is refused before a word is written.
-func TestPartsThatAreNone(t *testing.T) {
+func TestPart_invalid(t *testing.T) {
 	f := everything(t)
 	for _, tt := range []struct {
 		path string
@@ -156,7 +156,7 @@ func TestPartsThatAreNone(t *testing.T) {
 }
 
 // A row longer than what is read at a time is whole, with blocks in it.
-func TestLongRowOfPart(t *testing.T) {
+func TestPart_longRow(t *testing.T) {
 	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
 	require.NoError(t, err)
 	defer f.Close()

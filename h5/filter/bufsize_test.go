@@ -173,7 +173,7 @@ func TestBufferSizes(t *testing.T) {
 }
 
 // A filter that fails leaves buffer and size as they were to the next one.
-func TestBufferSizesOfWhatFails(t *testing.T) {
+func TestPipeline_bufferSizes(t *testing.T) {
 	spy, take := newSpy(t)
 	f, _ := newFile(t)
 	defer func() { require.NoError(t, f.Close()) }()

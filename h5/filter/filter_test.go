@@ -109,7 +109,7 @@ func TestParameters(t *testing.T) {
 }
 
 // LZF, whose decoder is written here from the format's description.
-func TestLZFFormat(t *testing.T) {
+func TestLZF_format(t *testing.T) {
 	for _, tt := range []struct {
 		in   []byte
 		want string

@@ -394,7 +394,7 @@ func TestDamagedChunk(t *testing.T) {
 // Blosc2 through the library: data that do not compress, which must be written though the
 // filter is not optional; and a damaged chunk, after which everything of the library goes on,
 // that of contexts made before, too.
-func TestBlosc2ThroughTheLibrary(t *testing.T) {
+func TestBlosc2_library(t *testing.T) {
 	c, err := cblosc.NewCompressor(nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, c.Close()) }()

@@ -89,7 +89,7 @@ func TestPartsAgainstWhole(t *testing.T) {
 
 // Of a chunk whose elements lie one after the other, too, only blocks are read that hold
 // elements of the box, with nothing of what is between them.
-func TestGapsAreNotRead(t *testing.T) {
+func TestPart_gaps(t *testing.T) {
 	const block = 4096
 	src := noise(64*64*64*4, 1)
 	p, err := filter.New([]h5.Filter{{ID: filter.IDBlosc2, Values: []uint32{1, block, 4, uint32(len(src)), 5, 1, 1}}}, filter.Options{})

@@ -16,7 +16,7 @@ import (
 
 // What PyTables writes, type × layout × filter × shape, reads as the same values: of
 // each leaf a digest of its elements in the machine's order of bytes.
-func TestWeReadWhatPyTablesWrites(t *testing.T) {
+func TestPyTables_write(t *testing.T) {
 	f, path := newFile(t)
 	require.NoError(t, f.Close())
 	want := map[string]uint32{}
@@ -94,7 +94,7 @@ print(json.dumps(sums))
 }
 
 // Tables are compounds, nested ones too, and rows of variable length are sequences.
-func TestWeReadPyTablesTables(t *testing.T) {
+func TestPyTables_tables(t *testing.T) {
 	f, path := newFile(t)
 	require.NoError(t, f.Close())
 	pythonWith(t, []string{"tables"}, `
@@ -170,7 +170,7 @@ with tables.open_file(sys.argv[1], "w") as f:
 }
 
 // And what we write, PyTables reads: arrays, and compounds as tables.
-func TestPyTablesReadsWhatWeWrite(t *testing.T) {
+func TestPyTables_read(t *testing.T) {
 	f, path := newFile(t)
 	defer f.Close()
 	ints := []h5.Datatype{h5.Int(1, 0), h5.Uint(1, 0)}

@@ -22,7 +22,7 @@ func stored[T any](t testing.TB, f *h5.File, name string, dt h5.Datatype, v []T)
 }
 
 // Defect 1 of gonum's binding: big-endian numbers read as other numbers.
-func TestBigEndianReadsRight(t *testing.T) {
+func TestConvert_bigEndian(t *testing.T) {
 	f := newFile(t)
 	d := stored(t, f, "i", h5.Int(4, h5.BigEndian), []int32{1, 2, 3, -4})
 	got, err := h5value.ReadAll[int32](d)
@@ -305,7 +305,7 @@ func TestLossyWhenAsked(t *testing.T) {
 	require.Equal(t, []int8{1, 2, 127}, values)
 }
 
-func TestTypesWithNothingInCommon(t *testing.T) {
+func TestConvert_incompatibleTypes(t *testing.T) {
 	f := newFile(t)
 	number := stored(t, f, "n", h5.Int(4, h5.LittleEndian), []int32{1, 2})
 	all := region([]int64{0}, []int64{2})
@@ -357,7 +357,7 @@ func TestScalarAndNull(t *testing.T) {
 }
 
 // A shape costs a file nothing: what it claims is not allocated.
-func TestReadAllOfAClaim(t *testing.T) {
+func TestReadAll_hugeShape(t *testing.T) {
 	d := newDataset(t, h5.Int(1, h5.LittleEndian), h5.SimpleSpace(1<<40), &h5.DatasetOptions{Chunks: []int64{1 << 20}})
 	_, err := h5value.ReadAll[int8](d)
 	require.ErrorIs(t, err, h5.ErrSize)

@@ -55,7 +55,7 @@ type inside[T any] struct {
 // Bytes of any integer or float type are the same numbers by our conversions and
 // by the library's, and what we make of the numbers are the same bytes, except for
 // the library's own inexact ends.
-func TestNumbersAgreeWithTheLibrary(t *testing.T) {
+func TestNumber_library(t *testing.T) {
 	f := newFile(t)
 	rapid.Check(t, func(t *rapid.T) {
 		dt := drawInt(t)
@@ -129,7 +129,7 @@ func TestNumbersAgreeWithTheLibrary(t *testing.T) {
 }
 
 // Any number of Go's into any float or integer, against exact arithmetic.
-func TestNumbersAgainstExactArithmetic(t *testing.T) {
+func TestNumber_exactArithmetic(t *testing.T) {
 	number := rapid.OneOf(
 		rapid.Float64(),
 		rapid.Map(rapid.Float32(), func(f float32) float64 { return float64(f) }),
@@ -297,7 +297,7 @@ func TestShortFloats(t *testing.T) {
 }
 
 // The library reorders the bytes of such integers and leaves it at that.
-func TestUnusedBitsInTheOtherOrder(t *testing.T) {
+func TestNumber_unusedBits(t *testing.T) {
 	for _, order := range []h5.Order{h5.LittleEndian, h5.BigEndian} {
 		i17 := h5.Int(4, order)
 		i17.Precision = 17
@@ -326,7 +326,7 @@ func TestUnusedBitsInTheOtherOrder(t *testing.T) {
 }
 
 // VAX floats are the same when the file is opened again, alone and inside others.
-func TestVAXReadAgain(t *testing.T) {
+func TestVAX_roundTrip(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, nil)
 	require.NoError(t, err)
@@ -367,7 +367,7 @@ func TestVAXReadAgain(t *testing.T) {
 
 // VAX floats are written in their order whatever they come of, or not at all: HDF5 2.2
 // makes little-endian ones of other floats, which number.go converts then.
-func TestVAXWritten(t *testing.T) {
+func TestVAX_write(t *testing.T) {
 	f := newFile(t)
 	values := []float64{1, -2.5, 1024}
 	narrow := []float32{1, -2.5, 1024}
@@ -437,7 +437,7 @@ func vaxByTheLibrary(t *testing.T, err error) bool {
 
 // VAX floats inside compounds and arrays are converted here: to what the library makes
 // of the same bytes where they stand alone, and back to the same bytes.
-func TestVAXInsideCompounds(t *testing.T) {
+func TestVAX_compound(t *testing.T) {
 	f := newFile(t)
 	values := []float64{1, -2.5, 0.1, 1e30, -1e-30, 0}
 	for _, size := range []int{4, 8} {
@@ -480,7 +480,7 @@ func TestVAXInsideCompounds(t *testing.T) {
 
 // A quad that double does not have is an error wherever it stands: C's long double does
 // not have it either, so that comparing those would find nothing lost.
-func TestQuadLosesNothingUnnoticed(t *testing.T) {
+func TestQuad_exact(t *testing.T) {
 	quad := h5.Datatype{Class: h5.Float, Size: 16, Precision: 128, Order: h5.LittleEndian,
 		Layout: h5.FloatLayout{SignPos: 127, ExpPos: 112, ExpSize: 15, MantSize: 112, ExpBias: 16383}}
 	one := new(big.Float).SetPrec(113).SetInt64(1)
@@ -513,7 +513,7 @@ func TestQuadLosesNothingUnnoticed(t *testing.T) {
 }
 
 // Quads as the library reads them, into its own long double and from it.
-func TestQuadAgreesWithTheLibrary(t *testing.T) {
+func TestQuad_library(t *testing.T) {
 	quad := h5.Datatype{Class: h5.Float, Size: 16, Precision: 128, Order: h5.BigEndian,
 		Layout: h5.FloatLayout{SignPos: 127, ExpPos: 112, ExpSize: 15, MantSize: 112, ExpBias: 16383}}
 	d, err := newFile(t).Root().CreateDataset("d", quad, h5.SimpleSpace(1), nil)
@@ -579,7 +579,7 @@ func TestNormalisationsAndPadding(t *testing.T) {
 }
 
 // Integers of more than 64 bits are bytes, and no number even when losses are allowed.
-func TestWideIntegersAreNoNumbers(t *testing.T) {
+func TestNumber_wideIntegers(t *testing.T) {
 	f := newFile(t)
 	for _, dt := range []h5.Datatype{h5.Int(16, h5.LittleEndian), h5.Uint(16, h5.BigEndian), h5.Int(9, h5.LittleEndian)} {
 		raw := make([]byte, dt.Size)

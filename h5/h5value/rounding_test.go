@@ -64,7 +64,7 @@ func awkward(least int) *rapid.Generator[float64] {
 
 // Where values may be lost, floats of every kind round to the nearest, ties to even,
 // also below the least normal number: the library's own arithmetic does not.
-func TestLossyRoundsToEven(t *testing.T) {
+func TestLossy_rounding(t *testing.T) {
 	layout := func(exp, mant int, order h5.Order) h5.Datatype {
 		return h5.Datatype{Class: h5.Float, Size: 2, Precision: 1 + exp + mant, Order: order,
 			Layout: h5.FloatLayout{SignPos: exp + mant, ExpPos: mant, ExpSize: exp, MantSize: mant, ExpBias: 1<<(exp-1) - 1}}

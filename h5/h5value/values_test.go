@@ -198,7 +198,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-func TestTagsThatCannotBe(t *testing.T) {
+func TestValues_invalidTags(t *testing.T) {
 	for name, err := range map[string]error{
 		"map":        second(h5value.DatatypeFor[map[string]int]()),
 		"interface":  second(h5value.DatatypeFor[any]()),
@@ -233,7 +233,7 @@ type recursive struct{ R []recursive }
 func second[T any](_ T, err error) error { return err }
 
 // Each kind of element with each Go type that it meets.
-func TestElementsMeetGoTypes(t *testing.T) {
+func TestValues_goTypes(t *testing.T) {
 	color := h5.EnumOf(h5.Int(2, h5.BigEndian), h5.Member{Name: "red", Value: -1}, h5.Member{Name: "blue", Value: 300})
 	bits := h5.Datatype{Class: h5.Bitfield, Size: 2, Order: h5.BigEndian, Precision: 12, Offset: 3}
 	at := h5.Datatype{Class: h5.Time, Size: 4, Precision: 32, Order: h5.BigEndian}
@@ -352,7 +352,7 @@ func writeReflect(d *h5.Dataset, v any) error {
 }
 
 // Bad values name the element and the member, and change nothing.
-func TestValuesThatDoNotFit(t *testing.T) {
+func TestValues_unrepresentable(t *testing.T) {
 	f := newFile(t)
 	type row struct {
 		A int8   `h5:"a"`
@@ -412,7 +412,7 @@ func TestValuesThatDoNotFit(t *testing.T) {
 }
 
 // Values can be looked at first, cut and written elsewhere.
-func TestValuesAsTheyAre(t *testing.T) {
+func TestValues_unconverted(t *testing.T) {
 	f := newFile(t)
 	want := someStations()
 	d := written(t, f, "d", want)

@@ -113,7 +113,7 @@ func TestCommitOfNothing(t *testing.T) {
 	require.Equal(t, "late", read(t, filepath.Join(root, "x")))
 }
 
-func TestExistingTargetIsRefusedAtCreate(t *testing.T) {
+func TestOutput_existsAtCreate(t *testing.T) {
 	for _, dir := range []bool{false, true} {
 		root := t.TempDir()
 		target := filepath.Join(root, "x")
@@ -131,7 +131,7 @@ func TestExistingTargetIsRefusedAtCreate(t *testing.T) {
 	require.ErrorIs(t, err, atomicfile.ErrExists)
 }
 
-func TestExistingTargetIsRefusedAtCommit(t *testing.T) {
+func TestOutput_existsAtCommit(t *testing.T) {
 	for _, dir := range []bool{false, true} {
 		for _, oldDir := range []bool{false, true} {
 			root := t.TempDir()
@@ -177,7 +177,7 @@ func TestOverwrite(t *testing.T) {
 	}
 }
 
-func TestAbortKeepsWhatWasThere(t *testing.T) {
+func TestOutput_abort(t *testing.T) {
 	root := t.TempDir()
 	target := filepath.Join(root, "x")
 	write(t, target, "old")
@@ -190,7 +190,7 @@ func TestAbortKeepsWhatWasThere(t *testing.T) {
 }
 
 // Of many outputs for one target exactly one wins.
-func TestRaceForOneTarget(t *testing.T) {
+func TestOutput_race(t *testing.T) {
 	for _, dir := range []bool{false, true} {
 		root := t.TempDir()
 		target := filepath.Join(root, "x")
@@ -317,7 +317,7 @@ func TestRelativeTarget(t *testing.T) {
 }
 
 // Names left by a killed process with our id are not used again.
-func TestLeftoverNamesAreAvoided(t *testing.T) {
+func TestOutput_leftoverNames(t *testing.T) {
 	root := t.TempDir()
 	target := filepath.Join(root, "x")
 	first, err := atomicfile.Create(target, atomicfile.Options{})

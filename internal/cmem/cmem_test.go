@@ -9,7 +9,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/cmem"
 )
 
-func TestAllocCountsAndZeroes(t *testing.T) {
+func TestAlloc_zeroed(t *testing.T) {
 	blocks, bytes := cmem.Live()
 	for _, n := range []int{0, 1, 63, 64, 65, 1 << 20} {
 		p, err := cmem.Alloc(n)
@@ -28,14 +28,14 @@ func TestAllocCountsAndZeroes(t *testing.T) {
 	require.Equal(t, bytes, by)
 }
 
-func TestAllocRefusesImpossibleSizes(t *testing.T) {
+func TestAlloc_invalidSizes(t *testing.T) {
 	for _, n := range []int{-1, math.MaxInt, math.MaxInt / 4} {
 		_, err := cmem.Alloc(n)
 		require.ErrorIs(t, err, cmem.ErrOutOfMemory, "%d bytes", n)
 	}
 }
 
-func TestStringKeepsEveryByteOrRefuses(t *testing.T) {
+func TestString_bytes(t *testing.T) {
 	for _, s := range []string{"", "a", "/päth/to", string(make([]byte, 0))} {
 		p, err := cmem.String(s)
 		require.NoError(t, err)

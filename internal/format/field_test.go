@@ -100,7 +100,7 @@ func TestWriteText(t *testing.T) {
 `, b.String())
 }
 
-func TestWriteTextReportsWriteError(t *testing.T) {
+func TestField_writeError(t *testing.T) {
 	r, w := io.Pipe()
 	require.NoError(t, r.Close())
 	require.ErrorIs(t, tree().WriteText(w), io.ErrClosedPipe)

@@ -17,7 +17,7 @@ import (
 
 // Whatever the order in which blocks come, and however little memory there is, they are
 // stored in the order of their numbers, with their bytes.
-func TestQueueIsInOrder(t *testing.T) {
+func TestQueue_order(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 40).Draw(t, "blocks")

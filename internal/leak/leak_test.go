@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	leak.Main(m, checks...)
 }
 
-func TestMainFailsTheBinaryThatLeaks(t *testing.T) {
+func TestMain_leak(t *testing.T) {
 	child := func(env string) ([]byte, error) {
 		cmd := exec.Command(os.Args[0], "-test.run=^$")
 		cmd.Env = append(os.Environ(), childEnv+"="+env)
@@ -42,7 +42,7 @@ func TestMainFailsTheBinaryThatLeaks(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 }
 
-func TestFindNamesWhatIsLeft(t *testing.T) {
+func TestFind_names(t *testing.T) {
 	broken := errors.New("the library does not answer")
 	require.NoError(t, leak.Find(leak.Check{Name: "nothing", Left: func() (int64, error) { return 0, nil }}))
 
@@ -55,7 +55,7 @@ func TestFindNamesWhatIsLeft(t *testing.T) {
 	require.NotContains(t, err.Error(), "nothing")
 }
 
-func TestFindSeesCMemory(t *testing.T) {
+func TestFind_cMemory(t *testing.T) {
 	p, err := cmem.Alloc(17)
 	require.NoError(t, err)
 	require.ErrorContains(t, leak.Find(), "17 bytes in 1 blocks")
@@ -72,7 +72,7 @@ func TestFindSeesGoroutines(t *testing.T) {
 	require.NoError(t, leak.Find())
 }
 
-func TestFindWaitsForCleanups(t *testing.T) {
+func TestFind_cleanups(t *testing.T) {
 	var open atomic.Int64
 	for range 100 {
 		open.Add(1)
@@ -83,7 +83,7 @@ func TestFindWaitsForCleanups(t *testing.T) {
 
 // A cleanup that takes its time, as on a busy machine, is waited for: also one behind
 // which others have been run.
-func TestFindWaitsForSlowCleanups(t *testing.T) {
+func TestFind_slowCleanups(t *testing.T) {
 	var open atomic.Int64
 	begun := make(chan struct{})
 	open.Add(1)
@@ -98,7 +98,7 @@ func TestFindWaitsForSlowCleanups(t *testing.T) {
 }
 
 // So is a goroutine that is about to end, with what it holds.
-func TestFindWaitsForGoroutinesFirst(t *testing.T) {
+func TestFind_goroutines(t *testing.T) {
 	p, err := cmem.Alloc(17)
 	require.NoError(t, err)
 	go func() {

@@ -13,14 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTopLevelNamesExist(t *testing.T) {
+func TestTopLevel_names(t *testing.T) {
 	for _, name := range []string{"go.mod", "go.sum", "cblosc", "h5", "ndarray", "third_party", "scripts", "testdata", "Dockerfile", "README.md"} {
 		_, err := os.Stat(filepath.Join(root, name))
 		require.NoError(t, err, "the top level lacks %s", name)
 	}
 }
 
-func TestGoModRequiresDirectly(t *testing.T) {
+func TestGoMod_directRequirements(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	require.NoError(t, err)
 	for _, m := range []string{"github.com/DataDog/zstd", "gonum.org/v1/hdf5", "github.com/stretchr/testify"} {
@@ -32,7 +32,7 @@ func TestGoModRequiresDirectly(t *testing.T) {
 
 // Each row of testdata/MANIFEST.md is a file with that digest, and each file
 // has a row.
-func TestGoldenFilesAreTheManifests(t *testing.T) {
+func TestGoldenFiles_manifests(t *testing.T) {
 	dir := filepath.Join(root, "testdata")
 	b, err := os.ReadFile(filepath.Join(dir, "MANIFEST.md"))
 	require.NoError(t, err)

@@ -110,7 +110,7 @@ func allowedOutside(dir, imp string) bool {
 	return false
 }
 
-func TestDependenciesPointOneWay(t *testing.T) {
+func TestLayers_direction(t *testing.T) {
 	checked := 0
 	for _, f := range tree(t) {
 		if f.test {
@@ -142,7 +142,7 @@ func TestDependenciesPointOneWay(t *testing.T) {
 // cDirectories are the only places where import "C" may stand.
 var cDirectories = map[string]bool{"cblosc": true, "h5": true, "h5/filter": true, "internal/cmem": true}
 
-func TestCStandsOnlyInTheBindings(t *testing.T) {
+func TestLayers_cgo(t *testing.T) {
 	seen := 0
 	for _, f := range tree(t) {
 		for _, imp := range f.imports {
@@ -173,7 +173,7 @@ func TestArchives_declareNothing(t *testing.T) {
 	}
 }
 
-func TestNdarrayKnowsNoBackend(t *testing.T) {
+func TestLayers_backends(t *testing.T) {
 	for _, f := range tree(t) {
 		if f.dir != "ndarray" || f.test {
 			continue

@@ -30,8 +30,8 @@ var speeds = regexp.MustCompile(`[0-9][0-9.,]*\s?(×|x\b|%|[KMG]i?B/s|ns\b|µs\b
 // sessions are lines that a command printed, which the command's own tests hold.
 var sessions = regexp.MustCompile(`(?m)^    .*$`)
 
-// TestReadmeFiguresAreMeasured checks that `make bench` printed each figure of speed in README.md.
-func TestReadmeFiguresAreMeasured(t *testing.T) {
+// TestFigures_readme checks that `make bench` printed each figure of speed in README.md.
+func TestFigures_readme(t *testing.T) {
 	require.Equal(t, []string{"5.6×", "12 ms", "1,598 MB/s", "3 times", "40%"},
 		speeds.FindAllString("5.6× of h5repack, 12 ms, 1,598 MB/s, 3 times, 40% of 16 cores and 2.17.1", -1))
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
@@ -44,9 +44,9 @@ func TestReadmeFiguresAreMeasured(t *testing.T) {
 	}
 }
 
-// TestSecurityFiguresAreMeasured checks that the cost of a worker in SECURITY.md is the one that
+// TestFigures_security checks that the cost of a worker in SECURITY.md is the one that
 // `make bench` printed last.
-func TestSecurityFiguresAreMeasured(t *testing.T) {
+func TestFigures_security(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "SECURITY.md"))
 	require.NoError(t, err)
 	results, err := os.ReadFile(filepath.Join(root, "bench", "results.md"))

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestEveryPackageHasADocFile(t *testing.T) {
+func TestStyle_docFiles(t *testing.T) {
 	docs, packages := map[string]bool{}, map[string]string{}
 	for _, f := range tree(t) {
 		if f.test {
@@ -57,7 +57,7 @@ func TestForbiddenCalls(t *testing.T) {
 }
 
 // (n + d - 1) / d overflows for the shapes that files may have.
-func TestDivisionsRoundUpWithoutOverflow(t *testing.T) {
+func TestStyle_divisions(t *testing.T) {
 	bare := func(e ast.Expr) ast.Expr {
 		for {
 			p, ok := e.(*ast.ParenExpr)
@@ -105,7 +105,7 @@ func TestDivisionsRoundUpWithoutOverflow(t *testing.T) {
 }
 
 // Work left undone is a defect, not a comment.
-func TestNothingIsLeftUndone(t *testing.T) {
+func TestStyle_markers(t *testing.T) {
 	undone := regexp.MustCompile(`\b(TODO|FIXME|XXX|HACK)\b`)
 	for _, f := range tree(t) {
 		for _, group := range f.ast.Comments {
@@ -118,7 +118,7 @@ func TestNothingIsLeftUndone(t *testing.T) {
 
 // A C file takes memory from cmem only, prints nothing and never ends the
 // process: it is a guest in somebody's service.
-func TestShimsAreGoodGuests(t *testing.T) {
+func TestStyle_shims(t *testing.T) {
 	bad := regexp.MustCompile(`\b(malloc|calloc|realloc|strdup|printf|fprintf|puts|exit|abort|assert|setjmp|longjmp)\s*\(`)
 	comment := regexp.MustCompile(`(?s)/\*.*?\*/|//[^\n]*`)
 	seen := 0
@@ -140,9 +140,9 @@ func TestShimsAreGoodGuests(t *testing.T) {
 	require.Positive(t, seen)
 }
 
-// TestProductionCodeNamesNoTest checks that comments and strings of production code do not name
+// TestStyle_testNames checks that comments and strings of production code do not name
 // test functions, because a reader of the code does not have them.
-func TestProductionCodeNamesNoTest(t *testing.T) {
+func TestStyle_testNames(t *testing.T) {
 	tests := map[string]bool{}
 	for _, f := range tree(t) {
 		if !f.test {

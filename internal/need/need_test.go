@@ -39,7 +39,7 @@ func ended(find func(t testing.TB) string) (how, found string) {
 	return f.ended, found
 }
 
-func TestWhatIsThereIsFound(t *testing.T) {
+func TestNeed_found(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Symlink(dir, link))
@@ -63,7 +63,7 @@ func TestWhatIsThereIsFound(t *testing.T) {
 	require.Equal(t, python, need.Program(t, "python"))
 }
 
-func TestWhatIsMissingIsAFailureInCI(t *testing.T) {
+func TestNeed_missingInCI(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "nothing")
 	t.Setenv("PATH", nowhere)
 	finders := map[string]func(t testing.TB) string{

@@ -13,7 +13,7 @@ import (
 
 // Ticks lie inside the range, one behind the other, and no two read the same; the labels
 // say the values.
-func TestTicksCanBeToldApart(t *testing.T) {
+func TestTicks_distinct(t *testing.T) {
 	check := func(t require.TestingT, low, high float64) {
 		ticks := evenTicks{}.Ticks(low, high)
 		require.LessOrEqual(t, len(ticks), 13, "%v to %v", low, high)
@@ -76,7 +76,7 @@ func TestTicksLeaveRoom(t *testing.T) {
 	}
 }
 
-func TestNumbersOfARange(t *testing.T) {
+func TestTicks_range(t *testing.T) {
 	for _, tt := range []struct {
 		low, high   float64
 		first, last string

@@ -89,7 +89,7 @@ func TestDamagedCTable(t *testing.T) {
 
 // Sizes that tell of more chunk files than can have been lost are not believed: the files
 // that are there say how many rows there are. A column of which nobody can say it is lost.
-func TestSizesBeyondAllFiles(t *testing.T) {
+func TestBcolz_hugeSizes(t *testing.T) {
 	src := save(t, "a.bcolz", nil)
 	rows := int64(1) << 50
 	sizes := fmt.Sprintf(`{"shape": [%d, 30], "nbytes": %d, "cbytes": 9}`+"\n", rows, rows*30*8)
@@ -121,7 +121,7 @@ func TestSizesBeyondAllFiles(t *testing.T) {
 // What is salvaged of a tree agrees with itself, whatever its metadata said: texts, whose
 // size Blosc is told otherwise, sizes that are not those of the rows, and headers that
 // tell of more chunks than there are. What is no regular file is not waited for.
-func TestSalvagedTreesAreSound(t *testing.T) {
+func TestBcolz_validResult(t *testing.T) {
 	replace := func(old, new string) func(t *testing.T, path string) {
 		return func(t *testing.T, path string) {
 			b, err := os.ReadFile(path)

@@ -52,7 +52,7 @@ func calls(f func()) uint64 {
 }
 
 // An index of millions of special chunks is copied as what it is.
-func TestIndexOfSpecialChunks(t *testing.T) {
+func TestClaims_specialChunks(t *testing.T) {
 	const n = 3_500_000
 	for _, sparse := range []bool{false, true} {
 		src, head := claim(t, sparse, n)
@@ -76,7 +76,7 @@ func TestIndexOfSpecialChunks(t *testing.T) {
 }
 
 // One chunk is left of an array whose header tells of millions.
-func TestHeaderOfManyChunks(t *testing.T) {
+func TestClaims_manyChunks(t *testing.T) {
 	src := save(t, "a.b2nd", nil)
 	whole, err := os.ReadFile(src)
 	require.NoError(t, err)

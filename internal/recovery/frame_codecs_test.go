@@ -32,7 +32,7 @@ func byLibrary(t *testing.T, path string, start, count []int64) []byte {
 	return b
 }
 
-func TestFramesOfOtherCodecs(t *testing.T) {
+func TestFrame_otherCodecs(t *testing.T) {
 	shuffled := func(f cblosc.Filter) func(p *cblosc.CParams) {
 		return func(p *cblosc.CParams) { p.Filters[4], p.Filters[5] = f, cblosc.Filter{ID: cblosc.Shuffle} }
 	}
@@ -112,7 +112,7 @@ func bytesOfFloats(v []float64) []byte {
 }
 
 // The library reads a part of a chunk that was lost: its blocks are those of the array.
-func TestPartOfALostChunk(t *testing.T) {
+func TestFrame_partialChunk(t *testing.T) {
 	for _, sparse := range []bool{false, true} {
 		src := save(t, "a.b2nd", nil)
 		if sparse {

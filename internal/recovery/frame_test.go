@@ -264,7 +264,7 @@ func TestNothingIsLeft(t *testing.T) {
 }
 
 // The new file is never the old one, nor in it, nor around it, by whatever name.
-func TestNeverTheOldFile(t *testing.T) {
+func TestFrame_sameTarget(t *testing.T) {
 	for name, location := range map[string]string{"frame": "a.b2nd", "sparse": "s.b2nd", "tree": "a.bcolz", "hdf5": "a.h5:/x"} {
 		t.Run(name, func(t *testing.T) {
 			var opts *hyperslab.CreateOptions

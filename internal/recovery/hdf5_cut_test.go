@@ -408,7 +408,7 @@ func TestCutIndexes(t *testing.T) {
 
 // Whatever sectors of the file are lost, certain chunks are right: at least as many chunks of the
 // new file contain what was written as are counted as certain.
-func TestCertainIsRightInHDF5(t *testing.T) {
+func TestHDF5_certain(t *testing.T) {
 	whole := indexed(t, h5.V110, 12, 20)
 	c, err := chartOf(whole)
 	require.NoError(t, err)

@@ -90,7 +90,7 @@ func firstChunk(t *testing.T, path string) h5file.Chunk {
 
 var versions = map[string]h5.LibVer{"oldest": h5.Earliest, "newest": h5.V110}
 
-func TestWholeHDF5(t *testing.T) {
+func TestHDF5_complete(t *testing.T) {
 	for name, low := range versions {
 		t.Run(name, func(t *testing.T) {
 			src := saveHDF5(t, low)
@@ -101,7 +101,7 @@ func TestWholeHDF5(t *testing.T) {
 	}
 }
 
-func TestFlagsOfAWriter(t *testing.T) {
+func TestHDF5_writerFlags(t *testing.T) {
 	src := saveHDF5(t, h5.V110)
 	whole := content(t, src)[src]
 	change(t, src, func(b []byte) []byte { b[11] = 5; relabel(b); return b })
@@ -121,7 +121,7 @@ func relabel(b []byte) {
 	}
 }
 
-func TestDamagedChunkOfHDF5(t *testing.T) {
+func TestHDF5_corruptChunk(t *testing.T) {
 	for name, low := range versions {
 		t.Run(name, func(t *testing.T) {
 			src := saveHDF5(t, low)
@@ -191,7 +191,7 @@ func TestSuperblockIsGone(t *testing.T) {
 }
 
 // The end of the file is gone: what is before it is there.
-func TestTruncatedHDF5(t *testing.T) {
+func TestHDF5_truncated(t *testing.T) {
 	for name, low := range versions {
 		src := saveHDF5(t, low)
 		b, err := os.ReadFile(src)
@@ -214,7 +214,7 @@ func TestTruncatedHDF5(t *testing.T) {
 }
 
 // The index of the chunks is gone.
-func TestChunkIndexIsGone(t *testing.T) {
+func TestHDF5_missingChunkIndex(t *testing.T) {
 	for name, low := range versions {
 		t.Run(name, func(t *testing.T) {
 			src := saveHDF5(t, low)
@@ -230,7 +230,7 @@ func TestChunkIndexIsGone(t *testing.T) {
 }
 
 // Whatever byte is changed, the new file is sound.
-func TestAnyByteOfHDF5(t *testing.T) {
+func TestHDF5_anyByte(t *testing.T) {
 	src := saveHDF5(t, h5.Earliest)
 	b, err := os.ReadFile(src)
 	require.NoError(t, err)
@@ -276,7 +276,7 @@ func TestChunksThatOverlap(t *testing.T) {
 
 // A chunk of a sound index is where the superblock, a group or the elements of another
 // dataset are. To replace it would free their bytes, and write other chunks over them.
-func TestChunksInThePlaceOfOthers(t *testing.T) {
+func TestHDF5_overlappingChunks(t *testing.T) {
 	for _, c := range []struct {
 		place string
 		at    func(src string) h5file.Addr
@@ -310,7 +310,7 @@ func TestChunksInThePlaceOfOthers(t *testing.T) {
 
 // A dataset that says it has more elements than any file holds is as small as what there
 // is of it, and not the holes of a file of that size.
-func TestMoreElementsThanTheFileHas(t *testing.T) {
+func TestHDF5_elementsBeyondFile(t *testing.T) {
 	src := saveHDF5(t, h5.Earliest)
 	rows := uint64(1) << 40
 	require.Equal(t, uint64(600), hdf5test.SetRows(t, src, "/g/contiguous", rows))
@@ -330,7 +330,7 @@ func TestMoreElementsThanTheFileHas(t *testing.T) {
 }
 
 // Nor is one made of more bytes than can be counted.
-func TestMoreElementsThanThereAreNumbers(t *testing.T) {
+func TestHDF5_elementOverflow(t *testing.T) {
 	src := saveHDF5(t, h5.Earliest)
 	require.Equal(t, uint64(600), hdf5test.SetRows(t, src, "/g/contiguous", 1<<62+2))
 	dst, r := recovered(t, src, nil)
@@ -340,7 +340,7 @@ func TestMoreElementsThanThereAreNumbers(t *testing.T) {
 }
 
 // A committed type that breaks a rule of the format is not copied.
-func TestCommittedTypeIsDamaged(t *testing.T) {
+func TestHDF5_corruptCommittedType(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "a.h5")
 	f, err := h5.Create(src, nil)
 	require.NoError(t, err)
@@ -366,7 +366,7 @@ func TestCommittedTypeIsDamaged(t *testing.T) {
 
 // A file of which the library does not accept what no rule of the format forbids is
 // rewritten, and accepted then.
-func TestFileThatTheLibraryRefuses(t *testing.T) {
+func TestHDF5_refusedByLibrary(t *testing.T) {
 	src := need.Files(t, need.HDF5Source, "tools/test/misc/testfiles/h5clear_fsm_persist_less.h5")[0]
 	dst, r := recovered(t, src, nil)
 	require.Equal(t, recovery.ExitPartly, r.ExitCode(), "%v", r.Findings)
@@ -375,7 +375,7 @@ func TestFileThatTheLibraryRefuses(t *testing.T) {
 
 // A file with stored free space whose writer was killed is rewritten: package h5 opens no
 // copy of it for writing.
-func TestFileThatWouldBeCut(t *testing.T) {
+func TestHDF5_longerFile(t *testing.T) {
 	c := h5.DefaultFileCreation()
 	c.Space = h5.FileSpace{Strategy: h5.FreeListAggregate, Persist: true, Threshold: 1, PageSize: 4096}
 	path := filepath.Join(t.TempDir(), "open.h5")
@@ -410,7 +410,7 @@ func TestFileThatWouldBeCut(t *testing.T) {
 }
 
 // A committed type that cannot be read any more is lost, and nothing else.
-func TestCommittedTypeIsGone(t *testing.T) {
+func TestHDF5_missingCommittedType(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "cut.h5")
 	b, err := os.ReadFile(need.Files(t, need.HDF5Source, "tools/test/h5dump/testfiles/xml/tenum.h5")[0])
 	require.NoError(t, err)
@@ -425,7 +425,7 @@ func TestCommittedTypeIsGone(t *testing.T) {
 
 // The size of the type is not that of the elements in the chunks: of those nothing is put
 // into chunks of another size.
-func TestChunksOfAnotherElementSize(t *testing.T) {
+func TestHDF5_elementSize(t *testing.T) {
 	src := saveHDF5(t, h5.Earliest)
 	at := hdf5test.Object(t, src, "/hard").Message(h5file.DatatypeType).Offset
 	change(t, src, func(b []byte) []byte { b[at+4]++; return b })
@@ -436,7 +436,7 @@ func TestChunksOfAnotherElementSize(t *testing.T) {
 
 // Chunks that come to their checksum with fewer than 4 bytes, with which the library leaves
 // its buffers, are damages: of verify, and of recover, which takes the other chunks.
-func TestChunksShorterThanTheirChecksum(t *testing.T) {
+func TestHDF5_shortChecksum(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "a.h5")
 	f, err := h5.Create(src, nil)
 	require.NoError(t, err)
@@ -478,7 +478,7 @@ func TestChunksShorterThanTheirChecksum(t *testing.T) {
 
 // Chunks with filters that only the library has are decoded by it: a damaged one is lost, of
 // a file that is sound but for it and of one that is made anew, and the others stay.
-func TestChunksThatOnlyTheLibraryDecodes(t *testing.T) {
+func TestHDF5_libraryDecoders(t *testing.T) {
 	deflate := h5.Deflate(1)
 	for name, tt := range map[string]struct {
 		filters []h5.Filter
@@ -534,7 +534,7 @@ func TestChunksThatOnlyTheLibraryDecodes(t *testing.T) {
 
 // Parameters of a filter that cannot be are not taken over: the library makes such a dataset,
 // and refuses to read it.
-func TestParametersThatCannotBe(t *testing.T) {
+func TestHDF5_invalidParameters(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "a.h5")
 	f, err := h5.Create(src, nil)
 	require.NoError(t, err)

@@ -196,7 +196,7 @@ func plainly(t *testing.T, f *h5.File, v any) any {
 
 var pointing = []string{"numbers", "sequences", "chunked sequences", "sequences of texts", "early", "later", "regions", "records", "external"}
 
-func TestElementsThatPointElsewhere(t *testing.T) {
+func TestHDF5_foreignPointers(t *testing.T) {
 	for name, low := range versions {
 		t.Run(name, func(t *testing.T) {
 			src := saveValues(t, low)
@@ -298,7 +298,7 @@ func TestSourcesAreGone(t *testing.T) {
 }
 
 // References into other files mean nothing in a new file of another name, and are lost.
-func TestReferencesIntoOtherFiles(t *testing.T) {
+func TestHDF5_foreignReferences(t *testing.T) {
 	file := need.Files(t, need.HDF5Source, "tools/test/h5dump/testfiles/trefer_ext2.h5")[0]
 	b, err := os.ReadFile(file)
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 )
 
 // What a worker has made is not moved to its place if it is no file, or leads elsewhere.
-func TestOnlyPlainFilesComeOut(t *testing.T) {
+func TestIsolated_plainFiles(t *testing.T) {
 	dir := t.TempDir()
 	at := filepath.Join(dir, made)
 	require.ErrorIs(t, plain(at), worker.ErrProtocol)
@@ -27,7 +27,7 @@ func TestOnlyPlainFilesComeOut(t *testing.T) {
 }
 
 // What a worker tells of its progress is passed on if it can be true, and nothing else.
-func TestProgressOfAWorker(t *testing.T) {
+func TestIsolated_progress(t *testing.T) {
 	var pipe bytes.Buffer
 	tell := telling(&pipe)
 	for i := range int64(2000) {

@@ -70,7 +70,7 @@ func crowded(t *testing.T, step int) string {
 
 // A chunk that many entries of the index lead to is decoded once, and one that others lie in
 // is none.
-func TestChunksThatShareBytes(t *testing.T) {
+func TestClaims_sharedBytes(t *testing.T) {
 	for _, untrusted := range []bool{false, true} {
 		r, err := verify.File(bg, crowded(t, 0), &verify.Options{Untrusted: untrusted})
 		require.NoError(t, err)

@@ -172,7 +172,7 @@ func chunkPlaceOfHDF5(t *testing.T, path string) verify.Place {
 }
 
 // The files with the attributes of groups are looked at like the others, and are no arrays.
-func TestGroupsAreNotCounted(t *testing.T) {
+func TestVerify_groups(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tree")
 	_, err := hyperslab.CopyTree(bg, path, save(t, "a.h5:/g/x", nil), nil)
 	require.NoError(t, err)

@@ -88,7 +88,7 @@ func TestWorkerThatLies(t *testing.T) {
 
 // Progress is called after each batch of as many chunks as there are goroutines, however long a
 // chunk takes.
-func TestProgressMovesByChunks(t *testing.T) {
+func TestIsolated_progress(t *testing.T) {
 	defer func(before time.Duration) { watched = before }(watched)
 	watched = 0
 	path := filepath.Join(t.TempDir(), "x.b2nd")

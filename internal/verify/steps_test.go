@@ -18,7 +18,7 @@ import (
 
 // What n-bit and scale-offset would be led astray by the library never gets: another
 // parameter, or a chunk that is too short, behind other filters as well.
-func TestStepsThatOnlyTheLibraryHas(t *testing.T) {
+func TestSteps_libraryDecoders(t *testing.T) {
 	level := 1
 	thin := h5.Int(4, h5.LittleEndian)
 	thin.Precision = 20
@@ -90,7 +90,7 @@ func TestStepsThatOnlyTheLibraryHas(t *testing.T) {
 }
 
 // A chunk that is too short is one damage, with its place and both sizes.
-func TestShortChunkIsOneDamage(t *testing.T) {
+func TestSteps_shortChunk(t *testing.T) {
 	i4 := h5.Int(4, h5.LittleEndian)
 	three := []byte{1, 2, 3}
 	for name, tt := range map[string]struct {

@@ -29,7 +29,7 @@ func toolReads(t *testing.T, file string) bool {
 }
 
 // Where damage is reported, h5dump does not read the file to its end either.
-func TestHDF5SuiteHasNoDamage(t *testing.T) {
+func TestSuite_hdf5(t *testing.T) {
 	dir := need.Directory(t, need.HDF5Source)
 	sound, damaged, partly, pieces := 0, 0, 0, 0
 	for _, file := range files(t, dir, ".h5", ".he5") {
@@ -54,7 +54,7 @@ func TestHDF5SuiteHasNoDamage(t *testing.T) {
 	t.Logf("%d sound, %d partly, %d damaged, %d pieces of files", sound, partly, damaged, pieces)
 }
 
-func TestBlosc2SuiteHasNoDamage(t *testing.T) {
+func TestSuite_blosc2(t *testing.T) {
 	list := files(t, need.Directory(t, need.Blosc2Source), ".b2frame", ".b2nd")
 	corpus := need.Directory(t, need.Corpus)
 	list = append(list, files(t, filepath.Join(corpus, "blosc2"), ".b2frame")...)
@@ -70,7 +70,7 @@ func TestBlosc2SuiteHasNoDamage(t *testing.T) {
 }
 
 // The filters that plug-ins of others wrote with.
-func TestFilterFilesHaveNoDamage(t *testing.T) {
+func TestSuite_filters(t *testing.T) {
 	for _, file := range files(t, filepath.Join(need.Directory(t, need.Corpus), "hdf5-filters"), ".h5") {
 		r, err := verify.File(bg, file, nil)
 		require.NoError(t, err)
@@ -80,7 +80,7 @@ func TestFilterFilesHaveNoDamage(t *testing.T) {
 }
 
 // Trees that bcolz wrote, of every kind that it has.
-func TestBcolzTreesHaveNoDamage(t *testing.T) {
+func TestSuite_bcolz(t *testing.T) {
 	dir := filepath.Join("..", "format", "bcolztree", "testdata")
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
@@ -100,7 +100,7 @@ func TestBcolzTreesHaveNoDamage(t *testing.T) {
 }
 
 // Files that crash programs: told, and nothing else happens.
-func TestHostileFilesAreDamaged(t *testing.T) {
+func TestSuite_hostile(t *testing.T) {
 	dir := filepath.Join(need.Directory(t, need.Corpus), "hostile-hdf5")
 	told := 0
 	for _, file := range files(t, dir, ".h5") {

@@ -420,7 +420,7 @@ func TestAttacks_withoutSandbox(t *testing.T) {
 
 // A worker that took over its own runtime and ignores SIGXCPU is killed by the host, also
 // between calls.
-func TestAttackOnProcessorTime(t *testing.T) {
+func TestAttack_processorTime(t *testing.T) {
 	short := func(cfg *worker.Config) { cfg.Limits.CPU = 500 * time.Millisecond }
 	t.Run("in a call", func(t *testing.T) {
 		c := client(t, short)
@@ -455,7 +455,7 @@ func alive(pid int) bool {
 }
 
 // A worker whose code keeps its socket open dies with its host.
-func TestAttackerEndsWithItsHost(t *testing.T) {
+func TestAttack_hostEnd(t *testing.T) {
 	cmd := program(t, "with an attacker")
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)

@@ -100,7 +100,7 @@ func controlGroup(t *testing.T, controller string) string {
 
 // Limits of a control group do not weaken the isolation: a worker is as isolated as without them,
 // or there is none.
-func TestLimitsOfControlGroups(t *testing.T) {
+func TestLimits_controlGroups(t *testing.T) {
 	c, err := hostClient()
 	require.NoError(t, err)
 	got, err := ask(c, "echo held")

@@ -65,7 +65,7 @@ func withinCall() error {
 }
 
 // A host that is killed takes its workers along, even out of a call.
-func TestAWorkerEndsWithItsHost(t *testing.T) {
+func TestHost_end(t *testing.T) {
 	cmd := program(t, "within a call")
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -238,7 +238,7 @@ func strict() error {
 
 // Hard limits that are stricter than those of the Config stay in force, and do not weaken the
 // isolation: a worker is fully isolated, or there is none.
-func TestLimitsOfTheEnvironment(t *testing.T) {
+func TestHost_environment(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		limit int

@@ -91,7 +91,7 @@ func TestSpare(t *testing.T) {
 
 // A spare that is dead, or that is somebody else's by now, is as none; one that nobody
 // needs ends.
-func TestSpareThatIsNone(t *testing.T) {
+func TestSpare_invalid(t *testing.T) {
 	t.Cleanup(worker.SpareIdle(time.Hour))
 	pid(t, client(t, nil))
 	pid(t, client(t, nil))

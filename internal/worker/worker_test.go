@@ -62,7 +62,7 @@ func TestCallsAndWindow(t *testing.T) {
 	t.Log("held by ", c.Level())
 }
 
-func TestErrorsCrossTheBorder(t *testing.T) {
+func TestClient_errors(t *testing.T) {
 	c := client(t, nil)
 	_, err := ask(c, "error chunk 7")
 	require.ErrorIs(t, err, errOdd)
@@ -81,7 +81,7 @@ func TestErrorsCrossTheBorder(t *testing.T) {
 	require.ErrorIs(t, err, errOdd)
 }
 
-func TestADeadWorkerIsAnErrorAndTheNextIsFresh(t *testing.T) {
+func TestClient_crash(t *testing.T) {
 	for _, tc := range []struct {
 		request string
 		want    error
@@ -214,7 +214,7 @@ func TestLevel(t *testing.T) {
 }
 
 // A context that ends when its call has just been answered is nothing to the next call.
-func TestCancellationOfAnAnsweredCall(t *testing.T) {
+func TestClient_lateCancellation(t *testing.T) {
 	c := client(t, nil)
 	for range 300 {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -228,7 +228,7 @@ func TestCancellationOfAnAnsweredCall(t *testing.T) {
 	}
 }
 
-func TestAWorkerReachesOnlyWhatItIsGiven(t *testing.T) {
+func TestClient_reachableFiles(t *testing.T) {
 	dir := t.TempDir()
 	yes, no := filepath.Join(dir, "yes"), filepath.Join(dir, "no")
 	require.NoError(t, os.WriteFile(yes, []byte("may be read"), 0o644))
@@ -273,7 +273,7 @@ func TestAWorkerReachesOnlyWhatItIsGiven(t *testing.T) {
 }
 
 // A worker that may write does so in its directory alone, and no file longer than allowed.
-func TestAWorkerWritesWhereItMay(t *testing.T) {
+func TestClient_writableFiles(t *testing.T) {
 	room, other := t.TempDir(), t.TempDir()
 	c := client(t, func(cfg *worker.Config) {
 		cfg.Write = room
@@ -322,7 +322,7 @@ func TestRequireAndMisuse(t *testing.T) {
 	require.Panics(t, func() { worker.Register("test", nil) })
 }
 
-func TestManyGoroutinesOneClient(t *testing.T) {
+func TestClient_goroutines(t *testing.T) {
 	c := client(t, nil)
 	var wg sync.WaitGroup
 	for g := range 64 {
@@ -357,7 +357,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-func TestFilesCanBeOpenedAnew(t *testing.T) {
+func TestClient_reopen(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "data")
 	require.NoError(t, os.WriteFile(name, []byte("first"), 0o600))
 	f, err := os.Open(name)

@@ -88,7 +88,7 @@ func TestWhatOthersSee(t *testing.T) {
 	require.NoError(t, a.Close())
 }
 
-func TestNoRecordWithoutNeed(t *testing.T) {
+func TestRecord_omitted(t *testing.T) {
 	a := low(t, create(t, nil))
 	names, err := a.SChunk().VLMeta().Names()
 	require.NoError(t, err)
@@ -273,7 +273,7 @@ func raw(t *testing.T, dtype string, size int, record []byte) string {
 	return path
 }
 
-func TestTypesThatAreNotSaid(t *testing.T) {
+func TestRecord_unknownTypes(t *testing.T) {
 	objects := raw(t, "|O", 8, nil)
 	_, err := b2nd.Open(objects, nil)
 	require.ErrorIs(t, err, ndarray.ErrType)
@@ -386,7 +386,7 @@ func TestManyAttributes(t *testing.T) {
 }
 
 // Fill values of every size up to beyond what a chunk header can say.
-func TestFillValueOfLargeElements(t *testing.T) {
+func TestFill_largeElements(t *testing.T) {
 	for _, size := range []int{1, 3, 255, 256, 300, 1000} {
 		fill := bytes.Repeat([]byte{1, 2, 3}, size)[:size]
 		path := create(t, func(s *ndarray.Spec) {
@@ -402,7 +402,7 @@ func TestFillValueOfLargeElements(t *testing.T) {
 
 // The library's automatic block size is not the array's: a run of the fill value
 // must have the array's blocks, or the chunk is refused.
-func TestFillValueInChunksOfSeveralBlocks(t *testing.T) {
+func TestFill_blocks(t *testing.T) {
 	path := create(t, func(s *ndarray.Spec) {
 		s.Shape, s.ChunkShape, s.BlockShape = []int64{45515}, []int64{45515}, []int64{22758}
 		s.Fill = []byte{1, 0, 0, 0x80}
@@ -517,7 +517,7 @@ func TestCreateCaterva(t *testing.T) {
 }
 
 // The record needs a place that nobody else took.
-func TestNoPlaceForTheRecord(t *testing.T) {
+func TestRecord_noSpace(t *testing.T) {
 	b, err := b2nd.Create(filepath.Join(t.TempDir(), "a.b2nd"), ndarray.Spec{Shape: []int64{1}, DType: dtype(t, "<i4")}, nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, b.Close()) }()
@@ -536,7 +536,7 @@ func TestNoPlaceForTheRecord(t *testing.T) {
 
 // Zeros that were written stay zeros in a new array with another fill value, whose
 // chunks that were not written get that one.
-func TestWrittenZerosAreNotFilled(t *testing.T) {
+func TestFill_writtenZeros(t *testing.T) {
 	for _, o := range []*b2nd.CreateOptions{nil, {Sparse: true}} {
 		path := filepath.Join(t.TempDir(), "x.b2nd")
 		d, err := ndarray.ParseDType("<i2")

@@ -18,7 +18,7 @@ import (
 
 // Writes and appends at random to a durable array and to one in memory; the library reads
 // the same from the file after each.
-func TestDurableIsLikeMemory(t *testing.T) {
+func TestDurable_model(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		dt, err := ndarray.ParseDType(rapid.SampledFrom([]string{"<i4", ">i4", "<f8", "|u1"}).Draw(r, "type"))
 		require.NoError(r, err)

@@ -44,7 +44,7 @@ func backend(b *b2nd.Backend, err error) (ndarray.Backend, error) {
 }
 
 // Storage says who moves the elements.
-func TestStorageNamesTheLibrary(t *testing.T) {
+func TestStorage_library(t *testing.T) {
 	path := create(t, nil)
 	s, err := open(t, path, nil).Storage(bg)
 	require.NoError(t, err)
@@ -55,7 +55,7 @@ func TestStorageNamesTheLibrary(t *testing.T) {
 }
 
 // A whole array is byte for byte the same whoever wrote it, and however often.
-func TestNewArraysAreTheLibrarys(t *testing.T) {
+func TestCreate_againstLibrary(t *testing.T) {
 	spec := ndarray.Spec{Shape: []int64{100, 70}, ChunkShape: []int64{10, 30}, BlockShape: []int64{5, 10}, DType: dtype(t, "<i4")}
 	src := make([]byte, 4*7000)
 	for i := range src {

@@ -398,7 +398,7 @@ func TestLinks(t *testing.T) {
 }
 
 // More rows in the last file than the shape reaches are not looked at.
-func TestRowsBehindTheLast(t *testing.T) {
+func TestAppend_rowsAfterLast(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a")
 	d := ndarray.DTypeOf[int32]()
 	tree{dtype: d, shape: []int64{8}, chunkLen: 4, data: pattern(d, 8)}.write(t, dir)

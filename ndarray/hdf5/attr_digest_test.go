@@ -15,7 +15,7 @@ import (
 
 // Attributes that ndarray has no type for are the same with the same values, where a
 // reference is the path of its object, and differ with any other.
-func TestAttributesWithoutATypeAreCompared(t *testing.T) {
+func TestAttr_digests(t *testing.T) {
 	type entry struct {
 		Name   string
 		Values []int32

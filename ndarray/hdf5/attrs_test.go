@@ -70,7 +70,7 @@ func requireSameAttrs(t *rapid.T, want, got []ndarray.Attr) {
 }
 
 // h5py finds each value under its name.
-func TestStructuresInAttributesInterop(t *testing.T) {
+func TestAttr_structures(t *testing.T) {
 	python := need.Python(t, "h5py")
 	d, err := ndarray.ParseDType("{'names': ['x', 'y', 'z'], 'formats': ['i1', '>i4', '<u2'], 'offsets': [9, 4, 0], 'itemsize': 10}")
 	require.NoError(t, err)
@@ -82,7 +82,7 @@ func TestStructuresInAttributesInterop(t *testing.T) {
 }
 
 // An attribute of a type that ndarray does not have is there, and says so by name.
-func TestAttrOfAnUnknownType(t *testing.T) {
+func TestAttr_unknownType(t *testing.T) {
 	file := create(t, nil)
 	f, err := h5.Open(file, h5.ReadWrite)
 	require.NoError(t, err)

@@ -99,7 +99,7 @@ print("same", len(sys.argv) - 1)
 }
 
 // Szip would be left out by the library without a word where it cannot be.
-func TestSzipOfWhatItCannotCode(t *testing.T) {
+func TestSzip_unsupported(t *testing.T) {
 	for _, dtype := range []string{"S3", "<c16", "<f2"} {
 		d, err := ndarray.ParseDType(dtype)
 		require.NoError(t, err)

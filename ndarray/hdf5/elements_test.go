@@ -36,7 +36,7 @@ func TestEngines(t *testing.T) {
 }
 
 // Storage says who moves the elements, and why.
-func TestStorageNamesTheLibrary(t *testing.T) {
+func TestStorage_library(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
 		codec   string

@@ -187,7 +187,7 @@ func foreign(t *testing.T, fill func(root *h5.Group)) string {
 	return file
 }
 
-func TestUnsupportedTypesAreNamed(t *testing.T) {
+func TestTypes_unsupported(t *testing.T) {
 	part := h5.Int(2, h5.LittleEndian)
 	narrow := h5.Int(4, h5.LittleEndian)
 	narrow.Precision = 17
@@ -207,7 +207,7 @@ func TestUnsupportedTypesAreNamed(t *testing.T) {
 	}
 }
 
-func TestUnsupportedAttributesAreListed(t *testing.T) {
+func TestAttr_unsupported(t *testing.T) {
 	bits := h5.Datatype{Class: h5.Bitfield, Size: 2, Precision: 16}
 	file := foreign(t, func(root *h5.Group) {
 		d, err := root.CreateDataset("x", h5.Int(4, h5.LittleEndian), h5.ScalarSpace(), nil)
@@ -239,7 +239,7 @@ func TestUnsupportedAttributesAreListed(t *testing.T) {
 
 // netCDF-4 keeps its dimensions in attributes of references, alone, in sequences
 // and in compounds.
-func TestReferencesAreNamedAsSuch(t *testing.T) {
+func TestTypes_references(t *testing.T) {
 	b, err := hdf5.Open("../../testdata/etopo120.h5", "/ROSE", nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, b.Close()) }()
@@ -256,7 +256,7 @@ func TestReferencesAreNamedAsSuch(t *testing.T) {
 }
 
 // Every bit of every NaN, in either order, comes through.
-func TestNaNsAreKept(t *testing.T) {
+func TestFill_nan(t *testing.T) {
 	want := []uint64{0x7ff8000000000001, 0x7ff0000000000001, 0xfff123456789abcd, math.Float64bits(math.Inf(-1)), 1 << 63}
 	for _, s := range []string{"<f8", ">f8"} {
 		d, err := ndarray.ParseDType(s)

@@ -15,7 +15,7 @@ import (
 
 // Long doubles are described as the library describes its own: of any other normalisation
 // h5py can show the type and not the values.
-func TestLongDoublesToH5py(t *testing.T) {
+func TestLongDouble_h5py(t *testing.T) {
 	interpreter := need.Python(t, "h5py", "numpy")
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, nil)

@@ -12,7 +12,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
-func TestEveryTypeMapsBothWays(t *testing.T) {
+func TestTypes_roundTrip(t *testing.T) {
 	texts := []ndarray.DType{
 		{Kind: ndarray.String, Order: ndarray.NoOrder}, {Kind: ndarray.String, Order: ndarray.NoOrder, CharSet: ndarray.UTF8},
 	}
@@ -36,7 +36,7 @@ func TestEveryTypeMapsBothWays(t *testing.T) {
 	}
 }
 
-func TestTypesInTheWordsOfH5dump(t *testing.T) {
+func TestTypes_ddl(t *testing.T) {
 	for text, want := range map[string]string{
 		"<i4": "H5T_STD_I32LE", ">u8": "H5T_STD_U64BE", "<f2": "H5T_IEEE_F16LE", ">f8": "H5T_IEEE_F64BE", "|i1": "H5T_STD_I8LE",
 		"|b1":  `H5T_ENUM { H5T_STD_I8LE; "FALSE" 0; "TRUE" 1; }`,
@@ -53,7 +53,7 @@ func TestTypesInTheWordsOfH5dump(t *testing.T) {
 }
 
 // What would not come back as it was is refused, with its name.
-func TestTypesThatAreRefused(t *testing.T) {
+func TestTypes_refused(t *testing.T) {
 	i4, text := h5.Int(4, h5.LittleEndian), h5.VariableString(h5.ASCII)
 	sequence := h5.Datatype{Class: h5.Sequence, Size: 16, Base: &i4}
 	compound := func(size int, m ...h5.Member) h5.Datatype {
@@ -90,7 +90,7 @@ func TestTypesThatAreRefused(t *testing.T) {
 
 // What looks like a complex number and is none stays a structure; an enumeration
 // that looks like h5py's bool and is none stays one.
-func TestTypesThatLookLikeOthers(t *testing.T) {
+func TestTypes_similar(t *testing.T) {
 	i1, i4 := h5.Int(1, h5.LittleEndian), h5.Int(4, h5.LittleEndian)
 	f4, f8, big := h5.IEEEFloat(4, h5.LittleEndian), h5.IEEEFloat(8, h5.LittleEndian), h5.IEEEFloat(8, h5.BigEndian)
 	compound := func(size int, m ...h5.Member) h5.Datatype {

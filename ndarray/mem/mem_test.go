@@ -28,14 +28,14 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-func TestNewRefusesWhatNoAddressSpaceHolds(t *testing.T) {
+func TestNew_hugeShape(t *testing.T) {
 	for _, shape := range [][]int64{{1 << 46}, {1 << 20, 1 << 30}, {1 << 60}} {
 		_, err := mem.New(ndarray.Spec{Shape: shape, DType: ndarray.DTypeOf[uint16]()})
 		require.ErrorIs(t, err, ndarray.ErrShape, "%v", shape)
 	}
 }
 
-func TestNewCopiesItsSpec(t *testing.T) {
+func TestNew_copiesSpec(t *testing.T) {
 	spec := ndarray.Spec{
 		Shape: []int64{2}, ChunkShape: []int64{1}, DType: ndarray.DTypeOf[uint8](), Fill: []byte{7},
 		Attrs: []ndarray.Attr{{Name: "a", Value: ndarray.Vector[uint8](1, 2)}},

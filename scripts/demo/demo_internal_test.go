@@ -88,7 +88,7 @@ func TestAllTheSame(t *testing.T) {
 `, out)
 }
 
-func TestEveryRoundTripIsMadeAndCompared(t *testing.T) {
+func TestDemo_roundTrips(t *testing.T) {
 	f := &fake{}
 	_, err := f.run(t)
 	require.NoError(t, err)
@@ -151,7 +151,7 @@ func TestAnythingWrongFails(t *testing.T) {
 	}
 }
 
-func TestLostNameOfAnAxisFails(t *testing.T) {
+func TestDemo_lostDimensionName(t *testing.T) {
 	f := &fake{answer: func(args []string) *output {
 		if slices.Contains(args, "info") && strings.HasSuffix(args[len(args)-1], "one.h5:/t") {
 			return &output{stdout: `{"axes": ["y", ""]}`}
@@ -162,7 +162,7 @@ func TestLostNameOfAnAxisFails(t *testing.T) {
 	require.ErrorContains(t, err, `one.h5:/t are named ["y" ""], want ["y" "x"]`)
 }
 
-func TestNoNumbersAtAllIsAnError(t *testing.T) {
+func TestDemo_noNumbers(t *testing.T) {
 	f := &fake{answer: func(args []string) *output {
 		if slices.Contains(args, "ls") {
 			return &output{stdout: `{"entries": []}`}
@@ -219,7 +219,7 @@ func TestReadReport(t *testing.T) {
 
 // An attribute that could not be carried over for another reason than references
 // is not excluded: convert refuses it, and the demo fails.
-func TestOnlyReferencesAreExcluded(t *testing.T) {
+func TestDemo_references(t *testing.T) {
 	f := &fake{}
 	f.answer = func(args []string) *output {
 		if slices.Contains(args, "info") {

@@ -242,7 +242,7 @@ func TestCheckStorage(t *testing.T) {
 	require.ErrorIs(t, many.CheckStorage(4, 4, 8), format.ErrCorrupt)
 }
 
-func TestAppendPanicsOnRaggedMeta(t *testing.T) {
+func TestAppend_invalidMeta(t *testing.T) {
 	require.Panics(t, func() { b2ndmeta.Meta{Shape: []int64{1}}.Append(nil) })
 }
 

@@ -47,7 +47,7 @@ func arrays(t testing.TB) []string {
 	return found
 }
 
-func TestGoldenFilesAreAsTheyWereWritten(t *testing.T) {
+func TestTree_goldenFiles(t *testing.T) {
 	lines := bufio.NewScanner(bytes.NewReader(readGolden(t, "SHA256SUMS")))
 	n := 0
 	for lines.Scan() {
@@ -508,7 +508,7 @@ func (r replacing) Stat(name string) (fs.FileInfo, error) {
 }
 
 // What is read has the length of what was opened.
-func TestFileReplacedBesideAReader(t *testing.T) {
+func TestTree_replacedFile(t *testing.T) {
 	const name = "data/__0.blp"
 	half, quarter := stored([]byte("abcdefgh")), stored([]byte("abcd"))
 	for _, parts := range [][][]byte{{stored([]byte("abcdefghijklmnop"))}, {quarter, quarter, quarter, quarter}} {
@@ -623,7 +623,7 @@ func TestDescribeDamage(t *testing.T) {
 }
 
 // Any value comes back from its own text, and any float as Python rounds it.
-func TestJSONRoundTrip(t *testing.T) {
+func TestJSON_roundTrip(t *testing.T) {
 	leaf := rapid.OneOf(
 		rapid.Just(bcolztree.Value{}),
 		rapid.Map(rapid.Bool(), func(b bool) bcolztree.Value { return bcolztree.Value{Kind: bcolztree.Bool, Bool: b} }),

@@ -206,7 +206,7 @@ func TestChunks(t *testing.T) {
 }
 
 // The first chunk has offset 0: offsets count from the end of the header.
-func TestOffsetsCountFromTheHeadersEnd(t *testing.T) {
+func TestFrame_offsets(t *testing.T) {
 	f := mustRead(t, "mixed.b2frame")
 	offsets, err := f.Offsets(nil)
 	require.NoError(t, err)
@@ -715,7 +715,7 @@ func TestArray(t *testing.T) {
 
 // A block shape of other blocks than the chunks have: the library asks a chunk for blocks
 // by their number.
-func TestBlocksOfAnotherShape(t *testing.T) {
+func TestFrame_blockShape(t *testing.T) {
 	files, _ := golden(t)
 	tried := 0
 	for name, b := range files {
@@ -797,7 +797,7 @@ func TestQuirks(t *testing.T) {
 		require.True(t, ok)
 		require.Contains(t, field.Meaning, want)
 	}
-	// Thread counts are shown, whatever they are; TestStoredThreadsAreNotObeyed of
+	// Thread counts are shown, whatever they are; TestSChunk_storedThreads of
 	// package cblosc shows the rest.
 	b := load(t, "mixed.b2frame")
 	copy(b[63:], []byte{0x7F, 0xFF})

@@ -238,7 +238,7 @@ func TestByteRun(t *testing.T) {
 
 // Bit 1 of blosc2_flags marks big-endian data; the 32 bytes that the document
 // announces are not there.
-func TestBigEndianFlagIsNotALongerHeader(t *testing.T) {
+func TestChunk_bigEndianFlag(t *testing.T) {
 	b := golden(t)["blosclz-shuffle-split"]
 	b[0x1F] |= chunk.Flag2BigEndian
 	require.NoError(t, chunk.Check(b))

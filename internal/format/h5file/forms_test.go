@@ -173,7 +173,7 @@ func unknown(t *testing.T, b []byte) map[string]h5file.MessageFlags {
 // An unknown message that forbids to write is refused when the file is to be changed, by
 // this package and by the library, and ignored otherwise; one that is to be marked is
 // marked by the library when it changes the object, and this package reads the mark.
-func TestUnknownMessagesWhenWriting(t *testing.T) {
+func TestForms_unknownMessages(t *testing.T) {
 	b := ignorable(t)
 	f := mustOpen(t, b)
 	require.NoError(t, f.Check(h5file.Policy{}))
@@ -268,7 +268,7 @@ func TestUserLinkPolicy(t *testing.T) {
 
 // The library opens files with wide addresses, of which package h5 lets it have those that
 // it has room for, and none with wide lengths.
-func TestWideSizesOfTheLibrary(t *testing.T) {
+func TestForms_wideSizes(t *testing.T) {
 	_, err := h5.Open(writeTemp(t, widest()), h5.ReadOnly)
 	require.ErrorIs(t, err, format.ErrUnsupported)
 	if !strictAddresses {

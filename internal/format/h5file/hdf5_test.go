@@ -209,7 +209,7 @@ func filledAs(t *testing.T, addresses, size int, message string) *h5file.File {
 
 // H5Dget_create_plist makes the form in memory of a fill value in a buffer
 // of the stored size.
-func TestFillValuesLargerInMemory(t *testing.T) {
+func TestFill_memorySize(t *testing.T) {
 	const (
 		standard = "\x47\x12\x00\x00\x12\x00\x00\x00"
 		inside   = "\x36\x01\x00\x00\x13\x00\x00\x00r\x00\x01" + standard // a compound with such a member

@@ -56,7 +56,7 @@ func stepTypes(depth int) *rapid.Generator[h5.Datatype] {
 }
 
 // What the library writes passes, and no chunk of it is shorter than Needs says.
-func TestStepsOfTheLibrary(t *testing.T) {
+func TestSteps_library(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		d := stepTypes(2).Draw(r, "type")
 		o := &h5.DatasetOptions{Chunks: []int64{rapid.Int64Range(1, 9).Draw(r, "chunk")}}

@@ -15,7 +15,7 @@ import (
 // A file and an object may have any name: FILE:/path[selection], FILE /path[selection] and
 // all that an address can be mean the same elements. The selection is the last pair of
 // brackets, unless all of it is the name of a file.
-func TestAddressesOfOddNames(t *testing.T) {
+func TestAddress_unusualNames(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.MkdirAll("with:/colon", 0o777))
 	values := []int32{10, 11, 12, 13, 14, 15}
@@ -63,7 +63,7 @@ func TestAddressesOfOddNames(t *testing.T) {
 
 // A selection that cannot be says the place in it, or the axis, and both lengths; where the
 // path is what is wrong, that is named, and what was meant if that can be told.
-func TestSelectionsThatCannotBe(t *testing.T) {
+func TestAddress_invalidSelections(t *testing.T) {
 	t.Chdir(field(t))
 	require.NoError(t, os.Mkdir("dir", 0o777))
 	for address, said := range map[string]string{

@@ -65,7 +65,7 @@ func TestAppendValues(t *testing.T) {
 }
 
 // A change keeps the permissions of the file, and a link that leads to it.
-func TestEditKeepsModeAndLink(t *testing.T) {
+func TestAppend_modeAndLink(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "a.b2nd"), filepath.Join(dir, "link.b2nd")
 	create(t, file, ndarray.Spec{Shape: []int64{3}}, count(3))

@@ -49,7 +49,7 @@ func everyArray(t *testing.T) []string {
 	return append(names, "t.bcolz")
 }
 
-func TestAttrsOfEveryFormat(t *testing.T) {
+func TestAttr_formats(t *testing.T) {
 	t.Chdir(t.TempDir())
 	arrays := everyArray(t)
 	_, stderr, code := run("attr", "set", "t.bcolz", "unit", "K")
@@ -75,7 +75,7 @@ func TestAttrsOfEveryFormat(t *testing.T) {
 }
 
 // What is copied as a whole has the same files.
-func TestCopiesOfEveryFormat(t *testing.T) {
+func TestCp_formats(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, at := range everyArray(t) {
 		file, object, inside := strings.Cut(at, ":")
@@ -90,7 +90,7 @@ func TestCopiesOfEveryFormat(t *testing.T) {
 }
 
 // What was whole is the same when it was recovered.
-func TestRecoverOfEveryFormat(t *testing.T) {
+func TestRecover_formats(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, at := range everyArray(t) {
 		file, object, _ := strings.Cut(at, ":")
@@ -116,7 +116,7 @@ func elements(t *testing.T, at string) string {
 }
 
 // Rows of an array go behind those of another, or of itself, in every format.
-func TestAppendOfEveryFormat(t *testing.T) {
+func TestAppend_formats(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, at := range everyArray(t) {
 		file, object, inside := strings.Cut(at, ":")
@@ -138,7 +138,7 @@ func TestAppendOfEveryFormat(t *testing.T) {
 }
 
 // rm leaves room in the file that repack takes away.
-func TestRemovedRoomIsReclaimed(t *testing.T) {
+func TestRm_reclaimedSpace(t *testing.T) {
 	t.Chdir(t.TempDir())
 	f, err := h5.Create("f.h5", nil)
 	require.NoError(t, err)

@@ -133,7 +133,7 @@ func lossSource(t *testing.T, format string, spec ndarray.Spec) (location string
 
 // Every feature from every format that has it to every target: it is there when the target
 // is read, or it is refused until excluded and nothing is written, or it is told.
-func TestConvertLosesNothingInSilence(t *testing.T) {
+func TestConvert_losses(t *testing.T) {
 	for _, f := range lossFeatures(t) {
 		for _, from := range f.sources {
 			t.Run(f.what+" of "+from, func(t *testing.T) {
@@ -281,7 +281,7 @@ func lossesOf(t *testing.T, args ...string) []string {
 }
 
 // A whole tree loses as little in silence as an array does.
-func TestTreesLoseNothingInSilence(t *testing.T) {
+func TestConvert_treeLosses(t *testing.T) {
 	t.Chdir(t.TempDir())
 	lossTree(t, "s.h5")
 	comments := []string{"all", "some", "one", ""}
@@ -309,7 +309,7 @@ func TestTreesLoseNothingInSilence(t *testing.T) {
 
 // repack takes away what it is asked to, a checksum only with a word. What it does not touch
 // stays: comments, and a checksum beside another codec.
-func TestRepackLosesNothingInSilence(t *testing.T) {
+func TestRepack_losses(t *testing.T) {
 	t.Chdir(t.TempDir())
 	lossTree(t, "s.h5")
 	compression := func(location string) string {

@@ -124,7 +124,7 @@ func TestDiffOfParts(t *testing.T) {
 }
 
 // A group whose name ends like a selection is compared as the group it is.
-func TestDiffOfGroupsInBrackets(t *testing.T) {
+func TestDiff_escapedGroups(t *testing.T) {
 	t.Chdir(t.TempDir())
 	create(t, "a.h5:/g[0]/x", ndarray.Spec{Shape: []int64{2}}, []int32{1, 2})
 	create(t, "b.h5:/g[0]/x", ndarray.Spec{Shape: []int64{2}}, []int32{1, 3})

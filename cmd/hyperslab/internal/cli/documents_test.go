@@ -165,7 +165,7 @@ func (j *judge) stream(r io.Reader) (n int, err error) {
 
 // What each command writes with --json is what docs/json.md says: every key with a value of
 // its type, and no other. Every key that is documented has a value in one of these documents.
-func TestDocumentsAreAsDocumented(t *testing.T) {
+func TestJSON_documented(t *testing.T) {
 	j := &judge{tables(t), map[string]bool{}}
 	t.Chdir(field(t))
 	makeRare(t)

@@ -17,7 +17,7 @@ import (
 )
 
 // NumPy reads back what dump --npy writes, and what dump --json writes is the same.
-func TestDumpAgainstNumPy(t *testing.T) {
+func TestDump_numpy(t *testing.T) {
 	interpreter := need.Python(t, "numpy")
 	dir := field(t)
 	create(t, filepath.Join(dir, "ints.b2nd"), ndarray.Spec{Shape: []int64{2, 3, 4}}, []uint16{
@@ -87,7 +87,7 @@ func TestDumpInPieces(t *testing.T) {
 // dump --ddl of an object, or of a part of one, is what h5dump says of it, with h5dump's own
 // flags and with an address; what h5dump has no words for is refused, and so is a file that
 // may be crafted.
-func TestDumpObjectsAsH5dump(t *testing.T) {
+func TestDump_h5dump(t *testing.T) {
 	tool := need.Tool(t, "h5dump")
 	t.Chdir(field(t))
 	f, err := h5.Open("tree.h5", h5.ReadWrite)

@@ -108,7 +108,7 @@ func scripted(t *testing.T) (all []told) {
 
 // Each command has a session word for word of something it does or refuses, and some
 // test of each code that it can end with.
-func TestEveryCommandAndExitCode(t *testing.T) {
+func TestCommands_exitCodes(t *testing.T) {
 	names := leaves(t)
 	command := func(args []string) string {
 		for _, n := range []int{2, 1} {
@@ -146,7 +146,7 @@ func TestEveryCommandAndExitCode(t *testing.T) {
 
 // Every failure says what and where: it names what the command line named, or what is
 // missing there. And its last line says what to do.
-func TestErrorsSayWhatWhereAndWhatToDo(t *testing.T) {
+func TestCommands_errors(t *testing.T) {
 	checked := 0
 	for _, s := range goldens(t) {
 		if s.code != 2 && s.code != 4 {
@@ -169,6 +169,8 @@ func TestErrorsSayWhatWhereAndWhatToDo(t *testing.T) {
 				named = named || word != "" && strings.Contains(said, word)
 			}
 		}
+		// A plan contains its target and shards, which the errors of its commands name.
+		named = named || slices.Contains(planned, s.args[0]) && regexp.MustCompile(`\.b2nd|\bplan\b`).MatchString(said)
 		require.True(t, named, "%s: does not say where: %s", line, said)
 		checked++
 	}
@@ -177,7 +179,7 @@ func TestErrorsSayWhatWhereAndWhatToDo(t *testing.T) {
 
 // Every command writes one JSON document for --json, with a documented schema and
 // documented keys, to standard output, and no talk beside it.
-func TestJSONOfEveryCommand(t *testing.T) {
+func TestCommands_json(t *testing.T) {
 	docs := ""
 	for _, file := range []string{"json.md", "crosscheck-manifest.md"} {
 		b, err := os.ReadFile("../../../../docs/" + file)
@@ -274,7 +276,7 @@ var looks = []string{"ls", "tree", "info", "chunks", "explain", "scan", "attr li
 // Every other command shows how far it is: lines or objects where that is asked for, with
 // the rate, and the ratio where there is one; nothing where the job is short, and nothing
 // with --progress none.
-func TestProgressOfEveryCommand(t *testing.T) {
+func TestCommands_progress(t *testing.T) {
 	t.Chdir(field(t))
 	_, stderr, code := run("convert", "etopo.h5:/ROSE", "rose.b2nd", "--exclude-unsupported", "-q")
 	require.Zero(t, code, stderr)
@@ -369,7 +371,7 @@ func TestProgressOfEveryCommand(t *testing.T) {
 			require.Contains(t, stderr, "--progress loud: want auto, none, plain or json", "%v", args)
 		})
 	}
-	for _, name := range leaves(t) {
+	for _, name := range unplanned(leaves(t)) { // TestPlan_progress has the others
 		require.NotEqual(t, seen[name], slices.Contains(looks, name), "%s: with progress or without", name)
 		if !seen[name] {
 			stdout, _, _ := run(append(strings.Fields(name), "--help")...)

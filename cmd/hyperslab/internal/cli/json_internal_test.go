@@ -36,7 +36,7 @@ func TestJSONNumbers(t *testing.T) {
 	}
 }
 
-func TestWriteJSONLayout(t *testing.T) {
+func TestWriteJSON_layout(t *testing.T) {
 	type inner struct {
 		Name  string `json:"name"`
 		Shape []int  `json:"shape"`
@@ -72,7 +72,7 @@ func TestWriteJSONLayout(t *testing.T) {
 }
 
 // The layout adds white space and nothing else, whatever the document.
-func TestWriteJSONKeepsTheDocument(t *testing.T) {
+func TestWriteJSON_document(t *testing.T) {
 	var doc func(depth int) *rapid.Generator[any]
 	doc = func(depth int) *rapid.Generator[any] {
 		scalar := rapid.OneOf(

@@ -15,7 +15,7 @@ import (
 
 // stats and plot refuse elements that are not one real number each, by the name of their
 // type, and write nothing.
-func TestElementsThatAreNoNumbers(t *testing.T) {
+func TestStats_nonNumbers(t *testing.T) {
 	t.Chdir(field(t))
 	for name, text := range map[string]string{"dates": "<M8[D]", "spans": "<m8[s]", "complex": "<c8", "bytes": "|S4", "raw": "|V3"} {
 		d, err := ndarray.ParseDType(text)

@@ -40,7 +40,7 @@ func opened(t *testing.T, file string, do func()) (n int) {
 
 // What is asked of a file is asked while it is open once: there is one look at what it is for
 // each time that it is named, and then h5, which looks at its head before the library opens it.
-func TestFilesAreOpenedOnce(t *testing.T) {
+func TestCommands_openOnce(t *testing.T) {
 	t.Chdir(field(t))
 	for _, c := range []struct {
 		line, file string

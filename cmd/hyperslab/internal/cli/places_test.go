@@ -13,7 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-func TestPipesAreNotWaitedFor(t *testing.T) {
+func TestCommands_pipes(t *testing.T) {
 	dir := t.TempDir()
 	pipe, sound, tree := filepath.Join(dir, "pipe.h5"), filepath.Join(dir, "a.b2nd"), filepath.Join(dir, "a.bcolz")
 	require.NoError(t, unix.Mkfifo(pipe, 0o600))

@@ -285,10 +285,10 @@ func (a *app) work(ctx context.Context, file string, o *workFlags) error {
 	if o.all || o.missing {
 		for stage := first; stage <= last; stage++ {
 			shards, err := p.Missing(ctx, stage)
-			if err == nil {
-				err = a.workOn(ctx, p, stage, shards, o)
-			}
 			if err != nil {
+				return err
+			}
+			if err = a.workOn(ctx, p, stage, shards, o); err != nil {
 				return err
 			}
 		}
@@ -297,7 +297,7 @@ func (a *app) work(ctx context.Context, file string, o *workFlags) error {
 	if first != last {
 		return usagef("the plan has two stages: choose with --stage")
 	}
-	begin, step, err := o.share()
+	begin, step, err := o.share(file)
 	if err != nil {
 		return err
 	}
@@ -360,7 +360,7 @@ func (a *app) workOne(ctx context.Context, p *plan.Plan, stage int, shard int64,
 
 // share returns the first shard of this process and the distance to the next one, which is 0 for a
 // single shard.
-func (o *workFlags) share() (begin, step int64, err error) {
+func (o *workFlags) share(file string) (begin, step int64, err error) {
 	number := func(name, text string) int64 {
 		n, perr := strconv.ParseInt(text, 10, 64)
 		if perr != nil || n < 0 {
@@ -384,7 +384,7 @@ func (o *workFlags) share() (begin, step int64, err error) {
 	}
 	i := os.Getenv("SLURM_ARRAY_TASK_ID")
 	if i == "" {
-		return 0, 0, usagef("which shard: add --shard or --all, or run in an array of Slurm or an Indexed Job of Kubernetes")
+		return 0, 0, usagef("shard of %s: missing; add --shard or --all, or run in an array of Slurm or an Indexed Job of Kubernetes", file)
 	}
 	begin = number("SLURM_ARRAY_TASK_ID", i)
 	least, count := os.Getenv("SLURM_ARRAY_TASK_MIN"), os.Getenv("SLURM_ARRAY_TASK_COUNT")

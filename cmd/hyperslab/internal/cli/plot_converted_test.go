@@ -68,7 +68,7 @@ func ends(t *testing.T, picture string) (top, bottom float64) {
 
 // A tree that was converted is drawn like the file that it was made of, north at the
 // top, in whatever way the array in it is named.
-func TestPlotOfConvertedTree(t *testing.T) {
+func TestPlot_convertedTree(t *testing.T) {
 	t.Chdir(field(t))
 	done(t, "convert", "etopo.h5", "tree", "--exclude-unsupported", "-q")
 	done(t, "convert", "tree", "back.h5", "-q")
@@ -99,7 +99,7 @@ func TestPlotOfConvertedTree(t *testing.T) {
 
 // An array that was converted alone has the names of its axes and indexes, row 0 at the
 // top, until its coordinates come beside it.
-func TestPlotOfConvertedArray(t *testing.T) {
+func TestPlot_convertedArray(t *testing.T) {
 	t.Chdir(field(t))
 	convert := func(from, to string) { done(t, "convert", "etopo.h5:/"+from, to, "--exclude-unsupported", "-q") }
 	convert("ROSE", "rose.b2nd")
@@ -118,7 +118,7 @@ func TestPlotOfConvertedArray(t *testing.T) {
 }
 
 // The columns of a ctable are beside one another, too.
-func TestPlotOfConvertedTable(t *testing.T) {
+func TestPlot_convertedTable(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.Mkdir("g", 0o755))
 	values := make([]float32, 36)

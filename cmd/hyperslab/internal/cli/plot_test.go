@@ -55,7 +55,7 @@ var (
 
 // Four cells fill the axes, each where it belongs: the first row at the top.
 // What has too many axes is told with an address that can be drawn.
-func TestPlotOfManyAxes(t *testing.T) {
+func TestPlot_dimensions(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for rank, part := range map[int]string{3: "'cube 3.b2nd[0]'", 5: "'cube 5.b2nd[0, 0, 0]'"} {
 		name := fmt.Sprintf("cube %d.b2nd", rank)
@@ -86,7 +86,7 @@ func TestHeatMapCells(t *testing.T) {
 }
 
 // A selection that turns the array round turns the picture round.
-func TestHeatMapOfReversed(t *testing.T) {
+func TestHeatMap_reversed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.b2nd")
 	create(t, file, ndarray.Spec{Shape: []int64{2, 2}}, []float64{0, 1, 1, 1})
 	for selection, want := range map[string]image.Point{"": {0, 0}, "[::-1]": {0, 1}, "[:, ::-1]": {1, 0}, "[::-1, ::-1]": {1, 1}} {
@@ -97,7 +97,7 @@ func TestHeatMapOfReversed(t *testing.T) {
 }
 
 // Every element is in some cell: there are no gaps between cells, whatever the size.
-func TestHeatMapHasNoGaps(t *testing.T) {
+func TestHeatMap_gaps(t *testing.T) {
 	for _, n := range []int64{7, 29, 90, 113, 1000} {
 		file := filepath.Join(t.TempDir(), "a.b2nd")
 		values := make([]int16, n*n)

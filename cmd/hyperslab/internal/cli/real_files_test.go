@@ -16,7 +16,7 @@ import (
 // Every file of other people's software that a reference library opens: repack gives what
 // h5repack gives, by h5diff's judgement, and what repack and convert write holds for h5py,
 // python-blosc2, bcolz and NumPy what they read from the file itself, byte for byte.
-func TestRealFilesAgainstReferenceLibraries(t *testing.T) {
+func TestRealFiles(t *testing.T) {
 	hdf5Files := need.Sample(need.Files(t, need.Corpus, "hdf5-filters/*.h5", "caterva2/*.h5"), 3)
 	blosc2Files := need.Files(t, need.Corpus, "caterva2/*.b2nd", "caterva2/*.b2frame")
 	h5diff, h5repack := need.Tool(t, "h5diff"), need.Tool(t, "h5repack")

@@ -33,7 +33,7 @@ func bytesBelow(t *testing.T, name string) map[string]string {
 	return all
 }
 
-func TestRepackOfEveryFormat(t *testing.T) {
+func TestRepack_formats(t *testing.T) {
 	ctx := context.Background()
 	f := ndarray.Compression{Codec: "lz4", Level: 3, Filters: []string{"shuffle"}}
 	for name, c := range map[string]struct {

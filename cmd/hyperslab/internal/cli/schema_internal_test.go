@@ -109,7 +109,7 @@ func TestSchemasAreDocumented(t *testing.T) {
 }
 
 // Every schema that stands in the code is in the table above.
-func TestSchemasAreAllTested(t *testing.T) {
+func TestSchemas_tested(t *testing.T) {
 	files, err := os.ReadDir(".")
 	require.NoError(t, err)
 	name := regexp.MustCompile(`"(hyperslab\.[a-z.]+/[0-9]+)"`)
@@ -130,7 +130,7 @@ func TestSchemasAreAllTested(t *testing.T) {
 
 // Every command has --json, except those that write text for a shell or a reader, and serve, which
 // runs until a signal.
-func TestEveryCommandHasJSON(t *testing.T) {
+func TestSchemas_commands(t *testing.T) {
 	texts := []string{"serve", "help", "completion", "bash", "zsh", "fish", "powershell"}
 	seen := 0
 	var visit func(c *cobra.Command)

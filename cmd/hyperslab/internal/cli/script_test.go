@@ -155,7 +155,7 @@ var outputs = []struct {
 
 // brief are the commands that are done before anyone could stop them: they look at one
 // thing, and read no array.
-var brief = []string{"attr get", "explain", "version"}
+var brief = []string{"attr get", "explain", "plan", "version"}
 
 // endless creates an array of a quarter of a TiB in a file of one MiB.
 func endless(t *testing.T, file string) {
@@ -180,6 +180,8 @@ func TestSignals(t *testing.T) {
 	_, stderr, code := run("crosscheck", "emit", at("v"), "--area", "metalayer")
 	require.Zero(t, code, stderr)
 	_, stderr, code = run("convert", at("noise.b2nd[:2048]"), at("slow.h5:/x"), "--codec", "bzip2", "--level", "9", "-q")
+	require.Zero(t, code, stderr)
+	_, stderr, code = run("plan", "checksum", at("endless.b2nd"), at("sum.json"), "--shard-bytes", "1TiB", "-o", at("endless.json"))
 	require.Zero(t, code, stderr)
 	grows := ndarray.Spec{Shape: []int64{16, 1024}, ChunkShape: []int64{16, 1024}, Compression: &ndarray.Compression{Codec: "zstd", Level: 9}}
 	create(t, at("target.b2nd"), grows, make([]float32, 16*1024))
@@ -220,9 +222,10 @@ func TestSignals(t *testing.T) {
 		{"info", syscall.SIGINT, 130, "", append([]string{"info"}, list...)},
 		{"chunks", syscall.SIGTERM, 143, "", append([]string{"chunks"}, list...)},
 		{"attr list", syscall.SIGINT, 130, "", append([]string{"attr", "list"}, list...)},
+		{"work", syscall.SIGTERM, 143, "", []string{"work", at("endless.json"), "--all", "--progress", "json"}},
 		{"crosscheck run", syscall.SIGINT, 130, "", []string{"crosscheck", "run", at("v"), "--read", "stall {in} {out}"}},
 	}
-	done := slices.Clone(brief)
+	done := append(slices.Clone(brief), "commit") // package plan stops it at any time
 	for _, c := range outputs {
 		done = append(done, commandOf(t, strings.Fields(c.args)))
 	}

@@ -80,9 +80,9 @@ func TestSessions(t *testing.T) {
 	require.Equal(t, loose(string(want)), loose(b.String()))
 }
 
-// TestSessionsOfTheReadme checks that the README contains whole commands of each session with their
+// TestSessions_readme checks that the README contains whole commands of each session with their
 // output.
-func TestSessionsOfTheReadme(t *testing.T) {
+func TestSessions_readme(t *testing.T) {
 	page, err := os.ReadFile("../../../../docs/sessions.md")
 	require.NoError(t, err)
 	readme, err := os.ReadFile("../../../../README.md")

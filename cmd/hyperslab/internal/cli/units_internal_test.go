@@ -20,7 +20,7 @@ func TestIECBytes(t *testing.T) {
 	}
 }
 
-func TestIECBytesNeverShowsFiveDigits(t *testing.T) {
+func TestIECBytes_digits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int64Min(0).Draw(t, "n")
 		number, _, _ := strings.Cut(iecBytes(n), " ")

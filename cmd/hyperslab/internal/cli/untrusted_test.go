@@ -22,7 +22,7 @@ import (
 
 // What the commands say of a file that may be crafted is what they say of the same file
 // when it is trusted, with and without a sandbox.
-func TestUntrustedSaysTheSame(t *testing.T) {
+func TestUntrusted_sameOutput(t *testing.T) {
 	t.Chdir(field(t))
 	_, stderr, code := run("rm", "tree.h5:/elsewhere")
 	require.Zero(t, code, stderr)
@@ -167,7 +167,7 @@ func TestUntrustedTrees(t *testing.T) {
 
 // bench and repack read what may be crafted as the others do. The objects of an HDF5 file are
 // not copied out of a sandbox.
-func TestUntrustedBenchAndRepack(t *testing.T) {
+func TestUntrusted_benchAndRepack(t *testing.T) {
 	t.Chdir(field(t))
 	cut, err := os.ReadFile("waves.b2nd")
 	require.NoError(t, err)
@@ -202,7 +202,7 @@ func TestUntrustedBenchAndRepack(t *testing.T) {
 }
 
 // info --storage counts a file of more structures than explain lists.
-func TestStorageOfManyStructures(t *testing.T) {
+func TestUntrusted_storage(t *testing.T) {
 	t.Chdir(t.TempDir())
 	o := h5.CreateOptions{}
 	o.Low = h5.V114
@@ -244,7 +244,7 @@ func TestStorageOfManyStructures(t *testing.T) {
 
 // Arrays with elements in other files are listed among what cannot be carried over, and
 // left out if that is asked for: never taken for fill value.
-func TestUntrustedTreeWithElementsElsewhere(t *testing.T) {
+func TestUntrusted_externalElements(t *testing.T) {
 	t.Chdir(field(t))
 	require.NoError(t, os.WriteFile("raw", make([]byte, 20*30*4), 0o644))
 	_, stderr, code := run("convert", "waves.h5", "a.h5", "-q")

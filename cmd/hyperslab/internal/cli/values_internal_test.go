@@ -48,7 +48,7 @@ func TestElementJSON(t *testing.T) {
 }
 
 // Every number read from a document is the number that was written.
-func TestFloatsSurviveJSON(t *testing.T) {
+func TestElementJSON_floats(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := math.Float64frombits(rapid.Uint64().Draw(t, "bits"))
 		b, err := json.Marshal(valueJSON(ndarray.Scalar(want)))

@@ -17,7 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/advisory"
 )
 
-func TestVulnerabilitiesOfWhatIsLinked(t *testing.T) {
+func TestVersion_vulnerabilities(t *testing.T) {
 	stdout, stderr, code := run("version", "--libs", "--check", "--json")
 	require.Zero(t, code, stderr)
 	var doc struct {
