@@ -22,9 +22,9 @@ unpack_one() {
 }
 
 while read -r library _ _ _ path directory; do
-    directory=$2/$library
-    mkdir -p "$directory" || die "cannot create $directory"
-    if ! log=$(unpack_one "$1/$(basename "$path")" "$directory" "$directory" 2>&1); then
+    target=$2/$library
+    mkdir -p "$target" || die "cannot create $target"
+    if ! log=$(unpack_one "$1/$(basename "$path")" "$directory" "$target" 2>&1); then
         die "cannot unpack $(basename "$path"): $(grep -m 1 -i 'no space' <<<"$log" || head -n 1 <<<"$log")"
     fi
 done < <(pins)
