@@ -54,7 +54,7 @@ func (f *fake) tool(name string) tool {
 				{"path": "/names", "kind": "array", "shape": [3], "dtype": "|S4"},
 				{"path": "/t", "kind": "array", "shape": [2, 3], "dtype": ">i2", "stored_bytes": 12}]}`
 		case slices.Contains(args, "info"):
-			o.stdout = `{"axes": ["y", "x"], "unsupported_attributes": [{"name": "DIMENSION_LIST", "type": "H5T_VLEN { H5T_REFERENCE { H5T_STD_REF_OBJECT } }", "reason": "holds references"}]}`
+			o.stdout = `{"dimension_names": ["y", "x"], "unsupported_attributes": [{"name": "DIMENSION_LIST", "type": "H5T_VLEN { H5T_REFERENCE { H5T_STD_REF_OBJECT } }", "reason": "holds references"}]}`
 		case slices.Contains(args, "convert"):
 			o.stdout = `{"bytes": 1200000, "stored_bytes": 300000, "copy_seconds": 0.5}`
 		case name == "h5diff":
@@ -154,7 +154,7 @@ func TestAnythingWrongFails(t *testing.T) {
 func TestDemo_lostDimensionName(t *testing.T) {
 	f := &fake{answer: func(args []string) *output {
 		if slices.Contains(args, "info") && strings.HasSuffix(args[len(args)-1], "one.h5:/t") {
-			return &output{stdout: `{"axes": ["y", ""]}`}
+			return &output{stdout: `{"dimension_names": ["y", ""]}`}
 		}
 		return nil
 	}}

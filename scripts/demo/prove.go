@@ -67,13 +67,13 @@ func (p *prover) numericDatasets(files []string) ([]dataset, error) {
 			}
 			d := dataset{file: file, path: e.Path, shape: e.Shape, dtype: e.DType, unstored: e.Stored == 0}
 			var info struct {
-				Axes        []string
+				Names       []string      `json:"dimension_names"`
 				Unsupported []unsupported `json:"unsupported_attributes"`
 			}
 			if err := document(p.hyperslab, &info, "info", "--json", d.address()); err != nil {
 				return nil, err
 			}
-			d.axes = info.Axes
+			d.axes = info.Names
 			for _, u := range info.Unsupported {
 				// Only these have no meaning in another file. All others are not excluded, and
 				// convert fails if it would lose them. That is a failure of the demo.
@@ -149,12 +149,14 @@ func (p *prover) roundTrips(r *row) error {
 
 // sameAxes checks that a copy of d has the dimension names of d.
 func (p *prover) sameAxes(d dataset, address string) error {
-	var info struct{ Axes []string }
+	var info struct {
+		Names []string `json:"dimension_names"`
+	}
 	if err := document(p.hyperslab, &info, "info", "--json", address); err != nil {
 		return err
 	}
-	if !slices.Equal(info.Axes, d.axes) {
-		return fmt.Errorf("the axes of %s are named %q, want %q", address, info.Axes, d.axes)
+	if !slices.Equal(info.Names, d.axes) {
+		return fmt.Errorf("the axes of %s are named %q, want %q", address, info.Names, d.axes)
 	}
 	return nil
 }
