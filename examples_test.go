@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
 	"log"
 	"os"
 	"path/filepath"
@@ -189,24 +190,21 @@ func ExampleSandbox() {
 
 // Two shards of an array are joined again.
 func ExampleSplit() {
-	dir, err := os.MkdirTemp("", "example")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
 	ctx := context.Background()
-	file := filepath.Join(dir, "a.bcolz")
-	d, err := hyperslab.Create(ctx, file, ndarray.Spec{Shape: []int64{4}, ChunkShape: []int64{1}, DType: ndarray.DTypeOf[int16]()}, nil)
-	if err != nil {
-		log.Fatal(err)
+	dir, file := fourChunks(ctx)
+	defer os.RemoveAll(dir)
+	parts := []hyperslab.Shard{
+		{Dir: filepath.Join(dir, "first"), End: 2},
+		{Dir: filepath.Join(dir, "second"), First: 2, End: 4},
 	}
-	defer d.Close()
-	if err := ndarray.Write(ctx, d.Array, []int16{1, 2, 3, 4}, ndarray.Whole(d.Shape())); err != nil {
-		log.Fatal(err)
-	}
-	if err := d.Commit(ctx); err != nil {
-		log.Fatal(err)
-	}
+	fmt.Println(hyperslab.Split(ctx, file, parts))
+	// Output: <nil>
+}
+
+func ExampleJoin() {
+	ctx := context.Background()
+	dir, file := fourChunks(ctx)
+	defer os.RemoveAll(dir)
 	parts := []hyperslab.Shard{
 		{Dir: filepath.Join(dir, "first"), End: 2},
 		{Dir: filepath.Join(dir, "second"), First: 2, End: 4},
@@ -220,4 +218,50 @@ func ExampleSplit() {
 	r, err := hyperslab.Compare(ctx, file, filepath.Join(dir, "joined"), nil)
 	fmt.Println(len(r.Differences), err)
 	// Output: 0 <nil>
+}
+
+// JoinFS shows several shards as one tree without copying them.
+func ExampleJoinFS() {
+	ctx := context.Background()
+	dir, file := fourChunks(ctx)
+	defer os.RemoveAll(dir)
+	parts := []hyperslab.Shard{
+		{Dir: filepath.Join(dir, "first"), End: 2},
+		{Dir: filepath.Join(dir, "second"), First: 2, End: 4},
+	}
+	if err := hyperslab.Split(ctx, file, parts); err != nil {
+		log.Fatal(err)
+	}
+	joined := hyperslab.JoinFS(os.DirFS(parts[0].Dir), os.DirFS(parts[1].Dir))
+	chunks, err := fs.Glob(joined, "data/*.blp")
+	fmt.Println(len(chunks), err)
+	// Output: 4 <nil>
+}
+
+// fourChunks writes a bcolz array of four chunks to a temporary directory.
+func fourChunks(ctx context.Context) (dir, file string) {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	file = filepath.Join(dir, "a.bcolz")
+	d, err := hyperslab.Create(ctx, file, ndarray.Spec{Shape: []int64{4}, ChunkShape: []int64{1}, DType: ndarray.DTypeOf[int16]()}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer d.Close()
+	if err := ndarray.Write(ctx, d.Array, []int16{1, 2, 3, 4}, ndarray.Whole(d.Shape())); err != nil {
+		log.Fatal(err)
+	}
+	if err := d.Commit(ctx); err != nil {
+		log.Fatal(err)
+	}
+	return dir, file
+}
+
+// Init must be the first call of main. In a worker process it does not return.
+func ExampleInit() {
+	hyperslab.Init()
+	fmt.Println("in the program")
+	// Output: in the program
 }

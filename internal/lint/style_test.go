@@ -199,3 +199,34 @@ func TestExportedIdentifiers(t *testing.T) {
 		require.LessOrEqual(t, count, limit, "package %s", name)
 	}
 }
+
+// TestExamples checks that each function of the packages that most programs import has an example.
+func TestExamples(t *testing.T) {
+	for _, p := range []struct{ list, dir string }{{"hyperslab", "."}, {"ndarray", "ndarray"}} {
+		text, err := os.ReadFile("../../api/" + p.list + ".txt")
+		require.NoError(t, err)
+		have := map[string]bool{}
+		for _, f := range tree(t) {
+			if !f.test || f.dir != p.dir {
+				continue
+			}
+			for _, d := range f.ast.Decls {
+				if fn, ok := d.(*ast.FuncDecl); ok {
+					name, _, _ := strings.Cut(fn.Name.Name, "_")
+					have[name] = true
+				}
+			}
+		}
+		n := 0
+		for line := range strings.Lines(string(text)) {
+			rest, ok := strings.CutPrefix(line, "func ")
+			if !ok || strings.HasPrefix(rest, "(") {
+				continue
+			}
+			name := rest[:strings.IndexAny(rest, "[(")]
+			require.True(t, have["Example"+name], "%s.%s has no example", p.list, name)
+			n++
+		}
+		require.Greater(t, n, 10, p.list)
+	}
+}
