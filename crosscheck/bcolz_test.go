@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A reader that misreads one rule of bcolz is caught, and the rule named; a byte
-// that no rule explains is placed in its file and block.
+// TestMisread_bcolz checks that the explanation of a violated bcolz rule contains this rule. For
+// a different byte that no rule explains, it must contain the offset, the chunk and the stage.
 func TestMisread_bcolz(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The table of promises names tests that there are, and all of them.
+// TestClaims_tests checks that docs/crosscheck-claims.md names every test of the package, and no
+// test that does not exist.
 func TestClaims_tests(t *testing.T) {
 	text, err := os.ReadFile("../docs/crosscheck-claims.md")
 	require.NoError(t, err)

@@ -42,18 +42,19 @@ func describe(t *testing.T, path string, c Case) format.Field {
 	return cframe.Describe(bytes.NewReader(b), int64(len(b)))
 }
 
-// Vectors whose bytes are not what decides.
+// Vectors for which a complaint does not depend on must: the valid vectors of remarked have a
+// complaint, and the invalid vectors of unmarked have none.
 var (
-	remarked = []string{"b2nd/array-codec/", "bcolz/single/shrunk"}                                                                                                               // codecs for trusted files; files that do not count
-	unmarked = []string{"b2nd/refuse/name", "caterva/refuse/name", "mask-earliest-all-of-three/object_header_message_filter_pipeline_filter_filter_identification_value-unknown"} // a frame, and no array; a filter that a plugin may have
+	remarked = []string{"b2nd/array-codec/", "bcolz/single/shrunk"}                                                                                                               // codecs for trusted files; files that are not part of the array
+	unmarked = []string{"b2nd/refuse/name", "caterva/refuse/name", "mask-earliest-all-of-three/object_header_message_filter_pipeline_filter_filter_identification_value-unknown"} // a frame without an array; a filter that a plugin may provide
 )
 
 func among(id string, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return strings.Contains(id, name) })
 }
 
-// The packages of plain Go describe every sound vector without a complaint, and every
-// broken one with at least one.
+// TestDescribe_invalidVectors checks that the packages in plain Go describe every valid vector
+// without a complaint, and every invalid vector with at least one.
 func TestDescribe_invalidVectors(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)

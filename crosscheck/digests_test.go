@@ -19,8 +19,8 @@ type digests struct {
 	Areas    map[string]string `json:"areas"` // SHA-256 of the lines "id sha256 decoded sha256" of the cases
 }
 
-// With the same libraries the vectors are, to the byte, what they were on another day
-// and another machine.
+// TestVectors_digests checks that the vectors depend only on the versions of the libraries: their
+// digests must equal those of testdata/digests.json, which was written at another time.
 func TestVectors_digests(t *testing.T) {
 	_, m := Corpus(t)
 	got := digests{Versions: m.Versions, Areas: make(map[string]string)}

@@ -12,8 +12,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
-// Every sound chunk, stage by stage, gives what the reference gives; and a reader
-// that misreads one rule is caught by at least one vector, which names that rule.
+// TestMisread_rules checks that decoding each valid chunk in stages gives the bytes of the
+// reference. For each rule, at least one vector must detect a reader that violates it, and the
+// explanation must contain the rule.
 func TestMisread_rules(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)
@@ -39,12 +40,12 @@ func TestMisread_rules(t *testing.T) {
 		require.Equal(t, "no difference", x.String())
 
 		if strings.Contains(c.ID, "/sweep/") && c.Params["typesize"] != "29" {
-			continue // read right; one of them is enough to misread
+			continue // one type size of the sweep is enough for the violated rules
 		}
 		for _, r := range chunkRules {
 			wrong, err := stages(b, r.m)
 			if err != nil {
-				caught[r.name]++ // this reader stops here
+				caught[r.name]++ // this reader returns an error
 				continue
 			}
 			got := valuesOf(wrong)
@@ -60,7 +61,7 @@ func TestMisread_rules(t *testing.T) {
 				require.Equal(t, r.stage, x.Stage)
 				require.Contains(t, x.String(), r.sentence)
 			}
-			// Another rule may give the same bytes here; then its stage is as right.
+			// Another rule may give the same bytes, so the explanation may contain that rule.
 			require.NotEmpty(t, x.Rule, "%s: %s", c.ID, r.name)
 		}
 	}
@@ -70,7 +71,8 @@ func TestMisread_rules(t *testing.T) {
 	}
 }
 
-// An answer that no one rule explains is still placed.
+// TestExplain_flippedByte checks the offset, block and stage of a different byte that no single
+// rule explains.
 func TestExplain_flippedByte(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)
@@ -109,8 +111,9 @@ func TestExplain_flippedByte(t *testing.T) {
 	require.Positive(t, placed)
 }
 
-// Of every area, an answer that is too long or has another last byte is explained with a
-// stage, fields of the header and a sentence of the specification.
+// TestExplain_complete checks in every area that the explanation of a result that is too long, or
+// whose last byte differs, contains a stage and a sentence of the specification. The explanation
+// of a different byte must also contain header fields.
 func TestExplain_complete(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)
@@ -145,8 +148,8 @@ func TestExplain_complete(t *testing.T) {
 	}
 }
 
-// A writer that left out a step is told which: the reader that leaves it out, too, would
-// read what was meant.
+// TestExplain_writer checks that the explanation for a writer names the encoding step that it left
+// out. A reader that leaves out the same step reads the intended bytes.
 func TestExplain_writer(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)

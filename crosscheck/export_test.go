@@ -1,4 +1,4 @@
-// The corpus that the tests share: emitted once, and only read.
+// Shared corpus of the tests. It is emitted once, and tests must not change it.
 
 package crosscheck
 
@@ -15,7 +15,7 @@ import (
 
 var corpus struct {
 	once sync.Once
-	dir  string // the directory above that of the vectors
+	dir  string // parent directory of the directory with the vectors
 	m    *Manifest
 	err  error
 }
@@ -32,14 +32,14 @@ func Corpus(t testing.TB) (string, *Manifest) {
 	return filepath.Join(corpus.dir, "v"), corpus.m
 }
 
-// RemoveCorpus is for TestMain, when all tests have passed.
+// RemoveCorpus deletes the corpus. TestMain calls it after all tests.
 func RemoveCorpus() error { return os.RemoveAll(corpus.dir) }
 
 // sampling reports whether tests run a sample of the vectors.
 func sampling() bool { return raceBuild || !need.All() }
 
-// sampled returns the cases of some areas that tests misread in every way: every fifth one, or all
-// if the complete sets are tested.
+// sampled returns the cases of the given areas that tests read with every violated rule: every
+// fifth case, or all cases if the complete sets are tested.
 func sampled(m *Manifest, names ...string) []Case {
 	var out []Case
 	for i, c := range inAreas(m, names...) {
@@ -50,9 +50,9 @@ func sampled(m *Manifest, names ...string) []Case {
 	return out
 }
 
-// misreadsAreNamed explains what a reader makes of a vector who misreads one rule of
-// them, for each that tells on it, and counts those that are named. Another rule may
-// give the same bytes; then its stage is as right.
+// misreadsAreNamed reads a vector with each rule violated in turn. If the bytes differ, it checks
+// their explanation, and counts in named the explanations that contain the violated rule. Another
+// rule may give the same bytes, so the explanation may contain that rule instead.
 func misreadsAreNamed[M any](t *testing.T, dir string, c Case, rules []rule[M], read func(M) ([]byte, error), named map[string]int) {
 	t.Helper()
 	for _, r := range rules {
@@ -72,7 +72,8 @@ func misreadsAreNamed[M any](t *testing.T, dir string, c Case, rules []rule[M], 
 	}
 }
 
-// rulesToName are the rules that some sampled case must name.
+// rulesToName returns the rules that at least one explanation must contain: all rules, or none if
+// the tests run a sample.
 func rulesToName[R any](all []R) []R {
 	if sampling() {
 		return nil
@@ -80,7 +81,7 @@ func rulesToName[R any](all []R) []R {
 	return all
 }
 
-// inAreas are the cases of some areas.
+// inAreas returns the cases of the given areas.
 func inAreas(m *Manifest, names ...string) []Case {
 	var out []Case
 	for _, c := range m.Cases {
@@ -93,15 +94,15 @@ func inAreas(m *Manifest, names ...string) []Case {
 	return out
 }
 
-// WriteEach is Writer over vectors that were emitted before.
+// WriteEach is Writer for vectors that already exist.
 func WriteEach(t *testing.T, dir string, cases []Case, write func(s Spec, data []byte, out string) error) {
 	writeEach(t, dir, cases, write, nil)
 }
 
-// InAreas is inAreas.
+// InAreas exports inAreas.
 func InAreas(m *Manifest, names ...string) []Case { return inAreas(m, names...) }
 
-// Part makes a directory of its own at dir with some cases of the corpus.
+// Part writes a corpus with the cases that keep selects to the directory dir.
 func Part(t *testing.T, dir string, keep func(Case) bool) *Manifest {
 	t.Helper()
 	from, m := Corpus(t)

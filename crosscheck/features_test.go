@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The files hold every class of datatype and layout, every index, filter, version of
-// superblock and header, link and storage of attributes; also what libhdf5 reads and
-// no longer writes.
+// TestVectors_hdf5Features checks that the HDF5 vectors contain every class of datatype and
+// layout, every index, filter, link, attribute storage, and version of superblock and object
+// header. This includes versions that libhdf5 reads but no longer writes.
 func TestVectors_hdf5Features(t *testing.T) {
 	_, m := Corpus(t)
 	var held map[string]int

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A reader that misreads one rule of a frame's index is caught, and the rule named; a
-// byte that no rule explains is placed in its chunk.
+// TestMisread_frames checks that the explanation of a violated rule of the frame index contains
+// this rule. For a different byte that no rule explains, it must contain the offset and the chunk.
 func TestMisread_frames(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
-// Of the whole product of parameters some rows of everywhere can be made and are read back
-// as they were meant; all of them are made by make crosscheck-full.
+// TestFull_rows checks that evenly spaced rows of the full product of parameters can be written
+// and read back with the same values. `make crosscheck-full` writes all rows.
 func TestFull_rows(t *testing.T) {
 	t.Parallel()
 	e := &emitter{dir: t.TempDir(), full: true, m: &Manifest{Versions: make(map[string]string)}}
@@ -21,7 +21,7 @@ func TestFull_rows(t *testing.T) {
 		area    string
 		ps      []parameter
 		allowed func(map[string]string) bool
-		step    int // a prime that divides no number of values
+		step    int // a prime that does not divide the number of values of any parameter
 		add     func(v map[string]string, i int) error
 	}{
 		{"chunk", chunkParameters, chunkAllowed, 1009, func(v map[string]string, i int) error { return e.chunk(d, v, uint64(i)) }},

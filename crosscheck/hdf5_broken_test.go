@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ReadBroken is the child process of TestHDF5_invalidFiles: it reads the files
-// of the list one by one, says before which it stands, and dies of some.
+// ReadBroken is the child process of TestHDF5_invalidFiles. It reads the files of the list in
+// order and prints the name of each file before it reads the file, because some files crash it.
 func ReadBroken(list string) int {
 	b, err := os.ReadFile(list)
 	if err != nil {
@@ -32,8 +32,8 @@ func ReadBroken(list string) int {
 	return 0
 }
 
-// The table of what libhdf5 makes of each broken file is true: it refuses what stands
-// as a vector, or dies of it, and what it accepts is no vector.
+// TestHDF5_invalidFiles checks the table hdf5Verdicts against libhdf5. Each invalid file that is a
+// vector must be refused by libhdf5 or crash it. A file that libhdf5 accepts must not be a vector.
 func TestHDF5_invalidFiles(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)
@@ -53,7 +53,7 @@ func TestHDF5_invalidFiles(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	got := make(map[string]string)
-	var crashes []string // which ones is chance: some corrupt its memory
+	var crashes []string // varies from run to run, because some files corrupt memory
 	for at := 0; at < len(lines); {
 		list := filepath.Join(scratch, "list")
 		require.NoError(t, os.WriteFile(list, []byte(strings.Join(lines[at:], "\n")), 0o644))

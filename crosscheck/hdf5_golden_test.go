@@ -12,8 +12,8 @@ import (
 
 var writeGolden = flag.Bool("golden", false, "write golden/*.h5 anew, which cannot be the same bytes")
 
-// The files are those of the table that says who wrote them, and what is written today
-// decodes to the same.
+// TestGoldenVectors checks the digests of the golden files against golden/MANIFEST.md. Files that
+// the same functions write today must decode to the same data.
 func TestGoldenVectors(t *testing.T) {
 	if *writeGolden {
 		for _, v := range goldenVectors {

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every dataset, put together from its stored chunks, gives what the reference
-// gives; and a reader that misreads one rule is caught, and the rule named.
+// TestMisread_hdf5 checks that every dataset read from its stored chunks gives the bytes of the
+// reference. If a reader violates one rule, the explanation must contain this rule.
 func TestMisread_hdf5(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)
@@ -52,7 +52,8 @@ func TestMisread_hdf5(t *testing.T) {
 	require.Greater(t, rebuilt, 20)
 }
 
-// A chunk of which a reader leaves some filters undone is placed at the first of them.
+// TestHDF5_filterStages checks that the explanation names the first filter that a reader did not
+// reverse.
 func TestHDF5_filterStages(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)
@@ -68,7 +69,7 @@ func TestHDF5_filterStages(t *testing.T) {
 		}
 		right, err := s.read(hdf5Misread{})
 		if err != nil {
-			continue // a filter of libhdf5 alone
+			continue // a filter that only libhdf5 can reverse
 		}
 		k := &s.chunks[len(s.chunks)-1]
 		steps := s.stages(k)
@@ -84,7 +85,7 @@ func TestHDF5_filterStages(t *testing.T) {
 			if x.Rule != "" {
 				continue
 			}
-			last := i // what is the same further on is told as further on
+			last := i // if later stages give the same bytes, the explanation names the last one
 			for j := i; j < len(steps)-1; j++ {
 				if bytes.Equal(s.inside(k, steps[j].data), s.inside(k, steps[i].data)) {
 					last = j
@@ -102,7 +103,7 @@ func TestHDF5_filterStages(t *testing.T) {
 	}
 }
 
-// padded is the beginning of a chunk, and zeros.
+// padded returns b extended with zeros to the size of a chunk.
 func padded(s *hdf5Stored, b []byte) []byte {
 	out := make([]byte, s.item*int(s.chunkElems()))
 	copy(out, b)

@@ -15,20 +15,21 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// h5py, python-blosc2 and bcolz read every vector that they can express to the
-// bytes of the manifest.
+// TestInterop_python checks that h5py, python-blosc2 and bcolz read every vector whose elements
+// they support to the bytes of the manifest.
 func TestInterop_python(t *testing.T) {
 	t.Parallel()
 	reread(t, need.Python(t, "h5py", "hdf5plugin", "blosc2", "bcolz"), map[string]int{"chunk": 400, "blosc1": 50, "frame": 40, "b2nd": 90, "hdf5": 400, "bcolz": 80})
 }
 
-// So does python-caterva, which is the reference of its format.
+// TestInterop_caterva checks the same for python-caterva, the reference library of Caterva.
 func TestInterop_caterva(t *testing.T) {
 	t.Parallel()
 	reread(t, need.Python(t, "caterva"), map[string]int{"caterva": 30})
 }
 
-// reread has Python read the vectors of areas, at least so many of each.
+// reread compares the vectors as Python reads them with the manifest. The keys of least are the
+// areas, and the values are the minimum number of vectors in each.
 func reread(t *testing.T, interpreter string, least map[string]int) {
 	t.Helper()
 	dir, m := crosscheck.Corpus(t)

@@ -12,7 +12,8 @@ import (
 	"github.com/hyperslab/hyperslab/crosscheck"
 )
 
-// docs/crosscheck-manifest.md has a table for each type, with its keys in order.
+// TestManifest_documented checks that docs/crosscheck-manifest.md has a table for each type, with
+// the JSON keys in the order of the fields.
 func TestManifest_documented(t *testing.T) {
 	text, err := os.ReadFile("../docs/crosscheck-manifest.md")
 	require.NoError(t, err)

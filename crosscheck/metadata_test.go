@@ -19,8 +19,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
-// What the manifest says a reader must report of a vector, the reference reports of it as
-// it lies there, and so do the packages of plain Go.
+// TestMetadata_readers checks that the reference libraries and the packages in plain Go report the
+// metadata of the manifest for each vector.
 func TestMetadata_readers(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)
@@ -41,7 +41,7 @@ func TestMetadata_readers(t *testing.T) {
 		}
 	}
 	if sampling() {
-		return // what is sampled is compared
+		return // a sample need not contain every property
 	}
 	for area, names := range map[string]string{
 		"chunk": "version typesize nbytes blocksize cbytes codec filters special", "blosc1": "version typesize nbytes blocksize cbytes codec filters special",
@@ -54,11 +54,11 @@ func TestMetadata_readers(t *testing.T) {
 		}
 	}
 	for _, name := range strings.Fields("shape dtype chunklen expectedlen cname clevel shuffle files names attrs") {
-		require.Positive(t, compared["format bcolz "+name], name) // what the reference says of them Python is asked
+		require.Positive(t, compared["format bcolz "+name], name) // TestInterop_python compares them with the reference
 	}
 }
 
-// referenceReports is the metadata by the C libraries.
+// referenceReports returns the metadata that the C libraries report.
 func referenceReports(path string, c Case) (map[string]any, error) {
 	switch c.Area {
 	case "chunk", "blosc1":
@@ -93,10 +93,10 @@ func referenceReports(path string, c Case) (map[string]any, error) {
 		}
 		return w.facts, nil
 	}
-	return nil, nil // of a metalayer the metadata is what it decodes to
+	return nil, nil // the metadata of a metalayer is its decoded form
 }
 
-// plainReports is the metadata by the packages of plain Go.
+// plainReports returns the metadata that the packages in plain Go report.
 func plainReports(path string, c Case) (map[string]any, error) {
 	switch c.Area {
 	case "chunk", "blosc1":
@@ -181,7 +181,7 @@ func frameReports(path, area string) (map[string]any, error) {
 		vlmeta[l.Name] = hex.EncodeToString(b)
 	}
 	facts := map[string]any{"chunks": f.NumChunks(), "typesize": f.TypeSize, "nbytes": f.NBytes, "codec": f.Codec(), "meta": meta, "vlmeta": vlmeta}
-	if f.NumChunks() > 0 { // before, the library writes that there is none
+	if f.NumChunks() > 0 { // C-Blosc2 stores the chunk size with the first chunk
 		facts["chunksize"] = f.ChunkSize
 	}
 	return facts, nil
@@ -217,7 +217,7 @@ func bcolzReports(path, column string) (map[string]any, error) {
 	return facts, nil
 }
 
-// hdf5Reports is what package internal/format/h5file says of an object or an attribute.
+// hdf5Reports returns the metadata that package h5file reports for an object or an attribute.
 func hdf5Reports(f *h5file.File, object string) (map[string]any, error) {
 	name, attribute, ok := strings.Cut(object, "@")
 	var o *h5file.Object
@@ -288,7 +288,7 @@ func hdf5Reports(f *h5file.File, object string) (map[string]any, error) {
 	return facts, nil
 }
 
-// spaceText is a dataspace as h5dump writes it.
+// spaceText returns the DDL of a dataspace.
 func spaceText(s *h5file.Dataspace) string {
 	switch s.Class {
 	case h5file.ScalarSpace:

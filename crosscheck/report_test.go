@@ -19,7 +19,8 @@ import (
 	"github.com/hyperslab/hyperslab/crosscheck"
 )
 
-// sampleReport has every verdict, in two areas, with texts that no format likes.
+// sampleReport returns a report with every verdict in two areas. Its strings contain characters
+// that XML and JSON must escape.
 func sampleReport() *crosscheck.Report {
 	r := &crosscheck.Report{Schema: crosscheck.ReportSchema, Subject: "./reader <&\"'>", Counts: map[string]map[crosscheck.Verdict]int{"chunk": {}, "hdf5": {}}}
 	for i, v := range crosscheck.Verdicts {
@@ -38,8 +39,8 @@ func sampleReport() *crosscheck.Report {
 	return r
 }
 
-// What WriteJUnit writes is XML with the elements and attributes of JUnit and no other
-// ones, whatever a program said; its counts are those of the results.
+// TestJUnit_schema checks that WriteJUnit writes valid XML with only the elements and attributes of
+// JUnit, for any program output, and that its counts are those of the results.
 func TestJUnit_schema(t *testing.T) {
 	t.Parallel()
 	r := sampleReport()
@@ -101,7 +102,7 @@ func TestJUnit_schema(t *testing.T) {
 	}, counted)
 }
 
-// What is read and what is written of one case are two cases of two suites.
+// TestJUnit_directions checks that reading and writing one case give two test cases in two suites.
 func TestJUnit_directions(t *testing.T) {
 	t.Parallel()
 	r := &crosscheck.Report{Results: []crosscheck.Result{
@@ -115,7 +116,7 @@ func TestJUnit_directions(t *testing.T) {
 	require.Contains(t, b.String(), `<testcase classname="crosscheck.write chunk" name="chunk/a"`)
 }
 
-// The JSON report is read back as it was.
+// TestReport_roundTrip checks that decoding the JSON report gives the same report.
 func TestReport_roundTrip(t *testing.T) {
 	t.Parallel()
 	r := sampleReport()
@@ -131,8 +132,8 @@ func TestReport_roundTrip(t *testing.T) {
 	require.Equal(t, r, &back)
 }
 
-// The memory limit is one of address space, which the command has; what it started ends
-// with it when its time is over.
+// TestRun_limits checks that the memory limit restricts the address space of the command, and that
+// the time limit also ends processes that the command started.
 func TestRun_limits(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "v")
@@ -151,7 +152,7 @@ func TestRun_limits(t *testing.T) {
 	require.Equal(t, crosscheck.Hang, verdict(crosscheck.RunOptions{Read: "sleep 3600 & echo $! >" + id + ".new && mv " + id + ".new " + id + "; wait; : {in} {out}", Timeout: 5 * time.Second}))
 	text, err := os.ReadFile(id)
 	if errors.Is(err, os.ErrNotExist) {
-		return // it had not come so far
+		return // the time limit ended the command before it wrote the file
 	}
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {

@@ -19,7 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/crosscheck"
 )
 
-// decode is a right reader of chunks: the library itself.
+// decode is a correct reader of chunks. It calls C-Blosc2.
 func decode(chunk []byte) ([]byte, error) {
 	i, err := cblosc.Info(chunk)
 	if err != nil {
@@ -38,13 +38,13 @@ func decode(chunk []byte) ([]byte, error) {
 	return out, err
 }
 
-// reader is the program under test: this test binary, run with a mode.
+// reader is the program under test. TestMain calls it if the environment contains a mode.
 func reader(mode, in, out string) int {
 	b, err := os.ReadFile(in)
 	if err != nil {
 		panic(err)
 	}
-	stored := strings.Contains(in, "lz4-9") // the cases that go wrong
+	stored := strings.Contains(in, "lz4-9") // the cases with a simulated error
 	switch {
 	case mode == "hang" && stored:
 		time.Sleep(time.Hour)
@@ -72,7 +72,7 @@ func reader(mode, in, out string) int {
 func TestRun(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a 'quoted' directory")
-	// A process a case: the cases that go wrong, and some of every kind beside them.
+	// Each case is one process, so the test uses the cases with a simulated error and some others.
 	crosscheck.Part(t, dir, func(c crosscheck.Case) bool {
 		return c.Area == "chunk" && (strings.Contains(c.ID, "lz4-9") || strings.Contains(c.ID, "special/") || strings.Contains(c.ID, "refuse/c"))
 	})
@@ -97,7 +97,7 @@ func TestRun(t *testing.T) {
 			require.Equal(t, mode == "right", r.OK())
 			for _, x := range r.Results {
 				if mode == "hang" && x.Verdict == crosscheck.Hang && !strings.Contains(x.Case, "lz4-9") {
-					continue // a loaded machine may not finish a right answer in a second
+					continue // on a loaded machine a correct result may take more than a second
 				}
 				require.Contains(t, []crosscheck.Verdict{crosscheck.Pass, want}, x.Verdict, "%s: %s", x.Case, x.Detail)
 			}
@@ -137,7 +137,7 @@ func TestRun_codec(t *testing.T) {
 	crosscheck.Codec(t, decode)
 }
 
-// wrongCodec is wrong in every way, in the process of TestRun_wrongFunction.
+// wrongCodec fails in every possible way. TestRun_wrongFunction runs it in a child process.
 func wrongCodec(chunk []byte) ([]byte, error) {
 	switch len(chunk) % 5 {
 	case 0:
@@ -147,7 +147,7 @@ func wrongCodec(chunk []byte) ([]byte, error) {
 	}
 	b, err := decode(chunk)
 	if err != nil {
-		return nil, nil // broken, and taken
+		return nil, nil // accepts an invalid chunk
 	}
 	if len(b) > 0 {
 		b[0] ^= 1
@@ -155,7 +155,8 @@ func wrongCodec(chunk []byte) ([]byte, error) {
 	return b, nil
 }
 
-// A wrong function fails its test, and each way of being wrong is called by its name.
+// TestRun_wrongFunction checks that a test with an incorrect function fails, and that its output
+// names each kind of failure.
 func TestRun_wrongFunction(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()

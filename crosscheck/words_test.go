@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the corpus promises to hold, word by word: at least one vector each. A word is a
-// value of a parameter or of the metadata, or an id.
+// promises lists the features of the corpus: at least one vector must contain each word. A word is
+// a value of a parameter or of the metadata, or an ID.
 var promises = []struct {
 	area  string
 	must  Must
@@ -84,8 +84,8 @@ func dtypeWords() []string {
 	return nil
 }
 
-// Every word of what the corpus promises has a vector; every refusal says which rule it
-// breaks, and every vector which section of the specification it is about.
+// TestCorpus_features checks that a vector contains each word of promises. Every vector must have a
+// section of the specification, and every vector to refuse a violated rule.
 func TestCorpus_features(t *testing.T) {
 	_, m := Corpus(t)
 	held := make(map[string]bool)
@@ -95,7 +95,7 @@ func TestCorpus_features(t *testing.T) {
 		require.NotEmpty(t, c.SHA256, c.ID)
 		for _, name := range []string{"accessed", "modified", "changed", "born"} {
 			if strings.HasPrefix(c.ID, "hdf5/golden/times-") || strings.HasPrefix(c.ID, "hdf5/old/") {
-				continue // golden files, and bytes put together by hand
+				continue // golden files, and bytes built from the specification
 			}
 			require.NotContains(t, c.Metadata, name, "%s: a time", c.ID)
 		}
@@ -115,8 +115,8 @@ func TestCorpus_features(t *testing.T) {
 	}
 }
 
-// The sweep of all combinations, which no test emits, holds no chunk twice and all of
-// the small one.
+// TestCorpus_distinctChunks checks that the full sweep of chunks, which no test emits, contains no
+// chunk twice and every chunk of the small sweep.
 func TestCorpus_distinctChunks(t *testing.T) {
 	seen := make(map[string]bool)
 	name := func(w swept) string { return fmt.Sprint(w.typesize, w.n, w.p.name) }

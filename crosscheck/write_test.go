@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/crosscheck"
 )
 
-// encode is a right writer of chunks: the library itself.
+// encode is a correct writer of chunks. It calls C-Blosc2.
 func encode(s crosscheck.Spec, data []byte, out string) error {
 	p := cblosc.DefaultCParams()
 	p.TypeSize = s.Item
@@ -33,7 +33,7 @@ func encode(s crosscheck.Spec, data []byte, out string) error {
 	return os.WriteFile(out, b[:n], 0o644)
 }
 
-// writer is the program under test: this test binary, run with a mode.
+// writer is the program under test. TestMain calls it if the environment contains a mode.
 func writer(mode, spec, out string) int {
 	text, err := os.ReadFile(spec)
 	if err != nil {
@@ -47,7 +47,7 @@ func writer(mode, spec, out string) int {
 	if err != nil {
 		panic(err)
 	}
-	if strings.Contains(s.Case, "lz4-9") { // the cases that go wrong
+	if strings.Contains(s.Case, "lz4-9") { // the cases with a simulated error
 		switch mode {
 		case "write-wrong":
 			data[len(data)/2] ^= 1
@@ -101,7 +101,7 @@ func TestRunAWriter(t *testing.T) {
 				require.Equal(t, crosscheck.Writing, x.Direction)
 				if strings.Contains(x.Case, "lz4-9") {
 					require.Equal(t, want, x.Verdict, "%s: %s", x.Case, x.Detail)
-					if mode == "write-wrong" { // a byte of each that is not the one that was given
+					if mode == "write-wrong" { // exactly one byte of each case was changed
 						require.NotNil(t, x.Explanation, x.Case)
 						require.EqualValues(t, 1, x.Explanation.Differ, x.Case)
 						require.Contains(t, x.Explanation.Stage, "written, ", x.Case)
@@ -109,7 +109,7 @@ func TestRunAWriter(t *testing.T) {
 						require.NotEmpty(t, x.Explanation.Sentence, x.Case)
 					}
 					lossless++
-				} else if mode != "write-hang" { // a loaded machine may not finish in a second
+				} else if mode != "write-hang" { // on a loaded machine a case may take more than a second
 					require.Equal(t, crosscheck.Pass, x.Verdict, "%s: %s", x.Case, x.Detail)
 				}
 			}
@@ -122,7 +122,7 @@ func TestRunAWriter(t *testing.T) {
 func TestWrite_goTest(t *testing.T) {
 	t.Parallel()
 	write := encode
-	if os.Getenv("CROSSCHECK_TEST_WRONG") != "" { // in the process of TestRun_wrongFunction
+	if os.Getenv("CROSSCHECK_TEST_WRONG") != "" { // child process of TestRun_wrongFunction
 		write = func(s crosscheck.Spec, data []byte, out string) error {
 			data = bytes.Clone(data)
 			if len(data) > 0 {
@@ -134,7 +134,7 @@ func TestWrite_goTest(t *testing.T) {
 	crosscheck.Writer(t, "chunk", write)
 }
 
-// The vector itself is the rightest answer: every area is read back.
+// TestWrite_areas checks in every area that a writer passes if its output is the vector itself.
 func TestWrite_areas(t *testing.T) {
 	t.Parallel()
 	dir, m := crosscheck.Corpus(t)

@@ -31,30 +31,30 @@ var background = context.Background()
 
 var peers = []peer{
 	{
-		name: "format", about: "the packages format/* of this module, which read headers and indexes in plain Go; they accept or refuse, and the C library decodes what they accept",
+		name: "format", about: "the packages format/* of this module, which read headers and indexes in plain Go. They accept or refuse a file, and the C library decodes the accepted files",
 		asks: func(crosscheck.Case) bool { return true }, read: formatReads,
 		version: func() string { return "this commit" },
 	},
 	{
-		name: "scigolib", about: "github.com/scigolib/hdf5, in plain Go; Dataset.Read, which gives numbers as float64, so that numbers alone are asked for and compared as such",
+		name: "scigolib", about: "github.com/scigolib/hdf5, in plain Go: Dataset.Read. It returns numbers as float64, so only numbers are tested, and compared as float64",
 		asks: numeric, values: true, read: scigolibReads, version: func() string { return module("github.com/scigolib/hdf5") },
 	},
-	{name: "go-native-netcdf", about: "github.com/batchatco/go-native-netcdf: no version of it can be fetched from the module proxy this was made with", asks: none, read: unread, version: func() string { return "" }},
+	{name: "go-native-netcdf", about: "github.com/batchatco/go-native-netcdf: not tested, because the module proxy in use has no version of it", asks: none, read: unread, version: func() string { return "" }},
 	gonum,
 	{
-		name: "klauspost", about: "github.com/klauspost/compress/zstd on the streams of Zstandard inside Blosc chunks; the C library undoes the filters",
+		name: "klauspost", about: "github.com/klauspost/compress/zstd on the Zstandard streams of Blosc chunks; the C library reverses the filters",
 		asks: zstdChunks, read: throughZstd(klauspostDecodes), version: func() string { return module("github.com/klauspost/compress") },
 	},
 	{
-		name: "datadog", about: "github.com/DataDog/zstd, the same way",
+		name: "datadog", about: "github.com/DataDog/zstd, tested in the same way",
 		asks: zstdChunks, read: throughZstd(datadogDecodes), version: func() string { return module("github.com/DataDog/zstd") },
 	},
-	{name: "h5py", about: "h5py with hdf5plugin: datasets and attributes whose elements NumPy has", asks: numpy, version: nil},
-	{name: "tables", about: "PyTables: datasets whose elements NumPy has", asks: dataset, version: nil},
-	{name: "pyfive", about: "pyfive, in plain Python: datasets whose elements NumPy has", asks: dataset, version: nil},
-	{name: "numcodecs", about: "the Blosc codec of numcodecs, which zarr uses: chunks of Blosc1", asks: in("blosc1"), version: nil},
+	{name: "h5py", about: "h5py with hdf5plugin: datasets and attributes with elements that NumPy supports", asks: numpy, version: nil},
+	{name: "tables", about: "PyTables: datasets with elements that NumPy supports", asks: dataset, version: nil},
+	{name: "pyfive", about: "pyfive, in plain Python: datasets with elements that NumPy supports", asks: dataset, version: nil},
+	{name: "numcodecs", about: "the Blosc codec of numcodecs, which zarr uses: Blosc1 chunks", asks: in("blosc1"), version: nil},
 	{name: "blosc2", about: "python-blosc2: chunks, frames, b2nd arrays", asks: in("chunk", "blosc1", "frame", "b2nd"), version: nil},
-	{name: "bcolz", about: "bcolz-zipline", asks: in("bcolz"), version: nil},
+	{name: "bcolz", about: "bcolz-zipline: bcolz trees", asks: in("bcolz"), version: nil},
 }
 
 func none(crosscheck.Case) bool { return false }

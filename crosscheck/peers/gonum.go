@@ -15,7 +15,7 @@ import (
 )
 
 var gonum = peer{
-	name: "gonum", about: "gonum.org/v1/hdf5, cgo, linked with the libhdf5 of this module: Dataset.Read into bytes, for elements of one size",
+	name: "gonum", about: "gonum.org/v1/hdf5, cgo, linked with the libhdf5 of this module: Dataset.Read into bytes, for elements of fixed size",
 	asks: func(c crosscheck.Case) bool {
 		return dataset(c) && (c.Must == crosscheck.Refuse || c.Decoded.Item > 0)
 	},

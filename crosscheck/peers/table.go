@@ -94,22 +94,22 @@ func word(sound, broken map[crosscheck.Verdict]int) string {
 	for _, n := range sound {
 		asked += n
 	}
-	w := "fully right"
+	w := "all valid cases right"
 	switch {
 	case sound[crosscheck.Crash]+sound[crosscheck.Hang] > 0:
 		w = "crashes"
 	case sound[crosscheck.Wrong] > 0:
-		w = "partly, silently wrong in some"
+		w = "partly right, silently wrong in some cases"
 	case sound[crosscheck.Refused] == asked:
 		w = "refused"
 	case sound[crosscheck.Refused] > 0:
-		w = "partly"
+		w = "partly right"
 	}
 	if broken[crosscheck.WronglyAccepted] > 0 {
-		w += "; takes some broken ones"
+		w += "; accepts some invalid files"
 	}
 	if broken[crosscheck.Crash]+broken[crosscheck.Hang] > 0 {
-		w += "; crashes on some broken ones"
+		w += "; crashes on some invalid files"
 	}
 	return w
 }
@@ -120,18 +120,26 @@ func table(w io.Writer, m *crosscheck.Manifest, all []outcome) error {
 	for _, name := range slices.Sorted(maps.Keys(m.Versions)) {
 		versions = append(versions, name+" "+m.Versions[name])
 	}
-	fmt.Fprintf(b, `# Other implementations, judged by the vectors of crosscheck
+	fmt.Fprintf(b, `# Results of other implementations with the vectors of crosscheck
+
+This page is for people who choose or maintain another reader of these formats. It lists how each reader handles the vectors of crosscheck.
 
 Written by `+"`make crosscheck-peers`"+` on %s, with vectors of %s: %d cases.
 
-What the words mean. A case is *right* if the peer gives the bytes of the manifest, or refuses what must be refused; *refused* if it gives an error for a sound vector, which is honest; *silently wrong* if
-it gives other bytes and no error; *takes broken* if it gives no error for a vector that breaks a rule of the format, which some readers leave to others on purpose; *crash* if the process ended or a Go program
-panicked; *hang* if it took more than %v. A peer is asked only for what its interface can express: the column "asked" counts that, and what it does not claim to read shows as refused. A panic that a caller
-could recover from counts as a crash.
+The verdicts mean:
 
-The vectors look for the corners of the formats. A low count is no measure of how a peer does on usual files.
+- *right*: the reader returns the bytes of the manifest, or refuses a vector that must be refused.
+- *refused*: it returns an error for a valid vector.
+- *silently wrong*: it returns other bytes without an error.
+- *accepts invalid*: it returns no error for a vector that violates a rule of the format. Some readers leave such checks to other programs on purpose.
+- *crash*: the process ended, or a Go program panicked. A panic that a caller could recover from counts as a crash.
+- *hang*: it took more than %v.
 
-| peer | version | area | in a word | asked | right | refused | silently wrong | takes broken | crash | hang |
+A reader gets only the cases that its interface can express; the column "cases" contains their number. A case that the reader does not claim to support counts as refused.
+
+The vectors test unusual forms of the formats. Therefore a low count does not measure how a reader handles usual files.
+
+| reader | version | area | summary | cases | right | refused | silently wrong | accepts invalid | crash | hang |
 |---|---|---|---|---|---|---|---|---|---|---|
 `, time.Now().UTC().Format("2006-01-02"), strings.Join(versions, ", "), len(m.Cases), limit)
 	must := make(map[string]crosscheck.Must, len(m.Cases))
@@ -140,7 +148,7 @@ The vectors look for the corners of the formats. A low count is no measure of ho
 	}
 	for _, o := range all {
 		if o.version == "" {
-			fmt.Fprintf(b, "| %s | not there | | | | | | | | | |\n", o.peer.name)
+			fmt.Fprintf(b, "| %s | not available | | | | | | | | | |\n", o.peer.name)
 			continue
 		}
 		for _, area := range crosscheck.Areas() {
@@ -168,11 +176,11 @@ The vectors look for the corners of the formats. A low count is no measure of ho
 			b.WriteString("\n")
 		}
 	}
-	b.WriteString("\nThe peers:\n\n")
+	b.WriteString("\nThe readers:\n\n")
 	for _, o := range all {
 		fmt.Fprintf(b, "- `%s`: %s\n", o.peer.name, o.peer.about)
 	}
-	b.WriteString("\n## Findings\n\nThe failures of each peer, alike ones together, with one of them; the command, in crosscheck/peers, shows it again: `./run -peer PEER -case CASE`. `./run -peer PEER` lists the rarer ones, too.\n")
+	b.WriteString("\n## Findings\n\nThe tables list the failures of each reader. Each row groups similar failures and contains one example. The command `./run -peer PEER -case CASE`, in crosscheck/peers, repeats an example. `./run -peer PEER` also lists the groups that the tables omit.\n")
 	most := 25
 	if len(all) == 1 {
 		most = math.MaxInt
@@ -225,7 +233,7 @@ func findings(b *strings.Builder, o outcome, most int) {
 	if len(order) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n### %s\n\n| cases | what | one of them | detail |\n|---|---|---|---|\n", o.peer.name)
+	fmt.Fprintf(b, "\n### %s\n\n| cases | verdict | example | detail |\n|---|---|---|---|\n", o.peer.name)
 	slices.SortStableFunc(order, func(x, y string) int { return groups[y].n - groups[x].n })
 	for i, key := range order {
 		if i == most {
@@ -233,7 +241,7 @@ func findings(b *strings.Builder, o outcome, most int) {
 			for _, key := range order[most:] {
 				rest += groups[key].n
 			}
-			fmt.Fprintf(b, "| %d | %d rarer ones | | |\n", rest, len(order)-most)
+			fmt.Fprintf(b, "| %d | %d other groups | | |\n", rest, len(order)-most)
 			break
 		}
 		g := groups[key]
