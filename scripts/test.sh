@@ -19,6 +19,8 @@ export RAPID_CHECKS=${RAPID_CHECKS:-20}
 read -ra flags <<<"${TEST_FLAGS:-}"
 packages=("$@")
 ((${#packages[@]})) || packages=(./...)
-# Without vet, which make lint runs, and without debugging information, which takes a third of the
-# time of linking.
-go test -vet=off -ldflags=-w ${flags[@]+"${flags[@]}"} "${packages[@]}"
+# NumPy starts a thread for each core, and these threads wait busily. The peers do not need them.
+export OPENBLAS_NUM_THREADS=1
+# Without vet, which make lint runs, and without symbols and debugging information, which take a
+# third of the time of linking.
+go test -vet=off -ldflags='-w -s' ${flags[@]+"${flags[@]}"} "${packages[@]}"
