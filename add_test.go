@@ -15,7 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// addition starts an array in a file and writes its values.
+// addition creates an array in a file and writes its values.
 func addition(t *testing.T, location string, opts *hyperslab.CreateOptions) *hyperslab.Draft {
 	t.Helper()
 	d, err := hyperslab.Create(bg, location, int32s(7), opts)

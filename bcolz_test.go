@@ -33,7 +33,7 @@ func TestOpen_bcolzByContent(t *testing.T) {
 		require.Equal(t, "/", entries[0].Path)
 		require.Equal(t, a.Meta(), entries[0].Meta)
 
-		// What was read goes into another format and is the same there.
+		// A copy in memory must have the same elements.
 		m, err := mem.New(a.Meta().Spec())
 		require.NoError(t, err)
 		copied, err := ndarray.New(m)
@@ -70,7 +70,8 @@ func TestBcolzTables(t *testing.T) {
 	require.ErrorIs(t, err, ndarray.ErrParam)
 }
 
-// A column that cannot be opened does not hide the others.
+// TestWalk_corruptColumn checks that Walk lists the other columns of a ctable if one cannot be
+// opened.
 func TestWalk_corruptColumn(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join(trees, "table"))))
@@ -114,8 +115,8 @@ func TestCreateBcolz(t *testing.T) {
 	require.ErrorIs(t, err, ndarray.ErrFormat)
 }
 
-// A structure along one axis becomes a ctable, whose columns can be opened by
-// themselves, and grows in place.
+// TestCreateTable checks that a one-dimensional array of structures is stored as a ctable. Its
+// columns can be opened individually, and it can be resized in place.
 func TestCreateTable(t *testing.T) {
 	target := filepath.Join(t.TempDir(), "x.bcolz")
 	d, err := ndarray.ParseDType("[('id', '<i4'), ('value', '<f8')]")
@@ -139,8 +140,8 @@ func TestCreateTable(t *testing.T) {
 	require.NoError(t, a.Close())
 }
 
-// Arrays of one length side by side are a ctable, wherever they come from; what does
-// not fit is found before anything is written.
+// TestCopyTree_table checks that arrays of one length in one group are copied to a ctable, whatever
+// their format. Objects that a ctable cannot represent are refused before anything is written.
 func TestCopyTree_table(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.h5")
@@ -192,8 +193,8 @@ func TestCopyTree_table(t *testing.T) {
 	requireCount(t, lossy+":/a")
 }
 
-// A nested ctable is a tree with groups, a column at each of its paths, and an array of
-// structures; it is copied whole to formats that have groups.
+// TestNestedTable checks that a nested ctable is both a tree, with a column at each path, and an
+// array of structures. CopyTree copies it completely to formats that have groups.
 func TestNestedTable(t *testing.T) {
 	dir := t.TempDir()
 	path := in(dir, "nested")

@@ -1,5 +1,6 @@
-// Contexts that end at any look that a call takes at them: the call ends with the context's
-// error or with all it was to do, and a file that it makes is there whole or not at all.
+// Tests of calls whose context is cancelled while they run. Such a call must return the context's
+// error or complete, and must not leave a partial file. Each test cancels the context after several
+// numbers of calls of Err and Done.
 
 package hyperslab_test
 
@@ -20,7 +21,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// endsAt is a context that ends when it is looked at for the last time but so many.
+// endsAt is a context that is cancelled when its methods Err and Done have been called more than
+// last times.
 type endsAt struct {
 	context.Context
 	cancel context.CancelFunc
@@ -49,7 +51,7 @@ func (c *endsAt) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// drained is the error that a sequence ends with.
+// drained returns the last error of a sequence.
 func drained[T any](all func(func(T, error) bool)) (err error) {
 	for _, err = range all {
 	}
@@ -73,7 +75,7 @@ func TestCancelled(t *testing.T) {
 	}
 	fresh := t.TempDir
 
-	// call gets a directory of its own, which it leaves as it was if it fails.
+	// A call writes only to the directory to. If it fails, it must leave that directory empty.
 	type call func(ctx context.Context, to string) error
 	calls := map[string]call{}
 	open := func(ctx context.Context, location string, opts hyperslab.OpenOptions) (*ndarray.Array, error) {
@@ -85,7 +87,7 @@ func TestCancelled(t *testing.T) {
 		}
 		return in(directory, file[format])
 	}
-	// writes has an array that is open for writing, in a file of its own.
+	// writes returns a call that applies f to a writable array in a new file.
 	type use func(ctx context.Context, a *ndarray.Array) error
 	writes := func(format string, f use, durable bool) call {
 		return func(ctx context.Context, _ string) error {
@@ -101,7 +103,7 @@ func TestCancelled(t *testing.T) {
 			if err = errors.Join(f(ctx, a), a.Close()); err != nil && !errors.Is(err, context.Canceled) {
 				return err
 			}
-			// Elements may be old and new ones; the file has no damage.
+			// The elements may be old or new, but the file must be valid.
 			report, verr := hyperslab.Verify(bg, pathOf(directory, format), nil)
 			if verr == nil && report.NumFindings > 0 {
 				verr = fmt.Errorf("damaged: %v", report.Findings)

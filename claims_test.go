@@ -1,4 +1,4 @@
-// A metalayer of 32 bytes that claims millions.
+// Tests of metalayers whose decompressed size is much larger than their stored size.
 
 package hyperslab_test
 
@@ -17,8 +17,9 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
-// A metalayer whose bytes cannot hold what it claims is listed and not spread out; Open of an
-// untrusted file refuses it by its limit of metadata.
+// TestMetalayerOfNothing checks that a metalayer of less than 100 stored bytes and 65 MiB of
+// content is listed as unsupported and never decompressed. Open of an untrusted file returns
+// format.ErrLimit.
 func TestMetalayerOfNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.b2nd")
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4}, Chunks: []int32{4}, Blocks: []int32{4}, DType: "|u1", Storage: cblosc.Storage{Path: path, Contiguous: true, CParams: &cblosc.CParams{Codec: cblosc.LZ4, Level: 1, TypeSize: 1, Threads: 1, Split: cblosc.DefaultCParams().Split}}})

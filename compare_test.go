@@ -12,8 +12,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// compareFile writes an HDF5 file with the arrays /a and /g/b, whose last element is given, and an
-// attribute of /g.
+// compareFile writes an HDF5 file with the arrays /a and /g/b, whose last element is given, and
+// with a given attribute of /g.
 func compareFile(t *testing.T, name string, last int32, unit string) string {
 	t.Helper()
 	ctx := context.Background()

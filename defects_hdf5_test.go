@@ -22,8 +22,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// A defectFile is a file that shows a defect of libhdf5 without its guard. Either reading the array
-// d returns an error that wraps err, or its elements are want.
+// A defectFile is a file that triggers a defect of libhdf5 if the guard against it is missing.
+// Either reading the array d returns an error that wraps err, or its elements are want.
 type defectFile struct {
 	row  string // of docs/defects.md
 	name string
@@ -32,7 +32,7 @@ type defectFile struct {
 	want any
 }
 
-// errAny is the error of rows that only require that reading fails.
+// errAny is the error of rows that require any error.
 var errAny = errors.New("any error")
 
 // inFile creates a file with fill and closes it.
@@ -44,7 +44,7 @@ func inFile(t *testing.T, path string, low h5.LibVer, fill func(r *h5.Group)) {
 	require.NoError(t, f.Close())
 }
 
-// change replaces the bytes of a file.
+// change edits the bytes of a file.
 func change(t *testing.T, path string, edit func(b []byte) []byte) {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -52,7 +52,7 @@ func change(t *testing.T, path string, edit func(b []byte) []byte) {
 	require.NoError(t, os.WriteFile(path, edit(b), 0o600))
 }
 
-// shortChunk makes a dataset whose last chunk is stored as the given bytes.
+// shortChunk writes a dataset whose last chunk is stored as the given bytes.
 func shortChunk(filters []h5.Filter, stored []byte) func(t *testing.T, path string) {
 	return func(t *testing.T, path string) {
 		inFile(t, path, h5.Earliest, func(r *h5.Group) {

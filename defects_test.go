@@ -24,7 +24,7 @@ type defectArray struct {
 	chunk      []byte // the first chunk
 }
 
-// create makes the array with the parameters that set changes. Blocks have 1,000 bytes.
+// create creates the array with the parameters that set changes. Blocks have 1,000 bytes.
 func (d *defectArray) create(t *testing.T, contiguous bool, set func(*cblosc.CParams)) {
 	t.Helper()
 	cp := cblosc.DefaultCParams()

@@ -11,7 +11,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Durable changes in place are b2nd's; for the others there is Update.
+// TestDurableOpens checks which formats support Durable: b2nd and Caterva. Other formats need
+// Update.
 func TestDurableOpens(t *testing.T) {
 	for name, durable := range map[string]bool{"a.b2nd": true, "a.cat": true, "a.bcolz": false, "a.h5:/x": false} {
 		location := filepath.Join(t.TempDir(), name)

@@ -12,7 +12,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// A copy that does not open does not replace the file.
+// TestEdit_invalidCopy checks that Update does not replace the file if its copy cannot be opened.
 func TestEdit_invalidCopy(t *testing.T) {
 	for _, location := range []string{"a.h5:/x", "a.b2nd"} {
 		t.Run(location, func(t *testing.T) {

@@ -33,7 +33,7 @@ func TestEdit(t *testing.T) {
 			return ndarray.Append(bg, a, 0, count(13)[10:])
 		}
 
-		// What fails changes nothing, and leaves nothing.
+		// A failed update must not change the file or leave a temporary file.
 		before := entries(t, dir)
 		why := errors.New("no")
 		require.ErrorIs(t, hyperslab.Update(bg, l.File, func(file string) error { return errors.Join(longer(file), why) }), why)
@@ -42,7 +42,7 @@ func TestEdit(t *testing.T) {
 		require.Equal(t, before, entries(t, dir))
 		requireCount(t, in(dir, location))
 
-		// A link stays one.
+		// A symbolic link must remain a link.
 		link := filepath.Join(dir, "link"+filepath.Ext(l.File))
 		require.NoError(t, os.Symlink(l.File, link))
 		require.NoError(t, hyperslab.Update(bg, link, longer))

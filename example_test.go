@@ -11,7 +11,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// A conversion: the draft appears under its name only when it is complete.
+// Convert an array to another format. The draft appears under its name only when it is complete.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "example")
@@ -60,7 +60,7 @@ func Example() {
 	// Output: b2nd [-11 20 3 4] <nil>
 }
 
-// What is in an HDF5 file, links and all.
+// List the objects of an HDF5 file, including links.
 func ExampleWalk() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "example")
@@ -93,7 +93,7 @@ func ExampleWalk() {
 	// /ocean/depth |i1 [4]
 }
 
-// Compare lists the paths at which two files differ, in any formats.
+// Compare lists the paths at which two files differ. The files can have any formats.
 func ExampleCompare() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "example")

@@ -188,7 +188,7 @@ func ExampleSandbox() {
 	// Output: "" false
 }
 
-// Two shards of an array are joined again.
+// Split an array into two shards and join them again.
 func ExampleSplit() {
 	ctx := context.Background()
 	dir, file := fourChunks(ctx)

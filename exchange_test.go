@@ -22,8 +22,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
-// Files that are written with default options open in C-Blosc2 2.17 and HDF5 1.14, also after they
-// were changed.
+// TestCreate_olderReaders checks that C-Blosc2 2.17 and HDF5 1.14 open files that were written with
+// default options, also after changes in place.
 func TestCreate_olderReaders(t *testing.T) {
 	python, dir := need.OldPython(t, "blosc2", "h5py"), need.Scratch(t)
 	units := ndarray.Attr{Name: "units", Value: ndarray.Text("kelvin")}
@@ -70,7 +70,7 @@ func TestCreate_olderReaders(t *testing.T) {
 		a, err := hyperslab.Open(bg, e.location(dir), nil)
 		require.NoError(t, err)
 		stored := readWhole(t, a)
-		d.ToNative(stored) // and back: from native to stored order
+		d.ToNative(stored) // back from native to stored byte order
 		sum := sha256.Sum256(stored)
 		e.Shape, e.SHA256 = a.Shape(), hex.EncodeToString(sum[:])
 		require.NoError(t, a.Close())
@@ -97,8 +97,8 @@ func TestCreate_olderReaders(t *testing.T) {
 	require.Contains(t, string(out), fmt.Sprintf("%d arrays are right", len(manifest)))
 }
 
-// Files that are written with default options use no feature that HDF5 1.14 or C-Blosc2 2.17 does
-// not read.
+// TestCreate_olderFeatures checks that files written with default options use only features that
+// HDF5 1.14 and C-Blosc2 2.17 support.
 func TestCreate_olderFeatures(t *testing.T) {
 	write := func(t *testing.T, location string, d ndarray.DType) bool {
 		t.Helper()

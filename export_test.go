@@ -27,20 +27,20 @@ func Isolated(ctx context.Context, location string) (ndarray.Backend, error) {
 	return r, nil
 }
 
-// Encode and Decode are what crosses to a worker.
+// Encode and Decode convert values that are sent to a worker.
 func Encode(v any) []byte          { return encode(v) }
 func Decode(b []byte, v any) error { return decode(b, v) }
 
-// Boxes are the pieces that a region is read in.
+// Boxes returns the regions in which a larger region is read.
 var Boxes = boxes
 
-// Ahead is how many of them the worker may have, and their goroutines.
+// Ahead returns how many boxes a worker reads ahead, and the number of goroutines.
 var Ahead = ahead
 
-// WireEntries and DecodeEntry are how the objects of a file cross.
+// WireEntries and DecodeEntry represent the objects of a file in messages of a worker.
 type WireEntries = wireEntries
 
 var DecodeEntry = decodeEntry
 
-// Inside reports whether a part that a worker is asked for lies in the whole.
+// Inside reports whether a requested region lies inside the region that a worker has read.
 var Inside = inside

@@ -11,8 +11,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// A dataset with the maximum shape, which no number of chunks divides: the first and the last
-// elements are read in every way, and chunks are counted.
+// TestExtremeShape checks a dataset of math.MaxInt64 elements with chunk lengths that do not divide
+// it. Reads of the first and last elements, selections and summaries must be correct.
 func TestExtremeShape(t *testing.T) {
 	dir := t.TempDir()
 	for _, chunk := range []int64{1 << 20, 1<<20 + 7, 5} {
@@ -62,7 +62,7 @@ func TestExtremeShape(t *testing.T) {
 	}
 }
 
-// A part whose end overflows is not inside the region that a worker has read.
+// TestInside checks that Inside rejects a region whose end overflows.
 func TestInside(t *testing.T) {
 	t.Parallel()
 	region := func(start, n int64) ndarray.Region {

@@ -34,7 +34,7 @@ func exampleArray(location string) {
 	}
 }
 
-// A selection as NumPy writes it, from any format.
+// A selection in NumPy syntax works with every format.
 func ExampleOpen_selection() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -58,7 +58,7 @@ func ExampleOpen_selection() {
 	// Output: [time place] [23 21 19] <nil>
 }
 
-// More rows for an array on disk.
+// Append rows to an array on disk.
 func ExampleOpenOptions_write() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -81,7 +81,7 @@ func ExampleOpenOptions_write() {
 	// Output: [5 6] 891 105 <nil>
 }
 
-// A whole HDF5 file as a directory of b2nd files.
+// Convert an HDF5 file to a directory of b2nd files.
 func ExampleCopyTree() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -103,7 +103,7 @@ func ExampleCopyTree() {
 	// /run/1 array [4 6] <nil>
 }
 
-// Records of a Go struct.
+// Read and write records as Go structs.
 func ExampleOpen_structs() {
 	type place struct {
 		Name string  `nd:"name,S8"`
@@ -140,7 +140,7 @@ func ExampleOpen_structs() {
 	// Output: [('name', 'S8'), ('lat', '<f8')] [{Bern 46.9} {Oslo 59.9}] <nil>
 }
 
-// Attributes, and what an array says of itself without a look at its elements.
+// Store attributes and read the metadata of an array without its elements.
 func ExampleCreate_attributes() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -175,7 +175,7 @@ func ExampleCreate_attributes() {
 	// hdf5 [4 6] [-1 6] <i4 [2 6] shuffle + deflate 4
 }
 
-// How the values are spread, in one pass over the chunks on all cores.
+// Compute statistics and a histogram, each in one parallel pass over the chunks.
 func ExampleOpen_statistics() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -230,7 +230,7 @@ func ExampleRecover() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := os.Truncate(file, info.Size()-20); err != nil { // in the trailer
+	if err := os.Truncate(file, info.Size()-20); err != nil { // in the trailer of the frame
 		log.Fatal(err)
 	}
 

@@ -14,12 +14,12 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// small keeps a hostile file from taking the memory of the machine, and leaves it in the
-// program's own process, where nothing stands between a fault and the program.
+// small limits the memory that a corrupt file can request. It decodes in the process of the test,
+// because a fuzz test must observe a crash itself.
 var small = hyperslab.Untrusted{InProcess: true, MaxArray: 1 << 22, MaxChunk: 1 << 20, MaxMetadata: 1 << 20, MaxCopy: 1 << 20}
 
-// look reads what an array holds: all of it if that is little, else its corners; and
-// its attributes. Every error is one of package ndarray.
+// look reads the attributes and the first and last elements of an array, and all elements of a
+// small array. Every error must be an *ndarray.Error.
 func look(t *testing.T, g *ndarray.Array, err error) {
 	t.Helper()
 	typed := func(err error) {
@@ -55,7 +55,7 @@ func look(t *testing.T, g *ndarray.Array, err error) {
 	}
 }
 
-// seedSpecs are arrays of a few kinds, small.
+// seedSpecs returns specs of small arrays of several kinds.
 func seedSpecs() map[string]ndarray.Spec {
 	attrs := []ndarray.Attr{{Name: "unit", Value: ndarray.Text("m")}, {Name: "n", Value: ndarray.Scalar(int64(3))}}
 	return map[string]ndarray.Spec{
@@ -65,7 +65,7 @@ func seedSpecs() map[string]ndarray.Spec {
 	}
 }
 
-// FuzzOpenUntrusted: any bytes are an error, or an array that can be read.
+// FuzzOpenUntrusted checks that any bytes give an error or an array that can be read.
 func FuzzOpenUntrusted(f *testing.F) {
 	dir := f.TempDir()
 	add := func(name string) {
@@ -105,7 +105,7 @@ func FuzzOpenUntrusted(f *testing.F) {
 	})
 }
 
-// FuzzOpenTree is the same for the files of a bcolz tree.
+// FuzzOpenTree does the same as FuzzOpenUntrusted with the files of a bcolz tree.
 func FuzzOpenTree(f *testing.F) {
 	golden := filepath.Join("internal", "format", "bcolztree", "testdata")
 	names := []string{"meta/sizes", "meta/storage", "__attrs__", "data/__0.blp"}
@@ -132,7 +132,8 @@ func FuzzOpenTree(f *testing.F) {
 	})
 }
 
-// FuzzParseLocation: any text is a location, whose text means the same, or ErrParam.
+// FuzzParseLocation checks that any string gives ErrParam or a location whose String is the same
+// string.
 func FuzzParseLocation(f *testing.F) {
 	for _, s := range []string{"a.h5:/x", "a.b2nd", ":/x", "here:/there", "here:/there:/x", "here:/", "C:/a.h5:/x", "", ":", "a:/b:/c", "\x00:/", "a\x00"} {
 		f.Add(s)

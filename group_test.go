@@ -46,7 +46,7 @@ func TestGroupAttrs(t *testing.T) {
 	require.ErrorIs(t, hyperslab.EditGroupAttrs(bg, in(dir, "g.h5"), []ndarray.Attr{wide}, nil), errors.ErrUnsupported)
 	require.NoError(t, hyperslab.EditGroupAttrs(bg, in(dir, "g"), []ndarray.Attr{wide}, nil))
 
-	// A directory that someone else made has no file for attributes yet.
+	// A directory that another program has created has no attribute file.
 	require.NoError(t, os.Remove(in(dir, "g/deep/__group__.b2nd")))
 	attrs, err := hyperslab.GroupAttrs(bg, in(dir, "g:/deep"), nil)
 	require.NoError(t, err)
@@ -69,7 +69,8 @@ func TestGroupAttrs(t *testing.T) {
 	require.ErrorIs(t, err, ndarray.ErrNotFound)
 }
 
-// Adjust chooses how each array is stored, or stops the copy before it begins.
+// TestCopyTreeAdjust checks that Adjust can change the Spec of each array and that an error of
+// Adjust stops the copy before anything is written.
 func TestCopyTreeAdjust(t *testing.T) {
 	dir := t.TempDir()
 	grove(t, in(dir, "g.h5"))

@@ -1,5 +1,5 @@
-// Other people's software on both sides: h5py and python-blosc2 write and we
-// read, we write and they read. The Python half is testdata/interop.py.
+// Tests of interoperability with h5py and python-blosc2: each side reads what the other side has
+// written. The Python program is testdata/interop.py.
 package hyperslab_test
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// interopEntry is one array of a manifest; interop.py says what the fields hold.
+// interopEntry is one array of a manifest. The file interop.py describes the fields.
 type interopEntry struct {
 	File   string         `json:"file"`
 	Object string         `json:"object"`
@@ -35,7 +35,7 @@ type interopEntry struct {
 	What   string         `json:"what"`
 }
 
-// python runs the Python half.
+// python runs testdata/interop.py.
 func python(t *testing.T, verb, dir string) {
 	t.Helper()
 	interpreter := need.Python(t, "h5py", "blosc2")
@@ -57,7 +57,7 @@ func readWhole(t *testing.T, a *ndarray.Array) []byte {
 	return data
 }
 
-// plain is an attribute as JSON would hold it.
+// plain returns the value of an attribute in the types of package encoding/json.
 func plain(t *testing.T, v ndarray.Value) any {
 	t.Helper()
 	require.False(t, v.Null)
@@ -78,7 +78,7 @@ func plain(t *testing.T, v ndarray.Value) any {
 	return nil
 }
 
-// Python writes once, for both directions.
+// TestPython checks both directions with the same files.
 func TestPython(t *testing.T) {
 	dir := need.Scratch(t)
 	python(t, "write", dir)
@@ -88,12 +88,13 @@ func TestPython(t *testing.T) {
 	t.Run("it reads what we wrote", func(t *testing.T) { testPythonReadsWhatWeWrote(t, dir, manifest) })
 }
 
-// Every combination of type, codec, filters, shape and storage that python-blosc2 writes.
+// TestPythonMatrix checks every combination of dtype, codec, filters, shape and storage that
+// python-blosc2 writes.
 func TestPythonMatrix(t *testing.T) {
 	dir := need.Scratch(t)
 	python(t, "matrix", dir)
 	manifest := readManifest(t, dir)
-	require.Greater(t, len(manifest), 200) // of 240; python-blosc2 4.14 does not read some that it writes with dictionaries
+	require.Greater(t, len(manifest), 200) // of 240; python-blosc2 4.14 cannot read some of its own frames with dictionaries
 	t.Run("we read what it wrote", func(t *testing.T) { testReadsWhatPythonWrote(t, dir, manifest) })
 	t.Run("it reads what we wrote", func(t *testing.T) { testPythonReadsWhatWeWrote(t, dir, manifest) })
 }
@@ -128,15 +129,15 @@ func testReadsWhatPythonWrote(t *testing.T, dir string, manifest []interopEntry)
 	}
 }
 
-// What Python wrote is copied by us into each of our formats, and Python reads
-// the copies: the values, the types and the attributes are still its own.
+// testPythonReadsWhatWeWrote copies files of Python to each of our formats. Python must read the
+// same values, dtypes and attributes from the copies.
 func testPythonReadsWhatWeWrote(t *testing.T, from string, manifest []interopEntry) {
 	to := need.Scratch(t)
 	var ours []interopEntry
 	for i, e := range manifest {
 		src, err := hyperslab.Open(bg, e.location(from), nil)
 		require.NoError(t, err)
-		blosc := []string{"%d.b2nd", "%d-sparse.b2nd"}[i/2%2] // each source of each type meets both
+		blosc := []string{"%d.b2nd", "%d-sparse.b2nd"}[i/2%2] // every source dtype is copied to both
 		for _, name := range []string{blosc, "%d.h5"} {
 			copied := e
 			copied.File, copied.Object = fmt.Sprintf(name, i), ""
@@ -157,8 +158,8 @@ func testPythonReadsWhatWeWrote(t *testing.T, from string, manifest []interopEnt
 	python(t, "check", to)
 }
 
-// copyThrough stores a copy. It goes round the draft, whose syncs to disk would take
-// most of the time.
+// copyThrough copies an array to a file. It creates the file without a Draft, because the fsync
+// calls of a Draft would take most of the time.
 func copyThrough(t *testing.T, src *ndarray.Array, file, object string, sparse bool) {
 	t.Helper()
 	attrs, err := src.Attrs(bg)
@@ -181,7 +182,7 @@ func copyThrough(t *testing.T, src *ndarray.Array, file, object string, sparse b
 	require.NoError(t, dst.Close())
 }
 
-// number is the one element of a scalar.
+// number returns the element of a scalar.
 func number[T ndarray.Element](t *testing.T, v ndarray.Value) T {
 	t.Helper()
 	n, err := ndarray.ValuesOf[T](v)

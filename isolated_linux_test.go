@@ -1,4 +1,4 @@
-// What becomes of a read whose worker dies or hangs, and of programs that can have none.
+// Tests of reads whose worker crashes or hangs, and of programs that cannot start workers.
 
 package hyperslab_test
 
@@ -23,7 +23,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/worker"
 )
 
-// workers are the processes that this one has started and that have not ended.
+// workers returns the ids of the child processes that have not ended.
 func workers(t *testing.T) (pids []int) {
 	t.Helper()
 	tasks, err := filepath.Glob("/proc/self/task/*/children")
@@ -31,7 +31,7 @@ func workers(t *testing.T) (pids []int) {
 	for _, path := range tasks {
 		b, err := os.ReadFile(path)
 		if err != nil {
-			continue // the thread is gone
+			continue // the thread has ended
 		}
 		for _, word := range strings.Fields(string(b)) {
 			pid, err := strconv.Atoi(word)
@@ -42,8 +42,9 @@ func workers(t *testing.T) (pids []int) {
 	return pids
 }
 
-// A worker that a signal ends, as a fault or an abort of a library does, or that stops, is a
-// typed error of the read that met it; the next read, on the same handle, has a fresh one.
+// TestIsolated_crash checks that a read returns a typed error if its worker is ended or stopped by
+// a signal, because a fault or an abort of a library ends it the same way. The next read with the
+// same handle must start a new worker.
 func TestIsolated_crash(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a.b2nd", "a.h5:/x"} {
@@ -59,11 +60,11 @@ func TestIsolated_crash(t *testing.T) {
 			{syscall.SIGSTOP, time.Second, worker.ErrTimeout},
 		} {
 			what := name + ", " + tt.signal.String()
-			_, err := worker.Left() // no spare: the one process is that of the array
+			_, err := worker.Left() // end idle workers, so that the only process is that of the array
 			require.NoError(t, err)
 			require.Empty(t, workers(t), what)
-			// One that hangs is told by the time it takes, which any may on a machine that is busy
-			// elsewhere: such a one is asked again.
+			// A hanging worker is detected by its time limit. On a busy machine any worker can
+			// reach that limit, so the call is repeated.
 			patient := func(f func() error) (err error) {
 				for err = f(); errors.Is(err, worker.ErrTimeout); {
 					err = f()
@@ -81,7 +82,7 @@ func TestIsolated_crash(t *testing.T) {
 			pids := workers(t)
 			require.Len(t, pids, 1, what)
 			require.NoError(t, syscall.Kill(pids[0], tt.signal))
-			for now := ""; now != "Z" && now != "T"; { // dead or stopped: until the test's own limit
+			for now := ""; now != "Z" && now != "T"; { // poll until the worker is dead or stopped; the timeout of the test is the limit
 				stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pids[0]))
 				require.NoError(t, err)
 				_, rest, _ := strings.Cut(string(stat), ") ")
@@ -119,8 +120,9 @@ func descriptors(t *testing.T, pid int) (paths []string) {
 	return paths
 }
 
-// A worker holds its own sockets and pipes and the file that it reads, and an idle worker no
-// file, whatever the host has open. So a file that the host closes can be opened for writing.
+// TestWorkerDescriptors checks that a worker has open only its sockets, its pipes and the file that
+// it reads, and that an idle worker has no file open. Otherwise a file that the host has closed
+// could not be opened for writing.
 func TestWorkerDescriptors(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"host.h5:/x", "host.b2nd", "host.bcolz", "a.h5:/x", "a.b2nd"} {
@@ -139,7 +141,7 @@ func TestWorkerDescriptors(t *testing.T) {
 	require.NoError(t, err)
 	c, err := hyperslab.Open(bg, in(dir, "host.bcolz"), nil)
 	require.NoError(t, err)
-	// As a C library opens a file: the descriptor is inherited.
+	// Open the file like a C library, so that a child process inherits the descriptor.
 	plain, err := syscall.Open(in(dir, "host.b2nd"), syscall.O_RDWR, 0)
 	require.NoError(t, err)
 	require.NoError(t, syscall.Flock(plain, syscall.LOCK_EX|syscall.LOCK_NB))
@@ -199,7 +201,8 @@ func TestWorkerDescriptors(t *testing.T) {
 	require.NoError(t, again.Close())
 }
 
-// A program that does not call worker.Init has no worker: only InProcess opens a file.
+// TestWithoutInit checks that a program that does not call worker.Init can open untrusted files
+// only with InProcess.
 func TestWithoutInit(t *testing.T) {
 	if os.Getenv(withoutInit) == "" {
 		cmd := exec.Command("/proc/self/exe", "-test.run=^TestWithoutInit$", "-test.v")

@@ -24,7 +24,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
-// An array in a worker keeps every promise of an array.
+// TestIsolatedConformance runs the backend conformance tests with arrays that are read in a worker.
 func TestIsolatedConformance(t *testing.T) {
 	dir, n := t.TempDir(), 0
 	file := func() string { return filepath.Join(dir, fmt.Sprintf("%d.h5", n)) }
@@ -58,8 +58,8 @@ func TestIsolatedConformance(t *testing.T) {
 	})
 }
 
-// Pieces cover a region once, lie on the borders of chunks, and are as small as asked
-// unless a chunk is larger.
+// TestBoxes checks that the boxes of a region cover it exactly once and end at chunk borders. Each
+// box must be at most as large as requested unless one chunk is larger.
 func TestBoxes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rank := rapid.IntRange(0, 4).Draw(t, "rank")
@@ -100,7 +100,7 @@ func TestBoxes(t *testing.T) {
 	})
 }
 
-// places calls f with every element of a region.
+// places calls f with the position of each element of a region.
 func places(g ndarray.Region, f func(at []int64)) {
 	at := slices.Clone(g.Start)
 	for {
@@ -118,7 +118,7 @@ func places(g ndarray.Region, f func(at []int64)) {
 	}
 }
 
-// crossing is a value with everything in it that crosses to a worker.
+// crossing contains every kind of value that is sent to a worker.
 type crossing struct {
 	Bool   bool
 	Int    int
@@ -148,7 +148,7 @@ func TestWire(t *testing.T) {
 	require.Panics(t, func() { hyperslab.Encode(map[string]int{}) })
 }
 
-// Whatever a worker sends is a value or worker.ErrProtocol, and no large allocation.
+// FuzzWire checks that decoding any bytes returns a value or worker.ErrProtocol.
 func FuzzWire(f *testing.F) {
 	f.Add(hyperslab.Encode(ndarray.Meta{Shape: []int64{3}, DType: ndarray.DTypeOf[int32](), AxisNames: []string{"x"}}))
 	f.Add(hyperslab.Encode(ndarray.Attrs{List: []ndarray.Attr{{Name: "a", Value: ndarray.Text("b")}}}))
@@ -165,8 +165,9 @@ func FuzzWire(f *testing.F) {
 	})
 }
 
-// Chunks larger than the window, boxes inside them, and elements that come in several
-// pieces read as without a worker.
+// TestIsolatedLargeChunks checks that reads in a worker and in the process return the same elements
+// if chunks are larger than the window, if boxes lie inside chunks and if elements arrive in
+// several pieces.
 func TestIsolatedLargeChunks(t *testing.T) {
 	for _, name := range []string{"a.b2nd", "a.h5:/x"} {
 		location := in(t.TempDir(), name)
@@ -203,7 +204,8 @@ func TestIsolatedLargeChunks(t *testing.T) {
 	}
 }
 
-// What is asked for ahead finds room, and no more goroutines work than are allowed.
+// TestAhead checks that the boxes read ahead fit into the slots and that at most the allowed number
+// of goroutines works.
 func TestAhead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		allowed := rapid.IntRange(1, 3*runtime.GOMAXPROCS(0)).Draw(t, "allowed")
@@ -220,8 +222,8 @@ func TestAhead(t *testing.T) {
 	})
 }
 
-// Reads of more pieces than the window has slots, by as many goroutines as are allowed,
-// are those without a worker.
+// TestIsolated_manyPieces checks that reads in a worker and in the process return the same elements
+// if a read has more boxes than the window has slots, with any number of goroutines.
 func TestIsolated_manyPieces(t *testing.T) {
 	for _, name := range []string{"a.b2nd", "a.h5:/x"} {
 		location := in(t.TempDir(), name)
@@ -253,8 +255,8 @@ func TestIsolated_manyPieces(t *testing.T) {
 	}
 }
 
-// A limit of a worker is an error of the call that meets it, and the next has a fresh
-// one; a cancelled read ends at once.
+// TestIsolatedLimits checks that a call that exceeds a limit of its worker returns an error and
+// that the next call starts a new worker. A cancelled read must also return an error.
 func TestIsolatedLimits(t *testing.T) {
 	location := in(t.TempDir(), "a.b2nd")
 	d, err := hyperslab.Create(bg, location, ndarray.Spec{Shape: []int64{256, 1 << 18}, ChunkShape: []int64{256, 1 << 18}, BlockShape: []int64{1, 1 << 16}, DType: ndarray.DTypeOf[int32]()}, nil)
@@ -278,7 +280,7 @@ func TestIsolatedLimits(t *testing.T) {
 	require.NoError(t, err, "a fresh worker answers")
 }
 
-// Isolated reads stand beside direct ones, on the same data: 350 MB.
+// BenchmarkUntrustedRead compares reads in a worker with reads in the process, on 350 MB of data.
 func BenchmarkUntrustedRead(b *testing.B) {
 	dir := b.TempDir()
 	shape := []int64{3500, 25000}

@@ -15,7 +15,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/worker"
 )
 
-// withoutInit is set for this binary as a program that does not call worker.Init.
+// withoutInit is the environment variable that makes this test binary a program without
+// worker.Init.
 const withoutInit = "FORMATS_TEST_WITHOUT_INIT"
 
 func TestMain(m *testing.M) {
@@ -57,7 +58,7 @@ func int32s(shape ...int64) ndarray.Spec {
 	return ndarray.Spec{Shape: shape, DType: ndarray.DTypeOf[int32]()}
 }
 
-// entries are the names in a directory, temporaries included.
+// entries returns the names in a directory, including temporary files.
 func entries(t *testing.T, dir string) []string {
 	t.Helper()
 	list, err := os.ReadDir(dir)
@@ -79,6 +80,6 @@ func requireCount(t *testing.T, location string) {
 	require.NoError(t, a.Close())
 }
 
-// in names a file, or a location, in a directory; unlike filepath.Join it keeps
-// ":/" at the end.
+// in returns the path or location name in a directory. Unlike filepath.Join it keeps ":/" at the
+// end.
 func in(dir, name string) string { return dir + "/" + name }

@@ -22,7 +22,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// stored makes an array of spec in both formats, opens each, and gives it to look.
+// stored creates an array of spec as b2nd and as HDF5, opens each and calls look with its metadata.
 func stored(t *testing.T, spec ndarray.Spec, look func(m ndarray.Meta)) {
 	t.Helper()
 	dir := t.TempDir()
@@ -40,12 +40,11 @@ func stored(t *testing.T, spec ndarray.Spec, look func(m ndarray.Meta)) {
 	}
 }
 
-// everywhere makes an array of spec in every format that is stored, opens each, and
-// gives it to look.
+// everywhere creates an array of spec in every file format, opens each and calls look with it.
 func everywhere(t *testing.T, spec ndarray.Spec, look func(a *ndarray.Array)) {
 	t.Helper()
 	dir := need.Scratch(t)
-	for _, s := range storages()[1:] { // behind memory
+	for _, s := range storages()[1:] { // all except memory
 		spec := spec
 		if s.name == "bcolz" && spec.ChunkShape != nil {
 			spec.ChunkShape = append(slices.Clone(spec.ChunkShape[:1]), spec.Shape[1:]...)
@@ -56,7 +55,8 @@ func everywhere(t *testing.T, spec ndarray.Spec, look func(a *ndarray.Array)) {
 	}
 }
 
-// The rows of the table in ndarray's doc.go, and the paragraphs below it, one test each.
+// TestMapping has one subtest for each row of the table in ndarray's doc.go and each paragraph
+// below it.
 func TestMapping(t *testing.T) {
 	f4 := ndarray.DTypeOf[float32]()
 	chunked := ndarray.Spec{Shape: []int64{6, 4}, ChunkShape: []int64{4, 3}, DType: f4}
@@ -91,7 +91,8 @@ func TestMapping(t *testing.T) {
 		spec.MaxShape = []int64{ndarray.Unlimited, 9}
 		stored(t, spec, func(m ndarray.Meta) { require.Equal(t, spec.MaxShape, m.MaxShape, m.Format) })
 		stored(t, chunked, func(m ndarray.Meta) { require.Nil(t, m.MaxShape, m.Format) })
-		// Where nothing is said, any axis of b2nd grows, and HDF5 fixes the shape.
+		// Without MaxShape, a b2nd array can grow along any dimension, and an HDF5 dataset has a
+		// fixed shape.
 		dir := t.TempDir()
 		for _, location := range []string{in(dir, "x.b2nd"), in(dir, "x.h5:/x")} {
 			save(t, location, int32s(6, 4), nil)
@@ -111,7 +112,7 @@ func TestMapping(t *testing.T) {
 		spec := chunked
 		spec.AxisNames = []string{"time", ""}
 		stored(t, spec, func(m ndarray.Meta) { require.Equal(t, spec.AxisNames, m.AxisNames, m.Format) })
-		// A dimension scale without a label gives its name.
+		// Without a label, the name of the dimension scale is the dimension name.
 		file := in(t.TempDir(), "s.h5")
 		f, err := h5.Create(file, nil)
 		require.NoError(t, err)
@@ -251,7 +252,8 @@ func TestMapping(t *testing.T) {
 	})
 }
 
-// Shapes at the limits: the most axes, primes, and more elements than memory has.
+// TestExtremeShapes checks shapes at the limits: the maximum number of dimensions, prime lengths,
+// and more elements than fit into memory.
 func TestExtremeShapes(t *testing.T) {
 	d := ndarray.DTypeOf[int32]()
 	for _, c := range []struct {
@@ -270,7 +272,7 @@ func TestExtremeShapes(t *testing.T) {
 	dir := need.Scratch(t)
 	big := ndarray.Spec{Shape: []int64{1_000_000_007}, ChunkShape: []int64{1 << 20}, DType: d}
 	for _, s := range storages() {
-		if s.name == "mem" { // 4 GB of nothing are 4 GB there
+		if s.name == "mem" { // it would allocate 4 GB
 			continue
 		}
 		a := s.put(t, filepath.Join(dir, s.name), big, func(a *ndarray.Array) {
@@ -306,7 +308,7 @@ func TestExtremeShapes(t *testing.T) {
 			require.NoFileExists(t, filepath.Join(dir, "o"))
 		}
 	}
-	// The highest rank of each, and one axis more.
+	// Each format must support its maximum rank and refuse one dimension more.
 	for name, most := range map[string]int{"mem": 32, "b2nd": 16, "sparse": 16, "caterva": 8, "hdf5": 32, "bcolz": 32} {
 		s := storages()[slices.IndexFunc(storages(), func(s storage) bool { return s.name == name })]
 		spec := ndarray.Spec{Shape: append([]int64{3}, slices.Repeat([]int64{1}, most-1)...), DType: d}
@@ -319,15 +321,16 @@ func TestExtremeShapes(t *testing.T) {
 		require.NoError(t, a.Close())
 		spec.Shape = append(spec.Shape, 1)
 		_, err = s.create(filepath.Join(dir, name+"rank1"), spec)
-		want := ndarray.ErrShape // of any array
+		want := ndarray.ErrShape // the maximum rank of ndarray
 		if most < ndarray.MaxRank {
-			want = errors.ErrUnsupported // of this format
+			want = errors.ErrUnsupported // the maximum rank of the format
 		}
 		require.ErrorIs(t, err, want, name)
 	}
 }
 
-// A frame that is no array is one axis of its values, told or opaque.
+// TestPlainFrames checks that a frame without array metadata opens as an array of one dimension.
+// Its dtype is the option DType, or opaque bytes without that option.
 func TestPlainFrames(t *testing.T) {
 	dir := t.TempDir()
 	for i, contiguous := range []bool{true, false} {
@@ -358,7 +361,8 @@ func TestPlainFrames(t *testing.T) {
 	}
 }
 
-// caterva writes a Caterva array as its library did: five fields, no element type.
+// caterva writes a Caterva array without a dtype, with five metadata fields as in Caterva's own
+// files.
 func caterva(t *testing.T) string {
 	t.Helper()
 	file := in(t.TempDir(), "caterva.b2frame")

@@ -41,8 +41,8 @@ func heapPeak(f func()) int64 {
 	return most - base
 }
 
-// Many goroutines that each read one column of a large chunk together use at most the bytes of
-// SetReadMemory for stored and decoded chunks.
+// TestSetReadMemory checks the memory of many goroutines that each read one column of a large
+// chunk. Together they must use at most the bytes of SetReadMemory for stored and decoded chunks.
 func TestSetReadMemory(t *testing.T) {
 	for _, x := range []struct {
 		location string
@@ -51,7 +51,7 @@ func TestSetReadMemory(t *testing.T) {
 		readers  int
 		limit    int64
 	}{
-		{"a.h5:/x", "deflate", 2304, 200, 96 << 20}, // larger than the chunk cache of libhdf5, which reads smaller chunks
+		{"a.h5:/x", "deflate", 2304, 200, 96 << 20}, // larger than the chunk cache of libhdf5, because libhdf5 reads smaller chunks itself
 		{"a.b2nd", "zlib", 256, 1000, 8 << 20},
 		{"a.bcolz", "zlib", 256, 1000, 8 << 20},
 	} {

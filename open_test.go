@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// targets are one location of each kind.
+// targets returns one location of each kind, with its options.
 func targets(dir string) map[string]*hyperslab.CreateOptions {
 	return map[string]*hyperslab.CreateOptions{
 		in(dir, "a.b2nd"):                        nil,
@@ -119,7 +119,8 @@ func TestDraft_targetAppears(t *testing.T) {
 	require.Equal(t, []string{"a.b2nd"}, entries(t, dir))
 }
 
-// What a signal handler does leaves nothing behind, and the draft knows.
+// TestAbortAll checks that AbortAll, which signal handlers call, removes all temporary files and
+// that Commit then returns an error.
 func TestAbortAll(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a.b2nd", "a.h5:/x"} {
@@ -239,7 +240,7 @@ func TestOpen_types(t *testing.T) {
 	require.NoError(t, a.Close())
 }
 
-// What ForName says is what Create makes.
+// TestForName checks that ForName returns the format that Create uses.
 func TestForName(t *testing.T) {
 	spec := ndarray.Spec{DType: ndarray.DTypeOf[int8]()}
 	for ext, want := range map[string]hyperslab.Format{
@@ -275,7 +276,7 @@ func TestSniff(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(in(dir, "short"), short[:len(short)-20], 0o644))
 	require.NoError(t, os.WriteFile(in(dir, "shorter"), short[:60], 0o644))
-	// Names lie, and HDF5 may begin after a user block.
+	// Sniff must ignore the file name and find an HDF5 signature after a user block.
 	require.NoError(t, os.Rename(in(dir, "a.b2nd"), in(dir, "b.h5")))
 	b, err := os.ReadFile(in(dir, "a.h5"))
 	require.NoError(t, err)
@@ -330,7 +331,8 @@ func TestParseLocation(t *testing.T) {
 	}
 }
 
-// Arrays on disk are written and grown in place, and other opens see it.
+// TestWriteInPlace checks that arrays on disk can be written and resized in place, and that another
+// Open returns the changes.
 func TestWriteInPlace(t *testing.T) {
 	dir := t.TempDir()
 	for _, location := range []string{in(dir, "a.b2nd"), in(dir, "a.h5:/g/x")} {
@@ -355,7 +357,8 @@ func TestWriteInPlace(t *testing.T) {
 	}
 }
 
-// Caterva is written when asked for, listed and, with its type told, becomes b2nd.
+// TestCatervaToB2nd checks that Caterva files are created on request and listed by Walk, and that
+// they can be copied to b2nd if the option DType is set.
 func TestCatervaToB2nd(t *testing.T) {
 	dir := t.TempDir()
 	for name, sparse := range map[string]bool{"one": false, "sparse": true} {
@@ -378,13 +381,14 @@ func TestCatervaToB2nd(t *testing.T) {
 	require.ErrorIs(t, err, ndarray.ErrParam)
 }
 
-// HDF5 with addresses of 32 bytes, for which its library has no room, never gets there.
+// TestOpen_hdf5LongAddresses checks that files with addresses of 32 bytes are refused before
+// libhdf5 opens them, because libhdf5 would write the addresses into tokens of 16 bytes.
 func TestOpen_hdf5LongAddresses(t *testing.T) {
 	path := in(t.TempDir(), "a.h5")
 	save(t, path+":/x", int32s(5), nil)
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
-	size := 9 // of addresses, by the version of the superblock
+	size := 9 // offset of the size of addresses, which depends on the version of the superblock
 	if b[8] < 2 {
 		size = 13
 	}

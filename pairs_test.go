@@ -1,5 +1,5 @@
-// Every pair of backends: what both hold is copied without a change, and what the
-// target cannot hold is said before anything is written.
+// Tests of copies between every pair of backends. What both formats represent must be copied
+// without a change, and everything else must be refused before anything is written.
 package hyperslab_test
 
 import (
@@ -23,8 +23,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
-// inBcolz reports whether a carray, or for structures along one axis a ctable, has
-// elements of the type.
+// inBcolz reports whether bcolz supports the dtype, in a carray or, for one-dimensional arrays of
+// structures, in a ctable.
 func inBcolz(d ndarray.DType, rank int) bool {
 	switch d.Kind {
 	case ndarray.Struct:
@@ -41,7 +41,7 @@ func inBcolz(d ndarray.DType, rank int) bool {
 	return !slices.Contains([]ndarray.Kind{ndarray.String, ndarray.Complex, ndarray.SubArray}, d.Kind)
 }
 
-// storage is one of the backends, with one array at a time.
+// storage creates and opens arrays of one backend.
 type storage struct {
 	name   string
 	holds  func(d ndarray.DType, rank int) bool
@@ -71,7 +71,7 @@ func storages() []storage {
 				return backendOf(b2nd.Open(path, told))
 			}}
 	}
-	var kept ndarray.Backend // of memory: what was created is what is opened
+	var kept ndarray.Backend // an array in memory cannot be reopened
 	return []storage{
 		{"mem", func(ndarray.DType, int) bool { return true },
 			func(_ string, spec ndarray.Spec) (_ ndarray.Backend, err error) {
@@ -105,8 +105,8 @@ func storages() []storage {
 	}
 }
 
-// put creates an array in a storage with what write does, and opens it again; nil if
-// the storage cannot hold it, of which then nothing is left behind.
+// put creates an array, calls write with it and opens it again. If the storage does not support the
+// dtype, put checks that create returns an error and leaves no file, and returns nil.
 func (s storage) put(t *testing.T, path string, spec ndarray.Spec, write func(a *ndarray.Array)) *ndarray.Array {
 	t.Helper()
 	b, err := s.create(path, spec)
@@ -131,7 +131,7 @@ func (s storage) put(t *testing.T, path string, spec ndarray.Spec, write func(a 
 	return a
 }
 
-// write fills an array with every bit pattern, or with texts.
+// write fills an array with random bit patterns, or with strings.
 func write(t *testing.T, a *ndarray.Array) {
 	t.Helper()
 	if a.DType().Kind != ndarray.String {
@@ -145,8 +145,8 @@ func write(t *testing.T, a *ndarray.Array) {
 	require.NoError(t, a.WriteStrings(bg, texts, ndarray.Whole(a.Shape())))
 }
 
-// All pairs of backends over the full matrix of element types: values, type with its
-// byte order, and attributes are the same on the other side; or the target refuses.
+// TestCopy_pairs copies arrays of every dtype between all pairs of backends. The copy must have the
+// same values, dtype with byte order and attributes, or create must refuse the dtype.
 func TestCopy_pairs(t *testing.T) {
 	dir := need.Scratch(t)
 	attrs := []ndarray.Attr{{Name: "unit", Value: ndarray.Text("K")}, {Name: "range", Value: ndarray.Vector(1.5, -2)}}
@@ -171,10 +171,10 @@ func TestCopy_pairs(t *testing.T) {
 			for _, to := range all {
 				name := fmt.Sprintf("%v %v from %s to %s", d, shape, from.name, to.name)
 				if to.name == "mem" && from.name == "mem" {
-					to = storages()[0] // of its own
+					to = storages()[0] // a second array in memory
 				}
 				made := a.Meta().Spec()
-				made.ChunkShape, made.BlockShape, made.Compression, made.MaxShape = nil, nil, nil, nil // each has its own
+				made.ChunkShape, made.BlockShape, made.Compression, made.MaxShape = nil, nil, nil, nil // defaults of the target
 				found, err := a.Attrs(bg)
 				require.NoError(t, err, name)
 				made.Attrs = found.List
@@ -202,9 +202,9 @@ func TestCopy_pairs(t *testing.T) {
 	require.Greater(t, copied, 1000)
 }
 
-// Trees of all element types between every pair of formats of trees: each array that
-// the target cannot hold is in TreeStats.Refused, before anything is written, and all
-// others are copied when that is accepted.
+// TestCopyTree_pairs copies trees with arrays of every dtype between all pairs of tree formats.
+// Each array that the target cannot represent must be listed in TreeStats.Refused before anything
+// is written. If the problems are accepted, all other arrays must be copied.
 func TestCopyTree_pairs(t *testing.T) {
 	dir := need.Scratch(t)
 	kinds := []struct {
@@ -215,7 +215,8 @@ func TestCopyTree_pairs(t *testing.T) {
 		{"table.bcolz", func(d ndarray.DType) bool { return inBcolz(d, 0) }},
 		{"directory", func(d ndarray.DType) bool { return d.Kind != ndarray.String }},
 	}
-	// The sources, from a directory of all that b2nd holds and a file of texts beside.
+	// The sources are copies of a directory with every dtype of b2nd, and an HDF5 file with
+	// strings.
 	dtypes := ndarraytest.DTypes()
 	require.NoError(t, os.Mkdir(in(dir, "all"), 0o777))
 	for i, d := range dtypes {

@@ -23,12 +23,12 @@ func parsed(t require.TestingT, s string) ndarray.DType {
 	return d
 }
 
-// passages are arrays that chunks pass between as they are stored.
+// passages are pairs of arrays between which chunks can be copied without recompression.
 var passages = []struct {
 	name, src, dst string
 	codec          [2]string
 	filters        []string
-	edges          bool // chunks at the edge pass too
+	edges          bool // chunks at the edge are copied without recompression too
 }{
 	{"b2nd to b2nd", "a.b2nd", "b.b2nd", [2]string{"zstd", "zstd"}, []string{"shuffle"}, true},
 	{"hdf5 to hdf5", "a.h5:/x", "b.h5:/x", [2]string{"deflate", "deflate"}, []string{"shuffle", "fletcher32"}, true},
@@ -37,8 +37,8 @@ var passages = []struct {
 	{"hdf5 to b2nd", "a.h5:/x", "b.b2nd", [2]string{"blosc2/zstd", "zstd"}, []string{"shuffle"}, true},
 }
 
-// Chunks pass from array to array without being decoded, and the copy is what one of
-// elements would be.
+// TestChunksPass checks that chunks are copied without recompression and that the copy has the same
+// elements as the source.
 func TestChunksPass(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c := rapid.SampledFrom(passages).Draw(rt, "passage")
@@ -86,7 +86,7 @@ func TestChunksPass(t *testing.T) {
 
 		spec.Compression = &ndarray.Compression{Codec: c.codec[1], Level: 4, Filters: c.filters}
 		if src.Meta().BlockShape == nil {
-			spec.BlockShape = spec.ChunkShape // the filter's choice for chunks of less than 64 KiB
+			spec.BlockShape = spec.ChunkShape // the filter's default for chunks of less than 64 KiB
 		}
 		d, err := hyperslab.Create(bg, filepath.Join(dir, c.dst), spec, nil)
 		require.NoError(rt, err)
@@ -114,7 +114,8 @@ func TestChunksPass(t *testing.T) {
 	})
 }
 
-// What must not pass does not: another level, codec, chunk shape or order of bytes.
+// TestCopy_recompressedChunks checks that chunks are recompressed if the target has another level,
+// codec, chunk shape or byte order.
 func TestCopy_recompressedChunks(t *testing.T) {
 	spec := func(edit func(*ndarray.Spec)) ndarray.Spec {
 		s := ndarray.Spec{
@@ -165,8 +166,9 @@ func TestCopy_recompressedChunks(t *testing.T) {
 	require.NoError(t, a.Close())
 }
 
-// The plug-in of other people reads what has passed into an HDF5 file, in blocks that
-// no filter chose, and what our filter has written.
+// TestCopy_pluginChunks checks that hdf5plugin reads Blosc2 chunks of an HDF5 file: chunks that
+// were copied from a frame without recompression, whose block shape is not the filter's default,
+// and chunks that our filter has written.
 func TestCopy_pluginChunks(t *testing.T) {
 	dir := t.TempDir()
 	shape := []int64{90, 50}
@@ -200,7 +202,7 @@ assert hashlib.sha256(a.tobytes()).hexdigest() == sys.argv[2]
 `, filepath.Join(dir, "a.h5"), hex.EncodeToString(sum[:]))
 }
 
-// pythonRun runs a few lines of Python.
+// pythonRun runs a Python program.
 func pythonRun(t *testing.T, code string, args ...string) {
 	t.Helper()
 	interpreter := need.Python(t, "h5py", "hdf5plugin")

@@ -17,8 +17,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// partlyReadable writes an HDF5 file with two arrays that can be read, one behind a filter that is
-// not available and one with a wrong checksum.
+// partlyReadable writes an HDF5 file with four arrays: two can be read, one is compressed with a
+// filter that is not available, and one has a wrong checksum.
 func partlyReadable(t *testing.T, file string) {
 	t.Helper()
 	same := func(b []byte, _ []uint32) ([]byte, error) { return b, nil }
@@ -43,7 +43,7 @@ func partlyReadable(t *testing.T, file string) {
 	require.NoError(t, h5.UnregisterFilter(32098))
 	b, err := os.ReadFile(file)
 	require.NoError(t, err)
-	at := strings.Index(string(b), "\x38\x56\x4c\x05") // 88888888
+	at := strings.Index(string(b), "\x38\x56\x4c\x05") // the number 88888888 in little-endian order
 	require.Positive(t, at)
 	b[at]++
 	require.NoError(t, os.WriteFile(file, b, 0o644))
@@ -125,9 +125,9 @@ func TestCopyTree_SkipUnreadable(t *testing.T) {
 	}
 }
 
-// The work for an object does not grow with its depth: eight times the groups of a chain take about
-// eight times the processor time, with a lookup from the root for each 64 times. Names of one
-// character keep the paths short.
+// TestWalk_Deep checks that the work per object does not depend on its depth. A chain of 8 times as
+// many groups takes about 8 times as long, but 64 times as long if each lookup starts at the root.
+// Names of one character keep the paths short.
 func TestWalk_Deep(t *testing.T) {
 	walk := func(depth int) time.Duration {
 		file := filepath.Join(t.TempDir(), "deep.h5")

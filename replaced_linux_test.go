@@ -13,8 +13,9 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Files of a directory that are replaced after it was opened give an error or the old elements:
-// never those of a file outside of the directory, and no crash.
+// TestReplacedFiles checks files of a directory that are replaced after the directory was opened.
+// Reads must return an error or the old elements, and never elements of a file outside of the
+// directory.
 func TestReplacedFiles(t *testing.T) {
 	spec := ndarray.Spec{Shape: []int64{1000}, ChunkShape: []int64{100}, DType: ndarray.DTypeOf[int32]()}
 	for _, format := range []struct {

@@ -1,4 +1,4 @@
-// The same file from any number of workers, whichever of them is done first.
+// Tests of copies that must write the same file with any number of workers and any scheduling.
 package hyperslab_test
 
 import (
@@ -20,17 +20,17 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/mem"
 )
 
-// uneven is an array whose reads overtake each other: every third waits for the second
-// behind it to begin, which is then another worker's next.
+// uneven is an array whose reads complete out of order. Every third read waits until the second
+// read after it begins, so that another worker begins that one.
 type uneven struct {
 	*mem.Backend
-	hard bool // wait for it, whatever comes; otherwise give way to others for a while
+	hard bool // wait without a limit; otherwise yield to other goroutines at most 2,000 times
 
 	mu     sync.Mutex
-	begun  int           // reads
-	bytes  int64         // of them
-	turn   chan struct{} // closed when the read that is waited for begins
-	at     int           // which one that is
+	begun  int           // number of reads
+	bytes  int64         // bytes of these reads
+	turn   chan struct{} // closed when the awaited read begins
+	at     int           // index of the awaited read
 	waited int
 }
 
@@ -66,7 +66,7 @@ func (u *uneven) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) e
 	return u.Backend.ReadRegion(ctx, dst, r)
 }
 
-// seeded fills an array with numbers of which some chunks compress better than others.
+// seeded fills an array with numbers. Some of its chunks compress better than others.
 func seeded(t require.TestingT, a *ndarray.Array, seed uint64, zeros bool) {
 	b := make([]byte, a.NumElems()*int64(a.DType().Size))
 	x := seed*2 + 1
@@ -88,7 +88,7 @@ func seeded(t require.TestingT, a *ndarray.Array, seed uint64, zeros bool) {
 	require.NoError(t, a.Write(bg, b, ndarray.Whole(a.Shape())))
 }
 
-// filesOf are the contents of a file, or of all files in a directory.
+// filesOf returns the contents of a file, or of all files in a directory.
 func filesOf(t require.TestingT, name string) map[string]string {
 	all := map[string]string{}
 	require.NoError(t, filepath.WalkDir(name, func(p string, d fs.DirEntry, err error) error {
@@ -102,7 +102,7 @@ func filesOf(t require.TestingT, name string) map[string]string {
 	return all
 }
 
-// ordered are ways of storing arrays, and whether many workers can write them.
+// ordered are storages for arrays. In a serial one only one worker can write.
 var ordered = []struct {
 	name   string
 	target string
@@ -144,8 +144,8 @@ func made(t require.TestingT, dir, target string, spec ndarray.Spec, src *ndarra
 	return filesOf(t, filepath.Join(dir, loc.File)), stats
 }
 
-// Chunks that are ready in another order than that of the grid are stored in its order:
-// reads overtake each other by force.
+// TestCopy_reproducibleOrder checks that chunks are stored in the order of the grid if reads
+// complete in another order.
 func TestCopy_reproducibleOrder(t *testing.T) {
 	for _, x := range ordered {
 		t.Run(x.name, func(t *testing.T) {
@@ -178,8 +178,8 @@ func TestCopy_reproducibleOrder(t *testing.T) {
 	}
 }
 
-// The same for any shapes, chunks on both sides, types and memory: of so little that
-// chunks wait in a temporary file, and of so little that chunks are written in parts.
+// TestCopy_reproducible checks the same with random shapes, chunk shapes, dtypes and memory limits.
+// With little memory, chunks wait in a temporary file or are written in parts.
 func TestCopy_reproducible(t *testing.T) {
 	base := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -228,8 +228,8 @@ func TestCopy_reproducible(t *testing.T) {
 	})
 }
 
-// Chunks that pass as they are stored keep their order, too, with those that are not
-// stored between them.
+// TestCopy_reproducibleStoredChunks checks the same for chunks that are copied without
+// recompression, in an array in which some chunks are not stored.
 func TestCopy_reproducibleStoredChunks(t *testing.T) {
 	for _, c := range passages {
 		t.Run(c.name, func(t *testing.T) {

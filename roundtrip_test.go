@@ -20,7 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
-// noise fills n elements with every bit pattern that the type can have.
+// noise returns n elements with random bit patterns that are valid for the dtype.
 func noise(d ndarray.DType, n int64) []byte {
 	r := rand.New(rand.NewPCG(1, uint64(n)))
 	b := make([]byte, n*int64(d.Size))
@@ -36,7 +36,7 @@ func noise(d ndarray.DType, n int64) []byte {
 	return b
 }
 
-// inMemory is the array that a round trip begins with.
+// inMemory returns the source array of a round trip.
 func inMemory(t *testing.T, spec ndarray.Spec) *ndarray.Array {
 	t.Helper()
 	b, err := mem.New(spec)
@@ -47,11 +47,11 @@ func inMemory(t *testing.T, spec ndarray.Spec) *ndarray.Array {
 	return a
 }
 
-// specOf is what creates an array like a, in any format.
+// specOf returns a Spec that creates an array like a in any format.
 func specOf(t *testing.T, a *ndarray.Array) ndarray.Spec {
 	t.Helper()
 	spec := a.Meta().Spec()
-	spec.Compression, spec.BlockShape = nil, nil // each format has its own
+	spec.Compression, spec.BlockShape = nil, nil // default of each format
 	attrs, err := a.Attrs(bg)
 	require.NoError(t, err)
 	require.Empty(t, attrs.Unsupported)
@@ -59,8 +59,8 @@ func specOf(t *testing.T, a *ndarray.Array) ndarray.Spec {
 	return spec
 }
 
-// passOn stores a with all its attributes and opens that. It goes round the
-// draft, whose syncs to disk would take most of the time.
+// passOn copies a with all its attributes to a file and opens the copy. It creates the file without
+// a Draft, because the fsync calls of a Draft would take most of the time.
 func passOn(t *testing.T, a *ndarray.Array, file, object string, sparse bool) *ndarray.Array {
 	t.Helper()
 	require.NoError(t, os.RemoveAll(file))
@@ -83,7 +83,7 @@ func passOn(t *testing.T, a *ndarray.Array, file, object string, sparse bool) *n
 	return back
 }
 
-// inHDF5 reports whether HDF5 has the type: no Unicode and no titles.
+// inHDF5 reports whether HDF5 supports the dtype, that is, without Unicode code points and titles.
 func inHDF5(d ndarray.DType) bool {
 	has := true
 	d.MapParts(func(p ndarray.DType) ndarray.DType {
@@ -93,7 +93,7 @@ func inHDF5(d ndarray.DType) bool {
 	return has
 }
 
-// attributesFor are the suite's attributes that HDF5 can hold.
+// attributesFor returns the attributes of ndarraytest that HDF5 supports.
 func attributesFor() []ndarray.Attr {
 	var out []ndarray.Attr
 	for _, a := range ndarraytest.Attrs() {
@@ -106,14 +106,14 @@ func attributesFor() []ndarray.Attr {
 	return out
 }
 
-// Memory → b2nd → HDF5 → sparse b2nd → memory: at each step every element, the
-// element type with its byte order, and every attribute are what they were.
+// TestRoundTrip copies arrays from memory to b2nd, to HDF5, to sparse b2nd and back to memory. Each
+// copy must have the same elements, dtype with byte order, and attributes.
 func TestRoundTrip(t *testing.T) {
 	dir := need.Scratch(t)
 	for i, d := range ndarraytest.DTypes() {
 		for j, l := range ndarraytest.Layouts() {
 			if (i+j)%4 != 0 {
-				continue // the backends' own tests have every pair of type and layout
+				continue // the tests of the backends cover every pair of dtype and layout
 			}
 			spec := ndarray.Spec{Shape: l.Shape, ChunkShape: l.Chunk, DType: d}
 			if i%7 == 0 {
@@ -151,7 +151,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// What no shape says either way: null, scalar and growing arrays.
+// TestRoundTrip_shapes checks round trips of null, scalar, empty and resizable arrays.
 func TestRoundTrip_shapes(t *testing.T) {
 	dir := t.TempDir()
 	for _, spec := range []ndarray.Spec{
@@ -183,7 +183,8 @@ func inMemoryShape(t *testing.T, spec ndarray.Spec) *ndarray.Array {
 	return a
 }
 
-// Grids that do not fit each other, in memory for a few chunks only.
+// TestCopy_gridMemory checks that copies between column chunks and row chunks stay within a memory
+// limit of a few chunks.
 func TestCopy_gridMemory(t *testing.T) {
 	dir := t.TempDir()
 	a := inMemory(t, ndarray.Spec{Shape: []int64{311, 257}, ChunkShape: []int64{311, 1}, DType: ndarray.DTypeOf[float64]()})

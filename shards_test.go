@@ -12,8 +12,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
 
-// The joined array and the array over both shards have the elements of the source. A shard that
-// leaves a chunk out is an error.
+// TestSplit checks that the joined array and the array over both shards have the elements of the
+// source. A shard without one of its chunks must return an error.
 func TestSplit(t *testing.T) {
 	dir := t.TempDir()
 	src := in(dir, "a.bcolz")

@@ -34,8 +34,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/worker"
 )
 
-// The arrays of a soak: rows × columns numbers, 0, 1, 2, …, plus step for each time
-// that a writer has been there.
+// The arrays of a soak test have soakRows × soakColumns elements 0, 1, 2, … in row-major order. A
+// writer adds multiples of soakStep, so that an element modulo soakStep never changes.
 const (
 	soakRows, soakColumns, soakChunk = 96, 40, 7
 	soakStep                         = 1 << 16
@@ -102,9 +102,11 @@ func soakPlaces(t *testing.T, dir string) (places []soakPlace) {
 	return places
 }
 
-// TestSoak has 64 goroutines on one handle of each kind, whose contexts end at any time,
-// writers beside readers, storms of opening and closing, and signals all the while. After
-// each round nothing is left. HYPERSLAB_SOAK is how long it goes on; `make soak` sets it.
+// TestSoak checks for races and leaks. In each round 64 goroutines share one handle of each kind,
+// and their contexts are cancelled at random times. Writers run concurrently with readers, arrays
+// are opened and closed in quick succession, and signals arrive all the time. After each round no
+// HDF5 id, worker, descriptor or child process may be left. The environment variable HYPERSLAB_SOAK
+// contains the duration.
 func TestSoak(t *testing.T) {
 	var long time.Duration
 	if s := os.Getenv("HYPERSLAB_SOAK"); s != "" {
@@ -140,17 +142,17 @@ func TestSoak(t *testing.T) {
 	}
 	require.Equal(t, caught, signalsCaught(t), "signals that this process catches")
 	t.Logf("%d rounds, %d reads in %v; %v after the first, %v after the last", len(memory), reads, time.Since(began).Round(time.Second), first, last)
-	// What a process keeps settles within some rounds; from then on it must not grow.
+	// The memory of a process stabilizes within some rounds. After that it must not grow.
 	if n := len(memory); long > 0 && n >= 16 {
 		early, late := middle(memory[n/4:n/2]), middle(memory[3*n/4:])
 		require.LessOrEqual(t, late, early+early/10+(16<<20), "resident bytes, early and late")
 	}
 }
 
-// soakHandle has many goroutines on one handle. It returns how many reads were whole.
+// soakHandle runs many goroutines on one handle. It returns the number of completed reads.
 func soakHandle(t *testing.T, p soakPlace, seed uint64, long bool) int64 {
 	t.Helper()
-	_, err := worker.Left() // the spare process of a place before, which would end at any time
+	_, err := worker.Left() // end idle workers of the previous array, because they could exit at any time
 	require.NoError(t, err)
 	started := children(t)
 	a, err := p.open(p.location)
@@ -183,7 +185,7 @@ func soakHandle(t *testing.T, p soakPlace, seed uint64, long bool) int64 {
 	if err, ok := fault.Load().(error); ok {
 		require.NoError(t, err, p.name)
 	}
-	// A cancelled call leaves the handle as good as it was.
+	// The handle must still work after cancelled calls.
 	require.NoError(t, soakRead(a, rand.New(rand.NewPCG(seed, soakUsers)), false), p.name)
 	require.NoError(t, a.Close())
 	if !p.apart {
@@ -199,8 +201,8 @@ func soakRegion(r *rand.Rand) ndarray.Region {
 	return g
 }
 
-// soakRead reads a region and looks at each number; with a context that may end at any
-// time.
+// soakRead reads a region and checks each element. If cancelled is set, its context is cancelled at
+// a random time.
 func soakRead(a *ndarray.Array, r *rand.Rand, cancelled bool) error {
 	ctx := bg
 	if cancelled {
@@ -226,7 +228,7 @@ func soakRead(a *ndarray.Array, r *rand.Rand, cancelled bool) error {
 	return nil
 }
 
-// soakWrite writes the numbers of a region, and a step.
+// soakWrite writes the elements of a region, each plus the same multiple of soakStep.
 func soakWrite(a *ndarray.Array, r *rand.Rand) error {
 	g := soakRegion(r)
 	step := soakStep * (1 + r.Int64N(100))
@@ -239,8 +241,8 @@ func soakWrite(a *ndarray.Array, r *rand.Rand) error {
 	return a.Write(bg, src, g)
 }
 
-// soakGrowing appends to a frame, durably, while readers open it: they find a whole
-// number of commits, never fewer than before.
+// soakGrowing appends durably to a frame while readers open it. Each reader must find a complete
+// number of commits, never fewer than in its previous read.
 func soakGrowing(t *testing.T, path string, seed uint64) {
 	t.Helper()
 	require.NoError(t, os.RemoveAll(path))
@@ -303,7 +305,8 @@ func soakGrowing(t *testing.T, path string, seed uint64) {
 	}
 }
 
-// soakStorm opens and closes everything from many goroutines.
+// soakStorm opens, reads and closes arrays concurrently, chosen at random from those without a
+// writer.
 func soakStorm(t *testing.T, places []soakPlace, seed uint64) {
 	t.Helper()
 	places = slices.DeleteFunc(slices.Clone(places), func(p soakPlace) bool { return p.writer })
@@ -331,8 +334,8 @@ func soakStorm(t *testing.T, places []soakPlace, seed uint64) {
 	}
 }
 
-// children is how much the children that this process has waited for had to do: it is
-// another number after any process that has come and gone.
+// children returns the accumulated resource usage of the child processes that this process has
+// waited for. The result changes whenever a child process has ended.
 func children(t *testing.T) int64 {
 	t.Helper()
 	var u syscall.Rusage
@@ -340,13 +343,13 @@ func children(t *testing.T) int64 {
 	return u.Minflt
 }
 
-// pester sends signals to this process until it is stopped: those that the runtime sends
-// itself, one that somebody listens to, those of a profile, and of a pipe that nobody reads.
+// pester sends signals to this process until stop is called: SIGURG, which the Go runtime also
+// sends, SIGUSR1, which has a handler, SIGPROF of a CPU profile, and SIGPIPE.
 func pester(t *testing.T) (stop func()) {
 	t.Helper()
 	heard := make(chan os.Signal, 1)
 	signal.Notify(heard, syscall.SIGUSR1)
-	profiled := pprof.StartCPUProfile(io.Discard) == nil // not if the whole test is profiled
+	profiled := pprof.StartCPUProfile(io.Discard) == nil // false if the whole test is profiled
 	read, broken, err := os.Pipe()
 	require.NoError(t, err)
 	require.NoError(t, read.Close())
@@ -360,7 +363,7 @@ func pester(t *testing.T) (stop func()) {
 			case <-end:
 				return
 			case <-tick.C:
-				_ = syscall.Kill(os.Getpid(), []syscall.Signal{syscall.SIGURG, syscall.SIGUSR1}[i%2]) // ourselves: it cannot fail
+				_ = syscall.Kill(os.Getpid(), []syscall.Signal{syscall.SIGURG, syscall.SIGUSR1}[i%2]) // a signal to its own process cannot fail
 				if _, err := broken.Write([]byte{0}); !errors.Is(err, syscall.EPIPE) {
 					t.Errorf("writing into a pipe that nobody reads: %v", err)
 				}
@@ -381,7 +384,7 @@ func pester(t *testing.T) (stop func()) {
 	}
 }
 
-// gauge is what a process holds.
+// gauge is the resource usage of the process.
 type gauge struct {
 	resident    int64 // bytes
 	descriptors int
@@ -391,14 +394,14 @@ func (g gauge) String() string {
 	return fmt.Sprintf("%d MiB, %d descriptors", g.resident>>20, g.descriptors)
 }
 
-// settle waits until nothing is left of a round, and reads the gauge.
+// settle waits until the resources of a round are released, and returns the usage of the process.
 func settle(t *testing.T) gauge {
 	t.Helper()
 	require.NoError(t, leak.Find(leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs}, leak.Check{Name: "worker processes", Left: worker.Left}))
 	tasks, err := filepath.Glob("/proc/self/task/*/children")
 	require.NoError(t, err)
 	for _, path := range tasks {
-		if b, err := os.ReadFile(path); err == nil { // a thread may be gone by now
+		if b, err := os.ReadFile(path); err == nil { // the thread may have ended
 			require.Empty(t, string(b), "children, running or not waited for")
 		}
 	}
@@ -408,7 +411,7 @@ func settle(t *testing.T) gauge {
 	return gauge{resident: status(t, "VmRSS:") << 10, descriptors: len(fds)}
 }
 
-// status is a number of /proc/self/status.
+// status returns a number of /proc/self/status.
 func status(t *testing.T, key string) int64 {
 	t.Helper()
 	n, err := strconv.ParseInt(statusWord(t, key), 10, 64)
@@ -425,8 +428,8 @@ func statusWord(t *testing.T, key string) string {
 	return strings.Fields(rest)[0]
 }
 
-// signalsCaught are the masks of the signals that have a handler and that are ignored.
-// A library that sets handlers of its own shows here.
+// signalsCaught returns the masks of the signals that are handled and that are ignored. They change
+// if a C library installs its own signal handlers.
 func signalsCaught(t *testing.T) [2]string {
 	return [2]string{statusWord(t, "SigCgt:"), statusWord(t, "SigIgn:")}
 }

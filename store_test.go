@@ -91,7 +91,7 @@ var storeValues = rapid.OneOf(
 	rapid.Map(rapid.Bool(), func(b bool) any { return b }),
 )
 
-// storeTree draws arrays in groups, and attributes of the groups.
+// storeTree generates arrays in groups, and attributes of the groups.
 func storeTree(t *rapid.T) (nodes []storeNode, attrs map[string]map[string]any) {
 	attrs = make(map[string]map[string]any)
 	name := rapid.StringMatching(`[a-zA-Z0-9ä][a-z0-9 .%-]{0,5}[a-z]`)
@@ -129,7 +129,7 @@ func storeTree(t *rapid.T) (nodes []storeNode, attrs map[string]map[string]any) 
 	return nodes, attrs
 }
 
-// requireAttrs compares attributes with the values of JSON.
+// requireAttrs compares attributes with values decoded from JSON.
 func requireAttrs(t require.TestingT, want map[string]any, got ndarray.Attrs) {
 	require.Empty(t, got.Unsupported)
 	values := make(map[string]any)
@@ -323,7 +323,7 @@ func TestStores_Write(t *testing.T) {
 			return
 		}
 		nodes, attrs := storeTree(t)
-		nodes = slices.DeleteFunc(nodes, func(n storeNode) bool { return n.DType == "<U3" || n.DType == "<M8[ns]" }) // HDF5 has neither
+		nodes = slices.DeleteFunc(nodes, func(n storeNode) bool { return n.DType == "<U3" || n.DType == "<M8[ns]" }) // HDF5 supports neither dtype
 		for key := range attrs {
 			if key != "/" && !slices.ContainsFunc(nodes, func(n storeNode) bool { return strings.HasPrefix(n.Key, key+"/") }) {
 				delete(attrs, key)
@@ -376,7 +376,7 @@ func listDir(t require.TestingT, dir string) (names []string) {
 	return names
 }
 
-// objectValues are Python objects that JSON represents alike.
+// objectValues generates Python objects that JSON can represent.
 func objectValues(depth int) *rapid.Generator[any] {
 	leaves := []*rapid.Generator[any]{
 		rapid.Just(any(nil)), storeValues, rapid.Map(rapid.IntRange(-1<<40, 1<<40), func(n int) any { return float64(n) }),
@@ -429,7 +429,7 @@ func TestStores_Objects(t *testing.T) {
 					require.NoError(t, json.Unmarshal([]byte(texts[i]), &got))
 					require.Equal(t, want, got)
 				}
-				if len(texts) > 1 { // not from the first element on
+				if len(texts) > 1 { // a region that does not start at the first element
 					require.NoError(t, a.ReadStrings(bg, texts[:1], ndarray.Region{Start: []int64{int64(len(texts) - 1)}, Shape: []int64{1}}))
 				}
 				require.NoError(t, a.Close())
@@ -510,7 +510,7 @@ type tableColumn struct {
 	Kind string `json:"kind"`
 }
 
-// columnValues reads a column as the values of JSON.
+// columnValues reads a column as values of the types of JSON.
 func columnValues(t require.TestingT, a *ndarray.Array, kind string) (out []any) {
 	n := a.Shape()[0]
 	switch kind {
@@ -713,7 +713,7 @@ func TestStores_Hostile(t *testing.T) {
 	t.Run("symbolic link", func(t *testing.T) {
 		tree := filepath.Join(dir, "copy.b2d")
 		_, err := hyperslab.CopyTree(bg, tree, "testdata/store.b2z", nil)
-		require.Error(t, err) // objects are strings, which a frame does not store
+		require.Error(t, err) // objects are read as strings, and a frame cannot store strings
 		h5 := filepath.Join(dir, "empty.h5")
 		writeTree(t, h5, nil, nil)
 		_, err = hyperslab.CopyTree(bg, tree, h5, nil)

@@ -65,7 +65,8 @@ func TestCreate_stripes(t *testing.T) {
 	}
 }
 
-// A draft whose target was created by another program is discarded with its stripe files.
+// TestDraft_Commit_stripes checks that Commit removes the stripe files if another program has
+// created the target.
 func TestDraft_Commit_stripes(t *testing.T) {
 	dir, ctx := t.TempDir(), t.Context()
 	target := filepath.Join(dir, "x.h5")

@@ -19,12 +19,11 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// oddNames are names that file systems keep for themselves, or that look like
-// something of the layout.
+// oddNames are names that file systems reserve or that look like files of the directory layout.
 var oddNames = []string{"plain", "a b", "..", ".hidden", "50%", `back\slash`, "co:lon", "x.b2nd", "__group__", "é日", "line\nbreak", "%2E"}
 
-// grove writes an HDF5 file with groups, arrays of many types, attributes, and
-// names that are hard to keep.
+// grove writes an HDF5 file with groups, arrays of many dtypes, attributes, and names that need
+// escaping in a directory.
 func grove(t *testing.T, file string) {
 	t.Helper()
 	f, err := h5.Create(file, nil)
@@ -58,12 +57,12 @@ func grove(t *testing.T, file string) {
 	require.NoError(t, f.Close())
 }
 
-// requireSameTree compares two trees: paths, kinds, numbers of attributes, and each
-// array with its attributes and shape facts.
+// requireSameTree compares two trees: paths, kinds, numbers of attributes, and for each array its
+// attributes and shapes.
 func requireSameTree(t *testing.T, a, b string) int {
 	t.Helper()
 	x, y := walk(t, a), walk(t, b)
-	for _, all := range [][]hyperslab.Entry{x, y} { // a table's columns have an order of their own
+	for _, all := range [][]hyperslab.Entry{x, y} { // the columns of a ctable are not in the order of their names
 		slices.SortFunc(all, func(a, b hyperslab.Entry) int { return strings.Compare(a.Path, b.Path) })
 	}
 	arrays := 0
@@ -94,7 +93,8 @@ func requireSameTree(t *testing.T, a, b string) int {
 	return arrays
 }
 
-// HDF5 → directory → directory → HDF5: everything is what it was.
+// TestCopyTree copies a tree from HDF5 to a directory, to a second directory and back to HDF5. All
+// copies must be equal.
 func TestCopyTree(t *testing.T) {
 	dir := t.TempDir()
 	first := in(dir, "1.h5")
@@ -113,7 +113,7 @@ func TestCopyTree(t *testing.T) {
 	}
 	require.ElementsMatch(t, []string{"1.h5", "2", "3", "4.h5", "5.h5"}, entries(t, dir), "no temporary file is left")
 
-	// A part of a tree.
+	// A subtree can be copied too.
 	stats, err := hyperslab.CopyTree(bg, in(dir, "deep"), first+":/deep", nil)
 	require.NoError(t, err)
 	require.Equal(t, 2, stats.Arrays)
@@ -137,8 +137,8 @@ func TestCopyTree_fromTable(t *testing.T) {
 	}
 }
 
-// What the target cannot hold is listed, all of it, before anything is written; it
-// is left out only if that is accepted.
+// TestCopyTreeLosses checks that everything that the target cannot represent is listed before
+// anything is written, and that it is left out only if Accept returns true for it.
 func TestCopyTreeLosses(t *testing.T) {
 	dir := t.TempDir()
 	src := in(dir, "tree.h5")
@@ -169,7 +169,7 @@ func TestCopyTreeLosses(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 3, stats.Arrays)
 
-	// HDF5 holds texts of any length, and links.
+	// HDF5 represents strings of variable length and links.
 	stats, err = hyperslab.CopyTree(bg, in(dir, "out.h5"), src, &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return p.Path == "/records" }})
 	require.NoError(t, err)
 	require.Equal(t, 6, stats.Links)
@@ -184,7 +184,7 @@ func TestCopyTreeLosses(t *testing.T) {
 	}
 	require.Equal(t, want, got)
 
-	// And HDF5 has no Unicode.
+	// HDF5 does not represent Unicode code points.
 	spec := ndarray.Spec{Null: true, DType: ndarray.DType{Kind: ndarray.Unicode, Size: 4, Order: ndarray.Little}}
 	require.NoError(t, os.Mkdir(in(dir, "u"), 0o777))
 	d, err := hyperslab.Create(bg, in(dir, "u/x.b2nd"), spec, nil)
@@ -196,8 +196,8 @@ func TestCopyTreeLosses(t *testing.T) {
 	require.ErrorContains(t, err, "<U1")
 }
 
-// A fixed metalayer of another program becomes an attribute of HDF5, or is listed as lost. A frame
-// keeps it as it is.
+// TestCopyTree_fixedMetalayers checks that a fixed metalayer of another program is copied to a
+// frame unchanged. In HDF5 it becomes an attribute or is listed as refused.
 func TestCopyTree_fixedMetalayers(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(in(dir, "src"), 0o777))
@@ -264,8 +264,8 @@ func TestCopyTreeErrors(t *testing.T) {
 	require.ElementsMatch(t, []string{"a.b2nd", "b.h5", "there"}, entries(t, dir))
 }
 
-// Directories of other people: names stand for themselves, links are not followed,
-// what is no array is listed as such.
+// TestDirectoryOfOthers checks directories that other programs have written: file names are not
+// escaped, symbolic links are not followed, and files without an array are listed as Other.
 func TestDirectoryOfOthers(t *testing.T) {
 	dir := in(t.TempDir(), "d")
 	require.NoError(t, os.MkdirAll(in(dir, "sub"), 0o777))
@@ -298,7 +298,7 @@ func TestDirectoryOfOthers(t *testing.T) {
 	require.ErrorIs(t, err, ndarray.ErrCorrupt)
 }
 
-// A walk passes over what it is told to.
+// TestWalkPruned checks that Walk skips the groups for which Prune returns true.
 func TestWalkPruned(t *testing.T) {
 	dir := t.TempDir()
 	grove(t, in(dir, "1.h5"))

@@ -1,5 +1,5 @@
-// What CopyTree carries over or tells without asking: comments, and compression that
-// is read and not written.
+// Tests of changes that CopyTree makes without asking: it copies or reports comments, and it
+// replaces compression that can only be read.
 
 package hyperslab_test
 
@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// commented writes an HDF5 file whose objects have their paths as comments.
+// commented writes an HDF5 file in which the comment of each object contains its path.
 func commented(t *testing.T, file string) {
 	t.Helper()
 	f, err := h5.Create(file, nil)
@@ -50,8 +50,8 @@ func commented(t *testing.T, file string) {
 	require.NoError(t, f.Close())
 }
 
-// comments are those of the objects of an HDF5 file by their paths, and of the datatypes
-// of its datasets.
+// comments returns the comments of the objects of an HDF5 file and of the datatypes of its
+// datasets, by path.
 func comments(t *testing.T, file string) map[string]string {
 	t.Helper()
 	f, err := h5.Open(file, h5.ReadOnly)
@@ -92,8 +92,8 @@ func toldOf(stats hyperslab.TreeStats) (lines []string) {
 	return lines
 }
 
-// Comments go along from HDF5 to HDF5. Other targets have no place for them, which is told
-// and asks for nothing.
+// TestCopyTreeOfComments checks that comments are copied from HDF5 to HDF5. Other formats cannot
+// store comments, so they are reported, and the caller does not have to accept the loss.
 func TestCopyTreeOfComments(t *testing.T) {
 	dir := t.TempDir()
 	src := in(dir, "src.h5")
@@ -136,8 +136,8 @@ func TestCopyTreeOfComments(t *testing.T) {
 	require.Equal(t, []string{"/: comment (on /): bcolz cannot store it", "/y: comment (on /y): bcolz cannot store it"}, toldOf(stats))
 }
 
-// A codec that is read and not written becomes the usual one, which is told, unless another
-// was chosen.
+// TestCopyTreeOfCompressionThatIsOnlyRead checks that a codec that can only be read is replaced by
+// the default codec. The change is reported unless the caller has chosen a codec.
 func TestCopyTreeOfCompressionThatIsOnlyRead(t *testing.T) {
 	dir := t.TempDir()
 	src := in(dir, "src.h5")

@@ -14,8 +14,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// commons writes an HDF5 file whose arrays, groups and datatypes share committed
-// datatypes in every way they can.
+// commons writes an HDF5 file whose arrays, attributes and datatypes share committed datatypes in
+// every possible way.
 func commons(t *testing.T, file string) {
 	t.Helper()
 	f, err := h5.Create(file, nil)
@@ -39,7 +39,7 @@ func commons(t *testing.T, file string) {
 	}
 	point, pointType := shared(root, "types/point", h5.Datatype{Class: h5.Compound, Size: 8, Members: []h5.Member{{Name: "x", Type: &i4}, {Name: "y", Offset: 4, Type: &i4}}})
 	text, textType := shared(root, "types/text", h5.VariableString(h5.UTF8))
-	odd, _ := shared(root, "types/odd", part) // of no element type of ndarray's, and used by nothing
+	odd, _ := shared(root, "types/odd", part) // ndarray has no dtype for it, and no object uses it
 	hidden, hiddenType := shared(root, "", h5.Uint(2, h5.LittleEndian))
 	attribute := func(o interface{ WriteAttribute(h5.Attribute) error }, name string, d h5.Datatype, data []byte, texts ...string) {
 		require.NoError(t, o.WriteAttribute(h5.Attribute{Name: name, Datatype: d, Space: h5.ScalarSpace(), Data: data, Strings: texts}))
@@ -66,8 +66,8 @@ func commons(t *testing.T, file string) {
 	require.NoError(t, errors.Join(point.Close(), text.Close(), odd.Close(), hidden.Close(), f.Close()))
 }
 
-// sharing says of a file which committed datatype everything uses, by the first path of it,
-// or by the first user of one without a path.
+// sharing returns the committed datatype that each object and attribute of a file uses. It names
+// the datatype by its first path, or by its first user if it has no path.
 func sharing(t *testing.T, file string) map[string]string {
 	t.Helper()
 	f, err := h5.Open(file, h5.ReadOnly)
@@ -120,8 +120,9 @@ func sharing(t *testing.T, file string) map[string]string {
 	return out
 }
 
-// Committed datatypes are copied from HDF5 to HDF5, and all that shared them still does;
-// other formats have no place for them, and say so.
+// TestCopyTreeOfCommittedTypes checks that committed datatypes are copied from HDF5 to HDF5 and
+// shared by the same objects as before. Other formats cannot represent them, so they are listed as
+// refused.
 func TestCopyTreeOfCommittedTypes(t *testing.T) {
 	dir := t.TempDir()
 	src := in(dir, "src.h5")
@@ -151,7 +152,7 @@ func TestCopyTreeOfCommittedTypes(t *testing.T) {
 	}
 	compare(in(dir, "out.h5"), "/a", "/deep/b", "/counts", "/words")
 
-	// Of a part of the tree, what is used from outside comes without a name.
+	// A copy of a subtree contains datatypes from outside of it without a name.
 	_, err = hyperslab.CopyTree(bg, in(dir, "types.h5"), src+":/types", nil)
 	require.NoError(t, err)
 	stats, err = hyperslab.CopyTree(bg, in(dir, "deep.h5"), src+":/deep", nil)
@@ -159,7 +160,7 @@ func TestCopyTreeOfCommittedTypes(t *testing.T) {
 	require.Equal(t, 2, stats.Types, "the point, with a name in here, and the text of its unit")
 	require.Equal(t, "/alias", sharing(t, in(dir, "deep.h5"))["/b"])
 
-	// A datatype is lost by name where nothing is committed; arrays of it are not.
+	// Other formats refuse the named datatypes, but not the arrays that use them.
 	stats, err = hyperslab.CopyTree(bg, in(dir, "directory"), src, nil)
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	var lost []string
@@ -173,7 +174,8 @@ func TestCopyTreeOfCommittedTypes(t *testing.T) {
 	compare(in(dir, "directory"), "/a", "/deep/b", "/counts")
 }
 
-// h5py opens the copy, and finds the types.
+// TestCopyTreeOfCommittedTypesInterop checks that h5py opens the copy and finds the committed
+// datatypes.
 func TestCopyTreeOfCommittedTypesInterop(t *testing.T) {
 	python := need.Python(t, "h5py")
 	dir := t.TempDir()

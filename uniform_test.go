@@ -13,8 +13,9 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// An array of 2^40 elements of which hardly any are stored is summed up and compared at once,
-// exactly, whatever its format; one by one that takes hours.
+// TestClaims_unstoredElements checks that summaries, histograms and comparisons of an array of 2^40
+// elements are exact and fast in every format if few elements are stored. Reading each element
+// would take hours.
 func TestClaims_unstoredElements(t *testing.T) {
 	dir := t.TempDir()
 	u2, err := ndarray.ParseDType("<u2")
@@ -73,7 +74,7 @@ func TestClaims_unstoredElements(t *testing.T) {
 		require.True(t, same.Equal(), tt.name)
 	}
 
-	// Two formats, in chunks that have nothing to do with each other.
+	// The formats of the two arrays differ, and their chunk borders are unrelated.
 	x, y := open("x.h5:/x", spec(1<<10, 1<<10), true), open("y.b2nd", odd, true)
 	c, err := ndarray.Compare(bg, x, y, &ndarray.CompareOptions{IgnoreAttrs: true})
 	require.NoError(t, err)
@@ -84,7 +85,8 @@ func TestClaims_unstoredElements(t *testing.T) {
 	require.Equal(t, []ndarray.Difference{{Index: []int64{0, 0}, A: "3", B: "0"}, {Index: []int64{0, 1}, A: "3", B: "0"}, {Index: []int64{0, 2}, A: "3", B: "0"}}, c.Diffs)
 }
 
-// The same for untrusted files, in the program and in a worker, opened alone and from a tree.
+// TestClaims_unstoredElements_untrusted checks the same for untrusted files, in the process and in
+// a worker, opened directly and from a tree.
 func TestClaims_unstoredElements_untrusted(t *testing.T) {
 	dir := t.TempDir()
 	const n, extent = 1 << 36, 1 << 18

@@ -31,14 +31,14 @@ import (
 	"github.com/hyperslab/hyperslab/internal/worker"
 )
 
-// everyWay runs a test without and with a worker.
+// everyWay runs a test with untrusted files in the process and in a worker.
 func everyWay(t *testing.T, f func(t *testing.T, u hyperslab.Untrusted)) {
 	for name, direct := range map[string]bool{"direct": true, "worker": false} {
 		t.Run(name, func(t *testing.T) { f(t, hyperslab.Untrusted{InProcess: direct}) })
 	}
 }
 
-// requireSame opens, compares with Open and closes.
+// requireSame compares an untrusted array with the same array opened without Untrusted.
 func requireSame(t *testing.T, location string, u hyperslab.Untrusted) {
 	t.Helper()
 	g, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: &u})
@@ -83,7 +83,8 @@ func chunkMap(t *testing.T, a *ndarray.Array) (chunks []ndarray.StoredChunk) {
 	return chunks
 }
 
-// The map of chunks says which are stored; an array without chunks is one.
+// TestChunkMap checks that ChunkMap reports which chunks are stored, and one chunk for an array
+// without chunks.
 func TestChunkMap(t *testing.T) {
 	dir := t.TempDir()
 	spec := ndarray.Spec{Shape: []int64{6, 4}, ChunkShape: []int64{4, 4}, DType: ndarray.DTypeOf[int32]()}
@@ -159,8 +160,8 @@ func TestUntrustedEveryFormat(t *testing.T) {
 	})
 }
 
-// Plain frames, and nested ctables whole and by the column, are read as Open reads them; and
-// the limit of an array's bytes holds for them.
+// TestUntrustedFramesAndNested checks that plain frames, nested ctables and their columns have the
+// same elements with and without Untrusted, and that MaxArray applies to them.
 func TestUntrustedFramesAndNested(t *testing.T) {
 	dir := t.TempDir()
 	locations := []string{"file", "sparse", "nested", "nested:/a", "nested:/sub/b", "table", "table:/a"}
@@ -197,7 +198,7 @@ func TestUntrustedFramesAndNested(t *testing.T) {
 		require.Equal(t, append(slices.Repeat([]int32{1}, 10), slices.Repeat([]int32{2}, 10)...), values)
 		require.NoError(t, g.Close())
 	})
-	// A frame that is cut.
+	// A truncated frame must return ErrCorrupt.
 	b, err := os.ReadFile(in(dir, "file"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(in(dir, "cut"), b[:len(b)-9], 0o666))
@@ -207,8 +208,8 @@ func TestUntrustedFramesAndNested(t *testing.T) {
 	})
 }
 
-// What is wrong with a call, or with a file, is the same error with and without a
-// worker.
+// TestUntrustedRefuses checks that invalid calls and invalid files return the same errors with and
+// without a worker.
 func TestUntrustedRefuses(t *testing.T) {
 	dir := t.TempDir()
 	save(t, in(dir, "a.b2nd"), int32s(30, 20), nil)
@@ -222,7 +223,7 @@ func TestUntrustedRefuses(t *testing.T) {
 	plugin := bytes.Clone(frame)
 	h, err := cframe.ParseHeader(plugin)
 	require.NoError(t, err)
-	first := plugin[h.HeaderSize:] // the chunk
+	first := plugin[h.HeaderSize:] // the first chunk
 	first[2] |= 6 << 5
 	first[0x16] = byte(chunk.Grok)
 	write("plugin.b2nd", plugin)
@@ -275,7 +276,7 @@ func TestUntrustedRefuses(t *testing.T) {
 		_, err = hyperslab.Open(ctx, in(dir, "a.b2nd"), &hyperslab.OpenOptions{Untrusted: &u})
 		require.ErrorIs(t, err, context.Canceled)
 
-		// A decoder that trusts its input works in a worker alone, unless it is named.
+		// In the process, a filter without bounds checks must be listed in HDF5Filters.
 		g, err := hyperslab.Open(bg, in(dir, "wide.h5:/x"), &hyperslab.OpenOptions{Untrusted: &u})
 		if u.InProcess {
 			require.ErrorIs(t, err, errors.ErrUnsupported)
@@ -287,8 +288,9 @@ func TestUntrustedRefuses(t *testing.T) {
 	})
 }
 
-// A chunk shorter than its checksum, wherever that is among the filters, is found before the
-// library sums up all memory, in the process too, and as the source of a virtual dataset.
+// TestUntrustedShorterThanTheirChecksum checks that chunks shorter than their fletcher32 checksum
+// are refused with and without a worker, at any position of the filter, and also as the source of a
+// virtual dataset. Otherwise libhdf5 would compute the checksum over memory after the chunk.
 func TestUntrustedShorterThanTheirChecksum(t *testing.T) {
 	var deflated bytes.Buffer
 	z := zlib.NewWriter(&deflated)
@@ -331,9 +333,9 @@ func TestUntrustedShorterThanTheirChecksum(t *testing.T) {
 	}
 }
 
-// Chunks of another number of dimensions than their dataset, at which the library reads what
-// is not there, or of none at all, at which it divides by 0 when it opens the dataset, are
-// found before it gets the file. What a program trusts it does not read either.
+// TestUntrustedChunksOfAnotherRank checks that a chunk shape of another rank than its dataset, or
+// of rank 0, is refused before libhdf5 opens the file. Otherwise libhdf5 would read out of bounds
+// or divide by 0. Open without Untrusted must return an error too.
 func TestUntrustedChunksOfAnotherRank(t *testing.T) {
 	for _, low := range []h5.LibVer{h5.Earliest, h5.V110} {
 		for _, rank := range []byte{0, 1, 3, 4} {
@@ -365,7 +367,7 @@ func TestUntrustedChunksOfAnotherRank(t *testing.T) {
 	})
 }
 
-// chunked makes a file with a chunked dataset /x.
+// chunked creates a file with a chunked dataset /x.
 func chunked(t *testing.T, path string, low h5.LibVer, space h5.Dataspace, chunks ...int64) {
 	t.Helper()
 	f, err := h5.Create(path, &h5.CreateOptions{Low: low, High: h5.LatestFormat})
@@ -376,8 +378,8 @@ func chunked(t *testing.T, path string, low h5.LibVer, space h5.Dataspace, chunk
 	require.NoError(t, f.Close())
 }
 
-// A chunk that decodes to fewer bytes than it has to is damaged, and no memory of the library's
-// comes back as values.
+// TestShortChunk checks that a chunk that decodes to fewer bytes than its shape returns ErrCorrupt.
+// Otherwise uninitialized memory of libhdf5 would be returned as values.
 func TestShortChunk(t *testing.T) {
 	var deflated bytes.Buffer
 	z := zlib.NewWriter(&deflated)
@@ -413,7 +415,7 @@ func TestShortChunk(t *testing.T) {
 	}
 }
 
-// pipelined is an HDF5 file with a dataset /x behind one filter.
+// pipelined returns an HDF5 file with a dataset /x with one filter.
 func pipelined(t *testing.T, id int) []byte {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "a.h5")
@@ -430,7 +432,8 @@ func pipelined(t *testing.T, id int) []byte {
 	return b
 }
 
-// The file that was checked is the one that is read, whatever its name leads to later.
+// TestUntrustedKeepsTheFile checks that reads use the file that was opened, even if another file
+// has replaced it under its name.
 func TestUntrustedKeepsTheFile(t *testing.T) {
 	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
 		for _, name := range []string{"a.b2nd", "a.h5:/x"} {
@@ -485,8 +488,9 @@ func TestUntrustedReaderAt(t *testing.T) {
 	})
 }
 
-// A dataset whose elements lie in other files is refused unless the policy allows it, and
-// then read right, or by a worker not at all: never as fill value.
+// TestUntrustedOtherFiles checks that a dataset with elements in other files is refused unless the
+// policy allows those files. If they are allowed, reads in the process return the elements and a
+// worker returns an error. Fill values must never be returned instead.
 func TestUntrustedOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	save(t, in(dir, "source.h5:/d"), int32s(4, 5), nil)
@@ -527,8 +531,8 @@ func TestUntrustedOtherFiles(t *testing.T) {
 	})
 }
 
-// Codecs and filters that trust their input are refused unless they are named, and read
-// right then.
+// TestUntrustedCodecs checks that codecs and filters without bounds checks are refused unless they
+// are listed in Codecs or Filters, and that reads are correct if they are listed.
 func TestUntrustedCodecs(t *testing.T) {
 	dir := t.TempDir()
 	shuffled := func(f cblosc.Filter) func(p *cblosc.CParams) {
@@ -566,8 +570,8 @@ func TestUntrustedCodecs(t *testing.T) {
 	}
 }
 
-// The limit of metadata holds for every format, and links that only a plugin follows are
-// refused.
+// TestUntrustedMetadata checks that MaxMetadata applies to every format and that user-defined links
+// are refused, because only a plugin can follow them.
 func TestUntrustedMetadata(t *testing.T) {
 	dir := t.TempDir()
 	spec := int32s(500, 7)
@@ -597,7 +601,7 @@ func TestUntrustedMetadata(t *testing.T) {
 	})
 }
 
-// Links in a directory lead nowhere out of it.
+// TestUntrustedLinks checks that symbolic links cannot lead out of a directory.
 func TestUntrustedLinks(t *testing.T) {
 	dir := t.TempDir()
 	save(t, in(dir, "outside.b2nd"), int32s(500, 7), nil)
@@ -616,8 +620,8 @@ func TestUntrustedLinks(t *testing.T) {
 	})
 }
 
-// Files of few bytes ask for no more memory than the limits allow, and Required means
-// what it says.
+// TestUntrustedRequired checks that a worker with FullIsolation uses rlimits, landlock and seccomp,
+// or that Open returns worker.ErrUnavailable.
 func TestUntrustedRequired(t *testing.T) {
 	location := in(t.TempDir(), "a.b2nd")
 	save(t, location, int32s(500, 7), nil)

@@ -18,7 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// requireSameWalk walks both ways and compares all that entries say.
+// requireSameWalk walks a file with and without Untrusted and compares all fields of the entries.
 func requireSameWalk(t *testing.T, location string, u hyperslab.Untrusted, prune func(hyperslab.Entry) bool) (n int) {
 	t.Helper()
 	var want []hyperslab.Entry
@@ -43,9 +43,9 @@ func requireSameWalk(t *testing.T, location string, u hyperslab.Untrusted, prune
 	return n
 }
 
-// everyKind makes an array of every format, a file with everything in it and a directory
-// of what can be copied of that, and returns where they and bcolz's own trees are, and
-// what the arrays are.
+// everyKind creates arrays of several formats, an HDF5 file with every kind of object and a
+// directory with a copy of that file. It returns their locations, those of the bcolz golden files,
+// and the Spec of the arrays.
 func everyKind(t *testing.T, dir string) (locations []string, spec ndarray.Spec) {
 	t.Helper()
 	attrs := []ndarray.Attr{{Name: "unit", Value: ndarray.Text("m")}}
@@ -76,7 +76,7 @@ func TestWalk_untrusted(t *testing.T) {
 	require.NoError(t, hyperslab.EditGroupAttrs(bg, in(dir, "tree"), spec.Attrs, nil))
 	locations = append(locations, in(dir, "sparse.b2nd"), in(dir, "tree.h5:/"))
 	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
-		u.ExternalLinks, u.VirtualSources, u.ExternalFiles = true, true, true // a worker needs it not
+		u.ExternalLinks, u.VirtualSources, u.ExternalFiles = true, true, true // a worker does not need these permissions
 		groups := 0
 		for _, l := range locations {
 			require.Positive(t, requireSameWalk(t, l, u, nil), l)
@@ -101,7 +101,8 @@ func TestWalk_untrusted(t *testing.T) {
 	})
 }
 
-// Many entries come in many answers, and a loop that is left ends the worker.
+// TestWalk_untrustedMany checks walks whose entries arrive in many messages, and that the worker
+// ends when the loop over the entries ends early.
 func TestWalk_untrustedMany(t *testing.T) {
 	file := in(t.TempDir(), "many.h5")
 	f, err := h5.Create(file, nil)

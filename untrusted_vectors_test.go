@@ -19,14 +19,14 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// vector is a file with one thing in it that no library must see.
+// vector is a file with one invalid field, which must be found before a library reads it.
 type vector struct {
 	name, location string
 	want           error
 }
 
-// hdf5Vectors changes an HDF5 file field by field: sizes, ranks, loops, types of another
-// size than that of what they hold, and filters of plugins.
+// hdf5Vectors returns HDF5 files with one changed field each: sizes, ranks, loops, datatypes whose
+// size differs from their content, and filters of plugins.
 func hdf5Vectors(t *testing.T, dir string) (all []vector) {
 	level := 1
 	name := filepath.Join(dir, "sound.h5")
@@ -46,7 +46,7 @@ func hdf5Vectors(t *testing.T, dir string) (all []vector) {
 	require.NoError(t, err)
 	require.NoError(t, g.Close())
 	tree := h5file.Describe(bytes.NewReader(whole), int64(len(whole)))
-	// find is where the first field of a name with a value, or a meaning, stands.
+	// find returns the offset of the first field with the given name and value or meaning.
 	find := func(field, value string) int64 {
 		for _, x := range tree.Walk() {
 			if x.Name == field && (value == "" || x.Value == value || x.Meaning == value) {
@@ -66,7 +66,7 @@ func hdf5Vectors(t *testing.T, dir string) (all []vector) {
 		{"size of a sequence", ndarray.ErrCorrupt, func(b []byte) { b[find("class and version", "version 1, variable-length")+4]-- }},
 		{"size of a chunk", ndarray.ErrCorrupt, func(b []byte) { binary.LittleEndian.PutUint32(b[find("size of chunk", ""):], 1<<30) }},
 		{"loop", ndarray.ErrCorrupt, func(b []byte) {
-			at := find("node type", "1") - 4 // the tree of chunks leads to itself
+			at := find("node type", "1") - 4 // the chunk B-tree points to itself
 			b[at+5]++
 			binary.LittleEndian.PutUint64(b[find("child address", ""):], uint64(at))
 			for _, x := range tree.Walk() {
@@ -89,14 +89,14 @@ func hdf5Vectors(t *testing.T, dir string) (all []vector) {
 	return all
 }
 
-// frameVectors changes a b2nd file, and a sparse one.
+// frameVectors returns corrupt b2nd files and a corrupt sparse frame.
 func frameVectors(t *testing.T, dir string) (all []vector) {
 	spec := ndarray.Spec{Shape: []int64{30, 20}, ChunkShape: []int64{7, 20}, DType: ndarray.DTypeOf[int32]()}
 	save(t, in(dir, "sound.b2nd"), spec, nil)
 	save(t, in(dir, "sparse.b2nd"), spec, &hyperslab.CreateOptions{Sparse: true})
 	whole, err := os.ReadFile(in(dir, "sound.b2nd"))
 	require.NoError(t, err)
-	shape := bytes.Index(whole, []byte{2, 0x92, 0xD3}) // rank, then an array of two numbers
+	shape := bytes.Index(whole, []byte{2, 0x92, 0xD3}) // the rank, then an array of two numbers
 	require.Positive(t, shape)
 	for _, v := range []struct {
 		name   string
@@ -120,7 +120,7 @@ func frameVectors(t *testing.T, dir string) (all []vector) {
 	return append(all, vector{"sparse frame, a chunk is cut", in(dir, "sparse.b2nd"), ndarray.ErrCorrupt})
 }
 
-// treeVectors changes the texts and files of a bcolz tree.
+// treeVectors returns bcolz trees with one changed metadata field each.
 func treeVectors(t *testing.T, dir string) (all []vector) {
 	for _, v := range []struct {
 		name, file, old, new string
@@ -145,8 +145,8 @@ func treeVectors(t *testing.T, dir string) (all []vector) {
 	return all
 }
 
-// What is refused in each format, with a file for each, before a library sees it or, of a
-// bcolz tree's chunks, as they are read.
+// TestUntrustedVectors checks that each vector is refused before a library reads it. A bcolz tree
+// may instead be refused when its chunks are read.
 func TestUntrustedVectors(t *testing.T) {
 	dir := t.TempDir()
 	vectors := append(append(hdf5Vectors(t, dir), frameVectors(t, dir)...), treeVectors(t, dir)...)

@@ -21,7 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/remote"
 )
 
-// site serves a directory, and counts requests.
+// site serves a directory over HTTP and counts requests.
 type site struct {
 	*httptest.Server
 	requests atomic.Int64
@@ -189,7 +189,7 @@ func listing(t testing.TB, file string) (list []string) {
 
 func TestOpen_url_requests(t *testing.T) {
 	dir := t.TempDir()
-	// Chunks of 128 KiB that do not compress, and their index between them.
+	// The chunks of 128 KiB are not compressible, and the chunk index lies between them.
 	spec := ndarray.Spec{Shape: []int64{64, 128, 128}, DType: ndarray.DTypeOf[int64](), ChunkShape: []int64{1, 128, 128}, Compression: &ndarray.Compression{Codec: "none"}}
 	for _, name := range []string{"/x.h5:/x", "/x.b2nd"} {
 		fillArray(t, dir+name, spec, nil)
@@ -208,7 +208,7 @@ func TestOpen_url_requests(t *testing.T) {
 				at := int64(i/(16*128))*128*128 + 16*128 + int64(i%(16*128))
 				require.Equal(t, at*7919%10007, v)
 			}
-			// 8 MiB in requests of at most 4 MiB, and the index.
+			// 8 MiB are read in requests of at most 4 MiB, plus requests for the index.
 			require.LessOrEqual(t, s.requests.Load()-before, int64(6))
 			require.Less(t, time.Since(start), time.Second)
 		})

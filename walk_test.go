@@ -14,7 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// tree makes an HDF5 file with everything a walk can meet.
+// tree writes an HDF5 file with every kind of object and link that Walk reports.
 func tree(t *testing.T, file string) {
 	t.Helper()
 	f, err := h5.Create(file, nil)
@@ -38,8 +38,8 @@ func tree(t *testing.T, file string) {
 	require.NoError(t, err)
 	require.NoError(t, g.LinkHard("up", "/b"))          // a cycle
 	require.NoError(t, g.LinkHard("again", "/b/data"))  // a second name
-	require.NoError(t, g.LinkSoft("soft", "/b/data"))   // leads somewhere
-	require.NoError(t, g.LinkSoft("dangling", "/none")) // leads nowhere
+	require.NoError(t, g.LinkSoft("soft", "/b/data"))   // to an object
+	require.NoError(t, g.LinkSoft("dangling", "/none")) // to no object
 	require.NoError(t, g.LinkExternal("outside", "other.h5", "/x"))
 	require.NoError(t, g.WriteAttribute(h5.Attribute{
 		Name: "note", Datatype: h5.Int(4, h5.LittleEndian), Space: h5.ScalarSpace(), Data: []byte{1, 0, 0, 0},
@@ -59,7 +59,8 @@ func walk(t *testing.T, location string) []hyperslab.Entry {
 	return all
 }
 
-// An array of a type that ndarray does not have is listed with all that is known.
+// TestWalkOfAnUnknownType checks that an array whose dtype ndarray does not support is listed with
+// its dtype string and shapes.
 func TestWalkOfAnUnknownType(t *testing.T) {
 	file := in(t.TempDir(), "x.b2nd")
 	p := cblosc.DefaultCParams()
@@ -129,7 +130,7 @@ func TestWalkHDF5(t *testing.T) {
 	require.Equal(t, "soft", byPath["/b/inner/soft"].LinkKind)
 	require.Equal(t, "external", byPath["/b/inner/outside"].LinkKind)
 
-	// What ndarray has no type for is listed with shape and type, and why.
+	// An array of an unsupported dtype is listed with its shape, its dtype string and an error.
 	r := byPath["/records"]
 	require.ErrorIs(t, r.Err, errors.ErrUnsupported)
 	require.ErrorIs(t, r.Err, ndarray.ErrType)
@@ -137,7 +138,7 @@ func TestWalkHDF5(t *testing.T) {
 	require.Contains(t, r.Type, "H5T_COMPOUND")
 	require.NoError(t, byPath["/b/words"].Err)
 
-	// Each array that the walk calls openable opens, and no other does.
+	// Open must succeed for exactly the arrays that Walk lists without an error.
 	for _, e := range all {
 		if e.Kind != hyperslab.Array {
 			continue
@@ -217,7 +218,7 @@ func TestWalkEndsWithTheLoopOrTheContext(t *testing.T) {
 	file := in(t.TempDir(), "tree.h5")
 	tree(t, file)
 	for range hyperslab.Walk(bg, file, nil) {
-		break // the file is closed: TestMain counts ids
+		break // the file must be closed now: TestMain counts HDF5 ids
 	}
 	ctx, cancel := context.WithCancel(bg)
 	defer cancel()

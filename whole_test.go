@@ -19,7 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// read returns the elements, as bytes or as texts.
+// read returns the elements as bytes or as strings.
 func read(t *testing.T, a *ndarray.Array) any {
 	t.Helper()
 	if a.Meta().Null {
@@ -36,14 +36,14 @@ func read(t *testing.T, a *ndarray.Array) any {
 	return b
 }
 
-// requireSameInside compares everything in two trees of the same file.
+// requireSameInside compares all objects of two trees of the same file.
 func requireSameInside(t *testing.T, want, got *hyperslab.Tree) (arrays, groups int) {
 	t.Helper()
 	require.Equal(t, want.Format(), got.Format())
 	for e, err := range got.Walk(bg, nil) {
 		require.NoError(t, err)
 		if e.Err != nil {
-			continue // requireSameWalk has looked at it
+			continue // requireSameWalk compares the errors
 		}
 		switch e.Kind {
 		case hyperslab.Group:
@@ -89,11 +89,11 @@ func open(t *testing.T, location string) *hyperslab.Tree {
 	return x
 }
 
-// An untrusted tree says of all that is in it what the trusted one says.
+// TestOpenTree_untrusted checks that a tree has the same content with and without Untrusted.
 func TestOpenTree_untrusted(t *testing.T) {
 	locations, _ := everyKind(t, t.TempDir())
 	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
-		u.ExternalLinks, u.VirtualSources, u.ExternalFiles = true, true, true // a worker needs it not
+		u.ExternalLinks, u.VirtualSources, u.ExternalFiles = true, true, true // a worker does not need these permissions
 		arrays, groups := 0, 0
 		for _, l := range locations {
 			y, err := hyperslab.OpenTree(bg, l, &hyperslab.OpenOptions{Untrusted: &u})
@@ -107,8 +107,8 @@ func TestOpenTree_untrusted(t *testing.T) {
 	})
 }
 
-// Arrays of one tree are read by turns and at once, while it is listed; a walk that
-// another has overtaken ends.
+// TestTree_untrustedConcurrent checks that arrays of one tree can be read alternately and
+// concurrently. A walk must return an error if another walk of the tree starts before it ends.
 func TestTree_untrustedConcurrent(t *testing.T) {
 	file := in(t.TempDir(), "a.h5")
 	f, err := h5.Create(file, nil)
@@ -158,8 +158,8 @@ func TestTree_untrustedConcurrent(t *testing.T) {
 	})
 }
 
-// 64 goroutines on one tree, which is opened without a check: each lists it, opens arrays
-// and reads them, and one that all share.
+// TestOpenTree_goroutines checks that 64 goroutines can use one tree concurrently. Each one walks
+// the tree, opens and reads its own arrays, and reads an array that all of them share.
 func TestOpenTree_goroutines(t *testing.T) {
 	dir := t.TempDir()
 	f, err := h5.Create(in(dir, "a.h5"), nil)
@@ -262,7 +262,7 @@ func TestOpenTreeRefuses(t *testing.T) {
 		require.ErrorIs(t, err, ndarray.ErrNotFound)
 		_, err = tree.Metadata(ctx, "/x")
 		require.ErrorIs(t, err, context.Canceled)
-		a, err := tree.Open(bg, "/x") // the tree goes on
+		a, err := tree.Open(bg, "/x") // the tree is still usable after errors
 		require.NoError(t, err)
 		require.NoError(t, a.Close())
 		require.NoError(t, tree.Close())
@@ -278,7 +278,8 @@ func TestOpenTreeRefuses(t *testing.T) {
 	})
 }
 
-// A copy of an untrusted tree is that of the trusted one, without the names of datatypes.
+// TestCopyTreeUntrusted checks that the copy of an untrusted tree equals the copy of the trusted
+// tree, except for named datatypes.
 func TestCopyTreeUntrusted(t *testing.T) {
 	dir := t.TempDir()
 	tree(t, in(dir, "tree.h5"))

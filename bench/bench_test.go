@@ -35,7 +35,8 @@ func TestStatistics(t *testing.T) {
 	require.Contains(t, r.line(), "BELOW")
 }
 
-// Children take turns, their facts are compared, and one that is missing is skipped.
+// TestMeasure checks that the processes of a row run in turns, that their checksums are compared,
+// and that a program that is not available is skipped.
 func TestMeasure(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	sh := func(name, script string) task { return task{Name: name, Command: []string{"sh", "-c", script}} }
@@ -73,7 +74,7 @@ func TestSameFiles(t *testing.T) {
 	require.Error(t, sameFiles([]string{x, filepath.Join(dir, "none")}))
 }
 
-// Tiles differ from each other, and what is missing stays missing.
+// TestTiles checks that tiles differ from each other and that missing values remain missing.
 func TestTiles(t *testing.T) {
 	x := &field{shape: [3]int64{1, 2, 8}, values: make([]float32, 16)}
 	for i := range x.values {
@@ -97,7 +98,8 @@ func TestTiles(t *testing.T) {
 	require.Equal(t, 1, missing(b))
 }
 
-// Two processes at once run at the same time, each on files of its own, and the slower one counts.
+// TestTwice checks that two processes run concurrently with files of their own, and that the slower
+// one determines the result.
 func TestTwice(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out")
@@ -165,7 +167,8 @@ func TestGrowth(t *testing.T) {
 	require.Contains(t, b.String(), "- ours: the time ")
 }
 
-// A row below its bar tells what two processes reach and where the processor was.
+// TestBelow checks the text for a row below its target: the throughput of two processes, and a
+// profile.
 func TestBelow(t *testing.T) {
 	r := &result{row: row{Name: "x", Note: "The peer is quick.", Tasks: []task{{Name: "C"}, {Name: "ours, 1"}, {Name: "ours, 2"}}, Compare: []compare{{"C", "ours, 2", 6}}}, Timings: []*timing{
 		{Name: "C", Wall: []float64{100}, CPU: []float64{100}},
@@ -180,7 +183,8 @@ func TestBelow(t *testing.T) {
 	require.Contains(t, s.String(), "inflate")
 }
 
-// A way works on as many cores as its name says, or, if it is a program of its own, on all.
+// TestCores checks the number of cores of a task. The number is part of the task's name, and a
+// separate program uses all cores.
 func TestCores(t *testing.T) {
 	r := &row{Tasks: []task{{Name: "C"}, {Name: "ours, 1"}, {Name: "ours, 4"}, {Name: "ours, 2 goroutines"}, {Name: "ours, synced"}, {Name: "hyperslab", Once: true}}}
 	for i, want := range []int{1, 1, 4, 2, 1, 16} {
@@ -188,8 +192,8 @@ func TestCores(t *testing.T) {
 	}
 }
 
-// The rows have one name each, and every row of a kind of data has one of each other kind. What is
-// promised of one kind only is no promise of others.
+// TestRows checks that names of rows are unique and that a row for one kind of data has a row for
+// each other kind. Otherwise a result for one kind could be mistaken for a result for all kinds.
 func TestRows(t *testing.T) {
 	b := &bench{options: new(options), all: 2}
 	names := map[string]bool{}

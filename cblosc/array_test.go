@@ -37,8 +37,7 @@ func count(shape []int64) int64 {
 	return n
 }
 
-// each calls f for every element of a region, with its place in the array and in
-// the region, both in bytes.
+// each calls f for every element of a region, with its byte offset in the array and in the region.
 func (p *plain) each(start, shape []int64, f func(at, in int)) {
 	index := make([]int64, len(shape))
 	for in := range count(shape) {
@@ -77,7 +76,7 @@ func (p *plain) resize(shape []int64) {
 	*p = *q
 }
 
-// row is the number of elements in one element of a dimension.
+// row returns the number of elements in one element of a dimension.
 func (p *plain) row(axis int) int64 {
 	shape := slices.Clone(p.shape)
 	shape[axis] = 1
@@ -112,8 +111,8 @@ func (p *plain) delete(axis int, at, n int64) {
 	*p = *q
 }
 
-// picks calls f with the place in the array and in the result of each element that
-// the lists pick, both in bytes.
+// picks calls f for each element that the lists select, with its byte offset in the array and in
+// the result.
 func (p *plain) picks(lists [][]int64, f func(at, in int)) {
 	shape := make([]int64, len(lists))
 	for i := range lists {
@@ -145,8 +144,8 @@ func (p *plain) put(src []byte, lists [][]int64) {
 	p.picks(lists, func(at, in int) { copy(p.data[at:at+p.item], src[in:]) })
 }
 
-// Any sequence of reads, writes and resizes agrees with the model, after opening
-// again and in the bytes of the frame as well.
+// TestArrayModel checks that any sequence of reads, writes and resizes matches a model, also after
+// the array is opened again, and in the bytes of the frame.
 func TestArrayModel(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -438,7 +437,8 @@ func TestCreateArray_dimensionLimit(t *testing.T) {
 	require.ErrorContains(t, err, "dimensions: got 17, want at most 16")
 }
 
-// Caterva knew eight dimensions, however many the library has.
+// TestCreateArray_catervaDimensions checks that Caterva arrays have at most 8 dimensions, whatever
+// the limit of C-Blosc2.
 func TestCreateArray_catervaDimensions(t *testing.T) {
 	for n := range 10 {
 		a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: slices.Repeat([]int64{1}, n), Chunks: slices.Repeat([]int32{1}, n),
@@ -475,7 +475,8 @@ func TestArray_hugeZeros(t *testing.T) {
 	require.Less(t, info.Size(), int64(1000))
 }
 
-// A count that the array has but the buffer has not is refused before any memory is taken for it.
+// TestArray_ReadSteps_hugeCount checks that a count larger than the buffer is rejected before
+// memory is allocated for it.
 func TestArray_ReadSteps_hugeCount(t *testing.T) {
 	const length = 1 << 49
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{
@@ -535,7 +536,8 @@ func TestArray_invalidArguments(t *testing.T) {
 	}
 }
 
-// A chunk compressed outside and put in is the same as a region written.
+// TestArray_updateChunk checks that updating a chunk of an array has the same result as writing the
+// region.
 func TestArray_updateChunk(t *testing.T) {
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{100}, Chunks: []int32{50}, Blocks: []int32{20},
 		Storage: cblosc.Storage{CParams: cparams(4), Contiguous: true}})
@@ -558,13 +560,13 @@ func TestArray_updateChunk(t *testing.T) {
 	require.ErrorContains(t, err, "blocks of 40 bytes, the array's have 80")
 }
 
-// 64 goroutines on one array: right answers.
+// TestArrayManyGoroutines checks that 64 goroutines read correct values from one array.
 func TestArrayManyGoroutines(t *testing.T) {
 	for name, st := range storages(t, cparams(4)) {
 		t.Run(name, func(t *testing.T) {
 			a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{64, 50}, Chunks: []int32{8, 50}, Blocks: []int32{2, 10}, Storage: st})
 			require.NoError(t, err)
-			if st.Path != "" { // each first touch of a chunk checks it
+			if st.Path != "" { // so that the first access to each chunk checks it
 				require.NoError(t, a.WriteRegion(ramp(64*200, 1), []int64{0, 0}, []int64{64, 50}))
 				require.NoError(t, a.Close())
 				a, err = cblosc.OpenArray(st.Path)

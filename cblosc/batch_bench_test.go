@@ -7,8 +7,9 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
-// A batch of records, alone and by a pool, and one buffer at a time. One operation is all of
-// them: 4 MiB. The program in the directory bench has a loop in C beside it.
+// BenchmarkBatch compares batches of records, with a context and with a pool, with one call per
+// record. One operation processes all records, which are 4 MiB. The program in the directory bench
+// also has a loop in C.
 func BenchmarkBatch(b *testing.B) {
 	data := ramp(4<<20, 1)
 	for _, codec := range []cblosc.Codec{cblosc.LZ4, cblosc.Zstd} {

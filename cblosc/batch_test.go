@@ -22,7 +22,7 @@ func batchOf(items ...[]byte) *cblosc.Batch {
 	return b
 }
 
-// batcher is what a context and a pool have in common.
+// batcher has the common methods of a context and a pool.
 type batcher struct {
 	name       string
 	compress   func(dst, src *cblosc.Batch) error
@@ -40,7 +40,8 @@ func batchers(t testing.TB, p *cblosc.CParams) []batcher {
 	}
 }
 
-// Each chunk of a batch is the one that Compress makes, and each item comes back.
+// TestBatches checks that each chunk of a batch is identical to the output of Compress, and that
+// each item decompresses to the original.
 func TestBatches(t *testing.T) {
 	p := cparams(4)
 	one := newCompressor(t, p)
@@ -79,8 +80,8 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// What the quick check lets pass the full one lets pass, whatever the bytes are; and
-// it lets pass what it is for.
+// TestPlainChunks checks that the full check accepts all bytes that the quick check accepts, and
+// that the quick check accepts ordinary chunks.
 func TestPlainChunks(t *testing.T) {
 	good := map[bool][]byte{false: compress(t, cparams(4), ramp(4096, 1)), true: compress(t, cparams(4), noise(4096, 1))}
 	for _, b := range good {
@@ -134,7 +135,7 @@ func TestNewBatch(t *testing.T) {
 
 func TestBatch_errors(t *testing.T) {
 	p := cparams(4)
-	p.Filters[0].ID = cblosc.Delta // wants whole elements
+	p.Filters[0].ID = cblosc.Delta // requires whole elements
 	items := make([][]byte, 100)
 	for i := range items {
 		items[i] = ramp(4000, uint64(i))
@@ -159,7 +160,7 @@ func TestBatch_errors(t *testing.T) {
 			require.ErrorContains(t, err, "decompress item 77 of 100")
 			require.Zero(t, back.Len())
 
-			// Found out by the library: a stream that claims to be longer than the chunk.
+			// C-Blosc2 must detect a stream that claims to be longer than the chunk.
 			require.NoError(t, b.compress(chunks, batchOf(items...)))
 			copy(chunks.Item(55)[36:], []byte{0xFF, 0xFF, 0xFF, 0x7F})
 			err = b.decompress(back, chunks)
@@ -205,7 +206,7 @@ func TestBatchesAllocateNothing(t *testing.T) {
 	require.Equal(t, src.Bytes(), back.Bytes())
 }
 
-// 64 goroutines, one pool, batches and single calls.
+// TestBatch_goroutines checks one pool with 64 goroutines that use batches and single calls.
 func TestBatch_goroutines(t *testing.T) {
 	pool, err := cblosc.NewPool(cparams(4), nil)
 	require.NoError(t, err)
@@ -230,7 +231,7 @@ func TestBatch_goroutines(t *testing.T) {
 	require.NoError(t, pool.Close())
 }
 
-// A service compresses the records of a request in one go, and reads one of them.
+// A service compresses the records of a request in one call and reads one of them.
 func ExamplePool_CompressBatch() {
 	p := cblosc.DefaultCParams()
 	p.Codec, p.TypeSize = cblosc.LZ4, 1

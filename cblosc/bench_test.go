@@ -10,8 +10,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/blosc1"
 )
 
-// Throughput counts uncompressed bytes.
-
+// BenchmarkCompress measures each codec. The throughput of all benchmarks counts uncompressed
+// bytes.
 func BenchmarkCompress(b *testing.B) {
 	src := ramp(64<<10, 1)
 	for _, codec := range cblosc.Codecs() {
@@ -52,7 +52,7 @@ func BenchmarkDecompress(b *testing.B) {
 
 func BenchmarkReadRegion(b *testing.B) {
 	for _, edge := range []int64{1, 100, 1000} {
-		for name, st := range storages(b, cparams(4)) { // a fresh directory each time
+		for name, st := range storages(b, cparams(4)) { // a new directory each time
 			b.Run(fmt.Sprintf("%s/edge=%d", name, edge), func(b *testing.B) {
 				a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{1000, 1000}, Chunks: []int32{500, 500}, Blocks: []int32{50, 500}, Storage: st})
 				if err != nil {
@@ -76,7 +76,8 @@ func BenchmarkReadRegion(b *testing.B) {
 	}
 }
 
-// One call at a time in the process, and one for each processor.
+// BenchmarkCompressBlosc1 compares compression under the global lock, one call at a time in the
+// process, with contexts, one for each processor.
 func BenchmarkCompressBlosc1(b *testing.B) {
 	src := ramp(1<<20, 3)
 	p := cparams1(cblosc.LZ4, 5, 4, cblosc.Shuffle)

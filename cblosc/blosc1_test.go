@@ -22,7 +22,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// compressBlosc1 returns the chunk of Blosc1 of src.
+// compressBlosc1 returns src as a Blosc1 chunk.
 func compressBlosc1(t tester, p *cblosc.CParams, src []byte) []byte {
 	t.Helper()
 	dst := make([]byte, cblosc.MaxCompressedSize(len(src)))
@@ -31,7 +31,7 @@ func compressBlosc1(t tester, p *cblosc.CParams, src []byte) []byte {
 	return dst[:n:n]
 }
 
-// poolBlosc1 is compressBlosc1 by a context.
+// poolBlosc1 is like compressBlosc1, but uses a context of a pool.
 func poolBlosc1(t tester, p *cblosc.CParams, src []byte) []byte {
 	t.Helper()
 	pool, err := cblosc.NewPool(p, nil)
@@ -43,7 +43,7 @@ func poolBlosc1(t tester, p *cblosc.CParams, src []byte) []byte {
 	return dst[:n:n]
 }
 
-// runBytes are elements of four bytes of which one is noise, one zero and two are ones.
+// runBytes returns elements of four bytes: one random byte, one zero and two ones.
 func runBytes(n int) []byte {
 	b := noise(n, 5)
 	for i := range b {
@@ -57,7 +57,7 @@ func runBytes(n int) []byte {
 	return b
 }
 
-// cparams1 is a set of parameters that Blosc1 has as well.
+// cparams1 returns parameters that Blosc1 supports.
 func cparams1(codec cblosc.Codec, level, typeSize int, filter cblosc.FilterID) *cblosc.CParams {
 	p := cblosc.DefaultCParams()
 	p.Codec, p.Level, p.TypeSize = codec, level, typeSize
@@ -101,8 +101,8 @@ func TestCompressBlosc1(t *testing.T) {
 	})
 }
 
-// The context's chunk is used where it can be, runs among it in LZ4's words, and not
-// for what only Blosc2 reads.
+// TestBlosc1OfContexts checks which Blosc2 chunks AppendBlosc1 converts without recompression. It
+// must convert runs to an LZ4 stream, and reject chunks that only Blosc2 can read.
 func TestBlosc1OfContexts(t *testing.T) {
 	d := newDecompressor(t)
 	for _, tt := range []struct {
@@ -119,7 +119,8 @@ func TestBlosc1OfContexts(t *testing.T) {
 		{"a chunk of one value", make([]byte, 100_000), cblosc.NoFilter, 4, false},
 		{"runs among the bytes", runBytes(100_000), cblosc.Shuffle, 4, true},
 		{"delta", ramp(100_000, 3), cblosc.Delta, 4, false},
-		{"few elements that Blosc2 splits", ramp(100*4, 3), cblosc.NoFilter, 4, true}, // the library splits no more than Blosc1
+		// C-Blosc2 splits no more than Blosc1.
+		{"few elements that Blosc2 splits", ramp(100*4, 3), cblosc.NoFilter, 4, true},
 	} {
 		p := cparams1(cblosc.LZ4, 5, tt.size, tt.filter)
 		p.Split = cblosc.SplitAlways
@@ -162,8 +163,9 @@ func TestBlosc1OfContexts(t *testing.T) {
 	require.ErrorIs(t, err, cblosc.ErrClosed)
 }
 
-// Blosc1 leaves a block alone whose elements do not come in eights; C-Blosc2's
-// bit shuffle moves the eights that are there.
+// TestCompressBlosc1_bitShuffle checks block sizes that are not a multiple of 8 elements. Blosc1
+// does not shuffle such a block, whereas C-Blosc2 shuffles the largest multiple of 8 elements in
+// it.
 func TestCompressBlosc1_bitShuffle(t *testing.T) {
 	d := newDecompressor(t)
 	for _, size := range []int{1, 2, 3, 8, 17, 24} {
@@ -185,7 +187,7 @@ func TestCompressBlosc1_bitShuffle(t *testing.T) {
 	}
 }
 
-// TestCompressBlosc1_unevenBitShuffle checks that the binding refuses a chunk that Blosc1 would
+// TestCompressBlosc1_unevenBitShuffle checks that the binding rejects a chunk that Blosc1 would
 // read differently.
 func TestCompressBlosc1_unevenBitShuffle(t *testing.T) {
 	dst := make([]byte, cblosc.MaxCompressedSize(9*4))
@@ -254,8 +256,8 @@ func TestCompressBlosc1_goroutines(t *testing.T) {
 	wg.Wait()
 }
 
-// Snappy is the one codec of Blosc1 that the library cannot read: it is named. A
-// chunk that says Snappy and holds its data as they are is read.
+// TestCompressBlosc1_snappy checks that Snappy, the only Blosc1 codec that C-Blosc2 cannot read, is
+// named in the error. A Snappy chunk with uncompressed data must be readable.
 func TestCompressBlosc1_snappy(t *testing.T) {
 	d := newDecompressor(t)
 	b := compressBlosc1(t, cparams1(cblosc.LZ4, 5, 4, cblosc.Shuffle), ramp(4000, 1))
@@ -274,7 +276,7 @@ func TestCompressBlosc1_snappy(t *testing.T) {
 	require.Equal(t, src, dst)
 }
 
-// bcolzCase is one chunk that bcolz and this package exchange.
+// bcolzCase is a chunk that bcolz and this package exchange.
 type bcolzCase struct {
 	Codec   string `json:"codec"`
 	Level   int    `json:"level"`
@@ -301,8 +303,8 @@ func (c *bcolzCase) data() []byte {
 	return ramp(n, 3)
 }
 
-// The script reads every array that Go wrote, compares it with the bytes beside it,
-// and writes its own of the same bytes.
+// bcolzScript reads every array that Go wrote, compares it with the expected bytes, and writes an
+// array of the same bytes.
 const bcolzScript = `
 import json, os, sys
 import numpy as np

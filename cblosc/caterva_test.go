@@ -14,9 +14,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// What is written here as Caterva python-caterva reads, and what that writes of the
-// same data with the same codec and filters is read here: contiguous and sparse, to the
-// eight dimensions it knows.
+// TestPythonCaterva checks that python-caterva reads the arrays that this package writes as
+// Caterva, and that this package reads those that python-caterva writes from the same data, codec
+// and filters. It covers contiguous and sparse storage and up to 8 dimensions.
 func TestPythonCaterva(t *testing.T) {
 	interpreter := need.Python(t, "caterva")
 	type entry struct {
@@ -74,7 +74,7 @@ func TestPythonCaterva(t *testing.T) {
 		want, err := os.ReadFile(path + ".data")
 		require.NoError(t, err)
 		if len(e.Shape) == 0 {
-			continue // python-caterva reads it and makes none
+			continue // python-caterva can read it, but not write it
 		}
 		a, err := cblosc.OpenArray(path + ".python")
 		require.NoError(t, err, "%+v", e)

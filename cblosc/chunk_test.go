@@ -20,7 +20,7 @@ func TestSpecialChunks(t *testing.T) {
 		kind  cblosc.Special
 		size  int
 		value []byte
-		want  []byte // one element; nil: left alone
+		want  []byte // one element; nil: not checked
 	}{
 		{cblosc.Zeros, 4, nil, []byte{0, 0, 0, 0}},
 		{cblosc.Zeros, 300, nil, make([]byte, 300)},
@@ -102,7 +102,7 @@ func TestInfo(t *testing.T) {
 	require.ErrorIs(t, err, format.ErrVersion)
 }
 
-// The parameters of a chunk are read back from it, and make it again.
+// TestChunk_params checks that the parameters read from a chunk produce the same chunk again.
 func TestChunk_params(t *testing.T) {
 	src := ramp(20_000, 1)
 	for _, codec := range cblosc.Codecs() {
@@ -127,8 +127,8 @@ func TestChunk_params(t *testing.T) {
 	}
 }
 
-// Whatever a header says, the answer is an error or data, and no other bytes are
-// touched.
+// TestCorruptedChunks checks that any change of the header gives an error or data, and that no
+// bytes outside the buffer are written.
 func TestCorruptedChunks(t *testing.T) {
 	d := newDecompressor(t)
 	src := ramp(5000, 2)

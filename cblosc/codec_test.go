@@ -13,7 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
-// waves is a smooth field of n floats of 8 bytes.
+// waves returns n float64 values of a smooth function.
 func waves(n int) []byte {
 	var b []byte
 	for i := range n {
@@ -31,13 +31,14 @@ func floats(b []byte) []float64 {
 	return fs
 }
 
-// The codecs and filters for arrays: what goes in comes back, exactly or nearly; the
-// file is smaller, and is read only by who allows it.
+// TestCodecsOfArrays checks the codecs and filters for arrays. Data must be restored exactly or
+// within the tolerance, the file must be smaller, and only readers that allow the codec may read
+// it.
 func TestCodecsOfArrays(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		edit  func(*cblosc.CParams)
-		error float64 // greatest, absolute
+		error float64 // maximum absolute error
 	}{
 		{"ndlz(4)", func(p *cblosc.CParams) { p.TypeSize = 1; p.Codec, p.CodecMeta = cblosc.NDLZ, 4 }, 0},
 		{"ndlz(8)", func(p *cblosc.CParams) { p.TypeSize = 1; p.Codec, p.CodecMeta = cblosc.NDLZ, 8 }, 0},
@@ -155,7 +156,8 @@ func TestAllow_linkedCodecs(t *testing.T) {
 	}
 }
 
-// A chunk of an array's codec reaches no context without an array, allowed or not.
+// TestCodec_arrayCodecs checks that a context without an array rejects chunks of the codecs for
+// arrays, whether or not they are allowed.
 func TestCodec_arrayCodecs(t *testing.T) {
 	d, err := cblosc.NewDecompressor(&cblosc.DParams{Threads: 1, Allow: cblosc.Allow{
 		Codecs: []cblosc.Codec{cblosc.NDLZ, cblosc.ZFPRate}, Filters: []cblosc.FilterID{cblosc.NDCell}}})

@@ -12,7 +12,8 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
-// Every lossless combination of parameters gives back what went in.
+// TestRoundTrip checks that data can be decompressed unchanged for every lossless combination of
+// parameters.
 func TestRoundTrip(t *testing.T) {
 	d := newDecompressor(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -41,7 +42,7 @@ func TestRoundTrip(t *testing.T) {
 		require.NoError(t, err)
 		defer func() { require.NoError(t, c.Close()) }()
 		require.Equal(t, *p, c.CParams())
-		for range 2 { // a context is good for a second chunk
+		for range 2 { // a context must work for a second chunk
 			chunk := make([]byte, cblosc.MaxCompressedSize(n))
 			m, err := c.Compress(chunk, src)
 			require.NoError(t, err)
@@ -64,8 +65,8 @@ func TestContext_reproducible(t *testing.T) {
 	}
 }
 
-// A chunk does not depend on what its context compressed before, nor on how much
-// room there is.
+// TestContextsForget checks that a chunk depends neither on the data that its context compressed
+// before, nor on the size of the destination.
 func TestContextsForget(t *testing.T) {
 	for _, size := range []int{4, 300} {
 		p := cparams(size)
@@ -175,8 +176,8 @@ func TestContextsAllocateNothing(t *testing.T) {
 	require.Equal(t, src[8:16], dst[:8])
 }
 
-// One context, one pool, 64 goroutines: right answers, and Close in the middle of
-// it is an error for the others and nothing else.
+// TestManyGoroutines checks 64 goroutines with one context and one pool. Results must be correct,
+// and a concurrent Close may only make calls return ErrClosed.
 func TestManyGoroutines(t *testing.T) {
 	pool, err := cblosc.NewPool(cparams(4), nil)
 	require.NoError(t, err)
@@ -194,7 +195,7 @@ func TestManyGoroutines(t *testing.T) {
 				}
 				clear(dst)
 			}
-			if g == 63 { // the others may still be at work
+			if g == 63 { // the other goroutines may still be running
 				if err := errors.Join(pool.Close(), shared.Close()); err != nil {
 					t.Error(err)
 				}
@@ -209,7 +210,7 @@ func TestManyGoroutines(t *testing.T) {
 	require.ErrorIs(t, err, cblosc.ErrClosed)
 }
 
-// decompresses reports whether chunk holds want, or d was closed meanwhile.
+// decompresses reports whether chunk decompresses to want, or d was closed.
 func decompresses(d interface {
 	Decompress(dst, chunk []byte) (int, error)
 }, dst, chunk, want []byte) bool {

@@ -16,8 +16,8 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
-// sample fills a super-chunk in any storage: chunks of every kind, the last one
-// short if short is set, and metalayers.
+// sample creates a super-chunk with chunks of every kind and with metalayers. If short is set, the
+// last chunk is short.
 func sample(t testing.TB, st cblosc.Storage, short bool) *cblosc.SChunk {
 	t.Helper()
 	s, err := cblosc.CreateSChunk(st)
@@ -47,7 +47,7 @@ func requireSameSChunk(t testing.TB, want, got *cblosc.SChunk) {
 	}
 }
 
-// Every storage can be copied to every other, as it is and compressed anew.
+// TestCopySChunk checks copies from every storage to every other, with and without recompression.
 func TestCopySChunk(t *testing.T) {
 	zstd := cparams(4)
 	zstd.Codec, zstd.Level = cblosc.Zstd, 3
@@ -121,7 +121,7 @@ func TestSChunk_saveAndAppend(t *testing.T) {
 				requireSameSChunk(t, s, d)
 				require.NoError(t, d.Close())
 
-				// Behind a frame, and behind something else.
+				// Append to a frame, then to other bytes.
 				for i := range 2 {
 					if i == 1 {
 						path = filepath.Join(t.TempDir(), "y")
@@ -209,8 +209,9 @@ func TestReadOnly(t *testing.T) {
 	require.Equal(t, before, slurpFile(t, st.Path))
 }
 
-// A mapped file is read and written as any other; every call that the library makes
-// through a mapping is here, with one that it makes with the wrong pointer.
+// TestMappedFile checks that a memory-mapped file can be read and written like any other. The test
+// covers every call that C-Blosc2 makes through a mapping, including one that C-Blosc2 makes with
+// the wrong pointer.
 func TestMappedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	s := sample(t, cblosc.Storage{CParams: cparams(4), Contiguous: true, Path: path, Mapping: 1 << 20}, false)
@@ -252,7 +253,8 @@ func TestMappedFile(t *testing.T) {
 	require.Equal(t, want, slurp(t, s))
 }
 
-// The library would unmap what lies behind a mapping that must grow.
+// TestOpen_mappingGrowth checks that a mapping does not grow beyond its initial size, because
+// C-Blosc2 would then unmap the memory after it.
 func TestOpen_mappingGrowth(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	s, err := cblosc.CreateSChunk(cblosc.Storage{CParams: cparams(4), Contiguous: true, Path: path, Mapping: 4096})
@@ -280,11 +282,11 @@ func TestOpen_mappingGrowth(t *testing.T) {
 	require.ErrorIs(t, a.Resize([]int64{1, 1}), cblosc.ErrReadOnly)
 }
 
-// The library does not look at the result of most of its writes: a full disk must
-// not look like success.
+// TestSChunk_failedWrites checks that a full disk is reported as an error, because C-Blosc2 ignores
+// the results of most of its writes.
 func TestSChunk_failedWrites(t *testing.T) {
 	const child = "HYPERSLAB_LIMIT_FILES"
-	if os.Getenv(child) == "" { // the limit is that of a process, and go test writes files too
+	if os.Getenv(child) == "" { // the limit applies to a process, and go test writes files too
 		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
 		cmd.Env = append(os.Environ(), child+"=1")
 		out, err := cmd.CombinedOutput()
@@ -356,7 +358,7 @@ func TestRenameAndRemove(t *testing.T) {
 	}
 	require.ErrorIs(t, cblosc.Remove(""), cblosc.ErrParam)
 	require.ErrorIs(t, cblosc.Remove(t.TempDir()), cblosc.ErrFormat, "an empty directory")
-	// A sparse directory with a file that is none of its own.
+	// A sparse directory that contains an unrelated file.
 	st := cblosc.Storage{CParams: cparams(4), Path: filepath.Join(dir, "mixed")}
 	require.NoError(t, sample(t, st, false).Close())
 	require.NoError(t, os.WriteFile(filepath.Join(st.Path, "precious"), nil, 0o600))

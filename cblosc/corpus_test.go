@@ -14,7 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// Arrays and frames written by python-blosc2 are read whole.
+// TestCorpusCaterva2 checks that arrays and frames written by python-blosc2 can be read completely.
 func TestCorpusCaterva2(t *testing.T) {
 	for _, file := range need.Files(t, need.Corpus, "caterva2/*.b2nd") {
 		a, err := cblosc.OpenArray(file)
@@ -46,7 +46,7 @@ func TestCorpusCaterva2(t *testing.T) {
 	}
 }
 
-// readSChunk reads every chunk and metalayer and returns the data.
+// readSChunk reads every chunk and metalayer, and returns the data of the chunks.
 func readSChunk(t *testing.T, s *cblosc.SChunk) []byte {
 	t.Helper()
 	var data []byte
@@ -68,7 +68,8 @@ func readSChunk(t *testing.T, s *cblosc.SChunk) []byte {
 	return data
 }
 
-// Files of C-Blosc2 3.0 are read, or refused by name; never "no chunks".
+// TestCorpusBlosc3 checks that files of C-Blosc2 3.0 can be read, or are rejected with an error
+// that names the reason. They must not be opened as frames without chunks.
 func TestCorpusBlosc3(t *testing.T) {
 	for _, file := range need.Files(t, need.Corpus, "blosc2/*3.0.0*") {
 		if strings.HasSuffix(file, ".cdata") {
@@ -92,8 +93,8 @@ func TestCorpusBlosc3(t *testing.T) {
 	}
 }
 
-// The library's own test data, chunks of every release since Blosc 1.3, decode to
-// the integers from 0 on.
+// TestCompatChunks checks that the test data of C-Blosc2, which contains chunks of every release
+// since Blosc 1.3, decodes to the integers from 0.
 func TestCompatChunks(t *testing.T) {
 	for _, file := range need.Files(t, need.Blosc2Source, "compat/blosc-*.cdata") {
 		requireArange(t, file)
@@ -112,7 +113,7 @@ func requireArange(t *testing.T, file string) {
 	require.GreaterOrEqual(t, n, 4)
 	require.Equal(t, info.NBytes, n)
 	if strings.Contains(file, "blosc-1.17.1-lz4-bitshuffle8") {
-		n -= n % 8 // C-Blosc 1.17.1 wrote zeros for what is behind the last whole element
+		n -= n % 8 // C-Blosc 1.17.1 wrote zeros after the last whole element
 	}
 	for i := range n / 4 {
 		if got := binary.LittleEndian.Uint32(data[4*i:]); got != uint32(i) {

@@ -18,7 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 )
 
-// plugins are edits that make a chunk ask for a codec or filter that is not linked.
+// plugins lists edits that make a chunk require a codec or filter that is not linked.
 var plugins = func() map[string]func([]byte) {
 	m := map[string]func([]byte){}
 	for id := byte(36); id <= 41; id++ {
@@ -32,8 +32,8 @@ var plugins = func() map[string]func([]byte) {
 	return m
 }()
 
-// trap puts a python that leaves a mark first on the path, and fails the test if
-// the mark is there at the end.
+// trap puts a fake python first on the path. The fake creates a file when it is started, and the
+// test fails if that file exists at the end.
 func trap(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
@@ -79,7 +79,7 @@ func TestDefects_pluginIDs(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, s.Close())
 
-			// The same inside a frame: in a chunk, in a metalayer, in the header.
+			// The same chunk inside a frame: as data, in a metalayer, in the header.
 			crafted := bytes.Clone(frame)
 			edit(crafted[bytes.Index(crafted, good):])
 			_, err = cblosc.OpenSChunkBytes(crafted)
@@ -128,7 +128,7 @@ func TestDefects_lazyChunk(t *testing.T) {
 	require.ErrorIs(t, s.AppendChunk(chunk), cblosc.ErrFormat)
 }
 
-// dictChunk is a chunk of zstd with a dictionary, written by the library.
+// dictChunk returns a chunk compressed with Zstd and a dictionary. C-Blosc2 wrote it.
 func dictChunk(t *testing.T) []byte {
 	t.Helper()
 	b, err := os.ReadFile("../internal/format/testdata/chunk/zstd-dict.bin")
@@ -207,7 +207,7 @@ func TestDefects_dictionary(t *testing.T) {
 			for _, data := range chunks {
 				require.NoError(t, s.CompressWith(c))
 				if &data[0] == &chunks[2][0] {
-					require.NoError(t, s.CompressWith(nil)) // Zstd learns no dictionary from noise
+					require.NoError(t, s.CompressWith(nil)) // Zstd finds no dictionary in noise
 				}
 				require.NoError(t, s.AppendBuffer(data))
 			}
@@ -222,7 +222,7 @@ func TestDefects_dictionary(t *testing.T) {
 				require.NoError(t, s.Close())
 			}
 
-			frame[0x55] |= 1 // as the library writes it: new chunks have dictionaries
+			frame[0x55] |= 1 // C-Blosc2 also sets this flag: new chunks get dictionaries
 			s, err = cblosc.OpenSChunkBytes(frame)
 			require.NoError(t, err)
 			closing(t, s)
@@ -264,7 +264,7 @@ func TestDefects_dictionary(t *testing.T) {
 	}
 }
 
-// The elements of an array whose chunks have dictionaries.
+// TestDictionaryInArray checks reads and writes of an array whose chunks have dictionaries.
 func TestDictionaryInArray(t *testing.T) {
 	p := cparams(4)
 	p.Codec = cblosc.Zstd
@@ -323,8 +323,8 @@ func TestDictionaryInArray(t *testing.T) {
 	require.Equal(t, data[(59*130+50)*4:][:40*4], row)
 }
 
-// stored returns the path of a frame with one chunk and where in the file the
-// chunk is: it is changed by edit.
+// stored writes a frame with one chunk, applies edit to the chunk in the file, and returns the path
+// of the frame.
 func stored(t *testing.T, st cblosc.Storage, chunk []byte, edit func([]byte)) string {
 	t.Helper()
 	s, err := cblosc.CreateSChunk(st)
@@ -354,7 +354,7 @@ func TestDefects_blockStarts(t *testing.T) {
 		"zero":               func(b []byte) { le.PutUint32(b[36:], 0) },
 		"negative":           func(b []byte) { le.PutUint32(b[36:], 1<<31) },
 		"behind the chunk":   func(b []byte) { le.PutUint32(b[36:], uint32(len(chunk))) },
-		// All but the first block start at the end: the first seems to be long.
+		// All blocks except the first start at the end, so the first block seems to be long.
 		"long block": func(b []byte) {
 			for i := range 39 {
 				le.PutUint32(b[36+4*i:], uint32(len(chunk)-8))
@@ -378,7 +378,8 @@ func TestDefects_blockStarts(t *testing.T) {
 	}
 }
 
-// A file of a few hundred bytes must not make the library allocate what its first chunk claims.
+// TestDefects_firstChunkLength checks that a file of a few hundred bytes cannot make C-Blosc2
+// allocate the length that its first chunk header contains.
 func TestDefects_firstChunkLength(t *testing.T) {
 	p := cparams(4)
 	p.Level, p.BlockSize = 0, 8 // chunks are stored
@@ -411,7 +412,7 @@ func TestDefects_specialChunks(t *testing.T) {
 		require.NoError(t, s.Close())
 		s, err = cblosc.OpenSChunkBytes(b)
 		require.NoError(t, err)
-		clear(b) // it was copied
+		clear(b) // AppendChunk must have copied b
 		require.NoError(t, s.AppendBuffer(data))
 		for i, want := range [][]byte{zeros, data, zeros, data, data, zeros, data} {
 			got := make([]byte, 64)
@@ -423,8 +424,7 @@ func TestDefects_specialChunks(t *testing.T) {
 	}
 }
 
-// blosc1Chunk turns a chunk that needs no extended header into one of Blosc1: 16 bytes
-// of header, and the data stored behind it.
+// blosc1Chunk returns a chunk of Blosc1: a header of 16 bytes, followed by the uncompressed data.
 func blosc1Chunk(data []byte) []byte {
 	b := make([]byte, 16, 16+len(data))
 	b[0], b[1], b[2], b[3] = 2, 1, 0x02, 4
@@ -478,7 +478,7 @@ func TestDefects_repeatedValueSize(t *testing.T) {
 		if kind != "file" {
 			continue
 		}
-		// The frame's header says elements of 2 bytes, the chunk repeats 4.
+		// The frame header contains a type size of 2 bytes, but the chunk contains 4.
 		b, err := os.ReadFile(st.Path)
 		require.NoError(t, err)
 		binary.BigEndian.PutUint32(b[48:], 2)
@@ -535,7 +535,7 @@ func TestDefects_partialElements(t *testing.T) {
 	}
 }
 
-// ByteDelta keeps the bytes after the last whole element.
+// TestByteDelta_raggedData checks that ByteDelta preserves the bytes after the last whole element.
 func TestByteDelta_raggedData(t *testing.T) {
 	p := cparams(4)
 	p.Filters[0] = cblosc.Filter{ID: cblosc.ByteDelta, Meta: 4}
@@ -576,7 +576,7 @@ func TestTruncPrecLimits(t *testing.T) {
 			continue
 		}
 		require.NoError(t, p.Validate(), "%+v", tt)
-		compress(t, p, ramp(800, 1)) // the library agrees
+		compress(t, p, ramp(800, 1)) // C-Blosc2 must accept the same parameters
 	}
 }
 
@@ -595,8 +595,8 @@ func TestDefects_largeElements(t *testing.T) {
 	}
 }
 
-// caterva creates a Caterva array, which the library can only read: 4×6 elements of
-// 4 bytes in chunks of 2×3 and blocks of 1×3.
+// caterva creates a Caterva array of 4×6 elements of 4 bytes, in chunks of 2×3 and blocks of 1×3.
+// It builds the metalayer itself because C-Blosc2 can only read such arrays.
 func caterva(t *testing.T, st cblosc.Storage) string {
 	t.Helper()
 	st.CParams.BlockSize = 12
@@ -656,7 +656,7 @@ func TestGrowEmptyArray(t *testing.T) {
 }
 
 func TestDefects_resizeZeroChunks(t *testing.T) {
-	// What C-Blosc2 and python-blosc2 write for an empty dimension.
+	// C-Blosc2 and python-blosc2 write this file for an empty dimension.
 	const file = "../internal/format/testdata/frame/zero-extent.b2nd"
 	b, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -671,8 +671,8 @@ func TestDefects_resizeZeroChunks(t *testing.T) {
 	require.ErrorIs(t, a.Resize([]int64{20, 5}), errors.ErrUnsupported)
 }
 
-// Elements that a smaller shape cut off inside a chunk are zeros when it grows again,
-// whoever made it smaller.
+// TestDefects_grownElements checks that elements removed by a smaller shape read as zeros when the
+// array grows again, also if the array was made smaller through another handle.
 func TestDefects_grownElements(t *testing.T) {
 	st := cblosc.Storage{CParams: cparams(1), Contiguous: true, Path: filepath.Join(t.TempDir(), "x")}
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4, 3}, Chunks: []int32{4, 2}, Blocks: []int32{2, 2}, Storage: st})
@@ -689,8 +689,8 @@ func TestDefects_grownElements(t *testing.T) {
 	require.Equal(t, []byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, got)
 }
 
-// The case in which b2nd_append loses values: 5 elements in chunks of 10, and 10
-// more.
+// TestDefects_appendToPartialChunk checks a case in which b2nd_append loses values: 10 elements
+// appended to an array of 5 elements in chunks of 10.
 func TestDefects_appendToPartialChunk(t *testing.T) {
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{5}, Chunks: []int32{10}, Blocks: []int32{10}, Storage: cblosc.Storage{CParams: cparams(1)}})
 	require.NoError(t, err)
@@ -710,8 +710,8 @@ func TestDefects_readAfterFailure(t *testing.T) {
 	closing(t, a)
 	want := noise(80, 1)
 	require.NoError(t, a.WriteRegion(want, []int64{0}, []int64{20}))
-	// The second chunk's file disappears; a read of half of it fails and must not
-	// leave its mask behind.
+	// The file of the second chunk is missing. A read of half of that chunk fails, and must reset
+	// the mask of blocks.
 	require.NoError(t, os.Rename(filepath.Join(st.Path, "00000001.chunk"), filepath.Join(st.Path, "gone")))
 	require.Error(t, a.ReadRegion(make([]byte, 20), []int64{15}, []int64{5}))
 	got := make([]byte, 40)
@@ -720,8 +720,9 @@ func TestDefects_readAfterFailure(t *testing.T) {
 	require.Equal(t, want[:40], got[:n])
 }
 
-// The library's two ways to the places of chunks disagree about such an index: all
-// entries at once, as here, or one by its number.
+// TestDefects_indexTypeSize checks that a frame whose index has the wrong type size is rejected.
+// C-Blosc2 reads either all entries of the index at once, as here, or a single entry, and the two
+// ways disagree about such an index.
 func TestDefects_indexTypeSize(t *testing.T) {
 	s, err := cblosc.CreateSChunk(cblosc.Storage{Contiguous: true})
 	require.NoError(t, err)

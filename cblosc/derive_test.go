@@ -98,7 +98,8 @@ func TestCreateArrayFrom_invalidArguments(t *testing.T) {
 	require.ErrorIs(t, err, cblosc.ErrParam)
 }
 
-// The size of an element is part of its type's text, where that can be read.
+// TestArray_dtypeAndItemSize checks that the type size must match the dtype, if the dtype can be
+// parsed.
 func TestArray_dtypeAndItemSize(t *testing.T) {
 	for dtype, size := range map[string]int{
 		"<f8": 8, "|b1": 1, "?": 1, ">i2": 2, "<U5": 20, "|S7": 7, "<M8[ns]": 8, "<m8": 8, "|V12": 12, "<c16": 16, "S3": 3,
@@ -131,8 +132,8 @@ func TestArray_dtypeAndItemSize(t *testing.T) {
 	}
 }
 
-// What is written as Caterva is read as Caterva, by the library and by package
-// format; and b2nd and Caterva become each other.
+// TestCaterva checks that C-Blosc2 and package format read arrays written as Caterva as Caterva,
+// and that b2nd and Caterva can be converted to each other.
 func TestCaterva(t *testing.T) {
 	for name, st := range storages(t, cparams(4)) {
 		t.Run(name, func(t *testing.T) {
@@ -198,7 +199,8 @@ func TestCaterva(t *testing.T) {
 	require.NoError(t, empty.Close())
 }
 
-// A copy keeps elements and metalayers, wherever it goes and however it is chunked.
+// TestArray_copyAndSave checks that a copy has the same elements and metalayers for all storages
+// and chunk shapes.
 func TestArray_copyAndSave(t *testing.T) {
 	for from, st := range storages(t, cparams(4)) {
 		a, data := matrix(t, cblosc.ArrayParams{Shape: []int64{7, 6}, Chunks: []int32{4, 4}, Blocks: []int32{2, 3}, DType: "<f4", Storage: st,
@@ -281,7 +283,7 @@ func TestSaveLargeElements(t *testing.T) {
 }
 
 func TestSqueezeAndExpand(t *testing.T) {
-	// Chunks of more than one element in a dimension of one: the library could not.
+	// Chunks longer than a dimension of length 1: C-Blosc2 does not support them here.
 	a, data := matrix(t, cblosc.ArrayParams{Shape: []int64{1, 5, 1, 3}, Chunks: []int32{4, 3, 1, 2}, Blocks: []int32{2, 2, 1, 2}, DType: "<i4"})
 	closing(t, a)
 	for _, tt := range []struct {
@@ -333,8 +335,8 @@ func TestSqueezeAndExpand(t *testing.T) {
 	}
 }
 
-// Where chunks stay as they are the library does it, and what it stores is right for
-// another reader, wherever it is stored.
+// TestArray_sharedChunks checks operations that keep chunks unchanged. C-Blosc2 performs them, and
+// another reader must read its output correctly from every storage.
 func TestArray_sharedChunks(t *testing.T) {
 	a, data := matrix(t, cblosc.ArrayParams{Shape: []int64{1, 50, 1, 7}, Chunks: []int32{1, 20, 1, 4}, Blocks: []int32{1, 10, 1, 3}, DType: "<i4"})
 	closing(t, a)
@@ -372,7 +374,7 @@ func TestArray_sharedChunks(t *testing.T) {
 	requireSound(t, data, b)
 	closing(t, b)
 	require.NoError(t, a.WriteRegion(make([]byte, 4), []int64{0, 0, 0, 0}, []int64{1, 1, 1, 1}))
-	requireData(t, data, b) // no view
+	requireData(t, data, b) // b must not be a view
 	require.NoError(t, a.WriteRegion(data[:4], []int64{0, 0, 0, 0}, []int64{1, 1, 1, 1}))
 	requireData(t, data, a)
 	both, err := cblosc.Concatenate(0, []*cblosc.Array{b, b, b}, cblosc.Layout{})
@@ -381,7 +383,7 @@ func TestArray_sharedChunks(t *testing.T) {
 	require.NoError(t, both.Close())
 }
 
-// requireSound is requireData, also of the frame, which format accepts.
+// requireSound checks the data of an array and that package format accepts its frame.
 func requireSound(t *testing.T, want []byte, a *cblosc.Array) {
 	t.Helper()
 	requireData(t, want, a)
@@ -400,7 +402,7 @@ func requireSound(t *testing.T, want []byte, a *cblosc.Array) {
 	require.NoError(t, again.Close())
 }
 
-// Any arrays, one behind the other, against the same done with the elements here.
+// TestConcatenateModel compares the concatenation of random arrays with a model.
 func TestConcatenateModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rank := rapid.IntRange(1, 3).Draw(t, "rank")
@@ -567,7 +569,8 @@ func TestSelection_invalidArguments(t *testing.T) {
 	require.ErrorIs(t, a.ReadAll(nil), cblosc.ErrClosed)
 }
 
-// The library's metalayer and that of package format are the same bytes and facts.
+// TestArrayMeta checks that C-Blosc2 and package format encode the array metalayer to the same
+// bytes and decode the same properties.
 func TestArrayMeta(t *testing.T) {
 	for rank := range cblosc.MaxDim + 1 {
 		shape, chunks, blocks := []int64{}, []int32{}, []int32{}
@@ -580,7 +583,7 @@ func TestArrayMeta(t *testing.T) {
 		require.Equal(t, m.Append(nil), b, "%d dimensions", rank)
 		for _, caterva := range []bool{false, true} {
 			if caterva && rank > 8 {
-				continue // as many as Caterva knew
+				continue // the maximum of Caterva
 			}
 			want := "<f8"
 			if m.Caterva = caterva; caterva {

@@ -19,9 +19,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// Two readers, package format in plain Go and the library, agree on every fact of
-// every frame and chunk that both accept.
-
+// TestBothReadersAgree checks that package format and C-Blosc2 read the same properties from every
+// frame and chunk that both accept.
 func TestBothReadersAgree(t *testing.T) {
 	files := need.Files(t, need.Blosc2Source, "compat/blosc-*.cdata", "tests/fuzz/corpus/*.b2frame", "plugins/test_data/*.b2nd")
 	for _, file := range append(files, need.Files(t, need.Corpus, "blosc2/*", "caterva2/*.b2*")...) {
@@ -36,7 +35,8 @@ func TestBothReadersAgree(t *testing.T) {
 	}
 }
 
-// Golden frames of package format, and every single changed byte of a small one.
+// TestFrame_goldenDifferential compares both readers on the golden frames of package format, and on
+// a small frame with every single byte changed.
 func TestFrame_goldenDifferential(t *testing.T) {
 	accepted := 0
 	require.NoError(t, filepath.WalkDir("../internal/format/testdata", func(path string, d fs.DirEntry, err error) error {
@@ -58,8 +58,9 @@ func TestFrame_goldenDifferential(t *testing.T) {
 	require.Greater(t, accepted, 20)
 }
 
-// Chunks and frames of the older versions: those of today, said to be older, which is
-// all that Blosc1's versions differ in, and frames of version 1 from version 2.
+// TestFrame_olderVersionsDifferential compares both readers on chunks and frames of older versions.
+// The test changes only the version number of current chunks, because the versions of Blosc1 differ
+// in nothing else, and converts frames of version 2 to version 1.
 func TestFrame_olderVersionsDifferential(t *testing.T) {
 	for name, versions := range map[string][]byte{"blosc1-shuffle": {1, 2, 3, 4, 5}, "blosc1-stored": {1, 2, 3, 4, 5}, "special-nan8": {4, 5}, "lz4": {4, 5}, "stored": {4, 5}} {
 		b, err := os.ReadFile("../internal/format/testdata/chunk/" + name + ".bin")
@@ -91,8 +92,9 @@ func TestFrame_olderVersionsDifferential(t *testing.T) {
 	}
 }
 
-// Random frames, contiguous and sparse, as they are and with bytes changed: what the library opens,
-// it describes as package format does.
+// TestFrame_randomDifferential compares both readers on random frames, contiguous and sparse,
+// unchanged and with changed bytes. Package format must describe every frame that C-Blosc2 opens in
+// the same way.
 func TestFrame_randomDifferential(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		item := rapid.SampledFrom([]int{1, 2, 4, 8, 300}).Draw(t, "item")
@@ -148,7 +150,7 @@ func TestFrame_randomDifferential(t *testing.T) {
 				b, err := os.ReadFile(file)
 				require.NoError(t, err)
 				require.NoError(t, os.WriteFile(file, changed(b), 0o600))
-				_ = agreeOnDir(t, st.Path) // most are refused
+				_ = agreeOnDir(t, st.Path) // most are rejected
 				require.NoError(t, os.WriteFile(file, b, 0o600))
 			}
 			return
@@ -158,14 +160,14 @@ func TestFrame_randomDifferential(t *testing.T) {
 		require.NoError(t, s.Close())
 		require.NoError(t, agreeOnFrame(t, b))
 		for range 20 {
-			_ = agreeOnFrame(t, changed(b)) // most are refused
+			_ = agreeOnFrame(t, changed(b)) // most are rejected
 		}
 	})
 }
 
-// agreeOnFrame compares the readings of a contiguous frame, and returns why one of
-// them does not accept it. The library's comes second, behind the checks of the
-// first.
+// agreeOnFrame compares the results of both readers for a contiguous frame. It returns the error of
+// the reader that rejects the frame. A frame that package format rejects must be rejected by
+// C-Blosc2 too.
 func agreeOnFrame(t tester, b []byte) error {
 	t.Helper()
 	f, err := cframe.Read(bytes.NewReader(b), int64(len(b)))
@@ -182,7 +184,7 @@ func agreeOnFrame(t tester, b []byte) error {
 	return agreeOnArray(t, f, func() (*cblosc.Array, error) { return cblosc.OpenArrayBytes(b) })
 }
 
-// agreeOnDir is agreeOnFrame for a sparse directory.
+// agreeOnDir is like agreeOnFrame, but for a sparse directory.
 func agreeOnDir(t tester, path string) error {
 	t.Helper()
 	f, err := cframe.ReadDir(os.DirFS(path))
@@ -198,7 +200,7 @@ func agreeOnDir(t tester, path string) error {
 	return agreeOnArray(t, f, func() (*cblosc.Array, error) { return cblosc.OpenArray(path) })
 }
 
-// agreeOnSChunk compares what both say of an opened frame, and closes s.
+// agreeOnSChunk compares the properties of an open frame in both readers, and closes s.
 func agreeOnSChunk(t tester, f *cframe.Frame, s *cblosc.SChunk) {
 	t.Helper()
 	defer func() { require.NoError(t, s.Close()) }()
@@ -271,7 +273,7 @@ func agreeOnMeta(t tester, f *cframe.Frame, s *cblosc.SChunk) {
 		for i, l := range m.ours {
 			require.Equal(t, l.Name, names[i])
 			if seen[l.Name] {
-				continue // the library gives the first of two
+				continue // C-Blosc2 returns the first of two
 			}
 			seen[l.Name] = true
 			got, err := m.theirs.Get(l.Name)
@@ -352,7 +354,7 @@ func TestLibraryReading(t *testing.T) {
 	}
 }
 
-// agreeOnChunk compares the readings of a chunk.
+// agreeOnChunk compares the results of both readers for a chunk.
 func agreeOnChunk(t tester, b []byte) error {
 	t.Helper()
 	c, err := chunk.Parse(b)
@@ -374,7 +376,7 @@ func agreeOnChunk(t tester, b []byte) error {
 	require.EqualValues(t, c.TypeSize, lib.TypeSize)
 	require.EqualValues(t, c.NBytes, lib.NBytes)
 	require.EqualValues(t, c.CBytes, lib.CBytes)
-	if c.NBytes > 0 { // without data it is what the header says
+	if c.NBytes > 0 { // without data, the type size is that of the header
 		require.EqualValues(t, c.BlockLen(), lib.BlockSize)
 	}
 	require.Equal(t, len(b) == lib.CBytes, lib.Valid)

@@ -13,7 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
-// Variables of the environment change no byte and cause no output.
+// TestEnvironment checks that environment variables neither change a byte nor cause output.
 func TestEnvironment(t *testing.T) {
 	const child, marker = "CBLOSC_TEST_ENVIRONMENT", "chunk: "
 	src, dst := bytes.Repeat([]byte("abcdefgh"), 500), make([]byte, cblosc.MaxCompressedSize(4000))
@@ -24,7 +24,8 @@ func TestEnvironment(t *testing.T) {
 	require.NoError(t, err)
 	chunk := hex.EncodeToString(dst[:n])
 	if os.Getenv(child) != "" {
-		_, err = c.Compress(dst[:40], noise(4000, 1)) // fails in the library, which has a diagnostic for it
+		// This call fails in C-Blosc2, which can print a diagnostic.
+		_, err = c.Compress(dst[:40], noise(4000, 1))
 		require.Error(t, err)
 		_, err := os.Stdout.WriteString("\n" + marker + chunk + "\n")
 		require.NoError(t, err)

@@ -142,7 +142,7 @@ func ExamplePool() {
 		}()
 	}
 	for range 4 {
-		fmt.Println(<-results) // zeros are a chunk without data
+		fmt.Println(<-results) // a chunk of zeros stores no data
 	}
 	// Output:
 	// 32
@@ -151,7 +151,7 @@ func ExamplePool() {
 	// 32
 }
 
-// Every second row from the last one backwards, and one more row.
+// This example appends a row and reads every second row in reverse order, starting at the last.
 func ExampleArray_ReadSteps() {
 	p := &cblosc.ArrayParams{Shape: []int64{5, 2}, Chunks: []int32{2, 2}, Blocks: []int32{1, 2}, DType: "|u1",
 		Storage: cblosc.Storage{CParams: cblosc.DefaultCParams()}}
@@ -172,7 +172,8 @@ func ExampleArray_ReadSteps() {
 	// Output: [6 2] [50 51 30 31 10 11]
 }
 
-// A super-chunk from its first chunk to its last, two chunks ahead of the loop.
+// This example iterates over the chunks of a super-chunk. Two chunks are decompressed ahead of the
+// loop.
 func ExampleSChunk_Buffers() {
 	s, err := cblosc.CreateSChunk(cblosc.Storage{})
 	if err != nil {
@@ -196,8 +197,8 @@ func ExampleSChunk_Buffers() {
 	// [2 2 2 2 2 2 2 2]
 }
 
-// A frame kept in anything that is read at an offset: here in the middle of other
-// bytes, as it may be in an object of a store.
+// A frame can be read from any io.ReaderAt. Here it is stored between other bytes, for example as
+// in an object of an object store.
 func ExampleOpenSChunkOn() {
 	s, err := cblosc.CreateSChunk(cblosc.Storage{Contiguous: true})
 	if err != nil {

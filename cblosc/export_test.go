@@ -1,6 +1,6 @@
 package cblosc
 
-// What tests need to see from outside.
+// These names are exported for tests in package cblosc_test.
 var (
 	LibraryCParams = libraryCParams
 	LibraryDParams = libraryDParams

@@ -53,7 +53,7 @@ func TestFilterLimits(t *testing.T) {
 	require.ErrorIs(t, p.Validate(), cblosc.ErrParam)
 }
 
-// What the filters that change data leave of it.
+// TestLossyFilters checks the values that the lossy filters return.
 func TestLossyFilters(t *testing.T) {
 	le := binary.LittleEndian
 	for _, tt := range []struct {
@@ -85,7 +85,8 @@ func TestLossyFilters(t *testing.T) {
 	}
 }
 
-// ByteDelta is lossless, and makes smooth data smaller than Shuffle alone.
+// TestByteDelta checks that ByteDelta is lossless and compresses smooth data better than Shuffle
+// alone.
 func TestByteDelta(t *testing.T) {
 	var src []byte
 	for i := range 10_000 {

@@ -90,7 +90,8 @@ func TestTruncatedFrames(t *testing.T) {
 	}
 }
 
-// A chunk's file that is missing or short is an error of that chunk alone.
+// TestDamagedChunkFiles checks that a missing or truncated chunk file causes an error for that
+// chunk only. A missing first chunk also makes OpenSChunk fail, because C-Blosc2 reads it at once.
 func TestDamagedChunkFiles(t *testing.T) {
 	st := cblosc.Storage{Path: filepath.Join(t.TempDir(), "x"), CParams: cparams(4)}
 	s, err := cblosc.CreateSChunk(st)
@@ -124,8 +125,8 @@ func TestDamagedChunkFiles(t *testing.T) {
 	require.Equal(t, noise(400, 3), dst)
 }
 
-// Every byte of a small array's frame changed in turn: an error or an array that
-// can be read or not, and never more than that.
+// TestCorruptedFrames changes every byte of the frame of a small array. Opening it must return an
+// error or an array whose reads succeed or fail, without a crash.
 func TestCorruptedFrames(t *testing.T) {
 	st := cblosc.Storage{Contiguous: true, CParams: cparams(4)}
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{9, 8}, Chunks: []int32{4, 5}, Blocks: []int32{2, 3}, DType: "<i4", Storage: st,
@@ -155,8 +156,7 @@ func TestCorruptedFrames(t *testing.T) {
 	}
 }
 
-// readAll opens an array and reads everything there is; errors have to be this
-// package's.
+// readAll opens an array and reads everything in it. All errors must be of type *cblosc.Error.
 func readAll(t testing.TB, open func() (*cblosc.Array, error)) {
 	t.Helper()
 	check := func(err error) bool {
@@ -215,7 +215,8 @@ func TestOpenArray_missingMetalayer(t *testing.T) {
 	}
 }
 
-// A path that the library would rewrite is the same file for it as for us.
+// TestOpen_literalPaths checks that C-Blosc2 and this package use the same file for paths that
+// C-Blosc2 would change, for example those that start with "file:".
 func TestOpen_literalPaths(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.Mkdir("file:", 0o700))
@@ -252,7 +253,7 @@ func TestVersion3Frames(t *testing.T) {
 	}
 }
 
-// A file of a sparse directory may be longer than its chunk.
+// TestFrame_trailingBytes checks that a file of a sparse directory can be longer than its chunk.
 func TestFrame_trailingBytes(t *testing.T) {
 	st := cblosc.Storage{CParams: cparams(4), Path: filepath.Join(t.TempDir(), "sparse")}
 	s, err := cblosc.CreateSChunk(st)

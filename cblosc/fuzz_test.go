@@ -9,8 +9,8 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
-// FuzzDecompress: any bytes are an error or data, and the buffer ends where it
-// ends.
+// FuzzDecompress checks that any input gives an error or data, and that no bytes after the buffer
+// are written.
 func FuzzDecompress(f *testing.F) {
 	for _, codec := range cblosc.Codecs() {
 		for _, split := range []cblosc.SplitMode{cblosc.SplitAlways, cblosc.SplitNever} {
@@ -63,7 +63,7 @@ func FuzzDecompress(f *testing.F) {
 	})
 }
 
-// FuzzOpenArray: any bytes are an error or an array that can be looked at.
+// FuzzOpenArray checks that any input gives an error or an array that can be read.
 func FuzzOpenArray(f *testing.F) {
 	for _, p := range []*cblosc.ArrayParams{
 		{},
@@ -112,7 +112,7 @@ func FuzzNames(f *testing.F) {
 	})
 }
 
-// FuzzArrayMeta: any bytes are an error, or the shape of an array.
+// FuzzArrayMeta checks that any input gives an error or the shape of an array.
 func FuzzArrayMeta(f *testing.F) {
 	for _, n := range []int{0, 1, 3} {
 		shape, parts := make([]int64, n), make([]int32, n)

@@ -9,7 +9,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
-// The simple functions of the library read the same as contexts do.
+// TestGlobalContext checks that the global functions of C-Blosc2 read the same data as contexts.
 func TestGlobalContext(t *testing.T) {
 	src := ramp(40_000, 3)
 	data := make([]byte, len(src))
@@ -62,7 +62,8 @@ func TestGlobal_invalidArguments(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, n)
 
-	// A chunk of Blosc1 whose block starts behind its end, which nothing of Blosc1 would see.
+	// A Blosc1 chunk with a block that starts after its end. The Blosc1 functions do not check
+	// this.
 	one := compressBlosc1(t, cparams1(cblosc.LZ4, 5, 4, cblosc.Shuffle), src)
 	one[16], one[17], one[18] = 0xFF, 0xFF, 0x7F
 	_, err = cblosc.GlobalDecompress(dst, one)

@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A context counts what it has done, yields with the lock released, and counts anew.
+// TestRest checks that a context counts the processed bytes, yields without the lock at the limit,
+// and then resets the count.
 func TestRest(t *testing.T) {
 	h := new(handle)
 	for _, tt := range []struct{ n, want int }{{restAfter - 1, restAfter - 1}, {1, 0}, {5, 5}, {3 * restAfter, 0}, {0, 0}} {
@@ -18,7 +19,7 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// Both ways count.
+// TestWorked checks that both compression and decompression are counted.
 func TestWorked(t *testing.T) {
 	c, err := NewCompressor(nil)
 	require.NoError(t, err)

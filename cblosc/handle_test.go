@@ -13,7 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/cmem"
 )
 
-// drop makes one of each owner and forgets them.
+// drop creates one object of each type that owns C memory, and does not close it.
 func drop(t *testing.T) {
 	t.Helper()
 	_, err := cblosc.NewCompressor(nil)
@@ -26,11 +26,11 @@ func drop(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// childEnv tells this test binary to leak on purpose.
+// childEnv makes this test binary leak on purpose.
 const childEnv = "HYPERSLAB_CBLOSC_DROP"
 
-// The safety net: what is dropped without Close is freed; with the build tag
-// invariants it is reported and fails the test binary.
+// TestDroppedOwners checks that objects that are dropped without Close are freed. With the build
+// tag invariants, they must be reported and the test binary must fail.
 func TestDroppedOwners(t *testing.T) {
 	if os.Getenv(childEnv) != "" {
 		drop(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
-// closing closes c when the test is over, and the test fails if that does.
+// closing closes c at the end of the test. The test fails if Close fails.
 func closing(t testing.TB, c io.Closer) {
 	t.Helper()
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
@@ -35,13 +35,13 @@ func newDecompressor(t testing.TB) *cblosc.Decompressor {
 	return d
 }
 
-// tester is what a test and a property test have in common.
+// tester is the common interface of tests and property tests.
 type tester interface {
 	require.TestingT
 	Helper()
 }
 
-// compress returns the chunk of src.
+// compress returns src as a chunk.
 func compress(t tester, p *cblosc.CParams, src []byte) []byte {
 	t.Helper()
 	c, err := cblosc.NewCompressor(p)
@@ -53,15 +53,15 @@ func compress(t tester, p *cblosc.CParams, src []byte) []byte {
 	return dst[:n:n]
 }
 
-// cparams is the default with another type size.
+// cparams returns the default parameters with another type size.
 func cparams(typeSize int) *cblosc.CParams {
 	p := cblosc.DefaultCParams()
 	p.TypeSize = typeSize
 	return p
 }
 
-// ramp returns n bytes of slowly rising 32-bit numbers, with some noise: neither
-// trivial nor incompressible.
+// ramp returns n bytes of slowly rising 32-bit numbers with some noise, so that they compress to a
+// moderate size.
 func ramp(n int, seed uint64) []byte {
 	r := rand.New(rand.NewPCG(seed, 1))
 	b := make([]byte, 0, n+4)
@@ -80,7 +80,7 @@ func noise(n int, seed uint64) []byte {
 	return b
 }
 
-// virtual returns n bytes that are not there: who touches them crashes.
+// virtual returns n bytes of memory without access permission. Any access crashes.
 func virtual(t testing.TB, n int) []byte {
 	t.Helper()
 	b, err := syscall.Mmap(-1, 0, n, syscall.PROT_NONE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
@@ -89,7 +89,7 @@ func virtual(t testing.TB, n int) []byte {
 	return b
 }
 
-// storages are the four places a super-chunk can be in.
+// storages returns the four kinds of storage of a super-chunk.
 func storages(t testing.TB, p *cblosc.CParams) map[string]cblosc.Storage {
 	dir := t.TempDir()
 	return map[string]cblosc.Storage{

@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
-// What the registered functions of these tests do when they are told to.
+// The registered functions of these tests call mischief if it is set.
 var (
 	errTest  = errors.New("as the test wants it")
 	mischief atomic.Pointer[func() error]
@@ -29,7 +29,7 @@ func misbehave() error {
 	return nil
 }
 
-// during lets f run in the registered functions until the test is over.
+// during makes the registered functions call f until the test ends.
 func during(t testing.TB, f func() error) {
 	mischief.Store(&f)
 	t.Cleanup(func() { mischief.Store(nil) })
@@ -39,7 +39,7 @@ const (
 	xorID, runsID = cblosc.FilterID(160), cblosc.Codec(200)
 )
 
-// runs encodes a stream of one repeated byte, and nothing else.
+// runs is a codec for streams that repeat a single byte.
 var runs = cblosc.UserCodec{
 	ID: runsID, Name: "runs",
 	Encode: func(dst, src []byte, meta uint8) (int, error) {
@@ -83,7 +83,7 @@ var register = sync.OnceValue(func() error {
 	return errors.Join(cblosc.RegisterCodec(runs), cblosc.RegisterFilter(xorFilter))
 })
 
-// userParams are parameters with the codec and the filter of these tests.
+// userParams returns parameters with the codec and the filter of these tests.
 func userParams(t testing.TB, threads int) (*cblosc.CParams, *cblosc.DParams) {
 	t.Helper()
 	require.NoError(t, register())
@@ -129,7 +129,7 @@ func TestRegister_codecsAndFilters(t *testing.T) {
 		_, err = d.Blocks(make([]byte, len(src)), b, make([]bool, 10))
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 
-		// The parameters are read back from the chunk, and make it again, on one thread.
+		// The parameters read from the chunk must produce the same chunk again, on one thread.
 		info, err := d.Info(b)
 		require.NoError(t, err)
 		made := info.CParams()
@@ -138,14 +138,15 @@ func TestRegister_codecsAndFilters(t *testing.T) {
 			require.Equal(t, b, compress(t, made, src))
 		}
 
-		// Who does not allow it does not read it.
+		// A decompressor that does not allow the codec must reject the chunk.
 		_, err = newDecompressor(t).Decompress(make([]byte, len(src)), b)
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.NotErrorIs(t, err, cblosc.ErrFormat)
 	}
 }
 
-// The same in super-chunks and arrays, wherever they are, and opened again.
+// TestRegister_schunksAndArrays checks registered functions in super-chunks and arrays in every
+// storage, also after opening them again.
 func TestRegister_schunksAndArrays(t *testing.T) {
 	for _, threads := range []int{1, 3} {
 		p, dp := userParams(t, threads)
@@ -276,7 +277,7 @@ func TestRegister_errorsAndPanics(t *testing.T) {
 				}
 			}
 			mischief.Store(nil)
-			// The context is as good as before.
+			// The context must remain usable.
 			n, err := c.Compress(dst, src)
 			require.NoError(t, err)
 			_, err = d.Decompress(dst, bytes.Clone(dst[:n]))
@@ -413,8 +414,8 @@ func TestPreAndPostfilters(t *testing.T) {
 	}
 }
 
-// Hooked contexts on many goroutines, and one that is dropped without Close where
-// that is allowed.
+// TestRegister_goroutines checks contexts with registered functions on many goroutines, and one
+// that is never closed, where that is allowed.
 func TestRegister_goroutines(t *testing.T) {
 	p, dp := userParams(t, 2)
 	pool, err := cblosc.NewPool(p, dp)
@@ -439,7 +440,7 @@ func TestRegister_goroutines(t *testing.T) {
 	require.NoError(t, pool.Close())
 }
 
-// A filter of a program's own: the difference to the element before.
+// This example registers a filter that stores the difference to the previous element.
 func ExampleRegisterFilter() {
 	err := cblosc.RegisterFilter(cblosc.UserFilter{
 		ID: 170, Name: "difference",

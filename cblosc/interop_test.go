@@ -15,8 +15,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
-// With another libzstd in the same binary the library goes on using its own: the
-// archives show no names of the codecs.
+// TestInterop_secondZstd checks that C-Blosc2 uses its own libzstd even if the binary contains
+// another one, because the archives do not export the symbols of the codecs.
 func TestInterop_secondZstd(t *testing.T) {
 	src := ramp(1<<16, 1)
 	foreign, err := datadog.Compress(nil, src) // it is linked and works
@@ -36,8 +36,8 @@ func TestInterop_secondZstd(t *testing.T) {
 	require.Equal(t, src, data[:n])
 }
 
-// The streams of a chunk without filters are those of the codec: other decoders
-// give the same bytes.
+// TestIndependentDecoders checks that other decoders decode the streams of a chunk without filters
+// to the same bytes.
 func TestIndependentDecoders(t *testing.T) {
 	zr, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
 	require.NoError(t, err)
@@ -60,7 +60,8 @@ func TestIndependentDecoders(t *testing.T) {
 	}
 	for name, d := range decoders {
 		for _, split := range []cblosc.SplitMode{cblosc.SplitNever, cblosc.SplitAlways} {
-			src := bytes.Repeat(ramp(1000, 4), 100) // newer releases store what has no repetition in bytes
+			// Newer releases do not compress data whose bytes do not repeat.
+			src := bytes.Repeat(ramp(1000, 4), 100)
 			c, err := chunk.Parse(compress(t, &cblosc.CParams{Codec: d.codec, Level: 5, TypeSize: 4, BlockSize: 8192, Threads: 1, Split: split}, src))
 			require.NoError(t, err)
 			b := compress(t, &cblosc.CParams{Codec: d.codec, Level: 5, TypeSize: 4, BlockSize: 8192, Threads: 1, Split: split}, src)
@@ -90,7 +91,7 @@ func TestIndependentDecoders(t *testing.T) {
 	}
 }
 
-// lz4 decodes a block of LZ4 (lz4_Block_format.md) of at most n bytes.
+// lz4 decodes an LZ4 block (lz4_Block_format.md) of at most n uncompressed bytes.
 func lz4(src []byte, n int) ([]byte, error) {
 	short := errors.New("lz4: truncated")
 	length := func(nibble byte) (int, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
-// Items that are as long as a block, wherever they start.
+// TestItems_blockLength checks reads of items with the length of a block, from every start.
 func TestItems_blockLength(t *testing.T) {
 	p := cparams(4)
 	p.BlockSize = 512
@@ -36,7 +36,7 @@ func TestItems_blockLength(t *testing.T) {
 	}
 }
 
-// counted is a reader that counts the bytes it gives.
+// counted is a reader that counts the bytes it returns.
 type counted struct {
 	io.ReaderAt
 	n int
@@ -48,7 +48,8 @@ func (c *counted) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Of a chunk in a file only the blocks that hold the items are read.
+// TestItems_partialBlocks checks that only the blocks that contain the items are read from a chunk
+// in a file.
 func TestItems_partialBlocks(t *testing.T) {
 	p := cparams(4)
 	p.BlockSize = 4096
@@ -69,7 +70,7 @@ func TestItems_partialBlocks(t *testing.T) {
 	s, err = cblosc.OpenSChunkOn(r, int64(len(m.b)), cblosc.OpenOptions{})
 	require.NoError(t, err)
 	closing(t, s)
-	for range 2 { // the first time the chunk is checked
+	for range 2 { // the first read also checks the chunk
 		r.n = 0
 		dst := make([]byte, 40)
 		require.NoError(t, s.DecompressItems(dst, 0, 100_000))

@@ -13,7 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 )
 
-// openAgain returns the super-chunk as someone else finds it: the file, or its bytes.
+// openAgain opens the file of the super-chunk, or its bytes if it has no file.
 func openAgain(t tester, s *cblosc.SChunk) *cblosc.SChunk {
 	t.Helper()
 	if s.Path() != "" {
@@ -52,7 +52,7 @@ func TestFill(t *testing.T) {
 				if want != nil {
 					require.Equal(t, want, readSChunk(t, again))
 				}
-				// What is there can be written like anything else.
+				// The new data can be overwritten like any other.
 				require.NoError(t, s.WriteItems(ramp(40, 1), 3))
 				got := make([]byte, 40)
 				require.NoError(t, s.ReadItems(got, 3))
@@ -82,7 +82,7 @@ func TestFill_invalidArguments(t *testing.T) {
 	require.ErrorIs(t, s.Fill(1, cblosc.Zeros, 3), cblosc.ErrClosed)
 }
 
-// Chunks change places, and nothing else changes.
+// TestReorder checks that Reorder moves chunks and changes nothing else.
 func TestReorder(t *testing.T) {
 	for name, st := range storages(t, cparams(4)) {
 		t.Run(name, func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestReorder(t *testing.T) {
 				}
 				require.NoError(t, s.AppendBuffer(want[i]))
 			}
-			if st.Path != "" { // chunks that are not checked yet keep their places
+			if st.Path != "" { // Reorder must also move chunks that are not checked yet
 				require.NoError(t, s.Close())
 				s, err = cblosc.OpenSChunk(st.Path)
 				require.NoError(t, err)
@@ -173,7 +173,7 @@ func TestOffsetsAndSizes(t *testing.T) {
 	}
 }
 
-// Any sequence of item writes agrees with a plain slice, whatever the sizes.
+// TestItemsModel checks that any sequence of item writes matches a slice, for all sizes.
 func TestItemsModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		item := rapid.SampledFrom([]int{1, 3, 4, 300}).Draw(t, "item")
@@ -221,7 +221,7 @@ func TestItemsModel(t *testing.T) {
 	})
 }
 
-// slurp reads all chunks.
+// slurp returns the data of all chunks.
 func slurp(t tester, s *cblosc.SChunk) []byte {
 	t.Helper()
 	data := []byte{}
@@ -232,8 +232,8 @@ func slurp(t tester, s *cblosc.SChunk) []byte {
 	return data
 }
 
-// TestItems_lastChunk writes items that end in a whole chunk at the length of the short last
-// chunk. The library would cut off the whole chunk.
+// TestItems_lastChunk checks writes that end in a whole chunk at the length of the short last
+// chunk, because C-Blosc2 would truncate the whole chunk.
 func TestItems_lastChunk(t *testing.T) {
 	for name, st := range storages(t, cparams(4)) {
 		t.Run(name, func(t *testing.T) {
@@ -248,7 +248,7 @@ func TestItems_lastChunk(t *testing.T) {
 				src := noise(int(32+96*(start%24/8)-start%24*4), uint64(start)+5)
 				require.ErrorIs(t, s.WriteItems(src, start), errors.ErrUnsupported)
 				require.Equal(t, want, slurp(t, s), "from item %d", start)
-				half := len(src) / 8 * 4 // in two writes that end elsewhere
+				half := len(src) / 8 * 4 // in two writes that end at other positions
 				require.NoError(t, s.WriteItems(src[:half+4], start))
 				copy(want[start*4:], src[:half+4])
 				require.Equal(t, want, slurp(t, s), "from item %d", start)
@@ -296,7 +296,8 @@ func TestBuffers(t *testing.T) {
 			got = append(got, b...)
 		}
 		require.Equal(t, want, got, "%d ahead", ahead)
-		for b, err := range s.Buffers(ahead) { // leaving early ends the goroutine: see TestMain
+		// TestMain checks that ending the loop early ends the goroutine.
+		for b, err := range s.Buffers(ahead) {
 			require.NoError(t, err)
 			require.Len(t, b, 64)
 			break

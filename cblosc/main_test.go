@@ -6,5 +6,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/leak"
 )
 
-// Every handle lives in C memory of package cmem, which leak counts.
+// TestMain checks for leaks: every handle is allocated in C memory by package cmem, and leak counts
+// the allocations.
 func TestMain(m *testing.M) { leak.Main(m) }

@@ -16,11 +16,11 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
-// memory is a Medium that does what it is told.
+// memory is a Medium whose reads and writes can be made to fail.
 type memory struct {
 	mu            sync.Mutex
 	b             []byte
-	reads, writes func() error // nil: nothing goes wrong
+	reads, writes func() error // nil: all calls succeed
 }
 
 func (m *memory) ReadAt(p []byte, off int64) (int, error) {
@@ -62,7 +62,7 @@ func (m *memory) Truncate(n int64) error {
 	return nil
 }
 
-// changeAll does everything to a super-chunk that changes a frame, and returns its data.
+// changeAll applies every operation that changes a frame to a super-chunk, and returns its data.
 func changeAll(t tester, s *cblosc.SChunk) []byte {
 	t.Helper()
 	require.NoError(t, s.Meta().Add("fixed", []byte("12345")))
@@ -86,7 +86,8 @@ func dataOf(t tester, s *cblosc.SChunk) []byte {
 	return b
 }
 
-// A medium gets the bytes that a file gets, and is opened as a file is.
+// TestMedium_againstFile checks that a medium receives the same bytes as a file and can be opened
+// in the same way.
 func TestMedium_againstFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	onFile, err := cblosc.CreateSChunk(cblosc.Storage{Path: path, Contiguous: true})
@@ -155,8 +156,8 @@ func TestArrayOnMedium(t *testing.T) {
 	}
 }
 
-// What a medium says, or that it panics, is the error of the call, also where the
-// library passes over it.
+// TestMediumFails checks that an error or panic of a medium is returned by the call, also where
+// C-Blosc2 ignores it.
 func TestMediumFails(t *testing.T) {
 	fails := map[string]func() error{
 		"error": func() error { return fmt.Errorf("disk: %w", errTest) },
@@ -229,7 +230,7 @@ func TestMediumFails(t *testing.T) {
 	require.ErrorIs(t, err, cblosc.ErrParam)
 }
 
-// Many media at once, and many goroutines on one.
+// TestMedium_goroutines checks many media at the same time, and many goroutines on one medium.
 func TestMedium_goroutines(t *testing.T) {
 	var wg sync.WaitGroup
 	shared := new(memory)
@@ -274,7 +275,7 @@ func TestMedium_goroutines(t *testing.T) {
 	}
 }
 
-// failing is a reader whose reads fail from some one on.
+// failing is a reader whose reads fail after the first left ones.
 type failing struct {
 	io.ReaderAt
 	left int
@@ -287,8 +288,8 @@ func (f *failing) ReadAt(p []byte, off int64) (int, error) {
 	return f.ReaderAt.ReadAt(p, off)
 }
 
-// The library follows a null pointer when a read fails while it opens a frame: whichever
-// read it is, the error comes from here.
+// TestMedium_readErrors checks that any failing read during opening is reported by this package.
+// C-Blosc2 dereferences a null pointer in that case.
 func TestMedium_readErrors(t *testing.T) {
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{64}, Chunks: []int32{16}, Blocks: []int32{8}, Storage: cblosc.Storage{Contiguous: true, CParams: cparams(8)}})
 	require.NoError(t, err)

@@ -97,8 +97,9 @@ func TestMetalayers(t *testing.T) {
 	}
 }
 
-// The library writes past its table at the 17th fixed metalayer, and refuses the
-// 17th variable one of a frame only when it is too late.
+// TestMetalayerLimits checks the limits before C-Blosc2 is called. C-Blosc2 writes past the end of
+// its table at the 17th fixed metalayer, and rejects the 17th variable-length metalayer only after
+// it has changed the frame.
 func TestMetalayerLimits(t *testing.T) {
 	for name, st := range storages(t, cparams(4)) {
 		t.Run(name, func(t *testing.T) {

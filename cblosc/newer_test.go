@@ -9,7 +9,8 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
-// Arrays behind one another in a file open at the offsets that were returned.
+// TestArray_appendToFile checks that several arrays in one file can be opened at the returned
+// offsets.
 func TestArray_appendToFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	for i, st := range []cblosc.Storage{{CParams: cparams(4), Contiguous: true}, {CParams: cparams(4)}} {
@@ -34,7 +35,8 @@ func TestArray_appendToFile(t *testing.T) {
 	}
 }
 
-// What one handle did to an array the other sees after Refresh.
+// TestRefreshArray checks that changes through one handle are visible through another after
+// Refresh.
 func TestRefreshArray(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{8}, Chunks: []int32{4}, Blocks: []int32{2},
@@ -54,7 +56,7 @@ func TestRefreshArray(t *testing.T) {
 	require.ErrorIs(t, b.Refresh(), cblosc.ErrClosed)
 }
 
-// Single items, in any order, are those of ReadItems.
+// TestSChunk_readPoints checks that ReadPoints returns the same items as ReadItems, in any order.
 func TestSChunk_readPoints(t *testing.T) {
 	for _, size := range []int{4, 300} {
 		p := cparams(size)
@@ -82,7 +84,8 @@ func TestSChunk_readPoints(t *testing.T) {
 	}
 }
 
-// Of three chunks of one byte the last is left, in the file of number 2.
+// TestSChunk_chunkFileNumbers checks a sparse frame in which only the last of three chunks of one
+// byte is left, so that its file number is 2.
 func TestSChunk_chunkFileNumbers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	p := cparams(1)
@@ -97,7 +100,7 @@ func TestSChunk_chunkFileNumbers(t *testing.T) {
 	require.NoError(t, s.Close())
 	s, err = cblosc.OpenSChunk(path)
 	if systemLibs && err != nil {
-		return // the library of the system has the defect
+		return // the system's C-Blosc2 has the bug
 	}
 	require.NoError(t, err)
 	closing(t, s)

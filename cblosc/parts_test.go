@@ -13,7 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
-// chunksOfAllKinds are chunks whose parts are read in different ways, with their data.
+// chunksOfAllKinds returns chunks whose parts are read in different ways, with their data.
 func chunksOfAllKinds(t testing.TB) map[string][2][]byte {
 	kinds := map[string][2][]byte{}
 	add := func(name string, p *cblosc.CParams, src []byte) { kinds[name] = [2][]byte{compress(t, p, src), src} }
@@ -92,7 +92,8 @@ func TestParts(t *testing.T) {
 	require.ErrorIs(t, err, cblosc.ErrClosed)
 }
 
-// A context takes nothing from the chunk before into the items of one of Blosc1.
+// TestItems_afterSpecialChunks checks that a context that reads items of a Blosc1 chunk uses no
+// state of the chunk before.
 func TestItems_afterSpecialChunks(t *testing.T) {
 	src := ramp(5000, 1)
 	old := compressBlosc1(t, cparams1(cblosc.LZ4, 5, 3, cblosc.BitShuffle), src)
@@ -143,7 +144,7 @@ func TestBlocks(t *testing.T) {
 					}
 					require.Equal(t, want, dst[from:to], "block %d, skipped: %t", i, s)
 				}
-				// The mask is for one call.
+				// The mask must apply to one call only.
 				_, err = d.Decompress(dst, b)
 				require.NoError(t, err)
 				require.Equal(t, src, dst)
@@ -184,7 +185,7 @@ func TestDictionaries(t *testing.T) {
 			chunk := make([]byte, cblosc.MaxCompressedSize(n))
 			m, err := c.Compress(chunk, src)
 			if cerr := new(cblosc.Error); errors.As(err, &cerr) && cerr.Call != "" {
-				// There is nothing to learn from some data: Zstd says so.
+				// Zstd finds no dictionary in some data and returns an error.
 				require.NotEqual(t, 0, seed, "%d bytes: %v", n, err)
 				require.Equal(t, "blosc2_compress_ctx", cerr.Call)
 				continue
@@ -213,7 +214,7 @@ func TestRaggedZeros(t *testing.T) {
 	d := newDecompressor(t)
 	for _, n := range []int{33, 1001, 100_003} {
 		b := compress(t, cparams(8), make([]byte, n))
-		for _, size := range []byte{b[3], 8} { // 8 is what the library writes
+		for _, size := range []byte{b[3], 8} { // C-Blosc2 writes 8
 			b[3] = size
 			dst := bytes.Repeat([]byte{0xEE}, n)
 			_, err := d.Decompress(dst, b)
@@ -263,7 +264,7 @@ func TestPart_missingBlockStarts(t *testing.T) {
 func TestPart_shuffleSize(t *testing.T) {
 	b := compress(t, cparams(4), ramp(4000, 1))
 	d := newDecompressor(t)
-	b[0x1D] = 4 // the same
+	b[0x1D] = 4 // same value as before
 	dst := make([]byte, 4000)
 	_, err := d.Decompress(dst, b)
 	require.NoError(t, err)

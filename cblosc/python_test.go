@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// matrixEntry is one array of the matrix and where its frame is.
+// matrixEntry describes one array of the matrix and the offset of its frame.
 type matrixEntry struct {
 	DType   string  `json:"dtype"`
 	Size    int     `json:"size"`
@@ -29,7 +29,7 @@ type matrixEntry struct {
 	Length  int     `json:"length"`
 }
 
-// matrix is every type with every shape, codec and filter.
+// interopMatrix returns every combination of type, shape, codec and filters.
 func interopMatrix() []matrixEntry {
 	types := []struct {
 		dtype string
@@ -77,8 +77,8 @@ func (e *matrixEntry) data() []byte {
 	return b
 }
 
-// What is written here is read by python-blosc2, and what that writes of the same
-// arrays is read here.
+// TestPythonMatrix checks that python-blosc2 reads the arrays that this package writes, and the
+// other way round.
 func TestPythonMatrix(t *testing.T) {
 	interpreter := need.Python(t, "blosc2")
 	dir := t.TempDir()
@@ -131,7 +131,8 @@ func TestPythonMatrix(t *testing.T) {
 	}
 }
 
-// Sparse directories, with fixed and variable-length metalayers, both ways.
+// TestPythonSparseDirectories checks sparse directories with fixed and variable-length metalayers,
+// in both directions.
 func TestPythonSparseDirectories(t *testing.T) {
 	interpreter := need.Python(t, "blosc2")
 	dir := t.TempDir()
@@ -139,7 +140,7 @@ func TestPythonSparseDirectories(t *testing.T) {
 	for i := range uint32(13 * 17) {
 		data = binary.LittleEndian.AppendUint32(data, i)
 	}
-	// python-blosc2 keeps values as msgpack.
+	// python-blosc2 stores values as MessagePack.
 	kind, unit := []byte("\xa4note"), []byte("\xa5meter")
 	a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{13, 17}, Chunks: []int32{5, 8}, Blocks: []int32{3, 5}, DType: "<i4",
 		Storage: cblosc.Storage{Path: filepath.Join(dir, "array"), CParams: cparams(4)}}, data)

@@ -19,8 +19,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 )
 
-// Any sequence of operations on any kind of super-chunk agrees with a plain list
-// of buffers, is the same after opening again, and in the bytes of the frame.
+// TestSChunkModel checks that any sequence of operations on any kind of super-chunk matches a list
+// of buffers, also after the super-chunk is opened again, and in the bytes of the frame.
 func TestSChunkModel(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -182,7 +182,8 @@ func TestSChunkFacts(t *testing.T) {
 	}
 }
 
-// Where a super-chunk is kept, and how, is read back from it, new and opened.
+// TestSChunk_storage checks that the storage of a super-chunk can be read from it, both when it is
+// new and after it is opened again.
 func TestSChunk_storage(t *testing.T) {
 	p := cparams(4)
 	p.Codec, p.Level, p.Filters[0] = cblosc.Zstd, 3, cblosc.Filter{ID: cblosc.TruncPrec, Meta: 20}
@@ -239,7 +240,8 @@ func TestSChunk_storage(t *testing.T) {
 	require.Equal(t, 8, got.CParams.BlockSize)
 }
 
-// How many threads a writer had is in its frames and starts none here.
+// TestSChunk_storedThreads checks that the number of threads stored in a frame is ignored, so that
+// opening it starts no threads.
 func TestSChunk_storedThreads(t *testing.T) {
 	const tcomp, tdecomp = 63, 66 // in the header
 	src := ramp(40_000, 1)
@@ -369,7 +371,8 @@ func TestSChunk_createErrors(t *testing.T) {
 	require.Len(t, list, 1)
 }
 
-// A write that fails half-way leaves a handle that says so and can be closed.
+// TestSChunk_failedWrite checks that a handle whose write failed returns ErrBroken and can be
+// closed.
 func TestSChunk_failedWrite(t *testing.T) {
 	for name, st := range storages(t, cparams(4)) {
 		if st.Path == "" {
@@ -395,7 +398,8 @@ func TestSChunk_failedWrite(t *testing.T) {
 	}
 }
 
-// 64 goroutines on one super-chunk, of which one makes it longer: each chunk is what it was.
+// TestSChunk_goroutines checks 64 goroutines on one super-chunk, one of which appends to it. Each
+// chunk must have its original data.
 func TestSChunk_goroutines(t *testing.T) {
 	const chunks, size = 41, 4000
 	var want [chunks][]byte

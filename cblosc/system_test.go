@@ -2,6 +2,6 @@
 
 package cblosc_test
 
-// systemLibs reports that the tests run on the library of the system, without the patch of
+// systemLibs reports whether the tests use the system's C-Blosc2, which lacks the patch of
 // scripts/deps/build-c-blosc2.sh.
 const systemLibs = true

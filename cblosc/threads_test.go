@@ -11,8 +11,9 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
-// The library compresses the index of a frame with four threads: two blocks of it
-// are enough for bytes that differ from run to run, if nobody does its jobs in order.
+// TestThreads_longIndex checks that a long index has reproducible bytes. C-Blosc2 compresses the
+// index with four threads, so an index of two blocks can already differ between runs, unless its
+// jobs are executed in order.
 func TestThreads_longIndex(t *testing.T) {
 	const chunks = 4100 // an index of three blocks
 	var want []byte
@@ -20,7 +21,7 @@ func TestThreads_longIndex(t *testing.T) {
 		s, err := cblosc.CreateSChunk(cblosc.Storage{Contiguous: true})
 		require.NoError(t, err)
 		require.NoError(t, s.Fill(chunks, cblosc.Zeros, 8))
-		for i := range int64(60) { // a chunk that is not zero here and there
+		for i := range int64(60) { // some chunks that are not zero
 			require.NoError(t, s.UpdateChunk(i*chunks/60, compress(t, nil, ramp(8, uint64(i)))))
 		}
 		b, err := s.Bytes()
@@ -33,8 +34,8 @@ func TestThreads_longIndex(t *testing.T) {
 	}
 }
 
-// Contexts with several threads have them: two blocks wait for each other. And
-// several contexts with threads do not disturb each other.
+// TestThreadsOfContexts checks that a context with several threads really uses them, by letting two
+// blocks wait for each other, and that several such contexts do not affect each other.
 func TestThreadsOfContexts(t *testing.T) {
 	const blocks, size = 8, 4096
 	p := cparams(4)
@@ -110,7 +111,8 @@ func TestThreadsOfContexts(t *testing.T) {
 	}
 }
 
-// A super-chunk that asks for threads reads and writes what one without does.
+// TestThreads_schunk checks that a super-chunk with threads reads and writes the same data as one
+// without.
 func TestThreads_schunk(t *testing.T) {
 	p := cparams(4)
 	p.Threads, p.BlockSize = 3, 1024

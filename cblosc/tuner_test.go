@@ -15,14 +15,13 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
-// byContent is a tuner that chooses by the first byte of the data, and keeps what it
-// hears.
+// byContent is a tuner that chooses parameters by the first byte of the data and records its calls.
 type byContent struct {
 	choices []cblosc.CParams
-	next    func() error // nil, or what Next does first
+	next    func() error // called at the start of Next, if not nil
 	update  func() error
 
-	mu   sync.Mutex // the test looks at heard
+	mu   sync.Mutex // guards last and told, which the test reads concurrently
 	last []cblosc.CParams
 	told []cblosc.TunerChunk
 }
@@ -75,8 +74,8 @@ func drawCParams(t *rapid.T, typeSize int) cblosc.CParams {
 	return p
 }
 
-// Whatever a tuner chooses, each chunk is byte for byte what a context with these
-// parameters makes of the same data: alone, in batches, in pools and super-chunks.
+// TestTuner_chunks checks that a chunk with tuned parameters has the same bytes as one from a
+// context with these parameters. This must hold for single chunks, batches, pools and super-chunks.
 func TestTuner_chunks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const typeSize = 4
@@ -149,7 +148,7 @@ func TestTuner_chunks(t *testing.T) {
 		}
 		all := bytes.Clone(src.Bytes())
 		require.Equal(t, all, dataOf(t, s))
-		// A write in the middle: chunks that it covers in part are made anew as a whole.
+		// A write in the middle: chunks that it covers in part are compressed again as a whole.
 		start := rapid.IntRange(0, len(all)/typeSize-1).Draw(t, "start")
 		n := rapid.IntRange(0, len(all)/typeSize-start).Draw(t, "items")
 		part := noise(typeSize*n, 9)
@@ -169,8 +168,8 @@ func TestTuner_chunks(t *testing.T) {
 	})
 }
 
-// Errors and panics of a tuner are those of the call, name the item in a batch, and
-// leave context, pool and super-chunk as good as before.
+// TestTunersThatFail checks that errors and panics of a tuner are returned by the call and identify
+// the item of a batch. Context, pool and super-chunk must remain usable.
 func TestTunersThatFail(t *testing.T) {
 	const size = 4000
 	p := cparams(4)
@@ -258,7 +257,8 @@ func TestTunersThatFail(t *testing.T) {
 	require.ErrorIs(t, err, cblosc.ErrParam, "the tuner changes the type size from 8 to 4")
 }
 
-// A tuner may choose a codec and a filter written in Go, and go back.
+// TestTuner_userCode checks that a tuner can choose a codec and a filter written in Go, and then a
+// built-in codec again.
 func TestTuner_userCode(t *testing.T) {
 	user, dp := userParams(t, 1)
 	plain := *cparams(1)
@@ -287,7 +287,7 @@ func TestTuner_userCode(t *testing.T) {
 		_, err = d.Decompress(back, dst[:n])
 		require.NoError(t, err)
 		require.Equal(t, data, back)
-		// Info tells of chunks that anybody reads, the format package of all.
+		// Info supports only chunks with built-in codecs and filters; package chunk supports all.
 		_, err = cblosc.Info(dst[:n])
 		h, herr := chunk.ParseHeader(dst[:n])
 		require.NoError(t, herr)
@@ -313,7 +313,7 @@ func TestTuner_userCode(t *testing.T) {
 		require.Equal(t, bytes.Repeat([]byte{b}, 5000), dst[:5000])
 	}
 
-	// After an error of the codec the next chunk's error is its own.
+	// The chunk after an error of the codec must return its own error.
 	during(t, func() error { return errTest })
 	_, err = c.Compress(dst, bytes.Repeat([]byte{1}, 5000))
 	require.ErrorIs(t, err, errTest)
@@ -322,8 +322,8 @@ func TestTuner_userCode(t *testing.T) {
 	mischief.Store(nil)
 }
 
-// One tuner and 64 goroutines: its functions are called one at a time, so it needs no
-// lock.
+// TestTuner_pool checks a tuner with 64 goroutines. Its methods must be called one at a time, so
+// the tuner has no lock.
 func TestTuner_pool(t *testing.T) {
 	tuner := new(cycling)
 	pool, err := cblosc.NewTunedPool(cparams(4), nil, tuner)
@@ -354,7 +354,7 @@ func TestTuner_pool(t *testing.T) {
 	require.Equal(t, tuner.asked, tuner.told)
 }
 
-// cycling chooses one level after the other.
+// cycling increments the level with every chunk.
 type cycling struct{ asked, told int }
 
 func (c *cycling) Next(last cblosc.CParams, _ cblosc.TunerChunk) (cblosc.CParams, error) {
@@ -368,7 +368,7 @@ func (c *cycling) Update(cblosc.CParams, cblosc.TunerChunk) error {
 	return nil
 }
 
-// smallest tries each codec once and stays with the one that made the smallest chunk.
+// smallest tries each codec once, then uses the one that made the smallest chunk.
 type smallest struct {
 	codecs []cblosc.Codec
 	sizes  []int
@@ -395,7 +395,7 @@ func (s *smallest) Update(_ cblosc.CParams, c cblosc.TunerChunk) error {
 	return nil
 }
 
-// A super-chunk whose tuner tries codecs and stays with the best.
+// This tuner tries each codec once, then uses the one that made the smallest chunk.
 func ExampleNewTuned() {
 	p := cblosc.DefaultCParams()
 	c, err := cblosc.NewTuned(p, &smallest{codecs: []cblosc.Codec{cblosc.LZ4, cblosc.Zstd, cblosc.BloscLZ}})

@@ -10,7 +10,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// Blocks of any length come back, all of them or one.
+// TestVLBlocks checks that blocks of any length can be decompressed, all at once or one by one.
 func TestVLBlocks(t *testing.T) {
 	c, d := newCompressor(t, cparams(4)), newDecompressor(t)
 	src := new(cblosc.Batch)
@@ -54,7 +54,7 @@ func TestVLBlocks(t *testing.T) {
 	require.ErrorIs(t, err, cblosc.ErrSize)
 }
 
-// The library's own frame of such chunks.
+// TestVL_frame checks a frame of such chunks that C-Blosc2 wrote.
 func TestVL_frame(t *testing.T) {
 	path := need.Files(t, need.Corpus, "blosc2/vlblocks-lz4-fixed-3.0.0.b2frame")[0]
 	s, err := cblosc.OpenSChunk(path)

@@ -12,7 +12,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
-// deltaParams compress behind Delta.
+// deltaParams returns parameters with Delta and Shuffle.
 func deltaParams(itemSize int) *cblosc.CParams {
 	p := cblosc.DefaultCParams()
 	p.TypeSize = itemSize
@@ -20,8 +20,9 @@ func deltaParams(itemSize int) *cblosc.CParams {
 	return p
 }
 
-// Regions read and written at random behind Delta, in an array just made and in
-// one opened, are those of a plain one; and so are items of a chunk.
+// TestPartsBehindDelta compares random reads and writes of regions in arrays compressed with Delta
+// with a model, in a new array and in one that was opened again. It also compares reads of items of
+// a chunk.
 func TestPartsBehindDelta(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -93,15 +94,17 @@ func TestPartsBehindDelta(t *testing.T) {
 	})
 }
 
-// A region that is exactly one chunk is stored block by block, as every reader
-// expects, and is read so.
+// TestWhole_singleChunk checks that a region of exactly one chunk is stored block by block, as
+// every reader expects, and is read in the same order.
 func TestWhole_singleChunk(t *testing.T) {
 	for _, g := range []struct {
 		shape         []int64
 		chunks, block []int32
 	}{
-		{[]int64{4, 6, 5}, []int32{4, 6, 5}, []int32{2, 3, 5}}, // mistaken by the library
-		{[]int64{3, 4, 1}, []int32{3, 4, 1}, []int32{3, 1, 1}}, // so is this
+		// C-Blosc2 stores this chunk in the wrong order.
+		{[]int64{4, 6, 5}, []int32{4, 6, 5}, []int32{2, 3, 5}},
+		// C-Blosc2 stores this chunk in the wrong order.
+		{[]int64{3, 4, 1}, []int32{3, 4, 1}, []int32{3, 1, 1}},
 		{[]int64{8, 6, 10}, []int32{4, 3, 5}, []int32{2, 1, 5}},
 		{[]int64{1, 4, 6, 2}, []int32{1, 4, 6, 2}, []int32{1, 2, 2, 2}},
 		{[]int64{4, 6}, []int32{4, 6}, []int32{2, 3}},
@@ -124,7 +127,7 @@ func TestWhole_singleChunk(t *testing.T) {
 			first := model.read(start, length)
 			require.NoError(t, a.WriteRegion(first, start, length))
 
-			// The bytes of the chunk are its blocks, one behind the other.
+			// The bytes of the chunk must be its blocks in order.
 			stored := make([]byte, a.SChunk().ChunkSize())
 			_, err = a.SChunk().DecompressChunk(stored, 0)
 			require.NoError(t, err)
@@ -157,8 +160,8 @@ func TestWhole_singleChunk(t *testing.T) {
 	}
 }
 
-// Where the library gets it right it appends and slices: one chunk as it is stored, and
-// arrays whose blocks follow one another.
+// TestWhole_appendAndSlice checks appends and slices in cases that C-Blosc2 handles correctly: a
+// single chunk that is copied as stored, and arrays whose blocks are contiguous.
 func TestWhole_appendAndSlice(t *testing.T) {
 	a, data := matrix(t, cblosc.ArrayParams{Shape: []int64{20}, Chunks: []int32{10}, Blocks: []int32{10}, DType: "<i4"})
 	closing(t, a)

@@ -16,8 +16,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// numbered returns a function of blocks that adds to each element its number in the
-// super-chunk, times sign; chunks hold so many bytes.
+// numbered returns a block function that adds to each element its index in the super-chunk, times
+// sign. Chunks have chunkSize bytes.
 func numbered(chunkSize int, sign int32) cblosc.BlockFunc {
 	return func(dst, src []byte, b cblosc.Block) error {
 		if b.Chunk < 0 || b.TypeSize != 4 || b.Offset+len(src) > chunkSize || len(src) != len(dst) {
@@ -31,7 +31,7 @@ func numbered(chunkSize int, sign int32) cblosc.BlockFunc {
 	}
 }
 
-// whole is what numbered makes of all data.
+// whole returns the result of numbered for all data.
 func whole(t testing.TB, data []byte, sign int32) []byte {
 	t.Helper()
 	out := make([]byte, len(data))
@@ -52,8 +52,9 @@ func numberers(t testing.TB, threads, chunkSize int) (*cblosc.CParams, *cblosc.C
 	return p, c, d
 }
 
-// A super-chunk holds what a prefilter made, and gives what a postfilter makes of it,
-// however it is written and read, on one thread and on several.
+// TestWith_preAndPostfilters checks that a super-chunk contains the output of its prefilter and
+// that reads return the output of its postfilter. This must hold for all ways to write and read,
+// with one thread and with several.
 func TestWith_preAndPostfilters(t *testing.T) {
 	const size, chunks = 10_000, 4
 	for _, threads := range []int{1, 4} {
@@ -74,9 +75,11 @@ func TestWith_preAndPostfilters(t *testing.T) {
 				got := make([]byte, len(want))
 				require.NoError(t, s.ReadItems(got, 0), name)
 				require.Equal(t, want, got, name)
-				require.NoError(t, s.ReadItems(got[:size], 777), name) // as long as a chunk, across two
+				// Read as many bytes as a chunk has, across two chunks.
+				require.NoError(t, s.ReadItems(got[:size], 777), name)
 				require.Equal(t, want[4*777:][:size], got[:size], name)
-				require.NoError(t, s.ReadItems(got[:1024], 100), name) // as long as a block, across two
+				// Read as many bytes as a block has, across two blocks.
+				require.NoError(t, s.ReadItems(got[:1024], 100), name)
 				require.Equal(t, want[400:1424], got[:1024], name)
 				for i := range chunks {
 					n, err := s.DecompressChunk(got, int64(i))
@@ -98,7 +101,7 @@ func TestWith_preAndPostfilters(t *testing.T) {
 			require.NoError(t, s.DecompressWith(d))
 			check(data)
 
-			// Whole chunks are filtered again, parts of chunks cannot be.
+			// Writes of whole chunks are filtered. Writes of parts of chunks are not supported.
 			copy(data[size:], noise(2*size, 3))
 			copy(stored, whole(t, data, 1))
 			require.NoError(t, s.WriteItems(data[size:3*size], size/4), name)
@@ -122,7 +125,7 @@ func TestWith_preAndPostfilters(t *testing.T) {
 			require.Equal(t, stored, dataOf(t, k), name)
 			require.NoError(t, k.Close())
 
-			// Without: parts of chunks go in as they are.
+			// Without filters, parts of chunks are written unchanged.
 			require.NoError(t, s.CompressWith(nil))
 			require.NoError(t, s.DecompressWith(nil))
 			check(stored)
@@ -132,7 +135,7 @@ func TestWith_preAndPostfilters(t *testing.T) {
 			copy(data, whole(t, stored, -1))
 			require.NoError(t, s.Close())
 
-			// Opened again, by a reader that knows the functions.
+			// Open it again with a decompressor that has the functions.
 			if st.Path != "" {
 				s, err = cblosc.OpenSChunk(st.Path)
 				require.NoError(t, err)
@@ -146,8 +149,8 @@ func TestWith_preAndPostfilters(t *testing.T) {
 	}
 }
 
-// What follows from no data is seen by a postfilter like any other; what is
-// uninitialised, as zeros, not as what happens to be in memory.
+// TestWith_specialChunks checks that a postfilter is applied to special chunks, which store no
+// data. It must see uninitialised values as zeros instead of arbitrary memory.
 func TestWith_specialChunks(t *testing.T) {
 	const size, chunks = 10_000, 3
 	_, _, d := numberers(t, 1, size)
@@ -165,7 +168,8 @@ func TestWith_specialChunks(t *testing.T) {
 			require.NoError(t, s.Close())
 		}
 	}
-	// Alone, and with functions that do not concern it: data stays as it was.
+	// A single chunk, and a decompressor with user functions that the chunk does not use: the data
+	// must not change.
 	b, err := cblosc.SpecialChunk(cparams(4), cblosc.Uninit, 4000, nil)
 	require.NoError(t, err)
 	_, dp := userParams(t, 1)
@@ -181,8 +185,8 @@ func TestWith_specialChunks(t *testing.T) {
 	require.Equal(t, noise(4000, 1), dst)
 }
 
-// Errors and panics are those of the call that led to them, and the super-chunk is as
-// good as before.
+// TestWith_failingFilters checks that errors and panics of filters are returned by the call that
+// ran the filter, and that the super-chunk remains usable.
 func TestWith_failingFilters(t *testing.T) {
 	p := cparams(4)
 	p.Threads = 3
@@ -244,8 +248,8 @@ func TestWith_failingFilters(t *testing.T) {
 	require.ErrorIs(t, a.SChunk().DecompressWith(newDecompressor(t)), errors.ErrUnsupported)
 }
 
-// A prefilter and a postfilter of python-blosc2 see the same elements under the same
-// numbers.
+// TestWith_pythonFilters checks that prefilters and postfilters of python-blosc2 get the same
+// elements with the same indexes.
 func TestWith_pythonFilters(t *testing.T) {
 	interpreter := need.Python(t, "blosc2")
 	const size, chunks = 20_000, 3

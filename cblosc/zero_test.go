@@ -10,7 +10,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
-// zeroCParams are the parameters that CParams{} stands for.
+// zeroCParams returns the parameters that CParams{} means.
 func zeroCParams() *cblosc.CParams {
 	return &cblosc.CParams{Codec: cblosc.BloscLZ, Level: 0, TypeSize: 8, Threads: 1, Split: cblosc.SplitForwardCompat}
 }

@@ -1,4 +1,4 @@
-// The address sanitizer allocates for its own ends.
+// This file is excluded from builds with the address sanitizer, which allocates memory itself.
 
 //go:build !asan
 
@@ -13,7 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// Reading and writing a region allocates nothing in Go.
+// TestRegionsAllocateNothing checks that reading and writing a region allocates no Go memory.
 func TestRegionsAllocateNothing(t *testing.T) {
 	d := newDataset(t, h5.IEEEFloat(8, h5.BigEndian), h5.SimpleSpace(4, 4, 4, 4), nil)
 	mem := h5.IEEEFloat(8, h5.NativeOrder)
@@ -24,8 +24,9 @@ func TestRegionsAllocateNothing(t *testing.T) {
 		"ReadRegion":  func() error { return d.ReadRegion(buf, mem, r) },
 		"WriteRegion": func() error { return d.WriteRegion(buf, mem, r) },
 	} {
-		// The count is the process's: a collection or a cleanup beside it counts too,
-		// so that one run of several must be clean.
+		// AllocsPerRun counts all allocations of the process, for example those of a concurrent
+		// collection or cleanup. The test therefore requires only one of several runs to be without
+		// allocations.
 		least := math.Inf(1)
 		for range 10 {
 			least = min(least, testing.AllocsPerRun(100, func() {

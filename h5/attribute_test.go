@@ -49,7 +49,7 @@ func TestAttributes(t *testing.T) {
 	}
 	for name, o := range map[string]carrier{"root": f.Root(), "group": g, "dataset": d} {
 		t.Run(name, func(t *testing.T) {
-			for range 2 { // new, then in place of the old one
+			for range 2 { // create, then replace
 				for _, a := range someAttributes(t) {
 					require.NoError(t, o.WriteAttribute(a), a.Name)
 				}
@@ -78,7 +78,7 @@ func TestAttributes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, len(names), info.NumAttrs)
 	for range d.Attributes() {
-		break // a loop that ends early leaves nothing open
+		break // ending the loop early must leave nothing open
 	}
 	for _, n := range names {
 		require.NoError(t, d.DeleteAttribute(n))
@@ -129,7 +129,8 @@ func TestAttribute_invalid(t *testing.T) {
 	}
 }
 
-// A value that its stored type does not hold is refused, and the old one stays.
+// TestAttribute_precision checks that a value outside the range of the stored type is refused and
+// the old value is kept.
 func TestAttribute_precision(t *testing.T) {
 	r := newFile(t).Root()
 	bits17 := h5.Int(4, h5.BigEndian)
@@ -148,15 +149,15 @@ func TestAttribute_precision(t *testing.T) {
 	require.Equal(t, a.Data, got.Data)
 }
 
-// Fields stay in their order wherever they lie, though the library puts those of an
-// attribute that it converts in the order of their offsets.
+// TestAttribute_fieldOrder checks that fields are written in their order for any offsets, although
+// libhdf5 sorts the fields of a converted attribute by offset.
 func TestAttribute_fieldOrder(t *testing.T) {
 	r := newFile(t).Root()
 	i2, i4 := h5.Int(2, h5.BigEndian), h5.Int(4, h5.BigEndian)
 	inner := h5.Datatype{Class: h5.Compound, Size: 6, Members: []h5.Member{{Name: "b", Offset: 2, Type: &i4}, {Name: "a", Offset: 0, Type: &i2}}}
 	outer := h5.Datatype{Class: h5.Compound, Size: 10, Members: []h5.Member{{Name: "y", Offset: 4, Type: &inner}, {Name: "x", Offset: 0, Type: &i4}}}
 	a := h5.Attribute{Name: "a", Datatype: outer, Space: h5.ScalarSpace(), Data: slices.Concat(natives(t, int32(1)), natives(t, int16(2)), natives(t, int32(3)))}
-	for range 2 { // new, and in the place of another
+	for range 2 { // create, then replace
 		require.NoError(t, r.WriteAttribute(a))
 		for range 2 {
 			got, err := r.ReadAttribute("a")

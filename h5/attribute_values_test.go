@@ -23,7 +23,8 @@ func names(t *testing.T, o h5.Object, order h5.ListOrder) []string {
 	return out
 }
 
-// Attributes in the order they were made, by their place, renamed and deleted.
+// TestAttributesInOrder checks attributes in creation order, by index, and after they are renamed
+// and deleted.
 func TestAttributesInOrder(t *testing.T) {
 	f := newFile(t)
 	g, err := f.Root().CreateGroupWith("g", &h5.GroupOptions{AttributeOrder: h5.IndexedCreationOrder})
@@ -84,7 +85,8 @@ func TestAttributesInOrder(t *testing.T) {
 	}
 }
 
-// The loop may change what it walks, and stop: no lock is held while it runs.
+// TestAttribute_deleteWhileListing checks that a loop may change the attributes and end early,
+// because the lock is not held while the body runs.
 func TestAttribute_deleteWhileListing(t *testing.T) {
 	r := newFile(t).Root()
 	for i := range 20 {
@@ -102,7 +104,8 @@ func TestAttribute_deleteWhileListing(t *testing.T) {
 	require.Equal(t, []string{"a15", "a16", "a17", "a18", "a19", "b"}, names(t, r, h5.ByName))
 }
 
-// Values of an attribute must be of its type and as many as its space has.
+// TestAttribute_unrepresentableValues checks that the values of an attribute must have its type and
+// the number of elements of its dataspace.
 func TestAttribute_unrepresentableValues(t *testing.T) {
 	r := newFile(t).Root()
 	dt, err := h5value.DatatypeFor[station]()
@@ -132,7 +135,8 @@ func TestAttribute_unrepresentableValues(t *testing.T) {
 	require.Equal(t, someStations(), got, "what was there still is")
 }
 
-// In new files attributes may be larger than an object header, and very many.
+// TestAttribute_dense checks that attributes in new file formats may be larger than an object
+// header, and that an object may have many of them.
 func TestAttribute_dense(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, &h5.CreateOptions{Low: h5.V18, High: h5.LatestFormat})

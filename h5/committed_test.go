@@ -9,7 +9,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// A committed datatype is one object, however many datasets and attributes use it.
+// TestCommittedType_shared checks that a committed datatype is one object, no matter how many
+// datasets and attributes use it.
 func TestCommittedType_shared(t *testing.T) {
 	f := newFile(t)
 	r := f.Root()

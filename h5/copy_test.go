@@ -12,8 +12,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// What each flag of copying does to references, committed datatypes and the free places of
-// headers; what the others do is in TestCopyObject.
+// TestCopyFlags checks the effect of copy options on references, committed datatypes and free space
+// in object headers. TestCopyObject checks the other options.
 func TestCopyFlags(t *testing.T) {
 	dir := t.TempDir()
 	f, err := h5.Create(filepath.Join(dir, "x.h5"), nil)
@@ -95,7 +95,8 @@ func TestCopyFlags(t *testing.T) {
 	}
 }
 
-// Fill values of variable length and of references: H5Ocopy would copy addresses of the source
+// TestGroup_CopyObject checks the copy of datasets with fill values of variable length and of
+// references. A copy to another file is refused, because H5Ocopy would copy addresses of the source
 // file.
 func TestGroup_CopyObject(t *testing.T) {
 	dir := t.TempDir()

@@ -11,7 +11,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// newFile makes an empty file in a directory of the test's own.
+// newFile creates an empty file in a temporary directory of the test.
 func newFile(t testing.TB) *h5.File {
 	t.Helper()
 	f, err := h5.Create(filepath.Join(t.TempDir(), "new.h5"), nil)
@@ -20,7 +20,7 @@ func newFile(t testing.TB) *h5.File {
 	return f
 }
 
-// newDataset makes a dataset in a file of its own.
+// newDataset creates a dataset in a new file.
 func newDataset(t testing.TB, dt h5.Datatype, space h5.Dataspace, o *h5.DatasetOptions) *h5.Dataset {
 	t.Helper()
 	d, err := newFile(t).Root().CreateDataset("d", dt, space, o)
@@ -28,7 +28,7 @@ func newDataset(t testing.TB, dt h5.Datatype, space h5.Dataspace, o *h5.DatasetO
 	return d
 }
 
-// region is start and count without stride and block.
+// region returns a region without stride and block.
 func region(start, count []int64) h5.Region { return h5.Region{Start: start, Count: count} }
 
 func TestDataset_roundTrip(t *testing.T) {
@@ -168,7 +168,7 @@ func TestCreateDataset_invalidOptions(t *testing.T) {
 	for l := range r.Links() {
 		t.Fatalf("%q was made", l.Name)
 	}
-	// 64 KiB is too much for an object header: the library finds out.
+	// 64 KiB are too large for an object header, which libhdf5 detects.
 	_, err := r.CreateDataset("d", i4, h5.SimpleSpace(1<<20), &h5.DatasetOptions{Compact: true})
 	var e *h5.Error
 	require.ErrorAs(t, err, &e)
@@ -184,8 +184,8 @@ func TestEmptyDatasets(t *testing.T) {
 	require.NoError(t, d.ReadRegion(nil, h5.Int(4, h5.LittleEndian), region([]int64{3, 0}, []int64{0, 0})))
 }
 
-// Compounds move as bytes, in the stored form, in the other order of bytes and
-// in the native form.
+// TestCompoundBytes checks compounds as bytes in the stored form, in the other byte order and in
+// the native form.
 func TestCompoundBytes(t *testing.T) {
 	i4, f8 := h5.Int(4, h5.BigEndian), h5.IEEEFloat(8, h5.BigEndian)
 	big := compound(16, member("i", 0, i4), member("f", 8, f8))
@@ -228,8 +228,8 @@ func writeDeterministic(t *testing.T, path string) {
 	require.NoError(t, f.Close())
 }
 
-// A dataset without a name is there as long as it is open, and stays if it gets
-// one.
+// TestAnonymousDataset checks that a dataset without a name exists while it is open, and that it is
+// kept if it is linked.
 func TestAnonymousDataset(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, nil)

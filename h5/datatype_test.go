@@ -59,7 +59,8 @@ func sampleTypes() map[string]h5.Datatype {
 	}
 }
 
-// Every type becomes the library's and is described again as it was.
+// TestDatatype_exact checks that every type is equal after its conversion to a libhdf5 type and
+// back.
 func TestDatatype_exact(t *testing.T) {
 	for text, dt := range sampleTypes() {
 		require.NoError(t, dt.Validate(), text)
@@ -115,7 +116,8 @@ func TestDatatype_invalid(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
-// Types nested in each other, at random.
+// TestDatatypesRoundTrip checks random nested types. Each type and its native type must be valid
+// and have the same size.
 func TestDatatypesRoundTrip(t *testing.T) {
 	order := rapid.SampledFrom([]h5.Order{h5.LittleEndian, h5.BigEndian})
 	var gen func(depth int) *rapid.Generator[h5.Datatype]
@@ -172,7 +174,7 @@ func TestDatatypesRoundTrip(t *testing.T) {
 	})
 }
 
-// inMemory is what a member takes: a pointer if it is a string of any length.
+// inMemory returns the size of a member in memory: a pointer for a string of variable length.
 func inMemory(t h5.Datatype) int {
 	if t.Class == h5.String && t.Variable {
 		return 8

@@ -18,7 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// writeUnknownFilter makes a file whose dataset /d names filter 32099, "unknown".
+// writeUnknownFilter creates a file whose dataset /d has the filter 32099, "unknown".
 func writeUnknownFilter(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.h5")
@@ -31,8 +31,8 @@ func writeUnknownFilter(t *testing.T) string {
 	require.NoError(t, f.Close())
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
-	// Filter pipeline message, version 1 (File Format IV.A.2.l): number, length of
-	// the name, flags, number of values, each of 2 bytes, then the name.
+	// A filter description of a version 1 filter pipeline message (File Format IV.A.2.l) has the
+	// number, the name length, the flags and the number of values, each of 2 bytes, then the name.
 	at := bytes.Index(b, []byte("deflate\x00"))
 	require.Positive(t, at)
 	copy(b[at-8:], []byte{0x63, 0x7d})
@@ -66,8 +66,8 @@ func TestDefects_missingFilter(t *testing.T) {
 	require.Contains(t, fmt.Sprintf("%+v", err), "H5Z_pipeline", "the stack is there too")
 }
 
-// child runs one test of this binary in a process with a changed environment, which has a
-// minute.
+// child runs one test of this binary in a process with additional environment variables, for at
+// most one minute, and returns its standard error.
 func child(t *testing.T, test string, env ...string) (stderr string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$", "-test.timeout=1m")
@@ -78,8 +78,9 @@ func child(t *testing.T, test string, env ...string) (stderr string) {
 	return b.String()
 }
 
-// The driver outlives the file that is opened with it: with freed memory overwritten,
-// as MALLOC_PERTURB_ has it in glibc, a driver that is gone is no more to be called.
+// TestDefects_readerDriver checks that a driver exists for as long as libhdf5 uses it, which can be
+// longer than its file is open. MALLOC_PERTURB_ makes glibc overwrite freed memory, so a call of a
+// freed driver crashes.
 func TestDefects_readerDriver(t *testing.T) {
 	if os.Getenv("H5_TEST_CHILD") == "" {
 		child(t, "TestDefects_readerDriver", "MALLOC_PERTURB_=90", "GLIBC_TUNABLES=glibc.malloc.tcache_count=0")
@@ -94,7 +95,8 @@ func TestDefects_readerDriver(t *testing.T) {
 	}
 }
 
-// A shared object in the plugin path leaves a mark if anything loads it.
+// TestPluginsAreOff checks that a shared object in the plug-in path is not loaded. The shared
+// object creates a file if it is loaded.
 func TestPluginsAreOff(t *testing.T) {
 	if os.Getenv("H5_TEST_CHILD") != "" {
 		require.ErrorIs(t, readUnknownFilter(os.Getenv("H5_TEST_FILE")), h5.ErrNoFilter)
@@ -103,14 +105,15 @@ func TestPluginsAreOff(t *testing.T) {
 	dir, mark := markingPlugin(t, 0)
 	child(t, "TestPluginsAreOff", "HDF5_PLUGIN_PATH="+dir, "H5_TEST_FILE="+writeUnknownFilter(t))
 	require.NoFileExists(t, mark)
-	// The trap is a trap: the library's own tool falls into it.
+	// h5dump must load the plug-in, because this shows that the test can detect it.
 	cmd := exec.Command(need.Tool(t, "h5dump"), "-d", "/d", writeUnknownFilter(t))
 	cmd.Env = append(os.Environ(), "HDF5_PLUGIN_PATH="+dir)
 	_ = cmd.Run()
 	require.FileExists(t, mark)
 }
 
-// A fill value message of version 2 says that it has -5 bytes: an error, and no crash.
+// TestDefects_negativeFillSize checks that a version 2 fill value message with a size of -5 bytes
+// returns an error and does not crash.
 func TestDefects_negativeFillSize(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fill.h5")
 	f, err := h5.Create(path, &h5.CreateOptions{Low: h5.Earliest, High: h5.LatestFormat})
@@ -149,8 +152,8 @@ func TestDefects_negativeFillSize(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// An attribute CLASS as long as that of a dimension scale, which says something else, or says
-// it more than once.
+// TestDefects_propertyListClass checks that a dataset is no dimension scale if its attribute CLASS
+// has the right string length, but another value or several elements.
 func TestDefects_propertyListClass(t *testing.T) {
 	f, err := h5.Create(filepath.Join(t.TempDir(), "class.h5"), nil)
 	require.NoError(t, err)

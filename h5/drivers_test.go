@@ -18,14 +18,14 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// withDriver is the default access by another driver.
+// withDriver returns the default file access with another driver.
 func withDriver(d h5.Driver) *h5.FileAccess {
 	a := h5.DefaultFileAccess()
 	a.Driver = d
 	return &a
 }
 
-// createWith makes a file of one dataset of 1000 numbers.
+// createWith creates a file with one dataset of 1000 numbers.
 func createWith(t testing.TB, path string, a *h5.FileAccess) {
 	t.Helper()
 	o := h5.CreateOptions{}
@@ -60,7 +60,8 @@ func requireThousand(t testing.TB, f *h5.File) {
 	require.Equal(t, thousand(), got)
 }
 
-// Every driver writes a file, says what it is and reads it again.
+// TestDrivers checks that every driver writes a file, is reported by Access, and reads the file
+// again.
 func TestDrivers(t *testing.T) {
 	multi := h5.DefaultMulti()
 	multi.Map[h5.LocalHeaps-1] = h5.BTrees
@@ -74,7 +75,7 @@ func TestDrivers(t *testing.T) {
 		name  string
 		d     h5.Driver
 		path  string
-		files []string // that are there afterwards
+		files []string // files that must exist afterwards
 		check func(t *testing.T, got h5.Driver)
 	}{
 		{"default", nil, "x.h5", []string{"x.h5"}, func(t *testing.T, got h5.Driver) { require.Equal(t, h5.Sec2{}, got) }},
@@ -114,7 +115,7 @@ func TestDrivers(t *testing.T) {
 			o.Access = withDriver(tt.d)
 			f, err := h5.Create(path, &o)
 			if tt.name == "direct" && err != nil {
-				// The linked library may be without it, and so may the file system.
+				// The linked libhdf5 or the file system may not support the driver.
 				var e *h5.Error
 				require.ErrorAs(t, err, &e)
 				require.True(t, errors.Is(err, errors.ErrUnsupported) || e.Errno != 0, "%+v", err)
@@ -149,8 +150,8 @@ func TestDrivers(t *testing.T) {
 	}
 }
 
-// The first member of a set opens it, whatever the format of the superblock, and
-// a member that is missing is named.
+// TestDriver_fileSets checks that the first member of a file set opens the set for every version of
+// the superblock, and that an error names a missing member.
 func TestDriver_fileSets(t *testing.T) {
 	multi := h5.DefaultMulti()
 	multi.Names[h5.RawData-1] = "%s.data"
@@ -178,7 +179,7 @@ func TestDriver_fileSets(t *testing.T) {
 
 				f, err = h5.Open(at(tt.first), h5.ReadWrite)
 				if tt.name == "multi" && low != h5.Earliest {
-					// What the set is lies in another member, whose name nobody knows.
+					// The settings of the set are in another member of unknown name.
 					require.ErrorIs(t, err, h5.ErrParam)
 					require.ErrorIs(t, err, errors.ErrUnsupported)
 					require.ErrorContains(t, err, at(tt.first))
@@ -207,7 +208,7 @@ func TestDriver_fileSets(t *testing.T) {
 					open.Access = withDriver(m)
 				}
 				if tt.name == "split" {
-					return // which relaxes: it finds out when it reads
+					return // a split file relaxes the check, so only reads fail
 				}
 				_, err = h5.OpenWith(at(tt.path), &open)
 				require.ErrorIs(t, err, h5.ErrNotFound)
@@ -271,8 +272,8 @@ func TestDriver_invalid(t *testing.T) {
 	}
 }
 
-// An image of a file that is open is a file, for every version of the superblock,
-// and other software opens it.
+// TestDriver_images checks that the image of an open file is a valid file for every version of the
+// superblock, and that other software can open it.
 func TestDriver_images(t *testing.T) {
 	for version, low := range map[int]h5.LibVer{0: h5.Earliest, 2: h5.V18, 3: h5.V110} {
 		for _, block := range []int64{0, 512} {
@@ -343,7 +344,7 @@ func TestImages(t *testing.T) {
 	_, err = h5.OpenImage(image, h5.Mode(9))
 	require.ErrorIs(t, err, h5.ErrParam)
 
-	// A file on disk has an image too.
+	// A file on disk also has an image.
 	path := filepath.Join(t.TempDir(), "x.h5")
 	createWith(t, path, nil)
 	f, err = h5.Open(path, h5.ReadOnly)
@@ -356,7 +357,7 @@ func TestImages(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// A countingReader counts what it is asked for.
+// A countingReader counts the calls of ReadAt and the requested bytes.
 type countingReader struct {
 	r     io.ReaderAt
 	calls int
@@ -410,7 +411,7 @@ func TestReaderAt(t *testing.T) {
 	require.Equal(t, len(b), c.bytes)
 }
 
-// failingReader fails in a way of its own from the n-th call on.
+// A failingReader calls fail from the n-th call of ReadAt on.
 type failingReader struct {
 	r    io.ReaderAt
 	left int
@@ -491,7 +492,8 @@ func readByDriver(r io.ReaderAt, size int64) (err error) {
 	return err
 }
 
-// Everything that a driver could call back is refused, and WithLock panics.
+// TestReentrant checks that every function returns ErrReentrant if a driver calls it, and that
+// WithLock panics.
 func TestReentrant(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	createWith(t, path, nil)

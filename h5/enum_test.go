@@ -10,10 +10,9 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// An enumeration holds any number, with a name or without, in either order of
-// bytes, alone or inside other types, in datasets and in attributes: what is
-// written as this machine has numbers is stored in the order of the file, and read
-// back the same.
+// TestNumbersWithoutName checks that an enumeration can contain any number, with or without a name,
+// in both byte orders, alone or inside other types, in datasets and in attributes. Numbers written
+// in native byte order must be stored in the byte order of the file and read back unchanged.
 func TestNumbersWithoutName(t *testing.T) {
 	f := newFile(t)
 	values := []int16{-1, 300, 7, 0, -32768, 32767, -2, 258}
@@ -41,7 +40,7 @@ func TestNumbersWithoutName(t *testing.T) {
 			require.NoError(t, d.ReadRegion(got, dt.Native(), all))
 			require.Equal(t, native, got, "%s %s", name, kind)
 
-			// Into a part of a buffer and from one.
+			// Read to a part of a buffer and write from it.
 			half := h5.Window{Shape: []int64{n, 2}, Selection: region([]int64{0, 1}, []int64{n, 1})}
 			wide := make([]byte, 2*len(native))
 			require.NoError(t, d.ReadWindow(wide, dt.Native(), half, all))

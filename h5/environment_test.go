@@ -14,8 +14,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// Variables of the environment load no code, change no result and cause no output; the library
-// sees one that the program sets.
+// TestEnvironment checks that environment variables for libhdf5 load no code, change no result and
+// cause no output. libhdf5 must see a variable only if the program itself sets it.
 func TestEnvironment(t *testing.T) {
 	path := os.Getenv("H5_TEST_FILE")
 	if os.Getenv("H5_TEST_CHILD") != "" {

@@ -17,8 +17,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// writeSample makes a file with a group, an attribute, a compressed and a
-// checksummed dataset.
+// writeSample creates a file with a group, an attribute, and a compressed and a checksummed
+// dataset.
 func writeSample(t testing.TB, path string, low h5.LibVer) {
 	t.Helper()
 	f, err := h5.Create(path, &h5.CreateOptions{Low: low, High: h5.LatestFormat})
@@ -44,7 +44,7 @@ func writeSample(t testing.TB, path string, low h5.LibVer) {
 	require.NoError(t, f.Close())
 }
 
-// readSample reads what is in a file of writeSample, the elements too if asked.
+// readSample reads all objects in a file of writeSample, and the elements if elements is true.
 func readSample(path string, elements bool) (err error) {
 	f, err := h5.Open(path, h5.ReadOnly)
 	if err != nil {
@@ -116,7 +116,7 @@ func TestErrors_pathThroughDataset(t *testing.T) {
 
 func TestForbiddenFile(t *testing.T) {
 	if os.Geteuid() == 0 {
-		// root may read everything, but nobody may write to a directory as a file
+		// root can read every file, but cannot open a directory for writing
 		_, err := h5.Open(t.TempDir(), h5.ReadWrite)
 		require.ErrorIs(t, err, syscall.EISDIR)
 		return
@@ -161,18 +161,18 @@ func TestTruncatedFile(t *testing.T) {
 	require.ErrorIs(t, err, h5.ErrCorrupt, "a signature and nothing else")
 }
 
-// Every row of the table that means a damaged file is provoked by damage: one
-// byte at a time, in the superblock, at the head of every structure and in the
-// object headers, of the oldest format and of the newest.
+// TestDamagedFile checks that corrupting single bytes produces every row of the table that maps to
+// ErrCorrupt. It changes bytes of the superblock, of the beginning of every structure and of the
+// object headers, in the oldest and the newest format.
 func TestDamagedFile(t *testing.T) {
 	missing := h5.CorruptRows()
-	delete(missing, "H5E_OHDR H5E_CANTINIT") // libhdf5 finds what led to it sooner
+	delete(missing, "H5E_OHDR H5E_CANTINIT") // libhdf5 detects the cause earlier
 	for _, low := range []h5.LibVer{h5.LatestFormat, h5.Earliest} {
 		path := filepath.Join(t.TempDir(), "x.h5")
 		writeSample(t, path, low)
 		whole, err := os.ReadFile(path)
 		require.NoError(t, err)
-		chunk := bytes.Index(whole, []byte{0x78, 0x9c}) // where zlib's stream begins
+		chunk := bytes.Index(whole, []byte{0x78, 0x9c}) // beginning of the zlib stream
 		require.Positive(t, chunk)
 		for _, at := range append(placesToDamage(t, path, whole), chunk) {
 			for _, flip := range []byte{0xff, 0x55, 0x01} {
@@ -200,7 +200,7 @@ func TestDamagedFile(t *testing.T) {
 	require.Empty(t, missing, "rows of the table that no damage leads to")
 }
 
-// placesToDamage finds the structures of a file of writeSample.
+// placesToDamage returns the offsets of the structures of a file of writeSample.
 func placesToDamage(t *testing.T, path string, whole []byte) []int {
 	t.Helper()
 	var places []int

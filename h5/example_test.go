@@ -14,8 +14,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// A dataset is written and read in parts; what is stored big-endian reads as the
-// right numbers.
+// A dataset is written and read in parts. Big-endian elements are converted to numbers of the
+// machine.
 func Example() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -109,7 +109,7 @@ func ExampleGroup_attributes() {
 	// h5: read attribute /@scale: can't locate attribute: 'scale'
 }
 
-// A file that is bytes somewhere else: in an archive, in an object store.
+// A file can be read from any io.ReaderAt, for example from an archive or an object store.
 func ExampleOpenReaderAt() {
 	made, err := h5.CreateImage(nil)
 	if err != nil {
@@ -137,7 +137,7 @@ func ExampleOpenReaderAt() {
 	// Output: inside hard <nil>
 }
 
-// A filter that stores the bytes of a chunk backwards.
+// A filter stores the bytes of a chunk in reverse order.
 func ExampleRegisterFilter() {
 	backwards := func(src []byte, _ []uint32) ([]byte, error) {
 		slices.Reverse(src)
@@ -173,7 +173,7 @@ func ExampleRegisterFilter() {
 	// Output: [1 2 3 4] <nil> true
 }
 
-// What went wrong is found by errors.Is, and in detail by errors.As.
+// errors.Is returns the class of an error, and errors.As its details.
 func ExampleError() {
 	f, err := h5.CreateImage(nil)
 	if err != nil {

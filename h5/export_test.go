@@ -2,21 +2,19 @@ package h5
 
 import "bytes"
 
-// What TestMain counts at the end.
-
-// QueuedIDs counts the ids that still wait to be closed after an operation.
+// QueuedIDs returns the number of ids that are still queued for closing after an operation.
 func QueuedIDs() (int64, error) {
 	lock()
 	defer unlock()
 	return lib.queued.Load(), nil
 }
 
-// ForgottenOwners counts what nobody closed; only under the tag invariants can
-// it be other than 0.
+// ForgottenOwners returns the number of owners that were never closed. It can be other than 0 only
+// with the build tag invariants.
 func ForgottenOwners() (int64, error) { return forgottenOwners(), nil }
 
-// CorruptRows are the rows of the table that mean ErrCorrupt, "MAJOR MINOR", and
-// OtherRows the rest; of each, whether it counts for every frame.
+// CorruptRows returns the rows of the table that map to ErrCorrupt as "MAJOR MINOR", and OtherRows
+// the other rows. The value reports whether a row applies to every frame.
 func CorruptRows() map[string]bool { return rowsThatMean(true) }
 func OtherRows() map[string]bool   { return rowsThatMean(false) }
 
@@ -30,11 +28,12 @@ func rowsThatMean(corrupt bool) map[string]bool {
 	return rows
 }
 
-// ExpectForgotten is called by tests that forget owners on purpose; what it
-// returns puts the count of forgotten ones back.
+// ExpectForgotten is called by tests that leave owners open intentionally. The returned function
+// restores the count of forgotten owners.
 func ExpectForgotten() func() { return expectForgotten() }
 
-// FirstMember is what the bytes of a first member say of its set.
+// FirstMember returns the driver and settings of a file set stored in the bytes of its first
+// member.
 func FirstMember(b []byte) (driver string, multi Multi, ok bool) {
 	driver, info := driverInfo(bytes.NewReader(b))
 	if driver == namedMulti {
@@ -43,7 +42,7 @@ func FirstMember(b []byte) (driver string, multi Multi, ok bool) {
 	return driver, multi, ok
 }
 
-// Settled reports whether a write looks at no chunk.
+// Settled reports whether a write checks no chunk.
 func (d *Dataset) Settled() bool {
 	lock()
 	defer unlock()

@@ -10,7 +10,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// A region of a mapping whose end overflows is outside.
+// TestCreateDataset_FarMapping checks that a mapping is rejected if the end of its region
+// overflows.
 func TestCreateDataset_FarMapping(t *testing.T) {
 	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), &h5.CreateOptions{Low: h5.V110, High: h5.LatestFormat})
 	require.NoError(t, err)
@@ -29,7 +30,7 @@ func TestCreateDataset_FarMapping(t *testing.T) {
 				m.File, m.Dataset = "a.h5", "d"
 				_, err := f.Root().CreateDataset(name+side, i4, h5.SimpleSpace(4), &h5.DatasetOptions{Mappings: []h5.Mapping{m}})
 				require.ErrorIs(t, err, h5.ErrRegion, side)
-				require.ErrorContains(t, err, "the shape is [4]", side) // found before libhdf5 is called
+				require.ErrorContains(t, err, "the shape is [4]", side) // detected before libhdf5 is called
 			}
 		})
 	}

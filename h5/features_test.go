@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each row of docs/h5-features.md says what there is, or why there is not, and names a
-// test that exists.
+// TestFeatures checks that each row of docs/h5-features.md has a description and names a test that
+// exists.
 func TestFeatures(t *testing.T) {
 	found := map[string]bool{}
 	for _, pattern := range []string{"*_test.go", "*/*_test.go"} {

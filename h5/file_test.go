@@ -18,8 +18,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// What is asked for at creation is what the file says of itself, at once and when
-// it is opened again.
+// TestFileCreation checks that Creation returns the options with which a file was created, both
+// before and after it is closed and opened again.
 func TestFileCreation(t *testing.T) {
 	for name, edit := range map[string]func(*h5.FileCreation){
 		"default":    func(*h5.FileCreation) {},
@@ -34,7 +34,7 @@ func TestFileCreation(t *testing.T) {
 		"shared": func(c *h5.FileCreation) {
 			c.Shared = []h5.SharedMessages{{Types: h5.SharedDatatypes | h5.SharedDataspaces, MinBytes: 20}, {Types: h5.SharedAttributes, MinBytes: 40}}
 			c.SharedPhase = h5.PhaseChange{MaxCompact: 30, MinDense: 20}
-			c.AttrOrder = h5.TrackCreationOrder // as the library does where attributes are shared
+			c.AttrOrder = h5.TrackCreationOrder // libhdf5 sets this if attributes are shared
 		},
 		"root group": func(c *h5.FileCreation) {
 			c.LinkPhase, c.LinkOrder = h5.PhaseChange{MaxCompact: 3, MinDense: 2}, h5.IndexedCreationOrder
@@ -125,7 +125,7 @@ func TestOpen_invalidFiles(t *testing.T) {
 	}
 }
 
-// The defaults of this package are the library's, but for the times.
+// TestFileDefaults checks that the defaults of this package are those of libhdf5, except for times.
 func TestFileDefaults(t *testing.T) {
 	f := newFile(t)
 	a, low, high, err := f.Access()
@@ -163,7 +163,7 @@ func TestFileAccess(t *testing.T) {
 	require.NoError(t, err)
 	want := a
 	want.ReadAttempts, got.MetadataCache = 1, nil
-	want.Align = got.Align // paged files align by themselves
+	want.Align = got.Align // libhdf5 aligns paged files to their page size
 	require.Equal(t, want, got)
 
 	fillFile(t, f)
@@ -192,8 +192,8 @@ func TestFileAccess(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// Where a file does not align by itself, objects of the size asked for lie at the places
-// asked for.
+// TestAlignment checks that objects of at least Threshold bytes have aligned addresses in files
+// without paged allocation.
 func TestAlignment(t *testing.T) {
 	o, a := h5.CreateOptions{}, h5.DefaultFileAccess()
 	a.Align = h5.Alignment{Threshold: 800, Bytes: 4096}
@@ -214,7 +214,7 @@ func TestAlignment(t *testing.T) {
 	require.NotZero(t, info.Address%4096)
 }
 
-// A file that another process holds opens for those who do not ask.
+// TestLockingPolicies checks that a file locked by another owner opens only with LockNever.
 func TestLockingPolicies(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	createWith(t, path, nil)
@@ -256,7 +256,8 @@ func TestMetadataCache(t *testing.T) {
 	var e *h5.Error
 	require.ErrorAs(t, f.SetMetadataCache(c), &e, "the least is more than the most")
 
-	// The same for a file from its beginning, and an image of the cache in the file.
+	// The configuration also applies from the creation of a file, which can store an image of the
+	// cache.
 	path := filepath.Join(t.TempDir(), "x.h5")
 	c.Min = 1 << 20
 	a := h5.DefaultFileAccess()
@@ -342,7 +343,8 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// A file opened again by its handle is another owner, closed in any order.
+// TestReopen checks that Reopen returns an independent owner of the file, and that both can be
+// closed in any order.
 func TestReopen(t *testing.T) {
 	for _, firstFirst := range []bool{true, false} {
 		f := newFile(t)
@@ -412,8 +414,8 @@ func TestDeleteRefuses(t *testing.T) {
 	createWith(t, filepath.Join(t.TempDir(), "y.h5"), nil)
 }
 
-// Two processes with one file. The child says on its output what it has read, and
-// is told on its input when to look.
+// TestSWMR checks a writer and a reader of one file in two processes. The reader prints the values
+// it read, and reads again for each line of its standard input.
 func TestSWMR(t *testing.T) {
 	if path := os.Getenv("HYPERSLAB_H5_SWMR"); path != "" {
 		swmrReader(t, path)
@@ -472,13 +474,13 @@ func TestSWMR(t *testing.T) {
 	require.True(t, facts.SWMR)
 	require.NoError(t, f.Close())
 
-	// The writer again, by opening.
+	// The writer opens the file again.
 	o := h5.OpenOptions{Mode: h5.ReadWrite, SWMR: true, Low: h5.V110, High: h5.LatestFormat}
 	f, err = h5.OpenWith(path, &o)
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
 
-	// Not with an old format.
+	// SWMR needs a new file format.
 	old := filepath.Join(t.TempDir(), "old.h5")
 	createWith(t, old, nil)
 	_, err = h5.OpenWith(old, &o)

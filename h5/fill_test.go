@@ -12,8 +12,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// filled makes a dataset of two elements that nobody writes, filled with v, and
-// requires them and the description to be v, also after the file was closed.
+// filled creates a dataset of two unwritten elements with the fill value v. It requires that the
+// elements and the description contain v, also after the file is closed and opened again.
 func filled[T any](t *testing.T, v T, o h5.DatasetOptions) *h5.Dataset {
 	t.Helper()
 	dt, err := h5value.DatatypeFor[T]()
@@ -68,7 +68,8 @@ func requireFilled[T any](t *testing.T, d *h5.Dataset, v T, n int) {
 	}
 }
 
-// A fill value may hold what pointers lead to: strings and sequences, within anything.
+// TestFill_types checks that fill values can contain strings and sequences, alone and in other
+// types.
 func TestFill_types(t *testing.T) {
 	chunked := h5.DatasetOptions{Chunks: []int64{2}}
 	level := 6
@@ -125,7 +126,8 @@ func TestFill_invalid(t *testing.T) {
 		require.ErrorIs(t, err, tt.want, name)
 	}
 
-	// What the library would make in a buffer that is too small.
+	// These fill values must be refused, because libhdf5 would convert them in a buffer that is too
+	// small.
 	standard := h5.ReferenceType(h5.StandardReference)
 	noRef := []h5.Ref{{Kind: h5.StandardReference}}
 	for name, fill := range map[string]func() (h5.Values, error){
@@ -150,8 +152,8 @@ func TestFill_invalid(t *testing.T) {
 	require.ErrorContains(t, err, "8 bytes, here 4")
 }
 
-// What another program stored, and of which H5Dget_create_plist would make 64 bytes in
-// the place of 18, the library does not open.
+// TestFill_refused checks fill values written by another program for which H5Dget_create_plist
+// would write 64 bytes to a buffer of 18 bytes. libhdf5 refuses to open the dataset.
 func TestFill_refused(t *testing.T) {
 	for name, tt := range map[string]struct {
 		addresses, size int
@@ -189,7 +191,8 @@ type inner struct {
 	Refs []h5.Ref `h5:"refs"`
 }
 
-// h5py fills with our fill values, and we with its.
+// TestFill_h5py checks that h5py uses the fill values of this package, and this package those of
+// h5py.
 func TestFill_h5py(t *testing.T) {
 	dir := t.TempDir()
 	ours, theirs := filepath.Join(dir, "ours.h5"), filepath.Join(dir, "theirs.h5")

@@ -16,8 +16,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// The library's own filters, alone and in pipelines of any order, read back as
-// they were asked for.
+// TestBuiltInFilters checks that libhdf5's own filters, alone and in pipelines, are described as
+// they were set.
 func TestBuiltInFilters(t *testing.T) {
 	ints := make([]int32, 1000)
 	for i := range ints {
@@ -69,7 +69,7 @@ func TestBuiltInFilters(t *testing.T) {
 	require.NoError(t, err)
 	require.InDeltaSlice(t, []float64{1.23, 5.68, -1, 0}, got, 0.006)
 
-	// What nbit is for: bits that do not count take no space.
+	// Nbit must not store the unused bits.
 	i12 := h5.Int(4, h5.BigEndian)
 	i12.Precision, i12.Offset = 12, 5
 	d = newDataset(t, i12, h5.SimpleSpace(1000), &h5.DatasetOptions{Chunks: []int64{250}, Filters: []h5.Filter{h5.Nbit()}})
@@ -102,8 +102,8 @@ func register(t *testing.T, f h5.GoFilter) {
 	t.Cleanup(func() { require.NoError(t, h5.UnregisterFilter(f.ID)) })
 }
 
-// xorFilter is a filter whose value is the byte it mixes in; a chunk grows by that
-// byte.
+// xorFilter returns a filter that combines all bytes with its parameter by XOR. An encoded chunk is
+// one byte longer, because the filter stores the parameter.
 func xorFilter() h5.GoFilter {
 	return h5.GoFilter{
 		ID: testFilter, Name: "xor",
@@ -186,7 +186,7 @@ func TestGoFilterFails(t *testing.T) {
 	require.ErrorIs(t, err, boom)
 	prepare = nil
 
-	// A chunk larger than the cache goes through the filter at once.
+	// A chunk larger than the cache is filtered immediately.
 	small := h5.DefaultFileAccess()
 	small.ChunkCache.Bytes = 0
 	for _, tt := range []struct {
@@ -224,7 +224,7 @@ func TestGoFilterFails(t *testing.T) {
 		})
 	}
 
-	// A filter that may be left out is, and says nothing.
+	// An optional filter that fails must be skipped without an error.
 	encode, decode = func([]byte) ([]byte, error) { return nil, boom }, func([]byte) ([]byte, error) { return nil, boom }
 	d := newDataset(t, i4, ten, &h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{{ID: testFilter, Optional: true}}})
 	require.NoError(t, h5value.Write(d, []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, all))
@@ -235,8 +235,8 @@ func TestGoFilterFails(t *testing.T) {
 	require.NoError(t, d.File().Close())
 }
 
-// A chunk that its filter refuses when the file is closed: the error comes from
-// Close, and nothing stays open.
+// TestRegisterFilter_failureAtClose checks a filter that fails while the file is closed. Close must
+// return the error and close all ids.
 func TestRegisterFilter_failureAtClose(t *testing.T) {
 	before := openIDs(t)
 	boom := errors.New("boom")
@@ -289,7 +289,7 @@ func TestFilters_invalid(t *testing.T) {
 	}
 }
 
-// Many datasets through one filter in Go, from many goroutines.
+// TestRegisterFilter_goroutines checks concurrent use of many datasets with one Go filter.
 func TestRegisterFilter_goroutines(t *testing.T) {
 	register(t, xorFilter())
 	errs := make(chan error)
@@ -330,7 +330,7 @@ func TestRegisterFilter_goroutines(t *testing.T) {
 	}
 }
 
-// A plugin is loaded from the directory that was allowed, and from no other.
+// TestPlugins checks that a plug-in is loaded from an allowed directory only.
 func TestPlugins(t *testing.T) {
 	cc := need.Program(t, "cc")
 	const id = 40777

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// expectForgotten checks that files were reported, with the stack that opened
-// them, and takes them off the count.
+// expectForgotten returns a function that checks that unclosed files were reported with the stack
+// that opened them, and that removes them from the count.
 func expectForgotten() func() {
 	var log bytes.Buffer
 	forgottenFiles.mu.Lock()

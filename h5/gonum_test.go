@@ -1,6 +1,6 @@
-// The peer: gonum's binding of the same library, in the same process, reads what
-// this package writes, and what it fails at this package does right. `make gonum` makes
-// it link the same archive.
+// Tests against gonum's binding of HDF5 in the same process. It reads what this package writes, and
+// this package must be correct in cases in which the binding fails. `make gonum` links the binding
+// to the same libhdf5.
 
 //go:build gonum
 
@@ -24,7 +24,8 @@ import (
 
 func init() { peerInProcess = true }
 
-// Both bindings run on one library, the one whose headers this package saw.
+// TestGonumSameLibrary checks that both bindings use the same libhdf5, whose version is that of the
+// headers.
 func TestGonumSameLibrary(t *testing.T) {
 	ours, err := h5.Version()
 	require.NoError(t, err)
@@ -98,7 +99,7 @@ func TestGonum_write(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// peerReads opens a dataset as the peer does and lets f have it.
+// peerReads opens a dataset with gonum's binding and calls f with it.
 func peerReads(t *testing.T, path, name string, f func(d *hdf5.Dataset)) {
 	t.Helper()
 	h5.WithLock(func() {
@@ -118,7 +119,7 @@ type inverted struct {
 	A int32   `h5:"a" hdf5:"a"`
 }
 
-// knownFailures is a file with what the peer reads wrong.
+// knownFailures creates a file with datasets that gonum's binding reads incorrectly.
 func knownFailures(t *testing.T) string {
 	t.Helper()
 	f := newFile(t)
@@ -137,8 +138,8 @@ func knownFailures(t *testing.T) string {
 	return f.Path()
 }
 
-// What the peer is known to do, with a nil error, and what this package does with the
-// same file.
+// TestGonumKnownFailures documents the failures of gonum's binding that return no error, and checks
+// that this package handles the same file correctly.
 func TestGonumKnownFailures(t *testing.T) {
 	path := knownFailures(t)
 	f, err := h5.Open(path, h5.ReadOnly)
@@ -239,7 +240,7 @@ func TestGonumKnownFailures(t *testing.T) {
 	})
 }
 
-// TestGonumReadsStrings is the process that TestGonumKnownFailures lets die.
+// TestGonumReadsStrings runs in the child process that TestGonumKnownFailures expects to crash.
 func TestGonumReadsStrings(t *testing.T) {
 	path := os.Getenv("HYPERSLAB_PEER_READS")
 	if path == "" {

@@ -10,8 +10,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// What a group is made with is what it says of itself, in this process and after
-// the file was closed.
+// TestGroupOptions checks that a group returns the options it was created with, also after the file
+// is closed and opened again.
 func TestGroupOptions(t *testing.T) {
 	level := 6
 	want := h5.GroupOptions{
@@ -100,7 +100,7 @@ func TestCreateGroup_invalidOptions(t *testing.T) {
 	require.False(t, has)
 }
 
-// The library accepts every pair of phase numbers that the options accept.
+// TestPhaseChangeLimits checks that libhdf5 accepts every PhaseChange that the options accept.
 func TestPhaseChangeLimits(t *testing.T) {
 	r := newFile(t).Root()
 	for i, p := range []h5.PhaseChange{{0, 0}, {1, 0}, {65535, 65535}, {65535, 0}, {8, 8}} {

@@ -32,8 +32,8 @@ func TestCloseTwice(t *testing.T) {
 	require.ErrorIs(t, f.Close(), h5.ErrClosed)
 }
 
-// Closing the file first is legal: its children are closed with it, and every
-// use of them is ErrClosed without a call into the library.
+// TestFileClosedFirst checks that a file may be closed before its objects. They are closed with it,
+// and every use of them returns ErrClosed without a call of libhdf5.
 func TestFileClosedFirst(t *testing.T) {
 	before := openIDs(t)
 	f := newFile(t)
@@ -80,7 +80,8 @@ func TestFileClosedFirst(t *testing.T) {
 	}
 }
 
-// A group's children are the file's: closing the group leaves them open.
+// TestGroupClosedFirst checks that closing a group leaves its children open, because they belong to
+// the file.
 func TestGroupClosedFirst(t *testing.T) {
 	f := newFile(t)
 	g, err := f.Root().CreateGroup("g")
@@ -96,7 +97,8 @@ func TestGroupClosedFirst(t *testing.T) {
 	require.Same(t, f, d.File())
 }
 
-// The same file opened twice is two owners: closing one leaves the other.
+// TestSameFileTwice checks that a file opened twice has two owners, and that closing one leaves the
+// other open.
 func TestSameFileTwice(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	writeSample(t, path, h5.Earliest)
@@ -116,9 +118,9 @@ func TestSameFileTwice(t *testing.T) {
 	require.NoError(t, b.Close())
 }
 
-// What is forgotten is closed: the cleanup queues the id, the next call closes
-// it. Under the tag invariants it is also reported, which other tests rely on
-// never happening, so that the count is put back.
+// TestForgottenOwners checks that the cleanup of an unreachable handle queues its id, and that the
+// next call closes it. With the build tag invariants the handle is also reported, so the test
+// restores the count that other tests need to be 0.
 func TestForgottenOwners(t *testing.T) {
 	before := openIDs(t)
 	defer h5.ExpectForgotten()()
@@ -141,7 +143,7 @@ func TestForgottenOwners(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// Close racing with use, cleanups racing with both.
+// TestManyGoroutines runs Close concurrently with other operations and with cleanups.
 func TestManyGoroutines(t *testing.T) {
 	dir := t.TempDir()
 	rounds := 30
@@ -196,7 +198,7 @@ func TestManyGoroutines(t *testing.T) {
 						require.ErrorIs(t, err, h5.ErrClosed)
 					}
 					inner.Wait()
-				case 3: // forgotten
+				case 3: // not closed
 					f, err := h5.Open(shared, h5.ReadOnly)
 					if !check(t, err) {
 						return

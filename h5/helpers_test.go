@@ -10,7 +10,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// written makes a dataset of the type that T is stored as, holding v.
+// written creates a dataset that contains v, with the type that T is stored as.
 func written[T any](t testing.TB, f *h5.File, name string, v []T) *h5.Dataset {
 	t.Helper()
 	dt, err := h5value.DatatypeFor[T]()
@@ -26,7 +26,7 @@ func writtenAs[T any](t testing.TB, f *h5.File, name string, dt h5.Datatype, v [
 	return d
 }
 
-// stored makes a dataset of one type, holding v.
+// stored creates a dataset of the given type that contains v.
 func stored[T any](t testing.TB, f *h5.File, name string, dt h5.Datatype, v []T) *h5.Dataset {
 	t.Helper()
 	d, err := f.Root().CreateDataset(name, dt, h5.SimpleSpace(int64(len(v))), nil)
@@ -37,8 +37,8 @@ func stored[T any](t testing.TB, f *h5.File, name string, dt h5.Datatype, v []T)
 
 func second[T any](_ T, err error) error { return err }
 
-// inside is a compound of one member, which puts our conversions in the place of
-// the library's.
+// inside is a compound of one member. The conversions of this package are used for its values
+// instead of libhdf5's.
 type inside[T any] struct {
 	V T `h5:"v"`
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// What we write, the library's own tools read: h5dump prints the values, h5diff
-// finds no difference between two layouts of the same numbers.
+// TestInterop_tools checks that the tools of libhdf5 read files of this package: h5dump prints the
+// values, and h5diff finds no difference between two layouts of the same numbers.
 func TestInterop_tools(t *testing.T) {
 	h5dump, h5diff := need.Tool(t, "h5dump"), need.Tool(t, "h5diff")
 	path := filepath.Join(t.TempDir(), "x.h5")
@@ -69,7 +69,7 @@ func python(t *testing.T, script string, args ...string) string {
 	return pythonWith(t, []string{"h5py", "numpy"}, script, args...)
 }
 
-// pythonWith runs a script that needs those modules.
+// pythonWith runs a script that needs the given modules.
 func pythonWith(t *testing.T, modules []string, script string, args ...string) string {
 	t.Helper()
 	interpreter := need.Python(t, modules...)
@@ -142,7 +142,8 @@ print("Δt", round(float(a["Δt"][0]), 6))
 `, path))
 }
 
-// Both directions with the newest format of each library.
+// TestH5py_latestFormat exchanges files with h5py in both directions in the newest format of each
+// library.
 func TestH5py_latestFormat(t *testing.T) {
 	dir := t.TempDir()
 	ours, theirs := filepath.Join(dir, "ours.h5"), filepath.Join(dir, "theirs.h5")

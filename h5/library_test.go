@@ -26,7 +26,8 @@ func TestFilters(t *testing.T) {
 	}
 	szip, err := h5.FilterAvailable(h5.FilterSzip)
 	require.NoError(t, err)
-	// make deps says in the stamp whether it had szip; a system's library says nothing.
+	// The header of `make deps` records whether libhdf5 has szip. A system library has no such
+	// header.
 	file := filepath.Join("..", "third_party", "lib", runtime.GOOS+"_"+runtime.GOARCH, "zz_stamp.h")
 	if stamp, err := os.ReadFile(file); err == nil {
 		with := strings.Contains(string(stamp), "#define HYPERSLAB_HAVE_SZIP 1")
@@ -41,7 +42,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// What the library keeps can be given back.
+// TestMemory checks that memory cached by libhdf5 can be released.
 func TestMemory(t *testing.T) {
 	f, err := h5.CreateImage(nil)
 	require.NoError(t, err)

@@ -61,7 +61,8 @@ func TestLink_kinds(t *testing.T) {
 	require.NoError(t, err, "an open dataset outlives its last link")
 }
 
-// The loop may change what it walks: the links were collected before.
+// TestLink_removeWhileListing checks that a loop may change the group, because the links were
+// collected before.
 func TestLink_removeWhileListing(t *testing.T) {
 	r := newFile(t).Root()
 	for i := range 50 {
@@ -79,8 +80,8 @@ func TestLink_removeWhileListing(t *testing.T) {
 	}
 }
 
-// Groups of 100,000 hard links, in the old format and the new one: made, listed in
-// every order they have, found by name and by place, and gone again.
+// TestManyLinks checks groups of up to 100,000 hard links in the old and the new format. Links are
+// created, listed in every supported order, found by name and by index, and removed.
 func TestManyLinks(t *testing.T) {
 	n := 5_000
 	if need.All() {
@@ -144,7 +145,7 @@ func TestManyLinks(t *testing.T) {
 	}
 }
 
-// linkNames lists a group in an order.
+// linkNames returns the names of the links of a group in an order.
 func linkNames(t testing.TB, g *h5.Group, o h5.ListOrder) []string {
 	t.Helper()
 	var names []string
@@ -207,8 +208,8 @@ func TestCreationOrder(t *testing.T) {
 	}
 }
 
-// A user-defined link is listed with its class and value, copied, moved and deleted,
-// and followed by nothing: the error says which class it is, from every function.
+// TestUserLinks checks that a user-defined link is listed with its class and value and can be
+// copied, moved and deleted. Functions that would follow it must return an error with the class.
 func TestUserLinks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, nil)
@@ -332,7 +333,8 @@ func TestLink_existsAlongPath(t *testing.T) {
 	require.ErrorIs(t, err, h5.ErrParam)
 }
 
-// External links follow the prefix, and open the other file as asked.
+// TestExternalLinkAccess checks that external links use the prefix and open the other file with the
+// given access.
 func TestExternalLinkAccess(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "far"), 0o755))

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The discipline of the lock, proved by reading the package: a function that
-// calls the shim takes the lock before, gives it back by defer, or says by its
-// name that its caller did.
+// TestLock_everyCall checks the use of the lock in the source of the package. A function that calls
+// the C shim must lock before and unlock by defer, or its name must end in Locked because its
+// caller holds the lock.
 func TestLock_everyCall(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)
@@ -53,7 +53,7 @@ func TestLock_everyCall(t *testing.T) {
 			require.Len(t, unlocks, 1, "%s: %s calls unlock() once", name, fn.Name.Name)
 			require.Less(t, locks[0], slices.Min(shim), "%s: %s calls lock() before the library", name, fn.Name.Name)
 		}
-		// A Locked function is called by Locked functions and by those that lock.
+		// Only functions that lock and Locked functions may call a Locked function.
 		for _, decl := range file.Decls {
 			fn, ok := decl.(*ast.FuncDecl)
 			if !ok || strings.HasSuffix(fn.Name.Name, "Locked") {
@@ -76,8 +76,8 @@ func TestLock_everyCall(t *testing.T) {
 	require.Greater(t, calls, 25, "the shim's calls were found")
 }
 
-// A shim that can come back to Go, which moves stacks, must get nothing that lies
-// on one: noescape stands only where nocallback does.
+// TestLock_noEscape checks that noescape is used only with nocallback. A shim that can call Go must
+// not get a pointer to a Go stack, because the callback may move the stack.
 func TestLock_noEscape(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)
@@ -93,10 +93,10 @@ func TestLock_noEscape(t *testing.T) {
 	require.Positive(t, marks)
 }
 
-// lenders are what takes the lock and calls the function it is given.
+// lenders are the functions that take the lock and call a function argument.
 var lenders = []string{"run", "runBoth", "openObject", "group", "change", "runAlone"}
 
-// lent are the functions that fn gives to a lender: their calls are locked.
+// lent returns the function literals that fn passes to lenders, whose calls run with the lock held.
 func lent(fn *ast.FuncDecl) []*ast.FuncLit {
 	var found []*ast.FuncLit
 	ast.Inspect(fn, func(n ast.Node) bool {

@@ -7,8 +7,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/leak"
 )
 
-// A peer in the process keeps ids of its own (gonum's makes datatypes when it is
-// loaded and never closes them), so that then only ours can be counted.
+// peerInProcess is true if another binding in the process also has open ids. For example, gonum's
+// creates datatypes when it is loaded and never closes them. The check of open ids is then
+// disabled.
 var peerInProcess bool
 
 func TestMain(m *testing.M) {

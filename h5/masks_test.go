@@ -17,8 +17,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// maskedFile makes a file with one dataset of 8 elements in two chunks, filtered by
-// shuffle alone, so that a chunk has its length whatever was left out.
+// maskedFile creates a file with one dataset of 8 elements in two chunks. Its only filter is
+// shuffle, so a chunk has the same length with and without the filter.
 func maskedFile(t *testing.T, low h5.LibVer, space h5.Dataspace, dt h5.Datatype) (path string, f *h5.File, d *h5.Dataset) {
 	t.Helper()
 	o := h5.CreateOptions{}
@@ -45,8 +45,8 @@ func again(t *testing.T, f *h5.File, path string) (*h5.File, *h5.Dataset) {
 	return f, d
 }
 
-// A write over a chunk that was stored with a filter skipped, and that would keep its length, is
-// refused and changes no element.
+// TestDataset_Write_maskedChunk checks that a write to a chunk stored with a skipped filter is
+// refused and changes no element if the chunk would keep its length.
 func TestDataset_Write_maskedChunk(t *testing.T) {
 	i4 := h5.Int(4, h5.LittleEndian)
 	for _, low := range []h5.LibVer{h5.Earliest, h5.V110} {
@@ -80,7 +80,7 @@ func TestDataset_Write_maskedChunk(t *testing.T) {
 					path, f, d := maskedFile(t, low, space, i4)
 					require.NoError(t, h5value.Write(d, []int32{1, 2, 3, 4}, at(0, 4)), name)
 					require.NoError(t, d.WriteChunk(plainChunk(5), 1, []int64{4, 0}[:rank]...), name)
-					if reopen { // as another program leaves it
+					if reopen { // as if another program had written the file
 						f, d = again(t, f, path)
 					}
 					require.ErrorIs(t, write(d), errors.ErrUnsupported, name)
@@ -99,8 +99,9 @@ func TestDataset_Write_maskedChunk(t *testing.T) {
 	}
 }
 
-// Strings are refused as numbers are. If shuffle skips every chunk of variable-length strings, as
-// in some releases, libhdf5 gives the chunk the same mask again.
+// TestDataset_WriteStrings_maskedChunk checks that writes of strings are refused in the same cases
+// as writes of numbers. In some releases shuffle skips every chunk of variable-length strings, and
+// libhdf5 then stores the chunk with the same mask again.
 func TestDataset_WriteStrings_maskedChunk(t *testing.T) {
 	for name, dt := range map[string]h5.Datatype{"fixed": h5.FixedString(4, h5.NullPad, h5.ASCII), "variable": h5.VariableString(h5.UTF8)} {
 		path, f, d := maskedFile(t, h5.V110, h5.SimpleSpace(4), dt)
@@ -109,9 +110,9 @@ func TestDataset_WriteStrings_maskedChunk(t *testing.T) {
 		info, err := d.Info()
 		require.NoError(t, err)
 		masked := false
-		for _, c := range allChunks(t, d) { // as if the filter had been left out
+		for _, c := range allChunks(t, d) { // store the chunk without the filter
 			if c.FilterMask != 0 {
-				require.Empty(t, info.Filters[0].Values) // it is: without the size of an element
+				require.Empty(t, info.Filters[0].Values) // shuffle skipped the chunk because it has no element size
 				continue
 			}
 			raw := make([]byte, c.Bytes)
@@ -138,7 +139,7 @@ func TestDataset_WriteStrings_maskedChunk(t *testing.T) {
 	}
 }
 
-// inTwoSteps stores a chunk, first with another length if the library would keep the old mask.
+// inTwoSteps stores a chunk, first with another length if libhdf5 would keep the old mask.
 func inTwoSteps(d *h5.Dataset, b []byte, mask uint32, offset ...int64) error {
 	err := d.WriteChunk(b, mask, offset...)
 	if !errors.Is(err, errors.ErrUnsupported) {
@@ -150,7 +151,7 @@ func inTwoSteps(d *h5.Dataset, b []byte, mask uint32, offset ...int64) error {
 	return d.WriteChunk(b, mask, offset...)
 }
 
-// unshuffled puts the bytes of each element together again.
+// unshuffled reverses the filter shuffle.
 func unshuffled(b []byte, size int) []byte {
 	out, n := make([]byte, len(b)), len(b)/size
 	for i := range b {
@@ -159,7 +160,8 @@ func unshuffled(b []byte, size int) []byte {
 	return out
 }
 
-// A smaller shape rewrites the chunks that it truncates.
+// TestDataset_Resize_maskedChunk checks that Resize refuses to truncate a chunk with a skipped
+// filter, because libhdf5 rewrites the chunks it truncates.
 func TestDataset_Resize_maskedChunk(t *testing.T) {
 	for _, low := range []h5.LibVer{h5.Earliest, h5.V110} {
 		space := h5.Dataspace{Kind: h5.Simple, Dims: []int64{8}, MaxDims: []int64{h5.Unlimited}}
@@ -182,7 +184,8 @@ func TestDataset_Resize_maskedChunk(t *testing.T) {
 	}
 }
 
-// A dataset without chunks at risk is not checked again until WriteChunk stores one.
+// TestDataset_Settled checks that a dataset without chunks at risk is not checked again until
+// WriteChunk stores a chunk with a mask.
 func TestDataset_Settled(t *testing.T) {
 	f := newFile(t)
 	d, other := newChunked(t, f.Root(), "d", 40), newChunked(t, f.Root(), "e", 40)
@@ -199,20 +202,20 @@ func TestDataset_Settled(t *testing.T) {
 	require.True(t, d.Settled())
 	require.NoError(t, d.WriteChunk(plainChunk(1), 1, 36))
 	require.False(t, d.Settled())
-	require.False(t, other.Settled()) // it might be the same
+	require.False(t, other.Settled()) // other could be a handle on the same dataset
 	writes(other, 8)
 	require.True(t, other.Settled())
 	writes(d, 9)
 	writes(d, 9)
 	require.False(t, d.Settled())
-	require.NoError(t, d.WriteChunk(deflated(t, plainChunk(1)), 0, 36)) // over it
+	require.NoError(t, d.WriteChunk(deflated(t, plainChunk(1)), 0, 36)) // overwrites the chunk with a mask
 	writes(d, 10)
 	writes(d, 10)
 	require.True(t, d.Settled())
 }
 
-// No filter runs on a chunk at the edge if the dataset says so, whatever its mask;
-// when the dataset grows they do.
+// TestMasks_growOverEdge checks a chunk at the edge of a dataset with PlainEdges. No filter runs on
+// it, whatever its mask is, until the dataset grows past it.
 func TestMasks_growOverEdge(t *testing.T) {
 	o := h5.CreateOptions{}
 	o.Low = h5.V110
@@ -231,8 +234,9 @@ func TestMasks_growOverEdge(t *testing.T) {
 	require.Equal(t, []int32{0, 0, 0, 0, 5, 6, 7, 8}, got)
 }
 
-// For every pipeline, and any order of raw chunks with skipped filters, writes and changes of the
-// shape, each operation either has its effect or returns errors.ErrUnsupported without one.
+// TestDataset_WriteChunk_anyOrder checks every pipeline with random sequences of raw chunks with
+// skipped filters, writes and changes of the shape. Each operation must either have its effect or
+// return errors.ErrUnsupported without one.
 func TestDataset_WriteChunk_anyOrder(t *testing.T) {
 	ways := map[string][]h5.Filter{
 		"shuffle":             {h5.Shuffle()},
@@ -311,7 +315,7 @@ func TestDataset_WriteChunk_anyOrder(t *testing.T) {
 				mask := rapid.Uint32Range(0, 1<<len(filters)-1).Draw(r, "mask")
 				first -= first % chunk
 				v := values(chunk)
-				for i := range v { // outside the shape there is nothing but what was filled
+				for i := range v { // outside the shape the chunk contains only fill values
 					if first+i >= len(model) {
 						v[i] = 0
 					}
@@ -358,8 +362,7 @@ func TestDataset_WriteChunk_anyOrder(t *testing.T) {
 	require.Greater(t, did, refused)
 }
 
-// encodedWithout is what the filters but those of mask make of a chunk, and the mask
-// that it then has.
+// encodedWithout returns a chunk encoded without the filters of mask, and the resulting mask.
 func encodedWithout(r *rapid.T, f *h5.File, filters []h5.Filter, mask uint32, v []uint16) (raw []byte, made uint32) {
 	var rest []h5.Filter
 	var places []int
@@ -394,9 +397,9 @@ func flipped(b []byte) []byte {
 	return out
 }
 
-// Optional filters that skip chunks by content and whose output can have the length of another
-// outcome: each write either has its effect or returns errors.ErrUnsupported without one. The first
-// write of a chunk is never refused.
+// TestDataset_Write_equalLengths checks optional filters that skip chunks by content and whose
+// output can have the same length in both cases. Each write must either have its effect or return
+// errors.ErrUnsupported without one, and the first write of a chunk must succeed.
 func TestDataset_Write_equalLengths(t *testing.T) {
 	const id = 40331
 	for i, longer := range []int{0, 1, 8} {

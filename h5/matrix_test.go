@@ -13,9 +13,9 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// normalise is a natural value as JSON has it: numbers as numbers, complex ones as
-// pairs, compounds as objects, bytes as numbers, references as the path of what
-// they refer to.
+// normalise converts a natural value to its JSON form: numbers stay numbers, complex numbers become
+// pairs, compounds become objects, bytes become numbers, and references become the path of their
+// target.
 func normalise(t *testing.T, f *h5.File, v any) any {
 	switch v := v.(type) {
 	case h5value.Record:
@@ -58,7 +58,7 @@ func normalise(t *testing.T, f *h5.File, v any) any {
 	return v
 }
 
-// normal is normalise in Python.
+// normal is the Python version of normalise.
 const normal = `
 import h5py, json, numpy as np, sys
 def normal(v, f, dt=None):
@@ -85,7 +85,7 @@ def normal(v, f, dt=None):
     return v
 `
 
-// The types of the matrix, and three values of each.
+// matrixTypes returns the types of the matrix with three values of each.
 func matrixTypes(t *testing.T, r *h5.Group) map[string]struct {
 	dt     h5.Datatype
 	values []any
@@ -129,11 +129,12 @@ func matrixTypes(t *testing.T, r *h5.Group) map[string]struct {
 	}
 }
 
-// pointing are the types of the matrix whose elements are elsewhere: with a filter that
-// may not be left out the library refuses those.
+// pointing are the types of the matrix whose elements are stored outside the chunk. libhdf5 rejects
+// them with filters that are not optional.
 var pointing = map[string]bool{"text": true, "ascii": true, "vlen": true, "ref": true, "region": true, "compound": true}
 
-// Type × layout × filter × shape, as dataset and as attribute: what we write, h5py reads.
+// TestMatrixToH5py checks that h5py reads what this package writes, for type × layout × filter ×
+// shape, as datasets and as attributes.
 func TestMatrixToH5py(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, nil)
@@ -202,7 +203,7 @@ json.dump(out, sys.stdout)
 	require.Len(t, got, len(want))
 }
 
-// And what h5py writes, we read.
+// TestMatrixFromH5py checks that this package reads what h5py writes.
 func TestMatrixFromH5py(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	var want map[string]any

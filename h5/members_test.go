@@ -10,7 +10,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// firstMembers are the first members of sets of both formats.
+// firstMembers returns the first members of file sets in both formats.
 func firstMembers(t testing.TB) map[string][]byte {
 	t.Helper()
 	members := map[string][]byte{}
@@ -42,12 +42,12 @@ func TestFirstMembers(t *testing.T) {
 			require.Equal(t, h5.DefaultMulti().Names, multi.Names)
 		}
 		for n := range len(members[name]) {
-			_, _, _ = h5.FirstMember(members[name][:n]) // it ends anywhere
+			_, _, _ = h5.FirstMember(members[name][:n]) // truncated at any length
 		}
 	}
 }
 
-// What stands in a first member is anybody's bytes.
+// FuzzFirstMember checks that arbitrary bytes in a first member do not crash.
 func FuzzFirstMember(f *testing.F) {
 	for _, b := range firstMembers(f) {
 		f.Add(b)

@@ -14,8 +14,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// 100,000 operations of every kind from 64 goroutines on one file, while handles are
-// forgotten and the collector runs: every answer is right, and no id is left.
+// TestMixedOperations performs up to 100,000 operations of every kind on one file from 64
+// goroutines. Some handles are never closed, and the garbage collector runs. Every result must be
+// correct, and no id may stay open.
 func TestMixedOperations(t *testing.T) {
 	total := 100_000
 	if !need.All() {
@@ -43,7 +44,7 @@ func TestMixedOperations(t *testing.T) {
 	require.Equal(t, before, openIDs(t))
 }
 
-// mixed does n operations in a group of its own, and on the one that all share.
+// mixed performs n operations in a group of its own and in the shared one.
 func mixed(f *h5.File, w, n int) error {
 	rng := rand.New(rand.NewPCG(uint64(w), 1))
 	r := f.Root()
@@ -58,7 +59,7 @@ func mixed(f *h5.File, w, n int) error {
 		switch rng.IntN(9) {
 		case 0, 1:
 			if there {
-				i-- // nothing was done
+				i-- // nothing was done in this round
 				continue
 			}
 			d, err := g.CreateDataset(name, h5.Int(8, h5.LittleEndian), h5.SimpleSpace(4), nil)
@@ -70,7 +71,7 @@ func mixed(f *h5.File, w, n int) error {
 				return err
 			}
 			values[name] = v
-			if rng.IntN(3) > 0 { // else it is forgotten
+			if rng.IntN(3) > 0 { // otherwise it is never closed
 				if err := d.Close(); err != nil {
 					return err
 				}

@@ -15,15 +15,15 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// A netCDF is a file of netCDF-4 that is being written anew, with nothing but what h5
-// has: groups and attributes in the order of their creation, committed types, scales.
+// A netCDF copies a netCDF-4 file with functions of package h5 only: groups and attributes in
+// creation order, committed types and dimension scales.
 type netCDF struct {
 	t     *testing.T
 	from  *h5.File
-	types map[uint64]h5.Datatype // of the new file, by address in the old one
+	types map[uint64]h5.Datatype // types of the new file by address in the old file
 }
 
-// ofScales are the attributes that the functions of scales write.
+// ofScales are the attributes that the functions for dimension scales write.
 var ofScales = map[string]bool{"CLASS": true, "NAME": true, "DIMENSION_LIST": true, "REFERENCE_LIST": true}
 
 func rewriteNetCDF(t *testing.T, from, to string) {
@@ -41,7 +41,7 @@ func rewriteNetCDF(t *testing.T, from, to string) {
 	require.NoError(t, f.Close())
 }
 
-// committed is the new file's datatype for one of the old file's.
+// committed returns the new file's datatype for a datatype of the old file.
 func (n *netCDF) committed(dt h5.Datatype) h5.Datatype {
 	if shared, ok := n.types[dt.Committed]; ok && dt.Committed != 0 {
 		return shared
@@ -116,7 +116,7 @@ func (n *netCDF) dataset(old *h5.Dataset, in *h5.Group, name string) {
 	}
 }
 
-// scales attaches to the axes of the new datasets what they have in the old file.
+// scales attaches dimension scales to the new datasets as in the old file.
 func (n *netCDF) scales(old, made *h5.Group) {
 	t := n.t
 	for l, err := range old.Links() {
@@ -146,8 +146,8 @@ func (n *netCDF) scales(old, made *h5.Group) {
 	}
 }
 
-// realNetCDF are files that others made: one of the repository, and those that `make
-// demo` has fetched and converted, if it has.
+// realNetCDF returns files made by other programs: one in the repository, and those that `make
+// demo` downloaded and converted, if any.
 func realNetCDF(t *testing.T) []string {
 	t.Helper()
 	files := []string{filepath.Join("..", "testdata", "etopo120.h5")}
@@ -159,10 +159,11 @@ func realNetCDF(t *testing.T) []string {
 	return files
 }
 
-// The peers: netCDF's own library, and a model of it in Python over h5py.
+// modules are the Python packages to compare with: netCDF's own library, and h5netcdf, which
+// implements its data model with h5py.
 var modules = []string{"netCDF4", "h5netcdf"}
 
-// describeNetCDF tells in Python all that netCDF-4's own library finds in files.
+// describeNetCDF is a Python script that prints everything netCDF's own library reads from files.
 const describeNetCDF = `
 import json, sys, zlib, numpy as np, netCDF4
 def plain(v):
@@ -184,8 +185,8 @@ def describe(path):
         return group(f)
 `
 
-// Files of netCDF-4, real ones and one with everything that the model has, are written
-// anew, and netCDF-4's own library and h5netcdf find the same in both.
+// TestNetCDF copies netCDF-4 files, real ones and one with every feature of the data model.
+// netCDF's own library and h5netcdf must read the same from the copy as from the original.
 func TestNetCDF(t *testing.T) {
 	dir := t.TempDir()
 	all := filepath.Join(dir, "all.nc")
@@ -246,8 +247,8 @@ print("same", len(sys.argv) // 2)
 	require.Contains(t, out, "same")
 }
 
-// The tools of netCDF (Debian package netcdf-bin) print, and copy, a file of ours as the one it was
-// made from.
+// TestNetCDF_tools checks that ncdump prints, and nccopy copies, the copied file with the same
+// result as the original. The tools are in the Debian package netcdf-bin.
 func TestNetCDF_tools(t *testing.T) {
 	dir := t.TempDir()
 	run := func(name string, args ...string) string {
@@ -257,7 +258,7 @@ func TestNetCDF_tools(t *testing.T) {
 	}
 	for _, file := range realNetCDF(t) {
 		if facts, err := os.Stat(file); err != nil || facts.Size() > 1<<20 {
-			continue // all its numbers as text: TestNetCDF compares digests
+			continue // ncdump would print all its numbers: TestNetCDF compares checksums
 		}
 		ours, copied := filepath.Join(dir, "ours.h5"), filepath.Join(dir, "copied.nc")
 		rewriteNetCDF(t, file, ours)
@@ -274,8 +275,8 @@ func TestNetCDF_tools(t *testing.T) {
 	}
 }
 
-// A file that nobody meant for netCDF: datasets without scales get dimensions without
-// names, one for each length, and what is no array of numbers is left out.
+// TestNetCDF_plainFiles checks HDF5 files that were not written for netCDF. Datasets without scales
+// must get one anonymous dimension for each length, but two different ones within a dataset.
 func TestNetCDF_plainFiles(t *testing.T) {
 	f := newFile(t)
 	for name, shape := range map[string][]int64{"g/a": {3, 4}, "g/b": {4}, "g/c": {4, 4}} {

@@ -1,5 +1,5 @@
-// The datatypes that HDF5 2 brings: small floats, which are floats like others and so are
-// read by older libraries too, and the class of complex numbers, which is not.
+// Tests of the datatypes that HDF5 2 introduced: small floats, which older libraries can also read
+// because their class is an existing one, and the new class of complex numbers.
 
 package h5_test
 
@@ -19,9 +19,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// smallFloats are HDF5 2's predefined types (H5T_FLOAT_…), made by hand, and what each
-// code means, as said by arithmetic that is not ours: float32 cut short, and sums of
-// powers of two.
+// smallFloats are HDF5 2's predefined small floats (H5T_FLOAT_…), each with its datatype and a
+// function that returns the value of a code. The functions use independent arithmetic: truncated
+// float32 and sums of powers of two.
 var smallFloats = map[string]struct {
 	dt    h5.Datatype
 	value func(code uint16) float64
@@ -63,7 +63,7 @@ func sumOfBits(code uint16, exp, mant, bias int) float64 {
 	return math.Copysign(v, 1-2*float64(code>>(exp+mant)))
 }
 
-// codes are all elements of a small float, as bytes in its order.
+// codes returns all values of a small float as bytes in its byte order.
 func codes(dt h5.Datatype) []byte {
 	b := make([]byte, 0, dt.Size<<(8*dt.Size))
 	for code := range 1 << (8 * dt.Size) {
@@ -79,8 +79,8 @@ func codes(dt h5.Datatype) []byte {
 	return b
 }
 
-// Every code of every type is read exactly, alone and inside a compound, and comes back
-// to the same bytes.
+// TestSmallFloats checks that every code of every type is read exactly, alone and in a compound,
+// and that writing the value restores the same bytes.
 func TestSmallFloats(t *testing.T) {
 	for name, tt := range smallFloats {
 		raw := codes(tt.dt)
@@ -102,7 +102,7 @@ func TestSmallFloats(t *testing.T) {
 			back := make([]byte, len(raw))
 			require.NoError(t, d.ReadRegion(back, dt, whole))
 			for code, v := range got {
-				if v == v { // one of the codes of no number is as good as another
+				if v == v { // NaN has several codes, and any of them is correct
 					at := code * tt.dt.Size
 					require.Equal(t, raw[at:at+tt.dt.Size], back[at:at+tt.dt.Size], "%s %#x", name, code)
 				}
@@ -140,9 +140,10 @@ func writeSmall(t *testing.T, d *h5.Dataset, dt h5.Datatype, values []float64) {
 	require.NoError(t, h5value.Write(d, records, h5.All))
 }
 
-// A number between two codes is an error, and where that is asked for the nearer one: in a
-// compound, of two as near the even one; alone, where the library converts most, either,
-// and of what is below the least normal number what WriteLossy says.
+// TestSmallFloatsRound checks numbers between two codes. Write must return an error, and WriteLossy
+// must round to the nearest code. In a compound, ties must be rounded to the even code. Alone,
+// where libhdf5 does most conversions, either code is accepted, and numbers below the least normal
+// number follow the documentation of WriteLossy.
 func TestSmallFloatsRound(t *testing.T) {
 	for name, tt := range smallFloats {
 		f := newFile(t)
@@ -191,8 +192,8 @@ func TestSmallFloatsRound(t *testing.T) {
 	}
 }
 
-// newestScript writes, with the HDF5 2 that h5py brings, one dataset of each type: every
-// code of the small floats, and complex numbers.
+// newestScript writes one dataset of each type with the HDF5 2 of h5py: every code of the small
+// floats, and complex numbers.
 const newestScript = `
 import ctypes, glob, os, sys
 import h5py, numpy as np
@@ -213,15 +214,15 @@ with h5py.File(sys.argv[1], "w") as f:
         d.write(h5py.h5s.ALL, h5py.h5s.ALL, raw, t)
 `
 
-// complexBases are the parts of HDF5 2's predefined complex numbers.
+// complexBases are the base types of HDF5 2's predefined complex numbers.
 var complexBases = map[string]h5.Datatype{
 	"COMPLEX_IEEE_F16LE": h5.IEEEFloat(2, h5.LittleEndian), "COMPLEX_IEEE_F16BE": h5.IEEEFloat(2, h5.BigEndian),
 	"COMPLEX_IEEE_F32LE": h5.IEEEFloat(4, h5.LittleEndian), "COMPLEX_IEEE_F32BE": h5.IEEEFloat(4, h5.BigEndian),
 	"COMPLEX_IEEE_F64LE": h5.IEEEFloat(8, h5.LittleEndian), "COMPLEX_IEEE_F64BE": h5.IEEEFloat(8, h5.BigEndian),
 }
 
-// What HDF5 2 writes in its own predefined types is read by whatever library is linked:
-// the small floats always, complex numbers since it has the class.
+// TestNewest_types checks that files with HDF5 2's predefined types can be read with any linked
+// libhdf5. Complex numbers need a release with the class.
 func TestNewest_types(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	args := []string{path}
@@ -266,7 +267,7 @@ func TestNewest_types(t *testing.T) {
 	}
 }
 
-// Values of the class of complex numbers are equal after a write and a read.
+// TestNativeComplex checks that complex numbers are equal after a write and a read.
 func TestNativeComplex(t *testing.T) {
 	for name, base := range complexBases {
 		dt := h5.Datatype{Class: h5.Complex, Size: 2 * base.Size, Base: &base}

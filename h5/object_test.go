@@ -12,7 +12,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// Every way to open an object leads to the same one.
+// TestOpenObject checks that all functions that open an object return the same one.
 func TestOpenObject(t *testing.T) {
 	f := newFile(t)
 	r := f.Root()
@@ -76,7 +76,8 @@ func TestTokens(t *testing.T) {
 	require.ErrorIs(t, err, h5.ErrParam)
 }
 
-// Any text is a token, whose own text means the same, or an error.
+// FuzzParseToken checks that any string is either rejected or parsed to a token whose String parses
+// to the same token.
 func FuzzParseToken(f *testing.F) {
 	file, err := h5.Create(filepath.Join(f.TempDir(), "x.h5"), nil)
 	require.NoError(f, err)
@@ -113,7 +114,8 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// Info says whether times are stored, in object headers of both versions.
+// TestDataset_Info_times checks that Info reports whether times are stored, in object headers of
+// both versions.
 func TestDataset_Info_times(t *testing.T) {
 	for _, low := range []h5.LibVer{h5.Earliest, h5.V18} {
 		for _, times := range []bool{false, true} {
@@ -152,7 +154,8 @@ func TestComments(t *testing.T) {
 	require.ErrorIs(t, f.Root().SetComment("x"), h5.ErrReadOnly)
 }
 
-// An object with a count more outlives its last link.
+// TestKeepAndRelease checks that an object with an additional reference count is not deleted with
+// its last link.
 func TestKeepAndRelease(t *testing.T) {
 	f := newFile(t)
 	g, err := f.Root().CreateGroup("g")
@@ -198,7 +201,7 @@ func TestFlushRefreshHold(t *testing.T) {
 	require.Error(t, g.HoldMetadata(false))
 }
 
-// tree lists what Visit finds below a group: path and kind.
+// tree returns the path and kind of each object that Visit finds below a group.
 func tree(t testing.TB, g *h5.Group) []string {
 	t.Helper()
 	var found []string
@@ -209,7 +212,8 @@ func tree(t testing.TB, g *h5.Group) []string {
 	return found
 }
 
-// Every flag of copying, within a file and into another, on one small tree.
+// TestCopyObject checks every option of CopyObject on a small tree, within a file and to another
+// file.
 func TestCopyObject(t *testing.T) {
 	dir := t.TempDir()
 	far, err := h5.Create(filepath.Join(dir, "far.h5"), nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// Each write of a part of a stored chunk, with szip and other filters, has its effect or returns
-// errors.ErrUnsupported without one.
+// TestDataset_WriteRegion_optionalFilters checks that each write of a part of a stored chunk, with
+// szip and other filters, has its effect or returns errors.ErrUnsupported without one.
 func TestDataset_WriteRegion_optionalFilters(t *testing.T) {
 	did := 0
 	defer func() { require.Positive(t, did) }()
@@ -25,7 +25,7 @@ func TestDataset_WriteRegion_optionalFilters(t *testing.T) {
 		"szip, shuffle":       {h5.Szip(h5.SzipNearest, 8), h5.Shuffle()},
 		"szip, deflate, sums": {h5.Szip(h5.SzipNearest, 8), h5.Deflate(1), h5.Fletcher32()},
 	} {
-		for _, size := range []int{1, 4, -1} { // bytes of an element; -1: of elements that szip compresses
+		for _, size := range []int{1, 4, -1} { // bytes of an element; -1: elements that szip compresses
 			smooth := size < 0
 			size = max(size, 1)
 			t.Run(fmt.Sprint(name, " ", size, " ", smooth), func(t *testing.T) {

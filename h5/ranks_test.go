@@ -14,8 +14,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 )
 
-// writeOtherRank makes a file whose dataset /g/d has chunks of 2 dimensions, and a dataspace
-// that says it has rank of them.
+// writeOtherRank creates a file whose dataset /g/d has chunks of 2 dimensions and a dataspace of
+// rank dimensions.
 func writeOtherRank(t *testing.T, low h5.LibVer, rows int64, rank byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.h5")
@@ -31,14 +31,14 @@ func writeOtherRank(t *testing.T, low h5.LibVer, rows int64, rank byte) string {
 	require.NoError(t, f.Close())
 	hdf5test.Edit(t, path, "/g/d", h5file.DataspaceType, func(m []byte) {
 		m[1] = rank
-		m[2] = 0 // the greatest sizes are now those of more dimensions
+		m[2] = 0 // the bytes of the maximum shape are now part of the shape
 	})
 	return path
 }
 
-// A dataset whose chunks have another number of dimensions than it has itself is damaged to
-// every operation that touches them, and to a copy of it or of its group, where the library
-// reads other elements, never comes back or divides by 0.
+// TestRanks_chunks checks a dataset whose chunks have another number of dimensions than its
+// dataspace. Every operation that accesses the chunks, and every copy of the dataset or its group,
+// must return an error, because libhdf5 would read other elements, loop forever or divide by 0.
 func TestRanks_chunks(t *testing.T) {
 	if os.Getenv("H5_TEST_CHILD") != "" {
 		useOtherRank(t, os.Getenv("H5_TEST_FILE"))
@@ -65,7 +65,7 @@ func useOtherRank(t *testing.T, path string) {
 	require.Error(t, f.Root().CopyObject("g/d", copied.Root(), "d", nil))
 	d, err := f.Root().OpenDataset("g/d")
 	if err != nil {
-		return // the library has seen it
+		return // libhdf5 detected the mismatch
 	}
 	rank := int64(len(hdf5test.Object(t, path, "/g/d").Dataspace().Dims))
 	space := h5.SimpleSpace([]int64{6, 8, 6, 8}[:rank]...)

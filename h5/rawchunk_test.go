@@ -21,8 +21,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// The library's calls for stored chunks are refused where they would write behind
-// a table; everything else of such a dataset works.
+// TestRawChunk_32Dimensions checks that the functions for raw chunks refuse datasets of 32
+// dimensions, because libhdf5's functions write past the end of a table. All other functions must
+// work for such a dataset.
 func TestRawChunk_32Dimensions(t *testing.T) {
 	level := 1
 	dims, chunks := slices.Repeat([]int64{1}, h5.MaxRank), slices.Repeat([]int64{1}, h5.MaxRank)
@@ -34,7 +35,7 @@ func TestRawChunk_32Dimensions(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, size)
 	first := region(at, chunks)
-	for _, b := range [][]byte{plainChunk(1), plainChunk(5)} { // over what is there, too
+	for _, b := range [][]byte{plainChunk(1), plainChunk(5)} { // the second write overwrites the first
 		require.NoError(t, d.WriteRegion(b, h5.Int(4, 0), first))
 		got := make([]byte, len(b))
 		require.NoError(t, d.ReadRegion(got, h5.Int(4, 0), first))
@@ -58,7 +59,7 @@ func TestRawChunk_32Dimensions(t *testing.T) {
 	require.Zero(t, size)
 }
 
-// plainChunk is a chunk of 4 little-endian int32 from first on, before filters.
+// plainChunk returns an unfiltered chunk of the four little-endian int32 from first on.
 func plainChunk(first int32) []byte {
 	var b []byte
 	for i := range int32(4) {
@@ -67,7 +68,7 @@ func plainChunk(first int32) []byte {
 	return b
 }
 
-// deflated is the chunk behind the filter deflate.
+// deflated returns b compressed with deflate.
 func deflated(t testing.TB, b []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -87,7 +88,7 @@ func inflated(t testing.TB, b []byte) []byte {
 	return out
 }
 
-// newChunked makes a dataset of n int32 in chunks of 4, deflated.
+// newChunked creates a dataset of n int32 in deflated chunks of 4 elements.
 func newChunked(t testing.TB, g *h5.Group, name string, n int64) *h5.Dataset {
 	t.Helper()
 	level := 6
@@ -116,7 +117,7 @@ func TestReadChunk(t *testing.T) {
 	require.ErrorIs(t, err, h5.ErrNotFound)
 	require.Equal(t, "h5: read chunk /d: does not exist: the chunk at [4] is not stored", err.Error())
 
-	// What was written by H5Dwrite and may still be in the cache is what is read.
+	// ReadChunk must return elements that H5Dwrite wrote and that may still be in the chunk cache.
 	want := []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
 	require.NoError(t, h5value.Write(d, want, region([]int64{0}, []int64{10})))
 	dst := make([]byte, 100)
@@ -127,7 +128,7 @@ func TestReadChunk(t *testing.T) {
 	size, err := d.ChunkBytes(4)
 	require.NoError(t, err)
 	require.EqualValues(t, length, size)
-	// The last chunk is stored whole.
+	// The last chunk is stored with its full length.
 	length, _, err = d.ReadChunk(dst, 8)
 	require.NoError(t, err)
 	require.Len(t, inflated(t, dst[:length]), 16)
@@ -155,8 +156,8 @@ func TestReadChunk(t *testing.T) {
 	require.ErrorIs(t, err, h5.ErrNotFound)
 }
 
-// Chunks are where they are said to be, whichever dimensions grow: each holds its
-// own number, which the bytes at its address show.
+// TestChunkPlaces checks the reported offsets and addresses of chunks for datasets that grow in any
+// dimension. Each chunk is filled with its own number, so the bytes at its address identify it.
 func TestChunkPlaces(t *testing.T) {
 	o := h5.CreateOptions{}
 	o.Low = h5.V110
@@ -197,7 +198,7 @@ func TestChunkPlaces(t *testing.T) {
 				bytes *= c
 			}
 			for n := byte(1); at[0] < dims[0]; {
-				if n%3 != 0 { // every third is not stored
+				if n%3 != 0 { // every third chunk is not stored
 					require.NoError(t, d.WriteChunk(slices.Repeat([]byte{n}, int(bytes)), uint32(1<<len(filters)-1), at...))
 					want[fmt.Sprint(at)] = n
 				}
@@ -226,7 +227,7 @@ func TestChunkPlaces(t *testing.T) {
 			require.Equal(t, want, got, "%d", tt.most)
 			_, err = d.ChunkAt(make([]int64, rank)...)
 			require.NoError(t, err)
-			missing := append(make([]int64, rank-1), 2*tt.chunk[rank-1]) // the third
+			missing := append(make([]int64, rank-1), 2*tt.chunk[rank-1]) // the third chunk
 			_, err = d.ChunkAt(missing...)
 			require.ErrorIs(t, err, h5.ErrNotFound)
 		}
@@ -234,7 +235,8 @@ func TestChunkPlaces(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// The loop may stop, and call the package.
+// TestChunksLoop checks that a loop over Chunks may stop early, and may call functions of the
+// package.
 func TestChunksLoop(t *testing.T) {
 	d := newChunked(t, newFile(t).Root(), "d", 40)
 	require.NoError(t, h5value.Write(d, make([]int32, 40), region([]int64{0}, []int64{40})))
@@ -261,8 +263,8 @@ func TestWriteChunk(t *testing.T) {
 	require.Equal(t, []int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, got, "what was in the library's cache is gone")
 }
 
-// A mask other than that of the chunk before, in a dataset of one chunk and of
-// several, through every handle on the dataset.
+// TestWriteChunkMask checks that the mask of a chunk can be replaced in datasets of one and of
+// several chunks, and that every handle on the dataset returns the new mask.
 func TestWriteChunkMask(t *testing.T) {
 	for _, n := range []int64{4, 12} {
 		f := newFile(t)
@@ -328,8 +330,8 @@ func TestDataset_WriteChunk_sameSize(t *testing.T) {
 	require.Equal(t, []int32{7, 8, 9, 10, 1, 2, 3, 4}, got)
 }
 
-// The access list of a dataset that was opened again, and its place in the file,
-// do not depend on its links.
+// TestRawChunk_afterUnlink checks that raw chunks can be written after the links to the dataset
+// were removed, because neither its access properties nor its address depend on a link.
 func TestRawChunk_afterUnlink(t *testing.T) {
 	f := newFile(t)
 	d := newChunked(t, f.Root(), "d", 4)
@@ -339,7 +341,7 @@ func TestRawChunk_afterUnlink(t *testing.T) {
 	got, err := h5value.ReadAll[int32](d)
 	require.NoError(t, err)
 	require.Equal(t, []int32{5, 6, 7, 8}, got)
-	require.NoError(t, f.Root().Unlink("e")) // nothing holds it now but its handle
+	require.NoError(t, f.Root().Unlink("e")) // only the open handle keeps the dataset
 	require.NoError(t, d.WriteChunk(deflated(t, plainChunk(6)), 0, 0))
 	got, err = h5value.ReadAll[int32](d)
 	require.NoError(t, err)
@@ -400,7 +402,8 @@ func TestWriteChunkErrors(t *testing.T) {
 	require.ErrorIs(t, d.WriteChunk(b, 0, 0), h5.ErrReadOnly)
 }
 
-// Addresses count from the beginning of the file, also behind a user block.
+// TestChunkAddresses checks that addresses are offsets from the beginning of the file, also in a
+// file with a user block.
 func TestChunkAddresses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, nil)
@@ -440,14 +443,14 @@ func TestChunkAddresses(t *testing.T) {
 		require.NoError(t, f.Close())
 		_, err = file.ReadAt(make([]byte, 1), 0)
 		require.ErrorIs(t, err, os.ErrClosed)
-		w, err := h5.Open(p, h5.ReadWrite) // nothing holds the lock
+		w, err := h5.Open(p, h5.ReadWrite) // the lock was released
 		require.NoError(t, err)
 		require.NoError(t, w.Close())
 	}
 }
 
-// After random raw writes and writes of elements, the dataset has the elements of the writes that
-// returned no error.
+// TestDataset_WriteChunk_model compares a dataset with a model after random writes of raw chunks
+// and of elements. Only writes without an error must have an effect.
 func TestDataset_WriteChunk_model(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		f := newFile(t)
@@ -492,7 +495,8 @@ func TestDataset_WriteChunk_model(t *testing.T) {
 	})
 }
 
-// Any filter can be a step, by number and parameters.
+// TestFiltersByNumber checks that a pipeline can contain any filter, given by number and
+// parameters.
 func TestFiltersByNumber(t *testing.T) {
 	g := newFile(t).Root()
 	create := func(name string, filters ...h5.Filter) (*h5.Dataset, error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// References of every kind are made, stored, read and followed, in datasets,
-// attributes and structs.
+// TestReferences checks that references of every kind can be created, stored, read and followed in
+// datasets, attributes and structs.
 func TestReferences(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, nil)
@@ -140,8 +140,9 @@ func TestReference_invalid(t *testing.T) {
 	require.ErrorIs(t, second(r.Reference("d", h5.ObjectReference)), h5.ErrClosed)
 }
 
-// References into another file, and to what is gone, in the library's own test files:
-// they are read, and following one is an error that says which it is.
+// TestReference_dangling checks references into other files and to deleted objects in the test
+// files of libhdf5. They must be readable, and following one must return an error that identifies
+// it.
 func TestReference_dangling(t *testing.T) {
 	directory := filepath.Join(need.Directory(t, need.HDF5Source), "tools", "test", "h5dump", "testfiles")
 	for name, tt := range map[string]struct {

@@ -99,7 +99,8 @@ func TestScales(t *testing.T) {
 	require.ErrorIs(t, d.AttachScale(0, d), h5.ErrReadOnly)
 }
 
-// h5py sees our scales, and we see h5py's.
+// TestScalesWithH5py checks that h5py reads dimension scales of this package, and this package
+// those of h5py.
 func TestScalesWithH5py(t *testing.T) {
 	f := newFile(t)
 	d, err := f.Root().CreateDataset("d", h5.Int(4, 0), h5.SimpleSpace(2, 3), nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// picked is a plain model of a selection in a shape: the flat indices, in order.
+// A picked models a selection of a shape as a list of flat indices in order.
 type picked []int64
 
 func flat(shape []int64, at []int64) int64 {
@@ -59,7 +59,7 @@ func drawRegion(t *rapid.T, shape []int64) h5.Region {
 	return r
 }
 
-// Combinations of anything that can be combined, against sets.
+// drawSelection returns a random combination of selections and its model.
 func drawSelection(t *rapid.T, shape []int64, depth int) (h5.Selection, picked) {
 	kind := rapid.IntRange(0, 3).Draw(t, "kind")
 	if depth > 0 {
@@ -141,7 +141,7 @@ func TestSelectionsAgainstSets(t *testing.T) {
 		for i, at := range want {
 			require.Equal(t, int16(at), got[i])
 		}
-		// The simplest form says the same, as do its boxes.
+		// The simplified selection and its boxes must contain the same elements.
 		require.NoError(t, h5value.Read(d, got, info.Selection))
 		for i, at := range want {
 			require.Equal(t, int16(at), got[i])
@@ -166,7 +166,7 @@ func TestSelectionsAgainstSets(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, covered[flat(shape, corner)], meet)
 
-		// A window: to places of another shape, from there, and nothing beside them.
+		// Transfers through a window of another shape must use only its selected elements.
 		if len(want) == 0 {
 			return
 		}
@@ -176,7 +176,7 @@ func TestSelectionsAgainstSets(t *testing.T) {
 		for i, at := range want {
 			require.Equal(t, []int32{0, int32(at), 0}, buf[3*i:3*i+3])
 		}
-		floats := make([]float32, len(buf)) // values are checked, and placed after
+		floats := make([]float32, len(buf)) // values are checked before they are stored in the window
 		require.NoError(t, d.ReadWindow(bytesOf(floats), h5.IEEEFloat(4, h5.NativeOrder), w, s))
 		require.Equal(t, float32(want[0]), floats[1])
 		require.NoError(t, d.WriteWindow(bytesOf(floats), h5.IEEEFloat(4, h5.NativeOrder), w, s))
@@ -186,7 +186,7 @@ func TestSelectionsAgainstSets(t *testing.T) {
 	})
 }
 
-// bytesOf is the memory of v.
+// bytesOf returns the memory of v.
 func bytesOf[T int32 | float32](v []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 4*len(v))
 }
@@ -203,7 +203,8 @@ func TestSelection_pointOrder(t *testing.T) {
 	require.Equal(t, h5.SelectionInfo{NumElems: 4, First: []int64{0, 0}, Last: []int64{2, 3}, Selection: points}, info)
 }
 
-// What does not fit is said with the axis and both sizes.
+// TestSelection_outside checks that an error of a selection outside the shape contains the
+// dimension and both sizes.
 func TestSelection_outside(t *testing.T) {
 	d := newDataset(t, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(3, 4), nil)
 	deep := h5.Union(h5.All)
@@ -267,7 +268,7 @@ func TestSelection_compareAndProject(t *testing.T) {
 	same, err = h5.SameShape(a, block, b, region([]int64{0, 0}, []int64{3, 2}))
 	require.NoError(t, err)
 	require.False(t, same)
-	// Rows 1 and 2 of a lie at rows 8 and 9 of b: where is row 2?
+	// Rows 1 and 2 of a correspond to rows 8 and 9 of b. Project row 2.
 	got, err := a.Project(block, b, region([]int64{8, 3}, []int64{2, 3}), region([]int64{2, 0}, []int64{1, 4}))
 	require.NoError(t, err)
 	require.Equal(t, int64(3), got.NumElems)
@@ -307,8 +308,8 @@ func ExampleUnion() {
 	// [3 0] to [3 5]
 }
 
-// Any region of a dataset of any rank into any region of a larger buffer and back, and
-// nothing beside it.
+// TestSelection_windows transfers random regions of datasets of any rank to and from random regions
+// of larger buffers. Elements outside the regions must not change.
 func TestSelection_windows(t *testing.T) {
 	f := newFile(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -335,7 +336,7 @@ func TestSelection_windows(t *testing.T) {
 		if len(picks) == 0 {
 			return
 		}
-		// In the buffer: as many in a line, with a stride, between others.
+		// The buffer has the elements in one row with a stride, surrounded by others.
 		room := []int64{2, 3*int64(len(picks)) + 1}
 		line := h5.Region{Start: []int64{1, 1}, Count: []int64{1, int64(len(picks))}, Stride: []int64{1, 3}}
 		buf, want := make([]int32, room[0]*room[1]), make([]int32, room[0]*room[1])

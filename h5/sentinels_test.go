@@ -16,8 +16,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// A provoked error of each sentinel of errors.go and link.go, and more where several
-// ways lead to it.
+// A provoked is an error that wraps a sentinel of errors.go or link.go. A sentinel has several of
+// them if different operations return it.
 type provoked struct {
 	sentinel string
 	is       error
@@ -105,9 +105,9 @@ func provokeAll(t *testing.T) []provoked {
 	}
 }
 
-// Each sentinel is what something leads to, and each row of the table of frames is met:
-// those of damaged files by TestDamagedFile. A release of headers and library that
-// differ, ErrVersion, `make deps-test` builds.
+// TestSentinels checks that every sentinel is returned by some operation, and that every row of the
+// table of frames occurs. TestDamagedFile covers the rows of corrupt files, and `make deps-test`
+// covers ErrVersion, which needs different releases of headers and library.
 func TestSentinels(t *testing.T) {
 	missing := map[string]bool{}
 	for _, name := range []string{"errors.go", "link.go"} {
@@ -137,8 +137,8 @@ func TestSentinels(t *testing.T) {
 	require.Empty(t, rows, "rows of the table that no failure leads to")
 }
 
-// The library prints nothing, whatever fails: a process whose standard error is read
-// provokes every sentinel and opens damaged files.
+// TestSilent checks that libhdf5 prints nothing when calls fail. A child process provokes every
+// sentinel and opens corrupt files, and its standard error must be empty.
 func TestSilent(t *testing.T) {
 	if os.Getenv("H5_TEST_CHILD") != "" {
 		for _, p := range provokeAll(t) {

@@ -12,8 +12,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// What a virtual dataset reads as fill value because it is not there is listed; what
-// the list does not have is read.
+// TestMissingSources checks that all sources that a virtual dataset reads as fill values because
+// they are missing are listed, and that all other sources are read.
 func TestMissingSources(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -54,7 +54,8 @@ func TestMissingSources(t *testing.T) {
 	require.Equal(t, []int32{1, 2, 3, 4, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 10, 11, 12, 13, 9, 9, 9, 9, 1, 2, 3, 4}, got)
 	require.NoError(t, d.Close())
 
-	// Under a prefix, and of an absolute name the last part beside the file.
+	// With a prefix, libhdf5 searches the sources below it. For an absolute name it searches the
+	// last element of the name.
 	sourceFile(t, at("c.h5"), 20, 21, 22, 23)
 	require.NoError(t, os.Rename(at("c.h5"), at("apart/c.h5")))
 	for _, prefix := range []string{at("apart"), "${ORIGIN}/apart"} {
@@ -67,7 +68,7 @@ func TestMissingSources(t *testing.T) {
 		require.NoError(t, d.Close())
 	}
 
-	// Blocks that are missing among others.
+	// Some of the blocks are missing.
 	for _, name := range []string{"s0.h5", "s2.h5"} {
 		sourceFile(t, at(name), 1, 2, 3, 4)
 	}
@@ -85,7 +86,7 @@ func TestMissingSources(t *testing.T) {
 	_, err = d.MissingSources()
 	require.ErrorIs(t, err, h5.ErrParam)
 
-	// A file that is there and no HDF5 file is missing too, and says why.
+	// A file that is not an HDF5 file is missing too, with an error that explains it.
 	require.NoError(t, os.WriteFile(at("text.h5"), bytes.Repeat([]byte("text"), 1000), 0o644))
 	list, err := virtual("text", h5.SimpleSpace(4), from(0, "text.h5", "d")).MissingSources()
 	require.NoError(t, err)
@@ -93,7 +94,7 @@ func TestMissingSources(t *testing.T) {
 	require.Error(t, list[0].Err)
 	require.NoError(t, f.Close())
 
-	// A reader is one file, beside which no other is.
+	// A file opened with OpenReaderAt has no other files.
 	b, err := os.ReadFile(at("v.h5"))
 	require.NoError(t, err)
 	f, err = h5.OpenReaderAt(bytes.NewReader(b), int64(len(b)), nil)
@@ -104,8 +105,8 @@ func TestMissingSources(t *testing.T) {
 	require.Len(t, missing(d), 5)
 }
 
-// A mapping with %b in a dataset of a huge shape has as many blocks, of which the first ones that
-// are missing are listed.
+// TestMissingSources_hugeShape checks a mapping with %b of a dataset with a huge shape, which has
+// as many blocks. Only the first missing sources must be listed.
 func TestMissingSources_hugeShape(t *testing.T) {
 	f, err := h5.Create(filepath.Join(t.TempDir(), "v.h5"), &h5.CreateOptions{Low: h5.V110, High: h5.LatestFormat})
 	require.NoError(t, err)

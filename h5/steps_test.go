@@ -14,8 +14,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 )
 
-// A parameter of szip, n-bit or scale-offset that is not that of the dataset is found
-// before the library is led astray by it, in every operation that runs the filters.
+// TestSteps_parameters checks that a parameter of szip, n-bit or scale-offset that does not match
+// the dataset returns an error in every operation that runs the filters. libhdf5 must not run the
+// filter, because it would access memory out of bounds.
 func TestSteps_parameters(t *testing.T) {
 	i4 := h5.Int(4, h5.LittleEndian)
 	thin := i4
@@ -23,8 +24,8 @@ func TestSteps_parameters(t *testing.T) {
 	for name, tt := range map[string]struct {
 		step     h5.Filter
 		datatype h5.Datatype
-		values   []uint32 // the first of those in the file
-		at       int      // of them, which becomes to
+		values   []uint32 // the first parameters in the file
+		at       int      // index of the parameter that is changed to the value of to
 		to       uint32
 	}{
 		"nbit elements":       {h5.Nbit(), thin, []uint32{8, 0, 10, 1, 4, 0, 20, 0}, 2, 1 << 20},
@@ -71,9 +72,10 @@ func TestSteps_parameters(t *testing.T) {
 	}
 }
 
-// A chunk that is shorter than what the decoder of n-bit, scale-offset or szip reads is an
-// error of whatever would decode it, which names the chunk and both sizes; other chunks are
-// read, and so is this one when a right one stands in its place.
+// TestSteps_shortInput checks chunks that are shorter than the input that the decoder of n-bit,
+// scale-offset or szip reads. Every operation that would decode the chunk must return an error with
+// the chunk and both sizes. Other chunks must be readable, and a valid chunk written to the same
+// offset too.
 func TestSteps_shortInput(t *testing.T) {
 	i4 := h5.Int(4, h5.LittleEndian)
 	thin := i4
@@ -85,8 +87,8 @@ func TestSteps_shortInput(t *testing.T) {
 	for name, tt := range map[string]struct {
 		filters  []h5.Filter
 		datatype h5.Datatype
-		chunk    int64 // rows and columns
-		cut      int   // bytes that the chunk loses
+		chunk    int64 // rows and columns of a chunk
+		cut      int   // number of bytes removed from the chunk
 		want     string
 	}{
 		"nbit":                   {[]h5.Filter{h5.Nbit()}, thin, 5, 3, "60 bytes for nbit, which reads 63"},
@@ -150,7 +152,7 @@ func TestSteps_shortInput(t *testing.T) {
 				require.NoError(t, d.ReadRegion(got, tt.datatype, space.All()))
 				require.Equal(t, values, got)
 			}
-			// As long as it likes if the filter was left out.
+			// A chunk stored without the filter may have any length.
 			plain := make([]byte, 4*tt.chunk*tt.chunk)
 			if len(tt.filters) == 1 {
 				require.NoError(t, d.WriteChunk(plain, 1, at...))
@@ -161,8 +163,8 @@ func TestSteps_shortInput(t *testing.T) {
 	}
 }
 
-// Integers that take all their bits are stored by scale-offset so that the library
-// refuses to read them: an error, and no wrong values.
+// TestSteps_scaleOffset checks integers that use all their bits. libhdf5 refuses to read them after
+// scale-offset, so reading must return an error and no wrong values.
 func TestSteps_scaleOffset(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, nil)
@@ -170,7 +172,7 @@ func TestSteps_scaleOffset(t *testing.T) {
 	i1, all := h5.Int(1, h5.LittleEndian), h5.SimpleSpace(4).All()
 	d, err := f.Root().CreateDataset("d", i1, h5.SimpleSpace(4), &h5.DatasetOptions{Chunks: []int64{4}, Filters: []h5.Filter{h5.ScaleOffsetInt(0)}})
 	require.NoError(t, err)
-	data := []byte{1, 0x80, 0x7F, 5} // from the least to the greatest
+	data := []byte{1, 0x80, 0x7F, 5} // from the minimum to the maximum
 	require.NoError(t, d.WriteRegion(data, i1, all))
 	require.NoError(t, f.Close())
 	f, err = h5.Open(path, h5.ReadOnly)
@@ -188,7 +190,7 @@ func TestSteps_scaleOffset(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// fletcher is b with its checksum behind it, as the filter stores it.
+// fletcher returns b with its checksum appended, as the filter stores it.
 func fletcher(b []byte) []byte {
 	var one, two uint32
 	for i := 0; i < len(b); i += 2 {
@@ -202,9 +204,10 @@ func fletcher(b []byte) []byte {
 	return binary.LittleEndian.AppendUint32(bytes.Clone(b), two<<16|one)
 }
 
-// A chunk that comes to a checksum shorter than the 4 bytes of that, wherever it is among
-// the filters, is an error of whatever would decode it, of the chunk at the edge too; the
-// library would sum up all memory (CVE-2026-19028).
+// TestSteps_shortChecksum checks chunks that are shorter than the 4 bytes of a checksum when the
+// decoder reaches fletcher32, at any position in the pipeline and also for chunks at the edge.
+// Every operation that would decode the chunk must return an error, because libhdf5 would read all
+// memory after the chunk (CVE-2026-19028).
 func TestSteps_shortChecksum(t *testing.T) {
 	plus := h5.GoFilter{ID: 41234, Name: "plus",
 		Decode: func(b []byte, _ []uint32) ([]byte, error) {
@@ -302,7 +305,7 @@ func TestSteps_shortChecksum(t *testing.T) {
 	}
 }
 
-// Chunks at the edge that pass no filters have no checksum.
+// TestSteps_checksumAtEdge checks that unfiltered chunks at the edge need no checksum.
 func TestSteps_checksumAtEdge(t *testing.T) {
 	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), &h5.CreateOptions{Low: h5.V114, High: h5.V114})
 	require.NoError(t, err)

@@ -22,7 +22,7 @@ func growing(dims []int64, top ...int64) h5.Dataspace {
 	return h5.Dataspace{Kind: h5.Simple, Dims: dims, MaxDims: top}
 }
 
-// Which index finds the chunks is the library's choice, by format and shape.
+// TestChunkIndexes checks that libhdf5 chooses the chunk index by format and shape.
 func TestChunkIndexes(t *testing.T) {
 	one, two := int64(h5.Unlimited), []int64{h5.Unlimited, h5.Unlimited}
 	for _, tt := range []struct {
@@ -60,7 +60,7 @@ func TestChunkIndexes(t *testing.T) {
 	require.Equal(t, h5.NoIndex, info.Index)
 }
 
-// Every option is read back as it was asked for.
+// TestStorageOptions checks that every option is read as it was set.
 func TestStorageOptions(t *testing.T) {
 	f, err := h5.CreateImage(&h5.CreateOptions{Low: h5.V110, High: h5.LatestFormat})
 	require.NoError(t, err)
@@ -119,7 +119,7 @@ func TestStorageOptions(t *testing.T) {
 	}
 }
 
-// Fill values and times, and when the space of a contiguous dataset is taken.
+// TestFillTimes checks fill values and fill times, and when a contiguous dataset is allocated.
 func TestFillTimes(t *testing.T) {
 	r := newFile(t).Root()
 	for i, when := range []h5.FillTime{h5.FillIfSet, h5.FillOnAlloc, h5.FillNever} {
@@ -135,7 +135,7 @@ func TestFillTimes(t *testing.T) {
 					require.Equal(t, fill, info.Fill)
 					want = 0x04030201
 				}
-				if when != h5.FillNever { // else anything
+				if when != h5.FillNever { // otherwise the values are undefined
 					got, err := h5value.ReadAll[int32](d)
 					require.NoError(t, err)
 					require.Equal(t, []int32{want, want, want}, got)
@@ -224,7 +224,7 @@ func TestExternalFiles(t *testing.T) {
 	}
 }
 
-// sourceFile makes a file with a dataset "d" of the given numbers.
+// sourceFile creates a file with a dataset "d" of the given numbers.
 func sourceFile(t *testing.T, path string, values ...int32) {
 	t.Helper()
 	f, err := h5.Create(path, nil)
@@ -247,7 +247,7 @@ func TestVirtualDatasets(t *testing.T) {
 	open, four := growing([]int64{4}, h5.Unlimited), h5.SimpleSpace(4)
 	whole := region([]int64{0}, []int64{4})
 
-	// Two files, one after the other, one of them backwards into a stride.
+	// The dataset maps two files, one of them with a stride.
 	mappings := []h5.Mapping{
 		{Region: h5.Region{Start: []int64{0}, Count: []int64{4}, Stride: []int64{2}}, File: "s0.h5", Dataset: "d", Source: four, SourceRegion: whole},
 		{Region: region([]int64{1}, []int64{1}), File: "s2.h5", Dataset: "/d", Source: four, SourceRegion: region([]int64{3}, []int64{1})},
@@ -270,7 +270,7 @@ func TestVirtualDatasets(t *testing.T) {
 	}
 	require.NoError(t, h5value.Write(d, []int32{99}, region([]int64{2}, []int64{1})), "writing goes to the source")
 
-	// A file for each block, as many as there are.
+	// The pattern maps each block to its own file, and the shape follows the number of files.
 	d, err = f.Root().CreateDataset("blocks", i4, growing([]int64{4}, h5.Unlimited), &h5.DatasetOptions{Mappings: []h5.Mapping{{
 		Region: h5.Region{Start: []int64{0}, Count: []int64{h5.Unlimited}, Stride: []int64{4}, Block: []int64{4}}, File: "s%b.h5", Dataset: "d", Source: four, SourceRegion: whole,
 	}}})
@@ -304,7 +304,7 @@ func TestVirtualDatasets(t *testing.T) {
 	}
 	sourceFile(t, filepath.Join(dir, "s1.h5"), 10, 11, 12, 13)
 
-	// An unlimited mapping sees its source grow.
+	// An unlimited mapping must follow the shape of its source.
 	d, err = f.Root().CreateDataset("open", i4, growing([]int64{4}, h5.Unlimited), &h5.DatasetOptions{Mappings: []h5.Mapping{{
 		Region: region([]int64{0}, []int64{h5.Unlimited}), File: "s1.h5", Dataset: "d", Source: open, SourceRegion: region([]int64{0}, []int64{h5.Unlimited}),
 	}}})
@@ -326,7 +326,7 @@ func TestVirtualDatasets(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int32{10, 11, 12, 13, 14}, got)
 
-	// Nothing mapped is all fill value.
+	// A dataset without mappings contains only fill values.
 	d, err = f.Root().CreateDataset("none", i4, h5.SimpleSpace(2), &h5.DatasetOptions{Mappings: []h5.Mapping{}, Fill: []byte{7, 0, 0, 0}})
 	require.NoError(t, err)
 	got, err = h5value.ReadAll[int32](d)
@@ -353,7 +353,8 @@ func TestVirtualDatasets(t *testing.T) {
 	}
 }
 
-// A source that is open in the process, for whatever, is found all the same.
+// TestStorage_openSources checks that a virtual dataset finds a source file that is already open
+// for writing in the process.
 func TestStorage_openSources(t *testing.T) {
 	dir := t.TempDir()
 	sourceFile(t, filepath.Join(dir, "s.h5"), 1, 2)
@@ -396,8 +397,8 @@ func TestStorage_invalid(t *testing.T) {
 	}
 }
 
-// A reader is one file: what lies in others is named by an error, and never read as
-// fill value or from the directory that the process happens to be in.
+// TestStorage_reader checks a file opened with OpenReaderAt. Elements in other files must return an
+// error with the file name. They must never be read as fill values or from the working directory.
 func TestStorage_reader(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -465,7 +466,7 @@ func TestStorage_reader(t *testing.T) {
 		d, err := f.Root().OpenDataset(name)
 		require.NoError(t, err)
 		_, err = d.Info()
-		outside(err, file) // whose shape is in the other file
+		outside(err, file) // the shape depends on the other file
 		_, err = h5value.ReadAll[int32](d)
 		outside(err, file)
 	}
@@ -476,7 +477,8 @@ func TestStorage_reader(t *testing.T) {
 	require.Equal(t, []int32{5, 6, 7, 8}, got)
 }
 
-// A file of a reader does not wait at a pipe that stands where another file is named.
+// TestStorage_pipes checks that a file opened with OpenReaderAt does not block if the name of
+// another file is a named pipe.
 func TestStorage_pipes(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")

@@ -1,4 +1,4 @@
-// Strings of every kind in every place, to h5py and from it.
+// Tests of strings of every kind, exchanged with h5py.
 
 package h5_test
 
@@ -14,7 +14,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// stringKinds are all there are: three paddings and variable, in both character sets.
+// stringKinds returns every string type: three paddings and variable length, in both character
+// sets.
 func stringKinds() map[string]h5.Datatype {
 	kinds := map[string]h5.Datatype{}
 	for set, cs := range map[string]h5.CharSet{"ascii": h5.ASCII, "utf-8": h5.UTF8} {
@@ -33,8 +34,9 @@ func wordsOf(dt h5.Datatype) []string {
 	return []string{"two word", "", "x"}
 }
 
-// What we write, h5py reads as str: scalar and arrays, in datasets, attributes, members of
-// structs and elements of arrays and sequences in them; and so do we.
+// TestStrings_toH5py checks that h5py and this package read strings of this package: scalars and
+// arrays, in datasets, attributes, members of structs, and elements of arrays and sequences in
+// structs.
 func TestStrings_toH5py(t *testing.T) {
 	type row struct {
 		Text string    `h5:"text"`
@@ -104,7 +106,7 @@ json.dump(out, sys.stdout)
 	require.Equal(t, want, got)
 }
 
-// must is the value of a call that succeeds.
+// must returns the value of a call and requires that the call succeeded.
 func must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -113,7 +115,8 @@ func must[T any](v T, err error) func(testing.TB) T {
 	}
 }
 
-// What h5py writes reads as Go strings, with every padding its low-level interface makes.
+// TestStrings_fromH5py checks that strings written by h5py are read as Go strings, with every
+// padding of h5py's low-level interface.
 func TestStrings_fromH5py(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	python(t, `

@@ -11,7 +11,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// Defect 4 of gonum's binding: strings of variable length crash the process.
+// TestVariableStrings checks strings of variable length. They crash the process with gonum's
+// binding (defect 4).
 func TestVariableStrings(t *testing.T) {
 	for _, cs := range []h5.CharSet{h5.ASCII, h5.UTF8} {
 		d := newDataset(t, h5.VariableString(cs), h5.SimpleSpace(2, 3), &h5.DatasetOptions{Chunks: []int64{2, 2}})

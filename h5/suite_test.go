@@ -32,7 +32,7 @@ func findFiles(t testing.TB, dir, ext string) []string {
 	return files
 }
 
-// A visit is told of everything that can be reached in a file, each object once.
+// A visit contains functions that are called once for each object, attribute and error in a file.
 type visit struct {
 	dataset   func(path string, d *h5.Dataset, info h5.DatasetInfo)
 	attribute func(path string, a h5.AttributeInfo, value h5.Attribute, err error)
@@ -110,16 +110,16 @@ func attributes(v visit, p string, o interface {
 	}
 }
 
-// littleEndian is the form in which h5dump -b LE writes numbers.
+// littleEndian returns the type in which h5dump -b LE writes numbers.
 func littleEndian(t h5.Datatype) h5.Datatype {
 	t = t.Native()
 	t.Order = h5.LittleEndian
 	return t
 }
 
-// The library's own test files: everything in them is walked, every type and
-// shape agrees with h5dump's, every number is h5dump's byte for byte, and what
-// cannot be read says why.
+// TestLibrarysOwnFiles visits all objects in the test files of libhdf5. Every type, shape and
+// number must agree with h5dump's output, and objects that cannot be read must return an error of
+// this package.
 func TestLibrarysOwnFiles(t *testing.T) {
 	h5dump := need.Tool(t, "h5dump")
 	files := findFiles(t, filepath.Join(need.Directory(t, need.HDF5Source), "tools", "test"), ".h5")
@@ -179,9 +179,9 @@ func TestLibrarysOwnFiles(t *testing.T) {
 	require.Greater(t, numbers, 300)
 }
 
-// compareData reads a dataset as far as it can be and compares numbers with what
-// h5dump writes, for one dataset of each type, layout and filters in a file: a
-// process each takes time. It returns how many datasets it compared.
+// compareData reads a dataset of at most 1 Mi elements and compares the numbers with h5dump's. It
+// compares only one dataset of each type, layout and pipeline in a file, because each needs an
+// h5dump process. It returns the number of compared datasets.
 func compareData(t *testing.T, h5dump, file, p string, d *h5.Dataset, info h5.DatasetInfo, dumped map[string]bool) int {
 	t.Helper()
 	n := info.Space.NumElems()
@@ -224,13 +224,13 @@ func compareData(t *testing.T, h5dump, file, p string, d *h5.Dataset, info h5.Da
 	want, err := os.ReadFile(out)
 	require.NoError(t, err)
 	if len(want) != len(buf) {
-		return 0 // h5dump writes odd sizes in its own way
+		return 0 // h5dump writes unusual sizes differently
 	}
 	require.True(t, bytes.Equal(want, buf), "%s %s: numbers differ from h5dump's", file, p)
 	return 1
 }
 
-// typed is true of every failure on a file that may lack what it points at.
+// typed checks that an error is an *Error with a cause.
 func typed(t *testing.T, file, p string, err error) {
 	t.Helper()
 	var e *h5.Error
@@ -241,13 +241,13 @@ func typed(t *testing.T, file, p string, err error) {
 
 type header struct{ datatype, space string }
 
-// What can follow a type or a shape.
+// ddlKeyword contains the words that end a type or a shape.
 var ddlKeyword = map[string]bool{
 	"DATASPACE": true, "DATATYPE": true, "DATASET": true, "GROUP": true, "ATTRIBUTE": true, "COMMENT": true, "HARDLINK": true,
 	"SOFTLINK": true, "EXTERNAL_LINK": true, "USERDEFINED_LINK": true, "}": true,
 }
 
-// parseHeaders takes the types and shapes of datasets out of h5dump -H, by path.
+// parseHeaders returns the types and shapes of datasets in the output of h5dump -H by path.
 func parseHeaders(dump string) map[string]header {
 	found := map[string]header{}
 	words := strings.Fields(dump)
@@ -289,8 +289,8 @@ func parseHeaders(dump string) map[string]header {
 	return found
 }
 
-// Files that use filters this package does not have: all but the elements reads,
-// and what is missing is named.
+// TestMissingFilters reads files with filters that this package does not include. Everything except
+// the elements must be readable, and the error must name the filter.
 func TestMissingFilters(t *testing.T) {
 	dir := need.Directory(t, need.Corpus)
 	names := map[int]bool{}

@@ -19,7 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// widest is a sound file with addresses of 32 bytes: an empty group.
+// widest returns a valid file with addresses of 32 bytes, which contains an empty group.
 func widest(t *testing.T) []byte {
 	address := func(b []byte, a uint64) []byte {
 		return append(binary.LittleEndian.AppendUint64(b, a), make([]byte, 24)...)
@@ -38,8 +38,8 @@ func widest(t *testing.T) []byte {
 	return b
 }
 
-// Addresses longer than the library's token of an object never get to it, whatever
-// driver reads them and wherever the superblock is.
+// TestSuperblock_longAddresses checks that addresses longer than libhdf5's object token are
+// rejected before libhdf5 uses them, for every driver and offset of the superblock.
 func TestSuperblock_longAddresses(t *testing.T) {
 	dir := t.TempDir()
 	old := filepath.Join(dir, "old.h5")
@@ -87,7 +87,8 @@ func TestSuperblock_longAddresses(t *testing.T) {
 	}
 }
 
-// Files whose writer was killed before it had stored where they end: read, and never cut.
+// TestSuperblock_unclosedNotTruncated checks files whose writer was killed before it stored the end
+// of the file. They must open for reading, and must never be truncated.
 func TestSuperblock_unclosedNotTruncated(t *testing.T) {
 	refused := func(path string) *h5.UnclosedError {
 		t.Helper()
@@ -128,16 +129,16 @@ func TestSuperblock_unclosedNotTruncated(t *testing.T) {
 	killed, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Greater(t, len(killed), len(flushed))
-	opens(path, h5.ReadWrite) // it is in motion, and the library knows
+	opens(path, h5.ReadWrite) // the file is open in this process, so libhdf5 shares it
 	again, err := f.Reopen()
 	require.NoError(t, err)
 	require.NoError(t, d.Close())
 	require.NoError(t, f.Close())
 	opens(path, h5.ReadWrite)
 	require.NoError(t, again.Close())
-	opens(path, h5.ReadWrite) // it was closed
+	opens(path, h5.ReadWrite) // the file was closed
 
-	// What is behind the end of a closed file nobody wrote by the library.
+	// Bytes after the end of a closed file were not written by libhdf5, so the file opens.
 	closed, err := os.ReadFile(path)
 	require.NoError(t, err)
 	path = filepath.Join(dir, "followed.h5")
@@ -168,8 +169,9 @@ func TestSuperblock_unclosedNotTruncated(t *testing.T) {
 	require.GreaterOrEqual(t, info.Size(), int64(len(killed)))
 }
 
-// grownUnclosed makes a file that stores its free space, with a dataset that was written after
-// a flush; both are open. flushed is the file at the flush.
+// grownUnclosed creates a file that stores its free space, with a dataset written after a flush. It
+// leaves the file f and the dataset d open, and returns the bytes of the file at the flush as
+// flushed.
 func grownUnclosed(t *testing.T, path string, low h5.LibVer) (f *h5.File, d *h5.Dataset, values []int32, flushed []byte) {
 	t.Helper()
 	c := h5.DefaultFileCreation()
@@ -189,8 +191,9 @@ func grownUnclosed(t *testing.T, path string, low h5.LibVer) (f *h5.File, d *h5.
 	return f, d, values, flushed
 }
 
-// With superblock 3 the library itself refuses to write to a file whose writer was killed, and
-// cuts nothing; once the flag for that is cleared it would.
+// TestSuperblock_unclosed3 checks superblock 3 after the writer was killed. libhdf5 itself refuses
+// to open the file for writing and does not truncate it, because a flag marks it as open. After the
+// flag is cleared, this package must refuse the file.
 func TestSuperblock_unclosed3(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.h5")
@@ -200,7 +203,7 @@ func TestSuperblock_unclosed3(t *testing.T) {
 	require.EqualValues(t, 3, killed[8])
 	require.NoError(t, d.Close())
 	require.NoError(t, f.Close())
-	for range 2 { // one that was closed opens, and keeps its values
+	for range 2 { // a closed file opens and has the same values
 		f, err = h5.Open(path, h5.ReadWrite)
 		require.NoError(t, err)
 		got := make([]int32, 100000)

@@ -15,7 +15,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 )
 
-// Cycles end, an object is seen once, and soft and external links are not followed.
+// TestVisit checks that Visit ends in graphs with cycles, returns each object once, and does not
+// follow soft and external links.
 func TestVisit(t *testing.T) {
 	r := newFile(t).Root()
 	_, err := r.CreateGroup("a/b")
@@ -54,7 +55,7 @@ func TestVisit(t *testing.T) {
 	}
 }
 
-// The loop may change what it walks.
+// TestVisitWhileChanging checks that a loop may change the visited groups.
 func TestVisitWhileChanging(t *testing.T) {
 	r := newFile(t).Root()
 	for i := range 5 {
@@ -76,7 +77,7 @@ func TestVisitWhileChanging(t *testing.T) {
 	require.Equal(t, []string{"3"}, failed, "what was listed and is gone is an error with its path")
 }
 
-// A walk of a random tree of hard links finds what a plain model finds.
+// TestVisit_model compares Visit of random hard links with a model.
 func TestVisit_model(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		r := newFile(t).Root()
@@ -124,8 +125,8 @@ func TestVisit_model(t *testing.T) {
 	})
 }
 
-// No sequence holds the lock while its loop runs, and each may be left early: every loop
-// writes to the file that it walks.
+// TestVisit_lock checks that no iterator holds the lock while the body of the loop runs, and that
+// the loop can end early. Every loop writes to the file it iterates over.
 func TestVisit_lock(t *testing.T) {
 	f := newFile(t)
 	r := f.Root()
@@ -159,7 +160,8 @@ func TestVisit_lock(t *testing.T) {
 	require.Equal(t, []int{8}, got)
 }
 
-// A corrupt file can contain a group that contains itself and counts one hard link.
+// TestVisit_WrongLinkCount checks that Visit ends in a corrupt file with a group that contains
+// itself and counts one hard link.
 func TestVisit_WrongLinkCount(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, nil)

@@ -14,9 +14,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/cmem"
 )
 
-// A write that converts numbers takes no more memory the more there are, and still changes
-// nothing if one of them, the last, does not fit. A filter looks how much there is while the
-// library writes.
+// TestWrite_conversionMemory checks that the memory of a write that converts numbers does not
+// depend on their number, and that the write changes nothing if the last number is out of range. A
+// filter measures the memory while libhdf5 writes.
 func TestWrite_conversionMemory(t *testing.T) {
 	var most, calls int64
 	look := h5.GoFilter{ID: testFilter, Name: "look",
@@ -32,7 +32,7 @@ func TestWrite_conversionMemory(t *testing.T) {
 	const n = 1 << 19
 	i4, f8 := h5.Int(4, h5.LittleEndian), h5.IEEEFloat(8, h5.NativeOrder)
 	o, access := h5.CreateOptions{}, h5.DefaultFileAccess()
-	access.ChunkCache.Bytes = 0 // so that chunks are stored while it writes
+	access.ChunkCache.Bytes = 0 // so that chunks are stored during the write
 	o.Access = &access
 	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), &o)
 	require.NoError(t, err)
@@ -44,7 +44,7 @@ func TestWrite_conversionMemory(t *testing.T) {
 	dense, wide := make([]byte, 8*n), make([]byte, 16*n)
 	put := func(at int, v float64) {
 		binary.NativeEndian.PutUint64(dense[8*at:], math.Float64bits(v))
-		binary.NativeEndian.PutUint64(wide[16*at:], math.Float64bits(0.5)) // beside the window
+		binary.NativeEndian.PutUint64(wide[16*at:], math.Float64bits(0.5)) // outside the window
 		binary.NativeEndian.PutUint64(wide[16*at+8:], math.Float64bits(v))
 	}
 	want := make([]int32, n)

@@ -120,7 +120,7 @@ func TestFileAccess_zero(t *testing.T) {
 		}
 		path := filepath.Join(t.TempDir(), "x.h5")
 		f, err := h5.Create(path, &h5.CreateOptions{Access: &h5.FileAccess{Driver: h5.Direct{}}})
-		if err != nil { // libhdf5 without this driver, or a file system without O_DIRECT
+		if err != nil { // libhdf5 was built without the driver, or the file system has no O_DIRECT
 			require.NotErrorIs(t, err, h5.ErrParam)
 			_, err = h5.Create(path, &h5.CreateOptions{Access: &h5.FileAccess{Driver: h5.Direct{Alignment: 8192}}})
 			require.Error(t, err)
@@ -152,7 +152,8 @@ func TestReaderOptions_zero(t *testing.T) {
 	}
 }
 
-// The zero values of the options for objects are valid, and equal to nil options.
+// TestObjectOptions_zero checks that the zero values of the options of objects are valid and
+// equivalent to nil.
 func TestObjectOptions_zero(t *testing.T) {
 	f := newFile(t)
 	r := f.Root()

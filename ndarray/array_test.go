@@ -13,7 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/mem"
 )
 
-// readOnlyStore is the least a backend can be: it reads and closes.
+// readOnlyStore is a minimal backend: it can only read and close.
 type readOnlyStore struct {
 	meta   ndarray.Meta
 	err    error

@@ -54,7 +54,8 @@ func TestAuto_bounds(t *testing.T) {
 	})
 }
 
-// Slabs follow each other in the region's buffer and are cut at chunk borders.
+// TestSlabs checks that slabs are contiguous in the buffer of the region and end at chunk
+// boundaries.
 func TestSlabs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rank := rapid.IntRange(0, 4).Draw(t, "rank")
@@ -71,7 +72,7 @@ func TestSlabs(t *testing.T) {
 		n, last := int64(0), int64(-1)
 		for s := range m.Slabs(r) {
 			require.True(t, s.Check(m.Shape) == nil)
-			first := int64(0) // place of the slab's first element in r
+			first := int64(0) // index of the slab's first element in r
 			for i := range rank {
 				first = first*r.Shape[i] + s.Start[i] - r.Start[i]
 			}
@@ -81,7 +82,7 @@ func TestSlabs(t *testing.T) {
 		}
 		require.Equal(t, r.NumElems(), last)
 	})
-	// A large region is cut, and a loop may end early.
+	// A large region is divided, and a loop may end early.
 	m := ndarray.Meta{DType: dtype(t, "<f8"), ChunkShape: []int64{1, 10, 1 << 17}}
 	n := 0
 	for s := range m.Slabs(ndarray.Region{Start: []int64{0, 5, 0}, Shape: []int64{1, 95, 1 << 17}}) {

@@ -10,8 +10,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// TestCompare_numericTypes compares numbers of different types by value: the type remains a
-// difference, and values are compared exactly.
+// TestCompare_numericTypes compares numbers of different types. The types must be reported as
+// different, and the values must be compared exactly.
 func TestCompare_numericTypes(t *testing.T) {
 	shape := []int64{2}
 	nan := math.NaN()
@@ -37,7 +37,7 @@ func TestCompare_numericTypes(t *testing.T) {
 		{"infinity", fromSlice(t, shape, nil, []float32{float32(math.Inf(1)), float32(math.Inf(-1))}), fromSlice(t, shape, nil, []float64{math.Inf(1), math.MaxFloat64}), &ndarray.Tolerance{Rtol: 1, Atol: 1}, []string{"-Inf", "1.7976931348623157e+308"}},
 		{"bool and uint8", fromSlice(t, shape, nil, []bool{true, true}), fromSlice(t, shape, nil, []uint8{1, 2}), exact, []string{"true", "2"}},
 		{"complex64 and complex128", fromSlice(t, shape, nil, []complex64{1 + 2i, 3i}), fromSlice(t, shape, nil, []complex128{1 + 2i, 3}), exact, []string{"(0+3i)", "(3+0i)"}},
-		// A complex number with a NaN in its imaginary part is no real NaN.
+		// A complex number with a NaN in its imaginary part is not equal to a real NaN.
 		{"complex and real", fromSlice(t, shape, nil, []complex128{2, cmplx.NaN()}), fromSlice(t, shape, nil, []float64{2, nan}), exact, []string{"(NaN(0x7ff8000000000001)+NaN(0x7ff8000000000001)i)", "NaN(0x7ff8000000000001)"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

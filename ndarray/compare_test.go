@@ -19,8 +19,8 @@ func compare(t require.TestingT, a, b *ndarray.Array, o *ndarray.CompareOptions)
 	return c
 }
 
-// Any two arrays: the count and the first differences are what a plain loop
-// finds, whatever the grids and the memory.
+// TestCompareAgainstModel checks that Compare finds the same count and the same first differences
+// as a simple loop, for all grids and memory limits.
 func TestCompareAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rank := rapid.IntRange(0, 3).Draw(t, "rank")
@@ -62,7 +62,7 @@ func TestCompareAgainstModel(t *testing.T) {
 	})
 }
 
-// Integers that are the same as float64 are not the same.
+// TestCompareIntegersExactly checks that integers are compared exactly, and not as float64.
 func TestCompareIntegersExactly(t *testing.T) {
 	a := fromSlice(t, []int64{2}, nil, []int64{1 << 53, math.MaxInt64})
 	b := fromSlice(t, []int64{2}, nil, []int64{1<<53 + 1, math.MaxInt64})
@@ -110,12 +110,12 @@ func TestCompareFloats(t *testing.T) {
 		got := compare(t, a, b, &ndarray.CompareOptions{Tolerance: c.tol})
 		require.Equal(t, c.same, got.Equal(), "%v and %v with %+v", c.a, c.b, c.tol)
 
-		// The same as the real part of a complex number, and as float32.
+		// The same values as the real part of a complex number and as float32.
 		x, y := fromSlice(t, []int64{1}, nil, []complex128{complex(c.a, 0)}), fromSlice(t, []int64{1}, nil, []complex128{complex(c.b, 0)})
 		got = compare(t, x, y, &ndarray.CompareOptions{Tolerance: c.tol})
 		require.Equal(t, c.same, got.Equal(), "complex %v and %v with %+v", c.a, c.b, c.tol)
 	}
-	// Complex numbers are measured by modulus, float16 by value.
+	// The tolerance applies to the modulus of complex numbers and to the value of float16.
 	x := fromSlice(t, []int64{1}, nil, []complex64{3 + 4i})
 	y := fromSlice(t, []int64{1}, nil, []complex64{3 + 5i})
 	require.True(t, func() bool {
@@ -145,7 +145,7 @@ func TestCompare_shapesAndTypes(t *testing.T) {
 	c = compare(t, base, spec([]int64{2, 2}, "S4"), nil)
 	require.False(t, c.SameDType || c.ValuesCompared || c.Equal())
 
-	// Byte order is a fact of its own.
+	// A different byte order is reported separately.
 	c = compare(t, base, spec([]int64{2, 2}, ">i4"), nil)
 	require.True(t, c.ValuesCompared)
 	require.Zero(t, c.NumDiffs)
@@ -207,7 +207,7 @@ func TestCompareUnsupportedAttributes(t *testing.T) {
 	c = compare(t, odd(nil), bare, &ndarray.CompareOptions{ExcludeAttrs: []string{"ref"}})
 	require.True(t, c.Equal())
 
-	// A reader that fails is no array without attributes, whatever its error.
+	// A failing reader must not be treated as an array without attributes, whatever its error.
 	for _, fail := range []error{errInjected, errors.ErrUnsupported} {
 		_, err = ndarray.Compare(t.Context(), odd(fail), bare, nil)
 		require.ErrorIs(t, err, fail)
@@ -260,7 +260,7 @@ func BenchmarkCompare(b *testing.B) {
 	}
 }
 
-// Steps between floats are counted in their own type, across zero too.
+// TestCompare_ulp checks that ulps are counted in the type of the floats, also across zero.
 func TestCompare_ulp(t *testing.T) {
 	ctx := context.Background()
 	float := func(v ...float32) *ndarray.Array {

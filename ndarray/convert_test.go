@@ -12,7 +12,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// exactValue is the value of an element of at most 8 bytes, nil if it is no finite
+// exactValue returns the value of an element of at most 8 bytes, or nil if it is not a finite
 // number.
 func exactValue(d ndarray.DType, b []byte) *big.Float {
 	f, _, err := big.ParseFloat(ndarray.FormatElement(d, b), 10, 80, big.ToNearestEven)
@@ -22,7 +22,7 @@ func exactValue(d ndarray.DType, b []byte) *big.Float {
 	return f
 }
 
-// A conversion gives the same number, or says that there is none.
+// TestConvert_bigNumbers checks that a conversion either preserves the number or returns an error.
 func TestConvert_bigNumbers(t *testing.T) {
 	types := []string{"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"}
 	limits := map[string][2]float64{
@@ -39,7 +39,8 @@ func TestConvert_bigNumbers(t *testing.T) {
 		require.NotNil(t, x)
 		err := ndarray.Convert(dst, to, src, from, false)
 		if err == nil {
-			if to.Kind == ndarray.Float { // shortest digits are not the value; TestConvertAndBack asks
+			// The shortest digits are not the exact value; TestConvertAndBack checks floats.
+			if to.Kind == ndarray.Float {
 				return
 			}
 			require.Zero(t, x.Cmp(exactValue(to, dst)), "%v of %s as %v", from, ndarray.FormatElement(from, src), to)
@@ -52,7 +53,7 @@ func TestConvert_bigNumbers(t *testing.T) {
 	})
 }
 
-// What was converted without rounding comes back.
+// TestConvertAndBack checks that a conversion without rounding can be reversed.
 func TestConvertAndBack(t *testing.T) {
 	types := []string{"i1", "i4", "i8", "u2", "u8", "f4", "f8"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -108,7 +109,8 @@ func TestConvertCases(t *testing.T) {
 	}
 }
 
-// An integer is rounded to a float32 once, not to a float64 first.
+// TestConvert_roundsOnce checks that an integer is rounded directly to float32, and not to float64
+// first.
 func TestConvert_roundsOnce(t *testing.T) {
 	const exact = 1<<60 + 1<<36 + 1 // just above the middle of two float32
 	src, dst := make([]byte, 8), make([]byte, 4)

@@ -17,7 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/mem"
 )
 
-// recorder is an array in memory that remembers its calls and can fail.
+// recorder is an array in memory that records its calls and can fail.
 type recorder struct {
 	*mem.Backend
 	failRead, failWrite int // the n-th call fails; 0: none does
@@ -25,7 +25,7 @@ type recorder struct {
 	mu            sync.Mutex
 	reads, writes []ndarray.Region
 	writing       []ndarray.Region // by calls that run
-	clashes       int              // calls that wrote to a chunk beside another
+	clashes       int              // writes to a chunk during another write to it
 }
 
 // clash reports whether two regions have a chunk in common.
@@ -85,7 +85,7 @@ func newRecorder(t require.TestingT, shape, chunk []int64, d ndarray.DType) (*re
 	return r, a
 }
 
-// touches counts the pairs of a region and a chunk that share elements.
+// touches returns the number of pairs of a region and a chunk that share elements.
 func touches(t require.TestingT, regions []ndarray.Region, shape, chunk []int64) int {
 	g, err := ndarray.NewGrid(shape, chunk)
 	require.NoError(t, err)
@@ -108,9 +108,9 @@ func fillBytes(n int64) []byte {
 	return b
 }
 
-// Whatever the grids, the workers and the memory: all elements arrive, memory is
-// kept, each element is written once, and no destination chunk is written by two
-// units unless it is larger than the memory.
+// TestCopyProperties checks Copy with random grids, workers and memory limits. All elements must be
+// copied, the memory limit must hold, and each element must be written once. No destination chunk
+// may be written by two units, unless it is larger than the memory limit.
 func TestCopyProperties(t *testing.T) {
 	ctx := t.Context()
 	rapid.Check(t, func(t *rapid.T) {
@@ -186,8 +186,8 @@ func flip(o ndarray.Order) ndarray.Order {
 	return o
 }
 
-// With memory enough, no source chunk is read for two units, however the grids
-// cross.
+// TestCopy_readsOnce checks that no source chunk is read for two units if the memory suffices, even
+// if the grids of source and destination differ.
 func TestCopy_readsOnce(t *testing.T) {
 	shape := []int64{240, 240} // 57600 bytes
 	for _, c := range []struct {
@@ -214,7 +214,8 @@ func TestCopy_readsOnce(t *testing.T) {
 	}
 }
 
-// Small chunks are taken many at a time, as long as all workers have work.
+// TestCopy_smallChunks checks that a unit contains many small chunks, but that there are enough
+// units for all workers.
 func TestCopy_smallChunks(t *testing.T) {
 	_, src := newRecorder(t, []int64{1 << 22}, []int64{100}, dtype(t, "u1"))
 	_, dst := newRecorder(t, []int64{1 << 22}, []int64{100}, dtype(t, "u1"))
@@ -267,8 +268,8 @@ func TestCopyOfNothing(t *testing.T) {
 	}
 }
 
-// An error of the reader or the writer at any unit ends the copy with that
-// error, and nothing runs on.
+// TestCopy_errors checks that an error of the reader or the writer in any unit ends the copy with
+// that error, and that no worker continues.
 func TestCopy_errors(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		for n := 1; n <= 5; n++ {
@@ -286,7 +287,8 @@ func TestCopy_errors(t *testing.T) {
 				writes := len(dr.writes)
 				dr.mu.Unlock()
 				want := map[string]int{"read": n - 1, "write": n}[side] // the write that fails is counted
-				if workers > 1 {                                        // the others may get far before they hear of it
+				// Other workers may continue until they see the error.
+				if workers > 1 {
 					want += 5 - n
 				}
 				require.LessOrEqual(t, writes, want, "%s %d of %d workers", side, n, workers)
@@ -340,8 +342,8 @@ func BenchmarkCopy(b *testing.B) {
 	}
 }
 
-// Where the grids cross so badly that memory does not help, the elements go through a
-// temporary file, of which nothing is left, and no source chunk is read often.
+// TestCopy_twoStages checks a copy between rows and columns with little memory. Copy must use a
+// temporary file and delete it, and must not read source chunks often.
 func TestCopy_twoStages(t *testing.T) {
 	shape := []int64{96, 96}
 	d := dtype(t, "<f8")

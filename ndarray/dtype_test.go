@@ -56,7 +56,7 @@ func TestDType_textRoundTrip(t *testing.T) {
 		got, err := ndarray.ParseDType(d.String())
 		require.NoError(t, err, "%v", d)
 		bare := d.MapParts(func(p ndarray.DType) ndarray.DType {
-			p.Pad, p.CharSet, p.Tag = ndarray.NullPad, ndarray.ASCII, "" // not in the text
+			p.Pad, p.CharSet, p.Tag = ndarray.NullPad, ndarray.ASCII, "" // not part of the string
 			return p
 		})
 		require.True(t, bare.Equal(got), "%v", d)
@@ -109,8 +109,8 @@ func TestDTypeEqual(t *testing.T) {
 	}
 }
 
-// swapModel turns every number of one element round, foreign ones alone if told
-// to, so plainly that it cannot share a mistake with SwapBytes.
+// swapModel swaps the bytes of every number of one element, or only of those that are not in native
+// order. It is deliberately simple, so that it does not have the same bugs as SwapBytes.
 func swapModel(d ndarray.DType, b []byte, foreignOnly bool) {
 	unit := d.Size
 	switch d.Kind {
@@ -142,7 +142,8 @@ func swapModel(d ndarray.DType, b []byte, foreignOnly bool) {
 	}
 }
 
-// Swapping turns the bytes of every number round, alone and in its place.
+// TestSwapBytes_model checks that swapping reverses the bytes of every number and changes nothing
+// else.
 func TestSwapBytes_model(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := ndarraytest.DrawDType(t)
@@ -165,7 +166,8 @@ func TestSwapBytes_model(t *testing.T) {
 	})
 }
 
-// Any type at all is valid, equal to itself, and the same after its own text.
+// TestDTypeProperties checks that any type is valid, equal to itself, and the same after parsing
+// its string.
 func TestDTypeProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := ndarraytest.DrawDType(t)

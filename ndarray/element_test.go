@@ -9,7 +9,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// kelvin shows that named types count as their underlying ones.
+// kelvin is a named type. Named types are treated like their underlying types.
 type kelvin float32
 
 func TestDTypeOf(t *testing.T) {
@@ -66,7 +66,8 @@ func TestTypedSizes(t *testing.T) {
 	require.NoError(t, ndarray.Read(ctx, a, []int32(nil), ndarray.Region{Start: []int64{1}, Shape: []int64{0}}))
 }
 
-// A file may hold true as any byte but 0; a Go bool must not.
+// TestBoolsAreNormalized checks that a stored true, which may be any byte except 0, becomes a valid
+// Go bool.
 func TestBoolsAreNormalized(t *testing.T) {
 	a := newMem(t, ndarray.Spec{Shape: []int64{3}, DType: dtype(t, "bool")})
 	ctx := t.Context()
@@ -159,7 +160,7 @@ func rows() []row {
 	}
 }
 
-// Structs go through structured arrays of either byte order and any layout.
+// TestStructs checks Go structs with structured arrays of both byte orders and any layout.
 func TestStructs(t *testing.T) {
 	d, err := ndarray.DTypeFor[row]()
 	require.NoError(t, err)
@@ -181,7 +182,7 @@ func TestStructs(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, rows(), got)
 
-		// Some fields alone.
+		// Read only some of the fields.
 		some, err := ndarray.ReadAll[struct {
 			Name string             `nd:"name"`
 			In   struct{ K uint16 } `nd:"in"`
@@ -200,7 +201,8 @@ func TestStructs(t *testing.T) {
 	}
 }
 
-// What does not belong together, or would be lost, is refused.
+// TestStructsRefused checks that structs that do not match the dtype are rejected, and values that
+// the array cannot store.
 func TestStructsRefused(t *testing.T) {
 	d, err := ndarray.DTypeFor[row]()
 	require.NoError(t, err)

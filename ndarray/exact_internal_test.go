@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Words that are nearly full are carried in time, and the sum stays what it is.
+// TestExactSumCarries checks that words close to their limit are carried before they overflow, and
+// that the sum does not change.
 func TestExactSumCarries(t *testing.T) {
 	for _, full := range []int64{math.MaxInt64>>1 - 1<<33, math.MinInt64>>1 + 1<<33} {
 		s := exactSum{words: make([]int64, 6), added: 1<<30 - 3}

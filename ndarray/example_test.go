@@ -9,8 +9,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/mem"
 )
 
-// Edge chunks are clipped to the array, so the chunk sizes add up to exactly the
-// number of elements.
+// Edge chunks are clipped to the array, so the chunk sizes add up to exactly the number of
+// elements.
 func ExampleArray_Chunks() {
 	b, err := mem.New(ndarray.Spec{Shape: []int64{2, 5}, ChunkShape: []int64{2, 2}, DType: ndarray.DTypeOf[float32]()})
 	if err != nil {
@@ -35,8 +35,7 @@ func ExampleArray_Chunks() {
 	// elements: 10
 }
 
-// A typed read asks for exactly the array's element type, whatever its byte
-// order in storage.
+// A typed read requires exactly the element type of the array, but in any byte order.
 func ExampleRead() {
 	ctx := context.Background()
 	d, err := ndarray.ParseDType(">i2")
@@ -62,7 +61,7 @@ func ExampleRead() {
 	// Output: [2 5] <nil>
 }
 
-// Compare counts all differences and shows the first.
+// Compare counts all differences and returns the first ones.
 func ExampleCompare() {
 	ctx := context.Background()
 	open := func(v ...int64) *ndarray.Array {
@@ -92,7 +91,7 @@ func ExampleCompare() {
 	// first at [1] is 9007199254740992 and 9007199254740993
 }
 
-// Copy moves the elements between arrays whose grids need not fit.
+// Copy copies the elements between arrays. Their chunk grids may differ.
 func ExampleCopy() {
 	ctx := context.Background()
 	array := func(chunk []int64) *ndarray.Array {
@@ -115,7 +114,7 @@ func ExampleCopy() {
 	// Output: 8000000 bytes copied, memory kept: true
 }
 
-// Read int16 elements as float64. Every value must be exactly representable.
+// This example reads int16 elements as float64. Every value must be exactly representable.
 func ExampleReadAs() {
 	ctx := context.Background()
 	b, err := mem.New(ndarray.Spec{Shape: []int64{3}, DType: ndarray.DTypeOf[int16]()})

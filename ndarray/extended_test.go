@@ -10,7 +10,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// extended is an element of 16 bytes of the x87 format, in native order.
+// extended returns an element of 16 bytes in the x87 format, in native order.
 func extended(top uint16, mantissa uint64) []byte {
 	b := make([]byte, 16)
 	binary.LittleEndian.PutUint64(b, mantissa)
@@ -19,7 +19,7 @@ func extended(top uint16, mantissa uint64) []byte {
 	return b
 }
 
-// The numbers are those that C prints for a long double of the same bits.
+// TestFormatExtended compares with the numbers that C prints for a long double of the same bits.
 func TestFormatExtended(t *testing.T) {
 	d := dtype(t, "f16")
 	for _, c := range []struct {

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newMem is an array in memory, closed at the end of the test.
+// newMem returns an array in memory.
 func newMem(t interface {
 	require.TestingT
 	Helper()
@@ -26,7 +26,7 @@ func newMem(t interface {
 	return a
 }
 
-// fromSlice is an array in memory that holds data.
+// fromSlice returns an array in memory that contains data.
 func fromSlice[T ndarray.Element](t require.TestingT, shape, chunk []int64, data []T) *ndarray.Array {
 	b, err := mem.New(ndarray.Spec{Shape: shape, ChunkShape: chunk, DType: ndarray.DTypeOf[T]()})
 	require.NoError(t, err)

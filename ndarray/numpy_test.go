@@ -1,5 +1,5 @@
-// NumPy on the other side: its texts and ours mean the same types, and a selection
-// takes the elements that NumPy takes. The Python half is testdata/oracle.py.
+// Tests against NumPy: its dtype strings and ours must denote the same types, and a selection must
+// select the same elements. The Python part is testdata/oracle.py.
 package ndarray_test
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
-// oracle asks the Python half.
+// oracle runs a query of testdata/oracle.py.
 func oracle(t *testing.T, verb string, question, answer any) {
 	t.Helper()
 	interpreter := need.Python(t, "numpy")
@@ -29,7 +29,7 @@ func oracle(t *testing.T, verb string, question, answer any) {
 	require.NoError(t, json.Unmarshal(out.Bytes(), answer))
 }
 
-// describe is oracle.py's describe.
+// describe returns the same description of a type as the function describe of oracle.py.
 func describe(d ndarray.DType) any {
 	switch d.Kind {
 	case ndarray.SubArray:
@@ -56,7 +56,7 @@ func TestDType_numpy(t *testing.T) {
 		mine = append(mine, gen.Example(seed).NumPy())
 	}
 	for _, d := range ndarraytest.DTypes() {
-		if d.Size != 12 { // NumPy has no such float on this machine
+		if d.Size != 12 { // NumPy does not have this type on all machines
 			mine = append(mine, d.NumPy())
 		}
 	}
@@ -64,8 +64,8 @@ func TestDType_numpy(t *testing.T) {
 		texts = append(texts, d.String())
 	}
 	var answer struct {
-		Ours   [][2]any // NumPy's text, what the type is
-		Theirs [][2]any // NumPy's text of what it read, what that is
+		Ours   [][2]any // NumPy's string, description of the type
+		Theirs [][2]any // NumPy's string of the type that it parsed, description of that type
 	}
 	oracle(t, "dtypes", map[string]any{"seed": 6, "count": 500, "texts": texts}, &answer)
 	require.Len(t, answer.Ours, 500)

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The lengths that a unit may grow to are inside the array, also of the longest array.
+// TestCutter_larger checks that the lengths to which a unit may grow are inside the array, also for
+// an array of the maximum length.
 func TestCutter_larger(t *testing.T) {
 	for _, step := range []int64{1 << 20, 1 << 40, 1 << 62} {
 		c := cutter{shape: []int64{math.MaxInt64}, step: []int64{step}, cover: []int64{3}, size: 1}

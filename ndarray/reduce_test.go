@@ -99,7 +99,8 @@ func TestSummarizeOfFloats(t *testing.T) {
 	}
 }
 
-// The sum of many floats is the true one, rounded once, however the work is cut.
+// TestSummarize_manyFloats checks that the sum of many floats is the exact sum, rounded once, for
+// any division into units.
 func TestSummarize_manyFloats(t *testing.T) {
 	values := make([]float32, 300_000)
 	exact := new(big.Float).SetPrec(200)
@@ -119,8 +120,8 @@ func TestSummarize_manyFloats(t *testing.T) {
 	}
 }
 
-// Sum, mean and standard deviation are the true ones, rounded once, however the work is cut
-// and shared.
+// TestSummarize_floats checks that sum, mean and standard deviation are the exact values, rounded
+// once, for any division into units and any number of workers.
 func TestSummarize_floats(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.OneOf(rapid.Float64Range(-1e3, 1e3), rapid.Float64Range(-math.MaxFloat64, math.MaxFloat64),
@@ -258,8 +259,8 @@ func TestMap(t *testing.T) {
 	require.ErrorIs(t, ndarray.Map(t.Context(), fromSlice(t, []int64{3}, nil, make([]int8, 3)), src, nil, nil), ndarray.ErrShape)
 }
 
-// Every verb that goes over all chunks says how far it is, and ends with its context on
-// the way.
+// TestEach_progressAndCancel checks that every function that processes all chunks reports its
+// progress and stops when its context is cancelled.
 func TestEach_progressAndCancel(t *testing.T) {
 	a := fromSlice(t, []int64{60, 9}, []int64{4, 9}, make([]uint8, 540))
 	dst := fromSlice(t, []int64{60, 9}, []int64{4, 9}, make([]uint8, 540))
@@ -301,8 +302,8 @@ func TestEach_progressAndCancel(t *testing.T) {
 	}
 }
 
-// TestSummary_Merge compares the merged summaries of two parts, which pass through MarshalBinary,
-// with the summary of all elements.
+// TestSummary_Merge encodes the summaries of two parts with MarshalBinary, merges them, and
+// compares the result with the summary of all elements.
 func TestSummary_Merge(t *testing.T) {
 	part := func(t testing.TB, a *ndarray.Array, s ndarray.Selection) ndarray.Summary {
 		v, err := ndarray.View(a, s)

@@ -98,7 +98,7 @@ func TestRegion_numElemsOverflow(t *testing.T) {
 	require.Equal(t, int64(1), ndarray.Region{}.NumElems())
 }
 
-// Regions whose ends overflow have the elements in common that both have.
+// TestRegion_Intersect checks that regions whose ends overflow intersect correctly.
 func TestRegion_Intersect(t *testing.T) {
 	t.Parallel()
 	far := ndarray.Region{Start: []int64{math.MaxInt64 - 2}, Shape: []int64{math.MaxInt64}}
@@ -135,7 +135,7 @@ func TestIntersectAgainstModel(t *testing.T) {
 		other, ok2 := b.Intersect(a)
 		require.Equal(t, ok, ok2)
 		require.True(t, both.Equal(other))
-		want := make([][2]int64, rank) // along each axis the shared indices, one by one
+		want := make([][2]int64, rank) // the common indexes of each axis, computed one by one
 		empty := false
 		for i := range rank {
 			n := int64(0)
@@ -164,8 +164,8 @@ func TestRegionString(t *testing.T) {
 	require.Equal(t, "[]", ndarray.Region{}.String())
 }
 
-// The chunks of a grid hold each element exactly once, in row-major order of
-// chunks, and none is larger than the chunk shape.
+// TestGridAgainstModel checks that the chunks of a grid contain each element exactly once, in
+// row-major order of chunks, and that no chunk is larger than the chunk shape.
 func TestGridAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shape := rapid.SliceOfN(rapid.Int64Range(0, 7), 0, 4).Draw(t, "shape")

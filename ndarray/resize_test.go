@@ -8,7 +8,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// What cannot change is said with axis, index and length.
+// TestResize_errors checks that errors contain the axis, the index and the length.
 func TestResize_errors(t *testing.T) {
 	ctx := t.Context()
 	a := newMem(t, ndarray.Spec{Shape: []int64{6, 5}, MaxShape: []int64{10, ndarray.Unlimited}, DType: ndarray.DTypeOf[int32]()})

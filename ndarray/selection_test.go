@@ -58,7 +58,7 @@ func FuzzParseSelection(f *testing.F) {
 	})
 }
 
-// What is wrong is said with axis, index and length.
+// TestSelectionErrors checks that errors contain the axis, the index and the length.
 func TestSelectionErrors(t *testing.T) {
 	a := fromSlice(t, []int64{3, 4}, nil, make([]int32, 12))
 	for _, c := range []struct {
@@ -90,8 +90,8 @@ func TestSelectionErrors(t *testing.T) {
 	require.ErrorIs(t, err, ndarray.ErrRegion)
 }
 
-// A text means the elements that it means in NumPy, or is refused where NumPy
-// refuses it.
+// TestSelection_numpy checks that a selection in text form selects the same elements as in NumPy,
+// and is rejected if NumPy rejects it.
 func TestSelection_numpy(t *testing.T) {
 	gen := rapid.Custom(func(t *rapid.T) ndarraytest.Drawn {
 		return ndarraytest.DrawSelection(t, rapid.SampledFrom(selectionShapes).Draw(t, "shape"), true)
@@ -156,7 +156,7 @@ func TestSelection_numpy(t *testing.T) {
 	}
 }
 
-// stepped takes out of values, axis by axis, what start, count and step say.
+// stepped returns the elements of values that start, count and step select along each axis.
 func stepped(values, shape, start, count, step []int64) []int64 {
 	if len(shape) == 0 {
 		return values[:1]
@@ -170,8 +170,8 @@ func stepped(values, shape, start, count, step []int64) []int64 {
 	return out
 }
 
-// Points and masks over all axes take and replace what NumPy does, negative indexes and
-// points that come twice among them.
+// TestPoints_numpy checks that points and masks over all axes read and replace the same elements as
+// in NumPy. The points include negative indexes and duplicates.
 func TestPoints_numpy(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	type points struct {
@@ -230,7 +230,8 @@ func TestPoints_numpy(t *testing.T) {
 
 var selectionShapes = [][]int64{{}, {1}, {5}, {0}, {4, 3}, {2, 0, 3}, {3, 4, 5}, {2, 2, 2, 3}}
 
-// A huge step, and an array larger than any memory, cost nothing.
+// TestTake_hugeShape checks that a huge step and an array larger than any memory do not lead to
+// large results.
 func TestTake_hugeShape(t *testing.T) {
 	for _, text := range []string{"[::9223372036854775807]", "[5:4]", "[-1]", "[[0, -1]]", "[::1000000000000]"} {
 		s, err := ndarray.ParseSelection(text)

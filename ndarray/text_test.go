@@ -71,7 +71,7 @@ func TestFormatElement(t *testing.T) {
 	require.Equal(t, `"a b"`, ndarray.FormatElement(padded, []byte("a b ")))
 }
 
-// Two doubles with different bits never look the same.
+// TestFormat_floats checks that two float64 values with different bits have different strings.
 func TestFormat_floats(t *testing.T) {
 	d := dtype(t, "f8")
 	rapid.Check(t, func(t *rapid.T) {
@@ -90,7 +90,7 @@ func TestFormat_floats(t *testing.T) {
 	})
 }
 
-// All 65536 halves against the definition: sign × frac × 2^exp.
+// TestFloat16IsExact checks all 65536 float16 values against the definition: sign × frac × 2^exp.
 func TestFloat16IsExact(t *testing.T) {
 	d := dtype(t, "f2")
 	for h := range 1 << 16 {

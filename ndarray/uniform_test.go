@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// noted is an array that knows which of its regions are uniform.
+// noted is an array that can report which of its regions are uniform.
 type noted struct {
 	ndarray.Backend
 	uniform func(ndarray.Region) bool
@@ -25,8 +25,8 @@ type noted struct {
 
 func (n *noted) Uniform(context.Context) (func(ndarray.Region) bool, error) { return n.uniform, n.err }
 
-// drawNoted is an array of chunks of random elements, or of one value each, which it knows;
-// and the same array that does not.
+// drawNoted returns two arrays with the same random elements, some chunks of which are uniform. The
+// first array reports its uniform chunks, the second does not.
 func drawNoted(t *rapid.T, d ndarray.DType, shape []int64) (knows, plain *ndarray.Array, n *noted) {
 	chunk := make([]int64, len(shape))
 	for i := range chunk {
@@ -55,7 +55,7 @@ func drawNoted(t *rapid.T, d ndarray.DType, shape []int64) (knows, plain *ndarra
 			}
 		}
 	})}
-	// What it says of any region is what the chunks that the region touches say.
+	// The result for a region must follow from the results for the chunks that intersect it.
 	for range 5 {
 		r := ndarray.Region{Start: make([]int64, len(shape)), Shape: make([]int64, len(shape))}
 		for i, n := range shape {
@@ -77,7 +77,7 @@ func drawNoted(t *rapid.T, d ndarray.DType, shape []int64) (knows, plain *ndarra
 	return knows, a, n
 }
 
-// arrayBackend is an array as a backend that can no more than it must.
+// arrayBackend wraps an array as a backend without optional methods.
 type arrayBackend struct{ a *ndarray.Array }
 
 func (b arrayBackend) Meta() ndarray.Meta { return b.a.Meta() }
@@ -95,8 +95,10 @@ func meets(a, b ndarray.Region) bool {
 	return true
 }
 
-// specials are elements with every bit set, none, the highest, and all but that: NaNs, zeros of
-// both signs, least and greatest integers; and the infinities of float64, or parts of them.
+// specials returns elements with extreme bit patterns: all bits set, no bits set, only the highest
+// bit set, and all except the highest bit set. For floats they include NaNs and zeros of both
+// signs, for integers the minimum and maximum. The last element is an infinity of float64, or a
+// part of it.
 func specials(d ndarray.DType) [][]byte {
 	ones := bytes.Repeat([]byte{0xff}, d.Size)
 	high, low := make([]byte, d.Size), bytes.Clone(ones)
@@ -105,8 +107,9 @@ func specials(d ndarray.DType) [][]byte {
 	return [][]byte{ones, high, low, make([]byte, d.Size), inf}
 }
 
-// Sums, bins and differences are the same if regions are known to be uniform: every numeric
-// type, any grid, chunks cut off at the edge.
+// TestUniform_regions checks that sums, histograms and differences are the same whether or not the
+// backend reports uniform regions: for every numeric type, any grid, and partial chunks at the
+// edge.
 func TestUniform_regions(t *testing.T) {
 	ctx := context.Background()
 	rapid.Check(t, func(t *rapid.T) {
@@ -159,11 +162,11 @@ func TestUniform_regions(t *testing.T) {
 	})
 }
 
-// huge is an array of one value everywhere that says so, and does not let much of it be read.
+// huge is a uniform array that reports so. It fails if a large region of it is read.
 type huge struct {
 	meta  ndarray.Meta
 	value []byte
-	odd   int64 // the first chunk of so many elements holds anything; 0: none does
+	odd   int64 // the first odd elements are not reported as uniform; 0: all elements are uniform
 }
 
 func (h *huge) Meta() ndarray.Meta { return h.meta }
@@ -180,7 +183,8 @@ func (h *huge) Uniform(context.Context) (func(ndarray.Region) bool, error) {
 	return func(r ndarray.Region) bool { return r.Start[0] >= h.odd }, nil
 }
 
-// Counts, sums and squares of as many elements as there can be are exact.
+// TestUniform_hugeShape checks that counts, sums and squares are exact for a very large number of
+// elements.
 func TestUniform_hugeShape(t *testing.T) {
 	const n = 1 << 59
 	array := func(value any, d string, odd int64) *ndarray.Array {
@@ -208,7 +212,7 @@ func TestUniform_hugeShape(t *testing.T) {
 			s, err := ndarray.Summarize(t.Context(), array(v, "<f8", odd), nil)
 			require.NoError(t, err)
 			require.Equal(t, int64(n), s.Count)
-			require.Equal(t, v*n+0, s.Sum) // n is a power of two: exact, or beyond all floats
+			require.Equal(t, v*n+0, s.Sum) // exact because n is a power of two, or infinite
 			require.Equal(t, v+0, s.Mean)
 			require.Zero(t, s.Std)
 			h, err := ndarray.CountBins(t.Context(), array(v, "<f8", odd), -1, 1, 2, nil)
@@ -229,7 +233,7 @@ func TestUniform_hugeShape(t *testing.T) {
 		require.True(t, c.Equal())
 	}
 
-	// A view lies in a region of the array under it.
+	// A view selects a region of the array under it.
 	a := array(int64(3), "<i8", 1<<10)
 	for selection, count := range map[string]int64{"::-1": n, "1::2": n / 2, "5": 1, "[7, 2000, 7]": 3, "1024:": n - 1024} {
 		picked, err := ndarray.ParseSelection("[" + selection + "]")
@@ -243,7 +247,8 @@ func TestUniform_hugeShape(t *testing.T) {
 	}
 }
 
-// What goes wrong when an array is asked is the error of the work.
+// TestUniformErrors checks that an error of the query for uniform regions is returned by the
+// operation.
 func TestUniformErrors(t *testing.T) {
 	wrong := errors.New("wrong")
 	a := newMem(t, ndarray.Spec{Shape: []int64{1000}, DType: dtype(t, "<i4")})

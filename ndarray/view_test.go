@@ -16,7 +16,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
-// What a view holds is what Take takes, whole and region by region.
+// TestView_take checks that a view contains the elements that Take returns, for the whole view and
+// for regions.
 func TestView_take(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shape := rapid.SampledFrom(selectionShapes).Draw(t, "shape")
@@ -45,7 +46,7 @@ func TestView_take(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, append([]int32{}, got...))
 
-		// Each takes it apart by chunks and puts every element where it belongs.
+		// Read it chunk by chunk, and store each chunk at its position.
 		again := make([]int32, 0, len(want))
 		for r := range v.Chunks() {
 			part := make([]int32, r.NumElems())
@@ -65,7 +66,7 @@ func TestViewOfPoints(t *testing.T) {
 	require.Equal(t, []int32{0, 7}, got)
 }
 
-// A view of texts reads them where they are.
+// TestViewOfStrings checks views of string arrays.
 func TestViewOfStrings(t *testing.T) {
 	a := newMem(t, ndarray.Spec{Shape: []int64{3, 2}, DType: dtype(t, "string")})
 	require.NoError(t, a.WriteStrings(t.Context(), []string{"a", "b", "c", "d", "e", "f"}, ndarray.Whole([]int64{3, 2})))
@@ -86,7 +87,8 @@ func TestViewOfStrings(t *testing.T) {
 	}
 }
 
-// A view keeps what is true of a part, and says nothing of what is not.
+// TestViewMeta checks that a view has the metadata that also applies to the selected part, and no
+// other metadata.
 func TestViewMeta(t *testing.T) {
 	a := newMem(t, ndarray.Spec{
 		Shape: []int64{8, 6}, ChunkShape: []int64{4, 3}, AxisNames: []string{"time", "x"}, DType: dtype(t, "<f4"), Fill: []byte{0, 0, 128, 63},
@@ -144,7 +146,7 @@ func TestViewRefuses(t *testing.T) {
 	require.ErrorIs(t, v.Read(t.Context(), make([]byte, 12), ndarray.Whole([]int64{3})), ndarray.ErrClosed)
 }
 
-// A view is an array like any other: whatever works on arrays works on a part.
+// A view is an array, so every function for arrays also works on a selected part.
 func ExampleView() {
 	ctx := context.Background()
 	b, err := mem.New(ndarray.Spec{Shape: []int64{2, 3}, DType: ndarray.DTypeOf[int32]()})
@@ -176,8 +178,8 @@ func ExampleView() {
 	// Output: [2 2] 6 3.5
 }
 
-// TestCopy_viewOfChunks copies views whose chunks can be copied as stored, and views whose chunks
-// end elsewhere.
+// TestCopy_viewOfChunks copies views whose chunks can be copied without recompression, and views
+// with other chunk boundaries.
 func TestCopy_viewOfChunks(t *testing.T) {
 	shape, chunk := []int64{10, 9}, []int64{4, 3}
 	spec := ndarray.Spec{Shape: shape, ChunkShape: chunk, DType: ndarray.DTypeOf[int32]()}

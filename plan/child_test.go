@@ -22,10 +22,11 @@ import (
 	"github.com/hyperslab/hyperslab/plan"
 )
 
-// child is set for this binary as a worker process. It contains a task in JSON.
+// child is the environment variable that makes this test binary a worker process. It contains a
+// task in JSON.
 const child = "HYPERSLAB_TEST_PLAN_CHILD"
 
-// task is the work of a child.
+// task is the work of a child process.
 type task struct {
 	Plan     string // file
 	Stage    int
@@ -74,7 +75,7 @@ func (x *task) run() error {
 	return nil
 }
 
-// start starts a child.
+// start starts a child process with the task.
 func (x task) start(t testing.TB) (*exec.Cmd, *strings.Builder) {
 	t.Helper()
 	b, err := json.Marshal(x)
@@ -114,7 +115,7 @@ func (x task) untilDone(t testing.TB, attempts int, most time.Duration) error {
 		if err := cmd.Process.Kill(); err != nil {
 			return err
 		}
-		if err := cmd.Wait(); err == nil { // it was faster
+		if err := cmd.Wait(); err == nil { // the child succeeded before it was killed
 			most = max(most/2, time.Millisecond)
 			if x.Commit {
 				return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/hyperslab/hyperslab/plan"
 )
 
-// The loop over the shards can be divided among any number of processes.
+// Divide a copy into shards. Any number of processes can share the loop over the shards.
 func Example() {
 	dir, err := os.MkdirTemp("", "plan")
 	if err != nil {

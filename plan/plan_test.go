@@ -15,8 +15,8 @@ import (
 	"github.com/hyperslab/hyperslab/plan"
 )
 
-// wave fills an array with a smooth function and zeros, so that chunks are compressed to different
-// sizes and some of them are not stored.
+// wave fills an array with a smooth function and zeros, so that the sizes of compressed chunks
+// differ and some chunks are not stored.
 func wave(t testing.TB, location string, spec ndarray.Spec) {
 	t.Helper()
 	d, err := hyperslab.Create(t.Context(), location, spec, nil)
@@ -39,7 +39,7 @@ func floats(shape, chunks []int64) ndarray.Spec {
 	}
 }
 
-// single does an operation in one call, as the command convert does.
+// single copies an array in one call, like the command convert.
 func single(t testing.TB, src, dst string, change func(*ndarray.Spec), o *hyperslab.CreateOptions) {
 	t.Helper()
 	a, err := hyperslab.Open(t.Context(), src, nil)
@@ -65,7 +65,7 @@ func specOf(t testing.TB, a *ndarray.Array) ndarray.Spec {
 	return spec
 }
 
-// planned returns a plan whose target differs from its source by change.
+// planned returns a plan whose target has the Spec of its source with the changes of change.
 func planned(t testing.TB, operation, src, dst string, change func(*ndarray.Spec), o plan.Options) *plan.Plan {
 	t.Helper()
 	a, err := hyperslab.Open(t.Context(), src, nil)
@@ -84,7 +84,7 @@ func planned(t testing.TB, operation, src, dst string, change func(*ndarray.Spec
 	return p
 }
 
-// all does all shards of a plan in random order.
+// all executes all shards of a plan in random order.
 func all(t testing.TB, p *plan.Plan) {
 	t.Helper()
 	for i, s := range p.Stages {

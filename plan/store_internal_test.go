@@ -21,14 +21,13 @@ import (
 
 var errInjected = errors.New("injected failure")
 
-// counting is a store that counts its requests, and fails some of them before or after their
-// effect.
+// counting is a store that counts its requests. Some requests fail, before or after their effect.
 type counting struct {
 	store
 	mu     sync.Mutex
 	counts map[string]int
 	random *rand.Rand
-	rate   float64 // of failures
+	rate   float64 // fraction of requests that fail
 }
 
 func (c *counting) count(name string, f func() error) error {
@@ -73,7 +72,7 @@ func (c *counting) remove(ctx context.Context, name string) error {
 	return c.count("remove", func() error { return c.store.remove(ctx, name) })
 }
 
-// count replaces the stores of a test.
+// count replaces the store of the package with a counting store until the test ends.
 func count(t *testing.T, rate float64) *counting {
 	c := &counting{counts: make(map[string]int), random: rand.New(rand.NewPCG(1, 2)), rate: rate}
 	before := newStore
@@ -138,8 +137,8 @@ func same(t *testing.T, dir string) {
 	require.Empty(t, left)
 }
 
-// TestStore_failures repeats every call whose requests fail: 5 percent of them, before or after
-// their effect.
+// TestStore_failures checks that repeated calls succeed although 5 percent of the requests fail,
+// before or after their effect.
 func TestStore_failures(t *testing.T) {
 	p, dir := rows(t, 100)
 	c := count(t, 0.05)

@@ -22,7 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// content returns n bytes that differ between blocks.
+// content returns n random bytes.
 func content(n int) []byte {
 	b := make([]byte, n)
 	r := rand.New(rand.NewPCG(1, uint64(n)))
@@ -32,7 +32,7 @@ func content(n int) []byte {
 	return b
 }
 
-// server serves content. wrap may replace the handler of a request.
+// server is an HTTP server of one object. If wrap is set, it handles the requests.
 type server struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -40,7 +40,7 @@ type server struct {
 	tag      string
 	wrap     func(w http.ResponseWriter, r *http.Request, next http.Handler)
 	requests atomic.Int64
-	most     atomic.Int64 // requests at the same time
+	most     atomic.Int64 // maximum number of requests at the same time
 	now      atomic.Int64
 }
 
@@ -69,14 +69,14 @@ func serve(t *testing.T, body []byte) *server {
 	return s
 }
 
-// set changes the server between requests.
+// set changes the server under its lock, so that it is safe between requests.
 func (s *server) set(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f()
 }
 
-// local returns a client that reaches a local server.
+// local returns a client that can access a server on this machine.
 func local(t *testing.T, change ...func(*Options)) *Client {
 	o := &Options{AllowPrivate: true, Timeout: 5 * time.Second}
 	for _, f := range change {
@@ -175,7 +175,7 @@ func TestObject_ReadAt_concurrent(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.Less(t, s.requests.Load(), int64(100)) // 320 reads, of which each needs 5 blocks
+	require.Less(t, s.requests.Load(), int64(100)) // 320 reads of 5 blocks each
 }
 
 func TestObject_Prefetch(t *testing.T) {
@@ -190,7 +190,7 @@ func TestObject_Prefetch(t *testing.T) {
 		o := open(t, c, s.URL)
 		before := s.requests.Load()
 		var ranges [][2]int64
-		for at := int64(1 << 20); at < 40<<20; at += 4 << 20 { // 10 places of two neighbours
+		for at := int64(1 << 20); at < 40<<20; at += 4 << 20 { // 10 pairs of neighboring ranges
 			ranges = append(ranges, [2]int64{at, 100_000}, [2]int64{at + 110_000, 50_000})
 		}
 		start := time.Now()
@@ -274,7 +274,7 @@ func TestClient_Open_errors(t *testing.T) {
 	}
 }
 
-// ranged answers with a Content-Range.
+// ranged returns a handler that sends n bytes with the given Content-Range header.
 func ranged(text string, n int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Range", text)
@@ -297,7 +297,7 @@ func TestClient_Open_private(t *testing.T) {
 		t.Run(host, func(t *testing.T) {
 			c := NewClient(&Options{Retries: -1})
 			_, err := c.Open(t.Context(), "http://"+host+port)
-			if host == "127.1" { // a resolver may not know this form
+			if host == "127.1" { // some resolvers do not support this form
 				require.Error(t, err)
 				return
 			}
@@ -395,7 +395,7 @@ func TestObject_ReadAt_faults(t *testing.T) {
 			o := open(t, c, s.URL)
 			s.set(func() { change(s) })
 			require.ErrorIs(t, read(o), ErrChanged)
-			_, err := o.ReadAt(make([]byte, 1), 0) // also of blocks that are in the cache
+			_, err := o.ReadAt(make([]byte, 1), 0) // also for blocks in the cache
 			require.ErrorIs(t, err, ErrChanged)
 			again := open(t, c, s.URL) // the new version
 			require.Equal(t, int64(len(s.body)), again.Size())
@@ -440,7 +440,7 @@ func TestObject_ReadAt_faults(t *testing.T) {
 	})
 }
 
-// slow writes a byte, and then waits.
+// slow writes one byte and then waits.
 type slow struct{ http.ResponseWriter }
 
 func (w *slow) Write(p []byte) (int, error) {
@@ -478,7 +478,7 @@ func TestClient_FS(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrInvalid)
 }
 
-// mapFS are files by name.
+// mapFS contains files by name.
 type mapFS map[string][]byte
 
 func (m mapFS) fs() fs.FS {

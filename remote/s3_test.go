@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// store starts a fake S3 with the bucket "data", and sets the environment for it. check is called
-// with each request and may be nil.
+// store starts an S3 server in memory with the bucket "data" and sets the environment for it. The
+// function check is called with each request and may be nil.
 func store(t *testing.T, objects map[string][]byte, check func(*http.Request)) *httptest.Server {
 	memory := s3mem.New()
 	require.NoError(t, memory.CreateBucket("data"))
@@ -59,7 +59,7 @@ func TestClient_Open_s3(t *testing.T) {
 	t.Run("credentials of the environment", func(t *testing.T) {
 		var signed atomic.Pointer[http.Request]
 		store(t, objects, func(r *http.Request) { signed.Store(r) })
-		c := NewClient(nil) // the endpoint is private, and chosen by the user
+		c := NewClient(nil) // a private endpoint is allowed because the user has configured it
 		t.Cleanup(c.CloseIdle)
 		read(t, c, "s3://data/dir/a b+ü.h5")
 		read(t, c, "s3://data/dir/a%20b%2B%C3%BC.h5")

@@ -15,7 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/serve"
 )
 
-// A server of a directory with one array answers a request for a part of it.
+// Serve a directory with one array and request a part of the array.
 func ExampleNew() {
 	dir, err := os.MkdirTemp("", "serve")
 	if err != nil {

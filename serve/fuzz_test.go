@@ -15,8 +15,8 @@ import (
 )
 
 // fuzzRoute sends requests with any query to a route. A response must have one of the documented
-// states, an error must be a JSON object with a message, and no response may exceed the limit or
-// contain the path of the directory.
+// status codes, an error must be a JSON object with a message, and no response may exceed the limit
+// or contain the path of the directory.
 func fuzzRoute(f *testing.F, route string, queries ...string) {
 	dir := f.TempDir()
 	write(f, filepath.Join(dir, "a.h5")+":/g/x", numbers([]int64{6, 10}, []int64{4, 5}), nil)

@@ -22,7 +22,7 @@ import (
 	"github.com/hyperslab/hyperslab/serve"
 )
 
-// newServer serves a directory.
+// newServer starts a server of a directory.
 func newServer(t testing.TB, dir string, o *serve.Options) *httptest.Server {
 	t.Helper()
 	h, err := serve.New(dir, o)
@@ -69,7 +69,7 @@ func query(route string, parameters map[string]any) string {
 	return "/" + route + "?" + v.Encode()
 }
 
-// grove is a response of h5grove.
+// grove is a response of h5grove to one request.
 type grove struct {
 	Status  int
 	Type    string
@@ -190,7 +190,7 @@ func TestHandler_h5grove(t *testing.T) {
 // compare compares a response with that of h5grove.
 func compare(t *testing.T, target string, want *grove, status int, header http.Header, body []byte) {
 	t.Helper()
-	if want.Status == 500 { // an exception of h5grove: arguments that are invalid, or types that it does not encode
+	if want.Status == 500 { // h5grove raised an exception: invalid arguments, or types that it cannot encode
 		if status == 200 && strings.Contains(want.Message, "TypeError") || strings.Contains(want.Message, "UnicodeDecodeError") {
 			return
 		}
@@ -240,8 +240,9 @@ func compareNPY(t *testing.T, target string, want, got []byte) {
 	require.Len(t, got[slices.Index(got, '\n')+1:], len(want)-slices.Index(want, '\n')-1, target)
 }
 
-// different returns the first difference of two JSON documents: "" if there is none. Lists of names
-// and of objects with names may have another order. Additional keys are possible.
+// different describes the first difference of two JSON documents, or returns "" if they are equal.
+// Lists of names and of objects with names may be in another order, and got may have additional
+// keys.
 func different(at string, want, got any) string {
 	switch want := want.(type) {
 	case map[string]any:
@@ -280,8 +281,8 @@ func different(at string, want, got any) string {
 		}
 		return ""
 	case float64:
-		// Floats of 4 bytes inside compounds have more digits in h5grove, and it computes means and
-		// deviations in the type of the elements.
+		// h5grove returns more digits for floats of 4 bytes inside compounds, and it computes means
+		// and standard deviations in the dtype of the elements.
 		tolerance := 1e-7
 		if at == ".std" || at == ".mean" {
 			tolerance = 1e-3

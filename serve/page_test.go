@@ -67,7 +67,7 @@ func TestHandler_pages(t *testing.T) {
 		img, err := png.Decode(bytes.NewReader(body))
 		require.NoError(t, err)
 		require.Equal(t, 900, img.Bounds().Dx())
-		// Values increase from the top to the bottom, and with them the brightness.
+		// Values increase from top to bottom, so brightness must increase too.
 		top, _, _, _ := img.At(300, 120).RGBA()
 		bottom, _, _, _ := img.At(300, 480).RGBA()
 		require.Less(t, top, bottom)

@@ -132,7 +132,7 @@ func TestHandler_formats(t *testing.T) {
 	}
 }
 
-// TestHandler_types requests arrays of types that HDF5 stores otherwise or not at all.
+// TestHandler_types requests arrays of dtypes that HDF5 does not support or stores in another way.
 func TestHandler_types(t *testing.T) {
 	dir := t.TempDir()
 	for name, dtype := range map[string]string{"struct": "[('a', '<i2'), ('b', '<f4', (2,))]", "bytes": "|S3", "time": "<M8[ns]", "unicode": "<U2", "bool": "|b1", "half": "<f2", "void": "|V3", "complex": "<c8"} {
@@ -302,9 +302,9 @@ func TestHandler_limits(t *testing.T) {
 		"/data?file=a.h5&path=/a&format=bin":                   413,
 		"/data?file=a.h5&path=/a&format=bin&selection=:5":      200,
 		"/data?file=a.h5&path=/a&format=bin&selection=:5,:101": 200,
-		"/data?file=a.h5&path=/a&format=npy&selection=:5":      413, // with the header
+		"/data?file=a.h5&path=/a&format=npy&selection=:5":      413, // because the header counts too
 		"/data?file=a.h5&path=/a&selection=:5":                 200,
-		"/data?file=a.h5&path=/a&selection=80:85":              413, // as JSON
+		"/data?file=a.h5&path=/a&selection=80:85":              413, // because JSON needs more bytes
 		"/stats?file=a.h5&path=/a":                             200,
 		"/meta?file=text":                                      422,
 	} {
@@ -315,7 +315,7 @@ func TestHandler_limits(t *testing.T) {
 	}
 }
 
-// TestHandler_confinement requests files outside the directory by each way that leads out of it.
+// TestHandler_confinement requests files outside of the directory in every possible way.
 func TestHandler_confinement(t *testing.T) {
 	outside, dir := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(outside, "secret.b2nd"), numbers([]int64{4}, nil), nil)
@@ -426,7 +426,8 @@ func TestHandler_admission(t *testing.T) {
 	})
 }
 
-// TestHandler_concurrency uses more files than stay open from many goroutines, some of which leave.
+// TestHandler_concurrency checks concurrent requests for more files than the server keeps open.
+// Some clients cancel their requests.
 func TestHandler_concurrency(t *testing.T) {
 	dir := t.TempDir()
 	names := []string{"a", "b", "c"}

@@ -30,7 +30,7 @@ func copyFrame(t tester, from, to string) {
 	require.NoError(t, os.WriteFile(to, b, 0o600))
 }
 
-// drawFrame has the library write a frame, also with dead bytes in it.
+// drawFrame writes a random frame with C-Blosc2. The frame may contain dead bytes.
 func drawFrame(t *rapid.T, path string) *job {
 	size := itemSizes.Draw(t, "item size")
 	j := &job{Path: path, Contiguous: rapid.Bool().Draw(t, "contiguous"), CParams: *drawCParams(t, size)}
@@ -56,7 +56,8 @@ func drawFrame(t *rapid.T, path string) *job {
 	return j
 }
 
-// Appending to frames of any kind gives the library's bytes.
+// TestAppend_againstLibrary checks that appending to frames of any kind gives the same bytes as
+// C-Blosc2.
 func TestAppend_againstLibrary(t *testing.T) {
 	library := startPeer(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -80,7 +81,8 @@ func TestAppend_againstLibrary(t *testing.T) {
 	})
 }
 
-// A durable append holds the same values, and the library appends to it.
+// TestDurableAppend checks that a durable append has the same values as a plain one, and that
+// C-Blosc2 can append to the result.
 func TestDurableAppend(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dir := temp(t)
@@ -107,8 +109,8 @@ func TestDurableAppend(t *testing.T) {
 	})
 }
 
-// What durable appends leave behind goes when the chunks are copied to a new frame, which is
-// the one that the library would have written at once.
+// TestCompact_deadBytes checks that copying the chunks of a frame removes the dead bytes of durable
+// appends. The new frame must be identical to one that C-Blosc2 writes at once.
 func TestCompact_deadBytes(t *testing.T) {
 	for _, contiguous := range []bool{true, false} {
 		dir := t.TempDir()
@@ -149,7 +151,7 @@ func TestCompact_deadBytes(t *testing.T) {
 	}
 }
 
-// requireSameValues compares what two frames hold, as the library reads it.
+// requireSameValues compares the values of two frames that C-Blosc2 reads.
 func requireSameValues(t tester, want, got string) {
 	t.Helper()
 	a, err := cblosc.OpenSChunk(want)
@@ -175,8 +177,7 @@ func requireSameValues(t tester, want, got string) {
 	require.NoError(t, b.Close())
 }
 
-// Without Commit the frame is what it was, byte for byte; so it is with nothing to
-// append.
+// TestAppendUndone checks that a frame does not change without Commit, nor with an empty append.
 func TestAppendUndone(t *testing.T) {
 	for _, contiguous := range []bool{true, false} {
 		for _, durable := range []bool{true, false} {
@@ -234,7 +235,7 @@ func TestAppendRefuses(t *testing.T) {
 
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
-	b[27] = b[27]&0xF0 | 6 // a codec of its own number
+	b[27] = b[27]&0xF0 | 6 // a user-defined codec number
 	b[77] = 35
 	require.NoError(t, os.WriteFile(path, b, 0o600))
 	_, err = frameio.Append(path, nil)

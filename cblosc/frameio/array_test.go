@@ -21,7 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 )
 
-// drawArray makes an array of any kind by the library.
+// drawArray creates a random array with C-Blosc2.
 func drawArray(t *rapid.T) (*cblosc.Array, string) {
 	size := itemSizes.Draw(t, "item size")
 	rank := rapid.IntRange(0, 5).Draw(t, "rank")
@@ -68,7 +68,7 @@ func drawArray(t *rapid.T) (*cblosc.Array, string) {
 	return a, p.Storage.Path
 }
 
-// limitChunks makes chunks larger until there are at most 64: the library is slow
+// limitChunks increases the chunk size until there are at most 64 chunks, because C-Blosc2 is slow
 // with many.
 func limitChunks(p *cblosc.ArrayParams) {
 	for {
@@ -110,7 +110,7 @@ func product(shape []int64) int {
 	return n
 }
 
-// cut returns a region of an array of items of size bytes, the plain way.
+// cut returns a region of an array of items of size bytes, computed element by element.
 func cut(all []byte, of, start, shape []int64, size int) []byte {
 	out := []byte{}
 	for k := range product(shape) {
@@ -125,7 +125,8 @@ func cut(all []byte, of, start, shape []int64, size int) []byte {
 	return out
 }
 
-// Regions of any array are the library's, bit for bit.
+// TestArray_readAgainstLibrary checks that regions of any array are identical to those that
+// C-Blosc2 reads.
 func TestArray_readAgainstLibrary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want, path := drawArray(t)
@@ -151,7 +152,7 @@ func TestArray_readAgainstLibrary(t *testing.T) {
 			}
 			library := cut(all, want.Shape(), start, shape, a.ItemSize())
 			got := bytes.Repeat([]byte{0xA5}, len(library))
-			if p.Filters[0].ID != cblosc.Delta { // TestDeltaRegions says why
+			if p.Filters[0].ID != cblosc.Delta { // see TestDeltaRegions
 				require.NoError(t, want.ReadRegion(got, start, shape))
 				require.True(t, bytes.Equal(library, got))
 			}
@@ -161,9 +162,9 @@ func TestArray_readAgainstLibrary(t *testing.T) {
 	})
 }
 
-// For a region that does not touch the first block of a chunk, C-Blosc2 2.17.1 leaves
-// that block out, also where the others are differences to it (Delta), and returns
-// wrong values. This path decodes such chunks whole.
+// TestDeltaRegions checks reads of regions from chunks with Delta. C-Blosc2 2.17.1 skips the first
+// block of a chunk if the region does not intersect it, although Delta needs it, and returns wrong
+// values. This package must therefore decode such chunks as a whole.
 func TestDeltaRegions(t *testing.T) {
 	p := cblosc.DefaultCParams()
 	p.TypeSize = 4
@@ -183,7 +184,7 @@ func TestDeltaRegions(t *testing.T) {
 	require.Equal(t, all[4000:4400], got)
 }
 
-// newArray writes an array of 4-byte elements that count.
+// newArray writes an array of 4-byte elements with rising values.
 func newArray(t testing.TB, contiguous bool, shape []int64, chunks, blocks []int32) (*frameio.Array, []byte) {
 	t.Helper()
 	p := cblosc.DefaultCParams()
@@ -265,7 +266,7 @@ func TestOpenArrayRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "b2nd")
 }
 
-// A closed array reads nothing, not even nothing.
+// TestClosedArray checks that a closed array rejects all reads, also those of empty regions.
 func TestClosedArray(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "array")
 	w, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4}, Chunks: []int32{2}, Blocks: []int32{1}, Storage: cblosc.Storage{Path: path, Contiguous: true}})
@@ -279,7 +280,7 @@ func TestClosedArray(t *testing.T) {
 	require.ErrorIs(t, a.Close(), cblosc.ErrClosed)
 }
 
-// counted counts the bytes that are read.
+// counted counts the bytes read.
 type counted struct {
 	io.ReaderAt
 	n atomic.Int64
@@ -291,8 +292,9 @@ func (c *counted) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Of a large chunk only the blocks that a region touches are read: what is read is the
-// library's, and little; a block that is cut short is damage of its chunk.
+// TestArray_partialBlocks checks that only the blocks that a region intersects are read from a
+// large chunk. The values must be the same as those that C-Blosc2 reads, and a truncated block must
+// be reported as an error of its chunk.
 func TestArray_partialBlocks(t *testing.T) {
 	for _, codec := range []cblosc.Codec{cblosc.LZ4, cblosc.Zstd} {
 		p := cblosc.DefaultCParams()
@@ -326,7 +328,8 @@ func TestArray_partialBlocks(t *testing.T) {
 		require.Equal(t, all[(140*280+33)*4:][:4], one)
 		require.Less(t, r.n.Load(), int64(3000), "a block has 2 KiB")
 
-		r.ReaderAt = bytes.NewReader(b[:f.Header().HeaderSize+1000]) // behind header and table of the first chunk
+		// Truncate the file after the header and the block table of the first chunk.
+		r.ReaderAt = bytes.NewReader(b[:f.Header().HeaderSize+1000])
 		err = a.ReadRegion(t.Context(), one, []int64{100, 100}, []int64{1, 1}, 1)
 		require.ErrorIs(t, err, cblosc.ErrFormat)
 		require.ErrorIs(t, err, format.ErrTruncated)

@@ -19,7 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 )
 
-// drawGrid draws the shapes of an array of at most about 20,000 elements.
+// drawGrid returns random shapes of an array of at most about 20,000 elements.
 func drawGrid(t *rapid.T) (shape []int64, chunks, blocks []int32) {
 	for range rapid.IntRange(0, 4).Draw(t, "rank") {
 		most := []int64{5000, 5000, 140, 27, 11}[len(shape)]
@@ -31,7 +31,7 @@ func drawGrid(t *rapid.T) (shape []int64, chunks, blocks []int32) {
 	return shape, chunks, blocks
 }
 
-// files returns the content of a frame, by file.
+// files returns the content of each file of a frame.
 func files(t tester, path string) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}
@@ -46,7 +46,7 @@ func files(t tester, path string) map[string][]byte {
 	return all
 }
 
-// zerosArray makes an array of zeros by the library.
+// zerosArray creates an array of zeros with C-Blosc2.
 func zerosArray(t tester, path string, p cblosc.ArrayParams) {
 	t.Helper()
 	p.Storage.Path = path
@@ -55,7 +55,8 @@ func zerosArray(t tester, path string, p cblosc.ArrayParams) {
 	require.NoError(t, a.Close())
 }
 
-// A whole array, written by workers, is byte for byte the library's.
+// TestArrayWriterBytes checks that a whole array written by several workers has the same bytes as
+// one that C-Blosc2 writes.
 func TestArrayWriterBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shape, chunks, blocks := drawGrid(t)
@@ -83,8 +84,9 @@ func TestArrayWriterBytes(t *testing.T) {
 	})
 }
 
-// Regions of whole chunks, written in any order by several goroutines at once, and chunks
-// that are skipped, make the file that the library makes of them in the order of the grid.
+// TestArrayWriter_order checks that the output does not depend on the order of writes. Regions of
+// whole chunks are written in random order by several goroutines, and some chunks are skipped. The
+// file must be the same as one that C-Blosc2 writes in grid order.
 func TestArrayWriter_order(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -160,8 +162,8 @@ func TestArrayWriter_unchanged(t *testing.T) {
 	}
 }
 
-// Chunks written in any order, more than once, by several calls at a time, are what
-// the library reads afterwards; those that were not written are as they were.
+// TestArrayWriterRegions checks that C-Blosc2 reads chunks that were written in any order, more
+// than once, and by concurrent calls. Chunks that were not written must not change.
 func TestArrayWriterRegions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shape, chunks, blocks := drawGrid(t)
@@ -214,9 +216,9 @@ func TestArrayWriterRegions(t *testing.T) {
 	})
 }
 
-// opensNot reports whether the library may not open such an array: 3.3.5 refuses a
-// sparse frame of a few bytes whose one chunk has a greater number than that, its own
-// included.
+// opensNot reports whether C-Blosc2 may fail to open such an array. C-Blosc2 3.3.5 rejects a sparse
+// frame if the file number of a chunk is greater than the size of the chunks in bytes. The bundled
+// version is affected too.
 func opensNot(sparse bool, chunks []int32, item int) bool {
 	for _, n := range chunks {
 		item *= int(n)
@@ -224,7 +226,7 @@ func opensNot(sparse bool, chunks []int32, item int) bool {
 	return sparse && item < 32 && strings.HasPrefix(cblosc.Version(), "3.")
 }
 
-// put writes a region to a row-major array.
+// put copies a region to a row-major array.
 func put(array []byte, shape []int64, src []byte, start, count []int64, item int) {
 	n := product(count)
 	for k := range n {
@@ -238,7 +240,8 @@ func put(array []byte, shape []int64, src []byte, start, count []int64, item int
 	}
 }
 
-// An array grows along its first axis; the library reads it, and appends to it.
+// TestArrayWriterRows checks that an array can grow along its first dimension, and that C-Blosc2
+// can then read it and append to it.
 func TestArrayWriterRows(t *testing.T) {
 	for _, sparse := range []bool{false, true} {
 		for _, durable := range []bool{false, true} {
@@ -262,7 +265,8 @@ func TestArrayWriterRows(t *testing.T) {
 
 				_, err = frameio.WriteArray(path, &frameio.ArrayOptions{Rows: 54})
 				require.ErrorIs(t, err, cblosc.ErrRegion)
-				// From a chunk on that is not whole; what is not written of it is what it holds.
+				// Start in a partial chunk. Elements of it that are not written must keep their
+				// values.
 				w, err = frameio.WriteArray(path, &frameio.ArrayOptions{Rows: 58, Durable: durable})
 				require.NoError(t, err)
 				require.NoError(t, w.Commit())
@@ -300,7 +304,8 @@ func TestArrayWriterRows(t *testing.T) {
 	}
 }
 
-// Chunks move from array to array as they are; what is not written stays.
+// TestArrayWriterChunks checks that chunks can be copied between arrays without recompression, and
+// that the other chunks do not change.
 func TestArrayWriterChunks(t *testing.T) {
 	from, _ := newArray(t, true, []int64{30, 30}, []int32{10, 10}, []int32{5, 10})
 	cp := cblosc.DefaultCParams()

@@ -12,8 +12,8 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 )
 
-// TestWriter_WriteChunk_batch stores the chunks of batches in frames, by frameio and by the
-// library, which reads them back.
+// TestWriter_WriteChunk_batch stores the chunks of batches in frames with frameio and with
+// C-Blosc2, and reads them with C-Blosc2.
 func TestWriter_WriteChunk_batch(t *testing.T) {
 	const size, count = 2400, 7
 	for _, typeSize := range []int{1, 3, 4, 8, 300} {
@@ -34,8 +34,8 @@ func TestWriter_WriteChunk_batch(t *testing.T) {
 	}
 }
 
-// TestWriter_WriteChunk_batchRefused checks the items of a batch that a frame cannot hold, and that
-// the frame holds the other items.
+// TestWriter_WriteChunk_batchRefused checks batch items that a frame cannot store. The frame must
+// contain the other items.
 func TestWriter_WriteChunk_batchRefused(t *testing.T) {
 	p := cblosc.DefaultCParams() // elements of 8 bytes
 	dict := cblosc.DefaultCParams()

@@ -13,8 +13,8 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 )
 
-// Random chunks of 4 KiB of a frame on disk, by one handle; the peer is the
-// library's own call for it, on one handle too.
+// BenchmarkRandomChunks reads random chunks of 4 KiB of a frame on disk with one handle. It
+// compares this package with the corresponding call of C-Blosc2, also with one handle.
 func BenchmarkRandomChunks(b *testing.B) {
 	const n, size = 20000, 4096
 	f, _ := newFrame(b, n, size)
@@ -56,7 +56,8 @@ func BenchmarkRandomChunks(b *testing.B) {
 	}
 }
 
-// Regions of an array: all of it, a plane across all chunks, and a box inside one.
+// BenchmarkReadRegion reads regions of an array: the whole array, a plane across all chunks, and a
+// box inside one chunk.
 func BenchmarkReadRegion(b *testing.B) {
 	shape, chunks, blocks := []int64{256, 256, 256}, []int32{64, 64, 64}, []int32{16, 16, 64}
 	a, _ := newArray(b, true, shape, chunks, blocks)
@@ -94,10 +95,10 @@ func BenchmarkReadRegion(b *testing.B) {
 	}
 }
 
-// A new frame of chunks of 4 KiB, each of them handed over alone, until it is on
-// disk; the peer is the library's append. A run is the whole frame, so the library
-// does few: with -benchtime 1x, one. Its environment must have BLOSC_NTHREADS=1 for
-// the same bytes; without it an append starts four threads and takes longer.
+// BenchmarkAppend writes a new frame in chunks of 4 KiB, one call for each chunk, and compares this
+// with C-Blosc2. One iteration writes the whole frame, so C-Blosc2 needs a small number of
+// iterations, for example -benchtime 1x. The environment must contain BLOSC_NTHREADS=1 for
+// reproducible bytes. Without it, an append of C-Blosc2 starts four threads and takes longer.
 func BenchmarkAppend(b *testing.B) {
 	const size = 4096
 	for _, n := range []int{2000, 20000} {

@@ -13,8 +13,8 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 )
 
-// TestAppend_compactForbidden checks that a durable Append does not compact a frame in a directory
-// without write permission, but extends it.
+// TestAppend_compactForbidden checks that a durable Append in a directory without write permission
+// appends to the frame and does not compact it.
 func TestAppend_compactForbidden(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "frame")
@@ -29,7 +29,7 @@ func TestAppend_compactForbidden(t *testing.T) {
 	require.EqualValues(t, 4, openFrame(t, path).NumChunks())
 }
 
-// withoutOverride takes from this thread the capability with which root writes to every directory,
+// withoutOverride drops the capability of this thread that allows root to write to every directory,
 // until the test ends.
 func withoutOverride(t *testing.T) {
 	t.Helper()

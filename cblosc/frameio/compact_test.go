@@ -96,7 +96,7 @@ func TestCompact(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, meta[0].Content, content)
 
-		// The library appends to the new file, and no temporary file is left.
+		// C-Blosc2 must be able to append to the new file. No temporary file may be left.
 		s, err := cblosc.OpenSChunk(path)
 		require.NoError(t, err)
 		require.EqualValues(t, 9, s.NumChunks())
@@ -182,7 +182,7 @@ func TestCompact(t *testing.T) {
 	})
 }
 
-// TestCompact_random compacts frames of the library from which chunks were replaced and deleted.
+// TestCompact_random compacts frames written by C-Blosc2 in which chunks were replaced and deleted.
 func TestCompact_random(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		j := drawFrame(t, filepath.Join(temp(t), "frame"))
@@ -246,7 +246,7 @@ func TestCompact_shared(t *testing.T) {
 	made = append(made, chunkOf(t, cblosc.DefaultCParams(), offsets)...)
 	made = append(made, old[end+indexLength:]...)
 	binary.BigEndian.PutUint64(made[16:], uint64(len(made)))
-	binary.BigEndian.PutUint64(made[30:], 3*size) // bytes of values
+	binary.BigEndian.PutUint64(made[30:], 3*size) // number of uncompressed bytes
 	binary.BigEndian.PutUint64(made[39:], uint64(h.CBytes)+uint64(len(dead)))
 	require.NoError(t, os.WriteFile(path, made, 0o600))
 
@@ -287,7 +287,7 @@ func TestCompact_errors(t *testing.T) {
 	require.NoError(t, err)
 	second := int64(f.Header().HeaderSize) + n
 	x := append([]byte{}, b...)
-	x[second+4]++ // bytes of its values
+	x[second+4]++ // the chunk's number of uncompressed bytes
 	require.NoError(t, os.WriteFile(corrupt, x, 0o600))
 	requireRefused(corrupt, cblosc.ErrFormat, 1)
 
@@ -347,7 +347,7 @@ func TestAppend_compact(t *testing.T) {
 	requireSameFile(t, once, path)
 }
 
-// deadFrame makes a frame of 3 chunks whose dead bytes exceed its live bytes.
+// deadFrame writes a frame of 3 chunks that has more dead bytes than live bytes.
 func deadFrame(t tester, path string) {
 	t.Helper()
 	w, err := frameio.Create(path, &frameio.Params{CParams: cblosc.DefaultCParams(), ChunkSize: 800, VLMeta: []cblosc.Metalayer{{Name: "v", Content: noise(8000, 1)}}})
@@ -360,15 +360,15 @@ func deadFrame(t tester, path string) {
 	appendDurably(t, path, noise(800, 3))
 }
 
-// TestAppend_compactRefused checks that a durable Append does not compact a frame of dead bytes
-// with an invalid chunk, but extends it.
+// TestAppend_compactRefused checks that a durable Append does not compact a frame that contains an
+// invalid chunk, but appends to it.
 func TestAppend_compactRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frame")
 	deadFrame(t, path)
 	size := sizeOf(t, path)
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
-	b[int(openFrame(t, path).Header().HeaderSize)+4]++ // bytes of its values
+	b[int(openFrame(t, path).Header().HeaderSize)+4]++ // the chunk's number of uncompressed bytes
 	require.NoError(t, os.WriteFile(path, b, 0o600))
 	appendDurably(t, path, noise(800, 4))
 	require.Greater(t, sizeOf(t, path), size)

@@ -13,7 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 )
 
-// Many goroutines read chunks of one open frame.
+// Many goroutines can read chunks of one open frame.
 func ExampleFrame_Decompress() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -55,8 +55,8 @@ func ExampleFrame_Decompress() {
 	// Output: [0 1 4 9]
 }
 
-// A region of an array, its chunks decoded by as many workers as there are
-// processors.
+// This example reads a region of an array. The number of workers that decode its chunks is the
+// number of processors.
 func ExampleArray_ReadRegion() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -93,8 +93,8 @@ func ExampleArray_ReadRegion() {
 	// Output: [22 23 24 32 33 34]
 }
 
-// A frame of many small chunks. Every ChunkSize bytes that are written become a
-// chunk, and nothing is at the path before Commit.
+// This example writes a frame of small chunks. Every ChunkSize bytes become a chunk, and the file
+// does not exist before Commit.
 func ExampleCreate() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -106,7 +106,7 @@ func ExampleCreate() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer w.Close() // removes what is not committed
+	defer w.Close() // removes the file if it is not committed
 	values := make([]byte, 1_000_000)
 	for i := range values {
 		values[i] = byte(i / 1000)
@@ -127,8 +127,8 @@ func ExampleCreate() {
 	// Output: 245 chunks, 1000000 bytes
 }
 
-// More chunks for a frame that is there. A stop at any moment leaves it as it was,
-// or complete.
+// This example appends chunks to an existing frame. After an interruption at any moment the frame
+// is either unchanged or complete.
 func ExampleAppend() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -152,7 +152,7 @@ func ExampleAppend() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer more.Close() // undoes what is not committed
+	defer more.Close() // undoes the append if it is not committed
 	if _, err := more.Write(make([]byte, 24000)); err != nil {
 		log.Fatal(err)
 	}

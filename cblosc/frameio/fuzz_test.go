@@ -13,15 +13,15 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 )
 
-// limits keep a hostile frame from taking the memory of the machine.
+// limits returns limits that prevent an invalid frame from using all memory of the machine.
 func limits() frameio.Limits {
 	l := frameio.DefaultLimits()
 	l.Chunk, l.Index = 1<<20, 1<<20
 	return l
 }
 
-// No bytes make a reader panic, crash or take much memory, and every error has a
-// type.
+// FuzzFrame checks that no input makes a reader panic, crash or use much memory, and that every
+// error has a type.
 func FuzzFrame(f *testing.F) {
 	dir := f.TempDir()
 	add := func(name string) {
@@ -82,11 +82,11 @@ func FuzzFrame(f *testing.F) {
 	})
 }
 
-// A frame of few bytes that stands for many values is refused where they would be
-// the reader's own memory, and only there.
+// TestLimits checks that a small frame with many values is rejected if the reader must allocate
+// memory for the values, and only then.
 func TestLimits(t *testing.T) {
 	p := cblosc.DefaultCParams()
-	p.Filters[0].ID = cblosc.Delta // to be decoded whole
+	p.Filters[0].ID = cblosc.Delta // so that chunks are decoded as a whole
 	path := filepath.Join(t.TempDir(), "frame")
 	data := ramp(2<<20, 1)
 	writeFrame(t, path, true, p, data)
@@ -112,7 +112,7 @@ func TestLimits(t *testing.T) {
 	limited(t, err, "2097152", "at most 1048576")
 }
 
-// limited says that err is about a limit and names both sizes.
+// limited checks that err wraps ErrLimit and contains both sizes.
 func limited(t *testing.T, err error, got, want string) {
 	t.Helper()
 	require.ErrorIs(t, err, format.ErrLimit)

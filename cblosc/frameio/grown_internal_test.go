@@ -1,4 +1,5 @@
-// Appends that stop at any write: only here can single writes be seen.
+// Tests of appends that are interrupted at any write. They are internal tests because only this
+// package can observe single writes.
 
 package frameio
 
@@ -17,14 +18,14 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
-// recorder is a file in memory that notes everything that is done to it.
+// recorder is a file in memory that records every operation on it.
 type recorder struct {
 	mu  sync.Mutex
 	b   []byte
 	ops []op
 }
 
-// op is a write, a truncation, or, with neither, a sync.
+// op is a write, a truncation, or, if neither field is set, a sync.
 type op struct {
 	write    []byte
 	at       int64
@@ -69,7 +70,7 @@ func (r *recorder) Close() error              { return nil }
 
 var _ io.ReaderAt = (*recorder)(nil)
 
-// counting returns n chunks of size bytes that count.
+// counting returns n chunks of size bytes, filled with the square numbers as 64-bit integers.
 func counting(n, size int) []byte {
 	b := make([]byte, 0, n*size)
 	for i := range n * size / 8 {
@@ -78,7 +79,8 @@ func counting(n, size int) []byte {
 	return b
 }
 
-// readAll returns all values of the frame at path, as the library reads it.
+// readAll returns all values of the frame at path. It reads them with C-Blosc2 and requires that
+// this package reads the same.
 func readAll(t *testing.T, path string) []byte {
 	t.Helper()
 	s, err := cblosc.OpenSChunk(path)
@@ -98,7 +100,7 @@ func readAll(t *testing.T, path string) []byte {
 	return all
 }
 
-// newFile writes a frame of n chunks of 4 KiB and returns its path.
+// newFile writes a frame in chunks of 4 KiB that contains all, and returns its path.
 func newFile(t *testing.T, sparse bool, all []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "frame")
@@ -111,9 +113,9 @@ func newFile(t *testing.T, sparse bool, all []byte) string {
 	return path
 }
 
-// A durable append that is stopped at any write, in the middle of one, or with any
-// one write since the last sync lost, leaves the old frame or the new one; and the
-// next append goes on from there.
+// TestAppend_durableStopped checks that an interrupted durable append leaves either the old or the
+// new frame. The append stops after any write, in the middle of one, or with any single write since
+// the last sync lost. The next append must succeed on the file that is left.
 func TestAppend_durableStopped(t *testing.T) {
 	for _, before := range []int{0, 3} {
 		t.Run(fmt.Sprintf("%d chunks before", before), func(t *testing.T) {
@@ -148,7 +150,7 @@ func TestAppend_durableStopped(t *testing.T) {
 			}
 			stops(t, b, rec.ops, try)
 
-			// The last state before the header was written: append again.
+			// Take the last state before the header was written, and append again.
 			state := bytes.Clone(b)
 			for _, o := range rec.ops {
 				if o.write != nil && o.at == 0 {
@@ -168,9 +170,9 @@ func TestAppend_durableStopped(t *testing.T) {
 	}
 }
 
-// stops calls try with every state in which a file that was b may be left when what is
-// done to it stops: behind each thing, in the middle of a write, and without any one since
-// the last sync. decided says that the header is written.
+// stops calls try with every state that an interruption of ops can leave in a file with the content
+// b: after each operation, in the middle of each write, and without any single write since the last
+// sync. decided reports whether the header is written.
 func stops(t *testing.T, b []byte, ops []op, try func(what string, state []byte, decided bool)) {
 	decided, synced, head := false, -1, -1
 	state := func(n, without int, half bool) []byte {
@@ -205,8 +207,9 @@ func stops(t *testing.T, b []byte, ops []op, try func(what string, state []byte,
 	require.True(t, decided)
 }
 
-// Chunks of an array that are replaced, and rows that it gets, are all there or none,
-// wherever a durable writer is stopped, to both readers.
+// TestArray_durableStopped checks that a durable writer replaces chunks and appends rows of an
+// array as one transaction. At whatever operation it is interrupted, both readers must see either
+// all changes or none.
 func TestArray_durableStopped(t *testing.T) {
 	const rows, columns, chunkRows = 12, 30, 4
 	cp := cblosc.DefaultCParams()
@@ -233,7 +236,8 @@ func TestArray_durableStopped(t *testing.T) {
 			g := w.w.to.(*grownFile)
 			require.NoError(t, g.f.Close())
 			g.f, g.w = rec, rec
-			// From the second row of chunks to the end, the last first, so that chunks wait.
+			// Write from the second row of chunks to the end in reverse order, so that chunks are
+			// queued.
 			total := max(rows, grown)
 			want := append(bytes.Clone(old[:chunkRows*columns*8]), bytes.Repeat([]byte{7, 1, 0, 0, 0, 0, 0, 0}, int(total-chunkRows)*columns)...)
 			for at := total - chunkRows; at > 0; at -= chunkRows {
@@ -267,8 +271,9 @@ func TestArray_durableStopped(t *testing.T) {
 	}
 }
 
-// An append to a directory that stops before its index is replaced leaves the old
-// frame, and files that the next one writes again.
+// TestSparseAppendStopped checks an append to a directory that is interrupted before the index is
+// replaced. It must leave the old frame, and the next append must be able to overwrite the new
+// files.
 func TestSparseAppendStopped(t *testing.T) {
 	const size = 4096
 	all := counting(40, size)
@@ -300,12 +305,13 @@ func TestSparseAppendStopped(t *testing.T) {
 	require.NoError(t, to.root.Close())
 }
 
-// stoppedTarget never gets to commit.
+// stoppedTarget never commits.
 type stoppedTarget struct{ target }
 
 func (*stoppedTarget) commit() error { return nil }
 
-// What went wrong in the end is put back: the header and what was overwritten.
+// TestAppend_restoreAfterError checks that an append whose commit fails restores the header and the
+// bytes that it overwrote.
 func TestAppend_restoreAfterError(t *testing.T) {
 	path := newFile(t, false, counting(3, 4096))
 	b, err := os.ReadFile(path)
@@ -327,7 +333,7 @@ func TestAppend_restoreAfterError(t *testing.T) {
 	require.True(t, bytes.Equal(b, rec.b))
 }
 
-// unsynced fails after everything was written.
+// unsynced fails after all data is written.
 type unsynced struct{ *grownFile }
 
 func (*unsynced) commit() error { return io.ErrShortWrite }

@@ -15,13 +15,13 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 )
 
-// tester is what a test and a property test have in common.
+// tester is the common interface of tests and property tests.
 type tester interface {
 	require.TestingT
 	Helper()
 }
 
-// closing closes c when the test is over, and the test fails if that does.
+// closing closes c at the end of the test. The test fails if Close fails.
 func closing(t testing.TB, c io.Closer) {
 	t.Helper()
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
@@ -47,7 +47,7 @@ func noise(n int, seed uint64) []byte {
 	return b
 }
 
-// drawCParams draws a pipeline for elements of size bytes.
+// drawCParams returns a random pipeline for elements of size bytes.
 func drawCParams(t *rapid.T, size int) *cblosc.CParams {
 	p := cblosc.DefaultCParams()
 	p.TypeSize = size
@@ -73,7 +73,7 @@ func drawCParams(t *rapid.T, size int) *cblosc.CParams {
 
 var itemSizes = rapid.SampledFrom([]int{1, 2, 3, 4, 7, 8, 16, 300})
 
-// temp returns a directory that lives as long as one run of a property.
+// temp returns a directory that exists during one run of a property.
 func temp(t *rapid.T) string {
 	dir, err := os.MkdirTemp("", "frameio")
 	require.NoError(t, err)
@@ -93,7 +93,7 @@ func chunkOf(t tester, p *cblosc.CParams, src []byte) []byte {
 	return dst[:n:n]
 }
 
-// writeFrame writes the buffers to a new frame by the library.
+// writeFrame writes the buffers to a new frame with C-Blosc2.
 func writeFrame(t tester, path string, contiguous bool, p *cblosc.CParams, buffers ...[]byte) {
 	t.Helper()
 	s, err := cblosc.CreateSChunk(cblosc.Storage{Path: path, Contiguous: contiguous, CParams: p})
@@ -104,7 +104,7 @@ func writeFrame(t tester, path string, contiguous bool, p *cblosc.CParams, buffe
 	require.NoError(t, s.Close())
 }
 
-// openFrame opens a frame and closes it with the test.
+// openFrame opens a frame and closes it at the end of the test.
 func openFrame(t testing.TB, path string) *frameio.Frame {
 	t.Helper()
 	f, err := frameio.Open(path)

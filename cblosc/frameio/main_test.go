@@ -7,12 +7,13 @@ import (
 	"github.com/hyperslab/hyperslab/internal/leak"
 )
 
-// Every context lives in C memory of package cmem, which leak counts. Started by
-// itself as a peer, the test binary is the library that writes what a Writer is
-// compared with.
+// TestMain checks for leaks: every context is allocated in C memory by package cmem, and leak
+// counts the allocations. If the test binary is started as a peer, it runs C-Blosc2, whose output
+// the tests compare with that of a Writer.
 func TestMain(m *testing.M) {
 	if os.Getenv(peerVariable) != "" {
-		if err := os.Setenv("BLOSC_NTHREADS", "1"); err != nil { // seen by C because the program sets it
+		// C code sees the variable because the program itself sets it.
+		if err := os.Setenv("BLOSC_NTHREADS", "1"); err != nil {
 			panic(err)
 		}
 		os.Exit(servePeer(os.Stdin, os.Stdout))

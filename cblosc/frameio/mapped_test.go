@@ -14,7 +14,8 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 )
 
-// A mapped frame gives what one that is read gives, and what it returned is the caller's.
+// TestMapped checks that a mapped frame returns the same data as one that is read, and that the
+// caller owns the returned data.
 func TestMapped(t *testing.T) {
 	f, all := newFrame(t, 300, 4096)
 	m, err := frameio.OpenMapped(f.Path(), frameio.DefaultLimits())
@@ -62,7 +63,8 @@ func TestMappedArray(t *testing.T) {
 	}
 }
 
-// Close leaves the mapping to the readers that are at it.
+// TestMapped_closeWhileReading checks that Close keeps the mapping until all running reads have
+// finished.
 func TestMapped_closeWhileReading(t *testing.T) {
 	f, all := newFrame(t, 200, 4096)
 	for range 5 {

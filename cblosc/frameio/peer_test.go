@@ -1,6 +1,6 @@
-// The library as a peer in a process of its own: its index has the same bytes on
-// every run only with BLOSC_NTHREADS=1 in the environment, which no test may set
-// for the process that others run in.
+// Tests of frames against C-Blosc2, which runs in a separate process, the peer. The index that
+// C-Blosc2 writes has reproducible bytes only with BLOSC_NTHREADS=1 in the environment, which a
+// test must not set for the process that other tests run in.
 package frameio_test
 
 import (
@@ -19,10 +19,10 @@ import (
 
 const peerVariable = "HYPERSLAB_FRAMEIO_PEER"
 
-// job is a frame to be written, by the library or by a Writer.
+// job describes a frame that C-Blosc2 or a Writer must write.
 type job struct {
 	Path         string
-	Append       bool // to the frame at Path; else it is new
+	Append       bool // to the frame at Path; otherwise create it
 	Contiguous   bool
 	CParams      cblosc.CParams
 	ChunkSize    int
@@ -30,7 +30,7 @@ type job struct {
 	Meta, VLMeta []cblosc.Metalayer
 }
 
-// piece is one chunk: values to be compressed, or a special chunk as it is.
+// piece is one chunk: either values to compress or a special chunk.
 type piece struct {
 	Kind  pieceKind
 	Bytes int
@@ -42,7 +42,7 @@ type pieceKind int
 const (
 	rising pieceKind = iota
 	random
-	zeros // values that happen to be zero
+	zeros // values to compress, all of them zero
 	specialZeros
 	specialNaNs
 	specialRepeated
@@ -50,7 +50,7 @@ const (
 	numKinds
 )
 
-// values returns what is to be compressed, or nil.
+// values returns the values to compress, or nil for a special chunk.
 func (p piece) values() []byte {
 	switch p.Kind {
 	case rising:
@@ -76,7 +76,7 @@ func (p piece) chunk(cp *cblosc.CParams) ([]byte, error) {
 	return cblosc.SpecialChunk(cp, cblosc.Zeros, p.Bytes, nil)
 }
 
-// byLibrary writes j by the library, chunk by chunk.
+// byLibrary writes j with C-Blosc2, chunk by chunk.
 func (j *job) byLibrary() (err error) {
 	var s *cblosc.SChunk
 	if j.Append {
@@ -117,7 +117,7 @@ func (j *job) byLibrary() (err error) {
 	return nil
 }
 
-// servePeer writes the jobs it is sent, one a line, and answers each by a line.
+// servePeer writes the jobs that it reads, one per line, and answers each with a line.
 func servePeer(in io.Reader, out io.Writer) int {
 	lines := json.NewDecoder(in)
 	for {
@@ -136,7 +136,7 @@ func servePeer(in io.Reader, out io.Writer) int {
 	}
 }
 
-// peer is the other process.
+// peer is the process that runs servePeer.
 type peer struct {
 	in  *json.Encoder
 	out *bufio.Reader
@@ -159,7 +159,7 @@ func startPeer(t testing.TB) *peer {
 	return &peer{json.NewEncoder(in), bufio.NewReader(out)}
 }
 
-// write has the library write j.
+// write lets C-Blosc2 write j.
 func (p *peer) write(t tester, j *job) {
 	t.Helper()
 	require.NoError(t, p.in.Encode(j))

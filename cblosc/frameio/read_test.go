@@ -23,7 +23,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 )
 
-// draw makes a frame of any kind by the library and returns the open super-chunk.
+// draw writes a random frame with C-Blosc2 and returns the open super-chunk and its path.
 func draw(t *rapid.T) (*cblosc.SChunk, string) {
 	size := itemSizes.Draw(t, "item size")
 	p := drawCParams(t, size)
@@ -61,7 +61,7 @@ func draw(t *rapid.T) (*cblosc.SChunk, string) {
 		}
 	}
 	if n > 2 && rapid.Bool().Draw(t, "rewritten") {
-		// Chunks out of order, and dead bytes between them.
+		// Store chunks out of order, with dead bytes between them.
 		i := rapid.Int64Range(0, int64(n-2)).Draw(t, "which")
 		require.NoError(t, s.UpdateChunk(i, chunkOf(t, p, noise(full, 99))))
 		require.NoError(t, s.InsertChunk(i, chunkOf(t, p, ramp(full, 98))))
@@ -72,7 +72,8 @@ func draw(t *rapid.T) (*cblosc.SChunk, string) {
 	return s, path
 }
 
-// Chunks, items and byte ranges of any frame are the library's, bit for bit.
+// TestFrame_readAgainstLibrary checks that chunks, items and byte ranges of any frame are identical
+// to those that C-Blosc2 reads.
 func TestFrame_readAgainstLibrary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, path := draw(t)
@@ -93,7 +94,7 @@ func TestFrame_readAgainstLibrary(t *testing.T) {
 			require.Equal(t, library, raw, "chunk %d", i)
 			stored, err := f.StoredBytes(i)
 			require.NoError(t, err)
-			if stored != 0 { // 0: the index alone says what it is
+			if stored != 0 { // 0: the index alone describes the chunk
 				require.Equal(t, int64(len(raw)), stored, "chunk %d", i)
 			} else {
 				require.Len(t, raw, 32, "chunk %d", i)
@@ -128,7 +129,7 @@ func TestFrame_readAgainstLibrary(t *testing.T) {
 	})
 }
 
-// A frame without chunks is a frame.
+// TestEmptyFrame checks that a frame without chunks can be opened and read.
 func TestEmptyFrame(t *testing.T) {
 	for _, contiguous := range []bool{true, false} {
 		path := filepath.Join(t.TempDir(), "frame")
@@ -145,7 +146,8 @@ func TestEmptyFrame(t *testing.T) {
 	}
 }
 
-// Uninitialized values are zeros, whatever the buffer held.
+// TestUninitializedIsZero checks that uninitialised values read as zeros, because the destination
+// buffer must not keep its old content.
 func TestUninitializedIsZero(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frame")
 	s, err := cblosc.CreateSChunk(cblosc.Storage{Path: path, Contiguous: true})
@@ -164,9 +166,9 @@ func TestUninitializedIsZero(t *testing.T) {
 	require.Equal(t, b, raw)
 }
 
-// The reader of single items of C-Blosc2 2.17.1 takes every block for the first one,
-// to which Delta refers, and returns wrong values. So chunks with Delta are decoded
-// whole here.
+// TestDeltaItems checks reads of items from chunks with Delta. C-Blosc2 2.17.1 returns wrong values
+// here, because it treats every block as the first one, to which Delta refers. This package must
+// therefore decode such chunks as a whole.
 func TestDeltaItems(t *testing.T) {
 	p := cblosc.DefaultCParams()
 	p.TypeSize, p.BlockSize = 4, 1024
@@ -224,7 +226,7 @@ func TestMetalayers(t *testing.T) {
 	require.ErrorIs(t, err, cblosc.ErrNotFound)
 }
 
-// Any number of goroutines read one frame.
+// TestManyGoroutines checks concurrent reads of one frame.
 func TestManyGoroutines(t *testing.T) {
 	const n, size = 200, 4096
 	f, all := newFrame(t, n, size)
@@ -251,7 +253,7 @@ func TestManyGoroutines(t *testing.T) {
 	require.NoError(t, errors.Join(errs...))
 }
 
-// A frame may be closed while it is read.
+// TestCloseWhileReading checks that a frame can be closed during reads.
 func TestCloseWhileReading(t *testing.T) {
 	const n, size = 100, 4096
 	path := filepath.Join(t.TempDir(), "frame")
@@ -370,7 +372,8 @@ func TestOpenRefuses(t *testing.T) {
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
-// What happens to the files after they were opened is an error and nothing else.
+// TestFrame_changedFile checks that a change of the files after they were opened causes an error,
+// and neither a panic nor wrong data.
 func TestFrame_changedFile(t *testing.T) {
 	dst := make([]byte, 8000)
 	t.Run("truncated", func(t *testing.T) {
@@ -417,8 +420,8 @@ func TestFrame_changedFile(t *testing.T) {
 	})
 }
 
-// A chunk may be longer than any the library writes; it is read all the same, and
-// no memory is taken for bytes that are not there.
+// TestLongChunk checks a chunk that is longer than any that C-Blosc2 writes. It must be readable,
+// and a length beyond the end of the file must fail before memory is allocated for it.
 func TestLongChunk(t *testing.T) {
 	p := cblosc.DefaultCParams()
 	data := ramp(8000, 1)
@@ -446,7 +449,8 @@ func TestLongChunk(t *testing.T) {
 	require.ErrorIs(t, err, format.ErrTruncated)
 }
 
-// No change of one byte makes a reader panic, and every error has a type.
+// TestEveryByteChanged checks that a change of any single byte never causes a panic, and that every
+// error has a type.
 func TestEveryByteChanged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frame")
 	p := cblosc.DefaultCParams()
@@ -475,7 +479,7 @@ func TestEveryByteChanged(t *testing.T) {
 	}
 }
 
-// typed says that err, if any, is an *Error that wraps what a caller can act on.
+// typed checks that err, if not nil, is an *Error that wraps one of the documented errors.
 func typed(t *testing.T, err error) {
 	t.Helper()
 	if err == nil {

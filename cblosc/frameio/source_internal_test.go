@@ -1,4 +1,5 @@
-// Files that workers have for themselves: only here can it be seen which worker reads what.
+// Tests of files that workers open for themselves. They are internal tests because only this
+// package can observe which worker reads which file.
 
 package frameio
 
@@ -15,8 +16,9 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 )
 
-// The second of two workers at work opens the file again: the file, and not what has its
-// name by now. The twin is closed with the worker, before Close and behind it.
+// TestSource_reopen checks that the second of two concurrent workers opens the file again. It must
+// open the same file, even if another file now has its name. The second handle is closed with the
+// worker, before or after Close.
 func TestSource_reopen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frame")
 	w, err := Create(path, &Params{CParams: cblosc.DefaultCParams(), ChunkSize: 512})
@@ -45,7 +47,7 @@ func TestSource_reopen(t *testing.T) {
 	twins := map[*os.File]bool{}
 	for _, w := range held[1:] {
 		if w.src == f.src && runtime.GOOS != "linux" {
-			continue // where it cannot be opened so
+			continue // this system cannot reopen an open file
 		}
 		require.NotSame(t, f.src, w.src)
 		twins[w.src.(*fileSource).own.(*os.File)] = true
@@ -64,7 +66,7 @@ func TestSource_reopen(t *testing.T) {
 	}
 }
 
-// A file that is the caller's, or closed, is not opened again.
+// TestNoTwin checks that a file owned by the caller, or a closed one, is not opened again.
 func TestNoTwin(t *testing.T) {
 	s := &fileSource{r: bytes.NewReader(nil)}
 	require.Same(t, s, s.again())
@@ -75,12 +77,12 @@ func TestNoTwin(t *testing.T) {
 	require.Same(t, s, s.again())
 }
 
-// roots is a file system that Go cannot compare with another.
+// roots is a file system whose values cannot be compared, because it is a slice.
 type roots []fs.FS
 
 func (r roots) Open(name string) (fs.File, error) { return r[0].Open(name) }
 
-// A sparse frame is read from a file system of any type.
+// TestSource_unknownFileID checks that a sparse frame can be read from a file system of any type.
 func TestSource_unknownFileID(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "frame")
 	w, err := Create(dir, &Params{CParams: cblosc.DefaultCParams(), ChunkSize: 512, Sparse: true})

@@ -21,7 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// byWriter writes j at path by a Writer with so many workers.
+// byWriter writes j to path with a Writer that has the given number of workers.
 func (j *job) byWriter(t tester, path string, workers int) {
 	t.Helper()
 	w, err := frameio.Create(path, &frameio.Params{CParams: &j.CParams, ChunkSize: j.ChunkSize, Meta: j.Meta, VLMeta: j.VLMeta, Sparse: !j.Contiguous, Workers: workers})
@@ -29,7 +29,7 @@ func (j *job) byWriter(t tester, path string, workers int) {
 	j.to(t, w)
 }
 
-// to gives the chunks of j to w and commits them.
+// to writes the chunks of j to w and commits them.
 func (j *job) to(t tester, w *frameio.Writer) {
 	t.Helper()
 	for _, p := range j.Chunks {
@@ -47,7 +47,7 @@ func (j *job) to(t tester, w *frameio.Writer) {
 	require.NoError(t, w.Close())
 }
 
-// requireSame compares two frames byte for byte, all files of directories.
+// requireSame compares two frames byte for byte. For directories it compares all files.
 func requireSame(t tester, want, got string, contiguous bool) {
 	t.Helper()
 	if contiguous {
@@ -82,7 +82,7 @@ func requireSameFile(t tester, want, got string) {
 		a[i:min(i+16, len(a))], b[i:min(i+16, len(b))])
 }
 
-// drawPieces draws chunks for elements of size bytes.
+// drawPieces returns random chunks with elements of size bytes.
 func drawPieces(t *rapid.T, size, chunkSize, most int, short bool) (pieces []piece) {
 	n := rapid.IntRange(0, most).Draw(t, "chunks")
 	for i := range n {
@@ -98,7 +98,8 @@ func drawPieces(t *rapid.T, size, chunkSize, most int, short bool) (pieces []pie
 	return pieces
 }
 
-// Frames of any kind are the library's, byte for byte.
+// TestWriter_againstLibrary checks that frames of any kind have the same bytes as those of
+// C-Blosc2.
 func TestWriter_againstLibrary(t *testing.T) {
 	library := startPeer(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -126,9 +127,9 @@ func TestWriter_againstLibrary(t *testing.T) {
 	})
 }
 
-// The library's context keeps the block size that it chose for the first chunk. For
-// a short one alone it would choose another; a worker that meets only that one must
-// not.
+// TestWriter_shortChunk checks that a short last chunk gets the block size of the first chunk. The
+// context of C-Blosc2 keeps the block size that it chose for the first chunk, so a worker that
+// compresses only the short chunk must not choose another one.
 func TestWriter_shortChunk(t *testing.T) {
 	library := startPeer(t)
 	for _, level := range []int{0, 1} {
@@ -156,8 +157,9 @@ func TestWriter_shortChunk(t *testing.T) {
 	}
 }
 
-// Many chunks, special ones among them. A file for each takes minutes on a disk, so that
-// only `make files` makes as many of them, by HYPERSLAB_FRAMEIO_FILES.
+// TestManyChunks checks frames with many chunks, including special chunks. One file for each chunk
+// takes minutes on a disk, so only "make files" writes large sparse frames. It sets
+// HYPERSLAB_FRAMEIO_FILES.
 func TestManyChunks(t *testing.T) {
 	library := startPeer(t)
 	for _, contiguous := range []bool{true, false} {
@@ -195,7 +197,7 @@ func TestManyChunks(t *testing.T) {
 	}
 }
 
-// All 16 metalayers of both kinds, with the longest names.
+// TestWriter_metalayers checks 16 metalayers of both kinds with names of the maximum length.
 func TestWriter_metalayers(t *testing.T) {
 	library := startPeer(t)
 	for _, contiguous := range []bool{true, false} {
@@ -214,8 +216,8 @@ func TestWriter_metalayers(t *testing.T) {
 	}
 }
 
-// However the values are cut into calls of Write, and however many workers there
-// are, the frame is the same.
+// TestWriter_anyLength checks that the frame depends neither on the lengths of the Write calls nor
+// on the number of workers.
 func TestWriter_anyLength(t *testing.T) {
 	all := ramp(3_000_000, 5)
 	p := &frameio.Params{ChunkSize: 4096}
@@ -265,7 +267,8 @@ func (m *memory) WriteAt(p []byte, off int64) (int, error) {
 	return copy(m.b[off:], p), nil
 }
 
-// Without Commit there is nothing, and what was there stays.
+// TestCommitAndClose checks that no file appears without Commit, and that an existing file is not
+// changed.
 func TestCommitAndClose(t *testing.T) {
 	for _, sparse := range []bool{false, true} {
 		t.Run(fmt.Sprintf("sparse=%v", sparse), func(t *testing.T) {
@@ -407,7 +410,8 @@ func TestWriteChunkRefuses(t *testing.T) {
 	require.NoError(t, w.Commit(), "what was refused left no trace")
 }
 
-// The last chunk many times more is what writing it so often is.
+// TestRepeatLast checks that repeating the last chunk n times has the same result as writing it n
+// times.
 func TestRepeatLast(t *testing.T) {
 	cp := cblosc.DefaultCParams()
 	cp.TypeSize = 4
@@ -478,7 +482,7 @@ func TestRepeatLastRefuses(t *testing.T) {
 	require.ErrorIs(t, w.RepeatLast(1), cblosc.ErrClosed)
 }
 
-// An error of writing ends the Writer.
+// TestWriterBroken checks that a write error makes all further calls of the Writer fail.
 func TestWriterBroken(t *testing.T) {
 	full := errors.New("full")
 	to := &failing{left: 5000, err: full}
@@ -495,7 +499,7 @@ func TestWriterBroken(t *testing.T) {
 	require.NoError(t, w.Close())
 }
 
-// failing takes so many bytes.
+// failing accepts left bytes, then returns err.
 type failing struct {
 	left int64
 	err  error

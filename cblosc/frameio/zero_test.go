@@ -74,8 +74,8 @@ func TestArrayOptions_zero(t *testing.T) {
 	require.NoError(t, w.Close())
 }
 
-// Zero limits are the defaults, also for a read of a part of a chunk, which needs memory of the
-// frame's own.
+// TestLimits_zero checks that zero limits mean the default limits, also for a read of a part of a
+// chunk, which allocates memory.
 func TestLimits_zero(t *testing.T) {
 	dir := t.TempDir()
 	src := ramp(800, 1)

@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/filter"
 )
 
-// field is a smooth field with the noise of a measurement, float32, of that shape.
+// field returns a smooth float32 field of the given shape with the noise of a measurement.
 func field(shape ...int64) []byte {
 	r := rand.New(rand.NewPCG(1, 1))
 	n := all(shape...).NumElems()
@@ -54,7 +54,8 @@ func blosc2Filter(codec uint32) []h5.Filter {
 	return []h5.Filter{{ID: filter.IDBlosc2, Values: []uint32{0, 0, 0, 0, 5, 1, codec}}}
 }
 
-// how are this package and, beside it, the library.
+// how lists the compared implementations: libhdf5, and this package with several numbers of
+// workers.
 var how = []struct {
 	name string
 	o    chunkio.Options
@@ -79,8 +80,8 @@ func BenchmarkRead(b *testing.B) {
 			got := make([]byte, len(src))
 			for _, h := range how {
 				b.Run(h.name, func(b *testing.B) {
-					// Opened for each read, so that the library has nothing in its cache, nor
-					// this package its index.
+					// The file is opened for each read, so that neither the chunk cache of libhdf5
+					// nor the index of this package is filled.
 					b.SetBytes(int64(len(src)))
 					for b.Loop() {
 						f, d := open(b, path, h5.ReadOnly, "d")
@@ -95,7 +96,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// One plane of each kind through chunks of Blosc2 that are larger.
+// BenchmarkReadSlice reads one plane in each direction through larger Blosc2 chunks.
 func BenchmarkReadSlice(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "x.h5")
 	shape, chunks := []int64{128, 256, 256}, []int64{64, 128, 128} // chunks of 4 MiB

@@ -48,7 +48,7 @@ func all(shape ...int64) h5.Region {
 	return h5.Region{Start: make([]int64, len(shape)), Count: shape}
 }
 
-// bytesLike makes n bytes that compress a little, with a few runs of the same.
+// bytesLike returns n pseudo-random bytes that compress slightly because they contain a few runs.
 func bytesLike(n int, seed uint64) []byte {
 	r := rand.New(rand.NewPCG(seed, 3))
 	b := make([]byte, n)
@@ -61,7 +61,7 @@ func bytesLike(n int, seed uint64) []byte {
 	return b
 }
 
-// types are stored types that only the order of bytes tells from one in memory.
+// types are stored types whose native form differs at most in byte order.
 var types = []h5.Datatype{
 	h5.Int(1, h5.LittleEndian), h5.Int(2, h5.BigEndian), h5.Uint(4, h5.LittleEndian), h5.IEEEFloat(4, h5.BigEndian),
 	h5.IEEEFloat(8, h5.LittleEndian), h5.Int(8, h5.BigEndian), h5.FixedString(5, h5.NullPad, h5.ASCII),
@@ -69,7 +69,7 @@ var types = []h5.Datatype{
 	{Class: h5.Compound, Size: 6, Members: []h5.Member{{Name: "a", Type: new(h5.Int(2, h5.LittleEndian))}, {Name: "b", Offset: 2, Type: new(h5.IEEEFloat(4, h5.LittleEndian))}}},
 }
 
-// pipelines are filters as a user gives them.
+// pipelines returns filter pipelines as a caller passes them to CreateDataset.
 func pipelines(size int) map[string][]h5.Filter {
 	p := map[string][]h5.Filter{
 		"none":              nil,
@@ -94,7 +94,7 @@ func pipelines(size int) map[string][]h5.Filter {
 	return p
 }
 
-// A case is a dataset and how it came about.
+// drawn holds the random parameters of a dataset.
 type drawn struct {
 	dt      h5.Datatype
 	shape   []int64
@@ -182,8 +182,8 @@ func (c *drawn) opts(r *rapid.T) *chunkio.Options {
 	}
 }
 
-// What is read is what the library reads, bit for bit, whatever the dataset, and
-// what is written is what the library would have written, for every reader.
+// TestAgainstLibrary checks that Read returns the same bytes as libhdf5 for random datasets and
+// regions, and that libhdf5 and Read return what Write stored.
 func TestAgainstLibrary(t *testing.T) {
 	dir := t.TempDir()
 	ctx := context.Background()
@@ -205,7 +205,8 @@ func TestAgainstLibrary(t *testing.T) {
 		compare := func(o *chunkio.Options) {
 			t.Helper()
 			reg, mem := c.region(r), c.mem(r)
-			// What is not written and has no fill value stays as it was.
+			// Elements without a stored chunk and without a fill value must not change in the
+			// buffer.
 			want := bytesLike(int(reg.NumElems())*c.dt.Size, 5)
 			for _, d := range []*h5.Dataset{ours, theirs} {
 				got := bytesLike(len(want), 5)
@@ -230,12 +231,12 @@ func TestAgainstLibrary(t *testing.T) {
 			reg, mem := c.region(r), c.mem(r)
 			src := bytesLike(int(reg.NumElems())*c.dt.Size, uint64(i))
 			if c.options.FillTime == h5.FillNever || c.options.NoFill {
-				reg, src = whole, bytesLike(int(size), uint64(i)) // what is around a region in its chunk would be anything
+				reg, src = whole, bytesLike(int(size), uint64(i)) // the padding of a chunk around a region is undefined
 			}
 			_, err := chunkio.Write(ctx, ours, src, mem, reg, c.opts(r))
 			require.NoError(r, err)
 			if err := theirs.WriteRegion(src, mem, reg); errors.Is(err, errors.ErrUnsupported) && masked > 0 {
-				refused++ // the library would lose the mask of a chunk
+				refused++ // libhdf5 would lose the filter mask of a chunk
 				_, err = chunkio.Write(ctx, theirs, src, mem, reg, nil)
 				require.NoError(r, err)
 			} else {
@@ -251,7 +252,7 @@ func TestAgainstLibrary(t *testing.T) {
 		}
 		compare(c.opts(r))
 		if c.options.FillTime != h5.FillNever && !c.options.NoFill && rapid.Bool().Draw(r, "over") {
-			// Ours leaves no mask behind.
+			// Write must leave no chunk with a filter mask.
 			reg := c.region(r)
 			src := bytesLike(int(reg.NumElems())*c.dt.Size, 11)
 			s, err := chunkio.Write(ctx, ours, src, c.dt, reg, nil)
@@ -276,21 +277,21 @@ func TestAgainstLibrary(t *testing.T) {
 	require.Positive(t, masked)
 }
 
-// raw stores one chunk in all of the datasets as another program may: with some of its
-// filters left out, as its mask says. It returns how many were.
+// raw stores one chunk in each of the datasets and skips the filters of a random mask, as other
+// programs do. It returns the number of skipped filters.
 func (c *drawn) raw(r *rapid.T, to ...*h5.Dataset) (out int) {
 	info, err := to[0].Info()
 	require.NoError(r, err)
 	whole, err := filter.New(info.Filters, filter.Options{})
 	if err != nil || len(info.Filters) == 0 {
-		return 0 // the library's own
+		return 0 // not supported by filter.New: libhdf5 encodes the chunk
 	}
 	n, offset := c.dt.Size, make([]int64, len(c.shape))
 	for i, chunk := range c.chunks {
 		n *= int(chunk)
 		offset[i] = chunk * rapid.Int64Range(0, (c.shape[i]-1)/chunk).Draw(r, "chunk")
 		if c.options.PlainEdges && offset[i]+chunk > c.shape[i] {
-			return 0 // stored as it is, whatever the mask
+			return 0 // not encoded, whatever the mask is
 		}
 	}
 	mask := rapid.Uint32Range(0, 1<<whole.Len()-1).Draw(r, "mask")
@@ -316,7 +317,7 @@ func (c *drawn) raw(r *rapid.T, to ...*h5.Dataset) (out int) {
 	return out
 }
 
-// h5dump and h5diff agree on what was written.
+// TestToolsAgree checks that h5dump and h5diff read the written values.
 func TestToolsAgree(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f := create(t, path)
@@ -349,7 +350,7 @@ func TestToolsAgree(t *testing.T) {
 	require.True(t, dump("theirs") == dump("ours"))
 }
 
-// The same bytes, whatever the number of workers.
+// TestWrite_reproducible checks that the file has the same bytes for every number of workers.
 func TestWrite_reproducible(t *testing.T) {
 	var want []byte
 	src := bytesLike(8*5000, 2)
@@ -428,8 +429,9 @@ func TestWhyNot(t *testing.T) {
 	require.Contains(t, s.Fallback, "no filters")
 }
 
-// Addresses count from behind a user block, and in some drivers from nowhere in one file:
-// chunks are read without the lock where that gets the right bytes, and else with it.
+// TestRead_withoutLock checks that chunks are read without the lock only if the addresses are
+// offsets in one file. A user block adds a constant to them, and some drivers use several files or
+// none.
 func TestRead_withoutLock(t *testing.T) {
 	src, i4, ctx := bytesLike(4000, 1), h5.Int(4, h5.LittleEndian), context.Background()
 	for _, tt := range []struct {
@@ -446,7 +448,7 @@ func TestRead_withoutLock(t *testing.T) {
 		{"core", 0, h5.Core{Backing: true}, h5.ReadOnly, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "x%d.h5") // a name of members, too
+			path := filepath.Join(t.TempDir(), "x%d.h5") // the format of member names, too
 			c := h5.CreateOptions{}
 			creation := h5.DefaultFileCreation()
 			creation.UserBlock = tt.block
@@ -479,12 +481,13 @@ func TestRead_withoutLock(t *testing.T) {
 	}
 }
 
-// A file that somebody put behind other bytes has addresses that count from where it was:
-// the superblock's own, which the library corrects by the place it found it at.
+// TestRead_movedChunks checks the chunk addresses of a file with other bytes before it. The
+// superblock still contains the original base address, and libhdf5 replaces it by the offset at
+// which it found the superblock.
 func TestRead_movedChunks(t *testing.T) {
 	dir := t.TempDir()
 	src, i4, ctx := bytesLike(4000, 1), h5.Int(4, h5.LittleEndian), context.Background()
-	for _, block := range []int64{0, 2048} { // its own user block
+	for _, block := range []int64{0, 2048} { // size of the user block
 		path := filepath.Join(dir, fmt.Sprint(block))
 		c := h5.CreateOptions{}
 		creation := h5.DefaultFileCreation()
@@ -514,8 +517,9 @@ func TestRead_movedChunks(t *testing.T) {
 	}
 }
 
-// Memory decides how many workers there are, and below one chunk's need the library does
-// it, in slabs between which it can be stopped.
+// TestMemory checks that the memory limit determines the number of workers. If the limit is less
+// than one chunk needs, libhdf5 must do the transfer in slabs, and the context must be able to
+// cancel it between slabs.
 func TestMemory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f := create(t, path)
@@ -563,8 +567,9 @@ func TestMemory(t *testing.T) {
 	require.Equal(t, make([]byte, 4096), got[3*4*4096:][:4096])
 }
 
-// What the library writes it writes in slabs, between which it can be stopped, with steps
-// too; but numbers that may be refused, and what is not inside the dataset, all or not at all.
+// TestWritesInSlabs checks that writes through libhdf5 are split into slabs and can be cancelled
+// between them, also with strides. Conversions that can fail, and regions outside the dataset, must
+// write either everything or nothing.
 func TestWritesInSlabs(t *testing.T) {
 	f := create(t, filepath.Join(t.TempDir(), "x.h5"))
 	defer f.Close()
@@ -638,12 +643,12 @@ func TestWritesInSlabs(t *testing.T) {
 	}
 }
 
-// What an external link or a mount leads to is in another file: its chunks are not
-// where they would be in this one.
+// TestInOtherFiles checks datasets reached through an external link or a mount. Their chunk
+// addresses refer to another file than the one of the handle.
 func TestInOtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	src, i4, ctx := bytesLike(4000, 1), h5.Int(4, h5.LittleEndian), context.Background()
-	for _, name := range []string{"x.h5", "far.h5"} { // the same dataset at another place, with other values
+	for _, name := range []string{"x.h5", "far.h5"} { // the same dataset at another address, with other values
 		f := create(t, filepath.Join(dir, name))
 		if name == "x.h5" {
 			_, err := f.Root().CreateGroup("here")
@@ -684,7 +689,7 @@ func TestInOtherFiles(t *testing.T) {
 	}
 }
 
-// What is wrong with a call is said as package h5 says it.
+// TestRefused checks that invalid arguments return the errors of package h5.
 func TestRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f := create(t, path)
@@ -741,9 +746,9 @@ func TestRefused(t *testing.T) {
 	require.ErrorIs(t, err, h5.ErrClosed)
 }
 
-// Stopped in the middle, by the caller and by a chunk that cannot be read.
-// A chunk whose place is 2^63 elements and more from the beginning, as a damaged index can
-// say, is one of no element, as it is to the library.
+// TestRead_chunkOutside checks that a chunk whose offset is 2^63 elements or more contains no
+// element of the dataset. A corrupt index can contain such an offset, and libhdf5 ignores the chunk
+// too.
 func TestRead_chunkOutside(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "far.h5")
 	f, err := h5.Create(path, &h5.CreateOptions{Low: h5.Earliest, High: h5.LatestFormat})
@@ -756,7 +761,7 @@ func TestRead_chunkOutside(t *testing.T) {
 	require.NoError(t, f.Close())
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
-	var keys []int64 // where the place along the axis stands, behind which is that in an element
+	var keys []int64 // file offsets of the first chunk coordinate; the offset in the element follows it
 	for _, x := range h5file.Describe(bytes.NewReader(b), int64(len(b))).Walk() {
 		if x.Name == "chunk offset" {
 			keys = append(keys, x.Offset)
@@ -780,6 +785,7 @@ func TestRead_chunkOutside(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
+// TestStops checks that the caller, a corrupt chunk and a truncated file stop a transfer.
 func TestStops(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f := create(t, path)
@@ -833,7 +839,7 @@ func TestStops(t *testing.T) {
 		}
 		require.NoError(t, f.Close())
 	}
-	// A file that ends before its chunk does.
+	// The file ends before its chunk does.
 	require.NoError(t, os.Truncate(path, 3000))
 	if f, err := h5.Open(path, h5.ReadOnly); err == nil {
 		defer f.Close()
@@ -845,8 +851,8 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// A chunk that decodes to another length is damaged, and is named, where the library
-// takes the beginning of a longer one and reads behind the end of a shorter one.
+// TestRead_chunkLength checks that a chunk of the wrong decoded length returns an error that names
+// the chunk. libhdf5 ignores the end of a longer chunk and reads past the end of a shorter one.
 func TestRead_chunkLength(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f := create(t, path)
@@ -883,8 +889,8 @@ func TestRead_chunkLength(t *testing.T) {
 	}
 }
 
-// A chunk that decodes to fewer bytes than it has to is refused behind each compressor, where
-// the library takes what is behind in memory for the rest.
+// TestShortChunks checks, for each compressor, that a chunk with too few decoded bytes is rejected.
+// libhdf5 would take the rest of the chunk from the memory after it.
 func TestShortChunks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f := create(t, path)
@@ -917,7 +923,7 @@ func TestShortChunks(t *testing.T) {
 		}
 	}
 	require.NoError(t, f.Close())
-	for _, mode := range []h5.Mode{h5.ReadOnly, h5.ReadWrite} { // with workers, and by H5Dread_chunk
+	for _, mode := range []h5.Mode{h5.ReadOnly, h5.ReadWrite} { // by workers, and through H5Dread_chunk
 		for _, name := range names {
 			f, d := open(t, path, mode, name)
 			info, err := d.Info()
@@ -936,7 +942,7 @@ func TestShortChunks(t *testing.T) {
 	}
 }
 
-// A slice of a Blosc2 chunk costs some of its blocks.
+// TestPartsOfChunks checks that a slice of a Blosc2 chunk reads only some of its blocks.
 func TestPartsOfChunks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f := create(t, path)
@@ -968,7 +974,8 @@ func TestPartsOfChunks(t *testing.T) {
 	}
 }
 
-// 64 goroutines on each of two handles, some through the library.
+// TestManyGoroutines reads and writes with 64 goroutines on each of two handles, partly through
+// libhdf5.
 func TestManyGoroutines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f := create(t, path)
@@ -977,7 +984,7 @@ func TestManyGoroutines(t *testing.T) {
 	for i, filters := range [][]h5.Filter{{h5.Shuffle(), h5.Deflate(2)}, {{ID: filter.IDBlosc2, Values: []uint32{0, 512, 0, 0, 5, 1, 1}}}} {
 		d, err := f.Root().CreateDataset(fmt.Sprint(i), i8, h5.SimpleSpace(64, 64), &h5.DatasetOptions{Chunks: []int64{16, 16}, Filters: filters})
 		require.NoError(t, err)
-		// Writers of different chunks.
+		// The writers use different chunks.
 		var g sync.WaitGroup
 		for k := range int64(16) {
 			g.Go(func() {

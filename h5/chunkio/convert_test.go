@@ -18,7 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/filter"
 )
 
-// numbers are all integers and floats that the machine has, in both orders.
+// numbers returns all integer and float types of the machine, in both byte orders.
 func numbers() (all []h5.Datatype) {
 	for _, order := range []h5.Order{h5.LittleEndian, h5.BigEndian} {
 		for _, size := range []int{1, 2, 4, 8} {
@@ -31,8 +31,8 @@ func numbers() (all []h5.Datatype) {
 	return all
 }
 
-// values draws n elements of a type: small ones that most types have, or any bits, with
-// what is peculiar to floats.
+// values returns n random elements of a type: small numbers, which most types can represent, or
+// arbitrary bits, and for floats also special values.
 func values(r *rapid.T, dt h5.Datatype, n int) []byte {
 	b := make([]byte, 0, n*dt.Size)
 	var order binary.AppendByteOrder = binary.LittleEndian
@@ -59,7 +59,7 @@ func values(r *rapid.T, dt h5.Datatype, n int) []byte {
 		put(math.Float64bits(v))
 	}
 	wild := rapid.IntRange(0, 3).Draw(r, "wild") == 0
-	odd := -1 // one value that is not like the others
+	odd := -1 // index of a value of another kind, -1 for none
 	if rapid.IntRange(0, 3).Draw(r, "odd") == 0 {
 		odd = rapid.IntRange(0, n-1).Draw(r, "at")
 	}
@@ -90,9 +90,9 @@ func values(r *rapid.T, dt h5.Datatype, n int) []byte {
 	return b
 }
 
-// Numbers are converted as the library converts them, bit for bit, in both directions
-// and whatever the chunks; a value that would change is the library's error, and nothing is
-// written then.
+// TestConversions checks that Read and Write convert numbers bit for bit as libhdf5 does, for every
+// chunk shape. A value that would change must return libhdf5's error, and a failed write must
+// change nothing.
 func TestConversions(t *testing.T) {
 	dir := t.TempDir()
 	ctx := context.Background()

@@ -1,5 +1,5 @@
-// Where chunks are decoded to, and what is too much for a plan: only here can the buffers of
-// a worker be seen, and a call be made without its own.
+// Tests of the destination of decoded chunks and of the limits of a plan. They are in the package
+// because they need the buffers of a worker and unexported functions.
 
 package chunkio
 
@@ -15,8 +15,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5/filter"
 )
 
-// A chunk of which all is wanted, in one piece, is decoded where it is wanted; others
-// pass through a worker's own memory.
+// TestRead_wholeChunks checks that a chunk is decoded directly into dst if all of it is selected
+// and contiguous there. Other chunks are decoded into the buffer of a worker.
 func TestRead_wholeChunks(t *testing.T) {
 	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
 	require.NoError(t, err)
@@ -59,7 +59,8 @@ func TestRead_wholeChunks(t *testing.T) {
 	}
 }
 
-// Steps between blocks are two loops for each axis: more than there can be are the library's.
+// TestTooManyLoops checks that libhdf5 transfers regions with blocks and strides in too many
+// dimensions. Each such dimension needs two loops, and the number of loops is limited.
 func TestTooManyLoops(t *testing.T) {
 	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
 	require.NoError(t, err)

@@ -10,7 +10,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// The chunks and the elements of regions with strides that reach the end of the maximum shape.
+// TestComb_extremeShape checks the chunks and elements of strided regions that end at the limit of
+// a maximum shape.
 func TestComb_extremeShape(t *testing.T) {
 	const shape = math.MaxInt64
 	for _, r := range []struct{ start, count, stride, block int64 }{

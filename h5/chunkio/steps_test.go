@@ -15,7 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/filter"
 )
 
-// along lists the elements of a region along an axis.
+// along returns the indices of a region in one dimension.
 func along(r h5.Region, axis int) (at []int64) {
 	for i := range r.Count[axis] {
 		for j := range r.Block[axis] {
@@ -25,9 +25,9 @@ func along(r h5.Region, axis int) (at []int64) {
 	return at
 }
 
-// A region with steps, of elements or of blocks, decodes the chunks it touches and no
-// other, whatever the steps; what is read is every element at its place, and what is
-// written leaves those between.
+// TestSteps checks that strided regions, of elements or of blocks, decode only the chunks they
+// touch. A read must return every selected element, and a write must not change the elements
+// between.
 func TestSteps(t *testing.T) {
 	f := create(t, filepath.Join(t.TempDir(), "x.h5"))
 	defer f.Close()
@@ -88,7 +88,7 @@ func TestSteps(t *testing.T) {
 		require.Equal(r, touched, s.Chunks)
 		require.Equal(r, src, got)
 
-		for k := range reg.NumElems() { // element k of the region, where it is in the dataset
+		for k := range reg.NumElems() { // element k of the region, and its index in the dataset
 			to, left, size := int64(0), k, int64(1)
 			for i := rank - 1; i >= 0; i-- {
 				n := int64(len(axes[i]))
@@ -105,7 +105,8 @@ func TestSteps(t *testing.T) {
 	require.Positive(t, several)
 }
 
-// Some elements of one plane of a Blosc2 chunk cost the blocks of that plane.
+// TestRead_filterSteps checks that reading some elements of one plane of a Blosc2 chunk reads only
+// the blocks of that plane.
 func TestRead_filterSteps(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f := create(t, path)

@@ -40,7 +40,7 @@ type inner struct {
 	A [2]uint8 `h5:"a"`
 }
 
-// everything makes a file with a bit of all there is.
+// everything creates a file with objects and elements of every kind.
 func everything(t testing.TB) *h5.File {
 	t.Helper()
 	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
@@ -86,7 +86,7 @@ func everything(t testing.TB) *h5.File {
 	return f
 }
 
-// A bit of everything, word for word as h5dump has it.
+// TestWriteAsH5dump checks that the output for objects of every kind is exactly h5dump's.
 func TestWriteAsH5dump(t *testing.T) {
 	tool := need.Tool(t, "h5dump") // the oracle
 	f := everything(t)
@@ -117,7 +117,7 @@ func TestDump_rowIndices(t *testing.T) {
 	require.True(t, strings.HasSuffix(got, "\n}\n}\n"))
 }
 
-// A shape of any rank is read in pieces that leave nothing out.
+// TestDump_pieces checks that datasets of any rank are read in pieces that contain every element.
 func TestDump_pieces(t *testing.T) {
 	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
 	require.NoError(t, err)
@@ -150,7 +150,7 @@ func appendInt(b []byte, v int) []byte {
 	return append(b, byte('0'+v%10))
 }
 
-// What fails is told, and the rest is written.
+// TestErrors checks that Write returns the error of its writer, and ErrClosed for a closed file.
 func TestErrors(t *testing.T) {
 	f := everything(t)
 	broken := errors.New("broken")
@@ -165,8 +165,8 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-// One object, or one attribute, word for word as h5dump has it; what is not there is an
-// error, and nothing is written.
+// TestObjectsAsH5dump checks that the output for one object or attribute is exactly h5dump's. A
+// name that does not exist must return an error, and nothing must be written.
 func TestObjectsAsH5dump(t *testing.T) {
 	tool := need.Tool(t, "h5dump") // the oracle
 	f := everything(t)

@@ -1,4 +1,4 @@
 package ddl
 
-// Pieces cuts a shape into regions that are read at once.
+// Pieces splits a shape into regions that are each read at once.
 var Pieces = pieces

@@ -10,7 +10,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5/ddl"
 )
 
-// A shape whose number of elements overflows is read in small pieces too.
+// TestPieces_ExtremeShape checks that a shape whose number of elements overflows is also read in
+// small pieces.
 func TestPieces_ExtremeShape(t *testing.T) {
 	enough := errors.New("enough")
 	for _, dims := range [][]int64{{1 << 60, 16}, {1 << 62, 2}, {3, 1 << 60, 16}, {1<<63 - 1, 1<<63 - 1}} {

@@ -18,7 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// shapes are those of the datasets /0, /1, … that parts are taken of.
+// shapes are those of the datasets /0, /1, … of the tests of parts.
 var shapes = [][]int64{{50}, {9, 11}, {5, 6, 7}, {3, 4, 3, 5}, {4, 0}}
 
 func shaped(t testing.TB) *h5.File {
@@ -39,7 +39,7 @@ func shaped(t testing.TB) *h5.File {
 	return f
 }
 
-// dumped is what h5dump says of a part.
+// dumped returns h5dump's output for a part.
 func dumped(t require.TestingT, tool, path, object string, part h5.Region) string {
 	list := func(v []int64) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(v), " ", ","), "[]") }
 	args := []string{"-d", object, "-s", list(part.Start), "-c", list(part.Count)}
@@ -56,8 +56,8 @@ func dumped(t require.TestingT, tool, path, object string, part h5.Region) strin
 	return string(out)
 }
 
-// Parts of any rank, with strides and blocks, word for word as h5dump has them: the order of
-// the values and the commas between them, too.
+// TestPartsAsH5dump checks that parts of any rank, with strides and blocks, are printed exactly as
+// by h5dump, including the order of the values and the commas.
 func TestPartsAsH5dump(t *testing.T) {
 	tool := need.Tool(t, "h5dump") // the oracle
 	f := shaped(t)
@@ -76,7 +76,7 @@ func TestPartsAsH5dump(t *testing.T) {
 				stride = rapid.Int64Range(block, block+3).Draw(t, "stride")
 			}
 			most := (length-start-block)/stride + 1
-			if blocks && !strides { // h5dump's stride is 1 then
+			if blocks && !strides { // then the stride of h5dump is 1
 				stride, most = 1, 1
 			}
 			part.Start = append(part.Start, start)
@@ -95,8 +95,9 @@ func TestPartsAsH5dump(t *testing.T) {
 	})
 }
 
-// Every line of a part begins with the place that its first element has in the dataset, the
-// second line of a row, too, of which h5dump counts the elements from the first.
+// TestPlacesOfParts checks that every line of a part begins with the index of its first element in
+// the dataset, including continuation lines. h5dump counts the elements of those lines from the
+// first line.
 func TestPlacesOfParts(t *testing.T) {
 	f := shaped(t)
 	got := write(t, f, &ddl.Options{Object: "/0", Part: &h5.Region{Start: []int64{3}, Stride: []int64{6}, Count: []int64{8}, Block: []int64{4}}})
@@ -113,7 +114,7 @@ func TestPlacesOfParts(t *testing.T) {
 	require.Contains(t, got, "\n      (1,2,3): 59, 60,\n      (1,3,3): 66, 67\n      (2,2,3): 101, 102,\n      (2,3,3): 108, 109\n      }\n")
 }
 
-// A part of every kind of element, and one without any.
+// TestPart_types checks parts of every kind of element, and an empty part.
 func TestPart_types(t *testing.T) {
 	tool := need.Tool(t, "h5dump") // the oracle
 	f := everything(t)
@@ -134,7 +135,7 @@ func TestPart_types(t *testing.T) {
 	require.Contains(t, got, "COUNT ( 1, 0 );\n      BLOCK ( 1, 1 );\n      DATA {\n      }\n")
 }
 
-// What is not inside a dataset is refused before a word is written.
+// TestPart_invalid checks that parts outside a dataset are refused before anything is written.
 func TestPart_invalid(t *testing.T) {
 	f := everything(t)
 	for _, tt := range []struct {
@@ -155,7 +156,8 @@ func TestPart_invalid(t *testing.T) {
 	}
 }
 
-// A row longer than what is read at a time is whole, with blocks in it.
+// TestPart_longRow checks that a row with blocks that is longer than the read buffer is written
+// completely.
 func TestPart_longRow(t *testing.T) {
 	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
 	require.NoError(t, err)

@@ -15,18 +15,18 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// A seen call is what libhdf5 told the spy behind another filter.
+// A seen holds the arguments of one call of the spy filter.
 type seen struct {
 	reverse int
-	place   int // which spy, its only parameter
-	bytes   int // of data in the buffer
-	size    int // of the buffer, as the filter before reported it
-	real    int // as the allocator knows it
+	place   int // position of the spy, its only parameter
+	bytes   int // length of the data
+	size    int // size of the buffer, as the filter before reported it
+	real    int // size of the buffer, as the allocator reports it
 }
 
-// newSpy makes libhdf5 load a filter that changes no data, notes what it is called with,
-// and writes to all of the buffer that is said to be there behind the data. take returns
-// what was noted since the last time.
+// newSpy makes libhdf5 load a filter that does not change the data. The filter records the
+// arguments of each call and writes to all of the reported buffer after the data. take returns the
+// calls since the last time.
 func newSpy(t *testing.T) (id int, take func() []seen) {
 	cc := need.Program(t, "cc")
 	include := need.Libraries(t)
@@ -58,7 +58,7 @@ const void *H5PLget_plugin_info(void) { return &class; }
 	directory := t.TempDir()
 	out, err := exec.Command(cc, "-shared", "-fPIC", "-I"+include, "-o", filepath.Join(directory, "libspy.so"), source).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	t.Setenv("HYPERSLAB_TEST_NOTES", notes) // the library keeps the plugin of the first test
+	t.Setenv("HYPERSLAB_TEST_NOTES", notes) // the plug-in of the first test stays loaded and uses this variable
 	require.NoError(t, h5.AllowPlugins(directory))
 	t.Cleanup(func() { require.NoError(t, h5.AllowPlugins()) })
 	return 40778, func() (all []seen) {
@@ -78,9 +78,10 @@ const void *H5PLget_plugin_info(void) { return &class; }
 	}
 }
 
-// The size of the buffer that our filters hand to libhdf5 is that of the buffer, writing
-// and reading, whether data grow or shrink and in the last chunk, too: the next filters
-// (shuffle, fletcher32, a stranger's) rely on it.
+// TestBufferSizes checks that the buffer size that the filters of this package return to libhdf5 is
+// the size of the allocated buffer. The test covers writes and reads, data that grow and shrink,
+// and the last chunk. The next filters, for example shuffle, fletcher32 and plug-ins, rely on the
+// size.
 func TestBufferSizes(t *testing.T) {
 	spy, take := newSpy(t)
 	f, _ := newFile(t)
@@ -120,7 +121,7 @@ func TestBufferSizes(t *testing.T) {
 				require.NoError(t, err)
 				require.NoError(t, d.Close())
 				bound := filter.Bound(id, info.Filters[3].Values, n)
-				stored := map[int]int{} // how often so many bytes came out
+				stored := map[int]int{} // how many chunks had each encoded length
 				written := 0
 				for _, s := range take() {
 					require.LessOrEqual(t, s.bytes, s.size, "%s: %+v", about, s)
@@ -151,13 +152,13 @@ func TestBufferSizes(t *testing.T) {
 					require.LessOrEqual(t, s.bytes, s.size, "%s: %+v", about, s)
 					require.LessOrEqual(t, s.size, s.real, "%s: %+v", about, s)
 					switch s.place {
-					case 1: // behind ours
+					case 1: // after the tested filter
 						read++
 						require.Equal(t, n, s.bytes, about)
 						if id == filter.IDBlosc2 || id == filter.IDBlosc {
 							require.Equal(t, n, s.size, about)
 						}
-					case 2: // before it
+					case 2: // before the tested filter
 						stored[s.bytes]--
 					}
 				}
@@ -172,13 +173,14 @@ func TestBufferSizes(t *testing.T) {
 	require.Positive(t, more)
 }
 
-// A filter that fails leaves buffer and size as they were to the next one.
+// TestPipeline_bufferSizes checks that a filter that fails passes the buffer and its size unchanged
+// to the next filter.
 func TestPipeline_bufferSizes(t *testing.T) {
 	spy, take := newSpy(t)
 	f, _ := newFile(t)
 	defer func() { require.NoError(t, f.Close()) }()
 	kind, src := h5.Int(4, h5.LittleEndian), data(4*100, 1)
-	no := []uint32{0, 0, 0, 0, 5, 1, 99} // no codec
+	no := []uint32{0, 0, 0, 0, 5, 1, 99} // invalid codec
 	d, err := f.Root().CreateDataset("d", kind, h5.SimpleSpace(100), &h5.DatasetOptions{Chunks: []int64{50}, Filters: []h5.Filter{
 		{ID: spy, Values: []uint32{0}}, {ID: filter.IDBlosc2, Name: "unchecked", Optional: true, Values: no}, {ID: spy, Values: []uint32{1}}, h5.Fletcher32(),
 	}})

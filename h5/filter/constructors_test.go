@@ -12,7 +12,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/filter"
 )
 
-// constructed has one filter of each constructor and codec.
+// constructed returns one filter of each constructor and codec.
 func constructed() map[string]h5.Filter {
 	all := map[string]h5.Filter{
 		"zstd": filter.Zstd(9), "zstd default": filter.Zstd(0), "zstd fast": filter.Zstd(-5), "lz4": filter.LZ4(), "lzf": filter.LZF(),
@@ -25,9 +25,9 @@ func constructed() map[string]h5.Filter {
 	return all
 }
 
-// Datasets of every constructor are read by libhdf5, by a Pipeline, and by h5py with hdf5plugin.
-// No chunk was stored without the filter, and chunks are smaller than the elements if it
-// compresses.
+// TestConstructors checks that libhdf5, a Pipeline, and h5py with hdf5plugin read datasets of every
+// constructor. No chunk may be stored without the filter, and filters that compress must store
+// fewer bytes.
 func TestConstructors(t *testing.T) {
 	f, path := newFile(t)
 	kind := h5.IEEEFloat(4, h5.LittleEndian)
@@ -69,7 +69,8 @@ with h5py.File(sys.argv[1]) as f:
 	require.Equal(t, len(all), compareSums(t, f, sums))
 }
 
-// The values that a constructor stores are those that hdf5plugin stores with the same parameters.
+// TestConstructors_hdf5plugin checks that each constructor stores the same parameters as
+// hdf5plugin.
 func TestConstructors_hdf5plugin(t *testing.T) {
 	_, path := newFile(t)
 	out := python(t, `

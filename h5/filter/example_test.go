@@ -10,7 +10,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// Datasets compressed with Zstandard and with Blosc2. h5py reads them with the plug-ins of
+// Datasets are compressed with Zstandard and with Blosc2. h5py reads them with the plug-ins of
 // hdf5plugin.
 func Example() {
 	f, err := h5.CreateImage(nil)

@@ -14,8 +14,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5/filter"
 )
 
-// Every filter gives back what it was given: elements of every size, ragged ends,
-// data that compress and data that do not.
+// TestRoundTrip checks that every filter decodes what it encodes, for elements of every size,
+// incomplete last elements, compressible data and noise.
 func TestRoundTrip(t *testing.T) {
 	for _, s := range settings() {
 		t.Run(s.name, func(t *testing.T) {
@@ -42,8 +42,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Nothing that is cut short is taken for whole, and nothing that is changed makes
-// more than a wrong result.
+// TestDamagedStreams checks that truncated streams return an error, and that changed streams return
+// an error or wrong bytes but do not crash.
 func TestDamagedStreams(t *testing.T) {
 	src := data(4000, 3)
 	for _, s := range settings() {
@@ -108,7 +108,7 @@ func TestParameters(t *testing.T) {
 	require.Contains(t, err.Error(), "buffer of 64 bytes, the result has 68")
 }
 
-// LZF, whose decoder is written here from the format's description.
+// TestLZF_format checks the LZF decoder, which follows the description of the format.
 func TestLZF_format(t *testing.T) {
 	for _, tt := range []struct {
 		in   []byte
@@ -121,7 +121,7 @@ func TestLZF_format(t *testing.T) {
 		{[]byte{2, 'a', 'b'}, "", h5.ErrCorrupt},
 		{[]byte{0, 'a', 0x20}, "", h5.ErrCorrupt},
 		{[]byte{0, 'a', 0xE0, 1}, "", h5.ErrCorrupt},
-		{[]byte{0, 'a', 0x20, 1}, "", h5.ErrCorrupt}, // from before the beginning
+		{[]byte{0, 'a', 0x20, 1}, "", h5.ErrCorrupt}, // offset before the beginning
 	} {
 		dst := make([]byte, 12)
 		n, err := filter.Decode(filter.IDLZF, nil, dst, tt.in)
@@ -149,7 +149,7 @@ func TestPipeline(t *testing.T) {
 	require.NoError(t, p.Decode(dst, enc, 0))
 	require.Equal(t, src, dst)
 
-	// Every subset, as other programs may store it.
+	// Other programs may store chunks encoded with any subset of the filters.
 	for mask := range uint32(16) {
 		var rest []h5.Filter
 		for i, f := range filters {
@@ -166,7 +166,7 @@ func TestPipeline(t *testing.T) {
 		require.Equal(t, src, dst)
 	}
 
-	// A wrong length, a wrong checksum, and where it was.
+	// A wrong length or checksum must return an error with the step.
 	require.ErrorIs(t, p.Decode(dst[:len(dst)-1], enc, 0), h5.ErrCorrupt)
 	require.ErrorIs(t, p.Decode(make([]byte, len(dst)+1), enc, 0), h5.ErrCorrupt)
 	enc[len(enc)-1] ^= 1
@@ -188,8 +188,8 @@ func TestPipeline(t *testing.T) {
 	require.ErrorIs(t, err, h5.ErrParam)
 }
 
-// What an optional filter refuses is stored without it; what another refuses is
-// not stored.
+// TestOptional checks that a chunk is stored without an optional filter that fails, and that
+// encoding fails if another filter fails.
 func TestOptional(t *testing.T) {
 	src := noise(4000, 7)
 	for _, last := range [][]h5.Filter{nil, {{ID: filter.IDFletcher32}}, {{ID: filter.IDBlosc, Values: []uint32{2, 2, 1, 0, 0, 0, 1}}}} {
@@ -272,8 +272,9 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// A checksum that comes before a filter of this package's is looked at behind that filter:
-// of fewer than 4 bytes the library would sum up all memory (CVE-2026-19028).
+// TestChecksumsBeforeFilters checks a fletcher32 before a filter of this package. The length must
+// be checked after the filter is decoded, because libhdf5 would read all memory after a chunk of
+// fewer than 4 bytes (CVE-2026-19028).
 func TestChecksumsBeforeFilters(t *testing.T) {
 	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
 	require.NoError(t, err)

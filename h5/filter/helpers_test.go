@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// data makes n bytes of elements that compress as measurements do.
+// data returns n bytes of elements that compress like measurements.
 func data(n int, seed uint64) []byte {
 	r := rand.New(rand.NewPCG(seed, 1))
 	b := make([]byte, 0, n+8)
@@ -36,8 +36,8 @@ func noise(n int, seed uint64) []byte {
 	return b
 }
 
-// A setting is a filter with its parameters as a file stores them, and as a user
-// gives them to libhdf5.
+// A setting is a filter with its parameters, as a file stores them and as a caller passes them to
+// libhdf5.
 type setting struct {
 	name   string
 	id     int
@@ -57,7 +57,7 @@ func total(element int, dims []int) uint32 {
 	return uint32(n)
 }
 
-// settings are those of every filter with a choice of parameters.
+// settings returns every filter with several sets of parameters.
 func settings() []setting {
 	all := []setting{
 		{"shuffle", filter.IDShuffle, nil, func(e int, _ ...int) []uint32 { return []uint32{uint32(e)} }},
@@ -81,7 +81,7 @@ func settings() []setting {
 	}
 	for codec := range uint32(6) {
 		if codec == 3 {
-			continue // Snappy, or nothing
+			continue // Snappy, or an unused number
 		}
 		for shuffle := range uint32(3) {
 			given := []uint32{0, 0, 0, 0, 5, shuffle, codec}
@@ -104,7 +104,7 @@ func settings() []setting {
 	return all
 }
 
-// python runs a script with the plug-ins of hdf5plugin in its reach.
+// python runs a script with h5py and the plug-ins of hdf5plugin.
 func python(t testing.TB, script string, args ...string) string {
 	t.Helper()
 	return pythonWith(t, []string{"h5py", "hdf5plugin"}, script, args...)

@@ -20,8 +20,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// chunksOf decodes every stored chunk of a dataset with its own pipeline, and
-// compares it with what the library reads there.
+// chunksOf decodes every stored chunk of a dataset with a Pipeline and compares the chunk with the
+// elements that libhdf5 reads. It returns the number of chunks.
 func chunksOf(t testing.TB, d *h5.Dataset, o filter.Options) int {
 	t.Helper()
 	info, err := d.Info()
@@ -48,7 +48,7 @@ func chunksOf(t testing.TB, d *h5.Dataset, o filter.Options) int {
 			whole = whole && count[i] == info.Chunks[i]
 		}
 		if !whole {
-			continue // chunkio's tests cut
+			continue // the tests of chunkio cover partial chunks
 		}
 		want := make([]byte, size)
 		require.NoError(t, d.ReadRegion(want, info.Datatype, h5.Region{Start: c.Offset, Count: count}))
@@ -57,8 +57,8 @@ func chunksOf(t testing.TB, d *h5.Dataset, o filter.Options) int {
 	return seen
 }
 
-// Every filter through the library: it writes with ours, its own readers give the
-// values back, and each raw chunk decodes outside it.
+// TestRegistered checks every filter through libhdf5, which must write with this package's encoders
+// and read the values again. A Pipeline must decode each raw chunk.
 func TestRegistered(t *testing.T) {
 	f, _ := newFile(t)
 	defer f.Close()
@@ -91,7 +91,7 @@ func TestRegistered(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// Chunks that this package encodes are those that the library's own filters read.
+// TestLibraryReads checks that libhdf5's filters read the chunks that this package encodes.
 func TestLibraryReads(t *testing.T) {
 	f, _ := newFile(t)
 	defer f.Close()
@@ -122,8 +122,9 @@ func TestLibraryReads(t *testing.T) {
 	}
 }
 
-// A chunk of Blosc made by contexts, at the same time, is one of the same data as the
-// library's, which with Exact has the plug-in's bytes; both are what libhdf5 reads.
+// TestBloscByContexts checks Blosc chunks that a Pipeline encodes with contexts, which allow
+// concurrent calls. libhdf5 must read them, and with Exact they must have the bytes of the Blosc
+// plug-in.
 func TestBloscByContexts(t *testing.T) {
 	f, _ := newFile(t)
 	defer f.Close()
@@ -164,7 +165,7 @@ func TestBloscByContexts(t *testing.T) {
 	}
 }
 
-// Exact deflate is zlib's, which the library itself calls.
+// TestExactDeflate checks that Exact deflate returns the same bytes as zlib, which libhdf5 uses.
 func TestExactDeflate(t *testing.T) {
 	f, _ := newFile(t)
 	defer f.Close()
@@ -185,7 +186,7 @@ func TestExactDeflate(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, mask, gotMask)
 		require.Equal(t, want[:n], got, "level %d", level)
-		// Ours is read all the same, and no longer.
+		// Without Exact the chunk must be readable and at most about 5% longer.
 		p, err = filter.New(info.Filters, filter.Options{})
 		require.NoError(t, err)
 		ours, _, err := p.Encode(nil, src)
@@ -198,7 +199,8 @@ func TestExactDeflate(t *testing.T) {
 	}
 }
 
-// Szip is the library's; here its chunks are decoded outside, and ours read by it.
+// TestSzip checks that this package decodes szip chunks that libhdf5 wrote, and that libhdf5 reads
+// those of this package.
 func TestSzip(t *testing.T) {
 	if !filter.Known(filter.IDSzip) {
 		need.Missing(t, "built without szip")
@@ -234,7 +236,8 @@ func TestSzip(t *testing.T) {
 	}
 }
 
-// The plug-ins of hdf5plugin and h5py's LZF write, this package reads.
+// TestOthersWrite checks that this package reads files written with the plug-ins of hdf5plugin and
+// with h5py's LZF.
 func TestOthersWrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "theirs.h5")
 	python(t, `
@@ -276,7 +279,7 @@ with h5py.File(sys.argv[1], "w") as f:
 	}
 	require.Equal(t, 5*48*5, datasets)
 	require.Greater(t, chunks, datasets)
-	// The library agrees with Python on the values: a digest of each.
+	// Python and this package must compute the same checksum of the values of each dataset.
 	sums := python(t, `
 import sys, json, h5py, hdf5plugin, numpy as np, zlib
 with h5py.File(sys.argv[1]) as f:
@@ -285,7 +288,8 @@ with h5py.File(sys.argv[1]) as f:
 	compareSums(t, f, sums)
 }
 
-// This package writes, by the library and raw, hdf5plugin reads.
+// TestOthersRead checks that hdf5plugin reads files written by this package through libhdf5 and as
+// raw chunks.
 func TestOthersRead(t *testing.T) {
 	f, path := newFile(t)
 	defer f.Close()
@@ -326,7 +330,8 @@ with h5py.File(sys.argv[1]) as f:
 	require.Equal(t, len(settings())*9, compareSums(t, f, sums))
 }
 
-// compareSums compares the values of every dataset, as stored, with NumPy's.
+// compareSums compares the stored values of every dataset with the checksums computed by NumPy. It
+// returns the number of datasets.
 func compareSums(t *testing.T, f *h5.File, sums string) int {
 	t.Helper()
 	want := map[string]uint32{}
@@ -343,7 +348,7 @@ func compareSums(t *testing.T, f *h5.File, sums string) int {
 	return len(want)
 }
 
-// Files of other programs, from the corpus.
+// TestCorpus reads files of other programs from the corpus.
 func TestCorpus(t *testing.T) {
 	for _, path := range need.Files(t, need.Corpus, "hdf5-filters/*.h5") {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".h5"), func(t *testing.T) {
@@ -378,7 +383,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// A chunk that says it is damaged is told as such by a plain read.
+// TestDamagedChunk checks that reading a corrupt chunk through libhdf5 returns ErrCorrupt.
 func TestDamagedChunk(t *testing.T) {
 	f, _ := newFile(t)
 	defer f.Close()
@@ -391,9 +396,9 @@ func TestDamagedChunk(t *testing.T) {
 	}
 }
 
-// Blosc2 through the library: data that do not compress, which must be written though the
-// filter is not optional; and a damaged chunk, after which everything of the library goes on,
-// that of contexts made before, too.
+// TestBlosc2_library checks Blosc2 through libhdf5. Incompressible data must be written although
+// the filter is not optional. After an error of a corrupt chunk, libhdf5 and contexts created
+// before must still work.
 func TestBlosc2_library(t *testing.T) {
 	c, err := cblosc.NewCompressor(nil)
 	require.NoError(t, err)
@@ -405,7 +410,7 @@ func TestBlosc2_library(t *testing.T) {
 		d, err := f.Root().CreateDataset(name, kind, h5.SimpleSpace(100, 100), &h5.DatasetOptions{
 			Chunks: []int64{30, 40}, Filters: []h5.Filter{{ID: filter.IDBlosc2}}})
 		require.NoError(t, err, name)
-		for range 2 { // the first chunks and what replaces them
+		for range 2 { // create the chunks, then overwrite them
 			require.NoError(t, d.WriteRegion(src, kind, region(100, 100)), name)
 		}
 		got := make([]byte, len(src))
@@ -429,10 +434,10 @@ func TestBlosc2_library(t *testing.T) {
 	}
 }
 
-// The filter that libhdf5 calls keeps its contexts: one for a chunk would be two blocks of
-// memory for each.
+// TestContextsAreKept checks that the filter called by libhdf5 reuses its contexts, because a new
+// context for each chunk would allocate two blocks of memory.
 func TestContextsAreKept(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which empties pools
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // garbage collection empties pools
 	f, _ := newFile(t)
 	defer f.Close()
 	kind := h5.Int(4, h5.LittleEndian)

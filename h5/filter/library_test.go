@@ -10,8 +10,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 )
 
-// Chunks that the library would take more bytes for than they have are told before, also
-// where n-bit and scale-offset do nothing, for all bits of an element, or were left out.
+// TestLongEnough checks that chunks that are shorter than the input libhdf5's filter reads are
+// rejected before it runs. Cases include n-bit and scale-offset for all bits of an element, in
+// which they do nothing, and skipped filters.
 func TestLongEnough(t *testing.T) {
 	nbit := func(bits uint32) h5.Filter { // of 10 numbers of 4 bytes
 		none := uint32(0)

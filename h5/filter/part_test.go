@@ -12,8 +12,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/boxes"
 )
 
-// A part of a chunk is what it is in the whole, whether the frame is in memory or
-// read piece by piece, and whether its blocks have a shape or not.
+// TestPartsAgainstWhole checks that a decoded part of a chunk equals the same elements of the whole
+// chunk. The frame is in memory or read piece by piece, and its blocks are one-dimensional or have
+// a shape.
 func TestPartsAgainstWhole(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rank := rapid.IntRange(1, 4).Draw(r, "rank")
@@ -37,7 +38,7 @@ func TestPartsAgainstWhole(t *testing.T) {
 			}
 		}
 		if len(values) == 7 {
-			values[1] -= values[1] % uint32(item) // a block that is no whole element is the library's to refuse
+			values[1] -= values[1] % uint32(item) // a block with incomplete elements is invalid
 		}
 		src := [][]byte{data(n, 1), noise(n, 1), make([]byte, n)}[rapid.IntRange(0, 2).Draw(r, "kind")]
 		p, err := filter.New([]h5.Filter{{ID: filter.IDBlosc2, Values: values}}, filter.Options{})
@@ -68,7 +69,7 @@ func TestPartsAgainstWhole(t *testing.T) {
 		require.Equal(t, want, got)
 		require.LessOrEqual(t, read, int64(len(enc)))
 
-		// Damaged or cut short, it is an error or other values, and nothing worse.
+		// A corrupt or truncated frame must return an error or other values, and must not crash.
 		b := bytes.Clone(enc)
 		for range rapid.IntRange(1, 3).Draw(r, "changes") {
 			b[rapid.IntRange(0, len(b)-1).Draw(r, "at")] ^= byte(rapid.IntRange(1, 255).Draw(r, "bits"))
@@ -87,8 +88,8 @@ func TestPartsAgainstWhole(t *testing.T) {
 	require.False(t, p.Partial())
 }
 
-// Of a chunk whose elements lie one after the other, too, only blocks are read that hold
-// elements of the box, with nothing of what is between them.
+// TestPart_gaps checks that a part of a chunk with one-dimensional blocks reads only blocks that
+// contain elements of the box, and no blocks between them.
 func TestPart_gaps(t *testing.T) {
 	const block = 4096
 	src := noise(64*64*64*4, 1)
@@ -116,7 +117,7 @@ func TestPart_gaps(t *testing.T) {
 			read, err := p.DecodePartAt(got, bytes.NewReader(enc), int64(len(enc)), part)
 			require.NoError(t, err)
 			require.Equal(t, want, got)
-			if stored := len(enc) > len(src); !stored { // what does not compress has no blocks
+			if stored := len(enc) > len(src); !stored { // incompressible data are stored without blocks
 				require.InDelta(t, tt.blocks*int64(len(enc))/256, read, float64(len(enc))/50, "%v", tt.count)
 			}
 			clear(got)
@@ -126,7 +127,7 @@ func TestPart_gaps(t *testing.T) {
 	}
 }
 
-// One element of a large chunk costs one block of it.
+// TestPartReadsLittle checks that decoding one element of a large chunk reads only one block.
 func TestPartReadsLittle(t *testing.T) {
 	src := noise(64*64*64*4, 1)
 	p, err := filter.New([]h5.Filter{{ID: filter.IDBlosc2, Values: []uint32{1, 0, 4, uint32(len(src)), 5, 1, 1, 3, 64, 64, 64}}}, filter.Options{})

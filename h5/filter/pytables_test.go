@@ -14,8 +14,9 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// What PyTables writes, type × layout × filter × shape, reads as the same values: of
-// each leaf a digest of its elements in the machine's order of bytes.
+// TestPyTables_write checks that files written by PyTables have the same values, for type × layout
+// × filter × shape. It compares a checksum of the elements of each leaf in the byte order of the
+// machine.
 func TestPyTables_write(t *testing.T) {
 	f, path := newFile(t)
 	require.NoError(t, f.Close())
@@ -93,7 +94,8 @@ print(json.dumps(sums))
 	require.Len(t, used, 6, "shuffle, deflate, fletcher32, bzip2, blosc, blosc2: %v", used)
 }
 
-// Tables are compounds, nested ones too, and rows of variable length are sequences.
+// TestPyTables_tables checks that tables, also nested ones, are read as compounds, and rows of
+// variable length as sequences.
 func TestPyTables_tables(t *testing.T) {
 	f, path := newFile(t)
 	require.NoError(t, f.Close())
@@ -164,12 +166,13 @@ with tables.open_file(sys.argv[1], "w") as f:
 	require.Equal(t, []int64{0, 1, 2}, list)
 	d, err = f.Root().OpenDataset("words")
 	require.NoError(t, err)
-	words, err := h5value.ReadAll[[]uint32](d) // PyTables' own form: code points
+	words, err := h5value.ReadAll[[]uint32](d) // PyTables stores strings as code points
 	require.NoError(t, err)
 	require.Equal(t, [][]uint32{{'a', 'é'}, {}}, words)
 }
 
-// And what we write, PyTables reads: arrays, and compounds as tables.
+// TestPyTables_read checks that PyTables reads what this package writes: arrays, and compounds as
+// tables.
 func TestPyTables_read(t *testing.T) {
 	f, path := newFile(t)
 	defer f.Close()

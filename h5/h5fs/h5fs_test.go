@@ -33,8 +33,8 @@ func newFile(t testing.TB) *h5.File {
 
 func region(start, count []int64) h5.Region { return h5.Region{Start: start, Count: count} }
 
-// A file passes the standard library's test of file systems, with symbolic links, a
-// cycle and names from everywhere.
+// TestNew checks a file with fstest.TestFS. The file contains symbolic links, a cycle and unusual
+// names.
 func TestNew(t *testing.T) {
 	f := newFile(t)
 	r := f.Root()
@@ -93,7 +93,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// What is more than bytes is there, and reading it says why it cannot be.
+// TestNew_irregular checks that datasets of elements that are not plain bytes are listed, and that
+// reading them returns an error with the reason.
 func TestNew_irregular(t *testing.T) {
 	f := newFile(t)
 	_, err := f.Root().CreateDataset("s", h5.VariableString(h5.UTF8), h5.SimpleSpace(2), nil)
@@ -111,7 +112,8 @@ func TestNew_irregular(t *testing.T) {
 	require.ErrorIs(t, err, h5.ErrClosed)
 }
 
-// Any piece of any shape is that piece of the whole.
+// TestNew_pieces checks that reading any range of a dataset of any shape returns the same bytes as
+// the whole.
 func TestNew_pieces(t *testing.T) {
 	f := newFile(t)
 	n := 0
@@ -156,7 +158,8 @@ func TestNew_pieces(t *testing.T) {
 	})
 }
 
-// The last bytes of a dataset of 2^63-2 bytes are read with a buffer that reaches past its end.
+// TestNew_extremeShape reads the last bytes of a dataset of 2^63-2 bytes with a buffer that extends
+// past its end.
 func TestNew_extremeShape(t *testing.T) {
 	const length = 1<<62 - 1
 	const size = 2 * length

@@ -9,7 +9,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// What a checked conversion costs beside the library's own.
+// BenchmarkNarrowing compares checked conversions with libhdf5's own.
 func BenchmarkNarrowing(b *testing.B) {
 	const n = 1 << 20
 	d := newDataset(b, h5.IEEEFloat(8, h5.NativeOrder), h5.SimpleSpace(n), nil)
@@ -30,7 +30,7 @@ func BenchmarkNarrowing(b *testing.B) {
 	}
 }
 
-// BenchmarkReadTen reads ten elements: what one call costs.
+// BenchmarkReadTen reads ten elements to measure the cost of one call.
 func BenchmarkReadTen(b *testing.B) {
 	b.Run("numbers", func(b *testing.B) { readTen(b, make([]float64, 10)) })
 	b.Run("strings", func(b *testing.B) { readTen(b, make([]string, 10)) })
@@ -48,7 +48,7 @@ func readTen[T any](b *testing.B, v []T) {
 	}
 }
 
-// What reading a small attribute costs, by what it holds.
+// BenchmarkReadAttr reads small attributes of several types.
 func BenchmarkReadAttr(b *testing.B) {
 	r := newFile(b).Root()
 	require.NoError(b, h5value.WriteAttr(r, "number", []float64{1.5}, h5.ScalarSpace()))

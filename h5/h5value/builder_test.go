@@ -1,4 +1,4 @@
-// Values put together from bytes are those that Go values make.
+// Tests that values built from bytes are equal to values encoded from Go values.
 
 package h5value_test
 

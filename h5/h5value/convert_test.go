@@ -12,7 +12,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// stored makes a dataset of one type, holding v.
+// stored creates a dataset of the given type that contains v.
 func stored[T any](t testing.TB, f *h5.File, name string, dt h5.Datatype, v []T) *h5.Dataset {
 	t.Helper()
 	d, err := f.Root().CreateDataset(name, dt, h5.SimpleSpace(int64(len(v))), nil)
@@ -21,7 +21,8 @@ func stored[T any](t testing.TB, f *h5.File, name string, dt h5.Datatype, v []T)
 	return d
 }
 
-// Defect 1 of gonum's binding: big-endian numbers read as other numbers.
+// TestConvert_bigEndian checks that big-endian numbers are read correctly. Gonum's binding returns
+// other numbers (defect 1).
 func TestConvert_bigEndian(t *testing.T) {
 	f := newFile(t)
 	d := stored(t, f, "i", h5.Int(4, h5.BigEndian), []int32{1, 2, 3, -4})
@@ -37,7 +38,8 @@ func TestConvert_bigEndian(t *testing.T) {
 	require.Equal(t, []float64{1.5, math.Inf(1), math.MaxFloat64}, floats)
 }
 
-// Defect 2: another type than the stored one gives garbage.
+// TestWideningIsExact checks that numbers are read exactly as a wider type than the stored one.
+// Gonum's binding returns garbage (defect 2).
 func TestWideningIsExact(t *testing.T) {
 	d := stored(t, newFile(t), "d", h5.Int(2, h5.LittleEndian), []int16{1, -2, math.MaxInt16, math.MinInt16})
 	got, err := h5value.ReadAll[float64](d)
@@ -48,7 +50,8 @@ func TestWideningIsExact(t *testing.T) {
 	require.Equal(t, []int64{1, -2, math.MaxInt16, math.MinInt16}, wide)
 }
 
-// Defect 3: a slice that is too short is written past its end.
+// TestShortSlice checks that a slice that is too short returns an error. Gonum's binding writes
+// past its end (defect 3).
 func TestShortSlice(t *testing.T) {
 	v := make([]float64, 1000)
 	d := stored(t, newFile(t), "d", h5.IEEEFloat(8, h5.LittleEndian), v)
@@ -146,7 +149,7 @@ func TestStridesAndBlocks(t *testing.T) {
 	})
 }
 
-// converted is what Go makes of a value, and whether it is the same value.
+// checkLossless compares Read and Write of a random value with exactly.
 func checkLossless[S, D int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64](
 	t *rapid.T, src *h5.Dataset, dst *h5.Dataset, values *rapid.Generator[S],
 ) {
@@ -172,8 +175,7 @@ func checkLossless[S, D int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 |
 	require.True(t, got[0] == want || want != want && got[0] != got[0], "%v was written as %v", v[0], got[0])
 }
 
-// exactly converts with Go's rules, through the widest types, and says which
-// sentinel a loss is.
+// exactly converts a value with Go's rules and the widest types, and returns the error for a loss.
 func exactly[S, D int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64](s S) (D, error) {
 	var zero D
 	half := 0.5
@@ -186,7 +188,7 @@ func exactly[S, D int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint6
 		if math.IsInf(float64(d), 0) {
 			return 0, h5.ErrOverflow
 		}
-		// S(d) overflows for the largest integers, which a float holds only rounded up.
+		// S(d) overflows for the largest integers, because a float represents them only rounded up.
 		if float64(d) >= 18446744073709551616 || (float64(d) >= 9223372036854775808 && S(0)-1 < 0) {
 			if S(half) == 0 {
 				return 0, h5.ErrPrecision
@@ -197,12 +199,12 @@ func exactly[S, D int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint6
 		}
 		return d, nil
 	}
-	// to an integer
+	// The destination is an integer.
 	low, high := limits[D]()
-	if S(half) != 0 { // from a float
+	if S(half) != 0 { // the source is a float
 		f := float64(s)
 		if f != f || f >= high || f < low {
-			if f > low-1 && f < low { // cut towards zero it would fit
+			if f > low-1 && f < low { // truncated towards zero, the value would fit
 				return 0, h5.ErrPrecision
 			}
 			return 0, h5.ErrOverflow
@@ -219,7 +221,7 @@ func exactly[S, D int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint6
 	return d, nil
 }
 
-// limits are the least value and one more than the greatest.
+// limits returns the minimum of an integer type and its maximum plus one.
 func limits[D any]() (float64, float64) {
 	var d D
 	switch any(d).(type) {
@@ -334,7 +336,7 @@ func TestBools(t *testing.T) {
 	got, err := h5value.ReadAll[bool](d)
 	require.NoError(t, err)
 	require.Equal(t, []bool{true, false, true}, got)
-	// A byte that is neither must not get into a Go bool.
+	// A byte other than 0 and 1 must not be stored in a Go bool.
 	require.NoError(t, d.WriteRegion([]byte{2}, h5value.Bool(), region([]int64{1}, []int64{1})))
 	_, err = h5value.ReadAll[bool](d)
 	require.ErrorIs(t, err, h5.ErrOverflow)
@@ -356,7 +358,8 @@ func TestScalarAndNull(t *testing.T) {
 	require.ErrorIs(t, h5value.Read(n, make([]float64, 1), h5.Region{}), h5.ErrRegion)
 }
 
-// A shape costs a file nothing: what it claims is not allocated.
+// TestReadAll_hugeShape checks that ReadAll does not allocate memory for a huge shape. A file can
+// have any shape without storing elements.
 func TestReadAll_hugeShape(t *testing.T) {
 	d := newDataset(t, h5.Int(1, h5.LittleEndian), h5.SimpleSpace(1<<40), &h5.DatasetOptions{Chunks: []int64{1 << 20}})
 	_, err := h5value.ReadAll[int8](d)

@@ -41,8 +41,6 @@ func ExampleRead_structs() {
 	// [{time 10} {where west} {hits [1 2]}] <nil>
 }
 
-// A file's groups and datasets as a file system.
-
 func ExampleReadAttr() {
 	f, err := h5.CreateImage(nil)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// newFile makes an empty file in a directory of the test's own.
+// newFile creates an empty file in a temporary directory of the test.
 func newFile(t testing.TB) *h5.File {
 	t.Helper()
 	f, err := h5.Create(filepath.Join(t.TempDir(), "new.h5"), nil)
@@ -20,7 +20,7 @@ func newFile(t testing.TB) *h5.File {
 	return f
 }
 
-// newDataset makes a dataset in a file of its own.
+// newDataset creates a dataset in a new file.
 func newDataset(t testing.TB, dt h5.Datatype, space h5.Dataspace, o *h5.DatasetOptions) *h5.Dataset {
 	t.Helper()
 	d, err := newFile(t).Root().CreateDataset("d", dt, space, o)
@@ -28,7 +28,7 @@ func newDataset(t testing.TB, dt h5.Datatype, space h5.Dataspace, o *h5.DatasetO
 	return d
 }
 
-// region is start and count without stride and block.
+// region returns a region without stride and block.
 func region(start, count []int64) h5.Region { return h5.Region{Start: start, Count: count} }
 
 func natives[T any](t testing.TB, v ...T) []byte {
@@ -38,7 +38,7 @@ func natives[T any](t testing.TB, v ...T) []byte {
 	return b
 }
 
-// must is the value of a call that succeeds.
+// must returns the value of a call and requires that the call succeeded.
 func must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()

@@ -16,10 +16,10 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// drawFloat is a float type of any layout that fits in 64 bits and that float64
-// holds, with its fields anywhere.
+// drawFloat returns a random float type of at most 64 bits whose values float64 can represent, with
+// its fields at any offset.
 func drawFloat(t *rapid.T) h5.Datatype {
-	exp := rapid.IntRange(5, 11).Draw(t, "exponent") // shorter ones may be without infinity
+	exp := rapid.IntRange(5, 11).Draw(t, "exponent") // shorter exponents may have no infinity
 	mant := rapid.IntRange(2, 52).Draw(t, "mantissa")
 	bits := 1 + exp + mant
 	size := rapid.IntRange((bits+7)/8, max((bits+7)/8, min(8, (bits-1)/4))).Draw(t, "size")
@@ -36,7 +36,7 @@ func drawInt(t *rapid.T) h5.Datatype {
 	size := rapid.IntRange(1, 15).Draw(t, "size")
 	dt := h5.Int(size, h5.Order(rapid.IntRange(0, 1).Draw(t, "order")))
 	dt.Signed = rapid.Bool().Draw(t, "signed")
-	// The library makes no dataset of a type whose bits are unused by half or more.
+	// libhdf5 rejects types in which half of the bits or more are unused.
 	dt.Precision = rapid.IntRange(4*size+1, min(64, 8*size)).Draw(t, "precision")
 	dt.Offset = rapid.IntRange(0, 8*size-dt.Precision).Draw(t, "offset")
 	dt.LowPad, dt.HighPad = h5.Padding(rapid.IntRange(0, 1).Draw(t, "low")), h5.Padding(rapid.IntRange(0, 1).Draw(t, "high"))
@@ -46,15 +46,15 @@ func drawInt(t *rapid.T) h5.Datatype {
 	return dt
 }
 
-// inside is a compound of one member, which puts our conversions in the place of
-// the library's.
+// inside is a compound of one member. The conversions of this package are used for its values
+// instead of libhdf5's.
 type inside[T any] struct {
 	V T `h5:"v"`
 }
 
-// Bytes of any integer or float type are the same numbers by our conversions and
-// by the library's, and what we make of the numbers are the same bytes, except for
-// the library's own inexact ends.
+// TestNumber_library checks that the conversions of this package and of libhdf5 read the same
+// numbers from random integer and float types, and store the same bytes. The inexact limits of
+// libhdf5's conversions are the exception.
 func TestNumber_library(t *testing.T) {
 	f := newFile(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -128,7 +128,8 @@ func TestNumber_library(t *testing.T) {
 	})
 }
 
-// Any number of Go's into any float or integer, against exact arithmetic.
+// TestNumber_exactArithmetic compares the conversion of Go numbers to random float and integer
+// types with exact arithmetic.
 func TestNumber_exactArithmetic(t *testing.T) {
 	number := rapid.OneOf(
 		rapid.Float64(),
@@ -160,26 +161,26 @@ func checkStored(t *rapid.T, dt h5.Datatype, v float64, fits bool) {
 	got, err := h5value.Decode[float64](values)
 	require.NoError(t, err)
 	if dt.Class == h5.Integer {
-		v += 0 // a whole number has no sign of zero
+		v += 0 // an integer has no signed zero
 		require.Equal(t, v, got[0])
 		return
 	}
 	require.Equal(t, math.Float64bits(v), math.Float64bits(got[0]), "%v: %v becomes %v", dt, v, got[0])
 }
 
-// holdsFloat says by exact arithmetic whether v is a value of the layout: m·2^e
-// with few enough bits and an exponent in range.
+// holdsFloat reports, by exact arithmetic, whether the layout can represent v as m·2^e with few
+// enough bits and an exponent in range.
 func holdsFloat(l h5.FloatLayout, v float64) bool {
 	if v == 0 || math.IsInf(v, 0) {
 		return true
 	}
 	whole, exp := new(big.Float).SetFloat64(math.Abs(v)), 0
-	exp = whole.MantExp(nil) - 1 // of the leading one
+	exp = whole.MantExp(nil) - 1 // exponent of the leading one
 	least := 1 - int(l.ExpBias)
 	if exp > 1<<l.ExpSize-2-int(l.ExpBias) {
 		return false
 	}
-	last := exp - int(whole.MinPrec()) + 1 // of the last one
+	last := exp - int(whole.MinPrec()) + 1 // exponent of the last one
 	return last >= max(exp, least)-l.MantSize
 }
 
@@ -196,8 +197,8 @@ func holdsInt(dt h5.Datatype, v float64) bool {
 	return whole.Cmp(low) >= 0 && whole.Cmp(high) < 0
 }
 
-// The floats that are longer than float64: 80 bits of x87 with their leading one
-// stored, and the quad of IEEE 754.
+// TestLongFloats checks the floats that are longer than float64: the 80 bits of x87, which store
+// the leading one, and the quad of IEEE 754.
 func TestLongFloats(t *testing.T) {
 	quad := h5.Datatype{Class: h5.Float, Size: 16, Precision: 128, Order: h5.BigEndian,
 		Layout: h5.FloatLayout{SignPos: 127, ExpPos: 112, ExpSize: 15, MantSize: 112, ExpBias: 16383}}
@@ -236,15 +237,15 @@ func TestLongFloats(t *testing.T) {
 		require.Nil(t, nan[0].V, "a big.Float is always a number")
 		require.ErrorIs(t, h5value.Write(in, nan, h5.All), h5.ErrParam)
 	}
-	// The library reads them as we do.
+	// libhdf5 must read the same values.
 	d := writtenAs(t, newFile(t), "d", x87, []float64{1.5, -1.0 / 3, math.Inf(1)})
 	got, err := h5value.ReadAll[float64](d)
 	require.NoError(t, err)
 	require.Equal(t, []float64{1.5, -1.0 / 3, math.Inf(1)}, got)
 }
 
-// The eight-bit floats and shorter ones of machine learning have no infinity:
-// tables from the specifications.
+// TestShortFloats checks the floats of machine learning with at most eight bits, which have no
+// infinity, against tables from their specifications.
 func TestShortFloats(t *testing.T) {
 	layout := func(bits, exp, mant int, bias uint64) h5.Datatype {
 		return h5.Datatype{Class: h5.Float, Size: 1, Precision: bits,
@@ -296,7 +297,8 @@ func TestShortFloats(t *testing.T) {
 	}
 }
 
-// The library reorders the bytes of such integers and leaves it at that.
+// TestNumber_unusedBits checks integers with unused bits. libhdf5 only reverses the bytes of such
+// integers.
 func TestNumber_unusedBits(t *testing.T) {
 	for _, order := range []h5.Order{h5.LittleEndian, h5.BigEndian} {
 		i17 := h5.Int(4, order)
@@ -325,7 +327,8 @@ func TestNumber_unusedBits(t *testing.T) {
 	}
 }
 
-// VAX floats are the same when the file is opened again, alone and inside others.
+// TestVAX_roundTrip checks that VAX floats are the same after the file is closed and opened again,
+// alone and as parts of other types.
 func TestVAX_roundTrip(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, nil)
@@ -365,8 +368,9 @@ func TestVAX_roundTrip(t *testing.T) {
 	}
 }
 
-// VAX floats are written in their order whatever they come of, or not at all: HDF5 2.2
-// makes little-endian ones of other floats, which number.go converts then.
+// TestVAX_write checks that VAX floats are stored in VAX byte order for every source type, or that
+// the write fails. HDF5 2.2 converts other floats to VAX floats of the wrong byte order, so
+// number.go converts them.
 func TestVAX_write(t *testing.T) {
 	f := newFile(t)
 	values := []float64{1, -2.5, 1024}
@@ -396,7 +400,7 @@ func TestVAX_write(t *testing.T) {
 		check("doubles, lossy")
 		require.NoError(t, h5value.Write(d, narrow, h5.All))
 		check("floats")
-		require.NoError(t, h5value.Write(d, []int16{1, -2, 1024}, h5.All)) // by the library, in all releases
+		require.NoError(t, h5value.Write(d, []int16{1, -2, 1024}, h5.All)) // converted by libhdf5 in all releases
 		back, err := h5value.ReadAll[float64](d)
 		require.NoError(t, err)
 		require.Equal(t, []float64{1, -2, 1024}, back)
@@ -418,8 +422,8 @@ func TestVAX_write(t *testing.T) {
 	}
 }
 
-// vaxByTheLibrary reports whether the library has made VAX floats of others, which it
-// may not be asked for where it makes wrong ones.
+// vaxByTheLibrary reports whether libhdf5 converted floats to VAX floats. Releases that convert
+// them wrongly must return an error instead.
 func vaxByTheLibrary(t *testing.T, err error) bool {
 	t.Helper()
 	version, verr := h5.Version()
@@ -429,14 +433,14 @@ func vaxByTheLibrary(t *testing.T, err error) bool {
 		require.ErrorIs(t, err, h5.ErrType)
 	case err == nil || strings.HasPrefix(version, "1."):
 		require.NoError(t, err)
-	default: // a release that nobody has asked yet
+	default: // a release that is not tested yet
 		require.ErrorIs(t, err, h5.ErrType)
 	}
 	return err == nil
 }
 
-// VAX floats inside compounds and arrays are converted here: to what the library makes
-// of the same bytes where they stand alone, and back to the same bytes.
+// TestVAX_compound checks that the conversions of VAX floats in compounds and arrays agree with
+// libhdf5's conversions of single VAX floats, and that they restore the same bytes.
 func TestVAX_compound(t *testing.T) {
 	f := newFile(t)
 	values := []float64{1, -2.5, 0.1, 1e30, -1e-30, 0}
@@ -444,7 +448,7 @@ func TestVAX_compound(t *testing.T) {
 		vax := h5.IEEEFloat(size, h5.VAX)
 		vax.Layout.ExpBias += 2
 		alone := writtenAs(t, f, fmt.Sprint("alone", size), vax, make([]float64, len(values)))
-		exact := make([]float64, len(values)) // as the type holds them
+		exact := make([]float64, len(values)) // values after rounding to the type
 		if !vaxByTheLibrary(t, alone.WriteRegionLossy(natives(t, values...), h5.IEEEFloat(8, h5.NativeOrder), region([]int64{0}, []int64{6}))) {
 			require.NoError(t, h5value.WriteLossy(alone, values, h5.All))
 		}
@@ -478,14 +482,15 @@ func TestVAX_compound(t *testing.T) {
 	}
 }
 
-// A quad that double does not have is an error wherever it stands: C's long double does
-// not have it either, so that comparing those would find nothing lost.
+// TestQuad_exact checks that a quad without an exact double returns an error in every type that
+// contains it. A comparison in C's long double would not detect the loss, because long double
+// cannot represent the quad either.
 func TestQuad_exact(t *testing.T) {
 	quad := h5.Datatype{Class: h5.Float, Size: 16, Precision: 128, Order: h5.LittleEndian,
 		Layout: h5.FloatLayout{SignPos: 127, ExpPos: 112, ExpSize: 15, MantSize: 112, ExpBias: 16383}}
 	one := new(big.Float).SetPrec(113).SetInt64(1)
 	fine := new(big.Float).SetPrec(113).Add(one, new(big.Float).SetMantExp(one, -100))
-	tiny := new(big.Float).SetMantExp(one, -16460) // less than the least long double
+	tiny := new(big.Float).SetMantExp(one, -16460) // less than the smallest long double
 	d := writtenAs(t, newFile(t), "d", quad, []*big.Float{fine, tiny, big.NewFloat(2.5)})
 	for i, want := range []error{h5.ErrPrecision, h5.ErrPrecision, nil} {
 		at := h5.Points{{int64(i)}}
@@ -502,7 +507,7 @@ func TestQuad_exact(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []float64{0.1, -7, math.Inf(-1)}, got)
 
-	// Few digits and exponents beyond double's.
+	// This float has few digits and exponents outside the range of double.
 	long := h5.Datatype{Class: h5.Float, Size: 4, Precision: 32, Order: h5.BigEndian,
 		Layout: h5.FloatLayout{SignPos: 31, ExpPos: 16, ExpSize: 15, MantSize: 16, ExpBias: 16383}}
 	d = writtenAs(t, newFile(t), "d", long, []*big.Float{new(big.Float).SetMantExp(one, 5000)})
@@ -512,7 +517,7 @@ func TestQuad_exact(t *testing.T) {
 	require.ErrorIs(t, err, h5.ErrOverflow)
 }
 
-// Quads as the library reads them, into its own long double and from it.
+// TestQuad_library compares quads with libhdf5, which converts them to and from long double.
 func TestQuad_library(t *testing.T) {
 	quad := h5.Datatype{Class: h5.Float, Size: 16, Precision: 128, Order: h5.BigEndian,
 		Layout: h5.FloatLayout{SignPos: 127, ExpPos: 112, ExpSize: 15, MantSize: 112, ExpBias: 16383}}
@@ -521,25 +526,25 @@ func TestQuad_library(t *testing.T) {
 	one := region([]int64{0}, []int64{1})
 	rapid.Check(t, func(rt *rapid.T) {
 		v := rapid.Float64().Draw(rt, "v")
-		require.NoError(t, d.WriteRegion(natives(t, v), h5.IEEEFloat(8, h5.NativeOrder), one)) // by the library
+		require.NoError(t, d.WriteRegion(natives(t, v), h5.IEEEFloat(8, h5.NativeOrder), one)) // converted by libhdf5
 		got, err := h5value.ReadAll[*big.Float](d)
 		require.NoError(t, err)
 		require.Zero(t, got[0].Cmp(big.NewFloat(v)))
 		back := make([]byte, 16)
 		require.NoError(t, d.ReadRegion(back, quad, one))
-		require.NoError(t, h5value.Write(d, got, h5.All)) // by us
+		require.NoError(t, h5value.Write(d, got, h5.All)) // converted by this package
 		again := make([]byte, 16)
 		require.NoError(t, d.ReadRegion(again, quad, one))
 		require.Equal(t, back, again)
 		raw := make([]byte, 8)
-		require.NoError(t, d.ReadRegionLossy(raw, h5.IEEEFloat(8, h5.NativeOrder), one)) // by the library
+		require.NoError(t, d.ReadRegionLossy(raw, h5.IEEEFloat(8, h5.NativeOrder), one)) // converted by libhdf5
 		require.Equal(t, natives(t, v), raw)
 	})
 }
 
-// Every normalisation and every padding: with a stored leading one the bytes are the
-// library's; where its highest bit is always set the library only describes the type, and
-// the values come by our conversion.
+// TestNormalisationsAndPadding checks every normalisation and padding. A float alone and a float in
+// a compound must have the same bytes. If the highest bit of the mantissa is always set, libhdf5
+// can only describe the type, so this package converts the values.
 func TestNormalisationsAndPadding(t *testing.T) {
 	f := newFile(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -578,7 +583,8 @@ func TestNormalisationsAndPadding(t *testing.T) {
 	})
 }
 
-// Integers of more than 64 bits are bytes, and no number even when losses are allowed.
+// TestNumber_wideIntegers checks that integers of more than 64 bits are read as bytes. They are
+// never converted to numbers, even if loss of values is allowed.
 func TestNumber_wideIntegers(t *testing.T) {
 	f := newFile(t)
 	for _, dt := range []h5.Datatype{h5.Int(16, h5.LittleEndian), h5.Uint(16, h5.BigEndian), h5.Int(9, h5.LittleEndian)} {

@@ -13,8 +13,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// positives are the finite values of a short float of exp and mant bits, from 0 up:
-// what a code stands for is its place.
+// positives returns the finite values of a short float with exp and mant bits from 0 up. The index
+// of a value is its code.
 func positives(exp, mant, bias int) []float64 {
 	var out []float64
 	for code := range (1<<exp - 1) << mant {
@@ -28,12 +28,12 @@ func positives(exp, mant, bias int) []float64 {
 	return out
 }
 
-// nearest is the value that x rounds to, ties to the even code.
+// nearest returns the value that x rounds to, with ties to the even code.
 func nearest(all []float64, x float64) float64 {
 	a := math.Abs(x)
 	i := sort.SearchFloat64s(all, a)
 	switch {
-	case i == len(all): // past the last: half a step on it is infinity
+	case i == len(all): // past the last value: infinity from half a step on
 		last := all[i-1]
 		if a >= last+(last-all[i-2])/2 {
 			return math.Copysign(math.Inf(1), x)
@@ -45,12 +45,12 @@ func nearest(all []float64, x float64) float64 {
 	return math.Copysign(all[i], x)
 }
 
-// awkward are numbers near those where a float changes its ways: ties, the least
-// normal number, the least number of all.
+// awkward returns random numbers close to the boundaries of a float type: ties, the smallest normal
+// number and the smallest subnormal number.
 func awkward(least int) *rapid.Generator[float64] {
 	return rapid.Custom(func(t *rapid.T) float64 {
 		mant := rapid.SampledFrom([]uint64{0, 1, 2, 3, 1<<52 - 1, 1<<52 - 2, 1 << 51, 1<<51 - 1, 1<<51 + 1}).Draw(t, "mantissa")
-		if rapid.Bool().Draw(t, "ones") { // all ones down to some bit, which rounds up through all of them
+		if rapid.Bool().Draw(t, "ones") { // ones down to a random bit, which a carry crosses
 			mant = (1<<52 - 1) &^ (1<<rapid.IntRange(0, 52).Draw(t, "zeros") - 1)
 		}
 		exp := rapid.IntRange(least-3, 12).Draw(t, "exponent")
@@ -62,8 +62,9 @@ func awkward(least int) *rapid.Generator[float64] {
 	})
 }
 
-// Where values may be lost, floats of every kind round to the nearest, ties to even,
-// also below the least normal number: the library's own arithmetic does not.
+// TestLossy_rounding checks that lossy conversions round floats of every type to the nearest value
+// with ties to even, also below the smallest normal number. libhdf5's own conversion rounds some of
+// these values incorrectly.
 func TestLossy_rounding(t *testing.T) {
 	layout := func(exp, mant int, order h5.Order) h5.Datatype {
 		return h5.Datatype{Class: h5.Float, Size: 2, Precision: 1 + exp + mant, Order: order,
@@ -104,7 +105,7 @@ func TestLossy_rounding(t *testing.T) {
 	}
 }
 
-// The same of what is read, of integers, and of parts of buffers.
+// TestLossyEveryWay checks the rounding of reads, of integers, and of selections.
 func TestLossyEveryWay(t *testing.T) {
 	f := newFile(t)
 	carry := []float64{math.Ldexp(1, -126) - math.Ldexp(1, -160), 1 + math.Ldexp(1, -24), 1 + 3*math.Ldexp(1, -24), -math.Ldexp(1, -150)}
@@ -128,7 +129,7 @@ func TestLossyEveryWay(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []float32{want[2], 1 << 24, 1<<24 + 4, want[1]}, got)
 
-	// The library by itself: what the guard is for.
+	// Without this package's conversion, libhdf5 rounds incorrectly.
 	require.NoError(t, narrow.WriteRegionLossy(natives(t, carry...), h5.IEEEFloat(8, h5.NativeOrder), region([]int64{0}, []int64{4})))
 	got, err = h5value.ReadAll[float32](narrow)
 	require.NoError(t, err)

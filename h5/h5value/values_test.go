@@ -17,7 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// written makes a dataset of the type that T is stored as, holding v.
+// written creates a dataset that contains v, with the type that T is stored as.
 func written[T any](t testing.TB, f *h5.File, name string, v []T) *h5.Dataset {
 	t.Helper()
 	dt, err := h5value.DatatypeFor[T]()
@@ -60,7 +60,8 @@ func someStations() []station {
 	}
 }
 
-// A struct with everything in it comes back as it was, whole and in part.
+// TestStructs checks that a struct with fields of every kind is equal after a write and a read, as
+// a whole and in part.
 func TestStructs(t *testing.T) {
 	want := someStations()
 	d := written(t, newFile(t), "d", want)
@@ -68,7 +69,7 @@ func TestStructs(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 
-	type some struct { // fewer fields, another order, other widths
+	type some struct { // fewer fields, in another order and with other sizes
 		Notes []string `h5:"notes"`
 		At    struct{ Y float32 }
 		ID    float64 `h5:"id"`
@@ -96,7 +97,7 @@ func TestStructs(t *testing.T) {
 	require.Equal(t, 1.0, parts[0].ID)
 	require.Equal(t, 4, parts[0].Track[1].Y)
 
-	// Writing some members leaves the others.
+	// Writing some members must not change the others.
 	type id struct {
 		ID   int64  `h5:"id"`
 		Name string `h5:"name"`
@@ -113,8 +114,8 @@ func TestStructs(t *testing.T) {
 	require.Equal(t, int32(math.MaxInt32), got[1].ID)
 }
 
-// Enumerations in structs: by name, as numbers of a type of the program's, alone and in
-// sequences and arrays.
+// TestStructsWithEnumerations checks enumerations in structs, alone and in sequences and arrays.
+// They are read as names, as numbers, and as values of a defined type.
 func TestStructsWithEnumerations(t *testing.T) {
 	type shade int16
 	color := h5.EnumOf(h5.Int(2, h5.BigEndian), h5.Member{Name: "red", Value: -1}, h5.Member{Name: "blue", Value: 300})
@@ -148,7 +149,8 @@ func TestStructsWithEnumerations(t *testing.T) {
 	require.Equal(t, rows, got, "nothing was written")
 }
 
-// Without a struct: names and natural values, which can be written again.
+// TestRecords checks that compounds can be read without a struct, as names and natural values, and
+// that the values can be written again.
 func TestRecords(t *testing.T) {
 	f := newFile(t)
 	want := someStations()
@@ -232,7 +234,7 @@ type recursive struct{ R []recursive }
 
 func second[T any](_ T, err error) error { return err }
 
-// Each kind of element with each Go type that it meets.
+// TestValues_goTypes checks each kind of element with every Go type that supports it.
 func TestValues_goTypes(t *testing.T) {
 	color := h5.EnumOf(h5.Int(2, h5.BigEndian), h5.Member{Name: "red", Value: -1}, h5.Member{Name: "blue", Value: 300})
 	bits := h5.Datatype{Class: h5.Bitfield, Size: 2, Order: h5.BigEndian, Precision: 12, Offset: 3}
@@ -292,8 +294,8 @@ func TestValues_goTypes(t *testing.T) {
 	}
 }
 
-// readReflect and writeReflect call Read and Write with the element type of a
-// slice that is known at run time only.
+// readReflect and writeReflect call Read and Write with the element type of a slice, which is known
+// only at run time.
 func readReflect(d *h5.Dataset, like any) (any, error) {
 	switch like.(type) {
 	case []int16:
@@ -351,7 +353,8 @@ func writeReflect(d *h5.Dataset, v any) error {
 	return h5value.Write(d, anything, h5.All)
 }
 
-// Bad values name the element and the member, and change nothing.
+// TestValues_unrepresentable checks that an error for a value names the element and the member, and
+// that the write changes nothing.
 func TestValues_unrepresentable(t *testing.T) {
 	f := newFile(t)
 	type row struct {
@@ -411,7 +414,8 @@ func TestValues_unrepresentable(t *testing.T) {
 	require.ErrorIs(t, h5value.Write(d, []row{{}, {}}, h5.All), h5.ErrClosed)
 }
 
-// Values can be looked at first, cut and written elsewhere.
+// TestValues_unconverted checks that values can be read without a conversion, decoded to several
+// types and written to another dataset.
 func TestValues_unconverted(t *testing.T) {
 	f := newFile(t)
 	want := someStations()
@@ -451,7 +455,7 @@ func TestValues_unconverted(t *testing.T) {
 	require.ErrorIs(t, err, h5.ErrType)
 }
 
-// Structs of random values, nested, in files and back.
+// TestStructsAtRandom writes nested structs with random values and reads them again.
 func TestStructsAtRandom(t *testing.T) {
 	f := newFile(t)
 	n := 0
@@ -485,8 +489,8 @@ func TestStructsAtRandom(t *testing.T) {
 	})
 }
 
-// Where the heap that holds strings and sequences is damaged, reading is an error
-// and nothing is freed that was never a pointer.
+// TestDamagedHeap checks that reading strings and sequences from a corrupt global heap returns an
+// error. The package must not free bytes that are not pointers.
 func TestDamagedHeap(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, nil)

@@ -27,7 +27,7 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// names are the entries of a directory, temporaries included.
+// names returns the entries of a directory, including temporary files.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -39,7 +39,7 @@ func names(t *testing.T, dir string) []string {
 	return out
 }
 
-// makeAt makes a file or a directory tree at path.
+// makeAt creates a file or a directory tree at path.
 func makeAt(t *testing.T, path, text string, dir bool) {
 	t.Helper()
 	if !dir {
@@ -108,7 +108,7 @@ func TestCommitOfNothing(t *testing.T) {
 	o, err := atomicfile.Create(filepath.Join(root, "x"), atomicfile.Options{})
 	require.NoError(t, err)
 	require.ErrorIs(t, o.Commit(), fs.ErrNotExist)
-	makeAt(t, o.Path(), "late", false) // still pending
+	makeAt(t, o.Path(), "late", false) // the output is still pending
 	require.NoError(t, o.Commit())
 	require.Equal(t, "late", read(t, filepath.Join(root, "x")))
 }
@@ -124,7 +124,7 @@ func TestOutput_existsAtCreate(t *testing.T) {
 		require.ErrorContains(t, err, target)
 		require.Equal(t, "old", textAt(t, target, dir))
 	}
-	// A link to nothing is there too.
+	// A dangling symbolic link exists too.
 	root := t.TempDir()
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(root, "x")))
 	_, err := atomicfile.Create(filepath.Join(root, "x"), atomicfile.Options{})
@@ -189,7 +189,7 @@ func TestOutput_abort(t *testing.T) {
 	require.Equal(t, []string{"x"}, names(t, root))
 }
 
-// Of many outputs for one target exactly one wins.
+// TestOutput_race checks that exactly one of several outputs with the same target succeeds.
 func TestOutput_race(t *testing.T) {
 	for _, dir := range []bool{false, true} {
 		root := t.TempDir()
@@ -227,8 +227,8 @@ func TestOutput_race(t *testing.T) {
 	}
 }
 
-// With Overwrite all of them win, one after the other, and the target is whole
-// whenever it is looked at.
+// TestOverwriteRace checks that all outputs succeed with Overwrite, one after the other, and that
+// the target is complete at any time.
 func TestOverwriteRace(t *testing.T) {
 	root := t.TempDir()
 	target := filepath.Join(root, "x")
@@ -306,7 +306,8 @@ func TestLongNames(t *testing.T) {
 	require.Equal(t, "text", read(t, target))
 }
 
-// A relative target is beside the working directory of Create and Commit.
+// TestRelativeTarget checks that a relative target is relative to the working directory of Create
+// and Commit.
 func TestRelativeTarget(t *testing.T) {
 	t.Chdir(t.TempDir())
 	o, err := atomicfile.Create("x", atomicfile.Options{})
@@ -316,7 +317,8 @@ func TestRelativeTarget(t *testing.T) {
 	require.Equal(t, "text", read(t, "x"))
 }
 
-// Names left by a killed process with our id are not used again.
+// TestOutput_leftoverNames checks that temporary names of an ended process with the same process id
+// are not reused.
 func TestOutput_leftoverNames(t *testing.T) {
 	root := t.TempDir()
 	target := filepath.Join(root, "x")

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The way for file systems without exclusive rename, which tests do not have at
-// hand, keeps the same promise.
+// TestClaim checks the implementation for file systems without exclusive rename. It must have the
+// same results. The tests call it directly, because such a file system is usually not available.
 func TestClaim(t *testing.T) {
 	for _, dir := range []bool{false, true} {
 		root := t.TempDir()

@@ -10,7 +10,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/boxes"
 )
 
-// next goes to the following index of a shape; false behind the last.
+// next advances an index to the next element of a shape. It returns false after the last element.
 func next(at, shape []int64) bool {
 	for d := len(at) - 1; d >= 0; d-- {
 		if at[d]++; at[d] < shape[d] {
@@ -36,7 +36,7 @@ func product(v []int64) int64 {
 	return n
 }
 
-// A box between two arrays, against one element at a time.
+// TestCopyAndFill compares copies of a box between two arrays with copies of single elements.
 func TestCopyAndFill(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rank := rapid.IntRange(0, 5).Draw(r, "rank")
@@ -79,7 +79,8 @@ func TestCopyAndFill(t *testing.T) {
 	})
 }
 
-// Repeated values against one byte at a time; no value is zeros, not an endless loop.
+// TestRepeat compares repeated values with a byte-by-byte copy. An empty value must produce zeros
+// and must not cause an endless loop.
 func TestRepeat(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		value := rapid.SliceOfN(rapid.Byte(), 0, 9).Draw(r, "value")

@@ -1,5 +1,5 @@
-// Writers that are stopped at any change, that lose power, and whose calls fail: what
-// was committed stays readable, by us and by the reference libraries.
+// Tests of writers that are killed at a change, lose power, or have failing system calls. The
+// committed state must stay readable by this module and by the reference libraries.
 
 package crashtest_test
 
@@ -22,11 +22,11 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// all reports whether everything is tried, for minutes (make crash), and not a part
-// that is another one for each writer.
+// all reports whether the tests try every case, which takes minutes (make crash). Otherwise they
+// try a sample that differs between writers.
 func all() bool { return need.All() }
 
-// losses is how often a loss of power is tried at each event.
+// losses returns the number of simulated power failures at each event.
 func losses() int {
 	if all() {
 		return 8
@@ -41,8 +41,8 @@ func each(t *testing.T, f func(t *testing.T, name string, s scenario)) {
 	}
 }
 
-// state says what a directory holds: the old state or the new one. Anything else is
-// what must not be.
+// state reports whether a directory contains the new state. It returns an error if the directory
+// contains neither the old nor the new state.
 func state(s scenario, dir string) (isNew bool, err error) {
 	v, err := s.read(dir)
 	switch {
@@ -58,7 +58,8 @@ func state(s scenario, dir string) (isNew bool, err error) {
 	return false, fmt.Errorf("%d values, neither the %d old ones nor the %d new ones", len(v), len(s.old), len(s.new))
 }
 
-// record prepares a directory, runs the scenario in it and returns what it did.
+// record prepares a directory, runs the scenario in it and returns the initial content and the
+// events.
 func record(t *testing.T, name string, s scenario) (*crashtest.Disk, []crashtest.Event) {
 	t.Helper()
 	dir := t.TempDir()
@@ -75,15 +76,15 @@ func record(t *testing.T, name string, s scenario) (*crashtest.Disk, []crashtest
 	return before, events
 }
 
-// luck loses some of what was not synced, by chance.
+// luck is a Loss that loses unsynced changes at random.
 type luck struct{ *rand.Rand }
 
 func (l luck) Write(int) bool  { return l.IntN(2) == 0 }
 func (l luck) Names(n int) int { return l.IntN(n + 1) }
 
-// After every change, after half of every write, and with any of what was not synced
-// missing, there is the old state or the new one; and once the writer is done the new
-// one, whatever is missing.
+// TestReplay restores the state after each change, after half of each write, and with random
+// unsynced changes lost. The result must be the old state or the new state. After the last event it
+// must be the new state, whichever unsynced changes are lost.
 func TestReplay(t *testing.T) {
 	each(t, func(t *testing.T, name string, s scenario) {
 		before, events := record(t, name, s)
@@ -105,7 +106,7 @@ func TestReplay(t *testing.T) {
 		}
 		for n := range len(events) + 1 {
 			if n > 0 && n < len(events) && events[n-1].Kind == crashtest.Sync {
-				continue // what is there is what was there before
+				continue // a sync changes no content
 			}
 			if !all() && len(events) > 20 && n%3 != 0 && n != len(events) {
 				continue
@@ -116,7 +117,8 @@ func TestReplay(t *testing.T) {
 			if n > 0 && events[n-1].Kind == crashtest.Write && len(events[n-1].Data) > 1 {
 				torn := slices.Clone(events[:n])
 				torn[n-1].Data = torn[n-1].Data[:len(torn[n-1].Data)/2]
-				// The header of a frame is one sector, which is written whole or not at all.
+				// The header of a frame fits in one sector. A disk writes a sector completely or
+				// not at all.
 				if !(torn[n-1].Offset == 0 && len(events[n-1].Data) < 512) {
 					try("in the middle of", n, torn, nil)
 				}
@@ -130,7 +132,7 @@ func TestReplay(t *testing.T) {
 	})
 }
 
-// countChanges lets the writer do all of its work, and counts what it changes.
+// countChanges runs a scenario to its end and counts its changes.
 func countChanges(t *testing.T, name, dir string) (changes int) {
 	run(t, name, dir, func(_ int, e crashtest.Event) crashtest.Verdict {
 		if e.Kind.Changes() {
@@ -141,8 +143,8 @@ func countChanges(t *testing.T, name, dir string) (changes int) {
 	return changes
 }
 
-// A writer that is really killed, before any of its changes, leaves the old state or the
-// new one, and the next one goes on from there.
+// TestKilled kills a writer before each of its changes. The old or the new state must remain, and
+// the next writer must succeed from there.
 func TestKilled(t *testing.T) {
 	each(t, func(t *testing.T, name string, s scenario) {
 		dir := t.TempDir()
@@ -150,7 +152,7 @@ func TestKilled(t *testing.T) {
 		changes := countChanges(t, name, dir)
 		for k := range changes {
 			if !all() && k != len(name)*changes/37%changes {
-				continue // another one for each
+				continue // try one change per writer
 			}
 			dir := t.TempDir()
 			require.NoError(t, s.prepare(dir))
@@ -161,7 +163,7 @@ func TestKilled(t *testing.T) {
 				}
 				return crashtest.Verdict{Kill: e.Kind.Changes() && seen == k+1}
 			})
-			if !r.Killed { // threads met otherwise, and it had fewer changes to make
+			if !r.Killed { // thread scheduling differed, and the writer made fewer changes
 				require.Greater(t, k, changes/2, said)
 				require.Zero(t, r.Code, said)
 				continue
@@ -179,9 +181,9 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// Calls that fail: a full disk, a write that is cut short, a read error, a sync that
-// fails. The writer says so with an error of its package that has the system's, or
-// manages; what was there stays.
+// TestFaults injects failing system calls: a full disk, a short write, a read error, a failed sync.
+// The writer must either succeed or return an error of its package that wraps the system error. The
+// old state must stay readable if the writer fails.
 func TestFaults(t *testing.T) {
 	faults := map[crashtest.Kind][]crashtest.Verdict{
 		crashtest.Write:    {{Errno: syscall.ENOSPC}, {Short: 1}},
@@ -208,7 +210,7 @@ func TestFaults(t *testing.T) {
 		for k, kind := range slices.Sorted(maps.Keys(first)) {
 			for i, v := range faults[kind] {
 				if !all() && (k+i+len(name))%4 != 0 {
-					continue // another quarter for each
+					continue // try a quarter per writer
 				}
 				at := last[kind]
 				if i > 0 || kind == crashtest.Read {
@@ -235,8 +237,9 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// A disk that is full from some change on, but for names that go, is an error that says
-// so, and what was there stays; or nothing was to be written any more.
+// TestFullDisk fails all writes and creations with ENOSPC from some change on; removals still
+// succeed. The writer must return that error and the old state must stay readable, unless it had no
+// more changes to make.
 func TestFullDisk(t *testing.T) {
 	each(t, func(t *testing.T, name string, s scenario) {
 		dir := t.TempDir()
@@ -244,7 +247,7 @@ func TestFullDisk(t *testing.T) {
 		changes := countChanges(t, name, dir)
 		for k, from := range []int{1, changes / 3, changes / 2, changes * 3 / 4} {
 			if !all() && (k+len(name))%4 != 0 {
-				continue // another one for each
+				continue // try one case per writer
 			}
 			dir := t.TempDir()
 			require.NoError(t, s.prepare(dir))
@@ -275,7 +278,8 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// A file that vanishes under a writer is an error, or nothing to it; never a crash.
+// TestVanished deletes the files below a running writer. The writer must succeed or return an
+// error, and must not crash.
 func TestVanished(t *testing.T) {
 	each(t, func(t *testing.T, name string, s scenario) {
 		dir := t.TempDir()

@@ -12,5 +12,5 @@
 //
 // # Systems
 //
-// Linux on amd64, if ptrace is allowed. Elsewhere Run returns errors.ErrUnsupported.
+// Run needs Linux on amd64 and permission for ptrace. Elsewhere it returns errors.ErrUnsupported.
 package crashtest

@@ -1,5 +1,5 @@
-// Several datasets of one HDF5 file that grow in one change: with a cache too small for
-// their chunks, along two axes, with texts and sequences of variable length.
+// Scenario that extends several datasets of one HDF5 file in one change: with a chunk cache smaller
+// than their chunks, along two dimensions, and with strings and sequences of variable length.
 
 package crashtest_test
 
@@ -14,10 +14,10 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// several are the values of the datasets when there are n in the plainest one, in the order
-// of their names.
+// several contains the values of all datasets, in the order of their names. The dataset x contains
+// n values.
 type several struct {
-	grid  []int64 // of rows by columns
+	grid  []int64 // rows by cols values
 	rows  int64
 	cols  int64
 	names []string
@@ -34,12 +34,12 @@ func severalOf(n int) several {
 	}
 	for i := range n / 24 {
 		v.names = append(v.names, fmt.Sprintf("%*d", 1+i%40, i))
-		v.seqs = append(v.seqs, counting(1+i%9)) // h5py leaves out none of them
+		v.seqs = append(v.seqs, counting(1+i%9)) // h5py would omit empty sequences
 	}
 	return v
 }
 
-// columns are all values as h5py and we read them.
+// columns returns the values of all datasets as this module and h5py read them.
 func (v several) columns() (grid, names, seqs, x []int64) {
 	for i, s := range v.seqs {
 		names = append(names, int64(i))
@@ -53,9 +53,10 @@ func (v several) all() (all []int64) {
 	return append(append(append(append(all, grid...), names...), seqs...), x...)
 }
 
-// grow makes the datasets of a file as long as v, and writes what was not there before.
+// grow extends the datasets of a file to the lengths of v and writes the new elements.
 func (v several) grow(f *h5.File, before several) error {
-	cache := &h5.DatasetAccess{ChunkCache: &h5.ChunkCache{Slots: 7, Bytes: 600}} // of one chunk
+	// At most one chunk.
+	cache := &h5.DatasetAccess{ChunkCache: &h5.ChunkCache{Slots: 7, Bytes: 600}}
 	open := func(name string, dims ...int64) (*h5.Dataset, error) {
 		d, err := f.Root().OpenDatasetWith(name, cache)
 		if err != nil {
@@ -141,7 +142,8 @@ func severalScenario() scenario {
 	}
 }
 
-// readSeveral reads what severalScenario wrote: here, with libhdf5 and with h5py.
+// readSeveral reads the file of severalScenario with this module, libhdf5 and h5py, and compares
+// the values.
 func readSeveral(path string) (all []int64, err error) {
 	f, err := h5.Open(path, h5.ReadOnly)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// scenarioVariable makes a process of this test binary do one scenario, in the
-// directory that the second argument names.
+// scenarioVariable is the environment variable that makes a process of this test binary run one
+// scenario, in the directory of its first argument.
 const scenarioVariable = "HYPERSLAB_CRASHTEST"
 
 func TestMain(m *testing.M) {
@@ -36,12 +36,12 @@ func TestMain(m *testing.M) {
 	leak.Main(m, leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs})
 }
 
-// typed reports whether an error is one that the packages promise.
+// typed reports whether an error has one of the documented error types.
 func typed(err error) bool {
 	return errors.As(err, new(*ndarray.Error)) || errors.As(err, new(*frameio.Error)) || errors.As(err, new(*h5.Error))
 }
 
-// run does a scenario in dir under a judge.
+// run runs a scenario in dir with a judge.
 func run(t *testing.T, name, dir string, judge crashtest.Judge) ([]crashtest.Event, *crashtest.Result, string) {
 	t.Helper()
 	said, err := os.Create(filepath.Join(t.TempDir(), "stderr"))

@@ -1,4 +1,5 @@
-// What Python reads: bcolz of trees, python-blosc2 of frames and arrays, h5py of HDF5 files.
+// Process that reads the results with Python libraries: bcolz for directory trees, python-blosc2
+// for frames and arrays, h5py for HDF5 files.
 
 package crashtest_test
 
@@ -17,10 +18,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// A peer is a process that opens each path it reads, by the library that the question
-// names, and answers with the values of its columns; of an array there is one, of an HDF5
-// file each dataset is one. The rows of a table are read, not its columns one by one: those
-// behind the first may be longer while rows are appended.
+// A peer is a Python process. For each request it opens a path with the named library and returns
+// the values of its columns. An array has one column; in an HDF5 file each dataset is a column.
+// Tables are read by row, because during an append columns after the first may be longer.
 type peer struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -58,10 +58,10 @@ for line in sys.stdin:
     print(json.dumps(answer), flush=True)
 `
 
-// python looks at what the test that runs has made; nil without Python.
+// python is the process of the running test, or nil without Python.
 var python *peer
 
-// startPeer starts the process for the time of a test. CI has it.
+// startPeer starts the process and stops it when the test ends. CI must have Python.
 func startPeer(t *testing.T) {
 	t.Helper()
 	if os.Getenv("HYPERSLAB_PYTHON") == "" && os.Getenv("CI") == "" {
@@ -83,8 +83,7 @@ func startPeer(t *testing.T) {
 	})
 }
 
-// compare compares what a library of Python's reads of a path with what we do: these are
-// the columns.
+// compare checks that a Python library reads the columns want from a path.
 func (p *peer) compare(library, path string, want ...[]int64) error {
 	if p == nil {
 		return nil

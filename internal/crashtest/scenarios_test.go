@@ -1,4 +1,4 @@
-// The writers of this module, each with what it makes of a directory.
+// Scenarios: the writers of this module, with the old and the new content of their files.
 
 package crashtest_test
 
@@ -27,10 +27,10 @@ import (
 type scenario struct {
 	prepare func(dir string) error
 	act     func(dir string) error
-	// read returns what the file holds now, as we read it and as the reference library
-	// does, who must agree.
+	// read returns the current values. It returns an error if this module and the reference library
+	// read different values.
 	read func(dir string) ([]int64, error)
-	old  []int64 // nil: there is nothing yet
+	old  []int64 // nil: no old state
 	new  []int64
 }
 
@@ -60,7 +60,7 @@ func fromBytes(b []byte) []int64 {
 	return v
 }
 
-const few, many = 3 * 64, 9 * 64 // elements, before and after
+const few, many = 3 * 64, 9 * 64 // number of elements before and after
 
 var scenarios = map[string]scenario{
 	"append to a frame":                   frameScenario(false),
@@ -134,7 +134,7 @@ func frameScenario(sparse bool) scenario {
 	}
 }
 
-// deadFrame makes a frame whose dead bytes, two old trailers, exceed its live bytes.
+// deadFrame creates a frame whose unused bytes, two old trailers, exceed its used bytes.
 func deadFrame(path string) error {
 	cp := cblosc.DefaultCParams()
 	cp.TypeSize = 8
@@ -162,8 +162,8 @@ func appendToDead() scenario {
 	return s
 }
 
-// compactScenario compacts a frame. Its values are those of the frame, and 1 if the frame has dead
-// bytes.
+// compactScenario compacts a frame. Its values are those of the frame, followed by 1 if the frame
+// has unused bytes.
 func compactScenario() scenario {
 	path := func(dir string) string { return filepath.Join(dir, "frame") }
 	return scenario{
@@ -175,7 +175,7 @@ func compactScenario() scenario {
 				return nil, err
 			}
 			info, err := os.Stat(path(dir))
-			if err == nil && info.Size() > 16<<10 { // one trailer has 8 KiB
+			if err == nil && info.Size() > 16<<10 { // one trailer uses 8 KiB
 				v = append(v, 1)
 			}
 			return v, err
@@ -184,7 +184,7 @@ func compactScenario() scenario {
 	}
 }
 
-// createFrame writes a frame where there is none.
+// createFrame creates a new frame.
 func createFrame(sparse bool) scenario {
 	s := onlyNew(frameScenario(sparse))
 	s.act = func(dir string) error {
@@ -203,7 +203,7 @@ func createFrame(sparse bool) scenario {
 	return s
 }
 
-// readFrame reads all values of a frame, here and with the library.
+// readFrame reads all values of a frame with this module and C-Blosc2, and compares them.
 func readFrame(path string) (v []int64, err error) {
 	f, err := frameio.Open(path)
 	if err != nil {
@@ -231,7 +231,7 @@ func readFrame(path string) (v []int64, err error) {
 	return fromBytes(ours), python.compare("blosc2", path, fromBytes(ours))
 }
 
-// rowsScenario appends whole chunks to a b2nd array by the chunk engine.
+// rowsScenario appends whole chunks to a b2nd array with frameio.WriteArray.
 func rowsScenario(sparse bool) scenario {
 	s := arrayScenario("a.b2nd", nil, nil)
 	if sparse {
@@ -261,7 +261,7 @@ func create(location string, v []int64, opts *hyperslab.CreateOptions) error {
 		s.MaxShape = nil
 	}
 	if filepath.Ext(location) == ".cat" {
-		d, err := ndarray.ParseDType("V8") // Caterva says nothing of its elements
+		d, err := ndarray.ParseDType("V8") // Caterva does not store a dtype
 		if err != nil {
 			return err
 		}
@@ -294,7 +294,7 @@ func appendInPlace(location string, _ *hyperslab.CreateOptions) (err error) {
 	return ndarray.Append(ctx, a, 0, counting(many)[few:])
 }
 
-// appendDurably ignores the options, which are those of the creation.
+// appendDurably ignores opts, because they apply only to the creation.
 func appendDurably(location string, _ *hyperslab.CreateOptions) (err error) {
 	a, err := hyperslab.Open(ctx, location, &hyperslab.OpenOptions{Durable: true})
 	if err != nil {
@@ -304,7 +304,7 @@ func appendDurably(location string, _ *hyperslab.CreateOptions) (err error) {
 	return ndarray.Append(ctx, a, 0, counting(many)[few:])
 }
 
-// writeScenario replaces elements from the midst of one chunk to that of the next.
+// writeScenario replaces elements from the middle of one chunk to the middle of a later chunk.
 func writeScenario(opts *hyperslab.CreateOptions) scenario {
 	const from, n = 32, 80
 	s := arrayScenario("a.b2nd", func(location string, _ *hyperslab.CreateOptions) (err error) {
@@ -330,7 +330,7 @@ func appendToCopy(location string, _ *hyperslab.CreateOptions) error {
 	})
 }
 
-// arrayScenario is about one array, made by Create and changed by act.
+// arrayScenario creates one array with Create and changes it with act.
 func arrayScenario(location string, act func(location string, opts *hyperslab.CreateOptions) error, opts *hyperslab.CreateOptions) scenario {
 	return scenario{
 		prepare: func(dir string) error { return create(dir+"/"+location, counting(few), opts) },
@@ -345,7 +345,7 @@ func onlyNew(s scenario) scenario {
 	return s
 }
 
-// readArray reads an array, here and with the format's library.
+// readArray reads an array with this module and the library of the format, and compares the values.
 func readArray(location string) (v []int64, err error) {
 	a, err := hyperslab.Open(ctx, location, nil)
 	if err != nil {
@@ -362,7 +362,8 @@ func readArray(location string) (v []int64, err error) {
 	var theirs []byte
 	switch filepath.Ext(l.File) {
 	case ".bcolz":
-		return fromBytes(ours), python.compare("bcolz", l.File, fromBytes(ours)) // of a table there is one column
+		// A table has one column here.
+		return fromBytes(ours), python.compare("bcolz", l.File, fromBytes(ours))
 	case ".h5":
 		f, err := h5.Open(l.File, h5.ReadOnly)
 		if err != nil {
@@ -396,13 +397,13 @@ func readArray(location string) (v []int64, err error) {
 	switch filepath.Ext(l.File) {
 	case ".h5":
 		return fromBytes(ours), python.compare("h5py", l.File, fromBytes(ours))
-	case ".cat": // python-blosc2 has no Caterva
+	case ".cat": // python-blosc2 does not support Caterva
 		return fromBytes(ours), nil
 	}
 	return fromBytes(ours), python.compare("blosc2", l.File+fileOf(l.Object), fromBytes(ours))
 }
 
-// fileOf is where in a directory of arrays one of them is.
+// fileOf returns the path of an array relative to its directory of arrays.
 func fileOf(object string) string {
 	if object == "" {
 		return ""
@@ -410,8 +411,8 @@ func fileOf(object string) string {
 	return object + ".b2nd"
 }
 
-// tableScenario appends to a ctable of two columns, which hold the same values; of a
-// nested one the second lies deeper.
+// tableScenario appends to a ctable with two columns that contain the same values. In a nested
+// table the second column is a field of a nested struct.
 func tableScenario(nested bool) scenario {
 	d := ndarray.StructOf(false, ndarray.Field{Name: "a", Type: ndarray.DTypeOf[int64]()}, ndarray.Field{Name: "b", Type: ndarray.DTypeOf[int64]()})
 	if nested {
@@ -459,7 +460,7 @@ func tableScenario(nested bool) scenario {
 				v = append(v, both[i])
 			}
 			if nested {
-				return v, nil // bcolz never had them
+				return v, nil // bcolz does not support nested tables
 			}
 			return v, python.compare("bcolz", path(dir), v, v)
 		},
@@ -467,7 +468,7 @@ func tableScenario(nested bool) scenario {
 	}
 }
 
-// createTable writes a ctable where there is none.
+// createTable creates a new ctable.
 func createTable() scenario {
 	s := onlyNew(tableScenario(false))
 	s.act = func(dir string) error {
@@ -489,7 +490,7 @@ func createTable() scenario {
 	return s
 }
 
-// copyTree copies a file of one array, which location names afterwards.
+// copyTree copies a file with one array. location is the array in the new tree.
 func copyTree(to, location string) scenario {
 	return scenario{
 		prepare: func(dir string) error {
@@ -504,19 +505,19 @@ func copyTree(to, location string) scenario {
 	}
 }
 
-// shardsOf are two parts of an array of more than two chunks.
+// shardsOf returns two shards that together cover an array of more than two chunks.
 func shardsOf(dir string) []shards.Shard {
 	return []shards.Shard{{Dir: dir + "/s0", First: 0, End: 2}, {Dir: dir + "/s1", First: 2, End: shards.All}}
 }
 
-// splitScenario makes two shards of a carray; what is there of them is whole.
+// splitScenario splits a carray into two shards. A shard that exists must be complete.
 func splitScenario() scenario {
 	return scenario{
 		prepare: func(dir string) error {
 			return errors.Join(os.Mkdir(dir+"/from", 0o777), create(dir+"/from/a.bcolz", counting(many), nil))
 		},
 		act: func(dir string) error {
-			for _, s := range shardsOf(dir) { // of one that was killed
+			for _, s := range shardsOf(dir) { // remove shards of a killed process
 				if err := os.RemoveAll(s.Dir); err != nil {
 					return err
 				}
@@ -537,7 +538,8 @@ func splitScenario() scenario {
 				from, to := s.First*64, min(s.End, many/64)*64
 				v := make([]byte, 8*(to-from))
 				if err := errors.Join(a.Read(ctx, v, ndarray.Region{Start: []int64{from}, Shape: []int64{to - from}}), a.Close()); err != nil {
-					return nil, fmt.Errorf("%v: %v", s, err) // not what is missing is said here
+					// Not wrapped, because a missing file is an error here.
+					return nil, fmt.Errorf("%v: %v", s, err)
 				}
 				all = append(all, fromBytes(v)...)
 			}
@@ -550,7 +552,7 @@ func splitScenario() scenario {
 	}
 }
 
-// joinScenario makes a carray of two shards.
+// joinScenario joins two shards into a carray.
 func joinScenario() scenario {
 	s := onlyNew(arrayScenario("a.bcolz", nil, nil))
 	s.prepare = func(dir string) error {
@@ -563,7 +565,7 @@ func joinScenario() scenario {
 	return s
 }
 
-// recoverScenario writes a new file in the place of another, from a third.
+// recoverScenario recovers one file and replaces another file with the result.
 func recoverScenario(location string) scenario {
 	s := arrayScenario(location, nil, nil)
 	l, _ := hyperslab.ParseLocation(location)
@@ -577,7 +579,7 @@ func recoverScenario(location string) scenario {
 	return s
 }
 
-// digestScenario writes a sidecar: what is there before and after it is an array.
+// digestScenario writes a sidecar file with digests. The array is the same before and after it.
 func digestScenario() scenario {
 	s := arrayScenario("a.b2nd", nil, nil)
 	s.act = func(dir string) error {

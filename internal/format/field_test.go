@@ -1,4 +1,4 @@
-// Tests of the annotated tree and of the error.
+// Tests of Field and Error.
 
 package format_test
 
@@ -34,7 +34,7 @@ func TestWalk(t *testing.T) {
 
 	for p := range tree().Walk() {
 		if p == "file/header/version" {
-			break // must not panic nor go on
+			break // must neither panic nor continue
 		}
 	}
 }
@@ -88,7 +88,8 @@ func TestComplain(t *testing.T) {
 	}, got)
 }
 
-// A hostile value reaches the terminal escaped.
+// TestWriteText checks that control characters in values are escaped, because the terminal must not
+// interpret them.
 func TestWriteText(t *testing.T) {
 	var b strings.Builder
 	require.NoError(t, tree().WriteText(&b))

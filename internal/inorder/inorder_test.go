@@ -15,8 +15,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/inorder"
 )
 
-// Whatever the order in which blocks come, and however little memory there is, they are
-// stored in the order of their numbers, with their bytes.
+// TestQueue_order checks that blocks are stored unchanged in the order of their numbers, for any
+// order of arrival and any memory limit.
 func TestQueue_order(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -49,7 +49,7 @@ func TestQueue_order(t *testing.T) {
 			}
 			b := append([]byte(nil), all[i]...)
 			require.NoError(t, q.Put(int64(i), b, i*i))
-			clear(b) // it is the caller's again
+			clear(b) // the caller may reuse it
 		}
 		require.Equal(t, want, got)
 		require.NoError(t, q.Flush())
@@ -61,7 +61,7 @@ func TestQueue_order(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// A number that nobody brings or skips holds up what follows, until Flush.
+// TestFlush checks that blocks after a missing number are stored only by Flush.
 func TestFlush(t *testing.T) {
 	var got []int64
 	q := inorder.New(3, t.TempDir(), func(n int64, _ []byte, _ struct{}) error { got = append(got, n); return nil })
@@ -77,8 +77,8 @@ func TestFlush(t *testing.T) {
 	require.NoError(t, q.Close())
 }
 
-// An error of storing is that of every later call too, and a directory that is not there one
-// of the block that has no room.
+// TestQueueErrors checks that every later call returns the first storage error. If the directory
+// does not exist, the first block that exceeds the memory limit must return an error.
 func TestQueueErrors(t *testing.T) {
 	wrong := errors.New("wrong")
 	q := inorder.New(100, t.TempDir(), func(n int64, _ []byte, _ int) error {
@@ -101,8 +101,8 @@ func TestQueueErrors(t *testing.T) {
 	require.NoError(t, q.Close())
 }
 
-// While the first number is worked on, no more than Ahead are given out; then the others
-// are, each once.
+// TestGate checks that at most Ahead numbers are assigned while the first is still in use. After
+// that each of the others must be assigned once.
 func TestGate(t *testing.T) {
 	const ahead, workers, total = 5, 8, 500
 	g := &inorder.Gate{Ahead: ahead}
@@ -128,7 +128,7 @@ func TestGate(t *testing.T) {
 			}
 		})
 	}
-	for given.Load() < ahead || done.Load() < ahead-1 { // all that may be given out are, and done but for the first
+	for given.Load() < ahead || done.Load() < ahead-1 { // all assigned, and all but the first done
 		runtime.Gosched()
 	}
 	require.EqualValues(t, ahead, given.Load())

@@ -15,7 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/leak"
 )
 
-// childEnv makes this test binary one that leaves something behind.
+// childEnv is the environment variable that makes this test binary leave a leak.
 const childEnv = "HYPERSLAB_LEAK_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -81,8 +81,8 @@ func TestFind_cleanups(t *testing.T) {
 	require.NoError(t, leak.Find(leak.Check{Name: "owners", Left: func() (int64, error) { return open.Load(), nil }}))
 }
 
-// A cleanup that takes its time, as on a busy machine, is waited for: also one behind
-// which others have been run.
+// TestFind_slowCleanups checks that Find waits for a slow cleanup, as on a busy machine, also if
+// later cleanups have already run.
 func TestFind_slowCleanups(t *testing.T) {
 	var open atomic.Int64
 	begun := make(chan struct{})
@@ -97,7 +97,8 @@ func TestFind_slowCleanups(t *testing.T) {
 	require.NoError(t, leak.Find(leak.Check{Name: "owners", Left: func() (int64, error) { return open.Load(), nil }}))
 }
 
-// So is a goroutine that is about to end, with what it holds.
+// TestFind_goroutines checks that Find waits for a goroutine that is about to end and for its
+// resources.
 func TestFind_goroutines(t *testing.T) {
 	p, err := cmem.Alloc(17)
 	require.NoError(t, err)

@@ -1,4 +1,4 @@
-// What a stranger sees first: the top level of the repository, and go.mod.
+// Tests of the top level of the repository, of go.mod and of the manifest of golden files.
 package lint_test
 
 import (
@@ -30,8 +30,8 @@ func TestGoMod_directRequirements(t *testing.T) {
 	}
 }
 
-// Each row of testdata/MANIFEST.md is a file with that digest, and each file
-// has a row.
+// TestGoldenFiles_manifests checks that each row of testdata/MANIFEST.md contains the digest of an
+// existing file, and that each file has a row.
 func TestGoldenFiles_manifests(t *testing.T) {
 	dir := filepath.Join(root, "testdata")
 	b, err := os.ReadFile(filepath.Join(dir, "MANIFEST.md"))

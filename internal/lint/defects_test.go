@@ -1,4 +1,4 @@
-// Checks of docs/defects.md and docs/known-issues.md.
+// Tests of docs/defects.md and docs/known-issues.md.
 
 package lint_test
 
@@ -29,7 +29,7 @@ func rows(t *testing.T, document string) (out [][]string) {
 // TestDefects checks that each row of docs/defects.md is complete, that its test exists in the
 // package of its library, and that docs/known-issues.md has a decision for it.
 func TestDefects(t *testing.T) {
-	tests := map[string]bool{} // library and test
+	tests := map[string]bool{} // keys consist of the library and the test
 	for _, f := range tree(t) {
 		if !f.test {
 			continue

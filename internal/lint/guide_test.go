@@ -1,4 +1,5 @@
-// Checks of docs/guide: programs are those of examples/, pages are short, and links lead to files.
+// Tests of docs/guide: its programs are those of examples/, its pages are short, and its links
+// point to files.
 
 package lint_test
 
@@ -12,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// guideProgram is a program of a page with its output.
+// guideProgram matches a program in a page and its output.
 var guideProgram = regexp.MustCompile("(?s)\\[examples/(\\w+)\\]\\(\\.\\./\\.\\./examples/\\w+/main\\.go\\):\n\n```go\n(.*?)```\n\n```text\n(.*?)```\n")
 
 // TestGuide checks that each program in docs/guide is a program of examples/ with its output, that

@@ -1,4 +1,5 @@
-// Dependencies point one way, and C stands in few places.
+// Tests of the layers of the module: the allowed imports of each package, and the packages that may
+// import "C".
 package lint_test
 
 import (
@@ -50,7 +51,7 @@ var storeys = []struct {
 	{"h5/h5fs", 30, false},
 	{"h5/ddl", 40, false},
 	{"cblosc/frameio", 40, false},
-	{"ndarray", 10, false}, // the core: it knows internal/ and nothing else of ours
+	{"ndarray", 10, false}, // of this module, the core imports only internal
 	{"ndarray/ndarraytest", 50, false},
 	{"ndarray/mem", 50, false},
 	{"ndarray/b2nd", 50, false},
@@ -58,17 +59,17 @@ var storeys = []struct {
 	{"ndarray/bcolz", 50, false},
 	{".", 90, false}, // the module root
 	{"plan", 95, false},
-	{"beam", 110, true}, // a module of its own
+	{"beam", 110, true}, // a separate module
 	{"serve", 100, false},
 	{"crosscheck", 100, true},
-	{"crosscheck/peers", 110, false}, // a module of its own
+	{"crosscheck/peers", 110, false}, // a separate module
 	{"examples", 120, true},
 	{"scripts", 120, true},
 	{"bench", 120, true},
 	{"cmd", 120, true},
 }
 
-// place finds the row of storeys that a directory belongs to.
+// place returns the row of storeys for a directory.
 func place(dir string) (row int, ok bool) {
 	best := -1
 	for i, s := range storeys {
@@ -79,12 +80,12 @@ func place(dir string) (row int, ok bool) {
 	return best, best >= 0
 }
 
-// allowedOutside reports the libraries that a directory may import beside the
-// standard library: few below the command, and each for one reason.
+// allowedOutside reports whether a directory may import a library outside of the standard library.
+// Below the command these are few, each for one reason.
 func allowedOutside(dir, imp string) bool {
 	switch {
 	case dir == "crosscheck/peers":
-		return true // the module of what is judged
+		return true // the module with the libraries to compare with
 	case dir == "beam" || strings.HasPrefix(dir, "beam/"):
 		return true // the module of the distributed runner
 	case dir == "scripts/release/beside":
@@ -98,10 +99,10 @@ func allowedOutside(dir, imp string) bool {
 	case imp == "github.com/DataDog/zstd":
 		return strings.HasPrefix(dir, "h5/filter")
 	case strings.HasPrefix(imp, "github.com/stretchr/testify"), imp == "pgregory.net/rapid", imp == "go.uber.org/goleak":
-		// Packages that are themselves tests for others to run.
+		// These packages contain tests that other packages run.
 		return dir == "ndarray/ndarraytest" || dir == "internal/leak" || strings.HasPrefix(dir, "crosscheck")
 	case strings.HasPrefix(imp, "github.com/landlock-lsm/go-landlock"), strings.HasPrefix(imp, "github.com/elastic/go-seccomp-bpf"), imp == "golang.org/x/net/bpf":
-		return dir == "internal/worker" // what holds a worker process
+		return dir == "internal/worker" // restrictions of a worker process
 	case strings.HasPrefix(imp, "github.com/minio/minio-go/v7"), imp == "gopkg.in/ini.v1":
 		return dir == "remote" // credentials, signatures and uploads of S3
 	case strings.HasPrefix(dir, "cmd/"), strings.HasPrefix(dir, "scripts/"):
@@ -114,7 +115,7 @@ func TestLayers_direction(t *testing.T) {
 	checked := 0
 	for _, f := range tree(t) {
 		if f.test {
-			continue // tests may look sideways: interop is what they are for
+			continue // tests may import packages of any layer, for example to compare formats
 		}
 		from, ok := place(f.dir)
 		require.True(t, ok, "%s: the directory has no storey: give it one in layers_test.go", f.path)
@@ -139,7 +140,7 @@ func TestLayers_direction(t *testing.T) {
 	require.Greater(t, checked, 10, "the rule looked at hardly any import")
 }
 
-// cDirectories are the only places where import "C" may stand.
+// cDirectories are the only directories that may import "C".
 var cDirectories = map[string]bool{"cblosc": true, "h5": true, "h5/filter": true, "internal/cmem": true}
 
 func TestLayers_cgo(t *testing.T) {

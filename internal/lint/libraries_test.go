@@ -1,5 +1,5 @@
-// Checks that the linked C libraries and this module do not start processes or handle signals, and
-// that unsupported versions of the libraries are refused.
+// Tests of the linked C libraries and of this module: they must not start processes or handle
+// signals, and unsupported versions of the libraries must be refused.
 package lint_test
 
 import (
@@ -22,10 +22,10 @@ var forbiddenSymbols = strings.Fields(`fork vfork clone popen system posix_spawn
 	raise kill pthread_kill tgkill alarm setitimer timer_create pthread_atfork wait waitpid waitid`)
 
 // TestLibraries_symbols checks that the C libraries do not call functions that start processes or
-// change the handling of signals. The listed exceptions are in code that this module never reaches.
+// change signal handlers. The listed exceptions are in code that this module never reaches.
 func TestLibraries_symbols(t *testing.T) {
 	known := map[string][]string{
-		"libgoblosc2.a": {"popen"}, // of plug-ins: their ids are refused before the library sees them
+		"libgoblosc2.a": {"popen"}, // of plug-ins, whose ids are refused before C-Blosc2 reads them
 		"libgohdf5.a":   nil,
 		"libgocodec.a":  nil,
 	}
@@ -49,14 +49,14 @@ func TestLibraries_symbols(t *testing.T) {
 	}
 }
 
-// TestPackages_processes checks that of the packages that a program imports only
-// internal/worker starts processes, and that none sends or receives a signal. Signal 0 reaches no
-// process: it asks whether one exists.
+// TestPackages_processes checks that internal/worker is the only package for programs that starts
+// processes, and that no package sends or receives signals. Signal 0 is allowed, because it only
+// tests whether a process exists.
 func TestPackages_processes(t *testing.T) {
 	may := map[string][]string{
 		"internal/worker/process_linux.go": {"os/exec"},
 	}
-	// Programs, and what tests alone import.
+	// These directories contain programs, or packages that only tests import.
 	programs := regexp.MustCompile(`^(cmd|scripts|bench|crosscheck|internal/(crashtest|need|leak))(/|$)`)
 	calls := strings.Fields("Kill Wait4 StartProcess ForkExec Exec FindProcess PtraceAttach Tgkill")
 	found := 0

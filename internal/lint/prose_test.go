@@ -1,4 +1,5 @@
-// Rates of words that stand for unclear sentences, in comments, messages and documents.
+// Tests of the rates of words that are symptoms of unclear sentences, in comments, messages and
+// documents.
 package lint_test
 
 import (
@@ -16,9 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// atMost and atLeast are the limits of words for each 10,000 words. Model projects have much lower
-// rates of the first group: their sentences have a subject and use the terms of the field. They
-// have higher rates of the second group, because their comments give reasons and examples.
+// atMost and atLeast are limits of occurrences per 10,000 words. In model projects the rates of the
+// first group are much lower, because their sentences have a subject and use the terms of the
+// field. The rates of the second group are higher, because their comments give reasons and
+// examples.
 var (
 	atMost = map[string]float64{
 		`what`: 12, `say|says|said`: 5, `nobody|nothing|none`: 8, `behind`: 2, `tell|tells|told`: 2,
@@ -64,7 +66,7 @@ func TestProse_rates(t *testing.T) {
 			return err
 		}
 		for line := range strings.Lines(fenced.ReplaceAllString(string(b), "")) {
-			if !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "|") { // no output, no tables
+			if !strings.HasPrefix(line, "    ") && !strings.HasPrefix(line, "|") { // output and tables are excluded
 				documents.WriteString(line)
 			}
 		}
@@ -94,7 +96,7 @@ func TestProse_rates(t *testing.T) {
 func TestProse_commentWidth(t *testing.T) {
 	for _, f := range tree(t) {
 		if strings.HasSuffix(f.path, "example_test.go") {
-			continue // output of examples
+			continue // the output of examples cannot be wrapped
 		}
 		src, err := os.ReadFile(filepath.Join(root, f.path))
 		require.NoError(t, err)

@@ -1,4 +1,5 @@
-// Checks of README.md and SECURITY.md: programs run, and figures are those of bench/results.md.
+// Tests of README.md and SECURITY.md: programs must run, and figures must be those of
+// bench/results.md.
 package lint_test
 
 import (
@@ -24,10 +25,10 @@ func TestReadmeProgramsRun(t *testing.T) {
 	}
 }
 
-// speeds are numbers that say how fast something is.
+// speeds matches numbers with a unit of speed or time.
 var speeds = regexp.MustCompile(`[0-9][0-9.,]*\s?(×|x\b|%|[KMG]i?B/s|ns\b|µs\b|ms\b|s\b|seconds?\b|minutes?\b|times\b)`)
 
-// sessions are lines that a command printed, which the command's own tests hold.
+// sessions matches the output of commands. The tests of each command check that output.
 var sessions = regexp.MustCompile(`(?m)^    .*$`)
 
 // TestFigures_readme checks that `make bench` printed each figure of speed in README.md.
@@ -44,8 +45,8 @@ func TestFigures_readme(t *testing.T) {
 	}
 }
 
-// TestFigures_security checks that the cost of a worker in SECURITY.md is the one that
-// `make bench` printed last.
+// TestFigures_security checks that SECURITY.md contains the cost of a worker from the last run of
+// `make bench`.
 func TestFigures_security(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "SECURITY.md"))
 	require.NoError(t, err)
@@ -73,7 +74,7 @@ func runProgram(t *testing.T, program string) {
 	require.NoError(t, os.WriteFile(file, []byte(program), 0o600))
 	run := exec.Command("go", "run", file)
 	run.Dir = root
-	run.Env = append(os.Environ(), "CGO_ENABLED=1") // it binds C, however this test was built
+	run.Env = append(os.Environ(), "CGO_ENABLED=1") // the program binds C even if this test was built without cgo
 	out, err := run.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 

@@ -1,4 +1,4 @@
-// What must not be written, and what must not be missing.
+// Tests of rules for the source code, for example of forbidden calls and of package comments.
 package lint_test
 
 import (
@@ -56,7 +56,8 @@ func TestForbiddenCalls(t *testing.T) {
 	}
 }
 
-// (n + d - 1) / d overflows for the shapes that files may have.
+// TestStyle_divisions forbids (n + d - 1) / d, because the sum overflows for the shapes that files
+// may have.
 func TestStyle_divisions(t *testing.T) {
 	bare := func(e ast.Expr) ast.Expr {
 		for {
@@ -104,7 +105,7 @@ func TestStyle_divisions(t *testing.T) {
 	}
 }
 
-// Work left undone is a defect, not a comment.
+// TestStyle_markers forbids markers of unfinished work, because unfinished work is a defect.
 func TestStyle_markers(t *testing.T) {
 	undone := regexp.MustCompile(`\b(TODO|FIXME|XXX|HACK)\b`)
 	for _, f := range tree(t) {
@@ -116,8 +117,8 @@ func TestStyle_markers(t *testing.T) {
 	}
 }
 
-// A C file takes memory from cmem only, prints nothing and never ends the
-// process: it is a guest in somebody's service.
+// TestStyle_shims checks that C files allocate memory only with cmem, print nothing and never end
+// the process, because they are part of a library.
 func TestStyle_shims(t *testing.T) {
 	bad := regexp.MustCompile(`\b(malloc|calloc|realloc|strdup|printf|fprintf|puts|exit|abort|assert|setjmp|longjmp)\s*\(`)
 	comment := regexp.MustCompile(`(?s)/\*.*?\*/|//[^\n]*`)
@@ -131,7 +132,7 @@ func TestStyle_shims(t *testing.T) {
 				require.NoError(t, err)
 				seen++
 				if dir == "internal/cmem" {
-					continue // the one place where memory really comes from
+					continue // cmem itself calls malloc
 				}
 				require.Empty(t, bad.FindAllString(comment.ReplaceAllString(string(b), ""), -1), "%s", name)
 			}
@@ -140,8 +141,8 @@ func TestStyle_shims(t *testing.T) {
 	require.Positive(t, seen)
 }
 
-// TestStyle_testNames checks that comments and strings of production code do not name
-// test functions, because a reader of the code does not have them.
+// TestStyle_testNames checks that comments and strings of production code do not contain names of
+// test functions, because readers of the code do not have the tests.
 func TestStyle_testNames(t *testing.T) {
 	tests := map[string]bool{}
 	for _, f := range tree(t) {
@@ -156,7 +157,7 @@ func TestStyle_testNames(t *testing.T) {
 	}
 	name := regexp.MustCompile(`\bTest[A-Z]\w*`)
 	for _, f := range tree(t) {
-		if f.test || strings.HasSuffix(f.dir, "test") { // packages of helpers for tests
+		if f.test || strings.HasSuffix(f.dir, "test") { // packages with test helpers
 			continue
 		}
 		for _, group := range f.ast.Comments {
@@ -176,7 +177,7 @@ func TestExportedIdentifiers(t *testing.T) {
 		"ndarray-ndarraytest": 12, "cblosc": 260, "cblosc-frameio": 72, "crosscheck": 45, "h5": 440, "h5-chunkio": 10,
 		"h5-ddl": 2, "h5-filter": 46, "h5-h5fs": 1, "h5-h5value": 40, "remote": 35, "serve": 15, "plan": 25,
 	}
-	const otherPackage = 30 // limit of a package that is not in the list
+	const otherPackage = 30 // limit for packages that are not listed
 	lists, err := filepath.Glob("../../api/*.txt")
 	require.NoError(t, err)
 	require.NotEmpty(t, lists)

@@ -1,4 +1,4 @@
-// The source tree as the rules see it: every Go file of the module, parsed once.
+// Access to the source tree for tests of rules: every Go file of the module is parsed once.
 package lint_test
 
 import (
@@ -19,24 +19,24 @@ import (
 
 const module = "github.com/hyperslab/hyperslab"
 
-// root is the top of the module, seen from this package's directory.
+// root is the root of the module, relative to the directory of this package.
 const root = "../.."
 
 // goFile is one parsed Go file.
 type goFile struct {
-	path    string // relative to the top, with slashes
-	dir     string // its directory, "." at the top
+	path    string // relative to the root, with slashes
+	dir     string // directory of the file, "." for the root
 	test    bool   // *_test.go
 	ast     *ast.File
 	fset    *token.FileSet
 	imports []string
 }
 
-// ignoredDirs are directories of the top level that git ignores or that hold no
-// code of ours.
+// ignoredDirs are directories in the root that git ignores or that do not contain code of this
+// project.
 var ignoredDirs = map[string]bool{".git": true, "bin": true, "dist": true, "vendor": true, ".fresh": true, ".demo": true, ".venv": true, "third_party": true}
 
-// parseTree parses the module once and gives every test the same files.
+// parseTree parses the module once. All tests share the result.
 var parseTree = sync.OnceValues(func() ([]goFile, error) {
 	var files []goFile
 	fsys := os.DirFS(root)
@@ -70,8 +70,8 @@ var parseTree = sync.OnceValues(func() ([]goFile, error) {
 	return files, err
 })
 
-// tree returns the parsed files; an empty tree fails, so that no rule below can
-// pass by having nothing to look at.
+// tree returns the parsed files. It fails if there are no files, because every test of a rule would
+// pass without files.
 func tree(t *testing.T) []goFile {
 	t.Helper()
 	files, err := parseTree()

@@ -1,4 +1,4 @@
-// Words that comments and messages must not contain, and the form of error messages.
+// Tests of words that comments and messages must not contain, and of the form of error messages.
 package lint_test
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// forbidden are words of the glossary of unclear terms, with the term to use instead.
+// forbidden are unclear terms of the glossary, each with its replacement.
 var forbidden = []struct{ word, use string }{
 	{`folders?`, "directory"}, {`anew`, "again"}, {`vouch\w*`, "trusted"}, {`but for`, "except"},
 	{`damaged places?`, "corrupt range"}, {`largest shape|greatest shape`, "maximum shape"},

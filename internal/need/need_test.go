@@ -11,7 +11,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// fake is a test that notes how it ended.
+// fake is a testing.TB that records how the test ended.
 type fake struct {
 	testing.TB
 	ended string
@@ -27,7 +27,7 @@ func (f *fake) Skipf(string, ...any) {
 	runtime.Goexit()
 }
 
-// ended runs what a test would and tells how that ended, and with what.
+// ended runs find as a test does. It returns how the test ended and the result of find.
 func ended(find func(t testing.TB) string) (how, found string) {
 	f := &fake{ended: "ran"}
 	done := make(chan struct{})
@@ -92,7 +92,7 @@ func TestNeed_missingInCI(t *testing.T) {
 	require.Equal(t, "failed", how, "a directory without the files is wrong, not missing")
 }
 
-// setter is a fake whose environment is the test's.
+// setter is a fake that sets the environment of the real test.
 type setter struct {
 	testing.TB
 	t *testing.T

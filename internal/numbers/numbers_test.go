@@ -43,7 +43,8 @@ func value(k numbers.Kind, b []byte) *big.Float {
 	return big.NewFloat(f)
 }
 
-// A loop reports that a value is unchanged exactly if both numbers have the same value.
+// TestLoopOf checks that a loop reports a value as unchanged exactly if both numbers have the same
+// value.
 func TestLoopOf(t *testing.T) {
 	kinds := rapid.Map(rapid.IntRange(0, int(numbers.Float64)), func(k int) numbers.Kind { return numbers.Kind(k) })
 	bytes := rapid.SampledFrom([]byte{0, 1, 0x3f, 0x43, 0x7e, 0x7f, 0x80, 0xbf, 0xc3, 0xff})

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Ticks lie inside the range, one behind the other, and no two read the same; the labels
-// say the values.
+// TestTicks_distinct checks that ticks are inside the range and increasing, and that their labels
+// are distinct and contain their values.
 func TestTicks_distinct(t *testing.T) {
 	check := func(t require.TestingT, low, high float64) {
 		ticks := evenTicks{}.Ticks(low, high)
@@ -47,7 +47,7 @@ func TestTicks_distinct(t *testing.T) {
 	})
 }
 
-// Between two indexes there is nothing to mark.
+// TestTicksOfIndexes checks that ticks of indexes are whole numbers.
 func TestTicksOfIndexes(t *testing.T) {
 	for want, high := range map[int]float64{1: 0.5, 2: 1.5, 3: 2.5, 5: 4.5} {
 		ticks := evenTicks{whole: true}.Ticks(-0.5, high)
@@ -58,7 +58,8 @@ func TestTicksOfIndexes(t *testing.T) {
 	}
 }
 
-// Labels that stand side by side leave each other room: the others' ticks have none.
+// TestTicksLeaveRoom checks that adjacent labels do not overlap. Ticks without enough space have no
+// label.
 func TestTicksLeaveRoom(t *testing.T) {
 	style := plot.New().X.Tick.Label
 	low, high := 1.7e9, 1.7e9+599
@@ -98,7 +99,8 @@ func TestFitText(t *testing.T) {
 	require.LessOrEqual(t, style.Width(got), vg.Length(100))
 }
 
-// What the font of PNG pictures has no sign for is not left out.
+// TestInFont checks that characters that are missing in the font of PNG pictures are replaced and
+// not omitted.
 func TestInFont(t *testing.T) {
 	f := plot.New().Title.TextStyle.Font
 	f.Typeface, f.Variant = "Liberation", "Sans"

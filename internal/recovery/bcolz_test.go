@@ -1,4 +1,4 @@
-// Trees of bcolz with files that are gone or damaged.
+// Tests of bcolz directory trees with missing or corrupt files.
 
 package recovery_test
 
@@ -22,7 +22,7 @@ func TestDamagedCArray(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		gone  string
-		exact bool // values and shape are the old ones
+		exact bool // values and shape are unchanged
 		exit  int
 	}{
 		{"nothing", "", true, recovery.ExitWhole},
@@ -87,8 +87,9 @@ func TestDamagedCTable(t *testing.T) {
 	require.Equal(t, rows, b)
 }
 
-// Sizes that tell of more chunk files than can have been lost are not believed: the files
-// that are there say how many rows there are. A column of which nobody can say it is lost.
+// TestBcolz_hugeSizes checks sizes that claim more chunk files than can be missing. They must be
+// ignored, and the number of rows must be derived from the existing files. A column whose length
+// cannot be derived is lost.
 func TestBcolz_hugeSizes(t *testing.T) {
 	src := save(t, "a.bcolz", nil)
 	rows := int64(1) << 50
@@ -101,7 +102,7 @@ func TestBcolz_hugeSizes(t *testing.T) {
 	requireSound(t, dst)
 	require.Equal(t, squares(600), values(t, dst))
 
-	// A chunk file of a number that no other leads up to.
+	// A chunk file whose number does not continue the sequence.
 	data := filepath.Join(src, "data")
 	require.NoError(t, os.Rename(filepath.Join(data, "__3.blp"), filepath.Join(data, "__2000000000.blp")))
 	dst = filepath.Join(t.TempDir(), "new.bcolz")
@@ -109,7 +110,7 @@ func TestBcolz_hugeSizes(t *testing.T) {
 	require.ErrorIs(t, err, ndarray.ErrCorrupt)
 	require.NoDirExists(t, dst)
 
-	// Objects, of which a lost one cannot be made.
+	// A column of objects, because a lost object cannot be replaced.
 	src = filepath.Join(t.TempDir(), "o.bcolz")
 	require.NoError(t, os.CopyFS(src, os.DirFS(filepath.Join("..", "format", "bcolztree", "testdata", "object"))))
 	require.NoError(t, os.WriteFile(filepath.Join(src, "meta", "sizes"), []byte(`{"shape": [1073741824], "nbytes": 38, "cbytes": 70}`+"\n"), 0o600))
@@ -118,9 +119,9 @@ func TestBcolz_hugeSizes(t *testing.T) {
 	require.NoDirExists(t, dst)
 }
 
-// What is salvaged of a tree agrees with itself, whatever its metadata said: texts, whose
-// size Blosc is told otherwise, sizes that are not those of the rows, and headers that
-// tell of more chunks than there are. What is no regular file is not waited for.
+// TestBcolz_validResult checks that a recovered tree is consistent even if its metadata are not.
+// Examples are strings with another type size in Blosc, sizes that contradict the rows, and headers
+// that claim more chunks than exist. Special files must not block.
 func TestBcolz_validResult(t *testing.T) {
 	replace := func(old, new string) func(t *testing.T, path string) {
 		return func(t *testing.T, path string) {

@@ -1,4 +1,5 @@
-// What a few bytes claim costs what the bytes are worth: counted, never timed.
+// Tests that the cost of recovery depends on the bytes of a file and not on the sizes in its
+// headers. The tests count work and do not measure time.
 
 package recovery_test
 
@@ -22,7 +23,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// claim writes a frame of n chunks of zeros, 16 bytes each, in a few hundred bytes.
+// claim writes a frame of n chunks of zeros, 16 bytes each. The frame itself has a few hundred
+// bytes.
 func claim(t *testing.T, sparse bool, n int) (path, head string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "a.b2frame")
@@ -42,7 +44,7 @@ func claim(t *testing.T, sparse bool, n int) (path, head string) {
 	return path, head
 }
 
-// calls counts the allocations of f, of which each chunk that is handled alone makes some.
+// calls counts the allocations of f. Each chunk that is handled individually would cause some.
 func calls(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -51,7 +53,7 @@ func calls(f func()) uint64 {
 	return after.Mallocs - before.Mallocs
 }
 
-// An index of millions of special chunks is copied as what it is.
+// TestClaims_specialChunks checks that an index of millions of special chunks is copied as a whole.
 func TestClaims_specialChunks(t *testing.T) {
 	const n = 3_500_000
 	for _, sparse := range []bool{false, true} {
@@ -68,24 +70,26 @@ func TestClaims_specialChunks(t *testing.T) {
 		require.Zero(t, r.Lost)
 		require.Equal(t, content(t, src)[head], content(t, dst)[filepath.Join(dst, head[len(src):])])
 
-		// Without the index nothing is left of them, and that is found once.
+		// Without the index all chunks are lost. Recover must detect this once and not for each
+		// chunk.
 		change(t, head, func(b []byte) []byte { return b[:len(b)/2] })
 		require.Less(t, calls(func() { _, err = recovery.Recover(bg, dst, src, &recovery.Options{Overwrite: true}) }), uint64(100_000))
 		require.ErrorIs(t, err, ndarray.ErrCorrupt)
 	}
 }
 
-// One chunk is left of an array whose header tells of millions.
+// TestClaims_manyChunks checks an array whose header claims millions of chunks although one chunk
+// remains.
 func TestClaims_manyChunks(t *testing.T) {
 	src := save(t, "a.b2nd", nil)
 	whole, err := os.ReadFile(src)
 	require.NoError(t, err)
 	p := partsOf(t, whole)
 	for _, n := range []uint64{5_000_000, 1 << 40} {
-		// A frame without the metalayer is as long as its header says.
+		// A frame without the metalayer has the length in its header.
 		change(t, src, func([]byte) []byte {
 			b := append([]byte{}, whole...)
-			b[cframe.MinHeaderSize-1]++ // the map of metalayers is no longer one
+			b[cframe.MinHeaderSize-1]++ // the map of metalayers becomes invalid
 			binary.BigEndian.PutUint64(b[30:], n*6*7*8)
 			return b[:p.index]
 		})
@@ -108,8 +112,8 @@ func squares8(n int) []byte {
 	return b
 }
 
-// nest makes a file of heads, 64 bytes apart, of chunks of which each reaches to the end of
-// the file and holds n bytes of values.
+// nest returns a file of chunk headers, 64 bytes apart. Each chunk extends to the end of the file
+// and contains n bytes of values.
 func nest(t *testing.T, raw []byte, count int) []byte {
 	t.Helper()
 	b := make([]byte, 64*count, 64*count+len(raw))
@@ -121,8 +125,8 @@ func nest(t *testing.T, raw []byte, count int) []byte {
 	return b
 }
 
-// Chunks within chunks do not cost the square of their number, and special ones are not
-// spread out to be looked at.
+// TestChunksWithinChunks checks that the cost of nested chunks is not quadratic in their number,
+// and that special chunks are not expanded for a check.
 func TestChunksWithinChunks(t *testing.T) {
 	cp := cblosc.DefaultCParams()
 	cp.TypeSize = 1
@@ -161,19 +165,20 @@ func TestChunksWithinChunks(t *testing.T) {
 	require.NoError(t, os.WriteFile(src, many, 0o600))
 	r, err = recovery.Recover(bg, dst, src, &recovery.Options{Format: detect.B2ND, Overwrite: true})
 	require.NoError(t, err)
-	require.Equal(t, int64(1000-4), r.Chunks) // those before lie where a header would
+	require.Equal(t, int64(1000-4), r.Chunks) // the others are where a header would be
 	require.Less(t, recovery.Work(r), int64(1<<20))
 	v, err := verify.File(bg, dst, nil)
 	require.NoError(t, err)
 	require.Zero(t, v.NumDamages)
 }
 
-// What looks like objects and reaches to the end of the file each is searched up to a bound.
+// TestObjectsWithinObjects checks that the search is bounded if many apparent objects extend to the
+// end of the file.
 func TestObjectsWithinObjects(t *testing.T) {
 	src := save(t, "a.h5:/x", nil)
 	whole, err := os.ReadFile(src)
 	require.NoError(t, err)
-	const count, step = 8000, 24 // a prefix of version 1 and an empty message
+	const count, step = 8000, 24 // a version 1 prefix and an empty message
 	for name, head := range map[string]func(left int) []byte{
 		"version 2": func(left int) []byte {
 			return binary.LittleEndian.AppendUint32([]byte("OHDR\x02\x02"), uint32(left-14))
@@ -188,7 +193,7 @@ func TestObjectsWithinObjects(t *testing.T) {
 			at := (len(whole)+7)&^7 + step*i
 			copy(b[at:], head(len(b)-at))
 		}
-		clear(b[:48]) // the superblock
+		clear(b[:48]) // superblock
 		require.NoError(t, os.WriteFile(src, b, 0o600))
 		recovery.SetPatience(t, 4<<20)
 		dst := filepath.Join(t.TempDir(), "new.h5")
@@ -196,6 +201,7 @@ func TestObjectsWithinObjects(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Positive(t, r.Arrays, name)
 		require.True(t, slices.ContainsFunc(r.Findings, func(f recovery.Finding) bool { return strings.Contains(f.Text, "were not searched") }), "%s: %v", name, r.Findings)
-		require.Less(t, recovery.Work(r), int64(3*16*len(b)), name) // two passes with a bound, and what the objects of the file take
+		// Two bounded passes, and the objects themselves.
+		require.Less(t, recovery.Work(r), int64(3*16*len(b)), name)
 	}
 }

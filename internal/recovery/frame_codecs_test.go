@@ -1,5 +1,4 @@
-// Frames whose chunks only the library decodes, and what the library reads of the new
-// frame.
+// Tests of frames whose chunks only C-Blosc2 decodes. C-Blosc2 must read the new frames.
 
 package recovery_test
 
@@ -16,12 +15,12 @@ import (
 	"github.com/hyperslab/hyperslab/internal/recovery"
 )
 
-// trusting are the parameters that let the library decode whatever this module has.
+// trusting returns options that allow all codecs and filters that this module supports.
 func trusting() cblosc.OpenOptions {
 	return cblosc.OpenOptions{Allow: cblosc.Allow{Codecs: cblosc.ArrayCodecs(), Filters: []cblosc.FilterID{cblosc.NDCell, cblosc.NDMean}}}
 }
 
-// byLibrary reads a region of an array with the library.
+// byLibrary reads a region of an array with C-Blosc2.
 func byLibrary(t *testing.T, path string, start, count []int64) []byte {
 	t.Helper()
 	a, err := cblosc.OpenArrayWith(path, trusting())
@@ -91,7 +90,7 @@ func TestFrame_otherCodecs(t *testing.T) {
 				n := int64(cp.TypeSize)
 				got := byLibrary(t, dst, []int64{0, 0}, []int64{16, 64})
 				require.Equal(t, want[:16*64*n], got, damage)
-				// Of a lost chunk zeros, also of a part of it.
+				// A lost chunk contains zeros, also if only a part of it is read.
 				part := byLibrary(t, dst, []int64{20, 40}, []int64{1, 3})
 				if c.lost > 0 {
 					require.Equal(t, make([]byte, 3*n), part, damage)
@@ -111,7 +110,8 @@ func bytesOfFloats(v []float64) []byte {
 	return bytesOf(u)
 }
 
-// The library reads a part of a chunk that was lost: its blocks are those of the array.
+// TestFrame_partialChunk checks that C-Blosc2 can read a part of a lost chunk, because the new
+// chunk has the blocks of the array.
 func TestFrame_partialChunk(t *testing.T) {
 	for _, sparse := range []bool{false, true} {
 		src := save(t, "a.b2nd", nil)

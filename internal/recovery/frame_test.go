@@ -1,4 +1,4 @@
-// Frames with damages at each structure.
+// Tests of frames with corruption in each structure.
 
 package recovery_test
 
@@ -20,7 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// parts says where the structures of a frame are.
+// parts contains the offsets of the structures of a frame.
 type parts struct {
 	header, index, trailer, end int64
 	offsets                     []cframe.Offset
@@ -36,7 +36,7 @@ func partsOf(t testing.TB, b []byte) parts {
 }
 
 func TestDamagedFrame(t *testing.T) {
-	lostAt := func(i int64) func(v []int64) { // chunk i of 4 by 5 of 6 by 7
+	lostAt := func(i int64) func(v []int64) { // values of chunk i of 4 by 5 chunks of 6 by 7
 		return func(v []int64) {
 			for y := i / 5 * 6; y < min(i/5*6+6, 20); y++ {
 				for x := i % 5 * 7; x < min(i%5*7+7, 30); x++ {
@@ -49,7 +49,7 @@ func TestDamagedFrame(t *testing.T) {
 		name   string
 		damage func(b []byte, p parts) []byte
 		lost   func(v []int64)
-		// what the report counts
+		// expected counts of the report
 		certain, guessed, missing int64
 		exit                      int
 	}{
@@ -81,7 +81,8 @@ func TestDamagedFrame(t *testing.T) {
 	}
 }
 
-// Whatever happens to a few bytes around the chunks, what is called certain is right.
+// TestCertainIsRight corrupts a few bytes around the chunks. Values that the report counts as
+// certain must be correct.
 func TestCertainIsRight(t *testing.T) {
 	src := save(t, "a.b2nd", nil)
 	whole, err := os.ReadFile(src)
@@ -118,7 +119,7 @@ func TestCertainIsRight(t *testing.T) {
 	})
 }
 
-// plain is a frame that is no array, of n chunks of 800 bytes.
+// plain writes a frame that is not an array, with n chunks of 800 bytes.
 func plain(t *testing.T, n int) (path string, b []byte) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "a.b2frame")
@@ -155,8 +156,8 @@ func all(t *testing.T, path string) []byte {
 	return b
 }
 
-// An append of the library that was killed between its writes: the chunk over the
-// index, the new index, the header, the trailer.
+// TestKilledLibraryAppend checks an append of C-Blosc2 that was killed between its writes: the
+// chunk over the old index, the new index, the header, the trailer.
 func TestKilledLibraryAppend(t *testing.T) {
 	path, before := plain(t, 50)
 	_, after := plain(t, 51)
@@ -183,7 +184,7 @@ func TestKilledLibraryAppend(t *testing.T) {
 	}
 }
 
-// over writes b[at:] over a.
+// over returns a with b written at offset at.
 func over(a, b []byte, at int64) []byte {
 	if len(a) < len(b) {
 		a = append(a, make([]byte, len(b)-len(a))...)
@@ -192,7 +193,7 @@ func over(a, b []byte, at int64) []byte {
 	return a
 }
 
-// Old indexes in the file do not lead astray.
+// TestDurableAppendsBehind checks that old indexes in the file are not used.
 func TestDurableAppendsBehind(t *testing.T) {
 	path, _ := plain(t, 5)
 	v := bytesOf(squares(900))
@@ -263,7 +264,8 @@ func TestNothingIsLeft(t *testing.T) {
 	require.ErrorIs(t, err, ndarray.ErrNotFound)
 }
 
-// The new file is never the old one, nor in it, nor around it, by whatever name.
+// TestFrame_sameTarget checks that the target cannot be the source, be inside it or contain it, for
+// every form of its path.
 func TestFrame_sameTarget(t *testing.T) {
 	for name, location := range map[string]string{"frame": "a.b2nd", "sparse": "s.b2nd", "tree": "a.bcolz", "hdf5": "a.h5:/x"} {
 		t.Run(name, func(t *testing.T) {

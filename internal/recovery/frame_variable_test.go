@@ -13,7 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/recovery"
 )
 
-// Frames of format 3, which python-blosc2 writes for objects.
+// TestRecover_variableChunks checks frames of format 3, which python-blosc2 writes for objects.
 func TestRecover_variableChunks(t *testing.T) {
 	for _, name := range []string{"py-objects.b2frame", "py-batch.b2frame"} {
 		frame, err := os.ReadFile("../format/testdata/frame/" + name)
@@ -38,7 +38,7 @@ func TestRecover_variableChunks(t *testing.T) {
 		t.Run(name+", corrupt", func(t *testing.T) {
 			broken := bytes.Clone(frame)
 			broken[len(broken)/2] ^= 0xff
-			broken[len(broken)-22]++ // the length of the trailer
+			broken[len(broken)-22]++ // length of the trailer
 			require.NoError(t, os.WriteFile(src, broken, 0o600))
 			none := filepath.Join(dir, "none.b2frame")
 			_, err := recovery.Recover(bg, none, src, nil)

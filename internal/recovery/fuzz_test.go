@@ -1,4 +1,4 @@
-// Any bytes in the place of a damaged file.
+// Fuzz tests: any bytes as a corrupt file.
 
 package recovery_test
 
@@ -16,8 +16,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// requireSalvaged recovers what is at a path: an error of package ndarray and nothing
-// beside it, or a file without damage.
+// requireSalvaged recovers the file at a path. The result must be an error of package ndarray
+// without a new file, or a valid file.
 func requireSalvaged(t *testing.T, src string, f hyperslab.Format) {
 	t.Helper()
 	dir := t.TempDir()
@@ -35,10 +35,10 @@ func requireSalvaged(t *testing.T, src string, f hyperslab.Format) {
 	require.Equal(t, r.Chunks, r.Certain+r.Unverified+r.Guessed)
 	v, err := verify.File(bg, dst, nil)
 	require.NoError(t, err)
-	require.Empty(t, v.Damages) // a filter that nobody knows stays one
+	require.Empty(t, v.Damages) // an unknown filter remains unknown
 }
 
-// addDamaged adds a file with 16 bytes lost at each of some places.
+// addDamaged adds, for each offset, a file with 16 bytes cleared at this offset.
 func addDamaged(f *testing.F, whole []byte, places ...int64) {
 	for _, at := range places {
 		b := append([]byte{}, whole...)
@@ -47,7 +47,7 @@ func addDamaged(f *testing.F, whole []byte, places ...int64) {
 	}
 }
 
-// FuzzRecoverFrame is about the walk through a frame in one file.
+// FuzzRecoverFrame fuzzes contiguous frames.
 func FuzzRecoverFrame(f *testing.F) {
 	recovery.SetMaxChunks(f, 1<<12)
 	whole, err := os.ReadFile(save(f, "a.b2nd", nil))
@@ -64,7 +64,7 @@ func FuzzRecoverFrame(f *testing.F) {
 	})
 }
 
-// FuzzRecoverSparse is about the index and a chunk file of a sparse frame.
+// FuzzRecoverSparse fuzzes the index and a chunk file of a sparse frame.
 func FuzzRecoverSparse(f *testing.F) {
 	recovery.SetMaxChunks(f, 1<<12)
 	dir := save(f, "a.b2nd", &hyperslab.CreateOptions{Sparse: true})
@@ -86,7 +86,8 @@ func FuzzRecoverSparse(f *testing.F) {
 	})
 }
 
-// FuzzRecoverHDF5 is about objects that are found through the root, or without it.
+// FuzzRecoverHDF5 fuzzes HDF5 files, with objects that are found from the root group or by a
+// search.
 func FuzzRecoverHDF5(f *testing.F) {
 	whole, err := os.ReadFile(save(f, "a.h5:/x", nil))
 	require.NoError(f, err)
@@ -100,7 +101,7 @@ func FuzzRecoverHDF5(f *testing.F) {
 	})
 }
 
-// FuzzRecoverTree is about the files of a carray.
+// FuzzRecoverTree fuzzes the files of a carray.
 func FuzzRecoverTree(f *testing.F) {
 	dir := save(f, "a.bcolz", nil)
 	names := []string{"meta/sizes", "meta/storage", "__attrs__", "data/__0.blp"}

@@ -1,4 +1,4 @@
-// Many goroutines recover the same damaged file at the same time.
+// Test of concurrent recoveries of the same corrupt file.
 
 package recovery_test
 

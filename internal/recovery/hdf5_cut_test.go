@@ -1,5 +1,5 @@
-// Files of which the end is gone, counted: what an index that is left tells of, and what
-// lies in the file, is in the new one.
+// Tests of truncated files. They count the chunks that the remaining bytes contain and the
+// remaining indexes refer to. The new file must contain all of them.
 
 package recovery_test
 
@@ -28,32 +28,33 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// pointer is an address in an index: what it leads to is known from the bytes up to end.
+// pointer is an address in an index. A truncated file contains it if the file has at least end
+// bytes.
 type pointer struct {
 	end   int64
 	index *index
 }
 
-// index is a structure that leads to chunks, in the whole file.
+// index is a structure of the whole file that refers to chunks.
 type index struct {
 	at, end int64
 	name    string
-	block   *index // that a page belongs to
+	block   *index // that contains the page
 }
 
-// chart knows of a whole file what leads where. It is made of what package internal/format/h5file
-// says of the whole file, not of how it reads a damaged one.
+// chart contains the structures of a whole file and the references between them. It uses only
+// results of package internal/format/h5file for the whole file, and none for a corrupt file.
 type chart struct {
 	whole    []byte
 	base     int64
 	pointers map[string][]pointer // by address
-	indexes  map[int64]*index     // by place
+	indexes  map[int64]*index     // by offset
 	datasets []*h5file.Object
 	paths    map[h5file.Addr]string
 	file     *h5file.File
 }
 
-// leading are the fields of indexes that lead on, to chunks or other structures.
+// leading are the index fields that refer to chunks or other structures.
 var leading = map[string]bool{
 	"child address": true, "address": true, "child node pointer": true, "root node address": true,
 	"data block address": true, "secondary block address": true, "index block address": true,
@@ -109,24 +110,25 @@ func (c *chart) lead(x *index, end int64, f format.Field) {
 	}
 }
 
-// header reports whether the first n bytes hold what makes a dataset of o.
+// header reports whether the first n bytes contain everything that the dataset o needs.
 func (c *chart) header(o *h5file.Object, n int64) bool {
 	at := int64(o.Addr) + c.base
-	if at+24 > n || c.whole[at] != 1 && string(c.whole[at:at+4]) != "OHDR" { // it may be in the image of a cache
+	// It may be in a cache image.
+	if at+24 > n || c.whole[at] != 1 && string(c.whole[at:at+4]) != "OHDR" {
 		return false
 	}
 	for _, t := range []h5file.MessageType{h5file.DataspaceType, h5file.DatatypeType, h5file.LayoutType, h5file.PipelineType, h5file.ExternalFilesType} {
 		if m := o.Message(t); m != nil && (m.Offset+int64(m.Size) > n || m.Flags&h5file.Shared != 0 || m.Chunk != 0) {
-			return false // what is shared is not followed here
+			return false // shared messages are not followed here
 		}
 	}
-	// A header with a checksum is known by that.
+	// A header with a checksum is recognized by its checksum, which must be inside the file.
 	first := o.Pieces[0]
 	return o.Version == 1 || int64(first.Addr)+c.base+first.Size <= n
 }
 
-// known reports whether the first n bytes of the file lead to the structure, or chunk, at
-// an address of the dataset o.
+// known reports whether the first n bytes of the file contain a reference to the structure or chunk
+// at an address of the dataset o.
 func (c *chart) known(o *h5file.Object, a h5file.Addr, n int64) bool {
 	if a == o.Layout().Addr {
 		return true
@@ -149,7 +151,7 @@ func (c *chart) reached(o *h5file.Object, x *index, n int64) bool {
 	return c.known(o, h5file.Addr(x.at-c.base), n)
 }
 
-// plainType reports whether elements hold nothing that leads elsewhere.
+// plainType reports whether elements contain no references to other data.
 func plainType(d *h5file.Datatype) bool {
 	if d == nil || d.Class == h5file.VLenClass || d.Class == h5file.ReferenceClass || d.Base != nil && !plainType(d.Base) {
 		return false
@@ -162,13 +164,14 @@ func plainType(d *h5file.Datatype) bool {
 	return true
 }
 
-// spot is a chunk by its elements and where they are.
+// spot identifies a chunk by its offset in the dataset and its bytes.
 type spot struct {
 	offset string
 	bytes  string
 }
 
-// addSpots counts chunks of a dataset: decoded, where this module has the filters.
+// addSpots counts the chunks of a dataset. Chunks are decoded if this module implements the
+// filters.
 func addSpots(b []byte, base int64, o *h5file.Object, list []h5file.Chunk, spots map[spot]int, by int) {
 	var filters []h5.Filter
 	if p := o.Pipeline(); p != nil {
@@ -190,11 +193,11 @@ func addSpots(b []byte, base int64, o *h5file.Object, list []h5file.Chunk, spots
 	}
 }
 
-// remains are how many chunks, and bytes of contiguous elements, there were to be regained.
+// remains counts the chunks, and the bytes of contiguous elements, that can be recovered.
 type remains struct{ datasets, chunks, elements int64 }
 
-// requireCut recovers the first n bytes of a file and requires that what they tell of is
-// in the new one.
+// requireCut recovers the first n bytes of a file. It requires that the new file contains
+// everything these bytes refer to.
 func requireCut(t *testing.T, c *chart, whole []byte, n int64) (had remains) {
 	t.Helper()
 	dir := t.TempDir()
@@ -278,7 +281,7 @@ func requireCut(t *testing.T, c *chart, whole []byte, n int64) (had remains) {
 	return had
 }
 
-// plainElements are the elements of every dataset of a file whose elements lead nowhere.
+// plainElements returns the elements of each dataset of a file whose type contains no references.
 func plainElements(t *testing.T, file string) (list [][]byte) {
 	t.Helper()
 	f, err := h5.Open(file, h5.ReadOnly)
@@ -295,7 +298,8 @@ func plainElements(t *testing.T, file string) (list [][]byte) {
 		require.NoError(t, err)
 		if size := info.Space.NumElems() * int64(info.Datatype.Size); info.Datatype.Plain() && size < 1<<24 {
 			b := make([]byte, size)
-			if err := d.ReadRegion(b, info.Datatype, info.Space.All()); err == nil { // of a filter that nobody has
+			// An unavailable filter is an error.
+			if err := d.ReadRegion(b, info.Datatype, info.Space.All()); err == nil {
 				list = append(list, b)
 			}
 		}
@@ -304,7 +308,7 @@ func plainElements(t *testing.T, file string) (list [][]byte) {
 	return list
 }
 
-// Real files, of which a part is left.
+// TestCutFiles checks truncated real files.
 func TestCutFiles(t *testing.T) {
 	var all []string
 	for _, dir := range []string{need.Directory(t, need.HDF5Source), need.Directory(t, need.Corpus)} {
@@ -319,7 +323,7 @@ func TestCutFiles(t *testing.T) {
 	files, sum := 0, remains{}
 	for i, p := range all {
 		if !need.All() && i%4 != 0 {
-			continue // make crash takes all
+			continue // "make crash" tests all files
 		}
 		b, err := os.ReadFile(p)
 		require.NoError(t, err)
@@ -346,8 +350,8 @@ func TestCutFiles(t *testing.T) {
 	require.Greater(t, sum.chunks, int64(200))
 }
 
-// indexed writes a file with a dataset of 64-bit integers for each kind of index. With a
-// hundred chunks each the indexes have several nodes.
+// indexed writes a file with a dataset of 64-bit integers for each kind of index. If each has a
+// hundred chunks, the indexes have several nodes.
 func indexed(t testing.TB, low h5.LibVer, rows, columns int64) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.h5")
@@ -382,8 +386,8 @@ func indexed(t testing.TB, low h5.LibVer, rows, columns int64) []byte {
 	return b
 }
 
-// Whatever kind of index: of a file that ends anywhere all is regained that what is left
-// tells of.
+// TestCutIndexes truncates a file at many offsets. For each kind of index, all chunks that the
+// remaining bytes refer to must be recovered.
 func TestCutIndexes(t *testing.T) {
 	for name, low := range versions {
 		t.Run(name, func(t *testing.T) {
@@ -406,8 +410,8 @@ func TestCutIndexes(t *testing.T) {
 	}
 }
 
-// Whatever sectors of the file are lost, certain chunks are right: at least as many chunks of the
-// new file contain what was written as are counted as certain.
+// TestHDF5_certain destroys sectors of a file. The new file must contain at least as many correct
+// chunks as the report counts as certain.
 func TestHDF5_certain(t *testing.T) {
 	whole := indexed(t, h5.V110, 12, 20)
 	c, err := chartOf(whole)
@@ -418,7 +422,7 @@ func TestHDF5_certain(t *testing.T) {
 			addSpots(whole, c.base, o, chunksOf(t, o), original, 1)
 		}
 	}
-	var metadata []int64 // places of structures
+	var metadata []int64 // offsets of structures
 	require.NoError(t, h5file.Structures(bytes.NewReader(whole), int64(len(whole)), func(f format.Field) { metadata = append(metadata, f.Offset, f.Offset+f.Length/2) }))
 	slices.Sort(metadata)
 	metadata = slices.Compact(metadata)

@@ -1,4 +1,4 @@
-// HDF5 files with damages at each structure.
+// Tests of HDF5 files with corruption in each structure.
 
 package recovery_test
 
@@ -25,8 +25,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// saveHDF5 writes a file of the oldest or the newest format with a dataset of every
-// layout, texts, a compound, attributes and links.
+// saveHDF5 writes a file of the oldest or the newest format. It contains a dataset of every layout,
+// strings, a compound, attributes and links.
 func saveHDF5(t *testing.T, low h5.LibVer) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.h5")
@@ -56,7 +56,7 @@ func saveHDF5(t *testing.T, low h5.LibVer) string {
 	return path
 }
 
-// requireDump requires that h5dump says the same of two files, but for where they are.
+// requireDump requires that h5dump prints the same for two files, except for the file name.
 func requireDump(t *testing.T, want, got string) {
 	t.Helper()
 	tool := need.Tool(t, "h5dump")
@@ -65,7 +65,7 @@ func requireDump(t *testing.T, want, got string) {
 		c.Dir = filepath.Dir(path)
 		out, err := c.CombinedOutput()
 		require.NoError(t, err, "%s", out)
-		_, rest, _ := bytes.Cut(out, []byte("\n")) // behind the name
+		_, rest, _ := bytes.Cut(out, []byte("\n")) // after the file name
 		return string(rest)
 	}
 	require.Equal(t, dump(want), dump(got))
@@ -113,7 +113,7 @@ func TestHDF5_writerFlags(t *testing.T) {
 	require.Equal(t, whole, content(t, dst)[dst])
 }
 
-// relabel puts the checksum of superblock 3 right.
+// relabel corrects the checksum of superblock 3.
 func relabel(b []byte) {
 	sum := h5file.Lookup3(b[:44])
 	for i := range 4 {
@@ -139,7 +139,7 @@ func TestHDF5_corruptChunk(t *testing.T) {
 	}
 }
 
-// A symbol table of a group, or its links, are gone: what they led to is found.
+// TestGroupIsGone destroys the symbol table or the links of a group. Its objects must be recovered.
 func TestGroupIsGone(t *testing.T) {
 	for name, low := range versions {
 		t.Run(name, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestGroupIsGone(t *testing.T) {
 			require.NoError(t, err)
 			defer func() { require.NoError(t, f.Close()) }()
 			g, err := f.Root().OpenGroup("lost+found")
-			if low == h5.Earliest { // the second hard link still leads to one
+			if low == h5.Earliest { // the second hard link still refers to one object
 				require.Equal(t, squares(600), values(t, dst+":/hard"))
 			}
 			require.NoError(t, err)
@@ -190,7 +190,7 @@ func TestSuperblockIsGone(t *testing.T) {
 	}
 }
 
-// The end of the file is gone: what is before it is there.
+// TestHDF5_truncated checks that the objects before the end of a truncated file are recovered.
 func TestHDF5_truncated(t *testing.T) {
 	for name, low := range versions {
 		src := saveHDF5(t, low)
@@ -213,7 +213,7 @@ func TestHDF5_truncated(t *testing.T) {
 	}
 }
 
-// The index of the chunks is gone.
+// TestHDF5_missingChunkIndex destroys the index of the chunks. The chunks must be recovered.
 func TestHDF5_missingChunkIndex(t *testing.T) {
 	for name, low := range versions {
 		t.Run(name, func(t *testing.T) {
@@ -229,7 +229,8 @@ func TestHDF5_missingChunkIndex(t *testing.T) {
 	}
 }
 
-// Whatever byte is changed, the new file is sound.
+// TestHDF5_anyByte changes single bytes of a file. The new file must be valid, whichever byte is
+// changed.
 func TestHDF5_anyByte(t *testing.T) {
 	src := saveHDF5(t, h5.Earliest)
 	b, err := os.ReadFile(src)
@@ -248,7 +249,8 @@ func TestHDF5_anyByte(t *testing.T) {
 	}
 }
 
-// An index that leads to one chunk twice decodes; a copy would keep the fault.
+// TestChunksThatOverlap checks an index that contains one chunk twice. Such an index can be
+// decoded, but a copy of the file would still be corrupt.
 func TestChunksThatOverlap(t *testing.T) {
 	src := saveHDF5(t, h5.Earliest)
 	bySize := map[uint64]h5file.Addr{}
@@ -274,8 +276,9 @@ func TestChunksThatOverlap(t *testing.T) {
 	requireSound(t, dst)
 }
 
-// A chunk of a sound index is where the superblock, a group or the elements of another
-// dataset are. To replace it would free their bytes, and write other chunks over them.
+// TestHDF5_overlappingChunks checks a valid index with a chunk that overlaps the superblock, a
+// group or the elements of another dataset. Replacing this chunk would free those bytes and
+// overwrite them with other chunks.
 func TestHDF5_overlappingChunks(t *testing.T) {
 	for _, c := range []struct {
 		place string
@@ -308,8 +311,8 @@ func TestHDF5_overlappingChunks(t *testing.T) {
 	}
 }
 
-// A dataset that says it has more elements than any file holds is as small as what there
-// is of it, and not the holes of a file of that size.
+// TestHDF5_elementsBeyondFile checks a dataset whose shape has more elements than the file can
+// contain. The new file must be small, because it must store only the existing elements.
 func TestHDF5_elementsBeyondFile(t *testing.T) {
 	src := saveHDF5(t, h5.Earliest)
 	rows := uint64(1) << 40
@@ -329,7 +332,8 @@ func TestHDF5_elementsBeyondFile(t *testing.T) {
 	require.NoError(t, a.Close())
 }
 
-// Nor is one made of more bytes than can be counted.
+// TestHDF5_elementOverflow checks a dataset whose size in bytes overflows 64 bits. It must not be
+// created.
 func TestHDF5_elementOverflow(t *testing.T) {
 	src := saveHDF5(t, h5.Earliest)
 	require.Equal(t, uint64(600), hdf5test.SetRows(t, src, "/g/contiguous", 1<<62+2))
@@ -339,7 +343,7 @@ func TestHDF5_elementOverflow(t *testing.T) {
 	require.Equal(t, squares(600), values(t, dst+":/g/chunked"))
 }
 
-// A committed type that breaks a rule of the format is not copied.
+// TestHDF5_corruptCommittedType checks that an invalid committed datatype is not copied.
 func TestHDF5_corruptCommittedType(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "a.h5")
 	f, err := h5.Create(src, nil)
@@ -364,8 +368,8 @@ func TestHDF5_corruptCommittedType(t *testing.T) {
 	require.Equal(t, squares(6), values(t, dst+":/x"))
 }
 
-// A file of which the library does not accept what no rule of the format forbids is
-// rewritten, and accepted then.
+// TestHDF5_refusedByLibrary checks a file that libhdf5 rejects although it is valid. It must be
+// rewritten, and libhdf5 must accept the result.
 func TestHDF5_refusedByLibrary(t *testing.T) {
 	src := need.Files(t, need.HDF5Source, "tools/test/misc/testfiles/h5clear_fsm_persist_less.h5")[0]
 	dst, r := recovered(t, src, nil)
@@ -373,8 +377,8 @@ func TestHDF5_refusedByLibrary(t *testing.T) {
 	requireSound(t, dst)
 }
 
-// A file with stored free space whose writer was killed is rewritten: package h5 opens no
-// copy of it for writing.
+// TestHDF5_longerFile checks a file with persistent free space whose writer was killed. It must be
+// rewritten, because package h5 cannot open a copy of it for writing.
 func TestHDF5_longerFile(t *testing.T) {
 	c := h5.DefaultFileCreation()
 	c.Space = h5.FileSpace{Strategy: h5.FreeListAggregate, Persist: true, Threshold: 1, PageSize: 4096}
@@ -409,7 +413,8 @@ func TestHDF5_longerFile(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// A committed type that cannot be read any more is lost, and nothing else.
+// TestHDF5_missingCommittedType checks that an unreadable committed datatype is lost, and no other
+// object.
 func TestHDF5_missingCommittedType(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "cut.h5")
 	b, err := os.ReadFile(need.Files(t, need.HDF5Source, "tools/test/h5dump/testfiles/xml/tenum.h5")[0])
@@ -423,8 +428,8 @@ func TestHDF5_missingCommittedType(t *testing.T) {
 	requireSound(t, dst)
 }
 
-// The size of the type is not that of the elements in the chunks: of those nothing is put
-// into chunks of another size.
+// TestHDF5_elementSize changes the size of a datatype so that it differs from the element size of
+// the chunks. No chunk must be copied into chunks of another size.
 func TestHDF5_elementSize(t *testing.T) {
 	src := saveHDF5(t, h5.Earliest)
 	at := hdf5test.Object(t, src, "/hard").Message(h5file.DatatypeType).Offset
@@ -434,8 +439,9 @@ func TestHDF5_elementSize(t *testing.T) {
 	requireSound(t, dst)
 }
 
-// Chunks that come to their checksum with fewer than 4 bytes, with which the library leaves
-// its buffers, are damages: of verify, and of recover, which takes the other chunks.
+// TestHDF5_shortChecksum checks chunks that have fewer than 4 bytes when they reach the Fletcher-32
+// decoder. libhdf5 would read out of bounds for such chunks. Verify must report them as corrupt,
+// and recover must keep the other chunks.
 func TestHDF5_shortChecksum(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "a.h5")
 	f, err := h5.Create(src, nil)
@@ -476,8 +482,9 @@ func TestHDF5_shortChecksum(t *testing.T) {
 	}
 }
 
-// Chunks with filters that only the library has are decoded by it: a damaged one is lost, of
-// a file that is sound but for it and of one that is made anew, and the others stay.
+// TestHDF5_libraryDecoders checks chunks with filters that only libhdf5 implements. A corrupt chunk
+// must be lost and the others must be kept, both in a file without other corruption and in one that
+// is rewritten.
 func TestHDF5_libraryDecoders(t *testing.T) {
 	deflate := h5.Deflate(1)
 	for name, tt := range map[string]struct {
@@ -532,8 +539,8 @@ func TestHDF5_libraryDecoders(t *testing.T) {
 	}
 }
 
-// Parameters of a filter that cannot be are not taken over: the library makes such a dataset,
-// and refuses to read it.
+// TestHDF5_invalidParameters checks that invalid filter parameters are not copied. libhdf5 would
+// create such a dataset, but refuse to read it.
 func TestHDF5_invalidParameters(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "a.h5")
 	f, err := h5.Create(src, nil)
@@ -547,7 +554,7 @@ func TestHDF5_invalidParameters(t *testing.T) {
 	require.NoError(t, err)
 	at := bytes.Index(b, []byte{2, 0, 0, 0, 0, 0, 0, 0, 100, 0, 0, 0})
 	require.Positive(t, at)
-	b[at] = 0 // a scale of floats
+	b[at] = 0 // scale type of floats
 	require.NoError(t, os.WriteFile(src, b, 0o600))
 	dst, r := recovered(t, src, nil)
 	require.Contains(t, fmt.Sprint(r.Findings), "filter pipeline")
@@ -555,7 +562,7 @@ func TestHDF5_invalidParameters(t *testing.T) {
 	requireSound(t, dst)
 }
 
-// zipped is what deflate makes of b.
+// zipped returns b compressed with deflate.
 func zipped(t *testing.T, b []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer

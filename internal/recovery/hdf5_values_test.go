@@ -1,4 +1,4 @@
-// Elements that point elsewhere in the file, and datasets whose elements are elsewhere.
+// Tests of elements that refer to other data, and of datasets with elements in other files.
 
 package recovery_test
 
@@ -22,8 +22,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/verify"
 )
 
-// saveValues writes a file with elements and attributes of every type that points
-// elsewhere, in every layout, and datasets whose elements are elsewhere.
+// saveValues writes a file with elements and attributes of every type that refers to other data, in
+// every layout. It also contains datasets whose elements are in other files.
 func saveValues(t *testing.T, low h5.LibVer) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.h5")
@@ -38,7 +38,7 @@ func saveValues(t *testing.T, low h5.LibVer) string {
 		return d
 	}
 	i4 := h5.Int(4, h5.BigEndian)
-	// A group whose header is what the tests damage.
+	// The tests corrupt the header of this group.
 	g, err := root.CreateGroup("victim")
 	require.NoError(t, err)
 	require.NoError(t, g.LinkSoft("a", "/b"))
@@ -71,7 +71,7 @@ func saveValues(t *testing.T, low h5.LibVer) string {
 	for _, k := range []h5.ReferenceKind{h5.ObjectReference, h5.RegionReference, h5.StandardReference} {
 		refs[k] = h5.ReferenceType(k)
 	}
-	// The reference comes before what it refers to.
+	// The reference precedes its target in the file.
 	early := make1("early", refs[h5.ObjectReference], h5.SimpleSpace(4), nil)
 	later := make1("later", i4, h5.SimpleSpace(3), nil)
 	require.NoError(t, h5value.Write(later, []int32{7, 8, 9}, h5.All))
@@ -125,15 +125,14 @@ func saveValues(t *testing.T, low h5.LibVer) string {
 	return path
 }
 
-// damageGroup makes the file one that is salvaged object by object.
+// damageGroup corrupts a file so that it must be recovered object by object.
 func damageGroup(t *testing.T, path string) {
 	t.Helper()
 	o := hdf5test.Object(t, path, "/victim")
 	change(t, path, func(b []byte) []byte { b[o.Addr+5] ^= 0xFF; b[o.Addr] ^= 0xFF; return b })
 }
 
-// requireNoDamage is requireSound for files whose elements may be in other files, which
-// are not looked at.
+// requireNoDamage is like requireSound, but ignores elements in other files.
 func requireNoDamage(t *testing.T, path string) {
 	t.Helper()
 	v, err := verify.File(bg, path, nil)
@@ -141,7 +140,7 @@ func requireNoDamage(t *testing.T, path string) {
 	require.Empty(t, v.Damages)
 }
 
-// readBack are the values of datasets and of their attributes.
+// readBack returns the values of datasets and of their attributes.
 func readBack(t *testing.T, path string, names ...string) map[string]any {
 	t.Helper()
 	f, err := h5.Open(path, h5.ReadOnly)
@@ -165,8 +164,8 @@ func readBack(t *testing.T, path string, names ...string) map[string]any {
 	return out
 }
 
-// plainly puts what references refer to in their places: they are other numbers in
-// another file.
+// plainly replaces references by their targets, because the numbers in references differ between
+// files.
 func plainly(t *testing.T, f *h5.File, v any) any {
 	t.Helper()
 	switch x := v.(type) {
@@ -210,7 +209,7 @@ func TestHDF5_foreignPointers(t *testing.T) {
 			dst, r := recovered(t, src, nil)
 			require.Equal(t, recovery.ExitPartly, r.ExitCode())
 			got := readBack(t, dst, names...)
-			// The group that is gone is all that no reference can lead to.
+			// Only references to the lost group must be null.
 			early := want["early"].([]any)
 			require.NotNil(t, early[3])
 			early[3] = nil
@@ -228,8 +227,9 @@ func TestHDF5_foreignPointers(t *testing.T) {
 	}
 }
 
-// Sequences whose heap is gone are lost, those whose heap is damaged are guessed, and
-// the others stay.
+// TestHeapOfSequences checks sequences in a corrupt global heap. All are lost if the signature is
+// missing. All are guessed if the version is invalid. If one object is missing, only its sequence
+// is lost.
 func TestHeapOfSequences(t *testing.T) {
 	for name, c := range map[string]struct {
 		damage        func(b []byte)
@@ -274,7 +274,8 @@ func TestHeapOfSequences(t *testing.T) {
 	}
 }
 
-// The list of the sources of a virtual dataset is gone; the names of external files are.
+// TestSourcesAreGone destroys the source list of a virtual dataset and the names of external files.
+// These two datasets must be lost, and no other.
 func TestSourcesAreGone(t *testing.T) {
 	src := saveValues(t, h5.V110)
 	l := hdf5test.Object(t, src, "/virtual").Layout()
@@ -297,14 +298,15 @@ func TestSourcesAreGone(t *testing.T) {
 	require.Contains(t, readBack(t, dst, "numbers"), "numbers@units")
 }
 
-// References into other files mean nothing in a new file of another name, and are lost.
+// TestHDF5_foreignReferences checks that references into other files are lost when the file is
+// rewritten, because a new file with another name cannot resolve them.
 func TestHDF5_foreignReferences(t *testing.T) {
 	file := need.Files(t, need.HDF5Source, "tools/test/h5dump/testfiles/trefer_ext2.h5")[0]
 	b, err := os.ReadFile(file)
 	require.NoError(t, err)
 	src := filepath.Join(t.TempDir(), "a.h5")
 	require.NoError(t, os.WriteFile(src, b, 0o600))
-	_, r := recovered(t, src, nil) // as it is
+	_, r := recovered(t, src, nil) // the unchanged file
 	require.Equal(t, recovery.ExitWhole, r.ExitCode(), "%v", r.Findings)
 	clear(b[:8])
 	require.NoError(t, os.WriteFile(src, b, 0o600))
@@ -319,8 +321,8 @@ func TestHDF5_foreignReferences(t *testing.T) {
 	require.Positive(t, r.Lost+r.LostObjects)
 }
 
-// irregular makes a virtual dataset v of a part of src that is no hyperslab, and whole,
-// which is all of it.
+// irregular creates a virtual dataset v that maps a selection of src that is not a hyperslab, and a
+// dataset whole that maps all of src.
 const irregular = `
 import sys, numpy, h5py
 with h5py.File(sys.argv[1], "w", libver=("v110", "latest")) as f:
@@ -339,8 +341,9 @@ with h5py.File(sys.argv[1], "w", libver=("v110", "latest")) as f:
     virtual(b"whole", 10, (0, 10))
 `
 
-// A source of a virtual dataset that is no hyperslab stays in a file that need not be
-// rewritten; else it is lost, and told, and the other sources stay.
+// TestIrregularSources checks a virtual dataset with a source selection that is not a hyperslab.
+// The source is kept in a file that need not be rewritten. Otherwise it is lost and reported, and
+// the other sources are kept.
 func TestIrregularSources(t *testing.T) {
 	python := need.Python(t, "h5py", "numpy")
 	src := filepath.Join(t.TempDir(), "a.h5")

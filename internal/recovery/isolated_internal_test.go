@@ -11,7 +11,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/worker"
 )
 
-// What a worker has made is not moved to its place if it is no file, or leads elsewhere.
+// TestIsolated_plainFiles checks that a result of a worker is rejected if it is missing or if it is
+// or contains a symbolic link.
 func TestIsolated_plainFiles(t *testing.T) {
 	dir := t.TempDir()
 	at := filepath.Join(dir, made)
@@ -26,7 +27,8 @@ func TestIsolated_plainFiles(t *testing.T) {
 	require.ErrorIs(t, plain(at), worker.ErrProtocol)
 }
 
-// What a worker tells of its progress is passed on if it can be true, and nothing else.
+// TestIsolated_progress checks that valid progress messages of a worker are forwarded, and invalid
+// ones are ignored.
 func TestIsolated_progress(t *testing.T) {
 	var pipe bytes.Buffer
 	tell := telling(&pipe)
@@ -35,10 +37,10 @@ func TestIsolated_progress(t *testing.T) {
 	}
 	tell(2000, 2000)
 	require.LessOrEqual(t, pipe.Len(), 300*tidings, "some hundred times")
-	pipe.Write(bytes.Repeat([]byte{0xff}, 3*tidings)) // below zero
+	pipe.Write(bytes.Repeat([]byte{0xff}, 3*tidings)) // negative
 	pipe.Write(bytes.Repeat([]byte{0x7f}, 8))
-	pipe.Write(make([]byte, 8)) // more than all
-	pipe.Write([]byte{1, 2, 3}) // half of it
+	pipe.Write(make([]byte, 8)) // larger than the total
+	pipe.Write([]byte{1, 2, 3}) // truncated message
 	last, calls := int64(-1), 0
 	hear(&pipe, func(done, total int64) {
 		calls++

@@ -17,7 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// cut makes a file shorter by a third.
+// cut truncates a file to two thirds of its size.
 func cut(t *testing.T, path string) string {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -26,7 +26,7 @@ func cut(t *testing.T, path string) string {
 	return path
 }
 
-// without removes what matches a pattern in a directory.
+// without removes the files in a directory that match a pattern.
 func without(t *testing.T, dir, pattern string) string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, pattern))
@@ -36,8 +36,8 @@ func without(t *testing.T, dir, pattern string) string {
 	return dir
 }
 
-// What a worker recovers is what this process recovers, byte for byte, with the same
-// report; and nothing is left beside it.
+// TestIsolated checks that a worker recovers the same bytes, with the same report, as this process,
+// and leaves no temporary files.
 func TestIsolated(t *testing.T) {
 	for name, src := range map[string]string{
 		"frame":  cut(t, save(t, "a.b2nd", nil)),
@@ -86,7 +86,8 @@ func TestIsolated(t *testing.T) {
 	}
 }
 
-// forward makes a Progress that has to reach its end, and never goes back.
+// forward returns a Progress function. It checks that progress never decreases and reaches the
+// total.
 func forward(t *testing.T) func(done, total int64) {
 	var last, end int64
 	t.Cleanup(func() {
@@ -101,7 +102,7 @@ func forward(t *testing.T) func(done, total int64) {
 	}
 }
 
-// requireSameReport compares all that is told.
+// requireSameReport compares all fields of two reports.
 func requireSameReport(t *testing.T, want, got *recovery.Report) {
 	t.Helper()
 	require.Equal(t, want.Findings, got.Findings)
@@ -109,7 +110,8 @@ func requireSameReport(t *testing.T, want, got *recovery.Report) {
 		[...]any{got.Source, got.Destination, got.Format, got.Arrays, got.Chunks, got.Certain, got.Unverified, got.Guessed, got.Lost, got.LostObjects, got.NumFindings})
 }
 
-// What cannot be recovered is the same error, and leaves nothing behind.
+// TestIsolatedRefuses checks that a worker returns the same errors as this process and leaves no
+// files.
 func TestIsolatedRefuses(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "notes")

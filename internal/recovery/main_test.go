@@ -57,7 +57,7 @@ func values(t *testing.T, location string) []int64 {
 	return v
 }
 
-// recover recovers a file, which stays as it is.
+// recovered recovers a file and checks that the source is unchanged.
 func recovered(t *testing.T, src string, o *recovery.Options) (string, *recovery.Report) {
 	t.Helper()
 	dst := filepath.Join(t.TempDir(), "new"+filepath.Ext(src))
@@ -68,7 +68,7 @@ func recovered(t *testing.T, src string, o *recovery.Options) (string, *recovery
 	return dst, r
 }
 
-// content is all bytes of a file or directory.
+// content returns all bytes of a file or directory.
 func content(t *testing.T, path string) map[string]string {
 	t.Helper()
 	m := map[string]string{}

@@ -1,4 +1,4 @@
-// The verdicts of Recover: certain, unverified, and results that are not valid.
+// Tests of the verdicts of Recover: certain, unverified, and results that are not valid.
 
 package recovery_test
 
@@ -21,7 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Only chunks whose values have a checksum, and whose place is confirmed, are certain.
+// TestRecover_certain checks that only chunks with a checksum and a confirmed offset are certain.
 func TestRecover_certain(t *testing.T) {
 	level := 1
 	grows := h5.Dataspace{Kind: h5.Simple, Dims: []int64{40}, MaxDims: []int64{h5.Unlimited}}
@@ -30,7 +30,7 @@ func TestRecover_certain(t *testing.T) {
 		low     h5.LibVer
 		space   h5.Dataspace
 		o       h5.DatasetOptions
-		written int64 // elements
+		written int64 // number of elements
 		certain bool
 	}{
 		{"no checksum", h5.V110, grows, h5.DatasetOptions{}, 40, false},
@@ -57,7 +57,7 @@ func TestRecover_certain(t *testing.T) {
 				require.NoError(t, err)
 				require.NoError(t, g.Close())
 				require.NoError(t, f.Close())
-				if damaged { // another object: the file is written again, chunk by chunk
+				if damaged { // corrupt another object, so that the file is rewritten chunk by chunk
 					at := hdf5test.Object(t, src, "/z").Addr
 					change(t, src, func(b []byte) []byte { clear(b[at : at+16]); return b })
 				}
@@ -77,7 +77,7 @@ func TestRecover_certain(t *testing.T) {
 	}
 }
 
-// A new file that is not valid is never the result.
+// TestRecover_invalidResult checks that an invalid new file is never returned as the result.
 func TestRecover_invalidResult(t *testing.T) {
 	damage := func(object string, times int) func(context.Context, string, *verify.Options) (*verify.Report, error) {
 		return func(ctx context.Context, path string, o *verify.Options) (*verify.Report, error) {
@@ -89,7 +89,7 @@ func TestRecover_invalidResult(t *testing.T) {
 		}
 	}
 	t.Run("object left out", func(t *testing.T) {
-		recovery.SetVerify(t, damage("/compact", 2)) // of the copy, and of the file that is written again
+		recovery.SetVerify(t, damage("/compact", 2)) // for the copy, and for the rewritten file
 		src := saveHDF5(t, h5.V110)
 		dst, r := recovered(t, src, nil)
 		require.Equal(t, recovery.ExitPartly, r.ExitCode())
@@ -115,7 +115,8 @@ func TestRecover_invalidResult(t *testing.T) {
 	}
 }
 
-// Files whose values are computed from other files have nothing to recover.
+// TestRecover_computed checks that files whose values are computed from other files are rejected,
+// because they contain no values.
 func TestRecover_computed(t *testing.T) {
 	for layer, content := range map[string]string{"b2o": "\x82\xa4kind\xa8lazyexpr\xa7version\x01", "proxy-source": "\x80"} {
 		t.Run(layer, func(t *testing.T) {

@@ -1,5 +1,5 @@
-// What is no file in the place of a file, wherever this module opens one: an error, at
-// once.
+// Tests that this module returns an error immediately wherever it finds a special file or a
+// directory instead of a regular file.
 
 package regular_test
 
@@ -35,13 +35,13 @@ func TestMain(m *testing.M) {
 
 var bg = context.Background()
 
-// odd are things that are no files.
+// odd creates files that are not regular.
 var odd = map[string]func(t *testing.T, path string){
 	"a named pipe": func(t *testing.T, path string) { require.NoError(t, unix.Mkfifo(path, 0o600)) },
 	"a directory":  func(t *testing.T, path string) { require.NoError(t, os.Mkdir(path, 0o700)) },
 	"a device":     func(t *testing.T, path string) { require.NoError(t, os.Symlink("/dev/zero", path)) },
 	"a socket": func(t *testing.T, path string) {
-		short := filepath.Join(t.TempDir(), "s") // names of sockets are short
+		short := filepath.Join(t.TempDir(), "s") // paths of sockets must be short
 		l, err := net.Listen("unix", short)
 		require.NoError(t, err)
 		l.(*net.UnixListener).SetUnlinkOnClose(false)
@@ -79,20 +79,20 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// place is where a file is expected, in a file or directory that is otherwise sound.
+// place is the path of a file to replace, in a file or directory that is otherwise valid.
 type place struct {
 	location string // of the array
-	file     string // or directory
+	file     string // file or directory of the array
 	odd      string
 }
 
-// save makes an array in dir and says where its part is.
+// save creates an array in dir and returns the path of one of its files as a place.
 func save(t *testing.T, location, part string, opts *hyperslab.CreateOptions) place {
 	t.Helper()
 	l, err := hyperslab.ParseLocation(location)
 	require.NoError(t, err)
 	p := place{location, l.File, l.File + part}
-	if l.Object == "/a" { // of a directory of arrays
+	if l.Object == "/a" { // array in a directory of arrays
 		require.NoError(t, os.Mkdir(l.File, 0o700))
 		location = l.File + "/a.b2nd"
 	}
@@ -108,7 +108,7 @@ func save(t *testing.T, location, part string, opts *hyperslab.CreateOptions) pl
 	return p
 }
 
-// read reads a whole array that was opened.
+// read reads all elements of an opened array and closes it.
 func read(a *ndarray.Array, err error) error {
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func read(a *ndarray.Array, err error) error {
 	return errors.Join(a.Read(bg, b, ndarray.Whole(a.Shape())), a.Close())
 }
 
-// closed closes what was opened.
+// closed closes x if it was opened.
 func closed[T interface{ Close() error }](x T, err error) error {
 	if err != nil {
 		return err
@@ -125,11 +125,10 @@ func closed[T interface{ Close() error }](x T, err error) error {
 	return x.Close()
 }
 
-// attempts are what can be done with a path, by the kind of array that is there. All must
-// end with an error.
+// attempts are the operations to try on a path, by name. Each must return an error.
 type attempts map[string]func(p place) error
 
-// arrays read an array, whatever it is.
+// arrays are the operations on an array of any format.
 var arrays = attempts{
 	"open":     func(p place) error { return read(hyperslab.Open(bg, p.location, nil)) },
 	"to write": func(p place) error { return read(hyperslab.Open(bg, p.location, &hyperslab.OpenOptions{Write: true})) },
@@ -168,7 +167,7 @@ var trees = attempts{
 	"objects": func(p place) error { _, err := bcolz.OpenObjects(p.file, nil); return err },
 }
 
-// tops are for a path that is nothing of ours at all.
+// tops are the operations on a path that contains no array.
 var tops = attempts{
 	"sniff": func(p place) error { _, err := hyperslab.Sniff(p.file); return err },
 	"edit": func(p place) error {
@@ -210,7 +209,7 @@ func untrusted(p place, direct bool) error {
 	return read(g, nil)
 }
 
-// errFound stands for a report that says what is wrong.
+// errFound is returned for a report that contains findings.
 var errFound = errors.New("found")
 
 func verified(p place, o *hyperslab.VerifyOptions) error {
@@ -229,13 +228,14 @@ func recovered(p place, f hyperslab.Format) error {
 	return err
 }
 
-// typed reports whether an error is one that the packages promise.
+// typed reports whether an error has one of the documented error types.
 func typed(err error) bool {
 	return errors.As(err, new(*ndarray.Error)) || errors.As(err, new(*cblosc.Error)) || errors.As(err, new(*frameio.Error)) ||
 		errors.As(err, new(*h5.Error)) || errors.Is(err, errFound)
 }
 
-// patience is how long an attempt may take: what waits for a pipe waits for ever.
+// patience is the time limit of an attempt, because an operation that waits for a pipe would never
+// end.
 const patience = 5 * time.Minute
 
 func TestPlaces(t *testing.T) {
@@ -272,7 +272,7 @@ func TestPlaces(t *testing.T) {
 		for what, put := range odd {
 			t.Run(name+" is "+what, func(t *testing.T) {
 				if name == "array of a directory" && what == "a directory" {
-					t.SkipNow() // a group of that name
+					t.SkipNow() // this directory would be a valid group
 				}
 				p := c.put(t, t.TempDir())
 				require.NoError(t, os.RemoveAll(p.odd))

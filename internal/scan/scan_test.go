@@ -44,7 +44,7 @@ func found(t *testing.T, path string, o scan.Options) (format string, lines []st
 	return r.Format, lines
 }
 
-// expect compares the findings of a file; each want is the start of one.
+// expect compares the findings of a file. Each want is the start of one finding.
 func expect(t *testing.T, path, format string, want ...string) {
 	t.Helper()
 	got, lines := found(t, path, defaults())
@@ -166,8 +166,8 @@ func TestFile_references(t *testing.T) {
 		require.NoError(t, d.Close())
 	})
 	expect(t, path, "hdf5")
-	// A reference to an object, with the flag of another file: the heap holds the name of the file
-	// where that of the attribute was.
+	// Turn the reference to an attribute into a reference to an object in another file. The heap
+	// then contains the name of the file where the name of the attribute was.
 	at := int64(hdf5test.Object(t, path, "/refs").Layout().Addr)
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -454,7 +454,7 @@ func TestFile_errors(t *testing.T) {
 	require.False(t, errors.Is(err, scan.ErrFormat))
 }
 
-// Every rule has a text that is one sentence or more, and an ID of its own.
+// TestRules checks that every rule has a unique ID and a description of at least one sentence.
 func TestRules(t *testing.T) {
 	ids := map[string]bool{}
 	for _, r := range scan.Rules() {

@@ -29,7 +29,8 @@ import (
 
 var bg = context.Background()
 
-// fillEnv makes the test binary one of several processes that fill an array.
+// fillEnv is the environment variable that makes the test binary one of several processes that fill
+// an array.
 const fillEnv = "HYPERSLAB_TEST_FILL"
 
 func TestMain(m *testing.M) {
@@ -58,7 +59,7 @@ func noise(n int) []byte {
 	return b
 }
 
-// contents are the digests of all files below a directory.
+// contents returns the digests of all files below a directory.
 func contents(t require.TestingT, dir string) map[string][32]byte {
 	out := make(map[string][32]byte)
 	require.NoError(t, fs.WalkDir(os.DirFS(dir), ".", func(name string, e fs.DirEntry, err error) error {
@@ -72,14 +73,14 @@ func contents(t require.TestingT, dir string) map[string][32]byte {
 	return out
 }
 
-// source is one kind of array that is split.
+// source is an array to split.
 type source struct {
 	chunks int64
 	open   func(dir string) (ndarray.Backend, error)
 	openFS func(fsys fs.FS) (ndarray.Backend, error)
 }
 
-// draw makes an array of some kind and shape in dir.
+// draw creates a random array in dir.
 func draw(t *rapid.T, dir string) source {
 	rows := rapid.Int64Range(1, 40).Draw(t, "rows")
 	length := rapid.Int64Range(1, 9).Draw(t, "chunk")
@@ -113,7 +114,7 @@ func draw(t *rapid.T, dir string) source {
 		b, err = b2nd.Create(dir, spec, &b2nd.CreateOptions{Sparse: true})
 	}
 	require.NoError(t, err)
-	// A part stays as it was made: such chunks of a frame are in its index alone.
+	// Some chunks are never written. In a frame, such chunks exist only in the index.
 	first := rapid.Int64Range(0, rows-1).Draw(t, "first")
 	n := rapid.Int64Range(1, rows-first).Draw(t, "n")
 	r := ndarray.Region{Start: []int64{first}, Shape: []int64{n}}
@@ -137,8 +138,8 @@ func readAll(t require.TestingT, b ndarray.Backend, err error) ([]byte, ndarray.
 	return data, m
 }
 
-// What was split and is joined again is the same to the last byte, whatever the cuts,
-// and reads the same while it lies in several roots.
+// TestSplitAndJoin checks that splitting and joining an array with random cuts produces the same
+// bytes, and that an array can be read while its parts are in several directories.
 func TestSplitAndJoin(t *testing.T) {
 	dir := need.Scratch(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -183,7 +184,7 @@ func TestSplitAndJoin(t *testing.T) {
 	})
 }
 
-// The columns of a ctable can go to different shards.
+// TestSplitByColumn checks that the columns of a ctable can be in different shards.
 func TestSplitByColumn(t *testing.T) {
 	dir := need.Scratch(t)
 	src := filepath.Join(dir, "src")
@@ -206,8 +207,8 @@ func TestSplitByColumn(t *testing.T) {
 	require.Equal(t, contents(t, src), contents(t, filepath.Join(dir, "dst")))
 }
 
-// Nested ctables are cut by their columns too: those that the root describes, and those
-// that are carrays of their own.
+// TestSplitNested checks that nested ctables can be split by columns: both columns in the metadata
+// of the root and columns that are separate carrays.
 func TestSplitNested(t *testing.T) {
 	dir := need.Scratch(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -316,13 +317,13 @@ const (
 
 var filled = ndarray.Spec{Shape: []int64{filledRows}, ChunkShape: []int64{filledChunk}, Fill: []byte{1, 2, 3, 4}}
 
-// part is the range of chunks of one process.
+// part returns the range of chunks of one process.
 func part(k int64) (first, end int64) {
 	n := int64((filledRows + filledChunk - 1) / filledChunk)
 	return k * n / processes, (k + 1) * n / processes
 }
 
-// fill is what one process does: "bcolz 2 DIR" writes the chunks of part 2 in DIR.
+// fill executes the job of one process: "bcolz 2 DIR" writes the chunks of part 2 in DIR.
 func fill(job string) (err error) {
 	var kind, dir string
 	var k int64
@@ -355,7 +356,7 @@ func fill(job string) (err error) {
 	return nil
 }
 
-// run starts a process for each part and waits for all.
+// run starts a process for each part and waits for all of them.
 func run(t *testing.T, job func(k int64) string) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -371,7 +372,8 @@ func run(t *testing.T, job func(k int64) string) {
 	wg.Wait()
 }
 
-// Processes that write disjoint chunks at the same time make the array that one makes.
+// TestProcesses checks that processes that write disjoint chunks at the same time produce the same
+// array as one process.
 func TestProcesses(t *testing.T) {
 	dir := need.Scratch(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -395,12 +397,14 @@ func TestProcesses(t *testing.T) {
 	err = shards.Join(bg, at("early"), parts)
 	require.ErrorIs(t, err, ndarray.ErrCorrupt)
 	require.ErrorContains(t, err, "__0.blp")
-	run(t, func(k int64) string { return fmt.Sprint("bcolz ", k, " ", at("many")) })   // in one directory
-	run(t, func(k int64) string { return fmt.Sprint("bcolz ", k, " ", parts[k].Dir) }) // each in its shard
+	// All in one directory.
+	run(t, func(k int64) string { return fmt.Sprint("bcolz ", k, " ", at("many")) })
+	// Each in its shard.
+	run(t, func(k int64) string { return fmt.Sprint("bcolz ", k, " ", parts[k].Dir) })
 	require.NoError(t, shards.Join(bg, at("joined"), parts))
 	require.Equal(t, contents(t, at("one")), contents(t, at("joined")))
 	want, got := contents(t, at("one")), contents(t, at("many"))
-	delete(want, "meta/sizes") // cbytes is counted by Join, and by bcolz
+	delete(want, "meta/sizes") // Join and bcolz write cbytes
 	delete(got, "meta/sizes")
 	require.Equal(t, want, got)
 
@@ -416,7 +420,7 @@ func TestProcesses(t *testing.T) {
 	require.Equal(t, contents(t, at("oneframe")), contents(t, at("frame")))
 }
 
-// A region is set in place by writing the chunk files that it touches, and no other.
+// TestInPlace checks that a write in place changes only the chunk files of the region.
 func TestInPlace(t *testing.T) {
 	dir := need.Scratch(t)
 	spec := ndarray.Spec{Shape: []int64{20, 3}, ChunkShape: []int64{4, 3}, DType: parse(t, "<i4")}

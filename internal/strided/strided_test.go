@@ -9,7 +9,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/strided"
 )
 
-// The model moves one element at a time by its flat index.
+// TestCopyAgainstModel compares Copy with a model that copies one element at a time by its flat
+// index.
 func TestCopyAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rank := rapid.IntRange(0, 5).Draw(t, "rank")

@@ -24,8 +24,8 @@ func growing(dims []int64, most ...int64) h5.Dataspace {
 	return h5.Dataspace{Kind: h5.Simple, Dims: dims, MaxDims: most}
 }
 
-// A striped dataset contains the same elements as an array, written as a whole or by parts, with
-// any placement.
+// TestCreate checks that a striped dataset contains the same elements as an array, with any
+// placement, whether it is written as a whole or by parts.
 func TestCreate(t *testing.T) {
 	dir := t.TempDir()
 	run := 0
@@ -174,7 +174,8 @@ func TestCreate_invalid(t *testing.T) {
 	require.ErrorIs(t, err, h5.ErrNotFound)
 }
 
-// libhdf5 opens the sources of a virtual dataset with the driver of its file, and finds none.
+// TestCreate_driver checks that files of other drivers are rejected, because libhdf5 opens the
+// sources of a virtual dataset with the driver of its file and would not find them.
 func TestCreate_driver(t *testing.T) {
 	for name, driver := range map[string]h5.Driver{"family": h5.Family{MemberSize: 1 << 20}, "split": h5.Split{}, "multi": h5.Multi{Relax: true}} {
 		t.Run(name, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// A column of a ctable can be a ctable.
+// TestFile_nestedTable checks that a column of a ctable can be a ctable.
 func TestFile_nestedTable(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "outer.bcolz")
 	require.NoError(t, os.Mkdir(dir, 0o777))

@@ -1,4 +1,5 @@
-// What a few bytes claim costs what the bytes are worth: counted, never timed.
+// Tests that the cost of a verification depends on the bytes of a file and not on the sizes in its
+// headers. The tests count work and do not measure time.
 
 package verify_test
 
@@ -17,8 +18,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/verify"
 )
 
-// crowded writes a frame of one stored chunk, whose values are 100 chunks of zeros, and an
-// index that leads to it and to 100 places from it on, step bytes apart.
+// crowded writes a frame with one stored chunk, whose values are 100 chunks of zeros. The index
+// contains the offset of the chunk and 100 further offsets, step bytes apart.
 func crowded(t *testing.T, step int) string {
 	t.Helper()
 	const size = 3200
@@ -68,8 +69,8 @@ func crowded(t *testing.T, step int) string {
 	return path
 }
 
-// A chunk that many entries of the index lead to is decoded once, and one that others lie in
-// is none.
+// TestClaims_sharedBytes checks that a chunk with many index entries is decoded once, and that
+// overlapping chunks are reported.
 func TestClaims_sharedBytes(t *testing.T) {
 	for _, untrusted := range []bool{false, true} {
 		r, err := verify.File(bg, crowded(t, 0), &verify.Options{Untrusted: untrusted})

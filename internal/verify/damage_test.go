@@ -1,4 +1,5 @@
-// Damages are found where they are, in every format, in this process and in a worker.
+// Tests that corruption is found at the correct location in every format, in this process and in a
+// worker.
 
 package verify_test
 
@@ -31,7 +32,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// arrays are one array in every format.
+// arrays lists one array in every format.
 var arrays = []struct {
 	name     string
 	location string
@@ -95,7 +96,7 @@ func TestDamagedChunk(t *testing.T) {
 				require.Positive(t, r.StoredBytes)
 				require.GreaterOrEqual(t, r.DecodedBytes, int64(4*25*33))
 
-				// The length of its values, or of a deflate stream its header.
+				// Corrupt the size of the values, or the header of a deflate stream.
 				file, at := path, int64(0)
 				var want verify.Place
 				switch a.name {
@@ -171,7 +172,7 @@ func chunkPlaceOfHDF5(t *testing.T, path string) verify.Place {
 	return verify.Place{}
 }
 
-// The files with the attributes of groups are looked at like the others, and are no arrays.
+// TestVerify_groups checks that files with group attributes are verified and not counted as arrays.
 func TestVerify_groups(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tree")
 	_, err := hyperslab.CopyTree(bg, path, save(t, "a.h5:/g/x", nil), nil)
@@ -192,7 +193,8 @@ func TestVerify_groups(t *testing.T) {
 	require.Equal(t, int64(1), r.Arrays)
 }
 
-// A file that ends early is damaged, or no longer of its format, wherever it ends.
+// TestTruncated checks that a file truncated at any offset is corrupt or no longer recognized as
+// its format.
 func TestTruncated(t *testing.T) {
 	for _, name := range []string{"a.b2nd", "a.h5:/g/x"} {
 		path := save(t, name, nil)
@@ -229,7 +231,8 @@ func TestDamagedStructures(t *testing.T) {
 	})
 	t.Run("more chunk files than can be", func(t *testing.T) {
 		path := save(t, "a.bcolz", nil)
-		require.NoError(t, os.Remove(filepath.Join(path, "data", "__4.blp"))) // the one that is not full
+		// The chunk that is not full.
+		require.NoError(t, os.Remove(filepath.Join(path, "data", "__4.blp")))
 		rows := int64(1) << 40
 		text := fmt.Sprintf(`{"shape": [%d, 33], "nbytes": %d, "cbytes": 9}`+"\n", rows, rows*33*4)
 		require.NoError(t, os.WriteFile(filepath.Join(path, "meta", "sizes"), []byte(text), 0o600))
@@ -308,7 +311,7 @@ func requireDamage(t *testing.T, path, what string, kind error) {
 	require.ErrorIs(t, r.Damages[0].Err, kind)
 }
 
-// Fletcher-32 finds what every codec would take.
+// TestChecksum checks that Fletcher-32 detects a change that the codecs accept.
 func TestChecksum(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.h5")
 	d, err := hyperslab.Create(bg, path+":/x", ndarray.Spec{
@@ -345,7 +348,7 @@ func TestDigests(t *testing.T) {
 		require.Equal(t, n, r.Digests)
 		require.Equal(t, verify.ExitValid, r.ExitCode())
 
-		// One bit of a value, that no structure shows.
+		// Change one bit of a value, which no structure depends on.
 		file := path
 		if name == "a.bcolz" {
 			file = filepath.Join(path, "data", "__0.blp")
@@ -368,7 +371,8 @@ func TestDigests(t *testing.T) {
 	}
 }
 
-// The sidecar is what sha256sum writes and checks, also of names that it has to escape.
+// TestDigestsOfSha256sum checks that sha256sum can write and check the sidecar files, also for
+// names that must be escaped.
 func TestDigestsOfSha256sum(t *testing.T) {
 	tool := need.Program(t, "sha256sum")
 	for _, name := range []string{"a.b2nd", "a.bcolz", "two\nlines \\ and a slash.h5:/x"} {
@@ -400,7 +404,7 @@ func TestErrors(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte("neither one nor the other"), 0o600))
 		_, err = verify.File(bg, path, &verify.Options{Isolated: isolated})
 		require.ErrorIs(t, err, ndarray.ErrFormat)
-		// Told what it is, it is damaged.
+		// With an explicit format, the file is corrupt.
 		r, err := verify.File(bg, path, &verify.Options{Format: detect.B2ND, Isolated: isolated})
 		require.NoError(t, err)
 		require.Equal(t, verify.ExitDamaged, r.ExitCode())

@@ -1,4 +1,4 @@
-// Files of digests, which come with the data.
+// Tests of digest files, which are untrusted like the data.
 
 package verify
 
@@ -13,7 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Whatever stands in a file of digests is digests, or damage.
+// FuzzDigests checks that any digest file is either valid or reported as corrupt.
 func FuzzDigests(f *testing.F) {
 	const digest = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 	f.Add([]byte(digest + "  a.h5:/x chunk 3\n"))
@@ -24,7 +24,7 @@ func FuzzDigests(f *testing.F) {
 		require.NoError(t, os.WriteFile(path, b, 0o600))
 		m, err := readDigests(path)
 		if err != nil {
-			if len(b) < 1<<20 { // a longer line is an error of its own
+			if len(b) < 1<<20 { // a longer line is a different error
 				require.ErrorIs(t, err, ndarray.ErrCorrupt)
 			}
 			return

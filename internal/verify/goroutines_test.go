@@ -1,4 +1,4 @@
-// Many goroutines verify the same file at the same time, and tell the same.
+// Test of concurrent verifications of the same file, which must have equal results.
 
 package verify_test
 

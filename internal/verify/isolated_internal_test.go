@@ -1,4 +1,4 @@
-// A worker that dies: each death costs one task and has a place.
+// Tests of crashes of the worker. Each crash affects one task and is reported with its location.
 
 package verify
 
@@ -17,7 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
-// mortal stands for the client of a worker that some tasks kill.
+// mortal replaces the client of a worker. Some tasks kill its worker.
 type mortal struct {
 	total  int64
 	deadly map[int64]error
@@ -86,8 +86,8 @@ func TestWorkerThatLies(t *testing.T) {
 	require.ErrorIs(t, h.all(t.Context()), worker.ErrProtocol)
 }
 
-// Progress is called after each batch of as many chunks as there are goroutines, however long a
-// chunk takes.
+// TestIsolated_progress checks that Progress is called after each batch of chunks, however long a
+// chunk takes. A batch has as many chunks as there are goroutines.
 func TestIsolated_progress(t *testing.T) {
 	defer func(before time.Duration) { watched = before }(watched)
 	watched = 0
@@ -108,7 +108,7 @@ func TestIsolated_progress(t *testing.T) {
 	}
 }
 
-// What is too long for the window is left out, and counted.
+// TestLongReport checks that findings that do not fit into the window are omitted and counted.
 func TestLongReport(t *testing.T) {
 	h := &taskHandler{job: &job{}, window: make([]byte, 4096)}
 	r := Report{NumDamages: 1000}

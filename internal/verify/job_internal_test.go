@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// meeting is a unit whose tasks wait for one another: none ends before a number of them
-// has begun.
+// meeting is a unit whose tasks wait for each other: no task ends before a number of tasks has
+// started.
 type meeting struct {
 	n, guests int64
 	mu        sync.Mutex
@@ -35,8 +35,8 @@ func (m *meeting) check(ctx context.Context, i int64, s *scratch) (result, error
 	}
 }
 
-// Chunks are decoded at the same time by as many goroutines as there may be, and each of
-// them once. Were there fewer, the first would wait for ever.
+// TestParallel checks that each chunk is decoded once, by as many concurrent goroutines as allowed.
+// With fewer goroutines the test would never end.
 func TestParallel(t *testing.T) {
 	m := &meeting{n: 50, guests: 8, begun: map[int64]int{}, all: make(chan struct{})}
 	j := &job{opts: Options{Workers: 8}}

@@ -16,8 +16,9 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// What n-bit and scale-offset would be led astray by the library never gets: another
-// parameter, or a chunk that is too short, behind other filters as well.
+// TestSteps_libraryDecoders checks n-bit and scale-offset chunks with changed parameters or a wrong
+// length. They must never reach libhdf5's decoders, which would read out of bounds. This must be
+// true also for chunks with other filters.
 func TestSteps_libraryDecoders(t *testing.T) {
 	level := 1
 	thin := h5.Int(4, h5.LittleEndian)
@@ -47,7 +48,7 @@ func TestSteps_libraryDecoders(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, verify.ExitValid, r.ExitCode(), "%s: %v %v", name, r.Damages, r.Unchecked)
 
-			// A chunk of half the length.
+			// Write a chunk of half the length.
 			f, err = h5.Open(path, h5.ReadWrite)
 			require.NoError(t, err)
 			d, err = f.Root().OpenDataset("x")
@@ -70,7 +71,7 @@ func TestSteps_libraryDecoders(t *testing.T) {
 			require.ErrorIs(t, r.Damages[0].Err, format.ErrCorrupt)
 			require.ErrorContains(t, r.Damages[0].Err, "at least", name)
 
-			// Another number of elements.
+			// Change the number of elements in the parameters.
 			b, err := os.ReadFile(path)
 			require.NoError(t, err)
 			values := []byte{8, 0, 0, 0, 0, 0, 0, 0, 100, 0, 0, 0}
@@ -89,7 +90,8 @@ func TestSteps_libraryDecoders(t *testing.T) {
 	}
 }
 
-// A chunk that is too short is one damage, with its place and both sizes.
+// TestSteps_shortChunk checks that a chunk that is too short is one finding, with its location and
+// both sizes.
 func TestSteps_shortChunk(t *testing.T) {
 	i4 := h5.Int(4, h5.LittleEndian)
 	three := []byte{1, 2, 3}
@@ -122,7 +124,7 @@ func TestSteps_shortChunk(t *testing.T) {
 	}
 }
 
-// deflate is src as the filter stores it.
+// deflate returns src compressed with the deflate filter.
 func deflate(t *testing.T, src []byte) []byte {
 	t.Helper()
 	level := []uint32{1}

@@ -1,5 +1,5 @@
-// Good files of the libraries' own suites: no damage. What is good the libraries' tools
-// say.
+// Tests with the valid files of the test suites of the libraries. Verify must find no corruption.
+// The tools of the libraries decide which files are valid.
 
 package verify_test
 
@@ -19,7 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// toolReads reports whether h5dump reads all of a file.
+// toolReads reports whether h5dump reads the whole file.
 func toolReads(t *testing.T, file string) bool {
 	t.Helper()
 	tool := need.Tool(t, "h5dump")
@@ -28,7 +28,7 @@ func toolReads(t *testing.T, file string) bool {
 	return exec.CommandContext(ctx, tool, file).Run() == nil
 }
 
-// Where damage is reported, h5dump does not read the file to its end either.
+// TestSuite_hdf5 checks that h5dump also fails to read each file that Verify reports as corrupt.
 func TestSuite_hdf5(t *testing.T) {
 	dir := need.Directory(t, need.HDF5Source)
 	sound, damaged, partly, pieces := 0, 0, 0, 0
@@ -36,7 +36,7 @@ func TestSuite_hdf5(t *testing.T) {
 		r, err := verify.File(bg, file, nil)
 		if errors.Is(err, ndarray.ErrFormat) {
 			require.False(t, toolReads(t, file), "%s: %v", file, err)
-			pieces++ // of a file in several
+			pieces++ // one member of a file with several members
 			continue
 		}
 		require.NoError(t, err)
@@ -69,7 +69,7 @@ func TestSuite_blosc2(t *testing.T) {
 	require.Greater(t, chunks, int64(50))
 }
 
-// The filters that plug-ins of others wrote with.
+// TestSuite_filters checks files written with filter plug-ins of other projects.
 func TestSuite_filters(t *testing.T) {
 	for _, file := range files(t, filepath.Join(need.Directory(t, need.Corpus), "hdf5-filters"), ".h5") {
 		r, err := verify.File(bg, file, nil)
@@ -79,7 +79,7 @@ func TestSuite_filters(t *testing.T) {
 	}
 }
 
-// Trees that bcolz wrote, of every kind that it has.
+// TestSuite_bcolz checks directory trees that bcolz wrote, of every kind.
 func TestSuite_bcolz(t *testing.T) {
 	dir := filepath.Join("..", "format", "bcolztree", "testdata")
 	entries, err := os.ReadDir(dir)
@@ -99,7 +99,7 @@ func TestSuite_bcolz(t *testing.T) {
 	require.Greater(t, trees, 25)
 }
 
-// Files that crash programs: told, and nothing else happens.
+// TestSuite_hostile checks files that crash other programs. Verify must report them.
 func TestSuite_hostile(t *testing.T) {
 	dir := filepath.Join(need.Directory(t, need.Corpus), "hostile-hdf5")
 	told := 0

@@ -1,5 +1,5 @@
-// Attacks: programs that run inside a worker as code that took it over would, and what the
-// kernel answers.
+// Tests of the sandbox: programs that run inside a worker, as malicious code would, and the results
+// of their system calls.
 
 package worker_test
 
@@ -24,18 +24,18 @@ import (
 	"github.com/hyperslab/hyperslab/internal/worker"
 )
 
-// A target is what an attack is directed at.
+// A target contains the objects that an attack tries to access.
 type target struct {
 	Host, Thread int    // process and thread ids of the host
-	Given        string // a file of the host that the worker was given for reading
-	Secret       string // a file that it was not given
-	Room         string // the directory that it may write in, "" for none
+	Given        string // file of the host that the worker got for reading
+	Secret       string // file that the worker did not get
+	Room         string // directory that the worker may write to, or ""
 }
 
-// ownSignal is a signal that ends a host without a handler.
+// ownSignal is a signal that terminates a host without a handler.
 const ownSignal = unix.SIGUSR1
 
-// call is a system call as code in the worker makes it, without libc.
+// call makes a system call without libc, as code in the worker could.
 func call(number uintptr, args ...uintptr) error {
 	var a [6]uintptr
 	copy(a[:], args)
@@ -52,12 +52,12 @@ func cString(s string) uintptr {
 	return uintptr(unsafe.Pointer(&b[0]))
 }
 
-// kept holds what the kernel gets as a number.
+// kept keeps memory alive whose address is passed to the kernel as a number.
 var kept [][]byte
 
 func structAt[T any](v *T) uintptr { return uintptr(unsafe.Pointer(v)) }
 
-// opens is an attack that opens a path, and what else it takes when it succeeds.
+// opens opens a path and returns the error, if any. It closes the file again.
 func opens(path string, flags int) error {
 	fd, err := unix.Open(path, flags|unix.O_CLOEXEC, 0o600)
 	if err == nil {
@@ -267,7 +267,7 @@ var attacks = map[string]func(h *handler, t target) error{
 	"accept connections":     func(*handler, target) error { return call(unix.SYS_ACCEPT4, 3) },
 }
 
-// roomAttacks are further ones of a worker that may write in a directory.
+// roomAttacks are additional attacks of a worker that may write to a directory.
 var roomAttacks = map[string]func(h *handler, t target) error{
 	"move a file out of its directory": func(_ *handler, t target) error {
 		from := filepath.Join(t.Room, "mine")
@@ -289,7 +289,7 @@ var roomAttacks = map[string]func(h *handler, t target) error{
 	},
 }
 
-// attack runs one attack in the worker: its error is the kernel's answer.
+// attack runs one attack in the worker and returns the error of the kernel.
 func attack(h *handler, arg string) error {
 	var t target
 	name, rest, _ := strings.Cut(arg, "\n")
@@ -306,8 +306,8 @@ func attack(h *handler, arg string) error {
 	return f(h, t)
 }
 
-// landlock1 makes workers use version 1 of Landlock: it comes as the name of the program,
-// because a worker has no environment of its host.
+// landlock1 is a program name with which workers use version 1 of Landlock. The program name is
+// used because a worker does not get the environment of its host.
 const landlock1 = "landlock version 1"
 
 func TestAttacks(t *testing.T) {
@@ -324,7 +324,7 @@ func TestAttacks(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			if tc.program != "" {
 				was := os.Args[0]
-				_, err := worker.Left() // no idle worker of another name
+				_, err := worker.Left() // end idle workers, which have another name
 				require.NoError(t, err)
 				os.Args[0] = tc.program
 				defer func() { os.Args[0] = was }()
@@ -374,7 +374,7 @@ func TestAttacks(t *testing.T) {
 			require.Equal(t, 1, c.Starts(), "no attack ended the worker")
 			require.NoError(t, c.Close())
 
-			// The host is as before.
+			// The state of the host must be unchanged.
 			require.Empty(t, heard)
 			require.NoError(t, unix.Getrlimit(unix.RLIMIT_CPU, &limits[1]))
 			require.Equal(t, limits[0], limits[1])
@@ -394,8 +394,8 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// TestAttacks_withoutSandbox proves that the attacks are real: some that need no privilege
-// succeed in a process that is not a worker.
+// TestAttacks_withoutSandbox checks that the attacks are effective: some that need no privilege
+// must succeed in a process that is not a worker.
 func TestAttacks_withoutSandbox(t *testing.T) {
 	dir := t.TempDir()
 	given := filepath.Join(dir, "given")
@@ -418,8 +418,8 @@ func TestAttacks_withoutSandbox(t *testing.T) {
 	<-heard
 }
 
-// A worker that took over its own runtime and ignores SIGXCPU is killed by the host, also
-// between calls.
+// TestAttack_processorTime checks that the host kills a worker that exceeds its processor time even
+// if malicious code in it ignores SIGXCPU, also between calls.
 func TestAttack_processorTime(t *testing.T) {
 	short := func(cfg *worker.Config) { cfg.Limits.CPU = 500 * time.Millisecond }
 	t.Run("in a call", func(t *testing.T) {
@@ -454,7 +454,8 @@ func alive(pid int) bool {
 	return err == nil && !strings.Contains(string(b), ") Z ")
 }
 
-// A worker whose code keeps its socket open dies with its host.
+// TestAttack_hostEnd checks that a worker ends with its host, even if malicious code in it keeps
+// its socket open.
 func TestAttack_hostEnd(t *testing.T) {
 	cmd := program(t, "with an attacker")
 	out, err := cmd.StdoutPipe()
@@ -469,7 +470,7 @@ func TestAttack_hostEnd(t *testing.T) {
 	require.Eventually(t, func() bool { return !alive(pid) }, time.Minute, time.Millisecond)
 }
 
-// withAttacker has a worker that does not read its control socket any more.
+// withAttacker starts a worker that no longer reads its control socket.
 func withAttacker() error {
 	c, err := hostClient()
 	if err != nil {
@@ -479,7 +480,7 @@ func withAttacker() error {
 	if err != nil {
 		return err
 	}
-	for range 100 { // threads of the host that end do not take the worker along
+	for range 100 { // the end of a host thread must not end the worker
 		done := make(chan struct{})
 		go func() {
 			runtime.LockOSThread()

@@ -1,4 +1,4 @@
-// Limits of a control group, as containers and batch systems set them.
+// Tests of workers under limits of a control group, as containers and batch systems set them.
 
 package worker_test
 
@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// groupLimit names the directory of a control group, a file in it and its value. A value that
-// begins with + is added to the number of tasks that the group has.
+// groupLimit is the environment variable with the directory of a control group, a file in it and
+// its value. A value that begins with + is added to the number of tasks in the group.
 const groupLimit = "WORKER_TEST_GROUP"
 
-// grouped moves itself to a control group, sets a limit there and has a worker.
+// grouped moves this process to a control group, sets a limit there and starts a worker.
 func grouped() error {
 	var dir, file, value string
 	if _, err := fmt.Sscan(os.Getenv(groupLimit), &dir, &file, &value); err != nil {
@@ -56,8 +56,8 @@ func grouped() error {
 	return nothingLeft(c)
 }
 
-// controlGroup makes a control group with a controller, below the group of this process or, in the
-// unified hierarchy, below the nearest group above it that hands the controller on.
+// controlGroup creates a control group with a controller. Its parent is the group of this process
+// or, in the unified hierarchy, the nearest ancestor that delegates the controller.
 func controlGroup(t *testing.T, controller string) string {
 	const mount = "/sys/fs/cgroup"
 	b, err := os.ReadFile("/proc/self/cgroup")
@@ -70,7 +70,8 @@ func controlGroup(t *testing.T, controller string) string {
 		if len(part) != 3 {
 			continue
 		}
-		if part[1] == controller && controller == "pids" { // version 1 has other names for limits of memory
+		// Version 1 has other names for memory limits.
+		if part[1] == controller && controller == "pids" {
 			parent = filepath.Join(mount, controller, part[2])
 			break
 		}
@@ -98,8 +99,8 @@ func controlGroup(t *testing.T, controller string) string {
 	return dir
 }
 
-// Limits of a control group do not weaken the isolation: a worker is as isolated as without them,
-// or there is none.
+// TestLimits_controlGroups checks that limits of a control group do not weaken the isolation: a
+// worker either starts with full isolation or does not start.
 func TestLimits_controlGroups(t *testing.T) {
 	c, err := hostClient()
 	require.NoError(t, err)

@@ -2,8 +2,8 @@ package worker
 
 import "time"
 
-// SpareIdle sets how long the spare waits, forgets when a worker last began, and returns
-// what undoes it.
+// SpareIdle sets how long the idle worker waits and resets the time of the last start. It returns a
+// function that restores both.
 func SpareIdle(d time.Duration) (back func()) {
 	closeSpare()
 	spare.mu.Lock()
@@ -13,8 +13,8 @@ func SpareIdle(d time.Duration) (back func()) {
 	return func() { SpareIdle(was) }
 }
 
-// Spare waits for the spare that is being started and returns its process id, 0 if there
-// is none.
+// Spare waits for an idle worker that is being started. It returns its process id, or 0 if there is
+// none.
 func Spare() int {
 	spare.mu.Lock()
 	defer spare.mu.Unlock()
@@ -29,19 +29,19 @@ func Spare() int {
 	return spare.p.cmd.Process.Pid
 }
 
-// ExpireSpare is the end of its patience.
+// ExpireSpare ends the waiting time of the idle worker now.
 func ExpireSpare() {
 	spare.mu.Lock()
 	defer spare.mu.Unlock()
 	spare.timer.Reset(0)
 }
 
-// StrangeSpare is a spare that was started by somebody else.
+// StrangeSpare changes the owner of the idle worker to another user.
 func StrangeSpare() {
 	spare.mu.Lock()
 	defer spare.mu.Unlock()
 	spare.p.host.user++
 }
 
-// LandlockAtMost makes this process, a worker, use at most this version of Landlock.
+// LandlockAtMost sets the newest Landlock version that this process, a worker, uses.
 func LandlockAtMost(version int) { newestLandlock = version }

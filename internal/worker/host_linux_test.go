@@ -1,5 +1,6 @@
-// Programs that have workers: what their signals, their way of waiting for children and their end
-// mean to those, and those to them. Each is this test binary, executed again.
+// Tests of programs that use workers: the effects of their signals, their waiting for children and
+// their end on workers, and the effects of workers on them. Each program is this test binary in a
+// separate process.
 
 package worker_test
 
@@ -23,7 +24,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// asHost names the program that this binary is.
+// asHost is the environment variable that makes this binary run one of hosts.
 const asHost = "WORKER_TEST_HOST"
 
 var hosts = map[string]func() error{
@@ -38,7 +39,7 @@ var hosts = map[string]func() error{
 	"waits for any":        waitsForAny,
 }
 
-// program is this binary as one of hosts, in a process group of its own.
+// program returns a command that runs this binary as one of hosts, in its own process group.
 func program(t *testing.T, how string) *exec.Cmd {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -50,7 +51,7 @@ func program(t *testing.T, how string) *exec.Cmd {
 
 func hostClient() (*worker.Client, error) { return worker.NewClient(worker.Config{Service: "test"}) }
 
-// withinCall has a worker inside a call that does not end.
+// withinCall keeps a worker in a call that does not end.
 func withinCall() error {
 	c, err := hostClient()
 	if err != nil {
@@ -64,7 +65,7 @@ func withinCall() error {
 	return c.Call(context.Background(), []byte("hang"), nil)
 }
 
-// A host that is killed takes its workers along, even out of a call.
+// TestHost_end checks that a worker ends when its host is killed, also during a call.
 func TestHost_end(t *testing.T) {
 	cmd := program(t, "within a call")
 	out, err := cmd.StdoutPipe()
@@ -76,7 +77,7 @@ func TestHost_end(t *testing.T) {
 	require.True(t, alive(pid))
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
-	for alive(pid) { // until the test's own limit
+	for alive(pid) { // until the time limit of the test
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -89,7 +90,7 @@ func withoutInit() error {
 	return nil
 }
 
-// atTerminal gets the signals that a terminal sends to all of its group, and goes on.
+// atTerminal receives the signals that a terminal sends to its process group, and continues.
 func atTerminal() error {
 	signals := []os.Signal{unix.SIGINT, unix.SIGQUIT, unix.SIGHUP, unix.SIGTERM}
 	heard := make(chan os.Signal, len(signals))
@@ -118,7 +119,7 @@ func atTerminal() error {
 	return nothingLeft(c)
 }
 
-// hearing has a handler for SIGCHLD, which hears of workers and is not needed by them.
+// hearing has a handler for SIGCHLD. It receives the signals of workers, which do not depend on it.
 func hearing() error {
 	heard := make(chan os.Signal, 64)
 	signal.Notify(heard, unix.SIGCHLD)
@@ -129,13 +130,14 @@ func hearing() error {
 	return err
 }
 
-// waitsForAny takes the end of its workers away, as the first process of a container does.
+// waitsForAny reaps all children, including workers, as the first process of a container does.
 func waitsForAny() error {
 	c, err := hostClient()
 	if err != nil {
 		return err
 	}
-	for _, next := range []error{worker.ErrCrashed, nil} { // the next call, or none but Close
+	// The next operation is a call, or only Close.
+	for _, next := range []error{worker.ErrCrashed, nil} {
 		said, err := ask(c, "pid")
 		if err != nil {
 			return err
@@ -159,7 +161,7 @@ func waitsForAny() error {
 	return nothingLeft(c)
 }
 
-// deaths has workers die, in a program that may not learn how.
+// deaths lets workers crash in a program that may not get their exit status.
 func deaths() error {
 	c, err := hostClient()
 	if err != nil {
@@ -181,7 +183,7 @@ func deaths() error {
 	return nothingLeft(c)
 }
 
-// nothingLeft closes the client and looks for what is left of its workers.
+// nothingLeft closes the client and returns an error if a worker process remains.
 func nothingLeft(c *worker.Client) error {
 	if err := c.Close(); err != nil {
 		return err
@@ -195,8 +197,8 @@ func nothingLeft(c *worker.Client) error {
 	return nil
 }
 
-// A program keeps its own signals and its own way to wait for children: workers neither
-// disturb it nor mind.
+// TestPrograms checks that workers do not change the signal handling of a program or its waiting
+// for children, and that they work with both.
 func TestPrograms(t *testing.T) {
 	for _, how := range []string{"without Init", "at a terminal", "SIGCHLD is ignored", "SIGCHLD is heard", "waits for any"} {
 		t.Run(how, func(t *testing.T) {
@@ -206,10 +208,11 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// strictLimit names a limit of the program "under a strict limit": its number and its value.
+// strictLimit is the environment variable with the limit of the program "under a strict limit": its
+// number and its value.
 const strictLimit = "WORKER_TEST_LIMIT"
 
-// strict has a worker under a hard limit, as ulimit sets it.
+// strict starts a worker under a hard limit, as ulimit sets it.
 func strict() error {
 	var what int
 	var most uint64
@@ -236,14 +239,15 @@ func strict() error {
 	return nothingLeft(c)
 }
 
-// Hard limits that are stricter than those of the Config stay in force, and do not weaken the
-// isolation: a worker is fully isolated, or there is none.
+// TestHost_environment checks that hard limits that are stricter than those of the Config stay in
+// force and do not weaken the isolation: a worker either starts with full isolation or does not
+// start.
 func TestHost_environment(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		limit int
 		value uint64
-		fails string // what the error contains; "" if the worker starts
+		fails string // text of the error; "" if the worker starts
 	}{
 		{"descriptors", unix.RLIMIT_NOFILE, 50, ""},
 		{"address space", unix.RLIMIT_AS, 3300000 << 10, ""},

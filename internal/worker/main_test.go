@@ -54,7 +54,7 @@ func init() {
 	})
 }
 
-// handler does what a request says, good and bad.
+// handler executes the requests of the tests, valid and harmful ones.
 type handler struct {
 	s       *worker.Session
 	meeting chan struct{}
@@ -80,8 +80,8 @@ func (h *handler) Call(request []byte) ([]byte, error) {
 	case "panic":
 		panic(arg)
 	case "segv", "abort":
-		// As a fault in C code and libc's abort reach a process: a signal to one
-		// thread. kill is not among the allowed calls, tgkill is.
+		// A fault in C code and abort of libc send a signal to one thread. The sandbox allows
+		// tgkill, but not kill.
 		sig := map[string]unix.Signal{"segv": unix.SIGSEGV, "abort": unix.SIGABRT}[verb]
 		unix.Tgkill(unix.Getpid(), unix.Gettid(), sig)
 		time.Sleep(time.Minute)
@@ -97,7 +97,7 @@ func (h *handler) Call(request []byte) ([]byte, error) {
 			go spin(time.Hour)
 			return nil, nil
 		}
-		for i := 0; ; i++ { // processor time without a system call
+		for i := 0; ; i++ { // uses processor time without system calls
 			if i < 0 {
 				return nil, nil
 			}
@@ -126,7 +126,7 @@ func (h *handler) Call(request []byte) ([]byte, error) {
 		for {
 			held = &list{block: bytes.Repeat([]byte{1}, 16<<20), next: held}
 		}
-	case "threads": // C memory on threads of their own, and then Go memory
+	case "threads": // allocates C memory in several threads, then Go memory
 		var started, ended sync.WaitGroup
 		done := make(chan struct{})
 		started.Add(8)
@@ -163,7 +163,7 @@ func (h *handler) Call(request []byte) ([]byte, error) {
 		return b, err
 	case "create":
 		return nil, os.WriteFile(arg, []byte("x"), 0o644)
-	case "make": // a file as long as told, renamed, in a new directory
+	case "make": // creates a file of the given size in a new directory, and renames it
 		dir, size, _ := strings.Cut(arg, " ")
 		n, err := strconv.ParseInt(size, 10, 64)
 		if err != nil {
@@ -184,7 +184,7 @@ func (h *handler) Call(request []byte) ([]byte, error) {
 		return io.ReadAll(h.s.Files[0])
 	case "reopen":
 		return os.ReadFile(worker.FilePath(h.s.Files[0]))
-	case "meet": // another call with this verb, beside this one
+	case "meet": // waits for a concurrent call with this verb
 		h.others.Add(1)
 		defer h.others.Add(-1)
 		select {
@@ -194,7 +194,7 @@ func (h *handler) Call(request []byte) ([]byte, error) {
 		return []byte(arg), nil
 	case "alone":
 		return fmt.Appendf(nil, "%d others", h.others.Load()), nil
-	case "half": // fills one half of the window, as told
+	case "half": // fills the given half of the window
 		half := len(h.s.Window) / 2
 		for i := range half {
 			h.s.Window[int(arg[0]-'0')*half+i] = arg[1]

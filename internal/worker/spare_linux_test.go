@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/worker"
 )
 
-// pid is the process that answers.
+// pid returns the process id of the worker of a client.
 func pid(t testing.TB, c *worker.Client) (n int) {
 	t.Helper()
 	got, err := ask(c, "pid")
@@ -26,8 +26,9 @@ func pid(t testing.TB, c *worker.Client) (n int) {
 	return n
 }
 
-// One worker makes no spare; from the second on the next is there already, is held as a
-// new one and has what it is given, and no two clients ever have the same.
+// TestSpare checks when an idle worker is started: not after the first worker, but after each later
+// one. An idle worker must have the same isolation and the same files as a new one, and no two
+// clients may share one.
 func TestSpare(t *testing.T) {
 	t.Cleanup(worker.SpareIdle(time.Hour))
 	dir := t.TempDir()
@@ -89,8 +90,8 @@ func TestSpare(t *testing.T) {
 	require.Zero(t, worker.Spare())
 }
 
-// A spare that is dead, or that is somebody else's by now, is as none; one that nobody
-// needs ends.
+// TestSpare_invalid checks that a dead idle worker, or one of another user, is not used, and that
+// an unused one ends.
 func TestSpare_invalid(t *testing.T) {
 	t.Cleanup(worker.SpareIdle(time.Hour))
 	pid(t, client(t, nil))
@@ -111,7 +112,8 @@ func TestSpare_invalid(t *testing.T) {
 	require.Eventually(t, func() bool { return worker.Spare() == 0 }, time.Minute, time.Millisecond)
 }
 
-// A worker takes as many processors as the program does when it begins, a spare too.
+// TestProcessors checks that a worker gets the host's GOMAXPROCS when a client starts to use it,
+// also if it was idle before.
 func TestProcessors(t *testing.T) {
 	t.Cleanup(worker.SpareIdle(time.Hour))
 	was := runtime.GOMAXPROCS(0)
@@ -121,7 +123,7 @@ func TestProcessors(t *testing.T) {
 		got, err := ask(client(t, nil), "processors")
 		require.NoError(t, err)
 		require.Equal(t, strconv.Itoa(n), got)
-		worker.Spare() // the next one is there
+		worker.Spare() // wait for the next idle worker
 	}
 }
 

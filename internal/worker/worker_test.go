@@ -24,7 +24,8 @@ import (
 )
 
 func client(t testing.TB, change func(*worker.Config)) *worker.Client {
-	// Only tests of time limits limit time, because a busy machine can take long for anything.
+	// Only tests of time limits set a time limit, because any operation can be slow on a busy
+	// machine.
 	cfg := worker.Config{Service: "test", Limits: worker.Limits{CPU: time.Hour, Wall: time.Hour, Window: 1 << 20}}
 	if change != nil {
 		change(&cfg)
@@ -107,7 +108,8 @@ func TestClient_crash(t *testing.T) {
 	}
 }
 
-// Whatever limit a call meets is an error of its type, and the next call has a fresh worker.
+// TestLimits checks that each exceeded limit is an error of its type, and that the next call uses a
+// new worker.
 func TestLimits(t *testing.T) {
 	fresh := func(t *testing.T, c *worker.Client) {
 		t.Helper()
@@ -123,7 +125,7 @@ func TestLimits(t *testing.T) {
 		require.ErrorIs(t, err, worker.ErrTimeout)
 		starts := c.Starts()
 		got, err := ask(c, "echo on")
-		for errors.Is(err, worker.ErrTimeout) { // on a machine that is busy elsewhere
+		for errors.Is(err, worker.ErrTimeout) { // the machine may be busy
 			got, err = ask(c, "echo on")
 		}
 		require.NoError(t, err)
@@ -154,7 +156,7 @@ func TestLimits(t *testing.T) {
 	t.Run("memory of C", func(t *testing.T) {
 		c := client(t, func(cfg *worker.Config) { cfg.Limits.Memory = 256 << 20 })
 		got, err := ask(c, "cmem")
-		if err != nil { // a thread of the runtime met the limit before C code did
+		if err != nil { // a thread of the Go runtime reached the limit before the C code
 			require.ErrorIs(t, err, worker.ErrLimit)
 			fresh(t, c)
 			return
@@ -163,7 +165,7 @@ func TestLimits(t *testing.T) {
 	})
 	t.Run("cancellation", func(t *testing.T) {
 		c := client(t, nil)
-		_, err := ask(c, "echo") // started
+		_, err := ask(c, "echo") // starts the worker
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, cancel)
@@ -213,7 +215,8 @@ func TestLevel(t *testing.T) {
 	require.Equal(t, "rlimits, landlock (ABI 1), seccomp", full.String())
 }
 
-// A context that ends when its call has just been answered is nothing to the next call.
+// TestClient_lateCancellation checks that a context that is cancelled right after its call does not
+// affect the next call.
 func TestClient_lateCancellation(t *testing.T) {
 	c := client(t, nil)
 	for range 300 {
@@ -272,7 +275,8 @@ func TestClient_reachableFiles(t *testing.T) {
 	require.Equal(t, 1, c.Starts(), "none of this ends the worker")
 }
 
-// A worker that may write does so in its directory alone, and no file longer than allowed.
+// TestClient_writableFiles checks that a worker can write only to its directory, and only files up
+// to the maximum size.
 func TestClient_writableFiles(t *testing.T) {
 	room, other := t.TempDir(), t.TempDir()
 	c := client(t, func(cfg *worker.Config) {
@@ -375,7 +379,8 @@ func TestClient_reopen(t *testing.T) {
 	}
 }
 
-// JSON crosses through the window, up to its last byte; what is none is ErrProtocol.
+// TestJSON checks that JSON values can fill the window to its last byte, and that invalid JSON is
+// ErrProtocol.
 func TestJSON(t *testing.T) {
 	c := client(t, nil)
 	var text string
@@ -417,7 +422,7 @@ func TestStream(t *testing.T) {
 	require.ErrorIs(t, c.Stream(t.Context(), 0, requests("echo"), nil), worker.ErrProtocol)
 	require.ErrorIs(t, c.Stream(t.Context(), worker.MaxAhead+1, requests("echo"), nil), worker.ErrProtocol)
 
-	// An error ends it wherever it comes from, and the next call gets its own answer.
+	// An error from any source ends the stream, and the next call gets its own answer.
 	err := c.Stream(t.Context(), 1, requests("half 0a", "error two", "half 0c"), use)
 	require.ErrorIs(t, err, errOdd)
 	got, err := ask(c, "echo here")
@@ -438,8 +443,8 @@ func TestStream(t *testing.T) {
 	require.Equal(t, 2, c.Starts())
 }
 
-// Calls that may run beside each other do, with answers in the order of the requests; one
-// that may not runs alone.
+// TestStreamAhead checks that concurrent calls overlap, with answers in the order of the requests,
+// and that an exclusive call runs alone.
 func TestStreamAhead(t *testing.T) {
 	c := client(t, nil)
 	var seen []string
@@ -449,7 +454,7 @@ func TestStreamAhead(t *testing.T) {
 	}
 	var list, want []string
 	for i := range 20 {
-		// Neither of the two is answered before both are there.
+		// The worker answers neither of the two before it has received both.
 		list = append(list, fmt.Sprintf("meet %da", i), fmt.Sprintf("meet %db", i), "alone")
 		want = append(want, fmt.Sprintf("%da", i), fmt.Sprintf("%db", i), "0 others")
 	}
@@ -463,14 +468,15 @@ func TestStreamAhead(t *testing.T) {
 		}, use)
 	}
 	if runtime.GOMAXPROCS(0) == 1 {
-		list, want = []string{"alone"}, []string{"0 others"} // the worker has one place
+		list, want = []string{"alone"}, []string{"0 others"} // the worker runs one call at a time
 	}
 	for _, ahead := range []int{2, 3, worker.MaxAhead} {
 		seen = nil
 		require.NoError(t, stream(ahead, list))
 		require.Equal(t, want, seen)
 	}
-	// The first error in order is the one that comes back, and the rest is nobody's.
+	// The first error in the order of the requests is returned, and the remaining answers are
+	// discarded.
 	err := stream(5, []string{"echo a", "error b", "error c", "echo d", "echo e", "echo f", "echo g"})
 	require.EqualError(t, err, "an odd request: b")
 	got, err := ask(c, "echo here")

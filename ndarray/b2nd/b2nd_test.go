@@ -29,7 +29,7 @@ func dtype(t *testing.T, s string) ndarray.DType {
 	return d
 }
 
-// create makes a small array and returns its path.
+// create creates a small array and returns its path.
 func create(t *testing.T, edit func(*ndarray.Spec)) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.b2nd")
@@ -53,7 +53,8 @@ func open(t *testing.T, path string, o *b2nd.OpenOptions) *ndarray.Array {
 	return a
 }
 
-// low opens the file as package cblosc sees it, as another program would.
+// low opens the file with package cblosc, which sees the stored bytes and metalayers like another
+// program.
 func low(t *testing.T, path string) *cblosc.Array {
 	t.Helper()
 	a, err := cblosc.OpenArray(path)
@@ -69,7 +70,7 @@ func TestWhatOthersSee(t *testing.T) {
 			{Name: "scale", Value: ndarray.Scalar(float32(0.5))},
 			{Name: "years", Value: ndarray.Vector[int16](2001, 2002)},
 			{Name: "valid", Value: ndarray.Scalar(true)},
-			{Name: "phase", Value: ndarray.Scalar(1 + 2i)}, // MessagePack has none
+			{Name: "phase", Value: ndarray.Scalar(1 + 2i)}, // MessagePack has no complex numbers
 			{Name: strings.Repeat("n", 32), Value: ndarray.Text("long name")},
 		}
 	})
@@ -96,7 +97,8 @@ func TestRecord_omitted(t *testing.T) {
 	require.NoError(t, a.Close())
 }
 
-// Metalayers that someone else adds, changes or deletes are what counts.
+// TestForeignChanges checks that metalayers added, changed or deleted by another program take
+// precedence over the recorded attributes.
 func TestForeignChanges(t *testing.T) {
 	path := create(t, func(s *ndarray.Spec) {
 		s.Attrs = []ndarray.Attr{
@@ -145,8 +147,8 @@ func TestForeignChanges(t *testing.T) {
 	}, unsupported)
 }
 
-// Fixed metalayers that someone else made are attributes too, and stay as they are; the
-// same to each way of reading.
+// TestFixedMetalayers checks that fixed metalayers written by another program are read as
+// attributes and are never changed. All ways to read attributes must give the same result.
 func TestFixedMetalayers(t *testing.T) {
 	dir := t.TempDir()
 	layers := []cblosc.Metalayer{
@@ -211,7 +213,8 @@ func TestFixedMetalayers(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// Where a Spec is silent, chunks and blocks are those of the rule.
+// TestAutomaticShapes checks that Create uses AutoChunks and AutoBlocks if the Spec has no chunk
+// and block shapes.
 func TestAutomaticShapes(t *testing.T) {
 	for _, shape := range [][]int64{{4, 3}, {1000, 1000, 7}, {1 << 30}, {0, 5}} {
 		m := open(t, create(t, func(s *ndarray.Spec) { s.Shape = shape }), nil).Meta()
@@ -255,7 +258,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// raw makes an array with the library, as programs do that do not know ndarray.
+// raw creates an array with C-Blosc2, as programs do that do not use ndarray.
 func raw(t *testing.T, dtype string, size int, record []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "raw.b2nd")
@@ -287,7 +290,7 @@ func TestRecord_unknownTypes(t *testing.T) {
 	require.ErrorIs(t, err, ndarray.ErrType)
 	require.ErrorContains(t, err, "4 bytes, elements of 8")
 
-	wrong := raw(t, "|u4", 4, nil) // as in the library's own test data
+	wrong := raw(t, "|u4", 4, nil) // as in the test data of C-Blosc2
 	b, err := os.ReadFile(wrong)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(wrong, bytes.Replace(b, []byte("|u4"), []byte("|u1"), 1), 0o600))
@@ -366,7 +369,8 @@ func TestCreateErrors(t *testing.T) {
 	}
 }
 
-// More attributes than the library has places for, and one with our own name.
+// TestManyAttributes checks more attributes than C-Blosc2 allows metalayers, and one with the name
+// of the package's own metalayer.
 func TestManyAttributes(t *testing.T) {
 	var want []ndarray.Attr
 	for i := range 40 {
@@ -385,7 +389,8 @@ func TestManyAttributes(t *testing.T) {
 	require.NoError(t, a.Close())
 }
 
-// Fill values of every size up to beyond what a chunk header can say.
+// TestFill_largeElements checks fill values of every size, also those that are too large for the
+// type size field of a chunk header.
 func TestFill_largeElements(t *testing.T) {
 	for _, size := range []int{1, 3, 255, 256, 300, 1000} {
 		fill := bytes.Repeat([]byte{1, 2, 3}, size)[:size]
@@ -400,8 +405,8 @@ func TestFill_largeElements(t *testing.T) {
 	}
 }
 
-// The library's automatic block size is not the array's: a run of the fill value
-// must have the array's blocks, or the chunk is refused.
+// TestFill_blocks checks that a chunk filled with the fill value has the block size of the array.
+// C-Blosc2's automatic block size differs from it, and such a chunk would be rejected.
 func TestFill_blocks(t *testing.T) {
 	path := create(t, func(s *ndarray.Spec) {
 		s.Shape, s.ChunkShape, s.BlockShape = []int64{45515}, []int64{45515}, []int64{22758}
@@ -415,7 +420,7 @@ func TestFill_blocks(t *testing.T) {
 	}
 }
 
-// A large array that is never written takes next to nothing.
+// TestLargeSparseArray checks that a large array without written chunks needs less than 1 MiB.
 func TestLargeSparseArray(t *testing.T) {
 	path := create(t, func(s *ndarray.Spec) { s.Shape = []int64{1000, 1000, 1000} })
 	info, err := os.Stat(path)
@@ -428,8 +433,7 @@ func TestLargeSparseArray(t *testing.T) {
 	require.Equal(t, make([]byte, 4), got)
 }
 
-// caterva makes a Caterva file of one chunk and one block, as the Caterva library
-// lays it out.
+// caterva writes a file of one chunk and one block in the layout of the Caterva library.
 func caterva(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.caterva")
@@ -448,7 +452,8 @@ func caterva(t *testing.T) string {
 	return path
 }
 
-// Caterva does not store an element type: it is opaque until told.
+// TestCaterva checks that elements of a Caterva array are opaque unless the caller specifies a
+// type, because Caterva does not store it.
 func TestCaterva(t *testing.T) {
 	path := caterva(t)
 	a := open(t, path, nil)
@@ -464,8 +469,8 @@ func TestCaterva(t *testing.T) {
 	require.ErrorIs(t, err, ndarray.ErrType)
 }
 
-// What is created as Caterva is read as Caterva: numbers again once their type is told,
-// attributes at once.
+// TestCreateCaterva checks that arrays created as Caterva can be read again: attributes always, and
+// numbers if the caller specifies the element type.
 func TestCreateCaterva(t *testing.T) {
 	dir := t.TempDir()
 	unit := []ndarray.Attr{{Name: "unit", Value: ndarray.Text("K")}}
@@ -516,7 +521,8 @@ func TestCreateCaterva(t *testing.T) {
 	}
 }
 
-// The record needs a place that nobody else took.
+// TestRecord_noSpace checks that SetAttr fails if other metalayers use all the space that the
+// record needs.
 func TestRecord_noSpace(t *testing.T) {
 	b, err := b2nd.Create(filepath.Join(t.TempDir(), "a.b2nd"), ndarray.Spec{Shape: []int64{1}, DType: dtype(t, "<i4")}, nil)
 	require.NoError(t, err)
@@ -534,8 +540,8 @@ func TestRecord_noSpace(t *testing.T) {
 	require.False(t, has, "what was not stored is not listed")
 }
 
-// Zeros that were written stay zeros in a new array with another fill value, whose
-// chunks that were not written get that one.
+// TestFill_writtenZeros checks that zeros written to a new array with another fill value are
+// stored. Chunks that were not written must read as the fill value.
 func TestFill_writtenZeros(t *testing.T) {
 	for _, o := range []*b2nd.CreateOptions{nil, {Sparse: true}} {
 		path := filepath.Join(t.TempDir(), "x.b2nd")

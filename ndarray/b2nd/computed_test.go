@@ -1,4 +1,4 @@
-// Arrays whose values are not in the file: lazy expressions, lazy functions, proxies.
+// Tests of arrays whose values are not in the file: lazy expressions, lazy functions, proxies.
 package b2nd_test
 
 import (

@@ -16,8 +16,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/mem"
 )
 
-// Writes and appends at random to a durable array and to one in memory; the library reads
-// the same from the file after each.
+// TestDurable_model applies random writes and appends to a durable array and to one in memory.
+// After each of them, C-Blosc2 must read the same values from the file.
 func TestDurable_model(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		dt, err := ndarray.ParseDType(rapid.SampledFrom([]string{"<i4", ">i4", "<f8", "|u1"}).Draw(r, "type"))
@@ -87,7 +87,8 @@ func draw(r *rapid.T, n int64) []byte {
 	return rapid.SliceOfN(rapid.Byte(), int(n), int(n)).Draw(r, "bytes")
 }
 
-// What cannot be done so is refused, and leaves the array as it was.
+// TestDurableRefuses checks that operations that cannot be durable are rejected and do not change
+// the array.
 func TestDurableRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.b2nd")
 	spec := ndarray.Spec{Shape: []int64{4, 4}, ChunkShape: []int64{2, 2}, DType: ndarray.DTypeOf[int32]()}
@@ -109,7 +110,7 @@ func TestDurableRefuses(t *testing.T) {
 	require.Equal(t, []int64{4, 4}, a.Shape())
 	require.NoError(t, a.Close())
 
-	// A filter that package frameio does not compress with.
+	// Package frameio does not support compression with this filter.
 	planes := filepath.Join(t.TempDir(), "planes.b2nd")
 	cp := cblosc.DefaultCParams()
 	cp.TypeSize = 1
@@ -125,8 +126,9 @@ func TestDurableRefuses(t *testing.T) {
 	require.NoError(t, d.Close())
 }
 
-// C-Blosc2 3.3 does not open a sparse frame with a file whose number is too great for the size of
-// its chunks; python-blosc2 contains the library without our patch.
+// TestDurable_chunkFileNumbers checks that chunk files are numbered so that python-blosc2 can open
+// the array. C-Blosc2 3.3 rejects a sparse frame with a file whose number is too large for the size
+// of its chunks, and python-blosc2 contains C-Blosc2 without our patch.
 func TestDurable_chunkFileNumbers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.b2nd")
 	spec := ndarray.Spec{DType: ndarray.DTypeOf[uint8](), Shape: []int64{3}, ChunkShape: []int64{2}}
@@ -151,8 +153,9 @@ func TestDurable_chunkFileNumbers(t *testing.T) {
 	require.Contains(t, string(out), "100")
 }
 
-// Readers that hold an older index of a sparse array, while durable writes give the numbers of
-// deleted chunk files to other chunks, get values of the right chunk or an error.
+// TestOpen_olderIndex checks readers that have an old index of a sparse array, while durable writes
+// reuse the numbers of deleted chunk files for other chunks. They must return the values of the
+// right chunk or an error.
 func TestOpen_olderIndex(t *testing.T) {
 	for name, o := range map[string]*b2nd.OpenOptions{"Go": nil, "library": {Library: true}} {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 )
 
 func TestEngines(t *testing.T) {
-	sparse := false // of the array that was drawn last
+	sparse := false // whether the last random array is sparse
 	ndarraytest.TestEngines(t, ndarraytest.Engines{
 		Create: func(path string, spec ndarray.Spec, library bool) (ndarray.Backend, error) {
 			return backend(b2nd.Create(path, spec, &b2nd.CreateOptions{Sparse: sparse, Library: library}))
@@ -35,7 +35,7 @@ func TestEngines(t *testing.T) {
 	})
 }
 
-// backend keeps a nil *Backend from becoming one that is not nil.
+// backend returns a nil interface, instead of an interface with a nil pointer, if err is not nil.
 func backend(b *b2nd.Backend, err error) (ndarray.Backend, error) {
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func backend(b *b2nd.Backend, err error) (ndarray.Backend, error) {
 	return b, nil
 }
 
-// Storage says who moves the elements.
+// TestStorage_library checks that Storage reports whether C-Blosc2 reads and writes the elements.
 func TestStorage_library(t *testing.T) {
 	path := create(t, nil)
 	s, err := open(t, path, nil).Storage(bg)
@@ -54,7 +54,8 @@ func TestStorage_library(t *testing.T) {
 	require.Equal(t, "asked for", s.Library)
 }
 
-// A whole array is byte for byte the same whoever wrote it, and however often.
+// TestCreate_againstLibrary checks that C-Blosc2 and workers write an array with the same bytes,
+// and that repeated writes are reproducible.
 func TestCreate_againstLibrary(t *testing.T) {
 	spec := ndarray.Spec{Shape: []int64{100, 70}, ChunkShape: []int64{10, 30}, BlockShape: []int64{5, 10}, DType: dtype(t, "<i4")}
 	src := make([]byte, 4*7000)

@@ -11,7 +11,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
-// An array with an attribute that python-blosc2 reads as array.vlmeta["unit"].
+// This example writes an array with an attribute that python-blosc2 reads as array.vlmeta["unit"].
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "example")

@@ -2,5 +2,6 @@ package b2nd
 
 import "github.com/hyperslab/hyperslab/cblosc"
 
-// SChunk lets tests do what another program does to an open array.
+// SChunk returns the super-chunk of an open array, so that tests can change it like another
+// program.
 func SChunk(b *Backend) *cblosc.SChunk { return b.engine.array.SChunk() }

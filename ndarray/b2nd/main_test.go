@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
-// factory makes arrays in files, or in sparse directories, and keeps the disk
-// clean: the suite needs one at a time.
+// factory creates arrays in files, or in sparse directories if sparse is set. It deletes the
+// previous array, because the suite needs one at a time.
 func factory(t *testing.T, sparse bool) ndarraytest.Factory {
 	dir, n := need.Scratch(t), 0
 	path := func() string { return filepath.Join(dir, fmt.Sprintf("%d.b2nd", n)) }
@@ -62,8 +62,8 @@ func factory(t *testing.T, sparse bool) ndarraytest.Factory {
 
 func TestConformanceContiguous(t *testing.T) { ndarraytest.TestBackend(t, factory(t, false)) }
 
-// Caterva has no element type, which is told again, and no place for what its metadata
-// does not say.
+// TestConformanceCaterva runs the conformance suite for Caterva. Caterva does not store the element
+// type, so the test passes it to Open again, and it cannot store some metadata.
 func TestConformanceCaterva(t *testing.T) {
 	f := factory(t, false)
 	file := filepath.Join(need.Scratch(t), "c.b2nd")

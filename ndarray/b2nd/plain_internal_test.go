@@ -13,8 +13,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// What stands alone comes back with its type, to the last bit; and natural types
-// come back even without.
+// TestPlainRoundTrip checks that values stored as plain MessagePack are restored bit by bit.
+// Integers, float64 values and opaque bytes must always be stored in this way.
 func TestPlainRoundTrip(t *testing.T) {
 	dtypes := []string{"|b1", "|i1", "<i2", ">i4", "<i8", "|u1", "<u2", ">u4", "<u8", "<f4", "<f8", ">f8", "|S4", "<U3", "|V2", "<f2", "<c16"}
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,4 +1,4 @@
-// Metalayers of any content in copies of an array.
+// Tests of metalayers with any content in copies of an array.
 package b2nd_test
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
-// foreign are metalayers that other programs write.
+// foreign lists metalayers that other programs write.
 var foreign = []cblosc.Metalayer{
 	{Name: "trailing zeros", Content: []byte("\xc4\x04ab\x00\x00")},
 	{Name: "no bytes", Content: []byte("\xc4\x00")},
@@ -102,7 +102,7 @@ func TestCreate_sixteenRawAttributes(t *testing.T) {
 	b, err := b2nd.Create(filepath.Join(dir, "a.b2nd"), spec, nil)
 	require.NoError(t, err)
 	require.NoError(t, b.Close())
-	spec.MaxShape = []int64{ndarray.Unlimited} // needs the record
+	spec.MaxShape = []int64{ndarray.Unlimited} // requires the record
 	_, err = b2nd.Create(filepath.Join(dir, "b.b2nd"), spec, nil)
 	require.ErrorContains(t, err, "16 metalayers")
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
-// plainFrame makes a frame of n bytes that is no array, as python-blosc2's SChunk does.
+// plainFrame writes data to a frame that is not an array, as SChunk of python-blosc2 does.
 func plainFrame(t *testing.T, path string, contiguous bool, typesize, chunk int, data []byte) {
 	t.Helper()
 	p := cblosc.DefaultCParams()
@@ -31,7 +31,7 @@ func plainFrame(t *testing.T, path string, contiguous bool, typesize, chunk int,
 	require.NoError(t, s.Close())
 }
 
-// A frame that is no array is one axis of its values.
+// TestOpenFrame checks that a frame that is not an array is read as a one-dimensional array.
 func TestOpenFrame(t *testing.T) {
 	dir := t.TempDir()
 	data := make([]byte, 4*1003)

@@ -1,4 +1,4 @@
-// Arrays with a dimension of length 0, whose chunk length python-blosc2 stores as 0.
+// Tests of arrays with a dimension of length 0, whose chunk length python-blosc2 stores as 0.
 package b2nd_test
 
 import (

@@ -42,7 +42,7 @@ func requireValues[T ndarray.Element](t *testing.T, name string, want []T) {
 	require.Equal(t, want, got, name)
 }
 
-// What bcolz-zipline wrote is read as what it was given.
+// TestGoldenValues checks that arrays written by bcolz-zipline contain the original values.
 func TestGoldenValues(t *testing.T) {
 	requireValues(t, "type_i1", upTo[int8](7))
 	requireValues(t, "type_u2", upTo[uint16](7))
@@ -81,7 +81,7 @@ func TestGoldenValues(t *testing.T) {
 	require.EqualValues(t, 0x4600, binary.NativeEndian.Uint16(half[12:]), "6")
 }
 
-// Structures are read as far as bcolz can write them, which it cannot read itself.
+// TestStructures checks structures that bcolz can write. bcolz itself cannot read them.
 func TestStructures(t *testing.T) {
 	a := openGolden(t, "structured")
 	require.Equal(t, "[('f0', '<i4'), ('f1', '<f8')]", a.DType().String())
@@ -130,7 +130,7 @@ func TestStorage(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// pattern is bytes that are valid elements of any type.
+// pattern returns bytes that are valid elements of any type.
 func pattern(d ndarray.DType, n int64) []byte {
 	b := make([]byte, n*int64(d.Size))
 	for i := range b {
@@ -142,8 +142,8 @@ func pattern(d ndarray.DType, n int64) []byte {
 	return b
 }
 
-// canHold tells the layouts that a carray can have, one axis at least and chunks
-// of whole rows, and the chunk length.
+// canHold reports whether a carray can have the layout, and the chunk length. A carray needs at
+// least one dimension and chunks of whole rows.
 func canHold(l ndarraytest.Layout) (chunkLen int64, ok bool) {
 	switch {
 	case len(l.Shape) == 0:
@@ -154,9 +154,9 @@ func canHold(l ndarraytest.Layout) (chunkLen int64, ok bool) {
 	return l.Chunk[0], slices.Equal(l.Chunk[1:], l.Shape[1:])
 }
 
-// The conformance suite wants backends that write, so what it asserts of reading
-// is asserted here, of its element types and layouts: the whole array, each
-// chunk, and a region that cuts every axis.
+// TestConformance checks the guarantees of the conformance suite that concern reading. The suite
+// itself needs backends that write. For each element type and layout the test reads the whole
+// array, each chunk, and a region that cuts every dimension.
 func TestConformance(t *testing.T) {
 	dir := need.Scratch(t)
 	layouts := append(ndarraytest.Layouts(),
@@ -166,7 +166,7 @@ func TestConformance(t *testing.T) {
 	n := 0
 	for _, d := range ndarraytest.DTypes() {
 		if !d.NumPy().Equal(d) || d.Kind == ndarray.Struct || d.Kind == ndarray.SubArray {
-			continue // NumPy has no words for it, or bcolz does not read back what it writes
+			continue // NumPy cannot represent the type, or bcolz cannot read it
 		}
 		for _, l := range layouts {
 			chunkLen, ok := canHold(l)
@@ -200,7 +200,7 @@ func TestConformance(t *testing.T) {
 	require.Greater(t, n, 300)
 }
 
-// requireSame compares a region with that of the same bytes in memory.
+// requireSame compares a region with the same region of an array in memory.
 func requireSame(t requireT, w tree, a *ndarray.Array, r ndarray.Region, name string) {
 	t.Helper()
 	b, err := mem.New(ndarray.Spec{Shape: w.shape, DType: w.dtype})
@@ -216,7 +216,7 @@ func requireSame(t requireT, w tree, a *ndarray.Array, r ndarray.Region, name st
 	require.NoError(t, model.Close())
 }
 
-// Any region of any tree is what a model in memory says.
+// TestRandomRegions checks that any region of a random tree is equal to that of a model in memory.
 func TestRandomRegions(t *testing.T) {
 	dir, n := t.TempDir(), 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -268,7 +268,8 @@ func TestConcurrentReads(t *testing.T) {
 	wg.Wait()
 }
 
-// What the contract says of calls that cannot be served.
+// TestRefusals checks the errors of a cancelled context, a wrong buffer size, a region outside the
+// array, changes of a read-only array, and calls after Close.
 func TestRefusals(t *testing.T) {
 	a := open(t, filepath.Join(goldenDir, "rows"))
 	whole := ndarray.Whole(a.Shape())
@@ -316,8 +317,8 @@ func TestOpenErrors(t *testing.T) {
 	require.ErrorContains(t, err, "2 rows of 48 bytes, want at most 95 bytes")
 }
 
-// damaged writes a tree of 6 rows in two files, lets edit change it, and opens
-// and reads it.
+// damaged writes a tree of 6 rows in two files, calls edit to corrupt it, and returns the error of
+// opening and reading it.
 func damaged(t *testing.T, edit func(dir string)) error {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "a")
@@ -383,7 +384,8 @@ func TestDamage(t *testing.T) {
 	require.Equal(t, "bcolz data/__0.blp", place.Format)
 }
 
-// A link out of the tree is not followed.
+// TestLinks checks that symbolic links out of the tree are rejected, and links inside it are
+// followed.
 func TestLinks(t *testing.T) {
 	err := damaged(t, func(dir string) {
 		outside := filepath.Join(filepath.Dir(dir), "outside")
@@ -397,7 +399,7 @@ func TestLinks(t *testing.T) {
 	}))
 }
 
-// More rows in the last file than the shape reaches are not looked at.
+// TestAppend_rowsAfterLast checks that rows of the last file outside the shape are ignored.
 func TestAppend_rowsAfterLast(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a")
 	d := ndarray.DTypeOf[int32]()
@@ -432,9 +434,9 @@ func TestFill(t *testing.T) {
 		{"<f2", "5.960464477539063e-08", ne.AppendUint16(nil, 1)},
 		{"<f2", "6.103515625e-05", ne.AppendUint16(nil, 0x0400)},
 		{"<f2", "6.1e-05", ne.AppendUint16(nil, 0x03ff)},
-		{"<f2", "2049.0", ne.AppendUint16(nil, 0x6800)}, // to even
+		{"<f2", "2049.0", ne.AppendUint16(nil, 0x6800)}, // rounds to even
 		{"<f2", "2051.0", ne.AppendUint16(nil, 0x6802)},
-		{"<f2", "2047.9", ne.AppendUint16(nil, 0x6800)}, // into the next power of two
+		{"<f2", "2047.9", ne.AppendUint16(nil, 0x6800)}, // rounds up to the next power of two
 		{"<c8", "2.0", append(ne.AppendUint32(nil, math.Float32bits(2)), 0, 0, 0, 0)},
 		{"|S3", `"ab"`, []byte("ab\x00")},
 		{"<U2", `"\u4e16"`, append(ne.AppendUint32(nil, 0x4e16), 0, 0, 0, 0)},

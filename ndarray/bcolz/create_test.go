@@ -20,7 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
-// cannot says what bcolz cannot store.
+// cannot returns the reason why bcolz cannot store the array, or "".
 func cannot(s ndarray.Spec) string {
 	k, size := s.DType.Kind, s.DType.Size
 	switch {
@@ -45,7 +45,8 @@ func cannot(s ndarray.Spec) string {
 	return ""
 }
 
-// Structures along one axis are ctables, all else is carrays.
+// TestBackend runs the conformance suite. One-dimensional arrays of structures are ctables, all
+// others carrays.
 func TestBackend(t *testing.T) {
 	dir := need.Scratch(t)
 	n := 0
@@ -75,7 +76,7 @@ func TestBackend(t *testing.T) {
 		},
 
 		FirstAxisOnly: true,
-		// bcolz has neither chunks that cut rows nor blocks.
+		// bcolz has no blocks, and its chunks consist of whole rows.
 		Adapt: func(spec *ndarray.Spec) {
 			if len(spec.ChunkShape) > 0 {
 				for i, n := range spec.Shape[1:] {
@@ -87,7 +88,7 @@ func TestBackend(t *testing.T) {
 	})
 }
 
-// backend keeps a nil *Backend from becoming a Backend that is not nil.
+// backend returns a nil interface, instead of an interface with a nil pointer, if err is not nil.
 func backend(b *bcolz.Backend, err error) (ndarray.Backend, error) {
 	if err != nil {
 		return nil, err
@@ -104,8 +105,8 @@ func create(t requireT, path string, spec ndarray.Spec, o *bcolz.CreateOptions) 
 	return a
 }
 
-// Any sequence of growing, shrinking and writing leaves what the same on a plain
-// slice leaves, also for who opens the array in between.
+// TestGrowth compares random sequences of growing, shrinking and writing with the same operations
+// on a slice. A reader that opens the array in between must see the same values.
 func TestGrowth(t *testing.T) {
 	dir := need.Scratch(t)
 	n := 0
@@ -188,8 +189,8 @@ func TestGrowthRefusals(t *testing.T) {
 	require.NoFileExists(t, path+"2")
 }
 
-// What we write, bcolz reads to the same values, goes on with, and writes to the
-// same metadata.
+// TestInteropWrite checks that bcolz reads the arrays that this package writes, can append to them,
+// and writes the same metadata.
 func TestInteropWrite(t *testing.T) {
 	interpreter := need.Python(t, "bcolz")
 	dir := need.Scratch(t)
@@ -200,7 +201,7 @@ func TestInteropWrite(t *testing.T) {
 		for i, codec := range []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd", "none"} {
 			for k, shape := range [][]int64{{1000}, {7}, {0}, {37, 3, 2}} {
 				if (j+i+k)%3 != 0 {
-					continue // each type meets each codec and each shape
+					continue // each type is tested with each codec and each shape
 				}
 				c := &ndarray.Compression{Codec: codec, Level: i + 1, Filters: [][]string{nil, {"shuffle"}, {"bitshuffle"}}[n%3]}
 				if codec == "none" {
@@ -218,7 +219,7 @@ func TestInteropWrite(t *testing.T) {
 					require.NoError(t, a.Write(bg, data, ndarray.Whole(shape)))
 				}
 				require.NoError(t, a.Close())
-				d.ToNative(data) // to the order of storage
+				d.ToNative(data) // to storage order
 				require.NoError(t, os.WriteFile(path+".bin", data, 0o644))
 				require.NoError(t, os.WriteFile(path+".dtype", []byte(text), 0o644))
 			}
@@ -228,7 +229,7 @@ func TestInteropWrite(t *testing.T) {
 	require.NoError(t, err, "interop_write.py:\n%s", out)
 	require.Contains(t, string(out), fmt.Sprintf("%d arrays", n))
 
-	// bcolz has appended rows to each: read on.
+	// Read the arrays again, because bcolz has appended rows to each.
 	for i := range n {
 		a := open(t, filepath.Join(dir, fmt.Sprintf("%04d", i)))
 		want, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("%04d.bin", i)))
@@ -241,8 +242,8 @@ func TestInteropWrite(t *testing.T) {
 	}
 }
 
-// The chunk length is bcolz's choice, asked of bcolz's own code in the interop test
-// and here at its steps.
+// TestAutoChunkLen checks that AutoChunkLen chooses the chunk length that bcolz chooses. It tests
+// the thresholds, and the interop test compares it with bcolz itself.
 func TestAutoChunkLen(t *testing.T) {
 	for _, c := range []struct{ rows, row, want int64 }{
 		{0, 4, 4096}, {100000, 4, 65536}, {2, 3, 5461}, {1, 300, 54 * 1}, {1 << 40, 8, 4 << 20 / 8}, {1, 1 << 30, 1},

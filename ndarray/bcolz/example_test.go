@@ -9,7 +9,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
 
-// A part of an array that bcolz wrote.
+// This example reads a part of an array that bcolz wrote.
 func Example() {
 	ctx := context.Background()
 	b, err := bcolz.Open("../../internal/format/bcolztree/testdata/rows", nil)
@@ -32,7 +32,7 @@ func Example() {
 	// [7 8 13 14]
 }
 
-// The columns of a ctable.
+// This example reads the columns of a ctable.
 func ExampleOpenTable() {
 	table, err := bcolz.OpenTable("../../internal/format/bcolztree/testdata/table", nil)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// FuzzRead gives any bytes to the whole way from a chunk file to elements, the C
-// library included: no crash, and elements or an error.
+// FuzzRead reads arbitrary bytes as a chunk file, including decompression by C-Blosc2. The result
+// must be elements or an error, without a crash.
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"codec_blosclz", "codec_lz4", "codec_zlib", "codec_zstd", "bitshuffle", "codec_none", "exact"} {
 		b, err := os.ReadFile(filepath.Join(goldenDir, name, "data/__0.blp"))

@@ -14,8 +14,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// What bcolz writes now, with every element type, codec, level and filter, is
-// read to the same bytes.
+// TestInterop checks arrays that bcolz writes with every element type, codec, level and filter. The
+// values must be the same as in bcolz.
 func TestInterop(t *testing.T) {
 	interpreter := need.Python(t, "bcolz")
 	dir := need.Scratch(t)

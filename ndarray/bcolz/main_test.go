@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(appendEnv); path != "" {
-		fmt.Fprintln(os.Stderr, appendForEver(path)) // it ends by a signal, or by an error
+		fmt.Fprintln(os.Stderr, appendForEver(path)) // ends with a signal or an error
 		os.Exit(1)
 	}
 	leak.Main(m)
@@ -27,17 +27,16 @@ func TestMain(m *testing.M) {
 
 var bg = context.Background()
 
-// goldenDir holds trees that bcolz-zipline wrote; its README.md says what is in
-// them.
+// goldenDir contains trees that bcolz-zipline wrote. Its README.md describes them.
 const goldenDir = "../../internal/format/bcolztree/testdata"
 
-// requireT is what tests and property tests have in common.
+// requireT is the common interface of tests and property tests.
 type requireT interface {
 	require.TestingT
 	Helper()
 }
 
-// open opens an array; the caller closes it.
+// open opens an array, which the caller must close.
 func open(t requireT, path string) *ndarray.Array {
 	t.Helper()
 	b, err := bcolz.Open(path, nil)
@@ -61,8 +60,8 @@ func readAll(t requireT, a *ndarray.Array) []byte {
 	return data
 }
 
-// tree says how a test writes a carray: stored chunks, so that no compressor is
-// needed, with the bytes of data, in native order.
+// tree describes a carray that a test writes. The bytes of data are in native order. Chunks are
+// stored uncompressed, so that no compressor is needed.
 type tree struct {
 	dtype    ndarray.DType
 	shape    []int64
@@ -95,7 +94,7 @@ func (w tree) write(t requireT, dir string) {
 		put(bcolztree.AttrsFile, []byte(w.attrs))
 	}
 	data := append([]byte{}, w.data...)
-	w.dtype.ToNative(data) // to storage: it is the same turn
+	w.dtype.ToNative(data) // converts to storage order, because the conversion is symmetric
 	if len(data) == 0 {
 		return
 	}
@@ -107,7 +106,7 @@ func (w tree) write(t requireT, dir string) {
 	}
 }
 
-// chunkFile stores data in n chunks of whole rows, as far as there are rows.
+// chunkFile stores data in at most n chunks of whole rows.
 func chunkFile(data []byte, row, n int) []byte {
 	rows := len(data) / row
 	step := max((rows+n-1)/n, 1) * row

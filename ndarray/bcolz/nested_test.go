@@ -24,17 +24,18 @@ func parse(t requireT, text string) ndarray.DType {
 	return d
 }
 
-// family is the tree that the document draws.
+// family is the example structure of the format's document.
 const family = `[('col1', '<i4'), ('col2', [('sc1', '>f8'), ('sc3', '|S3', (2,))]), ('col3', '<u2')]`
 
-// What is written in the document's form is read as records, as columns, and as a tree,
-// and lies where the document draws it.
+// TestNested checks that a table in the nested form of the document can be read as records, as
+// columns and as a tree, and that its files have the documented paths.
 func TestNested(t *testing.T) {
 	dir := need.Scratch(t)
 	path := filepath.Join(dir, "a")
 	d := parse(t, family)
 	fill := pattern(d, 1)
-	fill = append(fill[:15:15], append(fill[12:15:15], fill[18:]...)...) // one value for the two of sc3
+	// Both elements of sc3 have the same value.
+	fill = append(fill[:15:15], append(fill[12:15:15], fill[18:]...)...)
 	spec := ndarray.Spec{Shape: []int64{11}, ChunkShape: []int64{4}, DType: d, Fill: fill,
 		Attrs: []ndarray.Attr{{Name: "title", Value: ndarray.Text("nested")}}}
 	b, err := bcolz.CreateRecords(path, spec, &bcolz.CreateOptions{Nested: true})
@@ -94,9 +95,9 @@ func TestNested(t *testing.T) {
 	require.ErrorContains(t, err, "nested ctable, want a carray")
 }
 
-// Any sequence of growing, shrinking and writing leaves what the same on a plain slice
-// leaves, in a new table and an open one. Until meta/sizes has its new name, all chunk
-// files of a growth may be there and the table is still the old one.
+// TestNestedGrowth compares random sequences of growing, shrinking and writing with the same
+// operations on a slice, in a new and in an open table. Until meta/sizes is renamed, all chunk
+// files of a larger table may exist, but the table must still have its old size.
 func TestNestedGrowth(t *testing.T) {
 	dir := need.Scratch(t)
 	path, sizes := filepath.Join(dir, "a"), filepath.Join(dir, "a", "meta", "sizes")
@@ -148,7 +149,7 @@ func TestNestedGrowth(t *testing.T) {
 			case 3:
 				open()
 				opened = true
-			case 4: // a writer dies before the rename
+			case 4: // a writer is killed before the rename
 				if !opened {
 					continue
 				}
@@ -183,7 +184,8 @@ func TestNestedGrowth(t *testing.T) {
 	})
 }
 
-// Any structure of what bcolz holds, in any depth, comes back.
+// TestNestedStructures checks that structures of all types that bcolz supports, nested at any
+// depth, can be written and read.
 func TestNestedStructures(t *testing.T) {
 	dir := need.Scratch(t)
 	path := filepath.Join(dir, "a")
@@ -224,7 +226,7 @@ func TestNestedStructures(t *testing.T) {
 	})
 }
 
-// Columns that are carrays of their own, at any depth, are read as well.
+// TestNestedCarrays checks that columns stored as carrays are read at any depth.
 func TestNestedCarrays(t *testing.T) {
 	dir := t.TempDir()
 	for i, name := range []string{"data/x", "data/y/data/a", "data/y/data/b"} {
@@ -297,7 +299,8 @@ func TestObjects(t *testing.T) {
 	require.NoError(t, x.Close())
 }
 
-// Several processes fill one array, each its own chunk files.
+// TestChunks checks that several processes can fill one array if each of them writes different
+// chunk files.
 func TestChunks(t *testing.T) {
 	path := filepath.Join(need.Scratch(t), "a")
 	d := parse(t, "<i4")
@@ -337,7 +340,8 @@ func TestChunks(t *testing.T) {
 	require.ErrorIs(t, err, ndarray.ErrNotFound)
 }
 
-// A file in meta/ that nobody knows stays through every change, and is shown.
+// TestUnknownMeta checks that an unknown file in meta/ is preserved by every change. It must be
+// listed as an unsupported attribute and in the description of the tree.
 func TestUnknownMeta(t *testing.T) {
 	path := filepath.Join(need.Scratch(t), "a")
 	a := create(t, path, ndarray.Spec{Shape: []int64{4}, DType: parse(t, "<i4")}, nil)

@@ -26,10 +26,10 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
 
-// operation is ["append", hex of rows], ["trim", rows less] or ["resize", rows].
+// operation is ["append", hex of rows], ["trim", number of rows to remove] or ["resize", rows].
 type operation [2]any
 
-// job is one array, for both sides.
+// job describes one array that both this package and bcolz create.
 type job struct {
 	Name        string      `json:"name"`
 	DType       string      `json:"dtype"`
@@ -41,10 +41,10 @@ type job struct {
 	Ops         []operation `json:"ops"`
 }
 
-// Any sequence of append, trim and resize leaves the files that bcolz leaves after the
-// same, but for chunk files that the array does not reach, which bcolz forgets there;
-// so does the choice of expectedlen and chunklen, and quantize. At level 0 the chunks
-// are the same to the last byte of their values, and the metadata to the last byte.
+// TestInteropOperations checks that any sequence of append, trim and resize leaves the same files
+// as bcolz, for random values of expectedlen, chunklen and quantize. Chunk files outside the array
+// are ignored, because bcolz does not delete them. At level 0 the values of the chunks and the
+// metadata must be identical byte for byte.
 func TestInteropOperations(t *testing.T) {
 	interpreter := need.Python(t, "bcolz")
 	dir := need.Scratch(t)
@@ -126,8 +126,8 @@ func TestInteropOperations(t *testing.T) {
 	}
 }
 
-// withoutCBytes is meta/sizes without the count that bcolz loses track of when an array
-// becomes shorter: it takes away what it never added.
+// withoutCBytes returns meta/sizes without the compressed size. bcolz subtracts bytes there that it
+// never added when an array becomes shorter, so its number is wrong.
 func withoutCBytes(t *testing.T, b []byte) []byte {
 	t.Helper()
 	head, _, ok := strings.Cut(string(b), ` "cbytes"`)
@@ -135,8 +135,8 @@ func withoutCBytes(t *testing.T, b []byte) []byte {
 	return []byte(head)
 }
 
-// values are n random bytes that are values of the type: no NaN, of which arithmetic
-// may change the bits, and no text with zeros at its end.
+// values returns n random bytes that are valid elements of the type. They contain no NaN, because
+// arithmetic may change its bits, and no strings with trailing zeros.
 func values(r *rand.Rand, d ndarray.DType, n int) []byte {
 	b := make([]byte, n)
 	for i := 0; i < n; i += d.Size {
@@ -157,7 +157,7 @@ func values(r *rand.Rand, d ndarray.DType, n int) []byte {
 	return b
 }
 
-// ours does a job here.
+// ours runs a job with this package.
 func ours(t *testing.T, path string, j job, d ndarray.DType, row int64) {
 	t.Helper()
 	rows := func(text string) []byte {
@@ -194,10 +194,10 @@ func ours(t *testing.T, path string, j job, d ndarray.DType, row int64) {
 	require.NoError(t, b.Close())
 }
 
-// appendEnv makes the test binary a process that appends records until it is killed.
+// appendEnv makes the test binary append records until it is killed.
 const appendEnv = "HYPERSLAB_TEST_APPEND"
 
-// batch is how many records each append of that process has.
+// batch is the number of records in each append of that process.
 const batch = 17
 
 var sequence = ndarray.StructOf(false,
@@ -222,9 +222,9 @@ func appendForEver(path string) error {
 	}
 }
 
-// Whenever a process that appends to a ctable is killed, the table holds all records of
-// whole appends and no others, for who opens it next, for the next writer, and for
-// bcolz.
+// TestKilledAppend checks that a ctable contains all records of whole appends and no others after
+// the appending process is killed at any time. This must hold for the next reader, for the next
+// writer, and for bcolz.
 func TestKilledAppend(t *testing.T) {
 	path := filepath.Join(need.Scratch(t), "table")
 	b, err := bcolz.CreateRecords(path, ndarray.Spec{Shape: []int64{0}, ChunkShape: []int64{5}, DType: sequence}, nil)
@@ -238,7 +238,7 @@ func TestKilledAppend(t *testing.T) {
 		out, err := cmd.StdoutPipe()
 		require.NoError(t, err)
 		require.NoError(t, cmd.Start())
-		_, err = out.Read(make([]byte, 16)) // it has opened the table
+		_, err = out.Read(make([]byte, 16)) // wait until the process has opened the table
 		require.NoError(t, err, "round %d", round)
 		time.Sleep(time.Duration(r.IntN(20_000)) * time.Microsecond)
 		require.NoError(t, cmd.Process.Kill())

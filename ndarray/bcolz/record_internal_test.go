@@ -1,4 +1,4 @@
-// The record of ours beside bcolz's files, which anybody may have written.
+// Tests of the record that this package stores next to bcolz's files. Its content may be untrusted.
 
 package bcolz
 
@@ -13,8 +13,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Whatever the record says, what it makes of an array is still one, of the same bytes,
-// and its attributes are sound; or it is an error that says so.
+// FuzzRecord checks that any record gives either an error or a valid array with elements of the
+// same size and valid attributes.
 func FuzzRecord(f *testing.F) {
 	for _, text := range []string{
 		`{"version": 1}`,

@@ -28,7 +28,7 @@ func openRecords(t requireT, path string) *ndarray.Array {
 	return a
 }
 
-// records keeps a nil *Records from becoming a Backend that is not nil.
+// records returns a nil interface, instead of an interface with a nil pointer, if err is not nil.
 func records(b *bcolz.Records, err error) (ndarray.Backend, error) {
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func records(b *bcolz.Records, err error) (ndarray.Backend, error) {
 	return b, nil
 }
 
-// noTable says what a ctable cannot store.
+// noTable returns the reason why a ctable cannot store the array, or "".
 func noTable(s ndarray.Spec) string {
 	switch {
 	case s.Null, len(s.Shape) != 1, s.BlockShape != nil:
@@ -64,7 +64,7 @@ func noTable(s ndarray.Spec) string {
 	return ""
 }
 
-// three are columns of a number, a text and rows of two numbers.
+// three returns a structure with a number, a string and a vector of two numbers.
 func three(t requireT) ndarray.DType {
 	t.Helper()
 	d, err := ndarray.ParseDType(`[('id', '<i4'), ('tag', '|S3'), ('pos', '<f8', (2,))]`)
@@ -87,8 +87,8 @@ func TestRecordsGolden(t *testing.T) {
 	require.NoError(t, a.Close())
 }
 
-// Any sequence of growing, shrinking and writing leaves what the same on a plain
-// slice leaves, in every column.
+// TestRecordsGrowth compares random sequences of growing, shrinking and writing with the same
+// operations on a slice, in every column.
 func TestRecordsGrowth(t *testing.T) {
 	dir := need.Scratch(t)
 	d := three(t)
@@ -128,7 +128,7 @@ func TestRecordsGrowth(t *testing.T) {
 				src := bytes.Repeat([]byte{rapid.Byte().Draw(t, "byte") % 128}, k*size)
 				require.NoError(t, b.WriteRegion(bg, src, ndarray.Region{Start: []int64{int64(at)}, Shape: []int64{int64(k)}}))
 				copy(model[at*size:], src)
-			case 3: // a writer died while the table grew: the last columns are longer
+			case 3: // a writer was killed while the table grew: the last columns are longer
 				require.NoError(t, b.Close())
 				for _, name := range []string{"tag", "pos"}[rapid.IntRange(0, 1).Draw(t, "first"):] {
 					c, err := bcolz.Open(filepath.Join(path, name), &bcolz.OpenOptions{Write: true})
@@ -203,7 +203,7 @@ func TestRecordsRefusals(t *testing.T) {
 	require.Equal(t, []int64{4}, w.Meta().Shape)
 	require.NoError(t, w.Close())
 
-	// A column that is shorter than the first one is damage.
+	// A column that is shorter than the first one must be reported as corruption.
 	c, err := bcolz.Open(filepath.Join(path, "tag"), &bcolz.OpenOptions{Write: true})
 	require.NoError(t, err)
 	require.NoError(t, c.Resize(bg, []int64{3}))
@@ -240,7 +240,8 @@ func TestGatherTable(t *testing.T) {
 	require.ErrorIs(t, bcolz.GatherTable(dir, []string{"b", "a"}, attrs), ndarray.ErrExists)
 }
 
-// What we write bcolz reads, appends to, trims and resizes, and we read on.
+// TestRecordsInterop checks that bcolz reads a ctable written by this package, and that this
+// package reads it after bcolz has appended to it, trimmed and resized it.
 func TestRecordsInterop(t *testing.T) {
 	interpreter := need.Python(t, "bcolz")
 	path := filepath.Join(t.TempDir(), "t")
@@ -261,7 +262,7 @@ func TestRecordsInterop(t *testing.T) {
 	require.NoError(t, os.WriteFile(path+".bin", want, 0o644))
 	out, err := exec.Command(interpreter, "testdata/interop_table.py", path).CombinedOutput()
 	require.NoError(t, err, "interop_table.py:\n%s", out)
-	want, err = os.ReadFile(path + ".bin") // as bcolz has left it
+	want, err = os.ReadFile(path + ".bin") // as bcolz left it
 	require.NoError(t, err)
 	a := openRecords(t, path)
 	require.True(t, bytes.Equal(want, readAll(t, a)))

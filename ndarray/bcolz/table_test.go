@@ -61,7 +61,7 @@ func TestTableErrors(t *testing.T) {
 	require.ErrorIs(t, err, ndarray.ErrCorrupt)
 }
 
-// 64 goroutines on one table: each opens columns and reads them.
+// TestTableManyGoroutines checks 64 goroutines that open and read columns of one table.
 func TestTableManyGoroutines(t *testing.T) {
 	table, err := bcolz.OpenTable(filepath.Join(goldenDir, "table"), nil)
 	require.NoError(t, err)
@@ -83,8 +83,8 @@ func TestTableManyGoroutines(t *testing.T) {
 	manyTimes(t, 64, 10, func(int) error { return read() })
 }
 
-// 64 goroutines on one ctable with all its columns, of which one writes and the others
-// read: each row is one that was written.
+// TestRecordsManyGoroutines checks 64 goroutines on all columns of one ctable. One of them writes,
+// and each row that the others read must be one that was written.
 func TestRecordsManyGoroutines(t *testing.T) {
 	const rows, step = 200, 1000
 	d, err := ndarray.ParseDType(`[('a', '<i4'), ('b', '<i4')]`)
@@ -125,7 +125,7 @@ func TestRecordsManyGoroutines(t *testing.T) {
 	require.NoError(t, a.Close())
 }
 
-// manyTimes has goroutines call do, each so many times.
+// manyTimes calls do the given number of times in each goroutine.
 func manyTimes(t *testing.T, goroutines, times int, do func(g int) error) {
 	t.Helper()
 	errs := make([]error, goroutines)

@@ -13,8 +13,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// Attributes that ndarray has no type for are the same with the same values, where a
-// reference is the path of its object, and differ with any other.
+// TestAttr_digests checks that attributes of unsupported types are equal if their values are equal,
+// and differ otherwise. References are compared by the path of their object.
 func TestAttr_digests(t *testing.T) {
 	type entry struct {
 		Name   string
@@ -22,7 +22,8 @@ func TestAttr_digests(t *testing.T) {
 		To     h5.Ref
 	}
 	first := entry{Name: "a", Values: []int32{1, 2}}
-	// file has before objects in front of the one that is referred to, which lies elsewhere then.
+	// file creates objects before the referenced one, so that the referenced object has another
+	// address.
 	file := func(before int, to string, x entry, region bool) string {
 		path := filepath.Join(t.TempDir(), "a.h5")
 		f, err := h5.Create(path, nil)
@@ -93,7 +94,7 @@ func TestAttr_digests(t *testing.T) {
 	require.Empty(t, problem(region, file(3, "here", first, true), nil))
 	require.Equal(t, "differs", problem(region, file(0, "here", other(func(x *entry) { x.Values = x.Values[:1] }), true), nil))
 
-	// In a file that nobody vouches for a reference may lead anywhere.
+	// A reference in an untrusted file may have any target.
 	require.Equal(t, "unsupported", problem(one, one, &hdf5.OpenOptions{Untrusted: true}))
 	b, err := hdf5.Open(one, "/x", &hdf5.OpenOptions{Untrusted: true})
 	require.NoError(t, err)

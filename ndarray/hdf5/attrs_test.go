@@ -17,9 +17,9 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
-// A structure in an attribute keeps the order of its fields, their places and its bytes,
-// wherever the fields lie, though the library sorts those of attributes that it converts:
-// when it was written, after others were written beside it, and read in between.
+// TestStructuresInAttributes checks that a structure in an attribute keeps the order and offsets of
+// its fields and its bytes, although libhdf5 sorts the fields of attributes that it converts. The
+// test reads the attribute after it was written, after others were added, and between such changes.
 func TestStructuresInAttributes(t *testing.T) {
 	dir := need.Scratch(t)
 	n := 0
@@ -30,10 +30,11 @@ func TestStructuresInAttributes(t *testing.T) {
 			v := ndarray.Value{DType: d, Shape: []int64{2}, Data: make([]byte, 2*d.Size)}
 			a := ndarray.Attr{Name: fmt.Sprint("a", i), Value: v}
 			if hdf5.CheckAttr(a) != nil {
-				return // it has no place in HDF5: the suite of backends says which
+				return // HDF5 cannot store it; TestBackend checks which attributes are supported
 			}
 			for at := range v.Data {
-				v.Data[at] = byte(at % 2) // true and false, and numbers of their enumerations are any
+				// Both values are valid booleans, and enumerations may have any value.
+				v.Data[at] = byte(at % 2)
 			}
 			want = append(want, a)
 		}
@@ -69,7 +70,7 @@ func requireSameAttrs(t *rapid.T, want, got []ndarray.Attr) {
 	}
 }
 
-// h5py finds each value under its name.
+// TestAttr_structures checks that h5py reads each value under its field name.
 func TestAttr_structures(t *testing.T) {
 	python := need.Python(t, "h5py")
 	d, err := ndarray.ParseDType("{'names': ['x', 'y', 'z'], 'formats': ['i1', '>i4', '<u2'], 'offsets': [9, 4, 0], 'itemsize': 10}")
@@ -81,7 +82,7 @@ func TestAttr_structures(t *testing.T) {
 	require.Equal(t, "1 2 3 ['x', 'y', 'z']\n", string(out))
 }
 
-// An attribute of a type that ndarray does not have is there, and says so by name.
+// TestAttr_unknownType checks that an attribute of an unsupported type is listed with its name.
 func TestAttr_unknownType(t *testing.T) {
 	file := create(t, nil)
 	f, err := h5.Open(file, h5.ReadWrite)

@@ -18,8 +18,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// pipelines are all codecs behind everything that can stand before them, with and
-// without a checksum.
+// pipelines returns all codecs with every filter that can precede them, with and without a
+// checksum.
 func pipelines() (all []*ndarray.Compression) {
 	for _, codec := range hdf5.Codecs() {
 		_, _, usual, _ := hdf5.Levels(codec)
@@ -40,8 +40,8 @@ func pipelines() (all []*ndarray.Compression) {
 	return all
 }
 
-// What any codec writes comes back, from workers, from the library and from h5py with
-// other people's plug-ins, and says how it was made.
+// TestEveryCodec checks that data written with any codec can be read by workers, by libhdf5, and by
+// h5py with third-party plug-ins, and that the storage properties are reported.
 func TestEveryCodec(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
@@ -75,7 +75,7 @@ func TestEveryCodec(t *testing.T) {
 			}
 			require.NoError(t, b.Close())
 		}
-		if c.Codec != "szip" { // h5py's own libhdf5 has no szip everywhere
+		if c.Codec != "szip" { // not every libhdf5 of h5py has szip
 			names = append(names, file)
 		}
 	}
@@ -98,7 +98,8 @@ print("same", len(sys.argv) - 1)
 	require.Equal(t, fmt.Sprintf("same %d\n", len(names)), string(out))
 }
 
-// Szip would be left out by the library without a word where it cannot be.
+// TestSzip_unsupported checks that szip is rejected for types that it does not support, because
+// libhdf5 would silently omit it.
 func TestSzip_unsupported(t *testing.T) {
 	for _, dtype := range []string{"S3", "<c16", "<f2"} {
 		d, err := ndarray.ParseDType(dtype)

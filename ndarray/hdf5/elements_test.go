@@ -35,7 +35,8 @@ func TestEngines(t *testing.T) {
 	})
 }
 
-// Storage says who moves the elements, and why.
+// TestStorage_library checks that Storage reports whether libhdf5 reads and writes the elements,
+// and the reason.
 func TestStorage_library(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {

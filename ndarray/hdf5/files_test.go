@@ -14,7 +14,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// External files are read as libhdf5 reads them where their directory is the working directory.
+// TestOpenOptions_ExternalDir checks that external files are read as libhdf5 reads them if their
+// directory is the working directory.
 func TestOpenOptions_ExternalDir(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")

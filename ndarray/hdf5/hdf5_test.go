@@ -20,7 +20,7 @@ import (
 
 var bg = context.Background()
 
-// create makes a file with one small dataset "/x" and returns its path.
+// create creates a file with one small dataset "/x" and returns its path.
 func create(t *testing.T, edit func(*ndarray.Spec)) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "a.h5")
@@ -176,7 +176,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// foreign makes a file with what this package does not write.
+// foreign creates a file with objects that this package does not write.
 func foreign(t *testing.T, fill func(root *h5.Group)) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "foreign.h5")
@@ -237,8 +237,8 @@ func TestAttr_unsupported(t *testing.T) {
 	require.Equal(t, "c pair", attrs.Unsupported[1].Name)
 }
 
-// netCDF-4 keeps its dimensions in attributes of references, alone, in sequences
-// and in compounds.
+// TestTypes_references checks attributes of references, alone, in sequences and in compounds.
+// netCDF-4 stores its dimensions in such attributes.
 func TestTypes_references(t *testing.T) {
 	b, err := hdf5.Open("../../testdata/etopo120.h5", "/ROSE", nil)
 	require.NoError(t, err)
@@ -255,7 +255,7 @@ func TestTypes_references(t *testing.T) {
 	}
 }
 
-// Every bit of every NaN, in either order, comes through.
+// TestFill_nan checks that every bit of a NaN is preserved, in both byte orders.
 func TestFill_nan(t *testing.T) {
 	want := []uint64{0x7ff8000000000001, 0x7ff0000000000001, 0xfff123456789abcd, math.Float64bits(math.Inf(-1)), 1 << 63}
 	for _, s := range []string{"<f8", ">f8"} {
@@ -310,7 +310,8 @@ func TestOpen_attributeOfUnknownType(t *testing.T) {
 	at := bytes.Index(file, []byte("later\x00"))
 	require.Positive(t, at)
 	at += bytes.Index(file[at:], []byte{0x11, 0x20, 0x3f, 0, 8, 0, 0, 0}) // an IEEE float of 8 bytes, in version 1
-	file[at] = 0x61                                                       // version 6, which nobody has yet
+	// Version 6 does not exist yet.
+	file[at] = 0x61
 	require.NoError(t, os.WriteFile(path, file, 0o600))
 
 	b, err = hdf5.Open(path, "x", nil)

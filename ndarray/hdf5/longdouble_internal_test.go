@@ -13,8 +13,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Long doubles are described as the library describes its own: of any other normalisation
-// h5py can show the type and not the values.
+// TestLongDouble_h5py checks that long doubles have the same datatype as those of libhdf5. If the
+// normalisation differs, h5py can show the type but not the values.
 func TestLongDouble_h5py(t *testing.T) {
 	interpreter := need.Python(t, "h5py", "numpy")
 	path := filepath.Join(t.TempDir(), "x.h5")

@@ -17,7 +17,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// Workers and libhdf5 write and read the same elements of a striped dataset.
+// TestCreate_stripes checks that workers and libhdf5 write and read the same elements of a striped
+// dataset.
 func TestCreate_stripes(t *testing.T) {
 	ctx, run := context.Background(), 0
 	dir := t.TempDir()
@@ -65,7 +66,8 @@ func TestCreate_stripes(t *testing.T) {
 	})
 }
 
-// A stripe file that was deleted is an error, also for reads that use libhdf5.
+// TestOpen_missingStripe checks that a deleted stripe file causes an error, also for reads that use
+// libhdf5.
 func TestOpen_missingStripe(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.h5")
@@ -83,7 +85,8 @@ func TestOpen_missingStripe(t *testing.T) {
 	}
 }
 
-// libhdf5 cannot open stripe files from a file that consists of several members.
+// TestCreateIn_stripesInMembers checks that stripes are rejected in a file that consists of several
+// members, because libhdf5 cannot open stripe files from such a file.
 func TestCreateIn_stripesInMembers(t *testing.T) {
 	for name, driver := range map[string]h5.Driver{"family": h5.Family{MemberSize: 1 << 20}, "split": h5.Split{}, "multi": h5.Multi{Relax: true}} {
 		t.Run(name, func(t *testing.T) {

@@ -52,7 +52,8 @@ func TestTypes_ddl(t *testing.T) {
 	}
 }
 
-// What would not come back as it was is refused, with its name.
+// TestTypes_refused checks that types that cannot be preserved exactly are rejected with their
+// name.
 func TestTypes_refused(t *testing.T) {
 	i4, text := h5.Int(4, h5.LittleEndian), h5.VariableString(h5.ASCII)
 	sequence := h5.Datatype{Class: h5.Sequence, Size: 16, Base: &i4}
@@ -88,8 +89,8 @@ func TestTypes_refused(t *testing.T) {
 	}
 }
 
-// What looks like a complex number and is none stays a structure; an enumeration
-// that looks like h5py's bool and is none stays one.
+// TestTypes_similar checks that a structure similar to a complex number remains a structure, and
+// that an enumeration similar to h5py's bool remains an enumeration.
 func TestTypes_similar(t *testing.T) {
 	i1, i4 := h5.Int(1, h5.LittleEndian), h5.Int(4, h5.LittleEndian)
 	f4, f8, big := h5.IEEEFloat(4, h5.LittleEndian), h5.IEEEFloat(8, h5.LittleEndian), h5.IEEEFloat(8, h5.BigEndian)
@@ -112,7 +113,7 @@ func TestTypes_similar(t *testing.T) {
 		require.NoError(t, err, "%v", dt)
 		require.True(t, back.Equal(dt), "%v", dt)
 	}
-	// Those that would come back as something else are refused.
+	// Types that would be read as another type must be rejected.
 	for _, d := range []ndarray.DType{
 		ndarray.EnumOf(ndarray.DTypeOf[int8](), ndarray.Member{Name: "FALSE"}, ndarray.Member{Name: "TRUE", Value: 1}),
 		ndarray.StructOf(false, ndarray.Field{Name: "r", Type: ndarray.DTypeOf[float64]()}, ndarray.Field{Name: "i", Type: ndarray.DTypeOf[float64]()}),

@@ -51,7 +51,8 @@ func TestNew_copiesSpec(t *testing.T) {
 	require.Equal(t, []byte{1, 2}, attrs.List[0].Value.Data)
 }
 
-// 64 goroutines on one array, of which eight write: a read sees a write whole or not at all.
+// TestManyGoroutines checks 64 goroutines on one array, eight of which write. A read must contain
+// either all or nothing of a write.
 func TestManyGoroutines(t *testing.T) {
 	spec := ndarray.Spec{Shape: []int64{40, 25}, DType: ndarray.DTypeOf[int32]()}
 	b, err := mem.New(spec)

@@ -1,4 +1,4 @@
-// Tests that a format's workers and its C library move the same elements.
+// Tests that the worker engine and the C library of a format read and write the same elements.
 
 package ndarraytest
 
@@ -15,7 +15,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Engines is a format whose elements are moved by workers, or only by its C library.
+// Engines describes a format that can be read and written either by workers or only by its C
+// library.
 type Engines struct {
 	// Create and Open open the array in the file or directory path for writing.
 	Create func(path string, spec ndarray.Spec, library bool) (ndarray.Backend, error)
@@ -24,7 +25,7 @@ type Engines struct {
 	Draw func(t *rapid.T, spec *ndarray.Spec)
 }
 
-// TestEngines checks that workers and the library read each other's writes, in new and in opened
+// TestEngines checks that workers and the C library read each other's writes, in new and in opened
 // files.
 func TestEngines(t *testing.T, e Engines) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -74,7 +75,7 @@ func TestEngines(t *testing.T, e Engines) {
 			require.NoError(t, a.Close())
 		}
 		var all [2][]byte
-		for k := range all { // the library reads the workers' array, and workers read the library's
+		for k := range all { // each engine reads the array that the other one wrote
 			a := opened(e.Open(paths[k], k == 0))
 			all[k] = make([]byte, a.NBytes())
 			require.NoError(t, a.Read(bg, all[k], ndarray.Whole(spec.Shape)))

@@ -1,4 +1,4 @@
-// The suite: TestBackend, and a test for each guarantee.
+// Conformance suite for backends: TestBackend, with one test for each guarantee.
 
 package ndarraytest
 
@@ -34,8 +34,8 @@ type Factory struct {
 	CannotAttr func(a ndarray.Attr) string
 	// FirstAxisOnly means that arrays grow and shrink only along the first axis.
 	FirstAxisOnly bool
-	// DearReopen means that Reopen is slow. The suite then tests each element type with one layout,
-	// instead of every pair.
+	// DearReopen must be set if Reopen is slow. The suite then tests each element type with one
+	// layout, instead of every pair.
 	DearReopen bool
 	// Adapt changes the chunk and block shapes of a valid spec to shapes that the backend supports.
 	// nil: the backend supports all shapes.
@@ -190,8 +190,8 @@ func pattern(d ndarray.DType, n int64) []byte {
 	return b
 }
 
-// testMatrix checks a whole array of every element type in every layout: it reads as written,
-// immediately and after it was opened again.
+// testMatrix checks that a whole array of every element type in every layout reads as it was
+// written, both immediately and after it is opened again.
 func testMatrix(t *testing.T, f Factory) {
 	for i, d := range DTypes() {
 		for j, l := range Layouts() {

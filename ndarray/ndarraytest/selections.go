@@ -178,7 +178,7 @@ func drawPoints(t *rapid.T, shape []int64) Drawn {
 	return d
 }
 
-// places lists the positions of the selected elements in the row-major array.
+// places returns the positions of the selected elements in the row-major array.
 func (d Drawn) places(shape []int64) []int64 {
 	if d.whole {
 		return d.flat

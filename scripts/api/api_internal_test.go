@@ -1,4 +1,5 @@
-// The bindings are type-checked with their C declarations, which cgo alone makes.
+// Tests of the account of bound C functions. They need cgo, because only cgo type-checks the
+// bindings with their C declarations.
 
 //go:build cgo
 
@@ -29,8 +30,8 @@ func find(t *testing.T, functions []function, name string) function {
 	return function{}
 }
 
-// sourcesOf gathers the sources of cblosc or h5, once. Tests that call it run in the root of the
-// module.
+// sourcesOf returns the sources of cblosc or h5, which it collects only once. Tests that call it
+// must run in the root of the module.
 func sourcesOf(t *testing.T, lib int) *sources {
 	t.Helper()
 	s, err := gathered[lib]()
@@ -68,7 +69,7 @@ func TestSources_account(t *testing.T) {
 		require.NotEmpty(t, f.header+f.text, f.name)
 	}
 	if !need.All() {
-		return // type-checking package h5 takes a minute of processor time, and make lint does it as well
+		return // type-checking package h5 takes a minute of processor time, and make lint does it too
 	}
 	hdf5 := accountOf(t, 1)
 	require.Contains(t, find(t, hdf5, "H5Dread").by, "Dataset.ReadRegion", "behind two helpers in C and one in Go")
@@ -102,7 +103,7 @@ func TestSources_update(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("# The functions of C-Blosc2\n"), 0o600))
 	require.ErrorContains(t, s.update(s.rows, file, true), "API.md is out of date: run make api")
 
-	// Rows for a function that is bound, and for functions that do not exist.
+	// These rows are invalid: one function is bound, and the others do not exist.
 	rows, err := os.ReadFile(s.rows)
 	require.NoError(t, err)
 	rowsFile := filepath.Join(dir, "cblosc.rows")

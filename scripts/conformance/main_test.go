@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	leak.Main(m, leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs})
 }
 
-// External files are found, so that nothing stays unread.
+// TestExternalFiles checks that external files are found, so that all elements can be compared.
 func TestExternalFiles(t *testing.T) {
 	tool := need.Tool(t, "h5dump")
 	for _, file := range need.Files(t, need.HDF5Source, "tools/test/h5repack/testfiles/*_ex*.h5") {
@@ -30,7 +30,7 @@ func TestExternalFiles(t *testing.T) {
 	}
 }
 
-// h5dump's own test files, word for word.
+// TestConformance compares the DDL of h5dump's own test files word by word.
 func TestConformance(t *testing.T) {
 	tool := need.Tool(t, "h5dump")
 	files := filepath.Join(need.Directory(t, need.HDF5Source), "tools", "test", "h5dump", "testfiles")
@@ -54,7 +54,7 @@ func TestConformance(t *testing.T) {
 	require.Greater(t, counts[same], 130)
 }
 
-// A difference is found, and what may differ is not one.
+// TestWords checks that differences are found, and that the allowed differences are ignored.
 func TestWords(t *testing.T) {
 	require.Equal(t, words([]byte("DATA {\n   (0,0): 1, 2,\n   (1,0): 3\n}")), words([]byte("DATA {\n(0,0): 1,\n(0,1): 2, 3 }")))
 	require.Equal(t, -1, firstDifference([]string{"a"}, []string{"a"}))
@@ -64,7 +64,7 @@ func TestWords(t *testing.T) {
 	require.NotEqual(t, words([]byte(`DATASET 800 "/d"`)), words([]byte(`DATASET 800 "/e"`)))
 }
 
-// Other errors are not taken for a reference into another file.
+// TestElsewhere checks that only references into other files are recognized as such.
 func TestElsewhere(t *testing.T) {
 	require.False(t, intoOtherFile(nil))
 	require.False(t, intoOtherFile(h5.ErrNotFound))
@@ -72,7 +72,7 @@ func TestElsewhere(t *testing.T) {
 	require.True(t, intoOtherFile(fmt.Errorf("%w: standard reference into the file \"x\"", h5.ErrNotFound)))
 }
 
-// No file at all is no conformance.
+// TestNothingToCompare checks that a run without any file fails.
 func TestNothingToCompare(t *testing.T) {
 	var out bytes.Buffer
 	require.Equal(t, 1, run(&out, "h5dump", []string{t.TempDir()}, false))

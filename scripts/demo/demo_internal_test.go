@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// goodReport is what h5diff 1.14.5 says of two equal datasets, the second without
-// an attribute.
+// goodReport is the output of h5diff 1.14.5 for two equal datasets of which the second lacks an
+// attribute.
 const goodReport = `
 dataset: </t> and </t>
 0 differences found
@@ -28,8 +28,8 @@ attribute: <units of </t>> and <units of </t>>
 0 differences found
 `
 
-// fake answers like the tools do when all is well, and writes down what it was
-// asked. answer may say something else; nil means all is well.
+// fake replaces the tools. It returns the output of a successful run and records the arguments. If
+// answer is set and does not return nil, fake returns that output instead.
 type fake struct {
 	calls  [][]string
 	answer func(args []string) *output
@@ -217,8 +217,8 @@ func TestReadReport(t *testing.T) {
 	require.NoError(t, readReport(empty, d))
 }
 
-// An attribute that could not be carried over for another reason than references
-// is not excluded: convert refuses it, and the demo fails.
+// TestDemo_references checks that only attributes with references are excluded. For any other
+// unsupported attribute, convert must return an error and the demo must fail.
 func TestDemo_references(t *testing.T) {
 	f := &fake{}
 	f.answer = func(args []string) *output {

@@ -17,7 +17,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The same cases come out of the same seed, and other mutants of another.
+// TestReproducible checks that the same seed gives the same cases and that another seed gives other
+// mutants.
 func TestReproducible(t *testing.T) {
 	c := config{mutants: 300, cuts: 3, seed: 7, root: "../.."}
 	a, err := plan(c)
@@ -54,7 +55,7 @@ func TestReproducible(t *testing.T) {
 	require.Negative(t, same)
 }
 
-// Of the cases that are tried in one way alone fewer can be asked for, and of no others.
+// TestEvery checks that the option every reduces the number of rare cases only.
 func TestEvery(t *testing.T) {
 	count := func(every int) (rare, often int) {
 		list, err := plan(config{mutants: 50, cuts: 1, seed: 1, every: every, root: "../.."})
@@ -75,7 +76,7 @@ func TestEvery(t *testing.T) {
 	require.Equal(t, often, same)
 }
 
-// When all is asked for, what is tried in one way alone is tried in a worker as well.
+// TestAll checks that the option all runs rare cases in a worker too.
 func TestAll(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		list, err := plan(config{mutants: 50, cuts: 1, seed: 1, every: 50, all: all, root: "../.."})
@@ -94,14 +95,14 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// Each mode tells good files from bad ones.
+// TestModes checks that valid files are read and invalid files are refused in each mode.
 func TestModes(t *testing.T) {
 	list, err := plan(config{root: "../..", cuts: 1})
 	require.NoError(t, err)
 	count := map[mode]map[outcome]int{}
 	for _, m := range modes {
 		count[m] = map[outcome]int{}
-		often := 60 // a worker is a process for each case
+		often := 60 // because the worker of each case is a new process
 		if m == direct || m == examined {
 			often = 12
 		}
@@ -127,7 +128,8 @@ func TestModes(t *testing.T) {
 	require.Positive(t, count[isolated][refused])
 }
 
-// A chunk is decompressed here and in a worker with the same outcome.
+// TestChunksInWorkers checks that decompressing a chunk has the same outcome in the process and in
+// a worker.
 func TestChunksInWorkers(t *testing.T) {
 	list, err := plan(config{root: "../..", cuts: 1, mutants: 400, seed: 3})
 	require.NoError(t, err)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two processes as gcc 12's runtimes log them; the second one died.
+// logs are the logs of two processes in the format of gcc 12. The second process was aborted.
 var logs = []string{
 	`../../src/hdf5/src/H5Tconv.c:123:9: runtime error: signed integer overflow: 2147483647 + 1 cannot be represented in type 'int'
 src/c-blosc2/blosc/x.c:7:1: runtime error: -1.5e+300 is outside the range of representable values of type 'float'
@@ -58,14 +58,15 @@ func TestReports(t *testing.T) {
 	require.Contains(t, b.String(), "not in the list (1 processes): "+outside)
 }
 
-// A sanitizer that fails itself is a failure.
+// TestCheckFailed checks that an internal error of a sanitizer counts as a failure.
 func TestCheckFailed(t *testing.T) {
 	s := read(t, "AddressSanitizer: CHECK failed: lsan_common.cpp:130 \"((suppression_ctx)) != (0)\" (0x0, 0x0) (tid=29285)\n")
 	require.False(t, s.write(&strings.Builder{}, nil))
 	require.Len(t, s.memory, 1)
 }
 
-// TestKnown checks that each row of known.txt is a place in a pinned library, without duplicates.
+// TestKnown checks that each row of known.txt is a location in a pinned library, without
+// duplicates.
 func TestKnown(t *testing.T) {
 	known, err := readKnown("known.txt")
 	require.NoError(t, err)

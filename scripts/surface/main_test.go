@@ -57,7 +57,8 @@ func TestDeclarations(t *testing.T) {
 	}, lines)
 }
 
-// The lists of the repository are checked by make lint; this checks that a difference is an error.
+// TestRun_check checks that a changed list is an error. The lists of the repository are checked by
+// make lint.
 func TestRun_check(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
 	dir := t.TempDir()

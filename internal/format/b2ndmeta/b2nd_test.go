@@ -1,5 +1,5 @@
-// Tests against metalayers in frames that C-Blosc2 and python-blosc2 wrote
-// (../testdata), and against those bytes cut short and changed.
+// Tests with metalayers in frames that C-Blosc2 and python-blosc2 wrote (../testdata), and with
+// truncated and changed copies of them.
 
 package b2ndmeta_test
 
@@ -18,8 +18,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 )
 
-// content cuts the metalayer out of a frame: behind its name stands the offset of
-// a bin32 (see internal/format/cframe).
+// content returns the metalayer of a frame. Its name in the frame is followed by the offset of a
+// bin32 (see internal/format/cframe).
 func content(t testing.TB, file string) []byte {
 	t.Helper()
 	frame, err := os.ReadFile("../testdata/frame/" + file)
@@ -32,13 +32,13 @@ func content(t testing.TB, file string) []byte {
 	return frame[at+5 : at+5+n]
 }
 
-// files lists the golden metalayers and what they say.
+// files lists the golden metalayers and their values.
 var files = map[string]b2ndmeta.Meta{
 	"0d.b2nd":          {Shape: []int64{}, Chunks: []int32{}, Blocks: []int32{}, DType: "<f4"},
 	"2d.b2nd":          {Shape: []int64{10, 7}, Chunks: []int32{4, 5}, Blocks: []int32{2, 3}, DType: "<i4"},
 	"zero-extent.b2nd": {Shape: []int64{20, 0}, Chunks: []int32{7, 0}, Blocks: []int32{3, 0}, DType: "|V4"},
 	"8d.b2nd": {Shape: []int64{2, 1, 3, 1, 2, 1, 2, 1}, Chunks: []int32{2, 1, 2, 1, 1, 1, 2, 1},
-		Blocks: []int32{1, 1, 1, 1, 1, 1, 1, 1}, DType: "|S4"}, // the library's own default,
+		Blocks: []int32{1, 1, 1, 1, 1, 1, 1, 1}, DType: "|S4"}, // C-Blosc2's default dtype
 	"py-15d.b2nd": {Shape: append([]int64{2, 2, 2}, ones[int64](12)...), Chunks: append([]int32{2, 2, 2}, ones[int32](12)...),
 		Blocks: append([]int32{2, 2, 2}, ones[int32](12)...), DType: "<i2"},
 	"py-16d.b2nd": {Shape: append([]int64{2, 2, 2}, ones[int64](13)...), Chunks: append([]int32{2, 2, 2}, ones[int32](13)...),
@@ -56,7 +56,8 @@ func ones[T int32 | int64](n int) []T {
 	return s
 }
 
-// Real metalayers read as what they are, and are written again byte for byte.
+// TestGolden checks that metalayers of real files are parsed correctly and encoded with the same
+// bytes.
 func TestGolden(t *testing.T) {
 	for file, want := range files {
 		b := content(t, file)
@@ -73,16 +74,17 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// The count byte of 16-element arrays is 0xA0, an empty string in msgpack.
+// TestSixteenDimensions checks that the count byte of arrays of 16 elements is 0xA0, which is an
+// empty string in msgpack.
 func TestSixteenDimensions(t *testing.T) {
 	b := content(t, "py-16d.b2nd")
 	require.Equal(t, []byte{0x97, 0, 16, 0xA0, 0xD3}, b[:5])
-	b[3] = 0xDC // an array 16 would be right, and the library would read on in its middle
+	b[3] = 0xDC // the marker of msgpack, but C-Blosc2 would continue inside it
 	_, err := b2ndmeta.Parse("b2nd", b)
 	require.ErrorIs(t, err, format.ErrCorrupt)
 }
 
-// The Caterva metalayer is that of b2nd without the dtype.
+// TestCaterva checks that the Caterva metalayer equals that of b2nd without the dtype.
 func TestCaterva(t *testing.T) {
 	m := files["2d.b2nd"]
 	m.Caterva, m.DType = true, ""
@@ -107,7 +109,7 @@ func TestCaterva(t *testing.T) {
 	require.ErrorIs(t, m.Check(), format.ErrCorrupt)
 }
 
-// Cut anywhere, or longer by a byte, it is refused.
+// TestTruncated checks that a metalayer that is truncated or one byte too long is rejected.
 func TestTruncated(t *testing.T) {
 	for file := range files {
 		b := content(t, file)
@@ -121,8 +123,8 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// Any value of any byte: an answer, no panic, and what is accepted is written
-// again byte for byte.
+// TestMutations tries the values of each byte. There must be no panic, and an accepted metalayer
+// must be encoded with the same bytes.
 func TestMutations(t *testing.T) {
 	for file := range files {
 		b := content(t, file)
@@ -130,7 +132,7 @@ func TestMutations(t *testing.T) {
 			orig := b[i]
 			step := 1
 			if len(b) > 100 {
-				step = 15 // 0, 15, … 255: the longer ones repeat themselves
+				step = 15 // values 0, 15, … 255, because the bytes of long metalayers are similar
 			}
 			for v := 0; v < 256; v += step {
 				b[i] = byte(v)
@@ -141,7 +143,7 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// checkBytes asserts what holds for any bytes.
+// checkBytes checks what must be true for any bytes.
 func checkBytes(t *testing.T, name string, b []byte) {
 	f := b2ndmeta.Describe(name, b)
 	m, err := b2ndmeta.Parse(name, b)
@@ -176,7 +178,7 @@ func TestVersion(t *testing.T) {
 	require.ErrorIs(t, m.Check(), format.ErrVersion)
 }
 
-// Shapes that make the library divide by zero, overflow, or read outside.
+// TestCheck checks shapes that would make C-Blosc2 divide by zero, overflow, or read out of bounds.
 func TestCheck(t *testing.T) {
 	for name, tt := range map[string]struct {
 		m    b2ndmeta.Meta
@@ -218,7 +220,7 @@ func one(shape int64, chunk, block int32) b2ndmeta.Meta {
 	return b2ndmeta.Meta{Shape: []int64{shape}, Chunks: []int32{chunk}, Blocks: []int32{block}, DType: "|u1"}
 }
 
-// The frame's sizes must be those of the array.
+// TestCheckStorage checks that the sizes of the frame must equal those of the array.
 func TestCheckStorage(t *testing.T) {
 	m := files["2d.b2nd"] // 10×7 in 4×5 in 2×3: 3×2 chunks of 4×6
 	require.EqualValues(t, 6, m.NumChunks())
@@ -246,7 +248,7 @@ func TestAppend_invalidMeta(t *testing.T) {
 	require.Panics(t, func() { b2ndmeta.Meta{Shape: []int64{1}}.Append(nil) })
 }
 
-// Whatever is appended is parsed again as it was.
+// TestRoundTrip checks that Parse returns the values that Append encoded.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 16).Draw(t, "ndim")
@@ -268,7 +270,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// What Check accepts has the counts that plain arithmetic gives.
+// TestCounts checks that an accepted metalayer has the counts of a direct calculation.
 func TestCounts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 5).Draw(t, "ndim")

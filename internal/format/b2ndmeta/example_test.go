@@ -8,7 +8,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 )
 
-// The metalayer of a matrix, written and read again.
+// This example encodes and parses the metalayer of a matrix.
 func ExampleMeta_Append() {
 	m := b2ndmeta.Meta{Shape: []int64{1000, 300}, Chunks: []int32{100, 300}, Blocks: []int32{10, 300}, DType: "<f8"}
 	if err := m.Check(); err != nil {
@@ -25,7 +25,7 @@ func ExampleMeta_Append() {
 	// shape [1000 300], chunks [100 300], blocks [10 300], dtype "<f8" <nil>
 }
 
-// A chunk shape of 0 would make the library divide by zero.
+// This example rejects a chunk shape of 0, because C-Blosc2 would divide by it.
 func ExampleMeta_Check() {
 	m := b2ndmeta.Meta{Shape: []int64{10}, Chunks: []int32{0}, Blocks: []int32{0}, DType: "<f8"}
 	fmt.Println(m.Check())

@@ -43,7 +43,7 @@ func TestReadDir(t *testing.T) {
 	require.ErrorIs(t, err, format.ErrLimit)
 }
 
-// The keys are those of os.path.splitext in Python.
+// TestKeyOf compares keys with the results of Python's os.path.splitext.
 func TestKeyOf(t *testing.T) {
 	for name, want := range map[string]string{
 		"a.b2nd": "/a", "g/a.b2f": "/g/a", "g/a.b2b": "/g/a", "g.x/a.b.b2nd": "/g.x/a.b", ".x.b2nd": "/.x",

@@ -19,7 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 )
 
-// zipOf makes a ZIP file of members with their names as values. change edits the headers.
+// zipOf creates a ZIP file with members that contain their names. change edits their headers.
 func zipOf(t require.TestingT, change func(h *zip.FileHeader), names ...string) []byte {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
@@ -62,7 +62,7 @@ func TestReadZip(t *testing.T) {
 	require.False(t, b2store.IsStore(bytes.NewReader(other), int64(len(other))))
 }
 
-// archive/zip is the reference for the names and data of valid files.
+// TestReadZip_Reference compares the names and data of valid files with archive/zip.
 func TestReadZip_Reference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{1,3}(/[a-zä]{1,3}){0,2}`), 0, 8, rapid.ID[string]).Draw(t, "names")
@@ -83,7 +83,7 @@ func TestReadZip_Reference(t *testing.T) {
 }
 
 func TestReadZip_64(t *testing.T) {
-	names := make([]string, 70_000) // more than 16 bits count
+	names := make([]string, 70_000) // more than a 16-bit count can represent
 	for i := range names {
 		names[i] = fmt.Sprint(i)
 	}
@@ -92,7 +92,7 @@ func TestReadZip_64(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, members, len(names))
 	at := bytes.LastIndex(b, []byte("PK\x06\x07"))
-	b[at+8]++ // the locator names another offset
+	b[at+8]++ // the locator contains another offset
 	_, err = readZip(b, b2store.Limits{})
 	require.ErrorIs(t, err, format.ErrCorrupt)
 }
@@ -128,7 +128,7 @@ func TestReadZip_Hostile(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, w.Close())
 		out := b.Bytes()
-		le.PutUint32(out[central(out, 1)+42:], 30+2) // the header inside aa
+		le.PutUint32(out[central(out, 1)+42:], 30+2) // offset of the header inside aa
 		return out
 	}
 	bomb := func() []byte {

@@ -32,7 +32,7 @@ func readGolden(t testing.TB, name string) []byte {
 	return b
 }
 
-// arrays are the golden trees that are carrays, columns of the table included.
+// arrays returns the golden trees that are carrays, including the columns of the table.
 func arrays(t testing.TB) []string {
 	t.Helper()
 	found, err := filepath.Glob("testdata/*/meta")
@@ -61,7 +61,7 @@ func TestTree_goldenFiles(t *testing.T) {
 	require.Greater(t, n, 100)
 }
 
-// What is read and written again is what bcolz wrote, byte for byte.
+// TestMetadataBytes checks that metadata are written again with the same bytes that bcolz wrote.
 func TestMetadataBytes(t *testing.T) {
 	for _, name := range arrays(t) {
 		b := readGolden(t, name+"/"+bcolztree.SizesFile)
@@ -89,7 +89,8 @@ func TestMetadataBytes(t *testing.T) {
 	require.Equal(t, head, bcolztree.FileHeader{Version: bcolztree.FileVersion, NumChunks: 1}.Append(nil))
 }
 
-// Every chunk file of every golden tree is accepted and holds its rows.
+// TestGoldenChunks checks that every chunk file of every golden tree is accepted and contains its
+// rows.
 func TestGoldenChunks(t *testing.T) {
 	for _, name := range arrays(t) {
 		a, err := bcolztree.ReadArray(golden, name, nil)
@@ -202,7 +203,7 @@ func TestAttrs(t *testing.T) {
 	require.False(t, ok)
 }
 
-// Files of older versions mean what they meant then.
+// TestOldFiles checks files of older bcolz versions, with the defaults of those versions.
 func TestOldFiles(t *testing.T) {
 	s, err := bcolztree.ParseStorage([]byte(`{"dtype": "int32", "cparams": {"shuffle": true, "clevel": 5}, "chunklen": 65536, "dflt": 0, "expectedlen": 100000}`))
 	require.NoError(t, err)
@@ -346,7 +347,7 @@ func TestFileHeader(t *testing.T) {
 	require.ErrorContains(t, err, "15 bytes, want at least 16")
 }
 
-// stored is a Blosc1 chunk of values as they are.
+// stored returns an uncompressed Blosc1 chunk of data.
 func stored(data []byte) []byte {
 	b := []byte{2, 1, chunk.FlagStored, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 	binary.LittleEndian.PutUint32(b[4:], uint32(len(data)))
@@ -355,8 +356,8 @@ func stored(data []byte) []byte {
 	return append(b, data...)
 }
 
-// oneFile is a carray of rows int32 in chunks of four, whose one chunk file
-// announces n chunks.
+// oneFile returns a carray of int32 rows in chunks of four. The header of its one chunk file
+// contains n as the number of chunks.
 func oneFile(rows int, n int64, chunks ...[]byte) fstest.MapFS {
 	file := bcolztree.FileHeader{Version: 1, NumChunks: n}.Append(nil)
 	for _, c := range chunks {
@@ -369,7 +370,8 @@ func oneFile(rows int, n int64, chunks ...[]byte) fstest.MapFS {
 	}
 }
 
-// Files of several chunks are read in sequence, whether or not they say how many.
+// TestSuperchunkFiles checks that files of several chunks are read in sequence, with and without a
+// number of chunks in their header.
 func TestSuperchunkFiles(t *testing.T) {
 	parts := [][]byte{stored([]byte("abcd")), stored([]byte("efghijkl")), stored([]byte("mnop"))}
 	for _, c := range []struct {
@@ -474,7 +476,8 @@ func TestMissingFiles(t *testing.T) {
 	}
 }
 
-// A directory or a pipe in a file's place is refused before it is opened.
+// TestSpecialFiles checks that a directory or a pipe instead of a file is rejected before it is
+// opened.
 func TestSpecialFiles(t *testing.T) {
 	for _, name := range []string{"meta/sizes", "meta/storage", "__attrs__", "data/__0.blp"} {
 		for _, mode := range []fs.FileMode{fs.ModeDir, fs.ModeNamedPipe} {
@@ -492,7 +495,7 @@ func TestSpecialFiles(t *testing.T) {
 	}
 }
 
-// replacing puts another file in the place of one that was just looked at, as a writer may.
+// replacing is a file system that replaces a file after Stat, as a concurrent writer can.
 type replacing struct {
 	fstest.MapFS
 	name string
@@ -507,7 +510,8 @@ func (r replacing) Stat(name string) (fs.FileInfo, error) {
 	return info, err
 }
 
-// What is read has the length of what was opened.
+// TestTree_replacedFile checks that a file that is replaced between Stat and Open is handled with
+// the length of the opened file.
 func TestTree_replacedFile(t *testing.T) {
 	const name = "data/__0.blp"
 	half, quarter := stored([]byte("abcdefgh")), stored([]byte("abcd"))
@@ -582,7 +586,8 @@ func TestDescribeFile(t *testing.T) {
 	require.EqualValues(t, 2, rest.Length)
 }
 
-// What Describe cannot read it names, and goes on.
+// TestDescribeDamage checks that Describe reports the parts that it cannot read, and continues with
+// the others.
 func TestDescribeDamage(t *testing.T) {
 	blosc2 := bcolztree.FileHeader{Version: 1, NumChunks: 2}.Append(nil)
 	blosc2 = append(append(blosc2, stored([]byte("abcd"))...), stored([]byte("efgh"))...)
@@ -616,13 +621,14 @@ func TestDescribeDamage(t *testing.T) {
 		require.ErrorIs(t, err, format.ErrCorrupt)
 	}
 
-	// The files are in order each by itself, and together they are not.
+	// Each file is valid, but together they are inconsistent.
 	wide := oneFile(4, 1, stored([]byte("0123456789abcdef")))
 	wide["meta/sizes"] = &fstest.MapFile{Data: bcolztree.Sizes{Shape: []int64{4, 1 << 40}}.Append(nil)}
 	require.Contains(t, bcolztree.Describe(wide, ".").Complaint, "4 rows of 4398046511104 bytes")
 }
 
-// Any value comes back from its own text, and any float as Python rounds it.
+// TestJSON_roundTrip checks that parsing the encoding of any value returns the value, and that
+// floats are formatted as in Python.
 func TestJSON_roundTrip(t *testing.T) {
 	leaf := rapid.OneOf(
 		rapid.Just(bcolztree.Value{}),
@@ -651,7 +657,7 @@ func TestJSON_roundTrip(t *testing.T) {
 	})
 }
 
-// strip removes the places of values in their text.
+// strip removes the offsets and lengths of values.
 func strip(members []bcolztree.Member) bcolztree.Attrs {
 	var bare func(v bcolztree.Value) bcolztree.Value
 	bare = func(v bcolztree.Value) bcolztree.Value {

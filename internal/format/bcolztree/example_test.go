@@ -7,7 +7,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 )
 
-// The metadata of an array, and where its rows are.
+// This example reads the metadata of an array and its chunk files.
 func ExampleReadArray() {
 	a, err := bcolztree.ReadArray(os.DirFS("testdata"), "rows", nil)
 	if err != nil {
@@ -30,7 +30,7 @@ func ExampleReadArray() {
 	// data/__2.blp 48 bytes, 64 stored
 }
 
-// The columns of a table.
+// This example lists the columns of a table.
 func ExampleReadTable() {
 	t, err := bcolztree.ReadTable(os.DirFS("testdata"), "table", nil)
 	if err != nil {
@@ -51,7 +51,7 @@ func ExampleReadTable() {
 	// tag |S3 6
 }
 
-// What an array's directory holds that nobody reads any more.
+// This example finds a chunk file that is no longer used by its array.
 func ExampleDescribe() {
 	for path, f := range bcolztree.Describe(os.DirFS("testdata"), "stale").Complaints() {
 		fmt.Println(path+":", f.Complaint)
@@ -60,7 +60,7 @@ func ExampleDescribe() {
 	// stale/data/__2.blp: left over from a longer array, not read
 }
 
-// Metadata with the bytes of bcolz.
+// This example encodes metadata with the same bytes as bcolz.
 func ExampleSizes_Append() {
 	fmt.Printf("%s", bcolztree.Sizes{Shape: []int64{100000}, NBytes: 400000, CBytes: 266904}.Append(nil))
 	// Output:

@@ -11,8 +11,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 )
 
-// FuzzMetadata gives any bytes to the readers of JSON: no panic, a typed error,
-// and what is accepted is written and read again as the same.
+// FuzzMetadata passes any bytes to the JSON readers. There must be no panic, every error must have
+// its type, and accepted metadata must be unchanged after writing and reading.
 func FuzzMetadata(f *testing.F) {
 	for _, name := range arrays(f) {
 		for _, file := range []string{bcolztree.SizesFile, bcolztree.StorageFile, bcolztree.AttrsFile} {
@@ -41,8 +41,7 @@ func again[T interface{ Append([]byte) []byte }](t *testing.T, b []byte, parse f
 	require.Equal(t, string(text), string(w.Append(nil)))
 }
 
-// FuzzChunkFile gives any bytes to the reader of chunk files, as the one file of
-// a full chunk.
+// FuzzChunkFile passes any bytes to the reader of chunk files, as a file of one full chunk.
 func FuzzChunkFile(f *testing.F) {
 	for _, name := range []string{"exact", "type_i4", "codec_zstd", "codec_none", "bitshuffle", "object"} {
 		f.Add(readGolden(f, name+"/data/__0.blp"))

@@ -10,7 +10,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 )
 
-// The metalayers of a frame, and the array that one of them describes.
+// This example prints the metalayers of a frame and the array that one of them describes.
 func ExampleRead() {
 	file, err := os.Open("../testdata/frame/2d.b2nd")
 	if err != nil {
@@ -38,7 +38,7 @@ func ExampleRead() {
 	// 6 chunks
 }
 
-// The parts of a frame.
+// This example prints the parts of a sparse frame.
 func ExampleDescribeDir() {
 	tree := cframe.DescribeDir(os.DirFS("../testdata/frame/mixed-sparse.b2frame"))
 	fmt.Println(tree.Value)

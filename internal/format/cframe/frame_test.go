@@ -1,5 +1,5 @@
-// Tests against frames that C-Blosc2 and python-blosc2 wrote (../testdata), and
-// against those bytes cut short and changed.
+// Tests with frames that C-Blosc2 and python-blosc2 wrote (../testdata), and with truncated and
+// changed copies of them.
 
 package cframe_test
 
@@ -80,7 +80,7 @@ func complaints(f format.Field) []string {
 	return all
 }
 
-// checkAll is everything that says no to a frame.
+// checkAll runs every check of a frame.
 func checkAll(f *cframe.Frame) error {
 	if err := f.Check(); err != nil {
 		return err
@@ -92,8 +92,8 @@ func checkAll(f *cframe.Frame) error {
 	return err
 }
 
-// Every golden frame reads, passes every check and has no complaint, and its
-// parts account for every byte.
+// TestGolden checks that every golden frame can be read and passes every check, that its
+// description contains no error, and that its parts cover every byte.
 func TestGolden(t *testing.T) {
 	files, sparse := golden(t)
 	for name, b := range files {
@@ -119,7 +119,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// requireCovered checks that the parts of f follow one another without a gap.
+// requireCovered checks that the parts of f are adjacent.
 func requireCovered(t *testing.T, name string, f format.Field) {
 	t.Helper()
 	next := f.Offset
@@ -130,7 +130,7 @@ func requireCovered(t *testing.T, name string, f format.Field) {
 	require.Equal(t, f.Offset+f.Length, next, "%s: %s", name, f.Name)
 }
 
-// Every field of one header and trailer.
+// TestMixed checks every field of one header and trailer.
 func TestMixed(t *testing.T) {
 	f := mustRead(t, "mixed.b2frame")
 	require.EqualValues(t, 163, f.HeaderSize)
@@ -170,7 +170,7 @@ func TestMixed(t *testing.T) {
 	require.False(t, ok)
 }
 
-// The values of every chunk of the golden frames that hold the integers.
+// TestChunks checks the values of every chunk of the golden frames that contain integers.
 func TestChunks(t *testing.T) {
 	value21 := bytes.Repeat([]byte{21, 0, 0, 0}, 1000)
 	mixed := []any{ints(0, 1000), chunk.Zeros, chunk.NaNs, chunk.Uninitialized, value21, ints(0, 100)}
@@ -205,7 +205,8 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// The first chunk has offset 0: offsets count from the end of the header.
+// TestFrame_offsets checks that the first chunk has offset 0, because offsets are relative to the
+// end of the header.
 func TestFrame_offsets(t *testing.T) {
 	f := mustRead(t, "mixed.b2frame")
 	offsets, err := f.Offsets(nil)
@@ -216,7 +217,7 @@ func TestFrame_offsets(t *testing.T) {
 	require.Equal(t, load(t, "mixed.b2frame")[163:163+len(b)], b)
 }
 
-// A variable-length metalayer is a chunk.
+// TestVLMetalayers checks that a variable-length metalayer is a chunk.
 func TestVLMetalayers(t *testing.T) {
 	f := mustRead(t, "mixed.b2frame")
 	require.True(t, f.HasVLMetalayers)
@@ -232,7 +233,7 @@ func TestVLMetalayers(t *testing.T) {
 	require.False(t, ok)
 }
 
-// The byte behind the trailer's array marker is the version itself.
+// TestTrailerVersion checks that the byte after the trailer's array marker is the version itself.
 func TestTrailerVersion(t *testing.T) {
 	b := load(t, "empty.b2frame")
 	require.Equal(t, []byte{0x94, 0x01, 0x93, 0xCD}, b[97:101])
@@ -247,7 +248,8 @@ func TestTrailerVersion(t *testing.T) {
 	require.Empty(t, offsets)
 }
 
-// The low half of codec_flags is the codec's id: zstd is 5 there, not 4.
+// TestCodecFlags checks the low half of codec_flags. It is the codec's id, which is 5 for zstd and
+// not 4.
 func TestCodecFlags(t *testing.T) {
 	for name, want := range map[string]struct {
 		flags uint8
@@ -263,8 +265,8 @@ func TestCodecFlags(t *testing.T) {
 	}
 }
 
-// Frames of version 3: chunks, or blocks as well, of variable length. Their number
-// is only in the index; C-Blosc2 2.17 reports none.
+// TestVariableChunks checks frames of version 3, with chunks or blocks of variable length. Only the
+// index contains the number of chunks; C-Blosc2 2.17 reports none.
 func TestVariableChunks(t *testing.T) {
 	for name, n := range map[string]int64{"py-batch.b2frame": 2, "py-objects.b2frame": 3} {
 		f := mustRead(t, name)
@@ -289,7 +291,7 @@ func TestVariableChunks(t *testing.T) {
 	require.EqualValues(t, 6, c.Version)
 }
 
-// A frame inside a larger file is read through a section of it.
+// TestEmbedded checks that a frame inside a larger file can be read through a section of the file.
 func TestEmbedded(t *testing.T) {
 	b := load(t, "mixed.b2frame")
 	file := append(append([]byte("in front"), b...), "behind"...)
@@ -299,7 +301,8 @@ func TestEmbedded(t *testing.T) {
 	require.EqualValues(t, len(b), f.FrameSize)
 }
 
-// A frame cut anywhere is an error, and its description says so.
+// TestTruncated checks that a truncated frame is an error, and that its description contains an
+// error.
 func TestTruncated(t *testing.T) {
 	files, _ := golden(t)
 	for name, b := range files {
@@ -307,7 +310,7 @@ func TestTruncated(t *testing.T) {
 			_, err := read(b[:n])
 			require.ErrorIs(t, err, format.ErrTruncated, "%s cut at %d", name, n)
 			if n > 100 && n%9 != 0 {
-				continue // describing is slow, and the same all over the chunks
+				continue // describing is slow, and similar for all offsets
 			}
 			require.NotEmpty(t, complaints(cframe.Describe(bytes.NewReader(b[:n]), int64(n))), "%s cut at %d", name, n)
 		}
@@ -319,7 +322,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// The size that is told may be more than there is: the reader's own end counts.
+// TestShorterThanTold checks that a reader that ends before the given size is ErrTruncated.
 func TestShorterThanTold(t *testing.T) {
 	b := load(t, "mixed.b2frame")
 	for n := range len(b) {
@@ -328,8 +331,9 @@ func TestShorterThanTold(t *testing.T) {
 	}
 }
 
-// Any value of any byte of the fixed header, and many of the rest outside the
-// chunks: nothing panics, and what is refused has a complaint in the description.
+// TestMutations tries many values of each byte of the fixed header and of many other bytes outside
+// the chunks. There must be no panic, and the description of a rejected frame must contain an
+// error.
 func TestMutations(t *testing.T) {
 	for _, name := range []string{"mixed.b2frame", "filled.b2frame", "2d.b2nd", "py-batch.b2frame", "empty.b2frame", "py-vlmeta.b2nd"} {
 		b := load(t, name)
@@ -356,7 +360,7 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// checkBytes asserts what holds for any bytes.
+// checkBytes checks what must be true for any bytes.
 func checkBytes(t *testing.T, b []byte) {
 	found := complaints(cframe.Describe(bytes.NewReader(b), int64(len(b))))
 	f, err := cframe.ReadLimits(bytes.NewReader(b), int64(len(b)), cframe.Limits{Header: 1 << 20, Trailer: 1 << 20, Index: 1 << 20})
@@ -371,14 +375,15 @@ func checkBytes(t *testing.T, b []byte) {
 		return
 	}
 	if _, oerr := f.Offsets(nil); errors.Is(oerr, format.ErrUnsupported) || errors.Is(oerr, format.ErrLimit) {
-		return // the description says so without a complaint
+		return // the description contains no error for these
 	}
 	if err := checkAll(f); err != nil && len(found) == 0 {
 		t.Fatalf("%v, but no complaint", err)
 	}
 }
 
-// What the library must not see, one by one.
+// TestCheck checks each property of a frame for which Check must reject it before C-Blosc2 reads
+// it.
 func TestCheck(t *testing.T) {
 	set := func(name string, off int, v ...byte) []byte {
 		b := load(t, name)
@@ -457,7 +462,7 @@ func TestCheck(t *testing.T) {
 	require.NoError(t, f.CheckPolicy(chunk.Policy{Codecs: []chunk.Codec{200}}))
 }
 
-// plugin writes a frame whose codec is a plug-in's and returns its name.
+// plugin writes a frame with the codec of a plug-in and returns its name.
 func plugin(t *testing.T, id byte) string {
 	t.Helper()
 	b := load(t, "mixed.b2frame")
@@ -475,7 +480,7 @@ func plugin(t *testing.T, id byte) string {
 	return rel
 }
 
-// setIndex changes a byte of the index of the mixed frame.
+// setIndex returns the mixed frame with one byte of its index changed.
 func setIndex(t *testing.T, off int, v byte) []byte {
 	t.Helper()
 	b := load(t, "mixed.b2frame")
@@ -483,9 +488,9 @@ func setIndex(t *testing.T, off int, v byte) []byte {
 	return b
 }
 
-// What keeps the library from reading the chunks, one by one.
+// TestCheckChunks checks each error in the index or chunks that must be rejected.
 func TestCheckChunks(t *testing.T) {
-	const index = 163 + 715 + 32 // the values of the index, which is stored
+	const index = 163 + 715 + 32 // offset of the index values, which are not compressed
 	offset := func(i int, o uint64) []byte {
 		b := load(t, "mixed.b2frame")
 		binary.LittleEndian.PutUint64(b[index+8*i:], o)
@@ -528,8 +533,8 @@ func TestCheckChunks(t *testing.T) {
 	}
 }
 
-// The library reads a special offset by its bits: zeros first, then not
-// initialized, then NaN.
+// TestSpecialOffsets checks that special offsets are decoded bit by bit as in C-Blosc2: zeros have
+// priority over uninitialized, and uninitialized over NaN.
 func TestSpecialOffsets(t *testing.T) {
 	for code, want := range []chunk.Special{chunk.NotSpecial, chunk.Zeros, chunk.NaNs, chunk.Zeros,
 		chunk.Uninitialized, chunk.Zeros, chunk.Uninitialized, chunk.Zeros} {
@@ -543,7 +548,7 @@ func TestSpecialOffsets(t *testing.T) {
 	require.NoError(t, cframe.Offset(math.MaxInt64).Check())
 }
 
-// Sizes beyond a limit are refused before anything is allocated.
+// TestLimits checks that sizes above a limit are rejected before any allocation.
 func TestLimits(t *testing.T) {
 	b := load(t, "mixed.b2frame")
 	enough := cframe.Limits{Header: 163, Trailer: 797, Index: 48}
@@ -562,7 +567,7 @@ func TestLimits(t *testing.T) {
 		require.ErrorIs(t, try(l), format.ErrLimit)
 	}
 
-	// 40 bytes of index stand for 2^27 chunks: read, but not decoded.
+	// 40 bytes of the index encode 2^27 chunks. They are read but not decoded.
 	b = load(t, "filled.b2frame")
 	binary.BigEndian.PutUint64(b[30:], 4000<<27)
 	index := 97
@@ -579,7 +584,8 @@ func TestLimits(t *testing.T) {
 	require.Contains(t, field.Meaning, "not listed")
 }
 
-// An index that needs a codec names it; with a decoder it is read.
+// TestDecoder checks that an index is decoded with the given decoder, and that an error of the
+// decoder is returned.
 func TestDecoder(t *testing.T) {
 	f := mustRead(t, "mixed.b2frame")
 	offsets, err := f.Offsets(func(dst, b []byte) error {
@@ -596,7 +602,7 @@ func TestDecoder(t *testing.T) {
 	require.ErrorIs(t, f.CheckChunks(chunk.Policy{}, func(_, _ []byte) error { return boom }), boom)
 }
 
-// failing is a reader whose bytes behind the first n cannot be read.
+// failing is a reader that fails for all bytes after the first n.
 type failing struct {
 	b []byte
 	n int64
@@ -611,7 +617,7 @@ func (r failing) ReadAt(p []byte, off int64) (int, error) {
 	return copy(p, r.b[off:]), nil
 }
 
-// A failing reader's error is the cause.
+// TestReadError checks that the error of a reader is wrapped.
 func TestReadError(t *testing.T) {
 	b := load(t, "mixed.b2frame")
 	for _, n := range []int64{0, 86, 100, 200, 1700} {
@@ -634,7 +640,7 @@ func mapFS(t *testing.T, name string) fstest.MapFS {
 	return m
 }
 
-// streamFS hides that its files can be read at an offset.
+// streamFS hides the ReadAt method of its files.
 type streamFS struct{ fs.FS }
 
 func (s streamFS) Open(name string) (fs.File, error) {
@@ -642,7 +648,7 @@ func (s streamFS) Open(name string) (fs.File, error) {
 	return struct{ fs.File }{f}, err
 }
 
-// Sparse frames, and what can be wrong with their directories.
+// TestSparse checks sparse frames, and errors in their directories.
 func TestSparse(t *testing.T) {
 	m := mapFS(t, "mixed-sparse.b2frame")
 	f, err := cframe.ReadDir(streamFS{m})
@@ -676,7 +682,7 @@ func TestSparse(t *testing.T) {
 	check("one file twice", format.ErrCorrupt, func(m fstest.MapFS) { copy(m[cframe.IndexFile].Data[163+32+8:], make([]byte, 8)) })
 	check("file number", format.ErrCorrupt, func(m fstest.MapFS) { m[cframe.IndexFile].Data[163+32+4] = 1 })
 
-	// The file of a sparse frame by itself can be described, not opened.
+	// The index file of a sparse frame can be described alone, but not opened.
 	b := m[cframe.IndexFile].Data
 	f, err = read(b)
 	require.NoError(t, err)
@@ -686,7 +692,7 @@ func TestSparse(t *testing.T) {
 	require.NotEmpty(t, complaints(cframe.Describe(bytes.NewReader(b), int64(len(b)))))
 }
 
-// Arrays: the metalayer is checked against the frame.
+// TestArray checks that the metalayer of an array is compared with the frame.
 func TestArray(t *testing.T) {
 	m, ok, err := mustRead(t, "2d.b2nd").Array()
 	require.NoError(t, err)
@@ -695,7 +701,7 @@ func TestArray(t *testing.T) {
 
 	b := load(t, "2d.b2nd")
 	at := bytes.Index(b, []byte{0x97, 0, 2, 0x92})
-	b[at+4+8]++ // shape 11×7 needs no more chunks
+	b[at+4+8]++ // shape 11×7 needs the same number of chunks
 	f, err := read(b)
 	require.NoError(t, err)
 	m, _, err = f.Array()
@@ -713,8 +719,8 @@ func TestArray(t *testing.T) {
 	require.Len(t, complaints(cframe.Describe(bytes.NewReader(b), int64(len(b)))), 1)
 }
 
-// A block shape of other blocks than the chunks have: the library asks a chunk for blocks
-// by their number.
+// TestFrame_blockShape checks that a block shape that contradicts the blocks of the chunks is
+// rejected, because C-Blosc2 accesses the blocks of a chunk by their number.
 func TestFrame_blockShape(t *testing.T) {
 	files, _ := golden(t)
 	tried := 0
@@ -733,11 +739,12 @@ func TestFrame_blockShape(t *testing.T) {
 			continue
 		}
 		n := byte(len(m.Shape))
-		at := bytes.Index(b, []byte{0x97, 0, n, 0x90 + n}) + 6 + 14*int(n) + 4 // the low byte of the first extent of a block
+		// Low byte of the first dimension of a block.
+		at := bytes.Index(b, []byte{0x97, 0, n, 0x90 + n}) + 6 + 14*int(n) + 4
 		require.EqualValues(t, m.Blocks[0], b[at], name)
 		b[at] = 1
 		if m.Chunks[0]%m.Blocks[0] != 0 {
-			b[at] = byte(m.Chunks[0]) // else the chunk would be another one
+			b[at] = byte(m.Chunks[0]) // otherwise the chunk would be different
 		}
 		f, err = read(b)
 		require.NoError(t, err, name)
@@ -753,7 +760,8 @@ func TestFrame_blockShape(t *testing.T) {
 	require.Positive(t, tried)
 }
 
-// What the library never writes and does not mind is a complaint, not an error.
+// TestQuirks checks values that C-Blosc2 never writes but accepts. Check accepts them, and the
+// description contains an error.
 func TestQuirks(t *testing.T) {
 	for name, tt := range map[string]struct {
 		off  int
@@ -780,7 +788,7 @@ func TestQuirks(t *testing.T) {
 		require.True(t, ok, name)
 		require.NotEmpty(t, field.Complaint, name)
 	}
-	// The known types of fingerprint are shown and no complaint.
+	// The known types of fingerprint are described without an error.
 	for typ, want := range []string{"no fingerprint", "32 bits", "64 bits", "128 bits"} {
 		b := load(t, "mixed.b2frame")
 		b[1755-17] = byte(typ)
@@ -797,8 +805,8 @@ func TestQuirks(t *testing.T) {
 		require.True(t, ok)
 		require.Contains(t, field.Meaning, want)
 	}
-	// Thread counts are shown, whatever they are; TestSChunk_storedThreads of
-	// package cblosc shows the rest.
+	// Thread counts are described, whatever their value. TestSChunk_storedThreads of package cblosc
+	// checks the other uses.
 	b := load(t, "mixed.b2frame")
 	copy(b[63:], []byte{0x7F, 0xFF})
 	f, err := read(b)
@@ -809,7 +817,7 @@ func TestQuirks(t *testing.T) {
 	field, ok := tree.Find("frame/header/tcomp")
 	require.True(t, ok)
 	require.Equal(t, "32767", field.Value)
-	// So is a user's type, which is refused (TestCheck).
+	// A user-defined type is described too, but Check rejects it (TestCheck).
 	b = load(t, "mixed.b2frame")
 	b[26] = 0x30
 	f, err = read(b)
@@ -819,13 +827,13 @@ func TestQuirks(t *testing.T) {
 	field, ok = tree.Find("frame/header/flags/frame_type")
 	require.True(t, ok)
 	require.Equal(t, "contiguous, user's type 3", field.Meaning)
-	// Two metalayers of one name.
+	// Two metalayers with the same name.
 	b = load(t, "py-vlmeta.b2nd")
 	copy(b[bytes.Index(b, []byte("\xa5scale")):], "\xa5unit\x00")
 	require.NotEmpty(t, complaints(cframe.Describe(bytes.NewReader(b), int64(len(b)))))
 }
 
-// The frames of the library's own tests and of other people.
+// TestCorpus checks the frames of C-Blosc2's own tests and frames from other projects.
 func TestCorpus(t *testing.T) {
 	paths := need.Files(t, need.Blosc2Source, "tests/fuzz/corpus/*.b2frame", "plugins/test_data/*.b2nd")
 	for _, path := range append(paths, need.Files(t, need.Corpus, "blosc2/*.b2frame", "caterva2/*.b2*")...) {
@@ -844,7 +852,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// requireChunks checks each stored chunk down to its streams.
+// requireChunks checks each stored chunk including its streams.
 func requireChunks(t *testing.T, path string, f *cframe.Frame) {
 	t.Helper()
 	offsets, err := f.Offsets(nil)

@@ -1,4 +1,5 @@
-// Fuzzing: any bytes, no panic, bounded work, and the views agree.
+// Fuzz tests: any input must be handled without a panic and with bounded work, and all views must
+// agree.
 
 package cframe_test
 

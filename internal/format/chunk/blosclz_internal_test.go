@@ -1,5 +1,5 @@
-// Tests of the BloscLZ decoder on streams written by hand, instruction by
-// instruction. Streams of the library are decoded in TestGolden and TestCompat.
+// Tests of the BloscLZ decoder with streams written by hand, instruction by instruction. TestGolden
+// and TestCompat decode streams written by C-Blosc2.
 
 package chunk
 
@@ -46,8 +46,8 @@ func TestBloscLZ(t *testing.T) {
 		require.Equal(t, len(tt.want), blosclz(got, tt.stream), name)
 		require.Equal(t, tt.want, got, name)
 
-		// Cut anywhere it gives less or fails, and into a buffer too short it fails;
-		// in neither case does it leave its bounds.
+		// A truncated stream decodes to fewer bytes or fails, and a destination that is too short
+		// is an error. The decoder must never access bytes out of bounds.
 		for n := max(0, len(tt.stream)-40); n < len(tt.stream); n++ {
 			require.Less(t, blosclz(make([]byte, len(tt.want)), tt.stream[:n:n]), len(tt.want), "%s cut at %d", name, n)
 		}
@@ -66,7 +66,7 @@ func TestBloscLZ(t *testing.T) {
 	}
 }
 
-// The byte shuffle, with bytes behind the last whole element.
+// TestUnshuffle checks the byte unshuffle, with bytes after the last whole element.
 func TestUnshuffle(t *testing.T) {
 	got := make([]byte, 8)
 	unshuffle(got, []byte{1, 4, 2, 5, 3, 6, 7, 8}, 3)

@@ -1,5 +1,5 @@
-// Tests against chunks that C-Blosc2 2.17.1 wrote (../testdata), and against
-// those bytes cut short and changed.
+// Tests with chunks that C-Blosc2 2.17.1 wrote (../testdata), and with truncated and changed copies
+// of them.
 
 package chunk_test
 
@@ -40,7 +40,7 @@ func readFile(t testing.TB, path string) []byte {
 	return b
 }
 
-// ints is the content of most golden chunks: n 32-bit integers 0, step, 2·step, …
+// ints returns the content of most golden chunks: n 32-bit integers 0, step, 2·step, …
 func ints(n int, step uint32) []byte {
 	b := make([]byte, 0, 4*n)
 	for i := range n {
@@ -51,14 +51,15 @@ func ints(n int, step uint32) []byte {
 
 func repeat(n int, v ...byte) []byte { return bytes.Repeat(v, n) }
 
-// Every golden chunk parses, passes Check, has no complaint, and decodes to the
-// values it was made of or names the codec or filter that needs the library.
+// TestGolden checks that every golden chunk passes Parse and Check, and that its description
+// contains no error. The chunk must decode to its original values, or the error must contain the
+// codec or filter that needs the library.
 func TestGolden(t *testing.T) {
 	nan8 := binary.LittleEndian.AppendUint64(nil, 0x7FF8000000000000)
 	for name, want := range map[string]struct {
 		values  []byte
 		refused string // part of the error of Decode
-		size    int    // header
+		size    int    // of the header
 		codec   chunk.Codec
 		special chunk.Special
 		blocks  int // with streams
@@ -153,7 +154,8 @@ func complaints(f format.Field) []string {
 	return all
 }
 
-// A chunk cut anywhere is an error, and its description says so.
+// TestTruncated checks that a truncated chunk is an error, and that its description contains an
+// error.
 func TestTruncated(t *testing.T) {
 	for name, b := range golden(t) {
 		for n := range len(b) {
@@ -168,12 +170,12 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// Every value of every header byte: nothing panics, and what Check refuses has a
-// complaint in the description.
+// TestHeaderMutations tries every value of every header byte. There must be no panic, and the
+// description must contain an error if Check rejects the chunk.
 func TestHeaderMutations(t *testing.T) {
 	for name, orig := range golden(t) {
 		if len(orig) > 4000 {
-			continue // as good as its smaller sisters, and slow
+			continue // slow, and similar to the smaller chunks
 		}
 		b := bytes.Clone(orig)
 		for i := range min(len(b), chunk.ExtendedHeaderSize) {
@@ -183,7 +185,7 @@ func TestHeaderMutations(t *testing.T) {
 				found := complaints(chunk.Describe(b))
 				require.Equal(t, err != nil, len(found) > 0, "%s: byte %d = %#x: %v, %q", name, i, v, err, found)
 				if c, perr := chunk.Parse(b); perr == nil && c.NBytes < 1<<16 {
-					_ = c.Decode(make([]byte, c.NBytes)) // any answer, no panic
+					_ = c.Decode(make([]byte, c.NBytes)) // any result, but no panic
 				} else if perr != nil {
 					var e *format.Error
 					require.ErrorAs(t, perr, &e)
@@ -194,7 +196,7 @@ func TestHeaderMutations(t *testing.T) {
 	}
 }
 
-// A buffer of another length is refused with both lengths.
+// TestDecodeSize checks that a buffer of the wrong length is rejected with both lengths.
 func TestDecodeSize(t *testing.T) {
 	b := golden(t)["stored"]
 	for _, n := range []int{0, 255, 257} {
@@ -204,7 +206,8 @@ func TestDecodeSize(t *testing.T) {
 	}
 }
 
-// The repeated byte is the low byte of the negated size word, not of the word.
+// TestByteRun checks that the repeated byte is the low byte of the negated size word, and not of
+// the size word.
 func TestByteRun(t *testing.T) {
 	b := golden(t)["byte-run"]
 	c, err := chunk.Parse(b)
@@ -236,8 +239,8 @@ func TestByteRun(t *testing.T) {
 	require.EqualValues(t, 255, c.Blocks[0].Streams[0].Value)
 }
 
-// Bit 1 of blosc2_flags marks big-endian data; the 32 bytes that the document
-// announces are not there.
+// TestChunk_bigEndianFlag checks that bit 1 of blosc2_flags marks big-endian data. The 32 bytes
+// described in the specification do not exist.
 func TestChunk_bigEndianFlag(t *testing.T) {
 	b := golden(t)["blosclz-shuffle-split"]
 	b[0x1F] |= chunk.Flag2BigEndian
@@ -250,7 +253,8 @@ func TestChunk_bigEndianFlag(t *testing.T) {
 	require.Contains(t, f.Meaning, "big-endian")
 }
 
-// Ids that would make the library look for a plug-in, and codecs nobody has.
+// TestCheckIDs checks that codec ids for which C-Blosc2 would load a plug-in are rejected, and also
+// unknown codecs.
 func TestCheckIDs(t *testing.T) {
 	base := golden(t)["blosclz-shuffle-split"]
 	user := func(id byte) []byte {
@@ -263,14 +267,14 @@ func TestCheckIDs(t *testing.T) {
 		err := chunk.Check(user(byte(id)))
 		require.ErrorIs(t, err, format.ErrUnsupported, id)
 		require.ErrorContains(t, err, chunk.Codec(id).String())
-		if id >= 32 { // ids below 32 belong to the library and are never looked up
+		if id >= 32 { // ids below 32 belong to C-Blosc2 and never need a plug-in
 			require.NoError(t, chunk.Policy{Codecs: []chunk.Codec{chunk.Codec(id)}}.Check(user(byte(id))), id)
 		}
 	}
 	for id := range 256 {
 		b := bytes.Clone(base)
 		b[0x12] = byte(id)
-		b[0x1A] = 4 // a cell size, for those that need one
+		b[0x1A] = 4 // a cell size, for filters that need one
 		err := chunk.Check(b)
 		if id <= 4 || id >= 34 && id <= 36 {
 			require.NoError(t, err, id)
@@ -284,7 +288,7 @@ func TestCheckIDs(t *testing.T) {
 		b[2] = b[2]&0x1F | byte(f)<<5
 		require.ErrorIs(t, chunk.Check(b), format.ErrUnsupported)
 	}
-	// The library divides by the cell size.
+	// C-Blosc2 divides by the cell size.
 	for _, f := range []chunk.Filter{chunk.NDCell, chunk.NDMean} {
 		b := bytes.Clone(base)
 		b[0x10] = byte(f)
@@ -306,8 +310,8 @@ func TestCheckIDs(t *testing.T) {
 	require.ErrorContains(t, h.Check(), "lazy")
 }
 
-// Blosc1 chunks may name Snappy: stored ones are read, compressed ones refused by
-// name.
+// TestSnappy checks Blosc1 chunks with the Snappy codec. Stored chunks can be read. For compressed
+// chunks the error contains the codec.
 func TestSnappy(t *testing.T) {
 	files := golden(t)
 	stored := files["blosc1-stored"]
@@ -321,7 +325,7 @@ func TestSnappy(t *testing.T) {
 	require.ErrorIs(t, chunk.Decode(make([]byte, 4000), b), format.ErrUnsupported)
 }
 
-// Bytes behind a chunk are no matter for Parse and refused by Check.
+// TestBytesBehind checks that Parse accepts bytes after a chunk and Check rejects them.
 func TestBytesBehind(t *testing.T) {
 	b := append(golden(t)["lz4"], 0)
 	_, err := chunk.Parse(b)
@@ -330,7 +334,8 @@ func TestBytesBehind(t *testing.T) {
 	require.Len(t, complaints(chunk.Describe(b)), 1)
 }
 
-// Blocks at one place would let a small file ask for any amount of work.
+// TestOverlappingBlocks checks that blocks with the same offset are rejected, because a small file
+// could otherwise cause an unlimited amount of work.
 func TestOverlappingBlocks(t *testing.T) {
 	b := golden(t)["blosclz-nofilter"]
 	copy(b[36:40], b[32:36])
@@ -338,14 +343,14 @@ func TestOverlappingBlocks(t *testing.T) {
 	require.ErrorIs(t, err, format.ErrCorrupt)
 
 	b = golden(t)["blosclz-nofilter"]
-	b[36]-- // the second block starts in the first
+	b[36]-- // the second block starts inside the first
 	_, err = chunk.Parse(b)
 	require.ErrorIs(t, err, format.ErrCorrupt)
 	require.ErrorContains(t, err, "overlap")
 }
 
-// Unused bytes behind a block: the library reads them into its buffer for a block
-// when it loads a chunk lazily, and overruns it if they are too many.
+// TestBytesBehindBlock checks unused bytes after a block. C-Blosc2 reads them into its block buffer
+// when it loads a chunk lazily, and writes out of bounds if there are too many.
 func TestBytesBehindBlock(t *testing.T) {
 	orig := golden(t)["blosclz-shuffle-split"] // one block of 4000 bytes in four streams
 	for n, ok := range map[int]bool{4000 + 4*4: true, 4000 + 4*4 + 1: false} {
@@ -368,7 +373,7 @@ func TestBytesBehindBlock(t *testing.T) {
 	require.NoError(t, h.CheckStarts(nil))
 }
 
-// Sizes that contradict each other, one by one.
+// TestCheckSizes checks each contradiction between sizes.
 func TestCheckSizes(t *testing.T) {
 	put := func(name string, off int, v ...byte) []byte {
 		b := golden(t)[name]
@@ -412,7 +417,7 @@ func TestCheckSizes(t *testing.T) {
 	require.ErrorIs(t, chunk.Check(put("lz4", 0, 7)), format.ErrVersion)
 	require.ErrorIs(t, chunk.Check(append([]byte{6}, put("lz4", 0x1E, 2)[1:]...)), format.ErrUnsupported)
 
-	// A blocksize above nbytes is clamped, as C-Blosc2 3 does it.
+	// A blocksize above nbytes is reduced to nbytes, as in C-Blosc2 3.
 	clamped := put("lz4", 8, 0, 0, 1, 0)
 	h, err := chunk.ParseHeader(clamped)
 	require.NoError(t, err)
@@ -421,7 +426,7 @@ func TestCheckSizes(t *testing.T) {
 	require.EqualValues(t, 1, h.NumBlocks())
 	require.NoError(t, chunk.Check(clamped))
 
-	// Alpha releases left rubbish in the last filter slot.
+	// Alpha releases left undefined values in the last filter slot.
 	alpha := put("lz4", 0, 3)
 	alpha[0x15], alpha[0x1D] = 200, 99
 	h, err = chunk.ParseHeader(alpha)
@@ -430,8 +435,7 @@ func TestCheckSizes(t *testing.T) {
 	require.NoError(t, h.Check())
 }
 
-// vlChunk builds a version 6 chunk whose blocks are stored as they are, placed in
-// the given order.
+// vlChunk builds a version 6 chunk with uncompressed blocks, stored in the given order.
 func vlChunk(order []int, blocks ...string) []byte {
 	head := make([]byte, 32+4*len(blocks))
 	body := []byte{}
@@ -450,8 +454,8 @@ func vlChunk(order []int, blocks ...string) []byte {
 	return append(head, body...)
 }
 
-// Blocks of variable length: their lengths stand before their streams, and they
-// end where the next one starts, in whatever order they were written.
+// TestVLBlocks checks blocks of variable length. Their lengths precede their streams. Each block
+// ends where the next one starts, in any order of writing.
 func TestVLBlocks(t *testing.T) {
 	b := vlChunk([]int{2, 0, 1}, "one", "twenty-two", "x")
 	c, err := chunk.Parse(b)
@@ -486,7 +490,8 @@ func TestVLBlocks(t *testing.T) {
 	}
 }
 
-// What Describe leaves out it counts, and it stays in proportion to the chunk.
+// TestDescribeIsBounded checks that Describe counts the parts that it omits, and that its result is
+// proportional to the size of the chunk.
 func TestDescribeIsBounded(t *testing.T) {
 	n := 3 * chunk.MaxDescribed
 	blocks := slices.Repeat([]string{"v"}, n)
@@ -518,8 +523,8 @@ func TestNames(t *testing.T) {
 	require.False(t, chunk.NDMean.Safe())
 }
 
-// The library's own test data: chunks written by C-Blosc 1.3 to C-Blosc2 3.0,
-// each holding the integers from 0 up.
+// TestCompat decodes the test data of C-Blosc2: chunks written by C-Blosc 1.3 to C-Blosc2 3.0. Each
+// contains the integers from 0.
 func TestCompat(t *testing.T) {
 	paths := append(need.Files(t, need.Blosc2Source, "compat/blosc-*.cdata"), need.Files(t, need.Corpus, "blosc2/*.cdata")...)
 	decoded := 0

@@ -10,7 +10,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
-// A chunk annotated byte range by byte range.
+// This example prints the description of each stream of a chunk.
 func ExampleDescribe() {
 	b, err := os.ReadFile("../testdata/chunk/byte-run.bin")
 	if err != nil {
@@ -28,7 +28,7 @@ func ExampleDescribe() {
 	// 49 4 chunk/blocks/block 0/stream 3 = 1000 bytes in 0 run of zeros
 }
 
-// A header that asks for a codec plug-in is refused before any library sees it.
+// This example rejects a header whose codec needs a plug-in, before C-Blosc2 reads it.
 func ExampleHeader_Check() {
 	b, err := os.ReadFile("../testdata/chunk/zstd.bin")
 	if err != nil {

@@ -1,4 +1,5 @@
-// Fuzzing: any bytes, no panic, bounded work, and the three views agree.
+// Fuzz tests: any input must be handled without a panic and with bounded work, and the three views
+// must agree.
 
 package chunk_test
 

@@ -1,9 +1,9 @@
-// With AddressSanitizer the library has its assertions, and what it has beside them. It
-// refuses to make heaps that may grow beyond what a length can say, as that of many
-// attributes where lengths have fewer than 5 bytes (H5HF__hdr_create), which the product
-// makes. And of addresses of 16 bytes one of its assertions looks at a 17th
-// (H5F_addr_decode_len), which is behind the table on the stack that they come from: the
-// product, which has no assertions, does not.
+// Configuration of the tests with AddressSanitizer. This build of libhdf5 contains its assertions,
+// which reject two kinds of valid files. The first are files with heaps that may grow larger than a
+// length field can express, for example a heap of many attributes with lengths of fewer than 5
+// bytes (H5HF__hdr_create). The second are files with addresses of 16 bytes, because an assertion
+// reads a 17th byte after the address table on the stack (H5F_addr_decode_len). A normal build
+// handles both, because it contains no assertions.
 
 //go:build asan
 

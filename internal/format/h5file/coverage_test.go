@@ -1,4 +1,4 @@
-// Which field of which structure some file shows: docs/hdf5-coverage.md.
+// Table of the structures and fields that occur in the test files: docs/hdf5-coverage.md.
 
 package h5file_test
 
@@ -25,7 +25,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/hdf5-coverage.md anew")
 
-// structures are all that Describe names.
+// structures are the names of all structures in the result of Describe.
 var structures = []string{
 	"superblock", "driver information block", "object header", "object header continuation",
 	"v1 B-tree node", "symbol table node", "local heap", "local heap data segment", "global heap collection",
@@ -38,11 +38,11 @@ var structures = []string{
 	"free-space manager header", "free-space section list", "virtual dataset mappings", "metadata cache image", "forms of heap IDs", "shared message",
 }
 
-// classes are those of datatypes.
+// classes are the names of the datatype classes.
 var classes = []string{"integer", "float", "time", "string", "bitfield", "opaque", "compound", "reference", "enum", "variable-length", "array"}
 
-// named are rows that must be there: the forms of structures that a reader of the
-// document's words would leave out. Behind the field stand values.
+// named are the rows that must exist: forms of structures that a reader written only from the
+// specification could miss. The values of a field follow its name.
 var named = []string{
 	"v1 B-tree node | node type | 0; 1", "v1 B-tree node | address of left sibling | undefined", "v1 B-tree node | address of right sibling | undefined",
 	"v1 B-tree node | offset of name in local heap", "v1 B-tree node | chunk offset", "v1 B-tree node | filter mask",
@@ -76,17 +76,17 @@ var named = []string{
 	"attribute message | version | 1; 2; 3", "fill value message | version | 1; 2; 3", "filter pipeline message | version | 1; 2", "file space info message | version | 0; 1",
 }
 
-// telling are the fields whose values are listed: the kinds of things.
+// telling matches the fields whose values are listed, for example versions and types.
 var telling = regexp.MustCompile(`version|type|class|client|flags|size of (offsets|lengths)|cset|encod|node level|strategy|driver identification|message location|address of free-space manager|ID$|filter identification|persist|allocation|write time|dimensionality`)
 
 var index = regexp.MustCompile(` \d+$`)
 
-// coverage is what files show, by structure and field.
+// coverage contains the observed values, by structure and field.
 type coverage map[string]*shown
 
 type shown struct {
 	file   string
-	values map[string]string // and which file showed each first
+	values map[string]string // with the first file of each value
 }
 
 func (s *shown) saw(value, file string) {
@@ -95,7 +95,7 @@ func (s *shown) saw(value, file string) {
 	}
 }
 
-// table lists the values, with the file of each that is not the field's.
+// table lists the values. A value from another file than the field's is followed by its file.
 func (s *shown) table() string {
 	values := slices.SortedFunc(maps.Keys(s.values), func(x, y string) int { return strings.Compare(fmt.Sprintf("%24s", x), fmt.Sprintf("%24s", y)) })
 	most := len(values)
@@ -199,14 +199,14 @@ func TestCoverage(t *testing.T) {
 	}
 	c.add("*split*", "", describe(splitDriver(t)))
 	c.add("*addresses of 32 bytes*", "", describe(widest()))
-	// Damaged only in that some messages must be understood.
+	// This file is corrupt only because some unknown messages must be understood.
 	c.add("tbogus.h5", "", describe(load(t, filepath.Join(dir, "test", "testfiles", "tbogus.h5"))))
 	for _, file := range findFiles(t, dir) {
 		b := load(t, file)
 		if len(b) > 1<<20 {
-			continue // nothing but more of the same
+			continue // large files contain no other structures
 		}
-		// Files that are damaged show what is not there.
+		// Skip corrupt files, because their fields may be wrong.
 		tree := describe(b)
 		if complaint(tree) == "" {
 			c.add(filepath.Base(file), "", tree)
@@ -229,13 +229,13 @@ func TestCoverage(t *testing.T) {
 		}
 		for _, v := range strings.Split(parts[2], "; ") {
 			if strictAddresses && parts[1] == "size of offsets" && v == "16" {
-				continue // the one fixture is not made
+				continue // the fixture with this size is not created
 			}
 			assert.Contains(t, s.values, v, "no file shows it in %s | %s", parts[0], parts[1])
 		}
 	}
 	if strictAddresses {
-		return // the table is of all fixtures
+		return // the table contains all fixtures
 	}
 	var b bytes.Buffer
 	c.write(&b)

@@ -23,7 +23,8 @@ func depth(f format.Field) int {
 	return deepest + 1
 }
 
-// Messages in filtered heap blocks have no bytes of their own in the file. They are siblings.
+// TestDescribe_filteredHeap checks the description of messages in filtered heap blocks. They have
+// no bytes in the file and must be siblings.
 func TestDescribe_filteredHeap(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.h5")
 	f, err := h5.Create(path, &h5.CreateOptions{Low: h5.V110, High: h5.LatestFormat})

@@ -1,5 +1,5 @@
-// Where the document and the library differ, the library is right: one test for each
-// row of docs/hdf5-differences.md, whose first column names the test.
+// Tests of the differences between the HDF5 specification and libhdf5. This package follows
+// libhdf5. Each row of docs/hdf5-differences.md names its test in the first column.
 
 package h5file_test
 
@@ -21,7 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// fields are the fields with a name, of whatever structure.
+// fields returns all fields with a name, in every structure whose path contains structure.
 func fields(tree format.Field, structure, name string) []format.Field {
 	var all []format.Field
 	for path, f := range tree.Walk() {
@@ -32,7 +32,7 @@ func fields(tree format.Field, structure, name string) []format.Field {
 	return all
 }
 
-// rows are the differences with a test each.
+// rows contains the test of each row.
 var rows = map[string]func(t *testing.T){
 	"FileSpaceType": func(t *testing.T) {
 		f := mustOpen(t, fixtures(t)["paged"])
@@ -45,8 +45,8 @@ var rows = map[string]func(t *testing.T){
 		require.EqualValues(t, 1, s.Version)
 		require.Equal(t, h5file.Paged, s.Strategy)
 		require.Len(t, s.Managers, 12)
-		// Version 0 was written by HDF5 1.9: its strategy 1 is what version 1 calls 0, with
-		// six managers kept.
+		// HDF5 1.9 wrote version 0. Its strategy 1 is strategy 0 of version 1, and it stores six
+		// managers.
 		b := binary.LittleEndian.AppendUint64([]byte{0, 1}, 7)
 		for range 6 {
 			b = append(b, bytes.Repeat([]byte{0xFF}, 8)...)
@@ -122,7 +122,8 @@ var rows = map[string]func(t *testing.T){
 				types[f.Meaning] = true
 			}
 		}
-		for _, want := range []string{"simple", "small", "large", "single", "first row"} { // others are refused: Crafted
+		// Crafted contains the others.
+		for _, want := range []string{"simple", "small", "large", "single", "first row"} {
 			require.True(t, types[want], "%s: %v", want, types)
 		}
 	},
@@ -136,7 +137,8 @@ var rows = map[string]func(t *testing.T){
 		require.True(t, slices.ContainsFunc(next, func(f format.Field) bool { return f.Value == "1" }))
 	},
 	"SymbolNames": func(t *testing.T) {
-		// Where the two sizes differ the entry's length tells which one its name has.
+		// If offsets and lengths differ in size, the length of the entry determines the size of its
+		// name offset.
 		b := bytes.Clone(fixtures(t)["mixed sizes"])
 		f := mustOpen(t, b)
 		require.Equal(t, 8, f.Superblock().OffsetSize)
@@ -167,7 +169,7 @@ var rows = map[string]func(t *testing.T){
 		require.ErrorIs(t, mustOpen(t, repaired(b)).Damage(), format.ErrCorrupt)
 	},
 	"BaseAddress": func(t *testing.T) {
-		// A user block put before a file that knows of none.
+		// Prepend a user block to a file whose superblock has base address 0.
 		b := append(make([]byte, 2048), fixtures(t)["latest"]...)
 		f := mustOpen(t, b)
 		require.EqualValues(t, 2048, f.UserBlock())
@@ -213,7 +215,7 @@ var rows = map[string]func(t *testing.T){
 		b := bytes.Clone(fixtures(t)["earliest"])
 		f := mustOpen(t, b)
 		require.EqualValues(t, 1, b[f.Superblock().Root])
-		b[f.Superblock().Root+2]++ // one message more than there is
+		b[f.Superblock().Root+2]++ // one more message than the header contains
 		require.NoError(t, mustOpen(t, b).Check(everything()))
 		opened, _ := compareFile(t, writeTemp(t, b), map[string]int{})
 		require.True(t, opened)
@@ -333,7 +335,7 @@ var rows = map[string]func(t *testing.T){
 	},
 	"SingleChunk": func(t *testing.T) {
 		whole := fixtures(t)["latest"]
-		var size format.Field // the first size of a chunk in the message
+		var size format.Field // first chunk size in the message
 		tried := 0
 		for _, f := range describe(whole).Walk() {
 			switch {
@@ -343,7 +345,7 @@ var rows = map[string]func(t *testing.T){
 				size = f
 			case f.Name == "chunk indexing type" && f.Meaning == h5file.SingleIndex.String():
 				b := bytes.Clone(whole)
-				b[size.Offset]-- // the dataset has a second chunk now
+				b[size.Offset]-- // the dataset now has a second chunk
 				require.ErrorContains(t, requireStricter(t, repaired(b)), "single chunk index")
 				tried++
 			}
@@ -354,7 +356,7 @@ var rows = map[string]func(t *testing.T){
 		for _, v := range []uint64{1 << 31, 1<<63 - 1, 1<<64 - 1} {
 			damaged(t, "latest", "extensible array header", "max index set", func(b []byte) { binary.LittleEndian.PutUint64(b, v) })
 		}
-		// Without an index block there is no element.
+		// An array without an index block has no elements.
 		b := bytes.Clone(fixtures(t)["latest"])
 		at := fields(describe(b), "extensible array header", "index block address")[0].Offset
 		copy(b[at:], bytes.Repeat([]byte{0xFF}, 8))
@@ -367,9 +369,9 @@ var rows = map[string]func(t *testing.T){
 		}{
 			{"\x02\x02\x02\x01\xfb\xff\xff\xff", false},
 			{"\x01\x02\x02\x01\x00\x00\x00\x80", false},
-			{"\x02\x02\x02\x01\xff\xff\xff\xff", true}, // none
+			{"\x02\x02\x02\x01\xff\xff\xff\xff", true}, // no fill value
 			{"\x02\x02\x02\x01\x00\x00\x00\x00", true}, // zeros
-			{"\x03\x29\xfb\xff\xff\xff", false},        // many, which are not there
+			{"\x03\x29\xfb\xff\xff\xff", false},        // size without its bytes
 		} {
 			err := mustOpen(t, withMessage(t, h5file.FillValueType, []byte(x.message))).Damage()
 			if x.sound {
@@ -383,7 +385,7 @@ var rows = map[string]func(t *testing.T){
 	"Dangling": func(t *testing.T) {
 		b := bytes.Clone(fixtures(t)["earliest"])
 		at := bytes.Index(b, []byte("GCOL\x01"))
-		b[at+16] = 0xEE // the number of the first object
+		b[at+16] = 0xEE // index of the first object
 		err := requireStricter(t, b)
 		require.ErrorContains(t, err, "no object")
 	},
@@ -404,17 +406,16 @@ var rows = map[string]func(t *testing.T){
 	},
 }
 
-// int4 is the type of integers of 4 bytes.
 const int4 = "\x10\x08\x00\x00\x04\x00\x00\x00\x00\x00\x20\x00"
 
-// badType requires that a datatype is refused.
+// badType requires that a datatype is rejected as corrupt.
 func badType(t *testing.T, message string) {
 	t.Helper()
 	require.ErrorIs(t, mustOpen(t, withMessage(t, h5file.DatatypeType, []byte(message))).Damage(), format.ErrCorrupt)
 }
 
-// damaged changes the first field of a name in a fixture, and requires that this is
-// refused.
+// damaged changes the first field with a name in a fixture, and requires that Check rejects the
+// file.
 func damaged(t *testing.T, fixture, structure, field string, change func(b []byte)) {
 	t.Helper()
 	b := bytes.Clone(fixtures(t)[fixture])
@@ -424,7 +425,7 @@ func damaged(t *testing.T, fixture, structure, field string, change func(b []byt
 	requireStricter(t, repaired(b))
 }
 
-// requireStricter requires that the file is refused, and explained.
+// requireStricter requires that Check rejects the file and Describe reports an error.
 func requireStricter(t *testing.T, b []byte) error {
 	t.Helper()
 	err := mustOpen(t, b).Check(everything())
@@ -433,8 +434,8 @@ func requireStricter(t *testing.T, b []byte) error {
 	return err
 }
 
-// widest is a file with addresses of 32 bytes, which package h5 does not write: an empty
-// group.
+// widest returns a file with an empty root group and addresses of 32 bytes, which package h5 cannot
+// write.
 func widest() []byte {
 	address := func(b []byte, a uint64) []byte {
 		return append(binary.LittleEndian.AppendUint64(b, a), make([]byte, 24)...)
@@ -451,16 +452,16 @@ func widest() []byte {
 	return repaired(append(b, 0, 0, 0, 0))
 }
 
-// withMessage returns a file whose extension has one message.
+// withMessage returns a file with one message in its superblock extension.
 func withMessage(t testing.TB, m h5file.MessageType, content []byte) []byte {
 	t.Helper()
 	undefined := bytes.Repeat([]byte{0xFF}, 8)
 	b := append([]byte(h5file.Signature), 2, 8, 8, 0)
-	b = append(b, make([]byte, 8)...)              // base
+	b = append(b, make([]byte, 8)...)              // base address
 	b = binary.LittleEndian.AppendUint64(b, 48)    // extension
-	b = binary.LittleEndian.AppendUint64(b, 1<<20) // end of file, put right below
+	b = binary.LittleEndian.AppendUint64(b, 1<<20) // end of file, corrected below
 	b = append(b, undefined[:7]...)                // root
-	b = append(b, 0, 0, 0, 0, 0)                   // and checksum
+	b = append(b, 0, 0, 0, 0, 0)                   // checksum
 	head := append([]byte("OHDR\x02\x01"), byte(len(content)+4), byte((len(content)+4)>>8), byte(m), byte(len(content)), byte(len(content)>>8), 0)
 	b = append(append(append(b, head...), content...), 0, 0, 0, 0)
 	binary.LittleEndian.PutUint64(b[28:], uint64(len(b)))
@@ -473,7 +474,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// The table in docs has a row for each test, and a test for each row.
+// TestDifferencesTable checks that the table has a row for each test, and that each row has a test.
 func TestDifferencesTable(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "hdf5-differences.md"))
 	require.NoError(t, err)
@@ -487,7 +488,7 @@ func TestDifferencesTable(t *testing.T) {
 	}
 	require.ElementsMatch(t, tested, listed)
 
-	// Other rows name tests of package h5, and there is no claim outside the tables.
+	// The other rows name tests of package h5. Every row must name an existing test.
 	sources, err := filepath.Glob(filepath.Join("..", "..", "..", "h5", "*_test.go"))
 	require.NoError(t, err)
 	var all []byte

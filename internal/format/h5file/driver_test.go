@@ -1,5 +1,5 @@
-// Files of several members, as the family and multi drivers write them: each is one
-// file when its members are put in their places.
+// Tests of files with several members, as the family and multi drivers write them. With each member
+// at its address, they form one file.
 
 package h5file_test
 
@@ -17,7 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// family returns the members of a family one behind the other.
+// family returns the concatenated members of a family file.
 func family(t testing.TB, pattern string) []byte {
 	t.Helper()
 	var all []byte
@@ -32,7 +32,7 @@ func family(t testing.TB, pattern string) []byte {
 	}
 }
 
-// names are the paths that a walk finds.
+// names returns the paths of all objects.
 func names(t testing.TB, f *h5file.File) []string {
 	t.Helper()
 	var all []string
@@ -43,7 +43,7 @@ func names(t testing.TB, f *h5file.File) []string {
 	return all
 }
 
-// libraryNames are those that the library finds.
+// libraryNames returns the paths of all objects as libhdf5 reads them.
 func libraryNames(t testing.TB, file string) []string {
 	t.Helper()
 	f, err := h5.Open(file, h5.ReadOnly)
@@ -85,8 +85,9 @@ func TestFamily(t *testing.T) {
 	}
 }
 
-// Members of the multi driver begin at addresses that no io.ReaderAt reaches: the
-// driver information is read, and the metadata if they are in the first member.
+// TestMulti checks files of the multi driver. Their members start at addresses that an io.ReaderAt
+// cannot reach. The driver information must be readable, and also the metadata if they are in the
+// first member.
 func TestMulti(t *testing.T) {
 	dir := filepath.Join(need.Directory(t, need.HDF5Source), "tools/test/h5dump/testfiles")
 	f := mustOpen(t, load(t, filepath.Join(dir, "tmulti-s.h5")))
@@ -128,7 +129,7 @@ func TestMulti(t *testing.T) {
 	}
 }
 
-// complaint is the first complaint of a tree, "" without one.
+// complaint returns the first error in a description, or "".
 func complaint(tree format.Field) string {
 	for path, f := range tree.Complaints() {
 		return path + ": " + f.Complaint

@@ -8,7 +8,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
-// A file from outside is looked through before a C library sees it.
+// This example checks an untrusted file before libhdf5 opens it.
 func ExampleFile_Check() {
 	b := []byte(h5file.Signature + "\x02\x08\x08 not a file")
 	f, err := h5file.Open(bytes.NewReader(b), int64(len(b)), nil)
@@ -20,7 +20,7 @@ func ExampleFile_Check() {
 	// hdf5: superblock at byte 16: got 22 bytes, want 48: truncated
 }
 
-// Describe shows what is there, and what is wrong with it.
+// This example prints the structures of a file and the first error.
 func ExampleDescribe() {
 	b := []byte(h5file.Signature + "\x00\x00\x00\x00\x00\x08\x07\x00")
 	if err := h5file.Describe(bytes.NewReader(b), int64(len(b))).WriteText(os.Stdout); err != nil {

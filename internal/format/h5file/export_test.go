@@ -1,4 +1,4 @@
-// Structures that no file of the library shows, for the table of coverage.
+// Structures that libhdf5 writes into no file, for the coverage table.
 
 package h5file
 
@@ -11,11 +11,10 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 )
 
-// Crafted returns, described, version 2 B-trees of the types that no file has: records for
-// the library's own tests, and those of huge objects whose ids say where they are; the
-// ids of objects in heaps, of every form, with what each leads to; what stands in the
-// place of shared messages, of every version and type; and free-space sections of heaps
-// of the types that the library cannot read.
+// Crafted returns descriptions of structures that occur in no test file: version 2 B-trees with
+// libhdf5's test records and with records of huge objects whose ids contain their address; heap ids
+// of every form, with their objects; references to shared messages, of every version and type; and
+// free-space sections of heaps, of the types that libhdf5 cannot read.
 func Crafted(t testing.TB) format.Field {
 	t.Helper()
 	root := format.Field{Name: "crafted"}
@@ -46,14 +45,14 @@ func Crafted(t testing.TB) format.Field {
 	le := binary.LittleEndian
 	file := append(make([]byte, 100), "the object itself"...)
 	direct := le.AppendUint64(le.AppendUint64([]byte{0x10}, 100), 17)
-	filtered := le.AppendUint64(le.AppendUint32(direct[:17:17], 1), 17) // the filter is left out
+	filtered := le.AppendUint64(le.AppendUint32(direct[:17:17], 1), 17) // the filter is omitted
 	extended := make([]byte, 402)
 	extended[0], extended[1] = 0x21, 0x8F
 	for _, x := range []struct {
 		name string
 		id   []byte
 		heap *FractalHeap
-		want int // bytes of the object
+		want int // size of the object in bytes
 	}{
 		{"tiny object, normal", []byte{0x23, 1, 2, 3, 4}, &FractalHeap{IDLength: 5}, 4},
 		{"tiny object, extended", extended, &FractalHeap{IDLength: 402}, 400},
@@ -75,7 +74,7 @@ func Crafted(t testing.TB) format.Field {
 	return root
 }
 
-// craftedReferences are what stands in the place of a shared message.
+// craftedReferences returns descriptions of references to shared messages.
 func craftedReferences(t testing.TB) (all []format.Field) {
 	address := []byte{100, 0, 0, 0, 0, 0, 0, 0}
 	for _, x := range []struct {
@@ -90,7 +89,7 @@ func craftedReferences(t testing.TB) (all []format.Field) {
 	} {
 		kind := byte(x.want.Type)
 		if x.want.Version < 3 {
-			kind = 0 // they have only the one
+			kind = 0 // older versions have one type only
 		}
 		r := bare(append([]byte{x.want.Version, kind}, x.b...))
 		r.tracing = true
@@ -102,7 +101,7 @@ func craftedReferences(t testing.TB) (all []format.Field) {
 	return all
 }
 
-// craftedSections are free-space managers of heaps with a section of a type that is not
+// craftedSections returns free-space managers of heaps with a section of a type that is never
 // stored.
 func craftedSections(t testing.TB) (all []format.Field) {
 	le := binary.LittleEndian
@@ -110,7 +109,8 @@ func craftedSections(t testing.TB) (all []format.Field) {
 	for kind := byte(2); kind < 5; kind++ {
 		list := sum(append(le.AppendUint64([]byte("FSSE\x00"), 0), 1, 16, 0, kind))
 		b := []byte("FSHD\x00\x00")
-		for _, n := range []uint64{16, 1, 1, 0} { // bytes, sections, of them stored and not
+		// Bytes, sections, stored sections, sections not stored.
+		for _, n := range []uint64{16, 1, 1, 0} {
 			b = le.AppendUint64(b, n)
 		}
 		b = append(b, 4, 0, 80, 0, 120, 0, 8, 0)

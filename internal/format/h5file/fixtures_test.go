@@ -1,5 +1,4 @@
-// Small files with every structure that the library writes when asked through
-// package h5.
+// Test files with every structure that libhdf5 writes through package h5.
 
 package h5file_test
 
@@ -18,10 +17,10 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// made keeps the files: they are made once.
+// made caches the files, because each test run creates them only once.
 var made map[string][]byte
 
-// fixtures returns files by name.
+// fixtures returns the test files by name.
 func fixtures(t testing.TB) map[string][]byte {
 	t.Helper()
 	if made != nil {
@@ -33,8 +32,9 @@ func fixtures(t testing.TB) map[string][]byte {
 		if edit != nil {
 			edit(&c)
 		}
-		// Not in memory: an image that the library gives of a file with superblock 3
-		// has a wrong checksum, since it changes the flags alone.
+		// The file is not created in memory, because libhdf5 returns images of files with
+		// superblock 3 with a wrong checksum: it changes the flags and does not update the
+		// checksum.
 		file := filepath.Join(t.TempDir(), "file.h5")
 		f, err := h5.Create(file, &h5.CreateOptions{Low: low, High: h5.V114, Creation: &c})
 		require.NoError(t, err)
@@ -65,8 +65,8 @@ func fixtures(t testing.TB) map[string][]byte {
 			b.attributes()
 		}),
 		"tiny sizes": make1(h5.Earliest, func(c *h5.FileCreation) { c.OffsetSize, c.LengthSize = 2, 2 }, func(b *builder) {
-			// No heap: the library cannot read back those it writes with lengths of 2
-			// bytes, in which its largest block, 65536 bytes, does not fit.
+			// No fractal heap: with lengths of 2 bytes, the largest heap block of libhdf5, 65536
+			// bytes, does not fit its length field, and libhdf5 cannot read such a heap.
 			b.fewAttributes()
 		}),
 		"mixed sizes": make1(h5.Earliest, func(c *h5.FileCreation) { c.OffsetSize, c.LengthSize = 8, 4 }, func(b *builder) {
@@ -74,15 +74,15 @@ func fixtures(t testing.TB) map[string][]byte {
 			b.fewAttributes()
 		}),
 		"direct ids": make1(h5.V114, func(c *h5.FileCreation) {
-			// Addresses of 2 and lengths of 4 bytes fit into the ids of links, which then say
-			// where a huge one is.
+			// With addresses of 2 bytes and lengths of 4 bytes, the heap ids of links have space
+			// for the address and length of a huge object.
 			c.OffsetSize, c.LengthSize, c.LinkPhase = 2, 4, h5.PhaseChange{}
 		}, func(b *builder) {
 			b.ok(b.f.Root().LinkSoft("huge", strings.Repeat("far/", 3000)))
 		}),
 		"tiny objects": make1(h5.V114, func(c *h5.FileCreation) {
-			// With addresses of 2 bytes a hard link of one letter has 6 bytes, which fit
-			// into its heap id.
+			// With addresses of 2 bytes, a hard link with a name of one letter has 6 bytes, which
+			// fit into its heap id.
 			c.OffsetSize, c.LinkPhase = 2, h5.PhaseChange{}
 		}, func(b *builder) {
 			b.group(b.f.Root(), "a", nil)
@@ -132,11 +132,11 @@ func shared(most, least int) func(*h5.FileCreation) {
 	}
 }
 
-// A builder fills a file.
+// A builder writes a test file.
 type builder struct {
 	testing.TB
 	f    *h5.File
-	open []io.Closer // before the file
+	open []io.Closer // objects to close before the file
 }
 
 func (b *builder) ok(err error) {
@@ -152,7 +152,7 @@ func (b *builder) group(parent *h5.Group, name string, o *h5.GroupOptions) *h5.G
 	return g
 }
 
-// links makes links of every kind in a small group and many in a large one.
+// links creates links of every kind in a small group, and many links in a large one.
 func (b *builder) links() {
 	root := b.f.Root()
 	g := b.group(root, "links", nil)
@@ -177,7 +177,7 @@ func (b *builder) dataset(name string, t h5.Datatype, s h5.Dataspace, o *h5.Data
 	return d
 }
 
-// allTypes are datatypes of every class.
+// allTypes returns datatypes of every class.
 func allTypes() []h5.Datatype {
 	i4, f8 := h5.Int(4, h5.BigEndian), h5.IEEEFloat(8, h5.LittleEndian)
 	s5 := h5.FixedString(5, h5.SpacePad, h5.UTF8)
@@ -207,7 +207,7 @@ func (b *builder) types() {
 	b.ok(h5value.Write(c, text, h5.SimpleSpace(300).All()))
 }
 
-// datasets makes datasets of every layout and chunk index.
+// datasets creates datasets of every layout and chunk index.
 func (b *builder) datasets() {
 	i2 := h5.Int(2, h5.LittleEndian)
 	level := 6
@@ -269,7 +269,7 @@ func (b *builder) fewAttributes() {
 	b.ok(b.f.Root().WriteAttribute(h5.Attribute{Name: "größe", Datatype: h5.IEEEFloat(8, h5.NativeOrder), Space: h5.ScalarSpace(), Data: make([]byte, 8)}))
 }
 
-// holes makes free space.
+// holes creates free space.
 func (b *builder) holes() {
 	for i := range 6 {
 		d := b.dataset(fmt.Sprintf("hole %d", i), h5.Uint(1, h5.NativeOrder), h5.SimpleSpace(int64(700*(i+1))), nil)
@@ -280,8 +280,8 @@ func (b *builder) holes() {
 	}
 }
 
-// shared makes messages that objects share, and some that only one has: those stay in
-// its header.
+// shared creates messages that several objects share, and messages of only one object, which stay
+// in its object header.
 func (b *builder) shared() {
 	level := 6
 	b.dataset("alone", h5.FixedString(77, h5.NullTerm, h5.ASCII), h5.SimpleSpace(3, 4, 5, 6), nil)
@@ -293,8 +293,8 @@ func (b *builder) shared() {
 	}
 }
 
-// dense makes heaps with objects of every kind: tiny is too small for the library,
-// huge ones are long links and attributes.
+// dense creates heaps with managed and huge objects. libhdf5 writes no tiny objects here. Huge
+// objects are long links and attributes.
 func (b *builder) dense() {
 	level := 9
 	root := b.f.Root()
@@ -317,7 +317,8 @@ func (b *builder) dense() {
 	}
 }
 
-// The files agree with the library, pass every check and have no complaint.
+// TestFixtures checks that this package and libhdf5 read the same content from the fixtures, and
+// that Check and Describe report no error.
 func TestFixtures(t *testing.T) {
 	count := map[string]int{}
 	for name, b := range fixtures(t) {

@@ -1,6 +1,6 @@
-// Forms that the library reads and writes none of by itself, or only in files too large to
-// keep: each is a file of the library's with a few bytes changed, and the library agrees on
-// what it says.
+// Tests of file structures that libhdf5 never writes by default, or only in very large files. Each
+// test file is a file of libhdf5 with a few bytes changed, and libhdf5 must read the same content
+// from it.
 
 package h5file_test
 
@@ -23,9 +23,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// typesOfVersion is a file with a committed datatype of each class, all of them, and what
-// they consist of, of one version: the library writes numbers and texts as version 1
-// whatever the bounds, and reads them in each.
+// typesOfVersion returns a file with a committed datatype of each class. All datatypes and their
+// base and member types have the same version. libhdf5 writes numbers and strings as version 1 with
+// any bounds, but reads them in every version.
 func typesOfVersion(t testing.TB, version byte) []byte {
 	t.Helper()
 	low := [...]h5.LibVer{1: h5.Earliest, 2: h5.Earliest, 3: h5.V18, 4: h5.V114}[version]
@@ -54,7 +54,7 @@ func typesOfVersion(t testing.TB, version byte) []byte {
 	for _, x := range fields(describe(b), "", "class and version") {
 		switch class := h5file.Class(b[x.Offset] & 0xF); {
 		case class == h5file.CompoundClass, version > 2 && (class == h5file.EnumClass || class == h5file.ArrayClass):
-			// Their members are encoded otherwise in other versions.
+			// Other versions encode the members differently.
 		default:
 			b[x.Offset] = version<<4 | byte(class)
 		}
@@ -62,7 +62,8 @@ func typesOfVersion(t testing.TB, version byte) []byte {
 	return repaired(b)
 }
 
-// Datatypes of all classes in versions 1 to 4 are those that the library reads.
+// TestDatatypeVersions checks that this package and libhdf5 read the same datatypes of all classes
+// in versions 1 to 4.
 func TestDatatypeVersions(t *testing.T) {
 	for version := byte(1); version <= 4; version++ {
 		b := typesOfVersion(t, version)
@@ -85,8 +86,8 @@ func TestDatatypeVersions(t *testing.T) {
 	}
 }
 
-// emptyGroup is a file with an empty root group whose header says in 1, 2, 4 or 8 bytes
-// how long it is: the library takes as few as will do.
+// emptyGroup returns a file with an empty root group. Its object header stores its size in 1, 2, 4
+// or 8 bytes. libhdf5 itself always uses the smallest possible size.
 func emptyGroup(sizeBytes int) []byte {
 	undefined := bytes.Repeat([]byte{0xFF}, 8)
 	b := append([]byte(h5file.Signature), 2, 8, 8, 0)
@@ -113,8 +114,8 @@ func TestHeaderSizes(t *testing.T) {
 	}
 }
 
-// splitDriver is the first member of a file of the split driver, with the information
-// where superblocks 2 and 3 have it: in a message of the extension.
+// splitDriver returns the first member of a file of the split driver. Its driver information is in
+// a message of the superblock extension, as in superblocks 2 and 3.
 func splitDriver(t testing.TB) []byte {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "set")
@@ -140,7 +141,7 @@ func TestDriverMessages(t *testing.T) {
 	require.ErrorIs(t, f.Check(everything()), format.ErrUnsupported)
 }
 
-// What HDF5's own tbogus.h5 has without the messages that forbid to open their objects.
+// ignorable returns HDF5's tbogus.h5 without the messages that make their objects unreadable.
 func ignorable(t *testing.T) []byte {
 	t.Helper()
 	b := load(t, filepath.Join(need.Directory(t, need.HDF5Source), "test", "testfiles", "tbogus.h5"))
@@ -155,7 +156,7 @@ func ignorable(t *testing.T) []byte {
 	return b
 }
 
-// unknown are the flags of the unknown messages of a file, by object and type.
+// unknown returns the flags of the unknown messages of a file, by object and type.
 func unknown(t *testing.T, b []byte) map[string]h5file.MessageFlags {
 	t.Helper()
 	all := map[string]h5file.MessageFlags{}
@@ -170,9 +171,10 @@ func unknown(t *testing.T, b []byte) map[string]h5file.MessageFlags {
 	return all
 }
 
-// An unknown message that forbids to write is refused when the file is to be changed, by
-// this package and by the library, and ignored otherwise; one that is to be marked is
-// marked by the library when it changes the object, and this package reads the mark.
+// TestForms_unknownMessages checks the flags of unknown messages. This package and libhdf5 must
+// reject a message with the flag "fail on write" if the file is opened for writing, and ignore it
+// otherwise. When libhdf5 changes an object with a "mark if unknown" message, it marks the message,
+// and this package must read the mark.
 func TestForms_unknownMessages(t *testing.T) {
 	b := ignorable(t)
 	f := mustOpen(t, b)
@@ -216,7 +218,7 @@ func TestForms_unknownMessages(t *testing.T) {
 	require.Empty(t, complaint(describe(after)))
 }
 
-// counting counts the bytes asked of a reader.
+// counting counts the bytes that are read from a reader.
 type counting struct {
 	*bytes.Reader
 	n *int64
@@ -227,8 +229,9 @@ func (c counting) ReadAt(b []byte, at int64) (int, error) {
 	return c.Reader.ReadAt(b, at)
 }
 
-// The work grows as the file does: what is read of a file with twice as much of
-// everything is twice as much, for links and attributes in heaps and chunks in either tree.
+// TestLinear checks that the bytes read grow linearly with the file, for links and attributes in
+// heaps and for chunks in both kinds of B-tree. For example, a file with twice as many structures
+// may cost only twice as many bytes.
 func TestLinear(t *testing.T) {
 	for _, low := range []h5.LibVer{h5.Earliest, h5.V114} {
 		var perByte []float64
@@ -255,7 +258,7 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// Links that only a plugin can follow are refused unless they are allowed.
+// TestUserLinkPolicy checks that Check rejects user-defined links unless the policy allows them.
 func TestUserLinkPolicy(t *testing.T) {
 	b := load(t, filepath.Join(need.Directory(t, need.HDF5Source), "tools/test/h5dump/testfiles/tudlink.h5"))
 	p := everything()
@@ -266,8 +269,9 @@ func TestUserLinkPolicy(t *testing.T) {
 	require.ErrorContains(t, err, "no user-defined link")
 }
 
-// The library opens files with wide addresses, of which package h5 lets it have those that
-// it has room for, and none with wide lengths.
+// TestForms_wideSizes checks files with wide offsets and lengths. Package h5 rejects offsets of 32
+// bytes because libhdf5 opens such files but does not support such large offsets. Wide lengths must
+// be rejected everywhere.
 func TestForms_wideSizes(t *testing.T) {
 	_, err := h5.Open(writeTemp(t, widest()), h5.ReadOnly)
 	require.ErrorIs(t, err, format.ErrUnsupported)
@@ -280,7 +284,8 @@ func TestForms_wideSizes(t *testing.T) {
 	for _, wide := range []byte{16, 32} {
 		b := emptyGroup(1)
 		b[10] = wide
-		b = slices.Concat(b, make([]byte, 100)) // a longer superblock is inside the file
+		// Append bytes, because a longer superblock must lie inside the file.
+		b = slices.Concat(b, make([]byte, 100))
 		_, err := open(b)
 		require.ErrorIs(t, err, format.ErrUnsupported)
 		name := writeTemp(t, b)

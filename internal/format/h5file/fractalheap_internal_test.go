@@ -1,5 +1,5 @@
-// Kinds of heap ids that the library writes only in tests of its own: tiny objects of
-// the extended form, and huge ones whose ids say where they are.
+// Tests of heap ids that libhdf5 writes only in its own tests: extended tiny objects, and huge
+// objects whose ids contain their address.
 
 package h5file
 
@@ -13,7 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 )
 
-// bare is a file of any bytes, with addresses and lengths of 8 bytes.
+// bare returns a reader of any bytes, with addresses and lengths of 8 bytes.
 func bare(b []byte) *reader {
 	f := &File{src: bytes.NewReader(b), size: int64(len(b)), limits: DefaultLimits()}
 	f.super.OffsetSize, f.super.LengthSize = 8, 8
@@ -38,7 +38,7 @@ func TestTinyObjects(t *testing.T) {
 		require.Len(t, got, n)
 	}
 	long := make([]byte, 402)
-	long[0], long[1] = 0x20|1, 0x8F // 0x18F is one less than the length
+	long[0], long[1] = 0x20|1, 0x8F // 0x18F is the length minus one
 	got, err := readObject(t, r, &FractalHeap{IDLength: 402}, long)
 	require.NoError(t, err)
 	require.Len(t, got, 400)
@@ -48,8 +48,8 @@ func TestTinyObjects(t *testing.T) {
 	}
 }
 
-// Ids with room for it say where a huge object is, and with filters its mask and its
-// size in memory.
+// TestHugeDirect checks ids that are long enough for the address and length of a huge object. With
+// filters, such an id also contains the filter mask and the size in memory.
 func TestHugeDirect(t *testing.T) {
 	data := append(make([]byte, 100), "the object itself"...)
 	r := bare(data)
@@ -72,7 +72,7 @@ func TestHugeDirect(t *testing.T) {
 	require.ErrorIs(t, err, format.ErrTruncated)
 }
 
-// The four types of records of huge objects.
+// TestHugeRecords checks the four record types of huge objects.
 func TestHugeRecords(t *testing.T) {
 	for _, x := range []struct {
 		treeType byte
@@ -116,7 +116,7 @@ func TestHugeRecords(t *testing.T) {
 	}
 }
 
-// smallTree is a version 2 B-tree of one leaf with one record.
+// smallTree returns a version 2 B-tree of one leaf with one record.
 func smallTree(treeType byte, record []byte) []byte {
 	sum := func(b []byte) []byte { return binary.LittleEndian.AppendUint32(b, Lookup3(b)) }
 	b := append([]byte("BTHD\x00"), treeType)

@@ -1,4 +1,5 @@
-// Fuzzing: any bytes, no panic, bounded work, and the views agree.
+// Fuzz tests: any input must be handled without a panic and with bounded work, and all views must
+// agree.
 
 package h5file_test
 
@@ -18,10 +19,10 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
-// mostSeed is the bytes of the largest file to mutate: larger ones only slow it.
+// mostSeed is the maximum size of a seed in bytes. Larger seeds would only slow down the test.
 const mostSeed = 20000
 
-// seeds are the smaller fixtures.
+// seeds returns the smaller fixtures.
 func seeds(t testing.TB) [][]byte {
 	var all [][]byte
 	for _, b := range fixtures(t) {
@@ -33,11 +34,11 @@ func seeds(t testing.TB) [][]byte {
 	return all
 }
 
-// repaired makes the checksums right again that a change has broken, so that it is
-// not they alone that are tested. Describe says what each should be.
+// repaired corrects the checksums after a change. Otherwise the tests would only test the
+// checksums. Describe returns the expected checksums.
 func repaired(b []byte) []byte {
 	b = slices.Clone(b)
-	for range 4 { // a checksum may be over bytes that hold another
+	for range 4 { // a checksum may cover another checksum
 		broken := false
 		for path, f := range describe(b).Complaints() {
 			_, want, ok := strings.Cut(f.Complaint, "want 0x")
@@ -67,8 +68,8 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// Files with a few bytes changed, checksums made right again: the same ones on every
-// run.
+// TestMutants changes a few bytes of each seed and corrects the checksums. The random numbers are
+// the same in each run.
 func TestMutants(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 11))
 	all := seeds(t)
@@ -99,8 +100,8 @@ func TestMutants(t *testing.T) {
 	require.Greater(t, refused, mutants/5)
 }
 
-// FuzzDecode: any bytes through filters of any order are an error of package format, or
-// no more bytes than were asked for.
+// FuzzDecode decodes any bytes with filters in any order. The result must be an error of package
+// format, or at most the requested number of bytes.
 func FuzzDecode(f *testing.F) {
 	var deflated bytes.Buffer
 	z := zlib.NewWriter(&deflated)

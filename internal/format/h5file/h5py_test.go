@@ -1,4 +1,4 @@
-// Files that h5py writes with libver='latest': messages of HDF5 2.0.
+// Tests of files that h5py writes with libver='latest'. They contain messages of HDF5 2.0.
 package h5file_test
 
 import (

@@ -1,4 +1,4 @@
-// What the parts of the interface promise, one by one.
+// Tests of the exported API of package h5file.
 
 package h5file_test
 
@@ -19,7 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// object finds an object by its path.
+// object returns the object at a path.
 func object(t testing.TB, f *h5file.File, path string) *h5file.Object {
 	t.Helper()
 	for e, err := range f.Walk() {
@@ -33,7 +33,8 @@ func object(t testing.TB, f *h5file.File, path string) *h5file.Object {
 	return nil
 }
 
-// Values of Bob Jenkins' own driver program, and of the library's test/chksum.c.
+// TestLookup3 compares checksums with the values of Bob Jenkins' driver program and of HDF5's
+// test/chksum.c.
 func TestLookup3(t *testing.T) {
 	require.EqualValues(t, 0xdeadbeef, h5file.Lookup3(nil))
 	require.EqualValues(t, 0x17770551, h5file.Lookup3([]byte("Four score and seven years ago")))
@@ -50,7 +51,7 @@ func TestNotHDF5(t *testing.T) {
 	require.ErrorIs(t, err, format.ErrVersion)
 }
 
-// failing fails every read behind a number of bytes.
+// failing fails every read after a number of bytes.
 type failing struct {
 	io.ReaderAt
 	after int64
@@ -94,7 +95,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// What an object is not has no parts.
+// TestWrongKind checks that methods for another kind of object return an error or no elements.
+// For example, a dataset has no links.
 func TestWrongKind(t *testing.T) {
 	f := mustOpen(t, fixtures(t)["latest"])
 	root, err := f.Root()
@@ -121,14 +123,14 @@ func TestWrongKind(t *testing.T) {
 	require.Empty(t, x)
 }
 
-// A sequence ends when its user has enough.
+// TestEnough checks that iterators stop when the loop ends early.
 func TestEnough(t *testing.T) {
 	for _, name := range []string{"earliest", "latest", "dense"} {
 		f := mustOpen(t, fixtures(t)[name])
 		for e, err := range f.Walk() {
 			require.NoError(t, err)
 			if e.Object == nil {
-				continue // a soft or external link
+				continue // soft or external link
 			}
 			for range e.Object.Links() {
 				break
@@ -146,7 +148,8 @@ func TestEnough(t *testing.T) {
 	}
 }
 
-// Each thing that a policy forbids, and allows.
+// TestPolicy checks that Check rejects each feature that a policy does not allow, and accepts it
+// otherwise.
 func TestPolicy(t *testing.T) {
 	f := mustOpen(t, fixtures(t)["latest"])
 	all := h5file.Policy{ExternalLinks: true, ExternalFiles: true, VirtualSources: true}
@@ -185,8 +188,9 @@ func TestPolicy(t *testing.T) {
 	require.ErrorIs(t, f.Check(all), errDisk)
 }
 
-// filledAs makes a dataset of a type of size bytes that package h5 makes no fill value
-// for: with one of opaque bytes, whose datatype message is replaced.
+// filledAs creates a dataset with a fill value of size bytes, for a type that package h5 has no
+// fill values for. It creates the dataset with an opaque type and then replaces the datatype
+// message.
 func filledAs(t *testing.T, addresses, size int, message string) *h5file.File {
 	t.Helper()
 	const tag = "replaced by this"
@@ -207,12 +211,13 @@ func filledAs(t *testing.T, addresses, size int, message string) *h5file.File {
 	return mustOpen(t, b)
 }
 
-// H5Dget_create_plist makes the form in memory of a fill value in a buffer
-// of the stored size.
+// TestFill_memorySize checks that Check rejects a fill value whose memory form is larger than its
+// stored form, because H5Dget_create_plist converts it in a buffer of the stored size.
 func TestFill_memorySize(t *testing.T) {
 	const (
 		standard = "\x47\x12\x00\x00\x12\x00\x00\x00"
-		inside   = "\x36\x01\x00\x00\x13\x00\x00\x00r\x00\x01" + standard // a compound with such a member
+		// Compound with a reference member.
+		inside   = "\x36\x01\x00\x00\x13\x00\x00\x00r\x00\x01" + standard
 		array    = "\x3a\x00\x00\x00\x24\x00\x00\x00\x01\x02\x00\x00\x00" + standard
 		object8  = "\x17\x00\x00\x00\x08\x00\x00\x00"
 		object4  = "\x17\x00\x00\x00\x04\x00\x00\x00"
@@ -224,7 +229,7 @@ func TestFill_memorySize(t *testing.T) {
 	for name, tt := range map[string]struct {
 		addresses, size int
 		message         string
-		want            string // "" if it is allowed
+		want            string // "" if Check accepts it
 	}{
 		"standard reference":       {8, 18, standard, "a fill value of 18 bytes that takes 64"},
 		"in a compound":            {8, 19, inside, "a fill value of 19 bytes that takes 65"},
@@ -244,13 +249,14 @@ func TestFill_memorySize(t *testing.T) {
 		}
 		require.ErrorIs(t, err, format.ErrUnsupported, name)
 		require.ErrorContains(t, err, tt.want, name)
-		// It is no damage: the reader reads it, and describes it without a complaint.
+		// The file is not corrupt: this package reads the value and describes it without an error.
 		o := object(t, f, "/d")
 		require.Len(t, o.FillValue().Value, tt.size, name)
 	}
 }
 
-// Unknown messages are ignored, marked or refused, as their flags say.
+// TestUnknownMessages checks that unknown messages are ignored, marked or rejected, depending on
+// their flags.
 func TestUnknownMessages(t *testing.T) {
 	dir := need.Directory(t, need.HDF5Source)
 	f := mustOpen(t, load(t, filepath.Join(dir, "test", "testfiles", "tbogus.h5")))
@@ -281,12 +287,12 @@ func TestUnknownMessages(t *testing.T) {
 	require.ErrorIs(t, f.Check(h5file.Policy{}), format.ErrUnsupported)
 }
 
-// Of a damaged file what is whole is read.
+// TestSalvage checks that the intact parts of a corrupt file can be read.
 func TestSalvage(t *testing.T) {
 	b := bytes.Clone(fixtures(t)["earliest"])
 	f := mustOpen(t, b)
 	broken := object(t, f, "/contiguous")
-	b[broken.Addr] = 99 // no version of an object header
+	b[broken.Addr] = 99 // invalid version of an object header
 	f = mustOpen(t, b)
 	good, bad := 0, 0
 	for e, err := range f.Walk() {
@@ -304,7 +310,7 @@ func TestSalvage(t *testing.T) {
 	require.Greater(t, good, 20)
 	require.ErrorIs(t, f.Check(everything()), format.ErrVersion)
 
-	// A link whose name is gone is missed, and the others are there.
+	// If the name of a link is corrupt, the group must report it and return the other links.
 	g := object(t, f, "/old")
 	before := 0
 	for _, err := range g.Links() {
@@ -313,7 +319,7 @@ func TestSalvage(t *testing.T) {
 	}
 	table := g.Message(h5file.SymbolTableType).Body.(*h5file.SymbolTable)
 	node := bytes.Index(b[table.BTree:], []byte("SNOD")) + int(table.BTree)
-	copy(b[node+8+40:], []byte{0xFF, 0xFF, 0xFF}) // the name of its second link
+	copy(b[node+8+40:], []byte{0xFF, 0xFF, 0xFF}) // name offset of the second link
 	after, failed := 0, 0
 	g, err := mustOpen(t, b).Object(g.Addr)
 	require.NoError(t, err)
@@ -329,7 +335,7 @@ func TestSalvage(t *testing.T) {
 	require.Equal(t, 1, failed)
 }
 
-// Any number of goroutines may use one file.
+// TestConcurrent checks that several goroutines can use one File.
 func TestConcurrent(t *testing.T) {
 	f := mustOpen(t, fixtures(t)["v18"])
 	var want []string
@@ -361,8 +367,8 @@ func TestConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-// The fields of a structure follow one another, and only heaps and indexes leave
-// bytes at their ends that nothing uses.
+// TestDescribeCovers checks that the fields of a structure are adjacent. Only heaps and indexes may
+// have unused bytes at their end.
 func TestDescribeCovers(t *testing.T) {
 	for name, b := range fixtures(t) {
 		tree := describe(b)
@@ -370,7 +376,7 @@ func TestDescribeCovers(t *testing.T) {
 		for _, f := range tree.Fields {
 			end := f.Offset
 			for _, part := range f.Fields {
-				if part.Length == 0 || part.Offset < end { // decoded, or the inside of a block
+				if part.Length == 0 || part.Offset < end { // decoded field, or content of a block
 					continue
 				}
 				if f.Name == "object header" || f.Name == "superblock" || strings.HasSuffix(f.Name, "header") {
@@ -399,7 +405,8 @@ func TestDescribeObject(t *testing.T) {
 	require.NotEmpty(t, complaint(f.DescribeObject(1)))
 }
 
-// Decode undoes what the library's filters did, and refuses what they never write.
+// TestDecode checks that Decode reverses libhdf5's filters and rejects data that libhdf5 never
+// writes.
 func TestDecode(t *testing.T) {
 	for _, name := range []string{"earliest", "latest"} {
 		f := mustOpen(t, fixtures(t)[name])

@@ -1,4 +1,4 @@
-// Files made to break readers.
+// Tests of malicious files.
 
 package h5file_test
 
@@ -23,7 +23,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// look does everything with a file that can be done, and returns what Check says.
+// look calls every operation on a file and returns the result of Check.
 func look(t testing.TB, b []byte) error {
 	t.Helper()
 	tree := describe(b)
@@ -49,7 +49,7 @@ func look(t testing.TB, b []byte) error {
 				requireError(t, err)
 			}
 		}
-		// An index may name any number of chunks that are not stored.
+		// An index may contain any number of chunks that are not stored.
 		n := 0
 		for _, err := range o.Chunks() {
 			if err != nil {
@@ -73,7 +73,7 @@ func look(t testing.TB, b []byte) error {
 	return err
 }
 
-// requireError checks that an error names a place and a reason.
+// requireError checks that an error contains a location and a reason.
 func requireError(t testing.TB, err error) {
 	t.Helper()
 	var e *format.Error
@@ -89,8 +89,8 @@ func requireError(t testing.TB, err error) {
 	t.Fatalf("%v wraps no sentinel", err)
 }
 
-// requireComplaint checks that what Check refuses is complained about. A policy is
-// not a matter of the description.
+// requireComplaint checks that Describe reports an error if Check returned one. ErrUnsupported is
+// excluded, because descriptions do not depend on a policy.
 func requireComplaint(t testing.TB, tree format.Field, err error) {
 	t.Helper()
 	if errors.Is(err, format.ErrUnsupported) {
@@ -114,7 +114,7 @@ func TestHostileFiles(t *testing.T) {
 		err := look(t, b)
 		took := time.Since(start)
 		runtime.ReadMemStats(&after)
-		// All that look allocates in all its operations together.
+		// The total allocations of all operations in look must be bounded.
 		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(512<<20+1000*len(b)), file)
 		require.Less(t, took, 20*time.Second, file)
 		verdict := "accepted"
@@ -130,13 +130,13 @@ func TestHostileFiles(t *testing.T) {
 	require.Less(t, accepted, len(files)/4)
 }
 
-// requireSurvived gives a file that Check accepts to the library, in a process of its
-// own, which must not die of it. An error is no harm.
+// requireSurvived reads a file that Check accepts with h5dump, in a separate process. h5dump may
+// return an error but must not crash.
 func requireSurvived(t *testing.T, file string) {
 	t.Helper()
 	h5dump := filepath.Join("..", "..", "..", "third_party", "build", "bin", "h5dump")
 	if _, err := os.Stat(h5dump); err != nil {
-		return // with the system's library there is no tool of ours
+		return // a system libhdf5 comes without this h5dump
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -147,7 +147,7 @@ func requireSurvived(t *testing.T, file string) {
 	}
 }
 
-// Every file cut short at many places is refused or read, and never more than that.
+// TestTruncated checks that files truncated at many offsets are rejected.
 func TestTruncated(t *testing.T) {
 	for _, name := range []string{"earliest", "v18", "shared tree"} {
 		b := fixtures(t)[name]
@@ -157,7 +157,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// Limits are kept.
+// TestLimits checks that reading stops with ErrLimit at each limit.
 func TestLimits(t *testing.T) {
 	b := fixtures(t)["latest"]
 	_, err := h5file.Open(bytes.NewReader(b), int64(len(b)), &h5file.Limits{Structure: 8, Reread: 1, Depth: 1})

@@ -1,5 +1,5 @@
-// The library as oracle: what it reads of a file, this package reads too, and
-// equally.
+// Comparison with libhdf5: this package must read everything that libhdf5 reads, with equal
+// results.
 
 package h5file_test
 
@@ -21,7 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// asLibrary turns a datatype into what package h5 makes of the library's answer.
+// asLibrary converts a datatype to the form in which package h5 returns libhdf5's datatypes.
 func asLibrary(t *h5file.Datatype) h5.Datatype {
 	d := h5.Datatype{Size: int(t.Size)}
 	pads := func() {
@@ -112,13 +112,13 @@ func spaceAsLibrary(s *h5file.Dataspace) h5.Dataspace {
 	for i, n := range s.Dims {
 		d.Dims = append(d.Dims, int64(n))
 		if s.MaxDims != nil {
-			d.MaxDims = append(d.MaxDims, int64(s.MaxDims[i])) // Unlimited is -1 there
+			d.MaxDims = append(d.MaxDims, int64(s.MaxDims[i])) // h5.Unlimited is -1
 		}
 	}
 	return d
 }
 
-// sizeless takes the size off types whose size in memory is the library's own.
+// sizeless clears the sizes that depend on libhdf5's memory layout.
 func sizeless(t h5.Datatype) h5.Datatype {
 	switch t.Class {
 	case h5.Sequence, h5.Reference:
@@ -136,7 +136,7 @@ func sizeless(t h5.Datatype) h5.Datatype {
 	t.Members = slices.Clone(t.Members)
 	for i, m := range t.Members {
 		if !plain {
-			t.Members[i].Offset = 0 // they depend on the sizes
+			t.Members[i].Offset = 0 // offsets depend on the sizes
 		}
 		if m.Type != nil {
 			u := sizeless(*m.Type)
@@ -146,13 +146,13 @@ func sizeless(t h5.Datatype) h5.Datatype {
 	return t
 }
 
-// A comparison walks a file with the library, and asks this package for the same.
+// A comparison walks a file with libhdf5 and compares each object with the result of this package.
 type comparison struct {
 	t       *testing.T
 	file    string
 	ours    *h5file.File
 	seen    map[uint64]bool
-	refused int // what the library does not read
+	refused int // number of objects that libhdf5 does not read
 	count   map[string]int
 }
 
@@ -211,8 +211,8 @@ func (c *comparison) link(p string, l h5.Link, m h5file.Link) {
 	}
 }
 
-// usable takes errors of attributes out of err: the library opens an object without
-// looking at them.
+// usable removes errors of attributes from err, because libhdf5 opens an object without reading its
+// attributes.
 func usable(o *h5file.Object, err error) error {
 	if err == nil || err != o.Err() {
 		return err
@@ -255,8 +255,8 @@ func (c *comparison) object(p string, g *h5.Group, name string, a h5file.Addr) {
 		c.attributes(p, d, o)
 		info, herr := d.Info()
 		if _, outside := errors.AsType[*h5.OutsideError](herr); outside {
-			// A virtual dataset whose shape is that of others. In an image the library looks
-			// for those in the working directory, finds none and tells the shape that is stored.
+			// The shape of this virtual dataset depends on its source files. For an image, libhdf5
+			// searches them in the working directory. It finds none and returns the stored shape.
 			image, err := h5.OpenImage(load(c.t, c.file), h5.ReadOnly)
 			require.NoError(c.t, err, c.at(p))
 			defer image.Close()
@@ -352,8 +352,7 @@ func (c *comparison) attributes(p string, h any, o *h5file.Object) {
 func (c *comparison) dataset(p string, d *h5.Dataset, info h5.DatasetInfo, o *h5file.Object) {
 	c.count["datasets"]++
 	c.datatype(p, info.Datatype, o.Datatype())
-	// Of a virtual dataset that grows with its sources the library tells the present
-	// shape.
+	// For a virtual dataset that grows with its sources, libhdf5 returns the current shape.
 	grows := info.Layout == h5.Virtual && slices.Contains(info.Space.MaxDims, h5.Unlimited)
 	require.True(c.t, grows || info.Space.Equal(spaceAsLibrary(o.Dataspace())), "%s: %v, the library has %v", c.at(p), o.Dataspace(), info.Space)
 	l := o.Layout()
@@ -419,7 +418,7 @@ func (c *comparison) virtual(p string, want []h5.Mapping, o *h5file.Object) {
 	}
 }
 
-// signed turns numbers, of which Unlimited becomes -1.
+// signed converts to signed integers. Unlimited becomes -1.
 func signed(all []uint64) []int64 {
 	out := make([]int64, len(all))
 	for i, v := range all {
@@ -473,7 +472,7 @@ func (c *comparison) chunks(p string, d *h5.Dataset, o *h5file.Object) {
 	require.EqualValues(c.t, n, len(ours), c.at(p))
 }
 
-// compareFile compares one file; it returns false if the library does not open it.
+// compareFile compares one file. It returns false if libhdf5 does not open the file.
 func compareFile(t *testing.T, file string, count map[string]int) (opened bool, refused int) {
 	t.Helper()
 	b := load(t, file)
@@ -487,7 +486,7 @@ func compareFile(t *testing.T, file string, count map[string]int) (opened bool, 
 	root, err := ours.Root()
 	c := &comparison{t: t, file: file, ours: ours, seen: map[uint64]bool{uint64(ours.Superblock().Root): true}, count: count}
 	if err = usable(root, err); err != nil {
-		// The library opens a file without looking far into its root group.
+		// libhdf5 opens a file without reading its root group completely.
 		_, herr := f.Root().Info()
 		require.Error(t, herr, "%s: %v", file, err)
 		return true, 1
@@ -496,7 +495,7 @@ func compareFile(t *testing.T, file string, count map[string]int) (opened bool, 
 	return true, c.refused
 }
 
-// everything allows all that is no danger by itself.
+// everything returns a policy that allows every feature that is not unsafe by itself.
 func everything() h5file.Policy {
 	return h5file.Policy{
 		Filters:       []h5file.FilterID{257, 300, 305, 307, 312, 405, 32000, 32001, 32002, 32004, 32008, 32013, 32015, 32019, 32026},
@@ -504,8 +503,7 @@ func everything() h5file.Policy {
 	}
 }
 
-// laxer are the files in which the library refuses something that Check does not
-// mind.
+// laxer contains the files that Check accepts although libhdf5 rejects them, with the reason.
 var laxer = map[string]string{
 	"h5clear_fsm_persist_less.h5": "the end of the file as stored is before the last structures, which the library minds and this package does not need",
 }

@@ -1,5 +1,5 @@
-// Parameters of n-bit, scale-offset and szip: those that the library writes pass, and
-// none of those that it would run away with.
+// Tests of the parameters of n-bit, scale-offset and szip. Check must accept the parameters that
+// libhdf5 writes, and reject those that make libhdf5's decoder access memory out of bounds.
 
 package h5file_test
 
@@ -20,8 +20,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// stepTypes are types as n-bit stores them: numbers, arrays and compounds of them and of
-// what it leaves alone.
+// stepTypes returns a generator of datatypes for n-bit: numbers, types that n-bit does not change,
+// and arrays and compounds of both.
 func stepTypes(depth int) *rapid.Generator[h5.Datatype] {
 	return rapid.Custom(func(t *rapid.T) h5.Datatype {
 		kinds := 3
@@ -32,7 +32,8 @@ func stepTypes(depth int) *rapid.Generator[h5.Datatype] {
 		case 0:
 			size := rapid.SampledFrom([]int{1, 2, 4, 8}).Draw(t, "size")
 			d := h5.Int(size, rapid.SampledFrom([]h5.Order{h5.LittleEndian, h5.BigEndian}).Draw(t, "order"))
-			d.Precision = rapid.IntRange(5*size, 8*size).Draw(t, "precision") // with fewer the library wants no such type
+			// libhdf5 rejects such a type with fewer bits.
+			d.Precision = rapid.IntRange(5*size, 8*size).Draw(t, "precision")
 			d.Offset = rapid.IntRange(0, 8*size-d.Precision).Draw(t, "offset")
 			return d
 		case 1:
@@ -55,7 +56,8 @@ func stepTypes(depth int) *rapid.Generator[h5.Datatype] {
 	})
 }
 
-// What the library writes passes, and no chunk of it is shorter than Needs says.
+// TestSteps_library checks that parameters written by libhdf5 are accepted, and that no stored
+// chunk is shorter than the result of Needs.
 func TestSteps_library(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		d := stepTypes(2).Draw(r, "type")
@@ -93,7 +95,8 @@ func TestSteps_library(t *testing.T) {
 	})
 }
 
-// Each parameter that would lead the library's decoder astray.
+// TestStepsRefused checks each parameter that would make libhdf5's decoder read or write out of
+// bounds.
 func TestStepsRefused(t *testing.T) {
 	scale := func(edit ...uint32) []uint32 {
 		v := append([]uint32{2, 0, 10, 0, 4, 1, 0, 0}, make([]uint32, 12)...)
@@ -111,7 +114,7 @@ func TestStepsRefused(t *testing.T) {
 	for _, x := range []struct {
 		id     h5file.FilterID
 		values []uint32
-		want   string // "" if they are sound
+		want   string // "" if they are valid
 	}{
 		{h5file.NBit, []uint32{8, 0, 10, 1, 4, 0, 12, 3}, ""},
 		{h5file.NBit, []uint32{3, 1, 10}, ""},
@@ -142,7 +145,7 @@ func TestStepsRefused(t *testing.T) {
 		{h5file.NBit, deep, "more than 64 types"},
 		{h5file.NBit, make([]uint32, 5000), "5000 parameters"},
 		{h5file.ScaleOffset, scale(), ""},
-		{h5file.ScaleOffset, scale(1, 1<<32-1), ""}, // -1 is taken for 0
+		{h5file.ScaleOffset, scale(1, 1<<32-1), ""}, // -1 is treated as 0
 		{h5file.ScaleOffset, scale(0, 0, 3, 1), ""},
 		{h5file.ScaleOffset, scale()[:19], "19 parameters"},
 		{h5file.ScaleOffset, scale(2, 11), "11 elements"},
@@ -184,8 +187,8 @@ func TestStepsRefused(t *testing.T) {
 	require.EqualValues(t, 21+9, n, "70 bits behind the head")
 }
 
-// Files of the library whose parameters of a filter are changed one by one, and whose
-// chunks are cut: what Check lets through the library survives.
+// TestStepsMutants changes the filter parameters and chunk lengths of libhdf5's files one by one.
+// libhdf5 must not crash on any file that Check accepts.
 func TestStepsMutants(t *testing.T) {
 	dir := filepath.Join(need.Directory(t, need.HDF5Source), "tools/test/h5repack/testfiles")
 	refused, passed := 0, 0
@@ -213,7 +216,7 @@ func TestStepsMutants(t *testing.T) {
 					try(b)
 				}
 			}
-			break // of the first dataset: the others are alike
+			break // one dataset is enough, the others are similar
 		}
 		for _, f := range fields(describe(whole), "v1 B-tree node", "size of chunk") {
 			b := bytes.Clone(whole)
@@ -226,8 +229,9 @@ func TestStepsMutants(t *testing.T) {
 	t.Logf("%d refused, %d passed", refused, passed)
 }
 
-// Checksums are looked at where the mask of a chunk leaves them, behind filters that are
-// undone, and nothing is said of what stands before one that is not.
+// TestLongForSums checks the minimum length of chunks with a checksum. The check must apply only if
+// the filter mask of the chunk includes the checksum. It must decode the filters after the
+// checksum, and stop at a filter that it cannot decode.
 func TestLongForSums(t *testing.T) {
 	var zipped bytes.Buffer
 	z := zlib.NewWriter(&zipped)
@@ -251,7 +255,8 @@ func TestLongForSums(t *testing.T) {
 		{filters: []h5file.Filter{sum, sum}, stored: make([]byte, 8)},
 		{filters: []h5file.Filter{sum, sum}, stored: make([]byte, 7), want: "a chunk of 3 bytes"},
 		{filters: []h5file.Filter{sum, sum}, mask: 2, stored: make([]byte, 7)},
-		{filters: []h5file.Filter{zip, sum}, stored: make([]byte, 4)}, // deflate is the library's matter
+		// libhdf5 checks the deflate data.
+		{filters: []h5file.Filter{zip, sum}, stored: make([]byte, 4)},
 		{filters: []h5file.Filter{sum, turn}, stored: nil, want: "a chunk of 0 bytes"},
 		{filters: []h5file.Filter{sum, other}, stored: []byte{1}},
 		{filters: []h5file.Filter{sum, other}, stored: []byte{1}, undone: []byte{1, 2}, want: "a chunk of 2 bytes"},

@@ -1,4 +1,4 @@
-// What elements refer to: global heaps, and references of every kind.
+// Tests of elements that refer to other data: global heaps, and references of every kind.
 
 package h5file_test
 
@@ -17,8 +17,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
-// references is a file with references of every kind to what stands behind so many
-// bytes of elements.
+// references returns a file with references of every kind. Their targets follow a dataset with the
+// given number of bytes.
 func references(t *testing.T, before int64) []byte {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "refs.h5")
@@ -28,7 +28,7 @@ func references(t *testing.T, before int64) []byte {
 	far, err := root.CreateDataset("far", h5.Uint(1, h5.NativeOrder), h5.SimpleSpace(before), &h5.DatasetOptions{Alloc: h5.AllocEarly, NoFill: true})
 	require.NoError(t, err)
 	require.NoError(t, far.Close())
-	for i := range 60 { // until metadata has to go behind it
+	for i := range 60 { // until metadata is stored after the dataset
 		g, err := root.CreateGroup(fmt.Sprint("group ", i))
 		require.NoError(t, err)
 		require.NoError(t, g.Close())
@@ -60,8 +60,8 @@ func references(t *testing.T, before int64) []byte {
 	return load(t, file)
 }
 
-// References lead where they should, also to addresses that do not fit into 24 bits:
-// behind a reference of 1.12 to an object there is no place in a heap.
+// TestReferences checks that references resolve to their targets, also for addresses of more than
+// 24 bits. The object references of HDF5 1.12 do not use a heap.
 func TestReferences(t *testing.T) {
 	for _, before := range []int64{100, 20 << 20} {
 		b := references(t, before)
@@ -107,15 +107,16 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// A global heap that is damaged is seen, also where the object looked for is there.
+// TestDamagedGlobalHeap checks that a corrupt global heap is detected, even if the requested object
+// is intact.
 func TestDamagedGlobalHeap(t *testing.T) {
 	whole := fixtures(t)["earliest"]
-	at := bytes.LastIndex(whole, []byte("GCOL\x01")) // the one with free space
+	at := bytes.LastIndex(whole, []byte("GCOL\x01")) // this heap has free space
 	require.Positive(t, at)
 	for name, c := range map[string]struct {
 		change func(b []byte)
 		want   error
-		found  bool // the first object is there all the same
+		found  bool // the first object can still be read
 	}{
 		"version":           {func(b []byte) { b[4] = 2 }, format.ErrVersion, true},
 		"signature":         {func(b []byte) { b[0] = 'X' }, format.ErrCorrupt, false},
@@ -139,7 +140,7 @@ func TestDamagedGlobalHeap(t *testing.T) {
 	}
 }
 
-// freeSpace is where object 0 of a global heap begins.
+// freeSpace returns the offset of object 0 of a global heap.
 func freeSpace(b []byte) int {
 	at := 16
 	for binary.LittleEndian.Uint16(b[at:]) != 0 {

@@ -1,4 +1,4 @@
-// Tests of the strict msgpack values: each encoding, each failure.
+// Tests of the strict msgpack reader: each encoding and each error.
 
 package msgpack_test
 
@@ -11,7 +11,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 )
 
-// One of each value, as the specification encodes it.
+// all contains one value of each encoding.
 var all = []byte{
 	0x93,       // array of 3
 	0x7F,       // 127
@@ -60,7 +60,8 @@ func TestReader(t *testing.T) {
 	require.Equal(t, "16 bytes", fields[16].Meaning)
 }
 
-// Cut anywhere, the reader fails once, with the place, and then returns zeros.
+// TestTruncated checks that the reader of truncated data fails once, with the offset, and then
+// returns zero values.
 func TestTruncated(t *testing.T) {
 	for n := range all {
 		r := msgpack.NewReader("test", all[:n])
@@ -71,12 +72,12 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// Another marker than the expected one is refused wherever it stands.
+// TestMarkers checks that an unexpected marker is rejected at every offset.
 func TestMarkers(t *testing.T) {
 	offsets := []int{0, 1, 2, 3, 4, 7, 12, 21, 24, 27, 30, 35, 44, 47, 49, 57, 63}
 	for _, off := range offsets {
 		b := append([]byte(nil), all...)
-		b[off] = 0xC1 // never used in msgpack
+		b[off] = 0xC1 // an invalid marker in msgpack
 		r := msgpack.NewReader("test", b)
 		read(r)
 		require.ErrorIs(t, r.Err(), format.ErrCorrupt, off)
@@ -86,7 +87,7 @@ func TestMarkers(t *testing.T) {
 	}
 }
 
-// A length of 4 GiB allocates nothing.
+// TestHugeLength checks that a length of 4 GiB does not cause an allocation.
 func TestHugeLength(t *testing.T) {
 	r := msgpack.NewReader("test", []byte{0xDB, 0xFF, 0xFF, 0xFF, 0xFF})
 	require.Empty(t, r.Str32("s"))
@@ -94,7 +95,7 @@ func TestHugeLength(t *testing.T) {
 }
 
 func TestAppend(t *testing.T) {
-	b := msgpack.AppendFixArray(nil, 16) // the library's quirk
+	b := msgpack.AppendFixArray(nil, 16) // C-Blosc2 encodes 16 elements in this invalid form
 	b = msgpack.AppendInt64(b, -1)
 	b = msgpack.AppendInt32(b, 7)
 	b = msgpack.AppendStr32(b, "|V4")

@@ -12,7 +12,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 )
 
-// The bytes are those of msgpack.packb(value, use_bin_type=True).
+// TestParse_Bytes compares the encoding with msgpack.packb(value, use_bin_type=True) of Python.
 func TestParse_Bytes(t *testing.T) {
 	long := strings.Repeat("x", 40)
 	for _, c := range []struct {
@@ -52,7 +52,7 @@ func TestParse_LongForms(t *testing.T) {
 			require.Equal(t, v, got)
 		}
 	}
-	// Forms that Python does not choose are read all the same.
+	// Encodings that Python does not use are accepted too.
 	for in, want := range map[string]any{
 		"\xd0\x05": int64(5), "\xd3\x00\x00\x00\x00\x00\x00\x00\x07": int64(7), "\xca\x3f\xc0\x00\x00": float32(1.5),
 		"\xdb\x00\x00\x00\x01a": "a", "\xc6\x00\x00\x00\x01a": []byte("a"), "\xdd\x00\x00\x00\x01\x05": []any{int64(5)},

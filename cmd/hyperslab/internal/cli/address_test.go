@@ -1,4 +1,4 @@
-// One address form, whatever the names of file and object are.
+// Tests of addresses with unusual names of files and objects.
 
 package cli_test
 
@@ -12,9 +12,9 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// A file and an object may have any name: FILE:/path[selection], FILE /path[selection] and
-// all that an address can be mean the same elements. The selection is the last pair of
-// brackets, unless all of it is the name of a file.
+// TestAddress_unusualNames checks that FILE:/path[selection], FILE /path[selection] and all
+// equivalent forms refer to the same elements, for any name of file and object. The selection is
+// the last pair of brackets, unless the whole address is the name of a file.
 func TestAddress_unusualNames(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.MkdirAll("with:/colon", 0o777))
@@ -39,11 +39,11 @@ func TestAddress_unusualNames(t *testing.T) {
 		create(t, "plain.b2nd", spec, values)
 		require.NoError(t, os.Rename("plain.b2nd", arg+".b2nd"))
 		same(arg + ".b2nd[1, ::2]")
-		require.NoError(t, os.Rename(arg+".b2nd", arg)) // by content, with no extension
+		require.NoError(t, os.Rename(arg+".b2nd", arg)) // without an extension the format follows from the content
 		same(arg + "[1, ::2]")
 		require.NoError(t, os.Remove(arg))
 		for _, object := range []string{"x", "deep/er", "sp ace", "数", "a:b", "a[1]", "[0]", "it's", "x.b2nd", "-dash"} {
-			if i > 0 && object != "x" && object != "a[1]" { // each object once, each file with two
+			if i > 0 && object != "x" && object != "a[1]" { // test each object once, and each file with two of them
 				continue
 			}
 			file := arg + ".h5"
@@ -61,8 +61,9 @@ func TestAddress_unusualNames(t *testing.T) {
 	}
 }
 
-// A selection that cannot be says the place in it, or the axis, and both lengths; where the
-// path is what is wrong, that is named, and what was meant if that can be told.
+// TestAddress_invalidSelections checks that the error for an invalid selection contains the
+// position in the selection, or the axis and both lengths. If the path is invalid, the error must
+// contain it, and a similar existing path if there is one.
 func TestAddress_invalidSelections(t *testing.T) {
 	t.Chdir(field(t))
 	require.NoError(t, os.Mkdir("dir", 0o777))

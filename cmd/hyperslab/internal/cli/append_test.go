@@ -31,8 +31,8 @@ func count(n int) []int32 {
 	return v
 }
 
-// What was there stays, what is appended follows, whatever the axis, the format and
-// the size of the pieces.
+// TestAppendValues checks that append keeps the existing elements and adds the new ones after them,
+// for every axis, format and piece size.
 func TestAppendValues(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -40,7 +40,7 @@ func TestAppendValues(t *testing.T) {
 	for _, target := range []string{"a.b2nd", "a.h5:/x", "a.bcolz"} {
 		for axis := range 2 {
 			if target == "a.bcolz" && axis == 1 {
-				continue // grows along the first axis alone
+				continue // bcolz arrays only grow along the first axis
 			}
 			spec := ndarray.Spec{Shape: []int64{24, 15}, MaxShape: []int64{ndarray.Unlimited, ndarray.Unlimited}, ChunkShape: []int64{2, 3}}
 			if target == "a.bcolz" {
@@ -64,7 +64,8 @@ func TestAppendValues(t *testing.T) {
 	}
 }
 
-// A change keeps the permissions of the file, and a link that leads to it.
+// TestAppend_modeAndLink checks that a change keeps the permissions of the file, and a symbolic
+// link to it.
 func TestAppend_modeAndLink(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "a.b2nd"), filepath.Join(dir, "link.b2nd")

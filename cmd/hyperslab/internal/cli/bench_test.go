@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// trialRow is a row of the document.
+// trialRow is a row of the JSON document.
 type trialRow struct {
 	Codec  string
 	Level  int
@@ -25,13 +25,13 @@ type trialRow struct {
 	Read   float64 `json:"decompress_mb_per_s"`
 }
 
-// Every way is measured once, the goal is met by the numbers of the row that is
-// recommended, and its flags make convert store the array that way.
+// TestBench checks that every combination is measured once, that the recommended row is the best
+// one for the goal, and that convert with the flags of that row uses its codec and chunk shape.
 func TestBench(t *testing.T) {
 	dir := field(t)
 	t.Chdir(dir)
 	scratch := t.TempDir()
-	t.Setenv("TMPDIR", scratch) // where the trials are stored
+	t.Setenv("TMPDIR", scratch) // the directory of the trials
 	for _, c := range []struct {
 		args string
 		rows int
@@ -59,7 +59,7 @@ func TestBench(t *testing.T) {
 		require.Len(t, doc.Rows, c.rows, "%s\n%s", c.args, stdout)
 		best := doc.Rows[doc.Best]
 		saves := slices.ContainsFunc(doc.Rows, func(r trialRow) bool { return r.Ratio >= 1/0.9 })
-		cost := func(r trialRow) float64 { // as the help text has it
+		cost := func(r trialRow) float64 { // as in the help text
 			work := 1/r.Write + 1/r.Read
 			switch {
 			case doc.Goal == "ratio":
@@ -100,7 +100,7 @@ func TestBench(t *testing.T) {
 	require.Regexp(t, `^for ratio: --codec (zstd|lz4) --level 5 --shuffle byte --chunks \d+,\d+\n$`, stderr)
 }
 
-// fields are words of which the first may have spaces in brackets.
+// fields splits a line into words. The first word may contain spaces between brackets.
 func fields(line string) []string {
 	if at := strings.Index(line, "]"); at >= 0 {
 		return append([]string{line[:at+1]}, strings.Fields(line[at+1:])...)

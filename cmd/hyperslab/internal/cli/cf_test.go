@@ -14,8 +14,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// netCDF writes variables with the attributes of the CF conventions, and what netCDF4 and cftime
-// make of them: values with null for missing ones, and times as dates.
+// netCDF is a Python program. It writes variables with attributes of the CF conventions, and prints
+// the values that netCDF4 and cftime read, with null for missing values and times as dates.
 const netCDF = `import json, sys
 import netCDF4, numpy as np
 out = {}
@@ -102,8 +102,8 @@ func TestCFConventions(t *testing.T) {
 	})
 }
 
-// A variable and its coordinates together give the picture of the whole file, whichever way
-// latitudes run.
+// TestConvert_WithCoordinates checks that a variable that was converted with its coordinates has
+// the same plot as in the source file, for increasing and decreasing latitudes.
 func TestConvert_WithCoordinates(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"up", "down"} {

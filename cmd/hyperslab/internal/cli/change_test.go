@@ -1,4 +1,4 @@
-// The commands that change, on every format that they are for.
+// Tests of the commands that change files, for every format that they support.
 
 package cli_test
 
@@ -17,7 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
 
-// must runs a command line that succeeds.
+// must runs a command line that must succeed, and returns its standard output.
 func must(t *testing.T, line string) (stdout string) {
 	t.Helper()
 	stdout, stderr, code := run(strings.Fields(line)...)
@@ -25,7 +25,8 @@ func must(t *testing.T, line string) (stdout string) {
 	return stdout
 }
 
-// everyArray makes 20 rows of 100 integers in every format, and a table, and names them.
+// everyArray creates an array of 20 rows of 100 integers in every format, and a ctable, and returns
+// their addresses.
 func everyArray(t *testing.T) []string {
 	t.Helper()
 	ctx := context.Background()
@@ -74,7 +75,7 @@ func TestAttr_formats(t *testing.T) {
 	}
 }
 
-// What is copied as a whole has the same files.
+// TestCp_formats checks that cp of a whole file or directory copies its bytes.
 func TestCp_formats(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, at := range everyArray(t) {
@@ -89,7 +90,7 @@ func TestCp_formats(t *testing.T) {
 	}
 }
 
-// What was whole is the same when it was recovered.
+// TestRecover_formats checks that recover of a valid array results in an equal array.
 func TestRecover_formats(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, at := range everyArray(t) {
@@ -104,7 +105,7 @@ func TestRecover_formats(t *testing.T) {
 	}
 }
 
-// elements are the bytes of all elements.
+// elements returns the bytes of all elements.
 func elements(t *testing.T, at string) string {
 	t.Helper()
 	a, err := hyperslab.Open(context.Background(), at, nil)
@@ -115,13 +116,13 @@ func elements(t *testing.T, at string) string {
 	return string(b)
 }
 
-// Rows of an array go behind those of another, or of itself, in every format.
+// TestAppend_formats appends the rows of an array to another array, or to itself, in every format.
 func TestAppend_formats(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, at := range everyArray(t) {
 		file, object, inside := strings.Cut(at, ":")
 		to, more := "twice-"+file, at
-		if file == "c.caterva" { // which the library does not resize
+		if file == "c.caterva" { // C-Blosc2 does not resize Caterva arrays
 			_, stderr, code := run("append", at, at)
 			require.Equal(t, 2, code)
 			require.Contains(t, stderr, "resizing a Caterva array")
@@ -137,7 +138,7 @@ func TestAppend_formats(t *testing.T) {
 	}
 }
 
-// rm leaves room in the file that repack takes away.
+// TestRm_reclaimedSpace checks that rm leaves free space in the file, which repack removes.
 func TestRm_reclaimedSpace(t *testing.T) {
 	t.Chdir(t.TempDir())
 	f, err := h5.Create("f.h5", nil)

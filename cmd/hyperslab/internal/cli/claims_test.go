@@ -1,4 +1,4 @@
-// A few bytes that claim millions of chunks.
+// Tests of small files whose metadata specifies a very large number of chunks.
 
 package cli_test
 
@@ -14,7 +14,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Chunks that take no room in the file take none in memory, unless somebody asks for so many.
+// TestChunksOfNothing checks that chunks that are not stored use no memory either: the command
+// chunks lists a large number of them only on request.
 func TestChunksOfNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const n = 1<<18 + 10

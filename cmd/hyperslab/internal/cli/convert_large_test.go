@@ -13,8 +13,9 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// Attributes above the 64 KiB of an object header of the oldest HDF5 format go along: into a new
-// file, into one whose other objects have the oldest format, and with trees. h5py reads them.
+// TestConvert_largeAttributes checks that convert keeps attributes over 64 KiB, the limit of an
+// object header in the oldest HDF5 format. The targets are new files, files whose other objects
+// have the oldest format, and trees. h5py must read the attributes.
 func TestConvert_largeAttributes(t *testing.T) {
 	python := need.Python(t, "h5py")
 	t.Chdir(t.TempDir())

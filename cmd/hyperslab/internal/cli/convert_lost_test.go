@@ -1,4 +1,4 @@
-// What convert loses, for every pair of formats: nothing without a word.
+// Tests of the losses that convert reports, for every pair of formats.
 
 package cli_test
 
@@ -21,13 +21,13 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
 
-// feature is something that an array may have beside its elements.
+// feature is a property of an array other than its elements.
 type feature struct {
-	what          string // as the message begins
+	what          string // start of the message
 	give          func(s *ndarray.Spec)
-	look          func(t *testing.T, a *ndarray.Array) // asserts that it is there
-	sources       []string                             // formats that can have it
-	refused, told []string                             // targets that cannot
+	look          func(t *testing.T, a *ndarray.Array) // checks that the array has the feature
+	sources       []string                             // formats that support the feature
+	refused, told []string                             // targets that do not: convert refuses, or reports the loss
 }
 
 var (
@@ -70,7 +70,7 @@ func lossFeatures(t *testing.T) []feature {
 			look: func(t *testing.T, a *ndarray.Array) { require.True(t, a.DType().Equal(enum), "%v", a.DType()) }},
 		{what: "type (<i4)", sources: []string{"b2nd", "sparse", "hdf5", "bcolz"}, told: []string{"caterva", "raw"},
 			give: func(*ndarray.Spec) {},
-			look: func(*testing.T, *ndarray.Array) {}}, // the comparison of elements looks at it
+			look: func(*testing.T, *ndarray.Array) {}}, // the comparison of elements covers it
 		{what: "filter (fletcher32)", sources: notFrames, told: []string{"b2nd", "sparse", "caterva", "bcolz", "npy", "raw"},
 			give: func(s *ndarray.Spec) {
 				s.Compression = &ndarray.Compression{Codec: "deflate", Level: 1, Filters: []string{"fletcher32"}}
@@ -94,14 +94,15 @@ func lossFeatures(t *testing.T) []feature {
 			}},
 		{what: "chunks (10x3)", sources: []string{"b2nd", "sparse", "hdf5"}, told: []string{"bcolz"},
 			give: func(s *ndarray.Spec) { s.ChunkShape = []int64{10, 3} },
-			look: func(*testing.T, *ndarray.Array) {}}, // every format may choose
+			look: func(*testing.T, *ndarray.Array) {}}, // each format has its own default
 		{what: "comment (for you)", sources: notFrames, told: []string{"b2nd", "sparse", "caterva", "bcolz", "npy", "raw"},
 			give: func(s *ndarray.Spec) { s.Comment = "for you" },
 			look: metaIs("for you", func(m ndarray.Meta) any { return m.Comment })},
 	}
 }
 
-// lossSource makes the one source of a test, with elements that a checksum or a delta can bear.
+// lossSource creates the source array of a test. Its elements are valid for all filters, for
+// example checksums and delta.
 func lossSource(t *testing.T, format string, spec ndarray.Spec) (location string) {
 	t.Helper()
 	ctx := context.Background()
@@ -131,8 +132,9 @@ func lossSource(t *testing.T, format string, spec ndarray.Spec) (location string
 	return location
 }
 
-// Every feature from every format that has it to every target: it is there when the target
-// is read, or it is refused until excluded and nothing is written, or it is told.
+// TestConvert_losses checks every feature with every pair of source and target formats. The target
+// must have the feature, or convert must refuse to write until it is excluded, or convert must
+// report the loss.
 func TestConvert_losses(t *testing.T) {
 	for _, f := range lossFeatures(t) {
 		for _, from := range f.sources {
@@ -214,8 +216,8 @@ func lossCell(t *testing.T, f feature, source, to string) {
 	require.NoError(t, errors.Join(a.Close(), b.Close()))
 }
 
-// lossTree makes an HDF5 file with comments on the root, a group and arrays, one of which has
-// a checksum and another a filter that is read and not written.
+// lossTree creates an HDF5 file with comments on the root group, a group and arrays. One array has
+// a checksum, and another has a filter that can be read but not written.
 func lossTree(t *testing.T, name string) {
 	t.Helper()
 	f, err := h5.Create(name, nil)
@@ -235,7 +237,7 @@ func lossTree(t *testing.T, name string) {
 	require.NoError(t, errors.Join(x.Close(), y.Close(), g.Close(), f.Close()))
 }
 
-// treeComments are the comments of the objects of lossTree's file.
+// treeComments returns the comments of the objects in a file that lossTree created.
 func treeComments(t *testing.T, name string) (texts []string) {
 	t.Helper()
 	f, err := h5.Open(name, h5.ReadOnly)
@@ -257,7 +259,8 @@ func treeComments(t *testing.T, name string) (texts []string) {
 	return texts
 }
 
-// lossesOf runs a line and returns what it says of losses, which is the same in both places.
+// lossesOf runs a command and returns the losses that it reports. The JSON output and the
+// diagnostics must be equal.
 func lossesOf(t *testing.T, args ...string) []string {
 	t.Helper()
 	stdout, stderr, code := run(append(args, "--json")...)
@@ -280,7 +283,7 @@ func lossesOf(t *testing.T, args ...string) []string {
 	return lost
 }
 
-// A whole tree loses as little in silence as an array does.
+// TestConvert_treeLosses checks the losses that a conversion of a whole tree reports.
 func TestConvert_treeLosses(t *testing.T) {
 	t.Chdir(t.TempDir())
 	lossTree(t, "s.h5")
@@ -307,8 +310,8 @@ func TestConvert_treeLosses(t *testing.T) {
 	}, lossesOf(t, "convert", "s.h5:/g", "g.bcolz"))
 }
 
-// repack takes away what it is asked to, a checksum only with a word. What it does not touch
-// stays: comments, and a checksum beside another codec.
+// TestRepack_losses checks that repack removes only what its flags request, and that it reports the
+// removal of a checksum. Comments must stay, and a checksum must stay if the codec changes.
 func TestRepack_losses(t *testing.T) {
 	t.Chdir(t.TempDir())
 	lossTree(t, "s.h5")
@@ -334,17 +337,17 @@ func TestRepack_losses(t *testing.T) {
 		require.Equal(t, c.compression, compression(out+":/g/x"), c.flags)
 		require.Equal(t, []string{"all", "some", "one", ""}, treeComments(t, out), c.flags)
 	}
-	// A checksum without a codec stays when there is one.
+	// A checksum without a codec must stay when a codec is added.
 	_, stderr, code := run("repack", "3.h5", "again.h5", "--level", "2", "-q")
 	require.Zero(t, code, stderr)
 	require.Equal(t, "shuffle + fletcher32 + deflate 2", compression("again.h5:/g/x"))
-	// One array is no different.
+	// The conversion of one array must report the same loss.
 	require.Equal(t, []string{"filter (fletcher32): codec none removes all filters; --checksum keeps this one"}, lossesOf(t, "convert", "s.h5:/g/x", "x.h5:/x", "--codec", "none"))
 }
 
-// The links between arrays and their dimension scales are reported, not refused, if the names of
-// the dimensions are kept. The fill value of variable strings is kept in trees and reported for an
-// array.
+// TestConvert_reported checks that convert reports, but does not refuse, the loss of links between
+// arrays and their dimension scales, because it keeps the dimension names. Fill values of
+// variable-length strings must be kept in trees, and reported for one array.
 func TestConvert_reported(t *testing.T) {
 	t.Chdir(t.TempDir())
 	f, err := h5.Create("a.h5", nil)

@@ -10,7 +10,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Tuples and bytes of python-blosc2 become lists and strings in other formats, which is reported.
+// TestConvert_attributeTypes checks that tuples and bytes objects of python-blosc2 become lists and
+// strings in other formats, and that convert reports this.
 func TestConvert_attributeTypes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	letters := ndarray.Value{DType: dtype(t, "S4"), Data: []byte("ab\x00\x00")}
@@ -35,7 +36,7 @@ func TestConvert_attributeTypes(t *testing.T) {
 			require.Zero(t, code, stderr)
 			var doc struct{ Lost []string }
 			require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
-			if c.format == "" { // the target has them
+			if c.format == "" { // the target supports these types
 				require.Empty(t, doc.Lost)
 				return
 			}

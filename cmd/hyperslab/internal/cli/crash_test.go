@@ -1,8 +1,9 @@
 //go:build !race
 
-// Commands that are killed, that find the disk full, and whose calls fail in other ways. They run
-// as programs of their own, hundreds of times: the race detector would see nothing of it and take
-// minutes.
+// Tests of commands that are killed or interrupted, and of commands whose system calls fail, for
+// example because the disk is full. The build tag excludes them from race builds because the
+// commands run as separate processes, hundreds of times: the race detector would find nothing and
+// take minutes.
 
 package cli_test
 
@@ -24,12 +25,13 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// writers are commands that write, as they are tried at each of their changes of files.
+// writers are commands that write files. The tests inject a fault at each change that they make to
+// a file.
 var writers = []struct {
 	name string
 	args []string
-	file string // what is looked at: before it has 8 elements, or is not there
-	last int    // elements afterwards
+	file string // the array to check: before the command it has 8 elements or does not exist
+	last int    // number of elements after the command
 }{
 	{"append to HDF5", []string{"append", "a.h5:/x", "b.b2nd"}, "a.h5:/x", 16},
 	{"append to b2nd", []string{"append", "a.b2nd", "b.b2nd"}, "a.b2nd", 16},
@@ -43,10 +45,10 @@ var writers = []struct {
 	{"attribute", []string{"attr", "set", "a.b2nd", "units", "km"}, "a.b2nd", 8},
 }
 
-// pass lets everything happen.
+// pass is a judge that injects no fault.
 func pass(int, crashtest.Event) crashtest.Verdict { return crashtest.Verdict{} }
 
-// trace runs a command in a new directory, and asks the judge at each of its changes.
+// trace runs a command in a new directory and calls judge before each change of a file.
 func trace(t *testing.T, args []string, judge func(change int, e crashtest.Event) crashtest.Verdict) (changes int, said string, code int, dir string) {
 	t.Helper()
 	said, code, dir = traceAll(t, args, func(_ string, e crashtest.Event) crashtest.Verdict {
@@ -59,12 +61,12 @@ func trace(t *testing.T, args []string, judge func(change int, e crashtest.Event
 	return changes, said, code, dir
 }
 
-// traceAll is trace that asks at reads and syncs as well, and tells in which directory.
+// traceAll is like trace, but also calls judge at reads and syncs, and passes it the directory.
 func traceAll(t *testing.T, args []string, judge func(dir string, e crashtest.Event) crashtest.Verdict) (said string, code int, dir string) {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	command := filepath.Join(t.TempDir(), "hyperslab") // the test binary knows itself by this name
+	command := filepath.Join(t.TempDir(), "hyperslab") // the test binary runs as the command if it has this name
 	require.NoError(t, os.Symlink(self, command))
 	spec := ndarray.Spec{Shape: []int64{8}, MaxShape: []int64{ndarray.Unlimited}, ChunkShape: []int64{4}}
 	plain := ndarray.Spec{Shape: []int64{8}, ChunkShape: []int64{4}}
@@ -94,7 +96,7 @@ func traceAll(t *testing.T, args []string, judge func(dir string, e crashtest.Ev
 	return string(b), r.Code, dir
 }
 
-// names are what is in a directory.
+// names returns the names of the entries of a directory.
 func names(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -105,8 +107,8 @@ func names(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// requireOldOrNew looks at what a command has left: what was there before, or all that
-// it was to write.
+// requireOldOrNew checks that a command has left either the old content of file or all of the new
+// content.
 func requireOldOrNew(t *testing.T, dir, file string, last int) {
 	t.Helper()
 	if _, err := os.Stat(dir + "/new.h5"); err != nil && file == "new.h5:/x" {
@@ -120,8 +122,8 @@ func requireOldOrNew(t *testing.T, dir, file string, last int) {
 	}
 }
 
-// The command, killed at any of its changes of files, leaves what was there or what it
-// was to write.
+// TestKilledCommand checks that a command that is killed at any change of a file leaves either the
+// old or the new content.
 func TestKilledCommand(t *testing.T) {
 	for _, c := range need.Sample(writers, 2) {
 		t.Run(c.name, func(t *testing.T) {
@@ -132,7 +134,7 @@ func TestKilledCommand(t *testing.T) {
 			require.Greater(t, changes, 3)
 			for _, kill := range []int{1, changes / 3, changes / 2, changes - 1, changes} {
 				reached, said, code, dir := trace(t, c.args, func(n int, _ crashtest.Event) crashtest.Verdict { return crashtest.Verdict{Kill: n == kill} })
-				if reached < kill { // threads met otherwise, and it had fewer changes to make
+				if reached < kill { // threads were scheduled differently, and the command made fewer changes
 					require.Greater(t, kill, changes/2, said)
 					require.Zero(t, code, said)
 					continue
@@ -144,9 +146,9 @@ func TestKilledCommand(t *testing.T) {
 	}
 }
 
-// The command, told to stop at any of its changes of files, stops or is just done: it
-// leaves no temporary file, and of what it makes all or nothing. What was there is as it
-// was, or as it was to become.
+// TestInterruptedCommand checks commands that receive SIGINT or SIGTERM at any change of a file.
+// They must stop or finish, must not leave a temporary file, and must create their output
+// completely or not at all. Each existing file must have either its old or its new content.
 func TestInterruptedCommand(t *testing.T) {
 	stopped := 0
 	for i, c := range need.Sample(outputs, 2) {
@@ -178,7 +180,7 @@ func TestInterruptedCommand(t *testing.T) {
 					require.Equal(t, all, left)
 				}
 				require.Subset(t, left, []string{"a.b2nd", "a.h5", "b.b2nd"})
-				if c.makes != "" && slices.Contains(left, c.makes) && c.name != "bench" { // a picture of speeds
+				if c.makes != "" && slices.Contains(left, c.makes) && c.name != "bench" { // a plot of measured speeds, which differ
 					require.Equal(t, want[c.makes], sizes(t, dir)[c.makes], "%s is whole", c.makes)
 				}
 				for _, file := range []string{"a.h5:/x", "a.b2nd", "b.b2nd"} {
@@ -191,19 +193,20 @@ func TestInterruptedCommand(t *testing.T) {
 	require.Positive(t, stopped, "the signals came too late, all of them")
 }
 
-// everything reports whether all of it is tried (make crash), and not another part for
-// each command.
+// everything reports whether each command is tested with all faults (make crash), or only with some
+// of them.
 func everything() bool { return need.All() }
 
-// visible are the names that no temporary file has, nor the directory for bench's.
+// visible returns the names in dir, except those of temporary files and of the directory that bench
+// creates.
 func visible(t *testing.T, dir string) []string {
 	t.Helper()
 	return slices.DeleteFunc(names(t, dir), func(name string) bool { return name[0] == '.' || strings.HasPrefix(name, "hyperslab-bench-") })
 }
 
-// requireAllOrNothing looks at what one of outputs has left: of what it makes all or
-// nothing, of what it would have left in the end nothing else, and what was there. want
-// are the sizes in the end.
+// requireAllOrNothing checks the files that one of outputs has left: its output exists completely
+// or not at all, there are no other new files, and the old elements of the sources are unchanged.
+// want contains the file sizes after a complete run.
 func requireAllOrNothing(t *testing.T, dir, makes string, want map[string]int64, what string) (made bool) {
 	t.Helper()
 	left := visible(t, dir)
@@ -211,7 +214,7 @@ func requireAllOrNothing(t *testing.T, dir, makes string, want map[string]int64,
 		require.Contains(t, want, name, what)
 	}
 	made = slices.Contains(left, makes)
-	if made && !strings.HasSuffix(makes, ".svg") { // a picture of speeds
+	if made && !strings.HasSuffix(makes, ".svg") { // a plot of measured speeds, which differ
 		require.Equal(t, want[makes], sizes(t, dir)[makes], "%s: %s is whole", what, makes)
 	}
 	for _, file := range []string{"a.h5:/x", "a.b2nd", "b.b2nd"} {
@@ -221,7 +224,7 @@ func requireAllOrNothing(t *testing.T, dir, makes string, want map[string]int64,
 	return made
 }
 
-// Every command that makes something, killed at any of its changes of files.
+// TestKilledOutputs kills every command that creates a file at several of its changes.
 func TestKilledOutputs(t *testing.T) {
 	for i, c := range need.Sample(outputs[1:], 2) {
 		t.Run(c.name, func(t *testing.T) {
@@ -240,13 +243,13 @@ func TestKilledOutputs(t *testing.T) {
 	}
 }
 
-// A call of every command that makes something fails: the disk is full, a write is short,
-// a sync, a rename or a read fails. The command says so and leaves no temporary file, or
-// manages, and has made everything.
+// TestFaultsOfOutputs injects one fault into every command that creates a file: a full disk, a
+// short write, or a failed sync, rename or read. The command must either report the error and leave
+// no temporary file, or succeed and create its whole output.
 func TestFaultsOfOutputs(t *testing.T) {
 	faults := []struct {
 		kind    crashtest.Kind
-		first   bool // the first call of the kind; else the last
+		first   bool // inject into the first call of this kind, not the last
 		verdict crashtest.Verdict
 	}{
 		{crashtest.Write, true, crashtest.Verdict{Errno: syscall.ENOSPC}},
@@ -299,7 +302,7 @@ func TestFaultsOfOutputs(t *testing.T) {
 				}
 				require.True(t, hit, what)
 				if f.kind == crashtest.Read && c.name == "recover" && code == 3 {
-					require.Contains(t, said, "1 lost", what) // the rest is what recover is for
+					require.Contains(t, said, "1 lost", what) // recover must save the remaining data
 					continue
 				}
 				require.Equal(t, 2, code, what)
@@ -318,7 +321,8 @@ func TestFaultsOfOutputs(t *testing.T) {
 	}
 }
 
-// sizes are the bytes of each file of a directory, of a directory in it those of all its files.
+// sizes returns the size in bytes of each file of a directory. The size of a subdirectory is the
+// sum of its files.
 func sizes(t *testing.T, dir string) map[string]int64 {
 	t.Helper()
 	sizes := make(map[string]int64)
@@ -339,8 +343,9 @@ func sizes(t *testing.T, dir string) map[string]int64 {
 	return sizes
 }
 
-// A disk that is full from some change on, but for names that go, is an error that says
-// so, and what was there before is left alone: no temporary file, no half of one.
+// TestFullDisk checks commands on a disk that is full from some change on: every later call that
+// needs space fails. The command must report the error, keep the old content, and leave neither a
+// temporary file nor an incomplete one.
 func TestFullDisk(t *testing.T) {
 	for _, c := range need.Sample(writers[1:], 2) {
 		t.Run(c.name, func(t *testing.T) {
@@ -374,13 +379,13 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A call that fails or does less than it was told, one at a time: the command says so, and
-// leaves what was there before alone; or it manages, and has written everything.
+// TestFaultsOfCommands makes one call fail, or write less than requested. The command must either
+// report the error and leave the old content unchanged, or succeed and write everything.
 func TestFaultsOfCommands(t *testing.T) {
 	faults := []struct {
 		kind    crashtest.Kind
 		verdict crashtest.Verdict
-		at      func(n int) []int // which of the n calls of that kind
+		at      func(n int) []int // indexes of the calls to fail, given the number n of calls of that kind
 	}{
 		{crashtest.Write, crashtest.Verdict{Short: 1}, func(n int) []int { return []int{1, n} }},
 		{crashtest.Write, crashtest.Verdict{Errno: syscall.EIO}, func(n int) []int { return []int{n} }},
@@ -418,9 +423,9 @@ func TestFaultsOfCommands(t *testing.T) {
 					}
 					require.True(t, hit, what)
 					if f.kind == crashtest.Read && c.args[0] == "recover" && code == 3 {
-						// What cannot be read is lost, and told: the rest is what recover is for.
-						// Of what describes the rest nothing may be lost: it is read again, and
-						// written anew.
+						// recover must either report the unreadable chunk as lost, or lose nothing:
+						// if only the read of metadata failed, recover must read the metadata again
+						// and write all of it.
 						if strings.Contains(said, " 0 lost") {
 							require.Contains(t, said, "4 chunks: 4 certain", what)
 							requireNew(t, dir, c.file, c.last, what)
@@ -440,7 +445,7 @@ func TestFaultsOfCommands(t *testing.T) {
 	}
 }
 
-// requireNew makes sure that all was written.
+// requireNew checks that file has all of the new content.
 func requireNew(t *testing.T, dir, file string, last int, what string) {
 	t.Helper()
 	got, _ := readAll[int32](t, dir+"/"+file)
@@ -448,9 +453,9 @@ func requireNew(t *testing.T, dir, file string, last int, what string) {
 	requireOldOrNew(t, dir, file, last)
 }
 
-// What vanishes under a command, the files that it reads and replaces or those that it is
-// about to put in their place, is an error or nothing to it: never a crash, and what is
-// still there is right.
+// TestVanishedUnderCommands deletes files while a command runs: the files that it reads and
+// replaces, or its temporary files. The command may fail or succeed, but must not crash, and the
+// remaining files must have valid content.
 func TestVanishedUnderCommands(t *testing.T) {
 	for _, c := range need.Sample(writers[1:], 2) {
 		t.Run(c.name, func(t *testing.T) {
@@ -478,7 +483,7 @@ func TestVanishedUnderCommands(t *testing.T) {
 						require.NotEmpty(t, said, what)
 					}
 					if !temporary {
-						continue // what it wrote may have vanished as well, once it was there
+						continue // the output may have been deleted after it was written
 					}
 					requireOldOrNew(t, dir, c.file, c.last)
 					if code == 0 {

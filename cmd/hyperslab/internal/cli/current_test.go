@@ -1,4 +1,4 @@
-// Files of today's python-blosc2, through the command.
+// Tests of the command with files that the current python-blosc2 writes.
 package cli_test
 
 import (
@@ -68,7 +68,7 @@ func TestRun_currentBlosc2(t *testing.T) {
 			require.NoError(t, err)
 			grown := at("grown-" + name)
 			put(t, grown, content)
-			ok(t, "append", grown, at("noise.b2nd")) // a chunk that C-Blosc2 would store with the flag of a dictionary
+			ok(t, "append", grown, at("noise.b2nd")) // a chunk of random data, which C-Blosc2 would store uncompressed with the dictionary flag
 			ok(t, "append", grown, at(name))
 			ok(t, "verify", grown)
 			ok(t, "diff", grown+"[100000:150000]", at("noise.b2nd"))

@@ -13,8 +13,9 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Each tolerance of diff lets pass what the help text says and nothing more, between two
-// formats, and the first element that differs is told with its index and all digits of both.
+// TestDiffTolerances checks the tolerance flags of diff against the definitions of the help text,
+// for two arrays in different formats. The first difference must be reported with its index and all
+// digits of both values.
 func TestDiffTolerances(t *testing.T) {
 	t.Chdir(t.TempDir())
 	otherNaN := math.Float64frombits(math.Float64bits(math.NaN()) ^ 5)
@@ -24,8 +25,8 @@ func TestDiffTolerances(t *testing.T) {
 	create(t, "a.b2nd", ndarray.Spec{Shape: []int64{2, 4}, ChunkShape: []int64{1, 3}}, a)
 	create(t, "b.h5:/b", ndarray.Spec{Shape: []int64{2, 4}}, b)
 	for flags, different := range map[string][]int{
-		"":                                 {1, 2, 3, 5}, // bit for bit: NaN is the same as the same NaN
-		"--atol 1e-9":                      {2, 4, 5},    // with a tolerance by value: NaN is no value
+		"":                                 {1, 2, 3, 5}, // without a tolerance bits are compared: NaN equals NaN with the same bits
+		"--atol 1e-9":                      {2, 4, 5},    // with a tolerance values are compared: NaN equals nothing
 		"--atol 1":                         {4, 5},
 		"--atol 1 --equal-nan":             {},
 		"--rtol 1e-9 --equal-nan":          {2, 3},
@@ -71,15 +72,15 @@ func TestDiffTolerances(t *testing.T) {
 	require.Contains(t, stdout, "1.0000000000000002")
 }
 
-// Parts are compared as the arrays that they are: each way to select, from two formats, with
-// the index in the parts.
+// TestDiffOfParts checks that diff compares selections of two formats as arrays of their own, for
+// each kind of selection. The reported index must be an index into the selection.
 func TestDiffOfParts(t *testing.T) {
 	t.Chdir(t.TempDir())
 	a, b := make([]int32, 8*9), make([]int32, 9*8)
 	for i := range 8 {
 		for j := range 9 {
 			a[i*9+j] = int32(10*i + j)
-			b[(8-j)*8+i] = int32(10*i + j) // turned by a quarter
+			b[(8-j)*8+i] = int32(10*i + j) // rotated by 90 degrees
 		}
 	}
 	create(t, "a.b2nd", ndarray.Spec{Shape: []int64{8, 9}, ChunkShape: []int64{3, 4}}, a)
@@ -87,7 +88,7 @@ func TestDiffOfParts(t *testing.T) {
 	for _, tt := range []struct {
 		a, b string
 		code int
-		at   []int // of the first that differs, in the parts
+		at   []int // index of the first difference in the selections
 	}{
 		{"[3]", "[::-1, 3]", 0, nil},
 		{"[2:7, 4]", "[4, 2:7]", 0, nil},
@@ -123,7 +124,7 @@ func TestDiffOfParts(t *testing.T) {
 	}
 }
 
-// A group whose name ends like a selection is compared as the group it is.
+// TestDiff_escapedGroups checks that diff accepts a group whose name ends like a selection.
 func TestDiff_escapedGroups(t *testing.T) {
 	t.Chdir(t.TempDir())
 	create(t, "a.h5:/g[0]/x", ndarray.Spec{Shape: []int64{2}}, []int32{1, 2})
@@ -135,9 +136,8 @@ func TestDiff_escapedGroups(t *testing.T) {
 	require.Zero(t, code, stderr)
 }
 
-// Attributes that refer to other objects are the same if those have the same paths, in
-// whichever place of their files. Those of which nobody can tell are marked so, of one array
-// and of a tree, and the way on is told.
+// TestDiffOfReferences checks attributes with object references. They are equal if the objects have
+// the same paths, even if their addresses in the two files differ.
 func TestDiffOfReferences(t *testing.T) {
 	etopo, err := filepath.Abs("../../../../testdata/etopo120.h5")
 	require.NoError(t, err)
@@ -146,16 +146,17 @@ func TestDiffOfReferences(t *testing.T) {
 	require.Equal(t, 0, code, stderr)
 	_, stderr, code = run("diff", etopo, etopo)
 	require.Equal(t, 0, code, stderr)
-	stdout, stderr, code := run("diff", etopo+":/ROSE", "a.h5:/ROSE") // DIMENSION_LIST
+	stdout, stderr, code := run("diff", etopo+":/ROSE", "a.h5:/ROSE") // compares the attribute DIMENSION_LIST
 	require.Equal(t, 0, code, stdout+stderr)
 
-	for _, object := range []string{"", ":/ETOPO120X"} { // REFERENCE_LIST
+	for _, object := range []string{"", ":/ETOPO120X"} { // compares the attribute REFERENCE_LIST
 		stdout, stderr, code := run("diff", etopo+object, "a.h5"+object)
 		require.Equal(t, 0, code, stdout+stderr)
 	}
 }
 
-// Numbers of different types are compared by value; the type is a difference of its own.
+// TestDiff_numericTypes checks that diff compares numbers of different types by value, and reports
+// the difference of types separately.
 func TestDiff_numericTypes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	create(t, "a.b2nd", ndarray.Spec{Shape: []int64{3}, ChunkShape: []int64{2}}, []int32{1, 2, 3})

@@ -1,4 +1,4 @@
-// JSON documents of commands that fail or read untrusted files.
+// Tests of the JSON documents of commands that fail or read untrusted files.
 
 package cli_test
 
@@ -26,8 +26,9 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// failing writes bad.h5: /corrupt, the second of whose three chunks is corrupt, /virtual with a
-// missing source, and /plain; bad.b2nd is cut off.
+// failing writes bad.h5, whole.b2nd and bad.b2nd. In bad.h5, the second of three chunks of /corrupt
+// is corrupt, the source of /virtual is missing, and /plain is valid. whole.b2nd is valid, and
+// bad.b2nd is a truncated copy of it.
 func failing(t *testing.T) {
 	t.Helper()
 	f, err := h5.Create("bad.h5", nil)
@@ -55,7 +56,7 @@ func failing(t *testing.T) {
 	second := bytes.Repeat([]byte{2}, 400)
 	require.Equal(t, 2, bytes.Count(b, second), "in two datasets")
 	at := bytes.Index(b, second)
-	if !bytes.Equal(b[at-400:at], bytes.Repeat([]byte{1}, 400)) { // the chunk, not the middle of plain
+	if !bytes.Equal(b[at-400:at], bytes.Repeat([]byte{1}, 400)) { // found the chunk of /corrupt, not the middle of /plain
 		b[at+7] = 9
 	} else {
 		b[at+400+bytes.Index(b[at+400:], second)+7] = 9
@@ -67,7 +68,7 @@ func failing(t *testing.T) {
 	require.NoError(t, os.WriteFile("bad.b2nd", b[:len(b)-10], 0o600))
 }
 
-// documents fails the test unless the output is empty or complete JSON documents, and returns their
+// documents checks that text is empty or consists of complete JSON documents, and returns their
 // number.
 func documents(t *testing.T, text, line string) (n int) {
 	t.Helper()
@@ -94,9 +95,9 @@ func TestJSON_errors(t *testing.T) {
 	defer func() { require.NoError(t, full.Close()) }()
 	seen := map[string]bool{}
 	for _, x := range []struct {
-		command string // the first words of the line
-		fails   string // the rest, with errors in the middle
-		works   string // the rest, without
+		command string // the first words of the command line
+		fails   string // the remaining words, for a source with errors
+		works   string // the remaining words, for a valid source
 	}{
 		{"ls", "-r bad.b2nd", "bad.h5"},
 		{"tree", "bad.b2nd", "bad.h5"},
@@ -157,7 +158,8 @@ func TestJSON_errors(t *testing.T) {
 	}
 }
 
-// Every command that accepts --untrusted reports in JSON how the file was isolated.
+// TestJSON_isolation checks that the JSON output of every command with --untrusted reports how the
+// command isolated the file.
 func TestJSON_isolation(t *testing.T) {
 	t.Chdir(t.TempDir())
 	failing(t)
@@ -208,8 +210,8 @@ func TestJSON_isolation(t *testing.T) {
 	require.Equal(t, len(lines), tested)
 }
 
-// Strings that a spreadsheet may read as a formula get an apostrophe, names of fields too; other
-// strings and numbers are written as they are.
+// TestDump_csvSafe checks that a string or a field name gets an apostrophe if a spreadsheet may
+// read it as a formula. Other strings and all numbers must stay as they are.
 func TestDump_csvSafe(t *testing.T) {
 	t.Chdir(t.TempDir())
 	formulas := []string{
@@ -247,8 +249,9 @@ func TestDump_csvSafe(t *testing.T) {
 	}
 }
 
-// One attribute of a type that libhdf5 does not know leaves the elements and the other attributes
-// readable. Commands that copy attributes report it.
+// TestRun_attributeOfUnknownType checks that a dataset and its other attributes stay readable if
+// one attribute has a datatype that libhdf5 does not support. Commands that copy attributes must
+// report it.
 func TestRun_attributeOfUnknownType(t *testing.T) {
 	for _, x := range []struct {
 		name      string
@@ -269,8 +272,8 @@ func TestRun_attributeOfUnknownType(t *testing.T) {
 	}
 }
 
-// unknownAttribute writes u.h5 with the dataset x. Its attribute later has a datatype of a version
-// that libhdf5 does not have, and its other attributes are valid.
+// unknownAttribute writes u.h5 with the dataset x. Its attribute "later" has a datatype of a
+// version that libhdf5 does not support. Its other attributes are valid.
 func unknownAttribute(t *testing.T, low h5.LibVer, more int, structure string) {
 	t.Helper()
 	f, err := h5.Create("u.h5", &h5.CreateOptions{Low: low, High: h5.LatestFormat})
@@ -289,12 +292,12 @@ func unknownAttribute(t *testing.T, low h5.LibVer, more int, structure string) {
 	require.NoError(t, err)
 	at := bytes.Index(b, []byte("later\x00"))
 	require.Positive(t, at)
-	at += bytes.Index(b[at:], []byte{0x20, 0x3f, 0, 8, 0, 0, 0}) - 1 // an IEEE float of 8 bytes
+	at += bytes.Index(b[at:], []byte{0x20, 0x3f, 0, 8, 0, 0, 0}) - 1 // start of an IEEE float type of 8 bytes
 	change := func() { b[at] = 0x61 }                                // version 6
 	switch structure {
 	case "":
 		change()
-	case "OHDR": // its checksum is after the messages
+	case "OHDR": // the checksum is after the messages
 		start := bytes.LastIndex(b[:at], []byte(structure))
 		end := at
 		for h5file.Lookup3(b[start:end]) != binary.LittleEndian.Uint32(b[end:]) {
@@ -302,7 +305,7 @@ func unknownAttribute(t *testing.T, low h5.LibVer, more int, structure string) {
 		}
 		change()
 		binary.LittleEndian.PutUint32(b[end:], h5file.Lookup3(b[start:end]))
-	case "FHDB": // its checksum is in its header, and zero while it is computed
+	case "FHDB": // the checksum is in the header and counts as zero when it is computed
 		start := bytes.LastIndex(b[:at], []byte(structure))
 		const header = 4 + 1 + 8 + 5
 		sum := b[start+header:][:4]
@@ -363,8 +366,8 @@ func checkUnknownAttribute(t *testing.T, attributes int) {
 	}
 }
 
-// TestJSON_interrupted checks that a command with --json that a signal ends writes one complete
-// document or no output.
+// TestJSON_interrupted checks that a command with --json writes one complete document or no output
+// if a signal stops it.
 func TestJSON_interrupted(t *testing.T) {
 	t.Chdir(t.TempDir())
 	create(t, "small.b2nd", ndarray.Spec{Shape: []int64{1}}, []int8{1})
@@ -388,7 +391,7 @@ func TestJSON_interrupted(t *testing.T) {
 			var stdout bytes.Buffer
 			cmd.Stdout = &stdout
 			require.NoError(t, cmd.Start())
-			time.Sleep(400 * time.Millisecond) // the result does not depend on how far it came
+			time.Sleep(400 * time.Millisecond) // the result does not depend on the progress at this time
 			require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 			require.Error(t, cmd.Wait())
 			require.LessOrEqual(t, documents(t, stdout.String(), name), 1)

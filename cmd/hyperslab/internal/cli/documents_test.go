@@ -21,10 +21,10 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// documented is a key of docs/json.md with its type there.
+// documented is a key of docs/json.md with its documented type.
 type documented struct{ key, kind string }
 
-// tables reads docs/json.md: the keys by the title of their section.
+// tables returns the keys in docs/json.md by section title.
 func tables(t *testing.T) map[string][]documented {
 	t.Helper()
 	text, err := os.ReadFile("../../../../docs/json.md")
@@ -47,13 +47,13 @@ func tables(t *testing.T) map[string][]documented {
 	return all
 }
 
-// judge compares documents with their tables.
+// judge compares JSON documents with the tables of docs/json.md.
 type judge struct {
 	tables map[string][]documented
-	seen   map[string]bool // "section key" that had a value
+	seen   map[string]bool // "section key" of each key that had a value
 }
 
-// object compares an object with the table of a section.
+// object compares a JSON object with the table of a section.
 func (j *judge) object(section string, doc any) error {
 	object, ok := doc.(map[string]any)
 	table := j.tables[section]
@@ -64,7 +64,7 @@ func (j *judge) object(section string, doc any) error {
 	for _, d := range table {
 		value, there := object[d.key]
 		if !there && section == "hyperslab.progress/1" {
-			continue // keys that say nothing are left out there
+			continue // progress documents omit keys without a value
 		}
 		want = append(want, d.key)
 		if value == nil {
@@ -82,7 +82,7 @@ func (j *judge) object(section string, doc any) error {
 	return nil
 }
 
-// value compares a value that is not null with its documented type.
+// value compares a value other than null with its documented type.
 func (j *judge) value(kind string, v any) error {
 	if of, ok := strings.CutPrefix(kind, "array of "); ok {
 		list, ok := v.([]any)
@@ -107,7 +107,7 @@ func (j *judge) value(kind string, v any) error {
 		}
 	case "integer":
 		number, ok := v.(json.Number)
-		if text, quoted := v.(string); quoted { // beyond 2^53
+		if text, quoted := v.(string); quoted { // an integer beyond 2^53 is a string
 			n, err := strconv.ParseInt(text, 10, 64)
 			if err == nil && (n > 1<<53 || n < -1<<53) {
 				return nil
@@ -144,7 +144,7 @@ func (j *judge) document(doc any) error {
 	return j.object(schema, doc)
 }
 
-// stream compares all documents of an output.
+// stream compares all documents of an output and returns their number.
 func (j *judge) stream(r io.Reader) (n int, err error) {
 	d := json.NewDecoder(r)
 	d.UseNumber()
@@ -163,8 +163,9 @@ func (j *judge) stream(r io.Reader) (n int, err error) {
 	}
 }
 
-// What each command writes with --json is what docs/json.md says: every key with a value of
-// its type, and no other. Every key that is documented has a value in one of these documents.
+// TestJSON_documented checks that the documents that commands write with --json have exactly the
+// keys of docs/json.md, with values of the documented types. Each documented key must have a value
+// in at least one document.
 func TestJSON_documented(t *testing.T) {
 	j := &judge{tables(t), map[string]bool{}}
 	t.Chdir(field(t))
@@ -209,7 +210,8 @@ func TestJSON_documented(t *testing.T) {
 	require.Empty(t, never, "documented, and in none of these documents")
 }
 
-// makeRare makes, beside the files of field, what gives the rarer keys a value.
+// makeRare adds files to those of field. Commands on them write documents in which the less common
+// keys have values.
 func makeRare(t *testing.T) {
 	t.Helper()
 	require.NoError(t, os.Mkdir("directory", 0o755))
@@ -220,7 +222,7 @@ func makeRare(t *testing.T) {
 	d, err := f.Root().CreateDataset("d", h5.Int(4, 0), h5.SimpleSpace(2), &h5.DatasetOptions{Times: true})
 	require.NoError(t, err)
 	require.NoError(t, errors.Join(d.SetComment("of the first days"), f.Close()))
-	hurt, err := os.ReadFile("etopo.h5") // ROSE has one chunk, behind deflate
+	hurt, err := os.ReadFile("etopo.h5") // ROSE has one chunk, compressed with deflate
 	require.NoError(t, err)
 	stdout, _, code := run("chunks", "etopo.h5:/ROSE", "--json")
 	require.Zero(t, code)
@@ -238,12 +240,12 @@ func makeRare(t *testing.T) {
 	require.Zero(t, code, stderr)
 	chunk, err := os.ReadFile("hurt.bcolz/data/__0.blp")
 	require.NoError(t, err)
-	chunk[16] = 99 // the version of the chunk
+	chunk[16] = 99 // the version of the chunk format
 	put(t, "hurt.bcolz/data/__0.blp", chunk)
 }
 
-// documentLines are commands of which --json writes documents, each behind its exit code
-// unless that is 0.
+// documentLines are command lines that write documents with --json. The exit code precedes the line
+// if it is not 0.
 const documentLines = `
 info waves.b2nd
 ls etopo.h5

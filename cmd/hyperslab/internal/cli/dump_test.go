@@ -16,7 +16,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// NumPy reads back what dump --npy writes, and what dump --json writes is the same.
+// TestDump_numpy checks that NumPy reads the output of dump --npy, and that its values equal those
+// of dump --json.
 func TestDump_numpy(t *testing.T) {
 	interpreter := need.Python(t, "numpy")
 	dir := field(t)
@@ -66,7 +67,7 @@ else:
 print(str(a.dtype) if a.dtype.names else a.dtype.str, a.shape)
 `
 
-// Large output does not take memory with it, and a failing writer ends it.
+// TestDumpInPieces checks that dump writes an array that is larger than one piece completely.
 func TestDumpInPieces(t *testing.T) {
 	dir := t.TempDir()
 	values := make([]int32, 3000*1000)
@@ -84,9 +85,9 @@ func TestDumpInPieces(t *testing.T) {
 	require.Equal(t, 30, strings.Count(stdout, "\n"))
 }
 
-// dump --ddl of an object, or of a part of one, is what h5dump says of it, with h5dump's own
-// flags and with an address; what h5dump has no words for is refused, and so is a file that
-// may be crafted.
+// TestDump_h5dump compares dump --ddl of objects and selections with h5dump, for the flags of
+// h5dump and for addresses. dump must refuse untrusted files and everything that DDL cannot
+// express.
 func TestDump_h5dump(t *testing.T) {
 	tool := need.Tool(t, "h5dump")
 	t.Chdir(field(t))

@@ -11,15 +11,15 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// Every example of every help text runs as it stands, in the order in which they
-// are listed, in a directory with the files of the one before.
+// TestExamplesInHelp runs the examples of every help text in the order in which they are listed.
+// They share a directory: an example may use files that an earlier one wrote.
 func TestExamplesInHelp(t *testing.T) {
 	need.NoRace(t, "other tests run the same commands")
 	t.Chdir(field(t))
 	broken, err := os.ReadFile("broken.h5")
 	require.NoError(t, err)
 	put(t, "corrupt.h5", broken)
-	codes := map[string]int{ // 0 of all others
+	codes := map[string]int{ // 0 for all others
 		"hyperslab explain corrupt.h5 --wrong":                           1,
 		"hyperslab diff waves.b2nd changed.b2nd --rtol 1e-6 --atol 1e-3": 1,
 		"hyperslab diff waves.b2nd changed.b2nd -n 5":                    1,
@@ -57,7 +57,7 @@ func TestExamplesInHelp(t *testing.T) {
 	require.GreaterOrEqual(t, seen, 50)
 }
 
-// shellWords are the words of a line as a shell sees them, up to where the output goes.
+// shellWords splits a line into words as a shell does, up to a redirection of the output.
 func shellWords(line string) (words []string) {
 	line, _, _ = strings.Cut(line, " > ")
 	word, quoted := "", false

@@ -8,14 +8,14 @@ import (
 	"github.com/hyperslab/hyperslab"
 )
 
-// ShowAtOnce makes jobs tell of their progress however short they are.
+// ShowAtOnce sets the delay before jobs report progress. With 0, short jobs report it too.
 func ShowAtOnce(t testing.TB, delay time.Duration) {
 	before := progressDelay
 	progressDelay = delay
 	t.Cleanup(func() { progressDelay = before })
 }
 
-// SetVerifyNew replaces the verification of a file before it replaces another one.
+// SetVerifyNew replaces the function that verifies a new file before it replaces an old one.
 func SetVerifyNew(t testing.TB, f func(context.Context, string, *hyperslab.VerifyOptions) (*hyperslab.VerifyReport, error)) {
 	before := verifyNew
 	verifyNew = f

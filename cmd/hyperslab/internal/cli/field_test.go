@@ -16,18 +16,19 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// field makes a directory with all the files that the tests work on:
+// field creates a directory with the files that the tests use and returns its name:
 //
-//	etopo.h5      real measurements, written by netCDF: attributes that hold references
-//	waves.b2nd    20x30 <f4, not compressed, so that sizes do not depend on codecs; waves.h5:/waves the same
-//	changed.b2nd  waves with three values, one byte order of an attribute and one unit changed
+//	etopo.h5      real measurements, written by netCDF: attributes contain references
+//	waves.b2nd    20x30 <f4, not compressed, because sizes must not depend on codecs
+//	waves.h5      the same array as /waves
+//	changed.b2nd  waves with three other values, one other unit and one byte-swapped attribute
 //	scalar.b2nd   one integer beyond 2^53
-//	records.b2nd  structures of all that a column can be
-//	gaps.b2nd     floats, a chunk of them never written, some equal to _FillValue
-//	tree.h5       groups, links, and a dataset whose element type is not supported
-//	broken.h5     the same, one dataset's header damaged
-//	rich.b2nd     attributes of every kind, two of them not for HDF5
-//	notes.txt, empty.b2nd, cut.b2nd, cut.h5   not what their names say
+//	records.b2nd  structures with a field of most kinds
+//	gaps.b2nd     floats: one chunk was never written, some elements equal _FillValue
+//	tree.h5       groups, links, and a dataset whose dtype is not supported
+//	broken.h5     the same, with the corrupt header of one dataset
+//	rich.b2nd     attributes of every kind, two of which HDF5 does not support
+//	notes.txt, empty.b2nd, cut.b2nd, cut.h5   invalid or truncated files
 func field(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -87,7 +88,7 @@ func field(t testing.TB) string {
 	return dir
 }
 
-// record has a field of most kinds.
+// record is a structure with a field of most kinds.
 type record struct {
 	ID   int32            `nd:"id"`
 	Name string           `nd:"name,S8"`
@@ -140,7 +141,7 @@ func put(t testing.TB, name string, b []byte) {
 	require.NoError(t, os.WriteFile(name, b, 0o644))
 }
 
-// create writes an array; the element type follows from values.
+// create writes an array. Its dtype is that of values.
 func create[T ndarray.Element](t testing.TB, location string, spec ndarray.Spec, values []T) {
 	t.Helper()
 	ctx := context.Background()
@@ -152,7 +153,7 @@ func create[T ndarray.Element](t testing.TB, location string, spec ndarray.Spec,
 	require.NoError(t, d.Close())
 }
 
-// makeTree writes a file with a bit of everything that ls can meet.
+// makeTree creates a file with every kind of member that ls lists.
 func makeTree(t testing.TB, name string) {
 	t.Helper()
 	f, err := h5.Create(name, nil)
@@ -188,8 +189,8 @@ func makeTree(t testing.TB, name string) {
 	require.NoError(t, f.Root().LinkExternal("elsewhere", "waves.h5", "/waves"))
 }
 
-// breakTree copies the tree with the header of /run1/raw/counts damaged: its first
-// byte is the version of the object header (HDF5 File Format, IV.A.1.a).
+// breakTree copies the tree file and overwrites the header of /run1/raw/counts. The first byte of
+// the header is the version of the object header (HDF5 File Format, IV.A.1.a).
 func breakTree(t testing.TB, from, to string) {
 	t.Helper()
 	f, err := h5.Open(from, h5.ReadOnly)
@@ -204,7 +205,7 @@ func breakTree(t testing.TB, from, to string) {
 	put(t, to, b)
 }
 
-// noise is an array that takes seconds to compress with zstd at level 9.
+// noise creates an array of random numbers. It takes seconds to compress with zstd at level 9.
 func noise(t testing.TB, location string, rows int64) {
 	t.Helper()
 	values := make([]float32, rows*1024)

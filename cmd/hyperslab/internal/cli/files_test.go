@@ -1,4 +1,5 @@
-// Sources of virtual datasets and external files that are missing or in another directory.
+// Tests of sources of virtual datasets and of external files that are missing or in another
+// directory.
 
 package cli_test
 
@@ -14,7 +15,7 @@ import (
 )
 
 // elsewhere writes a file with a virtual dataset /v, whose source is source.h5:/x, and a dataset /e
-// with the external file "data/e.bin". Both contain 1, 2, 3; the fill value is 7.
+// with the external file "data/e.bin". Both contain 1, 2, 3. The fill value is 7.
 func elsewhere(t *testing.T, dir string) string {
 	t.Helper()
 	create[int32](t, filepath.Join(dir, "source.h5")+":/x", ndarray.Spec{Shape: []int64{3}}, []int32{1, 2, 3})
@@ -48,7 +49,7 @@ func TestRun_otherFiles(t *testing.T) {
 			{"dump", address}, {"dump", address, "--ddl"}, {"stats", address, "--bins=0"}, {"convert", address, out, "-f"}, {"diff", address, address}, {"plot", address},
 		}
 	}
-	values := map[string]string{"dump": "2", "stats": "6"} // an element, the sum
+	values := map[string]string{"dump": "2", "stats": "6"} // dump: an element; stats: the sum
 	requireRun := func(t *testing.T, args []string, want int, more ...string) string {
 		stdout, stderr, code := run(append(args, more...)...)
 		require.Equal(t, want, code, "%v: %s%s", args, stdout, stderr)
@@ -88,7 +89,7 @@ func TestRun_otherFiles(t *testing.T) {
 			})
 		}
 	}
-	for _, args := range [][]string{{"ls", path}, {"info", path + ":/v"}} { // which read no elements
+	for _, args := range [][]string{{"ls", path}, {"info", path + ":/v"}} { // these commands read no elements
 		_, stderr, code := run(args...)
 		require.Zero(t, code, stderr)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// interpreter is the Python of the peers.
+// interpreter returns the path of the Python interpreter with the libraries to compare with.
 func interpreter(t *testing.T) string {
 	t.Helper()
 	python := os.Getenv("HYPERSLAB_PYTHON")
@@ -24,8 +24,9 @@ func interpreter(t *testing.T) string {
 	return python
 }
 
-// What NumPy saves, in either order of elements, either order of bytes and any shape,
-// becomes an array of the same values, from a file and through a pipe, and goes back.
+// TestConvertNPY converts arrays that NumPy saved, in both element orders, both byte orders and
+// various shapes, from files and through a pipe. It checks the values of the results, and converts
+// them back.
 func TestConvertNPY(t *testing.T) {
 	python := interpreter(t)
 	dir := t.TempDir()
@@ -87,7 +88,8 @@ print(n)
 	require.Equal(t, fmt.Sprintln(n), string(out))
 }
 
-// Files that are not what they say are refused with the place and both sizes.
+// TestConvertFlatErrors checks that invalid .npy and raw files are rejected. The error must contain
+// the offset and both sizes.
 func TestConvertFlatErrors(t *testing.T) {
 	t.Chdir(field(t))
 	_, stderr, code := run("convert", "waves.b2nd", "w.npy", "-q", "--exclude-unsupported")

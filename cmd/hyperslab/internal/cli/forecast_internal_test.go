@@ -12,8 +12,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/mem"
 )
 
-// What was not sampled is taken to be like what was, and what cannot be is counted as it
-// is.
+// TestForecast checks that the forecast extrapolates from the sampled data to the rest, and counts
+// data that cannot be sampled as uncompressed.
 func TestForecast(t *testing.T) {
 	f := &forecast{sampled: 1000, stored: 100, took: time.Second, rest: 3000, plain: 7}
 	stored, took := f.total()

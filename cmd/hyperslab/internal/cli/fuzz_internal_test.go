@@ -1,4 +1,4 @@
-// What people, and programs in their place, write on the command line.
+// Fuzz tests of the parsers of command-line arguments.
 
 package cli
 
@@ -20,7 +20,8 @@ func requireUsage(t *testing.T, err error) {
 	require.ErrorAs(t, err, &u)
 }
 
-// Sizes, shapes and ranges are what they may be, or an error that repeats the text.
+// FuzzUnits checks that sizes, shapes and ranges are parsed to valid values, or result in an error
+// that contains the argument.
 func FuzzUnits(f *testing.F) {
 	for _, s := range []string{"64KiB", "1.5GiB", "8EiB", "9EiB", "1..5G", "64,64", "2x3x4", "-1,100", "scalar", "-1,-1", "-10,10", "1e308,-1e308", "-1e308,1e308", "NaN,1", ".", ""} {
 		f.Add(s)
@@ -55,8 +56,8 @@ func FuzzUnits(f *testing.F) {
 	})
 }
 
-// An address comes apart in two pieces that make it up, and the flags of h5dump make one
-// whose selection can be read, or an error of use.
+// FuzzAddress checks that splitting an address loses no characters, and that the flags of h5dump
+// form an address with a valid selection or result in a usage error.
 func FuzzAddress(f *testing.F) {
 	f.Add("a.h5:/x[0, 10:20, ::-1]", "0,1", "2,2", "3,3", "1,2")
 	f.Add("a.h5:/x[1][0]", "", "", "", "")
@@ -85,7 +86,8 @@ func FuzzAddress(f *testing.F) {
 	})
 }
 
-// What attr set is given is a value that can be stored and shown, or an error.
+// FuzzAttrValue checks that every argument of attr set is a value that can be stored and printed,
+// or results in an error.
 func FuzzAttrValue(f *testing.F) {
 	for _, c := range [][2]string{
 		{"km", ""}, {"3", ""}, {"[1, 2.5]", ""}, {"[[1, 2], [3, 4]]", "<i2"}, {"18446744073709551615", ""}, {`["a", "größer"]`, ""},
@@ -96,7 +98,7 @@ func FuzzAttrValue(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, dtype string) {
 		if d, err := ndarray.ParseDType(dtype); err == nil && d.Size > 1<<12 {
-			return // long texts that are written as such; nothing else depends on the size
+			return // long strings are stored unchanged; nothing else depends on the size
 		}
 		v, err := parseValue(text, dtype)
 		if err != nil {
@@ -112,7 +114,7 @@ func FuzzAttrValue(f *testing.F) {
 	})
 }
 
-// The layout of documents changes nothing but spaces.
+// FuzzWriteJSON checks that the layout of a JSON document changes only white space.
 func FuzzWriteJSON(f *testing.F) {
 	for _, s := range []string{`{"a": [1, [2, 3], {"b": "<&> \"quoted, [text]\" \\"}], "": null}`, `[[[]], [{}], "]"]`, `"\\"`, "0"} {
 		f.Add(s)

@@ -2,7 +2,7 @@ package cli_test
 
 import "testing"
 
-// changes are the sessions of the commands that change, convert and compare.
+// changes are the sessions of the commands that change, convert or compare files.
 var changes = map[string][]string{
 	"attr": {
 		"attr list waves.b2nd",

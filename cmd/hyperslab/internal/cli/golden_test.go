@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/*.golden anew")
 
-// sessions are command lines whose every word is compared, by golden file. They
-// run in a directory made by field, in this order.
+// sessions are command lines by the name of their golden file, which contains their exact output.
+// They run in this order in a directory that field created.
 var sessions = map[string][]string{
 	"ls": {
 		"ls etopo.h5",
@@ -354,7 +354,7 @@ var sessions = map[string][]string{
 
 func TestGolden(t *testing.T) { golden(t, sessions) }
 
-// golden runs each session in a directory of its own.
+// golden runs the sessions of each golden file in a new directory and compares their output.
 func golden(t *testing.T, sessions map[string][]string) {
 	for name, lines := range sessions {
 		t.Run(name, func(t *testing.T) {
@@ -379,7 +379,8 @@ func golden(t *testing.T, sessions map[string][]string) {
 	}
 }
 
-// session runs a command line and writes down all that can be seen of it.
+// session runs a command line and returns it with its standard output, standard error and exit
+// code.
 func session(line string) string {
 	stdout, stderr, code := run(strings.Fields(line)...)
 	var b strings.Builder
@@ -393,14 +394,14 @@ func session(line string) string {
 	return b.String()
 }
 
-// run calls the command in this process.
+// run runs the command in this process.
 func run(args ...string) (stdout, stderr string, code int) {
 	var out, errs bytes.Buffer
 	code = cli.Run(args, strings.NewReader(""), &out, &errs)
 	return out.String(), errs.String(), code
 }
 
-// scrubs take out what is different in each run and on each machine.
+// scrubs replace output that depends on the run or on the machine.
 var scrubs = []struct {
 	pattern     *regexp.Regexp
 	replacement string
@@ -416,8 +417,7 @@ var scrubs = []struct {
 	{regexp.MustCompile(`\.tmp-[0-9]+-[0-9]+(-[0-9a-f]+)?`), ".tmp-N"},
 }
 
-// compressed are the sizes in the sessions of convert that depend on the version
-// of a codec.
+// compressed matches sizes in the sessions of convert that depend on the version of a codec.
 var compressed = regexp.MustCompile(`(B -> |about |"stored_bytes": |"estimated_bytes": |"ratio": )[0-9.]+( KiB  [0-9.]+x)?`)
 
 func scrub(s string) string {

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGuide runs the commands of each page of the guide and compares their output, except figures
-// that depend on the machine. With -update it writes the output into the page.
+// TestGuide runs the commands of each page of the guide and compares their output with the page,
+// except numbers that depend on the machine. With -update it writes the output into the page.
 func TestGuide(t *testing.T) {
 	pages, err := filepath.Glob("../../../../docs/guide/*.md")
 	require.NoError(t, err)
@@ -35,8 +35,9 @@ func TestGuide(t *testing.T) {
 
 const prompt = "    $ hyperslab "
 
-// withOutput runs each command of a page in order and returns the page with their output. A command
-// is an indented line that begins with the prompt, and its output the indented lines after it.
+// withOutput runs the commands of a page in order and returns the page with their output. A command
+// is an indented line that begins with the prompt. Its output consists of the indented lines after
+// it.
 func withOutput(page string) string {
 	var b strings.Builder
 	output := false

@@ -10,17 +10,17 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
 )
 
-// planned are the commands of plans. Each needs files that another of them wrote, so that the
-// tables of single command lines leave them out where the tests of this file cover them.
+// planned are the commands of plans. Each needs files that another of them wrote. Tests with one
+// command line for each command omit them where the tests of this file cover them.
 var planned = []string{"commit", "plan", "work"}
 
-// unplanned returns the names without the commands of plans.
+// unplanned returns names without the commands of plans.
 func unplanned(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(planned, name) })
 }
 
-// TestPlan_jobs checks that the target of a plan does not depend on the number of workers, and is
-// that of convert.
+// TestPlan_jobs checks that the target of a plan does not depend on the number of workers and is
+// the same as that of convert.
 func TestPlan_jobs(t *testing.T) {
 	t.Chdir(field(t))
 	storage := []string{"--chunks", "10,30", "--codec", "lz4", "--exclude-unsupported"}

@@ -1,5 +1,5 @@
-// The habits that all commands have, or all of a kind: each table goes through the
-// commands that there are, so that a new one needs a row.
+// Tests of the flags that several commands share. Each table must have a row for every command that
+// has the flag: a new command fails the test until it has one.
 
 package cli_test
 
@@ -22,7 +22,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// flagged are the commands that have a flag.
+// flagged returns the names of the commands that have a flag.
 func flagged(t *testing.T, flag string) (names []string) {
 	t.Helper()
 	line := regexp.MustCompile(`(?m)^ +(-\w, )?` + flag + `\b`)
@@ -37,7 +37,7 @@ func flagged(t *testing.T, flag string) (names []string) {
 	return names
 }
 
-// words are the arguments of a line, in which "…" holds some together.
+// words splits a command line into arguments. An argument between double quotes may contain spaces.
 func words(line string) (args []string) {
 	for i, part := range strings.Split(line, `"`) {
 		if i%2 == 1 {
@@ -49,7 +49,7 @@ func words(line string) (args []string) {
 	return args
 }
 
-// commandOf is the command that args begin with.
+// commandOf returns the name of the command that args start with.
 func commandOf(t *testing.T, args []string) string {
 	t.Helper()
 	names := leaves(t)
@@ -62,7 +62,8 @@ func commandOf(t *testing.T, args []string) string {
 	return ""
 }
 
-// everyCommand requires that lines has one of each of names.
+// everyCommand checks that lines has at least one line of each command in names and no line of
+// another command.
 func everyCommand(t *testing.T, names, lines []string) {
 	t.Helper()
 	var seen []string
@@ -74,8 +75,8 @@ func everyCommand(t *testing.T, names, lines []string) {
 	require.Equal(t, names, slices.Compact(seen))
 }
 
-// contents are the digests of all files of a directory, and when they were written if times
-// are asked for.
+// contents returns the digest of each file of a directory, with its modification time if times is
+// set.
 func contents(t *testing.T, dir string, times bool) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
@@ -101,11 +102,11 @@ func contents(t *testing.T, dir string, times bool) map[string]string {
 	return all
 }
 
-// speeds are what differs between two runs of bench, or of crosscheck.
+// speeds matches measured values, which differ between two runs of bench or crosscheck.
 var speeds = regexp.MustCompile(`"((de)?compress_mb_per_s|nanoseconds)": [0-9.e+-]+`)
 
-// Every command that takes -j writes the same bytes with one worker, with two and with
-// eight, to standard output and into files.
+// TestCommands_jobs checks that every command that accepts -j writes the same bytes, to standard
+// output and to files, with one, two and eight workers.
 func TestCommands_jobs(t *testing.T) {
 	t.Chdir(field(t))
 	noise(t, "many.b2nd", 256)
@@ -123,7 +124,7 @@ func TestCommands_jobs(t *testing.T) {
 	}
 	var lines []string
 	for _, x := range []struct {
-		line string // OUT is the name without an extension of what it writes
+		line string // OUT stands for the output name without its extension
 		code int
 	}{
 		{"append OUT.b2nd many.b2nd", 0},
@@ -176,9 +177,9 @@ func TestCommands_jobs(t *testing.T) {
 	everyCommand(t, unplanned(flagged(t, "--jobs")), lines)
 }
 
-// terminal has a line for each command, and whether it goes through the pager there: those
-// that write as much as there is to tell. What the others write does not get long, or only
-// if a flag says so, and the picture of plot is as large as the terminal.
+// terminal has a line of each command. paged is true if the output goes through the pager on a
+// terminal, because its length depends on the file. The output of the other commands is short
+// unless a flag requests more, and a plot has the size of the terminal.
 var terminal = []struct {
 	line  string
 	paged bool
@@ -193,8 +194,9 @@ var terminal = []struct {
 	{"crosscheck emit OUT --area metalayer", false}, {`crosscheck run OUT --read "false {in} {out}"`, false},
 }
 
-// On a terminal the commands that may write much go through the pager, and no other; and
-// with NO_COLOR there is no colour, whatever a command writes. A bar moves the cursor.
+// TestCommands_terminal checks that on a terminal exactly the commands with long output use the
+// pager, and that no command writes colours if NO_COLOR is set. A progress bar may still write
+// escape sequences that move the cursor.
 func TestCommands_terminal(t *testing.T) {
 	var text bytes.Buffer
 	text.WriteString("env TERM=xterm NO_COLOR=1\nenv HYPERSLAB_PAGER='sed s/^/paged:/'\n")
@@ -219,8 +221,9 @@ func TestCommands_terminal(t *testing.T) {
 	require.Equal(t, flagged(t, "--no-pager"), paged)
 }
 
-// Where colour is asked for it is beside the text and changes none of it; with NO_COLOR,
-// which comes first, and where nothing is said, there is none.
+// TestCommands_colours checks that CLICOLOR_FORCE adds colours to the output and does not change
+// its text. The output must not contain colours without CLICOLOR_FORCE, or if NO_COLOR is set,
+// because NO_COLOR takes precedence.
 func TestCommands_colours(t *testing.T) {
 	t.Chdir(field(t))
 	escape := regexp.MustCompile("\x1b\\[[0-9;]*m")
@@ -232,7 +235,7 @@ func TestCommands_colours(t *testing.T) {
 	}
 	coloured := 0
 	for _, x := range terminal {
-		if strings.Contains(x.line, "OUT") { // a second run would be refused
+		if strings.Contains(x.line, "OUT") { // a second run fails because the output exists
 			continue
 		}
 		args := words(x.line)
@@ -240,12 +243,12 @@ func TestCommands_colours(t *testing.T) {
 		require.NotContains(t, plain+said, "\x1b", x.line)
 		off, said := with("1", "1", args)
 		require.NotContains(t, off+said, "\x1b", x.line)
-		if args[0] == "bench" { // other speeds
+		if args[0] == "bench" { // its measured speeds differ
 			continue
 		}
 		require.Equal(t, plain, off, x.line)
 		on, _ := with("1", "", args)
-		if args[0] != "plot" { // other blocks
+		if args[0] != "plot" { // with colours it draws with other block characters
 			require.Equal(t, plain, escape.ReplaceAllString(on, ""), x.line)
 		}
 		if on != plain {
@@ -255,8 +258,9 @@ func TestCommands_colours(t *testing.T) {
 	require.Greater(t, coloured, 6)
 }
 
-// An address is split at the longest prefix that exists as a file: everything works the
-// same in a directory whose name ends in a colon, beside a file of the name before it.
+// TestCommands_prefixes checks that an address is split at the longest prefix that exists as a
+// file. Every command must produce the same output in the directory "odd:", even if there is a file
+// with the name "odd".
 func TestCommands_prefixes(t *testing.T) {
 	t.Chdir(field(t))
 	files, err := filepath.Glob("*")
@@ -269,7 +273,7 @@ func TestCommands_prefixes(t *testing.T) {
 	}
 	tree, err := os.ReadFile("tree.h5")
 	require.NoError(t, err)
-	put(t, "odd", tree) // which @tree.h5:/x could mean, too
+	put(t, "odd", tree) // "odd:/tree.h5" could also be an object of this file
 	lines := []string{
 		"ls @tree.h5:/run1", "tree @tree.h5:/run1", "info @tree.h5:/run1/temperature", "chunks @etopo.h5:/ROSE", "dump @tree.h5:/run1/temperature[0]",
 		"stats @etopo.h5:/ROSE", "explain @tree.h5:/run1/temperature", "plot @etopo.h5:/ROSE -o p.png -f", "diff @etopo.h5:/ROSE @waves.b2nd",
@@ -291,7 +295,7 @@ func TestCommands_prefixes(t *testing.T) {
 			require.Less(t, code, 2, "%v: %s", own, stderr)
 			said = append(said, speeds.ReplaceAllString(scrub(strings.ReplaceAll(stdout, "odd:/", "")), "SPEED"))
 			codes = append(codes, code)
-			if strings.Contains(line, " x.b2nd ") { // the order of chunks in an HDF5 file is that of the work
+			if strings.Contains(line, " x.b2nd ") { // the order of chunks in an HDF5 file depends on scheduling
 				made = append(made, contents(t, ".", false)["x.b2nd"])
 			}
 		}
@@ -313,22 +317,24 @@ func TestCommands_prefixes(t *testing.T) {
 		two, _, _ := run("ls", "-r", "odd:/"+name, "--json")
 		require.Equal(t, one, strings.ReplaceAll(two, "odd:/", ""), name)
 	}
-	// crosscheck takes a directory and version nothing; the id of a plan depends on names.
+	// crosscheck accepts a directory, version has no address, and the id of a plan depends on file
+	// names.
 	names := slices.DeleteFunc(unplanned(leaves(t)), func(name string) bool {
 		return strings.HasPrefix(name, "crosscheck") || name == "version"
 	})
 	everyCommand(t, names, lines)
 }
 
-// readers change nothing; reports write one file, the outcome of all their work, so that
-// to say what would be in it is to do it.
+// readers do not change files. reports write only one file, the result of all their work, so that a
+// dry run would have to do the same work.
 var (
 	readers = []string{"ls", "tree", "info", "chunks", "dump", "stats", "explain", "diff", "scan", "attr list", "attr get", "version"}
 	reports = []string{"plot", "bench", "verify", "crosscheck emit", "crosscheck run", "plan", "work", "commit"}
 )
 
-// A dry run of every command that changes or makes something tells the plan and how much it
-// is, with the time where a sample can tell it, and touches nothing.
+// TestCommands_dryRun checks that --dry-run of every command that changes or creates files reports
+// the plan and the amount of data, and the time if a sample allows an estimate. It must not change
+// any file.
 func TestCommands_dryRun(t *testing.T) {
 	t.Chdir(field(t))
 	_, stderr, code := run("convert", "waves.b2nd", "w.bcolz", "-q")
@@ -362,7 +368,7 @@ func TestCommands_dryRun(t *testing.T) {
 		require.Contains(t, stdout, `"dry_run": true`, x.line)
 		require.Equal(t, before, contents(t, ".", true), x.line)
 	}
-	for _, x := range []struct { // what would be refused is
+	for _, x := range []struct { // a dry run fails if the command would
 		line, said string
 		code       int
 	}{
@@ -385,15 +391,15 @@ func TestCommands_dryRun(t *testing.T) {
 	require.Equal(t, leaves(t), all)
 }
 
-// single are the commands that take no list: they make one thing, or their arguments are
-// the list.
+// single are the commands that have no option for a list of files, because they create one output
+// or accept several arguments.
 var single = []string{
 	"append", "attr get", "attr rm", "attr set", "bench", "cp", "crosscheck emit", "crosscheck run", "diff", "explain", "plot", "recover", "rm", "version",
 	"plan", "work", "commit",
 }
 
-// Every command that takes a list takes it from standard input, goes on after a failure if
-// told to, and counts.
+// TestCommands_lists checks that every command with --files-from reads a list from standard input,
+// continues after a failure with --keep-going, and reports the number of failures.
 func TestCommands_lists(t *testing.T) {
 	t.Chdir(field(t))
 	require.NoError(t, os.Mkdir("into", 0o777))

@@ -1,5 +1,5 @@
-// What holds for every command: nothing here names what a command does, only what all of
-// them promise.
+// Tests of rules that hold for every command, for example of exit codes, error messages and JSON
+// output.
 
 package cli_test
 
@@ -18,9 +18,9 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
 )
 
-// exitCodes are the codes that each command can end with, but for signals. Those of
-// convert, verify, repack, and of all that look but for explain and plot, with 3 are of
-// many files.
+// exitCodes are the exit codes of each command, except those of signals. For convert, verify,
+// repack and the commands that read (except explain and plot), code 3 means that some of several
+// files failed.
 var exitCodes = map[string][]int{
 	"append": {0, 2}, "attr get": {0, 2}, "attr list": {0, 2, 3}, "attr rm": {0, 2}, "attr set": {0, 2}, "bench": {0, 2, 4},
 	"chunks": {0, 2, 3}, "convert": {0, 2, 3, 4}, "cp": {0, 2, 4}, "crosscheck emit": {0, 2, 4}, "crosscheck run": {0, 1, 2, 4},
@@ -29,8 +29,8 @@ var exitCodes = map[string][]int{
 	"version": {0, 2}, "plan": {0, 2, 4}, "work": {0, 2, 3, 4}, "commit": {0, 2, 3, 4},
 }
 
-// leaves are the commands that do something and end, as the manual pages name them. TestServe tests
-// the command serve, which runs until a signal.
+// leaves returns the names of the commands as in the manual pages, without groups of commands.
+// TestServe tests the command serve, which runs until it receives a signal.
 func leaves(t *testing.T) (names []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,7 +49,7 @@ func leaves(t *testing.T) (names []string) {
 
 // told is a session of a golden file.
 type told struct {
-	args   []string // behind "hyperslab"
+	args   []string // after "hyperslab"
 	stderr []string
 	code   int
 }
@@ -81,8 +81,8 @@ func goldens(t *testing.T) (all []told) {
 	return all
 }
 
-// scripted are the command lines of the scripts, with their codes, and those of
-// docs/sessions.md that measure.
+// scripted returns the command lines of the scripts with their exit codes, and those of
+// docs/sessions.md that measure speeds.
 func scripted(t *testing.T) (all []told) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/script/*.txtar")
@@ -92,13 +92,13 @@ func scripted(t *testing.T) (all []told) {
 		b, err := os.ReadFile(file)
 		require.NoError(t, err)
 		for _, m := range line.FindAllStringSubmatch(string(b), -1) {
-			code, _ := strconv.Atoi(m[1]) // 0 of exec
+			code, _ := strconv.Atoi(m[1]) // exec has no code, which means 0
 			all = append(all, told{args: strings.Fields(m[2]), code: code})
 		}
 	}
 	for _, w := range walks {
 		for _, l := range w.lines {
-			if strings.HasPrefix(l, "bench ") { // measures, so its golden sessions are refusals
+			if strings.HasPrefix(l, "bench ") { // its output contains measured speeds, so the golden files only have its errors
 				all = append(all, told{args: strings.Fields(l), code: 0})
 			}
 		}
@@ -106,8 +106,8 @@ func scripted(t *testing.T) (all []told) {
 	return all
 }
 
-// Each command has a session word for word of something it does or refuses, and some
-// test of each code that it can end with.
+// TestCommands_exitCodes checks that each command has a session in a golden file and that each of
+// its exit codes occurs in some test.
 func TestCommands_exitCodes(t *testing.T) {
 	names := leaves(t)
 	command := func(args []string) string {
@@ -144,8 +144,8 @@ func TestCommands_exitCodes(t *testing.T) {
 	}
 }
 
-// Every failure says what and where: it names what the command line named, or what is
-// missing there. And its last line says what to do.
+// TestCommands_errors checks that every error message contains a name from the command line, or the
+// name of what is missing, and that its last line is a hint.
 func TestCommands_errors(t *testing.T) {
 	checked := 0
 	for _, s := range goldens(t) {
@@ -169,7 +169,8 @@ func TestCommands_errors(t *testing.T) {
 				named = named || word != "" && strings.Contains(said, word)
 			}
 		}
-		// A plan contains its target and shards, which the errors of its commands name.
+		// The errors of plan, work and commit may instead contain the target or the shards that the
+		// plan lists.
 		named = named || slices.Contains(planned, s.args[0]) && regexp.MustCompile(`\.b2nd|\bplan\b`).MatchString(said)
 		require.True(t, named, "%s: does not say where: %s", line, said)
 		checked++
@@ -177,8 +178,8 @@ func TestCommands_errors(t *testing.T) {
 	require.Greater(t, checked, 150)
 }
 
-// Every command writes one JSON document for --json, with a documented schema and
-// documented keys, to standard output, and no talk beside it.
+// TestCommands_json checks that every command with --json writes one JSON document to standard
+// output and no diagnostics. Its schema and keys must be documented.
 func TestCommands_json(t *testing.T) {
 	docs := ""
 	for _, file := range []string{"json.md", "crosscheck-manifest.md"} {
@@ -241,7 +242,7 @@ func TestCommands_json(t *testing.T) {
 		for _, m := range key.FindAllStringSubmatch(stdout, -1) {
 			require.Contains(t, docs, "`"+m[1]+"`", "%s: key %s", line, m[1])
 		}
-		if code == 0 && x.command != "plot" { // which names the picture
+		if code == 0 && x.command != "plot" { // plot reports the name of its output
 			require.Empty(t, stderr, line)
 		}
 		seen[x.command] = true
@@ -251,7 +252,7 @@ func TestCommands_json(t *testing.T) {
 	}
 }
 
-// FILE:/path and FILE /path are the same address to every command that takes one.
+// TestTwoArguments checks that every command accepts FILE /path as an equivalent of FILE:/path.
 func TestTwoArguments(t *testing.T) {
 	t.Chdir(field(t))
 	for _, line := range []string{"ls", "tree", "info", "chunks", "dump", "stats", "explain", "plot", "attr list"} {
@@ -269,13 +270,13 @@ func TestTwoArguments(t *testing.T) {
 	require.Zero(t, code, stderr)
 }
 
-// looks are the commands that read metadata and no array, and write as they go: they have
-// no progress to show.
+// looks are commands without progress messages, because they read metadata only and write output
+// while they read.
 var looks = []string{"ls", "tree", "info", "chunks", "explain", "scan", "attr list", "attr get", "version"}
 
-// Every other command shows how far it is: lines or objects where that is asked for, with
-// the rate, and the ratio where there is one; nothing where the job is short, and nothing
-// with --progress none.
+// TestCommands_progress checks that every other command reports its progress as lines or JSON
+// objects if --progress requests it, with the rate and, where it is known, the compression ratio.
+// Short jobs must not report progress, nor must any job with --progress none.
 func TestCommands_progress(t *testing.T) {
 	t.Chdir(field(t))
 	_, stderr, code := run("convert", "etopo.h5:/ROSE", "rose.b2nd", "--exclude-unsupported", "-q")
@@ -334,7 +335,7 @@ func TestCommands_progress(t *testing.T) {
 				if x.command == "crosscheck run" {
 					args[4] = "false {in} {out}"
 				}
-				if x.args == "rose.b2nd units" && kind != "none" { // there again
+				if x.args == "rose.b2nd units" && kind != "none" { // restore the attribute that the command removed
 					_, stderr, code := run("attr", "set", "rose.b2nd", "units", "m")
 					require.Zero(t, code, stderr)
 				}
@@ -371,7 +372,7 @@ func TestCommands_progress(t *testing.T) {
 			require.Contains(t, stderr, "--progress loud: want auto, none, plain or json", "%v", args)
 		})
 	}
-	for _, name := range unplanned(leaves(t)) { // TestPlan_progress has the others
+	for _, name := range unplanned(leaves(t)) { // TestPlan_progress checks the other commands
 		require.NotEqual(t, seen[name], slices.Contains(looks, name), "%s: with progress or without", name)
 		if !seen[name] {
 			stdout, _, _ := run(append(strings.Fields(name), "--help")...)

@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A hint is the line after an error. If it begins with a command, that command works; if it names
-// an option, the command that failed has it.
+// TestHints checks the hints, which are the last lines of error messages. If a hint begins with a
+// command, that command must succeed. If a hint contains an option, the failed command must have
+// it.
 func TestHints(t *testing.T) {
 	work := field(t)
 	t.Chdir(work)
@@ -74,7 +75,7 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// hintWords takes quotes of the shell off.
+// hintWords splits a command line into words and removes the quotes.
 func hintWords(s string) (words []string) {
 	for _, m := range regexp.MustCompile(`(?:'[^']*'|[^' ])+`).FindAllString(s, -1) {
 		words = append(words, strings.ReplaceAll(m, "'", ""))
@@ -82,7 +83,8 @@ func hintWords(s string) (words []string) {
 	return words
 }
 
-// An object that does not exist is answered with the paths that resemble it.
+// TestHints_similarObject checks that the hint for a path that does not exist contains similar
+// paths.
 func TestHints_similarObject(t *testing.T) {
 	t.Chdir(field(t))
 	for args, want := range map[string]string{

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What info --storage says of a file is what h5stat says, to the byte: raw data, and
-// metadata without the global heap, which h5stat leaves unaccounted.
+// TestStorageAgainstH5stat checks that info --storage reports the same number of bytes as h5stat,
+// for raw data and for metadata. The global heap is excluded because h5stat does not count it.
 func TestStorageAgainstH5stat(t *testing.T) {
 	h5stat, err := filepath.Abs("../../../../third_party/build/bin/h5stat")
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func TestStorageAgainstH5stat(t *testing.T) {
 	compared := 0
 	for _, file := range files {
 		out, err := exec.Command(h5stat, "-S", file).Output()
-		if err != nil { // damaged, on purpose
+		if err != nil { // the file is corrupt on purpose
 			continue
 		}
 		text := string(out)
@@ -79,7 +79,8 @@ func TestStorageAgainstH5stat(t *testing.T) {
 	require.GreaterOrEqual(t, compared, 3)
 }
 
-// --meta has the metalayers of a frame, and comment and times of HDF5 objects.
+// TestMeta checks that info --meta reports the metalayers of a frame, and the comments and times of
+// HDF5 objects.
 func TestMeta(t *testing.T) {
 	t.Chdir(field(t))
 	stdout, stderr, code := run("info", "rich.b2nd", "--meta")

@@ -71,7 +71,7 @@ func TestWriteJSON_layout(t *testing.T) {
 `, out.String())
 }
 
-// The layout adds white space and nothing else, whatever the document.
+// TestWriteJSON_document checks that the layout of any document adds only white space.
 func TestWriteJSON_document(t *testing.T) {
 	var doc func(depth int) *rapid.Generator[any]
 	doc = func(depth int) *rapid.Generator[any] {

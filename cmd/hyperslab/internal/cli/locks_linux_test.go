@@ -13,7 +13,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// File systems that refuse locks: reading goes on with a warning, writing does not.
+// TestRun_refusedLocks checks that on a file system without locks reading continues with a warning
+// and writing fails.
 func TestRun_refusedLocks(t *testing.T) {
 	cc := need.Tool(t, "cc")
 	dir := t.TempDir()

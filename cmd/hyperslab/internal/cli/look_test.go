@@ -13,8 +13,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// stats and plot refuse elements that are not one real number each, by the name of their
-// type, and write nothing.
+// TestStats_nonNumbers checks that stats and plot reject elements that are not real numbers and do
+// not write a file. The error must contain the dtype.
 func TestStats_nonNumbers(t *testing.T) {
 	t.Chdir(field(t))
 	for name, text := range map[string]string{"dates": "<M8[D]", "spans": "<m8[s]", "complex": "<c8", "bytes": "|S4", "raw": "|V3"} {
@@ -42,8 +42,8 @@ func TestStats_nonNumbers(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// explain --at shows for each byte of a file of every format the fields that hold it, one in
-// the other, with the bytes of the last as they are in the file.
+// TestExplainAt checks that explain --at shows the nested fields that contain a byte, for files of
+// every format. The bytes of the innermost field must equal those of the file.
 func TestExplainAt(t *testing.T) {
 	t.Chdir(field(t))
 	for _, line := range [][]string{
@@ -103,7 +103,7 @@ func TestExplainAt(t *testing.T) {
 	}
 }
 
-// place is a field of a document of explain.
+// place is a field of an explain document.
 type place struct {
 	Name           string
 	Offset, Length int

@@ -10,7 +10,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// ls has the names of dimensions: always in JSON, with -l as text.
+// TestLs_dimensionNames checks that ls reports dimension names: always in JSON, and in text with
+// -l.
 func TestLs_dimensionNames(t *testing.T) {
 	for _, file := range []string{"x.h5:/x", "x.b2nd"} {
 		t.Run(file, func(t *testing.T) {

@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// leakChecked runs the tests and then looks for what they left behind. It stands
-// in for leak.Main because testscript wants to end the process itself.
+// leakChecked runs the tests and then checks for leaks. It replaces leak.Main because testscript
+// must end the process itself.
 type leakChecked struct{ m *testing.M }
 
 func (l leakChecked) Run() int {
@@ -42,7 +42,7 @@ func (l leakChecked) Run() int {
 	return status
 }
 
-// reader is a program for crosscheck to judge: it decodes a Blosc2 chunk.
+// reader is a program under test for crosscheck: it decodes a Blosc2 chunk.
 func reader(in, out string) int {
 	b, err := os.ReadFile(in)
 	if err == nil {
@@ -64,9 +64,9 @@ func reader(in, out string) int {
 	return 0
 }
 
-// peak is the command, which says in the end how much memory it had at most (VmHWM, which
-// begins anew with a program), and the largest of the processes it started, of which wait
-// reports no less than what it had itself when they began.
+// peak runs the command and then writes its maximum memory (VmHWM, which starts at 0 for each
+// program) and that of its largest child process to standard error. wait reports for a child at
+// least the memory that the parent had when the child started.
 func peak(args []string) int {
 	code := cli.Run(args, os.Stdin, os.Stdout, os.Stderr)
 	status, err := os.ReadFile("/proc/self/status")

@@ -12,7 +12,8 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
 )
 
-// Every command has a page, and where there is groff it has nothing to complain of.
+// TestMan checks that every command has a manual page. If groff is installed, it must accept the
+// pages without a warning.
 func TestMan(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, cli.WriteMan(dir))
@@ -37,7 +38,7 @@ func TestMan(t *testing.T) {
 	}
 	groff, err := exec.LookPath("groff")
 	if err != nil {
-		return // the requests were looked at above
+		return // the macros were checked above
 	}
 	for _, page := range pages {
 		out, err := exec.Command(groff, "-man", "-Tutf8", "-ww", "-z", page).CombinedOutput()

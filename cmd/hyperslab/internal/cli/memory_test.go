@@ -21,17 +21,18 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// ownRoom is what a process takes beside its buffers, in MiB: 35 of the program itself, two
-// chunks of 8 for each worker on their way through C, and what Go's collector has not come to.
+// ownRoom is the memory of a process in MiB in addition to its buffers: 35 of the program, two
+// chunks of 8 for each worker in C code, and garbage that Go has not collected yet.
 const ownRoom = 112
 
-// TestRun_memory checks that --memory bounds the memory of each command and of its workers (without
-// the race detector, which takes ten times as much): an array of 256 MiB or 512 MiB passes through
-// buffers of 48 MiB, and the process uses at most ownRoom more. RLIMIT_DATA stops a process that
-// allocates the larger array as a whole. Commands without the flag have the same bound.
+// TestRun_memory checks that --memory limits the memory of each command and of its workers. It does
+// not run with the race detector, which needs ten times the memory. Each command reads an array of
+// 256 MiB or 512 MiB through buffers of 48 MiB, and must use at most ownRoom more. RLIMIT_DATA
+// stops a process that allocates the larger array at once. Commands without the flag have the same
+// limit.
 func TestRun_memory(t *testing.T) {
 	dir := t.TempDir()
-	planes := int64(32) // of 8 MiB
+	planes := int64(32) // of 8 MiB each
 	if need.All() {
 		planes = 64
 	}
@@ -40,12 +41,12 @@ func TestRun_memory(t *testing.T) {
 		Shape: []int64{planes, 1024, 1024}, ChunkShape: []int64{4, 256, 1024}, DType: dtype(t, "<f8"), Fill: []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x3f},
 	}, nil)
 	require.NoError(t, err)
-	for i := range planes { // no chunk is known to be of equal elements before it is read
+	for i := range planes { // a different value in each chunk: metadata would show that all elements are equal
 		one := ndarray.Region{Start: []int64{i / 4 * 4, i % 4 * 256, 0}, Shape: []int64{1, 1, 1}}
 		require.NoError(t, ndarray.Write(context.Background(), draft.Array, []float64{float64(i)}, one))
 	}
 	require.NoError(t, draft.Commit(context.Background()))
-	tree := filepath.Join(dir, "tree") // the same array, and a small one
+	tree := filepath.Join(dir, "tree") // contains the same array and a small one
 	require.NoError(t, os.Mkdir(tree, 0o777))
 	require.NoError(t, os.Link(source, filepath.Join(tree, "big.b2nd")))
 	create(t, filepath.Join(tree, "small.b2nd"), ndarray.Spec{Shape: []int64{3}}, []float64{1, 2, 3})
@@ -106,7 +107,7 @@ func TestRun_memory(t *testing.T) {
 	}, need.Sample(isolated, 3)...) {
 		memory := 48
 		switch args[0] {
-		case "verify": // the room of a process, not of buffers
+		case "verify": // --memory limits the whole process, not the buffers
 			memory = 256
 		case "dump", "cp", "recover":
 		default:
@@ -116,7 +117,7 @@ func TestRun_memory(t *testing.T) {
 			args = append(args, "-j", "2")
 			lines = append(lines, args[0])
 		}
-		// 8 MiB for the stack of each thread are no memory that is used, but count for the limit.
+		// RLIMIT_DATA also counts 8 MiB of stack for each thread, which are reserved and not used.
 		cmd := exec.Command("sh", append([]string{"-c", `ulimit -d 393216; exec peak "$@" >/dev/null`, "sh"}, args...)...)
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%v: %.2000s", args, out)
@@ -129,21 +130,21 @@ func TestRun_memory(t *testing.T) {
 		}
 	}
 	everyCommand(t, slices.DeleteFunc(flagged(t, "--memory"), func(name string) bool {
-		return name == "crosscheck run" || // whose flag is of the program that it judges
-			name == "plan" // TestWork_memory
+		return name == "crosscheck run" || // its flag --memory is for the program under test
+			name == "plan" // see TestWork_memory
 	}), lines)
 }
 
-// A job of which one chunk does not fit into --memory is refused by the name of the
-// array, before anything is written, with the memory that would do; and with that it
-// keeps the promise, to the limit of the system.
+// TestRun_memoryOfLargeChunks checks that a command fails before it writes anything if one chunk
+// does not fit into --memory. The error must contain the array and the required memory. With that
+// much memory, the command must succeed within the limit, which RLIMIT_DATA enforces.
 func TestRun_memoryOfLargeChunks(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	spec := ndarray.Spec{Shape: []int64{16, 1024, 512}, ChunkShape: []int64{8, 1024, 512}, BlockShape: []int64{1, 64, 512}}
 	small := spec
 	small.ChunkShape, small.BlockShape = []int64{1, 256, 512}, nil
-	values := make([]float64, 16*1024*512) // that no codec makes less of
+	values := make([]float64, 16*1024*512) // random, so that codecs cannot compress them
 	random := rand.New(rand.NewPCG(3, 4))
 	for i := range values {
 		values[i] = random.Float64()
@@ -151,7 +152,7 @@ func TestRun_memoryOfLargeChunks(t *testing.T) {
 	create(t, at("large.b2nd"), spec, values)
 	create(t, at("small.b2nd"), small, values)
 	rows := []struct {
-		chunk string // whose chunk does not fit
+		chunk string // the array with the chunk that does not fit
 		args  []string
 	}{
 		{at("large.b2nd"), []string{"convert", at("large.b2nd"), at("out.h5:/x"), "--chunks", "1,512,512"}},
@@ -186,7 +187,7 @@ func TestRun_memoryOfLargeChunks(t *testing.T) {
 		for _, made := range []string{"out.h5", "out.b2nd", "out.npy", "part.b2nd", "again.b2nd"} {
 			require.NoError(t, os.RemoveAll(at(made)))
 		}
-		if tt.args[0] == "append" { // as it was
+		if tt.args[0] == "append" { // restore the target
 			require.NoError(t, os.RemoveAll(tt.args[1]))
 			s := small
 			if strings.HasSuffix(tt.args[1], "large.b2nd") {
@@ -197,11 +198,11 @@ func TestRun_memoryOfLargeChunks(t *testing.T) {
 	}
 }
 
-// bench takes a sample that --memory has room for, with a chunk as large as that, and without
-// the flag as large as was asked for.
+// TestMemoryOfBench checks that bench reduces its sample to fit into --memory. Without the flag the
+// sample has the requested size. A chunk in --chunks may be as large as the sample.
 func TestMemoryOfBench(t *testing.T) {
 	dir := t.TempDir()
-	noise(t, filepath.Join(dir, "n.b2nd"), 4096) // 16 MiB, 64 KiB a chunk
+	noise(t, filepath.Join(dir, "n.b2nd"), 4096) // 16 MiB, chunks of 64 KiB
 	args := []string{"bench", filepath.Join(dir, "n.b2nd"), "--codec", "lz4", "--level", "1", "--shuffle", "none", "--seconds", "0", "--json"}
 	sampled := func(more ...string) (bytes int, stderr string, code int) {
 		stdout, stderr, code := run(append(args, more...)...)
@@ -224,7 +225,7 @@ func TestMemoryOfBench(t *testing.T) {
 	require.Equal(t, 2, code, stderr)
 	require.Contains(t, stderr, "n.b2nd: a chunk of 16x1024 takes 64.0 KiB, and --memory 256KiB has no room to read or write one; give at least --memory 1MiB")
 	_, stderr, code = sampled("-M", "24MiB", "--chunks", "4096,1024")
-	require.Zero(t, code, stderr) // it is no larger than the sample
+	require.Zero(t, code, stderr) // the chunk is no larger than the sample
 
 	_, stderr, code = run("verify", filepath.Join(dir, "n.b2nd"), "-M", "256MiB", "--sandbox=false")
 	require.Equal(t, 2, code)

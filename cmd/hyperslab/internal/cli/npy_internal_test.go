@@ -1,4 +1,4 @@
-// Heads of .npy files, which come from anywhere.
+// Fuzz tests of .npy headers, which may be untrusted.
 
 package cli
 
@@ -11,8 +11,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Whatever stands at the head of a .npy file is a header or an error that says so, and
-// what it says of the array can be an array.
+// FuzzNPYHeader checks that any bytes are parsed as a .npy header or result in an error. The shape
+// and dtype of a header must be valid for an array.
 func FuzzNPYHeader(f *testing.F) {
 	for _, text := range []string{
 		"{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }\n",

@@ -12,8 +12,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// Files that convert, repack, cp and append write with default options open in C-Blosc2 2.17, HDF5
-// 1.14 and ncdump.
+// TestRun_olderReaders checks that C-Blosc2 2.17, HDF5 1.14 and ncdump open the files that convert,
+// repack, cp and append write with default options.
 func TestRun_olderReaders(t *testing.T) {
 	python, old, dir := need.Python(t, "blosc2", "h5py", "netCDF4"), need.OldPython(t, "blosc2", "h5py", "netCDF4"), t.TempDir()
 	script, err := filepath.Abs("testdata/older.py")
@@ -26,7 +26,7 @@ func TestRun_olderReaders(t *testing.T) {
 		_, stderr, code := run(args...)
 		require.Zero(t, code, "%v: %s", args, stderr)
 	}
-	places := make(map[string]string) // of arrays: their names in expected.npz
+	places := make(map[string]string) // names in expected.npz by the location of the array
 	tree := func(file string, names ...string) {
 		for _, name := range names {
 			places[file+":"+name] = filepath.Base(name)
@@ -95,7 +95,7 @@ func TestRun_olderReaders(t *testing.T) {
 	}
 	for file := range files {
 		if strings.HasSuffix(file, "v114.h5") && !strings.HasPrefix(file, "converted-") {
-			continue // the ncdump of Debian 12 uses HDF5 1.10
+			continue // ncdump of Debian 12 uses HDF5 1.10
 		}
 		require.Contains(t, ncdump(file), "netcdf measured {", file)
 	}

@@ -10,21 +10,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// opened counts how often a file is opened while do runs, by any process (inotify(7)).
+// opened returns how often any process opens file while do runs (inotify(7)).
 func opened(t *testing.T, file string, do func()) (n int) {
 	t.Helper()
 	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, unix.Close(fd)) }()
-	// Two events that are the same, one right behind the other, come as one. So what lies
-	// between two openings is listened to as well.
+	// inotify merges two equal events if there is no other event between them. So also watch the
+	// events that separate two openings.
 	_, err = unix.InotifyAddWatch(fd, file, unix.IN_OPEN|unix.IN_ACCESS|unix.IN_CLOSE)
 	require.NoError(t, err)
 	do()
 	b := make([]byte, 1<<20)
 	length, err := unix.Read(fd, b)
 	if errors.Is(err, unix.EAGAIN) {
-		return 0 // no event
+		return 0 // no events
 	}
 	require.NoError(t, err)
 	for b = b[:length]; len(b) > 0; { // struct inotify_event: wd, mask, cookie, len, name
@@ -38,8 +38,8 @@ func opened(t *testing.T, file string, do func()) (n int) {
 	return n
 }
 
-// What is asked of a file is asked while it is open once: there is one look at what it is for
-// each time that it is named, and then h5, which looks at its head before the library opens it.
+// TestCommands_openOnce checks how often a command opens a file: once for each mention on the
+// command line, to detect the format, once to read the header in package h5, and once in libhdf5.
 func TestCommands_openOnce(t *testing.T) {
 	t.Chdir(field(t))
 	for _, c := range []struct {

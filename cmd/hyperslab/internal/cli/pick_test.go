@@ -1,4 +1,4 @@
-// repack and cp of files in which some objects are unreadable or not wanted.
+// Tests of repack and cp for files in which some objects are unreadable or excluded.
 
 package cli_test
 
@@ -14,8 +14,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// unreadable writes a file with the group /g, which has the datasets /g/good, /g/bad with a corrupt
-// header, /g/chunk with a corrupt chunk, and the group /g/old with the dataset /g/old/x.
+// unreadable writes a file with the group /g. It contains the datasets good, bad with a corrupt
+// header, and chunk with a corrupt chunk, and the group old with the dataset x.
 func unreadable(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.h5")
@@ -115,7 +115,8 @@ func TestPick(t *testing.T) {
 	})
 }
 
-// A dataset with a filter that is not available is copied as stored, not compressed again.
+// TestRepack_missingFilter checks that chunks of a dataset with an unavailable filter are copied
+// without recompression.
 func TestRepack_missingFilter(t *testing.T) {
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "a.h5"), filepath.Join(dir, "new.h5")

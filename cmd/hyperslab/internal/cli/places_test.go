@@ -1,4 +1,4 @@
-// A named pipe in the place of a file: an error, at once.
+// Tests of named pipes instead of files: commands must return an error at once.
 
 package cli_test
 
@@ -20,7 +20,7 @@ func TestCommands_pipes(t *testing.T) {
 	spec := ndarray.Spec{Shape: []int64{8}, ChunkShape: []int64{4}}
 	create(t, sound, spec, count(8))
 	create(t, tree, spec, count(8))
-	require.NoError(t, unix.Mkfifo(filepath.Join(tree, "__rootdirs__"), 0o600)) // which a carray does not have
+	require.NoError(t, unix.Mkfifo(filepath.Join(tree, "__rootdirs__"), 0o600)) // an optional file that a carray does not have
 	require.NoError(t, unix.Mkfifo(sound+".sha256", 0o600))
 	for _, args := range [][]string{
 		{"ls", pipe}, {"tree", pipe}, {"info", pipe}, {"info", "--storage", pipe}, {"info", "--meta", pipe}, {"info", "--meta", tree},
@@ -45,7 +45,7 @@ func TestCommands_pipes(t *testing.T) {
 		case <-done:
 			require.Equal(t, 2, code, "%v: %s", args, said)
 			require.NotEmpty(t, said, "%v", args)
-		case <-time.After(5 * time.Minute): // what waits for a pipe waits for ever
+		case <-time.After(5 * time.Minute): // a command that opens the pipe would wait forever
 			t.Fatalf("%v waits", args)
 		}
 	}

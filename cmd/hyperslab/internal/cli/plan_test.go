@@ -20,11 +20,11 @@ import (
 	"github.com/hyperslab/hyperslab/plan"
 )
 
-// TestWork_memory compares the memory of processes with that of their plan: an array several times
-// larger goes through work and commit.
+// TestWork_memory checks that work and commit use at most the memory of their plan for an array
+// that is several times larger.
 func TestWork_memory(t *testing.T) {
 	dir := t.TempDir()
-	planes := int64(48) // of 8 MiB
+	planes := int64(48) // of 8 MiB each
 	if need.All() {
 		planes = 128
 	}
@@ -33,7 +33,7 @@ func TestWork_memory(t *testing.T) {
 		Shape: []int64{planes, 1024, 1024}, ChunkShape: []int64{4, 256, 1024}, DType: dtype(t, "<f8"), Fill: []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x3f},
 	}, nil)
 	require.NoError(t, err)
-	for i := range planes { // chunks of equal elements would not be read
+	for i := range planes { // because chunks of equal elements would not be read
 		one := ndarray.Region{Start: []int64{i / 4 * 4, i % 4 * 256, 0}, Shape: []int64{1, 1, 1}}
 		require.NoError(t, ndarray.Write(context.Background(), draft.Array, []float64{float64(i)}, one))
 	}

@@ -1,4 +1,5 @@
-// Coordinates of pictures: found beside an array in whatever format, and only there.
+// Tests of the coordinates in plots. plot must find them next to an array in every format, and must
+// not read files elsewhere.
 
 package cli_test
 
@@ -17,7 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// done runs a command that succeeds, and returns what it writes.
+// done runs a command that must succeed, and returns its standard output.
 func done(t *testing.T, args ...string) string {
 	t.Helper()
 	stdout, stderr, code := run(args...)
@@ -25,13 +26,14 @@ func done(t *testing.T, args ...string) string {
 	return stdout
 }
 
-// blocks is the picture on a terminal, which has no word of where the array is.
+// blocks returns the plot on a terminal. Its title is fixed, so that the plot does not contain the
+// location of the array.
 func blocks(t *testing.T, address string, more ...string) string {
 	t.Helper()
 	return done(t, append([]string{"plot", address, "--title", "picture"}, more...)...)
 }
 
-// svgWords is all text in an SVG file.
+// svgWords returns all text of an SVG file.
 func svgWords(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -50,12 +52,12 @@ func svgWords(t *testing.T, file string) string {
 	}
 }
 
-// ends are the numbers at the first and at the last row of a picture, which stand in the
-// ten columns left of it.
+// ends returns the numbers in the first and the last row of a plot. They are in its first ten
+// columns.
 func ends(t *testing.T, picture string) (top, bottom float64) {
 	t.Helper()
 	var numbers []float64
-	for _, line := range strings.Split(picture, "\n")[1:] { // behind the title
+	for _, line := range strings.Split(picture, "\n")[1:] { // after the title
 		if text := strings.TrimSpace(line[:min(10, len(line))]); text != "" {
 			v, err := strconv.ParseFloat(text, 64)
 			require.NoError(t, err, picture)
@@ -66,8 +68,8 @@ func ends(t *testing.T, picture string) (top, bottom float64) {
 	return numbers[0], numbers[len(numbers)-1]
 }
 
-// A tree that was converted is drawn like the file that it was made of, north at the
-// top, in whatever way the array in it is named.
+// TestPlot_convertedTree checks that arrays of a converted tree have the same plot as in the source
+// file, with north at the top, for each form of their address.
 func TestPlot_convertedTree(t *testing.T) {
 	t.Chdir(field(t))
 	done(t, "convert", "etopo.h5", "tree", "--exclude-unsupported", "-q")
@@ -97,8 +99,9 @@ func TestPlot_convertedTree(t *testing.T) {
 	require.Equal(t, want, blocks(t, "ROSE.b2nd"))
 }
 
-// An array that was converted alone has the names of its axes and indexes, row 0 at the
-// top, until its coordinates come beside it.
+// TestPlot_convertedArray checks that an array that was converted alone has a plot with dimension
+// names and indexes, and with row 0 at the top. Once its coordinate arrays are in the same
+// directory, the plot must be that of the source file.
 func TestPlot_convertedArray(t *testing.T) {
 	t.Chdir(field(t))
 	convert := func(from, to string) { done(t, "convert", "etopo.h5:/"+from, to, "--exclude-unsupported", "-q") }
@@ -117,7 +120,7 @@ func TestPlot_convertedArray(t *testing.T) {
 	require.Equal(t, blocks(t, "etopo.h5:/ROSE"), blocks(t, "rose.b2nd"))
 }
 
-// The columns of a ctable are beside one another, too.
+// TestPlot_convertedTable checks that plot also finds coordinates in the columns of a ctable.
 func TestPlot_convertedTable(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.Mkdir("g", 0o755))
@@ -140,8 +143,8 @@ func TestPlot_convertedTable(t *testing.T) {
 	}
 }
 
-// What is beside an array is its axis' coordinates only if it fits, and nothing is
-// looked for elsewhere, whatever the name of the axis is.
+// TestPlotWithoutCoordinates checks that an array is ignored as coordinates unless its length and
+// dtype fit, and that no dimension name leads to a file outside the directory.
 func TestPlotWithoutCoordinates(t *testing.T) {
 	t.Chdir(t.TempDir())
 	draw := func(names ...string) string {

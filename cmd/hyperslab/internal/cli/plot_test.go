@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// drawn runs plot and reads the picture.
+// drawn runs plot and decodes the image.
 func drawn(t *testing.T, args ...string) image.Image {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "p.png")
@@ -31,8 +31,8 @@ func drawn(t *testing.T, args ...string) image.Image {
 	return img
 }
 
-// pixels is how many pixels beside the colour bar have a colour, and the box around
-// them.
+// pixels returns the number of pixels with the given colour to the left of the colour bar, and
+// their bounding box.
 func pixels(img image.Image, want color.RGBA) (n int, box image.Rectangle) {
 	b := img.Bounds()
 	b.Max.X -= 118
@@ -53,8 +53,8 @@ var (
 	grey   = color.RGBA{0xc2, 0xbd, 0xb4, 255}
 )
 
-// Four cells fill the axes, each where it belongs: the first row at the top.
-// What has too many axes is told with an address that can be drawn.
+// TestPlot_dimensions checks that a plot of an array with more than two dimensions fails, and that
+// the error contains an address that plot accepts.
 func TestPlot_dimensions(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for rank, part := range map[int]string{3: "'cube 3.b2nd[0]'", 5: "'cube 5.b2nd[0, 0, 0]'"} {
@@ -85,7 +85,7 @@ func TestHeatMapCells(t *testing.T) {
 	require.Greater(t, highBox.Max.X, lowBox.Min.X+200, "the second column is at the right")
 }
 
-// A selection that turns the array round turns the picture round.
+// TestHeatMap_reversed checks that a selection that reverses a dimension also reverses the plot.
 func TestHeatMap_reversed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.b2nd")
 	create(t, file, ndarray.Spec{Shape: []int64{2, 2}}, []float64{0, 1, 1, 1})
@@ -96,7 +96,8 @@ func TestHeatMap_reversed(t *testing.T) {
 	}
 }
 
-// Every element is in some cell: there are no gaps between cells, whatever the size.
+// TestHeatMap_gaps checks that there are no gaps between the cells of a heat map of any size,
+// because each element must be in a cell.
 func TestHeatMap_gaps(t *testing.T) {
 	for _, n := range []int64{7, 29, 90, 113, 1000} {
 		file := filepath.Join(t.TempDir(), "a.b2nd")
@@ -126,7 +127,8 @@ func TestSVG(t *testing.T) {
 	}
 }
 
-// A picture that cannot be drawn leaves nothing, and one that is there stays.
+// TestPlotLeavesNothing checks that a failed plot does not create a file and does not change an
+// existing one.
 func TestPlotLeavesNothing(t *testing.T) {
 	dir := field(t)
 	t.Chdir(dir)

@@ -10,8 +10,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// TestRun_pluginPath reads datasets with filters that only the plug-ins of hdf5plugin have. Each
-// command is a process, because libhdf5 keeps a plug-in that it has loaded.
+// TestRun_pluginPath reads datasets with filters that are only available as plugins of hdf5plugin.
+// Each command runs as a process, because libhdf5 does not unload plugins.
 func TestRun_pluginPath(t *testing.T) {
 	python := need.Python(t, "h5py", "hdf5plugin")
 	t.Chdir(t.TempDir())

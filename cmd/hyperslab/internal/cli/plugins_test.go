@@ -15,8 +15,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Codecs and filters that are not available are reported as such by every command, and never as
-// corruption.
+// TestRun_unavailablePlugins checks that every command reports an unavailable codec or filter as
+// such, and not as corruption.
 func TestRun_unavailablePlugins(t *testing.T) {
 	t.Chdir(t.TempDir())
 	data := make([]int32, 40*50)
@@ -36,7 +36,7 @@ func TestRun_unavailablePlugins(t *testing.T) {
 			chunk[2], chunk[0x16] = chunk[2]&0x1f|6<<5, 200
 		},
 		"filter.b2nd": func(frame, chunk []byte) { frame[71], chunk[0x10] = 180, 180 },
-		"chunk.b2nd":  func(_, chunk []byte) { chunk[2], chunk[0x16] = chunk[2]&0x1f|6<<5, 200 }, // the header names zstd
+		"chunk.b2nd":  func(_, chunk []byte) { chunk[2], chunk[0x16] = chunk[2]&0x1f|6<<5, 200 }, // the header still contains zstd
 	} {
 		b := bytes.Clone(frame)
 		first := b[binary.BigEndian.Uint32(b[11:]):]
@@ -60,7 +60,7 @@ func TestRun_unavailablePlugins(t *testing.T) {
 			object, codec = file+":/x", "deflate"
 		}
 		out := "out" + filepath.Ext(file)
-		if object == file { // a stored chunk of HDF5 is copied
+		if object == file { // recover of an HDF5 file copies chunks without decompression
 			_, stderr, code := run("recover", file, out)
 			require.Equal(t, 2, code)
 			require.Contains(t, stderr, "which is not available")

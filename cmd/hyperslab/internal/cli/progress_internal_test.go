@@ -19,7 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// clock is a time that only moves when told to.
+// clock is a clock that only advances when advance is called.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time          { return c.at }
@@ -41,7 +41,7 @@ func TestProgressPlain(t *testing.T) {
 	m.update(15 << 20) // too early for a second line
 	c.advance(progressInterval / 2)
 	m.update(20 << 20)
-	m.update(18 << 20) // late news of a slower worker
+	m.update(18 << 20) // a late update from a slower worker
 	c.advance(500 * time.Millisecond)
 	m.update(40 << 20)
 	m.finish()
@@ -68,8 +68,8 @@ func TestProgressJSON(t *testing.T) {
 	}
 }
 
-// The ratio is that of what is done to what there is of the target, which is measured
-// once a second.
+// TestProgressRatio checks that the ratio is the number of bytes done divided by the size of the
+// target, which is measured at most once a second.
 func TestProgressRatio(t *testing.T) {
 	c := newClock()
 	m, out := meterAt(c, progressPlain)
@@ -93,7 +93,7 @@ convert: 50%  20.0 MiB / 40.0 MiB  5.00x  10 MB/s  2s left
 }
 
 func TestProgressIsSilent(t *testing.T) {
-	for _, mode := range []string{progressNone, progressAuto} { // auto: not a terminal
+	for _, mode := range []string{progressNone, progressAuto} { // auto: the output is not a terminal
 		c := newClock()
 		m, out := meterAt(c, mode)
 		c.advance(time.Minute)
@@ -101,7 +101,7 @@ func TestProgressIsSilent(t *testing.T) {
 		m.finish()
 		require.Empty(t, out.String(), mode)
 	}
-	for _, mode := range []string{progressPlain, progressJSON, progressBar} { // done before it is worth it
+	for _, mode := range []string{progressPlain, progressJSON, progressBar} { // the job finishes before the first report
 		c := newClock()
 		m, out := meterAt(c, mode)
 		c.advance(progressDelay / 2)
@@ -118,7 +118,8 @@ func TestProgressOfNothing(t *testing.T) {
 	require.Equal(t, "1 / 4 chunks  3s left", (&progressState{done: 1, total: 4, elapsed: time.Second, unit: "chunks"}).text())
 }
 
-// Where something else is counted than bytes, these are known as well.
+// TestProgressOfDecoding checks that the rate and the ratio are also reported if the unit of
+// progress is not bytes.
 func TestProgressOfDecoding(t *testing.T) {
 	c := newClock()
 	m, out := meterAt(c, progressPlain)
@@ -131,8 +132,8 @@ func TestProgressOfDecoding(t *testing.T) {
 	require.Equal(t, `{"schema":"hyperslab.progress/1","t":1,"mb_per_s":20.97,"ratio":4,"unit":"chunks","done_units":10,"total_units":40}`+"\n", out.String())
 }
 
-// What is read has the ratio of all that is stored, which is asked for when there is
-// something to show.
+// TestProgressOfReading checks that the progress of a reading job has the compression ratio of the
+// whole array. The stored size must not be computed before the first report.
 func TestProgressOfReading(t *testing.T) {
 	ctx := context.Background()
 	file := filepath.Join(t.TempDir(), "a.b2nd")
@@ -160,7 +161,8 @@ func TestProgressOfReading(t *testing.T) {
 	require.Nil(t, m.from)
 }
 
-// A job that does not tell how far it is, is looked at.
+// TestProgressOfWatching checks that watch polls the progress of a job that does not report it,
+// unless the mode is none.
 func TestProgressOfWatching(t *testing.T) {
 	for _, mode := range []string{progressPlain, progressNone} {
 		c := newClock()
@@ -179,7 +181,8 @@ func TestProgressOfWatching(t *testing.T) {
 	}
 }
 
-// The bar fits the terminal: what matters least goes first.
+// TestProgressBarFits checks that the bar fits the width of the terminal. The least important parts
+// must be omitted first.
 func TestProgressBarFits(t *testing.T) {
 	s := &progressState{done: 10 << 20, total: 40 << 20, ratio: 3.97, elapsed: time.Second}
 	for _, tt := range []struct {
@@ -213,7 +216,7 @@ func TestProgressBarFits(t *testing.T) {
 	})
 }
 
-// A symbolic link has the size of the file that it leads to, not of its own text.
+// TestPathBytes checks that the size of a symbolic link is the size of its target.
 func TestPathBytes(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "data"), make([]byte, 1000), 0o600))

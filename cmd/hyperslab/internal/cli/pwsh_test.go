@@ -6,9 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The script for PowerShell, of which there is no Debian package to type into: each
-// quote, brace and bracket is closed where the shell would look for it, and a call that
-// registers the completion of hyperslab stands at the end, outside of all of them.
+// TestPowerShellScript checks the completion script without running it, because PowerShell has no
+// Debian package. Each quote, brace and bracket must be closed, and the script must end with a
+// top-level call that registers the completion of hyperslab.
 func TestPowerShellScript(t *testing.T) {
 	script, stderr, code := run("completion", "powershell")
 	require.Zero(t, code, stderr)
@@ -21,8 +21,8 @@ func TestPowerShellScript(t *testing.T) {
 	}
 }
 
-// unquoted is what of a script is in no text, comment or bracket, and how many brackets
-// and texts are open at its end, or closed too often.
+// unquoted returns the part of a script outside strings, comments and brackets. depth is the number
+// of brackets and strings that are open at the end or closed too often.
 func unquoted(t *testing.T, script string) (top string, depth int) {
 	t.Helper()
 	var open []rune
@@ -34,9 +34,9 @@ func unquoted(t *testing.T, script string) (top string, depth int) {
 			escaped = false
 		case comment:
 			comment = c != '\n'
-		case c == '`' && quote != '\'': // escapes the next character, but in a plain text
+		case c == '`' && quote != '\'': // escapes the next character, except in a single-quoted string
 			escaped = true
-		case quote != 0: // a doubled quote closes one text and begins the next
+		case quote != 0: // a doubled quote ends one string and starts the next
 			if c == quote {
 				quote = 0
 			}

@@ -13,9 +13,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// Every file of other people's software that a reference library opens: repack gives what
-// h5repack gives, by h5diff's judgement, and what repack and convert write holds for h5py,
-// python-blosc2, bcolz and NumPy what they read from the file itself, byte for byte.
+// TestRealFiles checks repack and convert with files that other software wrote. h5diff must not
+// find a difference between the results of repack and h5repack. h5py, python-blosc2, bcolz and
+// NumPy must read the same bytes from the results as from the sources.
 func TestRealFiles(t *testing.T) {
 	hdf5Files := need.Sample(need.Files(t, need.Corpus, "hdf5-filters/*.h5", "caterva2/*.h5"), 3)
 	blosc2Files := need.Files(t, need.Corpus, "caterva2/*.b2nd", "caterva2/*.b2frame")
@@ -50,7 +50,7 @@ func TestRealFiles(t *testing.T) {
 		}
 		content, err := os.ReadFile(file)
 		require.NoError(t, err)
-		put(t, "twin", content) // h5diff cannot compare everything, not even to an exact copy
+		put(t, "twin", content) // the exact copy shows which objects h5diff cannot compare
 		twins := theirs(h5diff, file, "twin")
 		for _, name := range []string{"same", "deflate", "none"} {
 			require.Equal(t, twins, theirs(h5diff, file, base+"."+name+".h5"), "%s %s", base, name)
@@ -61,12 +61,13 @@ func TestRealFiles(t *testing.T) {
 		ours("convert", base+".tree", base+".back.h5", "-q", "--codec", "zstd")
 	}
 
-	// What a format has no room for is refused with a reason, and nothing else is.
+	// Only arrays that a format does not support may be refused, and the error must contain the
+	// reason.
 	refused := make(map[string]string)
 	for _, file := range blosc2Files {
 		base := filepath.Base(file)
 		change := []string{file, base + ".packed.b2nd", "-q", "--codec", "lz4", "--shuffle", "bit"}
-		if strings.HasSuffix(file, ".b2frame") { // a frame stays what it is, or is converted
+		if strings.HasSuffix(file, ".b2frame") { // repack refuses a plain frame because it is not an array; convert accepts it
 			_, stderr, code := run(append([]string{"repack"}, change...)...)
 			require.Equal(t, 2, code)
 			require.Contains(t, stderr, "is a Blosc2 frame that is no array; hyperslab convert makes one of it")

@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// On real measurements: what repack writes is what h5repack writes, by h5diff's own
-// judgement, and what convert writes is what h5py, hdf5plugin and python-blosc2 read.
+// TestAgainstReferenceTools checks repack and convert with a file of real measurements. h5diff must
+// not find a difference between the results of repack and h5repack. h5py, hdf5plugin and
+// python-blosc2 must read the results of convert.
 func TestAgainstReferenceTools(t *testing.T) {
 	tools, err := filepath.Abs("../../../../third_party/build/bin")
 	require.NoError(t, err)

@@ -1,4 +1,4 @@
-// Commands that read URLs.
+// Tests of commands that read URLs.
 
 package cli_test
 
@@ -42,7 +42,8 @@ func TestRun_url(t *testing.T) {
 			want, _, code := run(at(dir)...)
 			got, stderr, gotCode := run(at(s.URL)...)
 			require.Equal(t, code, gotCode, stderr)
-			// The widths of tables depend on the location.
+			// Normalize spaces and lines, because the widths of tables depend on the length of the
+			// location.
 			shape := func(text, base string) string {
 				return strings.Join(strings.Fields(strings.ReplaceAll(strings.ReplaceAll(text, base, "@"), "─", "")), " ")
 			}

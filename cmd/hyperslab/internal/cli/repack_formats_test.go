@@ -1,4 +1,4 @@
-// repack of arrays in every format: what is asked for changes, and nothing else does.
+// Tests of repack for arrays in every format: only the requested properties may change.
 
 package cli_test
 
@@ -18,7 +18,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
 
-// bytesBelow are all files at and below a place, by their path from there.
+// bytesBelow returns the content of the file name, or of all files in the directory name. The keys
+// are paths relative to name.
 func bytesBelow(t *testing.T, name string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -60,7 +61,7 @@ func TestRepack_formats(t *testing.T) {
 			flags := map[string]func(s *ndarray.Spec){
 				"--codec zlib": func(s *ndarray.Spec) {
 					s.Compression.Codec = "zlib"
-					if name == "hdf5" { // with the level that HDF5 begins with
+					if name == "hdf5" { // with the default level of HDF5
 						s.Compression.Codec, s.Compression.Level = "deflate", 4
 					}
 				},
@@ -70,12 +71,12 @@ func TestRepack_formats(t *testing.T) {
 				"--codec none --shuffle none":    func(s *ndarray.Spec) { s.Compression = &ndarray.Compression{Codec: "none"} },
 				"--chunks 20,12 --blocks 4,6":    func(s *ndarray.Spec) { s.ChunkShape[0], s.BlockShape = 20, []int64{4, 6} },
 				"--level 9":                      func(s *ndarray.Spec) { s.Compression.Level = 9 },
-				"--codec lz4 --chunks 10,12":     nil, // is so already
+				"--codec lz4 --chunks 10,12":     nil, // the array already has this storage
 				"--codec lz4 --level 3 --sparse": nil,
 				"":                               nil,
 			}
 			switch name {
-			case "hdf5": // whose lz4 has no levels
+			case "hdf5": // lz4 in HDF5 has no levels
 				spec.Compression = &ndarray.Compression{Codec: "zstd", Level: 3, Filters: []string{"shuffle"}}
 				delete(flags, "--codec lz4 --chunks 10,12")
 				flags["--codec zstd --chunks 10,12"] = nil
@@ -132,7 +133,7 @@ func TestRepack_formats(t *testing.T) {
 					s := want.Spec()
 					change(&s)
 					want.ChunkShape, want.BlockShape, want.Compression = s.ChunkShape, s.BlockShape, s.Compression
-					if c.blocks && s.BlockShape == nil { // the library's choice
+					if c.blocks && s.BlockShape == nil { // the default of the library
 						want.BlockShape = got.BlockShape
 						require.NotEmpty(t, got.BlockShape)
 					}

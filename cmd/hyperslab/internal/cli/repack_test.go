@@ -15,11 +15,11 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// requireSameHDF5 asks h5diff whether two files hold the same.
+// requireSameHDF5 checks with h5diff that two files have the same content.
 func requireSameHDF5(t *testing.T, a, b string) {
 	t.Helper()
 	tool := need.Tool(t, "h5diff")
-	twin := filepath.Join(t.TempDir(), "twin.h5") // it cannot compare everything, not even to an exact copy
+	twin := filepath.Join(t.TempDir(), "twin.h5") // the exact copy shows which objects h5diff cannot compare
 	content, err := os.ReadFile(a)
 	require.NoError(t, err)
 	put(t, twin, content)
@@ -30,9 +30,9 @@ func requireSameHDF5(t *testing.T, a, b string) {
 	require.Equal(t, string(want), string(out))
 }
 
-// A file with links of every kind, a hard link twice and in a circle, a named type,
-// dimension scales, attributes on a group, types without an element type here, and
-// a hole where an object was.
+// oddFile creates a file with links of every kind, two hard links to one object, a cycle of hard
+// links, a committed datatype, dimension scales, attributes on a group, unsupported datatypes, and
+// free space of a deleted object.
 func oddFile(t *testing.T, name string) {
 	t.Helper()
 	makeTree(t, name)
@@ -103,7 +103,8 @@ func TestRepackKeepsEverything(t *testing.T) {
 	}
 }
 
-// Real files of other software; the values are what h5diff says they are.
+// TestRepackRealFile checks repack with a file that other software wrote. h5diff must not find a
+// difference.
 func TestRepackRealFile(t *testing.T) {
 	etopo, err := filepath.Abs("../../../../testdata/etopo120.h5")
 	require.NoError(t, err)
@@ -115,7 +116,8 @@ func TestRepackRealFile(t *testing.T) {
 	}
 }
 
-// References are kept. One to an object that no longer exists is refused, or becomes null.
+// TestRepackReferences checks that repack keeps references. A reference to a deleted object must be
+// refused, or become null with --exclude-references.
 func TestRepackReferences(t *testing.T) {
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "refs.h5"), filepath.Join(dir, "out.h5")
@@ -157,7 +159,9 @@ func TestRepackReferences(t *testing.T) {
 	require.NoError(t, refs.Close())
 }
 
-// A virtual dataset in another directory finds its sources there, or is refused.
+// TestRepackVirtualSources checks that a virtual dataset still finds its source files if repack or
+// cp writes it to another directory. If a source file is missing, both must fail unless
+// --allow-missing is set.
 func TestRepackVirtualSources(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "sub"), 0o777))

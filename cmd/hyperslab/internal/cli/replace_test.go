@@ -14,7 +14,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// A new file that is not valid, or cannot be verified, does not replace the old one.
+// TestRepack_invalidReplacement checks that a new file does not replace the old one if it is
+// invalid or cannot be verified.
 func TestRepack_invalidReplacement(t *testing.T) {
 	for name, check := range map[string]func(r *hyperslab.VerifyReport, err error) (*hyperslab.VerifyReport, error){
 		"not valid": func(r *hyperslab.VerifyReport, err error) (*hyperslab.VerifyReport, error) {

@@ -14,7 +14,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// A SARIF document names every rule, an artifact for each file, and the place of each finding.
+// TestScan_SARIF checks that a SARIF document contains every rule, an artifact for each file, and
+// the location of each finding.
 func TestScan_SARIF(t *testing.T) {
 	t.Chdir(field(t))
 	require.NoError(t, os.Mkdir("a directory", 0o700))
@@ -100,7 +101,8 @@ func TestScan_SARIF(t *testing.T) {
 	}, got)
 }
 
-// scan opens no target outside the file or directory, whichever way leads there.
+// TestScan_OpensNoTarget checks that scan does not open a file outside the scanned file or
+// directory, for example through links.
 func TestScan_OpensNoTarget(t *testing.T) {
 	dir, far := t.TempDir(), t.TempDir()
 	target := filepath.Join(far, "far.h5")
@@ -153,7 +155,7 @@ func TestScan_OpensNoTarget(t *testing.T) {
 			require.Contains(t, scanned(path), "to a target outside the directory")
 		}
 	}))
-	// The count is that of every opening: the same files read.
+	// dump follows the link, which shows that opened counts such openings.
 	require.Positive(t, opened(t, target, func() {
 		_, stderr, code := run("dump", links+":/link")
 		require.Zero(t, code, stderr)

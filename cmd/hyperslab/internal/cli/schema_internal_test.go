@@ -14,7 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/plan"
 )
 
-// documents are all schemas, and the parts that have a table of their own.
+// documents contains all schemas, and the nested objects that have a table of their own.
 var documents = map[string]any{
 	schemaInfo:             infoDoc{},
 	schemaGroup:            groupDoc{},
@@ -72,8 +72,8 @@ var documents = map[string]any{
 	"area":                 emitArea{},
 }
 
-// docs/json.md and the code have the same schemas with the same keys in the same
-// order.
+// TestSchemasAreDocumented checks that docs/json.md and the code have the same schemas, with the
+// same keys in the same order.
 func TestSchemasAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../../docs/json.md")
 	require.NoError(t, err)
@@ -108,7 +108,7 @@ func TestSchemasAreDocumented(t *testing.T) {
 	require.Equal(t, inCode, documented)
 }
 
-// Every schema that stands in the code is in the table above.
+// TestSchemas_tested checks that every schema in the code is in the table above.
 func TestSchemas_tested(t *testing.T) {
 	files, err := os.ReadDir(".")
 	require.NoError(t, err)
@@ -128,8 +128,8 @@ func TestSchemas_tested(t *testing.T) {
 	require.GreaterOrEqual(t, found, 6)
 }
 
-// Every command has --json, except those that write text for a shell or a reader, and serve, which
-// runs until a signal.
+// TestSchemas_commands checks that every command has --json, except those that write text for a
+// shell or a reader, and serve, which runs until it receives a signal.
 func TestSchemas_commands(t *testing.T) {
 	texts := []string{"serve", "help", "completion", "bash", "zsh", "fish", "powershell"}
 	seen := 0

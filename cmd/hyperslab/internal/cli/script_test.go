@@ -25,14 +25,13 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// The scripts in testdata/script run the command as a process: exit codes,
-// pipes, terminals. Each has a copy of field, and
-// two arrays of noise beside it.
+// TestScripts runs the scripts of testdata/script, which start the command as a process to test
+// exit codes, pipes and terminals. Each script has a copy of the directory of field and two arrays
+// of random numbers.
 func TestScripts(t *testing.T) { script(t, testscript.Params{Dir: "testdata/script"}) }
 
-// Completion is typed into each shell that there is a Debian package of; for PowerShell,
-// of which there is none, TestScripts looks that there is a script, and at the answers
-// that it asks for.
+// TestShells types completions into each shell that has a Debian package. PowerShell has none:
+// TestScripts checks its completion script and the answers to its requests instead.
 func TestShells(t *testing.T) {
 	need.NoRace(t, "shells start the command hundreds of times")
 	for _, shell := range []string{"bash", "zsh", "fish"} {
@@ -45,7 +44,7 @@ func TestShells(t *testing.T) {
 	}
 }
 
-// makeOdd makes a file of names that a shell has words of its own for.
+// makeOdd creates a file with object names that contain special characters of shells.
 func makeOdd(t *testing.T, dir string) {
 	f, err := h5.Create(filepath.Join(dir, "odd names.h5"), nil)
 	require.NoError(t, err)
@@ -57,7 +56,7 @@ func makeOdd(t *testing.T, dir string) {
 	require.NoError(t, f.Close())
 }
 
-// script runs scripts in a directory like field's, with what the others put into it.
+// script runs scripts in a copy of the directory of field. The functions in more add files to it.
 func script(t *testing.T, p testscript.Params, more ...func(t *testing.T, dir string)) {
 	t.Helper()
 	files := field(t)
@@ -75,7 +74,7 @@ func script(t *testing.T, p testscript.Params, more ...func(t *testing.T, dir st
 	}
 	p.Cmds = map[string]func(ts *testscript.TestScript, neg bool, args []string){"status": status}
 	p.Condition = func(name string) (bool, error) {
-		if name == "h5diff" { // a build with the system's libraries has none of its own
+		if name == "h5diff" { // a build with the system's libraries does not include h5diff
 			_, err := os.Stat(reference)
 			return err == nil, nil
 		}
@@ -84,7 +83,7 @@ func script(t *testing.T, p testscript.Params, more ...func(t *testing.T, dir st
 	testscript.Run(t, p)
 }
 
-// children are the processes that a process has started and that have not ended.
+// children returns the ids of the running child processes of a process.
 func children(pid int) (pids []int) {
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, list := range lists {
@@ -104,7 +103,7 @@ func isStall(pid int) bool {
 	return bytes.HasPrefix(line, []byte("stall\x00"))
 }
 
-// status runs a program and compares its exit code: status 4 hyperslab convert …
+// status runs a program and checks its exit code, for example: status 4 hyperslab convert …
 func status(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: status CODE PROGRAM ARGUMENTS...")
@@ -124,7 +123,7 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// outputs are all commands that make something, with what they make.
+// outputs are all commands that create a file or directory, with the name of that output.
 var outputs = []struct {
 	name  string
 	args  string
@@ -153,11 +152,10 @@ var outputs = []struct {
 	{"verify", "verify b.b2nd --digests write --sandbox=false", "b.b2nd.sha256"},
 }
 
-// brief are the commands that are done before anyone could stop them: they look at one
-// thing, and read no array.
+// brief are commands that finish before a signal could stop them, because they read no array.
 var brief = []string{"attr get", "explain", "plan", "version"}
 
-// endless creates an array of a quarter of a TiB in a file of one MiB.
+// endless creates an array of 256 GiB in a file of 1 MiB.
 func endless(t *testing.T, file string) {
 	t.Helper()
 	draft, err := hyperslab.Create(t.Context(), file, ndarray.Spec{
@@ -167,10 +165,10 @@ func endless(t *testing.T, file string) {
 	require.NoError(t, draft.Commit(t.Context()))
 }
 
-// A signal ends a job with the shell's exit code and leaves neither a target nor a
-// temporary file, and of what was there before all as it was. SIGINT goes to all of its
-// processes, as a terminal sends it. Where a command has no line here, TestInterruptedCommand
-// stops it at its changes of files.
+// TestSignals checks that a command that a signal stops ends with the exit code of the shell
+// convention. It must leave neither its target nor a temporary file, and must not change existing
+// files. SIGINT is sent to the process group, because a terminal does so. TestInterruptedCommand
+// checks the other commands.
 func TestSignals(t *testing.T) {
 	src := t.TempDir()
 	at := func(name string) string { return filepath.Join(src, name) }
@@ -191,7 +189,7 @@ func TestSignals(t *testing.T) {
 		name   string
 		signal syscall.Signal
 		code   int
-		target string // copied from the sources if it is there
+		target string // a copy of the file of this name among the sources, if there is one
 		args   []string
 	}{
 		{"convert", syscall.SIGINT, 130, "out.b2nd", append([]string{"convert", at("noise.b2nd"), "TARGET"}, hard...)},
@@ -225,7 +223,7 @@ func TestSignals(t *testing.T) {
 		{"work", syscall.SIGTERM, 143, "", []string{"work", at("endless.json"), "--all", "--progress", "json"}},
 		{"crosscheck run", syscall.SIGINT, 130, "", []string{"crosscheck", "run", at("v"), "--read", "stall {in} {out}"}},
 	}
-	done := append(slices.Clone(brief), "commit") // package plan stops it at any time
+	done := append(slices.Clone(brief), "commit") // tests of package plan stop it at any time
 	for _, c := range outputs {
 		done = append(done, commandOf(t, strings.Fields(c.args)))
 	}
@@ -258,7 +256,8 @@ func TestSignals(t *testing.T) {
 			require.NoError(t, err)
 			defer talk.Close()
 			cmd.Stdout, cmd.Stderr = stdout, talk
-			// Under nohup, for one, a signal is ignored here and would be in the child.
+			// This process may ignore the signal, for example under nohup, and the child would
+			// inherit that. Notify resets it.
 			caught := make(chan os.Signal, 1)
 			signal.Notify(caught, tt.signal)
 			defer signal.Stop(caught)
@@ -270,7 +269,7 @@ func TestSignals(t *testing.T) {
 				return err == nil && len(left) > before || data.Size()+progress.Size() > 0 || tt.args[0] == "crosscheck" && slices.ContainsFunc(children(cmd.Process.Pid), isStall)
 			}, time.Minute, time.Millisecond, "the work has begun")
 			started := children(cmd.Process.Pid)
-			one := slices.Contains(tt.args, at("endless.b2nd")) && slices.Contains(tt.args, "--untrusted") // of many there may be none just now
+			one := slices.Contains(tt.args, at("endless.b2nd")) && slices.Contains(tt.args, "--untrusted") // with several sources there may be no worker at this time
 			require.True(t, !one || len(started) > 0, "it has a worker")
 			to := cmd.Process.Pid
 			if tt.signal == syscall.SIGINT {
@@ -339,8 +338,8 @@ func TestSignals_Input(t *testing.T) {
 				defer signal.Stop(caught)
 				var stderr bytes.Buffer
 				var exit *exec.ExitError
-				// A signal before the command handles signals ends it at once, without an exit
-				// status: then the next try waits longer.
+				// A signal that arrives before the command has installed its handler ends it
+				// without an exit status. In this case try again with a longer wait.
 				for wait := 300 * time.Millisecond; exit == nil || exit.ExitCode() < 0 && wait < 20*time.Second; wait *= 2 {
 					cmd := exec.Command("hyperslab", tt.args...)
 					stderr.Reset()
@@ -359,7 +358,8 @@ func TestSignals_Input(t *testing.T) {
 	}
 }
 
-// TestTerminal checks what a terminal gets of a file with control characters in all places.
+// TestTerminal checks the output on a terminal for a file whose strings all contain control
+// characters.
 func TestTerminal(t *testing.T) {
 	script(t, testscript.Params{Dir: "testdata/terminal"}, makeHostile)
 }

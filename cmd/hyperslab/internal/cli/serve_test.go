@@ -16,7 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// TestServe starts the server as a program and reads an array from it, with and without a sandbox.
+// TestServe starts the server as a process and reads an array from it, with and without a sandbox.
 func TestServe(t *testing.T) {
 	dir := t.TempDir()
 	spec := ndarray.Spec{Shape: []int64{4}}
@@ -25,7 +25,7 @@ func TestServe(t *testing.T) {
 	for name, x := range map[string]struct {
 		args  []string
 		token string
-		other int // status of the other file
+		other int // HTTP status for the file other.b2nd
 	}{
 		"directory":           {[]string{dir}, "", 200},
 		"file":                {[]string{filepath.Join(dir, "a.b2nd"), "--sandbox=false"}, "", 404},

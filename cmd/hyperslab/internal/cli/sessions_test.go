@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// walks are the commands of docs/sessions.md: first tasks of new users.
+// walks are the commands of docs/sessions.md: the first tasks of a new user.
 var walks = []struct {
 	title string
 	lines []string
@@ -80,7 +80,7 @@ func TestSessions(t *testing.T) {
 	require.Equal(t, loose(string(want)), loose(b.String()))
 }
 
-// TestSessions_readme checks that the README contains whole commands of each session with their
+// TestSessions_readme checks that the README contains commands of each session with their complete
 // output.
 func TestSessions_readme(t *testing.T) {
 	page, err := os.ReadFile("../../../../docs/sessions.md")
@@ -105,7 +105,7 @@ var (
 	spaces   = regexp.MustCompile(`(?m) +`)
 )
 
-// loose removes the figures that differ between machines and versions of codecs.
+// loose removes numbers that depend on the machine or on the version of a codec.
 func loose(s string) string {
 	s = measured.ReplaceAllString(scrub(s), "N$1$2")
 	return spaces.ReplaceAllString(regexp.MustCompile(`(?m)-j N?[0-9]*$`).ReplaceAllString(s, "-j N"), " ")

@@ -11,7 +11,7 @@ func TestSimilar(t *testing.T) {
 	for want, names := range map[string][]string{
 		"/elevatoin":         {"/elevation"},
 		"/Elevation":         {"/elevation"},
-		"/lta":               nil, // two letters of three
+		"/lta":               nil, // two of three letters differ
 		"/let":               {"/lat"},
 		"/temperature":       {"/run1/temperature", "/run2/temperature"},
 		"/run3/temperature":  {"/run1/temperature", "/run2/temperature"},

@@ -31,7 +31,7 @@ func TestSpec(t *testing.T) {
 		target         hyperslab.Format
 		flags          storeFlags
 		chunks, blocks []int64
-		want           *ndarray.Compression // nil: the target's default
+		want           *ndarray.Compression // nil for the default of the target
 	}{
 		{"b2nd to b2nd keeps all", blosc, hyperslab.B2ND, storeFlags{}, blosc.ChunkShape, blosc.BlockShape, zstd},
 		{"so does Caterva", caterva, hyperslab.B2ND, storeFlags{}, blosc.ChunkShape, blosc.BlockShape, zstd},

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The pieces of an array are its elements in row-major order, none of them larger
-// than allowed.
+// TestPieces checks that pieces covers all elements of an array in row-major order, and that no
+// piece is larger than allowed.
 func TestPieces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shape := rapid.SliceOfN(rapid.Int64Range(0, 7), 0, 4).Draw(t, "shape")
@@ -48,8 +48,9 @@ func TestPieces(t *testing.T) {
 	})
 }
 
-// Pieces that are made smaller, so that progress moves, are of whole chunks, of which none
-// is read twice, and have a chunk for each worker.
+// TestLivelyPieces checks pieces that are smaller than allowed, so that progress is reported often.
+// Each must consist of whole chunks and have a chunk for each worker, and no chunk may be in two
+// pieces.
 func TestLivelyPieces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rank := rapid.IntRange(1, 4).Draw(t, "rank")

@@ -20,8 +20,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// What the commands say of a file that may be crafted is what they say of the same file
-// when it is trusted, with and without a sandbox.
+// TestUntrusted_sameOutput checks that --untrusted does not change the output of a command, with
+// and without a sandbox.
 func TestUntrusted_sameOutput(t *testing.T) {
 	t.Chdir(field(t))
 	_, stderr, code := run("rm", "tree.h5:/elsewhere")
@@ -66,7 +66,7 @@ func TestUntrusted_sameOutput(t *testing.T) {
 	}
 }
 
-// far makes a file in whose index one chunk of five is 2^63 elements from the beginning.
+// far creates a file with five chunks, one of which has the offset 2^63 in the index.
 func far(t *testing.T, name string) {
 	t.Helper()
 	f, err := h5.Create(name, &h5.CreateOptions{Low: h5.Earliest, High: h5.LatestFormat})
@@ -92,10 +92,10 @@ func far(t *testing.T, name string) {
 	stdout, stderr, code := run("chunks", name+":/x")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "[3] ")
-	require.Equal(t, 5, strings.Count(stdout, "\n"), stdout) // the head and four chunks
+	require.Equal(t, 5, strings.Count(stdout, "\n"), stdout) // the header line and four chunks
 }
 
-// shifted makes a file with a user block, behind which addresses begin.
+// shifted creates a file with a user block. Addresses in the file are relative to its end.
 func shifted(t *testing.T, name string) {
 	t.Helper()
 	o, creation := h5.CreateOptions{}, h5.DefaultFileCreation()
@@ -110,8 +110,9 @@ func shifted(t *testing.T, name string) {
 	require.NoError(t, f.Close())
 }
 
-// What leads out of an untrusted file is listed in the sandbox, refused without one,
-// and never followed; what is damaged is an error with the place.
+// TestUntrustedRefuses checks that commands with --untrusted never follow links to other files:
+// they list such links in the sandbox, and fail without a sandbox. A corrupt file must result in an
+// error with an offset.
 func TestUntrustedRefuses(t *testing.T) {
 	t.Chdir(field(t))
 	stdout, stderr, code := run("ls", "tree.h5", "--untrusted")
@@ -138,7 +139,8 @@ func TestUntrustedRefuses(t *testing.T) {
 	}
 }
 
-// A tree converted from an untrusted file is what the trusted one becomes.
+// TestUntrustedTrees checks that a conversion of a tree with --untrusted has the same result as
+// without.
 func TestUntrustedTrees(t *testing.T) {
 	t.Chdir(field(t))
 	_, stderr, code := run("convert", "tree.h5", "dir", "--exclude-unsupported", "-q")
@@ -165,8 +167,8 @@ func TestUntrustedTrees(t *testing.T) {
 	require.NoFileExists(t, "broken")
 }
 
-// bench and repack read what may be crafted as the others do. The objects of an HDF5 file are
-// not copied out of a sandbox.
+// TestUntrusted_benchAndRepack checks bench and repack with --untrusted. repack must reject HDF5
+// files, because objects are not copied out of a sandbox.
 func TestUntrusted_benchAndRepack(t *testing.T) {
 	t.Chdir(field(t))
 	cut, err := os.ReadFile("waves.b2nd")
@@ -201,7 +203,8 @@ func TestUntrusted_benchAndRepack(t *testing.T) {
 	}
 }
 
-// info --storage counts a file of more structures than explain lists.
+// TestUntrusted_storage checks that info --storage counts all structures of a file that has more of
+// them than explain lists.
 func TestUntrusted_storage(t *testing.T) {
 	t.Chdir(t.TempDir())
 	o := h5.CreateOptions{}
@@ -242,8 +245,9 @@ func TestUntrusted_storage(t *testing.T) {
 	require.Equal(t, doc.Bytes, sum)
 }
 
-// Arrays with elements in other files are listed among what cannot be carried over, and
-// left out if that is asked for: never taken for fill value.
+// TestUntrusted_externalElements checks that convert --untrusted refuses arrays with elements in
+// other files, or omits them with --exclude-unsupported. It must not write their fill values
+// instead.
 func TestUntrusted_externalElements(t *testing.T) {
 	t.Chdir(field(t))
 	require.NoError(t, os.WriteFile("raw", make([]byte, 20*30*4), 0o644))

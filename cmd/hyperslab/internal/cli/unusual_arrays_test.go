@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestUnusualArrays makes random b2nd, Caterva and bcolz arrays and (nested) ctables with the
-// libraries of Python. The results of every command that writes such arrays are compared with their
-// sources by the same libraries. The environment variable of TestUnusualHDF5 sets the number of
-// samples, too.
+// TestUnusualArrays creates random b2nd, Caterva and bcolz arrays and (nested) ctables with Python
+// libraries. It then runs every command that writes such arrays, and compares the results with the
+// sources through the same libraries. The environment variable of TestUnusualHDF5 also sets the
+// number of samples of this test.
 func TestUnusualArrays(t *testing.T) {
 	dir := t.TempDir()
 	seeds, args := unusualSamples(dir)
@@ -28,8 +28,8 @@ func TestUnusualArrays(t *testing.T) {
 		Want    string `json:"want"`
 		Got     string `json:"got"`
 		Attrs   bool   `json:"attrs"`
-		Twice   bool   `json:"twice"` // got has the elements of want twice
-		Part    bool   `json:"part"`  // got may lack columns that were excluded, and has another order
+		Twice   bool   `json:"twice"` // got contains the elements of want twice
+		Part    bool   `json:"part"`  // got may lack columns that were excluded, and their order may differ
 	}
 	var tasks []task
 	refused := 0
@@ -54,7 +54,7 @@ func TestUnusualArrays(t *testing.T) {
 			do("cp", source, out("cp"))
 			add("cp", out("cp"), true)
 			do("verify", "-q", source)
-			if !isNested { // these take one array, as which a table of columns counts
+			if !isNested { // these commands accept one array; a ctable without nesting counts as one
 				do("recover", "-q", source, out("recover"))
 				add("recover", out("recover"), true)
 				do("repack", "-q", source, out("repack"))
@@ -72,13 +72,13 @@ func TestUnusualArrays(t *testing.T) {
 				do("convert", "-q", source, out("convert"), "--level", "1")
 				add("convert", out("convert"), true)
 			}
-			if ext != ".caterva" && !isNested { // Caterva arrays do not grow
+			if ext != ".caterva" && !isNested { // Caterva arrays are not resizable
 				do("cp", source, out("append"))
 				do("append", "-q", "--axis", "0", out("append"), source)
 				tasks = append(tasks, task{Command: "append", Want: source, Got: out("append"), Attrs: true, Twice: true})
 			}
 			if isTable {
-				for _, via := range []string{"table.h5", "directory"} { // some have no strings of four-byte characters, or tables in tables
+				for _, via := range []string{"table.h5", "directory"} { // some targets do not support strings of four-byte characters, or nested tables
 					between, back := filepath.Join(sub, via), out("back-"+via)
 					do("convert", "-q", source, between, "--exclude-unsupported")
 					do("convert", "-q", between, back, "--exclude-unsupported")
@@ -86,7 +86,7 @@ func TestUnusualArrays(t *testing.T) {
 				}
 				continue
 			}
-			if ext != ".caterva" { // which has no attributes
+			if ext != ".caterva" { // Caterva has no attributes
 				do("cp", source, out("attr"))
 				do("attr", "set", out("attr"), "added", "5")
 				do("attr", "rm", out("attr"), "added")
@@ -95,7 +95,7 @@ func TestUnusualArrays(t *testing.T) {
 			for _, via := range []string{"x.h5:/a/b", "x.b2nd", "x.bcolz"} {
 				between, back := filepath.Join(sub, "via-"+via), out("back-"+strings.Trim(filepath.Ext(strings.TrimSuffix(via, ":/a/b")), "."))
 				_, stderr, code := run("convert", "-q", source, between, "--exclude-unsupported")
-				if code != 0 { // an element type that the other format does not have
+				if code != 0 { // the other format does not support the dtype
 					require.Contains(t, stderr, "unsupported", "%s to %s", source, via)
 					refused++
 					continue

@@ -24,26 +24,26 @@ const seedsVariable = "HYPERSLAB_UNUSUAL_SEEDS"
 // unusualSeeds is the number of random files in the normal tests.
 const unusualSeeds = 8
 
-// comparison is a task of unusual_hdf5.py.
+// comparison is a task of unusual_hdf5.py: compare two files.
 type comparison struct {
-	Command string `json:"-"` // that made got
+	Command string `json:"-"` // the command that wrote Got
 
 	Want  string      `json:"want"`
 	Got   string      `json:"got"`
 	Pairs [][2]string `json:"pairs,omitempty"`
 
-	WholeFile    bool     `json:"whole_file"`   // compare user blocks, too
-	Whole        bool     `json:"whole"`        // committed datatypes have the same paths
-	References   bool     `json:"references"`   // references lead to the same objects
-	ValuesOnly   bool     `json:"values_only"`  // not how things are stored
-	Recompressed bool     `json:"recompressed"` // chunks and filters differ
+	WholeFile    bool     `json:"whole_file"`   // also compare user blocks
+	Whole        bool     `json:"whole"`        // committed datatypes must have the same paths
+	References   bool     `json:"references"`   // references must refer to the same objects
+	ValuesOnly   bool     `json:"values_only"`  // ignore the storage, for example chunks and filters
+	Recompressed bool     `json:"recompressed"` // chunks and filters may differ
 	Ignore       []string `json:"ignore_links,omitempty"`
 
-	Via  string   `json:"via,omitempty"`  // of a conversion: hdf5 or tree
-	Lost []string `json:"lost,omitempty"` // of a conversion
+	Via  string   `json:"via,omitempty"`  // for a conversion: hdf5 or tree
+	Lost []string `json:"lost,omitempty"` // for a conversion: items reported as lost
 }
 
-// unusual runs a Python program of testdata, which needs modules.
+// unusual runs a Python program of testdata that needs the given modules, and returns its output.
 func unusual(t *testing.T, program string, modules []string, stdin []byte, args ...string) []byte {
 	t.Helper()
 	cmd := exec.Command(need.Python(t, modules...), append([]string{"testdata/" + program}, args...)...)
@@ -55,8 +55,8 @@ func unusual(t *testing.T, program string, modules []string, stdin []byte, args 
 	return out
 }
 
-// unusualSamples returns the number of random files, and the arguments of a program that makes them
-// in dir.
+// unusualSamples returns the number of random files and the program arguments that create them in
+// dir.
 func unusualSamples(dir string) (seeds int, args []string) {
 	seeds = unusualSeeds
 	if n, err := strconv.Atoi(os.Getenv(seedsVariable)); err == nil {
@@ -69,10 +69,10 @@ func unusualSamples(dir string) (seeds int, args []string) {
 	return seeds, args
 }
 
-// TestUnusualHDF5 makes random files with everything that is seldom tested: strings of variable
-// length with fill values, compounds of them, references, committed datatypes of equal form,
-// attributes over 64 KiB, virtual datasets, external files, dimension scales, odd names, user
-// blocks. Every command that writes HDF5 is compared with its source through h5py and h5diff.
+// TestUnusualHDF5 creates random files with rarely tested features: variable-length strings with
+// fill values, compounds of them, references, equal committed datatypes, attributes over 64 KiB,
+// virtual datasets, external files, dimension scales, unusual names and user blocks. It then runs
+// every command that writes HDF5, and compares the result with the source through h5py and h5diff.
 func TestUnusualHDF5(t *testing.T) {
 	dir := t.TempDir()
 	seeds, args := unusualSamples(dir)
@@ -112,7 +112,8 @@ func TestUnusualHDF5(t *testing.T) {
 		with("repack", out("repack"), nil)
 		do("repack", "-q", source, out("recompress"), "--codec", "deflate", "--level", "9")
 		with("repack --codec", out("recompress"), func(c *comparison) { c.Recompressed = true })
-		// A copy of the bytes keeps the names of other files: it is made beside the source.
+		// cp of a file keeps relative names of other files. The copy must be in the directory of
+		// the source because the names would not resolve elsewhere.
 		do("cp", source, filepath.Join(dir, "copy"+name))
 		with("cp of the file", filepath.Join(dir, "copy"+name), nil)
 
@@ -151,10 +152,11 @@ func TestUnusualHDF5(t *testing.T) {
 		if !c.WholeFile {
 			continue
 		}
-		// h5diff itself fails on some of the files: it must do the same with the source.
+		// Compare only if h5diff can compare the source with itself, because h5diff fails on some
+		// of the files.
 		_, same := exec.Command(diff, "-q", c.Want, c.Want).CombinedOutput()
 		if same == nil && c.Command != "repack --codec" {
-			text, err := exec.Command(diff, "--exclude-path", "/other", c.Want, c.Got).CombinedOutput() // an external link, rewritten
+			text, err := exec.Command(diff, "--exclude-path", "/other", c.Want, c.Got).CombinedOutput() // excludes an external link, whose file name was rewritten
 			require.NoError(t, err, "%s: h5diff %s %s: %s", c.Command, c.Want, c.Got, text)
 		}
 	}
@@ -170,8 +172,8 @@ func TestUnusualHDF5(t *testing.T) {
 	}
 }
 
-// copyMembers copies each object of the root group by itself: with cp, and with CopyObject of
-// package h5, which must refuse what it cannot do.
+// copyMembers copies each object of the root group on its own, with cp and with CopyObject of
+// package h5. CopyObject must return an error for objects that it cannot copy.
 func copyMembers(t *testing.T, source, target string, do func(args ...string), add func(comparison)) {
 	t.Helper()
 	f, err := h5.Open(source, h5.ReadOnly)
@@ -192,7 +194,8 @@ func copyMembers(t *testing.T, source, target string, do func(args ...string), a
 	}
 	add(byCp)
 
-	// libhdf5 keeps pointers to a closed handle of a file that is open twice: cp has none open now.
+	// Open the source only after cp has finished: libhdf5 keeps pointers to a closed handle of a
+	// file that is open twice.
 	f, err = h5.Open(source, h5.ReadOnly)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, f.Close()) }()
@@ -201,7 +204,7 @@ func copyMembers(t *testing.T, source, target string, do func(args ...string), a
 	require.NoError(t, err)
 	byLibrary := comparison{Command: "CopyObject", Got: library, ValuesOnly: true}
 	for i, l := range members {
-		if l.Name == "virtual" { // the library keeps the names of its sources
+		if l.Name == "virtual" { // libhdf5 keeps the names of its source files
 			continue
 		}
 		if f.Root().CopyObject(l.Name, to.Root(), strconv.Itoa(i+1), nil) == nil {
@@ -214,8 +217,9 @@ func copyMembers(t *testing.T, source, target string, do func(args ...string), a
 	}
 }
 
-// Attributes in creation order keep it in formats that store a sequence of attributes. Properties
-// that the target does not have are reported, and default ones are not.
+// TestConvert_properties checks that attributes keep their creation order in formats that store a
+// sequence of attributes. Properties that the target does not have must be reported, unless they
+// have their default value.
 func TestConvert_properties(t *testing.T) {
 	t.Chdir(t.TempDir())
 	f, err := h5.Create("p.h5", nil)

@@ -47,7 +47,7 @@ func TestElementJSON(t *testing.T) {
 	}
 }
 
-// Every number read from a document is the number that was written.
+// TestElementJSON_floats checks that every number in a JSON document is read back exactly.
 func TestElementJSON_floats(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := math.Float64frombits(rapid.Uint64().Draw(t, "bits"))

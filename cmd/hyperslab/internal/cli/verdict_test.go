@@ -1,4 +1,4 @@
-// Verdicts and exit codes on files that are damaged in one place.
+// Tests of results and exit codes for files with one corrupt structure.
 
 package cli_test
 
@@ -18,7 +18,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
-// brokenRoot writes a file whose root group has 20 members and cannot be listed.
+// brokenRoot writes a file whose root group has 20 members and a corrupt index, so that it cannot
+// be listed.
 func brokenRoot(t *testing.T, low h5.LibVer, signature string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.h5")
@@ -70,8 +71,8 @@ func TestInfo_truncatedFile(t *testing.T) {
 	require.NotContains(t, stderr, "name one as")
 }
 
-// Integers that need all bits of their type in scale-offset are valid, in every command that
-// decodes them.
+// TestVerify_scaleOffsetOfAllBits checks that scale-offset chunks of integers that need all bits of
+// their type are valid, in every command that decodes them.
 func TestVerify_scaleOffsetOfAllBits(t *testing.T) {
 	t.Chdir(t.TempDir())
 	f, err := h5.Create("a.h5", nil)
@@ -113,8 +114,8 @@ func contradicting(t *testing.T, path string) []byte {
 	return b
 }
 
-// The structures of these files are valid, but contradict each other: dump reads the files and
-// verify reports the contradiction.
+// TestVerify_contradictions checks files with structures that are valid but contradict each other:
+// dump must read the files and verify must report the contradiction.
 func TestVerify_contradictions(t *testing.T) {
 	t.Chdir(t.TempDir())
 	whole := contradicting(t, "a.h5")
@@ -140,7 +141,7 @@ func TestVerify_contradictions(t *testing.T) {
 			binary.LittleEndian.PutUint64(word(b, keys, 6), 8)
 		}},
 		{"more elements than the shape", "got 32 bytes stored, want 28", func(b []byte) {
-			shape := bytes.Index(b, []byte{8, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0}) // with the maximum shape
+			shape := bytes.Index(b, []byte{8, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0}) // followed by the maximum shape
 			require.Positive(t, shape)
 			b[shape]--
 		}},

@@ -1,4 +1,4 @@
-// What version --check tells is true of the libraries that are linked, whichever they are.
+// Tests of version: its output must be valid for any versions of the linked libraries.
 
 package cli_test
 
@@ -68,7 +68,8 @@ func TestVersion_vulnerabilities(t *testing.T) {
 	}
 }
 
-// The list has every filter that this program can use, those of package h5/filter too.
+// TestVersionFilters checks that version lists every available filter, also those of package
+// h5/filter.
 func TestVersionFilters(t *testing.T) {
 	stdout, stderr, code := run("version", "--libs", "--json")
 	require.Zero(t, code, stderr)
