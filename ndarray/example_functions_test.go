@@ -393,8 +393,9 @@ func ExampleWrap() {
 // Arrays whose chunks have the same form exchange chunks without recompression.
 func ExampleBlosc2Form() {
 	c := &ndarray.Compression{Codec: "zstd", Level: 5, Filters: []string{"shuffle"}}
-	fmt.Println(ndarray.Blosc2Form(4, []int64{64, 64}, c) == ndarray.Blosc2Form(4, []int64{64, 64}, c))
-	fmt.Println(ndarray.Blosc2Form(4, []int64{64, 64}, c) == ndarray.Blosc2Form(4, []int64{32, 64}, c))
+	first, same, other := ndarray.Blosc2Form(4, []int64{64, 64}, c), ndarray.Blosc2Form(4, []int64{64, 64}, c), ndarray.Blosc2Form(4, []int64{32, 64}, c)
+	fmt.Println(first == same)
+	fmt.Println(first == other)
 	// Output:
 	// true
 	// false
