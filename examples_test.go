@@ -191,24 +191,16 @@ func ExampleSandbox() {
 // Split an array into two shards and join them again.
 func ExampleSplit() {
 	ctx := context.Background()
-	dir, file := fourChunks(ctx)
+	dir, file, parts := fourChunks(ctx)
 	defer os.RemoveAll(dir)
-	parts := []hyperslab.Shard{
-		{Dir: filepath.Join(dir, "first"), End: 2},
-		{Dir: filepath.Join(dir, "second"), First: 2, End: 4},
-	}
 	fmt.Println(hyperslab.Split(ctx, file, parts))
 	// Output: <nil>
 }
 
 func ExampleJoin() {
 	ctx := context.Background()
-	dir, file := fourChunks(ctx)
+	dir, file, parts := fourChunks(ctx)
 	defer os.RemoveAll(dir)
-	parts := []hyperslab.Shard{
-		{Dir: filepath.Join(dir, "first"), End: 2},
-		{Dir: filepath.Join(dir, "second"), First: 2, End: 4},
-	}
 	if err := hyperslab.Split(ctx, file, parts); err != nil {
 		log.Fatal(err)
 	}
@@ -223,12 +215,8 @@ func ExampleJoin() {
 // JoinFS shows several shards as one tree without copying them.
 func ExampleJoinFS() {
 	ctx := context.Background()
-	dir, file := fourChunks(ctx)
+	dir, file, parts := fourChunks(ctx)
 	defer os.RemoveAll(dir)
-	parts := []hyperslab.Shard{
-		{Dir: filepath.Join(dir, "first"), End: 2},
-		{Dir: filepath.Join(dir, "second"), First: 2, End: 4},
-	}
 	if err := hyperslab.Split(ctx, file, parts); err != nil {
 		log.Fatal(err)
 	}
@@ -238,8 +226,9 @@ func ExampleJoinFS() {
 	// Output: 4 <nil>
 }
 
-// fourChunks writes a bcolz array of four chunks to a temporary directory.
-func fourChunks(ctx context.Context) (dir, file string) {
+// fourChunks writes a bcolz array of four chunks to a temporary directory. It also returns two
+// shards of two chunks each, which do not exist yet.
+func fourChunks(ctx context.Context) (dir, file string, parts []hyperslab.Shard) {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
 		log.Fatal(err)
@@ -256,7 +245,10 @@ func fourChunks(ctx context.Context) (dir, file string) {
 	if err := d.Commit(ctx); err != nil {
 		log.Fatal(err)
 	}
-	return dir, file
+	return dir, file, []hyperslab.Shard{
+		{Dir: filepath.Join(dir, "first"), End: 2},
+		{Dir: filepath.Join(dir, "second"), First: 2, End: 4},
+	}
 }
 
 // Init must be the first call of main. In a worker process it does not return.

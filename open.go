@@ -297,22 +297,29 @@ func isObjects(file string) bool {
 	return f.Close() == nil && is
 }
 
-// openBcolz opens a carray, the column of a ctable at the location's path, or a ctable as an array
-// of structures.
+// openBcolz opens the bcolz array at a location.
 func openBcolz(l Location, o *bcolz.OpenOptions) (*ndarray.Array, error) {
+	return bcolzArray(l,
+		func() (*bcolz.Table, error) { return bcolz.OpenTable(l.File, o) },
+		func() (*ndarray.Array, error) { return array(bcolz.Open(l.File, o)) })
+}
+
+// bcolzArray opens a carray, the column of a ctable at the location's path, or a ctable as an array
+// of structures.
+func bcolzArray(l Location, table func() (*bcolz.Table, error), carray func() (*ndarray.Array, error)) (*ndarray.Array, error) {
 	column := strings.Trim(l.Object, "/")
-	table, err := bcolz.OpenTable(l.File, o)
+	t, err := table()
 	switch {
 	case errors.Is(err, ndarray.ErrFormat) && column == "":
-		return array(bcolz.Open(l.File, o))
+		return carray()
 	case errors.Is(err, ndarray.ErrFormat):
 		return nil, fmt.Errorf("%w: a bcolz carray is one array, it has no %s", ndarray.ErrParam, l.Object)
 	case err != nil:
 		return nil, err
 	case column == "":
-		return array(table.Records())
+		return array(t.Records())
 	}
-	return array(table.Column(column))
+	return array(t.Column(column))
 }
 
 // array returns an Array backed by a newly opened backend.

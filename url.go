@@ -213,22 +213,11 @@ func (u *urlFile) store() (*stores.Store, error) {
 	return stores.OpenReaderAt(u.object, u.object.Size(), string(u.format), stores.Options{})
 }
 
-// openCarray opens a carray, the column of a ctable at the location's path, or a ctable as an array
-// of structures, in the root directory of fsys.
+// openCarray opens the bcolz array at a location in the root directory of fsys.
 func openCarray(fsys fs.FS, l Location, o *bcolz.OpenOptions) (*ndarray.Array, error) {
-	column := strings.Trim(l.Object, "/")
-	table, err := bcolz.OpenTableFS(fsys, ".", o)
-	switch {
-	case errors.Is(err, ndarray.ErrFormat) && column == "":
-		return array(bcolz.OpenFS(fsys, ".", o))
-	case errors.Is(err, ndarray.ErrFormat):
-		return nil, fmt.Errorf("%w: a bcolz carray is one array, it has no %s", ndarray.ErrParam, l.Object)
-	case err != nil:
-		return nil, err
-	case column == "":
-		return array(table.Records())
-	}
-	return array(table.Column(column))
+	return bcolzArray(l,
+		func() (*bcolz.Table, error) { return bcolz.OpenTableFS(fsys, ".", o) },
+		func() (*ndarray.Array, error) { return array(bcolz.OpenFS(fsys, ".", o)) })
 }
 
 // openTable opens the ctable at a path or URL.

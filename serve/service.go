@@ -38,8 +38,8 @@ type reply struct {
 	Piece      int64  // bytes in the window
 }
 
-// attendant answers the requests of a worker.
-type attendant struct {
+// fileWorker answers the requests of a worker.
+type fileWorker struct {
 	source source
 	name   string
 	file   *os.File
@@ -55,7 +55,7 @@ func serveFile(s *worker.Session) (worker.Handler, error) {
 	if len(s.Files) != 1 {
 		return nil, fmt.Errorf("%w: %d files", worker.ErrProtocol, len(s.Files))
 	}
-	h := &attendant{name: o.Name, file: s.Files[0], window: s.Window}
+	h := &fileWorker{name: o.Name, file: s.Files[0], window: s.Window}
 	var err error
 	if h.source, err = openSource(context.Background(), h.file, &o); err != nil {
 		h.source = failed{problemOf(err)} // a worker that cannot start reports the error of each call
@@ -70,7 +70,7 @@ func (f failed) answer(context.Context, *request) (response, error) { return res
 func (f failed) close() error                                       { return nil }
 
 // Call implements worker.Handler.
-func (h *attendant) Call(b []byte) ([]byte, error) {
+func (h *fileWorker) Call(b []byte) ([]byte, error) {
 	var c call
 	if err := json.Unmarshal(b, &c); err != nil {
 		return nil, err

@@ -37,15 +37,7 @@ func TestRun_memory(t *testing.T) {
 		planes = 64
 	}
 	source := filepath.Join(dir, "big.b2nd")
-	draft, err := hyperslab.Create(context.Background(), source, ndarray.Spec{
-		Shape: []int64{planes, 1024, 1024}, ChunkShape: []int64{4, 256, 1024}, DType: dtype(t, "<f8"), Fill: []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x3f},
-	}, nil)
-	require.NoError(t, err)
-	for i := range planes { // a different value in each chunk: metadata would show that all elements are equal
-		one := ndarray.Region{Start: []int64{i / 4 * 4, i % 4 * 256, 0}, Shape: []int64{1, 1, 1}}
-		require.NoError(t, ndarray.Write(context.Background(), draft.Array, []float64{float64(i)}, one))
-	}
-	require.NoError(t, draft.Commit(context.Background()))
+	planesOf8MiB(t, source, planes)
 	tree := filepath.Join(dir, "tree") // contains the same array and a small one
 	require.NoError(t, os.Mkdir(tree, 0o777))
 	require.NoError(t, os.Link(source, filepath.Join(tree, "big.b2nd")))
@@ -230,4 +222,19 @@ func TestMemoryOfBench(t *testing.T) {
 	_, stderr, code = run("verify", filepath.Join(dir, "n.b2nd"), "-M", "256MiB", "--sandbox=false")
 	require.Equal(t, 2, code)
 	require.Contains(t, stderr, "--memory 256MiB is the limit of the sandbox, which --sandbox=false turns off")
+}
+
+// planesOf8MiB creates an array of planes of 8 MiB each. Each chunk has a different value, because
+// chunks of equal elements would not be read.
+func planesOf8MiB(t *testing.T, file string, planes int64) {
+	t.Helper()
+	draft, err := hyperslab.Create(context.Background(), file, ndarray.Spec{
+		Shape: []int64{planes, 1024, 1024}, ChunkShape: []int64{4, 256, 1024}, DType: dtype(t, "<f8"), Fill: []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x3f},
+	}, nil)
+	require.NoError(t, err)
+	for i := range planes {
+		one := ndarray.Region{Start: []int64{i / 4 * 4, i % 4 * 256, 0}, Shape: []int64{1, 1, 1}}
+		require.NoError(t, ndarray.Write(context.Background(), draft.Array, []float64{float64(i)}, one))
+	}
+	require.NoError(t, draft.Commit(context.Background()))
 }

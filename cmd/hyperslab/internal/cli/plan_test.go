@@ -3,7 +3,6 @@
 package cli_test
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -14,9 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/need"
-	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/plan"
 )
 
@@ -29,15 +26,7 @@ func TestWork_memory(t *testing.T) {
 		planes = 128
 	}
 	source := filepath.Join(dir, "big.b2nd")
-	draft, err := hyperslab.Create(context.Background(), source, ndarray.Spec{
-		Shape: []int64{planes, 1024, 1024}, ChunkShape: []int64{4, 256, 1024}, DType: dtype(t, "<f8"), Fill: []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x3f},
-	}, nil)
-	require.NoError(t, err)
-	for i := range planes { // because chunks of equal elements would not be read
-		one := ndarray.Region{Start: []int64{i / 4 * 4, i % 4 * 256, 0}, Shape: []int64{1, 1, 1}}
-		require.NoError(t, ndarray.Write(context.Background(), draft.Array, []float64{float64(i)}, one))
-	}
-	require.NoError(t, draft.Commit(context.Background()))
+	planesOf8MiB(t, source, planes)
 	high := regexp.MustCompile(`VmHWM:\s+([0-9]+) kB`)
 	for _, args := range [][]string{
 		{"convert", source, filepath.Join(dir, "out.h5:/x"), "--codec", "lz4"},
