@@ -17,10 +17,10 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
-// TestMetalayerOfNothing checks that a metalayer of less than 100 stored bytes and 65 MiB of
+// TestMetalayer_Empty checks that a metalayer of less than 100 stored bytes and 65 MiB of
 // content is listed as unsupported and never decompressed. Open of an untrusted file returns
 // format.ErrLimit.
-func TestMetalayerOfNothing(t *testing.T) {
+func TestMetalayer_Empty(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.b2nd")
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4}, Chunks: []int32{4}, Blocks: []int32{4}, DType: "|u1", Storage: cblosc.Storage{Path: path, Contiguous: true, CParams: &cblosc.CParams{Codec: cblosc.LZ4, Level: 1, TypeSize: 1, Threads: 1, Split: cblosc.DefaultCParams().Split}}})
 	require.NoError(t, err)

@@ -201,15 +201,15 @@ func TestWorkerDescriptors(t *testing.T) {
 	require.NoError(t, again.Close())
 }
 
-// TestWithoutInit checks that a program that does not call worker.Init can open untrusted files
+// TestUntrusted_MissingInit checks that a program that does not call worker.Init can open untrusted files
 // only with InProcess.
-func TestWithoutInit(t *testing.T) {
+func TestUntrusted_MissingInit(t *testing.T) {
 	if os.Getenv(withoutInit) == "" {
-		cmd := exec.Command("/proc/self/exe", "-test.run=^TestWithoutInit$", "-test.v")
+		cmd := exec.Command("/proc/self/exe", "-test.run=^TestUntrusted_MissingInit$", "-test.v")
 		cmd.Env = append(os.Environ(), withoutInit+"=1")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)
-		require.Contains(t, string(out), "--- PASS: TestWithoutInit")
+		require.Contains(t, string(out), "--- PASS: TestUntrusted_MissingInit")
 		return
 	}
 	dir := t.TempDir()

@@ -204,9 +204,9 @@ func TestIsolatedLargeChunks(t *testing.T) {
 	}
 }
 
-// TestAhead checks that the boxes read ahead fit into the slots and that at most the allowed number
+// TestIsolated_ReadAhead checks that the boxes read ahead fit into the slots and that at most the allowed number
 // of goroutines works.
-func TestAhead(t *testing.T) {
+func TestIsolated_ReadAhead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		allowed := rapid.IntRange(1, 3*runtime.GOMAXPROCS(0)).Draw(t, "allowed")
 		slots := rapid.IntRange(2, 20).Draw(t, "slots")

@@ -71,7 +71,7 @@ func TestMapping(t *testing.T) {
 			stored(t, ndarray.Spec{Shape: shape, DType: f4}, func(m ndarray.Meta) {
 				require.Equal(t, len(shape), len(m.Shape), m.Format)
 				require.True(t, slices.Equal(shape, m.Shape), m.Format)
-				require.False(t, m.Null, "neither a scalar nor an empty axis is null")
+				require.False(t, m.Null, "a scalar or an empty axis is not null")
 			})
 		}
 		high := ndarray.Spec{Shape: slices.Repeat([]int64{1}, 32), DType: f4}
@@ -241,7 +241,7 @@ func TestMapping(t *testing.T) {
 		require.NoError(t, err)
 		m := b.Meta()
 		require.Equal(t, "caterva", m.Format)
-		require.Equal(t, ndarray.Void, m.DType.Kind, "opaque until told")
+		require.Equal(t, ndarray.Void, m.DType.Kind, "opaque by default")
 		require.NotEmpty(t, m.ChunkShape)
 		require.NotEmpty(t, m.BlockShape)
 		require.False(t, m.Null)

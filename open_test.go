@@ -62,7 +62,7 @@ func TestDraft_invisible(t *testing.T) {
 	}
 }
 
-func TestCommitIsCancelled(t *testing.T) {
+func TestCommit_Cancelled(t *testing.T) {
 	dir := t.TempDir()
 	d, err := hyperslab.Create(bg, in(dir, "a.h5")+":/x", int32s(3), nil)
 	require.NoError(t, err)
@@ -331,9 +331,9 @@ func TestParseLocation(t *testing.T) {
 	}
 }
 
-// TestWriteInPlace checks that arrays on disk can be written and resized in place, and that another
+// TestUpdate_InPlace checks that arrays on disk can be written and resized in place, and that another
 // Open returns the changes.
-func TestWriteInPlace(t *testing.T) {
+func TestUpdate_InPlace(t *testing.T) {
 	dir := t.TempDir()
 	for _, location := range []string{in(dir, "a.b2nd"), in(dir, "a.h5:/g/x")} {
 		spec := int32s(4)
@@ -357,9 +357,9 @@ func TestWriteInPlace(t *testing.T) {
 	}
 }
 
-// TestCatervaToB2nd checks that Caterva files are created on request and listed by Walk, and that
+// TestCopy_CatervaToB2nd checks that Caterva files are created on request and listed by Walk, and that
 // they can be copied to b2nd if the option DType is set.
-func TestCatervaToB2nd(t *testing.T) {
+func TestCopy_CatervaToB2nd(t *testing.T) {
 	dir := t.TempDir()
 	for name, sparse := range map[string]bool{"one": false, "sparse": true} {
 		file := in(dir, name)

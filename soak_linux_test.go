@@ -365,7 +365,7 @@ func pester(t *testing.T) (stop func()) {
 			case <-tick.C:
 				_ = syscall.Kill(os.Getpid(), []syscall.Signal{syscall.SIGURG, syscall.SIGUSR1}[i%2]) // a signal to its own process cannot fail
 				if _, err := broken.Write([]byte{0}); !errors.Is(err, syscall.EPIPE) {
-					t.Errorf("writing into a pipe that nobody reads: %v", err)
+					t.Errorf("write into a pipe without a reader: %v", err)
 				}
 			case <-heard:
 			}

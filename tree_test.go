@@ -264,9 +264,9 @@ func TestCopyTreeErrors(t *testing.T) {
 	require.ElementsMatch(t, []string{"a.b2nd", "b.h5", "there"}, entries(t, dir))
 }
 
-// TestDirectoryOfOthers checks directories that other programs have written: file names are not
+// TestDirectory_ForeignFiles checks directories that other programs have written: file names are not
 // escaped, symbolic links are not followed, and files without an array are listed as Other.
-func TestDirectoryOfOthers(t *testing.T) {
+func TestDirectory_ForeignFiles(t *testing.T) {
 	dir := in(t.TempDir(), "d")
 	require.NoError(t, os.MkdirAll(in(dir, "sub"), 0o777))
 	save(t, in(dir, "50%.b2nd"), int32s(3), nil)

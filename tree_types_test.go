@@ -120,10 +120,10 @@ func sharing(t *testing.T, file string) map[string]string {
 	return out
 }
 
-// TestCopyTreeOfCommittedTypes checks that committed datatypes are copied from HDF5 to HDF5 and
+// TestCopyTree_CommittedTypes checks that committed datatypes are copied from HDF5 to HDF5 and
 // shared by the same objects as before. Other formats cannot represent them, so they are listed as
 // refused.
-func TestCopyTreeOfCommittedTypes(t *testing.T) {
+func TestCopyTree_CommittedTypes(t *testing.T) {
 	dir := t.TempDir()
 	src := in(dir, "src.h5")
 	commons(t, src)
@@ -174,9 +174,9 @@ func TestCopyTreeOfCommittedTypes(t *testing.T) {
 	compare(in(dir, "directory"), "/a", "/deep/b", "/counts")
 }
 
-// TestCopyTreeOfCommittedTypesInterop checks that h5py opens the copy and finds the committed
+// TestCopyTree_CommittedTypesInterop checks that h5py opens the copy and finds the committed
 // datatypes.
-func TestCopyTreeOfCommittedTypesInterop(t *testing.T) {
+func TestCopyTree_CommittedTypesInterop(t *testing.T) {
 	python := need.Python(t, "h5py")
 	dir := t.TempDir()
 	commons(t, in(dir, "src.h5"))

@@ -59,9 +59,9 @@ func walk(t *testing.T, location string) []hyperslab.Entry {
 	return all
 }
 
-// TestWalkOfAnUnknownType checks that an array whose dtype ndarray does not support is listed with
+// TestWalk_UnknownType checks that an array whose dtype ndarray does not support is listed with
 // its dtype string and shapes.
-func TestWalkOfAnUnknownType(t *testing.T) {
+func TestWalk_UnknownType(t *testing.T) {
 	file := in(t.TempDir(), "x.b2nd")
 	p := cblosc.DefaultCParams()
 	p.TypeSize = 12
@@ -157,7 +157,7 @@ func TestWalkHDF5(t *testing.T) {
 	}
 }
 
-func TestWalkBelowAPath(t *testing.T) {
+func TestWalk_Below(t *testing.T) {
 	file := in(t.TempDir(), "tree.h5")
 	tree(t, file)
 	paths := func(location string) (out []string) {
@@ -196,7 +196,7 @@ func TestWalkB2ND(t *testing.T) {
 	}
 }
 
-func TestWalkErrorsComeOnceAndLast(t *testing.T) {
+func TestWalk_Errors(t *testing.T) {
 	dir := t.TempDir()
 	save(t, in(dir, "a.b2nd"), int32s(3), nil)
 	require.NoError(t, os.WriteFile(in(dir, "text"), []byte("text"), 0o644))
@@ -214,7 +214,7 @@ func TestWalkErrorsComeOnceAndLast(t *testing.T) {
 	}
 }
 
-func TestWalkEndsWithTheLoopOrTheContext(t *testing.T) {
+func TestWalk_Stop(t *testing.T) {
 	file := in(t.TempDir(), "tree.h5")
 	tree(t, file)
 	for range hyperslab.Walk(bg, file, nil) {

@@ -61,7 +61,7 @@ func TestMeasure(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestSameFiles(t *testing.T) {
+func TestFiles_Equal(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) string {
 		path := filepath.Join(dir, name)
@@ -98,9 +98,9 @@ func TestTiles(t *testing.T) {
 	require.Equal(t, 1, missing(b))
 }
 
-// TestTwice checks that two processes run concurrently with files of their own, and that the slower
+// TestPair_TwoProcesses checks that two processes run concurrently with files of their own, and that the slower
 // one determines the result.
-func TestTwice(t *testing.T) {
+func TestPair_TwoProcesses(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out")
 	c := task{Name: "w", Command: []string{"sh", "-c", `echo ready; while read x; do echo >>"$1"; case $1 in *.twin) echo 3000 5;; *) echo 1000 5;; esac; done`, "sh", out}}
@@ -130,7 +130,7 @@ func TestAlone(t *testing.T) {
 	require.Nil(t, r.alone("a C loop"))
 }
 
-func TestTopOfPerf(t *testing.T) {
+func TestPerf_Top(t *testing.T) {
 	const report = "# Overhead  Command  Shared Object\n#\n    83.05%  bench    bench              [.] LZ4_decompress_safe\n" +
 		"     4.59%  bench    [kernel.kallsyms]  [k] finish_task_switch.isra.0\n\n     0.11%  bench    bench              [.] a (b)\n"
 	top := topOfPerf(report, 2)

@@ -195,7 +195,7 @@ func TestClosedBatches(t *testing.T) {
 	require.ErrorIs(t, pool.DecompressBatch(dst, chunks), cblosc.ErrClosed)
 }
 
-func TestBatchesAllocateNothing(t *testing.T) {
+func TestBatch_Allocations(t *testing.T) {
 	c, d := newCompressor(t, nil), newDecompressor(t)
 	src, err := cblosc.NewBatch(ramp(1<<16, 1), 4096)
 	require.NoError(t, err)

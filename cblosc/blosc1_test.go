@@ -101,9 +101,9 @@ func TestCompressBlosc1(t *testing.T) {
 	})
 }
 
-// TestBlosc1OfContexts checks which Blosc2 chunks AppendBlosc1 converts without recompression. It
+// TestContext_Blosc1 checks which Blosc2 chunks AppendBlosc1 converts without recompression. It
 // must convert runs to an LZ4 stream, and reject chunks that only Blosc2 can read.
-func TestBlosc1OfContexts(t *testing.T) {
+func TestContext_Blosc1(t *testing.T) {
 	d := newDecompressor(t)
 	for _, tt := range []struct {
 		name   string

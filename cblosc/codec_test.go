@@ -31,10 +31,10 @@ func floats(b []byte) []float64 {
 	return fs
 }
 
-// TestCodecsOfArrays checks the codecs and filters for arrays. Data must be restored exactly or
+// TestArray_Codecs checks the codecs and filters for arrays. Data must be restored exactly or
 // within the tolerance, the file must be smaller, and only readers that allow the codec may read
 // it.
-func TestCodecsOfArrays(t *testing.T) {
+func TestArray_Codecs(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		edit  func(*cblosc.CParams)

@@ -65,9 +65,9 @@ func TestContext_reproducible(t *testing.T) {
 	}
 }
 
-// TestContextsForget checks that a chunk depends neither on the data that its context compressed
+// TestContext_Independent checks that a chunk depends neither on the data that its context compressed
 // before, nor on the size of the destination.
-func TestContextsForget(t *testing.T) {
+func TestContext_Independent(t *testing.T) {
 	for _, size := range []int{4, 300} {
 		p := cparams(size)
 		for _, block := range []int{0, 6000} {
@@ -165,7 +165,7 @@ func TestClosedContexts(t *testing.T) {
 	require.Equal(t, "cblosc: read items: closed: file already closed", err.Error())
 }
 
-func TestContextsAllocateNothing(t *testing.T) {
+func TestContext_Allocations(t *testing.T) {
 	c, d := newCompressor(t, nil), newDecompressor(t)
 	src := ramp(4096, 1)
 	chunk, dst := make([]byte, cblosc.MaxCompressedSize(len(src))), make([]byte, len(src))
@@ -218,7 +218,7 @@ func decompresses(d interface {
 	return errors.Is(err, cblosc.ErrClosed) || err == nil && string(dst[:n]) == string(want)
 }
 
-func TestPoolReusesContexts(t *testing.T) {
+func TestPool_Reuse(t *testing.T) {
 	pool, err := cblosc.NewPool(nil, nil)
 	require.NoError(t, err)
 	closing(t, pool)

@@ -327,7 +327,7 @@ func TestSChunk_failedWrites(t *testing.T) {
 	}
 }
 
-func TestRenameAndRemove(t *testing.T) {
+func TestRename_Remove(t *testing.T) {
 	dir := t.TempDir()
 	for name, st := range storages(t, cparams(4)) {
 		if st.Path == "" {

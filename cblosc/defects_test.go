@@ -166,7 +166,7 @@ func TestWrongDictionary(t *testing.T) {
 		_, err = d.Decompress(dst, empty)
 		require.ErrorIs(t, err, cblosc.ErrFormat, "a dictionary and no data")
 		_, err = d.Decompress(dst, special)
-		require.ErrorIs(t, err, cblosc.ErrFormat, "a dictionary and nothing behind the header")
+		require.ErrorIs(t, err, cblosc.ErrFormat, "a dictionary and no data after the header")
 	}
 }
 
@@ -264,8 +264,8 @@ func TestDefects_dictionary(t *testing.T) {
 	}
 }
 
-// TestDictionaryInArray checks reads and writes of an array whose chunks have dictionaries.
-func TestDictionaryInArray(t *testing.T) {
+// TestArray_Dictionary checks reads and writes of an array whose chunks have dictionaries.
+func TestArray_Dictionary(t *testing.T) {
 	p := cparams(4)
 	p.Codec = cblosc.Zstd
 	shape := []int64{100, 130}
@@ -612,7 +612,7 @@ func caterva(t *testing.T, st cblosc.Storage) string {
 	return st.Path
 }
 
-func TestResizeOfCaterva(t *testing.T) {
+func TestCaterva_Resize(t *testing.T) {
 	for name, st := range storages(t, cparams(4)) {
 		if st.Path == "" {
 			continue

@@ -35,7 +35,7 @@ func requireData(t testing.TB, want []byte, a *cblosc.Array) {
 	require.Equal(t, want, got)
 }
 
-func TestCreateArrayOf(t *testing.T) {
+func TestCreateArray_Values(t *testing.T) {
 	for name, st := range storages(t, cparams(4)) {
 		for kind, value := range map[cblosc.Special][]byte{cblosc.Zeros: {0, 0, 0, 0}, cblosc.NaNs: {0, 0, 0xC0, 0x7F}, cblosc.Repeated: {1, 2, 3, 4}, cblosc.Uninit: nil} {
 			t.Run(name+" "+kind.String(), func(t *testing.T) {
@@ -282,7 +282,7 @@ func TestSaveLargeElements(t *testing.T) {
 	requireData(t, data, b)
 }
 
-func TestSqueezeAndExpand(t *testing.T) {
+func TestArray_SqueezeExpand(t *testing.T) {
 	// Chunks longer than a dimension of length 1: C-Blosc2 does not support them here.
 	a, data := matrix(t, cblosc.ArrayParams{Shape: []int64{1, 5, 1, 3}, Chunks: []int32{4, 3, 1, 2}, Blocks: []int32{2, 2, 1, 2}, DType: "<i4"})
 	closing(t, a)

@@ -19,9 +19,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// TestBothReadersAgree checks that package format and C-Blosc2 read the same properties from every
+// TestReaders_Equal checks that package format and C-Blosc2 read the same properties from every
 // frame and chunk that both accept.
-func TestBothReadersAgree(t *testing.T) {
+func TestReaders_Equal(t *testing.T) {
 	files := need.Files(t, need.Blosc2Source, "compat/blosc-*.cdata", "tests/fuzz/corpus/*.b2frame", "plugins/test_data/*.b2nd")
 	for _, file := range append(files, need.Files(t, need.Corpus, "blosc2/*", "caterva2/*.b2*")...) {
 		b, err := os.ReadFile(file)

@@ -52,7 +52,7 @@ func FuzzDecompress(f *testing.F) {
 			dst[info.NBytes+i] = 0xEE
 		}
 		if n, err := d.Decompress(dst[:info.NBytes:info.NBytes], b); err == nil && n != info.NBytes {
-			t.Errorf("%d bytes, the header says %d", n, info.NBytes)
+			t.Errorf("%d bytes, but the header has %d", n, info.NBytes)
 		}
 		_, _ = d.Items(dst[:0], b, 0, 0)
 		for i := range 8 {

@@ -6,9 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRest checks that a context counts the processed bytes, yields without the lock at the limit,
+// TestContext_YieldLimit checks that a context counts the processed bytes, yields without the lock at the limit,
 // and then resets the count.
-func TestRest(t *testing.T) {
+func TestContext_YieldLimit(t *testing.T) {
 	h := new(handle)
 	for _, tt := range []struct{ n, want int }{{restAfter - 1, restAfter - 1}, {1, 0}, {5, 5}, {3 * restAfter, 0}, {0, 0}} {
 		h.mu.Lock()
@@ -19,8 +19,8 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// TestWorked checks that both compression and decompression are counted.
-func TestWorked(t *testing.T) {
+// TestContext_ByteCount checks that both compression and decompression are counted.
+func TestContext_ByteCount(t *testing.T) {
 	c, err := NewCompressor(nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, c.Close()) }()

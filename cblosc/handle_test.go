@@ -29,9 +29,9 @@ func drop(t *testing.T) {
 // childEnv makes this test binary leak on purpose.
 const childEnv = "HYPERSLAB_CBLOSC_DROP"
 
-// TestDroppedOwners checks that objects that are dropped without Close are freed. With the build
+// TestHandle_DroppedOwners checks that objects that are dropped without Close are freed. With the build
 // tag invariants, they must be reported and the test binary must fail.
-func TestDroppedOwners(t *testing.T) {
+func TestHandle_DroppedOwners(t *testing.T) {
 	if os.Getenv(childEnv) != "" {
 		drop(t)
 		return
@@ -46,7 +46,7 @@ func TestDroppedOwners(t *testing.T) {
 		}, 5*time.Second, time.Millisecond)
 		return
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestDroppedOwners$")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestHandle_DroppedOwners$")
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError

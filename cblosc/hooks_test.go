@@ -333,7 +333,7 @@ func TestRegister_invalidArguments(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestPreAndPostfilters(t *testing.T) {
+func TestContext_PrefiltersPostfilters(t *testing.T) {
 	for _, threads := range []int{1, 4} {
 		p := cparams(4)
 		p.BlockSize, p.Threads = 1024, threads

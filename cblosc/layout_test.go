@@ -123,7 +123,7 @@ func TestReorder(t *testing.T) {
 	}
 }
 
-func TestOffsetsAndSizes(t *testing.T) {
+func TestLayout_OffsetsSizes(t *testing.T) {
 	for name, st := range storages(t, cparams(4)) {
 		t.Run(name, func(t *testing.T) {
 			s, err := cblosc.CreateSChunk(st)
@@ -260,7 +260,7 @@ func TestItems_lastChunk(t *testing.T) {
 func TestItems_invalidArguments(t *testing.T) {
 	s, err := cblosc.CreateSChunk(cblosc.Storage{CParams: cparams(4)})
 	require.NoError(t, err)
-	require.NoError(t, s.ReadItems(nil, 0), "nothing of nothing")
+	require.NoError(t, s.ReadItems(nil, 0), "zero items of an empty superchunk")
 	require.NoError(t, s.AppendBuffer(ramp(64, 1)))
 	for _, f := range []func([]byte, int64) error{s.ReadItems, s.WriteItems, func(b []byte, i int64) error { return s.DecompressItems(b, 0, i) }} {
 		require.ErrorIs(t, f(make([]byte, 3), 0), cblosc.ErrSize)
@@ -317,7 +317,7 @@ func TestBuffers(t *testing.T) {
 			break
 		}
 	}
-	require.Equal(t, -1, n, "an error comes last")
+	require.Equal(t, -1, n, "an error is the last result")
 	s, err = cblosc.CreateSChunk(cblosc.Storage{})
 	require.NoError(t, err)
 	closing(t, s)

@@ -132,7 +132,7 @@ func TestMedium_againstFile(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-func TestArrayOnMedium(t *testing.T) {
+func TestArray_Medium(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "x"))
 	require.NoError(t, err)
 	closing(t, f)

@@ -439,7 +439,7 @@ func TestSChunk_goroutines(t *testing.T) {
 	}
 }
 
-func TestCloseWhileWorking(t *testing.T) {
+func TestSChunk_CloseDuringCalls(t *testing.T) {
 	s, err := cblosc.CreateSChunk(cblosc.Storage{CParams: cparams(4)})
 	require.NoError(t, err)
 	require.NoError(t, s.AppendBuffer(ramp(4000, 1)))

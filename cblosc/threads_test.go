@@ -34,9 +34,9 @@ func TestThreads_longIndex(t *testing.T) {
 	}
 }
 
-// TestThreadsOfContexts checks that a context with several threads really uses them, by letting two
+// TestContext_Threads checks that a context with several threads really uses them, by letting two
 // blocks wait for each other, and that several such contexts do not affect each other.
-func TestThreadsOfContexts(t *testing.T) {
+func TestContext_Threads(t *testing.T) {
 	const blocks, size = 8, 4096
 	p := cparams(4)
 	p.BlockSize, p.Threads = size, 2

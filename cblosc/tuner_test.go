@@ -168,9 +168,9 @@ func TestTuner_chunks(t *testing.T) {
 	})
 }
 
-// TestTunersThatFail checks that errors and panics of a tuner are returned by the call and identify
+// TestTuner_Failure checks that errors and panics of a tuner are returned by the call and identify
 // the item of a batch. Context, pool and super-chunk must remain usable.
-func TestTunersThatFail(t *testing.T) {
+func TestTuner_Failure(t *testing.T) {
 	const size = 4000
 	p := cparams(4)
 	bad := func(edit func(*cblosc.CParams)) func(*byContent) {

@@ -20,10 +20,10 @@ func deltaParams(itemSize int) *cblosc.CParams {
 	return p
 }
 
-// TestPartsBehindDelta compares random reads and writes of regions in arrays compressed with Delta
+// TestParts_Delta compares random reads and writes of regions in arrays compressed with Delta
 // with a model, in a new array and in one that was opened again. It also compares reads of items of
 // a chunk.
-func TestPartsBehindDelta(t *testing.T) {
+func TestParts_Delta(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		rank := rapid.IntRange(0, 3).Draw(t, "rank")

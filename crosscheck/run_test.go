@@ -31,7 +31,7 @@ func decode(chunk []byte) ([]byte, error) {
 	}
 	defer d.Close()
 	if i.CBytes != len(chunk) {
-		return nil, fmt.Errorf("%d bytes, the header says %d", len(chunk), i.CBytes)
+		return nil, fmt.Errorf("%d bytes, but the header has %d", len(chunk), i.CBytes)
 	}
 	out := make([]byte, i.NBytes)
 	_, err = d.Decompress(out, chunk)

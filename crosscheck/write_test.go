@@ -76,7 +76,7 @@ func writer(mode, spec, out string) int {
 	return 0
 }
 
-func TestRunAWriter(t *testing.T) {
+func TestRun_Writer(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "v")
 	crosscheck.Part(t, dir, func(c crosscheck.Case) bool {

@@ -13,8 +13,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// TestRegionsAllocateNothing checks that reading and writing a region allocates no Go memory.
-func TestRegionsAllocateNothing(t *testing.T) {
+// TestDataset_RegionAllocations checks that reading and writing a region allocates no Go memory.
+func TestDataset_RegionAllocations(t *testing.T) {
 	d := newDataset(t, h5.IEEEFloat(8, h5.BigEndian), h5.SimpleSpace(4, 4, 4, 4), nil)
 	mem := h5.IEEEFloat(8, h5.NativeOrder)
 	r := h5.Region{Start: []int64{0, 0, 0, 0}, Count: []int64{4, 4, 2, 2}, Stride: []int64{1, 1, 2, 2}}

@@ -23,9 +23,9 @@ func names(t *testing.T, o h5.Object, order h5.ListOrder) []string {
 	return out
 }
 
-// TestAttributesInOrder checks attributes in creation order, by index, and after they are renamed
+// TestAttributes_Order checks attributes in creation order, by index, and after they are renamed
 // and deleted.
-func TestAttributesInOrder(t *testing.T) {
+func TestAttributes_Order(t *testing.T) {
 	f := newFile(t)
 	g, err := f.Root().CreateGroupWith("g", &h5.GroupOptions{AttributeOrder: h5.IndexedCreationOrder})
 	require.NoError(t, err)
@@ -132,7 +132,7 @@ func TestAttribute_unrepresentableValues(t *testing.T) {
 	}
 	got, err := h5value.ReadAttr[station](r, "a")
 	require.NoError(t, err)
-	require.Equal(t, someStations(), got, "what was there still is")
+	require.Equal(t, someStations(), got, "existing objects are unchanged")
 }
 
 // TestAttribute_dense checks that attributes in new file formats may be larger than an object

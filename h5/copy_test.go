@@ -60,7 +60,7 @@ func TestCopyFlags(t *testing.T) {
 
 	plain := into("plain.h5", nil)
 	for _, name := range []string{"objects", "regions"} {
-		require.True(t, must(h5value.ReadAll[h5.Ref](open(plain, name)))(t)[0].IsNull(), "what they referred to is not in this file")
+		require.True(t, must(h5value.ReadAll[h5.Ref](open(plain, name)))(t)[0].IsNull(), "their targets are not in this file")
 	}
 	known := must(plain.Root().ObjectInfo("there/type"))(t).Address
 	require.NotZero(t, committed(plain))

@@ -85,7 +85,7 @@ func TestDatasetInfo(t *testing.T) {
 			require.True(t, info.Space.Equal(tt.space), "%v", info.Space)
 			require.Equal(t, tt.layout, info.Layout)
 			if tt.layout == h5.Contiguous {
-				require.Equal(t, uint64(h5.NoAddress), info.Address, "nothing is stored yet")
+				require.Equal(t, uint64(h5.NoAddress), info.Address, "no chunk is stored yet")
 			}
 			if tt.layout != h5.Chunked {
 				require.Empty(t, info.Filters)
@@ -105,7 +105,7 @@ func TestDatasetInfo(t *testing.T) {
 	}
 }
 
-func TestFillAndResize(t *testing.T) {
+func TestDataset_FillResize(t *testing.T) {
 	d := newDataset(t, h5.Int(2, h5.BigEndian), h5.Dataspace{Kind: h5.Simple, Dims: []int64{2}, MaxDims: []int64{h5.Unlimited}},
 		&h5.DatasetOptions{Chunks: []int64{4}, Fill: []byte{1, 2}})
 	require.NoError(t, h5value.Write(d, []int16{5}, region([]int64{1}, []int64{1})))
@@ -117,7 +117,7 @@ func TestFillAndResize(t *testing.T) {
 	require.NoError(t, d.Resize(2))
 	got, err = h5value.ReadAll[int16](d)
 	require.NoError(t, err)
-	require.Equal(t, []int16{258, 258}, got, "what was cut off is gone")
+	require.Equal(t, []int16{258, 258}, got, "removed elements are lost")
 	err = d.Resize(1, 2)
 	require.ErrorIs(t, err, h5.ErrSize)
 	require.ErrorContains(t, err, "have 2, want 1")

@@ -95,15 +95,15 @@ func TestDefects_readerDriver(t *testing.T) {
 	}
 }
 
-// TestPluginsAreOff checks that a shared object in the plug-in path is not loaded. The shared
+// TestPlugins_Disabled checks that a shared object in the plug-in path is not loaded. The shared
 // object creates a file if it is loaded.
-func TestPluginsAreOff(t *testing.T) {
+func TestPlugins_Disabled(t *testing.T) {
 	if os.Getenv("H5_TEST_CHILD") != "" {
 		require.ErrorIs(t, readUnknownFilter(os.Getenv("H5_TEST_FILE")), h5.ErrNoFilter)
 		return
 	}
 	dir, mark := markingPlugin(t, 0)
-	child(t, "TestPluginsAreOff", "HDF5_PLUGIN_PATH="+dir, "H5_TEST_FILE="+writeUnknownFilter(t))
+	child(t, "TestPlugins_Disabled", "HDF5_PLUGIN_PATH="+dir, "H5_TEST_FILE="+writeUnknownFilter(t))
 	require.NoFileExists(t, mark)
 	// h5dump must load the plug-in, because this shows that the test can detect it.
 	cmd := exec.Command(need.Tool(t, "h5dump"), "-d", "/d", writeUnknownFilter(t))

@@ -85,7 +85,7 @@ func TestDrivers(t *testing.T) {
 			require.Equal(t, h5.Core{Increment: 4096, Backing: true, PageSize: 512}, got)
 		}},
 		{"log", h5.Log{Path: filepath.Join(t.TempDir(), "log"), Flags: h5.LogAll, Buffer: 1 << 16}, "x.h5", []string{"x.h5"}, func(t *testing.T, got h5.Driver) {
-			require.Equal(t, h5.OtherDriver{Name: "log"}, got, "the library tells nobody how a log was set up")
+			require.Equal(t, h5.OtherDriver{Name: "log"}, got, "the library does not report the options of a log")
 		}},
 		{"family", h5.Family{MemberSize: 2048}, "x%03d.h5", []string{"x000.h5", "x001.h5", "x002.h5"}, func(t *testing.T, got h5.Driver) {
 			require.Equal(t, h5.Family{MemberSize: 2048}, got)
@@ -425,7 +425,7 @@ func (f *failingReader) ReadAt(p []byte, off int64) (int, error) {
 	return f.r.ReadAt(p, off)
 }
 
-func TestReaderAtFails(t *testing.T) {
+func TestReaderAt_Failure(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	createWith(t, path, nil)
 	b, err := os.ReadFile(path)

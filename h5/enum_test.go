@@ -10,10 +10,10 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 )
 
-// TestNumbersWithoutName checks that an enumeration can contain any number, with or without a name,
+// TestEnum_UnnamedValues checks that an enumeration can contain any number, with or without a name,
 // in both byte orders, alone or inside other types, in datasets and in attributes. Numbers written
 // in native byte order must be stored in the byte order of the file and read back unchanged.
-func TestNumbersWithoutName(t *testing.T) {
+func TestEnum_UnnamedValues(t *testing.T) {
 	f := newFile(t)
 	values := []int16{-1, 300, 7, 0, -32768, 32767, -2, 258}
 	for name, order := range map[string]binary.AppendByteOrder{"big": binary.BigEndian, "little": binary.LittleEndian} {

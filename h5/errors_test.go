@@ -158,7 +158,7 @@ func TestTruncatedFile(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(path, whole[:8], 0o644))
 	_, err = h5.Open(path, h5.ReadOnly)
-	require.ErrorIs(t, err, h5.ErrCorrupt, "a signature and nothing else")
+	require.ErrorIs(t, err, h5.ErrCorrupt, "only a signature")
 }
 
 // TestDamagedFile checks that corrupting single bytes produces every row of the table that maps to
@@ -229,7 +229,7 @@ func placesToDamage(t *testing.T, path string, whole []byte) []int {
 	return places
 }
 
-func TestErrorsByName(t *testing.T) {
+func TestErrors_Names(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	writeSample(t, path, h5.Earliest)
 	f, err := h5.Open(path, h5.ReadWrite)
@@ -287,7 +287,7 @@ func TestErrorsByName(t *testing.T) {
 	}
 }
 
-func TestCreateIsExclusive(t *testing.T) {
+func TestCreate_Exclusive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	require.NoError(t, os.WriteFile(path, []byte("precious"), 0o644))
 	_, err := h5.Create(path, nil)
@@ -317,7 +317,7 @@ func TestLockedFile(t *testing.T) {
 	require.ErrorIs(t, err, h5.ErrLocked)
 }
 
-func TestReadOnlyFile(t *testing.T) {
+func TestFile_ReadOnly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	writeSample(t, path, h5.Earliest)
 	f, err := h5.Open(path, h5.ReadOnly)

@@ -16,9 +16,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// TestBuiltInFilters checks that libhdf5's own filters, alone and in pipelines, are described as
+// TestFilters_BuiltIn checks that libhdf5's own filters, alone and in pipelines, are described as
 // they were set.
-func TestBuiltInFilters(t *testing.T) {
+func TestFilters_BuiltIn(t *testing.T) {
 	ints := make([]int32, 1000)
 	for i := range ints {
 		ints[i] = int32(1000 + i%50)

@@ -24,9 +24,9 @@ import (
 
 func init() { peerInProcess = true }
 
-// TestGonumSameLibrary checks that both bindings use the same libhdf5, whose version is that of the
+// TestGonum_SameLibrary checks that both bindings use the same libhdf5, whose version is that of the
 // headers.
-func TestGonumSameLibrary(t *testing.T) {
+func TestGonum_SameLibrary(t *testing.T) {
 	ours, err := h5.Version()
 	require.NoError(t, err)
 	h5.WithLock(func() {
@@ -227,7 +227,7 @@ func TestGonumKnownFailures(t *testing.T) {
 		require.Equal(t, rows, got)
 	})
 	t.Run("strings of variable length", func(t *testing.T) {
-		child := exec.Command(os.Args[0], "-test.run", "^TestGonumReadsStrings$")
+		child := exec.Command(os.Args[0], "-test.run", "^TestGonum_ReadsStrings$")
 		child.Env = append(os.Environ(), "HYPERSLAB_PEER_READS="+path)
 		out, err := child.CombinedOutput()
 		var exit *exec.ExitError
@@ -240,8 +240,8 @@ func TestGonumKnownFailures(t *testing.T) {
 	})
 }
 
-// TestGonumReadsStrings runs in the child process that TestGonumKnownFailures expects to crash.
-func TestGonumReadsStrings(t *testing.T) {
+// TestGonum_ReadsStrings runs in the child process that TestGonumKnownFailures expects to crash.
+func TestGonum_ReadsStrings(t *testing.T) {
 	path := os.Getenv("HYPERSLAB_PEER_READS")
 	if path == "" {
 		return

@@ -32,9 +32,9 @@ func TestCloseTwice(t *testing.T) {
 	require.ErrorIs(t, f.Close(), h5.ErrClosed)
 }
 
-// TestFileClosedFirst checks that a file may be closed before its objects. They are closed with it,
+// TestHandle_FileClosedFirst checks that a file may be closed before its objects. They are closed with it,
 // and every use of them returns ErrClosed without a call of libhdf5.
-func TestFileClosedFirst(t *testing.T) {
+func TestHandle_FileClosedFirst(t *testing.T) {
 	before := openIDs(t)
 	f := newFile(t)
 	g, err := f.Root().CreateGroup("g")
@@ -80,9 +80,9 @@ func TestFileClosedFirst(t *testing.T) {
 	}
 }
 
-// TestGroupClosedFirst checks that closing a group leaves its children open, because they belong to
+// TestHandle_GroupClosedFirst checks that closing a group leaves its children open, because they belong to
 // the file.
-func TestGroupClosedFirst(t *testing.T) {
+func TestHandle_GroupClosedFirst(t *testing.T) {
 	f := newFile(t)
 	g, err := f.Root().CreateGroup("g")
 	require.NoError(t, err)
@@ -90,16 +90,16 @@ func TestGroupClosedFirst(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, g.Close())
 	require.NoError(t, h5value.Write(d, []int32{1, 2, 3}, region([]int64{0}, []int64{3})))
-	require.NoError(t, f.Root().Close(), "the root group is the file's: closing it does nothing")
+	require.NoError(t, f.Root().Close(), "Close of the root group has no effect, because the file owns the group")
 	_, err = f.Root().OpenDataset("g/d")
 	require.NoError(t, err)
 	require.Equal(t, "/g/d", d.Path())
 	require.Same(t, f, d.File())
 }
 
-// TestSameFileTwice checks that a file opened twice has two owners, and that closing one leaves the
+// TestFile_OpenedTwice checks that a file opened twice has two owners, and that closing one leaves the
 // other open.
-func TestSameFileTwice(t *testing.T) {
+func TestFile_OpenedTwice(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	writeSample(t, path, h5.Earliest)
 	a, err := h5.Open(path, h5.ReadOnly)
@@ -118,10 +118,10 @@ func TestSameFileTwice(t *testing.T) {
 	require.NoError(t, b.Close())
 }
 
-// TestForgottenOwners checks that the cleanup of an unreachable handle queues its id, and that the
+// TestHandle_ForgottenOwners checks that the cleanup of an unreachable handle queues its id, and that the
 // next call closes it. With the build tag invariants the handle is also reported, so the test
 // restores the count that other tests need to be 0.
-func TestForgottenOwners(t *testing.T) {
+func TestHandle_ForgottenOwners(t *testing.T) {
 	before := openIDs(t)
 	defer h5.ExpectForgotten()()
 	path := filepath.Join(t.TempDir(), "x.h5")

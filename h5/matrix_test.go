@@ -133,9 +133,9 @@ func matrixTypes(t *testing.T, r *h5.Group) map[string]struct {
 // them with filters that are not optional.
 var pointing = map[string]bool{"text": true, "ascii": true, "vlen": true, "ref": true, "region": true, "compound": true}
 
-// TestMatrixToH5py checks that h5py reads what this package writes, for type × layout × filter ×
+// TestMatrix_ToH5py checks that h5py reads what this package writes, for type × layout × filter ×
 // shape, as datasets and as attributes.
-func TestMatrixToH5py(t *testing.T) {
+func TestMatrix_ToH5py(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, nil)
 	require.NoError(t, err)
@@ -203,8 +203,8 @@ json.dump(out, sys.stdout)
 	require.Len(t, got, len(want))
 }
 
-// TestMatrixFromH5py checks that this package reads what h5py writes.
-func TestMatrixFromH5py(t *testing.T) {
+// TestMatrix_FromH5py checks that this package reads what h5py writes.
+func TestMatrix_FromH5py(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	var want map[string]any
 	require.NoError(t, json.Unmarshal([]byte(python(t, normal+`

@@ -32,7 +32,7 @@ func firstMembers(t testing.TB) map[string][]byte {
 	return members
 }
 
-func TestFirstMembers(t *testing.T) {
+func TestMembers_First(t *testing.T) {
 	members := firstMembers(t)
 	for name, want := range map[string]string{"old family": "NCSAfami", "new family": "NCSAfami", "old multi": "NCSAmult", "new multi": "multi"} {
 		got, multi, ok := h5.FirstMember(members[name])

@@ -154,9 +154,9 @@ func TestComments(t *testing.T) {
 	require.ErrorIs(t, f.Root().SetComment("x"), h5.ErrReadOnly)
 }
 
-// TestKeepAndRelease checks that an object with an additional reference count is not deleted with
+// TestObject_KeepRelease checks that an object with an additional reference count is not deleted with
 // its last link.
-func TestKeepAndRelease(t *testing.T) {
+func TestObject_KeepRelease(t *testing.T) {
 	f := newFile(t)
 	g, err := f.Root().CreateGroup("g")
 	require.NoError(t, err)

@@ -260,7 +260,7 @@ func TestWriteChunk(t *testing.T) {
 	}
 	got, err := h5value.ReadAll[int32](d)
 	require.NoError(t, err)
-	require.Equal(t, []int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, got, "what was in the library's cache is gone")
+	require.Equal(t, []int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, got, "data in the library's cache is lost")
 }
 
 // TestWriteChunkMask checks that the mask of a chunk can be replaced in datasets of one and of
@@ -495,9 +495,9 @@ func TestDataset_WriteChunk_model(t *testing.T) {
 	})
 }
 
-// TestFiltersByNumber checks that a pipeline can contain any filter, given by number and
+// TestFilters_Numbers checks that a pipeline can contain any filter, given by number and
 // parameters.
-func TestFiltersByNumber(t *testing.T) {
+func TestFilters_Numbers(t *testing.T) {
 	g := newFile(t).Root()
 	create := func(name string, filters ...h5.Filter) (*h5.Dataset, error) {
 		return g.CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8), &h5.DatasetOptions{Chunks: []int64{4}, Filters: filters})

@@ -27,7 +27,7 @@ func (r Ref) String() string {
 	name := pick(int(r.Kind), "reference", "object reference", "region reference", "standard reference")
 	switch {
 	case r.IsNull():
-		return name + " to nothing"
+		return "null " + name
 	case r.Kind == ObjectReference:
 		return fmt.Sprintf("%s to %#x", name, binary.NativeEndian.Uint64([]byte(r.Data)))
 	}

@@ -130,7 +130,7 @@ func TestReference_invalid(t *testing.T) {
 	ref, err := r.Reference("d", h5.ObjectReference)
 	require.NoError(t, err)
 	require.Contains(t, ref.String(), "object reference to 0x")
-	require.Equal(t, "region reference to nothing", h5.Ref{Kind: h5.RegionReference}.String())
+	require.Equal(t, "null region reference", h5.Ref{Kind: h5.RegionReference}.String())
 	e, err := r.CreateDataset("e", h5.ReferenceType(h5.RegionReference), h5.SimpleSpace(1), nil)
 	require.NoError(t, err)
 	require.ErrorIs(t, h5value.Write(e, []h5.Ref{ref}, h5.All), h5.ErrType)

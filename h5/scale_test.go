@@ -44,7 +44,7 @@ func TestScales(t *testing.T) {
 
 	require.NoError(t, d.AttachScale(0, time))
 	require.NoError(t, d.AttachScale(0, time), "twice is once")
-	require.NoError(t, d.AttachScale(0, place), "what is no scale becomes one")
+	require.NoError(t, d.AttachScale(0, place), "an ordinary dataset becomes a scale")
 	require.NoError(t, d.AttachScale(1, place))
 	require.Equal(t, []string{"/time Zeit", "/place "}, scalesOf(t, d, 0))
 	require.Equal(t, []string{"/place "}, scalesOf(t, d, 1))
@@ -86,7 +86,7 @@ func TestScales(t *testing.T) {
 		}
 	}
 	require.Error(t, place.AttachScale(0, time), "a scale has no scales")
-	require.Error(t, d.MakeScale("x"), "what has scales is none")
+	require.Error(t, d.MakeScale("x"), "a dataset with scales cannot become a scale")
 	require.ErrorIs(t, time.MakeScale("a\x00"), h5.ErrParam)
 	require.NoError(t, place.Close())
 	require.ErrorIs(t, d.AttachScale(0, place), h5.ErrClosed)
@@ -99,9 +99,9 @@ func TestScales(t *testing.T) {
 	require.ErrorIs(t, d.AttachScale(0, d), h5.ErrReadOnly)
 }
 
-// TestScalesWithH5py checks that h5py reads dimension scales of this package, and this package
+// TestScales_H5py checks that h5py reads dimension scales of this package, and this package
 // those of h5py.
-func TestScalesWithH5py(t *testing.T) {
+func TestScales_H5py(t *testing.T) {
 	f := newFile(t)
 	d, err := f.Root().CreateDataset("d", h5.Int(4, 0), h5.SimpleSpace(2, 3), nil)
 	require.NoError(t, err)

@@ -144,7 +144,7 @@ func TestSilent(t *testing.T) {
 		for _, p := range provokeAll(t) {
 			require.Error(t, p.err)
 		}
-		TestReaderAtFails(t)
+		TestReaderAt_Failure(t)
 		path := filepath.Join(t.TempDir(), "x.h5")
 		writeSample(t, path, h5.LatestFormat)
 		whole, err := os.ReadFile(path)

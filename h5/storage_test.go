@@ -268,7 +268,7 @@ func TestVirtualDatasets(t *testing.T) {
 		require.Equal(t, mappings[i].Region.NumElems(), m.Region.NumElems())
 		require.False(t, m.Irregular)
 	}
-	require.NoError(t, h5value.Write(d, []int32{99}, region([]int64{2}, []int64{1})), "writing goes to the source")
+	require.NoError(t, h5value.Write(d, []int32{99}, region([]int64{2}, []int64{1})), "writes change the source")
 
 	// The pattern maps each block to its own file, and the shape follows the number of files.
 	d, err = f.Root().CreateDataset("blocks", i4, growing([]int64{4}, h5.Unlimited), &h5.DatasetOptions{Mappings: []h5.Mapping{{
@@ -454,7 +454,7 @@ func TestStorage_reader(t *testing.T) {
 		d, err := f.Root().OpenDataset(name)
 		require.NoError(t, err)
 		_, err = d.Info()
-		require.NoError(t, err, "%s: what it is made of can be told", name)
+		require.NoError(t, err, "%s: its parts can be described", name)
 		outside(d.ReadRegion(make([]byte, 4), i4, region([]int64{0}, []int64{1})), file)
 		outside(d.ReadSelection(make([]byte, 4), i4, h5.Points{{1}}), file)
 		_, err = d.ReadValues(i4, h5.All, -1)

@@ -58,7 +58,7 @@ func TestFixedStrings(t *testing.T) {
 			require.ErrorIs(t, h5value.Write(d, []string{"x", "a\x00b", "y"}, all), h5.ErrParam)
 			got, err = readStrings(d, all)
 			require.NoError(t, err)
-			require.Equal(t, tt.fits, got, "nothing was written")
+			require.Equal(t, tt.fits, got, "no byte was written")
 		})
 	}
 	d := newDataset(t, h5.FixedString(5, h5.SpacePad, h5.ASCII), h5.SimpleSpace(1), nil)

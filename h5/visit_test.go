@@ -55,8 +55,8 @@ func TestVisit(t *testing.T) {
 	}
 }
 
-// TestVisitWhileChanging checks that a loop may change the visited groups.
-func TestVisitWhileChanging(t *testing.T) {
+// TestVisit_Changes checks that a loop may change the visited groups.
+func TestVisit_Changes(t *testing.T) {
 	r := newFile(t).Root()
 	for i := range 5 {
 		_, err := r.CreateGroup(fmt.Sprint(i, "/x"))
@@ -74,7 +74,7 @@ func TestVisitWhileChanging(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	require.Equal(t, []string{"3"}, failed, "what was listed and is gone is an error with its path")
+	require.Equal(t, []string{"3"}, failed, "a listed file that has been removed is an error with its path")
 }
 
 // TestVisit_model compares Visit of random hard links with a model.

@@ -85,6 +85,6 @@ func TestWrite_conversionMemory(t *testing.T) {
 		require.Zero(t, calls)
 		after, err := h5value.ReadAll[int32](d)
 		require.NoError(t, err)
-		require.True(t, slices.Equal(got, after), "nothing was written")
+		require.True(t, slices.Equal(got, after), "no byte was written")
 	}
 }

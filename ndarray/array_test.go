@@ -91,7 +91,7 @@ func TestArray_sizeErrors(t *testing.T) {
 	require.ErrorContains(t, err, "needs 16")
 }
 
-func TestAttrAndString(t *testing.T) {
+func TestArray_AttrString(t *testing.T) {
 	a := newMem(t, ndarray.Spec{Shape: []int64{6, 4}, ChunkShape: []int64{4, 3}, DType: ndarray.DTypeOf[uint8](),
 		Attrs: []ndarray.Attr{{Name: "n", Value: ndarray.Vector(1.5, 2)}}})
 	require.Equal(t, "mem: |u1 [6 4] in chunks of [4 3]", a.String())

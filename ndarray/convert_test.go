@@ -39,7 +39,7 @@ func TestConvert_bigNumbers(t *testing.T) {
 		require.NotNil(t, x)
 		err := ndarray.Convert(dst, to, src, from, false)
 		if err == nil {
-			// The shortest digits are not the exact value; TestConvertAndBack checks floats.
+			// The shortest digits are not the exact value; TestConvert_RoundTrip checks floats.
 			if to.Kind == ndarray.Float {
 				return
 			}
@@ -53,8 +53,8 @@ func TestConvert_bigNumbers(t *testing.T) {
 	})
 }
 
-// TestConvertAndBack checks that a conversion without rounding can be reversed.
-func TestConvertAndBack(t *testing.T) {
+// TestConvert_RoundTrip checks that a conversion without rounding can be reversed.
+func TestConvert_RoundTrip(t *testing.T) {
 	types := []string{"i1", "i4", "i8", "u2", "u8", "f4", "f8"}
 	rapid.Check(t, func(t *rapid.T) {
 		from, to := dtype(t, rapid.SampledFrom(types).Draw(t, "from")), dtype(t, rapid.SampledFrom(types).Draw(t, "to"))

@@ -256,7 +256,7 @@ func TestCopy_invalidOptions(t *testing.T) {
 	}
 }
 
-func TestCopyOfNothing(t *testing.T) {
+func TestCopy_Empty(t *testing.T) {
 	for _, spec := range []ndarray.Spec{
 		{Shape: []int64{0}, DType: dtype(t, "<i4")},
 		{Shape: []int64{3, 0}, ChunkShape: []int64{2, 2}, DType: dtype(t, "<i4")},

@@ -66,9 +66,9 @@ func TestTypedSizes(t *testing.T) {
 	require.NoError(t, ndarray.Read(ctx, a, []int32(nil), ndarray.Region{Start: []int64{1}, Shape: []int64{0}}))
 }
 
-// TestBoolsAreNormalized checks that a stored true, which may be any byte except 0, becomes a valid
+// TestElement_Bools checks that a stored true, which may be any byte except 0, becomes a valid
 // Go bool.
-func TestBoolsAreNormalized(t *testing.T) {
+func TestElement_Bools(t *testing.T) {
 	a := newMem(t, ndarray.Spec{Shape: []int64{3}, DType: dtype(t, "bool")})
 	ctx := t.Context()
 	require.NoError(t, a.Write(ctx, []byte{0, 1, 255}, ndarray.Whole(a.Shape())))
@@ -83,7 +83,7 @@ func TestBoolsAreNormalized(t *testing.T) {
 	require.Equal(t, []bool{true}, v)
 }
 
-func TestScalarsAndNull(t *testing.T) {
+func TestElement_ScalarsNull(t *testing.T) {
 	ctx := t.Context()
 	a := newMem(t, ndarray.Spec{DType: ndarray.DTypeOf[float64]()})
 	require.NoError(t, ndarray.Write(ctx, a, []float64{math.Pi}, ndarray.Region{}))
@@ -242,7 +242,7 @@ func TestStructsRefused(t *testing.T) {
 	}
 }
 
-func TestTextsAsStrings(t *testing.T) {
+func TestElement_TextStrings(t *testing.T) {
 	for _, c := range []struct {
 		dtype ndarray.DType
 		fits  []string

@@ -63,7 +63,7 @@ func TestSummarize_integers(t *testing.T) {
 	})
 }
 
-func TestSummarizeOfFloats(t *testing.T) {
+func TestSummarize_Floats(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, c := range []struct {
 		values              []float64

@@ -129,7 +129,7 @@ func TestSelection_numpy(t *testing.T) {
 		require.NoError(t, err, text)
 		got, err := s.Shape(shape)
 		if answers[i].Error != "" {
-			require.ErrorIs(t, err, ndarray.ErrRegion, "%s of %v: NumPy says %s", text, shape, answers[i].Error)
+			require.ErrorIs(t, err, ndarray.ErrRegion, "%s of %v: NumPy prints %s", text, shape, answers[i].Error)
 			refused++
 			continue
 		}

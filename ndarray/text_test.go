@@ -90,8 +90,8 @@ func TestFormat_floats(t *testing.T) {
 	})
 }
 
-// TestFloat16IsExact checks all 65536 float16 values against the definition: sign × frac × 2^exp.
-func TestFloat16IsExact(t *testing.T) {
+// TestFloat16_Exact checks all 65536 float16 values against the definition: sign × frac × 2^exp.
+func TestFloat16_Exact(t *testing.T) {
 	d := dtype(t, "f2")
 	for h := range 1 << 16 {
 		exp, frac := h>>10&0x1f, float64(h&0x3ff)

@@ -57,7 +57,7 @@ func TestView_take(t *testing.T) {
 	})
 }
 
-func TestViewOfPoints(t *testing.T) {
+func TestView_Points(t *testing.T) {
 	a := fromSlice(t, []int64{3, 4}, nil, []int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
 	v, err := ndarray.View(a, ndarray.Points([]int64{2, 3}, []int64{0, 0}, []int64{1, -1}))
 	require.NoError(t, err)
@@ -66,8 +66,8 @@ func TestViewOfPoints(t *testing.T) {
 	require.Equal(t, []int32{0, 7}, got)
 }
 
-// TestViewOfStrings checks views of string arrays.
-func TestViewOfStrings(t *testing.T) {
+// TestView_Strings checks views of string arrays.
+func TestView_Strings(t *testing.T) {
 	a := newMem(t, ndarray.Spec{Shape: []int64{3, 2}, DType: dtype(t, "string")})
 	require.NoError(t, a.WriteStrings(t.Context(), []string{"a", "b", "c", "d", "e", "f"}, ndarray.Whole([]int64{3, 2})))
 	for _, c := range []struct {

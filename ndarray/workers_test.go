@@ -15,5 +15,5 @@ func TestWorkers(t *testing.T) {
 	require.Equal(t, runtime.GOMAXPROCS(0), ndarray.Workers(ctx))
 	require.Equal(t, 3, ndarray.Workers(ndarray.WithWorkers(ctx, 3)))
 	require.Equal(t, 1, ndarray.Workers(ndarray.WithWorkers(ndarray.WithWorkers(ctx, 3), 1)))
-	require.Equal(t, runtime.GOMAXPROCS(0), ndarray.Workers(ndarray.WithWorkers(ctx, 0)), "0 allows what there is")
+	require.Equal(t, runtime.GOMAXPROCS(0), ndarray.Workers(ndarray.WithWorkers(ctx, 0)), "0 means one worker per processor")
 }

@@ -146,9 +146,9 @@ func TestEmptyFrame(t *testing.T) {
 	}
 }
 
-// TestUninitializedIsZero checks that uninitialised values read as zeros, because the destination
+// TestReader_UninitializedChunks checks that uninitialised values read as zeros, because the destination
 // buffer must not keep its old content.
-func TestUninitializedIsZero(t *testing.T) {
+func TestReader_UninitializedChunks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frame")
 	s, err := cblosc.CreateSChunk(cblosc.Storage{Path: path, Contiguous: true})
 	require.NoError(t, err)
@@ -253,8 +253,8 @@ func TestManyGoroutines(t *testing.T) {
 	require.NoError(t, errors.Join(errs...))
 }
 
-// TestCloseWhileReading checks that a frame can be closed during reads.
-func TestCloseWhileReading(t *testing.T) {
+// TestReader_CloseDuringRead checks that a frame can be closed during reads.
+func TestReader_CloseDuringRead(t *testing.T) {
 	const n, size = 100, 4096
 	path := filepath.Join(t.TempDir(), "frame")
 	p := cblosc.DefaultCParams()
@@ -449,9 +449,9 @@ func TestLongChunk(t *testing.T) {
 	require.ErrorIs(t, err, format.ErrTruncated)
 }
 
-// TestEveryByteChanged checks that a change of any single byte never causes a panic, and that every
+// TestReader_ChangedBytes checks that a change of any single byte never causes a panic, and that every
 // error has a type.
-func TestEveryByteChanged(t *testing.T) {
+func TestReader_ChangedBytes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frame")
 	p := cblosc.DefaultCParams()
 	p.TypeSize, p.BlockSize = 4, 256

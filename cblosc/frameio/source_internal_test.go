@@ -57,7 +57,7 @@ func TestSource_reopen(t *testing.T) {
 	require.NoError(t, f.Close())
 	got := make([]byte, 512)
 	if held[2].src != f.src {
-		require.NoError(t, f.readRange(held[2], got, 1, 0), "a read under way finishes")
+		require.NoError(t, f.readRange(held[2], got, 1, 0), "a running read finishes")
 	}
 	require.NoError(t, f.stock.put(held[2]))
 	for twin := range twins {
@@ -66,8 +66,8 @@ func TestSource_reopen(t *testing.T) {
 	}
 }
 
-// TestNoTwin checks that a file owned by the caller, or a closed one, is not opened again.
-func TestNoTwin(t *testing.T) {
+// TestSource_SingleReader checks that a file owned by the caller, or a closed one, is not opened again.
+func TestSource_SingleReader(t *testing.T) {
 	s := &fileSource{r: bytes.NewReader(nil)}
 	require.Same(t, s, s.again())
 	file, err := os.Create(filepath.Join(t.TempDir(), "file"))

@@ -267,9 +267,9 @@ func (m *memory) WriteAt(p []byte, off int64) (int, error) {
 	return copy(m.b[off:], p), nil
 }
 
-// TestCommitAndClose checks that no file appears without Commit, and that an existing file is not
+// TestWriter_CommitClose checks that no file appears without Commit, and that an existing file is not
 // changed.
-func TestCommitAndClose(t *testing.T) {
+func TestWriter_CommitClose(t *testing.T) {
 	for _, sparse := range []bool{false, true} {
 		t.Run(fmt.Sprintf("sparse=%v", sparse), func(t *testing.T) {
 			dir := t.TempDir()
@@ -407,7 +407,7 @@ func TestWriteChunkRefuses(t *testing.T) {
 	n, err := w.Write(make([]byte, 8))
 	require.Zero(t, n)
 	require.ErrorIs(t, err, cblosc.ErrSize)
-	require.NoError(t, w.Commit(), "what was refused left no trace")
+	require.NoError(t, w.Commit(), "a refused call leaves no object")
 }
 
 // TestRepeatLast checks that repeating the last chunk n times has the same result as writing it n
@@ -478,7 +478,7 @@ func TestRepeatLastRefuses(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, w.WriteChunk(short))
 	require.ErrorIs(t, w.RepeatLast(1), cblosc.ErrParam, "a short one")
-	require.NoError(t, w.Commit(), "what was refused left no trace")
+	require.NoError(t, w.Commit(), "a refused call leaves no object")
 	require.ErrorIs(t, w.RepeatLast(1), cblosc.ErrClosed)
 }
 

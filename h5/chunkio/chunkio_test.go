@@ -317,8 +317,8 @@ func (c *drawn) raw(r *rapid.T, to ...*h5.Dataset) (out int) {
 	return out
 }
 
-// TestToolsAgree checks that h5dump and h5diff read the written values.
-func TestToolsAgree(t *testing.T) {
+// TestReader_Tools checks that h5dump and h5diff read the written values.
+func TestReader_Tools(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f := create(t, path)
 	i4 := h5.Int(4, h5.BigEndian)
@@ -372,7 +372,7 @@ func TestWrite_reproducible(t *testing.T) {
 	}
 }
 
-func TestWhyNot(t *testing.T) {
+func TestReader_Unsupported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f := create(t, path)
 	defer f.Close()
@@ -567,10 +567,10 @@ func TestMemory(t *testing.T) {
 	require.Equal(t, make([]byte, 4096), got[3*4*4096:][:4096])
 }
 
-// TestWritesInSlabs checks that writes through libhdf5 are split into slabs and can be cancelled
+// TestWriter_Slabs checks that writes through libhdf5 are split into slabs and can be cancelled
 // between them, also with strides. Conversions that can fail, and regions outside the dataset, must
 // write either everything or nothing.
-func TestWritesInSlabs(t *testing.T) {
+func TestWriter_Slabs(t *testing.T) {
 	f := create(t, filepath.Join(t.TempDir(), "x.h5"))
 	defer f.Close()
 	i2, f8 := h5.Int(2, h5.LittleEndian), h5.IEEEFloat(8, h5.LittleEndian)
@@ -633,7 +633,7 @@ func TestWritesInSlabs(t *testing.T) {
 			_, err = chunkio.Write(ctx, d, make([]byte, len(src)), tt.mem, outside, o)
 			require.ErrorIs(t, err, h5.ErrRegion)
 			require.NoError(t, d.ReadRegion(got, tt.mem, tt.r))
-			require.Equal(t, src, got, "nothing was written")
+			require.Equal(t, src, got, "no byte was written")
 			if tt.slabs > 1 {
 				left = 2
 				_, err = chunkio.Write(ctx, d, make([]byte, len(src)), tt.mem, tt.r, o)
@@ -643,9 +643,9 @@ func TestWritesInSlabs(t *testing.T) {
 	}
 }
 
-// TestInOtherFiles checks datasets reached through an external link or a mount. Their chunk
+// TestReader_OtherFiles checks datasets reached through an external link or a mount. Their chunk
 // addresses refer to another file than the one of the handle.
-func TestInOtherFiles(t *testing.T) {
+func TestReader_OtherFiles(t *testing.T) {
 	dir := t.TempDir()
 	src, i4, ctx := bytesLike(4000, 1), h5.Int(4, h5.LittleEndian), context.Background()
 	for _, name := range []string{"x.h5", "far.h5"} { // the same dataset at another address, with other values
@@ -785,8 +785,8 @@ func TestRead_chunkOutside(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// TestStops checks that the caller, a corrupt chunk and a truncated file stop a transfer.
-func TestStops(t *testing.T) {
+// TestReader_Cancel checks that the caller, a corrupt chunk and a truncated file stop a transfer.
+func TestReader_Cancel(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f := create(t, path)
 	i4 := h5.Int(4, h5.LittleEndian)
@@ -942,8 +942,8 @@ func TestShortChunks(t *testing.T) {
 	}
 }
 
-// TestPartsOfChunks checks that a slice of a Blosc2 chunk reads only some of its blocks.
-func TestPartsOfChunks(t *testing.T) {
+// TestReader_ChunkParts checks that a slice of a Blosc2 chunk reads only some of its blocks.
+func TestReader_ChunkParts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f := create(t, path)
 	f4 := h5.IEEEFloat(4, h5.LittleEndian)

@@ -86,8 +86,8 @@ func everything(t testing.TB) *h5.File {
 	return f
 }
 
-// TestWriteAsH5dump checks that the output for objects of every kind is exactly h5dump's.
-func TestWriteAsH5dump(t *testing.T) {
+// TestWrite_H5dump checks that the output for objects of every kind is exactly h5dump's.
+func TestWrite_H5dump(t *testing.T) {
 	tool := need.Tool(t, "h5dump") // the oracle
 	f := everything(t)
 	for _, o := range []*ddl.Options{nil, {WithoutValues: true}} {
@@ -165,9 +165,9 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-// TestObjectsAsH5dump checks that the output for one object or attribute is exactly h5dump's. A
+// TestWrite_ObjectsH5dump checks that the output for one object or attribute is exactly h5dump's. A
 // name that does not exist must return an error, and nothing must be written.
-func TestObjectsAsH5dump(t *testing.T) {
+func TestWrite_ObjectsH5dump(t *testing.T) {
 	tool := need.Tool(t, "h5dump") // the oracle
 	f := everything(t)
 	for _, tt := range []struct {

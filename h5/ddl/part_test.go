@@ -56,9 +56,9 @@ func dumped(t require.TestingT, tool, path, object string, part h5.Region) strin
 	return string(out)
 }
 
-// TestPartsAsH5dump checks that parts of any rank, with strides and blocks, are printed exactly as
+// TestPart_H5dump checks that parts of any rank, with strides and blocks, are printed exactly as
 // by h5dump, including the order of the values and the commas.
-func TestPartsAsH5dump(t *testing.T) {
+func TestPart_H5dump(t *testing.T) {
 	tool := need.Tool(t, "h5dump") // the oracle
 	f := shaped(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -95,10 +95,10 @@ func TestPartsAsH5dump(t *testing.T) {
 	})
 }
 
-// TestPlacesOfParts checks that every line of a part begins with the index of its first element in
+// TestPart_Places checks that every line of a part begins with the index of its first element in
 // the dataset, including continuation lines. h5dump counts the elements of those lines from the
 // first line.
-func TestPlacesOfParts(t *testing.T) {
+func TestPart_Places(t *testing.T) {
 	f := shaped(t)
 	got := write(t, f, &ddl.Options{Object: "/0", Part: &h5.Region{Start: []int64{3}, Stride: []int64{6}, Count: []int64{8}, Block: []int64{4}}})
 	lines := 0

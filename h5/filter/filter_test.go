@@ -272,10 +272,10 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestChecksumsBeforeFilters checks a fletcher32 before a filter of this package. The length must
+// TestPipeline_ChecksumFirst checks a fletcher32 before a filter of this package. The length must
 // be checked after the filter is decoded, because libhdf5 would read all memory after a chunk of
 // fewer than 4 bytes (CVE-2026-19028).
-func TestChecksumsBeforeFilters(t *testing.T) {
+func TestPipeline_ChecksumFirst(t *testing.T) {
 	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, f.Close()) }()

@@ -91,8 +91,8 @@ func TestRegistered(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// TestLibraryReads checks that libhdf5's filters read the chunks that this package encodes.
-func TestLibraryReads(t *testing.T) {
+// TestCodec_LibraryReads checks that libhdf5's filters read the chunks that this package encodes.
+func TestCodec_LibraryReads(t *testing.T) {
 	f, _ := newFile(t)
 	defer f.Close()
 	kind := h5.IEEEFloat(4, h5.LittleEndian)
@@ -122,10 +122,10 @@ func TestLibraryReads(t *testing.T) {
 	}
 }
 
-// TestBloscByContexts checks Blosc chunks that a Pipeline encodes with contexts, which allow
+// TestBlosc_Contexts checks Blosc chunks that a Pipeline encodes with contexts, which allow
 // concurrent calls. libhdf5 must read them, and with Exact they must have the bytes of the Blosc
 // plug-in.
-func TestBloscByContexts(t *testing.T) {
+func TestBlosc_Contexts(t *testing.T) {
 	f, _ := newFile(t)
 	defer f.Close()
 	kind := h5.IEEEFloat(4, h5.LittleEndian)
@@ -236,9 +236,9 @@ func TestSzip(t *testing.T) {
 	}
 }
 
-// TestOthersWrite checks that this package reads files written with the plug-ins of hdf5plugin and
+// TestInterop_PeersWrite checks that this package reads files written with the plug-ins of hdf5plugin and
 // with h5py's LZF.
-func TestOthersWrite(t *testing.T) {
+func TestInterop_PeersWrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "theirs.h5")
 	python(t, `
 import sys, h5py, hdf5plugin, numpy as np
@@ -288,9 +288,9 @@ with h5py.File(sys.argv[1]) as f:
 	compareSums(t, f, sums)
 }
 
-// TestOthersRead checks that hdf5plugin reads files written by this package through libhdf5 and as
+// TestInterop_PeersRead checks that hdf5plugin reads files written by this package through libhdf5 and as
 // raw chunks.
-func TestOthersRead(t *testing.T) {
+func TestInterop_PeersRead(t *testing.T) {
 	f, path := newFile(t)
 	defer f.Close()
 	for i, s := range settings() {
@@ -434,9 +434,9 @@ func TestBlosc2_library(t *testing.T) {
 	}
 }
 
-// TestContextsAreKept checks that the filter called by libhdf5 reuses its contexts, because a new
+// TestBlosc_ContextReuse checks that the filter called by libhdf5 reuses its contexts, because a new
 // context for each chunk would allocate two blocks of memory.
-func TestContextsAreKept(t *testing.T) {
+func TestBlosc_ContextReuse(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // garbage collection empties pools
 	f, _ := newFile(t)
 	defer f.Close()

@@ -10,10 +10,10 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 )
 
-// TestLongEnough checks that chunks that are shorter than the input libhdf5's filter reads are
+// TestFilters_InputLength checks that chunks that are shorter than the input libhdf5's filter reads are
 // rejected before it runs. Cases include n-bit and scale-offset for all bits of an element, in
 // which they do nothing, and skipped filters.
-func TestLongEnough(t *testing.T) {
+func TestFilters_InputLength(t *testing.T) {
 	nbit := func(bits uint32) h5.Filter { // of 10 numbers of 4 bytes
 		none := uint32(0)
 		if bits == 32 {

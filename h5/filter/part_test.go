@@ -127,8 +127,8 @@ func TestPart_gaps(t *testing.T) {
 	}
 }
 
-// TestPartReadsLittle checks that decoding one element of a large chunk reads only one block.
-func TestPartReadsLittle(t *testing.T) {
+// TestPart_BytesRead checks that decoding one element of a large chunk reads only one block.
+func TestPart_BytesRead(t *testing.T) {
 	src := noise(64*64*64*4, 1)
 	p, err := filter.New([]h5.Filter{{ID: filter.IDBlosc2, Values: []uint32{1, 0, 4, uint32(len(src)), 5, 1, 1, 3, 64, 64, 64}}}, filter.Options{})
 	require.NoError(t, err)

@@ -38,9 +38,9 @@ func TestConvert_bigEndian(t *testing.T) {
 	require.Equal(t, []float64{1.5, math.Inf(1), math.MaxFloat64}, floats)
 }
 
-// TestWideningIsExact checks that numbers are read exactly as a wider type than the stored one.
+// TestConvert_Widening checks that numbers are read exactly as a wider type than the stored one.
 // Gonum's binding returns garbage (defect 2).
-func TestWideningIsExact(t *testing.T) {
+func TestConvert_Widening(t *testing.T) {
 	d := stored(t, newFile(t), "d", h5.Int(2, h5.LittleEndian), []int16{1, -2, math.MaxInt16, math.MinInt16})
 	got, err := h5value.ReadAll[float64](d)
 	require.NoError(t, err)
@@ -105,10 +105,10 @@ func TestRegionsOutside(t *testing.T) {
 	}
 	err := h5value.Read(d, make([]int8, 3), region([]int64{8}, []int64{3}))
 	require.ErrorContains(t, err, "region outside the dataset: start [8], count [3]; the dataset has the shape [10]")
-	require.NoError(t, h5value.Read(d, []int8{}, region([]int64{10}, []int64{0})), "nothing, at the end")
+	require.NoError(t, h5value.Read(d, []int8{}, region([]int64{10}, []int64{0})), "no elements at the end")
 }
 
-func TestStridesAndBlocks(t *testing.T) {
+func TestConvert_StridesBlocks(t *testing.T) {
 	v := make([]int32, 8*9)
 	for i := range v {
 		v[i] = int32(i)
@@ -165,7 +165,7 @@ func checkLossless[S, D int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 |
 		require.ErrorIs(t, readErr, class, "read %v as %T", v[0], want)
 		require.ErrorIs(t, writeErr, class, "write %v as %T", v[0], want)
 		require.NoError(t, h5value.Read(dst, got, one))
-		require.Equal(t, []D{1}, got, "nothing was written")
+		require.Equal(t, []D{1}, got, "no byte was written")
 		return
 	}
 	require.NoError(t, readErr, "read %v as %T", v[0], want)
@@ -251,7 +251,7 @@ func floats() *rapid.Generator[float64] {
 			1 << 24, 1<<24 + 1, 1 << 53, 1 << 63, 1 << 64, -1 << 63, -0.5, 255.5}))
 }
 
-func TestConversionsLoseNothing(t *testing.T) {
+func TestConvert_Exact(t *testing.T) {
 	f := newFile(t)
 	i64 := rapid.OneOf(rapid.Int64(), rapid.Map(rapid.Int16(), func(i int16) int64 { return int64(i) }),
 		rapid.SampledFrom([]int64{math.MaxInt64, math.MinInt64, 1 << 53, 1<<53 + 1, 1 << 24, 1<<24 + 1, -1}))
@@ -288,7 +288,7 @@ func TestConversionsLoseNothing(t *testing.T) {
 	}
 }
 
-func TestLossyWhenAsked(t *testing.T) {
+func TestConvert_Lossy(t *testing.T) {
 	f := newFile(t)
 	d := stored(t, f, "d", h5.IEEEFloat(8, h5.LittleEndian), []float64{1.5, 300, -1})
 	all := region([]int64{0}, []int64{3})
@@ -342,7 +342,7 @@ func TestBools(t *testing.T) {
 	require.ErrorIs(t, err, h5.ErrOverflow)
 }
 
-func TestScalarAndNull(t *testing.T) {
+func TestConvert_ScalarNull(t *testing.T) {
 	f := newFile(t)
 	s, err := f.Root().CreateDataset("s", h5.IEEEFloat(8, h5.LittleEndian), h5.ScalarSpace(), nil)
 	require.NoError(t, err)

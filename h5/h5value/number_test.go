@@ -308,7 +308,7 @@ func TestNumber_unusedBits(t *testing.T) {
 		raw := make([]byte, 12)
 		require.NoError(t, d.ReadRegion(raw, i17, region([]int64{0}, []int64{3})))
 		if order == h5.BigEndian {
-			require.Equal(t, []byte{0, 1, 255, 255}, raw[:4], "unused bits are zero, as the type says")
+			require.Equal(t, []byte{0, 1, 255, 255}, raw[:4], "unused bits are zero, as the type requires")
 		}
 		got, err := h5value.ReadAll[int64](d)
 		require.NoError(t, err)
@@ -542,10 +542,10 @@ func TestQuad_library(t *testing.T) {
 	})
 }
 
-// TestNormalisationsAndPadding checks every normalisation and padding. A float alone and a float in
+// TestNumber_NormalisationPadding checks every normalisation and padding. A float alone and a float in
 // a compound must have the same bytes. If the highest bit of the mantissa is always set, libhdf5
 // can only describe the type, so this package converts the values.
-func TestNormalisationsAndPadding(t *testing.T) {
+func TestNumber_NormalisationPadding(t *testing.T) {
 	f := newFile(t)
 	rapid.Check(t, func(t *rapid.T) {
 		dt := drawFloat(t)

@@ -105,8 +105,8 @@ func TestLossy_rounding(t *testing.T) {
 	}
 }
 
-// TestLossyEveryWay checks the rounding of reads, of integers, and of selections.
-func TestLossyEveryWay(t *testing.T) {
+// TestRounding_Lossy checks the rounding of reads, of integers, and of selections.
+func TestRounding_Lossy(t *testing.T) {
 	f := newFile(t)
 	carry := []float64{math.Ldexp(1, -126) - math.Ldexp(1, -160), 1 + math.Ldexp(1, -24), 1 + 3*math.Ldexp(1, -24), -math.Ldexp(1, -150)}
 	want := make([]float32, len(carry))

@@ -114,9 +114,9 @@ func TestStructs(t *testing.T) {
 	require.Equal(t, int32(math.MaxInt32), got[1].ID)
 }
 
-// TestStructsWithEnumerations checks enumerations in structs, alone and in sequences and arrays.
+// TestStructs_Enumerations checks enumerations in structs, alone and in sequences and arrays.
 // They are read as names, as numbers, and as values of a defined type.
-func TestStructsWithEnumerations(t *testing.T) {
+func TestStructs_Enumerations(t *testing.T) {
 	type shade int16
 	color := h5.EnumOf(h5.Int(2, h5.BigEndian), h5.Member{Name: "red", Value: -1}, h5.Member{Name: "blue", Value: 300})
 	dt := h5.CompoundOf(
@@ -146,7 +146,7 @@ func TestStructsWithEnumerations(t *testing.T) {
 	require.ErrorIs(t, h5value.Write(d, []row{rows[1], bad}, h5.All), h5.ErrOverflow)
 	got, err = h5value.ReadAll[row](d)
 	require.NoError(t, err)
-	require.Equal(t, rows, got, "nothing was written")
+	require.Equal(t, rows, got, "no byte was written")
 }
 
 // TestRecords checks that compounds can be read without a struct, as names and natural values, and
@@ -438,7 +438,7 @@ func TestValues_unconverted(t *testing.T) {
 	require.Equal(t, []int{-4, 5, -6}, parts[0].Grid[1])
 	got, err = h5value.Decode[station](v)
 	require.NoError(t, err)
-	require.Equal(t, want, got, "decoding changes nothing")
+	require.Equal(t, want, got, "decoding does not change the input")
 
 	e, err := h5value.Encode(v.Datatype, want[:1])
 	require.NoError(t, err)
@@ -455,8 +455,8 @@ func TestValues_unconverted(t *testing.T) {
 	require.ErrorIs(t, err, h5.ErrType)
 }
 
-// TestStructsAtRandom writes nested structs with random values and reads them again.
-func TestStructsAtRandom(t *testing.T) {
+// TestStructs_Random writes nested structs with random values and reads them again.
+func TestStructs_Random(t *testing.T) {
 	f := newFile(t)
 	n := 0
 	text := rapid.String().Filter(func(s string) bool { return !strings.Contains(s, "\x00") })

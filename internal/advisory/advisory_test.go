@@ -28,7 +28,7 @@ func TestOpen(t *testing.T) {
 	require.Empty(t, ids(advisory.Zstd, "1.5.7"))
 }
 
-func TestNoneTwice(t *testing.T) {
+func TestAdvisories_Unique(t *testing.T) {
 	seen := map[string]bool{}
 	for _, a := range advisory.Known() {
 		require.False(t, seen[a.ID], a.ID)

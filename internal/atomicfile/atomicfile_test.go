@@ -95,7 +95,7 @@ func TestAbort(t *testing.T) {
 	}
 }
 
-func TestAbortOfNothing(t *testing.T) {
+func TestFile_AbortEmpty(t *testing.T) {
 	root := t.TempDir()
 	o, err := atomicfile.Create(filepath.Join(root, "x"), atomicfile.Options{})
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestAbortOfNothing(t *testing.T) {
 	require.Empty(t, names(t, root))
 }
 
-func TestCommitOfNothing(t *testing.T) {
+func TestFile_CommitEmpty(t *testing.T) {
 	root := t.TempDir()
 	o, err := atomicfile.Create(filepath.Join(root, "x"), atomicfile.Options{})
 	require.NoError(t, err)

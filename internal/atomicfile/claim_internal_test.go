@@ -30,7 +30,7 @@ func TestClaim(t *testing.T) {
 		make()
 		require.ErrorIs(t, claim(temp, target), fs.ErrExist)
 		_, err = os.Lstat(temp)
-		require.NoError(t, err, "what was refused is still there")
+		require.NoError(t, err, "the refused object still exists")
 		require.ErrorIs(t, claim(filepath.Join(root, "none"), filepath.Join(root, "other")), fs.ErrNotExist)
 	}
 }

@@ -112,7 +112,7 @@ func TestReplay(t *testing.T) {
 				continue
 			}
 			isNew := try("before", n, events, nil)
-			require.False(t, decided && !isNew, "event %d undoes what was committed", n)
+			require.False(t, decided && !isNew, "event %d reverts committed data", n)
 			decided = isNew
 			if n > 0 && events[n-1].Kind == crashtest.Write && len(events[n-1].Data) > 1 {
 				torn := slices.Clone(events[:n])
@@ -125,7 +125,7 @@ func TestReplay(t *testing.T) {
 			}
 			for range losses() {
 				isNew := try("after a loss at", n, events, random)
-				require.True(t, isNew || n < len(events), "what was committed is lost with the power")
+				require.True(t, isNew || n < len(events), "committed data is lost after a power failure")
 			}
 		}
 		require.True(t, decided)
@@ -231,7 +231,7 @@ func TestFaults(t *testing.T) {
 				}
 				isNew, err := state(s, dir)
 				require.NoError(t, err, what)
-				require.True(t, isNew || r.Code == 3, "%s: nothing was said", what)
+				require.True(t, isNew || r.Code == 3, "%s: no message was printed", what)
 			}
 		}
 	})

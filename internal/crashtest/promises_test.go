@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPromises checks that docs/durability.md lists each tested writer, and no other.
-func TestPromises(t *testing.T) {
+// TestDocuments_Durability checks that docs/durability.md lists each tested writer, and no other.
+func TestDocuments_Durability(t *testing.T) {
 	b, err := os.ReadFile("../../docs/durability.md")
 	require.NoError(t, err)
 	var promised []string

@@ -39,7 +39,7 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-func TestComplaints(t *testing.T) {
+func TestField_Findings(t *testing.T) {
 	var paths []string
 	for p := range tree().Complaints() {
 		paths = append(paths, p)
@@ -68,7 +68,7 @@ func TestMoved(t *testing.T) {
 	require.Equal(t, tree(), orig)
 }
 
-func TestComplain(t *testing.T) {
+func TestField_AddFinding(t *testing.T) {
 	f := tree()
 	f.Complain(nil)
 	require.Equal(t, tree(), f)

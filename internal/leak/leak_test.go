@@ -63,10 +63,10 @@ func TestFind_cMemory(t *testing.T) {
 	require.NoError(t, leak.Find())
 }
 
-func TestFindSeesGoroutines(t *testing.T) {
+func TestFind_Goroutines(t *testing.T) {
 	stop, gone := make(chan struct{}), make(chan struct{})
 	go func() { defer close(gone); <-stop }()
-	require.ErrorContains(t, leak.Find(), "TestFindSeesGoroutines")
+	require.ErrorContains(t, leak.Find(), "TestFind_Goroutines")
 	close(stop)
 	<-gone
 	require.NoError(t, leak.Find())

@@ -186,9 +186,9 @@ func TestLayers_backends(t *testing.T) {
 	}
 }
 
-// TestReadersBelowBindings checks that the bindings import the readers of the formats only through
+// TestImports_Readers checks that the bindings import the readers of the formats only through
 // package guard.
-func TestReadersBelowBindings(t *testing.T) {
+func TestImports_Readers(t *testing.T) {
 	const readers = module + "/internal/format"
 	checked := 0
 	for _, f := range tree(t) {

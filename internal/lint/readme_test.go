@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestReadmeProgramsRun(t *testing.T) {
+func TestReadme_Programs(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(root, "README.md"))
 	require.NoError(t, err)
 	programs := strings.Split(string(b), "```go\n")[1:]

@@ -47,8 +47,8 @@ func TestTicks_distinct(t *testing.T) {
 	})
 }
 
-// TestTicksOfIndexes checks that ticks of indexes are whole numbers.
-func TestTicksOfIndexes(t *testing.T) {
+// TestTicks_Indexes checks that ticks of indexes are whole numbers.
+func TestTicks_Indexes(t *testing.T) {
 	for want, high := range map[int]float64{1: 0.5, 2: 1.5, 3: 2.5, 5: 4.5} {
 		ticks := evenTicks{whole: true}.Ticks(-0.5, high)
 		require.Len(t, ticks, want)
@@ -58,9 +58,9 @@ func TestTicksOfIndexes(t *testing.T) {
 	}
 }
 
-// TestTicksLeaveRoom checks that adjacent labels do not overlap. Ticks without enough space have no
+// TestTicks_Spacing checks that adjacent labels do not overlap. Ticks without enough space have no
 // label.
-func TestTicksLeaveRoom(t *testing.T) {
+func TestTicks_Spacing(t *testing.T) {
 	style := plot.New().X.Tick.Label
 	low, high := 1.7e9, 1.7e9+599
 	for _, room := range []vg.Length{60, 150, 400, 1000} {
@@ -99,9 +99,9 @@ func TestFitText(t *testing.T) {
 	require.LessOrEqual(t, style.Width(got), vg.Length(100))
 }
 
-// TestInFont checks that characters that are missing in the font of PNG pictures are replaced and
+// TestFont_Glyphs checks that characters that are missing in the font of PNG pictures are replaced and
 // not omitted.
-func TestInFont(t *testing.T) {
+func TestFont_Glyphs(t *testing.T) {
 	f := plot.New().Title.TextStyle.Font
 	f.Typeface, f.Variant = "Liberation", "Sans"
 	for s, want := range map[string]string{

@@ -81,9 +81,9 @@ func TestDamagedFrame(t *testing.T) {
 	}
 }
 
-// TestCertainIsRight corrupts a few bytes around the chunks. Values that the report counts as
+// TestFrame_CertainValues corrupts a few bytes around the chunks. Values that the report counts as
 // certain must be correct.
-func TestCertainIsRight(t *testing.T) {
+func TestFrame_CertainValues(t *testing.T) {
 	src := save(t, "a.b2nd", nil)
 	whole, err := os.ReadFile(src)
 	require.NoError(t, err)
@@ -193,8 +193,8 @@ func over(a, b []byte, at int64) []byte {
 	return a
 }
 
-// TestDurableAppendsBehind checks that old indexes in the file are not used.
-func TestDurableAppendsBehind(t *testing.T) {
+// TestFrame_DurableAppends checks that old indexes in the file are not used.
+func TestFrame_DurableAppends(t *testing.T) {
 	path, _ := plain(t, 5)
 	v := bytesOf(squares(900))
 	for k := 5; k < 9; k++ {
@@ -241,7 +241,7 @@ func TestDamagedSparseFrame(t *testing.T) {
 	})
 }
 
-func TestNothingIsLeft(t *testing.T) {
+func TestFrame_NoChunks(t *testing.T) {
 	dir := t.TempDir()
 	for name, b := range map[string][]byte{"a.b2nd": make([]byte, 5000), "b.b2frame": []byte("\x9e\xa8b2frame\x00"), "c.h5": []byte("\x89HDF\r\n\x1a\n"), "d.h5": make([]byte, 5000)} {
 		src := filepath.Join(dir, name)

@@ -139,8 +139,8 @@ func TestHDF5_corruptChunk(t *testing.T) {
 	}
 }
 
-// TestGroupIsGone destroys the symbol table or the links of a group. Its objects must be recovered.
-func TestGroupIsGone(t *testing.T) {
+// TestHDF5_LostGroup destroys the symbol table or the links of a group. Its objects must be recovered.
+func TestHDF5_LostGroup(t *testing.T) {
 	for name, low := range versions {
 		t.Run(name, func(t *testing.T) {
 			src := saveHDF5(t, low)
@@ -171,7 +171,7 @@ func TestGroupIsGone(t *testing.T) {
 	}
 }
 
-func TestSuperblockIsGone(t *testing.T) {
+func TestHDF5_LostSuperblock(t *testing.T) {
 	for name, low := range versions {
 		t.Run(name, func(t *testing.T) {
 			src := saveHDF5(t, low)
@@ -249,9 +249,9 @@ func TestHDF5_anyByte(t *testing.T) {
 	}
 }
 
-// TestChunksThatOverlap checks an index that contains one chunk twice. Such an index can be
+// TestHDF5_OverlappingChunks checks an index that contains one chunk twice. Such an index can be
 // decoded, but a copy of the file would still be corrupt.
-func TestChunksThatOverlap(t *testing.T) {
+func TestHDF5_OverlappingChunks(t *testing.T) {
 	src := saveHDF5(t, h5.Earliest)
 	bySize := map[uint64]h5file.Addr{}
 	var from, to h5file.Addr

@@ -227,10 +227,10 @@ func TestHDF5_foreignPointers(t *testing.T) {
 	}
 }
 
-// TestHeapOfSequences checks sequences in a corrupt global heap. All are lost if the signature is
+// TestHDF5_SequenceHeap checks sequences in a corrupt global heap. All are lost if the signature is
 // missing. All are guessed if the version is invalid. If one object is missing, only its sequence
 // is lost.
-func TestHeapOfSequences(t *testing.T) {
+func TestHDF5_SequenceHeap(t *testing.T) {
 	for name, c := range map[string]struct {
 		damage        func(b []byte)
 		guessed, lost bool
@@ -274,9 +274,9 @@ func TestHeapOfSequences(t *testing.T) {
 	}
 }
 
-// TestSourcesAreGone destroys the source list of a virtual dataset and the names of external files.
+// TestHDF5_LostSources destroys the source list of a virtual dataset and the names of external files.
 // These two datasets must be lost, and no other.
-func TestSourcesAreGone(t *testing.T) {
+func TestHDF5_LostSources(t *testing.T) {
 	src := saveValues(t, h5.V110)
 	l := hdf5test.Object(t, src, "/virtual").Layout()
 	require.Equal(t, h5file.Virtual, l.Class)

@@ -61,7 +61,7 @@ func TestAcquire(t *testing.T) {
 		alone, err := scratch.Acquire(t.Context(), 100*unit)
 		require.NoError(t, err)
 		_, err = scratch.Acquire(ctx, unit)
-		require.ErrorIs(t, err, context.Canceled, "nothing else runs")
+		require.ErrorIs(t, err, context.Canceled, "no other process runs")
 		small, err := scratch.Acquire(t.Context(), scratch.Small)
 		require.NoError(t, err, "small requests do not wait")
 		small.Release()
@@ -78,7 +78,7 @@ func TestAcquire(t *testing.T) {
 		old.Release()
 		next.Release()
 		next, err = scratch.Acquire(t.Context(), 2*unit)
-		require.NoError(t, err, "nothing of it was returned twice")
+		require.NoError(t, err, "no part was returned twice")
 		next.Release()
 	})
 }

@@ -138,9 +138,9 @@ func readAll(t require.TestingT, b ndarray.Backend, err error) ([]byte, ndarray.
 	return data, m
 }
 
-// TestSplitAndJoin checks that splitting and joining an array with random cuts produces the same
+// TestSplit_Join checks that splitting and joining an array with random cuts produces the same
 // bytes, and that an array can be read while its parts are in several directories.
-func TestSplitAndJoin(t *testing.T) {
+func TestSplit_Join(t *testing.T) {
 	dir := need.Scratch(t)
 	rapid.Check(t, func(t *rapid.T) {
 		sub, err := os.MkdirTemp(dir, "")
@@ -184,8 +184,8 @@ func TestSplitAndJoin(t *testing.T) {
 	})
 }
 
-// TestSplitByColumn checks that the columns of a ctable can be in different shards.
-func TestSplitByColumn(t *testing.T) {
+// TestSplit_Columns checks that the columns of a ctable can be in different shards.
+func TestSplit_Columns(t *testing.T) {
 	dir := need.Scratch(t)
 	src := filepath.Join(dir, "src")
 	d := parse(t, "[('a', '<i4'), ('b', '<f8'), ('c', '|S3')]")
@@ -193,7 +193,7 @@ func TestSplitByColumn(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, b.WriteRegion(bg, noise(100*d.Size), ndarray.Whole([]int64{100})))
 	require.NoError(t, b.Close())
-	require.NoError(t, os.WriteFile(filepath.Join(src, "b/meta/index"), []byte("{}"), 0o666), "a file of somebody else's")
+	require.NoError(t, os.WriteFile(filepath.Join(src, "b/meta/index"), []byte("{}"), 0o666), "a file of another program")
 	parts := []shards.Shard{
 		{Dir: filepath.Join(dir, "1"), End: shards.All, Columns: []string{"a", "c"}},
 		{Dir: filepath.Join(dir, "2"), End: 4, Columns: []string{"b"}},
@@ -420,8 +420,8 @@ func TestProcesses(t *testing.T) {
 	require.Equal(t, contents(t, at("oneframe")), contents(t, at("frame")))
 }
 
-// TestInPlace checks that a write in place changes only the chunk files of the region.
-func TestInPlace(t *testing.T) {
+// TestJoin_InPlace checks that a write in place changes only the chunk files of the region.
+func TestJoin_InPlace(t *testing.T) {
 	dir := need.Scratch(t)
 	spec := ndarray.Spec{Shape: []int64{20, 3}, ChunkShape: []int64{4, 3}, DType: parse(t, "<i4")}
 	r := ndarray.Region{Start: []int64{7, 1}, Shape: []int64{3, 1}} // chunks 1 and 2

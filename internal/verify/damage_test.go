@@ -371,9 +371,9 @@ func TestDigests(t *testing.T) {
 	}
 }
 
-// TestDigestsOfSha256sum checks that sha256sum can write and check the sidecar files, also for
+// TestDigests_Sha256sum checks that sha256sum can write and check the sidecar files, also for
 // names that must be escaped.
-func TestDigestsOfSha256sum(t *testing.T) {
+func TestDigests_Sha256sum(t *testing.T) {
 	tool := need.Program(t, "sha256sum")
 	for _, name := range []string{"a.b2nd", "a.bcolz", "two\nlines \\ and a slash.h5:/x"} {
 		path := save(t, name, nil)
@@ -416,7 +416,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-func TestCancelAndProgress(t *testing.T) {
+func TestVerify_CancelProgress(t *testing.T) {
 	path := save(t, "a.b2nd", nil)
 	ctx, cancel := context.WithCancel(bg)
 	calls := int64(0)

@@ -55,7 +55,7 @@ func (m *mortal) Call(_ context.Context, b []byte, use func(answer, window []byt
 	return use(say, w)
 }
 
-func TestCrashesHavePlaces(t *testing.T) {
+func TestIsolated_CrashPlaces(t *testing.T) {
 	h := &host{client: &mortal{total: 3000, deadly: map[int64]error{5: worker.ErrCrashed, 7: worker.ErrTimeout, 2999: worker.ErrCrashed}}, o: Options{MaxDamages: 10}}
 	require.NoError(t, h.all(t.Context()))
 	require.Equal(t, int64(2997), h.r.Chunks)
@@ -81,7 +81,7 @@ func TestTooManyCrashes(t *testing.T) {
 	require.Len(t, h.r.Unchecked, 1)
 }
 
-func TestWorkerThatLies(t *testing.T) {
+func TestIsolated_FalseAnswers(t *testing.T) {
 	h := &host{client: &mortal{total: 30, lie: true}, o: Options{MaxDamages: 10}}
 	require.ErrorIs(t, h.all(t.Context()), worker.ErrProtocol)
 }
@@ -108,8 +108,8 @@ func TestIsolated_progress(t *testing.T) {
 	}
 }
 
-// TestLongReport checks that findings that do not fit into the window are omitted and counted.
-func TestLongReport(t *testing.T) {
+// TestIsolated_LongReport checks that findings that do not fit into the window are omitted and counted.
+func TestIsolated_LongReport(t *testing.T) {
 	h := &taskHandler{job: &job{}, window: make([]byte, 4096)}
 	r := Report{NumDamages: 1000}
 	for range 1000 {

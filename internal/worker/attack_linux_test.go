@@ -310,7 +310,7 @@ func attack(h *handler, arg string) error {
 // used because a worker does not get the environment of its host.
 const landlock1 = "landlock version 1"
 
-func TestAttacks(t *testing.T) {
+func TestWorker_Attacks(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		program string

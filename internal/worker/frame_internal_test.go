@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestFramesAreBounded(t *testing.T) {
+func TestFrame_Bounded(t *testing.T) {
 	var b bytes.Buffer
 	require.Error(t, writeFrame(&b, frameCall, make([]byte, maxFrame+1)))
 	require.Zero(t, b.Len())

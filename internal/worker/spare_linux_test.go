@@ -26,10 +26,10 @@ func pid(t testing.TB, c *worker.Client) (n int) {
 	return n
 }
 
-// TestSpare checks when an idle worker is started: not after the first worker, but after each later
+// TestWorker_Spare checks when an idle worker is started: not after the first worker, but after each later
 // one. An idle worker must have the same isolation and the same files as a new one, and no two
 // clients may share one.
-func TestSpare(t *testing.T) {
+func TestWorker_Spare(t *testing.T) {
 	t.Cleanup(worker.SpareIdle(time.Hour))
 	dir := t.TempDir()
 	name, other := filepath.Join(dir, "data"), filepath.Join(dir, "other")

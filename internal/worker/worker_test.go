@@ -46,7 +46,7 @@ func ask(c *worker.Client, request string) (string, error) {
 	return got, err
 }
 
-func TestCallsAndWindow(t *testing.T) {
+func TestWorker_CallWindow(t *testing.T) {
 	c := client(t, nil)
 	for _, s := range []string{"", "a", strings.Repeat("long ", 100_000)} {
 		got, err := ask(c, "echo "+s)
@@ -305,7 +305,7 @@ func TestClient_writableFiles(t *testing.T) {
 	require.Equal(t, 1, c.Starts(), "none of this ends the worker")
 }
 
-func TestRequireAndMisuse(t *testing.T) {
+func TestWorker_Misuse(t *testing.T) {
 	c := client(t, func(cfg *worker.Config) { cfg.Require = worker.Level{Landlock: 1 << 20} })
 	_, err := ask(c, "echo")
 	require.ErrorIs(t, err, worker.ErrUnavailable)

@@ -62,7 +62,7 @@ func low(t *testing.T, path string) *cblosc.Array {
 	return a
 }
 
-func TestWhatOthersSee(t *testing.T) {
+func TestArray_Interop(t *testing.T) {
 	path := create(t, func(s *ndarray.Spec) {
 		s.DType = dtype(t, ">f8")
 		s.Attrs = []ndarray.Attr{
@@ -309,7 +309,7 @@ func TestDamagedRecord(t *testing.T) {
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
-func TestCompressionIsKept(t *testing.T) {
+func TestCompression_Preserved(t *testing.T) {
 	for _, c := range []*ndarray.Compression{
 		{Codec: "none"}, {Codec: "blosclz", Level: 1}, {Codec: "lz4", Level: 9, Filters: []string{"shuffle"}},
 		{Codec: "lz4hc", Level: 3, Filters: []string{"bitshuffle"}}, {Codec: "zlib", Level: 6}, {Codec: "zstd", Level: 2, Filters: []string{"delta", "shuffle"}},
@@ -537,7 +537,7 @@ func TestRecord_noSpace(t *testing.T) {
 	attrs, err := b.Attrs(bg)
 	require.NoError(t, err)
 	_, has := attrs.Get("a")
-	require.False(t, has, "what was not stored is not listed")
+	require.False(t, has, "chunks that are not stored are not listed")
 }
 
 // TestFill_writtenZeros checks that zeros written to a new array with another fill value are

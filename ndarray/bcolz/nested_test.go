@@ -79,7 +79,7 @@ func TestNested(t *testing.T) {
 	_, err = table.Column("col2")
 	require.ErrorIs(t, err, ndarray.ErrNotFound)
 	for range bcolztree.Describe(os.DirFS(path), ".").Complaints() {
-		t.Fatal("a complaint about what was written")
+		t.Fatal("a finding about a written file")
 	}
 
 	w, err := bcolz.OpenRecords(path, &bcolz.OpenOptions{Write: true})
@@ -172,7 +172,7 @@ func TestNestedGrowth(t *testing.T) {
 		open()
 		require.NoError(t, b.Close())
 		for range bcolztree.Describe(os.DirFS(path), ".").Complaints() {
-			t.Fatal("a complaint about what was written")
+			t.Fatal("a finding about a written file")
 		}
 		table, err := bcolz.OpenTable(path, &bcolz.OpenOptions{Write: true})
 		require.NoError(t, err)

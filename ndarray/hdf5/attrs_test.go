@@ -17,10 +17,10 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
-// TestStructuresInAttributes checks that a structure in an attribute keeps the order and offsets of
+// TestAttrs_Structures checks that a structure in an attribute keeps the order and offsets of
 // its fields and its bytes, although libhdf5 sorts the fields of attributes that it converts. The
 // test reads the attribute after it was written, after others were added, and between such changes.
-func TestStructuresInAttributes(t *testing.T) {
+func TestAttrs_Structures(t *testing.T) {
 	dir := need.Scratch(t)
 	n := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -40,9 +40,9 @@ func pipelines() (all []*ndarray.Compression) {
 	return all
 }
 
-// TestEveryCodec checks that data written with any codec can be read by workers, by libhdf5, and by
+// TestArray_Codecs checks that data written with any codec can be read by workers, by libhdf5, and by
 // h5py with third-party plug-ins, and that the storage properties are reported.
-func TestEveryCodec(t *testing.T) {
+func TestArray_Codecs(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
 	const rows, columns = 70, 30

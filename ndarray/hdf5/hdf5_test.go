@@ -75,7 +75,7 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-func TestCompressionIsKept(t *testing.T) {
+func TestCompression_Preserved(t *testing.T) {
 	for _, c := range []*ndarray.Compression{
 		{Codec: "none"}, {Codec: "none", Filters: []string{"shuffle"}}, {Codec: "deflate", Level: 0}, {Codec: "deflate", Level: 9},
 		{Codec: "deflate", Level: 1, Filters: []string{"shuffle", "fletcher32"}}, {Codec: "none", Filters: []string{"fletcher32"}},
@@ -115,7 +115,7 @@ func TestCreateErrors(t *testing.T) {
 	file := create(t, nil)
 	_, err := hdf5.Create(file, "y", spec, nil)
 	require.ErrorIs(t, err, ndarray.ErrExists)
-	require.Equal(t, []int64{4, 3}, meta(t, file).Shape, "what was there still is")
+	require.Equal(t, []int64{4, 3}, meta(t, file).Shape, "existing objects are unchanged")
 	_, err = hdf5.Create(filepath.Join(t.TempDir(), "no", "a.h5"), "x", spec, nil)
 	require.ErrorIs(t, err, ndarray.ErrNotFound)
 	unicode, err := ndarray.ParseDType("<U3")

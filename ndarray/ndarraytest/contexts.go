@@ -72,7 +72,7 @@ func testCancelledMidway(t *testing.T, f Factory) {
 	require.ErrorIs(t, b.ReadRegion(ended, got, whole), context.Canceled)
 	require.ErrorIs(t, w.WriteRegion(ended, make([]byte, len(data)), whole), context.Canceled)
 	require.NoError(t, b.ReadRegion(bg, got, whole))
-	require.Equal(t, len(data)/(longChunk*longRow), stamped(got, 1), "nothing was written")
+	require.Equal(t, len(data)/(longChunk*longRow), stamped(got, 1), "no byte was written")
 
 	// stopsMidway repeats call until it stops with some chunks done and some not.
 	stopsMidway := func(what string, call func(ctx context.Context, try byte) error, done func(try byte) int) {

@@ -64,16 +64,16 @@ func TestWords(t *testing.T) {
 	require.NotEqual(t, words([]byte(`DATASET 800 "/d"`)), words([]byte(`DATASET 800 "/e"`)))
 }
 
-// TestElsewhere checks that only references into other files are recognized as such.
-func TestElsewhere(t *testing.T) {
+// TestReferences_OtherFiles checks that only references into other files are recognized as such.
+func TestReferences_OtherFiles(t *testing.T) {
 	require.False(t, intoOtherFile(nil))
 	require.False(t, intoOtherFile(h5.ErrNotFound))
 	require.False(t, intoOtherFile(errors.New("reference into the file")))
 	require.True(t, intoOtherFile(fmt.Errorf("%w: standard reference into the file \"x\"", h5.ErrNotFound)))
 }
 
-// TestNothingToCompare checks that a run without any file fails.
-func TestNothingToCompare(t *testing.T) {
+// TestCompare_Empty checks that a run without any file fails.
+func TestCompare_Empty(t *testing.T) {
 	var out bytes.Buffer
 	require.Equal(t, 1, run(&out, "h5dump", []string{t.TempDir()}, false))
 	require.Contains(t, out.String(), "0 files")

@@ -72,7 +72,7 @@ func (f *fake) run(t *testing.T) (string, error) {
 	return stdout.String(), err
 }
 
-func TestAllTheSame(t *testing.T) {
+func TestDemo_EqualFiles(t *testing.T) {
 	f := &fake{}
 	out, err := f.run(t)
 	require.NoError(t, err)
@@ -119,7 +119,7 @@ func TestDemo_roundTrips(t *testing.T) {
 	}, calls)
 }
 
-func TestAnythingWrongFails(t *testing.T) {
+func TestDemo_Differences(t *testing.T) {
 	for _, tt := range []struct {
 		name, tool, word string
 		answer           output

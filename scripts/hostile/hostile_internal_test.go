@@ -55,8 +55,8 @@ func TestReproducible(t *testing.T) {
 	require.Negative(t, same)
 }
 
-// TestEvery checks that the option every reduces the number of rare cases only.
-func TestEvery(t *testing.T) {
+// TestOptions_Every checks that the option every reduces the number of rare cases only.
+func TestOptions_Every(t *testing.T) {
 	count := func(every int) (rare, often int) {
 		list, err := plan(config{mutants: 50, cuts: 1, seed: 1, every: every, root: "../.."})
 		require.NoError(t, err)
@@ -128,9 +128,9 @@ func TestModes(t *testing.T) {
 	require.Positive(t, count[isolated][refused])
 }
 
-// TestChunksInWorkers checks that decompressing a chunk has the same outcome in the process and in
+// TestChunks_Workers checks that decompressing a chunk has the same outcome in the process and in
 // a worker.
-func TestChunksInWorkers(t *testing.T) {
+func TestChunks_Workers(t *testing.T) {
 	list, err := plan(config{root: "../..", cuts: 1, mutants: 400, seed: 3})
 	require.NoError(t, err)
 	seen := map[outcome]int{}

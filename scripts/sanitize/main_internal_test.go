@@ -65,9 +65,9 @@ func TestCheckFailed(t *testing.T) {
 	require.Len(t, s.memory, 1)
 }
 
-// TestKnown checks that each row of known.txt is a location in a pinned library, without
+// TestKnownFindings checks that each row of known.txt is a location in a pinned library, without
 // duplicates.
-func TestKnown(t *testing.T) {
+func TestKnownFindings(t *testing.T) {
 	known, err := readKnown("known.txt")
 	require.NoError(t, err)
 	for k := range known {

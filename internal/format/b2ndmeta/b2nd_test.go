@@ -162,7 +162,7 @@ func checkBytes(t *testing.T, name string, b []byte) {
 	}
 }
 
-func TestOtherNames(t *testing.T) {
+func TestParse_OtherNames(t *testing.T) {
 	_, err := b2ndmeta.Parse("B2ND", nil)
 	require.ErrorIs(t, err, format.ErrUnsupported)
 	require.ErrorContains(t, err, `"B2ND"`)

@@ -322,8 +322,8 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestShorterThanTold checks that a reader that ends before the given size is ErrTruncated.
-func TestShorterThanTold(t *testing.T) {
+// TestFrame_ShorterThanHeader checks that a reader that ends before the given size is ErrTruncated.
+func TestFrame_ShorterThanHeader(t *testing.T) {
 	b := load(t, "mixed.b2frame")
 	for n := range len(b) {
 		_, err := cframe.Read(bytes.NewReader(b[:n]), int64(len(b)))
@@ -760,9 +760,9 @@ func TestFrame_blockShape(t *testing.T) {
 	require.Positive(t, tried)
 }
 
-// TestQuirks checks values that C-Blosc2 never writes but accepts. Check accepts them, and the
+// TestFrame_Tolerated checks values that C-Blosc2 never writes but accepts. Check accepts them, and the
 // description contains an error.
-func TestQuirks(t *testing.T) {
+func TestFrame_Tolerated(t *testing.T) {
 	for name, tt := range map[string]struct {
 		off  int
 		v    byte

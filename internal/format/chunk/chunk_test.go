@@ -325,8 +325,8 @@ func TestSnappy(t *testing.T) {
 	require.ErrorIs(t, chunk.Decode(make([]byte, 4000), b), format.ErrUnsupported)
 }
 
-// TestBytesBehind checks that Parse accepts bytes after a chunk and Check rejects them.
-func TestBytesBehind(t *testing.T) {
+// TestChunk_TrailingBytes checks that Parse accepts bytes after a chunk and Check rejects them.
+func TestChunk_TrailingBytes(t *testing.T) {
 	b := append(golden(t)["lz4"], 0)
 	_, err := chunk.Parse(b)
 	require.NoError(t, err)
@@ -349,9 +349,9 @@ func TestOverlappingBlocks(t *testing.T) {
 	require.ErrorContains(t, err, "overlap")
 }
 
-// TestBytesBehindBlock checks unused bytes after a block. C-Blosc2 reads them into its block buffer
+// TestChunk_BytesAfterBlock checks unused bytes after a block. C-Blosc2 reads them into its block buffer
 // when it loads a chunk lazily, and writes out of bounds if there are too many.
-func TestBytesBehindBlock(t *testing.T) {
+func TestChunk_BytesAfterBlock(t *testing.T) {
 	orig := golden(t)["blosclz-shuffle-split"] // one block of 4000 bytes in four streams
 	for n, ok := range map[int]bool{4000 + 4*4: true, 4000 + 4*4 + 1: false} {
 		b := append(bytes.Clone(orig), make([]byte, 36+n-len(orig))...)
@@ -490,9 +490,9 @@ func TestVLBlocks(t *testing.T) {
 	}
 }
 
-// TestDescribeIsBounded checks that Describe counts the parts that it omits, and that its result is
+// TestDescribe_Bounded checks that Describe counts the parts that it omits, and that its result is
 // proportional to the size of the chunk.
-func TestDescribeIsBounded(t *testing.T) {
+func TestDescribe_Bounded(t *testing.T) {
 	n := 3 * chunk.MaxDescribed
 	blocks := slices.Repeat([]string{"v"}, n)
 	order := make([]int, n)

@@ -279,7 +279,7 @@ func TestForms_wideSizes(t *testing.T) {
 		require.NoError(t, mustOpen(t, fixtures(t)["wide addresses"]).Check(everything()))
 	}
 	err = mustOpen(t, widest()).Check(everything())
-	require.ErrorIs(t, err, format.ErrUnsupported, "for what asks the library more of it")
+	require.ErrorIs(t, err, format.ErrUnsupported, "wide lengths")
 	require.ErrorContains(t, err, "size of offsets")
 	for _, wide := range []byte{16, 32} {
 		b := emptyGroup(1)

@@ -123,8 +123,8 @@ func TestWrongKind(t *testing.T) {
 	require.Empty(t, x)
 }
 
-// TestEnough checks that iterators stop when the loop ends early.
-func TestEnough(t *testing.T) {
+// TestIterators_EarlyEnd checks that iterators stop when the loop ends early.
+func TestIterators_EarlyEnd(t *testing.T) {
 	for _, name := range []string{"earliest", "latest", "dense"} {
 		f := mustOpen(t, fixtures(t)[name])
 		for e, err := range f.Walk() {

@@ -229,10 +229,10 @@ func TestStepsMutants(t *testing.T) {
 	t.Logf("%d refused, %d passed", refused, passed)
 }
 
-// TestLongForSums checks the minimum length of chunks with a checksum. The check must apply only if
+// TestChecksum_LongBlocks checks the minimum length of chunks with a checksum. The check must apply only if
 // the filter mask of the chunk includes the checksum. It must decode the filters after the
 // checksum, and stop at a filter that it cannot decode.
-func TestLongForSums(t *testing.T) {
+func TestChecksum_LongBlocks(t *testing.T) {
 	var zipped bytes.Buffer
 	z := zlib.NewWriter(&zipped)
 	_, err := z.Write([]byte{1, 2, 3})

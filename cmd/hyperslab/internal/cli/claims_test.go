@@ -14,9 +14,9 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// TestChunksOfNothing checks that chunks that are not stored use no memory either: the command
+// TestChunks_Empty checks that chunks that are not stored use no memory either: the command
 // chunks lists a large number of them only on request.
-func TestChunksOfNothing(t *testing.T) {
+func TestChunks_Empty(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const n = 1<<18 + 10
 	d, err := hyperslab.Create(context.Background(), "a.b2nd", ndarray.Spec{Shape: []int64{n * 4}, DType: ndarray.DTypeOf[uint8](), ChunkShape: []int64{4}}, nil)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestColourful(t *testing.T) {
+func TestColour_Decision(t *testing.T) {
 	for _, tt := range []struct {
 		name, flag string
 		env        map[string]string

@@ -243,10 +243,10 @@ func TestKilledOutputs(t *testing.T) {
 	}
 }
 
-// TestFaultsOfOutputs injects one fault into every command that creates a file: a full disk, a
+// TestFaults_Outputs injects one fault into every command that creates a file: a full disk, a
 // short write, or a failed sync, rename or read. The command must either report the error and leave
 // no temporary file, or succeed and create its whole output.
-func TestFaultsOfOutputs(t *testing.T) {
+func TestFaults_Outputs(t *testing.T) {
 	faults := []struct {
 		kind    crashtest.Kind
 		first   bool // inject into the first call of this kind, not the last
@@ -379,9 +379,9 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestFaultsOfCommands makes one call fail, or write less than requested. The command must either
+// TestFaults_Commands makes one call fail, or write less than requested. The command must either
 // report the error and leave the old content unchanged, or succeed and write everything.
-func TestFaultsOfCommands(t *testing.T) {
+func TestFaults_Commands(t *testing.T) {
 	faults := []struct {
 		kind    crashtest.Kind
 		verdict crashtest.Verdict
@@ -453,10 +453,10 @@ func requireNew(t *testing.T, dir, file string, last int, what string) {
 	requireOldOrNew(t, dir, file, last)
 }
 
-// TestVanishedUnderCommands deletes files while a command runs: the files that it reads and
+// TestFaults_RemovedDirectory deletes files while a command runs: the files that it reads and
 // replaces, or its temporary files. The command may fail or succeed, but must not crash, and the
 // remaining files must have valid content.
-func TestVanishedUnderCommands(t *testing.T) {
+func TestFaults_RemovedDirectory(t *testing.T) {
 	for _, c := range need.Sample(writers[1:], 2) {
 		t.Run(c.name, func(t *testing.T) {
 			changes, _, _, _ := trace(t, c.args, pass)

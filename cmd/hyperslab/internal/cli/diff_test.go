@@ -72,9 +72,9 @@ func TestDiffTolerances(t *testing.T) {
 	require.Contains(t, stdout, "1.0000000000000002")
 }
 
-// TestDiffOfParts checks that diff compares selections of two formats as arrays of their own, for
+// TestDiff_Parts checks that diff compares selections of two formats as arrays of their own, for
 // each kind of selection. The reported index must be an index into the selection.
-func TestDiffOfParts(t *testing.T) {
+func TestDiff_Parts(t *testing.T) {
 	t.Chdir(t.TempDir())
 	a, b := make([]int32, 8*9), make([]int32, 9*8)
 	for i := range 8 {
@@ -136,9 +136,9 @@ func TestDiff_escapedGroups(t *testing.T) {
 	require.Zero(t, code, stderr)
 }
 
-// TestDiffOfReferences checks attributes with object references. They are equal if the objects have
+// TestDiff_References checks attributes with object references. They are equal if the objects have
 // the same paths, even if their addresses in the two files differ.
-func TestDiffOfReferences(t *testing.T) {
+func TestDiff_References(t *testing.T) {
 	etopo, err := filepath.Abs("../../../../testdata/etopo120.h5")
 	require.NoError(t, err)
 	t.Chdir(t.TempDir())

@@ -67,8 +67,8 @@ else:
 print(str(a.dtype) if a.dtype.names else a.dtype.str, a.shape)
 `
 
-// TestDumpInPieces checks that dump writes an array that is larger than one piece completely.
-func TestDumpInPieces(t *testing.T) {
+// TestDump_Slabs checks that dump writes an array that is larger than one piece completely.
+func TestDump_Slabs(t *testing.T) {
 	dir := t.TempDir()
 	values := make([]int32, 3000*1000)
 	for i := range values {

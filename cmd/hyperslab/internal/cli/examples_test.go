@@ -11,9 +11,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// TestExamplesInHelp runs the examples of every help text in the order in which they are listed.
+// TestHelp_Examples runs the examples of every help text in the order in which they are listed.
 // They share a directory: an example may use files that an earlier one wrote.
-func TestExamplesInHelp(t *testing.T) {
+func TestHelp_Examples(t *testing.T) {
 	need.NoRace(t, "other tests run the same commands")
 	t.Chdir(field(t))
 	broken, err := os.ReadFile("broken.h5")

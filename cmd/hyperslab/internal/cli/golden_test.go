@@ -373,7 +373,7 @@ func golden(t *testing.T, sessions map[string][]string) {
 				require.NoError(t, os.WriteFile(file, []byte(got.String()), 0o644))
 			}
 			want, err := os.ReadFile(file)
-			require.NoError(t, err, "run the test with -update, and read what it writes")
+			require.NoError(t, err, "run the test with -update and check the difference")
 			require.Equal(t, string(want), got.String())
 		})
 	}

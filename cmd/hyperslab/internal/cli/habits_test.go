@@ -237,7 +237,7 @@ func TestCommands_json(t *testing.T) {
 		require.True(t, json.Valid([]byte(stdout)), "%s: %s", line, stdout)
 		var doc struct{ Schema string }
 		require.NoError(t, json.Unmarshal([]byte(stdout), &doc), line)
-		require.True(t, strings.HasPrefix(stdout, "{\n  \"schema\": \""+doc.Schema+"\""), "%s: the schema comes first", line)
+		require.True(t, strings.HasPrefix(stdout, "{\n  \"schema\": \""+doc.Schema+"\""), "%s: the schema is the first key", line)
 		require.Contains(t, docs, "`"+doc.Schema+"`", line)
 		for _, m := range key.FindAllStringSubmatch(stdout, -1) {
 			require.Contains(t, docs, "`"+m[1]+"`", "%s: key %s", line, m[1])

@@ -42,9 +42,9 @@ func TestStats_nonNumbers(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// TestExplainAt checks that explain --at shows the nested fields that contain a byte, for files of
+// TestExplain_At checks that explain --at shows the nested fields that contain a byte, for files of
 // every format. The bytes of the innermost field must equal those of the file.
-func TestExplainAt(t *testing.T) {
+func TestExplain_At(t *testing.T) {
 	t.Chdir(field(t))
 	for _, line := range [][]string{
 		{"convert", "waves.b2nd", "sparse.b2nd", "--sparse", "-q"},

@@ -190,9 +190,9 @@ func TestRun_memoryOfLargeChunks(t *testing.T) {
 	}
 }
 
-// TestMemoryOfBench checks that bench reduces its sample to fit into --memory. Without the flag the
+// TestBench_Memory checks that bench reduces its sample to fit into --memory. Without the flag the
 // sample has the requested size. A chunk in --chunks may be as large as the sample.
-func TestMemoryOfBench(t *testing.T) {
+func TestBench_Memory(t *testing.T) {
 	dir := t.TempDir()
 	noise(t, filepath.Join(dir, "n.b2nd"), 4096) // 16 MiB, chunks of 64 KiB
 	args := []string{"bench", filepath.Join(dir, "n.b2nd"), "--codec", "lz4", "--level", "1", "--shuffle", "none", "--seconds", "0", "--json"}

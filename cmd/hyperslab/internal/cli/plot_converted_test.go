@@ -143,9 +143,9 @@ func TestPlot_convertedTable(t *testing.T) {
 	}
 }
 
-// TestPlotWithoutCoordinates checks that an array is ignored as coordinates unless its length and
+// TestPlot_NoCoordinates checks that an array is ignored as coordinates unless its length and
 // dtype fit, and that no dimension name leads to a file outside the directory.
-func TestPlotWithoutCoordinates(t *testing.T) {
+func TestPlot_NoCoordinates(t *testing.T) {
 	t.Chdir(t.TempDir())
 	draw := func(names ...string) string {
 		t.Helper()

@@ -127,9 +127,9 @@ func TestSVG(t *testing.T) {
 	}
 }
 
-// TestPlotLeavesNothing checks that a failed plot does not create a file and does not change an
+// TestPlot_TemporaryFiles checks that a failed plot does not create a file and does not change an
 // existing one.
-func TestPlotLeavesNothing(t *testing.T) {
+func TestPlot_TemporaryFiles(t *testing.T) {
 	dir := field(t)
 	t.Chdir(dir)
 	put(t, "there.png", []byte("mine"))

@@ -92,7 +92,7 @@ convert: 50%  20.0 MiB / 40.0 MiB  5.00x  10 MB/s  2s left
 	require.Contains(t, out.String(), `"mb_per_s":10.49,"ratio":2.5}`)
 }
 
-func TestProgressIsSilent(t *testing.T) {
+func TestProgress_Silent(t *testing.T) {
 	for _, mode := range []string{progressNone, progressAuto} { // auto: the output is not a terminal
 		c := newClock()
 		m, out := meterAt(c, mode)
@@ -111,16 +111,16 @@ func TestProgressIsSilent(t *testing.T) {
 	}
 }
 
-func TestProgressOfNothing(t *testing.T) {
+func TestProgress_Empty(t *testing.T) {
 	require.Equal(t, 1.0, share(0, 0))
 	require.Equal(t, 0.0, rate(1<<20, 0))
 	require.Equal(t, "0 B / 0 B  0 MB/s", (&progressState{elapsed: time.Second}).text())
 	require.Equal(t, "1 / 4 chunks  3s left", (&progressState{done: 1, total: 4, elapsed: time.Second, unit: "chunks"}).text())
 }
 
-// TestProgressOfDecoding checks that the rate and the ratio are also reported if the unit of
+// TestProgress_Decoding checks that the rate and the ratio are also reported if the unit of
 // progress is not bytes.
-func TestProgressOfDecoding(t *testing.T) {
+func TestProgress_Decoding(t *testing.T) {
 	c := newClock()
 	m, out := meterAt(c, progressPlain)
 	c.advance(progressInterval)
@@ -132,9 +132,9 @@ func TestProgressOfDecoding(t *testing.T) {
 	require.Equal(t, `{"schema":"hyperslab.progress/1","t":1,"mb_per_s":20.97,"ratio":4,"unit":"chunks","done_units":10,"total_units":40}`+"\n", out.String())
 }
 
-// TestProgressOfReading checks that the progress of a reading job has the compression ratio of the
+// TestProgress_Reading checks that the progress of a reading job has the compression ratio of the
 // whole array. The stored size must not be computed before the first report.
-func TestProgressOfReading(t *testing.T) {
+func TestProgress_Reading(t *testing.T) {
 	ctx := context.Background()
 	file := filepath.Join(t.TempDir(), "a.b2nd")
 	draft, err := hyperslab.Create(ctx, file, ndarray.Spec{Shape: []int64{1 << 16}, DType: ndarray.DTypeOf[int64]()}, nil)
@@ -161,9 +161,9 @@ func TestProgressOfReading(t *testing.T) {
 	require.Nil(t, m.from)
 }
 
-// TestProgressOfWatching checks that watch polls the progress of a job that does not report it,
+// TestProgress_Watching checks that watch polls the progress of a job that does not report it,
 // unless the mode is none.
-func TestProgressOfWatching(t *testing.T) {
+func TestProgress_Watching(t *testing.T) {
 	for _, mode := range []string{progressPlain, progressNone} {
 		c := newClock()
 		m, _ := meterAt(c, mode)
@@ -181,9 +181,9 @@ func TestProgressOfWatching(t *testing.T) {
 	}
 }
 
-// TestProgressBarFits checks that the bar fits the width of the terminal. The least important parts
+// TestProgress_BarWidth checks that the bar fits the width of the terminal. The least important parts
 // must be omitted first.
-func TestProgressBarFits(t *testing.T) {
+func TestProgress_BarWidth(t *testing.T) {
 	s := &progressState{done: 10 << 20, total: 40 << 20, ratio: 3.97, elapsed: time.Second}
 	for _, tt := range []struct {
 		width int

@@ -64,7 +64,7 @@ func oddFile(t *testing.T, name string) {
 	require.NoError(t, f.Close())
 }
 
-func TestRepackKeepsEverything(t *testing.T) {
+func TestRepack_Preserves(t *testing.T) {
 	dir := t.TempDir()
 	odd := filepath.Join(dir, "odd.h5")
 	oddFile(t, odd)

@@ -72,9 +72,9 @@ var documents = map[string]any{
 	"area":                 emitArea{},
 }
 
-// TestSchemasAreDocumented checks that docs/json.md and the code have the same schemas, with the
+// TestSchemas_Documented checks that docs/json.md and the code have the same schemas, with the
 // same keys in the same order.
-func TestSchemasAreDocumented(t *testing.T) {
+func TestSchemas_Documented(t *testing.T) {
 	text, err := os.ReadFile("../../../../docs/json.md")
 	require.NoError(t, err)
 	documented := make(map[string][]string)
@@ -102,7 +102,7 @@ func TestSchemasAreDocumented(t *testing.T) {
 			}
 		}
 		if strings.Contains(name, "/") {
-			require.Equal(t, "schema", inCode[name][0], "%s: the schema comes first", name)
+			require.Equal(t, "schema", inCode[name][0], "%s: the schema is the first key", name)
 		}
 	}
 	require.Equal(t, inCode, documented)

@@ -76,7 +76,7 @@ func TestSessions(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(b.String()), 0o644))
 	}
 	want, err := os.ReadFile(file)
-	require.NoError(t, err, "run the test with -update, and read what it writes")
+	require.NoError(t, err, "run the test with -update and check the difference")
 	require.Equal(t, loose(string(want)), loose(b.String()))
 }
 

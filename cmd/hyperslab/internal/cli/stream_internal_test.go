@@ -48,10 +48,10 @@ func TestPieces(t *testing.T) {
 	})
 }
 
-// TestLivelyPieces checks pieces that are smaller than allowed, so that progress is reported often.
+// TestStream_PieceSize checks pieces that are smaller than allowed, so that progress is reported often.
 // Each must consist of whole chunks and have a chunk for each worker, and no chunk may be in two
 // pieces.
-func TestLivelyPieces(t *testing.T) {
+func TestStream_PieceSize(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rank := rapid.IntRange(1, 4).Draw(t, "rank")
 		shape := rapid.SliceOfN(rapid.Int64Range(1, 9), rank, rank).Draw(t, "shape")

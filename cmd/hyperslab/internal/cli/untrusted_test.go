@@ -284,7 +284,7 @@ func TestUntrusted_externalElements(t *testing.T) {
 		require.Zero(t, code, stdout+stderr)
 	}
 	_, stderr, code = run("convert", "a.h5", "dir2", "--untrusted", "--sandbox=false", "--exclude-unsupported")
-	require.Equal(t, 2, code, "nothing keeps the library from following")
+	require.Equal(t, 2, code, "without the sandbox an external link is refused")
 	require.NoDirExists(t, "dir2")
 	require.NotEmpty(t, stderr)
 }

@@ -92,9 +92,9 @@ func toldOf(stats hyperslab.TreeStats) (lines []string) {
 	return lines
 }
 
-// TestCopyTreeOfComments checks that comments are copied from HDF5 to HDF5. Other formats cannot
+// TestCopyTree_Comments checks that comments are copied from HDF5 to HDF5. Other formats cannot
 // store comments, so they are reported, and the caller does not have to accept the loss.
-func TestCopyTreeOfComments(t *testing.T) {
+func TestCopyTree_Comments(t *testing.T) {
 	dir := t.TempDir()
 	src := in(dir, "src.h5")
 	commented(t, src)
@@ -120,7 +120,7 @@ func TestCopyTreeOfComments(t *testing.T) {
 	}
 
 	stats, err = hyperslab.CopyTree(bg, in(dir, "directory"), src, &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return p.Path == "/t" }})
-	require.NoError(t, err, "nothing but the datatype is asked about")
+	require.NoError(t, err, "accepted problems are no error")
 	require.Equal(t, []string{
 		"/: comment (on /): b2nd cannot store it",
 		"/g: comment (on /g): b2nd cannot store it",
@@ -136,9 +136,9 @@ func TestCopyTreeOfComments(t *testing.T) {
 	require.Equal(t, []string{"/: comment (on /): bcolz cannot store it", "/y: comment (on /y): bcolz cannot store it"}, toldOf(stats))
 }
 
-// TestCopyTreeOfCompressionThatIsOnlyRead checks that a codec that can only be read is replaced by
+// TestCopyTree_ReadOnlyCompression checks that a codec that can only be read is replaced by
 // the default codec. The change is reported unless the caller has chosen a codec.
-func TestCopyTreeOfCompressionThatIsOnlyRead(t *testing.T) {
+func TestCopyTree_ReadOnlyCompression(t *testing.T) {
 	dir := t.TempDir()
 	src := in(dir, "src.h5")
 	f, err := h5.Create(src, nil)
