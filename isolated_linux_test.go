@@ -201,8 +201,8 @@ func TestWorkerDescriptors(t *testing.T) {
 	require.NoError(t, again.Close())
 }
 
-// TestUntrusted_MissingInit checks that a program that does not call worker.Init can open untrusted files
-// only with InProcess.
+// TestUntrusted_MissingInit checks that a program that does not call worker.Init can open untrusted
+// files only with InProcess.
 func TestUntrusted_MissingInit(t *testing.T) {
 	if os.Getenv(withoutInit) == "" {
 		cmd := exec.Command("/proc/self/exe", "-test.run=^TestUntrusted_MissingInit$", "-test.v")

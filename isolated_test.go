@@ -204,8 +204,8 @@ func TestIsolatedLargeChunks(t *testing.T) {
 	}
 }
 
-// TestIsolated_ReadAhead checks that the boxes read ahead fit into the slots and that at most the allowed number
-// of goroutines works.
+// TestIsolated_ReadAhead checks that the boxes read ahead fit into the slots and that at most the
+// allowed number of goroutines works.
 func TestIsolated_ReadAhead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		allowed := rapid.IntRange(1, 3*runtime.GOMAXPROCS(0)).Draw(t, "allowed")

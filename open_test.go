@@ -331,8 +331,8 @@ func TestParseLocation(t *testing.T) {
 	}
 }
 
-// TestUpdate_InPlace checks that arrays on disk can be written and resized in place, and that another
-// Open returns the changes.
+// TestUpdate_InPlace checks that arrays on disk can be written and resized in place, and that
+// another Open returns the changes.
 func TestUpdate_InPlace(t *testing.T) {
 	dir := t.TempDir()
 	for _, location := range []string{in(dir, "a.b2nd"), in(dir, "a.h5:/g/x")} {
@@ -357,8 +357,8 @@ func TestUpdate_InPlace(t *testing.T) {
 	}
 }
 
-// TestCopy_CatervaToB2nd checks that Caterva files are created on request and listed by Walk, and that
-// they can be copied to b2nd if the option DType is set.
+// TestCopy_CatervaToB2nd checks that Caterva files are created on request and listed by Walk, and
+// that they can be copied to b2nd if the option DType is set.
 func TestCopy_CatervaToB2nd(t *testing.T) {
 	dir := t.TempDir()
 	for name, sparse := range map[string]bool{"one": false, "sparse": true} {

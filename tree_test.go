@@ -264,8 +264,8 @@ func TestCopyTreeErrors(t *testing.T) {
 	require.ElementsMatch(t, []string{"a.b2nd", "b.h5", "there"}, entries(t, dir))
 }
 
-// TestDirectory_ForeignFiles checks directories that other programs have written: file names are not
-// escaped, symbolic links are not followed, and files without an array are listed as Other.
+// TestDirectory_ForeignFiles checks directories that other programs have written: file names are
+// not escaped, symbolic links are not followed, and files without an array are listed as Other.
 func TestDirectory_ForeignFiles(t *testing.T) {
 	dir := in(t.TempDir(), "d")
 	require.NoError(t, os.MkdirAll(in(dir, "sub"), 0o777))

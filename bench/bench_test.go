@@ -98,8 +98,8 @@ func TestTiles(t *testing.T) {
 	require.Equal(t, 1, missing(b))
 }
 
-// TestPair_TwoProcesses checks that two processes run concurrently with files of their own, and that the slower
-// one determines the result.
+// TestPair_TwoProcesses checks that two processes run concurrently with files of their own, and
+// that the slower one determines the result.
 func TestPair_TwoProcesses(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out")

@@ -65,8 +65,8 @@ func TestContext_reproducible(t *testing.T) {
 	}
 }
 
-// TestContext_Independent checks that a chunk depends neither on the data that its context compressed
-// before, nor on the size of the destination.
+// TestContext_Independent checks that a chunk depends neither on the data that its context
+// compressed before, nor on the size of the destination.
 func TestContext_Independent(t *testing.T) {
 	for _, size := range []int{4, 300} {
 		p := cparams(size)

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestContext_YieldLimit checks that a context counts the processed bytes, yields without the lock at the limit,
-// and then resets the count.
+// TestContext_YieldLimit checks that a context counts the processed bytes, yields without the lock
+// at the limit, and then resets the count.
 func TestContext_YieldLimit(t *testing.T) {
 	h := new(handle)
 	for _, tt := range []struct{ n, want int }{{restAfter - 1, restAfter - 1}, {1, 0}, {5, 5}, {3 * restAfter, 0}, {0, 0}} {

@@ -29,8 +29,8 @@ func drop(t *testing.T) {
 // childEnv makes this test binary leak on purpose.
 const childEnv = "HYPERSLAB_CBLOSC_DROP"
 
-// TestHandle_DroppedOwners checks that objects that are dropped without Close are freed. With the build
-// tag invariants, they must be reported and the test binary must fail.
+// TestHandle_DroppedOwners checks that objects that are dropped without Close are freed. With the
+// build tag invariants, they must be reported and the test binary must fail.
 func TestHandle_DroppedOwners(t *testing.T) {
 	if os.Getenv(childEnv) != "" {
 		drop(t)

@@ -24,8 +24,8 @@ import (
 
 func init() { peerInProcess = true }
 
-// TestGonum_SameLibrary checks that both bindings use the same libhdf5, whose version is that of the
-// headers.
+// TestGonum_SameLibrary checks that both bindings use the same libhdf5, whose version is that of
+// the headers.
 func TestGonum_SameLibrary(t *testing.T) {
 	ours, err := h5.Version()
 	require.NoError(t, err)

@@ -32,8 +32,8 @@ func TestCloseTwice(t *testing.T) {
 	require.ErrorIs(t, f.Close(), h5.ErrClosed)
 }
 
-// TestHandle_FileClosedFirst checks that a file may be closed before its objects. They are closed with it,
-// and every use of them returns ErrClosed without a call of libhdf5.
+// TestHandle_FileClosedFirst checks that a file may be closed before its objects. They are closed
+// with it, and every use of them returns ErrClosed without a call of libhdf5.
 func TestHandle_FileClosedFirst(t *testing.T) {
 	before := openIDs(t)
 	f := newFile(t)
@@ -80,8 +80,8 @@ func TestHandle_FileClosedFirst(t *testing.T) {
 	}
 }
 
-// TestHandle_GroupClosedFirst checks that closing a group leaves its children open, because they belong to
-// the file.
+// TestHandle_GroupClosedFirst checks that closing a group leaves its children open, because they
+// belong to the file.
 func TestHandle_GroupClosedFirst(t *testing.T) {
 	f := newFile(t)
 	g, err := f.Root().CreateGroup("g")
@@ -97,8 +97,8 @@ func TestHandle_GroupClosedFirst(t *testing.T) {
 	require.Same(t, f, d.File())
 }
 
-// TestFile_OpenedTwice checks that a file opened twice has two owners, and that closing one leaves the
-// other open.
+// TestFile_OpenedTwice checks that a file opened twice has two owners, and that closing one leaves
+// the other open.
 func TestFile_OpenedTwice(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	writeSample(t, path, h5.Earliest)
@@ -118,9 +118,9 @@ func TestFile_OpenedTwice(t *testing.T) {
 	require.NoError(t, b.Close())
 }
 
-// TestHandle_ForgottenOwners checks that the cleanup of an unreachable handle queues its id, and that the
-// next call closes it. With the build tag invariants the handle is also reported, so the test
-// restores the count that other tests need to be 0.
+// TestHandle_ForgottenOwners checks that the cleanup of an unreachable handle queues its id, and
+// that the next call closes it. With the build tag invariants the handle is also reported, so the
+// test restores the count that other tests need to be 0.
 func TestHandle_ForgottenOwners(t *testing.T) {
 	before := openIDs(t)
 	defer h5.ExpectForgotten()()

@@ -154,8 +154,8 @@ func TestComments(t *testing.T) {
 	require.ErrorIs(t, f.Root().SetComment("x"), h5.ErrReadOnly)
 }
 
-// TestObject_KeepRelease checks that an object with an additional reference count is not deleted with
-// its last link.
+// TestObject_KeepRelease checks that an object with an additional reference count is not deleted
+// with its last link.
 func TestObject_KeepRelease(t *testing.T) {
 	f := newFile(t)
 	g, err := f.Root().CreateGroup("g")

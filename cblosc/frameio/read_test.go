@@ -146,8 +146,8 @@ func TestEmptyFrame(t *testing.T) {
 	}
 }
 
-// TestReader_UninitializedChunks checks that uninitialised values read as zeros, because the destination
-// buffer must not keep its old content.
+// TestReader_UninitializedChunks checks that uninitialised values read as zeros, because the
+// destination buffer must not keep its old content.
 func TestReader_UninitializedChunks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frame")
 	s, err := cblosc.CreateSChunk(cblosc.Storage{Path: path, Contiguous: true})
@@ -449,8 +449,8 @@ func TestLongChunk(t *testing.T) {
 	require.ErrorIs(t, err, format.ErrTruncated)
 }
 
-// TestReader_ChangedBytes checks that a change of any single byte never causes a panic, and that every
-// error has a type.
+// TestReader_ChangedBytes checks that a change of any single byte never causes a panic, and that
+// every error has a type.
 func TestReader_ChangedBytes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frame")
 	p := cblosc.DefaultCParams()

@@ -66,7 +66,8 @@ func TestSource_reopen(t *testing.T) {
 	}
 }
 
-// TestSource_SingleReader checks that a file owned by the caller, or a closed one, is not opened again.
+// TestSource_SingleReader checks that a file owned by the caller, or a closed one, is not opened
+// again.
 func TestSource_SingleReader(t *testing.T) {
 	s := &fileSource{r: bytes.NewReader(nil)}
 	require.Same(t, s, s.again())

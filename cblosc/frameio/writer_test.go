@@ -267,8 +267,8 @@ func (m *memory) WriteAt(p []byte, off int64) (int, error) {
 	return copy(m.b[off:], p), nil
 }
 
-// TestWriter_CommitClose checks that no file appears without Commit, and that an existing file is not
-// changed.
+// TestWriter_CommitClose checks that no file appears without Commit, and that an existing file is
+// not changed.
 func TestWriter_CommitClose(t *testing.T) {
 	for _, sparse := range []bool{false, true} {
 		t.Run(fmt.Sprintf("sparse=%v", sparse), func(t *testing.T) {

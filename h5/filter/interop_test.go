@@ -236,8 +236,8 @@ func TestSzip(t *testing.T) {
 	}
 }
 
-// TestInterop_PeersWrite checks that this package reads files written with the plug-ins of hdf5plugin and
-// with h5py's LZF.
+// TestInterop_PeersWrite checks that this package reads files written with the plug-ins of
+// hdf5plugin and with h5py's LZF.
 func TestInterop_PeersWrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "theirs.h5")
 	python(t, `
@@ -288,8 +288,8 @@ with h5py.File(sys.argv[1]) as f:
 	compareSums(t, f, sums)
 }
 
-// TestInterop_PeersRead checks that hdf5plugin reads files written by this package through libhdf5 and as
-// raw chunks.
+// TestInterop_PeersRead checks that hdf5plugin reads files written by this package through libhdf5
+// and as raw chunks.
 func TestInterop_PeersRead(t *testing.T) {
 	f, path := newFile(t)
 	defer f.Close()
@@ -434,8 +434,8 @@ func TestBlosc2_library(t *testing.T) {
 	}
 }
 
-// TestBlosc_ContextReuse checks that the filter called by libhdf5 reuses its contexts, because a new
-// context for each chunk would allocate two blocks of memory.
+// TestBlosc_ContextReuse checks that the filter called by libhdf5 reuses its contexts, because a
+// new context for each chunk would allocate two blocks of memory.
 func TestBlosc_ContextReuse(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // garbage collection empties pools
 	f, _ := newFile(t)

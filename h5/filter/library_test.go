@@ -10,8 +10,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 )
 
-// TestFilters_InputLength checks that chunks that are shorter than the input libhdf5's filter reads are
-// rejected before it runs. Cases include n-bit and scale-offset for all bits of an element, in
+// TestFilters_InputLength checks that chunks that are shorter than the input libhdf5's filter reads
+// are rejected before it runs. Cases include n-bit and scale-offset for all bits of an element, in
 // which they do nothing, and skipped filters.
 func TestFilters_InputLength(t *testing.T) {
 	nbit := func(bits uint32) h5.Filter { // of 10 numbers of 4 bytes

@@ -542,8 +542,8 @@ func TestQuad_library(t *testing.T) {
 	})
 }
 
-// TestNumber_NormalisationPadding checks every normalisation and padding. A float alone and a float in
-// a compound must have the same bytes. If the highest bit of the mantissa is always set, libhdf5
+// TestNumber_NormalisationPadding checks every normalisation and padding. A float alone and a float
+// in a compound must have the same bytes. If the highest bit of the mantissa is always set, libhdf5
 // can only describe the type, so this package converts the values.
 func TestNumber_NormalisationPadding(t *testing.T) {
 	f := newFile(t)

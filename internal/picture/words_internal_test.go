@@ -99,8 +99,8 @@ func TestFitText(t *testing.T) {
 	require.LessOrEqual(t, style.Width(got), vg.Length(100))
 }
 
-// TestFont_Glyphs checks that characters that are missing in the font of PNG pictures are replaced and
-// not omitted.
+// TestFont_Glyphs checks that characters that are missing in the font of PNG pictures are replaced
+// and not omitted.
 func TestFont_Glyphs(t *testing.T) {
 	f := plot.New().Title.TextStyle.Font
 	f.Typeface, f.Variant = "Liberation", "Sans"

@@ -139,7 +139,8 @@ func TestHDF5_corruptChunk(t *testing.T) {
 	}
 }
 
-// TestHDF5_LostGroup destroys the symbol table or the links of a group. Its objects must be recovered.
+// TestHDF5_LostGroup destroys the symbol table or the links of a group. Its objects must be
+// recovered.
 func TestHDF5_LostGroup(t *testing.T) {
 	for name, low := range versions {
 		t.Run(name, func(t *testing.T) {

@@ -274,8 +274,8 @@ func TestHDF5_SequenceHeap(t *testing.T) {
 	}
 }
 
-// TestHDF5_LostSources destroys the source list of a virtual dataset and the names of external files.
-// These two datasets must be lost, and no other.
+// TestHDF5_LostSources destroys the source list of a virtual dataset and the names of external
+// files. These two datasets must be lost, and no other.
 func TestHDF5_LostSources(t *testing.T) {
 	src := saveValues(t, h5.V110)
 	l := hdf5test.Object(t, src, "/virtual").Layout()

@@ -108,7 +108,8 @@ func TestIsolated_progress(t *testing.T) {
 	}
 }
 
-// TestIsolated_LongReport checks that findings that do not fit into the window are omitted and counted.
+// TestIsolated_LongReport checks that findings that do not fit into the window are omitted and
+// counted.
 func TestIsolated_LongReport(t *testing.T) {
 	h := &taskHandler{job: &job{}, window: make([]byte, 4096)}
 	r := Report{NumDamages: 1000}

@@ -26,9 +26,9 @@ func pid(t testing.TB, c *worker.Client) (n int) {
 	return n
 }
 
-// TestWorker_Spare checks when an idle worker is started: not after the first worker, but after each later
-// one. An idle worker must have the same isolation and the same files as a new one, and no two
-// clients may share one.
+// TestWorker_Spare checks when an idle worker is started: not after the first worker, but after
+// each later one. An idle worker must have the same isolation and the same files as a new one, and
+// no two clients may share one.
 func TestWorker_Spare(t *testing.T) {
 	t.Cleanup(worker.SpareIdle(time.Hour))
 	dir := t.TempDir()

@@ -40,8 +40,8 @@ func pipelines() (all []*ndarray.Compression) {
 	return all
 }
 
-// TestArray_Codecs checks that data written with any codec can be read by workers, by libhdf5, and by
-// h5py with third-party plug-ins, and that the storage properties are reported.
+// TestArray_Codecs checks that data written with any codec can be read by workers, by libhdf5, and
+// by h5py with third-party plug-ins, and that the storage properties are reported.
 func TestArray_Codecs(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()

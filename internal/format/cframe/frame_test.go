@@ -760,8 +760,8 @@ func TestFrame_blockShape(t *testing.T) {
 	require.Positive(t, tried)
 }
 
-// TestFrame_Tolerated checks values that C-Blosc2 never writes but accepts. Check accepts them, and the
-// description contains an error.
+// TestFrame_Tolerated checks values that C-Blosc2 never writes but accepts. Check accepts them, and
+// the description contains an error.
 func TestFrame_Tolerated(t *testing.T) {
 	for name, tt := range map[string]struct {
 		off  int

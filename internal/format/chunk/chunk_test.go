@@ -349,8 +349,8 @@ func TestOverlappingBlocks(t *testing.T) {
 	require.ErrorContains(t, err, "overlap")
 }
 
-// TestChunk_BytesAfterBlock checks unused bytes after a block. C-Blosc2 reads them into its block buffer
-// when it loads a chunk lazily, and writes out of bounds if there are too many.
+// TestChunk_BytesAfterBlock checks unused bytes after a block. C-Blosc2 reads them into its block
+// buffer when it loads a chunk lazily, and writes out of bounds if there are too many.
 func TestChunk_BytesAfterBlock(t *testing.T) {
 	orig := golden(t)["blosclz-shuffle-split"] // one block of 4000 bytes in four streams
 	for n, ok := range map[int]bool{4000 + 4*4: true, 4000 + 4*4 + 1: false} {

@@ -229,8 +229,8 @@ func TestStepsMutants(t *testing.T) {
 	t.Logf("%d refused, %d passed", refused, passed)
 }
 
-// TestChecksum_LongBlocks checks the minimum length of chunks with a checksum. The check must apply only if
-// the filter mask of the chunk includes the checksum. It must decode the filters after the
+// TestChecksum_LongBlocks checks the minimum length of chunks with a checksum. The check must apply
+// only if the filter mask of the chunk includes the checksum. It must decode the filters after the
 // checksum, and stop at a filter that it cannot decode.
 func TestChecksum_LongBlocks(t *testing.T) {
 	var zipped bytes.Buffer

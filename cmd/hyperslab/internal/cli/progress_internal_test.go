@@ -181,8 +181,8 @@ func TestProgress_Watching(t *testing.T) {
 	}
 }
 
-// TestProgress_BarWidth checks that the bar fits the width of the terminal. The least important parts
-// must be omitted first.
+// TestProgress_BarWidth checks that the bar fits the width of the terminal. The least important
+// parts must be omitted first.
 func TestProgress_BarWidth(t *testing.T) {
 	s := &progressState{done: 10 << 20, total: 40 << 20, ratio: 3.97, elapsed: time.Second}
 	for _, tt := range []struct {

@@ -48,9 +48,9 @@ func TestPieces(t *testing.T) {
 	})
 }
 
-// TestStream_PieceSize checks pieces that are smaller than allowed, so that progress is reported often.
-// Each must consist of whole chunks and have a chunk for each worker, and no chunk may be in two
-// pieces.
+// TestStream_PieceSize checks pieces that are smaller than allowed, so that progress is reported
+// often. Each must consist of whole chunks and have a chunk for each worker, and no chunk may be in
+// two pieces.
 func TestStream_PieceSize(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rank := rapid.IntRange(1, 4).Draw(t, "rank")
