@@ -176,6 +176,10 @@ release: ## make VERSION on this machine: libraries twice, release branch, tag, 
 release-check: ## prove in bare Debian systems that a module can use the release VERSION
 	@scripts/release-check.sh "$(VERSION)" $(SUITES)
 
+.PHONY: metrics
+metrics: deps modules ## figures on the size of the module, in docs/metrics.txt
+	@$(GO) run ./scripts/metrics
+
 .PHONY: surface
 surface: ## write api/*.txt: the exported identifiers of each package
 	$(GO) run ./scripts/surface

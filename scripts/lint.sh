@@ -61,5 +61,6 @@ check clang-format clang-format --dry-run -Werror "${c_and_h_files[@]}"
 check "C warnings" strict_c "${c_files[@]}"
 check "API.md" go run ./scripts/api -check
 check "api/*.txt" go run ./scripts/surface -check
+check "docs/metrics.txt" go run ./scripts/metrics -check
 check actionlint workflows .github/workflows/*.yml
 ((${#failed[@]} == 0)) || die "failed: ${failed[*]}"

@@ -31,12 +31,12 @@ func rows(t *testing.T, document string) (out [][]string) {
 func TestDefects(t *testing.T) {
 	tests := map[string]bool{} // keys consist of the library and the test
 	for _, f := range tree(t) {
-		if !f.test {
+		if !f.Test {
 			continue
 		}
-		for _, decl := range f.ast.Decls {
+		for _, decl := range f.AST.Decls {
 			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil {
-				switch f.dir {
+				switch f.Dir {
 				case "cblosc":
 					tests["C-Blosc2 "+fn.Name.Name] = true
 				case "h5", "h5/chunkio", "h5/h5value":

@@ -12,15 +12,17 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/lint"
 )
 
-// storeys are the layers of the module, from the lowest. A package may import packages of lower
+// layers are the layers of the module, from the lowest. A package may import packages of lower
 // layers, and of its own layer if the last column allows it. The longest matching directory
 // decides.
-var storeys = []struct {
-	dir    string
-	storey int
-	own    bool // packages of this directory may import each other
+var layers = []struct {
+	dir   string
+	level int
+	own   bool // packages of this directory may import each other
 }{
 	{"third_party", -1, true}, // the archives
 	{"internal", 0, true},
@@ -69,11 +71,11 @@ var storeys = []struct {
 	{"cmd", 120, true},
 }
 
-// place returns the row of storeys for a directory.
-func place(dir string) (row int, ok bool) {
+// layerOf returns the row of layers for a directory.
+func layerOf(dir string) (row int, ok bool) {
 	best := -1
-	for i, s := range storeys {
-		if (dir == s.dir || strings.HasPrefix(dir, s.dir+"/")) && (best < 0 || len(s.dir) > len(storeys[best].dir)) {
+	for i, s := range layers {
+		if (dir == s.dir || strings.HasPrefix(dir, s.dir+"/")) && (best < 0 || len(s.dir) > len(layers[best].dir)) {
 			best = i
 		}
 	}
@@ -114,30 +116,30 @@ func allowedOutside(dir, imp string) bool {
 func TestLayers_direction(t *testing.T) {
 	checked := 0
 	for _, f := range tree(t) {
-		if f.test {
+		if f.Test {
 			continue // tests may import packages of any layer, for example to compare formats
 		}
-		from, ok := place(f.dir)
-		require.True(t, ok, "%s: the directory has no storey: give it one in layers_test.go", f.path)
-		for _, imp := range f.imports {
-			if !strings.HasPrefix(imp, module) {
+		from, ok := layerOf(f.Dir)
+		require.True(t, ok, "%s: the directory has no layer: add a row in layers_test.go", f.Path)
+		for _, imp := range f.Imports {
+			if !strings.HasPrefix(imp, lint.Module) {
 				standard := !strings.Contains(strings.SplitN(imp, "/", 2)[0], ".")
-				require.True(t, standard || allowedOutside(f.dir, imp), "%s imports %s: not one of the libraries this directory may use", f.path, imp)
+				require.True(t, standard || allowedOutside(f.Dir, imp), "%s imports %s: not one of the libraries this directory may use", f.Path, imp)
 				continue
 			}
-			dir := cmp.Or(strings.TrimPrefix(strings.TrimPrefix(imp, module), "/"), ".")
-			to, ok := place(dir)
-			require.True(t, ok, "%s imports %s, which has no storey", f.path, imp)
-			a, b := storeys[from], storeys[to]
+			dir := cmp.Or(strings.TrimPrefix(strings.TrimPrefix(imp, lint.Module), "/"), ".")
+			to, ok := layerOf(dir)
+			require.True(t, ok, "%s imports %s, which has no layer", f.Path, imp)
+			a, b := layers[from], layers[to]
 			if from == to {
-				require.True(t, a.own || dir == f.dir, "%s imports %s of the same storey", f.path, imp)
+				require.True(t, a.own || dir == f.Dir, "%s imports %s of the same layer", f.Path, imp)
 			} else {
-				require.Greater(t, a.storey, b.storey, "%s (storey %d) imports %s (storey %d): dependencies point down only", f.path, a.storey, imp, b.storey)
+				require.Greater(t, a.level, b.level, "%s (layer %d) imports %s (layer %d): dependencies point down only", f.Path, a.level, imp, b.level)
 			}
 			checked++
 		}
 	}
-	require.Greater(t, checked, 10, "the rule looked at hardly any import")
+	require.Greater(t, checked, 10, "the rule checked too few imports")
 }
 
 // cDirectories are the only directories that may import "C".
@@ -146,12 +148,12 @@ var cDirectories = map[string]bool{"cblosc": true, "h5": true, "h5/filter": true
 func TestLayers_cgo(t *testing.T) {
 	seen := 0
 	for _, f := range tree(t) {
-		for _, imp := range f.imports {
+		for _, imp := range f.Imports {
 			if imp != "C" {
 				continue
 			}
-			require.True(t, cDirectories[f.dir], "%s: import \"C\" belongs to cblosc, h5, h5/filter and internal/cmem", f.path)
-			require.False(t, f.test, "%s: cgo cannot stand in a test file", f.path)
+			require.True(t, cDirectories[f.Dir], "%s: import \"C\" belongs to cblosc, h5, h5/filter and internal/cmem", f.Path)
+			require.False(t, f.Test, "%s: cgo cannot stand in a test file", f.Path)
 			seen++
 		}
 	}
@@ -176,12 +178,12 @@ func TestArchives_declareNothing(t *testing.T) {
 
 func TestLayers_backends(t *testing.T) {
 	for _, f := range tree(t) {
-		if f.dir != "ndarray" || f.test {
+		if f.Dir != "ndarray" || f.Test {
 			continue
 		}
-		for _, imp := range f.imports {
-			rest, ours := strings.CutPrefix(imp, module+"/")
-			require.True(t, !ours || strings.HasPrefix(rest, "internal/"), "%s imports %s: the array type knows no backend", f.path, imp)
+		for _, imp := range f.Imports {
+			rest, ours := strings.CutPrefix(imp, lint.Module+"/")
+			require.True(t, !ours || strings.HasPrefix(rest, "internal/"), "%s imports %s: the array type knows no backend", f.Path, imp)
 		}
 	}
 }
@@ -189,18 +191,18 @@ func TestLayers_backends(t *testing.T) {
 // TestImports_Readers checks that the bindings import the readers of the formats only through
 // package guard.
 func TestImports_Readers(t *testing.T) {
-	const readers = module + "/internal/format"
+	const readers = lint.Module + "/internal/format"
 	checked := 0
 	for _, f := range tree(t) {
-		if f.test {
+		if f.Test {
 			continue
 		}
-		binding := f.dir == "cblosc" || f.dir == "h5" || f.dir == "h5/filter"
-		for _, imp := range f.imports {
-			if imp == module+"/internal/guard" && binding {
+		binding := f.Dir == "cblosc" || f.Dir == "h5" || f.Dir == "h5/filter"
+		for _, imp := range f.Imports {
+			if imp == lint.Module+"/internal/guard" && binding {
 				checked++
 			}
-			require.False(t, binding && (imp == readers || strings.HasPrefix(imp, readers+"/")), "%s imports %s: a binding uses package guard", f.path, imp)
+			require.False(t, binding && (imp == readers || strings.HasPrefix(imp, readers+"/")), "%s imports %s: a binding uses package guard", f.Path, imp)
 		}
 	}
 	require.Greater(t, checked, 5, "the bindings hardly use package guard")

@@ -61,22 +61,22 @@ func TestPackages_processes(t *testing.T) {
 	calls := strings.Fields("Kill Wait4 StartProcess ForkExec Exec FindProcess PtraceAttach Tgkill")
 	found := 0
 	for _, f := range tree(t) {
-		if f.test || programs.MatchString(f.dir) {
+		if f.Test || programs.MatchString(f.Dir) {
 			continue
 		}
-		for _, imp := range f.imports {
+		for _, imp := range f.Imports {
 			if imp == "os/exec" || imp == "os/signal" {
-				require.Contains(t, may[f.path], imp, f.path)
+				require.Contains(t, may[f.Path], imp, f.Path)
 				found++
 			}
 		}
-		ast.Inspect(f.ast, func(n ast.Node) bool {
+		ast.Inspect(f.AST, func(n ast.Node) bool {
 			if call, ok := n.(*ast.CallExpr); ok && asksForProcess(call) {
 				return false
 			}
 			if sel, ok := n.(*ast.SelectorExpr); ok {
 				if x, ok := sel.X.(*ast.Ident); ok && slices.Contains([]string{"os", "syscall", "unix"}, x.Name) {
-					require.NotContains(t, calls, sel.Sel.Name, "%s", f.fset.Position(sel.Pos()))
+					require.NotContains(t, calls, sel.Sel.Name, "%s", f.Set.Position(sel.Pos()))
 				}
 			}
 			return true

@@ -9,22 +9,23 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/lint"
 )
 
 func TestStyle_docFiles(t *testing.T) {
 	docs, packages := map[string]bool{}, map[string]string{}
 	for _, f := range tree(t) {
-		if f.test {
+		if f.Test {
 			continue
 		}
-		packages[f.dir] = f.ast.Name.Name
-		if filepath.Base(f.path) == "doc.go" && f.ast.Doc != nil {
-			docs[f.dir] = true
+		packages[f.Dir] = f.AST.Name.Name
+		if filepath.Base(f.Path) == "doc.go" && f.AST.Doc != nil {
+			docs[f.Dir] = true
 		}
 	}
 	for dir, name := range packages {
@@ -42,14 +43,14 @@ func TestForbiddenCalls(t *testing.T) {
 		"C.malloc":             "use internal/cmem: its counters prove that nothing is left",
 	}
 	for _, f := range tree(t) {
-		ast.Inspect(f.ast, func(n ast.Node) bool {
+		ast.Inspect(f.AST, func(n ast.Node) bool {
 			sel, ok := n.(*ast.SelectorExpr)
 			if !ok {
 				return true
 			}
 			if x, ok := sel.X.(*ast.Ident); ok {
 				why, bad := forbidden[x.Name+"."+sel.Sel.Name]
-				require.False(t, bad, "%s: %s.%s: %s", f.fset.Position(sel.Pos()), x.Name, sel.Sel.Name, why)
+				require.False(t, bad, "%s: %s.%s: %s", f.Set.Position(sel.Pos()), x.Name, sel.Sel.Name, why)
 			}
 			return true
 		})
@@ -93,12 +94,12 @@ func TestStyle_divisions(t *testing.T) {
 		require.Equal(t, want, rounds(e), text)
 	}
 	for _, f := range tree(t) {
-		if f.test {
+		if f.Test {
 			continue
 		}
-		ast.Inspect(f.ast, func(n ast.Node) bool {
+		ast.Inspect(f.AST, func(n ast.Node) bool {
 			if e, ok := n.(ast.Expr); ok {
-				require.False(t, rounds(e), "%s: use package internal/ceil", f.fset.Position(n.Pos()))
+				require.False(t, rounds(e), "%s: use package internal/ceil", f.Set.Position(n.Pos()))
 			}
 			return true
 		})
@@ -109,9 +110,9 @@ func TestStyle_divisions(t *testing.T) {
 func TestStyle_markers(t *testing.T) {
 	undone := regexp.MustCompile(`\b(TODO|FIXME|XXX|HACK)\b`)
 	for _, f := range tree(t) {
-		for _, group := range f.ast.Comments {
+		for _, group := range f.AST.Comments {
 			for _, c := range group.List {
-				require.False(t, undone.MatchString(c.Text), "%s: %s", f.fset.Position(c.Pos()), c.Text)
+				require.False(t, undone.MatchString(c.Text), "%s: %s", f.Set.Position(c.Pos()), c.Text)
 			}
 		}
 	}
@@ -146,10 +147,10 @@ func TestStyle_shims(t *testing.T) {
 func TestStyle_testNames(t *testing.T) {
 	tests := map[string]bool{}
 	for _, f := range tree(t) {
-		if !f.test {
+		if !f.Test {
 			continue
 		}
-		for _, decl := range f.ast.Decls {
+		for _, decl := range f.AST.Decls {
 			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name != "TestMain" {
 				tests[fn.Name.Name] = true
 			}
@@ -157,12 +158,12 @@ func TestStyle_testNames(t *testing.T) {
 	}
 	name := regexp.MustCompile(`\bTest[A-Z]\w*`)
 	for _, f := range tree(t) {
-		if f.test || strings.HasSuffix(f.dir, "test") { // packages with test helpers
+		if f.Test || strings.HasSuffix(f.Dir, "test") { // packages with test helpers
 			continue
 		}
-		for _, group := range f.ast.Comments {
+		for _, group := range f.AST.Comments {
 			for _, word := range name.FindAllString(group.Text(), -1) {
-				require.False(t, tests[word], "%s: a comment names %s", f.fset.Position(group.Pos()), word)
+				require.False(t, tests[word], "%s: a comment names %s", f.Set.Position(group.Pos()), word)
 			}
 		}
 	}
@@ -184,13 +185,7 @@ func TestExportedIdentifiers(t *testing.T) {
 	for _, list := range lists {
 		text, err := os.ReadFile(list)
 		require.NoError(t, err)
-		count := 0
-		for line := range strings.Lines(string(text)) {
-			kind, _, _ := strings.Cut(line, " ")
-			if slices.Contains([]string{"const", "var", "func", "type"}, kind) {
-				count++
-			}
-		}
+		count := lint.Identifiers(string(text))
 		name := strings.TrimSuffix(filepath.Base(list), ".txt")
 		limit, ok := limits[name]
 		if !ok {
@@ -208,10 +203,10 @@ func TestExamples(t *testing.T) {
 		require.NoError(t, err)
 		have := map[string]bool{}
 		for _, f := range tree(t) {
-			if !f.test || f.dir != p.dir {
+			if !f.Test || f.Dir != p.dir {
 				continue
 			}
-			for _, d := range f.ast.Decls {
+			for _, d := range f.AST.Decls {
 				if fn, ok := d.(*ast.FuncDecl); ok {
 					name, _, _ := strings.Cut(fn.Name.Name, "_")
 					have[name] = true

@@ -1,5 +1,4 @@
-// Access to the source tree for tests of rules: every Go file of the module is parsed once.
-package lint_test
+package lint
 
 import (
 	"go/ast"
@@ -11,71 +10,63 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
-	"testing"
-
-	"github.com/stretchr/testify/require"
 )
 
-const module = "github.com/hyperslab/hyperslab"
+// Module is the path of this module.
+const Module = "github.com/hyperslab/hyperslab"
 
-// root is the root of the module, relative to the directory of this package.
-const root = "../.."
-
-// goFile is one parsed Go file.
-type goFile struct {
-	path    string // relative to the root, with slashes
-	dir     string // directory of the file, "." for the root
-	test    bool   // *_test.go
-	ast     *ast.File
-	fset    *token.FileSet
-	imports []string
+// File is one parsed Go file.
+type File struct {
+	Path    string // relative to the root, with slashes
+	Dir     string // directory of the file, "." for the root
+	Test    bool   // *_test.go
+	AST     *ast.File
+	Set     *token.FileSet
+	Imports []string
 }
 
-// ignoredDirs are directories in the root that git ignores or that do not contain code of this
-// project.
-var ignoredDirs = map[string]bool{".git": true, "bin": true, "dist": true, "vendor": true, ".fresh": true, ".demo": true, ".venv": true, "third_party": true}
+// ignored are directories in the root that git ignores or that do not contain code of this project.
+var ignored = map[string]bool{".git": true, "bin": true, "dist": true, "vendor": true, ".fresh": true, ".demo": true, ".venv": true, "third_party": true}
 
-// parseTree parses the module once. All tests share the result.
-var parseTree = sync.OnceValues(func() ([]goFile, error) {
-	var files []goFile
-	fsys := os.DirFS(root)
-	err := fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
+// Tree parses every Go file below root, the root of the module. Directories named testdata are
+// omitted.
+func Tree(root string) ([]File, error) {
+	var files []File
+	err := fs.WalkDir(os.DirFS(root), ".", func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
 			return err
-		}
-		if d.IsDir() {
-			if ignoredDirs[p] || d.Name() == "testdata" {
-				return fs.SkipDir
-			}
+		case d.IsDir() && (ignored[p] || d.Name() == "testdata"):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(p, ".go"):
 			return nil
 		}
-		if !strings.HasSuffix(p, ".go") {
-			return nil
-		}
-		f := goFile{path: p, dir: path.Dir(p), test: strings.HasSuffix(p, "_test.go"), fset: token.NewFileSet()}
-		if f.ast, err = parser.ParseFile(f.fset, filepath.Join(root, p), nil, parser.ParseComments); err != nil {
+		f := File{Path: p, Dir: path.Dir(p), Test: strings.HasSuffix(p, "_test.go"), Set: token.NewFileSet()}
+		if f.AST, err = parser.ParseFile(f.Set, filepath.Join(root, p), nil, parser.ParseComments); err != nil {
 			return err
 		}
-		for _, s := range f.ast.Imports {
+		for _, s := range f.AST.Imports {
 			name, err := strconv.Unquote(s.Path.Value)
 			if err != nil {
 				return err
 			}
-			f.imports = append(f.imports, name)
+			f.Imports = append(f.Imports, name)
 		}
 		files = append(files, f)
 		return nil
 	})
 	return files, err
-})
+}
 
-// tree returns the parsed files. It fails if there are no files, because every test of a rule would
-// pass without files.
-func tree(t *testing.T) []goFile {
-	t.Helper()
-	files, err := parseTree()
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	return files
+// Identifiers counts the constants, variables, functions and types in a list of api/*.txt. Methods
+// and fields are not counted.
+func Identifiers(list string) int {
+	count := 0
+	for line := range strings.Lines(list) {
+		switch kind, _, _ := strings.Cut(line, " "); kind {
+		case "const", "var", "func", "type":
+			count++
+		}
+	}
+	return count
 }

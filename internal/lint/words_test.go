@@ -38,21 +38,21 @@ func TestWords(t *testing.T) {
 		rules = append(rules, rule{regexp.MustCompile(`(?i)\b(` + f.word + `)\b`), f.use})
 	}
 	for _, f := range tree(t) {
-		if f.test {
+		if f.Test {
 			continue
 		}
 		check := func(s string) {
 			s = strings.Join(strings.Fields(s), " ")
 			for _, r := range rules {
 				if at := r.pattern.FindStringIndex(s); at != nil {
-					t.Errorf("%s: got %q in %q, want %s", f.path, s[at[0]:at[1]], s[max(0, at[0]-40):min(len(s), at[1]+40)], r.use)
+					t.Errorf("%s: got %q in %q, want %s", f.Path, s[at[0]:at[1]], s[max(0, at[0]-40):min(len(s), at[1]+40)], r.use)
 				}
 			}
 		}
-		for _, group := range f.ast.Comments {
+		for _, group := range f.AST.Comments {
 			check(group.Text())
 		}
-		ast.Inspect(f.ast, func(n ast.Node) bool {
+		ast.Inspect(f.AST, func(n ast.Node) bool {
 			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
 				s, err := strconv.Unquote(lit.Value)
 				require.NoError(t, err)
@@ -70,10 +70,10 @@ func TestErrorMessages(t *testing.T) {
 	capital := regexp.MustCompile(`^(HDF5|H5|[A-Z0-9_]{2,}|[A-Z]\w*[A-Z0-9]\w*|Blosc\w*|Caterva|Go|Unicode|NaN|Linux|Landlock|Adler|Fletcher|Debian|Zstd|Python|S3|MessagePack|Szip|N-Bit|[A-Z])\b`)
 	n := 0
 	for _, f := range tree(t) {
-		if f.test {
+		if f.Test {
 			continue
 		}
-		ast.Inspect(f.ast, func(node ast.Node) bool {
+		ast.Inspect(f.AST, func(node ast.Node) bool {
 			call, ok := node.(*ast.CallExpr)
 			if !ok || len(call.Args) == 0 {
 				return true
@@ -95,10 +95,10 @@ func TestErrorMessages(t *testing.T) {
 			n++
 			first, _ := utf8.DecodeRuneInString(s)
 			if unicode.IsUpper(first) && !capital.MatchString(s) || strings.HasSuffix(s, ".") || strings.HasSuffix(s, "!") {
-				t.Errorf("%s: got %q, want a lower-case message without a full stop", f.path, s)
+				t.Errorf("%s: got %q, want a lower-case message without a full stop", f.Path, s)
 			}
-			if c := function.FindString(s); c != "" && !strings.HasPrefix(filepath.ToSlash(f.path), "scripts/") {
-				t.Errorf("%s: got the C function %s in %q, want its meaning", f.path, c, s)
+			if c := function.FindString(s); c != "" && !strings.HasPrefix(filepath.ToSlash(f.Path), "scripts/") {
+				t.Errorf("%s: got the C function %s in %q, want its meaning", f.Path, c, s)
 			}
 			return true
 		})
