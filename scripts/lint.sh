@@ -43,7 +43,8 @@ strict_c() {
     return "$status"
 }
 
-# workflows checks the files of the hosted CI with a program of a separate module.
+# workflows checks the files of the hosted CI. Its program and staticcheck are in a separate module,
+# so that they are no dependencies of the library.
 workflows() { go tool -modfile=scripts/tools/go.mod actionlint "$@"; }
 
 mapfile -t go_files < <(ours '*.go')
@@ -55,7 +56,7 @@ check gofmt formatted "${go_files[@]}"
 check vet go vet ./...
 mapfile -t with_invariants < <(grep -lE '^//go:build !?invariants' "${go_files[@]}" | xargs -n1 dirname | sort -u)
 check "vet -tags invariants" go vet -tags invariants "${with_invariants[@]}"
-check staticcheck go tool staticcheck ./...
+check staticcheck go tool -modfile=scripts/tools/go.mod staticcheck ./...
 check shellcheck shellcheck --external-sources --source-path=SCRIPTDIR "${shell_files[@]}"
 check clang-format clang-format --dry-run -Werror "${c_and_h_files[@]}"
 check "C warnings" strict_c "${c_files[@]}"
