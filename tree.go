@@ -4,6 +4,8 @@
 package hyperslab
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/h5copy"
+	"github.com/hyperslab/hyperslab/internal/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -41,6 +44,13 @@ type TreeOptions struct {
 	// ends the copy before anything is written. Adjust may also lower the number of goroutines for
 	// that array; *workers begins as Workers.
 	Adjust func(path string, m ndarray.Meta, spec *ndarray.Spec, workers *int) error
+
+	// Strings selects the type that replaces a type of strings that the target lacks. "" and "auto"
+	// replace strings of variable length by U (UTF-8) or S (ASCII) of the smallest size, and U in
+	// HDF5 by UTF-8 of variable length. "fixed" stores all strings in HDF5 with a fixed size too.
+	// "error" makes such an array a Problem. No string changes, and each replacement is in
+	// TreeStats.Told.
+	Strings string
 
 	// Untrusted is set for a source that is untrusted. Its
 	// committed datatypes cannot be kept, which is a Problem.
@@ -143,6 +153,10 @@ type treeItem struct {
 }
 
 func (c *treeCopy) copy(ctx context.Context, dst, src string) (_ TreeStats, err error) {
+	mode := textview.Mode(c.options.Strings)
+	if !slices.Contains([]textview.Mode{"", textview.Auto, textview.Fixed, textview.Error}, mode) {
+		return c.stats, fmt.Errorf("%w: strings: got %q, want auto, fixed or error", ndarray.ErrParam, mode)
+	}
 	if c.target == B2ND || c.target == Caterva || c.target == B2E {
 		return c.stats, fmt.Errorf("%w: a tree in a file of format %s", ndarray.ErrParam, c.target)
 	}
@@ -436,9 +450,20 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 		return nil
 	}
 	var attrs ndarray.Attrs
+	var text ndarray.DType
+	var textErr error
 	if err == nil {
+		text, textErr = textview.Type(ctx, a, c.target == HDF5, cmp.Or(textview.Mode(c.options.Strings), textview.Auto))
 		attrs, err = a.Attrs(ctx)
 		err = errors.Join(err, a.Close())
+	}
+	switch {
+	case err != nil || textErr == nil:
+	case errors.Is(textErr, errors.ErrUnsupported) || errors.Is(textErr, ndarray.ErrValue):
+		c.loseObject(item.from, Array, textErr)
+		return nil
+	default:
+		err = textErr
 	}
 	if err != nil && c.options.SkipUnreadable && isUnreadable(err) {
 		c.unreadable(item.from, "array", err)
@@ -448,6 +473,13 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 		return err
 	}
 	m := a.Meta()
+	if !text.Equal(m.DType) {
+		c.tell(item.from, "type", m.DType.String(), fmt.Sprintf("%s stores the same strings as %v", c.format(), text))
+		if len(bytes.Trim(m.Fill, "\x00")) > 0 {
+			c.tell(item.from, "fill value", ndarray.FormatElement(m.DType, m.Fill), fmt.Sprintf("strings of type %v have none", text))
+		}
+		m.DType, m.Fill = text, nil
+	}
 	if err := missingFilter(m); err != nil && item.entry.Storage.StoredBytes > 0 {
 		c.unreadable(item.from, "array", err)
 		return nil
@@ -484,7 +516,7 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 	if item.uses, err = c.types.usedBy(item.from); err != nil {
 		return err
 	}
-	if !spec.DType.Equal(m.DType) {
+	if !spec.DType.Equal(a.DType()) {
 		item.uses.elements = 0
 	} else if item.like, err = c.types.describe(item.from); err != nil {
 		return err
@@ -556,10 +588,18 @@ func (c *treeCopy) keep(path string, attrs ndarray.Attrs, named bool) []ndarray.
 	}
 	for _, a := range attrs.List {
 		if c.target == HDF5 {
-			if err := hdf5.CheckAttr(a); err != nil {
+			converted, err := textview.Attr(a)
+			if err == nil {
+				err = hdf5.CheckAttr(converted)
+			}
+			if err != nil {
 				c.lose(path, "attribute "+a.Name, err)
 				continue
 			}
+			if d := a.Value.DType; !d.Equal(converted.Value.DType) {
+				c.tell(path, "type of attribute "+a.Name, d.String(), fmt.Sprintf("%s stores the same strings as %v", c.format(), converted.Value.DType))
+			}
+			a = converted
 		}
 		if types := b2nd.MessagePackTypes(a.Raw); len(types) > 0 && !c.frames() {
 			c.tell(path, "type of attribute "+a.Name, strings.Join(types, ", "), fmt.Sprintf("%s has lists and strings only", c.format()))
@@ -768,6 +808,12 @@ func (c *treeCopy) copyArray(ctx context.Context, item treeItem, create func(tre
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
+	shown := src
+	if d := src.DType(); d.Kind == ndarray.String || d.Kind == ndarray.Unicode {
+		if shown, err = textview.New(src, item.spec.DType); err != nil {
+			return err
+		}
+	}
 	b, err := create(item)
 	if err != nil {
 		return err
@@ -780,6 +826,6 @@ func (c *treeCopy) copyArray(ctx context.Context, item treeItem, create func(tre
 	if !slices.Equal(dst.Shape(), src.Shape()) {
 		return fmt.Errorf("%w: made as %v, source is %v", ndarray.ErrShape, dst.Shape(), src.Shape())
 	}
-	_, err = ndarray.Copy(ctx, dst, src, &ndarray.CopyOptions{Workers: item.most, Memory: c.options.Memory, Progress: progress})
+	_, err = ndarray.Copy(ctx, dst, shown, &ndarray.CopyOptions{Workers: item.most, Memory: c.options.Memory, Progress: progress})
 	return err
 }

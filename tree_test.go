@@ -143,7 +143,7 @@ func TestCopyTreeLosses(t *testing.T) {
 	dir := t.TempDir()
 	src := in(dir, "tree.h5")
 	tree(t, src)
-	stats, err := hyperslab.CopyTree(bg, in(dir, "out"), src, nil)
+	stats, err := hyperslab.CopyTree(bg, in(dir, "out"), src, &hyperslab.TreeOptions{Strings: "error"})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	var lost []string
 	for _, p := range stats.Refused {
@@ -157,17 +157,19 @@ func TestCopyTreeLosses(t *testing.T) {
 	require.NoFileExists(t, in(dir, "out"))
 
 	accept := func(p hyperslab.Problem) bool { return p.What != "array" }
-	stats, err = hyperslab.CopyTree(bg, in(dir, "out"), src, &hyperslab.TreeOptions{Accept: accept})
+	stats, err = hyperslab.CopyTree(bg, in(dir, "out"), src, &hyperslab.TreeOptions{Accept: accept, Strings: "error"})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	require.Len(t, stats.Refused, 2)
 	all := func(hyperslab.Problem) bool { return true }
-	stats, err = hyperslab.CopyTree(bg, in(dir, "out"), src, &hyperslab.TreeOptions{Accept: all, DryRun: true})
+	stats, err = hyperslab.CopyTree(bg, in(dir, "out"), src, &hyperslab.TreeOptions{Accept: all, DryRun: true, Strings: "error"})
 	require.NoError(t, err)
 	require.Len(t, stats.Lost, 8)
 	require.NoFileExists(t, in(dir, "out"))
 	stats, err = hyperslab.CopyTree(bg, in(dir, "out"), src, &hyperslab.TreeOptions{Accept: all})
 	require.NoError(t, err)
-	require.Equal(t, 3, stats.Arrays)
+	require.Equal(t, 4, stats.Arrays)
+	require.Len(t, stats.Lost, 7)
+	require.True(t, slices.ContainsFunc(stats.Told, func(p hyperslab.Problem) bool { return p.Path == "/b/words" && p.What == "type (string)" }), "%v", stats.Told)
 
 	// HDF5 represents strings of variable length and links.
 	stats, err = hyperslab.CopyTree(bg, in(dir, "out.h5"), src, &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return p.Path == "/records" }})
@@ -184,16 +186,22 @@ func TestCopyTreeLosses(t *testing.T) {
 	}
 	require.Equal(t, want, got)
 
-	// HDF5 does not represent Unicode code points.
+	// HDF5 does not represent Unicode code points. By default their strings become UTF-8.
 	spec := ndarray.Spec{Null: true, DType: ndarray.DType{Kind: ndarray.Unicode, Size: 4, Order: ndarray.Little}}
 	require.NoError(t, os.Mkdir(in(dir, "u"), 0o777))
 	d, err := hyperslab.Create(bg, in(dir, "u/x.b2nd"), spec, nil)
 	require.NoError(t, err)
 	require.NoError(t, d.Commit(bg))
-	_, err = hyperslab.CopyTree(bg, in(dir, "u.h5"), in(dir, "u"), nil)
+	_, err = hyperslab.CopyTree(bg, in(dir, "u.h5"), in(dir, "u"), &hyperslab.TreeOptions{Strings: "error"})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	require.ErrorContains(t, err, "/x: array")
 	require.ErrorContains(t, err, "<U1")
+	stats, err = hyperslab.CopyTree(bg, in(dir, "u.h5"), in(dir, "u"), nil)
+	require.NoError(t, err)
+	require.Len(t, stats.Told, 1)
+	require.Equal(t, "type (<U1)", stats.Told[0].What)
+	_, err = hyperslab.CopyTree(bg, in(dir, "u2.h5"), in(dir, "u"), &hyperslab.TreeOptions{Strings: "short"})
+	require.ErrorIs(t, err, ndarray.ErrParam)
 }
 
 // TestCopyTree_fixedMetalayers checks that a fixed metalayer of another program is copied to a

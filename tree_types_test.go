@@ -161,7 +161,7 @@ func TestCopyTree_CommittedTypes(t *testing.T) {
 	require.Equal(t, "/alias", sharing(t, in(dir, "deep.h5"))["/b"])
 
 	// Other formats refuse the named datatypes, but not the arrays that use them.
-	stats, err = hyperslab.CopyTree(bg, in(dir, "directory"), src, nil)
+	stats, err = hyperslab.CopyTree(bg, in(dir, "directory"), src, &hyperslab.TreeOptions{Strings: "error"})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	var lost []string
 	for _, p := range stats.Refused {

@@ -4,12 +4,12 @@
 package ndarray
 
 import (
-	"encoding/binary"
 	"fmt"
 	"reflect"
 	"strings"
-	"unicode/utf8"
 	"unsafe"
+
+	"github.com/hyperslab/hyperslab/internal/utf32"
 )
 
 // codec moves elements of one type to and from Go values of another type.
@@ -364,31 +364,16 @@ func encodeBytes(b []byte, s string, pad Pad) error {
 }
 
 func decodeUnicode(b []byte) (string, error) {
-	var s strings.Builder
-	for len(b) > 0 && binary.NativeEndian.Uint32(b[len(b)-4:]) == 0 {
-		b = b[:len(b)-4]
+	s, err := utf32.String(b)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrValue, err)
 	}
-	for ; len(b) > 0; b = b[4:] {
-		r := binary.NativeEndian.Uint32(b)
-		if r > utf8.MaxRune || !utf8.ValidRune(rune(r)) {
-			return "", fmt.Errorf("%w: %#x is no code point", ErrValue, r)
-		}
-		s.WriteRune(rune(r))
-	}
-	return s.String(), nil
+	return s, nil
 }
 
 func encodeUnicode(b []byte, s string) error {
-	if !utf8.ValidString(s) || strings.HasSuffix(s, "\x00") {
-		return fmt.Errorf("%w: text %q is no UTF-8, or ends in its padding", ErrValue, s)
+	if err := utf32.Put(b, s); err != nil {
+		return fmt.Errorf("%w: %w", ErrValue, err)
 	}
-	if n := utf8.RuneCountInString(s); n > len(b)/4 {
-		return fmt.Errorf("%w: text of %d code points in a place of %d", ErrValue, n, len(b)/4)
-	}
-	for _, r := range s {
-		binary.NativeEndian.PutUint32(b, uint32(r))
-		b = b[4:]
-	}
-	clear(b)
 	return nil
 }

@@ -44,7 +44,7 @@ type Comparison struct {
 	SameShape bool // null, scalar and zero-length are three different shapes
 	SameDType bool // byte order counts unless CompareOptions.IgnoreOrder is set
 
-	ValuesCompared bool         // false if the shapes differ, or if the types differ and are not both numeric
+	ValuesCompared bool         // false if the shapes differ, or if the types differ and are not all numbers or all strings
 	NumElems       int64        // elements compared
 	NumDiffs       int64        // elements that differ
 	Diffs          []Difference // the first of them in row-major order
@@ -77,7 +77,8 @@ type AttrDifference struct {
 // Numbers of different types are compared by value, exactly unless there is a tolerance. This
 // applies to integers, bools, enumerations, and floats and complex numbers up to double precision.
 // Between types 0 equals -0, and NaN equals NaN unless a Tolerance without EqualNaN is given. A ULP
-// does not apply between types. The types themselves remain a difference.
+// does not apply between types. Strings of different types are compared without their padding. The
+// types themselves remain a difference.
 //
 // Where both arrays report without reading that all elements of a region are equal, Compare
 // compares one element for all of them.
@@ -111,8 +112,10 @@ func Compare(ctx context.Context, a, b *Array, o *CompareOptions) (Comparison, e
 		return c, nil
 	}
 	differ, larger, smaller, progress := o.Tolerance.differ(da), a.m(), b.m(), o.Progress
+	texts := da.Kind == String && db.Kind == String
 	if da.Kind != db.Kind || da.Size != db.Size {
-		if differ = o.Tolerance.differNumbers(da, db); differ == nil {
+		texts = isText(da) && isText(db)
+		if differ = o.Tolerance.differNumbers(da, db); differ == nil && !texts {
 			return c, nil
 		}
 		if larger.DType.Size < smaller.DType.Size { // units depend on the larger element size
@@ -134,7 +137,7 @@ func Compare(ctx context.Context, a, b *Array, o *CompareOptions) (Comparison, e
 	}
 	found := collector{a: da, b: db, keep: max(o.MaxDiffs, 1)}
 	buffers := 2
-	if da.Kind == String {
+	if texts {
 		buffers = 0
 	}
 	compare := func(ctx context.Context, c *collector, r Region, buf [][]byte) error {
@@ -305,13 +308,17 @@ func (c *collector) add(count int64, own []Difference) {
 	c.first = slices.Clip(c.first[:min(len(c.first), c.keep)])
 }
 
+// isText reports whether elements of d are strings, which are compared by value with those of
+// another type.
+func isText(d DType) bool { return d.Kind == Bytes || d.Kind == Unicode || d.Kind == String }
+
 // strings compares the strings of r.
 func (c *collector) strings(ctx context.Context, a, b *Array, r Region) error {
 	x, y := make([]string, r.NumElems()), make([]string, r.NumElems())
-	if err := a.ReadStrings(ctx, x, r); err != nil {
+	if err := Read(ctx, a, x, r); err != nil {
 		return err
 	}
-	if err := b.ReadStrings(ctx, y, r); err != nil {
+	if err := Read(ctx, b, y, r); err != nil {
 		return err
 	}
 	var count int64

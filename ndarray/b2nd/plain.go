@@ -192,11 +192,8 @@ func appendLeaf(v *ndarray.Value, leaf any) bool {
 		default:
 			return false
 		}
-		room := d.Size
-		if d.Pad == ndarray.NullTerm {
-			room--
-		}
-		if len(b) > room || d.Kind == ndarray.Void && len(b) != room {
+		// netCDF-4 writes null-terminated strings without space for the zero byte.
+		if len(b) > d.Size || d.Kind == ndarray.Void && len(b) != d.Size {
 			return false
 		}
 		pad := byte(0)

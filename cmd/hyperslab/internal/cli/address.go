@@ -71,6 +71,7 @@ func splitSelection(address string) (location, selection string) {
 type part struct {
 	*ndarray.Array
 	source    *ndarray.Array // the array of the view; nil if the part is the whole array
+	texts     *ndarray.Array // the array that Array shows with another type of strings, or nil
 	selection ndarray.Selection
 }
 
@@ -105,6 +106,9 @@ func (a *app) openPartAs(ctx context.Context, address string, d *ndarray.DType) 
 // Close closes the array.
 func (p *part) Close() error {
 	err := p.Array.Close()
+	if p.texts != nil {
+		err = errors.Join(err, p.texts.Close())
+	}
 	if p.source != nil {
 		err = errors.Join(err, p.source.Close())
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -60,6 +61,7 @@ type convertFlags struct {
 	keep    []string // paths of the objects to convert; nil: all
 	format  string
 	dtype   string
+	strings string
 	dryRun  bool
 	json    bool
 
@@ -95,7 +97,11 @@ stops, unless you exclude those items. Dimension names are copied with an array.
 Coordinates are separate arrays: --with-coordinates also converts them, to an HDF5 file
 or a directory.
 
-Values are never changed. The default codec is zstd 5 with byte shuffle in b2nd, deflate
+Values are never changed. Strings of variable length become strings of the smallest
+fixed size in formats that store only these: U for UTF-8, S for ASCII. NumPy's U becomes
+UTF-8 of variable length in HDF5. --strings fixed and --strings error change this.
+
+The default codec is zstd 5 with byte shuffle in b2nd, deflate
 4 with byte shuffle in HDF5, and within one format that of the source.
 
 --into writes many sources to a directory, each under its name with the extension of
@@ -136,6 +142,8 @@ Values are never changed. The default codec is zstd 5 with byte shuffle in b2nd,
 	f.StringVar(&o.dtype, "dtype", "", "`TYPE` of the source's elements: for raw bytes, and for Caterva, which stores no dtype")
 	f.StringVar(&o.flat.shape, "shape", "", "the source is raw bytes of this `SHAPE`; one length may be -1 and is then computed")
 	f.Int64Var(&o.flat.offset, "offset", 0, "with --shape: `BYTES` before the first element")
+	f.StringVar(&o.strings, "strings", string(textview.Auto), "`KIND` of strings that replace those that the target lacks: auto (variable length in HDF5, fixed size elsewhere), fixed, or error")
+	completeWords(cmd, "strings", textModes...)
 	o.storeFlags.add(cmd)
 	o.batch.add(cmd)
 	f.BoolVar(&o.dryRun, "dry-run", false, "report the changes and write no file")
@@ -248,6 +256,10 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 	if err != nil {
 		return nil, err
 	}
+	changed, err := o.replaceStrings(ctx, src, format)
+	if err != nil {
+		return nil, err
+	}
 	var spec ndarray.Spec
 	if isFlat(format) {
 		spec, err = o.flatSpec(src.Meta(), format, target, isTerminal(a.stdout))
@@ -257,7 +269,7 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 	if err != nil {
 		return nil, err
 	}
-	left, lost, err := a.leaveOut(ctx, "convert", source, target, src, format, &spec, o)
+	left, lost, err := a.leaveOut(ctx, "convert", source, target, src, format, &spec, o, changed...)
 	if err != nil {
 		return nil, err
 	}
@@ -297,7 +309,7 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 
 // leaveOut sets the attributes of spec and removes everything that the target cannot represent. It
 // returns an error unless the flags allow that, and a line for each thing that is left out.
-func (a *app) leaveOut(ctx context.Context, command, source, target string, src *part, format hyperslab.Format, spec *ndarray.Spec, o *convertFlags) (left settled, lost []string, err error) {
+func (a *app) leaveOut(ctx context.Context, command, source, target string, src *part, format hyperslab.Format, spec *ndarray.Spec, o *convertFlags, changed ...fact) (left settled, lost []string, err error) {
 	attrs, err := attrsOf(ctx, src.Array)
 	if err != nil {
 		return left, nil, err
@@ -307,7 +319,7 @@ func (a *app) leaveOut(ctx context.Context, command, source, target string, src 
 	if err != nil {
 		return left, nil, err
 	}
-	told = append(told, typesLost(left.keep, format)...)
+	told = slices.Concat(changed, told, typesLost(attrs.List, left.keep, format))
 	switch fill, err := a.stringFill(ctx, source, src.Meta()); {
 	case err != nil:
 		return left, nil, err

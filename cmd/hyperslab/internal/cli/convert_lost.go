@@ -174,8 +174,15 @@ func encodingLost(m ndarray.Meta, c *ndarray.Compression, format hyperslab.Forma
 	return lost
 }
 
-// typesLost lists the attributes of Blosc2 that keep their values but not their types.
-func typesLost(attrs []ndarray.Attr, format hyperslab.Format) (lost []fact) {
+// typesLost lists the attributes of the source, and those of Blosc2, that keep their values but not
+// their types.
+func typesLost(source, attrs []ndarray.Attr, format hyperslab.Format) (lost []fact) {
+	for _, attr := range attrs {
+		i := slices.IndexFunc(source, func(a ndarray.Attr) bool { return a.Name == attr.Name })
+		if i >= 0 && source[i].Value.DType.Kind == ndarray.Unicode && attr.Value.DType.Kind == ndarray.String {
+			lost = append(lost, fact{"type of attribute " + attr.Name, source[i].Value.DType.String(), fmt.Sprintf("%s stores the same strings as %v", format, attr.Value.DType)})
+		}
+	}
 	if isFrame(format) || isFlat(format) { // the latter have no attributes
 		return nil
 	}

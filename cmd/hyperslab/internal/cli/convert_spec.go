@@ -3,7 +3,9 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -25,6 +28,11 @@ var targets = []string{string(hyperslab.B2ND), string(hyperslab.HDF5), string(hy
 func (o *convertFlags) check() (memory int64, err error) {
 	if err := cmp.Or(o.storeFlags.check(), o.pick.check()); err != nil {
 		return 0, err
+	}
+	if o.strings != "" {
+		if err := oneOf("--strings", o.strings, textModes...); err != nil {
+			return 0, err
+		}
 	}
 	if o.format != "" {
 		if err := oneOf("--format", o.format, targets...); err != nil {
@@ -137,7 +145,7 @@ func (x *attrFlags) settle(attrs ndarray.Attrs, named bool, facts []fact, format
 	s := settled{names: []string{}}
 	var refused []ndarray.UnsupportedAttr
 	for _, attr := range attrs.List {
-		reason := cannotHold(format, attr)
+		attr, reason := held(format, attr)
 		switch {
 		case slices.Contains(x.names, attr.Name):
 			s.names = append(s.names, attr.Name)
@@ -188,17 +196,45 @@ func (x *attrFlags) settle(attrs ndarray.Attrs, named bool, facts []fact, format
 		plural(int64(len(refused)), "attribute"), source, target, lines.String(), flags.String())
 }
 
-// cannotHold returns the reason why a format cannot represent an attribute, or "".
-func cannotHold(format hyperslab.Format, attr ndarray.Attr) string {
-	switch v := attr.Value; {
-	case isFlat(format):
-		return fmt.Sprintf("%s stores elements only", format)
-	case format != hyperslab.HDF5:
-		return ""
-	case v.DType.Kind == ndarray.Unicode:
-		return "HDF5 has no text of four-byte characters"
+// held returns an attribute as a format stores it, or the reason why the format cannot represent
+// it.
+func held(format hyperslab.Format, attr ndarray.Attr) (_ ndarray.Attr, reason string) {
+	if isFlat(format) {
+		return attr, fmt.Sprintf("%s stores elements only", format)
 	}
-	return ""
+	if format == hyperslab.HDF5 {
+		converted, err := textview.Attr(attr)
+		if err != nil {
+			return attr, err.Error()
+		}
+		return converted, ""
+	}
+	return attr, ""
+}
+
+// textModes are the values of --strings.
+var textModes = []string{string(textview.Auto), string(textview.Fixed), string(textview.Error)}
+
+// replaceStrings gives src the type of strings that the target stores. It returns the change.
+func (o *convertFlags) replaceStrings(ctx context.Context, src *part, format hyperslab.Format) ([]fact, error) {
+	m := src.Meta()
+	if m.Path == stdio || format == rawFormat || format == hyperslab.Caterva {
+		return nil, nil // a pipe is read once, and the other formats store no type
+	}
+	d, err := textview.Type(ctx, src.Array, format == hyperslab.HDF5, cmp.Or(textview.Mode(o.strings), textview.Auto))
+	if err != nil {
+		return nil, ndarray.Wrap("convert", m.Path, err)
+	}
+	arr, err := textview.New(src.Array, d)
+	if err != nil || arr == src.Array {
+		return nil, err
+	}
+	src.Array, src.texts = arr, src.Array
+	changed := []fact{{"type", m.DType.String(), fmt.Sprintf("%s stores the same strings as %v", format, d)}}
+	if len(bytes.Trim(m.Fill, "\x00")) > 0 {
+		changed = append(changed, fact{"fill value", ndarray.FormatElement(m.DType, m.Fill), fmt.Sprintf("strings of type %v have none", d)})
+	}
+	return changed, nil
 }
 
 // shellWord quotes s if a shell would interpret it.

@@ -120,7 +120,7 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 	}
 	opts := &hyperslab.TreeOptions{
 		Unlocked: a.unlocked,
-		DryRun:   o.dryRun, Overwrite: o.force, Exclude: o.leftOut, SkipUnreadable: o.pick.skip, Untrusted: a.access.untrusted, Workers: o.job.jobs, Memory: memory,
+		DryRun:   o.dryRun, Strings: o.strings, Overwrite: o.force, Exclude: o.leftOut, SkipUnreadable: o.pick.skip, Untrusted: a.access.untrusted, Workers: o.job.jobs, Memory: memory,
 		Accept: func(p hyperslab.Problem) bool {
 			name, isAttr := strings.CutPrefix(p.What, "attribute ")
 			return o.attrs.unsupported || isAttr && slices.Contains(o.attrs.names, name)

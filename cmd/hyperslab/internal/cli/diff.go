@@ -385,7 +385,7 @@ func writeDiff(w io.Writer, p paint, c *ndarray.Comparison, o *diffFlags) error 
 	var err error
 	switch {
 	case !c.ValuesCompared:
-		_, err = fmt.Fprintln(w, "values not compared: shapes differ, or types that are not both numeric")
+		_, err = fmt.Fprintln(w, "values not compared: shapes differ, or types that are not all numbers or all strings")
 	case c.NumDiffs > 0:
 		_, err = fmt.Fprintf(w, "%d of %s differ\n", c.NumDiffs, plural(c.NumElems, "value"))
 	}

@@ -198,7 +198,7 @@ var sessions = map[string][]string{
 		"convert waves.b2nd plain.b2nd --codec none --shuffle none -q --chunks 10x20 --blocks 5,10",
 		"info plain.b2nd",
 		"convert rich.b2nd rich.h5:/r",
-		"convert rich.b2nd rich.h5:/r --exclude-attr large --exclude-unsupported -q",
+		"convert rich.b2nd rich.h5:/r -f --exclude-attr large -q",
 		"diff rich.b2nd rich.h5:/r",
 		"convert waves.b2nd plan.h5:/w --dry-run --json",
 		"convert waves.b2nd plan.h5:/w --dry-run --level 9",

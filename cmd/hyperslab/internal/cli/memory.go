@@ -51,6 +51,9 @@ func (p *part) stored() *ndarray.Array {
 	if p.source != nil {
 		return p.source
 	}
+	if p.texts != nil {
+		return p.texts
+	}
 	return p.Array
 }
 
