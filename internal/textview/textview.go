@@ -1,8 +1,5 @@
-// Package textview shows arrays of strings with another type of strings. Conversions use it for
-// formats that lack the type of the source: Blosc2, bcolz and .npy store strings of a fixed size
-// only, and HDF5 has no strings of four-byte characters.
-//
-// No string changes. Strings that the other type cannot represent are errors with their index.
+// Backend, type selection and attributes of arrays of strings.
+
 package textview
 
 import (
@@ -32,9 +29,9 @@ const maxSize = 1 << 20
 
 // Type returns the type with which strings of an array are stored in HDF5, if variable is set, or
 // in a format that lacks strings of variable length. It is the type of the array if the format
-// stores it and mode does not request another one. Type reads all strings if it needs their
-// lengths. It returns errors.ErrUnsupported in mode Error and for strings of more than 1 MiB, and
-// ndarray.ErrValue for invalid UTF-8.
+// stores it and mode does not request another one. Otherwise Type reads all strings. It returns
+// errors.ErrUnsupported in mode Error and for strings of more than 1 MiB, and ndarray.ErrValue for
+// invalid UTF-8, for code points that UTF-8 cannot represent and for zero characters in a string.
 func Type(ctx context.Context, a *ndarray.Array, variable bool, mode Mode) (ndarray.DType, error) {
 	d := a.DType()
 	switch {
@@ -44,12 +41,13 @@ func Type(ctx context.Context, a *ndarray.Array, variable bool, mode Mode) (ndar
 		return d, nil
 	case mode == Error:
 		return d, fmt.Errorf("%w: arrays of %s", errors.ErrUnsupported, describe(d))
-	case d.Kind == ndarray.Unicode && mode != Fixed:
-		return ndarray.Text("").DType, nil
 	}
 	size, characters, err := longest(ctx, a)
 	if err != nil {
 		return d, err
+	}
+	if d.Kind == ndarray.Unicode && mode != Fixed {
+		return ndarray.Text("").DType, nil
 	}
 	fixed := ndarray.DType{Kind: ndarray.Bytes, Size: max(size, 1), Order: ndarray.NoOrder}
 	switch {
@@ -73,7 +71,8 @@ func describe(d ndarray.DType) string {
 	return "strings of four-byte characters (" + d.String() + ")"
 }
 
-// longest returns the length of the longest strings in bytes and in characters.
+// longest returns the length of the longest strings in bytes and in characters. It checks that the
+// other type can represent each string.
 func longest(ctx context.Context, a *ndarray.Array) (size, characters int, err error) {
 	m := a.Meta()
 	if m.Null {
@@ -87,6 +86,9 @@ func longest(ctx context.Context, a *ndarray.Array) (size, characters int, err e
 		characters = max(characters, utf8.RuneCountInString(s))
 		if m.DType.CharSet == ndarray.UTF8 && !utf8.ValidString(s) {
 			return fmt.Errorf("%w: string %d: got %q, want valid UTF-8", ndarray.ErrValue, i, s)
+		}
+		if strings.Contains(s, "\x00") {
+			return fmt.Errorf("%w: string %d: got %q, want no zero character", ndarray.ErrValue, i, s)
 		}
 		return nil
 	})

@@ -96,8 +96,15 @@ func TestType(t *testing.T) {
 		require.ErrorIs(t, err, ndarray.ErrValue)
 		require.ErrorContains(t, err, `string 1: got "b\xff"`)
 	})
+	t.Run("zero character", func(t *testing.T) {
+		_, err := textview.Type(ctx, unicode(t, 3, 'a', 'b', 'c', 'a', 0, 'c'), true, textview.Auto)
+		require.ErrorIs(t, err, ndarray.ErrValue)
+		require.ErrorContains(t, err, "string 1")
+	})
 	t.Run("invalid code point", func(t *testing.T) {
 		a := unicode(t, 1, 'a', 0xd800)
+		_, err := textview.Type(ctx, a, true, textview.Auto)
+		require.ErrorIs(t, err, ndarray.ErrValue)
 		v, err := textview.New(a, ndarray.Text("").DType)
 		require.NoError(t, err)
 		_, err = ndarray.ReadAll[string](ctx, v)

@@ -1,5 +1,5 @@
-// Package utf32 converts between strings and elements of NumPy's type U: code points of four bytes
-// each in native byte order, padded with zeros.
+// Encoder and decoder of one element.
+
 package utf32
 
 import (
