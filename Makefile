@@ -49,7 +49,7 @@ build: deps modules ## bin/hyperslab
 
 .PHONY: man
 man: deps modules ## bin/man: a manual page for each command, made of what --help says
-	$(GO) run ./cmd/hyperslab/internal/genman bin/man
+	$(GO) run ./cmd/hyperslab man --install bin/man
 
 .PHONY: demo
 demo: build ## convert real measurements there and back, and prove the result

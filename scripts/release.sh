@@ -84,7 +84,7 @@ done
 # The command.
 mkdir -p "$out"
 cli=github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli
-(cd "$tree" && go run ./cmd/hyperslab/internal/genman "$work/man" && go build -o "$work/native" ./cmd/hyperslab)
+(cd "$tree" && go build -o "$work/native" ./cmd/hyperslab && "$work/native" man --install "$work/man")
 for platform in "${platforms[@]}"; do
     setting "$platform"
     base=hyperslab_${version#v}_$platform

@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/remote"
 )
 
 // attrListDoc is the document of attr list --json and attr get --json.
@@ -23,26 +25,40 @@ type attrListDoc struct {
 }
 
 func (a *app) attrCommand() *cobra.Command {
+	list := a.attrListCommand()
 	cmd := &cobra.Command{
-		Use:   "attr",
+		Use:   "attr [FILE[:/path]]",
 		Short: "List, show, set and remove attributes",
-		Long:  "attr works on the attributes of an array or of a group, in every format." + addressHelp,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("there is no command %q%s", "attr "+args[0], near(cmd, args[0]))
+		Long: `attr works on the attributes of an array or of a group, in every format. "attr FILE" is
+"attr list FILE".` + addressHelp,
+		Example:           `  hyperslab attr waves.b2nd`,
+		ValidArgsFunction: completeAddress,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
 			}
-			return nil
+			loc, err := hyperslab.ParseLocation(args[0])
+			if err != nil {
+				return err
+			}
+			if _, err := os.Lstat(loc.File); err != nil && !remote.IsURL(args[0]) {
+				return usagef("there is no file and no command %q%s", "attr "+args[0], near(cmd, args[0]))
+			}
+			if err := list.Args(cmd, args); err != nil {
+				return err
+			}
+			return list.RunE(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.attrListCommand(), a.attrGetCommand(), a.attrSetCommand(), a.attrRmCommand())
+	cmd.Flags().AddFlagSet(list.Flags())
+	cmd.AddCommand(list, a.attrGetCommand(), a.attrSetCommand(), a.attrRmCommand())
 	return cmd
 }
 
 func (a *app) attrListCommand() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
-		Use:   "list FILE[:/path]",
+		Use:   "list FILE[:/path]...",
 		Short: "List the attributes with their types and values",
 		Example: `  hyperslab attr list waves.b2nd
   hyperslab attr list etopo.h5:/ROSE --json`,

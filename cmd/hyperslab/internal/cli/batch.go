@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/remote"
 )
 
@@ -41,24 +42,19 @@ func (b *batchFlags) addList(cmd *cobra.Command, list, keep string) {
 	f.BoolVar(&b.keep, "keep-going", false, keep)
 }
 
-// each lets a command that takes one address also take a list. Then every argument is an address,
-// and patterns are expanded. It must be called before anything else that wraps cmd.RunE.
+// each lets a command that takes one address take several, or a list. Then patterns are expanded. It
+// must be called before anything else that wraps cmd.RunE.
 func (a *app) each(cmd *cobra.Command) {
 	var b batchFlags
-	b.addList(cmd, "all addresses that `FILE` lists, one a line, and all arguments; - is standard input", "with --files-from: after a failure go on with the next; exit code 3 at the end")
-	run, one := cmd.RunE, cmd.Args
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		if b.list != "" {
-			return nil
-		}
-		return one(cmd, args)
-	}
+	b.addList(cmd, "also the addresses that `FILE` lists, one a line; - is standard input", "after a failure go on with the next address; exit code 3 at the end")
+	run := cmd.RunE
+	cmd.Args = b.arity
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if b.list == "" {
-			if b.keep {
-				return usagef("--keep-going goes with --files-from")
-			}
-			if b.null {
+		if b.list == "" && !several(args) {
+			switch {
+			case b.keep:
+				return usagef("--keep-going needs several addresses or --files-from")
+			case b.null:
 				return usagef("-0 (--null) goes with --files-from")
 			}
 			return run(cmd, args)
@@ -73,6 +69,23 @@ func (a *app) each(cmd *cobra.Command) {
 			return run(cmd, []string{source})
 		})
 	}
+}
+
+// several reports whether args are several addresses. Two arguments are one address, FILE and
+// /path, unless the second is the address of a file that exists.
+func several(args []string) bool {
+	if len(args) != 2 {
+		return len(args) > 2
+	}
+	if remote.IsURL(args[1]) {
+		return true
+	}
+	loc, err := hyperslab.ParseLocation(args[1])
+	if err != nil {
+		return false
+	}
+	_, err = os.Lstat(loc.File)
+	return err == nil
 }
 
 // batchHelp ends the long help of commands with these flags.

@@ -59,7 +59,7 @@ type chunksFlags struct {
 func (a *app) chunksCommand() *cobra.Command {
 	var o chunksFlags
 	cmd := &cobra.Command{
-		Use:   "chunks FILE[:/path]",
+		Use:   "chunks FILE[:/path]...",
 		Short: "List the chunks of an array with location, bytes and ratio",
 		Long: `chunks lists the stored chunks of an array: grid coordinates, offset in the file, stored
 bytes and compression ratio. For Blosc2 and bcolz it also lists the codec of each chunk

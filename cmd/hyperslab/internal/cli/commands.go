@@ -31,6 +31,7 @@ func (a *app) commands() []*cobra.Command {
 		a.rmCommand(),
 		a.benchCommand(),
 		a.crosscheckCommand(),
+		a.manCommand(),
 		a.versionCommand(),
 	}
 }

@@ -39,7 +39,7 @@ type dumpFlags struct {
 func (a *app) dumpCommand() *cobra.Command {
 	var o dumpFlags
 	cmd := &cobra.Command{
-		Use:   "dump FILE[:/path][[SELECTION]]",
+		Use:   "dump FILE[:/path][[SELECTION]]...",
 		Short: "Write the values of an array: text, JSON, CSV or .npy",
 		Long: `dump writes the values of an array, or of a part of it, to standard output. As text,
 each line begins with the index of its first value; a structure has a line, with a

@@ -29,18 +29,20 @@ var exitCodes = map[string][]int{
 	"version": {0, 2}, "plan": {0, 2, 4}, "work": {0, 2, 3, 4}, "commit": {0, 2, 3, 4},
 }
 
-// leaves returns the names of the commands as in the manual pages, without groups of commands.
-// TestServe tests the command serve, which runs until it receives a signal.
+// leaves returns the names of the commands as in the manual pages, without groups of commands, and
+// without completion, help and man, which read no file. TestServe tests the command serve, which
+// runs until it receives a signal.
 func leaves(t *testing.T) (names []string) {
 	t.Helper()
 	dir := t.TempDir()
-	require.NoError(t, cli.WriteMan(dir))
+	_, stderr, code := run("man", "--install", dir)
+	require.Zero(t, code, stderr)
 	pages, err := filepath.Glob(filepath.Join(dir, "hyperslab-*.1"))
 	require.NoError(t, err)
 	for _, page := range pages {
 		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(page), "hyperslab-"), ".1")
 		group := slices.ContainsFunc(pages, func(p string) bool { return strings.HasPrefix(filepath.Base(p), "hyperslab-"+name+"-") })
-		if !group && name != "help" && name != "serve" && !strings.HasPrefix(name, "completion") {
+		if !group && name != "help" && name != "serve" && name != "man" && !strings.HasPrefix(name, "completion") {
 			names = append(names, strings.ReplaceAll(name, "-", " "))
 		}
 	}

@@ -79,7 +79,7 @@ func newUnsupportedDoc(u ndarray.UnsupportedAttr) unsupportedDoc {
 func (a *app) infoCommand() *cobra.Command {
 	var asJSON, meta, storage bool
 	cmd := &cobra.Command{
-		Use:   "info FILE[:/path]",
+		Use:   "info FILE[:/path]...",
 		Short: "Show the properties of one array or group",
 		Long: `info shows shape, element type, chunks, compression, size and attributes of one array,
 or the contents and the attributes of a group or of a file with many arrays.

@@ -53,7 +53,7 @@ type lsFlags struct {
 func (a *app) lsCommand() *cobra.Command {
 	var o lsFlags
 	cmd := &cobra.Command{
-		Use:   "ls FILE[:/path]",
+		Use:   "ls FILE[:/path]...",
 		Short: "List the objects of a file or group",
 		Long: `ls lists the objects of a file or of a group in it: arrays with shape, element type,
 chunks, compression and stored bytes, groups with a slash at the end, and links with

@@ -1,11 +1,10 @@
-// Manual pages, generated from the help of the commands.
+// hyperslab man: manual pages, generated from the help of the commands.
 
 package cli
 
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,28 +13,58 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// WriteMan writes the manual pages of all commands into an existing directory: hyperslab.1,
-// hyperslab-ls.1 and so on, in the language of man(7).
-func WriteMan(dir string) error {
-	var visit func(c *cobra.Command) error
-	visit = func(c *cobra.Command) error {
-		name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
-		var page bytes.Buffer
-		manPage(&page, c)
-		if err := os.WriteFile(filepath.Join(dir, name), page.Bytes(), 0o644); err != nil {
+func (a *app) manCommand() *cobra.Command {
+	dir := ""
+	cmd := &cobra.Command{
+		Use:   "man [COMMAND]",
+		Short: "Print or install manual pages",
+		Long: `man prints the manual page of a command, or of hyperslab, in the language of man(7).
+With --install it writes the pages of all commands to a directory. "man hyperslab-ls"
+finds them if the directory is man1 in a directory of MANPATH.`,
+		Example: `  hyperslab man ls | man -l -
+  hyperslab man --install ~/.local/share/man/man1`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if dir != "" {
+				if len(args) > 0 {
+					return usagef("--install writes all pages; %q is one command", strings.Join(args, " "))
+				}
+				return writeMan(cmd.Root(), dir)
+			}
+			of, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return usagef("there is no command %q%s", strings.Join(args, " "), near(cmd.Root(), args[0]))
+			}
+			var page bytes.Buffer
+			manPage(&page, of)
+			_, err = a.stdout.Write(page.Bytes())
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&dir, "install", "", "write the pages of all commands to `DIR`, which is created")
+	return cmd
+}
+
+// writeMan writes the manual pages of all commands into a directory: hyperslab.1, hyperslab-ls.1
+// and so on.
+func writeMan(c *cobra.Command, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
+	var page bytes.Buffer
+	manPage(&page, c)
+	if err := os.WriteFile(filepath.Join(dir, name), page.Bytes(), 0o644); err != nil {
+		return err
+	}
+	for _, sub := range c.Commands() {
+		if !sub.IsAvailableCommand() || sub.Name() == "help" {
+			continue
+		}
+		if err := writeMan(sub, dir); err != nil {
 			return err
 		}
-		for _, sub := range c.Commands() {
-			if !sub.IsAvailableCommand() || sub.Name() == "help" {
-				continue
-			}
-			if err := visit(sub); err != nil {
-				return err
-			}
-		}
-		return nil
 	}
-	return visit((&app{color: colorAuto, stdout: io.Discard, stderr: io.Discard}).root())
+	return nil
 }
 
 // roff escapes text so that roff does not interpret it.

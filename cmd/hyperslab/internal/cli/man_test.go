@@ -8,15 +8,15 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
 )
 
 // TestMan checks that every command has a manual page. If groff is installed, it must accept the
 // pages without a warning.
 func TestMan(t *testing.T) {
-	dir := t.TempDir()
-	require.NoError(t, cli.WriteMan(dir))
+	dir := filepath.Join(t.TempDir(), "man1")
+	stdout, stderr, code := run("man", "--install", dir)
+	require.Zero(t, code, stderr)
+	require.Empty(t, stdout)
 	pages, err := filepath.Glob(filepath.Join(dir, "*.1"))
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(pages), 25)
@@ -36,6 +36,9 @@ func TestMan(t *testing.T) {
 			require.Regexp(t, `^\.(TH|SH|B|BR|TP|PP|nf|fi)\b`, line)
 		}
 	}
+	stdout, stderr, code = run("man", "convert")
+	require.Zero(t, code, stderr)
+	require.Equal(t, string(b), stdout)
 	groff, err := exec.LookPath("groff")
 	if err != nil {
 		return // the macros were checked above
@@ -45,4 +48,20 @@ func TestMan(t *testing.T) {
 		require.NoError(t, err, "%s: %s", page, out)
 		require.Empty(t, string(out), page)
 	}
+}
+
+func TestMan_refused(t *testing.T) {
+	for name, args := range map[string][]string{
+		"an unknown command":           {"man", "conver"},
+		"one command with --install":   {"man", "ls", "--install", t.TempDir()},
+		"more arguments than commands": {"man", "ls", "x.h5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stdout, _, code := run(args...)
+			require.Equal(t, 2, code)
+			require.Empty(t, stdout)
+		})
+	}
+	_, stderr, _ := run("man", "conver")
+	require.Contains(t, stderr, "convert")
 }

@@ -55,7 +55,7 @@ type statsFlags struct {
 func (a *app) statsCommand() *cobra.Command {
 	var o statsFlags
 	cmd := &cobra.Command{
-		Use:   "stats FILE[:/path][[SELECTION]]",
+		Use:   "stats FILE[:/path][[SELECTION]]...",
 		Short: "Compute minimum, maximum, mean and histogram of an array",
 		Long: `stats computes statistics of all values of an array, or of a part of it, on all cores
 and in bounded memory: the number of values and of NaN, minimum, maximum, sum, mean,

@@ -48,7 +48,7 @@ type treeFlags struct {
 func (a *app) treeCommand() *cobra.Command {
 	var o treeFlags
 	cmd := &cobra.Command{
-		Use:   "tree FILE[:/path]",
+		Use:   "tree FILE[:/path]...",
 		Short: "Show the objects of a file as a tree",
 		Long: `tree shows the groups, arrays and links of a file, or of a group in it, as a tree:
 arrays with element type and shape, links with their target, and named types with their
