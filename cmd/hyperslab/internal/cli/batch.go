@@ -42,8 +42,8 @@ func (b *batchFlags) addList(cmd *cobra.Command, list, keep string) {
 	f.BoolVar(&b.keep, "keep-going", false, keep)
 }
 
-// each lets a command that takes one address take several, or a list. Then patterns are expanded. It
-// must be called before anything else that wraps cmd.RunE.
+// each lets a command that takes one address take several, or a list. Then patterns are expanded.
+// It must be called before anything else that wraps cmd.RunE.
 func (a *app) each(cmd *cobra.Command) {
 	var b batchFlags
 	b.addList(cmd, "also the addresses that `FILE` lists, one a line; - is standard input", "after a failure go on with the next address; exit code 3 at the end")
