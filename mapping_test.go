@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/caterva"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
@@ -237,7 +238,7 @@ func TestMapping(t *testing.T) {
 		require.NoError(t, a.Close())
 	})
 	t.Run("Caterva", func(t *testing.T) {
-		b, err := b2nd.Open(caterva(t), nil)
+		b, err := b2nd.Open(catervaFile(t), nil)
 		require.NoError(t, err)
 		m := b.Meta()
 		require.Equal(t, "caterva", m.Format)
@@ -361,14 +362,14 @@ func TestPlainFrames(t *testing.T) {
 	}
 }
 
-// caterva writes a Caterva array without a dtype, with five metadata fields as in Caterva's own
+// catervaFile writes a Caterva array without a dtype, with five metadata fields as in Caterva's own
 // files.
-func caterva(t *testing.T) string {
+func catervaFile(t *testing.T) string {
 	t.Helper()
 	file := in(t.TempDir(), "caterva.b2frame")
 	p := cblosc.DefaultCParams()
 	p.TypeSize = 4
-	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{5}, Chunks: []int32{4}, Blocks: []int32{2}, Caterva: true,
+	a, err := caterva.Create(&cblosc.ArrayParams{Shape: []int64{5}, Chunks: []int32{4}, Blocks: []int32{2},
 		Storage: cblosc.Storage{Path: file, Contiguous: true, CParams: p}})
 	require.NoError(t, err)
 	require.NoError(t, a.Close())

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/caterva"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
@@ -53,9 +54,10 @@ func TestPythonCaterva(t *testing.T) {
 						p.Filters[cblosc.MaxFilters-len(filters)+i].ID = f
 						e.Filters = append(e.Filters, int(f))
 					}
-					a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: e.Shape, Chunks: e.Chunks, Blocks: e.Blocks, Caterva: true,
-						Storage: cblosc.Storage{Path: path, Contiguous: e.Contiguous, CParams: p}}, data)
+					a, err := caterva.Create(&cblosc.ArrayParams{Shape: e.Shape, Chunks: e.Chunks, Blocks: e.Blocks,
+						Storage: cblosc.Storage{Path: path, Contiguous: e.Contiguous, CParams: p}})
 					require.NoError(t, err, "%+v", e)
+					require.NoError(t, a.WriteRegion(data, make([]int64, len(e.Shape)), e.Shape))
 					require.NoError(t, a.Close())
 					require.NoError(t, os.WriteFile(path+".data", data, 0o600))
 					entries = append(entries, e)

@@ -23,7 +23,6 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
@@ -366,47 +365,6 @@ func (d *Decompressor) itemsLocked(op string, dst, b []byte, head *guard.Chunk, 
 		return failed(op, "", &cerr)
 	}
 	return nil
-}
-
-// Part decompresses the bytes start to start+len(dst) of the data of the chunk b into dst and
-// returns their number. The library reads whole items (blosc2_getitem_ctx, from 3.3 on
-// blosc2_getitem_bytes_ctx). So parts of items, and bytes after the last whole item, are first read
-// together with their neighbours.
-//
-// It returns ErrRegion if the chunk has less data, and the errors of Decompress.
-func (d *Decompressor) Part(dst, b []byte, start int) (int, error) {
-	const op = "read part"
-	head, err := d.check(b)
-	if err != nil {
-		return 0, refused(op, "", err)
-	}
-	total, size := head.NBytes, int(head.TypeSize)
-	if start < 0 || start > total || len(dst) > total-start {
-		return 0, refused(op, "", fmt.Errorf("%w: bytes [%d, %d) of %d", ErrRegion, start, start+len(dst), total))
-	}
-	if err := d.h.lock(op); err != nil {
-		return 0, err
-	}
-	defer d.h.mu.Unlock()
-	first, end := start/size, ceil.Div(start+len(dst), size) // items
-	switch {
-	case len(dst) == 0:
-		return 0, nil
-	case d.hooks != nil || end*size > total || head.PartsUnsafe():
-		return d.partLocked(op, dst, b, &head, start)
-	}
-	items := dst
-	if len(dst) != (end-first)*size {
-		items = make([]byte, (end-first)*size)
-		copy(items[start-first*size:], dst) // uninitialised data stays as it is in dst
-	}
-	if err := d.itemsLocked(op, items, b, &head, first); err != nil {
-		return 0, err
-	}
-	if len(items) != len(dst) {
-		copy(dst, items[start-first*size:])
-	}
-	return len(dst), nil
 }
 
 // partLocked decompresses the whole chunk and copies its bytes from start on to dst.

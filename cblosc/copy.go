@@ -77,24 +77,6 @@ func (s *SChunk) Copy(st Storage) (*SChunk, error) {
 	return d, nil
 }
 
-// copyMetaLocked adds the metalayers from, which are those of s, to the metalayers to.
-func (s *SChunk) copyMetaLocked(to, from *Metalayers) error {
-	names, err := from.namesLocked()
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		content, err := from.getLocked(name)
-		if err == nil {
-			err = to.Add(name, content)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Save writes the super-chunk to a new file as a contiguous frame (blosc2_schunk_to_file).
 //
 // It returns ErrParam for an empty path, ErrExists, fs.ErrNotExist if the parent directory is

@@ -1,4 +1,4 @@
-// Creation of arrays: zeros, one value, given data, and Caterva arrays.
+// Creation of arrays: zeros, one value, and given data.
 
 package cblosc
 
@@ -14,7 +14,6 @@ import (
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/internal/ceil"
-	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
 // ArrayParams describes an array to create. All shapes must have the same rank.
@@ -25,13 +24,9 @@ type ArrayParams struct {
 	DType   string      // in NumPy syntax, stored verbatim: "<f8", or a list of fields; "" stores "|S" and the type size
 	Storage Storage     // CParams.TypeSize is the size of an element; CParams.BlockSize follows from Blocks
 	Meta    []Metalayer // fixed metalayers in addition to the array's own, at most 15
-	Caterva bool        // write the Caterva metalayer, with at most 8 dimensions and no DType
 
 	derived bool // DType is copied from another array and is not checked
 }
-
-// maxCaterva is the maximum number of dimensions of a Caterva array.
-const maxCaterva = 8
 
 // CreateArray creates an array of zeros (b2nd_zeros). It does not overwrite existing files. A
 // creation that fails in the library may leave an incomplete file.
@@ -70,8 +65,6 @@ func CreateArrayOf(p *ArrayParams, kind Special, value []byte) (*Array, error) {
 		err = fmt.Errorf("%w: a value of %d bytes, want %d", ErrSize, len(value), want)
 	case kind == NaNs && cp.TypeSize != 4 && cp.TypeSize != 8:
 		err = fmt.Errorf("%w: TypeSize = %d, want 4 or 8 for NaN", ErrParam, cp.TypeSize)
-	case p.Caterva && kind != Zeros:
-		err = fmt.Errorf("%w: a Caterva array of %v, want zeros", errors.ErrUnsupported, kind)
 	}
 	if err != nil {
 		return nil, refused(op, p.Storage.Path, err)
@@ -101,17 +94,7 @@ func CreateArrayFrom(p *ArrayParams, data []byte) (*Array, error) {
 	if len(data) == 0 {
 		return create(op, p, C.GOBLOSC2_ZEROS, nil)
 	}
-	if !p.Caterva {
-		return create(op, p, C.GOBLOSC2_DATA, data)
-	}
-	a, err := create(op, p, C.GOBLOSC2_EMPTY, nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.WriteRegion(data, make([]int64, a.rank), p.Shape); err != nil {
-		return nil, errors.Join(err, a.Close())
-	}
-	return a, nil
+	return create(op, p, C.GOBLOSC2_DATA, data)
 }
 
 // create creates an array of the kind how, with value.
@@ -123,9 +106,6 @@ func create(op string, p *ArrayParams, how C.int32_t, value []byte) (*Array, err
 	}
 	if err := p.validate(); err != nil {
 		return nil, refused(op, s.Path, err)
-	}
-	if p.Caterva {
-		return createCaterva(op, p)
 	}
 	a := p.array(path)
 	cp, _ := s.CParams.orDefault()
@@ -169,39 +149,6 @@ func (p *ArrayParams) array(path string) *Array {
 	return a
 }
 
-// createCaterva creates a Caterva array, which the library can only read: a super-chunk of zeros
-// with the Caterva metalayer.
-func createCaterva(op string, p *ArrayParams) (*Array, error) {
-	s := p.Storage
-	cp, _ := s.CParams.orDefault()
-	own := *cp
-	own.BlockSize = cp.TypeSize
-	content, chunks, items := guard.CatervaMeta(p.Shape, p.Chunks, p.Blocks)
-	for _, b := range p.Blocks {
-		own.BlockSize *= int(b)
-	}
-	s.CParams = &own
-	sc, err := CreateSChunk(s)
-	if err != nil {
-		return nil, err
-	}
-	err = sc.Meta().Add(guard.CatervaName, content)
-	for _, l := range p.Meta {
-		if err == nil {
-			err = sc.Meta().Add(l.Name, l.Content)
-		}
-	}
-	if err == nil {
-		err = sc.Fill(chunks*items, Zeros, int(items)*cp.TypeSize)
-	}
-	if err != nil {
-		return nil, errors.Join(err, sc.Close())
-	}
-	a := &Array{caterva: true}
-	sc.array, sc.block = true, own.BlockSize
-	return a.on(op, sc)
-}
-
 // validate reports every invalid field.
 func (p *ArrayParams) validate() error {
 	cp, err := p.Storage.CParams.orDefault()
@@ -236,12 +183,6 @@ func (p *ArrayParams) validate() error {
 	}
 	if size, known := dtypeSize(p.DType); known && size != cp.TypeSize && !p.derived {
 		bad(ErrParam, "dtype %q of %d bytes, TypeSize = %d", p.DType, size, cp.TypeSize)
-	}
-	if p.Caterva && p.DType != "" {
-		bad(ErrParam, "dtype %q: a Caterva array stores no dtype", p.DType)
-	}
-	if p.Caterva && rank > maxCaterva {
-		bad(ErrLimit, "%d dimensions of a Caterva array, at most %d", rank, maxCaterva)
 	}
 	if len(p.Meta) > MaxMetalayers-1 {
 		bad(ErrLimit, "%d metalayers beside the array's own, at most %d", len(p.Meta), MaxMetalayers-1)

@@ -12,8 +12,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
 // Layout describes how a derived array is stored. The zero value is an array in memory with the
@@ -22,21 +20,17 @@ type Layout struct {
 	Chunks  []int32 // nil: those of the source
 	Blocks  []int32 // nil: those of the source
 	Storage Storage // nil CParams: those of the source; TypeSize must be the source's, or 0
-	Caterva bool    // write the Caterva metalayer; without it a Caterva source becomes b2nd
 }
 
 // params returns the parameters of a new array of this shape derived from a. chunks and blocks are
 // used where l has none.
 func (l *Layout) params(a *Array, shape []int64, chunks, blocks []int32) (*ArrayParams, error) {
-	p := &ArrayParams{Shape: shape, Chunks: l.Chunks, Blocks: l.Blocks, DType: a.dtype, Storage: l.Storage, Caterva: l.Caterva, derived: true}
+	p := &ArrayParams{Shape: shape, Chunks: l.Chunks, Blocks: l.Blocks, DType: a.dtype, Storage: l.Storage, derived: true}
 	if p.Chunks == nil {
 		p.Chunks = chunks
 	}
 	if p.Blocks == nil {
 		p.Blocks = blocks
-	}
-	if p.Caterva {
-		p.DType = ""
 	}
 	if p.Storage.CParams == nil {
 		cp, err := a.sc.CParams()
@@ -62,7 +56,9 @@ func (l *Layout) params(a *Array, shape []int64, chunks, blocks []int32) (*Array
 
 // Slice creates an array from a region (b2nd_get_slice). Metalayers are not copied.
 //
-// It returns ErrRegion, and the errors of CreateArray and ReadRegion.
+// It returns errors.ErrUnsupported for an array without dimensions and for chunks with the filter
+// Delta or a dictionary, which the library decodes incorrectly in part; ErrRegion; and the errors of
+// CreateArray and ReadRegion.
 func (a *Array) Slice(start, shape []int64, l Layout) (*Array, error) {
 	const op = "slice"
 	p, err := l.params(a, shape, a.Chunks(), a.Blocks())
@@ -86,14 +82,8 @@ func (a *Array) Slice(start, shape []int64, l Layout) (*Array, error) {
 	if err != nil {
 		return nil, refused(op, a.sc.path, err)
 	}
-	if a.rank == 0 || p.Caterva || a.sc.entire {
-		return a.gatherLocked(op, p, func(at []int64) []int64 {
-			from := slices.Clone(at)
-			for i := range from {
-				from[i] += start[i]
-			}
-			return from
-		}, nil)
+	if a.rank == 0 || a.sc.entire {
+		return nil, refused(op, a.sc.path, a.errParts())
 	}
 	return a.deriveLocked(op, p, func(n *newArray) C.int {
 		return C.goblosc2_array_slice(&n.cerr, a.sc.h.c, n.path, &n.where, &n.params, &n.geometry, n.dtype, &r.start[0], &r.stop[0], &n.c, &n.facts)
@@ -129,63 +119,21 @@ func (a *Array) deriveLocked(op string, p *ArrayParams, call func(*newArray) C.i
 	return d, nil
 }
 
-// gatherLocked creates the array p chunk by chunk. The function from maps the first element of a
-// region of p to an element of a. The function shape maps the shape of the region to the shape in
-// a; nil means the same shape. The elements of the region must be in the same order in both.
-func (a *Array) gatherLocked(op string, p *ArrayParams, from, shape func([]int64) []int64) (*Array, error) {
-	d, err := CreateArray(p)
-	if err != nil {
-		return nil, err
+// errParts returns the error for an array of which the library cannot copy parts.
+func (a *Array) errParts() error {
+	if a.rank == 0 {
+		return fmt.Errorf("%w: a part of an array without dimensions", errors.ErrUnsupported)
 	}
-	if err := d.fillFrom(op, a, make([]int64, d.rank), p.Shape, from, shape); err != nil {
-		return nil, errors.Join(err, d.Close())
-	}
-	return d, nil
-}
-
-// fillFrom fills a region of d, chunk by chunk, with elements of a. The caller must hold the lock
-// of a.
-func (d *Array) fillFrom(op string, a *Array, start, extent []int64, from, shape func([]int64) []int64) error {
-	r, err := d.placeLocked(start, extent)
-	if err != nil {
-		return refused(op, d.sc.path, err)
-	}
-	if r.nbytes == 0 {
-		return nil
-	}
-	fill := func(part *region) error {
-		at, n := make([]int64, d.rank), make([]int64, d.rank)
-		for i := range at {
-			at[i], n[i] = int64(part.start[i]), int64(part.shape[i])
-		}
-		b := make([]byte, part.nbytes)
-		source := n
-		if shape != nil {
-			source = shape(n)
-		}
-		q, err := a.regionLocked(from(at), source, len(b))
-		if err == nil {
-			err = a.checkStoredRegion(&q)
-		}
-		if err != nil {
-			return refused(op, a.sc.path, err)
-		}
-		if err := a.readLocked(op, b, &q); err != nil {
-			return err
-		}
-		return d.WriteRegion(b, at, n)
-	}
-	if d.rank == 0 {
-		return fill(&r)
-	}
-	return d.eachPart(&r, fill)
+	return fmt.Errorf("%w: parts of chunks with the filter Delta or a dictionary", errors.ErrUnsupported)
 }
 
 // Copy creates an array with the same elements and metalayers (b2nd_copy). The copy can have other
-// chunks, blocks, parameters or storage, and can convert between b2nd and Caterva. Chunks are
-// copied without recompression if only the storage differs.
+// chunks, blocks, parameters or storage. Chunks are copied without recompression if only the storage
+// differs.
 //
-// It returns the errors of CreateArray and ReadRegion.
+// It returns errors.ErrUnsupported for a Caterva array, and for other chunks or blocks if the array
+// has chunks with the filter Delta or a dictionary. Its other errors are those of CreateArray and
+// ReadRegion.
 func (a *Array) Copy(l Layout) (*Array, error) {
 	const op = "copy array"
 	p, err := l.params(a, a.Shape(), a.Chunks(), a.Blocks())
@@ -199,48 +147,26 @@ func (a *Array) Copy(l Layout) (*Array, error) {
 		return nil, err
 	}
 	defer a.sc.h.mu.Unlock()
-	if slices.Equal(p.Chunks, a.Chunks()) && slices.Equal(p.Blocks, a.Blocks()) && !p.Caterva && !a.caterva && p.DType == a.dtype {
-		if err := a.sc.checkStored(0, int64(a.sc.facts.nchunks)); err != nil {
-			return nil, refused(op, a.sc.path, err)
-		}
-		return a.deriveLocked(op, p, func(n *newArray) C.int {
-			return C.goblosc2_array_copy(&n.cerr, a.sc.h.c, n.path, &n.where, &n.params, &n.geometry, n.dtype, &n.c, &n.facts)
-		})
+	err = a.sc.checkStored(0, int64(a.sc.facts.nchunks))
+	switch {
+	case err != nil:
+	case a.caterva:
+		err = errCaterva
+	case a.sc.entire && (!slices.Equal(p.Chunks, a.Chunks()) || !slices.Equal(p.Blocks, a.Blocks())):
+		err = a.errParts()
 	}
-	if p.Meta, err = a.metaLocked(); err != nil {
-		return nil, err
-	}
-	d, err := a.gatherLocked(op, p, slices.Clone[[]int64], nil)
 	if err != nil {
-		return nil, err
+		return nil, refused(op, a.sc.path, err)
 	}
-	if err := a.sc.copyMetaLocked(d.sc.VLMeta(), a.sc.VLMeta()); err != nil {
-		return nil, errors.Join(err, d.Close())
-	}
-	return d, nil
+	return a.deriveLocked(op, p, func(n *newArray) C.int {
+		return C.goblosc2_array_copy(&n.cerr, a.sc.h.c, n.path, &n.where, &n.params, &n.geometry, n.dtype, &n.c, &n.facts)
+	})
 }
 
-// metaLocked returns the fixed metalayers except the array's own.
-func (a *Array) metaLocked() ([]Metalayer, error) {
-	var out []Metalayer
-	names, err := a.sc.Meta().namesLocked()
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		content, err := a.sc.Meta().getLocked(name)
-		if err != nil {
-			return nil, err
-		}
-		if name != guard.ArrayName && name != guard.CatervaName {
-			out = append(out, Metalayer{name, content})
-		}
-	}
-	return out, nil
-}
+var errCaterva = fmt.Errorf("%w: a Caterva array, which the library only reads", errors.ErrUnsupported)
 
 // Save writes the array to a new file as a contiguous frame (b2nd_save). Its errors are those of
-// SChunk.Save.
+// SChunk.Save and Copy.
 func (a *Array) Save(path string) error {
 	const op = "save"
 	st := Storage{Path: path, Contiguous: true}
@@ -251,10 +177,13 @@ func (a *Array) Save(path string) error {
 	if err != nil {
 		return refused(op, st.Path, err)
 	}
-	if !a.sc.buffered() || a.caterva || a.ItemSize() > maxItem {
+	if a.caterva && a.sc.buffered() {
+		return a.sc.Save(path)
+	}
+	if !a.sc.buffered() || a.ItemSize() > maxItem {
 		// The library would save a sparse frame as a sparse one, and record large elements as
 		// bytes.
-		d, err := a.Copy(Layout{Storage: st, Caterva: a.caterva})
+		d, err := a.Copy(Layout{Storage: st})
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/caterva"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 )
@@ -79,8 +80,6 @@ func TestCreateArray_Values(t *testing.T) {
 		_, err := cblosc.CreateArrayOf(p, tt.kind, tt.value)
 		require.ErrorIs(t, err, tt.want, "%v", tt.kind)
 	}
-	_, err := cblosc.CreateArrayOf(&cblosc.ArrayParams{Caterva: true}, cblosc.Repeated, make([]byte, 8))
-	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
 func TestCreateArrayFrom_invalidArguments(t *testing.T) {
@@ -132,12 +131,24 @@ func TestArray_dtypeAndItemSize(t *testing.T) {
 	}
 }
 
-// TestCaterva checks that C-Blosc2 and package format read arrays written as Caterva as Caterva,
-// and that b2nd and Caterva can be converted to each other.
+// catervaArray returns a Caterva array of 4-byte elements and its data.
+func catervaArray(t testing.TB, p cblosc.ArrayParams) (*cblosc.Array, []byte) {
+	t.Helper()
+	if p.Storage.CParams == nil {
+		p.Storage.CParams = cparams(4)
+	}
+	data := ramp(int(count(p.Shape))*p.Storage.CParams.TypeSize, 1)
+	a, err := caterva.Create(&p)
+	require.NoError(t, err)
+	require.NoError(t, a.WriteRegion(data, make([]int64, len(p.Shape)), p.Shape))
+	return a, data
+}
+
+// TestCaterva checks that C-Blosc2 and package format read arrays written as Caterva as Caterva.
 func TestCaterva(t *testing.T) {
 	for name, st := range storages(t, cparams(4)) {
 		t.Run(name, func(t *testing.T) {
-			a, data := matrix(t, cblosc.ArrayParams{Shape: []int64{7, 6}, Chunks: []int32{4, 4}, Blocks: []int32{2, 3}, Storage: st, Caterva: true,
+			a, data := catervaArray(t, cblosc.ArrayParams{Shape: []int64{7, 6}, Chunks: []int32{4, 4}, Blocks: []int32{2, 3}, Storage: st,
 				Meta: []cblosc.Metalayer{{Name: "note", Content: []byte("x")}}})
 			defer func() { require.NoError(t, a.Close()) }()
 			requireData(t, data, a)
@@ -159,36 +170,34 @@ func TestCaterva(t *testing.T) {
 			require.ErrorIs(t, again.Resize([]int64{1, 1}), errors.ErrUnsupported)
 			require.ErrorIs(t, again.Append(make([]byte, 24), 0), errors.ErrUnsupported)
 			require.ErrorIs(t, again.Delete(0, 0, 1), errors.ErrUnsupported)
+			require.Contains(t, again.String(), "Caterva array [7 6] in chunks [4 4] of blocks [2 3], 4 bytes an element")
 
-			modern, err := again.Copy(cblosc.Layout{})
-			require.NoError(t, err)
-			requireData(t, data, modern)
-			require.Equal(t, "|S4", modern.DType())
-			names, err := modern.SChunk().Meta().Names()
-			require.NoError(t, err)
-			require.Equal(t, []string{"b2nd", "note"}, names)
-			old, err := modern.Copy(cblosc.Layout{Caterva: true})
-			require.NoError(t, err)
-			requireData(t, data, old)
-			require.Contains(t, old.String(), "Caterva array [7 6] in chunks [4 4] of blocks [2 3], 4 bytes an element")
+			_, err = again.Copy(cblosc.Layout{})
+			require.ErrorIs(t, err, errors.ErrUnsupported)
+			_, err = again.ExpandDims([]int{0}, cblosc.Layout{})
+			require.ErrorIs(t, err, errors.ErrUnsupported)
+			_, err = cblosc.Concatenate(0, []*cblosc.Array{again, again}, cblosc.Layout{})
+			require.ErrorIs(t, err, errors.ErrUnsupported)
 			path := filepath.Join(t.TempDir(), "x")
-			require.NoError(t, old.Save(path))
+			require.NoError(t, again.Save(path))
 			saved, err := cblosc.OpenArray(path)
 			require.NoError(t, err)
+			defer func() { require.NoError(t, saved.Close()) }()
 			requireData(t, data, saved)
 			require.Empty(t, saved.DType())
-			for _, a := range []*cblosc.Array{modern, old, saved} {
-				require.NoError(t, a.Close())
-			}
+			part, err := again.Slice([]int64{1, 2}, []int64{6, 3}, cblosc.Layout{})
+			require.NoError(t, err)
+			defer func() { require.NoError(t, part.Close()) }()
+			want := make([]byte, 6*3*4)
+			require.NoError(t, again.ReadRegion(want, []int64{1, 2}, []int64{6, 3}))
+			requireData(t, want, part)
+			require.Equal(t, "|S4", part.DType())
 		})
 	}
-	_, err := cblosc.CreateArray(&cblosc.ArrayParams{Caterva: true, DType: "<f8"})
-	require.ErrorIs(t, err, cblosc.ErrParam)
-	scalar, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Caterva: true}, []byte("12345678"))
-	require.NoError(t, err)
-	requireData(t, []byte("12345678"), scalar)
+	scalar, data := catervaArray(t, cblosc.ArrayParams{})
+	requireData(t, data, scalar)
 	require.NoError(t, scalar.Close())
-	empty, err := cblosc.CreateArray(&cblosc.ArrayParams{Caterva: true, Shape: []int64{0, 4}, Chunks: []int32{2, 2}, Blocks: []int32{1, 1}, Storage: cblosc.Storage{Contiguous: true}})
+	empty, err := caterva.Create(&cblosc.ArrayParams{Shape: []int64{0, 4}, Chunks: []int32{2, 2}, Blocks: []int32{1, 1}, Storage: cblosc.Storage{Contiguous: true}})
 	require.NoError(t, err)
 	b, err := empty.Bytes()
 	require.NoError(t, err)
@@ -283,9 +292,17 @@ func TestSaveLargeElements(t *testing.T) {
 }
 
 func TestArray_SqueezeExpand(t *testing.T) {
-	// Chunks longer than a dimension of length 1: C-Blosc2 does not support them here.
-	a, data := matrix(t, cblosc.ArrayParams{Shape: []int64{1, 5, 1, 3}, Chunks: []int32{4, 3, 1, 2}, Blocks: []int32{2, 2, 1, 2}, DType: "<i4"})
+	// C-Blosc2 handles chunks that are longer than a dropped dimension incorrectly.
+	long, _ := matrix(t, cblosc.ArrayParams{Shape: []int64{1, 5, 1, 3}, Chunks: []int32{4, 3, 1, 2}, Blocks: []int32{2, 2, 1, 2}, DType: "<i4"})
+	closing(t, long)
+	for _, drop := range [][]int{nil, {0}} {
+		_, err := long.Squeeze(drop, cblosc.Layout{})
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+	}
+	a, data := matrix(t, cblosc.ArrayParams{Shape: []int64{1, 5, 1, 3}, Chunks: []int32{1, 3, 1, 2}, Blocks: []int32{1, 2, 1, 2}, DType: "<i4"})
 	closing(t, a)
+	_, err := a.Squeeze(nil, cblosc.Layout{Chunks: []int32{2, 2}, Blocks: []int32{1, 1}})
+	require.ErrorIs(t, err, errors.ErrUnsupported)
 	for _, tt := range []struct {
 		drop []int
 		want []int64
@@ -319,20 +336,24 @@ func TestArray_SqueezeExpand(t *testing.T) {
 	for i := range axes {
 		axes[i] = i
 	}
-	_, err := a.ExpandDims(axes, cblosc.Layout{})
+	_, err = a.ExpandDims(axes, cblosc.Layout{})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	one, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{1}, Chunks: []int32{1}, Blocks: []int32{1}}, []byte("12345678"))
 	require.NoError(t, err)
-	scalar, err := one.Squeeze(nil, cblosc.Layout{})
+	closing(t, one)
+	_, err = one.Squeeze(nil, cblosc.Layout{})
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	scalar, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{}, []byte("12345678"))
 	require.NoError(t, err)
-	require.Empty(t, scalar.Shape())
-	requireData(t, []byte("12345678"), scalar)
-	back, err := scalar.ExpandDims([]int{0}, cblosc.Layout{})
+	closing(t, scalar)
+	_, err = scalar.ExpandDims([]int{0}, cblosc.Layout{})
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	_, err = scalar.Slice(nil, nil, cblosc.Layout{})
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	again, err := scalar.Copy(cblosc.Layout{})
 	require.NoError(t, err)
-	requireData(t, []byte("12345678"), back)
-	for _, a := range []*cblosc.Array{one, scalar, back} {
-		require.NoError(t, a.Close())
-	}
+	closing(t, again)
+	requireData(t, []byte("12345678"), again)
 }
 
 // TestArray_sharedChunks checks operations that keep chunks unchanged. C-Blosc2 performs them, and
@@ -418,6 +439,7 @@ func TestConcatenateModel(t *testing.T) {
 		var arrays []*cblosc.Array
 		var datas [][]byte
 		var total int64
+		simple := true
 		for i := range rapid.IntRange(1, 3).Draw(t, "arrays") {
 			own := slices.Clone(shape)
 			own[axis] = int64(rapid.IntRange(0, 9).Draw(t, "length"))
@@ -433,7 +455,9 @@ func TestConcatenateModel(t *testing.T) {
 			p := cparams(2)
 			if rapid.IntRange(0, 5).Draw(t, "delta") == 5 {
 				p.Filters = [cblosc.MaxFilters]cblosc.Filter{{ID: cblosc.Delta}}
+				simple = false
 			}
+			simple = simple && own[axis] > 0 && (i == 0 || slices.Equal(chunks, arrays[0].Chunks()) && slices.Equal(blocks, arrays[0].Blocks()))
 			data := ramp(int(count(own))*2, uint64(i))
 			a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: own, Chunks: chunks, Blocks: blocks, Storage: cblosc.Storage{CParams: p, Contiguous: i == 0},
 				Meta: []cblosc.Metalayer{{Name: "own", Content: []byte{byte(i)}}}}, data)
@@ -449,6 +473,13 @@ func TestConcatenateModel(t *testing.T) {
 			}
 		}
 		d, err := cblosc.Concatenate(axis, arrays, cblosc.Layout{})
+		if !simple {
+			require.ErrorIs(t, err, errors.ErrUnsupported)
+			for _, a := range arrays {
+				require.NoError(t, a.Close())
+			}
+			return
+		}
 		require.NoError(t, err)
 		shape[axis] = total
 		require.Equal(t, shape, d.Shape())
@@ -468,9 +499,15 @@ func TestConcatenate(t *testing.T) {
 	p := cblosc.ArrayParams{Shape: []int64{3, 4}, Chunks: []int32{2, 3}, Blocks: []int32{2, 2}, DType: "<i4"}
 	a, x := matrix(t, p)
 	closing(t, a)
-	b, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{3, 4}, Chunks: []int32{3, 4}, Blocks: []int32{1, 4}, DType: "<i4", Storage: cblosc.Storage{CParams: cparams(4)}}, ramp(48, 7))
+	b, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{3, 4}, Chunks: []int32{2, 3}, Blocks: []int32{2, 2}, DType: "<i4", Storage: cblosc.Storage{CParams: cparams(4)}}, ramp(48, 7))
 	require.NoError(t, err)
 	closing(t, b)
+	coarse, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{3, 4}, Chunks: []int32{3, 4}, Blocks: []int32{1, 4}, DType: "<i4", Storage: cblosc.Storage{CParams: cparams(4)}}, ramp(48, 7))
+	require.NoError(t, err)
+	closing(t, coarse)
+	_, err = cblosc.Concatenate(0, []*cblosc.Array{a, coarse}, cblosc.Layout{})
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	require.ErrorContains(t, err, "chunks [3 4] in blocks [1 4], want [2 3] in [2 2]")
 	y := ramp(48, 7)
 	rows, err := cblosc.Concatenate(0, []*cblosc.Array{a, b, a}, cblosc.Layout{})
 	require.NoError(t, err)

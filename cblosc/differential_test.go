@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/caterva"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
@@ -114,8 +115,11 @@ func TestFrame_randomDifferential(t *testing.T) {
 		var s *cblosc.SChunk
 		if rapid.Bool().Draw(t, "array") {
 			n := rapid.Int64Range(0, 9).Draw(t, "n")
-			a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{n, 5}, Chunks: []int32{4, 3}, Blocks: []int32{2, 3},
-				Caterva: rapid.Bool().Draw(t, "caterva"), Storage: st})
+			create := cblosc.CreateArray
+			if rapid.Bool().Draw(t, "caterva") {
+				create = caterva.Create
+			}
+			a, err := create(&cblosc.ArrayParams{Shape: []int64{n, 5}, Chunks: []int32{4, 3}, Blocks: []int32{2, 3}, Storage: st})
 			require.NoError(t, err)
 			require.NoError(t, a.WriteRegion(noise(int(n)*5*item, 1), []int64{0, 0}, []int64{n, 5}))
 			s = a.SChunk()

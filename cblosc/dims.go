@@ -14,11 +14,11 @@ import (
 
 // Squeeze creates an array without the dimensions drop, which must have length 1 (b2nd_squeeze,
 // b2nd_squeeze_index). A nil drop means all dimensions of length 1. The array is a copy, without
-// the metalayers. Chunks are copied without recompression if they have length 1 in the dropped
-// dimensions and l sets no other chunks. Otherwise elements are copied, because the library handles
-// longer chunks incorrectly.
+// the metalayers.
 //
-// It returns ErrParam for a dimension of another length or out of range, and the errors of Copy.
+// It returns errors.ErrUnsupported for chunks longer than 1 in a dropped dimension, which the
+// library handles incorrectly, and for the arrays that ExpandDims rejects; ErrParam for a dimension
+// of another length or out of range; and the errors of Copy.
 func (a *Array) Squeeze(drop []int, l Layout) (*Array, error) {
 	const op = "squeeze"
 	shape := a.Shape()
@@ -47,25 +47,15 @@ func (a *Array) Squeeze(drop []int, l Layout) (*Array, error) {
 		thin = thin && a.Chunks()[i] == 1
 		mask[i] = 1
 	}
-	var view func(*newArray) C.int
-	if thin {
-		which := (*C.uint8_t)(unsafe.SliceData(mask))
-		if all {
-			which = nil
-		}
-		view = func(n *newArray) C.int {
-			return C.goblosc2_array_squeeze(&n.cerr, a.sc.h.c, n.path, &n.where, &n.params, &n.geometry, n.dtype, which, &n.c, &n.facts)
-		}
+	if !thin {
+		return nil, refused(op, a.sc.path, fmt.Errorf("%w: dropping dimensions %v of chunks %v", errors.ErrUnsupported, drop, a.Chunks()))
 	}
-	return a.reshape(op, l, keep(shape, kept), keep(a.Chunks(), kept), keep(a.Blocks(), kept), view, func(at []int64, one int64) []int64 {
-		out := make([]int64, len(shape))
-		for i := range out {
-			out[i] = one
-		}
-		for j, i := range kept {
-			out[i] = at[j]
-		}
-		return out
+	which := (*C.uint8_t)(unsafe.SliceData(mask))
+	if all {
+		which = nil
+	}
+	return a.reshape(op, l, keep(shape, kept), keep(a.Chunks(), kept), keep(a.Blocks(), kept), func(n *newArray) C.int {
+		return C.goblosc2_array_squeeze(&n.cerr, a.sc.h.c, n.path, &n.where, &n.params, &n.geometry, n.dtype, which, &n.c, &n.facts)
 	})
 }
 
@@ -81,8 +71,9 @@ func keep[T any](all []T, kept []int) []T {
 // copies chunks without recompression). axes are their indices in the new array, in ascending
 // order. The array is a copy, without the metalayers.
 //
-// It returns ErrParam for invalid axes, errors.ErrUnsupported for more than MaxDim dimensions, and
-// the errors of Copy.
+// It returns ErrParam for invalid axes, and the errors of Copy. It returns errors.ErrUnsupported for
+// more than MaxDim dimensions, an array without dimensions or chunks, elements above 255 bytes,
+// metalayers in addition to the array's own, and for other chunks or blocks in l.
 func (a *Array) ExpandDims(axes []int, l Layout) (*Array, error) {
 	const op = "expand dimensions"
 	rank := a.rank + len(axes)
@@ -109,7 +100,7 @@ func (a *Array) ExpandDims(axes []int, l Layout) (*Array, error) {
 	view := func(n *newArray) C.int {
 		return C.goblosc2_array_expand(&n.cerr, a.sc.h.c, n.path, &n.where, &n.params, &n.geometry, n.dtype, (*C.uint8_t)(unsafe.SliceData(mask)), &n.c, &n.facts)
 	}
-	return a.reshape(op, l, shape, chunks, blocks, view, func(at []int64, _ int64) []int64 { return keep(at, kept) })
+	return a.reshape(op, l, shape, chunks, blocks, view)
 }
 
 func ones[T int32 | int64](n int) []T {
@@ -120,10 +111,8 @@ func ones[T int32 | int64](n int) []T {
 	return out
 }
 
-// reshape creates an array whose elements are those of a in the same order. It uses view if view is
-// not nil and the chunks stay unchanged; otherwise it copies elements. The function to maps an
-// index of the new array to an index of a. With one = 1 it maps a shape to a shape.
-func (a *Array) reshape(op string, l Layout, shape []int64, chunks, blocks []int32, view func(*newArray) C.int, to func(at []int64, one int64) []int64) (*Array, error) {
+// reshape creates an array from a view of a, which has the same chunks.
+func (a *Array) reshape(op string, l Layout, shape []int64, chunks, blocks []int32, view func(*newArray) C.int) (*Array, error) {
 	p, err := l.params(a, shape, chunks, blocks)
 	if err != nil {
 		return nil, refused(op, a.sc.path, err)
@@ -132,19 +121,20 @@ func (a *Array) reshape(op string, l Layout, shape []int64, chunks, blocks []int
 		return nil, err
 	}
 	defer a.sc.h.mu.Unlock()
-	if view != nil && a.rank > 0 && len(shape) > 0 && slices.Equal(p.Chunks, chunks) && slices.Equal(p.Blocks, blocks) && !p.Caterva {
-		plain, err := a.plainLocked()
-		if err == nil && plain {
-			err = a.sc.checkStored(0, int64(a.sc.facts.nchunks))
-		}
-		if err != nil {
-			return nil, refused(op, a.sc.path, err)
-		}
-		if plain {
-			return a.deriveLocked(op, p, view)
-		}
+	plain, err := a.plainLocked()
+	switch {
+	case err != nil:
+	case !plain || a.rank == 0 || len(shape) == 0:
+		err = fmt.Errorf("%w: a view of an array without dimensions or chunks, with metalayers, or with elements above %d bytes", errors.ErrUnsupported, maxItem)
+	case !slices.Equal(p.Chunks, chunks) || !slices.Equal(p.Blocks, blocks):
+		err = fmt.Errorf("%w: other chunks and other dimensions in one call", errors.ErrUnsupported)
+	default:
+		err = a.sc.checkStored(0, int64(a.sc.facts.nchunks))
 	}
-	return a.gatherLocked(op, p, func(at []int64) []int64 { return to(at, 0) }, func(n []int64) []int64 { return to(n, 1) })
+	if err != nil {
+		return nil, refused(op, a.sc.path, err)
+	}
+	return a.deriveLocked(op, p, view)
 }
 
 // plainLocked reports whether the library can make views of the array: it is not empty, its element
@@ -166,7 +156,9 @@ func (a *Array) plainLocked() (bool, error) {
 // and parameters that l does not set.
 //
 // It returns ErrParam for an empty list, an axis out of range, or arrays whose dtype or other
-// dimensions differ; and the errors of Copy.
+// dimensions differ; and the errors of Copy. It returns errors.ErrUnsupported for arrays that the
+// library joins incorrectly: those with other chunks or blocks than the result, without elements, or
+// with the filter Delta or a dictionary; and for Caterva arrays.
 func Concatenate(axis int, arrays []*Array, l Layout) (*Array, error) {
 	const op = "concatenate"
 	if len(arrays) == 0 {
@@ -194,78 +186,32 @@ func Concatenate(axis int, arrays []*Array, l Layout) (*Array, error) {
 	if err != nil {
 		return nil, refused(op, first.sc.path, err)
 	}
-	// The library must not handle empty dimensions, Caterva arrays and the filter Delta.
-	library := !p.Caterva && !p.Storage.CParams.usesDelta()
+	if p.Storage.CParams.usesDelta() {
+		return nil, refused(op, first.sc.path, fmt.Errorf("%w: the filter Delta", errors.ErrUnsupported))
+	}
 	for _, b := range arrays {
-		// If the chunks of a later array differ, the library writes elements to wrong positions.
-		library = library && slices.Equal(b.Chunks(), p.Chunks) && slices.Equal(b.Blocks(), p.Blocks)
-		if library {
-			if library, err = b.simple(op); err != nil {
-				return nil, err
-			}
+		if !slices.Equal(b.Chunks(), p.Chunks) || !slices.Equal(b.Blocks(), p.Blocks) {
+			// The library would write elements to wrong positions.
+			return nil, refused(op, b.sc.path, fmt.Errorf("%w: chunks %v in blocks %v, want %v in %v", errors.ErrUnsupported, b.Chunks(), b.Blocks(), p.Chunks, p.Blocks))
+		}
+		simple, err := b.simple(op)
+		if err == nil && !simple {
+			err = refused(op, b.sc.path, fmt.Errorf("%w: an array without elements, of Caterva, or with the filter Delta or a dictionary", errors.ErrUnsupported))
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
-	d, rest := (*Array)(nil), arrays
-	if library {
-		d, err = first.Copy(l)
-		rest = arrays[1:]
-	} else {
-		d, err = first.emptyLike(op, p)
-	}
+	d, err := first.Copy(l)
 	if err != nil {
 		return nil, err
 	}
-	start := make([]int64, len(shape))
-	for _, b := range rest {
-		if library {
-			err = d.growBy(op, b, axis)
-		} else {
-			err = d.concatenate(op, b, axis, start)
-		}
-		if err != nil {
+	for _, b := range arrays[1:] {
+		if err := d.growBy(op, b, axis); err != nil {
 			return nil, errors.Join(err, d.Close())
 		}
 	}
 	return d, nil
-}
-
-// emptyLike creates the array p with the metalayers of a.
-func (a *Array) emptyLike(op string, p *ArrayParams) (*Array, error) {
-	if err := a.sc.h.lock(op); err != nil {
-		return nil, err
-	}
-	defer a.sc.h.mu.Unlock()
-	var err error
-	if p.Meta, err = a.metaLocked(); err != nil {
-		return nil, err
-	}
-	d, err := CreateArray(p)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.sc.copyMetaLocked(d.sc.VLMeta(), a.sc.VLMeta()); err != nil {
-		return nil, errors.Join(err, d.Close())
-	}
-	return d, nil
-}
-
-// concatenate writes b into d at start, and advances start.
-func (d *Array) concatenate(op string, b *Array, axis int, start []int64) error {
-	if err := b.sc.h.lock(op); err != nil {
-		return err
-	}
-	defer b.sc.h.mu.Unlock()
-	extent := make([]int64, b.rank)
-	for i := range extent {
-		extent[i] = int64(b.geometry.shape[i])
-	}
-	err := d.fillFrom(op, b, start, extent, func(at []int64) []int64 {
-		from := slices.Clone(at)
-		from[axis] -= start[axis]
-		return from
-	}, nil)
-	start[axis] += extent[axis]
-	return err
 }
 
 // simple checks the chunks of a and reports whether the library can read parts of the array

@@ -41,7 +41,7 @@ func chunksOfAllKinds(t testing.TB) map[string][2][]byte {
 	return kinds
 }
 
-func TestParts(t *testing.T) {
+func TestDecompressor_Items(t *testing.T) {
 	d := newDecompressor(t)
 	for name, kind := range chunksOfAllKinds(t) {
 		b, src := kind[0], kind[1]
@@ -51,42 +51,35 @@ func TestParts(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				start := rapid.IntRange(0, len(src)).Draw(t, "start")
 				n := rapid.IntRange(0, len(src)-start).Draw(t, "n")
-				dst := make([]byte, n)
-				got, err := d.Part(dst, b, start)
-				require.NoError(t, err)
-				require.Equal(t, n, got)
-				require.Equal(t, src[start:start+n], dst)
-
 				first, size := start/info.TypeSize, info.TypeSize
 				items := n / size
 				if first+items > len(src)/size {
 					return
 				}
-				dst = make([]byte, items*size)
-				_, err = d.Items(dst, b, first, items)
+				dst := make([]byte, items*size)
+				_, err := d.Items(dst, b, first, items)
 				require.NoError(t, err)
 				require.Equal(t, src[first*size:(first+items)*size], dst)
 			})
-			for _, r := range [][2]int{{-1, 1}, {len(src), 1}, {len(src) + 1, 0}, {0, len(src) + 1}, {1 << 62, 1}} {
-				_, err := d.Part(make([]byte, r[1]), b, r[0])
+			items := len(src) / info.TypeSize
+			for _, r := range [][2]int{{-1, 1}, {items, 1}, {items + 1, 0}, {0, items + 1}, {1 << 62, 1}} {
+				_, err := d.Items(make([]byte, r[1]*info.TypeSize), b, r[0], r[1])
 				require.ErrorIs(t, err, cblosc.ErrRegion, "%v", r)
 			}
 		})
 	}
-	_, err := d.Part(nil, []byte("short"), 0)
+	_, err := d.Items(nil, []byte("short"), 0, 0)
 	require.ErrorIs(t, err, cblosc.ErrFormat)
 	uninit, err := cblosc.SpecialChunk(cparams(4), cblosc.Uninit, 400, nil)
 	require.NoError(t, err)
-	for start := range 8 {
-		dst := []byte("left alone")
-		_, err = d.Part(dst, uninit, start)
-		require.NoError(t, err)
-		require.Equal(t, "left alone", string(dst))
-	}
+	dst := []byte("unchanged   ")
+	_, err = d.Items(dst, uninit, 2, 3)
+	require.NoError(t, err)
+	require.Equal(t, "unchanged   ", string(dst))
 	d, err = cblosc.NewDecompressor(nil)
 	require.NoError(t, err)
 	require.NoError(t, d.Close())
-	_, err = d.Part(nil, uninit, 0)
+	_, err = d.Items(nil, uninit, 0, 0)
 	require.ErrorIs(t, err, cblosc.ErrClosed)
 	_, err = d.Blocks(make([]byte, 400), uninit, []bool{true})
 	require.ErrorIs(t, err, cblosc.ErrClosed)
@@ -220,11 +213,6 @@ func TestRaggedZeros(t *testing.T) {
 			_, err := d.Decompress(dst, b)
 			require.NoError(t, err)
 			require.Equal(t, make([]byte, n), dst)
-			dst = dst[:n-5]
-			dst[0] = 1
-			_, err = d.Part(dst, b, 5)
-			require.NoError(t, err)
-			require.Equal(t, make([]byte, n-5), dst)
 			back := new(cblosc.Batch)
 			require.NoError(t, d.DecompressBatch(back, batchOf(b, b)))
 			require.Equal(t, make([]byte, 2*n), back.Bytes())
@@ -240,7 +228,7 @@ func TestRaggedZeros(t *testing.T) {
 	}
 }
 
-func TestPart_missingBlockStarts(t *testing.T) {
+func TestCompressor_Compress_shortBuffer(t *testing.T) {
 	for _, threads := range []int{1, 4, 16} {
 		p := cparams(1)
 		p.Threads, p.BlockSize, p.Filters = threads, 1, [cblosc.MaxFilters]cblosc.Filter{}
@@ -261,7 +249,7 @@ func TestPart_missingBlockStarts(t *testing.T) {
 	}
 }
 
-func TestPart_shuffleSize(t *testing.T) {
+func TestDecompressor_Decompress_shuffleSize(t *testing.T) {
 	b := compress(t, cparams(4), ramp(4000, 1))
 	d := newDecompressor(t)
 	b[0x1D] = 4 // same value as before

@@ -10,14 +10,14 @@ import (
 	"fmt"
 )
 
-// CompressWith makes AppendBuffer and WriteItems compress with c, which may have a prefilter or a
-// tuner, instead of the super-chunk's context. Chunks that are added compressed, and those of Fill,
-// do not use c. A nil c restores the super-chunk's context.
+// CompressWith makes AppendBuffer compress with c, which may have a prefilter or a tuner, instead of
+// the super-chunk's context. Chunks that are added compressed, and those of Fill, do not use c.
+// WriteItems then returns errors.ErrUnsupported; use UpdateChunk with a chunk of c instead. A nil c
+// restores the super-chunk's context.
 //
 // The caller must close c after the last use; calls after that return ErrClosed. The functions of c
 // must not use the super-chunk. If one of them fails, the chunk is unchanged and the super-chunk
-// stays usable. With a prefilter WriteItems must write whole chunks, because the other data of a
-// chunk would be filtered again: errors.ErrUnsupported.
+// stays usable.
 //
 // It returns ErrParam if c has another TypeSize, ErrReadOnly, ErrClosed, or
 // errors.ErrUnsupported for the super-chunk of an Array, whose chunks hold multidimensional blocks
@@ -93,41 +93,6 @@ func (s *SChunk) appendMadeLocked(op string, src []byte) error {
 		return refused(op, s.path, err)
 	}
 	return s.putLocked(op, putLast, i, h, b)
-}
-
-// writeMadeLocked implements WriteItems with s.with for the chunks first to last.
-func (s *SChunk) writeMadeLocked(op string, src []byte, start, first, last int64) error {
-	if s.with.hooks != nil && s.with.hooks.block != nil {
-		err := s.eachPart(first, last, start, len(src), func(i int64, lo, hi, _ int) error {
-			if n := s.chunkLen(i); hi-lo < n {
-				return refused(op, s.path, fmt.Errorf("%w: bytes [%d, %d) of chunk %d of %d with a prefilter, which would filter the other bytes again", errors.ErrUnsupported, lo, hi, i, n))
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return s.eachPart(first, last, start, len(src), func(i int64, lo, hi, at int) error {
-		data := src[at : at+hi-lo]
-		if len(data) < s.chunkLen(i) {
-			all := make([]byte, s.chunkLen(i))
-			if _, err := s.decompressLocked(op, all, i); err != nil {
-				return err
-			}
-			copy(all[lo:], data)
-			data = all
-		}
-		b, err := s.makeLocked(op, i, data)
-		if err != nil {
-			return err
-		}
-		h, err := s.checkForSChunk(b)
-		if err != nil {
-			return refused(op, s.path, err)
-		}
-		return s.putLocked(op, putInPlace, i, h, b)
-	})
 }
 
 // readLocked is decompressLocked, or decompresses with s.through if it is set.

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/caterva"
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 )
@@ -161,8 +162,8 @@ func (e *emitter) array(area string, v map[string]string, i int) error {
 		n *= s
 	}
 	data := series(v["data"], uint64(i), int(n), size)
-	if err := writeArray(&cblosc.ArrayParams{
-		Shape: shape, Chunks: chunks, Blocks: blocks, DType: dtype, Caterva: area == "caterva",
+	if err := writeArray(area, &cblosc.ArrayParams{
+		Shape: shape, Chunks: chunks, Blocks: blocks, DType: dtype,
 		Storage: cblosc.Storage{Path: path, Contiguous: v["storage"] == "contiguous", CParams: p},
 	}, data); err != nil {
 		return fmt.Errorf("%s: %w", id, err)
@@ -183,8 +184,13 @@ func (e *emitter) array(area string, v map[string]string, i int) error {
 
 func dashed(s string) string { return string(bytes.ReplaceAll([]byte(s), []byte(" "), []byte("_"))) }
 
-func writeArray(p *cblosc.ArrayParams, data []byte) error {
-	a, err := cblosc.CreateArray(p)
+// writeArray writes an array of the format b2nd or caterva.
+func writeArray(format string, p *cblosc.ArrayParams, data []byte) error {
+	create := cblosc.CreateArray
+	if format == b2ndmeta.CatervaName {
+		create = caterva.Create
+	}
+	a, err := create(p)
 	if err != nil {
 		return err
 	}

@@ -82,8 +82,8 @@ func (e *emitter) brokenArrays(area string) error {
 	if err := os.MkdirAll(filepath.Dir(base), 0o755); err != nil {
 		return err
 	}
-	if err := writeArray(&cblosc.ArrayParams{
-		Shape: m.Shape, Chunks: m.Chunks, Blocks: m.Blocks, DType: m.DType, Caterva: m.Caterva,
+	if err := writeArray(area, &cblosc.ArrayParams{
+		Shape: m.Shape, Chunks: m.Chunks, Blocks: m.Blocks, DType: m.DType,
 		Storage: cblosc.Storage{Path: base, Contiguous: true, CParams: p},
 	}, series("ramp", 1, 280, 4)); err != nil {
 		return err
@@ -209,7 +209,7 @@ func (e *emitter) arrayCodecs() error {
 		}
 		a.Storage = cblosc.Storage{Path: path, Contiguous: true, CParams: p, DParams: &cblosc.DParams{Threads: 1, Allow: trusted}}
 		data := series("wave", uint64(i), int(n), p.TypeSize)
-		if err := writeArray(a, data); err != nil {
+		if err := writeArray(b2ndmeta.Name, a, data); err != nil {
 			return fmt.Errorf("%s: %w", c.ID, err)
 		}
 		got, err := decodeArray(path)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/internal/caterva"
 )
 
 // appendDurably appends values to a frame in one durable append.
@@ -147,12 +148,15 @@ func TestCompact(t *testing.T) {
 	})
 
 	t.Run("array", func(t *testing.T) {
-		for _, caterva := range []bool{false, true} {
+		for _, create := range []func(*cblosc.ArrayParams) (*cblosc.Array, error){cblosc.CreateArray, caterva.Create} {
 			path := filepath.Join(t.TempDir(), "array")
-			p := cblosc.ArrayParams{Shape: []int64{50, 40}, Chunks: []int32{16, 16}, Blocks: []int32{8, 8}, Caterva: caterva,
+			p := cblosc.ArrayParams{Shape: []int64{50, 40}, Chunks: []int32{16, 16}, Blocks: []int32{8, 8},
 				Storage: cblosc.Storage{Contiguous: true, CParams: cblosc.DefaultCParams()}}
 			p.Storage.CParams.TypeSize = 8
-			zerosArray(t, path, p)
+			p.Storage.Path = path
+			created, err := create(&p)
+			require.NoError(t, err)
+			require.NoError(t, created.Close())
 			src := ramp(60*40*8, 1)
 			var before int64
 			for k := range 3 { // the last one replaces all chunks

@@ -141,13 +141,6 @@ func ArrayMeta(content []byte, caterva bool) (rank int, err error) {
 	return len(m.Shape), err
 }
 
-// CatervaMeta returns the content of the metalayer of a Caterva array, which C-Blosc2 cannot write,
-// and the number of its chunks and of the elements of a chunk.
-func CatervaMeta(shape []int64, chunks, blocks []int32) (content []byte, numChunks, chunkItems int64) {
-	m := b2ndmeta.Meta{Shape: shape, Chunks: chunks, Blocks: blocks, Caterva: true}
-	return m.Append(nil), m.NumChunks(), m.ChunkItems()
-}
-
 // OneChunk returns the location of the only chunk of the frame in bytes from its start, or the kind
 // of special chunk that it is. The location may be outside the frame.
 func (f *Frame) OneChunk(decode Decode) (at int64, special int, err error) {

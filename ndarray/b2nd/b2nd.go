@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/caterva"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -257,7 +258,7 @@ func checkCaterva(spec ndarray.Spec) error {
 func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend, err error) {
 	spec, params, cp, err := prepare(spec)
 	if err == nil && o.Caterva {
-		params.Caterva, params.DType = true, ""
+		params.DType = ""
 		err = checkCaterva(spec)
 	}
 	if err != nil {
@@ -265,7 +266,11 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend,
 	}
 	params.Storage = cblosc.Storage{Path: path, Contiguous: !o.Sparse, CParams: cp}
 	params.Meta, spec.Attrs = splitFixed(spec.Attrs)
-	a, err := cblosc.CreateArray(&params)
+	createArray := cblosc.CreateArray
+	if o.Caterva {
+		createArray = caterva.Create
+	}
+	a, err := createArray(&params)
 	if err != nil {
 		return nil, translate(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/caterva"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
@@ -157,14 +158,15 @@ func TestFixedMetalayers(t *testing.T) {
 	}
 	cp := cblosc.DefaultCParams()
 	cp.TypeSize = 4
-	for _, caterva := range []bool{false, true} {
-		path := filepath.Join(dir, fmt.Sprint(caterva))
-		p := cblosc.ArrayParams{Shape: []int64{4}, Chunks: []int32{4}, Blocks: []int32{4}, Meta: layers, Caterva: caterva,
+	for _, old := range []bool{false, true} {
+		path := filepath.Join(dir, fmt.Sprint(old))
+		p := cblosc.ArrayParams{Shape: []int64{4}, Chunks: []int32{4}, Blocks: []int32{4}, Meta: layers,
 			Storage: cblosc.Storage{Path: path, CParams: cp}}
-		if !caterva {
-			p.DType = "<i4"
+		create := caterva.Create
+		if !old {
+			create, p.DType = cblosc.CreateArray, "<i4"
 		}
-		a, err := cblosc.CreateArray(&p)
+		a, err := create(&p)
 		require.NoError(t, err)
 		require.NoError(t, a.SChunk().VLMeta().Add("both", []byte{2}))
 		require.NoError(t, a.Close())
@@ -433,8 +435,8 @@ func TestLargeSparseArray(t *testing.T) {
 	require.Equal(t, make([]byte, 4), got)
 }
 
-// caterva writes a file of one chunk and one block in the layout of the Caterva library.
-func caterva(t *testing.T) string {
+// catervaFile writes a file of one chunk and one block in the layout of the Caterva library.
+func catervaFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.caterva")
 	cp := cblosc.DefaultCParams()
@@ -455,7 +457,7 @@ func caterva(t *testing.T) string {
 // TestCaterva checks that elements of a Caterva array are opaque unless the caller specifies a
 // type, because Caterva does not store it.
 func TestCaterva(t *testing.T) {
-	path := caterva(t)
+	path := catervaFile(t)
 	a := open(t, path, nil)
 	require.Equal(t, "caterva", a.Meta().Format)
 	require.Equal(t, "|V4", a.DType().String())

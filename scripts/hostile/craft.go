@@ -22,6 +22,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/caterva"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 )
 
@@ -116,7 +117,7 @@ func storeSeeds(c config) ([]*seed, error) {
 func arrays(dir string) error {
 	for i, p := range []*cblosc.ArrayParams{
 		{Shape: []int64{7, 5}, Chunks: []int32{4, 3}, Blocks: []int32{2, 2}, DType: "<i8", Meta: []cblosc.Metalayer{{Name: "m", Content: []byte("abc")}}},
-		{Shape: []int64{9}, Chunks: []int32{4}, Blocks: []int32{2}, Caterva: true},
+		{Shape: []int64{9}, Chunks: []int32{4}, Blocks: []int32{2}}, // Caterva
 		{Shape: []int64{0, 3}, Chunks: []int32{2, 2}, Blocks: []int32{1, 2}, DType: "<f8"},
 		{DType: "<i8"},
 		{Shape: []int64{7, 5}, Chunks: []int32{4, 3}, Blocks: []int32{2, 2}, DType: "<i8"},
@@ -124,7 +125,11 @@ func arrays(dir string) error {
 		cp := cblosc.DefaultCParams()
 		cp.TypeSize = 8
 		p.Storage = cblosc.Storage{Path: filepath.Join(dir, fmt.Sprintf("array%d.b2nd", i)), Contiguous: i < 4, CParams: cp}
-		a, err := cblosc.CreateArray(p)
+		create := cblosc.CreateArray
+		if i == 1 {
+			create = caterva.Create
+		}
+		a, err := create(p)
 		if err != nil {
 			return err
 		}
