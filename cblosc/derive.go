@@ -57,8 +57,8 @@ func (l *Layout) params(a *Array, shape []int64, chunks, blocks []int32) (*Array
 // Slice creates an array from a region (b2nd_get_slice). Metalayers are not copied.
 //
 // It returns errors.ErrUnsupported for an array without dimensions and for chunks with the filter
-// Delta or a dictionary, which the library decodes incorrectly in part; ErrRegion; and the errors of
-// CreateArray and ReadRegion.
+// Delta or a dictionary, which the library decodes incorrectly in part; ErrRegion; and the errors
+// of CreateArray and ReadRegion.
 func (a *Array) Slice(start, shape []int64, l Layout) (*Array, error) {
 	const op = "slice"
 	p, err := l.params(a, shape, a.Chunks(), a.Blocks())
@@ -128,8 +128,8 @@ func (a *Array) errParts() error {
 }
 
 // Copy creates an array with the same elements and metalayers (b2nd_copy). The copy can have other
-// chunks, blocks, parameters or storage. Chunks are copied without recompression if only the storage
-// differs.
+// chunks, blocks, parameters or storage. Chunks are copied without recompression if only the
+// storage differs.
 //
 // It returns errors.ErrUnsupported for a Caterva array, and for other chunks or blocks if the array
 // has chunks with the filter Delta or a dictionary. Its other errors are those of CreateArray and

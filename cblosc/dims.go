@@ -71,8 +71,8 @@ func keep[T any](all []T, kept []int) []T {
 // copies chunks without recompression). axes are their indices in the new array, in ascending
 // order. The array is a copy, without the metalayers.
 //
-// It returns ErrParam for invalid axes, and the errors of Copy. It returns errors.ErrUnsupported for
-// more than MaxDim dimensions, an array without dimensions or chunks, elements above 255 bytes,
+// It returns ErrParam for invalid axes, and the errors of Copy. It returns errors.ErrUnsupported
+// for more than MaxDim dimensions, an array without dimensions or chunks, elements above 255 bytes,
 // metalayers in addition to the array's own, and for other chunks or blocks in l.
 func (a *Array) ExpandDims(axes []int, l Layout) (*Array, error) {
 	const op = "expand dimensions"
@@ -157,8 +157,8 @@ func (a *Array) plainLocked() (bool, error) {
 //
 // It returns ErrParam for an empty list, an axis out of range, or arrays whose dtype or other
 // dimensions differ; and the errors of Copy. It returns errors.ErrUnsupported for arrays that the
-// library joins incorrectly: those with other chunks or blocks than the result, without elements, or
-// with the filter Delta or a dictionary; and for Caterva arrays.
+// library joins incorrectly: those with other chunks or blocks than the result, without elements,
+// or with the filter Delta or a dictionary; and for Caterva arrays.
 func Concatenate(axis int, arrays []*Array, l Layout) (*Array, error) {
 	const op = "concatenate"
 	if len(arrays) == 0 {

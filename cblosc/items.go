@@ -176,8 +176,8 @@ func (s *SChunk) ReadPoints(dst []byte, items []int64) error {
 //
 // It returns errors.ErrUnsupported after CompressWith, and for a write that ends inside a chunk at
 // an offset equal to the length of the shorter last chunk, where the library would cut off the
-// chunk; write up to another item instead. It returns ErrSize, ErrRegion, ErrReadOnly, ErrFormat if a stored chunk is not
-// valid, ErrClosed, ErrBroken, or an *Error from the library.
+// chunk; write up to another item instead. It returns ErrSize, ErrRegion, ErrReadOnly, ErrFormat if
+// a stored chunk is not valid, ErrClosed, ErrBroken, or an *Error from the library.
 func (s *SChunk) WriteItems(src []byte, start int64) error {
 	const op = "write items"
 	if err := s.h.lockWrite(op); err != nil {

@@ -10,8 +10,8 @@ import (
 	"fmt"
 )
 
-// CompressWith makes AppendBuffer compress with c, which may have a prefilter or a tuner, instead of
-// the super-chunk's context. Chunks that are added compressed, and those of Fill, do not use c.
+// CompressWith makes AppendBuffer compress with c, which may have a prefilter or a tuner, instead
+// of the super-chunk's context. Chunks that are added compressed, and those of Fill, do not use c.
 // WriteItems then returns errors.ErrUnsupported; use UpdateChunk with a chunk of c instead. A nil c
 // restores the super-chunk's context.
 //

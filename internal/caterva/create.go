@@ -10,8 +10,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
-// Create creates a Caterva array of zeros: a super-chunk with the Caterva metalayer. p.DType must be
-// empty, because the format stores no dtype.
+// Create creates a Caterva array of zeros: a super-chunk with the Caterva metalayer. p.DType must
+// be empty, because the format stores no dtype.
 //
 // It returns cblosc.ErrParam for invalid shapes, cblosc.ErrLimit for more than 8 dimensions,
 // errors.ErrUnsupported for storage written in Go, and the errors of cblosc.CreateSChunk. A failure
