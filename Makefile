@@ -23,6 +23,9 @@ export HYPERSLAB_HDF5_SRC ?= $(CURDIR)/third_party/src/hdf5-tools
 ifneq ($(wildcard .venv/bin/python),)
 export HYPERSLAB_PYTHON ?= $(CURDIR)/.venv/bin/python
 endif
+ifneq ($(wildcard .venv-remote/bin/python),)
+export HYPERSLAB_REMOTE_PYTHON ?= $(CURDIR)/.venv-remote/bin/python
+endif
 ifneq ($(wildcard .venv-old/bin/python),)
 export HYPERSLAB_OLD_PYTHON ?= $(CURDIR)/.venv-old/bin/python
 endif
@@ -108,6 +111,12 @@ newest: ## the tests with the newest C-Blosc2 and HDF5 of Debian, in a bare syst
 .PHONY: bench
 bench: build ## every promised speed against its peer, and how cost grows: bench/results.md; BENCH="-resume -rows ^read" picks
 	@scripts/bench.sh $(BENCH)
+
+.PHONY: bench-remote
+bench-remote: build peers ## reads of URLs with 30 ms latency, against h5py and python-blosc2 with fsspec: .bench/remote.md
+	mkdir -p .bench
+	$(GO) build -o .bench/hyperslab ./cmd/hyperslab
+	$(GO) run ./bench/remote -python .venv-remote/bin/python -o .bench/remote.md $(BENCH)
 
 .PHONY: bench-large
 bench-large: build ## copy 10 GiB of values between two grids in 256 MiB of memory

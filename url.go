@@ -276,7 +276,7 @@ func openOrCopy(ctx context.Context, file string, most int64) (_ *os.File, err e
 func urlReader(ctx context.Context, r io.ReaderAt, size int64) (_ io.Reader, stop func()) {
 	stop = func() {}
 	if o, ok := r.(*web.Object); ok {
-		stop = o.Prefetch(ctx, [][2]int64{{0, size}})
+		stop = o.Prefetch(ctx, func(yield func(off, n int64) bool) { yield(0, size) })
 	}
 	return io.NewSectionReader(r, 0, size), stop
 }

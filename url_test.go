@@ -234,3 +234,50 @@ func TestWalk_url(t *testing.T) {
 	require.Greater(t, s.requests.Load(), int64(20))
 	require.Greater(t, s.together.Load(), int64(2), "requests must run in parallel")
 }
+
+func TestOpen_url_paged(t *testing.T) {
+	dir := t.TempDir()
+	f, err := h5.Create(dir+"/paged.h5", &h5.CreateOptions{Creation: &h5.FileCreation{Space: h5.FileSpace{Strategy: h5.Paged, PageSize: 1 << 20}}})
+	require.NoError(t, err)
+	for i := range 1000 {
+		d, err := f.Root().CreateDataset(fmt.Sprintf("d%03d", i), h5.Uint(1, h5.LittleEndian), h5.SimpleSpace(8<<10), nil)
+		require.NoError(t, err)
+		require.NoError(t, d.WriteRegion(make([]byte, 8<<10), h5.Uint(1, h5.LittleEndian), h5.Region{Start: []int64{0}, Count: []int64{8 << 10}}))
+		require.NoError(t, d.Close())
+	}
+	require.NoError(t, f.Close())
+	s := serveDir(t, dir)
+	a, err := hyperslab.Open(bg, s.URL+"/paged.h5:/d777", nil)
+	require.NoError(t, err)
+	require.NoError(t, a.Close())
+	require.LessOrEqual(t, s.requests.Load(), int64(3))
+	require.Len(t, listing(t, s.URL+"/paged.h5"), 1001)
+}
+
+// TestSummarize_url checks that a pass through an array sends long requests in parallel, although
+// each unit of the pass is small.
+func TestSummarize_url(t *testing.T) {
+	dir := t.TempDir()
+	spec := ndarray.Spec{Shape: []int64{512, 8, 1024}, DType: ndarray.DTypeOf[int64](), ChunkShape: []int64{1, 8, 1024}, Compression: &ndarray.Compression{Codec: "none"}}
+	plain := spec
+	plain.ChunkShape = nil
+	fillArray(t, dir+"/x.h5:/chunked", spec, nil)
+	fillArray(t, dir+"/x.h5:/plain", plain, nil)
+	fillArray(t, dir+"/x.b2nd", spec, nil)
+	for _, name := range []string{"/x.h5:/chunked", "/x.h5:/plain", "/x.b2nd"} {
+		t.Run(name[1:], func(t *testing.T) {
+			s := serveDir(t, dir)
+			a, err := hyperslab.Open(bg, s.URL+name, nil)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, a.Close()) }()
+			part, err := ndarray.View(a, ndarray.Select(ndarray.Span(64, 512)))
+			require.NoError(t, err)
+			before := s.requests.Load()
+			s.delay.Store(int64(20 * time.Millisecond))
+			_, err = ndarray.Summarize(bg, part, &ndarray.WorkOptions{Workers: 1})
+			require.NoError(t, err)
+			require.LessOrEqual(t, s.requests.Load()-before, int64(12), "28 MiB in requests of 4 MiB, and the index")
+			require.Greater(t, s.together.Load(), int64(4))
+		})
+	}
+}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/hyperslab/hyperslab/internal/ahead"
 )
 
 // Array is an open n-dimensional array. Any number of goroutines may call its methods at the same
@@ -111,7 +113,7 @@ func (a *Array) Read(ctx context.Context, dst []byte, r Region) error {
 		if len(dst) == 0 {
 			return nil
 		}
-		return a.backend.ReadRegion(ctx, dst, r)
+		return a.backend.ReadRegion(ahead.Enter(ctx, a), dst, r)
 	})
 }
 

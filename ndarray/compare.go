@@ -135,6 +135,7 @@ func Compare(ctx context.Context, a, b *Array, o *CompareOptions) (Comparison, e
 	if err != nil {
 		return fail(err)
 	}
+	p.sources = []*Array{a, b}
 	found := collector{a: da, b: db, keep: max(o.MaxDiffs, 1)}
 	buffers := 2
 	if texts {

@@ -125,6 +125,7 @@ func copyUnits(ctx context.Context, dst, src *Array, p plan, progress func(Progr
 	if dst.m().DType.Kind == String {
 		buffers = 0
 	}
+	p.sources = []*Array{src}
 	err := p.run(ctx, buffers, progress, func(ctx context.Context, _ int64, r Region, b [][]byte) error {
 		if buffers == 0 {
 			return copyStrings(ctx, dst, src, r)

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/inorder"
 )
@@ -44,8 +45,9 @@ type plan struct {
 	size    int   // bytes of an element
 	total   int64 // bytes of all elements
 	workers int
-	decodes float64 // average number of times a source chunk is decoded
-	ahead   int64   // number of units that may be begun after the first unfinished one; 0: any number
+	decodes float64  // average number of times a source chunk is decoded
+	ahead   int64    // number of units that may be begun after the first unfinished one; 0: any number
+	sources []*Array // arrays whose regions are read in the order of the units
 
 	// uniform reports, without reading, whether all elements of a region are known to be equal.
 	// once then does the work for the whole region. Both are nil if no such information exists.
@@ -295,6 +297,11 @@ func (p plan) run(ctx context.Context, buffers int, progress func(Progress), wor
 	if p.ahead > 0 {
 		gate.Ahead = p.ahead
 	}
+	for _, a := range p.sources {
+		var stop func()
+		ctx, stop = ahead.WithScan(ctx, a, p.regions())
+		defer stop()
+	}
 	todo := p.tasks()
 	group, gctx := errgroup.WithContext(WithWorkers(ctx, max(1, Workers(ctx)/p.workers)))
 	for range p.workers {
@@ -345,6 +352,17 @@ func (p plan) run(ctx context.Context, buffers int, progress func(Progress), wor
 		return err
 	}
 	return nil
+}
+
+// regions yields the units in order.
+func (p *plan) regions() ahead.Regions {
+	return func(yield func(start, shape []int64) bool) {
+		for n := range p.count {
+			if r := p.units.at(n); !yield(r.Start, r.Shape) {
+				return
+			}
+		}
+	}
 }
 
 // task is a unit, or several units whose elements are all equal.

@@ -44,6 +44,7 @@ func eachOrMany(ctx context.Context, a *Array, o *WorkOptions, f func(ctx contex
 	if err != nil {
 		return a.wrap("work on", err)
 	}
+	p.sources = []*Array{a}
 	if many != nil {
 		if p.uniform, err = p.uniformIn(ctx, a); err != nil {
 			return a.wrap("work on", err)
@@ -97,6 +98,7 @@ func Map(ctx context.Context, dst, src *Array, o *WorkOptions, f func(ctx contex
 	if err != nil {
 		return dst.wrap("map to", err)
 	}
+	p.sources = []*Array{src}
 	return dst.wrap("map to", p.run(ctx, 2, o.Progress, func(ctx context.Context, _ int64, r Region, b [][]byte) error {
 		in := b[0][:r.NumElems()*int64(from.DType.Size)]
 		out := b[1][:r.NumElems()*int64(to.DType.Size)]

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+
+	"github.com/hyperslab/hyperslab/internal/ahead"
 )
 
 // ChunkForm describes the meaning of the stored bytes of a chunk. Two arrays with the same chunk
@@ -111,7 +113,10 @@ func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 // pass copies chunk n. ok is false if it must be copied as elements.
 func (p *passage) pass(ctx context.Context, dst, src *Array, in *order, buf *[]byte, n int64) (ok bool, err error) {
 	var b []byte
-	err = src.use("copy", func() (err error) { b, err = p.from.ReadChunk(ctx, (*buf)[:0], p.form, n); return err })
+	err = src.use("copy", func() (err error) {
+		b, err = p.from.ReadChunk(ahead.Enter(ctx, src), (*buf)[:0], p.form, n)
+		return err
+	})
 	if errors.Is(err, errors.ErrUnsupported) {
 		return false, nil
 	}
@@ -156,6 +161,7 @@ func copyChunks(ctx context.Context, dst, src *Array, way *passage, in *order, o
 		buffers <- nil
 		elements <- nil
 	}
+	p.sources = []*Array{src}
 	err = p.run(ctx, 0, o.Progress, func(ctx context.Context, n int64, r Region, _ [][]byte) error {
 		b := <-buffers
 		defer func() { buffers <- b }()

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
@@ -133,7 +134,12 @@ func (v *view) ReadRegion(ctx context.Context, dst []byte, r Region) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return v.a.takePicked(ctx, dst, v.p.part(r, len(v.a.m().Shape)))
+		rank := len(v.a.m().Shape)
+		ctx = ahead.Enter(ahead.Through(ctx, v.a, func(start, shape []int64) ([]int64, []int64) {
+			under := v.p.part(Region{start, shape}, rank).around(rank)
+			return under.Start, under.Shape
+		}), v.a)
+		return v.a.takePicked(ctx, dst, v.p.part(r, rank))
 	})
 }
 

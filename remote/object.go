@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,7 +45,7 @@ func (o *Object) Size() int64 { return o.v.size }
 // ETag returns the ETag of the object as the server sent it, or "".
 func (o *Object) ETag() string { return o.v.tag }
 
-// URL returns the URL of the object without query.
+// URL returns the URL of the object for messages: see Redact.
 func (o *Object) URL() string { return o.v.shown }
 
 // Stats returns the counters of the handle.
@@ -112,7 +113,7 @@ func (o *Object) read(p []byte, off int64) (n int, err error) {
 		return 0, nil
 	}
 	if last-first >= longRead {
-		defer o.Prefetch(o.ctx, [][2]int64{{off, int64(len(p))}})()
+		defer o.Prefetch(o.ctx, func(yield func(off, n int64) bool) { yield(off, int64(len(p))) })()
 	}
 	for at := first; at <= last; at++ {
 		if err := o.usable(); err != nil {
@@ -278,21 +279,143 @@ func (o *Object) fetchOnce(run []*block) ([]*block, error) {
 }
 
 // plan limits the blocks that a Prefetch fetches before they are read.
-type plan struct{ slots chan struct{} }
+type plan struct {
+	mu    sync.Mutex
+	free  int           // blocks that may be fetched
+	woken chan struct{} // receives after release; capacity 1
+}
 
 // release is called once for each block that was read, evicted or failed.
-func (p *plan) release() { <-p.slots }
+func (p *plan) release() {
+	p.mu.Lock()
+	p.free++
+	p.mu.Unlock()
+	select {
+	case p.woken <- struct{}{}:
+	default:
+	}
+}
+
+// take takes the place of a block if n places are free.
+func (p *plan) take(n int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.free < n {
+		return false
+	}
+	p.free--
+	return true
+}
 
 // Prefetch begins to fetch ranges, each an offset and a length in bytes, in the order in which they
 // will be read. Neighbouring ranges are merged into requests of up to 4 MiB. At most a quarter of
 // the cache is fetched before it is read. Errors are returned by the reads.
 //
-// The caller calls stop when it needs no further range. The end of ctx stops Prefetch as well.
-func (o *Object) Prefetch(ctx context.Context, ranges [][2]int64) (stop func()) {
+// Prefetch may call ranges in another goroutine after it returned. The caller calls stop when it
+// needs no further range. The end of ctx stops Prefetch as well.
+func (o *Object) Prefetch(ctx context.Context, ranges iter.Seq2[int64, int64]) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	p := &plan{make(chan struct{}, max(o.c.o.Cache/4/blockSize, 1))}
-	o.background(func() { o.pump(ctx, p, ranges) })
-	return cancel
+	most := int(max(o.c.o.Cache/4/blockSize, 1))
+	u := &pump{o: o, ctx: ctx, p: &plan{free: most, woken: make(chan struct{}, 1)}, batch: min(maxRun, max(most/4, 1))}
+	next, end := iter.Pull2(ranges)
+	// The first ranges are requested before the caller reads, because otherwise its reads would
+	// send requests for parts of them.
+	if u.run(next, false) {
+		end()
+		return cancel
+	}
+	done := make(chan struct{})
+	if !o.background(func() { defer close(done); defer end(); u.run(next, true) }) {
+		end()
+		return cancel
+	}
+	return func() { cancel(); <-done } // afterwards ranges is not called any more
+}
+
+// pump fetches the missing blocks of ranges for a Prefetch.
+type pump struct {
+	o        *Object
+	ctx      context.Context
+	p        *plan
+	batch    int      // places that must be free before a request, so that requests are long
+	pending  []*block // consecutive blocks of the next request
+	off, end int64    // blocks of the current range that are left
+}
+
+// flush sends a request for the pending blocks.
+func (u *pump) flush() {
+	if len(u.pending) > 0 {
+		u.o.begin(u.pending)
+		u.pending = nil
+	}
+}
+
+// run requests blocks until the ranges end and then returns true. Without wait it returns false if
+// the reader must proceed first.
+func (u *pump) run(next func() (off, n int64, ok bool), wait bool) bool {
+	o := u.o
+	for {
+		for ; u.off < u.end; u.off++ {
+			k := key{o.v, u.off}
+			if o.c.cache.has(k) {
+				continue
+			}
+			if len(u.pending) > 0 && !o.bridge(&u.pending, u.off) {
+				u.flush()
+			}
+			if !u.reserve(wait) {
+				u.flush()
+				return u.over()
+			}
+			b, mine := o.c.cache.claimFor(k, u.p)
+			if !mine {
+				u.p.release()
+				continue
+			}
+			u.pending = append(u.pending, b)
+		}
+		if u.over() {
+			u.flush()
+			return true
+		}
+		off, n, ok := next()
+		if !ok {
+			u.flush()
+			return true
+		}
+		off = max(off, 0)
+		if n = min(n, o.v.size-off); n > 0 {
+			u.off, u.end = off>>blockShift, (off+n-1)>>blockShift+1
+		}
+	}
+}
+
+// over reports whether no more block may be fetched.
+func (u *pump) over() bool { return u.ctx.Err() != nil || u.o.ctx.Err() != nil }
+
+// reserve takes the place of a block. It returns false if there is none, or with wait if the
+// Prefetch was stopped.
+func (u *pump) reserve(wait bool) bool {
+	if len(u.pending) > 0 && !u.over() {
+		if u.p.take(1) {
+			return true
+		}
+		u.flush()
+	}
+	for !u.over() {
+		if u.p.take(u.batch) {
+			return true
+		}
+		if !wait {
+			return false
+		}
+		select {
+		case <-u.p.woken:
+		case <-u.ctx.Done():
+		case <-u.o.ctx.Done():
+		}
+	}
+	return false
 }
 
 // bridge extends a run to the block before number at, if the request stays short and no block
@@ -310,55 +433,4 @@ func (o *Object) bridge(run *[]*block, at int64) bool {
 		*run = append(*run, b)
 	}
 	return true
-}
-
-// pump fetches the missing blocks of ranges.
-func (o *Object) pump(ctx context.Context, p *plan, ranges [][2]int64) {
-	var run []*block // consecutive blocks
-	flush := func() {
-		if len(run) > 0 {
-			o.begin(run)
-			run = nil
-		}
-	}
-	defer flush()
-	for _, r := range ranges {
-		off := max(r[0], 0)
-		end := min(r[1], o.v.size-off)
-		if end <= 0 {
-			continue
-		}
-		first, last := off>>blockShift, (off+end-1)>>blockShift
-		for at := first; at <= last; at++ {
-			k := key{o.v, at}
-			if o.c.cache.has(k) {
-				continue
-			}
-			if len(run) > 0 && !o.bridge(&run, at) {
-				flush()
-			}
-			select {
-			case p.slots <- struct{}{}:
-			default: // the reader must proceed first, and needs the blocks of this run
-				flush()
-				select {
-				case p.slots <- struct{}{}:
-				case <-ctx.Done():
-					return
-				case <-o.ctx.Done():
-					return
-				}
-			}
-			if ctx.Err() != nil || o.ctx.Err() != nil {
-				p.release()
-				return
-			}
-			b, mine := o.c.cache.claimFor(k, p)
-			if !mine {
-				p.release()
-				continue
-			}
-			run = append(run, b)
-		}
-	}
 }

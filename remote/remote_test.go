@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/ahead"
 )
 
 // content returns n random bytes.
@@ -194,7 +196,7 @@ func TestObject_Prefetch(t *testing.T) {
 			ranges = append(ranges, [2]int64{at, 100_000}, [2]int64{at + 110_000, 50_000})
 		}
 		start := time.Now()
-		stop := o.Prefetch(t.Context(), ranges)
+		stop := o.Prefetch(t.Context(), ahead.List(ranges))
 		for _, r := range ranges {
 			p := make([]byte, r[1])
 			_, err := o.ReadAt(p, r[0])
@@ -209,7 +211,7 @@ func TestObject_Prefetch(t *testing.T) {
 	t.Run("bounded by the cache", func(t *testing.T) {
 		c := local(t, func(o *Options) { o.Cache = 16 << 20 })
 		o := open(t, c, s.URL+"/other")
-		stop := o.Prefetch(t.Context(), [][2]int64{{0, int64(len(body))}})
+		stop := o.Prefetch(t.Context(), ahead.List([][2]int64{{0, int64(len(body))}}))
 		time.Sleep(300 * time.Millisecond)
 		require.LessOrEqual(t, o.Stats().Bytes, int64(4<<20+firstRead))
 		all, err := io.ReadAll(io.NewSectionReader(o, 0, o.Size()))

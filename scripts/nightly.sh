@@ -28,11 +28,12 @@ run_lane() {
     files) make files ;;
     cluster) scripts/cluster.sh ;;
     bench) make bench ;;
+    remote) make bench-remote ;;
     crosscheck) make crosscheck-peers ;;
     *) die "unknown lane $1: got $1, want ${lanes[*]}" ;;
     esac
 }
-lanes=(tests race properties newest deps dist sanitize hostile fuzz crash soak files cluster bench crosscheck)
+lanes=(tests race properties newest deps dist sanitize hostile fuzz crash soak files cluster bench remote crosscheck)
 
 wanted=("$@")
 ((${#wanted[@]})) || wanted=("${lanes[@]}")

@@ -2,8 +2,9 @@
 # peers.sh: makes .venv with the Python libraries that the interoperability tests compare with (h5py
 # with hdf5plugin, PyTables, netCDF4 and h5netcdf, python-blosc2, bcolz-zipline, python-caterva,
 # NumPy), and .venv-old with releases on C-Blosc2 2.17 and HDF5 1.14, which must open files that are
-# written with default options. The tests get the interpreters from HYPERSLAB_PYTHON and
-# HYPERSLAB_OLD_PYTHON, which the Makefile sets if the environments exist. A second run with the same
+# written with default options. .venv-remote has the libraries that read URLs. The tests get the
+# interpreters from HYPERSLAB_PYTHON, HYPERSLAB_OLD_PYTHON and HYPERSLAB_REMOTE_PYTHON, which the
+# Makefile sets if the environments exist. A second run with the same
 # lists of libraries does nothing. The script also installs the shells for tests of completion, and
 # the tools of netCDF.
 set -euo pipefail
@@ -19,6 +20,8 @@ fi
 # The versions that the tests were last run with. An older interpreter without a wheel of one of
 # them fails here, not in a test.
 peers=(numpy==2.4.6 h5py==3.16.0 blosc2==4.14.1 bcolz-zipline==1.13.0 hdf5plugin==7.1.0 tables==3.11.1 h5netcdf==1.8.2 netCDF4==1.7.5.1.post1 caterva==0.7.3 h5grove==4.0.0)
+# Libraries that read URLs and kerchunk references.
+remote=(numpy==2.4.6 h5py==3.16.0 blosc2==4.14.1 fsspec==2026.9.0 aiohttp==3.14.5 xarray==2026.9.0 zarr==3.1.6 kerchunk==0.2.10 pandas==3.1.1 pyarrow==26.0.1 fastparquet==2026.9.0)
 # C-Blosc2 2.17.1, HDF5 1.14.6 in h5py and 1.14.2 in netCDF4.
 older=(numpy==2.4.6 h5py==3.14.0 blosc2==3.2.1 netCDF4==1.7.2)
 
@@ -40,3 +43,4 @@ environment() {
 
 environment .venv "${peers[@]}"
 environment .venv-old "${older[@]}"
+environment .venv-remote "${remote[@]}"

@@ -135,9 +135,10 @@ func (a *Array) ReadRegion(ctx context.Context, dst []byte, start, shape []int64
 }
 
 const (
-	mostRanges = 1 << 20   // chunks that are planned before a read
-	wholeChunk = 256 << 10 // bytes of a chunk that is fetched even if the region needs few of its blocks
-	chunkHead  = 4 << 10   // bytes of a chunk that contain its header
+	wholeChunk  = 256 << 10 // bytes of a chunk that is fetched even if the region needs few of its blocks
+	wholeRegion = 32 << 20  // bytes of the chunks of a region that are fetched so, up to wholeLarge bytes each
+	wholeLarge  = 4 << 20   // because a second request for each chunk takes longer
+	chunkHead   = 4 << 10   // bytes of a chunk that contain its header
 )
 
 // fetch begins to fetch the chunks of a region if the frame is remote. The caller calls stop after
@@ -151,20 +152,50 @@ func (a *Array) fetch(ctx context.Context, r *region) (stop func()) {
 	if to == nil {
 		return func() {}
 	}
-	var ranges [][2]int64
-	for k := range min(r.chunks, mostRanges) {
-		i, b := a.part(r, k)
-		o := a.f.offsets[i]
-		if o.IsSpecial() {
-			continue
-		}
-		n := int64(a.f.room[i])
-		if n > wholeChunk && a.touched(&b) <= a.nblocks/4 && a.f.hasBlocks(i) {
-			n = chunkHead // the blocks of the region are known after the header was read
-		}
-		ranges = append(ranges, [2]int64{src.base + int64(o), n})
+	if pass := ahead.Current(ctx); pass != nil {
+		pass.Begin(to, func(yield func(off, n int64) bool) {
+			for start, shape := range pass.Regions {
+				size := a.f.TypeSize()
+				for _, n := range shape {
+					size *= int(n)
+				}
+				part, err := a.region(start, shape, size)
+				if err != nil {
+					return // the regions are those of another array
+				}
+				for off, n := range a.ranges(part, src.base) {
+					if !yield(off, n) {
+						return
+					}
+				}
+			}
+		})
 	}
-	return to.Prefetch(ctx, ranges)
+	return to.Prefetch(ctx, a.ranges(r, src.base))
+}
+
+// ranges yields the places of the chunks of a region in the file.
+func (a *Array) ranges(r *region, base int64) ahead.Ranges {
+	return func(yield func(off, n int64) bool) {
+		whole := int64(wholeChunk)
+		if r.chunks <= wholeRegion/wholeChunk {
+			whole = min(wholeRegion/max(r.chunks, 1), wholeLarge)
+		}
+		for k := range r.chunks {
+			i, b := a.part(r, k)
+			o := a.f.offsets[i]
+			if o.IsSpecial() {
+				continue
+			}
+			n := int64(a.f.room[i])
+			if n > whole && a.touched(&b) <= a.nblocks/4 && a.f.hasBlocks(i) {
+				n = chunkHead // the blocks of the region are known after the header was read
+			}
+			if !yield(base+int64(o), n) {
+				return
+			}
+		}
+	}
 }
 
 // errWhole is the reason why the blocks of a chunk cannot be read one by one.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/scratch"
 )
@@ -35,6 +36,7 @@ func (c *call) read(ctx context.Context, dst []byte) (Stats, error) {
 		}
 	}
 	if c.set.remote != nil {
+		ahead.Current(ctx).Begin(c.set.remote, c.scan(ctx, x))
 		defer c.set.remote.Prefetch(ctx, c.ranges(x))()
 	}
 	stats := Stats{Workers: c.o.Workers, Chunks: c.plan.chunks}

@@ -3,7 +3,10 @@
 package chunkio
 
 import (
+	"context"
+
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
@@ -33,26 +36,58 @@ func (s *dataset) fetchIndex(d *h5.Dataset) {
 }
 
 const (
-	mostRanges = 1 << 20   // ranges that are planned before a read
-	wholeChunk = 256 << 10 // bytes of a chunk that is fetched even if the region needs few of its blocks
-	chunkHead  = 4 << 10   // bytes of a chunk that contain its header
+	wholeChunk  = 256 << 10 // bytes of a chunk that is fetched even if the region needs few of its blocks
+	wholeRegion = 32 << 20  // bytes of the chunks of a region that are fetched so, up to wholeLarge bytes each
+	wholeLarge  = 4 << 20   // because a second request for each chunk takes longer
+	chunkHead   = 4 << 10   // bytes of a chunk that contain its header
 )
 
-// ranges returns the places of the chunks of a region in the file, in the order of the reads.
-func (c *call) ranges(x *index) (list [][2]int64) {
-	q := c.plan.newPiece()
-	r := &reader{c: c, x: x, q: q}
-	for k := range min(c.plan.chunks, mostRanges) {
-		c.plan.at(k, q)
-		e := x.at(q.number)
-		if e.bytes == 0 || c.set.holds(e) != nil {
-			continue
+// ranges yields the places of the chunks of a region in the file, in the order of the reads.
+func (c *call) ranges(x *index) ahead.Ranges {
+	return func(yield func(off, n int64) bool) {
+		q := c.plan.newPiece()
+		r := &reader{c: c, x: x, q: q}
+		whole := int64(wholeChunk)
+		if c.plan.chunks <= wholeRegion/wholeChunk {
+			whole = min(wholeRegion/max(c.plan.chunks, 1), wholeLarge)
 		}
-		n := int64(e.bytes)
-		if n > wholeChunk && e.mask == 0 && c.set.pipeline.Partial() && !c.set.unfiltered(q) && r.some() {
-			n = chunkHead // the blocks of the region are known after the header was read
+		for k := range c.plan.chunks {
+			c.plan.at(k, q)
+			e := x.at(q.number)
+			if e.bytes == 0 || c.set.holds(e) != nil {
+				continue
+			}
+			n := int64(e.bytes)
+			if n > whole && e.mask == 0 && c.set.pipeline.Partial() && !c.set.unfiltered(q) && r.some() {
+				n = chunkHead // the blocks of the region are known after the header was read
+			}
+			if !yield(int64(e.address), n) {
+				return
+			}
 		}
-		list = append(list, [2]int64{int64(e.address), n})
 	}
-	return list
+}
+
+// scan yields the ranges of all regions of a pass through the dataset.
+func (c *call) scan(ctx context.Context, x *index) ahead.Ranges {
+	pass := ahead.Current(ctx)
+	return func(yield func(off, n int64) bool) {
+		for start, shape := range pass.Regions {
+			part := &call{op: c.op, d: c.d, mem: c.mem, r: h5.Region{Start: start, Count: shape}, set: c.set}
+			size := int64(c.mem.Size)
+			for _, n := range shape {
+				size *= n
+			}
+			combs := part.combs(int(size))
+			if combs == nil {
+				return // the regions are those of another array
+			}
+			part.plan = newPlan(c.set, combs, c.mem.Size)
+			for off, n := range part.ranges(x) {
+				if !yield(off, n) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -5,13 +5,28 @@ package ahead
 import (
 	"context"
 	"io"
+	"iter"
 )
 
+// Ranges yields offsets and lengths in bytes.
+type Ranges = iter.Seq2[int64, int64]
+
 // Reader is an io.ReaderAt that fetches ranges before they are read, for example *remote.Object.
-// Each range is an offset and a length in bytes. The caller calls stop after the reads.
+// The caller calls stop after the reads.
 type Reader interface {
 	io.ReaderAt
-	Prefetch(ctx context.Context, ranges [][2]int64) (stop func())
+	Prefetch(ctx context.Context, ranges iter.Seq2[int64, int64]) (stop func())
+}
+
+// List yields the ranges of a list.
+func List(ranges [][2]int64) Ranges {
+	return func(yield func(off, n int64) bool) {
+		for _, r := range ranges {
+			if !yield(r[0], r[1]) {
+				return
+			}
+		}
+	}
 }
 
 // Of returns r as a Reader, or nil if it cannot fetch ranges before they are read.
@@ -36,12 +51,12 @@ type section struct {
 }
 
 // Prefetch moves the ranges to their place in the outer reader.
-func (s *section) Prefetch(ctx context.Context, ranges [][2]int64) (stop func()) {
-	moved := make([][2]int64, 0, len(ranges))
-	for _, r := range ranges {
-		if r[0] >= 0 && r[0] < s.size {
-			moved = append(moved, [2]int64{s.off + r[0], min(r[1], s.size-r[0])})
+func (s *section) Prefetch(ctx context.Context, ranges iter.Seq2[int64, int64]) (stop func()) {
+	return s.outer.Prefetch(ctx, func(yield func(off, n int64) bool) {
+		for off, n := range ranges {
+			if off >= 0 && off < s.size && !yield(s.off+off, min(n, s.size-off)) {
+				return
+			}
 		}
-	}
-	return s.outer.Prefetch(ctx, moved)
+	})
 }

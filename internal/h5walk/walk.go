@@ -39,6 +39,7 @@ func Walk(f *h5.File, file, at string, visit func(Object) (descend bool, err err
 	w := walker{file: file, visit: visit, seen: make(map[objectID]string)}
 	if r, size := f.Source(); r != nil {
 		w.warm = h5warm.Open(r, size)
+		w.warm.Whole()
 	}
 	return w.object(f.Root(), at, at, info)
 }

@@ -18,8 +18,9 @@ const (
 
 // File reads metadata of one file. A nil File does nothing.
 type File struct {
-	r ahead.Reader
-	f *h5file.File
+	r    ahead.Reader
+	f    *h5file.File
+	size int64
 }
 
 // Open returns nil if r cannot fetch ranges before they are read, or if it is not an HDF5 file.
@@ -32,7 +33,17 @@ func Open(r io.ReaderAt, size int64) *File {
 	if err != nil {
 		return nil // libhdf5 returns the error
 	}
-	return &File{to, f}
+	return &File{to, f, size}
+}
+
+// smallFile is the maximum size in bytes of a file that a listing reads as a whole.
+const smallFile = 8 << 20
+
+// Whole begins to read a small file as a whole. A listing needs most of it, in many small parts.
+func (w *File) Whole() {
+	if w != nil && w.size <= smallFile {
+		w.r.Prefetch(context.Background(), ahead.List([][2]int64{{0, w.size}})) // it ends when the file is closed
+	}
 }
 
 // Links reads the links of the group at an address.
@@ -55,7 +66,7 @@ func (w *File) Objects(addresses []uint64) {
 	for i, a := range addresses {
 		ranges[i] = [2]int64{w.f.UserBlock() + int64(a), headerSize}
 	}
-	defer w.r.Prefetch(context.Background(), ranges)()
+	defer w.r.Prefetch(context.Background(), ahead.List(ranges))()
 	next := make(chan uint64)
 	var all sync.WaitGroup
 	for range min(workers, len(addresses)) {

@@ -6,6 +6,8 @@ package hdf5
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"slices"
 
 	"github.com/hyperslab/hyperslab/h5"
@@ -43,7 +45,10 @@ func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 		b.meta.DType.ToNative(dst)
 		return nil
 	}
-	defer b.fetch(ctx, r)()
+	if ok, err := b.readRows(ctx, dst, r); ok || err != nil {
+		b.meta.DType.ToNative(dst)
+		return Translate(err)
+	}
 	for s := range b.meta.Slabs(r) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -58,51 +63,86 @@ func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 	return nil
 }
 
-// mostRows is the maximum number of rows of a contiguous dataset that are fetched before they are
-// read.
-const mostRows = 1 << 18
-
-// fetch begins to fetch a region of a contiguous dataset, if the file is remote. The caller calls
-// stop after the read.
-func (b *Backend) fetch(ctx context.Context, r ndarray.Region) (stop func()) {
-	if b.address == h5.NoAddress || b.file == nil || len(r.Shape) == 0 {
-		return func() {}
+// remote returns the file as a reader that fetches ranges before they are read, or nil.
+func (b *Backend) remote() ahead.Reader {
+	if b.file == nil {
+		return nil
 	}
 	source, _ := b.file.Source()
-	to := ahead.Of(source)
+	return ahead.Of(source)
+}
+
+// readRows reads a region of a contiguous dataset of a remote file without libhdf5, whose lock
+// other calls would wait for. ok is false for other datasets.
+func (b *Backend) readRows(ctx context.Context, dst []byte, r ndarray.Region) (ok bool, err error) {
+	if b.library || b.address == h5.NoAddress || len(r.Shape) == 0 || !b.stored.Plain() {
+		return false, nil
+	}
+	to := b.remote()
 	if to == nil {
-		return func() {}
+		return false, nil
 	}
-	// A row is the part of the region that is contiguous in the file.
-	row, axis := int64(b.meta.DType.Size), len(r.Shape)-1
-	for ; axis > 0 && r.Shape[axis] == b.meta.Shape[axis]; axis-- {
-		row *= r.Shape[axis]
-	}
-	step := row
-	row *= r.Shape[axis]
-	rows := int64(1)
-	for _, n := range r.Shape[:axis] {
-		if rows *= n; rows > mostRows || n == 0 {
-			return func() {}
-		}
-	}
-	strides := boxes.Strides(b.meta.Shape, b.meta.DType.Size)
-	ranges := make([][2]int64, 0, rows)
-	at := slices.Clone(r.Start[:axis])
-	for range rows {
-		off := int64(b.address) + r.Start[axis]*step
-		for d, i := range at {
-			off += i * strides[d]
-		}
-		ranges = append(ranges, [2]int64{off, row})
-		for d := axis - 1; d >= 0; d-- {
-			if at[d]++; at[d] < r.Start[d]+r.Shape[d] {
-				break
+	if pass := ahead.Current(ctx); pass != nil {
+		pass.Begin(to, func(yield func(off, n int64) bool) {
+			for start, shape := range pass.Regions {
+				if len(start) != len(b.meta.Shape) {
+					return // the regions are those of another array
+				}
+				for off, n := range b.rows(ndarray.Region{Start: start, Shape: shape}) {
+					if !yield(off, n) {
+						return
+					}
+				}
 			}
-			at[d] = r.Start[d]
+		})
+	}
+	defer to.Prefetch(ctx, b.rows(r))()
+	for off, n := range b.rows(r) {
+		if err := ctx.Err(); err != nil {
+			return true, err
+		}
+		if got, err := to.ReadAt(dst[:n], off); int64(got) < n {
+			if errors.Is(err, io.EOF) {
+				err = fmt.Errorf("%w: %d of %d bytes at offset %d", ndarray.ErrCorrupt, got, n, off)
+			}
+			return true, err
+		}
+		dst = dst[n:]
+	}
+	return true, nil
+}
+
+// rows yields the parts of a region of a contiguous dataset that are contiguous in the file.
+func (b *Backend) rows(r ndarray.Region) ahead.Ranges {
+	return func(yield func(off, n int64) bool) {
+		row, axis := int64(b.meta.DType.Size), len(r.Shape)-1
+		for ; axis > 0 && r.Shape[axis] == b.meta.Shape[axis]; axis-- {
+			row *= r.Shape[axis]
+		}
+		step := row
+		row *= r.Shape[axis]
+		rows := int64(1)
+		for _, n := range r.Shape[:axis] {
+			rows *= n
+		}
+		strides := boxes.Strides(b.meta.Shape, b.meta.DType.Size)
+		at := slices.Clone(r.Start[:axis])
+		for range rows {
+			off := int64(b.address) + r.Start[axis]*step
+			for d, i := range at {
+				off += i * strides[d]
+			}
+			if !yield(off, row) {
+				return
+			}
+			for d := axis - 1; d >= 0; d-- {
+				if at[d]++; at[d] < r.Start[d]+r.Shape[d] {
+					break
+				}
+				at[d] = r.Start[d]
+			}
 		}
 	}
-	return to.Prefetch(ctx, ranges)
 }
 
 // worthReading reports whether workers should read a region of n bytes. A region smaller than a

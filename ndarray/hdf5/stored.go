@@ -13,6 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -130,6 +131,16 @@ func (b *Backend) offset(n int64) (at []int64, inside bool) {
 func (b *Backend) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm, n int64) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if pass := ahead.Current(ctx); pass != nil {
+		// The order of the index is that of the grid.
+		pass.Begin(b.remote(), func(yield func(off, n int64) bool) {
+			for c, err := range b.dataset.Chunks() {
+				if err != nil || !yield(int64(c.Address), c.Bytes) {
+					return // ReadChunk returns the error
+				}
+			}
+		})
 	}
 	at, _ := b.offset(n)
 	dst = slices.Grow(dst[:0], 4)[:4]

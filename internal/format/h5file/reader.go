@@ -63,7 +63,7 @@ func (r *reader) hint(at []Addr, size int64) {
 			ranges = append(ranges, [2]int64{r.f.place(a), size})
 		}
 	}
-	to.Prefetch(context.Background(), ranges) // it ends when the file is closed
+	to.Prefetch(context.Background(), ahead.List(ranges)) // it ends when the file is closed
 }
 
 // annotated receives a structure that was read while tracing.

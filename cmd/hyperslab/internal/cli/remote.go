@@ -15,6 +15,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/remote"
 )
 
@@ -106,7 +107,7 @@ func fetched(ctx context.Context, file string) (name string, done func() error, 
 	if err != nil {
 		return "", nil, err
 	}
-	defer o.Prefetch(ctx, [][2]int64{{0, o.Size()}})()
+	defer o.Prefetch(ctx, ahead.List([][2]int64{{0, o.Size()}}))()
 	_, err = io.Copy(f, &contextReader{ctx, io.NewSectionReader(o, 0, o.Size())})
 	return f.Name(), done, errors.Join(err, f.Close())
 }

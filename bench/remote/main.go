@@ -1,0 +1,214 @@
+// Command remote measures reads of URLs through a server with latency and a bandwidth limit: the
+// hyperslab command, h5py with fsspec, and python-blosc2. scripts/nightly.sh remote calls it.
+//
+// The time of the hyperslab command is that of the whole process. The time of Python excludes the
+// start of the interpreter and the imports.
+package main
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+type options struct {
+	dir, command, python, out string
+	latency                   time.Duration
+	rate                      float64 // bytes per second
+	size                      int64   // bytes of the large dataset
+	runs                      int
+	only                      string
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.dir, "dir", ".bench/remote", "directory of the data")
+	flag.StringVar(&o.command, "command", ".bench/hyperslab", "the hyperslab command")
+	flag.StringVar(&o.python, "python", os.Getenv("HYPERSLAB_REMOTE_PYTHON"), "interpreter with h5py, fsspec, aiohttp and blosc2")
+	flag.StringVar(&o.out, "o", "", "file for the table; default: standard output")
+	flag.DurationVar(&o.latency, "latency", 30*time.Millisecond, "latency of each request")
+	mb := flag.Float64("rate", 125, "bandwidth of all connections together, MB/s")
+	mib := flag.Int64("size", 1024, "MiB of the large dataset")
+	flag.IntVar(&o.runs, "runs", 3, "runs of each row; the table has their median")
+	flag.StringVar(&o.only, "only", "", "only rows whose name contains this text")
+	flag.Parse()
+	o.rate, o.size = *mb*1e6, *mib<<20
+	if err := run(context.Background(), &o); err != nil {
+		fmt.Fprintln(os.Stderr, "remote:", err)
+		os.Exit(1)
+	}
+}
+
+// task is one row of the table: the arguments of the hyperslab command, in which @ is the URL of
+// the server, and the task of each peer.
+type task struct {
+	name string
+	args []string
+	peer []string
+}
+
+func run(ctx context.Context, o *options) error {
+	if err := data(ctx, o); err != nil {
+		return err
+	}
+	s, err := newServer(o.dir, o.latency, o.rate)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	tasks := []task{
+		{"list 1,000 datasets", []string{"ls", "-r", "@/list.h5"}, []string{"h5py list"}},
+		{"region of 16 chunks", []string{"stats", "--bins", "0", "@/big.h5:/x[0:64,10:40,10:40]"}, []string{"h5py region"}},
+		{"region of 16 chunks, b2nd", []string{"stats", "--bins", "0", "@/big.b2nd[0:64,10:40,10:40]"}, []string{"blosc2 region"}},
+		{"full read", []string{"stats", "--bins", "0", "@/big.h5:/x"}, []string{"h5py full"}},
+		{"full read, histogram", []string{"stats", "@/big.h5:/x"}, []string{"h5py histogram"}},
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Latency %v, bandwidth %.0f MB/s, dataset of %d MiB in chunks of 2 MiB, %d processors, medians of %d runs.\n\n", o.latency, o.rate/1e6, o.size>>20, runtime.GOMAXPROCS(0), o.runs)
+	fmt.Fprintf(&b, "| task | program | seconds | requests | MB | part of the bandwidth |\n|---|---|---|---|---|---|\n")
+	for _, t := range tasks {
+		if !strings.Contains(t.name, o.only) {
+			continue
+		}
+		if err := row(ctx, o, s, &b, t.name, "hyperslab", func() (float64, error) { return own(ctx, o, s, t.args) }); err != nil {
+			return err
+		}
+		for _, p := range t.peer {
+			name, job, _ := strings.Cut(p, " ")
+			if o.python == "" {
+				continue
+			}
+			if err := row(ctx, o, s, &b, t.name, name, func() (float64, error) { return peer(ctx, o, s, name, job) }); err != nil {
+				return err
+			}
+		}
+	}
+	if o.out == "" {
+		_, err = os.Stdout.WriteString(b.String())
+		return err
+	}
+	return os.WriteFile(o.out, []byte(b.String()), 0o600)
+}
+
+// row measures a program and writes its line.
+func row(ctx context.Context, o *options, s *server, w io.Writer, task, program string, f func() (float64, error)) error {
+	var seconds []float64
+	var requests, bytes int64
+	for range o.runs {
+		before, sent := s.requests.Load(), s.sent.Load()
+		x, err := f()
+		if err != nil {
+			return fmt.Errorf("%s, %s: %w", task, program, err)
+		}
+		seconds = append(seconds, x)
+		requests, bytes = s.requests.Load()-before, s.sent.Load()-sent
+	}
+	slices.Sort(seconds)
+	median := seconds[len(seconds)/2]
+	_, err := fmt.Fprintf(w, "| %s | %s | %.2f | %d | %.1f | %.0f %% |\n", task, program, median, requests, float64(bytes)/1e6, 100*float64(bytes)/median/s.rate)
+	fmt.Fprintf(os.Stderr, "%s, %s: %.2f s, %d requests, %.1f MB\n", task, program, median, requests, float64(bytes)/1e6)
+	return cmp.Or(err, ctx.Err())
+}
+
+// own returns the duration of the hyperslab command.
+func own(ctx context.Context, o *options, s *server, args []string) (float64, error) {
+	args = append(slices.Clone(args), "--allow-private")
+	for i := range args {
+		args[i] = strings.ReplaceAll(args[i], "@", s.url)
+	}
+	c := exec.CommandContext(ctx, o.command, args...)
+	c.Stderr = os.Stderr
+	since := time.Now()
+	_, err := c.Output()
+	return time.Since(since).Seconds(), err
+}
+
+// peer returns the duration that a peer reports.
+func peer(ctx context.Context, o *options, s *server, name, job string) (float64, error) {
+	c := exec.CommandContext(ctx, o.python, "bench/remote/peer.py", name, job, s.url)
+	c.Stderr = os.Stderr
+	text, err := c.Output()
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
+}
+
+// data creates the files that do not exist yet.
+func data(ctx context.Context, o *options) error {
+	if err := os.MkdirAll(o.dir, 0o755); err != nil {
+		return err
+	}
+	for name, create := range map[string]func(string) error{
+		"list.h5":  createList,
+		"big.h5":   func(name string) error { return createBig(ctx, name+":/x", o.size) },
+		"big.b2nd": func(name string) error { return createBig(ctx, name, o.size) },
+	} {
+		name = filepath.Join(o.dir, name)
+		if _, err := os.Stat(name); err == nil {
+			continue
+		}
+		if err := create(name); err != nil {
+			return fmt.Errorf("create %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// createList writes 1,000 datasets with one attribute each.
+func createList(name string) error {
+	f, err := h5.Create(name, nil)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	values := make([]byte, 4000)
+	for i := range 1000 {
+		d, err := f.Root().CreateDataset(fmt.Sprintf("dataset%04d", i), h5.Int(4, h5.LittleEndian), h5.SimpleSpace(1000), nil)
+		if err != nil {
+			return err
+		}
+		err = cmp.Or(d.WriteRegion(values, h5.Int(4, h5.LittleEndian), h5.Region{Start: []int64{0}, Count: []int64{1000}}), d.Close())
+		if err != nil {
+			return err
+		}
+	}
+	return f.Close()
+}
+
+// createBig writes an array of random float32 in chunks of 2 MiB without compression.
+func createBig(ctx context.Context, location string, size int64) error {
+	const side = 512
+	rows := size / (4 * side * side)
+	spec := ndarray.Spec{Shape: []int64{rows, side, side}, ChunkShape: []int64{4, side / 2, side}, DType: ndarray.DTypeOf[float32](), Compression: &ndarray.Compression{Codec: "none"}}
+	d, err := hyperslab.Create(ctx, location, spec, nil)
+	if err != nil {
+		return err
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	values := make([]float32, 4*side*side)
+	for at := int64(0); at < rows; at += 4 {
+		for i := range values {
+			values[i] = r.Float32()
+		}
+		if err := ndarray.Write(ctx, d.Array, values, ndarray.Region{Start: []int64{at, 0, 0}, Shape: []int64{4, side, side}}); err != nil {
+			return cmp.Or(err, d.Close())
+		}
+	}
+	return d.Commit(ctx)
+}

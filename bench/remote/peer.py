@@ -1,0 +1,66 @@
+# peer.py PROGRAM TASK URL: runs a task of main.go with h5py and fsspec, or with python-blosc2 over
+# fsspec, and prints its seconds.
+import sys
+import time
+
+import fsspec
+import h5py
+import numpy as np
+
+program, task, url = sys.argv[1:]
+REGION = np.s_[0:64, 10:40, 10:40]
+
+
+def hdf5(name):
+    return h5py.File(fsspec.filesystem("http").open(f"{url}/{name}"))
+
+
+sink = open("/dev/null", "w")
+
+
+def listing():
+    with hdf5("list.h5") as f:
+        for name, d in f.items():
+            print(name, d.shape, d.dtype, d.chunks, len(d.attrs), d.id.get_storage_size(), file=sink)
+
+
+def region():
+    with hdf5("big.h5") as f:
+        return f["x"][REGION].mean(dtype="f8")
+
+
+def full(histogram=False):
+    with hdf5("big.h5") as f:
+        x = f["x"]
+        total, low, high = 0.0, np.inf, -np.inf
+        for i in range(0, x.shape[0], 16):
+            part = x[i : i + 16]
+            total += part.sum(dtype="f8")
+            low, high = min(low, part.min()), max(high, part.max())
+        if histogram:
+            for i in range(0, x.shape[0], 16):
+                np.histogram(x[i : i + 16], bins=10, range=(low, high))
+        return total
+
+
+def blosc2_region():
+    # python-blosc2 opens local paths only, so that the frame is copied first.
+    import tempfile
+
+    import blosc2
+
+    with tempfile.TemporaryDirectory() as tmp:
+        fsspec.filesystem("http").get(f"{url}/big.b2nd", f"{tmp}/big.b2nd")
+        return blosc2.open(f"{tmp}/big.b2nd", mode="r")[REGION].mean(dtype="f8")
+
+
+jobs = {
+    "h5py list": listing,
+    "h5py region": region,
+    "h5py full": full,
+    "h5py histogram": lambda: full(True),
+    "blosc2 region": blosc2_region,
+}
+start = time.perf_counter()
+jobs[f"{program} {task}"]()
+print(time.perf_counter() - start)

@@ -1,0 +1,85 @@
+// HTTP server with latency and a bandwidth limit.
+
+package main
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// server serves the files of a directory. It delays each response by its latency, and sends at most
+// rate bytes per second on all connections together.
+type server struct {
+	url      string
+	rate     float64
+	requests atomic.Int64
+	sent     atomic.Int64
+	http     *http.Server
+
+	mu   sync.Mutex
+	free time.Time // when the line is free
+}
+
+func newServer(dir string, latency time.Duration, rate float64) (*server, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &server{url: "http://" + l.Addr().String(), rate: rate}
+	files := http.FileServer(http.Dir(dir))
+	s.http = &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.requests.Add(1)
+		time.Sleep(latency)
+		files.ServeHTTP(&limited{w, s, r.Context()}, r)
+	})}
+	go func() { _ = s.http.Serve(l) }() // it returns after Close
+	return s, nil
+}
+
+func (s *server) close() { _ = s.http.Close() }
+
+// pass waits until n bytes have passed through the line.
+func (s *server) pass(ctx context.Context, n int) error {
+	s.mu.Lock()
+	now := time.Now()
+	if s.free.Before(now) {
+		s.free = now
+	}
+	s.free = s.free.Add(time.Duration(float64(n) / s.rate * 1e9))
+	wait := s.free.Sub(now)
+	s.mu.Unlock()
+	s.sent.Add(int64(n))
+	select {
+	case <-time.After(wait):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// limited is a response through the line.
+type limited struct {
+	http.ResponseWriter
+	s   *server
+	ctx context.Context
+}
+
+// Write sends parts of 64 KiB, so that connections share the line.
+func (w *limited) Write(b []byte) (n int, err error) {
+	for len(b) > 0 {
+		part := b[:min(len(b), 64<<10)]
+		if err := w.s.pass(w.ctx, len(part)); err != nil {
+			return n, err
+		}
+		m, err := w.ResponseWriter.Write(part)
+		if n += m; err != nil {
+			return n, err
+		}
+		b = b[m:]
+	}
+	return n, nil
+}
