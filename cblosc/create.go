@@ -21,17 +21,15 @@ type ArrayParams struct {
 	Shape   []int64     // elements in each dimension, ≥ 0; empty for a scalar
 	Chunks  []int32     // elements of a chunk in each dimension, ≥ 1
 	Blocks  []int32     // elements of a block in each dimension, 1 to Chunks
-	DType   string      // in NumPy syntax, stored verbatim: "<f8", or a list of fields; "" stores "|S" and the type size
+	DType   string      // in NumPy syntax, stored verbatim and not parsed: "<f8", or a list of fields; "" stores "|S" and the type size
 	Storage Storage     // CParams.TypeSize is the size of an element; CParams.BlockSize follows from Blocks
 	Meta    []Metalayer // fixed metalayers in addition to the array's own, at most 15
-
-	derived bool // DType is copied from another array and is not checked
 }
 
 // CreateArray creates an array of zeros (b2nd_zeros). It does not overwrite existing files. A
 // creation that fails in the library may leave an incomplete file.
 //
-// It returns ErrParam, also for a DType with another element size; ErrLimit for a chunk above 2 GiB
+// It returns ErrParam; ErrLimit for a chunk above 2 GiB
 // minus 32 bytes, an array above 2^63-1 bytes or more than 15 metalayers; errors.ErrUnsupported for
 // more than MaxDim dimensions; ErrExists; fs.ErrNotExist if the parent directory is missing; or an
 // *Error from the library.
@@ -180,9 +178,6 @@ func (p *ArrayParams) validate() error {
 	}
 	if strings.IndexByte(p.DType, 0) >= 0 {
 		bad(ErrParam, "dtype %q holds a zero byte", p.DType)
-	}
-	if size, known := dtypeSize(p.DType); known && size != cp.TypeSize && !p.derived {
-		bad(ErrParam, "dtype %q of %d bytes, TypeSize = %d", p.DType, size, cp.TypeSize)
 	}
 	if len(p.Meta) > MaxMetalayers-1 {
 		bad(ErrLimit, "%d metalayers beside the array's own, at most %d", len(p.Meta), MaxMetalayers-1)

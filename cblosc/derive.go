@@ -25,7 +25,7 @@ type Layout struct {
 // params returns the parameters of a new array of this shape derived from a. chunks and blocks are
 // used where l has none.
 func (l *Layout) params(a *Array, shape []int64, chunks, blocks []int32) (*ArrayParams, error) {
-	p := &ArrayParams{Shape: shape, Chunks: l.Chunks, Blocks: l.Blocks, DType: a.dtype, Storage: l.Storage, derived: true}
+	p := &ArrayParams{Shape: shape, Chunks: l.Chunks, Blocks: l.Blocks, DType: a.dtype, Storage: l.Storage}
 	if p.Chunks == nil {
 		p.Chunks = chunks
 	}

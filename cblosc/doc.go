@@ -2,8 +2,8 @@
 
 // Package cblosc is a thin binding of C-Blosc2: chunks, contexts, super-chunks, metalayers and
 // n-dimensional arrays (b2nd and Caterva). It adds no policy: a method calls the library function
-// that its comment names, after checking the arguments, and returns its errors in Go terms. If the
-// linked release lacks a function or has a defect, the package does the same work in Go;
+// that its comment names, after checking the arguments, and returns its errors in Go terms. Where
+// the library has a defect, the package calls it in another way or returns errors.ErrUnsupported;
 // docs/defects.md lists the defects.
 //
 // # Types

@@ -55,7 +55,7 @@ var layers = []struct {
 	{"h5/h5fs", 30, false},
 	{"h5/ddl", 40, false},
 	{"cblosc/frameio", 40, false},
-	{"ndarray", 10, false}, // of this module, the core imports only internal
+	{"ndarray", 5, false}, // of this module, the core imports only internal
 	{"ndarray/ndarraytest", 50, false},
 	{"ndarray/mem", 50, false},
 	{"ndarray/b2nd", 50, false},
@@ -208,4 +208,79 @@ func TestImports_Readers(t *testing.T) {
 		}
 	}
 	require.Greater(t, checked, 5, "the bindings hardly use package guard")
+}
+
+// TestLayers_functionVariables checks that no package sets a function of another package through a
+// variable, because such a connection is not visible in the imports. A variable of a package may
+// hold a function only if it is not exported.
+func TestLayers_functionVariables(t *testing.T) {
+	require.True(t, holdsFunction(specOf(t, "var F func()")))
+	require.True(t, holdsFunction(specOf(t, "var F = func() {}")))
+	require.False(t, holdsFunction(specOf(t, "var F = func() int { return 1 }()")))
+	for _, f := range tree(t) {
+		if f.Test || f.AST.Name.Name == "main" {
+			continue
+		}
+		ours := map[string]bool{} // names of the imported packages of this module
+		for _, imp := range f.AST.Imports {
+			path := strings.Trim(imp.Path.Value, `"`)
+			if path != lint.Module && !strings.HasPrefix(path, lint.Module+"/") {
+				continue
+			}
+			name := path[strings.LastIndex(path, "/")+1:]
+			if imp.Name != nil {
+				name = imp.Name.Name
+			}
+			ours[name] = true
+		}
+		for _, decl := range f.AST.Decls {
+			g, ok := decl.(*ast.GenDecl)
+			if !ok || g.Tok != token.VAR {
+				continue
+			}
+			for _, spec := range g.Specs {
+				v := spec.(*ast.ValueSpec)
+				for _, name := range v.Names {
+					require.False(t, name.IsExported() && holdsFunction(v), "%s: the exported variable %s holds a function", f.Set.Position(name.Pos()), name.Name)
+				}
+			}
+		}
+		ast.Inspect(f.AST, func(n ast.Node) bool {
+			set, ok := n.(*ast.AssignStmt)
+			if !ok || set.Tok != token.ASSIGN || strings.HasPrefix(f.Dir, "cmd/") {
+				return true // the command may set defaults, for example remote.DefaultClient
+			}
+			for _, left := range set.Lhs {
+				sel, ok := left.(*ast.SelectorExpr)
+				if !ok {
+					continue
+				}
+				x, ok := sel.X.(*ast.Ident)
+				local := ok && x.Obj != nil // a variable with the name of a package
+				require.False(t, ok && !local && ours[x.Name], "%s: sets a variable of another package", f.Set.Position(left.Pos()))
+			}
+			return true
+		})
+	}
+}
+
+// holdsFunction reports whether a variable is declared with a function type or a function literal.
+func holdsFunction(v *ast.ValueSpec) bool {
+	if _, ok := v.Type.(*ast.FuncType); ok {
+		return true
+	}
+	for _, value := range v.Values {
+		if _, ok := value.(*ast.FuncLit); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// specOf parses the declaration of a variable.
+func specOf(t *testing.T, declaration string) *ast.ValueSpec {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\n"+declaration, 0)
+	require.NoError(t, err)
+	return f.Decls[0].(*ast.GenDecl).Specs[0].(*ast.ValueSpec)
 }
