@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -63,7 +64,8 @@ type Difference struct {
 // Compare compares the objects at two locations: two arrays, or two groups, ctables, directories of
 // arrays or whole files with all objects below them. It compares shapes, element types, values,
 // attributes and the targets of links, and ignores the storage unless CompareOptions.Encoding is
-// set. Objects are paired by their paths from the locations.
+// set. Objects are paired by their paths from the locations. The dimension scales of HDF5 equal the
+// same dimension names in another format.
 //
 // A difference is no error. Compare returns the errors of Walk and Open, of ndarray.Compare, of
 // CompareOptions.Prepare, or the context's error.
@@ -307,6 +309,7 @@ func (c *treeComparison) arrays(ctx context.Context, d *Difference) (same bool, 
 	if err != nil {
 		return false, err
 	}
+	dimscale.Compare(&r)
 	c.total.DoneUnits++
 	c.total.DoneBytes += a.NBytes()
 	d.Array, d.ExcludedAttrs, d.Time = &r, o.ExcludeAttrs, time.Since(start)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/internal/h5copy"
 	"github.com/hyperslab/hyperslab/internal/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -85,7 +86,7 @@ type TreeStats struct {
 	Unreadable                   []Problem // objects left out by SkipUnreadable
 
 	// Told lists changes that are reported but need no acceptance: comments of HDF5 and types of
-	// attributes that the target does not have, user blocks and links of dimension scales,
+	// attributes that the target does not have, user blocks, dimension scales outside of the tree,
 	// compression that can be read but not written, and layouts, allocation times and creation
 	// orders of links of HDF5 that differ from the default and that the target does not have.
 	Told []Problem
@@ -148,6 +149,7 @@ type treeItem struct {
 	attrs   []ndarray.Attr  // of a group
 	comment string          // of a group
 	stored  hdf5.Properties // of a group or an array of HDF5
+	axes    []dimscale.Axis // labels and scales of an array of HDF5
 	uses    typeUses        // the committed datatypes of an array or a group
 	like    *h5.DatasetInfo // properties of an array in addition to Spec; nil unless both sides are HDF5
 }
@@ -335,6 +337,9 @@ func (c *treeCopy) plan(ctx context.Context, src string) error {
 		return err
 	}
 	c.planLinks()
+	if err := c.planScales(); err != nil {
+		return err
+	}
 	c.tellOrder(root)
 	return c.planUserBlock(ctx, root)
 }
@@ -576,8 +581,7 @@ func (c *treeCopy) keep(path string, attrs ndarray.Attrs, named bool) []ndarray.
 	var out []ndarray.Attr
 	for _, u := range attrs.Unsupported {
 		if hdf5.OfScales(u, named) {
-			c.tell(path, "attribute "+u.Name, u.Type, "the names of the scales are kept as dimension names")
-			continue
+			continue // planScales, or the dimension names and the arrays with these names
 		}
 		if raw, ok := u.Stored(); ok && c.frames() { // from one Blosc2 frame to another
 			out = append(out, raw)
@@ -658,6 +662,9 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 	}
 	directory, err := targetDirectory(file)
 	if err != nil {
+		return err
+	}
+	if err := c.attachScales(f.Root()); err != nil {
 		return err
 	}
 	root := strings.TrimSuffix("/"+strings.Trim(c.source.location.Object, "/"), "/")

@@ -41,6 +41,7 @@ var layers = []struct {
 	{"internal/picture", 20, false},
 	{"internal/stores", 50, false},
 	{"internal/textview", 60, false},
+	{"internal/dimscale", 40, false},
 	{"internal/format", 10, true},
 	{"internal/guard", 15, false},
 	{"internal/blosc1", 25, false},

@@ -106,7 +106,7 @@ The default codec is zstd 5 with byte shuffle in b2nd, deflate
 
 --into writes many sources to a directory, each under its name with the extension of
 --format. An array of b2nd, bcolz or .npy becomes :/data in HDF5.` + batchHelp + addressHelp + sliceHelp,
-		Example: `  hyperslab convert etopo.h5:/ROSE rose.b2nd --exclude-unsupported
+		Example: `  hyperslab convert etopo.h5:/ROSE rose.b2nd
   hyperslab convert rose.b2nd back.h5:/ROSE
   hyperslab convert rose.b2nd rose-lz4.b2nd --codec lz4 --level 9 --shuffle bit
   hyperslab convert rose.b2nd rose-dir.b2nd --sparse --chunks 45,90

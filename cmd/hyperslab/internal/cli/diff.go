@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -91,7 +92,7 @@ With --rtol or --atol two floating point values a and b are equal if |a-b| <= at
 rtol*|b|, and with --ulp also if fewer than N values of their type are between them. The
 exit code is 0 if nothing differs, 1 if something differs, 2 if the comparison is
 impossible, 3 if a part of a tree cannot be compared and the rest is equal.` + addressHelp + sliceHelp,
-		Example: `  hyperslab diff etopo.h5:/ROSE rose.b2nd --exclude-unsupported
+		Example: `  hyperslab diff etopo.h5:/ROSE rose.b2nd
   hyperslab diff rose.b2nd rose-lz4.b2nd
   hyperslab diff waves.b2nd changed.b2nd --rtol 1e-6 --atol 1e-3
   hyperslab diff waves.b2nd changed.b2nd -n 5
@@ -164,6 +165,7 @@ func (a *app) diff(ctx context.Context, pathA, pathB string, o *diffFlags) (err 
 	if err != nil {
 		return err
 	}
+	dimscale.Compare(&c)
 	storedA, storedB := o.encodings(&c)
 	same := o.same(&c) && storedA == storedB
 	if err := a.reportDiff(pathA, pathB, &c, same, opts.ExcludeAttrs, time.Since(start), o); err != nil {

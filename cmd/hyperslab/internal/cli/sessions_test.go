@@ -25,7 +25,7 @@ var walks = []struct {
 	{"Convert and verify", []string{
 		"convert etopo.h5:/ROSE rose.b2nd",
 		"verify rose.b2nd",
-		"diff etopo.h5:/ROSE rose.b2nd --exclude-unsupported",
+		"diff etopo.h5:/ROSE rose.b2nd",
 		"plot rose.b2nd[::3,::3]",
 	}},
 	{"Which codec is right for my data?", []string{
