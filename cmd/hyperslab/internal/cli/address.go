@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/remote"
 )
 
 // addressHelp ends the long help of each command that takes an address.
@@ -20,7 +22,8 @@ is the array.`
 
 // sliceHelp follows addressHelp if the address may select a part of an array.
 const sliceHelp = ` A selection after the path takes a part, as in NumPy:
-'FILE:/path[0, 10:20, ::-1]'; quote it for the shell.`
+'FILE:/path[0, 10:20, ::-1]'; quote it for the shell. 'FILE:/path[0:10].field' takes a
+field of structures.`
 
 // twoArguments follows them if the command takes one address.
 const twoArguments = ` FILE and /path may also be two arguments.`
@@ -46,15 +49,38 @@ func wholeFile(command, source string) error {
 // splitSelection splits "FILE:/path[0, 10:20]" into the location and the text of the selection, or
 // "" without one. The last pair of brackets is the selection, unless a file with the whole
 // name exists. For an object whose name ends in a bracket, a selection such as "[...]" must follow.
+// A field of structures may follow the selection, as in "FILE:/path[0:10].field", if the location
+// names an existing file; cutField splits both.
 func splitSelection(address string) (location, selection string) {
-	if !strings.HasSuffix(address, "]") {
-		return address, ""
-	}
 	if _, err := os.Stat(address); err == nil {
 		return address, ""
 	}
+	if strings.HasSuffix(address, "]") {
+		return splitBrackets(address, len(address))
+	}
+	end := strings.LastIndex(address, "].") + 1
+	if end == 0 || strings.Contains(address[end:], "/") {
+		return address, ""
+	}
+	location, selection = splitBrackets(address, end)
+	if selection == "" {
+		return address, ""
+	}
+	if loc, err := hyperslab.ParseLocation(location); err != nil || !remote.IsURL(loc.File) && !exists(loc.File) {
+		return address, "" // a pattern, or a name with brackets
+	}
+	return location, selection
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
+// splitBrackets splits an address before the brackets that end at end.
+func splitBrackets(address string, end int) (location, selection string) {
 	depth := 0
-	for i := len(address) - 1; i > 0; i-- {
+	for i := end - 1; i > 0; i-- {
 		switch address[i] {
 		case ']':
 			depth++
@@ -71,8 +97,8 @@ func splitSelection(address string) (location, selection string) {
 type part struct {
 	*ndarray.Array
 	source    *ndarray.Array // the array of the view; nil if the part is the whole array
-	texts     *ndarray.Array // the array that Array shows with another type of strings, or nil
 	selection ndarray.Selection
+	views     []*ndarray.Array // arrays that Array shows in another form, the first one first
 }
 
 // openPart opens the array at an address with an optional selection.
@@ -83,6 +109,7 @@ func (a *app) openPart(ctx context.Context, address string) (*part, error) {
 // openPartAs is openPart with a type for elements that are stored without one.
 func (a *app) openPartAs(ctx context.Context, address string, d *ndarray.DType) (*part, error) {
 	location, text := splitSelection(address)
+	text, field := cutField(text)
 	var s ndarray.Selection
 	if text != "" {
 		var err error
@@ -100,14 +127,27 @@ func (a *app) openPartAs(ctx context.Context, address string, d *ndarray.DType) 
 	if err != nil {
 		return nil, errors.Join(err, arr.Close())
 	}
-	return &part{Array: view, source: arr, selection: s}, nil
+	p := &part{Array: view, source: arr, selection: s}
+	if field != "" {
+		shown, err := newFieldView(view, field)
+		if err != nil {
+			return nil, errors.Join(err, p.Close())
+		}
+		p.show(shown)
+	}
+	return p, nil
+}
+
+// show replaces the array by one that shows it in another form.
+func (p *part) show(shown *ndarray.Array) {
+	p.views, p.Array = append(p.views, p.Array), shown
 }
 
 // Close closes the array.
 func (p *part) Close() error {
 	err := p.Array.Close()
-	if p.texts != nil {
-		err = errors.Join(err, p.texts.Close())
+	for _, view := range slices.Backward(p.views) {
+		err = errors.Join(err, view.Close())
 	}
 	if p.source != nil {
 		err = errors.Join(err, p.source.Close())

@@ -229,7 +229,7 @@ func (o *convertFlags) replaceStrings(ctx context.Context, src *part, format hyp
 	if err != nil || arr == src.Array {
 		return nil, err
 	}
-	src.Array, src.texts = arr, src.Array
+	src.show(arr)
 	changed := []fact{{"type", m.DType.String(), fmt.Sprintf("%s stores the same strings as %v", format, d)}}
 	if len(bytes.Trim(m.Fill, "\x00")) > 0 {
 		changed = append(changed, fact{"fill value", ndarray.FormatElement(m.DType, m.Fill), fmt.Sprintf("strings of type %v have none", d)})

@@ -66,6 +66,9 @@ func (o *h5dumpFlags) object(args []string) (_ *ddlPlace, err error) {
 	if flag != "-g" && flag != "-t" && flag != "-a" {
 		location, d.selection = splitSelection(d.where)
 	}
+	if _, field := cutField(d.selection); field != "" {
+		return nil, usagef("%s: DDL has whole structures; leave out .%s", d.where, field)
+	}
 	if d.region, err = o.region(); err != nil {
 		return nil, err
 	}

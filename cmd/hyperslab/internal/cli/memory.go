@@ -51,8 +51,8 @@ func (p *part) stored() *ndarray.Array {
 	if p.source != nil {
 		return p.source
 	}
-	if p.texts != nil {
-		return p.texts
+	if len(p.views) > 0 {
+		return p.views[0]
 	}
 	return p.Array
 }

@@ -231,7 +231,11 @@ func (p *part) indexes(ctx context.Context, k, i int) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := ndarray.Region{Start: make([]int64, len(p.Shape())), Shape: make([]int64, len(p.Shape()))}
+	rank := len(view.Shape())
+	if i >= rank { // a dimension of a sub-array in a field
+		return nil, errors.Join(view.Close(), index.Close())
+	}
+	r := ndarray.Region{Start: make([]int64, rank), Shape: make([]int64, rank)}
 	for axis := range r.Shape {
 		r.Shape[axis] = 1
 	}
