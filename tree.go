@@ -17,6 +17,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/blosc2form"
 	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/internal/h5copy"
 	"github.com/hyperslab/hyperslab/internal/textview"
@@ -457,6 +458,13 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 	var attrs ndarray.Attrs
 	var text ndarray.DType
 	var textErr error
+	var kept *ndarray.Compression // of Blosc2 chunks that need no recompression
+	var blocks []int64
+	if err == nil && c.frames() {
+		if kept, blocks, err = blosc2form.Of(ctx, a); err != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}
 	if err == nil {
 		text, textErr = textview.Type(ctx, a, c.target == HDF5, cmp.Or(textview.Mode(c.options.Strings), textview.Auto))
 		attrs, err = a.Attrs(ctx)
@@ -496,7 +504,7 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 	spec.Comment = c.comment(item.from, m.Comment)
 	unwritten := false
 	if m.Format != string(c.format()) {
-		spec.Compression, spec.BlockShape = nil, nil
+		spec.Compression, spec.BlockShape = kept, blocks
 		if c.target == Bcolz {
 			spec.ChunkShape = nil // chunks of other formats may divide rows
 		}

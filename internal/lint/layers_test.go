@@ -42,6 +42,7 @@ var layers = []struct {
 	{"internal/stores", 50, false},
 	{"internal/textview", 60, false},
 	{"internal/dimscale", 40, false},
+	{"internal/blosc2form", 20, false},
 	{"internal/format", 10, true},
 	{"internal/guard", 15, false},
 	{"internal/blosc1", 25, false},

@@ -264,7 +264,9 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 	if isFlat(format) {
 		spec, err = o.flatSpec(src.Meta(), format, target, isTerminal(a.stdout))
 	} else {
-		spec, err = o.spec(src.Meta(), format)
+		if spec, err = o.spec(src.Meta(), format); err == nil {
+			err = o.keepBlosc2(ctx, src.Array, format, &spec)
+		}
 	}
 	if err != nil {
 		return nil, err

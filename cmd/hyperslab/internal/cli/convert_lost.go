@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/blosc2form"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -164,7 +165,11 @@ func encodingLost(m ndarray.Meta, c *ndarray.Compression, format hyperslab.Forma
 				lost = append(lost, fact{"filter", f, fmt.Sprintf("%s has no such filter", format)})
 			}
 		}
-		if c.Codec != "" && !isFlat(format) && !slices.Contains(codecs[format], codecName(c.Codec, format)) {
+		codec := c.Codec
+		if isFrame(format) {
+			codec = strings.TrimPrefix(codec, blosc2form.Prefix)
+		}
+		if codec != "" && !isFlat(format) && !slices.Contains(codecs[format], codecName(codec, format)) {
 			lost = append(lost, fact{"codec", c.Codec, fmt.Sprintf("%s is not written with it", format)})
 		}
 	}

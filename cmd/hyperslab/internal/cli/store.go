@@ -4,6 +4,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/blosc2form"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -150,6 +152,13 @@ func (o *storeFlags) spec(m ndarray.Meta, format hyperslab.Format) (ndarray.Spec
 	if !within || !isFrame(format) || o.chunks != "" {
 		spec.BlockShape = nil
 	}
+	if c := m.Compression; isFrame(hyperslab.Format(m.Format)) && format == hyperslab.HDF5 && c != nil && o.codec == blosc2form.Prefix+c.Codec {
+		spec.Compression = c.Clone() // chunks are copied without recompression if the flags do not change it
+		spec.Compression.Codec = o.codec
+		if o.chunks == "" {
+			spec.ChunkShape = m.ChunkShape
+		}
+	}
 	if o.chunks != "" {
 		spec.ChunkShape, _ = parseShape(o.chunks) // checked
 	}
@@ -182,6 +191,20 @@ func (o *storeFlags) spec(m ndarray.Meta, format hyperslab.Format) (ndarray.Spec
 		return spec, usagef("%s cannot be stored in %s like that: %w", cmp.Or(m.Path, "the array"), format, err)
 	}
 	return spec, nil
+}
+
+// keepBlosc2 gives spec the compression of an HDF5 source whose Blosc2 chunks a b2nd array takes
+// without recompression, unless a flag requests another storage.
+func (o *storeFlags) keepBlosc2(ctx context.Context, src *ndarray.Array, format hyperslab.Format, spec *ndarray.Spec) error {
+	if format != hyperslab.B2ND || src.Meta().Format != string(hyperslab.HDF5) || o.codec != "" || o.level >= 0 || o.filter != "" || o.chunks != "" || o.blocks != "" {
+		return nil
+	}
+	c, blocks, err := blosc2form.Of(ctx, src)
+	if err != nil || c == nil {
+		return err
+	}
+	spec.Compression, spec.ChunkShape, spec.BlockShape = c, src.Meta().ChunkShape, blocks
+	return nil
 }
 
 // compression applies the flags to the compression. nil means the default of the target.

@@ -1,0 +1,44 @@
+// Compression and blocks of a b2nd array for the chunks of an HDF5 dataset.
+
+package blosc2form
+
+import (
+	"context"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// Prefix begins the codec names of the HDF5 filter Blosc2 (32026).
+const Prefix = "blosc2/"
+
+// Of returns the compression and the block shape of a b2nd array that takes the chunks of a as they
+// are stored. It returns nil if a is not compressed with Blosc2 only, if its chunks have no block
+// shape, and if the backend of a cannot return stored chunks, as for an untrusted file. It returns
+// the error of a read.
+func Of(ctx context.Context, a *ndarray.Array) (*ndarray.Compression, []int64, error) {
+	m := a.Meta()
+	if m.Compression == nil || m.ChunkShape == nil {
+		return nil, nil, nil
+	}
+	codec, ok := strings.CutPrefix(m.Compression.Codec, Prefix)
+	if !ok {
+		return nil, nil, nil
+	}
+	r, ok := a.Backend().(ndarray.ChunkReader)
+	if !ok {
+		return nil, nil, nil
+	}
+	forms, err := r.ChunkForms(ctx)
+	if err != nil {
+		return nil, nil, ndarray.Wrap("read", m.Path, err)
+	}
+	c := m.Compression.Clone()
+	c.Codec = codec
+	for _, f := range forms {
+		if blocks, ok := f.Blocks(); ok && f == ndarray.Blosc2Form(m.DType.Size, blocks, c) {
+			return c, blocks, nil
+		}
+	}
+	return nil, nil, nil
+}
