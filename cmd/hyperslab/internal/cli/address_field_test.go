@@ -13,8 +13,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-// tablesProgram is a Python program. It writes tables with h5py, PyTables and python-blosc2, and prints
-// the fields that NumPy reads.
+// tablesProgram is a Python program. It writes tables with h5py, PyTables and python-blosc2, and
+// prints the fields that NumPy reads.
 const tablesProgram = `import json, os, sys
 import blosc2, h5py, numpy as np, tables
 os.chdir(sys.argv[1])
