@@ -90,9 +90,9 @@ func IsScale(attrs []ndarray.Attr) bool {
 // class is the value of the attribute CLASS of a scale.
 const class = "DIMENSION_SCALE"
 
-// Compare removes differences from c that do not change the dimensions of the arrays. REFERENCE_LIST
-// is the inverse of other attributes. DIMENSION_LIST is missing in other formats, which keep the
-// dimension names.
+// Compare removes differences from c that do not change the dimensions of the arrays.
+// REFERENCE_LIST is the inverse of other attributes. DIMENSION_LIST is missing in other formats,
+// which keep the dimension names.
 func Compare(c *ndarray.Comparison) {
 	c.Attrs = slices.DeleteFunc(c.Attrs, func(d ndarray.AttrDifference) bool {
 		for _, text := range []string{d.A, d.B} {
