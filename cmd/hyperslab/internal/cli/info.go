@@ -50,6 +50,7 @@ type infoDoc struct {
 	Fill             any              `json:"fill"`
 	Attributes       []attrDoc        `json:"attributes"`
 	UnsupportedAttrs []unsupportedDoc `json:"unsupported_attributes"`
+	HDF5             *hdf5Doc         `json:"hdf5"`
 }
 
 // attrDoc is one attribute with its value.
@@ -153,6 +154,9 @@ allocation types of its specification, and the free space.` + addressHelp + twoA
 				}
 				return err
 			}
+			if f.hdf5, err = a.hdf5Of(cmd.Context(), address(args), f.meta.Format); err != nil {
+				return err
+			}
 			if asJSON {
 				return a.writeJSON(a.stdout, f.doc())
 			}
@@ -176,6 +180,7 @@ type facts struct {
 	bytes   int64            // of all elements in memory
 	storage *ndarray.Storage // nil if the backend cannot report it
 	attrs   ndarray.Attrs
+	hdf5    *hdf5Doc // only of the command info; nil for other formats
 }
 
 func (a *app) gatherFacts(ctx context.Context, address string) (f *facts, err error) {
@@ -233,7 +238,7 @@ func (f *facts) doc() infoDoc {
 		DType: m.DType.String(), ItemSize: m.DType.Size,
 		Elements: jsonInt(m.NumElems()), Bytes: jsonInt(f.bytes), Ratio: ratio(f.bytes, f.storage),
 		Chunks: jsonShape(m.ChunkShape), Blocks: jsonShape(m.BlockShape),
-		Attributes: []attrDoc{}, UnsupportedAttrs: []unsupportedDoc{},
+		Attributes: []attrDoc{}, UnsupportedAttrs: []unsupportedDoc{}, HDF5: f.hdf5,
 	}
 	if f.storage != nil {
 		stored, chunks := jsonInt(f.storage.StoredBytes), jsonInt(f.storage.NumChunks)
@@ -305,6 +310,9 @@ func (f *facts) write(w io.Writer, p paint) error {
 	}
 	if m.Fill != nil {
 		row("fill", ndarray.FormatElement(m.DType, m.Fill))
+	}
+	if f.hdf5 != nil {
+		f.hdf5.rows(row)
 	}
 	row("bytes", iecBytes(f.bytes))
 	if f.storage != nil {
