@@ -74,8 +74,8 @@ func withGroup(ctx context.Context, location string, f func(Location, Format) er
 
 // mayBeGroup returns an error if the location can only be an array.
 func (w *walker) mayBeGroup(l Location, format Format) error {
-	if format == B2ND {
-		return fmt.Errorf("%w: a b2nd file is one array and has no groups", ndarray.ErrParam)
+	if format == B2ND || format == NPY {
+		return fmt.Errorf("%w: a file of format %s is one array and has no groups", ndarray.ErrParam, format)
 	}
 	if format == Bcolz {
 		table, err := openTable(w.ctx, l.File, w.bcolzOptions())

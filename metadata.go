@@ -104,6 +104,8 @@ func (w *walker) metadata(l Location, kind Format) (m Metadata, err error) {
 		err = m.bcolz(w.ctx, l, w.suspect)
 	case HDF5:
 		err = w.hdf5Metadata(l, &m)
+	case NPY:
+		err = checkObject(kind, l) // the header is the only metadata
 	case Directory:
 		err = w.memberMetadata(l, &m)
 	case B2Z, B2D, B2E:

@@ -22,6 +22,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+	"github.com/hyperslab/hyperslab/ndarray/npy"
 )
 
 // Format is a storage format.
@@ -41,6 +42,8 @@ const (
 	B2Z Format = detect.B2Z
 	B2D Format = detect.B2D
 	B2E Format = detect.B2E
+
+	NPY Format = detect.NPY // the .npy format of NumPy
 )
 
 // OpenOptions are the options of Open, OpenTree and GroupAttrs. Nil means the zero value.
@@ -168,6 +171,7 @@ func sniff(ctx context.Context, file string) (Format, error) {
 //   - a dataset of an HDF5 file, FILE:/path
 //   - a bcolz carray, a column of a ctable, DIRECTORY:/column, or a ctable as an array of
 //     structures
+//   - a .npy file of NumPy
 //   - an array of a directory of arrays, DIRECTORY:/path
 //   - an array of a container of python-blosc2 (.b2z, .b2d, .b2e), FILE:/path, for reading
 //
@@ -243,6 +247,9 @@ func openAt(ctx context.Context, l Location, o OpenOptions) (*ndarray.Array, err
 	}
 	if o.DType != nil {
 		return nil, fmt.Errorf("%w: an array of format %s stores its dtype, so that it cannot be set", ndarray.ErrParam, format)
+	}
+	if format == NPY {
+		return array(npy.Open(l.File, o.Write))
 	}
 	if format == Bcolz {
 		return openBcolz(l, &bcolz.OpenOptions{Write: o.Write})
@@ -338,8 +345,8 @@ func array[B ndarray.Backend](b B, err error) (*ndarray.Array, error) {
 func checkObject(f Format, l Location) error {
 	named := strings.Trim(l.Object, "/") != ""
 	switch {
-	case (f == B2ND || f == Caterva) && named:
-		return fmt.Errorf("%w: a b2nd file holds one array, it has no %s", ndarray.ErrParam, l.Object)
+	case (f == B2ND || f == Caterva || f == NPY) && named:
+		return fmt.Errorf("%w: a file of format %s contains one array, it has no %s", ndarray.ErrParam, f, l.Object)
 	case f == Directory && !named:
 		return fmt.Errorf("%w: a directory holds many arrays, name one as %s:/path", ndarray.ErrParam, l.File)
 	case f == HDF5 && !named:
@@ -405,7 +412,7 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOpt
 	if o.Format == "" {
 		var ok bool
 		if o.Format, ok = ForName(l.File); !ok {
-			return nil, fmt.Errorf("%w: extension %q: got no known format, want .b2nd, .caterva, .h5 or .bcolz", ndarray.ErrParam, strings.ToLower(filepath.Ext(l.File)))
+			return nil, fmt.Errorf("%w: extension %q: got no known format, want .b2nd, .caterva, .h5, .bcolz or .npy", ndarray.ErrParam, strings.ToLower(filepath.Ext(l.File)))
 		}
 	}
 	if err := checkObject(o.Format, l); err != nil {
@@ -454,6 +461,8 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOpt
 			break
 		}
 		a, err = array(bcolz.Create(out.Path(), spec, &bcolz.CreateOptions{Name: location}))
+	case NPY:
+		a, err = array(npy.Create(out.Path(), spec))
 	case HDF5:
 		a, err = array(hdf5.Create(out.Path(), l.Object, spec, &hdf5.CreateOptions{Name: location, Library: o.Library, Stripes: o.Stripes, StripeOf: o.StripeOf}))
 	default:

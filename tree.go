@@ -160,7 +160,7 @@ func (c *treeCopy) copy(ctx context.Context, dst, src string) (_ TreeStats, err 
 	if !slices.Contains([]textview.Mode{"", textview.Auto, textview.Fixed, textview.Error}, mode) {
 		return c.stats, fmt.Errorf("%w: strings: got %q, want auto, fixed or error", ndarray.ErrParam, mode)
 	}
-	if c.target == B2ND || c.target == Caterva || c.target == B2E {
+	if c.target == B2ND || c.target == Caterva || c.target == B2E || c.target == NPY {
 		return c.stats, fmt.Errorf("%w: a tree in a file of format %s", ndarray.ErrParam, c.target)
 	}
 	c.source, err = OpenTree(ctx, src, &OpenOptions{ExternalDir: c.options.ExternalDir, Missing: c.options.Missing, Unlocked: c.options.Unlocked, Untrusted: c.options.Untrusted})

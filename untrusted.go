@@ -25,6 +25,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+	"github.com/hyperslab/hyperslab/ndarray/npy"
 )
 
 // Untrusted are the options for untrusted files. The zero value is suitable for files from any
@@ -406,6 +407,12 @@ func (s *suspect) unchecked() (ndarray.Backend, error) {
 		return opened(b, err)
 	case Bcolz:
 		return s.openBcolz()
+	case NPY:
+		info, err := s.file.Stat()
+		if err != nil {
+			return nil, err
+		}
+		return opened(npy.OpenReaderAt(s.file, info.Size(), s.Name))
 	case B2Z, B2D, B2E:
 		return s.storedBackend()
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+	"github.com/hyperslab/hyperslab/ndarray/npy"
 	web "github.com/hyperslab/hyperslab/remote"
 )
 
@@ -178,6 +179,8 @@ func openURLArray(ctx context.Context, l Location, o OpenOptions) (*ndarray.Arra
 		return array(m, nil)
 	case u.format == Bcolz:
 		return openCarray(u.dir, l, nil)
+	case u.format == NPY:
+		return array(u.npy())
 	}
 	return array(u.frame(&b2nd.OpenOptions{DType: o.DType}))
 }
@@ -280,3 +283,21 @@ func urlReader(ctx context.Context, r io.ReaderAt, size int64) (_ io.Reader, sto
 	}
 	return io.NewSectionReader(r, 0, size), stop
 }
+
+// npy opens a .npy file, which takes ownership of the object.
+func (u *urlFile) npy() (*remoteNPY, error) {
+	b, err := npy.OpenReaderAt(u.object, u.object.Size(), u.name)
+	if err != nil {
+		return nil, errors.Join(err, u.close())
+	}
+	return &remoteNPY{b, u.close}, nil
+}
+
+// remoteNPY is the array of a .npy file at a URL.
+type remoteNPY struct {
+	*npy.Backend
+	close func() error
+}
+
+// Close closes the object.
+func (b *remoteNPY) Close() error { return b.close() }

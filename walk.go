@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+	"github.com/hyperslab/hyperslab/ndarray/npy"
 )
 
 // EntryKind is the kind of an Entry.
@@ -149,6 +150,11 @@ func (w *walker) from(l Location, format Format) error {
 			return w.urlFrame(l.File, "/")
 		}
 		return w.frame(l.File, "/")
+	case NPY:
+		if err := checkObject(format, l); err != nil {
+			return err
+		}
+		return w.npy(l.File)
 	case Directory:
 		return w.directory(l)
 	case B2Z, B2D, B2E:
@@ -157,6 +163,29 @@ func (w *walker) from(l Location, format Format) error {
 		return w.bcolz(l)
 	}
 	return w.hdf5(l)
+}
+
+// npy lists the one array of a .npy file.
+func (w *walker) npy(name string) (err error) {
+	var b described
+	if isURL(name) {
+		u, err := openURL(w.ctx, name)
+		if err != nil {
+			return err
+		}
+		if b, err = u.npy(); err != nil {
+			return err
+		}
+		name = u.name
+	} else if b, err = npy.Open(name, false); err != nil {
+		return err
+	}
+	e, err := w.describe("/", b)
+	if err != nil {
+		return err
+	}
+	e.Meta.Path = name
+	return w.emit(e)
 }
 
 // frame lists the one array of a b2nd file, even if ndarray does not have its element type.

@@ -5,8 +5,8 @@
 //
 // An Array has a Meta (shape, chunk shape, element type, fill value, compression), elements that
 // are read and written by Region, and attributes. It is backed by a Backend: ndarray/mem,
-// ndarray/b2nd, ndarray/hdf5 or ndarray/bcolz. This package imports none of them. Package
-// hyperslab, the module root, imports all and opens arrays by location.
+// ndarray/npy, ndarray/b2nd, ndarray/hdf5 or ndarray/bcolz. This package imports none of them.
+// Package hyperslab, the module root, imports all and opens arrays by location.
 //
 // There is no Array[T], because the element type is known only after the file is open. Bytes move
 // in native byte order, whatever the order in storage is. The functions Read, ReadAll, Take and

@@ -195,7 +195,7 @@ func (e *elements) encode(q *request) (response, error) {
 		}
 		d.ToNative(e.data) // its own inverse: to the order in storage
 	case "npy":
-		out = response{Type: "application/octet-stream", File: "data.npy", Body: append(npy.Header(d, shape), e.data...)}
+		out = response{Type: "application/octet-stream", File: "data.npy", Body: append(npy.Header(d.Native(), shape), e.data...)}
 	case "csv":
 		if len(shape) == 0 {
 			return out, fail(http.StatusUnprocessableEntity, "Unsupported encoding csv for empty and scalar datasets")

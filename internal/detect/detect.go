@@ -15,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/npy"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -30,6 +31,8 @@ const (
 	B2Z = "b2z" // a ZIP file of frames
 	B2D = "b2d" // a directory of frames with the file embed.b2e
 	B2E = "b2e" // a frame that embeds frames
+
+	NPY = "npy"
 )
 
 // IsStore reports whether a format is a container of python-blosc2.
@@ -44,7 +47,7 @@ const (
 
 var extensions = map[string]string{
 	".b2nd": B2ND, ".caterva": Caterva, ".bcolz": Bcolz, ".h5": HDF5, ".hdf5": HDF5, ".he5": HDF5, ".nc": HDF5,
-	".b2z": B2Z, ".b2d": B2D, ".b2e": B2E,
+	".b2z": B2Z, ".b2d": B2D, ".b2e": B2E, ".npy": NPY,
 }
 
 // Name returns the format of new files of that name, in upper or lower case.
@@ -130,7 +133,8 @@ func IsFrame(head []byte) bool {
 	return len(head) >= HeadSize && string(head[2:HeadSize]) == frameMagic
 }
 
-// Reader returns the format of a file of size bytes: B2ND, B2E, B2Z or HDF5. It uses no C library.
+// Reader returns the format of a file of size bytes: B2ND, B2E, B2Z, NPY or HDF5. It uses no C
+// library.
 func Reader(r io.ReaderAt, size int64) (string, error) {
 	head := make([]byte, HeadSize)
 	n, err := r.ReadAt(head, 0)
@@ -147,6 +151,9 @@ func Reader(r io.ReaderAt, size int64) (string, error) {
 			}
 		}
 		return B2ND, nil
+	}
+	if len(head) >= len(npy.Magic) && string(head[:len(npy.Magic)]) == npy.Magic {
+		return NPY, nil
 	}
 	if b2store.IsZip(head) && b2store.IsStore(r, size) {
 		return B2Z, nil

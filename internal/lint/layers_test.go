@@ -37,7 +37,7 @@ var layers = []struct {
 	{"internal/striped", 30, false},
 	{"internal/scan", 20, false},
 	{"internal/shards", 50, false},
-	{"internal/npy", 20, false},
+	{"internal/npy", 15, false},
 	{"internal/picture", 20, false},
 	{"internal/stores", 50, false},
 	{"internal/textview", 60, false},
@@ -60,6 +60,7 @@ var layers = []struct {
 	{"ndarray", 5, false}, // of this module, the core imports only internal
 	{"ndarray/ndarraytest", 50, false},
 	{"ndarray/mem", 50, false},
+	{"ndarray/npy", 50, false},
 	{"ndarray/b2nd", 50, false},
 	{"ndarray/hdf5", 50, false},
 	{"ndarray/bcolz", 50, false},

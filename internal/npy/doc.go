@@ -1,2 +1,3 @@
-// Package npy writes headers of the .npy format (NumPy Enhancement Proposal 1).
+// Package npy reads and writes the headers and elements of the .npy format (NumPy Enhancement
+// Proposal 1).
 package npy

@@ -1,4 +1,4 @@
-// Header of a .npy file.
+// Header of a new .npy file.
 
 package npy
 
@@ -14,11 +14,11 @@ import (
 // Magic begins each file.
 const Magic = "\x93NUMPY"
 
-// Header returns everything before the elements of an array in row-major order and native byte
+// Header returns everything before the elements of an array in row-major order and d's byte
 // order: magic, version, length, and a dict that ends at a multiple of 64 bytes. Version 1 has 16
 // bits for the length, version 2 has 32, version 3 is version 2 in UTF-8. d must not be String.
 func Header(d ndarray.DType, shape []int64) []byte {
-	descr := d.NumPy().Native().String()
+	descr := d.NumPy().String()
 	if !strings.HasPrefix(descr, "[") && !strings.HasPrefix(descr, "{") && !strings.HasPrefix(descr, "(") {
 		descr = "'" + descr + "'"
 	}

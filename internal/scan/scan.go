@@ -18,7 +18,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/npy"
 	"github.com/hyperslab/hyperslab/internal/regular"
+	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // Level is the severity of a finding, in the terms of SARIF 2.1.0.
@@ -219,16 +221,33 @@ func (s *scanner) regular(r io.ReaderAt, size int64) (string, error) {
 		f, err := cframe.ReadLimits(r, size, s.frameLimits())
 		return s.frame(f, err, size)
 	}
+	if strings.HasPrefix(string(head), npy.Magic) {
+		return "npy", s.npy(r, size)
+	}
 	limits := h5file.DefaultLimits()
 	limits.Structure = s.o.Metadata
 	f, err := h5file.Open(r, size, &limits)
 	switch {
 	case errors.Is(err, format.ErrMagic):
-		return "", fmt.Errorf("%w: neither an HDF5 file nor a Blosc2 frame", ErrFormat)
+		return "", fmt.Errorf("%w: neither an HDF5 file nor a Blosc2 frame nor .npy", ErrFormat)
 	case err != nil:
 		return "hdf5", s.fail("", err)
 	}
 	return "hdf5", s.hdf5(f, r, size)
+}
+
+// npy scans a file of NumPy, whose header is its only structure.
+func (s *scanner) npy(r io.ReaderAt, size int64) error {
+	a, err := npy.Read(io.NewSectionReader(r, 0, size))
+	if err == nil {
+		err = a.CheckSize(size)
+	}
+	if err != nil {
+		return s.fail("", err)
+	}
+	n, _ := ndarray.Product(a.Shape)
+	s.size("", uint64(n)*uint64(a.DType.Size), uint64(size-a.Offset))
+	return nil
 }
 
 // directory scans a sparse frame, a bcolz tree, or a directory of such files.

@@ -315,7 +315,7 @@ func (h *host) ask(ctx context.Context, q request) (a answer, err error) {
 func (h *host) take(a answer) error {
 	r, n := &h.r, &a.Report
 	switch n.Format {
-	case detect.B2ND, detect.Caterva, detect.HDF5, detect.Bcolz, detect.Directory, detect.B2Z, detect.B2D, detect.B2E:
+	case detect.B2ND, detect.Caterva, detect.HDF5, detect.Bcolz, detect.Directory, detect.B2Z, detect.B2D, detect.B2E, detect.NPY:
 	default:
 		return fmt.Errorf("%w: format %q", worker.ErrProtocol, n.Format)
 	}

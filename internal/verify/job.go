@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/npy"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -89,12 +91,38 @@ func newJob(ctx context.Context, path string, o Options) (_ *job, err error) {
 		err = j.hdf5(ctx, path)
 	case detect.Directory:
 		err = j.directory(ctx, path)
+	case detect.NPY:
+		err = j.npy(path)
 	case detect.B2Z, detect.B2D, detect.B2E:
 		err = j.stored(ctx, path)
 	default:
 		err = fmt.Errorf("%w: format %q", ndarray.ErrParam, o.Format)
 	}
 	return j, err
+}
+
+// npy checks the header and the size of a .npy file, which contains no checksums.
+func (j *job) npy(path string) error {
+	f, info, err := open(path)
+	if err != nil {
+		return err
+	}
+	j.report.Arrays++
+	a, err := npy.Read(io.NewSectionReader(f, 0, info.Size()))
+	if err == nil {
+		err = a.CheckSize(info.Size())
+	}
+	if err == nil {
+		n, _ := ndarray.Product(a.Shape)
+		j.report.DecodedBytes = n * int64(a.DType.Size)
+		j.report.StoredBytes = j.report.DecodedBytes
+		if n > 0 {
+			j.report.Chunks++ // the elements are one piece
+		}
+	} else {
+		err = j.note(Place{What: "header", Offset: 0, Chunk: -1, Err: err})
+	}
+	return errors.Join(err, f.Close())
 }
 
 // open opens a file of the job. It returns ndarray.ErrFormat for anything but a regular file.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -168,12 +167,6 @@ func insideFile(location string) string {
 	return ""
 }
 
-// ofNPY reports whether a readable file is .npy.
-func ofNPY(file string) bool {
-	is, err := isNPY(file)
-	return is && err == nil
-}
-
 // isDirectory reports whether a directory of that name exists.
 func isDirectory(name string) bool {
 	info, err := os.Stat(name)
@@ -199,10 +192,8 @@ func lookAround(location string) string {
 		return "these formats are read here and there, not from beginning to end: save it to a file, and name that"
 	case err != nil && isDirectory(loc.File):
 		return "this directory is not an array and contains no arrays that hyperslab stores; name one of its files"
-	case err != nil && ofNPY(loc.File):
-		return "this is .npy, which convert reads: hyperslab convert " + shellWord(loc.File) + " " + shellWord(strings.TrimSuffix(loc.File, filepath.Ext(loc.File))+".b2nd")
 	case err != nil:
-		return "readable are b2nd, Caterva, bcolz and HDF5, recognised by content; is this the right file, and complete?"
+		return "readable are b2nd, Caterva, bcolz, HDF5 and .npy, recognised by content; is this the right file, and complete?"
 	case format == hyperslab.HDF5, format == hyperslab.B2Z, format == hyperslab.B2D, format == hyperslab.B2E:
 		return "hyperslab ls -r " + shellWord(loc.File) + " lists the objects of the file"
 	case format == hyperslab.Directory:

@@ -86,12 +86,6 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 	if o.count < 0 {
 		return usagef("-n %d: want 0 or more chunks", o.count)
 	}
-	switch flat, err := isNPY(address); {
-	case err != nil:
-		return err
-	case flat:
-		return usagef("%s is .npy, which has no chunks: its elements lie in one piece", address)
-	}
 	m, err := a.metaAt(ctx, address)
 	if err != nil {
 		return err

@@ -227,13 +227,7 @@ func (a *app) openSource(ctx context.Context, o *convertFlags, source string) (*
 	case source == stdio:
 		return whole(openPipe(o.stdin, o.dtype, &o.flat))
 	case o.flat.shape != "":
-		return whole(openFlatFile(source, o.dtype, &o.flat))
-	}
-	if is, err := isNPY(source); is || err != nil {
-		if err == nil && o.dtype != "" {
-			return nil, usagef("--dtype %s: %s is .npy, which stores its dtype", o.dtype, source)
-		}
-		return whole(openFlatFile(source, "", &o.flat))
+		return whole(openRawFile(source, o.dtype, &o.flat))
 	}
 	if o.dtype != "" {
 		d, err := ndarray.ParseDType(o.dtype)

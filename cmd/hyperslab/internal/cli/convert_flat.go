@@ -19,10 +19,7 @@ func isFlat(f hyperslab.Format) bool { return f == npyFormat || f == rawFormat }
 
 // formatForName returns the format of a target by its extension.
 func formatForName(file string) (hyperslab.Format, bool) {
-	switch strings.ToLower(filepath.Ext(file)) {
-	case ".npy":
-		return npyFormat, true
-	case ".raw":
+	if strings.EqualFold(filepath.Ext(file), ".raw") {
 		return rawFormat, true
 	}
 	return hyperslab.ForName(file)

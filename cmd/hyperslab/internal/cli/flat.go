@@ -9,17 +9,16 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/npy"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Formats of such files. They are not array formats of the library.
+// Formats of such files. Raw bytes are not an array format of the library.
 const (
 	npyFormat = "npy"
 	rawFormat = "raw"
@@ -34,28 +33,9 @@ type flatFlags struct {
 	offset int64
 }
 
-// flatSource is a source that contains only elements, after an optional header.
-type flatSource struct {
-	meta    ndarray.Meta
-	fortran bool
-	at      int64 // offset of the first element
-}
-
-// isNPY reports whether a file is .npy, by its content.
-func isNPY(file string) (is bool, err error) {
-	f, _, err := regular.Open(file)
-	if err != nil {
-		return false, nil // the opening of the file as an array reports the error
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	head := make([]byte, len(npyMagic))
-	_, readErr := io.ReadFull(f, head)
-	return readErr == nil && string(head) == npyMagic, nil
-}
-
 // rawSource returns the source that --shape, --dtype and --offset describe. size is the number of
 // bytes, or -1 if it is unknown.
-func (o *flatFlags) rawSource(dtype string, size int64) (*flatSource, error) {
+func (o *flatFlags) rawSource(dtype string, size int64) (*npy.Array, error) {
 	if dtype == "" {
 		return nil, usagef("--shape %s: raw bytes also need --dtype, for example --dtype '<f4'", o.shape)
 	}
@@ -84,8 +64,7 @@ func (o *flatFlags) rawSource(dtype string, size int64) (*flatSource, error) {
 		}
 		shape[open] = (size - o.offset) / step
 	}
-	s := &flatSource{meta: ndarray.Meta{Format: rawFormat, Shape: shape, DType: d}, at: o.offset}
-	return s, ndarray.CheckShape(shape, d.Size)
+	return &npy.Array{Shape: shape, DType: d, Offset: o.offset}, ndarray.CheckShape(shape, d.Size)
 }
 
 // parseRawShape parses a shape such as "100,20", or "scalar". The length of one axis may be -1;
@@ -109,8 +88,8 @@ func parseRawShape(text string) (shape []int64, open int, err error) {
 	return shape, open, nil
 }
 
-// openFlatFile opens a .npy file, or raw bytes if raw describes them.
-func openFlatFile(file, dtype string, raw *flatFlags) (_ *ndarray.Array, err error) {
+// openRawFile opens the raw bytes that raw describes.
+func openRawFile(file, dtype string, raw *flatFlags) (_ *ndarray.Array, err error) {
 	f, info, err := regular.Open(file)
 	if errors.Is(err, regular.ErrNot) {
 		return nil, usagef("%w; give - and send its bytes to standard input", err)
@@ -123,121 +102,51 @@ func openFlatFile(file, dtype string, raw *flatFlags) (_ *ndarray.Array, err err
 			err = errors.Join(err, f.Close())
 		}
 	}()
-	s := &flatSource{}
-	if raw.shape != "" {
-		s, err = raw.rawSource(dtype, info.Size())
-	} else {
-		s.meta, s.fortran, s.at, err = readNPYHeader(f)
+	s, err := raw.rawSource(dtype, info.Size())
+	if err == nil {
+		err = s.CheckSize(info.Size())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	s.meta.Path, s.meta.ReadOnly = file, true
-	n := s.meta.NumElems() * int64(s.meta.DType.Size)
-	switch have := info.Size() - s.at; {
-	case have < n:
-		return nil, fmt.Errorf("%w: %s holds %d bytes of elements, %s of %v are %d", ndarray.ErrCorrupt, file, max(have, 0), shapeText(s.meta.Shape), s.meta.DType, n)
-	case have > n && raw.shape != "":
-		return nil, usagef("%s has %d bytes after --offset %d, %s of %v are %d", file, have, raw.offset, shapeText(s.meta.Shape), s.meta.DType, n)
+	m := ndarray.Meta{Format: rawFormat, Path: file, Shape: s.Shape, DType: s.DType, ReadOnly: true}
+	if have, n := info.Size()-s.Offset, m.NumElems()*int64(m.DType.Size); have > n {
+		return nil, usagef("%s has %d bytes after --offset %d, %s of %v are %d", file, have, raw.offset, shapeText(m.Shape), m.DType, n)
 	}
-	return ndarray.New(&flatFile{*s, f})
+	return ndarray.New(&rawFile{s, m, f})
 }
 
-// flatFile is the backend of such a file.
-type flatFile struct {
-	flatSource
-	f *os.File
+// rawFile is the backend of raw bytes.
+type rawFile struct {
+	array *npy.Array
+	meta  ndarray.Meta
+	f     *os.File
 }
 
 // Meta implements ndarray.Backend.
-func (b *flatFile) Meta() ndarray.Meta { return b.meta }
+func (b *rawFile) Meta() ndarray.Meta { return b.meta }
 
 // Close implements ndarray.Backend.
-func (b *flatFile) Close() error { return b.f.Close() }
+func (b *rawFile) Close() error { return b.f.Close() }
 
 // ReadRegion implements ndarray.Backend.
-func (b *flatFile) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
-	size := b.meta.DType.Size
-	n, src, into := slices.Clone(r.Shape), boxes.Strides(b.meta.Shape, size), boxes.Strides(r.Shape, size)
-	if b.fortran {
-		shape := slices.Clone(b.meta.Shape)
-		slices.Reverse(shape)
-		src = boxes.Strides(shape, size)
-		slices.Reverse(src)
-	}
-	at := b.at
-	for i, start := range r.Start {
-		at += start * src[i]
-	}
-	if b.fortran { // the axes in the order of the file
-		slices.Reverse(n)
-		slices.Reverse(src)
-		slices.Reverse(into)
-	}
-	if err := b.box(ctx, dst, at, n, src, into); err != nil {
-		return err
-	}
-	b.meta.DType.ToNative(dst)
-	return nil
-}
-
-// spanBytes is the maximum number of bytes in one read from which elements are picked.
-const spanBytes = 1 << 20
-
-// box reads a box whose first element is at an offset of the file. It uses one read if the box
-// contains enough of the bytes in its range, otherwise it reads index by index of the first axis.
-func (b *flatFile) box(ctx context.Context, dst []byte, at int64, n, src, into []int64) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	size := b.meta.DType.Size
-	span, useful := int64(size), int64(size)
-	for i := range n {
-		span += (n[i] - 1) * src[i]
-		useful *= n[i]
-	}
-	box := boxes.New(n, into, src, size)
-	if box.Dense() {
-		_, err := b.f.ReadAt(dst[:useful], at)
-		return err
-	}
-	if span <= spanBytes && useful >= span/8 || len(n) == 1 && span <= spanBytes {
-		buf := make([]byte, span)
-		if _, err := b.f.ReadAt(buf, at); err != nil {
-			return err
-		}
-		box.Copy(dst, buf)
-		return nil
-	}
-	if len(n) == 1 { // a long run with other strides in memory
-		step := max(spanBytes/src[0], 1)
-		for i := int64(0); i < n[0]; i += step {
-			if err := b.box(ctx, dst[i*into[0]:], at+i*src[0], []int64{min(step, n[0]-i)}, src, into); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	for i := range n[0] {
-		if err := b.box(ctx, dst[i*into[0]:], at+i*src[0], n[1:], src[1:], into[1:]); err != nil {
-			return err
-		}
-	}
-	return nil
+func (b *rawFile) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+	return b.array.ReadRegion(ctx, dst, b.f, r)
 }
 
 // openPipe opens the content of a pipe: .npy, or raw bytes if raw describes them. Its elements can
 // be read once, in their order.
 func openPipe(stdin io.Reader, dtype string, raw *flatFlags) (*ndarray.Array, error) {
 	r := bufio.NewReaderSize(stdin, 1<<20)
-	s := &flatSource{}
+	var s *npy.Array
 	var err error
+	format := rawFormat
 	if raw.shape != "" {
 		if s, err = raw.rawSource(dtype, -1); err == nil {
 			_, err = io.CopyN(io.Discard, r, raw.offset)
 		}
 	} else {
-		if head, _ := r.Peek(len(npyMagic)); string(head) != npyMagic {
+		if head, _ := r.Peek(len(npy.Magic)); string(head) != npy.Magic {
 			switch more, _ := r.Peek(16); {
 			case len(head) == 0:
 				return nil, usagef("standard input is empty: want .npy, or raw bytes with --shape and --dtype")
@@ -248,21 +157,23 @@ func openPipe(stdin io.Reader, dtype string, raw *flatFlags) (*ndarray.Array, er
 			}
 			return nil, usagef("standard input is not .npy (begins with % x); for raw bytes give --shape and --dtype", head)
 		}
-		s.meta, s.fortran, _, err = readNPYHeader(r)
+		var a npy.Array
+		a, err = npy.Read(r)
+		s, format = &a, npyFormat
 	}
 	if err != nil {
 		return nil, fmt.Errorf("standard input: %w", err)
 	}
-	if s.fortran && len(s.meta.Shape) > 1 {
+	if s.Fortran && len(s.Shape) > 1 {
 		return nil, fmt.Errorf("%w: standard input is .npy in Fortran's order, which takes a file", errors.ErrUnsupported)
 	}
-	s.meta.Path, s.meta.ReadOnly = stdio, true
-	return ndarray.New(&pipe{flatSource: *s, r: r})
+	m := ndarray.Meta{Format: format, Path: stdio, Shape: s.Shape, DType: s.DType, ReadOnly: true}
+	return ndarray.New(&pipe{meta: m, r: r})
 }
 
 // pipe is the backend of an array from a pipe.
 type pipe struct {
-	flatSource
+	meta ndarray.Meta
 	r    *bufio.Reader
 	next int64 // the next element
 }

@@ -112,7 +112,7 @@ func TestConvertFlatErrors(t *testing.T) {
 		require.NoError(t, os.WriteFile(name, b, 0o644))
 	}
 	for _, c := range []struct{ args, want string }{
-		{"cut.npy", "cut.npy holds 872 bytes of elements, 20x30 of <f4 are 2400"},
+		{"cut.npy", "872 bytes of elements, want [20 30] of <f4"},
 		{"head.npy", "head.npy: damaged array: .npy header: cut short"},
 		{"version.npy", "version 9.0, versions 1 to 3 are known"},
 		{"object.npy", ".npy of Python objects, which are pickled"},
@@ -121,8 +121,8 @@ func TestConvertFlatErrors(t *testing.T) {
 		{"huge.npy", "huge.npy: "},
 		{"order.npy", `fortran_order "1"`},
 		{"long.npy", "4294967295 bytes, at most 1048576 are read"},
-		{"w.npy --dtype <f8", "w.npy is .npy, which stores its dtype"},
-		{"four.raw --shape 5 --dtype <f4", "four.raw holds 16 bytes of elements, 5 of <f4 are 20"},
+		{"w.npy --dtype <f8", "an array of format npy stores its dtype"},
+		{"four.raw --shape 5 --dtype <f4", "16 bytes of elements, want [5] of <f4"},
 		{"four.raw --shape 3 --dtype <f4", "four.raw has 16 bytes after --offset 0, 3 of <f4 are 12"},
 		{"four.raw --shape -1,3 --dtype <f4", "16 bytes after --offset 0 are not a multiple of 12 bytes"},
 		{"four.raw --shape 4", "raw bytes also need --dtype"},

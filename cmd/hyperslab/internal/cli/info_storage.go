@@ -17,7 +17,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/npy"
 	"github.com/hyperslab/hyperslab/internal/regular"
+	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // storageDoc is the document of info --storage --json.
@@ -71,6 +73,8 @@ func gatherStorage(file string) (*storageDoc, error) {
 	case err != nil:
 	case format == hyperslab.HDF5:
 		err = d.hdf5(file, info.Size())
+	case format == hyperslab.NPY:
+		err = d.npy(file, info.Size())
 	case info.IsDir():
 		err = d.directory(file)
 	default:
@@ -238,6 +242,27 @@ func (d *storageDoc) frame(name string, size int64) (err error) {
 		}
 	}
 	d.Bytes, d.Free = jsonInt(size), jsonInt(max(size-d.used(), 0))
+	return nil
+}
+
+// npy shows the two parts of a .npy file.
+func (d *storageDoc) npy(name string, size int64) (err error) {
+	r, _, err := regular.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	a, err := npy.Read(r)
+	if err == nil {
+		err = a.CheckSize(size)
+	}
+	if err != nil {
+		return err
+	}
+	n, _ := ndarray.Product(a.Shape)
+	d.add("header", "shape and dtype", a.Offset)
+	d.add("elements", "in one piece", n*int64(a.DType.Size))
+	d.Bytes, d.Free = jsonInt(size), jsonInt(size-d.used())
 	return nil
 }
 

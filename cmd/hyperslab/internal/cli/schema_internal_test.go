@@ -135,7 +135,7 @@ func TestSchemas_tested(t *testing.T) {
 // TestSchemas_commands checks that every command has --json, except those that write text for a
 // shell or a reader, and serve, which runs until it receives a signal.
 func TestSchemas_commands(t *testing.T) {
-	texts := []string{"serve", "help", "completion", "bash", "zsh", "fish", "powershell"}
+	texts := []string{"serve", "help", "man", "completion", "bash", "zsh", "fish", "powershell"}
 	seen := 0
 	var visit func(c *cobra.Command)
 	visit = func(c *cobra.Command) {

@@ -1,0 +1,112 @@
+package npy_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/npy"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// FuzzRead checks that any bytes are parsed as a .npy header or result in an error. The shape
+// and dtype of a header must be valid for an array.
+func FuzzRead(f *testing.F) {
+	for _, text := range []string{
+		"{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }\n",
+		"{'descr': [('a', '<i4'), ('b', '|S3', (2,))], 'fortran_order': True, 'shape': (), }",
+		"{'descr': '<M8[ns]', 'fortran_order': False, 'shape': (9223372036854775807,)}",
+	} {
+		f.Add(append([]byte("\x93NUMPY\x01\x00"+string([]byte{byte(len(text)), 0})), text...))
+		f.Add(append([]byte("\x93NUMPY\x03\x00"+string([]byte{byte(len(text)), 0, 0, 0})), text...))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, err := npy.Read(bytes.NewReader(b))
+		if err != nil {
+			return
+		}
+		require.LessOrEqual(t, m.Offset, int64(len(b)))
+		require.GreaterOrEqual(t, m.Offset, int64(10))
+		require.NoError(t, m.DType.Validate())
+		_, fits := ndarray.Product(m.Shape)
+		require.True(t, fits, "%v", m.Shape)
+	})
+}
+
+// TestHeader checks that Read returns what Header wrote, in all versions.
+func TestHeader(t *testing.T) {
+	fields := "[('x', '<i4')"
+	for i := range 8000 {
+		fields += fmt.Sprintf(", ('f%d', '<i4')", i)
+	}
+	for name, c := range map[string]struct {
+		dtype   string
+		shape   []int64
+		version byte
+	}{
+		"scalar":             {"<f8", []int64{}, 1},
+		"big-endian":         {">i4", []int64{3, 4}, 1},
+		"one axis":           {"|S3", []int64{7}, 1},
+		"names beyond ASCII": {"[('größe', '<f4')]", []int64{2}, 3},
+		"a long header":      {fields + "]", []int64{1}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, err := ndarray.ParseDType(c.dtype)
+			require.NoError(t, err)
+			head := npy.Header(d, c.shape)
+			require.Zero(t, len(head)%64)
+			require.Equal(t, c.version, head[6])
+			a, err := npy.Read(bytes.NewReader(head))
+			require.NoError(t, err)
+			require.True(t, d.Equal(a.DType), "%v", a.DType)
+			require.Equal(t, c.shape, a.Shape)
+			require.EqualValues(t, len(head), a.Offset)
+		})
+	}
+}
+
+// TestArray_ReadRegion compares regions of both orders with the elements of the array.
+func TestArray_ReadRegion(t *testing.T) {
+	shape := []int64{5, 7, 3}
+	for name, fortran := range map[string]bool{"C order": false, "Fortran order": true} {
+		t.Run(name, func(t *testing.T) {
+			a := npy.Array{Shape: shape, DType: ndarray.DTypeOf[uint16](), Fortran: fortran, Offset: 10}
+			file := make([]byte, 10+2*5*7*3)
+			value := func(i, j, k int64) uint16 { return uint16(100*i + 10*j + k) }
+			for i := range shape[0] {
+				for j := range shape[1] {
+					for k := range shape[2] {
+						at := (i*7+j)*3 + k
+						if fortran {
+							at = (k*7+j)*5 + i
+						}
+						binary.NativeEndian.PutUint16(file[10+2*at:], value(i, j, k))
+					}
+				}
+			}
+			for _, r := range []ndarray.Region{
+				{Start: []int64{0, 0, 0}, Shape: shape},
+				{Start: []int64{1, 2, 1}, Shape: []int64{3, 4, 2}},
+				{Start: []int64{4, 0, 2}, Shape: []int64{1, 7, 1}},
+			} {
+				dst := make([]byte, 2*r.NumElems())
+				require.NoError(t, a.ReadRegion(context.Background(), dst, bytes.NewReader(file), r))
+				n := 0
+				for i := range r.Shape[0] {
+					for j := range r.Shape[1] {
+						for k := range r.Shape[2] {
+							require.Equal(t, value(r.Start[0]+i, r.Start[1]+j, r.Start[2]+k), binary.NativeEndian.Uint16(dst[2*n:]), "%v", r)
+							n++
+						}
+					}
+				}
+			}
+			require.NoError(t, a.CheckSize(int64(len(file))))
+			require.ErrorIs(t, a.CheckSize(int64(len(file))-1), ndarray.ErrCorrupt)
+		})
+	}
+}

@@ -1,0 +1,168 @@
+package npy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/internal/npy"
+	"github.com/hyperslab/hyperslab/internal/regular"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// Backend is the array of a .npy file. It implements ndarray.Backend and ndarray.RegionWriter.
+type Backend struct {
+	array npy.Array
+	meta  ndarray.Meta
+	r     io.ReaderAt
+	file  *os.File // nil: the caller owns r
+}
+
+// Open opens a file, read-only unless write is set. A file in Fortran order can only be read.
+//
+// It returns ndarray.ErrCorrupt, ErrFormat for anything but a regular file, and
+// errors.ErrUnsupported for Python objects.
+func Open(file string, write bool) (*Backend, error) {
+	b, err := open(file, write)
+	return b, ndarray.Wrap("open", file, err)
+}
+
+func open(file string, write bool) (_ *Backend, err error) {
+	f, info, err := regular.Open(file)
+	if errors.Is(err, regular.ErrNot) {
+		err = ndarray.Mark(err, ndarray.ErrFormat)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if write {
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+		if f, err = os.OpenFile(file, os.O_RDWR, 0); err != nil {
+			return nil, err
+		}
+	}
+	b, err := newBackend(f, info.Size(), file)
+	if err == nil && write && b.array.Fortran && len(b.array.Shape) > 1 {
+		err = fmt.Errorf("%w: writing to .npy in Fortran order", errors.ErrUnsupported)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	b.file, b.meta.ReadOnly = f, !write
+	return b, nil
+}
+
+// OpenReaderAt opens the content of a file of size bytes for reading. name is its path in messages.
+// The caller closes r after the Backend.
+func OpenReaderAt(r io.ReaderAt, size int64, name string) (*Backend, error) {
+	b, err := newBackend(r, size, name)
+	return b, ndarray.Wrap("open", name, err)
+}
+
+func newBackend(r io.ReaderAt, size int64, name string) (*Backend, error) {
+	a, err := npy.Read(io.NewSectionReader(r, 0, size))
+	if err == nil {
+		err = a.CheckSize(size)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m := ndarray.Meta{Format: "npy", Path: name, Shape: a.Shape, DType: a.DType, ReadOnly: true}
+	return &Backend{array: a, meta: m, r: r}, nil
+}
+
+// Create creates a file that does not exist. The elements are zero. ChunkShape, BlockShape and
+// Compression of spec are ignored, because the elements of .npy are one piece.
+//
+// It returns the errors of spec.Validate, os.ErrExist, and errors.ErrUnsupported for attributes,
+// names of dimensions, a comment, a fill value other than zero, a maximum shape, a null array, and
+// element types that NumPy does not have.
+func Create(file string, spec ndarray.Spec) (*Backend, error) {
+	b, err := create(file, spec)
+	return b, ndarray.Wrap("create", file, err)
+}
+
+// check returns an error for properties that .npy cannot store.
+func check(spec ndarray.Spec) error {
+	if err := spec.Validate(); err != nil {
+		return err
+	}
+	named := slices.ContainsFunc(spec.AxisNames, func(name string) bool { return name != "" })
+	for _, x := range []struct {
+		has  bool
+		what string
+	}{
+		{spec.DType.Kind == ndarray.String, "strings of variable length"},
+		{!spec.DType.NumPy().EqualValues(spec.DType), "elements of type " + spec.DType.String()},
+		{spec.Null, "an array without a shape"},
+		{len(spec.Attrs) > 0, "attributes"},
+		{named, "names of dimensions"},
+		{spec.Comment != "", "a comment"},
+		{slices.ContainsFunc(spec.Fill, func(b byte) bool { return b != 0 }), "a fill value other than zero"},
+		{spec.MaxShape != nil && !slices.Equal(spec.MaxShape, spec.Shape), "a maximum shape"},
+	} {
+		if x.has {
+			return fmt.Errorf("%w: .npy cannot store %s", errors.ErrUnsupported, x.what)
+		}
+	}
+	return nil
+}
+
+func create(file string, spec ndarray.Spec) (_ *Backend, err error) {
+	if err := check(spec); err != nil {
+		return nil, err
+	}
+	head := npy.Header(spec.DType, spec.Shape)
+	a := npy.Array{Shape: slices.Clone(spec.Shape), DType: spec.DType, Offset: int64(len(head))}
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Close(), os.Remove(file))
+		}
+	}()
+	if _, err := f.Write(head); err != nil {
+		return nil, err
+	}
+	m := ndarray.Meta{Format: "npy", Path: file, Shape: a.Shape, DType: a.DType}
+	if err := f.Truncate(a.Offset + m.NumElems()*int64(a.DType.Size)); err != nil {
+		return nil, err
+	}
+	return &Backend{array: a, meta: m, r: f, file: f}, nil
+}
+
+// Meta describes the array.
+func (b *Backend) Meta() ndarray.Meta { return b.meta }
+
+// ReadRegion reads the elements of r.
+func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+	return b.array.ReadRegion(ctx, dst, b.r, r)
+}
+
+// WriteRegion writes the elements of r.
+func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
+	return b.array.WriteRegion(ctx, b.file, src, r)
+}
+
+// Attrs returns no attributes, because .npy has none.
+func (b *Backend) Attrs(context.Context) (ndarray.Attrs, error) { return ndarray.Attrs{}, nil }
+
+// Storage returns the size of the elements.
+func (b *Backend) Storage(context.Context) (ndarray.Storage, error) {
+	return ndarray.Storage{StoredBytes: b.meta.NumElems() * int64(b.meta.DType.Size)}, nil
+}
+
+// Close closes the file, unless OpenReaderAt opened it.
+func (b *Backend) Close() error {
+	if b.file == nil {
+		return nil
+	}
+	return b.file.Close()
+}
