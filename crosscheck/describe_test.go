@@ -1,46 +1,13 @@
 package crosscheck
 
 import (
-	"bytes"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/hyperslab/hyperslab/internal/format"
-	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
-	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
-	"github.com/hyperslab/hyperslab/internal/format/cframe"
-	"github.com/hyperslab/hyperslab/internal/format/chunk"
-	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
-
-// describe annotates a vector by the package of its format.
-func describe(t *testing.T, path string, c Case) format.Field {
-	t.Helper()
-	info, err := os.Stat(path)
-	require.NoError(t, err)
-	switch {
-	case c.Area == "bcolz":
-		return bcolztree.Describe(os.DirFS(path), ".")
-	case info.IsDir():
-		return cframe.DescribeDir(os.DirFS(path))
-	}
-	b, err := os.ReadFile(path)
-	require.NoError(t, err)
-	switch c.Area {
-	case "chunk", "blosc1":
-		return chunk.Describe(b)
-	case "metalayer":
-		return b2ndmeta.Describe(c.Params["name"], b)
-	case "hdf5":
-		return h5file.Describe(bytes.NewReader(b), int64(len(b)))
-	}
-	return cframe.Describe(bytes.NewReader(b), int64(len(b)))
-}
 
 // Vectors for which a complaint does not depend on must: the valid vectors of remarked have a
 // complaint, and the invalid vectors of unmarked have none.
@@ -60,7 +27,8 @@ func TestDescribe_invalidVectors(t *testing.T) {
 	dir, m := Corpus(t)
 	sound, broken := 0, 0
 	for _, c := range m.Cases {
-		root := describe(t, filepath.Join(dir, filepath.FromSlash(c.Path)), c)
+		root, err := annotate(filepath.Join(dir, filepath.FromSlash(c.Path)), c)
+		require.NoError(t, err)
 		first := ""
 		for path, f := range root.Complaints() {
 			first = path + ": " + f.Complaint

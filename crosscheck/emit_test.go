@@ -15,6 +15,8 @@ import (
 func TestMain(m *testing.M) {
 	if mode := os.Getenv("CROSSCHECK_TEST_READER"); mode == "judge" {
 		os.Exit(crosscheck.ReadBroken(os.Getenv("CROSSCHECK_TEST_LIST")))
+	} else if name, ok := strings.CutPrefix(mode, "adapter-"); ok {
+		os.Exit(adapterUnderTest(name))
 	} else if strings.HasPrefix(mode, "write-") {
 		os.Exit(writer(mode, os.Args[1], os.Args[2]))
 	} else if mode != "" {

@@ -4,6 +4,7 @@ package crosscheck
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,9 +60,12 @@ type Result struct {
 // Report is the result of one run.
 type Report struct {
 	Schema  string                     `json:"schema"`
-	Subject string                     `json:"subject"` // the command, or the name given by a test
+	Subject string                     `json:"subject"`           // the command, the name that an adapter reports, or the name given by a test
+	Version string                     `json:"version,omitempty"` // that an adapter reports
+	Alone   string                     `json:"alone,omitempty"`   // command that an adapter reports, which reads {in} and {object} without the adapter
 	Results []Result                   `json:"results"`
-	Counts  map[string]map[Verdict]int `json:"counts"` // by area; with the prefix "write " for writers
+	Counts  map[string]map[Verdict]int `json:"counts"`            // by area; with the prefix "write " for writers
+	Skipped map[string]int             `json:"skipped,omitempty"` // cases that the interface of an adapter's library cannot express, in the same way
 }
 
 // ReportSchema is the version of the report's format.
@@ -97,13 +101,23 @@ func (r *Report) add(x Result) {
 	r.Counts[key][x.Verdict]++
 }
 
+func (r *Report) skip(x Result) {
+	if r.Skipped == nil {
+		r.Skipped = make(map[string]int)
+	}
+	r.Skipped[x.suite()]++
+}
+
 // RunOptions are the options of Run. Zero fields mean the defaults in their comments.
 type RunOptions struct {
+	Adapter string        // shell command of an adapter, which answers requests on standard input; "": Read and Write
+	Writes  bool          // the adapter is asked to write, too
+	Only    string        // only the case with this ID; "": all
 	Read    string        // shell command with {in}, {out} and optionally {object} and {area}; "": no reader
 	Write   string        // shell command with {spec}, {out} and optionally {object} and {area}; "": no writer
 	Areas   []string      // nil: all areas
 	Timeout time.Duration // of one case; default 10 s
-	Memory  int64         // bytes of address space of one process; 0: no limit
+	Memory  int64         // bytes of address space of one process; 0: no limit. For an adapter: bytes of data; 0: 4 GiB
 	Workers int           // concurrent cases; default GOMAXPROCS
 	Begin   func(int)     // called with the number of cases before the first one, if not nil
 	Done    func(Result)  // called after each case, in the order of the cases, if not nil
@@ -117,25 +131,29 @@ type RunOptions struct {
 // Write runs for each valid case with specified elements that no lossy filter changed. It gets the
 // path of a Spec and must write a file or directory to {out}, which the reference reads. A status
 // other than 0 means that the writer does not support the case.
+//
+// An Adapter is a program that answers one request after another. Run starts one process per
+// worker, without a network where the kernel permits it. docs/crosscheck-peers.md documents the
+// protocol. Cases that the adapter skips do not count, and neither does an invalid vector if the
+// adapter does not read the valid vector from which it was made.
+//
+// Run returns an error if a vector differs from the manifest, or an adapter does not start.
 func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 	m, err := Load(dir)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case o.Read == "" && o.Write == "":
+	case o.Read == "" && o.Write == "" && o.Adapter == "":
 		return nil, errors.New("crosscheck: no command that reads or writes")
+	case o.Adapter != "" && (o.Read != "" || o.Write != ""):
+		return nil, errors.New("crosscheck: an adapter together with another command")
 	case o.Read != "" && (!strings.Contains(o.Read, "{in}") || !strings.Contains(o.Read, "{out}")):
 		return nil, fmt.Errorf("crosscheck: the command %q must hold {in} and {out}", o.Read)
 	case o.Write != "" && (!strings.Contains(o.Write, "{spec}") || !strings.Contains(o.Write, "{out}")):
 		return nil, fmt.Errorf("crosscheck: the command %q must hold {spec} and {out}", o.Write)
 	}
-	if o.Timeout == 0 {
-		o.Timeout = 10 * time.Second
-	}
-	if o.Workers <= 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
+	o.defaults()
 	scratch, err := os.MkdirTemp("", "crosscheck-")
 	if err != nil {
 		return nil, fmt.Errorf("crosscheck: %w", err)
@@ -145,18 +163,44 @@ func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 		c     Case
 		write bool
 	}
+	decoded := make(map[string]*Decoded, len(m.Cases))
+	for _, c := range m.Cases {
+		decoded[c.ID] = c.Decoded
+	}
 	var cases []job
 	for _, write := range []bool{false, true} {
 		for _, c := range m.Cases {
-			if wanted := !write && o.Read != "" || write && o.Write != "" && writable(c); wanted && (o.Areas == nil || slices.Contains(o.Areas, c.Area)) {
+			wanted := !write && (o.Read != "" || o.Adapter != "") || write && (o.Write != "" || o.Writes) && writable(c)
+			if wanted && (o.Areas == nil || slices.Contains(o.Areas, c.Area)) && (o.Only == "" || c.ID == o.Only) {
 				cases = append(cases, job{c, write})
 			}
 		}
 	}
+	if o.Only != "" && len(cases) == 0 {
+		return nil, fmt.Errorf("crosscheck: %s: no case %q in the manifest", dir, o.Only)
+	}
+	r := &Report{Schema: ReportSchema, Subject: strings.Join(slices.DeleteFunc([]string{o.Read, o.Write}, func(s string) bool { return s == "" }), "; ")}
+	o.Workers = min(o.Workers, max(len(cases), 1))
+	adapters := make([]*adapter, o.Workers)
+	if o.Adapter != "" {
+		first, err := startAdapter(ctx, &o)
+		if err != nil {
+			return nil, err
+		}
+		adapters[0], r.Subject, r.Version, r.Alone = first, first.name, first.version, first.alone
+		for i := 1; i < len(adapters); i++ {
+			adapters[i] = &adapter{o: &o}
+		}
+		defer func() {
+			for _, a := range adapters {
+				a.end()
+			}
+		}()
+	}
 	if o.Begin != nil {
 		o.Begin(len(cases))
 	}
-	results, failed := make([]Result, len(cases)), make([]error, len(cases))
+	results, failed, asked := make([]Result, len(cases)), make([]error, len(cases)), make([]bool, len(cases))
 	ready := make([]chan struct{}, len(cases))
 	for i := range ready {
 		ready[i] = make(chan struct{})
@@ -165,13 +209,19 @@ func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 	defer stop()
 	next := make(chan int)
 	var wg sync.WaitGroup
-	for range min(o.Workers, max(len(cases), 1)) {
+	for w := range adapters {
 		wg.Go(func() {
 			for i := range next {
 				out := filepath.Join(scratch, fmt.Sprintf("out-%d", i))
-				if cases[i].write {
+				asked[i] = true
+				switch a := adapters[w]; {
+				case a != nil && cases[i].write:
+					results[i], asked[i], failed[i] = a.write(ctx, dir, cases[i].c, out)
+				case a != nil:
+					results[i], asked[i], failed[i] = a.read(ctx, dir, cases[i].c, decoded[cmp.Or(cases[i].c.Params["base"], cases[i].c.ID)], out)
+				case cases[i].write:
 					results[i], failed[i] = runWrite(ctx, dir, cases[i].c, out, &o)
-				} else {
+				default:
 					results[i] = runRead(ctx, dir, cases[i].c, out, &o)
 				}
 				os.RemoveAll(out)
@@ -189,7 +239,7 @@ func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 			}
 		}
 	}()
-	r := &Report{Schema: ReportSchema, Subject: strings.Join(slices.DeleteFunc([]string{o.Read, o.Write}, func(s string) bool { return s == "" }), "; ")}
+	passed := make(map[string]bool)
 	for i := range cases {
 		select {
 		case <-ready[i]:
@@ -202,6 +252,11 @@ func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 			wg.Wait()
 			return nil, failed[i]
 		}
+		if base := cases[i].c.Params["base"]; !asked[i] || o.Adapter != "" && o.Only == "" && cases[i].c.Must == Refuse && base != "" && !passed[base] {
+			r.skip(results[i])
+			continue
+		}
+		passed[results[i].Case] = results[i].Verdict == Pass
 		r.add(results[i])
 		if o.Done != nil {
 			o.Done(results[i])
@@ -209,6 +264,16 @@ func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 	}
 	wg.Wait()
 	return r, nil
+}
+
+// defaults sets the options that are zero.
+func (o *RunOptions) defaults() {
+	if o.Timeout == 0 {
+		o.Timeout = 10 * time.Second
+	}
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
 }
 
 // quote quotes s as one word for /bin/sh.
@@ -334,14 +399,10 @@ func Explain(dir string, c Case, got []byte) (*Explanation, error) {
 	if c.Must == Refuse {
 		return nil, fmt.Errorf("crosscheck: %s must be refused: it has no values to compare", c.ID)
 	}
+	if err := unchanged(dir, c); err != nil {
+		return nil, err
+	}
 	path := filepath.Join(dir, filepath.FromSlash(c.Path))
-	_, sum, err := Digest(path)
-	if err != nil {
-		return nil, fmt.Errorf("crosscheck: %w", err)
-	}
-	if sum != c.SHA256 {
-		return nil, fmt.Errorf("crosscheck: %s: the file has changed: sha256 %s, the manifest says %s", c.ID, sum, c.SHA256)
-	}
 	if c.Decoded.SHA256 == "" { // the content is unspecified: only the number of bytes counts
 		x := &Explanation{Offset: -1, GotSize: int64(len(got)), WantSize: c.Decoded.Bytes, Block: -1, Stream: -1}
 		if x.GotSize != x.WantSize {

@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
@@ -218,15 +220,14 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// runWrite runs the Write command for one case.
-func runWrite(ctx context.Context, dir string, c Case, scratch string, o *RunOptions) (Result, error) {
-	res := Result{Case: c.ID, Area: c.Area, Direction: Writing}
-	s, data, err := newSpec(dir, c)
-	if err != nil {
-		return res, err
+// task writes the spec and the elements of a case into the directory scratch, and returns the path
+// of the spec and of the file to write.
+func task(dir string, c Case, scratch string) (s *Spec, data []byte, spec, out string, err error) {
+	if s, data, err = newSpec(dir, c); err != nil {
+		return nil, nil, "", "", err
 	}
 	s.Data = filepath.Join(scratch, "data")
-	spec, out := filepath.Join(scratch, "spec.json"), filepath.Join(scratch, "out")
+	spec, out = filepath.Join(scratch, "spec.json"), filepath.Join(scratch, "out")
 	text, err := json.MarshalIndent(s, "", " ")
 	if err == nil {
 		err = os.Mkdir(scratch, 0o755)
@@ -235,10 +236,55 @@ func runWrite(ctx context.Context, dir string, c Case, scratch string, o *RunOpt
 		err = errors.Join(os.WriteFile(s.Data, data, 0o644), os.WriteFile(spec, append(text, '\n'), 0o644))
 	}
 	if err != nil {
-		return res, fmt.Errorf("crosscheck: %w", err)
+		err = fmt.Errorf("crosscheck: %w", err)
+	}
+	return s, data, spec, out, err
+}
+
+// runWrite runs the Write command for one case.
+func runWrite(ctx context.Context, dir string, c Case, scratch string, o *RunOptions) (Result, error) {
+	res := Result{Case: c.ID, Area: c.Area, Direction: Writing}
+	s, data, spec, out, err := task(dir, c, scratch)
+	if err != nil {
+		return res, err
 	}
 	if execute(ctx, o, o.Write, map[string]string{"{spec}": spec, "{out}": out, "{object}": c.Object, "{area}": c.Area}, &res) {
 		judgeWritten(&res, s, data, out)
 	}
 	return res, nil
+}
+
+// write asks the adapter to write the file of a case. It reports false if the adapter skips it.
+func (a *adapter) write(ctx context.Context, dir string, c Case, scratch string) (Result, bool, error) {
+	res := Result{Case: c.ID, Area: c.Area, Direction: Writing}
+	if err := unchanged(dir, c); err != nil {
+		return res, true, err
+	}
+	s, data, spec, out, err := task(dir, c, scratch)
+	if err != nil {
+		return res, true, err
+	}
+	if s.Data, err = filepath.Abs(s.Data); err != nil {
+		return res, true, fmt.Errorf("crosscheck: %w", err)
+	}
+	shape := make([]string, len(s.Shape))
+	for i, n := range s.Shape {
+		shape[i] = fmt.Sprint(n)
+	}
+	start := time.Now()
+	answer, failed, detail := a.ask(ctx, "write", s.Data, out, c.Area, c.Object, s.DType, fmt.Sprint(s.Item), strings.Join(shape, ","), spec)
+	res.Time = time.Since(start)
+	switch {
+	case failed != "":
+		res.Verdict, res.Detail = failed, detail
+	case answer[0] == "skip":
+		return res, false, nil
+	case answer[0] == "crash":
+		res.Verdict, res.Detail = Crash, field(answer, 1)
+	case answer[0] == "refused":
+		res.Verdict, res.Detail = Refused, field(answer, 1)
+	default:
+		judgeWritten(&res, s, data, out)
+	}
+	return res, true, nil
 }

@@ -1,17 +1,15 @@
-// The peers, and the functions that read with them.
+// The peers that are Go packages, and the functions that read with them.
 
 package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 	"os"
 	"runtime/debug"
-	"slices"
 	"strings"
 
 	datadog "github.com/DataDog/zstd"
@@ -27,61 +25,37 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
-var background = context.Background()
+// goPeer is a peer that is a Go package. The program serves as its own adapter.
+type goPeer struct {
+	name    string
+	version func() string
+	asks    func(in request) bool
+	form    string // form of the results: "" for stored elements
+	read    func(in request) ([]byte, error)
+}
 
-var peers = []peer{
-	{
-		name: "format", about: "the packages format/* of this module, which read headers and indexes in plain Go. They accept or refuse a file, and the C library decodes the accepted files",
-		asks: func(crosscheck.Case) bool { return true }, read: formatReads,
-		version: func() string { return "this commit" },
-	},
-	{
-		name: "scigolib", about: "github.com/scigolib/hdf5, in plain Go: Dataset.Read. It returns numbers as float64, so only numbers are tested, and compared as float64",
-		asks: numeric, values: true, read: scigolibReads, version: func() string { return module("github.com/scigolib/hdf5") },
-	},
-	{name: "go-native-netcdf", about: "github.com/batchatco/go-native-netcdf: not tested, because the module proxy in use has no version of it", asks: none, read: unread, version: func() string { return "" }},
+// request is a request to read a file.
+type request struct {
+	path, area, object, dtype string
+	item                      int
+}
+
+var goPeers = []goPeer{
+	{"format", func() string { return "this commit" }, func(request) bool { return true }, "", formatReads},
+	{"scigolib", moduleVersion("github.com/scigolib/hdf5"), numeric, "float64", scigolibReads},
 	gonum,
-	{
-		name: "klauspost", about: "github.com/klauspost/compress/zstd on the Zstandard streams of Blosc chunks; the C library reverses the filters",
-		asks: zstdChunks, read: throughZstd(klauspostDecodes), version: func() string { return module("github.com/klauspost/compress") },
-	},
-	{
-		name: "datadog", about: "github.com/DataDog/zstd, tested in the same way",
-		asks: zstdChunks, read: throughZstd(datadogDecodes), version: func() string { return module("github.com/DataDog/zstd") },
-	},
-	{name: "h5py", about: "h5py with hdf5plugin: datasets and attributes with elements that NumPy supports", asks: numpy, version: nil},
-	{name: "tables", about: "PyTables: datasets with elements that NumPy supports", asks: dataset, version: nil},
-	{name: "pyfive", about: "pyfive, in plain Python: datasets with elements that NumPy supports", asks: dataset, version: nil},
-	{name: "numcodecs", about: "the Blosc codec of numcodecs, which zarr uses: Blosc1 chunks", asks: in("blosc1"), version: nil},
-	{name: "blosc2", about: "python-blosc2: chunks, frames, b2nd arrays", asks: in("chunk", "blosc1", "frame", "b2nd"), version: nil},
-	{name: "bcolz", about: "bcolz-zipline: bcolz trees", asks: in("bcolz"), version: nil},
+	{"klauspost", moduleVersion("github.com/klauspost/compress"), zstdChunk, "", throughZstd(klauspostDecodes)},
+	{"datadog", moduleVersion("github.com/DataDog/zstd"), zstdChunk, "", throughZstd(datadogDecodes)},
 }
 
-func none(crosscheck.Case) bool { return false }
-
-func unread(string, crosscheck.Case) ([]byte, error) { return nil, errors.ErrUnsupported }
-
-func in(areas ...string) func(crosscheck.Case) bool {
-	return func(c crosscheck.Case) bool { return slices.Contains(areas, c.Area) }
+// dataset reports whether a request is for a dataset with elements of a NumPy dtype.
+func dataset(in request) bool {
+	return in.area == "hdf5" && in.dtype != "" && !strings.Contains(in.object, "@")
 }
 
-// numpy reports whether an HDF5 case has elements of a NumPy dtype. Broken files with groups or
-// strings as their base are excluded.
-func numpy(c crosscheck.Case) bool {
-	if c.Area != "hdf5" {
-		return false
-	}
-	if c.Must == crosscheck.Refuse {
-		return strings.HasPrefix(c.Params["base"], "hdf5/mask/") || strings.HasPrefix(c.Params["base"], "hdf5/index/") || strings.HasPrefix(c.Params["base"], "hdf5/file/") || strings.HasPrefix(c.Params["base"], "hdf5/elsewhere/")
-	}
-	return c.Decoded.DType != ""
-}
+func numeric(in request) bool { return dataset(in) && strings.ContainsAny(in.dtype[1:2], "iuf") }
 
-func dataset(c crosscheck.Case) bool { return numpy(c) && !strings.Contains(c.Object, "@") }
-
-func numeric(c crosscheck.Case) bool {
-	return dataset(c) && (c.Must == crosscheck.Refuse || !strings.ContainsAny(c.Decoded.DType, "SbV"))
-}
+func moduleVersion(path string) func() string { return func() string { return module(path) } }
 
 // module returns the version of a module that this program was built with.
 func module(path string) string {
@@ -98,19 +72,16 @@ func module(path string) string {
 }
 
 // formatReads checks a file with the Go packages before the C library decodes it.
-func formatReads(path string, c crosscheck.Case) ([]byte, error) {
-	if err := formatAccepts(path, c); err != nil {
+func formatReads(in request) ([]byte, error) {
+	if err := formatAccepts(in); err != nil {
 		return nil, err
 	}
-	if c.Must == crosscheck.Refuse {
-		return nil, nil // accepted, which is wrong; the C library must not read the file
-	}
-	c.Path = "."
-	return crosscheck.Decode(path, c)
+	return crosscheck.Decode(in.path, crosscheck.Case{ID: "the file", Area: in.area, Object: in.object, Path: ".", Params: map[string]string{"name": in.object}})
 }
 
-func formatAccepts(path string, c crosscheck.Case) error {
-	switch c.Area {
+func formatAccepts(in request) error {
+	path := in.path
+	switch in.area {
 	case "chunk", "blosc1":
 		b, err := os.ReadFile(path)
 		if err != nil {
@@ -139,7 +110,7 @@ func formatAccepts(path string, c crosscheck.Case) error {
 		if err := f.CheckChunks(policy, chunk.Decode); err != nil {
 			return err
 		}
-		if c.Area == "frame" {
+		if in.area == "frame" {
 			return nil
 		}
 		_, ok, err := f.Array()
@@ -152,7 +123,7 @@ func formatAccepts(path string, c crosscheck.Case) error {
 		if err != nil {
 			return err
 		}
-		name := c.Params["name"]
+		name := in.object
 		m, err := b2ndmeta.Parse(name, b)
 		if err != nil {
 			return err
@@ -161,12 +132,12 @@ func formatAccepts(path string, c crosscheck.Case) error {
 	case "bcolz":
 		var a *bcolztree.Array
 		var err error
-		if c.Object == "" {
+		if in.object == "" {
 			a, err = bcolztree.ReadArray(os.DirFS(path), ".", nil)
 		} else {
 			var t *bcolztree.Table
 			if t, err = bcolztree.ReadTable(os.DirFS(path), ".", nil); err == nil {
-				a, err = t.Column(c.Object)
+				a, err = t.Column(in.object)
 			}
 		}
 		if err != nil {
@@ -210,20 +181,20 @@ func openFrame(path string) (*cframe.Frame, error) {
 	return cframe.Read(bytes.NewReader(b), int64(len(b)))
 }
 
-func scigolibReads(path string, c crosscheck.Case) ([]byte, error) {
-	f, err := scigolib.Open(path)
+func scigolibReads(in request) ([]byte, error) {
+	f, err := scigolib.Open(in.path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	var found *scigolib.Dataset
 	f.Walk(func(p string, o scigolib.Object) {
-		if d, ok := o.(*scigolib.Dataset); ok && "/"+strings.Trim(p, "/") == c.Object {
+		if d, ok := o.(*scigolib.Dataset); ok && "/"+strings.Trim(p, "/") == in.object {
 			found = d
 		}
 	})
 	if found == nil {
-		return nil, fmt.Errorf("no dataset %s is listed", c.Object)
+		return nil, fmt.Errorf("no dataset %s is listed", in.object)
 	}
 	v, err := found.Read()
 	if err != nil {
@@ -236,16 +207,24 @@ func scigolibReads(path string, c crosscheck.Case) ([]byte, error) {
 	return b, nil
 }
 
-// zstdChunks reports whether a case is a valid chunk with Zstd streams.
-func zstdChunks(c crosscheck.Case) bool {
-	return (c.Area == "chunk" || c.Area == "blosc1") && c.Must == crosscheck.Accept && c.Params["codec"] == "zstd"
+// zstdChunk reports whether a request is for a valid chunk that has Zstd streams.
+func zstdChunk(in request) bool {
+	if in.area != "chunk" && in.area != "blosc1" {
+		return false
+	}
+	b, err := os.ReadFile(in.path)
+	if err != nil {
+		return false
+	}
+	c, err := chunk.Parse(b)
+	return err == nil && c.Codec == chunk.Zstd && chunk.Check(b) == nil && int(c.CBytes) == len(b)
 }
 
 // throughZstd decodes each stream of a chunk with another decoder, replaces it by its uncompressed
 // bytes, and lets the C library decode the result.
-func throughZstd(decode func(stream, dictionary []byte, n int) ([]byte, error)) func(string, crosscheck.Case) ([]byte, error) {
-	return func(path string, _ crosscheck.Case) ([]byte, error) {
-		b, err := os.ReadFile(path)
+func throughZstd(decode func(stream, dictionary []byte, n int) ([]byte, error)) func(request) ([]byte, error) {
+	return func(in request) ([]byte, error) {
+		b, err := os.ReadFile(in.path)
 		if err != nil {
 			return nil, err
 		}

@@ -10,25 +10,17 @@ import (
 	"strings"
 
 	gonumhdf5 "gonum.org/v1/hdf5"
-
-	"github.com/hyperslab/hyperslab/crosscheck"
 )
 
-var gonum = peer{
-	name: "gonum", about: "gonum.org/v1/hdf5, cgo, linked with the libhdf5 of this module: Dataset.Read into bytes, for elements of fixed size",
-	asks: func(c crosscheck.Case) bool {
-		return dataset(c) && (c.Must == crosscheck.Refuse || c.Decoded.Item > 0)
-	},
-	read: gonumReads, version: func() string { return module("gonum.org/v1/hdf5") },
-}
+var gonum = goPeer{"gonum", moduleVersion("gonum.org/v1/hdf5"), func(in request) bool { return dataset(in) && in.item > 0 }, "", gonumReads}
 
-func gonumReads(path string, c crosscheck.Case) ([]byte, error) {
-	f, err := gonumhdf5.OpenFile(path, gonumhdf5.F_ACC_RDONLY)
+func gonumReads(in request) ([]byte, error) {
+	f, err := gonumhdf5.OpenFile(in.path, gonumhdf5.F_ACC_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	d, err := f.OpenDataset(strings.TrimPrefix(c.Object, "/"))
+	d, err := f.OpenDataset(strings.TrimPrefix(in.object, "/"))
 	if err != nil {
 		return nil, err
 	}

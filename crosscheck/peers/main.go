@@ -1,71 +1,99 @@
-// Command peers tests other implementations with the vectors of crosscheck, and prints the table of
-// docs/crosscheck.md. Each peer reads in a separate process, which is restarted after a case that
-// ends it.
+// Command peers judges other implementations with the vectors of crosscheck, and writes the table
+// of docs/crosscheck.md. Each peer is an adapter, whose protocol docs/crosscheck-peers.md documents.
+// The script run installs the adapters and runs this program.
 package main
 
 import (
 	"bufio"
-	"encoding/json"
-	"errors"
+	"context"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hyperslab/hyperslab/crosscheck"
 )
 
-// peer is one implementation, and the cases that its interface can express.
+// peer is one implementation.
 type peer struct {
-	name, about string
-	asks        func(c crosscheck.Case) bool
-	values      bool                                                 // it returns numbers as float64, not stored elements
-	read        func(path string, c crosscheck.Case) ([]byte, error) // nil: a Python module, read by peer.py
-	version     func() string                                        // "" if the implementation is not available
+	name, language, about string
+	files                 string // file that its installation made; "": always installed
+	command               string // of its adapter
+	writes                bool   // its adapter also writes
 }
 
-// question is a request to a peer's process, one line of JSON; answer is the reply.
-type question struct {
-	Path string          `json:"path"`
-	Out  string          `json:"out"`
-	Case crosscheck.Case `json:"case"`
+// peers lists the implementations. Directories in files and commands are relative to the directory
+// of the adapters, $installed is that of the installed peers.
+var peers = []peer{
+	{"format", "Go", "the packages internal/format/* of this module, which read headers and indexes in plain Go. They accept or refuse a file, and the C library decodes the accepted files", "", "$self -serve format", false},
+	{"scigolib", "Go", "github.com/scigolib/hdf5, in plain Go: Dataset.Read. It returns numbers as float64, so only numbers are tested, and compared as float64", "", "$self -serve scigolib", false},
+	{"gonum", "Go", "gonum.org/v1/hdf5, cgo, linked with the libhdf5 of this module: Dataset.Read into bytes, for elements of fixed size", "", "$self -serve gonum", false},
+	{"klauspost", "Go", "github.com/klauspost/compress/zstd on the Zstandard streams of Blosc chunks; the C library reverses the filters", "", "$self -serve klauspost", false},
+	{"datadog", "Go", "github.com/DataDog/zstd, tested in the same way", "", "$self -serve datadog", false},
+	{"h5py", "Python", "h5py with hdf5plugin: datasets and attributes with elements that NumPy supports", "$python", "$python python/adapter.py h5py", true},
+	{"tables", "Python", "PyTables: datasets with elements that NumPy supports", "$python", "$python python/adapter.py tables", true},
+	{"pyfive", "Python", "pyfive, in plain Python: datasets with elements that NumPy supports", "$python", "$python python/adapter.py pyfive", false},
+	{"numcodecs", "Python", "the Blosc codec of numcodecs, which zarr uses: Blosc1 chunks", "$python", "$python python/adapter.py numcodecs", true},
+	{"blosc2", "Python", "python-blosc2: chunks, frames, b2nd arrays", "$python", "$python python/adapter.py blosc2", true},
+	{"bcolz", "Python", "bcolz-zipline: bcolz trees", "$python", "$python python/adapter.py bcolz", true},
+	{"hdf5-reader", "Rust", "the crate hdf5-reader, in plain Rust: stored elements of datasets", "$installed/rust/release/adapter", "$installed/rust/release/adapter hdf5-reader", false},
+	{"hdf5-pure", "Rust", "the crate hdf5-pure, in plain Rust: stored elements of datasets", "$installed/rust/release/adapter", "$installed/rust/release/adapter hdf5-pure", true},
+	{"oxih5", "Rust", "the crate oxih5, in plain Rust: stored elements of datasets", "$installed/rust/release/adapter", "$installed/rust/release/adapter oxih5", false},
+	{"blusc", "Rust", "the crate blusc, a port of C-Blosc2 to plain Rust: chunks", "$installed/rust/release/adapter", "$installed/rust/release/adapter blusc", false},
+	{"jsfive", "JavaScript", "jsfive, in plain JavaScript: datasets and attributes", "$installed/javascript/node_modules/jsfive/package.json", "node $installed/javascript/adapter.mjs jsfive", false},
+	{"h5wasm", "JavaScript", "h5wasm, libhdf5 as WebAssembly: datasets and attributes", "$installed/javascript/node_modules/h5wasm/package.json", "node $installed/javascript/adapter.mjs h5wasm", true},
+	{"jhdf", "Java", "jHDF, in plain Java: datasets and attributes", "$installed/java/Adapter.class", "$java jhdf", true},
+	{"netcdf-java", "Java", "netCDF-Java (cdm), in plain Java: variables. The newest version in Maven Central is of 2015", "$installed/java/Adapter.class", "$java netcdf-java", false},
+	{"netcdf-c", "C", "netcdf-c with its libhdf5, of Debian: variables of numbers and characters", "$installed/c/adapter", "$installed/c/adapter", false},
 }
-
-type answer struct {
-	Error string `json:"error"` // "": the decoded bytes are in Out
-}
-
-const limit = 20 * time.Second // for one case
-
-var errHang = errors.New("hang")
 
 func main() {
 	only := flag.String("peer", "", "only this peer")
-	caseID := flag.String("case", "", "only this case, explained")
-	serve := flag.Bool("serve", false, "be the process of -peer")
-	python := flag.String("python", "", "interpreter with the Python peers; \"\": they are left out")
+	caseID := flag.String("case", "", "only this case, explained; needs -peer")
+	serve := flag.String("serve", "", "be the adapter of this Go peer")
+	report := flag.String("report", "", "directory for reports to the authors of the peers")
+	python := flag.String("python", "", "interpreter with the Python peers")
+	installed := flag.String("installed", ".installed", "directory of the installed peers")
 	dir := flag.String("vectors", "", "directory of vectors; \"\": they are emitted")
 	out := flag.String("o", "", "file for the table; \"\": standard output")
+	jobs := flag.Int("jobs", 2, "processes of each peer")
 	flag.Parse()
-	if err := run(*only, *caseID, *python, *dir, *out, *serve); err != nil {
+	if *serve != "" {
+		if err := serveRequests(*serve); err != nil {
+			fmt.Fprintln(os.Stderr, "peers:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	if err := run(*only, *caseID, *python, *installed, *dir, *out, *report, *jobs); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
 	}
 }
 
-func run(only, caseID, python, dir, out string, serve bool) error {
-	if serve {
-		return serveQuestions(peers[slices.IndexFunc(peers, func(p peer) bool { return p.name == only })])
-	}
+func run(only, caseID, python, installed, dir, out, report string, jobs int) error {
+	ctx := context.Background()
 	if only != "" && !slices.ContainsFunc(peers, func(p peer) bool { return p.name == only }) {
 		return fmt.Errorf("no peer %q", only)
 	}
+	if caseID != "" && only == "" {
+		return fmt.Errorf("-case %s needs -peer", caseID)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	java := "java -Xss16m"
+	if versions, err := os.ReadFile(filepath.Join(installed, "java", "versions")); err == nil {
+		java += " " + strings.Join(strings.Fields(string(versions)), " ")
+	}
+	names := strings.NewReplacer("$java", java+" -cp '$installed/java:$installed/java/lib/*' Adapter")
+	values := strings.NewReplacer("$self", self, "$python", python, "$installed", installed)
 	if dir == "" {
 		tmp, err := os.MkdirTemp("", "peers-")
 		if err != nil {
@@ -73,7 +101,7 @@ func run(only, caseID, python, dir, out string, serve bool) error {
 		}
 		defer os.RemoveAll(tmp)
 		dir = filepath.Join(tmp, "vectors")
-		if _, err := crosscheck.Emit(background, dir, nil); err != nil {
+		if _, err := crosscheck.Emit(ctx, dir, nil); err != nil {
 			return err
 		}
 	}
@@ -86,12 +114,27 @@ func run(only, caseID, python, dir, out string, serve bool) error {
 		if only != "" && p.name != only {
 			continue
 		}
-		o, err := judge(p, m, dir, caseID, python)
-		if err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
+		o := outcome{peer: p}
+		if file := values.Replace(p.files); p.files != "" && !exists(file) {
+			o.missing = "not installed"
+		} else {
+			options := crosscheck.RunOptions{Adapter: values.Replace(names.Replace(p.command)), Writes: p.writes, Only: caseID, Timeout: 20 * time.Second, Workers: jobs}
+			start := time.Now()
+			if o.report, err = crosscheck.Run(ctx, dir, options); err != nil {
+				o.missing = err.Error()
+			} else if report != "" {
+				if err := o.report.WriteUpstream(ctx, dir, options, filepath.Join(report, p.name)); err != nil {
+					return fmt.Errorf("%s: %w", p.name, err)
+				}
+			}
+			o.took = time.Since(start)
 		}
 		all = append(all, o)
-		fmt.Fprintf(os.Stderr, "peers: %s %s: %d cases\n", p.name, o.version, len(o.results))
+		if o.missing != "" {
+			fmt.Fprintf(os.Stderr, "peers: %s: %s\n", p.name, o.missing)
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "peers: %s %s: %d cases in %.0f s\n", p.name, o.report.Version, len(o.report.Results), o.took.Seconds())
 	}
 	if caseID != "" {
 		return explain(all, caseID)
@@ -108,236 +151,66 @@ func run(only, caseID, python, dir, out string, serve bool) error {
 	return table(w, m, all)
 }
 
-// outcome contains the results of the cases that a peer supports.
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// outcome is the result of one peer.
 type outcome struct {
 	peer    peer
-	version string // "" if the implementation is not available
-	results []crosscheck.Result
+	missing string             // the reason why the peer was not tested
+	report  *crosscheck.Report // nil if it was not tested
+	took    time.Duration
 }
 
-func judge(p peer, m *crosscheck.Manifest, dir, caseID, python string) (o outcome, err error) {
-	o.peer = p
-	if p.read == nil && python == "" {
-		return o, nil
+// serveRequests is the adapter of a Go peer.
+func serveRequests(name string) error {
+	i := slices.IndexFunc(goPeers, func(p goPeer) bool { return p.name == name })
+	if i < 0 || goPeers[i].version() == "" {
+		return fmt.Errorf("no Go peer %q in this build", name)
 	}
-	if p.read != nil {
-		o.version = p.version()
-	} else {
-		b, err := exec.Command(python, "peer.py", p.name, "--version").Output()
-		if err == nil {
-			o.version = strings.TrimSpace(string(b))
-		}
-	}
-	if o.version == "" {
-		return o, nil
-	}
-	scratch, err := os.MkdirTemp("", "peer-")
-	if err != nil {
-		return o, err
-	}
-	defer os.RemoveAll(scratch)
-	q := &process{peer: p, python: python}
-	defer q.stop()
-	for _, c := range m.Cases {
-		if !p.asks(c) || caseID != "" && c.ID != caseID {
-			continue
-		}
-		path, err := filepath.Abs(filepath.Join(dir, filepath.FromSlash(c.Path)))
-		if err != nil {
-			return o, err
-		}
-		target := filepath.Join(scratch, "out")
-		os.Remove(target)
-		a, err := q.ask(question{path, target, c})
-		if err != nil && !errors.Is(err, errHang) { // retry, because an earlier case may have corrupted the memory of the process
-			a, err = q.ask(question{path, target, c})
-		}
-		var r crosscheck.Result
-		switch {
-		case errors.Is(err, errHang):
-			r = crosscheck.Result{Case: c.ID, Area: c.Area, Verdict: crosscheck.Hang, Detail: fmt.Sprintf("still running after %v", limit)}
-		case err != nil:
-			r = crosscheck.Result{Case: c.ID, Area: c.Area, Verdict: crosscheck.Crash, Detail: err.Error()}
-		case strings.HasPrefix(a.Error, "panic: "):
-			r = crosscheck.Result{Case: c.ID, Area: c.Area, Verdict: crosscheck.Crash, Detail: a.Error}
-		case a.Error != "":
-			r = crosscheck.Judge(dir, c, nil, errors.New(a.Error))
-		default:
-			var got []byte
-			if c.Must == crosscheck.Accept {
-				if got, err = os.ReadFile(target); err != nil {
-					return o, err
-				}
-				if p.values {
-					if got, err = storedFrom(dir, c, got); err != nil {
-						return o, err
-					}
-				}
-			}
-			r = crosscheck.Judge(dir, c, got, nil)
-		}
-		o.results = append(o.results, r)
-	}
-	return o, nil
-}
-
-// process is the running process of a peer.
-type process struct {
-	peer   peer
-	python string
-	cmd    *exec.Cmd
-	in     io.WriteCloser
-	out    *bufio.Reader
-	talk   *head
-}
-
-// head keeps the beginning of a process's output on standard error since the last question.
-type head struct {
-	mu sync.Mutex
-	b  []byte
-}
-
-func (h *head) Write(p []byte) (int, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.b = append(h.b, p[:min(len(p), 4096-len(h.b))]...)
-	return len(p), nil
-}
-
-func (h *head) take() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s := string(h.b)
-	h.b = nil
-	return s
-}
-
-func (q *process) start() error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	q.cmd = exec.Command(self, "-serve", "-peer", q.peer.name)
-	if q.peer.read == nil {
-		q.cmd = exec.Command(q.python, "peer.py", q.peer.name)
-	}
-	q.cmd.Env = append(os.Environ(), "HDF5_EXTFILE_PREFIX=${ORIGIN}") // used by libhdf5 in every peer
-	q.talk = &head{}
-	q.cmd.Stderr = q.talk
-	if q.in, err = q.cmd.StdinPipe(); err != nil {
-		return err
-	}
-	out, err := q.cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	q.out = bufio.NewReaderSize(out, 1<<20)
-	return q.cmd.Start()
-}
-
-func (q *process) stop() {
-	if q.cmd == nil {
-		return
-	}
-	q.in.Close()
-	q.cmd.Process.Kill()
-	q.cmd.Wait()
-	q.cmd = nil
-}
-
-// ask sends one case to the process. An error means that the process ended or hung.
-func (q *process) ask(x question) (a answer, err error) {
-	if q.cmd == nil {
-		if err := q.start(); err != nil {
-			return a, err
-		}
-	}
-	q.talk.take()
-	text, err := json.Marshal(x)
-	if err != nil {
-		return a, err
-	}
-	type reply struct {
-		line []byte
-		err  error
-	}
-	ready := make(chan reply, 1)
-	go func() {
-		if _, err := q.in.Write(append(text, '\n')); err != nil {
-			ready <- reply{nil, err}
-			return
-		}
-		line, err := q.out.ReadBytes('\n')
-		ready <- reply{line, err}
-	}()
-	select {
-	case r := <-ready:
-		if r.err == nil {
-			return a, json.Unmarshal(r.line, &a)
-		}
-		q.in.Close()
-		err := q.cmd.Wait()
-		q.cmd = nil
-		return a, errors.New(strings.TrimSuffix(fmt.Sprintf("%v: %s", err, lastLine(q.talk.take())), ": "))
-	case <-time.After(limit):
-		q.cmd.Process.Kill()
-		<-ready
-		q.stop()
-		return a, errHang
-	}
-}
-
-func lastLine(s string) string {
-	for _, line := range strings.Split(s, "\n") {
-		if strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "SIG") {
-			return line
-		}
-	}
-	s = strings.TrimSpace(s)
-	return s[strings.LastIndexByte(s, '\n')+1:]
-}
-
-// serveQuestions runs as the process of a Go peer.
-func serveQuestions(p peer) error {
-	lines := bufio.NewReaderSize(os.Stdin, 1<<20)
+	p := goPeers[i]
+	fmt.Printf("hyperslab.crosscheck.adapter/1\t%s\t%s\n", name, p.version())
+	lines := bufio.NewReader(os.Stdin)
 	for {
-		line, err := lines.ReadBytes('\n')
+		line, err := lines.ReadString('\n')
 		if err == io.EOF {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		var x question
-		if err := json.Unmarshal(line, &x); err != nil {
-			return err
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if f[0] != "read" || len(f) != 7 {
+			fmt.Println("skip")
+			continue
 		}
-		var a answer
-		got, err := readOne(p, x)
-		if err == nil {
-			err = os.WriteFile(x.Out, got, 0o644)
-		}
-		if err != nil {
-			if a.Error = err.Error(); a.Error == "" {
-				a.Error = "an error without a text"
-			}
-		}
-		text, err := json.Marshal(a)
+		item, err := strconv.Atoi(f[6])
 		if err != nil {
 			return err
 		}
-		if _, err := os.Stdout.Write(append(text, '\n')); err != nil {
-			return err
-		}
+		answer, message := answerTo(p, request{path: f[1], area: f[3], object: f[4], dtype: f[5], item: item}, f[2])
+		fmt.Println(strings.TrimSuffix(answer+"\t"+strings.NewReplacer("\t", " ", "\n", " ").Replace(message), "\t"))
 	}
 }
 
-// readOne converts a panic to an error.
-func readOne(p peer, x question) (got []byte, err error) {
+// answerTo reads one file into out, and returns the fields of the answer.
+func answerTo(p goPeer, in request, out string) (answer, message string) {
+	if !p.asks(in) {
+		return "skip", ""
+	}
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
+			answer, message = "crash", fmt.Sprint("panic: ", r)
 		}
 	}()
-	return p.read(x.Path, x.Case)
+	got, err := p.read(in)
+	if err == nil {
+		err = os.WriteFile(out, got, 0o644)
+	}
+	if err != nil {
+		return "refused", err.Error()
+	}
+	return "ok", p.form
 }

@@ -2,7 +2,7 @@
 
 package main
 
-var gonum = peer{
-	name: "gonum", about: "gonum.org/v1/hdf5: not tested, because it needs C flags that only the script run sets", asks: none, read: unread,
-	version: func() string { return "" },
-}
+import "errors"
+
+// gonum is not tested, because it needs C flags that only the script run sets.
+var gonum = goPeer{"gonum", func() string { return "" }, func(request) bool { return false }, "", func(request) ([]byte, error) { return nil, errors.ErrUnsupported }}

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/binary"
 	"fmt"
 	"io"
 	"maps"
@@ -16,77 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/crosscheck"
 )
 
-// storedFrom converts numbers that a peer returned as float64 to stored elements. An equal number
-// becomes the element of the reference, any other number its complement, so that it counts as a
-// difference.
-func storedFrom(dir string, c crosscheck.Case, got []byte) ([]byte, error) {
-	want, err := crosscheck.Decode(dir, c)
-	if err != nil {
-		return nil, err
-	}
-	size := c.Decoded.Item
-	n := len(got) / 8
-	out := make([]byte, n*size)
-	for i := range n {
-		v := math.Float64frombits(binary.LittleEndian.Uint64(got[8*i:]))
-		e := out[i*size : (i+1)*size]
-		if at := (i + 1) * size; at <= len(want) {
-			copy(e, want[at-size:at])
-			if w := number(e, c.Decoded.DType); w == v || w != w && v != v {
-				continue
-			}
-			for k := range e {
-				e[k] = ^want[at-size+k]
-			}
-		}
-	}
-	return out, nil
-}
-
-// number returns the value of a stored element as a float64.
-func number(e []byte, dtype string) float64 {
-	var u uint64
-	for i := range e {
-		k := len(e) - 1 - i // little-endian
-		if dtype[0] == '>' {
-			k = i
-		}
-		u = u<<8 | uint64(e[k])
-	}
-	bits := uint(8 * len(e))
-	switch dtype[1] {
-	case 'i':
-		return float64(int64(u<<(64-bits)) >> (64 - bits))
-	case 'u', 'b':
-		return float64(u)
-	}
-	switch bits {
-	case 16:
-		return half(uint16(u))
-	case 32:
-		return float64(math.Float32frombits(uint32(u)))
-	}
-	return math.Float64frombits(u)
-}
-
-func half(h uint16) float64 {
-	sign, exp, mant := float64(1), int(h>>10&31), float64(h&1023)
-	if h>>15 == 1 {
-		sign = -1
-	}
-	switch exp {
-	case 0:
-		return sign * math.Ldexp(mant, -24)
-	case 31:
-		if mant != 0 {
-			return math.NaN()
-		}
-		return sign * math.Inf(1)
-	}
-	return sign * math.Ldexp(1024+mant, exp-25)
-}
-
-var columns = []crosscheck.Verdict{crosscheck.Pass, crosscheck.Refused, crosscheck.Wrong, crosscheck.WronglyAccepted, crosscheck.Crash, crosscheck.Hang}
+var columns = []crosscheck.Verdict{crosscheck.Pass, crosscheck.Refused, crosscheck.Wrong, crosscheck.WronglyAccepted, crosscheck.Unreadable, crosscheck.Crash, crosscheck.Hang}
 
 // word summarizes an area: the worst result for valid vectors, and the results for broken ones.
 func word(sound, broken map[crosscheck.Verdict]int) string {
@@ -96,6 +25,8 @@ func word(sound, broken map[crosscheck.Verdict]int) string {
 	}
 	w := "all valid cases right"
 	switch {
+	case sound[crosscheck.Unreadable] > 0:
+		w = "writes some invalid files"
 	case sound[crosscheck.Crash]+sound[crosscheck.Hang] > 0:
 		w = "crashes"
 	case sound[crosscheck.Wrong] > 0:
@@ -133,29 +64,34 @@ The verdicts mean:
 - *silently wrong*: it returns other bytes without an error.
 - *accepts invalid*: it returns no error for a vector that violates a rule of the format. Some readers leave such checks to other programs on purpose.
 - *crash*: the process ended, or a Go program panicked. A panic that a caller could recover from counts as a crash.
-- *hang*: it took more than %v.
+- *hang*: it took more than 20 s.
+- *unreadable*: the reference refuses the file that the peer wrote.
 
-A reader gets only the cases that its interface can express; the column "cases" contains their number. A case that the reader does not claim to support counts as refused.
+Each peer runs in processes of its own, with at most 4 GiB of data and without a network. It gets only the cases that its interface can express; the column "cases" contains their number. A case that it does not claim to support counts as refused. An invalid vector counts only if the peer reads the valid vector from which it was made. In rows whose area starts with "write", the peer writes the file and the reference reads it.
 
 The vectors test unusual forms of the formats. Therefore a low count does not measure how a reader handles usual files.
 
-| reader | version | area | summary | cases | right | refused | silently wrong | accepts invalid | crash | hang |
-|---|---|---|---|---|---|---|---|---|---|---|
-`, time.Now().UTC().Format("2006-01-02"), strings.Join(versions, ", "), len(m.Cases), limit)
+| peer | language | version | area | summary | cases | right | refused | silently wrong | accepts invalid | unreadable | crash | hang |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|
+`, time.Now().UTC().Format("2006-01-02"), strings.Join(versions, ", "), len(m.Cases))
 	must := make(map[string]crosscheck.Must, len(m.Cases))
 	for _, c := range m.Cases {
 		must[c.ID] = c.Must
 	}
 	for _, o := range all {
-		if o.version == "" {
-			fmt.Fprintf(b, "| %s | not available | | | | | | | | | |\n", o.peer.name)
+		if o.report == nil {
+			fmt.Fprintf(b, "| %s | %s | not tested: %s | | | | | | | | | | |\n", o.peer.name, o.peer.language, cell(o.missing))
 			continue
 		}
+		areas := crosscheck.Areas()
 		for _, area := range crosscheck.Areas() {
+			areas = append(areas, "write "+area)
+		}
+		for _, area := range areas {
 			n, sound, broken := make(map[crosscheck.Verdict]int), make(map[crosscheck.Verdict]int), make(map[crosscheck.Verdict]int)
 			asked := 0
-			for _, r := range o.results {
-				if r.Area != area {
+			for _, r := range o.report.Results {
+				if r.Area != strings.TrimPrefix(area, "write ") || (r.Direction == crosscheck.Writing) != strings.HasPrefix(area, "write ") {
 					continue
 				}
 				asked++
@@ -169,83 +105,53 @@ The vectors test unusual forms of the formats. Therefore a low count does not me
 			if asked == 0 {
 				continue
 			}
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %d |", o.peer.name, o.version, area, word(sound, broken), asked)
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %d |", o.peer.name, o.peer.language, o.report.Version, area, word(sound, broken), asked)
 			for _, v := range columns {
 				fmt.Fprintf(b, " %d |", n[v])
 			}
 			b.WriteString("\n")
 		}
 	}
-	b.WriteString("\nThe readers:\n\n")
+	b.WriteString("\nThe peers:\n\n")
 	for _, o := range all {
 		fmt.Fprintf(b, "- `%s`: %s\n", o.peer.name, o.peer.about)
 	}
-	b.WriteString("\n## Findings\n\nThe tables list the failures of each reader. Each row groups similar failures and contains one example. The command `./run -peer PEER -case CASE`, in crosscheck/peers, repeats an example. `./run -peer PEER` also lists the groups that the tables omit.\n")
+	b.WriteString("\n## Findings\n\nThe tables list the failures of each reader. Each row groups similar failures and contains one example. The command `./run -peer PEER -case CASE`, in crosscheck/peers, repeats an example, and `./run -peer PEER -report DIRECTORY` writes a report on each group, with a reduced file. `./run -peer PEER` also lists the groups that the tables omit.\n")
 	most := 25
 	if len(all) == 1 {
 		most = math.MaxInt
 	}
 	for _, o := range all {
+		if o.report == nil {
+			continue
+		}
 		findings(b, o, most)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// numbers matches numbers in a message. Failures whose messages differ only in numbers are grouped.
-var numbers = regexp.MustCompile(`(0x)?[0-9a-f]*[0-9][0-9a-f]*`)
-
 // findings lists at most the given number of groups of failures.
 func findings(b *strings.Builder, o outcome, most int) {
-	type group struct {
-		first crosscheck.Result
-		n     int
-	}
-	groups := make(map[string]*group)
-	var order []string
-	for _, r := range o.results {
-		if r.Verdict == crosscheck.Pass {
-			continue
-		}
-		text := r.Detail
-		if r.Verdict == crosscheck.Wrong {
-			text = "" // the position of the difference depends on the data
-			if r.Explanation != nil {
-				text = r.Explanation.Rule
-			}
-		}
-		directory := r.Case
-		if parts := strings.Split(r.Case, "/"); len(parts) > 2 && r.Verdict != crosscheck.WronglyAccepted {
-			directory = parts[0] + "/" + parts[1]
-		} else {
-			directory = parts[0]
-		}
-		key := directory + string(r.Verdict) + numbers.ReplaceAllString(text, "#")
-		if r.Verdict == crosscheck.WronglyAccepted {
-			key = directory + string(r.Verdict)
-		}
-		if groups[key] == nil {
-			groups[key] = &group{first: r}
-			order = append(order, key)
-		}
-		groups[key].n++
-	}
-	if len(order) == 0 {
+	groups := o.report.Groups()
+	if len(groups) == 0 {
 		return
 	}
 	fmt.Fprintf(b, "\n### %s\n\n| cases | verdict | example | detail |\n|---|---|---|---|\n", o.peer.name)
-	slices.SortStableFunc(order, func(x, y string) int { return groups[y].n - groups[x].n })
-	for i, key := range order {
+	for i, g := range groups {
 		if i == most {
 			rest := 0
-			for _, key := range order[most:] {
-				rest += groups[key].n
+			for _, g := range groups[most:] {
+				rest += len(g.Cases)
 			}
-			fmt.Fprintf(b, "| %d | %d other groups | | |\n", rest, len(order)-most)
+			fmt.Fprintf(b, "| %d | %d other groups | | |\n", rest, len(groups)-most)
 			break
 		}
-		g := groups[key]
-		fmt.Fprintf(b, "| %d | %s | `%s` | %s |\n", g.n, g.first.Verdict, g.first.Case, cell(g.first.Detail))
+		name := g.First.Case
+		if g.First.Direction == crosscheck.Writing {
+			name = "write " + name
+		}
+		fmt.Fprintf(b, "| %d | %s | `%s` | %s |\n", len(g.Cases), g.First.Verdict, name, cell(g.First.Detail))
 	}
 }
 
@@ -258,18 +164,24 @@ func cell(s string) string {
 	return s
 }
 
+// explain prints the result of one case.
 func explain(all []outcome, id string) error {
 	for _, o := range all {
-		for _, r := range o.results {
-			fmt.Printf("%s %s, %s: %s\n", o.peer.name, o.version, r.Case, r.Verdict)
+		if o.report == nil {
+			return fmt.Errorf("%s: %s", o.peer.name, o.missing)
+		}
+		for _, r := range o.report.Results {
+			fmt.Printf("%s %s, %s %s: %s\n", o.peer.name, o.report.Version, r.Direction, r.Case, r.Verdict)
 			switch {
 			case r.Explanation != nil:
 				fmt.Println(r.Explanation)
 			case r.Detail != "":
 				fmt.Println(r.Detail)
 			}
-			return nil
+		}
+		if len(o.report.Results) == 0 {
+			fmt.Printf("%s skips %s\n", o.peer.name, id)
 		}
 	}
-	return fmt.Errorf("no peer was asked for %q", id)
+	return nil
 }

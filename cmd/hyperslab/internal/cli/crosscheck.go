@@ -188,6 +188,7 @@ type crosscheckFlags struct {
 	run     crosscheck.RunOptions
 	memory  string
 	junit   string
+	reports string
 	force   bool
 	explain int
 
@@ -216,11 +217,17 @@ decoded the vector, any other code that it refused it. With --write the program 
 {spec} instead, in JSON, with the name of the file of the elements and the requested
 properties. The reference library reads the file that the program writes to {out}.
 
+With --adapter one process answers many requests on its standard input, for example a
+script of 40 lines around a library. docs/crosscheck-peers.md describes the protocol and
+the limits. --reports then writes a page for each group of alike failures, for the
+authors of the library, with the smallest file that shows the failure.
+
 The exit code is 0 if every case passed, 1 if one failed, 2 if the cases could not be
 run.`,
 		Example: `  hyperslab crosscheck run vectors --read './their-reader {in} {out}' --area chunk
   hyperslab crosscheck run vectors --read 'python read.py {in} {object} {out}' --timeout 30s --junit report.xml
-  hyperslab crosscheck run vectors --write './their-writer {spec} {out}' --area hdf5`,
+  hyperslab crosscheck run vectors --write './their-writer {spec} {out}' --area hdf5
+  hyperslab crosscheck run vectors --adapter 'python3 adapter.py' --reports reports`,
 		Args: arity(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.crosscheckRun(cmd.Context(), args[0], &o)
@@ -229,9 +236,13 @@ run.`,
 	f := cmd.Flags()
 	f.StringVar(&o.run.Read, "read", "", "the `COMMAND` that reads {in} and writes the decoded bytes to {out}")
 	f.StringVar(&o.run.Write, "write", "", "the `COMMAND` that writes the file described by {spec} to {out}")
+	f.StringVar(&o.run.Adapter, "adapter", "", "the `COMMAND` of an adapter, which answers requests on its standard input")
+	f.BoolVar(&o.run.Writes, "writes", false, "let the adapter write files, too")
+	f.StringVar(&o.run.Only, "case", "", "only the case with this `ID`")
+	f.StringVar(&o.reports, "reports", "", "write a page for each group of alike failures to the new `DIRECTORY`")
 	areaFlag(cmd, &o.run.Areas)
 	f.DurationVar(&o.run.Timeout, "timeout", 10*time.Second, "most `TIME` for one case")
-	f.StringVarP(&o.memory, "memory", "M", "", "maximum address space, in `BYTES`, of one process of the command")
+	f.StringVarP(&o.memory, "memory", "M", "", "maximum address space, in `BYTES`, of one process of the command; maximum data of an adapter (default 4GiB)")
 	f.IntVarP(&o.run.Workers, "jobs", "j", 0, "number `N` of cases at a time; 0 means all cores")
 	f.IntVarP(&o.explain, "explain", "n", 3, "number of failures that are explained in full")
 	f.StringVar(&o.junit, "junit", "", "write the report to `FILE` as JUnit XML, too")
@@ -244,8 +255,12 @@ run.`,
 // check checks the flags.
 func (o *crosscheckFlags) check() error {
 	switch {
-	case o.run.Read == "" && o.run.Write == "":
-		return usagef("--read or --write missing: the command that is judged")
+	case o.run.Read == "" && o.run.Write == "" && o.run.Adapter == "":
+		return usagef("--read, --write or --adapter missing: the command that is judged")
+	case o.run.Adapter != "" && (o.run.Read != "" || o.run.Write != ""):
+		return usagef("--adapter with --read or --write: want one of them")
+	case o.run.Adapter == "" && (o.run.Writes || o.reports != ""):
+		return usagef("--writes and --reports need --adapter")
 	case o.run.Write != "" && (!strings.Contains(o.run.Write, "{spec}") || !strings.Contains(o.run.Write, "{out}")):
 		return usagef("--write %q: want {spec} and {out} in it", o.run.Write)
 	case o.run.Read != "" && (!strings.Contains(o.run.Read, "{in}") || !strings.Contains(o.run.Read, "{out}")):
@@ -267,7 +282,12 @@ func (o *crosscheckFlags) check() error {
 		}
 		o.run.Memory = n
 	}
-	if o.junit != "" && !o.force { // before any work is done
+	if o.reports != "" { // before any work is done
+		if _, err := os.Lstat(o.reports); err == nil {
+			return &ndarray.Error{Op: "create", Path: o.reports, Err: ndarray.ErrExists}
+		}
+	}
+	if o.junit != "" && !o.force {
 		if _, err := os.Lstat(o.junit); err == nil {
 			return &ndarray.Error{Op: "create", Path: o.junit, Err: ndarray.ErrExists}
 		}
@@ -297,6 +317,11 @@ func (a *app) crosscheckRun(ctx context.Context, directory string, o *crosscheck
 			return err
 		}
 	}
+	if o.reports != "" {
+		if err := a.writeReports(ctx, r, directory, o); err != nil {
+			return err
+		}
+	}
 	if o.json {
 		err = writeJSON(a.stdout, r)
 	} else {
@@ -306,6 +331,22 @@ func (a *app) crosscheckRun(ctx context.Context, directory string, o *crosscheck
 		err = &exitError{code: exitDiffers}
 	}
 	return err
+}
+
+// writeReports writes the pages into a directory that appears when all are written.
+func (a *app) writeReports(ctx context.Context, r *crosscheck.Report, vectors string, o *crosscheckFlags) error {
+	out, err := newOutput(o.reports, atomicfile.Options{Volatile: true})
+	if err != nil {
+		return err
+	}
+	err = r.WriteUpstream(ctx, vectors, o.run, out.Path())
+	if err == nil {
+		err = out.Commit()
+	}
+	if err != nil {
+		return errors.Join(err, out.Abort())
+	}
+	return nil
 }
 
 // replaceFile writes a file completely or not at all.
