@@ -37,7 +37,10 @@ var itemSizes = map[string]int{
 func arrayShapes(v map[string]string) (shape []int64, chunks, blocks []int32) {
 	rank := number(v, "rank")
 	for i := range rank {
-		chunk := int32([]int{6, 4, 5, 3, 3, 2, 2, 2}[i])
+		chunk := int32([]int{6, 4, 5, 3, 3, 2, 2, 2}[min(i, 7)])
+		if rank > 8 {
+			chunk = int32(1 + i%2)
+		}
 		if rank == 1 {
 			chunk = 60
 		}
@@ -45,7 +48,7 @@ func arrayShapes(v map[string]string) (shape []int64, chunks, blocks []int32) {
 		switch v["shape"] {
 		case "whole":
 			n = int64(chunk) * 2
-			if rank > 4 && i > 1 {
+			if rank > 4 && i > 1 || i > 0 && rank > 8 {
 				n = int64(chunk)
 			}
 		case "ragged":
@@ -54,9 +57,15 @@ func arrayShapes(v map[string]string) (shape []int64, chunks, blocks []int32) {
 				n = int64(chunk) - 1
 			}
 		case "prime":
-			n = []int64{13, 7, 11, 5, 3, 2, 3, 2}[i]
+			n = []int64{13, 7, 11, 5, 3, 2, 3, 2}[min(i, 7)]
+			if rank > 8 {
+				n = []int64{3, 2, 1, 1}[i%4]
+			}
 		case "zero":
 			n = 5
+			if rank > 8 {
+				n = 2
+			}
 			if i == rank/2 {
 				n = 0
 			}
@@ -94,6 +103,9 @@ func emitArrays(ctx context.Context, e *emitter) error {
 	}
 	e.coverage("b2nd", arrayParameters, rows, pairs, impossible)
 	if err := e.arrayCodecs(); err != nil {
+		return err
+	}
+	if err := e.arraysCurrent(); err != nil {
 		return err
 	}
 	return e.brokenArrays("b2nd")

@@ -34,7 +34,8 @@ var hdf5Parameters = []parameter{
 	{"data", []string{"ramp", "random", "runs"}},
 }
 
-var hdf5Formats = map[string]h5.LibVer{"earliest": h5.Earliest, "v18": h5.V18, "v110": h5.V110, "v114": h5.V114}
+// hdf5Formats are the formats by name. The last one is that of HDF5 2, which only hdf5Current uses.
+var hdf5Formats = map[string]h5.LibVer{"earliest": h5.Earliest, "v18": h5.V18, "v110": h5.V110, "v114": h5.V114, "v200": h5.LatestFormat}
 
 // hdf5Filter is a filter pipeline. numbers and ints restrict it to numeric or integer elements,
 // because some filters depend on the datatype.
@@ -292,7 +293,11 @@ func makeHDF5(path string, low h5.LibVer, creation *h5.FileCreation, times bool,
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := h5.Create(path, &h5.CreateOptions{Low: low, High: h5.V114, Access: unlocked(), Creation: creation})
+	high := h5.V114
+	if low == h5.LatestFormat {
+		high = h5.LatestFormat
+	}
+	f, err := h5.Create(path, &h5.CreateOptions{Low: low, High: high, Access: unlocked(), Creation: creation})
 	if err != nil {
 		return err
 	}

@@ -207,6 +207,8 @@ func numpyType(t h5.Datatype) (name string, item int) {
 		name = fmt.Sprintf("%su%d", order, t.Size)
 	case t.Class == h5.Float && t.Order != h5.VAX && t.Size <= 8 && t.Equal(h5.IEEEFloat(max(t.Size, 2), t.Order)):
 		name = fmt.Sprintf("%sf%d", order, t.Size)
+	case t.Class == h5.Complex && t.Base.Equal(h5.IEEEFloat(t.Base.Size, t.Base.Order)):
+		name = fmt.Sprintf("%sc%d", map[h5.Order]string{h5.LittleEndian: "<", h5.BigEndian: ">"}[t.Base.Order], t.Size)
 	case t.Class == h5.String && t.CharSet == h5.ASCII && t.Pad == h5.NullPad: // NumPy has no other padding
 		name = fmt.Sprintf("|S%d", t.Size)
 	}

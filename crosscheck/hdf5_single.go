@@ -21,7 +21,7 @@ import (
 var hdf5FormatNames = []string{"earliest", "v18", "v114"}
 
 func (e *emitter) hdf5Single() error {
-	for _, add := range []func() error{e.hdf5AllTypes, e.hdf5Spaces, e.hdf5Masks, e.hdf5Indexes, e.hdf5Attributes, e.hdf5Groups, e.hdf5Files, e.hdf5References, e.hdf5Elsewhere, e.hdf5Old, e.hdf5Golden} {
+	for _, add := range []func() error{e.hdf5AllTypes, e.hdf5Spaces, e.hdf5Masks, e.hdf5Indexes, e.hdf5Attributes, e.hdf5Groups, e.hdf5Files, e.hdf5References, e.hdf5Elsewhere, e.hdf5Old, e.hdf5Golden, e.hdf5Current} {
 		if err := add(); err != nil {
 			return err
 		}
@@ -156,6 +156,11 @@ func fillPlain(e []byte, dt h5.Datatype, v uint64) {
 		return
 	case h5.Enum:
 		dt = *dt.Base
+	case h5.Complex:
+		half := len(e) / 2
+		fillPlain(e[:half], *dt.Base, v)
+		fillPlain(e[half:], *dt.Base, v+1)
+		return
 	}
 	putInt(e, v<<dt.Offset)
 	if dt.Order == h5.BigEndian && dt.Class != h5.String && dt.Class != h5.Opaque {

@@ -47,8 +47,9 @@ type Case struct {
 	Object   string            `json:"object,omitempty"` // path inside an HDF5 file
 	Beside   []string          `json:"beside,omitempty"` // files in its directory that the vector refers to
 	Must     Must              `json:"must"`
-	Rule     string            `json:"rule,omitempty"` // the rule that a vector to be refused violates
-	Section  string            `json:"section"`        // of the specification
+	Rule     string            `json:"rule,omitempty"`  // the rule that a vector to be refused violates
+	Section  string            `json:"section"`         // of the specification
+	Since    map[string]string `json:"since,omitempty"` // libraries that read the vector, with the first version; empty: every version
 	Params   map[string]string `json:"params,omitempty"`
 	Metadata map[string]any    `json:"metadata,omitempty"` // metadata that a reader must report
 	Bytes    int64             `json:"bytes"`              // size of the file, or of all files of a directory
