@@ -203,6 +203,9 @@ func (f *finding) write(a *adapter, out string, n int) error {
 		fmt.Fprintf(b, "It is vector `%s`; no smaller file gives the same failure.\n\n", f.original.ID)
 	}
 	if len(f.c.Params) > 0 {
+		if len(f.steps) > 0 {
+			b.WriteString("The vector was made with these parameters:\n\n")
+		}
 		b.WriteString("| property | value |\n|---|---|\n")
 		for _, k := range slices.Sorted(maps.Keys(f.c.Params)) {
 			fmt.Fprintf(b, "| %s | %s |\n", k, markdown(f.c.Params[k]))
@@ -356,13 +359,26 @@ func (f *finding) contents(b *strings.Builder) error {
 		}
 	}
 	b.WriteString("\n## Contents\n\nThe file in base64:\n\n")
+	writeBase64(b, content)
+	for _, name := range f.c.Beside {
+		content, err := readBounded(filepath.Join(filepath.Dir(path), name), encodedBytes)
+		if err != nil {
+			return fmt.Errorf("crosscheck: %w", err)
+		}
+		fmt.Fprintf(b, "\nThe file `%s`, to which it refers:\n\n", name)
+		writeBase64(b, content)
+	}
+	return nil
+}
+
+// writeBase64 writes bytes as an indented block.
+func writeBase64(b *strings.Builder, content []byte) {
 	encoded := base64.StdEncoding.EncodeToString(content)
 	for len(encoded) > 0 {
 		n := min(len(encoded), 96)
 		b.WriteString("    " + encoded[:n] + "\n")
 		encoded = encoded[n:]
 	}
-	return nil
 }
 
 // markdown escapes a string for a line of Markdown, and removes the directories of the machine.

@@ -1,6 +1,6 @@
 // Command peers judges other implementations with the vectors of crosscheck, and writes the table
-// of docs/crosscheck.md. Each peer is an adapter, whose protocol docs/crosscheck-peers.md documents.
-// The script run installs the adapters and runs this program.
+// of docs/crosscheck.md. Each peer is an adapter, whose protocol docs/crosscheck-peers.md
+// documents. The script run installs the adapters and runs this program.
 package main
 
 import (
