@@ -315,8 +315,8 @@ func (f *finding) reproduce(b *strings.Builder, a *adapter, file string) {
 	}
 }
 
-// aloneCommand fills in the command of an adapter. Inside quotes of a shell, names become strings in
-// double quotes, which most languages have.
+// aloneCommand fills in the command of an adapter. Inside quotes of a shell, names become strings
+// in double quotes, which most languages have.
 func aloneCommand(command, file, object string) string {
 	double := func(s string) string { return `"` + s + `"` }
 	quoted := double
