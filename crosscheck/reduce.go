@@ -292,8 +292,8 @@ func (v *version) writeArray(path string, c Case) error {
 	for i, n := range v.chunks {
 		chunks[i] = int32(n)
 	}
-	return writeArray(&cblosc.ArrayParams{
-		Shape: v.shape, Chunks: chunks, Blocks: v.blocks, DType: c.Decoded.DType, Caterva: c.Area == "caterva",
+	return writeArray(c.Area, &cblosc.ArrayParams{
+		Shape: v.shape, Chunks: chunks, Blocks: v.blocks, DType: c.Decoded.DType,
 		Storage: cblosc.Storage{Path: path, Contiguous: c.Params["storage"] == "contiguous", CParams: p},
 	}, v.data)
 }

@@ -62,6 +62,7 @@ public final class Adapter {
 
     /** Stored elements of a dtype in NumPy's notation. */
     private static byte[] stored(Object value, String dtype, int item) throws Skip {
+        if ("iufbS".indexOf(dtype.charAt(1)) < 0) throw new Skip();
         if (value instanceof ByteBuffer b) return b.array();
         List<Object> all = new ArrayList<>();
         flatten(value, all);

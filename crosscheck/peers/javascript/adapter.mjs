@@ -16,6 +16,7 @@ class Skip extends Error {}
 /** Converts numbers or strings to stored elements of a dtype in NumPy's notation. */
 function stored(values, dtype, item) {
   const kind = dtype[1], little = dtype[0] !== '>';
+  if (!'iufbS'.includes(kind)) throw new Skip();
   const flat = [];
   const flatten = (v) => (Array.isArray(v) || (ArrayBuffer.isView(v) && !(v instanceof DataView)) ? Array.prototype.forEach.call(v, flatten) : flat.push(v));
   flatten(values);

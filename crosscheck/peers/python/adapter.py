@@ -55,6 +55,8 @@ def h5py_write(data, out, area, obj, dtype, item, shape, spec):
     import h5py
 
     v = elements(data, dtype, shape)
+    if v.dtype.kind == "c":
+        raise Skip  # h5py stores complex numbers as compounds
     with h5py.File(out, "w") as f:
         node, _, attribute = obj.partition("@")
         if attribute:
@@ -84,8 +86,8 @@ def tables_read(path, area, obj, dtype, item):
 def tables_write(data, out, area, obj, dtype, item, shape, spec):
     import tables
 
-    if "@" in obj or obj.rfind("/") > 0 or dtype[:2] in ("|b", "|S") or not shape:
-        raise Skip  # PyTables stores booleans as bitfields, and strings with a terminator
+    if "@" in obj or obj.rfind("/") > 0 or dtype[:2] in ("|b", "|S", "<c", ">c") or not shape:
+        raise Skip  # PyTables stores booleans as bitfields, strings with a terminator, complex numbers as compounds
     with tables.open_file(out, "w") as f:
         f.create_array("/", obj[1:], obj=elements(data, dtype, shape))
 
