@@ -44,6 +44,10 @@ const (
 	B2E Format = detect.B2E
 
 	NPY Format = detect.NPY // the .npy format of NumPy
+
+	// CTable is a table of python-blosc2, which is stored in a B2Z or B2D. Only TreeOptions.Format
+	// uses it.
+	CTable Format = "ctable"
 )
 
 // OpenOptions are the options of Open, OpenTree and GroupAttrs. Nil means the zero value.

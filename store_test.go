@@ -52,6 +52,7 @@ type storeRequest struct {
 type storeReply struct {
 	Nodes []storeNode               `json:"nodes"`
 	Attrs map[string]map[string]any `json:"attrs"`
+	Names []string                  `json:"names"`
 	Rows  []any                     `json:"rows"`
 	Error string                    `json:"error"`
 }

@@ -63,6 +63,10 @@ type TreeOptions struct {
 
 	Unlocked func(file string, err error) // as in OpenOptions
 
+	// Format is CTable for a table of python-blosc2 in a .b2z or .b2d. "": the extension of the target
+	// determines the format.
+	Format Format
+
 	Workers  int                    // goroutines; 0 means GOMAXPROCS
 	Memory   int64                  // bytes of buffers; 0 means ndarray.DefaultMemory
 	Progress func(ndarray.Progress) // of all arrays together, one unit per array; never called concurrently
@@ -99,6 +103,10 @@ type TreeStats struct {
 // ctable, a directory of arrays, or a container of python-blosc2. A ctable cannot contain groups,
 // or arrays of different lengths.
 //
+// With TreeOptions.Format CTable the target is a table of python-blosc2. Its columns are the arrays
+// of the source, which have the same number of rows, or the fields of the source, if it is an array
+// of structures of one dimension. Strings of variable length become columns of kind utf8.
+//
 // Shapes, element types, fill values, chunks, dimension names and attributes are kept. Compression
 // is kept within a format if it can be written, and is otherwise the target's default. From HDF5 to
 // HDF5, comments, links and committed datatypes with their attributes are kept too, and arrays and
@@ -119,6 +127,10 @@ func CopyTree(ctx context.Context, dst, src string, o *TreeOptions) (TreeStats, 
 	c := &treeCopy{options: o, target: Directory}
 	if f, ok := ForName(dst); ok {
 		c.target = f
+	}
+	if o.Format != "" && (o.Format != CTable || c.target != B2Z && c.target != B2D) {
+		err := fmt.Errorf("%w: format of a tree: got %s in a %s, want %s in a %s or %s", ndarray.ErrParam, o.Format, c.target, CTable, B2Z, B2D)
+		return TreeStats{}, ndarray.Wrap("copy tree to", dst, err)
 	}
 	stats, err := c.copy(ctx, dst, src)
 	return stats, ndarray.Wrap("copy tree to", dst, translate(err))
@@ -146,6 +158,9 @@ type treeItem struct {
 	bytes int64 // of an array's elements
 	most  int   // maximum goroutines for copying an array
 	entry Entry
+	field *ndarray.Field // of the source's structures, for a column of a CTable; nil: the whole array
+
+	write func(ctx context.Context) error // writes an array that is not created and copied; else nil
 
 	attrs   []ndarray.Attr  // of a group
 	comment string          // of a group
@@ -326,7 +341,7 @@ func (c *treeCopy) plan(ctx context.Context, src string) error {
 		if c.leftOut(e.Path) {
 			continue
 		}
-		if e.Path == root && e.Kind != Group {
+		if e.Path == root && e.Kind != Group && !(c.table() && e.Kind == Array) {
 			return fmt.Errorf("%w: %s is no group, but one %s", ndarray.ErrParam, src, e.Kind)
 		}
 		item := treeItem{from: e.Path, path: "/" + strings.Trim(strings.TrimPrefix(e.Path, strings.TrimSuffix(root, "/")), "/"), entry: e}
@@ -434,6 +449,10 @@ func (c *treeCopy) checkName(path string, group bool) error {
 	switch {
 	case c.target == HDF5 || path == "/":
 		return nil
+	case c.table() && group:
+		return fmt.Errorf("%w: a CTable holds columns and no groups", errors.ErrUnsupported)
+	case c.table():
+		return nil // planArray checks the column
 	case c.target == Bcolz && group:
 		return fmt.Errorf("%w: a ctable holds columns and no groups", errors.ErrUnsupported)
 	case c.target == Bcolz:
@@ -518,6 +537,11 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 			return err
 		}
 	}
+	if c.table() && item.path == "/" {
+		spec.Attrs = c.keep(item.from, attrs, false)
+		item.spec = spec
+		return c.planRecords(item)
+	}
 	if err := c.check(item.path, spec); err != nil {
 		c.loseObject(item.from, Array, err)
 		return nil
@@ -539,11 +563,19 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 	}
 	item.stored.Arrange(spec.Attrs)
 	item.spec, item.bytes = spec, m.NumElems()*int64(m.DType.Size)
+	c.addArray(item)
+	return nil
+}
+
+// addArray plans an array.
+func (c *treeCopy) addArray(item treeItem) {
 	c.arrays = append(c.arrays, item)
 	c.stats.Arrays++
 	c.stats.Bytes += item.bytes
-	return nil
 }
+
+// table reports whether the target is a CTable.
+func (c *treeCopy) table() bool { return c.options.Format == CTable }
 
 // frames reports whether the target stores each array as a Blosc2 frame.
 func (c *treeCopy) frames() bool { return c.target == Directory || isStore(c.target) }
@@ -570,6 +602,9 @@ func (c *treeCopy) defaultCompression() *ndarray.Compression {
 func (c *treeCopy) check(path string, spec ndarray.Spec) error {
 	switch c.target {
 	case Directory, B2Z, B2D:
+		if c.table() {
+			return c.checkColumn(path, spec)
+		}
 		return b2nd.Check(spec)
 	case HDF5:
 		return hdf5.Check(path, spec)
@@ -818,7 +853,10 @@ func (c *treeCopy) copyArrays(ctx context.Context, create func(treeItem) (ndarra
 }
 
 func (c *treeCopy) copyArray(ctx context.Context, item treeItem, create func(treeItem) (ndarray.Backend, error), progress func(ndarray.Progress)) (err error) {
-	src, err := c.source.Open(ctx, item.from)
+	if item.write != nil {
+		return item.write(ctx)
+	}
+	src, err := c.openItem(ctx, item)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
-	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
@@ -52,6 +51,9 @@ type storeFiles interface {
 
 // writeStore writes a TreeStore to files.
 func (c *treeCopy) writeStore(ctx context.Context, files storeFiles) error {
+	if c.table() {
+		return c.writeCTable(ctx, files)
+	}
 	err := c.copyArrays(ctx, func(item treeItem) (ndarray.Backend, error) {
 		name, err := files.begin(item.path, b2store.ArrayExt)
 		if err != nil {
@@ -63,16 +65,6 @@ func (c *treeCopy) writeStore(ctx context.Context, files storeFiles) error {
 	if err != nil {
 		return err
 	}
-	write := func(key, ext string, chunk int, attrs []ndarray.Attr) error {
-		name, err := files.begin(key, ext)
-		if err != nil {
-			return err
-		}
-		if err := b2nd.CreateFrame(name, chunk, attrs); err != nil {
-			return err
-		}
-		return files.finish(key, ext)
-	}
 	implied := map[string]bool{"/": true} // groups with an array below them
 	for _, item := range c.arrays {
 		for at := path.Dir(item.path); !implied[at] && !c.leftOut(item.from); at = path.Dir(at) {
@@ -83,14 +75,11 @@ func (c *treeCopy) writeStore(ctx context.Context, files storeFiles) error {
 		if len(item.attrs) == 0 && implied[item.path] {
 			continue
 		}
-		if err := write(path.Join(item.path, b2store.GroupAttrs), b2store.FrameExt, 0, item.attrs); err != nil {
+		if err := writeFrame(files, path.Join(item.path, b2store.GroupAttrs), b2store.FrameExt, 0, item.attrs); err != nil {
 			return err
 		}
 	}
-	return write("/"+strings.TrimSuffix(b2store.EmbedFile, filepath.Ext(b2store.EmbedFile)), filepath.Ext(b2store.EmbedFile), embedChunk, []ndarray.Attr{
-		{Name: "b2tree", Fixed: true, Raw: msgpack.Append(nil, msgpack.Map{{Key: "version", Value: int64(1)}})},
-		{Name: b2store.MapLayer, Raw: msgpack.Append(nil, msgpack.Map{{Key: "embed_map", Value: msgpack.Map{}}, {Key: "current_offset", Value: int64(0)}})},
-	})
+	return writeEmbed(files)
 }
 
 // dirFiles are the files of a .b2d.

@@ -6,6 +6,8 @@ keys of groups to attributes.
 
 table: makes a CTable and returns its rows.
 
+rows: opens a CTable, returns its rows and attributes, and appends its first row again.
+
 read: returns the nodes and attributes of a TreeStore.
 """
 
@@ -129,10 +131,44 @@ def table(q):
     return {"rows": [[plain(v) for v in r] for r in left]}
 
 
+def plain(v):
+    """Returns a value of a table in types of JSON."""
+    if isinstance(v, np.ndarray):
+        return [plain(x) for x in v] if v.ndim else plain(v[()])
+    if isinstance(v, np.datetime64):
+        return int(v.astype("i8"))
+    v = v.item() if isinstance(v, np.generic) else v
+    if isinstance(v, complex):
+        return [v.real, v.imag]
+    return v.decode() if isinstance(v, bytes) else v
+
+
+def rows(q):
+    t = blosc2.open(q["path"], mode="r")
+    assert type(t) is blosc2.CTable, type(t)
+    attrs = {k: v for k, v in t.vlmeta[:].items() if k != "hyperslab"}
+    n = len(t)
+    columns = [[plain(t[name][i]) for i in range(n)] for name in t.col_names]
+    reply = {"names": t.col_names, "rows": [list(r) for r in zip(*columns)], "attrs": {"/": attrs}}
+    assert all(len(t[name][:]) == n for name in t.col_names if n > 1)
+    first = [v[()] if isinstance(v := t[name][0], np.ndarray) and not v.ndim else v for name in t.col_names] if n > 0 else None
+    t.close()
+    if first is not None:
+        t = blosc2.CTable.open(q["path"], mode="a")
+        t.append(dict(zip(t.col_names, first)))
+        assert len(t) == n + 1, len(t)
+        t.close()
+        t = blosc2.open(q["path"], mode="r")
+        again = [[plain(t[name][i]) for name in t.col_names] for i in (0, n)]
+        assert repr(again[0]) == repr(again[1]), again
+        t.close()
+    return reply
+
+
 for line in sys.stdin:
     q = json.loads(line)
     try:
-        reply = {"write": write, "read": read, "append": append, "table": table}[q["op"]](q)
+        reply = {"write": write, "read": read, "append": append, "table": table, "rows": rows}[q["op"]](q)
     except Exception as e:  # the test reports it
         reply = {"error": f"{type(e).__name__}: {e}"}
     print(json.dumps(reply), flush=True)

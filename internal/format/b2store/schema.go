@@ -57,7 +57,7 @@ func ParseSchema(text string, l Limits) ([]Column, error) {
 	seen := make(map[string]bool)
 	columns := make([]Column, len(s.Columns))
 	for i, c := range s.Columns {
-		path := columnPath(c.Name)
+		path := ColumnPath(c.Name)
 		if checkPath(path) != nil || seen[path] || c.Kind == "" {
 			return nil, bad(fmt.Sprintf("column %.60q", c.Name), fmt.Sprintf("kind %q", c.Kind), "a distinct name and a kind", format.ErrCorrupt)
 		}
@@ -73,9 +73,14 @@ func ParseSchema(text string, l Limits) ([]Column, error) {
 // escapes are the characters that python-blosc2 escapes in the path of a column.
 var escapes = strings.NewReplacer("%", "%25", "/", "%2F", ".", "%2E", `\`, "%5C")
 
-// columnPath returns the path of a column. Dots separate the parts of its name, except after a
+// ColumnName returns the name of a column in the schema, without nested parts.
+func ColumnName(name string) string {
+	return strings.NewReplacer(`\`, `\\`, ".", `\.`, "/", `\/`).Replace(name)
+}
+
+// ColumnPath returns the path of a column below TableColumns. Dots separate the parts of its name, except after a
 // backslash.
-func columnPath(name string) string {
+func ColumnPath(name string) string {
 	var parts []string
 	var part strings.Builder
 	escaped := false
