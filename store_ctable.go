@@ -125,8 +125,8 @@ func littleEndian(d ndarray.DType) ndarray.DType {
 }
 
 // columnSpec returns the array of a column: little-endian, with the dimensions of a sub-array after
-// that of the rows, and with integers for timestamps. A table of python-blosc2 has room for at least
-// one row.
+// that of the rows, and with integers for timestamps. A table of python-blosc2 has room for at
+// least one row.
 func columnSpec(spec ndarray.Spec, kind map[string]any) ndarray.Spec {
 	spec.DType, spec.MaxShape = littleEndian(spec.DType), nil
 	for spec.DType.Kind == ndarray.SubArray {
@@ -326,8 +326,8 @@ func (c *treeCopy) writeEmpty(item *treeItem, files storeFiles) error {
 	return c.writeColumn(context.Background(), files, item.path, columnSpec(item.spec, kind), nil)
 }
 
-// writeText writes a column of strings: the offsets of their bytes, and then the bytes. It reads the
-// strings twice, because a store receives one file after the other.
+// writeText writes a column of strings: the offsets of their bytes, and then the bytes. It reads
+// the strings twice, because a store receives one file after the other.
 func (c *treeCopy) writeText(ctx context.Context, item *treeItem, files storeFiles) (err error) {
 	src, err := c.openItem(ctx, *item)
 	if err != nil {

@@ -78,8 +78,8 @@ func ColumnName(name string) string {
 	return strings.NewReplacer(`\`, `\\`, ".", `\.`, "/", `\/`).Replace(name)
 }
 
-// ColumnPath returns the path of a column below TableColumns. Dots separate the parts of its name, except after a
-// backslash.
+// ColumnPath returns the path of a column below TableColumns. Dots separate the parts of its name,
+// except after a backslash.
 func ColumnPath(name string) string {
 	var parts []string
 	var part strings.Builder
