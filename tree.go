@@ -63,8 +63,8 @@ type TreeOptions struct {
 
 	Unlocked func(file string, err error) // as in OpenOptions
 
-	// Format is CTable for a table of python-blosc2 in a .b2z or .b2d. "": the extension of the target
-	// determines the format.
+	// Format is CTable for a table of python-blosc2 in a .b2z or .b2d. "": the extension of the
+	// target determines the format.
 	Format Format
 
 	Workers  int                    // goroutines; 0 means GOMAXPROCS
