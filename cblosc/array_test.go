@@ -579,3 +579,17 @@ func TestArrayManyGoroutines(t *testing.T) {
 		})
 	}
 }
+
+func TestCreateArrayFrom_noElements(t *testing.T) {
+	a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{0, 8}, Chunks: []int32{4, 5}, Blocks: []int32{2, 3},
+		Storage: cblosc.Storage{CParams: cparams(4), Contiguous: true}}, nil)
+	require.NoError(t, err)
+	require.Equal(t, []int64{0, 8}, a.Shape())
+	require.NoError(t, a.Resize([]int64{2, 8}))
+	want := ramp(2*8*4, 1)
+	require.NoError(t, a.WriteRegion(want, []int64{0, 0}, []int64{2, 8}))
+	got := make([]byte, len(want))
+	require.NoError(t, a.ReadAll(got))
+	require.Equal(t, want, got)
+	require.NoError(t, a.Close())
+}

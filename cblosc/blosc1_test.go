@@ -2,6 +2,7 @@ package cblosc_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -194,6 +195,24 @@ func TestCompressBlosc1_unevenBitShuffle(t *testing.T) {
 	_, err := cblosc.CompressBlosc1(cparams1(cblosc.LZ4, 5, 4, cblosc.BitShuffle), dst, make([]byte, 9*4))
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	require.ErrorContains(t, err, "multiple of 8")
+}
+
+// TestCompressBlosc1_layout checks the block size and the mark of blocks without splits in the
+// header of a chunk.
+func TestCompressBlosc1_layout(t *testing.T) {
+	src := ramp(1<<16, 1)
+	for _, size := range []int{2048, 4096} {
+		for split, mark := range map[cblosc.SplitMode]byte{cblosc.SplitAlways: 0, cblosc.SplitNever: 1} {
+			p := cparams1(cblosc.LZ4, 5, 4, cblosc.Shuffle)
+			p.BlockSize, p.Split = size, split
+			dst := make([]byte, cblosc.MaxCompressedSize(len(src)))
+			n, err := cblosc.CompressBlosc1(p, dst, src)
+			require.NoError(t, err)
+			require.Greater(t, n, 16)
+			require.Equal(t, uint32(size), binary.LittleEndian.Uint32(dst[8:]), "block size")
+			require.Equal(t, mark, dst[2]>>4&1, "blocks without splits")
+		}
+	}
 }
 
 func TestCompressBlosc1_invalidArguments(t *testing.T) {

@@ -228,7 +228,13 @@ func TestMappedFile(t *testing.T) {
 	}
 	work(s, 4)
 	want := slurp(t, s)
+	if maps, err := os.ReadFile("/proc/self/maps"); err == nil {
+		require.Contains(t, string(maps), path)
+	}
 	require.NoError(t, s.Close())
+	if maps, err := os.ReadFile("/proc/self/maps"); err == nil {
+		require.NotContains(t, string(maps), path, "Close removes the mapping")
+	}
 	s, err := cblosc.OpenSChunk(path)
 	require.NoError(t, err)
 	require.Equal(t, want, slurp(t, s))
@@ -251,6 +257,22 @@ func TestMappedFile(t *testing.T) {
 	require.NoError(t, err)
 	closing(t, s)
 	require.Equal(t, want, slurp(t, s))
+}
+
+// TestSChunk_appendMapped checks that a super-chunk that is mapped is appended to the end of
+// another file.
+func TestSChunk_appendMapped(t *testing.T) {
+	dir := t.TempDir()
+	s := sample(t, cblosc.Storage{CParams: cparams(4), Contiguous: true, Path: filepath.Join(dir, "x"), Mapping: 1 << 20}, false)
+	other := filepath.Join(dir, "other")
+	require.NoError(t, os.WriteFile(other, []byte("something else"), 0o600))
+	offset, err := s.AppendToFile(other)
+	require.NoError(t, err)
+	require.Equal(t, int64(len("something else")), offset)
+	d, err := cblosc.OpenSChunkWith(other, cblosc.OpenOptions{Offset: offset})
+	require.NoError(t, err)
+	require.Equal(t, slurp(t, s), slurp(t, d))
+	require.NoError(t, errors.Join(d.Close(), s.Close()))
 }
 
 // TestOpen_mappingGrowth checks that a mapping does not grow beyond its initial size, because

@@ -90,7 +90,7 @@ func CreateArrayFrom(p *ArrayParams, data []byte) (*Array, error) {
 		return nil, refused(op, p.Storage.Path, fmt.Errorf("%w: %d bytes for an array of shape %v and %d-byte elements", ErrSize, len(data), p.Shape, cp.TypeSize))
 	}
 	if len(data) == 0 {
-		return create(op, p, C.GOBLOSC2_ZEROS, nil)
+		return create(op, p, C.GOBLOSC2_EMPTY, nil)
 	}
 	return create(op, p, C.GOBLOSC2_DATA, data)
 }

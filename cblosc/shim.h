@@ -246,7 +246,7 @@ int goblosc2_vlmeta_delete(goblosc2_err_t *err, goblosc2_handle_t *h, const char
  * other in contents. value is one element for GOBLOSC2_FULL, and all elements, n bytes, for
  * GOBLOSC2_DATA. The dtype that goblosc2_array_from_schunk returns belongs to the array; it is NULL
  * for a Caterva array. */
-enum { GOBLOSC2_ZEROS, GOBLOSC2_UNINIT, GOBLOSC2_NANS, GOBLOSC2_FULL, GOBLOSC2_DATA };
+enum { GOBLOSC2_ZEROS, GOBLOSC2_EMPTY, GOBLOSC2_UNINIT, GOBLOSC2_NANS, GOBLOSC2_FULL, GOBLOSC2_DATA };
 
 int goblosc2_array_new(goblosc2_err_t *err, const char *path, const goblosc2_place_t *where,
                        const goblosc2_cparams_t *p, const goblosc2_geometry_t *g, const char *dtype, int32_t nmeta,

@@ -33,6 +33,10 @@ int goblosc2_array_new(goblosc2_err_t *err, const char *path, const goblosc2_pla
     int rc;
     goblosc2_io_begin(p->threads);
     switch (how) {
+    case GOBLOSC2_EMPTY:
+        call = "b2nd_empty";
+        rc = b2nd_empty(ctx, &array);
+        break;
     case GOBLOSC2_UNINIT:
         call = "b2nd_uninit";
         rc = b2nd_uninit(ctx, &array);

@@ -85,3 +85,23 @@ func TestCommittedType_shared(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, h5value.IsBool(dt))
 }
+
+func TestGroup_CommittedDatatype(t *testing.T) {
+	f := newFile(t)
+	want, err := h5value.DatatypeFor[station]()
+	require.NoError(t, err)
+	c, err := f.Root().CommitDatatype("types/station", want)
+	require.NoError(t, err)
+	got, err := f.Root().CommittedDatatype("types/station")
+	require.NoError(t, err)
+	require.True(t, got.Equal(want), "%v", got)
+	require.NotZero(t, got.Committed)
+	_, err = f.Root().CommittedDatatype("types/other")
+	require.ErrorIs(t, err, h5.ErrNotFound)
+
+	require.NoError(t, h5value.WriteAttr(c, "a", []string{"x"}))
+	require.Equal(t, []string{"a"}, names(t, c, h5.ByName))
+	_, err = c.AttributeAt(h5.ByCreation, 0)
+	require.ErrorIs(t, err, h5.ErrNoOrder, "the file does not store the creation order of the type's attributes")
+	require.NoError(t, c.Close())
+}

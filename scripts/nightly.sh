@@ -16,6 +16,7 @@ run_lane() {
     case $1 in
     tests) HYPERSLAB_ALL=1 RAPID_CHECKS=100 TEST_FLAGS="-timeout 40m" make test ;;
     race) HYPERSLAB_RACE=all make race ;;
+    api) go run ./scripts/api -prove ;;
     properties) CHECKS=300 make properties ;;
     newest) make newest ;;
     deps) make deps-test ;;
@@ -33,7 +34,7 @@ run_lane() {
     *) die "unknown lane $1: got $1, want ${lanes[*]}" ;;
     esac
 }
-lanes=(tests race properties newest deps dist sanitize hostile fuzz crash soak files cluster bench remote crosscheck)
+lanes=(tests race api properties newest deps dist sanitize hostile fuzz crash soak files cluster bench remote crosscheck)
 
 wanted=("$@")
 ((${#wanted[@]})) || wanted=("${lanes[@]}")

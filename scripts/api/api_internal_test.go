@@ -107,9 +107,9 @@ func TestSources_update(t *testing.T) {
 	rows, err := os.ReadFile(s.rows)
 	require.NoError(t, err)
 	rowsFile := filepath.Join(dir, "cblosc.rows")
-	require.NoError(t, os.WriteFile(rowsFile, append(rows, "b2nd_zeros out for no reason\nb2nd_nonesuch out for no reason\nb2nd_nonesuch2 newer 9.9 CreateArray\n"+
+	require.NoError(t, os.WriteFile(rowsFile, append(rows, "b2nd_serialize_meta out for no reason\nb2nd_nonesuch out for no reason\nb2nd_nonesuch2 newer 9.9 CreateArray\n"+
 		"b2nd_free test TestVersions\nb2nd_nonesuch3 test TestVersions\n"...), 0o600))
-	require.ErrorContains(t, s.update(rowsFile, file, false), "b2nd_zeros is bound by")
+	require.ErrorContains(t, s.update(rowsFile, file, false), "b2nd_serialize_meta is bound by")
 	err = s.update(rowsFile, file, true)
 	require.ErrorContains(t, err, "b2nd_nonesuch stands for no function that is not bound")
 	require.ErrorContains(t, err, "b2nd_nonesuch2 is not newer than the linked library, or no shim mentions it")
@@ -123,7 +123,7 @@ func TestReadRows(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		return readRows(file)
 	}
-	r, err := read("# comment\n\nx_a out it is not needed\nx_* subsumed Type.Method by  a loop\nx_y* out family\nx_n newer 3.2 Func\nx_m newer 3.2 Func TestM\nz_* test TestZ\nmissing 7\n")
+	r, err := read("# comment\n\nx_a out it is not needed\nx_* subsumed Type.Method by  a loop\nx_y* out family\nx_n newer 3.2 Func\nx_m newer 3.2 Func TestM\nz_* test TestZ\ny_s silent TestS it only frees memory\nmissing 7\n")
 	require.NoError(t, err)
 	require.Equal(t, 7, r.missing)
 	require.Equal(t, "it is not needed", r.find("x_a").text)
@@ -136,7 +136,8 @@ func TestReadRows(t *testing.T) {
 	require.Equal(t, "TestZ", r.tested("z_a").test)
 	require.Equal(t, "TestM", r.tested("x_m").test)
 	require.Nil(t, r.tested("x_n"))
-	for _, text := range []string{"x", "x out", "x subsumed", "x maybe why", "x newer 3.2", "x* newer 3.2 F", "x newer 3.2 F T T", "x test", "x test T T", "missing", "missing 0", "missing many", "x out why\nx out why"} {
+	require.Equal(t, "it only frees memory", r.tested("y_s").text)
+	for _, text := range []string{"x", "x out", "x subsumed", "x maybe why", "x newer 3.2", "x* newer 3.2 F", "x newer 3.2 F T T", "x test", "x test T T", "x silent T", "missing", "missing 0", "missing many", "x out why\nx out why"} {
 		_, err := read(text)
 		require.Error(t, err, text)
 	}
@@ -147,12 +148,12 @@ func TestReadRows(t *testing.T) {
 func TestWrite(t *testing.T) {
 	var out strings.Builder
 	write(&out, library{name: "X", rows: "x.rows"}, []function{
-		{"x_a", "x.h", "bound", []string{"A", "B", "C", "D", "E", "F", "G", "H"}, "TestA", ""},
-		{"x_b", "x.h", "", nil, "", ""},
-		{"x_c", "x.h", "out", nil, "", "not for Go"},
-		{"x_d", "x.h", "subsumed", []string{"A"}, "TestA", "in one call"},
-		{"y_c", "y.h", "", nil, "", ""},
-		{"z", "", "newer", []string{"Z"}, "TestZ", "3.2"},
+		{"x_a", "x.h", "bound", []string{"A", "B", "C", "D", "E", "F", "G", "H"}, "TestA", "", false},
+		{"x_b", "x.h", "", nil, "", "", false},
+		{"x_c", "x.h", "out", nil, "", "not for Go", false},
+		{"x_d", "x.h", "subsumed", []string{"A"}, "TestA", "in one call", false},
+		{"y_c", "y.h", "", nil, "", "", false},
+		{"z", "", "newer", []string{"Z"}, "TestZ", "3.2", false},
 	})
 	for _, want := range []string{
 		"Of 5 functions 1 are bound, 1 subsumed, 1 left out, 2 not accounted for yet; 1 more of newer releases have a guard.\n",
@@ -165,7 +166,7 @@ func TestWrite(t *testing.T) {
 }
 
 func TestVerdict(t *testing.T) {
-	functions := []function{{"x_a", "x.h", "bound", []string{"A"}, "", ""}, {"x_b", "x.h", "", nil, "", ""}, {"x_c", "x.h", "out", nil, "", "why"}, {"x_d", "x.h", "bound", nil, "", ""}}
+	functions := []function{{name: "x_a", header: "x.h", how: "bound", by: []string{"A"}}, {name: "x_b", header: "x.h"}, {name: "x_c", header: "x.h", how: "out", text: "why"}, {name: "x_d", header: "x.h", how: "bound"}}
 	err := verdict(library{dir: "x"}, functions, &rows{file: "x.rows", missing: 1}, true)
 	require.ErrorContains(t, err, "3 functions without a row or a test, x.rows lets 1 pass")
 	require.ErrorContains(t, err, "x_a: no test calls A")
@@ -173,4 +174,37 @@ func TestVerdict(t *testing.T) {
 	require.ErrorContains(t, err, "x_d: called by a shim that no Go function leads to")
 	require.NoError(t, verdict(library{dir: "x"}, functions, &rows{missing: 3}, true))
 	require.NoError(t, verdict(library{dir: "x"}, functions, &rows{}, false))
+}
+
+func TestReplaceRows(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.rows")
+	require.NoError(t, os.WriteFile(file, []byte("# comment\nx_a test TestOld\nx_b out why\nx_c test TestC\n"), 0o600))
+	require.NoError(t, replaceRows(file, []string{"x_a test TestNew", "x_d test TestD"}))
+	b, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, "# comment\nx_b out why\nx_c test TestC\nx_a test TestNew\nx_d test TestD\n", string(b))
+}
+
+// TestProver builds an instrumented package and runs tests that call a function and that do not.
+func TestProver(t *testing.T) {
+	if !need.All() || runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		return // it builds the tests of cblosc
+	}
+	t.Chdir("../..")
+	functions := []function{
+		{name: "b2nd_serialize_meta", how: "bound", test: "TestArrayMeta"},
+		{name: "b2nd_concatenate", how: "bound", test: "TestArrayMeta"},
+		{name: "blosc2_free_ctx", how: "bound", test: "TestSChunkModel"},
+	}
+	p, err := newProver(libraries[0], functions)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, p.close()) }()
+	defects, err := p.check(functions)
+	require.NoError(t, err)
+	require.Equal(t, []defect{
+		{"b2nd_concatenate", "TestArrayMeta", "does not call it"},
+		{"blosc2_free_ctx", "TestSChunkModel", "passes although the function has no effect"},
+	}, defects)
+	_, err = p.run("TestNonesuch", "", 0)
+	require.ErrorContains(t, err, "no test binary contains TestNonesuch")
 }

@@ -1,7 +1,9 @@
 // Command api accounts for every public function of the linked C libraries. It writes cblosc/API.md
 // and h5/API.md, which list for each function the Go function that binds it and a test that calls
 // that, its replacement, or the reason why it is left out. `make api` runs it. With -check it
-// writes no files, and fails if a file is out of date or a function has no row. Arguments name the
+// writes no files, and fails if a file is out of date or a function has no row. With -prove it runs
+// the test of each bound function against a build that counts the calls, and fails if the test does
+// not call the function, or passes although the function has no effect. Arguments name the
 // packages: cblosc, h5.
 //
 // The functions are those that the archives export. Bound ones are undefined symbols of the shims'
@@ -36,12 +38,14 @@ var libraries = []library{
 
 func main() {
 	check := flag.Bool("check", false, "write no file; fail if a file is out of date or a row is missing")
+	prove := flag.Bool("prove", false, "run the test of each bound function against an instrumented build; fail if it does not call the function, or passes although the function has no effect")
+	fix := flag.Bool("fix", false, "with -prove: write rows with better tests to the rows files")
 	libs := flag.String("libraries", "third_party/lib/"+runtime.GOOS+"_"+runtime.GOARCH, "the directory of the archives and headers")
 	flag.Parse()
 	var failed []error
 	for _, lib := range libraries {
 		if flag.NArg() == 0 || slices.Contains(flag.Args(), lib.dir) {
-			failed = append(failed, run(*libs, lib, *check))
+			failed = append(failed, run(*libs, lib, *check, *prove, *fix))
 		}
 	}
 	if err := errors.Join(failed...); err != nil {
@@ -50,10 +54,13 @@ func main() {
 	}
 }
 
-func run(libs string, lib library, check bool) error {
+func run(libs string, lib library, check, prove, fix bool) error {
 	s, err := gather(libs, lib)
 	if err != nil {
 		return fmt.Errorf("%s: %w", lib.dir, err)
+	}
+	if prove {
+		return s.prove(lib.rows, fix)
 	}
 	return s.update(lib.rows, filepath.Join(lib.dir, "API.md"), check)
 }

@@ -5,6 +5,7 @@
 //	NAME out why                           it is left out
 //	NAME newer VERSION Function [Test]     the linked library lacks it; a shim calls it inside a version guard
 //	NAME test Test                         one of the tests that reach its binding, which is known to call it
+//	NAME silent Test why                   like test; no result of a test can depend on the function
 //	missing N                              at most N functions may have no row yet
 //
 // NAME may end in * and then stands for a family. Function is an exported Go function of the
@@ -24,7 +25,7 @@ import (
 type row struct {
 	name, kind string
 	function   string // subsumed, newer
-	test       string // test, optionally newer
+	test       string // test, silent, optionally newer
 	version    string // newer
 	text       string
 	line       int
@@ -72,8 +73,10 @@ func readRows(file string) (*rows, error) {
 			w.test = strings.Join(f[4:], "")
 		case w.kind == "test" && len(f) == 3:
 			w.test = f[2]
+		case w.kind == "silent" && len(f) > 3:
+			w.test, w.text = f[2], strings.Join(f[3:], " ")
 		default:
-			return nil, bad("want NAME subsumed FUNCTION TEXT, NAME out REASON, NAME newer VERSION FUNCTION [TEST], NAME test TEST, or missing N: %q", line)
+			return nil, bad("want NAME subsumed FUNCTION TEXT, NAME out REASON, NAME newer VERSION FUNCTION [TEST], NAME test TEST, NAME silent TEST REASON, or missing N: %q", line)
 		}
 		if seen[w.name] {
 			return nil, bad("%s stands here twice", w.name)
