@@ -485,7 +485,9 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 		}
 	}
 	if err == nil {
-		text, textErr = textview.Type(ctx, a, c.target == HDF5, cmp.Or(textview.Mode(c.options.Strings), textview.Auto))
+		if text = a.DType(); !c.table() { // a table stores strings of each kind
+			text, textErr = textview.Type(ctx, a, c.target == HDF5, cmp.Or(textview.Mode(c.options.Strings), textview.Auto))
+		}
 		attrs, err = a.Attrs(ctx)
 		err = errors.Join(err, a.Close())
 	}
@@ -862,7 +864,7 @@ func (c *treeCopy) copyArray(ctx context.Context, item treeItem, create func(tre
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	shown := src
-	if d := src.DType(); d.Kind == ndarray.String || d.Kind == ndarray.Unicode {
+	if d := src.DType(); !c.table() && (d.Kind == ndarray.String || d.Kind == ndarray.Unicode) {
 		if shown, err = textview.New(src, item.spec.DType); err != nil {
 			return err
 		}
