@@ -122,7 +122,7 @@ func (u *urlFile) hdf5File() (*h5.File, error) {
 	if u.format != HDF5 {
 		return nil, errors.Join(fmt.Errorf("%w: format %s, want %s", ndarray.ErrFormat, u.format, HDF5), u.close())
 	}
-	f, err := h5.OpenReaderAt(u.object, u.object.Size(), &h5.ReaderOptions{Concurrent: true, Close: u.object.Close})
+	f, err := h5.OpenReaderAt(u.object, u.object.Size(), &h5.ReaderOptions{BlockSize: 512, Blocks: 256, Concurrent: true, Close: u.object.Close})
 	if err != nil {
 		return nil, errors.Join(err, u.close())
 	}

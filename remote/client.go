@@ -22,6 +22,12 @@ type Options struct {
 	Retries  int           // maximum number of repetitions of a failed request; default 4, negative: none
 	Cache    int64         // maximum bytes of the block cache; default 256 MiB, at least 16 MiB
 
+	// CacheDir is the directory of a disk cache, which Open creates. Programs may share it. It
+	// holds blocks of objects with a strong ETag. "" means no disk cache. Open returns an error if
+	// the directory cannot be used. Blocks that cannot be stored later count in Stats.DiskErrors.
+	CacheDir  string
+	DiskCache int64 // maximum bytes of CacheDir when an object is opened; default 16 GiB
+
 	// Limits of a handle.
 	MaxSize     int64 // bytes of an object; default 64 TiB
 	MaxRequests int64 // requests, with retries; default 1,000,000
@@ -34,6 +40,7 @@ func (o *Options) filled() Options {
 	f.Timeout = cmp.Or(max(f.Timeout, 0), 30*time.Second)
 	f.Retries = cmp.Or(f.Retries, 4)
 	f.Cache = max(cmp.Or(f.Cache, 256<<20), 16<<20)
+	f.DiskCache = cmp.Or(f.DiskCache, 16<<30)
 	f.MaxSize = cmp.Or(f.MaxSize, 64<<40)
 	f.MaxRequests = cmp.Or(f.MaxRequests, 1_000_000)
 	f.MaxBytes = cmp.Or(f.MaxBytes, 1<<40)
@@ -44,13 +51,19 @@ func (o *Options) filled() Options {
 type Client struct {
 	o     Options
 	cache *cache
+	disk  *disk // nil: none
 	web   *http.Client
 	slots chan struct{} // of Parallel requests
 	s3    s3Account
 	count counters
 
-	mu    sync.Mutex
-	known map[string]*version // by URL; the version that was seen last
+	local    *fileTarget // the object of WriteIndex; nil: none
+	recorder *recorder   // nil unless WriteIndex records
+
+	mu      sync.Mutex
+	indexes []*index            // open index files
+	indexOf map[string]*index   // by URL
+	known   map[string]*version // by URL; the version that was seen last
 }
 
 // DefaultClient is the client of package hyperslab. A program may replace it before its first use.
@@ -63,7 +76,7 @@ func NewClient(o *Options) *Client {
 	}
 	f := o.filled()
 	return &Client{
-		o: f, cache: newCache(f.Cache), web: newHTTP(f.AllowPrivate, f.Parallel, f.Timeout),
+		o: f, cache: newCache(f.Cache), disk: newDisk(f.CacheDir, f.DiskCache), web: newHTTP(f.AllowPrivate, f.Parallel, f.Timeout),
 		slots: make(chan struct{}, f.Parallel), known: make(map[string]*version),
 	}
 }
@@ -71,10 +84,17 @@ func NewClient(o *Options) *Client {
 // Stats returns the counters of all objects of the client, open or closed.
 func (c *Client) Stats() Stats { return c.count.stats() }
 
-// CloseIdle closes the connections that no request uses. The client remains usable.
+// CloseIdle closes the connections that no request uses, and the files of UseIndex. The client
+// remains usable.
 func (c *Client) CloseIdle() {
 	c.web.CloseIdleConnections()
 	c.s3.closeIdle()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, x := range c.indexes {
+		_ = x.close() // it was only read
+	}
+	c.indexes, c.indexOf = nil, nil
 }
 
 // version is one version of an object. Handles of the same version share it and its blocks.
@@ -123,10 +143,18 @@ func (c *Client) open(ctx context.Context, url, shown string) (*Object, error) {
 	c.mu.Lock()
 	v := c.known[url]
 	fresh := v != nil && time.Since(v.seen) < freshFor
+	ix := c.indexOf[url]
 	c.mu.Unlock()
+	o.index = ix
+	if ix != nil && ix.tag != "" && !fresh {
+		v = c.remember(url, &version{target: t, shown: shown, size: ix.size, tag: ix.tag, time: ix.time, seen: time.Now()})
+		fresh = true
+	}
+	if fresh && ix != nil && (v.size != ix.size || ix.tag != "" && v.tag != ix.tag) {
+		return nil, fmt.Errorf("%w: index: got %d bytes, ETag %s; want %d bytes, ETag %s", ErrChanged, v.size, v.tag, ix.size, ix.tag)
+	}
 	if fresh {
-		o.start(v)
-		return o, nil
+		return o, o.start(url, v)
 	}
 	o.v = &version{target: t, shown: shown}
 	now, blocks, err := o.probe(ctx)
@@ -136,13 +164,21 @@ func (c *Client) open(ctx context.Context, url, shown string) (*Object, error) {
 	if now.size > c.o.MaxSize {
 		return nil, fmt.Errorf("%w: object of %d bytes, want at most %d", ErrLimit, now.size, c.o.MaxSize)
 	}
+	if err := ix.matches(now, blocks); err != nil {
+		return nil, err
+	}
 	now = c.remember(url, now)
 	for i, data := range blocks {
 		if b, mine := c.cache.claim(key{now, int64(i)}); mine {
 			c.cache.done(b, data)
 		}
 	}
-	o.start(now)
+	if err := o.start(url, now); err != nil {
+		return nil, err
+	}
+	for i, data := range blocks {
+		o.store(int64(i), data)
+	}
 	return o, nil
 }
 

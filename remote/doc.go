@@ -13,6 +13,12 @@
 // messages and logs. s3://bucket/key uses the endpoint, region and credentials of the environment,
 // the shared configuration files or the role of the instance, and is anonymous without credentials.
 //
+// # Caches
+//
+// All handles of a client share a block cache in memory. Options.CacheDir adds a disk cache, which
+// several programs may share. Client.UseIndex opens an object with the metadata in an index file of
+// WriteIndex, so that only the elements need requests.
+//
 // # Safety
 //
 // A URL is untrusted. Addresses in private ranges are refused when a connection is made, so that a

@@ -8,6 +8,8 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing/fstest"
 
@@ -126,6 +128,59 @@ func ExampleObject_Prefetch() {
 		fmt.Print(string(p))
 	}
 	// Output: 02468
+}
+
+func ExampleWriteIndex() {
+	s := site()
+	defer s.Close()
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "index-*")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	local := filepath.Join(dir, "a.txt") // a copy of the object
+	if err := os.WriteFile(local, []byte("0123456789"), 0o600); err != nil {
+		log.Fatal(err)
+	}
+	f, err := os.Create(filepath.Join(dir, "a.index"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = remote.WriteIndex(ctx, f, local, s.URL+"/a.txt", nil, func(c *remote.Client, url string) error {
+		o, err := c.Open(ctx, url)
+		if err != nil {
+			return err
+		}
+		_, err = o.ReadAt(make([]byte, 4), 0) // the metadata
+		return errors.Join(err, o.Close())
+	})
+	if err := errors.Join(err, f.Close()); err != nil {
+		log.Fatal(err)
+	}
+
+	c := remote.NewClient(&remote.Options{AllowPrivate: true})
+	defer c.CloseIdle()
+	fmt.Println(c.UseIndex(f.Name(), ""))
+	o, err := c.Open(ctx, s.URL+"/a.txt")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer o.Close()
+	p := make([]byte, 4)
+	_, err = o.ReadAt(p, 0)
+	fmt.Println(string(p), err)
+	// Output:
+	// <nil>
+	// 0123 <nil>
+}
+
+func ExampleClient_UseIndex() {
+	c := remote.NewClient(nil)
+	defer c.CloseIdle()
+	err := c.UseIndex("none.index", "s3://bucket/x.h5")
+	fmt.Println(errors.Is(err, fs.ErrNotExist))
+	// Output: true
 }
 
 func ExampleIsURL() {

@@ -18,6 +18,8 @@ type Object struct {
 	c     *Client
 	v     *version
 	count counters
+	disk  *diskObject // nil: none
+	index *index      // nil: none
 
 	ctx  context.Context // until Close
 	stop context.CancelCauseFunc
@@ -33,10 +35,12 @@ type Object struct {
 
 var _ io.ReaderAt = (*Object)(nil)
 
-func (o *Object) start(v *version) {
+func (o *Object) start(url string, v *version) (err error) {
 	o.v = v
 	o.ctx, o.stop = context.WithCancelCause(context.Background())
 	o.window = firstWindow
+	o.disk, err = o.c.disk.object(url, v)
+	return err
 }
 
 // Size returns the size of the object in bytes.
@@ -54,11 +58,15 @@ func (o *Object) Stats() Stats { return o.count.stats() }
 // Close stops all requests of the handle. Active reads return ErrClosed. Blocks stay in the cache.
 func (o *Object) Close() error {
 	o.mu.Lock()
+	again := o.closed
 	o.closed = true
 	o.mu.Unlock()
 	o.stop(ErrClosed)
 	o.busy.Wait()
-	return nil
+	if again {
+		return nil
+	}
+	return o.disk.close()
 }
 
 // background runs f, unless the handle is closed.
@@ -95,6 +103,15 @@ func (o *Object) ReadAt(p []byte, off int64) (int, error) {
 		return 0, io.EOF
 	}
 	p = p[:min(wanted, o.v.size-off)]
+	o.c.recorder.add(off, int64(len(p)))
+	if ok, err := o.index.read(p, off); err != nil {
+		return 0, fail("read", o.v.shown, err)
+	} else if ok && o.usable() == nil {
+		if int64(len(p)) < wanted {
+			return len(p), io.EOF
+		}
+		return len(p), nil
+	}
 	n, err := o.read(p, off)
 	if err != nil {
 		return n, fail("read", o.v.shown, err)
@@ -226,6 +243,9 @@ func (o *Object) begin(run []*block) {
 
 // fetch fetches the claimed blocks of a run.
 func (o *Object) fetch(run []*block) {
+	if run = o.stored(run); len(run) == 0 {
+		return
+	}
 	select {
 	case o.c.slots <- struct{}{}:
 		defer func() { <-o.c.slots }()
@@ -254,6 +274,44 @@ func (o *Object) fetch(run []*block) {
 	}
 }
 
+// stored reads blocks of a run from the disk cache. It returns the first consecutive blocks that
+// are missing, and begins to fetch other missing ones.
+func (o *Object) stored(run []*block) (missing []*block) {
+	if o.disk == nil {
+		return run
+	}
+	var runs [][]*block
+	for i, b := range run {
+		data := make([]byte, min(blockSize, o.v.size-b.number<<blockShift))
+		if o.disk.read(data, b.number) {
+			o.count.diskHits.Add(1)
+			o.c.count.diskHits.Add(1)
+			o.c.cache.done(b, data)
+			continue
+		}
+		if last := len(runs) - 1; i > 0 && last >= 0 && runs[last][len(runs[last])-1] == run[i-1] {
+			runs[last] = append(runs[last], b)
+		} else {
+			runs = append(runs, []*block{b})
+		}
+	}
+	if len(runs) == 0 {
+		return nil
+	}
+	for _, other := range runs[1:] {
+		o.begin(other)
+	}
+	return runs[0]
+}
+
+// store stores a block in the disk cache. The cache is optional, so that an error only counts.
+func (o *Object) store(number int64, data []byte) {
+	if err := o.disk.write(data, number); err != nil {
+		o.count.diskErrors.Add(1)
+		o.c.count.diskErrors.Add(1)
+	}
+}
+
 // fetchOnce sends one request for a run, and returns the blocks that are still missing.
 func (o *Object) fetchOnce(run []*block) ([]*block, error) {
 	off := run[0].number << blockShift
@@ -272,6 +330,7 @@ func (o *Object) fetchOnce(run []*block) ([]*block, error) {
 		if _, err := io.ReadFull(body, data); err != nil {
 			return run, truncated(err)
 		}
+		o.store(next, data)
 		o.c.cache.done(run[0], data)
 		run = run[1:]
 	}
@@ -317,7 +376,7 @@ func (o *Object) Prefetch(ctx context.Context, ranges iter.Seq2[int64, int64]) (
 	ctx, cancel := context.WithCancel(ctx)
 	most := int(max(o.c.o.Cache/4/blockSize, 1))
 	u := &pump{o: o, ctx: ctx, p: &plan{free: most, woken: make(chan struct{}, 1)}, batch: min(maxRun, max(most/4, 1))}
-	next, end := iter.Pull2(ranges)
+	next, end := iter.Pull2(o.index.outside(ranges))
 	// The first ranges are requested before the caller reads, because otherwise its reads would
 	// send requests for parts of them.
 	if u.run(next, false) {

@@ -41,6 +41,9 @@ func (c *Client) target(location string) (target, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.local != nil && c.local.url == location {
+		return c.local, nil
+	}
 	if u.Scheme == "s3" {
 		return c.s3.target(c, u)
 	}

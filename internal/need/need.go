@@ -146,6 +146,13 @@ func OldPython(t testing.TB, modules ...string) string {
 	return interpreter(t, "HYPERSLAB_OLD_PYTHON", modules)
 }
 
+// RemotePython returns the path of the interpreter in HYPERSLAB_REMOTE_PYTHON, which has libraries
+// for URLs and kerchunk references.
+func RemotePython(t testing.TB, modules ...string) string {
+	t.Helper()
+	return interpreter(t, "HYPERSLAB_REMOTE_PYTHON", modules)
+}
+
 func interpreter(t testing.TB, variable string, modules []string) string {
 	t.Helper()
 	python := os.Getenv(variable)

@@ -14,6 +14,7 @@ func (a *app) commands() []*cobra.Command {
 		a.dumpCommand(),
 		a.statsCommand(),
 		a.explainCommand(),
+		a.indexCommand(),
 		a.plotCommand(),
 		a.serveCommand(),
 		a.convertCommand(),

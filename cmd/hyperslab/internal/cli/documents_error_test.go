@@ -103,6 +103,7 @@ func TestJSON_errors(t *testing.T) {
 		{"tree", "bad.b2nd", "bad.h5"},
 		{"info", "bad.b2nd", "whole.b2nd"},
 		{"chunks", "bad.b2nd", "whole.b2nd"},
+		{"index", "missing.h5 -o i.index", "whole.b2nd -o i.index"},
 		{"dump", "bad.h5:/corrupt", "bad.h5:/plain"},
 		{"dump", "bad.h5:/virtual", "whole.b2nd"},
 		{"stats", "bad.h5:/corrupt", "bad.h5:/plain"},

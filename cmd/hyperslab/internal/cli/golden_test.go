@@ -125,6 +125,15 @@ var sessions = map[string][]string{
 		"stats waves.b2nd --bins -1",
 		"stats records.b2nd",
 	},
+	"index": {
+		"index etopo.h5 -o etopo.json --kerchunk --url https://host/etopo.h5",
+		"index etopo.h5 -o etopo.json",
+		"index etopo.h5",
+		"index waves.b2nd -o waves.json --kerchunk",
+		"index tree.h5 -o tree.json --kerchunk",
+		"index notes.txt -o notes.index",
+		"index etopo.h5 -o etopo.index --url etopo.h5",
+	},
 	"chunks": {
 		"chunks etopo.h5:/ROSE",
 		"chunks waves.b2nd",

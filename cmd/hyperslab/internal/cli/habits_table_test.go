@@ -191,7 +191,7 @@ var terminal = []struct {
 	{"cp tree.h5:/time OUT3.h5:/time", false}, {"append waves.b2nd changed.b2nd --dry-run", false}, {"attr set waves.b2nd units km --dry-run", false},
 	{"attr rm waves.b2nd units --dry-run", false}, {"rm tree.h5:/time --dry-run", false}, {"bench waves.b2nd --codec lz4 --level 1 --seconds 0", false},
 	{"plan copy waves.b2nd OUT4.b2nd -o OUT4.json", false}, {"work OUT4.json --all", false}, {"commit OUT4.json", false},
-	{"crosscheck emit OUT --area metalayer", false}, {`crosscheck run OUT --read "false {in} {out}"`, false},
+	{"index etopo.h5 -o OUT5.index", false}, {"crosscheck emit OUT --area metalayer", false}, {`crosscheck run OUT --read "false {in} {out}"`, false},
 }
 
 // TestCommands_terminal checks that on a terminal exactly the commands with long output use the
@@ -280,7 +280,7 @@ func TestCommands_prefixes(t *testing.T) {
 		"diff @tree.h5:/run1 @tree.h5:/run2", "convert @etopo.h5:/ROSE x.b2nd --exclude-unsupported -f", "convert @tree.h5:/run1 x.h5 --exclude-unsupported -f",
 		"repack @tree.h5 y.h5 -f", "repack --replace @waves.h5", "verify @tree.h5", "scan @tree.h5", "recover @etopo.h5 z.h5 -f", "cp @tree.h5:/time @waves.h5:/t",
 		"append @waves.b2nd @changed.b2nd", "attr list @tree.h5:/run1", "attr get @etopo.h5:/ROSE units", "attr set @tree.h5:/time units s",
-		"attr rm @tree.h5:/time units", "rm @tree.h5:/time", "bench @etopo.h5:/ROSE --codec lz4 --level 1 --seconds 0 --for ratio",
+		"attr rm @tree.h5:/time units", "rm @tree.h5:/time", "index @etopo.h5 -o z.index -f", "bench @etopo.h5:/ROSE --codec lz4 --level 1 --seconds 0 --for ratio",
 	}
 	for _, line := range lines {
 		args := append(words(line), "--json")
@@ -329,7 +329,7 @@ func TestCommands_prefixes(t *testing.T) {
 // dry run would have to do the same work.
 var (
 	readers = []string{"ls", "tree", "info", "chunks", "dump", "stats", "explain", "diff", "scan", "attr list", "attr get", "version"}
-	reports = []string{"plot", "bench", "verify", "crosscheck emit", "crosscheck run", "plan", "work", "commit"}
+	reports = []string{"plot", "bench", "verify", "crosscheck emit", "crosscheck run", "plan", "work", "commit", "index"}
 )
 
 // TestCommands_dryRun checks that --dry-run of every command that changes or creates files reports
@@ -395,7 +395,7 @@ func TestCommands_dryRun(t *testing.T) {
 // or accept several arguments.
 var single = []string{
 	"append", "attr get", "attr rm", "attr set", "bench", "cp", "crosscheck emit", "crosscheck run", "diff", "explain", "plot", "recover", "rm", "version",
-	"plan", "work", "commit",
+	"plan", "work", "commit", "index",
 }
 
 // TestCommands_lists checks that every command with --files-from reads a list from standard input,

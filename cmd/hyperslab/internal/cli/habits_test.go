@@ -24,7 +24,7 @@ import (
 var exitCodes = map[string][]int{
 	"append": {0, 2}, "attr get": {0, 2}, "attr list": {0, 2, 3}, "attr rm": {0, 2}, "attr set": {0, 2}, "bench": {0, 2, 4},
 	"chunks": {0, 2, 3}, "convert": {0, 2, 3, 4}, "cp": {0, 2, 4}, "crosscheck emit": {0, 2, 4}, "crosscheck run": {0, 1, 2, 4},
-	"diff": {0, 1, 2, 3}, "dump": {0, 2, 3}, "explain": {0, 1, 2}, "info": {0, 2, 3}, "ls": {0, 2, 3}, "plot": {0, 2, 4},
+	"diff": {0, 1, 2, 3}, "dump": {0, 2, 3}, "explain": {0, 1, 2}, "index": {0, 2, 4}, "info": {0, 2, 3}, "ls": {0, 2, 3}, "plot": {0, 2, 4},
 	"recover": {0, 2, 3, 4}, "repack": {0, 2, 3, 4}, "rm": {0, 2}, "scan": {0, 1, 2, 3}, "stats": {0, 2, 3}, "tree": {0, 2, 3}, "verify": {0, 1, 2, 3, 4},
 	"version": {0, 2}, "plan": {0, 2, 4}, "work": {0, 2, 3, 4}, "commit": {0, 2, 3, 4},
 }
@@ -204,6 +204,7 @@ func TestCommands_json(t *testing.T) {
 		{"info", []string{"waves.b2nd", "--meta"}, 0},
 		{"info", []string{"tree.h5", "--storage"}, 0},
 		{"chunks", []string{"etopo.h5:/ROSE"}, 0},
+		{"index", []string{"etopo.h5", "-o", "j.index"}, 0},
 		{"dump", []string{"records.b2nd"}, 0},
 		{"stats", []string{"etopo.h5:/ROSE"}, 0},
 		{"explain", []string{"cut.b2nd", "--wrong"}, 1},
@@ -274,7 +275,7 @@ func TestTwoArguments(t *testing.T) {
 
 // looks are commands without progress messages, because they read metadata only and write output
 // while they read.
-var looks = []string{"ls", "tree", "info", "chunks", "explain", "scan", "attr list", "attr get", "version"}
+var looks = []string{"ls", "tree", "info", "chunks", "index", "explain", "scan", "attr list", "attr get", "version"}
 
 // TestCommands_progress checks that every other command reports its progress as lines or JSON
 // objects if --progress requests it, with the rate and, where it is known, the compression ratio.

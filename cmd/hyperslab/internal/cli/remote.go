@@ -22,6 +22,8 @@ import (
 // remoteFlags are the options for URLs.
 type remoteFlags struct {
 	allowPrivate, stats bool
+	cacheDir            string
+	indexes             []string
 
 	before *remote.Client // client before the command; nil unless it was replaced
 }
@@ -30,14 +32,23 @@ func (r *remoteFlags) add(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.BoolVar(&r.allowPrivate, "allow-private", false, "allow URLs with addresses in private networks, for example 127.0.0.1")
 	f.BoolVar(&r.stats, "io-stats", false, "report requests, bytes and cache hits of URLs on standard error")
+	f.StringVar(&r.cacheDir, "cache-dir", "", "`DIRECTORY` of a disk cache for URLs (at most 16 GiB)")
+	f.StringArrayVar(&r.indexes, "url-index", nil, "`INDEX` of a URL, written by hyperslab index; INDEX=URL for another URL")
 }
 
 // begin sets the client of the command.
-func (r *remoteFlags) begin() {
-	if r.before == nil && (r.allowPrivate || r.stats) {
+func (r *remoteFlags) begin() error {
+	if r.before == nil && (r.allowPrivate || r.stats || r.cacheDir != "" || len(r.indexes) > 0) {
 		r.before = remote.DefaultClient
-		remote.DefaultClient = remote.NewClient(&remote.Options{AllowPrivate: r.allowPrivate})
+		remote.DefaultClient = remote.NewClient(&remote.Options{AllowPrivate: r.allowPrivate, CacheDir: r.cacheDir})
 	}
+	for _, x := range r.indexes {
+		file, url, _ := strings.Cut(x, "=")
+		if err := remote.DefaultClient.UseIndex(file, url); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // end reports the counters and restores the client.
@@ -59,7 +70,7 @@ func openHDF5URL(url string) (*h5.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := h5.OpenReaderAt(o, o.Size(), &h5.ReaderOptions{Concurrent: true, Close: o.Close})
+	f, err := h5.OpenReaderAt(o, o.Size(), &h5.ReaderOptions{BlockSize: 512, Blocks: 256, Concurrent: true, Close: o.Close})
 	if err != nil {
 		return nil, errors.Join(err, o.Close())
 	}

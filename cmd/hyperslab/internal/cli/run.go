@@ -133,7 +133,9 @@ overwrite, 130 and 143 interrupted (temporary files are removed first).`,
 				return err
 			}
 			a.isolation = isolationOf(cmd)
-			a.remote.begin()
+			if err := a.remote.begin(); err != nil {
+				return err
+			}
 			a.data = colourful(a.color, a.stdout, os.Getenv)
 			a.talk = colourful(a.color, a.stderr, os.Getenv)
 			if len(plugins) == 0 {

@@ -1,0 +1,170 @@
+// hyperslab index: the metadata of a file in another file, for reads over a network.
+
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/remote"
+)
+
+type indexFlags struct {
+	out, url        string
+	kerchunk, force bool
+}
+
+func (a *app) indexCommand() *cobra.Command {
+	var o indexFlags
+	cmd := &cobra.Command{
+		Use:   "index FILE -o INDEX",
+		Short: "Write an index of a file for reads over a network",
+		Long: `index writes the metadata of a file, with the locations of all chunks, to a small file.
+Reading commands with --url-index INDEX open the file at a URL without a request for
+metadata, for example: hyperslab stats https://host/x.h5:/a --url-index x.index
+
+FILE is a URL, or the local copy of an object, for which --url names the object. An index of a URL contains its ETag, so that a later change of the object is an
+error.
+
+--kerchunk writes the chunk locations of an HDF5 file as kerchunk references (JSON,
+version 1). xarray and fsspec open them as a Zarr store over the original file. The
+references contain --url, or FILE. Arrays that Zarr cannot represent, for example
+strings of variable length, are an error.`,
+		Example: `  hyperslab index etopo.h5 -o etopo.index --url https://host/etopo.h5
+  hyperslab index etopo.h5 -o etopo.json --kerchunk`,
+		Args: arity(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.index(cmd.Context(), args[0], &o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.out, "output", "o", "", "`INDEX` to write")
+	f.StringVar(&o.url, "url", "", "`URL` of the object, if FILE is a local copy")
+	f.BoolVar(&o.kerchunk, "kerchunk", false, "write kerchunk references (JSON)")
+	f.BoolVarP(&o.force, "force", "f", false, "replace the index if it exists")
+	a.done(cmd)
+	return cmd
+}
+
+func (a *app) index(ctx context.Context, file string, o *indexFlags) error {
+	if o.out == "" {
+		return usagef("index of %s: no output: -o INDEX is required", remote.Redact(file))
+	}
+	if o.url != "" && !remote.IsURL(o.url) {
+		return usagef("--url %s: want an http, https or s3 URL", o.url)
+	}
+	return written(o.out, o.force, func(name string) (err error) {
+		f, err := os.Create(name)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		w := bufio.NewWriterSize(f, 1<<20)
+		if o.kerchunk {
+			err = a.writeKerchunk(ctx, w, file, o.url)
+		} else {
+			err = a.writeIndex(ctx, w, file, o.url)
+		}
+		return errors.Join(err, w.Flush())
+	})
+}
+
+// writeIndex writes an index of everything that reading commands read of the metadata.
+func (a *app) writeIndex(ctx context.Context, w io.Writer, file, url string) error {
+	if _, err := hyperslab.Sniff(file); err != nil {
+		return err
+	}
+	return remote.WriteIndex(ctx, w, file, url, &remote.Options{AllowPrivate: a.remote.allowPrivate}, func(c *remote.Client, at string) error {
+		before := remote.DefaultClient
+		remote.DefaultClient = c
+		defer func() { remote.DefaultClient = before }()
+		format, err := hyperslab.Sniff(at)
+		if err != nil {
+			return err
+		}
+		if format == hyperslab.HDF5 {
+			return readTree(ctx, at)
+		}
+		for e, err := range hyperslab.Walk(ctx, at, nil) {
+			if err != nil {
+				return err
+			}
+			if e.Kind != hyperslab.Array || e.Err != nil {
+				continue
+			}
+			location := at
+			if e.Path != "/" {
+				location += ":" + e.Path
+			}
+			arr, err := hyperslab.Open(ctx, location, nil)
+			if err != nil {
+				return err
+			}
+			if err := readMetadata(ctx, arr); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// readTree reads the metadata of an HDF5 file.
+func readTree(ctx context.Context, file string) (err error) {
+	t, err := hyperslab.OpenTree(ctx, file, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	for e, err := range t.Walk(ctx, nil) {
+		switch {
+		case err != nil:
+			return err
+		case e.Kind == hyperslab.Group:
+			if _, err := t.GroupAttrs(ctx, e.Path); err != nil {
+				return err
+			}
+		case e.Kind == hyperslab.Array && e.Err == nil:
+			arr, err := t.Open(ctx, e.Path)
+			if err != nil {
+				return err
+			}
+			if err := readMetadata(ctx, arr); err != nil {
+				return fmt.Errorf("%s: %w", e.Path, err)
+			}
+		}
+	}
+	return nil
+}
+
+// readMetadata reads the attributes and the chunk index of an array, and closes it.
+func readMetadata(ctx context.Context, arr *ndarray.Array) (err error) {
+	defer func() { err = errors.Join(err, arr.Close()) }()
+	if _, err := arr.Attrs(ctx); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	_, err = arr.Uniform(ctx) // reads the chunk index
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	return err
+}
+
+// absolute returns the URL or the absolute path of a file for references.
+func absolute(file, url string) (string, error) {
+	if url != "" || remote.IsURL(file) {
+		if url == "" {
+			url = file
+		}
+		return url, nil
+	}
+	return filepath.Abs(file)
+}

@@ -1,0 +1,382 @@
+// Kerchunk references: the chunks of an HDF5 file as a Zarr store.
+
+package cli
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/remote"
+)
+
+// zarray is the metadata of an array in Zarr version 2.
+type zarray struct {
+	Format     int              `json:"zarr_format"`
+	Shape      []int64          `json:"shape"`
+	Chunks     []int64          `json:"chunks"`
+	DType      string           `json:"dtype"`
+	Fill       any              `json:"fill_value"`
+	Order      string           `json:"order"`
+	Filters    []map[string]any `json:"filters"`
+	Compressor map[string]any   `json:"compressor"`
+}
+
+// errNotZarr means that Zarr or its codecs cannot represent an array.
+var errNotZarr = fmt.Errorf("%w in Zarr", errors.ErrUnsupported)
+
+// references writes the references of a file one by one, so that their number needs no memory.
+type references struct {
+	w     io.Writer
+	url   string
+	file  *h5.File
+	plain *h5file.File
+	first bool
+	quote []byte // the URL in JSON
+}
+
+// writeKerchunk writes the references of an HDF5 file. url replaces its location if it is not "".
+func (a *app) writeKerchunk(ctx context.Context, w io.Writer, file, url string) (err error) {
+	format, err := hyperslab.Sniff(file)
+	if err != nil {
+		return err
+	}
+	if format != hyperslab.HDF5 {
+		return usagef("%s is %s: kerchunk references need HDF5, because Zarr has no codec for the chunks", file, format)
+	}
+	r := &references{w: w, first: true}
+	if r.url, err = absolute(file, url); err != nil {
+		return err
+	}
+	if r.quote, err = json.Marshal(r.url); err != nil {
+		return err
+	}
+	source, size, err := openBytes(ctx, file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	if r.plain, err = h5file.Open(source, size, nil); err != nil {
+		return err
+	}
+	if remote.IsURL(file) {
+		r.file, err = openHDF5URL(file)
+	} else {
+		r.file, err = h5.Open(file, h5.ReadOnly)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.file.Close()) }()
+	t, err := hyperslab.OpenTree(ctx, file, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	if _, err := io.WriteString(w, `{"version":1,"refs":{`); err != nil {
+		return err
+	}
+	for e, err := range t.Walk(ctx, nil) {
+		if err != nil {
+			return err
+		}
+		at := strings.TrimPrefix(e.Path, "/")
+		switch e.Kind {
+		case hyperslab.Group:
+			attrs, err := t.GroupAttrs(ctx, e.Path)
+			if err != nil {
+				return err
+			}
+			err = errors.Join(r.document(path.Join(at, ".zgroup"), map[string]int{"zarr_format": 2}), r.document(path.Join(at, ".zattrs"), zattrs(attrs)))
+			if err != nil {
+				return err
+			}
+		case hyperslab.Array:
+			if e.Err != nil {
+				return fmt.Errorf("%s:%s: %w: %w", remote.Redact(file), e.Path, errNotZarr, e.Err)
+			}
+			if err := r.array(ctx, t, e.Path, at); err != nil {
+				return fmt.Errorf("%s:%s: %w", remote.Redact(file), e.Path, err)
+			}
+		}
+	}
+	_, err = io.WriteString(w, "\n}}\n")
+	return err
+}
+
+// openBytes opens a file or URL for reading.
+func openBytes(ctx context.Context, file string) (sourceFile, int64, error) {
+	if remote.IsURL(file) {
+		o, err := remote.DefaultClient.Open(ctx, file)
+		if err != nil {
+			return nil, 0, err
+		}
+		return o, o.Size(), nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, info.Size(), nil
+}
+
+// key begins the reference with a key.
+func (r *references) key(key string) error {
+	b, err := json.Marshal(key)
+	if err != nil {
+		return err
+	}
+	separator := ",\n"
+	if r.first {
+		separator = "\n"
+	}
+	r.first = false
+	_, err = fmt.Fprintf(r.w, "%s%s:", separator, b)
+	return err
+}
+
+// document writes a JSON document as a string.
+func (r *references) document(key string, v any) error {
+	b, err := json.Marshal(v)
+	if err == nil {
+		b, err = json.Marshal(string(b))
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.key(key); err != nil {
+		return err
+	}
+	_, err = r.w.Write(b)
+	return err
+}
+
+// chunk writes the location of a chunk.
+func (r *references) chunk(key string, off, n uint64) error {
+	if err := r.key(key); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(r.w, "[%s,%d,%d]", r.quote, off, n)
+	return err
+}
+
+// internalAttrs are attributes of the format that Zarr expresses otherwise.
+var internalAttrs = []string{"CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties", "_nc3_strict"}
+
+// zattrs returns attributes as JSON values.
+func zattrs(attrs ndarray.Attrs) map[string]any {
+	out := make(map[string]any)
+	for _, x := range attrs.List {
+		if !slices.Contains(internalAttrs, x.Name) {
+			out[x.Name] = valueJSON(x.Value)
+		}
+	}
+	return out
+}
+
+// array writes the metadata and the chunks of an array.
+func (r *references) array(ctx context.Context, t *hyperslab.Tree, object, at string) (err error) {
+	arr, err := t.Open(ctx, object)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, arr.Close()) }()
+	m := arr.Meta()
+	d, err := r.file.Root().OpenDataset(object)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	info, err := d.Info()
+	if err != nil {
+		return err
+	}
+	full := info.Layout != h5.Chunked && (info.Layout != h5.Contiguous || info.Address != h5.NoAddress)
+	if info.Layout == h5.Chunked {
+		grid, err := ndarray.NewGrid(m.Shape, m.ChunkShape)
+		if err != nil {
+			return err
+		}
+		stored, err := d.NumChunks()
+		if err != nil {
+			return err
+		}
+		full = stored >= grid.NumChunks()
+	}
+	z, err := zarrayOf(&m, &info, full)
+	if err != nil {
+		return err
+	}
+	attrs, err := arr.Attrs(ctx)
+	if err != nil {
+		return err
+	}
+	doc := zattrs(attrs)
+	names := slices.Clone(m.AxisNames)
+	scale := slices.ContainsFunc(attrs.List, func(x ndarray.Attr) bool { return x.Name == "CLASS" })
+	for len(names) < len(m.Shape) {
+		names = append(names, "")
+	}
+	for i := range names {
+		if names[i] = path.Base("/" + names[i]); names[i] == "/" {
+			names[i] = fmt.Sprintf("%s_dim_%d", path.Base(at), i)
+			if scale && len(names) == 1 {
+				names[i] = path.Base(at)
+			}
+		}
+	}
+	if names == nil {
+		names = []string{}
+	}
+	doc["_ARRAY_DIMENSIONS"] = names
+	if err := errors.Join(r.document(at+"/.zarray", z), r.document(at+"/.zattrs", doc)); err != nil {
+		return err
+	}
+	whole := at + "/" + strings.Repeat("0.", max(len(m.Shape)-1, 0)) + "0"
+	switch info.Layout {
+	case h5.Contiguous:
+		if info.Address == h5.NoAddress || m.NumElems() == 0 {
+			return nil
+		}
+		return r.chunk(whole, info.Address, uint64(m.NumElems())*uint64(m.DType.Size))
+	case h5.Compact:
+		b := make([]byte, m.NumElems()*int64(m.DType.Size))
+		if err := d.ReadRegion(b, info.Datatype, h5.Region{Start: make([]int64, len(m.Shape)), Count: m.Shape}); err != nil {
+			return err
+		}
+		if err := r.key(whole); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(r.w, "%q", "base64:"+base64.StdEncoding.EncodeToString(b))
+		return err
+	}
+	stat, err := d.Stat()
+	if err != nil {
+		return err
+	}
+	o, err := r.plain.Object(h5file.Addr(stat.Address))
+	if err != nil {
+		return err
+	}
+	base := uint64(r.plain.UserBlock())
+	key := []byte(at + "/")
+	for c, err := range o.Chunks() {
+		switch {
+		case err != nil:
+			return err
+		case c.Unsure != nil:
+			return c.Unsure
+		case c.Mask != 0:
+			return fmt.Errorf("%w: chunk %d without some of its filters", errNotZarr, c.Offset)
+		case ctx.Err() != nil:
+			return ctx.Err()
+		}
+		key = key[:len(at)+1]
+		inside := true
+		for i, n := range m.ChunkShape {
+			if i > 0 {
+				key = append(key, '.')
+			}
+			inside = inside && c.Offset[i] < uint64(m.Shape[i])
+			key = strconv.AppendUint(key, c.Offset[i]/uint64(n), 10)
+		}
+		if !inside {
+			continue // left after the dataset shrank
+		}
+		if err := r.chunk(string(key), base+uint64(c.Addr), c.Size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// zarrayOf returns the metadata of an array. With full, all chunks are stored and there is no fill
+// value, because xarray regards elements with the fill value as missing. The error wraps
+// errNotZarr.
+func zarrayOf(m *ndarray.Meta, info *h5.DatasetInfo, full bool) (*zarray, error) {
+	z := &zarray{Format: 2, Shape: m.Shape, Chunks: m.ChunkShape, DType: m.DType.NumPy().String(), Order: "C"}
+	if z.Shape == nil {
+		z.Shape = []int64{}
+	}
+	if z.Chunks == nil {
+		z.Chunks = slices.Clone(z.Shape)
+		for i := range z.Chunks {
+			z.Chunks[i] = max(z.Chunks[i], 1)
+		}
+	}
+	if z.Chunks == nil {
+		z.Chunks = []int64{}
+	}
+	switch m.DType.Kind {
+	case ndarray.Bool, ndarray.Int, ndarray.Uint, ndarray.Float, ndarray.Complex, ndarray.Bytes:
+	default:
+		return nil, fmt.Errorf("%w: elements of %v", errNotZarr, m.DType)
+	}
+	switch {
+	case m.Null:
+		return nil, fmt.Errorf("%w: a null dataspace", errNotZarr)
+	case info.Layout != h5.Contiguous && info.Layout != h5.Compact && info.Layout != h5.Chunked, len(info.External) > 0:
+		return nil, fmt.Errorf("%w: elements in other files", errNotZarr)
+	case info.PlainEdges && len(info.Filters) > 0:
+		return nil, fmt.Errorf("%w: chunks at the edges without filters", errNotZarr)
+	}
+	if !full {
+		fill := make([]byte, m.DType.Size)
+		copy(fill, m.Fill)
+		switch z.Fill = elementJSON(m.DType, fill); m.DType.Kind {
+		case ndarray.Bytes:
+			z.Fill = base64.StdEncoding.EncodeToString(fill)
+		case ndarray.Int, ndarray.Uint:
+			if s, ok := z.Fill.(string); ok { // beyond the range of other JSON readers; Python has no limit
+				z.Fill = json.Number(s)
+			}
+		}
+	}
+	for _, f := range info.Filters {
+		value := func(i int) int64 {
+			if i < len(f.Values) {
+				return int64(f.Values[i])
+			}
+			return 0
+		}
+		switch f.ID {
+		case filter.IDShuffle:
+			z.Filters = append(z.Filters, map[string]any{"id": "shuffle", "elementsize": m.DType.Size})
+		case filter.IDDeflate:
+			z.Filters = append(z.Filters, map[string]any{"id": "zlib", "level": value(0)})
+		case filter.IDFletcher32:
+			z.Filters = append(z.Filters, map[string]any{"id": "fletcher32"})
+		case filter.IDZstd:
+			z.Filters = append(z.Filters, map[string]any{"id": "zstd", "level": min(value(0), math.MaxInt8)})
+		case filter.IDBlosc:
+			z.Filters = append(z.Filters, map[string]any{"id": "blosc", "cname": "lz4", "clevel": min(value(4), 9), "shuffle": min(value(5), 2), "blocksize": 0})
+		default:
+			return nil, fmt.Errorf("%w: filter %d", errNotZarr, f.ID)
+		}
+	}
+	if last := len(z.Filters) - 1; last >= 0 && slices.Contains([]any{"zlib", "zstd", "blosc"}, z.Filters[last]["id"]) {
+		z.Compressor, z.Filters = z.Filters[last], z.Filters[:last]
+	}
+	if len(z.Filters) == 0 {
+		z.Filters = nil
+	}
+	return z, nil
+}

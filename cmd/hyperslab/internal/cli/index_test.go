@@ -1,0 +1,152 @@
+// Tests of hyperslab index.
+
+package cli_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// indexFile writes an HDF5 file with arrays of several layouts.
+func indexFile(t *testing.T, name string) {
+	values := make([]int32, 60*70)
+	for i := range values {
+		values[i] = int32(i * i)
+	}
+	spec := ndarray.Spec{Shape: []int64{60, 70}, ChunkShape: []int64{20, 30}, Compression: &ndarray.Compression{Codec: "deflate", Level: 4, Filters: []string{"shuffle"}}, Attrs: []ndarray.Attr{{Name: "unit", Value: ndarray.Text("m")}}, AxisNames: []string{"y", "x"}}
+	create(t, name+":/g/chunked", spec, values)
+	create(t, name+":/plain", ndarray.Spec{Shape: []int64{60, 70}, Compression: &ndarray.Compression{Codec: "none"}}, values)
+	partial := ndarray.Spec{Shape: []int64{100}, ChunkShape: []int64{10}, DType: ndarray.DTypeOf[int32](), Fill: []byte{7, 0, 0, 0}}
+	d, err := hyperslab.Create(t.Context(), name+":/partial", partial, nil)
+	require.NoError(t, err)
+	require.NoError(t, ndarray.Write(t.Context(), d.Array, []int32{1, 2, 3}, ndarray.Region{Start: []int64{25}, Shape: []int64{3}}))
+	require.NoError(t, d.Commit(t.Context()))
+}
+
+func TestRun_index(t *testing.T) {
+	dir := t.TempDir()
+	indexFile(t, dir+"/x.h5")
+	create[int32](t, dir+"/a.b2nd", ndarray.Spec{Shape: []int64{3}}, []int32{1, 2, 3})
+	var requests atomic.Int64
+	files := http.FileServer(http.Dir(dir))
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		w.Header().Set("ETag", `"v1"`)
+		files.ServeHTTP(w, r)
+	}))
+	defer s.Close()
+	for _, file := range []string{"x.h5", "a.b2nd"} {
+		_, stderr, code := run("index", s.URL+"/"+file, "-o", dir+"/"+file+".index", "--allow-private")
+		require.Zero(t, code, stderr)
+	}
+	for _, c := range []struct {
+		args []string
+		most int64
+	}{
+		{[]string{"ls", "-r", "@/x.h5"}, 0}, {[]string{"info", "@/x.h5:/g/chunked"}, 0}, {[]string{"chunks", "@/x.h5:/g/chunked"}, 0},
+		{[]string{"stats", "@/x.h5:/g/chunked"}, 1}, {[]string{"dump", "@/x.h5:/partial"}, 1}, {[]string{"info", "@/a.b2nd"}, 0},
+	} {
+		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
+			args := append([]string{}, c.args...)
+			last := len(args) - 1
+			args[last] = strings.Replace(args[last], "@", s.URL, 1)
+			want, stderr, code := run(append(args, "--allow-private")...)
+			require.Zero(t, code, stderr)
+			before := requests.Load()
+			got, stderr, code := run(append(args, "--allow-private", "--url-index", dir+"/x.h5.index", "--url-index", dir+"/a.b2nd.index")...)
+			require.Zero(t, code, stderr)
+			require.Equal(t, want, got)
+			require.LessOrEqual(t, requests.Load()-before, c.most)
+		})
+	}
+	t.Run("index of a local file", func(t *testing.T) {
+		_, stderr, code := run("index", dir+"/x.h5", "-o", dir+"/local.index", "--url", s.URL+"/x.h5")
+		require.Zero(t, code, stderr)
+		before := requests.Load()
+		_, stderr, code = run("ls", "-r", s.URL+"/x.h5", "--allow-private", "--url-index", dir+"/local.index")
+		require.Zero(t, code, stderr)
+		require.Equal(t, int64(1), requests.Load()-before)
+	})
+	t.Run("errors", func(t *testing.T) {
+		for args, want := range map[string]int{
+			"index " + dir + "/x.h5":                                                2,
+			"index " + dir + "/x.h5 -o " + dir + "/x.h5.index":                      4,
+			"index " + dir + "/x.h5 -o " + dir + "/new.index --url x":               2,
+			"index " + dir + "/none -o " + dir + "/new.index":                       2,
+			"index " + dir + "/a.b2nd -o " + dir + "/new.json --kerchunk":           2,
+			"ls " + s.URL + "/x.h5 --allow-private --url-index " + dir + "/x.h5":    2,
+			"ls " + s.URL + "/x.h5 --allow-private --url-index " + dir + "/missing": 2,
+		} {
+			_, stderr, code := run(strings.Fields(args)...)
+			require.Equal(t, want, code, "%s: %s", args, stderr)
+		}
+		require.NoFileExists(t, dir+"/new.index")
+		require.NoFileExists(t, dir+"/new.json")
+	})
+}
+
+func TestRun_index_kerchunk(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "x.h5")
+	indexFile(t, file)
+	_, stderr, code := run("index", file, "-o", dir+"/x.json", "--kerchunk")
+	require.Zero(t, code, stderr)
+	text, err := os.ReadFile(dir + "/x.json")
+	require.NoError(t, err)
+	var doc struct {
+		Version int
+		Refs    map[string]any
+	}
+	require.NoError(t, json.Unmarshal(text, &doc))
+	require.Equal(t, 1, doc.Version)
+	var z map[string]any
+	require.NoError(t, json.Unmarshal([]byte(doc.Refs["g/chunked/.zarray"].(string)), &z))
+	require.Equal(t, "<i4", z["dtype"])
+	require.Nil(t, z["fill_value"])
+	require.Equal(t, "zlib", z["compressor"].(map[string]any)["id"])
+	require.JSONEq(t, `{"_ARRAY_DIMENSIONS":["y","x"],"unit":"m"}`, doc.Refs["g/chunked/.zattrs"].(string))
+	require.NoError(t, json.Unmarshal([]byte(doc.Refs["partial/.zarray"].(string)), &z))
+	require.Equal(t, 7.0, z["fill_value"])
+
+	// Each reference is the place that hyperslab chunks reports.
+	keys := regexp.MustCompile(`^g/chunked/\d\.\d$`)
+	listed, _, code := run("chunks", file+":/g/chunked", "--json")
+	require.Zero(t, code)
+	var chunks struct {
+		Chunks []map[string]any
+	}
+	require.NoError(t, json.Unmarshal([]byte(listed), &chunks))
+	places := map[float64]bool{}
+	for _, c := range chunks.Chunks {
+		places[c["offset"].(float64)] = true
+	}
+	count := 0
+	for key, ref := range doc.Refs {
+		if keys.MatchString(key) {
+			count++
+			require.Equal(t, file, ref.([]any)[0])
+			require.True(t, places[ref.([]any)[1].(float64)], key)
+		}
+	}
+	require.Equal(t, 9, count)
+
+	if need.All() {
+		c := exec.Command(need.RemotePython(t, "xarray", "h5py"), "testdata/kerchunk.py", dir+"/x.json", file)
+		out, err := c.CombinedOutput()
+		require.NoError(t, err, string(out))
+	}
+}

@@ -1,0 +1,105 @@
+package remote
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWriteIndex(t *testing.T) {
+	body := content(5<<20 + 77)
+	s := serve(t, body)
+	dir := t.TempDir()
+	parts := [][2]int{{0, 100}, {1 << 20, 1 << 20}, {1<<20 + 100, 50}, {len(body) - 10, 10}}
+	read := func(c *Client, url string) error {
+		o, err := c.Open(t.Context(), url)
+		if err != nil {
+			return err
+		}
+		for _, r := range parts {
+			if _, err := o.ReadAt(make([]byte, r[1]), int64(r[0])); err != nil {
+				return err
+			}
+		}
+		return o.Close()
+	}
+	write := func(t *testing.T, name, source string) string {
+		var b bytes.Buffer
+		require.NoError(t, WriteIndex(t.Context(), &b, source, "", &Options{AllowPrivate: true}, read))
+		name = filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(name, b.Bytes(), 0o600))
+		return name
+	}
+	check := func(t *testing.T, o *Object) {
+		for _, r := range parts {
+			p := make([]byte, r[1])
+			_, err := o.ReadAt(p, int64(r[0]))
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(body[r[0]:r[0]+r[1]], p))
+		}
+	}
+	file := write(t, "url.index", s.URL+"/x")
+	require.NoError(t, os.WriteFile(dir+"/local", body, 0o600))
+	fromFile := write(t, "file.index", dir+"/local")
+
+	t.Run("no request", func(t *testing.T) {
+		c := local(t)
+		require.NoError(t, c.UseIndex(file, ""))
+		o := open(t, c, s.URL+"/x")
+		defer o.Prefetch(t.Context(), func(yield func(off, n int64) bool) { yield(1<<20, 1000) })()
+		check(t, o)
+		require.Zero(t, c.Stats().Requests)
+		p := make([]byte, 100)
+		_, err := o.ReadAt(p, 3<<20)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(body[3<<20:3<<20+100], p))
+		require.Equal(t, int64(1), c.Stats().Requests)
+	})
+	t.Run("index of a local file", func(t *testing.T) {
+		c := local(t)
+		require.ErrorIs(t, c.UseIndex(fromFile, ""), ErrIndex)
+		require.NoError(t, c.UseIndex(fromFile, s.URL+"/x"))
+		check(t, open(t, c, s.URL+"/x"))
+		require.Equal(t, int64(1), c.Stats().Requests)
+	})
+	t.Run("changed object", func(t *testing.T) {
+		other := bytes.Clone(body)
+		other[50]++
+		changed := serve(t, other)
+		changed.tag = `"v2"`
+		c := local(t)
+		require.NoError(t, c.UseIndex(fromFile, changed.URL+"/x"))
+		_, err := c.Open(t.Context(), changed.URL+"/x")
+		require.ErrorIs(t, err, ErrChanged)
+		c = local(t)
+		require.NoError(t, c.UseIndex(file, changed.URL+"/x"))
+		o := open(t, c, changed.URL+"/x")
+		_, err = o.ReadAt(make([]byte, 10), 3<<20)
+		require.ErrorIs(t, err, ErrChanged)
+	})
+	t.Run("corrupt files", func(t *testing.T) {
+		valid, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, at := range []int{0, len(valid) - 1, len(valid) - 12, len(valid) - 20, len(valid) - 28, len(valid) - 40, -1} {
+			b := bytes.Clone(valid)
+			if at < 0 {
+				b = b[:20]
+			} else {
+				b[at] ^= 0x55
+			}
+			require.NoError(t, os.WriteFile(dir+"/corrupt", b, 0o600))
+			require.ErrorIs(t, local(t).UseIndex(dir+"/corrupt", ""), ErrIndex, at)
+		}
+		b := bytes.Clone(valid)
+		b[100] ^= 0x55 // in a frame
+		require.NoError(t, os.WriteFile(dir+"/corrupt", b, 0o600))
+		c := local(t)
+		require.NoError(t, c.UseIndex(dir+"/corrupt", ""))
+		o := open(t, c, s.URL+"/x")
+		_, err = o.ReadAt(make([]byte, 100), 0)
+		require.ErrorIs(t, err, ErrIndex)
+	})
+}
