@@ -352,6 +352,9 @@ func (c *treeCopy) plan(ctx context.Context, src string) error {
 	if err := c.planTypes(ctx); err != nil {
 		return err
 	}
+	if err := c.planReferences(ctx); err != nil {
+		return err
+	}
 	c.planLinks()
 	if err := c.planScales(); err != nil {
 		return err
@@ -699,8 +702,13 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 			return err
 		}
 	}
+	root := strings.TrimSuffix("/"+strings.Trim(c.source.location.Object, "/"), "/")
 	err = c.copyArrays(ctx, func(item treeItem) (ndarray.Backend, error) {
-		return hdf5.CreateIn(f, item.path, item.spec, &hdf5.CreateOptions{Shared: made.shared(item.uses), Like: item.like})
+		b, err := hdf5.CreateIn(f, item.path, item.spec, &hdf5.CreateOptions{Shared: made.shared(item.uses), Like: item.like})
+		if err == nil && root != "" && hasReferences(item.spec.DType) {
+			return movedReferences{b, root}, nil
+		}
+		return b, err
 	}, func(item treeItem) error { return hdf5.Translate(f.Root().Unlink(item.path)) }, nil)
 	if err != nil {
 		return err
@@ -712,7 +720,6 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 	if err := c.attachScales(f.Root()); err != nil {
 		return err
 	}
-	root := strings.TrimSuffix("/"+strings.Trim(c.source.location.Object, "/"), "/")
 	for _, item := range c.links {
 		if item.entry.LinkKind == h5.HardLink.String() && c.leftOut(item.entry.Target) {
 			c.stats.Unreadable = append(c.stats.Unreadable, Problem{Path: item.from, What: "link", Err: fmt.Errorf("hard link to %s, which cannot be read", item.entry.Target)})

@@ -527,7 +527,7 @@ func (g *guard) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) er
 func (g *guard) ReadStrings(ctx context.Context, dst []string, r ndarray.Region) error {
 	s, ok := g.Backend.(ndarray.StringReader)
 	if !ok {
-		return fmt.Errorf("%w: arrays of variable strings", errors.ErrUnsupported)
+		return fmt.Errorf("%w: elements of variable size", errors.ErrUnsupported)
 	}
 	return bare(s.ReadStrings(ctx, dst, r))
 }

@@ -31,8 +31,10 @@ func tree(t *testing.T, file string) {
 	dataset("a", h5.IEEEFloat(8, h5.LittleEndian), h5.ScalarSpace(), nil)
 	dataset("nothing", h5.IEEEFloat(8, h5.LittleEndian), h5.NullSpace(), nil)
 	part := h5.Int(2, h5.LittleEndian)
-	part.Precision = 9
-	record := h5.Datatype{Class: h5.Compound, Size: 2, Members: []h5.Member{{Name: "f", Type: &part}}}
+	for range 40 { // deeper than an element type of ndarray can be
+		part = h5.SequenceOf(part)
+	}
+	record := h5.CompoundOf(h5.Member{Name: "f", Type: &part})
 	dataset("records", record, h5.SimpleSpace(3), nil)
 	g, err := root.CreateGroup("b/inner")
 	require.NoError(t, err)

@@ -45,8 +45,8 @@ func New(b Backend) (*Array, error) {
 	if err := s.Validate(); err != nil {
 		return nil, Wrap("open", m.Path, err)
 	}
-	if _, ok := b.(StringReader); !ok && m.DType.Kind == String {
-		return nil, Wrap("open", m.Path, fmt.Errorf("%w: arrays of variable strings", errors.ErrUnsupported))
+	if _, ok := b.(StringReader); !ok && m.DType.Size == 0 {
+		return nil, Wrap("open", m.Path, fmt.Errorf("%w: arrays of %v", errors.ErrUnsupported, m.DType))
 	}
 	g, err := NewGrid(m.Shape, m.ChunkShape)
 	if err != nil {
@@ -141,10 +141,11 @@ func (a *Array) Write(ctx context.Context, src []byte, r Region) error {
 	})
 }
 
-// ReadStrings fills dst with the elements of r, in row-major order, of an array of
-// Kind String. len(dst) must be exactly r.NumElems().
+// ReadStrings fills dst with the elements of r, in row-major order, of an array whose elements have
+// a variable size: strings, or elements that DType.Split divides. len(dst) must be exactly
+// r.NumElems().
 //
-// It returns ErrType for an array of any other kind, and the errors of Read.
+// It returns ErrType for an array of elements of a fixed size, and the errors of Read.
 func (a *Array) ReadStrings(ctx context.Context, dst []string, r Region) error {
 	return a.use("read", func() error {
 		s, err := ability[StringReader](a, false)
@@ -155,12 +156,12 @@ func (a *Array) ReadStrings(ctx context.Context, dst []string, r Region) error {
 	})
 }
 
-// WriteStrings replaces the elements of r with src, in row-major order, in an array of Kind String.
-// len(src) must be exactly r.NumElems(). A string must not contain a zero byte, because HDF5 cannot
-// store one.
+// WriteStrings replaces the elements of r with src, in row-major order, in an array whose elements
+// have a variable size. len(src) must be exactly r.NumElems(). A string must not contain a zero
+// byte, because HDF5 cannot store one.
 //
-// It returns ErrType for an array of any other kind, ErrValue for a zero byte, and the errors of
-// Write.
+// It returns ErrType for an array of elements of a fixed size, ErrValue with the index of an
+// element that is not of the array's type, and the errors of Write.
 func (a *Array) WriteStrings(ctx context.Context, src []string, r Region) error {
 	return a.use("write", func() error {
 		w, err := ability[StringWriter](a, true)
@@ -168,8 +169,8 @@ func (a *Array) WriteStrings(ctx context.Context, src []string, r Region) error 
 			return err
 		}
 		for i, s := range src {
-			if strings.IndexByte(s, 0) >= 0 {
-				return fmt.Errorf("%w: text %d holds a zero byte: %q", ErrValue, i, s)
+			if err := a.m().DType.checkElement(s); err != nil {
+				return Mark(fmt.Errorf("element %v: %w", coordinates(r, i), err), ErrValue)
 			}
 		}
 		return w.WriteStrings(ctx, src, r)
@@ -177,8 +178,8 @@ func (a *Array) WriteStrings(ctx context.Context, src []string, r Region) error 
 }
 
 func (a *Array) checkStrings(ctx context.Context, have int, r Region) error {
-	if a.m().DType.Kind != String {
-		return fmt.Errorf("%w: array is %v, asked for strings of variable length", ErrType, a.m().DType)
+	if a.m().DType.Size != 0 {
+		return fmt.Errorf("%w: array is %v, asked for elements of variable size", ErrType, a.m().DType)
 	}
 	if a.m().Null {
 		return fmt.Errorf("%w: the array is null", ErrRegion)
@@ -373,8 +374,8 @@ func (a *Array) checkAccess(ctx context.Context, have int, r Region) error {
 	if err := r.Check(a.m().Shape); err != nil {
 		return err
 	}
-	if a.m().DType.Kind == String {
-		return fmt.Errorf("%w: strings of variable length have no bytes; ReadStrings and WriteStrings move them", ErrType)
+	if a.m().DType.Size == 0 {
+		return fmt.Errorf("%w: elements of %v have a variable size; ReadStrings and WriteStrings move them", ErrType, a.m().DType)
 	}
 	n := r.NumElems() * int64(a.m().DType.Size) // no overflow: r is inside the shape
 	if n > math.MaxInt || have != int(n) {

@@ -14,8 +14,8 @@ type Value struct {
 	DType   DType
 	Shape   []int64  // empty for a scalar
 	Null    bool     // no elements and no shape
-	Data    []byte   // elements in row-major order and native byte order; nil for Kind String
-	Strings []string // elements of Kind String
+	Data    []byte   // elements in row-major order and native byte order; nil for a variable size
+	Strings []string // elements of variable size, as ReadStrings returns them
 }
 
 // Attr is a named value of an array.
@@ -101,13 +101,13 @@ func (v Value) Validate() error {
 		return fmt.Errorf("%w: a null value has no shape, not %v", ErrShape, v.Shape)
 	}
 	n := v.NumElems()
-	if v.DType.Kind == String {
+	if v.DType.Size == 0 {
 		if int64(len(v.Strings)) != n || v.Data != nil {
-			return fmt.Errorf("%w: %d strings and %d bytes for %d strings", ErrSize, len(v.Strings), len(v.Data), n)
+			return fmt.Errorf("%w: %d strings and %d bytes for %d elements of %v", ErrSize, len(v.Strings), len(v.Data), n, v.DType)
 		}
-		for _, s := range v.Strings {
-			if strings.IndexByte(s, 0) >= 0 {
-				return fmt.Errorf("%w: string %q holds a zero byte", ErrParam, s)
+		for i, s := range v.Strings {
+			if err := v.DType.checkElement(s); err != nil {
+				return fmt.Errorf("element %d: %w", i, err)
 			}
 		}
 		return nil

@@ -68,7 +68,7 @@ type Sequence interface {
 	End(keep bool) error
 }
 
-// StringReader is implemented by backends whose arrays may be of Kind String. ReadRegion and
+// StringReader is implemented by backends whose elements may have a variable size. ReadRegion and
 // WriteRegion are not called for those arrays.
 type StringReader interface {
 	// ReadStrings fills dst, len(dst) == r.NumElems(), with r in row-major order.

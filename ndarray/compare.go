@@ -112,7 +112,7 @@ func Compare(ctx context.Context, a, b *Array, o *CompareOptions) (Comparison, e
 		return c, nil
 	}
 	differ, larger, smaller, progress := o.Tolerance.differ(da), a.m(), b.m(), o.Progress
-	texts := da.Kind == String && db.Kind == String
+	texts := da.Size == 0 && db.Size == 0
 	if da.Kind != db.Kind || da.Size != db.Size {
 		texts = isText(da) && isText(db)
 		if differ = o.Tolerance.differNumbers(da, db); differ == nil && !texts {
@@ -128,7 +128,7 @@ func Compare(ctx context.Context, a, b *Array, o *CompareOptions) (Comparison, e
 				o.Progress(p)
 			}
 		}
-	} else if len(da.Fields)+len(da.Dims) > 0 && !da.EqualValues(db) {
+	} else if (len(da.Fields)+len(da.Dims) > 0 || da.Kind == VLen || da.Kind == Reference) && !da.EqualValues(db) {
 		return c, nil
 	}
 	p, err := newPlan(*larger, *smaller, o.Workers, o.Memory, 2)
@@ -313,13 +313,29 @@ func (c *collector) add(count int64, own []Difference) {
 // another type.
 func isText(d DType) bool { return d.Kind == Bytes || d.Kind == Unicode || d.Kind == String }
 
-// strings compares the strings of r.
+// readTexts reads strings of any type, and other elements of variable size.
+func readTexts(ctx context.Context, a *Array, dst []string, r Region) error {
+	if a.m().DType.Size == 0 {
+		return a.ReadStrings(ctx, dst, r)
+	}
+	return Read(ctx, a, dst, r)
+}
+
+// formatText formats a result of readTexts.
+func formatText(d DType, s string) string {
+	if isText(d) {
+		return strconv.Quote(s)
+	}
+	return FormatElement(d, []byte(s))
+}
+
+// strings compares strings, or other elements of variable size, of r.
 func (c *collector) strings(ctx context.Context, a, b *Array, r Region) error {
 	x, y := make([]string, r.NumElems()), make([]string, r.NumElems())
-	if err := Read(ctx, a, x, r); err != nil {
+	if err := readTexts(ctx, a, x, r); err != nil {
 		return err
 	}
-	if err := Read(ctx, b, y, r); err != nil {
+	if err := readTexts(ctx, b, y, r); err != nil {
 		return err
 	}
 	var count int64
@@ -329,7 +345,7 @@ func (c *collector) strings(ctx context.Context, a, b *Array, r Region) error {
 			continue
 		}
 		if count++; len(own) < c.keep {
-			own = append(own, Difference{Index: elementAt(r, int64(i)), A: strconv.Quote(x[i]), B: strconv.Quote(y[i])})
+			own = append(own, Difference{Index: elementAt(r, int64(i)), A: formatText(c.a, x[i]), B: formatText(c.b, y[i])})
 		}
 	}
 	c.add(count, own)

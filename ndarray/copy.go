@@ -48,7 +48,7 @@ type CopyStats struct {
 // that are ready too early wait in memory (an eighth of Memory, at most 32 MiB), and otherwise in a
 // temporary file. A backend that cannot order writes is written by one worker.
 //
-// A chunk of dst larger than Memory is written in parts, by one worker. Strings of variable length
+// A chunk of dst larger than Memory is written in parts, by one worker. Elements of variable size
 // count as 64 bytes each, whatever their length.
 //
 // The context is checked between units. Copy returns when all its goroutines have ended. After an
@@ -95,7 +95,7 @@ func copyAll(ctx context.Context, dst, src *Array, options *CopyOptions) (_ Copy
 	if err != nil {
 		return CopyStats{}, err
 	}
-	if p.decodes > tooOften && dst.m().DType.Kind != String {
+	if p.decodes > tooOften && dst.m().DType.Size != 0 {
 		read, err := readPlan(*src.m(), o)
 		if err != nil {
 			return CopyStats{}, err
@@ -122,7 +122,7 @@ func passageOf(ctx context.Context, dst, src *Array, o *CopyOptions) (*passage, 
 // copyUnits copies the units of p as decoded elements.
 func copyUnits(ctx context.Context, dst, src *Array, p plan, progress func(Progress)) (CopyStats, error) {
 	buffers := 1
-	if dst.m().DType.Kind == String {
+	if dst.m().DType.Size == 0 {
 		buffers = 0
 	}
 	p.sources = []*Array{src}

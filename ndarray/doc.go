@@ -43,8 +43,8 @@
 //	                                                                   if a fixed dimension has length 0
 //	BlockShape    blockshape                       blockshape          cannot
 //	DType         dtype, NumPy's string; types     cannot: opaque      datatype; not Unicode (U) and
-//	              unknown to NumPy: record;        unless specified    titles of fields; ndarray has no
-//	              not String                                           references, bit fields, sequences
+//	              unknown to NumPy: record;        unless specified    titles of fields
+//	              not of variable size
 //	Fill          record; missing chunks are runs  cannot: zero bytes  fill value, if defined
 //	              of it
 //	Compression   codec, level, filters of the     the same            hdf5.Codecs(), and filters
@@ -62,6 +62,12 @@
 //
 // A plain frame, which is not an array, is read as one dimension of opaque elements of its type
 // size (Format "frame"). It has ChunkShape, Compression and attributes.
+//
+// Elements of variable size (strings, sequences, references, and structures that contain them) are
+// stored by HDF5 and mem. A reference is the path of its target, for example "/group/data" or
+// "/data[2:8, 0:3]". HDF5 writes it if the target exists in the file. Numbers of unusual form in
+// HDF5 (bit fields, 17-bit integers, VAX floats, H5T_TIME) are integers, floats and dates with a
+// DType.Tag. Writes return ErrValue for a number that the stored form cannot represent.
 //
 // Package mem supports every property. The values of HDF5's dimension scales are not part of a
 // Meta.

@@ -32,11 +32,13 @@ const (
 	Enum                      // an integer, Base, with names for some values: Members
 	Struct                    // Fields, each with its own offset
 	SubArray                  // Dims elements of Base, in row-major order
+	VLen                      // sequences of variable length: any number of elements of Base
+	Reference                 // the path of an object in the same file, or of a part of it
 )
 
 var kindNames = [...]string{
 	"invalid", "bool", "int", "uint", "float", "complex", "bytes", "unicode", "void", "string",
-	"bfloat", "datetime", "timedelta", "enum", "struct", "subarray",
+	"bfloat", "datetime", "timedelta", "enum", "struct", "subarray", "sequence", "reference",
 }
 
 func (k Kind) String() string {
@@ -51,7 +53,7 @@ type Order uint8
 
 // The orders.
 const (
-	NoOrder Order = '|' // elements of one byte, Bytes, Void, String, Enum, Struct, SubArray
+	NoOrder Order = '|' // elements of one byte, Bytes, Void, String, Enum, Struct, SubArray, VLen, Reference
 	Little  Order = '<'
 	Big     Order = '>'
 )
@@ -127,16 +129,23 @@ const maxDepth = 32
 
 // DType is an element type. It is a value: callers may copy it freely, must not change the contents
 // of its slices and Base, and should compare it with Equal.
+//
+// The elements of most types have Size bytes. String, VLen, Reference, and every Struct and
+// SubArray with a part of such a type have elements of variable size, which have a Size of 0. Their
+// elements are Go strings (ReadStrings, Value.Strings) in the form of DType.Join.
 type DType struct {
 	Kind    Kind
-	Size    int      // bytes an element takes; 0 for String
+	Size    int      // bytes an element takes; 0 for a variable size
 	Order   Order    // byte order in storage; NoOrder for types without one
 	CharSet CharSet  // Bytes and String; ASCII otherwise
 	Pad     Pad      // Bytes; NullPad otherwise
 	Unit    TimeUnit // DateTime and TimeDelta
-	Tag     string   // Void: description of the bytes by their writer (HDF5's opaque tag)
+	// Tag describes the bytes of a Void (HDF5's opaque tag), or the references of a Reference:
+	// "object", "region", or "" for both. For numbers and times it describes a storage that is not
+	// that of the kind, such as a bit field or an integer of 17 bits in HDF5; see ndarray/hdf5.
+	Tag string
 
-	Base    *DType   // Enum: Int or Uint. SubArray: any type but String
+	Base    *DType   // Enum: Int or Uint. SubArray and VLen: any type
 	Dims    []int64  // SubArray: length of each dimension, ≥ 1
 	Members []Member // Enum, at least one, in the order in which they were defined
 	Fields  []Field  // Struct, at least one; in any order, must not overlap
@@ -160,7 +169,7 @@ type Member struct {
 type Field struct {
 	Name   string
 	Title  string // NumPy's second name; "" if absent
-	Offset int    // bytes from the start of the element
+	Offset int    // bytes from the start of the element; 0 in a Struct of variable size
 	Type   DType
 }
 
@@ -196,10 +205,12 @@ func (d DType) validate(depth int) error {
 		ok = d.Size > 0
 	case Unicode:
 		ok = d.Size > 0 && d.Size%4 == 0
-	case String:
-		ok = d.Size == 0 && depth == 0
-	case Enum, Struct, SubArray:
+	case String, VLen, Reference:
+		ok = d.Size == 0
+	case Enum:
 		ok = d.Size > 0
+	case Struct, SubArray:
+		ok = d.Size >= 0 && (d.Size == 0) == d.variable()
 	}
 	switch {
 	case !ok || d.Size > maxElementSize:
@@ -212,13 +223,13 @@ func (d DType) validate(depth int) error {
 		return bad("%v with character set %v", d.Kind, d.CharSet)
 	case d.Pad > SpacePad || (d.Pad != NullPad && d.Kind != Bytes):
 		return bad("%v with padding %v", d.Kind, d.Pad)
-	case d.Tag != "" && d.Kind != Void:
+	case d.Tag != "" && !d.tagged(), d.Kind == Reference && d.Tag != "" && d.Tag != "object" && d.Tag != "region":
 		return bad("%v with the tag %q", d.Kind, d.Tag)
 	case d.Unit != (TimeUnit{}) && d.Kind != DateTime && d.Kind != TimeDelta:
 		return bad("%v with a unit of time", d.Kind)
 	case d.Unit != (TimeUnit{}) && (!slices.Contains(timeUnits, d.Unit.Name) || d.Unit.Count < 1 || d.Unit.Count > math.MaxInt32):
 		return bad("unit of time %d %q", d.Unit.Count, d.Unit.Name)
-	case d.Base != nil && d.Kind != Enum && d.Kind != SubArray,
+	case d.Base != nil && d.Kind != Enum && d.Kind != SubArray && d.Kind != VLen,
 		d.Dims != nil && d.Kind != SubArray, d.Members != nil && d.Kind != Enum, (d.Fields != nil || d.Aligned) && d.Kind != Struct:
 		return bad("%v with the parts of another kind", d.Kind)
 	}
@@ -227,10 +238,39 @@ func (d DType) validate(depth int) error {
 		return d.validateEnum(depth)
 	case SubArray:
 		return d.validateSubArray(depth)
+	case VLen:
+		if d.Base == nil {
+			return bad("sequence without an element type")
+		}
+		return d.Base.validate(depth + 1)
 	case Struct:
 		return d.validateStruct(depth)
 	}
 	return nil
+}
+
+// tagged reports whether a type of d's kind may have a tag.
+func (d DType) tagged() bool {
+	switch d.Kind {
+	case Void, Reference, Int, Uint, Float, DateTime:
+		return true
+	}
+	return false
+}
+
+// variable reports whether elements have a variable size.
+func (d DType) variable() bool { return d.variableTo(maxDepth) }
+
+func (d DType) variableTo(depth int) bool {
+	switch d.Kind {
+	case String, VLen, Reference:
+		return true
+	case SubArray:
+		return depth > 0 && d.Base != nil && d.Base.variableTo(depth-1)
+	case Struct:
+		return depth > 0 && slices.ContainsFunc(d.Fields, func(f Field) bool { return f.Type.variableTo(depth - 1) })
+	}
+	return false
 }
 
 func (d DType) validateEnum(depth int) error {
@@ -270,7 +310,7 @@ func (d DType) validateSubArray(depth int) error {
 		return err
 	}
 	n, ok := Product(append([]int64{int64(d.Base.Size)}, d.Dims...))
-	if !ok || n != int64(d.Size) {
+	if !ok || n != int64(d.Size) || slices.Contains(d.Dims, 0) {
 		return fmt.Errorf("%w: sub-array %v of elements of %d bytes in %d bytes", ErrType, d.Dims, d.Base.Size, d.Size)
 	}
 	return nil
@@ -292,12 +332,21 @@ func (d DType) validateStruct(depth int) error {
 		if err := f.Type.validate(depth + 1); err != nil {
 			return fmt.Errorf("field %q: %w", f.Name, err)
 		}
-		if d.Aligned && f.Offset%f.Type.alignment() != 0 {
+		if d.Aligned && d.Size > 0 && f.Offset%f.Type.alignment() != 0 {
 			return fmt.Errorf("%w: field %q at %d of an aligned structure, a multiple of %d is aligned", ErrType, f.Name, f.Offset, f.Type.alignment())
+		}
+		if d.Size == 0 {
+			if f.Offset != 0 || d.Aligned {
+				return fmt.Errorf("%w: field %q at %d of a structure of variable size, which has no offsets", ErrType, f.Name, f.Offset)
+			}
+			continue
 		}
 		if f.Offset < 0 || f.Type.Size > d.Size-f.Offset {
 			return fmt.Errorf("%w: field %q of %d bytes at %d, structure of %d bytes", ErrType, f.Name, f.Type.Size, f.Offset, d.Size)
 		}
+	}
+	if d.Size == 0 {
+		return nil
 	}
 	if d.Size%d.alignment() != 0 {
 		return fmt.Errorf("%w: aligned structure of %d bytes, a multiple of %d is aligned", ErrType, d.Size, d.alignment())
@@ -329,9 +378,17 @@ func (d DType) field(name string) (Field, bool) {
 }
 
 // StructOf returns a structured type of the given fields in their order: adjacent, or, if aligned,
-// laid out as a C compiler does. StructOf sets the offsets.
+// laid out as a C compiler does. StructOf sets the offsets. A structure of variable size has no
+// layout, so aligned is ignored for it.
 func StructOf(aligned bool, fields ...Field) DType {
 	d := DType{Kind: Struct, Order: NoOrder, Fields: slices.Clone(fields), Aligned: aligned}
+	if d.variable() {
+		d.Aligned = false
+		for i := range d.Fields {
+			d.Fields[i].Offset = 0
+		}
+		return d
+	}
 	most := 1
 	for i := range d.Fields {
 		if aligned {
@@ -386,12 +443,12 @@ func (d DType) alignment() int {
 func (d DType) Equal(o DType) bool { return d.equal(o, true) }
 
 // EqualValues reports whether elements of the two types have the same bytes in memory and the same
-// meaning. Only the byte order in storage may differ.
+// meaning. Only the byte order in storage and the Tag of numbers may differ.
 func (d DType) EqualValues(o DType) bool { return d.equal(o, false) }
 
 func (d DType) equal(o DType, order bool) bool {
-	if d.Kind != o.Kind || d.Size != o.Size || d.CharSet != o.CharSet || d.Pad != o.Pad || d.Unit != o.Unit || d.Tag != o.Tag ||
-		order && d.Order != o.Order || !slices.Equal(d.Dims, o.Dims) || !slices.Equal(d.Members, o.Members) ||
+	if d.Kind != o.Kind || d.Size != o.Size || d.CharSet != o.CharSet || d.Pad != o.Pad || d.Unit != o.Unit ||
+		d.Tag != o.Tag && (order || d.Kind == Void || d.Kind == Reference) || order && d.Order != o.Order || !slices.Equal(d.Dims, o.Dims) || !slices.Equal(d.Members, o.Members) ||
 		(d.Base == nil) != (o.Base == nil) || d.Base != nil && !d.Base.equal(*o.Base, order) {
 		return false
 	}
@@ -440,8 +497,9 @@ func (d DType) IsNative() bool {
 }
 
 // NumPy returns NumPy's type for elements with d's bytes. An Enum becomes its integer type, BFloat
-// and tagged Void become opaque, and character set and padding are removed. If NumPy can represent
-// all of d, the result is d itself. String stays, because NumPy has no type with its bytes.
+// and tagged Void become opaque, and character set, padding and tags are removed. If NumPy can
+// represent all of d, the result is d itself. Types of variable size stay, because NumPy has no
+// type with their bytes.
 func (d DType) NumPy() DType {
 	return d.MapParts(func(d DType) DType {
 		d.CharSet, d.Pad, d.Tag = ASCII, NullPad, ""
@@ -455,10 +513,10 @@ func (d DType) NumPy() DType {
 	})
 }
 
-// room returns the number of bytes that plans assume for an element. For String, whose elements
-// have any length, it is 64.
+// room returns the number of bytes that plans assume for an element. For elements of variable size
+// it is 64.
 func (d DType) room() int64 {
-	if d.Kind == String {
+	if d.Size == 0 {
 		return 64
 	}
 	return int64(d.Size)

@@ -36,7 +36,9 @@ func TestParseDType_invalid(t *testing.T) {
 		"", "<", "f", "<f", "<f3", "<f24", "<i3", "<i16", "<c4", "|i4", "|f8", "|U5", "|b2", "b0", "S0", "U0", "V0", "S-1", "S+1",
 		"S5 ", " S5", "x8", "<x8", "<<f8", "float80", "object", "O", "|O", "<M4", "|M8", "<M8[]", "<M8[0s]", "<M8[xs]", "<M8[ns", "M8[s", "S99999999999",
 		"U536870912", "S2147483648", "<f8\x00", "double", "i", "<float64", "[]", "[1]", "[('a',)]", "[('a', 'O')]", "[('a', '<i4'), ('a', '<i4')]",
-		"[('a', '<i4', (0,))]", "[('a', '<i4', (2, -1))]", "[('a', '<i4', 'x')]", "[(('t',), '<i4')]", "[('a', 'string')]", "[('a', '<i4')] ]",
+		"[('a', '<i4', (0,))]", "[('a', '<i4', (2, -1))]", "[('a', '<i4', 'x')]", "[(('t',), '<i4')]", "[('a', '<i4')] ]", "[('a', 'string'), ('a', '<i4')]",
+		"sequence()", "sequence('O')", "sequence('<i4'", "sequence('<i4', 2)", "reference('x')", "reference(1)", "('string', (0,))",
+		"{'names': ['a'], 'formats': ['string'], 'offsets': [4]}", "{'names': ['a'], 'formats': ['string'], 'itemsize': 8}",
 		"{}", "{'names': ['a'], 'formats': []}", "{'names': ['a']}", "{'names': ['a'], 'formats': ['i4'], 'offsets': [-1]}",
 		"{'names': ['a'], 'formats': ['i4'], 'itemsize': 3}", "{'names': ['a', 'b'], 'formats': ['i4', 'i4'], 'offsets': [0, 3]}",
 		"{'names': ['a'], 'formats': ['i4'], 'colour': 1}", "{'a': ('i4', 0)}", "('<i4', (2000000000, 2))", "[('a', '<i4', (2147483647, 2147483647, 16))]",
@@ -64,6 +66,16 @@ func TestDType_textRoundTrip(t *testing.T) {
 	}
 }
 
+// recursive returns a sequence of sequences, to a depth.
+func recursive(depth int) ndarray.DType {
+	d := ndarray.DTypeOf[int8]()
+	for range depth {
+		base := d
+		d = ndarray.DType{Kind: ndarray.VLen, Order: ndarray.NoOrder, Base: &base}
+	}
+	return d
+}
+
 func TestDType_invalid(t *testing.T) {
 	for _, d := range []ndarray.DType{
 		{},
@@ -83,7 +95,11 @@ func TestDType_invalid(t *testing.T) {
 		ndarray.EnumOf(ndarray.DTypeOf[float32]()), ndarray.EnumOf(ndarray.DTypeOf[int32](), ndarray.Member{}),
 		ndarray.StructOf(false, ndarray.Field{Type: ndarray.DTypeOf[int32]()}),
 		ndarray.StructOf(false, ndarray.Field{Name: "a", Title: "a", Type: ndarray.DTypeOf[int32]()}),
-		ndarray.StructOf(false, ndarray.Field{Name: "a", Type: ndarray.Text("").DType}),
+		{Kind: ndarray.Struct, Size: 8, Order: ndarray.NoOrder, Fields: []ndarray.Field{{Name: "a", Type: ndarray.Text("").DType}, {Name: "b", Type: ndarray.DTypeOf[int64]()}}},
+		{Kind: ndarray.VLen, Order: ndarray.NoOrder},
+		{Kind: ndarray.VLen, Size: 16, Order: ndarray.NoOrder, Base: &ndarray.DType{Kind: ndarray.String, Order: ndarray.NoOrder}},
+		{Kind: ndarray.Reference, Order: ndarray.NoOrder, Tag: "attribute"},
+		recursive(40),
 		{Kind: ndarray.Unicode, Size: 6, Order: ndarray.Little},
 		{Kind: ndarray.Bytes, Size: -1, Order: ndarray.NoOrder},
 		{Kind: ndarray.String, Size: 1, Order: ndarray.NoOrder},

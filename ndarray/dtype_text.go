@@ -45,6 +45,7 @@ var typeNames = map[string]DType{
 	"complex192": {Kind: Complex, Size: 24},
 	"complex256": {Kind: Complex, Size: 32},
 	"string":     {Kind: String},
+	"reference":  {Kind: Reference},
 }
 
 // String returns NumPy's notation: "<f8", "|b1", "|S5" (5 bytes), "<U5" (5 code points), "|V8",
@@ -53,9 +54,10 @@ var typeNames = map[string]DType{
 // dict with offsets and item size. An inner structure with gaps is also a dict, because the list
 // that NumPy prints loses the gaps.
 //
-// NumPy has no notation for these types: a string of variable length is "string", bfloat16 is
-// "<bfloat16", and an enumeration is "enum('<i4', {'RED': 0})". The result does not contain
-// character set, padding and tag. ParseDType reads all these forms.
+// NumPy has no notation for these types: a string of variable length is "string", a sequence is
+// "sequence('<f8')", a reference is "reference", "reference('object')" or "reference('region')",
+// bfloat16 is "<bfloat16", and an enumeration is "enum('<i4', {'RED': 0})". The result does not
+// contain character set, padding and the other tags. ParseDType reads all these forms.
 func (d DType) String() string { return d.text(false, false) }
 
 // text is String, or, if short, the form inside a structure, without quotes. If aligned, the type
@@ -68,6 +70,13 @@ func (d DType) text(short, aligned bool) string {
 	switch d.Kind {
 	case String:
 		return "string"
+	case Reference:
+		if d.Tag == "" {
+			return "reference"
+		}
+		return "reference(" + pyQuote(d.Tag) + ")"
+	case VLen:
+		return "sequence(" + d.Base.quoted(false) + ")"
 	case BFloat:
 		return order + "bfloat16"
 	case Enum:
@@ -138,6 +147,9 @@ func (d DType) enumText() string {
 
 func (d DType) structText(understood bool) string {
 	aligned := d.allAligned()
+	if d.Size == 0 {
+		return d.listText(false)
+	}
 	if laid := StructOf(understood, d.Fields...); (understood || !aligned) && laid.Size == d.Size &&
 		slices.EqualFunc(d.Fields, laid.Fields, func(a, b Field) bool { return a.Offset == b.Offset }) {
 		return d.listText(understood)
@@ -224,7 +236,9 @@ func unwrapType(err error) error {
 	return err
 }
 
-func parseDType(s string) (DType, error) {
+func parseDType(s string) (DType, error) { return parseNested(s, 0) }
+
+func parseNested(s string, depth int) (DType, error) {
 	if inner, ok := strings.CutPrefix(s, "enum("); ok && strings.HasSuffix(s, ")") {
 		v, err := parseLiteral("(" + inner)
 		if err != nil {
@@ -232,14 +246,43 @@ func parseDType(s string) (DType, error) {
 		}
 		return enumFromLiteral(v)
 	}
+	if inner, ok := strings.CutPrefix(s, "sequence("); ok && strings.HasSuffix(s, ")") {
+		v, err := onlyArgument(inner)
+		if err != nil {
+			return DType{}, err
+		}
+		base, err := fromLiteral(v, false, depth+1)
+		return DType{Kind: VLen, Order: NoOrder, Base: &base}, err
+	}
+	if inner, ok := strings.CutPrefix(s, "reference("); ok && strings.HasSuffix(s, ")") {
+		v, err := onlyArgument(inner)
+		tag, isText := v.(string)
+		if err == nil && !isText {
+			err = fmt.Errorf("a reference with the tag %v", v)
+		}
+		return DType{Kind: Reference, Order: NoOrder, Tag: tag}, err
+	}
 	if s != "" && strings.IndexByte("[({", s[0]) >= 0 {
 		v, err := parseLiteral(s)
 		if err != nil {
 			return DType{}, err
 		}
-		return fromLiteral(v, false, 0)
+		return fromLiteral(v, false, depth)
 	}
 	return parseScalar(s)
+}
+
+// onlyArgument parses the literal before a closing parenthesis.
+func onlyArgument(s string) (any, error) {
+	v, err := parseLiteral("[" + strings.TrimSuffix(s, ")") + "]")
+	if err != nil {
+		return nil, err
+	}
+	list, _ := v.(pyList)
+	if len(list) != 1 {
+		return nil, fmt.Errorf("%d arguments, want 1", len(list))
+	}
+	return list[0], nil
 }
 
 func parseScalar(s string) (DType, error) {
@@ -333,8 +376,8 @@ func fromLiteral(v any, aligned bool, depth int) (DType, error) {
 	}
 	switch v := v.(type) {
 	case string:
-		if strings.HasPrefix(v, "enum(") {
-			return parseDType(v)
+		if strings.HasPrefix(v, "enum(") || strings.HasPrefix(v, "sequence(") || strings.HasPrefix(v, "reference(") {
+			return parseNested(v, depth)
 		}
 		return parseScalar(v)
 	case pyList:

@@ -37,8 +37,8 @@ func eachOrMany(ctx context.Context, a *Array, o *WorkOptions, f func(ctx contex
 		o = &WorkOptions{}
 	}
 	m := a.Meta()
-	if m.DType.Kind == String {
-		return a.wrap("work on", fmt.Errorf("%w: strings of variable length have no bytes", ErrType))
+	if m.DType.Size == 0 {
+		return a.wrap("work on", fmt.Errorf("%w: elements of variable size have no bytes", ErrType))
 	}
 	p, err := newPlan(m, m, o.Workers, o.Memory, 1)
 	if err != nil {
@@ -79,8 +79,8 @@ func Map(ctx context.Context, dst, src *Array, o *WorkOptions, f func(ctx contex
 	switch {
 	case !slices.Equal(to.Shape, from.Shape) || to.Null != from.Null:
 		return dst.wrap("map to", fmt.Errorf("%w: %s, source %s is %s", ErrShape, shapeText(to), from.Path, shapeText(from)))
-	case to.DType.Kind == String || from.DType.Kind == String:
-		return dst.wrap("map to", fmt.Errorf("%w: strings of variable length have no bytes", ErrType))
+	case to.DType.Size == 0 || from.DType.Size == 0:
+		return dst.wrap("map to", fmt.Errorf("%w: elements of variable size have no bytes", ErrType))
 	}
 	wide := to // the metadata of dst with the larger of the two types, which bounds the bytes of a unit
 	if from.DType.Size > wide.DType.Size {

@@ -273,7 +273,7 @@ func (a *Array) moveBlock(ctx context.Context, axis int, from, to, count int64) 
 		}
 		target := r.Clone()
 		target.Start[axis] = to
-		if m.DType.Kind == String {
+		if m.DType.Size == 0 {
 			reader, err1 := ability[StringReader](a, false)
 			writer, err2 := ability[StringWriter](a, true)
 			if err := errors.Join(err1, err2); err != nil {

@@ -79,7 +79,7 @@ func newPassage(ctx context.Context, dst, src *Array, memory int64) (*passage, e
 	if n, ok := Product(append([]int64{2 * int64(d.DType.Size)}, d.ChunkShape...)); !ok || n > memory {
 		return nil, nil
 	}
-	if s.ChunkShape == nil || !slices.Equal(d.ChunkShape, s.ChunkShape) || !d.DType.Equal(s.DType) || d.DType.Kind == String {
+	if s.ChunkShape == nil || !slices.Equal(d.ChunkShape, s.ChunkShape) || !d.DType.Equal(s.DType) || d.DType.Size == 0 {
 		return nil, nil
 	}
 	from, ok := src.backend.(ChunkReader)

@@ -87,8 +87,8 @@ func (a *Array) pick(ctx context.Context, have int, s Selection) (picked, error)
 		return p, fmt.Errorf("%w: %d bytes, selection %v of %d elements of %d bytes needs %d",
 			ErrSize, have, s, p.count, a.m().DType.Size, n)
 	}
-	if a.m().DType.Kind == String {
-		return p, fmt.Errorf("%w: strings of variable length have no bytes to take", ErrType)
+	if a.m().DType.Size == 0 {
+		return p, fmt.Errorf("%w: elements of %v have a variable size: a View moves them", ErrType, a.m().DType)
 	}
 	return p, ctx.Err()
 }

@@ -12,7 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// FormatElement formats one element, len(b) == d.Size bytes in native order:
+// FormatElement formats one element in native byte order: d.Size bytes, or the bytes of a string
+// that ReadStrings returns.
 //
 //   - numbers with the fewest digits that parse to the same number
 //   - NaN with its bits, unless it is the default NaN
@@ -20,7 +21,10 @@ import (
 //   - times as ISO 8601, with as many digits as the unit has
 //   - the name of an enumeration's value
 //   - structures as {name: value}
-//   - opaque bytes in hexadecimal
+//   - opaque bytes and bit fields in hexadecimal
+//   - sequences in brackets, and references as the quoted path, or null
+//
+// It returns "invalid" if b is no element of d.
 func FormatElement(d DType, b []byte) string {
 	switch d.Kind {
 	case Bool:
@@ -34,6 +38,9 @@ func FormatElement(d DType, b []byte) string {
 	case Int:
 		return strconv.FormatInt(loadInt(b), 10)
 	case Uint:
+		if strings.HasPrefix(d.Tag, bitField) {
+			return fmt.Sprintf("0x%0*x", 2*d.Size, loadUint(b))
+		}
 		return strconv.FormatUint(loadUint(b), 10)
 	case Float, BFloat:
 		return formatFloat(d, b)
@@ -57,17 +64,39 @@ func FormatElement(d DType, b []byte) string {
 		return formatSpan(d.Unit, loadInt(b))
 	case Enum:
 		return formatEnum(d, b)
-	case SubArray:
-		return Value{DType: *d.Base, Shape: d.Dims, Data: b}.String()
-	case Struct:
-		parts := make([]string, len(d.Fields))
-		for i, f := range d.Fields {
-			parts[i] = f.Name + ": " + FormatElement(f.Type, b[f.Offset:f.Offset+f.Type.Size])
+	case String:
+		return strconv.Quote(string(b))
+	case Reference:
+		if len(b) == 0 {
+			return "null"
 		}
-		return "{" + strings.Join(parts, ", ") + "}"
+		return strconv.Quote(string(b))
+	case SubArray, VLen, Struct:
+		parts, err := d.Split(b)
+		if err != nil {
+			return "invalid"
+		}
+		if d.Kind == Struct {
+			texts := make([]string, len(d.Fields))
+			for i, f := range d.Fields {
+				texts[i] = f.Name + ": " + FormatElement(f.Type, parts[i])
+			}
+			return "{" + strings.Join(texts, ", ") + "}"
+		}
+		shape := d.Dims
+		if d.Kind == VLen {
+			shape = []int64{int64(len(parts))}
+		}
+		var s strings.Builder
+		at := 0
+		writeNested(&s, shape, &at, func(i int) string { return FormatElement(*d.Base, parts[i]) })
+		return s.String()
 	}
 	return "0x" + hex.EncodeToString(b)
 }
+
+// bitField begins the tag of a Uint that is stored as a bit field.
+const bitField = "bit field"
 
 // loadInt returns a signed integer of 1, 2, 4 or 8 bytes.
 func loadInt(b []byte) int64 {
@@ -179,26 +208,28 @@ func (v Value) String() string {
 	}
 	at := 0
 	var s strings.Builder
-	v.write(&s, v.Shape, &at)
+	writeNested(&s, v.Shape, &at, func(i int) string {
+		if v.DType.Size == 0 {
+			return FormatElement(v.DType, []byte(v.Strings[i]))
+		}
+		return FormatElement(v.DType, v.Data[i*v.DType.Size:][:v.DType.Size])
+	})
 	return s.String()
 }
 
-func (v Value) write(s *strings.Builder, shape []int64, at *int) {
-	if len(shape) > 0 {
-		s.WriteByte('[')
-		for i := range shape[0] {
-			if i > 0 {
-				s.WriteByte(' ')
-			}
-			v.write(s, shape[1:], at)
-		}
-		s.WriteByte(']')
+// writeNested writes elements in row-major order, from number *at on, nested in brackets by axis.
+func writeNested(s *strings.Builder, shape []int64, at *int, element func(i int) string) {
+	if len(shape) == 0 {
+		s.WriteString(element(*at))
+		*at++
 		return
 	}
-	if v.DType.Kind == String {
-		s.WriteString(strconv.Quote(v.Strings[*at]))
-	} else {
-		s.WriteString(FormatElement(v.DType, v.Data[*at*v.DType.Size:][:v.DType.Size]))
+	s.WriteByte('[')
+	for i := range shape[0] {
+		if i > 0 {
+			s.WriteByte(' ')
+		}
+		writeNested(s, shape[1:], at, element)
 	}
-	*at++
+	s.WriteByte(']')
 }

@@ -55,7 +55,7 @@ func View(a *Array, s Selection) (*Array, error) {
 			}
 		}
 	}
-	if m.DType.Kind == String {
+	if m.DType.Size == 0 {
 		return New(stringView{v})
 	}
 	return New(v)
@@ -214,7 +214,7 @@ func (v *view) AttrDigest(ctx context.Context, name string) ([32]byte, error) {
 // Close implements Backend. The array under the view stays open.
 func (v *view) Close() error { return nil }
 
-// stringView is a view of an array of Kind String.
+// stringView is a view of an array whose elements have a variable size.
 type stringView struct{ *view }
 
 // ReadStrings implements StringReader.

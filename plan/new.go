@@ -98,8 +98,8 @@ func newPlan(ctx context.Context, operation, src, dst string, options *Options) 
 	switch {
 	case m.Null, a.NumElems() == 0:
 		return nil, fmt.Errorf("%w: %s has no elements to divide", errors.ErrUnsupported, src)
-	case m.DType.Kind == ndarray.String:
-		return nil, fmt.Errorf("%w: strings of variable length in %s", errors.ErrUnsupported, src)
+	case m.DType.Size == 0:
+		return nil, fmt.Errorf("%w: elements of variable size, %v, in %s", errors.ErrUnsupported, m.DType, src)
 	}
 	attrs, err := a.Attrs(ctx)
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {

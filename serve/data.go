@@ -79,7 +79,7 @@ type elements struct {
 	dtype ndarray.DType
 	shape []int64
 	data  []byte
-	texts []string // of dtype String
+	texts []string // elements of variable size
 }
 
 // readPart reads a part of an array. Regions that are much smaller than their chunks are read from
@@ -88,7 +88,7 @@ func readPart(ctx context.Context, arr *ndarray.Array, name string, p *part, cac
 	e := &elements{dtype: arr.DType(), shape: p.shape}
 	n := p.elems()
 	region := ndarray.Region{Start: p.start, Shape: p.count}
-	if e.dtype.Kind == ndarray.String {
+	if e.dtype.Size == 0 {
 		return e, readTexts(ctx, arr, p, e)
 	}
 	e.data = make([]byte, n*int64(e.dtype.Size))
@@ -126,7 +126,7 @@ func readTexts(ctx context.Context, arr *ndarray.Array, p *part, e *elements) er
 // sub-array are additional dimensions.
 func (e *elements) numpyShape() ([]int64, ndarray.DType) {
 	shape, d := slices.Clone(e.shape), e.dtype
-	for d.Kind == ndarray.SubArray {
+	for d.Kind == ndarray.SubArray && d.Size > 0 {
 		shape = append(shape, d.Dims...)
 		d = *d.Base
 	}
@@ -146,7 +146,7 @@ func arrayData(ctx context.Context, arr *ndarray.Array, q *request, cache *block
 	if err := p.fits(m.DType.Size, q.Limit); err != nil {
 		return response{}, err
 	}
-	if q.Format != "json" && m.DType.Kind == ndarray.String || q.Safe && !numericArray(m.DType) {
+	if q.Format != "json" && m.DType.Size == 0 || q.Safe && !numericArray(m.DType) {
 		return response{}, notNumeric(q)
 	}
 	e, err := readPart(ctx, arr, q.Path, &p, cache)
@@ -178,7 +178,7 @@ func (e *elements) encode(q *request) (response, error) {
 		n, _ := ndarray.Product(shape)
 		shape = []int64{n}
 	}
-	if q.Safe && d.Kind != ndarray.String {
+	if q.Safe && d.Size > 0 {
 		if err := e.makeSafe(&d); err != nil {
 			return response{}, err
 		}
@@ -256,8 +256,8 @@ func (e *elements) json(shape []int64, d ndarray.DType, limit int64) ([]byte, er
 		if exceeded = exceeded || int64(len(out)) > limit; exceeded {
 			return out
 		}
-		if d.Kind == ndarray.String {
-			return appendText(out, e.texts[i])
+		if d.Size == 0 {
+			return appendElement(out, d, []byte(e.texts[i]))
 		}
 		return appendElement(out, d, e.data[i*d.Size:][:d.Size])
 	})

@@ -348,10 +348,10 @@ func (s *hdf5Source) data(ctx context.Context, q *request) (r response, err erro
 		return nullData(q)
 	}
 	arr, err := s.array(q.Path)
-	if err == nil {
+	if err == nil && sameInMemory(arr.DType()) {
 		return arrayData(ctx, arr, q, &s.blocks)
 	}
-	if !errors.Is(err, ndarray.ErrType) {
+	if err != nil && !errors.Is(err, ndarray.ErrType) {
 		return r, err
 	}
 	if len(info.External) > 0 {
@@ -365,7 +365,18 @@ func (s *hdf5Source) data(ctx context.Context, q *request) (r response, err erro
 	return valuesData(ctx, d, &info, q)
 }
 
-// valuesData answers a request for elements of a type that ndarray does not have.
+// sameInMemory reports whether ndarray has elements of d in the form of HDF5: strings, and types of
+// a fixed size without numbers of unusual form, which have a tag.
+func sameInMemory(d ndarray.DType) bool {
+	same := d.Size > 0 || d.Kind == ndarray.String
+	d.MapParts(func(p ndarray.DType) ndarray.DType {
+		same = same && (p.Tag == "" || p.Kind == ndarray.Void)
+		return p
+	})
+	return same
+}
+
+// valuesData answers a request for elements of a type that ndarray does not have in the same form.
 func valuesData(ctx context.Context, d *h5.Dataset, info *h5.DatasetInfo, q *request) (r response, err error) {
 	p, err := parsePart(q.Selection, info.Space.Dims)
 	if err != nil {

@@ -263,6 +263,12 @@ func typeOfArray(d ndarray.DType) typeDoc {
 		t.Size = stringPointer
 		str(true)
 		t.DType = "|O"
+	case ndarray.Reference: // as the path of its target
+		t.Size = stringPointer
+		str(true)
+		t.DType = "|O"
+	case ndarray.VLen:
+		t.Size, t.Class, t.DType, t.Base = stringPointer, classSequence, "|O", ptr(typeOfArray(*d.Base))
 	case ndarray.Bytes, ndarray.Unicode, ndarray.DateTime, ndarray.TimeDelta: // times in ISO 8601
 		str(false)
 	case ndarray.Enum:

@@ -135,6 +135,7 @@ func appendElement(out []byte, d ndarray.DType, b []byte) []byte {
 	case ndarray.Bool:
 		return strconv.AppendBool(out, b[0] != 0)
 	case ndarray.Int, ndarray.Uint:
+		d.Tag = "" // bit fields are numbers too
 		return append(out, ndarray.FormatElement(d, b)...)
 	case ndarray.Enum:
 		return append(out, ndarray.FormatElement(*d.Base, b)...)
@@ -157,15 +158,24 @@ func appendElement(out []byte, d ndarray.DType, b []byte) []byte {
 			text = strings.Trim(quoted, `"`)
 		}
 		return appendText(out, text)
-	case ndarray.Struct:
-		return appendList(out, len(d.Fields), func(out []byte, i int) []byte {
-			f := d.Fields[i]
-			return appendElement(out, f.Type, b[f.Offset:][:f.Type.Size])
-		})
-	case ndarray.SubArray:
-		return appendNested(out, d.Dims, func(out []byte, i int) []byte {
-			return appendElement(out, *d.Base, b[i*d.Base.Size:][:d.Base.Size])
-		})
+	case ndarray.String:
+		return appendText(out, string(b))
+	case ndarray.Reference:
+		if len(b) == 0 {
+			return append(out, "null"...)
+		}
+		return appendText(out, string(b))
+	case ndarray.Struct, ndarray.SubArray, ndarray.VLen:
+		parts, err := d.Split(b)
+		switch {
+		case err != nil:
+		case d.Kind == ndarray.Struct:
+			return appendList(out, len(parts), func(out []byte, i int) []byte { return appendElement(out, d.Fields[i].Type, parts[i]) })
+		case d.Kind == ndarray.VLen:
+			return appendList(out, len(parts), func(out []byte, i int) []byte { return appendElement(out, *d.Base, parts[i]) })
+		default:
+			return appendNested(out, d.Dims, func(out []byte, i int) []byte { return appendElement(out, *d.Base, parts[i]) })
+		}
 	}
 	return appendBytes(out, b)
 }
@@ -176,8 +186,8 @@ func appendValue(out []byte, v ndarray.Value) []byte {
 		return append(out, "null"...)
 	}
 	return appendNested(out, v.Shape, func(out []byte, i int) []byte {
-		if v.DType.Kind == ndarray.String {
-			return appendText(out, v.Strings[i])
+		if v.DType.Size == 0 {
+			return appendElement(out, v.DType, []byte(v.Strings[i]))
 		}
 		return appendElement(out, v.DType, v.Data[i*v.DType.Size:][:v.DType.Size])
 	})

@@ -209,8 +209,8 @@ func prepare(spec ndarray.Spec) (_ ndarray.Spec, params cblosc.ArrayParams, cp *
 	if err := valid.Validate(); err != nil {
 		return spec, params, nil, err
 	}
-	if spec.DType.Kind == ndarray.String {
-		return spec, params, nil, fmt.Errorf("%w: arrays of variable strings", errors.ErrUnsupported)
+	if spec.DType.Size == 0 {
+		return spec, params, nil, fmt.Errorf("%w: elements of variable size, %v, in a b2nd array", errors.ErrUnsupported, spec.DType)
 	}
 	if spec.Comment != "" {
 		return spec, params, nil, fmt.Errorf("%w: a comment of a b2nd array", errors.ErrUnsupported)

@@ -35,8 +35,11 @@ func toPlain(v ndarray.Value) (any, bool) {
 func listOf(v ndarray.Value, shape []int64, at *int) (any, bool) {
 	if len(shape) == 0 {
 		*at++
-		if v.DType.Kind == ndarray.String {
+		switch {
+		case v.DType.Kind == ndarray.String:
 			return v.Strings[*at-1], utf8.ValidString(v.Strings[*at-1])
+		case v.DType.Size == 0:
+			return nil, false
 		}
 		return leafOf(v.DType, v.Data[(*at-1)*v.DType.Size:*at*v.DType.Size])
 	}

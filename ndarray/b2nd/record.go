@@ -95,7 +95,7 @@ func (a recordAttr) encode() any {
 	}
 	switch {
 	case a.alone || a.value.Null:
-	case d.Kind == ndarray.String:
+	case d.Size == 0:
 		texts := make([]any, len(a.value.Strings))
 		for i, s := range a.value.Strings {
 			texts[i] = []byte(s) // may contain invalid UTF-8
@@ -285,7 +285,7 @@ func decodeAttr(v any) (a recordAttr, ok bool) {
 	}
 	d := a.value.DType
 	if a.value.Null = list[2] == nil; a.value.Null {
-		if d.Kind != ndarray.String {
+		if d.Size > 0 {
 			a.value.Data = []byte{}
 		}
 		return a, list[3] == nil

@@ -208,6 +208,9 @@ func textOf(d ndarray.DType) (bcolztree.DType, error) {
 		return bcolztree.DType{}, fmt.Errorf("%w: elements of %v in a bcolz array: %s", errors.ErrUnsupported, d, why)
 	}
 	n := d.NumPy()
+	if d.Size == 0 && d.Kind != ndarray.String {
+		return refuse("elements of variable size")
+	}
 	switch d.Kind {
 	case ndarray.String:
 		return refuse("bcolz has no text of variable length but pickled objects")

@@ -131,7 +131,7 @@ func attrsWith(members bcolztree.Attrs, r *record) ndarray.Attrs {
 			continue
 		}
 		v := ndarray.Value{DType: a.DType, Shape: a.Shape, Null: a.Null, Strings: a.Strings}
-		if a.DType.Kind != ndarray.String {
+		if a.DType.Size > 0 {
 			v.Data = append([]byte{}, a.Data...)
 		}
 		x := ndarray.Attr{Name: a.Name, Value: v}
@@ -179,7 +179,7 @@ func (a *recordAttr) value(j bcolztree.Value) (ndarray.Value, bool) {
 // jsonOf converts a value to JSON. ok is false if JSON cannot represent it, or if reading it back
 // would return another value.
 func jsonOf(v ndarray.Value) (j bcolztree.Value, ok bool) {
-	if v.Null || v.DType.Kind == ndarray.Struct || v.DType.Kind == ndarray.SubArray || v.DType.Kind == ndarray.DateTime || v.DType.Kind == ndarray.TimeDelta {
+	if v.Null || v.DType.Size == 0 && v.DType.Kind != ndarray.String || v.DType.Kind == ndarray.Struct || v.DType.Kind == ndarray.SubArray || v.DType.Kind == ndarray.DateTime || v.DType.Kind == ndarray.TimeDelta {
 		return j, false
 	}
 	n := v.NumElems()

@@ -23,7 +23,7 @@ var kinds = map[byte]ndarray.Kind{
 func dtypeOf(t bcolztree.DType) (ndarray.DType, error) {
 	if t.Structured {
 		d, err := ndarray.ParseDType(t.Text)
-		if err != nil || d.Kind != ndarray.Struct {
+		if err != nil || d.Kind != ndarray.Struct || d.Size == 0 {
 			return d, fmt.Errorf("%w: elements of %s are not supported", ndarray.ErrType, t.Text)
 		}
 		return d, nil

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -21,8 +22,8 @@ type Object interface {
 }
 
 // ReadAttrs reads all attributes of an object, in the order of their names. Those
-// of a type that ndarray does not have, such as references and compounds, are
-// listed as unsupported with the type's name, and so is one of a type that libhdf5 does not know.
+// with references, and those of a type that ndarray or libhdf5 does not have, are listed as
+// unsupported with the type's name.
 func ReadAttrs(ctx context.Context, o Object) (ndarray.Attrs, error) {
 	var out ndarray.Attrs
 	for info, err := range o.Attributes() {
@@ -41,7 +42,7 @@ func ReadAttrs(ctx context.Context, o Object) (ndarray.Attrs, error) {
 			continue // in Meta.AxisNames
 		}
 		d, err := toDType(info.Datatype)
-		if err != nil {
+		if err != nil || refers(info.Datatype) {
 			out.Unsupported = append(out.Unsupported, ndarray.UnsupportedAttr{
 				Name: info.Name, Type: info.Datatype.String(), Reason: whyNot(info.Datatype),
 			})
@@ -52,7 +53,16 @@ func ReadAttrs(ctx context.Context, o Object) (ndarray.Attrs, error) {
 			return ndarray.Attrs{}, Translate(err)
 		}
 		v := ndarray.Value{DType: d, Null: a.Space.Kind == h5.Null, Shape: a.Space.Dims, Data: a.Data, Strings: a.Strings}
-		if d.Kind != ndarray.String && v.Data == nil {
+		if d.Kind != ndarray.String && (d.Size == 0 || converted(d)) {
+			all, err := h5value.AttributeValues(&a)
+			if err == nil {
+				v.Data, v.Strings, err = new(values).loadAll(d, all)
+			}
+			if err != nil {
+				return ndarray.Attrs{}, Translate(fmt.Errorf("attribute %q: %w", info.Name, err))
+			}
+		}
+		if d.Size > 0 && v.Data == nil {
 			v.Data = []byte{}
 		}
 		out.List = append(out.List, ndarray.Attr{Name: info.Name, Value: v})
@@ -90,10 +100,13 @@ func toAttribute(a ndarray.Attr) (h5.Attribute, error) {
 	if err != nil {
 		return h5.Attribute{}, fmt.Errorf("attribute %q: %w", a.Name, err)
 	}
-	return h5.Attribute{
-		Name: a.Name, Datatype: t, Data: a.Value.Data, Strings: a.Value.Strings,
-		Space: space(ndarray.Spec{Null: a.Value.Null, Shape: a.Value.Shape}),
-	}, nil
+	out := h5.Attribute{Name: a.Name, Datatype: t, Space: space(ndarray.Spec{Null: a.Value.Null, Shape: a.Value.Shape})}
+	if d := a.Value.DType; d.Kind == ndarray.String || d.Size > 0 && !converted(d) {
+		out.Data, out.Strings = a.Value.Data, a.Value.Strings
+	} else if out.Values, err = new(values).storeAll(d, t, a.Value.Data, a.Value.Strings); err != nil {
+		return h5.Attribute{}, Translate(fmt.Errorf("attribute %q: %w", a.Name, err))
+	}
+	return out, nil
 }
 
 func toAttributes(attrs []ndarray.Attr, shared map[string]*h5.CommittedType) ([]h5.Attribute, error) {

@@ -44,7 +44,7 @@ func parseAttr(values *h5file.Values, a *h5file.Attribute, err error) (v ndarray
 		return v, a.Type.String(), err
 	}
 	d, err := toDType(t)
-	if err != nil {
+	if err != nil || converted(d) || d.Size == 0 && d.Kind != ndarray.String {
 		return v, t.String(), errors.New(whyNot(t))
 	}
 	s := h5types.Dataspace(a.Space)

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -89,9 +90,9 @@ func TestAttr_unknownType(t *testing.T) {
 	require.NoError(t, err)
 	d, err := f.Root().OpenDataset("x")
 	require.NoError(t, err)
-	odd := h5.Int(2, h5.LittleEndian)
-	odd.Precision = 9
-	require.NoError(t, d.WriteAttribute(h5.Attribute{Name: "odd", Datatype: odd, Space: h5.ScalarSpace(), Data: []byte{1, 0}}))
+	null, err := h5value.NewBuilder(h5.ReferenceType(h5.ObjectReference), 1)
+	require.NoError(t, err)
+	require.NoError(t, d.WriteAttribute(h5.Attribute{Name: "odd", Datatype: null.Values().Datatype, Space: h5.ScalarSpace(), Values: null.Values()}))
 	require.NoError(t, errors.Join(d.Close(), f.Close()))
 	b, err := hdf5.Open(file, "x", nil)
 	require.NoError(t, err)

@@ -131,8 +131,8 @@ func setFilters(o *h5.DatasetOptions, c *ndarray.Compression, d ndarray.DType) e
 		return fmt.Errorf("%w: codec %s at level %d, it has no levels", ndarray.ErrParam, w.name, c.Level)
 	case c.Level < w.least || c.Level > w.most:
 		return fmt.Errorf("%w: %s level %d, %d to %d can be", ndarray.ErrParam, w.name, c.Level, w.least, w.most)
-	case d.Kind == ndarray.String && w.filter != nil && w.name != "deflate":
-		return fmt.Errorf("%w: strings of variable length with %s", errors.ErrUnsupported, w.name)
+	case d.Size == 0 && w.filter != nil && w.name != "deflate":
+		return fmt.Errorf("%w: elements of variable size with %s", errors.ErrUnsupported, w.name)
 	}
 	if err := setPrepare(o, c, &w); err != nil || w.filter == nil || o.Chunks == nil {
 		return err

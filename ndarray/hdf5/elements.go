@@ -29,6 +29,22 @@ func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 	case b.files.absent:
 		boxes.Repeat(dst, b.meta.Fill)
 		return nil
+	case b.converted:
+		return b.readConverted(ctx, dst, r)
+	}
+	return b.readStored(ctx, dst, r)
+}
+
+// toNative swaps elements to native order, unless they are converted later.
+func (b *Backend) toNative(p []byte) {
+	if !b.converted {
+		b.meta.DType.ToNative(p)
+	}
+}
+
+// readStored reads elements in the form of the file, in native order.
+func (b *Backend) readStored(ctx context.Context, dst []byte, r ndarray.Region) error {
+	switch {
 	case b.files.dir != "" && b.files.external != nil && b.meta.ReadOnly:
 		return b.readExternal(ctx, dst, r)
 	}
@@ -42,23 +58,23 @@ func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 		if err != nil {
 			return Translate(err)
 		}
-		b.meta.DType.ToNative(dst)
+		b.toNative(dst)
 		return nil
 	}
 	if ok, err := b.readRows(ctx, dst, r); ok || err != nil {
-		b.meta.DType.ToNative(dst)
+		b.toNative(dst)
 		return Translate(err)
 	}
 	for s := range b.meta.Slabs(r) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		part := dst[:s.NumElems()*int64(b.meta.DType.Size)]
+		part := dst[:s.NumElems()*int64(b.stored.Size)]
 		dst = dst[len(part):]
 		if err := b.dataset.ReadRegion(part, b.stored, region(s)); err != nil {
 			return Translate(err)
 		}
-		b.meta.DType.ToNative(part)
+		b.toNative(part)
 	}
 	return nil
 }
@@ -115,7 +131,7 @@ func (b *Backend) readRows(ctx context.Context, dst []byte, r ndarray.Region) (o
 // rows yields the parts of a region of a contiguous dataset that are contiguous in the file.
 func (b *Backend) rows(r ndarray.Region) ahead.Ranges {
 	return func(yield func(off, n int64) bool) {
-		row, axis := int64(b.meta.DType.Size), len(r.Shape)-1
+		row, axis := int64(b.stored.Size), len(r.Shape)-1
 		for ; axis > 0 && r.Shape[axis] == b.meta.Shape[axis]; axis-- {
 			row *= r.Shape[axis]
 		}
@@ -125,7 +141,7 @@ func (b *Backend) rows(r ndarray.Region) ahead.Ranges {
 		for _, n := range r.Shape[:axis] {
 			rows *= n
 		}
-		strides := boxes.Strides(b.meta.Shape, b.meta.DType.Size)
+		strides := boxes.Strides(b.meta.Shape, b.stored.Size)
 		at := slices.Clone(r.Start[:axis])
 		for range rows {
 			off := int64(b.address) + r.Start[axis]*step
@@ -162,25 +178,32 @@ func (b *Backend) worthReading(n int) bool {
 
 func (b *Backend) chunkBytes() int64 {
 	n, _ := ndarray.Product(b.meta.ChunkShape) // does not overflow, because the chunk exists
-	return n * int64(b.meta.DType.Size)
+	return n * int64(b.stored.Size)
 }
 
 // WriteRegion writes elements, converted to storage order.
 func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
+	if b.converted {
+		return b.writeConverted(ctx, src, r)
+	}
+	return b.writeStored(ctx, src, r)
+}
+
+func (b *Backend) writeStored(ctx context.Context, src []byte, r ndarray.Region) error {
 	write, whole := b.writeByLibrary, false
 	if s := b.sequence.Load(); s != nil {
 		write, whole = s.writeInOrder, true
 	} else if b.worthWriting(r) {
 		write, whole = b.writeChunks, true
 	}
-	if whole && b.meta.DType.IsNative() {
+	if whole && (b.converted || b.meta.DType.IsNative()) {
 		return write(ctx, src, r)
 	}
 	var swapped []byte // one slab in storage order
 	for s := range b.meta.Slabs(r) {
-		part := src[:s.NumElems()*int64(b.meta.DType.Size)]
+		part := src[:s.NumElems()*int64(b.stored.Size)]
 		src = src[len(part):]
-		if !b.meta.DType.IsNative() {
+		if !b.converted && !b.meta.DType.IsNative() {
 			swapped = append(swapped[:0], part...)
 			b.meta.DType.ToNative(swapped) // to storage order; ToNative is its own inverse
 			part = swapped

@@ -105,7 +105,7 @@ func (b *Backend) readExternal(ctx context.Context, dst []byte, r ndarray.Region
 			return err
 		}
 	}
-	item, rest := int64(b.meta.DType.Size), dst
+	item, rest := int64(b.stored.Size), dst
 	for start, n := range runs(b.meta.Shape, r) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -115,7 +115,7 @@ func (b *Backend) readExternal(ctx context.Context, dst []byte, r ndarray.Region
 		}
 		rest = rest[n*item:]
 	}
-	b.meta.DType.ToNative(dst)
+	b.toNative(dst)
 	return nil
 }
 

@@ -26,6 +26,9 @@ type Backend struct {
 	dataset *h5.Dataset
 	stored  h5.Datatype // also in memory, so that libhdf5 does not convert
 	meta    ndarray.Meta
+
+	converted bool // elements of a fixed size that have another form in the file
+
 	library bool // libhdf5 moves all elements
 
 	untrusted bool // libhdf5 must not decode chunks that chunkio can decode
@@ -150,7 +153,7 @@ func newBackend(f *h5.File, d *h5.Dataset, location string) (*Backend, error) {
 	if meta.Comment, err = d.Comment(); err != nil {
 		return nil, err
 	}
-	b := &Backend{file: f, dataset: d, stored: info.Datatype, meta: meta, address: contiguous(&info), filters: info.Filters, plainEdges: info.PlainEdges}
+	b := &Backend{file: f, dataset: d, stored: info.Datatype, meta: meta, converted: meta.DType.Size > 0 && converted(meta.DType), address: contiguous(&info), filters: info.Filters, plainEdges: info.PlainEdges}
 	add := func(name string) {
 		if name != "." && !slices.Contains(b.elsewhere, name) {
 			b.elsewhere = append(b.elsewhere, name)
@@ -457,7 +460,7 @@ func join(file, object string) string { return file + ":" + absolute(object) }
 // Meta describes the dataset.
 func (b *Backend) Meta() ndarray.Meta { return b.meta }
 
-// ReadStrings reads strings of variable length (H5Dread).
+// ReadStrings reads elements of variable size (H5Dread).
 func (b *Backend) ReadStrings(ctx context.Context, dst []string, r ndarray.Region) error {
 	if err := b.checkFiles(); err != nil {
 		return err
@@ -467,7 +470,11 @@ func (b *Backend) ReadStrings(ctx context.Context, dst []string, r ndarray.Regio
 			return err
 		}
 		n := s.NumElems()
-		if err := h5value.Read(b.dataset, dst[:n], region(s)); err != nil {
+		read := b.readVariable
+		if b.meta.DType.Kind == ndarray.String {
+			read = func(dst []string, s ndarray.Region) error { return h5value.Read(b.dataset, dst, region(s)) }
+		}
+		if err := read(dst[:n], s); err != nil {
 			return Translate(err)
 		}
 		dst = dst[n:]
@@ -475,14 +482,18 @@ func (b *Backend) ReadStrings(ctx context.Context, dst []string, r ndarray.Regio
 	return nil
 }
 
-// WriteStrings writes strings of variable length (H5Dwrite).
+// WriteStrings writes elements of variable size (H5Dwrite).
 func (b *Backend) WriteStrings(ctx context.Context, src []string, r ndarray.Region) error {
 	for s := range b.meta.Slabs(r) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		n := s.NumElems()
-		if err := h5value.Write(b.dataset, src[:n], region(s)); err != nil {
+		write := b.writeVariable
+		if b.meta.DType.Kind == ndarray.String {
+			write = func(src []string, s ndarray.Region) error { return h5value.Write(b.dataset, src, region(s)) }
+		}
+		if err := write(src[:n], s); err != nil {
 			return Translate(err)
 		}
 		src = src[n:]

@@ -187,27 +187,7 @@ func foreign(t *testing.T, fill func(root *h5.Group)) string {
 	return file
 }
 
-func TestTypes_unsupported(t *testing.T) {
-	part := h5.Int(2, h5.LittleEndian)
-	narrow := h5.Int(4, h5.LittleEndian)
-	narrow.Precision = 17
-	for name, dt := range map[string]h5.Datatype{
-		"H5T_COMPOUND":     {Class: h5.Compound, Size: 4, Members: []h5.Member{{Name: "f", Type: &narrow}}},
-		"17-bit precision": narrow,
-		"H5T_VLEN":         {Class: h5.Sequence, Size: 16, Base: &part},
-	} {
-		file := foreign(t, func(root *h5.Group) {
-			d, err := root.CreateDataset("x", dt, h5.SimpleSpace(3), nil)
-			require.NoError(t, err)
-			require.NoError(t, d.Close())
-		})
-		_, err := hdf5.Open(file, "x", nil)
-		require.ErrorIs(t, err, errors.ErrUnsupported, name)
-		require.ErrorContains(t, err, name)
-	}
-}
-
-func TestAttr_unsupported(t *testing.T) {
+func TestAttr_bitFields(t *testing.T) {
 	bits := h5.Datatype{Class: h5.Bitfield, Size: 2, Precision: 16}
 	file := foreign(t, func(root *h5.Group) {
 		d, err := root.CreateDataset("x", h5.Int(4, h5.LittleEndian), h5.ScalarSpace(), nil)
@@ -227,14 +207,11 @@ func TestAttr_unsupported(t *testing.T) {
 	defer func() { require.NoError(t, b.Close()) }()
 	attrs, err := b.Attrs(bg)
 	require.NoError(t, err)
-	require.Len(t, attrs.List, 1)
-	require.Equal(t, "5", attrs.List[0].Value.String())
-	require.Equal(t, ">i2", attrs.List[0].Value.DType.String())
-	require.Len(t, attrs.Unsupported, 2)
-	require.Equal(t, "a record", attrs.Unsupported[0].Name)
-	require.Contains(t, attrs.Unsupported[0].Type, "H5T_COMPOUND")
-	require.Equal(t, "ndarray has no such element type", attrs.Unsupported[0].Reason)
-	require.Equal(t, "c pair", attrs.Unsupported[1].Name)
+	require.Empty(t, attrs.Unsupported)
+	for i, want := range []string{"{f: 0x0201}", "5", "[0x0001 0x0002]"} {
+		require.Equal(t, want, attrs.List[i].Value.String())
+	}
+	require.Equal(t, ">i2", attrs.List[1].Value.DType.String())
 }
 
 // TestTypes_references checks attributes of references, alone, in sequences and in compounds.

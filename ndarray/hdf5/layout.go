@@ -5,6 +5,7 @@ package hdf5
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 
@@ -17,8 +18,8 @@ func DefaultCompression() *ndarray.Compression {
 	return &ndarray.Compression{Codec: "deflate", Level: 4, Filters: []string{"shuffle"}}
 }
 
-// textSize is the size in bytes of a string of variable length in a chunk: its length and its
-// location in the global heap.
+// textSize is the size in bytes of a string or sequence in a chunk: its length and its location in
+// the global heap.
 const textSize = 16
 
 // growing is the length assumed for an empty dimension that may grow when chunks are chosen.
@@ -62,7 +63,7 @@ func chunks(spec ndarray.Spec) []int64 {
 			}
 		}
 		size := spec.DType.Size
-		if spec.DType.Kind == ndarray.String {
+		if spec.DType.Size == 0 {
 			size = textSize
 		}
 		c = ndarray.AutoChunks(shape, size)
@@ -89,8 +90,15 @@ func options(spec ndarray.Spec) (*h5.DatasetOptions, error) {
 		o.Shuffle, o.Deflate, o.Fletcher32, o.Filters = false, nil, false, nil
 	}
 	if spec.Fill != nil {
-		o.Fill = slices.Clone(spec.Fill)
-		spec.DType.ToNative(o.Fill) // to storage order; ToNative is its own inverse
+		t, err := datatypeOf(spec.DType)
+		if err != nil {
+			return nil, err
+		}
+		v, err := new(values).storeAll(spec.DType, t, spec.Fill, nil)
+		if err != nil {
+			return nil, Translate(fmt.Errorf("fill value: %w", err))
+		}
+		o.Fill = v.Block[:t.Size]
 	}
 	return o, nil
 }
@@ -145,9 +153,10 @@ func describe(info *h5.DatasetInfo, path string) (ndarray.Meta, ndarray.Storage,
 	if m.DType, err = toDType(info.Datatype); err != nil {
 		return m, s, err
 	}
-	if info.FillKind == h5.FillValue && m.DType.Size > 0 && len(info.Fill) == m.DType.Size {
-		m.Fill = slices.Clone(info.Fill)
-		m.DType.ToNative(m.Fill)
+	if info.FillKind == h5.FillValue && m.DType.Size > 0 && len(info.Fill) == info.Datatype.Size {
+		if m.Fill, _, err = new(values).loadAll(m.DType, h5.Values{Datatype: info.Datatype, N: 1, Block: info.Fill}); err != nil {
+			return m, s, fmt.Errorf("fill value: %w", err)
+		}
 	}
 	return m, s, nil
 }

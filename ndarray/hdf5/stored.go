@@ -37,7 +37,7 @@ func (b *Backend) exchanges() bool {
 // blosc2Only returns the parameters of the filter Blosc2 if it is the only filter and its
 // parameters are complete.
 func (b *Backend) blosc2Only() ([]uint32, *ndarray.Compression) {
-	if len(b.filters) != 1 || b.filters[0].ID != filter.IDBlosc2 || len(b.filters[0].Values) <= blosc2Rank {
+	if b.converted || len(b.filters) != 1 || b.filters[0].ID != filter.IDBlosc2 || len(b.filters[0].Values) <= blosc2Rank {
 		return nil, nil
 	}
 	c, ok := blosc2Compression(b.filters[0].Values)

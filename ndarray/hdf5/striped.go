@@ -73,7 +73,7 @@ func (b *Backend) moveParts(ctx context.Context, st *striped.Dataset, p []byte, 
 	if err != nil {
 		return Translate(err)
 	}
-	item := b.meta.DType.Size
+	item := b.stored.Size
 	whole := boxes.Strides(r.Shape, item)
 	var next atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)
@@ -109,7 +109,7 @@ func (b *Backend) moveParts(ctx context.Context, st *striped.Dataset, p []byte, 
 // movePart moves the elements of one part between its dataset and p, where the neighbours along
 // each dimension are strides bytes apart. buf has the size of the part.
 func (b *Backend) movePart(ctx context.Context, part *striped.Part, p, buf []byte, strides []int64, write bool) error {
-	count, item := part.Region.Count, b.meta.DType.Size
+	count, item := part.Region.Count, b.stored.Size
 	dense, o := boxes.Strides(count, item), &chunkio.Options{Workers: 1}
 	if write {
 		box := boxes.New(count, dense, strides, item)
@@ -120,7 +120,7 @@ func (b *Backend) movePart(ctx context.Context, part *striped.Part, p, buf []byt
 	if _, err := chunkio.Read(ctx, part.Dataset, buf, b.stored, part.Source, o); err != nil {
 		return err
 	}
-	b.meta.DType.ToNative(buf)
+	b.toNative(buf)
 	box := boxes.New(count, strides, dense, item)
 	box.Copy(p, buf)
 	return nil

@@ -13,8 +13,19 @@
 //	Enum            H5T_ENUM; h5py's bool is Bool
 //	Struct          H5T_COMPOUND with its offsets; no titles
 //	SubArray        H5T_ARRAY
-//	String          H5T_STRING of variable size; not inside other types
+//	String          H5T_STRING of variable size
+//	VLen            H5T_VLEN
+//	Reference       H5T_REFERENCE: H5T_STD_REF_OBJ with the tag "object", H5T_STD_REF_DSETREG with the
+//	                tag "region", otherwise H5T_STD_REF; reference.go has the notation
 //	Unicode         unsupported: HDF5 has no strings of 4-byte code points
+//
+// Numbers that HDF5 stores in another form have a tag with that form (layouts.go):
+//
+//	Int, Uint       integers of other sizes and precisions; bit fields are Uint, with a tag that begins
+//	                with "bit field"
+//	Float           floats of other layouts, for example VAX and FP8, if memory has every value
+//	DateTime        H5T_TIME: seconds since 1970
+//	Void            other numbers, for example integers of 128 bits; the tag begins with "HDF5:"
 
 package hdf5
 
@@ -57,6 +68,19 @@ func datatypeOf(d ndarray.DType) (h5.Datatype, error) {
 	switch d.Kind {
 	case ndarray.Bool:
 		return h5value.Bool(), nil
+	case ndarray.Int, ndarray.Uint, ndarray.Float, ndarray.DateTime:
+		if d.Tag != "" {
+			return numberLayout(d.Tag, order)
+		}
+	case ndarray.Void:
+		if text, ok := strings.CutPrefix(d.Tag, layoutTag); ok {
+			if big, ok := strings.CutPrefix(text, "big-endian "); ok {
+				return numberLayout(big, h5.BigEndian)
+			}
+			return numberLayout(text, h5.LittleEndian)
+		}
+	}
+	switch d.Kind {
 	case ndarray.Int:
 		return h5.Int(d.Size, order), nil
 	case ndarray.Uint:
@@ -71,18 +95,26 @@ func datatypeOf(d ndarray.DType) (h5.Datatype, error) {
 		return h5.Datatype{Class: h5.Opaque, Size: d.Size, Tag: d.Tag}, nil
 	case ndarray.String:
 		return h5.VariableString(charsToH5[d.CharSet]), nil
+	case ndarray.VLen:
+		base, err := datatypeOf(*d.Base)
+		return h5.SequenceOf(base), err
+	case ndarray.Reference:
+		return h5.ReferenceType(referenceKinds[d.Tag]), nil
 	case ndarray.DateTime, ndarray.TimeDelta:
 		return h5.Datatype{Class: h5.Opaque, Size: d.Size, Tag: numpyTag + d.String()}, nil
 	case ndarray.Enum:
 		return enumType(d)
 	case ndarray.SubArray:
 		base, err := datatypeOf(*d.Base)
-		return h5.Datatype{Class: h5.Array, Size: d.Size, Base: &base, Dims: slices.Clone(d.Dims)}, err
+		return h5.ArrayOf(base, slices.Clone(d.Dims)...), err
 	case ndarray.Struct:
 		return compoundType(d)
 	}
 	return h5.Datatype{}, fmt.Errorf("%w: element type %v in HDF5", errors.ErrUnsupported, d)
 }
+
+// referenceKinds are the kinds of reference by the tag of a Reference.
+var referenceKinds = map[string]h5.ReferenceKind{"object": h5.ObjectReference, "region": h5.RegionReference, "": h5.StandardReference}
 
 // numpyTag is the prefix of tags of opaque types that contain a NumPy type.
 const numpyTag = "NUMPY:"
@@ -118,6 +150,7 @@ func enumType(d ndarray.DType) (h5.Datatype, error) {
 
 func compoundType(d ndarray.DType) (h5.Datatype, error) {
 	t := h5.Datatype{Class: h5.Compound, Size: d.Size, Members: make([]h5.Member, len(d.Fields))}
+	same := d.Size > 0 // the members have the same sizes in memory
 	for i, f := range d.Fields {
 		if f.Title != "" {
 			return t, fmt.Errorf("%w: field %q has the title %q, which HDF5 cannot store", errors.ErrUnsupported, f.Name, f.Title)
@@ -127,24 +160,49 @@ func compoundType(d ndarray.DType) (h5.Datatype, error) {
 			return t, fmt.Errorf("field %q: %w", f.Name, err)
 		}
 		t.Members[i] = h5.Member{Name: f.Name, Offset: f.Offset, Type: &m}
+		same = same && m.InMemory() == f.Type.Size
+	}
+	if !same {
+		return h5.CompoundOf(t.Members...), nil
 	}
 	return t, nil
 }
 
-// toDType is the inverse of toDatatype. For a datatype that would not convert back to an equal one,
-// the error contains its name and is both errors.ErrUnsupported and ndarray.ErrType. Examples are
-// an integer of 17 bits, a bit field, a reference and a sequence.
+// toDType is the inverse of toDatatype, except that the offsets in a compound with members of
+// variable size are lost. For a datatype that would not convert back to an equal one, the error
+// contains its name and is both errors.ErrUnsupported and ndarray.ErrType. An example is an
+// enumeration with two names for one value.
 func toDType(stored h5.Datatype) (ndarray.DType, error) {
 	t := withoutComplex(stored)
 	if d, ok := dtypeOf(t); ok && d.Validate() == nil {
-		if t.Variable {
-			t.Pad = h5.NullTerm // has no meaning for strings of variable length
-		}
-		if back, err := datatypeOf(d); err == nil && back.Equal(t) {
+		if back, err := datatypeOf(d); err == nil && (back.Equal(t) || (d.Size == 0 || converted(d)) && packed(back).Equal(packed(t))) {
 			return d, nil
 		}
 	}
 	return ndarray.DType{}, ndarray.Mark(fmt.Errorf("%w: HDF5 datatype %v", errors.ErrUnsupported, stored), ndarray.ErrType)
+}
+
+// packed removes the properties of t that ndarray does not keep if the form in memory is another
+// one: the offsets in compounds, and the padding of strings of variable length.
+func packed(t h5.Datatype) h5.Datatype {
+	if t.Variable {
+		t.Pad = h5.NullTerm
+	}
+	if t.Base != nil {
+		base := packed(*t.Base)
+		if t.Base = &base; t.Class == h5.Array {
+			return h5.ArrayOf(base, t.Dims...)
+		}
+	}
+	if t.Class != h5.Compound {
+		return t
+	}
+	t.Members = slices.Clone(t.Members)
+	for i := range t.Members {
+		m := packed(*t.Members[i].Type)
+		t.Members[i].Type = &m
+	}
+	return h5.CompoundOf(t.Members...)
 }
 
 // withoutComplex replaces complex number types in t and inside it by the compound of two floats
@@ -172,6 +230,33 @@ func withoutComplex(t h5.Datatype) h5.Datatype {
 
 // dtypeOf returns the likely type of t. The caller must verify it with datatypeOf.
 func dtypeOf(t h5.Datatype) (ndarray.DType, bool) {
+	switch t.Class {
+	case h5.Integer, h5.Float:
+		d, _ := plainType(t)
+		if back, err := datatypeOf(d); err == nil && d.Validate() == nil && back.Equal(t) {
+			return d, true
+		}
+		return unusual(t), true
+	case h5.Bitfield, h5.Time:
+		return unusual(t), true
+	case h5.Sequence:
+		base, ok := dtypeOf(*t.Base)
+		return ndarray.DType{Kind: ndarray.VLen, Order: ndarray.NoOrder, Base: &base}, ok
+	case h5.Reference:
+		d := ndarray.DType{Kind: ndarray.Reference, Order: ndarray.NoOrder}
+		for tag, kind := range referenceKinds {
+			if kind == t.Ref {
+				d.Tag = tag
+			}
+		}
+		return d, true
+	}
+	return plainType(t)
+}
+
+// plainType is dtypeOf for datatypes whose elements have the same form in memory, apart from the
+// byte order and the parts.
+func plainType(t h5.Datatype) (ndarray.DType, bool) {
 	d := ndarray.DType{Size: t.Size, Order: ndarray.NoOrder}
 	order := ndarray.Little
 	if t.Order == h5.BigEndian {
@@ -228,12 +313,17 @@ func dtypeOf(t h5.Datatype) (ndarray.DType, bool) {
 // structOf returns the structure of a compound, or the complex type if the compound represents one.
 func structOf(t h5.Datatype) (ndarray.DType, bool) {
 	d := ndarray.DType{Kind: ndarray.Struct, Size: t.Size, Order: ndarray.NoOrder, Fields: make([]ndarray.Field, len(t.Members))}
+	same := true // the members have the same sizes in memory
 	for i, m := range t.Members {
 		x, ok := dtypeOf(*m.Type)
 		if !ok {
 			return d, false
 		}
 		d.Fields[i] = ndarray.Field{Name: m.Name, Offset: m.Offset, Type: x}
+		same = same && x.Size == m.Type.InMemory()
+	}
+	if !same {
+		return ndarray.StructOf(false, d.Fields...), true
 	}
 	if len(d.Fields) == 2 && d.Fields[0].Type.Kind == ndarray.Float {
 		z := ndarray.DType{Kind: ndarray.Complex, Size: t.Size, Order: d.Fields[0].Type.Order}

@@ -22,7 +22,7 @@ type Backend struct {
 
 	mu    sync.RWMutex
 	data  []byte   // row-major, native byte order
-	texts []string // the elements of an array of Kind String
+	texts []string // elements of variable size
 	attrs []ndarray.Attr
 }
 
@@ -43,11 +43,11 @@ func New(spec ndarray.Spec) (*Backend, error) {
 		return nil, ndarray.Wrap("create", "", fmt.Errorf("%w: %v elements of %d bytes in memory",
 			ndarray.ErrShape, spec.Shape, spec.DType.Size))
 	}
-	if spec.DType.Kind == ndarray.String {
+	if spec.DType.Size == 0 {
 		if meta.NumElems() > maxBytes/16 {
-			return nil, ndarray.Wrap("create", "", fmt.Errorf("%w: %v strings in memory", ndarray.ErrShape, spec.Shape))
+			return nil, ndarray.Wrap("create", "", fmt.Errorf("%w: %v elements of variable size in memory", ndarray.ErrShape, spec.Shape))
 		}
-		b.texts = make([]string, meta.NumElems())
+		b.texts = slices.Repeat([]string{zero(spec.DType)}, int(meta.NumElems()))
 	}
 	b.data = make([]byte, meta.NumElems()*int64(spec.DType.Size))
 	if b.meta.Fill != nil && len(b.data) > 0 {
@@ -59,6 +59,33 @@ func New(spec ndarray.Spec) (*Backend, error) {
 		b.attrs = append(b.attrs, ndarray.Attr{Name: a.Name, Value: a.Value.Clone()})
 	}
 	return b, nil
+}
+
+// zero returns the element of variable size whose numbers are 0, with empty strings and sequences.
+func zero(d ndarray.DType) string {
+	part := func(d ndarray.DType) []byte {
+		if d.Size > 0 {
+			return make([]byte, d.Size)
+		}
+		return []byte(zero(d))
+	}
+	var parts [][]byte
+	switch d.Kind {
+	case ndarray.Struct:
+		for _, f := range d.Fields {
+			parts = append(parts, part(f.Type))
+		}
+	case ndarray.SubArray:
+		n, _ := ndarray.Product(d.Dims)
+		parts = slices.Repeat([][]byte{part(*d.Base)}, int(n))
+	default:
+		return ""
+	}
+	b, err := d.Join(parts...)
+	if err != nil {
+		panic("mem: " + err.Error()) // the parts have the sizes of the type
+	}
+	return string(b)
 }
 
 // Meta describes the array.
@@ -153,7 +180,7 @@ func (b *Backend) Resize(ctx context.Context, shape []int64) error {
 	for i, n := range old.Shape {
 		both.Shape[i] = min(n, both.Shape[i])
 	}
-	if old.DType.Kind == ndarray.String {
+	if old.DType.Size == 0 {
 		var texts []string
 		b.eachText(both, func(at, _ int) { texts = append(texts, b.texts[at]) })
 		grown.eachText(both, func(at, i int) { grown.texts[at] = texts[i] })
@@ -238,7 +265,7 @@ func (b *Backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	}
 	r := g.Chunk(index)
 	bytes := r.NumElems() * int64(b.meta.DType.Size)
-	if b.meta.DType.Kind == ndarray.String {
+	if b.meta.DType.Size == 0 {
 		b.mu.RLock()
 		defer b.mu.RUnlock()
 		b.eachText(r, func(at, _ int) { bytes += int64(len(b.texts[at])) })

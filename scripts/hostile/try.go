@@ -284,7 +284,7 @@ func digest(ctx context.Context, a *ndarray.Array) (string, error) {
 }
 
 func elements(ctx context.Context, a *ndarray.Array, r ndarray.Region, h hash.Hash) error {
-	if a.DType().Kind == ndarray.String {
+	if a.DType().Size == 0 {
 		texts := make([]string, r.NumElems())
 		if err := a.ReadStrings(ctx, texts, r); err != nil {
 			return err

@@ -56,7 +56,7 @@ func parseSimple(text string) (d DType, ok bool) {
 		code = text
 	}
 	t, err := ndarray.ParseDType(code)
-	if err != nil || t.Kind == ndarray.BFloat || t.Size > maxItemSize {
+	if err != nil || t.Kind == ndarray.BFloat || t.Size == 0 || t.Size > maxItemSize {
 		return d, false
 	}
 	if code[0] != '>' && t.Order != ndarray.NoOrder {

@@ -197,7 +197,7 @@ func appendArray(ctx context.Context, dst, src *ndarray.Array, axis int, memory 
 		r.Start[axis] += at
 		return r
 	}
-	if src.DType().Kind != ndarray.String {
+	if src.DType().Size > 0 {
 		return sequential(ctx, src, src.Shape(), src.Meta().ChunkShape, src.DType().Size, memory, func(r ndarray.Region, b []byte) error {
 			moved(int64(len(b)))
 			return dst.Write(ctx, b, place(r))
@@ -216,14 +216,14 @@ func appendArray(ctx context.Context, dst, src *ndarray.Array, axis int, memory 
 	return nil
 }
 
-// allBytes returns the bytes of all elements. Strings of variable length count with textBytes each.
+// allBytes returns the bytes of all elements. Elements of variable size count with textBytes each.
 func allBytes(arr *ndarray.Array) int64 {
-	if arr.DType().Kind == ndarray.String {
+	if arr.DType().Size == 0 {
 		return arr.NumElems() * textBytes
 	}
 	return arr.NBytes()
 }
 
-// textBytes is the number of bytes that --memory assumes for a string of variable length, as in
+// textBytes is the number of bytes that --memory assumes for an element of variable size, as in
 // ndarray.Copy.
 const textBytes = 64

@@ -50,6 +50,9 @@ func parseValue(text, dtype string) (v ndarray.Value, err error) {
 	} else if v.DType, err = ndarray.ParseDType(dtype); err != nil {
 		return v, err
 	}
+	if v.DType.Size == 0 && v.DType.Kind != ndarray.String {
+		return v, fmt.Errorf("%w: a value of %v in JSON", errors.ErrUnsupported, v.DType)
+	}
 	for _, leaf := range leaves {
 		if v.DType.Kind == ndarray.String {
 			s, ok := leaf.(string)

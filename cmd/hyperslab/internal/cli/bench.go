@@ -385,7 +385,7 @@ func speedText(mb float64) string {
 // conversion. ok is false if an array cannot be measured.
 func estimate(ctx context.Context, src *ndarray.Array, spec ndarray.Spec, format hyperslab.Format, jobs int, memory int64) (stored int64, took time.Duration, ok bool, err error) {
 	m := src.Meta()
-	if m.DType.Kind == ndarray.String || src.NBytes() == 0 || len(m.Shape) == 0 || m.Path == stdio || format != hyperslab.B2ND && format != hyperslab.HDF5 {
+	if m.DType.Size == 0 || src.NBytes() == 0 || len(m.Shape) == 0 || m.Path == stdio || format != hyperslab.B2ND && format != hyperslab.HDF5 {
 		return 0, 0, false, nil
 	}
 	t, err := newTrial(ctx, src, format, estimateBytes, jobs, memory)

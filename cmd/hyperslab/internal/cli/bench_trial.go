@@ -35,8 +35,8 @@ type trial struct {
 // newTrial takes at most the given number of bytes from the middle of an array.
 func newTrial(ctx context.Context, src *ndarray.Array, format hyperslab.Format, most int64, jobs int, memory int64) (_ *trial, err error) {
 	m := src.Meta()
-	if m.DType.Kind == ndarray.String {
-		return nil, usagef("%s: %w: strings of variable length cannot be measured", cmp.Or(m.Path, "the array"), errors.ErrUnsupported)
+	if m.DType.Size == 0 {
+		return nil, usagef("%s: %w: elements of variable size cannot be measured", cmp.Or(m.Path, "the array"), errors.ErrUnsupported)
 	}
 	if src.NBytes() == 0 || len(m.Shape) == 0 {
 		return nil, usagef("%s: %w: %s has no elements to measure", cmp.Or(m.Path, "the array"), ndarray.ErrShape, metaShape(m))

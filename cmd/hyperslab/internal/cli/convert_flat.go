@@ -34,7 +34,7 @@ func (o *convertFlags) flatSpec(m ndarray.Meta, format hyperslab.Format, target 
 	if target == stdio && terminal && !o.dryRun {
 		return spec, usagef("%s is not for a terminal; send it to a file or a program", format)
 	}
-	if format == rawFormat && (m.DType.Kind == ndarray.String || m.Null) {
+	if format == rawFormat && (m.DType.Size == 0 || m.Null) {
 		return spec, &ndarray.Error{Op: "convert", Path: m.Path, Err: errors.Join(errors.ErrUnsupported, errors.New("raw bytes are elements of one size"))}
 	}
 	if _, err := npyHeader(m); format == npyFormat && err != nil {

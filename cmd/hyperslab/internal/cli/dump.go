@@ -373,9 +373,12 @@ func dumpRecords(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, progr
 			if len(arr.Shape()) > 0 {
 				cells = append(cells, indexText(p.index))
 			}
-			b := e.bytes(i)
-			for _, f := range d.Fields {
-				cells = append(cells, ndarray.FormatElement(f.Type, b[f.Offset:][:f.Type.Size]))
+			parts, err := d.Split(e.bytes(i))
+			if err != nil {
+				return err
+			}
+			for i, f := range d.Fields {
+				cells = append(cells, ndarray.FormatElement(f.Type, parts[i]))
 			}
 			t.add(cells...)
 			p.next()

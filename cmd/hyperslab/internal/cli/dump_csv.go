@@ -50,9 +50,12 @@ func dumpCSV(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, o *dumpFl
 				}
 			}
 			if records {
-				b := e.bytes(i)
-				for _, f := range d.Fields {
-					line = append(line, o.cell(plainText(f.Type, b[f.Offset:][:f.Type.Size]), isText(f.Type)))
+				parts, err := d.Split(e.bytes(i))
+				if err != nil {
+					return err
+				}
+				for i, f := range d.Fields {
+					line = append(line, o.cell(plainText(f.Type, parts[i]), isText(f.Type)))
 				}
 			} else {
 				line = append(line, o.cell(e.plain(i), isText(d)))
@@ -95,9 +98,9 @@ func isFormula(value string) bool {
 // isText reports whether the text of an element of type d comes from the file.
 func isText(d ndarray.DType) bool {
 	switch d.Kind {
-	case ndarray.Bytes, ndarray.Unicode, ndarray.String, ndarray.Enum:
+	case ndarray.Bytes, ndarray.Unicode, ndarray.String, ndarray.Reference, ndarray.Enum:
 		return true
-	case ndarray.SubArray:
+	case ndarray.SubArray, ndarray.VLen:
 		return isText(*d.Base)
 	case ndarray.Struct:
 		return slices.ContainsFunc(d.Fields, func(f ndarray.Field) bool { return isText(f.Type) })

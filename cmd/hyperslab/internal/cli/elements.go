@@ -23,21 +23,23 @@ const stretch = 4 << 20
 type batch struct {
 	dtype   ndarray.DType
 	data    []byte
-	strings []string // elements of Kind String
+	strings []string // elements of variable size
 	json    bool     // strings are JSON values: Python objects
 	n       int
 }
 
 // bytes returns element i in native byte order.
-func (e *batch) bytes(i int) []byte { return e.data[i*e.dtype.Size:][:e.dtype.Size] }
+func (e *batch) bytes(i int) []byte {
+	if e.strings != nil {
+		return []byte(e.strings[i])
+	}
+	return e.data[i*e.dtype.Size:][:e.dtype.Size]
+}
 
 // text formats element i for users.
 func (e *batch) text(i int) string {
 	if e.json {
 		return string(escapeJSON([]byte(e.strings[i])))
-	}
-	if e.strings != nil {
-		return strconv.Quote(e.strings[i])
 	}
 	return ndarray.FormatElement(e.dtype, e.bytes(i))
 }
@@ -45,7 +47,7 @@ func (e *batch) text(i int) string {
 // plain formats element i for programs: strings without quotes, NaN and the infinities with their
 // names in JSON.
 func (e *batch) plain(i int) string {
-	if e.strings != nil {
+	if e.dtype.Kind == ndarray.String {
 		return e.strings[i]
 	}
 	return plainText(e.dtype, e.bytes(i))
@@ -66,15 +68,10 @@ func plainText(d ndarray.DType, b []byte) string {
 
 // appendJSON appends element i as JSON.
 func (e *batch) appendJSON(dst []byte, i int) []byte {
-	var v any
 	if e.json {
 		return append(dst, escapeJSON([]byte(e.strings[i]))...)
 	}
-	if e.strings != nil {
-		v = e.strings[i]
-	} else {
-		v = elementJSON(e.dtype, e.bytes(i))
-	}
+	v := elementJSON(e.dtype, e.bytes(i))
 	if n, ok := v.(json.Number); ok {
 		return append(dst, n...)
 	}
@@ -102,13 +99,13 @@ func eachBlock(ctx context.Context, arr *ndarray.Array, limit int64, progress fu
 		return nil
 	}
 	size := int64(m.DType.Size)
-	if m.DType.Kind == ndarray.String {
+	if size == 0 {
 		size = textBytes
 	}
 	e, done := &batch{dtype: m.DType, json: m.Format == b2nd.ObjectsFormat}, int64(0)
 	for r := range pieces(m.Shape, m.ChunkShape, progressPiece(m.Shape, m.ChunkShape, limit/size, stretch/size, int64(ndarray.Workers(ctx)))) {
 		e.n = int(r.NumElems())
-		if m.DType.Kind == ndarray.String {
+		if m.DType.Size == 0 {
 			e.strings = make([]string, e.n)
 			if err := arr.ReadStrings(ctx, e.strings, r); err != nil {
 				return err

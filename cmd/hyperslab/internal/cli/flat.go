@@ -223,7 +223,7 @@ func writeFlat(ctx context.Context, w io.Writer, arr *ndarray.Array, format stri
 		if _, err := out.Write(head); err != nil {
 			return err
 		}
-	} else if m.DType.Kind == ndarray.String || m.Null {
+	} else if m.DType.Size == 0 || m.Null {
 		return fmt.Errorf("%w: %s as raw bytes", errors.ErrUnsupported, m.DType.Kind)
 	}
 	err := eachBlock(ctx, arr, min(memory, outputBlock), progress, func(_ ndarray.Region, e *batch) error {

@@ -23,7 +23,7 @@ func (j *jobFlags) fit(memory int64, address string, m ndarray.Meta) error {
 		return nil
 	}
 	size := int64(m.DType.Size)
-	if m.DType.Kind == ndarray.String {
+	if m.DType.Size == 0 {
 		size = textBytes
 	}
 	elements, ok := ndarray.Product(m.ChunkShape)

@@ -30,8 +30,8 @@ func dumpNPY(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, progress 
 
 // npyHeader returns everything before the elements of a .npy file.
 func npyHeader(m ndarray.Meta) ([]byte, error) {
-	if m.DType.Kind == ndarray.String || m.Null {
-		what := "text of variable length"
+	if m.DType.Size == 0 || m.Null {
+		what := "elements of variable size"
 		if m.Null {
 			what = "an array without a shape"
 		}

@@ -14,13 +14,14 @@ import (
 
 // elementJSON returns the JSON value of one element: true or false, a number, [real, imaginary], a
 // string, the name of an enumeration's value, a time in ISO 8601, an object with the fields of a
-// structure, nested arrays, or {"base64": …} for bytes that are not text. b is in native byte
-// order.
+// structure, nested arrays, the path of a reference or null, or {"base64": …} for bytes that are
+// not text. b is in native byte order.
 func elementJSON(d ndarray.DType, b []byte) any {
 	switch d.Kind {
 	case ndarray.Bool:
 		return b[0] != 0
 	case ndarray.Int, ndarray.Uint, ndarray.Float, ndarray.BFloat:
+		d.Tag = "" // bit fields are numbers too
 		return numberJSON(ndarray.FormatElement(d, b))
 	case ndarray.Complex:
 		half := d.Size / 2
@@ -28,14 +29,32 @@ func elementJSON(d ndarray.DType, b []byte) any {
 		return []any{elementJSON(part, b[:half]), elementJSON(part, b[half:])}
 	case ndarray.DateTime, ndarray.TimeDelta, ndarray.Enum:
 		return ndarray.FormatElement(d, b)
-	case ndarray.Struct:
-		fields := make(jsonObject, len(d.Fields))
-		for i, f := range d.Fields {
-			fields[i] = jsonMember{f.Name, elementJSON(f.Type, b[f.Offset:][:f.Type.Size])}
+	case ndarray.Struct, ndarray.SubArray, ndarray.VLen:
+		parts, err := d.Split(b)
+		if err != nil {
+			break
 		}
-		return fields
-	case ndarray.SubArray:
-		return nest(d.Dims, func(i int) any { return elementJSON(*d.Base, b[i*d.Base.Size:][:d.Base.Size]) })
+		if d.Kind == ndarray.Struct {
+			fields := make(jsonObject, len(d.Fields))
+			for i, f := range d.Fields {
+				fields[i] = jsonMember{f.Name, elementJSON(f.Type, parts[i])}
+			}
+			return fields
+		}
+		shape := d.Dims
+		if d.Kind == ndarray.VLen {
+			shape = []int64{int64(len(parts))}
+		}
+		return nest(shape, func(i int) any { return elementJSON(*d.Base, parts[i]) })
+	case ndarray.Reference:
+		if len(b) == 0 {
+			return nil
+		}
+		fallthrough
+	case ndarray.String:
+		if utf8.Valid(b) {
+			return string(b)
+		}
 	case ndarray.Bytes, ndarray.Unicode:
 		quoted := ndarray.FormatElement(d, b)
 		text, err := strconv.Unquote(quoted)
@@ -75,8 +94,8 @@ func valueJSON(v ndarray.Value) any {
 		return nil
 	}
 	return nest(v.Shape, func(i int) any {
-		if v.DType.Kind == ndarray.String {
-			return v.Strings[i]
+		if v.DType.Size == 0 {
+			return elementJSON(v.DType, []byte(v.Strings[i]))
 		}
 		return elementJSON(v.DType, v.Data[i*v.DType.Size:][:v.DType.Size])
 	})
