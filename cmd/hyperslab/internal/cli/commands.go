@@ -16,6 +16,7 @@ func (a *app) commands() []*cobra.Command {
 		a.explainCommand(),
 		a.indexCommand(),
 		a.plotCommand(),
+		a.viewCommand(),
 		a.serveCommand(),
 		a.convertCommand(),
 		a.diffCommand(),

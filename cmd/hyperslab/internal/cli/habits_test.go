@@ -30,8 +30,8 @@ var exitCodes = map[string][]int{
 }
 
 // leaves returns the names of the commands as in the manual pages, without groups of commands, and
-// without completion, help and man, which read no file. TestServe tests the command serve, which
-// runs until it receives a signal.
+// without completion, help and man, which read no file. TestServe and TestView test serve
+// and view, which run until they are ended.
 func leaves(t *testing.T) (names []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -42,7 +42,7 @@ func leaves(t *testing.T) (names []string) {
 	for _, page := range pages {
 		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(page), "hyperslab-"), ".1")
 		group := slices.ContainsFunc(pages, func(p string) bool { return strings.HasPrefix(filepath.Base(p), "hyperslab-"+name+"-") })
-		if !group && name != "help" && name != "serve" && name != "man" && !strings.HasPrefix(name, "completion") {
+		if !group && name != "help" && name != "serve" && name != "view" && name != "man" && !strings.HasPrefix(name, "completion") {
 			names = append(names, strings.ReplaceAll(name, "-", " "))
 		}
 	}

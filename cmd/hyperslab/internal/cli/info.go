@@ -280,8 +280,16 @@ func newAttrDoc(attr ndarray.Attr) attrDoc {
 }
 
 func (f *facts) write(w io.Writer, p paint) error {
+	if err := f.table().write(w, p); err != nil {
+		return err
+	}
+	return attrsTable(f.attrs).write(w, false)
+}
+
+// table lists the properties, except the attributes.
+func (f *facts) table() *table {
 	m := f.meta
-	t := table{keys: true}
+	t := &table{keys: true}
 	row := func(key, value string) { t.add(key, value) }
 	row("array", safe(f.address))
 	row("format", m.Format)
@@ -322,10 +330,7 @@ func (f *facts) write(w io.Writer, p paint) error {
 		row("ratio", fmt.Sprintf("%.2fx", float64(*r)))
 	}
 	row("attributes", fmt.Sprint(len(f.attrs.List)+len(f.attrs.Unsupported)))
-	if err := t.write(w, p); err != nil {
-		return err
-	}
-	return writeAttrs(w, f.attrs)
+	return t
 }
 
 func (f *facts) chunkCount() string {
@@ -335,7 +340,8 @@ func (f *facts) chunkCount() string {
 	return " (" + plural(f.storage.NumChunks, "chunk") + ")"
 }
 
-func writeAttrs(w io.Writer, attrs ndarray.Attrs) error {
+// attrsTable lists the names, types and values of attributes.
+func attrsTable(attrs ndarray.Attrs) *table {
 	var t table
 	for _, attr := range attrs.List {
 		v := attr.Value
@@ -352,7 +358,7 @@ func writeAttrs(w io.Writer, attrs ndarray.Attrs) error {
 		}
 		t.add("  "+safe(u.Name), "unsupported", shorten(safe(text), wide))
 	}
-	return t.write(w, false)
+	return &t
 }
 
 // metaShape formats the shape of an array; a null array has no shape.

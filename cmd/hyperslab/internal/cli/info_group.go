@@ -81,7 +81,7 @@ func (d *groupDoc) write(w io.Writer, p paint) error {
 	if err := t.write(w, p); err != nil {
 		return err
 	}
-	return writeAttrs(w, d.attrs)
+	return attrsTable(d.attrs).write(w, false)
 }
 
 // members returns, for example, "1 group, 2 arrays".

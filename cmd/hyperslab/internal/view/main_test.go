@@ -1,0 +1,9 @@
+package view
+
+import (
+	"testing"
+
+	"github.com/hyperslab/hyperslab/internal/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
