@@ -26,8 +26,9 @@
 //	/paths?file=F&path=P          paths of all objects below a group
 //	/                             "ok", or for a browser a page with the files
 //	/view?file=F&path=P           a page with an object: members, attributes, values, a picture
-//	/picture?file=F&path=P        a heat map or a line as PNG; selection, colors=viridis, gray
-//	                              or diverging
+//	/picture?file=F&path=P        a heat map or a line as PNG; selection, colors=viridis,
+//	                              magma, plasma, inferno, gray or diverging; log=true;
+//	                              clip=1,99 for percentiles
 //
 // The routes of Caterva2 for reading, /api/roots, /api/list, /api/info, /api/fetch, /api/chunk and
 // /api/download, let python-blosc2 open the same arrays: blosc2.C2Array("data/FILE/ARRAY", url).

@@ -76,5 +76,5 @@ func FuzzHandler_view(f *testing.F) {
 }
 
 func FuzzHandler_picture(f *testing.F) {
-	fuzzRoute(f, "picture", "file=a.h5&path=/g/x&selection=::2,::-1&colors=gray", "file=b.b2nd&path=/b&selection=0", "file=b.b2nd&path=/b&selection=1:1")
+	fuzzRoute(f, "picture", "file=a.h5&path=/g/x&selection=::2,::-1&colors=gray", "file=b.b2nd&path=/b&selection=0", "file=b.b2nd&path=/b&log=true&clip=1,99&colors=magma", "file=b.b2nd&path=/b&selection=1:1")
 }

@@ -78,6 +78,8 @@ type valuesPart struct {
 	Picture    string // address, "" without a picture
 	Colors     string
 	Gradients  []string
+	Log        bool
+	Clip       string // percentiles, for example "1,99"; "": all values
 	Downloads  []crumb
 	Selection  string
 }
@@ -358,13 +360,13 @@ func whole(s string, limit int64) int64 {
 
 // values returns a page of elements.
 func (h *Handler) values(ctx context.Context, name, at string, m *metaDoc, v url.Values) (*valuesPart, error) {
-	p := &valuesPart{File: name, Path: at, Colors: cmp.Or(v.Get("colors"), "viridis"), Gradients: []string{"viridis", "gray", "diverging"}}
+	p := &valuesPart{File: name, Path: at, Colors: cmp.Or(v.Get("colors"), "viridis"), Gradients: picture.GradientNames, Log: v.Get("log") == "true", Clip: v.Get("clip")}
 	rank := len(m.Shape)
 	fixed := max(rank-2, 0)
 	link := func(parameter string, n int64) string {
 		x := url.Values{"file": {name}, "path": {at}}
 		for k := range v {
-			if k == "row" || k == "column" || k == "colors" || strings.HasPrefix(k, "at") {
+			if k == "row" || k == "column" || k == "colors" || k == "log" || k == "clip" || strings.HasPrefix(k, "at") {
 				x[k] = v[k]
 			}
 		}
@@ -419,7 +421,7 @@ func (h *Handler) values(ctx context.Context, name, at string, m *metaDoc, v url
 	turn("previous columns", "column", p.Column-pageColumns, pageColumns, columns)
 	turn("next columns", "column", p.Column+pageColumns, pageColumns, columns)
 	if _, ok := drawable(m.Type); ok && rank > 0 && rows*columns > 1 {
-		p.Picture = address("picture", "file", name, "path", at, "selection", p.Selection, "colors", p.Colors)
+		p.Picture = address("picture", "file", name, "path", at, "selection", p.Selection, "colors", p.Colors, "log", strconv.FormatBool(p.Log), "clip", p.Clip)
 	}
 	return p, nil
 }
@@ -511,7 +513,7 @@ func (h *Handler) picture(w http.ResponseWriter, r *http.Request) {
 	name, err := fileName(v.Get("file"))
 	var out []byte
 	if err == nil {
-		out, err = h.draw(ctx, name, clean(v.Get("path")), v.Get("selection"), cmp.Or(v.Get("colors"), "viridis"))
+		out, err = h.draw(ctx, name, clean(v.Get("path")), v.Get("selection"), v)
 	}
 	if err != nil {
 		h.problem(w, err)
@@ -524,10 +526,32 @@ func (h *Handler) picture(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(out)
 }
 
-func (h *Handler) draw(ctx context.Context, name, at, selection, colors string) ([]byte, error) {
+// percentiles parses the parameter clip: two percentiles, or "" for all values.
+func percentiles(clip string) (low, high float64, err error) {
+	if clip == "" {
+		return 0, 100, nil
+	}
+	from, to, _ := strings.Cut(clip, ",")
+	low, err = strconv.ParseFloat(strings.TrimSpace(from), 64)
+	if err == nil {
+		high, err = strconv.ParseFloat(strings.TrimSpace(to), 64)
+	}
+	if err != nil || !(0 <= low && low < high && high <= 100) {
+		return 0, 0, fail(http.StatusUnprocessableEntity, "clip %q: want two percentiles from 0 to 100, for example 1,99", clip)
+	}
+	return low, high, nil
+}
+
+// draw draws a selection. look has the parameters colors, log and clip.
+func (h *Handler) draw(ctx context.Context, name, at, selection string, look url.Values) ([]byte, error) {
+	colors := cmp.Or(look.Get("colors"), "viridis")
+	from, to, err := percentiles(look.Get("clip"))
+	if err != nil {
+		return nil, err
+	}
 	gradient, ok := picture.Gradients[colors]
 	if !ok {
-		return nil, fail(http.StatusUnprocessableEntity, "colors %q: want viridis, gray or diverging", colors)
+		return nil, fail(http.StatusUnprocessableEntity, "colors %q: want one of %s", colors, strings.Join(picture.GradientNames, ", "))
 	}
 	var m metaDoc
 	if err := h.askJSON(ctx, name, &request{Route: routeMeta, Path: at, Format: "json", Resolve: resolveValid}, &m); err != nil {
@@ -578,7 +602,10 @@ func (h *Handler) draw(ctx context.Context, name, at, selection, colors string) 
 	if step > 1 {
 		title += fmt.Sprintf(", every element number %d", step)
 	}
-	p := &picture.Picture{Title: title, Shape: sampled, Axes: make([]picture.Axis, len(shape))}
+	p := &picture.Picture{Log: look.Get("log") == "true", Title: title, Shape: sampled, Axes: make([]picture.Axis, len(shape))}
+	if p.Log {
+		picture.Logarithms(numbers)
+	}
 	for i, n := range shape {
 		p.Axes[i].Last = float64(n - 1)
 	}
@@ -586,12 +613,11 @@ func (h *Handler) draw(ctx context.Context, name, at, selection, colors string) 
 		p.Kind, p.Grid = picture.Heatmap, picture.NewGrid(sampled, pictureHeight, pictureWidth)
 		p.Grid.Add(ndarray.Whole(sampled), numbers)
 		p.Grid.Finish()
-		p.Low, p.High = picture.Bounds(p.Grid.Low, p.Grid.High)
 	} else {
 		p.Kind, p.Line = picture.Line, picture.NewEnvelope(sampled[0], pictureWidth)
 		p.Line.Add(ndarray.Whole(sampled), numbers)
-		p.Low, p.High = picture.Bounds(p.Line.Least, p.Line.Most)
 	}
+	p.Bound(from, to)
 	if !(p.Low < p.High) || math.IsInf(p.High-p.Low, 0) {
 		return nil, fail(http.StatusUnprocessableEntity, "no finite range of values to draw, from %v to %v", p.Low, p.High)
 	}

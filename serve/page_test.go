@@ -73,6 +73,16 @@ func TestHandler_pages(t *testing.T) {
 		require.Less(t, top, bottom)
 	})
 	t.Run("line", func(t *testing.T) {
+		_, _, linear := get(t, s, "/picture?file=cube.h5&path=/a/cube&selection=1,:,:")
+		for _, look := range []string{"&log=true", "&clip=10,90", "&colors=magma"} {
+			status, _, other := get(t, s, "/picture?file=cube.h5&path=/a/cube&selection=1,:,:"+look)
+			require.Equal(t, 200, status, other)
+			require.NotEqual(t, linear, other, look)
+		}
+		for _, look := range []string{"&clip=90,10", "&clip=1", "&clip=0,101", "&colors=pink"} {
+			status, _, body := get(t, s, "/picture?file=cube.h5&path=/a/cube&selection=1,:,:"+look)
+			require.Equal(t, 422, status, body)
+		}
 		status, _, body := get(t, s, "/picture?file=line.b2nd&path=/line")
 		require.Equal(t, 200, status, string(body))
 		_, err := png.Decode(bytes.NewReader(body))

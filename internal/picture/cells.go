@@ -18,8 +18,8 @@ type Cell struct {
 // gutter is the minimum number of columns for labels at the left of a picture on a terminal.
 const gutter = 10
 
-// BesideCells is the number of columns and BelowCells the number of lines that a heat map needs on a
-// terminal in addition to its cells.
+// BesideCells is the number of columns and BelowCells the number of lines that a heat map needs on
+// a terminal in addition to its cells.
 const (
 	BesideCells = gutter + 1
 	BelowCells  = 2
@@ -150,7 +150,7 @@ func ends(gutter int, first, middle, last string, columns int) []Cell {
 
 // scale returns the scale of the colours or shades.
 func (p *Picture) scale(g Gradient) []Cell {
-	low, high := Numbers(p.Low, p.High)
+	low, high := p.ends()
 	out := padded("", gutter)
 	out = append(out, plain(low+" ")...)
 	if g != nil {
@@ -173,7 +173,7 @@ func (p *Picture) scale(g Gradient) []Cell {
 
 // lineCells draws the envelope with Braille characters, 2 × 4 dots each.
 func (p *Picture) lineCells(columns, lines int) (out [][]Cell) {
-	least, most := Numbers(p.Low, p.High)
+	least, most := p.ends()
 	left := max(gutter, utf8.RuneCountInString(least), utf8.RuneCountInString(most))
 	columns = max(columns-(left-gutter), 1)
 	dotsX, dotsY := 2*columns, 4*lines

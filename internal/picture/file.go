@@ -89,7 +89,7 @@ func (p *Picture) draw(c draw.Canvas, g Gradient) error {
 		p.drawHeat(fig, c, g)
 	case Line:
 		if err = p.addLine(fig); err == nil {
-			drawWords(fig, Margins(c, 0), !p.Axes[0].Known, false)
+			p.drawWords(fig, Margins(c, 0), !p.Axes[0].Known)
 		}
 	default:
 		p.addHistogram(fig)
@@ -126,6 +126,21 @@ func drawWords(fig *plot.Plot, c draw.Canvas, wholeX, wholeY bool) {
 	room := fig.DataCanvas(c).Size()
 	fig.X.Tick.Marker = ticksBelow(&fig.X.Tick.Label, wholeX, room.X)
 	fig.Y.Tick.Marker = ticksBeside(&fig.Y.Tick.Label, wholeY, room.Y)
+	fig.Draw(c)
+}
+
+// drawWords is drawWords for a line, whose vertical axis may be logarithmic.
+func (p *Picture) drawWords(fig *plot.Plot, c draw.Canvas, wholeX bool) {
+	if !p.Log {
+		drawWords(fig, c, wholeX, false)
+		return
+	}
+	width := c.Max.X - c.Min.X
+	fig.Title.Text = fitText(&fig.Title.TextStyle, fig.Title.Text, width)
+	fig.X.Label.Text = fitText(&fig.X.Label.TextStyle, fig.X.Label.Text, width)
+	fig.Y.Label.Text = fitText(&fig.Y.Label.TextStyle, fig.Y.Label.Text, c.Max.Y-c.Min.Y)
+	fig.Y.Tick.Marker = powerTicks{}
+	fig.X.Tick.Marker = ticksBelow(&fig.X.Tick.Label, wholeX, fig.DataCanvas(c).Size().X)
 	fig.Draw(c)
 }
 
@@ -206,12 +221,13 @@ type colorBar struct {
 	style     text.Style
 	room      vg.Length // space at the right of the data, beyond the margin
 	along     bool      // the label is along the bar, not above it
+	log       bool      // the values are logarithms
 }
 
 func (p *Picture) newBar() *colorBar {
-	b := &colorBar{low: p.Low, high: p.High, label: p.Label, style: plot.New().Y.Tick.Label}
+	b := &colorBar{low: p.Low, high: p.High, log: p.Log, label: p.Label, style: plot.New().Y.Tick.Label}
 	b.style.Font.Typeface, b.style.Font.Variant, b.style.Font.Size = "Liberation", "Sans", 9.5
-	for _, t := range (evenTicks{}).Ticks(b.low, b.high) {
+	for _, t := range b.ticks(0) {
 		b.room = max(b.room, b.style.Width(t.Label)+vg.Points(33))
 	}
 	b.room = max(b.room, vg.Points(74))
@@ -219,6 +235,17 @@ func (p *Picture) newBar() *colorBar {
 		b.room += vg.Points(14)
 	}
 	return b
+}
+
+// ticks returns the ticks along a bar of that length; 0 means any length.
+func (b *colorBar) ticks(length vg.Length) []plot.Tick {
+	switch {
+	case b.log:
+		return powerTicks{}.Ticks(b.low, b.high)
+	case length == 0:
+		return evenTicks{}.Ticks(b.low, b.high)
+	}
+	return ticksBeside(&b.style, false, length).Ticks(b.low, b.high)
 }
 
 // draw draws the bar, as high as the data.
@@ -238,7 +265,7 @@ func (b *colorBar) draw(c, data draw.Canvas, g Gradient) {
 
 	style := b.style
 	style.XAlign, style.YAlign = text.XLeft, text.YCenter
-	for _, t := range ticksBeside(&b.style, false, bar.Max.Y-bar.Min.Y).Ticks(b.low, b.high) {
+	for _, t := range b.ticks(bar.Max.Y - bar.Min.Y) {
 		y := bar.Min.Y + vg.Length((t.Value-b.low)/(b.high-b.low))*(bar.Max.Y-bar.Min.Y)
 		c.StrokeLine2(line, bar.Max.X, y, bar.Max.X+vg.Points(3), y)
 		c.FillText(style, vg.Point{X: bar.Max.X + vg.Points(5), Y: y}, t.Label)

@@ -24,7 +24,8 @@ type Picture struct {
 	Axes      []Axis
 	Shape     []int64
 	Low, High float64 // of the values
-	Clipped   bool    // the caller chose Low and High
+	Clipped   bool    // values outside Low and High exist or are expected
+	Log       bool    // the values, Low and High are decimal logarithms
 
 	Grid *Grid              // of a heat map
 	Line *Envelope          // of a line

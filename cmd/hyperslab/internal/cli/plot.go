@@ -35,6 +35,9 @@ type plotFlags struct {
 	size   string
 	limits string
 	colors string
+	clip   string
+	log    bool
+	delay  time.Duration
 	bins   int
 	force  bool
 	asIs   bool
@@ -50,7 +53,9 @@ func (a *app) plotCommand() *cobra.Command {
 		Short: "Draw an array: heat map, line or histogram, in a file or on the terminal",
 		Long: `plot draws an array with two dimensions as a heat map, with one dimension as a line, and
 with any shape as a histogram. With -o it writes a PNG or SVG file, and otherwise block
-characters to standard output. A selection chooses two dimensions of more.
+characters to standard output. A selection chooses two dimensions of more. A GIF file
+is an animation with a frame for each index of the first dimension: heat maps of an
+array with three dimensions, lines of one with two.
 
 Title and labels are the attributes long_name and units and the dimension names. The
 axes show the indices in the whole array, with row 0 at the top, or the coordinates,
@@ -62,11 +67,17 @@ has dimension names but no coordinates.
 By the CF conventions, values are unpacked with scale_factor and add_offset. Values
 equal to _FillValue or missing_value, or outside valid_range, are missing and drawn in
 grey. --as-is draws the stored elements. A cell of a heat map is the mean of its
-elements. A point of a line shows the minimum and the maximum, so that no peak is lost.` + addressHelp + twoArguments + sliceHelp,
+elements. A point of a line shows the minimum and the maximum, so that no peak is lost.
+
+--log draws the logarithms of positive values; others are missing, and a cell is the
+geometric mean. --clip 1,99 ends the colours or the axis at percentiles of the cells or
+points, so that a few extreme values do not hide the others.` + addressHelp + twoArguments + sliceHelp,
 		Example: `  hyperslab plot etopo.h5:/ROSE -o rose.png
   hyperslab plot etopo.h5:/ROSE
   hyperslab plot 'etopo.h5:/ROSE[45]' -o row.svg
   hyperslab plot etopo.h5:/ROSE --kind histogram -o heights.png --bins 60
+  hyperslab plot series.h5:/temperature -o temperature.gif --delay 200ms
+  hyperslab plot etopo.h5:/ROSE -o clipped.png --clip 2,98 --colors magma
   hyperslab plot 'rose.b2nd[::-1, :90]' -o west.png --range=-4000,4000 --colors diverging`,
 		Args:              arity(1, 2),
 		ValidArgsFunction: completeAddress,
@@ -78,18 +89,22 @@ elements. A point of a line shows the minimum and the maximum, so that no peak i
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.output, "output", "o", "", "write the picture to `FILE`.png or FILE.svg")
+	f.StringVarP(&o.output, "output", "o", "", "write the picture to `FILE`.png or FILE.svg, or an animation to FILE.gif")
+	f.DurationVar(&o.delay, "delay", 100*time.Millisecond, "`TIME` of a frame of an animation")
 	f.StringVar(&o.kind, "kind", kindAuto, "`KIND` of picture: auto, heatmap, line or histogram")
 	f.StringVar(&o.title, "title", "", "`TEXT` above the picture")
 	f.StringVar(&o.size, "size", "900x600", "`WIDTHxHEIGHT` of the picture in pixels")
 	f.StringVar(&o.limits, "range", "", "`LOW,HIGH` values of the first and the last colour, or of the ends of the axis")
-	f.StringVar(&o.colors, "colors", "viridis", "`NAME` of the colours: viridis, gray or diverging")
+	f.StringVar(&o.colors, "colors", "viridis", "`NAME` of the colours: viridis, magma, plasma, inferno, gray or diverging")
+	f.StringVar(&o.clip, "clip", "", "`LOW,HIGH` percentiles at which the colours or the axis end, for example 1,99")
+	f.BoolVar(&o.log, "log", false, "logarithmic colours of a heat map, or vertical axis of a line")
 	f.IntVar(&o.bins, "bins", 40, "`NUMBER` of bins of a histogram")
 	f.BoolVar(&o.asIs, "as-is", false, "draw the stored elements: no scale_factor, add_offset, _FillValue, missing_value or valid_range")
 	f.BoolVarP(&o.force, "force", "f", false, "replace the file if it exists")
 	o.job.add(cmd, "no progress, and no word of the picture")
 	completeWords(cmd, "kind", kindAuto, kindHeat, kindLine, kindHistogram)
-	completeWords(cmd, "colors", "viridis", "gray", "diverging")
+	completeWords(cmd, "colors", picture.GradientNames...)
+	cmd.MarkFlagsMutuallyExclusive("range", "clip")
 	(&filesFlags{}).add(a, cmd)
 	(&untrustedFlags{}).add(a, cmd)
 	a.done(cmd)
@@ -116,15 +131,22 @@ func (a *app) plot(ctx context.Context, address string, o *plotFlags) (err error
 	if out == nil {
 		columns, lines = terminalRoom(a.columns())
 	}
-	p, err := a.gatherPicture(ctx, address, o, memory, columns, lines)
+	var p *drawing
+	if format == "gif" {
+		p, err = a.animate(ctx, address, out.Path(), o, memory, width, height)
+	} else {
+		p, err = a.gatherPicture(ctx, address, o, memory, columns, lines)
+	}
 	if err != nil {
 		return err
 	}
 	if out == nil {
 		return p.blocks(a.stdout, a.data, picture.Gradients[o.colors], columns, lines)
 	}
-	if err := p.Save(out.Path(), format, width, height, picture.Gradients[o.colors]); err != nil {
-		return ndarray.Wrap("create", o.output, err)
+	if format != "gif" { // animate has written the file
+		if err := p.Save(out.Path(), format, width, height, picture.Gradients[o.colors]); err != nil {
+			return ndarray.Wrap("create", o.output, err)
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -142,12 +164,19 @@ func (a *app) plot(ctx context.Context, address string, o *plotFlags) (err error
 func (o *plotFlags) check() (width, height int, format string, err error) {
 	if err := errors.Join(
 		oneOf("--kind", o.kind, kindAuto, kindHeat, kindLine, kindHistogram),
-		oneOf("--colors", o.colors, "viridis", "gray", "diverging"),
+		oneOf("--colors", o.colors, picture.GradientNames...),
 	); err != nil {
 		return 0, 0, "", err
 	}
 	if o.bins < 1 || o.bins > 10000 {
 		return 0, 0, "", usagef("--bins %d: want 1 to 10000", o.bins)
+	}
+	if o.delay < 20*time.Millisecond || o.delay > time.Minute {
+		return 0, 0, "", usagef("--delay %v: want 20ms to 1m", o.delay)
+	}
+	if strings.EqualFold(filepath.Ext(o.output), ".gif") {
+		width, height, _, err = pictureOf("-o", "", o.size)
+		return width, height, "gif", err
 	}
 	return pictureOf("-o", o.output, o.size)
 }
@@ -174,11 +203,32 @@ func (o *plotFlags) limitsOf() (low, high float64, given bool, err error) {
 	return low, high, err == nil, err
 }
 
+// percentiles reads --clip.
+func (o *plotFlags) percentiles() (low, high float64, err error) {
+	if o.clip == "" {
+		return 0, 100, nil
+	}
+	low, high, err = parseRange(o.clip)
+	if err != nil || !(0 <= low && low < high && high <= 100) {
+		err = usagef("--clip %s: want two percentiles from 0 to 100, for example 1,99", o.clip)
+	}
+	return low, high, err
+}
+
 // gatherPicture reads the array, reduced to width × height cells or points.
 func (a *app) gatherPicture(ctx context.Context, address string, o *plotFlags, memory int64, width, height int) (_ *drawing, err error) {
 	low, high, clipped, err := o.limitsOf()
 	if err != nil {
 		return nil, err
+	}
+	if _, _, err := o.percentiles(); err != nil {
+		return nil, err
+	}
+	if clipped && o.log {
+		if low <= 0 {
+			return nil, usagef("--range %s: with --log, want a LOW above 0", o.limits)
+		}
+		low, high = math.Log10(low), math.Log10(high)
 	}
 	arr, err := a.openPart(ctx, address)
 	if err != nil {
@@ -189,9 +239,12 @@ func (a *app) gatherPicture(ctx context.Context, address string, o *plotFlags, m
 		return nil, err
 	}
 	ctx = ndarray.WithWorkers(ctx, o.job.jobs)
-	p := &drawing{picture.Picture{Kind: o.kind, Shape: arr.Shape(), Low: low, High: high, Clipped: clipped}}
+	p := &drawing{picture.Picture{Kind: o.kind, Shape: arr.Shape(), Low: low, High: high, Clipped: clipped, Log: o.log}}
 	if err := p.choose(address, arr.Meta()); err != nil {
 		return nil, err
+	}
+	if p.Kind == kindHistogram && (o.log || o.clip != "") {
+		return nil, usagef("--log and --clip are for heat maps and lines, not for histograms")
 	}
 	location, _ := splitSelection(address)
 	if err := p.describe(ctx, a, address, location, arr, o.title); err != nil {
@@ -284,11 +337,11 @@ func (p *drawing) read(ctx context.Context, arr *ndarray.Array, o *plotFlags, me
 	low, high := math.NaN(), math.NaN()
 	switch p.Kind {
 	case kindHeat:
-		if p.Grid, err = reduceGrid(ctx, arr, memory, height, width, m.update); err == nil {
+		if p.Grid, err = reduceGrid(ctx, arr, memory, height, width, o.log, m.update); err == nil {
 			low, high = p.Grid.Low, p.Grid.High
 		}
 	case kindLine:
-		if p.Line, err = reduceLine(ctx, arr, memory, width, m.update); err == nil {
+		if p.Line, err = reduceLine(ctx, arr, memory, width, o.log, m.update); err == nil {
 			low, high = p.Line.Least, p.Line.Most
 		}
 	default:
@@ -301,7 +354,13 @@ func (p *drawing) read(ctx context.Context, arr *ndarray.Array, o *plotFlags, me
 	if err != nil {
 		return err
 	}
-	if !p.Clipped {
+	if p.Kind != kindHistogram {
+		from, to, err := o.percentiles()
+		if err != nil {
+			return err
+		}
+		p.Bound(from, to)
+	} else if !p.Clipped {
 		p.Low, p.High = picture.Bounds(low, high)
 	}
 	if !(p.Low < p.High) || math.IsInf(p.High-p.Low, 0) {

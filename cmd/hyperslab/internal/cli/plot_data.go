@@ -45,10 +45,14 @@ func floats(ctx context.Context, arr *ndarray.Array, block int64, progress func(
 	})
 }
 
-// reduceGrid reduces an array of two axes to at most rows × columns cells.
-func reduceGrid(ctx context.Context, arr *ndarray.Array, memory int64, rows, columns int, progress func(bytes int64)) (*picture.Grid, error) {
+// reduceGrid reduces an array of two axes to at most rows × columns cells, of logarithms if
+// log is set.
+func reduceGrid(ctx context.Context, arr *ndarray.Array, memory int64, rows, columns int, log bool, progress func(bytes int64)) (*picture.Grid, error) {
 	g := picture.NewGrid(arr.Shape(), rows, columns)
 	err := floats(ctx, arr, drawnAtOnce(arr.DType(), memory), progress, func(r ndarray.Region, values []float64) error {
+		if log {
+			picture.Logarithms(values)
+		}
 		g.Add(r, values)
 		return nil
 	})
@@ -56,10 +60,14 @@ func reduceGrid(ctx context.Context, arr *ndarray.Array, memory int64, rows, col
 	return g, err
 }
 
-// reduceLine reduces an array of one axis to at most n stretches.
-func reduceLine(ctx context.Context, arr *ndarray.Array, memory int64, n int, progress func(bytes int64)) (*picture.Envelope, error) {
+// reduceLine reduces an array of one axis to at most n stretches, of logarithms if log is
+// set.
+func reduceLine(ctx context.Context, arr *ndarray.Array, memory int64, n int, log bool, progress func(bytes int64)) (*picture.Envelope, error) {
 	e := picture.NewEnvelope(arr.Shape()[0], n)
 	err := floats(ctx, arr, drawnAtOnce(arr.DType(), memory), progress, func(r ndarray.Region, values []float64) error {
+		if log {
+			picture.Logarithms(values)
+		}
 		e.Add(r, values)
 		return nil
 	})

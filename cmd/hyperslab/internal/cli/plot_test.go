@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"image/gif"
 	"image/png"
 	"math"
 	"os"
@@ -52,6 +53,54 @@ var (
 	yellow = color.RGBA{0xfd, 0xe7, 0x25, 255}
 	grey   = color.RGBA{0xc2, 0xbd, 0xb4, 255}
 )
+
+// TestPlot_scale draws values from 1 to 1000 with a logarithmic scale and with clipped percentiles.
+func TestPlot_scale(t *testing.T) {
+	t.Chdir(t.TempDir())
+	create(t, "powers.b2nd", ndarray.Spec{Shape: []int64{1, 4}}, []float64{1, 10, 100, 1000})
+	whole, _ := pixels(drawn(t, "powers.b2nd"), violet)
+	third := color.RGBA{0x31, 0x68, 0x8e, 255} // at a third of viridis, where 10 is on a logarithmic scale
+	n, _ := pixels(drawn(t, "powers.b2nd"), third)
+	require.Less(t, n, whole/100)
+	n, _ = pixels(drawn(t, "powers.b2nd", "--log"), third)
+	require.InEpsilon(t, whole, n, 0.05)
+	create(t, "outlier.b2nd", ndarray.Spec{Shape: []int64{10, 10}}, append(make([]float64, 98), 1, 1e9))
+	ones, _ := pixels(drawn(t, "outlier.b2nd"), yellow)
+	clipped, _ := pixels(drawn(t, "outlier.b2nd", "--clip", "0,98.5"), yellow)
+	require.InEpsilon(t, 2*ones, clipped, 0.05)
+	create(t, "negative.b2nd", ndarray.Spec{Shape: []int64{2, 2}}, []float64{-1, 0, 1, 10})
+	n, _ = pixels(drawn(t, "negative.b2nd", "--log"), grey)
+	require.Positive(t, n)
+	create(t, "none.b2nd", ndarray.Spec{Shape: []int64{2, 2}}, []float64{-1, 0, -2, -3})
+	_, stderr, code := run("plot", "none.b2nd", "--log", "-o", "none.png")
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, "no finite range of values")
+}
+
+// TestPlot_animation decodes an animation of three heat maps with a common range of values.
+func TestPlot_animation(t *testing.T) {
+	t.Chdir(t.TempDir())
+	create(t, "cube.b2nd", ndarray.Spec{Shape: []int64{3, 2, 2}}, []float64{0, 0, 0, 0, 5, 5, 5, 5, 9, 9, 9, 9})
+	for name, args := range map[string][]string{"found range": nil, "given range": {"--range", "0,9"}} {
+		t.Run(name, func(t *testing.T) {
+			_, stderr, code := run(append([]string{"plot", "cube.b2nd", "-f", "-o", "cube.gif", "--size", "400x300", "--delay", "50ms"}, args...)...)
+			require.Zero(t, code, stderr)
+			f, err := os.Open("cube.gif")
+			require.NoError(t, err)
+			defer f.Close()
+			g, err := gif.DecodeAll(f)
+			require.NoError(t, err)
+			require.Len(t, g.Image, 3)
+			require.Equal(t, []int{5, 5, 5}, g.Delay)
+			for i, want := range []color.RGBA{violet, {}, yellow} {
+				first, _ := pixels(g.Image[i], violet)
+				last, _ := pixels(g.Image[i], yellow)
+				require.Equal(t, want == violet, first > 10000, "frame %d: %d", i, first)
+				require.Equal(t, want == yellow, last > 10000, "frame %d: %d", i, last)
+			}
+		})
+	}
+}
 
 // TestPlot_dimensions checks that a plot of an array with more than two dimensions fails, and that
 // the error contains an address that plot accepts.

@@ -88,7 +88,7 @@ func (a *app) view(ctx context.Context, address string) (err error) {
 	colors := bool(a.data)
 	return view.Run(ctx, view.Options{
 		Title: fmt.Sprintf("%s (%s)", safe(address), tree.Format()), Source: s, Colors: colors, Tty: tty,
-		Gradients: []string{"viridis", "gray", "diverging"}, Escape: safe,
+		Gradients: picture.GradientNames, Escape: safe,
 	})
 }
 
@@ -117,6 +117,7 @@ const (
 	viewBytes    = 16 << 20 // of the elements of a table
 	viewElements = 16 << 20 // of a picture
 	viewElement  = 64 << 10 // bytes of an element that is displayed
+	viewClip     = 1        // percentiles that are clipped at each end
 	viewText     = 1 << 10  // characters of a displayed value
 	viewBatch    = 500      // objects of a batch
 	viewPause    = 50 * time.Millisecond
@@ -431,7 +432,7 @@ func viewPicture(ctx context.Context, arr *ndarray.Array, q *view.Request) (_ *p
 	if q.Slice.Column >= 0 {
 		shown = []int{min(q.Slice.Row, q.Slice.Column), max(q.Slice.Row, q.Slice.Column)}
 	}
-	p := &picture.Picture{Kind: picture.Line}
+	p := &picture.Picture{Kind: picture.Line, Log: q.Look.Log}
 	if len(shown) == 2 {
 		p.Kind = picture.Heatmap
 	}
@@ -466,23 +467,24 @@ func viewPicture(ctx context.Context, arr *ndarray.Array, q *view.Request) (_ *p
 	defer func() { err = errors.Join(err, plane.Close()) }()
 	p.Shape = plane.Shape()
 	progress := func(int64) {}
-	low, high := 0.0, 0.0
 	rows, columns := q.Rows, q.Columns
 	if len(shown) == 2 {
 		if q.Slice.Column < q.Slice.Row {
 			rows, columns = columns, rows
 		}
-		if p.Grid, err = reduceGrid(ctx, plane, viewBytes, rows, columns, progress); err != nil {
+		if p.Grid, err = reduceGrid(ctx, plane, viewBytes, rows, columns, p.Log, progress); err != nil {
 			return nil, err
 		}
-		low, high = p.Grid.Low, p.Grid.High
 	} else {
-		if p.Line, err = reduceLine(ctx, plane, viewBytes, 2*columns, progress); err != nil {
+		if p.Line, err = reduceLine(ctx, plane, viewBytes, 2*columns, p.Log, progress); err != nil {
 			return nil, err
 		}
-		low, high = p.Line.Least, p.Line.Most
 	}
-	if p.Low, p.High = picture.Bounds(low, high); !(p.Low < p.High) {
+	low, high := 0.0, 100.0
+	if q.Look.Clip {
+		low, high = viewClip, 100-viewClip
+	}
+	if p.Bound(low, high); !(p.Low < p.High) {
 		return nil, fmt.Errorf("%w: no finite values to draw", ndarray.ErrValue)
 	}
 	if len(shown) == 2 && q.Slice.Column < q.Slice.Row {
@@ -510,6 +512,12 @@ func (s *viewSource) Command(q *view.Request) string {
 	line := "hyperslab " + command + " " + shownWord(where)
 	if command == "plot" && q.Look.Colors != "viridis" {
 		line += " --colors " + q.Look.Colors
+	}
+	if command == "plot" && q.Look.Log {
+		line += " --log"
+	}
+	if command == "plot" && q.Look.Clip {
+		line += fmt.Sprintf(" --clip %d,%d", viewClip, 100-viewClip)
 	}
 	if s.a.untrusted() {
 		line += " --untrusted"

@@ -192,7 +192,7 @@ func (v *viewer) drawContent(a area) {
 	}
 }
 
-// sliceText describes the displayed plane, for example "[3, rows, columns]  d: dimension 0, 3 of 12".
+// sliceText describes the displayed plane, for example "[3, rows, columns]".
 func (v *viewer) sliceText() string {
 	if len(v.slice.At) == 0 {
 		return ""

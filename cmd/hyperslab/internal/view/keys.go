@@ -24,7 +24,7 @@ var keysHelp = [][2]string{
 	{"[ ] { }", "change its index by 1, or by a tenth of the dimension"},
 	{"x", "display the selected dimension instead of the rows"},
 	{"t", "exchange rows and columns"},
-	{"c", "next colours of pictures"},
+	{"c L %", "next colours, logarithms, range between percentiles 1 and 99"},
 	{"/", "search names, or paths if the text has a slash"},
 	{"Esc", "leave the search or this help"},
 	{"q Ctrl-C", "quit"},
@@ -87,6 +87,12 @@ func (v *viewer) letter(s string) {
 	case "c":
 		i := slices.Index(v.Gradients, v.look.Colors)
 		v.look.Colors = v.Gradients[(i+1)%len(v.Gradients)]
+		v.changed()
+	case "L":
+		v.look.Log = !v.look.Log
+		v.changed()
+	case "%":
+		v.look.Clip = !v.look.Clip
 		v.changed()
 	case "j":
 		v.arrow(tcell.KeyDown)

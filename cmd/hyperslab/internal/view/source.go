@@ -68,6 +68,8 @@ const (
 // Look is how pictures are drawn.
 type Look struct {
 	Colors string // name of the colours
+	Log    bool   // logarithmic
+	Clip   bool   // end the colours or the axis at percentiles
 }
 
 // Request describes the displayed part of an object.

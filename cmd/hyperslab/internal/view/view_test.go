@@ -95,7 +95,7 @@ func (m *memory) Content(ctx context.Context, q *Request) (*Content, error) {
 }
 
 func (m *memory) Command(q *Request) string {
-	return fmt.Sprintf("command %d %s %v", q.Mode, q.Item.Path, q.Slice.At)
+	return fmt.Sprintf("command %d %s %v %v", q.Mode, q.Item.Path, q.Slice.At, q.Look)
 }
 
 // recorder is a terminal that keeps the bytes written to it.
@@ -239,6 +239,8 @@ func TestRun(t *testing.T) {
 		s.keys(down + "p")
 		s.shows("▀▀▀▀", "command 1 /cube")
 		require.Contains(t, s.term.written.String(), "\x1b[38")
+		s.keys("cL%")
+		s.shows("{gray true true}")
 	})
 	t.Run("search", func(t *testing.T) {
 		s := start(t, newMemory(), 80, 24)

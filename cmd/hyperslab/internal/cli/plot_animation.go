@@ -1,0 +1,132 @@
+// Animations: a picture for each index of the first dimension.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/hyperslab/hyperslab/internal/picture"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// maxFrames is the maximum number of bytes of all frames of an animation, one for each pixel.
+const maxFrames = 512 << 20
+
+// animate draws a GIF file with a frame for each index of the first dimension. All frames have the
+// same range of values, and therefore each frame is read twice unless --range is given.
+func (a *app) animate(ctx context.Context, address, file string, o *plotFlags, memory int64, width, height int) (_ *drawing, err error) {
+	low, high, clipped, err := o.limitsOf()
+	if err != nil {
+		return nil, err
+	}
+	from, to, err := o.percentiles()
+	if err != nil {
+		return nil, err
+	}
+	if clipped && o.log {
+		if low <= 0 {
+			return nil, usagef("--range %s: with --log, want a LOW above 0", o.limits)
+		}
+		low, high = math.Log10(low), math.Log10(high)
+	}
+	arr, err := a.openPart(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, arr.Close()) }()
+	shape := arr.Shape()
+	if len(shape) != 2 && len(shape) != 3 {
+		return nil, usagef("%s has %s; an animation has two, for lines, or three, for heat maps", address, axesText(len(shape)))
+	}
+	kind := map[int]string{2: kindLine, 3: kindHeat}[len(shape)]
+	if o.kind != kindAuto && o.kind != kind {
+		return nil, usagef("%s has %s; its animation has frames of kind %s", address, axesText(len(shape)), kind)
+	}
+	if !drawable(arr.DType()) || arr.NumElems() == 0 {
+		return nil, usagef("%s has %d elements of type %v; an animation needs numbers", address, arr.NumElems(), arr.DType())
+	}
+	if bytes := shape[0] * int64(width) * int64(height); bytes > maxFrames {
+		return nil, usagef("%s has %d frames of %dx%d pixels, %d bytes, the limit is %d; a smaller --size or a selection as in [::10] takes less", address, shape[0], width, height, bytes, maxFrames)
+	}
+	ctx = ndarray.WithWorkers(ctx, o.job.jobs)
+	p := &drawing{picture.Picture{Kind: kind, Shape: shape, Low: low, High: high, Clipped: clipped, Log: o.log}}
+	location, _ := splitSelection(address)
+	if err := p.describe(ctx, a, address, location, arr, o.title); err != nil {
+		return nil, err
+	}
+	values := arr.Array
+	if !o.asIs {
+		if values, _, err = meant(ctx, arr.Array, false); err != nil {
+			return nil, err
+		}
+		if values != arr.Array {
+			defer func() { err = errors.Join(err, values.Close()) }()
+		}
+	}
+	passes := int64(1)
+	if !clipped {
+		passes = 2
+	}
+	m := newMeter(o.job.progress, a.stderr, "plot", passes*values.NBytes(), time.Now).reading(ctx, arr.stored())
+	defer m.finish()
+	along, done := p.Axes[0], int64(0)
+	frame := func(i int64, low, high float64, clipped bool) (*picture.Picture, error) {
+		f := p.Picture
+		f.Axes, f.Shape, f.Low, f.High, f.Clipped = append([]picture.Axis{}, p.Axes[1:]...), shape[1:], low, high, clipped
+		name := along.Label
+		if name == "" {
+			name = "index"
+		}
+		f.Title = fmt.Sprintf("%s, %s %s", p.Title, name, picture.Number(along.At(float64(i), shape[0])))
+		plane, err := ndarray.View(values, ndarray.Select(ndarray.At(i)))
+		if err != nil {
+			return nil, err
+		}
+		progress := func(n int64) { m.update(done + n) }
+		if kind == kindHeat {
+			f.Grid, err = reduceGrid(ctx, plane, memory, height, width, o.log, progress)
+		} else {
+			f.Line, err = reduceLine(ctx, plane, memory, width, o.log, progress)
+		}
+		done += plane.NBytes()
+		return &f, errors.Join(err, plane.Close())
+	}
+	if !clipped {
+		low, high = math.NaN(), math.NaN()
+		for i := range shape[0] {
+			f, err := frame(i, 0, 0, false)
+			if err != nil {
+				return nil, err
+			}
+			least, most := f.Percentiles(from, to)
+			if !math.IsNaN(least) {
+				if !(low <= least) {
+					low = least
+				}
+				if !(high >= most) {
+					high = most
+				}
+			}
+		}
+		low, high = picture.Bounds(low, high)
+	}
+	if !(low < high) || math.IsInf(high-low, 0) {
+		return nil, fmt.Errorf("%w: no finite range of values to draw, from %v to %v; --range LOW,HIGH gives one", ndarray.ErrValue, low, high)
+	}
+	colors := picture.Gradients[o.colors]
+	out := picture.NewAnimation(width, height, o.delay, colors)
+	for i := range shape[0] {
+		f, err := frame(i, low, high, clipped || o.clip != "")
+		if err == nil {
+			err = out.Add(f, colors)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return p, out.Save(file)
+}
