@@ -16,8 +16,8 @@ type Pool struct {
 	cparams       CParams
 	dparams       DParams
 	tuned         bool // cparams are the initial parameters of the tuner
-	compressors   stock[*Compressor]
-	decompressors stock[*Decompressor]
+	compressors   idleContexts[*Compressor]
+	decompressors idleContexts[*Decompressor]
 }
 
 // NewPool returns a Pool. Nil parameters mean the defaults. It returns ErrParam.
@@ -68,15 +68,15 @@ func (p *Pool) Close() error {
 	return nil
 }
 
-// stock holds idle contexts of one kind.
-type stock[T io.Closer] struct {
+// idleContexts holds idle contexts of one kind.
+type idleContexts[T io.Closer] struct {
 	mu     sync.Mutex
 	idle   []T
 	closed bool
 	create func() (T, error)
 }
 
-func (s *stock[T]) take() (T, error) {
+func (s *idleContexts[T]) take() (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var none T
@@ -92,7 +92,7 @@ func (s *stock[T]) take() (T, error) {
 	return s.create()
 }
 
-func (s *stock[T]) put(c T) error {
+func (s *idleContexts[T]) put(c T) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -102,7 +102,7 @@ func (s *stock[T]) put(c T) error {
 	return nil
 }
 
-func (s *stock[T]) close() error {
+func (s *idleContexts[T]) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {

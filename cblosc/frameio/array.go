@@ -103,9 +103,6 @@ func (a *Array) ItemSize() int { return a.f.TypeSize() }
 // stored block by block.
 func (a *Array) Frame() *Frame { return a.f }
 
-// Path returns the file or directory, or "" for OpenReaderAt.
-func (a *Array) Path() string { return a.f.path }
-
 // Close closes the frame: see Frame.Close.
 func (a *Array) Close() error { return a.f.Close() }
 
@@ -127,7 +124,7 @@ func (a *Array) ReadRegion(ctx context.Context, dst []byte, start, shape []int64
 		return &Error{op, a.f.path, -1, err}
 	}
 	defer a.fetch(ctx, r)()
-	err = a.f.stock.each(ctx, r.chunks, workers, func(k int64) error {
+	err = a.f.workers.each(ctx, r.chunks, workers, func(k int64) error {
 		i, box := a.part(r, k)
 		return a.f.inChunk(op, i, a.readChunk(ctx, dst, r, i, &box))
 	})
@@ -203,8 +200,8 @@ var errWhole = errors.New("the whole chunk is needed")
 
 // readChunk copies the part b of chunk i to dst, within the memory of the process.
 func (a *Array) readChunk(ctx context.Context, dst []byte, r *region, i int64, b *box) error {
-	read := func(few bool) error {
-		return a.f.stock.reading(ctx, a.f.need(i, a.outside(r, i, b, few)), func(w *worker) error { return a.read(w, dst, r, i, b, few) })
+	read := func(byBlocks bool) error {
+		return a.f.workers.reading(ctx, a.f.need(i, a.outside(r, i, b, byBlocks)), func(w *worker) error { return a.read(w, dst, r, i, b, byBlocks) })
 	}
 	if a.touched(b) <= a.nblocks/4 && a.f.hasBlocks(i) {
 		if err := read(true); err != errWhole {
@@ -225,9 +222,9 @@ func (a *Array) touched(b *box) int64 {
 
 // outside returns the size of the values of chunk i that read decodes outside dst: some blocks one
 // by one, the whole chunk, or none.
-func (a *Array) outside(r *region, i int64, b *box, few bool) int {
+func (a *Array) outside(r *region, i int64, b *box, byBlocks bool) int {
 	switch {
-	case few:
+	case byBlocks:
 		return a.blockBytes
 	case a.direct(r, b):
 		return 0
@@ -298,9 +295,9 @@ func (a *Array) part(r *region, k int64) (i int64, b box) {
 	return i, b
 }
 
-// read copies the part b of chunk i to dst. With few it reads only the touched blocks, or returns
-// errWhole.
-func (a *Array) read(w *worker, dst []byte, r *region, i int64, b *box, few bool) error {
+// read copies the part b of chunk i to dst. With byBlocks it reads only the touched blocks, or
+// returns errWhole.
+func (a *Array) read(w *worker, dst []byte, r *region, i int64, b *box, byBlocks bool) error {
 	var v values
 	item := a.f.TypeSize()
 	var n vec
@@ -310,7 +307,7 @@ func (a *Array) read(w *worker, dst []byte, r *region, i int64, b *box, few bool
 		first[d], last[d] = b.lo[d]/a.block[d], (b.hi[d]-1)/a.block[d]
 		touched *= last[d] - first[d] + 1
 	}
-	if few {
+	if byBlocks {
 		ok, err := a.f.loadBlocks(w, &v, i, a.nblocks)
 		if err != nil {
 			return err

@@ -189,9 +189,6 @@ func (w *ArrayWriter) grow(rows int64) error {
 	return nil
 }
 
-// Shape returns the number of elements along each axis, including the new rows.
-func (w *ArrayWriter) Shape() []int64 { return w.a.Shape() }
-
 // WriteRegion replaces the elements from start, shape[i] along axis i, with src, in row-major order
 // and in the byte order of storage.
 //

@@ -33,7 +33,7 @@ type Frame struct {
 	room    []int32 // for each stored chunk of a contiguous frame: bytes up to the next one
 	src     source
 	limit   int64 // Limits.Chunk
-	stock   stock
+	workers workerPool
 }
 
 // Limits bounds the memory that a frame can make its reader allocate, in addition to the caller's
@@ -173,19 +173,19 @@ func newFrame(path string, head *cframe.Frame, src source, l Limits) (*Frame, er
 		return nil, variable
 	}
 	f := &Frame{path: path, head: head, src: src, limit: l.Chunk}
-	f.stock.src = src
+	f.workers.src = src
 	var err error
 	f.offsets, err = head.Offsets(func(dst, b []byte) error {
-		return f.stock.with(func(w *worker) error { _, err := w.d.Decompress(dst, b); return err })
+		return f.workers.with(func(w *worker) error { _, err := w.d.Decompress(dst, b); return err })
 	})
 	if err == nil {
 		err = f.measure()
 	}
 	if err == nil && vary && len(f.offsets) > 0 {
-		return nil, errors.Join(variable, f.stock.close())
+		return nil, errors.Join(variable, f.workers.close())
 	}
 	if err != nil {
-		return nil, errors.Join(invalid(err), f.stock.close())
+		return nil, errors.Join(invalid(err), f.workers.close())
 	}
 	if dir, ok := src.(*dirSource); ok {
 		dir.offsets = f.offsets
@@ -251,7 +251,7 @@ func (f *Frame) measure() error {
 // Close closes the file and frees the contexts. Active reads finish or return ErrClosed. Calls that
 // start after Close, including a second Close, return ErrClosed.
 func (f *Frame) Close() error {
-	err := f.stock.close()
+	err := f.workers.close()
 	if err == nil {
 		err = f.src.Close()
 	}
@@ -260,9 +260,6 @@ func (f *Frame) Close() error {
 	}
 	return nil
 }
-
-// Path returns the file or directory, or "" for OpenReaderAt.
-func (f *Frame) Path() string { return f.path }
 
 // Header is the content of a frame's header. Sizes are in bytes.
 type Header struct {
@@ -341,7 +338,7 @@ func (f *Frame) VLMetalayer(name string) ([]byte, error) {
 	}
 	if err == nil {
 		dst = make([]byte, h.NBytes)
-		err = f.stock.with(func(w *worker) error { _, err := w.d.Decompress(dst, b); return err })
+		err = f.workers.with(func(w *worker) error { _, err := w.d.Decompress(dst, b); return err })
 	}
 	if err != nil {
 		return nil, &Error{op, f.path, -1, fmt.Errorf("%q: %w", name, invalid(err))}

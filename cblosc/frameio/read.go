@@ -29,7 +29,7 @@ func (f *Frame) Chunk(dst []byte, i int64) ([]byte, error) {
 	var v values
 	err := f.index(i)
 	if err == nil {
-		err = f.stock.with(func(w *worker) error {
+		err = f.workers.with(func(w *worker) error {
 			own := w.raw
 			w.raw = dst[:0]
 			err := f.load(w, &v, i)
@@ -56,7 +56,7 @@ func (f *Frame) Chunk(dst []byte, i int64) ([]byte, error) {
 // It returns the errors of Chunk.
 func (f *Frame) StoredBytes(i int64) (n int64, err error) {
 	if err = f.index(i); err == nil && !f.offsets[i].IsSpecial() {
-		err = f.stock.with(func(w *worker) error {
+		err = f.workers.with(func(w *worker) error {
 			raw, err := f.fetch(w, f.offsets[i], chunk.ExtendedHeaderSize)
 			if err != nil {
 				return closedFile(err)
@@ -108,7 +108,7 @@ func (f *Frame) Decompress(dst []byte, i int64) (int, error) {
 	if len(dst) < n {
 		return 0, &Error{op, f.path, i, fmt.Errorf("%w: %d bytes, the chunk holds %d", cblosc.ErrSize, len(dst), n)}
 	}
-	err = f.stock.reading(context.Background(), f.need(i, 0), func(w *worker) error { return f.readRange(w, dst[:n], i, 0) })
+	err = f.workers.reading(context.Background(), f.need(i, 0), func(w *worker) error { return f.readRange(w, dst[:n], i, 0) })
 	if err != nil {
 		return 0, &Error{op, f.path, i, err}
 	}
@@ -135,7 +135,7 @@ func (f *Frame) Items(dst []byte, i int64, start, n int) (int, error) {
 	case len(dst) != n*size:
 		err = fmt.Errorf("%w: %d bytes, %d items have %d", cblosc.ErrSize, len(dst), n, n*size)
 	default:
-		err = f.stock.reading(context.Background(), f.need(i, f.partNeed(i, len(dst))), func(w *worker) error {
+		err = f.workers.reading(context.Background(), f.need(i, f.partNeed(i, len(dst))), func(w *worker) error {
 			return f.readRange(w, dst, i, start*size)
 		})
 	}
@@ -153,14 +153,14 @@ func (f *Frame) ReadAt(p []byte, off int64) (int, error) {
 		return 0, &Error{op, f.path, -1, fmt.Errorf("%w: offset %d", cblosc.ErrRegion, off)}
 	}
 	n, i := 0, int64(-1)
-	if f.stock.closed.Load() {
+	if f.workers.closed.Load() {
 		return 0, &Error{op, f.path, i, cblosc.ErrClosed}
 	}
 	for n < len(p) && off < f.head.NBytes {
 		i = off / int64(f.head.ChunkSize)
 		from := int(off % int64(f.head.ChunkSize))
 		part := p[n:min(len(p), n+f.chunkLen(i)-from)]
-		err := f.stock.reading(context.Background(), f.need(i, f.partNeed(i, len(part))), func(w *worker) error {
+		err := f.workers.reading(context.Background(), f.need(i, f.partNeed(i, len(part))), func(w *worker) error {
 			return f.readRange(w, part, i, from)
 		})
 		if err != nil {
@@ -185,9 +185,9 @@ func (f *Frame) ReadAll(ctx context.Context, dst []byte, workers int) error {
 	if int64(len(dst)) != f.head.NBytes {
 		return &Error{op, f.path, -1, fmt.Errorf("%w: %d bytes, the frame holds %d", cblosc.ErrSize, len(dst), f.head.NBytes)}
 	}
-	err := f.stock.each(ctx, f.NumChunks(), workers, func(i int64) error {
+	err := f.workers.each(ctx, f.NumChunks(), workers, func(i int64) error {
 		at := i * int64(f.head.ChunkSize)
-		err := f.stock.reading(ctx, f.need(i, 0), func(w *worker) error {
+		err := f.workers.reading(ctx, f.need(i, 0), func(w *worker) error {
 			return f.readRange(w, dst[at:at+int64(f.chunkLen(i))], i, 0)
 		})
 		return f.inChunk(op, i, err)

@@ -213,7 +213,7 @@ func (s *dirSource) renew() error {
 	if err != nil {
 		return err
 	}
-	if err := f.stock.close(); err != nil {
+	if err := f.workers.close(); err != nil {
 		return err
 	}
 	g := &generation{info, map[cframe.Offset]bool{}}

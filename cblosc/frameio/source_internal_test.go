@@ -36,7 +36,7 @@ func TestSource_reopen(t *testing.T) {
 
 	var held []*worker
 	for range 3 {
-		w, err := f.stock.take()
+		w, err := f.workers.take()
 		require.NoError(t, err)
 		got := make([]byte, 512)
 		require.NoError(t, f.readRange(w, got, 1, 0))
@@ -52,14 +52,14 @@ func TestSource_reopen(t *testing.T) {
 		require.NotSame(t, f.src, w.src)
 		twins[w.src.(*fileSource).own.(*os.File)] = true
 	}
-	require.NoError(t, f.stock.put(held[0]))
-	require.NoError(t, f.stock.put(held[1]))
+	require.NoError(t, f.workers.put(held[0]))
+	require.NoError(t, f.workers.put(held[1]))
 	require.NoError(t, f.Close())
 	got := make([]byte, 512)
 	if held[2].src != f.src {
 		require.NoError(t, f.readRange(held[2], got, 1, 0), "a running read finishes")
 	}
-	require.NoError(t, f.stock.put(held[2]))
+	require.NoError(t, f.workers.put(held[2]))
 	for twin := range twins {
 		_, err := twin.Stat()
 		require.ErrorIs(t, err, os.ErrClosed)

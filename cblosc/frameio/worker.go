@@ -28,10 +28,10 @@ type worker struct {
 	held *mapping // mapping in use; nil while idle
 }
 
-// stock holds idle workers in slots, which goroutines take and fill without a lock. A processor
-// returns to its previous slot, so that two readers do not contend for a cache line and the tables
-// of a context stay in the cache of one core.
-type stock struct {
+// workerPool holds idle workers in slots, which goroutines take and fill without a lock. A
+// processor returns to its previous slot, so that two readers do not contend for a cache line and
+// the tables of a context stay in the cache of one core.
+type workerPool struct {
 	src    source // source of the frame
 	made   atomic.Uint32
 	slots  [64]slot
@@ -49,7 +49,7 @@ type slot struct {
 // hint is the slot that a processor tries first.
 type hint struct{ slot uint32 }
 
-func (s *stock) take() (*worker, error) {
+func (s *workerPool) take() (*worker, error) {
 	if s.closed.Load() {
 		return nil, cblosc.ErrClosed
 	}
@@ -81,7 +81,7 @@ func (s *stock) take() (*worker, error) {
 }
 
 // free closes a worker.
-func (s *stock) free(w *worker) error {
+func (s *workerPool) free(w *worker) error {
 	err := w.d.Close()
 	if w.twin {
 		err = errors.Join(err, w.src.Close())
@@ -89,8 +89,8 @@ func (s *stock) free(w *worker) error {
 	return err
 }
 
-// put returns a worker to the stock. It frees the worker if all slots are full.
-func (s *stock) put(w *worker) error {
+// put returns a worker to the pool. It frees the worker if all slots are full.
+func (s *workerPool) put(w *worker) error {
 	h := w.hint
 	w.hint, w.held = nil, nil
 	defer s.hints.Put(h)
@@ -99,7 +99,7 @@ func (s *stock) put(w *worker) error {
 		if !slot.idle.CompareAndSwap(nil, w) {
 			continue
 		}
-		// The stock may have been closed in the meantime: either close has found w, or it is freed
+		// The pool may have been closed in the meantime: either close has found w, or it is freed
 		// here.
 		if s.closed.Load() {
 			if left := slot.idle.Swap(nil); left != nil {
@@ -112,7 +112,7 @@ func (s *stock) put(w *worker) error {
 }
 
 // close frees the idle workers. Workers in use are freed when they are put back.
-func (s *stock) close() error {
+func (s *workerPool) close() error {
 	if s.closed.Swap(true) {
 		return cblosc.ErrClosed
 	}
@@ -125,8 +125,8 @@ func (s *stock) close() error {
 	return errors.Join(errs...)
 }
 
-// with calls f with a worker from the stock.
-func (s *stock) with(f func(*worker) error) error {
+// with calls f with a worker from the pool.
+func (s *workerPool) with(f func(*worker) error) error {
 	w, err := s.take()
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (s *stock) with(f func(*worker) error) error {
 // reading calls f with a worker that may use need bytes for buffers and the context. It waits until
 // the process has so many bytes free. It takes the worker afterwards, so that waiting goroutines do
 // not hold contexts.
-func (s *stock) reading(ctx context.Context, need int64, f func(*worker) error) error {
+func (s *workerPool) reading(ctx context.Context, need int64, f func(*worker) error) error {
 	grant, err := scratch.Acquire(ctx, need)
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func returned(b []byte) []byte {
 }
 
 // each calls f for 0 to n-1 on at most the given number of goroutines.
-func (s *stock) each(ctx context.Context, n int64, workers int, f func(int64) error) error {
+func (s *workerPool) each(ctx context.Context, n int64, workers int, f func(int64) error) error {
 	open := func() (struct{}, error) {
 		if s.closed.Load() {
 			return struct{}{}, cblosc.ErrClosed

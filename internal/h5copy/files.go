@@ -78,7 +78,7 @@ func (c *Copier) files(info *h5.DatasetInfo, path string) (changed bool) {
 			c.problem(Missing, path, what, fmt.Errorf("%w: file %q", h5.ErrNotFound, name))
 		}
 	}
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	before := info.Mappings
 	info.Mappings = slices.Clone(info.Mappings)
 	for i := range info.Mappings {
@@ -90,8 +90,8 @@ func (c *Copier) files(info *h5.DatasetInfo, path string) (changed bool) {
 			m.File = filepath.Base(c.src.Path()) // the source may not be part of the copy
 		}
 		name, there := c.moved(m.File)
-		if !there && !told[m.File] && c.o.Directory != "" {
-			told[m.File] = true
+		if !there && !reported[m.File] && c.o.Directory != "" {
+			reported[m.File] = true
 			missing("source of a virtual dataset", m.File)
 		}
 		if name == before[i].File {

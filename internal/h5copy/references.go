@@ -20,13 +20,13 @@ const (
 
 // translate returns v with references to the new file.
 func (c *Copier) translate(v h5.Values, path, what string) (h5.Values, error) {
-	told := false
+	reported := false
 	return h5value.MapRefs(v, func(r h5.Ref) (h5.Ref, error) {
 		to, kind, err := c.reference(r)
 		if kind != 0 {
-			if !told {
+			if !reported {
 				c.problem(kind, path, what, err)
-				told = true
+				reported = true
 			}
 			return h5.Ref{}, nil
 		}

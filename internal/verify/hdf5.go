@@ -141,15 +141,15 @@ func (u *h5File) structure(ctx context.Context) (bool, error) {
 	}
 	// Check stops at the first error, but Describe continues.
 	d := h5file.Describe(u.f, u.size)
-	told := false
+	reported := false
 	for name, c := range d.Complaints() {
-		told = true
+		reported = true
 		_, name, _ = strings.Cut(name, "/") // remove the name of the root field
 		if err := u.job.note(Place{What: name, Offset: c.Offset, Chunk: -1, Err: complaint(c.Complaint)}); err != nil {
 			return false, err
 		}
 	}
-	if !told {
+	if !reported {
 		return false, bad("metadata", err)
 	}
 	return false, nil

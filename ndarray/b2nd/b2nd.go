@@ -282,9 +282,9 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend,
 	b := &Backend{engine: newEngine(path, a, o.Library)}
 	b.engine.fresh = true
 	r := recordOf(spec)
-	told := &OpenOptions{}
+	opts := &OpenOptions{}
 	if o.Caterva {
-		r.dtype, told.DType = nil, &spec.DType
+		r.dtype, opts.DType = nil, &spec.DType
 	}
 	vl := a.SChunk().VLMeta()
 	for _, attr := range spec.Attrs {
@@ -295,7 +295,7 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend,
 	if err := r.write(vl); err != nil {
 		return nil, err
 	}
-	if err := b.load(name, told); err != nil {
+	if err := b.load(name, opts); err != nil {
 		return nil, err
 	}
 	cp.BlockSize = spec.DType.Size // in bytes: chunks have the array's blocks

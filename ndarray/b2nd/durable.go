@@ -127,7 +127,7 @@ func (d *Durable) replace(ctx context.Context, rows int64, src []byte, r ndarray
 func (e *engine) durably(rows int64, f func(w *frameio.ArrayWriter) error) ([]int64, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := e.settle(); err != nil {
+	if err := e.finishWriting(); err != nil {
 		return nil, err
 	}
 	if err := e.begin(rows); err != nil {

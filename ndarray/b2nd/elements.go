@@ -54,7 +54,7 @@ func newEngine(path string, a *cblosc.Array, library bool) *engine {
 func (e *engine) idle(change bool, f func(a *cblosc.Array) error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := e.settle(); err != nil {
+	if err := e.finishWriting(); err != nil {
 		return err
 	}
 	if change {
@@ -65,8 +65,8 @@ func (e *engine) idle(change bool, f func(a *cblosc.Array) error) error {
 	return translate(f(e.array))
 }
 
-// settle ends the writing state.
-func (e *engine) settle() error {
+// finishWriting ends the writing state.
+func (e *engine) finishWriting() error {
 	if e.run != nil {
 		if err := e.fill(); err != nil {
 			return err
@@ -193,7 +193,7 @@ func (e *engine) sameIndex() error {
 func (e *engine) openReader() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := e.settle(); err != nil || e.reader != nil || e.noReader != "" {
+	if err := e.finishWriting(); err != nil || e.reader != nil || e.noReader != "" {
 		return err
 	}
 	r, err := frameio.OpenArray(e.path)
@@ -251,14 +251,14 @@ func (e *engine) startWriting(f func(w *frameio.ArrayWriter) error) (done bool, 
 		return false, err
 	}
 	err = translate(f(e.writer))
-	return true, errors.Join(err, e.settle())
+	return true, errors.Join(err, e.finishWriting())
 }
 
 // close closes all open files.
 func (e *engine) close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	err := errors.Join(e.settle(), e.dropReader())
+	err := errors.Join(e.finishWriting(), e.dropReader())
 	if e.array != nil {
 		err = errors.Join(err, translate(e.array.Close()))
 	}

@@ -47,7 +47,7 @@ func (s *sequence) End(keep bool) error {
 	s.e.mu.RLock()
 	defer s.e.mu.RUnlock()
 	if s.e.writer == nil {
-		return nil // settle has already stored all chunks
+		return nil // finishWriting has already stored all chunks
 	}
 	return translate(s.e.writer.Ordered(keep))
 }

@@ -70,7 +70,7 @@ func (b *Backend) fillNewChunks(a *cblosc.Array, old []int64) error {
 	if err := b.engine.putAll(run, func(i int64) bool { return isNew[i] }); err != nil {
 		return err
 	}
-	return b.engine.settle()
+	return b.engine.finishWriting()
 }
 
 // fillOldChunks writes the fill value to the new elements of chunks that were partly inside the old

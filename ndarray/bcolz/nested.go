@@ -375,7 +375,7 @@ func (r *Records) resizeNested(ctx context.Context, n int64, src []byte) (err er
 	r.meta.Shape = []int64{n}
 	var errs []error
 	for i, b := range r.columns {
-		if err := b.settle(old[i], n); err != nil {
+		if err := b.completeResize(old[i], n); err != nil {
 			errs = append(errs, fmt.Errorf("column %q: %w", r.fields[i].Name, err))
 		}
 	}

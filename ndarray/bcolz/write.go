@@ -239,7 +239,7 @@ func (b *Backend) resize(ctx context.Context, n int64, src []byte) error {
 		b.tree = old
 		return err
 	}
-	return b.settle(old, n)
+	return b.completeResize(old, n)
 }
 
 // prepare writes the chunk files of an array that will have n rows, and sets that length in b.tree.
@@ -263,8 +263,8 @@ func (b *Backend) prepare(ctx context.Context, n int64, src []byte) error {
 	return nil
 }
 
-// settle completes a change to n rows after meta/sizes was written.
-func (b *Backend) settle(old *bcolztree.Array, n int64) error {
+// completeResize completes a change to n rows after meta/sizes was written.
+func (b *Backend) completeResize(old *bcolztree.Array, n int64) error {
 	b.tree = old.WithRows(n)
 	b.meta.Shape = slices.Clone(b.tree.Sizes.Shape)
 	if n < old.Rows() {
