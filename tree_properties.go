@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
@@ -50,8 +52,15 @@ func (c *treeCopy) propertiesOf(path string) (p hdf5.Properties, err error) {
 		return p, hdf5.Translate(err)
 	}
 	p, err = hdf5.ReadProperties(o)
+	fill := ""
+	if d, ok := o.(*h5.Dataset); ok && err == nil && c.target != HDF5 {
+		fill, err = stringFill(d)
+	}
 	if err = errors.Join(err, hdf5.Translate(o.Close())); err != nil {
 		return p, err
+	}
+	if fill != "" {
+		c.tell(path, "fill value", strconv.Quote(fill), fmt.Sprintf("strings of %s have none", c.format()))
 	}
 	if p.Layout != "" && (c.target != HDF5 || p.Layout != "compact") {
 		c.tell(path, "layout", p.Layout, "the elements are stored in the target")
@@ -66,6 +75,17 @@ func (c *treeCopy) propertiesOf(path string) (p hdf5.Properties, err error) {
 		c.properties.links = append(c.properties.links, path)
 	}
 	return p, nil
+}
+
+// stringFill returns the fill value of a dataset of variable strings, which ndarray.Spec does not
+// have. "" is also the default.
+func stringFill(d *h5.Dataset) (string, error) {
+	info, err := d.Info()
+	if err != nil || info.FillKind != h5.FillValue || info.Datatype.Class != h5.String || !info.Datatype.Variable {
+		return "", hdf5.Translate(err)
+	}
+	fill, err := h5value.Decode[string](info.FillValues)
+	return strings.Join(fill, ""), hdf5.Translate(err)
 }
 
 // tellOrder reports groups whose creation order of links the target does not have. All groups

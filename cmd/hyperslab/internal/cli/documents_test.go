@@ -171,6 +171,8 @@ func TestJSON_documented(t *testing.T) {
 	t.Chdir(field(t))
 	makeRare(t)
 	put(t, "list", []byte("waves.b2nd\nscalar.b2nd\n"))
+	require.NoError(t, os.Mkdir("other", 0o777))
+	elsewhere(t, "other")
 	for _, line := range strings.Split(strings.TrimSpace(documentLines), "\n") {
 		want := 0
 		if code, rest, ok := strings.Cut(line, ": "); ok && len(code) == 1 {
@@ -247,6 +249,8 @@ func makeRare(t *testing.T) {
 // documentLines are command lines that write documents with --json. The exit code precedes the line
 // if it is not 0.
 const documentLines = `
+info other/a.h5:/v
+info other/a.h5:/e
 info waves.b2nd
 ls etopo.h5
 info etopo.h5:/ROSE

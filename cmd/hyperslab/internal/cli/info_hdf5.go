@@ -13,7 +13,6 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
-	"github.com/hyperslab/hyperslab/remote"
 )
 
 // hdf5Doc describes the storage of an HDF5 dataset.
@@ -50,11 +49,11 @@ type mappingDoc struct {
 }
 
 // hdf5Of returns the storage of the HDF5 dataset at an address, or nil for an array of another
-// format. It does not open URLs and untrusted files again.
+// format. It does not open untrusted files again.
 func (a *app) hdf5Of(_ context.Context, address, format string) (_ *hdf5Doc, err error) {
 	location, _ := splitSelection(address)
 	loc, err := hyperslab.ParseLocation(location)
-	if err != nil || format != string(hyperslab.HDF5) || a.untrusted() || remote.IsURL(loc.File) {
+	if err != nil || format != string(hyperslab.HDF5) || a.untrusted() {
 		return nil, err
 	}
 	f, err := a.openHDF5(loc.File)

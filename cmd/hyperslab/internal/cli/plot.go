@@ -76,7 +76,7 @@ points, so that a few extreme values do not hide the others.` + addressHelp + tw
   hyperslab plot etopo.h5:/ROSE
   hyperslab plot 'etopo.h5:/ROSE[45]' -o row.svg
   hyperslab plot etopo.h5:/ROSE --kind histogram -o heights.png --bins 60
-  hyperslab plot series.h5:/temperature -o temperature.gif --delay 200ms
+  hyperslab plot waves.b2nd -o waves.gif --delay 200ms
   hyperslab plot etopo.h5:/ROSE -o clipped.png --clip 2,98 --colors magma
   hyperslab plot 'rose.b2nd[::-1, :90]' -o west.png --range=-4000,4000 --colors diverging`,
 		Args:              arity(1, 2),

@@ -88,7 +88,7 @@ func TestRealFiles(t *testing.T) {
 	for name := range refused {
 		names = append(names, name)
 	}
-	require.ElementsMatch(t, []string{"ds-2d-fields.b2nd.bcolz", "ds-4d.b2nd.bcolz", "ds-sc-attr.b2nd.bcolz", "ds-sc-attr.b2nd.h5:/x"}, names)
+	require.ElementsMatch(t, []string{"ds-2d-fields.b2nd.bcolz", "ds-4d.b2nd.bcolz", "ds-sc-attr.b2nd.bcolz"}, names)
 
 	out, err := exec.Command(python, append([]string{"-c", `
 import glob, os, sys
@@ -114,7 +114,11 @@ for file in sys.argv[1:]:
             elif copy.endswith(".bcolz"):
                 check(copy, bcolz.open(copy, "r")[:], want); carray += 1
             elif copy.endswith(".h5"):
-                with h5py.File(copy) as f: check(copy, f["x"][()], want); hdf5 += 1
+                with h5py.File(copy) as f:
+                    got = f["x"]
+                    if np.asarray(want).dtype.kind == "U":  # strings of variable length
+                        got = np.asarray(got.asstr()[()]).astype(np.asarray(want).dtype)
+                    check(copy, got[()], want); hdf5 += 1
             else:
                 check(copy, whole(blosc2.open(copy)), want); b2nd += 1
         continue

@@ -153,7 +153,7 @@ var outputs = []struct {
 }
 
 // brief are commands that finish before a signal could stop them, because they read no array.
-var brief = []string{"attr get", "explain", "plan", "version"}
+var brief = []string{"attr get", "explain", "index", "plan", "version"}
 
 // endless creates an array of 256 GiB in a file of 1 MiB.
 func endless(t *testing.T, file string) {

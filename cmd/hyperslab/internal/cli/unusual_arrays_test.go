@@ -28,8 +28,9 @@ func TestUnusualArrays(t *testing.T) {
 		Want    string `json:"want"`
 		Got     string `json:"got"`
 		Attrs   bool   `json:"attrs"`
-		Twice   bool   `json:"twice"` // got contains the elements of want twice
-		Part    bool   `json:"part"`  // got may lack columns that were excluded, and their order may differ
+		Twice   bool   `json:"twice"`   // got contains the elements of want twice
+		Strings bool   `json:"strings"` // HDF5 between them stored strings of variable length, which have no size
+		Part    bool   `json:"part"`    // got may lack columns that were excluded, and their order may differ
 	}
 	var tasks []task
 	refused := 0
@@ -82,7 +83,7 @@ func TestUnusualArrays(t *testing.T) {
 					between, back := filepath.Join(sub, via), out("back-"+via)
 					do("convert", "-q", source, between, "--exclude-unsupported")
 					do("convert", "-q", between, back, "--exclude-unsupported")
-					tasks = append(tasks, task{Command: "convert to " + via + " and back", Want: source, Got: back, Part: true})
+					tasks = append(tasks, task{Command: "convert to " + via + " and back", Want: source, Got: back, Part: true, Strings: via == "table.h5"})
 				}
 				continue
 			}
@@ -105,7 +106,7 @@ func TestUnusualArrays(t *testing.T) {
 					do("rm", file+":/gone")
 				}
 				do("convert", "-q", between, back, "--exclude-unsupported")
-				add("convert to "+via+" and back", back, false)
+				tasks = append(tasks, task{Command: "convert to " + via + " and back", Want: source, Got: back, Strings: via == "x.h5:/a/b"})
 			}
 		}
 	}

@@ -149,6 +149,9 @@ def compare(task):
                 a = np.concatenate([a, a]).astype(a.dtype)  # concatenate returns native byte order
             if a.shape != b.shape:
                 out.append("%s shape: got %s, want %s" % (name, b.shape, a.shape))
+            elif task["strings"] and a.dtype.kind == b.dtype.kind == "U":  # strings of variable length were between
+                if a.tolist() != b.tolist():
+                    out.append("%s values differ" % name)
             elif a.dtype != b.dtype:
                 out.append("%s dtype: got %s, want %s" % (name, b.dtype, a.dtype))
             elif a.tobytes() != b.tobytes():
