@@ -21,6 +21,7 @@ import (
 // Commit requires a valid receipt and an unchanged part of every shard, joins the parts without
 // recompression, publishes the target and removes the directory of the plan's files. The target
 // appears complete or not at all. A Commit that was stopped can be repeated.
+// One that succeeded can be repeated too; it then compares the target with the source.
 //
 // It returns ErrIncomplete with the first shards that are missing, ErrReceipt, ErrSource if the
 // source changed, ErrPlan, ErrTarget, ndarray.ErrExists if the target exists with other elements,
@@ -38,6 +39,9 @@ func (p *Plan) commit(ctx context.Context, options *WorkOptions) (err error) {
 		return err
 	}
 	s, err := p.state(ctx, false)
+	if errors.Is(err, ndarray.ErrExists) && operations[p.Operation] {
+		return p.committed(ctx, &o)
+	}
 	if err != nil {
 		return err
 	}
@@ -149,9 +153,36 @@ func (p *Plan) publish(ctx context.Context, s store, receipts map[int64]*receipt
 	return err
 }
 
+// committed returns nil if the target exists, no file of the plan exists, and the target has the
+// elements of the source. An earlier Commit was then stopped after it had done everything, and a
+// cluster repeats it.
+func (p *Plan) committed(ctx context.Context, o *WorkOptions) (err error) {
+	src, _, err := p.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	return p.equal(ctx, o, func(*ndarray.Array) (*ndarray.Array, error) { return src, nil })
+}
+
 // published returns nil if the existing target has the elements of the parts, because an earlier
 // Commit was stopped after it published the target.
 func (p *Plan) published(ctx context.Context, s store, receipts map[int64]*receipt, o *WorkOptions) (err error) {
+	var from *ndarray.Array
+	defer func() {
+		if from != nil {
+			err = errors.Join(err, from.Close())
+		}
+	}()
+	return p.equal(ctx, o, func(target *ndarray.Array) (_ *ndarray.Array, err error) {
+		from, err = p.assemble(ctx, s, len(p.Stages), target.Meta(), receipts)
+		return from, err
+	})
+}
+
+// equal returns ndarray.ErrExists unless the existing target has the shape and the chunks of the
+// plan, and the elements of another array.
+func (p *Plan) equal(ctx context.Context, o *WorkOptions, other func(target *ndarray.Array) (*ndarray.Array, error)) (err error) {
 	target, err := hyperslab.Open(ctx, p.Target.Location, nil)
 	if err != nil {
 		return fmt.Errorf("%w, and it is not the array of the plan: %w", ndarray.ErrExists, err)
@@ -160,11 +191,10 @@ func (p *Plan) published(ctx context.Context, s store, receipts map[int64]*recei
 	if m := target.Meta(); !slices.Equal(m.Shape, p.Source.Shape) || !slices.Equal(m.ChunkShape, p.Target.Chunks) {
 		return fmt.Errorf("%w with shape %v in chunks of %v, want %v in chunks of %v", ndarray.ErrExists, m.Shape, m.ChunkShape, p.Source.Shape, p.Target.Chunks)
 	}
-	from, err := p.assemble(ctx, s, len(p.Stages), target.Meta(), receipts)
+	from, err := other(target)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, from.Close()) }()
 	c, err := ndarray.Compare(ctx, target, from, &ndarray.CompareOptions{Workers: o.Workers, Memory: p.Memory, Progress: o.Progress, IgnoreAttrs: true})
 	if err != nil {
 		return err

@@ -178,6 +178,13 @@ func TestPlan_Commit_errors(t *testing.T) {
 		require.NoError(t, os.WriteFile(dir+"/out.b2nd", []byte("no array"), 0o666))
 		requireUnchanged(t, dir, ndarray.ErrExists, commit(p, t))
 	})
+	t.Run("target with other elements and no files of the plan", func(t *testing.T) {
+		p, dir := small(t, 4)
+		require.NoError(t, commit(p, t)())
+		require.NoError(t, os.RemoveAll(dir+"/out.b2nd"))
+		wave(t, dir+"/out.b2nd", floats([]int64{8, 8, 9}, []int64{2, 8, 8}))
+		requireUnchanged(t, dir, ndarray.ErrExists, commit(p, t))
+	})
 	t.Run("stopped after the target was published", func(t *testing.T) {
 		p, dir := small(t, 4)
 		require.NoError(t, os.CopyFS(dir+"/kept", os.DirFS(dir+"/out.b2nd.parts")))
