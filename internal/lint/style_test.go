@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -196,8 +197,24 @@ func TestExportedIdentifiers(t *testing.T) {
 	}
 }
 
-// TestExamples checks that each function of the packages that most programs import has an example.
+// TestExamples checks that each public package has an example, and each function of the packages
+// that most programs import.
 func TestExamples(t *testing.T) {
+	lists, err := filepath.Glob("../../api/*.txt")
+	require.NoError(t, err)
+	require.NotEmpty(t, lists)
+	for _, list := range lists {
+		dir := strings.ReplaceAll(strings.TrimSuffix(filepath.Base(list), ".txt"), "-", "/")
+		if dir == "hyperslab" {
+			dir = "."
+		}
+		require.True(t, slices.ContainsFunc(tree(t), func(f lint.File) bool {
+			return f.Test && f.Dir == dir && slices.ContainsFunc(f.AST.Decls, func(d ast.Decl) bool {
+				fn, ok := d.(*ast.FuncDecl)
+				return ok && strings.HasPrefix(fn.Name.Name, "Example")
+			})
+		}), "package %s has no example", dir)
+	}
 	for _, p := range []struct{ list, dir string }{{"hyperslab", "."}, {"ndarray", "ndarray"}} {
 		text, err := os.ReadFile("../../api/" + p.list + ".txt")
 		require.NoError(t, err)
