@@ -40,7 +40,7 @@ func TestEdit_invalidCopy(t *testing.T) {
 					return os.WriteFile(copy, damage(b), 0o600)
 				})
 				require.ErrorIs(t, err, ndarray.ErrCorrupt, name)
-				require.ErrorContains(t, err, "the old file stays", name)
+				require.ErrorContains(t, err, "the old file is unchanged", name)
 				after, err := os.ReadFile(l.File)
 				require.NoError(t, err)
 				require.Equal(t, before, after, name)

@@ -50,7 +50,7 @@ func update(ctx context.Context, file string, change func(string) error) (err er
 		return err
 	}
 	if err := opens(ctx, out.Path()); err != nil {
-		return fmt.Errorf("the old file stays, because the new one cannot be read: %w", err)
+		return fmt.Errorf("the old file is unchanged, because the new one cannot be read: %w", err)
 	}
 	return out.Commit()
 }

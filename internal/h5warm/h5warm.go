@@ -23,10 +23,14 @@ type File struct {
 	size int64
 }
 
-// Open returns nil if r cannot fetch ranges before they are read, or if it is not an HDF5 file.
+// Open returns nil if r cannot fetch ranges before they are read, if an index contains the metadata,
+// or if it is not an HDF5 file.
 func Open(r io.ReaderAt, size int64) *File {
 	to := ahead.Of(r)
 	if to == nil {
+		return nil
+	}
+	if x, ok := to.(interface{ Indexed() bool }); ok && x.Indexed() {
 		return nil
 	}
 	f, err := h5file.Open(to, size, nil)
@@ -39,13 +43,9 @@ func Open(r io.ReaderAt, size int64) *File {
 // smallFile is the maximum size in bytes of a file that a listing reads as a whole.
 const smallFile = 8 << 20
 
-// Whole begins to read a small file as a whole. A listing needs most of it, in many small parts. It
-// does nothing if an index contains the metadata.
+// Whole begins to read a small file as a whole. A listing needs most of it, in many small parts.
 func (w *File) Whole() {
-	if w == nil || w.size > smallFile {
-		return
-	}
-	if x, ok := w.r.(interface{ Indexed() bool }); !ok || !x.Indexed() {
+	if w != nil && w.size <= smallFile {
 		w.r.Prefetch(context.Background(), ahead.List([][2]int64{{0, w.size}})) // it ends when the file is closed
 	}
 }

@@ -35,7 +35,7 @@ func (a *app) advice(cmd *cobra.Command, err error) string {
 	case errors.As(err, &summary), errors.As(err, &stopped):
 		return ""
 	case errors.As(err, &absent):
-		return "hyperslab attr list " + shellWord(absent.address) + " shows those there are"
+		return "hyperslab attr list " + shellWord(absent.address) + " lists the existing attributes"
 	case errors.As(err, &usage):
 		return help
 	case errors.Is(err, plan.ErrSource), errors.Is(err, plan.ErrPlan):
@@ -180,7 +180,7 @@ func lookAround(location string) string {
 		return ""
 	}
 	if location == stdio {
-		return "only convert reads standard input; save it to a file, and name that"
+		return "only convert reads standard input; save the data to a file and name that file"
 	}
 	switch format, err := hyperslab.Sniff(loc.File); {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
@@ -189,11 +189,11 @@ func lookAround(location string) string {
 		}
 		return "check the name of the file; an address is FILE or FILE:/path"
 	case errors.Is(err, regular.ErrNot):
-		return "these formats are read here and there, not from beginning to end: save it to a file, and name that"
+		return "these formats need random access, which a pipe does not have: save the data to a file and name that file"
 	case err != nil && isDirectory(loc.File):
 		return "this directory is not an array and contains no arrays that hyperslab stores; name one of its files"
 	case err != nil:
-		return "readable are b2nd, Caterva, bcolz, HDF5 and .npy, recognised by content; is this the right file, and complete?"
+		return "supported formats are b2nd, Caterva, bcolz, HDF5 and .npy, detected by content; check that the file is the right one and complete"
 	case format == hyperslab.HDF5, format == hyperslab.B2Z, format == hyperslab.B2D, format == hyperslab.B2E:
 		return "hyperslab ls -r " + shellWord(loc.File) + " lists the objects of the file"
 	case format == hyperslab.Directory:

@@ -31,7 +31,7 @@ type batchFlags struct {
 
 func (b *batchFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&b.into, "into", "", "write targets to the directory `DIR` under the names of their sources; all arguments are sources")
-	b.addList(cmd, "also the sources that `FILE` lists, one a line; - is standard input", "after a failure go on with the next source; exit code 3 at the end")
+	b.addList(cmd, "also the sources that `FILE` lists, one per line; - is standard input", "after a failure go on with the next source; exit code 3 at the end")
 }
 
 // addList adds the flags of a list of sources.
@@ -46,7 +46,7 @@ func (b *batchFlags) addList(cmd *cobra.Command, list, keep string) {
 // It must be called before anything else that wraps cmd.RunE.
 func (a *app) each(cmd *cobra.Command) {
 	var b batchFlags
-	b.addList(cmd, "also the addresses that `FILE` lists, one a line; - is standard input", "after a failure go on with the next address; exit code 3 at the end")
+	b.addList(cmd, "also the addresses that `FILE` lists, one per line; - is standard input", "after a failure go on with the next address; exit code 3 at the end")
 	run := cmd.RunE
 	cmd.Args = b.arity
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -55,7 +55,7 @@ func (a *app) each(cmd *cobra.Command) {
 			case b.keep:
 				return usagef("--keep-going needs several addresses or --files-from")
 			case b.null:
-				return usagef("-0 (--null) goes with --files-from")
+				return usagef("-0 (--null) requires --files-from")
 			}
 			return run(cmd, args)
 		}
@@ -155,7 +155,7 @@ const mostSources = 16 << 20
 // sources returns all names in the arguments and the list, with expanded patterns.
 func (b *batchFlags) sources(ctx context.Context, stdin io.Reader, args []string) ([]string, error) {
 	if b.null && b.list == "" {
-		return nil, usagef("-0 (--null) goes with --files-from")
+		return nil, usagef("-0 (--null) requires --files-from")
 	}
 	var literal []string // names that are not patterns
 	names := slices.Clone(args)

@@ -73,7 +73,7 @@ func (o *convertFlags) settleTarget(source, target string) (format hyperslab.For
 	case format == hyperslab.HDF5 && !named:
 		return "", usagef("%s: an HDF5 file can hold many arrays; name this one, for example %s:/data", target, to.File)
 	case format != hyperslab.HDF5 && named:
-		return "", usagef("%s: a %s file holds one array and has no paths inside", target, format)
+		return "", usagef("%s: a %s file contains one array and has no paths", target, format)
 	}
 	if format == hyperslab.HDF5 {
 		return format, o.mayAdd(from.File, to)

@@ -439,7 +439,7 @@ func (a *app) copyObject(ctx context.Context, src *h5.File, object string, dst *
 		}
 		for _, p := range plan.Problems {
 			if p.Kind == h5copy.Missing {
-				return ndarray.Mark(fmt.Errorf("%s: %s: %w; --allow-missing copies it all the same", p.Path, p.What, p.Err), ndarray.ErrNotFound)
+				return ndarray.Mark(fmt.Errorf("%s: %s: %w; --allow-missing copies it anyway", p.Path, p.What, p.Err), ndarray.ErrNotFound)
 			}
 		}
 	}

@@ -94,10 +94,10 @@ Values are read in parts of some megabytes, so that memory is bounded.` +
 
 func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error) {
 	if o.index && !o.csv {
-		return usagef("--index goes with --csv")
+		return usagef("--index requires --csv")
 	}
 	if o.csvSafe && !o.csv {
-		return usagef("--csv-safe goes with --csv")
+		return usagef("--csv-safe requires --csv")
 	}
 	if err := checkProgress(o.progress); err != nil {
 		return err
@@ -159,7 +159,7 @@ func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error
 func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err error) {
 	switch {
 	case !o.ddl:
-		return usagef("--header goes with --ddl")
+		return usagef("--header requires --ddl")
 	case o.unpack:
 		return usagef("--unpack and --ddl do not go together: DDL has the stored elements")
 	case o.files.dir != "":

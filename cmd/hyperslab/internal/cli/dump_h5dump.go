@@ -220,7 +220,7 @@ func (o *h5dumpFlags) address(args []string) (string, error) {
 	}
 	for _, x := range [][2]string{{"-g", o.group}, {"-t", o.datatype}, {"-a", o.attribute}} {
 		if x[1] != "" {
-			return "", usagef("%s %s goes with --ddl; without it dump writes the values of arrays", x[0], x[1])
+			return "", usagef("%s %s requires --ddl; without it dump writes the values of arrays", x[0], x[1])
 		}
 	}
 	where := address(args)

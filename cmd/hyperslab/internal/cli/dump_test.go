@@ -147,7 +147,7 @@ func TestDump_h5dump(t *testing.T) {
 		{"--ddl waves.h5 -a /waves/nope", "nope"},
 		{"--ddl waves.h5 -a /", "the name of an attribute"},
 		{"--ddl tree.h5:/time --untrusted", "--ddl and --untrusted exclude each other"},
-		{"tree.h5 -g /run1", "-g /run1 goes with --ddl"},
+		{"tree.h5 -g /run1", "-g /run1 requires --ddl"},
 	} {
 		stdout, stderr, code := run(append([]string{"dump"}, strings.Fields(tt.args)...)...)
 		require.Equal(t, 2, code, "%s: %s", tt.args, stderr)

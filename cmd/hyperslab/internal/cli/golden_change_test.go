@@ -191,6 +191,8 @@ var changes = map[string][]string{
 		"commit rows.json",
 		"commit rows.json",
 		"diff waves.b2nd rows.b2nd --values-only",
+		"repack changed.b2nd rows.b2nd --chunks 1,100 -f -q",
+		"commit rows.json",
 		"commit waves.b2nd",
 		"plan rechunk waves.b2nd columns.b2nd --chunks 20,1 --shard-bytes 160 -o columns.json",
 		"work columns.json --shard 0",

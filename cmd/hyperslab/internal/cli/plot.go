@@ -83,7 +83,7 @@ points, so that a few extreme values do not hide the others.` + addressHelp + tw
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if asJSON, err := cmd.Flags().GetBool("json"); err == nil && asJSON && o.output == "" {
-				return usagef("--json goes with -o: the picture itself goes to standard output")
+				return usagef("--json requires -o, because the picture is written to standard output")
 			}
 			return a.plot(cmd.Context(), address(args), &o)
 		},

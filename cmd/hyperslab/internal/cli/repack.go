@@ -382,10 +382,10 @@ var verifyNew = hyperslab.Verify
 func replaces(ctx context.Context, file string, workers int) error {
 	r, err := verifyNew(ctx, file, &hyperslab.VerifyOptions{Workers: workers, MaxFindings: 1})
 	if err != nil {
-		return fmt.Errorf("the old file stays, because the new one cannot be verified: %w", err)
+		return fmt.Errorf("the old file is unchanged, because the new one cannot be verified: %w", err)
 	}
 	if r.NumFindings > 0 {
-		return fmt.Errorf("%w: the old file stays, because the new one is not valid: %v", ndarray.ErrCorrupt, r.Findings[0])
+		return fmt.Errorf("%w: the old file is unchanged, because the new one is not valid: %v", ndarray.ErrCorrupt, r.Findings[0])
 	}
 	return nil
 }

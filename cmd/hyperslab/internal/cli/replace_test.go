@@ -43,7 +43,7 @@ func TestRepack_invalidReplacement(t *testing.T) {
 				})
 				_, stderr, code := run("repack", "--replace", path)
 				require.Equal(t, 2, code, stderr)
-				require.Contains(t, stderr, "the old file stays")
+				require.Contains(t, stderr, "the old file is unchanged")
 				require.Equal(t, 1, called)
 				after, err := os.ReadFile(path)
 				require.NoError(t, err)

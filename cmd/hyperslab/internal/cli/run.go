@@ -106,7 +106,7 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "hyperslab",
 		Short: "Look at, convert and compare arrays in Blosc2, Caterva, bcolz and HDF5 files",
-		Long: `hyperslab looks at, converts and compares arrays in Blosc2 (b2nd), Caterva,
+		Long: `hyperslab shows, converts and compares arrays in Blosc2 (b2nd), Caterva,
 bcolz and HDF5 files.
 
 An array is addressed as FILE:/path inside HDF5, and as FILE where the file is the

@@ -31,7 +31,7 @@ func (u *untrustedFlags) add(a *app, cmd *cobra.Command) {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if cmd.Flags().Changed("sandbox") && !u.untrusted {
-			return usagef("--sandbox goes with --untrusted")
+			return usagef("--sandbox requires --untrusted")
 		}
 		if u.untrusted {
 			a.access.untrusted = &hyperslab.Untrusted{InProcess: !u.sandbox, FullIsolation: u.sandbox}

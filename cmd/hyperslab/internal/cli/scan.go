@@ -94,7 +94,7 @@ Exit codes: 0 no findings except notes, 1 findings, 2 no file can be scanned, 3 
 	f.Int64Var(&o.ratio, "max-ratio", 1000, "limit of the ratio `N` of declared to stored bytes of an array of at least 64 MiB")
 	f.IntVarP(&o.most, "limit", "n", 100, "list at most `N` findings of a file, all if 0")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "do not show files without findings")
-	o.batch.addList(cmd, "also the files that `FILE` lists, one a line; - is standard input", "continue after a file that cannot be scanned")
+	o.batch.addList(cmd, "also the files that `FILE` lists, one per line; - is standard input", "continue after a file that cannot be scanned")
 	f.BoolVar(&o.sarif, "sarif", false, "write one SARIF 2.1.0 document")
 	jsonFlag(cmd, &o.json)
 	cmd.MarkFlagsMutuallyExclusive("json", "sarif")

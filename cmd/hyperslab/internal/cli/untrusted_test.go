@@ -135,7 +135,7 @@ func TestUntrustedRefuses(t *testing.T) {
 	for _, command := range []string{"ls waves.b2nd", "tree waves.b2nd", "chunks waves.b2nd", "diff waves.b2nd waves.b2nd", "attr list waves.b2nd", "attr get waves.b2nd units"} {
 		_, stderr, code := run(append(strings.Fields(command), "--sandbox=false")...)
 		require.Equal(t, 2, code)
-		require.Contains(t, stderr, "--sandbox goes with --untrusted")
+		require.Contains(t, stderr, "--sandbox requires --untrusted")
 	}
 }
 

@@ -115,7 +115,7 @@ checked.` + batchHelp,
 	f.BoolVarP(&o.force, "force", "f", false, "replace existing digests")
 	f.StringVar(&o.format, "format", "", "`FORMAT` of files with a corrupt beginning: b2nd, hdf5 or bcolz")
 	f.IntVarP(&o.most, "limit", "n", 20, "list at most `N` errors of a file, all if 0")
-	o.batch.addList(cmd, "also the files that `FILE` lists, one a line; - is standard input", "continue after a file that cannot be checked")
+	o.batch.addList(cmd, "also the files that `FILE` lists, one per line; - is standard input", "continue after a file that cannot be checked")
 	completeWords(cmd, "digests", "write", "check")
 	jsonFlag(cmd, &o.json)
 	return cmd
@@ -206,7 +206,7 @@ func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
 // verifySource verifies a file, or a local copy of the file at a URL.
 func verifySource(ctx context.Context, source string, v *hyperslab.VerifyOptions) (*hyperslab.VerifyReport, error) {
 	if remote.IsURL(source) && (v.CheckDigests || v.WriteDigests) {
-		return nil, usagef("%s: digests are beside local files", remote.Redact(source))
+		return nil, usagef("%s: digests are stored next to local files", remote.Redact(source))
 	}
 	file, done, err := fetched(ctx, source)
 	if err != nil {
