@@ -23,8 +23,8 @@ type File struct {
 	size int64
 }
 
-// Open returns nil if r cannot fetch ranges before they are read, if an index contains the metadata,
-// or if it is not an HDF5 file.
+// Open returns nil if r cannot fetch ranges before they are read, if an index contains the
+// metadata, or if it is not an HDF5 file.
 func Open(r io.ReaderAt, size int64) *File {
 	to := ahead.Of(r)
 	if to == nil {
