@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/textview"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
@@ -54,7 +54,8 @@ func (c *treeCopy) propertiesOf(path string) (p hdf5.Properties, err error) {
 	p, err = hdf5.ReadProperties(o)
 	fill := ""
 	if d, ok := o.(*h5.Dataset); ok && err == nil && c.target != HDF5 {
-		fill, err = stringFill(d)
+		fill, err = textview.Fill(d)
+		err = hdf5.Translate(err)
 	}
 	if err = errors.Join(err, hdf5.Translate(o.Close())); err != nil {
 		return p, err
@@ -75,17 +76,6 @@ func (c *treeCopy) propertiesOf(path string) (p hdf5.Properties, err error) {
 		c.properties.links = append(c.properties.links, path)
 	}
 	return p, nil
-}
-
-// stringFill returns the fill value of a dataset of variable strings, which ndarray.Spec does not
-// have. "" is also the default.
-func stringFill(d *h5.Dataset) (string, error) {
-	info, err := d.Info()
-	if err != nil || info.FillKind != h5.FillValue || info.Datatype.Class != h5.String || !info.Datatype.Variable {
-		return "", hdf5.Translate(err)
-	}
-	fill, err := h5value.Decode[string](info.FillValues)
-	return strings.Join(fill, ""), hdf5.Translate(err)
 }
 
 // tellOrder reports groups whose creation order of links the target does not have. All groups

@@ -25,6 +25,22 @@ type Array struct {
 // structures with many fields.
 const maxHeader = 1 << 20
 
+// Open reads the header of a file of size bytes, and checks that the file contains all elements. It
+// returns the errors of Read and CheckSize.
+func Open(r io.ReaderAt, size int64) (Array, error) {
+	a, err := Read(io.NewSectionReader(r, 0, size))
+	if err == nil {
+		err = a.CheckSize(size)
+	}
+	return a, err
+}
+
+// NumBytes returns the size of all elements.
+func (a *Array) NumBytes() int64 {
+	n, _ := ndarray.Product(a.Shape) // Read has checked the shape
+	return n * int64(a.DType.Size)
+}
+
 // Read reads everything before the elements. It returns ndarray.ErrCorrupt for a malformed header,
 // and errors.ErrUnsupported for Python objects.
 func Read(r io.Reader) (a Array, err error) {

@@ -20,7 +20,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/npy"
 	"github.com/hyperslab/hyperslab/internal/regular"
-	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // Level is the severity of a finding, in the terms of SARIF 2.1.0.
@@ -238,15 +237,11 @@ func (s *scanner) regular(r io.ReaderAt, size int64) (string, error) {
 
 // npy scans a file of NumPy, whose header is its only structure.
 func (s *scanner) npy(r io.ReaderAt, size int64) error {
-	a, err := npy.Read(io.NewSectionReader(r, 0, size))
-	if err == nil {
-		err = a.CheckSize(size)
-	}
+	a, err := npy.Open(r, size)
 	if err != nil {
 		return s.fail("", err)
 	}
-	n, _ := ndarray.Product(a.Shape)
-	s.size("", uint64(n)*uint64(a.DType.Size), uint64(size-a.Offset))
+	s.size("", uint64(a.NumBytes()), uint64(size-a.Offset))
 	return nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -108,15 +107,11 @@ func (j *job) npy(path string) error {
 		return err
 	}
 	j.report.Arrays++
-	a, err := npy.Read(io.NewSectionReader(f, 0, info.Size()))
+	a, err := npy.Open(f, info.Size())
 	if err == nil {
-		err = a.CheckSize(info.Size())
-	}
-	if err == nil {
-		n, _ := ndarray.Product(a.Shape)
-		j.report.DecodedBytes = n * int64(a.DType.Size)
+		j.report.DecodedBytes = a.NumBytes()
 		j.report.StoredBytes = j.report.DecodedBytes
-		if n > 0 {
+		if j.report.DecodedBytes > 0 {
 			j.report.Chunks++ // the elements are one piece
 		}
 	} else {

@@ -65,10 +65,7 @@ func OpenReaderAt(r io.ReaderAt, size int64, name string) (*Backend, error) {
 }
 
 func newBackend(r io.ReaderAt, size int64, name string) (*Backend, error) {
-	a, err := npy.Read(io.NewSectionReader(r, 0, size))
-	if err == nil {
-		err = a.CheckSize(size)
-	}
+	a, err := npy.Open(r, size)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +129,7 @@ func create(file string, spec ndarray.Spec) (_ *Backend, err error) {
 		return nil, err
 	}
 	m := ndarray.Meta{Format: "npy", Path: file, Shape: a.Shape, DType: a.DType}
-	if err := f.Truncate(a.Offset + m.NumElems()*int64(a.DType.Size)); err != nil {
+	if err := f.Truncate(a.Offset + a.NumBytes()); err != nil {
 		return nil, err
 	}
 	return &Backend{array: a, meta: m, r: f, file: f}, nil
@@ -156,7 +153,7 @@ func (b *Backend) Attrs(context.Context) (ndarray.Attrs, error) { return ndarray
 
 // Storage returns the size of the elements.
 func (b *Backend) Storage(context.Context) (ndarray.Storage, error) {
-	return ndarray.Storage{StoredBytes: b.meta.NumElems() * int64(b.meta.DType.Size)}, nil
+	return ndarray.Storage{StoredBytes: b.array.NumBytes()}, nil
 }
 
 // Close closes the file, unless OpenReaderAt opened it.

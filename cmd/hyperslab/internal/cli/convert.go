@@ -318,7 +318,7 @@ func (a *app) leaveOut(ctx context.Context, command, source, target string, src 
 		return left, nil, err
 	}
 	told = slices.Concat(changed, told, typesLost(attrs.List, left.keep, format))
-	switch fill, err := a.stringFill(ctx, source, src.Meta()); {
+	switch fill, err := a.stringFill(source, src.Meta()); {
 	case err != nil:
 		return left, nil, err
 	case fill != "":

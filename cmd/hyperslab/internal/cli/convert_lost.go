@@ -13,11 +13,10 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/blosc2form"
+	"github.com/hyperslab/hyperslab/internal/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
-	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 // fact is a property of an array that is not converted.
@@ -77,31 +76,15 @@ func (o *convertFlags) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format hyper
 
 // stringFill returns the fill value of an HDF5 dataset of variable strings, which ndarray.Spec does
 // not have; "" is also the default. The fill values of untrusted files are not read.
-func (a *app) stringFill(ctx context.Context, source string, m ndarray.Meta) (text string, err error) {
+func (a *app) stringFill(source string, m ndarray.Meta) (text string, err error) {
 	if m.Format != string(hyperslab.HDF5) || m.DType.Kind != ndarray.String || a.untrusted() {
 		return "", nil
 	}
-	location, _ := splitSelection(source)
-	loc, err := hyperslab.ParseLocation(location)
-	if err != nil {
-		return "", err
-	}
-	f, err := a.openHDF5(loc.File)
-	if err != nil {
-		return "", hdf5.Translate(err)
-	}
-	defer func() { err = errors.Join(err, hdf5.Translate(f.Close())) }()
-	d, err := f.Root().OpenDataset("/" + strings.Trim(loc.Object, "/"))
-	if err != nil {
-		return "", hdf5.Translate(err)
-	}
-	defer func() { err = errors.Join(err, hdf5.Translate(d.Close())) }()
-	info, err := d.Info()
-	if err != nil || info.FillKind != h5.FillValue {
-		return "", hdf5.Translate(err)
-	}
-	texts, err := h5value.Decode[string](info.FillValues)
-	return strings.Join(texts, ""), hdf5.Translate(err)
+	err = a.withDataset(source, func(_ *h5.File, d *h5.Dataset) error {
+		text, err = textview.Fill(d)
+		return err
+	})
+	return text, err
 }
 
 // propertiesLost returns the storage properties of an array that differ from the default and that

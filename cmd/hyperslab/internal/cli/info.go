@@ -154,7 +154,7 @@ allocation types of its specification, and the free space.` + addressHelp + twoA
 				}
 				return err
 			}
-			if f.hdf5, err = a.hdf5Of(cmd.Context(), address(args), f.meta.Format); err != nil {
+			if f.hdf5, err = a.hdf5Of(address(args), f.meta.Format); err != nil {
 				return err
 			}
 			if asJSON {

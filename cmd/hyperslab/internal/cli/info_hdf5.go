@@ -4,7 +4,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -48,33 +47,45 @@ type mappingDoc struct {
 	SourceSelection string `json:"source_selection"`
 }
 
-// hdf5Of returns the storage of the HDF5 dataset at an address, or nil for an array of another
-// format. It does not open untrusted files again.
-func (a *app) hdf5Of(_ context.Context, address, format string) (_ *hdf5Doc, err error) {
+// withDataset calls f with the HDF5 dataset at an address, whose selection is ignored.
+func (a *app) withDataset(address string, f func(file *h5.File, d *h5.Dataset) error) (err error) {
 	location, _ := splitSelection(address)
 	loc, err := hyperslab.ParseLocation(location)
-	if err != nil || format != string(hyperslab.HDF5) || a.untrusted() {
-		return nil, err
-	}
-	f, err := a.openHDF5(loc.File)
 	if err != nil {
-		return nil, hdf5.Translate(err)
+		return err
 	}
-	defer func() { err = errors.Join(err, hdf5.Translate(f.Close())) }()
-	d, err := f.Root().OpenDataset("/" + strings.Trim(loc.Object, "/"))
+	file, err := a.openHDF5(loc.File)
 	if err != nil {
-		return nil, hdf5.Translate(err)
+		return hdf5.Translate(err)
+	}
+	defer func() { err = errors.Join(err, hdf5.Translate(file.Close())) }()
+	d, err := file.Root().OpenDataset("/" + strings.Trim(loc.Object, "/"))
+	if err != nil {
+		return hdf5.Translate(err)
 	}
 	defer func() { err = errors.Join(err, hdf5.Translate(d.Close())) }()
-	info, err := d.Info()
-	if err != nil {
-		return nil, hdf5.Translate(err)
+	return hdf5.Translate(f(file, d))
+}
+
+// hdf5Of returns the storage of the HDF5 dataset at an address, or nil for an array of another
+// format. It does not open untrusted files again.
+func (a *app) hdf5Of(address, format string) (doc *hdf5Doc, err error) {
+	if format != string(hyperslab.HDF5) || a.untrusted() {
+		return nil, nil
 	}
-	facts, err := f.Facts()
-	if err != nil {
-		return nil, hdf5.Translate(err)
-	}
-	return newHDF5Doc(&info, facts.Superblock), nil
+	err = a.withDataset(address, func(file *h5.File, d *h5.Dataset) error {
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		facts, err := file.Facts()
+		if err != nil {
+			return err
+		}
+		doc = newHDF5Doc(&info, facts.Superblock)
+		return nil
+	})
+	return doc, err
 }
 
 func newHDF5Doc(info *h5.DatasetInfo, superblock int) *hdf5Doc {

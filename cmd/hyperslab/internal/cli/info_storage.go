@@ -19,7 +19,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/npy"
 	"github.com/hyperslab/hyperslab/internal/regular"
-	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // storageDoc is the document of info --storage --json.
@@ -252,16 +251,12 @@ func (d *storageDoc) npy(name string, size int64) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	a, err := npy.Read(r)
-	if err == nil {
-		err = a.CheckSize(size)
-	}
+	a, err := npy.Open(r, size)
 	if err != nil {
 		return err
 	}
-	n, _ := ndarray.Product(a.Shape)
 	d.add("header", "shape and dtype", a.Offset)
-	d.add("elements", "in one piece", n*int64(a.DType.Size))
+	d.add("elements", "in one piece", a.NumBytes())
 	d.Bytes, d.Free = jsonInt(size), jsonInt(size-d.used())
 	return nil
 }

@@ -194,12 +194,18 @@ func pictureOf(flag, file, pixels string) (width, height int, format string, err
 	return int(size[0]), int(size[1]), format, nil
 }
 
-// limitsOf reads --range.
+// limitsOf reads --range. With --log it returns the logarithms of the bounds.
 func (o *plotFlags) limitsOf() (low, high float64, given bool, err error) {
 	if o.limits == "" {
 		return 0, 0, false, nil
 	}
 	low, high, err = parseRange(o.limits)
+	if err == nil && o.log {
+		if low <= 0 {
+			return 0, 0, false, usagef("--range %s: with --log, want a LOW above 0", o.limits)
+		}
+		low, high = math.Log10(low), math.Log10(high)
+	}
 	return low, high, err == nil, err
 }
 
@@ -223,12 +229,6 @@ func (a *app) gatherPicture(ctx context.Context, address string, o *plotFlags, m
 	}
 	if _, _, err := o.percentiles(); err != nil {
 		return nil, err
-	}
-	if clipped && o.log {
-		if low <= 0 {
-			return nil, usagef("--range %s: with --log, want a LOW above 0", o.limits)
-		}
-		low, high = math.Log10(low), math.Log10(high)
 	}
 	arr, err := a.openPart(ctx, address)
 	if err != nil {

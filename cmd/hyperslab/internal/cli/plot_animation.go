@@ -27,12 +27,6 @@ func (a *app) animate(ctx context.Context, address, file string, o *plotFlags, m
 	if err != nil {
 		return nil, err
 	}
-	if clipped && o.log {
-		if low <= 0 {
-			return nil, usagef("--range %s: with --log, want a LOW above 0", o.limits)
-		}
-		low, high = math.Log10(low), math.Log10(high)
-	}
 	arr, err := a.openPart(ctx, address)
 	if err != nil {
 		return nil, err
