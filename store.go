@@ -99,6 +99,9 @@ func openMember(s *stores.Store, key, name string, o *b2nd.OpenOptions) (storedA
 		return nil, damage(err)
 	}
 	r, err := b2nd.OpenReaderAt(f, f.Size, name, o)
+	if errors.Is(err, ndarray.ErrFormat) {
+		err = ndarray.Mark(err, ndarray.ErrCorrupt) // because its name or the map marks it as a frame
+	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

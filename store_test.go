@@ -2,7 +2,6 @@ package hyperslab_test
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -23,6 +22,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/storeattack"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -679,46 +679,48 @@ func TestStores_Golden(t *testing.T) {
 	require.Empty(t, r.Findings)
 }
 
+// TestStores_Hostile opens each attack as a trusted file and in both isolations.
 func TestStores_Hostile(t *testing.T) {
 	golden, err := os.ReadFile("testdata/store.b2z")
 	require.NoError(t, err)
-	dir := t.TempDir()
-	replaced := func(old, name string) []byte { return bytes.ReplaceAll(golden, []byte(old), []byte(name)) }
-	central := bytes.Index(golden, []byte("PK\x01\x02"))
-	method := bytes.Clone(golden)
-	method[central+10] = 8
-	size := bytes.Clone(golden)
-	size[central+23], size[central+27] = 0x7f, 0x7f
-	for name, c := range map[string]struct {
-		b    []byte
-		want error
-	}{
-		"traversal":         {replaced("g/b.b2nd", "../b.b2n"), ndarray.ErrCorrupt},
-		"absolute path":     {replaced("g/b.b2nd", "/gb.b2nd"), ndarray.ErrCorrupt},
-		"compressed member": {method, errors.ErrUnsupported},
-		"size beyond file":  {size, ndarray.ErrCorrupt},
-		"no embedded file":  {replaced("embed.b2e", "embed.xxx"), ndarray.ErrFormat},
-		"truncated":         {golden[:len(golden)-30], ndarray.ErrFormat},
-	} {
-		t.Run(name, func(t *testing.T) {
-			file := filepath.Join(dir, "x.b2z")
-			require.NoError(t, os.WriteFile(file, c.b, 0o644))
-			for _, u := range []*hyperslab.Untrusted{nil, {InProcess: true}, {}} {
-				_, err := hyperslab.Open(bg, file+":/small", &hyperslab.OpenOptions{Untrusted: u})
-				require.ErrorIs(t, err, c.want)
-				_, err = hyperslab.OpenTree(bg, file, &hyperslab.OpenOptions{Untrusted: u})
-				require.ErrorIs(t, err, c.want)
+	attacks, err := storeattack.All(golden)
+	require.NoError(t, err)
+	require.Greater(t, len(attacks), 60)
+	read := func(location, object string, u *hyperslab.Untrusted) error {
+		o := &hyperslab.OpenOptions{Untrusted: u}
+		if object == "" {
+			_, err := hyperslab.OpenTree(bg, location, o)
+			return err
+		}
+		a, err := hyperslab.Open(bg, location+":"+object, o)
+		if err != nil {
+			return err
+		}
+		defer func() { require.NoError(t, a.Close()) }()
+		return a.ReadStrings(bg, make([]string, a.NumElems()), ndarray.Whole(a.Shape()))
+	}
+	for i, x := range attacks {
+		t.Run(x.Name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "x"+x.Ext)
+			for name, b := range x.Files {
+				at := filepath.Join(file, name)
+				require.NoError(t, os.MkdirAll(filepath.Dir(at), 0o755))
+				require.NoError(t, os.WriteFile(at, b, 0o644))
+			}
+			for name, target := range x.Links {
+				require.NoError(t, os.Symlink(target, filepath.Join(file, name)))
+			}
+			all := []*hyperslab.Untrusted{nil, {InProcess: true}}
+			if i%4 == 0 || need.All() {
+				all = append(all, &hyperslab.Untrusted{})
+			}
+			for _, u := range all {
+				require.ErrorIs(t, read(file, x.Object, u), x.Want)
+			}
+			r, err := hyperslab.Verify(bg, file, nil)
+			if err == nil {
+				require.NotZero(t, r.NumFindings+r.NumUnchecked)
 			}
 		})
 	}
-	t.Run("symbolic link", func(t *testing.T) {
-		tree := filepath.Join(dir, "copy.b2d")
-		_, err := hyperslab.CopyTree(bg, tree, "testdata/store.b2z", nil)
-		require.NoError(t, err)
-		require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(tree, "a.b2nd")))
-		for _, u := range []*hyperslab.Untrusted{nil, {InProcess: true}, {}} {
-			_, err := hyperslab.OpenTree(bg, tree, &hyperslab.OpenOptions{Untrusted: u})
-			require.ErrorIs(t, err, ndarray.ErrCorrupt)
-		}
-	})
 }

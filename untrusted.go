@@ -334,7 +334,7 @@ func (s *suspect) sniff() (err error) {
 	case info.IsDir():
 		f, err = detect.Dir(worker.FilePath(s.file))
 	case info.Mode().IsRegular():
-		f, err = detect.Reader(s.file, info.Size()) // the check reports all other problems
+		f, err = detect.Reader(s.file, info.Size(), s.file.Name()) // the check reports all other problems
 	default:
 		err = fmt.Errorf("%w: %v is no regular file", ndarray.ErrFormat, info.Mode().Type())
 	}

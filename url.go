@@ -61,7 +61,7 @@ func openURL(ctx context.Context, file string) (*urlFile, error) {
 	if err == nil {
 		u.object = o
 		var f string
-		if f, err = detect.Reader(o, o.Size()); err == nil {
+		if f, err = detect.Reader(o, o.Size(), file); err == nil {
 			u.format = Format(f)
 			return u, nil
 		}

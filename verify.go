@@ -119,8 +119,9 @@ type VerifyReport struct {
 // It checks the structure with readers that validate every field. It decodes every chunk, in
 // parallel. It compares the checksums that the format has: Fletcher-32, the checksums of HDF5
 // metadata, and those inside the streams of codecs. Finally libhdf5 or C-Blosc2 opens the objects
-// in the file. For elements without a checksum, Verify can write a sidecar of SHA-256 digests
-// beside the file and compare it later (VerifyOptions.Digests).
+// in the file. Of a container of python-blosc2 it also decodes all Python objects, and compares the
+// columns of each table with its rows. For elements without a checksum, Verify can write a sidecar
+// of SHA-256 digests beside the file and compare it later (VerifyOptions.Digests).
 //
 // Each goroutine needs the size of the longest chunk, stored and decoded. An HDF5 file needs about
 // 100 bytes more for each chunk. The file should not be written during the verification.
@@ -150,6 +151,9 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*VerifyReport, 
 		}
 	}
 	r, err := verify.File(ctx, path, &opts)
+	if err == nil {
+		err = checkValues(ctx, path, r, &x)
+	}
 	if err != nil {
 		return nil, err
 	}

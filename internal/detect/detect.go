@@ -112,7 +112,7 @@ func Opener(file string) (_ string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	is, err := Reader(f, found.Size())
+	is, err := Reader(f, found.Size(), frame)
 	if err == nil && info.IsDir() && is != B2ND && is != B2E {
 		err = fmt.Errorf("%w: %s is no Blosc2 frame", ndarray.ErrFormat, frame)
 	}
@@ -133,9 +133,9 @@ func IsFrame(head []byte) bool {
 	return len(head) >= HeadSize && string(head[2:HeadSize]) == frameMagic
 }
 
-// Reader returns the format of a file of size bytes: B2ND, B2E, B2Z, NPY or HDF5. It uses no C
-// library.
-func Reader(r io.ReaderAt, size int64) (string, error) {
+// Reader returns the format of a file of size bytes: B2ND, B2E, B2Z, NPY or HDF5. A ZIP file whose
+// directory cannot be read is B2Z if its name has that extension. Reader uses no C library.
+func Reader(r io.ReaderAt, size int64, name string) (string, error) {
 	head := make([]byte, HeadSize)
 	n, err := r.ReadAt(head, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -155,7 +155,7 @@ func Reader(r io.ReaderAt, size int64) (string, error) {
 	if len(head) >= len(npy.Magic) && string(head[:len(npy.Magic)]) == npy.Magic {
 		return NPY, nil
 	}
-	if b2store.IsZip(head) && b2store.IsStore(r, size) {
+	if b2store.IsZip(head) && (strings.EqualFold(filepath.Ext(name), "."+B2Z) || b2store.IsStore(r, size)) {
 		return B2Z, nil
 	}
 	if _, err := h5file.Open(r, size, nil); !errors.Is(err, format.ErrMagic) { // only its superblock matters here

@@ -40,6 +40,7 @@ var layers = []struct {
 	{"internal/npy", 15, false},
 	{"internal/picture", 20, false},
 	{"internal/stores", 50, false},
+	{"internal/storeattack", 50, false},
 	{"internal/textview", 60, false},
 	{"internal/dimscale", 40, false},
 	{"internal/blosc2form", 20, false},

@@ -216,7 +216,7 @@ func (h *host) all(ctx context.Context) error {
 	if err != nil {
 		if p, ok := crash(err); ok {
 			p.What = "structure"
-			return h.r.add(p, h.o.MaxDamages)
+			return h.r.Add(p, h.o.MaxDamages)
 		}
 		return err
 	}
@@ -232,7 +232,7 @@ func (h *host) all(ctx context.Context) error {
 			h.o.Progress(Progress{next, a.Total, h.r.StoredBytes, h.r.DecodedBytes})
 		}
 		if h.crashes > maxCrash {
-			return h.r.add(Place{What: "chunks", Chunk: -1, Offset: -1, Err: fmt.Errorf("%w: %d of %d, after %d crashes of the worker", errors.ErrUnsupported, a.Total-next, a.Total, h.crashes)}, h.o.MaxDamages)
+			return h.r.Add(Place{What: "chunks", Chunk: -1, Offset: -1, Err: fmt.Errorf("%w: %d of %d, after %d crashes of the worker", errors.ErrUnsupported, a.Total-next, a.Total, h.crashes)}, h.o.MaxDamages)
 		}
 	}
 	return nil
@@ -270,7 +270,7 @@ func (h *host) tasks(ctx context.Context, first, end int64) (int64, error) {
 		a.At.Err = p.Err
 		p = a.At
 	}
-	return end, h.r.add(p, h.o.MaxDamages)
+	return end, h.r.Add(p, h.o.MaxDamages)
 }
 
 // crash reports whether err means that the worker ended. The Place is an error after a crash, and

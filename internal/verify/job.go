@@ -145,7 +145,7 @@ func (j *job) note(p Place) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.report.add(p, j.opts.MaxDamages)
+	return j.report.Add(p, j.opts.MaxDamages)
 }
 
 // directory adds the arrays of a directory of arrays, and the frames that hold the attributes of

@@ -230,7 +230,7 @@ func file(ctx context.Context, path string, o *Options) (*Report, error) {
 
 // add adds a location to Damages or to Unchecked, depending on its error. It returns the context's
 // errors.
-func (r *Report) add(p Place, most int) error {
+func (r *Report) Add(p Place, most int) error {
 	switch {
 	case errors.Is(p.Err, context.Canceled), errors.Is(p.Err, context.DeadlineExceeded):
 		return p.Err

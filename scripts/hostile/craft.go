@@ -24,6 +24,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/caterva"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
+	"github.com/hyperslab/hyperslab/internal/storeattack"
 )
 
 // craft is one modification of a seed. It changes the content of file, or removes file and calls
@@ -83,8 +84,8 @@ func craftedSeeds(c config) ([]*seed, error) {
 	return seeds, nil
 }
 
-// storeSeeds returns the golden store as a ZIP file and as a directory. Known attacks on ZIP files
-// are added to the first.
+// storeSeeds returns the golden store as a ZIP file and as a directory, and the attacks of package
+// storeattack.
 func storeSeeds(c config) ([]*seed, error) {
 	b, err := os.ReadFile(filepath.Join(c.root, "testdata/store.b2z"))
 	if err != nil {
@@ -100,16 +101,17 @@ func storeSeeds(c config) ([]*seed, error) {
 		dir.names = append(dir.names, m.Name)
 		dir.files[m.Name] = b[m.Offset:][:m.Size]
 	}
-	for _, name := range []string{"../b.b2nd", "/g/b.b2nd", "g//b.b2n", "g/./b.b2", `g\\b.b2nd`, "objects.x"} {
-		file.crafts = append(file.crafts, craft{what: "a member is called " + name, change: func(b []byte) []byte {
-			old := "g/b.b2nd"
-			if len(name) != len(old) {
-				old = "objects.b2f"[:len(name)]
-			}
-			return bytes.ReplaceAll(b, []byte(old), []byte(name))
-		}})
+	seeds := []*seed{file, dir}
+	attacks, err := storeattack.All(b)
+	if err != nil {
+		return nil, err
 	}
-	return []*seed{file, dir}, nil
+	slices.SortFunc(attacks, func(a, b storeattack.Attack) int { return strings.Compare(a.Name, b.Name) })
+	for i := range attacks {
+		x := &attacks[i]
+		seeds = append(seeds, &seed{path: "store attack, " + x.Name + x.Ext, sort: "store", files: x.Files, crude: true, attack: x})
+	}
+	return seeds, nil
 }
 
 // arrays writes a frame of each kind (b2nd, Caterva, a scalar, an empty one, sparse), and a file

@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -41,6 +42,7 @@ type config struct {
 	every         int
 	all           bool
 	seed          uint64
+	match         *regexp.Regexp // of the names of the cases; nil: all
 	corpus        string
 	blosc2, hdf5  string
 	root          string
@@ -58,6 +60,10 @@ func main() {
 	flag.Uint64Var(&c.seed, "seed", 1, "of everything that is random")
 	flag.IntVar(&jobs, "jobs", runtime.GOMAXPROCS(0), "cases at a time")
 	flag.StringVar(&only, "only", "", "one mode: direct, examined, worker or unchecked")
+	flag.Func("match", "regular expression that selects cases by name, for example store", func(s string) (err error) {
+		c.match, err = regexp.Compile(s)
+		return err
+	})
 	flag.StringVar(&child, "child", "", "run the cases that standard input names, in this mode")
 	flag.StringVar(&c.root, "root", ".", "the repository")
 	verbose := flag.Bool("v", false, "print the result of each case that was contained or failed")

@@ -22,6 +22,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/storeattack"
 )
 
 // smallFile is the maximum length in bytes of a file that is truncated and mutated. Known attacks
@@ -35,6 +36,8 @@ type seed struct {
 	files map[string][]byte
 	names []string // of files, in order
 	crude bool     // already hostile
+
+	attack *storeattack.Attack // which must be refused with its error; nil: none
 
 	layouts map[string]*layout
 	crafts  []craft
@@ -70,6 +73,9 @@ type item struct {
 }
 
 func (x *item) kind() string {
+	if x.seed.attack != nil {
+		return "store, known attacks"
+	}
 	if x.seed.crude {
 		return "known attacks, " + x.how
 	}
@@ -135,6 +141,9 @@ func plan(c config) ([]item, error) {
 			}
 		}
 	}
+	if c.match != nil {
+		list = slices.DeleteFunc(list, func(x item) bool { return !c.match.MatchString(x.name()) })
+	}
 	if c.every > 1 {
 		n := 0
 		list = slices.DeleteFunc(list, func(x item) bool {
@@ -148,9 +157,12 @@ func plan(c config) ([]item, error) {
 		list[i].both = c.all
 	}
 	for _, part := range shares {
-		of := slices.DeleteFunc(slices.Clone(seeds), func(s *seed) bool { return s.sort != part.sort || len(s.files[""]) > smallFile })
+		of := slices.DeleteFunc(slices.Clone(seeds), func(s *seed) bool { return s.sort != part.sort || len(s.files[""]) > smallFile || s.attack != nil })
 		for i := range c.mutants * part.percent / 100 * min(len(of), 1) {
-			list = append(list, item{seed: of[i%len(of)], how: "mutated", n: uint64(i / len(of)), base: c.seed})
+			x := item{seed: of[i%len(of)], how: "mutated", n: uint64(i / len(of)), base: c.seed}
+			if c.match == nil || c.match.MatchString(x.name()) {
+				list = append(list, x)
+			}
 		}
 	}
 	return list, nil

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -25,6 +26,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/storeattack"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -86,6 +88,14 @@ func (x *item) fits(m mode) bool {
 // run writes the files of the case to place and tries to read them.
 func (x *item) run(ctx context.Context, m mode, place string) (outcome, string) {
 	files := x.make()
+	if x.seed.attack != nil {
+		place = filepath.Join(place, "x"+x.seed.attack.Ext)
+		for name, target := range x.seed.attack.Links {
+			if err := errors.Join(os.MkdirAll(place, 0o700), os.Symlink(target, filepath.Join(place, name))); err != nil {
+				return wrong, err.Error()
+			}
+		}
+	}
 	if x.seed.sort == "chunk" && m == direct {
 		return decompress(files[""])
 	}
@@ -115,11 +125,18 @@ func (x *item) run(ctx context.Context, m mode, place string) (outcome, string) 
 	case m == unchecked:
 		return inWorker(ctx, place)
 	case m == examined:
-		return examine(ctx, place)
+		o, detail := examine(ctx, place)
+		if o == read && x.seed.attack != nil {
+			return wrong, "an attack is " + detail
+		}
+		return o, detail
 	}
 	u := hyperslab.Untrusted{InProcess: true, Memory: memory, CPU: wall, Wall: wall, MaxArray: 1 << 36, MaxChunk: 64 << 20, MaxMetadata: 16 << 20}
 	if m == isolated {
 		u.InProcess = false
+	}
+	if x.seed.attack != nil {
+		return attack(ctx, place, u, x.seed.attack)
 	}
 	best, detail := refused, ""
 	if x.seed.sort == "frame" && m == direct {
@@ -224,6 +241,24 @@ func try(ctx context.Context, location string, u hyperslab.Untrusted) (outcome, 
 		return contained, err.Error()
 	}
 	return read, sum
+}
+
+// attack opens and reads the object of an attack, which must fail with its error.
+func attack(ctx context.Context, place string, u hyperslab.Untrusted, x *storeattack.Attack) (outcome, string) {
+	g, err := hyperslab.Open(ctx, place+":"+cmp.Or(x.Object, "/a"), &hyperslab.OpenOptions{Untrusted: &u})
+	if err == nil {
+		_, err = digest(ctx, g)
+		err = errors.Join(err, g.Close())
+	}
+	switch {
+	case err == nil:
+		return wrong, "the attack was read"
+	case errors.Is(err, x.Want):
+		return refused, err.Error()
+	case classify(err, failed) == contained:
+		return contained, err.Error()
+	}
+	return wrong, fmt.Sprintf("got %v, want %v", err, x.Want)
 }
 
 // survey reads the storage information and the chunk map of an array. An error is not a failure,
