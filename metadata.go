@@ -18,10 +18,10 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
-	web "github.com/hyperslab/hyperslab/remote"
 )
 
 // Metadata is the metadata of an array or a group in its stored form, including attributes.
@@ -215,7 +215,7 @@ func (m *Metadata) frame(file string) (err error) {
 // of the tree.
 func (m *Metadata) bcolz(ctx context.Context, l Location, s *suspect) (err error) {
 	if isURL(l.File) {
-		tree, err := web.DefaultClient.FS(ctx, l.File)
+		tree, err := web.Get().FS(ctx, l.File)
 		if err != nil {
 			return bareURL(err)
 		}

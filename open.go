@@ -179,10 +179,12 @@ func sniff(ctx context.Context, file string) (Format, error) {
 //   - an array of a directory of arrays, DIRECTORY:/path
 //   - an array of a container of python-blosc2 (.b2z, .b2d, .b2e), FILE:/path, for reading
 //
-// FILE may be a URL with the scheme http, https or s3, for reading; see package remote. Except .b2d
-// and directories of arrays all formats can be read. remote.DefaultClient makes the requests and
-// limits them. The file is read in this process, with the checks of a local file. If o.Untrusted is
-// set, the file is first copied to a temporary file, and Untrusted.MaxCopy bounds the copy.
+// FILE may be a URL with the scheme http, https or s3, for reading, in a program that imports
+// package remote. In other programs it returns errors.ErrUnsupported, so that they contain no HTTP
+// client. Except .b2d and directories of arrays all formats can be read. remote.DefaultClient makes
+// the requests and limits them. The file is read in this process, with the checks of a local file.
+// If o.Untrusted is set, the file is first copied to a temporary file, and Untrusted.MaxCopy bounds
+// the copy.
 //
 // It returns ndarray.ErrNotFound, ErrFormat for any other content, ErrCorrupt, ErrParam for a path
 // that the format does not allow or for a missing path, or ErrType and errors.ErrUnsupported for

@@ -16,12 +16,12 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/stores"
+	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 	"github.com/hyperslab/hyperslab/ndarray/npy"
-	web "github.com/hyperslab/hyperslab/remote"
 )
 
 // isURL reports whether the file of a location is a URL.
@@ -31,22 +31,22 @@ func isURL(file string) bool { return web.IsURL(file) }
 func shown(location string) string { return web.Redact(location) }
 
 // urlError is an error of package remote in an error that already contains the URL.
-type urlError struct{ err *web.Error }
+type urlError struct{ err, cause error }
 
-func (e *urlError) Error() string { return e.err.Err.Error() }
+func (e *urlError) Error() string { return e.cause.Error() }
 func (e *urlError) Unwrap() error { return e.err }
 
 // bareURL removes the URL from the message of an error.
 func bareURL(err error) error {
-	if e, ok := err.(*web.Error); ok {
-		return &urlError{e}
+	if cause := web.Get().Cause(err); cause != nil {
+		return &urlError{err, cause}
 	}
 	return err
 }
 
 // urlFile is an open object, or a directory of objects.
 type urlFile struct {
-	object *web.Object // nil: a directory
+	object web.Object // nil: a directory
 	dir    fs.FS
 	format Format
 	name   string // for messages
@@ -56,7 +56,7 @@ type urlFile struct {
 // ctable is that of its directory.
 func openURL(ctx context.Context, file string) (*urlFile, error) {
 	u := &urlFile{name: shown(file)}
-	c := web.DefaultClient
+	c := web.Get()
 	o, err := c.Open(ctx, file)
 	if err == nil {
 		u.object = o
@@ -228,7 +228,7 @@ func openTable(ctx context.Context, file string, o *bcolz.OpenOptions) (*bcolz.T
 	if !isURL(file) {
 		return bcolz.OpenTable(file, o)
 	}
-	dir, err := web.DefaultClient.FS(ctx, file)
+	dir, err := web.Get().FS(ctx, file)
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +240,7 @@ func openPlainCarray(ctx context.Context, file string, o *bcolz.OpenOptions) (*b
 	if !isURL(file) {
 		return bcolz.Open(file, o)
 	}
-	dir, err := web.DefaultClient.FS(ctx, file)
+	dir, err := web.Get().FS(ctx, file)
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +267,7 @@ func openOrCopy(ctx context.Context, file string, most int64) (_ *os.File, err e
 	if !isURL(file) {
 		return openToRead(file)
 	}
-	o, err := web.DefaultClient.Open(ctx, file)
+	o, err := web.Get().Open(ctx, file)
 	if err != nil {
 		return nil, bareURL(err)
 	}
@@ -278,7 +278,7 @@ func openOrCopy(ctx context.Context, file string, most int64) (_ *os.File, err e
 // urlReader reads a whole object once.
 func urlReader(ctx context.Context, r io.ReaderAt, size int64) (_ io.Reader, stop func()) {
 	stop = func() {}
-	if o, ok := r.(*web.Object); ok {
+	if o, ok := r.(web.Object); ok {
 		stop = o.Prefetch(ctx, func(yield func(off, n int64) bool) { yield(0, size) })
 	}
 	return io.NewSectionReader(r, 0, size), stop

@@ -2,6 +2,9 @@
 //
 // # Overview
 //
+// A program that imports this package can pass URLs to the functions of package hyperslab, for
+// example hyperslab.Open. DefaultClient makes the requests.
+//
 // Client.Open opens an object by its URL and returns an io.ReaderAt. A read fetches the missing
 // blocks of its range, merges neighbouring blocks into one request, and waits for blocks that
 // another read already fetches. Object.Prefetch fetches many ranges in parallel before they are

@@ -48,6 +48,7 @@ var layers = []struct {
 	{"internal/guard", 15, false},
 	{"internal/blosc1", 25, false},
 	{"internal/caterva", 30, false},
+	{"internal/web", 15, false},
 	{"remote", 20, false},
 	{"internal/h5warm", 45, false},
 	{"cblosc", 20, false},

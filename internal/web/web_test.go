@@ -1,0 +1,22 @@
+package web_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/web"
+)
+
+func TestGet_noClient(t *testing.T) {
+	c := web.Get()
+	_, err := c.Open(context.Background(), "https://example.com/x.h5")
+	require.ErrorIs(t, err, web.ErrNoClient)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	require.ErrorContains(t, err, `import _ "github.com/hyperslab/hyperslab/remote"`)
+	_, err = c.FS(context.Background(), "s3://bucket/x")
+	require.ErrorIs(t, err, web.ErrNoClient)
+	require.NoError(t, c.Cause(err))
+}

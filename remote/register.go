@@ -1,0 +1,37 @@
+// Registration as the client of package hyperslab.
+
+package remote
+
+import (
+	"context"
+	"io/fs"
+
+	"github.com/hyperslab/hyperslab/internal/web"
+)
+
+// registered is DefaultClient as the client of package hyperslab.
+type registered struct{}
+
+func init() { web.Register(registered{}) }
+
+// Open implements web.Client.
+func (registered) Open(ctx context.Context, url string) (web.Object, error) {
+	o, err := DefaultClient.Open(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// FS implements web.Client.
+func (registered) FS(ctx context.Context, url string) (fs.FS, error) {
+	return DefaultClient.FS(ctx, url)
+}
+
+// Cause implements web.Client.
+func (registered) Cause(err error) error {
+	if e, ok := err.(*Error); ok {
+		return e.Err
+	}
+	return nil
+}
