@@ -49,7 +49,7 @@ func commons(t *testing.T, file string) {
 		require.NoError(t, err)
 		require.NoError(t, d.WriteRegion([]byte{1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0},
 			pointType.Native(), h5.Region{Start: []int64{0}, Count: []int64{3}}))
-		attribute(d, "origin", pointType, []byte{7, 0, 0, 0, 8, 0, 0, 0})
+		attribute(d, "origin", pointType, []byte{0, 0, 0, 7, 0, 0, 0, 8})
 		attribute(d, "own", h5.Uint(2, h5.LittleEndian), []byte{1, 0})
 		require.NoError(t, d.Close())
 	}

@@ -116,7 +116,7 @@ func decodeAttribute(f *h5.File, o h5.Object, name string) (*hdf5Object, error) 
 	x.dtype, x.item = numpyType(a.Datatype)
 	if a.Data != nil {
 		x.data = a.Data
-		return x, asStored(a.Data, a.Datatype)
+		return x, nil
 	}
 	if a.Strings != nil {
 		if a.Values, err = h5value.AttributeValues(&a); err != nil {
@@ -124,34 +124,6 @@ func decodeAttribute(f *h5.File, o h5.Object, name string) (*hdf5Object, error) 
 		}
 	}
 	return x, x.appendValues(f, &a.Values)
-}
-
-// asStored converts elements from the byte order of this machine to that of t. Numbers must have
-// the same size in memory.
-func asStored(b []byte, t h5.Datatype) error {
-	if n := t.Native(); n.Size != t.Size {
-		return fmt.Errorf("%w: an attribute of %v", errors.ErrUnsupported, t)
-	}
-	for i := 0; i+t.Size <= len(b); i += t.Size {
-		e := b[i : i+t.Size]
-		switch t.Class {
-		case h5.Integer, h5.Float, h5.Bitfield, h5.Enum:
-			if t.Order != h5.NativeOrder && t.Class != h5.Enum || t.Class == h5.Enum && t.Base.Order != h5.NativeOrder {
-				reverse(e)
-			}
-		case h5.Array:
-			if err := asStored(e, *t.Base); err != nil {
-				return err
-			}
-		case h5.Compound:
-			for _, m := range t.Members {
-				if err := asStored(e[m.Offset:m.Offset+m.Type.Size], *m.Type); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
 }
 
 // decodeGroup lists the links, one per line in the order of names: the kind, the name and the

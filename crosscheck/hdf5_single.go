@@ -329,11 +329,11 @@ func (e *emitter) hdf5Indexes() error {
 func (e *emitter) hdf5Attributes() error {
 	i4, f8 := h5.Int(4, h5.BigEndian), h5.IEEEFloat(8, h5.LittleEndian)
 	attributes := []h5.Attribute{
-		{Name: "number", Datatype: i4, Space: h5.ScalarSpace(), Data: binary.NativeEndian.AppendUint32(nil, 7)},
+		{Name: "number", Datatype: i4, Space: h5.ScalarSpace(), Data: binary.BigEndian.AppendUint32(nil, 7)},
 		{Name: "vector", Datatype: f8, Space: h5.SimpleSpace(2, 3), Data: make([]byte, 48)},
 		{Name: "fixed text", Datatype: h5.FixedString(6, h5.NullPad, h5.ASCII), Space: h5.SimpleSpace(2), Strings: []string{"one", "two"}},
 		{Name: "text", Datatype: h5.VariableString(h5.UTF8), Space: h5.ScalarSpace(), Strings: []string{"größe"}},
-		{Name: "größe", Datatype: i4, Space: h5.SimpleSpace(1), Data: binary.NativeEndian.AppendUint32(nil, 1<<20)},
+		{Name: "größe", Datatype: i4, Space: h5.SimpleSpace(1), Data: binary.BigEndian.AppendUint32(nil, 1<<20)},
 		{Name: "null", Datatype: i4, Space: h5.NullSpace()},
 	}
 	for _, storage := range []string{"compact", "dense", "ordered", "dense-ordered"} {

@@ -27,10 +27,10 @@ type Attribute struct {
 	Name     string
 	Datatype Datatype // as stored
 	Space    Dataspace
-	Data     []byte   // row-major elements of type Datatype.Native(); nil if Strings holds them
+	Data     []byte   // row-major elements as stored; nil if Strings contains them
 	Strings  []string // elements of variable-length strings; also of fixed strings if Data is nil
-	// Values contains the elements of any other Datatype, and of integers that libhdf5 reads wrong
-	// (see docs/defects.md). It may also be used to write elements of other datatypes.
+	// Values contains the elements of any other Datatype. It may also be used to write elements of
+	// other datatypes.
 	Values Values
 }
 
@@ -188,10 +188,8 @@ func (o *object) readAttribute(op, path, name string) (*reader, error) {
 //
 // It returns ErrSize if the number of elements in Data, Strings or Values differs from Space or if
 // a string is too long for its type. It returns ErrType if Values has another datatype or if Data
-// is given for a type that is not Plain. It returns ErrOverflow or ErrPrecision if Datatype cannot
-// represent a value of Datatype.Native(). It can also return ErrParam or ErrReadOnly. A value
-// larger than 64 KiB needs a file with a lower bound of V18 or later; otherwise the error is
-// ErrSize.
+// is given for a type that is not Plain. It can also return ErrParam or ErrReadOnly. A value larger
+// than 64 KiB needs a file with a lower bound of V18 or later; otherwise the error is ErrSize.
 func (o *object) WriteAttribute(a Attribute) error {
 	const op = "write attribute"
 	path := o.path + "@" + a.Name

@@ -13,15 +13,16 @@ import (
 
 // ReadRegion fills dst with the elements of r, converted to mem, in row-major order (H5Dread).
 //
-// len(dst) must be r.NumElems() * mem.Size bytes. Numbers are converted from the stored type to
-// mem. For any other class, mem must be the stored type, apart from the byte order, or its Native
-// form.
+// len(dst) must be r.NumElems() * mem.Size bytes. Numbers are converted from the stored type to mem
+// if mem can represent every number of the stored type. Package h5value converts other numbers. For
+// any other class, mem must be the stored type, apart from the byte order, or its Native form. An
+// enumeration, also inside another type, must be the stored type or become a number.
 //
 // It returns ErrSize for a buffer of another length, ErrRegion for a region outside the dataset,
-// and ErrType if mem and the stored type are incompatible or not Plain. It returns ErrOverflow or
-// ErrPrecision if the conversion would change a value; the contents of dst are then undefined. It
-// returns a *FilterError if a filter is missing, ErrCorrupt for filter parameters that would make
-// libhdf5 read or write out of bounds (see docs/defects.md), or ErrClosed.
+// and ErrType if mem and the stored type are incompatible or not Plain, or if the conversion may
+// change a number. It returns a *FilterError if a filter is missing, ErrCorrupt for filter
+// parameters that would make libhdf5 read or write out of bounds (see docs/defects.md), or
+// ErrClosed.
 //
 // If a corrupt chunk decodes to too few bytes, libhdf5 takes the missing elements from the memory
 // after the decoded bytes, without an error. chunkio.Read returns ErrCorrupt for such a chunk.
@@ -40,7 +41,7 @@ func (d *Dataset) ReadRegionLossy(dst []byte, mem Datatype, r Region) error {
 // row-major order (H5Dwrite).
 //
 // The rules for length and types and the errors are those of ReadRegion; it can also return
-// ErrReadOnly. If a conversion would change a value, the dataset is not changed.
+// ErrReadOnly.
 func (d *Dataset) WriteRegion(src []byte, mem Datatype, r Region) error {
 	return d.write(src, &mem, &r, 0)
 }

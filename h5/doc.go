@@ -6,11 +6,10 @@
 // # Operations
 //
 // Each exported method is one operation of libhdf5. It makes one call to a C shim, which also
-// returns the error stack. The package adds no policy, with one exception: no value changes
-// silently. Lengths, regions and types are checked before libhdf5 is called, and big-endian files
-// are read correctly. A conversion that would clamp, round or truncate a value returns ErrOverflow
-// or ErrPrecision, except in functions with Lossy in their name and with
-// the argument nearest.
+// returns the error stack. Lengths, regions and types are checked before libhdf5 is called. The
+// package converts no values. A conversion of libhdf5 that may clamp, round or truncate a number
+// returns ErrType, except in functions with Lossy in their name. Package h5/h5value does such
+// conversions and returns ErrOverflow or ErrPrecision for a number that would change.
 //
 // Plugins are off: libhdf5 does not load code because a file names a filter. AllowPlugins enables
 // plugins from the given directories.
@@ -33,11 +32,7 @@
 // reports on stderr where such a File was opened.
 //
 // Results are Go memory and belong to the caller. The package does not keep buffers passed to it. A
-// write needs about 1 MiB for conversions, and so does a read whose conversion cannot change a
-// value. A read whose conversion can change a value, also with rounding, needs additional memory
-// for the stored elements (package chunkio reads in slabs). The same holds for writes to the
-// nearest value that libhdf5 would round incorrectly, and for writes of enumerations in another
-// byte order.
+// conversion of libhdf5 needs about 1 MiB.
 //
 // # Concurrency
 //

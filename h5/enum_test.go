@@ -11,8 +11,8 @@ import (
 )
 
 // TestEnum_UnnamedValues checks that an enumeration can contain any number, with or without a name,
-// in both byte orders, alone or inside other types, in datasets and in attributes. Numbers written
-// in native byte order must be stored in the byte order of the file and read back unchanged.
+// in both byte orders, alone or inside other types, in datasets and in attributes. A transfer in
+// another byte order is refused, because libhdf5 would convert the names.
 func TestEnum_UnnamedValues(t *testing.T) {
 	f := newFile(t)
 	values := []int16{-1, 300, 7, 0, -32768, 32767, -2, 258}
@@ -33,26 +33,28 @@ func TestEnum_UnnamedValues(t *testing.T) {
 			all := region([]int64{0}, []int64{n})
 			d, err := f.Root().CreateDataset(name+kind, dt, h5.SimpleSpace(n), nil)
 			require.NoError(t, err)
-			require.NoError(t, d.WriteRegion(native, dt.Native(), all))
+			require.NoError(t, d.WriteRegion(want, dt, all))
 			got := make([]byte, len(native))
 			require.NoError(t, d.ReadRegion(got, dt, all))
 			require.Equal(t, want, got, "%s %s as stored", name, kind)
-			require.NoError(t, d.ReadRegion(got, dt.Native(), all))
-			require.Equal(t, native, got, "%s %s", name, kind)
+			if stored != h5.NativeOrder {
+				require.ErrorIs(t, d.WriteRegion(native, dt.Native(), all), h5.ErrType, "%s %s", name, kind)
+				require.ErrorIs(t, d.ReadRegion(got, dt.Native(), all), h5.ErrType, "%s %s", name, kind)
+			}
 
 			// Read to a part of a buffer and write from it.
 			half := h5.Window{Shape: []int64{n, 2}, Selection: region([]int64{0, 1}, []int64{n, 1})}
 			wide := make([]byte, 2*len(native))
-			require.NoError(t, d.ReadWindow(wide, dt.Native(), half, all))
+			require.NoError(t, d.ReadWindow(wide, dt, half, all))
 			require.NoError(t, d.WriteRegion(make([]byte, len(native)), dt, all))
-			require.NoError(t, d.WriteWindow(wide, dt.Native(), half, all))
+			require.NoError(t, d.WriteWindow(wide, dt, half, all))
 			require.NoError(t, d.ReadRegion(got, dt, all))
 			require.Equal(t, want, got, "%s %s through a window", name, kind)
 
-			require.NoError(t, d.WriteAttribute(h5.Attribute{Name: "a", Datatype: dt, Space: h5.SimpleSpace(n), Data: native}))
+			require.NoError(t, d.WriteAttribute(h5.Attribute{Name: "a", Datatype: dt, Space: h5.SimpleSpace(n), Data: want}))
 			a, err := d.ReadAttribute("a")
 			require.NoError(t, err)
-			require.Equal(t, native, a.Data, "attribute of %s %s", name, kind)
+			require.Equal(t, want, a.Data, "attribute of %s %s", name, kind)
 		}
 		d, err := f.Root().OpenDataset(name + "enum")
 		require.NoError(t, err)

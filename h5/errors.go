@@ -25,7 +25,7 @@ var (
 	ErrSize      = errors.New("wrong size")
 	ErrRegion    = errors.New("region outside the dataset")
 	ErrType      = errors.New("unsuitable datatype")
-	ErrOverflow  = errors.New("value out of range")
+	ErrOverflow  = errors.New("value out of range") // of package h5value, as ErrPrecision
 	ErrPrecision = errors.New("value would lose precision")
 	ErrNotHDF5   = errors.New("not an HDF5 file")
 	ErrTruncated = errors.New("file is truncated")
@@ -244,10 +244,8 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 		e.Err = sizeError(have, want)
 	case C.GOH5_ETYPE:
 		e.Err = ErrType
-	case C.GOH5_EOVERFLOW:
-		e.Err = fmt.Errorf("%w: %d of %d values", ErrOverflow, want, have)
-	case C.GOH5_EPRECISION:
-		e.Err = fmt.Errorf("%w: %d of %d values", ErrPrecision, want, have)
+	case C.GOH5_ELOSSY:
+		e.Err = fmt.Errorf("%w: the conversion may change numbers; package h5value checks each of them", ErrType)
 	case C.GOH5_ENOFILTER:
 		f := &FilterError{ID: int(cerr.filter), Name: filterName(cerr)}
 		e.Err = fmt.Errorf("%w: %s", f, f.advice())

@@ -42,7 +42,7 @@ func TestInterop_tools(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, h5value.Write(s, []string{"one", "two words"}, region([]int64{0}, []int64{2})))
 	require.NoError(t, s.WriteAttribute(h5.Attribute{
-		Name: "n", Datatype: h5.Int(2, h5.BigEndian), Space: h5.SimpleSpace(2), Data: natives(t, int16(-1), int16(300)),
+		Name: "n", Datatype: h5.Int(2, h5.BigEndian), Space: h5.SimpleSpace(2), Data: bigEndian(t, int16(-1), int16(300)),
 	}))
 	require.NoError(t, f.Close())
 

@@ -176,10 +176,12 @@ func TestSelectionsAgainstSets(t *testing.T) {
 		for i, at := range want {
 			require.Equal(t, []int32{0, int32(at), 0}, buf[3*i:3*i+3])
 		}
-		floats := make([]float32, len(buf)) // values are checked before they are stored in the window
-		require.NoError(t, d.ReadWindow(bytesOf(floats), h5.IEEEFloat(4, h5.NativeOrder), w, s))
-		require.Equal(t, float32(want[0]), floats[1])
-		require.NoError(t, d.WriteWindow(bytesOf(floats), h5.IEEEFloat(4, h5.NativeOrder), w, s))
+		floats := make([]float64, len(buf))
+		f8 := h5.IEEEFloat(8, h5.NativeOrder)
+		require.NoError(t, d.ReadWindow(bytesOf(floats), f8, w, s))
+		require.Equal(t, float64(want[0]), floats[1])
+		require.ErrorIs(t, d.WriteWindow(bytesOf(floats), f8, w, s), h5.ErrType, "the conversion may change numbers")
+		require.NoError(t, d.WriteWindow(bytesOf(buf), h5.Int(4, h5.NativeOrder), w, s))
 		all, err := h5value.ReadAll[int32](d)
 		require.NoError(t, err)
 		require.Equal(t, v, all)
@@ -187,8 +189,8 @@ func TestSelectionsAgainstSets(t *testing.T) {
 }
 
 // bytesOf returns the memory of v.
-func bytesOf[T int32 | float32](v []T) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 4*len(v))
+func bytesOf[T int32 | float64](v []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(&v[0])), len(v)*int(unsafe.Sizeof(v[0])))
 }
 
 func TestSelection_pointOrder(t *testing.T) {

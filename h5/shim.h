@@ -19,25 +19,24 @@ enum { GOH5_MAX_RANK = 32 };
 
 /* Error codes. */
 enum {
-    GOH5_ELIB = -1,       /* libhdf5 failed; err->stack contains its error stack */
-    GOH5_ENOMEM = -2,     /* an allocation of the shim failed */
-    GOH5_EREGION = -3,    /* selection outside the extent: err->dims */
-    GOH5_ESIZE = -4,      /* wrong size: err->have instead of err->want */
-    GOH5_ETYPE = -5,      /* incompatible datatypes, or an invalid encoding */
-    GOH5_EOVERFLOW = -6,  /* err->want values are outside the destination's range */
-    GOH5_EPRECISION = -7, /* err->want values would change in the destination */
-    GOH5_ENOFILTER = -8,  /* missing filter: err->filter, err->name, and the stack */
-    GOH5_ELONG = -9,      /* string err->index has err->have bytes, but err->want fit */
-    GOH5_EVERSION = -10,  /* version of the headers differs from that of the library */
-    GOH5_ETRIM = -11,     /* string err->index ends in padding bytes of its type, which reading would remove */
-    GOH5_ESHORT = -12,    /* the file declares err->want bytes but contains err->have */
-    GOH5_EORDER = -13,    /* the group has no creation order */
-    GOH5_EINDEX = -14,    /* index err->want is out of range: the group has err->have */
-    GOH5_EAXIS = -15,     /* dimension err->want does not exist: the rank is err->have */
-    GOH5_EWINDOW = -16,   /* selection outside the buffer: err->dims */
-    GOH5_EEXISTS = -17,   /* the name already exists */
-    GOH5_ECLASS = -18,    /* the attribute CLASS is not that of a dimension scale */
-    GOH5_ERANKS = -19     /* chunks have err->have dimensions, the dataset err->want */
+    GOH5_ELIB = -1,      /* libhdf5 failed; err->stack contains its error stack */
+    GOH5_ENOMEM = -2,    /* an allocation of the shim failed */
+    GOH5_EREGION = -3,   /* selection outside the extent: err->dims */
+    GOH5_ESIZE = -4,     /* wrong size: err->have instead of err->want */
+    GOH5_ETYPE = -5,     /* incompatible datatypes, or an invalid encoding */
+    GOH5_ELOSSY = -6,    /* the conversion may change numbers */
+    GOH5_ENOFILTER = -8, /* missing filter: err->filter, err->name, and the stack */
+    GOH5_ELONG = -9,     /* string err->index has err->have bytes, but err->want fit */
+    GOH5_EVERSION = -10, /* version of the headers differs from that of the library */
+    GOH5_ETRIM = -11,    /* string err->index ends in padding bytes of its type, which reading would remove */
+    GOH5_ESHORT = -12,   /* the file declares err->want bytes but contains err->have */
+    GOH5_EORDER = -13,   /* the group has no creation order */
+    GOH5_EINDEX = -14,   /* index err->want is out of range: the group has err->have */
+    GOH5_EAXIS = -15,    /* dimension err->want does not exist: the rank is err->have */
+    GOH5_EWINDOW = -16,  /* selection outside the buffer: err->dims */
+    GOH5_EEXISTS = -17,  /* the name already exists */
+    GOH5_ECLASS = -18,   /* the attribute CLASS is not that of a dimension scale */
+    GOH5_ERANKS = -19    /* chunks have err->have dimensions, the dataset err->want */
 };
 
 /* A failure. stack is a block of hyperslab_alloc that the caller must free, or NULL if libhdf5 did
@@ -209,9 +208,8 @@ typedef struct goh5_masks {
  * buffer, its dimensions, and a selection with the same number of elements. Otherwise the elements
  * fill the buffer.
  *
- * If lossy is 0, a value that would change causes GOH5_EOVERFLOW or GOH5_EPRECISION, and a failed
- * write does not change the dataset. Otherwise libhdf5 clamps and rounds by its own rules.
- */
+ * If lossy is 0, a conversion that may change a number fails with GOH5_ELOSSY. Otherwise libhdf5
+ * clamps and rounds by its own rules. */
 int goh5_dread(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t words,
                size_t rank, int32_t lossy, uint8_t *dst, size_t len);
 int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t words,

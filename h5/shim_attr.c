@@ -176,16 +176,10 @@ done:
 }
 
 /* Forms of a value in the result of goh5_aread, after type and space, and in the arguments of
- * goh5_awrite. They must match attribute.go. */
+ * goh5_awrite. They must match attribute.go. Bytes are elements as stored: when libhdf5 converts
+ * compounds of an attribute, it sorts their members by offset in the attribute itself
+ * (H5T__conv_struct_init), and may store that order later. */
 enum { VALUE_BYTES = 1, VALUE_STRINGS = 2, VALUE_VALUES = 3 };
-
-/* Whether a datatype contains compounds. When libhdf5 converts compounds of an attribute, it sorts
- * their members by offset in the attribute itself (H5T__conv_struct_init), and may store that order
- * later. Therefore such attributes are read and written as stored, and converted here. */
-static int has_fields(hid_t type)
-{
-    return H5Tdetect_class(type, H5T_COMPOUND);
-}
 
 /* The native type that is equal to a stored type, or H5I_INVALID_HID. Such numbers are read without
  * creating a type. */
@@ -240,8 +234,8 @@ done:
 static int put_value(goh5_err_t *err, goh5_buf_t *b, hid_t loc, hid_t attr, hid_t type, hid_t space)
 {
     int rc = 0;
-    uint8_t *mem = NULL, *raw = NULL;
-    hid_t mem_type = H5I_INVALID_HID, stored = H5I_INVALID_HID;
+    uint8_t *mem = NULL;
+    hid_t mem_type = H5I_INVALID_HID;
     goh5_buf_t values = {0};
     int form = VALUE_BYTES, got = 0; /* after a failure the bytes may be file data, not pointers */
     hssize_t points = H5Sget_simple_extent_npoints(space);
@@ -253,18 +247,15 @@ static int put_value(goh5_err_t *err, goh5_buf_t *b, hid_t loc, hid_t attr, hid_
     }
     int plain = goh5_type_plain(type);
     TRY(plain >= 0);
-    int narrow = goh5_type_narrow(type);
-    TRY(narrow >= 0);
-    if (narrow) {
-        form = VALUE_VALUES;
-    }
     if (!plain) {
         form = H5Tget_class(type) == H5T_STRING ? VALUE_STRINGS : VALUE_VALUES;
     }
     if (form == VALUE_STRINGS) {
         PASS(goh5_string_type(err, type, &mem_type));
+    } else if (form == VALUE_BYTES) {
+        TRY((mem_type = H5Tcopy(type)) >= 0);
     } else {
-        PASS(goh5_type_form(err, type, form == VALUE_BYTES ? GOH5_NATIVE : GOH5_STORED, &mem_type));
+        PASS(goh5_type_form(err, type, GOH5_STORED, &mem_type));
     }
     /* A reference of the kind added in 1.12 has at least 18 bytes in the file and 64 in memory. No
      * other element is smaller in the file than in memory. */
@@ -274,22 +265,7 @@ static int put_value(goh5_err_t *err, goh5_buf_t *b, hid_t loc, hid_t attr, hid_
         if ((mem = hyperslab_alloc(n * size)) == NULL) {
             RAISE(GOH5_ENOMEM);
         }
-        if (form == VALUE_BYTES) {
-            PASS(goh5_unnamed(err, type, &mem_type));
-            rc = 0;
-        }
-        int fields = form == VALUE_BYTES ? has_fields(type) : 0;
-        TRY(fields >= 0);
-        if (fields) {
-            if ((raw = hyperslab_alloc(n * size)) == NULL) {
-                RAISE(GOH5_ENOMEM);
-            }
-            TRY((stored = H5Tcopy(type)) >= 0);
-            TRY(H5Aread(attr, stored, raw) >= 0);
-            PASS(goh5_renumber(err, stored, mem_type, raw, mem, n));
-        } else {
-            TRY(H5Aread(attr, mem_type, mem) >= 0);
-        }
+        TRY(H5Aread(attr, mem_type, mem) >= 0);
         got = 1;
     }
     goh5_put(b, (uint64_t)form);
@@ -311,8 +287,6 @@ done:
     }
     goh5_buf_drop(&values);
     hyperslab_free(mem);
-    hyperslab_free(raw);
-    goh5_close_type(stored);
     goh5_close_type(mem_type);
     return rc;
 }
@@ -394,30 +368,12 @@ int goh5_awrite(goh5_err_t *err, int64_t loc, const char *name, int32_t utf8, co
         if (!plain) {
             RAISE(GOH5_ETYPE);
         }
-        PASS(goh5_type_form(err, type, GOH5_NATIVE, &mem_type));
+        TRY((mem_type = H5Tcopy(type)) >= 0);
         size_t size = H5Tget_size(mem_type);
         if (len / size != want || len % size != 0) {
             err->have = (int64_t)len;
             err->want = (int64_t)(want * size);
             RAISE(GOH5_ESIZE);
-        }
-        int how = goh5_conversion(err, mem_type, type, 1);
-        PASS(how);
-        rc = 0;
-        int ours = how == GOH5_EXACT ? goh5_unnamed(err, type, &mem_type) : 0;
-        PASS(ours);
-        rc = 0;
-        if (how == GOH5_EXACT && !ours) {
-            TRY((ours = has_fields(type)) >= 0);
-        }
-        if (ours || how == GOH5_CHECKED) {
-            if ((mem = hyperslab_alloc(len)) == NULL) {
-                RAISE(GOH5_ENOMEM);
-            }
-            PASS(ours ? goh5_renumber(err, mem_type, type, data, mem, want)
-                      : goh5_convert(err, mem_type, type, data, mem, want));
-            goh5_close_type(mem_type);
-            TRY((mem_type = H5Tcopy(type)) >= 0);
         }
     }
     TRY((acpl = H5Pcreate(H5P_ATTRIBUTE_CREATE)) >= 0);

@@ -1,15 +1,10 @@
-/* shim_convert.c: conversion without loss. libhdf5 clamps and rounds, and calls its exception
- * callback only in some cases: for example, not for a double converted to float, a big-endian -1
- * converted to unsigned, or a NaN converted to a 64-bit integer. Therefore the values themselves
- * are compared. */
+/* shim_convert.c: which conversions of libhdf5 keep every value. libhdf5 clamps and rounds, and
+ * calls its exception callback only in some cases: for example, not for a double converted to
+ * float, a big-endian -1 converted to unsigned, or a NaN converted to a 64-bit integer. Therefore
+ * only conversions that cannot change a value are allowed, unless the caller asks for loss. */
 #include "shim_internal.h"
 
-#include <float.h>
-#include <math.h>
 #include <string.h>
-
-/* Elements converted at a time: few enough for the CPU cache, many enough to amortise the call. */
-enum { PIECE = 4096 };
 
 /* Properties of a number type that decide which values it can represent. An enumeration counts as
  * its base. */
@@ -22,10 +17,6 @@ typedef struct range {
     size_t mant_size; /* with the implied bit */
     int msb_set;      /* H5T_NORM_MSBSET, which libhdf5 can describe but not convert */
 } range_t;
-
-static const range_t a_double = {H5T_FLOAT, 1, 8 * sizeof(double), 11, DBL_MAX_EXP - 1, DBL_MANT_DIG, 0};
-static const range_t a_long_double = {
-    H5T_FLOAT, 1, 8 * sizeof(long double), LDBL_MAX_EXP == DBL_MAX_EXP ? 11 : 15, LDBL_MAX_EXP - 1, LDBL_MANT_DIG, 0};
 
 static int range_of(goh5_err_t *err, hid_t t, range_t *r)
 {
@@ -150,7 +141,14 @@ int goh5_conversion(goh5_err_t *err, hid_t src, hid_t dst, int writing)
         RAISE(GOH5_ETYPE);
     }
     if ((is_number(&s) || s.class == H5T_ENUM) && is_number(&d)) {
-        return holds(&d, &s) ? GOH5_EXACT : GOH5_CHECKED;
+        return holds(&d, &s) ? GOH5_EXACT : GOH5_LOSSY;
+    }
+    /* Between two different enumerations, libhdf5 maps names. It converts a number without a name to
+     * all bits set, without an error. */
+    htri_t enums = H5Tdetect_class(src, H5T_ENUM);
+    TRY(enums >= 0);
+    if (enums) {
+        RAISE(GOH5_ETYPE);
     }
     /* All other types must be equal apart from byte order, or mem must be a native form of the
      * stored type. */
@@ -171,159 +169,5 @@ done:
     goh5_close_type(ordered[0]);
     goh5_close_type(ordered[1]);
     goh5_close_type(native);
-    return rc;
-}
-
-int goh5_unnamed(goh5_err_t *err, hid_t stored, hid_t *mem)
-{
-    int rc = 0;
-    hid_t numbers = H5I_INVALID_HID;
-    htri_t has = H5Tdetect_class(*mem, H5T_ENUM);
-    TRY(has >= 0);
-    htri_t equal = has ? H5Tequal(stored, *mem) : 1;
-    TRY(equal >= 0);
-    if (!equal) {
-        PASS(goh5_type_form(err, *mem, GOH5_UNNAMED, &numbers));
-        goh5_close_type(*mem);
-        *mem = numbers;
-        rc = 1;
-    }
-done:
-    return rc;
-}
-
-int goh5_renumber(goh5_err_t *err, hid_t unnamed, hid_t stored, const uint8_t *src, uint8_t *dst, size_t n)
-{
-    int rc = 0;
-    size_t len = n * H5Tget_size(stored); /* equal to that of unnamed, because no form changes it */
-    hid_t numbers = H5I_INVALID_HID;
-    uint8_t *between = hyperslab_alloc(len); /* preserves the bytes between members */
-    if (between == NULL) {
-        RAISE(GOH5_ENOMEM);
-    }
-    PASS(goh5_type_form(err, stored, GOH5_UNNAMED, &numbers));
-    memcpy(dst, src, len);
-    memcpy(between, src, len);
-    TRY(H5Tconvert(unnamed, numbers, n, dst, between, H5P_DEFAULT) >= 0);
-done:
-    hyperslab_free(between);
-    goh5_close_type(numbers);
-    return rc;
-}
-
-/* The widest type of a number's kind. It represents every value of t, so the conversion loses no
- * information. */
-static hid_t widest_type(const range_t *t)
-{
-    if (t->class == H5T_FLOAT) {
-        return holds(&a_double, t) ? H5T_NATIVE_DOUBLE : H5T_NATIVE_LDOUBLE;
-    }
-    return t->is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64;
-}
-
-/* The number at p of one of those types. A long double represents them all, because its mantissa
- * has at least 64 bits and longer floats are rejected before. */
-static long double number_at(hid_t type, const uint8_t *p)
-{
-    int64_t i;
-    uint64_t u;
-    double f;
-    long double l;
-    if (type == H5T_NATIVE_INT64) {
-        memcpy(&i, p, sizeof i);
-        return (long double)i;
-    }
-    if (type == H5T_NATIVE_UINT64) {
-        memcpy(&u, p, sizeof u);
-        return (long double)u;
-    }
-    if (type == H5T_NATIVE_DOUBLE) {
-        memcpy(&f, p, sizeof f);
-        return f;
-    }
-    memcpy(&l, p, sizeof l);
-    return l;
-}
-
-/* The minimum and maximum of t. */
-static void limits(const range_t *t, long double *low, long double *high)
-{
-    if (t->class == H5T_FLOAT) {
-        *high = ldexpl(2.0L - ldexpl(1.0L, 1 - (int)t->mant_size), (int)t->exp_bias);
-        *low = -*high;
-        return;
-    }
-    int bits = (int)t->precision - t->is_signed;
-    *high = ldexpl(1.0L, bits) - 1.0L;
-    *low = t->is_signed ? -ldexpl(1.0L, bits) : 0.0L;
-}
-
-int goh5_convert(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t *src, uint8_t *dst, size_t n)
-{
-    int rc = 0;
-    range_t s, d;
-    int64_t outside = 0, changed = 0;
-    uint8_t *before = NULL, *after = NULL;
-    long double low, high;
-
-    PASS(range_of(err, src_type, &s));
-    PASS(range_of(err, dst_type, &d));
-    if (is_wide(&s) || is_wide(&d)) {
-        RAISE(GOH5_ETYPE);
-    }
-    if (s.class == H5T_FLOAT && !holds(&a_long_double, &s)) {
-        RAISE(GOH5_ETYPE); /* C has no type to compare a quad float; package h5value does it */
-    }
-    limits(&d, &low, &high);
-    hid_t src_wide = widest_type(&s), dst_wide = widest_type(&d);
-    size_t src_size = H5Tget_size(src_type), dst_size = H5Tget_size(dst_type);
-    size_t src_step = H5Tget_size(src_wide), dst_step = H5Tget_size(dst_wide);
-    size_t room = sizeof(long double);
-    room = src_size > room ? src_size : room;
-    room = dst_size > room ? dst_size : room;
-    before = hyperslab_alloc(PIECE * room);
-    after = hyperslab_alloc(PIECE * room);
-    if (before == NULL || after == NULL) {
-        RAISE(GOH5_ENOMEM);
-    }
-    for (size_t at = 0; at < n; at += PIECE) {
-        size_t k = n - at < PIECE ? n - at : PIECE;
-        memcpy(before, src + at * src_size, k * src_size);
-        memcpy(after, before, k * src_size);
-        TRY(H5Tconvert(src_type, dst_type, k, after, NULL, H5P_DEFAULT) >= 0);
-        if (dst != NULL) {
-            memcpy(dst + at * dst_size, after, k * dst_size);
-        }
-        TRY(H5Tconvert(dst_type, dst_wide, k, after, NULL, H5P_DEFAULT) >= 0);
-        TRY(H5Tconvert(src_type, src_wide, k, before, NULL, H5P_DEFAULT) >= 0);
-        if (src_wide == dst_wide && memcmp(before, after, k * src_step) == 0) {
-            continue; /* the usual case, checked at once */
-        }
-        for (size_t i = 0; i < k; i++) {
-            long double x = number_at(src_wide, before + i * src_step);
-            long double y = number_at(dst_wide, after + i * dst_step);
-            if (x == y || (isnan(x) && isnan(y))) {
-                continue;
-            }
-            long double whole = d.class == H5T_FLOAT ? x : truncl(x);
-            if (whole >= low && whole <= high) {
-                changed++;
-            } else {
-                outside++; /* NaN is out of range for every integer */
-            }
-        }
-    }
-    err->have = (int64_t)n;
-    if (outside > 0) {
-        err->want = outside;
-        RAISE(GOH5_EOVERFLOW);
-    }
-    if (changed > 0) {
-        err->want = changed;
-        RAISE(GOH5_EPRECISION);
-    }
-done:
-    hyperslab_free(before);
-    hyperslab_free(after);
     return rc;
 }

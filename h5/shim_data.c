@@ -116,34 +116,21 @@ done:
     return rc;
 }
 
-/* The elements of a part of a buffer, packed. */
-typedef struct part {
-    uint8_t *data;
-    size_t len;
-} part_t;
-
-static int pack(goh5_err_t *err, const transfer_t *t, part_t *p)
-{
-    (void)err;
-    p->len = t->n * H5Tget_size(t->mem_type); /* at most the size of the buffer */
-    p->data = hyperslab_alloc(p->len);
-    return p->data == NULL ? GOH5_ENOMEM : 0;
-}
-
-static herr_t give(const void **src, size_t *len, void *data)
-{
-    const part_t *p = data;
-    *src = p->data;
-    *len = p->len;
-    return 0;
-}
-
-/* The dataspace of the packed elements. */
-static int packed_space(goh5_err_t *err, const transfer_t *t, hid_t *space)
+/* Opens a transfer of plain elements. Fails with GOH5_ETYPE if libhdf5 may change a value, unless
+ * lossy is set. */
+static int plain_open(goh5_err_t *err, transfer_t *t, hid_t id, const uint8_t *type, size_t type_len,
+                      const int64_t *sel, size_t words, size_t rank, int lossy, size_t len, int writing)
 {
     int rc = 0;
-    hsize_t n = t->n;
-    TRY((*space = t->window ? H5Screate_simple(1, &n, NULL) : H5Scopy(t->mem_space)) >= 0);
+    PASS(transfer_open(err, t, id, sel, words, rank));
+    PASS(goh5_type_read(type, type_len, GOH5_STORED, &t->mem_type));
+    PASS(check_plain(err, t, len));
+    int how = goh5_conversion(err, writing ? t->mem_type : t->type, writing ? t->type : t->mem_type, writing);
+    PASS(how);
+    rc = 0;
+    if (how == GOH5_LOSSY && !lossy) {
+        RAISE(GOH5_ELOSSY);
+    }
 done:
     return rc;
 }
@@ -153,101 +140,14 @@ int goh5_dread(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len
 {
     int rc = 0;
     transfer_t t;
-    uint8_t *raw = NULL;
-    part_t part = {0};
-    hid_t packed = H5I_INVALID_HID;
     goh5_enter();
-    PASS(transfer_open(err, &t, id, sel, words, rank));
-    PASS(goh5_type_read(type, type_len, GOH5_STORED, &t.mem_type));
-    PASS(check_plain(err, &t, len));
-    int how = goh5_conversion(err, t.type, t.mem_type, 0);
-    PASS(how);
-    int direct = how == GOH5_EXACT || lossy;
-    rc = 0;
-    if (t.n == 0) {
-        goto done;
-    }
-    if (direct) {
-        PASS(goh5_unnamed(err, t.type, &t.mem_type));
-        rc = 0;
+    PASS(plain_open(err, &t, id, type, type_len, sel, words, rank, lossy, len, 0));
+    if (t.n > 0) {
         TRY(H5Dread(id, t.mem_type, t.mem_space, t.file_space, H5P_DEFAULT, dst) >= 0);
-        goto done;
     }
-    size_t size = H5Tget_size(t.type);
-    if (t.n > SIZE_MAX / size || (raw = hyperslab_alloc(t.n * size)) == NULL) {
-        RAISE(GOH5_ENOMEM);
-    }
-    PASS(packed_space(err, &t, &packed));
-    TRY(H5Dread(id, t.type, packed, t.file_space, H5P_DEFAULT, raw) >= 0);
-    if (!t.window) {
-        PASS(goh5_convert(err, t.type, t.mem_type, raw, dst, t.n));
-        goto done;
-    }
-    PASS(pack(err, &t, &part));
-    PASS(goh5_convert(err, t.type, t.mem_type, raw, part.data, t.n));
-    TRY(H5Dscatter(give, &part, t.mem_type, t.mem_space, dst) >= 0);
 done:
-    hyperslab_free(part.data);
-    goh5_close_space(packed);
     rc = goh5_missing_filter(err, id, rc);
-    hyperslab_free(raw);
     transfer_close(&t);
-    return rc;
-}
-
-/* Result of checking, piece by piece, whether values change when they are written. */
-typedef struct verdict {
-    goh5_err_t *err;
-    const transfer_t *t;
-    int rc; /* the most severe code of all pieces */
-    int64_t changed;
-} verdict_t;
-
-static herr_t judge(const void *piece, size_t len, void *data)
-{
-    verdict_t *v = data;
-    int rc = goh5_convert(v->err, v->t->mem_type, v->t->type, piece, NULL, len / H5Tget_size(v->t->mem_type));
-    if (rc >= 0) {
-        return 0;
-    }
-    if (rc != GOH5_EOVERFLOW && rc != GOH5_EPRECISION) {
-        v->rc = rc;
-        return -1;
-    }
-    if (v->rc == 0 || (v->rc == GOH5_EPRECISION && rc == GOH5_EOVERFLOW)) {
-        v->changed = 0; /* if values are out of range, only those are counted */
-        v->rc = rc;
-    }
-    v->changed += rc == v->rc ? v->err->want : 0;
-    return 0;
-}
-
-/* Fails if a value would change, before anything is written to the file. Needs memory for only one
- * piece. */
-static int check_values(goh5_err_t *err, const transfer_t *t, const uint8_t *src)
-{
-    enum { BYTES = 1 << 16 };
-    int rc = 0;
-    uint8_t *piece = NULL;
-    verdict_t v = {err, t, 0, 0};
-    if (!t->window) {
-        return goh5_convert(err, t->mem_type, t->type, src, NULL, t->n);
-    }
-    size_t size = H5Tget_size(t->mem_type), len = BYTES / size * size;
-    if ((piece = hyperslab_alloc(len)) == NULL) {
-        RAISE(GOH5_ENOMEM);
-    }
-    herr_t done = H5Dgather(t->mem_space, src, t->mem_type, len, piece, judge, &v);
-    if (v.rc == GOH5_EOVERFLOW || v.rc == GOH5_EPRECISION) {
-        err->have = (int64_t)t->n;
-        err->want = v.changed;
-    }
-    rc = v.rc;
-    if (rc == 0) {
-        TRY(done >= 0);
-    }
-done:
-    hyperslab_free(piece);
     return rc;
 }
 
@@ -256,45 +156,13 @@ int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_le
 {
     int rc = 0;
     transfer_t t;
-    uint8_t *raw = NULL;
-    part_t part = {0};
-    hid_t packed = H5I_INVALID_HID;
     goh5_enter();
-    PASS(transfer_open(err, &t, id, sel, words, rank));
-    PASS(goh5_type_read(type, type_len, GOH5_STORED, &t.mem_type));
-    PASS(check_plain(err, &t, len));
-    int how = goh5_conversion(err, t.mem_type, t.type, 1);
-    PASS(how);
-    int unnamed = how == GOH5_EXACT ? goh5_unnamed(err, t.type, &t.mem_type) : 0;
-    PASS(unnamed);
-    rc = 0;
-    if (t.n == 0) {
-        goto done;
-    }
-    if (how == GOH5_CHECKED && !lossy) {
-        PASS(check_values(err, &t, src)); /* libhdf5's conversion then keeps all values */
-    }
-    if (!unnamed) {
+    PASS(plain_open(err, &t, id, type, type_len, sel, words, rank, lossy, len, 1));
+    if (t.n > 0) {
         TRY(H5Dwrite(id, t.mem_type, t.mem_space, t.file_space, H5P_DEFAULT, src) >= 0);
-        goto done;
     }
-    size_t size = H5Tget_size(t.type);
-    if (t.n > SIZE_MAX / size || (raw = hyperslab_alloc(t.n * size)) == NULL) {
-        RAISE(GOH5_ENOMEM);
-    }
-    PASS(packed_space(err, &t, &packed));
-    if (t.window) {
-        PASS(pack(err, &t, &part));
-        TRY(H5Dgather(t.mem_space, src, t.mem_type, part.len, part.data, NULL, NULL) >= 0);
-        src = part.data;
-    }
-    PASS(goh5_renumber(err, t.mem_type, t.type, src, raw, t.n));
-    TRY(H5Dwrite(id, t.type, packed, t.file_space, H5P_DEFAULT, raw) >= 0);
 done:
-    hyperslab_free(part.data);
-    goh5_close_space(packed);
     rc = goh5_missing_filter(err, id, rc);
-    hyperslab_free(raw);
     transfer_close(&t);
     return rc;
 }

@@ -74,10 +74,9 @@ const char *goh5_get_text(goh5_in_t *in);
 int goh5_missing_filter(goh5_err_t *err, hid_t id, int rc);
 
 /* Datatypes. goh5_type_put encodes t. goh5_type_get creates an id that the caller must close, in
- * one of four forms: as encoded; with numbers in native byte order; with numbers in native byte
- * order that use all bits, as Go reads them; or as encoded, but with integers instead of
- * enumerations. No form changes the size of an element. */
-enum { GOH5_STORED = 0, GOH5_ORDERED = 1, GOH5_NATIVE = 2, GOH5_UNNAMED = 3 };
+ * one of three forms: as encoded; with numbers in native byte order; or with numbers in native byte
+ * order that use all bits, as Go reads them. No form changes the size of an element. */
+enum { GOH5_STORED = 0, GOH5_ORDERED = 1, GOH5_NATIVE = 2 };
 int goh5_type_put(goh5_err_t *err, goh5_buf_t *b, hid_t t, int depth);
 hid_t goh5_type_get(goh5_in_t *in, int depth, int form);
 int goh5_type_read(const uint8_t *type, size_t len, int form, hid_t *t);
@@ -156,22 +155,10 @@ int goh5_ref_put(goh5_err_t *err, goh5_buf_t *b, hid_t loc, const H5R_ref_t *ref
 int goh5_ref_get(goh5_err_t *err, goh5_in_t *in, hid_t loc, H5R_ref_t *ref);
 
 /* Kind of conversion from src to dst; the stored type is dst if `writing` is set and otherwise src.
- * Returns GOH5_EXACT if libhdf5 converts without loss, GOH5_CHECKED if the values must be checked,
- * or GOH5_ETYPE if no conversion preserves the values' meaning. */
-enum { GOH5_EXACT = 0, GOH5_CHECKED = 1 };
+ * Returns GOH5_EXACT if libhdf5 keeps every value, GOH5_LOSSY if it may change a number, or
+ * GOH5_ETYPE if no conversion preserves the values' meaning. */
+enum { GOH5_EXACT = 0, GOH5_LOSSY = 1 };
 int goh5_conversion(goh5_err_t *err, hid_t src, hid_t dst, int writing);
-
-/* Between two different enumerations, libhdf5 maps names. It converts a number without a name to
- * all bits set, without an error. To keep all numbers, goh5_unnamed replaces the enumerations in
- * *mem by integers if *mem contains any and differs from `stored`. It returns 1 if it did,
- * otherwise 0. Integers cannot be written to an enumeration, so goh5_renumber first converts them
- * to stored elements. */
-int goh5_unnamed(goh5_err_t *err, hid_t stored, hid_t *mem);
-int goh5_renumber(goh5_err_t *err, hid_t unnamed, hid_t stored, const uint8_t *src, uint8_t *dst, size_t n);
-
-/* goh5_convert converts n numbers from src to dst, or only checks them if dst is NULL. It returns
- * GOH5_EOVERFLOW or GOH5_EPRECISION if a number changes. */
-int goh5_convert(goh5_err_t *err, hid_t src_type, hid_t dst_type, const uint8_t *src, uint8_t *dst, size_t n);
 
 /* Strings. goh5_string_type creates the type in memory of a stored string. goh5_strings_put encodes
  * n strings that libhdf5 has read into mem. goh5_strings_get converts packed strings to elements

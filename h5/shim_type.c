@@ -377,10 +377,6 @@ static hid_t get_enum(goh5_in_t *in, const node_t *d, int depth, int form)
             break;
         }
     }
-    if (t >= 0 && form == GOH5_UNNAMED) {
-        goh5_close_type(t);
-        return base;
-    }
     goh5_close_type(base);
     return t;
 }

@@ -19,7 +19,6 @@ type Options struct {
 	Workers  int                     // goroutines; 0: GOMAXPROCS
 	Memory   int64                   // maximum scratch memory of all workers of the call, in bytes; 0: 256 MiB. All concurrent reads together also obey ndarray.SetReadMemory
 	Library  bool                    // always use libhdf5
-	Lossy    bool                    // as h5.ReadRegionLossy and WriteRegionLossy
 	Exact    bool                    // Write: deflate writes the same bytes as zlib
 	Progress func(done, total int64) // called with bytes of elements, by one goroutine at a time; chunks may be in any order
 
@@ -86,18 +85,10 @@ func Read(ctx context.Context, d *h5.Dataset, dst []byte, mem h5.Datatype, r h5.
 	if why == "" && c.set.info.StorageBytes == 0 && c.set.info.FillKind == h5.FillUndefined {
 		why = "no chunks are stored and there is no fill value, which libhdf5 refuses"
 	}
-	if why == "" && c.conv != nil && c.fill == nil {
-		why = "a conversion of elements that may be neither stored nor have a fill value"
-	}
 	if why != "" {
 		return Stats{Fallback: why}, c.readByLibrary(ctx, dst)
 	}
-	stats, err := c.read(ctx, dst)
-	if errors.Is(err, errChanged) {
-		c.o.Progress = nil // Progress has already been called for these elements
-		return Stats{Fallback: errChanged.Error()}, c.readByLibrary(ctx, dst)
-	}
-	return stats, err
+	return c.read(ctx, dst)
 }
 
 // Write replaces the elements of r with src, which contains them as mem in row-major order, like
@@ -119,13 +110,6 @@ func Write(ctx context.Context, d *h5.Dataset, src []byte, mem h5.Datatype, r h5
 	}
 	if why == "" && c.set.pipeline.Len() == 0 && c.o.Store == nil {
 		why = "no filters: the library only copies"
-	}
-	if why == "" && c.conv != nil && !c.conv.exact {
-		if err := c.tryConverting(ctx, src); errors.Is(err, errChanged) {
-			why = errChanged.Error() // before any chunk is stored
-		} else if err != nil {
-			return Stats{}, err
-		}
 	}
 	if why != "" && c.o.Store != nil {
 		return Stats{}, fmt.Errorf("%w: chunkio: write %s: chunks that are not stored at once: %s", errors.ErrUnsupported, d.Path(), why)
@@ -162,11 +146,9 @@ type call struct {
 	o    Options
 	set  *dataset
 	plan *plan
-	swap *swap       // byte-order conversion between stored and caller's elements, if that is sufficient
-	conv *conversion // otherwise
-	fill []byte      // in the caller's datatype; nil: elements that are not stored leave dst unchanged
-	need int64       // maximum memory of one worker in bytes
-	lost bool        // the fill value cannot be represented in the caller's datatype
+	swap *swap  // byte-order conversion between stored and caller's elements
+	fill []byte // in the caller's datatype; nil: elements that are not stored leave dst unchanged
+	need int64  // maximum memory of one worker in bytes
 
 	progress struct {
 		sync.Mutex
@@ -211,18 +193,10 @@ func (c *call) prepare(length int) (why string, err error) {
 	}
 	need := set.need()
 	if c.swap = newSwap(set.info.Datatype, c.mem); c.swap == nil {
-		from, to := set.info.Datatype, c.mem
-		if c.op == "write" {
-			from, to = to, from
-		}
-		if c.conv = newConversion(from, to, c.o.Lossy); c.conv == nil {
-			return fmt.Sprintf("a conversion between %v and %v", set.info.Datatype, c.mem), nil
-		}
-		c.swap = &swap{1}
-		need += int64(set.chunkBytes) / int64(set.item) * int64(set.item+c.mem.Size)
+		return fmt.Sprintf("a conversion between %v and %v", set.info.Datatype, c.mem), nil
 	}
 	if c.op == "read" {
-		c.fill, c.lost = c.fillValue()
+		c.fill = c.fillValue()
 	}
 	c.plan = newPlan(set, combs, c.mem.Size)
 	c.need = need

@@ -4,7 +4,7 @@
 //
 // libhdf5 decodes one chunk at a time, under a lock for the whole process. [Read] reads the stored
 // bytes of the chunks in a region directly from the file if the file cannot change, otherwise
-// through libhdf5. Workers reverse the filters, swap bytes and convert numbers. They decode
+// through libhdf5. Workers reverse the filters and swap bytes. They decode
 // directly into the caller's memory if a chunk is contiguous there. [Write] applies the filters in
 // workers and stores the chunks in their order. A region may be strided: chunks between its blocks
 // are not touched.
@@ -12,8 +12,7 @@
 // Read returns and Write stores the same elements as package h5. Compressed bytes may differ,
 // because deflate uses a faster encoder ([Options.Exact] selects zlib). Operations that this
 // package does not support are done by h5.ReadRegion and WriteRegion, and [Stats.Fallback] contains
-// the reason. For example, these are conversions that round or clamp ([Options.Lossy]), and values
-// that do not fit, because package h5 returns the error. [Options.Library] always selects
+// the reason. For example, these are conversions between numbers. [Options.Library] always selects
 // h5.ReadRegion and WriteRegion.
 //
 // There are three differences. A chunk that decodes to the wrong length is an error, but libhdf5
@@ -23,12 +22,10 @@
 //
 // # Memory
 //
-// A worker keeps a stored chunk, a decoded chunk, buffers between the filters, and converted
-// numbers. [Options.Memory] limits their total and therefore the number of workers.
+// A worker keeps a stored chunk, a decoded chunk, and buffers between the filters.
+// [Options.Memory] limits their total and therefore the number of workers.
 //
 // Reads and writes through libhdf5 use slabs of at most Options.Memory, or of one row of chunks.
-// Numbers that may be out of range are written by a single call, so that no element is written in
-// that case. This call takes about 1 MiB for any number of elements.
 //
 // For a dataset in a file that is open for reading only, 16 bytes per chunk are cached as long as
 // the Dataset exists.

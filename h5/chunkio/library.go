@@ -8,11 +8,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-// readByLibrary reads in slabs, because conversions buffer the elements they read.
+// readByLibrary reads in slabs, so that the read can be cancelled.
 func (c *call) readByLibrary(ctx context.Context, dst []byte) error {
-	if c.o.Lossy {
-		return c.slabs(ctx, c.d.ReadRegionLossy, dst)
-	}
 	return c.slabs(ctx, c.d.ReadRegion, dst)
 }
 
@@ -69,23 +66,15 @@ func (c *call) whole(move func([]byte, h5.Datatype, h5.Region) error, b []byte) 
 	return nil
 }
 
-// writeByLibrary writes numbers in one call, so that a value that does not fit leaves the dataset
-// unchanged. Such a call does not buffer converted elements. With other types, and if loss is
-// allowed, no value is rejected, and it writes in slabs. libhdf5 reports an invalid call before it
-// writes.
+// writeByLibrary writes in slabs. libhdf5 reports an invalid call before it writes.
 func (c *call) writeByLibrary(ctx context.Context, src []byte) (err error) {
-	write := c.d.WriteRegion
-	if c.o.Lossy {
-		write = c.d.WriteRegionLossy
-	}
 	if c.set == nil {
 		if c.set, err = lookUp(c.d, c.o.Exact); err != nil {
 			return err
 		}
 	}
-	number := c.mem.Class == h5.Integer || c.mem.Class == h5.Float
-	if number && !c.o.Lossy || c.combs(len(src)) == nil {
-		return c.whole(write, src)
+	if c.combs(len(src)) == nil {
+		return c.whole(c.d.WriteRegion, src)
 	}
-	return c.slabs(ctx, write, src)
+	return c.slabs(ctx, c.d.WriteRegion, src)
 }

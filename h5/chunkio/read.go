@@ -145,20 +145,15 @@ func share[W any](ctx context.Context, n int64, workers []W, f func(w W, k int64
 
 // fillValue returns the value that libhdf5 uses for chunks that are not stored. It is nil if
 // libhdf5 leaves the buffer unchanged.
-func (c *call) fillValue() (value []byte, lost bool) {
+func (c *call) fillValue() []byte {
 	info := &c.set.info
 	if info.FillTime == h5.FillNever || (info.FillTime == h5.FillIfSet && info.FillKind == h5.FillUndefined) {
-		return nil, false
+		return nil
 	}
-	value = make([]byte, c.set.item)
+	value := make([]byte, c.set.item)
 	copy(value, info.Fill)
-	if c.conv == nil {
-		c.swap.bytes(value)
-		return value, false
-	}
-	converted := make([]byte, c.mem.Size)
-	lost = c.conv.convert(converted, value) != nil
-	return converted, lost
+	c.swap.bytes(value)
+	return value
 }
 
 func (r *reader) read(dst []byte) error {
@@ -172,9 +167,6 @@ func (r *reader) read(dst []byte) error {
 	}
 	if raw == nil {
 		r.stats.Missing++
-		if c.lost {
-			return errChanged
-		}
 		if c.fill != nil {
 			b := boxes.New(q.count, c.plan.strides, c.plan.strides, c.mem.Size)
 			b.Fill(dst[q.inBuffer:], c.fill)
@@ -187,7 +179,7 @@ func (r *reader) read(dst []byte) error {
 	}
 	dst = dst[q.inBuffer:]
 	box := c.plan.toBuffer(q)
-	if q.chunk && box.Dense() && c.conv == nil {
+	if q.chunk && box.Dense() {
 		dst = dst[:c.set.chunkBytes]
 		if err := c.set.pipeline.Decode(dst, raw, mask); err != nil {
 			return err
@@ -195,9 +187,9 @@ func (r *reader) read(dst []byte) error {
 		c.swap.bytes(dst)
 		return nil
 	}
-	// If no byte swap or conversion is needed, the blocks of a Blosc2 chunk are decoded directly
+	// If no byte swap is needed, the blocks of a Blosc2 chunk are decoded directly
 	// into dst, all of them or some.
-	if some := r.some(); mask == 0 && c.set.pipeline.Partial() && (some || !q.steps && !c.swap.needed() && c.conv == nil) {
+	if some := r.some(); mask == 0 && c.set.pipeline.Partial() && (some || !q.steps && !c.swap.needed()) {
 		if some {
 			r.stats.Partial++
 		}
@@ -207,33 +199,8 @@ func (r *reader) read(dst []byte) error {
 	if err := c.set.pipeline.Decode(data, raw, mask); err != nil {
 		return err
 	}
-	if c.conv != nil {
-		if q.chunk {
-			return r.converted(dst, data)
-		}
-		piece := grown(&r.piece, int(q.elements)*c.set.item)
-		c.plan.collect(q, piece, boxes.Strides(q.count, c.set.item), data[q.inChunk:], c.set.strides)
-		return r.converted(dst, piece)
-	}
 	c.swap.bytes(data)
 	c.plan.collect(q, dst, c.plan.strides, data[q.inChunk:], c.set.strides)
-	return nil
-}
-
-// converted converts the consecutive elements of piece and stores them in dst. It overwrites piece.
-func (r *reader) converted(dst, piece []byte) error {
-	c, q := r.c, r.q
-	strides := boxes.Strides(q.count, c.mem.Size)
-	box := boxes.New(q.count, c.plan.strides, strides, c.mem.Size)
-	n := int(q.elements) * c.mem.Size
-	if box.Dense() {
-		return c.conv.convert(dst[:n], piece)
-	}
-	out := grown(&r.numbers, n)
-	if err := c.conv.convert(out, piece); err != nil {
-		return err
-	}
-	box.Copy(dst, out)
 	return nil
 }
 
@@ -274,25 +241,17 @@ func (r *reader) partOfFile(dst []byte, e entry) error {
 	})
 }
 
-// part copies the elements decoded by decode into dst, in the caller's byte order and type.
+// part copies the elements decoded by decode into dst, in the caller's byte order.
 func (r *reader) part(dst []byte, decode func(to []byte, p filter.Part) error) error {
 	c, q := r.c, r.q
 	part := filter.Part{Shape: c.set.info.Chunks, Start: q.start, Count: q.span, Strides: c.plan.strides, Item: c.set.item}
-	if !q.steps && !c.swap.needed() && c.conv == nil {
+	if !q.steps && !c.swap.needed() {
 		return decode(dst, part)
 	}
 	part.Strides = boxes.Strides(q.span, c.set.item)
 	data := grown(&r.data, int(r.span()))
 	if err := decode(data, part); err != nil {
 		return err
-	}
-	if c.conv != nil {
-		if q.steps {
-			piece := grown(&r.piece, int(q.elements)*c.set.item)
-			c.plan.collect(q, piece, boxes.Strides(q.count, c.set.item), data, part.Strides)
-			data = piece
-		}
-		return r.converted(dst, data)
 	}
 	c.swap.bytes(data)
 	c.plan.collect(q, dst, c.plan.strides, data, part.Strides)

@@ -122,7 +122,7 @@ func TestRead_filterSteps(t *testing.T) {
 
 	f, d = open(t, path, h5.ReadOnly, "d")
 	defer f.Close()
-	for _, mem := range []h5.Datatype{f4, h5.IEEEFloat(4, h5.LittleEndian), h5.IEEEFloat(8, h5.LittleEndian)} {
+	for _, mem := range []h5.Datatype{f4, h5.IEEEFloat(4, h5.LittleEndian)} {
 		r := h5.Region{Start: []int64{7, 1, 0}, Count: []int64{1, 16, 64}, Stride: []int64{1, 4, 2}, Block: []int64{1, 2, 1}}
 		want := make([]byte, r.NumElems()*int64(mem.Size))
 		require.NoError(t, d.ReadRegion(want, mem, r))

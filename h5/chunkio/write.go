@@ -13,7 +13,6 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/boxes"
-	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // A writer is the state of one worker.
@@ -151,12 +150,6 @@ func (w *writer) chunk(src []byte) (chunk []byte, err error) {
 	c, q := w.c, w.q
 	src = src[q.inBuffer:]
 	strides := c.plan.strides
-	if c.conv != nil {
-		if src, err = w.converted(src); err != nil {
-			return nil, err
-		}
-		strides = boxes.Strides(q.count, c.set.item)
-	}
 	box := boxes.New(q.count, c.set.strides, strides, c.set.item)
 	if q.chunk && box.Dense() && !c.swap.needed() {
 		return src[:c.set.chunkBytes], nil
@@ -202,33 +195,4 @@ func (w *writer) chunk(src []byte) (chunk []byte, err error) {
 	c.plan.spread(q, data, src, strides)
 	c.swap.bytes(data)
 	return data, nil
-}
-
-// converted returns the elements of the piece in the stored type, consecutively.
-func (w *writer) converted(src []byte) ([]byte, error) {
-	c, q := w.c, w.q
-	n := int(q.elements)
-	own := grown(&w.piece, n*c.mem.Size) // a conversion overwrites its input
-	box := boxes.New(q.count, boxes.Strides(q.count, c.mem.Size), c.plan.strides, c.mem.Size)
-	box.Copy(own, src)
-	out := grown(&w.numbers, n*c.set.item)
-	return out, c.conv.convert(out, own)
-}
-
-// tryConverting converts all of src and discards the result, to find values that do not fit before
-// a chunk is stored.
-func (c *call) tryConverting(ctx context.Context, src []byte) error {
-	step := pieceOf * c.mem.Size
-	workers := make([]*work, c.o.Workers)
-	for i := range workers {
-		workers[i] = buffers.Get().(*work)
-		defer workers[i].put()
-	}
-	return share(ctx, int64(ceil.Div(len(src), step)), workers, func(w *work, k int64) error {
-		part := src[int(k)*step:]
-		part = part[:min(step, len(part))]
-		own := grown(&w.piece, len(part))
-		copy(own, part)
-		return c.conv.convert(grown(&w.numbers, len(part)/c.mem.Size*c.set.item), own)
-	})
 }

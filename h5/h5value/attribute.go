@@ -4,6 +4,7 @@ package h5value
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hyperslab/hyperslab/h5"
 )
@@ -34,13 +35,13 @@ func attributeValues[T any](a h5.Attribute) ([]T, error) {
 			return nil, err
 		}
 	case a.Data != nil:
-		t := a.Datatype.Native()
-		if mem, ok := elementType[T](); ok && mem.Class != h5.Enum && mem.Equal(t) {
-			out := make([]T, len(a.Data)/t.Size)
-			copy(bytesOf(out), a.Data)
-			return out, nil // the data already has the representation of T
+		v = h5.Values{Datatype: a.Datatype, N: len(a.Data) / max(a.Datatype.Size, 1), Block: a.Data}
+		if to, ok := elementType[T](); ok {
+			out := make([]T, v.N)
+			if convert(bytesOf(out), to, slices.Clone(a.Data), a.Datatype) {
+				return out, nil
+			}
 		}
-		v = h5.Values{Datatype: t, N: len(a.Data) / t.Size, Block: a.Data}
 	}
 	return decodeAll[T](v)
 }
@@ -68,14 +69,12 @@ func WriteAttr[T any](o h5.Object, name string, v []T, space ...h5.Dataspace) er
 	return o.WriteAttribute(a)
 }
 
-// AttributeValues returns the value of an attribute as h5.Values, for every datatype. Data becomes
-// Values of Datatype.Native(), and Strings become Values of Datatype. The field Values is returned
-// unchanged, as stored. AttributeValues returns ErrType if Strings do not match Datatype.
+// AttributeValues returns the value of an attribute as h5.Values of its datatype. It returns
+// ErrType if Strings do not match Datatype.
 func AttributeValues(a *h5.Attribute) (h5.Values, error) {
 	switch {
 	case a.Data != nil:
-		native := a.Datatype.Native()
-		return h5.Values{Datatype: native, N: len(a.Data) / max(native.Size, 1), Block: a.Data}, nil
+		return h5.Values{Datatype: a.Datatype, N: len(a.Data) / max(a.Datatype.Size, 1), Block: a.Data}, nil
 	case a.Strings != nil:
 		return Encode(a.Datatype, a.Strings)
 	default:

@@ -40,9 +40,10 @@
 // h5.ErrOverflow or h5.ErrPrecision, except in functions with Lossy in their name. Those clamp
 // numbers that are out of range and round to nearest, ties to even.
 //
-// libhdf5 converts datasets of numbers in one call, directly into the caller's slice. This package
-// converts the numbers inside compounds, arrays and sequences, because libhdf5 does not report
-// which of them changed, and numbers of layouts that libhdf5 does not support.
+// libhdf5 converts datasets of numbers in one call, directly into the caller's slice, if no number
+// can change. Otherwise this package reads or writes the elements as stored and converts them,
+// which needs memory for the stored elements. It does the same with numbers inside compounds,
+// arrays and sequences, and with numbers of layouts that libhdf5 does not support.
 //
 // # Errors
 //

@@ -109,13 +109,8 @@ func read[T any](d *h5.Dataset, dst []T, s h5.Selection, lossy bool) error {
 	}
 	b := bytesOf(dst)
 	err := d.ReadSelection(b, mem, s)
-	// libhdf5 does not convert integers in enumerations, bit fields and times, and does not always
-	// round to nearest.
-	if errors.Is(err, h5.ErrType) || lossy && inexact(err) {
-		return readPlanned(d, dst, s, lossy)
-	}
-	if inexact(err) { // libhdf5 counts these values; the plan names the first
-		return naming(err, readPlanned(d, dst, s, lossy))
+	if errors.Is(err, h5.ErrType) { // a conversion in which a value can change
+		return readConverted(d, dst, mem, s, lossy)
 	}
 	if err != nil {
 		return err
@@ -124,6 +119,32 @@ func read[T any](d *h5.Dataset, dst []T, s h5.Selection, lossy bool) error {
 	if reflect.TypeFor[T]().Kind() == reflect.Bool && slices.ContainsFunc(b, func(v byte) bool { return v > 1 }) {
 		clear(b)
 		return &h5.Error{Op: "read", Path: d.Path(), Err: fmt.Errorf("%w: neither FALSE nor TRUE", h5.ErrOverflow)}
+	}
+	return nil
+}
+
+// readConverted reads elements as stored and converts them to T, whose datatype is mem.
+func readConverted[T any](d *h5.Dataset, dst []T, mem h5.Datatype, s h5.Selection, lossy bool) error {
+	t, err := d.Datatype()
+	if err != nil {
+		return err
+	}
+	if !convertible(mem, t) {
+		return readPlanned(d, dst, s, lossy)
+	}
+	raw := make([]byte, len(dst)*t.Size)
+	if err := d.ReadSelection(raw, t, s); err != nil {
+		return err
+	}
+	if convert(bytesOf(dst), mem, slices.Clone(raw), t) {
+		return nil
+	}
+	p, err := planFor(reflect.TypeFor[T](), &t)
+	if err == nil {
+		err = decode(p, h5.Values{Datatype: t, N: len(dst), Block: raw}, dst, lossy)
+	}
+	if err != nil {
+		return &h5.Error{Op: "read", Path: d.Path(), Err: err}
 	}
 	return nil
 }
@@ -157,37 +178,26 @@ func write[T any](d *h5.Dataset, src []T, s h5.Selection, lossy bool) error {
 		return writePlanned(d, src, s, lossy)
 	}
 	err := d.WriteSelection(bytesOf(src), mem, s)
-	if errors.Is(err, h5.ErrType) || lossy && inexact(err) {
-		return writePlanned(d, src, s, lossy)
-	}
-	if inexact(err) {
-		t, terr := d.Datatype()
-		if terr != nil {
-			return err
-		}
-		if _, first := encode(&t, src, lossy); first != nil {
-			return naming(err, &h5.Error{Op: "write", Path: d.Path(), Err: first})
-		}
+	if errors.Is(err, h5.ErrType) { // a conversion in which a value can change
+		return writeConverted(d, src, mem, s, lossy)
 	}
 	return err
 }
 
-// inexact reports whether a value could not be represented.
-func inexact(err error) bool {
-	return errors.Is(err, h5.ErrOverflow) || errors.Is(err, h5.ErrPrecision)
-}
-
-// naming returns first, the error of the first element that cannot be represented, if it has the
-// cause of err; otherwise err with the text of first. libhdf5 reports an overflow of any element
-// before a loss of precision. first may be nil.
-func naming(err, first error) error {
-	switch {
-	case first == nil:
+// writeConverted converts all elements from T, whose datatype is mem, to the form in the file and
+// then writes them, so that a value that cannot be represented changes nothing.
+func writeConverted[T any](d *h5.Dataset, src []T, mem h5.Datatype, s h5.Selection, lossy bool) error {
+	t, err := d.Datatype()
+	if err != nil {
 		return err
-	case errors.Is(err, h5.ErrOverflow) == errors.Is(first, h5.ErrOverflow):
-		return first
 	}
-	return fmt.Errorf("%w; the first inexact value: %s", err, first)
+	if convertible(t, mem) {
+		raw := make([]byte, len(src)*t.Size)
+		if convert(raw, t, slices.Clone(bytesOf(src)), mem) {
+			return d.WriteSelection(raw, t, s)
+		}
+	}
+	return writePlanned(d, src, s, lossy)
 }
 
 func writePlanned[T any](d *h5.Dataset, src []T, s h5.Selection, lossy bool) error {

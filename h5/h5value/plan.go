@@ -5,6 +5,7 @@
 package h5value
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"reflect"
@@ -14,6 +15,7 @@ import (
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/numbers"
 )
 
 // A transfer is the state of one call: the block that is read, or that grows.
@@ -144,9 +146,9 @@ func natural(t *h5.Datatype, depth int) (reflect.Type, error) {
 		return naturalInt(t), nil
 	case h5.Float:
 		switch {
-		case fits(&t.Layout, &ieee32):
+		case fits(&t.Layout, &numbers.IEEE32):
 			return reflect.TypeFor[float32](), nil
-		case fits(&t.Layout, &ieee64):
+		case fits(&t.Layout, &numbers.IEEE64):
 			return reflect.TypeFor[float64](), nil
 		}
 		return bigFloatType, nil
@@ -185,13 +187,9 @@ func natural(t *h5.Datatype, depth int) (reflect.Type, error) {
 }
 
 // fits reports whether layout big can represent every float of layout l.
-func fits(l, big *h5.FloatLayout) bool {
-	if _, noNaN := special(l); noNaN {
-		return true
-	}
-	least := func(l *h5.FloatLayout) int64 { return 1 - int64(l.ExpBias) - int64(fractionBits(l)) }
-	most := func(l *h5.FloatLayout) int64 { return int64(1)<<l.ExpSize - 2 - int64(l.ExpBias) }
-	return l.ExpSize < 32 && fractionBits(l) <= fractionBits(big) && least(l) >= least(big) && most(l) <= most(big)
+func fits(l *h5.FloatLayout, big *numbers.Layout) bool {
+	own := layoutOf(l)
+	return own.Fits(big)
 }
 
 func naturalInt(t *h5.Datatype) reflect.Type {
@@ -219,7 +217,7 @@ func naturalInt(t *h5.Datatype) reflect.Type {
 }
 
 func complexOf(part *h5.Datatype) reflect.Type {
-	if fits(&part.Layout, &ieee32) {
+	if fits(&part.Layout, &numbers.IEEE32) {
 		return reflect.TypeFor[complex64]()
 	}
 	return reflect.TypeFor[complex128]()
@@ -232,7 +230,7 @@ func complexPart(t *h5.Datatype) *h5.Datatype {
 		return nil
 	}
 	r, i := &t.Members[0], &t.Members[1]
-	if r.Name != "r" || i.Name != "i" || r.Type.Class != h5.Float || !r.Type.Equal(*i.Type) || !fits(&r.Type.Layout, &ieee64) {
+	if r.Name != "r" || i.Name != "i" || r.Type.Class != h5.Float || !r.Type.Equal(*i.Type) || !fits(&r.Type.Layout, &numbers.IEEE64) {
 		return nil
 	}
 	return r.Type
@@ -244,88 +242,71 @@ func numberPlan(goType reflect.Type, t *h5.Datatype) (*plan, error) {
 	if t.Class != h5.Float && t.Precision > 64 {
 		return bytesPlan(goType, t)
 	}
-	if t.Size > maxNumberSize {
+	if t.Size > numbers.MaxSize {
 		return nil, fmt.Errorf("%w: number of %d bytes", h5.ErrType, t.Size)
 	}
-	load, store := loadInt, storeInt
-	if t.Class == h5.Float {
-		if t.Layout.ExpSize > 31 {
-			return nil, mismatch(goType, t)
-		}
-		load, store = loadFloat, storeFloat
+	if t.Class == h5.Float && t.Layout.ExpSize > 31 {
+		return nil, mismatch(goType, t)
 	}
 	set, get := numberAccess(goType)
 	if set == nil {
 		return nil, mismatch(goType, t)
 	}
-	size := t.Size
+	format := formatOf(t)
 	return &plan{
 		mem: *t,
 		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
-			return set(p, load(t, src), x.lossy)
+			return unrepresentable(set(p, format.Load(src), x.lossy), goType)
 		},
 		encode: func(x *transfer, at int, p unsafe.Pointer) error {
 			n, err := get(p)
 			if err != nil {
 				return err
 			}
-			return store(t, x.v.Block[at:at+size], n, x.lossy)
+			return unrepresentable(format.Store(x.v.Block[at:at+format.Size], n, x.lossy), t)
 		},
 	}, nil
 }
 
+// unrepresentable adds a sentinel of package h5 and the type to the error of a number.
+func unrepresentable(err error, target fmt.Stringer) error {
+	var e *numbers.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	sentinel := h5.ErrPrecision
+	if e.Overflow {
+		sentinel = h5.ErrOverflow
+	}
+	if e.Target != "" {
+		return fmt.Errorf("%w: %v as %s", sentinel, e.Value, e.Target)
+	}
+	return fmt.Errorf("%w: %v in %v", sentinel, e.Value, target)
+}
+
 type (
-	setNumber func(p unsafe.Pointer, n number, lossy bool) error
-	getNumber func(p unsafe.Pointer) (number, error)
+	setNumber func(p unsafe.Pointer, n numbers.Number, lossy bool) error
+	getNumber func(p unsafe.Pointer) (numbers.Number, error)
 )
 
-func setInt[T int8 | int16 | int32 | int64 | int](p unsafe.Pointer, n number, lossy bool) error {
-	n, err := n.whole(lossy)
-	if err != nil {
-		return err
-	}
-	top := uint64(1)<<(8*unsafe.Sizeof(T(0))-1) - 1
-	if n.neg {
-		top++
-	}
-	if n.mag > top {
-		if !lossy {
-			return fmt.Errorf("%w: %v in %d bytes", h5.ErrOverflow, n, unsafe.Sizeof(T(0)))
-		}
-		n.mag = top
-	}
-	v := n.mag
-	if n.neg {
-		v = -v
-	}
+func setInt[T int8 | int16 | int32 | int64 | int](p unsafe.Pointer, n numbers.Number, lossy bool) error {
+	v, err := n.Signed(8*int(unsafe.Sizeof(T(0))), lossy)
 	*(*T)(p) = T(v)
-	return nil
+	return err
 }
 
-func setUint[T uint8 | uint16 | uint32 | uint64 | uint](p unsafe.Pointer, n number, lossy bool) error {
-	n, err := n.whole(lossy)
-	if err != nil {
-		return err
-	}
-	top := ^uint64(0) >> (64 - 8*unsafe.Sizeof(T(0)))
-	switch {
-	case n.neg && !lossy, n.mag > top && !lossy:
-		return fmt.Errorf("%w: %v in %d unsigned bytes", h5.ErrOverflow, n, unsafe.Sizeof(T(0)))
-	case n.neg:
-		n.mag = 0
-	case n.mag > top:
-		n.mag = top
-	}
-	*(*T)(p) = T(n.mag)
-	return nil
+func setUint[T uint8 | uint16 | uint32 | uint64 | uint](p unsafe.Pointer, n numbers.Number, lossy bool) error {
+	v, err := n.Unsigned(8*int(unsafe.Sizeof(T(0))), lossy)
+	*(*T)(p) = T(v)
+	return err
 }
 
-func getInt[T int8 | int16 | int32 | int64 | int](p unsafe.Pointer) (number, error) {
-	return intNumber(int64(*(*T)(p))), nil
+func getInt[T int8 | int16 | int32 | int64 | int](p unsafe.Pointer) (numbers.Number, error) {
+	return numbers.OfInt(int64(*(*T)(p))), nil
 }
 
-func getUint[T uint8 | uint16 | uint32 | uint64 | uint](p unsafe.Pointer) (number, error) {
-	return number{mag: uint64(*(*T)(p))}, nil
+func getUint[T uint8 | uint16 | uint32 | uint64 | uint](p unsafe.Pointer) (numbers.Number, error) {
+	return numbers.OfUint(uint64(*(*T)(p))), nil
 }
 
 // numberAccess returns functions that set and get a Go number; nil for other types.
@@ -352,20 +333,18 @@ func numberAccess(goType reflect.Type) (setNumber, getNumber) {
 	case reflect.Uint:
 		return setUint[uint], getUint[uint]
 	case reflect.Float32:
-		return func(p unsafe.Pointer, n number, lossy bool) error {
-				f, err := n.float32(lossy)
-				*(*float32)(p) = f
+		return func(p unsafe.Pointer, n numbers.Number, lossy bool) (err error) {
+				*(*float32)(p), err = n.Float32(lossy)
 				return err
-			}, func(p unsafe.Pointer) (number, error) {
-				return number{kind: isFloat, f: float64(*(*float32)(p))}, nil
+			}, func(p unsafe.Pointer) (numbers.Number, error) {
+				return numbers.OfFloat(float64(*(*float32)(p))), nil
 			}
 	case reflect.Float64:
-		return func(p unsafe.Pointer, n number, lossy bool) error {
-				f, err := n.float64(lossy)
-				*(*float64)(p) = f
+		return func(p unsafe.Pointer, n numbers.Number, lossy bool) (err error) {
+				*(*float64)(p), err = n.Float64(lossy)
 				return err
-			}, func(p unsafe.Pointer) (number, error) {
-				return number{kind: isFloat, f: *(*float64)(p)}, nil
+			}, func(p unsafe.Pointer) (numbers.Number, error) {
+				return numbers.OfFloat(*(*float64)(p)), nil
 			}
 	}
 	if goType == bigFloatType {
@@ -374,24 +353,21 @@ func numberAccess(goType reflect.Type) (setNumber, getNumber) {
 	return nil, nil
 }
 
-func setBig(p unsafe.Pointer, n number, _ bool) error {
-	if n.kind == isFloat && n.f != n.f {
+func setBig(p unsafe.Pointer, n numbers.Number, _ bool) error {
+	if n.IsNaN() {
 		*(**big.Float)(p) = nil // a big.Float cannot be NaN
 		return nil
 	}
-	*(**big.Float)(p) = n.bigFloat()
+	*(**big.Float)(p) = n.Big()
 	return nil
 }
 
-func getBig(p unsafe.Pointer) (number, error) {
+func getBig(p unsafe.Pointer) (numbers.Number, error) {
 	v := *(**big.Float)(p)
 	if v == nil {
-		return number{}, fmt.Errorf("%w: nil *big.Float", h5.ErrParam)
+		return numbers.Number{}, fmt.Errorf("%w: nil *big.Float", h5.ErrParam)
 	}
-	if f, acc := v.Float64(); acc == big.Exact {
-		return number{kind: isFloat, f: f}, nil
-	}
-	return number{kind: isBig, big: v}, nil
+	return numbers.OfBig(v), nil
 }
 
 func boolPlan(t *h5.Datatype) *plan {
@@ -429,11 +405,11 @@ func (v EnumValue) String() string {
 }
 
 // memberNumber returns the value of an enumeration's member.
-func memberNumber(m *h5.Member, base *h5.Datatype) number {
+func memberNumber(m *h5.Member, base *h5.Datatype) numbers.Number {
 	if base.Signed {
-		return intNumber(m.Value)
+		return numbers.OfInt(m.Value)
 	}
-	return number{mag: uint64(m.Value)}
+	return numbers.OfUint(uint64(m.Value))
 }
 
 func enumPlan(goType reflect.Type, t *h5.Datatype) (*plan, error) {
@@ -441,19 +417,20 @@ func enumPlan(goType reflect.Type, t *h5.Datatype) (*plan, error) {
 	if !base.Signed {
 		whole = reflect.TypeFor[uint64]()
 	}
-	numbers, err := numberPlan(whole, base)
+	inner, err := numberPlan(whole, base)
 	if err != nil {
 		return nil, mismatch(goType, t)
 	}
+	format := formatOf(base)
 	if set, _ := numberAccess(goType); set != nil {
-		if numbers, err = numberPlan(goType, base); err != nil {
+		if inner, err = numberPlan(goType, base); err != nil {
 			return nil, err
 		}
-		return &plan{mem: *t, decode: numbers.decode, encode: func(x *transfer, at int, p unsafe.Pointer) error {
-			if err := numbers.encode(x, at, p); err != nil {
+		return &plan{mem: *t, decode: inner.decode, encode: func(x *transfer, at int, p unsafe.Pointer) error {
+			if err := inner.encode(x, at, p); err != nil {
 				return err
 			}
-			if n := loadInt(base, x.v.Block[at:at+base.Size]); !slices.ContainsFunc(t.Members, func(m h5.Member) bool { return n == memberNumber(&m, base) }) {
+			if n := format.Load(x.v.Block[at : at+base.Size]); !slices.ContainsFunc(t.Members, func(m h5.Member) bool { return n == memberNumber(&m, base) }) {
 				return fmt.Errorf("%w: %v is no member of %v", h5.ErrOverflow, n, t)
 			}
 			return nil
@@ -471,7 +448,7 @@ func enumPlan(goType reflect.Type, t *h5.Datatype) (*plan, error) {
 		if !ok {
 			return fmt.Errorf("%w: %q is no member of %v", h5.ErrParam, name, t)
 		}
-		return numbers.encode(x, at, unsafe.Pointer(&v))
+		return inner.encode(x, at, unsafe.Pointer(&v))
 	}
 	switch {
 	case goType == enumType:
@@ -479,7 +456,7 @@ func enumPlan(goType reflect.Type, t *h5.Datatype) (*plan, error) {
 			mem: *t,
 			decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
 				e := (*EnumValue)(p)
-				if err := numbers.decode(x, src, unsafe.Pointer(&e.Value)); err != nil {
+				if err := inner.decode(x, src, unsafe.Pointer(&e.Value)); err != nil {
 					return err
 				}
 				e.Name = names[e.Value]
@@ -490,7 +467,7 @@ func enumPlan(goType reflect.Type, t *h5.Datatype) (*plan, error) {
 				if e.Name != "" {
 					return encodeName(x, at, e.Name)
 				}
-				return numbers.encode(x, at, unsafe.Pointer(&e.Value))
+				return inner.encode(x, at, unsafe.Pointer(&e.Value))
 			},
 		}, nil
 	case goType.Kind() == reflect.String:
@@ -498,7 +475,7 @@ func enumPlan(goType reflect.Type, t *h5.Datatype) (*plan, error) {
 			mem: *t,
 			decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
 				var v int64
-				if err := numbers.decode(x, src, unsafe.Pointer(&v)); err != nil {
+				if err := inner.decode(x, src, unsafe.Pointer(&v)); err != nil {
 					return err
 				}
 				name, ok := names[v]

@@ -5,11 +5,10 @@ package h5value
 
 import (
 	"fmt"
-	"math"
 	"math/big"
-	"strconv"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/numbers"
 )
 
 // View is one element of h5.Values, or a part of one. It refers to the Values and does not copy
@@ -55,35 +54,26 @@ func (e View) Whole() (string, bool) {
 	if t.Class == h5.Enum {
 		t = t.Base
 	}
-	if t.Precision > 64 || t.Precision < 1 || t.Size > maxNumberSize {
+	if t.Precision > 64 || t.Precision < 1 || t.Size > numbers.MaxSize {
 		return "", false
 	}
-	n := loadInt(t, e.b)
-	if n.neg {
-		return strconv.FormatInt(int64(-n.mag), 10), true
-	}
-	return strconv.FormatUint(n.mag, 10), true
+	format := formatOf(t)
+	return format.Load(e.b).String(), true
 }
 
 // Float returns a float as a float64 if that is exact, otherwise a *big.Float and the nearest
 // float64. It returns false if the float has more bytes than this package supports.
 func (e View) Float() (f float64, exact *big.Float, ok bool) {
-	if e.t.Size > maxNumberSize {
+	if e.t.Size > numbers.MaxSize {
 		return 0, nil, false
 	}
-	n := loadFloat(e.t, e.b)
-	switch n.kind {
-	case isBig:
-		f, _ = n.big.Float64()
-		return f, n.big, true
-	case isInt:
-		f, _ = n.float64(true)
-		if n.neg && n.mag == 0 {
-			f = math.Copysign(0, -1)
-		}
+	format := formatOf(e.t)
+	n := format.Load(e.b)
+	if f, err := n.Float64(false); err == nil {
 		return f, nil, true
 	}
-	return n.f, nil, true
+	f, _ = n.Float64(true)
+	return f, n.Big(), true
 }
 
 // Name returns the name of the enumeration member with the element's value. It returns false if
@@ -92,11 +82,8 @@ func (e View) Name() (string, bool) {
 	if e.t.Base.Precision > 64 {
 		return "", false
 	}
-	n := loadInt(e.t.Base, e.b)
-	value := int64(n.mag)
-	if n.neg {
-		value = -value
-	}
+	format := formatOf(e.t.Base)
+	value := int64(format.Load(e.b).Bits())
 	for _, m := range e.t.Members {
 		if m.Value == value {
 			return m.Name, true

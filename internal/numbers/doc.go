@@ -1,3 +1,3 @@
-// Package numbers converts arrays of the machine's integers and floats to each other and reports
-// whether every value is unchanged.
+// Package numbers converts numbers. It is the only converter of the module: [LoopOf] converts
+// arrays of the machine's integers and floats, and [Format] describes a number of any other form.
 package numbers

@@ -53,6 +53,9 @@ func ReadAttrs(ctx context.Context, o Object) (ndarray.Attrs, error) {
 			return ndarray.Attrs{}, Translate(err)
 		}
 		v := ndarray.Value{DType: d, Null: a.Space.Kind == h5.Null, Shape: a.Space.Dims, Data: a.Data, Strings: a.Strings}
+		if d.Size > 0 && !converted(d) {
+			d.ToNative(v.Data)
+		}
 		if d.Kind != ndarray.String && (d.Size == 0 || converted(d)) {
 			all, err := h5value.AttributeValues(&a)
 			if err == nil {
@@ -102,7 +105,10 @@ func toAttribute(a ndarray.Attr) (h5.Attribute, error) {
 	}
 	out := h5.Attribute{Name: a.Name, Datatype: t, Space: space(ndarray.Spec{Null: a.Value.Null, Shape: a.Value.Shape})}
 	if d := a.Value.DType; d.Kind == ndarray.String || d.Size > 0 && !converted(d) {
-		out.Data, out.Strings = a.Value.Data, a.Value.Strings
+		out.Data, out.Strings = slices.Clone(a.Value.Data), a.Value.Strings
+		if d.Size > 0 {
+			d.ToNative(out.Data) // to storage order; ToNative is its own inverse
+		}
 	} else if out.Values, err = new(values).storeAll(d, t, a.Value.Data, a.Value.Strings); err != nil {
 		return h5.Attribute{}, Translate(fmt.Errorf("attribute %q: %w", a.Name, err))
 	}

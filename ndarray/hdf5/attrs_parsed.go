@@ -56,6 +56,7 @@ func parseAttr(values *h5file.Values, a *h5file.Attribute, err error) (v ndarray
 	}
 	if d.Kind != ndarray.String {
 		v.Data = append(v.Data, a.Value[:n*size]...)
+		d.ToNative(v.Data)
 		return v, "", nil
 	}
 	v.Data, v.Strings = nil, make([]string, n)

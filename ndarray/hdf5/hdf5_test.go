@@ -194,7 +194,7 @@ func TestAttr_bitFields(t *testing.T) {
 		require.NoError(t, err)
 		for _, a := range []h5.Attribute{
 			{Name: "a record", Datatype: h5.Datatype{Class: h5.Compound, Size: 2, Members: []h5.Member{{Name: "f", Type: &bits}}}, Data: []byte{1, 2}},
-			{Name: "b number", Datatype: h5.Int(2, h5.BigEndian), Data: []byte{5, 0}},
+			{Name: "b number", Datatype: h5.Int(2, h5.BigEndian), Data: []byte{0, 5}},
 			{Name: "c pair", Datatype: h5.Datatype{Class: h5.Array, Size: 4, Base: &bits, Dims: []int64{2}}, Data: []byte{1, 0, 2, 0}},
 		} {
 			a.Space = h5.ScalarSpace()

@@ -26,7 +26,7 @@ func (c *values) load(dst []byte, d ndarray.DType, v h5value.View) ([]byte, erro
 	case d.Size > 0 && !converted(d):
 		at := len(dst)
 		dst = append(dst, v.Bytes()...)
-		swap(d, v.Datatype(), dst[at:])
+		d.ToNative(dst[at:])
 		return dst, nil
 	case d.Kind == ndarray.Enum:
 		return loadNumber(dst, *d.Base, *v.Datatype().Base, v.Bytes())
@@ -45,15 +45,6 @@ func (c *values) load(dst []byte, d ndarray.DType, v h5value.View) ([]byte, erro
 		})
 	}
 	return c.loadParts(dst, d, v.Len(), v.At)
-}
-
-// swap converts elements of a datatype to native byte order. The order of d is that of the file; t
-// may already be native, as in the value of an attribute.
-func swap(d ndarray.DType, t h5.Datatype, b []byte) {
-	if stored, ok := dtypeOf(withoutComplex(t)); ok && stored.EqualValues(d) {
-		d = stored
-	}
-	d.ToNative(b)
 }
 
 func (c *values) loadParts(dst []byte, d ndarray.DType, n int, at func(i int) h5value.View) ([]byte, error) {
