@@ -200,6 +200,8 @@ func (e *emitter) bcolzLeftovers(ctx context.Context) error {
 		{name: "shrunk", rows: 2*bcolzRows + 3},
 		{name: "shrunk-whole", rows: 2 * bcolzRows},
 		{name: "shuffle-true", replace: [3]string{"meta/storage", `"shuffle": 1`, `"shuffle": true`}},
+		{name: "attribute-number", attrs: []ndarray.Attr{{Name: "temp", Value: ndarray.Scalar(22.5)}}},
+		{name: "default-7", replace: [3]string{"meta/storage", `"dflt": 0`, `"dflt": 7`}},
 		{name: "no-quantize", replace: [3]string{"meta/storage", `, "quantize": 0`, ``}},
 	} {
 		c := Case{ID: "bcolz/single/" + x.name, Area: "bcolz", Must: Accept, Section: bcolzDocument, Params: map[string]string{"dtype": base["dtype"], "single": x.name}}

@@ -179,7 +179,7 @@ func emitChunks(ctx context.Context, e *emitter) error {
 	if err := e.sweepChunks(ctx, d); err != nil {
 		return err
 	}
-	for _, more := range []func(*cblosc.Decompressor) error{e.dictionaryChunks, e.olderChunks, e.specialChunks, e.brokenChunks} {
+	for _, more := range []func(*cblosc.Decompressor) error{e.dictionaryChunks, e.variableChunks, e.olderChunks, e.specialChunks, e.brokenChunks} {
 		if err := more(d); err != nil {
 			return err
 		}
@@ -214,8 +214,8 @@ func (e *emitter) goodChunk(d *cblosc.Decompressor, c Case, b, data []byte, loss
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.ID, err)
 	}
-	got := make([]byte, h.NBytes)
-	if _, err := d.Decompress(got, b); err != nil {
+	got, err := decodeChunk(d, &h, b)
+	if err != nil {
 		return fmt.Errorf("%s: %w", c.ID, err)
 	}
 	if !lossy && h.Special != chunk.Uninitialized && !bytes.Equal(got, data) {
@@ -238,6 +238,10 @@ func (e *emitter) goodChunk(d *cblosc.Decompressor, c Case, b, data []byte, loss
 	c.Metadata = map[string]any{
 		"version": int(h.Version), "flags": int(h.Flags), "typesize": int(h.TypeSize), "nbytes": int(h.NBytes), "blocksize": int(h.BlockSize),
 		"cbytes": int(h.CBytes), "codec": h.Codec.String(), "filters": filters, "special": h.Special.String(),
+	}
+	if h.VLBlocks() { // the field contains the number of blocks
+		c.Metadata["blocks"] = int(h.BlockSize)
+		delete(c.Metadata, "blocksize")
 	}
 	return e.file(c, ".chunk", b)
 }

@@ -5,22 +5,26 @@ package crosscheck
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
-// dictionaryChunks adds chunks whose blocks share a Zstd dictionary.
+// dictionaryChunks adds chunks whose blocks share a dictionary of Zstd or, since C-Blosc2 3, LZ4.
+// The chunks with LZ4 are golden files, because package cblosc writes dictionaries of Zstd only.
 func (e *emitter) dictionaryChunks(d *cblosc.Decompressor) error {
+	const section = chunkDocument + ": blosc2_flags, bit 0; Dictionary"
 	for i, v := range []struct{ typesize, block, n int }{{1, 4096, 200_000}, {4, 4096, 200_000}, {8, 8192, 300_001}} {
 		p := &cblosc.CParams{Codec: cblosc.Zstd, Level: 5, TypeSize: v.typesize, BlockSize: v.block, Threads: 1, Dict: true, Split: cblosc.SplitNever}
 		if v.typesize > 1 {
 			p.Filters[0] = cblosc.Filter{ID: cblosc.Shuffle}
 		}
 		c := Case{
-			ID: fmt.Sprintf("chunk/dictionary/t%d-b%d-%d", v.typesize, v.block, v.n), Section: chunkDocument + ": blosc2_flags, bit 0; Dictionary",
+			ID: fmt.Sprintf("chunk/dictionary/t%d-b%d-%d", v.typesize, v.block, v.n), Section: section,
 			Params: map[string]string{"codec": "zstd", "dictionary": "yes", "typesize": strconv.Itoa(v.typesize)},
 		}
 		b, data, err := compress(p, series("text", uint64(i), v.n, v.typesize))
@@ -34,7 +38,76 @@ func (e *emitter) dictionaryChunks(d *cblosc.Decompressor) error {
 			return err
 		}
 	}
+	for _, codec := range []string{"lz4", "lz4hc"} {
+		b, err := golden.ReadFile("golden/dictionary-" + codec + ".chunk")
+		if err != nil {
+			return err
+		}
+		c := Case{ID: "chunk/dictionary/" + codec, Section: section, Since: sinceBlosc2, Params: map[string]string{"codec": codec, "dictionary": "yes", "typesize": "1"}}
+		h, err := chunk.ParseHeader(b)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.ID, err)
+		}
+		data, err := decodeChunk(d, &h, b)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.ID, err)
+		}
+		if err := e.goodChunk(d, c, b, data, false); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// variableChunks adds chunks with blocks of variable length, which C-Blosc2 3 writes.
+func (e *emitter) variableChunks(d *cblosc.Decompressor) error {
+	for i, v := range []struct {
+		codec  cblosc.Codec
+		size   int
+		blocks []int // elements of each block
+	}{{cblosc.LZ4, 4, []int{100, 1, 2000, 7}}, {cblosc.Zstd, 1, []int{5000, 33}}, {cblosc.BloscLZ, 8, []int{64}}} {
+		p := &cblosc.CParams{Codec: v.codec, Level: 5, TypeSize: v.size, Threads: 1}
+		if v.size > 1 {
+			p.Filters[0] = cblosc.Filter{ID: cblosc.Shuffle}
+		}
+		items := new(cblosc.Batch)
+		var data []byte
+		for k, n := range v.blocks {
+			b := series("text", uint64(10*i+k), n*v.size, v.size)
+			items.Append(b)
+			data = append(data, b...)
+		}
+		c := Case{
+			ID: fmt.Sprintf("chunk/variable/%s-t%d-%d-blocks", v.codec, v.size, len(v.blocks)), Section: chunkDocument + ": blosc2_flags2, bit 0; blocks of variable length", Since: sinceBlosc2,
+			Params: map[string]string{"codec": v.codec.String(), "variable": "yes", "typesize": strconv.Itoa(v.size)},
+		}
+		packed, err := cblosc.NewCompressor(p)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.ID, err)
+		}
+		b, err := packed.CompressVL(items)
+		if err := errors.Join(err, packed.Close()); err != nil {
+			return fmt.Errorf("%s: %w", c.ID, err)
+		}
+		if err := e.goodChunk(d, c, b, data, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decodeChunk decodes a chunk with the reference library.
+func decodeChunk(d *cblosc.Decompressor, h *chunk.Header, b []byte) ([]byte, error) {
+	if !h.VLBlocks() {
+		out := make([]byte, h.NBytes)
+		_, err := d.Decompress(out, b)
+		return out, err
+	}
+	var blocks cblosc.Batch
+	if err := d.DecompressVL(&blocks, b); err != nil {
+		return nil, err
+	}
+	return blocks.Bytes(), nil
 }
 
 // olderChunks adds chunks with older header versions. As long as a chunk uses no newer feature,

@@ -17,6 +17,7 @@ import (
 // Options are the options of Emit. A nil *Options is the zero value.
 type Options struct {
 	Full     bool                         // every combination of parameters instead of all pairs
+	Small    bool                         // at most 5 MB: one vector or more for each rule of the formats
 	Areas    []string                     // nil: all areas
 	Progress func(area string, cases int) // called after each area if not nil
 }
@@ -61,6 +62,9 @@ func Emit(ctx context.Context, dir string, o *Options) (*Manifest, error) {
 			return nil, fmt.Errorf("crosscheck: emit: the environment sets %s, which changes what C-Blosc2 writes", name)
 		}
 	}
+	if o.Small && o.Full {
+		return nil, errors.New("crosscheck: emit: both the small and the full set")
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("crosscheck: emit: %w", err)
 	}
@@ -72,7 +76,7 @@ func Emit(ctx context.Context, dir string, o *Options) (*Manifest, error) {
 			return nil, fmt.Errorf("crosscheck: emit: no area %q; there are %s", name, strings.Join(Areas(), ", "))
 		}
 	}
-	e := &emitter{dir: dir, full: o.Full, m: &Manifest{Schema: Schema, Full: o.Full, Versions: map[string]string{"c-blosc2": cblosc.Version()}}}
+	e := &emitter{dir: dir, full: o.Full, m: &Manifest{Schema: Schema, Full: o.Full, Small: o.Small, Versions: map[string]string{"c-blosc2": cblosc.Version()}}}
 	for _, a := range areas {
 		if len(o.Areas) > 0 && !slices.Contains(o.Areas, a.name) {
 			continue
@@ -83,6 +87,11 @@ func Emit(ctx context.Context, dir string, o *Options) (*Manifest, error) {
 		}
 		if o.Progress != nil {
 			o.Progress(a.name, len(e.m.Cases)-before)
+		}
+	}
+	if o.Small {
+		if err := e.reduce(); err != nil {
+			return nil, fmt.Errorf("crosscheck: emit: %w", err)
 		}
 	}
 	if err := e.m.save(dir); err != nil {

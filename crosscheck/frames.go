@@ -43,7 +43,7 @@ func emitFrames(ctx context.Context, e *emitter) error {
 		}
 	}
 	e.coverage("frame", frameParameters, rows, pairs, impossible)
-	for _, more := range []func() error{e.filledFrames, e.changedFrames, e.brokenFrames} {
+	for _, more := range []func() error{e.filledFrames, e.changedFrames, e.parameterFrames, e.goldenFrames, e.brokenFrames} {
 		if err := more(); err != nil {
 			return err
 		}
@@ -155,6 +155,10 @@ func frameChunk(content string, i int, seed uint64, length, size int) []byte {
 
 // decodeFrame reads all chunks of a frame with the reference library.
 func decodeFrame(path string) ([]byte, error) {
+	if f := openVariable(path); f != nil {
+		defer f.Close()
+		return f.decode()
+	}
 	s, err := cblosc.OpenSChunk(path)
 	if err != nil {
 		return nil, err

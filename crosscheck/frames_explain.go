@@ -149,6 +149,9 @@ func explainFrame(path string, c Case, got []byte) (*Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f := openVariable(path); f != nil {
+		return difference(got, want, c.Decoded.Item), f.Close()
+	}
 	s, err := cblosc.OpenSChunk(path)
 	if err != nil {
 		return nil, err

@@ -5,17 +5,29 @@ package crosscheck
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // frameOf makes a frame in both storages, reads it back and adds it. It must contain the bytes that
 // fill returns. If fill returns nil, it must contain n elements with any content.
 func (e *emitter) frameOf(name, section string, size int, n int64, fill func(s *cblosc.SChunk) ([]byte, error)) error {
+	p := cblosc.DefaultCParams()
+	p.TypeSize = size
+	return e.frameWith(name, section, p, n, fill)
+}
+
+// frameWith does the same with other parameters of compression.
+func (e *emitter) frameWith(name, section string, p *cblosc.CParams, n int64, fill func(s *cblosc.SChunk) ([]byte, error)) error {
+	size := p.TypeSize
 	for _, storage := range []string{"contiguous", "sparse"} {
 		c := Case{
 			ID: "frame/" + storage + "/" + name, Area: "frame", Must: Accept, Section: frameDocument + ": " + section,
@@ -26,8 +38,6 @@ func (e *emitter) frameOf(name, section string, size int, n int64, fill func(s *
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
-		p := cblosc.DefaultCParams()
-		p.TypeSize = size
 		s, err := cblosc.CreateSChunk(cblosc.Storage{Path: path, Contiguous: storage == "contiguous", CParams: p})
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.ID, err)
@@ -169,4 +179,143 @@ func (e *emitter) changedFrames() error {
 		}
 	}
 	return nil
+}
+
+// parameterFrames adds frames with the codecs, levels, split modes and filters that the other
+// frames do not have in their headers.
+func (e *emitter) parameterFrames() error {
+	filters := func(f ...cblosc.Filter) (all [cblosc.MaxFilters]cblosc.Filter) {
+		copy(all[cblosc.MaxFilters-len(f):], f)
+		return all
+	}
+	for _, x := range []struct {
+		name string
+		edit func(p *cblosc.CParams)
+	}{
+		{"codec-zlib", func(p *cblosc.CParams) { p.Codec, p.Level = cblosc.Zlib, 9 }},
+		{"codec-lz4hc", func(p *cblosc.CParams) { p.Codec, p.Level = cblosc.LZ4HC, 1 }},
+		{"level-0", func(p *cblosc.CParams) { p.Level = 0 }},
+		{"split-always", func(p *cblosc.CParams) { p.Split = cblosc.SplitAlways }},
+		{"split-never", func(p *cblosc.CParams) { p.Split = cblosc.SplitNever }},
+		{"split-auto", func(p *cblosc.CParams) { p.Split = cblosc.SplitAuto }},
+		{"filter-bitshuffle", func(p *cblosc.CParams) { p.Filters = filters(cblosc.Filter{ID: cblosc.BitShuffle}) }},
+		{"filter-delta", func(p *cblosc.CParams) {
+			p.Filters = filters(cblosc.Filter{ID: cblosc.Delta}, cblosc.Filter{ID: cblosc.Shuffle})
+		}},
+		{"filter-truncate", func(p *cblosc.CParams) {
+			p.Filters = filters(cblosc.Filter{ID: cblosc.TruncPrec, Meta: 23}, cblosc.Filter{ID: cblosc.Shuffle})
+		}},
+	} {
+		p := cblosc.DefaultCParams()
+		p.TypeSize = 4
+		x.edit(p)
+		err := e.frameWith(x.name, "Header: codec_flags, other_flags, filters", p, 307, func(s *cblosc.SChunk) ([]byte, error) {
+			var all []byte
+			for i, n := range []int{400, 400, 400, 28} {
+				b := series("constant", uint64(i), n, 4) // whole numbers as float32, which lose no bits
+				for k := 0; k < n; k += 4 {
+					binary.LittleEndian.PutUint32(b[k:], math.Float32bits(float32(i*n+k)))
+				}
+				all = append(all, b...)
+				if err := s.AppendBuffer(b); err != nil {
+					return nil, err
+				}
+			}
+			return all, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// goldenFrames adds frames of format 3, which python-blosc2 writes: chunks of variable length, and
+// blocks of variable length. golden/MANIFEST.md lists the programs that wrote them.
+func (e *emitter) goldenFrames() error {
+	for _, name := range []string{"variable-chunks", "variable-blocks"} {
+		b, err := golden.ReadFile("golden/" + name + ".b2frame")
+		if err != nil {
+			return err
+		}
+		c := Case{
+			ID: "frame/golden/" + name, Area: "frame", Must: Accept, Since: sinceBlosc2, Section: frameDocument + ": Header, general_flags; format 3",
+			Params: map[string]string{"golden": name},
+		}
+		path := filepath.Join(e.dir, filepath.FromSlash(c.ID+".b2frame"))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, b, 0o644); err != nil {
+			return err
+		}
+		f := openVariable(path)
+		if f == nil {
+			return fmt.Errorf("%s: no frame of variable lengths", c.ID)
+		}
+		data, err := f.decode()
+		c.Metadata = map[string]any{"chunks": f.NumChunks(), "chunksize": 0, "typesize": int(f.TypeSize), "nbytes": len(data), "codec": f.Codec().String()}
+		if err := errors.Join(err, f.Close()); err != nil {
+			return fmt.Errorf("%s: %w", c.ID, err)
+		}
+		c.Decoded = decodedBytes(data, int(f.TypeSize))
+		if err := e.file(c, ".b2frame", b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// variableFrame is a contiguous frame of format 3.
+type variableFrame struct {
+	*cframe.Frame
+	*os.File
+}
+
+// openVariable opens a frame whose chunks or blocks have variable lengths, or returns nil. The
+// reference library decodes its chunks, but package cblosc has no access to them as a super-chunk.
+func openVariable(path string) *variableFrame {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	info, err := file.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		var f *cframe.Frame
+		if f, err = cframe.Read(file, info.Size()); err == nil && f.VariableChunks() {
+			return &variableFrame{f, file}
+		}
+	}
+	file.Close() // nothing was written
+	return nil
+}
+
+// decode returns the decoded bytes of all chunks.
+func (f *variableFrame) decode() ([]byte, error) {
+	d, err := cblosc.NewDecompressor(nil)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	offsets, err := f.Offsets(nil)
+	if err != nil {
+		return nil, err
+	}
+	var all []byte
+	for i, o := range offsets {
+		b, err := f.ReadChunk(o)
+		if err != nil {
+			return nil, fmt.Errorf("chunk %d: %w", i, err)
+		}
+		h, err := chunk.ParseHeader(b)
+		if err != nil {
+			return nil, fmt.Errorf("chunk %d: %w", i, err)
+		}
+		data, err := decodeChunk(d, &h, b)
+		if err != nil {
+			return nil, fmt.Errorf("chunk %d: %w", i, err)
+		}
+		all = append(all, data...)
+	}
+	return all, nil
 }

@@ -46,3 +46,24 @@ func TestGoldenVectors(t *testing.T) {
 		}
 	}
 }
+
+// TestGoldenVectors_blosc2 checks the digests of the chunks and frames of golden/gen.py.
+func TestGoldenVectors_blosc2(t *testing.T) {
+	text, err := os.ReadFile("golden/MANIFEST.md")
+	require.NoError(t, err)
+	rows := regexp.MustCompile(`(?m)^\| (\S+\.(?:chunk|b2frame)) \|.*\| ([0-9a-f]{64}) \|$`).FindAllStringSubmatch(string(text), -1)
+	var want []string
+	for _, pattern := range []string{"golden/*.chunk", "golden/*.b2frame"} {
+		names, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		want = append(want, names...)
+	}
+	var got []string
+	for _, row := range rows {
+		got = append(got, "golden/"+row[1])
+		_, sum, err := Digest("golden/" + row[1])
+		require.NoError(t, err)
+		require.Equal(t, row[2], sum, row[1])
+	}
+	require.ElementsMatch(t, want, got)
+}

@@ -250,7 +250,7 @@ func (e *emitter) oldBytes(c Case, b, want []byte) error {
 }
 
 func (e *emitter) hdf5Old() error {
-	for _, add := range []func() error{e.oldTypes, e.oldLayouts, e.oldFills, e.oldMessages, e.oldAttributes, e.oldDrivers} {
+	for _, add := range []func() error{e.oldTypes, e.oldLayouts, e.oldFills, e.oldMessages, e.oldAttributes, e.oldDrivers, e.oldMore} {
 		if err := add(); err != nil {
 			return err
 		}
@@ -367,6 +367,7 @@ func (e *emitter) oldMessages() error {
 		{"modified-old", "IV.A.2.o Object Modification Time (Old)", []rawMessage{{h5file.OldModTimeType, bin(nil).text(oldTime).u16(0)}}},
 		{"modified", "IV.A.2.s Object Modification Time", []rawMessage{{h5file.ModTimeType, bin(nil).u8(1, 0, 0, 0).u32(oldSeconds)}}},
 		{"comment", "IV.A.2.n Object Comment", []rawMessage{{h5file.CommentType, bin(nil).text("größe of a thing").u8(0)}}},
+		{"fill-old-undefined", "IV.A.2.e Fill Value (Old)", []rawMessage{{h5file.OldFillValueType, bin(nil).u32(0)}}},
 		{"nil", "IV.A.2.a NIL", []rawMessage{{h5file.NilType, bin(nil).zeros(24)}, {h5file.NilType, nil}}},
 	} {
 		err := e.oldCase(x.name, x.section, want, func(f *oldFile) {
@@ -411,35 +412,38 @@ func (e *emitter) oldDrivers() error {
 	const driver = "crosschk"
 	about := bin(nil).text("sixteen bytes ok")
 	want := series("ramp", 2, 12, 4)
-	dataset := func(at int) []rawMessage {
-		return []rawMessage{space1(3), {h5file.DatatypeType, rawInt(1, 4, true)}, contiguous(at, len(want))}
-	}
 	err := e.oldCase("driver-block", "II.B Driver Info", want, func(f *oldFile) {
 		f.b.put64(48, f.add(bin(nil).u8(0, 0, 0, 0).u32(len(about)).text(driver).bytes(about)))
 		at := f.add(want)
-		f.object(dataset(at)...)
+		f.object(space1(3), rawMessage{h5file.DatatypeType, rawInt(1, 4, true)}, contiguous(at, len(want)))
 	})
 	if err != nil {
 		return err
 	}
-	// Superblock 2 of 48 bytes, its extension, and a root group with one link.
+	c := Case{ID: "hdf5/old/driver-message", Object: "/d", Section: hdf5Document + ": IV.A.2.u Driver Info", Params: map[string]string{"old": "driver-message"}}
+	return e.oldBytes(c, extended(rawMessage{h5file.DriverInfoType, bin(nil).u8(0).text(driver).u16(len(about)).bytes(about)}, 0, want), want)
+}
+
+// extended returns a file with a superblock of version 2, an extension that contains one message,
+// and a root group with the dataset d of 32-bit integers. code selects the width of the length of
+// its name in the link: 1, 2, 4 or 8 bytes.
+func extended(m rawMessage, code int, elements []byte) []byte {
 	b := bin(nil).text(h5file.Signature).u8(2, 8, 8, 0).addr(0).zeros(3 * 8).u32(0)
 	place := func(at int, structure []byte) {
 		b.put64(at, len(b))
 		b = b.bytes(structure).pad8()
 	}
-	place(20, header1([]rawMessage{{h5file.DriverInfoType, bin(nil).u8(0).text(driver).u16(len(about)).bytes(about)}}))
+	place(20, header1([]rawMessage{m}))
 	data := len(b)
-	b = b.bytes(want).pad8()
+	b = b.bytes(elements).pad8()
 	object := len(b)
-	b = b.bytes(header1(dataset(data))).pad8()
+	b = b.bytes(header1([]rawMessage{space1(len(elements) / 4), {h5file.DatatypeType, rawInt(1, 4, true)}, contiguous(data, len(elements))})).pad8()
 	place(36, header1([]rawMessage{
 		{h5file.LinkInfoType, bin(nil).u8(0, 0).undefined().undefined()},
 		{h5file.GroupInfoType, bin(nil).u8(0, 0)},
-		{h5file.LinkType, bin(nil).u8(1, 0, 1).text("d").addr(object)},
+		{h5file.LinkType, bin(nil).u8(1, code).bytes(little(1, 1<<code)).text("d").addr(object)},
 	}))
 	b.put64(28, len(b))
 	binary.LittleEndian.PutUint32(b[44:], h5file.Lookup3(b[:44]))
-	c := Case{ID: "hdf5/old/driver-message", Object: "/d", Section: hdf5Document + ": IV.A.2.u Driver Info", Params: map[string]string{"old": "driver-message"}}
-	return e.oldBytes(c, b, want)
+	return b
 }

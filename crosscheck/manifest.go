@@ -24,8 +24,9 @@ const ManifestName = "manifest.json"
 // Manifest lists the vectors of a directory.
 type Manifest struct {
 	Schema   string            `json:"schema"`
-	Versions map[string]string `json:"versions"` // of the libraries that determine the bytes
-	Full     bool              `json:"full"`     // every combination of parameters instead of all pairs
+	Versions map[string]string `json:"versions"`        // of the libraries that determine the bytes
+	Full     bool              `json:"full"`            // every combination of parameters instead of all pairs
+	Small    bool              `json:"small,omitempty"` // the small set
 	Cases    []Case            `json:"cases"`
 	Coverage []Coverage        `json:"coverage"` // pairs of parameters, by area
 }

@@ -76,10 +76,15 @@ func referenceReports(path string, c Case) (map[string]any, error) {
 				filters = append(filters, map[string]any{"slot": k, "id": int(f.ID), "meta": int(f.Meta)})
 			}
 		}
-		return map[string]any{
+		facts := map[string]any{
 			"version": i.Version, "typesize": i.TypeSize, "nbytes": i.NBytes, "blocksize": i.BlockSize, "cbytes": i.CBytes,
 			"codec": i.Codec.String(), "filters": filters, "special": i.Special.String(),
-		}, nil
+		}
+		if blocks, err := cblosc.VLBlocks(b); err == nil {
+			facts["blocks"] = blocks
+			delete(facts, "blocksize")
+		}
+		return facts, nil
 	case "hdf5":
 		x, err := decodeHDF5(path, c.Object)
 		if err != nil {
@@ -114,10 +119,15 @@ func plainReports(path string, c Case) (map[string]any, error) {
 				filters = append(filters, map[string]any{"slot": k, "id": int(f), "meta": int(h.FiltersMeta[k])})
 			}
 		}
-		return map[string]any{
+		facts := map[string]any{
 			"version": h.Version, "flags": h.Flags, "typesize": h.TypeSize, "nbytes": h.NBytes, "blocksize": h.BlockSize, "cbytes": h.CBytes,
 			"codec": h.Codec, "filters": filters, "special": h.Special,
-		}, nil
+		}
+		if h.VLBlocks() {
+			facts["blocks"] = h.BlockSize
+			delete(facts, "blocksize")
+		}
+		return facts, nil
 	case "frame", "b2nd", "caterva":
 		return frameReports(path, c.Area)
 	case "bcolz":

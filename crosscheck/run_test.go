@@ -33,6 +33,11 @@ func decode(chunk []byte) ([]byte, error) {
 	if i.CBytes != len(chunk) {
 		return nil, fmt.Errorf("%d bytes, but the header has %d", len(chunk), i.CBytes)
 	}
+	if _, err := cblosc.VLBlocks(chunk); err == nil {
+		var blocks cblosc.Batch
+		err = d.DecompressVL(&blocks, chunk)
+		return blocks.Bytes(), err
+	}
 	out := make([]byte, i.NBytes)
 	_, err = d.Decompress(out, chunk)
 	return out, err

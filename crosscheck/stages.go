@@ -69,6 +69,16 @@ func stages(b []byte, m misread) ([][]stage, error) {
 			}
 		}
 		out = [][]stage{{{name: "special value " + c.Special.String(), slot: -1, data: data}}}
+	case c.VLBlocks(): // no rule of readers is known for them
+		d, err := cblosc.NewDecompressor(nil)
+		if err != nil {
+			return nil, err
+		}
+		data, err := decodeChunk(d, &c.Header, b)
+		if err := errors.Join(err, d.Close()); err != nil {
+			return nil, err
+		}
+		out = [][]stage{{{name: "blocks of variable length", slot: -1, data: data}}}
 	case c.Stored():
 		at := c.Size()
 		if m.storedAt16 {

@@ -68,14 +68,17 @@ func readWritten(area, path, object, name string) (w *written, err error) {
 			return nil, err
 		}
 		defer d.Close()
-		w.data = make([]byte, c.NBytes)
-		if _, err := d.Decompress(w.data, b); err != nil {
+		if w.data, err = decodeChunk(d, &c.Header, b); err != nil {
 			return nil, err
 		}
 		w.facts = map[string]any{"typesize": c.ItemSize(), "header": c.Size()}
 	case "frame":
 		if w.data, err = decodeFrame(path); err != nil {
 			return nil, err
+		}
+		if f := openVariable(path); f != nil {
+			w.facts = map[string]any{"typesize": int(f.TypeSize), "chunksize": 0, "chunks": f.NumChunks()}
+			return w, f.Close()
 		}
 		s, err := cblosc.OpenSChunk(path)
 		if err != nil {

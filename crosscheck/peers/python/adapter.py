@@ -131,6 +131,7 @@ def blosc2_read(path, area, obj, dtype, item):
         return blosc2.decompress2(content(path))
     if area == "frame":
         s = blosc2.open(path, mode="r")
+        s = getattr(s, "schunk", s)  # an array of objects has one
         return b"".join(s.decompress_chunk(i) for i in range(s.nchunks))
     a = blosc2.open(path, mode="r")
     if not isinstance(a, blosc2.NDArray):
