@@ -106,7 +106,7 @@ func TestCancelled(t *testing.T) {
 			// The elements may be old or new, but the file must be valid.
 			report, verr := hyperslab.Verify(bg, pathOf(directory, format), nil)
 			if verr == nil && report.NumFindings > 0 {
-				verr = fmt.Errorf("damaged: %v", report.Findings)
+				verr = fmt.Errorf("corrupt: %v", report.Findings)
 			}
 			return errors.Join(err, verr)
 		}

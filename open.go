@@ -252,7 +252,7 @@ func openAt(ctx context.Context, l Location, o OpenOptions) (*ndarray.Array, err
 		return nil, fmt.Errorf("%w: durable changes in place of an array of format %s", errors.ErrUnsupported, format)
 	}
 	if o.DType != nil {
-		return nil, fmt.Errorf("%w: an array of format %s stores its dtype, so that it cannot be set", ndarray.ErrParam, format)
+		return nil, fmt.Errorf("%w: an array of format %s stores its dtype, which cannot be set", ndarray.ErrParam, format)
 	}
 	if format == NPY {
 		return array(npy.Open(l.File, o.Write))
@@ -277,7 +277,7 @@ func openFrame(file string, o *b2nd.OpenOptions, durable bool) (*ndarray.Array, 
 		return a, err
 	}
 	if o.Write {
-		return nil, fmt.Errorf("%w: writing to a frame that is no array", errors.ErrUnsupported)
+		return nil, fmt.Errorf("%w: writing to a frame without an array", errors.ErrUnsupported)
 	}
 	return array(b2nd.OpenFrame(file, &b2nd.OpenOptions{DType: o.DType}))
 }

@@ -57,7 +57,7 @@ func (c *treeCopy) checkColumn(at string, spec ndarray.Spec) error {
 		return err
 	}
 	if rows := c.rows(); rows >= 0 && rows != spec.Shape[0] {
-		return fmt.Errorf("%w: %d rows in a table of %d, as long as its first column", errors.ErrUnsupported, spec.Shape[0], rows)
+		return fmt.Errorf("%w: got %d rows in a column of a table, want %d as in the first column", errors.ErrUnsupported, spec.Shape[0], rows)
 	}
 	return nil
 }

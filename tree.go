@@ -342,7 +342,7 @@ func (c *treeCopy) plan(ctx context.Context, src string) error {
 			continue
 		}
 		if e.Path == root && e.Kind != Group && !(c.table() && e.Kind == Array) {
-			return fmt.Errorf("%w: %s is no group, but one %s", ndarray.ErrParam, src, e.Kind)
+			return fmt.Errorf("%w: %s: got one %s, want a group", ndarray.ErrParam, src, e.Kind)
 		}
 		item := treeItem{from: e.Path, path: "/" + strings.Trim(strings.TrimPrefix(e.Path, strings.TrimSuffix(root, "/")), "/"), entry: e}
 		if err := c.planEntry(ctx, item); err != nil {
@@ -618,7 +618,7 @@ func (c *treeCopy) check(path string, spec ndarray.Spec) error {
 		return err
 	}
 	if len(c.arrays) > 0 && c.arrays[0].spec.Shape[0] != spec.Shape[0] {
-		return fmt.Errorf("%w: %d rows in a ctable of %d, as long as its first column", errors.ErrUnsupported, spec.Shape[0], c.arrays[0].spec.Shape[0])
+		return fmt.Errorf("%w: got %d rows in a column of a ctable, want %d as in the first column", errors.ErrUnsupported, spec.Shape[0], c.arrays[0].spec.Shape[0])
 	}
 	return nil
 }
@@ -886,7 +886,7 @@ func (c *treeCopy) copyArray(ctx context.Context, item treeItem, create func(tre
 	}
 	defer func() { err = errors.Join(err, dst.Close()) }()
 	if !slices.Equal(dst.Shape(), src.Shape()) {
-		return fmt.Errorf("%w: made as %v, source is %v", ndarray.ErrShape, dst.Shape(), src.Shape())
+		return fmt.Errorf("%w: created as %v, source is %v", ndarray.ErrShape, dst.Shape(), src.Shape())
 	}
 	_, err = ndarray.Copy(ctx, dst, shown, &ndarray.CopyOptions{Workers: item.most, Memory: c.options.Memory, Progress: progress})
 	return err

@@ -336,7 +336,7 @@ func (s *suspect) sniff() (err error) {
 	case info.Mode().IsRegular():
 		f, err = detect.Reader(s.file, info.Size(), s.file.Name()) // the check reports all other problems
 	default:
-		err = fmt.Errorf("%w: %v is no regular file", ndarray.ErrFormat, info.Mode().Type())
+		err = fmt.Errorf("%w: %v is not a regular file", ndarray.ErrFormat, info.Mode().Type())
 	}
 	s.Format = Format(f)
 	return err
@@ -385,7 +385,7 @@ func (s *suspect) bounded() (ndarray.Backend, error) {
 func (s *suspect) unchecked() (ndarray.Backend, error) {
 	path := worker.FilePath(s.file)
 	if s.DType != nil && s.Format != B2ND && !isStore(s.Format) {
-		return nil, fmt.Errorf("%w: an array of format %s stores its dtype, so that it cannot be set", ndarray.ErrParam, s.Format)
+		return nil, fmt.Errorf("%w: an array of format %s stores its dtype, which cannot be set", ndarray.ErrParam, s.Format)
 	}
 	switch s.Format {
 	case B2ND:

@@ -304,7 +304,7 @@ func (o *outside) ask(ctx context.Context, q treeRequest) (b []byte, err error) 
 			case n > o.s.Limits.Metadata:
 				return &format.Error{Format: "worker", What: q.Verb, Got: fmt.Sprintf("%d bytes", n), Want: fmt.Sprintf("at most %d", o.s.Limits.Metadata), Err: format.ErrLimit}
 			case total >= 0 && n != total:
-				return fmt.Errorf("%w: %d bytes of %s, first there were %d", worker.ErrProtocol, n, q.Verb, total)
+				return fmt.Errorf("%w: answer of %s: got %d bytes, want %d as before", worker.ErrProtocol, q.Verb, n, total)
 			}
 			total = n
 			b = append(b, window[:min(int64(len(window)), total-int64(len(b)))]...)

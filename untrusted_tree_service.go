@@ -142,7 +142,7 @@ func (h *treeHandler) arrayAt(path string) (*arrayHandler, error) {
 	}
 	if d, ok := b.(*hdf5.Backend); ok && !s.Direct {
 		if files := d.Elsewhere(); len(files) > 0 { // without access to them libhdf5 would return fill values
-			err := fmt.Errorf("%w: elements in other files, %q for one, where a worker does not reach", errors.ErrUnsupported, files[0])
+			err := fmt.Errorf("%w: elements in other files, for example %q, which a worker cannot open", errors.ErrUnsupported, files[0])
 			return nil, errors.Join(err, b.Close(), s.close())
 		}
 	}
@@ -209,7 +209,7 @@ func (h *treeHandler) begin(path string) {
 // more returns the next entries of the walk.
 func (h *treeHandler) more(q treeRequest) []byte {
 	if h.next == nil {
-		return encode(wireEntries{Done: true, Failed: h.failed(fmt.Errorf("%w: more of a walk that has not begun", worker.ErrProtocol))})
+		return encode(wireEntries{Done: true, Failed: h.failed(fmt.Errorf("%w: the walk has not begun", worker.ErrProtocol))})
 	}
 	h.skip = q.Skip
 	var batch wireEntries

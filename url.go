@@ -152,7 +152,7 @@ func openURLArray(ctx context.Context, l Location, o OpenOptions) (*ndarray.Arra
 	}
 	err = checkObject(u.format, l)
 	if err == nil && o.DType != nil && u.format != B2ND && !isStore(u.format) {
-		err = fmt.Errorf("%w: an array of format %s stores its dtype, so that it cannot be set", ndarray.ErrParam, u.format)
+		err = fmt.Errorf("%w: an array of format %s stores its dtype, which cannot be set", ndarray.ErrParam, u.format)
 	}
 	if err != nil {
 		return nil, errors.Join(err, u.close())

@@ -91,7 +91,7 @@ func walkTrusted(ctx context.Context, location string, opts WalkOptions, store *
 }
 
 // errStop ends a walk after the caller has left the loop.
-var errStop = errors.New("the loop was left")
+var errStop = errors.New("the iteration was stopped")
 
 type walker struct {
 	ctx   context.Context

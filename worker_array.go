@@ -170,7 +170,7 @@ func (r *remote) ask(ctx context.Context, verb string, g ndarray.Region, most in
 		case err != nil:
 			return err
 		case total >= 0 && n != total:
-			return fmt.Errorf("%w: %d bytes of %s, first there were %d", worker.ErrProtocol, n, verb, total)
+			return fmt.Errorf("%w: answer of %s: got %d bytes, want %d as before", worker.ErrProtocol, verb, n, total)
 		case n > most:
 			return &format.Error{Format: "worker", What: verb, Got: fmt.Sprintf("%d bytes", n), Want: fmt.Sprintf("at most %d", most), Err: format.ErrLimit}
 		}

@@ -59,7 +59,7 @@ func encodeValue(b []byte, v reflect.Value) []byte {
 		}
 		return b
 	}
-	panic(fmt.Sprintf("formats: a value of %v crosses to no worker", v.Type()))
+	panic(fmt.Sprintf("hyperslab: a value of %v cannot be sent to a worker", v.Type()))
 }
 
 // decode fills v, a pointer to a value of the encoded type. It returns worker.ErrProtocol for
@@ -107,7 +107,7 @@ func (d *decoder) varint() int64 {
 
 func (d *decoder) take(n uint64) []byte {
 	if n > uint64(len(d.b)) {
-		d.fail("%d bytes, %d are there", n, len(d.b))
+		d.fail("%d bytes, want at most %d", n, len(d.b))
 		return nil
 	}
 	b := d.b[:n]
@@ -133,14 +133,14 @@ func (d *decoder) value(v reflect.Value, depth int) {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		n := d.varint()
 		if v.OverflowInt(n) {
-			d.fail("%d is no %v", n, v.Type())
+			d.fail("%d is not a valid %v", n, v.Type())
 			return
 		}
 		v.SetInt(n)
 	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uint:
 		n := d.uvarint()
 		if v.OverflowUint(n) {
-			d.fail("%d is no %v", n, v.Type())
+			d.fail("%d is not a valid %v", n, v.Type())
 			return
 		}
 		v.SetUint(n)
@@ -164,7 +164,7 @@ func (d *decoder) value(v reflect.Value, depth int) {
 			}
 		}
 	default:
-		panic(fmt.Sprintf("formats: a value of %v crosses to no worker", v.Type()))
+		panic(fmt.Sprintf("hyperslab: a value of %v cannot be sent to a worker", v.Type()))
 	}
 }
 

@@ -131,7 +131,7 @@ func (b *bench) profiled(ctx context.Context, c task) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("pprof: %w: %s", err, out)
 	}
-	return "Go's profile, perf is not to be had; all of C is runtime.cgocall:\n" + string(out), nil
+	return "Go's profile, because perf is not available; all of C is runtime.cgocall:\n" + string(out), nil
 }
 
 // topOfPerf returns the first n functions of a report of perf, one per line: share, file, function.

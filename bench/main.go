@@ -47,11 +47,11 @@ func main() {
 	o := options{python: os.Getenv("HYPERSLAB_PYTHON")}
 	flag.StringVar(&o.dir, "dir", ".bench", "directory of programs, data and results")
 	flag.StringVar(&o.out, "o", "bench/results.md", "the report")
-	rows := flag.String("rows", "", "only rows whose name matches; the report has those measured before, too")
+	rows := flag.String("rows", "", "only rows whose name matches; the report keeps rows measured before")
 	flag.IntVar(&o.runs, "runs", 10, "runs of everything")
 	size := flag.Int64("size", 350, "MiB of real data")
 	big := flag.Int64("big", 1024, "MiB of the files that are repacked and converted")
-	flag.BoolVar(&o.quick, "quick", false, "2 runs of little data: to see that it works")
+	flag.BoolVar(&o.quick, "quick", false, "2 runs of little data, as a test of the benchmark")
 	flag.BoolVar(&o.resume, "resume", false, "keep the results of rows that an earlier call of today has finished")
 	flag.BoolVar(&o.large, "large", false, "the rows of 10 GiB instead, which need 20 GB of disk")
 	flag.BoolVar(&o.profile, "profile", true, "profile rows below their bar")

@@ -51,7 +51,7 @@ func (b *bench) report(w io.Writer, results []*result) {
 		b.field.name, b.field.shape, b.size>>20, b.bytes(noise)>>20)
 	p("- each program is a separate process; their runs alternate; times are medians of %d runs, or as many\n  as the table says. Ratios are the peer's time over ours by the\n"+
 		"  medians; in brackets the middle half of the ratios run by run. \"cpu\" is the same ratio of processor time, which others on the machine\n"+
-		"  disturb less: it shows how much less work is done, not how it is shared out. Peak is the most memory that was resident, with the\n"+
+		"  disturb less: it shows how much less work is done, not how it is divided. Peak is the most memory that was resident, with the\n"+
 		"  task's own buffers of values. Load is the machine's average before the row: above 0.5 others were at work.\n\n", b.runs)
 	b.promises(p, results)
 	b.below(p, results)
@@ -143,7 +143,7 @@ func (b *bench) below(p func(string, ...any), results []*result) {
 			}
 			t := r.timing(x.Ours)
 			if n, work := r.cores(x.Ours, b.all), median(t.CPU); n > 1 {
-				p("It worked %s on all cores: shared out evenly among %d the ratio would be %.2f×.\n\n", duration(work), n, float64(n)*median(r.timing(x.Peer).Wall)/work)
+				p("It worked %s on all cores: divided evenly among %d the ratio would be %.2f×.\n\n", duration(work), n, float64(n)*median(r.timing(x.Peer).Wall)/work)
 			}
 			if t.Twice > 0 {
 				one := r.alone(x.Ours)
@@ -167,7 +167,7 @@ func (b *bench) below(p func(string, ...any), results []*result) {
 // two workers.
 func twoAtOnce(p func(string, ...any), results []*result) {
 	p("## %s\n\n", strings.ToUpper(machine[:1])+machine[1:])
-	p("Two processes at once against one; a ratio of two workers to one above this is not to be had for such work.\n\n")
+	p("Two processes at once against one; such work cannot reach a higher ratio of two workers to one.\n\n")
 	p("| work | one process | two at once, each | work done | load |\n|---|---|---|---|---|\n")
 	for _, r := range results {
 		if r.Group != machine || len(r.Timings) < 2 {

@@ -24,13 +24,13 @@ var (
 	// is opened again.
 	ErrBroken = errors.New("cblosc: an earlier write failed, open it again")
 	// ErrReadOnly means that the value was opened read-only.
-	ErrReadOnly = errors.New("cblosc: opened for reading only")
+	ErrReadOnly = errors.New("cblosc: opened read-only")
 	// ErrSize means that a buffer has the wrong length. The message contains both sizes.
 	ErrSize = errors.New("cblosc: wrong buffer size")
 	// ErrRegion means that a region, chunk or item is out of range.
 	ErrRegion = errors.New("cblosc: index out of range")
 	// ErrParam means that the library cannot accept a parameter.
-	ErrParam = errors.New("cblosc: bad parameter")
+	ErrParam = errors.New("cblosc: invalid parameter")
 	// ErrLimit means that a limit of the library is exceeded: 2 GiB per chunk, 16 metalayers of
 	// each kind, 31 bytes per name.
 	ErrLimit = errors.New("cblosc: limit of the library exceeded")

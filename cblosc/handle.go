@@ -21,7 +21,7 @@ type handle struct {
 	mu      sync.Mutex
 	c       *C.goblosc2_handle_t // nil when closed
 	broken  bool                 // a write failed half-way
-	reading bool                 // opened for reading only
+	reading bool                 // opened read-only
 	path    string               // for errors
 	cleanup runtime.Cleanup
 

@@ -60,7 +60,7 @@ func goh5_go_filter_prepare(slot C.uint32_t, spec *C.uint8_t, specLen C.uint64_t
 		places := unsafe.Slice((*uint32)(values), int(most))
 		made, err := f.Prepare(in.datatype(), chunk, slices.Clone(places[:*n]))
 		if err == nil && len(made) > len(places) {
-			err = fmt.Errorf("%w: filter %d (%s) wants %d values, %d are the most", ErrSize, f.ID, f.Name, len(made), len(places))
+			err = fmt.Errorf("%w: filter %d (%s) needs %d values, want at most %d", ErrSize, f.ID, f.Name, len(made), len(places))
 		}
 		if err != nil {
 			return err

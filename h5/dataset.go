@@ -115,7 +115,7 @@ func (o DatasetOptions) validate(dt Datatype, space Dataspace) error {
 		}
 	}
 	if n := mul(product(o.Chunks), int64(max(dt.Size, 1))); o.Chunks != nil && (n < 0 || n > math.MaxUint32) {
-		return bad("chunk of shape %v with elements of %d bytes: 4 GiB is the most", o.Chunks, dt.Size)
+		return bad("chunk of shape %v with elements of %d bytes: want at most 4 GiB", o.Chunks, dt.Size)
 	}
 	if err := o.checkFill(dt); err != nil {
 		return err

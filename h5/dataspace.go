@@ -98,7 +98,7 @@ func (s Dataspace) check() error {
 	case s.Kind != Simple && (len(s.Dims) > 0 || len(s.MaxDims) > 0):
 		return fmt.Errorf("%w: %v dataspace with dimensions", ErrParam, s)
 	case s.Kind == Simple && (len(s.Dims) == 0 || len(s.Dims) > MaxRank):
-		return fmt.Errorf("%w: %d dimensions, 1 to %d can be", ErrParam, len(s.Dims), MaxRank)
+		return fmt.Errorf("%w: %d dimensions, want 1 to %d", ErrParam, len(s.Dims), MaxRank)
 	case len(s.maxDims()) != len(s.Dims):
 		return fmt.Errorf("%w: %d dimensions, %d maxima", ErrParam, len(s.Dims), len(s.MaxDims))
 	}

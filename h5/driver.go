@@ -282,7 +282,7 @@ func checkPattern(s string, verb byte, must bool) error {
 			i = len(s) - len(digits)
 		}
 		if i >= len(s) || s[i] != verb {
-			return fmt.Errorf("%w: %q: only %%%c can be", ErrParam, s, verb)
+			return fmt.Errorf("%w: %q: want only %%%c", ErrParam, s, verb)
 		}
 		verbs++
 	}

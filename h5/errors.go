@@ -29,10 +29,10 @@ var (
 	ErrPrecision = errors.New("value would lose precision")
 	ErrNotHDF5   = errors.New("not an HDF5 file")
 	ErrTruncated = errors.New("file is truncated")
-	ErrCorrupt   = errors.New("file is damaged")
+	ErrCorrupt   = errors.New("file is corrupt")
 	ErrNoFilter  = errors.New("filter not available")
 	ErrLocked    = errors.New("file is locked by another process")
-	ErrKind      = errors.New("object of another kind")
+	ErrKind      = errors.New("wrong kind of object")
 	ErrReentrant = errors.New("called from a filter or driver that runs inside an operation")
 	ErrVersion   = errors.New("headers and library differ in version")
 
@@ -252,7 +252,7 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 	case C.GOH5_ELONG:
 		e.Err = fmt.Errorf("%w: string %d has %d bytes, the type holds %d", ErrSize, cerr.index, have, want)
 	case C.GOH5_ETRIM:
-		e.Err = fmt.Errorf("%w: string %d ends in the padding of its type and would come back shorter", ErrParam, cerr.index)
+		e.Err = fmt.Errorf("%w: string %d ends in the padding of its type and would be read back shorter", ErrParam, cerr.index)
 	case C.GOH5_ELAYOUT:
 		e.Err = fmt.Errorf("%w: the dataset is not chunked", ErrParam)
 	case C.GOH5_ENOCHUNK:

@@ -179,9 +179,9 @@ func TestDamagedFile(t *testing.T) {
 				if len(missing) == 0 {
 					return
 				}
-				damaged := bytes.Clone(whole)
-				damaged[at] ^= flip
-				require.NoError(t, os.WriteFile(path, damaged, 0o644))
+				corrupt := bytes.Clone(whole)
+				corrupt[at] ^= flip
+				require.NoError(t, os.WriteFile(path, corrupt, 0o644))
 				err := readSample(path, at == chunk)
 				if err == nil {
 					continue

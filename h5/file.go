@@ -388,7 +388,7 @@ func open(op, path string, o OpenOptions, image []byte) (*File, error) {
 // IsHDF5 reports whether the file has the HDF5 signature at one of the allowed offsets
 // (H5Fis_accessible). It returns an error if the file cannot be read.
 func IsHDF5(path string) (bool, error) {
-	const op = "look at file"
+	const op = "inspect file"
 	cPath, err := cString(op, path, path)
 	if err != nil {
 		return false, err

@@ -95,7 +95,7 @@ func (o GroupOptions) validate() error {
 		return err
 	}
 	if e := o.Expect; e != nil && (e.Links < 0 || e.Links > math.MaxUint16 || e.NameLen < 0 || e.NameLen > math.MaxUint16) {
-		return fmt.Errorf("%w: %d links with names of %d bytes expected, 65535 are the most", ErrParam, e.Links, e.NameLen)
+		return fmt.Errorf("%w: %d links with names of %d bytes expected, want at most 65535", ErrParam, e.Links, e.NameLen)
 	}
 	if o.LocalHeap < 0 || o.LocalHeap > math.MaxUint32 {
 		return fmt.Errorf("%w: local heap of %d bytes", ErrParam, o.LocalHeap)

@@ -63,7 +63,7 @@ type Memory struct{ Regular, Array, Block, Factory int64 }
 
 // KeptMemory returns the memory that libhdf5 keeps for later use (H5get_free_list_sizes).
 func KeptMemory() (Memory, error) {
-	const op = "look at memory"
+	const op = "inspect memory"
 	lock()
 	defer unlock()
 	if err := readyLocked(op, ""); err != nil {

@@ -323,10 +323,10 @@ const maxLinkValue = 1<<16 - 1
 func (g *Group) LinkUser(name string, class int, value []byte) error {
 	const op = "link"
 	if class < minUserClass || class > maxUserClass {
-		return &Error{Op: op, Path: g.join(name), Err: fmt.Errorf("%w: link class %d, %d to %d can be", ErrParam, class, minUserClass, maxUserClass)}
+		return &Error{Op: op, Path: g.join(name), Err: fmt.Errorf("%w: link class %d, want %d to %d", ErrParam, class, minUserClass, maxUserClass)}
 	}
 	if len(value) > maxLinkValue {
-		return &Error{Op: op, Path: g.join(name), Err: fmt.Errorf("%w: link value of %d bytes, %d are the most", ErrSize, len(value), maxLinkValue)}
+		return &Error{Op: op, Path: g.join(name), Err: fmt.Errorf("%w: link value of %d bytes, want at most %d", ErrSize, len(value), maxLinkValue)}
 	}
 	return g.change(op, name, func(loc C.int64_t, cname *C.char, utf8 C.int32_t, cerr *C.goh5_err_t) C.int {
 		return C.goh5_link_user(cerr, loc, cname, utf8, C.int32_t(class), (*C.uint8_t)(unsafe.SliceData(value)), C.size_t(len(value)))

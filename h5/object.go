@@ -359,6 +359,6 @@ func (o *object) HoldMetadata(hold bool) error {
 // MetadataHeld reports whether HoldMetadata is in effect (H5Oare_mdc_flushes_disabled).
 func (o *object) MetadataHeld() (bool, error) {
 	var held C.int32_t
-	err := o.run("look at metadata", o.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_ocorked(cerr, id, &held) })
+	err := o.run("inspect metadata", o.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_ocorked(cerr, id, &held) })
 	return held != 0, err
 }

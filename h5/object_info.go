@@ -186,14 +186,14 @@ func (f *File) ParseToken(text string) (Token, error) {
 // Committed returns the address of the committed datatype that the dataset uses, or false if its
 // datatype is not committed (H5Tcommitted).
 func (d *Dataset) Committed() (addr uint64, is bool, err error) {
-	return d.committed("look at datatype", d.path, nil)
+	return d.committed("inspect datatype", d.path, nil)
 }
 
 // AttributeCommitted returns the address of the committed datatype that an attribute uses, or false
 // if its datatype is not committed (H5Tcommitted). It returns ErrNotFound if there is no such
 // attribute.
 func (o *object) AttributeCommitted(name string) (addr uint64, is bool, err error) {
-	const op = "look at datatype"
+	const op = "inspect datatype"
 	path := o.path + "@" + name
 	cname, _, err := cName(op, path, name)
 	if err != nil {

@@ -191,7 +191,7 @@ func (r Ref) check() (attribute string, err error) {
 	case file != "":
 		return "", fmt.Errorf("%w: %v into the file %q", ErrNotFound, r, file)
 	case len(in.bytes()) == 0:
-		return "", fmt.Errorf("%w: what the %v was to is gone", ErrNotFound, r)
+		return "", fmt.Errorf("%w: the target of the %v was removed", ErrNotFound, r)
 	case kind == C.H5R_ATTR:
 		attribute = in.text()
 	}

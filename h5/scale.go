@@ -38,7 +38,7 @@ func (d *Dataset) MakeScale(name string) error {
 func (d *Dataset) ScaleName() (name string, isScale bool, err error) {
 	var is C.int32_t
 	var blob C.goh5_blob_t
-	err = d.run("look at scale", d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int {
+	err = d.run("inspect scale", d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int {
 		return C.goh5_scale_name(cerr, id, &is, &blob)
 	})
 	if err != nil {
@@ -73,7 +73,7 @@ func (d *Dataset) setScale(op string, axis int, scale *Dataset, attach C.int32_t
 // HasScale reports whether scale is attached to an axis (H5DSis_attached).
 func (d *Dataset) HasScale(axis int, scale *Dataset) (bool, error) {
 	var attached C.int32_t
-	err := d.runBoth("look for scale", d.path, &scale.object, func(id, other C.int64_t, cerr *C.goh5_err_t) C.int {
+	err := d.runBoth("find scale", d.path, &scale.object, func(id, other C.int64_t, cerr *C.goh5_err_t) C.int {
 		return C.goh5_scale_attached(cerr, id, other, C.int64_t(axis), &attached)
 	})
 	return attached != 0, err

@@ -150,9 +150,9 @@ func TestSilent(t *testing.T) {
 		whole, err := os.ReadFile(path)
 		require.NoError(t, err)
 		for at := 0; at < min(len(whole), 2000); at += 7 {
-			damaged := bytes.Clone(whole)
-			damaged[at] ^= 0xff
-			require.NoError(t, os.WriteFile(path, damaged, 0o644))
+			corrupt := bytes.Clone(whole)
+			corrupt[at] ^= 0xff
+			require.NoError(t, os.WriteFile(path, corrupt, 0o644))
 			_ = readSample(path, true)
 		}
 		return

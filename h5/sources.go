@@ -39,7 +39,7 @@ const maxMissingBlocks = 1000
 //
 // It returns ErrParam for a dataset that is not virtual.
 func (d *Dataset) MissingSources() ([]MissingSource, error) {
-	const op = "look for sources"
+	const op = "find sources"
 	info, err := d.Info()
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (d *Dataset) lookout() (*lookout, error) {
 		return nil, err
 	}
 	var blob C.goh5_blob_t
-	err = d.run("look for sources", d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_home(cerr, id, &blob) })
+	err = d.run("find sources", d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_home(cerr, id, &blob) })
 	if err != nil {
 		return nil, err
 	}

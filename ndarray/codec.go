@@ -94,7 +94,7 @@ func dtypeFor(t reflect.Type, told string) (DType, error) {
 	if d := scalarType(t); d.Kind != 0 {
 		return d, nil
 	}
-	return DType{}, fmt.Errorf("%w: no element is a Go %v", ErrType, t)
+	return DType{}, fmt.Errorf("%w: no element type corresponds to Go %v", ErrType, t)
 }
 
 // scalarType returns the element type of Go's numbers and bool, in native order.
@@ -197,7 +197,7 @@ func stepsFor(t reflect.Type, d DType, inGo uintptr, inElem int, write bool) ([]
 			return []step{part}, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: %v is no Go %v", ErrType, d, t)
+	return nil, fmt.Errorf("%w: %v is not a Go %v", ErrType, d, t)
 }
 
 func repeatSteps(t reflect.Type, d DType, inGo uintptr, inElem int, write bool) ([]step, error) {
@@ -349,7 +349,7 @@ func encodeBytes(b []byte, s string, pad Pad) error {
 		room--
 	}
 	if len(s) > room {
-		return fmt.Errorf("%w: text of %d bytes in a place of %d", ErrValue, len(s), room)
+		return fmt.Errorf("%w: text of %d bytes, the field has room for %d", ErrValue, len(s), room)
 	}
 	for i := copy(b, s); i < len(b); i++ {
 		b[i] = 0
@@ -358,7 +358,7 @@ func encodeBytes(b []byte, s string, pad Pad) error {
 		}
 	}
 	if decodeBytes(b, pad) != s {
-		return fmt.Errorf("%w: text %q comes back without its end, it is %v", ErrValue, s, pad)
+		return fmt.Errorf("%w: text %q ends in padding, which %v does not keep", ErrValue, s, pad)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func Convert(dst []byte, to DType, src []byte, from DType, round bool) error {
 		return fmt.Errorf("%w: %d bytes of %v from %d of %v", ErrSize, len(dst), to, len(src), from)
 	}
 	if i, ok := convertAll(dst, to, src, from, round); !ok {
-		return fmt.Errorf("%w: element %d: %s is no %v", ErrValue, i, FormatElement(from, src[i*from.Size:(i+1)*from.Size]), to)
+		return fmt.Errorf("%w: element %d: %s is not a value of %v", ErrValue, i, FormatElement(from, src[i*from.Size:(i+1)*from.Size]), to)
 	}
 	return nil
 }

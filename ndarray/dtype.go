@@ -323,7 +323,7 @@ func (d DType) validateStruct(depth int) error {
 	names := make(map[string]bool)
 	for _, f := range d.Fields {
 		if f.Name == "" || names[f.Name] || f.Title != "" && names[f.Title] || f.Title == f.Name {
-			return fmt.Errorf("%w: field %q, title %q: no name, or one twice", ErrType, f.Name, f.Title)
+			return fmt.Errorf("%w: field %q, title %q: missing or duplicate name", ErrType, f.Name, f.Title)
 		}
 		names[f.Name] = true
 		if f.Title != "" {

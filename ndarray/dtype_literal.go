@@ -82,7 +82,7 @@ func (p *literalParser) value(depth int) (any, error) {
 			return v, nil
 		}
 	}
-	return nil, p.fail("no Python literal")
+	return nil, p.fail("not a Python literal")
 }
 
 // items reads values up to the closing bracket. comma reports whether a comma follows the last
@@ -168,12 +168,12 @@ func (p *literalParser) quoted() (string, error) {
 		case c == quote:
 			return s.String(), nil
 		case c == '\n':
-			return "", p.fail("a text that does not end")
+			return "", p.fail("unterminated string")
 		case c != '\\':
 			s.WriteByte(c)
 			continue
 		case p.at == len(p.text):
-			return "", p.fail("a text that does not end")
+			return "", p.fail("unterminated string")
 		}
 		c = p.text[p.at]
 		p.at++
@@ -192,7 +192,7 @@ func (p *literalParser) quoted() (string, error) {
 		p.at += n
 		s.WriteRune(rune(r))
 	}
-	return "", p.fail("a text that does not end")
+	return "", p.fail("unterminated string")
 }
 
 // pyQuote formats s as Python's repr does. It uses double quotes if s contains only single quotes,

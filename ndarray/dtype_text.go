@@ -324,11 +324,11 @@ func parseScalar(s string) (DType, error) {
 	digits := text[1:]
 	size, err := strconv.ParseInt(digits, 10, 32)
 	if err != nil || strings.Trim(digits, "0123456789") != "" {
-		return DType{}, fmt.Errorf("bad size %q", digits)
+		return DType{}, fmt.Errorf("invalid size %q", digits)
 	}
 	if kind == Unicode {
 		if size > math.MaxInt32/4 {
-			return DType{}, fmt.Errorf("bad size %q", digits)
+			return DType{}, fmt.Errorf("invalid size %q", digits)
 		}
 		size *= 4
 	}
@@ -393,7 +393,7 @@ func fromLiteral(v any, aligned bool, depth int) (DType, error) {
 			return withShape(base, v[1])
 		}
 	}
-	return DType{}, fmt.Errorf("%v is no type", v)
+	return DType{}, fmt.Errorf("%v is not a type", v)
 }
 
 // withShape returns a sub-array of base. shape is a tuple or one length.
@@ -437,16 +437,16 @@ func fromList(list pyList, aligned bool, depth int) (DType, error) {
 			fields[i].Name = name
 		case pyTuple:
 			if len(name) != 2 {
-				return DType{}, fmt.Errorf("field %d is called %v", i, name)
+				return DType{}, fmt.Errorf("name of field %d: got %v", i, name)
 			}
 			title, ok1 := name[0].(string)
 			short, ok2 := name[1].(string)
 			if !ok1 || !ok2 {
-				return DType{}, fmt.Errorf("field %d is called %v", i, name)
+				return DType{}, fmt.Errorf("name of field %d: got %v", i, name)
 			}
 			fields[i].Title, fields[i].Name = title, short
 		default:
-			return DType{}, fmt.Errorf("field %d is called %v", i, name)
+			return DType{}, fmt.Errorf("name of field %d: got %v", i, name)
 		}
 		if fields[i].Name == "" {
 			fields[i].Name = "f" + strconv.Itoa(i)
@@ -512,7 +512,7 @@ func fromDict(dict pyDict, aligned bool, depth int) (DType, error) {
 		f := &fields[i]
 		ok := true
 		if f.Name, ok = name.(string); !ok {
-			return DType{}, fmt.Errorf("field %d is called %v", i, name)
+			return DType{}, fmt.Errorf("name of field %d: got %v", i, name)
 		}
 		var err error
 		if f.Type, err = fromLiteral(lists["formats"][i], d.Aligned, depth+1); err != nil {

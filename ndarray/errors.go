@@ -15,11 +15,11 @@ var (
 	ErrSize     = errors.New("wrong buffer size")
 	ErrRegion   = errors.New("region outside the array")
 	ErrType     = errors.New("wrong element type")
-	ErrShape    = errors.New("impossible shape")
+	ErrShape    = errors.New("invalid shape")
 	ErrParam    = errors.New("invalid parameter")
 	ErrReadOnly = errors.New("opened read-only")
 	ErrFormat   = errors.New("not a known array format")
-	ErrCorrupt  = errors.New("damaged array")
+	ErrCorrupt  = errors.New("corrupt array")
 	ErrValue    = errors.New("value does not fit")
 
 	ErrNotFound error = &kindOf{"not found", fs.ErrNotExist} // errors.Is(ErrNotFound, fs.ErrNotExist) is true

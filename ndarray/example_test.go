@@ -134,5 +134,5 @@ func ExampleReadAs() {
 	fmt.Println(ndarray.ReadAs(ctx, a, make([]uint8, 3), ndarray.Whole(a.Shape())))
 	// Output:
 	// <nil> [7 8 300]
-	// ndarray: read: value does not fit: element [2]: 300 is no |u1
+	// ndarray: read: value does not fit: element [2]: 300 is not a value of |u1
 }

@@ -179,7 +179,7 @@ func (s *Spec) Validate() error {
 	for _, a := range s.Attrs {
 		k := key{a.Name, a.Fixed && a.Raw != nil} // a frame may have both under one name
 		if seen[k] {
-			add(ErrParam, "attribute %q twice", a.Name)
+			add(ErrParam, "duplicate attribute %q", a.Name)
 		}
 		seen[k] = true
 		errs = append(errs, a.Validate())

@@ -34,7 +34,7 @@ func ReadAs[T Element](ctx context.Context, a *Array, dst []T, r Region) error {
 		if i, ok := convertAll(bytesOf(dst[:n]), to, stored, m.DType, false); !ok {
 			at := coordinates(part, i)
 			text := FormatElement(m.DType, stored[i*m.DType.Size:(i+1)*m.DType.Size])
-			return a.wrap(op, fmt.Errorf("%w: element %v: %s is no %v", ErrValue, at, text, to))
+			return a.wrap(op, fmt.Errorf("%w: element %v: %s is not a value of %v", ErrValue, at, text, to))
 		}
 		dst = dst[n:]
 	}
@@ -59,7 +59,7 @@ func WriteAs[T Element](ctx context.Context, a *Array, src []T, r Region) error 
 	}
 	converted := make([]byte, len(src)*m.DType.Size)
 	if i, ok := convertAll(converted, m.DType, bytesOf(src), from, false); !ok {
-		return a.wrap(op, fmt.Errorf("%w: element %v: %v is no %v", ErrValue, coordinates(r, i), src[i], m.DType))
+		return a.wrap(op, fmt.Errorf("%w: element %v: %v is not a value of %v", ErrValue, coordinates(r, i), src[i], m.DType))
 	}
 	return a.Write(ctx, converted, r)
 }

@@ -89,12 +89,12 @@ func TestReadAs(t *testing.T) {
 	t.Run("overflow", func(t *testing.T) {
 		err := ndarray.ReadAs(ctx, a, make([]uint8, 6), whole)
 		require.ErrorIs(t, err, ndarray.ErrValue)
-		require.ErrorContains(t, err, "element [1 2]: 300 is no |u1")
+		require.ErrorContains(t, err, "element [1 2]: 300 is not a value of |u1")
 	})
 	t.Run("fraction", func(t *testing.T) {
 		err := ndarray.WriteAs(ctx, a, []float64{7, 7, 7, 7, 0.5, 7}, whole)
 		require.ErrorIs(t, err, ndarray.ErrValue)
-		require.ErrorContains(t, err, "element [1 1]: 0.5 is no <i2")
+		require.ErrorContains(t, err, "element [1 1]: 0.5 is not a value of <i2")
 		got := make([]int16, 6)
 		require.NoError(t, ndarray.Read(ctx, a, got, whole))
 		require.Equal(t, []int16{1, 2, 3, 4, 5, 300}, got, "unchanged")

@@ -483,7 +483,7 @@ func (p *selectionParser) item() (Index, error) {
 		}
 		n, err := strconv.ParseInt(part, 10, 64)
 		if err != nil {
-			return Index{}, whole.fail(strconv.Quote(part) + " is no whole number of 64 bits")
+			return Index{}, whole.fail(strconv.Quote(part) + " is not a 64-bit integer")
 		}
 		numbers[i], given[i] = n, true
 	}

@@ -19,7 +19,7 @@ import (
 func (d DType) Split(b []byte) ([][]byte, error) {
 	var parts [][]byte
 	bad := func() ([][]byte, error) {
-		return nil, fmt.Errorf("%w: %d bytes are no %v", ErrValue, len(b), d)
+		return nil, fmt.Errorf("%w: %d bytes are not a valid %v", ErrValue, len(b), d)
 	}
 	rest, ok := b, true
 	next := func(part DType) {

@@ -136,7 +136,7 @@ func TestPlan_Commit_errors(t *testing.T) {
 		require.NoError(t, os.Chtimes(dir+"/a.b2nd", time.Time{}, time.Now().Add(time.Hour)))
 		requireUnchanged(t, dir, plan.ErrSource, commit(p, t))
 	})
-	t.Run("damaged receipt", func(t *testing.T) {
+	t.Run("corrupt receipt", func(t *testing.T) {
 		for _, damage := range []func(b []byte) []byte{
 			func(b []byte) []byte { return b[:len(b)/2] },
 			func(b []byte) []byte { return []byte(strings.Replace(string(b), `"bytes":`, `"bytes":1`, 1)) },

@@ -103,7 +103,7 @@ func (f *files) look(name string) (sig signature, ok bool, err error) {
 			return sig, false, openError(name, err)
 		}
 	} else if !info.Mode().IsRegular() {
-		return sig, false, fail(http.StatusForbidden, "Permission denied: %s is no regular file", name)
+		return sig, false, fail(http.StatusForbidden, "Permission denied: %s is not a regular file", name)
 	}
 	h.Sum(sig[:0])
 	return sig, true, nil

@@ -114,7 +114,7 @@ func paramsOf(f *Frame, workers int) (*Params, error) {
 	head.CParams.CodecMeta, head.CParams.Threads = 0, 1
 	p := &Params{ChunkSize: f.ChunkSize(), Sparse: h.Type() == cframe.Sparse, Workers: workers, CParams: &head.CParams, Meta: head.Meta}
 	if err := p.CParams.Validate(); err != nil {
-		return nil, fmt.Errorf("%w: a frame whose chunks are compressed otherwise: %w", errors.ErrUnsupported, err)
+		return nil, fmt.Errorf("%w: a frame whose chunks are compressed with other parameters: %w", errors.ErrUnsupported, err)
 	}
 	if h.CodecMeta != 0 || h.UseDict() {
 		return nil, fmt.Errorf("%w: a frame with a parameter of its codec, or dictionaries", errors.ErrUnsupported)
@@ -166,7 +166,7 @@ func resume(f *Frame, o *AppendOptions) (*Writer, error) {
 		return nil, err
 	}
 	if header != int(h.HeaderSize) {
-		return nil, fmt.Errorf("%w: a header of %d bytes, it should have %d", cblosc.ErrFormat, h.HeaderSize, header)
+		return nil, fmt.Errorf("%w: a header of %d bytes, want %d", cblosc.ErrFormat, h.HeaderSize, header)
 	}
 	for _, l := range f.head.Trailer.VLMetalayers {
 		w.vlmeta = append(w.vlmeta, cblosc.Metalayer{Name: l.Name, Content: l.Content})

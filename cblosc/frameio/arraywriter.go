@@ -138,7 +138,7 @@ func (a *Array) writer(o *ArrayOptions) (*ArrayWriter, error) {
 func (a *Array) plain(w *Writer) error {
 	cp := &w.cp
 	if cp.Codec > cblosc.Zstd {
-		return fmt.Errorf("%w: chunks of the codec %v, which needs to know the array", errors.ErrUnsupported, cp.Codec)
+		return fmt.Errorf("%w: chunks of the codec %v, which needs the metadata of the array", errors.ErrUnsupported, cp.Codec)
 	}
 	for _, f := range cp.Filters {
 		if f.ID > cblosc.TruncPrec {
@@ -165,7 +165,7 @@ func (w *ArrayWriter) grow(rows int64) error {
 			x.Caterva = l.Name == b2ndmeta.CatervaName
 			content := x.Append(nil)
 			if len(content) != len(l.Content) {
-				return fmt.Errorf("%w: a metalayer %q of %d bytes, it should have %d", cblosc.ErrFormat, l.Name, len(l.Content), len(content))
+				return fmt.Errorf("%w: a metalayer %q of %d bytes, want %d", cblosc.ErrFormat, l.Name, len(l.Content), len(content))
 			}
 			w.w.params.Meta[i].Content = content
 		}

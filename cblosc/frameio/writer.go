@@ -247,7 +247,7 @@ func (w *Writer) RepeatLast(n int) error {
 	}
 	k := len(w.offsets)
 	if len(w.pending) > 0 || w.ended || k == 0 || !w.offsets[k-1].IsSpecial() {
-		return w.fail(op, fmt.Errorf("%w: the last chunk is no whole one of special values", cblosc.ErrParam), false)
+		return w.fail(op, fmt.Errorf("%w: the last chunk is a partial chunk of special values", cblosc.ErrParam), false)
 	}
 	if n > maxChunks-k {
 		return w.fail(op, tooMany(), false)

@@ -183,5 +183,5 @@ func failure(rc C.int, id int, values []uint32, have, want int) error {
 	case C.GOH5Z_EGROWS:
 		return ErrGrows
 	}
-	return fmt.Errorf("%w: no stream of this filter, or a damaged one", h5.ErrCorrupt)
+	return fmt.Errorf("%w: no stream of this filter, or a corrupt one", h5.ErrCorrupt)
 }

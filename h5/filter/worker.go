@@ -55,7 +55,7 @@ func (o *owned) close() {
 		errs = append(errs, c.Close())
 	}
 	if err := errors.Join(errs...); err != nil {
-		panic("filter: a context was closed by somebody else: " + err.Error())
+		panic("filter: a context was closed by another owner: " + err.Error())
 	}
 }
 

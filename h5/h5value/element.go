@@ -40,7 +40,7 @@ func ReadAll[T any](d *h5.Dataset) ([]T, error) {
 	}
 	n := info.Space.NumElems()
 	if size := int64(reflect.TypeFor[T]().Size()); n < 0 || size > 0 && n > maxReadAll/size {
-		return nil, &h5.Error{Op: "read", Path: d.Path(), Err: fmt.Errorf("%w: %v, %d bytes are the most", h5.ErrSize, info.Space, maxReadAll)}
+		return nil, &h5.Error{Op: "read", Path: d.Path(), Err: fmt.Errorf("%w: %v, want at most %d bytes", h5.ErrSize, info.Space, maxReadAll)}
 	}
 	dst := make([]T, n)
 	if n == 0 {

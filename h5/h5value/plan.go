@@ -431,7 +431,7 @@ func enumPlan(goType reflect.Type, t *h5.Datatype) (*plan, error) {
 				return err
 			}
 			if n := format.Load(x.v.Block[at : at+base.Size]); !slices.ContainsFunc(t.Members, func(m h5.Member) bool { return n == memberNumber(&m, base) }) {
-				return fmt.Errorf("%w: %v is no member of %v", h5.ErrOverflow, n, t)
+				return fmt.Errorf("%w: %v is not a member of %v", h5.ErrOverflow, n, t)
 			}
 			return nil
 		}}, nil
@@ -446,7 +446,7 @@ func enumPlan(goType reflect.Type, t *h5.Datatype) (*plan, error) {
 	encodeName := func(x *transfer, at int, name string) error {
 		v, ok := values[name]
 		if !ok {
-			return fmt.Errorf("%w: %q is no member of %v", h5.ErrParam, name, t)
+			return fmt.Errorf("%w: %q is not a member of %v", h5.ErrParam, name, t)
 		}
 		return inner.encode(x, at, unsafe.Pointer(&v))
 	}
@@ -480,7 +480,7 @@ func enumPlan(goType reflect.Type, t *h5.Datatype) (*plan, error) {
 				}
 				name, ok := names[v]
 				if !ok {
-					return fmt.Errorf("%w: %d is no member of %v", h5.ErrOverflow, v, t)
+					return fmt.Errorf("%w: %d is not a member of %v", h5.ErrOverflow, v, t)
 				}
 				*(*string)(p) = name
 				return nil
@@ -597,7 +597,7 @@ func padString(dst []byte, s string, pad h5.StringPad) error {
 	case strings.IndexByte(s, 0) >= 0:
 		return fmt.Errorf("%w: zero byte at %d of a string", h5.ErrParam, strings.IndexByte(s, 0))
 	case pad == h5.SpacePad && strings.HasSuffix(s, " "):
-		return fmt.Errorf("%w: string ends in the spaces its type pads with, and would come back shorter", h5.ErrParam)
+		return fmt.Errorf("%w: string ends in the spaces with which its type pads, and would be read back shorter", h5.ErrParam)
 	}
 	n := copy(dst, s)
 	fill := byte(0)

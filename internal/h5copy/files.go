@@ -98,7 +98,7 @@ func (c *Copier) files(info *h5.DatasetInfo, path string) (changed bool) {
 			continue
 		}
 		if m.Irregular {
-			c.problem(Missing, path, "source of a virtual dataset", fmt.Errorf("the name of the file %q cannot be changed in a mapping that is no hyperslab", m.File))
+			c.problem(Missing, path, "source of a virtual dataset", fmt.Errorf("the name of the file %q cannot be changed in a mapping that is not a hyperslab", m.File))
 			continue
 		}
 		m.File, changed = name, true

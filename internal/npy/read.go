@@ -75,7 +75,7 @@ func Read(r io.Reader) (a Array, err error) {
 	a.Offset = at + length
 	dict, ok := pythonDict(string(text))
 	if !ok || dict["descr"] == "" || dict["shape"] == "" {
-		return bad("%.80q is no dict of descr, fortran_order and shape", text)
+		return bad("%.80q is not a dict of descr, fortran_order and shape", text)
 	}
 	switch dict["fortran_order"] {
 	case "True":

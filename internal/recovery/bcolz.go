@@ -534,7 +534,7 @@ func (t *tree) chunks(ctx context.Context, dir, object string, a *bcolztree.Arra
 			}
 			t.r.Chunks++
 			if b.fixed {
-				t.r.add(Finding{Guessed, object, "chunk", i, -1, name + ": has all its values and fewer chunks than its header tells"})
+				t.r.add(Finding{Guessed, object, "chunk", i, -1, name + ": has all its values and fewer chunks than its header declares"})
 			}
 			if c == Unverified && !b.fixed {
 				t.r.Unverified++

@@ -152,7 +152,7 @@ func (f *frame) readHeader() error {
 		if err == nil && m.Check() == nil && len(m.Shape) > 0 {
 			f.meta = &m
 			f.head.Metalayers = []cframe.Metalayer{{Name: b2ndmeta.Name, Content: content}}
-			f.r.note(Guessed, "", "metalayer b2nd", int64(i)+5, "bytes that are one: %v", m)
+			f.r.note(Guessed, "", "metalayer b2nd", int64(i)+5, "bytes that form a chunk: %v", m)
 			return nil
 		}
 	}
@@ -310,7 +310,7 @@ func (f *frame) walk(ctx context.Context) error {
 		}
 		f.r.seen.more(next - at)
 		if next < f.size || f.header && at < f.base+f.head.CBytes {
-			gaps = append(gaps, Finding{Lost, "", "bytes", -1, at, fmt.Sprintf("%d that are no chunk", next-at)})
+			gaps = append(gaps, Finding{Lost, "", "bytes", -1, at, fmt.Sprintf("%d that are not chunks", next-at)})
 		}
 		at = next
 	}

@@ -96,9 +96,9 @@ func TestFrame_CertainValues(t *testing.T) {
 			b[at] = rapid.Byte().Draw(t, "byte")
 		}
 		b = b[:rapid.OneOf(rapid.Just(p.end), rapid.Int64Range(p.index, p.end)).Draw(t, "size")]
-		damaged, dst := filepath.Join(dir, "d.b2nd"), filepath.Join(dir, "n.b2nd")
-		require.NoError(t, os.WriteFile(damaged, b, 0o600))
-		r, err := recovery.Recover(bg, dst, damaged, &recovery.Options{Overwrite: true, Format: detect.B2ND})
+		corrupt, dst := filepath.Join(dir, "d.b2nd"), filepath.Join(dir, "n.b2nd")
+		require.NoError(t, os.WriteFile(corrupt, b, 0o600))
+		r, err := recovery.Recover(bg, dst, corrupt, &recovery.Options{Overwrite: true, Format: detect.B2ND})
 		if err != nil {
 			require.ErrorIs(t, err, ndarray.ErrCorrupt)
 			return

@@ -136,7 +136,7 @@ func (f *frame) copyChunk(w *frameio.Writer, i, size, typeSize int64, places []c
 	p := places[i]
 	if p.IsSpecial() {
 		if p.Check() != nil {
-			return lost(-1, "an entry of the index without a meaning")
+			return lost(-1, "an invalid entry of the index")
 		}
 		f.r.Chunks++
 		f.r.Unverified++
@@ -180,7 +180,7 @@ func (f *frame) copyChunk(w *frameio.Writer, i, size, typeSize int64, places []c
 	switch {
 	case values == nil && c.h.Special == chunk.NotSpecial: // codec or filters need the array's metadata, or the work limit was reached
 		f.r.Guessed++
-		f.r.add(Finding{Guessed, "", "chunk", i, offset, "its header and block starts are sound; the values were not decoded"})
+		f.r.add(Finding{Guessed, "", "chunk", i, offset, "its header and block starts are valid; the values were not decoded"})
 	case f.offsets != nil:
 		f.r.Unverified++
 	default:

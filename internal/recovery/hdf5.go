@@ -43,7 +43,7 @@ type source struct {
 	omit    map[string]error       // objects that are left out because they are invalid in the new file
 	guessed bool                   // only a guess leads to the elements being written
 	checked bool                   // a checksum confirms the elements being written
-	damaged bool                   // an error was found in the file
+	corrupt bool                   // an error was found in the file
 	full    error                  // error if the disk is too full for the new file
 }
 
@@ -104,10 +104,10 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 		return rewrite("", err)
 	}
 	if end, unclosed := c.file.Unclosed(); unclosed {
-		return rewrite(", since the library would cut it when it is written to", &h5.UnclosedError{End: end, Size: s.size})
+		return rewrite(", because the library would truncate it on a write", &h5.UnclosedError{End: end, Size: s.size})
 	}
 	if err := accepted(path); err != nil {
-		return rewrite(", since the library refuses what no rule forbids", err)
+		return rewrite(", because the library refuses a form that the specification allows", err)
 	}
 	s.seen.begin(s.size, 0)
 	t, err := c.decoded(ctx)
@@ -116,17 +116,17 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 	}
 	if len(t.bad) > 0 {
 		if err := replaceChunks(path, t.bad); errors.Is(err, errOtherFilters) {
-			return rewrite(", since chunks cannot be replaced in it", err)
+			return rewrite(", because chunks cannot be replaced in it", err)
 		} else if err != nil {
 			return false, err
 		}
 		s.seen.begin(s.size, 0)
 		if err := proved(ctx, f, s.seen, s.most); err != nil {
-			return rewrite(", since chunks cannot be replaced in it", err)
+			return rewrite(", because chunks cannot be replaced in it", err)
 		}
 	}
 	if cleared {
-		s.r.note(Certain, "", "file consistency flags", 11, "cleared: the writer did not close the file, and everything in it is sound")
+		s.r.note(Certain, "", "file consistency flags", 11, "cleared: the writer did not close the file, and its contents are valid")
 	}
 	s.r.Arrays += t.arrays
 	s.r.Chunks += t.good
@@ -575,7 +575,7 @@ func (s *source) rewrite(ctx context.Context, path string) (err error) {
 			return err
 		}
 	}
-	if s.damaged || root == nil {
+	if s.corrupt || root == nil {
 		if err := s.orphans(ctx, root == nil); err != nil {
 			return err
 		}
@@ -601,16 +601,16 @@ func (s *source) open() (*h5file.Object, error) {
 	if err == nil {
 		s.file = f
 		if d := f.Driver(); d != nil {
-			return nil, fmt.Errorf("%w: a member of a file in several pieces (driver %q)", errors.ErrUnsupported, d.ID)
+			return nil, fmt.Errorf("%w: a member of a file in several parts (driver %q)", errors.ErrUnsupported, d.ID)
 		}
 		if err := f.Damage(); err != nil {
-			s.damaged = true
+			s.corrupt = true
 			s.r.note(Certain, "", "superblock", f.UserBlock(), "%v", err)
 		}
 		root, rerr := f.Root()
 		if root != nil && root.Kind() == h5file.GroupKind {
 			if rerr != nil {
-				s.damaged = true
+				s.corrupt = true
 				s.r.note(Lost, "/", "object header", int64(root.Addr)+f.UserBlock(), "%v", rerr)
 			}
 			s.done[root.Addr] = "/"
@@ -633,7 +633,7 @@ func (s *source) open() (*h5file.Object, error) {
 			return nil, fmt.Errorf("%w: %w", ndarray.ErrCorrupt, err)
 		}
 	}
-	s.damaged = true
+	s.corrupt = true
 	return nil, nil
 }
 

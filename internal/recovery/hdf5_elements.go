@@ -72,7 +72,7 @@ func (s *source) contiguous(ctx context.Context, at string, o *h5file.Object, sp
 	lost := func(first, end int64, err error) {
 		s.r.Lost++
 		s.r.note(Lost, at, "elements", -1, "%d to %d of %d are not in the file: %v", first, end-1, all, err)
-		s.damaged = true
+		s.corrupt = true
 	}
 	// A piece that cannot be read is split in two until the readable part is found.
 	var piece func(first, end int64) error
@@ -177,7 +177,7 @@ func (s *source) chunks(ctx context.Context, at string, d *h5.Dataset, o *h5file
 	for c, err := range o.Chunks() {
 		i++
 		if err != nil {
-			s.damaged = true
+			s.corrupt = true
 			s.r.Lost++
 			s.r.note(Lost, at, "index of chunks", -1, "%v", err)
 			continue

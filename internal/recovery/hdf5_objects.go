@@ -26,7 +26,7 @@ func (s *source) group(ctx context.Context, path string, o *h5file.Object) error
 	s.attributes(path, g, o)
 	for l, err := range o.Links() {
 		if err != nil {
-			s.damaged = true
+			s.corrupt = true
 			s.r.note(Lost, path, "links", -1, "%v", err)
 			s.r.LostObjects++
 			continue
@@ -36,7 +36,7 @@ func (s *source) group(ctx context.Context, path string, o *h5file.Object) error
 		}
 		at := strings.TrimSuffix(path, "/") + "/" + l.Name
 		if l.Name == "" || l.Name == "." || strings.ContainsAny(l.Name, "/\x00") {
-			s.lost(at, "link", fmt.Errorf("a name that cannot be: %q", l.Name))
+			s.lost(at, "link", fmt.Errorf("an invalid name: %q", l.Name))
 			continue
 		}
 		if err := s.link(ctx, g, at, l); err != nil {
@@ -48,7 +48,7 @@ func (s *source) group(ctx context.Context, path string, o *h5file.Object) error
 
 // lost reports an item that is missing from the new file.
 func (s *source) lost(path, what string, err error) {
-	s.damaged = true
+	s.corrupt = true
 	if noRoom(err) && s.full == nil {
 		s.full = err
 	}
@@ -73,7 +73,7 @@ func (s *source) link(ctx context.Context, g *h5.Group, at string, l h5file.Link
 		}
 		o, oerr := s.file.Object(l.Target)
 		if oerr != nil {
-			s.damaged = true
+			s.corrupt = true
 			s.r.note(Lost, at, "object header", int64(l.Target)+s.file.UserBlock(), "%v", oerr)
 			if o != nil && oerr != o.Err() { // not only an error of one message
 				s.unsure[l.Target] = true
@@ -152,7 +152,7 @@ func (s *source) object(ctx context.Context, at string, o *h5file.Object) error 
 			return errors.Join(s.elements(ctx, at, d, o), d.Close())
 		})
 	default:
-		s.lost(at, "object", errors.New("neither group nor dataset nor datatype any more"))
+		s.lost(at, "object", errors.New("not a group, dataset or datatype any more"))
 	}
 	return nil
 }
@@ -201,7 +201,7 @@ func (s *source) create(at string, o *h5file.Object) (*h5.Dataset, error) {
 		// of some bytes could demand any size, so large datasets become chunked.
 		if l.Addr.Defined() && len(space.Dims) > 0 && size > uint64(s.size) {
 			opts.Chunks = pieces(space.Dims, item)
-			s.r.note(Lost, at, "layout", -1, "%d elements of %d bytes in a file of %d: in chunks now, and those without elements take no room", n, item, s.size)
+			s.r.note(Lost, at, "layout", -1, "%d elements of %d bytes in a file of %d: in chunks now, and those without elements take no space", n, item, s.size)
 		}
 	case h5file.Virtual:
 		if opts.Mappings, err = s.mappings(at, o); err != nil {
@@ -286,7 +286,7 @@ func (s *source) attributes(at string, to attributer, o *h5file.Object) {
 
 func (s *source) attribute(at string, to attributer, a *h5file.Attribute) error {
 	if a.Type == nil || a.Space == nil {
-		return errors.New("no type or no space")
+		return errors.New("missing datatype or dataspace")
 	}
 	t, err := h5types.Datatype(a.Type)
 	if err != nil {
@@ -303,7 +303,7 @@ func (s *source) attribute(at string, to attributer, a *h5file.Attribute) error 
 	}
 	if e.lost > 0 {
 		s.r.LostObjects++
-		s.damaged = true
+		s.corrupt = true
 		s.r.note(Lost, at, "attribute "+a.Name, -1, "%d values: %v", e.lost, e.err)
 	} else if e.guessed {
 		s.r.note(Guessed, at, "attribute "+a.Name, -1, "%v", e.err)

@@ -47,7 +47,7 @@ func (s *source) orphans(ctx context.Context, noRoot bool) error {
 	}
 	if len(tops) == 1 {
 		s.done[tops[0].Addr] = "/"
-		s.r.note(Guessed, "/", "root group", s.place(tops[0]), "the one group that no other leads to")
+		s.r.note(Guessed, "/", "root group", s.place(tops[0]), "the only group without a parent")
 		if err := s.group(ctx, "/", tops[0]); err != nil {
 			return err
 		}

@@ -238,9 +238,9 @@ func TestHDF5_anyByte(t *testing.T) {
 	require.NoError(t, err)
 	step := 97
 	for at := 0; at < len(b); at += step {
-		damaged := bytes.Clone(b)
-		damaged[at] ^= 0xFF
-		require.NoError(t, os.WriteFile(src, damaged, 0o600))
+		corrupt := bytes.Clone(b)
+		corrupt[at] ^= 0xFF
+		require.NoError(t, os.WriteFile(src, corrupt, 0o600))
 		dst := filepath.Join(t.TempDir(), "new.h5")
 		if _, err := recovery.Recover(bg, dst, src, nil); err != nil {
 			require.NoFileExists(t, dst, "byte %d: %v", at, err)
@@ -271,7 +271,7 @@ func TestHDF5_OverlappingChunks(t *testing.T) {
 	})
 	v, err := verify.File(bg, src, nil)
 	require.NoError(t, err)
-	require.Equal(t, verify.ExitDamaged, v.ExitCode())
+	require.Equal(t, verify.ExitCorrupt, v.ExitCode())
 	dst, r := recovered(t, src, nil)
 	require.Equal(t, recovery.ExitPartly, r.ExitCode(), "%v", r.Findings)
 	requireSound(t, dst)
@@ -465,7 +465,7 @@ func TestHDF5_shortChecksum(t *testing.T) {
 	require.NoError(t, f.Close())
 	v, err := verify.File(bg, src, nil)
 	require.NoError(t, err)
-	require.Equal(t, verify.ExitDamaged, v.ExitCode())
+	require.Equal(t, verify.ExitCorrupt, v.ExitCode())
 	chunks := 0
 	for _, d := range v.Damages {
 		if d.Chunk == 2 {

@@ -51,7 +51,7 @@ func (s *source) pointing(at string, d *h5.Dataset, t h5.Datatype, stored *h5fil
 		}
 		switch {
 		case e.lost > 0:
-			s.damaged = true
+			s.corrupt = true
 			s.r.Lost++
 			s.r.note(Lost, at, fmt.Sprintf("elements from %v", part.Start), -1, "%d values of %d elements: %v", e.lost, n, e.err)
 		case e.guessed && !s.guessed:
@@ -271,13 +271,13 @@ func (s *source) mappings(at string, o *h5file.Object) ([]h5.Mapping, error) {
 		to, err := mapping(m, dims)
 		if err != nil {
 			s.r.Lost++
-			s.damaged = true
+			s.corrupt = true
 			s.r.note(Lost, at, fmt.Sprintf("source %d", i), -1, "%q in %q: %v", m.Dataset, m.File, err)
 			continue
 		}
 		list = append(list, to)
 		if m.File != "." {
-			s.r.note(Guessed, at, fmt.Sprintf("source %d", i), -1, "%q in the file %q, which is not looked at", m.Dataset, m.File)
+			s.r.note(Guessed, at, fmt.Sprintf("source %d", i), -1, "%q in the file %q, which is not examined", m.Dataset, m.File)
 		}
 	}
 	return list, nil
@@ -344,5 +344,5 @@ func region(s h5file.Selection, all h5.Region) (h5.Region, error) {
 	if b, ok := sel.(h5.Boxes); ok && len(b) == 1 {
 		return b[0].Region(), nil
 	}
-	return h5.Region{}, fmt.Errorf("%w: a selection that is no hyperslab", errors.ErrUnsupported)
+	return h5.Region{}, fmt.Errorf("%w: a selection that is not a hyperslab", errors.ErrUnsupported)
 }

@@ -64,7 +64,7 @@ func recovered(t *testing.T, src string, o *recovery.Options) (string, *recovery
 	before := content(t, src)
 	r, err := recovery.Recover(bg, dst, src, o)
 	require.NoError(t, err)
-	require.Equal(t, before, content(t, src), "the damaged file was changed")
+	require.Equal(t, before, content(t, src), "the corrupt file was changed")
 	return dst, r
 }
 

@@ -42,7 +42,7 @@ func TestRecover_certain(t *testing.T) {
 		{"contiguous", h5.V110, h5.SimpleSpace(40), h5.DatasetOptions{}, 40, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			for _, damaged := range []bool{false, true} {
+			for _, corrupt := range []bool{false, true} {
 				src := filepath.Join(t.TempDir(), "a.h5")
 				f, err := h5.Create(src, &h5.CreateOptions{Low: tt.low, High: h5.LatestFormat})
 				require.NoError(t, err)
@@ -57,7 +57,7 @@ func TestRecover_certain(t *testing.T) {
 				require.NoError(t, err)
 				require.NoError(t, g.Close())
 				require.NoError(t, f.Close())
-				if damaged { // corrupt another object, so that the file is rewritten chunk by chunk
+				if corrupt { // corrupt another object, so that the file is rewritten chunk by chunk
 					at := hdf5test.Object(t, src, "/z").Addr
 					change(t, src, func(b []byte) []byte { clear(b[at : at+16]); return b })
 				}
@@ -66,12 +66,12 @@ func TestRecover_certain(t *testing.T) {
 				if tt.certain {
 					want = []int64{r.Chunks, 0}
 				}
-				require.Equal(t, want, []int64{r.Certain, r.Unverified}, "damaged %v: %v", damaged, r.Findings)
+				require.Equal(t, want, []int64{r.Certain, r.Unverified}, "corrupt %v: %v", corrupt, r.Findings)
 				exit := recovery.ExitWhole
-				if damaged {
+				if corrupt {
 					exit = recovery.ExitPartly
 				}
-				require.Equal(t, exit, r.ExitCode(), "damaged %v: %v", damaged, r.Findings)
+				require.Equal(t, exit, r.ExitCode(), "corrupt %v: %v", corrupt, r.Findings)
 			}
 		})
 	}

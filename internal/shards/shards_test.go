@@ -238,8 +238,8 @@ func TestSplitNested(t *testing.T) {
 		require.NoError(t, shards.Join(bg, at(name+"joined"), parts))
 		require.Equal(t, contents(t, at(name)), contents(t, at(name+"joined")))
 		require.NoError(t, os.Remove(filepath.Join(at(name+"3"), files[1])))
-		require.ErrorIs(t, shards.Join(bg, at(name+"damaged"), parts), ndarray.ErrCorrupt)
-		require.NoDirExists(t, at(name+"damaged"))
+		require.ErrorIs(t, shards.Join(bg, at(name+"corrupt"), parts), ndarray.ErrCorrupt)
+		require.NoDirExists(t, at(name+"corrupt"))
 	}
 }
 

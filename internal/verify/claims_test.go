@@ -76,7 +76,7 @@ func TestClaims_sharedBytes(t *testing.T) {
 		r, err := verify.File(bg, crowded(t, 0), &verify.Options{Untrusted: untrusted})
 		require.NoError(t, err)
 		require.Equal(t, int64(100), r.NumDamages)
-		require.ErrorContains(t, r.Damages[0].Err, "another chunk is there too")
+		require.ErrorContains(t, r.Damages[0].Err, "another chunk has the same position")
 		require.Equal(t, int64(101), r.Chunks)
 		require.Equal(t, int64(3200), r.DecodedBytes, "of one chunk")
 

@@ -126,7 +126,7 @@ func TestDamagedChunk(t *testing.T) {
 				})
 				r, err = verify.File(bg, path, o)
 				require.NoError(t, err)
-				require.Equal(t, verify.ExitDamaged, r.ExitCode())
+				require.Equal(t, verify.ExitCorrupt, r.ExitCode())
 				require.Len(t, r.Damages, 1, "%v", r.Damages)
 				got := r.Damages[0]
 				require.Error(t, got.Err)
@@ -188,7 +188,7 @@ func TestVerify_groups(t *testing.T) {
 	require.NoError(t, os.Truncate(group, 50))
 	r, err := verify.File(bg, path, nil)
 	require.NoError(t, err)
-	require.Equal(t, verify.ExitDamaged, r.ExitCode())
+	require.Equal(t, verify.ExitCorrupt, r.ExitCode())
 	require.Equal(t, "g/"+detect.GroupFile, r.Damages[0].Object)
 	require.Equal(t, int64(1), r.Arrays)
 }
@@ -208,7 +208,7 @@ func TestTruncated(t *testing.T) {
 				require.ErrorIs(t, err, ndarray.ErrFormat, "%d bytes", n)
 				continue
 			}
-			require.Equal(t, verify.ExitDamaged, r.ExitCode(), "%s: %d of %d bytes", name, n, len(b))
+			require.Equal(t, verify.ExitCorrupt, r.ExitCode(), "%s: %d of %d bytes", name, n, len(b))
 		}
 	}
 }
@@ -257,7 +257,7 @@ func TestDamagedStructures(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(path, "__rootdirs__"), []byte(`{"names": ["a", "b", "c"]}`+"\n"), 0o600))
 		r, err := verify.File(bg, path, nil)
 		require.NoError(t, err)
-		require.Equal(t, verify.ExitDamaged, r.ExitCode())
+		require.Equal(t, verify.ExitCorrupt, r.ExitCode())
 		require.Greater(t, r.NumDamages, int64(1)<<59)
 		require.Len(t, r.Damages, 1000)
 	})
@@ -362,7 +362,7 @@ func TestDigests(t *testing.T) {
 		change(t, file, at, func(b []byte) { b[0] ^= 1 })
 		r, err = verify.File(bg, path, &verify.Options{Digests: verify.CheckDigests})
 		require.NoError(t, err)
-		require.Equal(t, verify.ExitDamaged, r.ExitCode())
+		require.Equal(t, verify.ExitCorrupt, r.ExitCode())
 		require.Equal(t, n-1, r.Digests)
 
 		require.NoError(t, os.WriteFile(path+verify.SidecarExt, []byte("no digest\n"), 0o600))
@@ -407,7 +407,7 @@ func TestErrors(t *testing.T) {
 		// With an explicit format, the file is corrupt.
 		r, err := verify.File(bg, path, &verify.Options{Format: detect.B2ND, Isolated: isolated})
 		require.NoError(t, err)
-		require.Equal(t, verify.ExitDamaged, r.ExitCode())
+		require.Equal(t, verify.ExitCorrupt, r.ExitCode())
 	}
 	_, err = verify.File(bg, "x", &verify.Options{MaxChunk: -1})
 	require.ErrorIs(t, err, ndarray.ErrParam)

@@ -181,7 +181,7 @@ func checkDigests(ctx context.Context, path string, o Options, r *Report) error 
 	}
 	for _, name := range sorted(want) {
 		if _, ok := got[name]; !ok {
-			if err := bad(name, "the file is gone", want[name]); err != nil {
+			if err := bad(name, "the file was removed", want[name]); err != nil {
 				return err
 			}
 		}
@@ -206,7 +206,7 @@ func readDigests(sidecar string) (_ map[string]string, err error) {
 		digest, name, ok := strings.Cut(line, " ")
 		raw, err := hex.DecodeString(digest)
 		if !ok || err != nil || len(raw) != sha256.Size || len(name) < 2 || name[0] != ' ' && name[0] != '*' {
-			return nil, fmt.Errorf("%w: %s, line %d is no digest of SHA-256 with a name", ndarray.ErrCorrupt, sidecar, n)
+			return nil, fmt.Errorf("%w: %s, line %d is not a SHA-256 digest with a name", ndarray.ErrCorrupt, sidecar, n)
 		}
 		name = name[1:]
 		if escaped {

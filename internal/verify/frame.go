@@ -140,7 +140,7 @@ func (j *job) frameIn(path string, in *stores.Frame, object string) (err error) 
 		}
 		u.again[i] = true
 		p := u.place(i)
-		p.Err = &format.Error{Format: "blosc2 frame", What: "index", Offset: p.Offset, Got: "another chunk is there too", Want: "chunks that do not overlap", Err: format.ErrCorrupt}
+		p.Err = &format.Error{Format: "blosc2 frame", What: "index", Offset: p.Offset, Got: "another chunk has the same position", Want: "chunks that do not overlap", Err: format.ErrCorrupt}
 		if err := j.note(p); err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (j *job) frameIn(path string, in *stores.Frame, object string) (err error) 
 		if err == nil {
 			err = s.Close()
 		}
-		return bad("frame, to the library", err)
+		return bad("frame, read by the library", err)
 	}
 	return nil
 }
@@ -267,7 +267,7 @@ func (u *frameUnit) check(_ context.Context, i int64, s *scratch) (r result, err
 // checkVariable is check for a frame of format 3.
 func (u *frameUnit) checkVariable(i int64, s *scratch) (r result, err error) {
 	if u.offsets[i].IsSpecial() {
-		return r, &format.Error{Format: "blosc2 frame", What: "index", Offset: u.head.Index.Offset, Got: u.offsets[i].String(), Want: "a stored chunk, since chunks differ in length", Err: format.ErrCorrupt}
+		return r, &format.Error{Format: "blosc2 frame", What: "index", Offset: u.head.Index.Offset, Got: u.offsets[i].String(), Want: "a stored chunk, because chunks differ in length", Err: format.ErrCorrupt}
 	}
 	if u.again != nil && u.again[i] {
 		return r, nil

@@ -69,7 +69,7 @@ func (j *job) hdf5(ctx context.Context, path string) error {
 		return j.note(Place{What: "superblock", Offset: -1, Chunk: -1, Err: err})
 	}
 	if d := u.file.Driver(); d != nil {
-		return j.note(Place{What: "driver information", Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: a member of a file in several pieces (driver %q)", errors.ErrUnsupported, d.ID)})
+		return j.note(Place{What: "driver information", Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: a member of a file in several parts (driver %q)", errors.ErrUnsupported, d.ID)})
 	}
 	sound, err := u.structure(ctx)
 	if err != nil {
@@ -215,7 +215,7 @@ func (u *h5File) dataset(path string, o *h5file.Object) error {
 		return nil // reported by structure
 	}
 	elsewhere := func(what string) error {
-		return u.job.note(Place{Object: path, What: what, Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: elements in other files are not looked at", errors.ErrUnsupported)})
+		return u.job.note(Place{Object: path, What: what, Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: elements in other files are not examined", errors.ErrUnsupported)})
 	}
 	d := &dataset{h5File: u, path: path, layout: l, dims: s.Dims}
 	switch {
@@ -476,5 +476,5 @@ func (u *h5File) opened(object string, err error) error {
 	if err == nil || errors.Is(err, ndarray.ErrType) {
 		return nil
 	}
-	return u.job.note(Place{Object: object, What: "object, to the library", Offset: -1, Chunk: -1, Err: hdf5.Translate(err)})
+	return u.job.note(Place{Object: object, What: "object, read by the library", Offset: -1, Chunk: -1, Err: hdf5.Translate(err)})
 }

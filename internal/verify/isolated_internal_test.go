@@ -59,7 +59,7 @@ func TestIsolated_CrashPlaces(t *testing.T) {
 	h := &host{client: &mortal{total: 3000, deadly: map[int64]error{5: worker.ErrCrashed, 7: worker.ErrTimeout, 2999: worker.ErrCrashed}}, o: Options{MaxDamages: 10}}
 	require.NoError(t, h.all(t.Context()))
 	require.Equal(t, int64(2997), h.r.Chunks)
-	require.Equal(t, ExitDamaged, h.r.ExitCode())
+	require.Equal(t, ExitCorrupt, h.r.ExitCode())
 	require.Len(t, h.r.Damages, 2)
 	require.Equal(t, []int64{5, 2999}, []int64{h.r.Damages[0].Chunk, h.r.Damages[1].Chunk})
 	require.Equal(t, int64(40), h.r.Damages[0].Offset)

@@ -67,7 +67,7 @@ func TestSteps_libraryDecoders(t *testing.T) {
 			require.NoError(t, f.Close())
 			r, err = verify.File(bg, path, nil)
 			require.NoError(t, err)
-			require.Equal(t, verify.ExitDamaged, r.ExitCode(), name)
+			require.Equal(t, verify.ExitCorrupt, r.ExitCode(), name)
 			require.ErrorIs(t, r.Damages[0].Err, format.ErrCorrupt)
 			require.ErrorContains(t, r.Damages[0].Err, "at least", name)
 
@@ -84,7 +84,7 @@ func TestSteps_libraryDecoders(t *testing.T) {
 			require.NoError(t, os.WriteFile(path, b, 0o600))
 			r, err = verify.File(bg, path, nil)
 			require.NoError(t, err)
-			require.Equal(t, verify.ExitDamaged, r.ExitCode(), name)
+			require.Equal(t, verify.ExitCorrupt, r.ExitCode(), name)
 			require.ErrorContains(t, r.Damages[0].Err, "356 elements of 4 bytes", name)
 		}
 	}

@@ -31,7 +31,7 @@ func toolReads(t *testing.T, file string) bool {
 // TestSuite_hdf5 checks that h5dump also fails to read each file that Verify reports as corrupt.
 func TestSuite_hdf5(t *testing.T) {
 	dir := need.Directory(t, need.HDF5Source)
-	sound, damaged, partly, pieces := 0, 0, 0, 0
+	sound, corrupt, partly, pieces := 0, 0, 0, 0
 	for _, file := range files(t, dir, ".h5", ".he5") {
 		r, err := verify.File(bg, file, nil)
 		if errors.Is(err, ndarray.ErrFormat) {
@@ -41,9 +41,9 @@ func TestSuite_hdf5(t *testing.T) {
 		}
 		require.NoError(t, err)
 		switch r.ExitCode() {
-		case verify.ExitDamaged:
+		case verify.ExitCorrupt:
 			require.False(t, toolReads(t, file), "%s: %v, and h5dump reads it", file, r.Damages[0])
-			damaged++
+			corrupt++
 		case verify.ExitPartly:
 			partly++
 		default:
@@ -51,7 +51,7 @@ func TestSuite_hdf5(t *testing.T) {
 		}
 	}
 	require.Greater(t, sound, 300)
-	t.Logf("%d sound, %d partly, %d damaged, %d pieces of files", sound, partly, damaged, pieces)
+	t.Logf("%d sound, %d partly, %d corrupt, %d pieces of files", sound, partly, corrupt, pieces)
 }
 
 func TestSuite_blosc2(t *testing.T) {

@@ -153,7 +153,7 @@ type Report struct {
 // Exit codes of a command that verifies. It must exit with 2 if File returned an error.
 const (
 	ExitValid   = 0
-	ExitDamaged = 1
+	ExitCorrupt = 1
 	ExitPartly  = 3 // no errors were found, but parts could not be checked
 )
 
@@ -161,7 +161,7 @@ const (
 func (r *Report) ExitCode() int {
 	switch {
 	case r.NumDamages > 0:
-		return ExitDamaged
+		return ExitCorrupt
 	case r.NumUnchecked > 0:
 		return ExitPartly
 	}

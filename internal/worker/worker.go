@@ -28,7 +28,7 @@ var (
 	ErrPanic error = &kind{"panic in the worker", ErrCrashed}
 	// ErrLimit: the worker exceeded a limit of memory or of processor time. It matches
 	// format.ErrLimit.
-	ErrLimit error = &kind{"worker met a limit", format.ErrLimit}
+	ErrLimit error = &kind{"worker exceeded a limit", format.ErrLimit}
 	// ErrTimeout: a call took longer than Limits.Wall; the worker was killed. It matches
 	// format.ErrLimit.
 	ErrTimeout error = &kind{"worker timed out", format.ErrLimit}

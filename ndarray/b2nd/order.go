@@ -25,7 +25,7 @@ func (b *Backend) InOrder(ctx context.Context, window int64, dir string) (ndarra
 	fresh := b.engine.fresh
 	b.engine.mu.RUnlock()
 	if !fresh {
-		return nil, fmt.Errorf("%w: writes in order to an array that was there", errors.ErrUnsupported)
+		return nil, fmt.Errorf("%w: writes in order to an existing array", errors.ErrUnsupported)
 	}
 	err := b.engine.writing(func(w *frameio.ArrayWriter) error { return w.InOrder(int(window), dir) })
 	if errors.Is(err, errNoWriter) {

@@ -353,7 +353,7 @@ func naturalType(all []any) (ndarray.DType, error) {
 	case numbers == n && !fraction && !negative:
 		return ndarray.DTypeOf[uint64](), nil
 	case numbers == n:
-		return ndarray.DType{}, errors.New("numbers that no one type holds")
+		return ndarray.DType{}, errors.New("numbers without a common type")
 	}
 	return ndarray.DType{}, errors.New("values of different types")
 }

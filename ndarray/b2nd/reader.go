@@ -111,7 +111,7 @@ func openReader(path string, o *OpenOptions, open func() (*frameio.Frame, error)
 	}
 	switch {
 	case o.Write:
-		return nil, fmt.Errorf("%w: this frame is only read", ndarray.ErrReadOnly)
+		return nil, fmt.Errorf("%w: this frame is read-only", ndarray.ErrReadOnly)
 	case o.Library:
 		return nil, fmt.Errorf("%w: this frame is not read by the library", ndarray.ErrParam)
 	}

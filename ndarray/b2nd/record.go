@@ -133,7 +133,7 @@ func encodeShape(shape []int64) any {
 	return list
 }
 
-var errRecord = errors.New(`metalayer "hyperslab" is damaged`)
+var errRecord = errors.New(`metalayer "hyperslab" is corrupt`)
 
 // parseRecord parses the record. It rejects unknown keys and versions, because a later release
 // wrote them.

@@ -137,11 +137,11 @@ func numberType(all []bcolztree.Value) (ndarray.DType, error) {
 	}
 	switch {
 	case fraction && inexact:
-		return ndarray.DType{}, errors.New("an integer above 2^53 among fractions")
+		return ndarray.DType{}, errors.New("an integer above 2^53 together with fractions")
 	case fraction:
 		return ndarray.DTypeOf[float64](), nil
 	case large && negative:
-		return ndarray.DType{}, errors.New("an integer above 2^63-1 among negative ones")
+		return ndarray.DType{}, errors.New("an integer above 2^63-1 together with negative ones")
 	case large:
 		return ndarray.DTypeOf[uint64](), nil
 	}

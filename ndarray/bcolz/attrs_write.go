@@ -33,7 +33,7 @@ func (x *attributes) list(ctx context.Context) (ndarray.Attrs, error) {
 	defer x.mu.Unlock()
 	all := attrsWith(x.members, x.record)
 	for _, name := range x.others {
-		all.Unsupported = append(all.Unsupported, ndarray.UnsupportedAttr{Name: name, Type: "file", Reason: "a file that is neither bcolz's nor ndarray's; it stays where it is"})
+		all.Unsupported = append(all.Unsupported, ndarray.UnsupportedAttr{Name: name, Type: "file", Reason: "a file of neither bcolz nor ndarray; it is not moved"})
 	}
 	return all, ctx.Err()
 }

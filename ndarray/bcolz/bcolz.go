@@ -360,7 +360,7 @@ func (b *Backend) allowed(r ndarray.Region) error {
 	length := b.tree.Storage.ChunkLen
 	first, last := r.Start[0]/length, (r.Start[0]+r.Shape[0]-1)/length
 	if first < b.only.First || last >= b.only.End {
-		return fmt.Errorf("%w: rows %d to %d are in the chunk files %d to %d, of which this opening has %d to %d",
+		return fmt.Errorf("%w: rows %d to %d are in the chunk files %d to %d, of which this handle has %d to %d",
 			ndarray.ErrRegion, r.Start[0], r.Start[0]+r.Shape[0]-1, first, last, b.only.First, b.only.End-1)
 	}
 	return nil

@@ -317,9 +317,9 @@ func TestOpenErrors(t *testing.T) {
 	require.ErrorContains(t, err, "2 rows of 48 bytes, want at most 95 bytes")
 }
 
-// damaged writes a tree of 6 rows in two files, calls edit to corrupt it, and returns the error of
+// corrupt writes a tree of 6 rows in two files, calls edit to corrupt it, and returns the error of
 // opening and reading it.
-func damaged(t *testing.T, edit func(dir string)) error {
+func corrupt(t *testing.T, edit func(dir string)) error {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "a")
 	tree{dtype: ndarray.DTypeOf[int32](), shape: []int64{6}, chunkLen: 4, data: pattern(ndarray.DTypeOf[int32](), 6)}.write(t, dir)
@@ -336,7 +336,7 @@ func damaged(t *testing.T, edit func(dir string)) error {
 }
 
 func TestDamage(t *testing.T) {
-	require.NoError(t, damaged(t, func(string) {}))
+	require.NoError(t, corrupt(t, func(string) {}))
 	file := func(name string, edit func([]byte) []byte) func(string) {
 		return func(dir string) {
 			path := filepath.Join(dir, name)
@@ -375,25 +375,25 @@ func TestDamage(t *testing.T) {
 		{"dflt", file("meta/storage", replace(`"dflt": 0`, `"dflt": "a"`)), ndarray.ErrCorrupt, `dflt is a string "a", elements are <i4`},
 		{"rank", file("meta/sizes", replace("[6]", "[6"+strings.Repeat(", 1", 32)+"]")), errors.ErrUnsupported, "33 axes, at most 32"},
 	} {
-		err := damaged(t, c.edit)
+		err := corrupt(t, c.edit)
 		require.ErrorIs(t, err, c.want, c.name)
 		require.ErrorContains(t, err, c.says, c.name)
 	}
 	var place *format.Error
-	require.ErrorAs(t, damaged(t, file("data/__0.blp", set(0, 'B'))), &place)
+	require.ErrorAs(t, corrupt(t, file("data/__0.blp", set(0, 'B'))), &place)
 	require.Equal(t, "bcolz data/__0.blp", place.Format)
 }
 
 // TestLinks checks that symbolic links out of the tree are rejected, and links inside it are
 // followed.
 func TestLinks(t *testing.T) {
-	err := damaged(t, func(dir string) {
+	err := corrupt(t, func(dir string) {
 		outside := filepath.Join(filepath.Dir(dir), "outside")
 		require.NoError(t, os.Rename(filepath.Join(dir, "data/__1.blp"), outside))
 		require.NoError(t, os.Symlink(outside, filepath.Join(dir, "data/__1.blp")))
 	})
 	require.ErrorContains(t, err, "escapes")
-	require.NoError(t, damaged(t, func(dir string) {
+	require.NoError(t, corrupt(t, func(dir string) {
 		require.NoError(t, os.Rename(filepath.Join(dir, "data/__1.blp"), filepath.Join(dir, "inside")))
 		require.NoError(t, os.Symlink("../inside", filepath.Join(dir, "data/__1.blp")))
 	}))

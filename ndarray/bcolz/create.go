@@ -213,15 +213,15 @@ func textOf(d ndarray.DType) (bcolztree.DType, error) {
 	}
 	switch d.Kind {
 	case ndarray.String:
-		return refuse("bcolz has no text of variable length but pickled objects")
+		return refuse("bcolz stores text of variable length only as pickled objects")
 	case ndarray.Complex:
 		return refuse("bcolz cannot write its default value to JSON")
 	case ndarray.Float:
 		if d.Size > 8 {
-			return refuse("no machine-independent name")
+			return refuse("the type has no machine-independent name")
 		}
 	case ndarray.SubArray:
-		return refuse("use a further axis")
+		return refuse("use another axis")
 	case ndarray.Struct:
 		return refuse("bcolz cannot open its own arrays of them; use a ctable")
 	}

@@ -242,7 +242,7 @@ func planNested(spec ndarray.Spec, o *CreateOptions) (s bcolztree.Storage, rec *
 		return s, nil, err
 	}
 	if spec.Null || len(spec.Shape) != 1 || spec.DType.Kind != ndarray.Struct || spec.BlockShape != nil {
-		return s, nil, fmt.Errorf("%w: a nested ctable of shape %v and %v: it is structures along one axis", errors.ErrUnsupported, spec.Shape, spec.DType)
+		return s, nil, fmt.Errorf("%w: a nested ctable of shape %v and %v: want structures along one axis", errors.ErrUnsupported, spec.Shape, spec.DType)
 	}
 	if spec.Comment != "" {
 		return s, nil, errComment

@@ -44,7 +44,7 @@ func (p place) sub(name string) (place, error) {
 	if p.root == nil {
 		info, err := fs.Stat(p.fsys, name)
 		if err == nil && !info.IsDir() {
-			err = fmt.Errorf("%w: %s is no directory", ndarray.ErrCorrupt, name)
+			err = fmt.Errorf("%w: %s is not a directory", ndarray.ErrCorrupt, name)
 		}
 		if errors.Is(err, fs.ErrNotExist) { // an object store has no directories
 			_, err = fs.Stat(p.fsys, path.Join(name, bcolztree.StorageFile))

@@ -29,7 +29,7 @@ func dtypeOf(t bcolztree.DType) (ndarray.DType, error) {
 		return d, nil
 	}
 	if t.Kind == 'O' {
-		return ndarray.DType{}, fmt.Errorf("%w: elements of object are pickles of Python; bcolztree.OpenObjects gives their bytes, and to load one runs whatever program it holds", ndarray.ErrType)
+		return ndarray.DType{}, fmt.Errorf("%w: elements of object are pickles of Python; bcolztree.OpenObjects gives their bytes, and loading one can run any program", ndarray.ErrType)
 	}
 	d := ndarray.DType{Kind: kinds[t.Kind], Size: int(t.Size), Order: ndarray.Order(t.Order)}
 	if t.Unit != "" { // for example "ns" or "25s"

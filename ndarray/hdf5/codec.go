@@ -130,7 +130,7 @@ func setFilters(o *h5.DatasetOptions, c *ndarray.Compression, d ndarray.DType) e
 	case w.most == 0 && c.Level != 0:
 		return fmt.Errorf("%w: codec %s at level %d, it has no levels", ndarray.ErrParam, w.name, c.Level)
 	case c.Level < w.least || c.Level > w.most:
-		return fmt.Errorf("%w: %s level %d, %d to %d can be", ndarray.ErrParam, w.name, c.Level, w.least, w.most)
+		return fmt.Errorf("%w: %s level %d, want %d to %d", ndarray.ErrParam, w.name, c.Level, w.least, w.most)
 	case d.Size == 0 && w.filter != nil && w.name != "deflate":
 		return fmt.Errorf("%w: elements of variable size with %s", errors.ErrUnsupported, w.name)
 	}
@@ -155,12 +155,12 @@ func setPrepare(o *h5.DatasetOptions, c *ndarray.Compression, w *codec) error {
 		switch f {
 		case fletcher32Name:
 			if i != len(c.Filters)-1 {
-				return fmt.Errorf("%w: filters %q in an HDF5 dataset, %s is the last step", errors.ErrUnsupported, c.Filters, fletcher32Name)
+				return fmt.Errorf("%w: filters %q in an HDF5 dataset, %s must be the last", errors.ErrUnsupported, c.Filters, fletcher32Name)
 			}
 			o.Fletcher32 = true
 		case shuffleName, bitshuffleName:
 			if prepare != "" {
-				return fmt.Errorf("%w: filters %q in an HDF5 dataset, one rearrangement can be", errors.ErrUnsupported, c.Filters)
+				return fmt.Errorf("%w: filters %q in an HDF5 dataset, want at most one shuffle", errors.ErrUnsupported, c.Filters)
 			}
 			prepare = f
 		default:

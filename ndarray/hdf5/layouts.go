@@ -295,7 +295,7 @@ func storeNumber(d ndarray.DType, t h5.Datatype, src []byte) ([]byte, error) {
 		back = uint64(int64(v) << free >> free)
 	}
 	if back != v {
-		return nil, fmt.Errorf("%w: %s is no integer of %d bits", ndarray.ErrValue, ndarray.FormatElement(ndarray.DType{Kind: d.Kind, Size: d.Size, Unit: d.Unit}, src), t.Precision)
+		return nil, fmt.Errorf("%w: %s is not an integer of %d bits", ndarray.ErrValue, ndarray.FormatElement(ndarray.DType{Kind: d.Kind, Size: d.Size, Unit: d.Unit}, src), t.Precision)
 	}
 	bits := v << free >> free << t.Offset
 	if t.LowPad == h5.PadOne {

@@ -55,7 +55,7 @@ func toDatatype(d ndarray.DType) (h5.Datatype, error) {
 		return h5.Datatype{}, err
 	}
 	if back, ok := dtypeOf(t); !ok || !back.Equal(d) {
-		return h5.Datatype{}, fmt.Errorf("%w: element type %v in HDF5, where it means something else", errors.ErrUnsupported, d)
+		return h5.Datatype{}, fmt.Errorf("%w: element type %v in HDF5, where it has another meaning", errors.ErrUnsupported, d)
 	}
 	return t, nil
 }

@@ -166,7 +166,7 @@ func (c *chunkChecker) next(o Offset) error {
 			return movedError(err, f.Index.Offset)
 		}
 		if want < 0 {
-			return bad("offset", f.Index.Offset, o.String(), "a stored chunk, since chunks differ in length", format.ErrCorrupt)
+			return bad("offset", f.Index.Offset, o.String(), "a stored chunk, because chunks differ in length", format.ErrCorrupt)
 		}
 		c.values += want
 		return nil

@@ -283,7 +283,7 @@ var rows = map[string]func(t *testing.T){
 		t.Fatal("no node with two children")
 	},
 	"Siblings": func(t *testing.T) {
-		damaged(t, "deep trees", "v1 B-tree node", "address of right sibling", func(b []byte) { binary.LittleEndian.PutUint64(b, 96) })
+		corrupt(t, "deep trees", "v1 B-tree node", "address of right sibling", func(b []byte) { binary.LittleEndian.PutUint64(b, 96) })
 	},
 	"KeyOrder": func(t *testing.T) {
 		for node, field := range map[string]string{"symbol table node": "link name offset", "v1 B-tree node": "chunk offset"} {
@@ -354,7 +354,7 @@ var rows = map[string]func(t *testing.T){
 	},
 	"ArrayReach": func(t *testing.T) {
 		for _, v := range []uint64{1 << 31, 1<<63 - 1, 1<<64 - 1} {
-			damaged(t, "latest", "extensible array header", "max index set", func(b []byte) { binary.LittleEndian.PutUint64(b, v) })
+			corrupt(t, "latest", "extensible array header", "max index set", func(b []byte) { binary.LittleEndian.PutUint64(b, v) })
 		}
 		// An array without an index block has no elements.
 		b := bytes.Clone(fixtures(t)["latest"])
@@ -390,7 +390,7 @@ var rows = map[string]func(t *testing.T){
 		require.ErrorContains(t, err, "no object")
 	},
 	"RecordCounts": func(t *testing.T) {
-		damaged(t, "latest", "v2 B-tree header", "total number of records in B-tree", func(b []byte) { b[0]++ })
+		corrupt(t, "latest", "v2 B-tree header", "total number of records in B-tree", func(b []byte) { b[0]++ })
 	},
 	"ExtensibleOrder": func(t *testing.T) {
 		f := mustOpen(t, fixtures(t)["latest"])
@@ -414,9 +414,9 @@ func badType(t *testing.T, message string) {
 	require.ErrorIs(t, mustOpen(t, withMessage(t, h5file.DatatypeType, []byte(message))).Damage(), format.ErrCorrupt)
 }
 
-// damaged changes the first field with a name in a fixture, and requires that Check rejects the
+// corrupt changes the first field with a name in a fixture, and requires that Check rejects the
 // file.
-func damaged(t *testing.T, fixture, structure, field string, change func(b []byte)) {
+func corrupt(t *testing.T, fixture, structure, field string, change func(b []byte)) {
 	t.Helper()
 	b := bytes.Clone(fixtures(t)[fixture])
 	all := fields(describe(b), structure, field)

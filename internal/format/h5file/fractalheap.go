@@ -178,7 +178,7 @@ func (h *FractalHeap) childRows(row int) int {
 func (r *reader) readIndirect(h *FractalHeap, a Addr, offset uint64, rows int) (*indirectBlock, error) {
 	if b := h.indirect[a]; b != nil {
 		if b.offset != offset || b.rows != rows {
-			return nil, r.corrupt("fractal heap indirect block", a, "reached a second time", "one way to it")
+			return nil, r.corrupt("fractal heap indirect block", a, "found a second time", "one way to it")
 		}
 		return b, nil
 	}

@@ -96,7 +96,7 @@ func (r *reader) quiet() (*reader, func()) {
 func (r *reader) once(what string, a Addr) error {
 	p := spot{what, a}
 	if r.seen[p] {
-		return &format.Error{Format: formatName, What: what, Offset: r.f.place(a), Got: "reached a second time", Want: "one way to it", Err: format.ErrCorrupt}
+		return &format.Error{Format: formatName, What: what, Offset: r.f.place(a), Got: "found a second time", Want: "one way to it", Err: format.ErrCorrupt}
 	}
 	r.seen[p] = true
 	return nil

@@ -17,16 +17,17 @@ import (
 // addressHelp ends the long help of each command that takes an address.
 const addressHelp = `
 
-An address is FILE:/path for an object inside an HDF5 file, or FILE where the file
-is the array.`
+An address is FILE:/path for an object inside an HDF5 file or a container, or FILE if
+the file is one array.`
 
 // sliceHelp follows addressHelp if the address may select a part of an array.
-const sliceHelp = ` A selection after the path takes a part, as in NumPy:
-'FILE:/path[0, 10:20, ::-1]'; quote it for the shell. 'FILE:/path[0:10].field' takes a
-field of structures.`
+const sliceHelp = `
+A selection after the path takes a part, as in NumPy: 'FILE:/path[0, 10:20, ::-1]';
+quote it for the shell. 'FILE:/path[0:10].field' takes a field of structures.`
 
 // twoArguments follows them if the command takes one address.
-const twoArguments = ` FILE and /path may also be two arguments.`
+const twoArguments = `
+FILE and /path may also be two arguments.`
 
 // address joins FILE and /path if they are two arguments.
 func address(args []string) string {

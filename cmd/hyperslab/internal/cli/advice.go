@@ -46,8 +46,10 @@ func (a *app) advice(cmd *cobra.Command, err error) string {
 		return "name another target, or delete the directory to abandon the other plan"
 	case errors.Is(err, plan.ErrReceipt):
 		return "delete the receipt and do the shard again"
-	case errors.Is(err, fs.ErrExist) && (cmd.Name() == "work" || cmd.Name() == "commit"):
-		return "the plan is done if an earlier commit wrote the target"
+	case errors.Is(err, fs.ErrExist) && cmd.Name() == "work":
+		return "a commit wrote the target, or it is another file; rename it to do the shards again"
+	case errors.Is(err, fs.ErrExist) && cmd.Name() == "commit":
+		return "the target is another file: rename it, or make a plan with another target"
 	case errors.Is(err, remote.ErrRefused) && strings.Contains(err.Error(), "private address"):
 		return "--allow-private allows URLs with addresses in private networks"
 	case errors.Is(err, remote.ErrChanged):

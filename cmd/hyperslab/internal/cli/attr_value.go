@@ -80,7 +80,7 @@ func atEnd(dec *json.Decoder) bool {
 func flatten(j any, leaves *[]any) (shape []int64, err error) {
 	switch j := j.(type) {
 	case nil:
-		return nil, errors.New("null is no value of an attribute")
+		return nil, errors.New("null is not a value of an attribute")
 	case map[string]any:
 		return nil, errors.New("an attribute has no members; give a value or lists of values")
 	case []any:
@@ -172,12 +172,12 @@ func encodeNumber(d ndarray.DType, b []byte, leaf any) error {
 	case string:
 		v, ok := special[leaf]
 		if !ok {
-			return fmt.Errorf("%q is no number, which %v needs", leaf, d)
+			return fmt.Errorf("%q is not a number, which %v needs", leaf, d)
 		}
 		src := ndarray.Scalar(v)
 		return ndarray.Convert(b, d, src.Data, src.DType, true)
 	default:
-		return fmt.Errorf("%v is no number, which %v needs", leaf, d)
+		return fmt.Errorf("%v is not a number, which %v needs", leaf, d)
 	}
 	var src ndarray.Value
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {

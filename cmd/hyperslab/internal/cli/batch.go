@@ -91,7 +91,7 @@ func several(args []string) bool {
 // batchHelp ends the long help of commands with these flags.
 const batchHelp = `
 
-Sources may be patterns (*, ? and [ ]) that the shell left alone. The first failure
+Sources may be patterns (*, ? and [ ]) that the shell did not expand. The first failure
 ends the run, unless --keep-going; what was finished stays.`
 
 // arity requires a source, unless there is a list.

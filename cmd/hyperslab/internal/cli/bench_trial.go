@@ -124,7 +124,7 @@ func (t *trial) run(ctx context.Context, spec ndarray.Spec, least time.Duration)
 		}
 	}
 	if !bytes.Equal(buf, t.data) {
-		return row, fmt.Errorf("%w: %v gives other elements back", ndarray.ErrCorrupt, spec.Compression)
+		return row, fmt.Errorf("%w: %v returns different elements", ndarray.ErrCorrupt, spec.Compression)
 	}
 	row.Ratio = jsonFloat(math.Round(float64(len(t.data))/float64(max(row.Stored, 1))*1000) / 1000)
 	row.Compress, row.Decompress = jsonFloat(speedOf(len(t.data), write)), jsonFloat(speedOf(len(t.data), read))

@@ -103,8 +103,8 @@ Values are never changed. Strings of variable length become strings of the small
 fixed size in formats that store only these: U for UTF-8, S for ASCII. NumPy's U becomes
 UTF-8 of variable length in HDF5. --strings fixed and --strings error change this.
 
-The default codec is zstd 5 with byte shuffle in b2nd, deflate
-4 with byte shuffle in HDF5, and within one format that of the source.
+The default codec is zstd 5 with byte shuffle in b2nd, deflate 4 with byte shuffle in
+HDF5, and within one format that of the source.
 
 --into writes many sources to a directory, each under its name with the extension of
 --format. An array of b2nd, bcolz or .npy becomes :/data in HDF5.` + batchHelp + addressHelp + sliceHelp,

@@ -205,7 +205,7 @@ func (a *app) crosscheckRunCommand() *cobra.Command {
 	var o crosscheckFlags
 	cmd := &cobra.Command{
 		Use:   "run DIRECTORY",
-		Short: "Judge a program over the vectors",
+		Short: "Test a program with the vectors",
 		Long: `run starts a program for each vector of DIRECTORY, by /bin/sh, and prints the result:
 
   pass              the right bytes, or an error where one is required
@@ -242,15 +242,15 @@ run.`,
 	f.StringVar(&o.run.Read, "read", "", "the `COMMAND` that reads {in} and writes the decoded bytes to {out}")
 	f.StringVar(&o.run.Write, "write", "", "the `COMMAND` that writes the file described by {spec} to {out}")
 	f.StringVar(&o.run.Adapter, "adapter", "", "the `COMMAND` of an adapter, which answers requests on its standard input")
-	f.BoolVar(&o.run.Writes, "writes", false, "let the adapter write files, too")
+	f.BoolVar(&o.run.Writes, "writes", false, "also let the adapter write files")
 	f.StringVar(&o.run.Only, "case", "", "only the case with this `ID`")
-	f.StringVar(&o.reports, "reports", "", "write a page for each group of alike failures to the new `DIRECTORY`")
+	f.StringVar(&o.reports, "reports", "", "write a page for each group of similar failures to the new `DIRECTORY`")
 	areaFlag(cmd, &o.run.Areas)
-	f.DurationVar(&o.run.Timeout, "timeout", 10*time.Second, "most `TIME` for one case")
+	f.DurationVar(&o.run.Timeout, "timeout", 10*time.Second, "maximum `TIME` for one case")
 	f.StringVarP(&o.memory, "memory", "M", "", "maximum address space, in `BYTES`, of one process of the command; maximum data of an adapter (default 4GiB)")
 	f.IntVarP(&o.run.Workers, "jobs", "j", 0, "number `N` of cases at a time; 0 means all cores")
 	f.IntVarP(&o.explain, "explain", "n", 3, "number of failures that are explained in full")
-	f.StringVar(&o.junit, "junit", "", "write the report to `FILE` as JUnit XML, too")
+	f.StringVar(&o.junit, "junit", "", "also write the report to `FILE` as JUnit XML")
 	f.BoolVarP(&o.force, "force", "f", false, "replace the report of --junit if it exists")
 	progressFlag(cmd, &o.progress)
 	jsonFlag(cmd, &o.json)

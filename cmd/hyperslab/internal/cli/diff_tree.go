@@ -40,7 +40,7 @@ type objectDiff struct {
 const (
 	missingA      = "missing in the first"
 	missingB      = "missing in the second"
-	otherKind     = "of another kind"
+	otherKind     = "different kind"
 	otherTarget   = "leads elsewhere"
 	otherArray    = "array differs"
 	otherAttrs    = "attributes differ"

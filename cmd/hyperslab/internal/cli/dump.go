@@ -33,7 +33,6 @@ type dumpFlags struct {
 	progress                                   string
 	json, ndjson, csv, npy, ddl, header, index bool
 	csvSafe, unpack                            bool
-	h5dump                                     h5dumpFlags
 }
 
 func (a *app) dumpCommand() *cobra.Command {
@@ -66,11 +65,7 @@ Values are read in parts of some megabytes, so that memory is bounded.` +
 		if o.ddl || o.header {
 			return a.dumpDDL(cmd.Context(), args, &o)
 		}
-		where, err := o.h5dump.address(args)
-		if err != nil {
-			return err
-		}
-		return a.dump(cmd.Context(), where, &o)
+		return a.dump(cmd.Context(), address(args), &o)
 	}
 	f := cmd.Flags()
 	jsonFlag(cmd, &o.json)
@@ -83,7 +78,6 @@ Values are read in parts of some megabytes, so that memory is bounded.` +
 	f.BoolVar(&o.unpack, "unpack", false, "write values unpacked by the CF conventions (scale_factor, add_offset, _FillValue, missing_value, valid_range), and times as dates")
 	f.BoolVar(&o.csvSafe, "csv-safe", false, "with --csv: put ' before strings that a spreadsheet would read as a formula")
 	progressFlag(cmd, &o.progress)
-	o.h5dump.add(cmd)
 	cmd.MarkFlagsMutuallyExclusive("json", "ndjson", "csv", "npy", "ddl")
 	a.each(cmd)
 	o.files.add(a, cmd)
@@ -155,7 +149,7 @@ func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error
 	return cmp.Or(err, w.Flush(), done())
 }
 
-// dumpDDL writes an HDF5 file, or one object or attribute in it, as DDL.
+// dumpDDL writes an HDF5 file, or one object in it, as DDL.
 func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err error) {
 	switch {
 	case !o.ddl:
@@ -167,11 +161,11 @@ func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err err
 	case a.untrusted():
 		return usagef("--ddl and --untrusted exclude each other, because libhdf5 reads the file for --ddl without a check")
 	}
-	d, err := o.h5dump.object(args)
+	d, err := parseDDL(args)
 	if err != nil {
 		return err
 	}
-	if o.header && (d.selection != "" || d.region != nil) {
+	if o.header && d.selection != "" {
 		return usagef("%s: --header prints no values: remove the selection", d.where)
 	}
 	switch format, err := hyperslab.Sniff(d.file); {
@@ -195,7 +189,7 @@ func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err err
 		err = ddl.Write(w, f, what)
 		err = errors.Join(err, done())
 	}
-	if what.Object+what.Attribute != "" {
+	if what.Object != "" {
 		err = ndarray.Wrap("dump", hyperslab.Location{File: d.file, Object: what.Object}.String(), hdf5.Translate(err))
 	}
 	return err

@@ -44,8 +44,8 @@ func (e *editFlags) add(a *app, cmd *cobra.Command) {
 // editHelp ends the long help of commands with these flags.
 const editHelp = `
 
-The change is made to a copy, which replaces the file when all is well: a run that is
-stopped leaves the old file or the new one. --in-place saves the copy.`
+The change is made to a copy, which then replaces the file. A run that is stopped leaves
+the old file or the new one. --in-place makes no copy.`
 
 // kind returns the value of the command's flag --progress.
 func (e *editFlags) kind() string {

@@ -44,7 +44,7 @@ func (o *flatFlags) rawSource(dtype string, size int64) (*npy.Array, error) {
 		return nil, usagef("--dtype %s: %w", dtype, err)
 	}
 	if d.Size == 0 {
-		return nil, usagef("--dtype %s: elements of raw bytes have a size", dtype)
+		return nil, usagef("--dtype %s: elements of raw bytes have a fixed size", dtype)
 	}
 	if o.offset < 0 {
 		return nil, usagef("--offset %d: want 0 or more bytes", o.offset)
@@ -165,7 +165,7 @@ func openPipe(stdin io.Reader, dtype string, raw *flatFlags) (*ndarray.Array, er
 		return nil, fmt.Errorf("standard input: %w", err)
 	}
 	if s.Fortran && len(s.Shape) > 1 {
-		return nil, fmt.Errorf("%w: standard input is .npy in Fortran's order, which takes a file", errors.ErrUnsupported)
+		return nil, fmt.Errorf("%w: standard input is .npy in Fortran order, which needs a file", errors.ErrUnsupported)
 	}
 	m := ndarray.Meta{Format: format, Path: stdio, Shape: s.Shape, DType: s.DType, ReadOnly: true}
 	return ndarray.New(&pipe{meta: m, r: r})

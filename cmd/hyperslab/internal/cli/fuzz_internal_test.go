@@ -56,33 +56,15 @@ func FuzzUnits(f *testing.F) {
 	})
 }
 
-// FuzzAddress checks that splitting an address loses no characters, and that the flags of h5dump
-// form an address with a valid selection or result in a usage error.
+// FuzzAddress checks that splitting an address loses no characters.
 func FuzzAddress(f *testing.F) {
-	f.Add("a.h5:/x[0, 10:20, ::-1]", "0,1", "2,2", "3,3", "1,2")
-	f.Add("a.h5:/x[1][0]", "", "", "", "")
-	f.Add("[0]", "", "1", "", "")
-	f.Add("a]]]", "0", "9223372036854775807", "2", "9223372036854775807")
-	f.Add("]", "-1", "", "1", "0")
-	f.Add("a", "0", "9223372036854775807", "2", "9222337206854775807")
-	f.Add("a", "9223372036854775807", "3", "2", "1")
-	f.Fuzz(func(t *testing.T, where, start, stride, count, block string) {
+	for _, where := range []string{"a.h5:/x[0, 10:20, ::-1]", "a.h5:/x[1][0]", "[0]", "a]]]", "]", "a", "a[0].b[1]"} {
+		f.Add(where)
+	}
+	f.Fuzz(func(t *testing.T, where string) {
 		location, selection := splitSelection(where)
 		require.Equal(t, where, location+selection)
-		require.True(t, selection == "" || location != "" && selection[0] == '[' && strings.HasSuffix(selection, "]"), "%q", selection)
-		o := h5dumpFlags{start: start, stride: stride, count: count, block: block}
-		made, err := o.address([]string{where})
-		if err != nil {
-			requireUsage(t, err)
-			return
-		}
-		if made == where {
-			return
-		}
-		require.True(t, strings.HasPrefix(made, where), "%q", made)
-		s, err := ndarray.ParseSelection(made[len(where):])
-		require.NoError(t, err, made)
-		require.NotContains(t, s.String(), "-", "flags count from the start")
+		require.True(t, selection == "" || location != "" && selection[0] == '[', "%q", selection)
 	})
 }
 

@@ -32,8 +32,8 @@ func (a *app) indexCommand() *cobra.Command {
 Reading commands with --url-index INDEX open the file at a URL without a request for
 metadata, for example: hyperslab stats https://host/x.h5:/a --url-index x.index
 
-FILE is a URL, or the local copy of an object, for which --url names the object. An index of a URL contains its ETag, so that a later change of the object is an
-error.
+FILE is a URL, or the local copy of an object, for which --url names the object. An
+index of a URL contains its ETag, so that a later change of the object is an error.
 
 --kerchunk writes the chunk locations of an HDF5 file as kerchunk references (JSON,
 version 1). xarray and fsspec open them as a Zarr store over the original file. The

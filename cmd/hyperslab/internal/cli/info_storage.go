@@ -136,7 +136,7 @@ func (d *storageDoc) hdf5(name string, size int64) (err error) {
 		return err
 	}
 	if n := f.UserBlock(); n > 0 {
-		d.add("user block", "before the HDF5 file, not looked at", n)
+		d.add("user block", "before the HDF5 file, not examined", n)
 	}
 	listed, tracked := int64(0), f.FileSpace() != nil
 	var spans []span

@@ -142,9 +142,9 @@ func manPage(w *bytes.Buffer, c *cobra.Command) {
 
 // exitCodes are the exit codes of every command.
 var exitCodes = []struct{ code, meaning string }{
-	{"0", "Done, or the two sides are the same, or the file is sound."},
+	{"0", "Done, or no difference, or the file is valid."},
 	{"1", "The two sides differ, or the file is corrupt."},
-	{"2", "Wrong usage, or it cannot be done."},
+	{"2", "Wrong usage, or the operation is impossible."},
 	{"3", "Partly done; standard error contains the failures."},
 	{"4", "Refused to overwrite a file."},
 	{"130, 143", "Interrupted (SIGINT), terminated (SIGTERM). No temporary file is left."},

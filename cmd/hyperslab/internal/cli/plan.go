@@ -234,14 +234,15 @@ func (a *app) workCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "work PLAN",
 		Short: "Do one shard of a plan, or all of them",
-		Long: `work does a shard of a plan that hyperslab plan wrote. It writes the result to a new file in
-the directory TARGET.parts and then a receipt. A shard with a receipt is skipped. A shard
-can therefore be started any number of times, also at the same time, and a process can be
-killed at any time: start it again to resume.
+		Long: `work does a shard of a plan that hyperslab plan wrote. It writes the result to a new
+file in the directory TARGET.parts and then a receipt. A shard with a receipt is
+skipped. A shard can therefore be started any number of times, also at the same time,
+and a process can be killed at any time: start it again to resume.
 
 Without --shard and --all, the number of the shard is the environment variable
-JOB_COMPLETION_INDEX of a Kubernetes Indexed Job or SLURM_ARRAY_TASK_ID of a Slurm array.
-An array of Slurm with fewer tasks than shards divides the shards among its tasks.
+JOB_COMPLETION_INDEX of a Kubernetes Indexed Job or SLURM_ARRAY_TASK_ID of a Slurm
+array. An array of Slurm with fewer tasks than shards divides the shards among its
+tasks.
 
 --all does all shards without a receipt in this process. Several such processes can run
 at the same time. --missing lists the shards without a receipt and does none of them.
@@ -413,7 +414,7 @@ bytes as the output of one process, publishes the target atomically, and deletes
 directory TARGET.parts. A commit that was killed can be started again.
 
 The exit code is 3 if shards have no receipt. The target is then not created. To do a
-damaged shard again, delete its receipt in TARGET.parts.`,
+shard with a corrupt part again, delete its receipt in TARGET.parts.`,
 		Example: `  hyperslab commit rows.json`,
 		Args:    arity(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -101,7 +101,7 @@ points, so that a few extreme values do not hide the others.` + addressHelp + tw
 	f.IntVar(&o.bins, "bins", 40, "`NUMBER` of bins of a histogram")
 	f.BoolVar(&o.asIs, "as-is", false, "draw the stored elements: no scale_factor, add_offset, _FillValue, missing_value or valid_range")
 	f.BoolVarP(&o.force, "force", "f", false, "replace the file if it exists")
-	o.job.add(cmd, "no progress, and no word of the picture")
+	o.job.add(cmd, "no progress and no summary of the picture")
 	completeWords(cmd, "kind", kindAuto, kindHeat, kindLine, kindHistogram)
 	completeWords(cmd, "colors", picture.GradientNames...)
 	cmd.MarkFlagsMutuallyExclusive("range", "clip")
@@ -275,7 +275,7 @@ func (a *app) gatherPicture(ctx context.Context, address string, o *plotFlags, m
 // choose determines the kind of picture, and fails if the array cannot be drawn.
 func (p *drawing) choose(address string, m ndarray.Meta) error {
 	if !drawable(m.DType) {
-		return usagef("%s: elements of type %v are no numbers to draw", address, m.DType)
+		return usagef("%s: elements of type %v cannot be drawn, want numbers", address, m.DType)
 	}
 	if m.NumElems() == 0 {
 		return usagef("%s has no elements to draw", address)
@@ -295,7 +295,7 @@ func (p *drawing) choose(address string, m ndarray.Meta) error {
 		}
 	}
 	if want := map[string]int{kindHeat: 2, kindLine: 1}[p.Kind]; want != 0 && want != len(m.Shape) {
-		return usagef("%s has %s, a %s takes %d; a selection takes some out of more", address, axesText(len(m.Shape)), p.Kind, want)
+		return usagef("%s has %s, a %s takes %d; a selection reduces them", address, axesText(len(m.Shape)), p.Kind, want)
 	}
 	return nil
 }

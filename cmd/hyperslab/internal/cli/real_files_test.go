@@ -70,7 +70,7 @@ func TestRealFiles(t *testing.T) {
 		if strings.HasSuffix(file, ".b2frame") { // repack refuses a plain frame because it is not an array; convert accepts it
 			_, stderr, code := run(append([]string{"repack"}, change...)...)
 			require.Equal(t, 2, code)
-			require.Contains(t, stderr, "is a Blosc2 frame that is no array; hyperslab convert makes one of it")
+			require.Contains(t, stderr, "is a Blosc2 frame without an array; hyperslab convert writes it as an array")
 			ours(append([]string{"convert"}, change...)...)
 		} else {
 			ours(append([]string{"repack"}, change...)...)

@@ -216,7 +216,7 @@ func (a *app) repackFile(ctx context.Context, row *repackRow, memory int64, forc
 		switch format {
 		case hyperslab.HDF5:
 			if a.untrusted() {
-				return usagef("%s: repack --untrusted is for arrays of Blosc2 and bcolz; the objects of HDF5 are copied by its library. hyperslab convert --untrusted takes the whole file, to another", row.Source)
+				return usagef("%s: repack --untrusted is for arrays of Blosc2 and bcolz, because libhdf5 copies the objects of HDF5; use hyperslab convert --untrusted", row.Source)
 			}
 			return a.repackHDF5(ctx, row, to, memory, force, o)
 		case hyperslab.B2Z, hyperslab.B2D, hyperslab.B2E:
@@ -314,7 +314,7 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 	format, sparse := hyperslab.Format(row.Format), o.store.sparse
 	if isFrame(format) {
 		if m.Format == "frame" && o.store.asked() {
-			return fmt.Errorf("%w: %s is a Blosc2 frame that is no array; hyperslab convert makes one of it", errors.ErrUnsupported, row.Source)
+			return fmt.Errorf("%w: %s is a Blosc2 frame without an array; hyperslab convert writes it as an array", errors.ErrUnsupported, row.Source)
 		}
 		info, err := os.Stat(row.Source)
 		if err != nil {

@@ -27,8 +27,8 @@ func (a *app) rmCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm FILE:/path...",
 		Short: "Remove objects from an HDF5 file",
-		Long: `rm removes datasets, links and, with -r, groups with their members. An object
-with another hard link remains under that name. rm removes all named objects, or fails
+		Long: `rm removes datasets, links and, with -r, groups with their members. An object with
+another hard link remains under that name. rm removes all named objects, or fails
 without a change.
 
 The file does not shrink: hyperslab repack frees the space. To remove a whole file use
@@ -66,7 +66,7 @@ func (a *app) rm(ctx context.Context, addresses []string, o *rmFlags) error {
 		case format != hyperslab.HDF5:
 			return usagef("%s is of format %s; rm removes objects inside HDF5 files", loc.File, format)
 		case path == "":
-			return usagef("%s names no object; rm does not remove files, nor all that is in one", address)
+			return usagef("%s names no object; rm does not remove a whole file or its root group", address)
 		}
 		if paths[loc.File] == nil {
 			files = append(files, loc.File)

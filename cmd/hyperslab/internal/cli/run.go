@@ -112,8 +112,8 @@ bcolz and HDF5 files.
 An array is addressed as FILE:/path inside HDF5, and as FILE where the file is the
 array. The format of an input is recognised by its content, never by its name.
 
-Standard output carries data, standard error everything else. Exit codes: 0 done or
-the same, 1 different or corrupt, 2 wrong usage or impossible, 3 partly done, 4 refused to
+Standard output carries data, standard error everything else. Exit codes: 0 done or the
+same, 1 different or corrupt, 2 wrong usage or impossible, 3 partly done, 4 refused to
 overwrite, 130 and 143 interrupted (temporary files are removed first).`,
 		SilenceErrors: true,
 		SilenceUsage:  true,

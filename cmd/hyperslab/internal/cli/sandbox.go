@@ -60,7 +60,7 @@ func isolationOf(cmd *cobra.Command) string {
 // noSandbox adds advice to an error of a missing sandbox.
 func noSandbox(err error) error {
 	if errors.Is(err, worker.ErrUnavailable) {
-		return usagef("%w; --sandbox=false does without", err)
+		return usagef("%w; --sandbox=false works without it", err)
 	}
 	return err
 }

@@ -63,20 +63,21 @@ func (a *app) scanCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scan FILE...",
 		Short: "Report links, plug-ins, excessive sizes and structural errors of untrusted files",
-		Long: `scan reports everything in a file that reaches outside the file, needs a decoder that may not be
-available, exceeds a limit or contradicts the format. FILE is an HDF5 file, a Blosc2 frame, a
-bcolz tree or a directory of such files.
+		Long: `scan reports everything in a file that reaches outside the file, needs a decoder that
+may not be available, exceeds a limit or contradicts the format. FILE is an HDF5 file, a
+Blosc2 frame, a bcolz tree or a directory of such files.
 
-Files are parsed in Go. No C library receives their bytes, no chunk is decompressed, and no
-target of a link is opened. Therefore scan is safe for files from untrusted sources. It does not
-decode elements: use verify to find corrupt elements.
+Files are parsed in Go. No C library receives their bytes, no chunk is decompressed, and
+no target of a link is opened. Therefore scan is safe for files from untrusted sources.
+It does not decode elements: use verify to find corrupt elements.
 
 Rules:` + list.String() + `
 
-The limits are those of the option --untrusted of the other commands. --sarif writes the findings
-as SARIF 2.1.0, which code scanning tools read.
+The limits are those of the option --untrusted of the other commands. --sarif writes the
+findings as SARIF 2.1.0, which code scanning tools read.
 
-Exit codes: 0 no findings except notes, 1 findings, 2 no file can be scanned, 3 some files cannot be scanned.` + batchHelp,
+Exit codes: 0 no findings except notes, 1 findings, 2 no file can be scanned, 3 some
+files cannot be scanned.` + batchHelp,
 		Example: `  hyperslab scan etopo.h5 rose.b2nd
   hyperslab scan etopo.h5 --max-array 10MiB --exclude plugin-filter --json
   hyperslab scan corrupt.h5

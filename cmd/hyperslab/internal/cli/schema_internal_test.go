@@ -154,3 +154,19 @@ func TestSchemas_commands(t *testing.T) {
 	visit(root)
 	require.GreaterOrEqual(t, seen, 24)
 }
+
+// TestHelp_width checks that the descriptions of all commands fit a terminal of 90 columns.
+func TestHelp_width(t *testing.T) {
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		for line := range strings.SplitSeq(c.Long, "\n") {
+			if !strings.HasPrefix(line, "  ") { // tables may be wider
+				require.LessOrEqual(t, len(line), 90, "%s: %s", c.CommandPath(), line)
+			}
+		}
+		for _, sub := range c.Commands() {
+			visit(sub)
+		}
+	}
+	visit((&app{}).root())
+}

@@ -152,7 +152,7 @@ func (a *app) stats(ctx context.Context, address string, o *statsFlags) (err err
 	}
 	if h == nil {
 		if o.bins > 0 && sum.Count > 0 {
-			a.note("no histogram: the values reach from %v to %v; --range LOW,HIGH gives it bounds", sum.Min, sum.Max)
+			a.note("no histogram: the values extend from %v to %v; --range LOW,HIGH sets its bounds", sum.Min, sum.Max)
 		}
 		return nil
 	}

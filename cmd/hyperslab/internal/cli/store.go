@@ -188,7 +188,7 @@ func (o *storeFlags) spec(m ndarray.Meta, format hyperslab.Format) (ndarray.Spec
 		err = hdf5.Check("x", spec) // the name does not matter
 	}
 	if err != nil {
-		return spec, usagef("%s cannot be stored in %s like that: %w", cmp.Or(m.Path, "the array"), format, err)
+		return spec, usagef("%s cannot be stored in %s with this storage: %w", cmp.Or(m.Path, "the array"), format, err)
 	}
 	return spec, nil
 }

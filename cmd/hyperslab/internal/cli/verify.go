@@ -82,16 +82,16 @@ func (a *app) verifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify FILE...",
 		Short: "Check whole files for corruption",
-		Long: `verify checks the structure of files of every format without trusting any byte,
-decodes every chunk on all cores, compares all checksums, and lets the reference library
-open each object. Each error is listed with its location: the object, the chunk with its
-first element, and the offset in the file. The work is done in a sandbox, where the crash
-of a library is reported as an error of the file.
+		Long: `verify checks the structure of files of every format without trusting any byte, decodes
+every chunk on all cores, compares all checksums, and lets the reference library open
+each object. Each error is listed with its location: the object, the chunk with its
+first element, and the offset in the file. The work is done in a sandbox, where the
+crash of a library is reported as an error of the file.
 
 "valid" means that the structure is correct and every chunk decodes. Values are verified
-only by checksums; "values not verified" means that some chunks have no checksum. --digests
-write stores the SHA-256 digests of a valid file in FILE.sha256, which sha256sum can check
-too, and --digests check compares them.
+only by checksums; "values not verified" means that some chunks have no checksum.
+--digests write stores the SHA-256 digests of a valid file in FILE.sha256, which
+sha256sum can check too, and --digests check compares them.
 
 Exit codes: 0 valid, 1 corrupt, 2 no file could be checked, 3 some parts could not be
 checked.` + batchHelp,

@@ -72,11 +72,11 @@ func (a *app) versionCommand() *cobra.Command {
 		Use:   "version",
 		Short: "Show the version of the program and of its libraries",
 		Long: `version shows the parts of this program, with --libs also the C libraries that are
-linked, with their versions at run time, and the filters of HDF5. Files with other filters
-cannot be read.
+linked, with their versions at run time, and the filters of HDF5. Files with other
+filters cannot be read.
 
-With --check it also lists the published vulnerabilities of the linked releases. The exit
-status stays 0. --untrusted protects from them.`,
+With --check it also lists the published vulnerabilities of the linked releases. The
+exit code stays 0. --untrusted protects from them.`,
 		Example: `  hyperslab version
   hyperslab version --libs
   hyperslab version --libs --check
