@@ -109,14 +109,14 @@ newest: ## the tests with the newest C-Blosc2 and HDF5 of Debian, in a bare syst
 	@scripts/fresh.sh sid -- system
 
 .PHONY: bench
-bench: build ## every promised speed against its peer, and how cost grows: bench/results.md; BENCH="-resume -rows ^read" picks
+bench: build ## every promised speed against its peer, and how cost grows: scripts/bench/results.md; BENCH="-resume -rows ^read" picks
 	@scripts/bench.sh $(BENCH)
 
 .PHONY: bench-remote
 bench-remote: build peers ## reads of URLs with 30 ms latency, against h5py and python-blosc2 with fsspec: .bench/remote.md
 	mkdir -p .bench
 	$(GO) build -o .bench/hyperslab ./cmd/hyperslab
-	$(GO) run ./bench/remote -python .venv-remote/bin/python -o .bench/remote.md $(BENCH)
+	$(GO) run ./scripts/bench/remote -python .venv-remote/bin/python -o .bench/remote.md $(BENCH)
 
 .PHONY: bench-large
 bench-large: build ## copy 10 GiB of values between two grids in 256 MiB of memory
@@ -149,7 +149,7 @@ files: deps modules ## sparse frames of 20,000 files, against the library's byte
 
 .PHONY: crash
 crash: deps modules ## kill writers before their changes, lose power, fail their calls: everything, not the sample of make test
-	HYPERSLAB_ALL=1 $(GO) test -count=1 -timeout 60m ./internal/crashtest
+	HYPERSLAB_ALL=1 $(GO) test -count=1 -timeout 60m ./scripts/crashtest
 	HYPERSLAB_ALL=1 $(GO) test -count=1 -timeout 60m -run 'TestCut' ./internal/recovery
 	HYPERSLAB_ALL=1 $(GO) test -count=1 -timeout 60m -run 'Killed|Interrupted|FullDisk|Faults|Vanished' ./cmd/hyperslab/internal/cli
 

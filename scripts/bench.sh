@@ -19,10 +19,10 @@ cp "$field" .bench/field.h5
 
 # The peers are linked with the same archives as the packages.
 for peer in blosc2 hdf5; do
-    "${CC:-gcc}" -std=gnu11 -O2 -Wall -Wextra -I"$(library_dir)" "bench/peers/$peer.c" -o ".bench/peer-$peer" \
+    "${CC:-gcc}" -std=gnu11 -O2 -Wall -Wextra -I"$(library_dir)" "scripts/bench/peers/$peer.c" -o ".bench/peer-$peer" \
         -L"$(library_dir)" "-lgo$peer" -lpthread -ldl -lm
 done
-"${CC:-gcc}" -std=gnu11 -O2 -Wall -Wextra bench/peers/run.c -o .bench/peer-run
-go build -o .bench/bench ./bench
+"${CC:-gcc}" -std=gnu11 -O2 -Wall -Wextra scripts/bench/peers/run.c -o .bench/peer-run
+go build -o .bench/bench ./scripts/bench
 rm -rf .bench/scratch
 exec .bench/bench "$@"

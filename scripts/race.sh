@@ -18,7 +18,7 @@ if [[ ${1:-} != all ]]; then
         if grep -qE '^[[:space:]]*(go (func|[a-z][A-Za-z.]*)\(|"sync"|"sync/atomic"|"golang.org/x/sync/)' "$dir"/*.go; then
             packages+=("$package")
         fi
-    done < <(go list -f '{{.ImportPath}} {{.Dir}}' ./... | grep -vE '/(bench|scripts|internal/lint|internal/crashtest|crosscheck)(/| )')
+    done < <(go list -f '{{.ImportPath}} {{.Dir}}' ./... | grep -vE '/(scripts|internal/lint|crosscheck)(/| )')
     ((${#packages[@]})) || die "no package with concurrency found"
 fi
 export GOEXPERIMENT=cgocheck2 RAPID_CHECKS=${RAPID_CHECKS:-10} TEST_FLAGS="-timeout 20m -race -tags invariants"

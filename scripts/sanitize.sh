@@ -50,7 +50,7 @@ export CGO_CFLAGS="-O1 -g1 -I$prefix/lib -DHYPERSLAB_SANITIZED=x$recipe" CGO_LDF
 # mapped 20 TiB. The lane leaves out packages that run the same code in many processes.
 reach_c() {
     local without='/internal/worker$'
-    [[ $1 != lane ]] || without='/(internal/worker|internal/crashtest|internal/cli|crosscheck)$'
+    [[ $1 != lane ]] || without='/(internal/worker|scripts/crashtest|internal/cli|crosscheck)$'
     go list -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... |
         awk '$1 ~ /\.test$/ && / [^ ]*\/internal\/cmem( |$)/ { sub(/\.test$/, "", $1); print $1 }' |
         grep -vE "$without"

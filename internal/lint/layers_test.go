@@ -74,7 +74,6 @@ var layers = []struct {
 	{"crosscheck/peers", 110, false}, // a separate module
 	{"examples", 120, true},
 	{"scripts", 120, true},
-	{"bench", 120, true},
 	{"cmd", 120, true},
 }
 

@@ -1,5 +1,5 @@
 // Tests of README.md and SECURITY.md: programs must run, and figures must be those of
-// bench/results.md.
+// scripts/bench/results.md.
 package lint_test
 
 import (
@@ -37,7 +37,7 @@ func TestFigures_readme(t *testing.T) {
 		speeds.FindAllString("5.6× of h5repack, 12 ms, 1,598 MB/s, 3 times, 40% of 16 cores and 2.17.1", -1))
 	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
 	require.NoError(t, err)
-	results, err := os.ReadFile(filepath.Join(root, "bench", "results.md"))
+	results, err := os.ReadFile(filepath.Join(root, "scripts", "bench", "results.md"))
 	require.NoError(t, err)
 	require.NotEmpty(t, speeds.FindAllString(string(results), -1))
 	for _, figure := range speeds.FindAllString(sessions.ReplaceAllString(string(readme), ""), -1) {
@@ -50,7 +50,7 @@ func TestFigures_readme(t *testing.T) {
 func TestFigures_security(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "SECURITY.md"))
 	require.NoError(t, err)
-	results, err := os.ReadFile(filepath.Join(root, "bench", "results.md"))
+	results, err := os.ReadFile(filepath.Join(root, "scripts", "bench", "results.md"))
 	require.NoError(t, err)
 	_, part, found := strings.Cut(string(page), "### Cost of a worker\n")
 	require.True(t, found)
@@ -62,7 +62,7 @@ func TestFigures_security(t *testing.T) {
 		figures := speeds.FindAllString(row[0], -1)
 		require.Len(t, figures, 2, row[0])
 		for _, figure := range figures {
-			require.Contains(t, printed, figure, "copy the figures of bench/results.md to SECURITY.md")
+			require.Contains(t, printed, figure, "copy the figures of scripts/bench/results.md to SECURITY.md")
 		}
 	}
 }

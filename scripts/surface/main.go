@@ -129,7 +129,7 @@ func lists() (map[string]string, error) {
 // private reports whether a directory is no package for users of the module.
 func private(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
-	return slices.Contains([]string{"bench", "scripts", "third_party"}, first) ||
+	return slices.Contains([]string{"scripts", "third_party"}, first) ||
 		slices.Contains(strings.Split(path, "/"), "internal")
 }
 

@@ -65,7 +65,7 @@ func (b *bench) pythonVersions() string {
 	if b.python == "" {
 		return "the Python peers are not installed"
 	}
-	out, err := exec.Command(b.python, "bench/peers/peer.py", "versions").Output()
+	out, err := exec.Command(b.python, "scripts/bench/peers/peer.py", "versions").Output()
 	if err != nil {
 		return "the Python peers are not installed"
 	}

@@ -178,7 +178,7 @@ func TestBelow(t *testing.T) {
 	var s strings.Builder
 	new(bench).below(func(format string, args ...any) { fmt.Fprintf(&s, format, args...) }, []*result{r})
 	require.Contains(t, s.String(), `Two processes of "ours, 1" at once, without shared data, did 1.90× the work of one here: two independent workers would make the ratio 4.75×.`)
-	require.Contains(t, s.String(), "It worked 40 ns on all cores: shared out evenly among 2 the ratio would be 5.00×.")
+	require.Contains(t, s.String(), "It worked 40 ns on all cores: divided evenly among 2 the ratio would be 5.00×.")
 	require.Contains(t, s.String(), "The peer is quick.")
 	require.Contains(t, s.String(), "inflate")
 }

@@ -63,7 +63,7 @@ func (b *bench) py(name string, v ...any) task {
 	if b.python == "" {
 		return task{Name: name, Command: []string{""}}
 	}
-	return task{Name: name, Command: append([]string{b.python, filepath.Join("bench", "peers", "peer.py")}, words(v...)...)}
+	return task{Name: name, Command: append([]string{b.python, filepath.Join("scripts", "bench", "peers", "peer.py")}, words(v...)...)}
 }
 
 // once returns a task that is a program with one run. out is its output file.
@@ -449,7 +449,7 @@ func (b *bench) convert(k kind) (*row, error) {
 		return nil, err
 	}
 	peer, ours := b.outFile("script.b2nd"), b.outFile("hyperslab.b2nd")
-	script := b.once("h5py and python-blosc2", peer, b.python, filepath.Join("bench", "peers", "peer.py"), "convert", file, "d", peer)
+	script := b.once("h5py and python-blosc2", peer, b.python, filepath.Join("scripts", "bench", "peers", "peer.py"), "convert", file, "d", peer)
 	r := &row{Work: fmt.Sprintf("convert HDF5 of %s values (shuffle and deflate 4) to b2nd (shuffle and zstd 5)", k), Bytes: 4 * whole(b.shape(n)).NumElems(), Tasks: []task{script,
 		b.once("hyperslab convert", ours, filepath.Join("bin", "hyperslab"), "convert", file+":/d", ours, "--quiet"),
 	}}

@@ -140,7 +140,7 @@ func own(ctx context.Context, o *options, s *server, args []string) (float64, er
 
 // peer returns the duration that a peer reports.
 func peer(ctx context.Context, o *options, s *server, name, job string) (float64, error) {
-	c := exec.CommandContext(ctx, o.python, "bench/remote/peer.py", name, job, s.url)
+	c := exec.CommandContext(ctx, o.python, "scripts/bench/remote/peer.py", name, job, s.url)
 	c.Stderr = os.Stderr
 	text, err := c.Output()
 	if err != nil {

@@ -1,6 +1,6 @@
 // Command bench measures the performance that the README documents: each row of its table with the
 // peer on the same data at the same time, and the growth of cost with chunks and goroutines. It
-// writes its results to bench/results.md. scripts/bench.sh builds its inputs and calls it.
+// writes its results to scripts/bench/results.md. scripts/bench.sh builds its inputs and calls it.
 //
 // All work runs in child processes, both the peers and this module, which receive one line per run
 // (peers/peer.h). Therefore the runs can alternate, the peak memory of each child is measured
@@ -46,7 +46,7 @@ func main() {
 	}
 	o := options{python: os.Getenv("HYPERSLAB_PYTHON")}
 	flag.StringVar(&o.dir, "dir", ".bench", "directory of programs, data and results")
-	flag.StringVar(&o.out, "o", "bench/results.md", "the report")
+	flag.StringVar(&o.out, "o", "scripts/bench/results.md", "the report")
 	rows := flag.String("rows", "", "only rows whose name matches; the report keeps rows measured before")
 	flag.IntVar(&o.runs, "runs", 10, "runs of everything")
 	size := flag.Int64("size", 350, "MiB of real data")
