@@ -151,7 +151,7 @@ func TestReference_dangling(t *testing.T) {
 		text    string
 	}{
 		"trefer_ext2.h5":    {"Dataset3", 4, `into the file "trefer_ext1.h5"`},
-		"trefer_obj_del.h5": {"Dataset2", 1, "is gone"},
+		"trefer_obj_del.h5": {"Dataset2", 1, "was removed"},
 	} {
 		f, err := h5.Open(filepath.Join(directory, name), h5.ReadOnly)
 		require.NoError(t, err)

@@ -162,7 +162,7 @@ func TestSpec_allProblems(t *testing.T) {
 	require.ErrorContains(t, err, "axis 0: largest length 1, length 2")
 	require.ErrorContains(t, err, "axis 0: chunk length 0")
 	require.ErrorContains(t, err, "fill value of 2 bytes, element of 4")
-	require.ErrorContains(t, err, `attribute "a" twice`)
+	require.ErrorContains(t, err, `duplicate attribute "a"`)
 }
 
 func TestSpecBlocks(t *testing.T) {

@@ -406,7 +406,7 @@ func TestHDF5_longerFile(t *testing.T) {
 
 	dst, r := recovered(t, src, nil)
 	require.Zero(t, r.Lost, "%v", r.Findings)
-	require.Contains(t, r.Findings[0].Text, "rewritten, since the library would cut it")
+	require.Contains(t, r.Findings[0].Text, "rewritten, because the library would truncate it")
 	requireSound(t, dst)
 	require.Equal(t, squares(60000), values(t, dst+":/x"))
 	f, err = h5.Open(dst, h5.ReadWrite)

@@ -365,7 +365,7 @@ func TestIrregularSources(t *testing.T) {
 	}
 	require.Len(t, lost, 1, "%v", r.Findings)
 	require.Equal(t, "source 0", lost[0].What)
-	require.Contains(t, lost[0].Text, "no hyperslab")
+	require.Contains(t, lost[0].Text, "not a hyperslab")
 	require.Positive(t, r.Lost)
 	require.Equal(t, []any{int32(0), int32(0), int32(0), int32(0), int32(0)}, readBack(t, dst, "v")["v"])
 	require.Equal(t, readBack(t, src, "whole"), readBack(t, dst, "whole"))

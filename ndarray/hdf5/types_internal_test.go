@@ -179,10 +179,10 @@ func TestTypes_overflow(t *testing.T) {
 		mem  []byte
 		text string
 	}{
-		{types["<i4"], ndarray.Vector[int32](1, 65536).Data, "element 1: value does not fit: 65536 is no integer of 17 bits"},
-		{types[">u4"], ndarray.Vector[uint32](4096).Data, "element 0: value does not fit: 4096 is no integer of 12 bits"},
+		{types["<i4"], ndarray.Vector[int32](1, 65536).Data, "element 1: value does not fit: 65536 is not an integer of 17 bits"},
+		{types[">u4"], ndarray.Vector[uint32](4096).Data, "element 0: value does not fit: 4096 is not an integer of 12 bits"},
 		{types["<f4"], ndarray.Vector[float32](1, 0, 0.1).Data, "element 2"},
-		{types[">M8[s]"], ndarray.Vector[int64](1 << 31).Data, "2038-01-19T03:14:08 is no integer of 32 bits"},
+		{types[">M8[s]"], ndarray.Vector[int64](1 << 31).Data, "2038-01-19T03:14:08 is not an integer of 32 bits"},
 	} {
 		d, err := toDType(c.dt)
 		require.NoError(t, err)

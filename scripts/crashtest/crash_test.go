@@ -18,8 +18,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/scripts/crashtest"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/scripts/crashtest"
 )
 
 // all reports whether the tests try every case, which takes minutes (make crash). Otherwise they

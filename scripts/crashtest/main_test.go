@@ -12,10 +12,10 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/scripts/crashtest"
 	"github.com/hyperslab/hyperslab/internal/leak"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/scripts/crashtest"
 )
 
 // scenarioVariable is the environment variable that makes a process of this test binary run one

@@ -66,7 +66,7 @@ print(n)
 		text, err := cmd.CombinedOutput()
 		require.NoError(t, b.Close())
 		if err != nil {
-			require.Contains(t, string(text), "Fortran's order, which takes a file", name)
+			require.Contains(t, string(text), "Fortran order, which needs a file", name)
 			continue
 		}
 		_, stderr, code = run("diff", name+".b2nd", name+".pipe.b2nd", "-q")
