@@ -19,6 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
+	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -285,4 +286,44 @@ func readTrusted(location string, o *hyperslab.OpenOptions) (_ any, err error) {
 		return texts, a.ReadStrings(bg, texts, ndarray.Whole(a.Shape()))
 	}
 	return ndarray.ReadAll[int32](bg, a)
+}
+
+// TestDefects_trustedWrites writes to files that show defects of libhdf5, in trusted mode.
+func TestDefects_trustedWrites(t *testing.T) {
+	t.Run("writes over masked chunks", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "x.h5")
+		inFile(t, path, h5.Earliest, func(r *h5.Group) {
+			d, err := r.CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), &h5.DatasetOptions{Chunks: []int64{5}, Filters: []h5.Filter{h5.Fletcher32(), h5.Shuffle()}})
+			require.NoError(t, err)
+			require.NoError(t, d.WriteChunk(native(numbersTo(5)), 3, 0))
+			require.NoError(t, d.WriteChunk(native(numbersTo(5)), 3, 5))
+		})
+		for _, library := range []bool{false, true} {
+			want, err := readTrusted(path+":/d", nil)
+			require.NoError(t, err)
+			a, err := hyperslab.Open(bg, path+":/d", &hyperslab.OpenOptions{Write: true, Library: library})
+			require.NoError(t, err)
+			err = ndarray.Write(bg, a, []int32{70, 80, 90}, ndarray.Region{Start: []int64{1}, Shape: []int64{3}})
+			require.NoError(t, a.Close())
+			if err == nil {
+				copy(want.([]int32)[1:], []int32{70, 80, 90})
+			} else {
+				require.ErrorIs(t, err, errors.ErrUnsupported)
+			}
+			got, err := readTrusted(path+":/d", nil)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		}
+	})
+	t.Run("files not closed by their writer", func(t *testing.T) {
+		b, err := os.ReadFile(need.Files(t, need.HDF5Source, "tools/test/misc/testfiles/h5clear_fsm_persist_noclose.h5")[0])
+		require.NoError(t, err)
+		path := filepath.Join(t.TempDir(), "x.h5")
+		require.NoError(t, os.WriteFile(path, b, 0o600))
+		_, err = hyperslab.Open(bg, path+":/d", &hyperslab.OpenOptions{Write: true})
+		require.ErrorIs(t, err, ndarray.ErrCorrupt)
+		after, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, b, after, "the file was truncated")
+	})
 }

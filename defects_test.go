@@ -13,6 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -139,4 +140,82 @@ func TestDefects_trusted(t *testing.T) {
 	}
 	_, err := os.Stat(mark)
 	require.ErrorIs(t, err, fs.ErrNotExist, "C-Blosc2 started a program")
+}
+
+// TestDefects_trustedFrames is like TestDefects_trusted, for changes of a file outside its chunks.
+func TestDefects_trustedFrames(t *testing.T) {
+	frame := func(d *defectArray) string {
+		if info, err := os.Stat(d.path); err == nil && info.IsDir() {
+			return in(d.path, "chunks.b2frame")
+		}
+		return d.path
+	}
+	change := func(t *testing.T, file string, f func(b []byte) []byte) {
+		b, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(file, f(b), 0o600))
+	}
+	for _, row := range []struct {
+		defect string
+		edit   func(t *testing.T, d *defectArray)
+		want   error // of opening or reading the second chunk; nil: the right values
+	}{
+		{"invalid frame headers", func(t *testing.T, d *defectArray) {
+			change(t, frame(d), func(b []byte) []byte { binary.BigEndian.PutUint32(b[12:], 1<<30); return b })
+		}, ndarray.ErrCorrupt},
+		{"index with a wrong type size", func(t *testing.T, d *defectArray) {
+			b, err := os.ReadFile(frame(d))
+			require.NoError(t, err)
+			f, err := cframe.Read(bytes.NewReader(b), int64(len(b)))
+			require.NoError(t, err)
+			b[f.Index.Offset+3] = 5
+			require.NoError(t, os.WriteFile(frame(d), b, 0o600))
+		}, ndarray.ErrCorrupt},
+		{"extra bytes in a chunk file", func(t *testing.T, d *defectArray) {
+			if d.file != d.path {
+				change(t, d.file, func(b []byte) []byte { return append(b, make([]byte, 100)...) })
+			}
+		}, nil},
+		{"failed slice reads", func(t *testing.T, d *defectArray) {
+			if d.file != d.path {
+				require.NoError(t, os.Remove(in(d.path, "00000001.chunk")))
+			}
+		}, fs.ErrNotExist},
+	} {
+		t.Run(row.defect, func(t *testing.T) {
+			for kind, contiguous := range map[string]bool{"file": true, "directory": false} {
+				want := row.want
+				if contiguous && errors.Is(want, fs.ErrNotExist) {
+					want = nil // the chunk is part of the file
+				}
+				var d defectArray
+				d.create(t, contiguous, nil)
+				row.edit(t, &d)
+				for reader, library := range map[string]bool{"Go": false, "C-Blosc2": true} {
+					name := kind + " read by " + reader
+					a, err := hyperslab.Open(bg, d.path, &hyperslab.OpenOptions{Library: library})
+					if err == nil {
+						first, second := make([]byte, 4000), make([]byte, 4000)
+						err = a.Read(bg, second, ndarray.Region{Start: []int64{1000}, Shape: []int64{1000}})
+						if err == nil {
+							require.Equal(t, d.data[4000:], second, name)
+						}
+						if !errors.Is(want, ndarray.ErrCorrupt) {
+							require.NoError(t, a.Read(bg, first, ndarray.Region{Start: []int64{0}, Shape: []int64{1000}}), name)
+							require.Equal(t, d.data[:4000], first, name)
+						}
+						require.NoError(t, a.Close())
+					}
+					if want == nil {
+						require.NoError(t, err, name)
+					} else {
+						require.Error(t, err, name)
+					}
+					if errors.Is(want, ndarray.ErrCorrupt) {
+						require.ErrorIs(t, err, want, name)
+					}
+				}
+			}
+		})
+	}
 }

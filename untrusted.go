@@ -448,7 +448,7 @@ func (s *suspect) openBcolz() (ndarray.Backend, error) {
 		return nil, err
 	}
 	l := s.bcolzLimits()
-	o := &bcolz.OpenOptions{Limits: &l}
+	o := &bcolz.OpenOptions{MaxMetadata: l.Metadata, MaxChunk: l.Chunk}
 	column := strings.Trim(s.Object, "/")
 	table, err := bcolz.OpenTableFS(dir, ".", o)
 	switch {

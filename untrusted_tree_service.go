@@ -307,7 +307,7 @@ func (w *walker) bcolzOptions() *bcolz.OpenOptions {
 		return nil
 	}
 	l := w.suspect.bcolzLimits()
-	return &bcolz.OpenOptions{Limits: &l}
+	return &bcolz.OpenOptions{MaxMetadata: l.Metadata, MaxChunk: l.Chunk}
 }
 
 // openHDF5 opens a file to list it. It opens an untrusted file through its descriptor, so that

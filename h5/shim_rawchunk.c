@@ -724,6 +724,11 @@ static hid_t open_again(hid_t file, const char *name, H5O_token_t token, hid_t d
     return H5Oopen_by_token(file, token);
 }
 
+/* This function is more than one operation of libhdf5 and yet belongs to the binding: the stale
+ * entry of the chunk is state of the open dataset, which all ids of the dataset share, so that every
+ * id must be closed before one is opened again. Only the binding knows the ids of all handles, also
+ * of other goroutines, and the lock must be held until the new ids are in their handles. No function
+ * of libhdf5 drops the entry: H5Drefresh does nothing for a file that is open for writing. */
 int goh5_dreopen(goh5_err_t *err, int64_t id, int64_t *ids, size_t n)
 {
     int rc = 0, held = 0;

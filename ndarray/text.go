@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hyperslab/hyperslab/internal/numbers"
 )
 
 // FormatElement formats one element in native byte order: d.Size bytes, or the bytes of a string
@@ -127,16 +129,11 @@ func loadUint(b []byte) uint64 {
 // loadFloat returns the value of a Float or BFloat. The conversion is exact, except for extended
 // precision, which is rounded.
 func loadFloat(d DType, b []byte) float64 {
-	switch len(b) {
-	case 2:
-		if d.Kind == BFloat {
-			return float64(math.Float32frombits(uint32(binary.NativeEndian.Uint16(b)) << 16))
-		}
-		return float16(binary.NativeEndian.Uint16(b))
-	case 4:
-		return float64(math.Float32frombits(binary.NativeEndian.Uint32(b)))
-	case 8:
-		return math.Float64frombits(binary.NativeEndian.Uint64(b))
+	switch {
+	case d.Kind == BFloat:
+		return float64(math.Float32frombits(uint32(binary.NativeEndian.Uint16(b)) << 16))
+	case len(b) <= 8:
+		return numbers.LoadFloat(b)
 	}
 	return loadExtended(b).float64()
 }

@@ -3,6 +3,7 @@
 package bcolz
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,14 +48,20 @@ type Backend struct {
 
 // OpenOptions are the options of Open. nil means the zero value.
 type OpenOptions struct {
-	Limits *bcolztree.Limits // nil: bcolztree.DefaultLimits
-	Write  bool              // open for writing, in place
+	MaxMetadata int64 // maximum bytes of one metadata file; 0: 16 MiB
+	MaxChunk    int64 // maximum bytes of the rows of one full chunk; 0: 2 GiB minus 33 bytes
+	Write       bool  // open for writing, in place
 
 	// Chunks are the chunk files that may be read and written; nil: all. It is for several
 	// processes that fill one array. Each process fills its own part, in one directory or in a copy
 	// of the metadata (hyperslab.JoinFS). If the array is open for writing, missing files in the
 	// range read as the fill value, and the length cannot change.
 	Chunks *Chunks
+}
+
+func (o *OpenOptions) limits() *bcolztree.Limits {
+	l := bcolztree.DefaultLimits()
+	return &bcolztree.Limits{Metadata: cmp.Or(o.MaxMetadata, l.Metadata), Chunk: cmp.Or(o.MaxChunk, l.Chunk)}
 }
 
 // Chunks is a range of chunk files, by their numbers.
@@ -122,7 +129,7 @@ func newBackend(name string, p place, o *OpenOptions) (_ *Backend, err error) {
 	if err := expect(p, bcolztree.ArrayTree); err != nil {
 		return nil, err
 	}
-	tree, err := bcolztree.ReadArray(p.fsys, ".", o.Limits)
+	tree, err := bcolztree.ReadArray(p.fsys, ".", o.limits())
 	if err != nil {
 		return nil, translate(err)
 	}

@@ -312,7 +312,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 	_, err = bcolz.Open(filepath.Join(goldenDir, "object"), nil)
 	require.ErrorContains(t, err, "elements of object")
-	_, err = bcolz.Open(filepath.Join(goldenDir, "rows"), &bcolz.OpenOptions{Limits: &bcolztree.Limits{Metadata: 1 << 20, Chunk: 95}})
+	_, err = bcolz.Open(filepath.Join(goldenDir, "rows"), &bcolz.OpenOptions{MaxMetadata: 1 << 20, MaxChunk: 95})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	require.ErrorContains(t, err, "2 rows of 48 bytes, want at most 95 bytes")
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/numbers"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -319,7 +320,7 @@ func plain(e []byte, d ndarray.DType) (v bcolztree.Value, ok bool) {
 		if d.Size > 8 {
 			return v, false
 		}
-		return bcolztree.Float(floatOf(e)), true
+		return bcolztree.Float(numbers.LoadFloat(e)), true
 	case ndarray.Bytes, ndarray.Void:
 		text := strings.TrimRight(string(e), "\x00")
 		if d.Kind == ndarray.Void {

@@ -30,7 +30,7 @@ type component struct {
 
 // readNested finds the columns of the nested ctable in p.
 func (t *Table) readNested(p place) error {
-	b, err := bcolztree.ReadAttrs(p.fsys, ".", t.options.Limits)
+	b, err := bcolztree.ReadAttrs(p.fsys, ".", t.options.limits())
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (t *Table) nestedIn(p place, dir, prefix string, depth int) error {
 	case kind != bcolztree.NestedTree:
 		return fmt.Errorf("%w: column %q is %s, want a carray or columns in %s", ndarray.ErrCorrupt, prefix, kind, bcolztree.DataDir)
 	}
-	whole, err := bcolztree.ReadArray(p.fsys, dir, t.options.Limits)
+	whole, err := bcolztree.ReadArray(p.fsys, dir, t.options.limits())
 	switch {
 	case err == nil && dir == ".":
 		return t.describedBy(whole)
@@ -140,7 +140,7 @@ func leafFields(d ndarray.DType, prefix string, at int) []ndarray.Field {
 
 // component opens a column that the root's meta/ describes. It takes ownership of p, the root.
 func (t *Table) component(c component, p place) (*Backend, error) {
-	whole, err := bcolztree.ReadArray(p.fsys, ".", t.options.Limits)
+	whole, err := bcolztree.ReadArray(p.fsys, ".", t.options.limits())
 	if err != nil {
 		return nil, translate(err)
 	}

@@ -74,7 +74,7 @@ func newObjects(p place, o *OpenOptions) (_ *Objects, err error) {
 	if err := expect(p, bcolztree.ArrayTree); err != nil {
 		return nil, err
 	}
-	tree, err := bcolztree.ReadArray(p.fsys, ".", o.Limits)
+	tree, err := bcolztree.ReadArray(p.fsys, ".", o.limits())
 	if err != nil {
 		return nil, translate(err)
 	}

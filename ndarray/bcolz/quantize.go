@@ -7,6 +7,8 @@ import (
 	"math"
 
 	"github.com/hyperslab/hyperslab/ndarray"
+
+	"github.com/hyperslab/hyperslab/internal/numbers"
 )
 
 // quantize rounds floats, in native order, to the nearest multiple of a power of two that keeps the
@@ -20,8 +22,8 @@ func quantize(b []byte, d ndarray.DType, digits int) {
 	switch d.Size {
 	case 2:
 		for i := 0; i+2 <= len(b); i += 2 {
-			scaled := floatOf(appendUint(nil, uint64(float16(floatOf(b[i:i+2])*scale)), 2))
-			y := float16(math.RoundToEven(scaled) / scale)
+			scaled := numbers.LoadFloat(appendUint(nil, uint64(numbers.ToHalf(numbers.LoadFloat(b[i:i+2])*scale)), 2))
+			y := numbers.ToHalf(math.RoundToEven(scaled) / scale)
 			if y&0x7c00 != 0x7c00 {
 				binary.NativeEndian.PutUint16(b[i:], y)
 			}

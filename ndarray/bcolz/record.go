@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"slices"
 
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
@@ -226,28 +225,4 @@ func native(e []byte) uint64 {
 		return uint64(binary.NativeEndian.Uint32(e))
 	}
 	return binary.NativeEndian.Uint64(e)
-}
-
-// floatOf reads a float of 2, 4 or 8 bytes in native order. The result is exact.
-func floatOf(e []byte) float64 {
-	switch len(e) {
-	case 2:
-		h := uint16(native(e))
-		x := math.Ldexp(float64(h&0x3ff), -24)
-		switch exp := int(h >> 10 & 0x1f); {
-		case exp == 31 && h&0x3ff != 0:
-			x = math.NaN()
-		case exp == 31:
-			x = math.Inf(1)
-		case exp > 0:
-			x = math.Ldexp(float64(h&0x3ff|0x400), exp-25)
-		}
-		if h&0x8000 != 0 {
-			x = math.Copysign(x, -1)
-		}
-		return x
-	case 4:
-		return float64(math.Float32frombits(uint32(native(e))))
-	}
-	return math.Float64frombits(native(e))
 }

@@ -146,7 +146,7 @@ func tableMeta(path string, names []string, columns []*Backend) (ndarray.Meta, e
 
 // nestedMeta returns the Meta of a ctable whose root has the metadata of all columns.
 func nestedMeta(path string, p place, first *Backend, o *OpenOptions) (ndarray.Meta, error) {
-	whole, err := bcolztree.ReadArray(p.fsys, ".", o.Limits)
+	whole, err := bcolztree.ReadArray(p.fsys, ".", o.limits())
 	if err != nil {
 		return ndarray.Meta{}, translate(err)
 	}

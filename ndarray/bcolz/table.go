@@ -66,7 +66,7 @@ func openTable(path string, o *OpenOptions, open func() (place, error)) (_ *Tabl
 			return nil, err
 		}
 		var tree *bcolztree.Table
-		if tree, err = bcolztree.ReadTable(p.fsys, ".", o.Limits); err == nil {
+		if tree, err = bcolztree.ReadTable(p.fsys, ".", o.limits()); err == nil {
 			t.Names, t.members = tree.Names, tree.Attrs
 		}
 	}

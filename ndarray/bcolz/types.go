@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/numbers"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -157,28 +158,9 @@ func appendUint(b []byte, bits uint64, size int) []byte {
 func appendFloat(b []byte, x float64, size int) []byte {
 	switch size {
 	case 2:
-		return appendUint(b, uint64(float16(x)), 2)
+		return appendUint(b, uint64(numbers.ToHalf(x)), 2)
 	case 4:
 		return appendUint(b, uint64(math.Float32bits(float32(x))), 4)
 	}
 	return appendUint(b, math.Float64bits(x), 8)
-}
-
-// float16 rounds x to the nearest IEEE 754 binary16, ties to even.
-func float16(x float64) uint16 {
-	var sign uint16
-	if math.Signbit(x) {
-		sign, x = 0x8000, -x
-	}
-	switch {
-	case math.IsNaN(x):
-		return sign | 0x7e00
-	case x >= 65520: // half-way between the largest number and the next power of two
-		return sign | 0x7c00
-	case x < 0x1p-14: // subnormal; rounding up may give the smallest normal number
-		return sign | uint16(math.RoundToEven(x*0x1p24))
-	}
-	e := math.Ilogb(x)
-	m := uint16(math.RoundToEven(math.Ldexp(x, 10-e))) // 1024 to 2048, including the hidden bit
-	return sign | uint16(e+14)<<10 + m
 }
