@@ -246,7 +246,7 @@ func openAt(ctx context.Context, l Location, o OpenOptions) (*ndarray.Array, err
 		if err != nil {
 			return nil, err
 		}
-		return openB2ND(file, &b2nd.OpenOptions{DType: o.DType, Write: o.Write, Library: o.Library}, o.Durable)
+		return openFrame(file, &b2nd.OpenOptions{DType: o.DType, Write: o.Write, Library: o.Library}, o.Durable)
 	}
 	if o.Durable {
 		return nil, fmt.Errorf("%w: durable changes in place of an array of format %s", errors.ErrUnsupported, format)
@@ -382,6 +382,9 @@ type Draft struct {
 // at Commit; CreateOptions.InPlace changes the file itself. The space of a replaced object stays in
 // the file unless the new array uses it.
 //
+// If the location is DIRECTORY:/path and the directory is an existing .b2d, Create adds a file with
+// the array to it. Overwrite replaces an array that is a file.
+//
 // The caller writes to the Draft's Array, then calls Commit. Close discards a draft that is not
 // committed.
 //
@@ -440,7 +443,7 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOpt
 		return nil, fmt.Errorf("%w: placement of stripes without stripe files", ndarray.ErrParam)
 	}
 	if isStore(o.Format) {
-		return nil, fmt.Errorf("%w: one array in a new %s; CopyTree writes a tree", errors.ErrUnsupported, o.Format)
+		return addStored(l, spec, o, location)
 	}
 	if o.Format == HDF5 && exists(l.File) {
 		if is, err := sniff(ctx, l.File); err != nil || is != HDF5 {

@@ -142,6 +142,25 @@ func openStored(ctx context.Context, l Location, f Format, o OpenOptions) (*ndar
 	return array(m, nil)
 }
 
+// addStored starts an array in an existing .b2d.
+func addStored(l Location, spec ndarray.Spec, o CreateOptions, location string) (*Draft, error) {
+	if !exists(l.File) {
+		return nil, fmt.Errorf("%w: one array in a new %s; a new container is written from a tree", errors.ErrUnsupported, o.Format)
+	}
+	if err := b2nd.Check(spec); err != nil {
+		return nil, err
+	}
+	out, err := stores.Add(l.File, string(o.Format), groupPath(l), b2store.ArrayExt, o.Overwrite)
+	if err != nil {
+		return nil, damage(err)
+	}
+	a, err := array(b2nd.Create(out.Path(), spec, &b2nd.CreateOptions{Name: location, Library: o.Library}))
+	if err != nil {
+		return nil, errors.Join(err, out.Abort())
+	}
+	return &Draft{Array: a, location: location, out: out}, nil
+}
+
 // stored lists a store, from one of its keys on.
 func (w *walker) stored(l Location, f Format) (err error) {
 	s, done, err := w.storeOf(l.File, f)

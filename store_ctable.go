@@ -34,7 +34,7 @@ func (c *treeCopy) checkColumn(at string, spec ndarray.Spec) error {
 	if strings.HasPrefix(name, "_") {
 		return fmt.Errorf("%w: column name %q: got an underscore at the start, which is reserved in a CTable", errors.ErrUnsupported, name)
 	}
-	if err := checkStoreName(columnFile(name)); err != nil {
+	if err := b2store.CheckKey(columnFile(name)); err != nil {
 		return err
 	}
 	if len(spec.Shape) == 0 {
@@ -430,7 +430,7 @@ func writeFrame(files storeFiles, key, ext string, chunk int, attrs []ndarray.At
 	if err != nil {
 		return err
 	}
-	if err := b2nd.CreateFrame(name, chunk, attrs); err != nil {
+	if err := b2nd.CreateFrame(name, chunk, nil, attrs); err != nil {
 		return err
 	}
 	return files.finish(key, ext)
@@ -439,8 +439,13 @@ func writeFrame(files storeFiles, key, ext string, chunk int, attrs []ndarray.At
 // writeEmbed writes the frame with the embedded objects, which contains none.
 func writeEmbed(files storeFiles) error {
 	ext := filepath.Ext(b2store.EmbedFile)
-	return writeFrame(files, "/"+strings.TrimSuffix(b2store.EmbedFile, ext), ext, embedChunk, []ndarray.Attr{
-		{Name: "b2tree", Fixed: true, Raw: msgpack.Append(nil, msgpack.Map{{Key: "version", Value: int64(1)}})},
-		{Name: b2store.MapLayer, Raw: msgpack.Append(nil, msgpack.Map{{Key: "embed_map", Value: msgpack.Map{}}, {Key: "current_offset", Value: int64(0)}})},
-	})
+	return writeFrame(files, "/"+strings.TrimSuffix(b2store.EmbedFile, ext), ext, embedChunk, embedAttrs("b2tree", msgpack.Map{}, 0))
+}
+
+// embedAttrs returns the metalayers of a frame that embeds other frames.
+func embedAttrs(layer string, ranges msgpack.Map, end int64) []ndarray.Attr {
+	return []ndarray.Attr{
+		{Name: layer, Fixed: true, Raw: msgpack.Append(nil, msgpack.Map{{Key: "version", Value: int64(1)}})},
+		{Name: b2store.MapLayer, Raw: msgpack.Append(nil, msgpack.Map{{Key: "embed_map", Value: ranges}, {Key: "current_offset", Value: end}})},
+	}
 }

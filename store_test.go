@@ -40,6 +40,7 @@ type storeNode struct {
 }
 
 type storeRequest struct {
+	Table     *int                      `json:"table,omitempty"`
 	Op        string                    `json:"op"`
 	Path      string                    `json:"path"`
 	Kind      string                    `json:"kind,omitempty"`
@@ -50,11 +51,12 @@ type storeRequest struct {
 }
 
 type storeReply struct {
-	Nodes []storeNode               `json:"nodes"`
-	Attrs map[string]map[string]any `json:"attrs"`
-	Names []string                  `json:"names"`
-	Rows  []any                     `json:"rows"`
-	Error string                    `json:"error"`
+	Content json.RawMessage           `json:"content"`
+	Nodes   []storeNode               `json:"nodes"`
+	Attrs   map[string]map[string]any `json:"attrs"`
+	Names   []string                  `json:"names"`
+	Rows    []any                     `json:"rows"`
+	Error   string                    `json:"error"`
 }
 
 // storePeer starts python-blosc2 and returns a function that sends requests to it.

@@ -19,7 +19,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/blosc2form"
 	"github.com/hyperslab/hyperslab/internal/dimscale"
+	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/h5copy"
+	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/internal/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
@@ -97,15 +99,20 @@ type TreeStats struct {
 	Told []Problem
 }
 
-// CopyTree copies a tree to a new HDF5 file, a new bcolz ctable, or a new TreeStore of
-// python-blosc2 (.b2z or .b2d), according to the extension of dst, or otherwise to a directory of
-// b2nd files (directory.go documents the layout). src is an HDF5 file or a group in it, a bcolz
-// ctable, a directory of arrays, or a container of python-blosc2. A ctable cannot contain groups,
-// or arrays of different lengths.
+// CopyTree copies a tree to a new HDF5 file, a new bcolz ctable, or a new TreeStore (.b2z or .b2d)
+// or EmbedStore (.b2e) of python-blosc2, according to the extension of dst, or otherwise to a
+// directory of b2nd files (directory.go documents the layout). src is an HDF5 file or a group in
+// it, a bcolz ctable, a directory of arrays, or a container of python-blosc2. A ctable cannot
+// contain groups, or arrays of different lengths.
 //
 // With TreeOptions.Format CTable the target is a table of python-blosc2. Its columns are the arrays
 // of the source, which have the same number of rows, or the fields of the source, if it is an array
 // of structures of one dimension. Strings of variable length become columns of kind utf8.
+//
+// From a container or a directory of arrays to a container or a directory, Python objects and plain
+// frames are copied byte for byte, without Adjust. From a container to a .b2z or .b2d, so are
+// tables with all their parts, unless Exclude leaves out a column. An EmbedStore has no attributes
+// of groups and no empty groups.
 //
 // Shapes, element types, fill values, chunks, dimension names and attributes are kept. Compression
 // is kept within a format if it can be written, and is otherwise the target's default. From HDF5 to
@@ -144,6 +151,7 @@ type treeCopy struct {
 	lost    []Problem // losses that are not accepted
 	without []string  // paths of the source that are left out
 	closed  []string  // the groups among them that the target cannot represent
+	whole   []string  // groups that are copied as a whole, with everything in them
 
 	groups, arrays, links []treeItem // parents before children
 	types                 *typeCopy  // nil unless both sides are HDF5
@@ -161,6 +169,8 @@ type treeItem struct {
 	field *ndarray.Field // of the source's structures, for a column of a CTable; nil: the whole array
 
 	write func(ctx context.Context) error // writes an array that is not created and copied; else nil
+	frame func() (*stores.Frame, error)   // opens a frame that is copied byte for byte; else nil
+	ext   string                          // of the file of the frame
 
 	attrs   []ndarray.Attr  // of a group
 	comment string          // of a group
@@ -175,7 +185,7 @@ func (c *treeCopy) copy(ctx context.Context, dst, src string) (_ TreeStats, err 
 	if !slices.Contains([]textview.Mode{"", textview.Auto, textview.Fixed, textview.Error}, mode) {
 		return c.stats, fmt.Errorf("%w: strings: got %q, want auto, fixed or error", ndarray.ErrParam, mode)
 	}
-	if c.target == B2ND || c.target == Caterva || c.target == B2E || c.target == NPY {
+	if c.target == B2ND || c.target == Caterva || c.target == NPY {
 		return c.stats, fmt.Errorf("%w: a tree in a file of format %s", ndarray.ErrParam, c.target)
 	}
 	c.source, err = OpenTree(ctx, src, &OpenOptions{ExternalDir: c.options.ExternalDir, Missing: c.options.Missing, Unlocked: c.options.Unlocked, Untrusted: c.options.Untrusted})
@@ -208,6 +218,8 @@ func (c *treeCopy) copy(ctx context.Context, dst, src string) (_ TreeStats, err 
 		err = c.writeTable(ctx, out.Path())
 	case B2Z:
 		err = c.writeZip(ctx, out.Path())
+	case B2E:
+		err = c.writeEmbedded(ctx, out.Path())
 	case B2D:
 		if err = os.Mkdir(out.Path(), 0o777); err == nil {
 			err = c.writeStore(ctx, dirFiles{out.Path()})
@@ -338,7 +350,7 @@ func (c *treeCopy) plan(ctx context.Context, src string) error {
 			c.loseObject(e.Path, e.Kind, fmt.Errorf("%w: group %s is left out", errors.ErrUnsupported, c.closed[i]))
 			continue
 		}
-		if c.leftOut(e.Path) {
+		if c.leftOut(e.Path) || c.inWhole(e.Path) {
 			continue
 		}
 		if e.Path == root && e.Kind != Group && !(c.table() && e.Kind == Array) {
@@ -356,6 +368,7 @@ func (c *treeCopy) plan(ctx context.Context, src string) error {
 		return err
 	}
 	c.planLinks()
+	c.planEmpty()
 	if err := c.planScales(); err != nil {
 		return err
 	}
@@ -404,12 +417,21 @@ func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
 	}
 	switch e.Kind {
 	case Group:
+		if c.planTable(item) {
+			return nil
+		}
 		attrs, err := c.source.GroupAttrs(ctx, e.Path)
 		if err != nil && c.options.SkipUnreadable && isUnreadable(err) {
 			c.unreadable(e.Path, "attributes", err)
 			c.without = c.without[:len(c.without)-1] // the group itself is copied
 		} else if err != nil {
 			return err
+		}
+		if c.target == B2E {
+			for _, attr := range attrs.List {
+				c.lose(e.Path, "attribute "+attr.Name, fmt.Errorf("%w: an EmbedStore has no attributes of groups", errors.ErrUnsupported))
+			}
+			attrs.List = nil
 		}
 		item.attrs, item.comment = c.keep(e.Path, attrs, false), c.comment(e.Path, e.Comment)
 		if item.uses, err = c.types.usedBy(e.Path); err != nil {
@@ -462,13 +484,16 @@ func (c *treeCopy) checkName(path string, group bool) error {
 		return bcolz.CheckColumns([]string{strings.TrimPrefix(path, "/")})
 	}
 	if isStore(c.target) {
-		return checkStoreName(path)
+		return b2store.CheckKey(path)
 	}
 	_, err := fileName(path[strings.LastIndex(path, "/")+1:], group)
 	return err
 }
 
 func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
+	if planned, err := c.planFrame(item); planned || err != nil {
+		return err
+	}
 	a, err := c.source.Open(ctx, item.from)
 	if errors.Is(err, errors.ErrUnsupported) { // for example, elements in files that a worker cannot open
 		if e, ok := errors.AsType[*ndarray.Error](err); ok {
@@ -606,7 +631,7 @@ func (c *treeCopy) defaultCompression() *ndarray.Compression {
 
 func (c *treeCopy) check(path string, spec ndarray.Spec) error {
 	switch c.target {
-	case Directory, B2Z, B2D:
+	case Directory, B2Z, B2D, B2E:
 		if c.table() {
 			return c.checkColumn(path, spec)
 		}
@@ -803,6 +828,7 @@ func (c *treeCopy) writeDirectory(ctx context.Context, dir string) error {
 			return err
 		}
 	}
+	c.framesTo(func(item treeItem) (string, error) { return place(dir, item.path, false) }, nil)
 	return c.copyArrays(ctx, func(item treeItem) (ndarray.Backend, error) {
 		at, err := place(dir, item.path, false)
 		if err != nil {

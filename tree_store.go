@@ -17,27 +17,13 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
+	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
 // embedChunk is the chunk size of the frame with embedded objects, as in python-blosc2.
 const embedChunk = 8192
-
-// checkStoreName returns an error for a path that cannot be the key of an object or a group.
-// python-blosc2 stores a key as the path of a file, without escapes.
-func checkStoreName(key string) error {
-	name := path.Base(key)
-	switch {
-	case len(name)+len(b2store.ArrayExt) > nameMax || len(key) > b2store.MaxKey || strings.Count(key, "/") > b2store.MaxDepth-2:
-		return fmt.Errorf("%w: name %.40q of %d bytes in a path of %d, at most %d and %d", errors.ErrUnsupported, name, len(name), len(key), nameMax-len(b2store.ArrayExt), b2store.MaxKey)
-	case !utf8.ValidString(name) || strings.ContainsAny(name, "\x00\n\r\t\\:"):
-		return fmt.Errorf("%w: name %.40q, which is not the name of a file or contains a control character, a backslash or a colon", errors.ErrUnsupported, name)
-	case name == b2store.GroupAttrs || name == b2store.TableMeta || strings.Trim(name, ".") == "":
-		return fmt.Errorf("%w: name %q, which has a meaning in a store", errors.ErrUnsupported, name)
-	}
-	return nil
-}
 
 // storeFiles receives the files of a new store.
 type storeFiles interface {
@@ -49,28 +35,92 @@ type storeFiles interface {
 	drop(key, ext string) error
 }
 
-// writeStore writes a TreeStore to files.
-func (c *treeCopy) writeStore(ctx context.Context, files storeFiles) error {
-	if c.table() {
-		return c.writeCTable(ctx, files)
-	}
-	err := c.copyArrays(ctx, func(item treeItem) (ndarray.Backend, error) {
-		name, err := files.begin(item.path, b2store.ArrayExt)
-		if err != nil {
-			return nil, err
-		}
-		return b2nd.Create(name, item.spec, &b2nd.CreateOptions{Name: item.path})
-	}, func(item treeItem) error { return files.drop(item.path, b2store.ArrayExt) },
-		func(item treeItem) error { return files.finish(item.path, b2store.ArrayExt) })
+// writeEmbedded writes an EmbedStore, which contains all frames one after the other. They are first
+// written to a temporary file, because their offsets precede them in the new file.
+func (c *treeCopy) writeEmbedded(ctx context.Context, file string) (err error) {
+	stage, err := atomicfile.Create(file+".member", atomicfile.Options{Volatile: true})
 	if err != nil {
 		return err
 	}
-	implied := map[string]bool{"/": true} // groups with an array below them
+	defer func() { err = errors.Join(err, stage.Abort()) }()
+	values, err := atomicfile.Create(file+".values", atomicfile.Options{Volatile: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, values.Abort()) }()
+	all, err := os.OpenFile(values.Path(), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, all.Close()) }()
+	e := &embedFiles{stage: stage.Path(), values: all}
+	if err := c.writeArrays(ctx, e); err != nil {
+		return err
+	}
+	if _, err := all.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return b2nd.CreateFrame(file, embedChunk, &stoppableReader{ctx, all}, embedAttrs("b2embed", e.ranges, e.offset))
+}
+
+// embedFiles are the frames of a .b2e. Each is written to a temporary file first.
+type embedFiles struct {
+	stage  string
+	values *os.File
+	offset int64
+	ranges msgpack.Map
+}
+
+func (e *embedFiles) begin(string, string) (string, error) { return e.stage, nil }
+
+func (e *embedFiles) drop(string, string) error { return os.RemoveAll(e.stage) }
+
+// finish appends the temporary file to the values.
+func (e *embedFiles) finish(key, _ string) (err error) {
+	f, err := os.Open(e.stage)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close(), os.Remove(e.stage)) }()
+	n, err := io.Copy(e.values, f)
+	e.ranges = append(e.ranges, msgpack.Pair{Key: key, Value: msgpack.Map{{Key: "offset", Value: e.offset}, {Key: "length", Value: n}}})
+	e.offset += n
+	return err
+}
+
+// planEmpty records empty groups, which an EmbedStore cannot represent.
+func (c *treeCopy) planEmpty() {
+	if c.target != B2E {
+		return
+	}
+	implied := c.impliedGroups()
+	for _, item := range c.groups {
+		if !implied[item.path] {
+			c.lose(item.from, string(Group), fmt.Errorf("%w: an EmbedStore has no empty groups", errors.ErrUnsupported))
+		}
+	}
+}
+
+// impliedGroups returns the groups with an array below them.
+func (c *treeCopy) impliedGroups() map[string]bool {
+	implied := map[string]bool{"/": true}
 	for _, item := range c.arrays {
 		for at := path.Dir(item.path); !implied[at] && !c.leftOut(item.from); at = path.Dir(at) {
 			implied[at] = true
 		}
 	}
+	return implied
+}
+
+// writeStore writes a TreeStore to files.
+func (c *treeCopy) writeStore(ctx context.Context, files storeFiles) error {
+	if c.table() {
+		return c.writeCTable(ctx, files)
+	}
+	if err := c.writeArrays(ctx, files); err != nil {
+		return err
+	}
+	implied := c.impliedGroups()
 	for _, item := range c.groups {
 		if len(item.attrs) == 0 && implied[item.path] {
 			continue
@@ -80,6 +130,26 @@ func (c *treeCopy) writeStore(ctx context.Context, files storeFiles) error {
 		}
 	}
 	return writeEmbed(files)
+}
+
+// writeArrays writes all arrays to files.
+func (c *treeCopy) writeArrays(ctx context.Context, files storeFiles) error {
+	c.framesTo(
+		func(item treeItem) (string, error) { return files.begin(item.path, item.ext) },
+		func(item treeItem) error { return files.finish(item.path, item.ext) })
+	return c.copyArrays(ctx, func(item treeItem) (ndarray.Backend, error) {
+		name, err := files.begin(item.path, b2store.ArrayExt)
+		if err != nil {
+			return nil, err
+		}
+		return b2nd.Create(name, item.spec, &b2nd.CreateOptions{Name: item.path})
+	}, func(item treeItem) error { return files.drop(item.path, item.extension()) },
+		func(item treeItem) error {
+			if item.write != nil {
+				return nil // finished
+			}
+			return files.finish(item.path, b2store.ArrayExt)
+		})
 }
 
 // dirFiles are the files of a .b2d.

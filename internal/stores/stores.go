@@ -138,6 +138,10 @@ func (s *Store) load() error {
 			continue
 		}
 		key, known := b2store.KeyOf(m.Name)
+		if name := path.Base(m.Name); strings.HasPrefix(name, ".") && strings.Contains(name, ".tmp-") {
+			s.others = append(s.others, m.Name) // an object that is being added
+			continue
+		}
 		if !known {
 			is, err := s.isFrame(m)
 			if err != nil {
@@ -339,6 +343,15 @@ type Frame struct {
 	io.ReaderAt
 	Size int64
 	file *os.File
+}
+
+// OpenFrame opens a frame in a file of its own.
+func OpenFrame(path string) (*Frame, error) {
+	file, info, err := regular.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Frame{ReaderAt: file, Size: info.Size(), file: file}, nil
 }
 
 // Close closes the file of the frame if it has its own.

@@ -4,6 +4,8 @@ package stores
 
 import (
 	"errors"
+	"iter"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -24,6 +26,17 @@ type Table struct {
 	// Rows is set by the first reader of the table, which holds Mu.
 	Mu   sync.Mutex
 	Rows any
+}
+
+// Parts yields the objects of the table by their keys below Key, in the order of keys.
+func (t *Table) Parts() iter.Seq2[string, *Object] {
+	return func(yield func(string, *Object) bool) {
+		for _, key := range slices.Sorted(maps.Keys(t.parts)) {
+			if !yield(key, t.parts[key]) {
+				return
+			}
+		}
+	}
 }
 
 // Part returns the object at a key below that of the table, or nil.

@@ -5,6 +5,7 @@ package b2nd
 import (
 	"encoding/binary"
 	"errors"
+	"io"
 	"os"
 
 	"github.com/hyperslab/hyperslab/cblosc"
@@ -12,20 +13,21 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// CreateFrame creates a plain frame without values at path, which must not exist. Its metalayers
-// are the attributes, stored like those of an array. chunkSize is the size in bytes of the chunks
-// that python-blosc2 appends, or 0 if it appends none.
+// CreateFrame creates a plain frame at path, which must not exist. Its metalayers are the
+// attributes, stored like those of an array. Its values are the bytes of values; nil: none.
+// chunkSize is the number of bytes of a chunk, also of those that python-blosc2 appends; 0: the
+// default.
 //
-// It returns errors.ErrUnsupported for attributes that a frame cannot store, ndarray.ErrExists, or
-// ErrNotFound if the parent directory is missing.
-func CreateFrame(path string, chunkSize int, attrs []ndarray.Attr) error {
-	return ndarray.Wrap("create", path, createFrame(path, chunkSize, attrs))
+// It returns errors.ErrUnsupported for attributes that a frame cannot store, ndarray.ErrExists,
+// ErrNotFound if the parent directory is missing, or the error of values.
+func CreateFrame(path string, chunkSize int, values io.Reader, attrs []ndarray.Attr) error {
+	return ndarray.Wrap("create", path, createFrame(path, chunkSize, values, attrs))
 }
 
-func createFrame(path string, chunkSize int, attrs []ndarray.Attr) error {
+func createFrame(path string, chunkSize int, values io.Reader, attrs []ndarray.Attr) error {
 	cp := cblosc.DefaultCParams()
 	cp.TypeSize = 1
-	p := frameio.Params{CParams: cp}
+	p := frameio.Params{CParams: cp, ChunkSize: chunkSize}
 	p.Meta, attrs = splitFixed(attrs)
 	var err error
 	if p.VLMeta, err = metalayersOf(attrs); err != nil {
@@ -35,7 +37,14 @@ func createFrame(path string, chunkSize int, attrs []ndarray.Attr) error {
 	if err != nil {
 		return translate(err)
 	}
-	if err := errors.Join(w.Commit(), w.Close()); err != nil || chunkSize == 0 {
+	n := int64(0)
+	if values != nil {
+		n, err = io.Copy(w, values)
+	}
+	if err == nil {
+		err = w.Commit()
+	}
+	if err := errors.Join(err, w.Close()); err != nil || chunkSize == 0 || n > 0 {
 		return translate(err)
 	}
 	return setChunkSize(path, chunkSize)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
@@ -23,8 +24,8 @@ import (
 // both, and its elements are lists or null.
 const (
 	objectLayer = "vlarray"
-	batchLayer  = "batcharray"
-	listLayer   = "listarray"
+	batchLayer  = b2store.BatchLayer
+	listLayer   = b2store.ListLayer
 
 	batchLengths = "_batch_array_metadata" // a variable-length metalayer
 )

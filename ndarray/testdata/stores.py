@@ -8,6 +8,10 @@ table: makes a CTable and returns its rows.
 
 rows: opens a CTable, returns its rows and attributes, and appends its first row again.
 
+kinds: is write, and adds a CTable of "table" rows, of which one is deleted.
+
+describe: returns the kind and the content of each object, and the attributes of groups.
+
 read: returns the nodes and attributes of a TreeStore.
 """
 
@@ -89,6 +93,67 @@ def read(q):
     return {"nodes": nodes, "attrs": attrs}
 
 
+def content(v):
+    """Returns the kind and the values of an object."""
+    kind = type(v).__name__
+    if isinstance(v, blosc2.NDArray):
+        a = v[()]
+        attrs = {k: x for k, x in v.schunk.vlmeta[:].items() if k != "hyperslab"}
+        return {"kind": kind, "dtype": v.dtype.str, "shape": list(v.shape), "attrs": attrs,
+                "data": base64.b64encode(np.ascontiguousarray(a).tobytes()).decode()}
+    if isinstance(v, blosc2.CTable):
+        names = v.col_names
+        values = [[repr(plain(v[name][i])) for name in names] for i in range(len(v))]
+        return {"kind": kind, "names": names, "rows": values, "attrs": v.vlmeta[:]}
+    if isinstance(v, blosc2.SChunk):
+        return {"kind": kind, "typesize": v.typesize, "data": base64.b64encode(v[:]).decode(), "attrs": repr(v.vlmeta[:])}
+    return {"kind": kind, "values": repr([v[i] for i in range(len(v))])}
+
+
+def describe(q):
+    """Returns the kind and the content of all objects of a store, and the attributes of its groups."""
+    nodes, attrs = {}, {}
+    if q["kind"] == "embed":
+        store = blosc2.EmbedStore(q["path"], mode="r")
+        for key in sorted(store.keys()):
+            try:
+                nodes[key] = content(store[key])
+            except RuntimeError:
+                nodes[key] = {"kind": "unreadable"}
+        return {"content": nodes}
+    with blosc2.TreeStore(q["path"], mode="r") as store:
+        attrs["/"] = {k: v for k, v in store.vlmeta[:].items() if k != "hyperslab"}
+        for key in sorted(store.keys()):
+            try:
+                v = store[key]
+            except RuntimeError:  # python-blosc2 4.14 cannot read some frames that it embeds
+                nodes[key] = {"kind": "unreadable"}
+                continue
+            if isinstance(v, blosc2.TreeStore):
+                if own := {k: v for k, v in v.vlmeta[:].items() if k != "hyperslab"}:
+                    attrs[key] = own
+            else:
+                nodes[key] = content(v)
+    return {"content": nodes, "attrs": attrs}
+
+
+def kinds(q):
+    """Writes a store with an object of each kind."""
+    write(q)
+    if q.get("table") is not None:
+        with blosc2.TreeStore(q["path"], mode="a", threshold=q["threshold"]) as store:
+            t = blosc2.CTable(dataclasses.make_dataclass("Row", [
+                ("n", int, blosc2.field(s.int64())), ("w", str, blosc2.field(s.utf8())), ("l", list[int], blosc2.field(s.list(s.int64()))),
+            ]))
+            for i in range(q["table"]):
+                t.append((i, "w" * i, [i] * (i % 3)))
+            if q["table"] > 2:
+                t.delete([1])
+            t.vlmeta["note"] = "text"
+            store["/t/table"] = t
+    return {}
+
+
 def append(q):
     """Adds an embedded array to an existing store."""
     with blosc2.TreeStore(q["path"], mode="a", threshold=1 << 20) as store:
@@ -168,7 +233,7 @@ def rows(q):
 for line in sys.stdin:
     q = json.loads(line)
     try:
-        reply = {"write": write, "read": read, "append": append, "table": table, "rows": rows}[q["op"]](q)
+        reply = {"write": write, "read": read, "append": append, "describe": describe, "kinds": kinds, "table": table, "rows": rows}[q["op"]](q)
     except Exception as e:  # the test reports it
         reply = {"error": f"{type(e).__name__}: {e}"}
     print(json.dumps(reply), flush=True)

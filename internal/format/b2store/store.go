@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
@@ -21,6 +22,13 @@ const (
 	Registry   = "_object_registry" // its variable-length metalayer with objects of several files
 	GroupAttrs = "__vlmeta__"       // the object with the attributes of a group
 	TableMeta  = "_meta"            // the object that marks a table
+)
+
+// Fixed metalayers of a batch array, and of a list array, which is a batch array or an object
+// array.
+const (
+	BatchLayer = "batcharray"
+	ListLayer  = "listarray"
 )
 
 // Fixed metalayers of a frame that embeds other frames.
@@ -130,6 +138,28 @@ func ReadDir(fsys fs.FS, l Limits) ([]Member, error) {
 		return nil, err
 	}
 	return sorted("b2d directory", members)
+}
+
+// nameMax is the maximum number of bytes of a file name.
+const nameMax = 255
+
+// CheckKey returns errors.ErrUnsupported for a path that cannot be the key of an object or a group.
+// python-blosc2 stores a key as the path of a file, without escapes.
+func CheckKey(key string) error {
+	if len(key) > MaxKey || strings.Count(key, "/") > MaxDepth-2 {
+		return fmt.Errorf("%w: path %.40q of %d bytes and %d groups, at most %d and %d", errors.ErrUnsupported, key, len(key), strings.Count(key, "/")-1, MaxKey, MaxDepth-3)
+	}
+	for name := range strings.SplitSeq(strings.TrimPrefix(key, "/"), "/") {
+		switch {
+		case len(name)+len(ArrayExt) > nameMax:
+			return fmt.Errorf("%w: name %.40q of %d bytes, at most %d", errors.ErrUnsupported, name, len(name), nameMax-len(ArrayExt))
+		case !utf8.ValidString(name) || strings.ContainsAny(name, "\x00\n\r\t\\:"):
+			return fmt.Errorf("%w: name %.40q, which is not the name of a file or contains a control character, a backslash or a colon", errors.ErrUnsupported, name)
+		case name == GroupAttrs || name == TableMeta || strings.Trim(name, ".") == "":
+			return fmt.Errorf("%w: name %q, which has a meaning in a store", errors.ErrUnsupported, name)
+		}
+	}
+	return nil
 }
 
 // KeyOf returns the key of a file, and whether its extension is that of an object. A file of

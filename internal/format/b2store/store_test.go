@@ -1,6 +1,7 @@
 package b2store_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -140,4 +141,16 @@ func FuzzParseMap(f *testing.F) {
 			require.LessOrEqual(t, x.Offset+x.Length, int64(1000))
 		}
 	})
+}
+
+func TestCheckKey(t *testing.T) {
+	for _, key := range []string{"/a", "/g/a b.c", "/ä/ö", "/" + strings.Repeat("g/", 250) + "a"} {
+		require.NoError(t, b2store.CheckKey(key), key)
+	}
+	for _, key := range []string{
+		"/../a", "/g/../a", "/./a", "/g/..", "//a", "/a/", "/", "/g:/a", `/g\a`, "/a\n", "/\xff", "/__vlmeta__/a", "/t/_meta",
+		"/" + strings.Repeat("a", 251), "/" + strings.Repeat("g/", 300) + "a", strings.Repeat("/"+strings.Repeat("a", 200), 25),
+	} {
+		require.ErrorIs(t, b2store.CheckKey(key), errors.ErrUnsupported, key)
+	}
 }

@@ -76,7 +76,7 @@ func (a *app) convertCommand() *cobra.Command {
 		Long: `convert copies an array with its attributes to a new file: HDF5 to b2nd, b2nd or Caterva
 to HDF5, or within a format with other chunks and compression. The extension of the
 target selects its format (.b2nd; .caterva; .bcolz; .h5 .hdf5 .he5 .nc; .b2z; .b2d;
-.npy; .raw), unless --format is given.
+.b2e; .npy; .raw), unless --format is given.
 
 A source with many arrays is copied as a tree if the target does not name an array: an
 HDF5 file or a group in it, a bcolz ctable, a container of python-blosc2 or a directory
@@ -90,7 +90,7 @@ input or standard output, for .npy or raw bytes in the byte order of the machine
 
 The target is created completely or not at all. FILE.h5:/path adds an array to an
 existing HDF5 file and leaves its other objects unchanged; -f replaces only the named
-array. The change is made to a copy that then replaces the file, unless --in-place is
+array. STORE.b2d:/path adds one to a container of python-blosc2. The change is made to a copy that then replaces the file, unless --in-place is
 given. Other existing targets are replaced only with -f. To replace a whole HDF5 file,
 name the file as the target of a tree.
 
@@ -140,7 +140,7 @@ HDF5, and within one format that of the source.
 	f.BoolVarP(&o.force, "force", "f", false, "replace the target if it exists; in an HDF5 file only the named array")
 	f.BoolVar(&o.inPlace, "in-place", false, "add the array to the HDF5 file itself instead of a copy; a crash can corrupt the file")
 	f.BoolVar(&o.along, "with-coordinates", false, "also convert the coordinates of an array: the arrays with the names of its dimensions and those in its attribute coordinates")
-	f.StringVar(&o.format, "format", "", "`FORMAT` of the target: b2nd, hdf5, bcolz, caterva, b2z, b2d, ctable, npy or raw")
+	f.StringVar(&o.format, "format", "", "`FORMAT` of the target: b2nd, hdf5, bcolz, caterva, b2z, b2d, b2e, ctable, npy or raw")
 	f.StringVar(&o.dtype, "dtype", "", "`TYPE` of the source's elements: for raw bytes, and for Caterva, which stores no dtype")
 	f.StringVar(&o.flat.shape, "shape", "", "the source is raw bytes of this `SHAPE`; one length may be -1 and is then computed")
 	f.Int64Var(&o.flat.offset, "offset", 0, "with --shape: `BYTES` before the first element")

@@ -22,7 +22,7 @@ import (
 )
 
 // targets are the values of --format.
-var targets = []string{string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Bcolz), string(hyperslab.Caterva), string(hyperslab.B2Z), string(hyperslab.B2D), string(hyperslab.CTable), npyFormat, rawFormat}
+var targets = []string{string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Bcolz), string(hyperslab.Caterva), string(hyperslab.B2Z), string(hyperslab.B2D), string(hyperslab.B2E), string(hyperslab.CTable), npyFormat, rawFormat}
 
 // check checks the flags that do not depend on the arrays, and returns the memory limit in bytes.
 func (o *convertFlags) check() (memory int64, err error) {
@@ -68,6 +68,12 @@ func (o *convertFlags) settleTarget(source, target string) (format hyperslab.For
 		if format, ok = formatForName(to.File); !ok {
 			return "", usagef("%s: the extension %q is not that of a format; end the name in .b2nd, .h5, .bcolz or .npy, or add --format", to.File, strings.ToLower(filepath.Ext(to.File)))
 		}
+	}
+	if isStore(format) {
+		if strings.Trim(to.Object, "/") == "" {
+			return "", usagef("%s: a store holds many arrays; name this one, for example %s:/%s", target, to.File, nameOf(from))
+		}
+		return hyperslab.B2ND, nil // Create checks the store
 	}
 	switch named := strings.Trim(to.Object, "/") != ""; {
 	case format == hyperslab.HDF5 && !named:

@@ -106,7 +106,7 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 	case o.format == string(hyperslab.CTable) && format != hyperslab.B2Z && format != hyperslab.B2D:
 		return nil, usagef("--format %s: %s: a table is stored in a .b2z or a .b2d", o.format, target)
 	case o.format != "" && o.format != string(format) && o.format != string(hyperslab.CTable):
-		return nil, usagef("--format %s: %s is many arrays, which go to %s; name an HDF5 file .h5, a store .b2z or .b2d, a ctable .bcolz, a directory without extension", o.format, source, target)
+		return nil, usagef("--format %s: %s is many arrays, which go to %s; name an HDF5 file .h5, a store .b2z, .b2d or .b2e, a ctable .bcolz, a directory without extension", o.format, source, target)
 	case o.sparse || o.dtype != "":
 		return nil, usagef("%s is many arrays; --sparse and --dtype are for one", source)
 	}
@@ -120,7 +120,7 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		return nil, usagef("%s is also the source, and would be replaced as a whole; write to another file", target)
 	}
 	stored := format
-	if format == hyperslab.Directory || format == hyperslab.B2Z || format == hyperslab.B2D {
+	if format == hyperslab.Directory || isStore(format) {
 		stored = hyperslab.B2ND
 	}
 	opts := &hyperslab.TreeOptions{
@@ -391,7 +391,7 @@ func (a *app) convertMany(cmd *cobra.Command, args []string, memory int64, o *co
 // one are directories.
 var extension = map[string]string{
 	string(hyperslab.B2ND): ".b2nd", string(hyperslab.Caterva): ".caterva", string(hyperslab.HDF5): ".h5",
-	string(hyperslab.Bcolz): ".bcolz", string(hyperslab.B2Z): ".b2z", string(hyperslab.B2D): ".b2d", string(hyperslab.CTable): ".b2z", npyFormat: ".npy", rawFormat: ".raw",
+	string(hyperslab.Bcolz): ".bcolz", string(hyperslab.B2Z): ".b2z", string(hyperslab.B2D): ".b2d", string(hyperslab.B2E): ".b2e", string(hyperslab.CTable): ".b2z", npyFormat: ".npy", rawFormat: ".raw",
 }
 
 // targetInto returns the target of a source in the directory of --into: the name of its file and,

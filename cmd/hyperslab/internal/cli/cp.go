@@ -51,11 +51,17 @@ rewritten for the directory of the target.
 A b2nd, Caterva or bcolz array is a file or directory and is copied as one. If the
 target is a path in an HDF5 file, cp adds the array to that file: the chunks of a Blosc2
 array are stored unchanged with the Blosc2 filter (32026). Use hyperslab convert for
-other compression or another format.` + editHelp,
+other compression or another format.
+
+An array of a container of python-blosc2 is copied to a file byte for byte, and so are
+b2nd arrays, Python objects and plain frames to a path in an existing .b2d. Other
+arrays are written there as b2nd. A .b2z and a .b2e are written as a whole, by convert.` + editHelp,
 		Example: `  hyperslab cp tree.h5:/run1/temperature waves.h5:/measured/temperature
   hyperslab cp tree.h5:/run1 tree.h5:/time archive.h5:/2024/
   hyperslab cp waves.b2nd again.b2nd
-  hyperslab cp waves.b2nd tree.h5:/measured/waves`,
+  hyperslab cp waves.b2nd tree.h5:/measured/waves
+  hyperslab cp store.b2z:/g/waves waves.b2nd
+  hyperslab cp waves.b2nd store.b2d:/g/again`,
 		Args:              arity(2, -1),
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -104,12 +110,19 @@ func (a *app) cp(ctx context.Context, sources []string, target string, o *cpFlag
 			if len(sources) > 1 {
 				return usagef("%s is a whole file; of several sources each must be an object in an HDF5 file", source)
 			}
+			if done, err := a.cpStored(ctx, loc, format, to, o); done {
+				return err
+			}
 			if to.Object != "" && format != hyperslab.HDF5 {
 				return a.cpArray(ctx, source, format, to, o)
 			}
 			return a.cpFile(ctx, loc, format, to, o)
 		}
 		from = append(from, loc)
+	}
+	if _, store := storeFormat(to.File); store && len(from) == 1 { // from HDF5
+		_, err := a.cpStored(ctx, from[0], hyperslab.HDF5, to, o)
+		return err
 	}
 	if to.Object == "" {
 		return usagef("%s: a path inside the file is missing, for example %s:%s", target, to.File, from[0].Object)
@@ -134,15 +147,18 @@ func (a *app) cpArray(ctx context.Context, source string, format hyperslab.Forma
 		to.Object += name
 	}
 	c := &convertFlags{
-		attrs: o.attrs, force: o.force, inPlace: o.edit.inPlace, dryRun: o.edit.dryRun,
-		format: string(hyperslab.HDF5), storeFlags: storeFlags{level: -1},
+		attrs: o.attrs, force: o.force, inPlace: o.edit.inPlace, dryRun: o.edit.dryRun, storeFlags: storeFlags{level: -1},
+	}
+	_, store := storeFormat(to.File)
+	if !store {
+		c.format = string(hyperslab.HDF5)
 	}
 	c.job = jobFlags{memory: "128MiB", progress: o.edit.kind()}
 	memory, err := c.check()
 	if err != nil {
 		return err
 	}
-	if format == hyperslab.B2ND || format == hyperslab.Caterva {
+	if isFrame(format) && !store {
 		if err := c.keepCodec(ctx, source); err != nil {
 			return err
 		}

@@ -1,0 +1,197 @@
+// Copies of arrays out of and into containers of python-blosc2.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/b2store"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/stores"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// isStore reports whether a format is a container of python-blosc2.
+func isStore(f hyperslab.Format) bool {
+	return slices.Contains([]hyperslab.Format{hyperslab.B2Z, hyperslab.B2D, hyperslab.B2E}, f)
+}
+
+// storeFormat returns the format of an existing container, or that of the extension of a new one.
+func storeFormat(file string) (hyperslab.Format, bool) {
+	f, err := hyperslab.Sniff(file)
+	if errors.Is(err, ndarray.ErrNotFound) {
+		f, _ = hyperslab.ForName(file)
+	}
+	return f, isStore(f)
+}
+
+// cpStored copies an array out of a container, or into one. It reports whether source and target
+// are such a pair.
+func (a *app) cpStored(ctx context.Context, from hyperslab.Location, format hyperslab.Format, to hyperslab.Location, o *cpFlags) (bool, error) {
+	kind, into := storeFormat(to.File)
+	out := isStore(format) && strings.Trim(from.Object, "/") != ""
+	if to.Object == "" {
+		if into && (out || !isStore(format)) {
+			return true, usagef("%s: a path inside the store is missing, for example %s:/%s", to, to.File, nameOf(from))
+		}
+		if !out {
+			return false, nil
+		}
+		if f, known := hyperslab.ForName(to.File); known && f != hyperslab.B2ND {
+			return true, usagef("%s is stored as a Blosc2 frame, and the name %s has another format; hyperslab convert changes formats", from, to.File)
+		}
+	} else if !into {
+		return false, nil
+	}
+	if strings.HasSuffix(to.Object, "/") {
+		to.Object += nameOf(from)
+	}
+	f, err := frameOf(from, format)
+	if err != nil {
+		return true, ndarray.Wrap("copy", from.String(), err)
+	}
+	if f == nil && to.Object == "" {
+		return true, usagef("%s is a column of a table; hyperslab convert writes it to a file", from)
+	}
+	if f == nil {
+		return true, a.cpArray(ctx, from.String(), format, to, o)
+	}
+	err = a.cpFrame(ctx, f, from, to, string(kind), o)
+	return true, errors.Join(err, f.Close())
+}
+
+// nameOf returns the name of the array at a location.
+func nameOf(l hyperslab.Location) string {
+	if name := path.Base("/" + l.Object); name != "/" {
+		return name
+	}
+	return strings.TrimSuffix(filepath.Base(l.File), filepath.Ext(l.File))
+}
+
+// storedFrame is a frame, and the container that it is in.
+type storedFrame struct {
+	*stores.Frame
+	store *stores.Store // nil: none
+}
+
+func (f *storedFrame) Close() error {
+	err := f.Frame.Close()
+	if f.store != nil {
+		err = errors.Join(err, f.store.Close())
+	}
+	return err
+}
+
+// frameOf opens the frame of an array. It returns nil for an array that is not one frame.
+func frameOf(l hyperslab.Location, format hyperslab.Format) (_ *storedFrame, err error) {
+	if !isStore(format) {
+		if info, err := os.Stat(l.File); err != nil || !isFrame(format) || !info.Mode().IsRegular() {
+			return nil, err
+		}
+		f, err := stores.OpenFrame(l.File)
+		return &storedFrame{Frame: f}, err
+	}
+	s, err := stores.Open(l.File, string(format), stores.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	key := "/" + strings.Trim(l.Object, "/")
+	if _, group := s.Members(key); group {
+		return nil, usagef("%s is a group; hyperslab convert copies it to a new store", l)
+	}
+	x, err := s.Object(key)
+	if err != nil {
+		return nil, err
+	}
+	if x.Table != nil {
+		return nil, s.Close()
+	}
+	f, err := s.Frame(x)
+	return &storedFrame{f, s}, err
+}
+
+// extensionOf returns the extension of the file of a frame in a container.
+func extensionOf(f *storedFrame) (string, error) {
+	h, err := cframe.ReadHeader(f, f.Size, cframe.DefaultLimits())
+	if err != nil {
+		return "", ndarray.Mark(err, ndarray.ErrCorrupt)
+	}
+	has := func(name string) bool { _, is := h.Metalayer(name); return is }
+	switch {
+	case has(b2ndmeta.Name):
+		return b2store.ArrayExt, nil
+	case has(b2store.BatchLayer) && !has(b2store.ListLayer):
+		return b2store.BatchExt, nil
+	}
+	return b2store.FrameExt, nil
+}
+
+// cpFrame copies the bytes of a frame to a file, or to a file of a container.
+func (a *app) cpFrame(ctx context.Context, f *storedFrame, from, to hyperslab.Location, kind string, o *cpFlags) (err error) {
+	var out *atomicfile.Output
+	if to.Object == "" {
+		if _, err := os.Lstat(to.File); err == nil && !o.force {
+			return &ndarray.Error{Op: "create", Path: to.File, Err: ndarray.ErrExists}
+		}
+		if !o.edit.dryRun {
+			out, err = newOutput(to.File, atomicfile.Options{Overwrite: o.force})
+		}
+	} else {
+		ext, xerr := extensionOf(f)
+		if xerr != nil {
+			return ndarray.Wrap("copy", from.String(), xerr)
+		}
+		key := path.Clean("/" + to.Object)
+		if o.edit.dryRun {
+			err = stores.CheckAdd(to.File, kind, key, ext, o.force)
+		} else {
+			out, err = stores.Add(to.File, kind, key, ext, o.force)
+		}
+	}
+	if err != nil {
+		return ndarray.Wrap("create", to.String(), err)
+	}
+	if o.edit.dryRun {
+		a.note("would copy %s to %s: %s", safe(from.String()), safe(to.String()), iecBytes(f.Size))
+		return nil
+	}
+	if err = writeFile(ctx, out.Path(), io.NewSectionReader(f, 0, f.Size)); err == nil {
+		err = out.Commit()
+	}
+	if err != nil {
+		return errors.Join(err, out.Abort())
+	}
+	return nil
+}
+
+// writeFile writes a new file.
+func writeFile(ctx context.Context, file string, r io.Reader) error {
+	w, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	for err == nil {
+		if err = context.Cause(ctx); err == nil {
+			_, err = io.CopyN(w, r, 1<<20)
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return errors.Join(err, w.Close())
+}

@@ -1,0 +1,226 @@
+package hyperslab_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/stores"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// kindNodes adds frames and Python objects to the arrays of a random tree.
+func kindNodes(t *rapid.T, nodes []storeNode) []storeNode {
+	for _, kind := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"frame", "packed", "objects", "batches", "lists"}), 0, 5, rapid.ID[string]).Draw(t, "kinds") {
+		n := storeNode{Key: "/k/" + kind, Type: kind}
+		if rapid.Bool().Draw(t, "at the root") {
+			n.Key = "/x" + kind
+		}
+		data := rapid.SliceOfN(rapid.Byte(), 24, 24).Draw(t, "bytes")
+		n.Data = base64.StdEncoding.EncodeToString(data)
+		switch kind {
+		case "frame":
+			n.TypeSize = 4
+		case "packed":
+			n.DType, n.Shape, n.TypeSize = "<i4", []int64{2, 3}, 12
+		case "objects":
+			n.Values = rapid.SliceOfN(objectValues(2), 0, 6).Draw(t, "objects")
+		case "batches":
+			for _, b := range rapid.SliceOfN(rapid.SliceOfN(objectValues(1), 1, 5), 0, 4).Draw(t, "batches") {
+				n.Values = append(n.Values, b)
+			}
+		case "lists":
+			for _, b := range rapid.SliceOfN(rapid.SliceOfN(rapid.Float64Range(-9, 9), 0, 4), 0, 5).Draw(t, "lists") {
+				list := []any{}
+				for _, x := range b {
+					list = append(list, x)
+				}
+				n.Values = append(n.Values, list)
+			}
+		}
+		nodes = append(nodes, n)
+	}
+	return nodes
+}
+
+// frames returns the bytes of all frames of a store that are not arrays.
+func frames(t require.TestingT, file, kind string, keys []storeNode) map[string][]byte {
+	s, err := stores.Open(file, kind, stores.Options{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	out := make(map[string][]byte)
+	for _, n := range keys {
+		if n.Type == "array" {
+			continue
+		}
+		x, err := s.Object(n.Key)
+		require.NoError(t, err)
+		f, err := s.Frame(x)
+		require.NoError(t, err)
+		out[n.Key], err = io.ReadAll(io.NewSectionReader(f, 0, f.Size))
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+	}
+	return out
+}
+
+// TestStores_Kinds converts stores with objects of every kind to each kind of store, and compares
+// the objects that python-blosc2 reads.
+func TestStores_Kinds(t *testing.T) {
+	peer, dir, checks, compared := storePeer(t), need.Scratch(t), 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		if checks++; checks > 20 && !need.All() {
+			return
+		}
+		sub, err := os.MkdirTemp(dir, "")
+		require.NoError(t, err)
+		from := rapid.SampledFrom([]string{"b2z", "b2d", "b2e"}).Draw(t, "source")
+		q := storeRequest{Op: "kinds", Kind: "tree", Path: filepath.Join(sub, "x."+from)}
+		q.Threshold = rapid.SampledFrom([]int{0, 300, 1 << 20}).Draw(t, "threshold")
+		q.Nodes, q.Attrs = storeTree(t)
+		q.Nodes = kindNodes(t, q.Nodes)
+		if from == "b2e" {
+			q.Kind, q.Attrs = "embed", nil
+		} else if rapid.Bool().Draw(t, "with a table") {
+			n := rapid.IntRange(0, 7).Draw(t, "rows")
+			q.Table = &n
+		}
+		peer(t, q)
+		want := peer(t, storeRequest{Op: "describe", Kind: q.Kind, Path: q.Path})
+		if bytes.Contains(want.Content, []byte(`"unreadable"`)) { // by its author
+			require.NoError(t, os.RemoveAll(sub))
+			t.Skip()
+		}
+		compared++
+		raw := frames(t, q.Path, from, q.Nodes)
+		for _, to := range []string{"b2z", "b2d", "b2e"} {
+			if to == "b2e" && q.Table != nil {
+				continue // the columns become arrays
+			}
+			target := filepath.Join(sub, "y."+to)
+			o := &hyperslab.TreeOptions{}
+			if to == "b2e" {
+				o.Accept = func(hyperslab.Problem) bool { return true } // attributes of groups
+			}
+			_, err := hyperslab.CopyTree(bg, target, q.Path, o)
+			require.NoError(t, err)
+			kind := "tree"
+			if to == "b2e" {
+				kind = "embed"
+			}
+			got := peer(t, storeRequest{Op: "describe", Kind: kind, Path: target})
+			require.JSONEq(t, string(want.Content), string(got.Content), to)
+			if kind == q.Kind && kind == "tree" {
+				require.Equal(t, want.Attrs, got.Attrs, to)
+			}
+			require.Equal(t, raw, frames(t, target, to, q.Nodes), to)
+			r, err := hyperslab.Verify(bg, target, nil)
+			require.NoError(t, err)
+			require.Empty(t, r.Findings, to)
+			report, err := hyperslab.Compare(bg, q.Path, target, nil)
+			require.NoError(t, err)
+			if to != "b2e" {
+				require.Empty(t, report.Differences, to)
+			}
+		}
+		require.NoError(t, os.RemoveAll(sub))
+	})
+	require.Greater(t, compared, min(checks, 20)/3)
+}
+
+// TestCreate_stored adds arrays to stores of python-blosc2.
+func TestCreate_stored(t *testing.T) {
+	peer, dir := storePeer(t), need.Scratch(t)
+	rows := 3
+	write := func(name, kind string) string {
+		q := storeRequest{Op: "kinds", Kind: kind, Path: filepath.Join(dir, name), Nodes: []storeNode{
+			{Key: "/g/a", Type: "array", DType: "<i4", Shape: []int64{1}, Data: base64.StdEncoding.EncodeToString([]byte("abcd"))},
+			{Key: "/o", Type: "objects", Values: []any{1.0}},
+		}}
+		if kind == "tree" {
+			q.Table = &rows
+		}
+		peer(t, q)
+		return q.Path
+	}
+	add := func(location string, overwrite bool) error {
+		d, err := hyperslab.Create(bg, location, ndarray.Spec{Shape: []int64{4}, DType: ndarray.DTypeOf[int32]()}, &hyperslab.CreateOptions{Overwrite: overwrite})
+		if err != nil {
+			return err
+		}
+		b := []byte{}
+		for i := range 4 {
+			b = binary.NativeEndian.AppendUint32(b, uint32(i+1))
+		}
+		require.NoError(t, d.Write(bg, b, ndarray.Whole([]int64{4})))
+		return d.Commit(bg)
+	}
+	store := write("x.b2d", "tree")
+	for _, x := range []struct {
+		name, key string
+		overwrite bool
+		want      error
+	}{
+		{"new array", "/g/b", false, nil},
+		{"new groups", "/new/group/b", false, nil},
+		{"existing array", "/g/a", false, ndarray.ErrExists},
+		{"replaced array", "/g/a", true, nil},
+		{"objects", "/o", true, errors.ErrUnsupported},
+		{"group", "/g", true, ndarray.ErrParam},
+		{"root", "/", true, ndarray.ErrParam},
+		{"below an array", "/g/a/b", false, errors.ErrUnsupported},
+		{"column of a table", "/t/table/c", false, errors.ErrUnsupported},
+		{"reserved name", "/g/__vlmeta__", false, errors.ErrUnsupported},
+		{"parent directory", "/../b", false, errors.ErrUnsupported},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			require.ErrorIs(t, add(store+":"+x.key, x.overwrite), x.want)
+			require.NoFileExists(t, filepath.Join(dir, "b.b2nd"))
+		})
+	}
+	var content map[string]struct {
+		Shape []int64 `json:"shape"`
+		Data  string  `json:"data"`
+	}
+	require.NoError(t, json.Unmarshal(peer(t, storeRequest{Op: "describe", Kind: "tree", Path: store}).Content, &content))
+	for _, key := range []string{"/g/b", "/new/group/b", "/g/a"} {
+		data, err := base64.StdEncoding.DecodeString(content[key].Data)
+		require.NoError(t, err)
+		require.Equal(t, []byte{1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0}, data, key)
+	}
+	t.Run("file and frame", func(t *testing.T) {
+		for _, file := range []string{write("x.b2z", "tree"), write("x.b2e", "embed")} {
+			before, err := os.ReadFile(file)
+			require.NoError(t, err)
+			require.ErrorIs(t, add(file+":/b", true), errors.ErrUnsupported)
+			after, err := os.ReadFile(file)
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(before, after))
+		}
+		require.ErrorIs(t, add(filepath.Join(dir, "new.b2d:/a"), false), errors.ErrUnsupported)
+	})
+	t.Run("discarded", func(t *testing.T) {
+		d, err := hyperslab.Create(bg, store+":/discarded", ndarray.Spec{Shape: []int64{4}, DType: ndarray.DTypeOf[int32]()}, nil)
+		require.NoError(t, err)
+		tree, err := hyperslab.OpenTree(bg, store, nil) // while the array is written
+		require.NoError(t, err)
+		_, err = tree.Open(bg, "/discarded")
+		require.ErrorIs(t, err, ndarray.ErrNotFound)
+		require.NoError(t, tree.Close())
+		require.NoError(t, d.Close())
+		r, err := hyperslab.Verify(bg, store, nil)
+		require.NoError(t, err)
+		require.Empty(t, r.Findings)
+	})
+}
