@@ -3,6 +3,7 @@
 package crosscheck
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -59,7 +60,7 @@ func writeEach(t *testing.T, dir string, cases []Case, write func(s Spec, data [
 	n := 0
 	eachCase(t, cases, skip, func(c Case) Result {
 		n++
-		return tryWrite(dir, c, filepath.Join(out, fmt.Sprint(n)), write)
+		return tryWrite(t.Context(), dir, c, filepath.Join(out, fmt.Sprint(n)), write)
 	})
 }
 
@@ -92,7 +93,7 @@ func eachCase(t *testing.T, cases []Case, skip []string, judged func(Case) Resul
 }
 
 // tryWrite calls write for one case. A panic counts as a crash.
-func tryWrite(dir string, c Case, out string, write func(s Spec, data []byte, out string) error) (res Result) {
+func tryWrite(ctx context.Context, dir string, c Case, out string, write func(s Spec, data []byte, out string) error) (res Result) {
 	res = Result{Case: c.ID, Area: c.Area, Direction: Writing}
 	s, data, err := newSpec(dir, c)
 	if err != nil {
@@ -110,7 +111,7 @@ func tryWrite(dir string, c Case, out string, write func(s Spec, data []byte, ou
 		res.Verdict, res.Detail = Refused, err.Error()
 		return res
 	}
-	judgeWritten(&res, s, data, out)
+	judgeWritten(ctx, &res, s, data, out)
 	return res
 }
 

@@ -31,7 +31,7 @@ const (
 	Crash           Verdict = "crash"            // ended by a signal, a panic or an abort
 	Hang            Verdict = "hang"             // exceeded the time limit
 	WronglyAccepted Verdict = "wrongly accepted" // no error for a broken vector
-	Unreadable      Verdict = "unreadable"       // the reference refuses the written file
+	Unreadable      Verdict = "unreadable"       // one of the judges refuses the written file
 )
 
 // Verdicts lists all verdicts, from good to bad.

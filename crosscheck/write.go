@@ -16,7 +16,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
@@ -174,8 +176,9 @@ func newSpec(dir string, c Case) (*Spec, []byte, error) {
 	}, w.data, nil
 }
 
-// judgeWritten reads a file that a writer made from a spec, and sets the verdict.
-func judgeWritten(res *Result, s *Spec, data []byte, out string) {
+// judgeWritten reads a file that a writer made from a spec, and sets the verdict. Three judges must
+// accept the file: the reference library, the readers in plain Go, and hyperslab.Verify.
+func judgeWritten(ctx context.Context, res *Result, s *Spec, data []byte, out string) {
 	got, err := readWritten(s.Area, out, s.Object, s.Params["name"])
 	if errors.Is(err, os.ErrNotExist) && !exists(out) {
 		res.Verdict, res.Detail = Refused, "it succeeded without output"
@@ -197,7 +200,40 @@ func judgeWritten(res *Result, s *Spec, data []byte, out string) {
 			return
 		}
 	}
+	if err := validWritten(ctx, s, out); err != nil {
+		res.Verdict, res.Detail = Unreadable, err.Error()
+		return
+	}
 	res.Verdict = Pass
+}
+
+// validWritten returns the first error that the readers in plain Go or hyperslab.Verify find in a
+// file that the reference reads.
+func validWritten(ctx context.Context, s *Spec, out string) error {
+	root, err := annotate(out, Case{Area: s.Area, Params: s.Params})
+	if err != nil {
+		return err
+	}
+	for path, f := range root.Complaints() {
+		// A valid file may have a codec that only trusted files may have, or files of a bcolz array
+		// that was longer.
+		if strings.Contains(f.Complaint, format.ErrUnsupported.Error()) || strings.HasPrefix(f.Complaint, "left over") {
+			continue
+		}
+		return fmt.Errorf("the readers in plain Go: %s: %s", path, f.Complaint)
+	}
+	switch s.Area {
+	case "chunk", "blosc1", "metalayer": // not a file that Verify supports
+		return nil
+	}
+	r, err := hyperslab.Verify(ctx, out, &hyperslab.VerifyOptions{Workers: 1})
+	if err != nil {
+		return fmt.Errorf("verify: %w", err)
+	}
+	for _, f := range r.Findings {
+		return fmt.Errorf("verify: %v", f)
+	}
+	return nil
 }
 
 // explainWritten explains why the reference reads got from a file that a writer made of data. It
@@ -252,7 +288,7 @@ func runWrite(ctx context.Context, dir string, c Case, scratch string, o *RunOpt
 		return res, err
 	}
 	if execute(ctx, o, o.Write, map[string]string{"{spec}": spec, "{out}": out, "{object}": c.Object, "{area}": c.Area}, &res) {
-		judgeWritten(&res, s, data, out)
+		judgeWritten(ctx, &res, s, data, out)
 	}
 	return res, nil
 }
@@ -287,7 +323,7 @@ func (a *adapter) write(ctx context.Context, dir string, c Case, scratch string)
 	case answer[0] == "refused":
 		res.Verdict, res.Detail = Refused, field(answer, 1)
 	default:
-		judgeWritten(&res, s, data, out)
+		judgeWritten(ctx, &res, s, data, out)
 	}
 	return res, true, nil
 }

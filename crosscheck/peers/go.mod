@@ -11,8 +11,12 @@ require (
 )
 
 require (
+	github.com/elastic/go-seccomp-bpf v1.5.0 // indirect
+	github.com/landlock-lsm/go-landlock v0.11.0 // indirect
+	golang.org/x/net v0.60.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
+	kernel.org/pub/linux/libs/security/libcap/psx v1.2.77 // indirect
 )
 
 replace github.com/hyperslab/hyperslab => ../..

@@ -65,11 +65,13 @@ The verdicts mean:
 - *accepts invalid*: it returns no error for a vector that violates a rule of the format. Some readers leave such checks to other programs on purpose.
 - *crash*: the process ended, or a Go program panicked. A panic that a caller could recover from counts as a crash.
 - *hang*: it took more than 20 s.
-- *unreadable*: the reference refuses the file that the peer wrote.
+- *unreadable*: the reference library, the readers in plain Go or `+"`verify`"+` refuse the file that the peer wrote.
 
-Each peer runs in processes of its own, with at most 4 GiB of data and without a network. It gets only the cases that its interface can express; the column "cases" contains their number. A case that it does not claim to support counts as refused. An invalid vector counts only if the peer reads the valid vector from which it was made. In rows whose area starts with "write", the peer writes the file and the reference reads it.
+Each peer runs in processes of its own, with at most 4 GiB of data and without a network. It gets only the cases that its interface can express; the column "cases" contains their number. A case that it does not claim to support counts as refused. An invalid vector counts only if the peer reads the valid vector from which it was made. In rows whose area starts with "write", the peer writes the file, the reference reads it, and the readers in plain Go and `+"`verify`"+` check it.
 
 The vectors test unusual forms of the formats. Therefore a low count does not measure how a reader handles usual files.
+
+The vectors exercise at least 95 %% of the rules of each format document that the reference libraries can express. [crosscheck-coverage.md](crosscheck-coverage.md) lists the rules, and [crosscheck-peers.md](crosscheck-peers.md) describes how to test another implementation and how to get reports for its authors.
 
 | peer | language | version | area | summary | cases | right | refused | silently wrong | accepts invalid | unreadable | crash | hang |
 |---|---|---|---|---|---|---|---|---|---|---|---|---|

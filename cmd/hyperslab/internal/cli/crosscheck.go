@@ -77,7 +77,7 @@ on the versions of the linked libraries: two runs write the same bytes. The defa
 has about 25 MB. --small writes at most 5 MB, with at least one vector for each rule of
 the formats (docs/crosscheck-coverage.md).`,
 		Example: `  hyperslab crosscheck emit vectors
-  hyperslab crosscheck emit vectors --small
+  hyperslab crosscheck emit few --small
   hyperslab crosscheck emit chunks --area chunk --area frame
   hyperslab crosscheck emit layers --area metalayer --json`,
 		Args: arity(1, 1),
@@ -212,7 +212,7 @@ func (a *app) crosscheckRunCommand() *cobra.Command {
   refused           an error for a valid vector
   wrong             other bytes, and no error
   wrongly accepted  no error for an invalid vector
-  unreadable        the reference library refuses the written file
+  unreadable        the reference library or verify refuses the written file
   crash             a signal, a panic, or an exit code of 128 or more
   hang              longer than --timeout
 
@@ -220,7 +220,8 @@ In the command, {in} is the vector and {out} the file for the decoded bytes; {ob
 the path inside an HDF5 file and {area} the area. Exit code 0 means that the program
 decoded the vector, any other code that it refused it. With --write the program gets a
 {spec} instead, in JSON, with the name of the file of the elements and the requested
-properties. The reference library reads the file that the program writes to {out}.
+properties. The reference library reads the file that the program writes to {out}, and
+verify checks it.
 
 With --adapter one process answers many requests on its standard input, for example a
 script of 40 lines around a library. docs/crosscheck-peers.md describes the protocol and
