@@ -94,6 +94,11 @@ type CreateOptions struct {
 	Format Format // default: that of the extension of the file name
 	Sparse bool   // write a b2nd or Caterva array as a directory with one file per chunk
 
+	// Plain writes the elements of a b2nd array as a plain Blosc2 frame, in row-major order, with
+	// the metalayer of save_tensor of python-blosc2, so that load_tensor reads it. It has no fill
+	// value, maximum shape or dimension names.
+	Plain bool
+
 	// Overwrite replaces the array at the location. In an HDF5 file it replaces the named object
 	// only, which must not be a group.
 	Overwrite bool
@@ -306,7 +311,7 @@ func isObjects(file string) bool {
 	if err != nil {
 		return false
 	}
-	is := b2nd.IsObjects(f, info.Size())
+	is := detect.IsObjects(f, info.Size())
 	return f.Close() == nil && is
 }
 
@@ -433,6 +438,9 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOpt
 	if o.Sparse && o.Format != B2ND && o.Format != Caterva {
 		return nil, fmt.Errorf("%w: only b2nd can be sparse, not %s", ndarray.ErrParam, o.Format)
 	}
+	if o.Plain && (o.Format != B2ND || o.Sparse) {
+		return nil, fmt.Errorf("%w: a plain frame: got format %s, sparse %v, want %s in one file", ndarray.ErrParam, o.Format, o.Sparse, B2ND)
+	}
 	if o.InPlace && o.Format != HDF5 {
 		return nil, fmt.Errorf("%w: only HDF5 files are changed in place, not %s", ndarray.ErrParam, o.Format)
 	}
@@ -463,6 +471,10 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOpt
 	var a *ndarray.Array
 	switch o.Format {
 	case B2ND, Caterva:
+		if o.Plain {
+			a, err = array(b2nd.CreateFrameArray(out.Path(), spec, &b2nd.CreateOptions{Name: location}))
+			break
+		}
 		a, err = array(b2nd.Create(out.Path(), spec, &b2nd.CreateOptions{Sparse: o.Sparse, Caterva: o.Format == Caterva, Name: location, Library: o.Library}))
 	case Bcolz:
 		if spec.DType.Kind == ndarray.Struct && len(spec.Shape) == 1 {

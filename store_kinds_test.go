@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -137,6 +138,94 @@ func TestStores_Kinds(t *testing.T) {
 		require.NoError(t, os.RemoveAll(sub))
 	})
 	require.Greater(t, compared, min(checks, 20)/3)
+}
+
+// TestCreate_plain writes plain frames in regions, and reads them with python-blosc2.
+func TestCreate_plain(t *testing.T) {
+	peer, dir, checks := storePeer(t), need.Scratch(t), 0
+	rapid.Check(t, func(t *rapid.T) {
+		if checks++; checks > 40 && !need.All() {
+			return
+		}
+		d, err := ndarray.ParseDType(rapid.SampledFrom([]string{"<i4", ">f8", "|u1", "|S3", "<U2", "[('a', '<i4'), ('b', '>f8', (2,))]"}).Draw(t, "dtype"))
+		require.NoError(t, err)
+		shape := rapid.SliceOfN(rapid.Int64Range(0, 6), 0, 4).Draw(t, "shape")
+		n, _ := ndarray.Product(shape)
+		data := make([]byte, int(n)*d.Size)
+		if d.Kind != ndarray.Unicode {
+			copy(data, rapid.SliceOfN(rapid.Byte(), len(data), len(data)).Draw(t, "data"))
+		}
+		want := bytes.Clone(data)
+		d.ToNative(want) // to storage order
+		file := filepath.Join(dir, "x.b2frame")
+		spec := ndarray.Spec{Shape: shape, DType: d, Attrs: []ndarray.Attr{{Name: "unit", Value: ndarray.Text("K")}}}
+		if len(shape) > 0 {
+			spec.ChunkShape = make([]int64, len(shape))
+			for i := range shape {
+				spec.ChunkShape[i] = rapid.Int64Range(1, 4).Draw(t, "chunk")
+			}
+		}
+		draft, err := hyperslab.Create(bg, file, spec, &hyperslab.CreateOptions{Format: hyperslab.B2ND, Plain: true, Overwrite: true})
+		require.NoError(t, err)
+		require.NoError(t, draft.Write(bg, data, ndarray.Whole(shape)))
+		if n > 0 && len(shape) > 0 { // a part again
+			r := ndarray.Whole(shape)
+			for i := range shape {
+				r.Start[i] = rapid.Int64Range(0, shape[i]-1).Draw(t, "start")
+				r.Shape[i] = rapid.Int64Range(1, shape[i]-r.Start[i]).Draw(t, "length")
+			}
+			part := make([]byte, int(r.NumElems())*d.Size)
+			require.NoError(t, draft.Read(bg, part, r))
+			require.NoError(t, draft.Write(bg, part, r))
+		}
+		require.NoError(t, draft.Commit(bg))
+		for _, u := range []*hyperslab.Untrusted{nil, {InProcess: true}} {
+			a, err := hyperslab.Open(bg, file, &hyperslab.OpenOptions{Untrusted: u})
+			require.NoError(t, err)
+			require.Equal(t, append([]int64{}, shape...), append([]int64{}, a.Shape()...))
+			require.Equal(t, d.NumPy().String(), a.DType().NumPy().String())
+			got := make([]byte, a.NBytes())
+			require.NoError(t, a.Read(bg, got, ndarray.Whole(a.Shape())))
+			require.Equal(t, data, got)
+			attrs, err := a.Attrs(bg)
+			require.NoError(t, err)
+			requireAttrs(t, map[string]any{"unit": "K"}, attrs)
+			require.NoError(t, a.Close())
+		}
+		reply := peer(t, storeRequest{Op: "tensor", Path: file}).Nodes[0]
+		require.Equal(t, base64.StdEncoding.EncodeToString(want), reply.Data)
+		require.Equal(t, fmt.Sprint(shape), fmt.Sprint(reply.Shape))
+		require.Equal(t, map[string]any{"unit": "K"}, reply.Attrs)
+		if d.Kind != ndarray.Struct {
+			require.Equal(t, d.NumPy().String(), reply.DType)
+		}
+	})
+}
+
+func TestCreate_plainRefused(t *testing.T) {
+	dir := t.TempDir()
+	f8 := ndarray.DTypeOf[float64]()
+	padded := ndarray.StructOf(true, ndarray.Field{Name: "a", Type: ndarray.DTypeOf[int8]()}, ndarray.Field{Name: "b", Type: f8})
+	plain := func(spec ndarray.Spec, o hyperslab.CreateOptions) error {
+		_, err := hyperslab.Create(bg, filepath.Join(dir, "x"), spec, &o)
+		return err
+	}
+	o := hyperslab.CreateOptions{Format: hyperslab.B2ND, Plain: true}
+	for name, spec := range map[string]ndarray.Spec{
+		"maximum shape":   {Shape: []int64{3}, DType: f8, MaxShape: []int64{ndarray.Unlimited}},
+		"dimension names": {Shape: []int64{3}, DType: f8, AxisNames: []string{"x"}},
+		"fill value":      {Shape: []int64{3}, DType: f8, Fill: []byte{0, 0, 0, 0, 0, 0, 0, 1}},
+		"null array":      {Null: true, DType: f8},
+		"padding":         {Shape: []int64{3}, DType: padded},
+		"long rows":       {Shape: []int64{2, 1 << 29}, DType: f8},
+		"strings":         {Shape: []int64{2}, DType: ndarray.Text("").DType},
+	} {
+		require.ErrorIs(t, plain(spec, o), errors.ErrUnsupported, name)
+	}
+	spec := ndarray.Spec{Shape: []int64{3}, DType: f8}
+	require.ErrorIs(t, plain(spec, hyperslab.CreateOptions{Format: hyperslab.B2ND, Plain: true, Sparse: true}), ndarray.ErrParam)
+	require.ErrorIs(t, plain(spec, hyperslab.CreateOptions{Format: hyperslab.NPY, Plain: true}), ndarray.ErrParam)
+	require.Empty(t, listDir(t, dir))
 }
 
 // TestCreate_stored adds arrays to stores of python-blosc2.

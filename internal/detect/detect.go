@@ -91,6 +91,18 @@ func IsCaterva(r io.ReaderAt, size int64) bool {
 	return is && !isB2nd
 }
 
+// IsObjects reports whether the frame in r, which has size bytes, contains Python objects: an
+// ObjectArray, BatchArray or ListArray.
+func IsObjects(r io.ReaderAt, size int64) bool {
+	h, err := cframe.ReadHeader(r, size, cframe.DefaultLimits())
+	if err != nil {
+		return false
+	}
+	_, is := h.Metalayer(b2store.ObjectLayer)
+	_, batch := h.Metalayer(b2store.BatchLayer)
+	return is || batch
+}
+
 // Opener is Content without Caterva: a frame is B2ND, because the same package opens both.
 func Opener(file string) (_ string, err error) {
 	info, err := os.Stat(file)

@@ -4,7 +4,8 @@
 // # Overview
 //
 // File scans one file, or one directory with everything below it. It reads HDF5 files, Blosc2
-// frames (contiguous and sparse, with their b2nd or Caterva metalayers) and bcolz trees. Each
+// frames (contiguous and sparse, with their b2nd or Caterva metalayers), bcolz trees, and the
+// frames in containers of python-blosc2, except those that are embedded in another frame. Each
 // Finding belongs to one of the Rules.
 //
 // All parsing is done by the packages below format/, which are plain Go. C libraries do not receive

@@ -77,6 +77,13 @@ func (s *scanner) frame(f *cframe.Frame, err error, stored int64) (string, error
 	if total > s.o.Metadata {
 		s.add(Limit, "", -1, "the variable-length metalayers declare %d bytes: limit %d", total, s.o.Metadata)
 	}
+	embedding, err := s.embedding(f)
+	if embedding {
+		kind = "b2e"
+	}
+	if err != nil {
+		return kind, err
+	}
 	m, ok, err := f.Array()
 	switch {
 	case err != nil:

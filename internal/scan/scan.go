@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
@@ -97,7 +98,7 @@ type Finding struct {
 
 // Report is the result of the scan of one file.
 type Report struct {
-	Format   string    // hdf5, b2nd, caterva, blosc2, bcolz or directory
+	Format   string    // hdf5, b2nd, caterva, blosc2, b2z, b2d, b2e, bcolz or directory
 	Findings []Finding // the first Options.Findings
 	Count    int64     // all findings
 	Worst    Level     // the highest level of all findings; "" without findings
@@ -130,6 +131,8 @@ type scanner struct {
 	o      Options
 	report *Report
 	file   string // in a directory, the file or subdirectory that is being scanned
+	within string // in a ZIP file, the member that is being scanned, and its offset
+	base   int64
 }
 
 // add adds a finding.
@@ -144,6 +147,10 @@ func (s *scanner) addLevel(r Rule, l Level, object string, offset int64, text st
 	if l == Error || l == Warning && s.report.Worst != Error || s.report.Worst == "" {
 		s.report.Worst = l
 	}
+	if offset >= 0 {
+		offset += s.base
+	}
+	object = s.within + object
 	if s.report.Count++; len(s.report.Findings) < s.o.Findings {
 		s.report.Findings = append(s.report.Findings, Finding{r, l, object, s.file, offset, fmt.Sprintf(text, args...)})
 	}
@@ -206,12 +213,12 @@ func (s *scanner) open(name string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	s.report.Format, err = s.regular(f, info.Size())
+	s.report.Format, err = s.regular(f, info.Size(), name)
 	return err
 }
 
 // regular scans a file and returns its format.
-func (s *scanner) regular(r io.ReaderAt, size int64) (string, error) {
+func (s *scanner) regular(r io.ReaderAt, size int64, name string) (string, error) {
 	head := make([]byte, min(size, 10))
 	if _, err := r.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
 		return "", err
@@ -219,6 +226,9 @@ func (s *scanner) regular(r io.ReaderAt, size int64) (string, error) {
 	if len(head) == 10 && string(head[2:]) == "b2frame\x00" {
 		f, err := cframe.ReadLimits(r, size, s.frameLimits())
 		return s.frame(f, err, size)
+	}
+	if b2store.IsZip(head) && (strings.EqualFold(path.Ext(name), ".b2z") || b2store.IsStore(r, size)) {
+		return "b2z", s.zip(r, size)
 	}
 	if strings.HasPrefix(string(head), npy.Magic) {
 		return "npy", s.npy(r, size)
@@ -228,7 +238,7 @@ func (s *scanner) regular(r io.ReaderAt, size int64) (string, error) {
 	f, err := h5file.Open(r, size, &limits)
 	switch {
 	case errors.Is(err, format.ErrMagic):
-		return "", fmt.Errorf("%w: neither an HDF5 file nor a Blosc2 frame nor .npy", ErrFormat)
+		return "", fmt.Errorf("%w: neither an HDF5 file nor a Blosc2 frame nor .b2z nor .npy", ErrFormat)
 	case err != nil:
 		return "hdf5", s.fail("", err)
 	}
@@ -256,6 +266,9 @@ func (s *scanner) directory(name string) (err error) {
 		return err
 	}
 	s.report.Format = "directory"
+	if _, err := dir.Lstat(b2store.EmbedFile); err == nil {
+		s.report.Format = "b2d"
+	}
 	known, err := s.below(dir, ".")
 	if err == nil && !known {
 		err = fmt.Errorf("%w: the directory contains no array", ErrFormat)
@@ -325,7 +338,7 @@ func (s *scanner) member(dir *regular.Frozen, name string) (known bool, err erro
 	if err != nil {
 		return true, err
 	}
-	_, err = s.regular(f.(io.ReaderAt), info.Size())
+	_, err = s.regular(f.(io.ReaderAt), info.Size(), name)
 	if errors.Is(err, ErrFormat) {
 		return false, nil
 	}

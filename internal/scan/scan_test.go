@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,8 +25,49 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/scan"
+	"github.com/hyperslab/hyperslab/internal/storeattack"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
+
+// TestFile_store scans valid containers of python-blosc2, and hostile ones.
+func TestFile_store(t *testing.T) {
+	const golden = "../../testdata/store.b2z"
+	note := "note not-examined /embed.b2e: "
+	expect(t, golden, "b2z", note)
+	dir := t.TempDir()
+	for _, target := range []string{"x.b2d", "x.b2e"} {
+		_, err := hyperslab.CopyTree(bg, filepath.Join(dir, target), golden, &hyperslab.TreeOptions{Accept: func(hyperslab.Problem) bool { return true }})
+		require.NoError(t, err)
+	}
+	expect(t, filepath.Join(dir, "x.b2d"), "b2d")
+	expect(t, filepath.Join(dir, "x.b2e"), "b2e", "note not-examined")
+	b, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	attacks, err := storeattack.All(b)
+	require.NoError(t, err)
+	for _, x := range attacks {
+		if strings.HasPrefix(x.Name, "table:") || x.Object != "" && !strings.Contains(x.Name, "server") {
+			continue // the values, which are not decoded
+		}
+		t.Run(x.Name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "x"+x.Ext)
+			for name, b := range x.Files {
+				require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(file, name)), 0o755))
+				require.NoError(t, os.WriteFile(filepath.Join(file, name), b, 0o644))
+			}
+			for name, target := range x.Links {
+				require.NoError(t, os.Symlink(target, filepath.Join(file, name)))
+			}
+			if x.Want == errors.ErrUnsupported && x.Object == "" && !strings.Contains(x.Name, "compress") && !strings.Contains(x.Name, "bomb") && !strings.Contains(x.Name, "encrypt") {
+				return // valid for the scan: an array with members
+			}
+			r, err := scan.File(bg, file, defaults())
+			require.NoError(t, err)
+			worst := slices.ContainsFunc(r.Findings, func(f scan.Finding) bool { return f.Level != scan.Note })
+			require.True(t, worst, "%v", r.Findings)
+		})
+	}
+}
 
 var bg = context.Background()
 

@@ -23,7 +23,7 @@ import (
 // BatchArray one list of objects per chunk, in blocks that are lists too. A ListArray is one of
 // both, and its elements are lists or null.
 const (
-	objectLayer = "vlarray"
+	objectLayer = b2store.ObjectLayer
 	batchLayer  = b2store.BatchLayer
 	listLayer   = b2store.ListLayer
 
@@ -35,18 +35,6 @@ const ObjectsFormat = "objects"
 
 // maxObjects is the maximum size of the objects in one chunk in bytes.
 const maxObjects = 512 << 20
-
-// IsObjects reports whether r is a frame of Python objects: an ObjectArray, BatchArray or
-// ListArray.
-func IsObjects(r io.ReaderAt, size int64) bool {
-	h, err := cframe.ReadHeader(r, size, cframe.DefaultLimits())
-	if err != nil {
-		return false
-	}
-	_, is := h.Metalayer(objectLayer)
-	_, batch := h.Metalayer(batchLayer)
-	return is || batch
-}
 
 // objects are the elements of an array of objects, as JSON.
 type objects struct {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/hyperslab/hyperslab/internal/detect"
 	"io"
 	"io/fs"
 	"os"
@@ -40,7 +41,7 @@ type Reader struct {
 // The elements of an ObjectArray, a BatchArray and a ListArray of python-blosc2 are strings: one
 // JSON value for each object, batch or list.
 func OpenReaderAt(r io.ReaderAt, size int64, name string, o *OpenOptions) (*Reader, error) {
-	if IsObjects(r, size) {
+	if detect.IsObjects(r, size) {
 		x, err := openObjects(r, size)
 		if err != nil {
 			return nil, ndarray.Wrap("open", name, err)
@@ -83,7 +84,7 @@ func OpenFrame(path string, o *OpenOptions) (*Reader, error) {
 		if err != nil {
 			return nil, ndarray.Wrap("open", path, err)
 		}
-		if IsObjects(f, info.Size()) {
+		if detect.IsObjects(f, info.Size()) {
 			r, err := OpenReaderAt(f, info.Size(), path, o)
 			if err != nil {
 				return nil, errors.Join(err, f.Close())

@@ -12,6 +12,8 @@ kinds: is write, and adds a CTable of "table" rows, of which one is deleted.
 
 describe: returns the kind and the content of each object, and the attributes of groups.
 
+tensor: returns the array that load_tensor returns.
+
 read: returns the nodes and attributes of a TreeStore.
 """
 
@@ -154,6 +156,16 @@ def kinds(q):
     return {}
 
 
+def tensor(q):
+    """Returns the array of a plain frame."""
+    a = blosc2.load_tensor(q["path"])
+    s = blosc2.open(q["path"], mode="r")
+    assert type(s) is blosc2.SChunk, type(s)
+    attrs = {k: v for k, v in s.vlmeta[:].items() if k not in ("hyperslab", "__pack_tensor__")}
+    dtype = repr(a.dtype.descr) if a.dtype.names else a.dtype.str
+    return {"nodes": [{"key": "/", "dtype": dtype, "shape": list(a.shape), "attrs": attrs, "data": base64.b64encode(a.tobytes()).decode()}]}
+
+
 def append(q):
     """Adds an embedded array to an existing store."""
     with blosc2.TreeStore(q["path"], mode="a", threshold=1 << 20) as store:
@@ -233,7 +245,7 @@ def rows(q):
 for line in sys.stdin:
     q = json.loads(line)
     try:
-        reply = {"write": write, "read": read, "append": append, "describe": describe, "kinds": kinds, "table": table, "rows": rows}[q["op"]](q)
+        reply = {"write": write, "read": read, "append": append, "describe": describe, "kinds": kinds, "tensor": tensor, "table": table, "rows": rows}[q["op"]](q)
     except Exception as e:  # the test reports it
         reply = {"error": f"{type(e).__name__}: {e}"}
     print(json.dumps(reply), flush=True)

@@ -24,11 +24,11 @@ const (
 	TableMeta  = "_meta"            // the object that marks a table
 )
 
-// Fixed metalayers of a batch array, and of a list array, which is a batch array or an object
-// array.
+// Fixed metalayers of an object array, of a batch array, and of a list array, which is one of both.
 const (
-	BatchLayer = "batcharray"
-	ListLayer  = "listarray"
+	ObjectLayer = "vlarray"
+	BatchLayer  = "batcharray"
+	ListLayer   = "listarray"
 )
 
 // Fixed metalayers of a frame that embeds other frames.

@@ -83,7 +83,8 @@ HDF5 file or a group in it, a bcolz ctable, a container of python-blosc2 or a di
 of arrays. The target is an HDF5 file, a .bcolz ctable, a container, or a directory of
 b2nd files if its name has no extension. --format ctable writes a .b2z or .b2d that is a
 table of python-blosc2: its columns are arrays of equal length, for example those of a
-bcolz ctable, or the fields of an array of structures.
+bcolz ctable, or the fields of an array of structures. --format frame writes a plain
+Blosc2 frame of the elements, which load_tensor of python-blosc2 opens.
 
 .npy files are read as they are, and raw bytes with --shape and --dtype. - is standard
 input or standard output, for .npy or raw bytes in the byte order of the machine.
@@ -140,7 +141,7 @@ HDF5, and within one format that of the source.
 	f.BoolVarP(&o.force, "force", "f", false, "replace the target if it exists; in an HDF5 file only the named array")
 	f.BoolVar(&o.inPlace, "in-place", false, "add the array to the HDF5 file itself instead of a copy; a crash can corrupt the file")
 	f.BoolVar(&o.along, "with-coordinates", false, "also convert the coordinates of an array: the arrays with the names of its dimensions and those in its attribute coordinates")
-	f.StringVar(&o.format, "format", "", "`FORMAT` of the target: b2nd, hdf5, bcolz, caterva, b2z, b2d, b2e, ctable, npy or raw")
+	f.StringVar(&o.format, "format", "", "`FORMAT` of the target: b2nd, hdf5, bcolz, caterva, b2z, b2d, b2e, ctable, frame, npy or raw")
 	f.StringVar(&o.dtype, "dtype", "", "`TYPE` of the source's elements: for raw bytes, and for Caterva, which stores no dtype")
 	f.StringVar(&o.flat.shape, "shape", "", "the source is raw bytes of this `SHAPE`; one length may be -1 and is then computed")
 	f.Int64Var(&o.flat.offset, "offset", 0, "with --shape: `BYTES` before the first element")

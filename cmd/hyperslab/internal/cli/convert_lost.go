@@ -28,7 +28,7 @@ func (f fact) String() string { return fmt.Sprintf("%s (%s): %s", f.what, f.valu
 // that m describes. Properties of the array itself are refused until the user excludes them. How
 // its elements were stored, and types that a target never keeps, are only reported.
 func (o *convertFlags) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format hyperslab.Format) (refused, told []fact) {
-	bare := isFlat(format) || format == hyperslab.Caterva
+	bare := isFlat(format) || format == hyperslab.Caterva || format == frameFormat
 	reason := fmt.Sprintf("%s cannot store it", format)
 	if isFlat(format) {
 		reason = fmt.Sprintf("%s stores elements only", format)
@@ -61,7 +61,7 @@ func (o *convertFlags) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format hyper
 	}
 	if d := m.DType; format == npyFormat && !d.NumPy().EqualValues(d) {
 		told = append(told, fact{"type", d.String(), fmt.Sprintf("npy stores %v", d.NumPy())})
-	} else if bare && format != npyFormat {
+	} else if bare && format != npyFormat && format != frameFormat {
 		told = append(told, fact{"type", spec.DType.String(), fmt.Sprintf("%s stores no dtype; read it with --dtype %s", format, shellWord(spec.DType.String()))})
 	}
 	if m.Format == b2nd.ObjectsFormat {

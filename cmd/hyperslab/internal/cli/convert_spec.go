@@ -22,7 +22,7 @@ import (
 )
 
 // targets are the values of --format.
-var targets = []string{string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Bcolz), string(hyperslab.Caterva), string(hyperslab.B2Z), string(hyperslab.B2D), string(hyperslab.B2E), string(hyperslab.CTable), npyFormat, rawFormat}
+var targets = []string{string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Bcolz), string(hyperslab.Caterva), string(hyperslab.B2Z), string(hyperslab.B2D), string(hyperslab.B2E), string(hyperslab.CTable), frameFormat, npyFormat, rawFormat}
 
 // check checks the flags that do not depend on the arrays, and returns the memory limit in bytes.
 func (o *convertFlags) check() (memory int64, err error) {
@@ -253,5 +253,8 @@ func shellWord(s string) string {
 
 // createOptions returns the flags as options of hyperslab.Create.
 func (o *convertFlags) createOptions() *hyperslab.CreateOptions {
+	if o.format == frameFormat {
+		return &hyperslab.CreateOptions{Format: hyperslab.B2ND, Plain: true, Overwrite: o.force}
+	}
 	return &hyperslab.CreateOptions{Format: hyperslab.Format(o.format), Sparse: o.sparse, Overwrite: o.force, InPlace: o.inPlace}
 }

@@ -56,7 +56,7 @@ func (a *app) isTree(ctx context.Context, o *convertFlags, source, target string
 	if o.format == string(hyperslab.CTable) {
 		return true, nil // also an array of structures
 	}
-	one := []hyperslab.Format{hyperslab.B2ND, hyperslab.Caterva, npyFormat, rawFormat}
+	one := []hyperslab.Format{hyperslab.B2ND, hyperslab.Caterva, frameFormat, npyFormat, rawFormat}
 	named, _ := formatForName(to.File)
 	if strings.Trim(to.Object, "/") != "" || slices.Contains(one, named) || slices.Contains(one, hyperslab.Format(o.format)) {
 		return false, nil
@@ -391,7 +391,7 @@ func (a *app) convertMany(cmd *cobra.Command, args []string, memory int64, o *co
 // one are directories.
 var extension = map[string]string{
 	string(hyperslab.B2ND): ".b2nd", string(hyperslab.Caterva): ".caterva", string(hyperslab.HDF5): ".h5",
-	string(hyperslab.Bcolz): ".bcolz", string(hyperslab.B2Z): ".b2z", string(hyperslab.B2D): ".b2d", string(hyperslab.B2E): ".b2e", string(hyperslab.CTable): ".b2z", npyFormat: ".npy", rawFormat: ".raw",
+	string(hyperslab.Bcolz): ".bcolz", string(hyperslab.B2Z): ".b2z", string(hyperslab.B2D): ".b2d", string(hyperslab.B2E): ".b2e", string(hyperslab.CTable): ".b2z", frameFormat: ".b2frame", npyFormat: ".npy", rawFormat: ".raw",
 }
 
 // targetInto returns the target of a source in the directory of --into: the name of its file and,

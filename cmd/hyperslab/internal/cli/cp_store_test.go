@@ -72,6 +72,14 @@ func TestCp_store(t *testing.T) {
 		require.Contains(t, stderr, c.want)
 	}
 	require.Equal(t, before, must(t, "ls -r x.b2d"))
+	must(t, "convert -q --format frame h.h5:/b f.b2frame --codec lz4 --chunks 1,3")
+	must(t, "diff --values-only b.b2nd f.b2frame")
+	require.Contains(t, must(t, "info f.b2frame"), "lz4")
+	for _, flag := range []string{"--sparse", "--blocks=1,1"} {
+		_, stderr, code := run("convert", "--format", "frame", "b.b2nd", "g.b2frame", flag)
+		require.Equal(t, 2, code)
+		require.Contains(t, stderr, "a plain frame is one file")
+	}
 	_, stderr, code := run("convert", "x.b2z", "y.b2e")
 	require.NotZero(t, code)
 	require.Contains(t, stderr, "an EmbedStore has no attributes of groups")

@@ -65,7 +65,7 @@ func (a *app) scanCommand() *cobra.Command {
 		Short: "Report links, plug-ins, excessive sizes and structural errors of untrusted files",
 		Long: `scan reports everything in a file that reaches outside the file, needs a decoder that
 may not be available, exceeds a limit or contradicts the format. FILE is an HDF5 file, a
-Blosc2 frame, a bcolz tree or a directory of such files.
+Blosc2 frame, a bcolz tree, a container of python-blosc2 or a directory of such files.
 
 Files are parsed in Go. No C library receives their bytes, no chunk is decompressed, and
 no target of a link is opened. Therefore scan is safe for files from untrusted sources.

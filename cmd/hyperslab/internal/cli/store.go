@@ -100,6 +100,7 @@ func (o *storeFlags) growable(spec *ndarray.Spec) error {
 var defaultCompression = map[hyperslab.Format]func() *ndarray.Compression{
 	hyperslab.B2ND:    b2nd.DefaultCompression,
 	hyperslab.Caterva: b2nd.DefaultCompression,
+	frameFormat:       b2nd.DefaultCompression,
 	hyperslab.HDF5:    hdf5.DefaultCompression,
 	hyperslab.Bcolz:   bcolz.DefaultCompression,
 }
@@ -109,12 +110,14 @@ var (
 	codecs = map[hyperslab.Format][]string{
 		hyperslab.B2ND:    bloscCodecs,
 		hyperslab.Caterva: bloscCodecs,
+		frameFormat:       bloscCodecs,
 		hyperslab.HDF5:    hdf5.Codecs(),
 		hyperslab.Bcolz:   bloscCodecs,
 	}
 	filters = map[hyperslab.Format][]string{
 		hyperslab.B2ND:    {"shuffle", "bitshuffle", "delta"},
 		hyperslab.Caterva: {"shuffle", "bitshuffle", "delta"},
+		frameFormat:       {"shuffle", "bitshuffle", "delta"},
 		hyperslab.HDF5:    {"shuffle", "bitshuffle", checksum},
 		hyperslab.Bcolz:   {"shuffle", "bitshuffle"},
 	}
@@ -129,7 +132,12 @@ func summed(c *ndarray.Compression) bool { return c != nil && slices.Contains(c.
 
 // isFrame reports whether a format stores arrays in Blosc2 frames, which have blocks and can be
 // sparse.
-func isFrame(f hyperslab.Format) bool { return f == hyperslab.B2ND || f == hyperslab.Caterva }
+func isFrame(f hyperslab.Format) bool {
+	return f == hyperslab.B2ND || f == hyperslab.Caterva || f == frameFormat
+}
+
+// frameFormat is the value of --format for a plain Blosc2 frame.
+const frameFormat = "frame"
 
 // A conversion between formats keeps the chunk shape of the source if the chunk size in bytes is
 // within these limits, which suit every format. Otherwise the target format chooses it.
@@ -173,6 +181,9 @@ func (o *storeFlags) spec(m ndarray.Meta, format hyperslab.Format) (ndarray.Spec
 	}
 	if err := o.growable(&spec); err != nil {
 		return spec, err
+	}
+	if format == frameFormat && (o.sparse || o.blocks != "") {
+		return spec, usagef("--sparse and --blocks: a plain frame is one file, and has no blocks of a shape")
 	}
 	if o.sparse && !isFrame(format) {
 		return spec, usagef("--sparse is for b2nd, not for %s", format)
