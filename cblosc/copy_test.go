@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"syscall"
@@ -14,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // sample creates a super-chunk with chunks of every kind and with metalayers. If short is set, the
@@ -309,7 +309,7 @@ func TestOpen_mappingGrowth(t *testing.T) {
 func TestSChunk_failedWrites(t *testing.T) {
 	const child = "HYPERSLAB_LIMIT_FILES"
 	if os.Getenv(child) == "" { // the limit applies to a process, and go test writes files too
-		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+		cmd := need.Self("-test.run=^"+t.Name()+"$", "-test.v")
 		cmd.Env = append(os.Environ(), child+"=1")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/cmem"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // drop creates one object of each type that owns C memory, and does not close it.
@@ -46,7 +47,7 @@ func TestHandle_DroppedOwners(t *testing.T) {
 		}, 5*time.Second, time.Millisecond)
 		return
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=^TestHandle_DroppedOwners$")
+	cmd := need.Self("-test.run=^TestHandle_DroppedOwners$")
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError

@@ -70,7 +70,7 @@ func TestDefects_missingFilter(t *testing.T) {
 // most one minute, and returns its standard error.
 func child(t *testing.T, test string, env ...string) (stderr string) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^"+test+"$", "-test.timeout=1m")
+	cmd := need.Self("-test.run=^"+test+"$", "-test.timeout=1m")
 	cmd.Env = append(append(os.Environ(), "H5_TEST_CHILD=1"), env...)
 	var b strings.Builder
 	cmd.Stderr = &b

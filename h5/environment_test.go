@@ -48,7 +48,7 @@ func TestEnvironment(t *testing.T) {
 // plug-in creates when a process loads it.
 func markingPlugin(t *testing.T, kind int) (dir, mark string) {
 	t.Helper()
-	cc := need.Program(t, "cc")
+	cc := need.Compiler(t)
 	dir = t.TempDir()
 	mark = filepath.Join(dir, "loaded")
 	source := filepath.Join(dir, "plugin.c")

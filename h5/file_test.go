@@ -16,6 +16,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // TestFileCreation checks that Creation returns the options with which a file was created, both
@@ -434,7 +435,7 @@ func TestSWMR(t *testing.T) {
 		cmd *exec.Cmd
 	}
 	start := func() reader {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestSWMR$")
+		cmd := need.Self("-test.run=^TestSWMR$")
 		cmd.Env = append(os.Environ(), "HYPERSLAB_H5_SWMR="+path)
 		in, err := cmd.StdinPipe()
 		require.NoError(t, err)

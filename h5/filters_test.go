@@ -332,7 +332,7 @@ func TestRegisterFilter_goroutines(t *testing.T) {
 
 // TestPlugins checks that a plug-in is loaded from an allowed directory only.
 func TestPlugins(t *testing.T) {
-	cc := need.Program(t, "cc")
+	cc := need.Compiler(t)
 	const id = 40777
 	include := need.Libraries(t)
 	directory, empty := t.TempDir(), t.TempDir()

@@ -28,6 +28,8 @@ version=${1:-}
 [[ -z $(git status --porcelain) ]] || die "the tree has uncommitted changes: $(git status --porcelain | head -n 1)"
 ! git rev-parse --verify --quiet "refs/tags/$version" >/dev/null || die "the tag $version exists"
 ! git rev-parse --verify --quiet "refs/heads/release/$version" >/dev/null || die "the branch release/$version exists"
+! git rev-parse --verify --quiet refs/heads/release >/dev/null ||
+    die "git cannot make the branch release/$version beside a branch named release: rename that branch"
 notes=$(awk -v want="## $version" '/^## / { on = ($0 == want || index($0, want " ") == 1); next } on' CHANGELOG.md)
 [[ $notes =~ [a-z] ]] || die "CHANGELOG.md has no section '## $version'"
 go run ./scripts/surface -check || die "api/*.txt differs from the code; run make surface"
@@ -77,13 +79,19 @@ for platform in "${platforms[@]}"; do
     setting "$platform"
     [[ $EMULATOR && ${TESTS:-1} != 0 ]] || continue
     say "$platform: the tests, by ${EMULATOR%% *}"
-    (cd "$tree" && RAPID_CHECKS=${RAPID_CHECKS:-5} go test -exec "$EMULATOR" -timeout 30m \
-        ./cblosc ./h5 ./h5/filter ./ndarray ./ndarray/b2nd ./ndarray/hdf5)
+    (
+        unset CI HYPERSLAB_{CORPUS,PYTHON,OLD_PYTHON,BLOSC2_SRC,HDF5_SRC} # peers, which have a different platform
+        cd "$tree"
+        HYPERSLAB_EMULATOR=$EMULATOR RAPID_CHECKS=${RAPID_CHECKS:-5} go test -exec "$EMULATOR" -timeout 30m \
+            ./cblosc ./h5 ./h5/filter ./ndarray ./ndarray/b2nd ./ndarray/hdf5
+    )
 done
 
 # The command.
 mkdir -p "$out"
 cli=github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli
+host=$(go env GOHOSTOS)_$(go env GOHOSTARCH)
+setting "$host"
 (cd "$tree" && go build -o "$work/native" ./cmd/hyperslab && "$work/native" man --install "$work/man")
 for platform in "${platforms[@]}"; do
     setting "$platform"
@@ -93,9 +101,15 @@ for platform in "${platforms[@]}"; do
     mkdir -p "$at/bin" "$at/share/man/man1" "$at/share/doc/hyperslab" \
         "$at/share/bash-completion/completions" "$at/share/zsh/site-functions" "$at/share/fish/vendor_completions.d"
     (cd "$tree" && go build -trimpath -buildvcs=false -ldflags "-s -w -X $cli.version=$version" -o "$at/bin/" ./cmd/hyperslab)
-    if [[ $EMULATOR || $platform == "$(go env GOHOSTOS)_$(go env GOHOSTARCH)" ]]; then
-        read -ra emulator <<<"$EMULATOR"
-        "${emulator[@]}" "$at/bin/hyperslab" version | grep -qF "$version" || die "$platform: the command does not report $version"
+    if [[ $EMULATOR || $platform == "$host" ]]; then
+        read -ra run <<<"$EMULATOR $at/bin/hyperslab"
+        "${run[@]}" version | grep -qF "$version" || die "$platform: the command does not report $version"
+        rm -rf "$work/rose.b2nd" "$work/rose.h5"
+        "${run[@]}" convert "$tree/testdata/etopo120.h5:/ROSE" "$work/rose.b2nd"
+        "${run[@]}" convert "$work/rose.b2nd" "$work/rose.h5:/ROSE"
+        # The emulator cannot start the program again for the sandbox.
+        "${run[@]}" verify ${EMULATOR:+--sandbox=false} "$work/rose.b2nd" "$work/rose.h5"
+        "${run[@]}" diff "$tree/testdata/etopo120.h5:/ROSE" "$work/rose.h5:/ROSE"
     fi
     cp "$work"/man/*.1 "$at/share/man/man1/"
     gzip -n9 "$at"/share/man/man1/*.1
@@ -112,6 +126,7 @@ for platform in "${platforms[@]}"; do
 done
 
 # The bill of materials, from the build information of a command and third_party/VERSIONS.
+setting "$host"
 (cd "$here/tools" && go run ./sbom -version "$version" -versions "$tree/third_party/VERSIONS" "$work/hyperslab_${platforms[0]}") \
     >"$out/hyperslab_${version#v}.cdx.json"
 
@@ -119,7 +134,6 @@ done
 rm -rf "$work/modules" "$work/repository.git"
 git clone --quiet --bare "$tree" "$work/repository.git"
 (
-    setting "$(go env GOHOSTOS)_$(go env GOHOSTARCH)"
     cd "$work"
     export GOMODCACHE=$work/modules GOPROXY=direct GONOSUMDB='*' GOFLAGS='-modcacherw' GOWORK=off
     export GIT_CONFIG_COUNT=1 GIT_CONFIG_VALUE_0=https://github.com/hyperslab/hyperslab

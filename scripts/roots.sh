@@ -8,6 +8,7 @@ need debootstrap:debootstrap git:git unshare:util-linux
 archive=$(mirror)
 [[ $archive ]] || die "no Debian archive in apt's configuration; set DEBIAN_MIRROR"
 goroot=$(go env GOROOT)
+unset TMPDIR # the systems do not have that directory
 mkdir -p "$base/cache"
 
 # bare SUITE PACKAGE ... makes the minimal system with these packages and Go in it. (It is one && chain,

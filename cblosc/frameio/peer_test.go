@@ -9,12 +9,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 const peerVariable = "HYPERSLAB_FRAMEIO_PEER"
@@ -144,7 +144,7 @@ type peer struct {
 
 func startPeer(t testing.TB) *peer {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
+	cmd := need.Self()
 	cmd.Env = append(os.Environ(), peerVariable+"=1")
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()

@@ -28,7 +28,7 @@ type seen struct {
 // arguments of each call and writes to all of the reported buffer after the data. take returns the
 // calls since the last time.
 func newSpy(t *testing.T) (id int, take func() []seen) {
-	cc := need.Program(t, "cc")
+	cc := need.Compiler(t)
 	include := need.Libraries(t)
 	dir := t.TempDir()
 	source, notes := filepath.Join(dir, "spy.c"), filepath.Join(dir, "notes")

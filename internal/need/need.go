@@ -3,6 +3,7 @@
 package need
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -113,6 +114,19 @@ func Program(t testing.TB, name string) string {
 		Missing(t, "%s is not installed", name)
 	}
 	return path
+}
+
+// Compiler returns the C compiler for the platform of the test: $CC or cc.
+func Compiler(t testing.TB) string {
+	t.Helper()
+	return Program(t, cmp.Or(os.Getenv("CC"), "cc"))
+}
+
+// Self returns the command that runs this test program with the arguments. If an emulator runs the
+// tests, HYPERSLAB_EMULATOR contains its command line, as `make release` sets it.
+func Self(args ...string) *exec.Cmd {
+	words := append(strings.Fields(os.Getenv("HYPERSLAB_EMULATOR")), os.Args[0])
+	return exec.Command(words[0], append(words[1:], args...)...)
 }
 
 // root returns the directory with go.mod. Tests run in the directory of their package.

@@ -233,7 +233,7 @@ func TestKilledAppend(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	last := int64(0)
 	for round := range 25 {
-		cmd := exec.Command(os.Args[0])
+		cmd := need.Self()
 		cmd.Env = append(os.Environ(), appendEnv+"="+path)
 		out, err := cmd.StdoutPipe()
 		require.NoError(t, err)

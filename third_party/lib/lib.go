@@ -9,3 +9,5 @@
 //
 // With -tags system_libs the libraries of the system are linked instead.
 package lib
+
+import _ "github.com/hyperslab/hyperslab/third_party/lib/musl" // names that musl lacks
