@@ -176,5 +176,5 @@ func (w *walker) directoryAttrs(dir string) (attrs ndarray.Attrs, err error) {
 		return attrs, err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	return b.Attrs(w.ctx)
+	return attrsOf(w.ctx, b)
 }

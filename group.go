@@ -138,26 +138,23 @@ func editDirectory(ctx context.Context, l Location, set []ndarray.Attr, remove [
 		}
 	}
 	file := filepath.Join(dir, groupFile)
-	var b *b2nd.Backend
+	var group *ndarray.Array
 	if exists(file) {
-		b, err = b2nd.Open(file, &b2nd.OpenOptions{Write: true})
+		group, err = array(b2nd.Open(file, &b2nd.OpenOptions{Write: true}))
 	} else {
-		b, err = b2nd.Create(file, groupSpec(nil), nil)
+		group, err = array(b2nd.Create(file, groupSpec(nil), nil))
 	}
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.Close()) }()
+	defer func() { err = errors.Join(err, group.Close()) }()
 	for _, name := range remove {
-		if err := b.DeleteAttr(ctx, name); err != nil {
+		if err := group.DeleteAttr(ctx, name); err != nil {
 			return err
 		}
 	}
 	for _, a := range set {
-		if err := a.Validate(); err != nil {
-			return err
-		}
-		if err := b.SetAttr(ctx, a); err != nil {
+		if err := group.SetAttr(ctx, a); err != nil {
 			return err
 		}
 	}

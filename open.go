@@ -341,7 +341,7 @@ func bcolzArray(l Location, table func() (*bcolz.Table, error), carray func() (*
 }
 
 // array returns an Array backed by a newly opened backend.
-func array[B ndarray.Backend](b B, err error) (*ndarray.Array, error) {
+func array(b ndarray.Backend, err error) (*ndarray.Array, error) {
 	if err != nil {
 		return nil, err
 	}

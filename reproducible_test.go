@@ -23,7 +23,7 @@ import (
 // uneven is an array whose reads complete out of order. Every third read waits until the second
 // read after it begins, so that another worker begins that one.
 type uneven struct {
-	*mem.Backend
+	ndarray.Backend
 	hard bool // wait without a limit; otherwise yield to other goroutines at most 2,000 times
 
 	mu     sync.Mutex
@@ -33,6 +33,9 @@ type uneven struct {
 	at     int           // index of the awaited read
 	waited int
 }
+
+// Unwrap returns the array in memory.
+func (u *uneven) Unwrap() ndarray.Backend { return u.Backend }
 
 func (u *uneven) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
 	m := u.Meta()

@@ -53,8 +53,7 @@ func (w *walker) storeOf(file string, f Format) (*stores.Store, func() error, er
 
 // storedArray is an open array of a store.
 type storedArray interface {
-	described
-	StoredDType() string
+	ndarray.Backend
 	// setClose sets a function that Close calls last.
 	setClose(f func() error)
 }
@@ -105,12 +104,12 @@ func openMember(s *stores.Store, key, name string, o *b2nd.OpenOptions) (storedA
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &member{Reader: r, close: f.Close}, nil
+	return &member{Backend: r, close: f.Close}, nil
 }
 
-// member is an array of a store.
+// member is an array in a file that is closed with it.
 type member struct {
-	*b2nd.Reader
+	ndarray.Backend
 	close func() error // closes the file of the array, and the store if it is the array's own
 }
 
@@ -119,8 +118,11 @@ func (m *member) setClose(f func() error) {
 	m.close = func() error { return errors.Join(file(), f()) }
 }
 
+// Unwrap returns the array without the file.
+func (m *member) Unwrap() ndarray.Backend { return m.Backend }
+
 // Close closes the array.
-func (m *member) Close() error { return errors.Join(m.Reader.Close(), m.close()) }
+func (m *member) Close() error { return errors.Join(m.Backend.Close(), m.close()) }
 
 // openStored opens the array at a location of a store.
 func openStored(ctx context.Context, l Location, f Format, o OpenOptions) (*ndarray.Array, error) {
@@ -216,7 +218,7 @@ func (w *walker) storedArray(s *stores.Store, file, key string) error {
 	if err != nil {
 		return w.emit(Entry{Path: key, Kind: Array, Err: ndarray.Wrap("open", name, bare(err))})
 	}
-	stored := m.StoredDType()
+	stored := storedDType(m)
 	e, err := w.describe(key, m)
 	if err != nil {
 		return w.emit(Entry{Path: key, Kind: Array, Err: err})
@@ -245,7 +247,7 @@ func (w *walker) storedAttrs(s *stores.Store, file, key string) (attrs ndarray.A
 		return attrs, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	return r.Attrs(w.ctx)
+	return attrsOf(w.ctx, r)
 }
 
 // storedGroupAttrs reads the attributes of the group at a location.

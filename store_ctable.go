@@ -349,7 +349,7 @@ func (c *treeCopy) writeText(ctx context.Context, item *treeItem, files storeFil
 		return nil
 	}
 	writer := func(b ndarray.Backend) (ndarray.RegionWriter, error) {
-		w, ok := b.(ndarray.RegionWriter)
+		w, ok := ndarray.As[ndarray.RegionWriter](b)
 		if !ok {
 			return nil, fmt.Errorf("%w: writes to a column", errors.ErrUnsupported)
 		}

@@ -128,9 +128,9 @@ func writeColumns(t require.TestingT, dir, kind string, columns []*randomColumn,
 			b, err := hdf5.CreateIn(f, "/g/"+c.name, ndarray.Spec{DType: c.dtype, Shape: []int64{rows}}, nil)
 			require.NoError(t, err)
 			if c.texts != nil && rows > 0 {
-				require.NoError(t, b.WriteStrings(bg, c.texts, ndarray.Whole([]int64{rows})))
+				require.NoError(t, b.(ndarray.StringWriter).WriteStrings(bg, c.texts, ndarray.Whole([]int64{rows})))
 			} else if rows > 0 {
-				require.NoError(t, b.WriteRegion(bg, c.data, ndarray.Whole([]int64{rows})))
+				require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, c.data, ndarray.Whole([]int64{rows})))
 			}
 			require.NoError(t, b.Close())
 		}

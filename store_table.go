@@ -130,7 +130,7 @@ func openPart(s *stores.Store, t *stores.Table, key string) (*member, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &member{Reader: r, close: f.Close}, nil
+	return &member{Backend: r, close: f.Close}, nil
 }
 
 // column is a column of a table, without its deleted rows.
@@ -199,7 +199,7 @@ func openColumn(s *stores.Store, x *stores.Object, name string) (_ *column, err 
 		}
 	case "vlbytes", "object", "struct", "list":
 		c.text = func(ctx context.Context, dst []string, first int64) error {
-			return values.ReadStrings(ctx, dst, rowRegion(first, int64(len(dst))))
+			return readStrings(ctx, values, dst, rowRegion(first, int64(len(dst))))
 		}
 	case "timestamp":
 		if d := c.meta.DType; d.Kind == ndarray.Int && d.Size == 8 && x.Column.Unit != "" {
@@ -245,7 +245,7 @@ func rowRegion(first, n int64) ndarray.Region {
 
 // jsonStrings reads strings that are stored as JSON.
 func jsonStrings(ctx context.Context, m *member, dst []string, first int64) error {
-	if err := m.ReadStrings(ctx, dst, rowRegion(first, int64(len(dst)))); err != nil {
+	if err := readStrings(ctx, m, dst, rowRegion(first, int64(len(dst)))); err != nil {
 		return err
 	}
 	for i, text := range dst {
@@ -402,12 +402,14 @@ func (c *column) ReadStrings(ctx context.Context, dst []string, region ndarray.R
 }
 
 // Attrs reads the attributes of the column's array.
-func (c *column) Attrs(ctx context.Context) (ndarray.Attrs, error) { return c.parts[0].Attrs(ctx) }
+func (c *column) Attrs(ctx context.Context) (ndarray.Attrs, error) {
+	return attrsOf(ctx, c.parts[0])
+}
 
 // Storage reports the compressed bytes of all arrays of the column, with those of deleted rows.
 func (c *column) Storage(ctx context.Context) (total ndarray.Storage, err error) {
 	for _, m := range c.parts {
-		s, err := m.Storage(ctx)
+		s, err := storageOf(ctx, m)
 		if err != nil {
 			return total, err
 		}
@@ -422,7 +424,7 @@ func (c *column) StoredDType() string {
 	if c.text != nil {
 		return ""
 	}
-	return c.parts[0].StoredDType()
+	return storedDType(c.parts[0])
 }
 
 // setClose sets the function that Close calls after it has closed the arrays.

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 // hasReferences reports whether elements of d contain references.
@@ -133,9 +132,12 @@ func firstPath(s string, i int, known map[string]bool) string {
 // movedReferences is a dataset of a copy of a group: references to objects below the group become
 // references to their copies.
 type movedReferences struct {
-	*hdf5.Backend
+	ndarray.Backend
 	root string // path of the group in the source
 }
+
+// Unwrap returns the dataset.
+func (m movedReferences) Unwrap() ndarray.Backend { return m.Backend }
 
 // WriteStrings implements ndarray.StringWriter.
 func (m movedReferences) WriteStrings(ctx context.Context, src []string, r ndarray.Region) error {
@@ -153,5 +155,9 @@ func (m movedReferences) WriteStrings(ctx context.Context, src []string, r ndarr
 		}
 		moved[i] = string(b)
 	}
-	return m.Backend.WriteStrings(ctx, moved, r)
+	w, ok := ndarray.As[ndarray.StringWriter](m.Backend)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	return w.WriteStrings(ctx, moved, r)
 }

@@ -398,13 +398,13 @@ func (s *suspect) unchecked() (ndarray.Backend, error) {
 			if err != nil {
 				return nil, err
 			}
-			return opened(b2nd.OpenFS(dir, &b2nd.OpenOptions{DType: s.DType}))
+			return b2nd.OpenFS(dir, &b2nd.OpenOptions{DType: s.DType})
 		}
 		b, err := b2nd.Open(path, &b2nd.OpenOptions{DType: s.DType, Allow: cblosc.Allow{Codecs: s.Policy.Codecs, Filters: s.Policy.Filters}})
 		if isPlain(path, err) {
-			return opened(b2nd.OpenFrame(path, &b2nd.OpenOptions{DType: s.DType}))
+			return b2nd.OpenFrame(path, &b2nd.OpenOptions{DType: s.DType})
 		}
-		return opened(b, err)
+		return b, err
 	case Bcolz:
 		return s.openBcolz()
 	case NPY:
@@ -412,7 +412,7 @@ func (s *suspect) unchecked() (ndarray.Backend, error) {
 		if err != nil {
 			return nil, err
 		}
-		return opened(npy.OpenReaderAt(s.file, info.Size(), s.Name))
+		return npy.OpenReaderAt(s.file, info.Size(), s.Name)
 	case B2Z, B2D, B2E:
 		return s.storedBackend()
 	}
@@ -432,14 +432,14 @@ func (s *suspect) openHDF5(path string) (ndarray.Backend, error) {
 	leads := s.Policy.ExternalLinks || s.Policy.VirtualSources || s.Policy.ExternalFiles
 	if name, err := filepath.EvalSymlinks(path); err == nil && (s.Direct || !leads) {
 		if now, err := os.Stat(name); err == nil && os.SameFile(info, now) {
-			return opened(hdf5.Open(path, s.Object, o))
+			return hdf5.Open(path, s.Object, o)
 		}
 	}
 	f, err := h5.OpenReaderAt(s.file, info.Size(), nil)
 	if err != nil {
 		return nil, hdf5.Translate(err)
 	}
-	return opened(hdf5.OpenIn(f, s.Object, s.Name, o))
+	return hdf5.OpenIn(f, s.Object, s.Name, o)
 }
 
 func (s *suspect) openBcolz() (ndarray.Backend, error) {
@@ -453,23 +453,15 @@ func (s *suspect) openBcolz() (ndarray.Backend, error) {
 	table, err := bcolz.OpenTableFS(dir, ".", o)
 	switch {
 	case errors.Is(err, ndarray.ErrFormat) && column == "":
-		return opened(bcolz.OpenFS(dir, ".", o))
+		return bcolz.OpenFS(dir, ".", o)
 	case errors.Is(err, ndarray.ErrFormat):
 		return nil, fmt.Errorf("%w: a bcolz carray is one array, it has no %s", ndarray.ErrParam, s.Object)
 	case err != nil:
 		return nil, err
 	case column == "":
-		return opened(table.Records())
+		return table.Records()
 	}
-	return opened(table.Column(column))
-}
-
-// opened returns a backend as an interface, which is nil after an error.
-func opened[B ndarray.Backend](b B, err error) (ndarray.Backend, error) {
-	if err != nil {
-		return nil, err
-	}
-	return b, nil
+	return table.Column(column)
 }
 
 // bare returns err without an operation and path if the path is that of a descriptor, which is
@@ -525,7 +517,7 @@ func (g *guard) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) er
 }
 
 func (g *guard) ReadStrings(ctx context.Context, dst []string, r ndarray.Region) error {
-	s, ok := g.Backend.(ndarray.StringReader)
+	s, ok := ndarray.As[ndarray.StringReader](g.Backend)
 	if !ok {
 		return fmt.Errorf("%w: elements of variable size", errors.ErrUnsupported)
 	}
@@ -533,7 +525,7 @@ func (g *guard) ReadStrings(ctx context.Context, dst []string, r ndarray.Region)
 }
 
 func (g *guard) Attrs(ctx context.Context) (ndarray.Attrs, error) {
-	a, ok := g.Backend.(ndarray.AttrReader)
+	a, ok := ndarray.As[ndarray.AttrReader](g.Backend)
 	if !ok {
 		return ndarray.Attrs{}, fmt.Errorf("%w: attributes", errors.ErrUnsupported)
 	}
@@ -542,7 +534,7 @@ func (g *guard) Attrs(ctx context.Context) (ndarray.Attrs, error) {
 }
 
 func (g *guard) Storage(ctx context.Context) (ndarray.Storage, error) {
-	s, ok := g.Backend.(ndarray.StorageReporter)
+	s, ok := ndarray.As[ndarray.StorageReporter](g.Backend)
 	if !ok {
 		return ndarray.Storage{}, fmt.Errorf("%w: space of the elements", errors.ErrUnsupported)
 	}
@@ -556,7 +548,7 @@ func (g *guard) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 }
 
 func (g *guard) Uniform(ctx context.Context) (func(ndarray.Region) bool, error) {
-	u, ok := g.Backend.(ndarray.UniformTeller)
+	u, ok := ndarray.As[ndarray.UniformTeller](g.Backend)
 	if !ok {
 		return nil, ctx.Err()
 	}

@@ -186,8 +186,8 @@ func openURLArray(ctx context.Context, l Location, o OpenOptions) (*ndarray.Arra
 }
 
 // frame opens a frame, which takes ownership of the object.
-func (u *urlFile) frame(o *b2nd.OpenOptions) (*member, error) {
-	var r *b2nd.Reader
+func (u *urlFile) frame(o *b2nd.OpenOptions) (ndarray.Backend, error) {
+	var r ndarray.Backend
 	var err error
 	if u.object == nil {
 		r, err = b2nd.OpenFS(u.dir, o)
@@ -197,7 +197,7 @@ func (u *urlFile) frame(o *b2nd.OpenOptions) (*member, error) {
 	if err != nil {
 		return nil, errors.Join(bareFrame(err), u.close())
 	}
-	return &member{Reader: r, close: u.close}, nil
+	return &member{Backend: r, close: u.close}, nil
 }
 
 // bareFrame returns err without the operation and the path of package b2nd.
@@ -236,7 +236,7 @@ func openTable(ctx context.Context, file string, o *bcolz.OpenOptions) (*bcolz.T
 }
 
 // openPlainCarray opens the carray at a path or URL.
-func openPlainCarray(ctx context.Context, file string, o *bcolz.OpenOptions) (*bcolz.Backend, error) {
+func openPlainCarray(ctx context.Context, file string, o *bcolz.OpenOptions) (ndarray.Backend, error) {
 	if !isURL(file) {
 		return bcolz.Open(file, o)
 	}
@@ -285,19 +285,10 @@ func urlReader(ctx context.Context, r io.ReaderAt, size int64) (_ io.Reader, sto
 }
 
 // npy opens a .npy file, which takes ownership of the object.
-func (u *urlFile) npy() (*remoteNPY, error) {
+func (u *urlFile) npy() (ndarray.Backend, error) {
 	b, err := npy.OpenReaderAt(u.object, u.object.Size(), u.name)
 	if err != nil {
 		return nil, errors.Join(err, u.close())
 	}
-	return &remoteNPY{b, u.close}, nil
+	return &member{Backend: b, close: u.close}, nil
 }
-
-// remoteNPY is the array of a .npy file at a URL.
-type remoteNPY struct {
-	*npy.Backend
-	close func() error
-}
-
-// Close closes the object.
-func (b *remoteNPY) Close() error { return b.close() }

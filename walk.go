@@ -167,7 +167,7 @@ func (w *walker) from(l Location, format Format) error {
 
 // npy lists the one array of a .npy file.
 func (w *walker) npy(name string) (err error) {
-	var b described
+	var b ndarray.Backend
 	if isURL(name) {
 		u, err := openURL(w.ctx, name)
 		if err != nil {
@@ -215,8 +215,8 @@ func (w *walker) frame(name, at string) (err error) {
 }
 
 // listFrame lists an open array of a frame, and closes it.
-func (w *walker) listFrame(name, at string, b storedFrame) error {
-	stored := b.StoredDType()
+func (w *walker) listFrame(name, at string, b ndarray.Backend) error {
+	stored := storedDType(b)
 	e, err := w.describe(at, b)
 	if err != nil {
 		return err
@@ -228,12 +228,6 @@ func (w *walker) listFrame(name, at string, b storedFrame) error {
 		}
 	}
 	return w.emit(e)
-}
-
-// storedFrame is an array of a frame.
-type storedFrame interface {
-	described
-	StoredDType() string
 }
 
 // bcolz lists a carray, a column, or a ctable with its columns in their order.
@@ -308,16 +302,43 @@ func (w *walker) column(table *bcolz.Table, name string) error {
 	return w.array("/"+name, b, nil)
 }
 
-// described is a backend that provides all data of an Entry.
-type described interface {
-	ndarray.Backend
-	ndarray.AttrReader
-	ndarray.StorageReporter
+// attrsOf reads the attributes of a backend, which has none if it is no AttrReader.
+func attrsOf(ctx context.Context, b ndarray.Backend) (ndarray.Attrs, error) {
+	if r, ok := ndarray.As[ndarray.AttrReader](b); ok {
+		return r.Attrs(ctx)
+	}
+	return ndarray.Attrs{}, nil
+}
+
+// storageOf measures the stored size of a backend.
+func storageOf(ctx context.Context, b ndarray.Backend) (ndarray.Storage, error) {
+	r, ok := ndarray.As[ndarray.StorageReporter](b)
+	if !ok {
+		return ndarray.Storage{}, fmt.Errorf("%w: size of an array of format %s", errors.ErrUnsupported, b.Meta().Format)
+	}
+	return r.Storage(ctx)
+}
+
+// readStrings reads elements of variable size.
+func readStrings(ctx context.Context, b ndarray.Backend, dst []string, r ndarray.Region) error {
+	s, ok := ndarray.As[ndarray.StringReader](b)
+	if !ok {
+		return fmt.Errorf("%w: strings in an array of %v", ndarray.ErrType, b.Meta().DType)
+	}
+	return s.ReadStrings(ctx, dst, r)
+}
+
+// storedDType returns the element type as the file of a frame stores it, or "" without one.
+func storedDType(b ndarray.Backend) string {
+	if r, ok := ndarray.As[interface{ StoredDType() string }](b); ok {
+		return r.StoredDType()
+	}
+	return ""
 }
 
 // array lists one newly opened array. If ndarray does not have its element type, it is an entry
 // with an error.
-func (w *walker) array(at string, b described, openErr error) error {
+func (w *walker) array(at string, b ndarray.Backend, openErr error) error {
 	if openErr != nil {
 		if !errors.Is(openErr, ndarray.ErrType) {
 			return openErr
@@ -332,13 +353,13 @@ func (w *walker) array(at string, b described, openErr error) error {
 }
 
 // describe returns the Entry of b, and closes b.
-func (w *walker) describe(at string, b described) (e Entry, err error) {
+func (w *walker) describe(at string, b ndarray.Backend) (e Entry, err error) {
 	defer func() { err = errors.Join(err, b.Close()) }()
 	e = Entry{Path: at, Kind: Array, Meta: b.Meta(), Type: b.Meta().DType.String()}
-	if e.Storage, err = b.Storage(w.ctx); err != nil {
+	if e.Storage, err = storageOf(w.ctx, b); err != nil {
 		return e, err
 	}
-	attrs, err := b.Attrs(w.ctx)
+	attrs, err := attrsOf(w.ctx, b)
 	e.Attrs = len(attrs.List) + len(attrs.Unsupported)
 	return e, err
 }

@@ -150,7 +150,7 @@ func (h *arrayHandler) yield(q request) ([]byte, error) {
 
 // chunkBytes returns the stored bytes of the chunk whose number is the only element of at.
 func chunkBytes(ctx context.Context, b ndarray.Backend, at []int64) (int64, error) {
-	m, ok := b.(ndarray.ChunkMeasurer)
+	m, ok := ndarray.As[ndarray.ChunkMeasurer](b)
 	if !ok {
 		return 0, fmt.Errorf("%w: space of single chunks", errors.ErrUnsupported)
 	}

@@ -126,7 +126,11 @@ func fillBcolz(ctx context.Context, path string, spec ndarray.Spec, kind string,
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, b.Close()) }()
+	a, err := ndarray.New(b)
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
 	n := int64(1)
 	for _, k := range spec.Shape {
 		n *= k
@@ -152,7 +156,7 @@ func fillBcolz(ctx context.Context, path string, spec ndarray.Spec, kind string,
 			reverse(native[i : i+size])
 		}
 	}
-	return data, b.WriteRegion(ctx, native, ndarray.Region{Start: make([]int64, len(spec.Shape)), Shape: spec.Shape})
+	return data, a.Write(ctx, native, ndarray.Region{Start: make([]int64, len(spec.Shape)), Shape: spec.Shape})
 }
 
 // bcolzCase reads an array or a column back and adds it. The result must equal want.

@@ -45,7 +45,7 @@ func New(b Backend) (*Array, error) {
 	if err := s.Validate(); err != nil {
 		return nil, Wrap("open", m.Path, err)
 	}
-	if _, ok := b.(StringReader); !ok && m.DType.Size == 0 {
+	if _, ok := As[StringReader](b); !ok && m.DType.Size == 0 {
 		return nil, Wrap("open", m.Path, fmt.Errorf("%w: arrays of %v", errors.ErrUnsupported, m.DType))
 	}
 	g, err := NewGrid(m.Shape, m.ChunkShape)
@@ -216,7 +216,7 @@ func (a *Array) Attrs(ctx context.Context) (Attrs, error) {
 // attrDigest returns the backend's AttrDigest of an attribute that has no Value.
 func (a *Array) attrDigest(ctx context.Context, name string) (sum [32]byte, err error) {
 	err = a.use("read attributes of", func() error {
-		r, err := ability[AttrDigester](a, false)
+		r, err := ability[attrDigester](a, false)
 		if err == nil {
 			sum, err = r.AttrDigest(ctx, name)
 		}
@@ -387,7 +387,7 @@ func (a *Array) checkAccess(ctx context.Context, have int, r Region) error {
 
 // ability returns the backend as B, an optional interface.
 func ability[B any](a *Array, writes bool) (B, error) {
-	b, ok := a.backend.(B)
+	b, ok := As[B](a.backend)
 	if !ok {
 		return b, fmt.Errorf("%w by format %s", errors.ErrUnsupported, a.m().Format)
 	}

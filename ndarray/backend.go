@@ -8,8 +8,11 @@ import (
 )
 
 // Backend is the storage of one open Array. Implementations must be safe for concurrent reads.
-// Optional abilities are separate interfaces, found by type assertion. If a backend lacks one, the
-// Array method returns errors.ErrUnsupported.
+// Optional abilities are separate interfaces, found by As. If a backend lacks one, the Array method
+// returns errors.ErrUnsupported.
+//
+// A backend that wraps another one and has a method Unwrap() Backend has the optional abilities of
+// the wrapped backend too. Its own methods take precedence.
 //
 // Array checks regions, buffer sizes, and the closed and the read-only state before it calls a
 // backend, so a backend need not check them again. A backend must check the context before the
@@ -29,6 +32,22 @@ type Backend interface {
 	ReadRegion(ctx context.Context, dst []byte, r Region) error
 	// Close releases the storage. It is called exactly once, while no other call is running.
 	Close() error
+}
+
+// As returns b as B, an optional interface of backends. If b lacks it and has a method Unwrap()
+// Backend, As tries the wrapped backend.
+func As[B any](b Backend) (B, bool) {
+	for {
+		if x, ok := b.(B); ok {
+			return x, true
+		}
+		w, ok := b.(interface{ Unwrap() Backend })
+		if !ok {
+			var none B
+			return none, false
+		}
+		b = w.Unwrap()
+	}
 }
 
 // RegionWriter is implemented by backends that can be opened for writing. It is not called if
@@ -108,9 +127,9 @@ type AttrReader interface {
 	Attrs(ctx context.Context) (Attrs, error)
 }
 
-// AttrDigester is implemented by backends that can compare two attributes that Attrs lists as
+// attrDigester is implemented by backends that can compare two attributes that Attrs lists as
 // unsupported.
-type AttrDigester interface {
+type attrDigester interface {
 	// AttrDigest returns equal digests for attributes with the same meaning, in one file or in two,
 	// and different digests for other attributes. It returns errors.ErrUnsupported if the backend
 	// cannot decide.
@@ -156,8 +175,8 @@ type Properties struct {
 	Attrs  []string // names of attributes in creation order; nil if it is the order of the names
 }
 
-// PropertyReporter is implemented by a Backend whose format has such properties.
-type PropertyReporter interface {
+// propertyReporter is implemented by a Backend whose format has such properties.
+type propertyReporter interface {
 	Properties(ctx context.Context) (Properties, error)
 }
 
@@ -165,7 +184,7 @@ type PropertyReporter interface {
 // errors.ErrUnsupported, or the backend's error.
 func (a *Array) Properties(ctx context.Context) (p Properties, err error) {
 	err = a.use("read properties of", func() error {
-		r, err := ability[PropertyReporter](a, false)
+		r, err := ability[propertyReporter](a, false)
 		if err == nil {
 			p, err = r.Properties(ctx)
 		}

@@ -72,7 +72,7 @@ type AttrDifference struct {
 // Compare compares a with b: shape, element type, every element, and attributes. It does not
 // compare chunks, compression, fill value and the order of attributes. An attribute that a backend
 // cannot represent is a difference, unless it is excluded by name or both backends can compare it
-// ([AttrDigester]). A backend without attributes counts as an empty list.
+// ([attrDigester]). A backend without attributes counts as an empty list.
 //
 // Numbers of different types are compared by value, exactly unless there is a tolerance. This
 // applies to integers, bools, enumerations, and floats and complex numbers up to double precision.
@@ -427,7 +427,7 @@ func CompareAttrs(x, y Attrs, exclude []string) []AttrDifference {
 func attrsOrNone(ctx context.Context, a *Array) (Attrs, error) {
 	attrs, err := a.Attrs(ctx)
 	if errors.Is(err, errors.ErrUnsupported) {
-		if _, has := a.backend.(AttrReader); !has {
+		if _, has := As[AttrReader](a.backend); !has {
 			return Attrs{}, nil
 		}
 	}

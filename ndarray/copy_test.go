@@ -19,7 +19,7 @@ import (
 
 // recorder is an array in memory that records its calls and can fail.
 type recorder struct {
-	*mem.Backend
+	ndarray.Backend
 	failRead, failWrite int // the n-th call fails; 0: none does
 
 	mu            sync.Mutex
@@ -27,6 +27,9 @@ type recorder struct {
 	writing       []ndarray.Region // by calls that run
 	clashes       int              // writes to a chunk during another write to it
 }
+
+// Unwrap returns the array in memory.
+func (r *recorder) Unwrap() ndarray.Backend { return r.Backend }
 
 // clash reports whether two regions have a chunk in common.
 func (r *recorder) clash(a, b ndarray.Region) bool {
@@ -73,7 +76,7 @@ func (r *recorder) WriteRegion(ctx context.Context, src []byte, reg ndarray.Regi
 	if fail {
 		return errInjected
 	}
-	return r.Backend.WriteRegion(ctx, src, reg)
+	return r.Backend.(ndarray.RegionWriter).WriteRegion(ctx, src, reg)
 }
 
 func newRecorder(t require.TestingT, shape, chunk []int64, d ndarray.DType) (*recorder, *ndarray.Array) {

@@ -427,3 +427,16 @@ func ExampleWorkers() {
 	fmt.Println(ndarray.Workers(ndarray.WithWorkers(context.Background(), 3)))
 	// Output: 3
 }
+
+func ExampleAs() {
+	b, err := mem.New(ndarray.Spec{Shape: []int64{2, 3}, DType: ndarray.DTypeOf[int16]()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer b.Close()
+	_, writes := ndarray.As[ndarray.RegionWriter](b)
+	_, measures := ndarray.As[ndarray.ChunkMeasurer](b)
+	fmt.Println(writes, measures)
+	// Output: true true
+}

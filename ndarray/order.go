@@ -24,7 +24,7 @@ type order struct {
 // end, and call settle before writes that are not of whole chunks.
 func inOrder(ctx context.Context, dst *Array, workers int, memory int64, dir string) (*order, error) {
 	o := &order{dst: dst, workers: workers, memory: memory}
-	b, ok := dst.backend.(Sequencer)
+	b, ok := As[Sequencer](dst.backend)
 	if !ok || dst.m().ReadOnly || dst.m().NumElems() == 0 {
 		return o, nil
 	}

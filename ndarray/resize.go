@@ -29,7 +29,7 @@ func (a *Array) Resize(ctx context.Context, shape []int64) error {
 // It returns ErrSize with both lengths, and the errors of Resize and Write.
 func (a *Array) Append(ctx context.Context, axis int, src []byte) error {
 	return a.change("append to", func() error {
-		if b, ok := a.backend.(Appender); ok && axis == 0 {
+		if b, ok := As[Appender](a.backend); ok && axis == 0 {
 			return a.appendLocked(ctx, b, src)
 		}
 		return a.insertLocked(ctx, axis, atEnd, int64(len(src)), a.bytesWriter(ctx, src))

@@ -82,11 +82,11 @@ func newPassage(ctx context.Context, dst, src *Array, memory int64) (*passage, e
 	if s.ChunkShape == nil || !slices.Equal(d.ChunkShape, s.ChunkShape) || !d.DType.Equal(s.DType) || d.DType.Size == 0 {
 		return nil, nil
 	}
-	from, ok := src.backend.(ChunkReader)
+	from, ok := As[ChunkReader](src.backend)
 	if !ok {
 		return nil, nil
 	}
-	to, ok := dst.backend.(ChunkWriter)
+	to, ok := As[ChunkWriter](dst.backend)
 	if !ok || d.ReadOnly {
 		return nil, nil
 	}

@@ -31,7 +31,7 @@ type UniformTeller interface {
 func (a *Array) Uniform(ctx context.Context) (func(r Region) bool, error) {
 	var uniform func(Region) bool
 	err := a.use("find what is stored of", func() (err error) {
-		u, ok := a.backend.(UniformTeller)
+		u, ok := As[UniformTeller](a.backend)
 		if !ok || a.m().NumElems() == 0 {
 			return ctx.Err()
 		}

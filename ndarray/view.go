@@ -157,7 +157,7 @@ func (v *view) Uniform(ctx context.Context) (func(r Region) bool, error) {
 // ChunkForms implements ChunkReader. The list is empty unless the view consists of complete chunks
 // of the array, with all axes in their order.
 func (v *view) ChunkForms(ctx context.Context) ([]ChunkForm, error) {
-	under, ok := v.a.backend.(ChunkReader)
+	under, ok := As[ChunkReader](v.a.backend)
 	if !ok || !v.wholeChunks() {
 		return nil, ctx.Err()
 	}
@@ -187,7 +187,7 @@ func (v *view) wholeChunks() bool {
 
 // ReadChunk implements ChunkReader.
 func (v *view) ReadChunk(ctx context.Context, dst []byte, f ChunkForm, n int64) (b []byte, err error) {
-	under, ok := v.a.backend.(ChunkReader)
+	under, ok := As[ChunkReader](v.a.backend)
 	if !ok || !v.wholeChunks() {
 		return nil, fmt.Errorf("%w: stored chunks of %s", errors.ErrUnsupported, v.meta.Path)
 	}
@@ -206,7 +206,7 @@ func (v *view) ReadChunk(ctx context.Context, dst []byte, f ChunkForm, n int64) 
 // Attrs implements AttrReader.
 func (v *view) Attrs(ctx context.Context) (Attrs, error) { return v.a.Attrs(ctx) }
 
-// AttrDigest implements AttrDigester.
+// AttrDigest implements attrDigester.
 func (v *view) AttrDigest(ctx context.Context, name string) ([32]byte, error) {
 	return v.a.attrDigest(ctx, name)
 }

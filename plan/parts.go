@@ -52,18 +52,17 @@ type backend interface {
 }
 
 func openPart(path string, inHDF5 bool) (backend, error) {
+	var b ndarray.Backend
+	var err error
 	if inHDF5 {
-		b, err := hdf5.Open(path, object, nil)
-		if err != nil {
-			return nil, err
-		}
-		return b, nil
+		b, err = hdf5.Open(path, object, nil)
+	} else {
+		b, err = b2nd.Open(path, nil)
 	}
-	b, err := b2nd.Open(path, nil)
 	if err != nil {
 		return nil, err
 	}
-	return b, nil
+	return b.(backend), nil
 }
 
 // use calls f with an open part.

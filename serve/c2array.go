@@ -329,7 +329,7 @@ func frameOf(ctx context.Context, spec ndarray.Spec, data []byte) (frame, chunk 
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	reader, ok := a.Backend().(ndarray.ChunkReader)
+	reader, ok := ndarray.As[ndarray.ChunkReader](a.Backend())
 	if !ok {
 		return nil, nil, fmt.Errorf("%w: stored chunks", errors.ErrUnsupported)
 	}

@@ -319,8 +319,10 @@ func (s *hdf5Source) array(p string) (*ndarray.Array, error) {
 		if err != nil {
 			return nil, err
 		}
-		if files := b.Elsewhere(); len(files) > 0 { // libhdf5 would return fill values
-			return nil, errors.Join(elsewhere(p, files[0]), b.Close())
+		if other, ok := b.(interface{ Elsewhere() []string }); ok {
+			if files := other.Elsewhere(); len(files) > 0 { // libhdf5 would return fill values
+				return nil, errors.Join(elsewhere(p, files[0]), b.Close())
+			}
 		}
 		a, err := ndarray.New(b)
 		if err != nil {

@@ -25,7 +25,7 @@ func Of(ctx context.Context, a *ndarray.Array) (*ndarray.Compression, []int64, e
 	if !ok {
 		return nil, nil, nil
 	}
-	r, ok := a.Backend().(ndarray.ChunkReader)
+	r, ok := ndarray.As[ndarray.ChunkReader](a.Backend())
 	if !ok {
 		return nil, nil, nil
 	}

@@ -191,7 +191,7 @@ func TestSplit_Columns(t *testing.T) {
 	d := parse(t, "[('a', '<i4'), ('b', '<f8'), ('c', '|S3')]")
 	b, err := bcolz.CreateRecords(src, ndarray.Spec{Shape: []int64{100}, ChunkShape: []int64{9}, DType: d}, nil)
 	require.NoError(t, err)
-	require.NoError(t, b.WriteRegion(bg, noise(100*d.Size), ndarray.Whole([]int64{100})))
+	require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, noise(100*d.Size), ndarray.Whole([]int64{100})))
 	require.NoError(t, b.Close())
 	require.NoError(t, os.WriteFile(filepath.Join(src, "b/meta/index"), []byte("{}"), 0o666), "a file of another program")
 	parts := []shards.Shard{
@@ -215,13 +215,13 @@ func TestSplitNested(t *testing.T) {
 	d := parse(t, "[('a', '<i4'), ('sub', [('b', '<f8'), ('c', '|S3')])]")
 	b, err := bcolz.CreateRecords(at("described"), ndarray.Spec{Shape: []int64{100}, ChunkShape: []int64{9}, DType: d}, &bcolz.CreateOptions{Nested: true})
 	require.NoError(t, err)
-	require.NoError(t, b.WriteRegion(bg, noise(100*d.Size), ndarray.Whole([]int64{100})))
+	require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, noise(100*d.Size), ndarray.Whole([]int64{100})))
 	require.NoError(t, b.Close())
 	require.NoError(t, os.MkdirAll(at("own/data/sub/data"), 0o777))
 	for _, column := range []string{"a", "sub/data/b", "sub/data/c"} {
 		b, err := bcolz.Create(at("own/data/"+column), ndarray.Spec{Shape: []int64{100}, ChunkShape: []int64{9}, DType: parse(t, "<i4")}, nil)
 		require.NoError(t, err)
-		require.NoError(t, b.WriteRegion(bg, noise(400), ndarray.Whole([]int64{100})))
+		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, noise(400), ndarray.Whole([]int64{100})))
 		require.NoError(t, b.Close())
 	}
 	for name, files := range map[string][2]string{"described": {"data/a/__0.blp", "data/sub/c/__4.blp"}, "own": {"data/a/data/__0.blp", "data/sub/data/c/data/__4.blp"}} {
@@ -247,12 +247,9 @@ func TestRefusals(t *testing.T) {
 	dir := need.Scratch(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
 	spec := ndarray.Spec{Shape: []int64{10}, ChunkShape: []int64{3}, DType: parse(t, "<i4")}
-	save := func(b interface {
-		ndarray.Backend
-		ndarray.RegionWriter
-	}, err error) {
+	save := func(b ndarray.Backend, err error) {
 		require.NoError(t, err)
-		require.NoError(t, b.WriteRegion(bg, noise(40), ndarray.Whole(spec.Shape)))
+		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, noise(40), ndarray.Whole(spec.Shape)))
 		require.NoError(t, b.Close())
 	}
 	save(bcolz.Create(at("a"), spec, nil))
@@ -331,10 +328,7 @@ func fill(job string) (err error) {
 		return err
 	}
 	first, end := part(k)
-	var b interface {
-		ndarray.Backend
-		ndarray.RegionWriter
-	}
+	var b ndarray.Backend
 	spec := filled
 	spec.DType = ndarray.DTypeOf[int32]()
 	if kind == "bcolz" {
@@ -349,7 +343,7 @@ func fill(job string) (err error) {
 	data := noise(filledRows * 4)
 	for i := first; i < end; i++ {
 		from, to := i*filledChunk, min((i+1)*filledChunk, filledRows)
-		if err := b.WriteRegion(bg, data[from*4:to*4], ndarray.Region{Start: []int64{from}, Shape: []int64{to - from}}); err != nil {
+		if err := b.(ndarray.RegionWriter).WriteRegion(bg, data[from*4:to*4], ndarray.Region{Start: []int64{from}, Shape: []int64{to - from}}); err != nil {
 			return err
 		}
 	}
@@ -388,7 +382,7 @@ func TestProcesses(t *testing.T) {
 
 	one, err := bcolz.Create(at("one"), spec, nil)
 	require.NoError(t, err)
-	require.NoError(t, one.WriteRegion(bg, data, ndarray.Whole(spec.Shape)))
+	require.NoError(t, one.(ndarray.RegionWriter).WriteRegion(bg, data, ndarray.Whole(spec.Shape)))
 	require.NoError(t, one.Close())
 	skeleton, err := bcolz.Create(at("many"), spec, &bcolz.CreateOptions{Skeleton: true})
 	require.NoError(t, err)
@@ -415,7 +409,7 @@ func TestProcesses(t *testing.T) {
 	require.NoError(t, shards.Join(bg, at("frame"), parts))
 	frame, err := b2nd.Create(at("oneframe"), spec, &b2nd.CreateOptions{Sparse: true})
 	require.NoError(t, err)
-	require.NoError(t, frame.WriteRegion(bg, data, ndarray.Whole(spec.Shape)))
+	require.NoError(t, frame.(ndarray.RegionWriter).WriteRegion(bg, data, ndarray.Whole(spec.Shape)))
 	require.NoError(t, frame.Close())
 	require.Equal(t, contents(t, at("oneframe")), contents(t, at("frame")))
 }
@@ -430,10 +424,7 @@ func TestJoin_InPlace(t *testing.T) {
 		"sparse": {"00000001.chunk", "00000002.chunk"},
 	} {
 		path := filepath.Join(dir, kind)
-		var b interface {
-			ndarray.Backend
-			ndarray.RegionWriter
-		}
+		var b ndarray.Backend
 		var err error
 		open := func(write bool) {
 			if kind == "bcolz" {
@@ -450,11 +441,11 @@ func TestJoin_InPlace(t *testing.T) {
 		}
 		require.NoError(t, err)
 		want := noise(240)
-		require.NoError(t, b.WriteRegion(bg, want, ndarray.Whole(spec.Shape)))
+		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, want, ndarray.Whole(spec.Shape)))
 		require.NoError(t, b.Close())
 		before := contents(t, path)
 		open(true)
-		require.NoError(t, b.WriteRegion(bg, make([]byte, 12), r))
+		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, make([]byte, 12), r))
 		require.NoError(t, b.Close())
 		var changed []string
 		for name, sum := range contents(t, path) {

@@ -28,7 +28,7 @@ const maxPlain = cblosc.MaxVLMetalayers - 1
 //
 // If a metalayer no longer contains a value of the recorded type, a program without support for the
 // record has changed it. Attrs then returns the metalayer's current value.
-func (b *Backend) Attrs(ctx context.Context) (attrs ndarray.Attrs, err error) {
+func (b *backend) Attrs(ctx context.Context) (attrs ndarray.Attrs, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	err = b.engine.idle(false, func(a *cblosc.Array) error {
@@ -173,7 +173,7 @@ func addPlain(out *ndarray.Attrs, vl layers, name string, a *recordAttr, fixed b
 
 // SetAttr adds or replaces an attribute. It returns errors.ErrUnsupported if metalayers of other
 // programs leave no space for the record, and for a fixed metalayer, which cannot be changed.
-func (b *Backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
+func (b *backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (b *Backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 }
 
 // has reports whether an attribute exists in the record or as a variable-length metalayer.
-func (b *Backend) has(vl layers, name string) (bool, error) {
+func (b *backend) has(vl layers, name string) (bool, error) {
 	names, err := vl.Names()
 	i := b.record.find(name)
 	return name != recordName && slices.Contains(names, name) || i >= 0 && !b.record.attrs[i].alone, translate(err)
@@ -209,7 +209,7 @@ func (b *Backend) has(vl layers, name string) (bool, error) {
 
 // DeleteAttr removes an attribute. It returns ErrNotFound if there is no such attribute, and
 // errors.ErrUnsupported for a fixed metalayer.
-func (b *Backend) DeleteAttr(ctx context.Context, name string) error {
+func (b *backend) DeleteAttr(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -229,7 +229,7 @@ func (b *Backend) DeleteAttr(ctx context.Context, name string) error {
 }
 
 // deleteAttr deletes an attribute, which must exist.
-func (b *Backend) deleteAttr(vl *cblosc.Metalayers, name string) error {
+func (b *backend) deleteAttr(vl *cblosc.Metalayers, name string) error {
 	names, err := vl.Names()
 	if err != nil {
 		return translate(err)

@@ -1,4 +1,4 @@
-// The Backend type, Open and Create.
+// Open and Create.
 
 package b2nd
 
@@ -18,9 +18,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Backend is one b2nd or Caterva array. It implements every optional interface
-// of ndarray.
-type Backend struct {
+// backend is one b2nd or Caterva array. It implements every optional interface of ndarray.
+type backend struct {
 	engine *engine
 	meta   ndarray.Meta
 	stored string // element type as stored in the file
@@ -77,29 +76,37 @@ type CreateOptions struct {
 // errors.ErrUnsupported for versions and ranks that C-Blosc2 does not read. The same error is
 // returned for arrays whose values are not in the file: lazy expressions, lazy functions and
 // proxies of python-blosc2.
-func Open(path string, o *OpenOptions) (*Backend, error) {
+func Open(path string, o *OpenOptions) (ndarray.Backend, error) {
+	b, err := open(path, o)
+	if err != nil {
+		return nil, ndarray.Wrap("open", path, err)
+	}
+	return b, nil
+}
+
+func open(path string, o *OpenOptions) (*backend, error) {
 	if o == nil {
 		o = &OpenOptions{}
 	}
 	index, _ := os.Stat(filepath.Join(path, cframe.IndexFile)) // before C-Blosc2 opens it; nil for one file
 	a, err := cblosc.OpenArrayWith(path, cblosc.OpenOptions{Allow: o.Allow})
 	if err != nil {
-		return nil, ndarray.Wrap("open", path, translate(err))
+		return nil, translate(err)
 	}
-	b := &Backend{engine: newEngine(path, a, o.Library)}
+	b := &backend{engine: newEngine(path, a, o.Library)}
 	b.engine.allow = o.Allow
 	if !o.Write {
 		b.engine.index = index
 	}
 	if err := b.load(path, o); err != nil {
-		return nil, errors.Join(ndarray.Wrap("open", path, err), a.Close())
+		return nil, errors.Join(err, a.Close())
 	}
 	b.meta.ReadOnly = !o.Write
 	return b, nil
 }
 
 // load reads the record and fills in meta.
-func (b *Backend) load(path string, o *OpenOptions) error {
+func (b *backend) load(path string, o *OpenOptions) error {
 	a := b.engine.array
 	b.stored = a.DType()
 	err := checkStored(a.SChunk().Meta())
@@ -183,7 +190,7 @@ var nullShape = []int64{0}
 // missing, ErrShape for chunks above C-Blosc2's limit of 2 GiB, or errors.ErrUnsupported for a
 // rank, codec or filter that C-Blosc2 does not have. After an error Create deletes its files,
 // unless deleting fails too.
-func Create(path string, spec ndarray.Spec, o *CreateOptions) (*Backend, error) {
+func Create(path string, spec ndarray.Spec, o *CreateOptions) (ndarray.Backend, error) {
 	if o == nil {
 		o = &CreateOptions{}
 	}
@@ -192,7 +199,10 @@ func Create(path string, spec ndarray.Spec, o *CreateOptions) (*Backend, error) 
 		name = path
 	}
 	b, err := create(path, name, spec, o)
-	return b, ndarray.Wrap("create", name, err)
+	if err != nil {
+		return nil, ndarray.Wrap("create", name, err)
+	}
+	return b, nil
 }
 
 // Check returns the errors that Create would return for spec, without creating anything: the errors
@@ -255,7 +265,7 @@ func checkCaterva(spec ndarray.Spec) error {
 	return nil
 }
 
-func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend, err error) {
+func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *backend, err error) {
 	spec, params, cp, err := prepare(spec)
 	if err == nil && o.Caterva {
 		params.DType = ""
@@ -279,7 +289,7 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend,
 			err = errors.Join(err, a.Close(), remove(path))
 		}
 	}()
-	b := &Backend{engine: newEngine(path, a, o.Library)}
+	b := &backend{engine: newEngine(path, a, o.Library)}
 	b.engine.fresh = true
 	r := recordOf(spec)
 	opts := &OpenOptions{}
@@ -319,7 +329,7 @@ func runOf(s *cblosc.SChunk, cp *cblosc.CParams, value []byte) ([]byte, error) {
 }
 
 // StoredDType returns the element type as stored in the file, or "" for Caterva.
-func (b *Backend) StoredDType() string { return b.stored }
+func (b *backend) StoredDType() string { return b.stored }
 
 // Meta describes the array.
-func (b *Backend) Meta() ndarray.Meta { return b.meta }
+func (b *backend) Meta() ndarray.Meta { return b.meta }

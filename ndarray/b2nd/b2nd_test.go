@@ -173,14 +173,14 @@ func TestFixedMetalayers(t *testing.T) {
 
 		w, err := b2nd.Open(path, &b2nd.OpenOptions{Write: true})
 		require.NoError(t, err)
-		require.ErrorIs(t, w.SetAttr(bg, ndarray.Attr{Name: "kind", Value: ndarray.Text("else")}), errors.ErrUnsupported)
-		require.ErrorIs(t, w.DeleteAttr(bg, "kind"), errors.ErrUnsupported)
-		require.ErrorIs(t, w.DeleteAttr(bg, "none"), ndarray.ErrNotFound)
-		require.NoError(t, w.SetAttr(bg, ndarray.Attr{Name: "both", Value: ndarray.Scalar(int16(3))}))
+		require.ErrorIs(t, w.(ndarray.AttrWriter).SetAttr(bg, ndarray.Attr{Name: "kind", Value: ndarray.Text("else")}), errors.ErrUnsupported)
+		require.ErrorIs(t, w.(ndarray.AttrWriter).DeleteAttr(bg, "kind"), errors.ErrUnsupported)
+		require.ErrorIs(t, w.(ndarray.AttrWriter).DeleteAttr(bg, "none"), ndarray.ErrNotFound)
+		require.NoError(t, w.(ndarray.AttrWriter).SetAttr(bg, ndarray.Attr{Name: "both", Value: ndarray.Scalar(int16(3))}))
 		r, err := b2nd.OpenFS(os.DirFS(path), nil)
 		require.NoError(t, err)
-		for _, b := range []ndarray.AttrReader{w, r} {
-			got, err := b.Attrs(bg)
+		for _, b := range []ndarray.Backend{w, r} {
+			got, err := b.(ndarray.AttrReader).Attrs(bg)
 			require.NoError(t, err)
 			require.Equal(t, []ndarray.Attr{
 				{Name: "both", Value: ndarray.Scalar(int16(3))},
@@ -193,8 +193,8 @@ func TestFixedMetalayers(t *testing.T) {
 			}, got.Unsupported)
 		}
 		require.NoError(t, r.Close())
-		require.NoError(t, w.DeleteAttr(bg, "both"))
-		got, err := w.Attrs(bg)
+		require.NoError(t, w.(ndarray.AttrWriter).DeleteAttr(bg, "both"))
+		got, err := w.(ndarray.AttrReader).Attrs(bg)
 		require.NoError(t, err)
 		both, _ := got.Get("both")
 		require.Equal(t, ndarray.Scalar(int64(1)), both, "the fixed one")
@@ -209,7 +209,7 @@ func TestFixedMetalayers(t *testing.T) {
 	require.NoError(t, s.Close())
 	f, err := b2nd.OpenFrame(path, nil)
 	require.NoError(t, err)
-	attrs, err := f.Attrs(bg)
+	attrs, err := f.(ndarray.AttrReader).Attrs(bg)
 	require.NoError(t, err)
 	require.Equal(t, []ndarray.Attr{{Name: "kind", Value: ndarray.Text("note"), Raw: []byte("\xa4note"), Fixed: true}}, attrs.List)
 	require.NoError(t, f.Close())
@@ -488,7 +488,7 @@ func TestCreateCaterva(t *testing.T) {
 			for i := range data {
 				data[i] = byte(i)
 			}
-			require.NoError(t, b.WriteRegion(bg, data, ndarray.Whole(spec.Shape)))
+			require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, data, ndarray.Whole(spec.Shape)))
 			require.NoError(t, b.Close())
 
 			a := open(t, path, nil)
@@ -506,7 +506,7 @@ func TestCreateCaterva(t *testing.T) {
 
 			w, err := b2nd.Open(path, &b2nd.OpenOptions{Write: true})
 			require.NoError(t, err)
-			require.ErrorIs(t, w.Resize(bg, []int64{8, 5}), errors.ErrUnsupported)
+			require.ErrorIs(t, w.(ndarray.Resizer).Resize(bg, []int64{8, 5}), errors.ErrUnsupported)
 			require.Equal(t, []int64{7, 5}, w.Meta().Shape)
 			require.NoError(t, w.Close())
 		}
@@ -533,10 +533,10 @@ func TestRecord_noSpace(t *testing.T) {
 	for i := range cblosc.MaxVLMetalayers {
 		require.NoError(t, vl.Add(fmt.Sprintf("other %d", i), []byte{byte(i)}))
 	}
-	err = b.SetAttr(bg, ndarray.Attr{Name: "a", Value: ndarray.Scalar(true)})
+	err = b.(ndarray.AttrWriter).SetAttr(bg, ndarray.Attr{Name: "a", Value: ndarray.Scalar(true)})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	require.ErrorIs(t, err, cblosc.ErrLimit)
-	attrs, err := b.Attrs(bg)
+	attrs, err := b.(ndarray.AttrReader).Attrs(bg)
 	require.NoError(t, err)
 	_, has := attrs.Get("a")
 	require.False(t, has, "chunks that are not stored are not listed")
@@ -551,8 +551,8 @@ func TestFill_writtenZeros(t *testing.T) {
 		require.NoError(t, err)
 		b, err := b2nd.Create(path, ndarray.Spec{Shape: []int64{7}, ChunkShape: []int64{2}, DType: d, Fill: []byte{1, 0}}, o)
 		require.NoError(t, err)
-		require.NoError(t, b.WriteRegion(context.Background(), make([]byte, 4), ndarray.Region{Start: []int64{2}, Shape: []int64{2}}))
-		require.NoError(t, b.WriteRegion(context.Background(), make([]byte, 2), ndarray.Region{Start: []int64{6}, Shape: []int64{1}}))
+		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(context.Background(), make([]byte, 4), ndarray.Region{Start: []int64{2}, Shape: []int64{2}}))
+		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(context.Background(), make([]byte, 2), ndarray.Region{Start: []int64{6}, Shape: []int64{1}}))
 		got := make([]byte, 14)
 		require.NoError(t, b.ReadRegion(context.Background(), got, ndarray.Whole([]int64{7})))
 		require.Equal(t, []byte{1, 0, 1, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0}, got)

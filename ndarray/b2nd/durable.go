@@ -16,21 +16,23 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Durable is a Backend for writing whose changes are atomic. If the program or the machine stops at
+// durable is a backend for writing whose changes are atomic.
+type durable struct {
+	*backend
+	mu sync.Mutex // held by changes, because partly changed chunks are read first
+}
+
+// OpenDurable is Open with o.Write set, for atomic changes. If the program or the machine stops at
 // any time, the file has all of a call's change or no part of it. When a call returns nil, the
 // change is on disk. Readers can open the file at any time.
 //
 // Replaced chunks and the old index stay in the file as dead bytes until frameio.Compact rewrites
 // the array, or it is copied. Only elements and rows can be changed; changes of attributes and
 // other changes of the shape return errors.ErrUnsupported.
-type Durable struct {
-	*Backend
-	mu sync.Mutex // held by changes, because partly changed chunks are read first
-}
-
-// OpenDurable is Open with o.Write set, for atomic changes. It returns ndarray.ErrParam for
-// o.Library, because C-Blosc2 overwrites existing data.
-func OpenDurable(path string, o *OpenOptions) (*Durable, error) {
+//
+// It returns the errors of Open, and ndarray.ErrParam for o.Library, because C-Blosc2 overwrites
+// existing data.
+func OpenDurable(path string, o *OpenOptions) (ndarray.Backend, error) {
 	var write OpenOptions
 	if o != nil {
 		write = *o
@@ -39,19 +41,19 @@ func OpenDurable(path string, o *OpenOptions) (*Durable, error) {
 		return nil, ndarray.Wrap("open", path, fmt.Errorf("%w: durable changes by the library", ndarray.ErrParam))
 	}
 	write.Write = true
-	b, err := Open(path, &write)
+	b, err := open(path, &write)
 	if err != nil {
-		return nil, err
+		return nil, ndarray.Wrap("open", path, err)
 	}
 	b.engine.durable = true
-	return &Durable{Backend: b}, nil
+	return &durable{backend: b}, nil
 }
 
 // WriteRegion writes elements, in chunks that are stored again. It needs memory for all chunks that
 // r touches, unless r consists of whole chunks.
 //
 // It returns errors.ErrUnsupported for arrays that package frameio does not write.
-func (d *Durable) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
+func (d *durable) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	whole := ndarray.Region{Start: slices.Clone(r.Start), Shape: slices.Clone(r.Shape)}
@@ -85,7 +87,7 @@ func (d *Durable) WriteRegion(ctx context.Context, src []byte, r ndarray.Region)
 // last row of chunks, if that row is not full.
 //
 // It returns errors.ErrUnsupported for arrays that package frameio does not write.
-func (d *Durable) Append(ctx context.Context, src []byte) error {
+func (d *durable) Append(ctx context.Context, src []byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	row := int64(d.meta.DType.Size)
@@ -108,7 +110,7 @@ func (d *Durable) Append(ctx context.Context, src []byte) error {
 }
 
 // replace writes whole chunks and sets the number of rows of the array. rows 0 keeps the number.
-func (d *Durable) replace(ctx context.Context, rows int64, src []byte, r ndarray.Region) error {
+func (d *durable) replace(ctx context.Context, rows int64, src []byte, r ndarray.Region) error {
 	if !d.meta.DType.IsNative() {
 		src = slices.Clone(src)
 		d.meta.DType.ToNative(src) // to storage order; ToNative is its own inverse
@@ -149,16 +151,16 @@ func (e *engine) durably(rows int64, f func(w *frameio.ArrayWriter) error) ([]in
 }
 
 // Resize returns errors.ErrUnsupported. Append adds rows.
-func (d *Durable) Resize(context.Context, []int64) error {
+func (d *durable) Resize(context.Context, []int64) error {
 	return fmt.Errorf("%w: a durable change of the shape other than more rows", errors.ErrUnsupported)
 }
 
 // SetAttr returns errors.ErrUnsupported, because C-Blosc2 overwrites attributes in place.
-func (d *Durable) SetAttr(context.Context, ndarray.Attr) error {
+func (d *durable) SetAttr(context.Context, ndarray.Attr) error {
 	return fmt.Errorf("%w: a durable change of attributes", errors.ErrUnsupported)
 }
 
 // DeleteAttr returns errors.ErrUnsupported, like SetAttr.
-func (d *Durable) DeleteAttr(context.Context, string) error {
+func (d *durable) DeleteAttr(context.Context, string) error {
 	return fmt.Errorf("%w: a durable change of attributes", errors.ErrUnsupported)
 }

@@ -121,8 +121,8 @@ func TestDurableRefuses(t *testing.T) {
 	require.NoError(t, x.Close())
 	d, err = b2nd.OpenDurable(planes, nil)
 	require.NoError(t, err)
-	require.ErrorIs(t, d.WriteRegion(t.Context(), make([]byte, 1600), ndarray.Whole([]int64{40, 40})), errors.ErrUnsupported)
-	require.ErrorIs(t, d.Append(t.Context(), make([]byte, 40)), errors.ErrUnsupported)
+	require.ErrorIs(t, d.(ndarray.RegionWriter).WriteRegion(t.Context(), make([]byte, 1600), ndarray.Whole([]int64{40, 40})), errors.ErrUnsupported)
+	require.ErrorIs(t, d.(ndarray.Appender).Append(t.Context(), make([]byte, 40)), errors.ErrUnsupported)
 	require.NoError(t, d.Close())
 }
 
@@ -138,7 +138,7 @@ func TestDurable_chunkFileNumbers(t *testing.T) {
 	d, err := b2nd.OpenDurable(path, nil)
 	require.NoError(t, err)
 	for i := range 100 {
-		require.NoError(t, d.WriteRegion(t.Context(), []byte{byte(i + 1), 2, 3}, ndarray.Whole(spec.Shape)))
+		require.NoError(t, d.(ndarray.RegionWriter).WriteRegion(t.Context(), []byte{byte(i + 1), 2, 3}, ndarray.Whole(spec.Shape)))
 	}
 	require.NoError(t, d.Close())
 	files, err := filepath.Glob(filepath.Join(path, "*.chunk"))
@@ -163,12 +163,12 @@ func TestOpen_olderIndex(t *testing.T) {
 			spec := ndarray.Spec{DType: ndarray.DTypeOf[uint8](), Shape: []int64{6}, ChunkShape: []int64{2}}
 			b, err := b2nd.Create(path, spec, &b2nd.CreateOptions{Sparse: true})
 			require.NoError(t, err)
-			require.NoError(t, b.WriteRegion(t.Context(), []byte{0, 1, 100, 101, 200, 201}, ndarray.Whole(spec.Shape)))
+			require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(t.Context(), []byte{0, 1, 100, 101, 200, 201}, ndarray.Whole(spec.Shape)))
 			require.NoError(t, b.Close())
 			d, err := b2nd.OpenDurable(path, nil)
 			require.NoError(t, err)
 			defer d.Close()
-			var readers []*b2nd.Backend
+			var readers []ndarray.Backend
 			right, refused := 0, 0
 			for i := range 200 { // numbers are reused after about 70 writes
 				if i%10 == 0 {
@@ -186,7 +186,7 @@ func TestOpen_olderIndex(t *testing.T) {
 					chunk = 2
 				}
 				first := byte(100*chunk) + byte(i%50)
-				require.NoError(t, d.WriteRegion(t.Context(), []byte{first, first + 1}, ndarray.Region{Start: []int64{2 * chunk}, Shape: []int64{2}}))
+				require.NoError(t, d.(ndarray.RegionWriter).WriteRegion(t.Context(), []byte{first, first + 1}, ndarray.Region{Start: []int64{2 * chunk}, Shape: []int64{2}}))
 				for k, r := range readers {
 					for c := range int64(3) {
 						got := make([]byte, 2)

@@ -2,7 +2,7 @@
 // not support the array.
 //
 // Package frameio and C-Blosc2 must not have the same file open for writing at the same time.
-// Therefore a Backend is always in one of two states. In the idle state C-Blosc2's array is open,
+// Therefore a backend is always in one of two states. In the idle state C-Blosc2's array is open,
 // and perhaps a frameio.Array for reading. In the writing state only a frameio.ArrayWriter is open.
 // A write of whole chunks enters the writing state; every other operation first returns to the idle
 // state.
@@ -268,7 +268,7 @@ func (e *engine) close() error {
 // ReadRegion reads elements. With workers, any number of calls run at once, each with as many
 // workers as the context allows. Otherwise C-Blosc2 reads, one call at a time
 // (b2nd_get_slice_cbuffer).
-func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
 	err := b.engine.reading(func(reader *frameio.Array, array *cblosc.Array) error {
 		if reader != nil {
 			return reader.ReadRegion(ctx, dst, r.Start, r.Shape, ndarray.Workers(ctx))
@@ -294,7 +294,7 @@ func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 
 // WriteRegion writes elements. Workers compress whole chunks. C-Blosc2 decompresses, changes and
 // compresses chunks that r covers only partly (b2nd_set_slice_cbuffer).
-func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
+func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -336,7 +336,7 @@ func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region)
 
 // wholeChunks reports whether a region begins and ends at borders of chunks, or at the end of the
 // array. If so, the same is true of its slabs.
-func (b *Backend) wholeChunks(r ndarray.Region) bool {
+func (b *backend) wholeChunks(r ndarray.Region) bool {
 	for i, c := range b.meta.ChunkShape {
 		end := r.Start[i] + r.Shape[i]
 		if r.Start[i]%c != 0 || end%c != 0 && end != b.meta.Shape[i] {
@@ -347,7 +347,7 @@ func (b *Backend) wholeChunks(r ndarray.Region) bool {
 }
 
 // Storage reports the compressed bytes of all chunks with their headers.
-func (b *Backend) Storage(ctx context.Context) (s ndarray.Storage, err error) {
+func (b *backend) Storage(ctx context.Context) (s ndarray.Storage, err error) {
 	err = b.engine.idle(false, func(a *cblosc.Array) error {
 		s = ndarray.Storage{StoredBytes: a.SChunk().CBytes(), NumChunks: a.SChunk().NumChunks()}
 		return ctx.Err()
@@ -366,7 +366,7 @@ func (b *Backend) Storage(ctx context.Context) (s ndarray.Storage, err error) {
 }
 
 // ChunkBytes reads a chunk's header. It returns errors.ErrUnsupported if C-Blosc2 reads the array.
-func (b *Backend) ChunkBytes(ctx context.Context, n int64) (bytes int64, err error) {
+func (b *backend) ChunkBytes(ctx context.Context, n int64) (bytes int64, err error) {
 	err = b.engine.reading(func(r *frameio.Array, _ *cblosc.Array) error {
 		if r == nil {
 			return fmt.Errorf("%w: single chunks by the library", errors.ErrUnsupported)
@@ -379,7 +379,7 @@ func (b *Backend) ChunkBytes(ctx context.Context, n int64) (bytes int64, err err
 
 // Uniform uses chunks that the frame stores only as an entry in its index. It has no information if
 // C-Blosc2 reads the array.
-func (b *Backend) Uniform(ctx context.Context) (uniform func(r ndarray.Region) bool, err error) {
+func (b *backend) Uniform(ctx context.Context) (uniform func(r ndarray.Region) bool, err error) {
 	err = b.engine.reading(func(r *frameio.Array, _ *cblosc.Array) error {
 		if r != nil {
 			uniform, err = uniformIn(r.Frame(), &b.meta)
@@ -406,4 +406,4 @@ func uniformIn(f *frameio.Frame, m *ndarray.Meta) (func(r ndarray.Region) bool, 
 }
 
 // Close completes all writes and closes the array.
-func (b *Backend) Close() error { return b.engine.close() }
+func (b *backend) Close() error { return b.engine.close() }

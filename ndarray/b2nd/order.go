@@ -17,7 +17,7 @@ type sequence struct{ e *engine }
 // InOrder makes chunks go to the frame in row-major order. It returns errors.ErrUnsupported for an
 // array that C-Blosc2 writes, and for an array that was opened, because each write to it is
 // complete when it returns.
-func (b *Backend) InOrder(ctx context.Context, window int64, dir string) (ndarray.Sequence, error) {
+func (b *backend) InOrder(ctx context.Context, window int64, dir string) (ndarray.Sequence, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 const packLayer = "__pack_tensor__"
 
 // packed sets the shape and the element type of a plain frame from its metalayer, if it has one.
-func (r *Reader) packed(o *OpenOptions) error {
+func (r *reader) packed(o *OpenOptions) error {
 	names, err := frameLayers{r.frame}.Names()
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func descr(v any) (string, error) {
 }
 
 // readRows reads a region of values in row-major order.
-func (r *Reader) readRows(ctx context.Context, dst []byte, region ndarray.Region) error {
+func (r *reader) readRows(ctx context.Context, dst []byte, region ndarray.Region) error {
 	shape, size := r.meta.Shape, int64(r.meta.DType.Size)
 	k := len(shape) - 1 // dimensions after k are read whole
 	for k > 0 && region.Start[k] == 0 && region.Shape[k] == shape[k] {

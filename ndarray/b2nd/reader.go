@@ -1,4 +1,4 @@
-// Reader reads frames without C-Blosc2: sparse arrays in any file system, and plain frames, which
+// Reading frames without C-Blosc2: sparse arrays in any file system, and plain frames, which
 // are not arrays and are read as one dimension of elements.
 
 package b2nd
@@ -21,9 +21,9 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Reader is a frame open for reading. It implements ndarray's Backend, AttrReader,
-// StorageReporter, ChunkMeasurer and UniformTeller.
-type Reader struct {
+// reader is a frame open for reading. It implements AttrReader, StorageReporter, ChunkMeasurer,
+// UniformTeller and StringReader of ndarray.
+type reader struct {
 	frame  *frameio.Frame
 	array  *frameio.Array // nil: a plain frame
 	meta   ndarray.Meta
@@ -40,20 +40,27 @@ type Reader struct {
 //
 // The elements of an ObjectArray, a BatchArray and a ListArray of python-blosc2 are strings: one
 // JSON value for each object, batch or list.
-func OpenReaderAt(r io.ReaderAt, size int64, name string, o *OpenOptions) (*Reader, error) {
-	if detect.IsObjects(r, size) {
-		x, err := openObjects(r, size)
-		if err != nil {
-			return nil, ndarray.Wrap("open", name, err)
-		}
-		return &Reader{meta: x.meta(name), record: &record{}, objects: x}, nil
+func OpenReaderAt(r io.ReaderAt, size int64, name string, o *OpenOptions) (ndarray.Backend, error) {
+	b, err := openReaderAt(r, size, name, o)
+	if err != nil {
+		return nil, ndarray.Wrap("open", name, err)
 	}
-	b, err := openReader(name, o, func() (*frameio.Frame, error) { return frameio.OpenReaderAt(r, size) })
-	return b, ndarray.Wrap("open", name, err)
+	return b, nil
+}
+
+func openReaderAt(r io.ReaderAt, size int64, name string, o *OpenOptions) (*reader, error) {
+	if !detect.IsObjects(r, size) {
+		return openReader(name, o, func() (*frameio.Frame, error) { return frameio.OpenReaderAt(r, size) })
+	}
+	x, err := openObjects(r, size)
+	if err != nil {
+		return nil, err
+	}
+	return &reader{meta: x.meta(name), record: &record{}, objects: x}, nil
 }
 
 // StoredDType returns the element type as stored in the file, or "" for Caterva and plain frames.
-func (r *Reader) StoredDType() string {
+func (r *reader) StoredDType() string {
 	if r.array == nil {
 		return ""
 	}
@@ -67,9 +74,12 @@ func (r *Reader) StoredDType() string {
 //
 // It returns the errors of Open, ErrReadOnly for o.Write, and ErrParam for o.Library, because
 // C-Blosc2 cannot read an fs.FS.
-func OpenFS(fsys fs.FS, o *OpenOptions) (*Reader, error) {
+func OpenFS(fsys fs.FS, o *OpenOptions) (ndarray.Backend, error) {
 	r, err := openReader("", o, func() (*frameio.Frame, error) { return frameio.OpenFS(fsys) })
-	return r, ndarray.Wrap("open", cframe.IndexFile, err)
+	if err != nil {
+		return nil, ndarray.Wrap("open", cframe.IndexFile, err)
+	}
+	return r, nil
 }
 
 // OpenFrame opens a plain frame, a file or a sparse directory, as an array with one dimension. Its
@@ -78,14 +88,22 @@ func OpenFS(fsys fs.FS, o *OpenOptions) (*Reader, error) {
 //
 // It returns the errors of OpenFS, ErrFormat for a b2nd or Caterva array, and errors.ErrUnsupported
 // if the values are not a whole number of elements.
-func OpenFrame(path string, o *OpenOptions) (*Reader, error) {
+func OpenFrame(path string, o *OpenOptions) (ndarray.Backend, error) {
+	r, err := openFrame(path, o)
+	if err != nil {
+		return nil, ndarray.Wrap("open", path, err)
+	}
+	return r, nil
+}
+
+func openFrame(path string, o *OpenOptions) (*reader, error) {
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 		f, info, err := regular.Open(path)
 		if err != nil {
-			return nil, ndarray.Wrap("open", path, err)
+			return nil, err
 		}
 		if detect.IsObjects(f, info.Size()) {
-			r, err := OpenReaderAt(f, info.Size(), path, o)
+			r, err := openReaderAt(f, info.Size(), path, o)
 			if err != nil {
 				return nil, errors.Join(err, f.Close())
 			}
@@ -93,20 +111,20 @@ func OpenFrame(path string, o *OpenOptions) (*Reader, error) {
 			return r, nil
 		}
 		if err := f.Close(); err != nil {
-			return nil, ndarray.Wrap("open", path, err)
+			return nil, err
 		}
 	}
 	r, err := openReader(path, o, func() (*frameio.Frame, error) { return frameio.Open(path) })
-	if err == nil && r.array != nil {
-		err = errors.Join(fmt.Errorf("%w: a frame with an array in it", ndarray.ErrFormat), r.Close())
-	}
 	if err != nil {
-		return nil, ndarray.Wrap("open", path, err)
+		return nil, err
+	}
+	if r.array != nil {
+		return nil, errors.Join(fmt.Errorf("%w: a frame with an array in it", ndarray.ErrFormat), r.Close())
 	}
 	return r, nil
 }
 
-func openReader(path string, o *OpenOptions, open func() (*frameio.Frame, error)) (*Reader, error) {
+func openReader(path string, o *OpenOptions, open func() (*frameio.Frame, error)) (*reader, error) {
 	if o == nil {
 		o = &OpenOptions{}
 	}
@@ -120,7 +138,7 @@ func openReader(path string, o *OpenOptions, open func() (*frameio.Frame, error)
 	if err != nil {
 		return nil, translate(err)
 	}
-	r := &Reader{frame: f}
+	r := &reader{frame: f}
 	if err := r.load(path, o); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -128,7 +146,7 @@ func openReader(path string, o *OpenOptions, open func() (*frameio.Frame, error)
 }
 
 // load reads the metadata of the frame.
-func (r *Reader) load(path string, o *OpenOptions) (err error) {
+func (r *reader) load(path string, o *OpenOptions) (err error) {
 	if r.record, err = readRecord(frameLayers{r.frame}); err != nil {
 		return err
 	}
@@ -177,10 +195,10 @@ func plainMeta(path string, f *frameio.Frame, cp *cblosc.CParams, o *OpenOptions
 }
 
 // Meta describes the array.
-func (r *Reader) Meta() ndarray.Meta { return r.meta }
+func (r *reader) Meta() ndarray.Meta { return r.meta }
 
 // ReadRegion reads elements. An array is read by as many workers as the context allows.
-func (r *Reader) ReadRegion(ctx context.Context, dst []byte, region ndarray.Region) error {
+func (r *reader) ReadRegion(ctx context.Context, dst []byte, region ndarray.Region) error {
 	if err := r.read(ctx, dst, region); err != nil {
 		return err
 	}
@@ -189,14 +207,14 @@ func (r *Reader) ReadRegion(ctx context.Context, dst []byte, region ndarray.Regi
 }
 
 // ReadStrings reads Python objects as JSON.
-func (r *Reader) ReadStrings(ctx context.Context, dst []string, region ndarray.Region) error {
+func (r *reader) ReadStrings(ctx context.Context, dst []string, region ndarray.Region) error {
 	if r.objects == nil {
 		return fmt.Errorf("%w: strings in an array of %v", errors.ErrUnsupported, r.meta.DType)
 	}
 	return r.objects.read(ctx, dst, region.Start[0])
 }
 
-func (r *Reader) read(ctx context.Context, dst []byte, region ndarray.Region) error {
+func (r *reader) read(ctx context.Context, dst []byte, region ndarray.Region) error {
 	if r.objects != nil {
 		return fmt.Errorf("%w: bytes of an array of strings", errors.ErrUnsupported)
 	}
@@ -220,8 +238,8 @@ func (r *Reader) read(ctx context.Context, dst []byte, region ndarray.Region) er
 	return ctx.Err()
 }
 
-// Attrs reads all attributes, like Attrs of a Backend.
-func (r *Reader) Attrs(ctx context.Context) (ndarray.Attrs, error) {
+// Attrs reads all attributes, like Attrs of a backend.
+func (r *reader) Attrs(ctx context.Context) (ndarray.Attrs, error) {
 	if err := ctx.Err(); err != nil {
 		return ndarray.Attrs{}, err
 	}
@@ -232,7 +250,7 @@ func (r *Reader) Attrs(ctx context.Context) (ndarray.Attrs, error) {
 }
 
 // Storage reports the compressed bytes of all chunks with their headers, as recorded in the frame.
-func (r *Reader) Storage(ctx context.Context) (ndarray.Storage, error) {
+func (r *reader) Storage(ctx context.Context) (ndarray.Storage, error) {
 	if r.objects != nil {
 		return ndarray.Storage{StoredBytes: r.objects.head.CBytes, NumChunks: int64(len(r.objects.offsets))}, ctx.Err()
 	}
@@ -240,7 +258,7 @@ func (r *Reader) Storage(ctx context.Context) (ndarray.Storage, error) {
 }
 
 // ChunkBytes reads a chunk's header.
-func (r *Reader) ChunkBytes(ctx context.Context, n int64) (int64, error) {
+func (r *reader) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	if r.objects != nil {
 		return 0, fmt.Errorf("%w: chunks of objects", errors.ErrUnsupported)
 	}
@@ -249,7 +267,7 @@ func (r *Reader) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 }
 
 // Uniform uses chunks that the frame stores only as an entry in its index.
-func (r *Reader) Uniform(ctx context.Context) (func(r ndarray.Region) bool, error) {
+func (r *reader) Uniform(ctx context.Context) (func(r ndarray.Region) bool, error) {
 	if r.objects != nil {
 		return nil, ctx.Err()
 	}
@@ -258,7 +276,7 @@ func (r *Reader) Uniform(ctx context.Context) (func(r ndarray.Region) bool, erro
 }
 
 // Close frees the decompression contexts and closes the file.
-func (r *Reader) Close() (err error) {
+func (r *reader) Close() (err error) {
 	if r.objects != nil {
 		err = r.objects.d.Close()
 	} else {

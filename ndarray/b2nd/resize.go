@@ -14,7 +14,7 @@ import (
 )
 
 // Resize changes the array's shape (b2nd_resize) and sets new elements to the fill value.
-func (b *Backend) Resize(ctx context.Context, shape []int64) error {
+func (b *backend) Resize(ctx context.Context, shape []int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (b *Backend) Resize(ctx context.Context, shape []int64) error {
 }
 
 // fillNewChunks replaces every chunk outside the old shape by a run of the fill value.
-func (b *Backend) fillNewChunks(a *cblosc.Array, old []int64) error {
+func (b *backend) fillNewChunks(a *cblosc.Array, old []int64) error {
 	if len(bytes.Trim(b.record.fill, "\x00")) == 0 {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (b *Backend) fillNewChunks(a *cblosc.Array, old []int64) error {
 
 // fillOldChunks writes the fill value to the new elements of chunks that were partly inside the old
 // shape, if they have other values.
-func (b *Backend) fillOldChunks(ctx context.Context, old []int64) error {
+func (b *backend) fillOldChunks(ctx context.Context, old []int64) error {
 	fill := b.meta.Fill
 	if fill == nil {
 		fill = make([]byte, b.meta.DType.Size)

@@ -15,7 +15,7 @@ import (
 
 // form returns the form of the array's chunks. ok is false if Compression does not describe them
 // completely.
-func (b *Backend) form() (f ndarray.ChunkForm, ok bool) {
+func (b *backend) form() (f ndarray.ChunkForm, ok bool) {
 	if b.meta.BlockShape == nil || b.special {
 		return f, false
 	}
@@ -32,7 +32,7 @@ func hasParameters(p *cblosc.CParams) bool {
 }
 
 // ChunkForms returns the one form of the array's chunks.
-func (b *Backend) ChunkForms(ctx context.Context) ([]ndarray.ChunkForm, error) {
+func (b *backend) ChunkForms(ctx context.Context) ([]ndarray.ChunkForm, error) {
 	f, ok := b.form()
 	if !ok {
 		return nil, ctx.Err()
@@ -42,7 +42,7 @@ func (b *Backend) ChunkForms(ctx context.Context) ([]ndarray.ChunkForm, error) {
 
 // ReadChunk returns a chunk as stored. It returns nil for a chunk of zeros if the fill value is
 // zero.
-func (b *Backend) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm, n int64) (c []byte, err error) {
+func (b *backend) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm, n int64) (c []byte, err error) {
 	if own, ok := b.form(); !ok || own != f {
 		return nil, fmt.Errorf("%w: a chunk as %v", errors.ErrUnsupported, f)
 	}
@@ -74,7 +74,7 @@ func (b *Backend) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm
 
 // TakesChunks reports whether f is the form of the array's own chunks and the array was made by
 // Create. In an opened array each chunk would write a new index.
-func (b *Backend) TakesChunks(ctx context.Context, f ndarray.ChunkForm) (bool, error) {
+func (b *backend) TakesChunks(ctx context.Context, f ndarray.ChunkForm) (bool, error) {
 	own, ok := b.form()
 	b.engine.mu.RLock()
 	defer b.engine.mu.RUnlock()
@@ -82,7 +82,7 @@ func (b *Backend) TakesChunks(ctx context.Context, f ndarray.ChunkForm) (bool, e
 }
 
 // HasChunk reports whether a chunk is stored, or will be.
-func (b *Backend) HasChunk(ctx context.Context, n int64) (has bool, err error) {
+func (b *backend) HasChunk(ctx context.Context, n int64) (has bool, err error) {
 	err = b.engine.writing(func(w *frameio.ArrayWriter) error {
 		has = w.HasChunk(n)
 		return nil
@@ -91,7 +91,7 @@ func (b *Backend) HasChunk(ctx context.Context, n int64) (has bool, err error) {
 }
 
 // WriteChunk stores a chunk without recompression.
-func (b *Backend) WriteChunk(ctx context.Context, c []byte, f ndarray.ChunkForm, n int64) error {
+func (b *backend) WriteChunk(ctx context.Context, c []byte, f ndarray.ChunkForm, n int64) error {
 	if own, ok := b.form(); !ok || own != f {
 		return fmt.Errorf("%w: a chunk as %v", errors.ErrUnsupported, f)
 	}

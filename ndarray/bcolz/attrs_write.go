@@ -126,11 +126,11 @@ func (x *attributes) write() error {
 // Attrs returns the attributes of __attrs__, with the types of the record, and the attributes that
 // are only in the record. Files in meta/ that are not bcolz's are listed as unsupported, so that a
 // copy can report them as not copied.
-func (b *Backend) Attrs(ctx context.Context) (ndarray.Attrs, error) { return b.attrs.list(ctx) }
+func (b *backend) Attrs(ctx context.Context) (ndarray.Attrs, error) { return b.attrs.list(ctx) }
 
 // SetAttr writes an attribute. If JSON can represent the value, it goes to __attrs__, and its type
 // goes to the record if JSON would lose it. Otherwise the attribute goes only to the record.
-func (b *Backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
+func (b *backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 	if err := errors.Join(ctx.Err(), b.writable()); err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (b *Backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 }
 
 // DeleteAttr removes an attribute.
-func (b *Backend) DeleteAttr(ctx context.Context, name string) error {
+func (b *backend) DeleteAttr(ctx context.Context, name string) error {
 	if err := errors.Join(ctx.Err(), b.writable()); err != nil {
 		return err
 	}

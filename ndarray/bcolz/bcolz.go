@@ -24,10 +24,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Backend is one carray. It implements ndarray's Backend, AttrReader, StorageReporter and
-// ChunkMeasurer. If opened for writing it also implements RegionWriter, AttrWriter, Resizer and
-// Appender.
-type Backend struct {
+// backend is one carray.
+type backend struct {
 	place    place
 	dir      store // the same directory, for writing
 	tree     *bcolztree.Array
@@ -71,15 +69,18 @@ type Chunks struct{ First, End int64 } // End is exclusive
 //
 // It returns ndarray.ErrNotFound, ErrFormat for anything except a carray, ErrCorrupt, ErrType for
 // an element type that ndarray does not have, or errors.ErrUnsupported if a limit is exceeded.
-func Open(path string, o *OpenOptions) (*Backend, error) {
+func Open(path string, o *OpenOptions) (ndarray.Backend, error) {
 	if o == nil {
 		o = &OpenOptions{}
 	}
 	b, err := open(path, o)
-	return b, ndarray.Wrap("open", path, err)
+	if err != nil {
+		return nil, ndarray.Wrap("open", path, err)
+	}
+	return b, nil
 }
 
-func open(path string, o *OpenOptions) (*Backend, error) {
+func open(path string, o *OpenOptions) (*backend, error) {
 	p, err := openPlace(path)
 	if err != nil {
 		return nil, err
@@ -91,15 +92,18 @@ func open(path string, o *OpenOptions) (*Backend, error) {
 // example, from an archive, or from several directories with one part of the chunk files each
 // (hyperslab.JoinFS). Files are opened again for each read. The errors are those of Open, and
 // ErrReadOnly for o.Write.
-func OpenFS(fsys fs.FS, dir string, o *OpenOptions) (*Backend, error) {
+func OpenFS(fsys fs.FS, dir string, o *OpenOptions) (ndarray.Backend, error) {
 	if o == nil {
 		o = &OpenOptions{}
 	}
 	b, err := openFS(fsys, dir, o)
-	return b, ndarray.Wrap("open", dir, err)
+	if err != nil {
+		return nil, ndarray.Wrap("open", dir, err)
+	}
+	return b, nil
 }
 
-func openFS(fsys fs.FS, dir string, o *OpenOptions) (*Backend, error) {
+func openFS(fsys fs.FS, dir string, o *OpenOptions) (*backend, error) {
 	p, err := placeIn(fsys, dir, o)
 	if err != nil {
 		return nil, err
@@ -120,7 +124,7 @@ func placeIn(fsys fs.FS, dir string, o *OpenOptions) (place, error) {
 }
 
 // newBackend returns the backend of the carray in p. It takes ownership of p.
-func newBackend(name string, p place, o *OpenOptions) (_ *Backend, err error) {
+func newBackend(name string, p place, o *OpenOptions) (_ *backend, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
@@ -156,7 +160,7 @@ func newBackend(name string, p place, o *OpenOptions) (_ *Backend, err error) {
 }
 
 // backendOf returns the backend of an array that was read from p.
-func backendOf(p place, tree *bcolztree.Array, meta ndarray.Meta, rec *record, o *OpenOptions) (*Backend, error) {
+func backendOf(p place, tree *bcolztree.Array, meta ndarray.Meta, rec *record, o *OpenOptions) (*backend, error) {
 	meta.ReadOnly = !o.Write
 	var params *cblosc.CParams
 	if o.Write {
@@ -169,7 +173,7 @@ func backendOf(p place, tree *bcolztree.Array, meta ndarray.Meta, rec *record, o
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{place: p, dir: store{root: p.root, durable: true}, tree: tree, meta: meta, pool: pool, cparams: params, write: o.Write, only: o.Chunks}
+	b := &backend{place: p, dir: store{root: p.root, durable: true}, tree: tree, meta: meta, pool: pool, cparams: params, write: o.Write, only: o.Chunks}
 	b.attrs.dir, b.attrs.recordFile, b.attrs.members, b.attrs.record = b.dir, RecordFile, slices.Clone(tree.Attrs), rec
 	return b, nil
 }
@@ -243,11 +247,11 @@ func compression(p bcolztree.CParams) *ndarray.Compression {
 }
 
 // Meta describes the array.
-func (b *Backend) Meta() ndarray.Meta { return b.meta }
+func (b *backend) Meta() ndarray.Meta { return b.meta }
 
 // ReadRegion reads elements. The chunk files that r touches are read and decompressed by at most
 // ndarray.Workers(ctx) goroutines.
-func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -279,7 +283,7 @@ func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 }
 
 // readFile fills dst with the elements of r, which must be in the i-th chunk file.
-func (b *Backend) readFile(ctx context.Context, dst []byte, i int64, r ndarray.Region) error {
+func (b *backend) readFile(ctx context.Context, dst []byte, i int64, r ndarray.Region) error {
 	if b.missing(i) {
 		boxes.Repeat(dst, b.meta.Fill)
 		return nil
@@ -289,7 +293,7 @@ func (b *Backend) readFile(ctx context.Context, dst []byte, i int64, r ndarray.R
 
 // readFileOf is readFile for a tree whose length may differ from the array's. It waits until the
 // process has enough memory for the stored and the decoded chunks of a file.
-func (b *Backend) readFileOf(ctx context.Context, tree *bcolztree.Array, dst []byte, i int64, r ndarray.Region) error {
+func (b *backend) readFileOf(ctx context.Context, tree *bcolztree.Array, dst []byte, i int64, r ndarray.Region) error {
 	need := min(tree.Rows()-i*tree.Storage.ChunkLen, tree.Storage.ChunkLen) * tree.RowBytes()
 	if int64(len(dst)) < need {
 		need *= 2
@@ -360,7 +364,7 @@ func decompress(pool *cblosc.Pool, dst []byte, chunks []bcolztree.Chunk) ([]byte
 }
 
 // allowed returns ErrRegion for rows outside the chunk files of OpenOptions.Chunks.
-func (b *Backend) allowed(r ndarray.Region) error {
+func (b *backend) allowed(r ndarray.Region) error {
 	if b.only == nil {
 		return nil
 	}
@@ -375,7 +379,7 @@ func (b *Backend) allowed(r ndarray.Region) error {
 
 // missing reports whether a chunk file of a new array, or of a part that is being
 // filled, has not been written yet.
-func (b *Backend) missing(i int64) bool {
+func (b *backend) missing(i int64) bool {
 	if b.only != nil && b.write {
 		_, err := fs.Stat(b.place.fsys, b.tree.FileName(i))
 		return errors.Is(err, fs.ErrNotExist)
@@ -389,7 +393,7 @@ func (b *Backend) missing(i int64) bool {
 }
 
 // Storage reports the bytes of the array's chunk files without their headers.
-func (b *Backend) Storage(ctx context.Context) (ndarray.Storage, error) {
+func (b *backend) Storage(ctx context.Context) (ndarray.Storage, error) {
 	var s ndarray.Storage
 	if b.meta.NumElems() == 0 {
 		return s, ctx.Err()
@@ -406,7 +410,7 @@ func (b *Backend) Storage(ctx context.Context) (ndarray.Storage, error) {
 }
 
 // ChunkBytes reports the bytes of a chunk file without its header; 0 if it is not written yet.
-func (b *Backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
+func (b *backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	if err := ctx.Err(); err != nil || b.missing(n) {
 		return 0, err
 	}
@@ -418,7 +422,7 @@ func (b *Backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 }
 
 // Close writes the missing files of a new array, then frees the contexts and closes the directory.
-func (b *Backend) Close() error {
+func (b *backend) Close() error {
 	var err error
 	if b.fresh != nil {
 		err = b.finish()

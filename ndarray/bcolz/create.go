@@ -54,7 +54,7 @@ func DefaultCompression() *ndarray.Compression {
 // missing, and ErrShape for chunks above 2 GiB. It returns errors.ErrUnsupported for scalars, null
 // arrays, chunks that divide rows, codecs and filters that Blosc1 does not have, and element types
 // that bcolz does not have.
-func Create(path string, spec ndarray.Spec, o *CreateOptions) (*Backend, error) {
+func Create(path string, spec ndarray.Spec, o *CreateOptions) (ndarray.Backend, error) {
 	if o == nil {
 		o = &CreateOptions{}
 	}
@@ -63,7 +63,10 @@ func Create(path string, spec ndarray.Spec, o *CreateOptions) (*Backend, error) 
 		name = path
 	}
 	b, err := create(path, name, spec, o)
-	return b, ndarray.Wrap("create", name, err)
+	if err != nil {
+		return nil, ndarray.Wrap("create", name, err)
+	}
+	return b, nil
 }
 
 // Check returns the errors that Create would return for spec, without creating anything.
@@ -72,7 +75,7 @@ func Check(spec ndarray.Spec) error {
 	return err
 }
 
-func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Backend, err error) {
+func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *backend, err error) {
 	storage, rec, err := plan(&spec, o)
 	if err != nil {
 		return nil, err

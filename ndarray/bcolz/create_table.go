@@ -25,7 +25,7 @@ import (
 // It returns the errors of Create, and errors.ErrUnsupported for another rank, other elements,
 // fields that are structures, names that cannot be directory names, and a fill value that differs
 // inside a SubArray.
-func CreateRecords(path string, spec ndarray.Spec, o *CreateOptions) (*Records, error) {
+func CreateRecords(path string, spec ndarray.Spec, o *CreateOptions) (ndarray.Backend, error) {
 	if o == nil {
 		o = &CreateOptions{}
 	}
@@ -38,10 +38,13 @@ func CreateRecords(path string, spec ndarray.Spec, o *CreateOptions) (*Records, 
 		layOut = createNested
 	}
 	r, err := layOut(path, name, spec, o)
-	return r, ndarray.Wrap("create", name, err)
+	if err != nil {
+		return nil, ndarray.Wrap("create", name, err)
+	}
+	return r, nil
 }
 
-func createRecords(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *Records, err error) {
+func createRecords(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *records, err error) {
 	columns, err := columnSpecs(spec)
 	if err != nil {
 		return nil, err
@@ -61,7 +64,7 @@ func createRecords(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *R
 	if err := os.Mkdir(path, 0o777); err != nil {
 		return nil, created(err)
 	}
-	r := &Records{write: true, fresh: true}
+	r := &records{write: true, fresh: true}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.abandon(), os.RemoveAll(path))

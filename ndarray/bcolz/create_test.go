@@ -55,15 +55,15 @@ func TestBackend(t *testing.T) {
 		Create: func(_ ndarraytest.TB, spec ndarray.Spec) (ndarray.Backend, error) {
 			n++
 			if spec.DType.Kind == ndarray.Struct && len(spec.Shape) == 1 {
-				return records(bcolz.CreateRecords(path(), spec, nil))
+				return bcolz.CreateRecords(path(), spec, nil)
 			}
-			return backend(bcolz.Create(path(), spec, nil))
+			return bcolz.Create(path(), spec, nil)
 		},
 		Reopen: func(ndarraytest.TB) (ndarray.Backend, error) {
 			if _, err := bcolz.OpenTable(path(), nil); err == nil {
-				return records(bcolz.OpenRecords(path(), nil))
+				return bcolz.OpenRecords(path(), nil)
 			}
-			return backend(bcolz.Open(path(), nil))
+			return bcolz.Open(path(), nil)
 		},
 		Cannot: func(spec ndarray.Spec) string {
 			if spec.Comment != "" {
@@ -86,14 +86,6 @@ func TestBackend(t *testing.T) {
 			spec.BlockShape = nil
 		},
 	})
-}
-
-// backend returns a nil interface, instead of an interface with a nil pointer, if err is not nil.
-func backend(b *bcolz.Backend, err error) (ndarray.Backend, error) {
-	if err != nil {
-		return nil, err
-	}
-	return b, nil
 }
 
 func create(t requireT, path string, spec ndarray.Spec, o *bcolz.CreateOptions) *ndarray.Array {
@@ -128,7 +120,7 @@ func TestGrowth(t *testing.T) {
 			switch rapid.IntRange(0, 2).Draw(t, "verb") {
 			case 0:
 				to := rapid.IntRange(0, 14).Draw(t, "to")
-				require.NoError(t, b.Resize(bg, []int64{int64(to), width}))
+				require.NoError(t, b.(ndarray.Resizer).Resize(bg, []int64{int64(to), width}))
 				if to <= rows {
 					model = model[:to*row]
 				} else {
@@ -137,7 +129,7 @@ func TestGrowth(t *testing.T) {
 			case 1:
 				more := rapid.SliceOfN(rapid.Byte(), 0, 6).Draw(t, "more")
 				src := slices.Repeat(more, row)
-				require.NoError(t, b.Append(bg, src))
+				require.NoError(t, b.(ndarray.Appender).Append(bg, src))
 				model = append(model, src...)
 			case 2:
 				if rows == 0 {
@@ -146,7 +138,7 @@ func TestGrowth(t *testing.T) {
 				at := rapid.IntRange(0, rows-1).Draw(t, "at")
 				k := rapid.IntRange(1, rows-at).Draw(t, "n")
 				src := slices.Repeat([]byte{rapid.Byte().Draw(t, "byte")}, k*row)
-				require.NoError(t, b.WriteRegion(bg, src, ndarray.Region{Start: []int64{int64(at), 0}, Shape: []int64{int64(k), width}}))
+				require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, src, ndarray.Region{Start: []int64{int64(at), 0}, Shape: []int64{int64(k), width}}))
 				copy(model[at*row:], src)
 			}
 			if c := open(t, path); c.NBytes() > 0 {
@@ -170,15 +162,15 @@ func TestGrowthRefusals(t *testing.T) {
 	require.NoError(t, a.Close())
 	r, err := bcolz.Open(path, nil)
 	require.NoError(t, err)
-	require.ErrorIs(t, r.Resize(bg, []int64{5, 2}), ndarray.ErrReadOnly)
-	require.ErrorIs(t, r.Append(bg, make([]byte, 8)), ndarray.ErrReadOnly)
+	require.ErrorIs(t, r.(ndarray.Resizer).Resize(bg, []int64{5, 2}), ndarray.ErrReadOnly)
+	require.ErrorIs(t, r.(ndarray.Appender).Append(bg, make([]byte, 8)), ndarray.ErrReadOnly)
 	require.NoError(t, r.Close())
 	w, err := bcolz.Open(path, &bcolz.OpenOptions{Write: true})
 	require.NoError(t, err)
-	require.ErrorIs(t, w.Resize(bg, []int64{4, 3}), errors.ErrUnsupported)
-	require.ErrorIs(t, w.Resize(bg, []int64{-1, 2}), ndarray.ErrShape)
-	require.ErrorIs(t, w.Resize(bg, []int64{1 << 62, 2}), ndarray.ErrShape)
-	require.ErrorIs(t, w.Append(bg, make([]byte, 7)), ndarray.ErrSize)
+	require.ErrorIs(t, w.(ndarray.Resizer).Resize(bg, []int64{4, 3}), errors.ErrUnsupported)
+	require.ErrorIs(t, w.(ndarray.Resizer).Resize(bg, []int64{-1, 2}), ndarray.ErrShape)
+	require.ErrorIs(t, w.(ndarray.Resizer).Resize(bg, []int64{1 << 62, 2}), ndarray.ErrShape)
+	require.ErrorIs(t, w.(ndarray.Appender).Append(bg, make([]byte, 7)), ndarray.ErrSize)
 	require.NoError(t, w.Close())
 	_, err = bcolz.Create(path, ndarray.Spec{Shape: []int64{1}, DType: ndarray.DTypeOf[int32]()}, nil)
 	require.ErrorIs(t, err, ndarray.ErrExists)

@@ -3,9 +3,11 @@
 //
 // # Overview
 //
-// Open returns a *Backend for one carray, for reading or for writing in place. Create creates one.
-// OpenTable opens the columns of a ctable. OpenRecords returns a *Records for all columns, an array
-// of structures, and CreateRecords creates one. GatherTable makes a ctable from existing carrays.
+// Open opens one carray, for reading or for writing in place. Create creates one. OpenTable opens
+// the columns of a ctable. OpenRecords opens all columns as one array of structures, and
+// CreateRecords creates one. GatherTable makes a ctable from existing carrays. All arrays have
+// attributes (ndarray.AttrReader), Storage and ChunkBytes. If opened for writing, they can be
+// written, resized and appended to, and their attributes can be changed.
 //
 // Numbers, booleans, strings, dates, durations and opaque bytes can be read and written, with rank
 // 1 to 32. Complex numbers, long doubles and structured types are read-only, because bcolz itself

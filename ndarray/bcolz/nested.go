@@ -139,7 +139,7 @@ func leafFields(d ndarray.DType, prefix string, at int) []ndarray.Field {
 }
 
 // component opens a column that the root's meta/ describes. It takes ownership of p, the root.
-func (t *Table) component(c component, p place) (*Backend, error) {
+func (t *Table) component(c component, p place) (*backend, error) {
 	whole, err := bcolztree.ReadArray(p.fsys, ".", t.options.limits())
 	if err != nil {
 		return nil, translate(err)
@@ -156,7 +156,7 @@ func (t *Table) component(c component, p place) (*Backend, error) {
 }
 
 // componentOf returns the backend of one field of a nested ctable.
-func componentOf(name string, p place, whole *bcolztree.Array, f ndarray.Field, fill []byte, o *OpenOptions) (*Backend, error) {
+func componentOf(name string, p place, whole *bcolztree.Array, f ndarray.Field, fill []byte, o *OpenOptions) (*backend, error) {
 	base, dims, ok := columnOf(f.Type, nil)
 	if !ok {
 		return nil, fmt.Errorf("%w: column %q of arrays of structures", errors.ErrUnsupported, f.Name)
@@ -190,7 +190,7 @@ func componentOf(name string, p place, whole *bcolztree.Array, f ndarray.Field, 
 }
 
 // createNested is createRecords for the nested form.
-func createNested(dir, name string, spec ndarray.Spec, o *CreateOptions) (_ *Records, err error) {
+func createNested(dir, name string, spec ndarray.Spec, o *CreateOptions) (_ *records, err error) {
 	storage, rec, err := planNested(spec, o)
 	if err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func createNested(dir, name string, spec ndarray.Spec, o *CreateOptions) (_ *Rec
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		return nil, created(err)
 	}
-	r := &Records{write: true, fresh: true, nested: &storage}
+	r := &records{write: true, fresh: true, nested: &storage}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.abandon(), os.RemoveAll(dir))
@@ -326,12 +326,12 @@ func plainStruct(e []byte, d ndarray.DType) (v bcolztree.Value, ok bool) {
 }
 
 // finishNested writes the metadata that makes the directory a nested ctable.
-func (r *Records) finishNested() error {
+func (r *records) finishNested() error {
 	return errors.Join(r.writeNestedSizes(r.meta.Shape[0]), r.attrs.dir.replace(bcolztree.StorageFile, r.nested.Append(nil)))
 }
 
 // writeNestedSizes writes the meta/sizes of all columns with n rows.
-func (r *Records) writeNestedSizes(n int64) error {
+func (r *records) writeNestedSizes(n int64) error {
 	s := bcolztree.Sizes{Shape: []int64{n}}
 	for _, b := range r.columns {
 		one, err := b.sizesOf(b.tree.WithRows(n))
@@ -347,7 +347,7 @@ func (r *Records) writeNestedSizes(n int64) error {
 // resizeNested changes the number of rows of columns that share one meta/ to n. The chunk files of
 // every column contain new rows before the rename of meta/sizes makes them visible. Removed rows
 // are deleted from the files after it. src are the new records; nil means the fill value.
-func (r *Records) resizeNested(ctx context.Context, n int64, src []byte) (err error) {
+func (r *records) resizeNested(ctx context.Context, n int64, src []byte) (err error) {
 	if n == r.meta.Shape[0] {
 		return nil
 	}

@@ -45,7 +45,7 @@ func TestNested(t *testing.T) {
 	require.Equal(t, bcolztree.NotATree, kind, "no tree before Close")
 	want := pattern(d, 11)
 	r := ndarray.Region{Start: []int64{2}, Shape: []int64{8}}
-	require.NoError(t, b.WriteRegion(bg, want[2*d.Size:10*d.Size], r))
+	require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, want[2*d.Size:10*d.Size], r))
 	require.NoError(t, b.Close())
 	copy(want, append(fill, fill...))
 	copy(want[10*d.Size:], fill)
@@ -84,7 +84,7 @@ func TestNested(t *testing.T) {
 
 	w, err := bcolz.OpenRecords(path, &bcolz.OpenOptions{Write: true})
 	require.NoError(t, err)
-	require.NoError(t, w.WriteRegion(bg, want[:d.Size], ndarray.Region{Start: []int64{10}, Shape: []int64{1}}))
+	require.NoError(t, w.(ndarray.RegionWriter).WriteRegion(bg, want[:d.Size], ndarray.Region{Start: []int64{10}, Shape: []int64{1}}))
 	require.NoError(t, w.Close())
 	copy(want[10*d.Size:], want[:d.Size])
 	a = openRecords(t, path)
@@ -133,10 +133,10 @@ func TestNestedGrowth(t *testing.T) {
 			switch rapid.IntRange(0, 4).Draw(t, "verb") {
 			case 0:
 				to := rapid.IntRange(0, 14).Draw(t, "to")
-				require.NoError(t, b.Resize(bg, []int64{int64(to)}))
+				require.NoError(t, b.(ndarray.Resizer).Resize(bg, []int64{int64(to)}))
 				model = append(model[:min(to, rows)*d.Size], bytes.Repeat(fill, max(to-rows, 0))...)
 			case 1:
-				require.NoError(t, b.Append(bg, src))
+				require.NoError(t, b.(ndarray.Appender).Append(bg, src))
 				model = append(model, src...)
 			case 2:
 				n := min(rows, len(src)/d.Size)
@@ -144,7 +144,7 @@ func TestNestedGrowth(t *testing.T) {
 					continue
 				}
 				at := rapid.IntRange(0, rows-n).Draw(t, "at")
-				require.NoError(t, b.WriteRegion(bg, src[:n*d.Size], ndarray.Region{Start: []int64{int64(at)}, Shape: []int64{int64(n)}}))
+				require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, src[:n*d.Size], ndarray.Region{Start: []int64{int64(at)}, Shape: []int64{int64(n)}}))
 				copy(model[at*d.Size:], src[:n*d.Size])
 			case 3:
 				open()
@@ -155,7 +155,7 @@ func TestNestedGrowth(t *testing.T) {
 				}
 				old, err := os.ReadFile(sizes)
 				require.NoError(t, err)
-				require.NoError(t, b.Append(bg, src))
+				require.NoError(t, b.(ndarray.Appender).Append(bg, src))
 				require.NoError(t, b.Close())
 				require.NoError(t, os.WriteFile(sizes, old, 0o666))
 				check()
@@ -163,12 +163,12 @@ func TestNestedGrowth(t *testing.T) {
 				require.NoError(t, err)
 			}
 		}
-		require.ErrorIs(t, b.Resize(bg, []int64{41}), ndarray.ErrShape)
-		require.ErrorIs(t, b.Resize(bg, []int64{-1}), ndarray.ErrShape)
-		require.ErrorIs(t, b.Append(bg, fill[1:]), ndarray.ErrSize)
+		require.ErrorIs(t, b.(ndarray.Resizer).Resize(bg, []int64{41}), ndarray.ErrShape)
+		require.ErrorIs(t, b.(ndarray.Resizer).Resize(bg, []int64{-1}), ndarray.ErrShape)
+		require.ErrorIs(t, b.(ndarray.Appender).Append(bg, fill[1:]), ndarray.ErrSize)
 		ended, cancel := context.WithCancel(bg)
 		cancel()
-		require.ErrorIs(t, b.Append(ended, fill), context.Canceled)
+		require.ErrorIs(t, b.(ndarray.Appender).Append(ended, fill), context.Canceled)
 		open()
 		require.NoError(t, b.Close())
 		for range bcolztree.Describe(os.DirFS(path), ".").Complaints() {
@@ -178,8 +178,8 @@ func TestNestedGrowth(t *testing.T) {
 		require.NoError(t, err)
 		c, err := table.Column("col1")
 		require.NoError(t, err)
-		require.ErrorIs(t, c.Resize(bg, []int64{1}), errors.ErrUnsupported)
-		require.ErrorIs(t, c.Append(bg, make([]byte, 4)), errors.ErrUnsupported)
+		require.ErrorIs(t, c.(ndarray.Resizer).Resize(bg, []int64{1}), errors.ErrUnsupported)
+		require.ErrorIs(t, c.(ndarray.Appender).Append(bg, make([]byte, 4)), errors.ErrUnsupported)
 		require.NoError(t, c.Close())
 	})
 }
@@ -216,7 +216,7 @@ func TestNestedStructures(t *testing.T) {
 			want[i] = byte(i*7) & 1
 		}
 		if n > 0 {
-			require.NoError(t, b.WriteRegion(bg, want, ndarray.Whole([]int64{n})))
+			require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, want, ndarray.Whole([]int64{n})))
 		}
 		require.NoError(t, b.Close())
 		a := openRecords(t, path)
@@ -317,12 +317,12 @@ func TestChunks(t *testing.T) {
 		got := make([]byte, r.NumElems()*4)
 		require.NoError(t, b.ReadRegion(bg, got, r))
 		require.Equal(t, spec.Fill, got[:4], "not written yet")
-		require.NoError(t, b.WriteRegion(bg, want[first*8:end*8], r))
+		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, want[first*8:end*8], r))
 		all := ndarray.Whole(spec.Shape)
-		require.ErrorIs(t, b.WriteRegion(bg, want, all), ndarray.ErrRegion)
+		require.ErrorIs(t, b.(ndarray.RegionWriter).WriteRegion(bg, want, all), ndarray.ErrRegion)
 		require.ErrorIs(t, b.ReadRegion(bg, make([]byte, 80), all), ndarray.ErrRegion)
-		require.ErrorIs(t, b.Resize(bg, []int64{11, 2}), errors.ErrUnsupported)
-		require.ErrorIs(t, b.Append(bg, want[:8]), errors.ErrUnsupported)
+		require.ErrorIs(t, b.(ndarray.Resizer).Resize(bg, []int64{11, 2}), errors.ErrUnsupported)
+		require.ErrorIs(t, b.(ndarray.Appender).Append(bg, want[:8]), errors.ErrUnsupported)
 		require.NoError(t, b.Close())
 	}
 	c := open(t, path)
@@ -350,10 +350,10 @@ func TestUnknownMeta(t *testing.T) {
 	require.NoError(t, os.WriteFile(other, []byte(`{"kind": "sorted"}`), 0o666))
 	b, err := bcolz.Open(path, &bcolz.OpenOptions{Write: true})
 	require.NoError(t, err)
-	require.NoError(t, b.Resize(bg, []int64{9}))
-	require.NoError(t, b.SetAttr(bg, ndarray.Attr{Name: "n", Value: ndarray.Scalar(2.5)}))
-	require.NoError(t, b.Resize(bg, []int64{2}))
-	attrs, err := b.Attrs(bg)
+	require.NoError(t, b.(ndarray.Resizer).Resize(bg, []int64{9}))
+	require.NoError(t, b.(ndarray.AttrWriter).SetAttr(bg, ndarray.Attr{Name: "n", Value: ndarray.Scalar(2.5)}))
+	require.NoError(t, b.(ndarray.Resizer).Resize(bg, []int64{2}))
+	attrs, err := b.(ndarray.AttrReader).Attrs(bg)
 	require.NoError(t, err)
 	require.Len(t, attrs.List, 1)
 	require.Len(t, attrs.Unsupported, 1)

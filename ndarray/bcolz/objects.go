@@ -47,7 +47,7 @@ func (t *Table) Objects(name string) (*Objects, error) {
 func (t *Table) objects(name string) (_ *Objects, err error) {
 	b, err := t.Column(name)
 	if err == nil {
-		return nil, errors.Join(fmt.Errorf("%w: elements are %v, not objects", ndarray.ErrType, b.meta.DType), b.Close())
+		return nil, errors.Join(fmt.Errorf("%w: elements are %v, not objects", ndarray.ErrType, b.Meta().DType), b.Close())
 	}
 	if !errors.Is(err, ndarray.ErrType) { // not found, corrupt, …
 		return nil, err

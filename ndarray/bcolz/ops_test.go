@@ -173,7 +173,7 @@ func ours(t *testing.T, path string, j job, d ndarray.DType, row int64) {
 	}
 	b, err := bcolz.Create(path, spec, &bcolz.CreateOptions{ExpectedLen: j.ExpectedLen, Quantize: j.Quantize})
 	require.NoError(t, err)
-	require.NoError(t, b.WriteRegion(bg, first, ndarray.Whole(spec.Shape)))
+	require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, first, ndarray.Whole(spec.Shape)))
 	require.NoError(t, b.Close())
 	b, err = bcolz.Open(path, &bcolz.OpenOptions{Write: true})
 	require.NoError(t, err)
@@ -181,13 +181,13 @@ func ours(t *testing.T, path string, j job, d ndarray.DType, row int64) {
 		shape := append([]int64{}, b.Meta().Shape...)
 		switch op[0] {
 		case "append":
-			err = b.Append(bg, rows(op[1].(string)))
+			err = b.(ndarray.Appender).Append(bg, rows(op[1].(string)))
 		case "trim":
 			shape[0] -= int64(op[1].(int))
-			err = b.Resize(bg, shape)
+			err = b.(ndarray.Resizer).Resize(bg, shape)
 		case "resize":
 			shape[0] = int64(op[1].(int))
-			err = b.Resize(bg, shape)
+			err = b.(ndarray.Resizer).Resize(bg, shape)
 		}
 		require.NoError(t, err, "%v", op)
 	}
@@ -216,7 +216,7 @@ func appendForEver(path string) error {
 				b = binary.NativeEndian.AppendUint64(b, uint64(x))
 			}
 		}
-		if err := r.Append(context.Background(), b); err != nil {
+		if err := r.(ndarray.Appender).Append(context.Background(), b); err != nil {
 			return err
 		}
 	}

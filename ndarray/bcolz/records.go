@@ -1,4 +1,4 @@
-// Records: a ctable as an array of structures whose fields are the columns.
+// A ctable as an array of structures whose fields are the columns.
 
 package bcolz
 
@@ -16,16 +16,16 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Records is an open ctable: an array with one dimension whose elements are structures with one
-// field per column. It implements every interface that Backend does.
+// records is an open ctable: an array with one dimension whose elements are structures with one
+// field per column. It implements every interface that backend does.
 //
 // A ctable is as long as its first column. The first column grows last and shrinks first, so if a
 // writer dies, all columns still have all valid rows. Extra rows of the other columns are cut off
 // before the table changes its length again. The length of a nested ctable with a single meta/ is
 // in that meta/.
-type Records struct {
+type records struct {
 	place   place
-	columns []*Backend         // in the order of the fields
+	columns []*backend         // in the order of the fields
 	fields  []ndarray.Field    // of each column: its offset in the structure
 	nested  *bcolztree.Storage // of a new nested ctable: its future meta/storage
 	meta    ndarray.Meta
@@ -41,7 +41,7 @@ type Records struct {
 //
 // The errors are those of OpenTable and Open, ErrCorrupt for a column shorter than the first, and
 // errors.ErrUnsupported for a ctable without columns or with columns whose rows are empty.
-func OpenRecords(path string, o *OpenOptions) (*Records, error) {
+func OpenRecords(path string, o *OpenOptions) (ndarray.Backend, error) {
 	t, err := OpenTable(path, o)
 	if err != nil {
 		return nil, err
@@ -50,13 +50,16 @@ func OpenRecords(path string, o *OpenOptions) (*Records, error) {
 }
 
 // Records opens all columns as one array of structures, like OpenRecords.
-func (t *Table) Records() (*Records, error) {
+func (t *Table) Records() (ndarray.Backend, error) {
 	r, err := openRecords(t.Path, t, &t.options)
-	return r, ndarray.Wrap("open", t.Path, err)
+	if err != nil {
+		return nil, ndarray.Wrap("open", t.Path, err)
+	}
+	return r, nil
 }
 
-func openRecords(path string, table *Table, o *OpenOptions) (_ *Records, err error) {
-	r := &Records{write: o.Write}
+func openRecords(path string, table *Table, o *OpenOptions) (_ *records, err error) {
+	r := &records{write: o.Write}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.abandon())
@@ -92,19 +95,19 @@ func openRecords(path string, table *Table, o *OpenOptions) (_ *Records, err err
 }
 
 // setFields sets the offset of each column in the structure.
-func (r *Records) setFields() {
+func (r *records) setFields() {
 	if r.fields = r.meta.DType.Fields; len(r.columns) > 0 && r.columns[0].part {
 		r.fields = leafFields(r.meta.DType, "", 0)
 	}
 }
 
-func (r *Records) setAttributes(members bcolztree.Attrs, rec *record, durable bool) {
+func (r *records) setAttributes(members bcolztree.Attrs, rec *record, durable bool) {
 	r.attrs.dir = store{root: r.place.root, durable: durable}
 	r.attrs.recordFile, r.attrs.members, r.attrs.record = TableRecordFile, slices.Clone(members), rec
 }
 
 // tableMeta returns the Meta of a ctable as an array.
-func tableMeta(path string, names []string, columns []*Backend) (ndarray.Meta, error) {
+func tableMeta(path string, names []string, columns []*backend) (ndarray.Meta, error) {
 	if len(columns) == 0 {
 		return ndarray.Meta{}, fmt.Errorf("%w: a ctable without columns as an array", errors.ErrUnsupported)
 	}
@@ -145,7 +148,7 @@ func tableMeta(path string, names []string, columns []*Backend) (ndarray.Meta, e
 }
 
 // nestedMeta returns the Meta of a ctable whose root has the metadata of all columns.
-func nestedMeta(path string, p place, first *Backend, o *OpenOptions) (ndarray.Meta, error) {
+func nestedMeta(path string, p place, first *backend, o *OpenOptions) (ndarray.Meta, error) {
 	whole, err := bcolztree.ReadArray(p.fsys, ".", o.limits())
 	if err != nil {
 		return ndarray.Meta{}, translate(err)
@@ -190,15 +193,15 @@ func sameFields(a, b ndarray.DType) bool {
 }
 
 // Meta describes the table as an array. Its chunk length is the largest of all columns.
-func (r *Records) Meta() ndarray.Meta { return r.meta }
+func (r *records) Meta() ndarray.Meta { return r.meta }
 
 // ReadRegion reads rows, column by column. Each column reads its chunk files on up to
 // ndarray.Workers(ctx) goroutines. Bytes between fields are set to zero.
-func (r *Records) ReadRegion(ctx context.Context, dst []byte, region ndarray.Region) error {
+func (r *records) ReadRegion(ctx context.Context, dst []byte, region ndarray.Region) error {
 	r.shape.RLock()
 	defer r.shape.RUnlock()
 	clear(dst)
-	return r.each(ctx, dst, region, func(b *Backend, rows ndarray.Region, record, column strided.Box) error {
+	return r.each(ctx, dst, region, func(b *backend, rows ndarray.Region, record, column strided.Box) error {
 		if err := b.ReadRegion(ctx, column.Data, rows); err != nil {
 			return err
 		}
@@ -207,15 +210,15 @@ func (r *Records) ReadRegion(ctx context.Context, dst []byte, region ndarray.Reg
 	})
 }
 
-// WriteRegion replaces rows, column by column, like WriteRegion of Backend. Bytes between fields
+// WriteRegion replaces rows, column by column, like WriteRegion of backend. Bytes between fields
 // are not stored.
-func (r *Records) WriteRegion(ctx context.Context, src []byte, region ndarray.Region) error {
+func (r *records) WriteRegion(ctx context.Context, src []byte, region ndarray.Region) error {
 	if err := r.writable(ctx); err != nil {
 		return err
 	}
 	r.shape.RLock()
 	defer r.shape.RUnlock()
-	return r.each(ctx, src, region, func(b *Backend, rows ndarray.Region, record, column strided.Box) error {
+	return r.each(ctx, src, region, func(b *backend, rows ndarray.Region, record, column strided.Box) error {
 		strided.Copy(column, record, column.Shape, 1)
 		return b.WriteRegion(ctx, column.Data, rows)
 	})
@@ -223,7 +226,7 @@ func (r *Records) WriteRegion(ctx context.Context, src []byte, region ndarray.Re
 
 // each calls f for each slab of a region and each column. Its arguments are the rows in the column,
 // the box of bytes of the field in the records, and a buffer for these rows of the column.
-func (r *Records) each(ctx context.Context, records []byte, region ndarray.Region, f func(b *Backend, rows ndarray.Region, record, column strided.Box) error) error {
+func (r *records) each(ctx context.Context, records []byte, region ndarray.Region, f func(b *backend, rows ndarray.Region, record, column strided.Box) error) error {
 	size := int64(r.meta.DType.Size)
 	var buffer []byte
 	for s := range r.meta.Slabs(region) {
@@ -246,13 +249,13 @@ func (r *Records) each(ctx context.Context, records []byte, region ndarray.Regio
 }
 
 // rows returns the region of n whole rows from start on.
-func (b *Backend) rows(start, n int64) ndarray.Region {
+func (b *backend) rows(start, n int64) ndarray.Region {
 	r := ndarray.Whole(slices.Clone(b.meta.Shape))
 	r.Start[0], r.Shape[0] = start, n
 	return r
 }
 
-func (r *Records) writable(ctx context.Context) error {
+func (r *records) writable(ctx context.Context) error {
 	if !r.write {
 		return ndarray.ErrReadOnly
 	}
@@ -260,8 +263,8 @@ func (r *Records) writable(ctx context.Context) error {
 }
 
 // Resize changes the number of rows of every column (ctable.resize). New elements have the columns'
-// fill values. It returns the errors of Backend.Resize.
-func (r *Records) Resize(ctx context.Context, shape []int64) error {
+// fill values. It returns the errors of backend.Resize.
+func (r *records) Resize(ctx context.Context, shape []int64) error {
 	if err := r.writable(ctx); err != nil {
 		return err
 	}
@@ -277,8 +280,8 @@ func (r *Records) Resize(ctx context.Context, shape []int64) error {
 // native byte order. A program that opens the table sees all of them or none, also after a crash.
 //
 // It returns ndarray.ErrReadOnly, ErrSize for an incomplete record, or the errors of
-// Backend.Append.
-func (r *Records) Append(ctx context.Context, src []byte) error {
+// backend.Append.
+func (r *records) Append(ctx context.Context, src []byte) error {
 	if err := r.writable(ctx); err != nil {
 		return err
 	}
@@ -292,7 +295,7 @@ func (r *Records) Append(ctx context.Context, src []byte) error {
 }
 
 // resize changes the number of rows to n. src are the new records; nil means the fill value.
-func (r *Records) resize(ctx context.Context, n int64, src []byte) error {
+func (r *records) resize(ctx context.Context, n int64, src []byte) error {
 	if n < 0 || n > math.MaxInt64/int64(r.meta.DType.Size) {
 		return fmt.Errorf("%w: %d rows", ndarray.ErrShape, n)
 	}
@@ -310,7 +313,7 @@ func (r *Records) resize(ctx context.Context, n int64, src []byte) error {
 
 // columnFrom extracts the elements of the i-th column from whole records. It returns nil if records
 // is nil.
-func (r *Records) columnFrom(i int, records []byte) []byte {
+func (r *records) columnFrom(i int, records []byte) []byte {
 	if records == nil {
 		return nil
 	}
@@ -325,7 +328,7 @@ func (r *Records) columnFrom(i int, records []byte) []byte {
 
 // resizeColumns changes the number of rows of all columns to n. The first column, which determines
 // the length of the table, grows last and shrinks first.
-func (r *Records) resizeColumns(ctx context.Context, n int64, src []byte) error {
+func (r *records) resizeColumns(ctx context.Context, n int64, src []byte) error {
 	was := r.meta.Shape[0]
 	// Remove the rows after the valid ones that an unfinished Append or Resize has left.
 	for i, b := range r.columns {
@@ -361,10 +364,10 @@ func (r *Records) resizeColumns(ctx context.Context, n int64, src []byte) error 
 }
 
 // Attrs returns the attributes of the table, not those of its columns.
-func (r *Records) Attrs(ctx context.Context) (ndarray.Attrs, error) { return r.attrs.list(ctx) }
+func (r *records) Attrs(ctx context.Context) (ndarray.Attrs, error) { return r.attrs.list(ctx) }
 
 // SetAttr writes an attribute of the table.
-func (r *Records) SetAttr(ctx context.Context, a ndarray.Attr) error {
+func (r *records) SetAttr(ctx context.Context, a ndarray.Attr) error {
 	if err := r.writable(ctx); err != nil {
 		return err
 	}
@@ -372,7 +375,7 @@ func (r *Records) SetAttr(ctx context.Context, a ndarray.Attr) error {
 }
 
 // DeleteAttr removes an attribute of the table.
-func (r *Records) DeleteAttr(ctx context.Context, name string) error {
+func (r *records) DeleteAttr(ctx context.Context, name string) error {
 	if err := r.writable(ctx); err != nil {
 		return err
 	}
@@ -380,7 +383,7 @@ func (r *Records) DeleteAttr(ctx context.Context, name string) error {
 }
 
 // Storage returns the sum over all columns. NumChunks is the number of chunk files.
-func (r *Records) Storage(ctx context.Context) (ndarray.Storage, error) {
+func (r *records) Storage(ctx context.Context) (ndarray.Storage, error) {
 	var sum ndarray.Storage
 	for _, b := range r.columns {
 		s, err := b.Storage(ctx)
@@ -395,7 +398,7 @@ func (r *Records) Storage(ctx context.Context) (ndarray.Storage, error) {
 
 // ChunkBytes returns the sum over all columns. It returns errors.ErrUnsupported if the columns have
 // different chunk lengths.
-func (r *Records) ChunkBytes(ctx context.Context, n int64) (sum int64, err error) {
+func (r *records) ChunkBytes(ctx context.Context, n int64) (sum int64, err error) {
 	for _, b := range r.columns {
 		if own := b.Meta().ChunkShape[0]; own != r.meta.ChunkShape[0] {
 			return 0, fmt.Errorf("%w: columns with chunks of %d and %d rows have no chunks in common", errors.ErrUnsupported, own, r.meta.ChunkShape[0])
@@ -410,7 +413,7 @@ func (r *Records) ChunkBytes(ctx context.Context, n int64) (sum int64, err error
 }
 
 // Close writes the missing files of a new table and closes all columns.
-func (r *Records) Close() error {
+func (r *records) Close() error {
 	var errs []error
 	for _, b := range r.columns {
 		errs = append(errs, b.Close())
@@ -431,7 +434,7 @@ func (r *Records) Close() error {
 }
 
 // abandon closes without finishing.
-func (r *Records) abandon() error {
+func (r *records) abandon() error {
 	errs := []error{r.place.close()}
 	for _, b := range r.columns {
 		errs = append(errs, b.abandon())

@@ -28,14 +28,6 @@ func openRecords(t requireT, path string) *ndarray.Array {
 	return a
 }
 
-// records returns a nil interface, instead of an interface with a nil pointer, if err is not nil.
-func records(b *bcolz.Records, err error) (ndarray.Backend, error) {
-	if err != nil {
-		return nil, err
-	}
-	return b, nil
-}
-
 // noTable returns the reason why a ctable cannot store the array, or "".
 func noTable(s ndarray.Spec) string {
 	switch {
@@ -113,11 +105,11 @@ func TestRecordsGrowth(t *testing.T) {
 			switch rapid.IntRange(0, 3).Draw(t, "verb") {
 			case 0:
 				to := rapid.IntRange(0, 14).Draw(t, "to")
-				require.NoError(t, b.Resize(bg, []int64{int64(to)}))
+				require.NoError(t, b.(ndarray.Resizer).Resize(bg, []int64{int64(to)}))
 				model = append(model[:min(to, rows)*size], bytes.Repeat(fill, max(to-rows, 0))...)
 			case 1:
 				src := bytes.Repeat([]byte{rapid.Byte().Draw(t, "byte") % 128}, rapid.IntRange(0, 6).Draw(t, "more")*size)
-				require.NoError(t, b.Append(bg, src))
+				require.NoError(t, b.(ndarray.Appender).Append(bg, src))
 				model = append(model, src...)
 			case 2:
 				if rows == 0 {
@@ -126,7 +118,7 @@ func TestRecordsGrowth(t *testing.T) {
 				at := rapid.IntRange(0, rows-1).Draw(t, "at")
 				k := rapid.IntRange(1, rows-at).Draw(t, "n")
 				src := bytes.Repeat([]byte{rapid.Byte().Draw(t, "byte") % 128}, k*size)
-				require.NoError(t, b.WriteRegion(bg, src, ndarray.Region{Start: []int64{int64(at)}, Shape: []int64{int64(k)}}))
+				require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, src, ndarray.Region{Start: []int64{int64(at)}, Shape: []int64{int64(k)}}))
 				copy(model[at*size:], src)
 			case 3: // a writer was killed while the table grew: the last columns are longer
 				require.NoError(t, b.Close())
@@ -135,7 +127,7 @@ func TestRecordsGrowth(t *testing.T) {
 					require.NoError(t, err)
 					shape := slices.Clone(c.Meta().Shape)
 					shape[0] += rapid.Int64Range(1, 5).Draw(t, "lost")
-					require.NoError(t, c.Resize(bg, shape))
+					require.NoError(t, c.(ndarray.Resizer).Resize(bg, shape))
 					require.NoError(t, c.Close())
 				}
 				b, err = bcolz.OpenRecords(path, &bcolz.OpenOptions{Write: true})
@@ -191,22 +183,22 @@ func TestRecordsRefusals(t *testing.T) {
 
 	r, err := bcolz.OpenRecords(path, nil)
 	require.NoError(t, err)
-	require.ErrorIs(t, r.Append(bg, make([]byte, 23)), ndarray.ErrReadOnly)
-	require.ErrorIs(t, r.Resize(bg, []int64{1}), ndarray.ErrReadOnly)
-	require.ErrorIs(t, r.SetAttr(bg, ndarray.Attr{Name: "a", Value: ndarray.Scalar(true)}), ndarray.ErrReadOnly)
+	require.ErrorIs(t, r.(ndarray.Appender).Append(bg, make([]byte, 23)), ndarray.ErrReadOnly)
+	require.ErrorIs(t, r.(ndarray.Resizer).Resize(bg, []int64{1}), ndarray.ErrReadOnly)
+	require.ErrorIs(t, r.(ndarray.AttrWriter).SetAttr(bg, ndarray.Attr{Name: "a", Value: ndarray.Scalar(true)}), ndarray.ErrReadOnly)
 	require.NoError(t, r.Close())
 	w, err := bcolz.OpenRecords(path, &bcolz.OpenOptions{Write: true})
 	require.NoError(t, err)
-	require.ErrorIs(t, w.Append(bg, make([]byte, 24)), ndarray.ErrSize)
-	require.ErrorIs(t, w.Resize(bg, []int64{1, 2}), ndarray.ErrShape)
-	require.ErrorIs(t, w.Resize(bg, []int64{-1}), ndarray.ErrShape)
+	require.ErrorIs(t, w.(ndarray.Appender).Append(bg, make([]byte, 24)), ndarray.ErrSize)
+	require.ErrorIs(t, w.(ndarray.Resizer).Resize(bg, []int64{1, 2}), ndarray.ErrShape)
+	require.ErrorIs(t, w.(ndarray.Resizer).Resize(bg, []int64{-1}), ndarray.ErrShape)
 	require.Equal(t, []int64{4}, w.Meta().Shape)
 	require.NoError(t, w.Close())
 
 	// A column that is shorter than the first one must be reported as corruption.
 	c, err := bcolz.Open(filepath.Join(path, "tag"), &bcolz.OpenOptions{Write: true})
 	require.NoError(t, err)
-	require.NoError(t, c.Resize(bg, []int64{3}))
+	require.NoError(t, c.(ndarray.Resizer).Resize(bg, []int64{3}))
 	require.NoError(t, c.Close())
 	_, err = bcolz.OpenRecords(path, nil)
 	require.ErrorIs(t, err, ndarray.ErrCorrupt)
@@ -257,7 +249,7 @@ func TestRecordsInterop(t *testing.T) {
 		e[13], e[14], e[22] = 0xf0, 0x3f, byte(i) // 1.0 and a small number
 		e[23] = byte(i)
 	}
-	require.NoError(t, b.WriteRegion(bg, want, ndarray.Whole([]int64{1000})))
+	require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, want, ndarray.Whole([]int64{1000})))
 	require.NoError(t, b.Close())
 	require.NoError(t, os.WriteFile(path+".bin", want, 0o644))
 	out, err := exec.Command(interpreter, "testdata/interop_table.py", path).CombinedOutput()

@@ -83,12 +83,15 @@ func openTable(path string, o *OpenOptions, open func() (place, error)) (_ *Tabl
 
 // Column opens one column. It returns ErrNotFound for a name that is not in Names, and ErrCorrupt
 // if the table has no valid carray of that name. The other errors are those of Open.
-func (t *Table) Column(name string) (*Backend, error) {
+func (t *Table) Column(name string) (ndarray.Backend, error) {
 	b, err := t.column(name)
-	return b, ndarray.Wrap("open", filepath.Join(t.Path, filepath.FromSlash(name)), err)
+	if err != nil {
+		return nil, ndarray.Wrap("open", filepath.Join(t.Path, filepath.FromSlash(name)), err)
+	}
+	return b, nil
 }
 
-func (t *Table) column(name string) (_ *Backend, err error) {
+func (t *Table) column(name string) (_ *backend, err error) {
 	i := slices.Index(t.Names, name)
 	if i < 0 {
 		return nil, fmt.Errorf("%w: column %q", ndarray.ErrNotFound, name)

@@ -29,7 +29,7 @@ import (
 const chunkLocks = 64
 
 // writable returns ErrReadOnly if the array is not open for writing.
-func (b *Backend) writable() error {
+func (b *backend) writable() error {
 	if !b.write {
 		return ndarray.ErrReadOnly
 	}
@@ -39,7 +39,7 @@ func (b *Backend) writable() error {
 // WriteRegion replaces elements. The chunk files that r touches are written by at most
 // ndarray.Workers(ctx) goroutines, each file as a whole. A file that r covers only partly is read
 // first. Each file is replaced atomically, so a reader sees the old or the new one.
-func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
+func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
 	if err := errors.Join(ctx.Err(), b.writable()); err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region)
 }
 
 // parts yields the chunk files that r touches, with the part of r in each.
-func (b *Backend) parts(r ndarray.Region) func(yield func(int64, ndarray.Region) bool) {
+func (b *backend) parts(r ndarray.Region) func(yield func(int64, ndarray.Region) bool) {
 	length := b.tree.Storage.ChunkLen
 	first, end := r.Start[0], r.Start[0]+r.Shape[0] // rows
 	return func(yield func(int64, ndarray.Region) bool) {
@@ -88,12 +88,12 @@ func (b *Backend) parts(r ndarray.Region) func(yield func(int64, ndarray.Region)
 }
 
 // rowsOf returns the number of rows in the i-th chunk file.
-func (b *Backend) rowsOf(i int64) int64 {
+func (b *backend) rowsOf(i int64) int64 {
 	return min(b.tree.Rows()-i*b.tree.Storage.ChunkLen, b.tree.Storage.ChunkLen)
 }
 
 // writeFile replaces the elements of r by src. r must be inside the i-th chunk file.
-func (b *Backend) writeFile(ctx context.Context, src []byte, i int64, r ndarray.Region) error {
+func (b *backend) writeFile(ctx context.Context, src []byte, i int64, r ndarray.Region) error {
 	lock := &b.locks[i%chunkLocks]
 	lock.Lock()
 	defer lock.Unlock()
@@ -119,7 +119,7 @@ func (b *Backend) writeFile(ctx context.Context, src []byte, i int64, r ndarray.
 
 // storeFile compresses rows, in native order, and replaces the i-th chunk file by them. It changes
 // the content of rows.
-func (b *Backend) storeFile(i int64, rows []byte) error {
+func (b *backend) storeFile(i int64, rows []byte) error {
 	quantize(rows, b.meta.DType, b.tree.Storage.CParams.Quantize)
 	b.meta.DType.ToNative(rows) // to storage order; ToNative is its own inverse
 	file := bcolztree.FileHeader{Version: bcolztree.FileVersion, NumChunks: 1}.Append(nil)
@@ -164,7 +164,7 @@ func cparams(p bcolztree.CParams, size int) *cblosc.CParams {
 //
 // It returns ndarray.ErrReadOnly, errors.ErrUnsupported for another rank or a change of another
 // dimension, ErrShape for a number of rows out of range, or an error of the file system.
-func (b *Backend) Resize(ctx context.Context, shape []int64) error {
+func (b *backend) Resize(ctx context.Context, shape []int64) error {
 	if err := errors.Join(ctx.Err(), b.writable()); err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (b *Backend) Resize(ctx context.Context, shape []int64) error {
 // Append adds rows at the end (carray.append). src must contain whole rows in row-major order and
 // native byte order. It has the guarantees of Resize: a program that opens the array sees all of
 // the new rows or none.
-func (b *Backend) Append(ctx context.Context, src []byte) error {
+func (b *backend) Append(ctx context.Context, src []byte) error {
 	if err := errors.Join(ctx.Err(), b.writable()); err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (b *Backend) Append(ctx context.Context, src []byte) error {
 }
 
 // ownLength returns an error if the array shares its length with other columns or parts.
-func (b *Backend) ownLength() error {
+func (b *backend) ownLength() error {
 	if b.part {
 		return fmt.Errorf("%w: a column of a nested ctable has the length of all of them: resize or append to the whole table", errors.ErrUnsupported)
 	}
@@ -219,7 +219,7 @@ func (b *Backend) ownLength() error {
 }
 
 // canResize returns an error for a part of an array.
-func (b *Backend) canResize() error {
+func (b *backend) canResize() error {
 	if b.only != nil {
 		return fmt.Errorf("%w: a part of an array has no length of its own", errors.ErrUnsupported)
 	}
@@ -227,7 +227,7 @@ func (b *Backend) canResize() error {
 }
 
 // resize changes the number of rows to n. src are the new rows; nil means the fill value.
-func (b *Backend) resize(ctx context.Context, n int64, src []byte) error {
+func (b *backend) resize(ctx context.Context, n int64, src []byte) error {
 	old := b.tree
 	if n == old.Rows() {
 		return nil
@@ -245,7 +245,7 @@ func (b *Backend) resize(ctx context.Context, n int64, src []byte) error {
 // prepare writes the chunk files of an array that will have n rows, and sets that length in b.tree.
 // It replaces the old leftover file by one that begins with the same rows, so that the file is also
 // valid with the old sizes.
-func (b *Backend) prepare(ctx context.Context, n int64, src []byte) error {
+func (b *backend) prepare(ctx context.Context, n int64, src []byte) error {
 	if b.fresh != nil { // unwritten files are created while the old length is valid
 		if err := b.fillFiles(); err != nil {
 			return err
@@ -264,7 +264,7 @@ func (b *Backend) prepare(ctx context.Context, n int64, src []byte) error {
 }
 
 // completeResize completes a change to n rows after meta/sizes was written.
-func (b *Backend) completeResize(old *bcolztree.Array, n int64) error {
+func (b *backend) completeResize(old *bcolztree.Array, n int64) error {
 	b.tree = old.WithRows(n)
 	b.meta.Shape = slices.Clone(b.tree.Sizes.Shape)
 	if n < old.Rows() {
@@ -274,7 +274,7 @@ func (b *Backend) completeResize(old *bcolztree.Array, n int64) error {
 }
 
 // fillRows writes the rows after those of old, on up to ndarray.Workers(ctx) goroutines.
-func (b *Backend) fillRows(ctx context.Context, old *bcolztree.Array, src []byte) error {
+func (b *backend) fillRows(ctx context.Context, old *bcolztree.Array, src []byte) error {
 	first := old.Rows()
 	row := b.tree.RowBytes()
 	if row == 0 {
@@ -310,7 +310,7 @@ func (b *Backend) fillRows(ctx context.Context, old *bcolztree.Array, src []byte
 
 // extendFile writes the i-th chunk file: the rows that old has in it, then those of part. fresh are
 // the rows of part; nil means the fill value.
-func (b *Backend) extendFile(ctx context.Context, old *bcolztree.Array, i int64, part ndarray.Region, fresh []byte) error {
+func (b *backend) extendFile(ctx context.Context, old *bcolztree.Array, i int64, part ndarray.Region, fresh []byte) error {
 	row := b.tree.RowBytes()
 	from := i * b.tree.Storage.ChunkLen
 	rows := make([]byte, b.rowsOf(i)*row)
@@ -332,7 +332,7 @@ func (b *Backend) extendFile(ctx context.Context, old *bcolztree.Array, i int64,
 
 // cut removes the files after the end of the shortened array, and shortens its last file, as bcolz
 // does. Both steps only free space.
-func (b *Backend) cut(old *bcolztree.Array) error {
+func (b *backend) cut(old *bcolztree.Array) error {
 	var errs []error
 	for i := b.tree.NumFiles(); i < old.NumFiles(); i++ {
 		if err := b.place.root.Remove(old.FileName(i)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -355,7 +355,7 @@ func (b *Backend) cut(old *bcolztree.Array) error {
 
 // writeSizes writes meta/sizes. cbytes is counted as in bcolz: the compressed bytes of full chunks,
 // plus one uncompressed chunk, whether there is a leftover or not.
-func (b *Backend) writeSizes(t *bcolztree.Array) error {
+func (b *backend) writeSizes(t *bcolztree.Array) error {
 	s, err := b.sizesOf(t)
 	if err != nil {
 		return err
@@ -363,7 +363,7 @@ func (b *Backend) writeSizes(t *bcolztree.Array) error {
 	return b.dir.replace(bcolztree.SizesFile, s.Append(nil))
 }
 
-func (b *Backend) sizesOf(t *bcolztree.Array) (bcolztree.Sizes, error) {
+func (b *backend) sizesOf(t *bcolztree.Array) (bcolztree.Sizes, error) {
 	s := t.Sizes
 	row := max(t.RowBytes(), 0)
 	s.NBytes = t.Rows() * row
@@ -384,7 +384,7 @@ func (b *Backend) sizesOf(t *bcolztree.Array) (bcolztree.Sizes, error) {
 }
 
 // finish writes the missing chunk files of a new array, and its sizes.
-func (b *Backend) finish() error {
+func (b *backend) finish() error {
 	if err := b.fillFiles(); err != nil || b.part {
 		return err // the table writes the sizes of all columns
 	}
@@ -392,7 +392,7 @@ func (b *Backend) finish() error {
 }
 
 // fillFiles writes the missing chunk files of a new array.
-func (b *Backend) fillFiles() error {
+func (b *backend) fillFiles() error {
 	if b.tree.RowBytes() <= 0 || b.skeleton {
 		return nil
 	}
@@ -426,4 +426,4 @@ func (b *Backend) fillFiles() error {
 }
 
 // abandon closes without finishing.
-func (b *Backend) abandon() error { return errors.Join(b.pool.Close(), b.place.close()) }
+func (b *backend) abandon() error { return errors.Join(b.pool.Close(), b.place.close()) }

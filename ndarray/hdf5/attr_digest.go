@@ -17,18 +17,18 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// AttrDigest implements ndarray.AttrDigester. The digest covers datatype, dataspace and every
+// AttrDigest implements the AttrDigest of ndarray. The digest covers datatype, dataspace and every
 // element (H5Aread); a reference is represented by its target (H5Rget_name, H5Rget_region). It
 // returns errors.ErrUnsupported for an untrusted file, because its references may be invalid, for a
 // Backend of CreateIn, and for a reference whose object has no name or does not exist.
-func (b *Backend) AttrDigest(ctx context.Context, name string) (sum [sha256.Size]byte, err error) {
+func (b *backend) AttrDigest(ctx context.Context, name string) (sum [sha256.Size]byte, err error) {
 	if b.untrusted || b.file == nil {
 		return sum, fmt.Errorf("%w: meaning of attribute %q", errors.ErrUnsupported, name)
 	}
 	return AttrDigest(ctx, b.dataset, name)
 }
 
-// AttrDigest is Backend.AttrDigest for any object of a trusted file, for example a group.
+// AttrDigest is the AttrDigest of an array for any object of a trusted file, for example a group.
 func AttrDigest(ctx context.Context, o h5.Object, name string) (sum [sha256.Size]byte, err error) {
 	a, err := o.ReadAttribute(name)
 	if err != nil {

@@ -167,12 +167,12 @@ func WriteAttrs(o interface{ WriteAttribute(h5.Attribute) error }, attrs []ndarr
 }
 
 // Attrs reads all attributes, as ReadAttrs.
-func (b *Backend) Attrs(ctx context.Context) (ndarray.Attrs, error) {
+func (b *backend) Attrs(ctx context.Context) (ndarray.Attrs, error) {
 	return ReadAttrs(ctx, b.dataset)
 }
 
 // SetAttr adds or replaces an attribute (H5Acreate2, H5Awrite).
-func (b *Backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
+func (b *backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (b *Backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 
 // DeleteAttr removes an attribute (H5Adelete). It returns ErrNotFound if there is no such
 // attribute.
-func (b *Backend) DeleteAttr(ctx context.Context, name string) error {
+func (b *backend) DeleteAttr(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

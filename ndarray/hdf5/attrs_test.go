@@ -44,9 +44,9 @@ func TestAttrs_Structures(t *testing.T) {
 		b, err := hdf5.Create(file, "x", ndarray.Spec{DType: ndarray.DTypeOf[int8](), Attrs: want[:1]}, nil)
 		require.NoError(t, err)
 		for i := range want {
-			require.NoError(t, b.SetAttr(bg, want[i]))
+			require.NoError(t, b.(ndarray.AttrWriter).SetAttr(bg, want[i]))
 			for range 2 {
-				got, err := b.Attrs(bg)
+				got, err := b.(ndarray.AttrReader).Attrs(bg)
 				require.NoError(t, err)
 				require.Empty(t, got.Unsupported)
 				requireSameAttrs(t, want[:i+1], got.List)
@@ -55,7 +55,7 @@ func TestAttrs_Structures(t *testing.T) {
 		require.NoError(t, b.Close())
 		c, err := hdf5.Open(file, "x", nil)
 		require.NoError(t, err)
-		got, err := c.Attrs(bg)
+		got, err := c.(ndarray.AttrReader).Attrs(bg)
 		require.NoError(t, err)
 		requireSameAttrs(t, want, got.List)
 		require.NoError(t, c.Close())

@@ -59,7 +59,7 @@ func TestArray_Codecs(t *testing.T) {
 		require.NoError(t, hdf5.Check("x", spec), "%v", c)
 		b, err := hdf5.Create(file, "x", spec, nil)
 		require.NoError(t, err, "%v", c)
-		require.NoError(t, b.WriteRegion(ctx, data, ndarray.Whole(spec.Shape)), "%v", c)
+		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(ctx, data, ndarray.Whole(spec.Shape)), "%v", c)
 		require.NoError(t, b.Close())
 		for _, library := range []bool{false, true} {
 			b, err := hdf5.Open(file, "x", &hdf5.OpenOptions{Library: library})
@@ -68,7 +68,7 @@ func TestArray_Codecs(t *testing.T) {
 			got := make([]byte, len(data))
 			require.NoError(t, b.ReadRegion(ctx, got, ndarray.Whole(spec.Shape)), "%v", c)
 			require.Equal(t, data, got, "%v library %v", c, library)
-			stored, err := b.Storage(ctx)
+			stored, err := b.(ndarray.StorageReporter).Storage(ctx)
 			require.NoError(t, err)
 			if c.Codec != "none" && slices.Contains(c.Filters, "shuffle") {
 				require.Less(t, stored.StoredBytes, int64(len(data)), "%v", c)

@@ -2,9 +2,10 @@
 //
 // # Overview
 //
-// Open and Create return a *Backend for one dataset and its file. Describe returns the properties
-// of a dataset without opening it as an array. Element types are converted in both directions
-// without loss (types.go). A dataset of any other type returns an error with the type's name.
+// Open and Create return one dataset with its file, and every optional interface of ndarray.
+// Describe returns the properties of a dataset without opening it as an array. Element types are
+// converted in both directions without loss (types.go). A dataset of any other type returns an
+// error with the type's name.
 //
 // A Compression contains one of Codecs. "shuffle" or "bitshuffle" (32008) may precede it, and
 // "fletcher32" may follow it. The codecs "blosc/…", "blosc2/…" and "bitshuffle/…" are inside the

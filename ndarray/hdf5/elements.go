@@ -21,7 +21,7 @@ import (
 
 // ReadRegion reads elements. The bytes are read as stored and swapped to native order here. This is
 // faster than libhdf5's conversion, and preserves the bits of every NaN.
-func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
 	if err := b.checkFiles(); err != nil {
 		return err
 	}
@@ -36,14 +36,14 @@ func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 }
 
 // toNative swaps elements to native order, unless they are converted later.
-func (b *Backend) toNative(p []byte) {
+func (b *backend) toNative(p []byte) {
 	if !b.converted {
 		b.meta.DType.ToNative(p)
 	}
 }
 
 // readStored reads elements in the form of the file, in native order.
-func (b *Backend) readStored(ctx context.Context, dst []byte, r ndarray.Region) error {
+func (b *backend) readStored(ctx context.Context, dst []byte, r ndarray.Region) error {
 	switch {
 	case b.files.dir != "" && b.files.external != nil && b.meta.ReadOnly:
 		return b.readExternal(ctx, dst, r)
@@ -80,7 +80,7 @@ func (b *Backend) readStored(ctx context.Context, dst []byte, r ndarray.Region) 
 }
 
 // remote returns the file as a reader that fetches ranges before they are read, or nil.
-func (b *Backend) remote() ahead.Reader {
+func (b *backend) remote() ahead.Reader {
 	if b.file == nil {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (b *Backend) remote() ahead.Reader {
 
 // readRows reads a region of a contiguous dataset of a remote file without libhdf5, whose lock
 // other calls would wait for. ok is false for other datasets.
-func (b *Backend) readRows(ctx context.Context, dst []byte, r ndarray.Region) (ok bool, err error) {
+func (b *backend) readRows(ctx context.Context, dst []byte, r ndarray.Region) (ok bool, err error) {
 	if b.library || b.address == h5.NoAddress || len(r.Shape) == 0 || !b.stored.Plain() {
 		return false, nil
 	}
@@ -129,7 +129,7 @@ func (b *Backend) readRows(ctx context.Context, dst []byte, r ndarray.Region) (o
 }
 
 // rows yields the parts of a region of a contiguous dataset that are contiguous in the file.
-func (b *Backend) rows(r ndarray.Region) ahead.Ranges {
+func (b *backend) rows(r ndarray.Region) ahead.Ranges {
 	return func(yield func(off, n int64) bool) {
 		row, axis := int64(b.stored.Size), len(r.Shape)-1
 		for ; axis > 0 && r.Shape[axis] == b.meta.Shape[axis]; axis-- {
@@ -164,7 +164,7 @@ func (b *Backend) rows(r ndarray.Region) ahead.Ranges {
 // worthReading reports whether workers should read a region of n bytes. A region smaller than a
 // chunk that fits libhdf5's cache is left to libhdf5, because the next region is often in the same
 // chunk. The exception is Blosc2, which can decode parts of a chunk.
-func (b *Backend) worthReading(n int) bool {
+func (b *backend) worthReading(n int) bool {
 	if b.library || b.meta.ChunkShape == nil || b.striped.created != nil {
 		return false
 	}
@@ -176,20 +176,20 @@ func (b *Backend) worthReading(n int) bool {
 		len(b.filters) == 1 && b.filters[0].ID == filter.IDBlosc2
 }
 
-func (b *Backend) chunkBytes() int64 {
+func (b *backend) chunkBytes() int64 {
 	n, _ := ndarray.Product(b.meta.ChunkShape) // does not overflow, because the chunk exists
 	return n * int64(b.stored.Size)
 }
 
 // WriteRegion writes elements, converted to storage order.
-func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
+func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
 	if b.converted {
 		return b.writeConverted(ctx, src, r)
 	}
 	return b.writeStored(ctx, src, r)
 }
 
-func (b *Backend) writeStored(ctx context.Context, src []byte, r ndarray.Region) error {
+func (b *backend) writeStored(ctx context.Context, src []byte, r ndarray.Region) error {
 	write, whole := b.writeByLibrary, false
 	if s := b.sequence.Load(); s != nil {
 		write, whole = s.writeInOrder, true
@@ -215,14 +215,14 @@ func (b *Backend) writeStored(ctx context.Context, src []byte, r ndarray.Region)
 	return nil
 }
 
-func (b *Backend) writeByLibrary(ctx context.Context, src []byte, r ndarray.Region) error {
+func (b *backend) writeByLibrary(ctx context.Context, src []byte, r ndarray.Region) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return Translate(b.dataset.WriteRegion(src, b.stored, region(r)))
 }
 
-func (b *Backend) writeChunks(ctx context.Context, src []byte, r ndarray.Region) error {
+func (b *backend) writeChunks(ctx context.Context, src []byte, r ndarray.Region) error {
 	if st := b.striped.created; st != nil {
 		return b.moveParts(ctx, st, src, r, true)
 	}
@@ -232,7 +232,7 @@ func (b *Backend) writeChunks(ctx context.Context, src []byte, r ndarray.Region)
 
 // worthWriting reports whether at least half of a region is in chunks that it covers completely.
 // Workers encode a partly written chunk at once, but libhdf5 caches it until the rest is written.
-func (b *Backend) worthWriting(r ndarray.Region) bool {
+func (b *backend) worthWriting(r ndarray.Region) bool {
 	if b.library || b.meta.ChunkShape == nil {
 		return false
 	}
@@ -256,7 +256,7 @@ func region(r ndarray.Region) h5.Region { return h5.Region{Start: r.Start, Count
 
 // Storage reports the bytes of the elements in the file (H5Dget_storage_size). It first writes
 // elements in libhdf5's chunk cache to the file.
-func (b *Backend) Storage(ctx context.Context) (ndarray.Storage, error) {
+func (b *backend) Storage(ctx context.Context) (ndarray.Storage, error) {
 	if !b.meta.ReadOnly {
 		if err := b.dataset.Flush(); err != nil {
 			return ndarray.Storage{}, Translate(err)

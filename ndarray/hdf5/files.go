@@ -46,7 +46,7 @@ func (f *files) path(x h5.ExternalFile) string {
 
 // checkFiles returns ndarray.ErrNotFound if a source or an external file is missing and that is
 // not allowed.
-func (b *Backend) checkFiles() error {
+func (b *backend) checkFiles() error {
 	f := &b.files
 	if !f.virtual && f.external == nil {
 		return nil
@@ -91,7 +91,7 @@ func (b *Backend) checkFiles() error {
 
 // readExternal reads a region from external files without libhdf5, because H5Aiterate2 fails on a
 // dataset that was opened with another directory for them (H5Pset_efile_prefix).
-func (b *Backend) readExternal(ctx context.Context, dst []byte, r ndarray.Region) (err error) {
+func (b *backend) readExternal(ctx context.Context, dst []byte, r ndarray.Region) (err error) {
 	open := make([]*os.File, len(b.files.external))
 	defer func() {
 		for _, f := range open {

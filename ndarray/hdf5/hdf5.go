@@ -19,8 +19,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Backend is one dataset. It implements every optional interface of ndarray.
-type Backend struct {
+// backend is one dataset. It implements every optional interface of ndarray.
+type backend struct {
 	file    *h5.File // nil if it is being written by the caller
 	shared  bool     // the caller closes the file
 	dataset *h5.Dataset
@@ -47,7 +47,7 @@ type Backend struct {
 // Elsewhere returns the names of other files with elements: those of a virtual dataset or of one
 // with external files (H5Pget_virtual_filename, H5Pget_external), each name once. It is empty if
 // all elements are in the dataset's own file.
-func (b *Backend) Elsewhere() []string { return b.elsewhere }
+func (b *backend) Elsewhere() []string { return b.elsewhere }
 
 // OpenOptions are the options of Open. nil means the zero value.
 type OpenOptions struct {
@@ -66,7 +66,7 @@ type OpenOptions struct {
 	// directory, as for libhdf5.
 	ExternalDir string
 
-	// Shared lets OpenIn use a file that stays the caller's, which closes it after the Backend.
+	// Shared lets OpenIn use a file that stays the caller's, which closes it after the array.
 	Shared bool
 
 	// Missing is called for each missing source of a virtual dataset and each missing external
@@ -87,7 +87,7 @@ type OpenOptions struct {
 // the object is not a dataset, or ErrCorrupt. For an element type that ndarray does not have, the
 // error contains the type's name and is both ErrType and errors.ErrUnsupported. If o.Write is set
 // and the file cannot be written, it returns ErrReadOnly.
-func Open(file, object string, o *OpenOptions) (*Backend, error) {
+func Open(file, object string, o *OpenOptions) (ndarray.Backend, error) {
 	location := join(file, object)
 	if o == nil {
 		o = &OpenOptions{}
@@ -113,7 +113,7 @@ func Open(file, object string, o *OpenOptions) (*Backend, error) {
 	return b, nil
 }
 
-func open(f *h5.File, object, location string, o *OpenOptions) (*Backend, error) {
+func open(f *h5.File, object, location string, o *OpenOptions) (*backend, error) {
 	if r, size := f.Source(); r != nil {
 		// libhdf5 reads the chunk index node by node when it reports the stored size.
 		if info, err := f.Root().ObjectInfo(absolute(object)); err == nil {
@@ -138,7 +138,7 @@ func open(f *h5.File, object, location string, o *OpenOptions) (*Backend, error)
 	return b, err
 }
 
-func newBackend(f *h5.File, d *h5.Dataset, location string) (*Backend, error) {
+func newBackend(f *h5.File, d *h5.Dataset, location string) (*backend, error) {
 	info, err := d.Info()
 	if err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func newBackend(f *h5.File, d *h5.Dataset, location string) (*Backend, error) {
 	if meta.Comment, err = d.Comment(); err != nil {
 		return nil, err
 	}
-	b := &Backend{file: f, dataset: d, stored: info.Datatype, meta: meta, converted: meta.DType.Size > 0 && converted(meta.DType), address: contiguous(&info), filters: info.Filters, plainEdges: info.PlainEdges}
+	b := &backend{file: f, dataset: d, stored: info.Datatype, meta: meta, converted: meta.DType.Size > 0 && converted(meta.DType), address: contiguous(&info), filters: info.Filters, plainEdges: info.PlainEdges}
 	add := func(name string) {
 		if name != "." && !slices.Contains(b.elsewhere, name) {
 			b.elsewhere = append(b.elsewhere, name)
@@ -230,7 +230,7 @@ func firstScale(d *h5.Dataset, axis int) (string, error) {
 }
 
 // Resize changes the dataset's shape (H5Dset_extent).
-func (b *Backend) Resize(ctx context.Context, shape []int64) error {
+func (b *backend) Resize(ctx context.Context, shape []int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -271,7 +271,7 @@ type CreateOptions struct {
 // missing, ErrParam, or errors.ErrUnsupported for an unsupported element type, codec or filter and
 // for a comment of more than 65534 bytes. After an error Create deletes the file, unless deleting
 // fails too.
-func Create(file, object string, spec ndarray.Spec, o *CreateOptions) (*Backend, error) {
+func Create(file, object string, spec ndarray.Spec, o *CreateOptions) (ndarray.Backend, error) {
 	location := join(file, object)
 	if o != nil && o.Name != "" {
 		location = o.Name
@@ -287,7 +287,7 @@ func Create(file, object string, spec ndarray.Spec, o *CreateOptions) (*Backend,
 	return b, nil
 }
 
-func create(file, object, location string, spec ndarray.Spec, o *CreateOptions) (_ *Backend, err error) {
+func create(file, object, location string, spec ndarray.Spec, o *CreateOptions) (_ *backend, err error) {
 	if err := Check(object, spec); err != nil {
 		return nil, err
 	}
@@ -335,8 +335,8 @@ func Check(object string, spec ndarray.Spec) error {
 
 // CreateIn creates a dataset called object and its parent groups in an open file. It works like
 // Create, and also returns ErrType for a committed datatype in o.Shared that does not match. Close
-// of the Backend does not close the file. After an error the dataset may exist.
-func CreateIn(f *h5.File, object string, spec ndarray.Spec, o *CreateOptions) (*Backend, error) {
+// of the array does not close the file. After an error the dataset may exist.
+func CreateIn(f *h5.File, object string, spec ndarray.Spec, o *CreateOptions) (ndarray.Backend, error) {
 	if o == nil {
 		o = &CreateOptions{}
 	}
@@ -355,7 +355,7 @@ func CreateIn(f *h5.File, object string, spec ndarray.Spec, o *CreateOptions) (*
 	return b, nil
 }
 
-func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *CreateOptions) (_ *Backend, err error) {
+func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *CreateOptions) (_ *backend, err error) {
 	shared := co.Shared
 	t, err := toDatatype(spec.DType)
 	if shared.Elements != nil && err == nil {
@@ -458,10 +458,10 @@ func absolute(object string) string { return "/" + strings.Trim(object, "/") }
 func join(file, object string) string { return file + ":" + absolute(object) }
 
 // Meta describes the dataset.
-func (b *Backend) Meta() ndarray.Meta { return b.meta }
+func (b *backend) Meta() ndarray.Meta { return b.meta }
 
 // ReadStrings reads elements of variable size (H5Dread).
-func (b *Backend) ReadStrings(ctx context.Context, dst []string, r ndarray.Region) error {
+func (b *backend) ReadStrings(ctx context.Context, dst []string, r ndarray.Region) error {
 	if err := b.checkFiles(); err != nil {
 		return err
 	}
@@ -483,7 +483,7 @@ func (b *Backend) ReadStrings(ctx context.Context, dst []string, r ndarray.Regio
 }
 
 // WriteStrings writes elements of variable size (H5Dwrite).
-func (b *Backend) WriteStrings(ctx context.Context, src []string, r ndarray.Region) error {
+func (b *backend) WriteStrings(ctx context.Context, src []string, r ndarray.Region) error {
 	for s := range b.meta.Slabs(r) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -502,7 +502,7 @@ func (b *Backend) WriteStrings(ctx context.Context, src []string, r ndarray.Regi
 }
 
 // Close closes the dataset and the file, and passes all writes to the operating system.
-func (b *Backend) Close() error {
+func (b *backend) Close() error {
 	err := Translate(b.closeDataset())
 	if b.file != nil && !b.shared {
 		err = errors.Join(err, Translate(b.file.Close()))

@@ -205,7 +205,7 @@ func TestAttr_bitFields(t *testing.T) {
 	b, err := hdf5.Open(file, "x", nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, b.Close()) }()
-	attrs, err := b.Attrs(bg)
+	attrs, err := b.(ndarray.AttrReader).Attrs(bg)
 	require.NoError(t, err)
 	require.Empty(t, attrs.Unsupported)
 	for i, want := range []string{"{f: 0x0201}", "5", "[0x0001 0x0002]"} {
@@ -223,8 +223,8 @@ func TestTypes_references(t *testing.T) {
 	x, err := hdf5.Open("../../testdata/etopo120.h5", "/ETOPO120X", nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, x.Close()) }()
-	for name, o := range map[string]*hdf5.Backend{"DIMENSION_LIST": b, "REFERENCE_LIST": x} {
-		attrs, err := o.Attrs(bg)
+	for name, o := range map[string]ndarray.Backend{"DIMENSION_LIST": b, "REFERENCE_LIST": x} {
+		attrs, err := o.(ndarray.AttrReader).Attrs(bg)
 		require.NoError(t, err)
 		require.Len(t, attrs.Unsupported, 1)
 		require.Equal(t, name, attrs.Unsupported[0].Name)
@@ -297,7 +297,7 @@ func TestOpen_attributeOfUnknownType(t *testing.T) {
 	require.Nil(t, b.Meta().AxisNames)
 	dst := make([]byte, 16)
 	require.NoError(t, b.ReadRegion(bg, dst, ndarray.Whole([]int64{4})))
-	attrs, err := b.Attrs(bg)
+	attrs, err := b.(ndarray.AttrReader).Attrs(bg)
 	require.NoError(t, err)
 	require.Len(t, attrs.Unsupported, 1)
 	require.Equal(t, "later", attrs.Unsupported[0].Name)

@@ -10,9 +10,9 @@ import (
 )
 
 // OpenIn opens the dataset called object in f, like Open. It takes ownership of f, unless o.Shared
-// is set: Close of the Backend closes f, and OpenIn closes it if it returns an error. location is
+// is set: Close of the array closes f, and OpenIn closes it if it returns an error. location is
 // the name of the dataset in messages. The array is read-only if f is, regardless of o.Write.
-func OpenIn(f *h5.File, object, location string, o *OpenOptions) (*Backend, error) {
+func OpenIn(f *h5.File, object, location string, o *OpenOptions) (ndarray.Backend, error) {
 	if o == nil {
 		o = &OpenOptions{}
 	}

@@ -16,14 +16,14 @@ import (
 
 // sequence is the order of the chunks that are written to one dataset.
 type sequence struct {
-	b     *Backend
+	b     *backend
 	queue *inorder.Queue[uint32] // with filter masks
 }
 
 // InOrder makes chunks go to the file in row-major order. It returns nil for a dataset without
 // chunks, because its elements have fixed offsets, unless they are strings. It returns
 // errors.ErrUnsupported if only libhdf5 can write the dataset; the caller must then write in order.
-func (b *Backend) InOrder(ctx context.Context, window int64, dir string) (ndarray.Sequence, error) {
+func (b *backend) InOrder(ctx context.Context, window int64, dir string) (ndarray.Sequence, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (s *sequence) End(keep bool) error {
 }
 
 // writeChunk stores a chunk without encoding it, immediately or in order.
-func (b *Backend) writeChunk(n int64, chunk []byte, mask uint32) error {
+func (b *backend) writeChunk(n int64, chunk []byte, mask uint32) error {
 	if s := b.sequence.Load(); s != nil {
 		return s.queue.Put(n, chunk, mask)
 	}
@@ -70,13 +70,13 @@ func (b *Backend) writeChunk(n int64, chunk []byte, mask uint32) error {
 }
 
 // storeChunk stores a chunk without encoding it, immediately.
-func (b *Backend) storeChunk(n int64, chunk []byte, mask uint32) error {
+func (b *backend) storeChunk(n int64, chunk []byte, mask uint32) error {
 	at, _ := b.offset(n)
 	return Translate(chunkio.Store(b.dataset, chunk, mask, at...))
 }
 
 // number returns the number of the chunk that begins at an element.
-func (b *Backend) number(at []int64) int64 {
+func (b *backend) number(at []int64) int64 {
 	n := int64(0)
 	for i, c := range b.meta.ChunkShape {
 		n = n*ceil.Div(b.meta.Shape[i], c) + at[i]/c

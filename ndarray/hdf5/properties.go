@@ -19,7 +19,7 @@ type Properties struct {
 }
 
 // Properties reads the storage properties of the dataset.
-func (b *Backend) Properties(ctx context.Context) (ndarray.Properties, error) {
+func (b *backend) Properties(ctx context.Context) (ndarray.Properties, error) {
 	p, err := ReadProperties(b.dataset)
 	return p.Properties, errors.Join(err, ctx.Err())
 }

@@ -21,7 +21,7 @@ import (
 // rawForm returns the form of chunks as stored in the file. It includes the fill value, because
 // chunks at the edge of the array are padded with it, and the padding becomes visible when the
 // array grows.
-func (b *Backend) rawForm() ndarray.ChunkForm {
+func (b *backend) rawForm() ndarray.ChunkForm {
 	d := fmt.Sprintf("%v, fill %x, plain edges %v, filters", b.stored, b.meta.Fill, b.plainEdges)
 	for _, f := range b.filters {
 		d += fmt.Sprintf(" %d %v", f.ID, f.Values)
@@ -30,13 +30,13 @@ func (b *Backend) rawForm() ndarray.ChunkForm {
 }
 
 // exchanges reports whether the dataset's chunks can be read and written as stored.
-func (b *Backend) exchanges() bool {
+func (b *backend) exchanges() bool {
 	return !b.library && b.striped.created == nil && b.meta.ChunkShape != nil && len(b.meta.ChunkShape) < h5.MaxRank && b.stored.Plain()
 }
 
 // blosc2Only returns the parameters of the filter Blosc2 if it is the only filter and its
 // parameters are complete.
-func (b *Backend) blosc2Only() ([]uint32, *ndarray.Compression) {
+func (b *backend) blosc2Only() ([]uint32, *ndarray.Compression) {
 	if b.converted || len(b.filters) != 1 || b.filters[0].ID != filter.IDBlosc2 || len(b.filters[0].Values) <= blosc2Rank {
 		return nil, nil
 	}
@@ -50,7 +50,7 @@ func (b *Backend) blosc2Only() ([]uint32, *ndarray.Compression) {
 
 // ChunkForms returns the form of the file. For Blosc2 it also returns the form with the blocks of
 // the first stored chunk.
-func (b *Backend) ChunkForms(ctx context.Context) ([]ndarray.ChunkForm, error) {
+func (b *backend) ChunkForms(ctx context.Context) ([]ndarray.ChunkForm, error) {
 	if !b.exchanges() {
 		return nil, nil
 	}
@@ -88,7 +88,7 @@ func int64s(v []int32) []int64 {
 
 // rawChunk returns the stored bytes of the chunk at offset and its filter mask. It uses the memory
 // of dst if that is large enough. It returns nil if the chunk is not stored.
-func (b *Backend) rawChunk(dst []byte, offset []int64) ([]byte, uint32, error) {
+func (b *backend) rawChunk(dst []byte, offset []int64) ([]byte, uint32, error) {
 	for {
 		n, mask, err := b.dataset.ReadChunk(dst[:cap(dst)], offset...)
 		switch {
@@ -115,7 +115,7 @@ func (b *Backend) rawChunk(dst []byte, offset []int64) ([]byte, uint32, error) {
 }
 
 // offset returns the first element of chunk n, and whether the chunk ends inside the array.
-func (b *Backend) offset(n int64) (at []int64, inside bool) {
+func (b *backend) offset(n int64) (at []int64, inside bool) {
 	at, inside = make([]int64, len(b.meta.ChunkShape)), true
 	for i := len(at) - 1; i >= 0; i-- {
 		c := b.meta.ChunkShape[i]
@@ -128,7 +128,7 @@ func (b *Backend) offset(n int64) (at []int64, inside bool) {
 }
 
 // ReadChunk returns a chunk as stored, or the Blosc2 chunk in it.
-func (b *Backend) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm, n int64) ([]byte, error) {
+func (b *backend) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm, n int64) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (b *Backend) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm
 }
 
 // TakesChunks reports whether f is the form of the file, or Blosc2 with any blocks.
-func (b *Backend) TakesChunks(ctx context.Context, f ndarray.ChunkForm) (bool, error) {
+func (b *backend) TakesChunks(ctx context.Context, f ndarray.ChunkForm) (bool, error) {
 	if !b.exchanges() {
 		return false, ctx.Err()
 	}
@@ -185,13 +185,13 @@ func (b *Backend) TakesChunks(ctx context.Context, f ndarray.ChunkForm) (bool, e
 }
 
 // HasChunk reports whether a chunk is stored.
-func (b *Backend) HasChunk(ctx context.Context, n int64) (bool, error) {
+func (b *backend) HasChunk(ctx context.Context, n int64) (bool, error) {
 	size, err := b.chunkSize(n)
 	return size > 0, errors.Join(err, ctx.Err())
 }
 
 // chunkSize returns the stored bytes of chunk n, or 0 if it is not stored.
-func (b *Backend) chunkSize(n int64) (int64, error) {
+func (b *backend) chunkSize(n int64) (int64, error) {
 	at, _ := b.offset(n)
 	size, err := b.dataset.ChunkBytes(at...)
 	if errors.Is(err, h5.ErrNotFound) {
@@ -202,7 +202,7 @@ func (b *Backend) chunkSize(n int64) (int64, error) {
 
 // ChunkBytes reports the bytes of a chunk in the file (H5Dget_chunk_storage_size). It first writes
 // elements in libhdf5's chunk cache to the file.
-func (b *Backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
+func (b *backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	if !b.meta.ReadOnly {
 		if err := b.dataset.Flush(); err != nil {
 			return 0, Translate(err)
@@ -214,7 +214,7 @@ func (b *Backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 
 // Uniform uses chunks that are not stored, and datasets without any stored elements. It first
 // writes elements in libhdf5's chunk cache to the file.
-func (b *Backend) Uniform(ctx context.Context) (func(r ndarray.Region) bool, error) {
+func (b *backend) Uniform(ctx context.Context) (func(r ndarray.Region) bool, error) {
 	if !b.meta.ReadOnly {
 		if err := b.dataset.Flush(); err != nil {
 			return nil, Translate(err)
@@ -254,7 +254,7 @@ func (b *Backend) Uniform(ctx context.Context) (func(r ndarray.Region) bool, err
 
 // WriteChunk stores a chunk as stored elsewhere, or a Blosc2 chunk as the only chunk of a frame. It
 // rejects Blosc2 chunks at the edge of the array, because their padding differs between formats.
-func (b *Backend) WriteChunk(ctx context.Context, chunk []byte, f ndarray.ChunkForm, n int64) error {
+func (b *backend) WriteChunk(ctx context.Context, chunk []byte, f ndarray.ChunkForm, n int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ const leastParts = 64 << 10
 
 // openStripes returns the striped dataset if workers should read n bytes of it. It returns nil for
 // other datasets, and for reads of less than a chunk, because libhdf5 caches the decoded chunk.
-func (b *Backend) openStripes(n int) (*striped.Dataset, error) {
+func (b *backend) openStripes(n int) (*striped.Dataset, error) {
 	s := &b.striped
 	st := s.created
 	if s.allowed && n >= leastParts {
@@ -57,7 +57,7 @@ func (b *Backend) openStripes(n int) (*striped.Dataset, error) {
 }
 
 // closeDataset closes the dataset and the stripe files.
-func (b *Backend) closeDataset() error {
+func (b *backend) closeDataset() error {
 	for _, st := range []*striped.Dataset{b.striped.created, b.striped.opened} {
 		if st != nil {
 			return st.Close() // closes the dataset too
@@ -68,7 +68,7 @@ func (b *Backend) closeDataset() error {
 
 // moveParts reads or writes a region, each part in one chunk by one worker. The bytes are in native
 // order for reads and in storage order for writes.
-func (b *Backend) moveParts(ctx context.Context, st *striped.Dataset, p []byte, r ndarray.Region, write bool) error {
+func (b *backend) moveParts(ctx context.Context, st *striped.Dataset, p []byte, r ndarray.Region, write bool) error {
 	parts, err := st.Parts(region(r))
 	if err != nil {
 		return Translate(err)
@@ -108,7 +108,7 @@ func (b *Backend) moveParts(ctx context.Context, st *striped.Dataset, p []byte, 
 
 // movePart moves the elements of one part between its dataset and p, where the neighbours along
 // each dimension are strides bytes apart. buf has the size of the part.
-func (b *Backend) movePart(ctx context.Context, part *striped.Part, p, buf []byte, strides []int64, write bool) error {
+func (b *backend) movePart(ctx context.Context, part *striped.Part, p, buf []byte, strides []int64, write bool) error {
 	count, item := part.Region.Count, b.stored.Size
 	dense, o := boxes.Strides(count, item), &chunkio.Options{Workers: 1}
 	if write {

@@ -42,7 +42,7 @@ func TestCreate_stripes(t *testing.T) {
 		}
 		for _, part := range [][2]int64{{0, cut}, {cut, shape[0]}} {
 			r, src := rows(part[0], part[1])
-			require.NoError(t, b.WriteRegion(ctx, src, r))
+			require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(ctx, src, r))
 		}
 		whole, _ := rows(0, shape[0])
 		got := make([]byte, len(want))

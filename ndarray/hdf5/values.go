@@ -189,7 +189,7 @@ func (c *values) storeAll(d ndarray.DType, t h5.Datatype, data []byte, texts []s
 }
 
 // values returns a converter for one read or write.
-func (b *Backend) values() *values {
+func (b *backend) values() *values {
 	c := &values{paths: make(map[h5.Ref]string)}
 	if !b.untrusted {
 		c.file = b.dataset.File()
@@ -198,7 +198,7 @@ func (b *Backend) values() *values {
 }
 
 // readConverted reads elements of a fixed size that have another form in the file.
-func (b *Backend) readConverted(ctx context.Context, dst []byte, r ndarray.Region) error {
+func (b *backend) readConverted(ctx context.Context, dst []byte, r ndarray.Region) error {
 	var raw []byte
 	for s := range b.meta.Slabs(r) {
 		n := int(s.NumElems())
@@ -215,7 +215,7 @@ func (b *Backend) readConverted(ctx context.Context, dst []byte, r ndarray.Regio
 }
 
 // fromStored converts elements from the form in the file.
-func (b *Backend) fromStored(dst, raw []byte) error {
+func (b *backend) fromStored(dst, raw []byte) error {
 	d := b.meta.DType
 	if kind := d.Kind; kind != ndarray.Struct && kind != ndarray.SubArray && kind != ndarray.Enum {
 		for i := 0; len(raw) > 0; i++ {
@@ -233,7 +233,7 @@ func (b *Backend) fromStored(dst, raw []byte) error {
 }
 
 // writeConverted writes elements of a fixed size that have another form in the file.
-func (b *Backend) writeConverted(ctx context.Context, src []byte, r ndarray.Region) error {
+func (b *backend) writeConverted(ctx context.Context, src []byte, r ndarray.Region) error {
 	v, err := b.values().storeAll(b.meta.DType, b.stored, src, nil)
 	if err != nil {
 		return Translate(at(r, err))
@@ -242,7 +242,7 @@ func (b *Backend) writeConverted(ctx context.Context, src []byte, r ndarray.Regi
 }
 
 // readVariable reads elements of variable size that are not strings (H5Dread, H5Treclaim).
-func (b *Backend) readVariable(dst []string, r ndarray.Region) error {
+func (b *backend) readVariable(dst []string, r ndarray.Region) error {
 	v, err := b.dataset.ReadValues(b.stored, region(r), len(dst))
 	if err != nil {
 		return err
@@ -253,7 +253,7 @@ func (b *Backend) readVariable(dst []string, r ndarray.Region) error {
 }
 
 // writeVariable writes elements of variable size that are not strings (H5Dwrite).
-func (b *Backend) writeVariable(src []string, r ndarray.Region) error {
+func (b *backend) writeVariable(src []string, r ndarray.Region) error {
 	v, err := b.values().storeAll(b.meta.DType, b.stored, nil, src)
 	if err != nil {
 		return at(r, err)

@@ -15,9 +15,9 @@ import (
 // maxBytes is the size from which New returns an error, because no address space is larger.
 const maxBytes = 1 << 47
 
-// Backend is an array in memory. It implements every optional interface of ndarray except
+// backend is an array in memory. It implements every optional interface of ndarray except
 // Sequencer, because the order of writes does not matter.
-type Backend struct {
+type backend struct {
 	meta ndarray.Meta
 
 	mu    sync.RWMutex
@@ -29,23 +29,30 @@ type Backend struct {
 // New returns an array in memory filled with spec.Fill. It copies everything in spec.
 //
 // It returns the errors of spec.Validate, and ErrShape for an array of 2^47 bytes or more.
-func New(spec ndarray.Spec) (*Backend, error) {
-	if err := spec.Validate(); err != nil {
+func New(spec ndarray.Spec) (ndarray.Backend, error) {
+	b, err := create(spec)
+	if err != nil {
 		return nil, ndarray.Wrap("create", "", err)
+	}
+	return b, nil
+}
+
+func create(spec ndarray.Spec) (*backend, error) {
+	if err := spec.Validate(); err != nil {
+		return nil, err
 	}
 	meta := ndarray.Meta{
 		Format: "mem", Shape: spec.Shape, Null: spec.Null, MaxShape: spec.MaxShape, AxisNames: spec.AxisNames,
 		ChunkShape: spec.ChunkShape, BlockShape: spec.BlockShape,
 		DType: spec.DType, Fill: spec.Fill, Compression: spec.Compression, Comment: spec.Comment,
 	}
-	b := &Backend{meta: meta.Clone()}
+	b := &backend{meta: meta.Clone()}
 	if n := meta.NumElems(); n > 0 && int64(spec.DType.Size) >= maxBytes/n {
-		return nil, ndarray.Wrap("create", "", fmt.Errorf("%w: %v elements of %d bytes in memory",
-			ndarray.ErrShape, spec.Shape, spec.DType.Size))
+		return nil, fmt.Errorf("%w: %v elements of %d bytes in memory", ndarray.ErrShape, spec.Shape, spec.DType.Size)
 	}
 	if spec.DType.Size == 0 {
 		if meta.NumElems() > maxBytes/16 {
-			return nil, ndarray.Wrap("create", "", fmt.Errorf("%w: %v elements of variable size in memory", ndarray.ErrShape, spec.Shape))
+			return nil, fmt.Errorf("%w: %v elements of variable size in memory", ndarray.ErrShape, spec.Shape)
 		}
 		b.texts = slices.Repeat([]string{zero(spec.DType)}, int(meta.NumElems()))
 	}
@@ -89,10 +96,10 @@ func zero(d ndarray.DType) string {
 }
 
 // Meta describes the array.
-func (b *Backend) Meta() ndarray.Meta { return b.meta }
+func (b *backend) Meta() ndarray.Meta { return b.meta }
 
 // ReadRegion copies the elements of r to dst.
-func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return b.slabs(ctx, dst, r, func(array, buffer strided.Box, shape []int64) {
@@ -101,7 +108,7 @@ func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 }
 
 // WriteRegion copies src to the elements of r.
-func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
+func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.slabs(ctx, src, r, func(array, buffer strided.Box, shape []int64) {
@@ -110,7 +117,7 @@ func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region)
 }
 
 // slabs calls f for each slab of r, as boxes in the array and in data, until ctx ends.
-func (b *Backend) slabs(ctx context.Context, data []byte, r ndarray.Region, f func(array, buffer strided.Box, shape []int64)) error {
+func (b *backend) slabs(ctx context.Context, data []byte, r ndarray.Region, f func(array, buffer strided.Box, shape []int64)) error {
 	for s := range b.meta.Slabs(r) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -123,7 +130,7 @@ func (b *Backend) slabs(ctx context.Context, data []byte, r ndarray.Region, f fu
 }
 
 // ReadStrings copies the elements of r to dst.
-func (b *Backend) ReadStrings(ctx context.Context, dst []string, r ndarray.Region) error {
+func (b *backend) ReadStrings(ctx context.Context, dst []string, r ndarray.Region) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -134,7 +141,7 @@ func (b *Backend) ReadStrings(ctx context.Context, dst []string, r ndarray.Regio
 }
 
 // WriteStrings copies src to the elements of r.
-func (b *Backend) WriteStrings(ctx context.Context, src []string, r ndarray.Region) error {
+func (b *backend) WriteStrings(ctx context.Context, src []string, r ndarray.Region) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -145,7 +152,7 @@ func (b *Backend) WriteStrings(ctx context.Context, src []string, r ndarray.Regi
 }
 
 // eachText calls f with the index of every element of r, in the array and in r.
-func (b *Backend) eachText(r ndarray.Region, f func(inArray, inRegion int)) {
+func (b *backend) eachText(r ndarray.Region, f func(inArray, inRegion int)) {
 	index := slices.Clone(r.Start)
 	for n := range r.NumElems() {
 		at := int64(0)
@@ -163,16 +170,16 @@ func (b *Backend) eachText(r ndarray.Region, f func(inArray, inRegion int)) {
 }
 
 // Resize allocates a new buffer and copies the elements that are in both shapes.
-func (b *Backend) Resize(ctx context.Context, shape []int64) error {
+func (b *backend) Resize(ctx context.Context, shape []int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	old := b.meta
 	spec := old.Spec()
 	spec.Shape = shape
-	grown, err := New(spec)
+	grown, err := create(spec)
 	if err != nil {
-		return err
+		return ndarray.Wrap("create", "", err)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -192,7 +199,7 @@ func (b *Backend) Resize(ctx context.Context, shape []int64) error {
 }
 
 // Attrs returns copies of all attributes, in the order they were first set.
-func (b *Backend) Attrs(ctx context.Context) (ndarray.Attrs, error) {
+func (b *backend) Attrs(ctx context.Context) (ndarray.Attrs, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	var out ndarray.Attrs
@@ -203,7 +210,7 @@ func (b *Backend) Attrs(ctx context.Context) (ndarray.Attrs, error) {
 }
 
 // SetAttr adds or replaces an attribute.
-func (b *Backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
+func (b *backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -219,7 +226,7 @@ func (b *Backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 }
 
 // DeleteAttr removes an attribute. It returns ErrNotFound if there is no such attribute.
-func (b *Backend) DeleteAttr(ctx context.Context, name string) error {
+func (b *backend) DeleteAttr(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -234,7 +241,7 @@ func (b *Backend) DeleteAttr(ctx context.Context, name string) error {
 }
 
 // Storage reports the bytes of all elements, uncompressed.
-func (b *Backend) Storage(ctx context.Context) (ndarray.Storage, error) {
+func (b *backend) Storage(ctx context.Context) (ndarray.Storage, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	s := ndarray.Storage{StoredBytes: int64(len(b.data))}
@@ -252,7 +259,7 @@ func (b *Backend) Storage(ctx context.Context) (ndarray.Storage, error) {
 }
 
 // ChunkBytes reports the uncompressed bytes of a chunk's elements.
-func (b *Backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
+func (b *backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	g, err := ndarray.NewGrid(b.meta.Shape, b.meta.ChunkShape)
 	if err != nil {
 		return 0, err
@@ -274,17 +281,17 @@ func (b *Backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 }
 
 // Close releases the memory.
-func (b *Backend) Close() error {
+func (b *backend) Close() error {
 	b.data, b.texts, b.attrs = nil, nil, nil
 	return nil
 }
 
-func (b *Backend) find(name string) int {
+func (b *backend) find(name string) int {
 	return slices.IndexFunc(b.attrs, func(a ndarray.Attr) bool { return a.Name == name })
 }
 
 // box returns r as a box in the array's buffer.
-func (b *Backend) box(r ndarray.Region) strided.Box {
+func (b *backend) box(r ndarray.Region) strided.Box {
 	return strided.Box{Data: b.data, Shape: b.meta.Shape, Start: r.Start}
 }
 

@@ -46,7 +46,7 @@ func TestNew_copiesSpec(t *testing.T) {
 	require.Equal(t, []int64{2}, b.Meta().Shape)
 	require.Equal(t, []int64{1}, b.Meta().ChunkShape)
 	require.Equal(t, []byte{7}, b.Meta().Fill)
-	attrs, err := b.Attrs(t.Context())
+	attrs, err := b.(ndarray.AttrReader).Attrs(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []byte{1, 2}, attrs.List[0].Value.Data)
 }

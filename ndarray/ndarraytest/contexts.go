@@ -30,7 +30,7 @@ func (f Factory) long(t *testing.T) (b ndarray.Backend, w ndarray.RegionWriter, 
 	spec := f.adapted(ndarray.Spec{Shape: []int64{longRows, longRow / 4}, ChunkShape: []int64{longChunk, longRow / 4}, DType: int32s().DType})
 	b, err := f.Create(t, spec)
 	require.NoError(t, err)
-	w, ok := b.(ndarray.RegionWriter)
+	w, ok := ndarray.As[ndarray.RegionWriter](b)
 	require.True(t, ok)
 	data = make([]byte, longRows*longRow)
 	for i := range data {

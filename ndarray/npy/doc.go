@@ -12,7 +12,7 @@
 //
 // # Concurrency
 //
-// Any number of goroutines may use a Backend. Writes of different elements may run at the same
+// Any number of goroutines may use an array. Writes of different elements may run at the same
 // time.
 //
 // # Errors

@@ -13,8 +13,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Backend is the array of a .npy file. It implements ndarray.Backend and ndarray.RegionWriter.
-type Backend struct {
+// backend is the array of a .npy file.
+type backend struct {
 	array npy.Array
 	meta  ndarray.Meta
 	r     io.ReaderAt
@@ -25,12 +25,15 @@ type Backend struct {
 //
 // It returns ndarray.ErrCorrupt, ErrFormat for anything but a regular file, and
 // errors.ErrUnsupported for Python objects.
-func Open(file string, write bool) (*Backend, error) {
+func Open(file string, write bool) (ndarray.Backend, error) {
 	b, err := open(file, write)
-	return b, ndarray.Wrap("open", file, err)
+	if err != nil {
+		return nil, ndarray.Wrap("open", file, err)
+	}
+	return b, nil
 }
 
-func open(file string, write bool) (_ *Backend, err error) {
+func open(file string, write bool) (_ *backend, err error) {
 	f, info, err := regular.Open(file)
 	if errors.Is(err, regular.ErrNot) {
 		err = ndarray.Mark(err, ndarray.ErrFormat)
@@ -58,19 +61,22 @@ func open(file string, write bool) (_ *Backend, err error) {
 }
 
 // OpenReaderAt opens the content of a file of size bytes for reading. name is its path in messages.
-// The caller closes r after the Backend.
-func OpenReaderAt(r io.ReaderAt, size int64, name string) (*Backend, error) {
+// The caller closes r after the array.
+func OpenReaderAt(r io.ReaderAt, size int64, name string) (ndarray.Backend, error) {
 	b, err := newBackend(r, size, name)
-	return b, ndarray.Wrap("open", name, err)
+	if err != nil {
+		return nil, ndarray.Wrap("open", name, err)
+	}
+	return b, nil
 }
 
-func newBackend(r io.ReaderAt, size int64, name string) (*Backend, error) {
+func newBackend(r io.ReaderAt, size int64, name string) (*backend, error) {
 	a, err := npy.Open(r, size)
 	if err != nil {
 		return nil, err
 	}
 	m := ndarray.Meta{Format: "npy", Path: name, Shape: a.Shape, DType: a.DType, ReadOnly: true}
-	return &Backend{array: a, meta: m, r: r}, nil
+	return &backend{array: a, meta: m, r: r}, nil
 }
 
 // Create creates a file that does not exist. The elements are zero. ChunkShape, BlockShape and
@@ -79,9 +85,12 @@ func newBackend(r io.ReaderAt, size int64, name string) (*Backend, error) {
 // It returns the errors of spec.Validate, os.ErrExist, and errors.ErrUnsupported for attributes,
 // names of dimensions, a comment, a fill value other than zero, a maximum shape, a null array, and
 // element types that NumPy does not have.
-func Create(file string, spec ndarray.Spec) (*Backend, error) {
+func Create(file string, spec ndarray.Spec) (ndarray.Backend, error) {
 	b, err := create(file, spec)
-	return b, ndarray.Wrap("create", file, err)
+	if err != nil {
+		return nil, ndarray.Wrap("create", file, err)
+	}
+	return b, nil
 }
 
 // check returns an error for properties that .npy cannot store.
@@ -110,7 +119,7 @@ func check(spec ndarray.Spec) error {
 	return nil
 }
 
-func create(file string, spec ndarray.Spec) (_ *Backend, err error) {
+func create(file string, spec ndarray.Spec) (_ *backend, err error) {
 	if err := check(spec); err != nil {
 		return nil, err
 	}
@@ -132,32 +141,32 @@ func create(file string, spec ndarray.Spec) (_ *Backend, err error) {
 	if err := f.Truncate(a.Offset + a.NumBytes()); err != nil {
 		return nil, err
 	}
-	return &Backend{array: a, meta: m, r: f, file: f}, nil
+	return &backend{array: a, meta: m, r: f, file: f}, nil
 }
 
 // Meta describes the array.
-func (b *Backend) Meta() ndarray.Meta { return b.meta }
+func (b *backend) Meta() ndarray.Meta { return b.meta }
 
 // ReadRegion reads the elements of r.
-func (b *Backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
 	return b.array.ReadRegion(ctx, dst, b.r, r)
 }
 
 // WriteRegion writes the elements of r.
-func (b *Backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
+func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
 	return b.array.WriteRegion(ctx, b.file, src, r)
 }
 
 // Attrs returns no attributes, because .npy has none.
-func (b *Backend) Attrs(context.Context) (ndarray.Attrs, error) { return ndarray.Attrs{}, nil }
+func (b *backend) Attrs(context.Context) (ndarray.Attrs, error) { return ndarray.Attrs{}, nil }
 
 // Storage returns the size of the elements.
-func (b *Backend) Storage(context.Context) (ndarray.Storage, error) {
+func (b *backend) Storage(context.Context) (ndarray.Storage, error) {
 	return ndarray.Storage{StoredBytes: b.array.NumBytes()}, nil
 }
 
 // Close closes the file, unless OpenReaderAt opened it.
-func (b *Backend) Close() error {
+func (b *backend) Close() error {
 	if b.file == nil {
 		return nil
 	}

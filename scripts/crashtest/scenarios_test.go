@@ -434,7 +434,7 @@ func tableScenario(nested bool) scenario {
 			if err != nil {
 				return err
 			}
-			return errors.Join(r.WriteRegion(ctx, rows(counting(few)), ndarray.Whole(s.Shape)), r.Close())
+			return errors.Join(r.(ndarray.RegionWriter).WriteRegion(ctx, rows(counting(few)), ndarray.Whole(s.Shape)), r.Close())
 		},
 		act: func(dir string) error {
 			a, err := hyperslab.Open(ctx, path(dir), &hyperslab.OpenOptions{Write: true})
