@@ -91,9 +91,10 @@ input or standard output, for .npy or raw bytes in the byte order of the machine
 
 The target is created completely or not at all. FILE.h5:/path adds an array to an
 existing HDF5 file and leaves its other objects unchanged; -f replaces only the named
-array. STORE.b2d:/path adds one to a container of python-blosc2. The change is made to a copy that then replaces the file, unless --in-place is
-given. Other existing targets are replaced only with -f. To replace a whole HDF5 file,
-name the file as the target of a tree.
+array. STORE.b2d:/path adds one to a container of python-blosc2. The change is made to a
+copy that then replaces the file, unless --in-place is given. Other existing targets are
+replaced only with -f. To replace a whole HDF5 file, name the file as the target of a
+tree.
 
 Before it writes anything, convert lists everything that the target cannot represent and
 stops, unless you exclude those items. Dimension names are copied with an array.

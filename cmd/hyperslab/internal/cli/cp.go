@@ -60,7 +60,7 @@ arrays are written there as b2nd. A .b2z and a .b2e are written as a whole, by c
   hyperslab cp tree.h5:/run1 tree.h5:/time archive.h5:/2024/
   hyperslab cp waves.b2nd again.b2nd
   hyperslab cp waves.b2nd tree.h5:/measured/waves
-  hyperslab cp store.b2z:/g/waves waves.b2nd
+  hyperslab cp store.b2z:/g/b b.b2nd
   hyperslab cp waves.b2nd store.b2d:/g/again`,
 		Args:              arity(2, -1),
 		ValidArgsFunction: completeAddress,
@@ -93,6 +93,7 @@ func (a *app) cp(ctx context.Context, sources []string, target string, o *cpFlag
 	if err != nil {
 		return err
 	}
+	kind, kindErr := targetFormat(to.File)
 	var from []hyperslab.Location
 	for _, source := range sources {
 		loc, err := hyperslab.ParseLocation(source)
@@ -110,18 +111,18 @@ func (a *app) cp(ctx context.Context, sources []string, target string, o *cpFlag
 			if len(sources) > 1 {
 				return usagef("%s is a whole file; of several sources each must be an object in an HDF5 file", source)
 			}
-			if done, err := a.cpStored(ctx, loc, format, to, o); done {
+			if done, err := a.cpStored(ctx, loc, format, to, kind, o); done {
 				return err
 			}
 			if to.Object != "" && format != hyperslab.HDF5 {
-				return a.cpArray(ctx, source, format, to, o)
+				return a.cpArray(ctx, source, format, to, kind, o)
 			}
 			return a.cpFile(ctx, loc, format, to, o)
 		}
 		from = append(from, loc)
 	}
-	if _, store := storeFormat(to.File); store && len(from) == 1 { // from HDF5
-		_, err := a.cpStored(ctx, from[0], hyperslab.HDF5, to, o)
+	if isStore(kind) && len(from) == 1 { // from HDF5
+		_, err := a.cpStored(ctx, from[0], hyperslab.HDF5, to, kind, o)
 		return err
 	}
 	if to.Object == "" {
@@ -130,11 +131,14 @@ func (a *app) cp(ctx context.Context, sources []string, target string, o *cpFlag
 	if len(from) > 1 && !strings.HasSuffix(to.Object, "/") {
 		return usagef("%s: of several sources the target is a group; end it in a slash", target)
 	}
-	return a.cpObjects(ctx, from, to, o)
+	if kindErr != nil {
+		return kindErr
+	}
+	return a.cpObjects(ctx, from, to, kind, o)
 }
 
-// cpArray adds an array of another format to an HDF5 file.
-func (a *app) cpArray(ctx context.Context, source string, format hyperslab.Format, to hyperslab.Location, o *cpFlags) error {
+// cpArray adds an array of another format to an HDF5 file or a container.
+func (a *app) cpArray(ctx context.Context, source string, format hyperslab.Format, to hyperslab.Location, kind hyperslab.Format, o *cpFlags) error {
 	if strings.HasSuffix(to.Object, "/") { // a group: the array keeps its name
 		loc, err := hyperslab.ParseLocation(source)
 		if err != nil {
@@ -149,7 +153,7 @@ func (a *app) cpArray(ctx context.Context, source string, format hyperslab.Forma
 	c := &convertFlags{
 		attrs: o.attrs, force: o.force, inPlace: o.edit.inPlace, dryRun: o.edit.dryRun, storeFlags: storeFlags{level: -1},
 	}
-	_, store := storeFormat(to.File)
+	store := isStore(kind)
 	if !store {
 		c.format = string(hyperslab.HDF5)
 	}
@@ -238,7 +242,7 @@ func (a *app) cpFile(ctx context.Context, from hyperslab.Location, format hypers
 }
 
 // cpObjects copies objects of HDF5 files into a file, which it creates if necessary.
-func (a *app) cpObjects(ctx context.Context, from []hyperslab.Location, to hyperslab.Location, o *cpFlags) error {
+func (a *app) cpObjects(ctx context.Context, from []hyperslab.Location, to hyperslab.Location, kind hyperslab.Format, o *cpFlags) error {
 	names := make([]string, len(from))
 	for i, loc := range from {
 		names[i] = path.Clean("/" + to.Object)
@@ -260,12 +264,8 @@ func (a *app) cpObjects(ctx context.Context, from []hyperslab.Location, to hyper
 	copyAll := func(file string, create bool) error {
 		return a.copyObjects(ctx, from, within, file, to.File, names, create, o)
 	}
-	if there {
-		if format, err := hyperslab.Sniff(to.File); err != nil {
-			return err
-		} else if format != hyperslab.HDF5 {
-			return usagef("%s is of format %s and has no paths inside", to.File, format)
-		}
+	if there && kind != hyperslab.HDF5 {
+		return usagef("%s is of format %s and has no paths inside", to.File, kind)
 	}
 	switch {
 	case o.edit.dryRun:

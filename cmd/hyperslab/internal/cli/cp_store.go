@@ -26,19 +26,20 @@ func isStore(f hyperslab.Format) bool {
 	return slices.Contains([]hyperslab.Format{hyperslab.B2Z, hyperslab.B2D, hyperslab.B2E}, f)
 }
 
-// storeFormat returns the format of an existing container, or that of the extension of a new one.
-func storeFormat(file string) (hyperslab.Format, bool) {
+// targetFormat returns the format of an existing target, or that of the extension of a new one.
+func targetFormat(file string) (hyperslab.Format, error) {
 	f, err := hyperslab.Sniff(file)
 	if errors.Is(err, ndarray.ErrNotFound) {
 		f, _ = hyperslab.ForName(file)
+		return f, nil
 	}
-	return f, isStore(f)
+	return f, err
 }
 
 // cpStored copies an array out of a container, or into one. It reports whether source and target
 // are such a pair.
-func (a *app) cpStored(ctx context.Context, from hyperslab.Location, format hyperslab.Format, to hyperslab.Location, o *cpFlags) (bool, error) {
-	kind, into := storeFormat(to.File)
+func (a *app) cpStored(ctx context.Context, from hyperslab.Location, format hyperslab.Format, to hyperslab.Location, kind hyperslab.Format, o *cpFlags) (bool, error) {
+	into := isStore(kind)
 	out := isStore(format) && strings.Trim(from.Object, "/") != ""
 	if to.Object == "" {
 		if into && (out || !isStore(format)) {
@@ -64,7 +65,7 @@ func (a *app) cpStored(ctx context.Context, from hyperslab.Location, format hype
 		return true, usagef("%s is a column of a table; hyperslab convert writes it to a file", from)
 	}
 	if f == nil {
-		return true, a.cpArray(ctx, from.String(), format, to, o)
+		return true, a.cpArray(ctx, from.String(), format, to, kind, o)
 	}
 	err = a.cpFrame(ctx, f, from, to, string(kind), o)
 	return true, errors.Join(err, f.Close())

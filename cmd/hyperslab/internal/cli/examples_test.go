@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +16,13 @@ import (
 // They share a directory: an example may use files that an earlier one wrote.
 func TestHelp_Examples(t *testing.T) {
 	need.NoRace(t, "other tests run the same commands")
+	storeFile, err := filepath.Abs("../../../../testdata/store.b2z")
+	require.NoError(t, err)
 	t.Chdir(field(t))
+	store, err := os.ReadFile(storeFile)
+	require.NoError(t, err)
+	put(t, "store.b2z", store)
+	must(t, "convert -q store.b2z store.b2d")
 	broken, err := os.ReadFile("broken.h5")
 	require.NoError(t, err)
 	put(t, "corrupt.h5", broken)
