@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -129,6 +130,7 @@ func TestCopyTree_SkipUnreadable(t *testing.T) {
 // many groups takes about 8 times as long, but 64 times as long if each lookup starts at the root.
 // Names of one character keep the paths short.
 func TestWalk_Deep(t *testing.T) {
+	need.NoRace(t, "the detector slows long paths more than lookups")
 	walk := func(depth int) time.Duration {
 		file := filepath.Join(t.TempDir(), "deep.h5")
 		f, err := h5.Create(file, nil)
@@ -157,6 +159,9 @@ func TestWalk_Deep(t *testing.T) {
 	}
 	walk(10) // the first walk starts the library
 	short, long := walk(500), walk(4000)
+	for range 2 { // the minimum contains the least work of other goroutines
+		short, long = min(short, walk(500)), min(long, walk(4000))
+	}
 	t.Log(short, long)
 	require.Less(t, long, 40*short)
 }
