@@ -681,7 +681,8 @@ func TestStores_Golden(t *testing.T) {
 	require.Empty(t, r.Findings)
 }
 
-// TestStores_Hostile opens each attack as a trusted file and in both isolations.
+// TestStores_Hostile opens each attack as a trusted file and in both isolations. Verify must report
+// it, and must not write digests for a corrupt file.
 func TestStores_Hostile(t *testing.T) {
 	golden, err := os.ReadFile("testdata/store.b2z")
 	require.NoError(t, err)
@@ -719,9 +720,12 @@ func TestStores_Hostile(t *testing.T) {
 			for _, u := range all {
 				require.ErrorIs(t, read(file, x.Object, u), x.Want)
 			}
-			r, err := hyperslab.Verify(bg, file, nil)
+			r, err := hyperslab.Verify(bg, file, &hyperslab.VerifyOptions{WriteDigests: true})
 			if err == nil {
 				require.NotZero(t, r.NumFindings+r.NumUnchecked)
+				if r.NumFindings > 0 {
+					require.NoFileExists(t, file+".sha256")
+				}
 			}
 		})
 	}

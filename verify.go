@@ -150,10 +150,8 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*VerifyReport, 
 			x.Progress(ndarray.Progress{DoneUnits: p.Chunks, TotalUnits: p.TotalChunks, DoneBytes: p.DecodedBytes, StoredBytes: p.StoredBytes})
 		}
 	}
+	opts.Values = func(ctx context.Context, r *verify.Report) error { return checkValues(ctx, path, r, &x) }
 	r, err := verify.File(ctx, path, &opts)
-	if err == nil {
-		err = checkValues(ctx, path, r, &x)
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -54,6 +54,10 @@ type Options struct {
 	// It may be nil.
 	Unlocked func(file string, err error) `json:"-"`
 
+	// Values checks values whose structure this package does not know, and adds to the report. It
+	// is called before digests are written, because a file with errors gets none. It may be nil.
+	Values func(ctx context.Context, r *Report) error `json:"-"`
+
 	// Progress is called with the number of checked chunks and their total number. It may be nil.
 	// It is called from one goroutine at a time.
 	Progress func(Progress) `json:"-"`
@@ -217,6 +221,11 @@ func file(ctx context.Context, path string, o *Options) (*Report, error) {
 		return nil, err
 	}
 	r.Path, r.checked = path, opts.Digests == CheckDigests
+	if opts.Values != nil {
+		if err := opts.Values(ctx, r); err != nil {
+			return nil, err
+		}
+	}
 	if err := digests(ctx, path, opts, r); err != nil {
 		return nil, err
 	}
