@@ -64,11 +64,7 @@ func (c *treeCopy) planFrame(item treeItem) (planned bool, err error) {
 		}
 	}
 	if item.ext = ext; ext != b2store.FrameExt && ext != b2store.BatchExt {
-		_, batches := h.Metalayer(b2store.BatchLayer)
-		_, lists := h.Metalayer(b2store.ListLayer)
-		if item.ext = b2store.FrameExt; batches && !lists { // as python-blosc2 names it
-			item.ext = b2store.BatchExt
-		}
+		item.ext = stores.Extension(h)
 	}
 	item.frame = func() (*stores.Frame, error) {
 		f, _, err := c.sourceFrame(item.from)
@@ -145,21 +141,8 @@ func (item *treeItem) copyFrame(ctx context.Context, file string) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, &stoppableReader{ctx, io.NewSectionReader(f, 0, f.Size)})
+	_, err = io.Copy(out, &withContext{ctx, io.NewSectionReader(f, 0, f.Size)})
 	return errors.Join(err, out.Close())
-}
-
-// stoppableReader ends with the error of a context.
-type stoppableReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (r *stoppableReader) Read(b []byte) (int, error) {
-	if err := context.Cause(r.ctx); err != nil {
-		return 0, err
-	}
-	return r.r.Read(b)
 }
 
 // framesTo sets write of the items that are frames. create returns the file to write, and finish is

@@ -60,7 +60,7 @@ func (c *treeCopy) writeEmbedded(ctx context.Context, file string) (err error) {
 	if _, err := all.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	return b2nd.CreateFrame(file, embedChunk, &stoppableReader{ctx, all}, embedAttrs("b2embed", e.ranges, e.offset))
+	return b2nd.CreateFrame(file, embedChunk, &withContext{ctx, all}, embedAttrs("b2embed", e.ranges, e.offset))
 }
 
 // embedFiles are the frames of a .b2e. Each is written to a temporary file first.

@@ -216,7 +216,7 @@ type withContext struct {
 }
 
 func (r *withContext) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
+	if err := context.Cause(r.ctx); err != nil {
 		return 0, err
 	}
 	return r.r.Read(p)
@@ -517,28 +517,16 @@ func (g *guard) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) er
 }
 
 func (g *guard) ReadStrings(ctx context.Context, dst []string, r ndarray.Region) error {
-	s, ok := ndarray.As[ndarray.StringReader](g.Backend)
-	if !ok {
-		return fmt.Errorf("%w: elements of variable size", errors.ErrUnsupported)
-	}
-	return bare(s.ReadStrings(ctx, dst, r))
+	return bare(readStrings(ctx, g.Backend, dst, r))
 }
 
 func (g *guard) Attrs(ctx context.Context) (ndarray.Attrs, error) {
-	a, ok := ndarray.As[ndarray.AttrReader](g.Backend)
-	if !ok {
-		return ndarray.Attrs{}, fmt.Errorf("%w: attributes", errors.ErrUnsupported)
-	}
-	attrs, err := a.Attrs(ctx)
+	attrs, err := attrsOf(ctx, g.Backend)
 	return attrs, bare(err)
 }
 
 func (g *guard) Storage(ctx context.Context) (ndarray.Storage, error) {
-	s, ok := ndarray.As[ndarray.StorageReporter](g.Backend)
-	if !ok {
-		return ndarray.Storage{}, fmt.Errorf("%w: space of the elements", errors.ErrUnsupported)
-	}
-	n, err := s.Storage(ctx)
+	n, err := storageOf(ctx, g.Backend)
 	return n, bare(err)
 }
 

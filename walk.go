@@ -302,12 +302,13 @@ func (w *walker) column(table *bcolz.Table, name string) error {
 	return w.array("/"+name, b, nil)
 }
 
-// attrsOf reads the attributes of a backend, which has none if it is no AttrReader.
+// attrsOf reads the attributes of a backend.
 func attrsOf(ctx context.Context, b ndarray.Backend) (ndarray.Attrs, error) {
-	if r, ok := ndarray.As[ndarray.AttrReader](b); ok {
-		return r.Attrs(ctx)
+	r, ok := ndarray.As[ndarray.AttrReader](b)
+	if !ok {
+		return ndarray.Attrs{}, fmt.Errorf("%w: attributes of an array of format %s", errors.ErrUnsupported, b.Meta().Format)
 	}
-	return ndarray.Attrs{}, nil
+	return r.Attrs(ctx)
 }
 
 // storageOf measures the stored size of a backend.
@@ -323,7 +324,7 @@ func storageOf(ctx context.Context, b ndarray.Backend) (ndarray.Storage, error) 
 func readStrings(ctx context.Context, b ndarray.Backend, dst []string, r ndarray.Region) error {
 	s, ok := ndarray.As[ndarray.StringReader](b)
 	if !ok {
-		return fmt.Errorf("%w: strings in an array of %v", ndarray.ErrType, b.Meta().DType)
+		return fmt.Errorf("%w: strings in an array of %v", errors.ErrUnsupported, b.Meta().DType)
 	}
 	return s.ReadStrings(ctx, dst, r)
 }

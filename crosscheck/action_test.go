@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // TestAction runs the script of action.yml with a command that records its arguments.
@@ -15,7 +17,7 @@ func TestAction(t *testing.T) {
 	t.Parallel()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
-		t.Skip("no bash")
+		need.Missing(t, "bash is missing: action.sh is not run")
 	}
 	script, err := filepath.Abs("action.sh")
 	require.NoError(t, err)

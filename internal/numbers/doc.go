@@ -1,3 +1,3 @@
-// Package numbers converts numbers. It is the only converter of the module: [LoopOf] converts
+// Package numbers converts numbers. [LoopOf] converts
 // arrays of the machine's integers and floats, and [Format] describes a number of any other form.
 package numbers

@@ -12,7 +12,9 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/detect"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -73,4 +75,16 @@ func CheckAdd(dir, kind, key, ext string, overwrite bool) (err error) {
 		}
 	}
 	return nil
+}
+
+// Extension returns the extension that python-blosc2 gives the file of a frame.
+func Extension(h cframe.Header) string {
+	has := func(name string) bool { _, is := h.Metalayer(name); return is }
+	switch {
+	case has(b2ndmeta.Name):
+		return b2store.ArrayExt
+	case has(b2store.BatchLayer) && !has(b2store.ListLayer):
+		return b2store.BatchExt
+	}
+	return b2store.FrameExt
 }

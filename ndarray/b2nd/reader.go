@@ -21,6 +21,12 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
+// Package hyperslab finds this method by its name.
+var (
+	_ interface{ StoredDType() string } = (*backend)(nil)
+	_ interface{ StoredDType() string } = (*reader)(nil)
+)
+
 // reader is a frame open for reading. It implements AttrReader, StorageReporter, ChunkMeasurer,
 // UniformTeller and StringReader of ndarray.
 type reader struct {

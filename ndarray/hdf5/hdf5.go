@@ -19,6 +19,10 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
+// Package hyperslab and serve find this method by its name, so that they refuse elements in files
+// that a worker cannot open.
+var _ interface{ Elsewhere() []string } = (*backend)(nil)
+
 // backend is one dataset. It implements every optional interface of ndarray.
 type backend struct {
 	file    *h5.File // nil if it is being written by the caller

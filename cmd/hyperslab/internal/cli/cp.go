@@ -144,11 +144,7 @@ func (a *app) cpArray(ctx context.Context, source string, format hyperslab.Forma
 		if err != nil {
 			return err
 		}
-		name := path.Base(loc.Object)
-		if loc.Object == "" {
-			name = strings.TrimSuffix(filepath.Base(loc.File), filepath.Ext(loc.File))
-		}
-		to.Object += name
+		to.Object += nameOf(loc)
 	}
 	c := &convertFlags{
 		attrs: o.attrs, force: o.force, inPlace: o.edit.inPlace, dryRun: o.edit.dryRun, storeFlags: storeFlags{level: -1},

@@ -14,8 +14,6 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
-	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
-	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -132,14 +130,7 @@ func extensionOf(f *storedFrame) (string, error) {
 	if err != nil {
 		return "", ndarray.Mark(err, ndarray.ErrCorrupt)
 	}
-	has := func(name string) bool { _, is := h.Metalayer(name); return is }
-	switch {
-	case has(b2ndmeta.Name):
-		return b2store.ArrayExt, nil
-	case has(b2store.BatchLayer) && !has(b2store.ListLayer):
-		return b2store.BatchExt, nil
-	}
-	return b2store.FrameExt, nil
+	return stores.Extension(h), nil
 }
 
 // cpFrame copies the bytes of a frame to a file, or to a file of a container.
@@ -186,13 +177,6 @@ func writeFile(ctx context.Context, file string, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	for err == nil {
-		if err = context.Cause(ctx); err == nil {
-			_, err = io.CopyN(w, r, 1<<20)
-		}
-	}
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
+	_, err = io.Copy(w, &contextReader{ctx, r})
 	return errors.Join(err, w.Close())
 }
