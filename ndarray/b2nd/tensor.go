@@ -233,7 +233,23 @@ func (w *plainWriter) WriteRegion(ctx context.Context, src []byte, region ndarra
 	w.meta.DType.ToNative(stored) // to storage order; ToNative is its own inverse
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.runs(ctx, stored, region, func(b []byte, first int64) error { return w.s.WriteItems(b, first) })
+	return w.runs(ctx, stored, region, w.write)
+}
+
+// write writes consecutive elements. C-Blosc2 cannot write up to the length of the shorter last
+// chunk in another chunk. Such a write then includes the next element, which is read first.
+func (w *plainWriter) write(b []byte, first int64) error {
+	err := w.s.WriteItems(b, first)
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	size := w.meta.DType.Size
+	longer := make([]byte, len(b)+size)
+	if err := w.s.ReadItems(longer[len(b):], first+int64(len(b)/size)); err != nil {
+		return err
+	}
+	copy(longer, b)
+	return w.s.WriteItems(longer, first)
 }
 
 // Close closes the frame.
