@@ -430,6 +430,19 @@ func TestObject_ReadAt_faults(t *testing.T) {
 		o := open(t, local(t, func(o *Options) { o.MaxBytes = firstRead + 1000 }), s.URL)
 		require.ErrorIs(t, read(o), ErrLimit)
 	})
+	t.Run("limit of bytes in one packet", func(t *testing.T) {
+		s := serve(t, body)
+		o := open(t, local(t, func(o *Options) { o.MaxBytes = firstRead + 2 }), s.URL)
+		for _, test := range []struct {
+			n    int
+			want error
+		}{{2, nil}, {3, ErrLimit}} {
+			o.count.bytes.Store(firstRead)
+			whole := bytes.NewReader(make([]byte, test.n))
+			_, err := io.ReadFull(&counted{t.Context(), whole, o}, make([]byte, test.n))
+			require.ErrorIs(t, err, test.want)
+		}
+	})
 	t.Run("closed handle", func(t *testing.T) {
 		s := serve(t, body)
 		o := open(t, local(t), s.URL)

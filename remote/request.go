@@ -115,8 +115,9 @@ type counted struct {
 func (b *counted) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	b.o.c.count.bytes.Add(int64(n))
-	if got := b.o.count.bytes.Add(int64(n)); got > b.o.c.o.MaxBytes {
-		return n, fmt.Errorf("%w: more than %d bytes received", ErrLimit, b.o.c.o.MaxBytes)
+	if over := b.o.count.bytes.Add(int64(n)) - b.o.c.o.MaxBytes; over > 0 {
+		// io.ReadFull drops an error that comes with the last byte, so withhold at least one.
+		return n - int(min(over, int64(n))), fmt.Errorf("%w: more than %d bytes received", ErrLimit, b.o.c.o.MaxBytes)
 	}
 	if cause := context.Cause(b.ctx); err != nil && errors.Is(cause, errTimeout) {
 		err = cause
