@@ -31,30 +31,30 @@ const (
 
 // adapter is a running process of an adapter. It serves one case at a time.
 type adapter struct {
-	o    *RunOptions
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	out  *bufio.Reader
-	talk *talk
+	o           *RunOptions
+	cmd         *exec.Cmd
+	in          io.WriteCloser
+	out         *bufio.Reader
+	diagnostics *diagnostics
 
 	name, version string
 	alone         string // command that reproduces a result without the adapter, with {in} and {object}
 }
 
-// talk keeps the beginning of the output on standard error since the last request.
-type talk struct {
+// diagnostics keeps the beginning of the output on standard error since the last request.
+type diagnostics struct {
 	mu sync.Mutex
 	b  []byte
 }
 
-func (t *talk) Write(p []byte) (int, error) {
+func (t *diagnostics) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.b = append(t.b, p[:min(len(p), talkSize-len(t.b))]...)
 	return len(p), nil
 }
 
-func (t *talk) take() string {
+func (t *diagnostics) take() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := string(t.b)
@@ -91,10 +91,10 @@ func (a *adapter) start(ctx context.Context) error {
 		memory = adapterMemory
 	}
 	line := fmt.Sprintf("ulimit -c 0; ulimit -d %d && ulimit -f %d || exit 125\nexec %s", memory>>10, adapterFile/512, a.o.Adapter)
-	a.talk = &talk{}
+	a.diagnostics = &diagnostics{}
 	for _, flags := range []uintptr{isolated, 0} {
 		a.cmd = exec.CommandContext(ctx, "/bin/sh", "-c", line)
-		a.cmd.Stderr = a.talk
+		a.cmd.Stderr = a.diagnostics
 		// libhdf5 in any adapter finds external files in the directory of the vector.
 		a.cmd.Env = append(os.Environ(), "HDF5_EXTFILE_PREFIX=${ORIGIN}")
 		a.cmd.SysProcAttr = processAttributes(flags)
@@ -189,7 +189,7 @@ func (a *adapter) end() string {
 	if err != nil {
 		text = err.Error()
 	}
-	return join(text, cause(a.talk.take()))
+	return join(text, cause(a.diagnostics.take()))
 }
 
 // ask sends one request. A verdict means that the process failed: Crash or Hang. Otherwise the
@@ -200,7 +200,7 @@ func (a *adapter) ask(ctx context.Context, request ...string) (answer []string, 
 			return nil, Crash, err.Error()
 		}
 	}
-	a.talk.take()
+	a.diagnostics.take()
 	for i, s := range request {
 		request[i] = strings.NewReplacer("\t", " ", "\n", " ").Replace(s)
 	}
@@ -252,7 +252,7 @@ func unchanged(dir string, c Case) error {
 		return fmt.Errorf("crosscheck: %s: %w", c.ID, err)
 	}
 	if sum != c.SHA256 {
-		return fmt.Errorf("crosscheck: %s: the file has changed: sha256 %s, the manifest says %s", c.ID, sum, c.SHA256)
+		return fmt.Errorf("crosscheck: %s: the file has changed: got sha256 %s, want %s", c.ID, sum, c.SHA256)
 	}
 	return nil
 }

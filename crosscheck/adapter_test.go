@@ -166,7 +166,7 @@ func TestRun_adapter(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, r.Results, 1)
 		_, err = crosscheck.Run(t.Context(), dir, crosscheck.RunOptions{Adapter: adapterCommand(t, "right"), Only: "chunk/none"})
-		require.ErrorContains(t, err, `no case "chunk/none"`)
+		require.ErrorContains(t, err, `unknown case "chunk/none"`)
 	})
 }
 
@@ -180,7 +180,7 @@ func TestRun_adapterErrors(t *testing.T) {
 		"dies at the start":     {crosscheck.RunOptions{Adapter: adapterCommand(t, "dies")}, "no library"},
 		"another first line":    {crosscheck.RunOptions{Adapter: adapterCommand(t, "stranger")}, `first line "hello"`},
 		"no such program":       {crosscheck.RunOptions{Adapter: "./nosuch"}, "no first line"},
-		"two kinds of commands": {crosscheck.RunOptions{Adapter: "x", Read: "y"}, "an adapter together with"},
+		"two kinds of commands": {crosscheck.RunOptions{Adapter: "x", Read: "y"}, "an adapter cannot be combined"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

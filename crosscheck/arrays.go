@@ -185,7 +185,7 @@ func (e *emitter) array(area string, v map[string]string, i int) error {
 		return fmt.Errorf("%s: %w", id, err)
 	}
 	if !bytes.Equal(got, data) {
-		return fmt.Errorf("%s: the reference decodes other bytes than it was given", id)
+		return fmt.Errorf("%s: the reference does not decode the original bytes", id)
 	}
 	return e.add(Case{
 		ID: id, Area: area, Path: id + "." + area, Must: Accept, Section: arrayDocument + "; README_CFRAME_FORMAT.rst", Params: v,
@@ -248,10 +248,10 @@ func (g geometry) padded() []int64 {
 	return p
 }
 
-// place returns the position in the stored chunk of the element with index in, counted from the
+// position returns the position in the stored chunk of the element with index in, counted from the
 // chunk's first element. Blocks are stored in row-major order, and so are the elements of each
 // block.
-func (g geometry) place(in []int64) int64 {
+func (g geometry) position(in []int64) int64 {
 	padded := g.padded()
 	var block, inner, items int64
 	items = 1
@@ -273,18 +273,18 @@ func rowMajor(at, shape []int64) int64 {
 
 // Possible mistakes of a reader in the tiling of an array by chunks and blocks.
 var arrayRules = []rule[tiling]{
-	{"the blocks of a chunk are taken for one row-major chunk", "blocks", "Blocks: a chunk is stored block by block, each block in row-major order", func(g geometry, _, in []int64) int64 {
+	{"the blocks of a chunk are read as one row-major chunk", "blocks", "Blocks: a chunk is stored block by block, each block in row-major order", func(g geometry, _, in []int64) int64 {
 		return rowMajor(in, g.padded())
 	}},
-	{"chunks at the far edge are taken to be cut to the array", "edge chunk", "Chunks: every chunk is stored whole, padded with zeros after the array's edge", func(g geometry, chunk, in []int64) int64 {
+	{"edge chunks are read as if they were cut to the shape of the array", "edge chunk", "Chunks: every chunk is stored whole, padded with zeros beyond the edge of the array", func(g geometry, chunk, in []int64) int64 {
 		e := geometry{shape: g.shape, chunks: slices.Clone(g.chunks), blocks: slices.Clone(g.blocks)}
 		for i := range e.chunks {
 			e.chunks[i] = min(g.chunks[i], g.shape[i]-chunk[i]*g.chunks[i])
 			e.blocks[i] = min(g.blocks[i], e.chunks[i])
 		}
-		return e.place(in)
+		return e.position(in)
 	}},
-	{"blocks at the far edge of a chunk are taken to be cut to the chunk", "edge block", "Blocks: every block is stored whole; a chunk is padded to whole blocks", func(g geometry, _, in []int64) int64 {
+	{"edge blocks are read as if they were cut to the shape of the chunk", "edge block", "Blocks: every block is stored whole; a chunk is padded to whole blocks", func(g geometry, _, in []int64) int64 {
 		// The order of a reader that stores only those elements of the last block that are in the
 		// chunk.
 		var before int64
@@ -320,14 +320,14 @@ var arrayRules = []rule[tiling]{
 		}
 		return before + inner
 	}},
-	{"axes are taken in the other order", "axis order", "Shape: the last axis changes fastest", func(g geometry, _, in []int64) int64 {
+	{"the dimensions are read in reverse order", "axis order", "Shape: the last dimension varies fastest", func(g geometry, _, in []int64) int64 {
 		r := geometry{}
 		back := slices.Clone(in)
 		slices.Reverse(back)
 		r.chunks, r.blocks = slices.Clone(g.chunks), slices.Clone(g.blocks)
 		slices.Reverse(r.chunks)
 		slices.Reverse(r.blocks)
-		return r.place(back)
+		return r.position(back)
 	}},
 }
 
@@ -420,7 +420,7 @@ func explainArray(path string, c Case, got []byte) (*Explanation, error) {
 			in[i] = at % g.chunks[i]
 		}
 		if same {
-			copy(theirs[g.place(in)*int64(item):], got[k*int64(item):(k+1)*int64(item)])
+			copy(theirs[g.position(in)*int64(item):], got[k*int64(item):(k+1)*int64(item)])
 		}
 	}
 	head := x.Header
@@ -447,7 +447,7 @@ func emitMetalayers(_ context.Context, e *emitter) error {
 				m.DType = []string{"<f8", "|S7", "[('x', '<i2'), ('y', '>f4', (2, 3))]"}[rank%3]
 			}
 			for i := range rank {
-				// Integers of every width, in arrays that a frame could hold.
+				// Integers of every width, in arrays that fit in a frame.
 				shape, chunk, block := []int64{7, 300, 70_000, 5_000_000_000, 0, 1}[i%6], []int32{7, 200, 65_537, 127, 128, 1}[i%6], []int32{3, 130, 40_000, 100, 2, 1}[i%6]
 				if rank > 3 && i != rank/2 {
 					shape, chunk, block = int64(2+i%2), int32(1+i%2), 1
@@ -476,7 +476,7 @@ func emitMetalayers(_ context.Context, e *emitter) error {
 			}
 			if rank == 2 {
 				for n := range b {
-					c := Case{ID: fmt.Sprintf("metalayer/refuse/%s-cut-%02d", name, n), Area: "metalayer", Must: Refuse, Rule: "the metalayer ends early", Section: arrayDocument + ": Metalayer format", Params: map[string]string{"name": name}}
+					c := Case{ID: fmt.Sprintf("metalayer/refuse/%s-cut-%02d", name, n), Area: "metalayer", Must: Refuse, Rule: "truncated metalayer", Section: arrayDocument + ": Metalayer format", Params: map[string]string{"name": name}}
 					if _, err := b2ndmeta.Parse(name, b[:n]); err == nil {
 						return fmt.Errorf("%s: the reader accepts it", c.ID)
 					}

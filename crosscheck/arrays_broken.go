@@ -1,4 +1,4 @@
-// Arrays with one broken field of the metalayer, in a frame and as a metalayer only, and arrays
+// Arrays with one invalid field of the metalayer, in a frame and as a metalayer only, and arrays
 // with codecs and filters that exist for arrays only.
 
 package crosscheck
@@ -22,7 +22,7 @@ import (
 // vectors itself.
 var trusted = cblosc.Allow{Codecs: cblosc.ArrayCodecs(), Filters: []cblosc.FilterID{cblosc.NDCell, cblosc.NDMean}}
 
-// Offsets in the metalayer of the arrays that are broken, which have 2 dimensions. Every number
+// Offsets in the metalayer of the changed arrays, which have 2 dimensions. Every number
 // follows its msgpack marker (README_B2ND_METALAYER.rst).
 const (
 	metaVersion = 1
@@ -39,38 +39,38 @@ func putBig(at, size int, v int64) func([]byte) []byte { return setBig(at+1, siz
 // metalayerBreakages change the content of the metalayer but not its length. base is the name of
 // the metalayer that has the field, "" for both.
 var metalayerBreakages = []breakage{
-	{"array-marker", "", "Metalayer format", "another number of fields", func(b []byte) []byte { b[0]--; return b }},
-	{"version", "", "version", "a version that was never written", setByte(metaVersion, 1)},
-	{"ndim-more", "", "ndim", "more dimensions than the shape has", setByte(metaDims, 3)},
-	{"ndim-fewer", "", "ndim", "fewer dimensions than the shape has", setByte(metaDims, 1)},
-	{"ndim-17", "", "ndim", "more dimensions than the format's most", setByte(metaDims, 17)},
-	{"ndim-negative", "", "ndim", "a negative number of dimensions", setByte(metaDims, 0xFF)},
-	{"shape-marker", "", "shape", "an array of another length", func(b []byte) []byte { b[metaShape]++; return b }},
-	{"shape-number-marker", "", "shape", "a number of another width", setByte(metaShape+1, 0xD2)},
-	{"shape-negative", "", "shape", "a negative extent", putBig(metaShape+1, 8, -10)},
-	{"shape-greatest", "", "shape", "more elements than can be counted", putBig(metaShape+1, 8, 1<<62)},
-	{"chunks-marker", "", "chunkshape", "an array of another length", func(b []byte) []byte { b[metaChunks]++; return b }},
-	{"chunks-0", "", "chunkshape", "chunks of no elements", putBig(metaChunks+1, 4, 0)},
-	{"chunks-negative", "", "chunkshape", "a negative extent", putBig(metaChunks+1, 4, -6)},
-	{"chunks-greatest", "", "chunkshape", "chunks longer than a chunk can be", putBig(metaChunks+1, 4, 1<<31-1)},
-	{"blocks-marker", "", "blockshape", "an array of another length", func(b []byte) []byte { b[metaBlocks]++; return b }},
-	{"blocks-0", "", "blockshape", "blocks of no elements", putBig(metaBlocks+1, 4, 0)},
-	{"blocks-negative", "", "blockshape", "a negative extent", putBig(metaBlocks+1, 4, -3)},
-	{"blocks-beyond", "", "blockshape", "blocks larger than the chunk", putBig(metaBlocks+1, 4, 7)},
-	{"dtype-format-negative", b2ndmeta.Name, "dtype_format", "a negative format", setByte(metaDType, 0xFF)},
-	{"dtype-marker", b2ndmeta.Name, "dtype", "a text with a length of another width", setByte(metaDType+1, 0xDA)},
-	{"dtype-beyond", b2ndmeta.Name, "dtype", "a text longer than the metalayer", putBig(metaDType+1, 4, 1000)},
-	{"dtype-negative", b2ndmeta.Name, "dtype", "a negative length", putBig(metaDType+1, 4, -1)},
+	{"array-marker", "", "Metalayer format", "wrong number of fields", func(b []byte) []byte { b[0]--; return b }},
+	{"version", "", "version", "undefined version", setByte(metaVersion, 1)},
+	{"ndim-more", "", "ndim", "ndim greater than the number of elements of shape", setByte(metaDims, 3)},
+	{"ndim-fewer", "", "ndim", "ndim less than the number of elements of shape", setByte(metaDims, 1)},
+	{"ndim-17", "", "ndim", "more dimensions than the limit of the format", setByte(metaDims, 17)},
+	{"ndim-negative", "", "ndim", "negative number of dimensions", setByte(metaDims, 0xFF)},
+	{"shape-marker", "", "shape", "wrong length of the msgpack array", func(b []byte) []byte { b[metaShape]++; return b }},
+	{"shape-number-marker", "", "shape", "msgpack integer of the wrong width", setByte(metaShape+1, 0xD2)},
+	{"shape-negative", "", "shape", "negative dimension", putBig(metaShape+1, 8, -10)},
+	{"shape-greatest", "", "shape", "number of elements greater than 2^63", putBig(metaShape+1, 8, 1<<62)},
+	{"chunks-marker", "", "chunkshape", "wrong length of the msgpack array", func(b []byte) []byte { b[metaChunks]++; return b }},
+	{"chunks-0", "", "chunkshape", "chunk dimension of 0", putBig(metaChunks+1, 4, 0)},
+	{"chunks-negative", "", "chunkshape", "negative dimension", putBig(metaChunks+1, 4, -6)},
+	{"chunks-greatest", "", "chunkshape", "chunk larger than the limit of the format", putBig(metaChunks+1, 4, 1<<31-1)},
+	{"blocks-marker", "", "blockshape", "wrong length of the msgpack array", func(b []byte) []byte { b[metaBlocks]++; return b }},
+	{"blocks-0", "", "blockshape", "block dimension of 0", putBig(metaBlocks+1, 4, 0)},
+	{"blocks-negative", "", "blockshape", "negative dimension", putBig(metaBlocks+1, 4, -3)},
+	{"blocks-beyond", "", "blockshape", "block larger than the chunk", putBig(metaBlocks+1, 4, 7)},
+	{"dtype-format-negative", b2ndmeta.Name, "dtype_format", "negative dtype_format", setByte(metaDType, 0xFF)},
+	{"dtype-marker", b2ndmeta.Name, "dtype", "string length of the wrong width", setByte(metaDType+1, 0xDA)},
+	{"dtype-beyond", b2ndmeta.Name, "dtype", "string longer than the metalayer", putBig(metaDType+1, 4, 1000)},
+	{"dtype-negative", b2ndmeta.Name, "dtype", "negative length", putBig(metaDType+1, 4, -1)},
 }
 
 // frameBreakagesOfArrays change a metalayer that stays valid so that it contradicts its frame.
 var frameBreakagesOfArrays = []breakage{
-	{"shape-other-chunks", "", "shape", "a shape of more chunks than the frame has", putBig(metaShape+1, 8, 100)},
-	{"chunks-other-size", "", "chunkshape", "chunks of another size than the frame's", putBig(metaChunks+1, 4, 12)},
-	{"blocks-other-size", "", "blockshape", "blocks that fill chunks of another size than the frame's", putBig(metaBlocks+1, 4, 4)},
+	{"shape-other-chunks", "", "shape", "shape that needs more chunks than the frame contains", putBig(metaShape+1, 8, 100)},
+	{"chunks-other-size", "", "chunkshape", "chunk shape that contradicts the chunk size of the frame", putBig(metaChunks+1, 4, 12)},
+	{"blocks-other-size", "", "blockshape", "block shape that contradicts the chunk size of the frame", putBig(metaBlocks+1, 4, 4)},
 }
 
-// brokenArrays adds frames with broken metalayers to an area.
+// brokenArrays adds frames with invalid metalayers to an area.
 func (e *emitter) brokenArrays(area string) error {
 	p := cblosc.DefaultCParams()
 	p.TypeSize = 4
@@ -98,7 +98,7 @@ func (e *emitter) brokenArrays(area string) error {
 	content := m.Append(nil)
 	at := bytes.Index(whole, content)
 	if at < 0 {
-		return fmt.Errorf("%s: the frame does not hold the metalayer", area)
+		return fmt.Errorf("%s: the frame does not contain the metalayer", area)
 	}
 	name := bytes.Index(whole[:at], []byte(area))
 	add := func(br breakage, b []byte) error {
@@ -123,13 +123,13 @@ func (e *emitter) brokenArrays(area string) error {
 	}
 	b := bytes.Clone(whole)
 	b[name] ^= 0x20
-	if err := add(breakage{name: "name", section: "Metalayer format", rule: "a frame without a metalayer of an array"}, b); err != nil {
+	if err := add(breakage{name: "name", section: "Metalayer format", rule: "frame without a metalayer of an array"}, b); err != nil {
 		return err
 	}
 	return add(breakage{name: "cut-header", section: "Metalayer format", rule: "the file ends inside the metalayer"}, whole[:at+len(content)/2])
 }
 
-// brokenMetalayers adds the broken metalayers without a frame.
+// brokenMetalayers adds the invalid metalayers without a frame.
 func (e *emitter) brokenMetalayers(name string) error {
 	m := b2ndmeta.Meta{Shape: []int64{10, 7}, Chunks: []int32{6, 4}, Blocks: []int32{3, 2}, DType: "<f4", Caterva: name == b2ndmeta.CatervaName}
 	if m.Caterva {
@@ -217,7 +217,7 @@ func (e *emitter) arrayCodecs() error {
 			return fmt.Errorf("%s: %w", c.ID, err)
 		}
 		if !x.lossy && !bytes.Equal(got, data) {
-			return fmt.Errorf("%s: the reference decodes other bytes than it was given", c.ID)
+			return fmt.Errorf("%s: the reference does not decode the original bytes", c.ID)
 		}
 		if x.lossy && bytes.Equal(got, make([]byte, n)) {
 			return fmt.Errorf("%s: the reference decodes zeros", c.ID)
@@ -257,31 +257,31 @@ func (e *emitter) brokenBlosc1(d *cblosc.Decompressor) error {
 	const starts = chunk.MinHeaderSize
 	out := make([]byte, 1<<20)
 	for _, br := range []breakage{
-		{"version-0", "compressed", "version", "version 0 was never written", setByte(0, 0)},
-		{"version-255", "compressed", "version", "a version newer than the format's newest", setByte(0, 255)},
-		{"typesize-0", "compressed", "typesize", "elements of no bytes", setByte(3, 0)},
-		{"nbytes-negative", "compressed", "nbytes", "a negative length", setInt(4, -1)},
-		{"nbytes-greatest", "compressed", "nbytes", "more bytes than a chunk can have", setInt(4, 0x7FFFFFFF)},
+		{"version-0", "compressed", "version", "undefined version 0", setByte(0, 0)},
+		{"version-255", "compressed", "version", "version greater than the newest version of the format", setByte(0, 255)},
+		{"typesize-0", "compressed", "typesize", "element size of 0 bytes", setByte(3, 0)},
+		{"nbytes-negative", "compressed", "nbytes", "negative length", setInt(4, -1)},
+		{"nbytes-greatest", "compressed", "nbytes", "size greater than the limit of a chunk", setInt(4, 0x7FFFFFFF)},
 		{"nbytes-more", "compressed", "nbytes", "more blocks than block starts", setInt(4, 80_000)},
-		{"blocksize-0", "compressed", "blocksize", "blocks of no bytes", setInt(8, 0)},
-		{"blocksize-negative", "compressed", "blocksize", "a negative block size", setInt(8, -4)},
-		{"cbytes-0", "compressed", "ctbytes", "less than the header itself", setInt(12, 0)},
-		{"cbytes-15", "compressed", "ctbytes", "less than the header itself", setInt(12, 15)},
-		{"cbytes-negative", "compressed", "ctbytes", "a negative length", setInt(12, -1)},
-		{"cbytes-beyond", "compressed", "ctbytes", "more than the file has", func(b []byte) []byte { return setInt(12, int32(len(b)+1))(b) }},
-		{"codec-reserved", "compressed", "flags, bits 5 to 7", "a reserved codec format", func(b []byte) []byte { b[2] = b[2]&0x1F | 5<<5; return b }},
-		{"codec-snappy", "compressed", "flags, bits 5 to 7", "Snappy, for which no Blosc2 has a decoder", func(b []byte) []byte { b[2] = b[2]&0x1F | 2<<5; return b }},
-		{"start-negative", "compressed", "starts of blocks", "a block before the chunk", setInt(starts, -1)},
-		{"start-in-header", "compressed", "starts of blocks", "a block inside the header", setInt(starts, 8)},
-		{"start-beyond", "compressed", "starts of blocks", "a block after the chunk", func(b []byte) []byte { return setInt(starts, int32(len(b)))(b) }},
-		{"stream-beyond", "compressed", "streams", "a stream longer than the chunk", func(b []byte) []byte {
+		{"blocksize-0", "compressed", "blocksize", "block size of 0 bytes", setInt(8, 0)},
+		{"blocksize-negative", "compressed", "blocksize", "negative block size", setInt(8, -4)},
+		{"cbytes-0", "compressed", "ctbytes", "size less than the size of the header", setInt(12, 0)},
+		{"cbytes-15", "compressed", "ctbytes", "size less than the size of the header", setInt(12, 15)},
+		{"cbytes-negative", "compressed", "ctbytes", "negative length", setInt(12, -1)},
+		{"cbytes-beyond", "compressed", "ctbytes", "size greater than the size of the file", func(b []byte) []byte { return setInt(12, int32(len(b)+1))(b) }},
+		{"codec-reserved", "compressed", "flags, bits 5 to 7", "reserved codec format", func(b []byte) []byte { b[2] = b[2]&0x1F | 5<<5; return b }},
+		{"codec-snappy", "compressed", "flags, bits 5 to 7", "Snappy, which C-Blosc2 cannot decode", func(b []byte) []byte { b[2] = b[2]&0x1F | 2<<5; return b }},
+		{"start-negative", "compressed", "starts of blocks", "block start before the chunk", setInt(starts, -1)},
+		{"start-in-header", "compressed", "starts of blocks", "block start inside the header", setInt(starts, 8)},
+		{"start-beyond", "compressed", "starts of blocks", "block start after the end of the chunk", func(b []byte) []byte { return setInt(starts, int32(len(b)))(b) }},
+		{"stream-beyond", "compressed", "streams", "stream longer than the chunk", func(b []byte) []byte {
 			return setInt(int(binary.LittleEndian.Uint32(b[starts:])), int32(len(b)))(b)
 		}},
 		{"cut-header", "compressed", "header", "the file ends inside the header", cut(10)},
 		{"cut-starts", "compressed", "starts of blocks", "the file ends inside the starts of blocks", cut(starts + 5)},
 		{"cut-data", "compressed", "streams", "the file ends inside the last stream", func(b []byte) []byte { return b[:len(b)-1] }},
-		{"stored-nbytes", "stored", "flags, bit 1", "stored data longer than the chunk", setInt(4, 20_008)},
-		{"empty", "compressed", "header", "no byte at all", cut(0)},
+		{"stored-nbytes", "stored", "flags, bit 1", "uncompressed data longer than the chunk", setInt(4, 20_008)},
+		{"empty", "compressed", "header", "empty file", cut(0)},
 	} {
 		b := br.change(bytes.Clone(bases[br.base]))
 		if _, err := d.Decompress(out, b); err == nil {

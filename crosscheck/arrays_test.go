@@ -37,7 +37,7 @@ func TestMisread_tiling(t *testing.T) {
 		}
 		item := a.ItemSize()
 		require.NoError(t, a.Close())
-		right := g.tile(chunks, item, func(g geometry, _, in []int64) int64 { return g.place(in) })
+		right := g.tile(chunks, item, func(g geometry, _, in []int64) int64 { return g.position(in) })
 		require.Equal(t, c.Decoded.SHA256, hexSum(right), c.ID)
 		misreadsAreNamed(t, dir, c, arrayRules, func(at tiling) ([]byte, error) { return g.tile(chunks, item, at), nil }, named)
 		right[len(right)-1] ^= 1
@@ -53,7 +53,7 @@ func TestMisread_tiling(t *testing.T) {
 		placed++
 	}
 	for _, r := range rulesToName(arrayRules) {
-		require.Positive(t, named[r.name], "no vector names: %s", r.name)
+		require.Positive(t, named[r.name], "no explanation contains the rule: %s", r.name)
 	}
 	require.Positive(t, placed)
 }

@@ -167,7 +167,7 @@ func (e *emitter) bcolzCase(c Case, want []byte) error {
 		return fmt.Errorf("%s: %w", c.ID, err)
 	}
 	if got := s.read(bcolzMisread{}); !bytes.Equal(got, want) {
-		return fmt.Errorf("%s: the reference decodes other bytes than it was given", c.ID)
+		return fmt.Errorf("%s: the reference does not decode the original bytes", c.ID)
 	}
 	t := s.array.Storage
 	item := int(t.DType.Size)
@@ -254,7 +254,7 @@ func replaceIn(name, old, other string) error {
 		return err
 	}
 	if strings.Count(string(b), old) != 1 {
-		return fmt.Errorf("%s holds %q not once: %s", filepath.Base(name), old, b)
+		return fmt.Errorf("%s: %q must occur once: %s", filepath.Base(name), old, b)
 	}
 	return os.WriteFile(name, []byte(strings.Replace(string(b), old, other, 1)), 0o644)
 }
@@ -336,11 +336,11 @@ type bcolzMisread struct {
 }
 
 var bcolzRules = []rule[bcolzMisread]{
-	{"chunk files are taken in the order of their names", "chunk files", "data: the chunks are __0.blp, __1.blp and so on, by number", bcolzMisread{lexical: true}},
-	{"the rows after the last full chunk are left out", "leftover", "data: what does not fill a chunk is the last file, with fewer rows", bcolzMisread{leftover: true}},
-	{"files that the shape does not reach are read", "chunk files", "meta/sizes: shape says how many rows there are; files after them are left over from a longer array", bcolzMisread{stale: true}},
-	{"the bytes of each element are in the other order", "byte order", "meta/storage: dtype is NumPy's, with < for little-endian and > for big-endian", bcolzMisread{swapped: true}},
-	{"the first axis of a row is taken to change fastest", "axis order", "meta/sizes: shape is rows and the shape of a row, of which the last axis changes fastest", bcolzMisread{columns: true}},
+	{"chunk files are read in the lexical order of their names", "chunk files", "data: the chunk files are __0.blp, __1.blp and so on, in the order of their numbers", bcolzMisread{lexical: true}},
+	{"the rows after the last full chunk are omitted", "leftover", "data: the rows that do not fill a chunk are in the last file", bcolzMisread{leftover: true}},
+	{"chunk files beyond the shape are read", "chunk files", "meta/sizes: shape contains the number of rows; files after these rows remain from a longer array", bcolzMisread{stale: true}},
+	{"the bytes of each element are reversed", "byte order", "meta/storage: dtype is in NumPy's notation, with < for little-endian and > for big-endian", bcolzMisread{swapped: true}},
+	{"the first dimension of a row is read as the one that varies fastest", "axis order", "meta/sizes: shape contains the number of rows and the shape of a row; the last dimension varies fastest", bcolzMisread{columns: true}},
 }
 
 // read concatenates the rows.

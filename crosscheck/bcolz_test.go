@@ -31,6 +31,6 @@ func TestMisread_bcolz(t *testing.T) {
 		require.NotEmpty(t, x.Stage)
 	}
 	for _, r := range rulesToName(bcolzRules) {
-		require.Positive(t, named[r.name], "no vector names: %s", r.name)
+		require.Positive(t, named[r.name], "no explanation contains the rule: %s", r.name)
 	}
 }

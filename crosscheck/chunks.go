@@ -69,7 +69,7 @@ func values(ps []parameter, row []int) map[string]string {
 func number(v map[string]string, name string) int {
 	n, err := strconv.Atoi(v[name])
 	if err != nil {
-		panic("crosscheck: parameter " + name + " is no number: " + v[name])
+		panic("crosscheck: parameter " + name + " is not a number: " + v[name])
 	}
 	return n
 }
@@ -219,7 +219,7 @@ func (e *emitter) goodChunk(d *cblosc.Decompressor, c Case, b, data []byte, loss
 		return fmt.Errorf("%s: %w", c.ID, err)
 	}
 	if !lossy && h.Special != chunk.Uninitialized && !bytes.Equal(got, data) {
-		return fmt.Errorf("%s: the reference decodes other bytes than it was given", c.ID)
+		return fmt.Errorf("%s: the reference does not decode the original bytes", c.ID)
 	}
 	if c.Area == "" {
 		c.Area = "chunk"

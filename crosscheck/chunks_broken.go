@@ -29,51 +29,51 @@ func setInt(at int, v int32) func([]byte) []byte {
 func cut(n int) func([]byte) []byte { return func(b []byte) []byte { return b[:n] } }
 
 var chunkBreakages = []breakage{
-	{"version-0", "compressed", "Header: version", "version 0 was never written", setByte(0, 0)},
-	{"version-7", "compressed", "Header: version", "a version newer than the format's newest", setByte(0, 7)},
-	{"version-255", "compressed", "Header: version", "a version newer than the format's newest", setByte(0, 255)},
-	{"typesize-0", "compressed", "Header: typesize", "elements of no bytes", setByte(3, 0)},
-	{"nbytes-negative", "compressed", "Header: nbytes", "a negative length", setInt(4, -1)},
-	{"nbytes-greatest", "compressed", "Header: nbytes", "more bytes than a chunk can have", setInt(4, 0x7FFFFFFF)},
+	{"version-0", "compressed", "Header: version", "undefined version 0", setByte(0, 0)},
+	{"version-7", "compressed", "Header: version", "version greater than the newest version of the format", setByte(0, 7)},
+	{"version-255", "compressed", "Header: version", "version greater than the newest version of the format", setByte(0, 255)},
+	{"typesize-0", "compressed", "Header: typesize", "element size of 0 bytes", setByte(3, 0)},
+	{"nbytes-negative", "compressed", "Header: nbytes", "negative length", setInt(4, -1)},
+	{"nbytes-greatest", "compressed", "Header: nbytes", "size greater than the limit of a chunk", setInt(4, 0x7FFFFFFF)},
 	{"nbytes-more", "compressed", "Header: nbytes", "more blocks than block starts", func(b []byte) []byte {
 		return setInt(4, int32(binary.LittleEndian.Uint32(b[4:]))*4)(b)
 	}},
-	{"blocksize-0", "compressed", "Header: blocksize", "blocks of no bytes", setInt(8, 0)},
-	{"blocksize-negative", "compressed", "Header: blocksize", "a negative block size", setInt(8, -4)},
-	{"cbytes-0", "compressed", "Header: cbytes", "less than the header itself", setInt(12, 0)},
-	{"cbytes-31", "compressed", "Header: cbytes", "less than the header itself", setInt(12, 31)},
-	{"cbytes-negative", "compressed", "Header: cbytes", "a negative length", setInt(12, -1)},
-	{"cbytes-beyond", "compressed", "Header: cbytes", "more than the file has", func(b []byte) []byte { return setInt(12, int32(len(b)+1))(b) }},
-	{"codec-reserved", "compressed", "Header: flags, bits 5 to 7", "a reserved codec format", func(b []byte) []byte { b[2] = b[2]&0x1F | 5<<5; return b }},
-	{"codec-superchunk", "compressed", "Header: flags, bits 5 to 7", "a super-chunk, which no library writes", func(b []byte) []byte { b[2] = b[2]&0x1F | 7<<5; return b }},
-	{"codec-snappy", "compressed", "Header: flags, bits 5 to 7", "Snappy, for which no Blosc2 has a decoder", func(b []byte) []byte { b[2] = b[2]&0x1F | 2<<5; return b }},
-	{"codec-user-unknown", "compressed", "Header: udcodec", "a codec that is not registered", func(b []byte) []byte { b[2] = b[2]&0x1F | 6<<5; b[0x16] = 250; return b }},
-	{"codec-user-program", "compressed", "Header: udcodec", "a codec for which the library would start a program", func(b []byte) []byte { b[2] = b[2]&0x1F | 6<<5; b[0x16] = 36; return b }},
-	{"filter-unknown", "compressed", "Header: filters", "a filter that is not registered", setByte(0x10, 77)},
-	{"filter-user-unknown", "compressed", "Header: filters", "a filter that is not registered", setByte(0x10, 200)},
-	{"lazy", "compressed", "Header: blosc2_flags, bit 3", "a lazy chunk, which exists in memory only", func(b []byte) []byte { b[0x1F] |= chunk.Flag2Lazy; return b }},
-	{"start-negative", "compressed", "Block starts", "a block before the chunk", setInt(chunk.ExtendedHeaderSize, -1)},
-	{"start-in-header", "compressed", "Block starts", "a block inside the header", setInt(chunk.ExtendedHeaderSize, 16)},
-	{"start-beyond", "compressed", "Block starts", "a block after the chunk", func(b []byte) []byte {
+	{"blocksize-0", "compressed", "Header: blocksize", "block size of 0 bytes", setInt(8, 0)},
+	{"blocksize-negative", "compressed", "Header: blocksize", "negative block size", setInt(8, -4)},
+	{"cbytes-0", "compressed", "Header: cbytes", "size less than the size of the header", setInt(12, 0)},
+	{"cbytes-31", "compressed", "Header: cbytes", "size less than the size of the header", setInt(12, 31)},
+	{"cbytes-negative", "compressed", "Header: cbytes", "negative length", setInt(12, -1)},
+	{"cbytes-beyond", "compressed", "Header: cbytes", "size greater than the size of the file", func(b []byte) []byte { return setInt(12, int32(len(b)+1))(b) }},
+	{"codec-reserved", "compressed", "Header: flags, bits 5 to 7", "reserved codec format", func(b []byte) []byte { b[2] = b[2]&0x1F | 5<<5; return b }},
+	{"codec-superchunk", "compressed", "Header: flags, bits 5 to 7", "codec format of a super-chunk, which no library writes", func(b []byte) []byte { b[2] = b[2]&0x1F | 7<<5; return b }},
+	{"codec-snappy", "compressed", "Header: flags, bits 5 to 7", "Snappy, which C-Blosc2 cannot decode", func(b []byte) []byte { b[2] = b[2]&0x1F | 2<<5; return b }},
+	{"codec-user-unknown", "compressed", "Header: udcodec", "codec that is not registered", func(b []byte) []byte { b[2] = b[2]&0x1F | 6<<5; b[0x16] = 250; return b }},
+	{"codec-user-program", "compressed", "Header: udcodec", "codec for which the library starts another program", func(b []byte) []byte { b[2] = b[2]&0x1F | 6<<5; b[0x16] = 36; return b }},
+	{"filter-unknown", "compressed", "Header: filters", "filter that is not registered", setByte(0x10, 77)},
+	{"filter-user-unknown", "compressed", "Header: filters", "filter that is not registered", setByte(0x10, 200)},
+	{"lazy", "compressed", "Header: blosc2_flags, bit 3", "lazy chunk, which exists in memory only", func(b []byte) []byte { b[0x1F] |= chunk.Flag2Lazy; return b }},
+	{"start-negative", "compressed", "Block starts", "block start before the chunk", setInt(chunk.ExtendedHeaderSize, -1)},
+	{"start-in-header", "compressed", "Block starts", "block start inside the header", setInt(chunk.ExtendedHeaderSize, 16)},
+	{"start-beyond", "compressed", "Block starts", "block start after the end of the chunk", func(b []byte) []byte {
 		return setInt(chunk.ExtendedHeaderSize, int32(len(b)))(b)
 	}},
-	{"stream-beyond", "compressed", "Streams", "a stream longer than the chunk", func(b []byte) []byte {
+	{"stream-beyond", "compressed", "Streams", "stream longer than the chunk", func(b []byte) []byte {
 		at := int(binary.LittleEndian.Uint32(b[chunk.ExtendedHeaderSize:]))
 		return setInt(at, int32(len(b)))(b)
 	}},
-	{"stream-run-wide", "compressed", "Streams: runs", "a run of a value above 255", func(b []byte) []byte {
+	{"stream-run-wide", "compressed", "Streams: runs", "run of a value greater than 255", func(b []byte) []byte {
 		at := int(binary.LittleEndian.Uint32(b[chunk.ExtendedHeaderSize:]))
 		return setInt(at, -300)(b)
 	}},
 	{"cut-header", "compressed", "Header", "the file ends inside the header", cut(20)},
 	{"cut-starts", "compressed", "Block starts", "the file ends inside the block starts", cut(chunk.ExtendedHeaderSize + 5)},
 	{"cut-data", "compressed", "Streams", "the file ends inside the last stream", func(b []byte) []byte { return b[:len(b)-1] }},
-	{"stored-nbytes", "stored", "Header: flags, bit 1", "stored data longer than the chunk", func(b []byte) []byte {
+	{"stored-nbytes", "stored", "Header: flags, bit 1", "uncompressed data longer than the chunk", func(b []byte) []byte {
 		return setInt(4, int32(binary.LittleEndian.Uint32(b[4:]))+8)(b)
 	}},
 	{"special-value-cut", "special", "Header: blosc2_flags, special values", "the file ends inside the value", func(b []byte) []byte { return b[:len(b)-1] }},
-	{"special-reserved", "special", "Header: blosc2_flags, special values", "an undefined special value", func(b []byte) []byte { b[0x1F] = b[0x1F]&^0x70 | 7<<4; return b }},
-	{"empty", "compressed", "Header", "no byte at all", cut(0)},
+	{"special-reserved", "special", "Header: blosc2_flags, special values", "undefined special value", func(b []byte) []byte { b[0x1F] = b[0x1F]&^0x70 | 7<<4; return b }},
+	{"empty", "compressed", "Header", "empty file", cut(0)},
 }
 
 // brokenChunks adds chunks that the reference, with the checks of this module, refuses.

@@ -32,7 +32,7 @@ func (e *emitter) dictionaryChunks(d *cblosc.Decompressor) error {
 			return fmt.Errorf("%s: %w", c.ID, err)
 		}
 		if b[0x1F]&1 == 0 {
-			return fmt.Errorf("%s: the reference learned no dictionary", c.ID)
+			return fmt.Errorf("%s: the chunk has no dictionary", c.ID)
 		}
 		if err := e.goodChunk(d, c, b, data, false); err != nil {
 			return err

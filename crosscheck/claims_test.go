@@ -29,11 +29,11 @@ func TestClaims_tests(t *testing.T) {
 		}
 	}
 	for name := range named {
-		require.True(t, there[name], "%s: no such test", name)
+		require.True(t, there[name], "%s: unknown test", name)
 	}
 	for name := range there {
 		if name != "TestMain" && name != t.Name() && name != "TestExplain_changedVector" {
-			require.True(t, named[name], "%s proves no promise", name)
+			require.True(t, named[name], "%s: missing in the table", name)
 		}
 	}
 }

@@ -59,11 +59,11 @@ func Emit(ctx context.Context, dir string, o *Options) (*Manifest, error) {
 	for _, v := range os.Environ() {
 		// These variables override parameters of the library.
 		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "BLOSC_") {
-			return nil, fmt.Errorf("crosscheck: emit: the environment sets %s, which changes what C-Blosc2 writes", name)
+			return nil, fmt.Errorf("crosscheck: emit: the environment variable %s changes the output of C-Blosc2", name)
 		}
 	}
 	if o.Small && o.Full {
-		return nil, errors.New("crosscheck: emit: both the small and the full set")
+		return nil, errors.New("crosscheck: emit: the options Small and Full exclude each other")
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("crosscheck: emit: %w", err)
@@ -73,7 +73,7 @@ func Emit(ctx context.Context, dir string, o *Options) (*Manifest, error) {
 	}
 	for _, name := range o.Areas {
 		if !known(name) {
-			return nil, fmt.Errorf("crosscheck: emit: no area %q; there are %s", name, strings.Join(Areas(), ", "))
+			return nil, fmt.Errorf("crosscheck: emit: unknown area: got %q, want one of %s", name, strings.Join(Areas(), ", "))
 		}
 	}
 	e := &emitter{dir: dir, full: o.Full, m: &Manifest{Schema: Schema, Full: o.Full, Small: o.Small, Versions: map[string]string{"c-blosc2": cblosc.Version()}}}
@@ -104,7 +104,7 @@ func notEmpty(n int) error {
 	if n == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: the directory holds %d entries", os.ErrExist, n)
+	return fmt.Errorf("%w: the directory contains %d entries", os.ErrExist, n)
 }
 
 func known(name string) bool { return slices.Contains(Areas(), name) }

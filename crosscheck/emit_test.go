@@ -46,8 +46,8 @@ func TestEmit_reproducible(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, loaded.Cases, len(m.Cases))
 	for _, c := range m.Coverage {
-		require.Equal(t, c.Pairs, c.Covered, "%s: every pair that can occur occurs", c.Area)
-		t.Logf("%s: %d cases hold %d pairs, %d cannot occur", c.Area, c.Cases, c.Pairs, c.Impossible)
+		require.Equal(t, c.Pairs, c.Covered, "%s: every possible pair is in a case", c.Area)
+		t.Logf("%s: %d cases contain %d pairs, %d are impossible", c.Area, c.Cases, c.Pairs, c.Impossible)
 	}
 	t.Logf("%d cases, %d bytes", len(m.Cases), na)
 

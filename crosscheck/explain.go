@@ -36,7 +36,7 @@ func (x *Explanation) String() string {
 	var b strings.Builder
 	switch {
 	case x.GotSize != x.WantSize:
-		fmt.Fprintf(&b, "%d bytes, the reference gives %d\n", x.GotSize, x.WantSize)
+		fmt.Fprintf(&b, "size: got %d bytes, want %d\n", x.GotSize, x.WantSize)
 	case x.Offset < 0:
 		return "no difference"
 	}
@@ -94,7 +94,7 @@ func difference(got, want []byte, item int) *Explanation {
 // window formats up to 16 bytes from offset as hex.
 func window(b []byte, offset int64) string {
 	if offset >= int64(len(b)) {
-		return "nothing"
+		return "no bytes"
 	}
 	return fmt.Sprintf("% x", b[offset:min(offset+16, int64(len(b)))])
 }
@@ -119,38 +119,38 @@ func explainedBy[M any](x *Explanation, rules []rule[M], got []byte, read func(M
 }
 
 var chunkRules = []rule[misread]{
-	{"only the first stream of a split block is read", "streams", "Streams: a block is as many streams as the type size if flags bit 4 is unset and it is not the last, shorter block", misread{firstStreamOnly: true}},
-	{"a run of a byte is read as zeros", "streams", "Streams: a negative size of -255 to -1 is a run of the byte that is its negation's low byte", misread{runsAsZeros: true}},
+	{"only the first stream of a split block is read", "streams", "Streams: if bit 4 of flags is 0, each block except a shorter last one has one stream for each byte of the type size", misread{firstStreamOnly: true}},
+	{"a run of a byte is read as zeros", "streams", "Streams: a size from -255 to -1 marks a run of one byte, whose value is the negated size", misread{runsAsZeros: true}},
 	{"the shuffle is not undone", "filter shuffle", "Filter pipeline: filter 1 is undone after the codec", misread{skip: chunk.Shuffle}},
 	{"the bit shuffle is not undone", "filter bitshuffle", "Filter pipeline: filter 2 is undone after the codec", misread{skip: chunk.BitShuffle}},
 	{"the delta is not undone", "filter delta", "Filter pipeline: filter 3 is undone last, against the first block", misread{skip: chunk.Delta}},
-	{"the byte delta is not undone", "filter bytedelta", "Filter pipeline: filter 35 keeps the difference of each byte to the one before in each of as many streams as its parameter says", misread{skip: chunk.ByteDelta}},
-	{"bytes after the last whole element are zeros", "filter shuffle", "Shuffle: bytes after the last whole element of a block are copied as they are", misread{tailDropped: true}},
-	{"the shuffle moves bytes after the last whole element", "filter shuffle", "Shuffle: bytes after the last whole element of a block are copied as they are", misread{tailShuffled: true}},
-	{"the bit shuffle covers elements after the last multiple of 8", "filter bitshuffle", "Bit shuffle: it covers the greatest multiple of 8 elements; the rest is copied as it is", misread{bitTail: true}},
-	{"the bits of a byte come in the other order", "filter bitshuffle", "Bit shuffle: the first of 8 elements is in the lowest bit", misread{bitOrder: true}},
+	{"the byte delta is not undone", "filter bytedelta", "Filter pipeline: filter 35 stores the difference of each byte from the previous one, in each of the streams; its parameter is the number of streams", misread{skip: chunk.ByteDelta}},
+	{"bytes after the last whole element are zeros", "filter shuffle", "Shuffle: bytes after the last whole element of a block are copied unchanged", misread{tailDropped: true}},
+	{"the shuffle moves bytes after the last whole element", "filter shuffle", "Shuffle: bytes after the last whole element of a block are copied unchanged", misread{tailShuffled: true}},
+	{"the bit shuffle covers elements after the last multiple of 8", "filter bitshuffle", "Bit shuffle: it moves the largest multiple of 8 elements; the other elements are copied unchanged", misread{bitTail: true}},
+	{"the bits of each byte are reversed", "filter bitshuffle", "Bit shuffle: the first of 8 elements is in the lowest bit", misread{bitOrder: true}},
 	{"bit shuffle is undone as byte shuffle", "filter bitshuffle", "Header: filter 1 is the byte shuffle, filter 2 the bit shuffle", misread{bitAsByte: true}},
-	{"delta is undone against the block before", "filter delta", "Delta: the reference of every block is the chunk's first", misread{deltaPrevious: true}},
-	{"filters are undone in the order in which they were applied", "filter order", "Filter pipeline: the last filter applied is the first undone", misread{filtersForward: true}},
-	{"stored data is taken from byte 16", "stored", "Header: of a chunk with flags bits 0 and 2 both set it is 32 bytes long", misread{storedAt16: true}},
+	{"delta is undone against the previous block", "filter delta", "Delta: the reference of every block is the first block of the chunk", misread{deltaPrevious: true}},
+	{"filters are undone in the order in which they were applied", "filter order", "Filter pipeline: the filters are undone in reverse order", misread{filtersForward: true}},
+	{"uncompressed data are read from byte 16", "stored", "Header: it has 32 bytes if bits 0 and 2 of flags are both set", misread{storedAt16: true}},
 	{"a repeated value is written once", "special value", "blosc2_flags: special value 3 repeats the value after the header to the length nbytes", misread{valueOnce: true}},
-	{"special values come out as zeros", "special value", "blosc2_flags, bits 4 to 6: 1 zeros, 2 NaN, 3 a repeated value, 4 uninitialised", misread{specialZeros: true}},
+	{"special values are decoded as zeros", "special value", "blosc2_flags, bits 4 to 6: 1 zeros, 2 NaN, 3 a repeated value, 4 uninitialized", misread{specialZeros: true}},
 	{"a NaN has all bits set", "special value", "blosc2_flags: special value 2 is the NaN of the C library, 0x7FC00000 or 0x7FF8000000000000", misread{nanPayload: true}},
-	{"the last, shorter block is left out", "blocks", "Blocks: their number is nbytes divided by blocksize, rounded up", misread{lastBlockMissing: true}},
-	{"the bytes of each element are in the other order", "byte order", "Data are stored in the order of the machine that wrote them; blosc2_flags bit 1 marks big-endian", misread{swapped: true}},
+	{"the last, shorter block is omitted", "blocks", "Blocks: their number is nbytes divided by blocksize, rounded up", misread{lastBlockMissing: true}},
+	{"the bytes of each element are reversed", "byte order", "Data are stored in the byte order of the machine that wrote them; bit 1 of blosc2_flags marks big-endian", misread{swapped: true}},
 }
 
 // stageSentences are the sentences of the specification for stages, used if no misread rule
 // applies. The first entry whose key is in the stage's name counts.
 var stageSentences = []struct{ key, sentence string }{
-	{"(shuffle)", "Shuffle: the first bytes of all elements stand first, then the second ones; bytes after the last whole element are copied as they are"},
-	{"(bitshuffle)", "Bit shuffle: the lowest bits of the first bytes of 8 elements a byte stand first; elements after the last multiple of 8 are copied as they are"},
-	{"(delta)", "Delta: each block but the first is combined with the chunk's first by exclusive or"},
-	{"(bytedelta)", "Filter pipeline: filter 35 keeps the difference of each byte to the one before in each of as many streams as its parameter says"},
-	{"filter ", "Filter pipeline: the last filter applied is the first undone"},
-	{"codec", "Streams: a stream is its size, 4 bytes, and as many bytes of the codec; a size as long as the data says that they stand there as they are"},
-	{"special value", "blosc2_flags, bits 4 to 6: 1 zeros, 2 NaN, 3 a repeated value, 4 uninitialised"},
-	{"stored", "Header: if the flag for it is set the data stand after the header as they are"},
+	{"(shuffle)", "Shuffle: the first bytes of all elements are stored first, then the second bytes, and so on; bytes after the last whole element are copied unchanged"},
+	{"(bitshuffle)", "Bit shuffle: bit 0 of byte 0 of all elements is stored first, then bit 1, and so on; elements after the last multiple of 8 are copied unchanged"},
+	{"(delta)", "Delta: each block except the first is combined with the first block of the chunk by exclusive or"},
+	{"(bytedelta)", "Filter pipeline: filter 35 stores the difference of each byte from the previous one, in each of the streams; its parameter is the number of streams"},
+	{"filter ", "Filter pipeline: the filters are undone in reverse order"},
+	{"codec", "Streams: a stream consists of its size in 4 bytes and the compressed data of this size; if the size equals that of the data, they are not compressed"},
+	{"special value", "blosc2_flags, bits 4 to 6: 1 zeros, 2 NaN, 3 a repeated value, 4 uninitialized"},
+	{"stored", "Header: if bit 1 of flags is set, the uncompressed data follow the header"},
 }
 
 // complete sets a missing stage and a missing sentence of the specification: that of the stage, or
@@ -233,13 +233,13 @@ func ExplainChunk(b, got []byte) (*Explanation, error) {
 func lastEqual(block []stage, theirs []byte) string {
 	for i := len(block) - 2; i >= 0; i-- {
 		if bytes.Equal(block[i].data, theirs) {
-			return block[i+1].name + ": not done, the answer is what stands before it"
+			return block[i+1].name + ": not done, the result equals the data before this step"
 		}
 	}
 	if len(block) == 1 {
 		return block[0].name
 	}
-	return block[len(block)-1].name + ", or a step before it"
+	return block[len(block)-1].name + ", or an earlier step"
 }
 
 // streamOf returns the stream that contains byte at of a block. It maps the offset through the byte

@@ -66,8 +66,8 @@ func TestMisread_rules(t *testing.T) {
 		}
 	}
 	for _, r := range rulesToName(chunkRules) {
-		require.Positive(t, caught[r.name], "no vector catches: %s", r.name)
-		require.Positive(t, named[r.name], "no vector names: %s", r.name)
+		require.Positive(t, caught[r.name], "no vector detects: %s", r.name)
+		require.Positive(t, named[r.name], "no explanation contains the rule: %s", r.name)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestExplain_flippedByte(t *testing.T) {
 		x, err = ExplainChunk(b, got[:n])
 		require.NoError(t, err)
 		require.EqualValues(t, n, x.Offset)
-		require.Contains(t, x.String(), "the reference gives")
+		require.Contains(t, x.String(), "size: got")
 	}
 	require.Positive(t, placed)
 }
@@ -170,11 +170,11 @@ func TestExplain_writer(t *testing.T) {
 			continue
 		}
 		x := explainWritten(&Spec{Area: "chunk", Case: c.ID, Item: c.Decoded.Item}, read, data, path)
-		require.Contains(t, x.Rule, "it would be right if ", c.ID)
+		require.Contains(t, x.Rule, "the result would be right if ", c.ID)
 		require.Contains(t, x.Stage, "written, ", c.ID)
 		require.Equal(t, window(read, x.Offset), x.Got, c.ID)
 		require.Equal(t, window(data, x.Offset), x.Want, c.ID)
-		if x.Rule == "it would be right if the shuffle is not undone" {
+		if x.Rule == "the result would be right if the shuffle is not undone" {
 			require.Equal(t, "written, filter shuffle", x.Stage, c.ID)
 			told++
 		}

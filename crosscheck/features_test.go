@@ -43,7 +43,7 @@ func TestVectors_hdf5Features(t *testing.T) {
 	} {
 		for _, value := range strings.Fields(values) {
 			name := in + strings.ReplaceAll(value, "_", " ")
-			require.Positive(t, held[name], "no vector holds %q", name)
+			require.Positive(t, held[name], "no vector contains %q", name)
 		}
 	}
 }

@@ -123,7 +123,7 @@ func (e *emitter) frame(v map[string]string, seed uint64) (err error) {
 		return fmt.Errorf("%s: %w", id, err)
 	}
 	if !bytes.Equal(got, all) {
-		return fmt.Errorf("%s: the reference decodes other bytes than it was given", id)
+		return fmt.Errorf("%s: the reference does not decode the original bytes", id)
 	}
 	c.Decoded = decodedBytes(got, size)
 	c.Metadata = map[string]any{
@@ -198,25 +198,25 @@ func setBig(at, size int, v int64) func([]byte) []byte {
 }
 
 var frameBreakages = []breakage{
-	{"magic", "", "Header: magic number", "another word where b2frame stands", func(b []byte) []byte { b[frameMagic] ^= 0x20; return b }},
-	{"header-length-short", "", "Header: header length", "less than the fixed part", setBig(frameHeaderLen, 4, 40)},
-	{"header-length-long", "", "Header: header length", "more than the frame", setBig(frameHeaderLen, 4, 1<<30)},
-	{"header-length-negative", "", "Header: header length", "a negative length", setBig(frameHeaderLen, 4, -1)},
-	{"frame-length-long", "", "Header: frame length", "more than the file has", setBig(frameLen, 8, 1<<40)},
-	{"frame-length-negative", "", "Header: frame length", "a negative length", setBig(frameLen, 8, -5)},
-	{"frame-length-short", "", "Header: frame length", "less than header and trailer need", setBig(frameLen, 8, 120)},
-	{"version-future", "", "Header: general flags", "a version newer than the format's newest", func(b []byte) []byte { b[frameFlags] = b[frameFlags]&0xF0 | 0x0F; return b }},
-	{"nbytes-negative", "", "Header: uncompressed size", "a negative size", setBig(frameNBytes, 8, -1)},
-	{"cbytes-negative", "", "Header: compressed size", "a negative size", setBig(frameCBytes, 8, -1)},
+	{"magic", "", "Header: magic number", "wrong magic number", func(b []byte) []byte { b[frameMagic] ^= 0x20; return b }},
+	{"header-length-short", "", "Header: header length", "header length less than the fixed part", setBig(frameHeaderLen, 4, 40)},
+	{"header-length-long", "", "Header: header length", "header length greater than the frame", setBig(frameHeaderLen, 4, 1<<30)},
+	{"header-length-negative", "", "Header: header length", "negative length", setBig(frameHeaderLen, 4, -1)},
+	{"frame-length-long", "", "Header: frame length", "size greater than the size of the file", setBig(frameLen, 8, 1<<40)},
+	{"frame-length-negative", "", "Header: frame length", "negative length", setBig(frameLen, 8, -5)},
+	{"frame-length-short", "", "Header: frame length", "frame length less than header and trailer", setBig(frameLen, 8, 120)},
+	{"version-future", "", "Header: general flags", "version greater than the newest version of the format", func(b []byte) []byte { b[frameFlags] = b[frameFlags]&0xF0 | 0x0F; return b }},
+	{"nbytes-negative", "", "Header: uncompressed size", "negative size", setBig(frameNBytes, 8, -1)},
+	{"cbytes-negative", "", "Header: compressed size", "negative size", setBig(frameCBytes, 8, -1)},
 	{"cbytes-beyond", "", "Header: compressed size", "chunks longer than the frame", setBig(frameCBytes, 8, 1<<40)},
-	{"typesize-0", "", "Header: type size", "elements of no bytes", setBig(frameTypeSize, 4, 0)},
-	{"typesize-negative", "", "Header: type size", "a negative size", setBig(frameTypeSize, 4, -4)},
-	{"chunksize-negative", "", "Header: chunk size", "a negative size", setBig(frameChunkSize, 4, -4)},
+	{"typesize-0", "", "Header: type size", "element size of 0 bytes", setBig(frameTypeSize, 4, 0)},
+	{"typesize-negative", "", "Header: type size", "negative size", setBig(frameTypeSize, 4, -4)},
+	{"chunksize-negative", "", "Header: chunk size", "negative size", setBig(frameChunkSize, 4, -4)},
 	{"cut-header", "", "Header", "the file ends inside the header", cut(50)},
 	{"cut-trailer", "", "Trailer", "the file ends inside the trailer", func(b []byte) []byte { return b[:len(b)-10] }},
 	{"cut-chunks", "", "Chunks", "the file ends inside the chunks", func(b []byte) []byte { return b[:len(b)/2] }},
-	{"trailer-length", "", "Trailer: length", "longer than the frame", func(b []byte) []byte { return setBig(len(b)-22, 4, 1<<30)(b) }},
-	{"empty", "", "Header", "no byte at all", cut(0)},
+	{"trailer-length", "", "Trailer: length", "trailer length greater than the frame", func(b []byte) []byte { return setBig(len(b)-22, 4, 1<<30)(b) }},
+	{"empty", "", "Header", "empty file", cut(0)},
 }
 
 func (e *emitter) brokenFrames() error {

@@ -26,11 +26,11 @@ type frameMisread struct {
 }
 
 var frameRules = []rule[frameMisread]{
-	{"special offsets come out as zeros", "special offset", "Chunks: an offset with its highest bit set names no chunk; its bits 56 to 58 are 1 for zeros, 2 for NaN, 4 for what is not initialized", frameMisread{zeros: true}},
+	{"special offsets are decoded as zeros", "special offset", "Chunks: an offset whose highest bit is set does not refer to a chunk; its bits 56 to 58 are 1 for zeros, 2 for NaN, 4 for uninitialized values", frameMisread{zeros: true}},
 	{"the NaN of a special offset has all bits set", "special offset", "Chunks: special offset 2 is the NaN of the C library, 0x7FC00000 or 0x7FF8000000000000", frameMisread{nanBits: true}},
-	{"a special offset is taken for no chunk", "special offset", "Chunks: an offset with its highest bit set stands for a whole chunk that is not stored", frameMisread{skipped: true}},
-	{"chunks are taken in the order in which they are stored", "order of chunks", "Chunks: chunk i is where entry i of the index says; chunks that were changed or moved stand elsewhere", frameMisread{fileOrder: true}},
-	{"the last chunk is taken to be as long as the others", "last chunk", "Header: the uncompressed size is that of all chunks; the last one has what is left", frameMisread{lastFull: true}},
+	{"special offsets are skipped", "special offset", "Chunks: an offset whose highest bit is set represents a whole chunk that is not stored", frameMisread{skipped: true}},
+	{"chunks are read in the order in which they are stored", "order of chunks", "Chunks: entry i of the index contains the offset of chunk i; the offsets of changed or moved chunks are not in ascending order", frameMisread{fileOrder: true}},
+	{"the last chunk is read with the length of the others", "last chunk", "Header: the uncompressed size is that of all chunks; the last chunk has the remaining bytes", frameMisread{lastFull: true}},
 }
 
 // frameStored is a frame and its index as package internal/format/cframe reads them.

@@ -52,7 +52,7 @@ func (e *emitter) frameWith(name, section string, p *cblosc.CParams, n int64, fi
 			return fmt.Errorf("%s: %w", c.ID, err)
 		}
 		if want != nil && !bytes.Equal(got, want) || int64(len(got)) != n*int64(size) {
-			return fmt.Errorf("%s: the reference decodes other bytes than it was given", c.ID)
+			return fmt.Errorf("%s: the reference does not decode the original bytes", c.ID)
 		}
 		c.Decoded = decodedBytes(got, size)
 		if want == nil {

@@ -35,7 +35,7 @@ func TestMisread_frames(t *testing.T) {
 		require.NoError(t, err, c.ID)
 	}
 	for _, r := range rulesToName(frameRules) {
-		require.Positive(t, named[r.name], "no vector names: %s", r.name)
+		require.Positive(t, named[r.name], "no explanation contains the rule: %s", r.name)
 	}
 	require.Greater(t, stored, 5)
 }

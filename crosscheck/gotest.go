@@ -14,9 +14,9 @@ import (
 
 // Reader tests a function that decodes files of one area, with one subtest per case. It emits the
 // vectors into a temporary directory. read gets the path of the file or directory and, for HDF5,
-// the object. It must return the decoded bytes as the package comment defines them, or an error if
-// the file is broken. skip lists the IDs of cases that the reader does not support. An unknown ID
-// and a skipped case that passes are errors, so that the list stays accurate.
+// the object. It must return the decoded bytes in the form that the package comment defines, or an
+// error if the file is invalid. skip lists the IDs of cases that the reader does not support. An
+// unknown ID and a skipped case that passes are errors, so that the list stays accurate.
 func Reader(t *testing.T, area string, read func(path, object string) ([]byte, error), skip ...string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "vectors")
@@ -77,7 +77,7 @@ func eachCase(t *testing.T, cases []Case, skip []string, judged func(Case) Resul
 			res := judged(c)
 			switch {
 			case i >= 0 && res.Verdict == Pass:
-				t.Error("passes, and stands among the skipped")
+				t.Error("the case passes, but the list of skipped cases contains it")
 			case i >= 0:
 				t.Skip(res.Verdict, ": ", res.Detail)
 			case res.Explanation != nil:
@@ -88,7 +88,7 @@ func eachCase(t *testing.T, cases []Case, skip []string, judged func(Case) Resul
 		})
 	}
 	if len(left) > 0 {
-		t.Errorf("no such cases: %v", left)
+		t.Errorf("unknown skipped cases: %v", left)
 	}
 }
 

@@ -359,7 +359,7 @@ func (e *emitter) hdf5Case(c Case, want []byte) error {
 		return fmt.Errorf("%s: %w", c.ID, err)
 	}
 	if want != nil && !bytes.Equal(want, x.data) {
-		return fmt.Errorf("%s: the reference decodes other bytes than it was given", c.ID)
+		return fmt.Errorf("%s: the reference does not decode the original bytes", c.ID)
 	}
 	c.Decoded = &Decoded{Bytes: int64(len(x.data)), SHA256: hexSum(x.data), DType: x.dtype, Shape: append([]int64{}, x.shape...), Item: x.item}
 	c.Metadata = x.metadata

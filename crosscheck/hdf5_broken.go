@@ -1,5 +1,5 @@
-// HDF5 files with one broken field, which is found by name in the annotated tree of a valid vector.
-// libhdf5 and the Go reader both refuse them.
+// HDF5 files with one invalid field, which is found by name in the annotated tree of a valid
+// vector. libhdf5 and the Go reader both refuse them.
 
 package crosscheck
 
@@ -39,29 +39,29 @@ func setField(v uint64) func([]byte, int) {
 func fieldNames(names string) *regexp.Regexp { return regexp.MustCompile(`(^|/)(` + names + `)$`) }
 
 var hdf5Breaks = []hdf5Break{
-	{"other", fieldNames(`signature`), "another word where the signature stands", func(b []byte, _ int) { b[1] ^= 0x20 }},
-	{"newer", fieldNames(`version|version number|version of .*|class and version`), "a version newer than the format's newest", func(b []byte, _ int) { b[0] |= 0xF0 }},
-	{"3", fieldNames(`size of offsets|size of lengths`), "a width that is no power of two", setField(3)},
-	{"beyond", fieldNames(`.*address|address of .*|address`), "an address after the end of the file", func(b []byte, file int) { setField(uint64(file)+1<<20)(b, file) }},
-	{"beyond", fieldNames(`size of chunk|size of chunk 0|chunk size|object header size|data segment size|data size`), "a size that reaches after the end of the file", func(b []byte, file int) {
+	{"other", fieldNames(`signature`), "wrong signature", func(b []byte, _ int) { b[1] ^= 0x20 }},
+	{"newer", fieldNames(`version|version number|version of .*|class and version`), "version greater than the newest version of the format", func(b []byte, _ int) { b[0] |= 0xF0 }},
+	{"3", fieldNames(`size of offsets|size of lengths`), "width that is not a power of two", setField(3)},
+	{"beyond", fieldNames(`.*address|address of .*|address`), "address after the end of the file", func(b []byte, file int) { setField(uint64(file)+1<<20)(b, file) }},
+	{"beyond", fieldNames(`size of chunk|size of chunk 0|chunk size|object header size|data segment size|data size`), "size that extends beyond the end of the file", func(b []byte, file int) {
 		v := uint64(file) + 1<<20
 		if len(b) < 4 {
 			v = 1<<(8*len(b)) - 1
 		}
 		setField(v)(b, file)
 	}},
-	{"beyond", fieldNames(`message \d+/size`), "a message that reaches after its object header", setField(0xFFF8)},
-	{"flipped", fieldNames(`checksum`), "a checksum that does not hold", func(b []byte, _ int) { b[2] ^= 0x10 }},
-	{"unknown", fieldNames(`node type|client ID|type of index|chunk indexing type|layout class|cache type|subclass ID`), "an undefined number", setField(0x4D)},
-	{"unknown-class", fieldNames(`class and version`), "an undefined class", func(b []byte, _ int) { b[0] |= 0x0F }},
-	{"33", fieldNames(`dimensionality`), "more dimensions than the format's most", setField(33)},
-	{"0", fieldNames(`data layout/dimension size|dimension size encoded length|datatype/size|max number of entries|record size|node size|table width`), "nothing, where there must be something", setField(0)},
-	{"most", fieldNames(`entries used|number of symbols|number of filters|number of members|number of records in .*|total number of header messages`), "more parts than there is room for", setField(1<<64 - 1)},
-	{"unknown", fieldNames(`filter identification value`), "a filter that is not registered", setField(32_500)},
-	{"beyond", fieldNames(`link name offset|offset of name in local heap|offset to head of free-list`), "a name after its heap", setField(1 << 20)},
-	{"beyond", fieldNames(`length of link name|name size|name length|datatype size|dataspace size`), "a part that reaches after its message", func(b []byte, _ int) { b[0] |= 0xF8 }},
-	{"wrong", fieldNames(`entry size|element size|heap ID length|maximum heap size`), "another size than the elements have", func(b []byte, _ int) { b[0] += 3 }},
-	{"beyond", fieldNames(`bit offset|bit precision`), "bits that the element does not have", setField(200)},
+	{"beyond", fieldNames(`message \d+/size`), "message that extends beyond its object header", setField(0xFFF8)},
+	{"flipped", fieldNames(`checksum`), "wrong checksum", func(b []byte, _ int) { b[2] ^= 0x10 }},
+	{"unknown", fieldNames(`node type|client ID|type of index|chunk indexing type|layout class|cache type|subclass ID`), "undefined value", setField(0x4D)},
+	{"unknown-class", fieldNames(`class and version`), "undefined class", func(b []byte, _ int) { b[0] |= 0x0F }},
+	{"33", fieldNames(`dimensionality`), "more dimensions than the limit of the format", setField(33)},
+	{"0", fieldNames(`data layout/dimension size|dimension size encoded length|datatype/size|max number of entries|record size|node size|table width`), "0 in a field that must be positive", setField(0)},
+	{"most", fieldNames(`entries used|number of symbols|number of filters|number of members|number of records in .*|total number of header messages`), "more entries than the structure can contain", setField(1<<64 - 1)},
+	{"unknown", fieldNames(`filter identification value`), "filter that is not registered", setField(32_500)},
+	{"beyond", fieldNames(`link name offset|offset of name in local heap|offset to head of free-list`), "name offset after the end of its heap", setField(1 << 20)},
+	{"beyond", fieldNames(`length of link name|name size|name length|datatype size|dataspace size`), "field that extends beyond its message", func(b []byte, _ int) { b[0] |= 0xF8 }},
+	{"wrong", fieldNames(`entry size|element size|heap ID length|maximum heap size`), "size that differs from the size of the entries", func(b []byte, _ int) { b[0] += 3 }},
+	{"beyond", fieldNames(`bit offset|bit precision`), "bit field outside the element", setField(200)},
 }
 
 // hdf5BreakBases are valid vectors, one for each structure to break.
@@ -131,7 +131,7 @@ func eachBrokenHDF5(dir string, base Case, f func(c Case, b []byte) error) error
 		name string
 		n    int
 	}{{"cut-half", len(whole) / 2}, {"cut-last-byte", len(whole) - 1}, {"cut-superblock", 40}, {"empty", 0}} {
-		add(x.name, "the file ends early", hdf5Document+": II.A, end of file address", whole[:x.n])
+		add(x.name, "truncated file", hdf5Document+": II.A, end of file address", whole[:x.n])
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-// Broken HDF5 files that are not vectors, because a reader accepts them.
+// Invalid HDF5 files that are not vectors, because a reader accepts them.
 
 package crosscheck
 

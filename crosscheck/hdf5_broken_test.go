@@ -89,5 +89,5 @@ func TestHDF5_invalidFiles(t *testing.T) {
 		}
 	}
 	require.Equal(t, hdf5Verdicts, got)
-	t.Logf("%d broken files, %d of them no vectors; libhdf5 died of %d this time: %v", len(names), len(got), len(crashes), crashes)
+	t.Logf("%d invalid files, %d of them are not vectors; libhdf5 crashed on %d in this run: %v", len(names), len(got), len(crashes), crashes)
 }

@@ -31,14 +31,14 @@ type hdf5Misread struct {
 }
 
 var hdf5Rules = []rule[hdf5Misread]{
-	{"the bytes of each number are taken in the other order", "byte order", "IV.A.2.d Datatype, class bit field: bit 0 is the byte order, 0 little-endian, 1 big-endian", hdf5Misread{swapped: true}},
-	{"the filter mask of a chunk is ignored", "filter mask", "III.A.1 chunk key: a set bit of the filter mask says that the filter was skipped for this chunk", hdf5Misread{maskIgnored: true}},
-	{"unfiltered edge chunks are taken to be filtered", "edge chunk", "IV.A.2.i layout version 4, flags bit 0: do not apply filters to a partial edge chunk", hdf5Misread{edgesFiltered: true}},
+	{"the bytes of each number are reversed", "byte order", "IV.A.2.d Datatype, class bit field: bit 0 is the byte order, 0 little-endian, 1 big-endian", hdf5Misread{swapped: true}},
+	{"the filter mask of a chunk is ignored", "filter mask", "III.A.1 chunk key: a set bit of the filter mask means that the filter was skipped for this chunk", hdf5Misread{maskIgnored: true}},
+	{"filters are undone for unfiltered edge chunks", "edge chunk", "IV.A.2.i layout version 4, flags bit 0: do not apply filters to a partial edge chunk", hdf5Misread{edgesFiltered: true}},
 	{"the shuffle is not undone", "filter 2 (shuffle)", "IV.A.2.l: filters are undone from the last to the first", hdf5Misread{skip: h5.FilterShuffle}},
-	{"what is not stored is zero", "fill value", "IV.A.2.f: elements of space that is not allocated have the fill value", hdf5Misread{fillZero: true}},
-	{"chunks at the edges are taken to be cut to the shape", "edge chunk", "III.A.1: all chunks have the size of the layout message, also those that reach over the edge", hdf5Misread{edgeCut: true}},
-	{"stored chunks are put one after another", "missing chunk", "III.A.1: the place of a chunk is that of its offset; chunks may be missing", hdf5Misread{packed: true}},
-	{"the first axis of a chunk is taken to change fastest", "axis order", "IV.A.2.b: the last dimension changes fastest", hdf5Misread{columnMajor: true}},
+	{"elements that are not stored are read as zero", "fill value", "IV.A.2.f: elements of space that is not allocated have the fill value", hdf5Misread{fillZero: true}},
+	{"edge chunks are read as if they were cut to the shape of the dataset", "edge chunk", "III.A.1: all chunks have the size of the layout message, also those that extend beyond the edge", hdf5Misread{edgeCut: true}},
+	{"stored chunks are placed one after another, without gaps for missing chunks", "missing chunk", "III.A.1: the offset in the key determines the position of a chunk; chunks may be missing", hdf5Misread{packed: true}},
+	{"the first dimension of a chunk is read as the one that varies fastest", "axis order", "IV.A.2.b: the last dimension varies fastest", hdf5Misread{columnMajor: true}},
 }
 
 // hdf5Stored is a dataset of fixed-size elements as it is stored.
@@ -181,7 +181,7 @@ func (s *hdf5Stored) read(m hdf5Misread) ([]byte, error) {
 					rest /= grid[i]
 				}
 			}
-			s.place(out, b, offset, m)
+			s.put(out, b, offset, m)
 		}
 	}
 	if m.swapped && (s.info.Datatype.Class == h5.Integer || s.info.Datatype.Class == h5.Float) {
@@ -197,8 +197,8 @@ func (s *hdf5Stored) elsewhere() bool {
 	return s.info.Layout == h5.Virtual || len(s.info.External) > 0
 }
 
-// place copies the elements of a chunk to their positions in the dataset.
-func (s *hdf5Stored) place(out, b []byte, offset []int64, m hdf5Misread) {
+// put copies the elements of a chunk to their positions in the dataset.
+func (s *hdf5Stored) put(out, b []byte, offset []int64, m hdf5Misread) {
 	dims, chunks := s.info.Space.Dims, s.info.Chunks
 	shape := make([]int64, len(dims)) // of the part inside the dataset
 	n := int64(1)
@@ -231,8 +231,8 @@ func (s *hdf5Stored) place(out, b []byte, offset []int64, m hdf5Misread) {
 }
 
 const (
-	elementsSentence = "IV.A.2.b and IV.A.2.d: elements stand in row-major order, each as its datatype says; one of variable length is what its entry in the global heap holds"
-	chunkSentence    = "III.A.1, VII: a chunk stands where its entry in the index says, all of it row-major; filters are undone from the last to the first, except those in its mask"
+	elementsSentence = "IV.A.2.b and IV.A.2.d: elements are stored in row-major order, each in the form of its datatype; an element of variable length is stored in the global heap"
+	chunkSentence    = "III.A.1, VII: the index contains the address of each chunk, whose elements are in row-major order; filters are undone from the last to the first, except those in the filter mask"
 )
 
 func explainHDF5(path string, c Case, got []byte) (*Explanation, error) {
@@ -325,7 +325,7 @@ func (s *hdf5Stored) inside(c *hdf5Chunk, b []byte) []byte {
 	out := make([]byte, s.info.Space.NumElems()*int64(s.item))
 	whole := make([]byte, int64(s.item)*s.chunkElems())
 	copy(whole, b)
-	s.place(out, whole, c.Offset, hdf5Misread{})
+	s.put(out, whole, c.Offset, hdf5Misread{})
 	return out
 }
 
@@ -344,13 +344,13 @@ func (s *hdf5Stored) partsAt(c *hdf5Chunk, got []byte) string {
 	theirs := s.only(c, got)
 	for i := len(steps) - 2; i >= 0; i-- {
 		if bytes.Equal(s.inside(c, steps[i].data), theirs) {
-			return steps[i+1].name + ": not done, the answer is what stands before it"
+			return steps[i+1].name + ": not done, the result equals the data before this step"
 		}
 	}
 	if len(steps) == 1 {
 		return "chunks"
 	}
-	return steps[len(steps)-1].name + ", or a step before it"
+	return steps[len(steps)-1].name + ", or an earlier step"
 }
 
 func (s *hdf5Stored) chunkElems() int64 {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var writeGolden = flag.Bool("golden", false, "write golden/*.h5 anew, which cannot be the same bytes")
+var writeGolden = flag.Bool("golden", false, "write golden/*.h5 again, with other bytes")
 
 // TestGoldenVectors checks the digests of the golden files against golden/MANIFEST.md. Files that
 // the same functions write today must decode to the same data.

@@ -429,16 +429,16 @@ func (e *emitter) oldDrivers() error {
 // its name in the link: 1, 2, 4 or 8 bytes.
 func extended(m rawMessage, code int, elements []byte) []byte {
 	b := bin(nil).text(h5file.Signature).u8(2, 8, 8, 0).addr(0).zeros(3 * 8).u32(0)
-	place := func(at int, structure []byte) {
+	write := func(at int, structure []byte) {
 		b.put64(at, len(b))
 		b = b.bytes(structure).pad8()
 	}
-	place(20, header1([]rawMessage{m}))
+	write(20, header1([]rawMessage{m}))
 	data := len(b)
 	b = b.bytes(elements).pad8()
 	object := len(b)
 	b = b.bytes(header1([]rawMessage{space1(len(elements) / 4), {h5file.DatatypeType, rawInt(1, 4, true)}, contiguous(data, len(elements))})).pad8()
-	place(36, header1([]rawMessage{
+	write(36, header1([]rawMessage{
 		{h5file.LinkInfoType, bin(nil).u8(0, 0).undefined().undefined()},
 		{h5file.GroupInfoType, bin(nil).u8(0, 0)},
 		{h5file.LinkType, bin(nil).u8(1, code).bytes(little(1, 1<<code)).text("d").addr(object)},

@@ -47,7 +47,7 @@ func TestMisread_hdf5(t *testing.T) {
 		}
 	}
 	for _, r := range rulesToName(hdf5Rules) {
-		require.Positive(t, named[r.name], "no vector names: %s", r.name)
+		require.Positive(t, named[r.name], "no explanation contains the rule: %s", r.name)
 	}
 	require.Greater(t, rebuilt, 20)
 }
@@ -76,7 +76,7 @@ func TestHDF5_filterStages(t *testing.T) {
 		require.Equal(t, s.inside(k, steps[len(steps)-1].data), s.only(k, right), c.ID)
 		for i := range steps[:len(steps)-1] {
 			got := bytes.Clone(right)
-			s.place(got, padded(s, steps[i].data), k.Offset, hdf5Misread{})
+			s.put(got, padded(s, steps[i].data), k.Offset, hdf5Misread{})
 			if bytes.Equal(got, right) {
 				continue
 			}

@@ -34,10 +34,10 @@ func reread(t *testing.T, interpreter string, least map[string]int) {
 	t.Helper()
 	dir, m := crosscheck.Corpus(t)
 	cmd := exec.Command(interpreter, append([]string{"testdata/reread.py", dir}, slices.Collect(maps.Keys(least))...)...)
-	var talk bytes.Buffer
-	cmd.Stderr = &talk
+	var diagnostics bytes.Buffer
+	cmd.Stderr = &diagnostics
 	out, err := cmd.Output()
-	require.NoError(t, err, talk.String())
+	require.NoError(t, err, diagnostics.String())
 	cases := make(map[string]crosscheck.Case, len(m.Cases))
 	for _, c := range m.Cases {
 		cases[c.ID] = c

@@ -87,19 +87,19 @@ func Load(dir string) (*Manifest, error) {
 
 func (m *Manifest) check() error {
 	if m.Schema != Schema {
-		return fmt.Errorf("schema %q, this version reads %q", m.Schema, Schema)
+		return fmt.Errorf("schema: got %q, want %q", m.Schema, Schema)
 	}
 	seen := make(map[string]bool, len(m.Cases))
 	for _, c := range m.Cases {
 		switch {
 		case c.ID == "" || seen[c.ID]:
-			return fmt.Errorf("id %q is empty or stands twice", c.ID)
+			return fmt.Errorf("id %q is empty or not unique", c.ID)
 		case !filepath.IsLocal(filepath.FromSlash(c.Path)):
 			return fmt.Errorf("%s: path %q leaves the directory", c.ID, c.Path)
 		case c.Must != Accept && c.Must != Refuse:
-			return fmt.Errorf("%s: must be %q or %q, not %q", c.ID, Accept, Refuse, c.Must)
+			return fmt.Errorf("%s: must: got %q, want %q or %q", c.ID, c.Must, Accept, Refuse)
 		case (c.Must == Accept) != (c.Decoded != nil):
-			return fmt.Errorf("%s: decoded stands with %q and only there", c.ID, Accept)
+			return fmt.Errorf("%s: decoded must exist if must is %q, and only then", c.ID, Accept)
 		}
 		seen[c.ID] = true
 	}

@@ -88,7 +88,7 @@ func TestJUnit_schema(t *testing.T) {
 			require.Equal(t, wanted, strings.Join(has, " "))
 			if name == "testsuite" {
 				for _, part := range []string{"tests", "failures", "errors"} {
-					counted["said "+part] += number(e, part)
+					counted["attribute "+part] += number(e, part)
 				}
 			}
 			counted[name]++
@@ -98,7 +98,7 @@ func TestJUnit_schema(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]float64{
-		"testsuites": 1, "testsuite": 2, "testcase": 14, "failure": 8, "error": 4, "said tests": 14, "said failures": 8, "said errors": 4,
+		"testsuites": 1, "testsuite": 2, "testcase": 14, "failure": 8, "error": 4, "attribute tests": 14, "attribute failures": 8, "attribute errors": 4,
 	}, counted)
 }
 
@@ -158,5 +158,5 @@ func TestRun_limits(t *testing.T) {
 	require.Eventually(t, func() bool {
 		stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(text)) + "/stat")
 		return err != nil || strings.Contains(string(stat), ") Z ")
-	}, time.Minute, 10*time.Millisecond, "the sleeping process lives on")
+	}, time.Minute, 10*time.Millisecond, "the child process still runs")
 }

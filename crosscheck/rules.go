@@ -57,9 +57,9 @@ var datatypes = []structure{{name: "message datatype"}, {name: "datatype"}, {nam
 // of the rule and its test, for example:
 //
 //	node level 0 | node level = 0
-//	another signature | refuse signature
+//	wrong signature | refuse signature
 //	cache type 0 | @ entry; cache type = 0
-//	type 0, for tests | - the document: not used in files
+//	type 0, for tests | - according to the document no file contains it
 //
 // The reason after "-" explains why the reference libraries cannot express the rule, and that after
 // "?" why no vector exercises a rule that they can express.

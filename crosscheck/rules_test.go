@@ -207,6 +207,6 @@ func TestEmit_small(t *testing.T) {
 	})
 	t.Run("small and full", func(t *testing.T) {
 		_, err := Emit(t.Context(), filepath.Join(t.TempDir(), "x"), &Options{Small: true, Full: true})
-		require.ErrorContains(t, err, "both")
+		require.ErrorContains(t, err, "exclude each other")
 	})
 }

@@ -30,7 +30,7 @@ const (
 	Refused         Verdict = "refused"          // an error for a valid vector
 	Crash           Verdict = "crash"            // ended by a signal, a panic or an abort
 	Hang            Verdict = "hang"             // exceeded the time limit
-	WronglyAccepted Verdict = "wrongly accepted" // no error for a broken vector
+	WronglyAccepted Verdict = "wrongly accepted" // no error for an invalid vector
 	Unreadable      Verdict = "unreadable"       // one of the judges refuses the written file
 )
 
@@ -145,13 +145,13 @@ func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 	}
 	switch {
 	case o.Read == "" && o.Write == "" && o.Adapter == "":
-		return nil, errors.New("crosscheck: no command that reads or writes")
+		return nil, errors.New("crosscheck: no command to read or write")
 	case o.Adapter != "" && (o.Read != "" || o.Write != ""):
-		return nil, errors.New("crosscheck: an adapter together with another command")
+		return nil, errors.New("crosscheck: an adapter cannot be combined with another command")
 	case o.Read != "" && (!strings.Contains(o.Read, "{in}") || !strings.Contains(o.Read, "{out}")):
-		return nil, fmt.Errorf("crosscheck: the command %q must hold {in} and {out}", o.Read)
+		return nil, fmt.Errorf("crosscheck: the command %q must contain {in} and {out}", o.Read)
 	case o.Write != "" && (!strings.Contains(o.Write, "{spec}") || !strings.Contains(o.Write, "{out}")):
-		return nil, fmt.Errorf("crosscheck: the command %q must hold {spec} and {out}", o.Write)
+		return nil, fmt.Errorf("crosscheck: the command %q must contain {spec} and {out}", o.Write)
 	}
 	o.defaults()
 	scratch, err := os.MkdirTemp("", "crosscheck-")
@@ -177,7 +177,7 @@ func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 		}
 	}
 	if o.Only != "" && len(cases) == 0 {
-		return nil, fmt.Errorf("crosscheck: %s: no case %q in the manifest", dir, o.Only)
+		return nil, fmt.Errorf("crosscheck: %s: unknown case %q", dir, o.Only)
 	}
 	r := &Report{Schema: ReportSchema, Subject: strings.Join(slices.DeleteFunc([]string{o.Read, o.Write}, func(s string) bool { return s == "" }), "; ")}
 	o.Workers = min(o.Workers, max(len(cases), 1))
@@ -296,7 +296,7 @@ func runRead(ctx context.Context, dir string, c Case, out string, o *RunOptions)
 		err = errors.New(res.Detail)
 	case c.Must == Accept:
 		if got, err = os.ReadFile(out); err != nil {
-			err = fmt.Errorf("status 0 and no output: %w", err)
+			err = fmt.Errorf("the command succeeded without output: %w", err)
 		}
 	}
 	judged := Judge(dir, c, got, err)
@@ -318,8 +318,8 @@ func execute(ctx context.Context, o *RunOptions, line string, words map[string]s
 	limited, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	cmd := exec.CommandContext(limited, "/bin/sh", "-c", line)
-	var talk bytes.Buffer
-	cmd.Stderr = &bounded{b: &talk}
+	var diagnostics bytes.Buffer
+	cmd.Stderr = &bounded{b: &diagnostics}
 	// A process group, so that the shell's children are killed with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -327,7 +327,7 @@ func execute(ctx context.Context, o *RunOptions, line string, words map[string]s
 	start := time.Now()
 	err := cmd.Run()
 	res.Time = time.Since(start)
-	last := lastLine(talk.String())
+	last := lastLine(diagnostics.String())
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
@@ -336,7 +336,7 @@ func execute(ctx context.Context, o *RunOptions, line string, words map[string]s
 		res.Verdict, res.Detail = Hang, fmt.Sprintf("still running after %v", o.Timeout)
 	case errors.As(err, &exit) && (exit.ExitCode() < 0 || exit.ExitCode() >= 128):
 		res.Verdict, res.Detail = Crash, join(exit.String(), last)
-	case errors.As(err, &exit) && goPanic(talk.String()):
+	case errors.As(err, &exit) && goPanic(diagnostics.String()):
 		res.Verdict, res.Detail = Crash, join("a Go panic", last)
 	case errors.As(err, &exit):
 		res.Verdict, res.Detail = Refused, join(exit.String(), last)
@@ -394,7 +394,7 @@ func judge(res *Result, dir string, c Case, got []byte) {
 }
 
 // Explain compares a reader's result for a case of the vectors in dir with that of the reference.
-// It returns an error if the vector does not match the manifest, or is broken.
+// It returns an error if the vector does not match the manifest, or is invalid.
 func Explain(dir string, c Case, got []byte) (*Explanation, error) {
 	if c.Must == Refuse {
 		return nil, fmt.Errorf("crosscheck: %s must be refused: it has no values to compare", c.ID)

@@ -252,7 +252,7 @@ func unshuffle(dst, src []byte, size int, m misread) {
 }
 
 // unbitshuffle undoes a bit shuffle, which stores bit 0 of byte 0 of all elements, then bit 1, and
-// so on. A byte holds the bits of 8 elements, the first in the lowest bit. Only a multiple of 8
+// so on. A byte contains the bits of 8 elements, the first in the lowest bit. Only a multiple of 8
 // elements is moved. Chunks of version 2 are not moved at all if their block is not such a
 // multiple.
 func unbitshuffle(dst, src []byte, size int, version uint8, m misread) {

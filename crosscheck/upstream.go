@@ -1,4 +1,4 @@
-// Groups of alike failures, and reports on them for the authors of the tested program.
+// Groups of similar failures, and reports on them for the authors of the tested program.
 
 package crosscheck
 
@@ -109,7 +109,7 @@ func (r *Report) WriteUpstream(ctx context.Context, vectors string, o RunOptions
 		}
 		c, ok := smallest(cases, g.Cases)
 		if !ok {
-			return fmt.Errorf("crosscheck: %s: no case %q in the manifest", vectors, g.First.Case)
+			return fmt.Errorf("crosscheck: %s: unknown case %q", vectors, g.First.Case)
 		}
 		f := finding{group: g, m: m, dir: vectors, vectors: vectors, c: c, original: c, like: cases[c.Params["base"]].Decoded}
 		for _, x := range r.Results {
@@ -237,7 +237,7 @@ func (f *finding) write(a *adapter, out string, n int) error {
 func (f *finding) expected(b *strings.Builder) error {
 	b.WriteString("## Expected and actual result\n\n")
 	if f.c.Must == Refuse {
-		fmt.Fprintf(b, "Expected: an error, because %s.\n\nActual: %s.\n\n", markdown(f.c.Rule), map[bool]string{true: "no error", false: markdown(f.result.Detail)}[f.result.Verdict == WronglyAccepted])
+		fmt.Fprintf(b, "Expected: an error, because the file is invalid: %s.\n\nActual: %s.\n\n", markdown(f.c.Rule), map[bool]string{true: "no error", false: markdown(f.result.Detail)}[f.result.Verdict == WronglyAccepted])
 		return nil
 	}
 	want, err := Decode(f.dir, f.c)
@@ -365,7 +365,7 @@ func (f *finding) contents(b *strings.Builder) error {
 		if err != nil {
 			return fmt.Errorf("crosscheck: %w", err)
 		}
-		fmt.Fprintf(b, "\nThe file `%s`, to which it refers:\n\n", name)
+		fmt.Fprintf(b, "\nThe file `%s`, to which it refers, in base64:\n\n", name)
 		writeBase64(b, content)
 	}
 	return nil

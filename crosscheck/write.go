@@ -63,7 +63,7 @@ func readWritten(area, path, object, name string) (w *written, err error) {
 			return nil, err
 		}
 		if int(c.CBytes) != len(b) {
-			return nil, fmt.Errorf("the file has %d bytes, the header says %d", len(b), c.CBytes)
+			return nil, fmt.Errorf("size of the chunk: got %d bytes, want %d as in the header", len(b), c.CBytes)
 		}
 		d, err := cblosc.NewDecompressor(nil)
 		if err != nil {
@@ -181,7 +181,7 @@ func newSpec(dir string, c Case) (*Spec, []byte, error) {
 func judgeWritten(ctx context.Context, res *Result, s *Spec, data []byte, out string) {
 	got, err := readWritten(s.Area, out, s.Object, s.Params["name"])
 	if errors.Is(err, os.ErrNotExist) && !exists(out) {
-		res.Verdict, res.Detail = Refused, "it succeeded without output"
+		res.Verdict, res.Detail = Refused, "the command succeeded without output"
 		return
 	}
 	if err != nil {
@@ -249,7 +249,7 @@ func explainWritten(s *Spec, got, data []byte, out string) *Explanation {
 	x.Got, x.Want, x.GotSize, x.WantSize = x.Want, x.Got, x.WantSize, x.GotSize
 	x.Stage = "written, " + x.Stage
 	if x.Rule != "" {
-		x.Rule = "it would be right if " + x.Rule
+		x.Rule = "the result would be right if " + x.Rule
 	}
 	return x
 }

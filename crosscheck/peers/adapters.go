@@ -92,7 +92,7 @@ func formatAccepts(in request) error {
 			return err
 		}
 		if int(h.CBytes) != len(b) {
-			return fmt.Errorf("%d bytes, the header says %d", len(b), h.CBytes)
+			return fmt.Errorf("size of the chunk: got %d bytes, want %d as in the header", len(b), h.CBytes)
 		}
 		return chunk.Check(b)
 	case "frame", "b2nd", "caterva":

@@ -17,29 +17,29 @@ import (
 
 var columns = []crosscheck.Verdict{crosscheck.Pass, crosscheck.Refused, crosscheck.Wrong, crosscheck.WronglyAccepted, crosscheck.Unreadable, crosscheck.Crash, crosscheck.Hang}
 
-// word summarizes an area: the worst result for valid vectors, and the results for broken ones.
-func word(sound, broken map[crosscheck.Verdict]int) string {
+// summary summarizes an area: the worst result for valid vectors, and those for invalid ones.
+func summary(valid, invalid map[crosscheck.Verdict]int) string {
 	asked := 0
-	for _, n := range sound {
+	for _, n := range valid {
 		asked += n
 	}
 	w := "all valid cases right"
 	switch {
-	case sound[crosscheck.Unreadable] > 0:
+	case valid[crosscheck.Unreadable] > 0:
 		w = "writes some invalid files"
-	case sound[crosscheck.Crash]+sound[crosscheck.Hang] > 0:
+	case valid[crosscheck.Crash]+valid[crosscheck.Hang] > 0:
 		w = "crashes"
-	case sound[crosscheck.Wrong] > 0:
+	case valid[crosscheck.Wrong] > 0:
 		w = "partly right, silently wrong in some cases"
-	case sound[crosscheck.Refused] == asked:
+	case valid[crosscheck.Refused] == asked:
 		w = "refused"
-	case sound[crosscheck.Refused] > 0:
+	case valid[crosscheck.Refused] > 0:
 		w = "partly right"
 	}
-	if broken[crosscheck.WronglyAccepted] > 0 {
+	if invalid[crosscheck.WronglyAccepted] > 0 {
 		w += "; accepts some invalid files"
 	}
-	if broken[crosscheck.Crash]+broken[crosscheck.Hang] > 0 {
+	if invalid[crosscheck.Crash]+invalid[crosscheck.Hang] > 0 {
 		w += "; crashes on some invalid files"
 	}
 	return w
@@ -90,7 +90,7 @@ The vectors exercise at least 95 %% of the rules of each format document that th
 			areas = append(areas, "write "+area)
 		}
 		for _, area := range areas {
-			n, sound, broken := make(map[crosscheck.Verdict]int), make(map[crosscheck.Verdict]int), make(map[crosscheck.Verdict]int)
+			n, valid, invalid := make(map[crosscheck.Verdict]int), make(map[crosscheck.Verdict]int), make(map[crosscheck.Verdict]int)
 			asked := 0
 			for _, r := range o.report.Results {
 				if r.Area != strings.TrimPrefix(area, "write ") || (r.Direction == crosscheck.Writing) != strings.HasPrefix(area, "write ") {
@@ -99,15 +99,15 @@ The vectors exercise at least 95 %% of the rules of each format document that th
 				asked++
 				n[r.Verdict]++
 				if must[r.Case] == crosscheck.Accept {
-					sound[r.Verdict]++
+					valid[r.Verdict]++
 				} else {
-					broken[r.Verdict]++
+					invalid[r.Verdict]++
 				}
 			}
 			if asked == 0 {
 				continue
 			}
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %d |", o.peer.name, o.peer.language, o.report.Version, area, word(sound, broken), asked)
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %d |", o.peer.name, o.peer.language, o.report.Version, area, summary(valid, invalid), asked)
 			for _, v := range columns {
 				fmt.Fprintf(b, " %d |", n[v])
 			}

@@ -225,7 +225,7 @@ verify checks it.
 
 With --adapter one process answers many requests on its standard input, for example a
 script of 40 lines around a library. docs/crosscheck-peers.md describes the protocol and
-the limits. --reports then writes a page for each group of alike failures, for the
+the limits. --reports then writes a page for each group of similar failures, for the
 authors of the library, with the smallest file that shows the failure.
 
 The exit code is 0 if every case passed, 1 if one failed, 2 if the cases could not be
