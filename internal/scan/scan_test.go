@@ -32,8 +32,7 @@ import (
 // TestFile_store scans valid containers of python-blosc2, and hostile ones.
 func TestFile_store(t *testing.T) {
 	const golden = "../../testdata/store.b2z"
-	note := "note not-examined /embed.b2e: "
-	expect(t, golden, "b2z", note)
+	expect(t, golden, "b2z", "note not-examined /embed.b2e: 4 embedded frames of 982 bytes") // python-blosc2 compresses the map with zstd
 	dir := t.TempDir()
 	for _, target := range []string{"x.b2d", "x.b2e"} {
 		_, err := hyperslab.CopyTree(bg, filepath.Join(dir, target), golden, &hyperslab.TreeOptions{Accept: func(hyperslab.Problem) bool { return true }})
@@ -43,6 +42,16 @@ func TestFile_store(t *testing.T) {
 	expect(t, filepath.Join(dir, "x.b2e"), "b2e", "note not-examined")
 	b, err := os.ReadFile(golden)
 	require.NoError(t, err)
+	t.Run("corrupt map in zstd", func(t *testing.T) {
+		for i, stream := range []string{"\x28\xb5\x2f\xfd", "embed_map"} {
+			corrupt, at := bytes.Clone(b), bytes.LastIndex(b, []byte(stream))
+			require.Positive(t, at)
+			corrupt[at] ^= 1
+			file := filepath.Join(dir, fmt.Sprintf("corrupt%d.b2z", i))
+			require.NoError(t, os.WriteFile(file, corrupt, 0o600))
+			expect(t, file, "b2z", "error structure /embed.b2e: ")
+		}
+	})
 	attacks, err := storeattack.All(b)
 	require.NoError(t, err)
 	for _, x := range attacks {

@@ -4,8 +4,11 @@ package scan
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"math"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
@@ -48,7 +51,7 @@ func (s *scanner) zip(r io.ReaderAt, size int64) error {
 
 // embedding scans the map of a frame that embeds others, and reports whether it is one. References
 // to servers are findings. The embedded frames are compressed and are not examined, and neither is
-// a map that is compressed with a codec other than blosclz.
+// a map that is compressed with a codec other than blosclz or zstd.
 func (s *scanner) embedding(f *cframe.Frame) (is bool, err error) {
 	for _, l := range f.Metalayers {
 		is = is || b2store.IsEmbedLayer(l.Name)
@@ -106,8 +109,11 @@ func (s *scanner) layer(f *cframe.Frame, name string) ([]byte, bool, error) {
 		return nil, false, s.fail("", err)
 	}
 	dst := make([]byte, h.NBytes)
-	err = chunk.Decode(dst, b)
-	if errors.Is(err, format.ErrUnsupported) { // python-blosc2 compresses it with zstd
+	c, err := chunk.Parse(b)
+	if err == nil {
+		err = c.DecodeZstd(dst, zstdStream)
+	}
+	if errors.Is(err, format.ErrUnsupported) { // for example a metalayer in lz4
 		s.addLevel(NotExamined, Note, "", -1, "metalayer %s: %v", name, err)
 		return nil, false, nil
 	}
@@ -115,4 +121,24 @@ func (s *scanner) layer(f *cframe.Frame, name string) ([]byte, bool, error) {
 		return nil, false, s.fail("", err)
 	}
 	return dst, true, nil
+}
+
+// maxWindow is the maximum window of a Zstandard stream. A window takes no memory, because the
+// decoder refers to dst.
+const maxWindow = 128 << 20
+
+// zstdStream decodes a Zstandard stream to exactly len(dst) bytes. It takes memory in proportion to
+// dst, because the decoder fails when dst is full.
+func zstdStream(dst, stream []byte) error {
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxMemory(uint64(max(len(dst), maxWindow))), zstd.WithDecodeAllCapLimit(true))
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	got, err := z.DecodeAll(stream, dst[:0:len(dst)])
+	if err == nil && len(got) != len(dst) {
+		err = fmt.Errorf("%d bytes", len(got))
+	}
+	return err
 }

@@ -26,7 +26,11 @@ func Decode(dst, src []byte) error {
 }
 
 // Decode is the function Decode on a parsed chunk.
-func (c *Chunk) Decode(dst []byte) error {
+func (c *Chunk) Decode(dst []byte) error { return c.DecodeZstd(dst, nil) }
+
+// DecodeZstd is Decode for chunks of the codec zstd too. zstd decodes one stream to exactly
+// len(dst) bytes.
+func (c *Chunk) DecodeZstd(dst []byte, zstd func(dst, stream []byte) error) error {
 	if len(dst) != int(c.NBytes) {
 		return bad("nbytes", 0x04, fmt.Sprintf("a buffer of %d bytes", len(dst)), itoa(c.NBytes), format.ErrSize)
 	}
@@ -53,7 +57,7 @@ func (c *Chunk) Decode(dst []byte) error {
 		if shuffled {
 			raw = tmp[:b.Length]
 		}
-		if err := c.decodeBlock(i, raw); err != nil {
+		if err := c.decodeBlock(i, raw, zstd); err != nil {
 			return err
 		}
 		if shuffled {
@@ -116,7 +120,7 @@ func (c *Chunk) decodable() (group int, err error) {
 }
 
 // decodeBlock writes the decoded streams of block i to dst, one after the other.
-func (c *Chunk) decodeBlock(i int, dst []byte) error {
+func (c *Chunk) decodeBlock(i int, dst []byte, zstd func(dst, stream []byte) error) error {
 	for j, s := range c.Blocks[i].Streams {
 		out := dst[:s.Length]
 		dst = dst[s.Length:]
@@ -132,6 +136,12 @@ func (c *Chunk) decodeBlock(i int, dst []byte) error {
 			copy(out, content)
 		default:
 			what := fmt.Sprintf("block %d, stream %d", i, j)
+			if zstd != nil && c.Codec == Zstd && c.Format == FormatZstd {
+				if err := zstd(out, content); err != nil {
+					return bad(what, int64(s.Offset), err.Error(), itoa(s.Length)+" bytes in zstd", format.ErrCorrupt)
+				}
+				continue
+			}
 			if c.Codec != BloscLZ || c.Format != FormatBloscLZ {
 				return bad(what, int64(s.Offset), "codec "+c.Codec.String(), "blosclz", format.ErrUnsupported)
 			}

@@ -64,7 +64,8 @@ func (a *app) chunksCommand() *cobra.Command {
 		Long: `chunks lists the stored chunks of an array: grid coordinates, offset in the file, stored
 bytes and compression ratio. For Blosc2 and bcolz it also lists the codec of each chunk
 and whether the chunk is a run of one value, and for HDF5 the filters that were skipped.
-Chunks that were never written are not listed. No chunk is decoded.` + addressHelp + twoArguments,
+Chunks that were never written are not listed. No chunk is decoded, except those that
+contain an embedded frame of python-blosc2, whose chunks have no offset.` + addressHelp + twoArguments,
 		Example: `  hyperslab chunks etopo.h5:/ROSE
   hyperslab chunks rose.b2nd -n 20
   hyperslab chunks rose.b2nd --json`,
@@ -90,6 +91,16 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 	if err != nil {
 		return err
 	}
+	if m.Format == "objects" {
+		return fmt.Errorf("%w: %s contains Python objects of variable size, and no grid divides them into chunks; hyperslab explain lists the chunks of a frame", errors.ErrUnsupported, address)
+	}
+	stored, err := a.memberOf(address)
+	if err != nil {
+		return err
+	}
+	if stored != nil {
+		defer func() { err = errors.Join(err, stored.Close()) }()
+	}
 	if m.ChunkShape == nil {
 		return usagef("%s is not chunked: its elements lie in one piece", address)
 	}
@@ -110,6 +121,8 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 	}
 	lister := chunkLister{app: a, meta: m, grid: grid, add: add, all: o.count == 0}
 	switch {
+	case stored != nil:
+		err = lister.member(stored)
 	case m.Format == "hdf5" && a.untrusted():
 		err = lister.plainHDF5(address)
 	case m.Format == "hdf5":
@@ -227,7 +240,7 @@ func (l *chunkLister) hdf5(ctx context.Context, address string) (err error) {
 
 // plainHDF5 reads the index of an untrusted file without libhdf5.
 func (l *chunkLister) plainHDF5(address string) (err error) {
-	e, err := openExplained(address, asHDF5)
+	e, err := l.app.openExplained(address, asHDF5)
 	if err != nil {
 		return err
 	}
@@ -295,6 +308,35 @@ func (l *chunkLister) frame(file string) (err error) {
 	if err != nil {
 		return err
 	}
+	return l.index(frame, file, func(doc *chunkDoc, o cframe.Offset) {
+		at := jsonInt(0)
+		if sparse {
+			doc.File = orNull(cframe.ChunkFile(o))
+		} else {
+			at = jsonInt(int64(o) + int64(frame.HeaderSize))
+		}
+		doc.Offset = &at
+	})
+}
+
+// member reads the index of a frame in a container. An embedded frame has no offsets in the file,
+// because the values around it are compressed.
+func (l *chunkLister) member(m *memberFrame) error {
+	frame, err := cframe.Read(m, m.Size)
+	if err != nil {
+		return err
+	}
+	return l.index(frame, m.name, func(doc *chunkDoc, o cframe.Offset) {
+		if m.embedded {
+			return
+		}
+		at := jsonInt(m.at + int64(o) + int64(frame.HeaderSize))
+		doc.File, doc.Offset = orNull(m.file), &at
+	})
+}
+
+// index lists the chunks in the index of a frame. place sets the location of a stored chunk.
+func (l *chunkLister) index(frame *cframe.Frame, name string, place func(doc *chunkDoc, o cframe.Offset)) error {
 	offsets, err := frame.Offsets(nil)
 	if err != nil {
 		return err
@@ -306,7 +348,7 @@ func (l *chunkLister) frame(file string) (err error) {
 		}
 		if o.IsSpecial() {
 			if unstored++; l.all && unstored > maxUnstored {
-				return usagef("%s has %d chunks, of which more than %d are not stored; -n N lists the first N", file, len(offsets), maxUnstored)
+				return usagef("%s has %d chunks, of which more than %d are not stored; -n N lists the first N", name, len(offsets), maxUnstored)
 			}
 		}
 		index := l.indexOf(int64(n))
@@ -321,13 +363,7 @@ func (l *chunkLister) frame(file string) (err error) {
 			}
 			doc = l.doc(index, int64(h.CBytes), int64(h.NBytes))
 			describeChunk(doc, h)
-			at := jsonInt(0)
-			if sparse {
-				doc.File = orNull(cframe.ChunkFile(o))
-			} else {
-				at = jsonInt(int64(o) + int64(frame.HeaderSize))
-			}
-			doc.Offset = &at
+			place(doc, o)
 		}
 		if err := l.add(doc); err != nil {
 			return err

@@ -111,7 +111,7 @@ func frameOf(l hyperslab.Location, format hyperslab.Format) (_ *storedFrame, err
 	}()
 	key := "/" + strings.Trim(l.Object, "/")
 	if _, group := s.Members(key); group {
-		return nil, usagef("%s is a group; hyperslab convert copies it to a new store", l)
+		return nil, usagef("%s is a group; name an array in it", l)
 	}
 	x, err := s.Object(key)
 	if err != nil {

@@ -75,7 +75,8 @@ func (a *app) explainCommand() *cobra.Command {
 		Short: "Explain every byte of a file",
 		Long: `explain annotates the structures of a file byte by byte: Blosc and Blosc2 chunks, frames
 with their b2nd or Caterva metalayers, bcolz directories and chunk files, HDF5 files,
-and with FILE:/path the header of one HDF5 object. Each line has the offset and the
+and with FILE:/path the header of one HDF5 object, or one frame of a container of
+python-blosc2 with offsets from its first byte. Each line has the offset and the
 first bytes in hexadecimal, the name of the field in the specification of the format,
 its value, its meaning, and after an exclamation mark an error.
 
@@ -110,7 +111,7 @@ func (a *app) explain(address string, o *explainFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	e, err := openExplained(address, o.as)
+	e, err := a.openExplained(address, o.as)
 	if err != nil {
 		return err
 	}
@@ -171,7 +172,7 @@ type explained struct {
 }
 
 // openExplained opens a file and determines its kind, unless as specifies it.
-func openExplained(address, as string) (_ *explained, err error) {
+func (a *app) openExplained(address, as string) (_ *explained, err error) {
 	loc, err := hyperslab.ParseLocation(address)
 	if err != nil {
 		return nil, err
@@ -193,6 +194,11 @@ func openExplained(address, as string) (_ *explained, err error) {
 	info, err := os.Stat(loc.File)
 	if err != nil {
 		return nil, ndarray.Wrap("explain", loc.File, err)
+	}
+	if as == "" || as == asFrame {
+		if m, err := a.explainedMember(loc, as); m != nil || err != nil {
+			return m, err
+		}
 	}
 	e := &explained{name: loc.File, object: loc.Object, kind: as, size: info.Size()}
 	if info.IsDir() {
@@ -220,6 +226,23 @@ func openExplained(address, as string) (_ *explained, err error) {
 		return nil, errors.Join(ndarray.Wrap("explain", loc.File, err), e.close())
 	}
 	return e, nil
+}
+
+// explainedMember opens the frame of an array in a container. It returns nil for any other file,
+// and errors.ErrUnsupported for a container of several files as a whole.
+func (a *app) explainedMember(loc hyperslab.Location, as string) (*explained, error) {
+	m, err := a.memberOf(loc.String())
+	if err != nil {
+		return nil, ndarray.Wrap("explain", loc.File, err)
+	}
+	if m != nil {
+		return &explained{name: loc.String(), kind: asFrame, file: m, size: m.Size}, nil
+	}
+	format, err := hyperslab.Sniff(loc.File)
+	if err == nil && as == "" && (format == hyperslab.B2Z || format == hyperslab.B2D) {
+		return nil, fmt.Errorf("%w: %s consists of several frames: name one as %s:/path", errors.ErrUnsupported, loc.File, loc.File)
+	}
+	return nil, nil
 }
 
 func (e *explained) close() error {

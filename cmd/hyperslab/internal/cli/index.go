@@ -59,6 +59,12 @@ func (a *app) index(ctx context.Context, file string, o *indexFlags) error {
 	if o.out == "" {
 		return usagef("index of %s: no output: -o INDEX is required", remote.Redact(file))
 	}
+	if err := wholeFile("index", file); err != nil {
+		return err
+	}
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		return fmt.Errorf("%w: an index of the directory %s, because an index describes the object at one URL", errors.ErrUnsupported, file)
+	}
 	if o.url != "" && !remote.IsURL(o.url) {
 		return usagef("--url %s: want an http, https or s3 URL", o.url)
 	}

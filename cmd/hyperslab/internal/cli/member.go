@@ -1,0 +1,106 @@
+// Frames of containers of python-blosc2, for commands that read frames without a library.
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/format/b2store"
+	"github.com/hyperslab/hyperslab/internal/regular"
+	"github.com/hyperslab/hyperslab/internal/stores"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/remote"
+)
+
+// memberFrame is the frame of an array in a container.
+type memberFrame struct {
+	*stores.Frame
+	name     string // location, for messages
+	at       int64  // offset of the frame in its file
+	file     string // name of that file in a directory; "" for a container of one file
+	embedded bool   // in the compressed values of another frame
+	close    func() error
+}
+
+func (m *memberFrame) Close() error { return m.close() }
+
+// memberOf opens the frame at an address. It returns nil for an address without a path, and for a
+// file that is no container. A frame that has its own file or member is found without a library.
+// An embedded one is decoded by C-Blosc2, and therefore not for an untrusted file.
+func (a *app) memberOf(address string) (_ *memberFrame, err error) {
+	loc, err := hyperslab.ParseLocation(address)
+	if err != nil || strings.Trim(loc.Object, "/") == "" {
+		return nil, err
+	}
+	format, err := hyperslab.Sniff(loc.File)
+	if err != nil || !isStore(format) {
+		return nil, nil // the reader of the format returns the reason
+	}
+	if remote.IsURL(loc.File) {
+		return nil, fmt.Errorf("%w: %s: the chunks of a container at a URL; copy the file first", errors.ErrUnsupported, remote.Redact(address))
+	}
+	key := "/" + strings.Trim(loc.Object, "/")
+	switch format {
+	case hyperslab.B2Z:
+		f, info, err := regular.Open(loc.File)
+		if err != nil {
+			return nil, err
+		}
+		members, err := b2store.ReadZip(f, info.Size(), b2store.Limits{})
+		if err != nil {
+			return nil, errors.Join(ndarray.Wrap("open", loc.File, ndarray.Mark(err, ndarray.ErrCorrupt)), f.Close())
+		}
+		if m, ok := memberAt(members, key); ok {
+			part := io.NewSectionReader(f, m.Offset, m.Size)
+			return &memberFrame{Frame: &stores.Frame{ReaderAt: part, Size: m.Size}, name: loc.String(), at: m.Offset, close: f.Close}, nil
+		}
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+	case hyperslab.B2D:
+		root, err := regular.OpenRoot(loc.File)
+		if err != nil {
+			return nil, err
+		}
+		members, err := b2store.ReadDir(root.FS(), b2store.Limits{})
+		if err != nil {
+			err = ndarray.Mark(err, ndarray.ErrCorrupt)
+		}
+		if err = errors.Join(err, root.Close()); err != nil {
+			return nil, ndarray.Wrap("open", loc.File, err)
+		}
+		if m, ok := memberAt(members, key); ok {
+			f, err := stores.OpenFrame(filepath.Join(loc.File, filepath.FromSlash(m.Name)))
+			if err != nil {
+				return nil, err
+			}
+			return &memberFrame{Frame: f, name: loc.String(), file: m.Name, close: f.Close}, nil
+		}
+	}
+	if a.untrusted() {
+		return nil, fmt.Errorf("%w: %s is not a file of the container: its frame is embedded or it is a column, and only a worker decodes the values of an untrusted file", errors.ErrUnsupported, loc)
+	}
+	f, err := frameOf(loc, format)
+	if err != nil {
+		return nil, ndarray.Wrap("open", loc.String(), err)
+	}
+	if f == nil {
+		return nil, fmt.Errorf("%w: %s is a column of a table, whose rows are in several frames without a common grid of chunks", errors.ErrUnsupported, loc)
+	}
+	return &memberFrame{Frame: f.Frame, name: loc.String(), embedded: true, close: f.Close}, nil
+}
+
+// memberAt returns the file of a key.
+func memberAt(members []b2store.Member, key string) (b2store.Member, bool) {
+	for _, m := range members {
+		if k, known := b2store.KeyOf(m.Name); known && k == key {
+			return m, true
+		}
+	}
+	return b2store.Member{}, false
+}
