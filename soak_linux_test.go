@@ -157,7 +157,7 @@ func soakHandle(t *testing.T, p soakPlace, seed uint64, long bool) int64 {
 	started := children(t)
 	a, err := p.open(p.location)
 	require.NoError(t, err, p.name)
-	rounds := 4
+	rounds := 2
 	if long {
 		rounds = 16
 	}

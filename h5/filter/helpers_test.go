@@ -118,6 +118,14 @@ func pythonWith(t testing.TB, modules []string, script string, args ...string) s
 	return string(out)
 }
 
+// sampled returns the step with which a Python script takes its cases: 1 if all of them must run.
+func sampled(step string) string {
+	if need.All() {
+		return "1"
+	}
+	return step
+}
+
 func newFile(t testing.TB) (*h5.File, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.h5")

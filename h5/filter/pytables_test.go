@@ -54,6 +54,8 @@ with tables.open_file(sys.argv[1], "w") as f:
         for (i, shape), (k, o), order in itertools.product(enumerate(shapes), enumerate(pipelines), ["little", "big"]):
             if (i + k) % 3 and atom.itemsize > 2:
                 continue # each pipeline with a shape, and all of them with the short types
+            if (i + k + (order == "big")) % int(sys.argv[2]):
+                continue
             v = values(atom, shape)
             name = "%d_%d_%s" % (i, k, order)
             c = f.create_carray(g, "c" + name, atom, shape, filters=tables.Filters(**o), chunkshape=tuple(max(1, n // 2) for n in shape), byteorder=order)
@@ -69,8 +71,8 @@ with tables.open_file(sys.argv[1], "w") as f:
     e = f.create_earray("/", "empty", tables.Int32Atom(), (0, 3))
     keep(e, e.atom, np.zeros((0, 3), "i4"))
 print(json.dumps(sums))
-`, path)), &want))
-	require.Greater(t, len(want), 1000)
+`, path, sampled("3"))), &want))
+	require.Greater(t, len(want), 400)
 	f, err := h5.Open(path, h5.ReadOnly)
 	require.NoError(t, err)
 	defer f.Close()

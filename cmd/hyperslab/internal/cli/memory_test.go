@@ -32,7 +32,7 @@ const ownRoom = 112
 // limit.
 func TestRun_memory(t *testing.T) {
 	dir := t.TempDir()
-	planes := int64(32) // of 8 MiB each
+	planes := int64(24) // of 8 MiB each
 	if need.All() {
 		planes = 64
 	}
