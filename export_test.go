@@ -20,16 +20,12 @@ func Isolated(ctx context.Context, location string) (ndarray.Backend, error) {
 	if err := s.find(ctx, l); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
-	r, _, err := s.remote(ctx)
+	r, err := s.remote(ctx)
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return r, nil
 }
-
-// Encode and Decode convert values that are sent to a worker.
-func Encode(v any) []byte          { return encode(v) }
-func Decode(b []byte, v any) error { return decode(b, v) }
 
 // Boxes returns the regions in which a larger region is read.
 var Boxes = boxes

@@ -136,26 +136,26 @@ func TestWire(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := rapid.Make[crossing]().Draw(t, "value")
 		var out crossing
-		require.NoError(t, hyperslab.Decode(hyperslab.Encode(in), &out))
+		require.NoError(t, worker.Decode(worker.Encode(in, nil), &out))
 		require.Equal(t, in, out)
 	})
 	for _, d := range ndarraytest.DTypes() {
 		m := ndarray.Meta{Shape: []int64{}, DType: d, Fill: make([]byte, d.Size), Compression: &ndarray.Compression{Codec: "\xff"}}
 		var out ndarray.Meta
-		require.NoError(t, hyperslab.Decode(hyperslab.Encode(m), &out))
+		require.NoError(t, worker.Decode(worker.Encode(m, nil), &out))
 		require.Equal(t, m, out)
 	}
-	require.Panics(t, func() { hyperslab.Encode(map[string]int{}) })
+	require.Panics(t, func() { worker.Encode(map[string]int{}, nil) })
 }
 
 // FuzzWire checks that decoding any bytes returns a value or worker.ErrProtocol.
 func FuzzWire(f *testing.F) {
-	f.Add(hyperslab.Encode(ndarray.Meta{Shape: []int64{3}, DType: ndarray.DTypeOf[int32](), AxisNames: []string{"x"}}))
-	f.Add(hyperslab.Encode(ndarray.Attrs{List: []ndarray.Attr{{Name: "a", Value: ndarray.Text("b")}}}))
+	f.Add(worker.Encode(ndarray.Meta{Shape: []int64{3}, DType: ndarray.DTypeOf[int32](), AxisNames: []string{"x"}}, nil))
+	f.Add(worker.Encode(ndarray.Attrs{List: []ndarray.Attr{{Name: "a", Value: ndarray.Text("b")}}}, nil))
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0x0f})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, v := range []any{new(ndarray.Meta), new(ndarray.Attrs), new(ndarray.Storage), new([]string), new(hyperslab.WireEntries)} {
-			if err := hyperslab.Decode(b, v); err != nil {
+			if err := worker.Decode(b, v); err != nil {
 				require.ErrorIs(t, err, worker.ErrProtocol)
 			}
 		}

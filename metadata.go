@@ -47,7 +47,7 @@ func (t *Tree) Metadata(ctx context.Context, path string) (m Metadata, err error
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case t.outside != nil:
-		m, err = t.outside.metadata(ctx, path)
+		err = t.outside.ask(ctx, request{Verb: "metadata", Path: path}, &m)
 	default:
 		m, err = (&walker{ctx: ctx, unlocked: t.open.Unlocked, store: t.store}).metadata(Location{File: t.location.File, Object: path}, t.format)
 		err = translate(err)
@@ -55,43 +55,9 @@ func (t *Tree) Metadata(ctx context.Context, path string) (m Metadata, err error
 	return m, ndarray.Wrap("read metadata of", t.at(path), err)
 }
 
-// wireMetadata is the encoded form of Metadata for a worker.
-type wireMetadata struct {
-	Fixed, Variable, Files            []namedBytes
-	Comment                           string
-	Born, Changed, Modified, Accessed int64 // seconds since 1970, 0 if absent
-}
-
-func (o *outside) metadata(ctx context.Context, path string) (Metadata, error) {
-	b, err := o.ask(ctx, treeRequest{Verb: "metadata", Path: path})
-	var x wireMetadata
-	if err == nil {
-		err = decode(b, &x)
-	}
-	if err != nil {
-		return Metadata{}, err
-	}
-	at := func(s int64) time.Time {
-		if s == 0 {
-			return time.Time{}
-		}
-		return time.Unix(s, 0)
-	}
-	return Metadata{x.Fixed, x.Variable, x.Files, x.Comment, at(x.Born), at(x.Changed), at(x.Modified), at(x.Accessed)}, nil
-}
-
-func (h *treeHandler) metadata(path string) ([]byte, error) {
+func (h *treeHandler) metadata(path string) (Metadata, error) {
 	m, err := (&walker{ctx: context.Background(), suspect: h.s, store: h.s.store}).metadata(h.location(path), h.s.Format)
-	if err = cause(translate(err)); err != nil {
-		return nil, h.renamed(err)
-	}
-	at := func(t time.Time) int64 {
-		if t.IsZero() {
-			return 0
-		}
-		return t.Unix()
-	}
-	return encode(wireMetadata{m.Fixed, m.Variable, m.Files, m.Comment, at(m.Born), at(m.Changed), at(m.Modified), at(m.Accessed)}), nil
+	return m, cause(translate(err))
 }
 
 func (w *walker) metadata(l Location, kind Format) (m Metadata, err error) {

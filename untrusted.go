@@ -232,6 +232,7 @@ type suspect struct {
 	Limits limits
 	Policy policy
 
+	Whole  bool // the worker serves all objects of the file, instead of the array at Object
 	Direct bool // the library runs in the program's process, without a worker
 	full   bool // a worker must have every kind of isolation
 	file   *os.File

@@ -5,25 +5,18 @@ package hyperslab
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
 	"strings"
 	"sync"
 
-	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// treeService is the name of the worker service that lists a file.
-const treeService = "hyperslab.tree"
-
 // treeBatch is the size in bytes of the entries of one response. The last entry may exceed it.
 const treeBatch = 256 << 10
-
-func init() { worker.Register(treeService, serveTree) }
 
 // walkUntrusted is Walk for an untrusted file.
 func walkUntrusted(ctx context.Context, location string, opts WalkOptions) iter.Seq2[Entry, error] {
@@ -58,10 +51,10 @@ type outside struct {
 	s    *suspect
 	file string // name of the file
 
-	client *worker.Client // nil: no worker, home answers the requests
+	client *worker.Client[request] // nil: no worker, home answers the requests
 	home   *treeHandler
 
-	mu    sync.Mutex // held from the first to the last piece of a response
+	mu    sync.Mutex // held while home answers
 	walks int        // number of walks that have begun
 }
 
@@ -94,16 +87,16 @@ func newOutside(ctx context.Context, location string, opts OpenOptions) (_ *outs
 // begin checks the file, in a worker or in this process.
 func (o *outside) begin(ctx context.Context, inProcess bool) error {
 	if !inProcess {
-		client, err := worker.NewClient(o.s.config(treeService))
+		o.s.Whole = true
+		client, err := o.s.client()
 		if err != nil {
 			return err
 		}
 		o.client = client
-		_, err = o.ask(ctx, treeRequest{Verb: "check"})
-		return err
+		return o.ask(ctx, request{Verb: "check"}, new(struct{}))
 	}
 	o.s.Direct = true
-	o.home = &treeHandler{s: o.s, window: make([]byte, 1<<20)}
+	o.home = &treeHandler{s: o.s, names: strings.NewReplacer(worker.FilePath(o.s.file), o.s.fileName())}
 	return o.home.check()
 }
 
@@ -118,19 +111,21 @@ func (o *outside) close() error {
 	return errors.Join(err, o.s.close())
 }
 
-// call sends one request.
-func (o *outside) call(ctx context.Context, request []byte, use func(answer, window []byte) error) error {
+// ask sends one request and decodes the answer into v.
+func (o *outside) ask(ctx context.Context, q request, v any) error {
 	if o.client != nil {
-		return o.client.Call(ctx, request, use)
+		return o.client.Ask(ctx, &q, o.s.Limits.Metadata, v)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	answer, err := o.home.Call(request)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	answer, err := o.home.Call(&q)
 	if err != nil {
-		return err
+		return worker.Renamed(err, o.home.names)
 	}
-	return use(answer, o.home.window)
+	return worker.Decode(worker.Encode(answer, o.home.names), v)
 }
 
 // walk yields the entries as they are received.
@@ -140,16 +135,12 @@ func (o *outside) walk(ctx context.Context, skip func(Entry) bool, yield func(En
 	mine := o.walks
 	o.mu.Unlock()
 	started := 0
-	for q := (treeRequest{Verb: "list", Path: o.s.Object, Prune: skip != nil}); ; q.Verb = "more" {
-		b, err := o.ask(ctx, q)
-		if err != nil {
+	for q := (request{Verb: "list", Path: o.s.Object, Prune: skip != nil}); ; q.Verb = "more" {
+		var batch wireEntries
+		if err := o.ask(ctx, q, &batch); err != nil {
 			return err
 		}
 		if err := o.going(mine, &started); err != nil {
-			return err
-		}
-		var batch wireEntries
-		if err := decode(b, &batch); err != nil {
 			return err
 		}
 		if len(batch.Entries) == 0 && !batch.Done {
@@ -166,7 +157,7 @@ func (o *outside) walk(ctx context.Context, skip func(Entry) bool, yield func(En
 			q.Skip = skip != nil && i == len(batch.Entries)-1 && e.Kind == Group && skip(e)
 		}
 		if batch.Failed != nil {
-			return worker.DecodeError(batch.Failed)
+			return batch.Failed
 		}
 		if batch.Done {
 			return ctx.Err()
@@ -196,11 +187,11 @@ func (o *outside) going(walk int, started *int) error {
 
 // attrs reads the attributes of the group at a path.
 func (o *outside) attrs(ctx context.Context, path string) (ndarray.Attrs, error) {
-	b, err := o.ask(ctx, treeRequest{Verb: "attrs", Path: path})
-	if err != nil {
+	var a ndarray.Attrs
+	if err := o.ask(ctx, request{Verb: "group", Path: path}, &a); err != nil {
 		return ndarray.Attrs{}, err
 	}
-	return decodeAttrs(b)
+	return a, checkAttrs(a)
 }
 
 // open opens the array at a path. The same worker reads its elements.
@@ -217,7 +208,7 @@ func (o *outside) open(ctx context.Context, path string) (*ndarray.Array, error)
 		}
 		return array(&guard{Backend: b, name: name, s: s}, nil)
 	}
-	r := &remote{client: &arrayCaller{o, path}, limits: o.s.Limits}
+	r := &remote{client: o.client, path: path, limits: o.s.Limits, close: func() error { return nil }} // the worker continues to serve other arrays
 	if err := r.load(ctx, name); err != nil {
 		return nil, err
 	}
@@ -225,110 +216,18 @@ func (o *outside) open(ctx context.Context, path string) (*ndarray.Array, error)
 	return array(r, nil)
 }
 
-// arrayCaller sends the requests for one array to the worker of its file.
-type arrayCaller struct {
-	o    *outside
-	path string
-}
-
-func (c *arrayCaller) wrap(request []byte) []byte {
-	return encode(treeRequest{Verb: "array", Path: c.path, Array: request})
-}
-
-// Call implements caller.
-func (c *arrayCaller) Call(ctx context.Context, request []byte, use func(answer, window []byte) error) error {
-	return c.o.client.Call(ctx, c.wrap(request), use)
-}
-
-// Stream implements caller.
-func (c *arrayCaller) Stream(ctx context.Context, ahead int, requests iter.Seq[[]byte], use func(answer, window []byte) error) error {
-	return c.o.client.Stream(ctx, ahead, func(yield func([]byte) bool) {
-		for q := range requests {
-			if !yield(c.wrap(q)) {
-				return
-			}
-		}
-	}, use)
-}
-
-// Close implements caller. The worker continues to serve other arrays.
-func (c *arrayCaller) Close() error { return nil }
-
-// A treeRequest requests the bytes from From on, as many as fit the window, of the result of Verb:
-//
-//   - "check": no bytes, after the check of the file
-//   - "list": the first entries from Path on
-//   - "more": the next entries
-//   - "attrs": the attributes of the group at Path
-//   - "metadata": the metadata of the object at Path
-//   - "array": the response of the array at Path to the request Array
-type treeRequest struct {
-	Verb, Path  string
-	Array       []byte
-	From        int64
-	Prune, Skip bool // "list", "more": end after each group; skip members of the last group
-}
-
 // wireEntries is a response to "list" or "more".
 type wireEntries struct {
-	Entries [][]byte // of wireEntry
+	Entries [][]byte // of Entry, encoded one by one to bound the size of a response
 	Done    bool
-	Failed  []byte // the error that ended the walk, or nil
-}
-
-// wireEntry is the encoded form of an Entry for a worker.
-type wireEntry struct {
-	Path                     string
-	Kind                     EntryKind
-	Meta                     ndarray.Meta
-	Storage                  ndarray.Storage
-	Attrs                    int
-	Type, Comment            string
-	LinkKind, TargetFile, To string
-	Failed                   []byte // Entry.Err
-}
-
-// ask returns a complete response.
-func (o *outside) ask(ctx context.Context, q treeRequest) (b []byte, err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	total := int64(-1)
-	for total < 0 || int64(len(b)) < total {
-		q.From = int64(len(b))
-		err := o.call(ctx, encode(q), func(answer, window []byte) error {
-			if len(answer) != 8 || binary.LittleEndian.Uint64(answer) > 1<<62 {
-				return fmt.Errorf("%w: an answer of %d bytes", worker.ErrProtocol, len(answer))
-			}
-			n := int64(binary.LittleEndian.Uint64(answer))
-			switch {
-			case n > o.s.Limits.Metadata:
-				return &format.Error{Format: "worker", What: q.Verb, Got: fmt.Sprintf("%d bytes", n), Want: fmt.Sprintf("at most %d", o.s.Limits.Metadata), Err: format.ErrLimit}
-			case total >= 0 && n != total:
-				return fmt.Errorf("%w: answer of %s: got %d bytes, want %d as before", worker.ErrProtocol, q.Verb, n, total)
-			}
-			total = n
-			b = append(b, window[:min(int64(len(window)), total-int64(len(b)))]...)
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return b, nil
+	Failed  error // the error that ended the walk, or nil
 }
 
 // decodeEntry decodes and validates an entry.
 func decodeEntry(b []byte) (Entry, error) {
-	var x wireEntry
-	if err := decode(b, &x); err != nil {
+	var e Entry
+	if err := worker.Decode(b, &e); err != nil {
 		return Entry{}, err
-	}
-	e := Entry{
-		Path: x.Path, Kind: x.Kind, Meta: x.Meta, Storage: x.Storage, Attrs: x.Attrs, Type: x.Type, Comment: x.Comment,
-		LinkKind: x.LinkKind, TargetFile: x.TargetFile, Target: x.To,
-	}
-	if x.Failed != nil {
-		e.Err = worker.DecodeError(x.Failed)
 	}
 	known := e.Kind == Group || e.Kind == Array || e.Kind == Link || e.Kind == Type || e.Kind == Other
 	if !known || !strings.HasPrefix(e.Path, "/") {

@@ -4,7 +4,6 @@ package hyperslab
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
@@ -21,27 +20,21 @@ import (
 
 // treeHandler answers requests for one file.
 type treeHandler struct {
-	s      *suspect
-	window []byte
+	s     *suspect
+	names *strings.Replacer // of the file's descriptor
 
 	next func() (Entry, error, bool) // of the walk; nil before it begins
 	stop func()
 	skip bool
 
-	whole []byte // the last response
-
 	array     *arrayHandler // of the array of the last request
 	arrayPath string
 }
 
-// serveTree is a service of package worker.
-func serveTree(s *worker.Session) (worker.Handler, error) {
-	x, err := suspectOf(s)
-	if err != nil {
-		return nil, err
-	}
+// serveTree returns the handler for all objects of a file.
+func serveTree(s *worker.Session, x *suspect) (worker.Handler[request], error) {
 	x.Policy.ExternalLinks, x.Policy.VirtualSources, x.Policy.ExternalFiles = true, true, true // listed only
-	h := &treeHandler{s: x, window: s.Window}
+	h := &treeHandler{s: x, names: s.Names}
 	return h, h.check()
 }
 
@@ -65,46 +58,35 @@ func (h *treeHandler) check() error {
 	return errors.Join(damage(s.check(context.Background())), s.thaw())
 }
 
-// Call writes one piece of the requested result to the window and returns the number of bytes of
-// the complete result.
-func (h *treeHandler) Call(b []byte) ([]byte, error) {
-	var q treeRequest
-	if err := decode(b, &q); err != nil {
-		return nil, err
+// Call returns the result of a request, for the file or for the array at a path.
+func (h *treeHandler) Call(q *request) (any, error) {
+	switch q.Verb {
+	case "check":
+		return struct{}{}, nil // the check was done before the first call
+	case "list":
+		h.begin(q.Path)
+		return h.more(q), nil
+	case "more":
+		return h.more(q), nil
+	case "group":
+		return h.attrs(q.Path)
+	case "metadata":
+		return h.metadata(q.Path)
 	}
-	if q.Verb == "array" {
-		a, err := h.arrayAt(q.Path)
-		if err != nil {
-			return nil, h.renamed(cause(translate(err)))
-		}
-		return a.Call(q.Array)
+	a, err := h.arrayAt(q.Path)
+	if err != nil {
+		return nil, cause(translate(err))
 	}
-	if q.From == 0 {
-		var err error
-		switch q.Verb {
-		case "check":
-			h.whole = nil // the check was done before the first call
-		case "list":
-			h.begin(q.Path)
-			h.whole = h.more(q)
-		case "more":
-			h.whole = h.more(q)
-		case "attrs":
-			h.whole, err = h.attrs(q.Path)
-		case "metadata":
-			h.whole, err = h.metadata(q.Path)
-		default:
-			err = fmt.Errorf("%w: verb %q", worker.ErrProtocol, q.Verb)
-		}
-		if err != nil {
-			return nil, err
-		}
+	return a.Call(q)
+}
+
+// Fill reads elements of the array at a path.
+func (h *treeHandler) Fill(q *request, dst []byte) (int, error) {
+	a, err := h.arrayAt(q.Path)
+	if err != nil {
+		return 0, cause(translate(err))
 	}
-	if q.From < 0 || q.From > int64(len(h.whole)) {
-		return nil, fmt.Errorf("%w: byte %d of %d", worker.ErrProtocol, q.From, len(h.whole))
-	}
-	copy(h.window, h.whole[q.From:])
-	return binary.LittleEndian.AppendUint64(nil, uint64(len(h.whole))), nil
+	return a.Fill(q, dst)
 }
 
 // location returns the location of an object through the descriptor of the open file.
@@ -112,12 +94,9 @@ func (h *treeHandler) location(path string) Location {
 	return Location{File: worker.FilePath(h.s.file), Object: path}
 }
 
-var _ worker.Beside = (*treeHandler)(nil)
-
 // Beside reports whether the request is for the open array and can run concurrently.
-func (h *treeHandler) Beside(b []byte) bool {
-	var q treeRequest
-	return decode(b, &q) == nil && q.Verb == "array" && h.array != nil && h.arrayPath == q.Path && h.array.Beside(q.Array)
+func (h *treeHandler) Beside(q *request) bool {
+	return h.array != nil && h.arrayPath == q.Path && h.array.Beside(q)
 }
 
 // arrayAt opens the array at a path. At most one array is open at a time.
@@ -149,46 +128,18 @@ func (h *treeHandler) arrayAt(path string) (*arrayHandler, error) {
 	if err != nil {
 		return nil, errors.Join(err, b.Close(), s.close())
 	}
-	h.array, h.arrayPath = &arrayHandler{array: a, backend: b, window: h.window}, path
+	h.array, h.arrayPath = &arrayHandler{array: a, backend: b}, path
 	return h.array, nil
 }
 
-// named replaces the path of the file's descriptor in text by the file's name.
-func (h *treeHandler) named(text string) string {
-	name := h.s.Name
-	if h.s.Object != "" {
-		name = strings.TrimSuffix(name, ":"+h.s.Object)
-	}
-	return strings.ReplaceAll(text, worker.FilePath(h.s.file), name)
-}
-
-// failed returns an encoded error for the program.
-func (h *treeHandler) failed(err error) []byte {
-	if err == nil {
-		return nil
-	}
-	return worker.EncodeError(h.renamed(err))
-}
-
-// renamed returns err with the file's name instead of the path of its descriptor.
-func (h *treeHandler) renamed(err error) error {
-	if err == nil {
-		return nil
-	}
-	return worker.WithText(err, h.named(err.Error()))
-}
-
-func (h *treeHandler) attrs(path string) ([]byte, error) {
+func (h *treeHandler) attrs(path string) (any, error) {
 	w := &walker{ctx: context.Background(), suspect: h.s, store: h.s.store}
 	l := h.location(path)
 	if err := w.mayBeGroup(l, h.s.Format); err != nil {
 		return nil, err
 	}
 	attrs, err := w.groupAttrs(l, h.s.Format)
-	if err = cause(translate(err)); err != nil {
-		return nil, h.renamed(err)
-	}
-	return encode(attrs), nil
+	return attrs, cause(translate(err))
 }
 
 // begin begins a walk at a path, and ends the previous walk.
@@ -206,27 +157,27 @@ func (h *treeHandler) begin(path string) {
 }
 
 // more returns the next entries of the walk.
-func (h *treeHandler) more(q treeRequest) []byte {
+func (h *treeHandler) more(q *request) wireEntries {
 	if h.next == nil {
-		return encode(wireEntries{Done: true, Failed: h.failed(fmt.Errorf("%w: the walk has not begun", worker.ErrProtocol))})
+		return wireEntries{Done: true, Failed: fmt.Errorf("%w: the walk has not begun", worker.ErrProtocol)}
 	}
 	h.skip = q.Skip
 	var batch wireEntries
 	for size := 0; size < treeBatch; {
 		e, err, ok := h.next()
 		if !ok || err != nil {
-			batch.Done, batch.Failed = true, h.failed(err)
+			batch.Done, batch.Failed = true, err
 			break
 		}
-		e.Meta.Path = h.named(e.Meta.Path)
-		b := encode(wireEntry{e.Path, e.Kind, e.Meta, e.Storage, e.Attrs, e.Type, e.Comment, e.LinkKind, e.TargetFile, e.Target, h.failed(e.Err)})
+		e.Meta.Path = h.names.Replace(e.Meta.Path)
+		b := worker.Encode(e, h.names)
 		batch.Entries = append(batch.Entries, b)
 		size += len(b)
 		if h.skip = false; q.Prune && e.Kind == Group {
 			break
 		}
 	}
-	return encode(batch)
+	return batch
 }
 
 // reach prepares a frame in a directory of arrays for the library. For an untrusted directory it

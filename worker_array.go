@@ -5,26 +5,21 @@ package hyperslab
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"iter"
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 
-	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/strided"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// service is the name of the worker service of this file.
-const service = "hyperslab.array"
+// service reads arrays and lists files.
+const service worker.Service[suspect, request] = "hyperslab.file"
 
 // windowBytes is the size of the shared memory. It is divided into slots, so that the worker can
 // fill some while the program empties another.
@@ -34,54 +29,38 @@ const windowBytes = 32 << 20
 // that data decoded by the worker is still in the processor's cache when the program copies it.
 const slotBytes = 2 << 20
 
-func init() {
-	worker.Register(service, serve)
-	worker.RegisterErrors(errors.ErrUnsupported, fs.ErrNotExist, fs.ErrPermission, fs.ErrInvalid, io.ErrUnexpectedEOF,
-		context.Canceled, context.DeadlineExceeded,
-		ndarray.ErrSize, ndarray.ErrRegion, ndarray.ErrType, ndarray.ErrShape, ndarray.ErrParam, ndarray.ErrReadOnly, ndarray.ErrFormat,
-		ndarray.ErrCorrupt, ndarray.ErrValue, ndarray.ErrNotFound,
-		format.ErrTruncated, format.ErrMagic, format.ErrVersion, format.ErrCorrupt, format.ErrLimit, format.ErrSize,
-		h5.ErrParam, h5.ErrSize, h5.ErrRegion, h5.ErrType, h5.ErrOverflow, h5.ErrPrecision, h5.ErrNotHDF5, h5.ErrTruncated, h5.ErrCorrupt,
-		h5.ErrNoFilter, h5.ErrLocked, h5.ErrKind, h5.ErrNotFound,
-		cblosc.ErrSize, cblosc.ErrRegion, cblosc.ErrParam, cblosc.ErrLimit, cblosc.ErrNotFound, cblosc.ErrFormat)
-}
+func init() { service.Register(serve) }
 
-// A request selects one piece of a response: at most Size bytes, from Skip on, of the result of
-// Verb, at offset At of the window.
+// A request asks a worker for the result of Verb:
+//
+//   - "check": no result, after the check of the file
+//   - "list": the first entries from Path on; "more": the next entries
+//   - "group": the attributes of the group at Path
+//   - "metadata": the metadata of the object at Path
+//   - "meta", "attrs", "storage", "chunk", "strings", "uniform", "equal": the result of that method
+//     of the array
+//   - "" with Fill: elements of the array
+//
+// If the worker serves a whole file, the array is the one at Path.
 type request struct {
-	Verb         string // "meta", "attrs", "storage", "chunk", "read", "strings", "uniform" or "equal"
+	Verb, Path   string
 	Start, Shape []int64
-	Part         ndarray.Region // "read": the box of the region that is needed now
-	Skip, Size   int64
-	At           int64
-	Workers      int  // "read": number of goroutines; 0: the number of processors
-	Alone        bool // "read": must not run concurrently with other requests
+	Part         ndarray.Region // elements: the box of the region that is needed now
+	Workers      int            // elements: number of goroutines; 0: the number of processors
+	Alone        bool           // elements: must not run concurrently with other requests
+	Prune, Skip  bool           // "list", "more": end after each group; skip members of the last group
 }
 
 // remote is the backend of an array that a worker reads.
 type remote struct {
 	readOnly
-	client caller
+	client *worker.Client[request]
+	path   string // request.Path
+	close  func() error
 	meta   ndarray.Meta
 	limits limits
 	level  worker.Level
 }
-
-// caller is a worker.Client, or a part of one.
-type caller interface {
-	worker.Caller
-	Stream(ctx context.Context, ahead int, requests iter.Seq[[]byte], use func(answer, window []byte) error) error
-	Close() error
-}
-
-// fileCaller is a worker that serves only one file, with one array.
-type fileCaller struct {
-	*worker.Client
-	file *os.File
-}
-
-// Close ends the worker.
-func (c *fileCaller) Close() error { return errors.Join(c.Client.Close(), c.file.Close()) }
 
 var (
 	_ ndarray.StringReader    = (*remote)(nil)
@@ -93,49 +72,53 @@ var (
 
 // isolate opens the array in a worker. After an error the caller keeps ownership of the file.
 func (s *suspect) isolate(ctx context.Context) (*ndarray.Array, error) {
-	r, client, err := s.remote(ctx)
+	r, err := s.remote(ctx)
 	if err != nil {
 		return nil, err
 	}
 	a, err := ndarray.New(r)
 	if err != nil {
-		return nil, errors.Join(err, client.Close())
+		return nil, errors.Join(err, r.client.Close())
 	}
 	return a, nil
 }
 
-// config returns the configuration of a worker for the file.
-func (s *suspect) config(service string) worker.Config {
+// client returns a client of a worker for the file.
+func (s *suspect) client() (*worker.Client[request], error) {
 	cfg := worker.Config{
-		Service: service, Open: encode(*s), Files: []*os.File{s.file},
+		Files: []*os.File{s.file}, Names: []string{s.fileName()},
 		Limits: worker.Limits{Memory: s.Limits.Memory, CPU: s.Limits.CPU, Wall: s.Limits.Wall, Window: windowBytes},
 	}
 	if s.full {
 		cfg.Require = worker.Full
 	}
-	return cfg
+	return service.Client(cfg, *s)
 }
 
-func (s *suspect) remote(ctx context.Context) (*remote, *worker.Client, error) {
-	client, err := worker.NewClient(s.config(service))
-	if err != nil {
-		return nil, nil, err
+// fileName returns the name of the file without the path of an object in it.
+func (s *suspect) fileName() string {
+	if s.Object == "" {
+		return s.Name
 	}
-	r := &remote{client: &fileCaller{client, s.file}, limits: s.Limits}
+	return strings.TrimSuffix(s.Name, ":"+s.Object)
+}
+
+func (s *suspect) remote(ctx context.Context) (*remote, error) {
+	client, err := s.client()
+	if err != nil {
+		return nil, err
+	}
+	r := &remote{client: client, limits: s.Limits, close: func() error { return errors.Join(client.Close(), s.file.Close()) }}
 	if err := r.load(ctx, s.Name); err != nil {
-		return nil, nil, errors.Join(err, client.Close())
+		return nil, errors.Join(err, client.Close())
 	}
 	r.level = client.Level()
-	return r, client, nil
+	return r, nil
 }
 
 // load requests the Meta of the array and validates it.
 func (r *remote) load(ctx context.Context, name string) error {
-	b, err := r.ask(ctx, "meta", ndarray.Region{}, r.limits.Metadata)
-	if err != nil {
-		return err
-	}
-	if err := decode(b, &r.meta); err != nil {
+	if err := r.ask(ctx, "meta", ndarray.Region{}, &r.meta); err != nil {
 		return err
 	}
 	r.meta.Path, r.meta.ReadOnly = name, true
@@ -154,50 +137,15 @@ func (r *remote) load(ctx context.Context, name string) error {
 
 func (r *remote) Meta() ndarray.Meta { return r.meta }
 
-func (r *remote) Close() error { return r.client.Close() }
+func (r *remote) Close() error { return r.close() }
 
-// ask returns the complete result of a verb, at most most bytes.
-func (r *remote) ask(ctx context.Context, verb string, g ndarray.Region, most int64) ([]byte, error) {
-	const half = windowBytes / 2
-	piece := func(i int64) []byte {
-		return encode(request{Verb: verb, Start: g.Start, Shape: g.Shape, Skip: i * half, Size: half, At: i % 2 * half})
+// ask decodes the result of a verb into v.
+func (r *remote) ask(ctx context.Context, verb string, g ndarray.Region, v any) error {
+	most := r.limits.Metadata
+	if verb == "strings" {
+		most = r.limits.Memory
 	}
-	var b []byte
-	total := int64(-1) // known after the first response
-	use := func(answer, window []byte) error {
-		n, err := r.total(answer)
-		switch {
-		case err != nil:
-			return err
-		case total >= 0 && n != total:
-			return fmt.Errorf("%w: answer of %s: got %d bytes, want %d as before", worker.ErrProtocol, verb, n, total)
-		case n > most:
-			return &format.Error{Format: "worker", What: verb, Got: fmt.Sprintf("%d bytes", n), Want: fmt.Sprintf("at most %d", most), Err: format.ErrLimit}
-		}
-		total = n
-		at := len(b) / half % 2 * half
-		b = append(b, window[at:at+int(min(half, total-int64(len(b))))]...)
-		return nil
-	}
-	if err := r.client.Call(ctx, piece(0), use); err != nil {
-		return nil, err
-	}
-	rest := func(yield func([]byte) bool) {
-		for i := int64(1); i*half < total; i++ {
-			if !yield(piece(i)) {
-				return
-			}
-		}
-	}
-	return b, r.client.Stream(ctx, 1, rest, use)
-}
-
-// total decodes a response: the number of bytes of the complete result.
-func (r *remote) total(answer []byte) (int64, error) {
-	if len(answer) != 8 || binary.LittleEndian.Uint64(answer) > 1<<62 {
-		return 0, fmt.Errorf("%w: an answer of %d bytes", worker.ErrProtocol, len(answer))
-	}
-	return int64(binary.LittleEndian.Uint64(answer)), nil
+	return r.client.Ask(ctx, &request{Verb: verb, Path: r.path, Start: g.Start, Shape: g.Shape}, most, v)
 }
 
 // slot returns the number of bytes of a slot for reading elements: at least a chunk, if two of them
@@ -239,35 +187,31 @@ func (r *remote) ReadRegion(ctx context.Context, dst []byte, g ndarray.Region) e
 		free = append(free, int64(i)*slot)
 	}
 	type piece struct {
-		box, part ndarray.Region
-		at        int64
+		part ndarray.Region
+		at   int64
 	}
 	var sent []piece // at most one per slot
-	requests := func(yield func([]byte) bool) {
+	requests := func(yield func(worker.Part[request]) bool) {
 		for box := range boxes(g, r.meta.ChunkShape, item, slot) {
 			// The worker keeps the rest of a chunk that is larger than a slot.
 			for part := range boxes(box, nil, item, slot) {
-				p := piece{box, part, free[len(free)-1]}
+				p := piece{part, free[len(free)-1]}
 				free = free[:len(free)-1]
 				sent = append(sent, p)
-				if !yield(encode(request{Verb: "read", Start: box.Start, Shape: box.Shape, Part: part, At: p.at, Size: slot, Workers: each, Alone: allowed == 1})) {
+				q := request{Path: r.path, Start: box.Start, Shape: box.Shape, Part: part, Workers: each, Alone: allowed == 1}
+				if !yield(worker.Part[request]{Request: q, At: p.at, Size: slot}) {
 					return
 				}
 			}
 		}
 	}
-	return r.client.Stream(ctx, ahead, requests, func(answer, window []byte) error {
+	return r.client.Fill(ctx, ahead, requests, func(elements []byte) error {
 		p := sent[0]
 		sent = sent[1:]
-		want := p.part.NumElems() * int64(item)
-		n, err := r.total(answer)
-		if err == nil && n != want {
-			err = fmt.Errorf("%w: %d bytes of %v, want %d", worker.ErrProtocol, n, p.part, want)
+		if want := p.part.NumElems() * int64(item); int64(len(elements)) != want {
+			return fmt.Errorf("%w: %d bytes of %v, want %d", worker.ErrProtocol, len(elements), p.part, want)
 		}
-		if err != nil {
-			return err
-		}
-		copyBox(dst, g, window[p.at:p.at+want], p.part, p.part, item)
+		copyBox(dst, g, elements, p.part, p.part, item)
 		free = append(free, p.at)
 		return nil
 	})
@@ -326,12 +270,8 @@ func cut(g ndarray.Region, chunk []int64, item, most int64, axis int, yield func
 // ReadStrings reads strings of variable length.
 func (r *remote) ReadStrings(ctx context.Context, dst []string, g ndarray.Region) error {
 	for s := range r.meta.Slabs(g) {
-		b, err := r.ask(ctx, "strings", s, r.limits.Memory)
-		if err != nil {
-			return err
-		}
 		var texts []string
-		if err := decode(b, &texts); err != nil {
+		if err := r.ask(ctx, "strings", s, &texts); err != nil {
 			return err
 		}
 		if int64(len(texts)) != s.NumElems() {
@@ -344,64 +284,49 @@ func (r *remote) ReadStrings(ctx context.Context, dst []string, g ndarray.Region
 
 // Attrs reads all attributes.
 func (r *remote) Attrs(ctx context.Context) (ndarray.Attrs, error) {
-	b, err := r.ask(ctx, "attrs", ndarray.Region{}, r.limits.Metadata)
-	if err != nil {
+	var a ndarray.Attrs
+	if err := r.ask(ctx, "attrs", ndarray.Region{}, &a); err != nil {
 		return ndarray.Attrs{}, err
 	}
-	return decodeAttrs(b)
+	return a, checkAttrs(a)
 }
 
-// decodeAttrs decodes and validates attributes.
-func decodeAttrs(b []byte) (a ndarray.Attrs, err error) {
-	if err := decode(b, &a); err != nil {
-		return ndarray.Attrs{}, err
-	}
+// checkAttrs validates attributes that a worker has returned.
+func checkAttrs(a ndarray.Attrs) error {
 	for _, x := range a.List {
 		if err := x.Value.DType.Validate(); err != nil {
-			return ndarray.Attrs{}, fmt.Errorf("%w: attribute %q: %w", worker.ErrProtocol, x.Name, err)
+			return fmt.Errorf("%w: attribute %q: %w", worker.ErrProtocol, x.Name, err)
 		}
 		if err := x.Value.Validate(); errors.Is(err, ndarray.ErrSize) || errors.Is(err, ndarray.ErrShape) {
-			return ndarray.Attrs{}, fmt.Errorf("%w: attribute %q: %w", worker.ErrProtocol, x.Name, err)
+			return fmt.Errorf("%w: attribute %q: %w", worker.ErrProtocol, x.Name, err)
 		}
 	}
-	return a, nil
+	return nil
 }
 
 // Storage requests the stored size.
 func (r *remote) Storage(ctx context.Context) (ndarray.Storage, error) {
 	var s ndarray.Storage
-	b, err := r.ask(ctx, "storage", ndarray.Region{}, r.limits.Metadata)
-	if err == nil {
-		err = decode(b, &s)
-	}
+	err := r.ask(ctx, "storage", ndarray.Region{}, &s)
 	return s, err
 }
 
 // ChunkBytes requests the stored size of a chunk.
 func (r *remote) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	var size int64
-	b, err := r.ask(ctx, "chunk", ndarray.Region{Start: []int64{n}}, r.limits.Metadata)
-	if err == nil {
-		err = decode(b, &size)
-	}
+	err := r.ask(ctx, "chunk", ndarray.Region{Start: []int64{n}}, &size)
 	return size, err
 }
 
 // Uniform returns a function that sends a request to the worker for each region. If a request
 // fails, the function returns false; the read of the region then returns the error.
 func (r *remote) Uniform(ctx context.Context) (func(ndarray.Region) bool, error) {
-	ask := func(verb string, g ndarray.Region) (is bool, err error) {
-		b, err := r.ask(ctx, verb, g, r.limits.Metadata)
-		if err == nil {
-			err = decode(b, &is)
-		}
-		return is, err
-	}
-	if known, err := ask("uniform", ndarray.Region{}); err != nil || !known {
+	var known bool
+	if err := r.ask(ctx, "uniform", ndarray.Region{}, &known); err != nil || !known {
 		return nil, err
 	}
 	return func(g ndarray.Region) bool {
-		is, err := ask("equal", g)
-		return is && err == nil
+		var is bool
+		return r.ask(ctx, "equal", g, &is) == nil && is
 	}, nil
 }

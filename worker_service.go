@@ -1,10 +1,9 @@
-// The worker's side: it checks the file, opens the array, and writes requested data to the window.
+// The worker's side: it checks the file, opens the array, and answers requests.
 
 package hyperslab
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,14 +12,16 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// serve is the service of package worker: one array per worker.
-func serve(s *worker.Session) (worker.Handler, error) {
-	x, err := suspectOf(s)
-	if err != nil {
-		return nil, err
+// serve begins a worker for one array, or for all objects of a file.
+func serve(s *worker.Session, x *suspect) (worker.Handler[request], error) {
+	if len(s.Files) != 1 {
+		return nil, fmt.Errorf("%w: %d files", worker.ErrProtocol, len(s.Files))
 	}
-	ctx := context.Background()
-	b, err := x.backend(ctx)
+	x.file = s.Files[0]
+	if x.Whole {
+		return serveTree(s, x)
+	}
+	b, err := x.backend(context.Background())
 	if err != nil {
 		return nil, bare(err)
 	}
@@ -28,73 +29,33 @@ func serve(s *worker.Session) (worker.Handler, error) {
 	if err != nil {
 		return nil, cause(err)
 	}
-	return &arrayHandler{array: a, backend: b, window: s.Window}, nil
-}
-
-// suspectOf decodes the suspect of a session, with its one file.
-func suspectOf(s *worker.Session) (*suspect, error) {
-	x := &suspect{}
-	if err := decode(s.Open, x); err != nil {
-		return nil, err
-	}
-	if len(s.Files) != 1 {
-		return nil, fmt.Errorf("%w: %d files", worker.ErrProtocol, len(s.Files))
-	}
-	x.file = s.Files[0]
-	return x, nil
+	return &arrayHandler{array: a, backend: b}, nil
 }
 
 // An arrayHandler answers requests for one array.
 type arrayHandler struct {
 	array   *ndarray.Array
 	backend ndarray.Backend // of the array
-	window  []byte
 
 	uniform func(ndarray.Region) bool // nil if the backend has no such information, or before the first request
 
-	// The last request, if its result was larger than one piece.
+	// The box of the last "read", if only a part of it was requested.
 	about request
 	whole []byte
 }
 
-// Call writes one piece of the requested result to the window. It returns the number of bytes of
-// the complete result, or of the piece for "read".
-func (h *arrayHandler) Call(b []byte) ([]byte, error) {
-	var q request
-	if err := decode(b, &q); err != nil {
-		return nil, err
-	}
-	room := int64(len(h.window))
-	if q.At < 0 || q.At > room || q.Skip < 0 || q.Size < 0 || q.Size > room-q.At {
-		return nil, fmt.Errorf("%w: request %+v", worker.ErrProtocol, q)
-	}
-	to := h.window[q.At:][:q.Size]
-	if q.Verb == "read" {
-		n, err := h.read(to, q)
-		return binary.LittleEndian.AppendUint64(nil, uint64(n)), cause(err)
-	}
-	if q.Skip == 0 || !h.same(q) {
-		b, err := h.yield(q)
-		if err != nil {
-			return nil, cause(err)
-		}
-		h.about, h.whole = q, b
-	}
-	if q.Skip < int64(len(h.whole)) {
-		copy(to, h.whole[q.Skip:])
-	}
-	return binary.LittleEndian.AppendUint64(nil, uint64(len(h.whole))), nil
+// Call returns the result of a request.
+func (h *arrayHandler) Call(q *request) (any, error) {
+	v, err := h.yield(q)
+	return v, cause(err)
 }
 
-var _ worker.Beside = (*arrayHandler)(nil)
+var _ worker.Filler[request] = (*arrayHandler)(nil)
 
 // Beside reports whether the request can run concurrently with others. Reads of whole boxes can,
 // because they keep no data, unless the program allows only one goroutine. If data is kept, a call
 // must discard it first.
-func (h *arrayHandler) Beside(b []byte) bool {
-	var q request
-	return h.whole == nil && decode(b, &q) == nil && q.Verb == "read" && q.all() && !q.Alone
-}
+func (h *arrayHandler) Beside(q *request) bool { return h.whole == nil && q.all() && !q.Alone }
 
 // all reports whether the requested part is the whole box.
 func (q *request) all() bool {
@@ -102,28 +63,25 @@ func (q *request) all() bool {
 }
 
 // same reports whether the kept data is that of the request.
-func (h *arrayHandler) same(q request) bool {
-	return h.about.Verb == q.Verb && slices.Equal(h.about.Start, q.Start) && slices.Equal(h.about.Shape, q.Shape)
+func (h *arrayHandler) same(q *request) bool {
+	return slices.Equal(h.about.Start, q.Start) && slices.Equal(h.about.Shape, q.Shape)
 }
 
-func (h *arrayHandler) yield(q request) ([]byte, error) {
+func (h *arrayHandler) yield(q *request) (any, error) {
 	ctx := context.Background()
 	switch q.Verb {
 	case "meta":
-		return encode(h.array.Meta()), nil
+		return h.array.Meta(), nil
 	case "attrs":
-		a, err := h.array.Attrs(ctx)
-		return encode(a), err
+		return h.array.Attrs(ctx)
 	case "storage":
-		s, err := h.array.Storage(ctx)
-		return encode(s), err
+		return h.array.Storage(ctx)
 	case "chunk":
-		n, err := chunkBytes(ctx, h.backend, q.Start)
-		return encode(n), err
+		return chunkBytes(ctx, h.backend, q.Start)
 	case "uniform":
 		var err error
 		h.uniform, err = h.array.Uniform(ctx)
-		return encode(h.uniform != nil), err
+		return h.uniform != nil, err
 	case "equal":
 		g := ndarray.Region{Start: q.Start, Shape: q.Shape}
 		if err := g.Check(h.array.Shape()); err != nil {
@@ -135,7 +93,7 @@ func (h *arrayHandler) yield(q request) ([]byte, error) {
 				return nil, err
 			}
 		}
-		return encode(h.uniform != nil && g.NumElems() > 0 && h.uniform(g)), nil
+		return h.uniform != nil && g.NumElems() > 0 && h.uniform(g), nil
 	case "strings":
 		g := ndarray.Region{Start: q.Start, Shape: q.Shape}
 		if err := g.Check(h.array.Shape()); err != nil {
@@ -143,7 +101,7 @@ func (h *arrayHandler) yield(q request) ([]byte, error) {
 		}
 		texts := make([]string, g.NumElems())
 		err := h.array.ReadStrings(ctx, texts, g)
-		return encode(texts), err
+		return texts, err
 	}
 	return nil, fmt.Errorf("%w: verb %q", worker.ErrProtocol, q.Verb)
 }
@@ -160,9 +118,14 @@ func chunkBytes(ctx context.Context, b ndarray.Backend, at []int64) (int64, erro
 	return m.ChunkBytes(ctx, at[0])
 }
 
-// read copies the elements of a part of a region to to. If the part is smaller than the region, the
-// region is read once and kept.
-func (h *arrayHandler) read(to []byte, q request) (int64, error) {
+// Fill copies the elements of a part of a region to dst. If the part is smaller than the region,
+// the region is read once and kept.
+func (h *arrayHandler) Fill(q *request, dst []byte) (int, error) {
+	n, err := h.read(q, dst)
+	return int(n), cause(err)
+}
+
+func (h *arrayHandler) read(q *request, to []byte) (int64, error) {
 	ctx := ndarray.WithWorkers(context.Background(), q.Workers)
 	whole, item := ndarray.Region{Start: q.Start, Shape: q.Shape}, int64(h.array.DType().Size)
 	for _, g := range []ndarray.Region{whole, q.Part} {
@@ -194,7 +157,7 @@ func (h *arrayHandler) read(to []byte, q request) (int64, error) {
 		if err := h.array.Read(ctx, h.whole, whole); err != nil {
 			return 0, err
 		}
-		h.about = q
+		h.about = *q
 	}
 	copyBox(to[:n], q.Part, h.whole, whole, q.Part, int(item))
 	return n, nil

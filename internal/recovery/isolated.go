@@ -5,15 +5,12 @@ package recovery
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -22,15 +19,15 @@ import (
 )
 
 // service is the name under which a worker of this package is registered.
-const service = "recover"
+const service worker.Service[order, struct{}] = "recover"
 
 // made is the name of the new file in the worker's directory.
 const made = "made"
 
-func init() {
-	worker.Register(service, serve)
-	worker.RegisterErrors(syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG)
-}
+// maxReport is the maximum size of a worker's report in bytes.
+const maxReport = 16 << 20
+
+func init() { service.Register(serve) }
 
 // order is the start message of a worker.
 type order struct {
@@ -47,39 +44,33 @@ type answer struct {
 
 // recoveryHandler is the worker's side.
 type recoveryHandler struct {
-	order  order
-	file   *os.File
-	window []byte
+	session *worker.Session
+	order   *order
 }
 
-func serve(s *worker.Session) (worker.Handler, error) {
-	h := &recoveryHandler{window: s.Window}
-	if err := json.Unmarshal(s.Open, &h.order); err != nil {
-		return nil, fmt.Errorf("%w: %w", worker.ErrProtocol, err)
-	}
-	if len(s.Files) != 2 {
+func serve(s *worker.Session, o *order) (worker.Handler[struct{}], error) {
+	if len(s.Files) != 1 {
 		return nil, fmt.Errorf("%w: %d files", worker.ErrProtocol, len(s.Files))
 	}
-	h.file = s.Files[0]
-	h.order.Options.Progress = telling(s.Files[1])
-	return h, nil
+	o.Options.Progress = func(done, total int64) { s.Progress(done, total) }
+	return &recoveryHandler{s, o}, nil
 }
 
-// Call recovers the file and answers in JSON.
-func (h *recoveryHandler) Call([]byte) ([]byte, error) {
-	src := worker.FilePath(h.file)
+// Call recovers the file.
+func (h *recoveryHandler) Call(*struct{}) (any, error) {
+	src := worker.FilePath(h.session.Files[0])
 	r, err := recoverAs(context.Background(), filepath.Join(h.order.Dir, made), src, h.order.Name, h.order.Options)
 	if err != nil {
-		return nil, worker.WithText(err, strings.ReplaceAll(err.Error(), src, h.order.Name))
+		return nil, err
 	}
 	for i := range r.Findings {
-		r.Findings[i].Text = strings.ReplaceAll(r.Findings[i].Text, src, h.order.Name)
+		r.Findings[i].Text = h.session.Names.Replace(r.Findings[i].Text)
 	}
-	for a := (answer{*r, r.partly}); ; a.Report.Findings = a.Report.Findings[:len(a.Report.Findings)/2] { // drop findings until the answer fits; the counts stay
-		if said, err := worker.PutJSON(h.window, a); said != nil || err != nil {
-			return said, err
-		}
+	a := answer{*r, r.partly}
+	for len(worker.Encode(a, nil)) > maxReport && len(a.Report.Findings) > 0 { // the counts stay
+		a.Report.Findings = a.Report.Findings[:len(a.Report.Findings)/2]
 	}
+	return a, nil
 }
 
 // isolated recovers in a worker. The caller must have checked that dst does not exist or may be
@@ -129,24 +120,6 @@ func ask(ctx context.Context, f *os.File, dir, name string, o Options) (_ *Repor
 	if err != nil {
 		return nil, err
 	}
-	heard, tells, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	hearing := make(chan struct{})
-	go func() {
-		defer close(hearing)
-		if o.Progress == nil {
-			_, _ = io.Copy(io.Discard, heard)
-			return
-		}
-		hear(heard, o.Progress)
-	}()
-	defer func() { // the worker has ended before this runs
-		err = errors.Join(err, tells.Close())
-		<-hearing
-		err = errors.Join(err, heard.Close())
-	}()
 	limits := worker.Limits{Memory: o.Memory, Wall: o.Time, File: 1<<30 + min(size, math.MaxInt64/8)*4}
 	if limits.Memory == 0 {
 		limits.Memory = 2 << 30
@@ -155,20 +128,15 @@ func ask(ctx context.Context, f *os.File, dir, name string, o Options) (_ *Repor
 		limits.Wall = 2*time.Minute + time.Duration(min(size>>20, int64(math.MaxInt64/time.Second/16)))*time.Second
 	}
 	limits.CPU = limits.Wall
-	open, err := json.Marshal(order{Dir: dir, Name: name, Options: o})
-	if err != nil {
-		return nil, err
-	}
-	client, err := worker.NewClient(worker.Config{
-		Service: service, Open: open, Files: []*os.File{f, tells}, Write: dir, Limits: limits,
-		Require: worker.Full,
-	})
+	client, err := service.Client(worker.Config{
+		Files: []*os.File{f}, Names: []string{name}, Write: dir, Limits: limits, Require: worker.Full, Progress: o.Progress,
+	}, order{Dir: dir, Name: name, Options: o})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, client.Close()) }()
 	var a answer
-	if err := worker.CallJSON(ctx, client, nil, &a); err != nil {
+	if err := client.Ask(ctx, new(struct{}), 2*maxReport, &a); err != nil {
 		return nil, err
 	}
 	r := &a.Report

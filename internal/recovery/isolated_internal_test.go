@@ -1,7 +1,6 @@
 package recovery
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -25,29 +24,4 @@ func TestIsolated_plainFiles(t *testing.T) {
 	require.NoError(t, plain(at))
 	require.NoError(t, os.Symlink("x", filepath.Join(at, "data", "y")))
 	require.ErrorIs(t, plain(at), worker.ErrProtocol)
-}
-
-// TestIsolated_progress checks that valid progress messages of a worker are forwarded, and invalid
-// ones are ignored.
-func TestIsolated_progress(t *testing.T) {
-	var pipe bytes.Buffer
-	tell := telling(&pipe)
-	for i := range int64(2000) {
-		tell(i, 2000)
-	}
-	tell(2000, 2000)
-	require.LessOrEqual(t, pipe.Len(), 300*tidings, "some hundred times")
-	pipe.Write(bytes.Repeat([]byte{0xff}, 3*tidings)) // negative
-	pipe.Write(bytes.Repeat([]byte{0x7f}, 8))
-	pipe.Write(make([]byte, 8)) // larger than the total
-	pipe.Write([]byte{1, 2, 3}) // truncated message
-	last, calls := int64(-1), 0
-	hear(&pipe, func(done, total int64) {
-		calls++
-		require.Less(t, last, done)
-		require.Equal(t, int64(2000), total)
-		last = done
-	})
-	require.Equal(t, int64(2000), last)
-	require.Greater(t, calls, 200)
 }

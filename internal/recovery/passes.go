@@ -4,8 +4,6 @@
 package recovery
 
 import (
-	"encoding/binary"
-	"io"
 	"io/fs"
 	"os"
 )
@@ -61,40 +59,4 @@ func bytesOf(path string) (n int64, err error) {
 		return err
 	})
 	return n, err
-}
-
-// A worker sends its progress through a pipe: two 64-bit integers per message, at most about 256
-// messages per total.
-const tidings = 16
-
-// telling returns a progress function that writes to w.
-func telling(w io.Writer) func(done, total int64) {
-	last := int64(-1)
-	return func(done, total int64) {
-		if last >= 0 && done < total && done-last < total/256 {
-			return
-		}
-		last = done
-		var b [tidings]byte
-		binary.LittleEndian.PutUint64(b[:], uint64(done))
-		binary.LittleEndian.PutUint64(b[8:], uint64(total))
-		_, _ = w.Write(b[:]) // the recovery continues if the host has closed the pipe
-	}
-}
-
-// hear reads the progress messages of r until it ends, and calls the function with each. It ignores
-// invalid messages, because the worker is untrusted.
-func hear(r io.Reader, tell func(done, total int64)) {
-	var b [tidings]byte
-	most := int64(0)
-	for {
-		if _, err := io.ReadFull(r, b[:]); err != nil {
-			return // the worker has ended
-		}
-		done, total := int64(binary.LittleEndian.Uint64(b[:])), int64(binary.LittleEndian.Uint64(b[8:]))
-		if done >= most && done <= total {
-			most = done
-			tell(done, total)
-		}
-	}
 }

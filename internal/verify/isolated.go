@@ -5,16 +5,19 @@ package verify
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format"
@@ -24,32 +27,35 @@ import (
 )
 
 // service is the name under which a worker of this package is registered.
-const service = "verify"
+const service worker.Service[Options, request] = "verify"
 
 const (
-	window   = 16 << 20        // size of the shared memory for reports, in bytes
-	batch    = 1 << 10         // maximum number of tasks per call
-	turn     = 2 * time.Second // maximum duration of a call without a Progress function
-	brisk    = turn / 100      // a step of tasks that takes less doubles the next step
-	maxCrash = 32              // number of crashes after which the verification stops
-	maxText  = 4 << 10         // maximum length of an error message, in bytes
+	maxReport = 16 << 20        // maximum size of a report, in bytes
+	batch     = 1 << 10         // maximum number of tasks per call
+	turn      = 2 * time.Second // maximum duration of a call without a Progress function
+	brisk     = turn / 100      // a step of tasks that takes less doubles the next step
+	maxCrash  = 32              // number of crashes after which the verification stops
 )
 
 // watched is the maximum duration of a call with a Progress function. Only tests change it.
 var watched = turn / 10
 
-// sentinels are the errors that a worker can return. The host must have the same list, because
-// errors are sent as indexes of it.
-var sentinels = []error{
-	errors.ErrUnsupported, fs.ErrNotExist, fs.ErrPermission,
-	format.ErrTruncated, format.ErrMagic, format.ErrVersion, format.ErrCorrupt, format.ErrLimit, format.ErrSize,
-	ndarray.ErrCorrupt, ndarray.ErrFormat, ndarray.ErrNotFound, ndarray.ErrType, ndarray.ErrParam, cblosc.ErrFormat, cblosc.ErrSize,
-	h5.ErrCorrupt, h5.ErrNoFilter, h5.ErrTruncated, filter.ErrChecksum,
-}
-
+// init registers the errors that a worker may return: those of all packages that read files.
 func init() {
-	worker.Register(service, serve)
-	worker.RegisterErrors(filter.ErrChecksum)
+	service.Register(serve)
+	worker.RegisterErrors(errors.ErrUnsupported, fs.ErrNotExist, fs.ErrPermission, fs.ErrInvalid, fs.ErrExist, io.ErrUnexpectedEOF, io.EOF,
+		context.Canceled, context.DeadlineExceeded,
+		format.ErrTruncated, format.ErrMagic, format.ErrVersion, format.ErrCorrupt, format.ErrLimit, format.ErrSize,
+		ndarray.ErrClosed, ndarray.ErrSize, ndarray.ErrRegion, ndarray.ErrType, ndarray.ErrShape, ndarray.ErrParam, ndarray.ErrReadOnly,
+		ndarray.ErrFormat, ndarray.ErrCorrupt, ndarray.ErrValue, ndarray.ErrNotFound, ndarray.ErrExists,
+		h5.ErrClosed, h5.ErrCorrupt, h5.ErrExists, h5.ErrKind, h5.ErrLocked, h5.ErrNoFilter, h5.ErrNoOrder, h5.ErrNotFound, h5.ErrNotHDF5,
+		h5.ErrOverflow, h5.ErrParam, h5.ErrPrecision, h5.ErrReadOnly, h5.ErrReentrant, h5.ErrRegion, h5.ErrSize, h5.ErrTruncated,
+		h5.ErrType, h5.ErrUserLink, h5.ErrVersion, filter.ErrChecksum, filter.ErrGrows,
+		cblosc.ErrBroken, cblosc.ErrClosed, cblosc.ErrExists, cblosc.ErrFormat, cblosc.ErrLimit, cblosc.ErrNotFound, cblosc.ErrParam,
+		cblosc.ErrReadOnly, cblosc.ErrRegion, cblosc.ErrSize)
+	worker.RegisterErrorTypes((*format.Error)(nil), (*ndarray.Error)(nil), (*h5.Error)(nil), (*h5.FilterError)(nil), (*h5.OutsideError)(nil),
+		(*h5.UnclosedError)(nil), (*h5.UserLinkError)(nil), (*filter.Error)(nil), (*chunkio.Error)(nil), (*cblosc.Error)(nil), cblosc.Code(0),
+		(*frameio.Error)(nil), (*fs.PathError)(nil), (*os.SyscallError)(nil), syscall.Errno(0))
 }
 
 // request is a call of the worker. With Place it returns the location of task First. With End > 0
@@ -66,67 +72,33 @@ type answer struct {
 	Total  int64 // number of tasks of the job
 	Next   int64 // first task that was not run
 	Report Report
-	Errs   []crossing // errors of Damages, then of Unchecked
 	At     Place
-}
-
-// crossing is an error as it is sent to the host.
-type crossing struct {
-	Text  string
-	Kinds []int // indexes of sentinels
-}
-
-func cross(err error) crossing {
-	c := crossing{Text: err.Error()}
-	c.Text = c.Text[:min(len(c.Text), maxText)]
-	for i, s := range sentinels {
-		if errors.Is(err, s) {
-			c.Kinds = append(c.Kinds, i)
-		}
-	}
-	return c
-}
-
-func (c crossing) err() error {
-	e := &worker.RemoteError{Text: c.Text}
-	for _, k := range c.Kinds {
-		if k >= 0 && k < len(sentinels) {
-			e.Sentinels = append(e.Sentinels, sentinels[k])
-		}
-	}
-	return e
 }
 
 // taskHandler is the worker's side.
 type taskHandler struct {
-	job    *job
-	window []byte
+	job *job
 }
 
-func serve(s *worker.Session) (worker.Handler, error) {
-	var o Options
-	if err := json.Unmarshal(s.Open, &o); err != nil {
-		return nil, fmt.Errorf("%w: %w", worker.ErrProtocol, err)
-	}
+func serve(s *worker.Session, o *Options) (worker.Handler[request], error) {
 	if len(s.Files) != 1 {
 		return nil, fmt.Errorf("%w: %d files", worker.ErrProtocol, len(s.Files))
 	}
-	j, err := newJob(context.Background(), worker.FilePath(s.Files[0]), o)
+	j, err := newJob(context.Background(), worker.FilePath(s.Files[0]), *o)
 	if err != nil {
 		return nil, err
 	}
-	return &taskHandler{j, s.Window}, nil
+	return &taskHandler{j}, nil
 }
 
-// Call runs a request and returns the answer in JSON.
-func (h *taskHandler) Call(b []byte) ([]byte, error) {
-	var q request
-	if err := json.Unmarshal(b, &q); err != nil || q.First < 0 || q.End < q.First || q.End > h.job.total {
-		return nil, fmt.Errorf("%w: request %s: %w", worker.ErrProtocol, b, err)
+// Call runs a request.
+func (h *taskHandler) Call(q *request) (any, error) {
+	if q.First < 0 || q.End < q.First || q.End > h.job.total {
+		return nil, fmt.Errorf("%w: request %+v", worker.ErrProtocol, *q)
 	}
 	if q.Place {
 		u, k := h.job.find(q.First)
-		return h.put(answer{At: u.place(k)})
+		return answer{At: u.place(k)}, nil
 	}
 	next := q.First
 	if q.End > 0 {
@@ -142,26 +114,15 @@ func (h *taskHandler) Call(b []byte) ([]byte, error) {
 			}
 		}
 	}
-	return h.put(answer{Total: h.job.total, Next: next, Report: h.job.report})
+	return short(answer{Total: h.job.total, Next: next, Report: h.job.report}), nil
 }
 
-func (h *taskHandler) put(a answer) ([]byte, error) {
-	r := &a.Report
-	for _, list := range [][]Place{r.Damages, r.Unchecked} {
-		for i := range list {
-			a.Errs = append(a.Errs, cross(list[i].Err))
-			list[i].Err = nil
-		}
+// short returns the answer without some of the entries if the report is too long. The counts stay.
+func short(a answer) answer {
+	for r := &a.Report; len(worker.Encode(a, nil)) > maxReport && len(r.Damages)+len(r.Unchecked) > 0; {
+		r.Damages, r.Unchecked = r.Damages[:len(r.Damages)/2], r.Unchecked[:len(r.Unchecked)/2]
 	}
-	for {
-		if said, err := worker.PutJSON(h.window, a); said != nil || err != nil {
-			return said, err
-		}
-		// The report is too long for the window: drop half of the entries. The counts stay.
-		n, d, u := len(r.Damages), len(r.Damages)/2, len(r.Unchecked)/2
-		a.Errs = append(append([]crossing{}, a.Errs[:d]...), a.Errs[n:n+u]...)
-		r.Damages, r.Unchecked = r.Damages[:d], r.Unchecked[:u]
-	}
+	return a
 }
 
 // isolated verifies in a worker.
@@ -181,16 +142,10 @@ func isolated(ctx context.Context, path string, o Options) (_ *Report, err error
 	if err != nil {
 		return nil, err
 	}
-	say := o
-	say.Progress = nil
-	open, err := json.Marshal(say)
-	if err != nil {
-		return nil, err
-	}
-	client, err := worker.NewClient(worker.Config{
-		Service: service, Open: open, Files: []*os.File{f},
-		Limits: worker.Limits{Memory: o.Memory, CPU: o.Time * 16, Wall: o.Time, Window: window},
-	})
+	client, err := service.Client(worker.Config{
+		Files: []*os.File{f}, Names: []string{path},
+		Limits: worker.Limits{Memory: o.Memory, CPU: o.Time * 16, Wall: o.Time},
+	}, o)
 	if err != nil {
 		return nil, err
 	}
@@ -203,9 +158,14 @@ func isolated(ctx context.Context, path string, o Options) (_ *Report, err error
 	return &h.r, nil
 }
 
+// asker is a *worker.Client.
+type asker interface {
+	Ask(ctx context.Context, q *request, most int64, v any) error
+}
+
 // host is the caller's side.
 type host struct {
-	client  worker.Caller
+	client  asker
 	o       Options
 	r       Report
 	crashes int
@@ -290,23 +250,14 @@ func crash(err error) (Place, bool) {
 }
 
 func (h *host) ask(ctx context.Context, q request) (a answer, err error) {
-	b, err := json.Marshal(q)
-	if err != nil {
+	if err := h.client.Ask(ctx, &q, 2*maxReport, &a); err != nil {
 		return a, err
 	}
-	err = worker.CallJSON(ctx, h.client, b, &a)
 	r := &a.Report
-	if err == nil && (a.Total < 0 || len(a.Errs) != len(r.Damages)+len(r.Unchecked) || int64(len(r.Damages)) > r.NumDamages || int64(len(r.Unchecked)) > r.NumUnchecked) {
-		err = fmt.Errorf("%w: %d tasks, %d errors of %d and %d places", worker.ErrProtocol, a.Total, len(a.Errs), len(r.Damages), len(r.Unchecked))
-	}
-	if err != nil {
-		return a, err
-	}
-	for i := range r.Damages {
-		r.Damages[i].Err = a.Errs[i].err()
-	}
-	for i := range r.Unchecked {
-		r.Unchecked[i].Err = a.Errs[len(r.Damages)+i].err()
+	without := func(p Place) bool { return p.Err == nil }
+	if a.Total < 0 || int64(len(r.Damages)) > r.NumDamages || int64(len(r.Unchecked)) > r.NumUnchecked ||
+		slices.ContainsFunc(r.Damages, without) || slices.ContainsFunc(r.Unchecked, without) {
+		return a, fmt.Errorf("%w: %d tasks, %d of %d and %d of %d places", worker.ErrProtocol, a.Total, len(r.Damages), r.NumDamages, len(r.Unchecked), r.NumUnchecked)
 	}
 	return a, nil
 }

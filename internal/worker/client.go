@@ -1,173 +1,230 @@
-// Client, which starts a worker on demand and restarts it after a crash.
+// Services with typed requests, and their clients.
+//
+// A call is a header, which selects a part of the window, and the encoded request. Its answer is
+// the length of the complete result in bytes. The result is in that part of the window: an encoded
+// value, of which further calls transfer the rest, or elements that the service wrote there.
 
 package worker
 
 import (
 	"context"
-	"errors"
+	"encoding/binary"
 	"fmt"
 	"iter"
-	"sync"
+
+	"github.com/hyperslab/hyperslab/internal/format"
 )
 
-// A Client calls one service in a worker process. The process starts with the first call, and again
-// with the next call after it died.
-type Client struct {
-	cfg Config
+// A Service is the name of a service. O is the type of the message that starts a worker of it, and
+// Q the type of its requests. Encode must support both.
+type Service[O, Q any] string
 
-	mu     sync.Mutex
-	p      *process
-	level  Level
-	starts int
-	closed bool
+// A Handler answers the requests of one worker, one at a time unless it is a Filler.
+type Handler[Q any] interface {
+	// Call returns the answer to a request, a value that Encode supports.
+	Call(q *Q) (any, error)
 }
 
-// NewClient checks cfg and returns a client. It does not start a process yet. The caller must keep
-// cfg.Files open as long as it uses the client.
-func NewClient(cfg Config) (*Client, error) {
-	fail := func(err error, detail string) (*Client, error) {
-		return nil, &Error{Op: "start", Service: cfg.Service, Err: err, Detail: detail}
-	}
-	if err := cfg.Limits.check(); err != nil {
-		return fail(ErrProtocol, err.Error())
-	}
-	if len(cfg.Files) > maxFiles {
-		return fail(ErrProtocol, fmt.Sprintf("%d files, at most %d", len(cfg.Files), maxFiles))
-	}
-	cfg.Limits = cfg.Limits.filled()
-	if !initialized() {
-		return fail(ErrUnavailable, "the program does not call hyperslab.Init first in main (a test: in TestMain)")
-	}
-	if service(cfg.Service) == nil {
-		return fail(ErrUnavailable, "no such service in this binary")
-	}
-	return &Client{cfg: cfg}, nil
+// A Filler is a Handler that writes the results of some requests directly to shared memory.
+type Filler[Q any] interface {
+	Handler[Q]
+	// Fill writes the result of a request to dst and returns its length in bytes.
+	Fill(q *Q, dst []byte) (int, error)
+	// Beside reports whether Fill may run concurrently with other such calls. It is called before
+	// the call, while other calls may be running.
+	Beside(q *Q) bool
 }
 
-// Call sends one request and returns the answer. If use is not nil, it receives the answer and the
-// window, and no other call changes the window meanwhile. The error is that of the service (a
-// *RemoteError), that of ctx, or an *Error that describes the failure of the worker.
-func (c *Client) Call(ctx context.Context, request []byte, use func(answer, window []byte) error) error {
-	return c.Stream(ctx, 1, func(yield func([]byte) bool) { yield(request) }, use)
-}
-
-// MaxAhead is the maximum number of requests that Stream sends ahead.
-const MaxAhead = 64
-
-// Stream makes calls one after the other without gaps. While use processes one answer, the worker
-// already handles up to ahead further requests (1 to MaxAhead). These requests therefore must not
-// change the part of the window that use reads. Answers arrive in the order of the requests. Stream
-// ends with the first error, which may be one of use; its errors are those of Call.
-func (c *Client) Stream(ctx context.Context, ahead int, requests iter.Seq[[]byte], use func(answer, window []byte) error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return &Error{Op: "call", Service: c.cfg.Service, Err: ErrClosed}
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if ahead < 1 || ahead > MaxAhead {
-		return &Error{Op: "call", Service: c.cfg.Service, Err: ErrProtocol, Detail: fmt.Sprintf("%d requests ahead, 1 to %d", ahead, MaxAhead)}
-	}
-	if c.p == nil {
-		p, err := start(ctx, &c.cfg)
+// Register sets the function that creates the Handler of a worker. It must be called in init
+// functions, because a worker needs the services of its binary when Init runs. It panics if the
+// name is taken. An error of the function ends the worker and is the error of the host's first
+// call.
+func (s Service[O, Q]) Register(begin func(*Session, *O) (Handler[Q], error)) {
+	register(string(s), func(session *Session) (rawHandler, error) {
+		var open O
+		if err := Decode(session.open, &open); err != nil {
+			return nil, err
+		}
+		h, err := begin(session, &open)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		c.p, c.level = p, p.level
-		c.starts++
-		makeSpare()
-	}
-	err := c.streamLocked(ctx, ahead, requests, use)
-	if _, dead := errors.AsType[*workerError](err); dead {
-		c.p.kill()
-		c.p = nil
-		return errors.Unwrap(err)
-	}
-	return err
+		return &typedHandler[Q]{handler: h, session: session}, nil
+	})
 }
 
-// workerError is an error after which the process cannot be used any more.
-type workerError struct{ error }
+// Client returns a client for one worker of the service. The process starts with the first call,
+// and again with the next call after it died. The caller must keep cfg.Files open as long as it
+// uses the client.
+func (s Service[O, Q]) Client(cfg Config, open O) (*Client[Q], error) {
+	t, err := newTransport(config{cfg, string(s), Encode(open, nil)})
+	if err != nil {
+		return nil, err
+	}
+	return &Client[Q]{t}, nil
+}
 
-func (e *workerError) Unwrap() error { return e.error }
+// header selects a part of the window. It begins a request.
+type header struct {
+	Fill           bool // a Filler writes the result, instead of an encoded value
+	At, Size, Skip int64
+}
 
-func (c *Client) streamLocked(ctx context.Context, ahead int, requests iter.Seq[[]byte], use func(answer, window []byte) error) error {
-	next, stop := iter.Pull(requests)
-	defer stop()
-	under, more := 0, true // number of unanswered requests; whether there may be more requests
-	send := func() error {
-		for more && under < ahead {
-			var request []byte
-			if request, more = next(); !more {
-				break
-			}
-			if err := c.p.send(ctx, request); err != nil {
-				return &workerError{err}
-			}
-			under++
+type message[Q any] struct {
+	Header  header
+	Request Q
+}
+
+// typedHandler is the worker's side.
+type typedHandler[Q any] struct {
+	handler Handler[Q]
+	session *Session
+	rest    []byte // of the last answer
+}
+
+func (h *typedHandler[Q]) Call(b []byte) ([]byte, error) {
+	var m message[Q]
+	if err := Decode(b, &m); err != nil {
+		return nil, err
+	}
+	x, window := m.Header, int64(len(h.session.Window))
+	if x.At < 0 || x.At > window || x.Size < 0 || x.Size > window-x.At || x.Skip < 0 {
+		return nil, fmt.Errorf("%w: request for %+v", ErrProtocol, x)
+	}
+	dst := h.session.Window[x.At:][:x.Size:x.Size]
+	if x.Fill {
+		f, ok := h.handler.(Filler[Q])
+		if !ok {
+			return nil, fmt.Errorf("%w: a service without a Filler", ErrProtocol)
 		}
+		n, err := f.Fill(&m.Request, dst)
+		return binary.AppendUvarint(nil, uint64(n)), err
+	}
+	if x.Skip == 0 {
+		v, err := h.handler.Call(&m.Request)
+		if err != nil {
+			return nil, err
+		}
+		h.rest = Encode(v, h.session.Names)
+	}
+	n := copy(dst, h.rest)
+	total := x.Skip + int64(len(h.rest))
+	if h.rest = h.rest[n:]; len(h.rest) == 0 {
+		h.rest = nil
+	}
+	return binary.AppendUvarint(nil, uint64(total)), nil
+}
+
+func (h *typedHandler[Q]) Beside(b []byte) bool {
+	f, ok := h.handler.(Filler[Q])
+	if !ok {
+		return false
+	}
+	var m message[Q]
+	return Decode(b, &m) == nil && m.Header.Fill && f.Beside(&m.Request)
+}
+
+// A Client sends requests to one worker. It is safe for concurrent use.
+type Client[Q any] struct{ t *transport }
+
+// length decodes an answer.
+func length(answer []byte) (int64, error) {
+	n, size := binary.Uvarint(answer)
+	if size <= 0 || size != len(answer) || n > 1<<62 {
+		return 0, fmt.Errorf("%w: an answer of %d bytes", ErrProtocol, len(answer))
+	}
+	return int64(n), nil
+}
+
+// Ask sends a request and decodes the answer, of at most most bytes, into v. The error is that of
+// the service (a *RemoteError), that of ctx, an *Error that describes the failure of the worker,
+// or matches format.ErrLimit for a longer answer.
+func (c *Client[Q]) Ask(ctx context.Context, q *Q, most int64, v any) error {
+	c.t.mu.Lock()
+	defer c.t.mu.Unlock()
+	half := c.t.cfg.Limits.Window / 2
+	piece := func(i int64) []byte {
+		m := message[Q]{Header: header{At: i % 2 * half, Size: half, Skip: i * half}}
+		if i == 0 {
+			m.Request = *q // the rest of an answer needs no request
+		}
+		return Encode(m, nil)
+	}
+	var b []byte
+	total := int64(-1) // known after the first answer
+	use := func(answer, window []byte) error {
+		n, err := length(answer)
+		switch {
+		case err != nil:
+			return err
+		case total >= 0 && n != total:
+			return fmt.Errorf("%w: answer: got %d bytes, want %d as before", ErrProtocol, n, total)
+		case n > most:
+			return &format.Error{Format: "worker", What: "answer", Got: fmt.Sprintf("%d bytes", n), Want: fmt.Sprintf("at most %d", most), Err: format.ErrLimit}
+		}
+		if total < 0 {
+			b = make([]byte, 0, n)
+		}
+		total = n
+		at := int64(len(b)) / half % 2 * half
+		b = append(b, window[at:][:min(half, total-int64(len(b)))]...)
 		return nil
 	}
-	// end receives and discards the remaining answers.
-	end := func(why error) error {
-		for ; under > 0; under-- {
-			if _, err := c.p.receive(ctx); err != nil {
-				if _, remote := errors.AsType[*RemoteError](err); !remote {
-					return &workerError{err}
-				}
-			}
-		}
-		return why
-	}
-	if err := send(); err != nil {
+	if err := c.t.streamLocked(ctx, 1, single(piece(0)), use); err != nil {
 		return err
 	}
-	for under > 0 {
-		answer, err := c.p.receive(ctx)
-		under--
-		if err != nil {
-			if _, remote := errors.AsType[*RemoteError](err); remote {
-				return end(err)
+	rest := func(yield func([]byte) bool) {
+		for i := int64(1); i*half < total; i++ {
+			if !yield(piece(i)) {
+				return
 			}
-			return &workerError{err}
-		}
-		if err := send(); err != nil {
-			return err
-		}
-		if use == nil {
-			continue
-		}
-		if err := use(answer, c.p.window); err != nil {
-			return end(err)
 		}
 	}
-	return nil
+	if err := c.t.streamLocked(ctx, 1, rest, use); err != nil {
+		return err
+	}
+	return Decode(b, v)
+}
+
+// A Part is a request for a Filler and the part of the window for its result.
+type Part[Q any] struct {
+	Request  Q
+	At, Size int64 // bytes
+}
+
+// Fill sends requests one after the other without gaps. use receives the result of each, in the
+// order of the requests. Meanwhile the worker already handles up to ahead further requests (1 to
+// MaxAhead), so their parts must not overlap with the part that use reads. Fill ends with the first
+// error, which may be one of use; its errors are those of Ask.
+func (c *Client[Q]) Fill(ctx context.Context, ahead int, requests iter.Seq[Part[Q]], use func(result []byte) error) error {
+	var sent []header
+	return c.t.Stream(ctx, ahead, func(yield func([]byte) bool) {
+		for p := range requests {
+			h := header{Fill: true, At: p.At, Size: p.Size}
+			sent = append(sent, h)
+			if !yield(Encode(message[Q]{h, p.Request}, nil)) {
+				return
+			}
+		}
+	}, func(answer, window []byte) error {
+		h := sent[0]
+		sent = sent[1:]
+		n, err := length(answer)
+		if err == nil && n > h.Size {
+			err = fmt.Errorf("%w: %d bytes in a part of %d", ErrProtocol, n, h.Size)
+		}
+		if err != nil {
+			return err
+		}
+		return use(window[h.At:][:n:n])
+	})
 }
 
 // Level returns the isolation of the worker, or the zero Level before the first call.
-func (c *Client) Level() Level {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.level
-}
+func (c *Client[Q]) Level() Level { return c.t.Level() }
 
 // Starts returns the number of processes that this client has started.
-func (c *Client) Starts() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.starts
-}
+func (c *Client[Q]) Starts() int { return c.t.Starts() }
 
 // Close ends the worker. A second Close does nothing.
-func (c *Client) Close() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closed = true
-	if c.p != nil {
-		c.p.kill()
-		c.p = nil
-	}
-	return nil
-}
+func (c *Client[Q]) Close() error { return c.t.Close() }

@@ -5,9 +5,16 @@
 //
 // A package that needs isolation registers a Service in its init function. The program must call
 // Init first in main (a test binary: in TestMain); in a worker Init never returns. A Client then
-// sends requests to the service and receives its answers. Large data pass through a window of
-// shared memory. If the worker fails (by a signal, an abort, a limit or a hang), the current call
-// returns an *Error, and the next call starts a new process.
+// sends typed requests to the service and receives its answers through a window of shared memory:
+// values of any size with Ask, and elements without copies with Fill. If the worker fails (by a
+// signal, an abort, a limit or a hang), the current call returns an *Error, and the next call
+// starts a new process.
+//
+// # Errors
+//
+// An error of a service keeps its text, the sentinels that it wraps and the values of its types, if
+// RegisterErrors and RegisterErrorTypes have registered them. The names of Config replace the paths
+// of the worker's descriptors in all its strings.
 //
 // # Rights of a worker
 //

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io/fs"
 	"testing"
@@ -21,7 +20,7 @@ func TestFrame_Bounded(t *testing.T) {
 func FuzzFrames(f *testing.F) {
 	RegisterErrors(fs.ErrNotExist)
 	var b bytes.Buffer
-	require.NoError(f, writeFrame(&b, frameError, encodeError(fmt.Errorf("%w: x", fs.ErrNotExist), errors.Is)))
+	require.NoError(f, writeFrame(&b, frameError, encodeError(fmt.Errorf("%w: x", fs.ErrNotExist), nil)))
 	f.Add(b.Bytes())
 	f.Add([]byte{frameAnswer, 3, 0, 0, 0, 1, 2, 3})
 	f.Fuzz(func(t *testing.T, in []byte) {

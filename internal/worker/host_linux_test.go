@@ -49,7 +49,7 @@ func program(t *testing.T, how string) *exec.Cmd {
 	return cmd
 }
 
-func hostClient() (*worker.Client, error) { return worker.NewClient(worker.Config{Service: "test"}) }
+func hostClient() (*worker.RawClient, error) { return worker.NewRawClient("test", worker.Config{}) }
 
 // withinCall keeps a worker in a call that does not end.
 func withinCall() error {
@@ -184,7 +184,7 @@ func deaths() error {
 }
 
 // nothingLeft closes the client and returns an error if a worker process remains.
-func nothingLeft(c *worker.Client) error {
+func nothingLeft(c *worker.RawClient) error {
 	if err := c.Close(); err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func strict() error {
 	if err := unix.Setrlimit(what, &unix.Rlimit{Cur: most, Max: most}); err != nil {
 		return err
 	}
-	c, err := worker.NewClient(worker.Config{Service: "test", Require: worker.Full})
+	c, err := worker.NewRawClient("test", worker.Config{Require: worker.Full})
 	if err != nil {
 		return err
 	}

@@ -46,10 +46,7 @@ var errOdd = errors.New("an odd request")
 
 func init() {
 	worker.RegisterErrors(errOdd, os.ErrNotExist, os.ErrPermission, syscall.EFBIG)
-	worker.Register("test", func(s *worker.Session) (worker.Handler, error) {
-		if string(s.Open) == "refuse" {
-			return nil, fmt.Errorf("%w: asked to refuse", errOdd)
-		}
+	worker.RegisterRaw("test", func(s *worker.Session) (worker.RawHandler, error) {
 		return &handler{s: s, meeting: make(chan struct{})}, nil
 	})
 }
@@ -60,8 +57,6 @@ type handler struct {
 	meeting chan struct{}
 	others  atomic.Int64
 }
-
-var _ worker.Beside = (*handler)(nil)
 
 func (h *handler) Beside(request []byte) bool { return bytes.HasPrefix(request, []byte("meet ")) }
 
@@ -205,13 +200,6 @@ func (h *handler) Call(request []byte) ([]byte, error) {
 	case "dial":
 		_, err := net.Dial("tcp", "127.0.0.1:1")
 		return nil, err
-	case "json":
-		return worker.PutJSON(h.s.Window, strings.Repeat("x", len(h.s.Window)-len(`""`)))
-	case "longjson":
-		return worker.PutJSON(h.s.Window, strings.Repeat("x", len(h.s.Window)-len(`""`)+1))
-	case "otherjson":
-		copy(h.s.Window, `[1, 2`)
-		return []byte(arg), nil
 	case "limits":
 		var b []byte
 		for _, what := range []int{unix.RLIMIT_AS, unix.RLIMIT_CPU, unix.RLIMIT_FSIZE, unix.RLIMIT_NOFILE, unix.RLIMIT_CORE} {

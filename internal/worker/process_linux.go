@@ -37,6 +37,7 @@ type settings struct {
 	NoFile  int      `json:"nofile"`
 	Write   string   `json:"write"`
 	File    int64    `json:"file"`
+	Names   []string `json:"names"`
 }
 
 // hello is the message of a worker that has applied its restrictions.
@@ -51,7 +52,7 @@ type process struct {
 	host    host     // state of the program when it started the process
 
 	// Set by begin.
-	cfg    *Config
+	cfg    *config
 	window []byte
 	level  Level
 	stderr head
@@ -73,7 +74,7 @@ func Left() (int64, error) {
 }
 
 // start returns a restricted process: the idle one, or a new one.
-func start(ctx context.Context, cfg *Config) (*process, error) {
+func start(ctx context.Context, cfg *config) (*process, error) {
 	if p := takeSpare(); p != nil {
 		err := p.begin(ctx, cfg)
 		if err == nil || !errors.Is(err, ErrCrashed) {
@@ -155,7 +156,7 @@ func spawn() (_ *process, err error) {
 
 // begin sends the settings to the process and waits until it is restricted. After an error the
 // process has ended.
-func (p *process) begin(ctx context.Context, cfg *Config) (err error) {
+func (p *process) begin(ctx context.Context, cfg *config) (err error) {
 	p.cfg = cfg
 	p.read = make(chan struct{})
 	go func() {
@@ -184,7 +185,7 @@ func (p *process) begin(ctx context.Context, cfg *Config) (err error) {
 	set, err := json.Marshal(settings{
 		Service: cfg.Service, Open: cfg.Open, Read: cfg.Read,
 		Memory: cfg.Limits.Memory, Window: cfg.Limits.Window, NoFile: cfg.Limits.Files,
-		Write: cfg.Write, File: cfg.Limits.File,
+		Write: cfg.Write, File: cfg.Limits.File, Names: cfg.Names,
 	})
 	if err != nil {
 		return fail(ErrProtocol, err)
@@ -262,9 +263,21 @@ func (p *process) send(ctx context.Context, request []byte) error {
 
 func (p *process) receive(ctx context.Context) (answer []byte, err error) {
 	var kind byte
+	last := int64(0)
 	err = p.transfer(ctx, "call", func() (err error) {
-		kind, answer, err = readFrame(p.control)
-		return err
+		for {
+			if kind, answer, err = readFrame(p.control); err != nil || kind != frameProgress {
+				return err
+			}
+			var x progress
+			if err := Decode(answer, &x); err != nil {
+				return err
+			}
+			if p.cfg.Progress != nil && x.Done >= last && x.Done <= x.Total { // the worker is untrusted
+				last = x.Done
+				p.cfg.Progress(x.Done, x.Total)
+			}
+		}
 	}, 0)
 	if err != nil {
 		return nil, err

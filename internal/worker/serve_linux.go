@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -50,7 +51,7 @@ func serve() int {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		writeFrame(control, frameError, encodeError(err, errors.Is))
+		writeFrame(control, frameError, encodeError(err, nil))
 		return 2
 	}
 	say, err := json.Marshal(hello{Level: session.Level})
@@ -83,14 +84,22 @@ func serve() int {
 		answer []byte
 	}
 	results := make(chan chan result, MaxAhead)
+	var writing sync.Mutex
+	write := func(kind byte, payload []byte) {
+		writing.Lock()
+		defer writing.Unlock()
+		if writeFrame(control, kind, payload) != nil {
+			os.Exit(2)
+		}
+	}
 	go func() {
 		for r := range results {
-			if x := <-r; writeFrame(control, x.kind, x.answer) != nil {
-				os.Exit(2)
-			}
+			x := <-r
+			write(x.kind, x.answer)
 		}
 	}()
-	var handler Handler
+	session.Progress = throttled(func(done, total int64) { write(frameProgress, Encode(progress{done, total}, nil)) })
+	var handler rawHandler
 	// Concurrent calls run in goroutines that are reused, because their stacks have grown.
 	var running sync.WaitGroup
 	calls := make(chan func())
@@ -104,18 +113,18 @@ func serve() int {
 				err = fmt.Errorf("%w: answer of %d bytes, at most %d", ErrProtocol, len(answer), maxFrame)
 			}
 			if err != nil {
-				r <- result{frameError, encodeError(err, errors.Is)}
+				r <- result{frameError, encodeError(err, session.Names)}
 				return
 			}
 			r <- result{frameAnswer, answer}
 		}
 		if handler == nil {
 			if handler, err = serviceOf(session, h.Service); err != nil {
-				r <- result{frameError, encodeError(err, errors.Is)}
+				r <- result{frameError, encodeError(err, session.Names)}
 				continue
 			}
 		}
-		if beside, ok := handler.(Beside); ok && beside.Beside(request) {
+		if beside, ok := handler.(besideHandler); ok && beside.Beside(request) {
 			running.Add(1)
 			for ; hands < runtime.GOMAXPROCS(0); hands++ {
 				go func() {
@@ -132,6 +141,18 @@ func serve() int {
 		call()
 	}
 	return 0
+}
+
+// throttled returns a function that calls report at most about 256 times for each total.
+func throttled(report func(done, total int64)) func(done, total int64) {
+	last := int64(-1)
+	return func(done, total int64) {
+		if done >= last && last >= 0 && done < total && done-last < total/256 {
+			return
+		}
+		last = done
+		report(done, total)
+	}
 }
 
 // closeInherited closes the host's descriptors after the control socket. Libraries in the host open
@@ -176,7 +197,8 @@ func begin(control *os.File) (*settings, *Session, error) {
 	if err := json.Unmarshal(payload, &set); kind != frameConfig || err != nil || service(set.Service) == nil {
 		return nil, nil, fmt.Errorf("%w: settings of kind %d, %d bytes", ErrProtocol, kind, len(payload))
 	}
-	s := &Session{Open: set.Open}
+	s := &Session{open: set.Open}
+	var names []string
 	window := fds[0]
 	for i, fd := range fds[1:] {
 		s.Files = append(s.Files, os.NewFile(uintptr(fd), fmt.Sprintf("file %d", i)))
@@ -185,7 +207,11 @@ func begin(control *os.File) (*settings, *Session, error) {
 		if info, err := s.Files[i].Stat(); err == nil && (info.Mode().IsRegular() || info.IsDir()) {
 			set.Read = append(set.Read, FilePath(s.Files[i]))
 		}
+		if i < len(set.Names) {
+			names = append(names, FilePath(s.Files[i]), set.Names[i], fmt.Sprintf("/dev/fd/%d", fd), set.Names[i])
+		}
 	}
+	s.Names = strings.NewReplacer(names...)
 	if s.Window, err = unix.Mmap(window, 0, int(set.Window), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
 		return nil, nil, fmt.Errorf("map the window: %w", err)
 	}
@@ -199,12 +225,12 @@ func begin(control *os.File) (*settings, *Session, error) {
 
 // serviceOf creates the handler, and answerOf calls it. A panic of Go code is an error of the call;
 // the worker continues.
-func serviceOf(s *Session, name string) (_ Handler, err error) {
+func serviceOf(s *Session, name string) (_ rawHandler, err error) {
 	defer caught(&err)
 	return service(name)(s)
 }
 
-func answerOf(h Handler, request []byte) (_ []byte, err error) {
+func answerOf(h rawHandler, request []byte) (_ []byte, err error) {
 	defer caught(&err)
 	return h.Call(request)
 }

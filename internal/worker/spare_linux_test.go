@@ -17,7 +17,7 @@ import (
 )
 
 // pid returns the process id of the worker of a client.
-func pid(t testing.TB, c *worker.Client) (n int) {
+func pid(t testing.TB, c *worker.RawClient) (n int) {
 	t.Helper()
 	got, err := ask(c, "pid")
 	require.NoError(t, err)
@@ -128,7 +128,7 @@ func TestProcessors(t *testing.T) {
 }
 
 func TestTooManyFiles(t *testing.T) {
-	_, err := worker.NewClient(worker.Config{Service: "test", Files: make([]*os.File, 253)})
+	_, err := worker.NewRawClient("test", worker.Config{Files: make([]*os.File, 253)})
 	require.ErrorIs(t, err, worker.ErrProtocol)
 	require.ErrorContains(t, err, "253 files, at most 252")
 	files := make([]*os.File, 252)

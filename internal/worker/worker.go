@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"reflect"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -70,18 +70,6 @@ func (e *Error) Error() string {
 
 // Unwrap returns the sentinel.
 func (e *Error) Unwrap() error { return e.Err }
-
-// RemoteError is an error that a service returned in the worker: its text, and the registered
-// sentinels that it wrapped there.
-type RemoteError struct {
-	Text      string
-	Sentinels []error
-}
-
-func (e *RemoteError) Error() string { return e.Text }
-
-// Unwrap returns the sentinels.
-func (e *RemoteError) Unwrap() []error { return e.Sentinels }
 
 // Limits are the limits of one worker. A zero field means the default in its comment.
 type Limits struct {
@@ -173,23 +161,36 @@ func (l Level) String() string {
 // descriptors as one message can carry (Linux: SCM_MAX_FD).
 const maxFiles = 252
 
-// Config configures a worker: its service, its files and its limits.
+// Config configures a worker: its files and its limits.
 type Config struct {
-	Service string
-	Open    []byte     // passed to the Service when it starts
-	Files   []*os.File // passed to the Service as Session.Files, in this order, at most 252; the host keeps its descriptors
-	Read    []string   // files and directories that the worker may open for reading; absolute paths
-	Write   string     // directory in which the worker may create, change and remove files; absolute path; "": no directory
-	Limits  Limits
-	Require Level // minimum: if less is available, starting the worker is ErrUnavailable
+	Files    []*os.File              // passed to the service as Session.Files, in this order, at most 252; the host keeps its descriptors
+	Names    []string                // of the Files; errors of the worker contain them instead of the paths of descriptors; may be shorter
+	Read     []string                // files and directories that the worker may open for reading; absolute paths
+	Write    string                  // directory in which the worker may create, change and remove files; absolute path; "": no directory
+	Limits   Limits                  // limits of memory, time and descriptors
+	Require  Level                   // minimum: if less is available, starting the worker is ErrUnavailable
+	Progress func(done, total int64) // receives the calls of Session.Progress during a call; it must not use the Client; may be nil
 }
 
-// A Session is the input of a Service in its worker.
+// config is a Config with the service and its first message.
+type config struct {
+	Config
+	Service string
+	Open    []byte
+}
+
+// A Session is the input of a service in its worker.
 type Session struct {
-	Open   []byte     // Config.Open
-	Files  []*os.File // Config.Files; a worker may also reopen them by FilePath
-	Window []byte     // shared memory
+	Files  []*os.File        // Config.Files; a worker may also reopen them by FilePath
+	Names  *strings.Replacer // replaces the paths of the Files by their names
+	Window []byte            // shared memory
 	Level  Level
+
+	// Progress reports the progress of the current call to Config.Progress, at most about 256 times
+	// for each total.
+	Progress func(done, total int64)
+
+	open []byte
 }
 
 // FilePath returns a path that leads to an open file or directory even if its name was removed or
@@ -202,37 +203,37 @@ func FilePath(f *os.File) string {
 	return fmt.Sprintf("/proc/self/fd/%d", f.Fd())
 }
 
-// A Handler answers the calls of one worker, one at a time unless it is also a Beside.
-type Handler interface {
+// A rawHandler answers the calls of one worker, one at a time unless it is also a besideHandler.
+type rawHandler interface {
 	// Call answers one request. Data that do not fit into an answer of a few kilobytes should go
 	// into Session.Window.
 	Call(request []byte) (answer []byte, err error)
 }
 
-// A Beside is a Handler that can run some of its calls concurrently, for a Stream.
-type Beside interface {
-	Handler
+// A besideHandler is a rawHandler that can run some of its calls concurrently, for a Stream.
+type besideHandler interface {
+	rawHandler
 	// Beside reports whether the call with this request may run concurrently with other such calls.
 	// It is called before the call, while other calls may be running.
 	Beside(request []byte) bool
 }
 
-// A Service creates the Handler of one worker. An error ends the worker and is the error of the
+// A rawService creates the handler of one worker. An error ends the worker and is the error of the
 // host's first call.
-type Service func(*Session) (Handler, error)
+type rawService func(*Session) (rawHandler, error)
 
 var registry = struct {
 	mu       sync.Mutex
-	services map[string]Service
-	errors   []error // identified by index in messages, because host and worker are the same binary
+	services map[string]rawService
+	// Errors are identified by index in messages, because host and worker are the same binary.
+	errors []error
+	types  []reflect.Type
 }{
-	services: make(map[string]Service),
-	errors:   []error{ErrPanic, ErrProtocol},
+	services: make(map[string]rawService),
+	errors:   []error{ErrPanic, ErrProtocol, ErrCrashed, ErrUnavailable, ErrLimit, ErrTimeout, ErrClosed},
 }
 
-// Register names a service. It must be called in init functions, because a worker needs the
-// services of its binary when Init runs. It panics if the name is taken.
-func Register(name string, s Service) {
+func register(name string, s rawService) {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
 	if registry.services[name] != nil {
@@ -241,19 +242,7 @@ func Register(name string, s Service) {
 	registry.services[name] = s
 }
 
-// RegisterErrors registers sentinels for which errors.Is works in the host when a service's error
-// wraps them. It must be called in init functions.
-func RegisterErrors(sentinels ...error) {
-	registry.mu.Lock()
-	defer registry.mu.Unlock()
-	for _, s := range sentinels {
-		if !slices.Contains(registry.errors, s) {
-			registry.errors = append(registry.errors, s)
-		}
-	}
-}
-
-func service(name string) Service {
+func service(name string) rawService {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
 	return registry.services[name]

@@ -24,7 +24,7 @@ type process struct {
 	level  Level
 }
 
-func start(_ context.Context, cfg *Config) (*process, error) {
+func start(_ context.Context, cfg *config) (*process, error) {
 	return nil, &Error{Op: "start", Service: cfg.Service, Err: ErrUnavailable, Detail: "not on " + runtime.GOOS}
 }
 

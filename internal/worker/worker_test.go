@@ -23,21 +23,21 @@ import (
 	"github.com/hyperslab/hyperslab/internal/worker"
 )
 
-func client(t testing.TB, change func(*worker.Config)) *worker.Client {
+func client(t testing.TB, change func(*worker.Config)) *worker.RawClient {
 	// Only tests of time limits set a time limit, because any operation can be slow on a busy
 	// machine.
-	cfg := worker.Config{Service: "test", Limits: worker.Limits{CPU: time.Hour, Wall: time.Hour, Window: 1 << 20}}
+	cfg := worker.Config{Limits: worker.Limits{CPU: time.Hour, Wall: time.Hour, Window: 1 << 20}}
 	if change != nil {
 		change(&cfg)
 	}
-	c, err := worker.NewClient(cfg)
+	c, err := worker.NewRawClient("test", cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
 	return c
 }
 
 // ask makes one call and copies the answer.
-func ask(c *worker.Client, request string) (string, error) {
+func ask(c *worker.RawClient, request string) (string, error) {
 	var got string
 	err := c.Call(context.Background(), []byte(request), func(answer, _ []byte) error {
 		got = string(answer)
@@ -76,10 +76,6 @@ func TestClient_errors(t *testing.T) {
 	require.ErrorIs(t, err, worker.ErrPanic)
 	require.ErrorContains(t, err, "of a parser")
 	require.Equal(t, 1, c.Starts(), "an error and a panic of Go code leave the worker alive")
-
-	c = client(t, func(cfg *worker.Config) { cfg.Open = []byte("refuse") })
-	_, err = ask(c, "echo")
-	require.ErrorIs(t, err, errOdd)
 }
 
 func TestClient_crash(t *testing.T) {
@@ -111,7 +107,7 @@ func TestClient_crash(t *testing.T) {
 // TestLimits checks that each exceeded limit is an error of its type, and that the next call uses a
 // new worker.
 func TestLimits(t *testing.T) {
-	fresh := func(t *testing.T, c *worker.Client) {
+	fresh := func(t *testing.T, c *worker.RawClient) {
 		t.Helper()
 		starts := c.Starts()
 		got, err := ask(c, "echo on")
@@ -311,9 +307,9 @@ func TestWorker_Misuse(t *testing.T) {
 	require.ErrorIs(t, err, worker.ErrUnavailable)
 	require.ErrorContains(t, err, "required")
 
-	_, err = worker.NewClient(worker.Config{Service: "nobody's"})
+	_, err = worker.NewRawClient("unknown", worker.Config{})
 	require.ErrorIs(t, err, worker.ErrUnavailable)
-	_, err = worker.NewClient(worker.Config{Service: "test", Limits: worker.Limits{Memory: -1}})
+	_, err = worker.NewRawClient("test", worker.Config{Limits: worker.Limits{Memory: -1}})
 	require.Error(t, err)
 
 	c = client(t, func(cfg *worker.Config) { cfg.Read = []string{"/does/not/exist/here"} })
@@ -323,7 +319,7 @@ func TestWorker_Misuse(t *testing.T) {
 	require.ErrorIs(t, c.Close(), nil)
 	_, err = ask(c, "echo")
 	require.ErrorIs(t, err, worker.ErrClosed)
-	require.Panics(t, func() { worker.Register("test", nil) })
+	require.Panics(t, func() { worker.RegisterRaw("test", nil) })
 }
 
 func TestClient_goroutines(t *testing.T) {
@@ -377,23 +373,6 @@ func TestClient_reopen(t *testing.T) {
 		_, err = ask(c, "open "+name)
 		require.Error(t, err)
 	}
-}
-
-// TestJSON checks that JSON values can fill the window to its last byte, and that invalid JSON is
-// ErrProtocol.
-func TestJSON(t *testing.T) {
-	c := client(t, nil)
-	var text string
-	require.NoError(t, worker.CallJSON(t.Context(), c, []byte("json"), &text))
-	require.Equal(t, strings.Repeat("x", 1<<20-2), text)
-	said, err := ask(c, "longjson")
-	require.NoError(t, err)
-	require.Empty(t, said, "the service is told that there is no room")
-	for _, said := range []string{"", "6", "-1", "1048577", "many", "4"} {
-		err := worker.CallJSON(t.Context(), c, []byte("otherjson "+said), &text)
-		require.ErrorIs(t, err, worker.ErrProtocol, said)
-	}
-	require.ErrorIs(t, worker.CallJSON(t.Context(), c, []byte("error"), &text), errOdd)
 }
 
 func TestStream(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash"
@@ -432,37 +431,45 @@ func superChunk(place string) (_ outcome, detail string) {
 // bare is the service of a worker without checks. alone is the service of a worker that receives a
 // chunk, which is not a file that can be opened.
 const (
-	bare  = "hostile/unchecked"
-	alone = "hostile/chunk"
+	bare  plainService = "hostile/unchecked"
+	alone plainService = "hostile/chunk"
 )
 
+// plainService is a service of workers with one kind of request.
+type plainService = worker.Service[struct{}, struct{}]
+
+// verdict is the answer of a worker.
+type verdict struct {
+	Outcome outcome
+	Detail  string
+}
+
 func init() {
-	worker.Register(bare, func(s *worker.Session) (worker.Handler, error) { return walker{s}, nil })
-	worker.Register(alone, func(s *worker.Session) (worker.Handler, error) { return decompressor{s}, nil })
+	bare.Register(func(s *worker.Session, _ *struct{}) (worker.Handler[struct{}], error) { return walker{s}, nil })
+	alone.Register(func(s *worker.Session, _ *struct{}) (worker.Handler[struct{}], error) { return decompressor{s}, nil })
 }
 
 type decompressor struct{ s *worker.Session }
 
 // Call decompresses the chunk and answers with the outcome.
-func (d decompressor) Call([]byte) ([]byte, error) {
+func (d decompressor) Call(*struct{}) (any, error) {
 	b, err := io.ReadAll(io.NewSectionReader(d.s.Files[0], 0, math.MaxInt64))
 	if err != nil {
 		return nil, err
 	}
 	o, detail := decompress(b)
-	return []byte(string(o) + " " + detail), nil
+	return verdict{o, detail}, nil
 }
 
 type walker struct{ s *worker.Session }
 
 // Call opens the file with libhdf5 and reads all datasets.
-func (w walker) Call([]byte) (_ []byte, err error) {
+func (w walker) Call(*struct{}) (_ any, err error) {
 	f, err := h5.Open(worker.FilePath(w.s.Files[0]), h5.ReadOnly)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	done := 0
 	for o, err := range f.Root().Visit() {
 		if err != nil {
 			return nil, err
@@ -471,10 +478,9 @@ func (w walker) Call([]byte) (_ []byte, err error) {
 			if err := whole(f, o.Path); err != nil {
 				return nil, err
 			}
-			done++
 		}
 	}
-	return binary.LittleEndian.AppendUint64(nil, uint64(done)), nil
+	return verdict{Outcome: read}, nil
 }
 
 func whole(f *h5.File, path string) error {
@@ -507,36 +513,33 @@ func whole(f *h5.File, path string) error {
 
 // inWorker runs walker in a worker.
 func inWorker(ctx context.Context, place string) (outcome, string) {
-	if err := call(ctx, bare, place, nil); err != nil {
+	v, err := call(ctx, bare, place)
+	if err != nil {
 		return classify(err, failed), err.Error()
 	}
-	return read, ""
+	return v.Outcome, v.Detail
 }
 
 // chunkInWorker runs decompressor in a worker.
 func chunkInWorker(ctx context.Context, place string) (o outcome, detail string) {
-	err := call(ctx, alone, place, func(answer, _ []byte) error {
-		name, text, _ := strings.Cut(string(answer), " ")
-		o, detail = outcome(name), text
-		return nil
-	})
+	v, err := call(ctx, alone, place)
 	if err != nil {
 		return classify(err, wrong), err.Error()
 	}
-	return o, detail
+	return v.Outcome, v.Detail
 }
 
 // call passes the file at place to a service.
-func call(ctx context.Context, service, place string, use func(answer, window []byte) error) (err error) {
+func call(ctx context.Context, service plainService, place string) (v verdict, err error) {
 	f, err := os.Open(place)
 	if err != nil {
-		return err
+		return v, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	c, err := worker.NewClient(worker.Config{Service: service, Files: []*os.File{f}, Limits: worker.Limits{Memory: memory, CPU: wall, Wall: wall}})
+	c, err := service.Client(worker.Config{Files: []*os.File{f}, Limits: worker.Limits{Memory: memory, CPU: wall, Wall: wall}}, struct{}{})
 	if err != nil {
-		return err
+		return v, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	return c.Call(ctx, nil, use)
+	return v, c.Ask(ctx, new(struct{}), 1<<20, &v)
 }

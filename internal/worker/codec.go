@@ -1,70 +1,106 @@
 // Encoding of values between a program and its worker. The decoder checks every length against the
 // remaining bytes.
 
-package hyperslab
+package worker
 
 import (
 	"encoding/binary"
 	"fmt"
 	"math"
 	"reflect"
-
-	"github.com/hyperslab/hyperslab/internal/worker"
+	"strings"
+	"time"
 )
 
-// wireDepth is the maximum nesting depth of values. It allows element types of 32 levels with
+// codecDepth is the maximum nesting depth of values. It allows element types of 32 levels with
 // several values each.
-const wireDepth = 256
+const codecDepth = 256
 
-// encode encodes a Go value: booleans, numbers, strings, slices, pointers and structs of exported
-// fields. It preserves nil slices.
-func encode(v any) []byte { return encodeValue(nil, reflect.ValueOf(v)) }
-
-func encodeValue(b []byte, v reflect.Value) []byte {
-	switch v.Kind() {
-	case reflect.Bool:
-		if v.Bool() {
-			return append(b, 1)
-		}
-		return append(b, 0)
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return binary.AppendVarint(b, v.Int())
-	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uint:
-		return binary.AppendUvarint(b, v.Uint())
-	case reflect.String:
-		b = binary.AppendUvarint(b, uint64(v.Len()))
-		return append(b, v.String()...)
-	case reflect.Slice:
-		if v.IsNil() {
-			return binary.AppendUvarint(b, 0)
-		}
-		b = binary.AppendUvarint(b, uint64(v.Len())+1)
-		if v.Type().Elem().Kind() == reflect.Uint8 {
-			return append(b, v.Bytes()...)
-		}
-		for i := range v.Len() {
-			b = encodeValue(b, v.Index(i))
-		}
-		return b
-	case reflect.Pointer:
-		if v.IsNil() {
-			return append(b, 0)
-		}
-		return encodeValue(append(b, 1), v.Elem())
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				b = encodeValue(b, v.Field(i))
-			}
-		}
-		return b
-	}
-	panic(fmt.Sprintf("hyperslab: a value of %v cannot be sent to a worker", v.Type()))
+// Encode encodes a Go value: booleans, integers, strings, slices, pointers, structs of exported
+// fields, times, and errors. It preserves nil slices and omits functions. If names is not nil, it
+// replaces parts of the strings in errors.
+func Encode(v any, names *strings.Replacer) []byte {
+	e := encoder{names: names}
+	e.value(reflect.ValueOf(v))
+	return e.b
 }
 
-// decode fills v, a pointer to a value of the encoded type. It returns worker.ErrProtocol for
-// invalid bytes.
-func decode(b []byte, v any) error {
+type encoder struct {
+	b       []byte
+	names   *strings.Replacer // of files in errors; nil: none
+	inError bool
+}
+
+func (e *encoder) uvarint(n uint64) { e.b = binary.AppendUvarint(e.b, n) }
+
+func (e *encoder) string(s string) {
+	if e.inError {
+		s = shownText(s, e.names)
+	}
+	e.uvarint(uint64(len(s)))
+	e.b = append(e.b, s...)
+}
+
+func (e *encoder) value(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Bool:
+		n := uint64(0)
+		if v.Bool() {
+			n = 1
+		}
+		e.uvarint(n)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		e.b = binary.AppendVarint(e.b, v.Int())
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uint, reflect.Uintptr:
+		e.uvarint(v.Uint())
+	case reflect.String:
+		e.string(v.String())
+	case reflect.Slice:
+		if v.IsNil() {
+			e.uvarint(0)
+			return
+		}
+		e.uvarint(uint64(v.Len()) + 1)
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			e.b = append(e.b, v.Bytes()...)
+			return
+		}
+		for i := range v.Len() {
+			e.value(v.Index(i))
+		}
+	case reflect.Pointer:
+		if v.IsNil() {
+			e.uvarint(0)
+			return
+		}
+		e.uvarint(1)
+		e.value(v.Elem())
+	case reflect.Struct:
+		if t, ok := v.Interface().(time.Time); ok {
+			e.b = binary.AppendVarint(e.b, t.Unix())
+			e.uvarint(uint64(t.Nanosecond()))
+			return
+		}
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				e.value(v.Field(i))
+			}
+		}
+	case reflect.Func:
+	case reflect.Interface:
+		if v.Type() != errorType {
+			panic(fmt.Sprintf("worker: a value of %v cannot be sent", v.Type()))
+		}
+		err, _ := v.Interface().(error)
+		e.error(err)
+	default:
+		panic(fmt.Sprintf("worker: a value of %v cannot be sent", v.Type()))
+	}
+}
+
+// Decode fills v, a pointer to a value of the encoded type. It returns ErrProtocol for invalid
+// bytes. Slices of bytes in v share memory with b.
+func Decode(b []byte, v any) error {
 	d := decoder{b: b}
 	d.value(reflect.ValueOf(v).Elem(), 0)
 	if d.err == nil && len(d.b) > 0 {
@@ -80,7 +116,7 @@ type decoder struct {
 
 func (d *decoder) fail(format string, args ...any) {
 	if d.err == nil {
-		d.err = fmt.Errorf("%w: %s", worker.ErrProtocol, fmt.Sprintf(format, args...))
+		d.err = fmt.Errorf("%w: %s", ErrProtocol, fmt.Sprintf(format, args...))
 	}
 	d.b = nil
 }
@@ -116,8 +152,8 @@ func (d *decoder) take(n uint64) []byte {
 }
 
 func (d *decoder) value(v reflect.Value, depth int) {
-	if depth > wireDepth {
-		d.fail("deeper than %d", wireDepth)
+	if depth > codecDepth {
+		d.fail("deeper than %d", codecDepth)
 	}
 	if d.err != nil {
 		return
@@ -137,7 +173,7 @@ func (d *decoder) value(v reflect.Value, depth int) {
 			return
 		}
 		v.SetInt(n)
-	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uint:
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uint, reflect.Uintptr:
 		n := d.uvarint()
 		if v.OverflowUint(n) {
 			d.fail("%d is not a valid %v", n, v.Type())
@@ -158,13 +194,27 @@ func (d *decoder) value(v reflect.Value, depth int) {
 			d.fail("pointer %d", n)
 		}
 	case reflect.Struct:
+		if _, ok := v.Interface().(time.Time); ok {
+			if t := time.Unix(d.varint(), int64(d.uvarint()%1e9)); !t.IsZero() {
+				v.Set(reflect.ValueOf(t))
+			}
+			return
+		}
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
 				d.value(v.Field(i), depth+1)
 			}
 		}
+	case reflect.Func:
+	case reflect.Interface:
+		if v.Type() != errorType {
+			panic(fmt.Sprintf("worker: a value of %v cannot be received", v.Type()))
+		}
+		if err := d.error(depth); err != nil {
+			v.Set(reflect.ValueOf(err))
+		}
 	default:
-		panic(fmt.Sprintf("hyperslab: a value of %v cannot be sent to a worker", v.Type()))
+		panic(fmt.Sprintf("worker: a value of %v cannot be received", v.Type()))
 	}
 }
 
@@ -179,7 +229,8 @@ func (d *decoder) slice(v reflect.Value, depth int) {
 		return
 	}
 	if v.Type().Elem().Kind() == reflect.Uint8 {
-		v.SetBytes(append([]byte{}, d.take(n)...))
+		b := d.take(n)
+		v.SetBytes(b[:len(b):len(b)])
 		return
 	}
 	v.Set(reflect.MakeSlice(v.Type(), 0, int(min(n, 64))))
