@@ -22,6 +22,8 @@ func annotate(path string, c Case) (format.Field, error) {
 		return format.Field{}, err
 	case c.Area == "bcolz":
 		return bcolztree.Describe(os.DirFS(path), "."), nil
+	case c.Area == "store":
+		return describeStore(path)
 	case info.IsDir():
 		return cframe.DescribeDir(os.DirFS(path)), nil
 	}

@@ -30,7 +30,7 @@ var arrayParameters = []parameter{
 }
 
 var itemSizes = map[string]int{
-	"|b1": 1, "<i2": 2, ">i4": 4, "<f4": 4, "<f8": 8, "<c16": 16, "|S5": 5, "<U3": 12, "<M8[ns]": 8, "[('a', '<i4'), ('b', '<f8')]": 12,
+	"|b1": 1, "|u1": 1, "<i2": 2, "<i4": 4, ">i4": 4, "<f4": 4, "<f8": 8, "<c16": 16, "|S5": 5, "<U3": 12, "<M8[ns]": 8, "[('a', '<i4'), ('b', '<f8')]": 12,
 }
 
 // arrayShapes derives shape, chunk shape and block shape from the parameters.

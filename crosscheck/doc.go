@@ -1,6 +1,6 @@
 // Package crosscheck is a conformance kit for authors of other readers and writers of Blosc2,
-// Caterva, bcolz and HDF5 in any language. It provides the reference libraries' results as files,
-// and a runner that compares results with them.
+// Caterva, bcolz, HDF5 and the containers of python-blosc2 in any language. It provides the
+// reference libraries' results as files, and a runner that compares results with them.
 //
 // # Overview
 //

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/format"
 )
 
 // Options are the options of Emit. A nil *Options is the zero value.
@@ -37,6 +38,7 @@ var areas = []area{
 	{"caterva", emitCaterva, explainArray},
 	{"metalayer", emitMetalayers, explainMetalayer},
 	{"bcolz", emitBcolz, explainBcolz},
+	{"store", emitStores, explainStore},
 	{"hdf5", emitHDF5, explainHDF5},
 }
 
@@ -90,7 +92,7 @@ func Emit(ctx context.Context, dir string, o *Options) (*Manifest, error) {
 		}
 	}
 	if o.Small {
-		if err := e.reduce(); err != nil {
+		if err := e.reduce(func(c Case) (format.Field, error) { return annotate(e.at(c.Path), c) }); err != nil {
 			return nil, fmt.Errorf("crosscheck: emit: %w", err)
 		}
 	}

@@ -76,7 +76,7 @@ func TestMisread_rules(t *testing.T) {
 func TestExplain_flippedByte(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)
-	placed := 0
+	located := 0
 	for _, c := range inAreas(m, "chunk") {
 		if c.Params["length"] != "tail" || c.Params["filters"] != "shuffle" {
 			continue
@@ -101,14 +101,14 @@ func TestExplain_flippedByte(t *testing.T) {
 		require.Contains(t, x.Stage, "(shuffle)")
 		require.Contains(t, x.Sentence, "Shuffle: ")
 		require.NotEmpty(t, x.Header)
-		placed++
+		located++
 
 		x, err = ExplainChunk(b, got[:n])
 		require.NoError(t, err)
 		require.EqualValues(t, n, x.Offset)
 		require.Contains(t, x.String(), "size: got")
 	}
-	require.Positive(t, placed)
+	require.Positive(t, located)
 }
 
 // TestExplain_complete checks in every area that the explanation of a result that is too long, or
@@ -153,7 +153,7 @@ func TestExplain_complete(t *testing.T) {
 func TestExplain_writer(t *testing.T) {
 	t.Parallel()
 	dir, m := Corpus(t)
-	told := 0
+	explained := 0
 	for _, c := range inAreas(m, "chunk") {
 		if c.Must == Refuse || c.Params["filters"] != "shuffle" {
 			continue
@@ -176,8 +176,8 @@ func TestExplain_writer(t *testing.T) {
 		require.Equal(t, window(data, x.Offset), x.Want, c.ID)
 		if x.Rule == "the result would be right if the shuffle is not undone" {
 			require.Equal(t, "written, filter shuffle", x.Stage, c.ID)
-			told++
+			explained++
 		}
 	}
-	require.Positive(t, told)
+	require.Positive(t, explained)
 }

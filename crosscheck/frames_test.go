@@ -2,6 +2,7 @@ package crosscheck
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,8 +15,8 @@ func TestMisread_frames(t *testing.T) {
 	dir, m := Corpus(t)
 	named, stored := make(map[string]int), 0
 	for _, c := range sampled(m, "frame") {
-		if c.Must == Refuse || c.Decoded.SHA256 == "" || c.Decoded.Bytes == 0 {
-			continue
+		if c.Must == Refuse || c.Decoded.SHA256 == "" || c.Decoded.Bytes == 0 || strings.HasPrefix(c.ID, "frame/golden/") {
+			continue // the rules do not apply to chunks or blocks of variable length
 		}
 		err := withFrame(filepath.Join(dir, filepath.FromSlash(c.Path)), func(s *frameStored) error {
 			right, err := s.read(frameMisread{})

@@ -40,7 +40,7 @@ func TestFull_rows(t *testing.T) {
 			step, least = 5*x.step, 18
 		}
 		k, made := 0, 0
-		each(x.ps, func(row []int) {
+		each(x.ps, nil, func(row []int) {
 			if k++; k%step != 0 {
 				return
 			}

@@ -174,9 +174,10 @@ func walkFields(field format.Field, path string, above []format.Field, f func(pa
 // indexes matches the numbers after the names of repeated fields.
 var indexes = regexp.MustCompile(` \d+\b`)
 
-func slug(name string) string {
-	return strings.Trim(regexp.MustCompile(`[^A-Za-z0-9]+`).ReplaceAllString(name, "_"), "_")
-}
+// punctuation matches the characters of a field name that cannot be part of a case ID.
+var punctuation = regexp.MustCompile(`[^A-Za-z0-9]+`)
+
+func slug(name string) string { return strings.Trim(punctuation.ReplaceAllString(name, "_"), "_") }
 
 // holdChecksums updates the checksums of the structures around a changed field, innermost first, so
 // that only the field is wrong.

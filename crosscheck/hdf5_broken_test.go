@@ -61,9 +61,9 @@ func TestHDF5_invalidFiles(t *testing.T) {
 		cmd.Env = append(os.Environ(), "CROSSCHECK_TEST_READER=judge", "CROSSCHECK_TEST_LIST="+list)
 		out, err := cmd.Output()
 		last := at
-		said := bufio.NewScanner(bytes.NewReader(out))
-		for said.Scan() {
-			word, path, _ := strings.Cut(said.Text(), " ")
+		output := bufio.NewScanner(bytes.NewReader(out))
+		for output.Scan() {
+			word, path, _ := strings.Cut(output.Text(), " ")
 			var k int
 			_, err := fmt.Sscanf(filepath.Base(path), "%d.h5", &k)
 			require.NoError(t, err)

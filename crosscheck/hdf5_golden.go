@@ -14,7 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-//go:embed golden/*.h5 golden/*.b2frame golden/*.chunk
+//go:embed golden/*.h5 golden/*.b2frame golden/*.chunk golden/*.b2z golden/*.b2e
 var golden embed.FS
 
 // goldenVector is one file of the directory golden, and its objects.

@@ -51,9 +51,9 @@ func TestGoldenVectors(t *testing.T) {
 func TestGoldenVectors_blosc2(t *testing.T) {
 	text, err := os.ReadFile("golden/MANIFEST.md")
 	require.NoError(t, err)
-	rows := regexp.MustCompile(`(?m)^\| (\S+\.(?:chunk|b2frame)) \|.*\| ([0-9a-f]{64}) \|$`).FindAllStringSubmatch(string(text), -1)
+	rows := regexp.MustCompile(`(?m)^\| (\S+\.(?:chunk|b2frame|b2z|b2e)) \|.*\| ([0-9a-f]{64}) \|$`).FindAllStringSubmatch(string(text), -1)
 	var want []string
-	for _, pattern := range []string{"golden/*.chunk", "golden/*.b2frame"} {
+	for _, pattern := range []string{"golden/*.chunk", "golden/*.b2frame", "golden/*.b2z", "golden/*.b2e"} {
 		names, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		want = append(want, names...)

@@ -19,7 +19,7 @@ import (
 // they support to the bytes of the manifest.
 func TestInterop_python(t *testing.T) {
 	t.Parallel()
-	reread(t, need.Python(t, "h5py", "hdf5plugin", "blosc2", "bcolz"), map[string]int{"chunk": 400, "blosc1": 50, "frame": 40, "b2nd": 90, "hdf5": 400, "bcolz": 80})
+	reread(t, need.Python(t, "h5py", "hdf5plugin", "blosc2", "bcolz"), map[string]int{"chunk": 400, "blosc1": 50, "frame": 40, "b2nd": 90, "hdf5": 400, "bcolz": 80, "store": 100})
 }
 
 // TestInterop_caterva checks the same for python-caterva, the reference library of Caterva.

@@ -91,7 +91,7 @@ func referenceReports(path string, c Case) (map[string]any, error) {
 			return nil, err
 		}
 		return x.metadata, nil
-	case "frame", "b2nd", "caterva":
+	case "frame", "b2nd", "caterva", "store":
 		w, err := readWritten(c.Area, path, c.Object, "")
 		if err != nil {
 			return nil, err

@@ -28,7 +28,7 @@ type Coverage struct {
 // returned. The result depends only on the arguments.
 func choose(ps []parameter, allowed func(row []int) bool, full bool) (rows [][]int, pairs, impossible int) {
 	if full {
-		each(ps, func(row []int) {
+		each(ps, nil, func(row []int) {
 			if allowed(row) {
 				rows = append(rows, slices.Clone(row))
 			}
@@ -112,8 +112,8 @@ func choose(ps []parameter, allowed func(row []int) bool, full bool) (rows [][]i
 		}
 		if !found {
 			// Random choices may miss the only allowed row, so try all rows.
-			each(ps, func(row []int) {
-				if !found && row[k.p] == k.v && row[k.q] == k.w && allowed(row) {
+			each(ps, map[int]int{k.p: k.v, k.q: k.w}, func(row []int) {
+				if !found && allowed(row) {
 					rows = append(rows, slices.Clone(row))
 					cover(row)
 					found = true
@@ -128,13 +128,19 @@ func choose(ps []parameter, allowed func(row []int) bool, full bool) (rows [][]i
 	return rows, total - impossible, impossible
 }
 
-// each calls f with every row, which f must not keep.
-func each(ps []parameter, f func(row []int)) {
+// each calls f with every row that has the fixed values. f must not keep the row.
+func each(ps []parameter, fixed map[int]int, f func(row []int)) {
 	row := make([]int, len(ps))
+	for i, v := range fixed {
+		row[i] = v
+	}
 	for {
 		f(row)
 		i := len(row) - 1
 		for ; i >= 0; i-- {
+			if _, is := fixed[i]; is {
+				continue
+			}
 			if row[i]++; row[i] < len(ps[i].values) {
 				break
 			}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/hyperslab/hyperslab/internal/format"
 )
 
 // smallFile is the size in bytes up to which every vector belongs to the small set.
@@ -13,8 +15,8 @@ const smallFile = 2 << 10
 
 // reduce deletes vectors that do not belong to the small set. The small set contains the vectors of
 // at most smallFile bytes, for each rule of rules.txt the smallest vector that exercises it, and
-// the valid vector of each invalid one.
-func (e *emitter) reduce() error {
+// the valid vector of each invalid one. describe returns the annotated fields of a vector.
+func (e *emitter) reduce(describe func(Case) (format.Field, error)) error {
 	rules, err := parseRules(rulesText)
 	if err != nil {
 		return err
@@ -33,7 +35,7 @@ func (e *emitter) reduce() error {
 			continue
 		}
 		seen[c.Path] = true
-		f, err := annotate(e.at(c.Path), *c)
+		f, err := describe(*c)
 		if err != nil {
 			return err
 		}

@@ -42,6 +42,8 @@ var promises = []struct {
 	{"caterva", Accept, "shape", []string{"whole", "ragged", "prime", "zero"}},
 	{"metalayer", Accept, "id", metalayerWords()},
 	{"bcolz", Accept, "kind", []string{"carray", "ctable"}},
+	{"store", Accept, "kind", storeKinds},
+	{"store", Accept, "content", []string{"one-array", "embedded", "mixed", "groups", "frames", "names", "dtypes", "shapes", "attributes", "golden"}},
 	{"hdf5", Accept, "layout", []string{"compact", "contiguous", "chunked", "one chunk", "one unlimited", "two unlimited", "early"}},
 	{"hdf5", Accept, "filter", hdf5FilterNames()},
 	{"hdf5", Accept, "fill", []string{"default", "value"}},
@@ -55,7 +57,7 @@ var promises = []struct {
 	{"hdf5", Accept, "type", []string{"complex64-le", "complex128-be", "float8-e4m3", "float8-e5m2", "bfloat16-be"}},
 	{"hdf5", Accept, "id", []string{"hdf5/elsewhere/v114/virtual", "hdf5/elsewhere/v114/external", "hdf5/type/v114/committed"}},
 	{"chunk", Refuse, "rule", []string{""}}, {"blosc1", Refuse, "rule", []string{""}}, {"frame", Refuse, "rule", []string{""}}, {"b2nd", Refuse, "rule", []string{""}},
-	{"caterva", Refuse, "rule", []string{""}}, {"metalayer", Refuse, "rule", []string{""}}, {"bcolz", Refuse, "rule", []string{""}}, {"hdf5", Refuse, "rule", []string{""}},
+	{"caterva", Refuse, "rule", []string{""}}, {"metalayer", Refuse, "rule", []string{""}}, {"bcolz", Refuse, "rule", []string{""}}, {"store", Refuse, "rule", []string{""}}, {"hdf5", Refuse, "rule", []string{""}},
 }
 
 func numbersTo(first, last int) []string {

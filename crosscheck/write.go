@@ -124,6 +124,12 @@ func readWritten(area, path, object, name string) (w *written, err error) {
 		}
 		w.data = s.read(bcolzMisread{})
 		w.facts = map[string]any{"shape": s.array.Sizes.Shape, "dtype": s.array.Storage.DType.Text}
+	case "store":
+		x, err := decodeStore(path, object)
+		if err != nil {
+			return nil, err
+		}
+		w.data, w.facts = x.data, x.facts
 	case "hdf5":
 		b, err := os.ReadFile(path)
 		if err != nil {
@@ -156,9 +162,9 @@ func hexMap(layers *cblosc.Metalayers) (map[string]string, error) {
 }
 
 // writable reports whether a case is a task for a writer: its elements are specified and lossless,
-// and the file does not need other files.
+// and the file does not need other files. In a container only arrays are written.
 func writable(c Case) bool {
-	return c.Must == Accept && c.Decoded.SHA256 != "" && !c.Decoded.Lossy && len(c.Beside) == 0
+	return c.Must == Accept && c.Decoded.SHA256 != "" && !c.Decoded.Lossy && len(c.Beside) == 0 && (c.Area != "store" || c.Metadata["kind"] == "array")
 }
 
 // newSpec returns the spec of a case, and its elements, from the vector.

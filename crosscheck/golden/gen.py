@@ -1,6 +1,7 @@
-"""Writes the golden chunks and frames that only python-blosc2 writes. Run it in this directory."""
+"""Writes the golden chunks, frames and containers that only python-blosc2 writes. Run it in this directory."""
 
 import blosc2
+import numpy
 
 words = b"crosscheck reads what every library of the format writes, and compares it with the reference. "
 data = b"".join(words[i % 40 :] + b"%d " % (i * i) for i in range(160))[:8000]
@@ -24,3 +25,15 @@ blosc2.remove_urlpath(path)
 o = blosc2.ObjectArray(urlpath=path, mode="w", contiguous=True, cparams={"nthreads": 1})
 o.extend(["short", "long " * 40, 7])
 print(blosc2.__version__, blosc2.blosclib_version)
+
+large, small = numpy.arange(600, dtype="<i4").reshape(30, 20), numpy.arange(12, dtype="<i8")
+blosc2.remove_urlpath("tree.b2z")
+with blosc2.TreeStore("tree.b2z", mode="w", threshold=2000) as t:
+    t["/large"] = blosc2.asarray(large, chunks=(10, 20), blocks=(5, 10))
+    t["/g/small"] = blosc2.asarray(small, chunks=(12,), blocks=(6,))
+    t.vlmeta["unit"] = "m"
+    t.get_subtree("/g").vlmeta["count"] = 12
+blosc2.remove_urlpath("embed.b2e")
+e = blosc2.EmbedStore("embed.b2e", mode="w")
+e["/large"] = blosc2.asarray(large, chunks=(10, 20), blocks=(5, 10))
+e["/g/small"] = blosc2.asarray(small, chunks=(12,), blocks=(6,))

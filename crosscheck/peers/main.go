@@ -30,7 +30,7 @@ type peer struct {
 // peers lists the implementations. Directories in files and commands are relative to the directory
 // of the adapters, $installed is that of the installed peers.
 var peers = []peer{
-	{"format", "Go", "the packages internal/format/* of this module, which read headers and indexes in plain Go. They accept or refuse a file, and the C library decodes the accepted files", "", "$self -serve format", false},
+	{"format", "Go", "the packages internal/format/* of this module, which read headers and indexes in plain Go, and internal/stores. They accept or refuse a file, and the C library decodes the accepted files", "", "$self -serve format", false},
 	{"scigolib", "Go", "github.com/scigolib/hdf5, in plain Go: Dataset.Read. It returns numbers as float64, so only numbers are tested, and compared as float64", "", "$self -serve scigolib", false},
 	{"gonum", "Go", "gonum.org/v1/hdf5, cgo, linked with the libhdf5 of this module: Dataset.Read into bytes, for elements of fixed size", "", "$self -serve gonum", false},
 	{"klauspost", "Go", "github.com/klauspost/compress/zstd on the Zstandard streams of Blosc chunks; the C library reverses the filters", "", "$self -serve klauspost", false},
@@ -39,7 +39,7 @@ var peers = []peer{
 	{"tables", "Python", "PyTables: datasets with elements that NumPy supports", "$python", "$python python/adapter.py tables", true},
 	{"pyfive", "Python", "pyfive, in plain Python: datasets with elements that NumPy supports", "$python", "$python python/adapter.py pyfive", false},
 	{"numcodecs", "Python", "the Blosc codec of numcodecs, which zarr uses: Blosc1 chunks", "$python", "$python python/adapter.py numcodecs", true},
-	{"blosc2", "Python", "python-blosc2: chunks, frames, b2nd arrays", "$python", "$python python/adapter.py blosc2", true},
+	{"blosc2", "Python", "python-blosc2: chunks, frames, b2nd arrays, containers", "$python", "$python python/adapter.py blosc2", true},
 	{"bcolz", "Python", "bcolz-zipline: bcolz trees", "$python", "$python python/adapter.py bcolz", true},
 	{"hdf5-reader", "Rust", "the crate hdf5-reader, in plain Rust: stored elements of datasets", "$installed/rust/release/adapter", "$installed/rust/release/adapter hdf5-reader", false},
 	{"hdf5-pure", "Rust", "the crate hdf5-pure, in plain Rust: stored elements of datasets", "$installed/rust/release/adapter", "$installed/rust/release/adapter hdf5-pure", true},

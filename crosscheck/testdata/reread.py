@@ -1,15 +1,15 @@
-"""Reads every vector of a folder that the Python libraries can read, and writes a
-line of JSON for each: its id, the digest of what came out, or why not. What a library
-reports beside the elements must be the metadata of the manifest.
+"""Reads every vector of a directory that the Python libraries can read. It writes a line of
+JSON for each vector: its ID with the digest of the decoded bytes, or with an error. The
+metadata that a library reports must equal the metadata of the manifest.
 
-    python reread.py FOLDER AREA...
+    python reread.py DIRECTORY AREA...
 """
 import hashlib
 import json
 import os
 import sys
 
-folder, areas = sys.argv[1], sys.argv[2:]
+directory, areas = sys.argv[1], sys.argv[2:]
 os.environ["HDF5_EXTFILE_PREFIX"] = "${ORIGIN}"
 
 
@@ -24,11 +24,11 @@ def chunk(path, case):
 
 
 def same(case, **facts):
-    """Compares what a library reports with the manifest."""
+    """Compares the metadata that a library reports with the manifest."""
     for name, is_ in facts.items():
         want = case["metadata"].get(name)
         if is_ != want:
-            raise ValueError(f"{name}: {is_!r}, not {want!r}")
+            raise ValueError(f"{name}: got {is_!r}, want {want!r}")
 
 
 def frame(path, case):
@@ -41,7 +41,7 @@ def frame(path, case):
         return b"".join(s.decompress_chunk(i) for i in range(s.nchunks))
     same(
         case, chunks=s.nchunks, typesize=s.typesize, nbytes=s.nbytes, chunksize=s.chunksize if s.nchunks else 0,
-        # of a msgpack byte string, which it unpacks, the content behind 2 bytes
+        # the library unpacks a msgpack byte string: the content after 2 bytes
         vlmeta={name: bytes(s.vlmeta.get_vlmeta(name)).hex() for name in s.vlmeta},
         meta={name: "c4%02x" % len(s.meta[name]) + bytes(s.meta[name]).hex() for name in s.meta},
     )
@@ -70,8 +70,8 @@ def array(path, case):
 
 
 def whole_chunks(a):
-    """Puts an array together from whole chunks: C-Blosc2 3.3.5 undoes the delta wrongly where
-    it decodes some blocks of a chunk alone, as it does for slices."""
+    """Assembles an array from whole chunks, because C-Blosc2 3.3.5 decodes a slice with the delta
+    filter incorrectly if the slice needs only some blocks of a chunk."""
     import numpy
 
     out = numpy.zeros(a.shape, a.dtype)
@@ -95,7 +95,7 @@ def caterva_(path, case):
     m = case["metadata"]
     want = [m["shape"] or [], m["chunks"] or [], m["blocks"] or [], m["itemsize"]]
     if got != want:
-        raise ValueError(f"{got}, not {want}")
+        raise ValueError(f"got {got}, want {want}")
     return bytes(a.to_buffer())
 
 
@@ -121,7 +121,7 @@ def hdf5(path, case):
         if list(o.shape) != case["decoded"]["shape"] or o.dtype != numpy.dtype(case["decoded"]["dtype"]):
             raise ValueError(f"{o.shape} of {o.dtype}")
         if "fill" in m and numpy.asarray(o.fillvalue, o.dtype).tobytes().hex() != m["fill"]:
-            raise ValueError(f"fill value {o.fillvalue!r}, not {m['fill']}")
+            raise ValueError(f"fill value got {o.fillvalue!r}, want {m['fill']}")
         plist = o.id.get_create_plist()
         ids = [plist.get_filter(i)[0] for i in range(plist.get_nfilters())]
         same(case, filters=ids or None)
@@ -143,18 +143,41 @@ def bcolz_(path, case):
     return a[:].tobytes() if len(a) else b""
 
 
-readers = {"chunk": chunk, "blosc1": chunk, "frame": frame, "b2nd": array, "caterva": caterva_, "hdf5": hdf5, "bcolz": bcolz_}
+def store(path, case):
+    import blosc2
 
-with open(os.path.join(folder, "manifest.json"), encoding="utf-8") as f:
+    s = blosc2.EmbedStore(path, mode="r") if path.endswith(".b2e") else blosc2.TreeStore(path, mode="r")
+    m = case["metadata"]
+    v = None if case["object"] == "/" else s[case["object"]] if m["kind"] != "group" or not path.endswith(".b2e") else None
+    if m["kind"] == "array":
+        same(case, shape=list(v.shape))
+        return v[()].tobytes() if v.size else b""
+    if m["kind"] == "frame":
+        same(case, typesize=v.typesize)
+        return v[:]
+    if "attrs" in m:
+        group = s if case["object"] == "/" else v
+        if sorted(group.vlmeta[:]) != sorted(m["attrs"]):
+            raise ValueError(f"attributes: got {sorted(group.vlmeta[:])}, want {sorted(m['attrs'])}")
+    below = case["object"].rstrip("/") + "/"
+    keys = [key[len(below):] for key in s.keys() if key.startswith(below) and key != below]
+    names = sorted({key.partition("/")[0] for key in keys}, key=str.encode)
+    kinds = {name: "group" if any(key.startswith(name + "/") for key in keys) else type(s[below + name]).__name__ for name in names}
+    return "".join("%s\t%s\n" % ({"NDArray": "array", "SChunk": "frame"}.get(kinds[name], "group"), name) for name in names).encode()
+
+
+readers = {"chunk": chunk, "blosc1": chunk, "frame": frame, "b2nd": array, "caterva": caterva_, "hdf5": hdf5, "bcolz": bcolz_, "store": store}
+
+with open(os.path.join(directory, "manifest.json"), encoding="utf-8") as f:
     manifest = json.load(f)
 for case in manifest["cases"]:
     if case["must"] != "accept" or case["area"] not in areas:
         continue
     if case["area"] == "hdf5" and not case["decoded"].get("dtype"):
-        continue  # NumPy has no such elements: their decoded form is crosscheck's own
+        continue  # NumPy has no such elements, so crosscheck defines their decoded form
     line = {"case": case["id"]}
     try:
-        b = readers[case["area"]](os.path.join(folder, case["path"]), case)
+        b = readers[case["area"]](os.path.join(directory, case["path"]), case)
         line["bytes"], line["sha256"] = len(b), hashlib.sha256(b).hexdigest()
     except Exception as e:
         line["error"] = f"{type(e).__name__}: {e}"

@@ -129,6 +129,8 @@ def blosc2_read(path, area, obj, dtype, item):
         return blosc2.decompress(content(path))
     if area == "chunk":
         return blosc2.decompress2(content(path))
+    if area == "store":
+        return store_read(path, obj)
     if area == "frame":
         s = blosc2.open(path, mode="r")
         s = getattr(s, "schunk", s)  # an array of objects has one
@@ -137,6 +139,45 @@ def blosc2_read(path, area, obj, dtype, item):
     if not isinstance(a, blosc2.NDArray):
         raise TypeError(f"opens as {type(a).__name__}")
     return a[()].tobytes() if a.size else b""
+
+
+def store_read(path, obj):
+    import blosc2
+
+    store = blosc2.EmbedStore(path, mode="r") if path.endswith(".b2e") else blosc2.TreeStore(path, mode="r")
+    keys = list(store.keys())
+    below = obj.rstrip("/") + "/"
+    if any(key.startswith(below) for key in keys):  # a group
+        names = sorted({key[len(below):].partition("/")[0] for key in keys if key.startswith(below)} - {""}, key=str.encode)
+        lines = []
+        for name in names:
+            if any(key.startswith(below + name + "/") for key in keys):
+                kind = "group"
+            else:
+                v = store[below + name]
+                kind = "group" if isinstance(v, blosc2.TreeStore) else "array" if isinstance(v, blosc2.NDArray) else "frame"
+            lines.append(f"{kind}\t{name}\n")
+        return "".join(lines).encode()
+    v = store[obj]
+    if isinstance(v, blosc2.NDArray):
+        return v[()].tobytes() if v.size else b""
+    return v[:]
+
+
+def store_write(data, out, obj, dtype, shape, kind):
+    import ast
+
+    import blosc2
+    import numpy
+
+    v = numpy.frombuffer(content(data), numpy.dtype(ast.literal_eval(dtype) if dtype.startswith("[") else comparable(dtype))).reshape(shape)
+    path = f"{out}.{kind}"  # the library chooses the kind by the extension
+    if kind == "b2e":
+        blosc2.EmbedStore(path, mode="w")[obj] = blosc2.asarray(v)
+    else:
+        with blosc2.TreeStore(path, mode="w") as store:
+            store[obj] = blosc2.asarray(v)
+    os.rename(path, out)
 
 
 def blosc2_write(data, out, area, obj, dtype, item, shape, spec):
@@ -152,6 +193,8 @@ def blosc2_write(data, out, area, obj, dtype, item, shape, spec):
         chunk = blosc2.compress2(b, typesize=must["typesize"])
         with open(out, "wb") as f:
             f.write(chunk)
+    elif area == "store":
+        store_write(data, out, obj, dtype, shape, spec["params"]["kind"])
     elif area == "frame":
         if must["meta"] or must["vlmeta"]:
             raise Skip  # python-blosc2 stores metalayers as MessagePack
@@ -192,7 +235,7 @@ peers = {
         "python -c 'import numcodecs.blosc as b; print(bytes(b.decompress(open({in}, \"rb\").read())))'",
     ),
     "blosc2": (
-        "blosc2", ["chunk", "blosc1", "frame", "b2nd"], ["chunk", "frame", "b2nd"], blosc2_read, blosc2_write,
+        "blosc2", ["chunk", "blosc1", "frame", "b2nd", "store"], ["chunk", "frame", "b2nd", "store"], blosc2_read, blosc2_write,
         "python -c 'import blosc2; print(blosc2.open({in}, mode=\"r\")[:])'",
     ),
     "bcolz": ("bcolz-zipline", ["bcolz"], ["bcolz"], bcolz_read, bcolz_write, "python -c 'import bcolz; print(bcolz.open({in}, mode=\"r\")[:])'"),
