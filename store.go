@@ -10,6 +10,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
@@ -144,23 +145,54 @@ func openStored(ctx context.Context, l Location, f Format, o OpenOptions) (*ndar
 	return array(m, nil)
 }
 
-// addStored starts an array in an existing .b2d.
+// addStored starts an array in an existing .b2d, or the first array of a new one.
 func addStored(l Location, spec ndarray.Spec, o CreateOptions, location string) (*Draft, error) {
-	if !exists(l.File) {
-		return nil, fmt.Errorf("%w: one array in a new %s; a new container is written from a tree", errors.ErrUnsupported, o.Format)
+	create := !exists(l.File)
+	if create && o.Format != B2D {
+		return nil, fmt.Errorf("%w: one array in a new %s; a new container other than a %s is written from a tree", errors.ErrUnsupported, o.Format, B2D)
 	}
 	if err := b2nd.Check(spec); err != nil {
 		return nil, err
 	}
-	out, err := stores.Add(l.File, string(o.Format), groupPath(l), b2store.ArrayExt, o.Overwrite)
+	var out *atomicfile.Output
+	var file string
+	var err error
+	if create {
+		out, file, err = newStored(l)
+	} else if out, err = stores.Add(l.File, string(o.Format), groupPath(l), b2store.ArrayExt, o.Overwrite); err == nil {
+		file = out.Path()
+	}
 	if err != nil {
 		return nil, damage(err)
 	}
-	a, err := array(b2nd.Create(out.Path(), spec, &b2nd.CreateOptions{Name: location, Library: o.Library}))
+	a, err := array(b2nd.Create(file, spec, &b2nd.CreateOptions{Name: location, Library: o.Library}))
 	if err != nil {
 		return nil, errors.Join(err, out.Abort())
 	}
 	return &Draft{Array: a, location: location, out: out}, nil
+}
+
+// newStored starts a .b2d with one array, whose file it returns.
+func newStored(l Location) (_ *atomicfile.Output, file string, err error) {
+	key := groupPath(l)
+	if key == "/" {
+		return nil, "", fmt.Errorf("%w: a path in the store: got /, want that of an array", ndarray.ErrParam)
+	}
+	if err := b2store.CheckKey(key); err != nil {
+		return nil, "", err
+	}
+	out, err := atomicfile.Create(l.File, atomicfile.Options{})
+	if err != nil {
+		return nil, "", err
+	}
+	files := dirFiles{out.Path()}
+	if err = writeEmbed(files); err == nil {
+		file, err = files.begin(key, b2store.ArrayExt)
+	}
+	if err != nil {
+		return nil, "", errors.Join(err, out.Abort())
+	}
+	return out, file, nil
 }
 
 // stored lists a store, from one of its keys on.

@@ -140,6 +140,86 @@ func TestStores_Kinds(t *testing.T) {
 	require.Greater(t, compared, min(checks, 20)/3)
 }
 
+// TestCopyTree_group copies random stores into a group of other ones, and compares the objects that
+// python-blosc2 reads.
+func TestCopyTree_group(t *testing.T) {
+	peer, dir, checks, compared := storePeer(t), need.Scratch(t), 0, 0
+	describe := func(t require.TestingT, q storeRequest) map[string]json.RawMessage {
+		reply := peer(t, storeRequest{Op: "describe", Kind: q.Kind, Path: q.Path})
+		content := make(map[string]json.RawMessage)
+		require.NoError(t, json.Unmarshal(reply.Content, &content))
+		return content
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		if checks++; checks > 20 && !need.All() {
+			return
+		}
+		sub, err := os.MkdirTemp(dir, "")
+		require.NoError(t, err)
+		create := func(name, kind string) storeRequest {
+			q := storeRequest{Op: "kinds", Kind: "tree", Path: filepath.Join(sub, name+"."+kind)}
+			q.Threshold = rapid.SampledFrom([]int{0, 300, 1 << 20}).Draw(t, "threshold")
+			q.Nodes, q.Attrs = storeTree(t)
+			q.Nodes = kindNodes(t, q.Nodes)
+			if kind == "b2e" {
+				q.Kind, q.Attrs = "embed", nil
+			} else if rapid.Bool().Draw(t, "with a table") {
+				n := rapid.IntRange(0, 7).Draw(t, "rows")
+				q.Table = &n
+			}
+			peer(t, q)
+			return q
+		}
+		kinds := rapid.SampledFrom([]string{"b2z", "b2d", "b2e"})
+		from := create("from", kinds.Draw(t, "source"))
+		kind := kinds.Draw(t, "target")
+		to := create("to", kind)
+		want, added := describe(t, to), describe(t, from)
+		for _, all := range []map[string]json.RawMessage{want, added} {
+			for _, x := range all {
+				if bytes.Contains(x, []byte(`"unreadable"`)) { // by its author
+					require.NoError(t, os.RemoveAll(sub))
+					t.Skip("python-blosc2 cannot read its own file")
+				}
+			}
+		}
+		if kind == "b2e" && from.Table != nil { // the columns become arrays
+			require.NoError(t, os.RemoveAll(sub))
+			t.Skip("no tables in an EmbedStore")
+		}
+		const group = "/added/group"
+		for key, x := range added {
+			want[group+key] = x
+		}
+		o := &hyperslab.TreeOptions{}
+		if kind == "b2e" {
+			o.Accept = func(hyperslab.Problem) bool { return true } // attributes of groups
+		}
+		_, err = hyperslab.CopyTree(bg, to.Path+":"+group, from.Path, o)
+		require.NoError(t, err)
+		compared++
+		got := describe(t, to)
+		require.Len(t, got, len(want))
+		for key, x := range want {
+			require.JSONEq(t, string(x), string(got[key]), key)
+		}
+		r, err := hyperslab.Verify(bg, to.Path, nil)
+		require.NoError(t, err)
+		require.Empty(t, r.Findings)
+		if kind != "b2e" {
+			report, err := hyperslab.Compare(bg, from.Path, to.Path+":"+group, nil)
+			require.NoError(t, err)
+			require.Empty(t, report.Differences)
+		}
+		if kind != "b2e" || len(added) > 0 { // an EmbedStore has no empty groups
+			_, err = hyperslab.CopyTree(bg, to.Path+":"+group, from.Path, o)
+			require.ErrorIs(t, err, ndarray.ErrExists)
+		}
+		require.NoError(t, os.RemoveAll(sub))
+	})
+	require.Greater(t, compared, min(checks, 20)/4)
+}
+
 // TestCreate_plain writes plain frames in regions, and reads them with python-blosc2.
 func TestCreate_plain(t *testing.T) {
 	peer, dir, checks := storePeer(t), need.Scratch(t), 0
@@ -297,7 +377,20 @@ func TestCreate_stored(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, bytes.Equal(before, after))
 		}
-		require.ErrorIs(t, add(filepath.Join(dir, "new.b2d:/a"), false), errors.ErrUnsupported)
+		require.ErrorIs(t, add(filepath.Join(dir, "new.b2z:/a"), false), errors.ErrUnsupported)
+		require.ErrorIs(t, add(filepath.Join(dir, "new.b2d:/__vlmeta__"), false), errors.ErrUnsupported)
+		require.NoFileExists(t, filepath.Join(dir, "new.b2d"))
+	})
+	t.Run("first array", func(t *testing.T) {
+		first := filepath.Join(dir, "first.b2d")
+		require.NoError(t, add(first+":/new/a", false))
+		require.ErrorIs(t, add(first+":/new/a", false), ndarray.ErrExists)
+		require.NoError(t, add(first+":/b", false))
+		clear(content)
+		require.NoError(t, json.Unmarshal(peer(t, storeRequest{Op: "describe", Kind: "tree", Path: first}).Content, &content))
+		require.Len(t, content, 2)
+		require.Equal(t, []int64{4}, content["/new/a"].Shape)
+		require.Equal(t, content["/new/a"], content["/b"])
 	})
 	t.Run("discarded", func(t *testing.T) {
 		d, err := hyperslab.Create(bg, store+":/discarded", ndarray.Spec{Shape: []int64{4}, DType: ndarray.DTypeOf[int32]()}, nil)

@@ -16,7 +16,6 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/blosc2form"
 	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
@@ -65,8 +64,9 @@ type TreeOptions struct {
 
 	Unlocked func(file string, err error) // as in OpenOptions
 
-	// Format is CTable for a table of python-blosc2 in a .b2z or .b2d. "": the extension of the
-	// target determines the format.
+	// Format is CTable for a table of python-blosc2 in a .b2z or .b2d, or B2Z, B2D or B2E for a
+	// container whose name has no extension of a format. "": the extension of the target determines
+	// the format.
 	Format Format
 
 	Workers  int                    // goroutines; 0 means GOMAXPROCS
@@ -105,6 +105,11 @@ type TreeStats struct {
 // it, a bcolz ctable, a directory of arrays, or a container of python-blosc2. A ctable cannot
 // contain groups, or arrays of different lengths.
 //
+// dst may be FILE:/group for a new group of a new or existing container. In an existing .b2d the
+// group is one new directory. An existing .b2z or .b2e is written again as a whole, with its other
+// objects copied byte for byte; embedded objects of a .b2z become members. With Overwrite an
+// existing group is replaced.
+//
 // With TreeOptions.Format CTable the target is a table of python-blosc2. Its columns are the arrays
 // of the source, which have the same number of rows, or the fields of the source, if it is an array
 // of structures of one dimension. Strings of variable length become columns of kind utf8.
@@ -131,21 +136,25 @@ func CopyTree(ctx context.Context, dst, src string, o *TreeOptions) (TreeStats, 
 	if o == nil {
 		o = &TreeOptions{}
 	}
-	c := &treeCopy{options: o, target: Directory}
-	if f, ok := ForName(dst); ok {
-		c.target = f
-	}
-	if o.Format != "" && (o.Format != CTable || c.target != B2Z && c.target != B2D) {
-		err := fmt.Errorf("%w: format of a tree: got %s in a %s, want %s in a %s or %s", ndarray.ErrParam, o.Format, c.target, CTable, B2Z, B2D)
+	c := &treeCopy{options: o, target: Directory, at: "/"}
+	err := c.setTarget(dst)
+	if err != nil {
 		return TreeStats{}, ndarray.Wrap("copy tree to", dst, err)
 	}
-	stats, err := c.copy(ctx, dst, src)
+	stats, err := c.copy(ctx, src)
+	if c.old != nil {
+		err = errors.Join(err, c.old.Close())
+	}
 	return stats, ndarray.Wrap("copy tree to", dst, translate(err))
 }
 
 type treeCopy struct {
 	options *TreeOptions
 	target  Format
+	file    string        // to write
+	group   string        // the new group of a container; "" for a whole file
+	at      string        // path of the source's root in the file, or in the directory of the group
+	old     *stores.Store // the existing container with the group; nil: none
 	source  *Tree
 	stats   TreeStats
 	lost    []Problem // losses that are not accepted
@@ -180,7 +189,7 @@ type treeItem struct {
 	like    *h5.DatasetInfo // properties of an array in addition to Spec; nil unless both sides are HDF5
 }
 
-func (c *treeCopy) copy(ctx context.Context, dst, src string) (_ TreeStats, err error) {
+func (c *treeCopy) copy(ctx context.Context, src string) (_ TreeStats, err error) {
 	mode := textview.Mode(c.options.Strings)
 	if !slices.Contains([]textview.Mode{"", textview.Auto, textview.Fixed, textview.Error}, mode) {
 		return c.stats, fmt.Errorf("%w: strings: got %q, want auto, fixed or error", ndarray.ErrParam, mode)
@@ -207,7 +216,7 @@ func (c *treeCopy) copy(ctx context.Context, dst, src string) (_ TreeStats, err 
 	if c.options.DryRun {
 		return c.stats, nil
 	}
-	out, err := atomicfile.Create(dst, atomicfile.Options{Overwrite: c.options.Overwrite})
+	out, err := c.output()
 	if err != nil {
 		return c.stats, err
 	}
@@ -232,6 +241,9 @@ func (c *treeCopy) copy(ctx context.Context, dst, src string) (_ TreeStats, err 
 	}
 	if err != nil {
 		return c.stats, errors.Join(err, out.Abort())
+	}
+	if c.inDirectory() {
+		return c.stats, c.register(ctx)
 	}
 	return c.stats, nil
 }
@@ -356,7 +368,7 @@ func (c *treeCopy) plan(ctx context.Context, src string) error {
 		if e.Path == root && e.Kind != Group && !(c.table() && e.Kind == Array) {
 			return fmt.Errorf("%w: %s: got one %s, want a group", ndarray.ErrParam, src, e.Kind)
 		}
-		item := treeItem{from: e.Path, path: "/" + strings.Trim(strings.TrimPrefix(e.Path, strings.TrimSuffix(root, "/")), "/"), entry: e}
+		item := treeItem{from: e.Path, path: below(c.at, strings.TrimPrefix(e.Path, strings.TrimSuffix(root, "/"))), entry: e}
 		if err := c.planEntry(ctx, item); err != nil {
 			return err
 		}
@@ -369,6 +381,9 @@ func (c *treeCopy) plan(ctx context.Context, src string) error {
 	}
 	c.planLinks()
 	c.planEmpty()
+	if err := c.planOld(); err != nil {
+		return err
+	}
 	if err := c.planScales(); err != nil {
 		return err
 	}
@@ -484,7 +499,7 @@ func (c *treeCopy) checkName(path string, group bool) error {
 		return bcolz.CheckColumns([]string{strings.TrimPrefix(path, "/")})
 	}
 	if isStore(c.target) {
-		return b2store.CheckKey(path)
+		return b2store.CheckKey(c.key(path))
 	}
 	_, err := fileName(path[strings.LastIndex(path, "/")+1:], group)
 	return err

@@ -103,7 +103,7 @@ func (c *treeCopy) planEmpty() {
 
 // impliedGroups returns the groups with an array below them.
 func (c *treeCopy) impliedGroups() map[string]bool {
-	implied := map[string]bool{"/": true}
+	implied := map[string]bool{"/": !c.inDirectory() || len(c.arrays) > 0}
 	for _, item := range c.arrays {
 		for at := path.Dir(item.path); !implied[at] && !c.leftOut(item.from); at = path.Dir(at) {
 			implied[at] = true
@@ -128,6 +128,9 @@ func (c *treeCopy) writeStore(ctx context.Context, files storeFiles) error {
 		if err := writeFrame(files, path.Join(item.path, b2store.GroupAttrs), b2store.FrameExt, 0, item.attrs); err != nil {
 			return err
 		}
+	}
+	if c.inDirectory() {
+		return nil // the container has the frame with the embedded objects
 	}
 	return writeEmbed(files)
 }

@@ -55,16 +55,8 @@ func CheckAdd(dir, kind, key, ext string, overwrite bool) (err error) {
 	if _, group := s.Members(key); group {
 		return fmt.Errorf("%w: %s is a group; an array replaces an array", ndarray.ErrParam, key)
 	}
-	for at := path.Dir(key); ; at = path.Dir(at) {
-		if s.Table(at) != nil {
-			return fmt.Errorf("%w: adding %s to the table %s", errors.ErrUnsupported, key, at)
-		}
-		if _, err := s.Object(at); err == nil {
-			return fmt.Errorf("%w: adding %s below %s, which is an array", errors.ErrUnsupported, key, at)
-		}
-		if at == "/" {
-			break
-		}
+	if err := s.checkAbove(key); err != nil {
+		return err
 	}
 	if x, err := s.Object(key); err == nil {
 		switch {
@@ -75,6 +67,34 @@ func CheckAdd(dir, kind, key, ext string, overwrite bool) (err error) {
 		}
 	}
 	return nil
+}
+
+// checkAbove returns errors.ErrUnsupported for a key inside a table or an array.
+func (s *Store) checkAbove(key string) error {
+	for at := path.Dir(key); ; at = path.Dir(at) {
+		if s.Table(at) != nil {
+			return fmt.Errorf("%w: adding %s to the table %s", errors.ErrUnsupported, key, at)
+		}
+		if _, err := s.Object(at); err == nil {
+			return fmt.Errorf("%w: adding %s below %s, which is an array", errors.ErrUnsupported, key, at)
+		}
+		if at == "/" {
+			return nil
+		}
+	}
+}
+
+// CheckGroup returns an error unless a group can be added: ndarray.ErrExists for an existing group
+// unless overwrite is set, ErrParam for an array, or errors.ErrUnsupported for a key inside a table
+// or an array.
+func (s *Store) CheckGroup(key string, overwrite bool) error {
+	if _, err := s.Object(key); err == nil {
+		return fmt.Errorf("%w: %s is an array; a group replaces a group", ndarray.ErrParam, key)
+	}
+	if _, group := s.Members(key); group && !overwrite {
+		return fmt.Errorf("%w: group %s", ndarray.ErrExists, key)
+	}
+	return s.checkAbove(key)
 }
 
 // Extension returns the extension that python-blosc2 gives the file of a frame.

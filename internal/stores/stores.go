@@ -138,8 +138,8 @@ func (s *Store) load() error {
 			continue
 		}
 		key, known := b2store.KeyOf(m.Name)
-		if name := path.Base(m.Name); strings.HasPrefix(name, ".") && strings.Contains(name, ".tmp-") {
-			s.others = append(s.others, m.Name) // an object that is being added
+		if unfinished(m.Name) {
+			s.others = append(s.others, m.Name)
 			continue
 		}
 		if !known {
@@ -166,6 +166,16 @@ func (s *Store) load() error {
 		}
 	}
 	return s.arrange(objects)
+}
+
+// unfinished reports whether a file is an object that is being added, or in a group that is.
+func unfinished(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if strings.HasPrefix(part, ".") && strings.Contains(part, ".tmp-") {
+			return true
+		}
+	}
+	return false
 }
 
 // arrange makes the tree. The objects with the attributes of groups are not in it.

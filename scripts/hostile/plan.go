@@ -79,6 +79,9 @@ func (x *item) kind() string {
 	if x.seed.crude {
 		return "known attacks, " + x.how
 	}
+	if _, ok := x.seed.files[b2store.EmbedFile]; ok {
+		return "store in a directory, " + x.how
+	}
 	return x.seed.sort + ", " + x.how
 }
 

@@ -54,14 +54,16 @@ array are stored unchanged with the Blosc2 filter (32026). Use hyperslab convert
 other compression or another format.
 
 An array of a container of python-blosc2 is copied to a file byte for byte, and so are
-b2nd arrays, Python objects and plain frames to a path in an existing .b2d. Other
-arrays are written there as b2nd. A .b2z and a .b2e are written as a whole, by convert.` + editHelp,
+b2nd arrays, Python objects and plain frames to a path in a .b2d. Other arrays are
+written there as b2nd. A group of a container or an HDF5 file is copied to a new group
+of a container. For this an existing .b2z or .b2e is written again as a whole.` + editHelp,
 		Example: `  hyperslab cp tree.h5:/run1/temperature waves.h5:/measured/temperature
   hyperslab cp tree.h5:/run1 tree.h5:/time archive.h5:/2024/
   hyperslab cp waves.b2nd again.b2nd
   hyperslab cp waves.b2nd tree.h5:/measured/waves
   hyperslab cp store.b2z:/g/b b.b2nd
-  hyperslab cp waves.b2nd store.b2d:/g/again`,
+  hyperslab cp waves.b2nd store.b2d:/g/again
+  hyperslab cp store.b2z:/g store.b2d:/copy`,
 		Args:              arity(2, -1),
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {

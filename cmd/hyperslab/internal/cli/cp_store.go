@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -55,9 +57,25 @@ func (a *app) cpStored(ctx context.Context, from hyperslab.Location, format hype
 	if strings.HasSuffix(to.Object, "/") {
 		to.Object += nameOf(from)
 	}
+	if many, err := a.holdsMany(ctx, from.String()); err != nil {
+		return true, err
+	} else if many && into && strings.Trim(to.Object, "/") != "" {
+		return true, a.cpGroup(ctx, from, to, o)
+	} else if many {
+		return true, usagef("%s is a group; hyperslab convert copies it to a new file, and cp to FILE:/path in a container", from)
+	}
 	f, err := frameOf(from, format)
 	if err != nil {
 		return true, ndarray.Wrap("copy", from.String(), err)
+	}
+	if _, missing := os.Stat(to.File); f != nil && into && missing != nil { // the first array
+		ext, err := extensionOf(f)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return true, ndarray.Wrap("copy", from.String(), err)
+		}
+		if f = nil; ext != b2store.ArrayExt {
+			return true, usagef("%s is not an array, and cannot be the first object of %s; copy an array first", from, to.File)
+		}
 	}
 	if f == nil && to.Object == "" {
 		return true, usagef("%s is a column of a table; hyperslab convert writes it to a file", from)
@@ -67,6 +85,47 @@ func (a *app) cpStored(ctx context.Context, from hyperslab.Location, format hype
 	}
 	err = a.cpFrame(ctx, f, from, to, string(kind), o)
 	return true, errors.Join(err, f.Close())
+}
+
+// cpGroup copies a group to a group of a container.
+func (a *app) cpGroup(ctx context.Context, from, to hyperslab.Location, o *cpFlags) error {
+	opts := &hyperslab.TreeOptions{
+		DryRun: o.edit.dryRun, Overwrite: o.force, Unlocked: a.unlocked, ExternalDir: o.files.dir,
+		Accept: func(p hyperslab.Problem) bool {
+			name, isAttr := strings.CutPrefix(p.What, "attribute ")
+			return o.attrs.unsupported || isAttr && slices.Contains(o.attrs.names, name)
+		},
+	}
+	var m *meter
+	opts.Progress = func(p ndarray.Progress) {
+		if m == nil {
+			m = o.edit.meter(p.TotalBytes)
+		}
+		m.update(p.DoneBytes)
+	}
+	stats, err := hyperslab.CopyTree(ctx, to.String(), from.String(), opts)
+	if m != nil {
+		m.finish()
+	}
+	if len(stats.Refused) > 0 {
+		lines := make([]string, len(stats.Refused))
+		for i, p := range stats.Refused {
+			lines[i] = safe(p.String())
+		}
+		return fmt.Errorf("%w: %s of %s cannot be stored in %s; the file is unchanged:\n  %s",
+			errors.ErrUnsupported, plural(int64(len(lines)), "thing"), from, to.File, strings.Join(lines, "\n  "))
+	}
+	if err != nil {
+		return err
+	}
+	for _, p := range slices.Concat(stats.Lost, stats.Told) {
+		a.note("%s leaving out %s", a.talk.notice("hyperslab cp:"), safe(p.String()))
+	}
+	if o.edit.dryRun {
+		a.note("would copy %s to %s: %s in %s, %s", safe(from.String()), safe(to.String()),
+			plural(int64(stats.Arrays), "array"), plural(int64(stats.Groups), "group"), iecBytes(stats.Bytes))
+	}
+	return nil
 }
 
 // nameOf returns the name of the array at a location.

@@ -63,6 +63,13 @@ func TestCp_store(t *testing.T) {
 		{[]string{"b.b2nd", "x.b2d:/g/__vlmeta__"}, `"__vlmeta__", which has a meaning in a store`},
 		{[]string{"b.b2nd", "x.b2d"}, "a path inside the store is missing, for example x.b2d:/b"},
 		{[]string{"x.b2z:/g", "g"}, "is a group"},
+		{[]string{"x.b2z:/g", "h.h5:/g"}, "is a group"},
+		{[]string{"x.b2z:/g", "x.b2d:/g"}, "exists already: group /g"},
+		{[]string{"-f", "x.b2z:/g", "x.b2d:/small"}, "/small is an array"},
+		{[]string{"x.b2z:/g", "x.b2d:/table/g"}, "to the table /table"},
+		{[]string{"x.b2z:/g", "x.b2z:/small/g"}, "below /small, which is an array"},
+		{[]string{"x.b2z:/g", "new.b2e:/g"}, "an EmbedStore has no attributes of groups"},
+		{[]string{"x.b2z:/objects", "new.b2d:/o"}, "cannot be the first object"},
 		{[]string{"x.b2z:/table/n", "n.b2nd"}, "is a column of a table"},
 		{[]string{"x.b2z:/small", "small.h5"}, "has another format"},
 		{[]string{"x.b2z:/none", "none.b2nd"}, "no object /none"},
@@ -84,8 +91,106 @@ func TestCp_store(t *testing.T) {
 	require.NotZero(t, code)
 	require.Contains(t, stderr, "an EmbedStore has no attributes of groups")
 	require.NoFileExists(t, "y.b2e")
-	_, stderr, _ = run("convert", "h.h5:/b", "new.b2d:/b")
-	require.Contains(t, stderr, "a new container is written from a tree")
+	_, stderr, _ = run("convert", "h.h5:/b", "new.b2z:/b")
+	require.Contains(t, stderr, "is written from a tree")
+	must(t, "convert -q h.h5:/b new.b2d:/g/b")
+	must(t, "diff --values-only b.b2nd new.b2d:/g/b")
+	must(t, "cp b.b2nd first.b2d:/b")
+	must(t, "diff b.b2nd first.b2d:/b")
+	must(t, "verify new.b2d first.b2d")
 	_, stderr, _ = run("convert", "h.h5:/b", "new.b2z")
 	require.Contains(t, stderr, "a store holds many arrays")
+}
+
+// TestCp_group copies groups between containers of all kinds, new and existing ones.
+func TestCp_group(t *testing.T) {
+	golden, err := filepath.Abs("../../../../testdata/store.b2z")
+	require.NoError(t, err)
+	t.Chdir(t.TempDir())
+	must(t, "cp "+golden+" x.b2z")
+	must(t, "convert -q x.b2z x.b2d")
+	must(t, "convert -q --exclude-unsupported x.b2z x.b2e")
+	must(t, "convert -q x.b2z:/g g.h5")
+	for _, source := range []string{"x.b2z", "x.b2d", "x.b2e"} {
+		for _, kind := range []string{"b2z", "b2d", "b2e"} {
+			for name, old := range map[string]string{"new": "", "existing": "x." + kind} {
+				target, flags := source[2:]+"-"+name+"."+kind, ""
+				if old != "" {
+					must(t, "cp "+old+" "+target)
+				}
+				if kind == "b2e" && source != "x.b2e" {
+					flags = " --exclude-unsupported" // attributes of the group
+				}
+				before := ""
+				if old != "" {
+					before = must(t, "dump "+target+":/small") + must(t, "dump "+target+":/objects") + must(t, "dump "+target+":/table/n")
+				}
+				must(t, "cp"+flags+" "+source+":/g "+target+":/new/g")
+				if flags == "" {
+					must(t, "diff "+source+":/g "+target+":/new/g")
+				} else {
+					must(t, "diff "+source+":/g/b "+target+":/new/g/b")
+				}
+				must(t, "verify "+target)
+				if old != "" {
+					require.Equal(t, before, must(t, "dump "+target+":/small")+must(t, "dump "+target+":/objects")+must(t, "dump "+target+":/table/n"))
+					_, stderr, code := run("cp", source+":/g", target+":/new/g")
+					require.NotZero(t, code)
+					require.Contains(t, stderr, "exists already: group /new/g")
+					must(t, "cp -f"+flags+" "+source+":/g "+target+":/new/g")
+					must(t, "diff "+old+":/g "+target+":/g")
+				}
+			}
+		}
+	}
+	must(t, "cp x.b2z:/table x.b2d:/again")
+	must(t, "diff x.b2z:/table x.b2d:/again")
+	must(t, "cp g.h5 x.b2d:/hdf5") // a whole file
+	must(t, "diff --values-only g.h5:/b x.b2d:/hdf5/b")
+	must(t, "cp x.b2z x.b2z:/inside")
+	must(t, "diff x.b2z:/g x.b2z:/inside/g")
+	before := must(t, "ls -r x.b2z")
+	must(t, "cp --dry-run x.b2z:/g x.b2z:/dry")
+	require.Equal(t, before, must(t, "ls -r x.b2z"))
+}
+
+// TestRepack_store rewrites containers with other compression, and byte for byte.
+func TestRepack_store(t *testing.T) {
+	golden, err := filepath.Abs("../../../../testdata/store.b2z")
+	require.NoError(t, err)
+	t.Chdir(t.TempDir())
+	must(t, "cp "+golden+" x.b2z")
+	must(t, "convert -q x.b2z x.b2d")
+	must(t, "convert -q --exclude-unsupported x.b2z x.b2e")
+	for _, kind := range []string{"b2z", "b2d", "b2e"} {
+		source, target := "x."+kind, "y."+kind
+		must(t, "repack -q "+source+" same."+kind)
+		if kind != "b2d" {
+			x, err := os.ReadFile(source)
+			require.NoError(t, err)
+			y, err := os.ReadFile("same." + kind)
+			require.NoError(t, err)
+			require.Equal(t, x, y)
+		}
+		must(t, "repack --dry-run --codec lz4 "+source+" "+target)
+		require.NoFileExists(t, target)
+		must(t, "repack -q --codec lz4 --level 3 "+source+" "+target)
+		must(t, "diff --values-only "+source+" "+target)
+		must(t, "verify "+target)
+		require.Contains(t, must(t, "info "+target+":/g/b"), "lz4")
+		must(t, "repack -q --replace --codec zlib "+target)
+		require.Contains(t, must(t, "info "+target+":/g/b"), "zlib")
+		must(t, "diff --values-only "+source+" "+target)
+		require.Equal(t, must(t, "dump "+source+":/objects"), must(t, "dump "+target+":/objects"))
+		_, stderr, code := run("repack", source, target)
+		require.Equal(t, 4, code)
+		require.Contains(t, stderr, "exists")
+		_, stderr, code = run("repack", source, "z.h5", "--codec", "lz4")
+		require.Equal(t, 2, code)
+		require.Contains(t, stderr, "hyperslab convert changes formats")
+		_, stderr, code = run("repack", source, "z."+kind, "--checksum")
+		require.Equal(t, 2, code)
+		require.Contains(t, stderr, "--checksum is for HDF5")
+		require.NoFileExists(t, "z."+kind)
+	}
 }

@@ -70,11 +70,13 @@ func (a *app) repackCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repack SOURCE TARGET",
 		Short: "Rewrite files with other compression or without free space",
-		Long: `repack rewrites a file in its own format: all arrays of an HDF5 file, or a b2nd or bcolz
-array, with the codec, chunks and blocks of the flags. Arrays that already have this
-storage are copied without decompression. Without such flags all arrays are, and an HDF5
-file loses the free space of removed objects. Copied objects and chunks keep their
-format version. To write files for HDF5 1.14 and C-Blosc2 2.17, use convert.
+		Long: `repack rewrites a file in its own format: all arrays of an HDF5 file or a container of
+python-blosc2, or a b2nd or bcolz array, with the codec, chunks and blocks of the flags.
+Arrays that already have this storage are copied without decompression. Without such
+flags all arrays are, and an HDF5 file loses the free space of removed objects. Copied
+objects and chunks keep their format version. To write files for HDF5 1.14 and C-Blosc2
+2.17, use convert. Python objects, plain frames and tables of a container are copied
+byte for byte.
 
 In an HDF5 file --chunks applies to the datasets with that number of dimensions, and
 --grow to those that have the dimension. Groups, links, named types, attributes,
@@ -220,7 +222,7 @@ func (a *app) repackFile(ctx context.Context, row *repackRow, memory int64, forc
 			}
 			return a.repackHDF5(ctx, row, to, memory, force, o)
 		case hyperslab.B2Z, hyperslab.B2D, hyperslab.B2E:
-			return fmt.Errorf("%w: %s is a store of many arrays; hyperslab convert writes them to another store", errors.ErrUnsupported, loc.File)
+			return a.repackStore(ctx, row, to, memory, force, o)
 		case hyperslab.Directory:
 			return fmt.Errorf("%w: %s is a directory of arrays; repack the files in it", errors.ErrUnsupported, loc.File)
 		}

@@ -1,0 +1,113 @@
+// hyperslab repack of containers of python-blosc2.
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// repackStore rewrites the arrays of a container. Python objects, plain frames and tables are
+// copied byte for byte, and without storage flags so is the container.
+func (a *app) repackStore(ctx context.Context, row *repackRow, to string, memory int64, force bool, o *repackFlags) error {
+	format := hyperslab.Format(row.Format)
+	if f, known := hyperslab.ForName(row.Target); known && f != format {
+		return usagef("%s is of format %s, and the name %s has another; hyperslab convert changes formats", row.Source, format, row.Target)
+	}
+	if o.store.sparse {
+		return usagef("--sparse is for one array; %s contains many", row.Source)
+	}
+	if !o.store.asked() {
+		for e, err := range a.walk(ctx, row.Source, nil) {
+			if err != nil {
+				return err
+			}
+			if e.Kind == hyperslab.Array {
+				row.Kept++
+			}
+		}
+		if o.dryRun {
+			row.expect(int64(*row.SourceBytes), &forecast{})
+			return nil
+		}
+		m := newMeter(o.job.progress, a.stderr, "repack", int64(*row.SourceBytes), time.Now).watch(unfinishedBytes)
+		defer m.finish()
+		return written(to, force, func(file string) error { return atomicfile.Copy(ctx, file, row.Source) })
+	}
+	opts := &hyperslab.TreeOptions{
+		Format: format, DryRun: o.dryRun, Overwrite: force, SkipUnreadable: o.pick.skip, Untrusted: a.access.untrusted, Workers: o.job.jobs, Memory: memory,
+		Exclude: o.pick.excluded,
+	}
+	var guess *forecast
+	if o.dryRun {
+		guess = newForecast(o.job.jobs, memory)
+	}
+	opts.Adjust = func(at string, m ndarray.Meta, spec *ndarray.Spec, workers *int) error {
+		if m.Null || len(m.Shape) == 0 || m.NumElems() == 0 { // not chunked
+			return nil
+		}
+		flags := o.store.forRank(len(m.Shape))
+		changed, err := flags.spec(m, hyperslab.B2ND)
+		if err != nil {
+			return fmt.Errorf("%s: %w", at, err)
+		}
+		if flags.blocks == "" && changed.BlockShape == nil && flags.chunks == "" {
+			changed.BlockShape = m.BlockShape
+		}
+		if storedSo(m, changed) {
+			return nil
+		}
+		*spec = changed
+		row.Rewritten++
+		row.Bytes += jsonInt(m.NumElems() * int64(m.DType.Size))
+		address, job := hyperslab.Location{File: row.Source, Object: at}.String(), o.job
+		err = cmp.Or(job.fit(memory, address, m), job.fit(memory, to+":"+at, specMeta(*spec)))
+		*workers = job.jobs
+		if err == nil && guess != nil {
+			err = guess.addAt(ctx, a, address, *spec, hyperslab.B2ND)
+		}
+		return err
+	}
+	var m *meter
+	opts.Progress = func(p ndarray.Progress) {
+		if m == nil {
+			m = newMeter(o.job.progress, a.stderr, "repack", p.TotalBytes, time.Now).making(to, 0)
+		}
+		m.update(p.DoneBytes)
+	}
+	stats, err := hyperslab.CopyTree(ctx, to, row.Source, opts)
+	if m != nil {
+		m.finish()
+	}
+	if len(stats.Refused) > 0 {
+		lines := make([]string, len(stats.Refused))
+		for i, p := range stats.Refused {
+			lines[i] = p.String()
+		}
+		return fmt.Errorf("%w: %s of %s cannot be kept; no file was written:\n  %s", errors.ErrUnsupported, plural(int64(len(lines)), "thing"), row.Source, strings.Join(lines, "\n  "))
+	}
+	if err != nil {
+		return err
+	}
+	row.Kept = stats.Arrays - row.Rewritten
+	for _, p := range stats.Told {
+		row.Lost = append(row.Lost, p.String())
+		a.note("%s leaving out %s", a.talk.notice("hyperslab repack:"), safe(p.String()))
+	}
+	for _, p := range stats.Unreadable {
+		row.Unreadable = append(row.Unreadable, p.String())
+		a.note("%s cannot be read, left out: %s", a.talk.failure("hyperslab repack:"), safe(p.String()))
+	}
+	if o.dryRun {
+		row.expect(0, guess)
+	}
+	return nil
+}
