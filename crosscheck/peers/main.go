@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -25,31 +26,34 @@ type peer struct {
 	files                 string // file that its installation made; "": always installed
 	command               string // of its adapter
 	writes                bool   // its adapter also writes
+	module                string // Go module that no adapter uses, because it could not be downloaded
 }
 
 // peers lists the implementations. Directories in files and commands are relative to the directory
 // of the adapters, $installed is that of the installed peers.
 var peers = []peer{
-	{"format", "Go", "the packages internal/format/* of this module, which read headers and indexes in plain Go, and internal/stores. They accept or refuse a file, and the C library decodes the accepted files", "", "$self -serve format", false},
-	{"scigolib", "Go", "github.com/scigolib/hdf5, in plain Go: Dataset.Read. It returns numbers as float64, so only numbers are tested, and compared as float64", "", "$self -serve scigolib", false},
-	{"gonum", "Go", "gonum.org/v1/hdf5, cgo, linked with the libhdf5 of this module: Dataset.Read into bytes, for elements of fixed size", "", "$self -serve gonum", false},
-	{"klauspost", "Go", "github.com/klauspost/compress/zstd on the Zstandard streams of Blosc chunks; the C library reverses the filters", "", "$self -serve klauspost", false},
-	{"datadog", "Go", "github.com/DataDog/zstd, tested in the same way", "", "$self -serve datadog", false},
-	{"h5py", "Python", "h5py with hdf5plugin: datasets and attributes with elements that NumPy supports", "$python", "$python python/adapter.py h5py", true},
-	{"tables", "Python", "PyTables: datasets with elements that NumPy supports", "$python", "$python python/adapter.py tables", true},
-	{"pyfive", "Python", "pyfive, in plain Python: datasets with elements that NumPy supports", "$python", "$python python/adapter.py pyfive", false},
-	{"numcodecs", "Python", "the Blosc codec of numcodecs, which zarr uses: Blosc1 chunks", "$python", "$python python/adapter.py numcodecs", true},
-	{"blosc2", "Python", "python-blosc2: chunks, frames, b2nd arrays, containers", "$python", "$python python/adapter.py blosc2", true},
-	{"bcolz", "Python", "bcolz-zipline: bcolz trees", "$python", "$python python/adapter.py bcolz", true},
-	{"hdf5-reader", "Rust", "the crate hdf5-reader, in plain Rust: stored elements of datasets", "$installed/rust/release/adapter", "$installed/rust/release/adapter hdf5-reader", false},
-	{"hdf5-pure", "Rust", "the crate hdf5-pure, in plain Rust: stored elements of datasets", "$installed/rust/release/adapter", "$installed/rust/release/adapter hdf5-pure", true},
-	{"oxih5", "Rust", "the crate oxih5, in plain Rust: stored elements of datasets", "$installed/rust/release/adapter", "$installed/rust/release/adapter oxih5", false},
-	{"blusc", "Rust", "the crate blusc, a port of C-Blosc2 to plain Rust: chunks", "$installed/rust/release/adapter", "$installed/rust/release/adapter blusc", false},
-	{"jsfive", "JavaScript", "jsfive, in plain JavaScript: datasets and attributes", "$installed/javascript/node_modules/jsfive/package.json", "node $installed/javascript/adapter.mjs jsfive", false},
-	{"h5wasm", "JavaScript", "h5wasm, libhdf5 as WebAssembly: datasets and attributes", "$installed/javascript/node_modules/h5wasm/package.json", "node $installed/javascript/adapter.mjs h5wasm", true},
-	{"jhdf", "Java", "jHDF, in plain Java: datasets and attributes", "$installed/java/Adapter.class", "$java jhdf", true},
-	{"netcdf-java", "Java", "netCDF-Java (cdm), in plain Java: variables. The newest version in Maven Central is of 2015", "$installed/java/Adapter.class", "$java netcdf-java", false},
-	{"netcdf-c", "C", "netcdf-c with its libhdf5, of Debian: variables of numbers and characters", "$installed/c/adapter", "$installed/c/adapter", false},
+	{"format", "Go", "the packages internal/format/* of this module, which read headers and indexes in plain Go, and internal/stores. They accept or refuse a file, and the C library decodes the accepted files", "", "$self -serve format", false, ""},
+	{"scigolib", "Go", "github.com/scigolib/hdf5, in plain Go: Dataset.Read. It returns numbers as float64, so only numbers are tested, and compared as float64", "", "$self -serve scigolib", false, ""},
+	{"gonum", "Go", "gonum.org/v1/hdf5, cgo, linked with the libhdf5 of this module: Dataset.Read into bytes, for elements of fixed size", "", "$self -serve gonum", false, ""},
+	{"klauspost", "Go", "github.com/klauspost/compress/zstd on the Zstandard streams of Blosc chunks; the C library reverses the filters", "", "$self -serve klauspost", false, ""},
+	{"datadog", "Go", "github.com/DataDog/zstd, tested in the same way", "", "$self -serve datadog", false, ""},
+	{"go-native-netcdf", "Go", "github.com/batchatco/go-native-netcdf, in plain Go: has no adapter yet", "", "", false, "github.com/batchatco/go-native-netcdf"},
+	{"go-hdf5", "Go", "github.com/robert-malhotra/go-hdf5, in plain Go: has no adapter yet", "", "", false, "github.com/robert-malhotra/go-hdf5"},
+	{"h5py", "Python", "h5py with hdf5plugin: datasets and attributes with elements that NumPy supports", "$python", "$python python/adapter.py h5py", true, ""},
+	{"tables", "Python", "PyTables: datasets with elements that NumPy supports", "$python", "$python python/adapter.py tables", true, ""},
+	{"pyfive", "Python", "pyfive, in plain Python: datasets with elements that NumPy supports", "$python", "$python python/adapter.py pyfive", false, ""},
+	{"numcodecs", "Python", "the Blosc codec of numcodecs, which zarr uses: Blosc1 chunks", "$python", "$python python/adapter.py numcodecs", true, ""},
+	{"blosc2", "Python", "python-blosc2: chunks, frames, b2nd arrays, containers", "$python", "$python python/adapter.py blosc2", true, ""},
+	{"bcolz", "Python", "bcolz-zipline: bcolz trees", "$python", "$python python/adapter.py bcolz", true, ""},
+	{"hdf5-reader", "Rust", "the crate hdf5-reader, in plain Rust: stored elements of datasets", "$installed/rust/release/adapter", "$installed/rust/release/adapter hdf5-reader", false, ""},
+	{"hdf5-pure", "Rust", "the crate hdf5-pure, in plain Rust: stored elements of datasets", "$installed/rust/release/adapter", "$installed/rust/release/adapter hdf5-pure", true, ""},
+	{"oxih5", "Rust", "the crate oxih5, in plain Rust: stored elements of datasets", "$installed/rust/release/adapter", "$installed/rust/release/adapter oxih5", false, ""},
+	{"blusc", "Rust", "the crate blusc, a port of C-Blosc2 to plain Rust: chunks", "$installed/rust/release/adapter", "$installed/rust/release/adapter blusc", false, ""},
+	{"jsfive", "JavaScript", "jsfive, in plain JavaScript: datasets and attributes", "$installed/javascript/node_modules/jsfive/package.json", "node $installed/javascript/adapter.mjs jsfive", false, ""},
+	{"h5wasm", "JavaScript", "h5wasm, libhdf5 as WebAssembly: datasets and attributes", "$installed/javascript/node_modules/h5wasm/package.json", "node $installed/javascript/adapter.mjs h5wasm", true, ""},
+	{"jhdf", "Java", "jHDF, in plain Java: datasets and attributes", "$installed/java/Adapter.class", "$java jhdf", true, ""},
+	{"netcdf-java", "Java", "netCDF-Java (cdm), in plain Java: variables. The newest version in Maven Central is of 2015", "$installed/java/Adapter.class", "$java netcdf-java", false, ""},
+	{"netcdf-c", "C", "netcdf-c with its libhdf5, of Debian: variables of numbers and characters", "$installed/c/adapter", "$installed/c/adapter", false, ""},
 }
 
 func main() {
@@ -115,7 +119,9 @@ func run(only, caseID, python, installed, dir, out, report string, jobs int) err
 			continue
 		}
 		o := outcome{peer: p}
-		if file := values.Replace(p.files); p.files != "" && !exists(file) {
+		if p.module != "" {
+			o.missing = moduleMissing(ctx, p.module)
+		} else if file := values.Replace(p.files); p.files != "" && !exists(file) {
 			o.missing = "not installed"
 		} else {
 			options := crosscheck.RunOptions{Adapter: values.Replace(names.Replace(p.command)), Writes: p.writes, Only: caseID, Timeout: 20 * time.Second, Workers: jobs}
@@ -149,6 +155,17 @@ func run(only, caseID, python, installed, dir, out, report string, jobs int) err
 		w = f
 	}
 	return table(w, m, all)
+}
+
+// moduleMissing asks for a Go module and returns the reason why it is not tested.
+func moduleMissing(ctx context.Context, module string) string {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", module+"@latest").CombinedOutput()
+	if err == nil {
+		return "available, but without an adapter"
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	reason := strings.TrimPrefix(strings.TrimSpace(lines[len(lines)-1]), "server response: ")
+	return "not downloaded: " + strings.TrimSuffix(reason, ".")
 }
 
 func exists(name string) bool {

@@ -82,7 +82,7 @@ The vectors exercise at least 95 %% of the rules of each format document that th
 	}
 	for _, o := range all {
 		if o.report == nil {
-			fmt.Fprintf(b, "| %s | %s | not tested: %s | | | | | | | | | | |\n", o.peer.name, o.peer.language, cell(o.missing))
+			fmt.Fprintf(b, "| %s | %s | | | unavailable: %s | | | | | | | | |\n", o.peer.name, o.peer.language, cell(o.missing))
 			continue
 		}
 		areas := crosscheck.Areas()
