@@ -133,7 +133,11 @@ public final class Adapter {
         PrintStream answers = System.out;
         System.setOut(System.err); // a library must not write between the answers
         boolean jhdf = args[0].equals("jhdf");
-        answers.println("hyperslab.crosscheck.adapter/1\t" + args[0] + "\t" + System.getProperty(args[0]));
+        String read = jhdf ? "new io.jhdf.HdfFile(java.nio.file.Path.of({in})).getDatasetByPath({object}).getData()"
+            : "ucar.nc2.NetcdfFile.open({in}).findVariable({object}.substring(1)).read().copyToNDJavaArray()";
+        String alone = "echo 'System.out.println(java.util.Arrays.deepToString(new Object[]{" + read + "}))'"
+            + " | jshell --class-path \"$(echo lib/*.jar | tr ' ' :)\" -s -";
+        answers.println("hyperslab.crosscheck.adapter/1\t" + args[0] + "\t" + System.getProperty(args[0]) + "\t" + alone);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line; (line = in.readLine()) != null; ) {
             String[] f = line.split("\t", -1);
