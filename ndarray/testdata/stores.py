@@ -124,15 +124,16 @@ def describe(q):
                 nodes[key] = {"kind": "unreadable"}
         return {"content": nodes}
     with blosc2.TreeStore(q["path"], mode="r") as store:
-        attrs["/"] = {k: v for k, v in store.vlmeta[:].items() if k != "hyperslab"}
-        for key in sorted(store.keys()):
-            try:
-                v = store[key]
-            except RuntimeError:  # python-blosc2 4.14 cannot read some frames that it embeds
+        for key in ["/", *sorted(store.keys())]:
+            try:  # python-blosc2 4.14 cannot read some frames that it embeds
+                v = store if key == "/" else store[key]
+                own = dict(v.vlmeta[:].items()) if isinstance(v, blosc2.TreeStore) else {}
+            except RuntimeError:
                 nodes[key] = {"kind": "unreadable"}
                 continue
             if isinstance(v, blosc2.TreeStore):
-                if own := {k: v for k, v in v.vlmeta[:].items() if k != "hyperslab"}:
+                own.pop("hyperslab", None)
+                if own or key == "/":
                     attrs[key] = own
             else:
                 nodes[key] = content(v)
