@@ -102,9 +102,9 @@ func TestModes(t *testing.T) {
 	count := map[mode]map[outcome]int{}
 	for _, m := range modes {
 		count[m] = map[outcome]int{}
-		often := 60 // because the worker of each case is a new process
+		often := 120 // because the worker of each case is a new process
 		if m == direct || m == examined {
-			often = 12
+			often = 24
 		}
 		seen := 0
 		for i := range list {
