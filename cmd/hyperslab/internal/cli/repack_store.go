@@ -42,8 +42,11 @@ func (a *app) repackStore(ctx context.Context, row *repackRow, to string, memory
 		defer m.finish()
 		return written(to, force, func(file string) error { return atomicfile.Copy(ctx, file, row.Source) })
 	}
+	if a.untrusted() {
+		return fmt.Errorf("%w: %s: other storage for an untrusted container, because a worker passes Python objects as text and not as frames; hyperslab convert --untrusted writes them as strings", errors.ErrUnsupported, row.Source)
+	}
 	opts := &hyperslab.TreeOptions{
-		Format: format, DryRun: o.dryRun, Overwrite: force, SkipUnreadable: o.pick.skip, Untrusted: a.access.untrusted, Workers: o.job.jobs, Memory: memory,
+		Format: format, DryRun: o.dryRun, Overwrite: force, SkipUnreadable: o.pick.skip, Workers: o.job.jobs, Memory: memory,
 		Exclude: o.pick.excluded,
 	}
 	var guess *forecast
