@@ -150,7 +150,9 @@ func explainFrame(path string, c Case, got []byte) (*Explanation, error) {
 		return nil, err
 	}
 	if f := openVariable(path); f != nil {
-		return difference(got, want, c.Decoded.Item), f.Close()
+		x := difference(got, want, c.Decoded.Item)
+		x.Header = []string{fmt.Sprintf("%s frame of %d chunks or blocks of variable length, %d bytes in all, type size %d", f.Type(), f.NumChunks(), len(want), f.TypeSize)}
+		return x, f.Close()
 	}
 	s, err := cblosc.OpenSChunk(path)
 	if err != nil {

