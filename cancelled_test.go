@@ -197,7 +197,7 @@ func TestCancelled(t *testing.T) {
 				_, err := a.Storage(ctx)
 				return err
 			},
-			"chunk map": func(ctx context.Context, a *ndarray.Array) error { return drained(a.ChunkMap(ctx)) },
+			"chunk map": func(ctx context.Context, a *ndarray.Array) error { return drained(a.StoredChunks(ctx)) },
 			"summarize": func(ctx context.Context, a *ndarray.Array) error {
 				_, err := ndarray.Summarize(ctx, a, nil)
 				return err

@@ -22,7 +22,7 @@ import (
 // format.ErrLimit.
 func TestMetalayer_Empty(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.b2nd")
-	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4}, Chunks: []int32{4}, Blocks: []int32{4}, DType: "|u1", Storage: cblosc.Storage{Path: path, Contiguous: true, CParams: &cblosc.CParams{Codec: cblosc.LZ4, Level: 1, TypeSize: 1, Threads: 1, Split: cblosc.DefaultCParams().Split}}})
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4}, ChunkShape: []int32{4}, Blocks: []int32{4}, DType: "|u1", Storage: cblosc.Storage{Path: path, Contiguous: true, CParams: &cblosc.CParams{Codec: cblosc.LZ4, Level: 1, TypeSize: 1, Threads: 1, Split: cblosc.DefaultCParams().Split}}})
 	require.NoError(t, err)
 	vl := a.SChunk().VLMeta()
 	require.NoError(t, vl.Add("big", make([]byte, 65<<20)))

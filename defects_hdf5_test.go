@@ -57,7 +57,7 @@ func change(t *testing.T, path string, edit func(b []byte) []byte) {
 func shortChunk(filters []h5.Filter, stored []byte) func(t *testing.T, path string) {
 	return func(t *testing.T, path string) {
 		inFile(t, path, h5.Earliest, func(r *h5.Group) {
-			d, err := r.CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(40), &h5.DatasetOptions{Chunks: []int64{20}, Filters: filters})
+			d, err := r.CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(40), &h5.DatasetOptions{ChunkShape: []int64{20}, Filters: filters})
 			require.NoError(t, err)
 			require.NoError(t, h5value.Write(d, make([]int32, 40), h5.All))
 			require.NoError(t, d.WriteChunk(stored, 0, 20))
@@ -69,7 +69,7 @@ func shortChunk(filters []h5.Filter, stored []byte) func(t *testing.T, path stri
 func otherParameter(filter h5.Filter, stored []uint32, at int, to uint32) func(t *testing.T, path string) {
 	return func(t *testing.T, path string) {
 		inFile(t, path, h5.Earliest, func(r *h5.Group) {
-			d, err := r.CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(20), &h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{filter}})
+			d, err := r.CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(20), &h5.DatasetOptions{ChunkShape: []int64{10}, Filters: []h5.Filter{filter}})
 			require.NoError(t, err)
 			require.NoError(t, h5value.Write(d, make([]int32, 20), h5.All))
 		})
@@ -123,7 +123,7 @@ func defectFiles(t *testing.T) []defectFile {
 		}, ndarray.ErrCorrupt, nil},
 		{"fill values of negative size", "version 2", func(t *testing.T, path string) {
 			inFile(t, path, h5.Earliest, func(r *h5.Group) {
-				_, err := r.CreateDataset("d", i4, h5.SimpleSpace(10), &h5.DatasetOptions{Chunks: []int64{5}, Fill: []byte{1, 2, 3, 4}})
+				_, err := r.CreateDataset("d", i4, h5.SimpleSpace(10), &h5.DatasetOptions{ChunkShape: []int64{5}, Fill: []byte{1, 2, 3, 4}})
 				require.NoError(t, err)
 			})
 			hdf5test.Edit(t, path, "/d", h5file.FillValueType, func(m []byte) { binary.LittleEndian.PutUint32(m[4:], 0xFFFFFFFB) })
@@ -167,7 +167,7 @@ func defectFiles(t *testing.T) []defectFile {
 			require.NoError(t, h5.RegisterFilter(own))
 			defer func() { require.NoError(t, h5.UnregisterFilter(own.ID)) }()
 			inFile(t, path, h5.Earliest, func(r *h5.Group) {
-				d, err := r.CreateDataset("d", i4, h5.SimpleSpace(10), &h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{{ID: own.ID}}})
+				d, err := r.CreateDataset("d", i4, h5.SimpleSpace(10), &h5.DatasetOptions{ChunkShape: []int64{10}, Filters: []h5.Filter{{ID: own.ID}}})
 				require.NoError(t, err)
 				require.NoError(t, h5value.Write(d, numbersTo(10), h5.All))
 				require.NoError(t, d.Close())
@@ -191,7 +191,7 @@ func defectFiles(t *testing.T) []defectFile {
 		{"chunk offsets in extensible arrays", "second dimension", func(t *testing.T, path string) {
 			inFile(t, path, h5.V110, func(r *h5.Group) {
 				space := h5.Dataspace{Kind: h5.Simple, Dims: []int64{4, 7}, MaxDims: []int64{7, h5.Unlimited}}
-				d, err := r.CreateDataset("d", i4, space, &h5.DatasetOptions{Chunks: []int64{2, 3}, Filters: []h5.Filter{h5.Shuffle(), h5.Fletcher32()}})
+				d, err := r.CreateDataset("d", i4, space, &h5.DatasetOptions{ChunkShape: []int64{2, 3}, Filters: []h5.Filter{h5.Shuffle(), h5.Fletcher32()}})
 				require.NoError(t, err)
 				require.NoError(t, h5value.Write(d, numbersTo(28), h5.All))
 			})
@@ -200,14 +200,14 @@ func defectFiles(t *testing.T) []defectFile {
 			inFile(t, path, h5.Earliest, func(r *h5.Group) {
 				dims, chunks := slices.Repeat([]int64{1}, h5.MaxRank), slices.Repeat([]int64{1}, h5.MaxRank)
 				dims[0], chunks[0] = 8, 4
-				d, err := r.CreateDataset("d", i4, h5.SimpleSpace(dims...), &h5.DatasetOptions{Chunks: chunks, Filters: []h5.Filter{h5.Deflate(1)}})
+				d, err := r.CreateDataset("d", i4, h5.SimpleSpace(dims...), &h5.DatasetOptions{ChunkShape: chunks, Filters: []h5.Filter{h5.Deflate(1)}})
 				require.NoError(t, err)
 				require.NoError(t, h5value.Write(d, numbersTo(8), h5.All))
 			})
 		}, nil, numbersTo(8)},
 		{"raw chunks with another filter mask", "checksum left out", func(t *testing.T, path string) {
 			inFile(t, path, h5.Earliest, func(r *h5.Group) {
-				d, err := r.CreateDataset("d", i4, h5.SimpleSpace(10), &h5.DatasetOptions{Chunks: []int64{5}, Filters: []h5.Filter{h5.Deflate(1)}})
+				d, err := r.CreateDataset("d", i4, h5.SimpleSpace(10), &h5.DatasetOptions{ChunkShape: []int64{5}, Filters: []h5.Filter{h5.Deflate(1)}})
 				require.NoError(t, err)
 				require.NoError(t, h5value.Write(d, numbersTo(10), h5.All))
 				require.NoError(t, d.WriteChunk(native(numbersTo(5)), 1, 0))
@@ -226,7 +226,7 @@ func defectFiles(t *testing.T) []defectFile {
 		all = append(all, defectFile{"chunks whose rank differs from the dataset", fmt.Sprint(rank), func(t *testing.T, path string) {
 			inFile(t, path, h5.Earliest, func(r *h5.Group) {
 				space := h5.Dataspace{Kind: h5.Simple, Dims: []int64{6, 8}, MaxDims: []int64{9, 8}}
-				d, err := r.CreateDataset("d", i4, space, &h5.DatasetOptions{Chunks: []int64{3, 4}})
+				d, err := r.CreateDataset("d", i4, space, &h5.DatasetOptions{ChunkShape: []int64{3, 4}})
 				require.NoError(t, err)
 				require.NoError(t, h5value.Write(d, numbersTo(48), h5.All))
 			})
@@ -293,7 +293,7 @@ func TestDefects_trustedWrites(t *testing.T) {
 	t.Run("writes over masked chunks", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "x.h5")
 		inFile(t, path, h5.Earliest, func(r *h5.Group) {
-			d, err := r.CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), &h5.DatasetOptions{Chunks: []int64{5}, Filters: []h5.Filter{h5.Fletcher32(), h5.Shuffle()}})
+			d, err := r.CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), &h5.DatasetOptions{ChunkShape: []int64{5}, Filters: []h5.Filter{h5.Fletcher32(), h5.Shuffle()}})
 			require.NoError(t, err)
 			require.NoError(t, d.WriteChunk(native(numbersTo(5)), 3, 0))
 			require.NoError(t, d.WriteChunk(native(numbersTo(5)), 3, 5))

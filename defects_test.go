@@ -40,7 +40,7 @@ func (d *defectArray) create(t *testing.T, contiguous bool, set func(*cblosc.CPa
 	d.path = in(t.TempDir(), "a.b2nd")
 	n := int64(8000 / cp.TypeSize)
 	a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{
-		Shape: []int64{n}, Chunks: []int32{int32(n / 2)}, Blocks: []int32{int32(n / 8)},
+		Shape: []int64{n}, ChunkShape: []int32{int32(n / 2)}, Blocks: []int32{int32(n / 8)},
 		Storage: cblosc.Storage{Path: d.path, Contiguous: contiguous, CParams: cp},
 	}, d.data)
 	require.NoError(t, err)

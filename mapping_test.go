@@ -369,7 +369,7 @@ func catervaFile(t *testing.T) string {
 	file := in(t.TempDir(), "caterva.b2frame")
 	p := cblosc.DefaultCParams()
 	p.TypeSize = 4
-	a, err := caterva.Create(&cblosc.ArrayParams{Shape: []int64{5}, Chunks: []int32{4}, Blocks: []int32{2},
+	a, err := caterva.Create(&cblosc.ArrayParams{Shape: []int64{5}, ChunkShape: []int32{4}, Blocks: []int32{2},
 		Storage: cblosc.Storage{Path: file, Contiguous: true, CParams: p}})
 	require.NoError(t, err)
 	require.NoError(t, a.Close())

@@ -59,7 +59,7 @@ func TestChunksPass(t *testing.T) {
 		require.NoError(rt, err)
 		total := int64(0)
 		inside, written, stored := int64(0), int64(0), int64(0)
-		for r := range s.Chunks() {
+		for r := range s.ChunkRegions() {
 			total++
 			full := r.Shape[0] == spec.ChunkShape[0] && r.Shape[1] == spec.ChunkShape[1]
 			if full {

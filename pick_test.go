@@ -28,8 +28,8 @@ func partlyReadable(t *testing.T, file string) {
 	require.NoError(t, err)
 	for path, o := range map[string]*h5.DatasetOptions{
 		"/fine": nil, "/g/deep/fine": nil,
-		"/g/rare": {Chunks: []int64{4}, Filters: []h5.Filter{{ID: 32098}}},
-		"/g/sum":  {Chunks: []int64{8}, Fletcher32: true},
+		"/g/rare": {ChunkShape: []int64{4}, Filters: []h5.Filter{{ID: 32098}}},
+		"/g/sum":  {ChunkShape: []int64{8}, Fletcher32: true},
 	} {
 		d, err := f.Root().CreateDataset(path, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8), o)
 		require.NoError(t, err)

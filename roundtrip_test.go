@@ -115,7 +115,7 @@ func TestRoundTrip(t *testing.T) {
 			if (i+j)%4 != 0 {
 				continue // the tests of the backends cover every pair of dtype and layout
 			}
-			spec := ndarray.Spec{Shape: l.Shape, ChunkShape: l.Chunk, DType: d}
+			spec := ndarray.Spec{Shape: l.Shape, ChunkShape: l.ChunkShape, DType: d}
 			if i%7 == 0 {
 				spec.Fill = noise(d, 1)
 			}

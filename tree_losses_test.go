@@ -144,7 +144,7 @@ func TestCopyTree_ReadOnlyCompression(t *testing.T) {
 	f, err := h5.Create(src, nil)
 	require.NoError(t, err)
 	d, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(64), &h5.DatasetOptions{
-		Chunks: []int64{16}, Filters: []h5.Filter{h5.ScaleOffsetInt(0)},
+		ChunkShape: []int64{16}, Filters: []h5.Filter{h5.ScaleOffsetInt(0)},
 	})
 	require.NoError(t, err)
 	require.NoError(t, errors.Join(d.Close(), f.Close()))

@@ -95,7 +95,7 @@ func (c *treeCopy) checkReferences(ctx context.Context, item treeItem, known map
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
 	m := a.Meta()
-	for r := range a.Chunks() {
+	for r := range a.ChunkRegions() {
 		texts := make([]string, r.NumElems())
 		if err := a.ReadStrings(ctx, texts, r); err != nil {
 			return err

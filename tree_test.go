@@ -212,7 +212,7 @@ func TestCopyTree_fixedMetalayers(t *testing.T) {
 	cp := cblosc.DefaultCParams()
 	cp.TypeSize = 4
 	x, err := cblosc.CreateArray(&cblosc.ArrayParams{
-		Shape: []int64{4}, Chunks: []int32{4}, Blocks: []int32{4}, DType: "<i4",
+		Shape: []int64{4}, ChunkShape: []int32{4}, Blocks: []int32{4}, DType: "<i4",
 		Meta:    []cblosc.Metalayer{{Name: "unit", Content: []byte("\xa1K")}, {Name: "map", Content: []byte("\x80")}},
 		Storage: cblosc.Storage{Path: in(dir, "src/x.b2nd"), Contiguous: true, CParams: cp},
 	})

@@ -76,16 +76,16 @@ func requireSame(t *testing.T, location string, u hyperslab.Untrusted) {
 
 func chunkMap(t *testing.T, a *ndarray.Array) (chunks []ndarray.StoredChunk) {
 	t.Helper()
-	for c, err := range a.ChunkMap(bg) {
+	for c, err := range a.StoredChunks(bg) {
 		require.NoError(t, err)
 		chunks = append(chunks, c)
 	}
 	return chunks
 }
 
-// TestChunkMap checks that ChunkMap reports which chunks are stored, and one chunk for an array
-// without chunks.
-func TestChunkMap(t *testing.T) {
+// TestStoredChunks checks that StoredChunks reports which chunks are stored, and one chunk for an
+// array without chunks.
+func TestStoredChunks(t *testing.T) {
 	dir := t.TempDir()
 	spec := ndarray.Spec{Shape: []int64{6, 4}, ChunkShape: []int64{4, 4}, DType: ndarray.DTypeOf[int32]()}
 	for _, name := range []string{"a.b2nd", "a.h5:/x"} {
@@ -117,7 +117,7 @@ func TestChunkMap(t *testing.T) {
 	require.Equal(t, []any{int64(96), int64(0), int64(96)}, []any{s.StoredBytes, s.NumChunks, a.NBytes()})
 	ctx, cancel := context.WithCancel(bg)
 	cancel()
-	for _, err := range a.ChunkMap(ctx) {
+	for _, err := range a.StoredChunks(ctx) {
 		require.ErrorIs(t, err, context.Canceled)
 	}
 	require.NoError(t, a.Close())
@@ -310,7 +310,7 @@ func TestUntrusted_TruncatedChecksums(t *testing.T) {
 		path := in(t.TempDir(), "a.h5")
 		f, err := h5.Create(path, nil)
 		require.NoError(t, err)
-		d, err := f.Root().CreateDataset("x", i4, four, &h5.DatasetOptions{Chunks: []int64{4}, Filters: tt.filters})
+		d, err := f.Root().CreateDataset("x", i4, four, &h5.DatasetOptions{ChunkShape: []int64{4}, Filters: tt.filters})
 		require.NoError(t, err)
 		require.NoError(t, h5value.Write(d, []int32{1, 2, 3, 4}, four.All()))
 		v, err := f.Root().CreateDataset("v", i4, four, &h5.DatasetOptions{Mappings: []h5.Mapping{{Region: four.All(), File: ".", Dataset: "x", Source: four, SourceRegion: four.All()}}})
@@ -372,7 +372,7 @@ func chunked(t *testing.T, path string, low h5.LibVer, space h5.Dataspace, chunk
 	t.Helper()
 	f, err := h5.Create(path, &h5.CreateOptions{Low: low, High: h5.LatestFormat})
 	require.NoError(t, err)
-	d, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), space, &h5.DatasetOptions{Chunks: chunks})
+	d, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), space, &h5.DatasetOptions{ChunkShape: chunks})
 	require.NoError(t, err)
 	require.NoError(t, h5value.Write(d, make([]int32, space.NumElems()), space.All()))
 	require.NoError(t, f.Close())
@@ -390,7 +390,7 @@ func TestShortChunk(t *testing.T) {
 	f, err := h5.Create(path, nil)
 	require.NoError(t, err)
 	for name, filters := range map[string][]h5.Filter{"deflate": {h5.Deflate(1)}, "shuffle": {h5.Shuffle(), h5.Deflate(1)}} {
-		d, err := f.Root().CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(20), &h5.DatasetOptions{Chunks: []int64{10}, Filters: filters})
+		d, err := f.Root().CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(20), &h5.DatasetOptions{ChunkShape: []int64{10}, Filters: filters})
 		require.NoError(t, err)
 		require.NoError(t, d.WriteChunk(deflated.Bytes(), 0, 10))
 		require.NoError(t, d.Close())
@@ -422,7 +422,7 @@ func pipelined(t *testing.T, id int) []byte {
 	f, err := h5.Create(name, nil)
 	require.NoError(t, err)
 	d, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(16), &h5.DatasetOptions{
-		Chunks: []int64{8}, Filters: []h5.Filter{{ID: id, Values: []uint32{2, 0}}},
+		ChunkShape: []int64{8}, Filters: []h5.Filter{{ID: id, Values: []uint32{2, 0}}},
 	})
 	require.NoError(t, err)
 	require.NoError(t, d.Close())
@@ -550,7 +550,7 @@ func TestUntrustedCodecs(t *testing.T) {
 		cp.TypeSize, cp.Filters = 8, [cblosc.MaxFilters]cblosc.Filter{}
 		x.set(cp)
 		a, err := cblosc.CreateArray(&cblosc.ArrayParams{
-			Shape: []int64{32, 64}, Chunks: []int32{16, 32}, Blocks: []int32{8, 16}, DType: "<f8",
+			Shape: []int64{32, 64}, ChunkShape: []int32{16, 32}, Blocks: []int32{8, 16}, DType: "<f8",
 			Storage: cblosc.Storage{Path: in(dir, name), Contiguous: true, CParams: cp},
 		})
 		require.NoError(t, err)

@@ -33,7 +33,7 @@ func hdf5Vectors(t *testing.T, dir string) (all []vector) {
 	f, err := h5.Create(name, nil)
 	require.NoError(t, err)
 	i4, space := h5.Int(4, h5.LittleEndian), h5.SimpleSpace(30, 20)
-	d, err := f.Root().CreateDataset("x", i4, space, &h5.DatasetOptions{Chunks: []int64{7, 20}, Deflate: &level})
+	d, err := f.Root().CreateDataset("x", i4, space, &h5.DatasetOptions{ChunkShape: []int64{7, 20}, Deflate: &level})
 	require.NoError(t, err)
 	require.NoError(t, d.WriteRegion(make([]byte, 2400), i4, space.All()))
 	s, err := f.Root().CreateDataset("s", h5.VariableString(h5.UTF8), h5.SimpleSpace(2), nil)

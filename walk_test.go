@@ -26,7 +26,7 @@ func tree(t *testing.T, file string) {
 		require.NoError(t, d.Close())
 	}
 	level := 6
-	dataset("b/data", h5.Int(4, h5.BigEndian), h5.SimpleSpace(10, 6), &h5.DatasetOptions{Chunks: []int64{4, 6}, Shuffle: true, Deflate: &level})
+	dataset("b/data", h5.Int(4, h5.BigEndian), h5.SimpleSpace(10, 6), &h5.DatasetOptions{ChunkShape: []int64{4, 6}, Shuffle: true, Deflate: &level})
 	dataset("b/words", h5.VariableString(h5.UTF8), h5.SimpleSpace(2), nil)
 	dataset("a", h5.IEEEFloat(8, h5.LittleEndian), h5.ScalarSpace(), nil)
 	dataset("nothing", h5.IEEEFloat(8, h5.LittleEndian), h5.NullSpace(), nil)
@@ -68,7 +68,7 @@ func TestWalk_UnknownType(t *testing.T) {
 	p := cblosc.DefaultCParams()
 	p.TypeSize = 12
 	const fields = "[('a', '<i4'), ('b', '|O')]"
-	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{9, 4}, Chunks: []int32{5, 4}, Blocks: []int32{5, 2},
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{9, 4}, ChunkShape: []int32{5, 4}, Blocks: []int32{5, 2},
 		DType: fields, Storage: cblosc.Storage{Path: file, Contiguous: true, CParams: p}})
 	require.NoError(t, err)
 	require.NoError(t, a.Close())

@@ -114,7 +114,7 @@ func TestTree_untrustedConcurrent(t *testing.T) {
 	f, err := h5.Create(file, nil)
 	require.NoError(t, err)
 	for _, name := range []string{"x", "y"} {
-		d, err := f.Root().CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(500), &h5.DatasetOptions{Chunks: []int64{64}})
+		d, err := f.Root().CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(500), &h5.DatasetOptions{ChunkShape: []int64{64}})
 		require.NoError(t, err)
 		require.NoError(t, h5value.Write(d, count(500), h5.SimpleSpace(500).All()))
 		require.NoError(t, d.Close())
@@ -165,7 +165,7 @@ func TestOpenTree_goroutines(t *testing.T) {
 	f, err := h5.Create(in(dir, "a.h5"), nil)
 	require.NoError(t, err)
 	for _, name := range []string{"g/x", "y"} {
-		d, err := f.Root().CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(500), &h5.DatasetOptions{Chunks: []int64{64}, Filters: []h5.Filter{h5.Deflate(1)}})
+		d, err := f.Root().CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(500), &h5.DatasetOptions{ChunkShape: []int64{64}, Filters: []h5.Filter{h5.Deflate(1)}})
 		require.NoError(t, err)
 		require.NoError(t, h5value.Write(d, count(500), h5.SimpleSpace(500).All()))
 	}

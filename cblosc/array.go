@@ -87,8 +87,8 @@ func (a *Array) Shape() []int64 {
 	return shape
 }
 
-// Chunks returns the number of elements of a chunk in each dimension.
-func (a *Array) Chunks() []int32 { return dims(a.geometry.chunks[:a.rank]) }
+// ChunkShape returns the number of elements of a chunk in each dimension.
+func (a *Array) ChunkShape() []int32 { return dims(a.geometry.chunks[:a.rank]) }
 
 // Blocks returns the number of elements of a block in each dimension.
 func (a *Array) Blocks() []int32 { return dims(a.geometry.blocks[:a.rank]) }

@@ -155,7 +155,7 @@ func TestArrayModel(t *testing.T) {
 		for range rank {
 			c := rapid.Int32Range(1, 6).Draw(t, "chunk")
 			p.Shape = append(p.Shape, rapid.Int64Range(0, 9).Draw(t, "shape"))
-			p.Chunks = append(p.Chunks, c)
+			p.ChunkShape = append(p.ChunkShape, c)
 			p.Blocks = append(p.Blocks, rapid.Int32Range(1, c).Draw(t, "block"))
 		}
 		p.Storage = cblosc.Storage{Contiguous: rapid.Bool().Draw(t, "contiguous"), CParams: cparams(item)}
@@ -221,10 +221,10 @@ func TestArrayModel(t *testing.T) {
 				axis := rapid.IntRange(0, rank-1).Draw(t, "axis")
 				n := rapid.Int64Range(0, 7).Draw(t, "n")
 				if rapid.Bool().Draw(t, "a chunk") {
-					n = int64(p.Chunks[axis])
+					n = int64(p.ChunkShape[axis])
 				}
 				src := noise(int(model.row(axis)*n)*item, rapid.Uint64Range(0, 99).Draw(t, "seed"))
-				require.NoError(t, a.Append(src, axis))
+				require.NoError(t, a.Append(axis, src))
 				if len(src) > 0 {
 					model.insert(src, axis, model.shape[axis], n)
 				}
@@ -234,14 +234,14 @@ func TestArrayModel(t *testing.T) {
 					return
 				}
 				axis := rapid.IntRange(0, rank-1).Draw(t, "axis")
-				chunk := int64(p.Chunks[axis])
+				chunk := int64(p.ChunkShape[axis])
 				at := chunk * rapid.Int64Range(0, model.shape[axis]/chunk).Draw(t, "at")
 				n := chunk * rapid.Int64Range(0, 2).Draw(t, "n")
 				if model.row(axis) == 0 {
 					return
 				}
 				src := noise(int(model.row(axis)*n)*item, rapid.Uint64Range(0, 99).Draw(t, "seed"))
-				require.NoError(t, a.Insert(src, axis, at))
+				require.NoError(t, a.Insert(axis, at, src))
 				model.insert(src, axis, at, n)
 				check(t, a)
 				at = chunk * rapid.Int64Range(0, model.shape[axis]/chunk).Draw(t, "at")
@@ -322,7 +322,7 @@ func TestArrayModel(t *testing.T) {
 				if rapid.Bool().Draw(t, "other chunks") {
 					for range rank {
 						c := rapid.Int32Range(1, 6).Draw(t, "chunk")
-						l.Chunks = append(l.Chunks, c)
+						l.ChunkShape = append(l.ChunkShape, c)
 						l.Blocks = append(l.Blocks, rapid.Int32Range(1, c).Draw(t, "block"))
 					}
 				}
@@ -336,7 +336,7 @@ func TestArrayModel(t *testing.T) {
 					require.Equal(t, model.read(start, shape), got)
 					require.NoError(t, b.Close())
 				}
-				other := l.Chunks != nil && !(slices.Equal(l.Chunks, p.Chunks) && slices.Equal(l.Blocks, p.Blocks))
+				other := l.ChunkShape != nil && !(slices.Equal(l.ChunkShape, p.ChunkShape) && slices.Equal(l.Blocks, p.Blocks))
 				b, err = a.Copy(l)
 				if delta && other {
 					require.ErrorIs(t, err, errors.ErrUnsupported)
@@ -354,7 +354,7 @@ func TestArrayModel(t *testing.T) {
 				model.each(start, shape, func(at, _ int) {
 					index, n := make([]int64, rank), int64(at/item)
 					for i := rank - 1; i >= 0; i-- {
-						index[i] = n % model.shape[i] / int64(p.Chunks[i])
+						index[i] = n % model.shape[i] / int64(p.ChunkShape[i])
 						n /= model.shape[i]
 					}
 					i, err := a.ChunkNumber(index)
@@ -399,7 +399,7 @@ func TestArrayModel(t *testing.T) {
 			},
 			"": func(t *rapid.T) {
 				check(t, a)
-				require.True(t, slices.Equal(p.Chunks, a.Chunks()))
+				require.True(t, slices.Equal(p.ChunkShape, a.ChunkShape()))
 				require.True(t, slices.Equal(p.Blocks, a.Blocks()))
 			},
 		})
@@ -413,19 +413,19 @@ func TestArrayParamsValidate(t *testing.T) {
 		want error
 		text string
 	}{
-		{"negative shape", cblosc.ArrayParams{Shape: []int64{-1}, Chunks: []int32{1}, Blocks: []int32{1}}, cblosc.ErrParam, "shape[0] = -1"},
-		{"chunk 0", cblosc.ArrayParams{Shape: []int64{4}, Chunks: []int32{0}, Blocks: []int32{1}}, cblosc.ErrParam, "chunks[0] = 0"},
-		{"block 0", cblosc.ArrayParams{Shape: []int64{4}, Chunks: []int32{2}, Blocks: []int32{0}}, cblosc.ErrParam, "blocks[0] = 0"},
-		{"block above chunk", cblosc.ArrayParams{Shape: []int64{4}, Chunks: []int32{2}, Blocks: []int32{3}}, cblosc.ErrParam, "1 to chunks[0] = 2"},
-		{"ranks", cblosc.ArrayParams{Shape: []int64{4, 4}, Chunks: []int32{2}, Blocks: []int32{2}}, cblosc.ErrParam, "shape of 2 dimensions, chunks of 1, blocks of 1"},
-		{"too many dimensions", cblosc.ArrayParams{Shape: make([]int64, 17), Chunks: make([]int32, 17), Blocks: make([]int32, 17)}, errors.ErrUnsupported, "dimensions: got 17, want at most 16"},
+		{"negative shape", cblosc.ArrayParams{Shape: []int64{-1}, ChunkShape: []int32{1}, Blocks: []int32{1}}, cblosc.ErrParam, "shape[0] = -1"},
+		{"chunk 0", cblosc.ArrayParams{Shape: []int64{4}, ChunkShape: []int32{0}, Blocks: []int32{1}}, cblosc.ErrParam, "chunks[0] = 0"},
+		{"block 0", cblosc.ArrayParams{Shape: []int64{4}, ChunkShape: []int32{2}, Blocks: []int32{0}}, cblosc.ErrParam, "blocks[0] = 0"},
+		{"block above chunk", cblosc.ArrayParams{Shape: []int64{4}, ChunkShape: []int32{2}, Blocks: []int32{3}}, cblosc.ErrParam, "1 to chunks[0] = 2"},
+		{"ranks", cblosc.ArrayParams{Shape: []int64{4, 4}, ChunkShape: []int32{2}, Blocks: []int32{2}}, cblosc.ErrParam, "shape of 2 dimensions, chunks of 1, blocks of 1"},
+		{"too many dimensions", cblosc.ArrayParams{Shape: make([]int64, 17), ChunkShape: make([]int32, 17), Blocks: make([]int32, 17)}, errors.ErrUnsupported, "dimensions: got 17, want at most 16"},
 		{"dtype", cblosc.ArrayParams{DType: "a\x00b"}, cblosc.ErrParam, "dtype"},
-		{"2 GiB chunk", cblosc.ArrayParams{Shape: []int64{1 << 40}, Chunks: []int32{1 << 28}, Blocks: []int32{1}}, cblosc.ErrLimit, "more than 2147483615 bytes"},
-		{"2 GiB by padding", cblosc.ArrayParams{Shape: []int64{1 << 40}, Chunks: []int32{1<<28 - 5}, Blocks: []int32{1 << 27}}, cblosc.ErrLimit, "more than 2147483615 bytes"},
-		{"chunk overflow", cblosc.ArrayParams{Shape: []int64{1, 1, 1}, Chunks: []int32{1 << 30, 1 << 30, 1 << 30}, Blocks: []int32{1, 1, 1}}, cblosc.ErrLimit, "bytes"},
-		{"number of chunks", cblosc.ArrayParams{Shape: []int64{1 << 50}, Chunks: []int32{1}, Blocks: []int32{1}}, cblosc.ErrLimit, "chunks"},
-		{"number of chunks together", cblosc.ArrayParams{Shape: []int64{1 << 20, 1 << 20}, Chunks: []int32{1, 1}, Blocks: []int32{1, 1}}, cblosc.ErrLimit, "chunks"},
-		{"shape at the end of int64", cblosc.ArrayParams{Shape: []int64{math.MaxInt64}, Chunks: []int32{1000}, Blocks: []int32{1}}, cblosc.ErrLimit, "chunks"},
+		{"2 GiB chunk", cblosc.ArrayParams{Shape: []int64{1 << 40}, ChunkShape: []int32{1 << 28}, Blocks: []int32{1}}, cblosc.ErrLimit, "more than 2147483615 bytes"},
+		{"2 GiB by padding", cblosc.ArrayParams{Shape: []int64{1 << 40}, ChunkShape: []int32{1<<28 - 5}, Blocks: []int32{1 << 27}}, cblosc.ErrLimit, "more than 2147483615 bytes"},
+		{"chunk overflow", cblosc.ArrayParams{Shape: []int64{1, 1, 1}, ChunkShape: []int32{1 << 30, 1 << 30, 1 << 30}, Blocks: []int32{1, 1, 1}}, cblosc.ErrLimit, "bytes"},
+		{"number of chunks", cblosc.ArrayParams{Shape: []int64{1 << 50}, ChunkShape: []int32{1}, Blocks: []int32{1}}, cblosc.ErrLimit, "chunks"},
+		{"number of chunks together", cblosc.ArrayParams{Shape: []int64{1 << 20, 1 << 20}, ChunkShape: []int32{1, 1}, Blocks: []int32{1, 1}}, cblosc.ErrLimit, "chunks"},
+		{"shape at the end of int64", cblosc.ArrayParams{Shape: []int64{math.MaxInt64}, ChunkShape: []int32{1000}, Blocks: []int32{1}}, cblosc.ErrLimit, "chunks"},
 		{"metalayers", cblosc.ArrayParams{Meta: make([]cblosc.Metalayer, 16)}, cblosc.ErrLimit, "16 metalayers beside the array's own, at most 15"},
 		{"metalayer name", cblosc.ArrayParams{Meta: []cblosc.Metalayer{{Name: string(make([]byte, 32))}}}, cblosc.ErrParam, "meta[0]"},
 		{"metalayer twice", cblosc.ArrayParams{Meta: []cblosc.Metalayer{{Name: "a"}, {Name: "a"}}}, cblosc.ErrExists, "meta[1]"},
@@ -442,7 +442,7 @@ func TestArrayParamsValidate(t *testing.T) {
 
 func TestCreateArray_dimensionLimit(t *testing.T) {
 	n := cblosc.MaxDim + 1
-	_, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: make([]int64, n), Chunks: make([]int32, n), Blocks: make([]int32, n)})
+	_, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: make([]int64, n), ChunkShape: make([]int32, n), Blocks: make([]int32, n)})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	require.ErrorContains(t, err, "dimensions: got 17, want at most 16")
 }
@@ -450,7 +450,7 @@ func TestCreateArray_dimensionLimit(t *testing.T) {
 func TestArray_hugeZeros(t *testing.T) {
 	st := cblosc.Storage{Contiguous: true, Path: filepath.Join(t.TempDir(), "huge"), CParams: cparams(1)}
 	shape := []int64{1 << 36}
-	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: shape, Chunks: []int32{1 << 30}, Blocks: []int32{1 << 20}, Storage: st})
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: shape, ChunkShape: []int32{1 << 30}, Blocks: []int32{1 << 20}, Storage: st})
 	require.NoError(t, err)
 	require.NoError(t, a.Close())
 	a, err = cblosc.OpenArray(st.Path)
@@ -468,7 +468,7 @@ func TestArray_hugeZeros(t *testing.T) {
 func TestArray_ReadSteps_hugeCount(t *testing.T) {
 	const length = 1 << 49
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{
-		Shape: []int64{length, 2}, Chunks: []int32{1 << 30, 1}, Blocks: []int32{1 << 20, 1}, Storage: cblosc.Storage{Contiguous: true, CParams: cparams(1)},
+		Shape: []int64{length, 2}, ChunkShape: []int32{1 << 30, 1}, Blocks: []int32{1 << 20, 1}, Storage: cblosc.Storage{Contiguous: true, CParams: cparams(1)},
 	})
 	require.NoError(t, err)
 	closing(t, a)
@@ -480,7 +480,7 @@ func TestArray_ReadSteps_hugeCount(t *testing.T) {
 }
 
 func TestArray_invalidArguments(t *testing.T) {
-	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4, 6}, Chunks: []int32{2, 2}, Blocks: []int32{1, 2},
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4, 6}, ChunkShape: []int32{2, 2}, Blocks: []int32{1, 2},
 		Storage: cblosc.Storage{CParams: cparams(2)}})
 	require.NoError(t, err)
 	require.Equal(t, "|S2", a.DType())
@@ -527,7 +527,7 @@ func TestArray_invalidArguments(t *testing.T) {
 // TestArray_updateChunk checks that updating a chunk of an array has the same result as writing the
 // region.
 func TestArray_updateChunk(t *testing.T) {
-	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{100}, Chunks: []int32{50}, Blocks: []int32{20},
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{100}, ChunkShape: []int32{50}, Blocks: []int32{20},
 		Storage: cblosc.Storage{CParams: cparams(4), Contiguous: true}})
 	require.NoError(t, err)
 	closing(t, a)
@@ -552,7 +552,7 @@ func TestArray_updateChunk(t *testing.T) {
 func TestArrayManyGoroutines(t *testing.T) {
 	for name, st := range storages(t, cparams(4)) {
 		t.Run(name, func(t *testing.T) {
-			a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{64, 50}, Chunks: []int32{8, 50}, Blocks: []int32{2, 10}, Storage: st})
+			a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{64, 50}, ChunkShape: []int32{8, 50}, Blocks: []int32{2, 10}, Storage: st})
 			require.NoError(t, err)
 			if st.Path != "" { // so that the first access to each chunk checks it
 				require.NoError(t, a.WriteRegion(ramp(64*200, 1), []int64{0, 0}, []int64{64, 50}))
@@ -581,7 +581,7 @@ func TestArrayManyGoroutines(t *testing.T) {
 }
 
 func TestCreateArrayFrom_noElements(t *testing.T) {
-	a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{0, 8}, Chunks: []int32{4, 5}, Blocks: []int32{2, 3},
+	a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{0, 8}, ChunkShape: []int32{4, 5}, Blocks: []int32{2, 3},
 		Storage: cblosc.Storage{CParams: cparams(4), Contiguous: true}}, nil)
 	require.NoError(t, err)
 	require.Equal(t, []int64{0, 8}, a.Shape())

@@ -82,7 +82,7 @@ func (a *Array) String() string {
 	}
 	s := fmt.Sprintf("%s array %v", kind, a.Shape())
 	if a.rank > 0 {
-		s += fmt.Sprintf(" in chunks %v of blocks %v", a.Chunks(), a.Blocks())
+		s += fmt.Sprintf(" in chunks %v of blocks %v", a.ChunkShape(), a.Blocks())
 	}
 	if a.dtype != "" {
 		s += fmt.Sprintf(", dtype %q", a.dtype)

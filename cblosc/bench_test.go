@@ -54,7 +54,7 @@ func BenchmarkReadRegion(b *testing.B) {
 	for _, edge := range []int64{1, 100, 1000} {
 		for name, st := range storages(b, cparams(4)) { // a new directory each time
 			b.Run(fmt.Sprintf("%s/edge=%d", name, edge), func(b *testing.B) {
-				a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{1000, 1000}, Chunks: []int32{500, 500}, Blocks: []int32{50, 500}, Storage: st})
+				a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{1000, 1000}, ChunkShape: []int32{500, 500}, Blocks: []int32{50, 500}, Storage: st})
 				if err != nil {
 					b.Fatal(err)
 				}

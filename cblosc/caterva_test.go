@@ -54,7 +54,7 @@ func TestPythonCaterva(t *testing.T) {
 						p.Filters[cblosc.MaxFilters-len(filters)+i].ID = f
 						e.Filters = append(e.Filters, int(f))
 					}
-					a, err := caterva.Create(&cblosc.ArrayParams{Shape: e.Shape, Chunks: e.Chunks, Blocks: e.Blocks,
+					a, err := caterva.Create(&cblosc.ArrayParams{Shape: e.Shape, ChunkShape: e.Chunks, Blocks: e.Blocks,
 						Storage: cblosc.Storage{Path: path, Contiguous: e.Contiguous, CParams: p}})
 					require.NoError(t, err, "%+v", e)
 					require.NoError(t, a.WriteRegion(data, make([]int64, len(e.Shape)), e.Shape))
@@ -81,7 +81,7 @@ func TestPythonCaterva(t *testing.T) {
 		a, err := cblosc.OpenArray(path + ".python")
 		require.NoError(t, err, "%+v", e)
 		require.Equal(t, e.Shape, a.Shape())
-		require.Equal(t, e.Chunks, a.Chunks())
+		require.Equal(t, e.Chunks, a.ChunkShape())
 		require.Equal(t, e.Blocks, a.Blocks())
 		require.Equal(t, e.Size, a.ItemSize())
 		require.Empty(t, a.DType())

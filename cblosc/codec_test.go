@@ -87,7 +87,7 @@ func TestArray_Codecs(t *testing.T) {
 			if size == 8 {
 				numbers = floats
 			}
-			a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{64, 64}, Chunks: []int32{32, 32}, Blocks: []int32{16, 16}, DType: dtype,
+			a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{64, 64}, ChunkShape: []int32{32, 32}, Blocks: []int32{16, 16}, DType: dtype,
 				Storage: cblosc.Storage{Path: path, Contiguous: true, CParams: p, DParams: &cblosc.DParams{Threads: 1, Allow: allow}}})
 			require.NoError(t, err)
 			require.NoError(t, a.WriteRegion(src, []int64{0, 0}, []int64{64, 64}))

@@ -289,7 +289,7 @@ func TestOpen_mappingGrowth(t *testing.T) {
 	require.ErrorIs(t, err, syscall.EFBIG)
 	require.ErrorIs(t, s.AppendBuffer(noise(1000, 1)), cblosc.ErrBroken)
 	require.NoError(t, s.Close())
-	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{100, 100}, Chunks: []int32{50, 50}, Blocks: []int32{50, 50},
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{100, 100}, ChunkShape: []int32{50, 50}, Blocks: []int32{50, 50},
 		Storage: cblosc.Storage{CParams: cparams(4), Contiguous: true, Path: path + "2", Mapping: 1 << 20}})
 	require.NoError(t, err)
 	require.NoError(t, a.WriteRegion(ramp(40000, 1), []int64{0, 0}, []int64{100, 100}))
@@ -335,7 +335,7 @@ func TestSChunk_failedWrites(t *testing.T) {
 		require.ErrorIs(t, err, syscall.EFBIG)
 		_, err = memory.Copy(cblosc.Storage{Contiguous: true, Path: filepath.Join(dir, "copied")})
 		require.Error(t, err)
-		_, err = cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4}, Chunks: []int32{2}, Blocks: []int32{1},
+		_, err = cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4}, ChunkShape: []int32{2}, Blocks: []int32{1},
 			Storage: cblosc.Storage{Contiguous: true, Path: filepath.Join(dir, "array")}})
 		require.ErrorIs(t, err, syscall.EFBIG)
 	})

@@ -18,12 +18,12 @@ import (
 
 // ArrayParams describes an array to create. All shapes must have the same rank.
 type ArrayParams struct {
-	Shape   []int64     // elements in each dimension, ≥ 0; empty for a scalar
-	Chunks  []int32     // elements of a chunk in each dimension, ≥ 1
-	Blocks  []int32     // elements of a block in each dimension, 1 to Chunks
-	DType   string      // in NumPy syntax, stored verbatim and not parsed: "<f8", or a list of fields; "" stores "|S" and the type size
-	Storage Storage     // CParams.TypeSize is the size of an element; CParams.BlockSize follows from Blocks
-	Meta    []Metalayer // fixed metalayers in addition to the array's own, at most 15
+	Shape      []int64     // elements in each dimension, ≥ 0; empty for a scalar
+	ChunkShape []int32     // elements of a chunk in each dimension, ≥ 1
+	Blocks     []int32     // elements of a block in each dimension, 1 to Chunks
+	DType      string      // in NumPy syntax, stored verbatim and not parsed: "<f8", or a list of fields; "" stores "|S" and the type size
+	Storage    Storage     // CParams.TypeSize is the size of an element; CParams.BlockSize follows from Blocks
+	Meta       []Metalayer // fixed metalayers in addition to the array's own, at most 15
 }
 
 // CreateArray creates an array of zeros (b2nd_zeros). It does not overwrite existing files. A
@@ -141,7 +141,7 @@ func (p *ArrayParams) array(path string) *Array {
 	g.ndim = C.int32_t(len(p.Shape))
 	a.sc.block = cp.TypeSize
 	for i := range p.Shape {
-		g.shape[i], g.chunks[i], g.blocks[i] = C.int64_t(p.Shape[i]), C.int32_t(p.Chunks[i]), C.int32_t(p.Blocks[i])
+		g.shape[i], g.chunks[i], g.blocks[i] = C.int64_t(p.Shape[i]), C.int32_t(p.ChunkShape[i]), C.int32_t(p.Blocks[i])
 		a.sc.block *= int(p.Blocks[i])
 	}
 	return a
@@ -157,15 +157,15 @@ func (p *ArrayParams) validate() error {
 	if rank > MaxDim {
 		return errTooManyDims(rank)
 	}
-	if len(p.Chunks) != rank || len(p.Blocks) != rank {
-		return fmt.Errorf("%w: shape of %d dimensions, chunks of %d, blocks of %d", ErrParam, rank, len(p.Chunks), len(p.Blocks))
+	if len(p.ChunkShape) != rank || len(p.Blocks) != rank {
+		return fmt.Errorf("%w: shape of %d dimensions, chunks of %d, blocks of %d", ErrParam, rank, len(p.ChunkShape), len(p.Blocks))
 	}
 	var errs []error
 	bad := func(sentinel error, format string, args ...any) {
 		errs = append(errs, fmt.Errorf("%w: "+format, append([]any{sentinel}, args...)...))
 	}
 	for i := range p.Shape {
-		n, c, b := p.Shape[i], p.Chunks[i], p.Blocks[i]
+		n, c, b := p.Shape[i], p.ChunkShape[i], p.Blocks[i]
 		if n < 0 {
 			bad(ErrParam, "shape[%d] = %d, want ≥ 0", i, n)
 		}
@@ -192,7 +192,7 @@ func (p *ArrayParams) validate() error {
 		}
 	}
 	if len(errs) == 0 {
-		errs = append(errs, checkExtent(p.Shape, p.Chunks, p.Blocks, cp.TypeSize))
+		errs = append(errs, checkExtent(p.Shape, p.ChunkShape, p.Blocks, cp.TypeSize))
 	}
 	return errors.Join(errs...)
 }

@@ -270,7 +270,7 @@ func TestArray_Dictionary(t *testing.T) {
 	p.Codec = cblosc.Zstd
 	shape := []int64{100, 130}
 	data := ramp(100*130*4, 1)
-	a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: shape, Chunks: []int32{60, 70}, Blocks: []int32{20, 30},
+	a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: shape, ChunkShape: []int32{60, 70}, Blocks: []int32{20, 30},
 		Storage: cblosc.Storage{CParams: p, Contiguous: true}}, data)
 	require.NoError(t, err)
 	closing(t, a)
@@ -617,7 +617,7 @@ func TestCaterva_Resize(t *testing.T) {
 		a, err := cblosc.OpenArray(catervaFile(t, st))
 		require.NoError(t, err, name)
 		require.Equal(t, []int64{4, 6}, a.Shape())
-		require.Equal(t, []int32{2, 3}, a.Chunks())
+		require.Equal(t, []int32{2, 3}, a.ChunkShape())
 		require.Equal(t, []int32{1, 3}, a.Blocks())
 		require.Equal(t, "", a.DType())
 		got := make([]byte, 24)
@@ -634,7 +634,7 @@ func TestCaterva_Resize(t *testing.T) {
 
 func TestGrowEmptyArray(t *testing.T) {
 	for name, st := range storages(t, cparams(4)) {
-		a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{0, 7}, Chunks: []int32{10, 5}, Blocks: []int32{3, 2}, Storage: st})
+		a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{0, 7}, ChunkShape: []int32{10, 5}, Blocks: []int32{3, 2}, Storage: st})
 		require.NoError(t, err)
 		if st.Path != "" {
 			require.NoError(t, a.Close())
@@ -663,7 +663,7 @@ func TestDefects_resizeZeroChunks(t *testing.T) {
 	require.NoError(t, err)
 	closing(t, a)
 	require.Equal(t, []int64{20, 0}, a.Shape())
-	require.Equal(t, []int32{7, 0}, a.Chunks())
+	require.Equal(t, []int32{7, 0}, a.ChunkShape())
 	require.NoError(t, a.ReadRegion(nil, []int64{3, 0}, []int64{5, 0}))
 	require.ErrorIs(t, a.Resize([]int64{20, 5}), errors.ErrUnsupported)
 }
@@ -672,7 +672,7 @@ func TestDefects_resizeZeroChunks(t *testing.T) {
 // array grows again, also if the array was made smaller through another handle.
 func TestDefects_grownElements(t *testing.T) {
 	st := cblosc.Storage{CParams: cparams(1), Contiguous: true, Path: filepath.Join(t.TempDir(), "x")}
-	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4, 3}, Chunks: []int32{4, 2}, Blocks: []int32{2, 2}, Storage: st})
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4, 3}, ChunkShape: []int32{4, 2}, Blocks: []int32{2, 2}, Storage: st})
 	require.NoError(t, err)
 	require.NoError(t, a.WriteRegion([]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, []int64{0, 0}, []int64{4, 3}))
 	require.NoError(t, a.Resize([]int64{1, 1}))
@@ -689,11 +689,11 @@ func TestDefects_grownElements(t *testing.T) {
 // TestDefects_appendToPartialChunk checks a case in which b2nd_append loses values: 10 elements
 // appended to an array of 5 elements in chunks of 10.
 func TestDefects_appendToPartialChunk(t *testing.T) {
-	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{5}, Chunks: []int32{10}, Blocks: []int32{10}, Storage: cblosc.Storage{CParams: cparams(1)}})
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{5}, ChunkShape: []int32{10}, Blocks: []int32{10}, Storage: cblosc.Storage{CParams: cparams(1)}})
 	require.NoError(t, err)
 	closing(t, a)
 	require.NoError(t, a.WriteRegion([]byte{1, 2, 3, 4, 5}, []int64{0}, []int64{5}))
-	require.NoError(t, a.Append([]byte{10, 11, 12, 13, 14, 15, 16, 17, 18, 19}, 0))
+	require.NoError(t, a.Append(0, []byte{10, 11, 12, 13, 14, 15, 16, 17, 18, 19}))
 	require.Equal(t, []int64{15}, a.Shape())
 	got := make([]byte, 15)
 	require.NoError(t, a.ReadRegion(got, []int64{0}, []int64{15}))
@@ -702,7 +702,7 @@ func TestDefects_appendToPartialChunk(t *testing.T) {
 
 func TestDefects_readAfterFailure(t *testing.T) {
 	st := cblosc.Storage{Path: filepath.Join(t.TempDir(), "x"), CParams: cparams(4)}
-	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{20}, Chunks: []int32{10}, Blocks: []int32{5}, Storage: st})
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{20}, ChunkShape: []int32{10}, Blocks: []int32{5}, Storage: st})
 	require.NoError(t, err)
 	closing(t, a)
 	want := noise(80, 1)

@@ -17,17 +17,17 @@ import (
 // Layout describes how a derived array is stored. The zero value is an array in memory with the
 // chunks, blocks and parameters of the source.
 type Layout struct {
-	Chunks  []int32 // nil: those of the source
-	Blocks  []int32 // nil: those of the source
-	Storage Storage // nil CParams: those of the source; TypeSize must be the source's, or 0
+	ChunkShape []int32 // nil: those of the source
+	Blocks     []int32 // nil: those of the source
+	Storage    Storage // nil CParams: those of the source; TypeSize must be the source's, or 0
 }
 
 // params returns the parameters of a new array of this shape derived from a. chunks and blocks are
 // used where l has none.
 func (l *Layout) params(a *Array, shape []int64, chunks, blocks []int32) (*ArrayParams, error) {
-	p := &ArrayParams{Shape: shape, Chunks: l.Chunks, Blocks: l.Blocks, DType: a.dtype, Storage: l.Storage}
-	if p.Chunks == nil {
-		p.Chunks = chunks
+	p := &ArrayParams{Shape: shape, ChunkShape: l.ChunkShape, Blocks: l.Blocks, DType: a.dtype, Storage: l.Storage}
+	if p.ChunkShape == nil {
+		p.ChunkShape = chunks
 	}
 	if p.Blocks == nil {
 		p.Blocks = blocks
@@ -61,7 +61,7 @@ func (l *Layout) params(a *Array, shape []int64, chunks, blocks []int32) (*Array
 // of CreateArray and ReadRegion.
 func (a *Array) Slice(start, shape []int64, l Layout) (*Array, error) {
 	const op = "slice"
-	p, err := l.params(a, shape, a.Chunks(), a.Blocks())
+	p, err := l.params(a, shape, a.ChunkShape(), a.Blocks())
 	if err == nil && len(start) != a.rank {
 		err = fmt.Errorf("%w: start of %d dimensions in an array of %d", ErrRegion, len(start), a.rank)
 	}
@@ -136,7 +136,7 @@ func (a *Array) errParts() error {
 // ReadRegion.
 func (a *Array) Copy(l Layout) (*Array, error) {
 	const op = "copy array"
-	p, err := l.params(a, a.Shape(), a.Chunks(), a.Blocks())
+	p, err := l.params(a, a.Shape(), a.ChunkShape(), a.Blocks())
 	if err == nil {
 		_, err = p.Storage.place()
 	}
@@ -152,7 +152,7 @@ func (a *Array) Copy(l Layout) (*Array, error) {
 	case err != nil:
 	case a.caterva:
 		err = errCaterva
-	case a.sc.entire && (!slices.Equal(p.Chunks, a.Chunks()) || !slices.Equal(p.Blocks, a.Blocks())):
+	case a.sc.entire && (!slices.Equal(p.ChunkShape, a.ChunkShape()) || !slices.Equal(p.Blocks, a.Blocks())):
 		err = a.errParts()
 	}
 	if err != nil {

@@ -40,7 +40,7 @@ func TestCreateArray_Values(t *testing.T) {
 	for name, st := range storages(t, cparams(4)) {
 		for kind, value := range map[cblosc.Special][]byte{cblosc.Zeros: {0, 0, 0, 0}, cblosc.NaNs: {0, 0, 0xC0, 0x7F}, cblosc.Repeated: {1, 2, 3, 4}, cblosc.Uninit: nil} {
 			t.Run(name+" "+kind.String(), func(t *testing.T) {
-				p := cblosc.ArrayParams{Shape: []int64{5, 7}, Chunks: []int32{3, 4}, Blocks: []int32{2, 3}, DType: "<f4", Storage: st,
+				p := cblosc.ArrayParams{Shape: []int64{5, 7}, ChunkShape: []int32{3, 4}, Blocks: []int32{2, 3}, DType: "<f4", Storage: st,
 					Meta: []cblosc.Metalayer{{Name: "note", Content: []byte("x")}}}
 				if st.Path != "" {
 					p.Storage.Path += kind.String()
@@ -83,13 +83,13 @@ func TestCreateArray_Values(t *testing.T) {
 }
 
 func TestCreateArrayFrom_invalidArguments(t *testing.T) {
-	p := &cblosc.ArrayParams{Shape: []int64{3}, Chunks: []int32{3}, Blocks: []int32{1}, Storage: cblosc.Storage{CParams: cparams(4)}}
+	p := &cblosc.ArrayParams{Shape: []int64{3}, ChunkShape: []int32{3}, Blocks: []int32{1}, Storage: cblosc.Storage{CParams: cparams(4)}}
 	for _, n := range []int{0, 11, 13} {
 		_, err := cblosc.CreateArrayFrom(p, make([]byte, n))
 		require.ErrorIs(t, err, cblosc.ErrSize)
 	}
 	p.Shape[0] = 1 << 40
-	p.Chunks[0] = 1 << 28
+	p.ChunkShape[0] = 1 << 28
 	_, err := cblosc.CreateArrayFrom(p, nil)
 	require.ErrorIs(t, err, cblosc.ErrSize)
 	p.Shape[0] = -1
@@ -126,7 +126,7 @@ func catervaArray(t testing.TB, p cblosc.ArrayParams) (*cblosc.Array, []byte) {
 func TestCaterva(t *testing.T) {
 	for name, st := range storages(t, cparams(4)) {
 		t.Run(name, func(t *testing.T) {
-			a, data := catervaArray(t, cblosc.ArrayParams{Shape: []int64{7, 6}, Chunks: []int32{4, 4}, Blocks: []int32{2, 3}, Storage: st,
+			a, data := catervaArray(t, cblosc.ArrayParams{Shape: []int64{7, 6}, ChunkShape: []int32{4, 4}, Blocks: []int32{2, 3}, Storage: st,
 				Meta: []cblosc.Metalayer{{Name: "note", Content: []byte("x")}}})
 			defer func() { require.NoError(t, a.Close()) }()
 			requireData(t, data, a)
@@ -146,7 +146,7 @@ func TestCaterva(t *testing.T) {
 			require.True(t, m.Caterva)
 			require.Equal(t, []int32{4, 4}, m.Chunks)
 			require.ErrorIs(t, again.Resize([]int64{1, 1}), errors.ErrUnsupported)
-			require.ErrorIs(t, again.Append(make([]byte, 24), 0), errors.ErrUnsupported)
+			require.ErrorIs(t, again.Append(0, make([]byte, 24)), errors.ErrUnsupported)
 			require.ErrorIs(t, again.Delete(0, 0, 1), errors.ErrUnsupported)
 			require.Contains(t, again.String(), "Caterva array [7 6] in chunks [4 4] of blocks [2 3], 4 bytes an element")
 
@@ -175,7 +175,7 @@ func TestCaterva(t *testing.T) {
 	scalar, data := catervaArray(t, cblosc.ArrayParams{})
 	requireData(t, data, scalar)
 	require.NoError(t, scalar.Close())
-	empty, err := caterva.Create(&cblosc.ArrayParams{Shape: []int64{0, 4}, Chunks: []int32{2, 2}, Blocks: []int32{1, 1}, Storage: cblosc.Storage{Contiguous: true}})
+	empty, err := caterva.Create(&cblosc.ArrayParams{Shape: []int64{0, 4}, ChunkShape: []int32{2, 2}, Blocks: []int32{1, 1}, Storage: cblosc.Storage{Contiguous: true}})
 	require.NoError(t, err)
 	b, err := empty.Bytes()
 	require.NoError(t, err)
@@ -190,15 +190,15 @@ func TestCaterva(t *testing.T) {
 // and chunk shapes.
 func TestArray_copyAndSave(t *testing.T) {
 	for from, st := range storages(t, cparams(4)) {
-		a, data := matrix(t, cblosc.ArrayParams{Shape: []int64{7, 6}, Chunks: []int32{4, 4}, Blocks: []int32{2, 3}, DType: "<f4", Storage: st,
+		a, data := matrix(t, cblosc.ArrayParams{Shape: []int64{7, 6}, ChunkShape: []int32{4, 4}, Blocks: []int32{2, 3}, DType: "<f4", Storage: st,
 			Meta: []cblosc.Metalayer{{Name: "note", Content: []byte("fixed")}}})
 		require.NoError(t, a.SChunk().VLMeta().Add("vl", []byte("variable")))
 		zstd := cparams(4)
 		zstd.Codec = cblosc.Zstd
-		for _, l := range []cblosc.Layout{{}, {Chunks: []int32{3, 3}}, {Blocks: []int32{4, 4}}, {Storage: cblosc.Storage{CParams: zstd}}} {
+		for _, l := range []cblosc.Layout{{}, {ChunkShape: []int32{3, 3}}, {Blocks: []int32{4, 4}}, {Storage: cblosc.Storage{CParams: zstd}}} {
 			for to, target := range storages(t, l.Storage.CParams) {
 				l.Storage = target
-				if l.Chunks != nil {
+				if l.ChunkShape != nil {
 					l.Blocks = []int32{3, 1}
 				}
 				b, err := a.Copy(l)
@@ -215,7 +215,7 @@ func TestArray_copyAndSave(t *testing.T) {
 					delete(got, "b2nd")
 					require.Equal(t, want, got)
 				}
-				require.NoError(t, b.Append(make([]byte, 24), 0), "a copy can be changed")
+				require.NoError(t, b.Append(0, make([]byte, 24)), "a copy can be changed")
 				require.NoError(t, b.Close())
 			}
 		}
@@ -233,7 +233,7 @@ func TestArray_copyAndSave(t *testing.T) {
 			b, err = cblosc.OpenArrayWith(path, o)
 			require.NoError(t, err)
 			requireData(t, data, b)
-			require.ErrorIs(t, b.Append(make([]byte, 24), 0), cblosc.ErrReadOnly)
+			require.ErrorIs(t, b.Append(0, make([]byte, 24)), cblosc.ErrReadOnly)
 			require.ErrorIs(t, b.WriteOrthogonal(nil, nil), cblosc.ErrReadOnly)
 			require.ErrorIs(t, b.WritePoints(nil, nil), cblosc.ErrReadOnly)
 			require.ErrorIs(t, b.Delete(0, 0, 1), cblosc.ErrReadOnly)
@@ -241,7 +241,7 @@ func TestArray_copyAndSave(t *testing.T) {
 		}
 		_, err = a.Copy(cblosc.Layout{Storage: cblosc.Storage{CParams: cparams(2)}})
 		require.ErrorIs(t, err, cblosc.ErrParam)
-		_, err = a.Copy(cblosc.Layout{Chunks: []int32{1}})
+		_, err = a.Copy(cblosc.Layout{ChunkShape: []int32{1}})
 		require.ErrorIs(t, err, cblosc.ErrParam)
 		_, err = a.Copy(cblosc.Layout{Storage: cblosc.Storage{Path: path}})
 		require.ErrorIs(t, err, cblosc.ErrExists)
@@ -257,7 +257,7 @@ func TestArray_copyAndSave(t *testing.T) {
 }
 
 func TestSaveLargeElements(t *testing.T) {
-	p := cblosc.ArrayParams{Shape: []int64{5}, Chunks: []int32{2}, Blocks: []int32{1}, Storage: cblosc.Storage{CParams: cparams(300), Contiguous: true}}
+	p := cblosc.ArrayParams{Shape: []int64{5}, ChunkShape: []int32{2}, Blocks: []int32{1}, Storage: cblosc.Storage{CParams: cparams(300), Contiguous: true}}
 	a, data := matrix(t, p)
 	closing(t, a)
 	path := filepath.Join(t.TempDir(), "x")
@@ -271,15 +271,15 @@ func TestSaveLargeElements(t *testing.T) {
 
 func TestArray_SqueezeExpand(t *testing.T) {
 	// C-Blosc2 handles chunks that are longer than a dropped dimension incorrectly.
-	long, _ := matrix(t, cblosc.ArrayParams{Shape: []int64{1, 5, 1, 3}, Chunks: []int32{4, 3, 1, 2}, Blocks: []int32{2, 2, 1, 2}, DType: "<i4"})
+	long, _ := matrix(t, cblosc.ArrayParams{Shape: []int64{1, 5, 1, 3}, ChunkShape: []int32{4, 3, 1, 2}, Blocks: []int32{2, 2, 1, 2}, DType: "<i4"})
 	closing(t, long)
 	for _, drop := range [][]int{nil, {0}} {
 		_, err := long.Squeeze(drop, cblosc.Layout{})
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 	}
-	a, data := matrix(t, cblosc.ArrayParams{Shape: []int64{1, 5, 1, 3}, Chunks: []int32{1, 3, 1, 2}, Blocks: []int32{1, 2, 1, 2}, DType: "<i4"})
+	a, data := matrix(t, cblosc.ArrayParams{Shape: []int64{1, 5, 1, 3}, ChunkShape: []int32{1, 3, 1, 2}, Blocks: []int32{1, 2, 1, 2}, DType: "<i4"})
 	closing(t, a)
-	_, err := a.Squeeze(nil, cblosc.Layout{Chunks: []int32{2, 2}, Blocks: []int32{1, 1}})
+	_, err := a.Squeeze(nil, cblosc.Layout{ChunkShape: []int32{2, 2}, Blocks: []int32{1, 1}})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	for _, tt := range []struct {
 		drop []int
@@ -316,7 +316,7 @@ func TestArray_SqueezeExpand(t *testing.T) {
 	}
 	_, err = a.ExpandDims(axes, cblosc.Layout{})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
-	one, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{1}, Chunks: []int32{1}, Blocks: []int32{1}}, []byte("12345678"))
+	one, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{1}, ChunkShape: []int32{1}, Blocks: []int32{1}}, []byte("12345678"))
 	require.NoError(t, err)
 	closing(t, one)
 	_, err = one.Squeeze(nil, cblosc.Layout{})
@@ -337,7 +337,7 @@ func TestArray_SqueezeExpand(t *testing.T) {
 // TestArray_sharedChunks checks operations that keep chunks unchanged. C-Blosc2 performs them, and
 // another reader must read its output correctly from every storage.
 func TestArray_sharedChunks(t *testing.T) {
-	a, data := matrix(t, cblosc.ArrayParams{Shape: []int64{1, 50, 1, 7}, Chunks: []int32{1, 20, 1, 4}, Blocks: []int32{1, 10, 1, 3}, DType: "<i4"})
+	a, data := matrix(t, cblosc.ArrayParams{Shape: []int64{1, 50, 1, 7}, ChunkShape: []int32{1, 20, 1, 4}, Blocks: []int32{1, 10, 1, 3}, DType: "<i4"})
 	closing(t, a)
 	for name, st := range storages(t, nil) {
 		for _, drop := range [][]int{nil, {0}, {0, 2}} {
@@ -348,7 +348,7 @@ func TestArray_sharedChunks(t *testing.T) {
 			require.NoError(t, err, name)
 			if drop == nil {
 				require.Equal(t, []int64{50, 7}, b.Shape())
-				require.Equal(t, []int32{20, 4}, b.Chunks())
+				require.Equal(t, []int32{20, 4}, b.ChunkShape())
 			}
 			requireSound(t, data, b)
 			if st.Path != "" {
@@ -428,16 +428,16 @@ func TestConcatenateModel(t *testing.T) {
 			}
 			blocks[0] = (chunks[0] + 1) / 2
 			if i > 0 && rapid.IntRange(0, 3).Draw(t, "other chunks") > 0 {
-				chunks, blocks = arrays[0].Chunks(), arrays[0].Blocks()
+				chunks, blocks = arrays[0].ChunkShape(), arrays[0].Blocks()
 			}
 			p := cparams(2)
 			if rapid.IntRange(0, 5).Draw(t, "delta") == 5 {
 				p.Filters = [cblosc.MaxFilters]cblosc.Filter{{ID: cblosc.Delta}}
 				simple = false
 			}
-			simple = simple && own[axis] > 0 && (i == 0 || slices.Equal(chunks, arrays[0].Chunks()) && slices.Equal(blocks, arrays[0].Blocks()))
+			simple = simple && own[axis] > 0 && (i == 0 || slices.Equal(chunks, arrays[0].ChunkShape()) && slices.Equal(blocks, arrays[0].Blocks()))
 			data := ramp(int(count(own))*2, uint64(i))
-			a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: own, Chunks: chunks, Blocks: blocks, Storage: cblosc.Storage{CParams: p, Contiguous: i == 0},
+			a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: own, ChunkShape: chunks, Blocks: blocks, Storage: cblosc.Storage{CParams: p, Contiguous: i == 0},
 				Meta: []cblosc.Metalayer{{Name: "own", Content: []byte{byte(i)}}}}, data)
 			require.NoError(t, err)
 			arrays, datas = append(arrays, a), append(datas, data)
@@ -474,13 +474,13 @@ func TestConcatenateModel(t *testing.T) {
 }
 
 func TestConcatenate(t *testing.T) {
-	p := cblosc.ArrayParams{Shape: []int64{3, 4}, Chunks: []int32{2, 3}, Blocks: []int32{2, 2}, DType: "<i4"}
+	p := cblosc.ArrayParams{Shape: []int64{3, 4}, ChunkShape: []int32{2, 3}, Blocks: []int32{2, 2}, DType: "<i4"}
 	a, x := matrix(t, p)
 	closing(t, a)
-	b, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{3, 4}, Chunks: []int32{2, 3}, Blocks: []int32{2, 2}, DType: "<i4", Storage: cblosc.Storage{CParams: cparams(4)}}, ramp(48, 7))
+	b, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{3, 4}, ChunkShape: []int32{2, 3}, Blocks: []int32{2, 2}, DType: "<i4", Storage: cblosc.Storage{CParams: cparams(4)}}, ramp(48, 7))
 	require.NoError(t, err)
 	closing(t, b)
-	coarse, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{3, 4}, Chunks: []int32{3, 4}, Blocks: []int32{1, 4}, DType: "<i4", Storage: cblosc.Storage{CParams: cparams(4)}}, ramp(48, 7))
+	coarse, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{3, 4}, ChunkShape: []int32{3, 4}, Blocks: []int32{1, 4}, DType: "<i4", Storage: cblosc.Storage{CParams: cparams(4)}}, ramp(48, 7))
 	require.NoError(t, err)
 	closing(t, coarse)
 	_, err = cblosc.Concatenate(0, []*cblosc.Array{a, coarse}, cblosc.Layout{})
@@ -508,7 +508,7 @@ func TestConcatenate(t *testing.T) {
 	}
 	_, err = cblosc.Concatenate(0, nil, cblosc.Layout{})
 	require.ErrorIs(t, err, cblosc.ErrParam)
-	other, _ := matrix(t, cblosc.ArrayParams{Shape: []int64{3, 5}, Chunks: []int32{2, 3}, Blocks: []int32{2, 2}, DType: "<i4"})
+	other, _ := matrix(t, cblosc.ArrayParams{Shape: []int64{3, 5}, ChunkShape: []int32{2, 3}, Blocks: []int32{2, 2}, DType: "<i4"})
 	closing(t, other)
 	_, err = cblosc.Concatenate(0, []*cblosc.Array{a, other}, cblosc.Layout{})
 	require.ErrorIs(t, err, cblosc.ErrParam)
@@ -516,17 +516,17 @@ func TestConcatenate(t *testing.T) {
 }
 
 func TestReshape_invalidArguments(t *testing.T) {
-	a, _ := matrix(t, cblosc.ArrayParams{Shape: []int64{4, 6}, Chunks: []int32{2, 4}, Blocks: []int32{1, 2}})
-	require.ErrorIs(t, a.Append(make([]byte, 23), 0), cblosc.ErrSize)
-	require.ErrorContains(t, a.Append(make([]byte, 23), 0), "23 bytes, want a multiple of 24")
+	a, _ := matrix(t, cblosc.ArrayParams{Shape: []int64{4, 6}, ChunkShape: []int32{2, 4}, Blocks: []int32{1, 2}})
+	require.ErrorIs(t, a.Append(0, make([]byte, 23)), cblosc.ErrSize)
+	require.ErrorContains(t, a.Append(0, make([]byte, 23)), "23 bytes, want a multiple of 24")
 	for _, axis := range []int{-1, 2} {
-		require.ErrorIs(t, a.Append(nil, axis), cblosc.ErrParam)
+		require.ErrorIs(t, a.Append(axis, nil), cblosc.ErrParam)
 		require.ErrorIs(t, a.Delete(axis, 0, 1), cblosc.ErrParam)
 	}
-	require.ErrorIs(t, a.Insert(make([]byte, 48), 0, 1), cblosc.ErrParam, "inside a chunk")
-	require.ErrorIs(t, a.Insert(make([]byte, 24), 0, 0), cblosc.ErrParam, "half a chunk")
-	require.ErrorIs(t, a.Insert(make([]byte, 48), 0, 5), cblosc.ErrRegion)
-	require.ErrorIs(t, a.Insert(make([]byte, 48), 0, -2), cblosc.ErrRegion)
+	require.ErrorIs(t, a.Insert(0, 1, make([]byte, 48)), cblosc.ErrParam, "inside a chunk")
+	require.ErrorIs(t, a.Insert(0, 0, make([]byte, 24)), cblosc.ErrParam, "half a chunk")
+	require.ErrorIs(t, a.Insert(0, 5, make([]byte, 48)), cblosc.ErrRegion)
+	require.ErrorIs(t, a.Insert(0, -2, make([]byte, 48)), cblosc.ErrRegion)
 	require.ErrorIs(t, a.Delete(0, 0, 1), cblosc.ErrParam)
 	require.ErrorIs(t, a.Delete(0, 1, 2), cblosc.ErrParam)
 	for _, r := range [][2]int64{{-1, 1}, {0, 5}, {5, 0}, {0, -1}, {math.MaxInt64, 1}, {1, math.MaxInt64}} {
@@ -535,12 +535,12 @@ func TestReshape_invalidArguments(t *testing.T) {
 	require.Equal(t, []int64{4, 6}, a.Shape())
 	require.NoError(t, a.Delete(0, 3, 1), "the far end may be cut anywhere")
 	require.NoError(t, a.Close())
-	require.ErrorIs(t, a.Append(nil, 0), cblosc.ErrClosed)
+	require.ErrorIs(t, a.Append(0, nil), cblosc.ErrClosed)
 	require.ErrorIs(t, a.Delete(0, 0, 0), cblosc.ErrClosed)
 }
 
 func TestSelection_invalidArguments(t *testing.T) {
-	a, _ := matrix(t, cblosc.ArrayParams{Shape: []int64{4, 6}, Chunks: []int32{2, 4}, Blocks: []int32{1, 2}})
+	a, _ := matrix(t, cblosc.ArrayParams{Shape: []int64{4, 6}, ChunkShape: []int32{2, 4}, Blocks: []int32{1, 2}})
 	for _, f := range []func([]byte, [][]int64) error{a.ReadOrthogonal, a.WriteOrthogonal} {
 		for _, at := range []int64{-1, 4, math.MaxInt64, math.MinInt64} {
 			require.ErrorIs(t, f(make([]byte, 4), [][]int64{{at}, {0}}), cblosc.ErrRegion, "%d", at)

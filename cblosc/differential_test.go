@@ -119,7 +119,7 @@ func TestFrame_randomDifferential(t *testing.T) {
 			if rapid.Bool().Draw(t, "caterva") {
 				create = caterva.Create
 			}
-			a, err := create(&cblosc.ArrayParams{Shape: []int64{n, 5}, Chunks: []int32{4, 3}, Blocks: []int32{2, 3}, Storage: st})
+			a, err := create(&cblosc.ArrayParams{Shape: []int64{n, 5}, ChunkShape: []int32{4, 3}, Blocks: []int32{2, 3}, Storage: st})
 			require.NoError(t, err)
 			require.NoError(t, a.WriteRegion(noise(int(n)*5*item, 1), []int64{0, 0}, []int64{n, 5}))
 			s = a.SChunk()
@@ -322,7 +322,7 @@ func agreeOnArray(t tester, f *cframe.Frame, open func() (*cblosc.Array, error))
 	}
 	defer func() { require.NoError(t, a.Close()) }()
 	require.Equal(t, append([]int64{}, m.Shape...), append([]int64{}, a.Shape()...))
-	require.Equal(t, append([]int32{}, m.Chunks...), append([]int32{}, a.Chunks()...))
+	require.Equal(t, append([]int32{}, m.Chunks...), append([]int32{}, a.ChunkShape()...))
 	require.Equal(t, append([]int32{}, m.Blocks...), append([]int32{}, a.Blocks()...))
 	require.Equal(t, m.DType, a.DType())
 	name := b2ndmeta.Name
@@ -333,7 +333,7 @@ func agreeOnArray(t tester, f *cframe.Frame, open func() (*cblosc.Array, error))
 	shape, chunks, blocks, dtype, err := cblosc.DecodeArrayMeta(content, m.Caterva)
 	require.NoError(t, err)
 	require.Equal(t, a.Shape(), shape)
-	require.Equal(t, a.Chunks(), chunks)
+	require.Equal(t, a.ChunkShape(), chunks)
 	require.Equal(t, a.Blocks(), blocks)
 	require.Equal(t, m.DType, dtype)
 	return nil

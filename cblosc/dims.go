@@ -44,17 +44,17 @@ func (a *Array) Squeeze(drop []int, l Layout) (*Array, error) {
 	thin := true // whether chunks stay unchanged
 	mask := make([]byte, len(shape))
 	for _, i := range drop {
-		thin = thin && a.Chunks()[i] == 1
+		thin = thin && a.ChunkShape()[i] == 1
 		mask[i] = 1
 	}
 	if !thin {
-		return nil, refused(op, a.sc.path, fmt.Errorf("%w: dropping dimensions %v of chunks %v", errors.ErrUnsupported, drop, a.Chunks()))
+		return nil, refused(op, a.sc.path, fmt.Errorf("%w: dropping dimensions %v of chunks %v", errors.ErrUnsupported, drop, a.ChunkShape()))
 	}
 	which := (*C.uint8_t)(unsafe.SliceData(mask))
 	if all {
 		which = nil
 	}
-	return a.reshape(op, l, keep(shape, kept), keep(a.Chunks(), kept), keep(a.Blocks(), kept), func(n *newArray) C.int {
+	return a.reshape(op, l, keep(shape, kept), keep(a.ChunkShape(), kept), keep(a.Blocks(), kept), func(n *newArray) C.int {
 		return C.goblosc2_array_squeeze(&n.cerr, a.sc.h.c, n.path, &n.where, &n.params, &n.geometry, n.dtype, which, &n.c, &n.facts)
 	})
 }
@@ -91,7 +91,7 @@ func (a *Array) ExpandDims(axes []int, l Layout) (*Array, error) {
 	}
 	shape, chunks, blocks := ones[int64](rank), ones[int32](rank), ones[int32](rank)
 	for j, i := range kept {
-		shape[i], chunks[i], blocks[i] = int64(a.Shape()[j]), a.Chunks()[j], a.Blocks()[j]
+		shape[i], chunks[i], blocks[i] = int64(a.Shape()[j]), a.ChunkShape()[j], a.Blocks()[j]
 	}
 	mask := make([]byte, rank)
 	for _, i := range axes {
@@ -126,7 +126,7 @@ func (a *Array) reshape(op string, l Layout, shape []int64, chunks, blocks []int
 	case err != nil:
 	case !plain || a.rank == 0 || len(shape) == 0:
 		err = fmt.Errorf("%w: a view of an array without dimensions or chunks, with metalayers, or with elements above %d bytes", errors.ErrUnsupported, maxItem)
-	case !slices.Equal(p.Chunks, chunks) || !slices.Equal(p.Blocks, blocks):
+	case !slices.Equal(p.ChunkShape, chunks) || !slices.Equal(p.Blocks, blocks):
 		err = fmt.Errorf("%w: other chunks and other dimensions in one call", errors.ErrUnsupported)
 	default:
 		err = a.sc.checkStored(0, int64(a.sc.facts.nchunks))
@@ -182,7 +182,7 @@ func Concatenate(axis int, arrays []*Array, l Layout) (*Array, error) {
 			return nil, refused(op, b.sc.path, fmt.Errorf("%w: more than 2^63-1 elements in dimension %d", ErrLimit, axis))
 		}
 	}
-	p, err := l.params(first, shape, first.Chunks(), first.Blocks())
+	p, err := l.params(first, shape, first.ChunkShape(), first.Blocks())
 	if err != nil {
 		return nil, refused(op, first.sc.path, err)
 	}
@@ -190,9 +190,9 @@ func Concatenate(axis int, arrays []*Array, l Layout) (*Array, error) {
 		return nil, refused(op, first.sc.path, fmt.Errorf("%w: the filter Delta", errors.ErrUnsupported))
 	}
 	for _, b := range arrays {
-		if !slices.Equal(b.Chunks(), p.Chunks) || !slices.Equal(b.Blocks(), p.Blocks) {
+		if !slices.Equal(b.ChunkShape(), p.ChunkShape) || !slices.Equal(b.Blocks(), p.Blocks) {
 			// The library would write elements to wrong positions.
-			return nil, refused(op, b.sc.path, fmt.Errorf("%w: chunks %v in blocks %v, want %v in %v", errors.ErrUnsupported, b.Chunks(), b.Blocks(), p.Chunks, p.Blocks))
+			return nil, refused(op, b.sc.path, fmt.Errorf("%w: chunks %v in blocks %v, want %v in %v", errors.ErrUnsupported, b.ChunkShape(), b.Blocks(), p.ChunkShape, p.Blocks))
 		}
 		simple, err := b.simple(op)
 		if err == nil && !simple {

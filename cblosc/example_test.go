@@ -96,11 +96,11 @@ func ExampleArray() {
 	p := cblosc.DefaultCParams()
 	p.TypeSize = 1
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{
-		Shape:   []int64{4, 6},
-		Chunks:  []int32{2, 3},
-		Blocks:  []int32{1, 3},
-		DType:   "|u1",
-		Storage: cblosc.Storage{CParams: p},
+		Shape:      []int64{4, 6},
+		ChunkShape: []int32{2, 3},
+		Blocks:     []int32{1, 3},
+		DType:      "|u1",
+		Storage:    cblosc.Storage{CParams: p},
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -153,7 +153,7 @@ func ExamplePool() {
 
 // This example appends a row and reads every second row in reverse order, starting at the last.
 func ExampleArray_ReadSteps() {
-	p := &cblosc.ArrayParams{Shape: []int64{5, 2}, Chunks: []int32{2, 2}, Blocks: []int32{1, 2}, DType: "|u1",
+	p := &cblosc.ArrayParams{Shape: []int64{5, 2}, ChunkShape: []int32{2, 2}, Blocks: []int32{1, 2}, DType: "|u1",
 		Storage: cblosc.Storage{CParams: cblosc.DefaultCParams()}}
 	p.Storage.CParams.TypeSize = 1
 	a, err := cblosc.CreateArrayFrom(p, []byte{0, 1, 10, 11, 20, 21, 30, 31, 40, 41})
@@ -161,7 +161,7 @@ func ExampleArray_ReadSteps() {
 		log.Fatal(err)
 	}
 	defer a.Close()
-	if err := a.Append([]byte{50, 51}, 0); err != nil {
+	if err := a.Append(0, []byte{50, 51}); err != nil {
 		log.Fatal(err)
 	}
 	dst := make([]byte, 6)

@@ -59,7 +59,7 @@ func TestOpenRefuses(t *testing.T) {
 func TestTruncatedFrames(t *testing.T) {
 	for _, contiguous := range []bool{true, false} {
 		st := cblosc.Storage{Path: filepath.Join(t.TempDir(), "x"), Contiguous: contiguous, CParams: cparams(4)}
-		a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{100}, Chunks: []int32{30}, Blocks: []int32{10}, Storage: st})
+		a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{100}, ChunkShape: []int32{30}, Blocks: []int32{10}, Storage: st})
 		require.NoError(t, err)
 		require.NoError(t, a.WriteRegion(noise(400, 1), []int64{0}, []int64{100}))
 		require.NoError(t, a.Close())
@@ -129,7 +129,7 @@ func TestDamagedChunkFiles(t *testing.T) {
 // error or an array whose reads succeed or fail, without a crash.
 func TestCorruptedFrames(t *testing.T) {
 	st := cblosc.Storage{Contiguous: true, CParams: cparams(4)}
-	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{9, 8}, Chunks: []int32{4, 5}, Blocks: []int32{2, 3}, DType: "<i4", Storage: st,
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{9, 8}, ChunkShape: []int32{4, 5}, Blocks: []int32{2, 3}, DType: "<i4", Storage: st,
 		Meta: []cblosc.Metalayer{{Name: "m", Content: []byte("content")}}})
 	require.NoError(t, err)
 	require.NoError(t, a.WriteRegion(ramp(9*8*4, 1), []int64{0, 0}, []int64{9, 8}))

@@ -67,8 +67,8 @@ func FuzzDecompress(f *testing.F) {
 func FuzzOpenArray(f *testing.F) {
 	for _, p := range []*cblosc.ArrayParams{
 		{},
-		{Shape: []int64{0, 3}, Chunks: []int32{2, 2}, Blocks: []int32{1, 2}},
-		{Shape: []int64{7, 5}, Chunks: []int32{4, 3}, Blocks: []int32{2, 2}, DType: "<i8", Meta: []cblosc.Metalayer{{Name: "m", Content: []byte("abc")}}},
+		{Shape: []int64{0, 3}, ChunkShape: []int32{2, 2}, Blocks: []int32{1, 2}},
+		{Shape: []int64{7, 5}, ChunkShape: []int32{4, 3}, Blocks: []int32{2, 2}, DType: "<i8", Meta: []cblosc.Metalayer{{Name: "m", Content: []byte("abc")}}},
 	} {
 		a, err := cblosc.CreateArray(p)
 		if err != nil {

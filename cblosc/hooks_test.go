@@ -189,12 +189,12 @@ func TestRegister_schunksAndArrays(t *testing.T) {
 		}
 		p.TypeSize, p.BlockSize = 2, 0
 		for name, st := range storages(t, p) {
-			a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{100, 300}, Chunks: []int32{40, 100}, Blocks: []int32{20, 50}, Storage: st}, data)
+			a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{100, 300}, ChunkShape: []int32{40, 100}, Blocks: []int32{20, 50}, Storage: st}, data)
 			require.NoError(t, err, name)
 			requireData(t, data, a)
 			require.NoError(t, a.WriteRegion(data[600:1800], []int64{1, 0}, []int64{2, 300}), name)
-			require.NoError(t, a.Append(data[:600], 0), name)
-			d, err := a.Copy(cblosc.Layout{Chunks: []int32{30, 30}, Blocks: []int32{30, 30}})
+			require.NoError(t, a.Append(0, data[:600]), name)
+			d, err := a.Copy(cblosc.Layout{ChunkShape: []int32{30, 30}, Blocks: []int32{30, 30}})
 			require.NoError(t, err, name)
 			requireData(t, append(bytes.Clone(data), data[:600]...), d)
 			require.NoError(t, d.Close())

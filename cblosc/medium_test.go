@@ -137,10 +137,10 @@ func TestArray_Medium(t *testing.T) {
 	require.NoError(t, err)
 	closing(t, f)
 	for name, m := range map[string]cblosc.Medium{"memory": new(memory), "file": f} {
-		a, data := matrix(t, cblosc.ArrayParams{Shape: []int64{50, 7}, Chunks: []int32{20, 4}, Blocks: []int32{10, 3}, DType: "<i4",
+		a, data := matrix(t, cblosc.ArrayParams{Shape: []int64{50, 7}, ChunkShape: []int32{20, 4}, Blocks: []int32{10, 3}, DType: "<i4",
 			Storage: cblosc.Storage{CParams: cparams(4), Medium: m, Contiguous: true}})
 		requireData(t, data, a)
-		require.NoError(t, a.Append(data[:28*5], 0), name)
+		require.NoError(t, a.Append(0, data[:28*5]), name)
 		require.NoError(t, a.Resize([]int64{52, 7}), name)
 		n, err := a.SChunk().FrameLen()
 		require.NoError(t, err)
@@ -291,7 +291,7 @@ func (f *failing) ReadAt(p []byte, off int64) (int, error) {
 // TestMedium_readErrors checks that any failing read during opening is reported by this package.
 // C-Blosc2 dereferences a null pointer in that case.
 func TestMedium_readErrors(t *testing.T) {
-	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{64}, Chunks: []int32{16}, Blocks: []int32{8}, Storage: cblosc.Storage{Contiguous: true, CParams: cparams(8)}})
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{64}, ChunkShape: []int32{16}, Blocks: []int32{8}, Storage: cblosc.Storage{Contiguous: true, CParams: cparams(8)}})
 	require.NoError(t, err)
 	require.NoError(t, a.SChunk().VLMeta().Add("long", ramp(300, 1)))
 	b, err := a.Bytes()

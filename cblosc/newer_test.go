@@ -15,7 +15,7 @@ func TestArray_appendToFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	for i, st := range []cblosc.Storage{{CParams: cparams(4), Contiguous: true}, {CParams: cparams(4)}} {
 		want := ramp(9*8*4, uint64(i))
-		a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{9, 8}, Chunks: []int32{4, 5}, Blocks: []int32{2, 3}, DType: "<i4", Storage: st})
+		a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{9, 8}, ChunkShape: []int32{4, 5}, Blocks: []int32{2, 3}, DType: "<i4", Storage: st})
 		require.NoError(t, err)
 		require.NoError(t, a.WriteRegion(want, []int64{0, 0}, []int64{9, 8}))
 		offset, err := a.AppendToFile(path)
@@ -39,7 +39,7 @@ func TestArray_appendToFile(t *testing.T) {
 // Refresh.
 func TestRefreshArray(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
-	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{8}, Chunks: []int32{4}, Blocks: []int32{2},
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{8}, ChunkShape: []int32{4}, Blocks: []int32{2},
 		Storage: cblosc.Storage{CParams: cparams(4), Contiguous: true, Path: path}})
 	require.NoError(t, err)
 	closing(t, a)

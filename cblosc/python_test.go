@@ -91,7 +91,7 @@ func TestPythonMatrix(t *testing.T) {
 		for j, f := range e.Filters {
 			p.Filters[cblosc.MaxFilters-len(e.Filters)+j].ID = cblosc.FilterID(f)
 		}
-		a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: e.Shape, Chunks: e.Chunks, Blocks: e.Blocks, DType: e.DType,
+		a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: e.Shape, ChunkShape: e.Chunks, Blocks: e.Blocks, DType: e.DType,
 			Storage: cblosc.Storage{Contiguous: true, CParams: p}}, e.data())
 		require.NoError(t, err, "%+v", e)
 		b, err := a.Bytes()
@@ -142,7 +142,7 @@ func TestPythonSparseDirectories(t *testing.T) {
 	}
 	// python-blosc2 stores values as MessagePack.
 	kind, unit := []byte("\xa4note"), []byte("\xa5meter")
-	a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{13, 17}, Chunks: []int32{5, 8}, Blocks: []int32{3, 5}, DType: "<i4",
+	a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{13, 17}, ChunkShape: []int32{5, 8}, Blocks: []int32{3, 5}, DType: "<i4",
 		Storage: cblosc.Storage{Path: filepath.Join(dir, "array"), CParams: cparams(4)}}, data)
 	require.NoError(t, err)
 	require.NoError(t, a.SChunk().VLMeta().Add("unit", unit))

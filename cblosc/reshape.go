@@ -126,7 +126,7 @@ func (a *Array) canResize(shape []int64) error {
 			return fmt.Errorf("%w: resizing an array with chunks of 0 elements", errors.ErrUnsupported)
 		}
 	}
-	if err := checkExtent(shape, a.Chunks(), a.Blocks(), int(a.sc.facts.typesize)); err != nil {
+	if err := checkExtent(shape, a.ChunkShape(), a.Blocks(), int(a.sc.facts.typesize)); err != nil {
 		return err
 	}
 	return a.sc.checkStored(0, int64(a.sc.facts.nchunks))
@@ -165,7 +165,7 @@ func (a *Array) grownLocked(axis, n int) (rows int64, shape []int64, err error) 
 //
 // It returns ErrParam, ErrSize, ErrLimit, ErrReadOnly, errors.ErrUnsupported for a Caterva array,
 // ErrClosed, ErrBroken, or an *Error from the library.
-func (a *Array) Append(src []byte, axis int) error {
+func (a *Array) Append(axis int, src []byte) error {
 	return a.insert("append", src, axis, func(n int64) int64 { return n })
 }
 
@@ -173,7 +173,7 @@ func (a *Array) Append(src []byte, axis int) error {
 // Chunks are not split: except at the end of the dimension, at and the number of rows must be
 // multiples of the chunk length, or Insert returns ErrParam. Its other errors are those of Append,
 // and ErrRegion.
-func (a *Array) Insert(src []byte, axis int, at int64) error {
+func (a *Array) Insert(axis int, at int64, src []byte) error {
 	return a.insert("insert", src, axis, func(int64) int64 { return at })
 }
 

@@ -230,7 +230,7 @@ func TestSChunk_storage(t *testing.T) {
 		require.Equal(t, st, got, name)
 		require.NoError(t, s.Close())
 	}
-	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{5}, Chunks: []int32{4}, Blocks: []int32{2},
+	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{5}, ChunkShape: []int32{4}, Blocks: []int32{2},
 		Storage: cblosc.Storage{Contiguous: true, CParams: p}})
 	require.NoError(t, err)
 	closing(t, a)
@@ -346,7 +346,7 @@ func TestSChunk_createErrors(t *testing.T) {
 	create := map[string]func(cblosc.Storage) error{
 		"schunk": func(s cblosc.Storage) error { _, err := cblosc.CreateSChunk(s); return err },
 		"array": func(s cblosc.Storage) error {
-			_, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4}, Chunks: []int32{2}, Blocks: []int32{1}, Storage: s})
+			_, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4}, ChunkShape: []int32{2}, Blocks: []int32{1}, Storage: s})
 			return err
 		},
 	}

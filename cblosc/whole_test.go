@@ -39,7 +39,7 @@ func TestParts_Delta(t *testing.T) {
 		require.NoError(t, err)
 		defer func() { require.NoError(t, os.RemoveAll(place)) }()
 		path := filepath.Join(place, "a.b2nd")
-		a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: shape, Chunks: chunks, Blocks: blocks,
+		a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: shape, ChunkShape: chunks, Blocks: blocks,
 			Storage: cblosc.Storage{Path: path, Contiguous: true, CParams: deltaParams(size)}})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, a.Close()) }()
@@ -115,7 +115,7 @@ func TestWhole_singleChunk(t *testing.T) {
 		t.Run(fmt.Sprint(g.chunks, g.block), func(t *testing.T) {
 			p := cblosc.DefaultCParams()
 			p.TypeSize = 2
-			a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: g.shape, Chunks: g.chunks, Blocks: g.block, Storage: cblosc.Storage{CParams: p}})
+			a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: g.shape, ChunkShape: g.chunks, Blocks: g.block, Storage: cblosc.Storage{CParams: p}})
 			require.NoError(t, err)
 			defer func() { require.NoError(t, a.Close()) }()
 			model := newPlain(g.shape, 2)
@@ -163,10 +163,10 @@ func TestWhole_singleChunk(t *testing.T) {
 // TestWhole_appendAndSlice checks appends and slices in cases that C-Blosc2 handles correctly: a
 // single chunk that is copied as stored, and arrays whose blocks are contiguous.
 func TestWhole_appendAndSlice(t *testing.T) {
-	a, data := matrix(t, cblosc.ArrayParams{Shape: []int64{20}, Chunks: []int32{10}, Blocks: []int32{10}, DType: "<i4"})
+	a, data := matrix(t, cblosc.ArrayParams{Shape: []int64{20}, ChunkShape: []int32{10}, Blocks: []int32{10}, DType: "<i4"})
 	closing(t, a)
 	more := noise(40, 1)
-	require.NoError(t, a.Append(more, 0))
+	require.NoError(t, a.Append(0, more))
 	data = append(data, more...)
 	require.Equal(t, []int64{30}, a.Shape())
 	requireData(t, data, a)

@@ -236,7 +236,7 @@ func TestWith_failingFilters(t *testing.T) {
 	require.NoError(t, s.AppendBuffer(data))
 
 	require.ErrorIs(t, s.CompressWith(newCompressor(t, cparams(8))), cblosc.ErrParam)
-	a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{10}, Chunks: []int32{5}, Blocks: []int32{5}, Storage: cblosc.Storage{CParams: cparams(4)}}, data[:40])
+	a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{10}, ChunkShape: []int32{5}, Blocks: []int32{5}, Storage: cblosc.Storage{CParams: cparams(4)}}, data[:40])
 	require.NoError(t, err)
 	closing(t, a)
 	require.ErrorIs(t, a.SChunk().CompressWith(newCompressor(t, cparams(4))), errors.ErrUnsupported)

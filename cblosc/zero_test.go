@@ -144,7 +144,7 @@ func TestArrayParams_zero(t *testing.T) {
 
 func TestLayout_zero(t *testing.T) {
 	src := ramp(4*100, 1)
-	a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{100}, Chunks: []int32{20}, Blocks: []int32{10},
+	a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{100}, ChunkShape: []int32{20}, Blocks: []int32{10},
 		Storage: cblosc.Storage{CParams: cparams(4)}}, src)
 	require.NoError(t, err)
 	closing(t, a)

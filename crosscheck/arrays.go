@@ -175,7 +175,7 @@ func (e *emitter) array(area string, v map[string]string, i int) error {
 	}
 	data := series(v["data"], uint64(i), int(n), size)
 	if err := writeArray(area, &cblosc.ArrayParams{
-		Shape: shape, Chunks: chunks, Blocks: blocks, DType: dtype,
+		Shape: shape, ChunkShape: chunks, Blocks: blocks, DType: dtype,
 		Storage: cblosc.Storage{Path: path, Contiguous: v["storage"] == "contiguous", CParams: p},
 	}, data); err != nil {
 		return fmt.Errorf("%s: %w", id, err)
@@ -377,7 +377,7 @@ func explainArray(path string, c Case, got []byte) (*Explanation, error) {
 	}
 	g := geometry{shape: a.Shape()}
 	for i := range g.shape {
-		g.chunks = append(g.chunks, int64(a.Chunks()[i]))
+		g.chunks = append(g.chunks, int64(a.ChunkShape()[i]))
 		g.blocks = append(g.blocks, int64(a.Blocks()[i]))
 	}
 	s := a.SChunk()

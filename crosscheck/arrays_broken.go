@@ -83,7 +83,7 @@ func (e *emitter) brokenArrays(area string) error {
 		return err
 	}
 	if err := writeArray(area, &cblosc.ArrayParams{
-		Shape: m.Shape, Chunks: m.Chunks, Blocks: m.Blocks, DType: m.DType,
+		Shape: m.Shape, ChunkShape: m.Chunks, Blocks: m.Blocks, DType: m.DType,
 		Storage: cblosc.Storage{Path: base, Contiguous: true, CParams: p},
 	}, series("ramp", 1, 280, 4)); err != nil {
 		return err
@@ -197,11 +197,11 @@ func (e *emitter) arrayCodecs() error {
 		a := &cblosc.ArrayParams{Shape: x.shape, DType: x.dtype}
 		n := int64(p.TypeSize)
 		for _, k := range x.shape {
-			a.Chunks, a.Blocks = append(a.Chunks, 16), append(a.Blocks, 8)
+			a.ChunkShape, a.Blocks = append(a.ChunkShape, 16), append(a.Blocks, 8)
 			n *= k
 		}
 		if len(x.shape) == 1 {
-			a.Chunks, a.Blocks = []int32{128}, []int32{64}
+			a.ChunkShape, a.Blocks = []int32{128}, []int32{64}
 		}
 		path := filepath.Join(e.dir, filepath.FromSlash(c.Path))
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -222,7 +222,7 @@ func (e *emitter) arrayCodecs() error {
 		if x.lossy && bytes.Equal(got, make([]byte, n)) {
 			return fmt.Errorf("%s: the reference decodes zeros", c.ID)
 		}
-		c.Metadata = map[string]any{"shape": a.Shape, "chunks": a.Chunks, "blocks": a.Blocks, "dtype": x.dtype, "itemsize": p.TypeSize, "codec": p.Codec.String(), "codec_meta": int(p.CodecMeta)}
+		c.Metadata = map[string]any{"shape": a.Shape, "chunks": a.ChunkShape, "blocks": a.Blocks, "dtype": x.dtype, "itemsize": p.TypeSize, "codec": p.Codec.String(), "codec_meta": int(p.CodecMeta)}
 		c.Decoded = &Decoded{Bytes: n, SHA256: hexSum(got), DType: x.dtype, Shape: a.Shape, Item: p.TypeSize, Lossy: x.lossy}
 		if err := e.add(c); err != nil {
 			return err

@@ -25,7 +25,7 @@ func TestMisread_tiling(t *testing.T) {
 		require.NoError(t, err)
 		g := geometry{shape: a.Shape()}
 		for i := range g.shape {
-			g.chunks = append(g.chunks, int64(a.Chunks()[i]))
+			g.chunks = append(g.chunks, int64(a.ChunkShape()[i]))
 			g.blocks = append(g.blocks, int64(a.Blocks()[i]))
 		}
 		s := a.SChunk()

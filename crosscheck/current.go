@@ -60,11 +60,11 @@ func (e *emitter) hdf5Current() error {
 			space := h5.SimpleSpace(6, 5)
 			o := &h5.DatasetOptions{}
 			if layout != "contiguous" {
-				o.Chunks, o.Filters = []int64{4, 3}, []h5.Filter{h5.Shuffle(), h5.Deflate(6)}
+				o.ChunkShape, o.Filters = []int64{4, 3}, []h5.Filter{h5.Shuffle(), h5.Deflate(6)}
 			}
 			switch layout {
 			case "one chunk":
-				o.Chunks = space.Dims
+				o.ChunkShape = space.Dims
 			case "extensible":
 				space.MaxDims = []int64{h5.Unlimited, 5}
 			case "two unlimited":

@@ -215,7 +215,7 @@ func hdf5Fill(dt h5.Datatype) []byte {
 func (e *emitter) hdf5Dataset(v map[string]string, seed uint64) error {
 	dt := hdf5TypeOf(v["type"])
 	space, chunks := hdf5Shape(v)
-	o := &h5.DatasetOptions{Compact: v["layout"] == "compact", Chunks: chunks, Filters: hdf5FilterOf(v["filter"]).steps, PlainEdges: v["edges"] == "plain"}
+	o := &h5.DatasetOptions{Compact: v["layout"] == "compact", ChunkShape: chunks, Filters: hdf5FilterOf(v["filter"]).steps, PlainEdges: v["edges"] == "plain"}
 	if v["layout"] == "early" {
 		o.Alloc = h5.AllocEarly
 	}
@@ -370,7 +370,7 @@ func (e *emitter) hdf5Case(c Case, want []byte) error {
 func hdf5Layout(i *h5.DatasetInfo) map[string]any {
 	m := map[string]any{"datatype": i.Datatype.String(), "dataspace": i.Space.String(), "layout": i.Layout.String()}
 	if i.Layout == h5.Chunked {
-		m["chunks"], m["index"] = slices.Clone(i.Chunks), i.Index.String()
+		m["chunks"], m["index"] = slices.Clone(i.ChunkShape), i.Index.String()
 	}
 	if len(i.Filters) > 0 {
 		ids := make([]int, len(i.Filters))

@@ -86,7 +86,7 @@ func loadStored(path, object string) (s *hdf5Stored, err error) {
 		s.whole = make([]byte, s.info.Space.NumElems()*int64(s.item))
 		return s, d.ReadRegion(s.whole, s.info.Datatype, s.info.Space.All())
 	}
-	for c, err := range d.Chunks() {
+	for c, err := range d.StoredChunks() {
 		if err != nil {
 			return nil, err
 		}
@@ -118,7 +118,7 @@ func readAt(path string, b []byte, offset int64) (err error) {
 // partial reports whether a chunk extends beyond the edge of the dataset.
 func (s *hdf5Stored) partial(c *hdf5Chunk) bool {
 	for i, at := range c.Offset {
-		if at+s.info.Chunks[i] > s.info.Space.Dims[i] {
+		if at+s.info.ChunkShape[i] > s.info.Space.Dims[i] {
 			return true
 		}
 	}
@@ -165,7 +165,7 @@ func (s *hdf5Stored) read(m hdf5Misread) ([]byte, error) {
 		out = bytes.Repeat(fill, int(s.info.Space.NumElems()))
 		grid := make([]int64, len(dims))
 		for i := range dims {
-			grid[i] = ceil.Div(dims[i], s.info.Chunks[i])
+			grid[i] = ceil.Div(dims[i], s.info.ChunkShape[i])
 		}
 		for k := range s.chunks {
 			c := &s.chunks[k]
@@ -177,7 +177,7 @@ func (s *hdf5Stored) read(m hdf5Misread) ([]byte, error) {
 			if m.packed {
 				offset = make([]int64, len(dims))
 				for i, rest := len(dims)-1, int64(k); i >= 0; i-- {
-					offset[i] = rest % grid[i] * s.info.Chunks[i]
+					offset[i] = rest % grid[i] * s.info.ChunkShape[i]
 					rest /= grid[i]
 				}
 			}
@@ -199,7 +199,7 @@ func (s *hdf5Stored) elsewhere() bool {
 
 // put copies the elements of a chunk to their positions in the dataset.
 func (s *hdf5Stored) put(out, b []byte, offset []int64, m hdf5Misread) {
-	dims, chunks := s.info.Space.Dims, s.info.Chunks
+	dims, chunks := s.info.Space.Dims, s.info.ChunkShape
 	shape := make([]int64, len(dims)) // of the part inside the dataset
 	n := int64(1)
 	for i := range dims {
@@ -355,7 +355,7 @@ func (s *hdf5Stored) partsAt(c *hdf5Chunk, got []byte) string {
 
 func (s *hdf5Stored) chunkElems() int64 {
 	n := int64(1)
-	for _, k := range s.info.Chunks {
+	for _, k := range s.info.ChunkShape {
 		n *= k
 	}
 	return n
@@ -368,15 +368,15 @@ func (s *hdf5Stored) explainChunk(x *Explanation, got []byte) {
 		return
 	}
 	i := &s.info
-	x.Header = append(x.Header, fmt.Sprintf("chunks %v, index %v, %d stored", i.Chunks, i.Index, len(s.chunks)))
+	x.Header = append(x.Header, fmt.Sprintf("chunks %v, index %v, %d stored", i.ChunkShape, i.Index, len(s.chunks)))
 	for k, f := range i.Filters {
 		x.Header = append(x.Header, fmt.Sprintf("filter %d = %d (%s), values %v", k, f.ID, f.Name, f.Values))
 	}
 	offset, at, grid := make([]int64, len(x.Index)), make([]int64, len(x.Index)), make([]int64, len(x.Index))
 	for k, n := range x.Index {
-		at[k] = n / i.Chunks[k]
-		offset[k] = at[k] * i.Chunks[k]
-		grid[k] = ceil.Div(i.Space.Dims[k], i.Chunks[k])
+		at[k] = n / i.ChunkShape[k]
+		offset[k] = at[k] * i.ChunkShape[k]
+		grid[k] = ceil.Div(i.Space.Dims[k], i.ChunkShape[k])
 	}
 	x.Chunk = rowMajor(at, grid)
 	for k := range s.chunks {

@@ -141,7 +141,7 @@ func (e *emitter) hdf5MoreShared() error {
 			// A message that one object has stays in its header.
 			err := writeDataset(f, "alone", h5.FixedString(77, h5.NullTerm, h5.ASCII), h5.SimpleSpace(3, 4, 5, 6), nil, nil)
 			for i := range 3 {
-				o := &h5.DatasetOptions{Chunks: []int64{2, 7}, Filters: []h5.Filter{h5.Shuffle(), h5.Deflate(6)}, Fill: []byte{9, 0, 0, 0}, AttributeOrder: h5.TrackCreationOrder}
+				o := &h5.DatasetOptions{ChunkShape: []int64{2, 7}, Filters: []h5.Filter{h5.Shuffle(), h5.Deflate(6)}, Fill: []byte{9, 0, 0, 0}, AttributeOrder: h5.TrackCreationOrder}
 				d, derr := f.Root().CreateDataset(fmt.Sprintf("d%d", i), i4, h5.SimpleSpace(5, 7), o)
 				if derr != nil {
 					return derr
@@ -185,10 +185,10 @@ func (e *emitter) hdf5MoreDatasets() error {
 		{"fill-undefined-earliest", "IV.A.2.f Fill Value", h5.Earliest, whole(i4, h5.SimpleSpace(5), &h5.DatasetOptions{NoFill: true, FillTime: h5.FillNever})},
 		{"fill-undefined-v18", "IV.A.2.f Fill Value", h5.V18, whole(i4, h5.SimpleSpace(5), &h5.DatasetOptions{NoFill: true, FillTime: h5.FillNever})},
 		{"fill-never", "IV.A.2.f Fill Value", h5.V18, whole(i4, h5.SimpleSpace(5), &h5.DatasetOptions{Fill: []byte{1, 2, 3, 4}, FillTime: h5.FillNever})},
-		{"filters-32", "IV.A.2.l Filter Pipeline", h5.V18, whole(i4, h5.SimpleSpace(8), &h5.DatasetOptions{Chunks: []int64{4}, Filters: many})},
-		{"fixed-array-pages", "VII.C Fixed Array", h5.V114, whole(i1, h5.SimpleSpace(2100), &h5.DatasetOptions{Chunks: []int64{1}})},
+		{"filters-32", "IV.A.2.l Filter Pipeline", h5.V18, whole(i4, h5.SimpleSpace(8), &h5.DatasetOptions{ChunkShape: []int64{4}, Filters: many})},
+		{"fixed-array-pages", "VII.C Fixed Array", h5.V114, whole(i1, h5.SimpleSpace(2100), &h5.DatasetOptions{ChunkShape: []int64{1}})},
 		{"extensible-array-pages", "VII.D Extensible Array", h5.V114, func(f *h5.File) error {
-			d, err := f.Root().CreateDataset("d", i1, grow(150_000), &h5.DatasetOptions{Chunks: []int64{1}, Fill: []byte{5}})
+			d, err := f.Root().CreateDataset("d", i1, grow(150_000), &h5.DatasetOptions{ChunkShape: []int64{1}, Fill: []byte{5}})
 			if err != nil {
 				return err
 			}
@@ -196,7 +196,7 @@ func (e *emitter) hdf5MoreDatasets() error {
 		}},
 		{"emptied-tree", "III.A.2 Version 2 B-trees", h5.V114, func(f *h5.File) error {
 			space := h5.Dataspace{Kind: h5.Simple, Dims: []int64{4, 4}, MaxDims: []int64{h5.Unlimited, h5.Unlimited}}
-			d, err := f.Root().CreateDataset("d", i4, space, &h5.DatasetOptions{Chunks: []int64{2, 2}, Fill: []byte{1, 0, 0, 0}})
+			d, err := f.Root().CreateDataset("d", i4, space, &h5.DatasetOptions{ChunkShape: []int64{2, 2}, Fill: []byte{1, 0, 0, 0}})
 			if err != nil {
 				return err
 			}

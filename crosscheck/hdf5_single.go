@@ -227,7 +227,7 @@ func (e *emitter) hdf5Spaces() error {
 			c := Case{ID: "hdf5/space/" + format + "/" + s.name, Object: "/d", Section: hdf5Document + ": IV.A.2.b Dataspace", Params: map[string]string{"format": format, "space": s.name}}
 			want := plainBytes(i4, int(s.space.NumElems()))
 			return e.hdf5File(c, low, nil, want, func(f *h5.File) error {
-				return writeDataset(f, "d", i4, s.space, &h5.DatasetOptions{Chunks: s.chunks}, want)
+				return writeDataset(f, "d", i4, s.space, &h5.DatasetOptions{ChunkShape: s.chunks}, want)
 			})
 		})
 		if err != nil {
@@ -266,7 +266,7 @@ func (e *emitter) hdf5Masks() error {
 			space := h5.SimpleSpace(32)
 			want := plainBytes(dt, 32)
 			return e.hdf5File(c, low, nil, want, func(f *h5.File) error {
-				d, err := f.Root().CreateDataset("d", dt, space, &h5.DatasetOptions{Chunks: []int64{8}, Filters: m.filters})
+				d, err := f.Root().CreateDataset("d", dt, space, &h5.DatasetOptions{ChunkShape: []int64{8}, Filters: m.filters})
 				if err != nil {
 					return err
 				}
@@ -293,13 +293,13 @@ func (e *emitter) hdf5Indexes() error {
 		step int64 // 1: every chunk is written; otherwise every step-th
 		o    h5.DatasetOptions
 	}{
-		{"fixed", nil, 1, h5.DatasetOptions{Chunks: []int64{2, 3}}},
-		{"fixed-filtered", nil, 1, h5.DatasetOptions{Chunks: []int64{2, 3}, Filters: []h5.Filter{h5.Shuffle()}}},
-		{"fixed-sparse", nil, 37, h5.DatasetOptions{Chunks: []int64{2, 3}, Fill: []byte{0x12, 0x34}}},
-		{"one-unlimited", []int64{h5.Unlimited, 62}, 1, h5.DatasetOptions{Chunks: []int64{2, 3}}},
-		{"one-unlimited-sparse", []int64{90, h5.Unlimited}, 41, h5.DatasetOptions{Chunks: []int64{2, 3}, Fill: []byte{0x12, 0x34}}},
-		{"two-unlimited", []int64{h5.Unlimited, h5.Unlimited}, 1, h5.DatasetOptions{Chunks: []int64{2, 3}}},
-		{"two-unlimited-sparse", []int64{h5.Unlimited, h5.Unlimited}, 43, h5.DatasetOptions{Chunks: []int64{2, 3}, Fill: []byte{0x12, 0x34}, Filters: []h5.Filter{h5.Shuffle()}}},
+		{"fixed", nil, 1, h5.DatasetOptions{ChunkShape: []int64{2, 3}}},
+		{"fixed-filtered", nil, 1, h5.DatasetOptions{ChunkShape: []int64{2, 3}, Filters: []h5.Filter{h5.Shuffle()}}},
+		{"fixed-sparse", nil, 37, h5.DatasetOptions{ChunkShape: []int64{2, 3}, Fill: []byte{0x12, 0x34}}},
+		{"one-unlimited", []int64{h5.Unlimited, 62}, 1, h5.DatasetOptions{ChunkShape: []int64{2, 3}}},
+		{"one-unlimited-sparse", []int64{90, h5.Unlimited}, 41, h5.DatasetOptions{ChunkShape: []int64{2, 3}, Fill: []byte{0x12, 0x34}}},
+		{"two-unlimited", []int64{h5.Unlimited, h5.Unlimited}, 1, h5.DatasetOptions{ChunkShape: []int64{2, 3}}},
+		{"two-unlimited-sparse", []int64{h5.Unlimited, h5.Unlimited}, 43, h5.DatasetOptions{ChunkShape: []int64{2, 3}, Fill: []byte{0x12, 0x34}, Filters: []h5.Filter{h5.Shuffle()}}},
 	} {
 		err := inFormats(func(format string, low h5.LibVer) error {
 			c := Case{ID: "hdf5/index/" + format + "/" + x.name, Object: "/d", Section: hdf5Document + ": III.A.1 B-tree of version 1; VII Fixed Array, Extensible Array, B-tree of version 2", Params: map[string]string{"format": format, "index": x.name}}
@@ -478,7 +478,7 @@ func (e *emitter) hdf5Files() error {
 				var err error
 				for i := range 6 {
 					name := fmt.Sprintf("d%d", i)
-					err = errors.Join(err, writeDataset(f, name, i4, h5.SimpleSpace(5, 7), &h5.DatasetOptions{Chunks: []int64{2, 2}, Fill: []byte{9, 0, 0, 0}}, data))
+					err = errors.Join(err, writeDataset(f, name, i4, h5.SimpleSpace(5, 7), &h5.DatasetOptions{ChunkShape: []int64{2, 2}, Fill: []byte{9, 0, 0, 0}}, data))
 				}
 				return errors.Join(err, f.Root().Unlink("d1"))
 			})

@@ -101,7 +101,7 @@ func readVersion(dir string, c Case) (*version, error) {
 			return nil, err
 		}
 		defer a.Close()
-		for _, n := range a.Chunks() {
+		for _, n := range a.ChunkShape() {
 			v.chunks = append(v.chunks, int64(n))
 		}
 		v.blocks = a.Blocks()
@@ -127,7 +127,7 @@ func readVersion(dir string, c Case) (*version, error) {
 		if info.Layout == h5.Virtual || !info.Datatype.Plain() {
 			break
 		}
-		v.h5, v.chunks = &info, slices.Clone(info.Chunks)
+		v.h5, v.chunks = &info, slices.Clone(info.ChunkShape)
 		return v, nil
 	}
 	return nil, errors.ErrUnsupported
@@ -293,7 +293,7 @@ func (v *version) writeArray(path string, c Case) error {
 		chunks[i] = int32(n)
 	}
 	return writeArray(c.Area, &cblosc.ArrayParams{
-		Shape: v.shape, Chunks: chunks, Blocks: v.blocks, DType: c.Decoded.DType,
+		Shape: v.shape, ChunkShape: chunks, Blocks: v.blocks, DType: c.Decoded.DType,
 		Storage: cblosc.Storage{Path: path, Contiguous: c.Params["storage"] == "contiguous", CParams: p},
 	}, v.data)
 }
@@ -312,7 +312,7 @@ func (v *version) writeDataset(path string, c Case) error {
 		Compact: info.Layout == h5.Compact, Filters: info.Filters, FillTime: info.FillTime, Alloc: info.Alloc, PlainEdges: info.PlainEdges && len(info.Filters) > 0,
 	}
 	if info.Layout == h5.Chunked {
-		o.Chunks = v.chunks
+		o.ChunkShape = v.chunks
 	}
 	fill := make([]byte, v.item)
 	if info.FillKind == h5.FillValue && info.Fill != nil {
@@ -324,8 +324,8 @@ func (v *version) writeDataset(path string, c Case) error {
 			return err
 		}
 		step := v.shape
-		if o.Chunks != nil {
-			step = o.Chunks
+		if o.ChunkShape != nil {
+			step = o.ChunkShape
 		}
 		return errors.Join(v.writeTiles(d, step, fill, info.Layout == h5.Chunked), d.Close())
 	})

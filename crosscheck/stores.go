@@ -167,7 +167,7 @@ func storeParts(objects []storeObject, kind string, seed uint64) (files, embedde
 			for i, s := range o.shape {
 				whole[i], chunks[i], blocks[i] = s, int32(max(s, 1)), int32(max((s+1)/2, 1))
 			}
-			return writeArray("b2nd", &cblosc.ArrayParams{Shape: whole, Chunks: chunks, Blocks: blocks, DType: o.dtype, Storage: storage}, data)
+			return writeArray("b2nd", &cblosc.ArrayParams{Shape: whole, ChunkShape: chunks, Blocks: blocks, DType: o.dtype, Storage: storage}, data)
 		})
 		if err != nil {
 			return nil, nil, nil, err

@@ -105,7 +105,7 @@ func readWritten(area, path, object, name string) (w *written, err error) {
 			return nil, err
 		}
 		defer a.Close()
-		w.facts = map[string]any{"shape": a.Shape(), "chunks": a.Chunks(), "blocks": a.Blocks(), "dtype": a.DType(), "itemsize": a.ItemSize()}
+		w.facts = map[string]any{"shape": a.Shape(), "chunks": a.ChunkShape(), "blocks": a.Blocks(), "dtype": a.DType(), "itemsize": a.ItemSize()}
 	case "metalayer":
 		b, err := os.ReadFile(path)
 		if err != nil {

@@ -71,7 +71,7 @@ func BenchmarkCallback(b *testing.B) {
 	r, buf := region([]int64{0}, []int64{1024}), make([]float64, 1024)
 	for name, filters := range map[string][]h5.Filter{"none": nil, "filter": {{ID: 40002}}} {
 		d, err := f.Root().CreateDataset(name, h5.IEEEFloat(8, h5.NativeOrder), h5.SimpleSpace(1024), &h5.DatasetOptions{
-			Chunks: []int64{1024}, Filters: filters, Access: &h5.DatasetAccess{ChunkCache: &h5.ChunkCache{}},
+			ChunkShape: []int64{1024}, Filters: filters, Access: &h5.DatasetAccess{ChunkCache: &h5.ChunkCache{}},
 		})
 		require.NoError(b, err)
 		require.NoError(b, h5value.Write(d, buf, r))

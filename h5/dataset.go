@@ -60,10 +60,10 @@ const (
 // DatasetOptions contains the options for creating a dataset. nil means DatasetOptions{}:
 // contiguous storage, no filters, filled with zero bytes.
 type DatasetOptions struct {
-	Compact bool    // store the elements in the object header: less than 64 KiB, no chunks
-	Chunks  []int64 // chunk shape in elements; required for filters and growing dimensions
-	Shuffle bool    // group bytes of equal significance before compression
-	Deflate *int    // zlib level, 0 (no compression) to 9; nil: no deflate filter
+	Compact    bool    // store the elements in the object header: less than 64 KiB, no chunks
+	ChunkShape []int64 // chunk shape in elements; required for filters and growing dimensions
+	Shuffle    bool    // group bytes of equal significance before compression
+	Deflate    *int    // zlib level, 0 (no compression) to 9; nil: no deflate filter
 	// Filters follow shuffle and deflate. Package h5/filter provides filters that libhdf5 does not
 	// have.
 	Filters    []Filter
@@ -93,14 +93,14 @@ func (o DatasetOptions) validate(dt Datatype, space Dataspace) error {
 	}
 	filtered := o.Shuffle || o.Deflate != nil || o.Fletcher32 || len(o.Filters) > 0
 	switch {
-	case o.Chunks != nil && o.Compact:
+	case o.ChunkShape != nil && o.Compact:
 		return bad("compact and chunked")
-	case o.Chunks == nil && filtered:
+	case o.ChunkShape == nil && filtered:
 		return bad("filters need chunks")
-	case o.Chunks == nil && len(o.External) == 0 && o.Mappings == nil && !slices.Equal(space.maxDims(), space.Dims):
+	case o.ChunkShape == nil && len(o.External) == 0 && o.Mappings == nil && !slices.Equal(space.maxDims(), space.Dims):
 		return bad("a shape that may grow needs chunks")
-	case o.Chunks != nil && len(o.Chunks) != len(space.Dims):
-		return bad("chunk shape %v, dataset shape %v", o.Chunks, space.Dims)
+	case o.ChunkShape != nil && len(o.ChunkShape) != len(space.Dims):
+		return bad("chunk shape %v, dataset shape %v", o.ChunkShape, space.Dims)
 	case o.Deflate != nil && (*o.Deflate < 0 || *o.Deflate > 9):
 		return bad("deflate level %d", *o.Deflate)
 	}
@@ -109,13 +109,13 @@ func (o DatasetOptions) validate(dt Datatype, space Dataspace) error {
 			return err
 		}
 	}
-	for i, c := range o.Chunks {
+	for i, c := range o.ChunkShape {
 		if c < 1 || (space.maxDims()[i] != Unlimited && c > space.maxDims()[i]) {
-			return bad("chunk shape %v in a dataset of shape %v that grows to %v", o.Chunks, space.Dims, space.maxDims())
+			return bad("chunk shape %v in a dataset of shape %v that grows to %v", o.ChunkShape, space.Dims, space.maxDims())
 		}
 	}
-	if n := mul(product(o.Chunks), int64(max(dt.Size, 1))); o.Chunks != nil && (n < 0 || n > math.MaxUint32) {
-		return bad("chunk of shape %v with elements of %d bytes: want at most 4 GiB", o.Chunks, dt.Size)
+	if n := mul(product(o.ChunkShape), int64(max(dt.Size, 1))); o.ChunkShape != nil && (n < 0 || n > math.MaxUint32) {
+		return bad("chunk of shape %v with elements of %d bytes: want at most 4 GiB", o.ChunkShape, dt.Size)
 	}
 	if err := o.checkFill(dt); err != nil {
 		return err
@@ -198,12 +198,12 @@ func (o DatasetOptions) append(b []byte) []byte {
 	if o.Compact {
 		layout = Compact
 	}
-	if o.Chunks != nil {
+	if o.ChunkShape != nil {
 		layout = Chunked
 	}
 	b = appendInt(b, int64(layout))
-	b = appendInt(b, int64(len(o.Chunks)))
-	for _, c := range o.Chunks {
+	b = appendInt(b, int64(len(o.ChunkShape)))
+	for _, c := range o.ChunkShape {
 		b = appendInt(b, c)
 	}
 	b = appendBool(b, o.Shuffle)
@@ -317,7 +317,7 @@ type DatasetInfo struct {
 	Datatype         Datatype
 	Space            Dataspace
 	Layout           LayoutKind
-	Chunks           []int64        // Chunked: chunk shape in elements
+	ChunkShape       []int64        // Chunked: chunk shape in elements
 	External         []ExternalFile // Contiguous: files that store the elements, if any
 	Mappings         []Mapping      // Virtual: mapping of elements to source datasets
 	Index            ChunkIndex     // Chunked: kind of chunk index
@@ -363,7 +363,7 @@ func (d *Dataset) Info() (DatasetInfo, error) {
 	}
 	info := DatasetInfo{Datatype: r.datatype(), Space: r.dataspace(), Layout: LayoutKind(r.int())}
 	if rank := r.word(); rank > 0 {
-		info.Chunks = r.ints(rank)
+		info.ChunkShape = r.ints(rank)
 	}
 	info.Address = r.word()
 	info.StorageBytes = r.int()

@@ -34,7 +34,7 @@ func region(start, count []int64) h5.Region { return h5.Region{Start: start, Cou
 func TestDataset_roundTrip(t *testing.T) {
 	level := 4
 	d := newDataset(t, h5.Int(4, h5.BigEndian), h5.SimpleSpace(4, 6), &h5.DatasetOptions{
-		Chunks: []int64{3, 4}, Deflate: &level, Shuffle: true, Fletcher32: true,
+		ChunkShape: []int64{3, 4}, Deflate: &level, Shuffle: true, Fletcher32: true,
 	})
 	all := make([]int32, 24)
 	for i := range all {
@@ -52,7 +52,7 @@ func TestDataset_roundTrip(t *testing.T) {
 	info, err := d.Info()
 	require.NoError(t, err)
 	require.True(t, info.Datatype.Equal(h5.Int(4, h5.BigEndian)), "%v", info.Datatype)
-	require.Equal(t, []int64{3, 4}, info.Chunks)
+	require.Equal(t, []int64{3, 4}, info.ChunkShape)
 	require.Len(t, info.Filters, 3)
 	require.Equal(t, "H5T_STD_I32BE", info.Datatype.String())
 	require.Equal(t, "SIMPLE { ( 4, 6 ) / ( 4, 6 ) }", info.Space.String())
@@ -74,7 +74,7 @@ func TestDatasetInfo(t *testing.T) {
 		{"null", h5value.Bool(), h5.NullSpace(), nil, h5.Contiguous},
 		{"empty", h5.Int(1, h5.LittleEndian), h5.SimpleSpace(0), nil, h5.Contiguous},
 		{"growing", h5.Int(2, h5.BigEndian), h5.Dataspace{Kind: h5.Simple, Dims: []int64{2, 3}, MaxDims: []int64{h5.Unlimited, 9}},
-			&h5.DatasetOptions{Chunks: []int64{10, 3}, Deflate: &level, Shuffle: true, Fletcher32: true, Fill: []byte{1, 2}}, h5.Chunked},
+			&h5.DatasetOptions{ChunkShape: []int64{10, 3}, Deflate: &level, Shuffle: true, Fletcher32: true, Fill: []byte{1, 2}}, h5.Chunked},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d, err := f.Root().CreateDataset(tt.name, tt.dt, tt.space, tt.o)
@@ -89,11 +89,11 @@ func TestDatasetInfo(t *testing.T) {
 			}
 			if tt.layout != h5.Chunked {
 				require.Empty(t, info.Filters)
-				require.Nil(t, info.Chunks)
+				require.Nil(t, info.ChunkShape)
 				require.Equal(t, h5.FillDefault, info.FillKind)
 				return
 			}
-			require.Equal(t, tt.o.Chunks, info.Chunks)
+			require.Equal(t, tt.o.ChunkShape, info.ChunkShape)
 			require.Equal(t, h5.FillValue, info.FillKind)
 			require.Equal(t, tt.o.Fill, info.Fill)
 			require.Equal(t, []h5.Filter{
@@ -107,7 +107,7 @@ func TestDatasetInfo(t *testing.T) {
 
 func TestDataset_FillResize(t *testing.T) {
 	d := newDataset(t, h5.Int(2, h5.BigEndian), h5.Dataspace{Kind: h5.Simple, Dims: []int64{2}, MaxDims: []int64{h5.Unlimited}},
-		&h5.DatasetOptions{Chunks: []int64{4}, Fill: []byte{1, 2}})
+		&h5.DatasetOptions{ChunkShape: []int64{4}, Fill: []byte{1, 2}})
 	require.NoError(t, h5value.Write(d, []int16{5}, region([]int64{1}, []int64{1})))
 	require.NoError(t, d.Resize(5))
 	got, err := h5value.ReadAll[int16](d)
@@ -141,15 +141,15 @@ func TestCreateDataset_invalidOptions(t *testing.T) {
 		want  error
 	}{
 		{"filter without chunks", s34, h5.DatasetOptions{Deflate: &level}, h5.ErrParam},
-		{"level 10", s34, h5.DatasetOptions{Chunks: []int64{1, 1}, Deflate: &ten}, h5.ErrParam},
-		{"chunks of another rank", s34, h5.DatasetOptions{Chunks: []int64{1}}, h5.ErrParam},
-		{"chunk larger than a fixed shape", s34, h5.DatasetOptions{Chunks: []int64{3, 5}}, h5.ErrParam},
-		{"empty chunk", s34, h5.DatasetOptions{Chunks: []int64{0, 1}}, h5.ErrParam},
-		{"chunk of 4 GiB", growing, h5.DatasetOptions{Chunks: []int64{1 << 30}}, h5.ErrParam},
-		{"chunk that overflows", growing, h5.DatasetOptions{Chunks: []int64{1 << 62}}, h5.ErrParam},
+		{"level 10", s34, h5.DatasetOptions{ChunkShape: []int64{1, 1}, Deflate: &ten}, h5.ErrParam},
+		{"chunks of another rank", s34, h5.DatasetOptions{ChunkShape: []int64{1}}, h5.ErrParam},
+		{"chunk larger than a fixed shape", s34, h5.DatasetOptions{ChunkShape: []int64{3, 5}}, h5.ErrParam},
+		{"empty chunk", s34, h5.DatasetOptions{ChunkShape: []int64{0, 1}}, h5.ErrParam},
+		{"chunk of 4 GiB", growing, h5.DatasetOptions{ChunkShape: []int64{1 << 30}}, h5.ErrParam},
+		{"chunk that overflows", growing, h5.DatasetOptions{ChunkShape: []int64{1 << 62}}, h5.ErrParam},
 		{"growing without chunks", growing, h5.DatasetOptions{}, h5.ErrParam},
-		{"compact and chunked", s34, h5.DatasetOptions{Compact: true, Chunks: []int64{1, 1}}, h5.ErrParam},
-		{"chunked scalar", h5.ScalarSpace(), h5.DatasetOptions{Chunks: []int64{1}}, h5.ErrParam},
+		{"compact and chunked", s34, h5.DatasetOptions{Compact: true, ChunkShape: []int64{1, 1}}, h5.ErrParam},
+		{"chunked scalar", h5.ScalarSpace(), h5.DatasetOptions{ChunkShape: []int64{1}}, h5.ErrParam},
 		{"fill of another size", s34, h5.DatasetOptions{Fill: []byte{1}}, h5.ErrSize},
 		{"no space", h5.Dataspace{}, h5.DatasetOptions{}, h5.ErrParam},
 		{"no dimensions", h5.SimpleSpace(), h5.DatasetOptions{}, h5.ErrParam},
@@ -219,7 +219,7 @@ func writeDeterministic(t *testing.T, path string) {
 	t.Helper()
 	f, err := h5.Create(path, nil)
 	require.NoError(t, err)
-	d, err := f.Root().CreateDataset("g/d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), &h5.DatasetOptions{Chunks: []int64{3}})
+	d, err := f.Root().CreateDataset("g/d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), &h5.DatasetOptions{ChunkShape: []int64{3}})
 	require.NoError(t, err)
 	require.NoError(t, h5value.Write(d, make([]int32, 10), region([]int64{0}, []int64{10})))
 	for _, a := range someAttributes(t) {
@@ -237,7 +237,7 @@ func TestAnonymousDataset(t *testing.T) {
 	r := f.Root()
 	var sets []*h5.Dataset
 	for range 2 {
-		d, err := r.CreateAnonymousDataset(h5.Int(4, h5.LittleEndian), h5.SimpleSpace(4), &h5.DatasetOptions{Chunks: []int64{2}})
+		d, err := r.CreateAnonymousDataset(h5.Int(4, h5.LittleEndian), h5.SimpleSpace(4), &h5.DatasetOptions{ChunkShape: []int64{2}})
 		require.NoError(t, err)
 		require.Empty(t, d.Path())
 		require.NoError(t, h5value.Write(d, []int32{1, 2, 3, 4}, h5.All))

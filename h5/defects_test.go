@@ -25,7 +25,7 @@ func writeUnknownFilter(t *testing.T) string {
 	f, err := h5.Create(path, nil)
 	require.NoError(t, err)
 	level := 1
-	d, err := f.Root().CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), &h5.DatasetOptions{Chunks: []int64{5}, Deflate: &level})
+	d, err := f.Root().CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), &h5.DatasetOptions{ChunkShape: []int64{5}, Deflate: &level})
 	require.NoError(t, err)
 	require.NoError(t, h5value.Write(d, make([]int32, 10), region([]int64{0}, []int64{10})))
 	require.NoError(t, f.Close())
@@ -119,7 +119,7 @@ func TestDefects_negativeFillSize(t *testing.T) {
 	f, err := h5.Create(path, &h5.CreateOptions{Low: h5.Earliest, High: h5.LatestFormat})
 	require.NoError(t, err)
 	i4 := h5.Int(4, h5.LittleEndian)
-	d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(10), &h5.DatasetOptions{Chunks: []int64{5}, Fill: []byte{1, 2, 3, 4}})
+	d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(10), &h5.DatasetOptions{ChunkShape: []int64{5}, Fill: []byte{1, 2, 3, 4}})
 	require.NoError(t, err)
 	require.NoError(t, d.Close())
 	require.NoError(t, f.Close())

@@ -31,8 +31,8 @@ func writeSample(t testing.TB, path string, low h5.LibVer) {
 		v[i] = int32(i)
 	}
 	for name, o := range map[string]h5.DatasetOptions{
-		"d":  {Chunks: []int64{100}, Deflate: &level},
-		"fl": {Chunks: []int64{100}, Fletcher32: true},
+		"d":  {ChunkShape: []int64{100}, Deflate: &level},
+		"fl": {ChunkShape: []int64{100}, Fletcher32: true},
 	} {
 		d, err := g.CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(1000), &o)
 		require.NoError(t, err)

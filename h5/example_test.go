@@ -30,7 +30,7 @@ func Example() {
 
 	level := 6
 	d, err := f.Root().CreateDataset("measured/height", h5.Int(2, h5.BigEndian), h5.SimpleSpace(2, 3),
-		&h5.DatasetOptions{Chunks: []int64{2, 2}, Deflate: &level})
+		&h5.DatasetOptions{ChunkShape: []int64{2, 2}, Deflate: &level})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func ExampleRegisterFilter() {
 	}
 	defer f.Close()
 	d, err := f.Root().CreateDataset("d", h5.Uint(1, h5.LittleEndian), h5.SimpleSpace(4), &h5.DatasetOptions{
-		Chunks: []int64{4}, Filters: []h5.Filter{{ID: 40123}},
+		ChunkShape: []int64{4}, Filters: []h5.Filter{{ID: 40123}},
 	})
 	if err != nil {
 		log.Fatal(err)

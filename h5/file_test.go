@@ -426,7 +426,7 @@ func TestSWMR(t *testing.T) {
 	f, err := h5.Create(path, &h5.CreateOptions{Low: h5.V110, High: h5.LatestFormat})
 	require.NoError(t, err)
 	space := h5.Dataspace{Kind: h5.Simple, Dims: []int64{0}, MaxDims: []int64{h5.Unlimited}}
-	d, err := f.Root().CreateDataset("d", h5.Int(4, h5.LittleEndian), space, &h5.DatasetOptions{Chunks: []int64{16}})
+	d, err := f.Root().CreateDataset("d", h5.Int(4, h5.LittleEndian), space, &h5.DatasetOptions{ChunkShape: []int64{16}})
 	require.NoError(t, err)
 
 	type reader struct {

@@ -71,13 +71,13 @@ func requireFilled[T any](t *testing.T, d *h5.Dataset, v T, n int) {
 // TestFill_types checks that fill values can contain strings and sequences, alone and in other
 // types.
 func TestFill_types(t *testing.T) {
-	chunked := h5.DatasetOptions{Chunks: []int64{2}}
+	chunked := h5.DatasetOptions{ChunkShape: []int64{2}}
 	level := 6
 	t.Run("strings", func(t *testing.T) {
 		for _, text := range []string{"", "nothing here", "für alle: ∅"} {
 			filled(t, text, chunked)
 		}
-		filled(t, "packed", h5.DatasetOptions{Chunks: []int64{2}, Deflate: &level, Alloc: h5.AllocEarly, FillTime: h5.FillOnAlloc})
+		filled(t, "packed", h5.DatasetOptions{ChunkShape: []int64{2}, Deflate: &level, Alloc: h5.AllocEarly, FillTime: h5.FillOnAlloc})
 	})
 	t.Run("sequences", func(t *testing.T) {
 		filled(t, []int32{1, 2, 3}, chunked)

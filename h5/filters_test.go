@@ -42,7 +42,7 @@ func TestFilters_BuiltIn(t *testing.T) {
 					need.Missing(t, "the linked library has no filter %d", id)
 				}
 			}
-			d := newDataset(t, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(1000), &h5.DatasetOptions{Chunks: []int64{250}, Filters: tt.filters})
+			d := newDataset(t, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(1000), &h5.DatasetOptions{ChunkShape: []int64{250}, Filters: tt.filters})
 			require.NoError(t, h5value.Write(d, ints, region([]int64{0}, []int64{1000})))
 			require.NoError(t, d.Flush())
 			info, err := d.Info()
@@ -62,7 +62,7 @@ func TestFilters_BuiltIn(t *testing.T) {
 			}
 		})
 	}
-	d := newDataset(t, h5.IEEEFloat(8, h5.BigEndian), h5.SimpleSpace(4), &h5.DatasetOptions{Chunks: []int64{4}, Filters: []h5.Filter{h5.ScaleOffsetFloat(2)}})
+	d := newDataset(t, h5.IEEEFloat(8, h5.BigEndian), h5.SimpleSpace(4), &h5.DatasetOptions{ChunkShape: []int64{4}, Filters: []h5.Filter{h5.ScaleOffsetFloat(2)}})
 	require.NoError(t, h5value.Write(d, []float64{1.234, 5.678, -1, 0}, region([]int64{0}, []int64{4})))
 	require.NoError(t, d.Flush())
 	got, err := h5value.ReadAll[float64](d)
@@ -72,7 +72,7 @@ func TestFilters_BuiltIn(t *testing.T) {
 	// Nbit must not store the unused bits.
 	i12 := h5.Int(4, h5.BigEndian)
 	i12.Precision, i12.Offset = 12, 5
-	d = newDataset(t, i12, h5.SimpleSpace(1000), &h5.DatasetOptions{Chunks: []int64{250}, Filters: []h5.Filter{h5.Nbit()}})
+	d = newDataset(t, i12, h5.SimpleSpace(1000), &h5.DatasetOptions{ChunkShape: []int64{250}, Filters: []h5.Filter{h5.Nbit()}})
 	require.NoError(t, h5value.Write(d, ints, h5.All))
 	require.NoError(t, d.Flush())
 	whole, err := h5value.ReadAll[int32](d)
@@ -88,7 +88,7 @@ func TestFilters_BuiltIn(t *testing.T) {
 		"scale": {ID: h5.FilterScaleOffset, Values: []uint32{1, 2}}, "too high": {ID: 1 << 16}, "level missing": {ID: h5.FilterDeflate},
 	} {
 		_, err := newFile(t).Root().CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), &h5.DatasetOptions{
-			Chunks: []int64{10}, Filters: []h5.Filter{f},
+			ChunkShape: []int64{10}, Filters: []h5.Filter{f},
 		})
 		require.ErrorIs(t, err, h5.ErrParam, name)
 	}
@@ -138,7 +138,7 @@ func TestGoFilter(t *testing.T) {
 	file, err := h5.Create(path, nil)
 	require.NoError(t, err)
 	d, err := file.Root().CreateDataset("d", h5.Int(2, h5.BigEndian), h5.SimpleSpace(5, 3), &h5.DatasetOptions{
-		Chunks: []int64{2, 3}, Shuffle: true, Filters: []h5.Filter{{ID: testFilter, Values: []uint32{7}}, h5.Deflate(3)}, Fletcher32: true,
+		ChunkShape: []int64{2, 3}, Shuffle: true, Filters: []h5.Filter{{ID: testFilter, Values: []uint32{7}}, h5.Deflate(3)}, Fletcher32: true,
 	})
 	require.NoError(t, err)
 	require.Equal(t, "H5T_STD_I16BE [2 3] [7]", prepared)
@@ -178,7 +178,7 @@ func TestGoFilterFails(t *testing.T) {
 	})
 	same := func(src []byte) ([]byte, error) { return src, nil }
 	i4, ten := h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10)
-	o := &h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{{ID: testFilter}}}
+	o := &h5.DatasetOptions{ChunkShape: []int64{10}, Filters: []h5.Filter{{ID: testFilter}}}
 	all := region([]int64{0}, []int64{10})
 
 	prepare = boom
@@ -226,7 +226,7 @@ func TestGoFilterFails(t *testing.T) {
 
 	// An optional filter that fails must be skipped without an error.
 	encode, decode = func([]byte) ([]byte, error) { return nil, boom }, func([]byte) ([]byte, error) { return nil, boom }
-	d := newDataset(t, i4, ten, &h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{{ID: testFilter, Optional: true}}})
+	d := newDataset(t, i4, ten, &h5.DatasetOptions{ChunkShape: []int64{10}, Filters: []h5.Filter{{ID: testFilter, Optional: true}}})
 	require.NoError(t, h5value.Write(d, []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, all))
 	require.NoError(t, d.Flush())
 	got, err := h5value.ReadAll[int32](d)
@@ -245,7 +245,7 @@ func TestRegisterFilter_failureAtClose(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f, err := h5.Create(path, nil)
 	require.NoError(t, err)
-	d, err := f.Root().CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), &h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{{ID: testFilter}}})
+	d, err := f.Root().CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), &h5.DatasetOptions{ChunkShape: []int64{10}, Filters: []h5.Filter{{ID: testFilter}}})
 	require.NoError(t, err)
 	require.NoError(t, h5value.Write(d, make([]int32, 10), region([]int64{0}, []int64{10})), "into the cache")
 	require.ErrorIs(t, d.Flush(), boom)
@@ -270,7 +270,7 @@ func TestFilters_invalid(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, h5.FilterAvailability{Decode: true}, a)
 	_, err = newFile(t).Root().CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), &h5.DatasetOptions{
-		Chunks: []int64{10}, Filters: []h5.Filter{{ID: testFilter}},
+		ChunkShape: []int64{10}, Filters: []h5.Filter{{ID: testFilter}},
 	})
 	require.Error(t, err, "it only reads")
 
@@ -303,7 +303,7 @@ func TestRegisterFilter_goroutines(t *testing.T) {
 				defer f.Close()
 				for i := range 10 {
 					d, err := f.Root().CreateDataset(fmt.Sprint(i), h5.Int(8, h5.LittleEndian), h5.SimpleSpace(64), &h5.DatasetOptions{
-						Chunks: []int64{16}, Filters: []h5.Filter{{ID: testFilter, Values: []uint32{uint32(worker)}}},
+						ChunkShape: []int64{16}, Filters: []h5.Filter{{ID: testFilter, Values: []uint32{uint32(worker)}}},
 					})
 					if err != nil {
 						return err
@@ -363,7 +363,7 @@ const void *H5PLget_plugin_info(void) { return &class; }
 		}
 		defer f.Close()
 		d, err := f.Root().CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), &h5.DatasetOptions{
-			Chunks: []int64{10}, Filters: []h5.Filter{{ID: id}},
+			ChunkShape: []int64{10}, Filters: []h5.Filter{{ID: id}},
 		})
 		if err != nil {
 			return err

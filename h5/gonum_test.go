@@ -49,7 +49,7 @@ func TestGonum_read(t *testing.T) {
 	for name, o := range map[string]*h5.DatasetOptions{
 		"contiguous": nil,
 		"compact":    {Compact: true},
-		"chunked":    {Chunks: []int64{4, 4}, Shuffle: true, Deflate: &level, Fletcher32: true},
+		"chunked":    {ChunkShape: []int64{4, 4}, Shuffle: true, Deflate: &level, Fletcher32: true},
 	} {
 		d, err := f.Root().CreateDataset("g/"+name, h5.Int(4, h5.NativeOrder), h5.SimpleSpace(6, 10), o)
 		require.NoError(t, err)

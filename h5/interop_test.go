@@ -31,7 +31,7 @@ func TestInterop_tools(t *testing.T) {
 		o  *h5.DatasetOptions
 	}{
 		"little": {h5.IEEEFloat(8, h5.LittleEndian), nil},
-		"big":    {h5.IEEEFloat(8, h5.BigEndian), &h5.DatasetOptions{Chunks: []int64{7, 9}, Deflate: &level, Shuffle: true, Fletcher32: true}},
+		"big":    {h5.IEEEFloat(8, h5.BigEndian), &h5.DatasetOptions{ChunkShape: []int64{7, 9}, Deflate: &level, Shuffle: true, Fletcher32: true}},
 	} {
 		d, err := f.Root().CreateDataset(name, tt.dt, h5.SimpleSpace(20, 30), tt.o)
 		require.NoError(t, err)
@@ -154,9 +154,9 @@ func TestH5py_latestFormat(t *testing.T) {
 	level := 4
 	chunks := []int64{7, 4}
 	layouts := map[string]*h5.DatasetOptions{
-		"contiguous": nil, "chunked": {Chunks: chunks}, "single": {Chunks: []int64{60, 10}, Deflate: &level},
-		"filtered": {Chunks: chunks, Deflate: &level, Shuffle: true, Fletcher32: true},
-		"growing":  {Chunks: chunks, Deflate: &level}, "both": {Chunks: chunks},
+		"contiguous": nil, "chunked": {ChunkShape: chunks}, "single": {ChunkShape: []int64{60, 10}, Deflate: &level},
+		"filtered": {ChunkShape: chunks, Deflate: &level, Shuffle: true, Fletcher32: true},
+		"growing":  {ChunkShape: chunks, Deflate: &level}, "both": {ChunkShape: chunks},
 	}
 	f, err := h5.Create(ours, &h5.CreateOptions{Low: h5.LatestFormat, High: h5.LatestFormat})
 	require.NoError(t, err)
@@ -260,7 +260,7 @@ f.close()
 	}
 	info, err := open("chunked").Info()
 	require.NoError(t, err)
-	require.Equal(t, []int64{3, 40}, info.Chunks)
+	require.Equal(t, []int64{3, 40}, info.ChunkShape)
 	require.Equal(t, []int64{h5.Unlimited, 100}, info.Space.MaxDims)
 	require.Equal(t, natives(t, uint64(7)), info.Fill)
 	_, err = h5value.ReadAll[int32](open("lzf"))

@@ -30,7 +30,7 @@ func maskedFile(t *testing.T, low h5.LibVer, space h5.Dataspace, dt h5.Datatype)
 	for i, n := range space.Dims {
 		chunk[i] = (n + 1) / 2
 	}
-	d, err = f.Root().CreateDataset("d", dt, space, &h5.DatasetOptions{Chunks: chunk, Shuffle: true})
+	d, err = f.Root().CreateDataset("d", dt, space, &h5.DatasetOptions{ChunkShape: chunk, Shuffle: true})
 	require.NoError(t, err)
 	return path, f, d
 }
@@ -223,7 +223,7 @@ func TestMasks_growOverEdge(t *testing.T) {
 	f, err := h5.Create(path, &o)
 	require.NoError(t, err)
 	space := h5.Dataspace{Kind: h5.Simple, Dims: []int64{6}, MaxDims: []int64{h5.Unlimited}}
-	d, err := f.Root().CreateDataset("d", h5.Int(4, h5.LittleEndian), space, &h5.DatasetOptions{Chunks: []int64{4}, Shuffle: true, PlainEdges: true})
+	d, err := f.Root().CreateDataset("d", h5.Int(4, h5.LittleEndian), space, &h5.DatasetOptions{ChunkShape: []int64{4}, Shuffle: true, PlainEdges: true})
 	require.NoError(t, err)
 	require.NoError(t, d.WriteChunk(plainChunk(5), 1, 4))
 	require.NoError(t, d.Resize(8))
@@ -276,7 +276,7 @@ func TestDataset_WriteChunk_anyOrder(t *testing.T) {
 		model := make([]uint16, rapid.IntRange(1, most).Draw(r, "extent"))
 		grow := rapid.SampledFrom([]int64{most, h5.Unlimited}).Draw(r, "most")
 		space := h5.Dataspace{Kind: h5.Simple, Dims: []int64{int64(len(model))}, MaxDims: []int64{grow}}
-		d, err := f.Root().CreateDataset("d", u2, space, &h5.DatasetOptions{Chunks: []int64{chunk}, Filters: filters})
+		d, err := f.Root().CreateDataset("d", u2, space, &h5.DatasetOptions{ChunkShape: []int64{chunk}, Filters: filters})
 		require.NoError(r, err)
 		values := func(n int) []uint16 {
 			v, noise := make([]uint16, n), rapid.Bool().Draw(r, "noise")
@@ -372,7 +372,7 @@ func encodedWithout(r *rapid.T, f *h5.File, filters []h5.Filter, mask uint32, v 
 		}
 	}
 	n := int64(len(v))
-	d, err := f.Root().CreateDataset("some", h5.Uint(2, h5.LittleEndian), h5.SimpleSpace(n), &h5.DatasetOptions{Chunks: []int64{n}, Filters: rest})
+	d, err := f.Root().CreateDataset("some", h5.Uint(2, h5.LittleEndian), h5.SimpleSpace(n), &h5.DatasetOptions{ChunkShape: []int64{n}, Filters: rest})
 	require.NoError(r, err)
 	require.NoError(r, h5value.Write(d, v, region([]int64{0}, []int64{n})))
 	require.NoError(r, d.Flush())
@@ -439,7 +439,7 @@ func TestDataset_Write_equalLengths(t *testing.T) {
 			optional(0), optional(1), optional(2), optional(0, 1), optional(2, 0), append(optional(2), h5.Fletcher32()), append(optional(1), h5.Fletcher32()), optional(0, 1, 2),
 		}).Draw(r, "filters")
 		const side = 8
-		d, err := f.Root().CreateDataset("d", u1, h5.SimpleSpace(side, side), &h5.DatasetOptions{Chunks: []int64{4, 4}, Filters: filters})
+		d, err := f.Root().CreateDataset("d", u1, h5.SimpleSpace(side, side), &h5.DatasetOptions{ChunkShape: []int64{4, 4}, Filters: filters})
 		require.NoError(r, err)
 		model, before := make([]byte, side*side), []byte(nil)
 		written := false

@@ -145,8 +145,8 @@ func TestMatrix_ToH5py(t *testing.T) {
 	require.NoError(t, err)
 	level := 4
 	layouts := map[string]*h5.DatasetOptions{
-		"contiguous": nil, "compact": {Compact: true}, "chunked": {Chunks: []int64{2}}, "deflated": {Chunks: []int64{2}, Deflate: &level, Shuffle: true},
-		"shuffled": {Chunks: []int64{3}, Shuffle: true}, "checked": {Chunks: []int64{1}, Fletcher32: true, Deflate: &level},
+		"contiguous": nil, "compact": {Compact: true}, "chunked": {ChunkShape: []int64{2}}, "deflated": {ChunkShape: []int64{2}, Deflate: &level, Shuffle: true},
+		"shuffled": {ChunkShape: []int64{3}, Shuffle: true}, "checked": {ChunkShape: []int64{1}, Fletcher32: true, Deflate: &level},
 	}
 	want := make(map[string]any)
 	for name, tt := range matrixTypes(t, r) {
@@ -167,7 +167,7 @@ func TestMatrix_ToH5py(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, h5value.Write(d, tt.values[:1], h5.All))
 		want[name+"/scalar"] = normals[0]
-		d, err = r.CreateDataset(name+"/square", tt.dt, h5.SimpleSpace(2, 2), &h5.DatasetOptions{Chunks: []int64{1, 2}})
+		d, err = r.CreateDataset(name+"/square", tt.dt, h5.SimpleSpace(2, 2), &h5.DatasetOptions{ChunkShape: []int64{1, 2}})
 		require.NoError(t, err)
 		require.NoError(t, h5value.Write(d, append(tt.values, tt.values[0]), h5.All))
 		want[name+"/square"] = []any{normals[:2], []any{normals[2], normals[0]}}

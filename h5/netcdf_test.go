@@ -100,7 +100,7 @@ func (n *netCDF) dataset(old *h5.Dataset, in *h5.Group, name string) {
 	info, err := old.Info()
 	require.NoError(t, err)
 	d, err := in.CreateDataset(name, n.committed(info.Datatype), info.Space, &h5.DatasetOptions{
-		Compact: info.Layout == h5.Compact, Chunks: info.Chunks, Filters: info.Filters, Fill: info.Fill, FillTime: info.FillTime,
+		Compact: info.Layout == h5.Compact, ChunkShape: info.ChunkShape, Filters: info.Filters, Fill: info.Fill, FillTime: info.FillTime,
 		AttributeOrder: h5.IndexedCreationOrder,
 	})
 	require.NoError(t, err, name)

@@ -31,7 +31,7 @@ func TestDataset_WriteRegion_optionalFilters(t *testing.T) {
 			t.Run(fmt.Sprint(name, " ", size, " ", smooth), func(t *testing.T) {
 				f := newFile(t)
 				dt := h5.Uint(size, h5.LittleEndian)
-				d, err := f.Root().CreateDataset("d", dt, h5.SimpleSpace(128), &h5.DatasetOptions{Chunks: []int64{64}, Filters: filters})
+				d, err := f.Root().CreateDataset("d", dt, h5.SimpleSpace(128), &h5.DatasetOptions{ChunkShape: []int64{64}, Filters: filters})
 				require.NoError(t, err)
 				want := make([]byte, 128*size)
 				for i := range want {

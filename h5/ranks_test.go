@@ -25,7 +25,7 @@ func writeOtherRank(t *testing.T, low h5.LibVer, rows int64, rank byte) string {
 	require.NoError(t, err)
 	space := h5.SimpleSpace(6, 8)
 	space.MaxDims = []int64{rows, 8}
-	d, err := g.CreateDataset("d", h5.Int(4, h5.LittleEndian), space, &h5.DatasetOptions{Chunks: []int64{3, 4}})
+	d, err := g.CreateDataset("d", h5.Int(4, h5.LittleEndian), space, &h5.DatasetOptions{ChunkShape: []int64{3, 4}})
 	require.NoError(t, err)
 	require.NoError(t, h5value.Write(d, make([]int32, 48), space.All()))
 	require.NoError(t, f.Close())
@@ -78,7 +78,7 @@ func useOtherRank(t *testing.T, path string) {
 	_, bytes := d.ChunkBytes(at...)
 	_, _, raw := d.ReadChunk(make([]byte, 48), at...)
 	var listed error
-	for _, listed = range d.Chunks() {
+	for _, listed = range d.StoredChunks() {
 		break
 	}
 	for op, err := range map[string]error{

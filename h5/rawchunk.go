@@ -105,12 +105,12 @@ func (d *Dataset) ChunkBytes(offset ...int64) (int64, error) {
 	return int64(n), nil
 }
 
-// Chunks yields every stored chunk in the order of the index (H5Dchunk_iter). It reads all entries
-// when the loop begins, rank + 3 words each. They belong to the caller, and the loop body may call
-// any function of this package.
+// StoredChunks yields every stored chunk in the order of the index (H5Dchunk_iter). It reads all
+// entries when the loop begins, rank + 3 words each. They belong to the caller, and the loop body
+// may call any function of this package.
 //
 // It yields ErrParam for a dataset that is not chunked.
-func (d *Dataset) Chunks() iter.Seq2[Chunk, error] {
+func (d *Dataset) StoredChunks() iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		r, err := d.chunks()
 		if err != nil {

@@ -28,7 +28,7 @@ func TestRawChunk_32Dimensions(t *testing.T) {
 	level := 1
 	dims, chunks := slices.Repeat([]int64{1}, h5.MaxRank), slices.Repeat([]int64{1}, h5.MaxRank)
 	dims[0], chunks[0] = 8, 4
-	o := h5.DatasetOptions{Chunks: chunks, Deflate: &level}
+	o := h5.DatasetOptions{ChunkShape: chunks, Deflate: &level}
 	d := newDataset(t, h5.Int(4, 0), h5.SimpleSpace(dims...), &o)
 	at := make([]int64, h5.MaxRank)
 	size, err := d.ChunkBytes(at...)
@@ -92,7 +92,7 @@ func inflated(t testing.TB, b []byte) []byte {
 func newChunked(t testing.TB, g *h5.Group, name string, n int64) *h5.Dataset {
 	t.Helper()
 	level := 6
-	d, err := g.CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(n), &h5.DatasetOptions{Chunks: []int64{4}, Deflate: &level})
+	d, err := g.CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(n), &h5.DatasetOptions{ChunkShape: []int64{4}, Deflate: &level})
 	require.NoError(t, err)
 	return d
 }
@@ -100,7 +100,7 @@ func newChunked(t testing.TB, g *h5.Group, name string, n int64) *h5.Dataset {
 func allChunks(t testing.TB, d *h5.Dataset) []h5.Chunk {
 	t.Helper()
 	var all []h5.Chunk
-	for c, err := range d.Chunks() {
+	for c, err := range d.StoredChunks() {
 		require.NoError(t, err)
 		all = append(all, c)
 	}
@@ -186,7 +186,7 @@ func TestChunkPlaces(t *testing.T) {
 			space := h5.SimpleSpace(dims...)
 			space.MaxDims = tt.most
 			d, err := f.Root().CreateDataset(fmt.Sprint("d", i, len(filters)), h5.Uint(1, h5.LittleEndian), space,
-				&h5.DatasetOptions{Chunks: tt.chunk, Filters: filters})
+				&h5.DatasetOptions{ChunkShape: tt.chunk, Filters: filters})
 			require.NoError(t, err)
 			info, err := d.Info()
 			require.NoError(t, err)
@@ -241,7 +241,7 @@ func TestChunksLoop(t *testing.T) {
 	d := newChunked(t, newFile(t).Root(), "d", 40)
 	require.NoError(t, h5value.Write(d, make([]int32, 40), region([]int64{0}, []int64{40})))
 	seen := 0
-	for c, err := range d.Chunks() {
+	for c, err := range d.StoredChunks() {
 		require.NoError(t, err)
 		_, err = d.ChunkBytes(c.Offset...)
 		require.NoError(t, err)
@@ -307,7 +307,7 @@ func TestDataset_WriteChunk_sameSize(t *testing.T) {
 	f, err := h5.Create(path, nil)
 	require.NoError(t, err)
 	defer f.Close()
-	d, err := f.Root().CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8), &h5.DatasetOptions{Chunks: []int64{4}, Shuffle: true})
+	d, err := f.Root().CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8), &h5.DatasetOptions{ChunkShape: []int64{4}, Shuffle: true})
 	require.NoError(t, err)
 	shuffled := []byte{1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 	require.NoError(t, d.WriteChunk(shuffled, 0, 0))
@@ -354,7 +354,7 @@ func TestWriteChunkErrors(t *testing.T) {
 	require.NoError(t, err)
 	defer f.Close()
 	d := newChunked(t, f.Root(), "d", 10)
-	plain, err := f.Root().CreateDataset("plain", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), &h5.DatasetOptions{Chunks: []int64{4}})
+	plain, err := f.Root().CreateDataset("plain", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), &h5.DatasetOptions{ChunkShape: []int64{4}})
 	require.NoError(t, err)
 	whole, err := f.Root().CreateDataset("whole", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), nil)
 	require.NoError(t, err)
@@ -381,7 +381,7 @@ func TestWriteChunkErrors(t *testing.T) {
 	}
 	_, err = whole.NumChunks()
 	require.ErrorIs(t, err, h5.ErrParam)
-	for _, err := range whole.Chunks() {
+	for _, err := range whole.StoredChunks() {
 		require.ErrorIs(t, err, h5.ErrParam)
 	}
 	_, err = d.ChunkAt(1)
@@ -500,7 +500,7 @@ func TestDataset_WriteChunk_model(t *testing.T) {
 func TestFilters_Numbers(t *testing.T) {
 	g := newFile(t).Root()
 	create := func(name string, filters ...h5.Filter) (*h5.Dataset, error) {
-		return g.CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8), &h5.DatasetOptions{Chunks: []int64{4}, Filters: filters})
+		return g.CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8), &h5.DatasetOptions{ChunkShape: []int64{4}, Filters: filters})
 	}
 	d, err := create("d", h5.Filter{ID: 2}, h5.Filter{ID: 1, Optional: true, Values: []uint32{3}})
 	require.NoError(t, err)

@@ -128,7 +128,7 @@ func TestSelectionsAgainstSets(t *testing.T) {
 	for i := range v {
 		v[i] = int32(i)
 	}
-	d := newDataset(t, h5.Int(4, h5.BigEndian), space, &h5.DatasetOptions{Chunks: []int64{3, 4}})
+	d := newDataset(t, h5.Int(4, h5.BigEndian), space, &h5.DatasetOptions{ChunkShape: []int64{3, 4}})
 	require.NoError(t, h5value.Write(d, v, h5.All))
 	rapid.Check(t, func(t *rapid.T) {
 		s, want := drawSelection(t, shape, 3)
@@ -326,7 +326,7 @@ func TestSelection_windows(t *testing.T) {
 			v[i] = int32(i + 1)
 		}
 		chunks := slices.Repeat([]int64{2}, rank)
-		d, err := f.Root().CreateDataset("d", h5.Int(4, h5.BigEndian), h5.SimpleSpace(shape...), &h5.DatasetOptions{Chunks: chunks})
+		d, err := f.Root().CreateDataset("d", h5.Int(4, h5.BigEndian), h5.SimpleSpace(shape...), &h5.DatasetOptions{ChunkShape: chunks})
 		require.NoError(t, err)
 		defer func() {
 			require.NoError(t, d.Close())

@@ -39,7 +39,7 @@ func TestSteps_parameters(t *testing.T) {
 		require.NoError(t, err)
 		space := h5.SimpleSpace(20)
 		space.MaxDims = []int64{h5.Unlimited}
-		d, err := f.Root().CreateDataset("d", tt.datatype, space, &h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{tt.step}})
+		d, err := f.Root().CreateDataset("d", tt.datatype, space, &h5.DatasetOptions{ChunkShape: []int64{10}, Filters: []h5.Filter{tt.step}})
 		require.NoError(t, err)
 		require.NoError(t, d.WriteRegion(make([]byte, 80), tt.datatype, space.All()))
 		require.NoError(t, f.Close())
@@ -112,7 +112,7 @@ func TestSteps_shortInput(t *testing.T) {
 			space := h5.SimpleSpace(side, side)
 			space.MaxDims = []int64{h5.Unlimited, side}
 			values := bytes.Repeat(data, 13)[:4*side*side]
-			d, err := f.Root().CreateDataset("d", tt.datatype, space, &h5.DatasetOptions{Chunks: []int64{tt.chunk, tt.chunk}, Filters: tt.filters})
+			d, err := f.Root().CreateDataset("d", tt.datatype, space, &h5.DatasetOptions{ChunkShape: []int64{tt.chunk, tt.chunk}, Filters: tt.filters})
 			require.NoError(t, err)
 			require.NoError(t, d.WriteRegion(values, tt.datatype, space.All()))
 			at := []int64{5, 10}
@@ -170,7 +170,7 @@ func TestSteps_scaleOffset(t *testing.T) {
 	f, err := h5.Create(path, nil)
 	require.NoError(t, err)
 	i1, all := h5.Int(1, h5.LittleEndian), h5.SimpleSpace(4).All()
-	d, err := f.Root().CreateDataset("d", i1, h5.SimpleSpace(4), &h5.DatasetOptions{Chunks: []int64{4}, Filters: []h5.Filter{h5.ScaleOffsetInt(0)}})
+	d, err := f.Root().CreateDataset("d", i1, h5.SimpleSpace(4), &h5.DatasetOptions{ChunkShape: []int64{4}, Filters: []h5.Filter{h5.ScaleOffsetInt(0)}})
 	require.NoError(t, err)
 	data := []byte{1, 0x80, 0x7F, 5} // from the minimum to the maximum
 	require.NoError(t, d.WriteRegion(data, i1, all))
@@ -252,7 +252,7 @@ func TestSteps_shortChecksum(t *testing.T) {
 			require.NoError(t, err)
 			space := h5.SimpleSpace(8, 8)
 			space.MaxDims = []int64{h5.Unlimited, 8}
-			d, err := f.Root().CreateDataset("d", i4, space, &h5.DatasetOptions{Chunks: []int64{5, 5}, Filters: tt.filters})
+			d, err := f.Root().CreateDataset("d", i4, space, &h5.DatasetOptions{ChunkShape: []int64{5, 5}, Filters: tt.filters})
 			require.NoError(t, err)
 			values := make([]byte, 4*64)
 			for i := range values {
@@ -312,7 +312,7 @@ func TestSteps_checksumAtEdge(t *testing.T) {
 	defer func() { require.NoError(t, f.Close()) }()
 	all := h5.SimpleSpace(3).All()
 	for name, filters := range map[string][]h5.Filter{"last": {h5.Fletcher32()}, "first": {h5.Fletcher32(), h5.Deflate(1)}} {
-		d, err := f.Root().CreateDataset(name, h5.Int(1, h5.LittleEndian), h5.SimpleSpace(3), &h5.DatasetOptions{Chunks: []int64{2}, Filters: filters, PlainEdges: true})
+		d, err := f.Root().CreateDataset(name, h5.Int(1, h5.LittleEndian), h5.SimpleSpace(3), &h5.DatasetOptions{ChunkShape: []int64{2}, Filters: filters, PlainEdges: true})
 		require.NoError(t, err)
 		require.NoError(t, h5value.Write(d, []int8{1, 2, 3}, all))
 		for range 2 {

@@ -306,12 +306,12 @@ func (o DatasetOptions) validateStorage(dt Datatype, space Dataspace) error {
 	check(o.FillTime >= FillIfSet && o.FillTime <= FillNever, "fill time %d", o.FillTime)
 	check(!o.NoFill || o.Fill == nil && !o.hasFillValues(), "a fill value together with NoFill")
 	check(!o.NoFill || o.FillTime != FillOnAlloc, "no fill value, to be written")
-	check(!o.PlainEdges || o.Chunks != nil, "plain edges without chunks")
+	check(!o.PlainEdges || o.ChunkShape != nil, "plain edges without chunks")
 	check(o.AttributeOrder >= NoCreationOrder && o.AttributeOrder <= IndexedCreationOrder, "creation order %d", o.AttributeOrder)
 	check(!o.Compact || o.Alloc <= AllocEarly, "a compact dataset is allocated early")
-	check(o.Alloc != AllocIncremental || o.Chunks != nil || o.Mappings != nil, "incremental allocation without chunks")
+	check(o.Alloc != AllocIncremental || o.ChunkShape != nil || o.Mappings != nil, "incremental allocation without chunks")
 	kinds := 0
-	for _, is := range []bool{o.Compact, o.Chunks != nil, o.External != nil, o.Mappings != nil} {
+	for _, is := range []bool{o.Compact, o.ChunkShape != nil, o.External != nil, o.Mappings != nil} {
 		if is {
 			kinds++
 		}
@@ -373,8 +373,8 @@ func (r *reader) storage(info *DatasetInfo) {
 	info.AttributePhase = r.phaseChange()
 	info.FiltersAvailable = r.bool()
 	info.CacheBytes = r.int()
-	n := mul(product(info.Chunks), int64(info.Datatype.Size))
-	info.Uncached = info.Chunks != nil && (n < 0 || n > info.CacheBytes)
+	n := mul(product(info.ChunkShape), int64(info.Datatype.Size))
+	info.Uncached = info.ChunkShape != nil && (n < 0 || n > info.CacheBytes)
 	for range r.word() {
 		f := ExternalFile{Name: r.text(), Offset: r.int(), Size: r.int()}
 		info.External = append(info.External, f)

@@ -44,7 +44,7 @@ func TestChunkIndexes(t *testing.T) {
 			f, err := h5.CreateImage(&h5.CreateOptions{Low: tt.low, High: h5.LatestFormat})
 			require.NoError(t, err)
 			defer f.Close()
-			o := h5.DatasetOptions{Chunks: tt.chunks}
+			o := h5.DatasetOptions{ChunkShape: tt.chunks}
 			if tt.edit != nil {
 				tt.edit(&o)
 			}
@@ -67,7 +67,7 @@ func TestStorageOptions(t *testing.T) {
 	defer f.Close()
 	cache := h5.ChunkCache{Slots: 13, Bytes: 32, Preempt: 0.25}
 	d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(10), &h5.DatasetOptions{
-		Chunks: []int64{4}, Deflate: new(int), FillTime: h5.FillNever, NoFill: true, Alloc: h5.AllocLate, PlainEdges: true,
+		ChunkShape: []int64{4}, Deflate: new(int), FillTime: h5.FillNever, NoFill: true, Alloc: h5.AllocLate, PlainEdges: true,
 		AttributeOrder: h5.IndexedCreationOrder, AttributePhase: &h5.PhaseChange{MaxCompact: 4, MinDense: 2}, Times: true, Minimize: true,
 		Access: &h5.DatasetAccess{ChunkCache: &cache},
 	})
@@ -108,7 +108,7 @@ func TestStorageOptions(t *testing.T) {
 	require.ErrorIs(t, err, h5.ErrClosed)
 
 	for _, alloc := range []h5.AllocTime{h5.AllocEarly, h5.AllocLate, h5.AllocIncremental} {
-		d, err := f.Root().CreateDataset(fmt.Sprint("alloc", alloc), i4, h5.SimpleSpace(10), &h5.DatasetOptions{Chunks: []int64{5}, Alloc: alloc})
+		d, err := f.Root().CreateDataset(fmt.Sprint("alloc", alloc), i4, h5.SimpleSpace(10), &h5.DatasetOptions{ChunkShape: []int64{5}, Alloc: alloc})
 		require.NoError(t, err)
 		before, err := d.Info()
 		require.NoError(t, err)
@@ -216,7 +216,7 @@ func TestExternalFiles(t *testing.T) {
 		"zero byte":           {fixed, h5.DatasetOptions{External: []h5.ExternalFile{{Name: "a\x00b", Size: 32}}}, h5.ErrParam},
 		"offset":              {fixed, h5.DatasetOptions{External: []h5.ExternalFile{{Name: "a", Offset: -1, Size: 32}}}, h5.ErrParam},
 		"too large":           {fixed, h5.DatasetOptions{External: []h5.ExternalFile{{Name: "a", Size: math.MaxInt64}, {Name: "b", Size: math.MaxInt64}}}, h5.ErrParam},
-		"chunks":              {fixed, h5.DatasetOptions{Chunks: []int64{8}, External: []h5.ExternalFile{{Name: "a", Size: 32}}}, h5.ErrParam},
+		"chunks":              {fixed, h5.DatasetOptions{ChunkShape: []int64{8}, External: []h5.ExternalFile{{Name: "a", Size: 32}}}, h5.ErrParam},
 		"filters":             {fixed, h5.DatasetOptions{Shuffle: true, External: []h5.ExternalFile{{Name: "a", Size: 32}}}, h5.ErrParam},
 	} {
 		_, err := g.CreateDataset("x", i4, tt.space, &tt.o)
@@ -229,7 +229,7 @@ func sourceFile(t *testing.T, path string, values ...int32) {
 	t.Helper()
 	f, err := h5.Create(path, nil)
 	require.NoError(t, err)
-	d, err := f.Root().CreateDataset("d", i4, growing([]int64{int64(len(values))}, h5.Unlimited), &h5.DatasetOptions{Chunks: []int64{4}})
+	d, err := f.Root().CreateDataset("d", i4, growing([]int64{int64(len(values))}, h5.Unlimited), &h5.DatasetOptions{ChunkShape: []int64{4}})
 	require.NoError(t, err)
 	require.NoError(t, h5value.Write(d, values, region([]int64{0}, []int64{int64(len(values))})))
 	require.NoError(t, f.Close())

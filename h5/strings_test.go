@@ -15,7 +15,7 @@ import (
 // binding (defect 4).
 func TestVariableStrings(t *testing.T) {
 	for _, cs := range []h5.CharSet{h5.ASCII, h5.UTF8} {
-		d := newDataset(t, h5.VariableString(cs), h5.SimpleSpace(2, 3), &h5.DatasetOptions{Chunks: []int64{2, 2}})
+		d := newDataset(t, h5.VariableString(cs), h5.SimpleSpace(2, 3), &h5.DatasetOptions{ChunkShape: []int64{2, 2}})
 		words := []string{"", "a", "Grüße", "日本", strings.Repeat("x", 100_000), "end"}
 		all := region([]int64{0, 0}, []int64{2, 3})
 		got, err := readStrings(d, all)

@@ -130,7 +130,7 @@ func TestVisit_model(t *testing.T) {
 func TestVisit_lock(t *testing.T) {
 	f := newFile(t)
 	r := f.Root()
-	d, err := r.CreateDataset("g/d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8), &h5.DatasetOptions{Chunks: []int64{2}})
+	d, err := r.CreateDataset("g/d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8), &h5.DatasetOptions{ChunkShape: []int64{2}})
 	require.NoError(t, err)
 	require.NoError(t, h5value.Write(d, make([]int32, 8), h5.All))
 	for i := range 2 {
@@ -151,7 +151,7 @@ func TestVisit_lock(t *testing.T) {
 	r.Visit()(func(_ h5.Visited, err error) bool { return use(err) })
 	r.VisitLinks()(func(_ h5.VisitedLink, err error) bool { return use(err) })
 	r.Attributes()(func(_ h5.AttributeInfo, err error) bool { return use(err) })
-	d.Chunks()(func(_ h5.Chunk, err error) bool { return use(err) })
+	d.StoredChunks()(func(_ h5.Chunk, err error) bool { return use(err) })
 	d.Scales(0)(func(_ h5.Scale, err error) bool { return use(err) })
 	h5.SimpleSpace(8).Boxes(h5.Union(region([]int64{0}, []int64{1}), region([]int64{4}, []int64{1})))(func(_ h5.Box, err error) bool { return use(err) })
 	require.Equal(t, 8, written)

@@ -21,7 +21,7 @@ func requireWritable(t *testing.T, path string, o *h5.CreateOptions, a *h5.FileA
 	require.NoError(t, err)
 	fillFile(t, f)
 	d, err := f.Root().CreateDataset("chunked", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(1000),
-		&h5.DatasetOptions{Chunks: []int64{300}, Filters: []h5.Filter{h5.Deflate(1)}})
+		&h5.DatasetOptions{ChunkShape: []int64{300}, Filters: []h5.Filter{h5.Deflate(1)}})
 	require.NoError(t, err)
 	require.NoError(t, h5value.Write(d, thousand(), region([]int64{0}, []int64{1000})))
 	for _, name := range []string{"a", "b", "c"} {

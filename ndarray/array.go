@@ -90,10 +90,10 @@ func (a *Array) NumElems() int64 { return a.m().NumElems() }
 // NBytes returns the number of bytes of all elements in memory.
 func (a *Array) NBytes() int64 { return a.m().NumElems() * int64(a.m().DType.Size) }
 
-// Chunks yields the chunks in row-major order, clipped to the array, so that they cover each
+// ChunkRegions yields the chunks in row-major order, clipped to the array, so that they cover each
 // element exactly once. An array that is not chunked has one chunk. An array without elements has
 // no chunks.
-func (a *Array) Chunks() iter.Seq[Region] {
+func (a *Array) ChunkRegions() iter.Seq[Region] {
 	if a.m().Null {
 		return func(func(Region) bool) {}
 	}
@@ -305,15 +305,15 @@ type StoredChunk struct {
 	StoredBytes int64  // compressed bytes; 0: not stored, all elements are equal
 }
 
-// ChunkMap yields the regions of Chunks with the stored bytes of each. An array that is not chunked
-// is one chunk with all of Storage's bytes.
+// StoredChunks yields the regions of ChunkRegions with the stored bytes of each. An array that is
+// not chunked is one chunk with all of Storage's bytes.
 //
 // It yields ErrClosed, errors.ErrUnsupported, the context's error, or the backend's error, and ends
 // after an error.
-func (a *Array) ChunkMap(ctx context.Context) iter.Seq2[StoredChunk, error] {
+func (a *Array) StoredChunks(ctx context.Context) iter.Seq2[StoredChunk, error] {
 	return func(yield func(StoredChunk, error) bool) {
 		n := int64(0)
-		for r := range a.Chunks() {
+		for r := range a.ChunkRegions() {
 			bytes, err := a.chunkBytes(ctx, n)
 			if err != nil {
 				yield(StoredChunk{}, err)

@@ -8,20 +8,21 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
-// Target sizes of AutoChunks and AutoBlocks, in bytes. They were chosen by measurements of chunks
-// of 256 KiB, 1 MiB and 4 MiB in blocks of 32 KiB to 1 MiB (float32 field, zstd and lz4 after
-// shuffle, 1 MiB of second-level cache per core). With them, whole arrays and single columns both
-// read at nearly the best speed, and the ratio is within 1 percent of the best.
+// Target sizes of AutoChunkShape and AutoBlocks, in bytes. They were chosen by measurements of
+// chunks of 256 KiB, 1 MiB and 4 MiB in blocks of 32 KiB to 1 MiB (float32 field, zstd and lz4
+// after shuffle, 1 MiB of second-level cache per core). With them, whole arrays and single columns
+// both read at nearly the best speed, and the ratio is within 1 percent of the best.
 const (
 	ChunkBytes = 1 << 20 // decoded by one worker at a time; fits HDF5's chunk cache
 	blockBytes = 1 << 17 // fits the second-level cache before and after the shuffle
 )
 
-// AutoChunks returns a chunk shape for an array of elements of size bytes. It starts with the shape
-// and halves the longest dimension (the first of equals) until a chunk takes at most ChunkBytes.
-// Chunks are therefore as close to cubes as the array allows, and a read along any axis touches
-// only a small number of them. A dimension of length 0 counts as 1. The result is nil for a scalar.
-func AutoChunks(shape []int64, size int) []int64 {
+// AutoChunkShape returns a chunk shape for an array of elements of size bytes. It starts with the
+// shape and halves the longest dimension (the first of equals) until a chunk takes at most
+// ChunkBytes. Chunks are therefore as close to cubes as the array allows, and a read along any axis
+// touches only a small number of them. A dimension of length 0 counts as 1. The result is nil for a
+// scalar.
+func AutoChunkShape(shape []int64, size int) []int64 {
 	return halve(shape, int64(size), ChunkBytes)
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-func TestAutoChunks(t *testing.T) {
+func TestAutoChunkShape(t *testing.T) {
 	for _, c := range []struct {
 		shape []int64
 		size  int
@@ -29,7 +29,7 @@ func TestAutoChunks(t *testing.T) {
 		{[]int64{1, 1, 1 << 22}, 4, []int64{1, 1, 1 << 18}},
 		{[]int64{1 << 31, 1 << 31}, 8, []int64{256, 512}},
 	} {
-		require.Equal(t, c.want, ndarray.AutoChunks(c.shape, c.size), "%v of %d", c.shape, c.size)
+		require.Equal(t, c.want, ndarray.AutoChunkShape(c.shape, c.size), "%v of %d", c.shape, c.size)
 	}
 }
 
@@ -37,7 +37,7 @@ func TestAuto_bounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shape := rapid.SliceOfN(rapid.Int64Range(0, math.MaxInt32), 1, 4).Draw(t, "shape")
 		size := rapid.IntRange(1, 1<<16).Draw(t, "size")
-		chunk := ndarray.AutoChunks(shape, size)
+		chunk := ndarray.AutoChunkShape(shape, size)
 		block := ndarray.AutoBlocks(chunk, size)
 		for i := range shape {
 			require.True(t, chunk[i] >= 1 && chunk[i] <= max(shape[i], 1))

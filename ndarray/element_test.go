@@ -96,7 +96,7 @@ func TestElement_ScalarsNull(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, got)
 	require.ErrorIs(t, ndarray.Read(ctx, null, make([]float64, 1), ndarray.Region{}), ndarray.ErrRegion)
-	for range null.Chunks() {
+	for range null.ChunkRegions() {
 		require.Fail(t, "a null array has no chunk")
 	}
 }

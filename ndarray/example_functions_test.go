@@ -342,8 +342,8 @@ func ExampleCompareAttrs() {
 	// Output: units string "m" string "km"
 }
 
-func ExampleAutoChunks() {
-	fmt.Println(ndarray.AutoChunks([]int64{10000, 10000}, 8))
+func ExampleAutoChunkShape() {
+	fmt.Println(ndarray.AutoChunkShape([]int64{10000, 10000}, 8))
 	// Output: [313 313]
 }
 

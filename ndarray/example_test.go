@@ -11,7 +11,7 @@ import (
 
 // Edge chunks are clipped to the array, so the chunk sizes add up to exactly the number of
 // elements.
-func ExampleArray_Chunks() {
+func ExampleArray_ChunkRegions() {
 	b, err := mem.New(ndarray.Spec{Shape: []int64{2, 5}, ChunkShape: []int64{2, 2}, DType: ndarray.DTypeOf[float32]()})
 	if err != nil {
 		log.Fatal(err)
@@ -23,7 +23,7 @@ func ExampleArray_Chunks() {
 	defer a.Close()
 
 	var total int64
-	for r := range a.Chunks() {
+	for r := range a.ChunkRegions() {
 		fmt.Println(r, r.Shape)
 		total += r.NumElems()
 	}

@@ -36,7 +36,7 @@ func drawNoted(t *rapid.T, d ndarray.DType, shape []int64) (knows, plain *ndarra
 	values := [][]byte{nil, element.Draw(t, "value"), element.Draw(t, "other value")}
 	a := newMem(t, ndarray.Spec{Shape: shape, ChunkShape: chunk, DType: d})
 	var kinds []int
-	for r := range a.Chunks() {
+	for r := range a.ChunkRegions() {
 		kind := rapid.SampledFrom([]int{ndarray.Different, 1, 1, 2}).Draw(t, "kind")
 		b := bytes.Repeat(values[kind], int(r.NumElems()))
 		if kind == ndarray.Different {
@@ -63,7 +63,7 @@ func drawNoted(t *rapid.T, d ndarray.DType, shape []int64) (knows, plain *ndarra
 			r.Shape[i] = rapid.Int64Range(1, n-r.Start[i]).Draw(t, "length")
 		}
 		want, kind, i := true, -1, 0
-		for c := range a.Chunks() {
+		for c := range a.ChunkRegions() {
 			if meets(c, r) {
 				want = want && i < known && kinds[i] != ndarray.Different && (kind < 0 || kinds[i] == kind)
 				kind = kinds[i]

@@ -48,7 +48,7 @@ func TestView_take(t *testing.T) {
 
 		// Read it chunk by chunk, and store each chunk at its position.
 		again := make([]int32, 0, len(want))
-		for r := range v.Chunks() {
+		for r := range v.ChunkRegions() {
 			part := make([]int32, r.NumElems())
 			require.NoError(t, ndarray.Read(t.Context(), v, part, r))
 			again = append(again, part...)

@@ -119,7 +119,7 @@ func newPlan(ctx context.Context, operation, src, dst string, options *Options) 
 		p.Target.Format = jsonFormat
 		grid = cmpShape(grid, m.ChunkShape)
 	}
-	grid = clip(cmpShape(grid, ndarray.AutoChunks(m.Shape, m.DType.Size)), m.Shape)
+	grid = clip(cmpShape(grid, ndarray.AutoChunkShape(m.Shape, m.DType.Size)), m.Shape)
 	if len(grid) != len(m.Shape) || slices.ContainsFunc(grid, func(n int64) bool { return n < 1 }) {
 		return nil, fmt.Errorf("%w: chunks: got %v, want %d lengths of at least 1", ndarray.ErrParam, grid, len(m.Shape))
 	}
@@ -171,7 +171,7 @@ func target(t *Target, to hyperslab.Location, m ndarray.Meta, attrs ndarray.Attr
 	switch format {
 	case hyperslab.B2ND, hyperslab.Caterva:
 		if spec.ChunkShape == nil {
-			spec.ChunkShape, spec.BlockShape = ndarray.AutoChunks(spec.Shape, spec.DType.Size), nil
+			spec.ChunkShape, spec.BlockShape = ndarray.AutoChunkShape(spec.Shape, spec.DType.Size), nil
 		}
 		if spec.BlockShape == nil {
 			spec.BlockShape = ndarray.AutoBlocks(spec.ChunkShape, spec.DType.Size)
@@ -188,7 +188,7 @@ func target(t *Target, to hyperslab.Location, m ndarray.Meta, attrs ndarray.Attr
 			return spec, fmt.Errorf("%w: %s: name the array in the HDF5 file, for example %s:/data", ndarray.ErrParam, to, to.File)
 		}
 		if spec.ChunkShape == nil {
-			spec.ChunkShape = ndarray.AutoChunks(spec.Shape, spec.DType.Size)
+			spec.ChunkShape = ndarray.AutoChunkShape(spec.Shape, spec.DType.Size)
 		}
 		spec.ChunkShape = slices.Clone(spec.ChunkShape)
 		for i := range min(len(spec.ChunkShape), len(spec.Shape)) {

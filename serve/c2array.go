@@ -130,7 +130,7 @@ func (h *Handler) c2Find(ctx context.Context, p string) (*c2Array, error) {
 	}
 	a.shape, a.chunks, a.block = m.Shape, m.Chunks, m.Blocks
 	if a.chunks == nil || slices.Contains(a.chunks, 0) {
-		a.chunks = ndarray.AutoChunks(a.shape, a.dtype.Size)
+		a.chunks = ndarray.AutoChunkShape(a.shape, a.dtype.Size)
 	}
 	if a.block == nil {
 		a.block = ndarray.AutoBlocks(a.chunks, a.dtype.Size)

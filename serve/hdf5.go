@@ -232,7 +232,7 @@ func describeDataset(e *entity, d *h5.Dataset) error {
 		return err
 	}
 	e.Type = ptr(typeOf(&info.Datatype))
-	e.Dataset = &datasetPart{Shape: shapeOf(info.Space), Chunks: info.Chunks}
+	e.Dataset = &datasetPart{Shape: shapeOf(info.Space), Chunks: info.ChunkShape}
 	for _, f := range info.Filters {
 		e.Dataset.Filters = append(e.Dataset.Filters, filterDoc{f.ID, filterName(f)})
 	}

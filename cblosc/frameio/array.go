@@ -86,8 +86,8 @@ func (f *Frame) Array() (*Array, error) {
 // Shape returns the number of elements along each axis.
 func (a *Array) Shape() []int64 { return append([]int64{}, a.meta.Shape...) }
 
-// Chunks returns the number of elements of a chunk along each axis.
-func (a *Array) Chunks() []int32 { return append([]int32{}, a.meta.Chunks...) }
+// ChunkShape returns the number of elements of a chunk along each axis.
+func (a *Array) ChunkShape() []int32 { return append([]int32{}, a.meta.Chunks...) }
 
 // Blocks returns the number of elements of a block along each axis.
 func (a *Array) Blocks() []int32 { return append([]int32{}, a.meta.Blocks...) }

@@ -35,7 +35,7 @@ func drawArray(t *rapid.T) (*cblosc.Array, string) {
 		n := rapid.IntRange(1, extent).Draw(t, "extent")
 		chunk := rapid.IntRange(1, n+1).Draw(t, "chunk")
 		p.Shape = append(p.Shape, int64(n))
-		p.Chunks = append(p.Chunks, int32(chunk))
+		p.ChunkShape = append(p.ChunkShape, int32(chunk))
 		p.Blocks = append(p.Blocks, int32(rapid.IntRange(1, chunk).Draw(t, "block")))
 	}
 	limitChunks(p)
@@ -74,16 +74,16 @@ func limitChunks(p *cblosc.ArrayParams) {
 	for {
 		total, most := 1, 0
 		for d := range p.Shape {
-			n := (int(p.Shape[d]) + int(p.Chunks[d]) - 1) / int(p.Chunks[d])
+			n := (int(p.Shape[d]) + int(p.ChunkShape[d]) - 1) / int(p.ChunkShape[d])
 			total *= n
-			if n > (int(p.Shape[most])+int(p.Chunks[most])-1)/int(p.Chunks[most]) {
+			if n > (int(p.Shape[most])+int(p.ChunkShape[most])-1)/int(p.ChunkShape[most]) {
 				most = d
 			}
 		}
 		if total <= 64 {
 			return
 		}
-		p.Chunks[most] *= 2
+		p.ChunkShape[most] *= 2
 	}
 }
 
@@ -134,7 +134,7 @@ func TestArray_readAgainstLibrary(t *testing.T) {
 		require.NoError(t, err)
 		defer func() { require.NoError(t, a.Close()) }()
 		require.Equal(t, want.Shape(), a.Shape())
-		require.Equal(t, want.Chunks(), a.Chunks())
+		require.Equal(t, want.ChunkShape(), a.ChunkShape())
 		require.Equal(t, want.Blocks(), a.Blocks())
 		require.Equal(t, want.DType(), a.DType())
 		require.Equal(t, want.ItemSize(), a.ItemSize())
@@ -157,7 +157,7 @@ func TestArray_readAgainstLibrary(t *testing.T) {
 				require.True(t, bytes.Equal(library, got))
 			}
 			require.NoError(t, a.ReadRegion(t.Context(), got, start, shape, rapid.IntRange(0, 3).Draw(t, "workers")))
-			require.True(t, bytes.Equal(library, got), "start %v shape %v of %v in chunks %v blocks %v", start, shape, a.Shape(), a.Chunks(), a.Blocks())
+			require.True(t, bytes.Equal(library, got), "start %v shape %v of %v in chunks %v blocks %v", start, shape, a.Shape(), a.ChunkShape(), a.Blocks())
 		}
 	})
 }
@@ -170,7 +170,7 @@ func TestDeltaRegions(t *testing.T) {
 	p.TypeSize = 4
 	p.Filters = [cblosc.MaxFilters]cblosc.Filter{0: {ID: cblosc.Delta}, 5: {ID: cblosc.Shuffle}}
 	path := filepath.Join(t.TempDir(), "array")
-	w, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4096}, Chunks: []int32{2048}, Blocks: []int32{256},
+	w, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4096}, ChunkShape: []int32{2048}, Blocks: []int32{256},
 		Storage: cblosc.Storage{Path: path, Contiguous: true, CParams: p}})
 	require.NoError(t, err)
 	all := ramp(4096*4, 1)
@@ -190,7 +190,7 @@ func newArray(t testing.TB, contiguous bool, shape []int64, chunks, blocks []int
 	p := cblosc.DefaultCParams()
 	p.TypeSize, p.Codec = 4, cblosc.LZ4
 	path := filepath.Join(t.TempDir(), "array")
-	w, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: shape, Chunks: chunks, Blocks: blocks, DType: "<u4",
+	w, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: shape, ChunkShape: chunks, Blocks: blocks, DType: "<u4",
 		Storage: cblosc.Storage{Path: path, Contiguous: contiguous, CParams: p}})
 	require.NoError(t, err)
 	all := ramp(product(shape)*4, 11)
@@ -269,7 +269,7 @@ func TestOpenArrayRefuses(t *testing.T) {
 // TestClosedArray checks that a closed array rejects all reads, also those of empty regions.
 func TestClosedArray(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "array")
-	w, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4}, Chunks: []int32{2}, Blocks: []int32{1}, Storage: cblosc.Storage{Path: path, Contiguous: true}})
+	w, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4}, ChunkShape: []int32{2}, Blocks: []int32{1}, Storage: cblosc.Storage{Path: path, Contiguous: true}})
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	a, err := frameio.OpenArray(path)
@@ -301,7 +301,7 @@ func TestArray_partialBlocks(t *testing.T) {
 		p.TypeSize, p.Codec = 4, codec
 		shape := []int64{300, 280}
 		path := filepath.Join(t.TempDir(), "array")
-		w, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: shape, Chunks: []int32{128, 256}, Blocks: []int32{16, 32}, DType: "<u4",
+		w, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: shape, ChunkShape: []int32{128, 256}, Blocks: []int32{16, 32}, DType: "<u4",
 			Storage: cblosc.Storage{Path: path, Contiguous: true, CParams: p}})
 		require.NoError(t, err)
 		all := append(noise(100*280*4, 1), ramp(200*280*4, 2)...)

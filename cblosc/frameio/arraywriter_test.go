@@ -62,7 +62,7 @@ func TestArrayWriterBytes(t *testing.T) {
 		shape, chunks, blocks := drawGrid(t)
 		item := itemSizes.Draw(t, "item")
 		cp := drawCParams(t, item)
-		p := cblosc.ArrayParams{Shape: shape, Chunks: chunks, Blocks: blocks, Storage: cblosc.Storage{Contiguous: rapid.Bool().Draw(t, "contiguous"), CParams: cp}}
+		p := cblosc.ArrayParams{Shape: shape, ChunkShape: chunks, Blocks: blocks, Storage: cblosc.Storage{Contiguous: rapid.Bool().Draw(t, "contiguous"), CParams: cp}}
 		data := ramp(product(shape)*item, rapid.Uint64().Draw(t, "seed"))
 		if rapid.Bool().Draw(t, "with zeros") { // some chunks will be special
 			clear(data[:len(data)/3])
@@ -91,7 +91,7 @@ func TestArrayWriter_order(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		item := itemSizes.Draw(t, "item")
-		p := cblosc.ArrayParams{Shape: []int64{7 * 10, 33}, Chunks: []int32{10, 12}, Blocks: []int32{5, 12},
+		p := cblosc.ArrayParams{Shape: []int64{7 * 10, 33}, ChunkShape: []int32{10, 12}, Blocks: []int32{5, 12},
 			Storage: cblosc.Storage{Contiguous: rapid.Bool().Draw(t, "contiguous"), CParams: drawCParams(t, item)}}
 		own, err := os.MkdirTemp(dir, "")
 		require.NoError(t, err)
@@ -148,7 +148,7 @@ func TestArrayWriter_unchanged(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.b2nd")
 			cp := cblosc.DefaultCParams()
 			cp.TypeSize = 4
-			zerosArray(t, path, cblosc.ArrayParams{Shape: []int64{70, 33}, Chunks: []int32{10, 12}, Blocks: []int32{5, 12},
+			zerosArray(t, path, cblosc.ArrayParams{Shape: []int64{70, 33}, ChunkShape: []int32{10, 12}, Blocks: []int32{5, 12},
 				Storage: cblosc.Storage{Contiguous: contiguous, CParams: cp}})
 			before := files(t, path)
 			for _, durable := range []bool{false, true} {
@@ -169,7 +169,7 @@ func TestArrayWriterRegions(t *testing.T) {
 		shape, chunks, blocks := drawGrid(t)
 		item := itemSizes.Draw(t, "item")
 		sparse, durable := rapid.Bool().Draw(t, "sparse"), rapid.Bool().Draw(t, "durable")
-		p := cblosc.ArrayParams{Shape: shape, Chunks: chunks, Blocks: blocks, Storage: cblosc.Storage{Contiguous: !sparse, CParams: drawCParams(t, item)}}
+		p := cblosc.ArrayParams{Shape: shape, ChunkShape: chunks, Blocks: blocks, Storage: cblosc.Storage{Contiguous: !sparse, CParams: drawCParams(t, item)}}
 		for _, f := range p.Storage.CParams.Filters {
 			if f.ID == cblosc.TruncPrec {
 				t.Skip("not what was written")
@@ -251,7 +251,7 @@ func TestArrayWriterRows(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "a.b2nd")
 				data := ramp(4*60*7, 3)
 				first := 4 * 20 * 7
-				p := cblosc.ArrayParams{Shape: []int64{20, 7}, Chunks: []int32{10, 5}, Blocks: []int32{5, 5}, Storage: cblosc.Storage{Path: path, Contiguous: !sparse, CParams: cp}}
+				p := cblosc.ArrayParams{Shape: []int64{20, 7}, ChunkShape: []int32{10, 5}, Blocks: []int32{5, 5}, Storage: cblosc.Storage{Path: path, Contiguous: !sparse, CParams: cp}}
 				a, err := cblosc.CreateArrayFrom(&p, data[:first])
 				require.NoError(t, err)
 				require.NoError(t, a.Close())
@@ -289,7 +289,7 @@ func TestArrayWriterRows(t *testing.T) {
 				got := make([]byte, 4*59*7)
 				require.NoError(t, a.ReadAll(got))
 				require.Equal(t, data[:len(got)], got)
-				require.NoError(t, a.Insert(data[4*59*7:], 0, 59))
+				require.NoError(t, a.Insert(0, 59, data[4*59*7:]))
 				got = make([]byte, 4*60*7)
 				require.NoError(t, a.ReadAll(got))
 				require.Equal(t, data, got)
@@ -311,7 +311,7 @@ func TestArrayWriterChunks(t *testing.T) {
 	cp := cblosc.DefaultCParams()
 	cp.TypeSize = 4
 	path := filepath.Join(t.TempDir(), "to.b2nd")
-	zerosArray(t, path, cblosc.ArrayParams{Shape: []int64{30, 30}, Chunks: []int32{10, 10}, Blocks: []int32{5, 10}, Storage: cblosc.Storage{Contiguous: true, CParams: cp}})
+	zerosArray(t, path, cblosc.ArrayParams{Shape: []int64{30, 30}, ChunkShape: []int32{10, 10}, Blocks: []int32{5, 10}, Storage: cblosc.Storage{Contiguous: true, CParams: cp}})
 	w, err := frameio.WriteArray(path, nil)
 	require.NoError(t, err)
 	for _, i := range []int64{8, 3, 4, 0} {
@@ -353,7 +353,7 @@ func TestArrayWriterRefuses(t *testing.T) {
 	cp := cblosc.DefaultCParams()
 	cp.TypeSize = 4
 	path := filepath.Join(t.TempDir(), "a.b2nd")
-	p := cblosc.ArrayParams{Shape: []int64{20, 7}, Chunks: []int32{10, 5}, Blocks: []int32{5, 5}, Storage: cblosc.Storage{Contiguous: true, CParams: cp}}
+	p := cblosc.ArrayParams{Shape: []int64{20, 7}, ChunkShape: []int32{10, 5}, Blocks: []int32{5, 5}, Storage: cblosc.Storage{Contiguous: true, CParams: cp}}
 	zerosArray(t, path, p)
 	before := files(t, path)
 	w, err := frameio.WriteArray(path, nil)

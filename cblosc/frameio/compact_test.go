@@ -150,7 +150,7 @@ func TestCompact(t *testing.T) {
 	t.Run("array", func(t *testing.T) {
 		for _, create := range []func(*cblosc.ArrayParams) (*cblosc.Array, error){cblosc.CreateArray, caterva.Create} {
 			path := filepath.Join(t.TempDir(), "array")
-			p := cblosc.ArrayParams{Shape: []int64{50, 40}, Chunks: []int32{16, 16}, Blocks: []int32{8, 8},
+			p := cblosc.ArrayParams{Shape: []int64{50, 40}, ChunkShape: []int32{16, 16}, Blocks: []int32{8, 8},
 				Storage: cblosc.Storage{Contiguous: true, CParams: cblosc.DefaultCParams()}}
 			p.Storage.CParams.TypeSize = 8
 			p.Storage.Path = path

@@ -67,7 +67,7 @@ func ExampleArray_ReadRegion() {
 	p := cblosc.DefaultCParams()
 	p.TypeSize = 1
 	w, err := cblosc.CreateArray(&cblosc.ArrayParams{
-		Shape: []int64{3, 4}, Chunks: []int32{2, 2}, Blocks: []int32{1, 2}, DType: "|u1",
+		Shape: []int64{3, 4}, ChunkShape: []int32{2, 2}, Blocks: []int32{1, 2}, DType: "|u1",
 		Storage: cblosc.Storage{Path: path, Contiguous: true, CParams: p},
 	})
 	if err != nil {

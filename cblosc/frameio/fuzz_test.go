@@ -36,7 +36,7 @@ func FuzzFrame(f *testing.F) {
 	for _, codec := range cblosc.Codecs() {
 		p.Codec = codec
 		name := filepath.Join(dir, codec.String())
-		a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{30, 20}, Chunks: []int32{12, 9}, Blocks: []int32{5, 3},
+		a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{30, 20}, ChunkShape: []int32{12, 9}, Blocks: []int32{5, 3},
 			Storage: cblosc.Storage{Path: name, Contiguous: true, CParams: p}})
 		require.NoError(f, err)
 		require.NoError(f, a.WriteRegion(ramp(20*20*4, 3), []int64{5, 0}, []int64{20, 20}))

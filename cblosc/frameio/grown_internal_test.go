@@ -220,7 +220,7 @@ func TestArray_durableStopped(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "array")
 			x, err := cblosc.CreateArray(&cblosc.ArrayParams{
 				Storage: cblosc.Storage{Path: path, Contiguous: true, CParams: cp},
-				Shape:   []int64{rows, columns}, Chunks: []int32{chunkRows, 16}, Blocks: []int32{2, 8}, DType: "<i8",
+				Shape:   []int64{rows, columns}, ChunkShape: []int32{chunkRows, 16}, Blocks: []int32{2, 8}, DType: "<i8",
 			})
 			require.NoError(t, err)
 			require.NoError(t, x.WriteRegion(old[:rows*columns*8], []int64{0, 0}, []int64{rows, columns}))

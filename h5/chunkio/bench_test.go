@@ -41,7 +41,7 @@ func benchFile(b *testing.B, filters ...h5.Filter) (path string, src []byte) {
 	path = filepath.Join(b.TempDir(), "x.h5")
 	src = field(benchShape...)
 	f := create(b, path)
-	d, err := f.Root().CreateDataset("d", f4, h5.SimpleSpace(benchShape...), &h5.DatasetOptions{Chunks: benchChunks, Filters: filters})
+	d, err := f.Root().CreateDataset("d", f4, h5.SimpleSpace(benchShape...), &h5.DatasetOptions{ChunkShape: benchChunks, Filters: filters})
 	require.NoError(b, err)
 	require.NoError(b, d.WriteRegion(src, f4, all(benchShape...)))
 	require.NoError(b, f.Close())
@@ -102,7 +102,7 @@ func BenchmarkReadSlice(b *testing.B) {
 	shape, chunks := []int64{128, 256, 256}, []int64{64, 128, 128} // chunks of 4 MiB
 	src := field(shape...)
 	f := create(b, path)
-	d, err := f.Root().CreateDataset("d", f4, h5.SimpleSpace(shape...), &h5.DatasetOptions{Chunks: chunks, Filters: blosc2Filter(5)})
+	d, err := f.Root().CreateDataset("d", f4, h5.SimpleSpace(shape...), &h5.DatasetOptions{ChunkShape: chunks, Filters: blosc2Filter(5)})
 	require.NoError(b, err)
 	_, err = chunkio.Write(context.Background(), d, src, f4, all(shape...), nil)
 	require.NoError(b, err)
@@ -141,7 +141,7 @@ func BenchmarkWrite(b *testing.B) {
 				stored := int64(0)
 				for b.Loop() {
 					f := create(b, path)
-					d, err := f.Root().CreateDataset("d", f4, h5.SimpleSpace(benchShape...), &h5.DatasetOptions{Chunks: benchChunks, Filters: p.filters})
+					d, err := f.Root().CreateDataset("d", f4, h5.SimpleSpace(benchShape...), &h5.DatasetOptions{ChunkShape: benchChunks, Filters: p.filters})
 					require.NoError(b, err)
 					_, err = chunkio.Write(context.Background(), d, src, f4, all(benchShape...), &h.o)
 					require.NoError(b, err)

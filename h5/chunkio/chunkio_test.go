@@ -121,7 +121,7 @@ func draw(r *rapid.T) drawn {
 		}
 	}
 	c.filters = ways[rapid.SampledFrom(names).Draw(r, "filters")]
-	c.options = h5.DatasetOptions{Chunks: c.chunks, Filters: c.filters, PlainEdges: rapid.IntRange(0, 3).Draw(r, "edges") == 0}
+	c.options = h5.DatasetOptions{ChunkShape: c.chunks, Filters: c.filters, PlainEdges: rapid.IntRange(0, 3).Draw(r, "edges") == 0}
 	if c.dt.Class != h5.Compound {
 		switch rapid.IntRange(0, 3).Draw(r, "fill") {
 		case 1:
@@ -323,7 +323,7 @@ func TestReader_Tools(t *testing.T) {
 	f := create(t, path)
 	i4 := h5.Int(4, h5.BigEndian)
 	src := bytesLike(4*300*200, 1)
-	o := &h5.DatasetOptions{Chunks: []int64{64, 64}, Filters: []h5.Filter{h5.Shuffle(), h5.Deflate(6), h5.Fletcher32()}}
+	o := &h5.DatasetOptions{ChunkShape: []int64{64, 64}, Filters: []h5.Filter{h5.Shuffle(), h5.Deflate(6), h5.Fletcher32()}}
 	for _, name := range []string{"ours", "theirs"} {
 		d, err := f.Root().CreateDataset(name, i4, h5.SimpleSpace(300, 200), o)
 		require.NoError(t, err)
@@ -358,7 +358,7 @@ func TestWrite_reproducible(t *testing.T) {
 	for workers := 1; workers <= 5; workers++ {
 		path := filepath.Join(t.TempDir(), "x.h5")
 		f := create(t, path)
-		d, err := f.Root().CreateDataset("d", f8, h5.SimpleSpace(5000), &h5.DatasetOptions{Chunks: []int64{77}, Filters: []h5.Filter{h5.Shuffle(), h5.Deflate(3)}})
+		d, err := f.Root().CreateDataset("d", f8, h5.SimpleSpace(5000), &h5.DatasetOptions{ChunkShape: []int64{77}, Filters: []h5.Filter{h5.Shuffle(), h5.Deflate(3)}})
 		require.NoError(t, err)
 		_, err = chunkio.Write(context.Background(), d, src, f8, all(5000), &chunkio.Options{Workers: workers})
 		require.NoError(t, err)
@@ -377,7 +377,7 @@ func TestReader_Unsupported(t *testing.T) {
 	f := create(t, path)
 	defer f.Close()
 	i4 := h5.Int(4, h5.LittleEndian)
-	deflate := &h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{h5.Deflate(6)}}
+	deflate := &h5.DatasetOptions{ChunkShape: []int64{10}, Filters: []h5.Filter{h5.Deflate(6)}}
 	dataset := func(name string, dt h5.Datatype, o *h5.DatasetOptions) *h5.Dataset {
 		d, err := f.Root().CreateDataset(name, dt, h5.SimpleSpace(100), o)
 		require.NoError(t, err)
@@ -401,8 +401,8 @@ func TestReader_Unsupported(t *testing.T) {
 		{"steps", chunked, i4, h5.Region{Start: []int64{0}, Count: []int64{50}, Stride: []int64{2}}, nil, 200, ""},
 		{"floats of 16 bits, in another order", dataset("half", h5.IEEEFloat(2, h5.BigEndian), deflate), h5.IEEEFloat(2, h5.LittleEndian), all(100), nil, 200, ""},
 		{"memory", chunked, i4, all(100), &chunkio.Options{Memory: 100}, 400, "of memory, 100 are allowed"},
-		{"library's filter", dataset("nbit", i4, &h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{h5.Nbit()}}), i4, all(100), nil, 400, "filter 5"},
-		{"library's other filter", dataset("scaleoffset", i4, &h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{h5.ScaleOffsetInt(0)}}), i4, all(100), nil, 400, "filter 6"},
+		{"library's filter", dataset("nbit", i4, &h5.DatasetOptions{ChunkShape: []int64{10}, Filters: []h5.Filter{h5.Nbit()}}), i4, all(100), nil, 400, "filter 5"},
+		{"library's other filter", dataset("scaleoffset", i4, &h5.DatasetOptions{ChunkShape: []int64{10}, Filters: []h5.Filter{h5.ScaleOffsetInt(0)}}), i4, all(100), nil, 400, "filter 6"},
 		{"no elements", chunked, i4, all(0), nil, 0, "no elements"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -418,7 +418,7 @@ func TestReader_Unsupported(t *testing.T) {
 			require.Equal(t, values, got)
 		})
 	}
-	s, err := chunkio.Write(ctx, dataset("plain", i4, &h5.DatasetOptions{Chunks: []int64{10}}), src, i4, all(100), nil)
+	s, err := chunkio.Write(ctx, dataset("plain", i4, &h5.DatasetOptions{ChunkShape: []int64{10}}), src, i4, all(100), nil)
 	require.NoError(t, err)
 	require.Contains(t, s.Fallback, "no filters")
 
@@ -465,7 +465,7 @@ func TestRead_withoutLock(t *testing.T) {
 			c.Creation, c.Access = &creation, &access
 			f, err := h5.Create(path, &c)
 			require.NoError(t, err)
-			d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(1000), &h5.DatasetOptions{Chunks: []int64{25}, Filters: []h5.Filter{h5.Shuffle(), h5.Deflate(4)}})
+			d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(1000), &h5.DatasetOptions{ChunkShape: []int64{25}, Filters: []h5.Filter{h5.Shuffle(), h5.Deflate(4)}})
 			require.NoError(t, err)
 			_, err = chunkio.Write(ctx, d, src, i4, all(1000), nil)
 			require.NoError(t, err)
@@ -503,7 +503,7 @@ func TestRead_movedChunks(t *testing.T) {
 		c.Creation = &creation
 		f, err := h5.Create(path, &c)
 		require.NoError(t, err)
-		d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(1000), &h5.DatasetOptions{Chunks: []int64{25}, Filters: []h5.Filter{h5.Deflate(4)}})
+		d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(1000), &h5.DatasetOptions{ChunkShape: []int64{25}, Filters: []h5.Filter{h5.Deflate(4)}})
 		require.NoError(t, err)
 		_, err = chunkio.Write(ctx, d, src, i4, all(1000), nil)
 		require.NoError(t, err)
@@ -533,7 +533,7 @@ func TestMemory(t *testing.T) {
 	f := create(t, path)
 	defer f.Close()
 	i4, ctx := h5.Int(4, h5.LittleEndian), context.Background()
-	d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(64, 1024), &h5.DatasetOptions{Chunks: []int64{1, 1024}, Filters: []h5.Filter{h5.Deflate(4)}})
+	d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(64, 1024), &h5.DatasetOptions{ChunkShape: []int64{1, 1024}, Filters: []h5.Filter{h5.Deflate(4)}})
 	require.NoError(t, err)
 	src, got := bytesLike(4*64*1024, 1), make([]byte, 4*64*1024)
 	last := 0
@@ -609,7 +609,7 @@ func TestWriter_Slabs(t *testing.T) {
 			if tt.r.Stride != nil {
 				o.Memory = row * 4
 			}
-			d, err := f.Root().CreateDataset(name, tt.stored, h5.SimpleSpace(64, 8), &h5.DatasetOptions{Chunks: []int64{8, 8}, Filters: []h5.Filter{h5.Deflate(1)}})
+			d, err := f.Root().CreateDataset(name, tt.stored, h5.SimpleSpace(64, 8), &h5.DatasetOptions{ChunkShape: []int64{8, 8}, Filters: []h5.Filter{h5.Deflate(1)}})
 			require.NoError(t, err)
 			defer d.Close()
 			src := make([]byte, tt.r.NumElems()*int64(tt.mem.Size))
@@ -651,7 +651,7 @@ func TestReader_OtherFiles(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, f.Root().LinkExternal("link", "far.h5", "/d"))
 		}
-		d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(1000), &h5.DatasetOptions{Chunks: []int64{100}, Filters: []h5.Filter{h5.Deflate(6)}})
+		d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(1000), &h5.DatasetOptions{ChunkShape: []int64{100}, Filters: []h5.Filter{h5.Deflate(6)}})
 		require.NoError(t, err)
 		values := make([]byte, 4000)
 		if name == "far.h5" {
@@ -691,7 +691,7 @@ func TestRefused(t *testing.T) {
 	f := create(t, path)
 	defer f.Close()
 	i4 := h5.Int(4, h5.LittleEndian)
-	d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(100), &h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{h5.Deflate(6)}})
+	d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(100), &h5.DatasetOptions{ChunkShape: []int64{10}, Filters: []h5.Filter{h5.Deflate(6)}})
 	require.NoError(t, err)
 	ctx := context.Background()
 	for _, tt := range []struct {
@@ -750,7 +750,7 @@ func TestRead_chunkOutside(t *testing.T) {
 	f, err := h5.Create(path, &h5.CreateOptions{Low: h5.Earliest, High: h5.LatestFormat})
 	require.NoError(t, err)
 	level, i4 := 1, h5.Int(4, h5.LittleEndian)
-	d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(10), &h5.DatasetOptions{Chunks: []int64{2}, Deflate: &level})
+	d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(10), &h5.DatasetOptions{ChunkShape: []int64{2}, Deflate: &level})
 	require.NoError(t, err)
 	require.NoError(t, h5value.Write(d, []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, all(10)))
 	require.NoError(t, d.Close())
@@ -786,7 +786,7 @@ func TestReader_Cancel(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
 	f := create(t, path)
 	i4 := h5.Int(4, h5.LittleEndian)
-	d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(1000), &h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{h5.Deflate(6), h5.Fletcher32()}})
+	d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(1000), &h5.DatasetOptions{ChunkShape: []int64{10}, Filters: []h5.Filter{h5.Deflate(6), h5.Fletcher32()}})
 	require.NoError(t, err)
 	src := bytesLike(4000, 1)
 	for workers := 1; workers <= 3; workers++ {
@@ -854,7 +854,7 @@ func TestRead_chunkLength(t *testing.T) {
 	f := create(t, path)
 	i4, ctx := h5.Int(4, h5.LittleEndian), context.Background()
 	filters := []h5.Filter{h5.Shuffle(), h5.Deflate(6)}
-	d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(100), &h5.DatasetOptions{Chunks: []int64{10}, Filters: filters})
+	d, err := f.Root().CreateDataset("d", i4, h5.SimpleSpace(100), &h5.DatasetOptions{ChunkShape: []int64{10}, Filters: filters})
 	require.NoError(t, err)
 	src := bytesLike(400, 1)
 	_, err = chunkio.Write(ctx, d, src, i4, all(100), nil)
@@ -903,7 +903,7 @@ func TestShortChunks(t *testing.T) {
 		for _, filters := range [][]h5.Filter{{c}, {h5.Shuffle(), c}, {c, h5.Fletcher32()}} {
 			name := fmt.Sprint(len(names))
 			names = append(names, name)
-			d, err := f.Root().CreateDataset(name, i4, h5.SimpleSpace(2000), &h5.DatasetOptions{Chunks: []int64{1000}, Filters: filters})
+			d, err := f.Root().CreateDataset(name, i4, h5.SimpleSpace(2000), &h5.DatasetOptions{ChunkShape: []int64{1000}, Filters: filters})
 			require.NoError(t, err)
 			info, err := d.Info()
 			require.NoError(t, err)
@@ -945,7 +945,7 @@ func TestReader_ChunkParts(t *testing.T) {
 	f4 := h5.IEEEFloat(4, h5.LittleEndian)
 	shape := []int64{60, 64, 128}
 	d, err := f.Root().CreateDataset("d", f4, h5.SimpleSpace(shape...), &h5.DatasetOptions{
-		Chunks: []int64{30, 64, 128}, Filters: []h5.Filter{{ID: filter.IDBlosc2, Values: []uint32{0, 0, 0, 0, 5, 1, 5}}},
+		ChunkShape: []int64{30, 64, 128}, Filters: []h5.Filter{{ID: filter.IDBlosc2, Values: []uint32{0, 0, 0, 0, 5, 1, 5}}},
 	})
 	require.NoError(t, err)
 	src := bytesLike(4*60*64*128, 1)
@@ -978,7 +978,7 @@ func TestManyGoroutines(t *testing.T) {
 	i8 := h5.Int(8, h5.BigEndian)
 	src := bytesLike(8*64*64, 4)
 	for i, filters := range [][]h5.Filter{{h5.Shuffle(), h5.Deflate(2)}, {{ID: filter.IDBlosc2, Values: []uint32{0, 512, 0, 0, 5, 1, 1}}}} {
-		d, err := f.Root().CreateDataset(fmt.Sprint(i), i8, h5.SimpleSpace(64, 64), &h5.DatasetOptions{Chunks: []int64{16, 16}, Filters: filters})
+		d, err := f.Root().CreateDataset(fmt.Sprint(i), i8, h5.SimpleSpace(64, 64), &h5.DatasetOptions{ChunkShape: []int64{16, 16}, Filters: filters})
 		require.NoError(t, err)
 		// The writers use different chunks.
 		var g sync.WaitGroup

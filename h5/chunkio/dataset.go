@@ -102,7 +102,7 @@ func describe(d *h5.Dataset, exact bool) (*dataset, error) {
 	case !info.Datatype.Plain():
 		set.why = "elements that are more than their bytes"
 		return set, nil
-	case len(info.Chunks) >= h5.MaxRank: // see docs/defects.md
+	case len(info.ChunkShape) >= h5.MaxRank: // see docs/defects.md
 		set.why = "too many dimensions"
 		return set, nil
 	}
@@ -118,7 +118,7 @@ func describe(d *h5.Dataset, exact bool) (*dataset, error) {
 		return set, nil
 	}
 	n := int64(set.item)
-	for i, c := range info.Chunks {
+	for i, c := range info.ChunkShape {
 		if n *= c; n > math.MaxInt32 {
 			set.why = "chunks of more than 2 GiB"
 			return set, nil
@@ -133,7 +133,7 @@ func describe(d *h5.Dataset, exact bool) (*dataset, error) {
 	}
 	set.chunkBytes = int(n)
 	set.bound = set.pipeline.Bound(set.chunkBytes)
-	set.strides = boxes.Strides(info.Chunks, set.item)
+	set.strides = boxes.Strides(info.ChunkShape, set.item)
 	return set, nil
 }
 
@@ -192,13 +192,13 @@ func (s *dataset) readIndex(d *h5.Dataset) (*index, error) {
 	} else {
 		x.dense = make([]entry, s.total)
 	}
-	for c, err := range d.Chunks() {
+	for c, err := range d.StoredChunks() {
 		if err != nil {
 			return nil, err
 		}
 		number, inside := int64(0), true
 		for i, at := range c.Offset {
-			k := at / s.info.Chunks[i]
+			k := at / s.info.ChunkShape[i]
 			inside = inside && at >= 0 && k < s.grid[i] // negative: 2^63 and more, in a corrupt file
 			number = number*s.grid[i] + k
 		}

@@ -24,7 +24,7 @@ func Example() {
 	defer f.Close()
 	u1 := h5.Uint(1, h5.LittleEndian)
 	d, err := f.Root().CreateDataset("d", u1, h5.SimpleSpace(4, 6), &h5.DatasetOptions{
-		Chunks: []int64{2, 3}, Filters: []h5.Filter{h5.Deflate(6)},
+		ChunkShape: []int64{2, 3}, Filters: []h5.Filter{h5.Deflate(6)},
 	})
 	if err != nil {
 		log.Fatal(err)

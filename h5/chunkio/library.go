@@ -27,9 +27,9 @@ func (c *call) slabs(ctx context.Context, move func([]byte, h5.Datatype, h5.Regi
 		stride = max(c.r.Stride[0], 1)
 	}
 	inChunk := int64(1) // maximum number of steps in one chunk
-	if c.set != nil && len(c.set.info.Chunks) == rank {
+	if c.set != nil && len(c.set.info.ChunkShape) == rank {
 		// Use whole chunks, because libhdf5 decodes a chunk for each slab that touches it.
-		inChunk = max(c.set.info.Chunks[0]/stride, 1)
+		inChunk = max(c.set.info.ChunkShape[0]/stride, 1)
 		rows = max(rows-rows%inChunk, inChunk)
 	}
 	if rows = max(rows, 1); rows >= c.r.Count[0] {

@@ -18,7 +18,7 @@ type plan struct {
 func newPlan(set *dataset, combs []comb, item int) *plan {
 	p := &plan{set: set, combs: combs, chunks: 1}
 	shape := make([]int64, len(combs))
-	for i, c := range set.info.Chunks {
+	for i, c := range set.info.ChunkShape {
 		combs[i].over(c)
 		p.chunks *= combs[i].touched
 		shape[i] = combs[i].elements()
@@ -61,7 +61,7 @@ func (p *plan) at(k int64, q *piece) {
 		q.offset[i] = c.at(k % c.touched) // in chunks; converted to elements below
 		k /= c.touched
 	}
-	for i, c := range set.info.Chunks {
+	for i, c := range set.info.ChunkShape {
 		q.number = q.number*set.grid[i] + q.offset[i]
 		q.offset[i] *= c
 		left := set.info.Space.Dims[i] - q.offset[i]

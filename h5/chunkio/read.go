@@ -244,7 +244,7 @@ func (r *reader) partOfFile(dst []byte, e entry) error {
 // part copies the elements decoded by decode into dst, in the caller's byte order.
 func (r *reader) part(dst []byte, decode func(to []byte, p filter.Part) error) error {
 	c, q := r.c, r.q
-	part := filter.Part{Shape: c.set.info.Chunks, Start: q.start, Count: q.span, Strides: c.plan.strides, Item: c.set.item}
+	part := filter.Part{Shape: c.set.info.ChunkShape, Start: q.start, Count: q.span, Strides: c.plan.strides, Item: c.set.item}
 	if !q.steps && !c.swap.needed() {
 		return decode(dst, part)
 	}

@@ -29,7 +29,7 @@ func TestRead_wholeChunks(t *testing.T) {
 	for name, filters := range map[string][]h5.Filter{
 		"deflate": {h5.Shuffle(), h5.Deflate(1)}, "blosc2": {{ID: filter.IDBlosc2, Values: []uint32{0, 0, 0, 0, 5, 1, 1}}}, "lz4": {{ID: filter.IDLZ4}},
 	} {
-		d, err := f.Root().CreateDataset(name, be, h5.SimpleSpace(32, 16), &h5.DatasetOptions{Chunks: []int64{8, 16}, Filters: filters})
+		d, err := f.Root().CreateDataset(name, be, h5.SimpleSpace(32, 16), &h5.DatasetOptions{ChunkShape: []int64{8, 16}, Filters: filters})
 		require.NoError(t, err)
 		require.NoError(t, d.WriteRegion(src, be, h5.Region{Start: []int64{0, 0}, Count: []int64{32, 16}}))
 		for _, tt := range []struct {
@@ -68,7 +68,7 @@ func TestTooManyLoops(t *testing.T) {
 	of := func(n int64, rank int) []int64 { return slices.Repeat([]int64{n}, rank) }
 	for rank, want := range map[int]string{16: "", 17: "a region with steps between blocks in too many dimensions"} {
 		d, err := f.Root().CreateDataset(fmt.Sprint(rank), h5.Int(1, h5.LittleEndian), h5.SimpleSpace(of(5, rank)...), &h5.DatasetOptions{
-			Chunks: of(1, rank), Filters: []h5.Filter{h5.Deflate(1)},
+			ChunkShape: of(1, rank), Filters: []h5.Filter{h5.Deflate(1)},
 		})
 		require.NoError(t, err)
 		r := h5.Region{Start: of(0, rank), Count: of(2, rank), Stride: of(3, rank), Block: of(2, rank)}

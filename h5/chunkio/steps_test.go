@@ -50,7 +50,7 @@ func TestSteps(t *testing.T) {
 			reg.Start, reg.Count = append(reg.Start, start), append(reg.Count, count)
 			reg.Stride, reg.Block = append(reg.Stride, stride), append(reg.Block, block)
 		}
-		d, err := f.Root().CreateDataset(fmt.Sprint(n), i4, h5.SimpleSpace(shape...), &h5.DatasetOptions{Chunks: chunks, Filters: []h5.Filter{h5.Deflate(1)}})
+		d, err := f.Root().CreateDataset(fmt.Sprint(n), i4, h5.SimpleSpace(shape...), &h5.DatasetOptions{ChunkShape: chunks, Filters: []h5.Filter{h5.Deflate(1)}})
 		require.NoError(r, err)
 		defer d.Close()
 		values := func(n int64, first byte) []byte {
@@ -113,7 +113,7 @@ func TestRead_filterSteps(t *testing.T) {
 	f4, ctx := h5.IEEEFloat(4, h5.BigEndian), context.Background()
 	shape := []int64{60, 64, 128}
 	d, err := f.Root().CreateDataset("d", f4, h5.SimpleSpace(shape...), &h5.DatasetOptions{
-		Chunks: []int64{30, 64, 128}, Filters: []h5.Filter{{ID: filter.IDBlosc2, Values: []uint32{0, 0, 0, 0, 5, 1, 5}}},
+		ChunkShape: []int64{30, 64, 128}, Filters: []h5.Filter{{ID: filter.IDBlosc2, Values: []uint32{0, 0, 0, 0, 5, 1, 5}}},
 	})
 	require.NoError(t, err)
 	_, err = chunkio.Write(ctx, d, bytesLike(4*60*64*128, 1), f4, all(shape...), nil)

@@ -60,7 +60,7 @@ func everything(t testing.TB) *h5.File {
 	require.NoError(t, h5value.Write(numbers, values, h5.All))
 	floats := make("floats", h5.IEEEFloat(8, h5.LittleEndian), h5.SimpleSpace(9), nil)
 	require.NoError(t, h5value.Write(floats, []float64{0, -0.5, 1e6, 123456789, 1e-5, 0.0001, 1e300, 1.0 / 3, 999999.5}, h5.All))
-	make("grows", h5.Uint(1, h5.LittleEndian), h5.Dataspace{Kind: h5.Simple, Dims: []int64{2}, MaxDims: []int64{h5.Unlimited}}, &h5.DatasetOptions{Chunks: []int64{2}})
+	make("grows", h5.Uint(1, h5.LittleEndian), h5.Dataspace{Kind: h5.Simple, Dims: []int64{2}, MaxDims: []int64{h5.Unlimited}}, &h5.DatasetOptions{ChunkShape: []int64{2}})
 	make("null", h5.Int(4, 0), h5.NullSpace(), nil)
 	make("one", h5value.Bool(), h5.ScalarSpace(), nil)
 	texts := make("texts", h5.VariableString(h5.UTF8), h5.SimpleSpace(3), nil)

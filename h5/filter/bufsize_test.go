@@ -111,7 +111,7 @@ func TestBufferSizes(t *testing.T) {
 			}
 			for of, src := range sources {
 				about := fmt.Sprint(id, " ", name, " ", of)
-				d, err := f.Root().CreateDataset(about, kind, h5.SimpleSpace(dims...), &h5.DatasetOptions{Chunks: chunks, Filters: []h5.Filter{
+				d, err := f.Root().CreateDataset(about, kind, h5.SimpleSpace(dims...), &h5.DatasetOptions{ChunkShape: chunks, Filters: []h5.Filter{
 					{ID: spy, Values: []uint32{0}}, h5.Shuffle(), {ID: spy, Values: []uint32{1}}, {ID: id, Values: values}, {ID: spy, Values: []uint32{2}},
 					h5.Fletcher32(), {ID: spy, Values: []uint32{3}}, h5.Shuffle(), {ID: spy, Values: []uint32{4}},
 				}})
@@ -181,7 +181,7 @@ func TestPipeline_bufferSizes(t *testing.T) {
 	defer func() { require.NoError(t, f.Close()) }()
 	kind, src := h5.Int(4, h5.LittleEndian), data(4*100, 1)
 	no := []uint32{0, 0, 0, 0, 5, 1, 99} // invalid codec
-	d, err := f.Root().CreateDataset("d", kind, h5.SimpleSpace(100), &h5.DatasetOptions{Chunks: []int64{50}, Filters: []h5.Filter{
+	d, err := f.Root().CreateDataset("d", kind, h5.SimpleSpace(100), &h5.DatasetOptions{ChunkShape: []int64{50}, Filters: []h5.Filter{
 		{ID: spy, Values: []uint32{0}}, {ID: filter.IDBlosc2, Name: "unchecked", Optional: true, Values: no}, {ID: spy, Values: []uint32{1}}, h5.Fletcher32(),
 	}})
 	require.NoError(t, err)
@@ -201,7 +201,7 @@ func TestPipeline_bufferSizes(t *testing.T) {
 	}
 	d, err = f.Root().OpenDataset("d")
 	require.NoError(t, err)
-	for c, err := range d.Chunks() {
+	for c, err := range d.StoredChunks() {
 		require.NoError(t, err)
 		require.EqualValues(t, 2, c.FilterMask)
 	}

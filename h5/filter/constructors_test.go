@@ -35,7 +35,7 @@ func TestConstructors(t *testing.T) {
 	all := constructed()
 	all["bitshuffle"] = filter.BitShuffle() // does not compress
 	for name, step := range all {
-		d, err := f.Root().CreateDataset(name, kind, h5.SimpleSpace(60, 50), &h5.DatasetOptions{Chunks: []int64{30, 50}, Filters: []h5.Filter{step}})
+		d, err := f.Root().CreateDataset(name, kind, h5.SimpleSpace(60, 50), &h5.DatasetOptions{ChunkShape: []int64{30, 50}, Filters: []h5.Filter{step}})
 		require.NoError(t, err, name)
 		require.NoError(t, d.WriteRegion(src, kind, region(60, 50)), name)
 		require.NoError(t, d.Close())
@@ -56,7 +56,7 @@ func TestConstructors(t *testing.T) {
 		if name != "bitshuffle" {
 			require.Less(t, info.StorageBytes, int64(len(src)), name)
 		}
-		for c, err := range d.Chunks() {
+		for c, err := range d.StoredChunks() {
 			require.NoError(t, err)
 			require.Zero(t, c.FilterMask, name)
 		}
@@ -104,7 +104,7 @@ with h5py.File(sys.argv[1], 'w') as f:
 		want, err := d.Info()
 		require.NoError(t, err)
 		d, err = ours.Root().CreateDataset(name, h5.IEEEFloat(4, h5.LittleEndian), h5.SimpleSpace(60, 50),
-			&h5.DatasetOptions{Chunks: []int64{30, 50}, Filters: []h5.Filter{all[name]}})
+			&h5.DatasetOptions{ChunkShape: []int64{30, 50}, Filters: []h5.Filter{all[name]}})
 		require.NoError(t, err)
 		got, err := d.Info()
 		require.NoError(t, err)
@@ -146,7 +146,7 @@ func TestConstructors_invalid(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			create := func(step h5.Filter) error {
 				_, err := f.Root().CreateDataset(fmt.Sprint(name, step.Name), h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8),
-					&h5.DatasetOptions{Chunks: []int64{8}, Filters: []h5.Filter{step}})
+					&h5.DatasetOptions{ChunkShape: []int64{8}, Filters: []h5.Filter{step}})
 				return err
 			}
 			err := create(step)

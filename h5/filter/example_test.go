@@ -28,7 +28,7 @@ func Example() {
 		"blosc2": {filter.Blosc2(cblosc.Zstd, 5, cblosc.BitShuffle)},
 	} {
 		d, err := f.Root().CreateDataset(name, h5.IEEEFloat(8, h5.LittleEndian), h5.SimpleSpace(10_000),
-			&h5.DatasetOptions{Chunks: []int64{2000}, Filters: filters})
+			&h5.DatasetOptions{ChunkShape: []int64{2000}, Filters: filters})
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -37,8 +37,8 @@ func Example() {
 		}
 	}
 	_, err = f.Root().CreateDataset("bad", h5.Int(1, h5.LittleEndian), h5.SimpleSpace(100),
-		&h5.DatasetOptions{Chunks: []int64{10}, Filters: []h5.Filter{filter.Zstd(99)}})
+		&h5.DatasetOptions{ChunkShape: []int64{10}, Filters: []h5.Filter{filter.Zstd(99)}})
 	fmt.Println(err)
-	// Output:
-	// h5: create dataset /bad: invalid parameter: filter 32015 with values [99]: level 99, want -131072 to 22
+	// Output: h5: create dataset /bad: invalid parameter: filter 32015 with values [99]: level 99,
+	// want -131072 to 22
 }

@@ -283,7 +283,7 @@ func TestPipeline_ChecksumFirst(t *testing.T) {
 	for _, id := range []int{filter.IDBZip2, filter.IDBlosc, filter.IDLZ4, filter.IDBitShuffle, filter.IDZstd, filter.IDBlosc2} {
 		for _, more := range [][]h5.Filter{nil, {h5.Fletcher32()}} {
 			filters := append([]h5.Filter{h5.Fletcher32(), {ID: id}}, more...)
-			d, err := f.Root().CreateDataset(fmt.Sprint(id, len(more)), i1, h5.SimpleSpace(1000), &h5.DatasetOptions{Chunks: []int64{1000}, Filters: filters})
+			d, err := f.Root().CreateDataset(fmt.Sprint(id, len(more)), i1, h5.SimpleSpace(1000), &h5.DatasetOptions{ChunkShape: []int64{1000}, Filters: filters})
 			require.NoError(t, err, id)
 			src, got := data(1000, 1), make([]byte, 1000)
 			all := h5.SimpleSpace(1000).All()

@@ -29,11 +29,11 @@ func chunksOf(t testing.TB, d *h5.Dataset, o filter.Options) int {
 	p, err := filter.New(info.Filters, o)
 	require.NoError(t, err)
 	size := info.Datatype.Size
-	for _, c := range info.Chunks {
+	for _, c := range info.ChunkShape {
 		size *= int(c)
 	}
 	seen := 0
-	for c, err := range d.Chunks() {
+	for c, err := range d.StoredChunks() {
 		require.NoError(t, err)
 		seen++
 		raw := make([]byte, c.Bytes)
@@ -44,8 +44,8 @@ func chunksOf(t testing.TB, d *h5.Dataset, o filter.Options) int {
 		count := make([]int64, len(c.Offset))
 		whole := true
 		for i := range count {
-			count[i] = min(info.Chunks[i], info.Space.Dims[i]-c.Offset[i])
-			whole = whole && count[i] == info.Chunks[i]
+			count[i] = min(info.ChunkShape[i], info.Space.Dims[i]-c.Offset[i])
+			whole = whole && count[i] == info.ChunkShape[i]
 		}
 		if !whole {
 			continue // the tests of chunkio cover partial chunks
@@ -70,7 +70,7 @@ func TestRegistered(t *testing.T) {
 			chunks := [][]int64{{300}, {16, 15}, {4, 7, 10}}[rank]
 			name := fmt.Sprintf("%d_%d", i, rank)
 			d, err := f.Root().CreateDataset(name, kind, h5.SimpleSpace(shape...), &h5.DatasetOptions{
-				Chunks: chunks, Filters: []h5.Filter{{ID: s.id, Optional: s.id == filter.IDLZF, Values: s.given}},
+				ChunkShape: chunks, Filters: []h5.Filter{{ID: s.id, Optional: s.id == filter.IDLZF, Values: s.given}},
 			})
 			require.NoError(t, err, s.name)
 			require.NoError(t, d.WriteRegion(src, kind, region(shape...)), s.name)
@@ -100,7 +100,7 @@ func TestCodec_LibraryReads(t *testing.T) {
 		shape, chunks := []int64{50, 40}, []int64{25, 10}
 		name := fmt.Sprint(i)
 		d, err := f.Root().CreateDataset(name, kind, h5.SimpleSpace(shape...), &h5.DatasetOptions{
-			Chunks: chunks, Filters: []h5.Filter{{ID: s.id, Optional: true, Values: s.given}},
+			ChunkShape: chunks, Filters: []h5.Filter{{ID: s.id, Optional: true, Values: s.given}},
 		})
 		require.NoError(t, err, s.name)
 		info, err := d.Info()
@@ -137,7 +137,7 @@ func TestBlosc_Contexts(t *testing.T) {
 			for shuffle := range uint32(3) {
 				at := fmt.Sprintf("data %d, codec %d, shuffle %d", i, codec, shuffle)
 				d, err := f.Root().CreateDataset(fmt.Sprintf("%d-%d-%d", i, codec, shuffle), kind, h5.SimpleSpace(1000), &h5.DatasetOptions{
-					Chunks: []int64{1000}, Filters: []h5.Filter{{ID: filter.IDBlosc, Values: []uint32{0, 0, 0, 0, 5, shuffle, codec}}}})
+					ChunkShape: []int64{1000}, Filters: []h5.Filter{{ID: filter.IDBlosc, Values: []uint32{0, 0, 0, 0, 5, shuffle, codec}}}})
 				require.NoError(t, err, at)
 				require.NoError(t, d.WriteRegion(src, kind, region(1000)), at)
 				plugin := make([]byte, 10000)
@@ -172,7 +172,7 @@ func TestExactDeflate(t *testing.T) {
 	kind := h5.IEEEFloat(4, h5.LittleEndian)
 	src := data(4000, 1)
 	for level := range 10 {
-		d, err := f.Root().CreateDataset(fmt.Sprint(level), kind, h5.SimpleSpace(1000), &h5.DatasetOptions{Chunks: []int64{1000}, Shuffle: true, Deflate: &level, Fletcher32: true})
+		d, err := f.Root().CreateDataset(fmt.Sprint(level), kind, h5.SimpleSpace(1000), &h5.DatasetOptions{ChunkShape: []int64{1000}, Shuffle: true, Deflate: &level, Fletcher32: true})
 		require.NoError(t, err)
 		require.NoError(t, d.WriteRegion(src, kind, region(1000)))
 		want := make([]byte, 10000)
@@ -210,7 +210,7 @@ func TestSzip(t *testing.T) {
 	for i, kind := range []h5.Datatype{h5.Uint(1, h5.LittleEndian), h5.Int(2, h5.BigEndian), h5.Int(4, h5.LittleEndian), h5.IEEEFloat(4, h5.BigEndian), h5.IEEEFloat(8, h5.LittleEndian)} {
 		for mask, pixels := range map[uint32]uint32{4: 16, 32: 8} { // entropy coding, nearest neighbour
 			d, err := f.Root().CreateDataset(fmt.Sprintf("%d_%d", i, mask), kind, h5.SimpleSpace(60, 64), &h5.DatasetOptions{
-				Chunks: []int64{30, 64}, Filters: []h5.Filter{{ID: filter.IDSzip, Optional: true, Values: []uint32{mask, pixels}}},
+				ChunkShape: []int64{30, 64}, Filters: []h5.Filter{{ID: filter.IDSzip, Optional: true, Values: []uint32{mask, pixels}}},
 			})
 			require.NoError(t, err)
 			src := make([]byte, 60*64*kind.Size)
@@ -302,7 +302,7 @@ func TestInterop_PeersRead(t *testing.T) {
 			for k, shape := range [][]int64{{1000}, {30, 44}, {9, 10, 11}} {
 				chunks := [][]int64{{256}, {10, 44}, {4, 5, 6}}[k]
 				d, err := f.Root().CreateDataset(fmt.Sprintf("d%d_%d_%d", i, j, k), kind, h5.SimpleSpace(shape...), &h5.DatasetOptions{
-					Chunks: chunks, Filters: []h5.Filter{{ID: s.id, Optional: true, Values: s.given}},
+					ChunkShape: chunks, Filters: []h5.Filter{{ID: s.id, Optional: true, Values: s.given}},
 				})
 				require.NoError(t, err, s.name)
 				n := int(region(shape...).NumElems()) * kind.Size
@@ -392,7 +392,7 @@ func TestDamagedChunk(t *testing.T) {
 	f, _ := newFile(t)
 	defer f.Close()
 	for _, id := range []int{filter.IDBlosc, filter.IDBlosc2, filter.IDLZF, filter.IDZstd, filter.IDLZ4, filter.IDBZip2} {
-		d, err := f.Root().CreateDataset(fmt.Sprint(id), h5.Int(4, h5.LittleEndian), h5.SimpleSpace(100), &h5.DatasetOptions{Chunks: []int64{50}, Filters: []h5.Filter{{ID: id}}})
+		d, err := f.Root().CreateDataset(fmt.Sprint(id), h5.Int(4, h5.LittleEndian), h5.SimpleSpace(100), &h5.DatasetOptions{ChunkShape: []int64{50}, Filters: []h5.Filter{{ID: id}}})
 		require.NoError(t, err)
 		require.NoError(t, d.WriteChunk([]byte("this is no chunk of any kind"), 0, 0))
 		err = d.ReadRegion(make([]byte, 400), h5.Int(4, h5.LittleEndian), region(100))
@@ -412,7 +412,7 @@ func TestBlosc2_library(t *testing.T) {
 	kind := h5.Int(4, h5.LittleEndian)
 	for name, src := range map[string][]byte{"noise": noise(40000, 1), "zeros": make([]byte, 40000), "data": data(40000, 1)} {
 		d, err := f.Root().CreateDataset(name, kind, h5.SimpleSpace(100, 100), &h5.DatasetOptions{
-			Chunks: []int64{30, 40}, Filters: []h5.Filter{{ID: filter.IDBlosc2}}})
+			ChunkShape: []int64{30, 40}, Filters: []h5.Filter{{ID: filter.IDBlosc2}}})
 		require.NoError(t, err, name)
 		for range 2 { // create the chunks, then overwrite them
 			require.NoError(t, d.WriteRegion(src, kind, region(100, 100)), name)
@@ -420,7 +420,7 @@ func TestBlosc2_library(t *testing.T) {
 		got := make([]byte, len(src))
 		require.NoError(t, d.ReadRegion(got, kind, region(100, 100)), name)
 		require.Equal(t, src, got, name)
-		for at, err := range d.Chunks() {
+		for at, err := range d.StoredChunks() {
 			require.NoError(t, err)
 			require.Zero(t, at.FilterMask, "%s: nothing was left out", name)
 		}
@@ -447,7 +447,7 @@ func TestBlosc_ContextReuse(t *testing.T) {
 	kind := h5.Int(4, h5.LittleEndian)
 	const chunks = 300
 	src := data(4*chunks*20, 1)
-	d, err := f.Root().CreateDataset("d", kind, h5.SimpleSpace(chunks*20), &h5.DatasetOptions{Chunks: []int64{20}, Filters: []h5.Filter{{ID: filter.IDBlosc2}}})
+	d, err := f.Root().CreateDataset("d", kind, h5.SimpleSpace(chunks*20), &h5.DatasetOptions{ChunkShape: []int64{20}, Filters: []h5.Filter{{ID: filter.IDBlosc2}}})
 	require.NoError(t, err)
 	require.NoError(t, d.WriteRegion(src[:80], kind, region(20)))
 	before, _ := cmem.Live()

@@ -199,7 +199,7 @@ func TestPyTables_read(t *testing.T) {
 			for k, p := range pipelines {
 				o := &h5.DatasetOptions{Filters: p}
 				if p != nil {
-					o.Chunks = [][]int64{{4}, {2, 7}, {3, 2, 5}}[j]
+					o.ChunkShape = [][]int64{{4}, {2, 7}, {3, 2, 5}}[j]
 				}
 				name := fmt.Sprintf("t%d_%d_%d", i, j, k)
 				d, err := f.Root().CreateDataset(name, dt, h5.SimpleSpace(shape...), o)
@@ -226,7 +226,7 @@ func TestPyTables_read(t *testing.T) {
 	rows := []row{{1, 0.5, [2]int16{1, 2}, 1 + 2i}, {2, -1, [2]int16{3, 4}, -1i}}
 	dt, err := h5value.DatatypeFor[row]()
 	require.NoError(t, err)
-	d, err := f.Root().CreateDataset("table", dt, h5.SimpleSpace(2), &h5.DatasetOptions{Chunks: []int64{2}, Deflate: new(int)})
+	d, err := f.Root().CreateDataset("table", dt, h5.SimpleSpace(2), &h5.DatasetOptions{ChunkShape: []int64{2}, Deflate: new(int)})
 	require.NoError(t, err)
 	require.NoError(t, h5value.Write(d, rows, h5.All))
 	require.NoError(t, f.Close())

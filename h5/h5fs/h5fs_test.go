@@ -166,7 +166,7 @@ func TestNew_extremeShape(t *testing.T) {
 	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
 	require.NoError(t, err)
 	defer f.Close()
-	d, err := f.Root().CreateDataset("d", h5.Uint(2, h5.LittleEndian), h5.SimpleSpace(length), &h5.DatasetOptions{Chunks: []int64{1 << 10}})
+	d, err := f.Root().CreateDataset("d", h5.Uint(2, h5.LittleEndian), h5.SimpleSpace(length), &h5.DatasetOptions{ChunkShape: []int64{1 << 10}})
 	require.NoError(t, err)
 	require.NoError(t, h5value.Write(d, []uint16{7, 8, 9}, region([]int64{length - 3}, []int64{3})))
 	require.NoError(t, d.Close())

@@ -113,7 +113,7 @@ func TestConvert_StridesBlocks(t *testing.T) {
 	for i := range v {
 		v[i] = int32(i)
 	}
-	d := newDataset(t, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8, 9), &h5.DatasetOptions{Chunks: []int64{3, 4}})
+	d := newDataset(t, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8, 9), &h5.DatasetOptions{ChunkShape: []int64{3, 4}})
 	require.NoError(t, h5value.Write(d, v, region([]int64{0, 0}, []int64{8, 9})))
 	rapid.Check(t, func(t *rapid.T) {
 		var r h5.Region
@@ -364,7 +364,7 @@ func TestConvert_ScalarNull(t *testing.T) {
 // TestReadAll_hugeShape checks that ReadAll does not allocate memory for a huge shape. A file can
 // have any shape without storing elements.
 func TestReadAll_hugeShape(t *testing.T) {
-	d := newDataset(t, h5.Int(1, h5.LittleEndian), h5.SimpleSpace(1<<40), &h5.DatasetOptions{Chunks: []int64{1 << 20}})
+	d := newDataset(t, h5.Int(1, h5.LittleEndian), h5.SimpleSpace(1<<40), &h5.DatasetOptions{ChunkShape: []int64{1 << 20}})
 	_, err := h5value.ReadAll[int8](d)
 	require.ErrorIs(t, err, h5.ErrSize)
 	got := []int8{1}

@@ -64,7 +64,7 @@ func Create(p *cblosc.ArrayParams) (*cblosc.Array, error) {
 // layout checks p and returns the content of the metalayer, the number of chunks, and the number of
 // elements of a chunk.
 func layout(p *cblosc.ArrayParams) (content []byte, chunks, items int64, err error) {
-	m := b2ndmeta.Meta{Shape: p.Shape, Chunks: p.Chunks, Blocks: p.Blocks, DType: p.DType, Caterva: true}
+	m := b2ndmeta.Meta{Shape: p.Shape, Chunks: p.ChunkShape, Blocks: p.Blocks, DType: p.DType, Caterva: true}
 	size := cblosc.DefaultCParams().TypeSize
 	if p.Storage.CParams != nil && p.Storage.CParams.TypeSize > 0 {
 		size = p.Storage.CParams.TypeSize
@@ -75,7 +75,7 @@ func layout(p *cblosc.ArrayParams) (content []byte, chunks, items int64, err err
 	if err := m.Check(); err != nil {
 		return nil, 0, 0, invalid(err)
 	}
-	for i, n := range p.Chunks {
+	for i, n := range p.ChunkShape {
 		if n < 1 { // other programs write 0 in an empty dimension
 			return nil, 0, 0, fmt.Errorf("%w: chunks[%d] = %d, want at least 1", cblosc.ErrParam, i, n)
 		}

@@ -15,7 +15,7 @@ import (
 func params(n int) *cblosc.ArrayParams {
 	cp := cblosc.DefaultCParams()
 	cp.TypeSize = 4
-	return &cblosc.ArrayParams{Shape: slices.Repeat([]int64{1}, n), Chunks: slices.Repeat([]int32{1}, n), Blocks: slices.Repeat([]int32{1}, n),
+	return &cblosc.ArrayParams{Shape: slices.Repeat([]int64{1}, n), ChunkShape: slices.Repeat([]int32{1}, n), Blocks: slices.Repeat([]int32{1}, n),
 		Storage: cblosc.Storage{CParams: cp}}
 }
 
@@ -47,11 +47,11 @@ func TestCreate_invalidArguments(t *testing.T) {
 	}{
 		"dtype":            {func(p *cblosc.ArrayParams) { p.DType = "<f4" }, cblosc.ErrParam},
 		"negative shape":   {func(p *cblosc.ArrayParams) { p.Shape[0] = -1 }, cblosc.ErrParam},
-		"other rank":       {func(p *cblosc.ArrayParams) { p.Chunks = p.Chunks[:1] }, cblosc.ErrParam},
+		"other rank":       {func(p *cblosc.ArrayParams) { p.ChunkShape = p.ChunkShape[:1] }, cblosc.ErrParam},
 		"block above":      {func(p *cblosc.ArrayParams) { p.Blocks[1] = 2 }, cblosc.ErrParam},
-		"chunk of 0":       {func(p *cblosc.ArrayParams) { p.Shape[0], p.Chunks[0], p.Blocks[0] = 0, 0, 0 }, cblosc.ErrParam},
-		"chunk above 2GiB": {func(p *cblosc.ArrayParams) { p.Chunks[0] = 1 << 29; p.Blocks[0] = 1 << 29 }, cblosc.ErrLimit},
-		"overflow":         {func(p *cblosc.ArrayParams) { p.Chunks = []int32{1 << 30, 1 << 30}; p.Blocks = p.Chunks }, cblosc.ErrParam},
+		"chunk of 0":       {func(p *cblosc.ArrayParams) { p.Shape[0], p.ChunkShape[0], p.Blocks[0] = 0, 0, 0 }, cblosc.ErrParam},
+		"chunk above 2GiB": {func(p *cblosc.ArrayParams) { p.ChunkShape[0] = 1 << 29; p.Blocks[0] = 1 << 29 }, cblosc.ErrLimit},
+		"overflow":         {func(p *cblosc.ArrayParams) { p.ChunkShape = []int32{1 << 30, 1 << 30}; p.Blocks = p.ChunkShape }, cblosc.ErrParam},
 		"medium": {func(p *cblosc.ArrayParams) {
 			p.Storage.Medium, p.Storage.Contiguous = medium{}, true
 		}, errors.ErrUnsupported},

@@ -124,7 +124,7 @@ func (c *Copier) create(info h5.DatasetInfo, dst *h5.Group, name, path string) (
 func Recreate(info h5.DatasetInfo) *h5.DatasetOptions {
 	phase := info.AttributePhase
 	o := &h5.DatasetOptions{
-		Compact: info.Layout == h5.Compact, Chunks: info.Chunks, Filters: Parameters(info.Filters),
+		Compact: info.Layout == h5.Compact, ChunkShape: info.ChunkShape, Filters: Parameters(info.Filters),
 		NoFill: info.FillKind == h5.FillUndefined, FillTime: info.FillTime, Alloc: info.Alloc, PlainEdges: info.PlainEdges,
 		External: info.External, Mappings: info.Mappings, AttributeOrder: info.AttributeOrder, AttributePhase: &phase, Times: info.Times,
 	}
@@ -224,7 +224,7 @@ func parts(d *h5.Dataset, info h5.DatasetInfo) iter.Seq2[h5.Region, error] {
 			yield(info.Space.All(), nil)
 			return
 		case info.Layout == h5.Chunked:
-			for chunk, err := range d.Chunks() {
+			for chunk, err := range d.StoredChunks() {
 				if err != nil {
 					yield(h5.Region{}, err)
 					return
@@ -232,7 +232,7 @@ func parts(d *h5.Dataset, info h5.DatasetInfo) iter.Seq2[h5.Region, error] {
 				part := h5.Region{Start: chunk.Offset, Count: make([]int64, len(dims))}
 				n := int64(1)
 				for i := range dims {
-					part.Count[i] = max(min(info.Chunks[i], dims[i]-chunk.Offset[i]), 0)
+					part.Count[i] = max(min(info.ChunkShape[i], dims[i]-chunk.Offset[i]), 0)
 					n *= part.Count[i]
 				}
 				if n > 0 && !yield(part, nil) {

@@ -49,7 +49,7 @@ func TestFrame_otherCodecs(t *testing.T) {
 			cp.TypeSize, cp.Filters = 8, [cblosc.MaxFilters]cblosc.Filter{}
 			set(cp)
 			a, err := cblosc.CreateArray(&cblosc.ArrayParams{
-				Shape: []int64{32, 64}, Chunks: []int32{16, 32}, Blocks: []int32{8, 16},
+				Shape: []int64{32, 64}, ChunkShape: []int32{16, 32}, Blocks: []int32{8, 16},
 				Storage: cblosc.Storage{Path: path, Contiguous: true, CParams: cp},
 			})
 			require.NoError(t, err)

@@ -402,7 +402,7 @@ func encoded(info h5.DatasetInfo, values []byte) (raw []byte, mask uint32, err e
 	if err == nil {
 		return p.Encode(make([]byte, p.Bound(len(values))), values)
 	}
-	one, err := newSample(info.Datatype, info.Chunks, info.Filters, info.Fill)
+	one, err := newSample(info.Datatype, info.ChunkShape, info.Filters, info.Fill)
 	if err != nil {
 		return nil, 0, err
 	}

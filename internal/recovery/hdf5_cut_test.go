@@ -370,10 +370,10 @@ func indexed(t testing.TB, low h5.LibVer, rows, columns int64) []byte {
 		"whole":    {h5.SimpleSpace(rows, columns), h5.DatasetOptions{}},
 	} {
 		if name != "whole" {
-			c.o.Chunks = []int64{2, 1}
+			c.o.ChunkShape = []int64{2, 1}
 		}
 		if name == "single" {
-			c.o.Chunks = []int64{2, 3}
+			c.o.ChunkShape = []int64{2, 3}
 		}
 		d, err := f.Root().CreateDataset(name, h5.Int(8, h5.LittleEndian), c.space, &c.o)
 		require.NoError(t, err)

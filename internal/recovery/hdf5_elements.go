@@ -172,7 +172,7 @@ func (s *source) chunks(ctx context.Context, at string, d *h5.Dataset, o *h5file
 	w := &chunkWriter{s: s, at: at, d: d, o: o, info: info, to: to}
 	w.placed = placed(o)
 	defer func() { s.checked = false }()
-	w.same = plain && len(info.Chunks) < h5.MaxRank && sameFilters(info.Filters, filters(o.Pipeline()))
+	w.same = plain && len(info.ChunkShape) < h5.MaxRank && sameFilters(info.Filters, filters(o.Pipeline()))
 	unsure, i := 0, int64(-1)
 	for c, err := range o.Chunks() {
 		i++
@@ -290,12 +290,12 @@ func (w *chunkWriter) write(ctx context.Context, i int64, c h5file.Chunk) error 
 // putChunk writes the part of a decoded chunk that is inside the dataset.
 func putChunk(info h5.DatasetInfo, offset []int64, values []byte, item int64, to put) error {
 	part, n := h5.Region{Start: offset}, int64(1)
-	for k, c := range info.Chunks {
+	for k, c := range info.ChunkShape {
 		part.Count = append(part.Count, min(c, info.Space.Dims[k]-offset[k]))
 		n *= part.Count[k]
 	}
-	if !slices.Equal(part.Count, info.Chunks) {
-		values = inside(values, info.Chunks, part.Count, item)
+	if !slices.Equal(part.Count, info.ChunkShape) {
+		values = inside(values, info.ChunkShape, part.Count, item)
 	}
 	return to(values, n, part)
 }

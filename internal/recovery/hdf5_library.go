@@ -36,7 +36,7 @@ func newSample(t h5.Datatype, chunk []int64, filters []h5.Filter, fill []byte) (
 			err = errors.Join(err, p.close())
 		}
 	}()
-	opts := &h5.DatasetOptions{Chunks: chunk, Filters: asked(filters), Fill: fill}
+	opts := &h5.DatasetOptions{ChunkShape: chunk, Filters: asked(filters), Fill: fill}
 	if p.set, err = p.file.Root().CreateDataset("chunk", t, h5.SimpleSpace(chunk...), opts); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (p *sample) decode(values, stored []byte, mask uint32) error {
 	if err := filter.LongEnough(p.info.Filters, mask, stored, p.info.Datatype.Size, len(values)); err != nil {
 		return err
 	}
-	if err := p.set.WriteChunk(stored, mask, make([]int64, len(p.info.Chunks))...); err != nil {
+	if err := p.set.WriteChunk(stored, mask, make([]int64, len(p.info.ChunkShape))...); err != nil {
 		return err
 	}
 	return p.set.ReadRegion(values, p.info.Datatype, p.info.Space.All())
@@ -71,7 +71,7 @@ func (p *sample) encode(values []byte) (stored []byte, mask uint32, err error) {
 	if err := p.set.WriteRegion(values, p.info.Datatype, p.info.Space.All()); err != nil {
 		return nil, 0, err
 	}
-	at := make([]int64, len(p.info.Chunks))
+	at := make([]int64, len(p.info.ChunkShape))
 	size, err := p.set.ChunkBytes(at...)
 	if err != nil {
 		return nil, 0, err

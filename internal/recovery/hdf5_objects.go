@@ -184,7 +184,7 @@ func (s *source) create(at string, o *h5file.Object) (*h5.Dataset, error) {
 		opts.Compact = true
 	case h5file.Chunked:
 		for _, n := range l.Dims[:len(l.Dims)-1] {
-			opts.Chunks = append(opts.Chunks, int64(n))
+			opts.ChunkShape = append(opts.ChunkShape, int64(n))
 		}
 		opts.PlainEdges = l.Flags&h5file.PartialChunksUnfiltered != 0
 	case h5file.Contiguous:
@@ -200,7 +200,7 @@ func (s *source) create(at string, o *h5file.Object) (*h5.Dataset, error) {
 		// libhdf5 allocates all contiguous elements when the first one is written. A corrupt header
 		// of some bytes could demand any size, so large datasets become chunked.
 		if l.Addr.Defined() && len(space.Dims) > 0 && size > uint64(s.size) {
-			opts.Chunks = pieces(space.Dims, item)
+			opts.ChunkShape = pieces(space.Dims, item)
 			s.r.note(Lost, at, "layout", -1, "%d elements of %d bytes in a file of %d: in chunks now, and those without elements take no space", n, item, s.size)
 		}
 	case h5file.Virtual:

@@ -36,7 +36,7 @@ func saveHDF5(t *testing.T, low h5.LibVer) string {
 	require.NoError(t, err)
 	must := func(d *h5.Dataset, err error) *h5.Dataset { require.NoError(t, err); return d }
 	level := 4
-	chunked := must(g.CreateDataset("chunked", h5.Int(8, h5.LittleEndian), h5.SimpleSpace(20, 30), &h5.DatasetOptions{Chunks: []int64{6, 7}, Shuffle: true, Deflate: &level, Fletcher32: true, Fill: []byte{7, 0, 0, 0, 0, 0, 0, 0}}))
+	chunked := must(g.CreateDataset("chunked", h5.Int(8, h5.LittleEndian), h5.SimpleSpace(20, 30), &h5.DatasetOptions{ChunkShape: []int64{6, 7}, Shuffle: true, Deflate: &level, Fletcher32: true, Fill: []byte{7, 0, 0, 0, 0, 0, 0, 0}}))
 	require.NoError(t, h5value.Write(chunked, squares(600), h5.SimpleSpace(20, 30).All()))
 	require.NoError(t, h5value.WriteAttr(chunked, "units", []string{"metre"}))
 	require.NoError(t, h5value.WriteAttr(chunked, "scale", []float64{0.5, 2}))
@@ -456,7 +456,7 @@ func TestHDF5_shortChecksum(t *testing.T) {
 		"last": {[]h5.Filter{zip, sum}, []byte{1, 2, 3}}, "first": {[]h5.Filter{sum, zip}, deflated},
 		"middle": {[]h5.Filter{h5.Shuffle(), sum, zip}, deflated}, "twice": {[]h5.Filter{sum, sum}, []byte{0, 0, 0, 0}},
 	} {
-		d, err := f.Root().CreateDataset(name, h5.Int(8, h5.LittleEndian), h5.SimpleSpace(600), &h5.DatasetOptions{Chunks: []int64{100}, Filters: tt.filters})
+		d, err := f.Root().CreateDataset(name, h5.Int(8, h5.LittleEndian), h5.SimpleSpace(600), &h5.DatasetOptions{ChunkShape: []int64{100}, Filters: tt.filters})
 		require.NoError(t, err)
 		require.NoError(t, h5value.Write(d, squares(600), h5.SimpleSpace(600).All()))
 		require.NoError(t, d.WriteChunk(tt.stored, 0, 200))
@@ -504,7 +504,7 @@ func TestHDF5_libraryDecoders(t *testing.T) {
 			require.NoError(t, err)
 			number := h5.Int(8, h5.LittleEndian)
 			number.Precision = 60
-			d, err := f.Root().CreateDataset("a", number, h5.SimpleSpace(600), &h5.DatasetOptions{Chunks: []int64{100}, Filters: tt.filters, Fill: []byte{5, 0, 0, 0, 0, 0, 0, 0}})
+			d, err := f.Root().CreateDataset("a", number, h5.SimpleSpace(600), &h5.DatasetOptions{ChunkShape: []int64{100}, Filters: tt.filters, Fill: []byte{5, 0, 0, 0, 0, 0, 0, 0}})
 			require.NoError(t, err)
 			require.NoError(t, h5value.Write(d, squares(600), h5.SimpleSpace(600).All()))
 			require.NoError(t, d.WriteChunk(tt.stored, 0, 200))
@@ -546,7 +546,7 @@ func TestHDF5_invalidParameters(t *testing.T) {
 	src := filepath.Join(t.TempDir(), "a.h5")
 	f, err := h5.Create(src, nil)
 	require.NoError(t, err)
-	d, err := f.Root().CreateDataset("a", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(600), &h5.DatasetOptions{Chunks: []int64{100}, Filters: []h5.Filter{h5.ScaleOffsetInt(0), h5.Deflate(1)}})
+	d, err := f.Root().CreateDataset("a", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(600), &h5.DatasetOptions{ChunkShape: []int64{100}, Filters: []h5.Filter{h5.ScaleOffsetInt(0), h5.Deflate(1)}})
 	require.NoError(t, err)
 	require.NoError(t, h5value.Write(d, make([]int32, 600), h5.SimpleSpace(600).All()))
 	require.NoError(t, d.Close())

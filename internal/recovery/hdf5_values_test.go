@@ -55,7 +55,7 @@ func saveValues(t *testing.T, low h5.LibVer) string {
 	seq := make1("sequences", h5.SequenceOf(i4), h5.SimpleSpace(5), nil)
 	require.NoError(t, h5value.Write(seq, sequences, h5.All))
 	level := 3
-	chunked := make1("chunked sequences", h5.SequenceOf(i4), h5.SimpleSpace(5), &h5.DatasetOptions{Chunks: []int64{2}, Deflate: &level})
+	chunked := make1("chunked sequences", h5.SequenceOf(i4), h5.SimpleSpace(5), &h5.DatasetOptions{ChunkShape: []int64{2}, Deflate: &level})
 	require.NoError(t, h5value.Write(chunked, sequences, h5.All))
 	nested := make1("sequences of texts", h5.SequenceOf(h5.VariableString(h5.UTF8)), h5.SimpleSpace(2), &h5.DatasetOptions{Compact: true})
 	require.NoError(t, h5value.Write(nested, [][]string{{"a", "bc"}, {"", "größe"}}, h5.All))

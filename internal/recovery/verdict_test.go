@@ -47,7 +47,7 @@ func TestRecover_certain(t *testing.T) {
 				f, err := h5.Create(src, &h5.CreateOptions{Low: tt.low, High: h5.LatestFormat})
 				require.NoError(t, err)
 				if tt.name != "contiguous" {
-					tt.o.Chunks = []int64{10}
+					tt.o.ChunkShape = []int64{10}
 				}
 				d, err := f.Root().CreateDataset("a", h5.Int(8, h5.LittleEndian), tt.space, &tt.o)
 				require.NoError(t, err)
@@ -122,7 +122,7 @@ func TestRecover_computed(t *testing.T) {
 		t.Run(layer, func(t *testing.T) {
 			src := filepath.Join(t.TempDir(), "a.b2nd")
 			a, err := cblosc.CreateArray(&cblosc.ArrayParams{
-				Shape: []int64{4}, Chunks: []int32{2}, Blocks: []int32{2}, DType: "<f8",
+				Shape: []int64{4}, ChunkShape: []int32{2}, Blocks: []int32{2}, DType: "<f8",
 				Meta:    []cblosc.Metalayer{{Name: layer, Content: []byte(content)}},
 				Storage: cblosc.Storage{Path: src, CParams: cblosc.DefaultCParams()},
 			})

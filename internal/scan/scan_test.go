@@ -231,7 +231,7 @@ func TestFile_filters(t *testing.T) {
 	path := file(t, nil, func(root *h5.Group) {
 		level := 1
 		chunked := func(name string, o h5.DatasetOptions) {
-			o.Chunks = []int64{4}
+			o.ChunkShape = []int64{4}
 			dataset(t, root, name, &o, 8)
 		}
 		chunked("deflate", h5.DatasetOptions{Deflate: &level, Shuffle: true, Fletcher32: true})
@@ -251,9 +251,9 @@ func TestFile_filters(t *testing.T) {
 func TestFile_sizes(t *testing.T) {
 	level := 9
 	path := file(t, nil, func(root *h5.Group) {
-		dataset(t, root, "bomb", &h5.DatasetOptions{Chunks: []int64{16 << 20}, Deflate: &level, Alloc: h5.AllocEarly}, 32<<20)
-		dataset(t, root, "huge", &h5.DatasetOptions{Chunks: []int64{1 << 20}}, 1<<40)
-		dataset(t, root, "small", &h5.DatasetOptions{Chunks: []int64{1 << 10}}, 1<<20)
+		dataset(t, root, "bomb", &h5.DatasetOptions{ChunkShape: []int64{16 << 20}, Deflate: &level, Alloc: h5.AllocEarly}, 32<<20)
+		dataset(t, root, "huge", &h5.DatasetOptions{ChunkShape: []int64{1 << 20}}, 1<<40)
+		dataset(t, root, "small", &h5.DatasetOptions{ChunkShape: []int64{1 << 10}}, 1<<20)
 	})
 	expect(t, path, "hdf5",
 		"warning expansion /bomb: the array declares 134217728 bytes of elements and stores ",
@@ -272,7 +272,7 @@ func TestFile_sizes(t *testing.T) {
 	cp := cblosc.DefaultCParams()
 	cp.TypeSize = 1
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{
-		Shape: []int64{1 << 28}, Chunks: []int32{1 << 20}, Blocks: []int32{1 << 16}, DType: "|u1",
+		Shape: []int64{1 << 28}, ChunkShape: []int32{1 << 20}, Blocks: []int32{1 << 16}, DType: "|u1",
 		Storage: cblosc.Storage{Path: zeros, CParams: cp},
 	})
 	require.NoError(t, err)
@@ -357,7 +357,7 @@ func TestFile_frames(t *testing.T) {
 	t.Run("computed values", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "a.b2nd")
 		a, err := cblosc.CreateArray(&cblosc.ArrayParams{
-			Shape: []int64{4}, Chunks: []int32{2}, Blocks: []int32{2}, DType: "<f8",
+			Shape: []int64{4}, ChunkShape: []int32{2}, Blocks: []int32{2}, DType: "<f8",
 			Meta:    []cblosc.Metalayer{{Name: "b2o", Content: []byte("\x82\xa4kind\xa8lazyexpr\xa7version\x01")}},
 			Storage: cblosc.Storage{Path: path, CParams: cblosc.DefaultCParams()},
 		})

@@ -14,7 +14,7 @@
 // # Writing by several processes
 //
 // A bcolz array for several processes must be created with bcolz.CreateOptions.Skeleton. Every
-// process opens its directory, or a shard of it, with bcolz.OpenOptions.Chunks, and writes the
+// process opens its directory, or a shard of it, with bcolz.OpenOptions.ChunkRange, and writes the
 // chunk files in its range.
 //
 // Only one process may write the index of a sparse frame. Therefore each process creates the whole

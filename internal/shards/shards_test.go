@@ -332,7 +332,7 @@ func fill(job string) (err error) {
 	spec := filled
 	spec.DType = ndarray.DTypeOf[int32]()
 	if kind == "bcolz" {
-		b, err = bcolz.Open(dir, &bcolz.OpenOptions{Write: true, Chunks: &bcolz.Chunks{First: first, End: end}})
+		b, err = bcolz.Open(dir, &bcolz.OpenOptions{Write: true, ChunkRange: &bcolz.ChunkRange{First: first, End: end}})
 	} else {
 		b, err = b2nd.Create(dir, spec, &b2nd.CreateOptions{Sparse: true})
 	}

@@ -285,7 +285,7 @@ func (m *maker) array(dtype string, size int, data []byte) []byte {
 	cp.TypeSize = size
 	n := int32(len(data) / size)
 	a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{
-		Shape: []int64{int64(n)}, Chunks: []int32{n}, Blocks: []int32{n}, DType: dtype, Storage: cblosc.Storage{Contiguous: true, CParams: cp},
+		Shape: []int64{int64(n)}, ChunkShape: []int32{n}, Blocks: []int32{n}, DType: dtype, Storage: cblosc.Storage{Contiguous: true, CParams: cp},
 	}, data)
 	if err != nil {
 		m.err = errors.Join(m.err, err)

@@ -58,7 +58,7 @@ type Part struct {
 }
 
 // Create makes a dataset in g whose chunks are distributed over the files of s, which are created
-// too. o.Chunks is the shape of a stripe. Filters and all other chunk options of o apply to the
+// too. o.ChunkShape is the shape of a stripe. Filters and all other chunk options of o apply to the
 // datasets in those files. The shape is fixed, because the placement of a growing dataset would
 // have to be known in advance.
 //
@@ -73,7 +73,7 @@ func Create(g *h5.Group, name string, dt h5.Datatype, space h5.Dataspace, s Opti
 			err = &h5.Error{Op: "create striped dataset", Path: name, Err: err}
 		}
 	}()
-	d := &Dataset{dims: space.Dims, chunks: o.Chunks}
+	d := &Dataset{dims: space.Dims, chunks: o.ChunkShape}
 	if err := checkOptions(space, s, o); err != nil {
 		return nil, err
 	}
@@ -127,8 +127,8 @@ func checkOptions(space h5.Dataspace, s Options, o h5.DatasetOptions) error {
 	switch {
 	case len(s.Files) == 0:
 		return fmt.Errorf("%w: a striped dataset without files", h5.ErrParam)
-	case len(o.Chunks) == 0 || len(o.Chunks) != len(space.Dims) || slices.Min(o.Chunks) < 1:
-		return fmt.Errorf("%w: stripes of shape %d for a dataset of shape %d", h5.ErrParam, o.Chunks, space.Dims)
+	case len(o.ChunkShape) == 0 || len(o.ChunkShape) != len(space.Dims) || slices.Min(o.ChunkShape) < 1:
+		return fmt.Errorf("%w: stripes of shape %d for a dataset of shape %d", h5.ErrParam, o.ChunkShape, space.Dims)
 	case space.MaxDims != nil && !slices.Equal(space.MaxDims, space.Dims):
 		return fmt.Errorf("%w: striped dataset with the maximum shape %d: got a shape that can grow from %d", h5.ErrParam, space.MaxDims, space.Dims)
 	case space.NumElems() <= 0:

@@ -46,7 +46,7 @@ func TestCreate(t *testing.T) {
 		f, err := h5.Create(path, nil)
 		require.NoError(t, err)
 		d, err := striped.Create(f.Root(), "d", i4, h5.SimpleSpace(rows, cols), s, h5.DatasetOptions{
-			Chunks: chunks, Filters: []h5.Filter{h5.Deflate(1)},
+			ChunkShape: chunks, Filters: []h5.Filter{h5.Deflate(1)},
 		})
 		require.NoError(t, err)
 		want := make([]int32, rows*cols)
@@ -121,7 +121,7 @@ func TestCreate_invalid(t *testing.T) {
 	defer f.Close()
 	g := f.Root()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "there.h5"), []byte("precious"), 0o644))
-	ten, o := h5.SimpleSpace(10), h5.DatasetOptions{Chunks: []int64{2}}
+	ten, o := h5.SimpleSpace(10), h5.DatasetOptions{ChunkShape: []int64{2}}
 	two := striped.Options{Files: []string{"a.h5", "b.h5"}}
 	for name, tt := range map[string]struct {
 		space h5.Dataspace
@@ -137,10 +137,10 @@ func TestCreate_invalid(t *testing.T) {
 		"file there": {ten, striped.Options{Files: []string{"a.h5", "there.h5"}}, o, h5.ErrExists},
 		"same file":  {ten, striped.Options{Files: []string{"a.h5", "a.h5"}}, o, h5.ErrExists},
 		"percent":    {ten, striped.Options{Files: []string{"a%b.h5"}}, o, h5.ErrParam},
-		"rank":       {ten, two, h5.DatasetOptions{Chunks: []int64{2, 2}}, h5.ErrParam},
-		"too many":   {h5.SimpleSpace(1 << 17), two, h5.DatasetOptions{Chunks: []int64{1}}, h5.ErrSize},
-		"filter":     {ten, two, h5.DatasetOptions{Chunks: []int64{2}, Filters: []h5.Filter{{ID: 31999}}}, h5.ErrNoFilter},
-		"options":    {ten, two, h5.DatasetOptions{Chunks: []int64{2}, Alloc: 9}, h5.ErrParam},
+		"rank":       {ten, two, h5.DatasetOptions{ChunkShape: []int64{2, 2}}, h5.ErrParam},
+		"too many":   {h5.SimpleSpace(1 << 17), two, h5.DatasetOptions{ChunkShape: []int64{1}}, h5.ErrSize},
+		"filter":     {ten, two, h5.DatasetOptions{ChunkShape: []int64{2}, Filters: []h5.Filter{{ID: 31999}}}, h5.ErrNoFilter},
+		"options":    {ten, two, h5.DatasetOptions{ChunkShape: []int64{2}, Alloc: 9}, h5.ErrParam},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := striped.Create(g, "d", i4, tt.space, tt.s, tt.o)
@@ -191,7 +191,7 @@ func TestCreate_driver(t *testing.T) {
 			f, err := h5.Create(path, &o)
 			require.NoError(t, err)
 			defer f.Close()
-			_, err = striped.Create(f.Root(), "d", i4, h5.SimpleSpace(4), striped.Options{Files: []string{"0.h5"}}, h5.DatasetOptions{Chunks: []int64{2}})
+			_, err = striped.Create(f.Root(), "d", i4, h5.SimpleSpace(4), striped.Options{Files: []string{"0.h5"}}, h5.DatasetOptions{ChunkShape: []int64{2}})
 			require.ErrorIs(t, err, errors.ErrUnsupported)
 			require.NoFileExists(t, filepath.Join(dir, "0.h5"))
 		})

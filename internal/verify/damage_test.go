@@ -161,7 +161,7 @@ func chunkPlaceOfHDF5(t *testing.T, path string) verify.Place {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, d.Close()) }()
 	i := int64(0)
-	for c, err := range d.Chunks() {
+	for c, err := range d.StoredChunks() {
 		require.NoError(t, err)
 		if i == 2 {
 			return verify.Place{Object: "/g/x", Offset: int64(c.Address), Chunk: 2, Coords: c.Offset}

@@ -30,7 +30,7 @@ func TestSteps_libraryDecoders(t *testing.T) {
 		}
 		for _, deflated := range []bool{false, true} {
 			path := filepath.Join(t.TempDir(), "a.h5")
-			o := &h5.DatasetOptions{Chunks: []int64{100}, Filters: []h5.Filter{step}}
+			o := &h5.DatasetOptions{ChunkShape: []int64{100}, Filters: []h5.Filter{step}}
 			if deflated {
 				o.Filters = append(o.Filters, h5.Deflate(level))
 			}
@@ -108,7 +108,7 @@ func TestSteps_shortChunk(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "a.h5")
 		f, err := h5.Create(path, nil)
 		require.NoError(t, err)
-		d, err := f.Root().CreateDataset("x", i4, h5.SimpleSpace(200), &h5.DatasetOptions{Chunks: []int64{100}, Filters: tt.filters})
+		d, err := f.Root().CreateDataset("x", i4, h5.SimpleSpace(200), &h5.DatasetOptions{ChunkShape: []int64{100}, Filters: tt.filters})
 		require.NoError(t, err)
 		require.NoError(t, d.WriteChunk(tt.stored, 0, 100))
 		require.NoError(t, f.Close())

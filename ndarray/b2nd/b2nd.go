@@ -155,7 +155,7 @@ func metaOf(path string, a stored, cp *cblosc.CParams, r *record, o *OpenOptions
 	}
 	m := ndarray.Meta{
 		Format: "b2nd", Path: path, Shape: a.Shape(), Null: r.null, MaxShape: r.maxShape, AxisNames: r.axes,
-		ChunkShape: int64s(a.Chunks()), BlockShape: int64s(a.Blocks()), DType: d, Compression: compression(cp),
+		ChunkShape: int64s(a.ChunkShape()), BlockShape: int64s(a.Blocks()), DType: d, Compression: compression(cp),
 	}
 	if a.DType() == "" {
 		m.Format = "caterva"
@@ -183,7 +183,7 @@ func metaOf(path string, a stored, cp *cblosc.CParams, r *record, o *OpenOptions
 var nullShape = []int64{0}
 
 // Create creates a file, or a directory with o.Sparse, that must not exist (b2nd_zeros). Defaults
-// are ndarray.AutoChunks and AutoBlocks for chunks and blocks, and DefaultCompression for the
+// are ndarray.AutoChunkShape and AutoBlocks for chunks and blocks, and DefaultCompression for the
 // compression.
 //
 // It returns the errors of spec.Validate, ndarray.ErrExists, ErrNotFound if the parent directory is
@@ -233,13 +233,13 @@ func prepare(spec ndarray.Spec) (_ ndarray.Spec, params cblosc.ArrayParams, cp *
 		spec.Shape = nullShape
 	}
 	if spec.ChunkShape == nil {
-		spec.ChunkShape = ndarray.AutoChunks(spec.Shape, spec.DType.Size)
+		spec.ChunkShape = ndarray.AutoChunkShape(spec.Shape, spec.DType.Size)
 	}
 	if spec.BlockShape == nil {
 		spec.BlockShape = ndarray.AutoBlocks(spec.ChunkShape, spec.DType.Size)
 	}
 	params = cblosc.ArrayParams{Shape: spec.Shape, DType: spec.DType.NumPy().String()}
-	if params.Chunks, err = int32s("chunk", spec.ChunkShape); err != nil {
+	if params.ChunkShape, err = int32s("chunk", spec.ChunkShape); err != nil {
 		return spec, params, nil, err
 	}
 	if params.Blocks, err = int32s("block", spec.BlockShape); err != nil {

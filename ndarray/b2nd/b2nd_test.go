@@ -160,7 +160,7 @@ func TestFixedMetalayers(t *testing.T) {
 	cp.TypeSize = 4
 	for _, old := range []bool{false, true} {
 		path := filepath.Join(dir, fmt.Sprint(old))
-		p := cblosc.ArrayParams{Shape: []int64{4}, Chunks: []int32{4}, Blocks: []int32{4}, Meta: layers,
+		p := cblosc.ArrayParams{Shape: []int64{4}, ChunkShape: []int32{4}, Blocks: []int32{4}, Meta: layers,
 			Storage: cblosc.Storage{Path: path, CParams: cp}}
 		create := caterva.Create
 		if !old {
@@ -215,12 +215,12 @@ func TestFixedMetalayers(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// TestAutomaticShapes checks that Create uses AutoChunks and AutoBlocks if the Spec has no chunk
-// and block shapes.
+// TestAutomaticShapes checks that Create uses AutoChunkShape and AutoBlocks if the Spec has no
+// chunk and block shapes.
 func TestAutomaticShapes(t *testing.T) {
 	for _, shape := range [][]int64{{4, 3}, {1000, 1000, 7}, {1 << 30}, {0, 5}} {
 		m := open(t, create(t, func(s *ndarray.Spec) { s.Shape = shape }), nil).Meta()
-		require.Equal(t, ndarray.AutoChunks(shape, 4), m.ChunkShape)
+		require.Equal(t, ndarray.AutoChunkShape(shape, 4), m.ChunkShape)
 		require.Equal(t, ndarray.AutoBlocks(m.ChunkShape, 4), m.BlockShape)
 	}
 }
@@ -267,7 +267,7 @@ func raw(t *testing.T, dtype string, size int, record []byte) string {
 	cp := cblosc.DefaultCParams()
 	cp.TypeSize = size
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{
-		Shape: []int64{4}, Chunks: []int32{4}, Blocks: []int32{4}, DType: dtype,
+		Shape: []int64{4}, ChunkShape: []int32{4}, Blocks: []int32{4}, DType: dtype,
 		Storage: cblosc.Storage{Path: path, Contiguous: true, CParams: cp},
 	})
 	require.NoError(t, err)

@@ -29,7 +29,7 @@ func TestOpen_computed(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.b2nd")
 			cp := cblosc.DefaultCParams()
 			a, err := cblosc.CreateArray(&cblosc.ArrayParams{
-				Shape: []int64{4}, Chunks: []int32{2}, Blocks: []int32{2}, DType: "<f8",
+				Shape: []int64{4}, ChunkShape: []int32{2}, Blocks: []int32{2}, DType: "<f8",
 				Meta:    []cblosc.Metalayer{{Name: tt.layer, Content: []byte(tt.content)}},
 				Storage: cblosc.Storage{Path: path, CParams: cp},
 			})

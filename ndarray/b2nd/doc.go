@@ -13,7 +13,7 @@
 // metalayers of other programs are read as attributes too, and cannot be changed.
 //
 // The default compression is zstd level 5 after shuffle. The default chunk and block shapes are
-// those of ndarray.AutoChunks and AutoBlocks.
+// those of ndarray.AutoChunkShape and AutoBlocks.
 //
 // # Memory
 //

@@ -115,7 +115,7 @@ func TestDurableRefuses(t *testing.T) {
 	cp := cblosc.DefaultCParams()
 	cp.TypeSize = 1
 	cp.Filters = [cblosc.MaxFilters]cblosc.Filter{4: {ID: cblosc.Shuffle}, 5: cblosc.Filter{ID: cblosc.ByteDelta, Meta: 1}}
-	x, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{40, 40}, Chunks: []int32{20, 20}, Blocks: []int32{10, 10}, DType: "|u1",
+	x, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{40, 40}, ChunkShape: []int32{20, 20}, Blocks: []int32{10, 10}, DType: "|u1",
 		Storage: cblosc.Storage{Path: planes, Contiguous: true, CParams: cp}})
 	require.NoError(t, err)
 	require.NoError(t, x.Close())

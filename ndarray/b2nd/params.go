@@ -79,7 +79,7 @@ type stored interface {
 	DType() string // "" for Caterva
 	ItemSize() int // bytes
 	Shape() []int64
-	Chunks() []int32
+	ChunkShape() []int32
 	Blocks() []int32
 }
 

@@ -32,7 +32,7 @@ func TestCreate_rawAttributes(t *testing.T) {
 		from, to := filepath.Join(dir, "from.b2nd"), filepath.Join(dir, "to.b2nd")
 		fixed := []cblosc.Metalayer{{Name: "both", Content: []byte("\xa5fixed")}, {Name: "fixed", Content: []byte("\x81\xa1k\xc0")}}
 		a, err := cblosc.CreateArray(&cblosc.ArrayParams{
-			Shape: []int64{4}, Chunks: []int32{2}, Blocks: []int32{2}, DType: "<f8", Meta: fixed,
+			Shape: []int64{4}, ChunkShape: []int32{2}, Blocks: []int32{2}, DType: "<f8", Meta: fixed,
 			Storage: cblosc.Storage{Path: from, Contiguous: !sparse},
 		})
 		require.NoError(t, err)

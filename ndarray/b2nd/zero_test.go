@@ -28,7 +28,7 @@ func TestOpen_zeroLengthChunks(t *testing.T) {
 		require.Equal(t, []int64{20, 0}, a.Shape())
 		require.Equal(t, []int64{7, 0}, a.Meta().ChunkShape)
 		require.Equal(t, []int64{3, 0}, a.Meta().BlockShape)
-		for range a.Chunks() {
+		for range a.ChunkRegions() {
 			t.Error("a chunk of an empty array")
 		}
 	})

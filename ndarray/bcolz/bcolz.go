@@ -33,9 +33,9 @@ type backend struct {
 	pool     *cblosc.Pool
 	cparams  *cblosc.CParams // of the pool; nil if the array is not open for writing
 	write    bool
-	only     *Chunks // nil: all chunk files
-	skeleton bool    // a new array for which other processes write the missing chunk files
-	part     bool    // a column of a nested ctable that shares the table's metadata
+	only     *ChunkRange // nil: all chunk files
+	skeleton bool        // a new array for which other processes write the missing chunk files
+	part     bool        // a column of a nested ctable that shares the table's metadata
 
 	shape   sync.RWMutex           // held for writing while the number of rows changes
 	locks   [chunkLocks]sync.Mutex // of the chunk files; file i uses lock i modulo chunkLocks
@@ -50,11 +50,11 @@ type OpenOptions struct {
 	MaxChunk    int64 // maximum bytes of the rows of one full chunk; 0: 2 GiB minus 33 bytes
 	Write       bool  // open for writing, in place
 
-	// Chunks are the chunk files that may be read and written; nil: all. It is for several
-	// processes that fill one array. Each process fills its own part, in one directory or in a copy
-	// of the metadata (hyperslab.JoinFS). If the array is open for writing, missing files in the
-	// range read as the fill value, and the length cannot change.
-	Chunks *Chunks
+	// ChunkRange is the range of chunk files that may be read and written; nil: all. It is for
+	// several processes that fill one array. Each process fills its own part, in one directory or
+	// in a copy of the metadata (hyperslab.JoinFS). If the array is open for writing, missing files
+	// in the range read as the fill value, and the length cannot change.
+	ChunkRange *ChunkRange
 }
 
 func (o *OpenOptions) limits() *bcolztree.Limits {
@@ -62,8 +62,8 @@ func (o *OpenOptions) limits() *bcolztree.Limits {
 	return &bcolztree.Limits{Metadata: cmp.Or(o.MaxMetadata, l.Metadata), Chunk: cmp.Or(o.MaxChunk, l.Chunk)}
 }
 
-// Chunks is a range of chunk files, by their numbers.
-type Chunks struct{ First, End int64 } // End is exclusive
+// ChunkRange is a range of chunk files, by their numbers.
+type ChunkRange struct{ First, End int64 } // End is exclusive
 
 // Open opens the carray in the directory path.
 //
@@ -173,7 +173,7 @@ func backendOf(p place, tree *bcolztree.Array, meta ndarray.Meta, rec *record, o
 	if err != nil {
 		return nil, err
 	}
-	b := &backend{place: p, dir: store{root: p.root, durable: true}, tree: tree, meta: meta, pool: pool, cparams: params, write: o.Write, only: o.Chunks}
+	b := &backend{place: p, dir: store{root: p.root, durable: true}, tree: tree, meta: meta, pool: pool, cparams: params, write: o.Write, only: o.ChunkRange}
 	b.attrs.dir, b.attrs.recordFile, b.attrs.members, b.attrs.record = b.dir, RecordFile, slices.Clone(tree.Attrs), rec
 	return b, nil
 }
@@ -363,7 +363,7 @@ func decompress(pool *cblosc.Pool, dst []byte, chunks []bcolztree.Chunk) ([]byte
 	return dst, nil
 }
 
-// allowed returns ErrRegion for rows outside the chunk files of OpenOptions.Chunks.
+// allowed returns ErrRegion for rows outside the chunk files of OpenOptions.ChunkRange.
 func (b *backend) allowed(r ndarray.Region) error {
 	if b.only == nil {
 		return nil

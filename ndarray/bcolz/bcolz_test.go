@@ -148,10 +148,10 @@ func canHold(l ndarraytest.Layout) (chunkLen int64, ok bool) {
 	switch {
 	case len(l.Shape) == 0:
 		return 0, false
-	case l.Chunk == nil:
+	case l.ChunkShape == nil:
 		return 2, true
 	}
-	return l.Chunk[0], slices.Equal(l.Chunk[1:], l.Shape[1:])
+	return l.ChunkShape[0], slices.Equal(l.ChunkShape[1:], l.Shape[1:])
 }
 
 // TestConformance checks the guarantees of the conformance suite that concern reading. The suite
@@ -160,9 +160,9 @@ func canHold(l ndarraytest.Layout) (chunkLen int64, ok bool) {
 func TestConformance(t *testing.T) {
 	dir := need.Scratch(t)
 	layouts := append(ndarraytest.Layouts(),
-		ndarraytest.Layout{Shape: []int64{11, 3}, Chunk: []int64{4, 3}},
-		ndarraytest.Layout{Shape: []int64{3, 0, 2}, Chunk: []int64{2, 0, 2}},
-		ndarraytest.Layout{Shape: []int64{5, 2, 1, 3}, Chunk: []int64{7, 2, 1, 3}})
+		ndarraytest.Layout{Shape: []int64{11, 3}, ChunkShape: []int64{4, 3}},
+		ndarraytest.Layout{Shape: []int64{3, 0, 2}, ChunkShape: []int64{2, 0, 2}},
+		ndarraytest.Layout{Shape: []int64{5, 2, 1, 3}, ChunkShape: []int64{7, 2, 1, 3}})
 	n := 0
 	for _, d := range ndarraytest.DTypes() {
 		if !d.NumPy().Equal(d) || d.Kind == ndarray.Struct || d.Kind == ndarray.SubArray {
@@ -184,7 +184,7 @@ func TestConformance(t *testing.T) {
 				require.True(t, d.Equal(a.DType()), name)
 				require.Equal(t, l.Shape, a.Shape(), name)
 				require.Equal(t, w.data, readAll(t, a), name)
-				for r := range a.Chunks() {
+				for r := range a.ChunkRegions() {
 					requireSame(t, w, a, r, name)
 				}
 				inner := ndarray.Whole(l.Shape)

@@ -27,7 +27,7 @@ type CreateOptions struct {
 
 	// Skeleton leaves out chunk files without written elements, instead of filling them, because
 	// other processes write them. Until all files exist, the array is corrupt for readers that open
-	// it without OpenOptions.Chunks.
+	// it without OpenOptions.ChunkRange.
 	Skeleton bool
 
 	// Nested makes CreateRecords write the ctable form of bcolz's format document, with the columns

@@ -39,8 +39,8 @@
 // crash. A ctable is as long as its first column, which therefore grows last and shrinks first. The
 // columns of a nested ctable with a single meta/ change their length together.
 //
-// Several processes can fill one array with OpenOptions.Chunks, each its own chunk files, if the
-// array was made with CreateOptions.Skeleton. Package shards joins their directories.
+// Several processes can fill one array with OpenOptions.ChunkRange, each its own chunk files, if
+// the array was made with CreateOptions.Skeleton. Package shards joins their directories.
 //
 // # Memory
 //

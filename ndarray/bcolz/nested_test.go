@@ -309,8 +309,8 @@ func TestChunks(t *testing.T) {
 	require.NoError(t, a.Close())
 	require.NoFileExists(t, filepath.Join(path, "data/__0.blp"))
 	want := pattern(d, 20)
-	for _, part := range []bcolz.Chunks{{First: 2, End: 4}, {First: 0, End: 1}, {First: 1, End: 2}} {
-		b, err := bcolz.Open(path, &bcolz.OpenOptions{Write: true, Chunks: &part})
+	for _, part := range []bcolz.ChunkRange{{First: 2, End: 4}, {First: 0, End: 1}, {First: 1, End: 2}} {
+		b, err := bcolz.Open(path, &bcolz.OpenOptions{Write: true, ChunkRange: &part})
 		require.NoError(t, err)
 		first, end := part.First*3, min(part.End*3, 10)
 		r := ndarray.Region{Start: []int64{first, 0}, Shape: []int64{end - first, 2}}

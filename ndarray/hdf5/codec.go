@@ -125,7 +125,7 @@ func setFilters(o *h5.DatasetOptions, c *ndarray.Compression, d ndarray.DType) e
 		return fmt.Errorf("%w: codec %q in an HDF5 dataset", errors.ErrUnsupported, c.Codec)
 	}
 	w := written[i]
-	chunk := chunkFacts{o.Chunks, d}
+	chunk := chunkFacts{o.ChunkShape, d}
 	switch {
 	case w.most == 0 && c.Level != 0:
 		return fmt.Errorf("%w: codec %s at level %d, it has no levels", ndarray.ErrParam, w.name, c.Level)
@@ -134,7 +134,7 @@ func setFilters(o *h5.DatasetOptions, c *ndarray.Compression, d ndarray.DType) e
 	case d.Size == 0 && w.filter != nil && w.name != "deflate":
 		return fmt.Errorf("%w: elements of variable size with %s", errors.ErrUnsupported, w.name)
 	}
-	if err := setPrepare(o, c, &w); err != nil || w.filter == nil || o.Chunks == nil {
+	if err := setPrepare(o, c, &w); err != nil || w.filter == nil || o.ChunkShape == nil {
 		return err
 	}
 	if n := chunk.bytes(); w.limit > 0 && uint64(n) > w.limit {

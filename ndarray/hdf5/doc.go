@@ -12,8 +12,8 @@
 // filters 32001, 32026 and 32008, which rearrange bytes themselves. Chunks of Blosc2 are copied
 // between HDF5 and b2nd without recompression.
 //
-// The default chunks are those of ndarray.AutoChunks. The default compression is deflate level 4
-// after shuffle, which every HDF5 reader supports. Datasets that cannot be chunked (scalar, null,
+// The default chunks are those of ndarray.AutoChunkShape. The default compression is deflate level
+// 4 after shuffle, which every HDF5 reader supports. Datasets that cannot be chunked (scalar, null,
 // or a fixed dimension of length 0) are stored without compression.
 //
 // # Memory

@@ -375,9 +375,9 @@ func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *Create
 	if like := co.Like; like != nil {
 		phase := like.AttributePhase
 		o.AttributeOrder, o.AttributePhase, o.Times = like.AttributeOrder, &phase, like.Times
-		if o.Chunks == nil && like.Layout == h5.Compact {
+		if o.ChunkShape == nil && like.Layout == h5.Compact {
 			o.Compact = true
-		} else if (o.Chunks != nil) == (like.Layout == h5.Chunked) && like.Layout != h5.Virtual {
+		} else if (o.ChunkShape != nil) == (like.Layout == h5.Chunked) && like.Layout != h5.Virtual {
 			o.Alloc = like.Alloc
 		}
 		o.FillTime, o.NoFill = like.FillTime, like.FillKind == h5.FillUndefined
@@ -435,7 +435,7 @@ func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *Create
 	}
 	b, err := newBackend(nil, d, location)
 	if st != nil && err == nil {
-		b.striped.created, b.meta.ChunkShape = st, o.Chunks
+		b.striped.created, b.meta.ChunkShape = st, o.ChunkShape
 	}
 	return b, err
 }

@@ -66,7 +66,7 @@ func chunks(spec ndarray.Spec) []int64 {
 		if spec.DType.Size == 0 {
 			size = textSize
 		}
-		c = ndarray.AutoChunks(shape, size)
+		c = ndarray.AutoChunkShape(shape, size)
 	}
 	for i := range c {
 		if most[i] != ndarray.Unlimited {
@@ -78,7 +78,7 @@ func chunks(spec ndarray.Spec) []int64 {
 
 // options returns all properties except datatype and dataspace.
 func options(spec ndarray.Spec) (*h5.DatasetOptions, error) {
-	o := &h5.DatasetOptions{Chunks: chunks(spec)}
+	o := &h5.DatasetOptions{ChunkShape: chunks(spec)}
 	c := spec.Compression
 	if c == nil {
 		c = DefaultCompression()
@@ -86,7 +86,7 @@ func options(spec ndarray.Spec) (*h5.DatasetOptions, error) {
 	if err := setFilters(o, c, spec.DType); err != nil {
 		return nil, err
 	}
-	if o.Chunks == nil {
+	if o.ChunkShape == nil {
 		o.Shuffle, o.Deflate, o.Fletcher32, o.Filters = false, nil, false, nil
 	}
 	if spec.Fill != nil {
@@ -142,7 +142,7 @@ func describe(info *h5.DatasetInfo, path string) (ndarray.Meta, ndarray.Storage,
 	}
 	s := ndarray.Storage{StoredBytes: info.StorageBytes}
 	if info.Layout == h5.Chunked {
-		m.ChunkShape = info.Chunks
+		m.ChunkShape = info.ChunkShape
 		g, err := ndarray.NewGrid(m.Shape, m.ChunkShape)
 		if err != nil {
 			return m, s, err

@@ -135,7 +135,7 @@ func (b *backend) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm
 	if pass := ahead.Current(ctx); pass != nil {
 		// The order of the index is that of the grid.
 		pass.Begin(b.remote(), func(yield func(off, n int64) bool) {
-			for c, err := range b.dataset.Chunks() {
+			for c, err := range b.dataset.StoredChunks() {
 				if err != nil || !yield(int64(c.Address), c.Bytes) {
 					return // ReadChunk returns the error
 				}

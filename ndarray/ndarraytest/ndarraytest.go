@@ -86,7 +86,7 @@ func DTypes() []ndarray.DType {
 }
 
 // Layout is a shape with a chunk shape.
-type Layout struct{ Shape, Chunk []int64 }
+type Layout struct{ Shape, ChunkShape []int64 }
 
 // Layouts returns the shapes of the suite: a scalar, empty dimensions, one chunk, edge chunks,
 // chunks larger than the array, many dimensions, and no chunk shape.
@@ -198,12 +198,12 @@ func testMatrix(t *testing.T, f Factory) {
 			if f.DearReopen && i%len(Layouts()) != j {
 				continue
 			}
-			spec := ndarray.Spec{Shape: l.Shape, ChunkShape: l.Chunk, DType: d}
+			spec := ndarray.Spec{Shape: l.Shape, ChunkShape: l.ChunkShape, DType: d}
 			a := f.create(t, spec)
 			if a == nil {
 				continue
 			}
-			name := fmt.Sprintf("%v %v chunks %v", d, l.Shape, l.Chunk)
+			name := fmt.Sprintf("%v %v chunks %v", d, l.Shape, l.ChunkShape)
 			require.True(t, d.Equal(a.DType()), "%s: got %v", name, a.DType())
 			want := pattern(d, a.NumElems())
 			whole := ndarray.Whole(l.Shape)
@@ -229,7 +229,7 @@ func testMatrix(t *testing.T, f Factory) {
 func testChunks(t *testing.T, a *ndarray.Array, all []byte, name string) {
 	m := newModel(a.Shape(), a.DType().Size, all)
 	var n int64
-	for r := range a.Chunks() {
+	for r := range a.ChunkRegions() {
 		got := make([]byte, r.NumElems()*int64(a.DType().Size))
 		require.NoError(t, a.Read(bg, got, r), "%s %v", name, r)
 		require.Equal(t, m.read(r), got, "%s %v", name, r)
@@ -397,7 +397,7 @@ func testConcurrentReads(t *testing.T, f Factory) {
 	m := newModel(a.Shape(), 4, pattern(a.DType(), 30))
 	require.NoError(t, a.Write(bg, m.data, ndarray.Whole(a.Shape())))
 	a = f.reopened(t, a)
-	regions := slices.Collect(a.Chunks())
+	regions := slices.Collect(a.ChunkRegions())
 	regions = append(regions, ndarray.Whole(a.Shape()), ndarray.Region{Start: []int64{1, 1}, Shape: []int64{4, 3}})
 	var wg sync.WaitGroup
 	for g := range 64 {
@@ -424,7 +424,7 @@ func testConcurrentWrites(t *testing.T, f Factory) {
 	a := f.create(t, spec)
 	m := newModel(spec.Shape, 4, pattern(spec.DType, 1200))
 	var wg sync.WaitGroup
-	for r := range a.Chunks() {
+	for r := range a.ChunkRegions() {
 		wg.Go(func() {
 			if err := a.Write(bg, m.read(r), r); err != nil {
 				t.Errorf("write %v: %v", r, err)
@@ -581,8 +581,8 @@ func testMeta(t *testing.T, f Factory) {
 	}
 }
 
-// testStorage checks that Storage reports bytes and the grid's chunks, and that the sum of ChunkMap
-// equals it.
+// testStorage checks that Storage reports bytes and the grid's chunks, and that the sum of
+// StoredChunks equals it.
 func testStorage(t *testing.T, f Factory) {
 	a := f.create(t, int32s())
 	require.NoError(t, a.Write(bg, pattern(a.DType(), 30), ndarray.Whole(a.Shape())))
@@ -603,18 +603,18 @@ func testStorage(t *testing.T, f Factory) {
 		require.Equal(t, chunks, s.NumChunks)
 		var sum int64
 		var regions []ndarray.Region
-		for c, err := range a.ChunkMap(bg) {
+		for c, err := range a.StoredChunks(bg) {
 			require.NoError(t, err)
 			require.Positive(t, c.StoredBytes, "%v", c.Region)
 			sum += c.StoredBytes
 			regions = append(regions, c.Region)
 		}
 		require.Equal(t, s.StoredBytes, sum)
-		require.Equal(t, slices.Collect(a.Chunks()), regions)
+		require.Equal(t, slices.Collect(a.ChunkRegions()), regions)
 		a = f.reopened(t, a)
 	}
 	require.NoError(t, a.Close())
-	for _, err := range a.ChunkMap(bg) {
+	for _, err := range a.StoredChunks(bg) {
 		require.ErrorIs(t, err, ndarray.ErrClosed)
 	}
 }

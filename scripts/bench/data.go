@@ -193,7 +193,7 @@ func (b *bench) hdf5File(k kind, n int64, filters string, chunks []int64) (strin
 		}
 		defer func() { err = errors.Join(err, f.Close()) }()
 		shape := b.shape(n)
-		d, err := f.Root().CreateDataset("d", f4, h5.SimpleSpace(shape...), &h5.DatasetOptions{Chunks: chunks, Filters: storage(filters)})
+		d, err := f.Root().CreateDataset("d", f4, h5.SimpleSpace(shape...), &h5.DatasetOptions{ChunkShape: chunks, Filters: storage(filters)})
 		if err != nil {
 			return err
 		}

@@ -112,7 +112,7 @@ func writeTask(a *args) (*work, error) {
 			return "", err
 		}
 		defer func() { err = errors.Join(err, f.Close()) }()
-		d, err := f.Root().CreateDataset("d", f4, h5.SimpleSpace(shape...), &h5.DatasetOptions{Chunks: chunks, Filters: storage(filters)})
+		d, err := f.Root().CreateDataset("d", f4, h5.SimpleSpace(shape...), &h5.DatasetOptions{ChunkShape: chunks, Filters: storage(filters)})
 		if err != nil {
 			return "", err
 		}

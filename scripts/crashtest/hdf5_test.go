@@ -112,10 +112,10 @@ func severalScenario() scenario {
 				space h5.Dataspace
 				o     h5.DatasetOptions
 			}{
-				{"x", number, h5.Dataspace{Kind: h5.Simple, Dims: []int64{0}, MaxDims: []int64{endless}}, h5.DatasetOptions{Chunks: []int64{64}, Deflate: &level}},
-				{"grid", number, h5.Dataspace{Kind: h5.Simple, Dims: []int64{0, 0}, MaxDims: []int64{endless, endless}}, h5.DatasetOptions{Chunks: []int64{4, 4}, Fletcher32: true}},
-				{"names", h5.VariableString(h5.UTF8), h5.Dataspace{Kind: h5.Simple, Dims: []int64{0}, MaxDims: []int64{endless}}, h5.DatasetOptions{Chunks: []int64{5}}},
-				{"seqs", h5.SequenceOf(number), h5.Dataspace{Kind: h5.Simple, Dims: []int64{0}, MaxDims: []int64{endless}}, h5.DatasetOptions{Chunks: []int64{7}}},
+				{"x", number, h5.Dataspace{Kind: h5.Simple, Dims: []int64{0}, MaxDims: []int64{endless}}, h5.DatasetOptions{ChunkShape: []int64{64}, Deflate: &level}},
+				{"grid", number, h5.Dataspace{Kind: h5.Simple, Dims: []int64{0, 0}, MaxDims: []int64{endless, endless}}, h5.DatasetOptions{ChunkShape: []int64{4, 4}, Fletcher32: true}},
+				{"names", h5.VariableString(h5.UTF8), h5.Dataspace{Kind: h5.Simple, Dims: []int64{0}, MaxDims: []int64{endless}}, h5.DatasetOptions{ChunkShape: []int64{5}}},
+				{"seqs", h5.SequenceOf(number), h5.Dataspace{Kind: h5.Simple, Dims: []int64{0}, MaxDims: []int64{endless}}, h5.DatasetOptions{ChunkShape: []int64{7}}},
 			} {
 				d, err := f.Root().CreateDataset(c.name, c.t, c.space, &c.o)
 				if err != nil {

@@ -118,11 +118,11 @@ func storeSeeds(c config) ([]*seed, error) {
 // with a chunk of each codec.
 func arrays(dir string) error {
 	for i, p := range []*cblosc.ArrayParams{
-		{Shape: []int64{7, 5}, Chunks: []int32{4, 3}, Blocks: []int32{2, 2}, DType: "<i8", Meta: []cblosc.Metalayer{{Name: "m", Content: []byte("abc")}}},
-		{Shape: []int64{9}, Chunks: []int32{4}, Blocks: []int32{2}}, // Caterva
-		{Shape: []int64{0, 3}, Chunks: []int32{2, 2}, Blocks: []int32{1, 2}, DType: "<f8"},
+		{Shape: []int64{7, 5}, ChunkShape: []int32{4, 3}, Blocks: []int32{2, 2}, DType: "<i8", Meta: []cblosc.Metalayer{{Name: "m", Content: []byte("abc")}}},
+		{Shape: []int64{9}, ChunkShape: []int32{4}, Blocks: []int32{2}}, // Caterva
+		{Shape: []int64{0, 3}, ChunkShape: []int32{2, 2}, Blocks: []int32{1, 2}, DType: "<f8"},
 		{DType: "<i8"},
-		{Shape: []int64{7, 5}, Chunks: []int32{4, 3}, Blocks: []int32{2, 2}, DType: "<i8"},
+		{Shape: []int64{7, 5}, ChunkShape: []int32{4, 3}, Blocks: []int32{2, 2}, DType: "<i8"},
 	} {
 		cp := cblosc.DefaultCParams()
 		cp.TypeSize = 8
@@ -185,12 +185,12 @@ func datasets(dir string) error {
 		o     h5.DatasetOptions
 		attrs int
 	}{
-		{"tree1", h5.Earliest, []int64{5, 3}, nil, h5.DatasetOptions{Chunks: []int64{2, 2}, Deflate: &level, Fletcher32: true}, 1},
-		{"single", h5.V114, []int64{4, 5}, nil, h5.DatasetOptions{Chunks: []int64{4, 5}, Deflate: &level}, 1},
-		{"implicit", h5.V114, []int64{5, 3}, nil, h5.DatasetOptions{Chunks: []int64{2, 2}, Alloc: h5.AllocEarly}, 0},
-		{"fixed", h5.V114, []int64{5, 3}, nil, h5.DatasetOptions{Chunks: []int64{2, 2}, Deflate: &level}, 0},
-		{"extensible", h5.V114, []int64{9, 3}, []int64{endless, 3}, h5.DatasetOptions{Chunks: []int64{2, 3}, Shuffle: true, Deflate: &level}, 0},
-		{"tree2", h5.V114, []int64{5, 3}, []int64{endless, endless}, h5.DatasetOptions{Chunks: []int64{2, 2}, Deflate: &level}, 0},
+		{"tree1", h5.Earliest, []int64{5, 3}, nil, h5.DatasetOptions{ChunkShape: []int64{2, 2}, Deflate: &level, Fletcher32: true}, 1},
+		{"single", h5.V114, []int64{4, 5}, nil, h5.DatasetOptions{ChunkShape: []int64{4, 5}, Deflate: &level}, 1},
+		{"implicit", h5.V114, []int64{5, 3}, nil, h5.DatasetOptions{ChunkShape: []int64{2, 2}, Alloc: h5.AllocEarly}, 0},
+		{"fixed", h5.V114, []int64{5, 3}, nil, h5.DatasetOptions{ChunkShape: []int64{2, 2}, Deflate: &level}, 0},
+		{"extensible", h5.V114, []int64{9, 3}, []int64{endless, 3}, h5.DatasetOptions{ChunkShape: []int64{2, 3}, Shuffle: true, Deflate: &level}, 0},
+		{"tree2", h5.V114, []int64{5, 3}, []int64{endless, endless}, h5.DatasetOptions{ChunkShape: []int64{2, 2}, Deflate: &level}, 0},
 		{"heap", h5.V114, []int64{5}, nil, h5.DatasetOptions{Fill: []byte{1, 2, 3, 4}}, 12},
 	} {
 		c := h5.DefaultFileCreation()

@@ -265,7 +265,7 @@ func attack(ctx context.Context, place string, u hyperslab.Untrusted, x *storeat
 func survey(ctx context.Context, a *ndarray.Array) error {
 	_, err := a.Storage(ctx)
 	n := 0
-	for _, cerr := range a.ChunkMap(ctx) {
+	for _, cerr := range a.StoredChunks(ctx) {
 		if n++; cerr != nil || n == 100 {
 			return errors.Join(err, cerr)
 		}

@@ -199,7 +199,7 @@ func (b *builder) types() {
 	d := b.dataset("strings", h5.VariableString(h5.UTF8), h5.SimpleSpace(3), nil)
 	b.ok(h5value.Write(d, []string{"one", "", "three"}, h5.SimpleSpace(3).All()))
 	level := 6
-	c := b.dataset("filtered strings", h5.VariableString(h5.UTF8), h5.SimpleSpace(300), &h5.DatasetOptions{Chunks: []int64{100}, Deflate: &level})
+	c := b.dataset("filtered strings", h5.VariableString(h5.UTF8), h5.SimpleSpace(300), &h5.DatasetOptions{ChunkShape: []int64{100}, Deflate: &level})
 	text := make([]string, 300)
 	for i := range text {
 		text[i] = strings.Repeat("y", i)
@@ -211,8 +211,8 @@ func (b *builder) types() {
 func (b *builder) datasets() {
 	i2 := h5.Int(2, h5.LittleEndian)
 	level := 6
-	filters := &h5.DatasetOptions{Chunks: []int64{4, 5}, Shuffle: true, Deflate: &level, Fletcher32: true, Fill: []byte{7, 0}}
-	plain := &h5.DatasetOptions{Chunks: []int64{4, 5}}
+	filters := &h5.DatasetOptions{ChunkShape: []int64{4, 5}, Shuffle: true, Deflate: &level, Fletcher32: true, Fill: []byte{7, 0}}
+	plain := &h5.DatasetOptions{ChunkShape: []int64{4, 5}}
 	for _, x := range []struct {
 		name string
 		dims [2]int64
@@ -240,19 +240,19 @@ func (b *builder) datasets() {
 		}
 		b.ok(d.WriteRegion(buf, i2, s.All()))
 	}
-	b.dataset("implicit", i2, h5.Dataspace{Kind: h5.Simple, Dims: []int64{9, 11}, MaxDims: []int64{12, 30}}, &h5.DatasetOptions{Chunks: []int64{4, 5}, Alloc: h5.AllocEarly})
-	edges := b.dataset("plain edges", i2, h5.SimpleSpace(9, 11), &h5.DatasetOptions{Chunks: []int64{4, 5}, Deflate: &level, PlainEdges: true})
+	b.dataset("implicit", i2, h5.Dataspace{Kind: h5.Simple, Dims: []int64{9, 11}, MaxDims: []int64{12, 30}}, &h5.DatasetOptions{ChunkShape: []int64{4, 5}, Alloc: h5.AllocEarly})
+	edges := b.dataset("plain edges", i2, h5.SimpleSpace(9, 11), &h5.DatasetOptions{ChunkShape: []int64{4, 5}, Deflate: &level, PlainEdges: true})
 	b.ok(edges.WriteRegion(make([]byte, 198), i2, h5.SimpleSpace(9, 11).All()))
 	b.dataset("external", i2, h5.SimpleSpace(10), &h5.DatasetOptions{External: []h5.ExternalFile{{Name: "one.bin", Size: 4}, {Name: "two.bin", Offset: 100, Size: h5.Unlimited}}})
 	b.dataset("virtual", i2, h5.SimpleSpace(40, 60), &h5.DatasetOptions{Mappings: []h5.Mapping{
 		{Region: h5.Region{Start: []int64{0, 0}, Count: []int64{20, 60}}, File: ".", Dataset: "/contiguous", Source: h5.SimpleSpace(40, 60), SourceRegion: h5.Region{Start: []int64{20, 0}, Count: []int64{20, 60}}},
 		{Region: h5.Region{Start: []int64{20, 0}, Count: []int64{10, 30}, Stride: []int64{2, 2}}, File: "other.h5", Dataset: "/data", Source: h5.SimpleSpace(10, 30), SourceRegion: h5.SimpleSpace(10, 30).All()},
 	}})
-	d := b.dataset("pages", h5.Int(1, h5.LittleEndian), h5.SimpleSpace(5000), &h5.DatasetOptions{Chunks: []int64{2}})
+	d := b.dataset("pages", h5.Int(1, h5.LittleEndian), h5.SimpleSpace(5000), &h5.DatasetOptions{ChunkShape: []int64{2}})
 	b.ok(d.WriteRegion([]byte{1, 2}, h5.Int(1, h5.LittleEndian), h5.Region{Start: []int64{4000}, Count: []int64{2}}))
 	s := h5.SimpleSpace(300000)
 	s.MaxDims = []int64{h5.Unlimited}
-	e := b.dataset("growing pages", h5.Int(1, h5.LittleEndian), s, &h5.DatasetOptions{Chunks: []int64{1}})
+	e := b.dataset("growing pages", h5.Int(1, h5.LittleEndian), s, &h5.DatasetOptions{ChunkShape: []int64{1}})
 	b.ok(e.WriteRegion([]byte{1, 2}, h5.Int(1, h5.LittleEndian), h5.Region{Start: []int64{280000}, Count: []int64{2}}))
 }
 
@@ -286,7 +286,7 @@ func (b *builder) shared() {
 	level := 6
 	b.dataset("alone", h5.FixedString(77, h5.NullTerm, h5.ASCII), h5.SimpleSpace(3, 4, 5, 6), nil)
 	for i := range 6 {
-		d := b.dataset(fmt.Sprintf("dataset %d", i), allTypes()[10], h5.SimpleSpace(8, 9), &h5.DatasetOptions{Chunks: []int64{4, 5}, Deflate: &level, Fill: bytes.Repeat([]byte{9}, 48)})
+		d := b.dataset(fmt.Sprintf("dataset %d", i), allTypes()[10], h5.SimpleSpace(8, 9), &h5.DatasetOptions{ChunkShape: []int64{4, 5}, Deflate: &level, Fill: bytes.Repeat([]byte{9}, 48)})
 		for j := range 10 {
 			b.ok(d.WriteAttribute(h5.Attribute{Name: fmt.Sprintf("shared attribute %d", j%4*(1+i%2)+j), Datatype: h5.Int(8, h5.NativeOrder), Space: h5.SimpleSpace(4), Data: make([]byte, 32)}))
 		}

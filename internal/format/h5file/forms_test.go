@@ -242,7 +242,7 @@ func TestLinear(t *testing.T) {
 			for i := range n {
 				require.NoError(t, f.Root().LinkSoft(fmt.Sprintf("link %d", i), "/target"))
 			}
-			d, err := f.Root().CreateDataset("d", h5.Uint(1, h5.NativeOrder), h5.SimpleSpace(int64(n)), &h5.DatasetOptions{Chunks: []int64{1}})
+			d, err := f.Root().CreateDataset("d", h5.Uint(1, h5.NativeOrder), h5.SimpleSpace(int64(n)), &h5.DatasetOptions{ChunkShape: []int64{1}})
 			require.NoError(t, err)
 			require.NoError(t, d.WriteRegion(make([]byte, n), h5.Uint(1, h5.NativeOrder), h5.SimpleSpace(int64(n)).All()))
 			require.NoError(t, d.Close())

@@ -61,7 +61,7 @@ func stepTypes(depth int) *rapid.Generator[h5.Datatype] {
 func TestSteps_library(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		d := stepTypes(2).Draw(r, "type")
-		o := &h5.DatasetOptions{Chunks: []int64{rapid.Int64Range(1, 9).Draw(r, "chunk")}}
+		o := &h5.DatasetOptions{ChunkShape: []int64{rapid.Int64Range(1, 9).Draw(r, "chunk")}}
 		step := h5.Nbit()
 		if d.Class == h5.Integer && d.Precision == 8*d.Size && rapid.Bool().Draw(r, "scale-offset") {
 			step = h5.ScaleOffsetInt(rapid.IntRange(0, 8*d.Size).Draw(r, "bits"))
@@ -80,7 +80,7 @@ func TestSteps_library(t *testing.T) {
 		require.NoError(r, ours.Check(h5file.Policy{}), "%v", d)
 		x := object(t, ours, "/d")
 		l := x.Pipeline().Filters[0]
-		full := uint64(o.Chunks[0]) * uint64(d.Size)
+		full := uint64(o.ChunkShape[0]) * uint64(d.Size)
 		for c, err := range x.Chunks() {
 			require.NoError(r, err)
 			stored, err := ours.Read(c.Addr, int64(c.Size))

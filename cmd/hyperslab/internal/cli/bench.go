@@ -253,7 +253,7 @@ func (o *benchFlags) ways(t *trial, m ndarray.Meta) ([]ndarray.Spec, error) {
 		if m.ChunkShape != nil {
 			grids = append(grids, m.ChunkShape)
 		}
-		grids = append(grids, ndarray.AutoChunks(t.spec.Shape, t.spec.DType.Size))
+		grids = append(grids, ndarray.AutoChunkShape(t.spec.Shape, t.spec.DType.Size))
 	}
 	for i, g := range grids {
 		grids[i] = slices.Clone(g)

@@ -227,7 +227,7 @@ func (l *chunkLister) hdf5(ctx context.Context, address string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	for c, err := range d.Chunks() {
+	for c, err := range d.StoredChunks() {
 		if err != nil {
 			return err
 		}

@@ -226,9 +226,9 @@ func lossTree(t *testing.T, name string) {
 	level := 1
 	g, err := root.CreateGroup("g")
 	require.NoError(t, err)
-	x, err := root.CreateDataset("g/x", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(64), &h5.DatasetOptions{Chunks: []int64{16}, Deflate: &level, Fletcher32: true})
+	x, err := root.CreateDataset("g/x", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(64), &h5.DatasetOptions{ChunkShape: []int64{16}, Deflate: &level, Fletcher32: true})
 	require.NoError(t, err)
-	y, err := root.CreateDataset("y", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(64), &h5.DatasetOptions{Chunks: []int64{16}, Filters: []h5.Filter{h5.ScaleOffsetInt(0)}})
+	y, err := root.CreateDataset("y", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(64), &h5.DatasetOptions{ChunkShape: []int64{16}, Filters: []h5.Filter{h5.ScaleOffsetInt(0)}})
 	require.NoError(t, err)
 	for _, d := range []*h5.Dataset{x, y} {
 		require.NoError(t, h5value.Write(d, make([]int32, 64), h5.SimpleSpace(64).All()))

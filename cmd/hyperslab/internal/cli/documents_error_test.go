@@ -35,7 +35,7 @@ func failing(t *testing.T) {
 	require.NoError(t, err)
 	space := h5.SimpleSpace(300)
 	for name, o := range map[string]*h5.DatasetOptions{
-		"corrupt": {Chunks: []int64{100}, Filters: []h5.Filter{h5.Fletcher32()}},
+		"corrupt": {ChunkShape: []int64{100}, Filters: []h5.Filter{h5.Fletcher32()}},
 		"plain":   nil,
 		"virtual": {Mappings: []h5.Mapping{{Region: space.All(), File: "missing.h5", Dataset: "x", Source: space, SourceRegion: space.All()}}},
 	} {

@@ -233,7 +233,7 @@ func makeRare(t *testing.T) {
 	copy(hurt[list.Chunks[0].Offset+100:], "not what deflate wrote")
 	put(t, "hurt.h5", hurt)
 	layered, err := cblosc.CreateArray(&cblosc.ArrayParams{
-		Shape: []int64{2}, Chunks: []int32{2}, Blocks: []int32{2}, Storage: cblosc.Storage{Path: "layers.b2nd", Contiguous: true},
+		Shape: []int64{2}, ChunkShape: []int32{2}, Blocks: []int32{2}, Storage: cblosc.Storage{Path: "layers.b2nd", Contiguous: true},
 		Meta: []cblosc.Metalayer{{Name: "map", Content: []byte("\x81\xa1k\xc0")}},
 	})
 	require.NoError(t, err)

@@ -169,8 +169,8 @@ func makeTree(t testing.TB, name string) {
 		o    *h5.DatasetOptions
 	}{
 		{"time", nil},
-		{"run1/temperature", &h5.DatasetOptions{Chunks: []int64{4, 5}, Shuffle: true, Deflate: &level}},
-		{"run1/raw/counts", &h5.DatasetOptions{Chunks: []int64{8, 10}}},
+		{"run1/temperature", &h5.DatasetOptions{ChunkShape: []int64{4, 5}, Shuffle: true, Deflate: &level}},
+		{"run1/raw/counts", &h5.DatasetOptions{ChunkShape: []int64{8, 10}}},
 		{"run1/odd\x1b[31mred", nil},
 	} {
 		d, err := f.Root().CreateDataset(x.path, h5.Int(4, h5.BigEndian), h5.SimpleSpace(8, 10), x.o)

@@ -28,7 +28,7 @@ func unreadable(t *testing.T) string {
 	}
 	var header int64
 	for _, name := range []string{"g/good", "g/bad", "g/chunk", "g/old/x"} {
-		d, err := f.Root().CreateDataset(name, h5.Int(8, h5.NativeOrder), h5.SimpleSpace(4), &h5.DatasetOptions{Chunks: []int64{4}, Fletcher32: true})
+		d, err := f.Root().CreateDataset(name, h5.Int(8, h5.NativeOrder), h5.SimpleSpace(4), &h5.DatasetOptions{ChunkShape: []int64{4}, Fletcher32: true})
 		require.NoError(t, err)
 		value := int64(1)
 		if name == "g/chunk" {
@@ -123,7 +123,7 @@ func TestRepack_missingFilter(t *testing.T) {
 	f, err := h5.Create(from, nil)
 	require.NoError(t, err)
 	const missing = 31999
-	d, err := f.Root().CreateDataset("x", h5.Int(8, h5.NativeOrder), h5.SimpleSpace(4), &h5.DatasetOptions{Chunks: []int64{4}, Filters: []h5.Filter{{ID: missing, Optional: true}}})
+	d, err := f.Root().CreateDataset("x", h5.Int(8, h5.NativeOrder), h5.SimpleSpace(4), &h5.DatasetOptions{ChunkShape: []int64{4}, Filters: []h5.Filter{{ID: missing, Optional: true}}})
 	require.NoError(t, err)
 	require.NoError(t, h5value.Write(d, []int64{1, 2, 3, 4}, h5.SimpleSpace(4).All()))
 	require.NoError(t, d.Close())

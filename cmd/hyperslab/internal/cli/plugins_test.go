@@ -48,7 +48,7 @@ func TestRun_unavailablePlugins(t *testing.T) {
 
 	f, err := h5.Create("filter.h5", nil)
 	require.NoError(t, err)
-	d, err := f.Root().CreateDataset("x", h5.Int(8, h5.NativeOrder), h5.SimpleSpace(4), &h5.DatasetOptions{Chunks: []int64{4}, Filters: []h5.Filter{{ID: 31999, Optional: true}}})
+	d, err := f.Root().CreateDataset("x", h5.Int(8, h5.NativeOrder), h5.SimpleSpace(4), &h5.DatasetOptions{ChunkShape: []int64{4}, Filters: []h5.Filter{{ID: 31999, Optional: true}}})
 	require.NoError(t, err)
 	require.NoError(t, d.WriteChunk(make([]byte, 32), 0, 0))
 	require.NoError(t, d.Close())

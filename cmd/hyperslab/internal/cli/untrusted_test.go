@@ -72,7 +72,7 @@ func far(t *testing.T, name string) {
 	f, err := h5.Create(name, &h5.CreateOptions{Low: h5.Earliest, High: h5.LatestFormat})
 	require.NoError(t, err)
 	level := 1
-	d, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), &h5.DatasetOptions{Chunks: []int64{2}, Deflate: &level})
+	d, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(10), &h5.DatasetOptions{ChunkShape: []int64{2}, Deflate: &level})
 	require.NoError(t, err)
 	require.NoError(t, h5value.Write(d, make([]int32, 10), h5.SimpleSpace(10).All()))
 	require.NoError(t, d.Close())
@@ -103,7 +103,7 @@ func shifted(t *testing.T, name string) {
 	o.Creation = &creation
 	f, err := h5.Create(name, &o)
 	require.NoError(t, err)
-	d, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8, 10), &h5.DatasetOptions{Chunks: []int64{4, 5}})
+	d, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(8, 10), &h5.DatasetOptions{ChunkShape: []int64{4, 5}})
 	require.NoError(t, err)
 	require.NoError(t, h5value.Write(d, make([]int32, 80), h5.SimpleSpace(8, 10).All()))
 	require.NoError(t, d.Close())

@@ -226,7 +226,7 @@ func TestConvert_properties(t *testing.T) {
 	require.NoError(t, err)
 	order := []string{"z", "a", "m"}
 	for name, o := range map[string]*h5.DatasetOptions{
-		"ordinary": {Chunks: []int64{2}}, "compact": {Compact: true}, "early": {Alloc: h5.AllocEarly}, "order": {AttributeOrder: h5.TrackCreationOrder},
+		"ordinary": {ChunkShape: []int64{2}}, "compact": {Compact: true}, "early": {Alloc: h5.AllocEarly}, "order": {AttributeOrder: h5.TrackCreationOrder},
 	} {
 		d, err := f.Root().CreateDataset(name, h5.Int(4, h5.NativeOrder), h5.SimpleSpace(4), o)
 		require.NoError(t, err)

@@ -78,7 +78,7 @@ func TestVerify_scaleOffsetOfAllBits(t *testing.T) {
 	f, err := h5.Create("a.h5", nil)
 	require.NoError(t, err)
 	space := h5.SimpleSpace(4)
-	d, err := f.Root().CreateDataset("a", h5.Int(4, h5.NativeOrder), space, &h5.DatasetOptions{Chunks: []int64{4}, Filters: []h5.Filter{h5.ScaleOffsetInt(0)}})
+	d, err := f.Root().CreateDataset("a", h5.Int(4, h5.NativeOrder), space, &h5.DatasetOptions{ChunkShape: []int64{4}, Filters: []h5.Filter{h5.ScaleOffsetInt(0)}})
 	require.NoError(t, err)
 	require.NoError(t, h5value.Write(d, []int32{math.MinInt32, -1, 0, math.MaxInt32}, space.All()))
 	require.NoError(t, d.Close())
@@ -101,7 +101,7 @@ func contradicting(t *testing.T, path string) []byte {
 	for _, name := range []string{"c", "d", "k"} { // in this order in the file
 		space, o := h5.SimpleSpace(8), (*h5.DatasetOptions)(nil)
 		if name == "k" {
-			space, o = h5.SimpleSpace(6), &h5.DatasetOptions{Chunks: []int64{2}}
+			space, o = h5.SimpleSpace(6), &h5.DatasetOptions{ChunkShape: []int64{2}}
 		}
 		d, err := f.Root().CreateDataset(name, h5.Int(4, h5.LittleEndian), space, o)
 		require.NoError(t, err)
