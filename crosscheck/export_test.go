@@ -128,6 +128,9 @@ func Sampled(m *Manifest, names ...string) []Case { return sampled(m, names...) 
 // Unchanged exports unchanged.
 func Unchanged(dir string, c Case) error { return unchanged(dir, c) }
 
+// RaceBuild exports raceBuild.
+const RaceBuild = raceBuild
+
 // Sampling exports sampling.
 func Sampling() bool { return sampling() }
 
