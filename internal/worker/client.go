@@ -162,10 +162,7 @@ func (c *Client[Q]) Ask(ctx context.Context, q *Q, most int64, v any) error {
 		case n > most:
 			return &format.Error{Format: "worker", What: "answer", Got: fmt.Sprintf("%d bytes", n), Want: fmt.Sprintf("at most %d", most), Err: format.ErrLimit}
 		}
-		if total < 0 {
-			b = make([]byte, 0, n)
-		}
-		total = n
+		total = n // b grows with the received pieces, because the worker may state any length
 		at := int64(len(b)) / half % 2 * half
 		b = append(b, window[at:][:min(half, total-int64(len(b)))]...)
 		return nil
