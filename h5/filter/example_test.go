@@ -39,6 +39,6 @@ func Example() {
 	_, err = f.Root().CreateDataset("bad", h5.Int(1, h5.LittleEndian), h5.SimpleSpace(100),
 		&h5.DatasetOptions{ChunkShape: []int64{10}, Filters: []h5.Filter{filter.Zstd(99)}})
 	fmt.Println(err)
-	// Output: h5: create dataset /bad: invalid parameter: filter 32015 with values [99]: level 99,
-	// want -131072 to 22
+	// Output:
+	// h5: create dataset /bad: invalid parameter: filter 32015 with values [99]: level 99, want -131072 to 22
 }
