@@ -123,27 +123,28 @@ func (d *decoder) fail(format string, args ...any) {
 
 func (d *decoder) uvarint() uint64 {
 	n, size := binary.Uvarint(d.b)
-	if size <= 0 {
-		d.fail("no number")
-		return 0
-	}
-	d.b = d.b[size:]
+	d.number(size)
 	return n
 }
 
 func (d *decoder) varint() int64 {
 	n, size := binary.Varint(d.b)
+	d.number(size)
+	return n
+}
+
+// number skips a number of size bytes, which is below 1 if the bytes are invalid.
+func (d *decoder) number(size int) {
 	if size <= 0 {
-		d.fail("no number")
-		return 0
+		d.fail("got %d bytes, want a number", len(d.b))
+		return
 	}
 	d.b = d.b[size:]
-	return n
 }
 
 func (d *decoder) take(n uint64) []byte {
 	if n > uint64(len(d.b)) {
-		d.fail("%d bytes, want at most %d", n, len(d.b))
+		d.fail("got %d bytes, want at most %d", n, len(d.b))
 		return nil
 	}
 	b := d.b[:n]

@@ -183,12 +183,8 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		m.finish()
 	}
 	if len(stats.Refused) > 0 {
-		lines := make([]string, len(stats.Refused))
-		for i, p := range stats.Refused {
-			lines[i] = safe(p.String())
-		}
 		return nil, fmt.Errorf("%s of %s cannot be stored in %s; no file was written:\n  %s\n  %s",
-			plural(int64(len(lines)), "thing"), source, target, strings.Join(lines, "\n  "), o.wayOut(stats.Refused))
+			plural(int64(len(stats.Refused)), "thing"), source, target, problemLines(stats.Refused), o.wayOut(stats.Refused))
 	} else if err != nil {
 		return nil, err
 	}
@@ -419,4 +415,13 @@ func (a *app) targetInto(ctx context.Context, o *convertFlags, source string) (s
 		ext += ":/" + cmp.Or(object, "data")
 	}
 	return filepath.Join(o.batch.into, name) + ext, &one, nil
+}
+
+// problemLines lists problems in an error, each on its own line.
+func problemLines(problems []hyperslab.Problem) string {
+	lines := make([]string, len(problems))
+	for i, p := range problems {
+		lines[i] = safe(p.String())
+	}
+	return strings.Join(lines, "\n  ")
 }

@@ -108,12 +108,8 @@ func (a *app) cpGroup(ctx context.Context, from, to hyperslab.Location, o *cpFla
 		m.finish()
 	}
 	if len(stats.Refused) > 0 {
-		lines := make([]string, len(stats.Refused))
-		for i, p := range stats.Refused {
-			lines[i] = safe(p.String())
-		}
 		return fmt.Errorf("%w: %s of %s cannot be stored in %s; the file is unchanged:\n  %s",
-			errors.ErrUnsupported, plural(int64(len(lines)), "thing"), from, to.File, strings.Join(lines, "\n  "))
+			errors.ErrUnsupported, plural(int64(len(stats.Refused)), "thing"), from, to.File, problemLines(stats.Refused))
 	}
 	if err != nil {
 		return err

@@ -10,11 +10,7 @@ import (
 
 // TestCp_store copies arrays between files and containers of python-blosc2.
 func TestCp_store(t *testing.T) {
-	golden, err := filepath.Abs("../../../../testdata/store.b2z")
-	require.NoError(t, err)
-	t.Chdir(t.TempDir())
-	must(t, "cp "+golden+" x.b2z")
-	must(t, "convert -q x.b2z x.b2d")
+	containers(t)
 	must(t, "diff x.b2z x.b2d")
 	same := func(a, b string) {
 		t.Helper()
@@ -48,7 +44,6 @@ func TestCp_store(t *testing.T) {
 	before := must(t, "ls -r x.b2d")
 	must(t, "cp --dry-run b.b2nd x.b2d:/dry/run")
 	require.NoDirExists(t, "x.b2d/dry")
-	must(t, "convert -q --exclude-unsupported x.b2z x.b2e")
 	require.Contains(t, must(t, "dump x.b2e:/objects"), `{"k":[1.5,null]}`)
 	for _, c := range []struct {
 		args []string
@@ -104,12 +99,7 @@ func TestCp_store(t *testing.T) {
 
 // TestCp_group copies groups between containers of all kinds, new and existing ones.
 func TestCp_group(t *testing.T) {
-	golden, err := filepath.Abs("../../../../testdata/store.b2z")
-	require.NoError(t, err)
-	t.Chdir(t.TempDir())
-	must(t, "cp "+golden+" x.b2z")
-	must(t, "convert -q x.b2z x.b2d")
-	must(t, "convert -q --exclude-unsupported x.b2z x.b2e")
+	containers(t)
 	must(t, "convert -q x.b2z:/g g.h5")
 	for _, source := range []string{"x.b2z", "x.b2d", "x.b2e"} {
 		for _, kind := range []string{"b2z", "b2d", "b2e"} {
@@ -156,12 +146,7 @@ func TestCp_group(t *testing.T) {
 
 // TestRepack_store rewrites containers with other compression, and byte for byte.
 func TestRepack_store(t *testing.T) {
-	golden, err := filepath.Abs("../../../../testdata/store.b2z")
-	require.NoError(t, err)
-	t.Chdir(t.TempDir())
-	must(t, "cp "+golden+" x.b2z")
-	must(t, "convert -q x.b2z x.b2d")
-	must(t, "convert -q --exclude-unsupported x.b2z x.b2e")
+	containers(t)
 	for _, kind := range []string{"b2z", "b2d", "b2e"} {
 		source, target := "x."+kind, "y."+kind
 		must(t, "repack -q "+source+" same."+kind)
@@ -196,4 +181,15 @@ func TestRepack_store(t *testing.T) {
 		require.Contains(t, stderr, "--checksum is for HDF5")
 		require.NoFileExists(t, "z."+kind)
 	}
+}
+
+// containers changes to a new directory with the same container as x.b2z, x.b2d and x.b2e.
+func containers(t *testing.T) {
+	t.Helper()
+	golden, err := filepath.Abs("../../../../testdata/store.b2z")
+	require.NoError(t, err)
+	t.Chdir(t.TempDir())
+	must(t, "cp "+golden+" x.b2z")
+	must(t, "convert -q x.b2z x.b2d")
+	must(t, "convert -q --exclude-unsupported x.b2z x.b2e")
 }

@@ -3,7 +3,6 @@ package cli_test
 import (
 	"archive/zip"
 	"encoding/json"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,12 +10,7 @@ import (
 
 // TestChunks_store lists and explains frames inside of containers of python-blosc2.
 func TestChunks_store(t *testing.T) {
-	golden, err := filepath.Abs("../../../../testdata/store.b2z")
-	require.NoError(t, err)
-	t.Chdir(t.TempDir())
-	must(t, "cp "+golden+" x.b2z")
-	must(t, "convert -q x.b2z x.b2d")
-	must(t, "convert -q --exclude-unsupported x.b2z x.b2e")
+	containers(t)
 	must(t, "cp x.b2z:/g/b b.b2nd")
 	type chunks struct {
 		Chunks []struct {

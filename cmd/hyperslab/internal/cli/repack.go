@@ -305,6 +305,17 @@ func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory 
 	return err
 }
 
+// repackCopy copies a file or directory byte for byte.
+func (a *app) repackCopy(ctx context.Context, row *repackRow, to string, force bool, o *repackFlags) error {
+	if o.dryRun {
+		row.expect(int64(*row.SourceBytes), &forecast{})
+		return nil
+	}
+	m := newMeter(o.job.progress, a.stderr, "repack", int64(*row.SourceBytes), time.Now).watch(unfinishedBytes)
+	defer m.finish()
+	return written(to, force, func(file string) error { return atomicfile.Copy(ctx, file, row.Source) })
+}
+
 // repackArray rewrites a file that is one array.
 func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory int64, force bool, o *repackFlags) (err error) {
 	src, err := a.openArray(ctx, row.Source)
@@ -336,13 +347,7 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 	}
 	if !o.store.asked() || storedSo(m, spec) {
 		row.Kept = 1
-		if o.dryRun {
-			row.expect(int64(*row.SourceBytes), &forecast{})
-			return nil
-		}
-		m := newMeter(o.job.progress, a.stderr, "repack", int64(*row.SourceBytes), time.Now).watch(unfinishedBytes)
-		defer m.finish()
-		return written(to, force, func(file string) error { return atomicfile.Copy(ctx, file, row.Source) })
+		return a.repackCopy(ctx, row, to, force, o)
 	}
 	if format == hyperslab.Bcolz {
 		if err := a.checkColumns(ctx, row.Source); err != nil {

@@ -7,11 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -34,13 +32,7 @@ func (a *app) repackStore(ctx context.Context, row *repackRow, to string, memory
 				row.Kept++
 			}
 		}
-		if o.dryRun {
-			row.expect(int64(*row.SourceBytes), &forecast{})
-			return nil
-		}
-		m := newMeter(o.job.progress, a.stderr, "repack", int64(*row.SourceBytes), time.Now).watch(unfinishedBytes)
-		defer m.finish()
-		return written(to, force, func(file string) error { return atomicfile.Copy(ctx, file, row.Source) })
+		return a.repackCopy(ctx, row, to, force, o)
 	}
 	if a.untrusted() {
 		return fmt.Errorf("%w: %s: other storage for an untrusted container, because a worker passes Python objects as text and not as frames; hyperslab convert --untrusted writes them as strings", errors.ErrUnsupported, row.Source)
@@ -91,11 +83,7 @@ func (a *app) repackStore(ctx context.Context, row *repackRow, to string, memory
 		m.finish()
 	}
 	if len(stats.Refused) > 0 {
-		lines := make([]string, len(stats.Refused))
-		for i, p := range stats.Refused {
-			lines[i] = p.String()
-		}
-		return fmt.Errorf("%w: %s of %s cannot be kept; no file was written:\n  %s", errors.ErrUnsupported, plural(int64(len(lines)), "thing"), row.Source, strings.Join(lines, "\n  "))
+		return fmt.Errorf("%w: %s of %s cannot be kept; no file was written:\n  %s", errors.ErrUnsupported, plural(int64(len(stats.Refused)), "thing"), row.Source, problemLines(stats.Refused))
 	}
 	if err != nil {
 		return err
