@@ -35,3 +35,13 @@ func (registered) Cause(err error) error {
 	}
 	return nil
 }
+
+// Vacant implements web.Client.
+func (registered) Vacant(ctx context.Context, url string) error {
+	return DefaultClient.vacant(ctx, url)
+}
+
+// Upload implements web.Client.
+func (registered) Upload(ctx context.Context, url string, u web.Upload) error {
+	return DefaultClient.upload(ctx, url, u)
+}

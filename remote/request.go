@@ -260,12 +260,18 @@ const (
 	lastDelay  = 5 * time.Second
 )
 
-// repeat calls f until it succeeds, fails for good or was repeated Options.Retries times.
+// repeat is Client.repeat for the requests of a handle.
 func (o *Object) repeat(ctx context.Context, f func() error) error {
+	return o.c.repeat(ctx, &o.count, f)
+}
+
+// repeat calls f until it succeeds, fails for good or was repeated Options.Retries times. It counts
+// repetitions for the client, and for a handle unless count is nil.
+func (c *Client) repeat(ctx context.Context, count *counters, f func() error) error {
 	most := firstDelay
 	for n := 0; ; n++ {
 		err := f()
-		if err == nil || n >= o.c.o.Retries || !transient(err) || ctx.Err() != nil {
+		if err == nil || n >= c.o.Retries || !transient(err) || ctx.Err() != nil {
 			return err
 		}
 		wait := time.NewTimer(most/2 + rand.N(most/2))
@@ -276,7 +282,9 @@ func (o *Object) repeat(ctx context.Context, f func() error) error {
 			return errors.Join(context.Cause(ctx), err)
 		}
 		most = min(2*most, lastDelay)
-		o.count.retries.Add(1)
-		o.c.count.retries.Add(1)
+		if count != nil {
+			count.retries.Add(1)
+		}
+		c.count.retries.Add(1)
 	}
 }

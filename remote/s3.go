@@ -201,10 +201,19 @@ func (t *s3Target) once(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	r = r.Clone(r.Context())
+	query := r.URL.RawQuery
 	r.URL = t.address()
+	r.URL.RawQuery = query
 	r.Host = r.URL.Host
+	if r.GetBody != nil { // the request may be sent twice
+		if r.Body, err = r.GetBody(); err != nil {
+			return nil, err
+		}
+	}
 	if v.AccessKeyID != "" {
-		r.Header.Set("X-Amz-Content-Sha256", emptyHash)
+		if r.Header.Get("X-Amz-Content-Sha256") == "" {
+			r.Header.Set("X-Amz-Content-Sha256", emptyHash)
+		}
 		r = signer.SignV4(*r, v.AccessKeyID, v.SecretAccessKey, v.SessionToken, t.a.regionOf(t.bucket))
 	}
 	return t.a.web.Do(r)

@@ -24,8 +24,21 @@ type Object interface {
 type Client interface {
 	Open(ctx context.Context, url string) (Object, error)
 	FS(ctx context.Context, url string) (fs.FS, error)
+	// Vacant returns an error that matches fs.ErrExist if there is an object at a URL. Only URLs of
+	// S3 can be written to.
+	Vacant(ctx context.Context, url string) error
+	// Upload stores a file or a directory at a URL. After an error no new object is visible.
+	Upload(ctx context.Context, url string, u Upload) error
 	// Cause returns the error below an error that contains the URL, or nil for any other error.
 	Cause(err error) error
+}
+
+// Upload is a file or a directory that Client.Upload stores.
+type Upload struct {
+	Path     string
+	Last     string      // name of the file of a directory that is stored after all others
+	Replace  bool        // replace existing objects; otherwise they are an error that matches fs.ErrExist
+	Progress func(int64) // is called with the bytes of each stored part, concurrently; may be nil
 }
 
 // ErrNoClient means that the program does not import package remote.
@@ -54,6 +67,8 @@ type none struct{}
 
 func (none) Open(context.Context, string) (Object, error) { return nil, ErrNoClient }
 func (none) FS(context.Context, string) (fs.FS, error)    { return nil, ErrNoClient }
+func (none) Vacant(context.Context, string) error         { return ErrNoClient }
+func (none) Upload(context.Context, string, Upload) error { return ErrNoClient }
 func (none) Cause(error) error                            { return nil }
 
 // IsURL reports whether s begins with a scheme of package remote: http, https or s3.

@@ -18,5 +18,7 @@ func TestGet_noClient(t *testing.T) {
 	require.ErrorContains(t, err, `import _ "github.com/hyperslab/hyperslab/remote"`)
 	_, err = c.FS(context.Background(), "s3://bucket/x")
 	require.ErrorIs(t, err, web.ErrNoClient)
+	require.ErrorIs(t, c.Vacant(context.Background(), "s3://bucket/x"), web.ErrNoClient)
+	require.ErrorIs(t, c.Upload(context.Background(), "s3://bucket/x", web.Upload{Path: "x"}), web.ErrNoClient)
 	require.NoError(t, c.Cause(err))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/remote"
 )
 
 // convertDoc is the document of convert --json. In a dry run, results of the conversion are null.
@@ -109,7 +110,7 @@ The default codec is zstd 5 with byte shuffle in b2nd, deflate 4 with byte shuff
 HDF5, and within one format that of the source.
 
 --into writes many sources to a directory, each under its name with the extension of
---format. An array of b2nd, bcolz or .npy becomes :/data in HDF5.` + batchHelp + addressHelp + sliceHelp,
+--format. An array of b2nd, bcolz or .npy becomes :/data in HDF5.` + uploadHelp + batchHelp + addressHelp + sliceHelp,
 		Example: `  hyperslab convert etopo.h5:/ROSE rose.b2nd
   hyperslab convert rose.b2nd back.h5:/ROSE
   hyperslab convert rose.b2nd rose-lz4.b2nd --codec lz4 --level 9 --shuffle bit
@@ -193,15 +194,32 @@ func partial(r conversion) error {
 
 // conversion is the result for one source and its target.
 type conversion interface {
-	document() any                       // for --json
-	plan(w io.Writer, p paint) error     // for --dry-run
-	summary() string                     // one line
-	sizes() (bytes int64, stored *int64) // bytes of the elements, and of the target; stored is nil in a dry run
-	estimated() string                   // of a dry run: size and time, or "" without an estimate
+	document() any                           // for --json
+	plan(w io.Writer, p paint) error         // for --dry-run
+	summary() string                         // one line
+	sizes() (bytes int64, stored *int64)     // bytes of the elements, and of the target; stored is nil in a dry run
+	uploaded(url string, took time.Duration) // sets the target at a URL and the time with the upload
+	estimated() string                       // of a dry run: size and time, or "" without an estimate
 }
 
 // convertOne converts a tree or an array.
-func (a *app) convertOne(ctx context.Context, source, target string, memory int64, o *convertFlags) (conversion, error) {
+func (a *app) convertOne(ctx context.Context, source, target string, memory int64, o *convertFlags) (r conversion, err error) {
+	if remote.IsURL(target) {
+		if o.inPlace {
+			return nil, usagef("--in-place: an object at a URL cannot be changed")
+		}
+		start := time.Now()
+		up := uploadFlags{force: o.force, dryRun: o.dryRun, progress: o.job.progress}
+		err = a.upload(ctx, target, up, func(location string) (err error) {
+			r, err = a.convertOne(ctx, source, location, memory, o)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		r.uploaded(remote.Redact(target), time.Since(start))
+		return r, nil
+	}
 	if o.along {
 		file, kept, err := a.withCoordinates(ctx, source)
 		if err != nil {
@@ -410,6 +428,15 @@ func (r *convertResult) measure(ctx context.Context, a *app, took, copying time.
 	whole, part, speed := seconds(took), seconds(copying), jsonFloat(rate(r.bytes, copying))
 	r.doc.Seconds, r.doc.CopySeconds, r.doc.MBPerS, r.doc.Workers = &whole, &part, &speed, &workers
 	return nil
+}
+
+// uploaded implements conversion.
+func (r *convertResult) uploaded(url string, took time.Duration) {
+	r.doc.Target = url
+	if r.doc.Seconds != nil {
+		whole := seconds(took)
+		r.doc.Seconds = &whole
+	}
 }
 
 // estimate estimates the size of the target from a sample.

@@ -291,6 +291,15 @@ func (r *treeResult) estimated() string {
 
 func (r *treeResult) sizes() (bytes int64, stored *int64) { return int64(r.doc.Bytes), r.stored }
 
+// uploaded implements conversion.
+func (r *treeResult) uploaded(url string, took time.Duration) {
+	r.doc.Target, r.took = url, took
+	if r.doc.Seconds != nil {
+		whole := seconds(took)
+		r.doc.Seconds = &whole
+	}
+}
+
 func (r *treeResult) plan(w io.Writer, p paint) error {
 	t := table{keys: true}
 	t.add("source", safe(r.doc.Source))
@@ -414,7 +423,7 @@ func (a *app) targetInto(ctx context.Context, o *convertFlags, source string) (s
 	case !tree && o.format == string(hyperslab.HDF5):
 		ext += ":/" + cmp.Or(object, "data")
 	}
-	return filepath.Join(o.batch.into, name) + ext, &one, nil
+	return joinTarget(o.batch.into, name) + ext, &one, nil
 }
 
 // problemLines lists problems in an error, each on its own line.

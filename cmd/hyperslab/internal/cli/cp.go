@@ -20,6 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/h5copy"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+	"github.com/hyperslab/hyperslab/remote"
 )
 
 type cpFlags struct {
@@ -56,7 +57,7 @@ other compression or another format.
 An array of a container of python-blosc2 is copied to a file byte for byte, and so are
 b2nd arrays, Python objects and plain frames to a path in a .b2d. Other arrays are
 written there as b2nd. A group of a container or an HDF5 file is copied to a new group
-of a container. For this an existing .b2z or .b2e is written again as a whole.` + editHelp,
+of a container. For this an existing .b2z or .b2e is written again as a whole.` + uploadHelp + editHelp,
 		Example: `  hyperslab cp tree.h5:/run1/temperature waves.h5:/measured/temperature
   hyperslab cp tree.h5:/run1 tree.h5:/time archive.h5:/2024/
   hyperslab cp waves.b2nd again.b2nd
@@ -94,6 +95,13 @@ func (a *app) cp(ctx context.Context, sources []string, target string, o *cpFlag
 	to, err := hyperslab.ParseLocation(target)
 	if err != nil {
 		return err
+	}
+	if remote.IsURL(to.File) {
+		if o.edit.inPlace {
+			return usagef("--in-place: an object at a URL cannot be changed")
+		}
+		up := uploadFlags{force: o.force, dryRun: o.edit.dryRun, progress: o.edit.kind()}
+		return a.upload(ctx, target, up, func(location string) error { return a.cp(ctx, sources, location, o) })
 	}
 	kind, kindErr := targetFormat(to.File)
 	var from []hyperslab.Location
@@ -201,7 +209,7 @@ func (o *storeFlags) keepCodec(ctx context.Context, source string) (err error) {
 }
 
 // cpFile copies a file or directory that is one array, or a whole HDF5 file.
-func (a *app) cpFile(ctx context.Context, from hyperslab.Location, format hyperslab.Format, to hyperslab.Location, o *cpFlags) error {
+func (a *app) cpFile(ctx context.Context, from hyperslab.Location, format hyperslab.Format, to hyperslab.Location, o *cpFlags) (err error) {
 	if from.Object != "" || to.Object != "" {
 		return usagef("%s is of format %s, and copied as a whole; hyperslab convert takes one array out of it, or puts it into an HDF5 file", from.File, format)
 	}
@@ -213,8 +221,13 @@ func (a *app) cpFile(ctx context.Context, from hyperslab.Location, format hypers
 			return &ndarray.Error{Op: "create", Path: to.File, Err: ndarray.ErrExists}
 		}
 	}
+	source, done, err := fetched(ctx, from.File)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
 	if o.edit.dryRun {
-		size, err := pathBytes(from.File)
+		size, err := pathBytes(source)
 		if err == nil {
 			a.note("would copy %s to %s: %s", safe(from.File), safe(to.File), iecBytes(size))
 		}
@@ -224,10 +237,10 @@ func (a *app) cpFile(ctx context.Context, from hyperslab.Location, format hypers
 	if err != nil {
 		return err
 	}
-	size, err := pathBytes(from.File)
+	size, err := pathBytes(source)
 	if err == nil {
 		m := o.edit.meter(size).watch(unfinishedBytes)
-		err = atomicfile.Copy(ctx, out.Path(), from.File)
+		err = atomicfile.Copy(ctx, out.Path(), source)
 		m.finish()
 	}
 	if err == nil {

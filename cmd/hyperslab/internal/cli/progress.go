@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -83,7 +84,11 @@ func (m *meter) making(target string, before int64) *meter {
 
 // unfinishedBytes returns the bytes of all unfinished outputs so far.
 func unfinishedBytes() (total int64) {
-	for _, file := range atomicfile.Unfinished() {
+	list := atomicfile.Unfinished()
+	for _, file := range list {
+		if slices.Contains(list, filepath.Dir(file)) { // in the directory of an upload
+			continue
+		}
 		n, _ := pathBytes(file) // 0 for a file that is just being created or moved
 		total += n
 	}

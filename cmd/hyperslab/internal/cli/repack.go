@@ -88,7 +88,7 @@ removes all filters, like h5repack's NONE. A checksum that it removes is reporte
 kept with --checksum.
 
 --replace repacks files in place, and --into writes many to a directory. A new file that
-replaces another one is verified first.` + batchHelp,
+replaces another one is verified first.` + uploadHelp + batchHelp,
 		Example: `  hyperslab repack tree.h5 small.h5 --codec deflate --level 9
   hyperslab repack waves.b2nd zipped.b2nd --codec zstd --level 9 --shuffle bit
   hyperslab repack --replace tree.h5 waves.h5
@@ -135,7 +135,7 @@ func (a *app) repack(cmd *cobra.Command, args []string, o *repackFlags) error {
 	force := true
 	switch {
 	case o.batch.into != "":
-		target, force = func(source string) string { return filepath.Join(o.batch.into, filepath.Base(source)) }, o.force
+		target, force = func(source string) string { return joinTarget(o.batch.into, filepath.Base(source)) }, o.force
 	case !o.replace:
 		to := args[1]
 		args, target, force = args[:1], func(string) string { return to }, o.force
@@ -180,6 +180,15 @@ func (r *repackRow) line(dryRun bool) string {
 
 // repackFile repacks a file, or a local copy of the file at a URL.
 func (a *app) repackFile(ctx context.Context, row *repackRow, memory int64, force bool, o *repackFlags) (err error) {
+	if target := row.Target; remote.IsURL(target) {
+		up := uploadFlags{force: force, dryRun: o.dryRun, progress: o.job.progress}
+		err = a.upload(ctx, target, up, func(location string) error {
+			row.Target = location
+			return a.repackFile(ctx, row, memory, force, o)
+		})
+		row.Target = remote.Redact(target)
+		return err
+	}
 	if source := row.Source; remote.IsURL(source) {
 		file, done, err := fetched(ctx, source)
 		if err != nil {

@@ -1,0 +1,111 @@
+// Targets at s3:// URLs: the output is written to a temporary directory and then uploaded.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/web"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/remote"
+)
+
+// uploadHelp describes targets at URLs.
+const uploadHelp = `
+
+The target can be s3://bucket/key: the output is written to the temporary directory and
+uploaded in parts, which become an object at the end. An existing object is replaced only
+with -f. The chunks of a sparse frame are uploaded before its index. A run that fails or
+is interrupted leaves no object.`
+
+// uploadFlags are the flags of a command that writes to a URL.
+type uploadFlags struct {
+	force, dryRun bool
+	progress      string
+}
+
+// upload calls write with a location in a temporary directory, and uploads the file or sparse frame
+// that it creates to the URL target.
+func (a *app) upload(ctx context.Context, target string, o uploadFlags, write func(location string) error) (err error) {
+	to, err := hyperslab.ParseLocation(target)
+	if err != nil {
+		return err
+	}
+	url, shown := to.File, remote.Redact(to.File)
+	format, _ := hyperslab.ForName(strings.TrimSuffix(url, "/"))
+	switch {
+	case !strings.HasPrefix(strings.ToLower(url), "s3:"):
+		return usagef("%s: web servers cannot be written to; want s3://bucket/key", shown)
+	case format == hyperslab.Bcolz || format == hyperslab.B2D:
+		return severalFiles(shown)
+	}
+	if !o.force {
+		for _, object := range []string{url, strings.TrimSuffix(url, "/") + "/" + cframe.IndexFile} {
+			if err := web.Get().Vacant(ctx, object); err != nil {
+				return existingTarget(shown, err)
+			}
+		}
+	}
+	dir, err := atomicfile.Create(filepath.Join(os.TempDir(), "hyperslab-upload"), atomicfile.Options{Overwrite: true, Volatile: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Abort()) }()
+	if err := os.Mkdir(dir.Path(), 0o700); err != nil {
+		return err
+	}
+	file := filepath.Join(dir.Path(), path.Base(strings.TrimSuffix(url, "/")))
+	if err := write(hyperslab.Location{File: file, Object: to.Object}.String()); err != nil || o.dryRun {
+		return err
+	}
+	if info, err := os.Stat(file); err != nil {
+		return err
+	} else if info.IsDir() {
+		if _, err := os.Stat(filepath.Join(file, cframe.IndexFile)); err != nil {
+			return severalFiles(shown)
+		}
+	}
+	size, err := pathBytes(file)
+	if err != nil {
+		return err
+	}
+	m := newMeter(o.progress, a.stderr, "upload", size, time.Now)
+	defer m.finish()
+	var done atomic.Int64
+	return existingTarget(shown, web.Get().Upload(ctx, url, web.Upload{
+		Path: file, Last: cframe.IndexFile, Replace: o.force, Progress: func(n int64) { m.update(done.Add(n)) },
+	}))
+}
+
+// existingTarget returns the error of an upload as an error of a target that exists, if it is one.
+func existingTarget(url string, err error) error {
+	if errors.Is(err, fs.ErrExist) {
+		return &ndarray.Error{Op: "create", Path: url, Err: ndarray.ErrExists}
+	}
+	return err
+}
+
+// severalFiles refuses a directory that is not a sparse frame.
+func severalFiles(url string) error {
+	return fmt.Errorf("%w: %s: several files cannot be uploaded at once; .b2z and .h5 contain many arrays in one file", errors.ErrUnsupported, url)
+}
+
+// joinTarget returns the path of a file in a directory, which may be a URL.
+func joinTarget(dir, name string) string {
+	if remote.IsURL(dir) {
+		return strings.TrimSuffix(dir, "/") + "/" + name
+	}
+	return filepath.Join(dir, name)
+}
