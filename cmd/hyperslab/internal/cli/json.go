@@ -39,6 +39,7 @@ const (
 	schemaRecover     = "hyperslab.recover/2"
 	schemaDone        = "hyperslab.done/1"
 	schemaVerify      = "hyperslab.verify/2"
+	schemaCloud       = "hyperslab.cloud/1"
 	schemaScan        = "hyperslab.scan/1"
 	schemaBench       = "hyperslab.bench/1"
 	schemaVersion     = "hyperslab.version/2"

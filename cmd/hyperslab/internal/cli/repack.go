@@ -55,6 +55,7 @@ type repackFlags struct {
 	job     jobFlags
 	batch   batchFlags
 	store   storeFlags
+	cloud   cloudFlags
 	replace bool
 	force   bool
 	lose    bool
@@ -87,11 +88,17 @@ before anything is written, and refused without --exclude-references. --codec no
 removes all filters, like h5repack's NONE. A checksum that it removes is reported, and
 kept with --checksum.
 
+--cloud writes an HDF5 file that is read with few requests from an object store: all
+metadata is in the first page, and chunks have 2 MiB to 16 MiB of elements. --access is
+the shape of a typical read, along which chunks are divided or enlarged. HDF5 1.10 and
+later read such files.
+
 --replace repacks files in place, and --into writes many to a directory. A new file that
 replaces another one is verified first.` + uploadHelp + batchHelp,
 		Example: `  hyperslab repack tree.h5 small.h5 --codec deflate --level 9
   hyperslab repack waves.b2nd zipped.b2nd --codec zstd --level 9 --shuffle bit
   hyperslab repack --replace tree.h5 waves.h5
+  hyperslab repack waves.h5 cloud.h5 --cloud --access '1,*,*'
   hyperslab repack --into . --force --dry-run waves.h5`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.replace || o.batch.into != "" {
@@ -105,6 +112,7 @@ replaces another one is verified first.` + uploadHelp + batchHelp,
 	}
 	f := cmd.Flags()
 	o.store.add(cmd)
+	o.cloud.add(cmd)
 	f.BoolVar(&o.replace, "replace", false, "replace each source; all arguments are sources")
 	f.BoolVarP(&o.force, "force", "f", false, "replace targets that exist")
 	f.BoolVar(&o.lose, "exclude-references", false, "write null references instead of references to missing objects")
@@ -125,7 +133,7 @@ func (a *app) repack(cmd *cobra.Command, args []string, o *repackFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(o.store.check(), o.pick.check()); err != nil {
+	if err := errors.Join(o.store.check(), o.cloud.check(o.store.chunks), o.pick.check()); err != nil {
 		return err
 	}
 	if o.replace && o.batch.into != "" {
@@ -224,6 +232,9 @@ func (a *app) repackFile(ctx context.Context, row *repackRow, memory int64, forc
 		to = real
 	}
 	repack := func(to string) error {
+		if o.cloud.cloud && format != hyperslab.HDF5 {
+			return usagef("%s: --cloud is for HDF5 files, got %s; a frame needs --chunks only", row.Source, format)
+		}
 		switch format {
 		case hyperslab.HDF5:
 			if a.untrusted() {
@@ -259,7 +270,7 @@ func (a *app) repackFile(ctx context.Context, row *repackRow, memory int64, forc
 }
 
 func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory int64, force bool, o *repackFlags) (err error) {
-	r := &repacker{app: a, store: &o.store, job: &o.job, memory: memory, missing: o.missing, external: o.files.dir, pick: &o.pick, left: []string{}}
+	r := &repacker{app: a, store: &o.store, cloud: &o.cloud, job: &o.job, memory: memory, missing: o.missing, external: o.files.dir, pick: &o.pick, left: []string{}}
 	r.unreadable = o.pick.unreadable(a, "repack", &r.left)
 	if o.dryRun {
 		r.guess = newForecast(o.job.jobs, memory)

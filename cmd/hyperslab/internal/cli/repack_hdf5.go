@@ -24,6 +24,7 @@ import (
 type repacker struct {
 	app      *app
 	store    *storeFlags
+	cloud    *cloudFlags
 	job      *jobFlags
 	memory   int64
 	external string // directory of external files
@@ -79,7 +80,12 @@ func (r *repacker) plan(ctx context.Context) error { return r.pass(ctx) }
 
 // write writes the new file.
 func (r *repacker) write(ctx context.Context, file string) (err error) {
-	if r.dst, err = h5copy.Create(file, r.src); err != nil {
+	if r.cloud.cloud {
+		r.dst, err = r.createCloud(file)
+	} else {
+		r.dst, err = h5copy.Create(file, r.src)
+	}
+	if err != nil {
 		return hdf5.Translate(err)
 	}
 	r.bytes, r.rewritten, r.kept = 0, 0, 0
@@ -108,7 +114,7 @@ func (r *repacker) pass(ctx context.Context) error {
 
 // dataset reads and rewrites a dataset if its storage must change.
 func (r *repacker) dataset(ctx context.Context, d *h5.Dataset, info h5.DatasetInfo, name string) (made bool, err error) {
-	if !r.store.asked() || info.Datatype.Committed != 0 || info.Layout == h5.Virtual || len(info.External) > 0 {
+	if !r.store.asked() && !r.cloud.cloud || info.Datatype.Committed != 0 || info.Layout == h5.Virtual || len(info.External) > 0 {
 		r.kept++
 		return false, nil
 	}
@@ -171,6 +177,9 @@ func (r *repacker) spec(m ndarray.Meta) (spec ndarray.Spec, changes bool, err er
 		return spec, false, nil
 	} else if err != nil {
 		return spec, false, err
+	}
+	if r.cloud.cloud && store.chunks == "" {
+		spec.ChunkShape = r.cloud.chunks(m)
 	}
 	was := m.Spec()
 	for i, n := range spec.ChunkShape { // as hdf5.Create clips them

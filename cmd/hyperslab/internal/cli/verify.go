@@ -74,6 +74,7 @@ type verifyFlags struct {
 	force     bool
 	format    string
 	most      int
+	cloud     bool
 	json      bool
 }
 
@@ -93,13 +94,22 @@ only by checksums; "values not verified" means that some chunks have no checksum
 --digests write stores the SHA-256 digests of a valid file in FILE.sha256, which
 sha256sum can check too, and --digests check compares them.
 
+--cloud reports the layout of HDF5 files for reads from an object store instead: the
+number of requests for all metadata, the chunk sizes, and each problem with the option
+that fixes it. It reads metadata only, also of URLs. The exit code is 1 if there are
+problems.
+
 Exit codes: 0 valid, 1 corrupt, 2 no file could be checked, 3 some parts could not be
 checked.` + batchHelp,
 		Example: `  hyperslab verify tree.h5 waves.b2nd
   hyperslab verify waves.h5 --digests write
-  hyperslab verify waves.h5 --digests check --json`,
+  hyperslab verify waves.h5 --digests check --json
+  hyperslab verify --cloud waves.h5`,
 		Args: o.batch.arity,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.cloud {
+				return a.verifyCloud(cmd, args, &o)
+			}
 			return noSandbox(a.verify(cmd, args, &o))
 		},
 	}
@@ -116,6 +126,7 @@ checked.` + batchHelp,
 	f.StringVar(&o.format, "format", "", "`FORMAT` of files with a corrupt beginning: b2nd, hdf5 or bcolz")
 	f.IntVarP(&o.most, "limit", "n", 20, "list at most `N` errors of a file, all if 0")
 	o.batch.addList(cmd, "also the files that `FILE` lists, one per line; - is standard input", "continue after a file that cannot be checked")
+	f.BoolVar(&o.cloud, "cloud", false, "report the layout for reads from an object store, and check no values")
 	completeWords(cmd, "digests", "write", "check")
 	jsonFlag(cmd, &o.json)
 	return cmd

@@ -1,0 +1,129 @@
+// Tests of verify --cloud and repack --cloud.
+
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// cloudReport is a part of the document of verify --cloud.
+type cloudReport struct {
+	Files []struct {
+		Page     *int64 `json:"page_bytes"`
+		Requests int    `json:"metadata_requests"`
+		Arrays   []struct {
+			Path  string  `json:"path"`
+			Chunk []int64 `json:"chunk_shape"`
+			Size  *int64  `json:"chunk_bytes"`
+		} `json:"arrays"`
+		Problems []struct {
+			Object  string `json:"object"`
+			Problem string `json:"problem"`
+			Fix     string `json:"fix"`
+		} `json:"problems"`
+	} `json:"files"`
+}
+
+// scattered writes a file whose metadata is between large arrays, with small chunks.
+func scattered(t *testing.T, name string) {
+	none := &ndarray.Compression{Codec: "none"}
+	cube := make([]int32, 40*100*200)
+	for i := range cube {
+		cube[i] = int32(i)
+	}
+	first := ndarray.Spec{Shape: []int64{40, 100, 200}, ChunkShape: []int64{40, 10, 10}, Compression: none, Attrs: []ndarray.Attr{{Name: "unit", Value: ndarray.Text("m")}}}
+	create(t, name+":/g/cube", first, cube)
+	for i := range 6 {
+		create(t, fmt.Sprintf("%s:/a%d", name, i), ndarray.Spec{Shape: []int64{int64(len(cube))}, Compression: none}, cube)
+	}
+	create(t, name+":/small", ndarray.Spec{Shape: []int64{5}}, []int32{1, 2, 3, 4, 5})
+}
+
+func TestRun_cloud(t *testing.T) {
+	dir := t.TempDir()
+	scattered(t, dir+"/x.h5")
+	report := func(t *testing.T, code int, args ...string) cloudReport {
+		t.Helper()
+		out, stderr, got := run(append([]string{"verify", "--cloud", "--json"}, args...)...)
+		require.Equal(t, code, got, stderr)
+		var r cloudReport
+		require.NoError(t, json.Unmarshal([]byte(out), &r))
+		return r
+	}
+	t.Run("problems", func(t *testing.T) {
+		f := report(t, 1, dir+"/x.h5").Files[0]
+		require.Nil(t, f.Page)
+		require.Greater(t, f.Requests, 3)
+		require.Len(t, f.Arrays, 8)
+		require.Len(t, f.Problems, 2)
+		require.Contains(t, f.Problems[0].Fix, "repack --cloud")
+		require.Equal(t, "/g/cube", f.Problems[1].Object)
+		require.Contains(t, f.Problems[1].Problem, "chunks of 15.6 KiB")
+		out, _, code := run("verify", "--cloud", dir+"/x.h5", "-n", "1")
+		require.Equal(t, 1, code)
+		require.Contains(t, out, "and 1 more")
+	})
+	for _, c := range []struct {
+		access string
+		chunk  []int64
+	}{
+		{"1,*,*", []int64{32, 100, 200}}, {"*,1,1", []int64{40, 100, 200}}, {"40,100,200", []int64{40, 100, 200}}, {"", nil},
+	} {
+		t.Run("repacked for "+c.access, func(t *testing.T) {
+			to := filepath.Join(t.TempDir(), "c.h5")
+			_, stderr, code := run("repack", "--cloud", "--access", c.access, dir+"/x.h5", to)
+			require.Zero(t, code, stderr)
+			f := report(t, 0, to).Files[0]
+			require.NotNil(t, f.Page)
+			require.LessOrEqual(t, f.Requests, 3)
+			require.Empty(t, f.Problems)
+			for _, a := range f.Arrays {
+				if a.Path == "/g/cube" && c.chunk != nil {
+					require.Equal(t, c.chunk, a.Chunk)
+				}
+				if a.Path != "/small" {
+					require.GreaterOrEqual(t, *a.Size, int64(2<<20))
+					require.LessOrEqual(t, *a.Size, int64(16<<20))
+				}
+			}
+			_, stderr, code = run("diff", dir+"/x.h5", to)
+			require.Zero(t, code, stderr)
+			_, stderr, code = run("verify", to)
+			require.Zero(t, code, stderr)
+		})
+	}
+	t.Run("metadata first", func(t *testing.T) {
+		to := filepath.Join(t.TempDir(), "c.h5")
+		_, stderr, code := run("repack", "--cloud", dir+"/x.h5", to)
+		require.Zero(t, code, stderr)
+		s := httptest.NewServer(http.FileServer(http.Dir(filepath.Dir(to))))
+		defer s.Close()
+		_, stderr, code = run("ls", "-r", s.URL+"/c.h5", "--allow-private", "--io-stats")
+		require.Zero(t, code, stderr)
+		require.Contains(t, stderr, " io: 1 requests ")
+		f := report(t, 0, s.URL+"/c.h5", "--allow-private").Files[0]
+		require.Empty(t, f.Problems)
+	})
+	t.Run("refused", func(t *testing.T) {
+		create(t, dir+"/a.b2nd", ndarray.Spec{Shape: []int64{3}}, []int32{1, 2, 3})
+		for _, args := range [][]string{
+			{"repack", "--access", "1,*", dir + "/x.h5", dir + "/y.h5"}, {"repack", "--cloud", "--access", "1,?", dir + "/x.h5", dir + "/y.h5"},
+			{"repack", "--cloud", "--access", "0,*", dir + "/x.h5", dir + "/y.h5"}, {"repack", "--cloud", "--access", "1", "--chunks", "4", dir + "/x.h5", dir + "/y.h5"},
+			{"repack", "--cloud", dir + "/a.b2nd", dir + "/b.b2nd"}, {"verify", "--cloud", dir + "/a.b2nd"}, {"verify", "--cloud", "--digests", "write", dir + "/x.h5"},
+			{"verify", "--cloud", dir + "/none.h5"},
+		} {
+			_, stderr, code := run(args...)
+			require.Equal(t, 2, code, stderr)
+		}
+		require.NoFileExists(t, dir+"/y.h5")
+	})
+}
