@@ -283,12 +283,10 @@ func (l *chunkLister) frame(file string) (err error) {
 	var frame *cframe.Frame
 	sparse := false
 	if remote.IsURL(file) {
-		o, oerr := remote.DefaultClient.Open(context.Background(), file)
-		if oerr != nil {
-			return oerr
+		var done func() error
+		if frame, sparse, done, err = frameAtURL(file); err == nil {
+			defer func() { err = errors.Join(err, done()) }()
 		}
-		defer func() { err = errors.Join(err, o.Close()) }()
-		frame, err = cframe.Read(o, o.Size())
 	} else {
 		info, serr := os.Stat(file)
 		if serr != nil {
@@ -317,6 +315,25 @@ func (l *chunkLister) frame(file string) (err error) {
 		}
 		doc.Offset = &at
 	})
+}
+
+// frameAtURL reads the index of the frame at a URL, which may be a directory.
+func frameAtURL(url string) (frame *cframe.Frame, sparse bool, done func() error, err error) {
+	o, err := remote.DefaultClient.Open(context.Background(), url)
+	if err == nil {
+		if frame, err = cframe.Read(o, o.Size()); err == nil {
+			return frame, false, o.Close, nil
+		}
+		err = errors.Join(err, o.Close()) // a server may answer the request for a directory with a page
+	}
+	dir, derr := remote.DefaultClient.FS(context.Background(), url)
+	if derr != nil {
+		return nil, false, nil, err
+	}
+	if frame, derr = cframe.ReadDir(dir); derr != nil {
+		return nil, false, nil, err
+	}
+	return frame, true, func() error { return nil }, nil
 }
 
 // member reads the index of a frame in a container. An embedded frame has no offsets in the file,

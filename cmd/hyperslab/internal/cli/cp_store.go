@@ -159,6 +159,11 @@ func frameOf(l hyperslab.Location, format hyperslab.Format) (_ *storedFrame, err
 	if err != nil {
 		return nil, err
 	}
+	return frameIn(s, l)
+}
+
+// frameIn is frameOf in an open container, which it closes unless it returns a frame.
+func frameIn(s *stores.Store, l hyperslab.Location) (_ *storedFrame, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())

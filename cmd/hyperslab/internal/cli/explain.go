@@ -178,6 +178,11 @@ func (a *app) openExplained(address, as string) (_ *explained, err error) {
 		return nil, err
 	}
 	if remote.IsURL(loc.File) {
+		if as == "" || as == asFrame {
+			if m, err := a.explainedMember(loc, as); m != nil || err != nil {
+				return m, err
+			}
+		}
 		o, err := remote.DefaultClient.Open(context.Background(), loc.File)
 		if err != nil {
 			return nil, err
@@ -236,11 +241,11 @@ func (a *app) explainedMember(loc hyperslab.Location, as string) (*explained, er
 		return nil, ndarray.Wrap("explain", loc.File, err)
 	}
 	if m != nil {
-		return &explained{name: loc.String(), kind: asFrame, file: m, size: m.Size}, nil
+		return &explained{name: m.name, kind: asFrame, file: m, size: m.Size}, nil
 	}
 	format, err := hyperslab.Sniff(loc.File)
 	if err == nil && as == "" && (format == hyperslab.B2Z || format == hyperslab.B2D) {
-		return nil, fmt.Errorf("%w: %s consists of several frames: name one as %s:/path", errors.ErrUnsupported, loc.File, loc.File)
+		return nil, fmt.Errorf("%w: %s consists of several frames: name one as %s:/path", errors.ErrUnsupported, remote.Redact(loc.File), remote.Redact(loc.File))
 	}
 	return nil, nil
 }

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -42,7 +43,7 @@ func (a *app) memberOf(address string) (_ *memberFrame, err error) {
 		return nil, nil // the reader of the format returns the reason
 	}
 	if remote.IsURL(loc.File) {
-		return nil, fmt.Errorf("%w: %s: the chunks of a container at a URL; copy the file first", errors.ErrUnsupported, remote.Redact(address))
+		return a.memberOfURL(loc, format)
 	}
 	key := "/" + strings.Trim(loc.Object, "/")
 	switch format {
@@ -86,13 +87,46 @@ func (a *app) memberOf(address string) (_ *memberFrame, err error) {
 		return nil, fmt.Errorf("%w: %s is not a file of the container: its frame is embedded or it is a column, and only a worker decodes the values of an untrusted file", errors.ErrUnsupported, loc)
 	}
 	f, err := frameOf(loc, format)
+	return embeddedMember(f, loc.String(), err)
+}
+
+// embeddedMember returns the result of frameOf as the frame of an array in a container.
+func embeddedMember(f *storedFrame, name string, err error) (*memberFrame, error) {
 	if err != nil {
-		return nil, ndarray.Wrap("open", loc.String(), err)
+		return nil, ndarray.Wrap("open", name, err)
 	}
 	if f == nil {
-		return nil, fmt.Errorf("%w: %s is a column of a table, whose rows are in several frames without a common grid of chunks", errors.ErrUnsupported, loc)
+		return nil, fmt.Errorf("%w: %s is a column of a table, whose rows are in several frames without a common grid of chunks", errors.ErrUnsupported, name)
 	}
-	return &memberFrame{Frame: f.Frame, name: loc.String(), embedded: true, close: f.Close}, nil
+	return &memberFrame{Frame: f.Frame, name: name, embedded: true, close: f.Close}, nil
+}
+
+// memberOfURL is memberOf for a container at a URL, which is one file.
+func (a *app) memberOfURL(loc hyperslab.Location, format hyperslab.Format) (_ *memberFrame, err error) {
+	name := hyperslab.Location{File: remote.Redact(loc.File), Object: loc.Object}.String()
+	if a.untrusted() {
+		return nil, fmt.Errorf("%w: --untrusted for %s: copy the file first", errors.ErrUnsupported, name)
+	}
+	o, err := remote.DefaultClient.Open(context.Background(), loc.File)
+	if err != nil {
+		return nil, err
+	}
+	if format == hyperslab.B2Z {
+		members, err := b2store.ReadZip(o, o.Size(), b2store.Limits{})
+		if err != nil {
+			return nil, errors.Join(ndarray.Wrap("open", name, ndarray.Mark(err, ndarray.ErrCorrupt)), o.Close())
+		}
+		if m, ok := memberAt(members, "/"+strings.Trim(loc.Object, "/")); ok {
+			part := io.NewSectionReader(o, m.Offset, m.Size)
+			return &memberFrame{Frame: &stores.Frame{ReaderAt: part, Size: m.Size}, name: name, at: m.Offset, close: o.Close}, nil
+		}
+	}
+	s, err := stores.OpenReaderAt(o, o.Size(), string(format), stores.Options{})
+	if err != nil {
+		return nil, ndarray.Wrap("open", name, err)
+	}
+	f, err := frameIn(s, loc)
+	return embeddedMember(f, name, err)
 }
 
 // memberAt returns the file of a key.

@@ -21,6 +21,10 @@ func TestRun_url(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "e.h5"), b, 0o600))
 	create[int32](t, dir+"/a.b2nd", ndarray.Spec{Shape: []int64{3}}, []int32{1, 2, 3})
+	for _, args := range [][]string{{dir + "/e.h5", dir + "/e.b2z"}, {dir + "/e.h5", dir + "/e.b2e"}, {dir + "/a.b2nd", dir + "/dir.b2nd", "--sparse"}} {
+		_, stderr, code := run(append([]string{"convert", "--exclude-unsupported"}, args...)...)
+		require.Zero(t, code, stderr)
+	}
 	s := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	defer s.Close()
 	out := t.TempDir()
@@ -28,6 +32,7 @@ func TestRun_url(t *testing.T) {
 		{"ls", "-r", "@/e.h5"}, {"ls", "@/a.b2nd"}, {"tree", "@/e.h5"}, {"info", "@/e.h5:/ROSE"}, {"info", "@/a.b2nd"}, {"info", "--storage", "@/e.h5"},
 		{"dump", "@/e.h5:/ROSE[0, 0:3]"}, {"dump", "@/a.b2nd"}, {"dump", "--untrusted", "@/a.b2nd"}, {"dump", "--ddl", "--header", "@/e.h5"},
 		{"stats", "@/e.h5:/ROSE"}, {"chunks", "@/a.b2nd"}, {"chunks", "@/e.h5:/ROSE"}, {"explain", "-L", "1", "@/e.h5"},
+		{"chunks", "@/dir.b2nd"}, {"chunks", "@/e.b2z:/ROSE"}, {"chunks", "@/e.b2e:/ROSE"}, {"explain", "@/e.b2z:/ROSE"}, {"explain", "@/e.b2e:/ROSE"}, {"explain", "@/a.b2nd"}, {"explain", "@/e.b2e"},
 		{"verify", "@/e.h5"}, {"verify", "@/a.b2nd"}, {"scan", "@/e.h5"}, {"attr", "list", "@/e.h5:/ROSE"}, {"plot", "@/e.h5:/ROSE"},
 		{"diff", "@/e.h5", dir + "/e.h5"}, {"diff", "@/a.b2nd", dir + "/a.b2nd"},
 	} {

@@ -1,0 +1,121 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/web"
+)
+
+// gateway starts versitygw on the loopback address with the empty bucket "data", and sets the
+// environment for it. scripts/s3.sh builds the program and sets the variable.
+func gateway(t *testing.T) *Client {
+	program := os.Getenv("HYPERSLAB_S3GATEWAY")
+	if program == "" {
+		t.Skip("NOT TESTED: HYPERSLAB_S3GATEWAY is not set; scripts/s3.sh sets it")
+	}
+	root, side := t.TempDir(), t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(root, "data"), 0o700))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := l.Addr().String()
+	require.NoError(t, l.Close())
+	cmd := exec.CommandContext(context.Background(), program, "--access", "key", "--secret", "secret", "--port", address, "--region", "eu-west-3", "posix", "--sidecar", side, root)
+	var log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &log, &log
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		require.NoError(t, cmd.Process.Kill())
+		_ = cmd.Wait() // the error of a killed process
+		if t.Failed() {
+			t.Log(log.String())
+		}
+	})
+	for ready := false; !ready; time.Sleep(20 * time.Millisecond) {
+		c, err := net.DialTimeout("tcp", address, time.Second)
+		if ready = err == nil; ready {
+			require.NoError(t, c.Close())
+		}
+		require.NoError(t, t.Context().Err())
+	}
+	store(t, nil, nil)
+	t.Setenv("AWS_ENDPOINT_URL_S3", "http://"+address)
+	t.Setenv("AWS_SESSION_TOKEN", "")
+	c := NewClient(nil)
+	t.Cleanup(c.CloseIdle)
+	return c
+}
+
+// pending returns the identifiers of incomplete uploads.
+func pending(t *testing.T, c *Client) string {
+	u, err := c.newUpload("s3://data/x", true)
+	require.NoError(t, err)
+	u.t.key = ""
+	a, _, err := u.call(t.Context(), http.MethodGet, "uploads=", nil, nil)
+	require.NoError(t, err)
+	return string(a.body)
+}
+
+// TestClient_upload_gateway tests with the server of another project.
+func TestClient_upload_gateway(t *testing.T) {
+	c := gateway(t)
+	small, large := content(1000), content(2*partSize+12345)
+	for name, body := range map[string][]byte{"dir/a b+ü.h5": small, "large": large} {
+		url := "s3://data/" + name
+		file := writeFile(t, body)
+		require.NoError(t, c.vacant(t.Context(), url))
+		require.NoError(t, c.upload(t.Context(), url, web.Upload{Path: file}))
+		requireObject(t, c, url, body)
+		require.ErrorIs(t, c.vacant(t.Context(), url), fs.ErrExist)
+		require.ErrorIs(t, c.upload(t.Context(), url, web.Upload{Path: file}), fs.ErrExist, name)
+		require.NoError(t, c.upload(t.Context(), url, web.Upload{Path: writeFile(t, append(body, 7)), Replace: true}))
+		requireObject(t, c, url, append(body, 7))
+	}
+	require.NotContains(t, pending(t, c), "UploadId>")
+	left, err := c.newUpload("s3://data/incomplete", true)
+	require.NoError(t, err)
+	_, _, err = left.call(t.Context(), http.MethodPost, "uploads=", nil, nil)
+	require.NoError(t, err)
+	require.Contains(t, pending(t, c), "<Key>incomplete</Key>")
+	t.Run("interrupted", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		var parts atomic.Int64
+		err := c.upload(ctx, "s3://data/stopped", web.Upload{Path: writeFile(t, large), Progress: func(int64) {
+			if parts.Add(1) == 1 {
+				cancel(errors.New("stopped"))
+			}
+		}})
+		require.Error(t, err)
+		requireAbsent(t, c, "s3://data/stopped")
+		require.NotContains(t, pending(t, c), "<Key>stopped</Key>")
+	})
+	t.Run("directory", func(t *testing.T) {
+		const url, index = "s3://data/x.b2nd", "chunks.b2frame"
+		write := func(text string, names ...string) string {
+			dir := t.TempDir()
+			for _, name := range append(names, index) {
+				require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text+name), 0o600))
+			}
+			return dir
+		}
+		require.NoError(t, c.upload(t.Context(), url, web.Upload{Path: write("1", "00000000.chunk", "00000001.chunk"), Last: index}))
+		err := c.upload(t.Context(), url, web.Upload{Path: write("2", "00000000.chunk"), Last: index})
+		require.ErrorIs(t, err, fs.ErrExist)
+		requireObject(t, c, url+"/00000000.chunk", []byte("100000000.chunk"))
+		require.NoError(t, c.upload(t.Context(), url, web.Upload{Path: write("2", "00000000.chunk"), Last: index, Replace: true}))
+		requireObject(t, c, url+"/00000000.chunk", []byte("200000000.chunk"))
+		requireAbsent(t, c, url+"/00000001.chunk")
+	})
+}
