@@ -29,7 +29,7 @@ run_lane() {
     files) make files ;;
     cluster) scripts/cluster.sh ;;
     bench) make bench ;;
-    remote) scripts/s3.sh && make bench-remote ;;
+    remote) scripts/s3.sh && scripts/caterva2.sh && make bench-remote ;;
     crosscheck) make crosscheck-peers ;;
     *) die "unknown lane $1: got $1, want ${lanes[*]}" ;;
     esac

@@ -1,0 +1,96 @@
+// Tests of arrays on Caterva2 servers.
+
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// startCaterva2 starts the server of the Caterva2 project on the loopback address with the files of
+// the directory public. scripts/caterva2.sh installs it and sets the variable.
+func startCaterva2(t *testing.T, public string) (base string) {
+	program := os.Getenv("HYPERSLAB_CATERVA2_SERVER")
+	if program == "" {
+		t.Skip("NOT TESTED: HYPERSLAB_CATERVA2_SERVER is not set; scripts/caterva2.sh sets it")
+	}
+	state := t.TempDir()
+	require.NoError(t, os.CopyFS(filepath.Join(state, "public"), os.DirFS(public)))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := l.Addr().String()
+	require.NoError(t, l.Close())
+	cmd := exec.CommandContext(context.Background(), program, "--listen", address, "--statedir", state)
+	var log bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = state, &log, &log
+	cmd.Env = append(os.Environ(), "CATERVA2_SECRET=secret")
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		require.NoError(t, cmd.Process.Kill())
+		_ = cmd.Wait() // the error of a killed process
+		if t.Failed() {
+			t.Log(log.String())
+		}
+	})
+	base = "http://" + address
+	for ready := false; !ready; time.Sleep(50 * time.Millisecond) {
+		require.NoError(t, t.Context().Err())
+		h, err := http.Get(base + "/api/list/@public")
+		if err == nil {
+			ready = h.StatusCode == http.StatusOK
+			require.NoError(t, h.Body.Close())
+		}
+	}
+	return base
+}
+
+func TestRun_caterva2(t *testing.T) {
+	dir := t.TempDir()
+	values := make([]int32, 200*300)
+	for i := range values {
+		values[i] = int32(i)
+	}
+	create(t, dir+"/a.b2nd", ndarray.Spec{Shape: []int64{200, 300}, ChunkShape: []int64{50, 100}, Attrs: []ndarray.Attr{{Name: "unit", Value: ndarray.Text("m")}}}, values)
+	check := func(t *testing.T, base string) {
+		url := base + "/api/fetch/@public/a.b2nd"
+		for _, command := range []string{"dump", "stats", "attr list"} {
+			args := append(append([]string{}, strings.Fields(command)...), dir+"/a.b2nd")
+			want, _, _ := run(args...)
+			args[len(args)-1] = url
+			got, stderr, code := run(append(args, "--allow-private")...)
+			require.Zero(t, code, stderr)
+			if command == "dump" {
+				require.Equal(t, want, got)
+			}
+		}
+		_, stderr, code := run("diff", dir+"/a.b2nd", url, "--allow-private")
+		require.Zero(t, code, stderr)
+		got, stderr, code := run("dump", "--csv", url+"[7, 100:103]", "--allow-private")
+		require.Zero(t, code, stderr)
+		want, _, _ := run("dump", "--csv", dir+"/a.b2nd[7, 100:103]")
+		require.Equal(t, want, got)
+		_, _, code = run("info", base+"/api/fetch/@public/none.b2nd", "--allow-private")
+		require.Equal(t, 2, code)
+	}
+	t.Run("documented route", func(t *testing.T) {
+		routes := http.NewServeMux()
+		routes.Handle("GET /api/fetch/@public/", http.StripPrefix("/api/fetch/@public/", http.FileServer(http.Dir(dir))))
+		s := httptest.NewServer(routes)
+		defer s.Close()
+		check(t, s.URL)
+	})
+	t.Run("server of the project", func(t *testing.T) { check(t, startCaterva2(t, dir)) })
+}
