@@ -212,8 +212,8 @@ func (u *upload) publish(ctx context.Context, send func() (attempts int, err err
 	if err == nil {
 		return nil
 	}
-	if attempts > 1 || ctx.Err() != nil { // the response to a request that succeeded may be lost
-		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+	if attempts > 1 { // the response to a request that succeeded may be lost
+		short, cancel := context.WithTimeout(ctx, cleanupTime)
 		defer cancel()
 		if a, _, herr := u.call(short, http.MethodHead, "", nil, nil); herr == nil && a.header.Get(tokenHeader) == u.token {
 			return nil
@@ -240,6 +240,10 @@ func (u *upload) file(ctx context.Context, path string) (err error) {
 	if info.Size() > partSize {
 		return u.parts(ctx, f, info.Size())
 	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	ctx = context.WithoutCancel(ctx) // a store may complete a request that its client has cancelled
 	return u.publish(ctx, func() (int, error) {
 		h := u.header()
 		h.Set(tokenHeader, u.token)
@@ -310,6 +314,7 @@ func (u *upload) parts(ctx context.Context, f io.ReaderAt, size int64) (err erro
 	if err != nil {
 		return err
 	}
+	ctx = context.WithoutCancel(ctx) // as in file
 	return u.publish(ctx, func() (int, error) {
 		a, attempts, err := u.call(ctx, http.MethodPost, id, u.header(), io.NewSectionReader(strings.NewReader(string(text)), 0, int64(len(text))))
 		if err == nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -281,6 +282,26 @@ func TestClient_upload_directory(t *testing.T) {
 		require.ErrorIs(t, c.upload(t.Context(), url, web.Upload{Path: write(t, "1", names...), Last: index}), fs.ErrPermission)
 		for _, name := range append(names, index) {
 			requireAbsent(t, c, url+"/"+name)
+		}
+	})
+	t.Run("interrupted", func(t *testing.T) {
+		var b bucket
+		c := b.serve(t, nil)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		stopped := errors.New("stopped")
+		b.setFail(func(r *http.Request) int {
+			if r.Method == http.MethodPut {
+				cancel(stopped)
+			}
+			return 0
+		})
+		names := make([]string, 100)
+		for i := range names {
+			names[i] = fmt.Sprintf("%08X.chunk", i)
+		}
+		require.ErrorIs(t, c.upload(ctx, url, web.Upload{Path: write(t, "1", names...), Last: index}), stopped)
+		for _, name := range append(names, index) {
+			require.NoError(t, c.vacant(t.Context(), url+"/"+name))
 		}
 	})
 	t.Run("failed index", func(t *testing.T) {

@@ -84,6 +84,8 @@ func (a *app) upload(ctx context.Context, target string, o uploadFlags, write fu
 	m := newMeter(o.progress, a.stderr, "upload", size, time.Now)
 	defer m.finish()
 	var done atomic.Int64
+	changesInPlace.Add(1) // an interrupted upload removes its parts and chunks first
+	defer changesInPlace.Add(-1)
 	return existingTarget(shown, web.Get().Upload(ctx, url, web.Upload{
 		Path: file, Last: cframe.IndexFile, Replace: o.force, Progress: func(n int64) { m.update(done.Add(n)) },
 	}))
