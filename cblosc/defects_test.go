@@ -736,3 +736,21 @@ func TestDefects_indexTypeSize(t *testing.T) {
 	require.ErrorIs(t, err, cblosc.ErrFormat)
 	require.ErrorContains(t, err, "index: typesize at byte 612: got 5, want 8")
 }
+
+// TestDefects_blockSizes checks data that is not a multiple of the element size, and block sizes
+// that are not.
+func TestDefects_blockSizes(t *testing.T) {
+	d := newDecompressor(t)
+	for _, size := range []int{2, 3, 7} {
+		for _, block := range []int{64, 1000} {
+			p := cparams(size)
+			p.Codec, p.Level, p.BlockSize, p.Split = cblosc.BloscLZ, 1, block, cblosc.SplitAlways
+			for n := 32; n < 200; n++ {
+				dst := make([]byte, n)
+				_, err := d.Decompress(dst, compress(t, p, ramp(n, 0)))
+				require.NoError(t, err, "elements of %d bytes, blocks of %d, %d bytes", size, block, n)
+				require.Equal(t, ramp(n, 0), dst, "elements of %d bytes, blocks of %d", size, block)
+			}
+		}
+	}
+}

@@ -1,8 +1,6 @@
 /* shim_compress.c: contexts that compress one chunk or many chunks per call. */
 #include "shim_internal.h"
 
-#include <string.h>
-
 int goblosc2_compressor_new(goblosc2_err_t *err, const goblosc2_cparams_t *p, uintptr_t hook, int32_t block,
                             goblosc2_handle_t **out, goblosc2_cparams_t *effective)
 {
@@ -82,34 +80,19 @@ static int compress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *sr
     if (ready(err, h, n) < 0) {
         return -1;
     }
-    /* Each thread writes the start of its first block before it checks whether there is space for
-     * it. */
-    int32_t starts = BLOSC_EXTENDED_HEADER_LENGTH + (int32_t)sizeof(int32_t) * h->cparams.threads;
-    uint8_t *scratch = NULL;
-    if (cap < starts) {
-        scratch = hyperslab_alloc((size_t)starts);
-        if (scratch == NULL) {
-            return goblosc2_no_memory(err);
-        }
-    }
-    uint8_t *out = scratch != NULL ? scratch : dst;
-    int rc = blosc2_compress_ctx(h->ctx, src, n, out, cap);
-    if (rc == BLOSC_EXTENDED_HEADER_LENGTH && n % out[BLOSC2_CHUNK_TYPESIZE] != 0) {
+    int rc = blosc2_compress_ctx(h->ctx, src, n, dst, cap);
+    if (rc == BLOSC_EXTENDED_HEADER_LENGTH && n % dst[BLOSC2_CHUNK_TYPESIZE] != 0) {
         /* Zeros that are not a whole number of elements: releases before 3 can read them only as
          * bytes. */
-        out[BLOSC2_CHUNK_TYPESIZE] = 1;
+        dst[BLOSC2_CHUNK_TYPESIZE] = 1;
     }
     if (rc > 0 && h->cparams.dict != 0) {
         /* If the dictionary did not help, the library stores the data without it but still sets the
          * dictionary flag. */
-        if ((out[BLOSC2_CHUNK_FLAGS] & BLOSC_MEMCPYED) != 0) {
-            out[BLOSC2_CHUNK_BLOSC2_FLAGS] &= (uint8_t)~BLOSC2_USEDICT;
+        if ((dst[BLOSC2_CHUNK_FLAGS] & BLOSC_MEMCPYED) != 0) {
+            dst[BLOSC2_CHUNK_BLOSC2_FLAGS] &= (uint8_t)~BLOSC2_USEDICT;
         }
     }
-    if (rc > 0 && scratch != NULL) {
-        memcpy(dst, scratch, (size_t)rc);
-    }
-    hyperslab_free(scratch);
     /* After a failure, INT32_MAX matches no data and forces a new context. */
     h->last = rc > 0 ? n : INT32_MAX;
     return rc < 0 ? goblosc2_fail(err, rc, "blosc2_compress_ctx") : rc;

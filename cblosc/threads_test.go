@@ -15,7 +15,7 @@ import (
 // index with four threads, so an index of two blocks can already differ between runs, unless its
 // jobs are executed in order.
 func TestThreads_longIndex(t *testing.T) {
-	const chunks = 4100 // an index of three blocks
+	const chunks = 41000 // an index of 21 blocks
 	var want []byte
 	for run := range 4 {
 		s, err := cblosc.CreateSChunk(cblosc.Storage{Contiguous: true})

@@ -63,5 +63,6 @@ check "C warnings" strict_c "${c_files[@]}"
 check "API.md" go run ./scripts/api -check
 check "api/*.txt" go run ./scripts/surface -check
 check "docs/metrics.txt" go run ./scripts/metrics -check
+check "guards of the libraries' defects" go run ./scripts/guards -check
 check actionlint workflows .github/workflows/*.yml
 ((${#failed[@]} == 0)) || die "failed: ${failed[*]}"

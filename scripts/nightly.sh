@@ -17,6 +17,7 @@ run_lane() {
     tests) HYPERSLAB_ALL=1 RAPID_CHECKS=100 TEST_FLAGS="-timeout 40m" make test ;;
     race) HYPERSLAB_RACE=all make race ;;
     api) go run ./scripts/api -prove ;;
+    guards) go run ./scripts/guards ;;
     properties) CHECKS=300 make properties ;;
     newest) make newest ;;
     deps) make deps-test ;;
@@ -34,7 +35,7 @@ run_lane() {
     *) die "unknown lane $1: got $1, want ${lanes[*]}" ;;
     esac
 }
-lanes=(tests race api properties newest deps dist sanitize hostile fuzz crash soak files cluster bench remote crosscheck)
+lanes=(tests race api guards properties newest deps dist sanitize hostile fuzz crash soak files cluster bench remote crosscheck)
 
 wanted=("$@")
 ((${#wanted[@]})) || wanted=("${lanes[@]}")

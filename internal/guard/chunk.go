@@ -101,11 +101,10 @@ func (c *Chunk) Blosc1Tail() bool {
 }
 
 // PartsUnsafe reports whether C-Blosc2 reads parts of the chunk incorrectly. With Delta it does not
-// decode the first block, it ignores a dictionary, and it repeats the first byte of a repeated
-// value of more than 255 bytes. It also applies to chunks whose blocks are not whole items and to
-// chunks with a Blosc1 tail.
+// decode the first block, and it ignores a dictionary. It also applies to chunks whose blocks are
+// not whole items and to chunks with a Blosc1 tail.
 func (c *Chunk) PartsUnsafe() bool {
-	return c.Entire() || c.BlockLen%c.TypeSize != 0 || c.Blosc1Tail() || c.Repeated() && c.ItemSize != c.TypeSize
+	return c.Entire() || c.BlockLen%c.TypeSize != 0 || c.Blosc1Tail()
 }
 
 // Repeated reports whether the chunk is one repeated value.
