@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,6 +15,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if mode := os.Getenv("CROSSCHECK_TEST_READER"); mode == "judge" {
+		limitMemory()
 		os.Exit(crosscheck.ReadBroken(os.Getenv("CROSSCHECK_TEST_LIST")))
 	} else if name, ok := strings.CutPrefix(mode, "adapter-"); ok {
 		os.Exit(adapterUnderTest(name))
@@ -23,6 +25,15 @@ func TestMain(m *testing.M) {
 		os.Exit(reader(mode, os.Args[1], os.Args[2]))
 	}
 	leak.Main(m, leak.Check{Name: "directories of vectors", Left: func() (int64, error) { return 0, crosscheck.RemoveCorpus() }})
+}
+
+// limitMemory limits the data of this process to 1 GiB, because libhdf5 allocates as much memory as
+// a damaged file declares: 4 GiB for the nodes of a B-tree.
+func limitMemory() {
+	const limit = 1 << 30
+	if err := syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
+		panic(err)
+	}
 }
 
 func TestEmit_reproducible(t *testing.T) {
