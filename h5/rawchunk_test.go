@@ -25,6 +25,7 @@ import (
 // dimensions, because libhdf5's functions write past the end of a table. All other functions must
 // work for such a dataset.
 func TestRawChunk_32Dimensions(t *testing.T) {
+	need.NoAssertions(t)
 	level := 1
 	dims, chunks := slices.Repeat([]int64{1}, h5.MaxRank), slices.Repeat([]int64{1}, h5.MaxRank)
 	dims[0], chunks[0] = 8, 4

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // TestRoundTrip checks that every filter decodes what it encodes, for elements of every size,
@@ -276,6 +277,7 @@ func FuzzDecode(f *testing.F) {
 // be checked after the filter is decoded, because libhdf5 would read all memory after a chunk of
 // fewer than 4 bytes (CVE-2026-19028).
 func TestPipeline_ChecksumFirst(t *testing.T) {
+	need.NoAssertions(t)
 	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, f.Close()) }()

@@ -208,3 +208,13 @@ func Race() bool {
 	info, ok := debug.ReadBuildInfo()
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
+
+// NoAssertions skips a test if libhdf5 has assertions, which end the process for some damaged files
+// and for chunks of 32 dimensions. scripts/system.sh sets the variable for such a library of the
+// system; the bundled library has none.
+func NoAssertions(t testing.TB) {
+	t.Helper()
+	if os.Getenv("HYPERSLAB_HDF5_ASSERTIONS") != "" {
+		t.Skip("not with a libhdf5 with assertions, which end the process")
+	}
+}
