@@ -49,12 +49,12 @@ func guards(run string, check bool, sample int, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	all, err := readGuards(filepath.Join(root, "scripts", "guards"))
+	all, missing, err := readGuards(filepath.Join(root, "scripts", "guards"))
 	if err != nil {
 		return err
 	}
 	if run == "" {
-		if err := complete(root, all); err != nil {
+		if err := complete(root, all, missing); err != nil {
 			return err
 		}
 	}
@@ -106,8 +106,9 @@ func guards(run string, check bool, sample int, seed uint64) error {
 	return nil
 }
 
-// complete compares the guards with the table of docs/defects.md.
-func complete(root string, all []*guard) error {
+// complete compares the guards with the table of docs/defects.md. At most missing rows may have no
+// guard.
+func complete(root string, all []*guard, missing int) error {
 	b, err := os.ReadFile(filepath.Join(root, "docs", "defects.md"))
 	if err != nil {
 		return err
@@ -126,7 +127,9 @@ func complete(root string, all []*guard) error {
 		delete(want, row)
 	}
 	for row := range want {
-		return fmt.Errorf("docs/defects.md contains the row %q, want a guard in scripts/guards", row)
+		if len(want) > missing {
+			return fmt.Errorf("docs/defects.md contains the row %q, want a guard in scripts/guards", row)
+		}
 	}
 	return nil
 }
