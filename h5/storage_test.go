@@ -483,6 +483,8 @@ func TestStorage_pipes(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	_, err := h5.Open(pipe, h5.ReadOnly) // without a check it waits for a writer
+	require.ErrorIs(t, err, h5.ErrNotHDF5)
 	f, err := h5.Create(filepath.Join(dir, "a.h5"), &h5.CreateOptions{Low: h5.V110, High: h5.LatestFormat})
 	require.NoError(t, err)
 	r := f.Root()

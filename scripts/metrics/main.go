@@ -216,7 +216,8 @@ func dependencies([]lint.File) ([]figure, error) {
 	return []figure{{name: "direct dependencies", value: float64(direct)}}, nil
 }
 
-// binarySize builds the stripped command and returns its size in MB, rounded up to tenths.
+// binarySize builds the stripped command and returns its size in MB, rounded up to whole ones,
+// because the paths of a machine that the binary contains change its size.
 func binarySize([]lint.File) ([]figure, error) {
 	dir, err := os.MkdirTemp("", "metrics")
 	if err != nil {
@@ -231,7 +232,7 @@ func binarySize([]lint.File) ([]figure, error) {
 	if err = errors.Join(err, os.RemoveAll(dir)); err != nil {
 		return nil, err
 	}
-	return []figure{{name: "stripped command, MB", value: float64((info.Size()+99_999)/100_000) / 10}}, nil
+	return []figure{{name: "stripped command, MB", value: float64((info.Size() + 999_999) / 1_000_000)}}, nil
 }
 
 // imports counts the packages that contain C code and those outside of internal/format that import
