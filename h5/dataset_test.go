@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -210,8 +211,9 @@ func TestCreateDataset_reproducible(t *testing.T) {
 		require.NoError(t, err)
 		if i == 0 {
 			first = b
+			time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
 		}
-		require.Equal(t, first, b)
+		require.Equal(t, first, b, "the second file was created a second later")
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/hyperslab/hyperslab/internal/guard"
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
@@ -348,9 +347,7 @@ func (f *File) Image() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	image := r.bytes()
-	guard.SealSuperblock(image)
-	return image, nil
+	return r.bytes(), nil
 }
 
 func open(op, path string, o OpenOptions, image []byte) (*File, error) {

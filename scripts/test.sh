@@ -21,6 +21,7 @@ packages=("$@")
 ((${#packages[@]})) || packages=(./...)
 # NumPy starts a thread for each core, and these threads wait busily. The peers do not need them.
 export OPENBLAS_NUM_THREADS=1
-# Three packages at a time on two cores, because many tests wait for other processes. Without vet, which make lint runs, and without symbols and debugging information, which take a
+# Three packages at a time on two cores, because many tests wait for other processes. Without vet,
+# which make lint runs, and without symbols and debugging information, which take a
 # third of the time of linking.
 go test -p $(($(nproc) * 3 / 2)) -vet=off -ldflags='-w -s' ${flags[@]+"${flags[@]}"} "${packages[@]}"

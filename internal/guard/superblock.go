@@ -3,7 +3,6 @@
 package guard
 
 import (
-	"encoding/binary"
 	"errors"
 	"io"
 
@@ -34,23 +33,6 @@ func FindSuperblock(r io.ReaderAt, size int64) (s Superblock, ok bool, err error
 		return s, true, nil
 	}
 	return s, false, nil
-}
-
-// SealSuperblock recomputes the checksum of the superblock of version 2 or 3 in a file image (HDF5
-// File Format II.A). libhdf5 clears the flags of an open file in the image but does not update the
-// checksum.
-func SealSuperblock(image []byte) {
-	for base := 0; base+48 <= len(image); base = max(512, 2*base) {
-		b := image[base:]
-		if string(b[:8]) != h5file.Signature {
-			continue
-		}
-		end := 12 + 4*int(b[9]) // four addresses; byte 9 of the superblock is their size
-		if version := b[8]; (version == 2 || version == 3) && end+4 <= len(b) {
-			binary.LittleEndian.PutUint32(b[end:], h5file.Lookup3(b[:end]))
-		}
-		return
-	}
 }
 
 // watched is a reader that records its first error, because a file that cannot be read was not

@@ -7,7 +7,6 @@
 //	-old line               and the new lines, each after a +
 //	+new line
 //	skip why                instead of an edit: the guard cannot be disabled
-//	missing N               at most N rows of docs/defects.md may have no guard yet
 //	passes why              the tests pass without the guard, for example because only a sanitizer
 //	                        detects the error
 //
@@ -21,7 +20,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 )
 
@@ -46,24 +44,24 @@ var libraries = []struct{ name, file string }{
 	{"HDF5", "h5.rows"},
 }
 
-// readGuards returns the guards of both files, and the number of rows that may be missing.
-func readGuards(dir string) (all []*guard, missing int, err error) {
+// readGuards returns the guards of both files.
+func readGuards(dir string) (all []*guard, err error) {
 	for _, l := range libraries {
 		file := filepath.Join(dir, l.file)
 		b, err := os.ReadFile(file)
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
-		g, n, err := parseGuards(l.name, file, string(b))
+		g, err := parseGuards(l.name, file, string(b))
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
-		all, missing = append(all, g...), missing+n
+		all = append(all, g...)
 	}
-	return all, missing, nil
+	return all, nil
 }
 
-func parseGuards(library, file, text string) (all []*guard, missing int, err error) {
+func parseGuards(library, file, text string) (all []*guard, err error) {
 	var g *guard
 	for i, line := range strings.Split(text, "\n") {
 		where := fmt.Sprintf("%s:%d", file, i+1)
@@ -71,25 +69,19 @@ func parseGuards(library, file, text string) (all []*guard, missing int, err err
 			continue
 		}
 		word, rest, _ := strings.Cut(line, " ")
-		if word == "missing" {
-			if missing, err = strconv.Atoi(rest); err != nil {
-				return nil, 0, fmt.Errorf("%s: %w", where, err)
-			}
-			continue
-		}
 		if g == nil && word != "guard" {
-			return nil, 0, fmt.Errorf("%s: got %q, want a line that starts with guard", where, line)
+			return nil, fmt.Errorf("%s: got %q, want a line that starts with guard", where, line)
 		}
 		switch {
 		case line[0] == '-' || line[0] == '+':
 			if len(g.edits) == 0 {
-				return nil, 0, fmt.Errorf("%s: got %q, want a line that starts with edit before it", where, line)
+				return nil, fmt.Errorf("%s: got %q, want a line that starts with edit before it", where, line)
 			}
 			e := g.edits[len(g.edits)-1]
 			if line[0] == '+' {
 				e.new = append(e.new, line[1:])
 			} else if e.new != nil {
-				return nil, 0, fmt.Errorf("%s: an old line after new lines, want another line that starts with edit", where)
+				return nil, fmt.Errorf("%s: an old line after new lines, want another line that starts with edit", where)
 			} else {
 				e.old = append(e.old, line[1:])
 			}
@@ -105,18 +97,18 @@ func parseGuards(library, file, text string) (all []*guard, missing int, err err
 		case word == "passes":
 			g.passes = rest
 		default:
-			return nil, 0, fmt.Errorf("%s: got %q, want guard, missing, test, edit, skip, passes, or a line that starts with - or +", where, word)
+			return nil, fmt.Errorf("%s: got %q, want guard, test, edit, skip, passes, or a line that starts with - or +", where, word)
 		}
 	}
 	for _, g := range all {
 		if (g.skip == "") == (len(g.edits) == 0) {
-			return nil, 0, fmt.Errorf("%s: guard %q: want either edits or a reason to skip", g.where, g.name)
+			return nil, fmt.Errorf("%s: guard %q: want either edits or a reason to skip", g.where, g.name)
 		}
 		if g.skip == "" && (g.pkg == "" || g.tests == "") {
-			return nil, 0, fmt.Errorf("%s: guard %q: want a package and tests", g.where, g.name)
+			return nil, fmt.Errorf("%s: guard %q: want a package and tests", g.where, g.name)
 		}
 	}
-	return all, missing, nil
+	return all, nil
 }
 
 // errEdit is an edit whose old lines do not occur exactly once.

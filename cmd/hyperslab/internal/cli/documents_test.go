@@ -219,6 +219,7 @@ func makeRare(t *testing.T) {
 	require.NoError(t, os.Mkdir("directory", 0o755))
 	grows := ndarray.Spec{Shape: []int64{2, 3}, MaxShape: []int64{ndarray.Unlimited, 3}, Fill: []byte{7, 0, 0, 0}}
 	create(t, "grows.h5:/g", grows, []int32{1, 2, 3, 4, 5, 6})
+	create(t, "small-chunks.h5:/x", ndarray.Spec{Shape: []int64{1 << 19}, ChunkShape: []int64{1 << 12}}, make([]float64, 1<<19))
 	f, err := h5.Create("times.h5", &h5.CreateOptions{Low: h5.LatestFormat, High: h5.LatestFormat})
 	require.NoError(t, err)
 	d, err := f.Root().CreateDataset("d", h5.Int(4, 0), h5.SimpleSpace(2), &h5.DatasetOptions{Times: true})
@@ -320,6 +321,9 @@ commit rows.plan
 repack t2.h5 t3.h5 --dry-run --level 9
 3: repack waves.b2nd missing.b2nd --into directory --keep-going
 verify waves.b2nd waves.h5 --digests write
+repack etopo.h5 cloud.h5 --cloud
+1: verify --cloud small-chunks.h5 cloud.h5
+3: verify --cloud etopo.h5 broken.h5
 1: verify broken.h5 cut.b2nd
 1: scan broken.h5 cut.b2nd .
 3: scan waves.b2nd notes.txt --keep-going
