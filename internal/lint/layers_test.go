@@ -103,7 +103,7 @@ func allowedOutside(dir, imp string) bool {
 	case strings.HasPrefix(imp, "gonum.org/v1/plot"):
 		return dir == "internal/picture" || strings.HasPrefix(dir, "cmd/")
 	case imp == "github.com/klauspost/compress/zstd":
-		return dir == "serve" || dir == "remote" || dir == "internal/scan" // compressed responses, index files, metalayers
+		return dir == "serve" || dir == "remote" || dir == "internal/scan" || dir == "cmd/hyperslab/internal/parquet" // compressed responses, index files, metalayers, pages
 	case imp == "github.com/DataDog/zstd":
 		return strings.HasPrefix(dir, "h5/filter")
 	case strings.HasPrefix(imp, "github.com/stretchr/testify"), imp == "pgregory.net/rapid", imp == "go.uber.org/goleak":

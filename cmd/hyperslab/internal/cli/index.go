@@ -19,8 +19,8 @@ import (
 )
 
 type indexFlags struct {
-	out, url        string
-	kerchunk, force bool
+	out, url, kerchunk string
+	force              bool
 }
 
 func (a *app) indexCommand() *cobra.Command {
@@ -35,12 +35,14 @@ metadata, for example: hyperslab stats https://host/x.h5:/a --url-index x.index
 FILE is a URL, or the local copy of an object, for which --url names the object. An
 index of a URL contains its ETag, so that a later change of the object is an error.
 
---kerchunk writes the chunk locations of an HDF5 file as kerchunk references (JSON,
-version 1). xarray and fsspec open them as a Zarr store over the original file. The
-references contain --url, or FILE. Arrays that Zarr cannot represent, for example
-strings of variable length, are an error.`,
+--kerchunk writes the chunk locations of an HDF5 file as kerchunk references. xarray and
+fsspec open them as a Zarr store over the original file. With json INDEX is a file
+(version 1). With parquet it is a directory, of which readers read only the parts that
+they need; use it for more than about 100,000 chunks. The references contain --url, or
+FILE. Arrays that Zarr cannot represent, for example strings of variable length, are an
+error.`,
 		Example: `  hyperslab index etopo.h5 -o etopo.index --url https://host/etopo.h5
-  hyperslab index etopo.h5 -o etopo.json --kerchunk`,
+  hyperslab index etopo.h5 -o etopo.json --kerchunk json`,
 		Args: arity(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.index(cmd.Context(), args[0], &o)
@@ -49,7 +51,8 @@ strings of variable length, are an error.`,
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "output", "o", "", "`INDEX` to write")
 	f.StringVar(&o.url, "url", "", "`URL` of the object, if FILE is a local copy")
-	f.BoolVar(&o.kerchunk, "kerchunk", false, "write kerchunk references (JSON)")
+	f.StringVar(&o.kerchunk, "kerchunk", "", "write kerchunk references in `FORMAT`: "+kerchunkJSON+" or "+kerchunkParquet)
+	completeWords(cmd, "kerchunk", kerchunkJSON, kerchunkParquet)
 	f.BoolVarP(&o.force, "force", "f", false, "replace the index if it exists")
 	a.done(cmd)
 	return cmd
@@ -68,6 +71,12 @@ func (a *app) index(ctx context.Context, file string, o *indexFlags) error {
 	if o.url != "" && !remote.IsURL(o.url) {
 		return usagef("--url %s: want an http, https or s3 URL", o.url)
 	}
+	if o.kerchunk != "" {
+		if err := oneOf("--kerchunk", o.kerchunk, kerchunkJSON, kerchunkParquet); err != nil {
+			return err
+		}
+		return written(o.out, o.force, func(name string) error { return a.writeKerchunk(ctx, name, o.kerchunk, file, o.url) })
+	}
 	return written(o.out, o.force, func(name string) (err error) {
 		f, err := os.Create(name)
 		if err != nil {
@@ -75,12 +84,7 @@ func (a *app) index(ctx context.Context, file string, o *indexFlags) error {
 		}
 		defer func() { err = errors.Join(err, f.Close()) }()
 		w := bufio.NewWriterSize(f, 1<<20)
-		if o.kerchunk {
-			err = a.writeKerchunk(ctx, w, file, o.url)
-		} else {
-			err = a.writeIndex(ctx, w, file, o.url)
-		}
-		return errors.Join(err, w.Flush())
+		return errors.Join(a.writeIndex(ctx, w, file, o.url), w.Flush())
 	})
 }
 

@@ -8,12 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hyperslab/hyperslab"
@@ -39,18 +37,30 @@ type zarray struct {
 // errNotZarr means that Zarr or its codecs cannot represent an array.
 var errNotZarr = fmt.Errorf("%w in Zarr", errors.ErrUnsupported)
 
-// references writes the references of a file one by one, so that their number needs no memory.
-type references struct {
-	w     io.Writer
-	url   string
-	file  *h5.File
-	plain *h5file.File
-	first bool
-	quote []byte // the URL in JSON
+// references writes the references of a file.
+type references interface {
+	// document adds a JSON document, for example .zarray.
+	document(key string, v any) error
+	// begin begins an array. counts is the number of its chunks in each dimension.
+	begin(key string, counts []int64) error
+	// chunk adds the location of a chunk of the array. at counts chunks in each dimension.
+	chunk(at []uint64, off, n uint64) error
+	// content adds the contents of the only chunk of the array.
+	content(b []byte) error
+	// close writes the rest.
+	close() error
 }
 
-// writeKerchunk writes the references of an HDF5 file. url replaces its location if it is not "".
-func (a *app) writeKerchunk(ctx context.Context, w io.Writer, file, url string) (err error) {
+// kerchunk reads the metadata of an HDF5 file for references.
+type kerchunk struct {
+	out   references
+	file  *h5.File
+	plain *h5file.File
+}
+
+// writeKerchunk writes the references of an HDF5 file to the new output name. url replaces its
+// location if it is not "".
+func (a *app) writeKerchunk(ctx context.Context, name, kind, file, url string) (err error) {
 	format, err := hyperslab.Sniff(file)
 	if err != nil {
 		return err
@@ -58,13 +68,19 @@ func (a *app) writeKerchunk(ctx context.Context, w io.Writer, file, url string) 
 	if format != hyperslab.HDF5 {
 		return usagef("%s is %s: kerchunk references need HDF5, because Zarr has no codec for the chunks", file, format)
 	}
-	r := &references{w: w, first: true}
-	if r.url, err = absolute(file, url); err != nil {
+	if url, err = absolute(file, url); err != nil {
 		return err
 	}
-	if r.quote, err = json.Marshal(r.url); err != nil {
+	var r kerchunk
+	if kind == kerchunkParquet {
+		r.out, err = newParquetReferences(name, url)
+	} else {
+		r.out, err = newJSONReferences(name, url)
+	}
+	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, r.out.close()) }()
 	source, size, err := openBytes(ctx, file)
 	if err != nil {
 		return err
@@ -87,9 +103,6 @@ func (a *app) writeKerchunk(ctx context.Context, w io.Writer, file, url string) 
 		return err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
-	if _, err := io.WriteString(w, `{"version":1,"refs":{`); err != nil {
-		return err
-	}
 	for e, err := range t.Walk(ctx, nil) {
 		if err != nil {
 			return err
@@ -101,7 +114,7 @@ func (a *app) writeKerchunk(ctx context.Context, w io.Writer, file, url string) 
 			if err != nil {
 				return err
 			}
-			err = errors.Join(r.document(path.Join(at, ".zgroup"), map[string]int{"zarr_format": 2}), r.document(path.Join(at, ".zattrs"), zattrs(attrs)))
+			err = errors.Join(r.out.document(path.Join(at, ".zgroup"), map[string]int{"zarr_format": 2}), r.out.document(path.Join(at, ".zattrs"), zattrs(attrs)))
 			if err != nil {
 				return err
 			}
@@ -114,8 +127,7 @@ func (a *app) writeKerchunk(ctx context.Context, w io.Writer, file, url string) 
 			}
 		}
 	}
-	_, err = io.WriteString(w, "\n}}\n")
-	return err
+	return nil
 }
 
 // openBytes opens a file or URL for reading.
@@ -138,46 +150,6 @@ func openBytes(ctx context.Context, file string) (sourceFile, int64, error) {
 	return f, info.Size(), nil
 }
 
-// key begins the reference with a key.
-func (r *references) key(key string) error {
-	b, err := json.Marshal(key)
-	if err != nil {
-		return err
-	}
-	separator := ",\n"
-	if r.first {
-		separator = "\n"
-	}
-	r.first = false
-	_, err = fmt.Fprintf(r.w, "%s%s:", separator, b)
-	return err
-}
-
-// document writes a JSON document as a string.
-func (r *references) document(key string, v any) error {
-	b, err := json.Marshal(v)
-	if err == nil {
-		b, err = json.Marshal(string(b))
-	}
-	if err != nil {
-		return err
-	}
-	if err := r.key(key); err != nil {
-		return err
-	}
-	_, err = r.w.Write(b)
-	return err
-}
-
-// chunk writes the location of a chunk.
-func (r *references) chunk(key string, off, n uint64) error {
-	if err := r.key(key); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(r.w, "[%s,%d,%d]", r.quote, off, n)
-	return err
-}
-
 // internalAttrs are attributes of the format that Zarr expresses otherwise.
 var internalAttrs = []string{"CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties", "_nc3_strict"}
 
@@ -193,7 +165,7 @@ func zattrs(attrs ndarray.Attrs) map[string]any {
 }
 
 // array writes the metadata and the chunks of an array.
-func (r *references) array(ctx context.Context, t *hyperslab.Tree, object, at string) (err error) {
+func (r *kerchunk) array(ctx context.Context, t *hyperslab.Tree, object, at string) (err error) {
 	arr, err := t.Open(ctx, object)
 	if err != nil {
 		return err
@@ -210,11 +182,11 @@ func (r *references) array(ctx context.Context, t *hyperslab.Tree, object, at st
 		return err
 	}
 	full := info.Layout != h5.Chunked && (info.Layout != h5.Contiguous || info.Address != h5.NoAddress)
+	grid, err := ndarray.NewGrid(m.Shape, m.ChunkShape)
+	if err != nil {
+		return err
+	}
 	if info.Layout == h5.Chunked {
-		grid, err := ndarray.NewGrid(m.Shape, m.ChunkShape)
-		if err != nil {
-			return err
-		}
 		stored, err := d.NumChunks()
 		if err != nil {
 			return err
@@ -247,26 +219,21 @@ func (r *references) array(ctx context.Context, t *hyperslab.Tree, object, at st
 		names = []string{}
 	}
 	doc["_ARRAY_DIMENSIONS"] = names
-	if err := errors.Join(r.document(at+"/.zarray", z), r.document(at+"/.zattrs", doc)); err != nil {
+	if err := errors.Join(r.out.document(at+"/.zarray", z), r.out.document(at+"/.zattrs", doc), r.out.begin(at, grid.Counts())); err != nil {
 		return err
 	}
-	whole := at + "/" + strings.Repeat("0.", max(len(m.Shape)-1, 0)) + "0"
 	switch info.Layout {
 	case h5.Contiguous:
 		if info.Address == h5.NoAddress || m.NumElems() == 0 {
 			return nil
 		}
-		return r.chunk(whole, info.Address, uint64(m.NumElems())*uint64(m.DType.Size))
+		return r.out.chunk(make([]uint64, len(m.Shape)), info.Address, uint64(m.NumElems())*uint64(m.DType.Size))
 	case h5.Compact:
 		b := make([]byte, m.NumElems()*int64(m.DType.Size))
 		if err := d.ReadRegion(b, info.Datatype, h5.Region{Start: make([]int64, len(m.Shape)), Count: m.Shape}); err != nil {
 			return err
 		}
-		if err := r.key(whole); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintf(r.w, "%q", "base64:"+base64.StdEncoding.EncodeToString(b))
-		return err
+		return r.out.content(b)
 	}
 	stat, err := d.Stat()
 	if err != nil {
@@ -277,7 +244,7 @@ func (r *references) array(ctx context.Context, t *hyperslab.Tree, object, at st
 		return err
 	}
 	base := uint64(r.plain.UserBlock())
-	key := []byte(at + "/")
+	number := make([]uint64, len(m.Shape))
 	for c, err := range o.Chunks() {
 		switch {
 		case err != nil:
@@ -289,19 +256,15 @@ func (r *references) array(ctx context.Context, t *hyperslab.Tree, object, at st
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		key = key[:len(at)+1]
 		inside := true
 		for i, n := range m.ChunkShape {
-			if i > 0 {
-				key = append(key, '.')
-			}
 			inside = inside && c.Offset[i] < uint64(m.Shape[i])
-			key = strconv.AppendUint(key, c.Offset[i]/uint64(n), 10)
+			number[i] = c.Offset[i] / uint64(n)
 		}
 		if !inside {
 			continue // left after the dataset shrank
 		}
-		if err := r.chunk(string(key), base+uint64(c.Addr), c.Size); err != nil {
+		if err := r.out.chunk(number, base+uint64(c.Addr), c.Size); err != nil {
 			return err
 		}
 	}

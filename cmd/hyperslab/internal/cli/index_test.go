@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -100,7 +102,8 @@ func TestRun_index(t *testing.T) {
 			"index " + dir + "/x.h5 -o " + dir + "/x.h5.index":                      4,
 			"index " + dir + "/x.h5 -o " + dir + "/new.index --url x":               2,
 			"index " + dir + "/none -o " + dir + "/new.index":                       2,
-			"index " + dir + "/a.b2nd -o " + dir + "/new.json --kerchunk":           2,
+			"index " + dir + "/a.b2nd -o " + dir + "/new.json --kerchunk json":      2,
+			"index " + dir + "/x.h5 -o " + dir + "/new.json --kerchunk xml":         2,
 			"ls " + s.URL + "/x.h5 --allow-private --url-index " + dir + "/x.h5":    2,
 			"ls " + s.URL + "/x.h5 --allow-private --url-index " + dir + "/missing": 2,
 		} {
@@ -116,7 +119,7 @@ func TestRun_index_kerchunk(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "x.h5")
 	indexFile(t, file)
-	_, stderr, code := run("index", file, "-o", dir+"/x.json", "--kerchunk")
+	_, stderr, code := run("index", file, "-o", dir+"/x.json", "--kerchunk", "json")
 	require.Zero(t, code, stderr)
 	text, err := os.ReadFile(dir + "/x.json")
 	require.NoError(t, err)
@@ -157,9 +160,57 @@ func TestRun_index_kerchunk(t *testing.T) {
 	}
 	require.Equal(t, 9, count)
 
-	if need.All() {
-		c := exec.Command(need.RemotePython(t, "xarray", "h5py"), "testdata/kerchunk.py", dir+"/x.json", file)
-		out, err := c.CombinedOutput()
-		require.NoError(t, err, string(out))
+	// Parquet: an array of two records, whose chunks are in another order in the file.
+	wide := make([]int8, 2*5100)
+	for i := range wide {
+		wide[i] = int8(i)
 	}
+	create(t, file+":/wide", ndarray.Spec{Shape: []int64{2, 5100}, MaxShape: []int64{2, ndarray.Unlimited}, ChunkShape: []int64{1, 1}, Compression: &ndarray.Compression{Codec: "none"}}, wide)
+	for _, name := range []string{"all.json", "all.parq"} {
+		format := map[string]string{".json": "json", ".parq": "parquet"}[filepath.Ext(name)]
+		_, stderr, code := run("index", file, "-o", filepath.Join(dir, name), "--kerchunk", format)
+		require.Zero(t, code, stderr)
+		if need.All() {
+			c := exec.Command(need.RemotePython(t, "xarray", "h5py", "pyarrow", "fastparquet"), "testdata/kerchunk.py", filepath.Join(dir, name), file, "4")
+			out, err := c.CombinedOutput()
+			require.NoError(t, err, string(out))
+		}
+	}
+	var files []string
+	require.NoError(t, filepath.WalkDir(dir+"/all.parq", func(name string, d os.DirEntry, err error) error {
+		if !d.IsDir() {
+			files = append(files, strings.TrimPrefix(name, dir+"/all.parq/"))
+		}
+		return err
+	}))
+	require.Equal(t, []string{".zmetadata", "g/chunked/refs.0.parq", "partial/refs.0.parq", "plain/refs.0.parq", "wide/refs.0.parq", "wide/refs.1.parq"}, files)
+	text, err = os.ReadFile(dir + "/all.parq/.zmetadata")
+	require.NoError(t, err)
+	var metadata struct {
+		Record   int                       `json:"record_size"`
+		Metadata map[string]map[string]any `json:"metadata"`
+	}
+	require.NoError(t, json.Unmarshal(text, &metadata))
+	require.Equal(t, 10000, metadata.Record)
+	require.Equal(t, []any{2.0, 5100.0}, metadata.Metadata["wide/.zarray"]["shape"])
+	_, stderr, code = run("index", file, "-o", dir+"/all.parq", "--kerchunk", "parquet")
+	require.Equal(t, 4, code, stderr)
+	_, stderr, code = run("index", file, "-o", dir+"/all.parq", "--kerchunk", "parquet", "-f")
+	require.Zero(t, code, stderr)
+
+	t.Run("names outside of the directory", func(t *testing.T) {
+		name := dir + "/up.h5"
+		f, err := h5.Create(name, nil)
+		require.NoError(t, err)
+		g, err := f.Root().CreateGroup("g")
+		require.NoError(t, err)
+		d, err := g.CreateDataset("..", h5.Int(1, h5.LittleEndian), h5.SimpleSpace(1), nil)
+		require.NoError(t, err)
+		require.NoError(t, d.WriteRegion([]byte{1}, h5.Int(1, h5.LittleEndian), h5.Region{Start: []int64{0}, Count: []int64{1}}))
+		require.NoError(t, errors.Join(d.Close(), g.Close(), f.Close()))
+		_, stderr, code := run("index", name, "-o", dir+"/up.parq", "--kerchunk", "parquet")
+		require.Equal(t, 2, code, stderr)
+		require.Contains(t, stderr, "g/..")
+		require.NoDirExists(t, dir+"/up.parq")
+	})
 }
