@@ -2,6 +2,7 @@ package hyperslab_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,6 +20,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -212,6 +216,130 @@ func TestOpen_url_requests(t *testing.T) {
 			require.LessOrEqual(t, s.requests.Load()-before, int64(6))
 			require.Less(t, time.Since(start), time.Second)
 		})
+	}
+}
+
+// TestRead_url_requests compares the number of requests of a region with the minimum, which follows
+// from the locations of its chunks: one request for each 4 MiB of neighbouring chunks.
+func TestRead_url_requests(t *testing.T) {
+	dir := t.TempDir()
+	shape := []int64{12, 2, 1 << 16}
+	spec := ndarray.Spec{Shape: shape, DType: ndarray.DTypeOf[int64](), ChunkShape: []int64{1, 1, 1 << 16}, Compression: &ndarray.Compression{Codec: "none"}}
+	for _, name := range []string{"/x.h5:/x", "/x.b2nd"} {
+		fillArray(t, dir+name, spec, nil)
+		for region, r := range map[string]ndarray.Region{
+			"all chunks":        ndarray.Whole(shape),
+			"every other chunk": {Start: []int64{0, 1, 10}, Shape: []int64{12, 1, 100}},
+			"row of chunks":     {Start: []int64{7, 0, 0}, Shape: []int64{1, 2, 1 << 16}},
+			"one element":       {Start: []int64{11, 1, 5}, Shape: []int64{1, 1, 1}},
+		} {
+			t.Run(filepath.Base(name)+" "+region, func(t *testing.T) {
+				least := leastRequests(t, dir+name, r)
+				s := serveDir(t, dir)
+				a, err := hyperslab.Open(bg, s.URL+name, nil)
+				require.NoError(t, err)
+				defer func() { require.NoError(t, a.Close()) }()
+				opening := s.requests.Load()
+				require.LessOrEqual(t, opening, int64(2))
+				values := make([]int64, r.NumElems())
+				require.NoError(t, ndarray.Read(bg, a, values, r))
+				got := s.requests.Load() - opening
+				require.LessOrEqual(t, 2*got, 3*least+2, "%d requests, minimum %d and one for the chunk index", got, least)
+			})
+		}
+	}
+}
+
+// leastRequests returns the minimum number of requests for the chunks of a region of a local array
+// that are not in the first 512 KiB of the file.
+func leastRequests(t testing.TB, location string, r ndarray.Region) (least int64) {
+	t.Helper()
+	var ranges [][2]int64 // begin and end of each chunk of the region
+	add := func(chunk ndarray.Region, at, n int64) {
+		for i := range r.Start {
+			if chunk.Start[i] >= r.Start[i]+r.Shape[i] || r.Start[i] >= chunk.Start[i]+chunk.Shape[i] {
+				return
+			}
+		}
+		ranges = append(ranges, [2]int64{at, at + n})
+	}
+	a, err := hyperslab.Open(bg, location, nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, a.Close()) }()
+	if file, object, ok := strings.Cut(location, ":"); ok {
+		f, err := h5.Open(file, h5.ReadOnly)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, f.Close()) }()
+		d, err := f.Root().OpenDataset(object)
+		require.NoError(t, err)
+		for c, err := range d.StoredChunks() {
+			require.NoError(t, err)
+			add(ndarray.Region{Start: c.Offset, Shape: a.Meta().ChunkShape}, int64(c.Address), c.Bytes)
+		}
+		require.NoError(t, d.Close())
+	} else {
+		f, err := os.Open(location)
+		require.NoError(t, err)
+		defer f.Close()
+		info, err := f.Stat()
+		require.NoError(t, err)
+		frame, err := cframe.Read(f, info.Size())
+		require.NoError(t, err)
+		offsets, err := frame.Offsets(nil)
+		require.NoError(t, err)
+		n := 0
+		for region := range a.ChunkRegions() {
+			h, err := frame.ReadChunkHeader(offsets[n])
+			require.NoError(t, err)
+			add(region, int64(offsets[n])+int64(frame.HeaderSize), int64(h.CBytes))
+			n++
+		}
+	}
+	slices.SortFunc(ranges, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+	const longest = 4 << 20
+	for i := 0; i < len(ranges); {
+		begin, end := ranges[i][0], ranges[i][1]
+		for i++; i < len(ranges) && ranges[i][0] <= end; i++ {
+			end = ranges[i][1]
+		}
+		if begin = max(begin, 512<<10); begin < end {
+			least += (end - begin + longest - 1) / longest
+		}
+	}
+	return least
+}
+
+// BenchmarkRead_url reports the requests of a region of 16 of 512 chunks, and of the whole array.
+func BenchmarkRead_url(b *testing.B) {
+	dir := b.TempDir()
+	shape := []int64{64, 2, 1 << 16}
+	spec := ndarray.Spec{Shape: shape, DType: ndarray.DTypeOf[int64](), ChunkShape: []int64{1, 1, 1 << 16}, Compression: &ndarray.Compression{Codec: "none"}}
+	for _, name := range []string{"/x.h5:/x", "/x.b2nd"} {
+		fillArray(b, dir+name, spec, nil)
+		for _, c := range []struct {
+			name string
+			r    ndarray.Region
+		}{
+			{"region", ndarray.Region{Start: []int64{0, 1, 10}, Shape: []int64{16, 1, 100}}},
+			{"all", ndarray.Whole(shape)},
+		} {
+			least := leastRequests(b, dir+name, c.r)
+			b.Run(filepath.Base(name)+"/"+c.name, func(b *testing.B) {
+				s := serveDir(b, dir)
+				s.delay.Store(int64(30 * time.Millisecond))
+				values := make([]int64, c.r.NumElems())
+				for b.Loop() {
+					remote.DefaultClient.CloseIdle()
+					remote.DefaultClient = remote.NewClient(&remote.Options{AllowPrivate: true})
+					a, err := hyperslab.Open(bg, s.URL+name, nil)
+					require.NoError(b, err)
+					require.NoError(b, ndarray.Read(bg, a, values, c.r))
+					require.NoError(b, a.Close())
+				}
+				b.ReportMetric(float64(s.requests.Load())/float64(b.N), "requests/op")
+				b.ReportMetric(float64(least), "minimum")
+			})
+		}
 	}
 }
 

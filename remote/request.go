@@ -225,6 +225,9 @@ func (o *Object) probeOnce(ctx context.Context) (*version, [][]byte, error) {
 			return nil, nil, fmt.Errorf("%w: the server does not support range requests", ErrResponse)
 		}
 	case http.StatusRequestedRangeNotSatisfiable:
+		if h.Header.Get("Accept-Ranges") == "none" { // for example of a lazy expression on a Caterva2 server
+			return nil, nil, fmt.Errorf("%w: %w: the server computes the object, and has no ranges of it (Accept-Ranges: none)", ErrResponse, errors.ErrUnsupported)
+		}
 		if _, _, size, ok := contentRange(h.Header.Get("Content-Range")); !ok || size != 0 {
 			return nil, nil, problem(h, body)
 		}

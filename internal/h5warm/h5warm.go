@@ -21,6 +21,8 @@ type File struct {
 	r    ahead.Reader
 	f    *h5file.File
 	size int64
+
+	whole bool // Whole fetches the file, so that no other function does anything
 }
 
 // Open returns nil if r cannot fetch ranges before they are read, if an index contains the
@@ -37,7 +39,7 @@ func Open(r io.ReaderAt, size int64) *File {
 	if err != nil {
 		return nil // libhdf5 returns the error
 	}
-	return &File{to, f, size}
+	return &File{r: to, f: f, size: size}
 }
 
 // smallFile is the maximum size in bytes of a file that a listing reads as a whole.
@@ -46,13 +48,14 @@ const smallFile = 8 << 20
 // Whole begins to read a small file as a whole. A listing needs most of it, in many small parts.
 func (w *File) Whole() {
 	if w != nil && w.size <= smallFile {
+		w.whole = true
 		w.r.Prefetch(context.Background(), ahead.List([][2]int64{{0, w.size}})) // it ends when the file is closed
 	}
 }
 
 // Links reads the links of the group at an address.
 func (w *File) Links(group uint64) {
-	if w == nil {
+	if w == nil || w.whole {
 		return
 	}
 	if o, err := w.f.Object(h5file.Addr(group)); err == nil {
@@ -63,7 +66,7 @@ func (w *File) Links(group uint64) {
 // Objects reads the headers of objects, and their attributes, chunk indexes and links. Errors are
 // ignored, because libhdf5 reads the same structures afterwards and returns its own.
 func (w *File) Objects(addresses []uint64) {
-	if w == nil || len(addresses) == 0 {
+	if w == nil || w.whole || len(addresses) == 0 {
 		return
 	}
 	ranges := make([][2]int64, len(addresses))

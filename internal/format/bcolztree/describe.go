@@ -156,8 +156,10 @@ func hasComplaint(f format.Field) bool {
 // leftOver returns a field for each chunk file after the end of the array.
 func (a *Array) leftOver() []format.Field {
 	entries, err := fs.ReadDir(a.tree.fsys, a.tree.path(a.tree.data))
-	if errors.Is(err, fs.ErrNotExist) && a.NumFiles() == 0 {
-		return nil // version control omits empty directories
+	if errors.Is(err, fs.ErrNotExist) {
+		// Version control omits empty directories, and web servers have no lists. If the directory
+		// is missing, each chunk file has a complaint.
+		return nil
 	}
 	if err != nil {
 		return []format.Field{{Name: a.tree.data, Complaint: err.Error()}}

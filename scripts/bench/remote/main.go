@@ -1,13 +1,14 @@
 // Command remote measures reads of URLs through a server with latency and a bandwidth limit: the
 // hyperslab command, h5py with fsspec, and python-blosc2. scripts/nightly.sh remote calls it.
 //
-// The time of the hyperslab command is that of the whole process. The time of Python excludes the
-// start of the interpreter and the imports.
+// The time of the hyperslab command is that of the whole process. The times of Python and of the Go
+// library exclude the start of the program and the imports.
 package main
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -24,6 +25,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/remote"
 )
 
 type options struct {
@@ -54,12 +56,14 @@ func main() {
 	}
 }
 
-// task is one row of the table: the arguments of the hyperslab command, in which @ is the URL of
-// the server, and the task of each peer.
+// task is a group of rows of the table: the arguments of the hyperslab command, in which @ is the
+// URL of the server, and the task of each peer. A file of walk is also listed by the Go library and
+// with an index.
 type task struct {
 	name string
 	args []string
 	peer []string
+	walk string
 }
 
 func run(ctx context.Context, o *options) error {
@@ -72,11 +76,12 @@ func run(ctx context.Context, o *options) error {
 	}
 	defer s.close()
 	tasks := []task{
-		{"list 1,000 datasets", []string{"ls", "-r", "@/list.h5"}, []string{"h5py list"}},
-		{"region of 16 chunks", []string{"stats", "--bins", "0", "@/big.h5:/x[0:64,10:40,10:40]"}, []string{"h5py region"}},
-		{"region of 16 chunks, b2nd", []string{"stats", "--bins", "0", "@/big.b2nd[0:64,10:40,10:40]"}, []string{"blosc2 region"}},
-		{"full read", []string{"stats", "--bins", "0", "@/big.h5:/x"}, []string{"h5py full"}},
-		{"full read, histogram", []string{"stats", "@/big.h5:/x"}, []string{"h5py histogram"}},
+		{"list 1,000 datasets of 4 kB", []string{"ls", "-r", "@/list.h5"}, []string{"h5py list"}, "list.h5"},
+		{"list 1,000 datasets of 256 KiB", []string{"ls", "-r", "@/wide.h5"}, []string{"h5py wide"}, "wide.h5"},
+		{"region of 16 chunks", []string{"stats", "--bins", "0", "@/big.h5:/x[0:64,10:40,10:40]"}, []string{"h5py region"}, ""},
+		{"region of 16 chunks, b2nd", []string{"stats", "--bins", "0", "@/big.b2nd[0:64,10:40,10:40]"}, []string{"blosc2 region"}, ""},
+		{"full read", []string{"stats", "--bins", "0", "@/big.h5:/x"}, []string{"h5py full"}, ""},
+		{"full read, histogram", []string{"stats", "@/big.h5:/x"}, []string{"h5py histogram"}, ""},
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Latency %v, bandwidth %.0f MB/s, dataset of %d MiB in chunks of 2 MiB, %d processors, medians of %d runs.\n\n", o.latency, o.rate/1e6, o.size>>20, runtime.GOMAXPROCS(0), o.runs)
@@ -87,6 +92,20 @@ func run(ctx context.Context, o *options) error {
 		}
 		if err := row(ctx, o, s, &b, t.name, "hyperslab", func() (float64, error) { return own(ctx, o, s, t.args) }); err != nil {
 			return err
+		}
+		if t.walk != "" {
+			index, err := indexOf(ctx, o, s, t.walk)
+			if err != nil {
+				return err
+			}
+			args := append(slices.Clone(t.args), "--url-index", index)
+			if err := errors.Join(
+				row(ctx, o, s, &b, t.name, "hyperslab, index", func() (float64, error) { return own(ctx, o, s, args) }),
+				row(ctx, o, s, &b, t.name, "Go library", func() (float64, error) { return walk(ctx, s.url+"/"+t.walk, "") }),
+				row(ctx, o, s, &b, t.name, "Go library, index", func() (float64, error) { return walk(ctx, s.url+"/"+t.walk, index) }),
+			); err != nil {
+				return err
+			}
 		}
 		for _, p := range t.peer {
 			name, job, _ := strings.Cut(p, " ")
@@ -138,6 +157,37 @@ func own(ctx context.Context, o *options, s *server, args []string) (float64, er
 	return time.Since(since).Seconds(), err
 }
 
+// indexOf writes the index of a file, and returns its path.
+func indexOf(ctx context.Context, o *options, s *server, file string) (string, error) {
+	index := filepath.Join(o.dir, file+".index")
+	c := exec.CommandContext(ctx, o.command, "index", s.url+"/"+file, "-o", index, "-f", "--allow-private")
+	c.Stderr = os.Stderr
+	return index, c.Run()
+}
+
+// walk returns the duration of a listing by the Go library with a new client.
+func walk(ctx context.Context, url, index string) (float64, error) {
+	since := time.Now()
+	remote.DefaultClient = remote.NewClient(&remote.Options{AllowPrivate: true})
+	defer remote.DefaultClient.CloseIdle()
+	if index != "" {
+		if err := remote.DefaultClient.UseIndex(index, url); err != nil {
+			return 0, err
+		}
+	}
+	n := 0
+	for e, err := range hyperslab.Walk(ctx, url, nil) {
+		if err := cmp.Or(err, e.Err); err != nil {
+			return 0, err
+		}
+		n++
+	}
+	if n != 1001 {
+		return 0, fmt.Errorf("%s: got %d objects, want 1001", url, n)
+	}
+	return time.Since(since).Seconds(), nil
+}
+
 // peer returns the duration that a peer reports.
 func peer(ctx context.Context, o *options, s *server, name, job string) (float64, error) {
 	c := exec.CommandContext(ctx, o.python, "scripts/bench/remote/peer.py", name, job, s.url)
@@ -155,7 +205,8 @@ func data(ctx context.Context, o *options) error {
 		return err
 	}
 	for name, create := range map[string]func(string) error{
-		"list.h5":  createList,
+		"list.h5":  func(name string) error { return createList(name, 1000) },
+		"wide.h5":  func(name string) error { return createList(name, 64<<10) },
 		"big.h5":   func(name string) error { return createBig(ctx, name+":/x", o.size) },
 		"big.b2nd": func(name string) error { return createBig(ctx, name, o.size) },
 	} {
@@ -170,20 +221,20 @@ func data(ctx context.Context, o *options) error {
 	return nil
 }
 
-// createList writes 1,000 datasets with one attribute each.
-func createList(name string) error {
+// createList writes 1,000 datasets of n elements.
+func createList(name string, n int64) error {
 	f, err := h5.Create(name, nil)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	values := make([]byte, 4000)
+	values := make([]byte, 4*n)
 	for i := range 1000 {
-		d, err := f.Root().CreateDataset(fmt.Sprintf("dataset%04d", i), h5.Int(4, h5.LittleEndian), h5.SimpleSpace(1000), nil)
+		d, err := f.Root().CreateDataset(fmt.Sprintf("dataset%04d", i), h5.Int(4, h5.LittleEndian), h5.SimpleSpace(n), nil)
 		if err != nil {
 			return err
 		}
-		err = cmp.Or(d.WriteRegion(values, h5.Int(4, h5.LittleEndian), h5.Region{Start: []int64{0}, Count: []int64{1000}}), d.Close())
+		err = cmp.Or(d.WriteRegion(values, h5.Int(4, h5.LittleEndian), h5.Region{Start: []int64{0}, Count: []int64{n}}), d.Close())
 		if err != nil {
 			return err
 		}

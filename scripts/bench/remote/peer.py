@@ -18,8 +18,8 @@ def hdf5(name):
 sink = open("/dev/null", "w")
 
 
-def listing():
-    with hdf5("list.h5") as f:
+def listing(name="list.h5"):
+    with hdf5(name) as f:
         for name, d in f.items():
             print(name, d.shape, d.dtype, d.chunks, len(d.attrs), d.id.get_storage_size(), file=sink)
 
@@ -56,6 +56,7 @@ def blosc2_region():
 
 jobs = {
     "h5py list": listing,
+    "h5py wide": lambda: listing("wide.h5"),
     "h5py region": region,
     "h5py full": full,
     "h5py histogram": lambda: full(True),

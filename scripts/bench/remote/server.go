@@ -4,8 +4,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
+	"os"
+	"path"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,6 +38,9 @@ func newServer(dir string, latency time.Duration, rate float64) (*server, error)
 	s.http = &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.requests.Add(1)
 		time.Sleep(latency)
+		if info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(path.Clean(r.URL.Path)))); err == nil {
+			w.Header().Set("ETag", fmt.Sprintf(`"%x-%x"`, info.ModTime().UnixNano(), info.Size())) // as nginx and S3 do
+		}
 		files.ServeHTTP(&limited{w, s, r.Context()}, r)
 	})}
 	go func() { _ = s.http.Serve(l) }() // it returns after Close
@@ -42,17 +49,24 @@ func newServer(dir string, latency time.Duration, rate float64) (*server, error)
 
 func (s *server) close() { _ = s.http.Close() }
 
+// slack is the time that the line may catch up after a timer that fired late. Without it the server
+// would send less than its rate.
+const slack = 5 * time.Millisecond
+
 // pass waits until n bytes have passed through the line.
 func (s *server) pass(ctx context.Context, n int) error {
 	s.mu.Lock()
 	now := time.Now()
-	if s.free.Before(now) {
-		s.free = now
+	if earliest := now.Add(-slack); s.free.Before(earliest) {
+		s.free = earliest
 	}
 	s.free = s.free.Add(time.Duration(float64(n) / s.rate * 1e9))
 	wait := s.free.Sub(now)
 	s.mu.Unlock()
 	s.sent.Add(int64(n))
+	if wait <= 0 {
+		return ctx.Err()
+	}
 	select {
 	case <-time.After(wait):
 		return nil

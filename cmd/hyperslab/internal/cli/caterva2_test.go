@@ -5,6 +5,7 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/remote"
 )
 
 // startCaterva2 starts the server of the Caterva2 project on the loopback address with the files of
@@ -57,6 +59,18 @@ func startCaterva2(t *testing.T, public string) (base string) {
 	return base
 }
 
+// refused checks the errors for an object that the server computes for each request, and so has no
+// ranges of it.
+func refused(t *testing.T, url string) {
+	t.Helper()
+	_, stderr, code := run("stats", url, "--allow-private")
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, "Accept-Ranges: none")
+	_, err := remote.NewClient(&remote.Options{AllowPrivate: true}).Open(t.Context(), url)
+	require.ErrorIs(t, err, remote.ErrResponse)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+}
+
 func TestRun_caterva2(t *testing.T) {
 	dir := t.TempDir()
 	values := make([]int32, 200*300)
@@ -92,5 +106,49 @@ func TestRun_caterva2(t *testing.T) {
 		defer s.Close()
 		check(t, s.URL)
 	})
-	t.Run("server of the project", func(t *testing.T) { check(t, startCaterva2(t, dir)) })
+	t.Run("route without ranges", func(t *testing.T) {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Accept-Ranges", "none")
+			w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
+		}))
+		defer s.Close()
+		refused(t, s.URL+"/api/fetch/@public/lazy.b2nd")
+	})
+	t.Run("server of the project", func(t *testing.T) {
+		public := t.TempDir()
+		require.NoError(t, os.CopyFS(public, os.DirFS(dir)))
+		python := filepath.Join(filepath.Dir(os.Getenv("HYPERSLAB_CATERVA2_SERVER")), "python")
+		if _, err := os.Stat(python); err == nil {
+			create(t, public+"/x.h5:/g/a", ndarray.Spec{Shape: []int64{200, 300}, ChunkShape: []int64{50, 100}}, values)
+			const script = `import sys, blosc2
+a = blosc2.open(sys.argv[1] + "/a.b2nd")
+(a + 1).save(urlpath=sys.argv[1] + "/lazy.b2nd")
+with blosc2.TreeStore(sys.argv[1] + "/tree.b2z", mode="w") as store:
+    store["/g/a"] = a[:]
+`
+			out, err := exec.Command(python, "-c", script, public).CombinedOutput()
+			require.NoError(t, err, string(out))
+		}
+		base := startCaterva2(t, public)
+		check(t, base)
+		want, _, _ := run("dump", dir+"/a.b2nd")
+		t.Run("container", func(t *testing.T) {
+			got, stderr, code := run("dump", base+"/api/fetch/@public/tree.b2z:/g/a", "--allow-private")
+			require.Zero(t, code, stderr)
+			require.Equal(t, want, got)
+		})
+		t.Run("member of a container", func(t *testing.T) {
+			got, stderr, code := run("dump", base+"/api/fetch/@public/tree.b2z/g/a", "--allow-private")
+			require.Zero(t, code, stderr)
+			require.Equal(t, want, got)
+		})
+		t.Run("HDF5 proxy", func(t *testing.T) { refused(t, base+"/api/fetch/@public/x.h5/g/a") })
+		t.Run("lazy expression", func(t *testing.T) {
+			// This server answers with status 500, because it does not trust the expression.
+			_, err := remote.NewClient(&remote.Options{AllowPrivate: true, Retries: -1}).Open(t.Context(), base+"/api/fetch/@public/lazy.b2nd")
+			require.ErrorIs(t, err, remote.ErrResponse)
+		})
+		t.Run("download", func(t *testing.T) { refused(t, base+"/api/download/@public/x.h5") })
+		t.Run("slice", func(t *testing.T) { refused(t, base+"/api/fetch/@public/a.b2nd?slice_=0:10") })
+	})
 }

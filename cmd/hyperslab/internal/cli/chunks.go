@@ -128,7 +128,7 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 	case m.Format == "hdf5":
 		err = lister.hdf5(ctx, address)
 	case m.Format == "bcolz":
-		err = lister.bcolz(m.Path)
+		err = lister.bcolz(ctx, m.Path, address)
 	default:
 		file := m.Path
 		if remote.IsURL(address) { // Path has no query
@@ -390,8 +390,17 @@ func (l *chunkLister) index(frame *cframe.Frame, name string, place func(doc *ch
 }
 
 // bcolz reads the headers in the chunk files of a carray.
-func (l *chunkLister) bcolz(path string) error {
-	tree := os.DirFS(path)
+func (l *chunkLister) bcolz(ctx context.Context, name, address string) error {
+	tree := os.DirFS(name)
+	if remote.IsURL(address) {
+		loc, err := hyperslab.ParseLocation(address)
+		if err != nil {
+			return err
+		}
+		if tree, err = remote.DefaultClient.FS(ctx, loc.File+"/"+strings.Trim(loc.Object, "/")); err != nil {
+			return err
+		}
+	}
 	array, err := bcolztree.ReadArray(tree, ".", nil)
 	if err != nil {
 		return err

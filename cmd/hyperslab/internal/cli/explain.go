@@ -4,11 +4,13 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -168,6 +170,7 @@ type explained struct {
 	object string // in an HDF5 file; "" for the whole file
 	kind   string
 	file   sourceFile // nil for a directory
+	dir    fs.FS      // nil for a file
 	size   int64
 }
 
@@ -183,18 +186,7 @@ func (a *app) openExplained(address, as string) (_ *explained, err error) {
 				return m, err
 			}
 		}
-		o, err := remote.DefaultClient.Open(context.Background(), loc.File)
-		if err != nil {
-			return nil, err
-		}
-		e := &explained{name: remote.Redact(loc.File), object: loc.Object, kind: as, size: o.Size(), file: o}
-		if e.kind == "" {
-			e.kind, err = sniffStructure(e.file, e.size)
-		}
-		if err != nil {
-			return nil, errors.Join(err, e.close())
-		}
-		return e, nil
+		return openExplainedURL(loc, as)
 	}
 	info, err := os.Stat(loc.File)
 	if err != nil {
@@ -216,6 +208,7 @@ func (a *app) openExplained(address, as string) (_ *explained, err error) {
 		if e.kind != asBcolz && e.kind != asFrame {
 			return nil, usagef("--as %s: %s is a directory", as, loc.File)
 		}
+		e.dir = os.DirFS(loc.File)
 	} else {
 		if e.file, _, err = regular.Open(loc.File); err != nil {
 			return nil, ndarray.Wrap("explain", loc.File, err)
@@ -231,6 +224,29 @@ func (a *app) openExplained(address, as string) (_ *explained, err error) {
 		return nil, errors.Join(ndarray.Wrap("explain", loc.File, err), e.close())
 	}
 	return e, nil
+}
+
+// openExplainedURL opens a file or directory at a URL.
+func openExplainedURL(loc hyperslab.Location, as string) (*explained, error) {
+	e := &explained{name: remote.Redact(loc.File), object: loc.Object, kind: as}
+	o, err := remote.DefaultClient.Open(context.Background(), loc.File)
+	if err == nil {
+		e.file, e.size = o, o.Size()
+		var kind string
+		if kind, err = sniffStructure(e.file, e.size); err == nil || as != "" && as != asBcolz && as != asFrame {
+			e.kind = cmp.Or(as, kind)
+			return e, nil
+		}
+	}
+	// A server may answer the request for a directory with a page.
+	if dir, kind := directoryAtURL(loc.File); dir != nil && (as == "" || as == kind) && loc.Object == "" {
+		err = e.close()
+		return &explained{name: e.name, kind: kind, dir: dir}, err
+	}
+	if as != "" && e.file != nil {
+		return e, nil
+	}
+	return nil, errors.Join(err, e.close())
 }
 
 // explainedMember opens the frame of an array in a container. It returns nil for any other file,
@@ -298,9 +314,9 @@ func sniffStructure(r io.ReaderAt, size int64) (string, error) {
 func (e *explained) describe() (format.Field, error) {
 	if e.file == nil {
 		if e.kind == asFrame {
-			return cframe.DescribeDir(os.DirFS(e.name)), nil
+			return cframe.DescribeDir(e.dir), nil
 		}
-		return bcolztree.Describe(os.DirFS(e.name), "."), nil
+		return bcolztree.Describe(e.dir, "."), nil
 	}
 	switch e.kind {
 	case asFrame:

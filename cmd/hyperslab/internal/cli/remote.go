@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"strings"
@@ -16,6 +17,8 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/ahead"
+	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/remote"
 )
 
@@ -83,6 +86,22 @@ type sourceFile interface {
 	io.Closer
 }
 
+// directoryAtURL returns the directory of a sparse frame or of a bcolz tree at a URL, and its kind
+// for explain. It returns nil for any other URL.
+func directoryAtURL(url string) (dir fs.FS, kind string) {
+	dir, err := remote.DefaultClient.FS(context.Background(), url)
+	if err != nil {
+		return nil, ""
+	}
+	if _, err := fs.Stat(dir, cframe.IndexFile); err == nil {
+		return dir, asFrame
+	}
+	if kind, err := bcolztree.Detect(dir, "."); err == nil && kind != bcolztree.NotATree {
+		return dir, asBcolz
+	}
+	return nil, ""
+}
+
 // mostCopied is the maximum size of a file that a command copies from a URL.
 const mostCopied = 16 << 30
 
@@ -93,10 +112,19 @@ func fetched(ctx context.Context, file string) (name string, done func() error, 
 		return file, func() error { return nil }, nil
 	}
 	o, err := remote.DefaultClient.Open(ctx, file)
-	if err != nil {
-		return "", nil, err
+	if err == nil {
+		defer func() { err = errors.Join(err, o.Close()) }()
+		_, err = sniffStructure(o, o.Size())
 	}
-	defer func() { err = errors.Join(err, o.Close()) }()
+	if err != nil {
+		// A server may answer the request for a directory with a page.
+		if dir, _ := directoryAtURL(file); dir != nil {
+			return "", nil, fmt.Errorf("%w: a local copy of the directory %s, because HTTP cannot list its files", errors.ErrUnsupported, remote.Redact(file))
+		}
+		if o == nil {
+			return "", nil, err
+		}
+	}
 	if o.Size() > mostCopied {
 		return "", nil, fmt.Errorf("%w: %s: size: got %d bytes, want at most %d for a local copy", hyperslab.ErrLimit, remote.Redact(file), o.Size(), int64(mostCopied))
 	}

@@ -21,7 +21,7 @@ func TestRun_url(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "e.h5"), b, 0o600))
 	create[int32](t, dir+"/a.b2nd", ndarray.Spec{Shape: []int64{3}}, []int32{1, 2, 3})
-	for _, args := range [][]string{{dir + "/e.h5", dir + "/e.b2z"}, {dir + "/e.h5", dir + "/e.b2e"}, {dir + "/a.b2nd", dir + "/dir.b2nd", "--sparse"}} {
+	for _, args := range [][]string{{dir + "/e.h5", dir + "/e.b2z"}, {dir + "/e.h5", dir + "/e.b2e"}, {dir + "/a.b2nd", dir + "/dir.b2nd", "--sparse"}, {dir + "/a.b2nd", dir + "/a.bcolz"}} {
 		_, stderr, code := run(append([]string{"convert", "--exclude-unsupported"}, args...)...)
 		require.Zero(t, code, stderr)
 	}
@@ -33,6 +33,8 @@ func TestRun_url(t *testing.T) {
 		{"dump", "@/e.h5:/ROSE[0, 0:3]"}, {"dump", "@/a.b2nd"}, {"dump", "--untrusted", "@/a.b2nd"}, {"dump", "--ddl", "--header", "@/e.h5"},
 		{"stats", "@/e.h5:/ROSE"}, {"chunks", "@/a.b2nd"}, {"chunks", "@/e.h5:/ROSE"}, {"explain", "-L", "1", "@/e.h5"},
 		{"chunks", "@/dir.b2nd"}, {"chunks", "@/e.b2z:/ROSE"}, {"chunks", "@/e.b2e:/ROSE"}, {"explain", "@/e.b2z:/ROSE"}, {"explain", "@/e.b2e:/ROSE"}, {"explain", "@/a.b2nd"}, {"explain", "@/e.b2e"},
+		{"explain", "@/dir.b2nd"}, {"explain", "@/dir.b2nd", "--as", "frame"}, {"explain", "@/dir.b2nd/chunks.b2frame"}, {"explain", "@/dir.b2nd/00000000.chunk"},
+		{"explain", "@/a.bcolz"}, {"chunks", "@/a.bcolz"}, {"info", "@/a.bcolz"}, {"explain", "@/none.b2nd"},
 		{"verify", "@/e.h5"}, {"verify", "@/a.b2nd"}, {"scan", "@/e.h5"}, {"attr", "list", "@/e.h5:/ROSE"}, {"plot", "@/e.h5:/ROSE"},
 		{"diff", "@/e.h5", dir + "/e.h5"}, {"diff", "@/a.b2nd", dir + "/a.b2nd"},
 	} {
@@ -63,6 +65,17 @@ func TestRun_url(t *testing.T) {
 			file, _, _ := strings.Cut(args[2], ":")
 			_, stderr, code = run("verify", file)
 			require.Zero(t, code, stderr)
+		})
+	}
+	for _, args := range [][]string{{"verify", "@/dir.b2nd"}, {"info", "--storage", "@/dir.b2nd"}, {"scan", "@/a.bcolz"}, {"repack", "@/a.bcolz", out + "/r.bcolz"}} {
+		t.Run("local copy of a directory by "+args[0], func(t *testing.T) {
+			for i := range args {
+				args[i] = strings.ReplaceAll(args[i], "@", s.URL)
+			}
+			_, stderr, code := run(append(args, "--allow-private")...)
+			require.Equal(t, 2, code)
+			require.Contains(t, stderr, "unsupported operation")
+			require.Contains(t, stderr, "HTTP cannot list its files")
 		})
 	}
 	t.Run("private address", func(t *testing.T) {
