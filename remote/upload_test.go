@@ -269,6 +269,21 @@ func TestClient_upload_directory(t *testing.T) {
 		requireObject(t, c, url+"/other", []byte("kept"))
 		requireObject(t, c, url+"/"+index, []byte("1"+index))
 	})
+	t.Run("rest of a killed upload", func(t *testing.T) {
+		// Chunks without an index remain. They are an error without Replace, and removed with it.
+		var b bucket
+		c := b.serve(t, map[string][]byte{"x.b2nd/00000000.chunk": []byte("old"), "x.b2nd/00000009.chunk": []byte("old")})
+		_, err := c.Open(t.Context(), url+"/"+index)
+		require.ErrorIs(t, err, fs.ErrNotExist)
+		dir := write(t, "1", "00000000.chunk")
+		require.ErrorIs(t, c.upload(t.Context(), url, web.Upload{Path: dir, Last: index}), fs.ErrExist)
+		requireAbsent(t, c, url+"/"+index)
+		requireObject(t, c, url+"/00000000.chunk", []byte("old"))
+		require.NoError(t, c.upload(t.Context(), url, web.Upload{Path: dir, Last: index, Replace: true}))
+		requireAbsent(t, c, url+"/00000009.chunk")
+		requireObject(t, c, url+"/00000000.chunk", []byte("100000000.chunk"))
+		requireObject(t, c, url+"/"+index, []byte("1"+index))
+	})
 	t.Run("failed chunk", func(t *testing.T) {
 		var b bucket
 		c := b.serve(t, nil)

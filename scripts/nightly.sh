@@ -30,11 +30,20 @@ run_lane() {
     files) make files ;;
     cluster) scripts/cluster.sh ;;
     bench) make bench ;;
-    remote) scripts/s3.sh && scripts/caterva2.sh && make bench-remote ;;
+    remote) make peers && scripts/s3.sh && scripts/caterva2.sh && remote_tests && make bench-remote ;;
     crosscheck) make crosscheck-peers ;;
     *) die "unknown lane $1: got $1, want ${lanes[*]}" ;;
     esac
 }
+
+# remote_tests compares kerchunk references with xarray, and counts the requests of reads.
+remote_tests() {
+    export HYPERSLAB_ALL=1 HYPERSLAB_REMOTE_PYTHON=$root/.venv-remote/bin/python
+    go test -count=1 -run 'TestRun_index|TestRun_cloud|TestRun_url|TestWrite' ./cmd/hyperslab/...
+    go test -count=1 ./remote
+    go test -count=1 -run '_url' -bench 'Read_url' -benchtime 3x .
+}
+
 lanes=(tests race api guards properties newest deps dist sanitize hostile fuzz crash soak files cluster bench remote crosscheck)
 
 wanted=("$@")

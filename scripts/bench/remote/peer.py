@@ -24,9 +24,9 @@ def listing(name="list.h5"):
             print(name, d.shape, d.dtype, d.chunks, len(d.attrs), d.id.get_storage_size(), file=sink)
 
 
-def region():
-    with hdf5("big.h5") as f:
-        return f["x"][REGION].mean(dtype="f8")
+def region(name="big.h5", rows=64):
+    with hdf5(name) as f:
+        return f["x"][:rows, 10:40, 10:40].mean(dtype="f8")
 
 
 def full(histogram=False):
@@ -58,6 +58,7 @@ jobs = {
     "h5py list": listing,
     "h5py wide": lambda: listing("wide.h5"),
     "h5py region": region,
+    "h5py series": lambda: region("series.h5", 256),
     "h5py full": full,
     "h5py histogram": lambda: full(True),
     "blosc2 region": blosc2_region,

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -134,6 +135,11 @@ func readTree(ctx context.Context, file string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.Close()) }()
+	f, err := openHDF5URL(file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
 	for e, err := range t.Walk(ctx, nil) {
 		switch {
 		case err != nil:
@@ -147,12 +153,28 @@ func readTree(ctx context.Context, file string) (err error) {
 			if err != nil {
 				return err
 			}
-			if err := readMetadata(ctx, arr); err != nil {
+			_, err = arr.Attrs(ctx)
+			if err = errors.Join(err, arr.Close(), readChunkIndex(f, e.Path)); err != nil {
 				return fmt.Errorf("%s: %w", e.Path, err)
 			}
 		}
 	}
 	return nil
+}
+
+// readChunkIndex reads the chunk index of a dataset, and keeps none of it in memory.
+func readChunkIndex(f *h5.File, name string) (err error) {
+	d, err := f.Root().OpenDataset(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	info, err := d.Info()
+	if err != nil || info.Layout != h5.Chunked {
+		return err
+	}
+	_, err = d.NumChunks()
+	return err
 }
 
 // readMetadata reads the attributes and the chunk index of an array, and closes it.

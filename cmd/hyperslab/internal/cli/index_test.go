@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -213,4 +214,35 @@ func TestRun_index_kerchunk(t *testing.T) {
 		require.Contains(t, stderr, "g/..")
 		require.NoDirExists(t, dir+"/up.parq")
 	})
+}
+
+// TestRun_index_memory indexes 1,000,000 chunks.
+func TestRun_index_memory(t *testing.T) {
+	if !need.All() {
+		t.Skip("only with HYPERSLAB_ALL=1: writing 1,000,000 chunks takes about 15 s")
+	}
+	need.NoRace(t, "the limits are for a command without the detector")
+	dir := t.TempDir()
+	values := make([]uint8, 1000*4000)
+	for i := range values {
+		values[i] = uint8(i)
+	}
+	create(t, dir+"/x.h5:/x", ndarray.Spec{Shape: []int64{1000, 4000}, ChunkShape: []int64{1, 4}, Compression: &ndarray.Compression{Codec: "none"}}, values)
+	peak := regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+	for _, c := range []struct {
+		out  string
+		args []string
+		most int // kB
+	}{{"/x.json", []string{"--kerchunk", "json"}, 256 << 10}, {"/x.parq", []string{"--kerchunk", "parquet"}, 256 << 10}, {"/x.index", nil, 512 << 10}} {
+		t.Run(c.out[1:], func(t *testing.T) {
+			out, err := exec.Command("peak", append([]string{"index", dir + "/x.h5", "-o", dir + c.out}, c.args...)...).CombinedOutput()
+			require.NoError(t, err, string(out))
+			used, err := strconv.Atoi(string(peak.FindSubmatch(out)[1]))
+			require.NoError(t, err)
+			require.Less(t, used, c.most)
+		})
+	}
+	files, err := filepath.Glob(dir + "/x.parq/x/refs.*.parq")
+	require.NoError(t, err)
+	require.Len(t, files, 100)
 }
