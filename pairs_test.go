@@ -64,11 +64,11 @@ func storages() []storage {
 				return backendOf(b2nd.Create(path, spec, &o))
 			},
 			func(path string, d ndarray.DType) (ndarray.Backend, error) {
-				told := &b2nd.OpenOptions{}
+				given := &b2nd.OpenOptions{}
 				if o.Caterva {
-					told.DType = &d
+					given.DType = &d
 				}
-				return backendOf(b2nd.Open(path, told))
+				return backendOf(b2nd.Open(path, given))
 			}}
 	}
 	var kept ndarray.Backend // an array in memory cannot be reopened

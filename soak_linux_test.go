@@ -130,7 +130,7 @@ func TestSoak(t *testing.T) {
 		soakGrowing(t, frame, uint64(round))
 		soakStorm(t, places, uint64(round))
 		stop()
-		last = settle(t)
+		last = releasedUsage(t)
 		if round == 0 {
 			first = last
 		}
@@ -394,8 +394,9 @@ func (g gauge) String() string {
 	return fmt.Sprintf("%d MiB, %d descriptors", g.resident>>20, g.descriptors)
 }
 
-// settle waits until the resources of a round are released, and returns the usage of the process.
-func settle(t *testing.T) gauge {
+// releasedUsage waits until the resources of a round are released, and returns the usage of the
+// process.
+func releasedUsage(t *testing.T) gauge {
 	t.Helper()
 	require.NoError(t, leak.Find(leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs}, leak.Check{Name: "worker processes", Left: worker.Left}))
 	tasks, err := filepath.Glob("/proc/self/task/*/children")

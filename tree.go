@@ -52,7 +52,7 @@ type TreeOptions struct {
 	// replace strings of variable length by U (UTF-8) or S (ASCII) of the smallest size, and U in
 	// HDF5 by UTF-8 of variable length. "fixed" stores all strings in HDF5 with a fixed size too.
 	// "error" makes such an array a Problem. No string changes, and each replacement is in
-	// TreeStats.Told.
+	// TreeStats.Changes.
 	Strings string
 
 	// Untrusted is set for a source that is untrusted. Its
@@ -92,11 +92,11 @@ type TreeStats struct {
 	Refused                      []Problem // losses that are not accepted; no target was written
 	Unreadable                   []Problem // objects left out by SkipUnreadable
 
-	// Told lists changes that are reported but need no acceptance: comments of HDF5 and types of
+	// Changes lists changes that are reported but need no acceptance: comments of HDF5 and types of
 	// attributes that the target does not have, user blocks, dimension scales outside of the tree,
 	// compression that can be read but not written, and layouts, allocation times and creation
 	// orders of links of HDF5 that differ from the default and that the target does not have.
-	Told []Problem
+	Changes []Problem
 }
 
 // CopyTree copies a tree to a new HDF5 file, a new bcolz ctable, or a new TreeStore (.b2z or .b2d)
@@ -326,7 +326,7 @@ func missingFilter(m ndarray.Meta) error {
 // tell records a change that needs no acceptance.
 func (c *treeCopy) tell(path, what, value, reason string) {
 	p := Problem{Path: path, What: fmt.Sprintf("%s (%s)", what, value), Err: ndarray.Mark(errors.New(reason), errors.ErrUnsupported)}
-	c.stats.Told = append(c.stats.Told, p)
+	c.stats.Changes = append(c.stats.Changes, p)
 }
 
 // comment returns the comment for the target.

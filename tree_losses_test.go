@@ -85,8 +85,8 @@ func comments(t *testing.T, file string) map[string]string {
 	return found
 }
 
-func toldOf(stats hyperslab.TreeStats) (lines []string) {
-	for _, p := range stats.Told {
+func changesOf(stats hyperslab.TreeStats) (lines []string) {
+	for _, p := range stats.Changes {
 		lines = append(lines, p.String())
 	}
 	return lines
@@ -104,7 +104,7 @@ func TestCopyTree_Comments(t *testing.T) {
 	require.Equal(t, want, comments(t, src))
 	stats, err := hyperslab.CopyTree(bg, in(dir, "all.h5"), src, nil)
 	require.NoError(t, err)
-	require.Empty(t, stats.Told)
+	require.Empty(t, stats.Changes)
 	require.Equal(t, want, comments(t, in(dir, "all.h5")))
 
 	_, err = hyperslab.CopyTree(bg, in(dir, "part.h5"), src+":/g", nil)
@@ -127,13 +127,13 @@ func TestCopyTree_Comments(t *testing.T) {
 		"/g/below: comment (on /g/below): b2nd cannot store it",
 		"/g/x: comment (on /g/x): b2nd cannot store it",
 		"/y: comment (on /y): b2nd cannot store it",
-	}, toldOf(stats))
-	for _, p := range stats.Told {
+	}, changesOf(stats))
+	for _, p := range stats.Changes {
 		require.ErrorIs(t, p.Err, errors.ErrUnsupported)
 	}
 	stats, err = hyperslab.CopyTree(bg, in(dir, "t.bcolz"), src, &hyperslab.TreeOptions{Accept: all, DryRun: true})
 	require.NoError(t, err)
-	require.Equal(t, []string{"/: comment (on /): bcolz cannot store it", "/y: comment (on /y): bcolz cannot store it"}, toldOf(stats))
+	require.Equal(t, []string{"/: comment (on /): bcolz cannot store it", "/y: comment (on /y): bcolz cannot store it"}, changesOf(stats))
 }
 
 // TestCopyTree_ReadOnlyCompression checks that a codec that can only be read is replaced by
@@ -150,7 +150,7 @@ func TestCopyTree_ReadOnlyCompression(t *testing.T) {
 	require.NoError(t, errors.Join(d.Close(), f.Close()))
 	stats, err := hyperslab.CopyTree(bg, in(dir, "out.h5"), src, nil)
 	require.NoError(t, err)
-	require.Equal(t, []string{"/x: compression (scaleoffset + none): hdf5 is not written with it; shuffle + deflate 4 instead"}, toldOf(stats))
+	require.Equal(t, []string{"/x: compression (scaleoffset + none): hdf5 is not written with it; shuffle + deflate 4 instead"}, changesOf(stats))
 	a, err := hyperslab.Open(bg, in(dir, "out.h5:/x"), nil)
 	require.NoError(t, err)
 	require.Equal(t, "shuffle + deflate 4", a.Meta().Compression.String())
@@ -162,5 +162,5 @@ func TestCopyTree_ReadOnlyCompression(t *testing.T) {
 	}
 	stats, err = hyperslab.CopyTree(bg, in(dir, "lzf.h5"), src, &hyperslab.TreeOptions{Adjust: lzf})
 	require.NoError(t, err)
-	require.Empty(t, stats.Told)
+	require.Empty(t, stats.Changes)
 }

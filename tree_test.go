@@ -169,7 +169,7 @@ func TestCopyTreeLosses(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 4, stats.Arrays)
 	require.Len(t, stats.Lost, 7)
-	require.True(t, slices.ContainsFunc(stats.Told, func(p hyperslab.Problem) bool { return p.Path == "/b/words" && p.What == "type (string)" }), "%v", stats.Told)
+	require.True(t, slices.ContainsFunc(stats.Changes, func(p hyperslab.Problem) bool { return p.Path == "/b/words" && p.What == "type (string)" }), "%v", stats.Changes)
 
 	// HDF5 represents strings of variable length and links.
 	stats, err = hyperslab.CopyTree(bg, in(dir, "out.h5"), src, &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return p.Path == "/records" }})
@@ -198,8 +198,8 @@ func TestCopyTreeLosses(t *testing.T) {
 	require.ErrorContains(t, err, "<U1")
 	stats, err = hyperslab.CopyTree(bg, in(dir, "u.h5"), in(dir, "u"), nil)
 	require.NoError(t, err)
-	require.Len(t, stats.Told, 1)
-	require.Equal(t, "type (<U1)", stats.Told[0].What)
+	require.Len(t, stats.Changes, 1)
+	require.Equal(t, "type (<U1)", stats.Changes[0].What)
 	_, err = hyperslab.CopyTree(bg, in(dir, "u2.h5"), in(dir, "u"), &hyperslab.TreeOptions{Strings: "short"})
 	require.ErrorIs(t, err, ndarray.ErrParam)
 }

@@ -21,9 +21,9 @@ type byContent struct {
 	next    func() error // called at the start of Next, if not nil
 	update  func() error
 
-	mu   sync.Mutex // guards last and told, which the test reads concurrently
-	last []cblosc.CParams
-	told []cblosc.TunerChunk
+	mu       sync.Mutex // guards last and recorded, which the test reads concurrently
+	last     []cblosc.CParams
+	recorded []cblosc.TunerChunk
 }
 
 func (c *byContent) choice(data []byte) cblosc.CParams {
@@ -60,7 +60,7 @@ func (c *byContent) Update(p cblosc.CParams, k cblosc.TunerChunk) error {
 		return fmt.Errorf("parameters %v, chosen were others", &p)
 	}
 	k.Chunk, k.Data = bytes.Clone(k.Chunk), nil
-	c.told = append(c.told, k)
+	c.recorded = append(c.recorded, k)
 	return nil
 }
 
@@ -108,17 +108,17 @@ func TestTuner_chunks(t *testing.T) {
 				n, err := f(dst, data)
 				require.NoError(t, err)
 				require.Equal(t, want[i], dst[:n])
-				told := tuner.told[len(tuner.told)-1]
-				require.EqualValues(t, -1, told.Index)
-				require.Equal(t, want[i], told.Chunk)
-				require.GreaterOrEqual(t, told.Time, time.Duration(0))
+				recorded := tuner.recorded[len(tuner.recorded)-1]
+				require.EqualValues(t, -1, recorded.Index)
+				require.Equal(t, want[i], recorded.Chunk)
+				require.GreaterOrEqual(t, recorded.Time, time.Duration(0))
 			}
 			require.Equal(t, tuner.choice(data), c.CParams())
 		}
 		require.Equal(t, first, tuner.last[0])
 
 		for _, f := range []func(dst, src *cblosc.Batch) error{c.CompressBatch, pool.CompressBatch} {
-			tuner.told = nil
+			tuner.recorded = nil
 			chunks := new(cblosc.Batch)
 			require.NoError(t, f(chunks, src))
 			require.Equal(t, len(want), chunks.Len())
@@ -126,7 +126,7 @@ func TestTuner_chunks(t *testing.T) {
 				require.Equal(t, want[i], b)
 			}
 			seen := make([]bool, len(want))
-			for _, k := range tuner.told {
+			for _, k := range tuner.recorded {
 				require.Equal(t, want[k.Index], k.Chunk)
 				require.False(t, seen[k.Index])
 				seen[k.Index] = true
@@ -139,7 +139,7 @@ func TestTuner_chunks(t *testing.T) {
 		require.NoError(t, s.CompressWith(c))
 		for i, data := range src.All() {
 			require.NoError(t, s.AppendBuffer(data))
-			require.EqualValues(t, i, tuner.told[len(tuner.told)-1].Index)
+			require.EqualValues(t, i, tuner.recorded[len(tuner.recorded)-1].Index)
 		}
 		for i, b := range want {
 			got, err := s.Chunk(int64(i))
@@ -352,11 +352,11 @@ func TestTuner_pool(t *testing.T) {
 	wg.Wait()
 	require.NoError(t, pool.Close())
 	require.Equal(t, 64*5*3, tuner.asked)
-	require.Equal(t, tuner.asked, tuner.told)
+	require.Equal(t, tuner.asked, tuner.recorded)
 }
 
 // cycling increments the level with every chunk.
-type cycling struct{ asked, told int }
+type cycling struct{ asked, recorded int }
 
 func (c *cycling) Next(last cblosc.CParams, _ cblosc.TunerChunk) (cblosc.CParams, error) {
 	c.asked++
@@ -365,7 +365,7 @@ func (c *cycling) Next(last cblosc.CParams, _ cblosc.TunerChunk) (cblosc.CParams
 }
 
 func (c *cycling) Update(cblosc.CParams, cblosc.TunerChunk) error {
-	c.told++
+	c.recorded++
 	return nil
 }
 

@@ -46,7 +46,7 @@ func FirstMember(b []byte) (driver string, multi Multi, ok bool) {
 func (d *Dataset) Settled() bool {
 	lock()
 	defer unlock()
-	return d.masks.settled == lib.masks
+	return d.masks.unneeded == lib.masks
 }
 
 // DefaultMulti returns a Multi with libhdf5's default names and addresses.

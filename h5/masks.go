@@ -22,10 +22,10 @@ var pluginsAllowed bool
 // libhdf5 itself do not invalidate the cache, unless a filter may skip a chunk that it could have
 // processed.
 type chunkMasks struct {
-	known   uint64 // lib.masks when how was determined; 0 before that
-	settled uint64 // lib.masks when no chunk needed a check
-	how     C.goh5_masks_t
-	looks   int // number of writes that had to check their chunks
+	known    uint64 // lib.masks when how was determined; 0 before that
+	unneeded uint64 // lib.masks when no chunk needed a check
+	how      C.goh5_masks_t
+	looks    int // number of writes that had to check their chunks
 }
 
 // masksLocked must be called before a write. It returns errors.ErrUnsupported, with the chunk, if
@@ -42,15 +42,15 @@ func (d *Dataset) masksLocked(op string, id C.int64_t, words []int64, rank int) 
 	if err := d.longLocked(op, id, words, rank); err != nil {
 		return err
 	}
-	if d.masks.settled == lib.masks {
+	if d.masks.unneeded == lib.masks {
 		return nil // does not allocate
 	}
 	return d.touchedLocked(op, id, words, rank)
 }
 
 func (d *Dataset) touchedLocked(op string, id C.int64_t, words []int64, rank int) error {
-	m, settled, err := d.howLocked(op, id)
-	if settled || err != nil {
+	m, unneeded, err := d.howLocked(op, id)
+	if unneeded || err != nil {
 		return err
 	}
 	var cerr C.goh5_err_t
@@ -64,11 +64,11 @@ func (d *Dataset) touchedLocked(op string, id C.int64_t, words []int64, rank int
 // masksShapeLocked is masksLocked before a change of the shape. libhdf5 rewrites the chunks that a
 // smaller shape truncates.
 func (d *Dataset) masksShapeLocked(op string, id C.int64_t, dims []int64) error {
-	if d.masks.settled == lib.masks {
+	if d.masks.unneeded == lib.masks {
 		return nil
 	}
-	m, settled, err := d.howLocked(op, id)
-	if settled || err != nil {
+	m, unneeded, err := d.howLocked(op, id)
+	if unneeded || err != nil {
 		return err
 	}
 	var cerr C.goh5_err_t
@@ -78,11 +78,11 @@ func (d *Dataset) masksShapeLocked(op string, id C.int64_t, dims []int64) error 
 	return nil
 }
 
-// howLocked returns how the filters make masks, or settled if no chunk needs a check. The first
+// howLocked returns how the filters make masks, or unneeded if no chunk needs a check. The first
 // writes check only their own chunks, because the index may be long. From the 8th check on, it
 // scans the whole index each time the number of checks is a power of two.
-func (d *Dataset) howLocked(op string, id C.int64_t) (m C.goh5_masks_t, settled bool, err error) {
-	if err := d.findMasksLocked(op, id); err != nil || d.masks.settled == lib.masks {
+func (d *Dataset) howLocked(op string, id C.int64_t) (m C.goh5_masks_t, unneeded bool, err error) {
+	if err := d.findMasksLocked(op, id); err != nil || d.masks.unneeded == lib.masks {
 		return m, err == nil, err
 	}
 	m = d.masks.how
@@ -96,7 +96,7 @@ func (d *Dataset) howLocked(op string, id C.int64_t) (m C.goh5_masks_t, settled 
 		return m, false, newError(op, d.path, rc, &cerr)
 	}
 	if found == 0 {
-		d.masks.settled = lib.masks
+		d.masks.unneeded = lib.masks
 	}
 	return m, found == 0, nil
 }
@@ -115,7 +115,7 @@ func (d *Dataset) findMasksLocked(op string, id C.int64_t) error {
 	}
 	d.masks.known, d.masks.looks = lib.masks, 0
 	if n == 0 {
-		d.masks.settled = lib.masks
+		d.masks.unneeded = lib.masks
 		return nil
 	}
 	how := C.goh5_masks_t{how: C.GOH5_ALL_RUN, full: chunk}

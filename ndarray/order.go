@@ -21,7 +21,7 @@ type order struct {
 }
 
 // inOrder begins the writes of a job with at most workers and memory. The caller must end them with
-// end, and call settle before writes that are not of whole chunks.
+// end, and call stop before writes that are not of whole chunks.
 func inOrder(ctx context.Context, dst *Array, workers int, memory int64, dir string) (*order, error) {
 	o := &order{dst: dst, workers: workers, memory: memory}
 	b, ok := As[Sequencer](dst.backend)
@@ -53,7 +53,7 @@ func (o *order) shape(p *plan) error {
 	}
 	for i, n := range o.dst.m().ChunkShape {
 		if unit := p.units.chunk[i]; unit%n != 0 && unit < o.dst.m().Shape[i] {
-			return o.settle(true)
+			return o.stop(true)
 		}
 	}
 	// As many units as fit in the window if compression halves them.
@@ -61,7 +61,7 @@ func (o *order) shape(p *plan) error {
 	return nil
 }
 
-func (o *order) settle(keep bool) error {
+func (o *order) stop(keep bool) error {
 	seq := o.seq
 	o.seq = nil
 	if seq == nil {
@@ -71,4 +71,4 @@ func (o *order) settle(keep bool) error {
 }
 
 // end ends the writes of a job. It discards waiting chunks if *err is not nil.
-func (o *order) end(err *error) { *err = errors.Join(*err, o.settle(*err == nil)) }
+func (o *order) end(err *error) { *err = errors.Join(*err, o.stop(*err == nil)) }

@@ -309,8 +309,8 @@ func TestNumber_unusedBits(t *testing.T) {
 		require.NoError(t, d.ReadRegion(raw, i17, region([]int64{0}, []int64{3})))
 		if order == h5.BigEndian {
 			require.Equal(t, []byte{0, 1, 255, 255}, raw[:4], "unused bits are zero, as the type requires")
+			require.ErrorIs(t, d.ReadRegion(raw, h5.Int(4, h5.LittleEndian), region([]int64{0}, []int64{3})), h5.ErrType)
 		}
-		require.ErrorIs(t, d.ReadRegion(raw, h5.Int(4, h5.LittleEndian), region([]int64{0}, []int64{3})), h5.ErrType)
 		got, err := h5value.ReadAll[int64](d)
 		require.NoError(t, err)
 		require.Equal(t, []int64{-1, 5, -65536}, got)

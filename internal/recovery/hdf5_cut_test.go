@@ -346,7 +346,7 @@ func TestCutFiles(t *testing.T) {
 			}
 		})
 	}
-	t.Logf("%d files, five cuts each: %d datasets, %d chunks, %d contiguous elements that the rest told of, all regained", files, sum.datasets, sum.chunks, sum.elements)
+	t.Logf("%d files, five cuts each: %d datasets, %d chunks, %d contiguous elements that the rest describes, all recovered", files, sum.datasets, sum.chunks, sum.elements)
 	require.Greater(t, sum.chunks, int64(200))
 }
 
@@ -405,7 +405,7 @@ func TestCutIndexes(t *testing.T) {
 				chunks += requireCut(t, c, b, n).chunks
 			}
 			require.Greater(t, chunks, int64(1000))
-			t.Logf("%d bytes, %d cuts: %d chunks, all regained", len(b), len(cuts), chunks)
+			t.Logf("%d bytes, %d cuts: %d chunks, all recovered", len(b), len(cuts), chunks)
 		})
 	}
 }

@@ -313,11 +313,11 @@ func TestHDF5_foreignReferences(t *testing.T) {
 	dst, r := recovered(t, src, &recovery.Options{Format: detect.HDF5})
 	require.Equal(t, recovery.ExitPartly, r.ExitCode())
 	requireNoDamage(t, dst)
-	told := false
+	reported := false
 	for _, x := range r.Findings {
-		told = told || x.Certainty == recovery.Lost && strings.Contains(x.Text, "a reference into the file") && strings.Contains(x.Text, "trefer_ext1.h5")
+		reported = reported || x.Certainty == recovery.Lost && strings.Contains(x.Text, "a reference into the file") && strings.Contains(x.Text, "trefer_ext1.h5")
 	}
-	require.True(t, told, "%v", r.Findings)
+	require.True(t, reported, "%v", r.Findings)
 	require.Positive(t, r.Lost+r.LostObjects)
 }
 

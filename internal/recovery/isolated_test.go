@@ -91,7 +91,7 @@ func TestIsolated(t *testing.T) {
 func forward(t *testing.T) func(done, total int64) {
 	var last, end int64
 	t.Cleanup(func() {
-		require.Positive(t, end, "nobody was told")
+		require.Positive(t, end, "no progress was reported")
 		require.Equal(t, end, last)
 	})
 	return func(done, total int64) {

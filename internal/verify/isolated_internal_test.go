@@ -86,14 +86,14 @@ func TestIsolated_progress(t *testing.T) {
 	require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(t.Context(), make([]byte, 4*37), ndarray.Whole([]int64{37})))
 	require.NoError(t, b.Close())
 	for _, workers := range []int{1, 3} {
-		var told, want []int64
-		r, err := File(t.Context(), path, &Options{Isolated: true, Workers: workers, Progress: func(p Progress) { told = append(told, p.Chunks) }})
+		var reported, want []int64
+		r, err := File(t.Context(), path, &Options{Isolated: true, Workers: workers, Progress: func(p Progress) { reported = append(reported, p.Chunks) }})
 		require.NoError(t, err)
 		require.Equal(t, int64(37), r.Chunks)
 		for n := workers; n < 37+workers; n += workers {
 			want = append(want, int64(min(n, 37)))
 		}
-		require.Equal(t, want, told)
+		require.Equal(t, want, reported)
 	}
 }
 

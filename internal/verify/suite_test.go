@@ -102,14 +102,14 @@ func TestSuite_bcolz(t *testing.T) {
 // TestSuite_hostile checks files that crash other programs. Verify must report them.
 func TestSuite_hostile(t *testing.T) {
 	dir := filepath.Join(need.Directory(t, need.Corpus), "hostile-hdf5")
-	told := 0
+	reported := 0
 	for _, file := range files(t, dir, ".h5") {
 		r, err := verify.File(bg, file, &verify.Options{Untrusted: true, MaxChunk: 64 << 20})
 		if err == nil && r.ExitCode() != verify.ExitValid {
-			told++
+			reported++
 		} else if err != nil {
 			require.ErrorIs(t, err, ndarray.ErrFormat, file)
 		}
 	}
-	require.Greater(t, told, 80)
+	require.Greater(t, reported, 80)
 }

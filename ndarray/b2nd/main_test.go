@@ -67,12 +67,12 @@ func TestConformanceContiguous(t *testing.T) { ndarraytest.TestBackend(t, factor
 func TestConformanceCaterva(t *testing.T) {
 	f := factory(t, false)
 	file := filepath.Join(need.Scratch(t), "c.b2nd")
-	var told ndarray.DType
+	var given ndarray.DType
 	f.Create = func(_ ndarraytest.TB, spec ndarray.Spec) (ndarray.Backend, error) {
 		if err := os.RemoveAll(file); err != nil {
 			return nil, err
 		}
-		told = spec.DType
+		given = spec.DType
 		b, err := b2nd.Create(file, spec, &b2nd.CreateOptions{Caterva: true})
 		if err != nil {
 			return nil, err
@@ -80,7 +80,7 @@ func TestConformanceCaterva(t *testing.T) {
 		return b, nil
 	}
 	f.Reopen = func(ndarraytest.TB) (ndarray.Backend, error) {
-		b, err := b2nd.Open(file, &b2nd.OpenOptions{DType: &told})
+		b, err := b2nd.Open(file, &b2nd.OpenOptions{DType: &given})
 		if err != nil {
 			return nil, err
 		}

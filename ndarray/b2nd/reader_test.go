@@ -42,15 +42,15 @@ func TestOpenFrame(t *testing.T) {
 	for _, contiguous := range []bool{true, false} {
 		path := filepath.Join(dir, map[bool]string{true: "x.b2frame", false: "sparse"}[contiguous])
 		plainFrame(t, path, contiguous, 4, 400, data)
-		for _, told := range []*ndarray.DType{nil, &i4} {
-			b, err := b2nd.OpenFrame(path, &b2nd.OpenOptions{DType: told})
+		for _, given := range []*ndarray.DType{nil, &i4} {
+			b, err := b2nd.OpenFrame(path, &b2nd.OpenOptions{DType: given})
 			require.NoError(t, err)
 			a, err := ndarray.New(b)
 			require.NoError(t, err)
 			require.Equal(t, "frame", a.Meta().Format)
 			require.Equal(t, []int64{1003}, a.Shape())
 			require.Equal(t, []int64{100}, a.Meta().ChunkShape)
-			require.Equal(t, map[bool]string{true: "|V4", false: "<i4"}[told == nil], a.DType().String())
+			require.Equal(t, map[bool]string{true: "|V4", false: "<i4"}[given == nil], a.DType().String())
 			for _, r := range []ndarray.Region{ndarray.Whole([]int64{1003}), {Start: []int64{99}, Shape: []int64{2}}, {Start: []int64{350}, Shape: []int64{653}}} {
 				got := make([]byte, r.NumElems()*4)
 				require.NoError(t, a.Read(bg, got, r))

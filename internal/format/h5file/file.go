@@ -138,11 +138,11 @@ func (f *File) Unclosed() (end int64, unclosed bool) {
 		return 0, false
 	}
 	end = f.end()
-	settled := f.space.EOA.Defined() && int64(f.space.EOA)+f.base <= end
+	complete := f.space.EOA.Defined() && int64(f.space.EOA)+f.base <= end
 	for _, a := range f.space.Managers {
-		settled = settled && (!a.Defined() || int64(a)+f.base+s.managerSize() <= end)
+		complete = complete && (!a.Defined() || int64(a)+f.base+s.managerSize() <= end)
 	}
-	return end, !settled && end >= 0 && end < f.size
+	return end, !complete && end >= 0 && end < f.size
 }
 
 // end returns the stored end of the file in bytes from its start. It corrects the stored base

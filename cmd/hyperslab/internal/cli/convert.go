@@ -327,33 +327,33 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 
 // leaveOut sets the attributes of spec and removes everything that the target cannot represent. It
 // returns an error unless the flags allow that, and a line for each thing that is left out.
-func (a *app) leaveOut(ctx context.Context, command, source, target string, src *part, format hyperslab.Format, spec *ndarray.Spec, o *convertFlags, changed ...fact) (left settled, lost []string, err error) {
+func (a *app) leaveOut(ctx context.Context, command, source, target string, src *part, format hyperslab.Format, spec *ndarray.Spec, o *convertFlags, changed ...fact) (left attrDecisions, lost []string, err error) {
 	attrs, err := attrsOf(ctx, src.Array)
 	if err != nil {
 		return left, nil, err
 	}
-	refused, told := o.leaveOut(spec, src.Meta(), format)
-	left, err = o.attrs.settle(attrs, spec.AxisNames != nil, refused, format, source, target)
+	refused, reported := o.leaveOut(spec, src.Meta(), format)
+	left, err = o.attrs.decide(attrs, spec.AxisNames != nil, refused, format, source, target)
 	if err != nil {
 		return left, nil, err
 	}
-	told = slices.Concat(changed, told, typesLost(attrs.List, left.keep, format))
+	reported = slices.Concat(changed, reported, typesLost(attrs.List, left.keep, format))
 	switch fill, err := a.stringFill(source, src.Meta()); {
 	case err != nil:
 		return left, nil, err
 	case fill != "":
-		told = append(told, fact{"fill value", fill, "only the conversion of a group or a file keeps that of variable strings, from HDF5 to HDF5"})
+		reported = append(reported, fact{"fill value", fill, "only the conversion of a group or a file keeps that of variable strings, from HDF5 to HDF5"})
 	}
 	properties, err := propertiesLost(ctx, src.stored(), format, left.keep)
 	if err != nil {
 		return left, nil, err
 	}
-	told = append(told, properties...)
+	reported = append(reported, properties...)
 	lost = []string{}
 	for _, u := range left.unsupported {
 		lost = append(lost, fact{"attribute " + u.Name, u.Type, u.Reason}.String())
 	}
-	for _, f := range append(refused, told...) {
+	for _, f := range append(refused, reported...) {
 		lost = append(lost, f.String())
 	}
 	for _, l := range lost {

@@ -27,7 +27,7 @@ func (f fact) String() string { return fmt.Sprintf("%s (%s): %s", f.what, f.valu
 // leaveOut removes properties that the format cannot represent from spec, which is for the array
 // that m describes. Properties of the array itself are refused until the user excludes them. How
 // its elements were stored, and types that a target never keeps, are only reported.
-func (o *convertFlags) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format hyperslab.Format) (refused, told []fact) {
+func (o *convertFlags) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format hyperslab.Format) (refused, reported []fact) {
 	bare := isFlat(format) || format == hyperslab.Caterva || format == frameFormat
 	reason := fmt.Sprintf("%s cannot store it", format)
 	if isFlat(format) {
@@ -48,7 +48,7 @@ func (o *convertFlags) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format hyper
 		switch {
 		case isFlat(format):
 			if !slices.Equal(most, m.Shape) {
-				told = append(told, f)
+				reported = append(reported, f)
 			}
 		case bare, format == hyperslab.Bcolz && !growsAlong(m.Shape, most):
 			f.reason = fmt.Sprintf("%s arrays grow along any axis", format)
@@ -60,18 +60,18 @@ func (o *convertFlags) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format hyper
 		}
 	}
 	if d := m.DType; format == npyFormat && !d.NumPy().EqualValues(d) {
-		told = append(told, fact{"type", d.String(), fmt.Sprintf("npy stores %v", d.NumPy())})
+		reported = append(reported, fact{"type", d.String(), fmt.Sprintf("npy stores %v", d.NumPy())})
 	} else if bare && format != npyFormat && format != frameFormat {
-		told = append(told, fact{"type", spec.DType.String(), fmt.Sprintf("%s stores no dtype; read it with --dtype %s", format, shellWord(spec.DType.String()))})
+		reported = append(reported, fact{"type", spec.DType.String(), fmt.Sprintf("%s stores no dtype; read it with --dtype %s", format, shellWord(spec.DType.String()))})
 	}
 	if m.Format == b2nd.ObjectsFormat {
-		told = append(told, fact{"objects", fmt.Sprintf("%d Python objects", m.NumElems()), fmt.Sprintf("%s stores their JSON as strings", format)})
+		reported = append(reported, fact{"objects", fmt.Sprintf("%d Python objects", m.NumElems()), fmt.Sprintf("%s stores their JSON as strings", format)})
 	}
-	told = append(told, encodingLost(m, spec.Compression, format)...)
+	reported = append(reported, encodingLost(m, spec.Compression, format)...)
 	if m.Comment != "" && format != hyperslab.HDF5 {
-		told = append(told, fact{"comment", m.Comment, reason})
+		reported = append(reported, fact{"comment", m.Comment, reason})
 	}
-	return refused, told
+	return refused, reported
 }
 
 // stringFill returns the fill value of an HDF5 dataset of variable strings, which ndarray.Spec does

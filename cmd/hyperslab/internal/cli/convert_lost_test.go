@@ -23,11 +23,11 @@ import (
 
 // feature is a property of an array other than its elements.
 type feature struct {
-	what          string // start of the message
-	give          func(s *ndarray.Spec)
-	look          func(t *testing.T, a *ndarray.Array) // checks that the array has the feature
-	sources       []string                             // formats that support the feature
-	refused, told []string                             // targets that do not: convert refuses, or reports the loss
+	what              string // start of the message
+	give              func(s *ndarray.Spec)
+	look              func(t *testing.T, a *ndarray.Array) // checks that the array has the feature
+	sources           []string                             // formats that support the feature
+	refused, reported []string                             // targets that do not: convert refuses, or reports the loss
 }
 
 var (
@@ -59,24 +59,24 @@ func lossFeatures(t *testing.T) []feature {
 		{what: "dimension names (time, )", sources: []string{"b2nd", "sparse", "hdf5", "bcolz"}, refused: bare,
 			give: func(s *ndarray.Spec) { s.AxisNames = []string{"time", ""} },
 			look: metaIs([]string{"time", ""}, func(m ndarray.Meta) any { return m.AxisNames })},
-		{what: "maximum shape (anyx6)", sources: []string{"b2nd", "sparse", "hdf5", "bcolz"}, refused: []string{"caterva"}, told: flat,
+		{what: "maximum shape (anyx6)", sources: []string{"b2nd", "sparse", "hdf5", "bcolz"}, refused: []string{"caterva"}, reported: flat,
 			give: func(s *ndarray.Spec) { s.MaxShape = []int64{ndarray.Unlimited, 6} },
 			look: metaIs([]int64{ndarray.Unlimited, 6}, func(m ndarray.Meta) any { return m.MaxShape })},
-		{what: "maximum shape (20xany)", sources: []string{"b2nd", "sparse", "hdf5"}, refused: []string{"caterva", "bcolz"}, told: flat,
+		{what: "maximum shape (20xany)", sources: []string{"b2nd", "sparse", "hdf5"}, refused: []string{"caterva", "bcolz"}, reported: flat,
 			give: func(s *ndarray.Spec) { s.MaxShape = []int64{20, ndarray.Unlimited} },
 			look: metaIs([]int64{20, ndarray.Unlimited}, func(m ndarray.Meta) any { return m.MaxShape })},
-		{what: "type (enum('<i2', {'RED': 0, 'BLUE': 7}))", sources: []string{"b2nd", "sparse", "hdf5", "bcolz"}, told: bare,
+		{what: "type (enum('<i2', {'RED': 0, 'BLUE': 7}))", sources: []string{"b2nd", "sparse", "hdf5", "bcolz"}, reported: bare,
 			give: func(s *ndarray.Spec) { s.DType = enum },
 			look: func(t *testing.T, a *ndarray.Array) { require.True(t, a.DType().Equal(enum), "%v", a.DType()) }},
-		{what: "type (<i4)", sources: []string{"b2nd", "sparse", "hdf5", "bcolz"}, told: []string{"caterva", "raw"},
+		{what: "type (<i4)", sources: []string{"b2nd", "sparse", "hdf5", "bcolz"}, reported: []string{"caterva", "raw"},
 			give: func(*ndarray.Spec) {},
 			look: func(*testing.T, *ndarray.Array) {}}, // the comparison of elements covers it
-		{what: "filter (fletcher32)", sources: notFrames, told: []string{"b2nd", "sparse", "caterva", "bcolz", "npy", "raw"},
+		{what: "filter (fletcher32)", sources: notFrames, reported: []string{"b2nd", "sparse", "caterva", "bcolz", "npy", "raw"},
 			give: func(s *ndarray.Spec) {
 				s.Compression = &ndarray.Compression{Codec: "deflate", Level: 1, Filters: []string{"fletcher32"}}
 			},
 			look: metaIs([]string{"fletcher32"}, func(m ndarray.Meta) any { return m.Compression.Filters })},
-		{what: "filter (delta)", sources: []string{"b2nd", "sparse"}, told: []string{"hdf5", "bcolz"},
+		{what: "filter (delta)", sources: []string{"b2nd", "sparse"}, reported: []string{"hdf5", "bcolz"},
 			give: func(s *ndarray.Spec) {
 				s.Compression = &ndarray.Compression{Codec: "lz4", Level: 5, Filters: []string{"delta"}}
 			},
@@ -85,17 +85,17 @@ func lossFeatures(t *testing.T) []feature {
 					require.Equal(t, []string{"delta"}, a.Meta().Compression.Filters)
 				}
 			}},
-		{what: "codec (lzf)", sources: notFrames, told: []string{"b2nd", "sparse", "caterva", "bcolz"},
+		{what: "codec (lzf)", sources: notFrames, reported: []string{"b2nd", "sparse", "caterva", "bcolz"},
 			give: func(s *ndarray.Spec) { s.Compression = &ndarray.Compression{Codec: "lzf"} },
 			look: func(t *testing.T, a *ndarray.Array) {
 				if a.Meta().Format == "hdf5" {
 					require.Equal(t, "lzf", a.Meta().Compression.Codec)
 				}
 			}},
-		{what: "chunks (10x3)", sources: []string{"b2nd", "sparse", "hdf5"}, told: []string{"bcolz"},
+		{what: "chunks (10x3)", sources: []string{"b2nd", "sparse", "hdf5"}, reported: []string{"bcolz"},
 			give: func(s *ndarray.Spec) { s.ChunkShape = []int64{10, 3} },
 			look: func(*testing.T, *ndarray.Array) {}}, // each format has its own default
-		{what: "comment (for you)", sources: notFrames, told: []string{"b2nd", "sparse", "caterva", "bcolz", "npy", "raw"},
+		{what: "comment (for you)", sources: notFrames, reported: []string{"b2nd", "sparse", "caterva", "bcolz", "npy", "raw"},
 			give: func(s *ndarray.Spec) { s.Comment = "for you" },
 			look: metaIs("for you", func(m ndarray.Meta) any { return m.Comment })},
 	}
@@ -189,7 +189,7 @@ func lossCell(t *testing.T, f feature, source, to string) {
 	named := func(what string) bool {
 		return strings.HasPrefix(what, f.what) || strings.HasPrefix(what, "attribute "+f.what)
 	}
-	lost := slices.Contains(f.refused, to) || slices.Contains(f.told, to)
+	lost := slices.Contains(f.refused, to) || slices.Contains(f.reported, to)
 	require.Equal(t, lost, slices.ContainsFunc(doc.Lost, named), "%s to %s: %v", f.what, to, doc.Lost)
 	require.Equal(t, len(doc.Lost), strings.Count(stderr, "leaving out "), "%s: %s", to, stderr)
 	for _, what := range doc.Lost {

@@ -136,19 +136,19 @@ func (o *convertFlags) mayAdd(source string, to hyperslab.Location) (err error) 
 	return nil
 }
 
-// settled contains the decisions about the attributes of the source.
-type settled struct {
+// attrDecisions contains the decisions about the attributes of the source.
+type attrDecisions struct {
 	keep        []ndarray.Attr
 	names       []string                  // all names that are left out
 	unsupported []ndarray.UnsupportedAttr // those left out because they cannot be kept
 }
 
-// settle divides the attributes into kept and excluded ones. An attribute that cannot be converted
+// decide divides the attributes into kept and excluded ones. An attribute that cannot be converted
 // and is not excluded, or any of the facts, is an error that names the flags to add. An attribute
 // is never dropped silently. named reports whether the target gets the dimension names of the
 // source.
-func (x *attrFlags) settle(attrs ndarray.Attrs, named bool, facts []fact, format hyperslab.Format, source, target string) (settled, error) {
-	s := settled{names: []string{}}
+func (x *attrFlags) decide(attrs ndarray.Attrs, named bool, facts []fact, format hyperslab.Format, source, target string) (attrDecisions, error) {
+	s := attrDecisions{names: []string{}}
 	var refused []ndarray.UnsupportedAttr
 	for _, attr := range attrs.List {
 		attr, reason := held(format, attr)

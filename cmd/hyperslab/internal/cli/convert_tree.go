@@ -141,7 +141,7 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 	if o.dryRun && stored != hyperslab.Bcolz { // bcolz cannot be measured
 		guess = newForecast(o.job.jobs, memory)
 	}
-	var told []string
+	var reported []string
 	opts.Adjust = func(at string, m ndarray.Meta, spec *ndarray.Spec, workers *int) error {
 		room := !m.Null && len(m.Shape) > 0 && m.NumElems() > 0 // otherwise it is not chunked
 		if room && o.asked() {
@@ -157,7 +157,7 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 			}
 		}
 		for _, f := range encodingLost(m, spec.Compression, stored) {
-			told = append(told, at+": "+f.String())
+			reported = append(reported, at+": "+f.String())
 		}
 		if !room {
 			return nil
@@ -196,10 +196,10 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		r.doc.Unreadable = append(r.doc.Unreadable, p.String())
 		a.note("%s cannot be read, left out: %s", a.talk.failure("hyperslab convert:"), safe(p.String()))
 	}
-	for _, p := range slices.Concat(stats.Lost, stats.Told) {
+	for _, p := range slices.Concat(stats.Lost, stats.Changes) {
 		r.doc.Lost = append(r.doc.Lost, p.String())
 	}
-	r.doc.Lost = append(r.doc.Lost, told...)
+	r.doc.Lost = append(r.doc.Lost, reported...)
 	for _, l := range r.doc.Lost {
 		a.note("%s leaving out %s", a.talk.notice("hyperslab convert:"), safe(l))
 	}

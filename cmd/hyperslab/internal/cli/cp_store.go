@@ -114,7 +114,7 @@ func (a *app) cpGroup(ctx context.Context, from, to hyperslab.Location, o *cpFla
 	if err != nil {
 		return err
 	}
-	for _, p := range slices.Concat(stats.Lost, stats.Told) {
+	for _, p := range slices.Concat(stats.Lost, stats.Changes) {
 		a.note("%s leaving out %s", a.talk.notice("hyperslab cp:"), safe(p.String()))
 	}
 	if o.edit.dryRun {

@@ -49,15 +49,15 @@ func leaves(t *testing.T) (names []string) {
 	return names
 }
 
-// told is a session of a golden file.
-type told struct {
+// goldenSession is a session of a golden file.
+type goldenSession struct {
 	args   []string // after "hyperslab"
 	stderr []string
 	code   int
 }
 
 // goldens reads all golden files.
-func goldens(t *testing.T) (all []told) {
+func goldens(t *testing.T) (all []goldenSession) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.golden")
 	require.NoError(t, err)
@@ -66,7 +66,7 @@ func goldens(t *testing.T) (all []told) {
 		require.NoError(t, err)
 		for _, text := range strings.Split("\n"+string(b), "\n$ hyperslab ")[1:] {
 			lines := strings.Split(strings.TrimSpace(text), "\n")
-			s := told{args: strings.Fields(lines[0])}
+			s := goldenSession{args: strings.Fields(lines[0])}
 			for _, l := range lines {
 				if said, ok := strings.CutPrefix(l, "2> "); ok {
 					s.stderr = append(s.stderr, said)
@@ -85,7 +85,7 @@ func goldens(t *testing.T) (all []told) {
 
 // scripted returns the command lines of the scripts with their exit codes, and those of
 // docs/sessions.md that measure speeds.
-func scripted(t *testing.T) (all []told) {
+func scripted(t *testing.T) (all []goldenSession) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/script/*.txtar")
 	require.NoError(t, err)
@@ -95,13 +95,13 @@ func scripted(t *testing.T) (all []told) {
 		require.NoError(t, err)
 		for _, m := range line.FindAllStringSubmatch(string(b), -1) {
 			code, _ := strconv.Atoi(m[1]) // exec has no code, which means 0
-			all = append(all, told{args: strings.Fields(m[2]), code: code})
+			all = append(all, goldenSession{args: strings.Fields(m[2]), code: code})
 		}
 	}
 	for _, w := range walks {
 		for _, l := range w.lines {
 			if strings.HasPrefix(l, "bench ") { // its output contains measured speeds, so the golden files only have its errors
-				all = append(all, told{args: strings.Fields(l), code: 0})
+				all = append(all, goldenSession{args: strings.Fields(l), code: 0})
 			}
 		}
 	}

@@ -308,7 +308,7 @@ func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory 
 		return fmt.Errorf("%s of %s cannot be kept; no file was written:\n  %s\n  to go on add %s",
 			plural(int64(len(refused)), "thing"), row.Source, strings.Join(refused, "\n  "), strings.Join(flags, " and "))
 	}
-	for _, text := range r.told {
+	for _, text := range r.removed {
 		row.Lost = append(row.Lost, text)
 		a.note("%s leaving out %s", a.talk.notice("hyperslab repack:"), safe(text))
 	}
@@ -379,7 +379,7 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 	if err != nil {
 		return err
 	}
-	left, err := (&attrFlags{}).settle(attrs, false, nil, format, row.Source, to)
+	left, err := (&attrFlags{}).decide(attrs, false, nil, format, row.Source, to)
 	if err != nil {
 		return err
 	}

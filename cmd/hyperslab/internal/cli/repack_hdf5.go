@@ -43,7 +43,7 @@ type repacker struct {
 	was   int64     // stored bytes of the datasets that would be rewritten
 
 	problems  []h5copy.Problem
-	told      []string // properties that the flags remove
+	removed   []string // properties that the flags remove
 	unfit     []string // datasets that cannot be stored as the flags require, and why
 	bytes     int64    // of elements that are read and written
 	done      int64
@@ -152,7 +152,7 @@ func (r *repacker) dataset(ctx context.Context, d *h5.Dataset, info h5.DatasetIn
 	r.bytes += description.Meta.NumElems() * int64(spec.DType.Size)
 	if r.dst == nil {
 		for _, f := range encodingLost(description.Meta, spec.Compression, hyperslab.HDF5) {
-			r.told = append(r.told, name+": "+f.String())
+			r.removed = append(r.removed, name+": "+f.String())
 		}
 		if r.guess != nil {
 			r.was += description.Storage.StoredBytes

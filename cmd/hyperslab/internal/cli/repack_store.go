@@ -89,7 +89,7 @@ func (a *app) repackStore(ctx context.Context, row *repackRow, to string, memory
 		return err
 	}
 	row.Kept = stats.Arrays - row.Rewritten
-	for _, p := range stats.Told {
+	for _, p := range stats.Changes {
 		row.Lost = append(row.Lost, p.String())
 		a.note("%s leaving out %s", a.talk.notice("hyperslab repack:"), safe(p.String()))
 	}

@@ -255,12 +255,12 @@ func TestConvert_properties(t *testing.T) {
 	for name, want := range map[string]string{"ordinary": "", "compact": "layout (compact)", "early": "allocation (early)", "order": ""} {
 		for _, format := range []string{"b2nd", "bcolz"} {
 			target := name + "." + format
-			told := lost("p.h5:/"+name, target)
+			reported := lost("p.h5:/"+name, target)
 			if want == "" {
-				require.Empty(t, told, target)
+				require.Empty(t, reported, target)
 			} else {
-				require.Len(t, told, 1, target)
-				require.Contains(t, told[0], want)
+				require.Len(t, reported, 1, target)
+				require.Contains(t, reported[0], want)
 			}
 			if name == "order" {
 				require.Equal(t, order, names(target), target)
@@ -270,7 +270,7 @@ func TestConvert_properties(t *testing.T) {
 	require.Len(t, lost("p.h5", "tree"), 2)
 	require.Equal(t, order, names("tree:/order"))
 	require.Empty(t, lost("p.h5", "whole.h5"))
-	told := lost("p.h5:/order", "one.h5:/order")
-	require.Len(t, told, 1)
-	require.Contains(t, told[0], "creation order of attributes (z, a, m)")
+	reported := lost("p.h5:/order", "one.h5:/order")
+	require.Len(t, reported, 1)
+	require.Contains(t, reported[0], "creation order of attributes (z, a, m)")
 }
