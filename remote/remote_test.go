@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/internal/ahead"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // content returns n random bytes.
@@ -313,6 +315,37 @@ func TestClient_Open_private(t *testing.T) {
 	for _, x := range []string{"1.1.1.1", "52.216.1.1", "2606:4700::1111", "64:ff9b::101:101"} {
 		require.False(t, private(netip.MustParseAddr(x)), x)
 	}
+}
+
+// TestClient_Open_proxy runs itself with a proxy in the environment, which net/http reads once.
+func TestClient_Open_proxy(t *testing.T) {
+	body := content(1 << 20)
+	if os.Getenv("HYPERSLAB_TEST_PROXY") != "" {
+		c := NewClient(nil)
+		defer c.CloseIdle()
+		o := open(t, c, "http://data.example/x")
+		got := make([]byte, len(body))
+		_, err := o.ReadAt(got, 0)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(body, got))
+		_, err = c.Open(t.Context(), "http://10.1.2.3/x")
+		require.ErrorIs(t, err, ErrRefused)
+		return
+	}
+	var hosts sync.Map
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		hosts.Store(r.URL.Host, true)
+		http.ServeContent(w, r, "x", time.Unix(1, 0), bytes.NewReader(body))
+	}))
+	defer proxy.Close()
+	cmd := need.Self("-test.run=^TestClient_Open_proxy$", "-test.count=1")
+	cmd.Env = append(os.Environ(), "HYPERSLAB_TEST_PROXY=1", "HTTP_PROXY="+proxy.URL, "http_proxy=", "NO_PROXY=", "no_proxy=")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	_, asked := hosts.Load("data.example")
+	require.True(t, asked)
+	_, asked = hosts.Load("10.1.2.3")
+	require.False(t, asked)
 }
 
 func TestObject_ReadAt_faults(t *testing.T) {

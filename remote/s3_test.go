@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bytes"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -82,6 +83,25 @@ func TestClient_Open_s3(t *testing.T) {
 		read(t, c, "s3://data/dir/a b+ü.h5")
 		require.Contains(t, signed.Load().Header.Get("Authorization"), "Credential=labkey/")
 		require.Contains(t, signed.Load().Header.Get("Authorization"), "/us-west-2/s3/")
+	})
+	t.Run("role of the instance", func(t *testing.T) {
+		var signed atomic.Pointer[http.Request]
+		store(t, objects, func(r *http.Request) { signed.Store(r) })
+		t.Setenv("AWS_ACCESS_KEY_ID", "")
+		t.Setenv("AWS_SECRET_ACCESS_KEY", "")
+		var asked atomic.Int64
+		role := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			asked.Add(1)
+			_, _ = io.WriteString(w, `{"AccessKeyId":"rolekey","SecretAccessKey":"s","Token":"roletoken","Expiration":"2999-01-01T00:00:00Z"}`)
+		}))
+		t.Cleanup(role.Close)
+		t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", role.URL)
+		c := NewClient(nil)
+		t.Cleanup(c.CloseIdle)
+		read(t, c, "s3://data/dir/a b+ü.h5")
+		require.Contains(t, signed.Load().Header.Get("Authorization"), "Credential=rolekey/")
+		require.Equal(t, "roletoken", signed.Load().Header.Get("X-Amz-Security-Token"))
+		require.Equal(t, int64(1), asked.Load())
 	})
 	t.Run("anonymous", func(t *testing.T) {
 		var signed atomic.Pointer[http.Request]
