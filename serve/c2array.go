@@ -5,6 +5,7 @@ package serve
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -88,6 +89,7 @@ func (h *Handler) c2List(w http.ResponseWriter, _ *http.Request) {
 type c2Array struct {
 	name, path    string // of the file, and of the array in it
 	raw           bool   // the file itself is the array's frame
+	attributes    int    // their number
 	shape         []int64
 	chunks, block []int64
 	dtype         ndarray.DType
@@ -113,6 +115,12 @@ func (h *Handler) c2Find(ctx context.Context, p string) (*c2Array, error) {
 	if err != nil {
 		return nil, err
 	}
+	return h.c2Of(a, &m)
+}
+
+// c2Of completes an array from the metadata of the object at its path.
+func (h *Handler) c2Of(a *c2Array, doc *metaDoc) (_ *c2Array, err error) {
+	m := *doc
 	if a.path == "/" && m.Kind == "group" && len(m.Children) == 1 && m.Children[0].Kind == "dataset" {
 		a.path, m = "/"+m.Children[0].Name, m.Children[0]
 		info, err := h.files.root.Stat(a.name)
@@ -123,12 +131,12 @@ func (h *Handler) c2Find(ctx context.Context, p string) (*c2Array, error) {
 		name, ok = m.Type.DType.(string)
 	}
 	if m.Kind != "dataset" || m.Shape == nil || !ok || name == "|O" {
-		return nil, fail(http.StatusUnprocessableEntity, "%s: a %s that python-blosc2 cannot read as an array", p, strings.ReplaceAll(m.Kind, "_", " "))
+		return nil, fail(http.StatusUnprocessableEntity, "%s: a %s that python-blosc2 cannot read as an array", path.Join(a.name, a.path), strings.ReplaceAll(m.Kind, "_", " "))
 	}
 	if a.dtype, err = ndarray.ParseDType(name); err != nil {
-		return nil, fail(http.StatusUnprocessableEntity, "%s: elements of type %s", p, name)
+		return nil, fail(http.StatusUnprocessableEntity, "%s: elements of type %s", path.Join(a.name, a.path), name)
 	}
-	a.shape, a.chunks, a.block = m.Shape, m.Chunks, m.Blocks
+	a.shape, a.chunks, a.block, a.attributes = m.Shape, m.Chunks, m.Blocks, len(m.Attributes)
 	if a.chunks == nil || slices.Contains(a.chunks, 0) {
 		a.chunks = ndarray.AutoChunkShape(a.shape, a.dtype.Size)
 	}
@@ -160,6 +168,12 @@ func (h *Handler) c2Info(w http.ResponseWriter, r *http.Request, p string) error
 	if err != nil {
 		return openError(a.name, err)
 	}
+	values := map[string]json.RawMessage{}
+	if a.attributes > 0 {
+		if err := h.askJSON(r.Context(), a.name, &request{Route: routeAttr, Path: a.path, Format: "json"}, &values); err != nil {
+			return err
+		}
+	}
 	n, _ := ndarray.Product(a.shape)
 	_, codec, level, filters := c2Compression(a.dtype)
 	chunk, _ := ndarray.Product(a.chunks)
@@ -174,7 +188,7 @@ func (h *Handler) c2Info(w http.ResponseWriter, r *http.Request, p string) error
 		"shape": a.shape, "chunks": a.chunks, "blocks": a.block, "dtype": a.dtype.String(), "mtime": info.ModTime().UTC(), "accept_ranges": ranges,
 		"schunk": map[string]any{
 			"nbytes": nbytes, "cbytes": stored, "cratio": float64(nbytes) / float64(max(stored, 1)), "chunksize": chunk * size, "blocksize": block * size,
-			"typesize": a.dtype.Size, "vlmeta": map[string]any{}, "urlpath": p, "contiguous": true,
+			"typesize": a.dtype.Size, "vlmeta": values, "urlpath": p, "contiguous": true,
 			"cparams": map[string]any{"codec": codec, "clevel": level, "typesize": a.dtype.Size, "blocksize": block * size, "nthreads": 1, "filters": filters, "filters_meta": []int{0, 0, 0, 0, 0, 0}},
 		},
 	})
@@ -197,16 +211,40 @@ func (h *Handler) c2Fetch(w http.ResponseWriter, r *http.Request, p string) erro
 	if v.Get("slice_") == "" && a.raw {
 		return h.c2File(w, r, a.name)
 	}
-	selection := strings.ReplaceAll(v.Get("slice_"), " ", "")
+	b, err := h.c2Slice(r.Context(), a, strings.ReplaceAll(v.Get("slice_"), " ", ""))
+	return c2Bytes(w, b, err)
+}
+
+// c2Slice returns a slice as a frame.
+func (h *Handler) c2Slice(ctx context.Context, a *c2Array, selection string) ([]byte, error) {
 	part, err := parsePart(selection, a.shape)
 	if err != nil {
+		return nil, err
+	}
+	data, err := h.c2Read(ctx, a, selection)
+	if err != nil {
+		return nil, err
+	}
+	b, _, err := frameOf(ctx, ndarray.Spec{Shape: part.shape, DType: a.dtype}, data)
+	return b, err
+}
+
+// b2nd answers a request to /data for a slice as a file of python-blosc2.
+func (h *Handler) b2nd(w http.ResponseWriter, r *http.Request, name string, q *request) error {
+	ctx, cancel := context.WithTimeout(r.Context(), h.options.Timeout)
+	defer cancel()
+	var m metaDoc
+	if err := h.askJSON(ctx, name, &request{Route: routeMeta, Path: q.Path, Format: "json", Resolve: q.Resolve}, &m); err != nil {
 		return err
 	}
-	data, err := h.c2Read(r.Context(), a, selection)
+	a, err := h.c2Of(&c2Array{name: name, path: q.Path}, &m)
 	if err != nil {
 		return err
 	}
-	b, _, err := frameOf(r.Context(), ndarray.Spec{Shape: part.shape, DType: a.dtype}, data)
+	b, err := h.c2Slice(ctx, a, q.Selection)
+	if err == nil {
+		w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", downloadName(name, a.path, "data.b2nd")))
+	}
 	return c2Bytes(w, b, err)
 }
 
@@ -240,7 +278,7 @@ func (h *Handler) c2Chunk(w http.ResponseWriter, r *http.Request, p string) erro
 		start, stop := at*a.chunks[i], min((at+1)*a.chunks[i], a.shape[i])
 		parts[i], shape[i] = fmt.Sprintf("%d:%d", start, stop), stop-start
 	}
-	if left > 0 {
+	if left > 0 || slices.Contains(a.shape, 0) {
 		return fail(http.StatusNotFound, "chunk %d of shape %v in chunks of %v", n, a.shape, a.chunks)
 	}
 	data, err := h.c2Read(r.Context(), a, strings.Join(parts, ","))

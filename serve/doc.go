@@ -21,7 +21,7 @@
 //	/meta?file=F&path=P           type, shape, chunks, filters and members of an object
 //	/attr?file=F&path=P           values of attributes; attr_keys=NAME selects one, repeatedly
 //	/data?file=F&path=P           elements; selection=0,:,5:10 as in NumPy, flatten=true,
-//	                              format=json, bin, npy, csv or tiff, dtype=safe
+//	                              format=json, bin, npy, csv, tiff or b2nd, dtype=safe
 //	/stats?file=F&path=P          least, greatest and mean element, standard deviation
 //	/paths?file=F&path=P          paths of all objects below a group
 //	/                             "ok", or for a browser a page with the files

@@ -428,7 +428,7 @@ func (h *Handler) values(ctx context.Context, name, at string, m *metaDoc, v url
 
 // downloads lists the addresses of the plane in other formats.
 func downloads(p *valuesPart) {
-	for _, format := range []string{"npy", "csv", "json"} {
+	for _, format := range []string{"npy", "csv", "json", "b2nd"} {
 		p.Downloads = append(p.Downloads, crumb{"." + format, address("data", "file", p.File, "path", p.Path, "selection", p.Selection, "format", format)})
 	}
 }

@@ -43,7 +43,7 @@ type request struct {
 
 	Keys      []string // attr: names of attributes; none: all of them
 	Selection string   // data, stats: NumPy's notation without brackets
-	Format    string   // data: "json", "bin", "npy" or "csv"
+	Format    string   // data: "json", "bin", "npy", "csv" or "tiff"
 	Safe      bool     // data: elements for a typed array of JavaScript
 	Flatten   bool     // data: elements in one dimension
 	Resolve   string   // meta, paths: which links are followed

@@ -245,7 +245,7 @@ func (h *Handler) parse(r *http.Request, route string) (file string, q request, 
 		return bad("resolve_links %q: want %s, %s or %s", x, resolveAll, resolveValid, resolveNone)
 	}
 	switch q.Format {
-	case "json", "bin", "npy", "csv", "tiff":
+	case "json", "bin", "npy", "csv", "tiff", "b2nd":
 	default:
 		return bad("Unsupported encoding %s", q.Format)
 	}
@@ -262,7 +262,11 @@ func (q *request) tag(name string, sig signature) string {
 // content answers the routes of h5grove.
 func (h *Handler) content(w http.ResponseWriter, r *http.Request, route string) {
 	name, q, err := h.parse(r, route)
-	if err == nil {
+	switch {
+	case err != nil:
+	case q.Format == "b2nd" && route == routeData:
+		err = h.b2nd(w, r, name, &q)
+	default:
 		err = h.reply(w, r, name, &q)
 	}
 	if err != nil {

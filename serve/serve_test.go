@@ -132,6 +132,28 @@ func TestHandler_formats(t *testing.T) {
 	}
 }
 
+// TestHandler_caterva compares arrays of Caterva, which have no element type, with the library.
+func TestHandler_caterva(t *testing.T) {
+	dir := t.TempDir()
+	for name, sparse := range map[string]bool{"one.caterva": false, "sparse.caterva": true} {
+		file := filepath.Join(dir, name)
+		spec := ndarray.Spec{Shape: []int64{6, 10}, ChunkShape: []int64{4, 5}, DType: ndarray.DTypeOf[int32]()}
+		write(t, file, spec, &hyperslab.CreateOptions{Format: hyperslab.Caterva, Sparse: sparse})
+		a, err := hyperslab.Open(bg, file, nil)
+		require.NoError(t, err)
+		want := make([]byte, 4*5*4)
+		require.NoError(t, a.Read(bg, want, ndarray.Region{Start: []int64{1, 3}, Shape: []int64{5, 4}}))
+		require.NoError(t, a.Close())
+		s := newServer(t, dir, &serve.Options{})
+		path := "/" + strings.TrimSuffix(name, ".caterva")
+		e := document(t, s, "/meta?file="+name+"&path="+path)
+		require.Equal(t, "|V4", e["type"].(map[string]any)["dtype"])
+		require.Equal(t, []any{4.0, 5.0}, e["chunks"])
+		_, _, b := get(t, s, "/data?format=bin&selection=1:6,3:7&file="+name+"&path="+path)
+		require.Equal(t, want, b)
+	}
+}
+
 // TestHandler_types requests arrays of dtypes that HDF5 does not support or stores in another way.
 func TestHandler_types(t *testing.T) {
 	dir := t.TempDir()
