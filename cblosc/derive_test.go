@@ -539,6 +539,33 @@ func TestReshape_invalidArguments(t *testing.T) {
 	require.ErrorIs(t, a.Delete(0, 0, 0), cblosc.ErrClosed)
 }
 
+// TestSelection_delta checks elements outside the first block of a chunk that uses the filter
+// Delta.
+func TestSelection_delta(t *testing.T) {
+	p := &cblosc.ArrayParams{DType: "|u1", Shape: []int64{16, 16}, ChunkShape: []int32{16, 16}, Blocks: []int32{4, 16}}
+	p.Storage = cblosc.Storage{CParams: cparams(1)}
+	p.Storage.CParams.Filters = [cblosc.MaxFilters]cblosc.Filter{{ID: cblosc.Delta}}
+	a, err := cblosc.CreateArray(p)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, a.Close()) }()
+	model := newPlain(p.Shape, 1)
+	values := noise(256, 1)
+	require.NoError(t, a.WriteRegion(values, []int64{0, 0}, p.Shape))
+	model.write(values, []int64{0, 0}, p.Shape)
+
+	lists := [][]int64{{5, 9, 15}, {0, 3, 15}}
+	got := make([]byte, 9)
+	require.NoError(t, a.ReadOrthogonal(got, lists))
+	require.Equal(t, model.pick(lists), got)
+
+	values = noise(9, 2)
+	require.NoError(t, a.WriteOrthogonal(values, lists))
+	model.put(values, lists)
+	all := make([]byte, 256)
+	require.NoError(t, a.ReadRegion(all, []int64{0, 0}, p.Shape))
+	require.Equal(t, model.data, all)
+}
+
 func TestSelection_invalidArguments(t *testing.T) {
 	a, _ := matrix(t, cblosc.ArrayParams{Shape: []int64{4, 6}, ChunkShape: []int32{2, 4}, Blocks: []int32{1, 2}})
 	for _, f := range []func([]byte, [][]int64) error{a.ReadOrthogonal, a.WriteOrthogonal} {

@@ -12,6 +12,13 @@ src=$1 obj=$2 stage=$3
 bound='offset > INT64_MAX - header_len || offset > cbytes - BLOSC_EXTENDED_HEADER_LENGTH'
 [[ $(grep -cF "if ($bound) {" "$src/blosc/frame.c") == 1 ]] || { echo "error: the bound of offsets is not in frame.c"; exit 1; }
 sed -i "s/if ($bound) {/if (!frame->sframe \&\& ($bound)) {/" "$src/blosc/frame.c"
+
+# The library of zfp is C. Its CMake file also asks for a C++ compiler, which a bare machine does not have.
+zfp=$(dirname "$src")/zfp
+project="project(ZFP VERSION \${ZFP_VERSION}"
+[[ $(grep -cF "$project)" "$zfp/CMakeLists.txt") == 1 ]] || { echo "error: the languages of zfp are not in its CMakeLists.txt"; exit 1; }
+sed -i "s/$project)/$project LANGUAGES C)/" "$zfp/CMakeLists.txt"
+
 cmake -S "$src" -B "$obj" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE="$CFLAGS" \
     -DCMAKE_INSTALL_PREFIX="$stage" -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_POSITION_INDEPENDENT_CODE=ON \
     -DBUILD_STATIC=ON -DBUILD_SHARED=OFF -DBUILD_PLUGINS=ON \
@@ -19,6 +26,6 @@ cmake -S "$src" -B "$obj" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE="$C
     -DPREFER_EXTERNAL_LZ4=ON -DLZ4_LIBRARY="$stage/lib/liblz4.a" -DLZ4_INCLUDE_DIR="$stage/include" \
     -DPREFER_EXTERNAL_ZLIB=ON -DZLIB_LIBRARY="$stage/lib/libz.a" -DZLIB_INCLUDE_DIR="$stage/include" \
     -DPREFER_EXTERNAL_ZSTD=ON -DZSTD_LIBRARY="$stage/lib/libzstd.a" -DZSTD_INCLUDE_DIR="$stage/include" \
-    -DBLOSC_ENABLE_ZFP=ON -DBLOSC_ZFP_SOURCE_DIR="$(dirname "$src")/zfp" \
+    -DBLOSC_ENABLE_ZFP=ON -DBLOSC_ZFP_SOURCE_DIR="$zfp" \
     -DFETCHCONTENT_FULLY_DISCONNECTED=ON -DCMAKE_DISABLE_FIND_PACKAGE_ZLIB_NG=ON
 cmake --build "$obj" --parallel "$JOBS" --target install

@@ -379,6 +379,8 @@ func examine(ctx context.Context, place string) (outcome, string) {
 	r, err = hyperslab.Verify(ctx, to, &o)
 	switch {
 	case ctx.Err() != nil:
+	case errors.Is(err, errors.ErrUnsupported):
+		// Recover copies metadata as it is, for example the name of an unknown serializer.
 	case err != nil:
 		return wrong, "recovered: " + err.Error()
 	case r.NumFindings > 0:
