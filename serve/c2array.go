@@ -211,23 +211,53 @@ func (h *Handler) c2Fetch(w http.ResponseWriter, r *http.Request, p string) erro
 	if v.Get("slice_") == "" && a.raw {
 		return h.c2File(w, r, a.name)
 	}
-	b, err := h.c2Slice(r.Context(), a, strings.ReplaceAll(v.Get("slice_"), " ", ""))
+	return h.c2Slice(w, r, a, strings.ReplaceAll(v.Get("slice_"), " ", ""))
+}
+
+// c2Slice answers with a slice as a frame.
+func (h *Handler) c2Slice(w http.ResponseWriter, r *http.Request, a *c2Array, selection string) error {
+	part, err := parsePart(selection, a.shape)
+	if err != nil {
+		return err
+	}
+	return h.c2Frame(w, r, a, selection, ndarray.Spec{Shape: part.shape, DType: a.dtype}, false)
+}
+
+// c2Frame answers with the frame of a selection, or with its first chunk as stored. The shape of
+// spec is that of the selection. The elements, their copy, the frame and the chunk are a part of
+// Options.Memory, which is acquired at once, because two requests that wait for their second part
+// would wait for each other.
+func (h *Handler) c2Frame(w http.ResponseWriter, r *http.Request, a *c2Array, selection string, spec ndarray.Spec, first bool) error {
+	ctx, cancel := context.WithTimeout(r.Context(), h.options.Timeout)
+	defer cancel()
+	limit := min(h.options.MaxBytes, pageReply)
+	shape := slices.Clone(spec.Shape)
+	for i := range spec.ChunkShape {
+		shape[i] = max(shape[i], spec.ChunkShape[i]) // a chunk is padded
+	}
+	size := int64(max(a.dtype.Size, 1))
+	n, ok := ndarray.Product(shape)
+	if !ok || n > limit/size {
+		return fail(http.StatusRequestEntityTooLarge, "%s: selection of shape %v with elements of %d bytes, want at most %d bytes", a.name, shape, size, limit)
+	}
+	held := min(4*n*size+frameExtra, h.options.Memory)
+	if err := h.memory.Acquire(ctx, held); err != nil {
+		return err
+	}
+	defer h.memory.Release(held)
+	data, err := h.c2Read(ctx, a, selection)
+	if err != nil {
+		return err
+	}
+	b, chunk, err := frameOf(ctx, a.name, spec, data)
+	if first {
+		b = chunk
+	}
 	return c2Bytes(w, b, err)
 }
 
-// c2Slice returns a slice as a frame.
-func (h *Handler) c2Slice(ctx context.Context, a *c2Array, selection string) ([]byte, error) {
-	part, err := parsePart(selection, a.shape)
-	if err != nil {
-		return nil, err
-	}
-	data, err := h.c2Read(ctx, a, selection)
-	if err != nil {
-		return nil, err
-	}
-	b, _, err := frameOf(ctx, ndarray.Spec{Shape: part.shape, DType: a.dtype}, data)
-	return b, err
-}
+// frameExtra are the bytes of a frame beside its elements.
+const frameExtra = 64 << 10
 
 // b2nd answers a request to /data for a slice as a file of python-blosc2.
 func (h *Handler) b2nd(w http.ResponseWriter, r *http.Request, name string, q *request) error {
@@ -241,18 +271,27 @@ func (h *Handler) b2nd(w http.ResponseWriter, r *http.Request, name string, q *r
 	if err != nil {
 		return err
 	}
-	b, err := h.c2Slice(ctx, a, q.Selection)
-	if err == nil {
-		w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", downloadName(name, a.path, "data.b2nd")))
+	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", downloadName(name, a.path, "data.b2nd")))
+	err = h.c2Slice(w, r, a, q.Selection)
+	if err != nil {
+		w.Header().Del("Content-Disposition")
 	}
-	return c2Bytes(w, b, err)
+	return err
 }
 
-// c2Read reads elements in native byte order.
+// c2Read reads elements in native byte order. The caller has acquired the memory.
 func (h *Handler) c2Read(ctx context.Context, a *c2Array, selection string) ([]byte, error) {
-	x, err := h.ask(ctx, a.name, &request{Route: routeData, Path: a.path, Format: "bin", Selection: selection})
+	q := &request{Route: routeData, Path: a.path, Format: "bin", Selection: selection, Limit: min(h.options.MaxBytes, pageReply)}
+	sig, keep, err := h.files.look(a.name)
 	if err != nil {
 		return nil, err
+	}
+	tag := q.tag(a.name, sig)
+	x, ok := h.cache.get(tag)
+	if !keep || !ok {
+		if x, err = h.load(ctx, a.name, sig, keep, tag, q); err != nil {
+			return nil, err
+		}
 	}
 	b := slices.Clone(x.Body)
 	a.dtype.ToNative(b)
@@ -281,12 +320,8 @@ func (h *Handler) c2Chunk(w http.ResponseWriter, r *http.Request, p string) erro
 	if left > 0 || slices.Contains(a.shape, 0) {
 		return fail(http.StatusNotFound, "chunk %d of shape %v in chunks of %v", n, a.shape, a.chunks)
 	}
-	data, err := h.c2Read(r.Context(), a, strings.Join(parts, ","))
-	if err != nil {
-		return err
-	}
-	_, b, err := frameOf(r.Context(), ndarray.Spec{Shape: shape, ChunkShape: a.chunks, BlockShape: a.block, DType: a.dtype}, data)
-	return c2Bytes(w, b, err)
+	spec := ndarray.Spec{Shape: shape, ChunkShape: a.chunks, BlockShape: a.block, DType: a.dtype}
+	return h.c2Frame(w, r, a, strings.Join(parts, ","), spec, true)
 }
 
 // c2Download returns a file of a format that the handler reads. Other files of the directory are
@@ -337,13 +372,19 @@ func c2Bytes(w http.ResponseWriter, b []byte, err error) error {
 	return nil
 }
 
-// frameOf returns a b2nd frame with the elements, and its first chunk as stored.
-func frameOf(ctx context.Context, spec ndarray.Spec, data []byte) (frame, chunk []byte, err error) {
+// frameOf returns a b2nd frame with the elements, and its first chunk as stored. Its errors contain
+// name instead of the path of a temporary file.
+func frameOf(ctx context.Context, name string, spec ndarray.Spec, data []byte) (frame, chunk []byte, err error) {
 	dir, err := os.MkdirTemp("", "hyperslab-*")
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() {
+		if err = errors.Join(err, os.RemoveAll(dir)); err != nil {
+			p := problemOf(err)
+			err = &problem{Status: p.Status, Message: strings.ReplaceAll(p.Message, dir, name), err: err}
+		}
+	}()
 	file := filepath.Join(dir, "slice.b2nd")
 	spec.Compression, _, _, _ = c2Compression(spec.DType)
 	draft, err := hyperslab.Create(ctx, file, spec, nil)

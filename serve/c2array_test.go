@@ -63,6 +63,17 @@ func TestHandler_c2arrayRoutes(t *testing.T) {
 			}
 		}
 	})
+	t.Run("limits", func(t *testing.T) {
+		write(t, filepath.Join(dir, "wide.b2nd"), numbers([]int64{40000}, []int64{40000}), nil)
+		small := newServer(t, dir, &serve.Options{Trusted: true, MaxBytes: 1 << 16, Memory: 1 << 16})
+		for target, want := range map[string]int{
+			"/api/fetch/data/wide.b2nd?slice_=0:39999": 413, "/api/chunk/data/wide.b2nd?nchunk=0": 413, "/data?file=wide.b2nd&format=b2nd": 413,
+			"/api/fetch/data/wide.b2nd?slice_=0:999": 200, "/data?file=wide.b2nd&format=b2nd&selection=0:999": 200,
+		} {
+			status, _, body := get(t, small, target)
+			require.Equal(t, want, status, "%s: %.200s", target, body)
+		}
+	})
 	t.Run("compression", func(t *testing.T) {
 		write(t, filepath.Join(dir, "large.b2nd"), numbers([]int64{4096}, nil), nil)
 		_, _, body := get(t, s, "/api/info/data/large.b2nd")

@@ -40,7 +40,8 @@
 // UTF-8 are U+FFFD in a string and base64 in an opaque value.
 //
 // Each response has an ETag, which depends on the time, the size and the number of the file and on
-// the request, so that a client can revalidate it. Responses without compression support ranges.
+// the request, so that a client can revalidate it. Frames that the handler makes from elements have
+// none. Responses without compression support ranges.
 //
 // # Security
 //

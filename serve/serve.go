@@ -315,17 +315,23 @@ func (h *Handler) fetch(ctx context.Context, name string, sig signature, keep bo
 	if err := h.memory.Acquire(ctx, limit); err != nil {
 		return x, nil, err
 	}
-	x, err = h.files.answer(ctx, name, sig, keep, q)
+	x, err = h.load(ctx, name, sig, keep, tag, q)
 	if err != nil {
 		h.memory.Release(limit)
 		return x, nil, err
 	}
 	held := min(int64(len(x.Body)), limit)
 	h.memory.Release(limit - held)
-	if keep {
+	return x, func() { h.memory.Release(held) }, nil
+}
+
+// load returns a response from the file for a caller that has acquired the memory.
+func (h *Handler) load(ctx context.Context, name string, sig signature, keep bool, tag string, q *request) (response, error) {
+	x, err := h.files.answer(ctx, name, sig, keep, q)
+	if err == nil && keep {
 		h.cache.put(tag, x)
 	}
-	return x, func() { h.memory.Release(held) }, nil
+	return x, err
 }
 
 // downloadName returns a file name for a download: that of the array with the extension of kind.

@@ -461,7 +461,8 @@ func TestHandler_concurrency(t *testing.T) {
 	for g := range 8 {
 		wg.Go(func() {
 			for i := range 12 {
-				target := s.URL + "/data?format=bin&path=/x&file=" + names[(g+i)%3] + ".h5&selection=" + []string{"5", ":,7", "::2,::3", "1:60,2"}[i%4]
+				format := []string{"bin", "b2nd"}[g%2]
+				target := s.URL + "/data?format=" + format + "&path=/x&file=" + names[(g+i)%3] + ".h5&selection=" + []string{"5", ":,7", "::2,::3", "1:60,2"}[i%4]
 				ctx, cancel := context.WithTimeout(bg, time.Minute)
 				if i%5 == 4 {
 					time.AfterFunc(time.Millisecond, cancel)
