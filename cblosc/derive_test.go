@@ -542,18 +542,18 @@ func TestReshape_invalidArguments(t *testing.T) {
 // TestSelection_delta checks elements outside the first block of a chunk that uses the filter
 // Delta.
 func TestSelection_delta(t *testing.T) {
-	p := &cblosc.ArrayParams{DType: "|u1", Shape: []int64{16, 16}, ChunkShape: []int32{16, 16}, Blocks: []int32{4, 16}}
+	p := &cblosc.ArrayParams{DType: "|u1", Shape: []int64{64, 64}, ChunkShape: []int32{64, 64}, Blocks: []int32{16, 64}}
 	p.Storage = cblosc.Storage{CParams: cparams(1)}
 	p.Storage.CParams.Filters = [cblosc.MaxFilters]cblosc.Filter{{ID: cblosc.Delta}}
 	a, err := cblosc.CreateArray(p)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, a.Close()) }()
 	model := newPlain(p.Shape, 1)
-	values := noise(256, 1)
+	values := ramp(4096, 1) // chunks that do not compress are stored without a filter
 	require.NoError(t, a.WriteRegion(values, []int64{0, 0}, p.Shape))
 	model.write(values, []int64{0, 0}, p.Shape)
 
-	lists := [][]int64{{5, 9, 15}, {0, 3, 15}}
+	lists := [][]int64{{17, 35, 63}, {0, 13, 63}}
 	got := make([]byte, 9)
 	require.NoError(t, a.ReadOrthogonal(got, lists))
 	require.Equal(t, model.pick(lists), got)
@@ -561,7 +561,7 @@ func TestSelection_delta(t *testing.T) {
 	values = noise(9, 2)
 	require.NoError(t, a.WriteOrthogonal(values, lists))
 	model.put(values, lists)
-	all := make([]byte, 256)
+	all := make([]byte, 4096)
 	require.NoError(t, a.ReadRegion(all, []int64{0, 0}, p.Shape))
 	require.Equal(t, model.data, all)
 }
