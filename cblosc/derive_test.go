@@ -548,17 +548,16 @@ func TestSelection_delta(t *testing.T) {
 	a, err := cblosc.CreateArray(p)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, a.Close()) }()
-	model := newPlain(p.Shape, 1)
-	values := ramp(4096, 1) // chunks that do not compress are stored without a filter
-	require.NoError(t, a.WriteRegion(values, []int64{0, 0}, p.Shape))
-	model.write(values, []int64{0, 0}, p.Shape)
+	// (not noise, because chunks that do not compress are stored without a filter)
+	model := &plain{p.Shape, 1, ramp(4096, 1)}
+	require.NoError(t, a.WriteRegion(model.data, []int64{0, 0}, p.Shape))
 
 	lists := [][]int64{{17, 35, 63}, {0, 13, 63}}
 	got := make([]byte, 9)
 	require.NoError(t, a.ReadOrthogonal(got, lists))
 	require.Equal(t, model.pick(lists), got)
 
-	values = noise(9, 2)
+	values := noise(9, 2)
 	require.NoError(t, a.WriteOrthogonal(values, lists))
 	model.put(values, lists)
 	all := make([]byte, 4096)

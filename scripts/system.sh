@@ -35,9 +35,9 @@ say "C-Blosc2 $blosc2, HDF5 $hdf5"
 ((tested)) || exit 0
 
 # Debian compiles HDF5 2.2 with assertions. They end the process for some damaged files, so the tests
-# that give such files to libhdf5 are skipped. The flag tells them.
+# that give such files to libhdf5 are skipped. The tests read this variable.
 library=$(ldconfig -p | sed -n 's/.*libhdf5_serial\.so\.[0-9]* .* => //p' | head -n 1)
-# (without -q, because grep -q would end nm early, and the pipe would fail)
+# Without -q, because grep -q ends before nm has written everything, and then the pipe fails.
 if [[ $library ]] && nm -D --undefined-only "$library" | grep __assert_fail >/dev/null; then
     export HYPERSLAB_HDF5_ASSERTIONS=1
     say "libhdf5 has assertions"

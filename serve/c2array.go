@@ -115,12 +115,11 @@ func (h *Handler) c2Find(ctx context.Context, p string) (*c2Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.c2Of(a, &m)
+	return a, h.complete(a, m)
 }
 
-// c2Of completes an array from the metadata of the object at its path.
-func (h *Handler) c2Of(a *c2Array, doc *metaDoc) (_ *c2Array, err error) {
-	m := *doc
+// complete sets the fields of an array from the metadata of the object at its path.
+func (h *Handler) complete(a *c2Array, m metaDoc) (err error) {
 	if a.path == "/" && m.Kind == "group" && len(m.Children) == 1 && m.Children[0].Kind == "dataset" {
 		a.path, m = "/"+m.Children[0].Name, m.Children[0]
 		info, err := h.files.root.Stat(a.name)
@@ -131,10 +130,10 @@ func (h *Handler) c2Of(a *c2Array, doc *metaDoc) (_ *c2Array, err error) {
 		name, ok = m.Type.DType.(string)
 	}
 	if m.Kind != "dataset" || m.Shape == nil || !ok || name == "|O" {
-		return nil, fail(http.StatusUnprocessableEntity, "%s: a %s that python-blosc2 cannot read as an array", path.Join(a.name, a.path), strings.ReplaceAll(m.Kind, "_", " "))
+		return fail(http.StatusUnprocessableEntity, "%s: a %s that python-blosc2 cannot read as an array", path.Join(a.name, a.path), strings.ReplaceAll(m.Kind, "_", " "))
 	}
 	if a.dtype, err = ndarray.ParseDType(name); err != nil {
-		return nil, fail(http.StatusUnprocessableEntity, "%s: elements of type %s", path.Join(a.name, a.path), name)
+		return fail(http.StatusUnprocessableEntity, "%s: elements of type %s", path.Join(a.name, a.path), name)
 	}
 	a.shape, a.chunks, a.block, a.attributes = m.Shape, m.Chunks, m.Blocks, len(m.Attributes)
 	if a.chunks == nil || slices.Contains(a.chunks, 0) {
@@ -143,7 +142,7 @@ func (h *Handler) c2Of(a *c2Array, doc *metaDoc) (_ *c2Array, err error) {
 	if a.block == nil {
 		a.block = ndarray.AutoBlocks(a.chunks, a.dtype.Size)
 	}
-	return a, nil
+	return nil
 }
 
 // c2Compression returns the compression of the slices and chunks that are sent, and the same in the
@@ -220,17 +219,15 @@ func (h *Handler) c2Slice(w http.ResponseWriter, r *http.Request, a *c2Array, se
 	if err != nil {
 		return err
 	}
-	return h.c2Frame(w, r, a, selection, ndarray.Spec{Shape: part.shape, DType: a.dtype}, false)
+	return h.c2Frame(w, r, a, selection, ndarray.Spec{Shape: part.shape, DType: a.dtype})
 }
 
-// c2Frame answers with the frame of a selection, or with its first chunk as stored. The shape of
-// spec is that of the selection. The elements, their copy, the frame and the chunk are a part of
-// Options.Memory, which is acquired at once, because two requests that wait for their second part
-// would wait for each other.
-func (h *Handler) c2Frame(w http.ResponseWriter, r *http.Request, a *c2Array, selection string, spec ndarray.Spec, first bool) error {
-	ctx, cancel := context.WithTimeout(r.Context(), h.options.Timeout)
-	defer cancel()
-	limit := min(h.options.MaxBytes, pageReply)
+// c2Frame answers with a selection in the form of frameOf. The shape of spec is that of the
+// selection. The share of Options.Memory for the elements, their copy, the buffers of the library
+// and the response is acquired at once, because two requests that wait for their second share would
+// wait for each other. A share larger than Options.Memory takes all of it.
+func (h *Handler) c2Frame(w http.ResponseWriter, r *http.Request, a *c2Array, selection string, spec ndarray.Spec) error {
+	ctx, limit := r.Context(), h.pageLimit()
 	shape := slices.Clone(spec.Shape)
 	for i := range spec.ChunkShape {
 		shape[i] = max(shape[i], spec.ChunkShape[i]) // a chunk is padded
@@ -238,7 +235,7 @@ func (h *Handler) c2Frame(w http.ResponseWriter, r *http.Request, a *c2Array, se
 	size := int64(max(a.dtype.Size, 1))
 	n, ok := ndarray.Product(shape)
 	if !ok || n > limit/size {
-		return fail(http.StatusRequestEntityTooLarge, "%s: selection of shape %v with elements of %d bytes, want at most %d bytes", a.name, shape, size, limit)
+		return fail(http.StatusRequestEntityTooLarge, "%s: got a selection of shape %v with elements of %d bytes, want at most %d bytes", a.name, shape, size, limit)
 	}
 	held := min(4*n*size+frameExtra, h.options.Memory)
 	if err := h.memory.Acquire(ctx, held); err != nil {
@@ -249,10 +246,7 @@ func (h *Handler) c2Frame(w http.ResponseWriter, r *http.Request, a *c2Array, se
 	if err != nil {
 		return err
 	}
-	b, chunk, err := frameOf(ctx, a.name, spec, data)
-	if first {
-		b = chunk
-	}
+	b, err := frameOf(ctx, a.name, spec, data)
 	return c2Bytes(w, b, err)
 }
 
@@ -267,12 +261,12 @@ func (h *Handler) b2nd(w http.ResponseWriter, r *http.Request, name string, q *r
 	if err := h.askJSON(ctx, name, &request{Route: routeMeta, Path: q.Path, Format: "json", Resolve: q.Resolve}, &m); err != nil {
 		return err
 	}
-	a, err := h.c2Of(&c2Array{name: name, path: q.Path}, &m)
-	if err != nil {
+	a := &c2Array{name: name, path: q.Path}
+	if err := h.complete(a, m); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", downloadName(name, a.path, "data.b2nd")))
-	err = h.c2Slice(w, r, a, q.Selection)
+	err := h.c2Slice(w, r.WithContext(ctx), a, q.Selection)
 	if err != nil {
 		w.Header().Del("Content-Disposition")
 	}
@@ -281,7 +275,7 @@ func (h *Handler) b2nd(w http.ResponseWriter, r *http.Request, name string, q *r
 
 // c2Read reads elements in native byte order. The caller has acquired the memory.
 func (h *Handler) c2Read(ctx context.Context, a *c2Array, selection string) ([]byte, error) {
-	q := &request{Route: routeData, Path: a.path, Format: "bin", Selection: selection, Limit: min(h.options.MaxBytes, pageReply)}
+	q := &request{Route: routeData, Path: a.path, Format: "bin", Selection: selection, Limit: h.pageLimit()}
 	sig, keep, err := h.files.look(a.name)
 	if err != nil {
 		return nil, err
@@ -321,7 +315,7 @@ func (h *Handler) c2Chunk(w http.ResponseWriter, r *http.Request, p string) erro
 		return fail(http.StatusNotFound, "chunk %d of shape %v in chunks of %v", n, a.shape, a.chunks)
 	}
 	spec := ndarray.Spec{Shape: shape, ChunkShape: a.chunks, BlockShape: a.block, DType: a.dtype}
-	return h.c2Frame(w, r, a, strings.Join(parts, ","), spec, true)
+	return h.c2Frame(w, r, a, strings.Join(parts, ","), spec)
 }
 
 // c2Download returns a file of a format that the handler reads. Other files of the directory are
@@ -372,12 +366,12 @@ func c2Bytes(w http.ResponseWriter, b []byte, err error) error {
 	return nil
 }
 
-// frameOf returns a b2nd frame with the elements, and its first chunk as stored. Its errors contain
-// name instead of the path of a temporary file.
-func frameOf(ctx context.Context, name string, spec ndarray.Spec, data []byte) (frame, chunk []byte, err error) {
+// frameOf returns a b2nd frame with the elements, or only its first chunk as stored if spec has a
+// chunk shape. Its errors contain name instead of the path of a temporary file.
+func frameOf(ctx context.Context, name string, spec ndarray.Spec, data []byte) (b []byte, err error) {
 	dir, err := os.MkdirTemp("", "hyperslab-*")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer func() {
 		if err = errors.Join(err, os.RemoveAll(dir)); err != nil {
@@ -389,7 +383,7 @@ func frameOf(ctx context.Context, name string, spec ndarray.Spec, data []byte) (
 	spec.Compression, _, _, _ = c2Compression(spec.DType)
 	draft, err := hyperslab.Create(ctx, file, spec, nil)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if len(data) > 0 {
 		err = draft.Write(ctx, data, ndarray.Whole(draft.Shape()))
@@ -398,24 +392,23 @@ func frameOf(ctx context.Context, name string, spec ndarray.Spec, data []byte) (
 		err = draft.Commit(ctx)
 	}
 	if err = errors.Join(err, draft.Close()); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if frame, err = os.ReadFile(file); err != nil || spec.ChunkShape == nil {
-		return frame, nil, err
+	if spec.ChunkShape == nil {
+		return os.ReadFile(file)
 	}
 	a, err := hyperslab.Open(ctx, file, nil)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
 	reader, ok := ndarray.As[ndarray.ChunkReader](a.Backend())
 	if !ok {
-		return nil, nil, fmt.Errorf("%w: stored chunks", errors.ErrUnsupported)
+		return nil, fmt.Errorf("%w: stored chunks", errors.ErrUnsupported)
 	}
 	forms, err := reader.ChunkForms(ctx)
 	if err != nil || len(forms) == 0 {
-		return nil, nil, cmp.Or(err, errors.ErrUnsupported)
+		return nil, cmp.Or(err, errors.ErrUnsupported)
 	}
-	chunk, err = reader.ReadChunk(ctx, nil, forms[0], 0)
-	return frame, chunk, err
+	return reader.ReadChunk(ctx, nil, forms[0], 0)
 }

@@ -46,6 +46,7 @@ func TestHandler_c2arrayRoutes(t *testing.T) {
 	require.Contains(t, header.Get("Content-Disposition"), "grid.b2nd")
 	for target, want := range map[string]int{
 		"/api/info/data/missing": 404, "/api/fetch/data/grid.b2nd?slice_=9": 422, "/api/fetch/data/grid.b2nd?filter=x": 422,
+		"/data?file=grid.b2nd&format=b2nd&flatten=true": 422, "/data?file=grid.b2nd&format=b2nd&dtype=safe": 422, "/meta?file=grid.b2nd&format=b2nd": 422,
 		"/api/chunk/data/grid.b2nd?nchunk=1": 404, "/api/chunk/data/grid.b2nd?nchunk=x": 422, "/api/list/other": 404, "/api/download/data/..%2Fx": 404,
 	} {
 		status, _, body := get(t, s, target)

@@ -41,7 +41,7 @@
 //
 // Each response has an ETag, which depends on the time, the size and the number of the file and on
 // the request, so that a client can revalidate it. Frames that the handler makes from elements have
-// none. Responses without compression support ranges.
+// no ETag. Responses without compression support ranges.
 //
 // # Security
 //

@@ -186,9 +186,12 @@ func address(to string, parameters ...string) string {
 	return to + "?" + v.Encode()
 }
 
+// pageLimit returns the maximum number of bytes that a page or a frame reads.
+func (h *Handler) pageLimit() int64 { return min(h.options.MaxBytes, pageReply) }
+
 // ask returns the response to a request for a page, with a limit that fits a page.
 func (h *Handler) ask(ctx context.Context, name string, q *request) (response, error) {
-	q.Limit = min(h.options.MaxBytes, pageReply)
+	q.Limit = h.pageLimit()
 	sig, keep, err := h.files.look(name)
 	if err != nil {
 		return response{}, err

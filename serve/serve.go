@@ -203,6 +203,9 @@ func (h *Handler) problem(w http.ResponseWriter, err error) {
 // maxKeys is the maximum number of attribute names in a request.
 const maxKeys = 1000
 
+// formatB2ND is the format of slices that the handler makes, not the reader of the file.
+const formatB2ND = "b2nd"
+
 // parse returns the request for a route.
 func (h *Handler) parse(r *http.Request, route string) (file string, q request, err error) {
 	v := r.URL.Query()
@@ -245,7 +248,14 @@ func (h *Handler) parse(r *http.Request, route string) (file string, q request, 
 		return bad("resolve_links %q: want %s, %s or %s", x, resolveAll, resolveValid, resolveNone)
 	}
 	switch q.Format {
-	case "json", "bin", "npy", "csv", "tiff", "b2nd":
+	case "json", "bin", "npy", "csv", "tiff":
+	case formatB2ND:
+		if route != routeData {
+			return bad("Unsupported encoding %s", q.Format)
+		}
+		if q.Flatten || q.Safe {
+			return bad("format b2nd: got flatten=%t and dtype=safe %t, want neither, because a slice keeps its shape and type", q.Flatten, q.Safe)
+		}
 	default:
 		return bad("Unsupported encoding %s", q.Format)
 	}
@@ -264,7 +274,7 @@ func (h *Handler) content(w http.ResponseWriter, r *http.Request, route string) 
 	name, q, err := h.parse(r, route)
 	switch {
 	case err != nil:
-	case q.Format == "b2nd" && route == routeData:
+	case q.Format == formatB2ND:
 		err = h.b2nd(w, r, name, &q)
 	default:
 		err = h.reply(w, r, name, &q)

@@ -135,6 +135,7 @@ func TestHandler_formats(t *testing.T) {
 // TestHandler_caterva compares arrays of Caterva, which have no element type, with the library.
 func TestHandler_caterva(t *testing.T) {
 	dir := t.TempDir()
+	s := newServer(t, dir, &serve.Options{})
 	for name, sparse := range map[string]bool{"one.caterva": false, "sparse.caterva": true} {
 		file := filepath.Join(dir, name)
 		spec := ndarray.Spec{Shape: []int64{6, 10}, ChunkShape: []int64{4, 5}, DType: ndarray.DTypeOf[int32]()}
@@ -144,7 +145,6 @@ func TestHandler_caterva(t *testing.T) {
 		want := make([]byte, 4*5*4)
 		require.NoError(t, a.Read(bg, want, ndarray.Region{Start: []int64{1, 3}, Shape: []int64{5, 4}}))
 		require.NoError(t, a.Close())
-		s := newServer(t, dir, &serve.Options{})
 		path := "/" + strings.TrimSuffix(name, ".caterva")
 		e := document(t, s, "/meta?file="+name+"&path="+path)
 		require.Equal(t, "|V4", e["type"].(map[string]any)["dtype"])

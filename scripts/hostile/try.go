@@ -371,6 +371,7 @@ func examine(ctx context.Context, place string) (outcome, string) {
 	if ctx.Err() != nil {
 		return best, detail
 	}
+	unsupported := errors.Is(err, errors.ErrUnsupported)
 	to := place + ".new"
 	defer os.RemoveAll(to)
 	if _, err := hyperslab.Recover(ctx, to, place, &hyperslab.RecoverOptions{MaxChunk: 64 << 20}); err != nil {
@@ -379,7 +380,7 @@ func examine(ctx context.Context, place string) (outcome, string) {
 	r, err = hyperslab.Verify(ctx, to, &o)
 	switch {
 	case ctx.Err() != nil:
-	case errors.Is(err, errors.ErrUnsupported):
+	case unsupported && errors.Is(err, errors.ErrUnsupported):
 		// Recover copies metadata as it is, for example the name of an unknown serializer.
 	case err != nil:
 		return wrong, "recovered: " + err.Error()
