@@ -32,7 +32,9 @@ type dumpFlags struct {
 	files                                      filesFlags
 	progress                                   string
 	json, ndjson, csv, npy, ddl, header, index bool
-	csvSafe, unpack                            bool
+	csvSafe, unpack, noHeader                  bool
+
+	before []string // the header line of the array before
 }
 
 func (a *app) dumpCommand() *cobra.Command {
@@ -45,11 +47,13 @@ each line begins with the index of its first value; a structure has a line, with
 column for each field.
 
 --json writes one document. --ndjson writes a line of JSON for each index of the first
-axis. --csv writes a line for each row of the last axis; for structures it writes a line
-for each, after the names of the fields, and --csv-safe makes strings harmless for
-spreadsheets. --npy writes the format of numpy.load. --ddl writes an HDF5 file, an
-object in it with everything below it, or a part of a dataset, in the DDL of h5dump.
-Values are read in parts of some megabytes, so that memory is bounded.` +
+axis. --csv writes a line for each structure, or for each row of the last axis, after a
+header line with the names of the columns: the fields, the name of the array, or
+column0, column1, … --no-header omits it, --index adds columns with the indices of the
+other axes, and --csv-safe makes strings harmless for spreadsheets. --npy writes the
+format of numpy.load. --ddl writes an HDF5 file, an object in it with everything below
+it, or a part of a dataset, in the DDL of h5dump. Values are read in parts of some
+megabytes, so that memory is bounded.` +
 			addressHelp + twoArguments + sliceHelp,
 		Example: `  hyperslab dump 'etopo.h5:/ROSE[0, :10]'
   hyperslab dump etopo.h5:/ETOPO120X --csv
@@ -74,7 +78,8 @@ Values are read in parts of some megabytes, so that memory is bounded.` +
 	f.BoolVar(&o.npy, "npy", false, "write .npy")
 	f.BoolVar(&o.ddl, "ddl", false, "write an HDF5 file, or an object in it, as text, as h5dump does")
 	f.BoolVarP(&o.header, "header", "H", false, "with --ddl: metadata without values")
-	f.BoolVar(&o.index, "index", false, "with --csv: begin each line with the index of its first value")
+	f.BoolVar(&o.noHeader, "no-header", false, "with --csv: write no line with the names of the columns")
+	f.BoolVar(&o.index, "index", false, "with --csv: begin each line with the index of its first value, in columns with the names of the dimensions")
 	f.BoolVar(&o.unpack, "unpack", false, "write values unpacked by the CF conventions (scale_factor, add_offset, _FillValue, missing_value, valid_range), and times as dates")
 	f.BoolVar(&o.csvSafe, "csv-safe", false, "with --csv: put ' before strings that a spreadsheet would read as a formula")
 	progressFlag(cmd, &o.progress)
@@ -89,6 +94,9 @@ Values are read in parts of some megabytes, so that memory is bounded.` +
 func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error) {
 	if o.index && !o.csv {
 		return usagef("--index requires --csv")
+	}
+	if o.noHeader && !o.csv {
+		return usagef("--no-header requires --csv")
 	}
 	if o.csvSafe && !o.csv {
 		return usagef("--csv-safe requires --csv")
@@ -140,7 +148,7 @@ func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error
 	case o.ndjson:
 		err = dumpLines(ctx, w, values, m.update)
 	case o.csv:
-		err = dumpCSV(ctx, w, values, o, m.update)
+		err = dumpCSV(ctx, w, address, values, o, m.update)
 	case o.npy:
 		err = dumpNPY(ctx, w, values, m.update)
 	default:

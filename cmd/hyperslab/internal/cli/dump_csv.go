@@ -7,18 +7,20 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// dumpCSV writes one line for each row of the last axis. For structures it writes the names of the
-// fields and one line for each structure. With index, columns with the index of the first value
-// come first, one for each axis except the one along the line.
-func dumpCSV(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, o *dumpFlags, progress func(bytes int64)) error {
+// dumpCSV writes a header line, unless o.noHeader, and one line for each row of the last axis. For
+// structures it writes one line for each structure. With index, columns with the index of the first
+// value come first, one for each axis except the one along the line. An empty cell is a NaT.
+func dumpCSV(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.Array, o *dumpFlags, progress func(bytes int64)) error {
 	d, shape := arr.DType(), arr.Shape()
 	records := d.Kind == ndarray.Struct
 	axes := len(shape) // number of index columns
@@ -26,17 +28,8 @@ func dumpCSV(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, o *dumpFl
 		axes--
 	}
 	out := csv.NewWriter(w)
-	if records {
-		var head []string
-		for axis := range axes {
-			if o.index {
-				head = append(head, fmt.Sprintf("axis%d", axis))
-			}
-		}
-		for _, f := range d.Fields {
-			head = append(head, o.cell(f.Name, true))
-		}
-		if err := out.Write(head); err != nil {
+	if !o.noHeader && !arr.Meta().Null {
+		if err := o.writeHeader(out, w, address, arr, axes); err != nil {
 			return err
 		}
 	}
@@ -55,13 +48,13 @@ func dumpCSV(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, o *dumpFl
 					return err
 				}
 				for i, f := range d.Fields {
-					line = append(line, o.cell(plainText(f.Type, parts[i]), isText(f.Type)))
+					line = append(line, o.cell(f.Type, plainText(f.Type, parts[i])))
 				}
 			} else {
-				line = append(line, o.cell(e.plain(i), isText(d)))
+				line = append(line, o.cell(d, e.plain(i)))
 			}
 			if records || len(shape) < 2 || p.ends() > 0 {
-				if err := out.Write(line); err != nil {
+				if err := writeLine(out, w, line); err != nil {
 					return err
 				}
 				line = line[:0]
@@ -78,10 +71,77 @@ func dumpCSV(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, o *dumpFl
 	return out.Error()
 }
 
-// cell formats a value as a cell. With --csv-safe a string that a spreadsheet would read as a
-// formula is preceded by an apostrophe.
-func (o *dumpFlags) cell(value string, text bool) string {
-	if o.csvSafe && text && isFormula(value) {
+// writeHeader writes the names of the columns: those of the fields for structures, "column0",
+// "column1" and so on for several dimensions, as DuckDB does, because programs would take a line of
+// numbers for data. The column of other arrays has the name of the array. Index columns have the
+// names of their dimensions, or "axis0", "axis1" and so on. An array after another one has no
+// header line if it is the same.
+func (o *dumpFlags) writeHeader(out *csv.Writer, w *bufio.Writer, address string, arr *ndarray.Array, axes int) error {
+	m := arr.Meta()
+	var head []string
+	text := ndarray.DType{Kind: ndarray.String}
+	if o.index {
+		for axis := range axes {
+			name := fmt.Sprintf("axis%d", axis)
+			if m.AxisNames != nil && m.AxisNames[axis] != "" {
+				name = m.AxisNames[axis]
+			}
+			head = append(head, o.cell(text, name))
+		}
+	}
+	switch {
+	case m.DType.Kind == ndarray.Struct:
+		for _, f := range m.DType.Fields {
+			head = append(head, o.cell(text, f.Name))
+		}
+	case len(m.Shape) > 1:
+		for i := range m.Shape[len(m.Shape)-1] {
+			head = append(head, "column"+strconv.FormatInt(i, 10))
+		}
+	default:
+		head = append(head, o.cell(text, columnName(address)))
+	}
+	if slices.Equal(head, o.before) {
+		return nil
+	}
+	o.before = head
+	return writeLine(out, w, head)
+}
+
+// columnName returns the name of an array with one column: its field, its name in the file, or
+// "value".
+func columnName(address string) string {
+	location, text := splitSelection(address)
+	if _, field := cutField(text); field != "" {
+		return field
+	}
+	if loc, err := hyperslab.ParseLocation(location); err == nil && strings.Trim(loc.Object, "/") != "" {
+		return path.Base(loc.Object)
+	}
+	return "value"
+}
+
+// writeLine writes a line. A single empty cell is quoted, because readers skip empty lines.
+func writeLine(out *csv.Writer, w *bufio.Writer, line []string) error {
+	if len(line) > 1 || len(line) == 1 && line[0] != "" {
+		return out.Write(line)
+	}
+	out.Flush()
+	if err := out.Error(); err != nil {
+		return err
+	}
+	_, err := w.WriteString("\"\"\n")
+	return err
+}
+
+// cell formats a value of type d as a cell. With --csv-safe a string that a spreadsheet would read
+// as a formula is preceded by an apostrophe. NaT is an empty cell, because pandas and DuckDB find
+// dates only in columns without other text.
+func (o *dumpFlags) cell(d ndarray.DType, value string) string {
+	switch {
+	case value == "NaT" && (d.Kind == ndarray.DateTime || d.Kind == ndarray.TimeDelta):
+		return ""
+	case o.csvSafe && isText(d) && isFormula(value):
 		return "'" + value
 	}
 	return value

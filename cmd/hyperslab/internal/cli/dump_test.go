@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"errors"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -131,5 +133,43 @@ func TestDump_h5dump(t *testing.T) {
 		require.Equal(t, 2, code, "%s: %s", tt.args, stderr)
 		require.Empty(t, stdout, tt.args)
 		require.Contains(t, stderr, tt.says, tt.args)
+	}
+}
+
+// TestDump_csv checks that pandas reads the cells and the names of the columns of dump --csv.
+func TestDump_csv(t *testing.T) {
+	t.Chdir(field(t))
+	create(t, "n.h5:/g/n", ndarray.Spec{Shape: []int64{3}}, []float64{math.NaN(), math.Inf(-1), 0.1})
+	create(t, "t.h5:/t", ndarray.Spec{Shape: []int64{2, 3}, AxisNames: []string{"time", ""}}, []int32{1, 2, 3, 4, 5, 6})
+	f, err := h5.Create("s.h5", nil)
+	require.NoError(t, err)
+	d, err := f.Root().CreateDataset("s", h5.VariableString(h5.UTF8), h5.SimpleSpace(3), nil)
+	require.NoError(t, err)
+	require.NoError(t, h5value.Write(d, []string{"", "a,\"b\"\nc", "NaN"}, h5.All))
+	require.NoError(t, errors.Join(d.Close(), f.Close()))
+	for _, c := range []struct{ args, want string }{
+		{"n.h5:/g/n", "n\nNaN\n-Infinity\n0.1\n"},
+		{"n.h5:/g/n --no-header", "NaN\n-Infinity\n0.1\n"},
+		{"n.h5:/g/n --index", "axis0,n\n0,NaN\n1,-Infinity\n2,0.1\n"},
+		{"t.h5:/t --index", "time,column0,column1,column2\n0,1,2,3\n1,4,5,6\n"},
+		{"t.h5:/t --index --no-header", "0,1,2,3\n1,4,5,6\n"},
+		{"records.b2nd[:].when", "when\n1970-01-01T00:00:00\n2001-09-09T01:46:40\n\"\"\n"},
+		{"s.h5:/s", "s\n\"\"\n\"a,\"\"b\"\"\nc\"\nNaN\n"},
+		{"n.h5:/g/n[2:] n.h5:/g/n[2:] t.h5:/t[0]", "n\n0.1\n0.1\nt\n1\n2\n3\n"},
+	} {
+		require.Equal(t, c.want, done(t, append([]string{"dump", "--csv"}, strings.Fields(c.args)...)...), c.args)
+	}
+	python := need.RemotePython(t, "pandas")
+	for _, c := range []struct{ address, program, want string }{
+		{"n.h5:/g/n", "print(list(f.columns), f.n.dtype, f.n.isna().tolist(), f.n[1], f.n[2])", "['n'] float64 [True, False, False] -inf 0.1\n"},
+		{"t.h5:/t", "print(list(f.columns), f.values.tolist())", "['column0', 'column1', 'column2'] [[1, 2, 3], [4, 5, 6]]\n"},
+		{"records.b2nd[:].when", "v = pandas.to_datetime(f.when); print(v.isna().tolist(), v[1])", "[False, False, True] 2001-09-09 01:46:40\n"},
+		{"s.h5:/s", "print(f.s.tolist())", "['', 'a,\"b\"\\nc', 'NaN']\n"},
+	} {
+		program := "import pandas; f = pandas.read_csv('x.csv', keep_default_na='" + c.address + "' != 's.h5:/s')\n" + c.program
+		require.NoError(t, os.WriteFile("x.csv", []byte(done(t, "dump", "--csv", c.address)), 0o666))
+		got, err := exec.Command(python, "-c", program).CombinedOutput()
+		require.NoError(t, err, string(got))
+		require.Equal(t, c.want, string(got), c.address)
 	}
 }

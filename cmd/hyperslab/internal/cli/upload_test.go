@@ -72,8 +72,8 @@ func TestRun_upload(t *testing.T) {
 	}
 	same := func(t *testing.T, a, b string) {
 		t.Helper()
-		want, _, _ := run("dump", "--csv", a)
-		got, stderr, code := run("dump", "--csv", b, "--io-stats")
+		want, _, _ := run("dump", "--csv", "--no-header", a)
+		got, stderr, code := run("dump", "--csv", "--no-header", b, "--io-stats")
 		require.Zero(t, code, stderr)
 		require.Equal(t, want, got)
 	}

@@ -88,7 +88,7 @@ func TestVerify_scaleOffsetOfAllBits(t *testing.T) {
 	done(t, "recover", "-q", "a.h5", "b.h5")
 	done(t, "repack", "-q", "a.h5", "c.h5")
 	for _, file := range []string{"a.h5", "b.h5", "c.h5"} {
-		require.Equal(t, "-2147483648\n-1\n0\n2147483647\n", done(t, "dump", "--csv", file+":/a"), file)
+		require.Equal(t, "a\n-2147483648\n-1\n0\n2147483647\n", done(t, "dump", "--csv", file+":/a"), file)
 	}
 }
 
