@@ -4,9 +4,11 @@
 package ndarray
 
 import (
+	"encoding/binary"
 	"fmt"
 	"reflect"
 	"strings"
+	"time"
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/internal/utf32"
@@ -26,6 +28,7 @@ type step struct {
 	inElem int     // offset in the element
 	size   int     // size of the part in the element
 	pad    Pad
+	unit   TimeUnit
 
 	count  int // number of repetitions of a repeatStep
 	goStep uintptr
@@ -40,15 +43,17 @@ const (
 	bytesStep
 	unicodeStep
 	repeatStep
+	timeStep
 )
 
 // DTypeFor returns an element type for T in native byte order. For a struct it has the exported
-// fields, laid out as a C compiler does. A string field needs its stored type in the tag, after the
-// name:
+// fields, laid out as a C compiler does. A string or time.Time field needs its stored type in the
+// tag, after the name:
 //
 //	type record struct {
 //		ID   int32      `nd:"id"`
 //		Name string     `nd:"name,S16"`
+//		When time.Time  `nd:"when,<M8[us]"`
 //		At   [3]float64 // "At", ('<f8', (3,))
 //	}
 //
@@ -179,6 +184,10 @@ func stepsFor(t reflect.Type, d DType, inGo uintptr, inElem int, write bool) ([]
 			return repeatSteps(t, d, inGo, inElem, write)
 		}
 	case reflect.Struct:
+		if d.Kind == DateTime && t == reflect.TypeFor[time.Time]() {
+			part.kind, part.unit = timeStep, d.Unit
+			return []step{part}, nil
+		}
 		if d.Kind == Struct {
 			return fieldSteps(t, d, inGo, inElem, write)
 		}
@@ -281,6 +290,12 @@ func decodeSteps(steps []step, p unsafe.Pointer, b []byte) error {
 				return err
 			}
 			*(*string)(to) = text
+		case timeStep:
+			t, err := decodeTime(loadInt(b[s.inElem:s.inElem+s.size]), s.unit)
+			if err != nil {
+				return err
+			}
+			*(*time.Time)(to) = t
 		case repeatStep:
 			for i := range s.count {
 				at := s.inElem + i*s.size
@@ -317,6 +332,12 @@ func encodeSteps(steps []step, b []byte, p unsafe.Pointer) error {
 			if err := encodeUnicode(b[s.inElem:s.inElem+s.size], *(*string)(from)); err != nil {
 				return err
 			}
+		case timeStep:
+			ticks, err := encodeTime(*(*time.Time)(from), s.unit)
+			if err != nil {
+				return err
+			}
+			binary.NativeEndian.PutUint64(b[s.inElem:], uint64(ticks))
 		case repeatStep:
 			for i := range s.count {
 				at := s.inElem + i*s.size

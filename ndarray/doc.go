@@ -11,7 +11,7 @@
 // There is no Array[T], because the element type is known only after the file is open. Bytes move
 // in native byte order, whatever the order in storage is. The functions Read, ReadAll, Take and
 // Write move typed slices: numbers, strings and structs of exactly the element's type. There are no
-// implicit conversions. ReadAs and WriteAs convert numbers where every value is exactly
+// implicit conversions. ReadAs, TakeAs and WriteAs convert numbers where every value is exactly
 // representable.
 //
 // A Selection selects elements in NumPy's notation, for example "[0, 10:20, ::-1]". Take and Put

@@ -26,14 +26,15 @@ func DTypeOf[T Element]() DType {
 // T must match the array's element type, in either byte order, because there is no conversion:
 //
 //	numbers, bool     Go's of the same kind and size; of Enum its integer; of DateTime and TimeDelta int64
+//	time.Time         DateTime, in UTC; NaT is the zero Time
 //	string            Bytes and Unicode without their padding, and String
 //	[n]byte           any element of n bytes, raw, in native order: float16, long double, opaque bytes
 //	[n]T              SubArray, a nested array for each dimension
 //	struct            Struct: each exported field by its name, or by the name in its tag `nd:"name"`, except
 //	                  those tagged `nd:"-"`. Fields of the array that the struct does not have are ignored.
 //
-// It returns ErrType, ErrSize, ErrRegion or ErrClosed, ErrValue for an invalid string, or the
-// backend's error.
+// It returns ErrType, ErrSize, ErrRegion or ErrClosed, ErrValue for an invalid string or a
+// time that a time.Time cannot represent, or the backend's error.
 func Read[T any](ctx context.Context, a *Array, dst []T, r Region) error {
 	const op = "read"
 	if texts, ok := any(dst).([]string); ok && a.m().DType.Kind == String {

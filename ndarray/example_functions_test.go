@@ -179,6 +179,15 @@ func ExampleWriteAs() {
 	// true
 }
 
+// TakeAs converts the elements of any selection, here those of two rows in two columns.
+func ExampleTakeAs() {
+	a := matrix()
+	defer a.Close()
+	s := ndarray.Select(ndarray.List(2, 0), ndarray.List(3, 1))
+	fmt.Println(ndarray.TakeAs[float64](context.Background(), a, s))
+	// Output: [11 9 3 1] <nil>
+}
+
 func ExampleAppend() {
 	ctx := context.Background()
 	a := matrix()

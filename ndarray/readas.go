@@ -4,7 +4,9 @@ package ndarray
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 )
 
@@ -15,12 +17,12 @@ import (
 //
 // It returns ErrValue with the index and the value of the first element that is not, and the errors
 // of Read. After ErrValue dst is partly filled.
-func ReadAs[T Element](ctx context.Context, a *Array, dst []T, r Region) error {
+func ReadAs[T any](ctx context.Context, a *Array, dst []T, r Region) error {
 	const op = "read"
-	if _, err := codecFor[T](a.m().DType, false); err == nil {
+	m, to := a.m(), scalarType(reflect.TypeFor[T]())
+	if _, err := codecFor[T](m.DType, false); err == nil || to.Kind == 0 {
 		return Read(ctx, a, dst, r)
 	}
-	m, to := a.m(), DTypeOf[T]()
 	if err := checkConversion(m, to, m.DType, len(dst), r); err != nil {
 		return a.wrap(op, err)
 	}
@@ -41,6 +43,26 @@ func ReadAs[T Element](ctx context.Context, a *Array, dst []T, r Region) error {
 	return nil
 }
 
+// TakeAs returns the elements of s, in row-major order of the result, converted to T as by ReadAs.
+// The selection may be any one that View accepts: steps, lists, masks and points.
+//
+// It returns ErrValue with the index in the result and the value of the first element that T cannot
+// represent, ErrSize if the result takes more than 4 GiB, and the errors of View and ReadAs.
+func TakeAs[T any](ctx context.Context, a *Array, s Selection) (dst []T, err error) {
+	v, err := View(a, s)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, v.Close()) }()
+	if dst, err = allocate[T](v.NumElems()); err != nil {
+		return nil, a.wrap("take from", err)
+	}
+	if err := ReadAs(ctx, v, dst, Whole(v.Shape())); err != nil {
+		return nil, err
+	}
+	return dst, nil
+}
+
 // WriteAs converts the elements of src to the array's type and writes them to r, in row-major
 // order. len(src) must be exactly r.NumElems(). The types are those of ReadAs, with the roles
 // exchanged: the array must not have BFloat or Float of 2 bytes. Each value must be exactly
@@ -48,12 +70,12 @@ func ReadAs[T Element](ctx context.Context, a *Array, dst []T, r Region) error {
 //
 // It returns ErrValue with the index and the value of the first element that is not, before
 // anything is written, and the errors of Write.
-func WriteAs[T Element](ctx context.Context, a *Array, src []T, r Region) error {
+func WriteAs[T any](ctx context.Context, a *Array, src []T, r Region) error {
 	const op = "write"
-	if _, err := codecFor[T](a.m().DType, true); err == nil {
+	m, from := a.m(), scalarType(reflect.TypeFor[T]())
+	if _, err := codecFor[T](m.DType, true); err == nil || from.Kind == 0 {
 		return Write(ctx, a, src, r)
 	}
-	m, from := a.m(), DTypeOf[T]()
 	if err := checkConversion(m, m.DType, from, len(src), r); err != nil {
 		return a.wrap(op, err)
 	}

@@ -103,3 +103,106 @@ func formatSpan(u TimeUnit, ticks int64) string {
 	}
 	return new(big.Int).Mul(big.NewInt(ticks), big.NewInt(int64(u.Count))).String() + u.Name
 }
+
+// attoseconds returns the length of a tick of a unit of constant length, in attoseconds.
+func (u TimeUnit) attoseconds() *big.Int {
+	n := big.NewInt(int64(max(u.Count, 1)))
+	name := u.Name
+	if name == "W" {
+		n.Mul(n, big.NewInt(7))
+		name = "D"
+	}
+	exponent := 18
+	switch name {
+	case "D", "h", "m", "s":
+		n.Mul(n, big.NewInt(86400/perDay[name]))
+	default:
+		exponent -= places[name]
+	}
+	return n.Mul(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(exponent)), nil))
+}
+
+// farthest is the largest distance from 1970 in seconds that is converted, 10^9 years.
+const farthest = 365e9 * 86400
+
+// decodeTime returns the time of ticks since 1970, in UTC. NaT is the zero Time. It returns
+// ErrValue for a time that is not a multiple of 1 ns, one farther than 10^9 years, and the zero
+// Time.
+func decodeTime(ticks int64, u TimeUnit) (time.Time, error) {
+	if ticks == NaT {
+		return time.Time{}, nil
+	}
+	bad := func(reason string) (time.Time, error) {
+		return time.Time{}, fmt.Errorf("%w: %s (%d ticks) as time.Time: %s", ErrValue, formatTime(u, ticks), ticks, reason)
+	}
+	var t time.Time
+	switch u.Name {
+	case "":
+		return bad("the ticks have no unit")
+	case "Y", "M":
+		n := new(big.Int).Mul(big.NewInt(ticks), big.NewInt(int64(max(u.Count, 1))))
+		if !n.IsInt64() || n.Int64() > 1e9 || n.Int64() < -1e9 {
+			return bad("it is too far from 1970")
+		}
+		if u.Name == "Y" {
+			t = time.Date(1970+int(n.Int64()), 1, 1, 0, 0, 0, 0, time.UTC)
+		} else {
+			t = time.Date(1970, 1+time.Month(n.Int64()), 1, 0, 0, 0, 0, time.UTC)
+		}
+	default:
+		n := u.attoseconds()
+		n.Mul(n, big.NewInt(ticks))
+		rest := new(big.Int)
+		if n.DivMod(n, big.NewInt(1e9), rest); rest.Sign() != 0 {
+			return bad("it is not a multiple of 1 ns")
+		}
+		n.DivMod(n, big.NewInt(1e9), rest)
+		if !n.IsInt64() || n.Int64() > farthest || n.Int64() < -farthest {
+			return bad("it is too far from 1970")
+		}
+		t = time.Unix(n.Int64(), rest.Int64()).UTC()
+	}
+	if t.IsZero() {
+		return bad("the zero Time is NaT")
+	}
+	return t, nil
+}
+
+// encodeTime returns the ticks since 1970 of a time. The zero Time is NaT. It returns ErrValue for
+// a time that is not a multiple of the unit, and for one beyond its range.
+func encodeTime(t time.Time, u TimeUnit) (int64, error) {
+	if t.IsZero() {
+		return NaT, nil
+	}
+	t = t.UTC()
+	bad := func(reason string) (int64, error) {
+		return 0, fmt.Errorf("%w: %v as datetime64%s: %s", ErrValue, t, u.text(), reason)
+	}
+	n, rest, tick := new(big.Int), new(big.Int), big.NewInt(int64(max(u.Count, 1)))
+	switch u.Name {
+	case "":
+		return bad("the ticks have no unit")
+	case "Y", "M":
+		start := time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
+		months := int64(t.Month()) - 1
+		if !t.Equal(start) || u.Name == "Y" && months != 0 {
+			return bad("it is not the start of one")
+		}
+		n.SetInt64(int64(t.Year()) - 1970)
+		if u.Name == "M" {
+			n.Add(n.Mul(n, big.NewInt(12)), big.NewInt(months))
+		}
+	default:
+		tick = u.attoseconds()
+		n.Mul(big.NewInt(t.Unix()), big.NewInt(1e9))
+		n.Add(n, big.NewInt(int64(t.Nanosecond())))
+		n.Mul(n, big.NewInt(1e9))
+	}
+	if n.DivMod(n, tick, rest); rest.Sign() != 0 {
+		return bad("it is not a multiple of the unit")
+	}
+	if !n.IsInt64() || n.Int64() == NaT {
+		return bad("it is beyond the range of 64 bits")
+	}
+	return n.Int64(), nil
+}
