@@ -39,7 +39,7 @@ run_lane() {
 # remote_tests compares kerchunk references with xarray, and counts the requests of reads.
 remote_tests() {
     export HYPERSLAB_ALL=1 HYPERSLAB_REMOTE_PYTHON=$root/.venv-remote/bin/python
-    go test -count=1 -run 'TestRun_index|TestRun_cloud|TestRun_url|TestWrite' ./cmd/hyperslab/...
+    go test -count=1 -run 'TestRun_index|TestRun_cloud|TestRun_url|TestWrite|TestDump_csv' ./cmd/hyperslab/...
     go test -count=1 ./remote
     go test -count=1 -run '_url' -bench 'Read_url' -benchtime 3x .
 }
