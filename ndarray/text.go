@@ -54,10 +54,7 @@ func FormatElement(d DType, b []byte) string {
 		}
 		return "(" + re + im + "i)"
 	case Bytes:
-		if d.Pad == SpacePad {
-			return strconv.Quote(strings.TrimRight(string(b), " "))
-		}
-		return strconv.Quote(strings.TrimRight(string(b), "\x00"))
+		return strconv.Quote(decodeBytes(b, d.Pad))
 	case Unicode:
 		return formatUnicode(b)
 	case DateTime:

@@ -128,3 +128,13 @@ func TestValueString(t *testing.T) {
 		require.Equal(t, want, v.String())
 	}
 }
+
+// TestFormatElement_pad checks that bytes after the end of a string are not part of its text.
+func TestFormatElement_pad(t *testing.T) {
+	for pad, want := range map[ndarray.Pad]string{
+		ndarray.NullPad: `"ab\x00c "`, ndarray.NullTerm: `"ab"`, ndarray.SpacePad: `"ab\x00c \x00"`,
+	} {
+		d := ndarray.DType{Kind: ndarray.Bytes, Size: 6, Order: ndarray.NoOrder, Pad: pad}
+		require.Equal(t, want, ndarray.FormatElement(d, []byte("ab\x00c \x00")))
+	}
+}
