@@ -34,7 +34,8 @@ certificates() {
 }
 
 # inside SUITE COMMAND ... runs a command in the system's /src. Its mounts are in a separate mount
-# namespace, so that they end with the command in any case.
+# namespace, so that they end with the command in any case. The system is the root of that namespace,
+# because the kernel does not create user namespaces after chroot.
 inside() {
     local directory=$base/$1 name environment=(
         HOME=/root LANG=C.UTF-8
@@ -60,9 +61,13 @@ inside() {
     # shellcheck disable=SC2016 # expanded by the inner shell
     unshare --mount --propagation private bash -euc '
         directory=$1; shift
+        mount --bind "$directory" "$directory"
         mount -t proc proc "$directory/proc"
         mount -t tmpfs tmpfs "$directory/dev/shm"
         mount -t devpts -o newinstance,ptmxmode=666 devpts "$directory/dev/pts"
-        exec chroot "$directory" env --ignore-environment --chdir=/src "$@"
+        cd "$directory"
+        pivot_root . .
+        umount --lazy .
+        exec /usr/bin/env --ignore-environment --chdir=/src "$@"
     ' inside "$directory" "${environment[@]}" "${@:2}"
 }
