@@ -104,6 +104,25 @@ func formatSpan(u TimeUnit, ticks int64) string {
 	return new(big.Int).Mul(big.NewInt(ticks), big.NewInt(int64(u.Count))).String() + u.Name
 }
 
+// perSecond returns the number of ticks per second of the units s, ms, us and ns, which need no
+// big.Int, or 0.
+func (u TimeUnit) perSecond() int64 {
+	if u.Count > 1 {
+		return 0
+	}
+	switch u.Name {
+	case "s":
+		return 1
+	case "ms":
+		return 1e3
+	case "us":
+		return 1e6
+	case "ns":
+		return 1e9
+	}
+	return 0
+}
+
 // attoseconds returns the length of a tick of a unit of constant length, in attoseconds.
 func (u TimeUnit) attoseconds() *big.Int {
 	n := big.NewInt(int64(max(u.Count, 1)))
@@ -136,10 +155,14 @@ func decodeTime(ticks int64, u TimeUnit) (time.Time, error) {
 		return time.Time{}, fmt.Errorf("%w: %s (%d ticks) as time.Time: %s", ErrValue, formatTime(u, ticks), ticks, reason)
 	}
 	var t time.Time
-	switch u.Name {
-	case "":
+	switch per := u.perSecond(); {
+	case u.Name == "":
 		return bad("the ticks have no unit")
-	case "Y", "M":
+	case per > 0:
+		if t = time.Unix(ticks/per, ticks%per*(1e9/per)).UTC(); ticks/per > farthest || ticks/per < -farthest {
+			return bad("it is too far from 1970")
+		}
+	case u.Name == "Y" || u.Name == "M":
 		n := new(big.Int).Mul(big.NewInt(ticks), big.NewInt(int64(max(u.Count, 1))))
 		if !n.IsInt64() || n.Int64() > 1e9 || n.Int64() < -1e9 {
 			return bad("it is too far from 1970")
@@ -177,6 +200,9 @@ func encodeTime(t time.Time, u TimeUnit) (int64, error) {
 	t = t.UTC()
 	bad := func(reason string) (int64, error) {
 		return 0, fmt.Errorf("%w: %v as datetime64%s: %s", ErrValue, t, u.text(), reason)
+	}
+	if per := u.perSecond(); per > 0 && t.Nanosecond()%int(1e9/per) == 0 && t.Unix() < math.MaxInt64/per && t.Unix() > math.MinInt64/per {
+		return t.Unix()*per + int64(t.Nanosecond())/(1e9/per), nil
 	}
 	n, rest, tick := new(big.Int), new(big.Int), big.NewInt(int64(max(u.Count, 1)))
 	switch u.Name {
