@@ -50,6 +50,10 @@ modules: ## fetch the Go modules; a no-op when they are there
 build: deps modules ## bin/hyperslab
 	$(GO) build -ldflags "-X $(cli).version=$$(scripts/version.sh)" -o bin/hyperslab ./cmd/hyperslab
 
+.PHONY: web
+web: ## the viewer h5web, which `make build` then embeds in the command; needs node and npm
+	@scripts/web.sh
+
 .PHONY: man
 man: deps modules ## bin/man: a manual page for each command, made of what --help says
 	$(GO) run ./cmd/hyperslab man --install bin/man
@@ -208,4 +212,4 @@ fresh: ## make TARGETS in bare Debian systems, SUITES, made with debootstrap
 .PHONY: clean
 clean: ## remove all that was built; fetched files stay
 	find third_party/lib -name '*.[ah]' -delete
-	rm -rf bin dist .demo third_party/build third_party/sanitized third_party/src third_party/work
+	rm -rf bin dist .demo .web serve/h5web/dist third_party/build third_party/sanitized third_party/src third_party/work

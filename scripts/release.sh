@@ -4,7 +4,8 @@
 # and compares the bytes, commits them on the branch release/VERSION, sets the tag VERSION, and writes
 # dist/VERSION:
 #
-#   hyperslab_<version>_<platform>.tar.gz  the command with manual pages and completions; also as .deb
+#   hyperslab_<version>_<platform>.tar.gz  the command, with the viewer h5web, manual pages and
+#                                          completions; also as .deb
 #   hyperslab_<version>.cdx.json           the bill of materials (CycloneDX)
 #   proxy/                                 the module, for a file server that GOPROXY names
 #   NOTES.md, SHA256SUMS
@@ -87,6 +88,10 @@ for platform in "${platforms[@]}"; do
     )
 done
 
+# The viewer, which is part of the command but not of the commit.
+"$here/web.sh"
+cp -R "$root/serve/h5web/dist" "$tree/serve/h5web/dist"
+
 # The command.
 mkdir -p "$out"
 cli=github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli
@@ -116,7 +121,7 @@ for platform in "${platforms[@]}"; do
     "$work/native" completion bash >"$at/share/bash-completion/completions/hyperslab"
     "$work/native" completion zsh >"$at/share/zsh/site-functions/_hyperslab"
     "$work/native" completion fish >"$at/share/fish/vendor_completions.d/hyperslab.fish"
-    cp "$tree"/{LICENSE,NOTICE,README.md} "$at/share/doc/hyperslab/"
+    cp "$tree"/{LICENSE,NOTICE,README.md,serve/h5web/dist/THIRD_PARTY_LICENSES.txt} "$at/share/doc/hyperslab/"
     cp "$at/share/doc/hyperslab/LICENSE" "$at/share/doc/hyperslab/copyright"
     tar --create --directory "$at" --sort=name --owner=0 --group=0 --numeric-owner --mode=u+rw,go+r-w \
         --mtime="@$SOURCE_DATE_EPOCH" --transform "s,^\.,$base," . | gzip -n9 >"$out/$base.tar.gz"
@@ -125,9 +130,10 @@ for platform in "${platforms[@]}"; do
     say "$platform: $(stat -c %s "$at"/bin/hyperslab*) bytes"
 done
 
-# The bill of materials, from the build information of a command and third_party/VERSIONS.
+# The bill of materials, from the build information of a command, third_party/VERSIONS, and the
+# packages of the viewer.
 setting "$host"
-(cd "$here/tools" && go run ./sbom -version "$version" -versions "$tree/third_party/VERSIONS" "$work/hyperslab_${platforms[0]}") \
+(cd "$here/tools" && go run ./sbom -version "$version" -versions "$tree/third_party/VERSIONS" -web "$root/.web/packages.json" "$work/hyperslab_${platforms[0]}") \
     >"$out/hyperslab_${version#v}.cdx.json"
 
 # The files of the module for a file server: Go makes them from the tag.

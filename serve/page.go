@@ -52,6 +52,7 @@ type crumb struct{ Text, Link string }
 type page struct {
 	Title  string
 	Crumbs []crumb
+	Viewer string // address of the same object in h5web, "" without it
 	Error  string
 
 	Files []crumb // of a directory
@@ -237,6 +238,9 @@ func (h *Handler) viewPage(ctx context.Context, v url.Values) (*page, error) {
 		return nil, err
 	}
 	p := &page{Title: name + ":" + at, Crumbs: []crumb{{"files", "./"}}}
+	if h.viewer != nil {
+		p.Viewer = address("h5web/", "file", name, "path", at)
+	}
 	if dir := path.Dir(name); dir != "." {
 		p.Crumbs = append(p.Crumbs, crumb{dir, address("./", "dir", dir)})
 	}

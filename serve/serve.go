@@ -102,13 +102,16 @@ type Handler struct {
 	memory  *semaphore.Weighted
 	mux     *http.ServeMux
 	cookie  string
+	viewer  *frontEnd // nil without one
 }
 
 // New returns a handler for the files in dir. It opens them when clients ask for them. The caller
 // must close the handler after the server.
 //
 // New returns an error for a missing directory and for invalid options.
-func New(dir string, o *Options) (*Handler, error) {
+func New(dir string, o *Options) (*Handler, error) { return newHandler(dir, o, viewer()) }
+
+func newHandler(dir string, o *Options, front *frontEnd) (*Handler, error) {
 	opts, err := o.filled()
 	if err != nil {
 		return nil, err
@@ -117,7 +120,7 @@ func New(dir string, o *Options) (*Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("serve %s: %w", dir, err)
 	}
-	h := &Handler{options: opts, cache: &cache{limit: opts.Cache}, memory: semaphore.NewWeighted(opts.Memory), mux: http.NewServeMux()}
+	h := &Handler{options: opts, cache: &cache{limit: opts.Cache}, memory: semaphore.NewWeighted(opts.Memory), mux: http.NewServeMux(), viewer: front}
 	h.files = &files{root: root, options: &h.options}
 	h.cookie = cookieName(opts.Token)
 	for _, route := range []string{routeMeta, routeAttr, routeData, routePaths, routeStats} {
@@ -126,6 +129,7 @@ func New(dir string, o *Options) (*Handler, error) {
 	}
 	h.mux.HandleFunc("GET /{$}", h.root)
 	h.c2Routes()
+	h.frontEndRoutes()
 	h.mux.HandleFunc("GET /view", h.view)
 	h.mux.HandleFunc("GET /picture", h.picture)
 	return h, nil

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"go/scanner"
 	"go/token"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -217,14 +218,19 @@ func dependencies([]lint.File) ([]figure, error) {
 }
 
 // binarySize builds the stripped command and returns its size in MB, rounded up to whole ones,
-// because the paths of a machine that the binary contains change its size.
+// because the paths of a machine that the binary contains change its size. The viewer of `make web`
+// is not part of it.
 func binarySize([]lint.File) ([]figure, error) {
 	dir, err := os.MkdirTemp("", "metrics")
 	if err != nil {
 		return nil, err
 	}
 	bin := filepath.Join(dir, "hyperslab")
-	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", bin, "./cmd/hyperslab").CombinedOutput()
+	overlay, err := withoutViewer(dir)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	out, err := exec.Command("go", "build", "-overlay", overlay, "-ldflags=-s -w", "-o", bin, "./cmd/hyperslab").CombinedOutput()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("go build: %w: %s", err, out), os.RemoveAll(dir))
 	}
@@ -233,6 +239,27 @@ func binarySize([]lint.File) ([]figure, error) {
 		return nil, err
 	}
 	return []figure{{name: "stripped command, MB", value: float64((info.Size() + 999_999) / 1_000_000)}}, nil
+}
+
+// withoutViewer writes an overlay of go build that hides the files of the viewer.
+func withoutViewer(dir string) (string, error) {
+	hidden := map[string]string{}
+	err := filepath.WalkDir("serve/h5web/dist", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		hidden[name] = ""
+		return nil
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	b, err := json.Marshal(map[string]any{"Replace": hidden})
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(dir, "overlay.json")
+	return name, os.WriteFile(name, b, 0o600)
 }
 
 // imports counts the packages that contain C code and those outside of internal/format that import

@@ -1,10 +1,12 @@
 // Command sbom prints the bill of materials of a build of the command in the format of CycloneDX:
-// the Go modules of the binary's build information, and the C libraries of third_party/VERSIONS.
+// the Go modules of the binary's build information, the C libraries of third_party/VERSIONS, and
+// the npm packages of the viewer that `make web` lists.
 package main
 
 import (
 	"bufio"
 	"debug/buildinfo"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -17,14 +19,15 @@ import (
 func main() {
 	version := flag.String("version", "", "the version of the release")
 	versions := flag.String("versions", "", "the file with the pins of the C libraries")
+	web := flag.String("web", "", "the file with the npm packages of the viewer")
 	flag.Parse()
-	if err := run(flag.Arg(0), *version, *versions, os.Stdout); err != nil {
+	if err := run(flag.Arg(0), *version, *versions, *web, os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "sbom: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func run(binary, version, versions string, out io.Writer) error {
+func run(binary, version, versions, web string, out io.Writer) error {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
 		return err
@@ -38,6 +41,10 @@ func run(binary, version, versions string, out io.Writer) error {
 	}
 	c, err := pins(versions)
 	if err != nil {
+		return err
+	}
+	parts = append(parts, c...)
+	if c, err = npm(web); err != nil {
 		return err
 	}
 	parts = append(parts, c...)
@@ -82,4 +89,23 @@ func pins(file string) ([]cdx.Component, error) {
 		return nil, fmt.Errorf("%s: got %d libraries, want at least 5", file, len(out))
 	}
 	return out, lines.Err()
+}
+
+// npm reads the list of packages that are part of the viewer.
+func npm(file string) ([]cdx.Component, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var list []struct{ Name, Version, License string }
+	if err := json.Unmarshal(b, &list); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	var out []cdx.Component
+	for _, p := range list {
+		c := library(p.Name, p.Version, "pkg:npm/"+strings.Replace(p.Name, "@", "%40", 1)+"@"+p.Version)
+		c.Licenses = &cdx.Licenses{{License: &cdx.License{ID: p.License}}}
+		out = append(out, c)
+	}
+	return out, nil
 }
