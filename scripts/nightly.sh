@@ -32,6 +32,7 @@ run_lane() {
     bench) make bench ;;
     remote) make peers && scripts/s3.sh && scripts/caterva2.sh && remote_tests && make bench-remote ;;
     crosscheck) make crosscheck-peers ;;
+    web) make peers && scripts/web-test.sh ;;
     *) die "unknown lane $1: got $1, want ${lanes[*]}" ;;
     esac
 }
@@ -44,7 +45,7 @@ remote_tests() {
     go test -count=1 -run '_url' -bench 'Read_url' -benchtime 3x .
 }
 
-lanes=(tests race api guards properties newest deps dist sanitize hostile fuzz crash soak files cluster bench remote crosscheck)
+lanes=(tests race api guards properties newest deps dist sanitize hostile fuzz crash soak files cluster bench remote crosscheck web)
 
 wanted=("$@")
 ((${#wanted[@]})) || wanted=("${lanes[@]}")

@@ -27,8 +27,8 @@ entry() {
     done
 }
 
-packages=$(sed -nE '/"dependencies"/,/\}/s/^ +"(.*)": "([0-9.]+)",?$/\1 \2/p' web/package.json | paste -sd , | sed 's/,/, /g')
-sed "s#PACKAGES#$packages#" <<'EOF'
+viewer=$(sed -nE '/"dependencies"/,/\}/s/^ +"(.*)": "([0-9.]+)",?$/\1 \2/p' web/package.json | paste -sd , | sed 's/,/, /g')
+sed "s#PACKAGES#$viewer#" <<'EOF'
 Hyperslab, copyright (c) 2026, the Hyperslab authors; see LICENSE.
 
 The command is linked from the libraries below, and so are programs that use the module. All are

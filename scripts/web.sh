@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 cd "$root"
 
 dist=serve/h5web/dist
-mapfile -t sources < <(find web -type f | LC_ALL=C sort)
+mapfile -t sources < <(find web -type f ! -path 'web/test/*' | LC_ALL=C sort)
 made_of=$(cat "${sources[@]}" "$here/web.sh" | sha256sum)
 if [[ -e $dist/index.html && -e .web/packages.json && $(cat .web/made-of 2>/dev/null) == "$made_of" ]]; then
     exit 0
@@ -19,7 +19,7 @@ need node:nodejs npm:npm
 mkdir -p .web
 rm -f .web/made-of
 find .web -mindepth 1 -maxdepth 1 ! -name node_modules -exec rm -rf {} +
-cp web/.npmrc web/* .web/
+cp "${sources[@]}" .web/
 (
     cd .web
     # Scripts of packages do not run: the build needs none.

@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/picture"
@@ -343,12 +344,16 @@ func typeText(t *typeDoc) string {
 	return fmt.Sprint(t.DType)
 }
 
-// cell shortens the JSON of a value for a table. A string has no quotes.
+// cell shortens the JSON of a value for a table. A string has no quotes, and escapes instead of
+// control characters.
 func cell(raw json.RawMessage) string {
 	s := string(raw)
 	var text string
 	if json.Unmarshal(raw, &text) == nil && len(s) > 0 && s[0] == '"' {
 		s = text
+		if strings.ContainsFunc(s, unicode.IsControl) {
+			s = strings.Trim(strconv.Quote(s), `"`)
+		}
 	}
 	if runes := []rune(s); len(runes) > pageText {
 		s = string(runes[:pageText]) + "…"

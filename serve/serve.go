@@ -130,6 +130,7 @@ func newHandler(dir string, o *Options, front *frontEnd) (*Handler, error) {
 	h.mux.HandleFunc("GET /{$}", h.root)
 	h.c2Routes()
 	h.frontEndRoutes()
+	h.mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	h.mux.HandleFunc("GET /view", h.view)
 	h.mux.HandleFunc("GET /picture", h.picture)
 	return h, nil

@@ -2,10 +2,13 @@
 
 Arguments: the file to write, and requests as JSON: [[route, {parameter: value}], ...]
 Output: a JSON list of {"status", "type", "json"} or {"status", "type", "base64"}.
+With "serve" instead of requests it prints the port of a server that answers them with h5grove.
 """
 import base64
+import http.server
 import json
 import sys
+import urllib.parse
 
 import h5py
 import numpy as np
@@ -28,7 +31,10 @@ def write(name):
         g["f2"] = np.linspace(-1, 1, 7, dtype="<f2")
         g["f4"] = np.arange(24, dtype=">f4").reshape(2, 3, 4) / 7
         g.create_dataset("f8", data=np.arange(1200.0).reshape(10, 12, 10), chunks=(4, 5, 10), compression="gzip", shuffle=True, fletcher32=True)
-        g["f16"] = np.array([1.25, -3.5], dtype=np.longdouble)
+        long = np.array([1.25, -3.5], dtype=np.longdouble)
+        if np.finfo(long.dtype).nmant == 63:
+            long.view("u1").reshape(2, -1)[:, 10:] = 0  # padding, which NumPy does not initialize
+        g["f16"] = long
         for d in "i1 u1 <i2 >u2 <i4 >u4 <i8 >u8".split():
             g[d.strip("<>")] = np.arange(10, dtype=d) + 1
         g["big"] = np.array([2**63 - 1, -(2**63)])
@@ -67,6 +73,15 @@ def write(name):
         space = h5py.h5s.create_simple((4,))
         b = h5py.h5d.create(o.id, b"bits", h5py.h5t.STD_B16BE, space)
         b.write(h5py.h5s.ALL, h5py.h5s.ALL, np.array([1, 2, 515, 65535], dtype=">u2"), h5py.h5t.STD_B16BE)
+        scalars = f.create_group("scalars")
+        scalars["bool"] = np.True_
+        scalars["complex"] = np.complex64(1 - 2j)
+        scalars["big"] = np.uint64(2**64 - 1)
+        scalars["opaque"] = np.void(b"\x00\x01\xff")
+        scalars["compound"] = np.array((3, 0.5), dtype=[("i", "<i8"), ("f", "<f4")])
+        scalars.create_dataset("enum", data=np.uint8(42), dtype=e)
+        scalars.create_dataset("array", shape=(), dtype=np.dtype(("<f4", (2,))))
+        scalars.create_dataset("sequence", shape=(), dtype=h5py.vlen_dtype("<i2"))
         links = f.create_group("links")
         links["soft"] = h5py.SoftLink("/numbers/f8")
         links["broken"] = h5py.SoftLink("/nowhere")
@@ -95,9 +110,35 @@ def answer(file, route, p):
         return encode(c.data(p.get("selection"), flatten, p.get("dtype", "origin")), p.get("format", "json"))
 
 
+class Server(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        url = urllib.parse.urlsplit(self.path)
+        parameters = dict(urllib.parse.parse_qsl(url.query))
+        status, kind = 200, "application/json"
+        try:
+            r = answer(sys.argv[1], url.path.strip("/"), parameters)
+            body, kind = r.content, r.headers["Content-Type"]
+        except Failure as e:
+            status, body = e.status, json.dumps({"message": e.message}).encode()
+        except Exception as e:  # the servers of h5grove answer with 500
+            status, body = 500, json.dumps({"message": repr(e)}).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
 def main():
     file = sys.argv[1]
     write(file)
+    if sys.argv[2] == "serve":
+        server = http.server.HTTPServer(("127.0.0.1", 0), Server)
+        print(server.server_port, flush=True)
+        server.serve_forever()
     out = []
     for route, parameters in json.loads(sys.argv[2]):
         try:
