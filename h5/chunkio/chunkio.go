@@ -11,6 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/chunked"
 	"github.com/hyperslab/hyperslab/internal/scratch"
 )
 
@@ -145,7 +146,7 @@ type call struct {
 	r    h5.Region
 	o    Options
 	set  *dataset
-	plan *plan
+	plan *chunked.Plan
 	swap *swap  // byte-order conversion between stored and caller's elements
 	fill []byte // in the caller's datatype; nil: elements that are not stored leave dst unchanged
 	need int64  // maximum memory of one worker in bytes
@@ -184,11 +185,11 @@ func (c *call) prepare(length int) (why string, err error) {
 	case set.why != "":
 		return set.why, nil
 	}
-	combs := c.combs(length)
+	axes := c.axes(length)
 	switch {
-	case combs == nil:
+	case axes == nil:
 		return "a call that is refused, or of no elements", nil
-	case depth(combs) > boxes.MaxRank:
+	case chunked.Loops(axes) > boxes.MaxRank:
 		return "a region with steps between blocks in too many dimensions", nil
 	}
 	need := set.need()
@@ -198,41 +199,48 @@ func (c *call) prepare(length int) (why string, err error) {
 	if c.op == "read" {
 		c.fill = c.fillValue()
 	}
-	c.plan = newPlan(set, combs, c.mem.Size)
+	c.plan = chunked.NewPlan(&set.grid, axes, c.mem.Size)
 	c.need = need
 	if need > c.o.Memory {
 		return tooLarge(need, c.o.Memory), nil
 	}
-	c.o.Workers = int(min(int64(c.o.Workers), c.o.Memory/need, c.plan.chunks))
+	c.o.Workers = int(min(int64(c.o.Workers), c.o.Memory/need, c.plan.Chunks))
 	c.progress.total = int64(length)
 	return "", nil
 }
 
-// combs splits the region into its axes. It returns nil if the region is not inside the dataset, or
+// axes splits the region into its axes. It returns nil if the region is not inside the dataset, or
 // if the buffer has the wrong length.
-func (c *call) combs(length int) []comb {
+func (c *call) axes(length int) []chunked.Axis {
 	dims := c.set.info.Space.Dims
 	rank := len(dims)
 	if len(c.r.Start) != rank || len(c.r.Count) != rank || c.r.Stride != nil && len(c.r.Stride) != rank ||
 		c.r.Block != nil && len(c.r.Block) != rank {
 		return nil
 	}
-	combs := make([]comb, rank)
+	axes := make([]chunked.Axis, rank)
 	n := int64(c.mem.Size)
 	for i, d := range dims {
+		stride, block := int64(1), int64(1)
+		if c.r.Stride != nil {
+			stride = c.r.Stride[i]
+		}
+		if c.r.Block != nil {
+			block = c.r.Block[i]
+		}
 		ok := false
-		if combs[i], ok = newComb(&c.r, i, d); !ok {
+		if axes[i], ok = chunked.NewAxis(c.r.Start[i], c.r.Count[i], stride, block, d); !ok {
 			return nil
 		}
-		if n > int64(length)/combs[i].elements() {
+		if n > int64(length)/axes[i].Len() {
 			return nil
 		}
-		n *= combs[i].elements()
+		n *= axes[i].Len()
 	}
 	if n != int64(length) {
 		return nil
 	}
-	return combs
+	return axes
 }
 
 func (c *call) advance(n int64) {

@@ -15,8 +15,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/ahead"
-	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/chunked"
 )
 
 // dataset contains the properties of a dataset. It is cached as long as the h5.Dataset exists if
@@ -28,10 +28,9 @@ type dataset struct {
 	item       int
 	elsewhere  bool // not in the file of h5.Dataset.File
 	chunkBytes int
-	bound      int     // maximum size of an encoded chunk
-	strides    []int64 // of a chunk in memory, bytes
-	grid       []int64 // chunks along each axis
-	total      int64   // chunks of the grid
+	bound      int // maximum size of an encoded chunk
+	grid       chunked.Grid
+	total      int64 // chunks of the grid
 
 	file   io.ReaderAt  // for reads without the lock; nil if they are not allowed
 	size   int64        // of file
@@ -124,7 +123,6 @@ func describe(d *h5.Dataset, exact bool) (*dataset, error) {
 			return set, nil
 		}
 		blocks := ceil.Div(info.Space.Dims[i], c)
-		set.grid = append(set.grid, blocks)
 		if blocks > 0 && set.total > math.MaxInt64/blocks {
 			set.why = "too many chunks to count"
 			return set, nil
@@ -133,9 +131,12 @@ func describe(d *h5.Dataset, exact bool) (*dataset, error) {
 	}
 	set.chunkBytes = int(n)
 	set.bound = set.pipeline.Bound(set.chunkBytes)
-	set.strides = boxes.Strides(info.ChunkShape, set.item)
+	set.grid = chunked.NewGrid(info.Space.Dims, info.ChunkShape, set.item)
 	return set, nil
 }
+
+// unfiltered reports whether the chunk is stored without filters because of the option PlainEdges.
+func (s *dataset) unfiltered(q *chunked.Piece) bool { return q.Edge && s.info.PlainEdges }
 
 // need returns the maximum memory of one worker in bytes, without that for conversions.
 func (s *dataset) need() int64 { return 3*int64(s.chunkBytes) + int64(s.bound) }
@@ -199,8 +200,8 @@ func (s *dataset) readIndex(d *h5.Dataset) (*index, error) {
 		number, inside := int64(0), true
 		for i, at := range c.Offset {
 			k := at / s.info.ChunkShape[i]
-			inside = inside && at >= 0 && k < s.grid[i] // negative: 2^63 and more, in a corrupt file
-			number = number*s.grid[i] + k
+			inside = inside && at >= 0 && k < s.grid.Counts[i] // negative: 2^63 and more, in a corrupt file
+			number = number*s.grid.Counts[i] + k
 		}
 		if !inside || c.Bytes < 0 || c.Bytes > math.MaxUint32 {
 			continue // the chunk has no element of the dataset, or libhdf5 would not read it

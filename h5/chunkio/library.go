@@ -73,7 +73,7 @@ func (c *call) writeByLibrary(ctx context.Context, src []byte) (err error) {
 			return err
 		}
 	}
-	if c.combs(len(src)) == nil {
+	if c.axes(len(src)) == nil {
 		return c.whole(c.d.WriteRegion, src)
 	}
 	return c.slabs(ctx, c.d.WriteRegion, src)

@@ -9,12 +9,12 @@ import (
 	"io"
 	"os"
 	"sync"
-	"sync/atomic"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/chunked"
 	"github.com/hyperslab/hyperslab/internal/scratch"
 )
 
@@ -22,14 +22,14 @@ import (
 type reader struct {
 	c *call
 	x *index // nil: libhdf5 is queried for each chunk
-	q *piece
+	q *chunked.Piece
 	*work
 	stats Stats
 }
 
 func (c *call) read(ctx context.Context, dst []byte) (Stats, error) {
 	var x *index
-	if c.set.worthIndexing(c.plan.chunks) {
+	if c.set.worthIndexing(c.plan.Chunks) {
 		var err error
 		if x, err = c.set.readIndex(c.d); err != nil {
 			return Stats{}, err
@@ -39,26 +39,29 @@ func (c *call) read(ctx context.Context, dst []byte) (Stats, error) {
 		ahead.Current(ctx).Begin(c.set.remote, c.scan(ctx, x))
 		defer c.set.remote.Prefetch(ctx, c.ranges(x))()
 	}
-	stats := Stats{Workers: c.o.Workers, Chunks: c.plan.chunks}
-	readers := make([]*reader, c.o.Workers)
-	for i := range readers {
-		readers[i] = &reader{c: c, x: x, q: c.plan.newPiece(), work: buffers.Get().(*work)}
+	stats := Stats{Workers: c.o.Workers, Chunks: c.plan.Chunks}
+	var mu sync.Mutex // protects stats
+	take := func() (*reader, error) {
+		return &reader{c: c, x: x, q: c.plan.NewPiece(), work: buffers.Get().(*work)}, nil
 	}
-	err := share(ctx, c.plan.chunks, readers, func(r *reader, k int64) error {
-		c.plan.at(k, r.q)
+	put := func(r *reader) error {
+		mu.Lock()
+		stats.add(&r.stats)
+		mu.Unlock()
+		r.put()
+		return nil
+	}
+	err := chunked.Each(ctx, c.plan.Chunks, c.o.Workers, chunked.AnyOrder, take, put, func(ctx context.Context, r *reader, k int64) error {
+		c.plan.At(k, r.q)
 		if err := r.within(ctx, dst); err != nil {
 			if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 				return err
 			}
-			return c.fail(r.q.offset, err)
+			return c.fail(r.q.Offset, err)
 		}
-		c.advance(r.q.elements * int64(c.mem.Size))
+		c.advance(r.q.Elements * int64(c.mem.Size))
 		return nil
 	})
-	for _, r := range readers {
-		stats.add(&r.stats)
-		r.put()
-	}
 	return stats, err
 }
 
@@ -78,13 +81,12 @@ func (r *reader) within(ctx context.Context, dst []byte) error {
 type work struct {
 	raw     []byte // a stored chunk
 	data    []byte // a decoded chunk, or a piece of one
-	piece   []byte // elements before a conversion
-	numbers []byte // elements after a conversion
+	encoded []byte // a chunk to store
 }
 
 // free makes large buffers available to all readers of the process.
 func (w *work) free() {
-	for _, b := range []*[]byte{&w.raw, &w.data, &w.piece, &w.numbers} {
+	for _, b := range []*[]byte{&w.raw, &w.data, &w.encoded} {
 		if cap(*b) > scratch.Small {
 			scratch.Put(*b)
 			*b = nil
@@ -102,47 +104,6 @@ func (w *work) put() {
 // scratch.Small bytes.
 var buffers = sync.Pool{New: func() any { return new(work) }}
 
-// share distributes the numbers below n to the workers. Each worker takes the next number when it
-// has finished one.
-func share[W any](ctx context.Context, n int64, workers []W, f func(w W, k int64) error) error {
-	var next atomic.Int64
-	run := func(ctx context.Context, w W) error {
-		for {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			k := next.Add(1) - 1
-			if k >= n {
-				return nil
-			}
-			if err := f(w, k); err != nil {
-				return err
-			}
-		}
-	}
-	if len(workers) == 1 {
-		return run(ctx, workers[0])
-	}
-	// The caller's goroutine is one of the workers. With few chunks it finishes before another
-	// goroutine has started.
-	inner, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var first error
-	var failed sync.Once
-	work := func(w W) {
-		if err := run(inner, w); err != nil {
-			failed.Do(func() { first = err; cancel() })
-		}
-	}
-	var others sync.WaitGroup
-	for _, w := range workers[1:] {
-		others.Go(func() { work(w) })
-	}
-	work(workers[0])
-	others.Wait()
-	return first
-}
-
 // fillValue returns the value that libhdf5 uses for chunks that are not stored. It is nil if
 // libhdf5 leaves the buffer unchanged.
 func (c *call) fillValue() []byte {
@@ -159,7 +120,7 @@ func (c *call) fillValue() []byte {
 func (r *reader) read(dst []byte) error {
 	c, q := r.c, r.q
 	if e, ok := r.inFile(); ok && e.bytes != 0 && e.mask == 0 && c.set.pipeline.Partial() && !c.set.unfiltered(q) && r.some() {
-		return r.partOfFile(dst[q.inBuffer:], e)
+		return r.partOfFile(dst[q.InBuffer:], e)
 	}
 	raw, mask, err := r.stored()
 	if err != nil {
@@ -168,8 +129,8 @@ func (r *reader) read(dst []byte) error {
 	if raw == nil {
 		r.stats.Missing++
 		if c.fill != nil {
-			b := boxes.New(q.count, c.plan.strides, c.plan.strides, c.mem.Size)
-			b.Fill(dst[q.inBuffer:], c.fill)
+			b := boxes.New(q.Count, c.plan.Strides, c.plan.Strides, c.mem.Size)
+			b.Fill(dst[q.InBuffer:], c.fill)
 		}
 		return nil
 	}
@@ -177,9 +138,9 @@ func (r *reader) read(dst []byte) error {
 	if c.set.unfiltered(q) {
 		mask = ^uint32(0)
 	}
-	dst = dst[q.inBuffer:]
-	box := c.plan.toBuffer(q)
-	if q.chunk && box.Dense() {
+	dst = dst[q.InBuffer:]
+	box := c.plan.Box(q)
+	if q.Whole && box.Dense() {
 		dst = dst[:c.set.chunkBytes]
 		if err := c.set.pipeline.Decode(dst, raw, mask); err != nil {
 			return err
@@ -189,7 +150,7 @@ func (r *reader) read(dst []byte) error {
 	}
 	// If no byte swap is needed, the blocks of a Blosc2 chunk are decoded directly
 	// into dst, all of them or some.
-	if some := r.some(); mask == 0 && c.set.pipeline.Partial() && (some || !q.steps && !c.swap.needed()) {
+	if some := r.some(); mask == 0 && c.set.pipeline.Partial() && (some || !q.Strided && !c.swap.needed()) {
 		if some {
 			r.stats.Partial++
 		}
@@ -200,7 +161,7 @@ func (r *reader) read(dst []byte) error {
 		return err
 	}
 	c.swap.bytes(data)
-	c.plan.collect(q, dst, c.plan.strides, data[q.inChunk:], c.set.strides)
+	c.plan.Collect(q, dst, c.plan.Strides, data[q.InChunk:], c.set.grid.Strides)
 	return nil
 }
 
@@ -211,7 +172,7 @@ func (r *reader) some() bool { return 4*r.span() <= 3*int64(r.c.set.chunkBytes) 
 // span returns the size in bytes of the bounding box of the piece.
 func (r *reader) span() int64 {
 	n := int64(r.c.set.item)
-	for _, s := range r.q.span {
+	for _, s := range r.q.Span {
 		n *= s
 	}
 	return n
@@ -222,7 +183,7 @@ func (r *reader) inFile() (entry, bool) {
 	if r.x == nil {
 		return entry{}, false
 	}
-	return r.x.at(r.q.number), true
+	return r.x.at(r.q.Number), true
 }
 
 // partOfFile reads and decodes the blocks that the piece needs.
@@ -244,17 +205,17 @@ func (r *reader) partOfFile(dst []byte, e entry) error {
 // part copies the elements decoded by decode into dst, in the caller's byte order.
 func (r *reader) part(dst []byte, decode func(to []byte, p filter.Part) error) error {
 	c, q := r.c, r.q
-	part := filter.Part{Shape: c.set.info.ChunkShape, Start: q.start, Count: q.span, Strides: c.plan.strides, Item: c.set.item}
-	if !q.steps && !c.swap.needed() {
+	part := filter.Part{Shape: c.set.info.ChunkShape, Start: q.Start, Count: q.Span, Strides: c.plan.Strides, Item: c.set.item}
+	if !q.Strided && !c.swap.needed() {
 		return decode(dst, part)
 	}
-	part.Strides = boxes.Strides(q.span, c.set.item)
+	part.Strides = boxes.Strides(q.Span, c.set.item)
 	data := grown(&r.data, int(r.span()))
 	if err := decode(data, part); err != nil {
 		return err
 	}
 	c.swap.bytes(data)
-	c.plan.collect(q, dst, c.plan.strides, data, part.Strides)
+	c.plan.Collect(q, dst, c.plan.Strides, data, part.Strides)
 	return nil
 }
 
@@ -278,7 +239,7 @@ func closed(err error) error {
 func (r *reader) stored() (raw []byte, mask uint32, err error) {
 	e, ok := r.inFile()
 	if !ok {
-		return readRaw(r.c.d, &r.raw, r.c.set, r.q.offset)
+		return readRaw(r.c.d, &r.raw, r.c.set, r.q.Offset)
 	}
 	if e.bytes == 0 {
 		return nil, 0, nil

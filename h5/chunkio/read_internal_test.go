@@ -42,9 +42,9 @@ func TestRead_wholeChunks(t *testing.T) {
 			why, err := c.prepare(len(dst))
 			require.NoError(t, err)
 			require.Empty(t, why)
-			r := &reader{c: c, q: c.plan.newPiece(), work: new(work)}
-			for k := range c.plan.chunks {
-				c.plan.at(k, r.q)
+			r := &reader{c: c, q: c.plan.NewPiece(), work: new(work)}
+			for k := range c.plan.Chunks {
+				c.plan.At(k, r.q)
 				require.NoError(t, r.read(dst))
 			}
 			want := make([]byte, len(dst))

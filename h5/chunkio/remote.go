@@ -7,6 +7,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/ahead"
+	"github.com/hyperslab/hyperslab/internal/chunked"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
@@ -45,15 +46,15 @@ const (
 // ranges yields the places of the chunks of a region in the file, in the order of the reads.
 func (c *call) ranges(x *index) ahead.Ranges {
 	return func(yield func(off, n int64) bool) {
-		q := c.plan.newPiece()
+		q := c.plan.NewPiece()
 		r := &reader{c: c, x: x, q: q}
 		whole := int64(wholeChunk)
-		if c.plan.chunks <= wholeRegion/wholeChunk {
-			whole = min(wholeRegion/max(c.plan.chunks, 1), wholeLarge)
+		if c.plan.Chunks <= wholeRegion/wholeChunk {
+			whole = min(wholeRegion/max(c.plan.Chunks, 1), wholeLarge)
 		}
-		for k := range c.plan.chunks {
-			c.plan.at(k, q)
-			e := x.at(q.number)
+		for k := range c.plan.Chunks {
+			c.plan.At(k, q)
+			e := x.at(q.Number)
 			if e.bytes == 0 || c.set.holds(e) != nil {
 				continue
 			}
@@ -78,11 +79,11 @@ func (c *call) scan(ctx context.Context, x *index) ahead.Ranges {
 			for _, n := range shape {
 				size *= n
 			}
-			combs := part.combs(int(size))
-			if combs == nil {
+			axes := part.axes(int(size))
+			if axes == nil {
 				return // the regions are those of another array
 			}
-			part.plan = newPlan(c.set, combs, c.mem.Size)
+			part.plan = chunked.NewPlan(&c.set.grid, axes, c.mem.Size)
 			for off, n := range part.ranges(x) {
 				if !yield(off, n) {
 					return

@@ -1,5 +1,5 @@
-// Writing: workers apply the filters, and one goroutine stores the chunks in their order, so that
-// the file does not depend on the number of workers.
+// Writing: workers apply the filters and store the chunks in the order of the grid, so that the file
+// does not depend on the number of workers.
 
 package chunkio
 
@@ -7,111 +7,69 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
+	"sync"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/chunked"
+	"github.com/hyperslab/hyperslab/internal/inorder"
 )
 
 // A writer is the state of one worker.
 type writer struct {
 	c *call
-	q *piece
+	q *chunked.Piece
 	*work
 	stats Stats
 }
 
-// An encoded chunk waits until the chunks before it are stored.
+// encoded describes an encoded chunk.
 type encoded struct {
 	offset   []int64
-	b        []byte
 	mask     uint32
 	elements int64
 }
 
-func (c *call) write(ctx context.Context, src []byte) (stats Stats, err error) {
-	workers := c.o.Workers
+func (c *call) write(ctx context.Context, src []byte) (Stats, error) {
 	store := c.o.Store
 	if store == nil {
 		store = func(b []byte, mask uint32, offset []int64) error { return Store(c.d, b, mask, offset...) }
 	}
+	stats := Stats{Workers: c.o.Workers, Chunks: c.plan.Chunks}
+	queue := inorder.New(math.MaxInt, "", func(_ int64, b []byte, e encoded) error {
+		if err := store(b, e.mask, e.offset); err != nil {
+			return c.fail(e.offset, err)
+		}
+		stats.Stored += int64(len(b))
+		c.advance(e.elements * int64(c.mem.Size))
+		return nil
+	})
+	var mu sync.Mutex // protects stats
+	take := func() (*writer, error) {
+		return &writer{c: c, q: c.plan.NewPiece(), work: buffers.Get().(*work)}, nil
+	}
+	put := func(w *writer) error {
+		mu.Lock()
+		stats.add(&w.stats)
+		mu.Unlock()
+		w.put()
+		return nil
+	}
 	// ahead is the maximum number of chunks that are encoded but not stored. It is limited by
 	// memory and is at most two for each worker, so that no worker waits until its last chunk is
 	// stored.
-	ahead := int(min(int64(2*workers), max(c.o.Memory/int64(c.set.chunkBytes+c.set.bound), 1), c.plan.chunks))
-	done := make([]chan encoded, ahead)
-	for i := range done {
-		done[i] = make(chan encoded, 1)
-	}
-	places := make(chan []byte, ahead) // free buffers for encoded chunks
-	for range ahead {
-		places <- nil
-	}
-	stats = Stats{Workers: workers, Chunks: c.plan.chunks}
-	writers := make([]*writer, workers)
-	g, inner := errgroup.WithContext(ctx)
-	// Numbers are distributed in order, and a buffer is reserved for each number first. Therefore
-	// the chunks in progress are neighbours, and each has a separate channel in done.
-	type ticket struct {
-		k     int64
-		place []byte
-	}
-	tickets := make(chan ticket)
-	g.Go(func() error {
-		defer close(tickets)
-		for k := range c.plan.chunks {
-			select {
-			case place := <-places:
-				select {
-				case tickets <- ticket{k, place}:
-				case <-inner.Done():
-					return inner.Err()
-				}
-			case <-inner.Done():
-				return inner.Err()
-			}
+	ahead := min(int64(2*c.o.Workers), max(c.o.Memory/int64(c.set.chunkBytes+c.set.bound), 1))
+	err := chunked.Each(ctx, c.plan.Chunks, c.o.Workers, ahead, take, put, func(_ context.Context, w *writer, k int64) error {
+		c.plan.At(k, w.q)
+		b, mask, err := w.encode(src)
+		if err != nil {
+			return c.fail(w.q.Offset, err)
 		}
-		return nil
+		return queue.Put(k, b, encoded{slices.Clone(w.q.Offset), mask, w.q.Elements})
 	})
-	for i := range writers {
-		w := &writer{c: c, q: c.plan.newPiece(), work: buffers.Get().(*work)}
-		writers[i] = w
-		g.Go(func() error {
-			for t := range tickets {
-				c.plan.at(t.k, w.q)
-				e, err := w.encode(t.place, src)
-				if err != nil {
-					return c.fail(w.q.offset, err)
-				}
-				done[t.k%int64(ahead)] <- e
-			}
-			return nil
-		})
-	}
-	g.Go(func() error {
-		for k := range c.plan.chunks {
-			select {
-			case e := <-done[k%int64(ahead)]:
-				if err := store(e.b, e.mask, e.offset); err != nil {
-					return c.fail(e.offset, err)
-				}
-				stats.Stored += int64(len(e.b))
-				c.advance(e.elements * int64(c.mem.Size))
-				places <- e.b[:0]
-			case <-inner.Done():
-				return inner.Err()
-			}
-		}
-		return nil
-	})
-	err = g.Wait()
-	for _, w := range writers {
-		stats.add(&w.stats)
-		w.put()
-	}
-	return stats, err
+	return stats, errors.Join(err, queue.Close())
 }
 
 // Store stores an encoded chunk (h5.Dataset.WriteChunk). If a chunk of the same length with another
@@ -129,39 +87,35 @@ func Store(d *h5.Dataset, chunk []byte, mask uint32, offset ...int64) error {
 	return d.WriteChunk(chunk, mask, offset...)
 }
 
-// encode encodes the chunk of the current piece, including the elements around the piece.
-func (w *writer) encode(place, src []byte) (encoded, error) {
-	c, q := w.c, w.q
+// encode encodes the chunk of the current piece, including the elements around the piece. The
+// result is valid until the next call.
+func (w *writer) encode(src []byte) (b []byte, mask uint32, err error) {
+	c := w.c
 	data, err := w.chunk(src)
-	if err != nil {
-		return encoded{}, err
+	if err != nil || c.set.unfiltered(w.q) {
+		return data, 0, err
 	}
-	e := encoded{offset: append([]int64(nil), q.offset...), elements: q.elements}
-	if c.set.unfiltered(q) {
-		e.b = append(place[:0], data...)
-		return e, nil
-	}
-	e.b, e.mask, err = c.set.pipeline.Encode(place, data)
-	return e, err
+	w.encoded, mask, err = c.set.pipeline.Encode(w.encoded[:0], data)
+	return w.encoded, mask, err
 }
 
 // chunk returns the whole chunk in the byte order of the file.
 func (w *writer) chunk(src []byte) (chunk []byte, err error) {
 	c, q := w.c, w.q
-	src = src[q.inBuffer:]
-	strides := c.plan.strides
-	box := boxes.New(q.count, c.set.strides, strides, c.set.item)
-	if q.chunk && box.Dense() && !c.swap.needed() {
+	src = src[q.InBuffer:]
+	strides := c.plan.Strides
+	box := boxes.New(q.Count, c.set.grid.Strides, strides, c.set.item)
+	if q.Whole && box.Dense() && !c.swap.needed() {
 		return src[:c.set.chunkBytes], nil
 	}
 	data := grown(&w.data, c.set.chunkBytes)
 	stored := false
-	if !q.data {
+	if !q.Data {
 		if c.o.Store != nil {
 			return nil, fmt.Errorf("%w: part of a chunk that is not stored at once", errors.ErrUnsupported)
 		}
 		w.stats.Merged++
-		raw, mask, err := readRaw(c.d, &w.raw, c.set, q.offset)
+		raw, mask, err := readRaw(c.d, &w.raw, c.set, q.Offset)
 		if err != nil {
 			return nil, err
 		}
@@ -177,22 +131,22 @@ func (w *writer) chunk(src []byte) (chunk []byte, err error) {
 			w.stats.Missing++
 		}
 	}
-	if !stored && !q.chunk {
+	if !stored && !q.Whole {
 		clear(data)
 		if len(c.set.info.Fill) > 0 {
 			boxes.Repeat(data, c.set.info.Fill)
 		}
 	}
 	if !c.swap.needed() {
-		c.plan.spread(q, data, src, strides)
+		c.plan.Spread(q, data, src)
 		return data, nil
 	}
-	if !q.chunk {
+	if !q.Whole {
 		// The stored elements are in the byte order of the file already. Swap them too, so that the
 		// whole chunk can be swapped back.
 		c.swap.bytes(data)
 	}
-	c.plan.spread(q, data, src, strides)
+	c.plan.Spread(q, data, src)
 	c.swap.bytes(data)
 	return data, nil
 }

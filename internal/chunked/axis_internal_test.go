@@ -1,4 +1,4 @@
-package chunkio
+package chunked
 
 import (
 	"math"
@@ -6,13 +6,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/hyperslab/hyperslab/h5"
 )
 
-// TestComb_extremeShape checks the chunks and elements of strided regions that end at the limit of
+// TestAxis_extremeShape checks the chunks and elements of strided regions that end at the limit of
 // a maximum shape.
-func TestComb_extremeShape(t *testing.T) {
+func TestAxis_extremeShape(t *testing.T) {
 	const shape = math.MaxInt64
 	for _, r := range []struct{ start, count, stride, block int64 }{
 		{0, 2, 1<<62 + 5, 1},
@@ -26,8 +24,7 @@ func TestComb_extremeShape(t *testing.T) {
 		{shape - 1, 1, shape, 1},
 	} {
 		for _, chunk := range []int64{1, 5, 1 << 20, 1<<20 + 7, 1 << 62} {
-			region := h5.Region{Start: []int64{r.start}, Count: []int64{r.count}, Stride: []int64{r.stride}, Block: []int64{r.block}}
-			c, ok := newComb(&region, 0, shape)
+			c, ok := NewAxis(r.start, r.count, r.stride, r.block, shape)
 			require.True(t, ok, "%v", r)
 			if chunk < 1000 && r.block > 1000 {
 				continue // millions of chunks

@@ -1,17 +1,16 @@
-// Strided regions: the chunks they touch, and their elements in a chunk.
+// The elements of a region along one axis, and the chunks that they touch.
 
-package chunkio
+package chunked
 
 import (
 	"sort"
 
-	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/boxes"
 )
 
-// A comb is a region along one axis: blocks of elements that begin stride elements apart. A region
+// Axis is a region along one axis: blocks of elements that begin stride elements apart. A region
 // without gaps is a single block.
-type comb struct {
+type Axis struct {
 	start, count, stride, block int64
 
 	// Used by at to find the k-th touched chunk.
@@ -19,32 +18,26 @@ type comb struct {
 	before                []int64 // number of touched chunks before each block, if some chunks between blocks are not touched
 }
 
-// newComb returns the region along one axis. ok is false if the region is empty or not inside
-// extent elements.
-func newComb(r *h5.Region, axis int, extent int64) (c comb, ok bool) {
-	c = comb{start: r.Start[axis], count: r.Count[axis], stride: 1, block: 1}
-	if r.Stride != nil {
-		c.stride = r.Stride[axis]
-	}
-	if r.Block != nil {
-		c.block = r.Block[axis]
-	}
-	if c.start < 0 || c.count < 1 || c.block < 1 || c.stride < 1 || c.start >= extent || c.block > extent-c.start ||
-		c.count > 1 && (c.stride < c.block || c.count-1 > (extent-c.start-c.block)/c.stride) {
+// NewAxis returns count blocks of block elements that begin stride elements apart. ok is false if
+// there are no elements, or if they are not inside extent elements.
+func NewAxis(start, count, stride, block, extent int64) (c Axis, ok bool) {
+	c = Axis{start: start, count: count, stride: stride, block: block}
+	if start < 0 || count < 1 || block < 1 || stride < 1 || start >= extent || block > extent-start ||
+		count > 1 && (stride < block || count-1 > (extent-start-block)/stride) {
 		return c, false
 	}
-	if c.count == 1 || c.stride == c.block {
-		c.block *= c.count
+	if count == 1 || stride == block {
+		c.block *= count
 		c.count, c.stride = 1, c.block
 	}
 	return c, true
 }
 
-// elements returns the number of elements.
-func (c *comb) elements() int64 { return c.count * c.block }
+// Len returns the number of elements.
+func (c *Axis) Len() int64 { return c.count * c.block }
 
-// over maps the comb to chunks of the given length.
-func (c *comb) over(chunk int64) {
+// over maps the axis to chunks of the given length.
+func (c *Axis) over(chunk int64) {
 	c.chunk, c.first = chunk, c.start/chunk
 	last := c.start + (c.count-1)*c.stride + c.block - 1
 	switch {
@@ -64,7 +57,7 @@ func (c *comb) over(chunk int64) {
 }
 
 // at returns the number of the k-th touched chunk.
-func (c *comb) at(k int64) int64 {
+func (c *Axis) at(k int64) int64 {
 	switch {
 	case c.before != nil:
 		i := sort.Search(len(c.before), func(i int) bool { return c.before[i] > k }) - 1
@@ -75,7 +68,7 @@ func (c *comb) at(k int64) int64 {
 	return c.first + k
 }
 
-// A row is the part of a comb in a chunk: a block that the beginning of the chunk cuts, whole
+// A row is the part of an axis in a chunk: a block that the beginning of the chunk cuts, whole
 // blocks, and one that its end cuts. Each of them may be missing.
 type row struct {
 	parts [3]blocks
@@ -93,10 +86,10 @@ func (r *row) add(b blocks) {
 	}
 }
 
-// inside returns the part of the comb in the elements from lo to hi, which it must touch: its start
+// inside returns the part of the axis in the elements from lo to hi, which it must touch: its start
 // in the dataset, the number of elements it spans, the number of elements it has, and the number of
-// elements of the comb before it.
-func (c *comb) inside(lo, hi int64, r *row) (start, span, count, skipped int64) {
+// elements of the axis before it.
+func (c *Axis) inside(lo, hi int64, r *row) (start, span, count, skipped int64) {
 	i := int64(0) // the first block that ends after lo; count*stride can exceed 2^63-1
 	if behind := lo - c.start - c.block; behind >= 0 {
 		i = behind/c.stride + 1
@@ -131,11 +124,12 @@ func (c *comb) inside(lo, hi int64, r *row) (start, span, count, skipped int64) 
 	return start, end - start, count, skipped
 }
 
-// depth returns the maximum number of nested loops for a piece of these combs.
-func depth(combs []comb) int {
-	n := len(combs)
-	for i := range combs {
-		if combs[i].count > 1 && combs[i].block > 1 {
+// Loops returns the maximum number of nested loops for a piece of these axes. It must be at most
+// boxes.MaxRank.
+func Loops(axes []Axis) int {
+	n := len(axes)
+	for i := range axes {
+		if axes[i].count > 1 && axes[i].block > 1 {
 			n++
 		}
 	}
@@ -145,7 +139,7 @@ func depth(combs []comb) int {
 // copySteps copies the elements of a piece between a buffer that also contains the elements between
 // blocks (apart) and one that contains only the piece (together). Both begin at the first element
 // of the piece. wide and narrow are their strides in bytes.
-func (p *plan) copySteps(q *piece, apart, together []byte, wide, narrow []int64, item int, collect bool) {
+func (p *Plan) copySteps(q *Piece, apart, together []byte, wide, narrow []int64, item int, collect bool) {
 	var part [boxes.MaxRank]int
 	rank := len(q.rows)
 	for {
@@ -156,7 +150,7 @@ func (p *plan) copySteps(q *piece, apart, together []byte, wide, narrow []int64,
 			from += b.from * wide[d]
 			to += b.to * narrow[d]
 			if b.n > 1 {
-				n[axes], a[axes], t[axes] = b.n, p.combs[d].stride*wide[d], b.size*narrow[d]
+				n[axes], a[axes], t[axes] = b.n, p.axes[d].stride*wide[d], b.size*narrow[d]
 				axes++
 			}
 			if b.size > 1 || b.n == 1 {
