@@ -10,7 +10,9 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/ahead"
+	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/chunked"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 )
 
@@ -25,15 +27,14 @@ type Array struct {
 	meta b2ndmeta.Meta
 
 	// Layout of a stored chunk: whole blocks in sequence.
-	rank               int
-	shape, chunk, grid vec // elements; elements; chunks
-	block, blocks      vec // elements; blocks in a chunk
-	gridStep           vec // distance in chunks between neighbours along each axis
-	blockStep          vec // distance in blocks of a chunk between neighbours along each axis
-	blockStride        vec // distance in bytes between neighbouring elements of a block
-	blockBytes         int
-	nblocks            int64 // in a chunk
-	linear             bool  // the blocks in sequence are the chunk in row-major order
+	rank          int
+	grid          chunked.Grid
+	block, blocks vec // elements; blocks in a chunk
+	blockStep     vec // distance in blocks of a chunk between neighbours along each axis
+	blockStride   vec // distance in bytes between neighbouring elements of a block
+	blockBytes    int
+	nblocks       int64 // in a chunk
+	linear        bool  // the blocks in sequence are the chunk in row-major order
 }
 
 // OpenArray opens an array: a file, or a sparse directory, with a b2nd or a Caterva metalayer. The
@@ -64,21 +65,21 @@ func (f *Frame) Array() (*Array, error) {
 	}
 	a := &Array{f: f, meta: m, rank: len(m.Shape), nblocks: 1, linear: true}
 	size := int64(f.head.TypeSize)
-	chunks := int64(1)
+	shape := make([]int64, a.rank)
 	whole := true // the axes so far, from the last on, are one block
 	for d := a.rank - 1; d >= 0; d-- {
 		// Other programs store chunks and blocks of length 0 along an axis of length 0, which is
 		// never read.
-		a.shape[d], a.chunk[d], a.block[d] = m.Shape[d], max(1, int64(m.Chunks[d])), max(1, int64(m.Blocks[d]))
-		a.grid[d] = ceil.Div(a.shape[d], a.chunk[d])
-		a.blocks[d] = ceil.Div(a.chunk[d], a.block[d])
-		a.gridStep[d], a.blockStep[d], a.blockStride[d] = chunks, a.nblocks, size
-		chunks *= a.grid[d]
+		n := max(1, int64(m.Chunks[d]))
+		shape[d], a.block[d] = n, max(1, int64(m.Blocks[d]))
+		a.blocks[d] = ceil.Div(n, a.block[d])
+		a.blockStep[d], a.blockStride[d] = a.nblocks, size
 		a.nblocks *= a.blocks[d]
 		size *= a.block[d]
-		a.linear = a.linear && (whole || a.block[d] == 1) && a.chunk[d]%a.block[d] == 0
-		whole = whole && a.block[d] == a.chunk[d]
+		a.linear = a.linear && (whole || a.block[d] == 1) && n%a.block[d] == 0
+		whole = whole && a.block[d] == n
 	}
+	a.grid = chunked.NewGrid(m.Shape, shape, int(f.head.TypeSize))
 	a.blockBytes = int(size)
 	return a, nil
 }
@@ -119,14 +120,14 @@ func (a *Array) Close() error { return a.f.Close() }
 // Frame.Decompress, and ctx.Err.
 func (a *Array) ReadRegion(ctx context.Context, dst []byte, start, shape []int64, workers int) error {
 	const op = "read region"
-	r, err := a.region(start, shape, len(dst))
+	p, err := a.plan(start, shape, len(dst))
 	if err != nil {
 		return &Error{op, a.f.path, -1, err}
 	}
-	defer a.fetch(ctx, r)()
-	err = a.f.workers.each(ctx, r.chunks, workers, func(k int64) error {
-		i, box := a.part(r, k)
-		return a.f.inChunk(op, i, a.readChunk(ctx, dst, r, i, &box))
+	defer a.fetch(ctx, p)()
+	err = each(ctx, &a.f.workers, p.Chunks, workers, p.NewPiece, func(q *chunked.Piece, k int64) error {
+		p.At(k, q)
+		return a.f.inChunk(op, q.Number, a.readChunk(ctx, dst, p, q))
 	})
 	return a.f.wrap(op, err)
 }
@@ -140,7 +141,7 @@ const (
 
 // fetch begins to fetch the chunks of a region if the frame is remote. The caller calls stop after
 // the read.
-func (a *Array) fetch(ctx context.Context, r *region) (stop func()) {
+func (a *Array) fetch(ctx context.Context, p *chunked.Plan) (stop func()) {
 	src, ok := a.f.src.(*fileSource)
 	if !ok {
 		return func() {}
@@ -156,7 +157,7 @@ func (a *Array) fetch(ctx context.Context, r *region) (stop func()) {
 				for _, n := range shape {
 					size *= int(n)
 				}
-				part, err := a.region(start, shape, size)
+				part, err := a.plan(start, shape, size)
 				if err != nil {
 					return // the regions are those of another array
 				}
@@ -168,24 +169,26 @@ func (a *Array) fetch(ctx context.Context, r *region) (stop func()) {
 			}
 		})
 	}
-	return to.Prefetch(ctx, a.ranges(r, src.base))
+	return to.Prefetch(ctx, a.ranges(p, src.base))
 }
 
 // ranges yields the places of the chunks of a region in the file.
-func (a *Array) ranges(r *region, base int64) ahead.Ranges {
+func (a *Array) ranges(p *chunked.Plan, base int64) ahead.Ranges {
 	return func(yield func(off, n int64) bool) {
 		whole := int64(wholeChunk)
-		if r.chunks <= wholeRegion/wholeChunk {
-			whole = min(wholeRegion/max(r.chunks, 1), wholeLarge)
+		if p.Chunks <= wholeRegion/wholeChunk {
+			whole = min(wholeRegion/max(p.Chunks, 1), wholeLarge)
 		}
-		for k := range r.chunks {
-			i, b := a.part(r, k)
+		q := p.NewPiece()
+		for k := range p.Chunks {
+			p.At(k, q)
+			i := q.Number
 			o := a.f.offsets[i]
 			if o.IsSpecial() {
 				continue
 			}
 			n := int64(a.f.room[i])
-			if n > whole && a.touched(&b) <= a.nblocks/4 && a.f.hasBlocks(i) {
+			if n > whole && a.touched(q) <= a.nblocks/4 && a.f.hasBlocks(i) {
 				n = chunkHead // the blocks of the region are known after the header was read
 			}
 			if !yield(base+int64(o), n) {
@@ -198,12 +201,12 @@ func (a *Array) ranges(r *region, base int64) ahead.Ranges {
 // errWhole is the reason why the blocks of a chunk cannot be read one by one.
 var errWhole = errors.New("the whole chunk is needed")
 
-// readChunk copies the part b of chunk i to dst, within the memory of the process.
-func (a *Array) readChunk(ctx context.Context, dst []byte, r *region, i int64, b *box) error {
+// readChunk copies the piece q to dst, within the memory of the process.
+func (a *Array) readChunk(ctx context.Context, dst []byte, p *chunked.Plan, q *chunked.Piece) error {
 	read := func(byBlocks bool) error {
-		return a.f.workers.reading(ctx, a.f.need(i, a.outside(r, i, b, byBlocks)), func(w *worker) error { return a.read(w, dst, r, i, b, byBlocks) })
+		return a.f.workers.reading(ctx, a.f.need(q.Number, a.outside(p, q, byBlocks)), func(w *worker) error { return a.read(w, dst, p, q, byBlocks) })
 	}
-	if a.touched(b) <= a.nblocks/4 && a.f.hasBlocks(i) {
+	if a.touched(q) <= a.nblocks/4 && a.f.hasBlocks(q.Number) {
 		if err := read(true); err != errWhole {
 			return err
 		}
@@ -211,100 +214,68 @@ func (a *Array) readChunk(ctx context.Context, dst []byte, r *region, i int64, b
 	return read(false)
 }
 
-// touched returns the number of blocks that b touches.
-func (a *Array) touched(b *box) int64 {
+// touched returns the number of blocks that q touches.
+func (a *Array) touched(q *chunked.Piece) int64 {
 	n := int64(1)
-	for d := range a.rank {
-		n *= (b.hi[d]-1)/a.block[d] - b.lo[d]/a.block[d] + 1
+	for d, lo := range q.Start {
+		n *= (lo+q.Count[d]-1)/a.block[d] - lo/a.block[d] + 1
 	}
 	return n
 }
 
-// outside returns the size of the values of chunk i that read decodes outside dst: some blocks one
+// outside returns the size of the values of a chunk that read decodes outside dst: some blocks one
 // by one, the whole chunk, or none.
-func (a *Array) outside(r *region, i int64, b *box, byBlocks bool) int {
+func (a *Array) outside(p *chunked.Plan, q *chunked.Piece, byBlocks bool) int {
 	switch {
 	case byBlocks:
 		return a.blockBytes
-	case a.direct(r, b):
+	case a.direct(p, q):
 		return 0
 	}
-	return a.f.chunkLen(i)
+	return a.f.chunkLen(q.Number)
 }
 
-// direct reports whether b is a whole chunk without padding, contiguous in the result.
-func (a *Array) direct(r *region, b *box) bool {
-	if !a.linear || b.lo != (vec{}) || b.hi != a.chunk {
+// direct reports whether q is a whole chunk without padding, contiguous in the caller's buffer.
+func (a *Array) direct(p *chunked.Plan, q *chunked.Piece) bool {
+	if !a.linear || !q.Whole {
 		return false
 	}
-	l := layout(a.rank, &a.chunk, &r.stride, a.rowMajor(&a.chunk), a.f.TypeSize())
-	return l.Dense()
+	box := p.Box(q)
+	return box.Dense()
 }
 
-// region is a checked region.
-type region struct {
-	start, stop vec
-	stride      vec   // distance in bytes between neighbouring elements of the result
-	first, n    vec   // first touched chunk and number of touched chunks along each axis
-	chunks      int64 // number of touched chunks
-}
-
-func (a *Array) region(start, shape []int64, buf int) (*region, error) {
+// plan checks a region and the length of a buffer for its elements.
+func (a *Array) plan(start, shape []int64, buf int) (*chunked.Plan, error) {
 	if len(start) != a.rank || len(shape) != a.rank {
 		return nil, fmt.Errorf("%w: start of %d dimensions and shape of %d in an array of %d", cblosc.ErrRegion, len(start), len(shape), a.rank)
 	}
-	r := &region{chunks: 1}
 	nbytes := int64(a.f.TypeSize())
+	axes := make([]chunked.Axis, a.rank)
 	for d := a.rank - 1; d >= 0; d-- {
-		n := a.shape[d]
+		n := a.meta.Shape[d]
 		if start[d] < 0 || shape[d] < 0 || start[d] > n || shape[d] > n-start[d] {
 			return nil, fmt.Errorf("%w: start %v shape %v of an array of %v", cblosc.ErrRegion, start, shape, a.meta.Shape)
 		}
-		r.start[d], r.stop[d] = start[d], start[d]+shape[d]
-		r.stride[d] = nbytes
 		nbytes *= shape[d] // at most the bytes of the array, or 0 in the end
-		if shape[d] > 0 {
-			r.first[d] = start[d] / a.chunk[d]
-			r.n[d] = (r.stop[d]-1)/a.chunk[d] - r.first[d] + 1
-		}
-		r.chunks *= r.n[d]
+		axes[d], _ = chunked.NewAxis(start[d], shape[d], 1, 1, n)
 	}
 	if int64(buf) != nbytes {
 		return nil, fmt.Errorf("%w: buffer of %d bytes, region of %d", cblosc.ErrSize, buf, nbytes)
 	}
-	return r, nil
-}
-
-// box is the part of a chunk that is inside a region.
-type box struct {
-	lo, hi vec // elements, from the start of the chunk
-	at     int // offset of the element lo in the result, in bytes
-}
-
-// part returns the k-th chunk that r touches, and the part of it inside r.
-func (a *Array) part(r *region, k int64) (i int64, b box) {
-	for d := a.rank - 1; d >= 0; d-- {
-		c := r.first[d] + k%r.n[d]
-		k /= r.n[d]
-		i += c * a.gridStep[d]
-		origin := c * a.chunk[d]
-		b.lo[d] = max(r.start[d]-origin, 0)
-		b.hi[d] = min(r.stop[d]-origin, a.chunk[d])
-		b.at += int((origin + b.lo[d] - r.start[d]) * r.stride[d])
+	if nbytes == 0 {
+		return &chunked.Plan{}, nil
 	}
-	return i, b
+	return chunked.NewPlan(&a.grid, axes, a.f.TypeSize()), nil
 }
 
-// read copies the part b of chunk i to dst. With byBlocks it reads only the touched blocks, or
-// returns errWhole.
-func (a *Array) read(w *worker, dst []byte, r *region, i int64, b *box, byBlocks bool) error {
+// read copies the piece q to dst. With byBlocks it reads only the touched blocks, or returns
+// errWhole.
+func (a *Array) read(w *worker, dst []byte, p *chunked.Plan, q *chunked.Piece, byBlocks bool) error {
 	var v values
-	item := a.f.TypeSize()
-	var n vec
+	i, item := q.Number, a.f.TypeSize()
 	touched, first, last := int64(1), vec{}, vec{}
-	for d := range a.rank {
-		n[d] = b.hi[d] - b.lo[d]
-		first[d], last[d] = b.lo[d]/a.block[d], (b.hi[d]-1)/a.block[d]
+	for d, lo := range q.Start {
+		first[d], last[d] = lo/a.block[d], (lo+q.Count[d]-1)/a.block[d]
 		touched *= last[d] - first[d] + 1
 	}
 	if byBlocks {
@@ -322,15 +293,15 @@ func (a *Array) read(w *worker, dst []byte, r *region, i int64, b *box, byBlocks
 		if len(v.value) > 0 && len(v.value) != item {
 			return corrupt("special value", 0, fmt.Sprintf("%d bytes", len(v.value)), item)
 		}
-		to := layout(a.rank, &n, &r.stride, &r.stride, item)
-		to.Fill(dst[b.at:], v.value)
+		to := boxes.New(q.Count, p.Strides, p.Strides, item)
+		to.Fill(dst[q.InBuffer:], v.value)
 		return nil
 	}
 	if got := int(v.h.BlockLen()); got != min(a.blockBytes, v.n) {
 		return corrupt("blocksize", 8, v.h.BlockSize, fmt.Sprintf("%d, the block of the array", a.blockBytes))
 	}
-	if a.direct(r, b) {
-		return a.f.decode(w, &v, dst[b.at:b.at+v.n], 0)
+	if a.direct(p, q) {
+		return a.f.decode(w, &v, dst[q.InBuffer:q.InBuffer+int64(v.n)], 0)
 	}
 	var data []byte // values of the whole chunk; nil to decode block by block
 	switch {
@@ -349,27 +320,27 @@ func (a *Array) read(w *worker, dst []byte, r *region, i int64, b *box, byBlocks
 		data = w.data
 	}
 	for at, more := first, true; more; more = next(&at, &first, &last, a.rank) {
-		if err := a.readBlock(w, dst, r, b, &v, data, &at); err != nil {
+		if err := a.readBlock(w, dst, p, q, &v, data, &at); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readBlock copies the part of the block at that is inside b to dst.
-func (a *Array) readBlock(w *worker, dst []byte, r *region, b *box, v *values, data []byte, at *vec) error {
+// readBlock copies the part of the block at that is inside q to dst.
+func (a *Array) readBlock(w *worker, dst []byte, p *chunked.Plan, q *chunked.Piece, v *values, data []byte, at *vec) error {
 	var n vec
-	number, to, from := int64(0), b.at, 0
-	for d := range a.rank {
+	number, to, from := int64(0), int(q.InBuffer), 0
+	for d, first := range q.Start {
 		number += at[d] * a.blockStep[d]
 		origin := at[d] * a.block[d]
-		lo, hi := max(b.lo[d], origin), min(b.hi[d], origin+a.block[d])
+		lo, hi := max(first, origin), min(first+q.Count[d], origin+a.block[d])
 		n[d] = hi - lo
-		to += int((lo - b.lo[d]) * r.stride[d])
+		to += int((lo - first) * p.Strides[d])
 		from += int((lo - origin) * a.blockStride[d])
 	}
 	start := int(number) * a.blockBytes // offset in the values of the chunk
-	l := layout(a.rank, &n, &r.stride, &a.blockStride, a.f.TypeSize())
+	l := boxes.New(n[:a.rank], p.Strides, a.blockStride[:a.rank], a.f.TypeSize())
 	if data != nil {
 		l.Copy(dst[to:], data[start+from:start+a.blockBytes])
 		return nil
@@ -388,17 +359,6 @@ func (a *Array) readBlock(w *worker, dst []byte, r *region, b *box, v *values, d
 	}
 	l.Copy(dst[to:], w.data[from:])
 	return nil
-}
-
-// rowMajor returns the strides in bytes of an array of n elements along each axis.
-func (a *Array) rowMajor(n *vec) *vec {
-	var s vec
-	step := int64(a.f.TypeSize())
-	for d := a.rank - 1; d >= 0; d-- {
-		s[d] = step
-		step *= n[d]
-	}
-	return &s
 }
 
 // next advances at to the next position between first and last, the last axis fastest. It returns

@@ -15,7 +15,8 @@ import (
 	"sync/atomic"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/chunked"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
@@ -154,7 +155,7 @@ func (a *Array) plain(w *Writer) error {
 // grow sets the length of the first axis to rows.
 func (w *ArrayWriter) grow(rows int64) error {
 	a := w.a
-	if a.rank == 0 || rows < a.shape[0] {
+	if a.rank == 0 || rows < a.meta.Shape[0] {
 		return fmt.Errorf("%w: %d elements along the first axis of %v; it can grow", cblosc.ErrRegion, rows, a.meta.Shape)
 	}
 	m := a.meta
@@ -179,8 +180,7 @@ func (w *ArrayWriter) grow(rows int64) error {
 	}
 	w.w.totals.chunkSize = int32(w.w.params.ChunkSize)
 	a.meta = m
-	a.shape[0] = rows
-	a.grid[0] = ceil.Div(rows, a.chunk[0])
+	a.grid = chunked.NewGrid(m.Shape, a.grid.Chunk, a.grid.Item)
 	zeros := cframe.Offset(-1)<<63 | cframe.Offset(chunk.Zeros)<<56
 	for int64(len(w.w.offsets)) < n {
 		w.w.offsets = append(w.w.offsets, zeros)
@@ -202,15 +202,15 @@ func (w *ArrayWriter) grow(rows int64) error {
 func (w *ArrayWriter) WriteRegion(ctx context.Context, src []byte, start, shape []int64, workers int) error {
 	const op = "write region"
 	a := w.a
-	r, err := a.region(start, shape, len(src))
+	p, err := a.plan(start, shape, len(src))
 	if err == nil {
 		err = w.state()
 	}
 	if err != nil {
 		return &Error{op, a.f.path, -1, err}
 	}
-	for d := range a.rank {
-		if r.start[d]%a.chunk[d] != 0 || r.stop[d]%a.chunk[d] != 0 && r.stop[d] != a.shape[d] {
+	for d, n := range a.grid.Chunk {
+		if stop := start[d] + shape[d]; start[d]%n != 0 || stop%n != 0 && stop != a.meta.Shape[d] {
 			return &Error{op, a.f.path, -1, fmt.Errorf("%w: start %v shape %v is not whole chunks of %v", cblosc.ErrRegion, start, shape, a.meta.Chunks)}
 		}
 	}
@@ -220,42 +220,40 @@ func (w *ArrayWriter) WriteRegion(ctx context.Context, src []byte, start, shape 
 		workers = runtime.GOMAXPROCS(0)
 	}
 	put := func(k int64, c []byte, entry cframe.Offset) error {
-		i, _ := a.part(r, k)
-		return w.accept(i, c, entry)
+		return w.accept(p.Number(k), c, entry)
 	}
 	queue := inorder.New(math.MaxInt, "", put)
 	if w.order.Load() == nil { // otherwise that queue orders the chunks of all regions
 		put = queue.Put
 	}
-	err = share(ctx, r.chunks, workers, 2*int64(workers), w.take, w.put, func(e *encoder, k int64) error {
-		i, b := a.part(r, k)
-		c, entry, err := w.encode(e, src, r, b)
+	err = chunked.Each(ctx, p.Chunks, workers, 2*int64(workers), w.take, w.put, func(_ context.Context, e *encoder, k int64) error {
+		q := p.NewPiece()
+		p.At(k, q)
+		c, entry, err := w.encode(e, src, p, q)
 		if err == nil {
 			err = put(k, c, entry)
 		}
 		if err != nil {
-			return &Error{op, a.f.path, i, err}
+			return &Error{op, a.f.path, q.Number, err}
 		}
 		return nil
 	})
 	return a.f.wrap(op, errors.Join(err, queue.Close()))
 }
 
-// encode makes the chunk that the box b covers completely.
-func (w *ArrayWriter) encode(e *encoder, src []byte, r *region, b box) (c []byte, entry cframe.Offset, err error) {
+// encode makes the chunk that the piece q covers completely.
+func (w *ArrayWriter) encode(e *encoder, src []byte, p *chunked.Plan, q *chunked.Piece) (c []byte, entry cframe.Offset, err error) {
 	a := w.a
 	values := w.w.params.ChunkSize
 	var data []byte
-	if a.linear && b.hi == a.chunk {
-		if l := layout(a.rank, &b.hi, &r.stride, a.rowMajor(&b.hi), a.f.TypeSize()); l.Dense() {
-			data = src[b.at : b.at+values]
-		}
+	if a.direct(p, q) {
+		data = src[q.InBuffer : q.InBuffer+int64(values)]
 	}
 	if data == nil {
 		e.data = scratch.Grown(e.data, values)
 		clear(e.data)
 		data = e.data
-		a.gather(data, src, r, b)
+		a.gather(data, src, p, q)
 	}
 	// The buffer has exactly the size that the library uses, because its result may depend on the
 	// size.
@@ -282,23 +280,23 @@ func stored(h chunk.Header, b []byte) ([]byte, cframe.Offset) {
 	return b, entry
 }
 
-// gather copies the elements of the box b, a chunk clipped to the array, into data block by block.
-func (a *Array) gather(data, src []byte, r *region, b box) {
+// gather copies the elements of q, a chunk clipped to the array, into data block by block.
+func (a *Array) gather(data, src []byte, p *chunked.Plan, q *chunked.Piece) {
 	var last vec
-	for d := range a.rank {
-		last[d] = (b.hi[d] - 1) / a.block[d]
+	for d, n := range q.Count {
+		last[d] = (n - 1) / a.block[d]
 	}
 	var at, none vec
 	for more := true; more; more = next(&at, &none, &last, a.rank) {
 		var n vec
-		number, from := int64(0), b.at
+		number, from := int64(0), q.InBuffer
 		for d := range a.rank {
 			number += at[d] * a.blockStep[d]
 			origin := at[d] * a.block[d]
-			n[d] = min(b.hi[d], origin+a.block[d]) - origin
-			from += int(origin * r.stride[d])
+			n[d] = min(q.Count[d], origin+a.block[d]) - origin
+			from += origin * p.Strides[d]
 		}
-		l := layout(a.rank, &n, &a.blockStride, &r.stride, a.f.TypeSize())
+		l := boxes.New(n[:a.rank], a.blockStride[:a.rank], p.Strides, a.f.TypeSize())
 		l.Copy(data[int(number)*a.blockBytes:], src[from:])
 	}
 }

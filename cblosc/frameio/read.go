@@ -185,7 +185,7 @@ func (f *Frame) ReadAll(ctx context.Context, dst []byte, workers int) error {
 	if int64(len(dst)) != f.head.NBytes {
 		return &Error{op, f.path, -1, fmt.Errorf("%w: %d bytes, the frame holds %d", cblosc.ErrSize, len(dst), f.head.NBytes)}
 	}
-	err := f.workers.each(ctx, f.NumChunks(), workers, func(i int64) error {
+	err := each(ctx, &f.workers, f.NumChunks(), workers, func() struct{} { return struct{}{} }, func(_ struct{}, i int64) error {
 		at := i * int64(f.head.ChunkSize)
 		err := f.workers.reading(ctx, f.need(i, 0), func(w *worker) error {
 			return f.readRange(w, dst[at:at+int64(f.chunkLen(i))], i, 0)

@@ -5,14 +5,11 @@ package frameio
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/inorder"
+	"github.com/hyperslab/hyperslab/internal/chunked"
 	"github.com/hyperslab/hyperslab/internal/scratch"
 )
 
@@ -164,73 +161,16 @@ func returned(b []byte) []byte {
 	return nil
 }
 
-// each calls f for 0 to n-1 on at most the given number of goroutines.
-func (s *workerPool) each(ctx context.Context, n int64, workers int, f func(int64) error) error {
-	open := func() (struct{}, error) {
+// each calls f for 0 to n-1 on at most the given number of goroutines. Each goroutine passes the
+// same state to all its calls.
+func each[S any](ctx context.Context, s *workerPool, n int64, workers int, state func() S, f func(S, int64) error) error {
+	take := func() (S, error) {
 		if s.closed.Load() {
-			return struct{}{}, cblosc.ErrClosed
+			var none S
+			return none, cblosc.ErrClosed
 		}
-		return struct{}{}, nil
+		return state(), nil
 	}
-	return share(ctx, n, workers, n, open, func(struct{}) error { return nil }, func(_ struct{}, i int64) error { return f(i) })
-}
-
-// share calls f for 0 to n-1 on at most the given number of goroutines; 0 means GOMAXPROCS. Each
-// goroutine uses a value from take and returns it with put. A call waits while its index exceeds
-// that of the first unfinished call by ahead or more. At the first error share stops. It also stops
-// when ctx ends, which it checks before each call.
-func share[W any](ctx context.Context, n int64, workers int, ahead int64, take func() (W, error), put func(W) error, f func(W, int64) error) error {
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	workers = int(min(int64(workers), n))
-	with := func(f func(W) error) error {
-		w, err := take()
-		if err != nil {
-			return err
-		}
-		err = f(w)
-		if perr := put(w); err == nil {
-			err = perr
-		}
-		return err
-	}
-	if workers <= 1 {
-		return with(func(w W) error {
-			for i := range n {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				if err := f(w, i); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	g, gctx := errgroup.WithContext(ctx)
-	var next atomic.Int64
-	turn, done := func() int64 { return next.Add(1) - 1 }, func(int64) {}
-	if ahead < n {
-		gate := &inorder.Gate{Ahead: ahead}
-		turn, done = gate.Take, gate.Done
-	}
-	for range workers {
-		g.Go(func() error {
-			return with(func(w W) error {
-				for {
-					i := turn()
-					err := gctx.Err()
-					if err == nil && i < n {
-						err = f(w, i)
-					}
-					done(i)
-					if err != nil || i >= n {
-						return err
-					}
-				}
-			})
-		})
-	}
-	return g.Wait()
+	return chunked.Each(ctx, n, workers, chunked.AnyOrder, take, func(S) error { return nil },
+		func(_ context.Context, x S, k int64) error { return f(x, k) })
 }
