@@ -131,6 +131,7 @@ func TestCopyTree_SkipUnreadable(t *testing.T) {
 // Names of one character keep the paths short.
 func TestWalk_Deep(t *testing.T) {
 	need.NoRace(t, "the detector slows long paths more than lookups")
+	need.NoASan(t, "it slows long paths more than lookups")
 	walk := func(depth int) time.Duration {
 		file := filepath.Join(t.TempDir(), "deep.h5")
 		f, err := h5.Create(file, nil)

@@ -204,9 +204,21 @@ func NoRace(t testing.TB, why string) {
 }
 
 // Race reports whether the binary has the race detector.
-func Race() bool {
+func Race() bool { return built("-race") }
+
+// NoASan skips a test if the binary has AddressSanitizer and the test counts allocations or
+// processor time, or reads the flags of the C libraries, because these differ there.
+func NoASan(t testing.TB, why string) {
+	t.Helper()
+	if built("-asan") {
+		t.Skipf("not with AddressSanitizer: %s", why)
+	}
+}
+
+// built reports whether the binary was built with a flag.
+func built(flag string) bool {
 	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: flag, Value: "true"})
 }
 
 // NoAssertions skips a test if libhdf5 has assertions, which end the process for some damaged files
