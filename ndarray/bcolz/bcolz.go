@@ -13,14 +13,12 @@ import (
 	"strings"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/chunked"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/scratch"
-	"github.com/hyperslab/hyperslab/internal/strided"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -260,40 +258,55 @@ func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 	if err := b.allowed(r); err != nil {
 		return err
 	}
-	row := r.NumElems() / r.Shape[0] * int64(b.meta.DType.Size)
-	workers, failed := errgroup.WithContext(ctx)
-	workers.SetLimit(ndarray.Workers(ctx))
-	for i, part := range b.parts(r) {
-		if failed.Err() != nil {
-			break
+	strides := boxes.Strides(b.meta.Shape, b.meta.DType.Size)
+	return b.each(ctx, r, func(ctx context.Context, p *chunked.Plan, q *chunked.Piece) error {
+		to := dst[q.InBuffer:][:q.Elements*int64(b.meta.DType.Size)]
+		if q.Data {
+			return b.readFile(ctx, to, q.Number, nil)
 		}
-		at := (part.Start[0] - r.Start[0]) * row
-		to := dst[at : at+part.Shape[0]*row]
-		workers.Go(func() error {
-			if err := failed.Err(); err != nil {
-				return err
-			}
-			return b.readFile(failed, to, i, part)
-		})
-	}
-	if err := workers.Wait(); err != nil {
-		return err
-	}
-	return ctx.Err() // the loop may have ended early
+		return b.readFile(ctx, to, q.Number, func(rows []byte) { p.Collect(q, to, p.Strides, rows[q.InChunk:], strides) })
+	})
 }
 
-// readFile fills dst with the elements of r, which must be in the i-th chunk file.
-func (b *backend) readFile(ctx context.Context, dst []byte, i int64, r ndarray.Region) error {
+// each calls f for each piece of a region, on at most ndarray.Workers(ctx) goroutines. A piece is the
+// part of the region in one chunk file. It is contiguous in the caller's buffer, because files
+// divide the array along its first dimension only.
+func (b *backend) each(ctx context.Context, r ndarray.Region, f func(ctx context.Context, p *chunked.Plan, q *chunked.Piece) error) error {
+	shape := b.tree.Sizes.Shape
+	if r.NumElems() == 0 {
+		return ctx.Err()
+	}
+	axes := make([]chunked.Axis, len(shape))
+	for i, n := range shape {
+		var ok bool
+		if axes[i], ok = chunked.NewAxis(r.Start[i], r.Shape[i], 1, 1, n); !ok {
+			return fmt.Errorf("%w: got %v, want a part of %v", ndarray.ErrRegion, r, shape)
+		}
+	}
+	chunk := slices.Clone(shape)
+	chunk[0] = b.tree.Storage.ChunkLen
+	g := chunked.NewGrid(shape, chunk, b.meta.DType.Size)
+	p := chunked.NewPlan(&g, axes, g.Item)
+	take := func() (*chunked.Piece, error) { return p.NewPiece(), nil }
+	put := func(*chunked.Piece) error { return nil }
+	return chunked.Each(ctx, p.Chunks, ndarray.Workers(ctx), chunked.AnyOrder, take, put, func(ctx context.Context, q *chunked.Piece, k int64) error {
+		p.At(k, q)
+		return f(ctx, p, q)
+	})
+}
+
+// readFile fills dst with rows of the i-th chunk file: the first ones, or those that pick copies.
+func (b *backend) readFile(ctx context.Context, dst []byte, i int64, pick func(rows []byte)) error {
 	if b.missing(i) {
 		boxes.Repeat(dst, b.meta.Fill)
 		return nil
 	}
-	return b.readFileOf(ctx, b.tree, dst, i, r)
+	return b.readFileOf(ctx, b.tree, dst, i, pick)
 }
 
 // readFileOf is readFile for a tree whose length may differ from the array's. It waits until the
 // process has enough memory for the stored and the decoded chunks of a file.
-func (b *backend) readFileOf(ctx context.Context, tree *bcolztree.Array, dst []byte, i int64, r ndarray.Region) error {
+func (b *backend) readFileOf(ctx context.Context, tree *bcolztree.Array, dst []byte, i int64, pick func(rows []byte)) error {
 	need := min(tree.Rows()-i*tree.Storage.ChunkLen, tree.Storage.ChunkLen) * tree.RowBytes()
 	if int64(len(dst)) < need {
 		need *= 2
@@ -316,23 +329,21 @@ func (b *backend) readFileOf(ctx context.Context, tree *bcolztree.Array, dst []b
 	for _, c := range chunks {
 		total += int(c.Header.NBytes)
 	}
-	var rows []byte
-	whole := len(dst) == total // r is inside the file, so equal sizes mean all of it
-	if whole {
-		rows = dst
-	} else {
+	rows := dst
+	whole := len(dst) == total // dst is for rows of this file only, so equal sizes mean all of them
+	if !whole {
 		rows = scratch.Get(total)
 		defer scratch.Put(rows)
 	}
 	if _, err = decompress(b.pool, rows, chunks); err != nil {
 		return fmt.Errorf("%s: %w", tree.FileName(i), err)
 	}
-	if !whole {
-		from := ndarray.Region{Start: append([]int64{}, r.Start...), Shape: append([]int64{}, b.meta.Shape...)}
-		from.Start[0] -= i * tree.Storage.ChunkLen
-		from.Shape[0] = int64(total) / tree.RowBytes()
-		strided.Copy(strided.Box{Data: dst, Shape: r.Shape, Start: make([]int64, len(r.Shape))},
-			strided.Box{Data: rows, Shape: from.Shape, Start: from.Start}, r.Shape, b.meta.DType.Size)
+	switch {
+	case whole:
+	case pick != nil:
+		pick(rows)
+	default:
+		copy(dst, rows)
 	}
 	b.meta.DType.ToNative(dst)
 	return nil

@@ -15,13 +15,11 @@ import (
 	"math"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/blosc1"
 	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/chunked"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
-	"github.com/hyperslab/hyperslab/internal/strided"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -48,43 +46,9 @@ func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region)
 	if err := b.allowed(r); err != nil {
 		return err
 	}
-	workers, failed := errgroup.WithContext(ctx)
-	workers.SetLimit(ndarray.Workers(ctx))
-	for i, part := range b.parts(r) {
-		if failed.Err() != nil {
-			break
-		}
-		row := r.NumElems() / r.Shape[0] * int64(b.meta.DType.Size)
-		at := (part.Start[0] - r.Start[0]) * row
-		from := src[at : at+part.Shape[0]*row]
-		workers.Go(func() error {
-			if err := failed.Err(); err != nil {
-				return err
-			}
-			return b.writeFile(failed, from, i, part)
-		})
-	}
-	if err := workers.Wait(); err != nil {
-		return err
-	}
-	return ctx.Err()
-}
-
-// parts yields the chunk files that r touches, with the part of r in each.
-func (b *backend) parts(r ndarray.Region) func(yield func(int64, ndarray.Region) bool) {
-	length := b.tree.Storage.ChunkLen
-	first, end := r.Start[0], r.Start[0]+r.Shape[0] // rows
-	return func(yield func(int64, ndarray.Region) bool) {
-		for i := first / length; i <= (end-1)/length; i++ {
-			part := r.Clone()
-			part.Start[0] = max(first, i*length)
-			// end-i*length cannot overflow, but (i+1)*length can.
-			part.Shape[0] = min(end-i*length, length) + i*length - part.Start[0]
-			if !yield(i, part) {
-				return
-			}
-		}
-	}
+	return b.each(ctx, r, func(ctx context.Context, p *chunked.Plan, q *chunked.Piece) error {
+		return b.writeFile(ctx, src[q.InBuffer:][:q.Elements*int64(b.meta.DType.Size)], p, q)
+	})
 }
 
 // rowsOf returns the number of rows in the i-th chunk file.
@@ -92,27 +56,20 @@ func (b *backend) rowsOf(i int64) int64 {
 	return min(b.tree.Rows()-i*b.tree.Storage.ChunkLen, b.tree.Storage.ChunkLen)
 }
 
-// writeFile replaces the elements of r by src. r must be inside the i-th chunk file.
-func (b *backend) writeFile(ctx context.Context, src []byte, i int64, r ndarray.Region) error {
+// writeFile replaces the elements of q by src.
+func (b *backend) writeFile(ctx context.Context, src []byte, p *chunked.Plan, q *chunked.Piece) error {
+	i := q.Number
 	lock := &b.locks[i%chunkLocks]
 	lock.Lock()
 	defer lock.Unlock()
-	shape := slices.Clone(b.tree.Sizes.Shape)
-	shape[0] = b.rowsOf(i)
-	whole := ndarray.Region{Start: make([]int64, len(shape)), Shape: shape}
-	rows := make([]byte, whole.NumElems()*int64(b.meta.DType.Size))
-	part := r.Clone()
-	part.Start[0] -= i * b.tree.Storage.ChunkLen
-	if part.Equal(whole) {
+	rows := make([]byte, b.rowsOf(i)*b.tree.RowBytes())
+	if q.Data {
 		copy(rows, src)
 	} else {
-		all := whole.Clone()
-		all.Start[0] = i * b.tree.Storage.ChunkLen
-		if err := b.readFile(ctx, rows, i, all); err != nil {
+		if err := b.readFile(ctx, rows, i, nil); err != nil {
 			return err
 		}
-		strided.Copy(strided.Box{Data: rows, Shape: shape, Start: part.Start},
-			strided.Box{Data: src, Shape: part.Shape, Start: make([]int64, len(shape))}, part.Shape, b.meta.DType.Size)
+		p.Spread(q, rows, src)
 	}
 	return b.storeFile(i, rows)
 }
@@ -284,41 +241,23 @@ func (b *backend) fillRows(ctx context.Context, old *bcolztree.Array, src []byte
 	shape[0] -= first
 	r := ndarray.Region{Start: make([]int64, len(shape)), Shape: shape}
 	r.Start[0] = first
-	workers, failed := errgroup.WithContext(ctx)
-	workers.SetLimit(ndarray.Workers(ctx))
-	for i, part := range b.parts(r) {
-		if failed.Err() != nil {
-			break
+	return b.each(ctx, r, func(ctx context.Context, _ *chunked.Plan, q *chunked.Piece) error {
+		var fresh []byte
+		if src != nil {
+			fresh = src[q.InBuffer:][:q.Elements*int64(b.meta.DType.Size)]
 		}
-		workers.Go(func() error {
-			if err := failed.Err(); err != nil {
-				return err
-			}
-			var fresh []byte
-			if src != nil {
-				at := (part.Start[0] - first) * row
-				fresh = src[at : at+part.Shape[0]*row]
-			}
-			return b.extendFile(failed, old, i, part, fresh)
-		})
-	}
-	if err := workers.Wait(); err != nil {
-		return err
-	}
-	return ctx.Err() // the loop may have ended early
+		return b.extendFile(ctx, old, q, fresh)
+	})
 }
 
-// extendFile writes the i-th chunk file: the rows that old has in it, then those of part. fresh are
-// the rows of part; nil means the fill value.
-func (b *backend) extendFile(ctx context.Context, old *bcolztree.Array, i int64, part ndarray.Region, fresh []byte) error {
+// extendFile writes a chunk file: the rows that old has in it, then those of q. fresh are the rows
+// of q; nil means the fill value.
+func (b *backend) extendFile(ctx context.Context, old *bcolztree.Array, q *chunked.Piece, fresh []byte) error {
 	row := b.tree.RowBytes()
-	from := i * b.tree.Storage.ChunkLen
-	rows := make([]byte, b.rowsOf(i)*row)
-	kept := part.Start[0] - from
+	rows := make([]byte, b.rowsOf(q.Number)*row)
+	kept := q.Start[0]
 	if kept > 0 {
-		all := part.Clone()
-		all.Start[0], all.Shape[0] = from, kept
-		if err := b.readFileOf(ctx, old, rows[:kept*row], i, all); err != nil {
+		if err := b.readFileOf(ctx, old, rows[:kept*row], q.Number, nil); err != nil {
 			return err
 		}
 	}
@@ -327,7 +266,7 @@ func (b *backend) extendFile(ctx context.Context, old *bcolztree.Array, i int64,
 	} else {
 		copy(rows[kept*row:], fresh)
 	}
-	return b.storeFile(i, rows)
+	return b.storeFile(q.Number, rows)
 }
 
 // cut removes the files after the end of the shortened array, and shortens its last file, as bcolz
@@ -340,12 +279,8 @@ func (b *backend) cut(old *bcolztree.Array) error {
 		}
 	}
 	if last := b.tree.NumFiles() - 1; last >= 0 && b.tree.RowBytes() > 0 && b.rowsOf(last) < b.tree.Storage.ChunkLen {
-		shape := slices.Clone(b.tree.Sizes.Shape)
-		r := ndarray.Region{Start: make([]int64, len(shape)), Shape: shape}
-		r.Start[0] = last * b.tree.Storage.ChunkLen
-		r.Shape[0] = b.rowsOf(last)
-		rows := make([]byte, r.NumElems()*int64(b.meta.DType.Size))
-		if err := b.readFile(context.Background(), rows, last, r); err != nil {
+		rows := make([]byte, b.rowsOf(last)*b.tree.RowBytes())
+		if err := b.readFile(context.Background(), rows, last, nil); err != nil {
 			return errors.Join(append(errs, err)...)
 		}
 		errs = append(errs, b.storeFile(last, rows))
