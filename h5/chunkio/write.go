@@ -1,5 +1,5 @@
-// Writing: workers apply the filters and store the chunks in the order of the grid, so that the file
-// does not depend on the number of workers.
+// Writing: workers apply the filters and store the chunks in the order of the grid. The file
+// therefore does not depend on the number of workers.
 
 package chunkio
 
