@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 	"unsafe"
@@ -47,14 +48,16 @@ const (
 )
 
 // DTypeFor returns an element type for T in native byte order. For a struct it has the exported
-// fields, laid out as a C compiler does. A string or time.Time field needs its stored type in the
-// tag, after the name:
+// fields, laid out as a C compiler does, and for a slice it is a VLen. A string or time.Time field
+// needs its stored type in the tag, after the name:
 //
 //	type record struct {
 //		ID   int32      `nd:"id"`
 //		Name string     `nd:"name,S16"`
 //		When time.Time  `nd:"when,<M8[us]"`
 //		At   [3]float64 // "At", ('<f8', (3,))
+//		Note string     `nd:"note,string"`
+//		Path []float32  // a structure with these two has elements of variable size
 //	}
 //
 // It returns ErrType, with the Go type or field, if there is no such element type.
@@ -70,11 +73,14 @@ func dtypeFor(t reflect.Type, told string) (DType, error) {
 	if told != "" {
 		d, err := ParseDType(told)
 		if err == nil {
-			_, err = stepsFor(t, d, 0, 0, true)
+			_, err = mapping{write: true}.of(t, d)
 		}
 		return d, err
 	}
 	switch t.Kind() {
+	case reflect.Slice:
+		base, err := dtypeFor(t.Elem(), "")
+		return DType{Kind: VLen, Order: NoOrder, Base: &base}, err
 	case reflect.Array:
 		var dims []int64
 		for ; t.Kind() == reflect.Array; t = t.Elem() {
@@ -148,9 +154,6 @@ func structFields(t reflect.Type) []structField {
 // must have a source in T.
 func codecFor[T any](d DType, write bool) (*codec, error) {
 	t := reflect.TypeFor[T]()
-	if t.Kind() == reflect.String && d.Kind == String {
-		return &codec{}, nil
-	}
 	steps, err := stepsFor(t, d, 0, 0, write)
 	if err != nil {
 		return nil, fmt.Errorf("%w: array is %v, asked for %v", err, d, t)
@@ -226,26 +229,44 @@ func repeatSteps(t reflect.Type, d DType, inGo uintptr, inElem int, write bool) 
 }
 
 func fieldSteps(t reflect.Type, d DType, inGo uintptr, inElem int, write bool) ([]step, error) {
+	fields, err := matchFields(t, d, write)
+	if err != nil {
+		return nil, err
+	}
 	var steps []step
-	used := make(map[string]bool)
-	for _, f := range structFields(t) {
-		field, ok := d.field(f.name)
-		if !ok || used[f.name] {
-			return nil, fmt.Errorf("%w: Go field %s: the array has no other field %q", ErrType, f.Name, f.name)
-		}
-		used[f.name] = true
+	for _, f := range fields {
+		field := d.Fields[f.field]
 		more, err := stepsFor(f.Type, field.Type, inGo+f.Offset, inElem+field.Offset, write)
 		if err != nil {
 			return nil, fmt.Errorf("field %q: %w", f.name, err)
 		}
 		steps = append(steps, more...)
 	}
-	for _, field := range d.Fields {
-		if write && !used[field.Name] {
-			return nil, fmt.Errorf("%w: no Go field for %q, which would be lost", ErrType, field.Name)
-		}
-	}
 	return steps, nil
+}
+
+// matchedField is a field of a Go struct with the number of its field in the array.
+type matchedField struct {
+	structField
+	field int
+}
+
+// matchFields finds the field of the array for each field of a Go struct. For writing, the struct
+// must have all fields.
+func matchFields(t reflect.Type, d DType, write bool) (fields []matchedField, err error) {
+	used := make([]bool, len(d.Fields))
+	for _, f := range structFields(t) {
+		i := slices.IndexFunc(d.Fields, func(field Field) bool { return field.Name == f.name })
+		if i < 0 || used[i] {
+			return nil, fmt.Errorf("%w: Go field %s: the array has no other field %q", ErrType, f.Name, f.name)
+		}
+		used[i] = true
+		fields = append(fields, matchedField{f, i})
+	}
+	if i := slices.Index(used, false); i >= 0 && write {
+		return nil, fmt.Errorf("%w: no Go field for %q, which would be lost", ErrType, d.Fields[i].Name)
+	}
+	return fields, nil
 }
 
 // mergeSteps joins copies that are adjacent both in the Go value and in the element.

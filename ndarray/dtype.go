@@ -368,15 +368,6 @@ func (d DType) byOffset() []Field {
 	return sorted
 }
 
-// field returns the field with that name.
-func (d DType) field(name string) (Field, bool) {
-	i := slices.IndexFunc(d.Fields, func(f Field) bool { return f.Name == name })
-	if i < 0 {
-		return Field{}, false
-	}
-	return d.Fields[i], true
-}
-
 // StructOf returns a structured type of the given fields in their order: adjacent, or, if aligned,
 // laid out as a C compiler does. StructOf sets the offsets. A structure of variable size has no
 // layout, so aligned is ignored for it.

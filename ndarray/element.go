@@ -1,5 +1,5 @@
 // Generic functions that move typed slices to and from arrays. There are no conversions; a type
-// mismatch returns ErrType. codec.go defines which Go types match which element types.
+// mismatch returns ErrType. codec.go and mapper.go define which Go types match which element types.
 
 package ndarray
 
@@ -27,7 +27,8 @@ func DTypeOf[T Element]() DType {
 //
 //	numbers, bool     Go's of the same kind and size; of Enum its integer; of DateTime and TimeDelta int64
 //	time.Time         DateTime, in UTC; NaT is the zero Time
-//	string            Bytes and Unicode without their padding, and String
+//	string            Bytes and Unicode without their padding, String, and the path of a Reference
+//	[]T               VLen; an empty sequence is nil
 //	[n]byte           any element of n bytes, raw, in native order: float16, long double, opaque bytes
 //	[n]T              SubArray, a nested array for each dimension
 //	struct            Struct: each exported field by its name, or by the name in its tag `nd:"name"`, except
@@ -39,6 +40,9 @@ func Read[T any](ctx context.Context, a *Array, dst []T, r Region) error {
 	const op = "read"
 	if texts, ok := any(dst).([]string); ok && a.m().DType.Kind == String {
 		return a.ReadStrings(ctx, texts, r)
+	}
+	if a.m().DType.Size == 0 {
+		return readMapped(ctx, a, dst, r, mapping{})
 	}
 	c, err := codecFor[T](a.m().DType, false)
 	if err == nil && r.NumElems() != int64(len(dst)) && r.Check(a.m().Shape) == nil {
@@ -59,7 +63,7 @@ const maxReadAll = 4 << 30
 // It returns ErrSize if they take more than 4 GiB; larger arrays should be read with Read. It also
 // returns the errors of Read.
 func ReadAll[T any](ctx context.Context, a *Array) ([]T, error) {
-	if _, err := codecFor[T](a.m().DType, false); err != nil {
+	if err := readable[T](a.m().DType); err != nil {
 		return nil, a.wrap("read", err)
 	}
 	if a.m().Null {
@@ -73,6 +77,16 @@ func ReadAll[T any](ctx context.Context, a *Array) ([]T, error) {
 		return nil, err
 	}
 	return dst, nil
+}
+
+// readable returns ErrType if Read cannot convert elements of type d to T.
+func readable[T any](d DType) error {
+	if d.Size == 0 {
+		_, err := mapperFor[T](d, mapping{})
+		return err
+	}
+	_, err := codecFor[T](d, false)
+	return err
 }
 
 // allocate returns a slice of n elements, or ErrSize above maxReadAll.
@@ -93,6 +107,9 @@ func allocate[T any](n int64) ([]T, error) {
 func Write[T any](ctx context.Context, a *Array, src []T, r Region) error {
 	if texts, ok := any(src).([]string); ok && a.m().DType.Kind == String {
 		return a.WriteStrings(ctx, texts, r)
+	}
+	if a.m().DType.Size == 0 {
+		return writeMapped(ctx, a, src, r, mapping{write: true})
 	}
 	return moveOut(a, "write", src, func(b []byte) error { return a.Write(ctx, b, r) })
 }

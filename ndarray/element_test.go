@@ -230,7 +230,7 @@ func TestStructsRefused(t *testing.T) {
 	bad[0].Word = "\xff"
 	require.ErrorIs(t, ndarray.Write(ctx, a, bad, r), ndarray.ErrValue)
 	for _, f := range []func() (ndarray.DType, error){
-		ndarray.DTypeFor[string], ndarray.DTypeFor[int], ndarray.DTypeFor[[]int32], ndarray.DTypeFor[struct{}],
+		ndarray.DTypeFor[string], ndarray.DTypeFor[int], ndarray.DTypeFor[[]string], ndarray.DTypeFor[struct{}],
 		ndarray.DTypeFor[struct{ S string }], ndarray.DTypeFor[struct {
 			A int32 `nd:"a,f4"`
 		}], ndarray.DTypeFor[struct {

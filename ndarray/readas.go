@@ -1,27 +1,30 @@
-// Reads and writes with conversion between numeric types.
+// Reads and writes with exact conversion of numbers.
 
 package ndarray
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 )
 
 // ReadAs fills dst with the elements of r, in row-major order, converted to T. len(dst) must be
-// exactly r.NumElems(). The array's elements are of a type that Convert accepts as source, in
-// either byte order: Bool, Int, Uint, Float, BFloat or Enum. T is one of these types except BFloat,
-// or any type that Read accepts for the array. Each value must be exactly representable in T.
+// exactly r.NumElems(). T is any type that Read accepts for the array, except that numbers may have
+// another type, also in structs, arrays and slices. The array's numbers are of a type that Convert
+// accepts as source, in either byte order: Bool, Int, Uint, Float, BFloat or Enum. T's are one of
+// these types except BFloat. Each value must be exactly representable in T.
 //
 // It returns ErrValue with the index and the value of the first element that is not, and the errors
 // of Read. After ErrValue dst is partly filled.
 func ReadAs[T any](ctx context.Context, a *Array, dst []T, r Region) error {
 	const op = "read"
 	m, to := a.m(), scalarType(reflect.TypeFor[T]())
-	if _, err := codecFor[T](m.DType, false); err == nil || to.Kind == 0 {
+	if _, err := codecFor[T](m.DType, false); err == nil {
 		return Read(ctx, a, dst, r)
+	}
+	if to.Kind == 0 {
+		return readMapped(ctx, a, dst, r, mapping{exact: true})
 	}
 	if err := checkConversion(m, to, m.DType, len(dst), r); err != nil {
 		return a.wrap(op, err)
@@ -48,33 +51,25 @@ func ReadAs[T any](ctx context.Context, a *Array, dst []T, r Region) error {
 //
 // It returns ErrValue with the index in the result and the value of the first element that T cannot
 // represent, ErrSize if the result takes more than 4 GiB, and the errors of View and ReadAs.
-func TakeAs[T any](ctx context.Context, a *Array, s Selection) (dst []T, err error) {
-	v, err := View(a, s)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, v.Close()) }()
-	if dst, err = allocate[T](v.NumElems()); err != nil {
-		return nil, a.wrap("take from", err)
-	}
-	if err := ReadAs(ctx, v, dst, Whole(v.Shape())); err != nil {
-		return nil, err
-	}
-	return dst, nil
+func TakeAs[T any](ctx context.Context, a *Array, s Selection) ([]T, error) {
+	return takeThrough(a, "take from", s, func(v *Array, dst []T) error { return ReadAs(ctx, v, dst, Whole(v.Shape())) })
 }
 
 // WriteAs converts the elements of src to the array's type and writes them to r, in row-major
 // order. len(src) must be exactly r.NumElems(). The types are those of ReadAs, with the roles
-// exchanged: the array must not have BFloat or Float of 2 bytes. Each value must be exactly
-// representable.
+// exchanged: the array's numbers must not be BFloat or Float of 2 bytes, unless T has their bytes.
+// Each value must be exactly representable.
 //
 // It returns ErrValue with the index and the value of the first element that is not, before
 // anything is written, and the errors of Write.
 func WriteAs[T any](ctx context.Context, a *Array, src []T, r Region) error {
 	const op = "write"
 	m, from := a.m(), scalarType(reflect.TypeFor[T]())
-	if _, err := codecFor[T](m.DType, true); err == nil || from.Kind == 0 {
+	if _, err := codecFor[T](m.DType, true); err == nil {
 		return Write(ctx, a, src, r)
+	}
+	if from.Kind == 0 {
+		return writeMapped(ctx, a, src, r, mapping{write: true, exact: true})
 	}
 	if err := checkConversion(m, m.DType, from, len(src), r); err != nil {
 		return a.wrap(op, err)

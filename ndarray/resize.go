@@ -96,8 +96,13 @@ func (a *Array) Delete(ctx context.Context, axis int, at, n int64) error {
 //
 // It returns the errors of Write and of Array.Append.
 func Append[T any](ctx context.Context, a *Array, axis int, src []T) error {
-	if texts, ok := any(src).([]string); ok && a.m().DType.Kind == String {
-		return a.change("append to", func() error {
+	const op = "append to"
+	if d := a.m().DType; d.Size == 0 {
+		_, texts, err := encodeMapped(d, src, mapping{write: true}, func(i int) any { return i })
+		if err != nil {
+			return a.wrap(op, err)
+		}
+		return a.change(op, func() error {
 			return a.insertLocked(ctx, axis, atEnd, int64(len(texts)), func(r Region) error {
 				w, err := ability[StringWriter](a, true)
 				if err != nil {
@@ -107,7 +112,7 @@ func Append[T any](ctx context.Context, a *Array, axis int, src []T) error {
 			})
 		})
 	}
-	return moveOut(a, "append to", src, func(b []byte) error { return a.Append(ctx, axis, b) })
+	return moveOut(a, op, src, func(b []byte) error { return a.Append(ctx, axis, b) })
 }
 
 // change runs f while no other call uses the array.

@@ -6,6 +6,7 @@ package ndarray
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -362,14 +363,34 @@ func (a *Array) eachPointBox(ctx context.Context, p picked, tile []int64, f func
 //
 // It returns the errors of Read and of Array.Take.
 func Take[T any](ctx context.Context, a *Array, s Selection) ([]T, error) {
+	const op = "take from"
 	p, err := s.resolve(a.m().Shape)
 	if err == nil && a.m().Null {
 		err = fmt.Errorf("%w: the array is null", ErrRegion)
 	}
 	if err != nil {
-		return nil, a.wrap("take from", err)
+		return nil, a.wrap(op, err)
 	}
-	return moveIn[T](a, "take from", p.count, func(b []byte) error { return a.Take(ctx, b, s) })
+	if a.m().DType.Size == 0 {
+		return takeThrough(a, op, s, func(v *Array, dst []T) error { return Read(ctx, v, dst, Whole(v.Shape())) })
+	}
+	return moveIn[T](a, op, p.count, func(b []byte) error { return a.Take(ctx, b, s) })
+}
+
+// takeThrough returns the elements of s, which read fills through a view.
+func takeThrough[T any](a *Array, op string, s Selection, read func(v *Array, dst []T) error) (dst []T, err error) {
+	v, err := View(a, s)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, v.Close()) }()
+	if dst, err = allocate[T](v.NumElems()); err != nil {
+		return nil, a.wrap(op, err)
+	}
+	if err := read(v, dst); err != nil {
+		return nil, err
+	}
+	return dst, nil
 }
 
 // Put replaces the elements of s with src, in row-major order of the result. T must match the
@@ -377,5 +398,36 @@ func Take[T any](ctx context.Context, a *Array, s Selection) ([]T, error) {
 //
 // It returns the errors of Write and of Array.Put.
 func Put[T any](ctx context.Context, a *Array, src []T, s Selection) error {
-	return moveOut(a, "put to", src, func(b []byte) error { return a.Put(ctx, b, s) })
+	const op = "put to"
+	if a.m().DType.Size == 0 {
+		return a.wrap(op, putMapped(ctx, a, src, s))
+	}
+	return moveOut(a, op, src, func(b []byte) error { return a.Put(ctx, b, s) })
+}
+
+// putMapped replaces elements of a variable size.
+func putMapped[T any](ctx context.Context, a *Array, src []T, s Selection) error {
+	_, texts, err := encodeMapped(a.m().DType, src, mapping{write: true}, func(i int) any { return i })
+	if err != nil {
+		return err
+	}
+	if a.m().Null {
+		return fmt.Errorf("%w: the array is null", ErrRegion)
+	}
+	p, err := s.resolve(a.m().Shape)
+	if err != nil {
+		return err
+	}
+	if p.count != int64(len(texts)) {
+		return fmt.Errorf("%w: got %d elements, want %d for selection %v", ErrSize, len(texts), p.count, s)
+	}
+	if p.count == 0 {
+		return nil
+	}
+	return p.eachSpan(len(a.m().Shape), func(r Region) error {
+		n := r.NumElems()
+		err := a.WriteStrings(ctx, texts[:n], r)
+		texts = texts[n:]
+		return err
+	})
 }

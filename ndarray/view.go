@@ -225,7 +225,17 @@ func (v stringView) ReadStrings(ctx context.Context, dst []string, r Region) err
 // takeStrings reads the selected strings in regions that are as large as possible. It does not use
 // boxes, because strings have no bytes that could be copied from a box.
 func (a *Array) takeStrings(ctx context.Context, dst []string, p picked) error {
-	rank := len(a.m().Shape)
+	return p.eachSpan(len(a.m().Shape), func(r Region) error {
+		n := r.NumElems()
+		err := a.ReadStrings(ctx, dst[:n], r)
+		dst = dst[n:]
+		return err
+	})
+}
+
+// eachSpan calls f for regions that are as large as possible, in row-major order of the result. f
+// must not keep the region. p must not be empty.
+func (p picked) eachSpan(rank int, f func(r Region) error) error {
 	if p.axes == nil {
 		one := Region{Start: make([]int64, rank), Shape: make([]int64, rank)}
 		for i := range one.Shape {
@@ -233,29 +243,25 @@ func (a *Array) takeStrings(ctx context.Context, dst []string, p picked) error {
 		}
 		for i := range p.count {
 			copy(one.Start, p.points[i*int64(rank):])
-			if err := a.ReadStrings(ctx, dst[i:i+1], one); err != nil {
+			if err := f(one); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	// Axes after the last one that is not a span are read together.
+	// Axes after the last one that is not a span are one region.
 	spans := rank
 	for spans > 0 && p.axes[spans-1].isSpan() {
 		spans--
 	}
 	r := Region{Start: make([]int64, rank), Shape: make([]int64, rank)}
-	n := int64(1)
 	for i := spans; i < rank; i++ {
 		r.Start[i], r.Shape[i] = p.axes[i].at(0), p.axes[i].count
-		n *= r.Shape[i]
 	}
 	var walk func(axis int) error
 	walk = func(axis int) error {
 		if axis == spans {
-			err := a.ReadStrings(ctx, dst[:n], r)
-			dst = dst[n:]
-			return err
+			return f(r)
 		}
 		r.Shape[axis] = 1
 		for i := range p.axes[axis].count {
