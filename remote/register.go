@@ -45,3 +45,28 @@ func (registered) Vacant(ctx context.Context, url string) error {
 func (registered) Upload(ctx context.Context, url string, u web.Upload) error {
 	return DefaultClient.upload(ctx, url, u)
 }
+
+// Stat implements web.Client.
+func (registered) Stat(ctx context.Context, url string) (web.Entry, error) {
+	return DefaultClient.stat(ctx, url)
+}
+
+// Read implements web.Client.
+func (registered) Read(ctx context.Context, url string, limit int64) ([]byte, error) {
+	return DefaultClient.content(ctx, url, limit)
+}
+
+// List implements web.Client.
+func (registered) List(ctx context.Context, url string, f func(web.Entry) error) error {
+	return DefaultClient.list(ctx, url, f)
+}
+
+// Remove implements web.Client.
+func (registered) Remove(ctx context.Context, url string, names []string) error {
+	return DefaultClient.removeBelow(ctx, url, names)
+}
+
+// Abandon implements web.Client.
+func (registered) Abandon(ctx context.Context, url string) error {
+	return DefaultClient.abandon(ctx, url)
+}

@@ -7,44 +7,24 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/s3test"
 )
 
 // store starts an S3 server in memory with the bucket "data" and sets the environment for it. The
 // function check is called with each request and may be nil.
 func store(t *testing.T, objects map[string][]byte, check func(*http.Request)) *httptest.Server {
-	memory := s3mem.New()
-	require.NoError(t, memory.CreateBucket("data"))
-	for name, b := range objects {
-		_, err := memory.PutObject("data", name, map[string]string{}, bytes.NewReader(b), int64(len(b)), nil)
-		require.NoError(t, err)
-	}
-	fake := gofakes3.New(memory, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s3test.Start(t, objects, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if check != nil {
 			check(r)
 		}
-		fake.ServeHTTP(w, r)
-	}))
-	t.Cleanup(s.Close)
-	empty := t.TempDir()
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL_S3": s.URL, "AWS_ENDPOINT_URL": "", "AWS_PROFILE": "", "AWS_DEFAULT_PROFILE": "",
-		"AWS_ACCESS_KEY_ID": "key", "AWS_ACCESS_KEY": "", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SECRET_KEY": "", "AWS_SESSION_TOKEN": "token",
-		"AWS_REGION": "eu-west-3", "AWS_CONFIG_FILE": filepath.Join(empty, "config"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(empty, "credentials"),
-		"AWS_EC2_METADATA_DISABLED": "true", "AWS_WEB_IDENTITY_TOKEN_FILE": "",
-		"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "", "AWS_CONTAINER_CREDENTIALS_FULL_URI": "",
-	} {
-		t.Setenv(name, value)
-	}
-	return s
+		next.ServeHTTP(w, r)
+	}).Server
 }
 
 func TestClient_Open_s3(t *testing.T) {

@@ -3,6 +3,7 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -58,11 +59,14 @@ func (c *Client) upload(ctx context.Context, url string, o web.Upload) error {
 	if o.Progress != nil {
 		u.progress = o.Progress
 	}
+	defer c.stale(url)
+	if o.Path == "" {
+		return fail("write", Redact(url), u.object(ctx, bytes.NewReader(o.Content), int64(len(o.Content))))
+	}
 	info, err := os.Stat(o.Path)
 	if err != nil {
 		return err
 	}
-	defer c.stale(url)
 	if info.IsDir() {
 		err = u.directory(ctx, o.Path, o.Last)
 	} else {
@@ -237,8 +241,13 @@ func (u *upload) file(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	if info.Size() > partSize {
-		return u.parts(ctx, f, info.Size())
+	return u.object(ctx, f, info.Size())
+}
+
+// object uploads the first size bytes of r.
+func (u *upload) object(ctx context.Context, r io.ReaderAt, size int64) error {
+	if size > partSize {
+		return u.parts(ctx, r, size)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -247,9 +256,9 @@ func (u *upload) file(ctx context.Context, path string) (err error) {
 	return u.publish(ctx, func() (int, error) {
 		h := u.header()
 		h.Set(tokenHeader, u.token)
-		_, attempts, err := u.call(ctx, http.MethodPut, "", h, io.NewSectionReader(f, 0, info.Size()))
+		_, attempts, err := u.call(ctx, http.MethodPut, "", h, io.NewSectionReader(r, 0, size))
 		if err == nil {
-			u.progress(info.Size())
+			u.progress(size)
 		}
 		return attempts, err
 	})
@@ -402,41 +411,17 @@ func (u *upload) clear(ctx context.Context, index *upload) error {
 	if err := u.remove(ctx, []*upload{index}); err != nil {
 		return err
 	}
-	bucket := *u
-	t := *u.t
-	prefix := strings.TrimSuffix(t.key, "/") + "/"
-	t.key, bucket.t = "", &t
-	token := ""
-	for {
-		query := url.Values{"list-type": {"2"}, "prefix": {prefix}}
-		if token != "" {
-			query.Set("continuation-token", token)
+	var old []*upload
+	err := u.list(ctx, func(e web.Entry) error {
+		if isChunkName(e.Name) {
+			old = append(old, u.below(e.Name))
 		}
-		a, _, err := bucket.call(ctx, http.MethodGet, query.Encode(), nil, nil)
-		if err != nil {
-			return err
-		}
-		var page struct {
-			Contents              []struct{ Key string }
-			IsTruncated           bool
-			NextContinuationToken string
-		}
-		if err := xml.Unmarshal(a.body, &page); err != nil {
-			return fmt.Errorf("%w: list of objects: %w", ErrResponse, err)
-		}
-		var old []*upload
-		for _, o := range page.Contents {
-			if name, ok := strings.CutPrefix(o.Key, prefix); ok && isChunkName(name) {
-				old = append(old, u.below(name))
-			}
-		}
-		if err := u.remove(ctx, old); err != nil {
-			return err
-		}
-		if token = page.NextContinuationToken; !page.IsTruncated || token == "" {
-			return nil
-		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
+	return u.remove(ctx, old)
 }
 
 // isChunkName reports whether name is that of a chunk of a sparse frame, for example

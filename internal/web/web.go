@@ -29,13 +29,31 @@ type Client interface {
 	Vacant(ctx context.Context, url string) error
 	// Upload stores a file or a directory at a URL. After an error no new object is visible.
 	Upload(ctx context.Context, url string, u Upload) error
+	// Stat returns the size and ETag of the object at a URL of S3, or fs.ErrNotExist.
+	Stat(ctx context.Context, url string) (Entry, error)
+	// Read returns the current content of an object, at most limit bytes of it.
+	Read(ctx context.Context, url string, limit int64) ([]byte, error)
+	// List calls f for each object whose URL is below a URL of S3, in the order of their names.
+	List(ctx context.Context, url string, f func(Entry) error) error
+	// Remove removes objects below a URL of S3, which need not exist, several at the same time.
+	Remove(ctx context.Context, url string, names []string) error
+	// Abandon removes the parts of incomplete uploads to a URL of S3 and below it.
+	Abandon(ctx context.Context, url string) error
 	// Cause returns the error below an error that contains the URL, or nil for any other error.
 	Cause(err error) error
+}
+
+// Entry describes an object.
+type Entry struct {
+	Name string // after the URL of List
+	Size int64  // in bytes
+	Tag  string // ETag
 }
 
 // Upload is a file or a directory that Client.Upload stores.
 type Upload struct {
 	Path     string
+	Content  []byte      // of the object, if Path is ""
 	Last     string      // name of the file of a directory that is stored after all others
 	Replace  bool        // replace existing objects; otherwise they are an error that matches fs.ErrExist
 	Progress func(int64) // is called with the bytes of each stored part, concurrently; may be nil
@@ -70,6 +88,16 @@ func (none) FS(context.Context, string) (fs.FS, error)    { return nil, ErrNoCli
 func (none) Vacant(context.Context, string) error         { return ErrNoClient }
 func (none) Upload(context.Context, string, Upload) error { return ErrNoClient }
 func (none) Cause(error) error                            { return nil }
+func (none) Stat(context.Context, string) (Entry, error)  { return Entry{}, ErrNoClient }
+func (none) Read(context.Context, string, int64) ([]byte, error) {
+	return nil, ErrNoClient
+}
+
+func (none) List(context.Context, string, func(Entry) error) error {
+	return ErrNoClient
+}
+func (none) Remove(context.Context, string, []string) error { return ErrNoClient }
+func (none) Abandon(context.Context, string) error          { return ErrNoClient }
 
 // IsURL reports whether s begins with a scheme of package remote: http, https or s3.
 func IsURL(s string) bool {

@@ -20,5 +20,12 @@ func TestGet_noClient(t *testing.T) {
 	require.ErrorIs(t, err, web.ErrNoClient)
 	require.ErrorIs(t, c.Vacant(context.Background(), "s3://bucket/x"), web.ErrNoClient)
 	require.ErrorIs(t, c.Upload(context.Background(), "s3://bucket/x", web.Upload{Path: "x"}), web.ErrNoClient)
+	_, err = c.Stat(context.Background(), "s3://bucket/x")
+	require.ErrorIs(t, err, web.ErrNoClient)
+	_, err = c.Read(context.Background(), "s3://bucket/x", 1)
+	require.ErrorIs(t, err, web.ErrNoClient)
+	require.ErrorIs(t, c.List(context.Background(), "s3://bucket/x", nil), web.ErrNoClient)
+	require.ErrorIs(t, c.Remove(context.Background(), "s3://bucket/x", []string{"y"}), web.ErrNoClient)
+	require.ErrorIs(t, c.Abandon(context.Background(), "s3://bucket/x"), web.ErrNoClient)
 	require.NoError(t, c.Cause(err))
 }

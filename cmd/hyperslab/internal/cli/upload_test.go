@@ -3,53 +3,35 @@
 package cli_test
 
 import (
+	"maps"
 	"net/http"
-	"net/http/httptest"
 	"os"
-	"path/filepath"
+	"slices"
 	"testing"
 
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/internal/s3test"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // bucketFor starts an S3 server in memory with the bucket "data", sets the environment for it and
 // returns it. A request for which refuse returns true gets the status 403.
-func bucketFor(t *testing.T, refuse func(*http.Request) bool) *s3mem.Backend {
-	memory := s3mem.New()
-	require.NoError(t, memory.CreateBucket("data"))
-	fake := gofakes3.New(memory, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func bucketFor(t *testing.T, refuse func(*http.Request) bool) *s3test.Server {
+	s := s3test.Start(t, nil, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if refuse != nil && refuse(r) {
 			w.WriteHeader(http.StatusForbidden)
 			return
 		}
-		fake.ServeHTTP(w, r)
-	}))
-	t.Cleanup(s.Close)
-	empty := t.TempDir()
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL_S3": s.URL, "AWS_ENDPOINT_URL": "", "AWS_PROFILE": "", "AWS_DEFAULT_PROFILE": "", "AWS_REGION": "us-east-1",
-		"AWS_ACCESS_KEY_ID": "key", "AWS_ACCESS_KEY": "", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SECRET_KEY": "", "AWS_SESSION_TOKEN": "",
-		"AWS_CONFIG_FILE": filepath.Join(empty, "config"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(empty, "credentials"),
-		"AWS_EC2_METADATA_DISABLED": "true", "TMPDIR": t.TempDir(),
-	} {
-		t.Setenv(name, value)
-	}
-	return memory
+		next.ServeHTTP(w, r)
+	})
+	t.Setenv("TMPDIR", t.TempDir())
+	return s
 }
 
-// keysOf returns the number of objects of the bucket.
-func keysOf(t *testing.T, b *s3mem.Backend) (keys []string) {
-	list, err := b.ListBucket("data", nil, gofakes3.ListBucketPage{})
-	require.NoError(t, err)
-	for _, c := range list.Contents {
-		keys = append(keys, c.Key)
-	}
-	return keys
+// keysOf returns the names of the objects of the bucket, sorted.
+func keysOf(t *testing.T, b *s3test.Server) []string {
+	return slices.Sorted(maps.Keys(b.Objects(t)))
 }
 
 func TestRun_upload(t *testing.T) {
