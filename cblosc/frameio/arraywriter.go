@@ -327,6 +327,47 @@ func (w *ArrayWriter) WriteChunk(i int64, b []byte) error {
 	return nil
 }
 
+// PlaceChunk records in the index of a sparse frame that chunk i is in the chunk file with the
+// given number, of size bytes, which the caller writes before Commit. If special is not
+// cblosc.NotSpecial, the chunk exists only in the index, and number and size do not matter. The
+// chunk must not be stored yet.
+//
+// It returns cblosc.ErrRegion, cblosc.ErrParam for a contiguous frame and for a stored chunk,
+// cblosc.ErrSize for a size that no chunk of the array has, cblosc.ErrBroken or cblosc.ErrClosed.
+func (w *ArrayWriter) PlaceChunk(i, number, size int64, special cblosc.Special) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	err := w.err
+	most := int64(cblosc.MaxCompressedSize(w.w.params.ChunkSize))
+	switch stored := special == cblosc.NotSpecial; {
+	case err != nil:
+	case i < 0 || i >= int64(len(w.w.offsets)):
+		err = fmt.Errorf("%w: chunk %d of %d", cblosc.ErrRegion, i, len(w.w.offsets))
+	case !w.w.params.Sparse:
+		err = fmt.Errorf("%w: a chunk file of a contiguous frame", cblosc.ErrParam)
+	case !w.w.offsets[i].IsSpecial():
+		err = fmt.Errorf("%w: the chunk is stored already", cblosc.ErrParam)
+	case stored && (number < 0 || number > math.MaxUint32):
+		err = fmt.Errorf("%w: number of a chunk file: got %d", cblosc.ErrParam, number)
+	case stored && (size < chunk.ExtendedHeaderSize || size > most):
+		err = fmt.Errorf("%w: got %d bytes, want at least %d and at most %d",
+			cblosc.ErrSize, size, chunk.ExtendedHeaderSize, most)
+	case stored:
+		w.changed = true
+		w.w.offsets[i] = cframe.Offset(number)
+		w.w.files = max(w.w.files, number+1)
+		w.w.totals.cbytes += size
+	default:
+		w.changed = true
+		w.nowhere[i] = true
+		w.w.offsets[i] = cframe.Offset(-1)<<63 | cframe.Offset(special)<<56
+	}
+	if err != nil {
+		return &Error{"place chunk", w.a.f.path, i, err}
+	}
+	return nil
+}
+
 // judge checks whether b can be a chunk of the array.
 func (w *ArrayWriter) judge(b []byte) (chunk.Header, error) {
 	h, err := w.w.judgeChunk(b)

@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
@@ -40,6 +41,8 @@ type engine struct {
 	durable bool   // changes are atomic
 	fresh   bool   // made by Create: the writing state lasts until another operation
 	run     []byte // chunk for every chunk that is not written; nil if the fill value is zero
+
+	placed atomic.Bool // the chunk files need not exist, so that C-Blosc2 cannot open the array again
 }
 
 func newEngine(path string, a *cblosc.Array, library bool) *engine {
@@ -56,6 +59,9 @@ func (e *engine) idle(change bool, f func(a *cblosc.Array) error) error {
 	defer e.mu.Unlock()
 	if err := e.finishWriting(); err != nil {
 		return err
+	}
+	if e.array == nil {
+		return ndarray.ErrClosed // after PlaceChunk, or if opening the array again failed before
 	}
 	if change {
 		if err := e.dropReader(); err != nil {
@@ -78,6 +84,9 @@ func (e *engine) finishWriting() error {
 	w := e.writer
 	e.writer = nil
 	err := errors.Join(w.Commit(), w.Close())
+	if e.placed.Load() {
+		return translate(err)
+	}
 	a, oerr := cblosc.OpenArrayWith(e.path, cblosc.OpenOptions{Allow: e.allow})
 	if oerr == nil {
 		e.array = a

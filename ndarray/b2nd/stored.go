@@ -15,11 +15,21 @@ import (
 
 // form returns the form of the array's chunks. ok is false if Compression does not describe them
 // completely.
-func (b *backend) form() (f ndarray.ChunkForm, ok bool) {
-	if b.meta.BlockShape == nil || b.special {
+func (b *backend) form() (f ndarray.ChunkForm, ok bool) { return formOf(&b.meta, b.special) }
+
+// form is that of backend.
+func (r *reader) form() (f ndarray.ChunkForm, ok bool) {
+	if r.array == nil {
 		return f, false
 	}
-	return ndarray.Blosc2Form(b.meta.DType.Size, b.meta.BlockShape, b.meta.Compression), true
+	return formOf(&r.meta, hasParameters(&r.frame.Header().CParams))
+}
+
+func formOf(m *ndarray.Meta, special bool) (f ndarray.ChunkForm, ok bool) {
+	if m.BlockShape == nil || special {
+		return f, false
+	}
+	return ndarray.Blosc2Form(m.DType.Size, m.BlockShape, m.Compression), true
 }
 
 // hasParameters reports whether a codec or filter has parameters that its name does not imply.
@@ -50,26 +60,51 @@ func (b *backend) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm
 		if r == nil {
 			return fmt.Errorf("%w: chunks by the library", errors.ErrUnsupported)
 		}
-		special := r.Frame().Special(n) // from the index, without building a chunk
-		if special != cblosc.Zeros || b.record.fill != nil {
-			if c, err = r.Frame().Chunk(dst, n); err != nil {
-				return err
-			}
-			h, err := chunk.ParseHeader(c)
-			if err != nil {
-				return err
-			}
-			special = cblosc.Special(h.Special)
-		}
-		switch {
-		case special == cblosc.Uninit: // reads as zeros here, but other readers may return anything
-			return fmt.Errorf("%w: a chunk of no values", errors.ErrUnsupported)
-		case special == cblosc.Zeros && b.record.fill == nil:
-			c = nil
-		}
-		return nil
+		c, err = storedChunk(r.Frame(), b.record, dst, n)
+		return err
 	})
 	return c, errors.Join(err, ctx.Err())
+}
+
+// storedChunk returns a chunk of a frame as ReadChunk does.
+func storedChunk(f *frameio.Frame, r *record, dst []byte, n int64) (c []byte, err error) {
+	special := f.Special(n) // from the index, without building a chunk
+	if special != cblosc.Zeros || r.fill != nil {
+		if c, err = f.Chunk(dst, n); err != nil {
+			return nil, err
+		}
+		h, err := chunk.ParseHeader(c)
+		if err != nil {
+			return nil, err
+		}
+		special = cblosc.Special(h.Special)
+	}
+	switch {
+	case special == cblosc.Uninit: // reads as zeros here, but other readers may return anything
+		return nil, fmt.Errorf("%w: a chunk of no values", errors.ErrUnsupported)
+	case special == cblosc.Zeros && r.fill == nil:
+		return nil, nil
+	}
+	return c, nil
+}
+
+// ChunkForms returns the one form of the array's chunks.
+func (r *reader) ChunkForms(ctx context.Context) ([]ndarray.ChunkForm, error) {
+	f, ok := r.form()
+	if !ok {
+		return nil, ctx.Err()
+	}
+	return []ndarray.ChunkForm{f}, ctx.Err()
+}
+
+// ReadChunk returns a chunk as stored. It returns nil for a chunk of zeros if the fill value is
+// zero.
+func (r *reader) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm, n int64) ([]byte, error) {
+	if own, ok := r.form(); !ok || own != f {
+		return nil, fmt.Errorf("%w: a chunk as %v", errors.ErrUnsupported, f)
+	}
+	c, err := storedChunk(r.frame, r.record, dst, n)
+	return c, errors.Join(translate(err), ctx.Err())
 }
 
 // TakesChunks reports whether f is the form of the array's own chunks and the array was made by
@@ -104,6 +139,24 @@ func (b *backend) WriteChunk(ctx context.Context, c []byte, f ndarray.ChunkForm,
 	}
 	return err
 }
+
+// PlaceChunk records in the index of a new sparse array that a chunk is in the chunk file with the
+// given number, which the caller writes to Directory or to another copy of the array. If special is
+// not cblosc.NotSpecial, the chunk exists only in the index. Only PlaceChunk and Close may follow.
+func (b *backend) PlaceChunk(ctx context.Context, n, number, size int64, special cblosc.Special) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	err := b.engine.writing(func(w *frameio.ArrayWriter) error { return w.PlaceChunk(n, number, size, special) })
+	b.engine.placed.Store(true)
+	if errors.Is(err, errNoWriter) {
+		return fmt.Errorf("%w: chunks by the library", errors.ErrUnsupported)
+	}
+	return err
+}
+
+// Directory returns the path of the file, or of the directory of a sparse array.
+func (b *backend) Directory() string { return b.engine.path }
 
 // skip returns nil for errNoWriter, and any other error unchanged.
 func skip(err error) error {
