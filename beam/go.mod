@@ -7,6 +7,8 @@ require (
 	github.com/hyperslab/hyperslab v0.0.0
 )
 
+require github.com/klauspost/compress v1.20.3 // indirect
+
 require (
 	cel.dev/expr v0.25.2 // indirect
 	cloud.google.com/go v0.123.0 // indirect

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
 
 	"github.com/hyperslab/hyperslab/plan"
+	_ "github.com/hyperslab/hyperslab/remote" // sources and targets of S3
 )
 
 func main() {

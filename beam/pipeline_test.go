@@ -61,7 +61,7 @@ func newPlan(t *testing.T, src, dst string, chunks []int64, shard int64) *plan.P
 	spec := a.Meta().Spec()
 	require.NoError(t, a.Close())
 	spec.ChunkShape, spec.Compression = chunks, nil
-	p, err := plan.New(t.Context(), "convert", src, dst, &plan.Options{Spec: &spec, ShardBytes: shard, Workers: 1})
+	p, err := plan.New(t.Context(), "convert", src, dst, &plan.Options{Spec: &spec, ShardBytes: shard, Workers: 1, Compact: strings.Contains(dst, ".h5:")})
 	require.NoError(t, err)
 	return p
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/plan"
@@ -33,6 +34,7 @@ type task struct {
 	Shards   []int64
 	Commit   bool
 	FileSize uint64 // maximum size of the files that the process writes; 0: no limit
+	Abort    bool   // the process gets the signal of a C abort during its last shard
 }
 
 func workAsChild() int {
@@ -64,8 +66,12 @@ func (x *task) run() error {
 		}
 	}
 	ctx := context.Background()
-	for _, shard := range x.Shards {
-		if _, err := p.Work(ctx, x.Stage, shard, nil); err != nil {
+	for i, shard := range x.Shards {
+		var o plan.WorkOptions
+		if x.Abort && i == len(x.Shards)-1 {
+			o.Progress = func(ndarray.Progress) { _ = syscall.Kill(os.Getpid(), syscall.SIGABRT) }
+		}
+		if _, err := p.Work(ctx, x.Stage, shard, &o); err != nil {
 			return err
 		}
 	}
@@ -126,54 +132,109 @@ func (x task) untilDone(t testing.TB, attempts int, most time.Duration) error {
 	}
 }
 
-// TestPlan_Work_killed runs eight worker processes that do all shards in different orders, so that
-// every shard is done several times and concurrently. Each process is killed at least once.
+// kind is a kind of target.
+type kind struct {
+	name, dst string
+	stages    int
+	options   plan.Options
+	create    hyperslab.CreateOptions
+}
+
+func kinds() []kind {
+	return []kind{
+		{"HDF5 with virtual dataset", "out.h5:/g/x", 1, plan.Options{}, hyperslab.CreateOptions{}},
+		{"compact HDF5", "out.h5:/g/x", 1, plan.Options{Compact: true}, hyperslab.CreateOptions{}},
+		{"compact HDF5 in two stages", "out.h5:/x", 2, plan.Options{Compact: true}, hyperslab.CreateOptions{}},
+		{"contiguous b2nd", "out.b2nd", 1, plan.Options{}, hyperslab.CreateOptions{}},
+		{"sparse b2nd", "out.b2nd", 1, plan.Options{Sparse: true}, hyperslab.CreateOptions{Sparse: true}},
+		{"sparse b2nd in two stages", "out.b2nd", 2, plan.Options{Sparse: true}, hyperslab.CreateOptions{Sparse: true}},
+	}
+}
+
+// plan returns the plan of an array for the target, and the directory with the files that one
+// process writes.
+func (k *kind) plan(t *testing.T, src, dst string, shape []int64) (p *plan.Plan, want string) {
+	t.Helper()
+	change := func(s *ndarray.Spec) { s.ChunkShape = []int64{10, 10, 10} }
+	k.options.ShardBytes, k.options.Workers = 100_000, 2
+	if k.stages > 1 {
+		change = func(s *ndarray.Spec) { s.ChunkShape = []int64{shape[0], 4, 4} }
+		k.options.ShardBytes = 40_000
+	}
+	p = planned(t, "convert", src, dst, change, k.options)
+	require.Len(t, p.Stages, k.stages)
+	want = t.TempDir()
+	if k.name == "HDF5 with virtual dataset" {
+		one := planned(t, "convert", src, want+"/"+k.dst, change, k.options)
+		all(t, one)
+		require.NoError(t, one.Commit(t.Context(), nil))
+	} else {
+		single(t, src, want+"/"+k.dst, change, &k.create)
+	}
+	return p, want
+}
+
+// workKilled runs eight worker processes that do all shards in different orders, so that every
+// shard is done several times and concurrently. Each process is killed at least once. Before that
+// the disk of one process is full, and the library of another one aborts. visible is called while
+// the target must not exist.
+func workKilled(t *testing.T, p *plan.Plan, kills int, visible func() bool) {
+	t.Helper()
+	saved := save(t, p)
+	for i, s := range p.Stages {
+		aborting := task{Plan: saved, Stage: i + 1, Shards: []int64{0, 2}, Abort: true}
+		cmd, stderr := aborting.start(t)
+		require.Error(t, cmd.Wait())
+		require.Contains(t, stderr.String(), "SIGABRT")
+		full := task{Plan: saved, Stage: i + 1, Shards: []int64{1}, FileSize: 1000}
+		cmd, stderr = full.start(t)
+		require.Error(t, cmd.Wait())
+		require.Contains(t, stderr.String(), "file too large")
+		missing, err := p.Missing(t.Context(), i+1)
+		require.NoError(t, err)
+		require.Len(t, missing, int(s.Shards)-1, "one attempt of one shard is lost")
+		require.NotContains(t, missing, int64(0))
+		var workers sync.WaitGroup
+		errs := make([]error, 8)
+		for w := range errs {
+			workers.Go(func() {
+				x := task{Plan: saved, Stage: i + 1}
+				for _, shard := range rand.Perm(int(s.Shards)) {
+					x.Shards = append(x.Shards, int64(shard))
+				}
+				errs[w] = x.untilDone(t, kills, 300*time.Millisecond)
+			})
+		}
+		workers.Wait()
+		for _, err := range errs {
+			require.NoError(t, err)
+		}
+		missing, err = p.Missing(t.Context(), i+1)
+		require.NoError(t, err)
+		require.Empty(t, missing)
+		require.False(t, visible())
+	}
+	require.NoError(t, task{Plan: saved, Commit: true}.untilDone(t, kills, 200*time.Millisecond))
+	require.NoError(t, p.Commit(t.Context(), nil)) // also removes what a killed commit has left
+}
+
 func TestPlan_Work_killed(t *testing.T) {
 	dir := t.TempDir()
-	kills := 1
-	shape := []int64{48, 64, 64}
+	kills, shape, some := 1, []int64{48, 64, 64}, need.Sample(kinds(), 3)
 	if need.All() {
-		kills, shape = 5, []int64{96, 256, 256}
+		kills, shape = 5, []int64{96, 128, 128}
 	}
 	wave(t, dir+"/a.h5:/x", floats(shape, []int64{8, 16, 64}))
-	for _, test := range []struct {
-		name, dst string
-		bytes     int64
-		change    func(*ndarray.Spec)
-	}{
-		{"b2nd", "out.b2nd", 100_000, func(s *ndarray.Spec) { s.ChunkShape = []int64{10, 10, 10} }},
-		{"HDF5 in two stages", "out.h5:/x", 40_000, func(s *ndarray.Spec) { s.ChunkShape = []int64{shape[0], 4, 4} }},
-	} {
-		t.Run(test.name, func(t *testing.T) {
+	for _, k := range some {
+		t.Run(k.name, func(t *testing.T) {
 			out := t.TempDir()
-			single(t, dir+"/a.h5:/x", out+"/single-"+test.dst, test.change, nil)
-			p := planned(t, "convert", dir+"/a.h5:/x", out+"/"+test.dst, test.change, plan.Options{ShardBytes: test.bytes, Workers: 2})
-			file, _, _ := strings.Cut(test.dst, ":")
-			saved := save(t, p)
-			for i, s := range p.Stages {
-				var all sync.WaitGroup
-				errs := make([]error, 8)
-				for w := range errs {
-					all.Go(func() {
-						x := task{Plan: saved, Stage: i + 1}
-						for _, shard := range rand.Perm(int(s.Shards)) {
-							x.Shards = append(x.Shards, int64(shard))
-						}
-						errs[w] = x.untilDone(t, kills, 200*time.Millisecond)
-					})
-				}
-				all.Wait()
-				for _, err := range errs {
-					require.NoError(t, err)
-				}
-				missing, err := p.Missing(t.Context(), i+1)
-				require.NoError(t, err)
-				require.Empty(t, missing)
-				require.NoFileExists(t, out+"/"+file)
-			}
-			require.NoError(t, task{Plan: saved, Commit: true}.untilDone(t, kills, 100*time.Millisecond))
-			requireSame(t, out+"/single-"+file, out+"/"+file)
-			require.NoDirExists(t, out+"/"+file+".parts")
+			p, want := k.plan(t, dir+"/a.h5:/x", out+"/"+k.dst, shape)
+			file, _, _ := strings.Cut(k.dst, ":")
+			workKilled(t, p, kills, func() bool {
+				_, err := os.Lstat(out + "/" + file)
+				return err == nil
+			})
+			requireSame(t, want, out)
 		})
 	}
 }

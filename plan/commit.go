@@ -3,11 +3,12 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -38,26 +41,36 @@ func (p *Plan) commit(ctx context.Context, options *WorkOptions) (err error) {
 	if o.Workers, err = p.workers(options); err != nil {
 		return err
 	}
-	s, err := p.state(ctx, false)
-	if errors.Is(err, ndarray.ErrExists) && operations[p.Operation] {
-		return p.committed(ctx, &o)
-	}
-	if err != nil {
+	s, err := p.state(ctx, false, o.TempDir)
+	again := errors.Is(err, ndarray.ErrExists)
+	if err != nil && !again {
 		return err
 	}
-	receipts, err := p.receipts(ctx, s)
-	if err != nil {
-		return err
+	var receipts map[int64]*receipt
+	if !again {
+		if receipts, err = p.receipts(ctx, s); err != nil {
+			return err
+		}
 	}
 	src, attrs, err := p.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	if operations[p.Operation] {
-		err = p.publish(ctx, s, receipts, src.Meta(), attrs, &o)
-	} else {
+	switch {
+	case again && operations[p.Operation]:
+		// A cluster repeats a Commit that was stopped when it removed the files of the plan, or
+		// later.
+		err = p.published(ctx, src, &o)
+	case again:
+		err = p.concluded(ctx)
+	case operations[p.Operation]:
+		err = p.publish(ctx, s, receipts, src, attrs, &o)
+	default:
 		err = p.conclude(ctx, src.DType(), receipts)
+	}
+	if err == nil && again {
+		s, err = p.store(o.TempDir)
 	}
 	if err != nil {
 		return err
@@ -101,8 +114,11 @@ func (p *Plan) receipts(ctx context.Context, s store) (map[int64]*receipt, error
 			if err != nil {
 				return err
 			}
-			if r.Part != "" {
-				_, err = r.intact(gctx, s)
+			if r.SHA256 != "" {
+				err = s.intact(gctx, r)
+			}
+			if p.Target.Sparse {
+				err = cmp.Or(p.counted(r), err)
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -117,25 +133,76 @@ func (p *Plan) receipts(ctx context.Context, s store) (map[int64]*receipt, error
 }
 
 // publish creates the target array from the parts.
-func (p *Plan) publish(ctx context.Context, s store, receipts map[int64]*receipt, m ndarray.Meta, attrs ndarray.Attrs, o *WorkOptions) (err error) {
-	file, err := p.file()
+func (p *Plan) publish(ctx context.Context, s store, receipts map[int64]*receipt, src *ndarray.Array, attrs ndarray.Attrs, o *WorkOptions) (err error) {
+	at, err := hyperslab.ParseLocation(p.Target.Location)
 	if err != nil {
 		return err
 	}
-	if _, err := os.Lstat(file); err == nil {
-		return p.published(ctx, s, receipts, o)
+	if err := p.vacant(ctx); errors.Is(err, ndarray.ErrExists) && p.present(ctx) {
+		return p.published(ctx, src, o) // an earlier Commit was stopped
+	} else if err != nil && !errors.Is(err, ndarray.ErrExists) {
+		return err
 	}
-	spec := p.spec(m)
+	spec := p.spec(src.Meta())
 	if spec.Attrs, err = p.attributes(attrs); err != nil {
 		return err
 	}
-	draft, err := hyperslab.Create(ctx, p.Target.Location, spec, &hyperslab.CreateOptions{
+	remote := web.IsURL(at.File)
+	url := at.File
+	if remote {
+		dir, remove, err := temporary(o.TempDir)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, remove()) }()
+		at.File = filepath.Join(dir, "target")
+	}
+	if p.virtual() {
+		err = p.publishVirtual(ctx, s, receipts, spec)
+	} else {
+		err = p.join(ctx, s, receipts, at.String(), spec, o)
+	}
+	if remote && err == nil {
+		err = p.upload(ctx, at.File, url)
+	}
+	if errors.Is(err, fs.ErrExist) && p.present(ctx) { // a concurrent Commit was faster
+		return p.published(ctx, src, o)
+	}
+	return err
+}
+
+// upload uploads the joined target: the file, or the index of a sparse target.
+func (p *Plan) upload(ctx context.Context, file, url string) error {
+	if p.Target.Sparse {
+		file, url = filepath.Join(file, cframe.IndexFile), strings.TrimSuffix(url, "/")+"/"+cframe.IndexFile
+	}
+	return web.Get().Upload(ctx, url, web.Upload{Path: file})
+}
+
+// present reports whether an array of the target can be opened.
+func (p *Plan) present(ctx context.Context) bool {
+	a, err := hyperslab.Open(ctx, p.Target.Location, nil)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ndarray.ErrNotFound)
+	}
+	return a.Close() == nil
+}
+
+// join writes the target to a location from the parts without recompression.
+func (p *Plan) join(ctx context.Context, s store, receipts map[int64]*receipt, location string, spec ndarray.Spec, o *WorkOptions) (err error) {
+	draft, err := hyperslab.Create(ctx, location, spec, &hyperslab.CreateOptions{
 		Format: hyperslab.Format(p.Target.Format), Sparse: p.Target.Sparse,
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, draft.Close()) }()
+	if p.Target.Sparse {
+		if err := p.placeChunks(ctx, s, receipts, draft.Backend()); err != nil {
+			return err
+		}
+		return draft.Commit(ctx)
+	}
 	from, err := p.assemble(ctx, s, len(p.Stages), draft.Meta(), receipts)
 	if err != nil {
 		return err
@@ -146,56 +213,25 @@ func (p *Plan) publish(ctx context.Context, s store, receipts map[int64]*receipt
 	}); err != nil {
 		return err
 	}
-	err = draft.Commit(ctx)
-	if errors.Is(err, fs.ErrExist) { // a concurrent Commit was faster
-		return p.published(ctx, s, receipts, o)
-	}
-	return err
+	return draft.Commit(ctx)
 }
 
-// committed returns nil if the target exists, no file of the plan exists, and the target has the
-// elements of the source. An earlier Commit was then stopped after it had done everything, and a
-// cluster repeats it.
-func (p *Plan) committed(ctx context.Context, o *WorkOptions) (err error) {
-	src, _, err := p.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, src.Close()) }()
-	return p.equal(ctx, o, func(*ndarray.Array) (*ndarray.Array, error) { return src, nil })
-}
-
-// published returns nil if the existing target has the elements of the parts, because an earlier
-// Commit was stopped after it published the target.
-func (p *Plan) published(ctx context.Context, s store, receipts map[int64]*receipt, o *WorkOptions) (err error) {
-	var from *ndarray.Array
-	defer func() {
-		if from != nil {
-			err = errors.Join(err, from.Close())
-		}
-	}()
-	return p.equal(ctx, o, func(target *ndarray.Array) (_ *ndarray.Array, err error) {
-		from, err = p.assemble(ctx, s, len(p.Stages), target.Meta(), receipts)
-		return from, err
-	})
-}
-
-// equal returns ndarray.ErrExists unless the existing target has the shape and the chunks of the
-// plan, and the elements of another array.
-func (p *Plan) equal(ctx context.Context, o *WorkOptions, other func(target *ndarray.Array) (*ndarray.Array, error)) (err error) {
+// published returns ndarray.ErrExists unless the existing target has the shape and the chunks of
+// the plan, and the elements of the source.
+func (p *Plan) published(ctx context.Context, src *ndarray.Array, o *WorkOptions) (err error) {
 	target, err := hyperslab.Open(ctx, p.Target.Location, nil)
 	if err != nil {
 		return fmt.Errorf("%w, and it is not the array of the plan: %w", ndarray.ErrExists, err)
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	if m := target.Meta(); !slices.Equal(m.Shape, p.Source.Shape) || !slices.Equal(m.ChunkShape, p.Target.Chunks) {
-		return fmt.Errorf("%w with shape %v in chunks of %v, want %v in chunks of %v", ndarray.ErrExists, m.Shape, m.ChunkShape, p.Source.Shape, p.Target.Chunks)
+	chunks := p.Target.Chunks
+	if p.virtual() {
+		chunks = nil
 	}
-	from, err := other(target)
-	if err != nil {
-		return err
+	if m := target.Meta(); !slices.Equal(m.Shape, p.Source.Shape) || !slices.Equal(m.ChunkShape, chunks) {
+		return fmt.Errorf("%w with shape %v in chunks of %v, want %v in chunks of %v", ndarray.ErrExists, m.Shape, m.ChunkShape, p.Source.Shape, chunks)
 	}
-	c, err := ndarray.Compare(ctx, target, from, &ndarray.CompareOptions{Workers: o.Workers, Memory: p.Memory, Progress: o.Progress, IgnoreAttrs: true})
+	c, err := ndarray.Compare(ctx, target, src, &ndarray.CompareOptions{Workers: o.Workers, Memory: p.Memory, Progress: o.Progress, IgnoreAttrs: true})
 	if err != nil {
 		return err
 	}

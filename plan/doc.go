@@ -14,14 +14,29 @@
 //
 // # Protocol
 //
-// All files of a plan are in the directory TARGET.parts, until Commit removes it. A shard is a box
-// of whole chunks of the target, so that no two shards write the same chunk. Work writes the chunks
-// of the shard to a part, which is a complete file with a name that no other attempt uses. It then
-// syncs the part and writes the receipt, which contains the name, size and SHA-256 of the part. A
-// receipt must be created exclusively, so the first attempt of a shard wins and later ones remove
-// their part. A shard can therefore run any number of times, also concurrently, and can be killed
-// at any time. Shards with a receipt are skipped. Commit copies the chunks of the parts without
-// recompression, so that the target has the same bytes as after a copy by one process.
+// All files of a plan are in the directory TARGET.parts, or in objects with this prefix, until
+// Commit removes them. A shard is a box of whole chunks of the target, so that no two shards write
+// the same chunk. Work writes the chunks of the shard to a part, which is a complete file with a
+// name that no other attempt uses. It then syncs the part and writes the receipt, which contains
+// the name, size and SHA-256 of the part. A receipt must be created exclusively, so the first
+// attempt of a shard wins and later ones remove their part. A shard can therefore run any number of
+// times, also concurrently, and can be killed at any time. Shards with a receipt are skipped.
+// Commit copies the chunks of the parts without recompression, so that the target has the same
+// bytes as after a copy by one process.
+//
+// # Targets
+//
+// A contiguous b2nd target and a compact HDF5 target are one file, which Commit joins. In a sparse
+// b2nd target each part is a directory of chunk files. Commit links them into the directory of the
+// target and writes the index. Another HDF5 target is a virtual dataset; Commit moves the parts to
+// the directory TARGET.shards and writes the dataset, which refers to them by relative names.
+//
+// Objects of S3 are created by conditional puts, so that the first of several concurrent attempts
+// wins. Commit writes a joined target to a temporary file and uploads it; it becomes visible with
+// the last request of the upload. The chunk files of a sparse target are uploaded by Work at once,
+// under the names of the target, and Commit uploads the index. If a plan of a sparse target is
+// abandoned, they remain. The file numbers of a sparse target in S3 are the numbers of the chunks,
+// also if chunks of zeros have no file; otherwise they are consecutive.
 //
 // If the chunks of source and target have very different shapes, the plan has two stages. The first
 // writes parts with chunks that suit both sides, and the second reads these parts. A shard of the

@@ -19,8 +19,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -216,25 +216,38 @@ func (p *Plan) conclude(ctx context.Context, dtype ndarray.DType, receipts map[i
 
 // writeOutcome publishes the document, unless an earlier Commit that was stopped has published it.
 func (p *Plan) writeOutcome(ctx context.Context, content []byte) (err error) {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	out, err := atomicfile.Create(p.Target.Location, atomicfile.Options{})
-	if err == nil {
-		if err = os.WriteFile(out.Path(), content, 0o666); err == nil {
-			err = out.Commit()
-		}
-		if err != nil && !out.Committed() {
-			err = errors.Join(err, out.Abort())
-		}
+	url := p.Target.Location
+	if web.IsURL(url) {
+		err = web.Get().Upload(ctx, url, web.Upload{Content: content})
+	} else {
+		err = createFile(ctx, url, content)
 	}
 	if errors.Is(err, fs.ErrExist) {
-		if before, rerr := os.ReadFile(p.Target.Location); rerr == nil && bytes.Equal(before, content) {
-			return nil
-		}
-		return fmt.Errorf("%w with another content", ndarray.ErrExists)
+		return p.concluded(ctx)
 	}
 	return err
+}
+
+// concluded returns ndarray.ErrExists unless the existing document is the result of the plan.
+func (p *Plan) concluded(ctx context.Context) error {
+	var b []byte
+	var err error
+	if url := p.Target.Location; web.IsURL(url) {
+		b, err = web.Get().Read(ctx, url, mostBytes)
+	} else {
+		b, err = os.ReadFile(url)
+	}
+	var doc outcome
+	if err == nil {
+		err = strict(b, &doc)
+	}
+	if err != nil {
+		return fmt.Errorf("%w, and it is not the result of the plan: %w", ndarray.ErrExists, err)
+	}
+	if doc.Plan != p.ID {
+		return fmt.Errorf("%w: result of plan %.12s, want %.12s", ndarray.ErrExists, doc.Plan, p.ID)
+	}
+	return nil
 }
 
 // summarize sets the fields of stats. Infinities and NaN are strings, because JSON has no such

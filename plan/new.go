@@ -8,11 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -28,6 +28,13 @@ const (
 // program, its libraries, and memory that the garbage collector has not freed yet.
 const programMemory = 96 << 20
 
+// indexMemory is the projected memory of Commit for each chunk of a b2nd target, for its index
+// entry and, if the target is sparse, its size.
+const indexMemory = 48
+
+// remoteMemory is the projected memory of the block cache and the requests of package remote.
+const remoteMemory = 320 << 20
+
 // tooOften is the average number of times each chunk of the source may be decoded before a plan has
 // two stages.
 const tooOften = 3
@@ -42,6 +49,11 @@ type Options struct {
 	Format hyperslab.Format // of the target; default: by the extension of its name
 	Sparse bool             // a b2nd target is a directory with a file for each chunk
 
+	// Compact joins the parts of an HDF5 target into one file without recompression. Otherwise the
+	// target is a virtual dataset, and the parts stay in the directory TARGET.shards. A target in
+	// an object store must be compact, because HDF5 does not read virtual datasets from there.
+	Compact bool
+
 	// Chunks is the grid of verify, stats and checksum; default: the chunks of the source.
 	Chunks []int64
 
@@ -51,9 +63,10 @@ type Options struct {
 }
 
 // New plans an operation on the array at src. It reads only metadata. The operation convert,
-// repack, rechunk or copy writes an array to dst, which must be a new file: FILE.b2nd, or
+// repack, rechunk or copy writes an array to dst, which must be a new file or object: FILE.b2nd, or
 // FILE.h5:/path. The operation verify, stats or checksum writes a JSON document to the new file
-// dst. An HDF5 target is always chunked, because shards consist of chunks.
+// dst. An HDF5 target is always chunked, because shards consist of chunks. src and dst can be URLs
+// of S3 in a program that imports package remote.
 //
 // It returns ndarray.ErrExists if dst exists, ErrParam for invalid options, errors.ErrUnsupported
 // for strings of variable length, null arrays, arrays without elements and other target formats,
@@ -86,8 +99,8 @@ func newPlan(ctx context.Context, operation, src, dst string, options *Options) 
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Lstat(to.File); err == nil {
-		return nil, fmt.Errorf("%w: the target of a plan must be a new file", ndarray.ErrExists)
+	if web.IsURL(to.File) && !isS3(to.File) {
+		return nil, fmt.Errorf("%w: a target on a web server, want s3://bucket/key", errors.ErrUnsupported)
 	}
 	a, err := hyperslab.Open(ctx, src, nil)
 	if err != nil {
@@ -105,7 +118,7 @@ func newPlan(ctx context.Context, operation, src, dst string, options *Options) 
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return nil, err
 	}
-	if p.Source, err = identify(src, m, attrs); err != nil {
+	if p.Source, err = identify(ctx, src, m, attrs); err != nil {
 		return nil, err
 	}
 	grid := o.Chunks
@@ -115,6 +128,8 @@ func newPlan(ctx context.Context, operation, src, dst string, options *Options) 
 			return nil, err
 		}
 		grid = spec.ChunkShape
+	} else if o.Sparse || o.Compact {
+		return nil, fmt.Errorf("%w: storage of the target of %s, which is a JSON file", ndarray.ErrParam, operation)
 	} else {
 		p.Target.Format = jsonFormat
 		grid = cmpShape(grid, m.ChunkShape)
@@ -122,6 +137,9 @@ func newPlan(ctx context.Context, operation, src, dst string, options *Options) 
 	grid = clip(cmpShape(grid, ndarray.AutoChunkShape(m.Shape, m.DType.Size)), m.Shape)
 	if len(grid) != len(m.Shape) || slices.ContainsFunc(grid, func(n int64) bool { return n < 1 }) {
 		return nil, fmt.Errorf("%w: chunks: got %v, want %d lengths of at least 1", ndarray.ErrParam, grid, len(m.Shape))
+	}
+	if err := p.vacant(ctx); err != nil {
+		return nil, err
 	}
 	p.divide(m, grid, cmp.Or(o.ShardBytes, defaultShardBytes), operation == "rechunk" || operation == "convert" || operation == "repack")
 	if p.ID, err = p.digest(); err != nil {
@@ -180,9 +198,15 @@ func target(t *Target, to hyperslab.Location, m ndarray.Meta, attrs ndarray.Attr
 			spec.Compression = b2nd.DefaultCompression()
 		}
 		err = b2nd.Check(spec)
+		if o.Compact {
+			return spec, fmt.Errorf("%w: a compact target of format %s; the parts of HDF5 can be joined", ndarray.ErrParam, format)
+		}
 	case hyperslab.HDF5:
 		if o.Sparse {
 			return spec, fmt.Errorf("%w: a sparse array of format %s", ndarray.ErrParam, format)
+		}
+		if !o.Compact && web.IsURL(to.File) {
+			return spec, fmt.Errorf("%w: a virtual dataset in an object store, want a compact target", errors.ErrUnsupported)
 		}
 		if to.Object == "" {
 			return spec, fmt.Errorf("%w: %s: name the array in the HDF5 file, for example %s:/data", ndarray.ErrParam, to, to.File)
@@ -209,7 +233,7 @@ func target(t *Target, to hyperslab.Location, m ndarray.Meta, attrs ndarray.Attr
 	if len(spec.Shape) == 0 {
 		return spec, fmt.Errorf("%w: a scalar has no chunks to divide", errors.ErrUnsupported)
 	}
-	t.Format, t.Sparse = string(format), o.Sparse
+	t.Format, t.Sparse, t.Compact = string(format), o.Sparse, o.Compact
 	t.Chunks, t.Blocks, t.MaxShape, t.Dimensions = spec.ChunkShape, spec.BlockShape, spec.MaxShape, spec.AxisNames
 	t.Fill, t.Comment = spec.Fill, spec.Comment
 	t.Codec, t.Level, t.Filters = spec.Compression.Codec, spec.Compression.Level, spec.Compression.Filters
@@ -224,6 +248,9 @@ func (p *Plan) divide(m ndarray.Meta, grid []int64, shardBytes int64, twice bool
 	size := int64(m.DType.Size)
 	total := m.NumElems() * size
 	source := m.ChunkShape
+	if n, _ := ndarray.Product(grid); p.Target.Sparse {
+		shardBytes = max(min(shardBytes, mostChunks*n*size), 1)
+	}
 	direct := shardShape(m.Shape, grid, source, size, shardBytes)
 	chunk := func(c []int64) int64 {
 		if c == nil {
@@ -274,6 +301,12 @@ func (p *Plan) divide(m ndarray.Meta, grid []int64, shardBytes int64, twice bool
 		p.WriteBytes += total
 	}
 	p.ProcessMemory = p.Memory + 4*int64(p.Workers)*most + programMemory
+	if format := p.Target.Format; format == string(hyperslab.B2ND) || format == string(hyperslab.Caterva) {
+		p.ProcessMemory += indexMemory * (total / chunk(grid))
+	}
+	if web.IsURL(p.Source.Location) || web.IsURL(p.Target.Location) {
+		p.ProcessMemory += remoteMemory
+	}
 	if p.Target.Chunks != nil {
 		p.Stages[len(p.Stages)-1].Chunks = slices.Clone(p.Target.Chunks)
 	}

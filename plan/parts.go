@@ -14,8 +14,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/b2nd"
-	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 // object is the path of the dataset in an HDF5 part.
@@ -29,7 +27,7 @@ type joined struct {
 	meta  ndarray.Meta
 	stage Stage
 	hdf5  bool
-	path  func(ctx context.Context, shard int64) (string, error)
+	path  func(ctx context.Context, shard int64) (string, error) // file or URL
 
 	mu    sync.Mutex
 	open  map[int64]*part
@@ -41,32 +39,34 @@ type part struct {
 	at      *list.Element
 	users   int
 	ready   chan struct{} // closed when backend and err are set
-	backend backend
+	backend *openedPart
 	err     error
 }
 
-// backend is implemented by the backends of b2nd and HDF5.
-type backend interface {
+// openedPart is the backend of a part.
+type openedPart struct {
 	ndarray.Backend
 	ndarray.ChunkReader
 }
 
-func openPart(path string, inHDF5 bool) (backend, error) {
-	var b ndarray.Backend
-	var err error
+// openPart opens the part at a path or URL.
+func openPart(ctx context.Context, path string, inHDF5 bool) (*openedPart, error) {
 	if inHDF5 {
-		b, err = hdf5.Open(path, object, nil)
-	} else {
-		b, err = b2nd.Open(path, nil)
+		path += ":" + object
 	}
+	a, err := hyperslab.Open(ctx, path, nil)
 	if err != nil {
 		return nil, err
 	}
-	return b.(backend), nil
+	chunks, ok := ndarray.As[ndarray.ChunkReader](a.Backend())
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("%w: a part of format %s", errors.ErrUnsupported, a.Meta().Format), a.Close())
+	}
+	return &openedPart{a.Backend(), chunks}, nil
 }
 
 // use calls f with an open part.
-func (j *joined) use(ctx context.Context, shard int64, f func(b backend) error) error {
+func (j *joined) use(ctx context.Context, shard int64, f func(b *openedPart) error) error {
 	j.mu.Lock()
 	x, ok := j.open[shard]
 	if !ok {
@@ -81,7 +81,7 @@ func (j *joined) use(ctx context.Context, shard int64, f func(b backend) error) 
 	if !ok {
 		var path string
 		if path, x.err = j.path(ctx, shard); x.err == nil {
-			x.backend, x.err = openPart(path, j.hdf5)
+			x.backend, x.err = openPart(ctx, path, j.hdf5)
 		}
 		close(x.ready)
 	}
@@ -141,7 +141,7 @@ func (j *joined) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) e
 			own.Start[i] -= box.Start[i]
 			at += (common.Start[i] - r.Start[i]) * to[i]
 		}
-		return j.use(ctx, shard, func(b backend) error {
+		return j.use(ctx, shard, func(b *openedPart) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -195,7 +195,7 @@ func (j *joined) ChunkForms(ctx context.Context) (forms []ndarray.ChunkForm, err
 	if j.meta.ChunkShape == nil {
 		return nil, nil
 	}
-	err = j.use(ctx, 0, func(b backend) (err error) { forms, err = b.ChunkForms(ctx); return err })
+	err = j.use(ctx, 0, func(b *openedPart) (err error) { forms, err = b.ChunkForms(ctx); return err })
 	if len(forms) > 1 {
 		forms = forms[:1] // the form of the file; others can differ between parts
 	}
@@ -220,7 +220,7 @@ func (j *joined) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm,
 	for i, x := range at {
 		number = number*ceil.Div(box.Shape[i], j.meta.ChunkShape[i]) + x - box.Start[i]/j.meta.ChunkShape[i]
 	}
-	err = j.use(ctx, shard, func(b backend) error {
+	err = j.use(ctx, shard, func(b *openedPart) error {
 		if got := b.Meta().ChunkShape; !slices.Equal(got, j.meta.ChunkShape) {
 			return fmt.Errorf("%w: chunks of the part of shard %d: got %v, want %v", ErrReceipt, shard, got, j.meta.ChunkShape)
 		}
@@ -246,7 +246,7 @@ func (p *Plan) assemble(ctx context.Context, s store, stage int, meta ndarray.Me
 				return "", err
 			}
 		}
-		return s.fetch(ctx, r.Part)
+		return s.location(r.Part), ctx.Err()
 	}
 	return ndarray.New(j)
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // schema identifies the JSON form of a Plan.
-const schema = "hyperslab.plan/1"
+const schema = "hyperslab.plan/2"
 
 // mostBytes is the maximum size of a plan and of a receipt as JSON.
 const mostBytes = 16 << 20
@@ -58,6 +58,7 @@ type Target struct {
 	Location   string   `json:"location"`
 	Format     string   `json:"format"` // b2nd, caterva, hdf5 or json
 	Sparse     bool     `json:"sparse"`
+	Compact    bool     `json:"compact"` // an HDF5 target is one file; otherwise a virtual dataset over the parts
 	Chunks     []int64  `json:"chunks"`
 	Blocks     []int64  `json:"blocks"`
 	MaxShape   []int64  `json:"max_shape"`

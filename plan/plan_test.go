@@ -135,16 +135,16 @@ func TestPlan_Commit(t *testing.T) {
 		{"b2nd to b2nd with other chunks", "rechunk", "a.b2nd", "out.b2nd", func(s *ndarray.Spec) { s.ChunkShape = []int64{10, 10, 10} }, plan.Options{}, hyperslab.CreateOptions{}, 1},
 		{"b2nd to b2nd with the same storage", "copy", "a.b2nd", "out.b2nd", func(*ndarray.Spec) {}, plan.Options{}, hyperslab.CreateOptions{}, 1},
 		{"b2nd to sparse b2nd", "convert", "a.b2nd", "out.b2nd", func(s *ndarray.Spec) { s.ChunkShape = []int64{10, 10, 10} }, plan.Options{Sparse: true}, hyperslab.CreateOptions{Sparse: true}, 1},
-		{"b2nd to HDF5", "convert", "a.b2nd", "out.h5:/g/x", func(s *ndarray.Spec) { s.ChunkShape = []int64{10, 10, 10} }, plan.Options{}, hyperslab.CreateOptions{}, 1},
+		{"b2nd to HDF5", "convert", "a.b2nd", "out.h5:/g/x", func(s *ndarray.Spec) { s.ChunkShape = []int64{10, 10, 10} }, plan.Options{Compact: true}, hyperslab.CreateOptions{}, 1},
 		{"HDF5 to HDF5 with other compression", "repack", "a.h5:/g/x", "out.h5:/x", func(s *ndarray.Spec) {
 			s.Compression = &ndarray.Compression{Codec: "zstd", Level: 3, Filters: []string{"shuffle"}}
 			s.Fill = []byte{0, 0, 128, 63}
-		}, plan.Options{}, hyperslab.CreateOptions{}, 1},
+		}, plan.Options{Compact: true}, hyperslab.CreateOptions{}, 1},
 		{"HDF5 to growing HDF5", "convert", "a.h5:/g/x", "out.h5:/x", func(s *ndarray.Spec) {
 			s.ChunkShape, s.MaxShape = []int64{40, 7, 64}, []int64{-1, 50, -1}
-		}, plan.Options{}, hyperslab.CreateOptions{}, 1},
+		}, plan.Options{Compact: true}, hyperslab.CreateOptions{}, 1},
 		{"HDF5 to b2nd", "convert", "a.h5:/g/x", "out.b2nd", func(s *ndarray.Spec) { s.AxisNames = []string{"t", "", "x"} }, plan.Options{}, hyperslab.CreateOptions{}, 1},
-		{"planes to columns in two stages", "rechunk", "a.h5:/g/x", "out.h5:/x", func(s *ndarray.Spec) { s.ChunkShape = []int64{37, 5, 5} }, plan.Options{ShardBytes: 25_000}, hyperslab.CreateOptions{}, 2},
+		{"planes to columns in two stages", "rechunk", "a.h5:/g/x", "out.h5:/x", func(s *ndarray.Spec) { s.ChunkShape = []int64{37, 5, 5} }, plan.Options{ShardBytes: 25_000, Compact: true}, hyperslab.CreateOptions{}, 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			out := t.TempDir()
@@ -186,6 +186,9 @@ func TestPlan_Commit_results(t *testing.T) {
 		require.NoError(t, err)
 		doc := map[string]any{}
 		require.NoError(t, json.Unmarshal(b, &doc))
+		require.NoError(t, p.Commit(t.Context(), nil), "a repeated commit")
+		require.NoError(t, os.WriteFile(dst, []byte(`{"plan": "other"}`), 0o666))
+		require.ErrorIs(t, p.Commit(t.Context(), nil), ndarray.ErrExists)
 		return doc
 	}
 	t.Run("stats", func(t *testing.T) {

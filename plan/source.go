@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -29,7 +31,7 @@ import (
 const mostFiles = 100_000
 
 // identify returns the identity of an open source.
-func identify(location string, m ndarray.Meta, attrs ndarray.Attrs) (Source, error) {
+func identify(ctx context.Context, location string, m ndarray.Meta, attrs ndarray.Attrs) (Source, error) {
 	s := Source{
 		Location: location, Format: m.Format, Shape: m.Shape, DType: m.DType.String(), Chunks: m.ChunkShape,
 	}
@@ -49,6 +51,11 @@ func identify(location string, m ndarray.Meta, attrs ndarray.Attrs) (Source, err
 	}
 	at, err := hyperslab.ParseLocation(location)
 	if err != nil {
+		return s, err
+	}
+	if web.IsURL(at.File) {
+		err := s.object(ctx, at.File, h)
+		s.Digest = hex.EncodeToString(h.Sum(nil))
 		return s, err
 	}
 	latest, err := s.files(at.File, h)
@@ -112,6 +119,47 @@ func (s *Source) files(file string, h io.Writer) (latest time.Time, err error) {
 	return latest, nil
 }
 
+// object adds the object of the source to its identity: the index of a directory, because HTTP has
+// no lists. Reads refuse an object that changed.
+func (s *Source) object(ctx context.Context, url string, h io.Writer) (err error) {
+	s.Files = 1
+	var e web.Entry
+	for _, name := range []string{"", "/" + cframe.IndexFile, "/meta/sizes"} {
+		e, err = version(ctx, strings.TrimSuffix(url, "/")+name)
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	if err == nil && e.Tag == "" {
+		err = fmt.Errorf("%w: a source without an ETag, whose changes would not be found", errors.ErrUnsupported)
+	}
+	if err != nil {
+		return err
+	}
+	s.Stored = e.Size
+	_, err = fmt.Fprintf(h, "%d %s\n", e.Size, e.Tag)
+	return err
+}
+
+// version returns the size and the ETag of an object of S3 or of a web server.
+func version(ctx context.Context, url string) (e web.Entry, err error) {
+	if isS3(url) {
+		return web.Get().Stat(ctx, url)
+	}
+	object, err := web.Get().Open(ctx, url)
+	if err != nil {
+		return e, err
+	}
+	e.Size = object.Size()
+	if o, ok := object.(interface{ ETag() string }); ok {
+		e.Tag = o.ETag()
+	}
+	return e, object.Close()
+}
+
+// isS3 reports whether a URL is of an object store, which can be written to.
+func isS3(url string) bool { return strings.HasPrefix(strings.ToLower(url), "s3:") }
+
 // open opens the source and checks that it is the one of the plan.
 func (p *Plan) open(ctx context.Context) (_ *ndarray.Array, attrs ndarray.Attrs, err error) {
 	a, err := hyperslab.Open(ctx, p.Source.Location, nil)
@@ -127,7 +175,7 @@ func (p *Plan) open(ctx context.Context) (_ *ndarray.Array, attrs ndarray.Attrs,
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return nil, attrs, err
 	}
-	now, err := identify(p.Source.Location, a.Meta(), attrs)
+	now, err := identify(ctx, p.Source.Location, a.Meta(), attrs)
 	if err != nil {
 		return nil, attrs, err
 	}

@@ -11,15 +11,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/regular"
+	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -29,7 +34,7 @@ const partsSuffix = ".parts"
 // store holds the small documents and the parts of one plan. Its only demand on a storage system is
 // that create is exclusive: a link in a file system, a conditional put in an object store.
 type store interface {
-	// begin prepares the place of the first document.
+	// begin prepares the directory of the first document.
 	begin(ctx context.Context) error
 	// create stores a document that does not exist yet. It returns fs.ErrExist if it exists. The
 	// document appears complete or not at all, and is durable when create returns.
@@ -38,12 +43,19 @@ type store interface {
 	read(ctx context.Context, name string) ([]byte, error)
 	// list returns the names of all documents and parts.
 	list(ctx context.Context) ([]string, error)
-	// scratch returns a local path where a part of that name is written.
-	scratch(name string) string
-	// put makes the part at scratch(name) durable and visible to all processes.
-	put(ctx context.Context, name string) error
-	// fetch returns a local path of a part that was put, or fs.ErrNotExist.
-	fetch(ctx context.Context, name string) (string, error)
+	// scratch returns a local path where a part of that name is written. The caller calls done
+	// after put, or after an error.
+	scratch(name string) (path string, done func() error, err error)
+	// put makes the part at the path durable and visible to all processes, and completes its
+	// receipt, in which the size and the digest are set.
+	put(ctx context.Context, r *receipt, path string) error
+	// putChunks is put for a part of a sparse target. numbers contains, for each chunk of the part,
+	// its number in the target.
+	putChunks(ctx context.Context, r *receipt, path string, numbers iter.Seq[int64]) error
+	// intact returns ErrReceipt unless the part is the one that the receipt describes.
+	intact(ctx context.Context, r *receipt) error
+	// location returns the file or URL of a part that was put.
+	location(name string) string
 	// remove deletes a part.
 	remove(ctx context.Context, name string) error
 	// removeAll deletes all documents and parts. If it is stopped, no later call finds some of them
@@ -54,8 +66,14 @@ type store interface {
 // directory is a store in a directory of a file system.
 type directory struct{ dir string }
 
-// newStore returns the store at a path; tests replace it.
-var newStore = func(dir string) store { return directory{dir} }
+// newStore returns the store at a path or URL; tests replace it. temp is the directory for
+// temporary files; "" means os.TempDir.
+var newStore = func(dir, temp string) store {
+	if web.IsURL(dir) {
+		return &objects{url: dir, target: strings.TrimSuffix(dir, partsSuffix), temp: temp}
+	}
+	return directory{dir}
+}
 
 func (d directory) begin(ctx context.Context) error {
 	if err := os.Mkdir(d.dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -64,11 +82,16 @@ func (d directory) begin(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (d directory) create(ctx context.Context, name string, content []byte) (err error) {
+func (d directory) create(ctx context.Context, name string, content []byte) error {
+	return createFile(ctx, filepath.Join(d.dir, name), content)
+}
+
+// createFile creates a file that does not exist yet. It appears complete or not at all.
+func createFile(ctx context.Context, path string, content []byte) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	out, err := atomicfile.Create(filepath.Join(d.dir, name), atomicfile.Options{})
+	out, err := atomicfile.Create(path, atomicfile.Options{})
 	if err != nil {
 		return err
 	}
@@ -76,10 +99,10 @@ func (d directory) create(ctx context.Context, name string, content []byte) (err
 	if err == nil {
 		err = out.Commit()
 	}
-	if err != nil {
+	if err != nil && !out.Committed() {
 		return errors.Join(err, out.Abort())
 	}
-	return nil
+	return err
 }
 
 func (d directory) read(ctx context.Context, name string) (_ []byte, err error) {
@@ -90,9 +113,13 @@ func (d directory) read(ctx context.Context, name string) (_ []byte, err error) 
 	defer func() { err = errors.Join(err, f.Close()) }()
 	b, err := io.ReadAll(io.LimitReader(f, mostBytes+1))
 	if err == nil && len(b) > mostBytes {
-		err = fmt.Errorf("%w: size of %s: got more than %d bytes", ErrReceipt, name, mostBytes)
+		err = tooLarge(name)
 	}
 	return b, cmp.Or(err, ctx.Err())
+}
+
+func tooLarge(name string) error {
+	return fmt.Errorf("%w: size of %s: got more than %d bytes", ErrReceipt, name, mostBytes)
 }
 
 func (d directory) list(ctx context.Context) (names []string, err error) {
@@ -105,24 +132,46 @@ func (d directory) list(ctx context.Context) (names []string, err error) {
 	return names, cmp.Or(err, ctx.Err())
 }
 
-func (d directory) scratch(name string) string              { return filepath.Join(d.dir, name) }
-func (d directory) put(ctx context.Context, _ string) error { return ctx.Err() }
-func (d directory) remove(_ context.Context, name string) error {
-	return os.RemoveAll(filepath.Join(d.dir, name))
+func (d directory) scratch(name string) (path string, done func() error, err error) {
+	return d.location(name), func() error { return nil }, nil
 }
 
-func (d directory) fetch(ctx context.Context, name string) (string, error) {
-	path := filepath.Join(d.dir, name)
-	_, err := os.Stat(path)
-	return path, cmp.Or(err, ctx.Err())
+func (d directory) put(ctx context.Context, _ *receipt, _ string) error { return ctx.Err() }
+
+func (d directory) putChunks(ctx context.Context, _ *receipt, _ string, _ iter.Seq[int64]) error {
+	return ctx.Err()
+}
+
+func (d directory) location(name string) string { return filepath.Join(d.dir, name) }
+
+func (d directory) remove(_ context.Context, name string) error {
+	return os.RemoveAll(d.location(name))
+}
+
+func (d directory) intact(ctx context.Context, r *receipt) error {
+	path := d.location(r.Part)
+	size, digest, err := sum(ctx, path, r.Chunks)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: part %s of shard %d is missing or incomplete", ErrReceipt, r.Part, r.Shard)
+	}
+	if err != nil {
+		return err
+	}
+	return r.same(size, digest)
 }
 
 func (d directory) removeAll(context.Context) error {
-	gone := d.dir + "-removed-" + attempt()
-	if err := os.Rename(d.dir, gone); err != nil {
+	const removed = "-removed-"
+	if err := os.Rename(d.dir, d.dir+removed+attempt()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return os.RemoveAll(gone)
+	entries, err := os.ReadDir(filepath.Dir(d.dir))
+	for _, e := range entries { // also those of a Commit that was stopped
+		if strings.HasPrefix(e.Name(), filepath.Base(d.dir)+removed) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(filepath.Dir(d.dir), e.Name())))
+		}
+	}
+	return err
 }
 
 // attempt returns a name that no other attempt has.
@@ -137,16 +186,49 @@ func attempt() string {
 // claim is the name of the document that contains the plan.
 const claim = "plan.json"
 
-// file returns the file of the target.
+// file returns the file or URL of the target.
 func (p *Plan) file() (string, error) {
 	at, err := hyperslab.ParseLocation(p.Target.Location)
+	if web.IsURL(at.File) {
+		at.File = strings.TrimSuffix(at.File, "/")
+	}
 	return at.File, err
+}
+
+// vacant returns ndarray.ErrExists if the target exists, or the directory of its shards.
+func (p *Plan) vacant(ctx context.Context) error {
+	file, err := p.file()
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{file, file + "/" + cframe.IndexFile, file + shardsSuffix} {
+		if web.IsURL(file) {
+			if err = web.Get().Vacant(ctx, name); errors.Is(err, fs.ErrExist) {
+				return fmt.Errorf("%w: %s", ndarray.ErrExists, web.Redact(name))
+			}
+		} else if _, err = os.Lstat(name); err == nil {
+			return fmt.Errorf("%w: %s", ndarray.ErrExists, name)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+			return err
+		}
+		if name == file && !p.Target.Sparse && !p.virtual() {
+			return nil
+		}
+	}
+	return nil
+}
+
+// store returns the store of the plan's files.
+func (p *Plan) store(temp string) (store, error) {
+	file, err := p.file()
+	return newStore(file+partsSuffix, temp), err
 }
 
 // state opens the files of the plan. If begin is set, it creates the directory for the first shard.
 // It returns ErrTarget if another plan has the directory, ErrExists if the target exists, and
 // ErrIncomplete if no shard was begun.
-func (p *Plan) state(ctx context.Context, begin bool) (store, error) {
+func (p *Plan) state(ctx context.Context, begin bool, temp string) (store, error) {
 	id, err := p.digest()
 	if err != nil {
 		return nil, err
@@ -157,16 +239,14 @@ func (p *Plan) state(ctx context.Context, begin bool) (store, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	file, err := p.file()
+	d, err := p.store(temp)
 	if err != nil {
 		return nil, err
 	}
-	dir := file + partsSuffix
-	d := newStore(dir)
 	content, err := d.read(ctx, claim)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Lstat(file); err == nil {
-			return nil, fmt.Errorf("%w: %s", ndarray.ErrExists, file)
+		if err := p.vacant(ctx); err != nil {
+			return nil, err
 		}
 		if !begin {
 			return nil, fmt.Errorf("%w: no shard of %d has a receipt", ErrIncomplete, p.shards())
@@ -187,10 +267,10 @@ func (p *Plan) state(ctx context.Context, begin bool) (store, error) {
 	}
 	other, err := Parse(content)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrTarget, filepath.Join(dir, claim), err)
+		return nil, fmt.Errorf("%w: %s: %w", ErrTarget, d.location(claim), err)
 	}
 	if other.ID != p.ID {
-		return nil, fmt.Errorf("%w: %s contains the files of plan %.12s, want %.12s", ErrTarget, dir, other.ID, p.ID)
+		return nil, fmt.Errorf("%w: %s is of plan %.12s, want %.12s", ErrTarget, d.location(claim), other.ID, p.ID)
 	}
 	return d, nil
 }
@@ -203,7 +283,7 @@ func (p *Plan) shards() (n int64) {
 }
 
 // receiptSchema identifies the JSON form of a receipt.
-const receiptSchema = "hyperslab.receipt/1"
+const receiptSchema = "hyperslab.receipt/2"
 
 // receipt is the result of a finished shard.
 type receipt struct {
@@ -211,9 +291,11 @@ type receipt struct {
 	Plan   string          `json:"plan"`
 	Stage  int             `json:"stage"`
 	Shard  int64           `json:"shard"`
-	Part   string          `json:"part"`   // name of the file; "" for an operation without an array
+	Part   string          `json:"part"`   // name of the file; "" if there is none
 	Bytes  int64           `json:"bytes"`  // size of the part
-	SHA256 string          `json:"sha256"` // digest of the part
+	SHA256 string          `json:"sha256"` // digest of the part; of a sparse target, of its chunk files in order
+	Tag    string          `json:"tag"`    // in an object store: ETag, or a digest of the ETags of the chunk files
+	Chunks []int64         `json:"chunks"` // of a sparse target: bytes of each chunk file, or a negative kind of special chunk
 	Result json.RawMessage `json:"result"` // of verify, stats and checksum
 	Digest string          `json:"digest"` // SHA-256 of the other fields
 }
@@ -264,45 +346,60 @@ func (p *Plan) receipt(ctx context.Context, s store, stage int, shard int64) (*r
 	return r, nil
 }
 
-// sum returns the size and SHA-256 of a file.
-func sum(ctx context.Context, path string) (size int64, digest string, err error) {
+// sum returns the size and SHA-256 of a file or, with chunks, of the chunk files in a directory.
+func sum(ctx context.Context, path string, chunks []int64) (size int64, digest string, err error) {
+	h := sha256.New()
+	if chunks == nil {
+		size, err = add(ctx, h, path)
+	}
+	for _, file := range stored(chunks) {
+		n, err := add(ctx, h, filepath.Join(path, file.name))
+		if err != nil {
+			return 0, "", err
+		}
+		size += n
+	}
+	return size, hex.EncodeToString(h.Sum(nil)), err
+}
+
+// add writes the content of a file to a hash.
+func add(ctx context.Context, h hash.Hash, path string) (size int64, err error) {
 	f, _, err := regular.Open(path)
 	if err != nil {
-		return 0, "", err
+		return 0, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	h := sha256.New()
 	buf := make([]byte, 1<<18)
 	for {
 		n, err := f.Read(buf)
 		size += int64(n)
-		if _, herr := h.Write(buf[:n]); herr != nil {
-			return 0, "", herr
-		}
+		h.Write(buf[:n]) // a hash.Hash returns no errors
 		if errors.Is(err, io.EOF) {
-			return size, hex.EncodeToString(h.Sum(nil)), nil
+			return size, nil
 		}
 		if err := cmp.Or(err, ctx.Err()); err != nil {
-			return 0, "", err
+			return 0, err
 		}
 	}
 }
 
-// intact returns ErrReceipt unless the part is the file that the receipt describes.
-func (r *receipt) intact(ctx context.Context, s store) (path string, err error) {
-	path, err = s.fetch(ctx, r.Part)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%w: part %s of shard %d is missing", ErrReceipt, r.Part, r.Shard)
-	}
-	if err != nil {
-		return "", err
-	}
-	size, digest, err := sum(ctx, path)
-	if err != nil {
-		return "", err
-	}
+// same returns ErrReceipt unless a part has the size and the digest of its receipt.
+func (r *receipt) same(size int64, digest string) error {
 	if size != r.Bytes || digest != r.SHA256 {
-		return "", fmt.Errorf("%w: part %s of shard %d: got %d bytes with SHA-256 %s, want %d with %s", ErrReceipt, r.Part, r.Shard, size, digest, r.Bytes, r.SHA256)
+		return fmt.Errorf("%w: part %s of shard %d: got %d bytes with SHA-256 %s, want %d with %s", ErrReceipt, r.Part, r.Shard, size, digest, r.Bytes, r.SHA256)
 	}
-	return path, nil
+	return nil
+}
+
+// temporary returns a new directory for files of this process, and a function that removes it. The
+// directories of processes that were killed are removed too.
+func temporary(dir string) (path string, remove func() error, err error) {
+	out, err := atomicfile.Create(filepath.Join(cmp.Or(dir, os.TempDir()), "hyperslab-plan"), atomicfile.Options{Overwrite: true, Volatile: true})
+	if err != nil {
+		return "", nil, err
+	}
+	if err := os.Mkdir(out.Path(), 0o700); err != nil {
+		return "", nil, errors.Join(err, out.Abort())
+	}
+	return out.Path(), out.Abort, nil
 }

@@ -59,13 +59,12 @@ func (c *counting) list(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-func (c *counting) put(ctx context.Context, name string) error {
-	return c.count("put", func() error { return c.store.put(ctx, name) })
+func (c *counting) put(ctx context.Context, r *receipt, path string) error {
+	return c.count("put", func() error { return c.store.put(ctx, r, path) })
 }
 
-func (c *counting) fetch(ctx context.Context, name string) (path string, err error) {
-	err = c.count("fetch", func() (err error) { path, err = c.store.fetch(ctx, name); return err })
-	return path, err
+func (c *counting) intact(ctx context.Context, r *receipt) error {
+	return c.count("compare", func() error { return c.store.intact(ctx, r) })
 }
 
 func (c *counting) remove(ctx context.Context, name string) error {
@@ -76,7 +75,7 @@ func (c *counting) remove(ctx context.Context, name string) error {
 func count(t *testing.T, rate float64) *counting {
 	c := &counting{counts: make(map[string]int), random: rand.New(rand.NewPCG(1, 2)), rate: rate}
 	before := newStore
-	newStore = func(dir string) store {
+	newStore = func(dir, _ string) store {
 		c.store = directory{dir}
 		return c
 	}
@@ -118,7 +117,7 @@ func TestStore_requests(t *testing.T) {
 	require.NoError(t, p.Commit(t.Context(), nil))
 	text, err := os.ReadFile("../docs/cluster/requests.md")
 	require.NoError(t, err)
-	for _, name := range slices.Sorted(maps.Keys(map[string]bool{"create": true, "read": true, "list": true, "put": true, "fetch": true, "remove": true})) {
+	for _, name := range slices.Sorted(maps.Keys(map[string]bool{"create": true, "read": true, "list": true, "put": true, "compare": true, "remove": true})) {
 		row := fmt.Sprintf("| %s | %d | %d |", name, work[name], c.counts[name])
 		require.Contains(t, string(text), row)
 	}
@@ -161,7 +160,7 @@ func TestStore_failures(t *testing.T) {
 	require.NoError(t, err)
 	receipts := slices.DeleteFunc(slices.Clone(parts), func(name string) bool { return !strings.HasSuffix(name, ".json") })
 	require.Len(t, receipts, 101) // and the plan
-	c.rate = 0.002                // a commit makes 400 requests
+	c.rate = 0.002                // a commit makes 200 requests
 	repeat(func() error { return p.Commit(t.Context(), nil) })
 	require.Greater(t, failed, 10)
 	same(t, dir)

@@ -18,7 +18,7 @@ import (
 type WorkOptions struct {
 	Workers  int                    // goroutines, at most Plan.Workers; default Plan.Workers
 	Progress func(ndarray.Progress) // as in ndarray.CopyOptions; may be nil
-	TempDir  string                 // as in ndarray.CopyOptions
+	TempDir  string                 // as in ndarray.CopyOptions, also for parts before an upload
 }
 
 // workers returns the number of goroutines. More than those of the plan would need more memory than
@@ -57,7 +57,7 @@ func (p *Plan) work(ctx context.Context, stage int, shard int64, options *WorkOp
 	if n := p.Stages[stage-1].Shards; shard < 0 || shard >= n {
 		return false, fmt.Errorf("%w: got %d, want 0 to %d", ErrShard, shard, n-1)
 	}
-	s, err := p.state(ctx, true)
+	s, err := p.state(ctx, true, o.TempDir)
 	if err != nil {
 		return false, err
 	}
@@ -120,6 +120,10 @@ func (p *Plan) work(ctx context.Context, stage int, shard int64, options *WorkOp
 	// must then stay.
 	lost = false
 	err = s.create(ctx, receiptName(stage, shard), b)
+	if errors.Is(err, errCommitted) {
+		lost = true
+		return false, err
+	}
 	if !errors.Is(err, fs.ErrExist) {
 		return err == nil, err
 	}
@@ -128,7 +132,7 @@ func (p *Plan) work(ctx context.Context, stage int, shard int64, options *WorkOp
 		return false, err
 	}
 	lost = first.Part != r.Part
-	return !lost && r.Part != "", nil
+	return first.Digest == r.Digest && r.Part != "", nil
 }
 
 // window returns the array of the elements in a box.
@@ -178,12 +182,17 @@ func (p *Plan) partSpec(stage int, m ndarray.Meta, shape []int64) ndarray.Spec {
 func (p *Plan) writePart(ctx context.Context, s store, r *receipt, m ndarray.Meta, from *ndarray.Array, o *WorkOptions) (err error) {
 	format := p.partFormat(r.Stage)
 	name := fmt.Sprintf("%d-%09d-%s", r.Stage, r.Shard, attempt())
-	path := s.scratch(name)
+	path, done, err := s.scratch(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
 	location := path
 	if format == hyperslab.HDF5 {
 		location += ":" + object
 	}
-	draft, err := hyperslab.Create(ctx, location, p.partSpec(r.Stage, m, from.Shape()), &hyperslab.CreateOptions{Format: format})
+	sparse := p.Target.Sparse && r.Stage == len(p.Stages)
+	draft, err := hyperslab.Create(ctx, location, p.partSpec(r.Stage, m, from.Shape()), &hyperslab.CreateOptions{Format: format, Sparse: sparse})
 	if err != nil {
 		return err
 	}
@@ -201,11 +210,19 @@ func (p *Plan) writePart(ctx context.Context, s store, r *receipt, m ndarray.Met
 			err = errors.Join(err, s.remove(context.WithoutCancel(ctx), name))
 		}
 	}()
-	if r.Bytes, r.SHA256, err = sum(ctx, path); err != nil {
+	if sparse {
+		if r.Chunks, err = chunksOf(path); err != nil {
+			return err
+		}
+	}
+	if r.Bytes, r.SHA256, err = sum(ctx, path, r.Chunks); err != nil {
 		return err
 	}
 	r.Part = name
-	return s.put(ctx, name)
+	if sparse {
+		return s.putChunks(ctx, r, path, p.numbers(r.Shard))
+	}
+	return s.put(ctx, r, path)
 }
 
 // finished returns ErrIncomplete unless the shards of the first stage that a shard of the second
@@ -235,7 +252,7 @@ func (p *Plan) missing(ctx context.Context, stage int) (missing []int64, err err
 	if stage < 1 || stage > len(p.Stages) {
 		return nil, fmt.Errorf("%w: stage: got %d, want 1 to %d", ErrShard, stage, len(p.Stages))
 	}
-	s, err := p.state(ctx, true)
+	s, err := p.state(ctx, true, "")
 	if err != nil {
 		return nil, err
 	}

@@ -265,6 +265,11 @@ type CreateOptions struct {
 	// StripeOf returns the index in Stripes of the file for the chunk at the given grid
 	// coordinates. If it is nil, chunks go to the files in turn, in row-major order.
 	StripeOf func(chunk []int64) int
+
+	// Mappings map the elements of a virtual dataset to datasets of other files, which need not
+	// exist yet. The chunks and the compression of the Spec do not apply. nil: the dataset contains
+	// its elements.
+	Mappings []h5.Mapping
 }
 
 // Create creates a file, which must not exist, with one dataset called object and its parent groups
@@ -283,7 +288,7 @@ func Create(file, object string, spec ndarray.Spec, o *CreateOptions) (ndarray.B
 	if o == nil {
 		o = &CreateOptions{}
 	}
-	b, err := create(file, object, location, spec, &CreateOptions{Stripes: o.Stripes, StripeOf: o.StripeOf})
+	b, err := create(file, object, location, spec, &CreateOptions{Stripes: o.Stripes, StripeOf: o.StripeOf, Mappings: o.Mappings})
 	if err != nil {
 		return nil, ndarray.Wrap("create", location, Translate(err))
 	}
@@ -371,6 +376,9 @@ func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *Create
 	o, err := options(spec)
 	if err != nil {
 		return nil, err
+	}
+	if co.Mappings != nil {
+		o = &h5.DatasetOptions{Fill: o.Fill, Mappings: co.Mappings}
 	}
 	if like := co.Like; like != nil {
 		phase := like.AttributePhase

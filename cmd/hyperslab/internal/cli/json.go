@@ -34,7 +34,7 @@ const (
 	schemaDiffTree    = "hyperslab.difftree/1"
 	schemaDiff        = "hyperslab.diff/1"
 	schemaRepack      = "hyperslab.repack/1"
-	schemaPlan        = "hyperslab.plan/1"
+	schemaPlan        = "hyperslab.plan/2"
 	schemaAttr        = "hyperslab.attr/1"
 	schemaRecover     = "hyperslab.recover/2"
 	schemaDone        = "hyperslab.done/1"

@@ -26,6 +26,7 @@ var planOperations = []string{"convert", "repack", "rechunk", "copy", "verify", 
 
 type planFlags struct {
 	convert convertFlags // storage, attributes, memory and workers
+	compact bool
 	shard   string
 	out     string
 	json    bool
@@ -38,8 +39,8 @@ func (a *app) planCommand() *cobra.Command {
 		Short: "Divide a conversion or check of an array into shards for many processes",
 		Long: `plan reads the metadata of an array and writes a plan, which divides an operation into
 shards. hyperslab work does a shard, in any number of processes and on any number of
-machines with a common file system. hyperslab commit joins the results and publishes the
-target atomically. The operations:
+machines with a common file system or object store. hyperslab commit joins the results
+and publishes the target atomically. The operations:
 
   convert    write the array in the format of TARGET, with the flags of hyperslab convert
   repack     write it in its own format with other compression or chunks
@@ -51,15 +52,23 @@ target atomically. The operations:
 
 The same source, target and flags give the same plan. A plan contains the size, time and
 metadata of the source, and work and commit refuse a source that changed. TARGET must be
-a new file: FILE.b2nd, or FILE.h5:/path. Until commit, all files of the plan are in the
-directory TARGET.parts; delete this directory to abandon a plan. Relative file names are
-relative to the working directory of each command.
+a new file, FILE.b2nd or FILE.h5:/path, or a new object, for example
+s3://bucket/key.b2nd. Until commit, the files of the plan are in the directory
+TARGET.parts; delete this directory to abandon a plan. Relative file names are relative
+to the working directory of each command.
+
+With --sparse, the workers write the chunk files of the target and commit only its index.
+A sparse target in an object store gets its chunk objects before commit; a plan that is
+abandoned leaves them. An HDF5 target is a virtual dataset in FILE.h5 over the parts,
+which stay in the directory FILE.h5.shards; keep both together. --compact joins the parts
+into one file instead, without recompression. A target in an object store needs it.
 
 The table shows the shards, the bytes that all processes read and write, and the memory
 of one process. If the chunks of source and target have very different shapes, the plan
 has two stages, and all shards of the first one must be done before the second begins.`,
 		Example: `  hyperslab plan convert etopo.h5:/ROSE rose-plan.b2nd --exclude-unsupported -o plan.json
   hyperslab plan rechunk waves.b2nd waves-rows.b2nd --chunks 1,100 --shard-bytes 16KiB -o rows.json
+  hyperslab plan convert waves.b2nd waves-all.h5:/waves --compact -o all.json
   hyperslab plan stats waves.b2nd waves.json`,
 		Args:              arity(3, 3),
 		ValidArgsFunction: completeAddress,
@@ -77,6 +86,7 @@ has two stages, and all shards of the first one must be done before the second b
 	f.Lookup("exclude-unsupported").Usage = "leave out everything that the target cannot represent: attributes, fill value, dimension names, maximum shape"
 	f.StringVar(&c.format, "format", "", "`FORMAT` of the target: b2nd, hdf5 or caterva")
 	c.storeFlags.add(cmd)
+	f.BoolVar(&o.compact, "compact", false, "an HDF5 target is one file, and not a virtual dataset over several files")
 	f.StringVar(&o.shard, "shard-bytes", "1GiB", "maximum `BYTES` of the elements of a shard, unless one chunk is larger")
 	f.StringVarP(&o.out, "output", "o", "", "write the plan to the new `FILE` and a table to standard output; without this flag, write the plan to standard output")
 	jsonFlag(cmd, &o.json)
@@ -100,10 +110,10 @@ func (a *app) plan(ctx context.Context, operation, source, target string, o *pla
 	if err != nil || bytes < 1 {
 		return usagef("--shard-bytes %s: want at least one byte", o.shard)
 	}
-	options := &plan.Options{ShardBytes: bytes, Memory: memory, Workers: c.job.jobs, Sparse: c.sparse}
+	options := &plan.Options{ShardBytes: bytes, Memory: memory, Workers: c.job.jobs, Sparse: c.sparse, Compact: o.compact}
 	if slices.Index(planOperations, operation) < 4 {
 		err = a.planArray(ctx, operation, source, target, memory, options, c)
-	} else if options.Chunks, err = parseShape(c.chunks); c.codec != "" || c.level >= 0 || c.filter != "" || c.blocks != "" || c.sparse || c.sum || len(c.grow) > 0 || c.format != "" {
+	} else if options.Chunks, err = parseShape(c.chunks); c.codec != "" || c.level >= 0 || c.filter != "" || c.blocks != "" || c.sparse || o.compact || c.sum || len(c.grow) > 0 || c.format != "" {
 		err = usagef("%s writes no array: of the flags of storage, only --chunks applies", operation)
 	}
 	if err != nil {
@@ -174,7 +184,14 @@ func (a *app) planTable(p *plan.Plan) error {
 	t := table{keys: true}
 	t.add("id", p.ID)
 	t.add("source", safe(p.Source.Location)+", "+p.Source.Format)
-	t.add("target", safe(p.Target.Location)+", "+p.Target.Format)
+	kind := ""
+	switch {
+	case p.Target.Sparse:
+		kind = ", sparse"
+	case p.Target.Format == string(hyperslab.HDF5) && !p.Target.Compact:
+		kind = ", virtual dataset"
+	}
+	t.add("target", safe(p.Target.Location)+", "+p.Target.Format+kind)
 	for i, s := range p.Stages {
 		key := "shards"
 		if len(p.Stages) > 1 {
@@ -235,9 +252,9 @@ func (a *app) workCommand() *cobra.Command {
 		Use:   "work PLAN",
 		Short: "Do one shard of a plan, or all of them",
 		Long: `work does a shard of a plan that hyperslab plan wrote. It writes the result to a new
-file in the directory TARGET.parts and then a receipt. A shard with a receipt is
-skipped. A shard can therefore be started any number of times, also at the same time,
-and a process can be killed at any time: start it again to resume.
+file or object in TARGET.parts and then a receipt. A shard with a receipt is skipped.
+A shard can therefore be started any number of times, also at the same time, and a
+process can be killed at any time: start it again to resume.
 
 Without --shard and --all, the number of the shard is the environment variable
 JOB_COMPLETION_INDEX of a Kubernetes Indexed Job or SLURM_ARRAY_TASK_ID of a Slurm
@@ -410,8 +427,8 @@ func (a *app) commitCommand() *cobra.Command {
 		Short: "Join the shards of a plan and publish the target",
 		Long: `commit requires a receipt of every shard of a plan and compares the parts with their
 receipts. It then joins the parts without recompression, so that the target has the same
-bytes as the output of one process, publishes the target atomically, and deletes the
-directory TARGET.parts. A commit that was killed can be started again.
+bytes as the output of one process, publishes the target atomically, and deletes
+TARGET.parts and incomplete uploads. A commit that was killed can be started again.
 
 The exit code is 3 if shards have no receipt. The target is then not created. To do a
 shard with a corrupt part again, delete its receipt in TARGET.parts.`,
