@@ -392,7 +392,8 @@ func TestSummarize_url(t *testing.T) {
 	fillArray(t, dir+"/x.h5:/chunked", spec, nil)
 	fillArray(t, dir+"/x.h5:/plain", plain, nil)
 	fillArray(t, dir+"/x.b2nd", spec, nil)
-	for _, name := range []string{"/x.h5:/chunked", "/x.h5:/plain", "/x.b2nd"} {
+	// 28 MiB in requests of 4 MiB, the beginning of the file, and the nodes of the chunk index.
+	for name, most := range map[string]int64{"/x.h5:/chunked": 18, "/x.h5:/plain": 10, "/x.b2nd": 10} {
 		t.Run(name[1:], func(t *testing.T) {
 			s := serveDir(t, dir)
 			a, err := hyperslab.Open(bg, s.URL+name, nil)
@@ -400,11 +401,10 @@ func TestSummarize_url(t *testing.T) {
 			defer func() { require.NoError(t, a.Close()) }()
 			part, err := ndarray.View(a, ndarray.Select(ndarray.Span(64, 512)))
 			require.NoError(t, err)
-			before := s.requests.Load()
 			s.delay.Store(int64(20 * time.Millisecond))
 			_, err = ndarray.Summarize(bg, part, &ndarray.WorkOptions{Workers: 1})
 			require.NoError(t, err)
-			require.LessOrEqual(t, s.requests.Load()-before, int64(12), "28 MiB in requests of 4 MiB, and the index")
+			require.LessOrEqual(t, s.requests.Load(), most)
 			require.Greater(t, s.together.Load(), int64(4))
 		})
 	}

@@ -47,6 +47,7 @@ type hdf5Stored struct {
 	item   int
 	chunks []hdf5Chunk
 	whole  []byte // elements, for other layouts
+	stored int64  // bytes
 }
 
 type hdf5Chunk struct {
@@ -76,6 +77,9 @@ func loadStored(path, object string) (s *hdf5Stored, err error) {
 	d := o.(*h5.Dataset)
 	s = &hdf5Stored{}
 	if s.info, err = d.Info(); err != nil {
+		return nil, err
+	}
+	if s.stored, _, err = d.Stored(); err != nil {
 		return nil, err
 	}
 	if !s.info.Datatype.Plain() || s.info.Space.NumElems() == 0 {
@@ -154,7 +158,7 @@ func (s *hdf5Stored) read(m hdf5Misread) ([]byte, error) {
 	var out []byte
 	if s.info.Layout != h5.Chunked {
 		out = bytes.Clone(s.whole)
-		if m.fillZero && s.info.StorageBytes == 0 && !s.elsewhere() {
+		if m.fillZero && s.stored == 0 && !s.elsewhere() {
 			clear(out)
 		}
 	} else {
@@ -272,7 +276,7 @@ func explainHDF5(path string, c Case, got []byte) (*Explanation, error) {
 	i := &s.info
 	x.Header = []string{
 		fmt.Sprintf("%v, %v, %v", i.Datatype, i.Space, i.Layout),
-		fmt.Sprintf("fill value %x, %d bytes stored", i.Fill, i.StorageBytes),
+		fmt.Sprintf("fill value %x, %d bytes stored", i.Fill, s.stored),
 	}
 	if i.Layout == h5.Chunked {
 		s.explainChunk(x, got)

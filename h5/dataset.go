@@ -322,7 +322,6 @@ type DatasetInfo struct {
 	Mappings         []Mapping      // Virtual: mapping of elements to source datasets
 	Index            ChunkIndex     // Chunked: kind of chunk index
 	Address          uint64         // Contiguous: offset of the elements in the file, or NoAddress
-	StorageBytes     int64          // size of the stored elements, after the filters
 	Filters          []Filter       // in the order in which a write applies them
 	FiltersAvailable bool           // this process can decode all filters (H5Pall_filters_avail)
 	FillKind         FillKind
@@ -330,7 +329,6 @@ type DatasetInfo struct {
 	FillValues       Values // FillValue of any other datatype: one element
 	FillTime         FillTime
 	Alloc            AllocTime
-	Allocated        bool  // all storage is allocated
 	PlainEdges       bool  // Chunked: partial chunks at the edges are not filtered
 	CacheBytes       int64 // Chunked: size of the cache of decoded chunks
 	Uncached         bool  // Chunked: a chunk exceeds CacheBytes; each partial access decodes it
@@ -354,8 +352,8 @@ type Filter struct {
 }
 
 // Info describes the dataset in one call (H5Dget_type, H5Dget_space, H5Dget_create_plist,
-// H5Dget_access_plist, H5Dget_storage_size, H5Dget_offset, H5Dget_chunk_index_type,
-// H5Dget_space_status, H5Pall_filters_avail).
+// H5Dget_access_plist, H5Dget_offset, H5Dget_chunk_index_type, H5Pall_filters_avail). It does not
+// read the chunk index.
 func (d *Dataset) Info() (DatasetInfo, error) {
 	r, err := d.info()
 	if err != nil {
@@ -366,11 +364,20 @@ func (d *Dataset) Info() (DatasetInfo, error) {
 		info.ChunkShape = r.ints(rank)
 	}
 	info.Address = r.word()
-	info.StorageBytes = r.int()
 	info.Filters = r.filters()
 	r.fill(&info)
 	r.storage(&info)
 	return info, nil
+}
+
+// Stored returns the size in bytes of the stored elements after the filters, and whether all
+// storage is allocated (H5Dget_storage_size, H5Dget_space_status). libhdf5 reads the whole chunk
+// index.
+func (d *Dataset) Stored() (bytes int64, allocated bool, err error) {
+	var n C.uint64_t
+	var all C.int32_t
+	err = d.run("measure", d.path, func(id C.int64_t, cerr *C.goh5_err_t) C.int { return C.goh5_dstored(cerr, id, &n, &all) })
+	return int64(n), all != 0, err
 }
 
 // filters decodes the output of put_filters.

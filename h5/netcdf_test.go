@@ -108,7 +108,9 @@ func (n *netCDF) dataset(old *h5.Dataset, in *h5.Group, name string) {
 		require.NoError(t, d.MakeScale(scale))
 	}
 	n.attributes(old, d)
-	if info.StorageBytes > 0 {
+	stored, _, err := old.Stored()
+	require.NoError(t, err)
+	if stored > 0 {
 		v, err := old.ReadValues(info.Datatype, h5.All, -1)
 		require.NoError(t, err)
 		v.Datatype = n.committed(v.Datatype)

@@ -187,6 +187,7 @@ int goh5_dsteps(goh5_err_t *err, int64_t id, goh5_blob_t *out);
 int goh5_home(goh5_err_t *err, int64_t id, goh5_blob_t *out); /* file name, writable, SWMR */
 int goh5_dset_extent(goh5_err_t *err, int64_t id, const int64_t *dims, size_t rank);
 int goh5_dflush(goh5_err_t *err, int64_t id);
+int goh5_dstored(goh5_err_t *err, int64_t id, uint64_t *bytes, int32_t *allocated);
 int goh5_drefresh(goh5_err_t *err, int64_t id);
 
 /* Filters that may be skipped for a chunk, and the effect on masks and lengths (masks.go). */

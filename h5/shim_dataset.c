@@ -286,7 +286,6 @@ static int put_layout(goh5_err_t *err, goh5_buf_t *b, hid_t id, hid_t dcpl)
     int external = H5Pget_external_count(dcpl);
     TRY(external >= 0);
     goh5_put(b, layout == H5D_CONTIGUOUS && external == 0 ? H5Dget_offset(id) : HADDR_UNDEF);
-    goh5_put(b, H5Dget_storage_size(id));
 done:
     return rc;
 }
@@ -528,6 +527,18 @@ int goh5_dset_extent(goh5_err_t *err, int64_t id, const int64_t *dims, size_t ra
     TRY(H5Dset_extent(id, want) >= 0);
 done:
     goh5_close_space(space);
+    return rc;
+}
+
+int goh5_dstored(goh5_err_t *err, int64_t id, uint64_t *bytes, int32_t *allocated)
+{
+    int rc = 0;
+    H5D_space_status_t status;
+    goh5_enter();
+    TRY(H5Dget_space_status(id, &status) >= 0);
+    *allocated = status == H5D_SPACE_STATUS_ALLOCATED;
+    *bytes = H5Dget_storage_size(id);
+done:
     return rc;
 }
 

@@ -281,7 +281,6 @@ int goh5_storage_put(goh5_err_t *err, goh5_buf_t *b, hid_t id, hid_t dcpl)
     int rc = 0;
     H5D_fill_time_t fill;
     H5D_alloc_time_t alloc;
-    H5D_space_status_t status;
     H5O_info2_t info;
     unsigned options = 0, flags, max, min;
     size_t slots, bytes, mappings = 0;
@@ -294,8 +293,6 @@ int goh5_storage_put(goh5_err_t *err, goh5_buf_t *b, hid_t id, hid_t dcpl)
     goh5_put(b, (uint64_t)fill);
     TRY(H5Pget_alloc_time(dcpl, &alloc) >= 0);
     goh5_put(b, (uint64_t)alloc);
-    TRY(H5Dget_space_status(id, &status) >= 0);
-    goh5_put(b, (uint64_t)status);
     if (layout == H5D_CHUNKED) {
         TRY(H5Pget_chunk_opts(dcpl, &options) >= 0);
     }

@@ -367,7 +367,6 @@ func (r *reader) storage(info *DatasetInfo) {
 		info.FillTime = FillNever
 	}
 	info.Alloc = AllocTime(r.int())
-	info.Allocated = r.int() == C.H5D_SPACE_STATUS_ALLOCATED
 	info.PlainEdges, info.Times = r.bool(), r.bool()
 	info.AttributeOrder = creationOrder(C.uint64_t(r.word()))
 	info.AttributePhase = r.phaseChange()

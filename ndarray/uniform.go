@@ -9,6 +9,8 @@ import (
 	"iter"
 	"slices"
 	"sort"
+
+	"github.com/hyperslab/hyperslab/internal/ahead"
 )
 
 // UniformTeller is implemented by backends that can find regions of equal elements without reading
@@ -17,7 +19,8 @@ type UniformTeller interface {
 	// Uniform returns a function that reports whether all elements of a region are known to have
 	// the same bytes; false means that they may differ. The region must be inside the array and not
 	// empty. Any number of goroutines may call the function at once, until the array changes. It is
-	// nil if the backend has no such information.
+	// nil if the backend has no such information. If ctx contains a pass through the array (package
+	// internal/ahead), the function may return false for all regions outside it.
 	Uniform(ctx context.Context) (func(r Region) bool, error)
 }
 
@@ -38,7 +41,7 @@ func (a *Array) Uniform(ctx context.Context) (func(r Region) bool, error) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		uniform, err = u.Uniform(ctx)
+		uniform, err = u.Uniform(ahead.Enter(ctx, a))
 		return err
 	})
 	return uniform, err
@@ -139,7 +142,9 @@ func (p *plan) uniformIn(ctx context.Context, arrays ...*Array) (func(r Region) 
 	}
 	var all []func(Region) bool
 	for _, a := range arrays {
-		u, err := a.Uniform(ctx)
+		pass, stop := ahead.WithScan(ctx, a, p.regions())
+		u, err := a.Uniform(pass)
+		stop()
 		if err != nil || u == nil {
 			return nil, err
 		}

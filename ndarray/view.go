@@ -134,19 +134,23 @@ func (v *view) ReadRegion(ctx context.Context, dst []byte, r Region) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		rank := len(v.a.m().Shape)
-		ctx = ahead.Enter(ahead.Through(ctx, v.a, func(start, shape []int64) ([]int64, []int64) {
-			under := v.p.part(Region{start, shape}, rank).around(rank)
-			return under.Start, under.Shape
-		}), v.a)
-		return v.a.takePicked(ctx, dst, v.p.part(r, rank))
+		return v.a.takePicked(ahead.Enter(v.through(ctx), v.a), dst, v.p.part(r, len(v.a.m().Shape)))
+	})
+}
+
+// through returns the context for a read of the array by the view.
+func (v *view) through(ctx context.Context) context.Context {
+	rank := len(v.a.m().Shape)
+	return ahead.Through(ctx, v.a, func(start, shape []int64) ([]int64, []int64) {
+		under := v.p.part(Region{start, shape}, rank).around(rank)
+		return under.Start, under.Shape
 	})
 }
 
 // Uniform implements UniformTeller. A region of the view is uniform if the smallest region of the
 // array around it is.
 func (v *view) Uniform(ctx context.Context) (func(r Region) bool, error) {
-	under, err := v.a.Uniform(ctx)
+	under, err := v.a.Uniform(v.through(ctx))
 	if err != nil || under == nil {
 		return nil, err
 	}

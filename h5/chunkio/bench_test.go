@@ -145,9 +145,8 @@ func BenchmarkWrite(b *testing.B) {
 					require.NoError(b, err)
 					_, err = chunkio.Write(context.Background(), d, src, f4, all(benchShape...), &h.o)
 					require.NoError(b, err)
-					info, err := d.Info()
+					stored, _, err = d.Stored()
 					require.NoError(b, err)
-					stored = info.StorageBytes
 					require.NoError(b, f.Close())
 				}
 				b.ReportMetric(float64(len(src))/float64(stored), "ratio")

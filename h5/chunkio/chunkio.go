@@ -83,7 +83,7 @@ func Read(ctx context.Context, d *h5.Dataset, dst []byte, mem h5.Datatype, r h5.
 	if err != nil {
 		return Stats{}, err
 	}
-	if why == "" && c.set.info.StorageBytes == 0 && c.set.info.FillKind == h5.FillUndefined {
+	if why == "" && c.set.nothing {
 		why = "no chunks are stored and there is no fill value, which libhdf5 refuses"
 	}
 	if why != "" {

@@ -27,6 +27,7 @@ type dataset struct {
 	pipeline   *filter.Pipeline
 	item       int
 	elsewhere  bool // not in the file of h5.Dataset.File
+	nothing    bool // no chunks are stored, and there is no fill value
 	chunkBytes int
 	bound      int // maximum size of an encoded chunk
 	grid       chunked.Grid
@@ -36,9 +37,10 @@ type dataset struct {
 	size   int64        // of file
 	remote ahead.Reader // file, if it fetches ranges before they are read; nil otherwise
 
-	touched atomic.Int64 // number of chunks read without an index
+	touched atomic.Int64 // number of chunks read without the whole index
 	mu      sync.Mutex   // held while the index is read
 	index   *index
+	part    *partIndex // of a remote file: the last part that was read
 }
 
 // known caches the datasets of files that cannot change.
@@ -116,6 +118,13 @@ func describe(d *h5.Dataset, exact bool) (*dataset, error) {
 		set.why = err.Error()
 		return set, nil
 	}
+	if info.FillKind == h5.FillUndefined {
+		stored, _, err := d.Stored()
+		if err != nil {
+			return nil, err
+		}
+		set.nothing = stored == 0
+	}
 	n := int64(set.item)
 	for i, c := range info.ChunkShape {
 		if n *= c; n > math.MaxInt32 {
@@ -182,11 +191,11 @@ func (s *dataset) readIndex(d *h5.Dataset) (*index, error) {
 	if s.index != nil {
 		return s.index, nil
 	}
+	s.fetchIndex(d)
 	stored, err := d.NumChunks()
 	if err != nil {
 		return nil, err
 	}
-	s.fetchIndex(d)
 	x := &index{}
 	if s.total > sparseFrom && stored < s.total/4 {
 		x.sparse = make(map[int64]entry, stored)
@@ -220,13 +229,22 @@ func (s *dataset) readIndex(d *h5.Dataset) (*index, error) {
 // Stored returns the numbers of the stored chunks, counted in row-major order of the grid, in
 // ascending order. ok is false for a dataset that is left to libhdf5: see Fallback.
 //
+// If end is not nil, only the chunks with elements from start to before end are certainly
+// contained. Stored then reads only the nodes of the chunk index that lead to them, if the file is
+// remote.
+//
 // It returns the errors of h5.Dataset.Info and Chunks.
-func Stored(d *h5.Dataset) (numbers []int64, ok bool, err error) {
+func Stored(d *h5.Dataset, start, end []int64) (numbers []int64, ok bool, err error) {
 	set, err := lookUp(d, false)
 	if err != nil || set.why != "" {
 		return nil, false, err
 	}
-	x, err := set.readIndex(d)
+	var x *index
+	if end != nil && set.remote != nil && set.inside(start, end) {
+		x, err = set.readPart(d, start, end)
+	} else {
+		x, err = set.readIndex(d)
+	}
 	if err != nil {
 		return nil, false, err
 	}
@@ -255,9 +273,6 @@ func (s *dataset) worthIndexing(chunks int64) bool {
 	const few, each, bytes = 64, 8, 16 << 10
 	if s.file == nil {
 		return false
-	}
-	if s.remote != nil {
-		return true // a request costs more than an index
 	}
 	asked := s.touched.Add(chunks)
 	return asked > few || asked >= s.total/(each+int64(s.chunkBytes)/bytes)

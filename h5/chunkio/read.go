@@ -29,11 +29,15 @@ type reader struct {
 
 func (c *call) read(ctx context.Context, dst []byte) (Stats, error) {
 	var x *index
-	if c.set.worthIndexing(c.plan.Chunks) {
-		var err error
-		if x, err = c.set.readIndex(c.d); err != nil {
-			return Stats{}, err
-		}
+	var err error
+	switch {
+	case c.set.remote != nil:
+		x, err = c.readRemote(ctx) // a request costs more than an index
+	case c.set.worthIndexing(c.plan.Chunks):
+		x, err = c.set.readIndex(c.d)
+	}
+	if err != nil {
+		return Stats{}, err
 	}
 	if c.set.remote != nil {
 		ahead.Current(ctx).Begin(c.set.remote, c.scan(ctx, x))
@@ -51,7 +55,7 @@ func (c *call) read(ctx context.Context, dst []byte) (Stats, error) {
 		r.put()
 		return nil
 	}
-	err := chunked.Each(ctx, c.plan.Chunks, c.o.Workers, chunked.AnyOrder, take, put, func(ctx context.Context, r *reader, k int64) error {
+	err = chunked.Each(ctx, c.plan.Chunks, c.o.Workers, chunked.AnyOrder, take, put, func(ctx context.Context, r *reader, k int64) error {
 		c.plan.At(k, r.q)
 		if err := r.within(ctx, dst); err != nil {
 			if ctx.Err() != nil && errors.Is(err, ctx.Err()) {

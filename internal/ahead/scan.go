@@ -5,6 +5,7 @@ package ahead
 import (
 	"context"
 	"iter"
+	"slices"
 	"sync"
 )
 
@@ -75,6 +76,26 @@ func Through(ctx context.Context, array any, region func(start, shape []int64) (
 func Current(ctx context.Context) *Scan {
 	s, _ := ctx.Value(currentKey{}).(*Scan)
 	return s
+}
+
+// Bounds returns the first element of the bounding box of the regions, and the element after its
+// last one. It returns nil if there are no regions.
+func (s *Scan) Bounds() (start, end []int64) {
+	if s == nil {
+		return nil, nil
+	}
+	for at, shape := range s.Regions {
+		if start == nil {
+			start, end = slices.Clone(at), slices.Clone(at)
+		}
+		if len(at) != len(start) {
+			return nil, nil // not regions of one array
+		}
+		for i := range at {
+			start[i], end[i] = min(start[i], at[i]), max(end[i], at[i]+shape[i])
+		}
+	}
+	return start, end
 }
 
 // Begin begins to fetch ranges in the order of the pass, if no earlier call has begun. Ranges may

@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
@@ -59,13 +60,27 @@ func (w *File) Links(group uint64) {
 		return
 	}
 	if o, err := w.f.Object(h5file.Addr(group)); err == nil {
-		drain(o)
+		drain(o, true)
 	}
 }
 
 // Objects reads the headers of objects, and their attributes, chunk indexes and links. Errors are
 // ignored, because libhdf5 reads the same structures afterwards and returns its own.
-func (w *File) Objects(addresses []uint64) {
+func (w *File) Objects(addresses []uint64) { w.objects(addresses, true) }
+
+// Index reads the chunk index of a dataset, with the rules of Objects.
+func Index(d *h5.Dataset) {
+	if r, size := d.File().Source(); r != nil {
+		if info, err := d.Stat(); err == nil {
+			Open(r, size).Objects([]uint64{info.Address})
+		}
+	}
+}
+
+// Header reads the header of an object and its attributes, with the rules of Objects.
+func (w *File) Header(address uint64) { w.objects([]uint64{address}, false) }
+
+func (w *File) objects(addresses []uint64, content bool) {
 	if w == nil || w.whole || len(addresses) == 0 {
 		return
 	}
@@ -80,7 +95,7 @@ func (w *File) Objects(addresses []uint64) {
 		all.Go(func() {
 			for a := range next {
 				if o, err := w.f.Object(h5file.Addr(a)); err == nil {
-					drain(o)
+					drain(o, content)
 				}
 			}
 		})
@@ -92,12 +107,16 @@ func (w *File) Objects(addresses []uint64) {
 	all.Wait()
 }
 
-// drain reads what a listing needs of an object.
-func drain(o *h5file.Object) {
+// drain reads the attributes of an object, and with content also its links or its chunk index,
+// which a listing needs.
+func drain(o *h5file.Object, content bool) {
 	for _, err := range o.Attributes() {
 		if err != nil {
 			return
 		}
+	}
+	if !content {
+		return
 	}
 	switch o.Kind() {
 	case h5file.GroupKind:

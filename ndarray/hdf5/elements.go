@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/h5warm"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -254,6 +255,13 @@ func (b *backend) worthWriting(r ndarray.Region) bool {
 
 func region(r ndarray.Region) h5.Region { return h5.Region{Start: r.Start, Count: r.Shape} }
 
+// storedBytes returns the stored size of the elements.
+func (b *backend) storedBytes() (int64, error) {
+	h5warm.Index(b.dataset)
+	n, _, err := b.dataset.Stored()
+	return n, err
+}
+
 // Storage reports the bytes of the elements in the file (H5Dget_storage_size). It first writes
 // elements in libhdf5's chunk cache to the file.
 func (b *backend) Storage(ctx context.Context) (ndarray.Storage, error) {
@@ -269,6 +277,9 @@ func (b *backend) Storage(ctx context.Context) (ndarray.Storage, error) {
 	_, s, err := describe(&info, b.meta.Path)
 	if err != nil {
 		return s, err
+	}
+	if s.StoredBytes, err = b.storedBytes(); err != nil {
+		return s, Translate(err)
 	}
 	if b.striped.created != nil && !b.library {
 		return s, ctx.Err()

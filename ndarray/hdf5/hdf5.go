@@ -119,9 +119,9 @@ func Open(file, object string, o *OpenOptions) (ndarray.Backend, error) {
 
 func open(f *h5.File, object, location string, o *OpenOptions) (*backend, error) {
 	if r, size := f.Source(); r != nil {
-		// libhdf5 reads the chunk index node by node when it reports the stored size.
+		// libhdf5 reads the attributes one by one.
 		if info, err := f.Root().ObjectInfo(absolute(object)); err == nil {
-			h5warm.Open(r, size).Objects([]uint64{info.Address})
+			h5warm.Open(r, size).Header(info.Address)
 		}
 	}
 	d, err := f.Root().OpenDataset(absolute(object))

@@ -120,6 +120,8 @@ func Describe(d *h5.Dataset, path string) (Description, error) {
 		return Description{}, ndarray.Wrap("describe", path, Translate(err))
 	}
 	m, s, err := describe(&info, path)
+	bytes, _, serr := d.Stored()
+	s.StoredBytes, err = bytes, errors.Join(err, Translate(serr))
 	if err == nil {
 		m.AxisNames, err = axisNames(d, len(m.Shape))
 		err = Translate(err)
@@ -129,6 +131,7 @@ func Describe(d *h5.Dataset, path string) (Description, error) {
 	return Description{Meta: m, Storage: s, Type: info.Datatype.String()}, ndarray.Wrap("describe", path, err)
 }
 
+// describe returns the properties in info. The stored size is not set.
 func describe(info *h5.DatasetInfo, path string) (ndarray.Meta, ndarray.Storage, error) {
 	m := ndarray.Meta{Format: "hdf5", Path: path, Compression: compression(info.Filters)}
 	switch info.Space.Kind {
@@ -140,7 +143,7 @@ func describe(info *h5.DatasetInfo, path string) (ndarray.Meta, ndarray.Storage,
 			m.MaxShape = info.Space.MaxDims
 		}
 	}
-	s := ndarray.Storage{StoredBytes: info.StorageBytes}
+	var s ndarray.Storage
 	if info.Layout == h5.Chunked {
 		m.ChunkShape = info.ChunkShape
 		g, err := ndarray.NewGrid(m.Shape, m.ChunkShape)

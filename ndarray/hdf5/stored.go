@@ -15,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/h5warm"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -59,6 +60,7 @@ func (b *backend) ChunkForms(ctx context.Context) ([]ndarray.ChunkForm, error) {
 	if c == nil {
 		return forms, ctx.Err()
 	}
+	h5warm.Index(b.dataset)
 	stored, err := b.dataset.NumChunks()
 	if err != nil || stored == 0 {
 		return forms, Translate(err)
@@ -135,6 +137,7 @@ func (b *backend) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm
 	if pass := ahead.Current(ctx); pass != nil {
 		// The order of the index is that of the grid.
 		pass.Begin(b.remote(), func(yield func(off, n int64) bool) {
+			h5warm.Index(b.dataset)
 			for c, err := range b.dataset.StoredChunks() {
 				if err != nil || !yield(int64(c.Address), c.Bytes) {
 					return // ReadChunk returns the error
@@ -225,31 +228,51 @@ func (b *backend) Uniform(ctx context.Context) (func(r ndarray.Region) bool, err
 		return nil, Translate(err)
 	}
 	chunked := info.Layout == h5.Chunked
-	switch {
-	case !chunked && (info.Layout != h5.Contiguous || len(info.External) > 0):
-		return nil, nil
-	case info.StorageBytes == 0:
-		return func(ndarray.Region) bool { return true }, ctx.Err()
-	case !chunked:
+	if !chunked && (info.Layout != h5.Contiguous || len(info.External) > 0) {
 		return nil, nil
 	}
-	stored, ok, err := chunkio.Stored(b.dataset)
-	if err != nil || !ok {
-		return nil, Translate(err)
+	var start, end []int64 // of the regions that will be read
+	if b.remote() != nil {
+		start, end = ahead.Current(ctx).Bounds()
+	}
+	ok := false
+	var stored []int64
+	if chunked {
+		if stored, ok, err = chunkio.Stored(b.dataset, start, end); err != nil {
+			return nil, Translate(err)
+		}
+	}
+	if !ok {
+		bytes, err := b.storedBytes()
+		if err != nil || bytes > 0 {
+			return nil, Translate(err)
+		}
+		return func(ndarray.Region) bool { return true }, ctx.Err()
 	}
 	g, err := ndarray.NewGrid(b.meta.Shape, b.meta.ChunkShape)
 	if err != nil {
 		return nil, err
 	}
 	const fill = ndarray.Different + 1
-	return g.Uniform(func(yield func(int64, int) bool) {
+	uniform := g.Uniform(func(yield func(int64, int) bool) {
 		for _, n := range stored {
 			if !yield(n, fill) || !yield(n+1, ndarray.Different) {
 				return
 			}
 		}
 		yield(g.NumChunks(), fill)
-	}), ctx.Err()
+	})
+	if end == nil {
+		return uniform, ctx.Err()
+	}
+	return func(r ndarray.Region) bool {
+		for i := range r.Start {
+			if r.Start[i] < start[i] || r.Start[i]+r.Shape[i] > end[i] {
+				return false
+			}
+		}
+		return uniform(r)
+	}, ctx.Err()
 }
 
 // WriteChunk stores a chunk as stored elsewhere, or a Blosc2 chunk as the only chunk of a frame. It

@@ -120,8 +120,8 @@ func writeTask(a *args) (*work, error) {
 		if err := asked(err, stats, workers); err != nil {
 			return "", err
 		}
-		info, err := d.Info()
-		return "stored=" + strconv.FormatInt(info.StorageBytes, 10), err
+		stored, _, err := d.Stored()
+		return "stored=" + strconv.FormatInt(stored, 10), err
 	}}, nil
 }
 

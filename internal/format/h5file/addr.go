@@ -24,3 +24,15 @@ func (a Addr) String() string {
 	}
 	return strconv.FormatUint(uint64(a), 10)
 }
+
+// addresses returns the addresses that b consists of, each of size bytes.
+func addresses(b []byte, size int) (list []Addr) {
+	for ; len(b) >= size; b = b[size:] {
+		a := Addr(0)
+		for i := range min(size, 8) {
+			a |= Addr(b[i]) << (8 * i)
+		}
+		list = append(list, a)
+	}
+	return list
+}

@@ -26,6 +26,10 @@ type walk1 struct {
 	key      func(p *part) any                               // reads a key
 	leaf     func(p *part, child Addr, left, right any) bool // visits a child of a node of level 0
 
+	// want reports whether chunks between two encoded keys are visited. nil: all are visited, and
+	// the siblings of all nodes are checked.
+	want func(left, right []byte) bool
+
 	levels map[uint8]*level1
 	unsure error // first error of the nodes above the current one
 }
@@ -40,7 +44,7 @@ func (w *walk1) run(a Addr) {
 	w.levels = map[uint8]*level1{}
 	w.node(a, -1)
 	for _, l := range w.levels {
-		if l.right.Defined() {
+		if l.right.Defined() && w.want == nil {
 			w.r.note(w.r.corrupt("v1 B-tree node", l.addr, "right sibling "+l.right.String()+" of the last node", "none"))
 		}
 	}
@@ -89,7 +93,9 @@ func (w *walk1) node(a Addr, level int) bool {
 			left = key
 		}
 		end()
+		from := p.pos - w.keySize
 		child := p.addr("child address")
+		to := p.pos
 		// The key after the child is needed first. It is read again as the left key of the next
 		// child.
 		q := *p
@@ -100,6 +106,10 @@ func (w *walk1) node(a Addr, level int) bool {
 		}
 		if !q.ok() { // the child is complete even if the file ends after it
 			p.fail(q.err)
+		}
+		if w.want != nil && q.ok() && !w.want(p.b[from:from+w.keySize], p.b[to:to+w.keySize]) {
+			left = right
+			continue
 		}
 		if l > 0 {
 			above := w.unsure
@@ -154,16 +164,16 @@ func (w *walk1) below(list []Addr, size, level int, nodes *atomic.Int64) {
 	all.Wait()
 }
 
-// children returns the addresses of the first n children of a node without checks. at is the
-// position of the first key.
+// children returns the addresses of the first n children of a node that are visited, without other
+// checks. at is the position of the first key.
 func (w *walk1) children(b []byte, at, n int) (list []Addr) {
 	o := w.r.f.super.OffsetSize
-	for at += w.keySize; len(list) < n && at+o <= len(b); at += w.keySize + o {
-		a := Addr(0)
-		for i := range min(o, 8) {
-			a |= Addr(b[at+i]) << (8 * i)
+	for at += w.keySize; n > 0 && at+o <= len(b); at += w.keySize + o {
+		n--
+		if w.want != nil && (at+o+w.keySize > len(b) || !w.want(b[at-w.keySize:at], b[at+o:at+o+w.keySize])) {
+			continue
 		}
-		list = append(list, a)
+		list = append(list, addresses(b[at:at+o], o)...)
 	}
 	return list
 }
@@ -176,6 +186,10 @@ func (w *walk1) siblings(p *part, a Addr, l uint8) {
 		want = before.addr
 	}
 	left := p.addr("address of left sibling")
+	if w.want != nil {
+		p.addr("address of right sibling")
+		return
+	}
 	p.check(left == want, left, want.String())
 	if before != nil && before.right != a {
 		p.check(false, "right sibling "+before.right.String()+" of the node before", a.String())

@@ -5,6 +5,7 @@ package h5file
 import (
 	"fmt"
 
+	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/format"
 )
 
@@ -39,6 +40,10 @@ type walk2 struct {
 	recordSize int                // bytes
 	record     func(p *part) any  // reads a record
 	visit      func(rec any) bool // returns false to end the walk
+
+	// want reports whether records between two encoded ones are visited, where nil is no bound.
+	// nil: all are visited, and the numbers of records are checked.
+	want func(left, right []byte) bool
 
 	nodeSize uint32
 	levels   []nodeShape // by depth, leaves first
@@ -100,8 +105,9 @@ func (w *walk2) run(a Addr) bool {
 		}
 		return true
 	}
-	seen, more := w.node(root, depth, n)
-	if more && seen != total {
+	w.ahead(root, depth, n)
+	seen, more := w.node(root, depth, n, nil, nil)
+	if more && seen != total && w.want == nil {
 		r.note(r.corrupt("v2 B-tree header", a, fmt.Sprintf("%d records", total), fmt.Sprintf("%d, those there are", seen)))
 	}
 	return more
@@ -138,8 +144,65 @@ func (w *walk2) pointerSize(d int) int64 {
 	return int64(n)
 }
 
-// node walks a node of n records. It returns the number of records in the node and below it.
-func (w *walk2) node(a Addr, depth int, n uint64) (seen uint64, more bool) {
+// ahead fetches the nodes below the root that are visited, if the file is remote: those of a level
+// at the same time.
+func (w *walk2) ahead(root Addr, depth int, n uint64) {
+	r := w.r
+	if ahead.Of(r.f.src) == nil || depth < 2 {
+		return // the traversal passes the children of a node together
+	}
+	type node struct {
+		at          Addr
+		n           uint64
+		left, right []byte
+	}
+	level := []node{{root, n, nil, nil}}
+	for ; depth > 0 && len(level) > 0; depth-- {
+		var next []node
+		for _, k := range level {
+			b := make([]byte, w.nodeSize)
+			if _, err := r.f.src.ReadAt(b, r.f.place(k.at)); err != nil || string(b[:4]) != "BTIN" || k.n > w.levels[depth].most {
+				continue // the traversal returns the error
+			}
+			records := b[6:]
+			pointers := records[int(k.n)*w.recordSize:]
+			size := encodedSize(w.levels[0].most)
+			left := k.left
+			for i := range int(k.n) + 1 {
+				right := k.right
+				if i < int(k.n) {
+					right = records[i*w.recordSize : (i+1)*w.recordSize]
+				}
+				p := pointers[int64(i)*w.pointerSize(depth):]
+				if w.want == nil || w.want(left, right) {
+					at := addresses(p[:r.f.super.OffsetSize], r.f.super.OffsetSize)[0]
+					next = append(next, node{at, little(p[r.f.super.OffsetSize:][:size]), left, right})
+				}
+				left = right
+			}
+		}
+		if level = next; len(level) > hinted {
+			return
+		}
+		all := make([]Addr, len(level))
+		for i, k := range level {
+			all[i] = k.at
+		}
+		r.hint(all, int64(w.nodeSize))
+	}
+}
+
+// little returns a little-endian number of at most 8 bytes.
+func little(b []byte) (n uint64) {
+	for i, x := range b {
+		n |= uint64(x) << (8 * i)
+	}
+	return n
+}
+
+// node walks a node of n records between two encoded ones, where nil is no bound. It returns the
+// number of records in the node and below it.
+func (w *walk2) node(a Addr, depth int, n uint64, left, right []byte) (seen uint64, more bool) {
 	r := w.r
 	what, signature := "v2 B-tree leaf node", "BTLF"
 	if depth > 0 {
@@ -163,6 +226,7 @@ func (w *walk2) node(a Addr, depth int, n uint64) (seen uint64, more bool) {
 		n = 0
 	}
 	records := make([]any, 0, n)
+	bounds := [][]byte{left}
 	for i := 0; i < int(n) && p.ok(); i++ {
 		end := p.group("record", i)
 		from := p.pos
@@ -172,6 +236,7 @@ func (w *walk2) node(a Addr, depth int, n uint64) (seen uint64, more bool) {
 		}
 		if p.ok() {
 			records = append(records, rec)
+			bounds = append(bounds, p.b[from:from+w.recordSize])
 		}
 		end()
 	}
@@ -200,15 +265,19 @@ func (w *walk2) node(a Addr, depth int, n uint64) (seen uint64, more bool) {
 		w.unsure = err
 		defer func() { w.unsure = nil }()
 	}
-	next := make([]Addr, len(pointers))
+	bounds = append(bounds, right)
+	wanted := func(i int) bool { return w.want == nil || w.want(bounds[i], bounds[min(i+1, len(bounds)-1)]) }
+	var next []Addr
 	for i, c := range pointers {
-		next[i] = c.addr
+		if wanted(i) {
+			next = append(next, c.addr)
+		}
 	}
 	r.hint(next, int64(w.nodeSize))
 	for i, rec := range records {
-		if i < len(pointers) {
+		if i < len(pointers) && wanted(i) {
 			c := pointers[i]
-			k, more := w.child(c.addr, depth, c.own, c.below)
+			k, more := w.child(c.addr, depth, c.own, c.below, bounds[i], bounds[i+1])
 			if seen += k; !more {
 				return seen, false
 			}
@@ -218,18 +287,18 @@ func (w *walk2) node(a Addr, depth int, n uint64) (seen uint64, more bool) {
 			return seen, false
 		}
 	}
-	if len(pointers) > len(records) {
-		c := pointers[len(records)]
-		k, more := w.child(c.addr, depth, c.own, c.below)
+	if last := len(records); len(pointers) > last && wanted(last) {
+		c := pointers[last]
+		k, more := w.child(c.addr, depth, c.own, c.below, bounds[last], right)
 		return seen + k, more
 	}
 	return seen, true
 }
 
-func (w *walk2) child(a Addr, depth int, own, below uint64) (uint64, bool) {
+func (w *walk2) child(a Addr, depth int, own, below uint64, left, right []byte) (uint64, bool) {
 	before := w.r.first
-	k, more := w.node(a, depth-1, own)
-	if more && k != below && w.r.first == before {
+	k, more := w.node(a, depth-1, own, left, right)
+	if more && k != below && w.r.first == before && w.want == nil {
 		w.r.note(w.r.corrupt("v2 B-tree internal node", a, fmt.Sprintf("%d records announced", below), fmt.Sprintf("%d, those there are", k)))
 	}
 	return k, more

@@ -397,7 +397,7 @@ func (c *checker) chunked(o *Object, l *Layout, t *Datatype) {
 		}
 	}
 	decoded := filtered && c.policy.Decoded != nil && c.policy.Decoded(pl)
-	c.chunks(o, func(k Chunk) bool {
+	c.chunks(o, nil, nil, func(k Chunk) bool {
 		at := c.f.position(k.Addr)
 		err := error(nil)
 		switch {

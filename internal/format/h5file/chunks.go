@@ -3,6 +3,7 @@
 package h5file
 
 import (
+	"encoding/binary"
 	"fmt"
 	"iter"
 	"math/bits"
@@ -24,10 +25,19 @@ type Chunk struct {
 // corrupt, it yields the readable chunks, which may be Unsure, and finally the first error with an
 // empty chunk. The caller may keep the Offset of a chunk. For other objects the error is
 // format.ErrUnsupported.
-func (o *Object) Chunks() iter.Seq2[Chunk, error] {
+func (o *Object) Chunks() iter.Seq2[Chunk, error] { return o.chunks(nil, nil) }
+
+// ChunksIn is Chunks for the chunks that contain elements of the region of shape count from element
+// start. It reads only the nodes of the index that lead to these chunks, and does not check the
+// other nodes.
+func (o *Object) ChunksIn(start, count []uint64) iter.Seq2[Chunk, error] {
+	return o.chunks(start, count)
+}
+
+func (o *Object) chunks(start, count []uint64) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
 		r := o.f.reader()
-		if r.chunks(o, func(c Chunk) bool { return yield(c, nil) }) && r.first != nil {
+		if r.chunks(o, start, count, func(c Chunk) bool { return yield(c, nil) }) && r.first != nil {
 			yield(Chunk{}, r.first)
 		}
 	}
@@ -44,10 +54,12 @@ type chunkIndex struct {
 	filtered bool
 	unsure   error // first error of the structures above
 	visit    func(Chunk) bool
+	box      *chunkBox // nil: all chunks
 }
 
 // chunks calls visit for the chunks of o until visit returns false. It returns false in that case.
-func (r *reader) chunks(o *Object, visit func(Chunk) bool) bool {
+// Only the chunks of a region are visited, unless start is nil.
+func (r *reader) chunks(o *Object, start, count []uint64, visit func(Chunk) bool) bool {
 	l, s := o.Layout(), o.Dataspace()
 	if l == nil || s == nil || l.Class != Chunked {
 		r.note(&format.Error{Format: formatName, What: "data layout", Offset: r.f.place(o.Addr), Got: "no chunks", Want: "a chunked dataset", Err: format.ErrUnsupported})
@@ -70,6 +82,12 @@ func (r *reader) chunks(o *Object, visit func(Chunk) bool) bool {
 	x := &chunkIndex{r: r, layout: l, rank: rank, dims: s.Dims, maxDims: s.MaxDims, visit: visit}
 	if x.maxDims == nil {
 		x.maxDims = s.Dims
+	}
+	if start != nil {
+		if x.box = newChunkBox(start, count, l.Dims[:rank], s.Dims); x.box == nil {
+			return true
+		}
+		x.visit = func(c Chunk) bool { return !x.box.contains(c.Offset, l.Dims) || visit(c) }
 	}
 	x.bytes, _ = l.ChunkBytes()
 	pl := o.Pipeline()
@@ -181,6 +199,15 @@ func (x *chunkIndex) offsetOf(i uint64, grid []uint64) []uint64 {
 	return off
 }
 
+// scaled returns the position in the grid of the chunk whose first element is encoded in b.
+func (x *chunkIndex) scaled(b []byte) []uint64 {
+	at := make([]uint64, x.rank)
+	for i := range at {
+		at[i] = binary.LittleEndian.Uint64(b[8*i:]) / x.layout.Dims[i]
+	}
+	return at
+}
+
 // implicit yields chunks that are stored one after the other. The file contains the grid of the
 // maximum size, and implicit yields the chunks of the current size.
 func (x *chunkIndex) implicit() bool {
@@ -226,6 +253,9 @@ func (x *chunkIndex) tree1() bool {
 	n := x.rank + 1
 	more := true
 	w := &walk1{r: x.r, nodeType: chunkNodes, keySize: 8 + 8*n, rank: int(x.r.f.super.K.Chunk)}
+	if x.box != nil {
+		w.want = func(left, right []byte) bool { return x.box.between(x.scaled(left[8:]), x.scaled(right[8:])) }
+	}
 	w.key = func(p *part) any {
 		k := chunkKey{size: p.u32("size of chunk"), mask: p.u32("filter mask")}
 		p.hex()
@@ -272,5 +302,17 @@ func (x *chunkIndex) tree2() bool {
 		return c
 	}
 	w.visit = func(rec any) bool { return x.give([]Chunk{rec.(Chunk)}, w.unsure) }
+	if x.box != nil {
+		position := func(record []byte) (at []uint64) {
+			if record == nil {
+				return nil
+			}
+			for record = record[x.elementSize():]; len(at) < x.rank; record = record[8:] {
+				at = append(at, binary.LittleEndian.Uint64(record))
+			}
+			return at
+		}
+		w.want = func(left, right []byte) bool { return x.box.between(position(left), position(right)) }
+	}
 	return w.run(x.layout.Addr)
 }

@@ -5,8 +5,8 @@ package h5file
 
 import (
 	"fmt"
-	"slices"
 
+	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/format"
 )
 
@@ -20,7 +20,13 @@ type extensible struct {
 	unlimited  int    // the unlimited dimension
 	reach      uint64 // one more than the highest element index in an existing block
 	taken      uint64 // bytes of the data blocks so far
+
+	grid []uint64  // maximum number of chunks per dimension, the unlimited one first
+	box  *chunkBox // x.box with the unlimited dimension first
 }
+
+// within reports whether one of n elements is visited.
+func (e *extensible) within(first, n uint64) bool { return e.box.within(first, n, e.grid) }
 
 // superBlock returns the number and size of the data blocks of secondary block i (H5EA__hdr_init).
 func (e *extensible) superBlock(i int) (blocks, elems uint64) {
@@ -50,12 +56,19 @@ func (x *chunkIndex) extensibleArray() bool {
 	if bad || !p.ok() || e.unlimited < 0 {
 		return true
 	}
+	if x.box != nil {
+		for i, m := range x.maxDims {
+			c := x.layout.Dims[i]
+			e.grid = append(e.grid, m/c+min(m%c, 1))
+		}
+		e.grid, e.box = toFront(e.grid, e.unlimited), x.box.moved(e.unlimited)
+	}
 	if index.Defined() && !e.indexBlock(index) {
 		return false
 	}
 	// libhdf5 looks up each element up to the highest one that was set, even if only some blocks
 	// exist.
-	if e.maxIndex > e.reach {
+	if e.maxIndex > e.reach && x.box == nil {
 		r.note(r.corrupt("extensible array header", x.layout.Addr, fmt.Sprintf("max index set %d", e.maxIndex), fmt.Sprintf("at most %d, the elements of the blocks there are", e.reach)))
 	}
 	return true
@@ -136,7 +149,7 @@ func (e *extensible) indexBlock(a Addr) bool {
 		return false
 	}
 	defer e.below(err)()
-	r.hint(append(slices.Clone(dataAddrs), superAddrs...), int64(len(p.b)))
+	e.ahead(dataAddrs, superAddrs, int64(len(p.b)))
 	first := uint64(e.params.IndexElems)
 	for i := range own {
 		blocks, elems := e.superBlock(i)
@@ -153,7 +166,7 @@ func (e *extensible) indexBlock(a Addr) bool {
 	}
 	for i, a := range superAddrs {
 		blocks, elems := e.superBlock(own + i)
-		if a.Defined() && !e.secondary(a, first, blocks, elems) {
+		if a.Defined() && e.within(first, blocks*elems) && !e.secondary(a, first, blocks, elems) {
 			return false
 		}
 		if first += blocks * elems; first >= e.maxIndex {
@@ -161,6 +174,66 @@ func (e *extensible) indexBlock(a Addr) bool {
 		}
 	}
 	return true
+}
+
+// ahead fetches the blocks that the index block leads to, if the file is remote: the blocks of a
+// level at the same time. size is the approximate size of a block.
+func (e *extensible) ahead(dataAddrs, superAddrs []Addr, size int64) {
+	r := e.x.r
+	if ahead.Of(r.f.src) == nil {
+		return
+	}
+	var level []Addr
+	first, own := uint64(e.params.IndexElems), e.ownSuperBlocks()
+	for i := range own {
+		blocks, elems := e.superBlock(i)
+		n := min(blocks, uint64(len(dataAddrs)))
+		level = append(level, e.wanted(dataAddrs[:n], first, elems)...)
+		dataAddrs, first = dataAddrs[n:], first+blocks*elems
+	}
+	type super struct {
+		at                   Addr
+		first, blocks, elems uint64
+	}
+	var supers []super
+	for i, a := range superAddrs {
+		blocks, elems := e.superBlock(own + i)
+		if a.Defined() && e.within(first, blocks*elems) {
+			level = append(level, a)
+			supers = append(supers, super{a, first, blocks, elems})
+		}
+		if first += blocks * elems; first >= e.maxIndex {
+			break
+		}
+	}
+	r.hint(level, size)
+	level = nil
+	pageElems := uint64(1) << e.params.PageElemBits
+	for _, s := range supers {
+		// The addresses of the data blocks are at the end, before the checksum.
+		n := int64(min(s.blocks, hinted)) * int64(r.f.super.OffsetSize)
+		head := int64(6 + r.f.super.OffsetSize + e.offsetSize)
+		if s.elems > pageElems {
+			head += int64(min(s.blocks*((s.elems/pageElems+7)/8), uint64(r.f.size)))
+		}
+		b := make([]byte, n)
+		if _, err := r.f.src.ReadAt(b, r.f.place(s.at)+head); err != nil { // the traversal returns the error
+			continue
+		}
+		level = append(level, e.wanted(addresses(b, r.f.super.OffsetSize), s.first, s.elems)...)
+	}
+	r.hint(level, size)
+}
+
+// wanted returns the blocks of elems elements each that are visited. The first one begins with
+// element first.
+func (e *extensible) wanted(list []Addr, first, elems uint64) (some []Addr) {
+	for i, a := range list {
+		if at := first + uint64(i)*elems; a.Defined() && at < e.maxIndex && e.within(at, elems) {
+			some = append(some, a)
+		}
+	}
+	return some
 }
 
 // below marks the chunks below a block as Unsure because of the block's error, until the returned
@@ -211,7 +284,7 @@ func (e *extensible) secondary(a Addr, first, blocks, elems uint64) bool {
 	err := p.done()
 	r.note(err)
 	defer e.below(err)()
-	r.hint(addrs, int64(min(elems, pageElems))*int64(e.elem))
+	r.hint(e.wanted(addrs, first, elems), int64(min(elems, pageElems))*int64(e.elem))
 	for i, a := range addrs {
 		var pages *pageMap
 		if bitmapSize > 0 {
@@ -255,6 +328,9 @@ func (e *extensible) dataBlock(a Addr, first, elems uint64, pages *pageMap) bool
 		size += elems * uint64(e.elem)
 	}
 	e.reach = max(e.reach, first+min(elems, ^uint64(0)-first))
+	if !e.within(first, elems) {
+		return true
+	}
 	p := r.part("extensible array data block", a, int64(size))
 	if !p.signature("EADB") {
 		r.note(p.done())
@@ -280,7 +356,7 @@ func (e *extensible) dataBlock(a Addr, first, elems uint64, pages *pageMap) bool
 		if uint64(at) > uint64(r.f.size) {
 			break
 		}
-		if bit(pages.bits, pages.first+i) {
+		if bit(pages.bits, pages.first+i) && e.within(first+i*n, n) {
 			q := r.part("extensible array data block page", at, int64(n*uint64(e.elem)+4))
 			list := e.elements(q, first+i*n, n)
 			q.checksum()

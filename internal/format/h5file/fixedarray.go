@@ -88,12 +88,19 @@ func (x *chunkIndex) fixedBlock(a Addr, n, pageElems uint64, grid []uint64) bool
 		x.unsure = err
 	}
 	at := a + Addr(bytes)
+	var wanted []Addr
+	for i := range min(pages, uint64(r.f.size)) { // a page has more than one byte
+		if bit(bitmap, i) && x.box.within(i*pageElems, pageElems, grid) && len(wanted) < hinted {
+			wanted = append(wanted, at+Addr(i*(pageElems*size+4)))
+		}
+	}
+	r.hint(wanted, int64(pageElems*size+4))
 	for i := range pages {
 		if uint64(at) > uint64(r.f.size) {
 			break
 		}
 		k := min(pageElems, n-i*pageElems)
-		if bit(bitmap, i) {
+		if bit(bitmap, i) && x.box.within(i*pageElems, k, grid) {
 			q := r.part("fixed array data block page", at, int64(k*size+4))
 			list := x.elements(q, i*pageElems, k, grid)
 			q.checksum()

@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/h5warm"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
@@ -227,6 +228,7 @@ func (l *chunkLister) hdf5(ctx context.Context, address string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
+	h5warm.Index(d)
 	for c, err := range d.StoredChunks() {
 		if err != nil {
 			return err

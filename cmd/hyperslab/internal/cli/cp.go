@@ -420,9 +420,7 @@ func storedBelow(ctx context.Context, root *h5.Group, object string) (total int6
 func storedAt(ctx context.Context, o h5.Object) (total int64) {
 	switch o := o.(type) {
 	case *h5.Dataset:
-		if info, err := o.Info(); err == nil {
-			total = info.StorageBytes
-		}
+		total, _, _ = o.Stored() // an error is that of the copy
 	case *h5.Group:
 		for v, err := range o.Visit() {
 			if ctx.Err() != nil {

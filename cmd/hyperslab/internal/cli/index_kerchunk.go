@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/h5warm"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -187,6 +188,7 @@ func (r *kerchunk) array(ctx context.Context, t *hyperslab.Tree, object, at stri
 		return err
 	}
 	if info.Layout == h5.Chunked {
+		h5warm.Index(d)
 		stored, err := d.NumChunks()
 		if err != nil {
 			return err
