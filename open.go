@@ -563,12 +563,9 @@ func (d *Draft) Close() error {
 	return ndarray.Wrap("discard", d.location, errors.Join(d.Array.Close(), d.discard()))
 }
 
-// translate marks errors of the file system with the matching sentinels of ndarray.
+// translate marks a missing file with ErrNotFound of ndarray.
 func translate(err error) error {
-	switch {
-	case errors.Is(err, atomicfile.ErrExists):
-		return ndarray.Mark(err, ndarray.ErrExists)
-	case errors.Is(err, os.ErrNotExist) && !errors.Is(err, ndarray.ErrNotFound):
+	if errors.Is(err, os.ErrNotExist) && !errors.Is(err, ndarray.ErrNotFound) {
 		return ndarray.Mark(err, ndarray.ErrNotFound)
 	}
 	return err

@@ -147,7 +147,7 @@ func TestBatch_errors(t *testing.T) {
 			ragged.Append(ramp(4001, 1))
 			err := b.compress(chunks, ragged)
 			require.ErrorIs(t, err, cblosc.ErrSize)
-			require.ErrorContains(t, err, "compress item 100 of 101: wrong buffer size: 4001 bytes, want a multiple of the type size 4")
+			require.ErrorContains(t, err, "compress item 100 of 101: wrong size: 4001 bytes, want a multiple of the type size 4")
 			require.Zero(t, chunks.Len(), "what was there is gone")
 
 			require.NoError(t, b.compress(chunks, batchOf(items...)))

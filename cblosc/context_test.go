@@ -162,7 +162,7 @@ func TestClosedContexts(t *testing.T) {
 	var e *cblosc.Error
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, "read items", e.Op)
-	require.Equal(t, "cblosc: read items: closed: file already closed", err.Error())
+	require.Equal(t, "cblosc: read items: already closed", err.Error())
 }
 
 func TestContext_Allocations(t *testing.T) {

@@ -10,37 +10,38 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/hyperslab/hyperslab/internal/errs"
 )
 
 // Sentinel errors.
 var (
 	// ErrClosed means that the value was closed before.
-	ErrClosed = fmt.Errorf("cblosc: closed: %w", fs.ErrClosed)
+	ErrClosed = errs.ErrClosed
 	// ErrBroken means that an earlier write failed half-way. The stored content is unknown until it
 	// is opened again.
-	ErrBroken = errors.New("cblosc: an earlier write failed, open it again")
+	ErrBroken = errors.New("an earlier write failed, open it again")
 	// ErrReadOnly means that the value was opened read-only.
-	ErrReadOnly = errors.New("cblosc: opened read-only")
+	ErrReadOnly = errs.ErrReadOnly
 	// ErrSize means that a buffer has the wrong length. The message contains both sizes.
-	ErrSize = errors.New("cblosc: wrong buffer size")
+	ErrSize = errs.ErrSize
 	// ErrRegion means that a region, chunk or item is out of range.
-	ErrRegion = errors.New("cblosc: index out of range")
+	ErrRegion = errs.ErrRegion
 	// ErrParam means that the library cannot accept a parameter.
-	ErrParam = errors.New("cblosc: invalid parameter")
+	ErrParam = errs.ErrParam
 	// ErrLimit means that a limit of the library is exceeded: 2 GiB per chunk, 16 metalayers of
 	// each kind, 31 bytes per name.
-	ErrLimit = errors.New("cblosc: limit of the library exceeded")
+	ErrLimit = errors.New("limit of the library exceeded")
 	// ErrNotFound means that no metalayer has that name.
-	ErrNotFound = errors.New("cblosc: no such metalayer")
+	ErrNotFound = errs.ErrNotFound
 	// ErrExists means that the file, directory or metalayer already exists.
-	ErrExists = fmt.Errorf("cblosc: already there: %w", fs.ErrExist)
+	ErrExists = errs.ErrExists
 	// ErrFormat means that the bytes are not a valid chunk, frame or array. The error chain
 	// contains a *format.Error with the location.
-	ErrFormat = errors.New("cblosc: invalid")
+	ErrFormat = errors.New("invalid")
 )
 
 // Code is a result of the library (BLOSC2_ERROR_*). errors.Is maps some codes to the sentinels of
@@ -99,7 +100,7 @@ func (e *Error) Error() string {
 	}
 	b.WriteString(": ")
 	if e.Code == 0 {
-		b.WriteString(strings.TrimPrefix(e.Err.Error(), "cblosc: "))
+		b.WriteString(e.Err.Error())
 		return b.String()
 	}
 	b.WriteString(e.Code.Error())

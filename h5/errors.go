@@ -9,46 +9,37 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strconv"
 	"strings"
 	"syscall"
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/internal/cmem"
+	"github.com/hyperslab/hyperslab/internal/errs"
 )
 
 // Sentinels, which errors.Is finds in an *Error.
 var (
-	ErrClosed    = errors.New("already closed")
-	ErrParam     = errors.New("invalid parameter")
-	ErrSize      = errors.New("wrong size")
-	ErrRegion    = errors.New("region outside the dataset")
-	ErrType      = errors.New("unsuitable datatype")
+	ErrClosed    = errs.ErrClosed
+	ErrParam     = errs.ErrParam
+	ErrSize      = errs.ErrSize
+	ErrRegion    = errs.ErrRegion
+	ErrType      = errs.ErrType
 	ErrOverflow  = errors.New("value out of range") // of package h5value, as ErrPrecision
 	ErrPrecision = errors.New("value would lose precision")
 	ErrNotHDF5   = errors.New("not an HDF5 file")
-	ErrTruncated = errors.New("file is truncated")
-	ErrCorrupt   = errors.New("file is corrupt")
+	ErrTruncated = errs.New("file is truncated", ErrCorrupt)
+	ErrCorrupt   = errs.ErrCorrupt
 	ErrNoFilter  = errors.New("filter not available")
 	ErrLocked    = errors.New("file is locked by another process")
 	ErrKind      = errors.New("wrong kind of object")
 	ErrReentrant = errors.New("called from a filter or driver that runs inside an operation")
 	ErrVersion   = errors.New("headers and library differ in version")
 
-	ErrNotFound error = &sentinel{"does not exist", fs.ErrNotExist}
-	ErrExists   error = &sentinel{"already exists", fs.ErrExist}
-	ErrReadOnly error = &sentinel{"file is open for reading only", fs.ErrPermission}
+	ErrNotFound = errs.ErrNotFound
+	ErrExists   = errs.ErrExists
+	ErrReadOnly = errs.ErrReadOnly
 )
-
-// A sentinel also matches the equivalent error of package io/fs.
-type sentinel struct {
-	text string
-	as   error
-}
-
-func (s *sentinel) Error() string        { return s.text }
-func (s *sentinel) Is(target error) bool { return target == s.as }
 
 // Error reports a failed operation.
 type Error struct {

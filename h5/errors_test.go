@@ -108,7 +108,7 @@ func TestErrors_pathThroughDataset(t *testing.T) {
 		_, err = f.Root().Kind("g/d/inside")
 		require.ErrorIs(t, err, h5.ErrNotFound)
 		require.ErrorIs(t, err, fs.ErrNotExist)
-		require.ErrorContains(t, err, "/g/d/inside: does not exist: the path leads through an object that is not a group")
+		require.ErrorContains(t, err, "/g/d/inside: not found: the path leads through an object that is not a group")
 		_, err = f.Root().OpenDataset("g/d/inside")
 		require.ErrorIs(t, err, h5.ErrNotFound)
 		require.NoError(t, f.Close())

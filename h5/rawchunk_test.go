@@ -116,7 +116,7 @@ func TestReadChunk(t *testing.T) {
 	require.Empty(t, allChunks(t, d))
 	_, _, err = d.ReadChunk(make([]byte, 100), 4)
 	require.ErrorIs(t, err, h5.ErrNotFound)
-	require.Equal(t, "h5: read chunk /d: does not exist: the chunk at [4] is not stored", err.Error())
+	require.Equal(t, "h5: read chunk /d: not found: the chunk at [4] is not stored", err.Error())
 
 	// ReadChunk must return elements that H5Dwrite wrote and that may still be in the chunk cache.
 	want := []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}

@@ -5,35 +5,27 @@ package ndarray
 import (
 	"errors"
 	"fmt"
-	"io/fs"
+
+	"github.com/hyperslab/hyperslab/internal/errs"
 )
 
 // Sentinels of the package; match them with errors.Is. A missing ability of a backend is the
 // standard library's errors.ErrUnsupported.
 var (
-	ErrClosed   = errors.New("array is closed")
-	ErrSize     = errors.New("wrong buffer size")
-	ErrRegion   = errors.New("region outside the array")
-	ErrType     = errors.New("wrong element type")
+	ErrClosed   = errs.ErrClosed
+	ErrSize     = errs.ErrSize
+	ErrRegion   = errs.ErrRegion
+	ErrType     = errs.ErrType
 	ErrShape    = errors.New("invalid shape")
-	ErrParam    = errors.New("invalid parameter")
-	ErrReadOnly = errors.New("opened read-only")
+	ErrParam    = errs.ErrParam
+	ErrReadOnly = errs.ErrReadOnly
 	ErrFormat   = errors.New("not a known array format")
-	ErrCorrupt  = errors.New("corrupt array")
+	ErrCorrupt  = errs.ErrCorrupt
 	ErrValue    = errors.New("value does not fit")
 
-	ErrNotFound error = &kindOf{"not found", fs.ErrNotExist} // errors.Is(ErrNotFound, fs.ErrNotExist) is true
-	ErrExists   error = &kindOf{"exists already", fs.ErrExist}
+	ErrNotFound = errs.ErrNotFound // errors.Is(ErrNotFound, fs.ErrNotExist) is true
+	ErrExists   = errs.ErrExists
 )
-
-// kindOf is a sentinel that wraps a sentinel of the standard library.
-type kindOf struct {
-	text string
-	std  error
-}
-
-func (k *kindOf) Error() string { return k.text }
-func (k *kindOf) Unwrap() error { return k.std }
 
 // Error reports a failed operation on an array.
 type Error struct {

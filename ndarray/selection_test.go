@@ -74,7 +74,7 @@ func TestSelectionErrors(t *testing.T) {
 		{ndarray.Select(ndarray.Ellipsis(), ndarray.Ellipsis()), ndarray.ErrParam, "2 ellipses"},
 		{ndarray.Select(ndarray.All().By(0)), ndarray.ErrParam, "axis 0: step 0"},
 		{ndarray.Points([]int64{0, 0}, []int64{0}), ndarray.ErrRegion, "point 1 has 1 coordinates, array has 2 axes"},
-		{ndarray.Points([]int64{0, 0}, []int64{0, 4}), ndarray.ErrRegion, "point 1: region outside the array: axis 1: index 4, axis has 4"},
+		{ndarray.Points([]int64{0, 0}, []int64{0, 4}), ndarray.ErrRegion, "point 1: out of range: axis 1: index 4, axis has 4"},
 		{ndarray.Where(make([]bool, 11)), ndarray.ErrRegion, "mask of 11, array [3 4] has 12 elements"},
 		{ndarray.Select(slices.Repeat([]ndarray.Index{ndarray.NewAxis()}, 31)...), ndarray.ErrShape, "33 axes, at most 32"},
 	} {

@@ -10,7 +10,7 @@ import (
 	"io/fs"
 	"net/http"
 
-	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/errs"
 )
 
 var (
@@ -22,9 +22,9 @@ var (
 	// the requested one, or a truncated body.
 	ErrResponse = errors.New("invalid response")
 	// ErrLimit means that the object or the transfer exceeds a limit of Options.
-	ErrLimit = format.ErrLimit
+	ErrLimit = errs.ErrLimit
 	// ErrClosed means that the object or client was closed.
-	ErrClosed = fs.ErrClosed
+	ErrClosed = errs.ErrClosed
 )
 
 // Error is an error of an operation on a remote object.

@@ -24,6 +24,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/web"
 )
 
@@ -188,18 +189,10 @@ func (u *upload) vacant(ctx context.Context) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err == nil:
-		return errExists
+		return errs.ErrExists
 	}
 	return err
 }
-
-// errExists means that the object exists and must not be replaced.
-var errExists error = existsError{}
-
-type existsError struct{}
-
-func (existsError) Error() string        { return "exists already" }
-func (existsError) Is(target error) bool { return target == fs.ErrExist }
 
 // header returns the headers of a request that makes the object visible.
 func (u *upload) header() http.Header {
@@ -225,7 +218,7 @@ func (u *upload) publish(ctx context.Context, send func() (attempts int, err err
 	}
 	var status *statusError
 	if errors.As(err, &status) && (status.status == http.StatusPreconditionFailed || status.status == http.StatusConflict) {
-		return fmt.Errorf("%w: %w", errExists, err)
+		return fmt.Errorf("%w: %w", errs.ErrExists, err)
 	}
 	return err
 }
@@ -347,7 +340,7 @@ func completed(body []byte) error {
 		return nil
 	}
 	if e.Code == "PreconditionFailed" || e.Code == "ConditionalRequestConflict" {
-		return errExists
+		return errs.ErrExists
 	}
 	return fmt.Errorf("%w: the store cannot complete the upload: %.100q", ErrResponse, e.Code)
 }

@@ -879,7 +879,7 @@ func TestRead_chunkLength(t *testing.T) {
 				require.ErrorContains(t, err, fmt.Sprintf("chunk [%d]", at))
 				continue
 			}
-			require.ErrorContains(t, err, fmt.Sprintf("chunk [%d]: filter: decode: file is corrupt: 36 bytes, the chunk has 40", at))
+			require.ErrorContains(t, err, fmt.Sprintf("chunk [%d]: filter: decode: corrupt: 36 bytes, the chunk has 40", at))
 		}
 		require.NoError(t, f.Close())
 	}
@@ -930,7 +930,7 @@ func TestShortChunks(t *testing.T) {
 			require.Equal(t, chunk, got, "%v", info.Filters)
 			_, err = chunkio.Read(ctx, d, make([]byte, 8000), i4, all(2000), nil)
 			require.ErrorIs(t, err, h5.ErrCorrupt, "%v", info.Filters)
-			require.ErrorContains(t, err, "chunk [1000]: filter: decode: file is corrupt: 3200 bytes, the chunk has 4000", "%v", info.Filters)
+			require.ErrorContains(t, err, "chunk [1000]: filter: decode: corrupt: 3200 bytes, the chunk has 4000", "%v", info.Filters)
 			_, err = chunkio.Read(ctx, d, make([]byte, 4), i4, h5.Region{Start: []int64{1999}, Count: []int64{1}}, nil)
 			require.ErrorIs(t, err, h5.ErrCorrupt, "%v: a part of it", info.Filters)
 			require.NoError(t, f.Close())

@@ -104,7 +104,7 @@ func TestRegionsOutside(t *testing.T) {
 		require.ErrorIs(t, err, h5.ErrRegion, "%+v", r)
 	}
 	err := h5value.Read(d, make([]int8, 3), region([]int64{8}, []int64{3}))
-	require.ErrorContains(t, err, "region outside the dataset: start [8], count [3]; the dataset has the shape [10]")
+	require.ErrorContains(t, err, "out of range: start [8], count [3]; the dataset has the shape [10]")
 	require.NoError(t, h5value.Read(d, []int8{}, region([]int64{10}, []int64{0})), "no elements at the end")
 }
 

@@ -12,15 +12,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/hyperslab/hyperslab/internal/errs"
 )
 
 // ErrExists means that the target exists and must not be replaced.
-var ErrExists error = existsError{}
-
-type existsError struct{}
-
-func (existsError) Error() string        { return "exists already" }
-func (existsError) Is(target error) bool { return target == fs.ErrExist }
+var ErrExists = errs.ErrExists
 
 // Options are the options of Create.
 type Options struct {

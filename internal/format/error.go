@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/hyperslab/hyperslab/internal/errs"
 )
 
 // Errors of untrusted input. Every *Error wraps one of these, or the cause of a failed read.
@@ -17,11 +19,11 @@ var (
 	// ErrVersion means that the readers do not support the version of the input.
 	ErrVersion = errors.New("unknown format version")
 	// ErrCorrupt means that a field contradicts the format or another field.
-	ErrCorrupt = errors.New("corrupt")
+	ErrCorrupt = errs.ErrCorrupt
 	// ErrLimit means that a size is valid but above a limit of the reader.
-	ErrLimit = errors.New("limit exceeded")
+	ErrLimit = errs.ErrLimit
 	// ErrSize means that a buffer of the caller has the wrong length.
-	ErrSize = errors.New("wrong buffer length")
+	ErrSize = errs.ErrSize
 	// ErrUnsupported means that the format allows the input, but these readers or the C library do
 	// not support it. It is errors.ErrUnsupported.
 	ErrUnsupported = errors.ErrUnsupported

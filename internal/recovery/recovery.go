@@ -15,7 +15,6 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/detect"
-	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/verify"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -323,7 +322,7 @@ func byName(name, path string, dir bool) string {
 
 // nothing returns the error for a file without recoverable contents.
 func nothing(what string) error {
-	return fmt.Errorf("%w: %w: no %s can be recovered", ndarray.ErrCorrupt, format.ErrCorrupt, what)
+	return fmt.Errorf("%w: no %s can be recovered", ndarray.ErrCorrupt, what)
 }
 
 // noRoom reports whether err means that there is no space for the new file. Such an error must not

@@ -150,11 +150,8 @@ func translate(err error) error {
 		{format.ErrMagic, ndarray.ErrFormat},
 		{cblosc.ErrFormat, ndarray.ErrCorrupt},
 		{cblosc.ErrBroken, ndarray.ErrCorrupt},
-		{cblosc.ErrExists, ndarray.ErrExists},
 		{fs.ErrNotExist, ndarray.ErrNotFound},
 		{cblosc.ErrLimit, ndarray.ErrShape},
-		{cblosc.ErrParam, ndarray.ErrParam},
-		{cblosc.ErrClosed, ndarray.ErrClosed},
 	} {
 		if errors.Is(err, t.is) {
 			return ndarray.Mark(err, t.mark)

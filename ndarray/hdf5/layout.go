@@ -168,16 +168,8 @@ func describe(info *h5.DatasetInfo, path string) (ndarray.Meta, ndarray.Storage,
 func Translate(err error) error {
 	for _, t := range []struct{ is, mark error }{
 		{h5.ErrNotHDF5, ndarray.ErrFormat},
-		{h5.ErrTruncated, ndarray.ErrCorrupt},
-		{h5.ErrCorrupt, ndarray.ErrCorrupt},
 		{h5.ErrNoFilter, errors.ErrUnsupported},
-		{h5.ErrExists, ndarray.ErrExists},
-		{h5.ErrNotFound, ndarray.ErrNotFound},
 		{fs.ErrNotExist, ndarray.ErrNotFound},
-		{h5.ErrReadOnly, ndarray.ErrReadOnly},
-		{h5.ErrType, ndarray.ErrType},
-		{h5.ErrParam, ndarray.ErrParam},
-		{h5.ErrClosed, ndarray.ErrClosed},
 	} {
 		if errors.Is(err, t.is) {
 			return ndarray.Mark(err, t.mark)

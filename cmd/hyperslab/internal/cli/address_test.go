@@ -68,15 +68,15 @@ func TestAddress_invalidSelections(t *testing.T) {
 	t.Chdir(field(t))
 	require.NoError(t, os.Mkdir("dir", 0o777))
 	for address, said := range map[string]string{
-		"waves.b2nd[20]":                   "waves.b2nd: region outside the array: axis 0: index 20, axis has 20",
-		"waves.b2nd[0, -31]":               "waves.b2nd: region outside the array: axis 1: index -31, axis has 30",
+		"waves.b2nd[20]":                   "waves.b2nd: out of range: axis 0: index 20, axis has 20",
+		"waves.b2nd[0, -31]":               "waves.b2nd: out of range: axis 1: index -31, axis has 30",
 		"waves.b2nd[0, 0, 0]":              "[0, 0, 0] has 3 indexes, array has 2 axes",
 		"waves.b2nd[..., ...]":             "waves.b2nd: invalid parameter: [..., ...]: got 2 ellipses",
 		"waves.b2nd[::0]":                  `selection "[::0]", before "::0": step 0`,
 		"waves.b2nd[1.5]":                  `before "1.5": "1.5" is not a 64-bit integer`,
 		"waves.b2nd[0,]]":                  "check the name of the file",
 		"waves.b2nd[99999999999999999999]": "is not a 64-bit integer",
-		"tree.h5:/time[8]":                 "tree.h5:/time: region outside the array: axis 0: index 8, axis has 8",
+		"tree.h5:/time[8]":                 "tree.h5:/time: out of range: axis 0: index 8, axis has 8",
 		"tree.h5:/nope[0]":                 "tree.h5:/nope",
 		"tree.h5:/run1[0]":                 "tree.h5:/run1: it is a group, not a dataset",
 		"tree.h5:time[0]":                  "did you mean 'tree.h5:/time'?",

@@ -49,7 +49,7 @@ func TestCp_store(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"b.b2nd", "x.b2d:/g/b"}, "exists already: object /g/b"},
+		{[]string{"b.b2nd", "x.b2d:/g/b"}, "already exists: object /g/b"},
 		{[]string{"b.b2nd", "x.b2z:/new"}, "adding /new to an existing b2z"},
 		{[]string{"b.b2nd", "x.b2e:/new"}, "adding /new to an existing b2e"},
 		{[]string{"b.b2nd", "x.b2d:/table/c"}, "adding /table/c to the table /table"},
@@ -59,7 +59,7 @@ func TestCp_store(t *testing.T) {
 		{[]string{"b.b2nd", "x.b2d"}, "a path inside the store is missing, for example x.b2d:/b"},
 		{[]string{"x.b2z:/g", "g"}, "is a group"},
 		{[]string{"x.b2z:/g", "h.h5:/g"}, "is a group"},
-		{[]string{"x.b2z:/g", "x.b2d:/g"}, "exists already: group /g"},
+		{[]string{"x.b2z:/g", "x.b2d:/g"}, "already exists: group /g"},
 		{[]string{"-f", "x.b2z:/g", "x.b2d:/small"}, "/small is an array"},
 		{[]string{"x.b2z:/g", "x.b2d:/table/g"}, "to the table /table"},
 		{[]string{"x.b2z:/g", "x.b2z:/small/g"}, "below /small, which is an array"},
@@ -126,7 +126,7 @@ func TestCp_group(t *testing.T) {
 					require.Equal(t, before, must(t, "dump "+target+":/small")+must(t, "dump "+target+":/objects")+must(t, "dump "+target+":/table/n"))
 					_, stderr, code := run("cp", source+":/g", target+":/new/g")
 					require.NotZero(t, code)
-					require.Contains(t, stderr, "exists already: group /new/g")
+					require.Contains(t, stderr, "already exists: group /new/g")
 					must(t, "cp -f"+flags+" "+source+":/g "+target+":/new/g")
 					must(t, "diff "+old+":/g "+target+":/g")
 				}

@@ -113,7 +113,7 @@ func TestConvertFlatErrors(t *testing.T) {
 	}
 	for _, c := range []struct{ args, want string }{
 		{"cut.npy", "872 bytes of elements, want [20 30] of <f4"},
-		{"head.npy", "head.npy: corrupt array: .npy header: cut short"},
+		{"head.npy", "head.npy: corrupt: .npy header: cut short"},
 		{"version.npy", "version 9.0, versions 1 to 3 are known"},
 		{"object.npy", ".npy of Python objects, which are pickled"},
 		{"nodict.npy", "is not a dict of descr, fortran_order and shape"},

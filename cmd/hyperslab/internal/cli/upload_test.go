@@ -82,7 +82,7 @@ func TestRun_upload(t *testing.T) {
 			do(t, 0, args...)
 			same(t, dir+"/a.b2nd", c.target+c.at)
 			before := keysOf(t, b)
-			require.Contains(t, do(t, 4, args...), "exists already")
+			require.Contains(t, do(t, 4, args...), "already exists")
 			require.Equal(t, before, keysOf(t, b))
 			do(t, 0, append(args, "-f")...)
 			same(t, dir+"/a.b2nd", c.target+c.at)

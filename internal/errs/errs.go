@@ -1,0 +1,34 @@
+// The sentinels.
+
+package errs
+
+import (
+	"errors"
+	"io/fs"
+)
+
+// Sentinels. The first four also match the errors of io/fs.
+var (
+	ErrClosed   = New("already closed", fs.ErrClosed)
+	ErrNotFound = New("not found", fs.ErrNotExist)
+	ErrExists   = New("already exists", fs.ErrExist)
+	ErrReadOnly = New("opened read-only", fs.ErrPermission)
+
+	ErrParam   = errors.New("invalid parameter")
+	ErrSize    = errors.New("wrong size")
+	ErrRegion  = errors.New("out of range")
+	ErrType    = errors.New("wrong type")
+	ErrCorrupt = errors.New("corrupt")
+	ErrLimit   = errors.New("limit exceeded")
+)
+
+// New returns a sentinel with a text of its own that matches another one.
+func New(text string, as error) error { return &sentinel{text, as} }
+
+type sentinel struct {
+	text string
+	as   error
+}
+
+func (s *sentinel) Error() string { return s.text }
+func (s *sentinel) Unwrap() error { return s.as }
