@@ -25,7 +25,8 @@ type VerifyOptions struct {
 
 	// Untrusted skips the steps in which C libraries are unsafe on crafted bytes. Chunks of codecs
 	// and filters without bounds checks are not decoded but listed in VerifyReport.Unchecked. The
-	// reference library does not open the file.
+	// reference library does not open the file. External files and sources of virtual datasets are
+	// not opened, and are also listed there.
 	Untrusted bool
 	// Isolated runs the verification in a worker process and reports the crash of a library as an
 	// error of the file. Verify returns ErrUnavailable if main does not call Init.
@@ -48,7 +49,7 @@ type VerifyOptions struct {
 type Finding struct {
 	Object string  // path inside the file: a dataset, a column, an array of a directory; "" for the file as a whole
 	What   string  // the structure: "chunk", "index", "object header", "attribute x", …
-	File   string  // file inside a directory, relative to its root; "" for the file itself
+	File   string  // file inside a directory, relative to its root, or another file of an HDF5 file; "" for the file itself
 	Offset int64   // bytes from the start of the file; -1 if there is no single offset
 	Chunk  int64   // number of the chunk in index order; -1 if the finding is not about a chunk
 	Coords []int64 // first element of that chunk, one index per dimension; nil if unknown
@@ -119,9 +120,10 @@ type VerifyReport struct {
 // It checks the structure with readers that validate every field. It decodes every chunk, in
 // parallel. It compares the checksums that the format has: Fletcher-32, the checksums of HDF5
 // metadata, and those inside the streams of codecs. Finally libhdf5 or C-Blosc2 opens the objects
-// in the file. Of a container of python-blosc2 it also decodes all Python objects, and compares the
-// columns of each table with its rows. For elements without a checksum, Verify can write a sidecar
-// of SHA-256 digests beside the file and compare it later (VerifyOptions.Digests).
+// in the file. It also reads the external files of an HDF5 file, and verifies the source files of
+// virtual datasets. Of a container of python-blosc2 it also decodes all Python objects, and
+// compares the columns of each table with its rows. For elements without a checksum, Verify can
+// write a sidecar of SHA-256 digests beside the file and compare it later (VerifyOptions.Digests).
 //
 // Each goroutine needs the size of the longest chunk, stored and decoded. An HDF5 file needs about
 // 100 bytes more for each chunk. The file should not be written during the verification.

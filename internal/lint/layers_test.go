@@ -31,6 +31,7 @@ var layers = []struct {
 	{"internal/worker", 12, false},
 	{"internal/detect", 20, false},
 	{"internal/h5walk", 60, false},
+	{"internal/h5parts", 15, false},
 	{"internal/verify", 70, false},
 	{"internal/recovery", 80, false},
 	{"internal/h5types", 30, false},

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/h5parts"
 	"github.com/hyperslab/hyperslab/internal/h5walk"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -29,7 +29,7 @@ const piece = 4 << 20
 
 // h5File is the state that the datasets of a file share. It is a unit without tasks.
 type h5File struct {
-	f    *os.File
+	f    *h5parts.File
 	file *h5file.File
 	size int64 // size of the file in bytes
 	path string
@@ -56,19 +56,19 @@ func (u *h5File) close() error {
 }
 
 // hdf5 checks the metadata of the file and adds its chunks as tasks.
-func (j *job) hdf5(ctx context.Context, path string) error {
-	f, info, err := open(path)
-	if err != nil {
+func (j *job) hdf5(ctx context.Context, f *h5parts.File, path string) error {
+	u := &h5File{f: f, path: path, most: j.opts.MaxChunk, libs: !j.opts.Untrusted && f.Step() == 0, job: j}
+	j.append(u)
+	var err error
+	if u.size, err = f.Size(); err != nil {
 		return err
 	}
-	u := &h5File{f: f, size: info.Size(), path: path, most: j.opts.MaxChunk, libs: !j.opts.Untrusted, job: j}
-	j.append(u)
 	limits := h5file.DefaultLimits()
 	limits.Structure = j.opts.MaxMetadata
-	if u.file, err = h5file.Open(f, info.Size(), &limits); err != nil {
+	if u.file, err = h5file.Open(f, u.size, &limits); err != nil {
 		return j.note(Place{What: "superblock", Offset: -1, Chunk: -1, Err: err})
 	}
-	if d := u.file.Driver(); d != nil {
+	if d := u.file.Driver(); d != nil && f.Step() == 0 {
 		return j.note(Place{What: "driver information", Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: a member of a file in several parts (driver %q)", errors.ErrUnsupported, d.ID)})
 	}
 	sound, err := u.structure(ctx)
@@ -101,7 +101,7 @@ func (u *h5File) structure(ctx context.Context) (bool, error) {
 			Want: "a file that was closed by its writer; the library refuses others", Err: format.ErrCorrupt,
 		}})
 	}
-	p := h5file.Policy{ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true}
+	p := h5file.Policy{ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true, Members: true}
 	for e := range u.file.Walk() {
 		if err := ctx.Err(); err != nil {
 			return false, err
@@ -215,6 +215,9 @@ func (u *h5File) dataset(path string, o *h5file.Object) error {
 		return nil // reported by structure
 	}
 	elsewhere := func(what string) error {
+		if !u.job.opts.Untrusted {
+			return nil // others reads these files
+		}
 		return u.job.note(Place{Object: path, What: what, Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: elements in other files are not examined", errors.ErrUnsupported)})
 	}
 	d := &dataset{h5File: u, path: path, layout: l, dims: s.Dims}
@@ -338,12 +341,12 @@ func (d *dataset) check(_ context.Context, i int64, s *scratch) (r result, err e
 	if d.full > d.most || int64(c.Size) > d.most {
 		return r, &format.Error{Format: "hdf5", What: "chunk", Got: fmt.Sprintf("%d bytes, %d as stored", d.full, c.Size), Want: fmt.Sprintf("at most %d", d.most), Err: format.ErrLimit}
 	}
-	size, err := d.f.Stat()
+	size, err := d.f.Size()
 	if err != nil {
 		return r, err
 	}
-	at := d.file.UserBlock() + int64(min(uint64(c.Addr), uint64(size.Size())))
-	if rest := max(size.Size()-at, 0); int64(c.Size) > rest {
+	at := d.file.UserBlock() + int64(min(uint64(c.Addr), uint64(size)))
+	if rest := max(size-at, 0); int64(c.Size) > rest {
 		return r, &format.Error{Format: "hdf5", What: "chunk", Offset: at, Got: fmt.Sprintf("%d bytes", c.Size), Want: fmt.Sprintf("at most %d, up to the end of the file", rest), Err: format.ErrTruncated}
 	}
 	if err := d.read(room(&s.raw, int64(c.Size)), c.Addr); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/h5parts"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -81,10 +82,10 @@ type taskHandler struct {
 }
 
 func serve(s *worker.Session, o *Options) (worker.Handler[request], error) {
-	if len(s.Files) != 1 {
-		return nil, fmt.Errorf("%w: %d files", worker.ErrProtocol, len(s.Files))
+	if len(s.Files) == 0 {
+		return nil, fmt.Errorf("%w: no files", worker.ErrProtocol)
 	}
-	j, err := newJob(context.Background(), worker.FilePath(s.Files[0]), *o)
+	j, err := newJob(context.Background(), worker.FilePath(s.Files[0]), s.Files, *o)
 	if err != nil {
 		return nil, err
 	}
@@ -142,8 +143,19 @@ func isolated(ctx context.Context, path string, o Options) (_ *Report, err error
 	if err != nil {
 		return nil, err
 	}
+	files, names := []*os.File{f}, []string{path}
+	if !info.IsDir() {
+		set, openErr := h5parts.Open(path)
+		if openErr != nil {
+			return nil, openErr
+		}
+		defer func() { err = errors.Join(err, set.Close()) }()
+		for _, x := range set.Files()[1:] {
+			files, names = append(files, x), append(names, x.Name())
+		}
+	}
 	client, err := service.Client(worker.Config{
-		Files: []*os.File{f}, Names: []string{path},
+		Files: files, Names: names,
 		Limits: worker.Limits{Memory: o.Memory, CPU: o.Time * 16, Wall: o.Time},
 	}, o)
 	if err != nil {

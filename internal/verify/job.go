@@ -20,6 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/h5parts"
 	"github.com/hyperslab/hyperslab/internal/npy"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/stores"
@@ -64,8 +65,22 @@ type job struct {
 	report Report
 }
 
-// newJob checks the structure of the file and finds its tasks.
-func newJob(ctx context.Context, path string, o Options) (_ *job, err error) {
+// openFamily opens an HDF5 file. members are its open members if a worker has them.
+func openFamily(path string, members []*os.File) (*h5parts.File, error) {
+	if len(members) > 1 {
+		step, err := h5parts.Step(members[0])
+		return h5parts.Join(members, step), err
+	}
+	f, err := h5parts.Open(path)
+	if errors.Is(err, regular.ErrNot) {
+		err = ndarray.Mark(err, ndarray.ErrFormat)
+	}
+	return f, err
+}
+
+// newJob checks the structure of the file and finds its tasks. members are the open files of a
+// family of HDF5 if the job cannot open them by name.
+func newJob(ctx context.Context, path string, members []*os.File, o Options) (_ *job, err error) {
 	j := &job{opts: o}
 	if j.pool, err = cblosc.NewPool(nil, nil); err != nil {
 		return nil, err
@@ -87,7 +102,10 @@ func newJob(ctx context.Context, path string, o Options) (_ *job, err error) {
 	case detect.Bcolz:
 		err = j.bcolz(ctx, path)
 	case detect.HDF5:
-		err = j.hdf5(ctx, path)
+		var f *h5parts.File
+		if f, err = openFamily(path, members); err == nil {
+			err = j.hdf5(ctx, f, path)
+		}
 	case detect.Directory:
 		err = j.directory(ctx, path)
 	case detect.NPY:
@@ -265,7 +283,7 @@ func (j *job) close() error {
 
 // direct verifies in this process.
 func direct(ctx context.Context, path string, o Options) (_ *Report, err error) {
-	j, err := newJob(ctx, path, o)
+	j, err := newJob(ctx, path, nil, o)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -38,7 +39,8 @@ type Options struct {
 
 	// Untrusted skips the steps in which C libraries are unsafe on crafted bytes. Chunks of codecs
 	// and filters without bounds checks are not decoded but listed in Report.Unchecked. The
-	// reference library does not open the file.
+	// reference library does not open the file. External files and sources of virtual datasets are
+	// not opened, and are also listed there.
 	Untrusted bool
 	// Isolated runs the verification in a worker process and reports the crash of a library as an
 	// error of the file. File returns worker.ErrUnavailable if main does not call worker.Init.
@@ -101,7 +103,7 @@ func (o *Options) filled() (Options, error) {
 type Place struct {
 	Object string  // path inside the file: a dataset, a column, an array of a directory; "" for the file as a whole
 	What   string  // the structure: "chunk", "index", "object header", …
-	File   string  // file inside a directory, relative to its root; "" for the file itself
+	File   string  // file inside a directory, relative to its root, or another file of an HDF5 file; "" for the file itself
 	Offset int64   // bytes from the start of the file; -1 if there is no single offset
 	Chunk  int64   // number of the chunk in index order; -1 if the location is not a chunk
 	Coords []int64 // first element of that chunk, one index per dimension; nil without an array
@@ -212,11 +214,7 @@ func file(ctx context.Context, path string, o *Options) (*Report, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	work := direct
-	if opts.Isolated {
-		work = isolated
-	}
-	r, err := work(ctx, path, opts)
+	r, err := examine(ctx, path, opts, &[]fs.FileInfo{})
 	if err != nil {
 		return nil, err
 	}
@@ -235,6 +233,22 @@ func file(ctx context.Context, path string, o *Options) (*Report, error) {
 		})
 	}
 	return r, nil
+}
+
+// examine verifies a file and the other files that contain its elements, which it adds to seen.
+func examine(ctx context.Context, path string, o Options, seen *[]fs.FileInfo) (*Report, error) {
+	work := direct
+	if o.Isolated {
+		work = isolated
+	}
+	r, err := work(ctx, path, o)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(path); err == nil {
+		*seen = append(*seen, info)
+	}
+	return r, others(ctx, path, o, r, seen)
 }
 
 // add adds a location to Damages or to Unchecked, depending on its error. It returns the context's

@@ -33,6 +33,8 @@ type Policy struct {
 	// ExternalFiles and VirtualSources allow elements in other files. Virtual datasets whose
 	// sources are all in the same file are always allowed.
 	ExternalFiles, VirtualSources bool
+	// Members allows a file of several members, whose reader must contain all of them.
+	Members bool
 	// OtherFile is called with the file name and the offset of the element for each reference to an
 	// object in another file. It may be nil.
 	OtherFile func(name string, offset int64)
@@ -134,7 +136,7 @@ func (c *checker) wholeFile() error {
 		return fail("file consistency flags", s.Flags.String(), "a file that was closed", format.ErrUnsupported)
 	case s.OffsetSize > tokenSize && !c.policy.describing:
 		return fail("size of offsets", fmt.Sprint(s.OffsetSize), fmt.Sprintf("at most %d, the bytes of the library's token of an object", tokenSize), format.ErrUnsupported)
-	case f.driver != nil && !c.policy.describing && (f.driver.ID == "NCSAfami" || f.driver.ID == "NCSAmult"):
+	case f.driver != nil && !c.policy.describing && !c.policy.Members && (f.driver.ID == "NCSAfami" || f.driver.ID == "NCSAmult"):
 		return fail("driver identification", f.driver.ID, "a file of one member", format.ErrUnsupported)
 	}
 	return nil

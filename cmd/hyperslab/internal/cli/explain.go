@@ -84,8 +84,10 @@ its value, its meaning, and after an exclamation mark an error.
 
 The file is read without a C library, as far as possible, so that corrupt files can be
 examined. In directories, offsets count from the start of each file. The elements
-themselves are not described. With --wrong, explain lists errors only, and the exit code
-is 1 if there are any.`,
+themselves are not described. FILE:/path of a dataset also lists its external files and
+the sources of a virtual dataset. The members of a family are explained as one file,
+which is named by its first member. With --wrong, explain lists errors only, and the
+exit code is 1 if there are any.`,
 		Example: `  hyperslab explain rose.b2nd
   hyperslab explain rose.b2nd --at 0x18
   hyperslab explain etopo.h5 -L 2
@@ -215,6 +217,9 @@ func (a *app) openExplained(address, as string) (_ *explained, err error) {
 		}
 		if e.kind == "" {
 			e.kind, err = sniffStructure(e.file, e.size)
+		}
+		if err == nil && e.kind == asHDF5 {
+			err = e.openMembers(loc.File)
 		}
 	}
 	if err == nil && e.object != "" && e.kind != asHDF5 {
@@ -346,7 +351,9 @@ func (e *explained) describeObject() (format.Field, error) {
 	if err != nil {
 		return format.Field{}, err
 	}
-	return f.DescribeObject(o.Addr), nil
+	field := f.DescribeObject(o.Addr)
+	field.Fields = append(field.Fields, e.others(o)...)
+	return field, nil
 }
 
 // findObject finds an object of an HDF5 file by its path, along hard links.

@@ -1,0 +1,73 @@
+// explain of HDF5 files with parts in other files.
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/h5parts"
+	"github.com/hyperslab/hyperslab/remote"
+)
+
+// openMembers replaces the file by all members of a family if it is the first one.
+func (e *explained) openMembers(path string) error {
+	all, err := h5parts.Open(path)
+	if err != nil {
+		return err
+	}
+	if all.Step() == 0 {
+		return all.Close()
+	}
+	if err := e.file.Close(); err != nil {
+		return errors.Join(err, all.Close())
+	}
+	e.file = all
+	e.size, err = all.Size()
+	return err
+}
+
+// others describes the external files of a dataset and the sources of a virtual dataset. The fields
+// have no bytes.
+func (e *explained) others(o *h5file.Object) (fields []format.Field) {
+	local := !remote.IsURL(e.name)
+	if list := o.ExternalFiles(); list != nil {
+		for _, x := range list.Files {
+			f := format.Field{Name: "external file", Value: x.Name, Meaning: "not opened"}
+			if local {
+				info, err := os.Stat(h5parts.ExternalPath(x.Name))
+				if err != nil {
+					f.Meaning, f.Complaint = "", err.Error()
+				} else {
+					f.Meaning = fmt.Sprintf("%d bytes, elements from offset %d", info.Size(), x.Offset)
+				}
+			}
+			fields = append(fields, f)
+		}
+	}
+	maps, err := o.Mappings()
+	if err != nil {
+		fields = append(fields, format.Field{Name: "virtual sources", Complaint: err.Error()})
+	}
+	for _, m := range maps {
+		f := format.Field{Name: "virtual source", Value: m.File + ":" + m.Dataset, Meaning: "not opened"}
+		if local && !strings.ContainsRune(m.File+m.Dataset, '%') {
+			path := h5parts.SourcePath(e.name, m.File)
+			x, err := h5parts.FindDataset(path, m.Dataset)
+			switch {
+			case err != nil:
+				f.Meaning, f.Complaint = "", err.Error()
+			case x == nil:
+				f.Meaning = "through a link"
+			default:
+				f.Meaning = fmt.Sprintf("object header at %d of %s", x.Addr, path)
+			}
+		}
+		fields = append(fields, f)
+	}
+	return fields
+}
