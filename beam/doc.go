@@ -12,7 +12,7 @@
 // groups the results, and commits the plan. A plan with two stages has two such steps before the
 // commit. The runner distributes and repeats shards; each attempt calls plan.Work, which allows
 // repeated and concurrent attempts. The elements of the arrays do not go through Beam, so source
-// and target must be in a file system that all workers share.
+// and target must be in S3 or in a file system that all workers share.
 //
 // This directory is a module of its own, so that the dependencies of Beam do not become those of
 // programs that use the other packages.
@@ -29,5 +29,5 @@
 // # Errors
 //
 // A failed shard or commit is an error of its bundle, which the runner repeats or reports. A commit
-// that the runner repeats after it succeeded returns ndarray.ErrExists, because the target exists.
+// that the runner repeats after it succeeded compares the target with the source.
 package main

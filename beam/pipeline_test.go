@@ -66,8 +66,8 @@ func newPlan(t *testing.T, src, dst string, chunks []int64, shard int64) *plan.P
 	return p
 }
 
-// execute runs a plan on Prism in this process.
-func execute(t *testing.T, p *plan.Plan, check bool) error {
+// execute runs a plan on Prism in this process and returns its counters.
+func execute(t *testing.T, p *plan.Plan, check bool) (map[string]int64, error) {
 	t.Helper()
 	pipeline, scope := apache.NewPipelineWithRoot()
 	target, err := build(scope, p)
@@ -75,8 +75,17 @@ func execute(t *testing.T, p *plan.Plan, check bool) error {
 	if check {
 		passert.Equals(scope, target, p.Target.Location)
 	}
-	_, err = prism.Execute(t.Context(), pipeline)
-	return err
+	result, err := prism.Execute(t.Context(), pipeline)
+	if err != nil {
+		return nil, err
+	}
+	counters := make(map[string]int64)
+	for _, c := range result.Metrics().AllMetrics().Counters() {
+		if c.Namespace() == "hyperslab" {
+			counters[c.Name()] += c.Result()
+		}
+	}
+	return counters, nil
 }
 
 func TestBuild(t *testing.T) {
@@ -100,7 +109,15 @@ func TestBuild(t *testing.T) {
 			require.Greater(t, p.Stages[0].Shards, int64(8))
 			_, err := p.Work(t.Context(), 1, 3, nil) // is skipped
 			require.NoError(t, err)
-			require.NoError(t, execute(t, p, true))
+			counters, err := execute(t, p, true)
+			require.NoError(t, err)
+			all := int64(0)
+			for _, s := range p.Stages {
+				all += s.Shards
+			}
+			require.Equal(t, int64(1), counters["shards_skipped"])
+			require.Equal(t, all-1, counters["shards_done"])
+			require.Positive(t, counters["bytes_done"])
 			want, err := os.ReadFile(filepath.Join(out, "single-"+file))
 			require.NoError(t, err)
 			got, err := os.ReadFile(filepath.Join(out, file))
@@ -116,6 +133,7 @@ func TestBuild_changedSource(t *testing.T) {
 	p := newPlan(t, src, filepath.Join(dir, "out.b2nd"), []int64{8, 32, 32}, 100_000)
 	require.NoError(t, os.Remove(filepath.Join(dir, "source.h5")))
 	source(t, dir)
-	require.ErrorContains(t, execute(t, p, false), plan.ErrSource.Error())
+	_, err := execute(t, p, false)
+	require.ErrorContains(t, err, plan.ErrSource.Error())
 	require.NoFileExists(t, filepath.Join(dir, "out.b2nd"))
 }

@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -205,6 +206,52 @@ func (o *objects) chunksIntact(ctx context.Context, p *Plan, receipts map[int64]
 		}
 	}
 	return nil
+}
+
+// renumber copies chunk files whose number is too large for C-Blosc2, and returns their new numbers
+// by chunk. C-Blosc2 does not open a frame with a file number above the bytes of all chunks minus
+// 32. This occurs only if nearly all chunks are special, so that all files together are small.
+func (o *objects) renumber(ctx context.Context, p *Plan, receipts map[int64]*receipt) (map[int64]int64, error) {
+	const header = 32
+	most, count := int64(-header), 0
+	for _, size := range p.storedChunks(receipts) {
+		most += size
+		count++
+	}
+	used := make(map[int64]bool)
+	for c := range p.storedChunks(receipts) {
+		if c.number > int64(count) {
+			break // the smallest free number is not larger than the number of files
+		}
+		used[c.number] = true
+	}
+	numbers := make(map[int64]int64)
+	free := int64(0)
+	for c, size := range p.storedChunks(receipts) {
+		if c.number <= most {
+			continue
+		}
+		for ; used[free]; free++ {
+		}
+		used[free] = true
+		b, err := web.Get().Read(ctx, o.target+"/"+cframe.ChunkFile(cframe.Offset(c.number)), size)
+		if err != nil {
+			return nil, err
+		}
+		url := o.target + "/" + cframe.ChunkFile(cframe.Offset(free))
+		err = web.Get().Upload(ctx, url, web.Upload{Content: b})
+		if errors.Is(err, fs.ErrExist) { // of a Commit that was stopped
+			var old []byte
+			if old, err = web.Get().Read(ctx, url, size+1); err == nil && !bytes.Equal(old, b) {
+				err = fmt.Errorf("%w: %s is not of the plan", ndarray.ErrExists, web.Redact(url))
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		numbers[c.number] = free
+	}
+	return numbers, nil
 }
 
 func (o *objects) remove(ctx context.Context, name string) error {

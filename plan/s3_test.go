@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/internal/s3test"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -26,7 +28,7 @@ import (
 func bucket(t *testing.T, n int64) (s *s3test.Server, failed *atomic.Int64) {
 	t.Helper()
 	failed = new(atomic.Int64)
-	s = s3test.Start(t, nil, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	return serve(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if n == 0 || rand.Int64N(n) != 0 {
 			next.ServeHTTP(w, r)
 			return
@@ -35,14 +37,20 @@ func bucket(t *testing.T, n int64) (s *s3test.Server, failed *atomic.Int64) {
 			next.ServeHTTP(httptest.NewRecorder(), r)
 		}
 		w.WriteHeader(http.StatusServiceUnavailable)
-	})
+	}), failed
+}
+
+// serve starts an S3 server and makes the package use it.
+func serve(t testing.TB, wrap func(w http.ResponseWriter, r *http.Request, next http.Handler)) *s3test.Server {
+	t.Helper()
+	s := s3test.Start(t, nil, wrap)
 	client := remote.DefaultClient
 	remote.DefaultClient = remote.NewClient(&remote.Options{Retries: 20})
 	t.Cleanup(func() {
 		remote.DefaultClient.CloseIdle()
 		remote.DefaultClient = client
 	})
-	return s, failed
+	return s
 }
 
 // s3Kinds are the kinds of targets in a bucket.
@@ -132,6 +140,30 @@ func TestPlan_Commit_s3(t *testing.T) {
 		require.NoError(t, p.Commit(t.Context(), nil))
 		require.Equal(t, []string{"z.b2nd/00000002.chunk", "z.b2nd/00000005.chunk", "z.b2nd/chunks.b2frame"}, slices.Sorted(maps.Keys(s.Objects(t))))
 		requireEqual(t, src, "s3://data/z.b2nd")
+	})
+	t.Run("one small chunk at the end of a sparse target", func(t *testing.T) {
+		s, _ := bucket(t, 0)
+		src := dir + "/last.h5:/x"
+		d, err := hyperslab.Create(t.Context(), src, ndarray.Spec{Shape: []int64{2000, 64}, ChunkShape: []int64{1, 64}, DType: ndarray.DTypeOf[float32]()}, nil)
+		require.NoError(t, err)
+		for _, row := range []int64{0, 1999} {
+			require.NoError(t, ndarray.Write(t.Context(), d.Array, slices.Repeat([]float32{1}, 64), ndarray.Region{Start: []int64{row, 0}, Shape: []int64{1, 64}}))
+		}
+		require.NoError(t, d.Commit(t.Context()))
+		p := planned(t, "convert", src, "s3://data/l.b2nd", func(*ndarray.Spec) {}, plan.Options{Sparse: true})
+		all(t, p)
+		require.NoError(t, p.Commit(t.Context(), nil))
+		requireEqual(t, src, "s3://data/l.b2nd")
+		local := t.TempDir()
+		for key, b := range s.Objects(t) {
+			require.NoError(t, os.WriteFile(local+"/"+filepath.Base(key), b, 0o666))
+		}
+		requireEqual(t, src, local)
+		f, err := frameio.Open(local)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, f.Close()) }()
+		require.Equal(t, "00000000.chunk", f.ChunkFiles()[0])
+		require.Equal(t, "00000001.chunk", f.ChunkFiles()[1999], "python-blosc2 does not open a frame of 72 bytes with file 1999")
 	})
 	for _, operation := range []string{"verify", "stats", "checksum"} {
 		t.Run(operation, func(t *testing.T) {

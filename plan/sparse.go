@@ -160,9 +160,14 @@ func (p *Plan) placeChunks(ctx context.Context, s store, receipts map[int64]*rec
 	if !ok {
 		return fmt.Errorf("%w: a sparse target of format %s", errors.ErrUnsupported, p.Target.Format)
 	}
-	local, moved := s.(*objects)
+	remote, moved := s.(*objects)
+	var numbers map[int64]int64
 	if moved {
-		if err := local.chunksIntact(ctx, p, receipts); err != nil {
+		err := remote.chunksIntact(ctx, p, receipts)
+		if err == nil {
+			numbers, err = remote.renumber(ctx, p, receipts)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -177,7 +182,11 @@ func (p *Plan) placeChunks(ctx context.Context, s store, receipts map[int64]*rec
 		case size <= 0:
 			err = b.PlaceChunk(ctx, c.number, 0, 0, cblosc.Special(-size))
 		case moved:
-			err = b.PlaceChunk(ctx, c.number, c.number, size, cblosc.NotSpecial)
+			at, ok := numbers[c.number]
+			if !ok {
+				at = c.number
+			}
+			err = b.PlaceChunk(ctx, c.number, at, size, cblosc.NotSpecial)
 		default:
 			from := filepath.Join(s.location(receipts[c.shard].Part), cframe.ChunkFile(cframe.Offset(next[c.shard])))
 			next[c.shard]++
