@@ -69,7 +69,10 @@ func (x *task) run() error {
 	for i, shard := range x.Shards {
 		var o plan.WorkOptions
 		if x.Abort && i == len(x.Shards)-1 {
-			o.Progress = func(ndarray.Progress) { _ = syscall.Kill(os.Getpid(), syscall.SIGABRT) }
+			o.Progress = func(ndarray.Progress) {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGABRT)
+				select {} // until the signal arrives
+			}
 		}
 		if _, err := p.Work(ctx, x.Stage, shard, &o); err != nil {
 			return err

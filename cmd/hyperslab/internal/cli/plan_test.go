@@ -28,12 +28,25 @@ func TestWork_memory(t *testing.T) {
 	source := filepath.Join(dir, "big.b2nd")
 	planesOf8MiB(t, source, planes)
 	high := regexp.MustCompile(`VmHWM:\s+([0-9]+) kB`)
-	for _, args := range [][]string{
+	bucketFor(t, nil)
+	all := [][]string{
 		{"convert", source, filepath.Join(dir, "out.h5:/x"), "--codec", "lz4"},
+		{"convert", source, filepath.Join(dir, "compact.h5:/x"), "--compact"},
+		{"convert", source, "s3://data/out.h5:/x", "--compact"},
 		{"rechunk", source, filepath.Join(dir, "out.b2nd"), "--chunks", "16,64,256"},
+		{"copy", source, filepath.Join(dir, "copy.b2nd"), "--shard-bytes", "64MiB"},
+		{"convert", source, filepath.Join(dir, "sparse.b2nd"), "--sparse"},
+		{"convert", source, "s3://data/sparse.b2nd", "--sparse"},
+		{"repack", source, "s3://data/out.b2nd", "--codec", "lz4"},
 		{"checksum", source, filepath.Join(dir, "out.json")},
-	} {
-		t.Run(args[0], func(t *testing.T) {
+		{"verify", source, filepath.Join(dir, "verify.json")},
+		{"stats", source, "s3://data/stats.json"},
+	}
+	for i, args := range all {
+		if !need.All() && i%4 != 0 {
+			continue
+		}
+		t.Run(args[0]+" to "+filepath.Base(args[2]), func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "plan.json")
 			stdout, stderr, code := run(append([]string{"plan", "-M", "48MiB", "-j", "2", "-o", file, "--json"}, args...)...)
 			require.Zero(t, code, stderr)
