@@ -24,6 +24,10 @@
 // Commit copies the chunks of the parts without recompression, so that the target has the same
 // bytes as after a copy by one process.
 //
+// If the chunks of source and target have very different shapes, the plan has two stages. The first
+// writes parts with chunks that suit both sides, and the second reads these parts. A shard of the
+// second stage returns ErrIncomplete until all shards of the first stage have receipts.
+//
 // # Targets
 //
 // A contiguous b2nd target and a compact HDF5 target are one file, which Commit joins. In a sparse
@@ -38,15 +42,11 @@
 // abandoned, they remain. The file numbers of a sparse target in S3 are the numbers of the chunks,
 // also if chunks of zeros have no file; otherwise they are consecutive.
 //
-// If the chunks of source and target have very different shapes, the plan has two stages. The first
-// writes parts with chunks that suit both sides, and the second reads these parts. A shard of the
-// second stage returns ErrIncomplete until all shards of the first stage have receipts.
-//
 // # Memory
 //
 // A Plan contains shapes and no list of chunks or shards, so its size does not depend on the size
 // of the array. Work and Commit use Plan.Memory bytes of buffers. Plan.ProcessMemory is the
-// projected memory of the whole process.
+// projected memory of the whole process, with the chunk indexes of source and target.
 //
 // # Concurrency
 //

@@ -28,9 +28,17 @@ const (
 // program, its libraries, and memory that the garbage collector has not freed yet.
 const programMemory = 96 << 20
 
-// indexMemory is the projected memory of Commit for each chunk of a b2nd target, for its index
-// entry and, if the target is sparse, its size.
-const indexMemory = 48
+// indexMemory is the projected memory of the index of an array in a format, for each of its chunks.
+// That of HDF5 includes the memory that libhdf5 keeps after several shards in one process.
+func indexMemory(format string) int64 {
+	switch hyperslab.Format(format) {
+	case hyperslab.HDF5:
+		return 512
+	case hyperslab.B2ND, hyperslab.Caterva:
+		return 48
+	}
+	return 0
+}
 
 // remoteMemory is the projected memory of the block cache and the requests of package remote.
 const remoteMemory = 320 << 20
@@ -300,9 +308,14 @@ func (p *Plan) divide(m ndarray.Meta, grid []int64, shardBytes int64, twice bool
 	if operations[p.Operation] {
 		p.WriteBytes += total
 	}
-	p.ProcessMemory = p.Memory + 4*int64(p.Workers)*most + programMemory
-	if format := p.Target.Format; format == string(hyperslab.B2ND) || format == string(hyperslab.Caterva) {
-		p.ProcessMemory += indexMemory * (total / chunk(grid))
+	copies := int64(4) // of a chunk for each worker
+	if p.Target.Format == string(hyperslab.HDF5) {
+		copies = 6 // also of compressed chunks that wait for libhdf5
+	}
+	p.ProcessMemory = p.Memory + copies*int64(p.Workers)*most + programMemory
+	p.ProcessMemory += indexMemory(p.Target.Format) * (total / chunk(grid))
+	if source != nil {
+		p.ProcessMemory += indexMemory(p.Source.Format) * (total / chunk(source))
 	}
 	if web.IsURL(p.Source.Location) || web.IsURL(p.Target.Location) {
 		p.ProcessMemory += remoteMemory

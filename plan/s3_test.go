@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"net/http"
@@ -282,6 +283,43 @@ func TestPlan_Work_s3Killed(t *testing.T) {
 			})
 			requireObjects(t, s, want+"/"+file, file)
 			require.Positive(t, failed.Load())
+		})
+	}
+}
+
+// TestPlan_Work_s3Requests compares the requests of 1,000 workers, each with one shard, with
+// docs/cluster/requests.md.
+func TestPlan_Work_s3Requests(t *testing.T) {
+	dir := t.TempDir()
+	spec := ndarray.Spec{Shape: []int64{1000, 16}, ChunkShape: []int64{1, 16}, DType: ndarray.DTypeOf[float32]()}
+	d, err := hyperslab.Create(t.Context(), dir+"/a.b2nd", spec, nil)
+	require.NoError(t, err)
+	v := make([]float32, d.NumElems())
+	for i := range v {
+		v[i] = float32(i + 1)
+	}
+	require.NoError(t, ndarray.Write(t.Context(), d.Array, v, ndarray.Whole(d.Shape())))
+	require.NoError(t, d.Commit(t.Context()))
+	text, err := os.ReadFile("../docs/cluster/requests.md")
+	require.NoError(t, err)
+	for _, test := range []struct {
+		name    string
+		options plan.Options
+	}{{"contiguous b2nd", plan.Options{}}, {"sparse b2nd", plan.Options{Sparse: true}}} {
+		t.Run(test.name, func(t *testing.T) {
+			var requests atomic.Int64
+			serve(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				requests.Add(1)
+				next.ServeHTTP(w, r)
+			})
+			test.options.ShardBytes, test.options.Workers = 64, 1
+			p := planned(t, "copy", dir+"/a.b2nd", "s3://data/out.b2nd", func(*ndarray.Spec) {}, test.options)
+			require.Equal(t, int64(1000), p.Stages[0].Shards)
+			requests.Store(0)
+			all(t, p)
+			work := requests.Swap(0)
+			require.NoError(t, p.Commit(t.Context(), nil))
+			require.Contains(t, string(text), fmt.Sprintf("| %s | %d | %d |", test.name, work, requests.Load()))
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/cmem"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -68,6 +69,7 @@ func (p *Plan) work(ctx context.Context, stage int, shard int64, options *WorkOp
 	if err != nil {
 		return false, err
 	}
+	defer cmem.Trim() // the chunk index of the source, before the next shard of this process
 	defer func() { err = errors.Join(err, src.Close()) }()
 	from := src
 	if stage == 2 {

@@ -6,6 +6,9 @@
 #ifdef __APPLE__
 #include <crt_externs.h>
 #endif
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 /* One cache line before each block holds its size. The block itself stays aligned for any SIMD
  * code. */
@@ -137,3 +140,9 @@ const char *__ubsan_default_options(void)
     return OPTIONS;
 }
 #endif
+
+void hyperslab_trim(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}

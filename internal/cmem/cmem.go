@@ -7,6 +7,7 @@ package cmem
 #cgo nocallback hyperslab_free
 #cgo noescape hyperslab_live
 #cgo nocallback hyperslab_live
+#cgo nocallback hyperslab_trim
 */
 import "C"
 
@@ -85,3 +86,8 @@ func Env(name string) string {
 	}
 	return C.GoString((*C.char)(value))
 }
+
+// Trim returns free C memory to the system. glibc keeps memory of each thread's arena, also for
+// example that of a large chunk index after its file is closed. It does nothing with another C
+// library.
+func Trim() { C.hyperslab_trim() }

@@ -20,6 +20,9 @@ void *hyperslab_gift(size_t n);
 /* hyperslab_live returns the number of blocks that are not freed, and the bytes in them. */
 void hyperslab_live(int64_t *blocks, int64_t *bytes);
 
+/* hyperslab_trim returns free memory of glibc to the system. */
+void hyperslab_trim(void);
+
 /* hyperslab_env copies an environment variable as C sees it, without the libraries' variables that
  * the program did not set itself. It returns 0 if the variable is not set or does not fit. */
 int hyperslab_env(const char *name, char *value, size_t room);

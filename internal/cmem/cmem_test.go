@@ -28,6 +28,15 @@ func TestAlloc_zeroed(t *testing.T) {
 	require.Equal(t, bytes, by)
 }
 
+func TestTrim(t *testing.T) {
+	p, err := cmem.Alloc(1 << 20)
+	require.NoError(t, err)
+	cmem.Bytes(p, 1)[0] = 7
+	cmem.Trim()
+	require.Equal(t, byte(7), cmem.Bytes(p, 1)[0])
+	cmem.Free(p)
+}
+
 func TestAlloc_invalidSizes(t *testing.T) {
 	for _, n := range []int{-1, math.MaxInt, math.MaxInt / 4} {
 		_, err := cmem.Alloc(n)
