@@ -20,6 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/stores"
+	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
@@ -162,7 +163,7 @@ func openUntrustedReader(ctx context.Context, r io.ReaderAt, size int64, l Locat
 		return nil, fmt.Errorf("%w: a reader of %d bytes", ndarray.ErrParam, size)
 	}
 	s.Name, s.Object = l.String(), l.Object
-	if s.file, err = own(ctx, r, size, s.Limits.Copy); err == nil {
+	if s.file, err = web.Copy(ctx, r, size, s.Limits.Copy); err == nil {
 		err = s.sniff()
 	}
 	if err == nil {
@@ -172,54 +173,6 @@ func openUntrustedReader(ctx context.Context, r io.ReaderAt, size int64, l Locat
 		return nil, errors.Join(err, s.close())
 	}
 	return s.open(ctx, o.Untrusted.InProcess)
-}
-
-// own returns a file with the content of r that the caller must close.
-func own(ctx context.Context, r io.ReaderAt, size, most int64) (_ *os.File, err error) {
-	if f, ok := r.(*os.File); ok {
-		info, err := f.Stat()
-		if err != nil {
-			return nil, err
-		}
-		if info.Mode().IsRegular() && info.Size() == size {
-			return os.OpenFile(worker.FilePath(f), os.O_RDONLY, 0)
-		}
-	}
-	if size > most {
-		return nil, &format.Error{Format: "reader", What: "size", Got: fmt.Sprintf("%d bytes to copy", size), Want: fmt.Sprintf("at most %d", most), Err: format.ErrLimit}
-	}
-	f, err := os.CreateTemp("", "hyperslab-*")
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, f.Close())
-		}
-	}()
-	if err := os.Remove(f.Name()); err != nil {
-		return nil, err
-	}
-	content, stop := urlReader(ctx, r, size)
-	defer stop()
-	n, err := io.Copy(f, &withContext{ctx, content})
-	if err == nil && n != size {
-		err = fmt.Errorf("%w: the reader ends after %d of %d bytes", ndarray.ErrCorrupt, n, size)
-	}
-	return f, err
-}
-
-// withContext is a reader that stops when its context ends.
-type withContext struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (r *withContext) Read(p []byte) (int, error) {
-	if err := context.Cause(r.ctx); err != nil {
-		return 0, err
-	}
-	return r.r.Read(p)
 }
 
 // suspect is an open file that is not checked yet. All fields except the files are passed to a

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -272,16 +271,7 @@ func openOrCopy(ctx context.Context, file string, most int64) (_ *os.File, err e
 		return nil, bareURL(err)
 	}
 	defer func() { err = errors.Join(err, o.Close()) }()
-	return own(ctx, o, o.Size(), most)
-}
-
-// urlReader reads a whole object once.
-func urlReader(ctx context.Context, r io.ReaderAt, size int64) (_ io.Reader, stop func()) {
-	stop = func() {}
-	if o, ok := r.(web.Object); ok {
-		stop = o.Prefetch(ctx, func(yield func(off, n int64) bool) { yield(0, size) })
-	}
-	return io.NewSectionReader(r, 0, size), stop
+	return web.Copy(ctx, o, o.Size(), most)
 }
 
 // npy opens a .npy file, which takes ownership of the object.

@@ -20,7 +20,19 @@ func (registered) Open(ctx context.Context, url string) (web.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return o, nil
+	return opened{o}, nil
+}
+
+// opened is an object whose version other packages can compare.
+type opened struct{ *Object }
+
+// Version returns a string that differs between versions of the object, or "" if the server names
+// none.
+func (o opened) Version() string {
+	if !o.v.named() {
+		return ""
+	}
+	return o.v.tag + " " + o.v.time
 }
 
 // FS implements web.Client.

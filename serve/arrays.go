@@ -26,15 +26,14 @@ type arraySource struct {
 	blocks blocks
 }
 
-// openArraySource opens the file or directory of an open descriptor, which must stay open. Unless
-// trusted is set, each array is checked.
-func openArraySource(ctx context.Context, file *os.File, o *sourceOptions) (_ *arraySource, err error) {
+// openArraySource opens a file, a directory or a URL. Unless it is trusted, each array is checked.
+func openArraySource(ctx context.Context, location string, o *sourceOptions) (_ *arraySource, err error) {
 	opts := &hyperslab.OpenOptions{}
 	if !o.Trusted {
 		opts.Untrusted = new(o.Limits)
 		opts.Untrusted.InProcess, opts.Untrusted.FullIsolation = true, false // this process is the worker, if there is one
 	}
-	tree, err := hyperslab.OpenTree(ctx, worker.FilePath(file), opts)
+	tree, err := hyperslab.OpenTree(ctx, location, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -310,16 +309,20 @@ func (s *arraySource) paths(ctx context.Context, q *request) (response, error) {
 	return jsonBody(list.paths, q.Limit)
 }
 
-// openSource opens a file of any format.
+// openSource opens a file of any format. The file must stay open.
 func openSource(ctx context.Context, file *os.File, o *sourceOptions) (source, error) {
 	format, err := hyperslab.Sniff(worker.FilePath(file))
 	if err == nil && format == hyperslab.HDF5 {
-		return opened(openHDF5Source(file, o.Name, o))
+		info, err := file.Stat()
+		if err != nil {
+			return nil, err
+		}
+		return opened(openHDF5Source(file, info.Size(), o))
 	}
 	if err != nil {
 		return nil, &problem{Status: http.StatusUnprocessableEntity, Message: o.Name + ": unknown format", err: err}
 	}
-	return opened(openArraySource(ctx, file, o))
+	return opened(openArraySource(ctx, worker.FilePath(file), o))
 }
 
 // opened returns a source as an interface, which is nil after an error.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path"
@@ -59,9 +60,13 @@ func (h *Handler) writeJSON(w http.ResponseWriter, doc any) {
 
 // c2List lists the files that are not hidden.
 func (h *Handler) c2List(w http.ResponseWriter, _ *http.Request) {
-	list := []string{}
+	list := append([]string{}, slices.Sorted(maps.Keys(h.files.remote))...)
 	if only := h.options.File; only != "" {
 		h.writeJSON(w, append(list, only))
+		return
+	}
+	if h.files.root == nil {
+		h.writeJSON(w, list)
 		return
 	}
 	err := fs.WalkDir(h.files.root.FS(), ".", func(p string, e fs.DirEntry, err error) error {
@@ -115,15 +120,15 @@ func (h *Handler) c2Find(ctx context.Context, p string) (*c2Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a, h.complete(a, m)
+	return a, h.complete(ctx, a, m)
 }
 
 // complete sets the fields of an array from the metadata of the object at its path.
-func (h *Handler) complete(a *c2Array, m metaDoc) (err error) {
+func (h *Handler) complete(ctx context.Context, a *c2Array, m metaDoc) (err error) {
 	if a.path == "/" && m.Kind == "group" && len(m.Children) == 1 && m.Children[0].Kind == "dataset" {
 		a.path, m = "/"+m.Children[0].Name, m.Children[0]
-		info, err := h.files.root.Stat(a.name)
-		a.raw = err == nil && info.Mode().IsRegular() && path.Ext(a.name) == ".b2nd"
+		_, _, regular, err := h.files.stat(ctx, a.name)
+		a.raw = err == nil && regular && path.Ext(a.name) == ".b2nd"
 	}
 	name, ok := "", false
 	if m.Type != nil {
@@ -163,9 +168,9 @@ func (h *Handler) c2Info(w http.ResponseWriter, r *http.Request, p string) error
 	if err != nil {
 		return err
 	}
-	info, err := h.files.root.Stat(a.name)
+	size, changed, _, err := h.files.stat(r.Context(), a.name)
 	if err != nil {
-		return openError(a.name, err)
+		return err
 	}
 	values := map[string]json.RawMessage{}
 	if a.attributes > 0 {
@@ -177,18 +182,19 @@ func (h *Handler) c2Info(w http.ResponseWriter, r *http.Request, p string) error
 	_, codec, level, filters := c2Compression(a.dtype)
 	chunk, _ := ndarray.Product(a.chunks)
 	block, _ := ndarray.Product(a.block)
-	nbytes, size := n*int64(a.dtype.Size), int64(a.dtype.Size)
+	element := int64(a.dtype.Size)
+	nbytes := n * element
 	stored := nbytes
 	ranges := resolveNone // no ranges
 	if a.raw {
-		stored, ranges = info.Size(), "bytes"
+		stored, ranges = size, "bytes"
 	}
 	h.writeJSON(w, map[string]any{
-		"shape": a.shape, "chunks": a.chunks, "blocks": a.block, "dtype": a.dtype.String(), "mtime": info.ModTime().UTC(), "accept_ranges": ranges,
+		"shape": a.shape, "chunks": a.chunks, "blocks": a.block, "dtype": a.dtype.String(), "mtime": changed.UTC(), "accept_ranges": ranges,
 		"schunk": map[string]any{
-			"nbytes": nbytes, "cbytes": stored, "cratio": float64(nbytes) / float64(max(stored, 1)), "chunksize": chunk * size, "blocksize": block * size,
+			"nbytes": nbytes, "cbytes": stored, "cratio": float64(nbytes) / float64(max(stored, 1)), "chunksize": chunk * element, "blocksize": block * element,
 			"typesize": a.dtype.Size, "vlmeta": values, "urlpath": p, "contiguous": true,
-			"cparams": map[string]any{"codec": codec, "clevel": level, "typesize": a.dtype.Size, "blocksize": block * size, "nthreads": 1, "filters": filters, "filters_meta": []int{0, 0, 0, 0, 0, 0}},
+			"cparams": map[string]any{"codec": codec, "clevel": level, "typesize": a.dtype.Size, "blocksize": block * element, "nthreads": 1, "filters": filters, "filters_meta": []int{0, 0, 0, 0, 0, 0}},
 		},
 	})
 	return nil
@@ -262,7 +268,7 @@ func (h *Handler) b2nd(w http.ResponseWriter, r *http.Request, name string, q *r
 		return err
 	}
 	a := &c2Array{name: name, path: q.Path}
-	if err := h.complete(a, m); err != nil {
+	if err := h.complete(ctx, a, m); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", downloadName(name, a.path, "data.b2nd")))
@@ -276,7 +282,7 @@ func (h *Handler) b2nd(w http.ResponseWriter, r *http.Request, name string, q *r
 // c2Read reads elements in native byte order. The caller has acquired the memory.
 func (h *Handler) c2Read(ctx context.Context, a *c2Array, selection string) ([]byte, error) {
 	q := &request{Route: routeData, Path: a.path, Format: "bin", Selection: selection, Limit: h.pageLimit()}
-	sig, keep, err := h.files.look(a.name)
+	sig, keep, err := h.files.look(ctx, a.name)
 	if err != nil {
 		return nil, err
 	}
@@ -333,9 +339,17 @@ func (h *Handler) c2Download(w http.ResponseWriter, r *http.Request, p string) e
 }
 
 func (h *Handler) c2File(w http.ResponseWriter, r *http.Request, name string) error {
-	sig, _, err := h.files.look(name)
+	sig, _, err := h.files.look(r.Context(), name)
 	if err != nil {
 		return err
+	}
+	header := w.Header()
+	header.Set("Content-Type", "application/octet-stream")
+	header.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", downloadName(path.Base(name), "", "x"+path.Ext(name))))
+	header.Set("Cache-Control", "private, no-cache")
+	header.Set("Etag", fmt.Sprintf("%q", fmt.Sprintf("%x", sig[:16])))
+	if remote := h.files.remote[name]; remote != nil {
+		return remote.send(w, r, name)
 	}
 	f, err := h.files.root.OpenFile(name, os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
@@ -346,11 +360,6 @@ func (h *Handler) c2File(w http.ResponseWriter, r *http.Request, name string) er
 	if err != nil || !info.Mode().IsRegular() {
 		return fail(http.StatusUnprocessableEntity, "%s is a directory: only files can be downloaded", name)
 	}
-	header := w.Header()
-	header.Set("Content-Type", "application/octet-stream")
-	header.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", downloadName(path.Base(name), "", "x"+path.Ext(name))))
-	header.Set("Cache-Control", "private, no-cache")
-	header.Set("Etag", fmt.Sprintf("%q", fmt.Sprintf("%x", sig[:16])))
 	http.ServeContent(w, r, "", info.ModTime(), f)
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // signature identifies the content of a file or directory at one time.
@@ -27,7 +28,8 @@ const maxSigned = 4096
 // files opens the files of a directory. os.Root guarantees that a name never leads out of it, also
 // not by a symbolic link.
 type files struct {
-	root    *os.Root
+	root    *os.Root // nil: only remote files
+	remote  map[string]*remoteFile
 	options *Options
 
 	mu     sync.Mutex
@@ -64,8 +66,12 @@ func notFound(name string) error {
 }
 
 // look returns the signature of a file or directory. ok is false if the directory is too large.
-func (f *files) look(name string) (sig signature, ok bool, err error) {
-	if only := f.options.File; only != "" && name != only {
+func (f *files) look(ctx context.Context, name string) (sig signature, ok bool, err error) {
+	if r := f.remote[name]; r != nil {
+		sig, err = r.look(ctx, name)
+		return sig, err == nil, err
+	}
+	if only := f.options.File; f.root == nil || only != "" && name != only {
 		return sig, false, notFound(name)
 	}
 	info, err := f.root.Stat(name)
@@ -196,12 +202,36 @@ func (f *files) put(o *openFile) error {
 	return nil
 }
 
+// stat returns the size and the time of a file. raw is set for a regular file.
+func (f *files) stat(ctx context.Context, name string) (size int64, changed time.Time, raw bool, err error) {
+	if r := f.remote[name]; r != nil {
+		_, err = r.look(ctx, name)
+		return r.size, r.since, true, err
+	}
+	info, err := f.root.Stat(name)
+	if err != nil {
+		return 0, changed, false, openError(name, err)
+	}
+	return info.Size(), info.ModTime(), info.Mode().IsRegular(), nil
+}
+
 // open opens the file and its source.
 func (f *files) open(ctx context.Context, o *openFile) (err error) {
-	if o.file, err = f.root.OpenFile(o.name, os.O_RDONLY|nonBlocking, 0); err != nil {
-		return openError(o.name, err)
-	}
 	opts := &sourceOptions{Name: path.Base(o.name), Trusted: f.options.Trusted, Limits: f.options.Untrusted, Blocks: f.options.ChunkCache}
+	r := f.remote[o.name]
+	switch {
+	case r == nil:
+		if o.file, err = f.root.OpenFile(o.name, os.O_RDONLY|nonBlocking, 0); err != nil {
+			return openError(o.name, err)
+		}
+	case f.options.Trusted:
+		o.src, err = openRemoteSource(ctx, r.url, opts)
+		return err
+	default:
+		if o.file, err = r.copyOf(ctx, o.name, f.options.Untrusted.MaxCopy); err != nil {
+			return err
+		}
+	}
 	if f.options.Trusted || f.options.Untrusted.InProcess {
 		opts.Direct = true
 		o.src, err = openSource(ctx, o.file, opts)
@@ -246,5 +276,8 @@ func (f *files) close() error {
 		}
 	}
 	f.list, f.closed = nil, true
+	if f.root == nil {
+		return err
+	}
 	return errors.Join(err, f.root.Close())
 }

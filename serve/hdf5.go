@@ -7,8 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/h5check"
+	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -30,22 +31,22 @@ const maxAttr = 64 << 20
 
 type hdf5Source struct {
 	name   string // of the file, for messages
-	file   *os.File
+	file   io.ReaderAt
 	size   int64
 	f      *h5.File
-	check  bool // the file is untrusted
+	reader *h5.ReaderOptions // of a remote file
+	check  bool              // the file is untrusted
 	arrays arrays
 	blocks blocks
 }
 
-// openHDF5Source opens the file of an open descriptor. The caller keeps ownership of the
-// descriptor. Unless trusted is set, it first checks the metadata. direct is set outside a worker.
-func openHDF5Source(file *os.File, name string, o *sourceOptions) (_ *hdf5Source, err error) {
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
+// openHDF5Source opens an open file or remote object, of which the caller keeps ownership. It first
+// checks the metadata, unless the file is trusted.
+func openHDF5Source(file io.ReaderAt, size int64, o *sourceOptions) (_ *hdf5Source, err error) {
+	s := &hdf5Source{name: o.Name, file: file, size: size, check: !o.Trusted, blocks: blocks{limit: o.Blocks}}
+	if _, ok := file.(web.Object); ok {
+		s.reader = &h5.ReaderOptions{BlockSize: 512, Blocks: 256, Concurrent: true}
 	}
-	s := &hdf5Source{name: name, file: file, size: info.Size(), check: !o.Trusted, blocks: blocks{limit: o.Blocks}}
 	if !o.Trusted {
 		err := h5check.Check(file, s.size, h5check.Options{
 			Metadata: o.Limits.MaxMetadata, Array: o.Limits.MaxArray, Chunk: o.Limits.MaxChunk,
@@ -56,7 +57,7 @@ func openHDF5Source(file *os.File, name string, o *sourceOptions) (_ *hdf5Source
 			return nil, err
 		}
 	}
-	s.f, err = h5.OpenReaderAt(file, s.size, nil)
+	s.f, err = h5.OpenReaderAt(file, s.size, s.reader)
 	return s, err
 }
 
@@ -311,11 +312,11 @@ func appendAttr(out []byte, o h5.Object, name string) ([]byte, error) {
 // array returns the dataset at a path as an array. It stays open until others displace it.
 func (s *hdf5Source) array(p string) (*ndarray.Array, error) {
 	return s.arrays.open(p, func() (*ndarray.Array, error) {
-		f, err := h5.OpenReaderAt(s.file, s.size, nil)
+		f, err := h5.OpenReaderAt(s.file, s.size, s.reader)
 		if err != nil {
 			return nil, err
 		}
-		b, err := hdf5.OpenIn(f, p, s.name+":"+p, &hdf5.OpenOptions{Untrusted: s.check})
+		b, err := hdf5.OpenIn(f, p, s.name+":"+p, &hdf5.OpenOptions{Untrusted: s.check || s.reader != nil}) // of a remote file, libhdf5 decodes no chunk
 		if err != nil {
 			return nil, err
 		}

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -132,8 +133,17 @@ func (h *Handler) failedPage(w http.ResponseWriter, err error) {
 // listFiles shows the files of a directory below the served one.
 func (h *Handler) listFiles(w http.ResponseWriter, r *http.Request) {
 	dir := path.Clean(strings.Trim(r.URL.Query().Get("dir"), "/"))
-	if only := h.options.File; only != "" {
-		h.html(w, http.StatusOK, &page{Title: "Files", Crumbs: []crumb{{"files", "./"}}, Files: []crumb{{only, address("view", "file", only)}}})
+	p := &page{Title: "Files", Crumbs: []crumb{{"files", "./"}}}
+	if dir == "." {
+		for _, name := range slices.Sorted(maps.Keys(h.files.remote)) {
+			p.Files = append(p.Files, crumb{name, address("view", "file", name)})
+		}
+	}
+	if only := h.options.File; only != "" || h.files.root == nil {
+		if only != "" {
+			p.Files = append(p.Files, crumb{only, address("view", "file", only)})
+		}
+		h.html(w, http.StatusOK, p)
 		return
 	}
 	if !fs.ValidPath(dir) || strings.ContainsRune(dir, 0) {
@@ -151,7 +161,6 @@ func (h *Handler) listFiles(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	p := &page{Title: "Files", Crumbs: []crumb{{"files", "./"}}}
 	if dir != "." {
 		p.Title = dir
 		at := ""
@@ -194,7 +203,7 @@ func (h *Handler) pageLimit() int64 { return min(h.options.MaxBytes, pageReply) 
 // ask returns the response to a request for a page, with a limit that fits a page.
 func (h *Handler) ask(ctx context.Context, name string, q *request) (response, error) {
 	q.Limit = h.pageLimit()
-	sig, keep, err := h.files.look(name)
+	sig, keep, err := h.files.look(ctx, name)
 	if err != nil {
 		return response{}, err
 	}

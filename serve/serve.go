@@ -28,6 +28,11 @@ type Options struct {
 	// File is the only file of the directory that is served. "": all files.
 	File string
 
+	// URLs are objects that are served as files, in addition to those of the directory, under the
+	// last elements of their paths. The program must import package remote. A trusted object is read
+	// by ranges; others are copied to temporary files of at most Untrusted.MaxCopy bytes.
+	URLs []string
+
 	// Token must accompany each request: as the header "Authorization: Bearer TOKEN", as the
 	// parameter token, or as a cookie that the page sets. "": requests need no token.
 	Token string
@@ -85,6 +90,9 @@ func (o *Options) filled() (Options, error) {
 	if x.Untrusted.MaxMetadata == 0 {
 		x.Untrusted.MaxMetadata = 64 << 20
 	}
+	if x.Untrusted.MaxCopy == 0 {
+		x.Untrusted.MaxCopy = 1 << 30
+	}
 	if x.Untrusted.Memory == 0 {
 		x.Untrusted.Memory = 2 << 30
 	}
@@ -106,9 +114,10 @@ type Handler struct {
 }
 
 // New returns a handler for the files in dir. It opens them when clients ask for them. The caller
-// must close the handler after the server.
+// must close the handler after the server. With Options.URLs, dir may be "": no directory.
 //
-// New returns an error for a missing directory and for invalid options.
+// New returns an error for a missing directory, for an object that cannot be opened, and for
+// invalid options.
 func New(dir string, o *Options) (*Handler, error) { return newHandler(dir, o, viewer()) }
 
 func newHandler(dir string, o *Options, front *frontEnd) (*Handler, error) {
@@ -116,12 +125,25 @@ func newHandler(dir string, o *Options, front *frontEnd) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(dir)
+	objects, err := remoteFiles(opts.URLs)
 	if err != nil {
-		return nil, fmt.Errorf("serve %s: %w", dir, err)
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), opts.Timeout)
+	defer cancel()
+	for name, r := range objects {
+		if _, err := r.look(ctx, name); err != nil {
+			return nil, cmp.Or(errors.Unwrap(err), err) // it contains the URL
+		}
+	}
+	var root *os.Root
+	if dir != "" || len(objects) == 0 {
+		if root, err = os.OpenRoot(dir); err != nil {
+			return nil, fmt.Errorf("serve %s: %w", dir, err)
+		}
 	}
 	h := &Handler{options: opts, cache: &cache{limit: opts.Cache}, memory: semaphore.NewWeighted(opts.Memory), mux: http.NewServeMux(), viewer: front}
-	h.files = &files{root: root, options: &h.options}
+	h.files = &files{root: root, remote: objects, options: &h.options}
 	h.cookie = cookieName(opts.Token)
 	for _, route := range []string{routeMeta, routeAttr, routeData, routePaths, routeStats} {
 		h.mux.HandleFunc("GET /"+route+"/{$}", func(w http.ResponseWriter, r *http.Request) { h.content(w, r, route) })
@@ -291,7 +313,7 @@ func (h *Handler) content(w http.ResponseWriter, r *http.Request, route string) 
 
 // reply answers a request for the content of a file.
 func (h *Handler) reply(w http.ResponseWriter, r *http.Request, name string, q *request) error {
-	sig, keep, err := h.files.look(name)
+	sig, keep, err := h.files.look(r.Context(), name)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/stores"
+	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -237,6 +238,6 @@ func writeFile(ctx context.Context, file string, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(w, &contextReader{ctx, r})
+	_, err = io.Copy(w, web.Reader(ctx, r))
 	return errors.Join(err, w.Close())
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/remote"
 )
 
@@ -147,19 +148,6 @@ func fetched(ctx context.Context, file string) (name string, done func() error, 
 		return "", nil, err
 	}
 	defer o.Prefetch(ctx, ahead.List([][2]int64{{0, o.Size()}}))()
-	_, err = io.Copy(f, &contextReader{ctx, io.NewSectionReader(o, 0, o.Size())})
+	_, err = io.Copy(f, web.Reader(ctx, io.NewSectionReader(o, 0, o.Size())))
 	return f.Name(), done, errors.Join(err, f.Close())
-}
-
-// contextReader is a reader that stops when its context ends.
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (r *contextReader) Read(p []byte) (int, error) {
-	if r.ctx.Err() != nil {
-		return 0, context.Cause(r.ctx)
-	}
-	return r.r.Read(p)
 }

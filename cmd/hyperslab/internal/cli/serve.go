@@ -21,6 +21,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/remote"
 	"github.com/hyperslab/hyperslab/serve"
 )
 
@@ -42,28 +43,33 @@ type serveFlags struct {
 	memory   string
 	timeout  time.Duration
 	sandbox  bool
+	trusted  bool
 	log      bool
 }
 
 func (a *app) serveCommand() *cobra.Command {
 	var o serveFlags
 	cmd := &cobra.Command{
-		Use:   "serve DIRECTORY|FILE",
+		Use:   "serve DIRECTORY|FILE|URL...",
 		Short: "Show files in a browser, and serve them to viewers",
-		Long: `serve starts a server for the files of a directory, or for one file, and prints its
-address. A browser shows the files as a tree with metadata, attributes, values and
-pictures. Programs get the routes of h5grove (/meta, /attr, /data, /stats, /paths) for
-all formats, so that viewers such as h5web work.
+		Long: `serve starts a server for the files of a directory, or for one file, and for objects at
+URLs, and prints its address. A browser shows the files as a tree with metadata,
+attributes, values and pictures. Programs get the routes of h5grove (/meta, /attr, /data,
+/stats, /paths) for all formats. Builds with the viewer h5web, such as releases, have a
+link to it on each page.
 
 The server is read-only. By default only this machine reaches it, and each address
 contains a random token. Files are untrusted: a sandbox checks and reads them.
 Symbolic links, external links and external storage never lead out of the directory.
+An object at a URL has the last part of its path as its name. It is copied to a temporary
+file of at most 1 GiB; with --trusted it is read by ranges, in any size.
 The server has no encryption; use ssh -L or a proxy with TLS from other machines.`,
 		Example: `  hyperslab serve data
   hyperslab serve etopo.h5 --listen localhost:9000
+  hyperslab serve data https://example.org/grid.h5 s3://bucket/cube.b2nd --trusted
   HYPERSLAB_TOKEN=... hyperslab serve data --listen 0.0.0.0:8090 --auth env --host data.example.org`,
-		Args: arity(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.serve(cmd.Context(), args[0], &o) },
+		Args: arity(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.serve(cmd.Context(), args, &o) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8090", "`ADDRESS`:PORT of the server; port 0 chooses one")
@@ -73,12 +79,13 @@ The server has no encryption; use ssh -L or a proxy with TLS from other machines
 	f.StringVar(&o.memory, "memory", "512MiB", "maximum `SIZE` of all responses together")
 	f.DurationVar(&o.timeout, "timeout", time.Minute, "maximum `TIME` of the work for a response")
 	f.BoolVar(&o.sandbox, "sandbox", true, "read files in isolated processes")
+	f.BoolVar(&o.trusted, "trusted", false, "do not check files, and read URLs by ranges; no sandbox")
 	f.BoolVar(&o.log, "log", false, "write a line for each request to standard error")
 	completeWords(cmd, "auth", "token", "env", "off")
 	return cmd
 }
 
-func (a *app) serve(ctx context.Context, target string, o *serveFlags) (err error) {
+func (a *app) serve(ctx context.Context, targets []string, o *serveFlags) (err error) {
 	opts := &serve.Options{Hosts: o.hosts, Timeout: o.timeout, Untrusted: hyperslab.Untrusted{FullIsolation: true}}
 	if err := errors.Join(oneOf("--auth", o.auth, "token", "env", "off"), bytesFlag("--max-response", o.response, &opts.MaxBytes), bytesFlag("--memory", o.memory, &opts.Memory)); err != nil {
 		return err
@@ -97,19 +104,22 @@ func (a *app) serve(ctx context.Context, target string, o *serveFlags) (err erro
 	if !o.sandbox {
 		opts.Untrusted = hyperslab.Untrusted{InProcess: true}
 	}
+	opts.Trusted = o.trusted
 	if o.log {
 		opts.Log = slog.New(slog.NewTextHandler(a.stderr, nil))
 	}
-	info, err := os.Stat(target)
-	if err != nil {
-		return ndarray.Wrap("serve", target, err)
-	}
-	dir := target
-	if format, err := hyperslab.Sniff(target); !info.IsDir() || err == nil && format != hyperslab.Directory {
-		if dir, err = filepath.Abs(filepath.Dir(target)); err != nil {
-			return err
+	dir := ""
+	for _, target := range targets {
+		switch {
+		case remote.IsURL(target):
+			opts.URLs = append(opts.URLs, target)
+		case dir != "":
+			return usagef("got %s and %s, want one directory or file, and any number of URLs", targets[0], target)
+		default:
+			if dir, opts.File, err = served(target); err != nil {
+				return err
+			}
 		}
-		opts.File = filepath.Base(target)
 	}
 	handler, err := serve.New(dir, opts)
 	if err != nil {
@@ -144,6 +154,19 @@ func (a *app) serve(ctx context.Context, target string, o *serveFlags) (err erro
 		return errors.Join(context.Cause(ctx), <-stopped)
 	}
 	return err
+}
+
+// served returns the directory of a local target, and the name of the file if it is one.
+func served(target string) (dir, file string, err error) {
+	info, err := os.Stat(target)
+	if err != nil {
+		return "", "", ndarray.Wrap("serve", target, err)
+	}
+	if format, err := hyperslab.Sniff(target); info.IsDir() && (err != nil || format == hyperslab.Directory) {
+		return target, "", nil
+	}
+	dir, err = filepath.Abs(filepath.Dir(target))
+	return dir, filepath.Base(target), err
 }
 
 // announce writes the address of the server.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +23,9 @@ func TestServe(t *testing.T) {
 	spec := ndarray.Spec{Shape: []int64{4}}
 	create(t, filepath.Join(dir, "a.b2nd"), spec, []int32{10, 11, 12, 13})
 	create(t, filepath.Join(dir, "other.b2nd"), spec, []int32{1, 2, 3, 4})
+	upstream := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	t.Cleanup(upstream.Close)
+	empty := t.TempDir()
 	for name, x := range map[string]struct {
 		args  []string
 		token string
@@ -29,6 +33,8 @@ func TestServe(t *testing.T) {
 	}{
 		"directory":           {[]string{dir}, "", 200},
 		"file":                {[]string{filepath.Join(dir, "a.b2nd"), "--sandbox=false"}, "", 404},
+		"URL":                 {[]string{upstream.URL + "/a.b2nd", "--allow-private"}, "", 404},
+		"directory and URL":   {[]string{empty, upstream.URL + "/a.b2nd", upstream.URL + "/other.b2nd", "--allow-private", "--trusted"}, "", 200},
 		"token in a variable": {[]string{dir, "--auth", "env", "--log"}, "0123456789abcdef", 200},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -75,6 +81,8 @@ func TestServe(t *testing.T) {
 		"max-response": {dir, "--max-response", "0"},
 		"listen":       {dir, "--listen", "nowhere"},
 		"timeout":      {dir, "--timeout", "0s"},
+		"private":      {upstream.URL + "/a.b2nd"},
+		"and":          {dir, filepath.Join(dir, "a.b2nd")},
 		"missing":      {filepath.Join(dir, "missing")},
 	} {
 		t.Run("invalid "+name, func(t *testing.T) {
