@@ -28,7 +28,8 @@
 //	/view?file=F&path=P           a page with an object: members, attributes, values, a picture
 //	/picture?file=F&path=P        a heat map or a line as PNG; selection, colors=viridis,
 //	                              magma, plasma, inferno, gray or diverging; log=true;
-//	                              clip=1,99 for percentiles
+//	                              clip=1,99 for percentiles; lines=true for the rows as curves;
+//	                              panels=9 for small pictures through the first dimension
 //
 // The routes of Caterva2 for reading, /api/roots, /api/list, /api/info, /api/fetch, /api/chunk and
 // /api/download, let python-blosc2 open the same arrays: blosc2.C2Array("data/FILE/ARRAY", url).

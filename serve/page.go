@@ -8,14 +8,12 @@ import (
 	"cmp"
 	"context"
 	"embed"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
 	"io/fs"
 	"maps"
-	"math"
 	"net/http"
 	"net/url"
 	"path"
@@ -82,6 +80,10 @@ type valuesPart struct {
 	Colors     string
 	Gradients  []string
 	Log        bool
+	Lines      bool   // two dimensions are curves, one for each row
+	CanLines   bool   // there are few rows
+	Panels     int64  // small pictures through dimension Through; 1: one picture
+	Through    int    // the dimension before the last two, -1 without one
 	Clip       string // percentiles, for example "1,99"; "": all values
 	Downloads  []crumb
 	Selection  string
@@ -379,15 +381,20 @@ func whole(s string, limit int64) int64 {
 	return min(max(n, 0), max(limit, 0))
 }
 
+// kept are the parameters of a page that the links to other parts of the array have too.
+var kept = []string{"row", "column", "colors", "log", "clip", "lines", "panels"}
+
 // values returns a page of elements.
 func (h *Handler) values(ctx context.Context, name, at string, m *metaDoc, v url.Values) (*valuesPart, error) {
-	p := &valuesPart{File: name, Path: at, Colors: cmp.Or(v.Get("colors"), "viridis"), Gradients: picture.GradientNames, Log: v.Get("log") == "true", Clip: v.Get("clip")}
+	p := &valuesPart{File: name, Path: at, Colors: cmp.Or(v.Get("colors"), "viridis"), Gradients: picture.GradientNames, Log: v.Get("log") == "true", Clip: v.Get("clip"), Lines: v.Get("lines") == "true", Panels: max(whole(v.Get("panels"), picture.MaxPanels), 1)}
 	rank := len(m.Shape)
 	fixed := max(rank-2, 0)
+	p.Through = rank - 3
+	p.CanLines = rank > 1 && m.Shape[rank-2] <= picture.MaxSeries
 	link := func(parameter string, n int64) string {
 		x := url.Values{"file": {name}, "path": {at}}
 		for k := range v {
-			if k == "row" || k == "column" || k == "colors" || k == "log" || k == "clip" || strings.HasPrefix(k, "at") {
+			if slices.Contains(kept, k) || strings.HasPrefix(k, "at") {
 				x[k] = v[k]
 			}
 		}
@@ -442,7 +449,13 @@ func (h *Handler) values(ctx context.Context, name, at string, m *metaDoc, v url
 	turn("previous columns", "column", p.Column-pageColumns, pageColumns, columns)
 	turn("next columns", "column", p.Column+pageColumns, pageColumns, columns)
 	if _, ok := drawable(m.Type); ok && rank > 0 && rows*columns > 1 {
-		p.Picture = address("picture", "file", name, "path", at, "selection", p.Selection, "colors", p.Colors, "log", strconv.FormatBool(p.Log), "clip", p.Clip)
+		selection := p.Selection
+		if p.Through >= 0 && p.Panels > 1 {
+			plane[p.Through] = ":"
+			selection = strings.Join(plane, ",")
+		}
+		p.Picture = address("picture", "file", name, "path", at, "selection", selection, "colors", p.Colors, "log", strconv.FormatBool(p.Log), "clip", p.Clip,
+			"lines", strconv.FormatBool(p.Lines && p.CanLines), "panels", strconv.FormatInt(p.Panels, 10))
 	}
 	return p, nil
 }
@@ -487,183 +500,4 @@ func (p *valuesPart) table(ctx context.Context, h *Handler, q *request, rank int
 		p.Rows = append(p.Rows, row)
 	}
 	return nil
-}
-
-// drawable returns the type of the elements in a response with dtype=safe if they are real numbers.
-func drawable(t *typeDoc) (ndarray.DType, bool) {
-	name, ok := "", false
-	if t != nil {
-		name, ok = t.DType.(string)
-	}
-	if !ok || t.Class != classInteger && t.Class != classFloat && t.Class != classEnum && t.Class != classBitfield {
-		return ndarray.DType{}, false
-	}
-	d, err := ndarray.ParseDType(name)
-	if err != nil {
-		return d, false
-	}
-	switch d.Kind {
-	case ndarray.Bool:
-		return ndarray.DTypeOf[uint8](), true
-	case ndarray.Float:
-		switch {
-		case d.Size < 4:
-			d = ndarray.DTypeOf[float32]()
-		case d.Size > 8:
-			d = ndarray.DTypeOf[float64]()
-		}
-	case ndarray.Int, ndarray.Uint:
-	default:
-		return d, false
-	}
-	d.Order = ndarray.Little
-	return d, true
-}
-
-// Sizes of pictures in pixels.
-const (
-	pictureWidth  = 900
-	pictureHeight = 600
-)
-
-// picture draws the selected elements: two dimensions as a heat map, one as a line.
-func (h *Handler) picture(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), h.options.Timeout)
-	defer cancel()
-	v := r.URL.Query()
-	name, err := fileName(v.Get("file"))
-	var out []byte
-	if err == nil {
-		out, err = h.draw(ctx, name, clean(v.Get("path")), v.Get("selection"), v)
-	}
-	if err != nil {
-		h.problem(w, err)
-		return
-	}
-	header := w.Header()
-	header.Set("Content-Type", "image/png")
-	header.Set("Cache-Control", "private, no-cache")
-	header.Set("Content-Length", strconv.Itoa(len(out)))
-	_, _ = w.Write(out)
-}
-
-// percentiles parses the parameter clip: two percentiles, or "" for all values.
-func percentiles(clip string) (low, high float64, err error) {
-	if clip == "" {
-		return 0, 100, nil
-	}
-	from, to, _ := strings.Cut(clip, ",")
-	low, err = strconv.ParseFloat(strings.TrimSpace(from), 64)
-	if err == nil {
-		high, err = strconv.ParseFloat(strings.TrimSpace(to), 64)
-	}
-	if err != nil || !(0 <= low && low < high && high <= 100) {
-		return 0, 0, fail(http.StatusUnprocessableEntity, "clip %q: want two percentiles from 0 to 100, for example 1,99", clip)
-	}
-	return low, high, nil
-}
-
-// draw draws a selection. look has the parameters colors, log and clip.
-func (h *Handler) draw(ctx context.Context, name, at, selection string, look url.Values) ([]byte, error) {
-	colors := cmp.Or(look.Get("colors"), "viridis")
-	from, to, err := percentiles(look.Get("clip"))
-	if err != nil {
-		return nil, err
-	}
-	gradient, ok := picture.Gradients[colors]
-	if !ok {
-		return nil, fail(http.StatusUnprocessableEntity, "colors %q: want one of %s", colors, strings.Join(picture.GradientNames, ", "))
-	}
-	var m metaDoc
-	if err := h.askJSON(ctx, name, &request{Route: routeMeta, Path: at, Format: "json", Resolve: resolveValid}, &m); err != nil {
-		return nil, err
-	}
-	d, ok := drawable(m.Type)
-	if !ok || m.Shape == nil {
-		return nil, fail(http.StatusUnprocessableEntity, "%s: its elements are not numbers that can be drawn", at)
-	}
-	part, err := parsePart(selection, m.Shape)
-	if err != nil {
-		return nil, err
-	}
-	shape := part.shape
-	if len(shape) != 1 && len(shape) != 2 || part.elems() == 0 {
-		return nil, fail(http.StatusUnprocessableEntity, "selection %q of shape %v has %d dimensions and %d elements: a picture has one or two dimensions", selection, m.Shape, len(shape), part.elems())
-	}
-	step := int64(1)
-	for part.elems()/step/step > pageElements && len(shape) == 2 || part.elems()/step > pageElements && len(shape) == 1 {
-		step++
-	}
-	q := &request{Route: routeData, Path: at, Format: "bin", Safe: true, Selection: part.every(step)}
-	x, err := h.ask(ctx, name, q)
-	if err != nil {
-		return nil, err
-	}
-	sampled := make([]int64, len(shape))
-	for i, n := range shape {
-		sampled[i] = ceil.Div(n, step)
-	}
-	if n, ok := ndarray.Product(sampled); !ok || int64(len(x.Body)) != n*int64(d.Size) {
-		return nil, fmt.Errorf("%w: %d bytes for shape %v of %v", ndarray.ErrSize, len(x.Body), sampled, d)
-	}
-	raw := make([]byte, len(x.Body)/d.Size*8)
-	src := slices.Clone(x.Body)
-	d.ToNative(src)
-	if err := convert(raw, ndarray.DTypeOf[float64](), src, d.Native()); err != nil {
-		return nil, err
-	}
-	numbers := make([]float64, len(raw)/8)
-	for i := range numbers {
-		numbers[i] = math.Float64frombits(binary.NativeEndian.Uint64(raw[8*i:]))
-	}
-	title := at
-	if selection != "" {
-		title += " [" + selection + "]"
-	}
-	if step > 1 {
-		title += fmt.Sprintf(", every element number %d", step)
-	}
-	p := &picture.Picture{Log: look.Get("log") == "true", Title: title, Shape: sampled, Axes: make([]picture.Axis, len(shape))}
-	if p.Log {
-		picture.Logarithms(numbers)
-	}
-	for i, n := range shape {
-		p.Axes[i].Last = float64(n - 1)
-	}
-	if len(shape) == 2 {
-		p.Kind, p.Grid = picture.Heatmap, picture.NewGrid(sampled, pictureHeight, pictureWidth)
-		p.Grid.Add(ndarray.Whole(sampled), numbers)
-		p.Grid.Finish()
-	} else {
-		p.Kind, p.Line = picture.Line, picture.NewEnvelope(sampled[0], pictureWidth)
-		p.Line.Add(ndarray.Whole(sampled), numbers)
-	}
-	p.Bound(from, to)
-	if !(p.Low < p.High) || math.IsInf(p.High-p.Low, 0) {
-		return nil, fail(http.StatusUnprocessableEntity, "no finite range of values to draw, from %v to %v", p.Low, p.High)
-	}
-	var out bytes.Buffer
-	err = p.Write(&out, "png", pictureWidth, pictureHeight, gradient)
-	return out.Bytes(), err
-}
-
-// every returns a selection of every n-th selected element along each dimension. It keeps all
-// dimensions.
-func (p *part) every(n int64) string {
-	parts := make([]string, len(p.start))
-	for i := range parts {
-		step := p.step[i] * n
-		last := p.start[i] + (p.count[i]-1)*p.step[i]
-		switch {
-		case p.count[i] == 1:
-			parts[i] = fmt.Sprintf("%d:%d", p.start[i], p.start[i]+1)
-		case step > 0:
-			parts[i] = fmt.Sprintf("%d:%d:%d", p.start[i], last+1, step)
-		case last == 0:
-			parts[i] = fmt.Sprintf("%d::%d", p.start[i], step)
-		default:
-			parts[i] = fmt.Sprintf("%d:%d:%d", p.start[i], last-1, step)
-		}
-	}
-	return strings.Join(parts, ",")
 }

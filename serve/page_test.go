@@ -88,6 +88,27 @@ func TestHandler_pages(t *testing.T) {
 		_, err := png.Decode(bytes.NewReader(body))
 		require.NoError(t, err)
 	})
+	t.Run("rows as lines", func(t *testing.T) {
+		_, _, heat := get(t, s, "/picture?file=cube.h5&path=/a/cube&selection=1,:5,:")
+		status, _, lines := get(t, s, "/picture?file=cube.h5&path=/a/cube&selection=1,:5,:&lines=true")
+		require.Equal(t, 200, status, string(lines))
+		require.NotEqual(t, heat, lines)
+		status, _, body := get(t, s, "/picture?file=cube.h5&path=/a/cube&selection=1,:,:&lines=true")
+		require.Equal(t, 422, status, string(body))
+	})
+	t.Run("small multiples", func(t *testing.T) {
+		for _, selection := range []string{"", ":,3:90:2,:", "4:1:-1,:,:", "2:3,:,:", ":,5,:", "3,:9,:"} {
+			status, _, body := get(t, s, "/picture?file=cube.h5&path=/a/cube&panels=4&selection="+selection)
+			require.Equal(t, 200, status, "%s: %s", selection, body)
+			_, err := png.Decode(bytes.NewReader(body))
+			require.NoError(t, err)
+		}
+		for _, look := range []string{"panels=0", "panels=65", "panels=x"} {
+			status, _, body := get(t, s, "/picture?file=cube.h5&path=/a/cube&"+look)
+			require.Equal(t, 422, status, "%s: %s", look, body)
+		}
+		require.Contains(t, read("/view?file=cube.h5&path=/a/cube&panels=4", 200), "panels=4&amp;path=%2Fa%2Fcube&amp;selection=%3A%2C%3A%2C%3A")
+	})
 	t.Run("three dimensions", func(t *testing.T) {
 		status, _, body := get(t, s, "/picture?file=cube.h5&path=/a/cube")
 		require.Equal(t, 422, status, string(body))

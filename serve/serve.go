@@ -29,8 +29,8 @@ type Options struct {
 	File string
 
 	// URLs are objects that are served as files, in addition to those of the directory, under the
-	// last elements of their paths. The program must import package remote. A trusted object is read
-	// by ranges; others are copied to temporary files of at most Untrusted.MaxCopy bytes.
+	// last elements of their paths. The program must import package remote. A trusted object is
+	// read by ranges; others are copied to temporary files of at most Untrusted.MaxCopy bytes.
 	URLs []string
 
 	// Token must accompany each request: as the header "Authorization: Bearer TOKEN", as the

@@ -34,7 +34,10 @@ func NewAnimation(width, height int, delay time.Duration, g Gradient) *Animation
 	for i := range grays {
 		a.palette = append(a.palette, color.Gray{uint8(i * 255 / (grays - 1))})
 	}
-	a.palette = append(a.palette, missingColor, ink)
+	a.palette = append(a.palette, missingColor)
+	for _, ink := range inks {
+		a.palette = append(a.palette, ink)
+	}
 	return a
 }
 

@@ -6,7 +6,10 @@ package picture
 import (
 	"image/color"
 	"math"
+	"strings"
 	"unicode/utf8"
+
+	"github.com/hyperslab/hyperslab/internal/ceil"
 )
 
 // Cell is one character on a terminal.
@@ -30,10 +33,13 @@ const (
 // at least BesideCells columns and BelowCells lines more. Without a gradient the characters are
 // shades.
 func (p *Picture) Cells(columns, rows int, g Gradient) [][]Cell {
-	if p.Kind == Heatmap {
+	switch {
+	case len(p.Panels) > 0:
+		return p.panelCells(columns, rows, g)
+	case p.Kind == Heatmap:
 		return p.heatCells(columns, rows, g)
 	}
-	return p.lineCells(columns, rows/2)
+	return p.lineCells(columns, rows/2, g)
 }
 
 // shades represent values without colours, from least to greatest.
@@ -68,40 +74,70 @@ func shorten(s string, most int) string {
 // heatCells draws two rows of cells per line, in colours, or their mean in shades. A small grid is
 // enlarged to the available space.
 func (p *Picture) heatCells(width, height int, g Gradient) (out [][]Cell) {
-	zoom := max(min(width/p.Grid.Columns, height/p.Grid.Rows), 1)
-	rows, columns := p.Grid.Rows*zoom, p.Grid.Columns*zoom
-	down := !p.Axes[0].Known || p.Axes[0].First > p.Axes[0].Last // the first row is at the top
-	left := !p.Axes[1].Known || p.Axes[1].First <= p.Axes[1].Last
+	block := p.heatBlock(width, height, g)
+	rows, columns, zoom := p.zoomed(width, height)
+	label := func(row int) string {
+		at := (float64(row/zoom)+0.5)/float64(p.Grid.Rows)*float64(p.Shape[0]) - 0.5
+		if !p.fromTop() {
+			at = float64(p.Shape[0]-1) - at
+		}
+		return NumberBetween(p.Axes[0].At(at, p.Shape[0]), p.Axes[0].First, p.Axes[0].Last)
+	}
+	for row := 0; row < rows; row += cellsPerLine {
+		text := ""
+		switch {
+		case row == 0 || row/cellsPerLine == (rows/cellsPerLine)/2:
+			text = shorten(label(row), gutter)
+		case row+cellsPerLine >= rows:
+			text = shorten(label(rows-1), gutter)
+		}
+		out = append(out, append(padded(text, gutter), block[row/cellsPerLine]...))
+	}
+	first, last := p.Axes[1].First, p.Axes[1].Last
+	if p.fromRight() {
+		first, last = last, first
+	}
+	from, to := Numbers(first, last)
+	return append(out, ends(gutter, from, p.Axes[1].Label, to, columns), p.scale(g))
+}
+
+// cellsPerLine is the number of cells of a heat map above each other in a line of characters.
+const cellsPerLine = 2
+
+// fromTop reports whether the first row of a heat map is at the top, and fromRight whether its
+// first column is at the right.
+func (p *Picture) fromTop() bool {
+	return !p.Axes[0].Known || p.Axes[0].First > p.Axes[0].Last
+}
+
+func (p *Picture) fromRight() bool {
+	return p.Axes[1].Known && p.Axes[1].First > p.Axes[1].Last
+}
+
+// zoomed returns the size of a heat map on a terminal. A small grid is enlarged to the space.
+func (p *Picture) zoomed(width, height int) (rows, columns, zoom int) {
+	zoom = max(min(width/p.Grid.Columns, height/p.Grid.Rows), 1)
+	return p.Grid.Rows * zoom, p.Grid.Columns * zoom, zoom
+}
+
+// heatBlock draws the cells of a heat map without labels.
+func (p *Picture) heatBlock(width, height int, g Gradient) (out [][]Cell) {
+	rows, columns, zoom := p.zoomed(width, height)
 	cell := func(row, column int) float64 {
 		if row >= rows {
 			return math.NaN()
 		}
 		row, column = row/zoom, column/zoom
-		if !down {
+		if !p.fromTop() {
 			row = p.Grid.Rows - 1 - row
 		}
-		if !left {
+		if p.fromRight() {
 			column = p.Grid.Columns - 1 - column
 		}
 		return p.Grid.At(row, column)
 	}
-	label := func(row int) string {
-		at := (float64(row/zoom)+0.5)/float64(p.Grid.Rows)*float64(p.Shape[0]) - 0.5
-		if !down {
-			at = float64(p.Shape[0]-1) - at
-		}
-		return NumberBetween(p.Axes[0].At(at, p.Shape[0]), p.Axes[0].First, p.Axes[0].Last)
-	}
-	const step = 2
-	for row := 0; row < rows; row += step {
-		text := ""
-		switch {
-		case row == 0 || row/step == (rows/step)/2:
-			text = shorten(label(row), gutter)
-		case row+step >= rows:
-			text = shorten(label(rows-1), gutter)
-		}
-		line := padded(text, gutter)
+	for row := 0; row < rows; row += cellsPerLine {
+		var line []Cell
 		for column := range columns {
 			top, bottom := cell(row, column), cell(row+1, column)
 			switch {
@@ -115,12 +151,7 @@ func (p *Picture) heatCells(width, height int, g Gradient) (out [][]Cell) {
 		}
 		out = append(out, line)
 	}
-	first, last := p.Axes[1].First, p.Axes[1].Last
-	if !left {
-		first, last = last, first
-	}
-	from, to := Numbers(first, last)
-	return append(out, ends(gutter, from, p.Axes[1].Label, to, columns), p.scale(g))
+	return out
 }
 
 // shade returns the shade of two cells, one above the other.
@@ -171,30 +202,107 @@ func (p *Picture) scale(g Gradient) []Cell {
 	return append(out, plain(line)...)
 }
 
-// lineCells draws the envelope with Braille characters, 2 × 4 dots each.
-func (p *Picture) lineCells(columns, lines int) (out [][]Cell) {
+// lineCells draws the curves with labels.
+func (p *Picture) lineCells(columns, lines int, g Gradient) (out [][]Cell) {
 	least, most := p.ends()
 	left := max(gutter, utf8.RuneCountInString(least), utf8.RuneCountInString(most))
 	columns = max(columns-(left-gutter), 1)
-	dotsX, dotsY := 2*columns, 4*lines
-	dots := make([][]byte, lines)
-	for i := range dots {
-		dots[i] = make([]byte, columns)
+	for i, row := range p.lineBlock(columns, lines, g) {
+		text := ""
+		switch i {
+		case 0:
+			text = most
+		case lines - 1:
+			text = least
+		case lines / 2:
+			text = shorten(p.Label, gutter)
+		}
+		line := append(padded(text, left), row...)
+		for len(line) > 0 && line[len(line)-1].Rune == noDots {
+			line = line[:len(line)-1]
+		}
+		out = append(out, line)
 	}
+	first, last := p.Axes[0].First, p.Axes[0].Last
+	if p.backwards() {
+		first, last = last, first
+	}
+	from, to := Numbers(first, last)
+	out = append(out, ends(left, from, p.Axes[0].Label, to, columns))
+	return append(out, p.names(left, columns, g)...)
+}
+
+// noDots is the Braille character without dots.
+const noDots = 0x2800
+
+// marks are the characters of several curves at their last points.
+const marks = "1234567"
+
+// names lists several curves with their marks and colours.
+func (p *Picture) names(left, columns int, g Gradient) (out [][]Cell) {
+	if len(p.Lines) < 2 {
+		return nil
+	}
+	line := padded("", left)
+	for i, s := range p.Lines {
+		name := plain(" " + shorten(s.Name, max(columns-2, 1)) + "  ")
+		if len(line) > left+1 && len(line)+1+len(name) > left+1+columns {
+			out, line = append(out, line), padded("", left)
+		}
+		line = append(append(line, Cell{Rune: rune(marks[i%len(marks)]), Fore: p.ink(i, g)}), name...)
+	}
+	return append(out, line)
+}
+
+// ink returns the colour of a curve on a terminal: its own if there are several, and colours.
+func (p *Picture) ink(i int, g Gradient) color.RGBA {
+	if g == nil || len(p.Lines) < 2 {
+		return color.RGBA{}
+	}
+	if i = i % len(inks); i == len(inks)-1 {
+		return color.RGBA{} // dark grey is not visible on a dark terminal
+	}
+	return inks[i]
+}
+
+func (p *Picture) backwards() bool { return p.Axes[0].Known && p.Axes[0].First > p.Axes[0].Last }
+
+// lineBlock draws the curves with Braille characters, 2 × 4 dots each, without labels. Where curves
+// meet, a character has the colour of the last one.
+func (p *Picture) lineBlock(columns, lines int, g Gradient) [][]Cell {
+	out := make([][]Cell, lines)
+	for i := range out {
+		out[i] = make([]Cell, columns)
+		for k := range out[i] {
+			out[i][k].Rune = noDots
+		}
+	}
+	for k, s := range p.Lines {
+		x, y := p.drawDots(out, s.Envelope, p.ink(k, g))
+		if len(p.Lines) > 1 && y >= 0 {
+			out[y][x].Rune = rune(marks[k%len(marks)])
+		}
+	}
+	return out
+}
+
+// drawDots adds a curve to characters, and returns the character of its last point, or -1.
+func (p *Picture) drawDots(out [][]Cell, e *Envelope, ink color.RGBA) (lastX, lastY int) {
+	lastX, lastY = -1, -1
+	dotsX, dotsY := 2*len(out[0]), 4*len(out)
 	// Bits of the dots of a Braille character (Unicode 2800), by row and column.
 	bit := [4][2]byte{{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}}
 	height := func(v float64) int {
 		return int(math.Round((v - p.Low) / (p.High - p.Low) * float64(dotsY-1)))
 	}
-	n := len(p.Line.Low)
-	backwards := p.Axes[0].Known && p.Axes[0].First > p.Axes[0].Last
+	n := len(e.Low)
 	before := -1
 	for x := range dotsX {
 		i := x * n / dotsX
-		if backwards {
+		if p.backwards() {
 			i = n - 1 - i
 		}
-		low, high := p.Line.Low[i], p.Line.High[i]
+		low, high := e.Low[i], e.High[i]
 		if math.IsNaN(low) {
 			before = -1
 			continue
@@ -208,34 +316,81 @@ func (p *Picture) lineCells(columns, lines int) (out [][]Cell) {
 		before = height((low + high) / 2)
 		for y := max(from, 0); y <= min(to, dotsY-1); y++ {
 			row := dotsY - 1 - y
-			dots[row/4][x/2] |= bit[row%4][x%2]
+			c := &out[row/4][x/2]
+			if c.Rune < noDots { // the mark of another curve
+				continue
+			}
+			c.Rune |= rune(bit[row%4][x%2])
+			c.Fore = ink
+			lastX, lastY = x/2, row/4
 		}
 	}
-	for i, row := range dots {
-		text := ""
-		switch i {
-		case 0:
-			text = most
-		case lines - 1:
-			text = least
-		case lines / 2:
-			text = shorten(p.Label, gutter)
-		}
-		line := padded(text, left)
-		for _, b := range row {
-			line = append(line, Cell{Rune: 0x2800 + rune(b)})
-		}
-		for len(line) > 0 && line[len(line)-1].Rune == 0x2800 {
-			line = line[:len(line)-1]
-		}
-		out = append(out, line)
+	return lastX, lastY
+}
+
+// panelGap is the number of columns between panels on a terminal.
+const panelGap = 2
+
+// panelLayout arranges n panels on a terminal.
+func panelLayout(n, columns, rows int) (down, across, width, height int) {
+	const narrowest = 14
+	total := columns + gutter
+	down, across = arrange(n, float64(total), float64(rows))
+	for across > 1 && total/across < narrowest {
+		across--
+		down = ceil.Div(n, across)
 	}
-	first, last := p.Axes[0].First, p.Axes[0].Last
-	if backwards {
-		first, last = last, first
+	return down, across, total/across - panelGap, max(rows/down-2*cellsPerLine, 3*cellsPerLine) // a title and an empty line
+}
+
+// PanelSize returns the size of each of n panels: in cells for Cells, or for a file in at least the
+// pixels that it has there.
+func PanelSize(n, width, height int, terminal bool) (columns, rows int) {
+	if terminal {
+		_, _, columns, rows = panelLayout(n, width, height)
+		return columns, rows
 	}
-	from, to := Numbers(first, last)
-	return append(out, ends(left, from, p.Axes[0].Label, to, columns))
+	rows, columns = arrange(n, float64(width), float64(height))
+	return ceil.Div(width, columns), ceil.Div(height, rows)
+}
+
+// panelCells draws small multiples next to each other, each below its title, and one scale.
+func (p *Picture) panelCells(columns, rows int, g Gradient) (out [][]Cell) {
+	down, across, width, height := panelLayout(len(p.Panels), columns, rows)
+	for row := range down {
+		var lines [][]Cell
+		if row > 0 {
+			out = append(out, nil)
+		}
+		for i := range across {
+			k := row*across + i
+			if k >= len(p.Panels) {
+				break
+			}
+			x := p.Panels[k]
+			block := [][]Cell{plain(shorten(x.Title, width))}
+			if x.Kind == Heatmap {
+				block = append(block, x.heatBlock(width, height, g)...)
+			} else {
+				block = append(block, x.lineBlock(width, height/cellsPerLine, g)...)
+			}
+			for n, line := range block {
+				if n == len(lines) {
+					lines = append(lines, nil)
+				}
+				for len(lines[n]) < i*(width+panelGap) {
+					lines[n] = append(lines[n], Cell{Rune: ' '})
+				}
+				lines[n] = append(lines[n], line...)
+			}
+		}
+		out = append(out, lines...)
+	}
+	if p.Kind == Heatmap {
+		return append(out, p.scale(g)[gutter+1:])
+	}
+	low, high := p.ends()
+	return append(out, plain(strings.TrimSpace("from "+low+" to "+high+" "+p.Label)))
 }
 
 // Transpose exchanges the dimensions of a heat map.

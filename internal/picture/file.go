@@ -24,9 +24,6 @@ import (
 // pixelsPerInch is the resolution of PNG files.
 const pixelsPerInch = 96
 
-// ink is the colour of lines and bars.
-var ink = color.RGBA{0x31, 0x68, 0x8e, 255}
-
 // Save draws the picture to a file. The format is "png" or "svg".
 func (p *Picture) Save(file, format string, width, height int, g Gradient) error {
 	return SavePlot(file, format, width, height, p.painter(format, g))
@@ -41,12 +38,23 @@ func (p *Picture) painter(format string, g Gradient) func(c draw.Canvas) error {
 	if format == "png" { // viewers of SVG have other fonts
 		f := plot.New().Title.TextStyle.Font
 		f.Typeface, f.Variant = "Liberation", "Sans"
-		p.Title, p.Label = inFont(f, p.Title), inFont(f, p.Label)
-		for i := range p.Axes {
-			p.Axes[i].Label = inFont(f, p.Axes[i].Label)
-		}
+		p.inFont(f)
 	}
 	return func(c draw.Canvas) error { return p.draw(c, g) }
+}
+
+// inFont replaces characters that a font does not have.
+func (p *Picture) inFont(f font.Font) {
+	p.Title, p.Label = inFont(f, p.Title), inFont(f, p.Label)
+	for i := range p.Axes {
+		p.Axes[i].Label = inFont(f, p.Axes[i].Label)
+	}
+	for i := range p.Lines {
+		p.Lines[i].Name = inFont(f, p.Lines[i].Name)
+	}
+	for _, x := range p.Panels {
+		x.inFont(f)
+	}
 }
 
 // SavePlot draws to a PNG or SVG file.
@@ -80,16 +88,26 @@ func writePlot(to io.Writer, format string, width, height int, paint func(c draw
 func (p *Picture) draw(c draw.Canvas, g Gradient) error {
 	c.SetColor(color.White)
 	c.Fill(c.Rectangle.Path())
+	if len(p.Panels) > 0 {
+		return p.drawPanels(c, g)
+	}
 	fig := plot.New()
 	StyleText(fig)
 	fig.Title.Text = p.Title
 	var err error
 	switch p.Kind {
 	case Heatmap:
-		p.drawHeat(fig, c, g)
+		p.addHeat(fig, g)
+		bar := p.newBar()
+		inner := Margins(c, bar.room)
+		drawWords(fig, inner, !p.Axes[1].Known, !p.Axes[0].Known)
+		bar.draw(c, fig.DataCanvas(inner).Rectangle, g)
 	case Line:
-		if err = p.addLine(fig); err == nil {
-			p.drawWords(fig, Margins(c, 0), !p.Axes[0].Known)
+		if err = p.addLines(fig); err == nil {
+			names := p.newLegend()
+			inner := Margins(c, names.room)
+			p.drawWords(fig, inner, !p.Axes[0].Known)
+			names.draw(c, fig.DataCanvas(inner).Rectangle)
 		}
 	default:
 		p.addHistogram(fig)
@@ -154,10 +172,10 @@ func (x *Axis) edges(n int64) (first, last float64) {
 	return x.First - half, x.Last + half
 }
 
-// drawHeat draws the cells and a colour bar. The first row is at the top and the first column at
+// addHeat adds the cells. The first row is at the top and the first column at
 // the left, as in a printed matrix. Coordinates from the file increase to the right and up, as on a
 // map.
-func (p *Picture) drawHeat(fig *plot.Plot, c draw.Canvas, g Gradient) {
+func (p *Picture) addHeat(fig *plot.Plot, g Gradient) {
 	x0, x1 := p.Axes[1].edges(p.Shape[1])
 	y0, y1 := p.Axes[0].edges(p.Shape[0])
 	fig.X.Label.Text, fig.Y.Label.Text = p.Axes[1].Label, p.Axes[0].Label
@@ -175,11 +193,6 @@ func (p *Picture) drawHeat(fig *plot.Plot, c draw.Canvas, g Gradient) {
 		fig.Y.Scale = plot.InvertedScale{Normalizer: plot.LinearScale{}}
 	}
 	fig.Add(&cellImage{p.Grid, g, p.Low, p.High, flipX, flipY})
-	bar := p.newBar()
-	inner := Margins(c, bar.room)
-	drawWords(fig, inner, !p.Axes[1].Known, !p.Axes[0].Known)
-	data := fig.DataCanvas(inner)
-	bar.draw(c, data, g)
 }
 
 // cellImage draws cells as an image that fills the axes.
@@ -249,7 +262,7 @@ func (b *colorBar) ticks(length vg.Length) []plot.Tick {
 }
 
 // draw draws the bar, as high as the data.
-func (b *colorBar) draw(c, data draw.Canvas, g Gradient) {
+func (b *colorBar) draw(c draw.Canvas, data vg.Rectangle, g Gradient) {
 	left := data.Max.X + vg.Points(14)
 	bar := vg.Rectangle{Min: vg.Point{X: left, Y: data.Min.Y}, Max: vg.Point{X: left + vg.Points(14), Y: data.Max.Y}}
 	const steps = 256
@@ -282,9 +295,8 @@ func (b *colorBar) draw(c, data draw.Canvas, g Gradient) {
 	c.FillText(style, at, fitText(&b.style, b.label, bar.Max.Y-bar.Min.Y))
 }
 
-// addLine adds the curve, interrupted at missing values. If several elements share a point, the
-// curve goes through the least and the greatest of them.
-func (p *Picture) addLine(fig *plot.Plot) error {
+// addLines adds the axes and the curves.
+func (p *Picture) addLines(fig *plot.Plot) error {
 	x := &p.Axes[0]
 	fig.X.Label.Text, fig.Y.Label.Text = x.Label, p.Label
 	fig.Y.Min, fig.Y.Max = p.Low, p.High
@@ -301,6 +313,17 @@ func (p *Picture) addLine(fig *plot.Plot) error {
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{0xe0}, color.Gray{0xe0}
 	fig.Add(grid)
+	for i, s := range p.Lines {
+		if err := p.addCurve(fig, s.Envelope, inks[i%len(inks)]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addCurve adds a curve, interrupted at missing values. If several elements share a point, the
+// curve goes through the least and the greatest of them.
+func (p *Picture) addCurve(fig *plot.Plot, e *Envelope, ink color.Color) error {
 	var run plotter.XYs
 	flush := func() error {
 		defer func() { run = nil }()
@@ -324,16 +347,16 @@ func (p *Picture) addLine(fig *plot.Plot) error {
 		fig.Add(&clippedLine{line})
 		return nil
 	}
-	for i, low := range p.Line.Low {
+	for i, low := range e.Low {
 		if math.IsNaN(low) {
 			if err := flush(); err != nil {
 				return err
 			}
 			continue
 		}
-		at := x.At(float64(p.Line.StretchStarts[i])+(p.Line.PerStretch-1)/2, p.Shape[0])
+		at := p.Axes[0].At(float64(e.StretchStarts[i])+(e.PerStretch-1)/2, p.Shape[0])
 		run = append(run, plotter.XY{X: at, Y: low})
-		if high := p.Line.High[i]; high != low {
+		if high := e.High[i]; high != low {
 			run = append(run, plotter.XY{X: at, Y: high})
 		}
 	}
@@ -366,7 +389,7 @@ func (p *Picture) addHistogram(fig *plot.Plot) {
 	for i, n := range p.Bins.Bins {
 		bins[i] = plotter.HistogramBin{Min: p.Bins.Edge(i), Max: p.Bins.Edge(i + 1), Weight: float64(n)}
 	}
-	h := &plotter.Histogram{Bins: bins, Width: p.Bins.Edge(1) - p.Bins.Low, FillColor: ink}
+	h := &plotter.Histogram{Bins: bins, Width: p.Bins.Edge(1) - p.Bins.Low, FillColor: inks[0]}
 	h.LineStyle = draw.LineStyle{Color: color.White, Width: vg.Points(0.3)}
 	fig.Add(h)
 	fig.Y.Min = 0

@@ -27,10 +27,26 @@ type Picture struct {
 	Clipped   bool    // values outside Low and High exist or are expected
 	Log       bool    // the values, Low and High are decimal logarithms
 
-	Grid *Grid              // of a heat map
-	Line *Envelope          // of a line
-	Bins *ndarray.Histogram // of a histogram
+	Grid  *Grid              // of a heat map
+	Lines []Series           // of a line, one or more
+	Bins  *ndarray.Histogram // of a histogram
+
+	// Panels are small multiples: pictures of the same kind with their own titles and data. They
+	// share everything else with this picture, which has no data then.
+	Panels []*Picture
 }
+
+// Series is one curve of a picture. All curves have the same axis.
+type Series struct {
+	Name string
+	*Envelope
+}
+
+// MaxSeries is the maximum number of curves in a picture, and MaxPanels that of small multiples.
+const (
+	MaxSeries = 7
+	MaxPanels = 64
+)
 
 // Axis describes one axis of a picture.
 type Axis struct {

@@ -30,23 +30,34 @@ func (p *Picture) Bound(low, high float64) {
 		p.Low, p.High = Bounds(p.Percentiles(low, high))
 		p.Clipped = low > 0 || high < 100
 	}
+	for _, x := range p.Panels {
+		x.Low, x.High, x.Clipped = p.Low, p.High, p.Clipped
+	}
 }
 
 // Percentiles returns two percentiles of the cells or of the ends of the stretches, or NaN without
 // values.
 func (p *Picture) Percentiles(low, high float64) (from, to float64) {
-	var values []float64
-	if p.Kind == Heatmap {
-		values = slices.Clone(p.Grid.Cells)
-	} else {
-		values = slices.Concat(p.Line.Low, p.Line.High)
-	}
-	values = slices.DeleteFunc(values, math.IsNaN)
+	values := slices.DeleteFunc(p.values(nil), math.IsNaN)
 	if len(values) == 0 {
 		return math.NaN(), math.NaN()
 	}
 	slices.Sort(values)
 	return percentile(values, low), percentile(values, high)
+}
+
+// values appends all cells, or the ends of all stretches.
+func (p *Picture) values(to []float64) []float64 {
+	if p.Grid != nil {
+		to = append(to, p.Grid.Cells...)
+	}
+	for _, s := range p.Lines {
+		to = append(append(to, s.Low...), s.High...)
+	}
+	for _, x := range p.Panels {
+		to = x.values(to)
+	}
+	return to
 }
 
 // percentile returns a percentile of sorted values, interpolated between the nearest ones.

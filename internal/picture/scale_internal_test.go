@@ -59,7 +59,7 @@ func TestPicture_Bound(t *testing.T) {
 		require.Equal(t, 3.0, p.Low)
 	})
 	t.Run("no values", func(t *testing.T) {
-		p := &Picture{Kind: Line, Line: NewEnvelope(2, 2)}
+		p := &Picture{Kind: Line, Lines: []Series{{Envelope: NewEnvelope(2, 2)}}}
 		p.Bound(0, 100)
 		require.True(t, math.IsNaN(p.Low))
 	})

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -39,6 +40,8 @@ type plotFlags struct {
 	log    bool
 	delay  time.Duration
 	bins   int
+	panels int
+	with   []string
 	force  bool
 	asIs   bool
 }
@@ -56,6 +59,11 @@ with any shape as a histogram. With -o it writes a PNG or SVG file, and otherwis
 characters to standard output. A selection chooses two dimensions of more. A GIF file
 is an animation with a frame for each index of the first dimension: heat maps of an
 array with three dimensions, lines of one with two.
+
+--kind line draws an array with two dimensions as a curve for each index of the first
+one, at most 7, and --with adds other arrays. --panels 12 draws 12 small pictures at
+indexes of the first dimension: heat maps of an array with three dimensions, or lines of
+one with two. They have the same range of values.
 
 Title and labels are the attributes long_name and units and the dimension names. The
 axes show the indices in the whole array, with row 0 at the top, or the coordinates,
@@ -77,6 +85,9 @@ points, so that a few extreme values do not hide the others.` + addressHelp + tw
   hyperslab plot 'etopo.h5:/ROSE[45]' -o row.svg
   hyperslab plot etopo.h5:/ROSE --kind histogram -o heights.png --bins 60
   hyperslab plot waves.b2nd -o waves.gif --delay 200ms
+  hyperslab plot waves.b2nd -o waves.png --panels 9
+  hyperslab plot 'etopo.h5:/ROSE[::45]' --kind line -o rows.png
+  hyperslab plot 'etopo.h5:/ROSE[40]' --with 'etopo.h5:/ROSE[60]' -o both.svg
   hyperslab plot etopo.h5:/ROSE -o clipped.png --clip 2,98 --colors magma
   hyperslab plot 'rose.b2nd[::-1, :90]' -o west.png --range=-4000,4000 --colors diverging`,
 		Args:              arity(1, 2),
@@ -99,6 +110,8 @@ points, so that a few extreme values do not hide the others.` + addressHelp + tw
 	f.StringVar(&o.clip, "clip", "", "`LOW,HIGH` percentiles at which the colours or the axis end, for example 1,99")
 	f.BoolVar(&o.log, "log", false, "logarithmic colours of a heat map, or vertical axis of a line")
 	f.IntVar(&o.bins, "bins", 40, "`NUMBER` of bins of a histogram")
+	f.IntVar(&o.panels, "panels", 0, "`NUMBER` of small pictures at indexes of the first dimension")
+	f.StringArrayVar(&o.with, "with", nil, "`ARRAY` that is drawn as another curve, FILE:/path; can be repeated")
 	f.BoolVar(&o.asIs, "as-is", false, "draw the stored elements: no scale_factor, add_offset, _FillValue, missing_value or valid_range")
 	f.BoolVarP(&o.force, "force", "f", false, "replace the file if it exists")
 	o.job.add(cmd, "no progress and no summary of the picture")
@@ -171,6 +184,12 @@ func (o *plotFlags) check() (width, height int, format string, err error) {
 	if o.bins < 1 || o.bins > 10000 {
 		return 0, 0, "", usagef("--bins %d: want 1 to 10000", o.bins)
 	}
+	if o.panels < 0 || o.panels > picture.MaxPanels {
+		return 0, 0, "", usagef("--panels %d: want 1 to %d", o.panels, picture.MaxPanels)
+	}
+	if gif := strings.EqualFold(filepath.Ext(o.output), ".gif"); len(o.with) > 0 && (gif || o.panels > 0) || gif && o.panels > 0 {
+		return 0, 0, "", usagef("--with, --panels and GIF files cannot be combined")
+	}
 	if o.delay < 20*time.Millisecond || o.delay > time.Minute {
 		return 0, 0, "", usagef("--delay %v: want 20ms to 1m", o.delay)
 	}
@@ -240,7 +259,7 @@ func (a *app) gatherPicture(ctx context.Context, address string, o *plotFlags, m
 	}
 	ctx = ndarray.WithWorkers(ctx, o.job.jobs)
 	p := &drawing{picture.Picture{Kind: o.kind, Shape: arr.Shape(), Low: low, High: high, Clipped: clipped, Log: o.log}}
-	if err := p.choose(address, arr.Meta()); err != nil {
+	if err := p.choose(address, arr.Meta(), o.panels > 0); err != nil {
 		return nil, err
 	}
 	if p.Kind == kindHistogram && (o.log || o.clip != "") {
@@ -250,38 +269,62 @@ func (a *app) gatherPicture(ctx context.Context, address string, o *plotFlags, m
 	if err := p.describe(ctx, a, address, location, arr, o.title); err != nil {
 		return nil, err
 	}
-	values := arr.Array
-	if !o.asIs {
-		var applied string
-		if values, applied, err = meant(ctx, arr.Array, false); err != nil {
-			return nil, err
-		}
-		if values != arr.Array {
-			defer func() { err = errors.Join(err, values.Close()) }()
-		}
-		if applied != "" && !o.job.quiet {
-			a.note("%s %s", a.talk.notice("hyperslab plot:"), safe(applied))
-		}
+	values, closeValues, err := a.valuesOf(ctx, arr, o)
+	if err != nil {
+		return nil, err
 	}
+	defer func() { err = errors.Join(err, closeValues()) }()
 	total := values.NBytes()
 	if p.Kind == kindHistogram {
 		total *= 2 // passes
 	}
 	m := newMeter(o.job.progress, a.stderr, "plot", total, time.Now).reading(ctx, arr.stored())
 	defer m.finish()
-	return p, p.read(ctx, values, o, memory, width, height, m)
+	if err := p.read(ctx, values, o, memory, width, height, m); err != nil {
+		return nil, err
+	}
+	if len(o.with) > 0 {
+		err = a.addCurves(ctx, p, address, o, memory, width)
+	}
+	if err == nil {
+		err = p.bound(ctx, values, o, memory, m)
+	}
+	return p, err
+}
+
+// valuesOf returns the values that the stored elements mean, unless --as-is is set.
+func (a *app) valuesOf(ctx context.Context, arr *part, o *plotFlags) (values *ndarray.Array, closeValues func() error, err error) {
+	nothing := func() error { return nil }
+	if o.asIs {
+		return arr.Array, nothing, nil
+	}
+	values, applied, err := meant(ctx, arr.Array, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	if applied != "" && !o.job.quiet {
+		a.note("%s %s", a.talk.notice("hyperslab plot:"), safe(applied))
+	}
+	if values == arr.Array {
+		return values, nothing, nil
+	}
+	return values, values.Close, nil
 }
 
 // choose determines the kind of picture, and fails if the array cannot be drawn.
-func (p *drawing) choose(address string, m ndarray.Meta) error {
+func (p *drawing) choose(address string, m ndarray.Meta, panels bool) error {
 	if !drawable(m.DType) {
 		return usagef("%s: elements of type %v cannot be drawn, want numbers", address, m.DType)
 	}
 	if m.NumElems() == 0 {
 		return usagef("%s has no elements to draw", address)
 	}
+	rank := len(m.Shape)
+	if panels {
+		rank--
+	}
 	if p.Kind == kindAuto {
-		switch len(m.Shape) {
+		switch rank {
 		case 1:
 			p.Kind = kindLine
 		case 2:
@@ -294,10 +337,21 @@ func (p *drawing) choose(address string, m ndarray.Meta) error {
 			return usagef("%s has %s; a picture has one or two, which a selection as in %s takes, or --kind histogram", address, axesText(len(m.Shape)), part)
 		}
 	}
-	if want := map[string]int{kindHeat: 2, kindLine: 1}[p.Kind]; want != 0 && want != len(m.Shape) {
+	switch want := map[string]int{kindHeat: 2, kindLine: 1}[p.Kind]; {
+	case want == 0 && panels:
+		return usagef("--panels are heat maps or lines, not a histogram")
+	case want == 0 || want == rank:
+		return nil
+	case p.Kind == kindLine && rank == 2 && !panels:
+		if m.Shape[0] > picture.MaxSeries {
+			return usagef("%s has %d rows, and a line picture at most %d curves; a selection as in [:%d] takes fewer", address, m.Shape[0], picture.MaxSeries, picture.MaxSeries)
+		}
+		return nil
+	case panels:
+		return usagef("%s has %s; --panels of kind %s take %d", address, axesText(len(m.Shape)), p.Kind, want+1)
+	default:
 		return usagef("%s has %s, a %s takes %d; a selection reduces them", address, axesText(len(m.Shape)), p.Kind, want)
 	}
-	return nil
 }
 
 func axesText(n int) string {
@@ -330,38 +384,125 @@ func (p *drawing) describe(ctx context.Context, a *app, address, location string
 	return nil
 }
 
-// read reads the values, and sets their range if --range is not given.
+// read reads the values of a heat map or of lines.
 func (p *drawing) read(ctx context.Context, arr *ndarray.Array, o *plotFlags, memory int64, width, height int, m *meter) (err error) {
-	before := int64(0)
-	work := &ndarray.WorkOptions{Workers: o.job.jobs, Memory: memory, Progress: func(p ndarray.Progress) { m.update(before + p.DoneBytes) }}
-	low, high := math.NaN(), math.NaN()
-	switch p.Kind {
-	case kindHeat:
-		if p.Grid, err = reduceGrid(ctx, arr, memory, height, width, o.log, m.update); err == nil {
-			low, high = p.Grid.Low, p.Grid.High
+	shape := arr.Shape()
+	rank := len(shape)
+	planes := &planes{drawing: p, values: arr, memory: memory, width: width, height: height, update: m.update}
+	switch {
+	case p.Kind == kindHistogram:
+	case o.panels > 0:
+		n := min(int64(o.panels), shape[0])
+		planes.width, planes.height = picture.PanelSize(int(n), width, height, o.output == "")
+		for i := range n {
+			at := i
+			if n > 1 {
+				at = i * (shape[0] - 1) / (n - 1)
+			}
+			x, name, err := planes.at(ctx, at)
+			if err != nil {
+				return err
+			}
+			x.Title = name
+			p.Panels = append(p.Panels, x)
 		}
-	case kindLine:
-		if p.Line, err = reduceLine(ctx, arr, memory, width, o.log, m.update); err == nil {
-			low, high = p.Line.Least, p.Line.Most
+	case p.Kind == kindHeat:
+		p.Grid, err = reduceGrid(ctx, arr, memory, height, width, o.log, m.update)
+	case rank == 1:
+		var e *picture.Envelope
+		e, err = reduceLine(ctx, arr, memory, width, o.log, m.update)
+		p.Lines = []picture.Series{{Envelope: e}}
+	default: // a curve for each row
+		for i := range shape[0] {
+			x, name, err := planes.at(ctx, i)
+			if err != nil {
+				return err
+			}
+			p.Lines = append(p.Lines, picture.Series{Name: name, Envelope: x.Lines[0].Envelope})
 		}
-	default:
-		var sum ndarray.Summary
-		if sum, err = ndarray.Summarize(ctx, arr, work); err == nil {
-			before = arr.NBytes()
-			low, high = sum.Min, sum.Max
+		p.Axes, p.Shape = p.Axes[1:], p.Shape[1:]
+	}
+	return err
+}
+
+// addCurves adds the arrays of --with to the line of the array at an address.
+func (a *app) addCurves(ctx context.Context, p *drawing, address string, o *plotFlags, memory int64, width int) error {
+	if p.Kind != kindLine || len(p.Lines) != 1 {
+		return usagef("--with adds curves to the line of an array with one dimension, got %s of kind %s", address, p.Kind)
+	}
+	if n := len(o.with) + 1; n > picture.MaxSeries {
+		return usagef("got %d curves, want at most %d", n, picture.MaxSeries)
+	}
+	names := []string{address}
+	if o.title == "" {
+		p.Title = ""
+	}
+	for _, x := range o.with {
+		names = append(names, x)
+		if err := a.addCurve(ctx, p, x, o, memory, width); err != nil {
+			return err
 		}
 	}
+	short := make(map[string]bool)
+	for _, x := range names {
+		short[path.Base(x)] = true
+	}
+	for i, x := range names {
+		if len(short) == len(names) {
+			x = path.Base(x)
+		}
+		p.Lines[i].Name = safe(x)
+	}
+	return nil
+}
+
+func (a *app) addCurve(ctx context.Context, p *drawing, address string, o *plotFlags, memory int64, width int) (err error) {
+	arr, err := a.openPart(ctx, address)
 	if err != nil {
 		return err
 	}
-	if p.Kind != kindHistogram {
+	defer func() { err = errors.Join(err, arr.Close()) }()
+	if m := arr.Meta(); len(m.Shape) != 1 || m.Shape[0] != p.Shape[0] || !drawable(m.DType) {
+		return usagef("--with %s: got shape %v of type %v, want %d numbers", address, m.Shape, m.DType, p.Shape[0])
+	}
+	units, err := textAttr(ctx, arr.Array, "units")
+	if err != nil {
+		return err
+	}
+	if safe(units) != p.Label {
+		p.Label = ""
+	}
+	values, closeValues, err := a.valuesOf(ctx, arr, o)
+	if err != nil {
+		return err
+	}
+	e, err := reduceLine(ctx, values, memory, width, o.log, func(int64) {})
+	p.Lines = append(p.Lines, picture.Series{Envelope: e})
+	return errors.Join(err, closeValues())
+}
+
+// bound sets the range of values if --range is not given, and counts the values of a histogram.
+func (p *drawing) bound(ctx context.Context, arr *ndarray.Array, o *plotFlags, memory int64, m *meter) error {
+	before := int64(0)
+	work := &ndarray.WorkOptions{Workers: o.job.jobs, Memory: memory, Progress: func(p ndarray.Progress) { m.update(before + p.DoneBytes) }}
+	var low, high float64
+	if p.Kind == kindHistogram {
+		sum, err := ndarray.Summarize(ctx, arr, work)
+		if err != nil {
+			return err
+		}
+		before = arr.NBytes()
+		low, high = sum.Min, sum.Max
+		if !p.Clipped {
+			p.Low, p.High = picture.Bounds(low, high)
+		}
+	} else {
 		from, to, err := o.percentiles()
 		if err != nil {
 			return err
 		}
+		low, high = p.Percentiles(0, 100)
 		p.Bound(from, to)
-	} else if !p.Clipped {
-		p.Low, p.High = picture.Bounds(low, high)
 	}
 	if !(p.Low < p.High) || math.IsInf(p.High-p.Low, 0) {
 		return fmt.Errorf("%w: no finite range of values to draw, from %v to %v; --range LOW,HIGH gives one", ndarray.ErrValue, low, high)

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,27 +68,15 @@ func (a *app) animate(ctx context.Context, address, file string, o *plotFlags, m
 	}
 	m := newMeter(o.job.progress, a.stderr, "plot", passes*values.NBytes(), time.Now).reading(ctx, arr.stored())
 	defer m.finish()
-	along, done := p.Axes[0], int64(0)
+	planes := &planes{drawing: p, values: values, memory: memory, width: width, height: height, update: m.update}
 	frame := func(i int64, low, high float64, clipped bool) (*picture.Picture, error) {
-		f := p.Picture
-		f.Axes, f.Shape, f.Low, f.High, f.Clipped = append([]picture.Axis{}, p.Axes[1:]...), shape[1:], low, high, clipped
-		name := along.Label
-		if name == "" {
-			name = "index"
-		}
-		f.Title = fmt.Sprintf("%s, %s %s", p.Title, name, picture.Number(along.At(float64(i), shape[0])))
-		plane, err := ndarray.View(values, ndarray.Select(ndarray.At(i)))
+		f, name, err := planes.at(ctx, i)
 		if err != nil {
 			return nil, err
 		}
-		progress := func(n int64) { m.update(done + n) }
-		if kind == kindHeat {
-			f.Grid, err = reduceGrid(ctx, plane, memory, height, width, o.log, progress)
-		} else {
-			f.Line, err = reduceLine(ctx, plane, memory, width, o.log, progress)
-		}
-		done += plane.NBytes()
-		return &f, errors.Join(err, plane.Close())
+		f.Low, f.High, f.Clipped = low, high, clipped
+		f.Title = p.Title + ", " + name
+		return f, nil
 	}
 	if !clipped {
 		low, high = math.NaN(), math.NaN()
@@ -123,4 +112,36 @@ func (a *app) animate(ctx context.Context, address, file string, o *plotFlags, m
 		}
 	}
 	return p, out.Save(file)
+}
+
+// planes are the parts of an array at the indexes of its first dimension, as pictures.
+type planes struct {
+	*drawing
+	values        *ndarray.Array
+	memory        int64
+	width, height int
+	update        func(bytes int64)
+	done          int64
+}
+
+// at reads the part at an index, and returns the name of the index: its coordinate.
+func (s *planes) at(ctx context.Context, i int64) (f *picture.Picture, name string, err error) {
+	along := &s.Axes[0]
+	x := s.Picture
+	x.Axes, x.Shape, x.Lines, x.Panels = append([]picture.Axis{}, s.Axes[1:]...), s.Shape[1:], nil, nil
+	name = cmp.Or(along.Label, "index") + " " + picture.Number(along.At(float64(i), s.Shape[0]))
+	plane, err := ndarray.View(s.values, ndarray.Select(ndarray.At(i)))
+	if err != nil {
+		return nil, "", err
+	}
+	progress := func(n int64) { s.update(s.done + n) }
+	if s.Kind == kindHeat {
+		x.Grid, err = reduceGrid(ctx, plane, s.memory, s.height, s.width, s.Log, progress)
+	} else {
+		var e *picture.Envelope
+		e, err = reduceLine(ctx, plane, s.memory, s.width, s.Log, progress)
+		x.Lines = []picture.Series{{Envelope: e}}
+	}
+	s.done += plane.NBytes()
+	return &x, name, errors.Join(err, plane.Close())
 }

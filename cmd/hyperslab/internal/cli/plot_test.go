@@ -104,6 +104,88 @@ func TestPlot_animation(t *testing.T) {
 
 // TestPlot_dimensions checks that a plot of an array with more than two dimensions fails, and that
 // the error contains an address that plot accepts.
+// TestPlot_series draws several curves in one picture.
+func TestPlot_series(t *testing.T) {
+	t.Chdir(t.TempDir())
+	create(t, "rows.b2nd", ndarray.Spec{Shape: []int64{3, 5}}, []int32{0, 0, 0, 0, 0, 5, 5, 5, 5, 5, 9, 9, 9, 9, 9})
+	create(t, "a.b2nd", ndarray.Spec{Shape: []int64{5}}, []int32{1, 1, 1, 1, 1})
+	create(t, "b.b2nd", ndarray.Spec{Shape: []int64{5}}, []int32{8, 8, 8, 8, 8})
+	create(t, "long.b2nd", ndarray.Spec{Shape: []int64{8, 2}}, make([]int32, 16))
+	blue, red := color.RGBA{0x31, 0x68, 0x8e, 255}, color.RGBA{0xd5, 0x5e, 0x00, 255}
+	t.Run("rows", func(t *testing.T) {
+		img := drawn(t, "rows.b2nd", "--kind", "line")
+		_, first := pixels(img, blue)
+		_, second := pixels(img, red)
+		require.Greater(t, first.Dx(), 400, "the first curve")
+		require.Greater(t, second.Dx(), 400, "the second curve")
+		stdout, stderr, code := run("plot", "rows.b2nd", "--kind", "line")
+		require.Zero(t, code, stderr)
+		require.Contains(t, stdout, "1 index 0  2 index 1  3 index 2")
+	})
+	t.Run("arrays", func(t *testing.T) {
+		img := drawn(t, "a.b2nd", "--with", "b.b2nd")
+		low, first := pixels(img, blue)
+		high, second := pixels(img, red)
+		require.NotZero(t, low)
+		require.NotZero(t, high)
+		require.Greater(t, first.Max.Y, second.Max.Y, "the greater values are above")
+		stdout, stderr, code := run("plot", "a.b2nd", "--with", "rows.b2nd[2]", "--with", "b.b2nd")
+		require.Zero(t, code, stderr)
+		require.Contains(t, stdout, "1 a.b2nd  2 rows.b2nd[2]  3 b.b2nd")
+	})
+	for want, args := range map[string][]string{
+		"at most 7 curves":  {"long.b2nd", "--kind", "line"},
+		"want 5 numbers":    {"a.b2nd", "--with", "long.b2nd[:, 0]"},
+		"got rows.b2nd of":  {"rows.b2nd", "--with", "a.b2nd"},
+		"cannot be combine": {"a.b2nd", "--with", "b.b2nd", "--panels", "2"},
+		"missing.b2nd":      {"a.b2nd", "--with", "missing.b2nd"},
+	} {
+		_, stderr, code := run(append([]string{"plot"}, args...)...)
+		require.NotZero(t, code, args)
+		require.Contains(t, stderr, want)
+	}
+}
+
+// TestPlot_panels draws small multiples, in a file and on the terminal.
+func TestPlot_panels(t *testing.T) {
+	t.Chdir(t.TempDir())
+	values := make([]int32, 5*4*6)
+	for i := range values {
+		values[i] = int32(i / 24) // the index of the first dimension
+	}
+	create(t, "cube.b2nd", ndarray.Spec{Shape: []int64{5, 4, 6}}, values)
+	t.Run("file", func(t *testing.T) {
+		img := drawn(t, "cube.b2nd", "--panels", "4")
+		n, first := pixels(img, violet)
+		m, last := pixels(img, yellow)
+		require.Greater(t, n, 10000, "all panels have the same range of values, so only one is violet")
+		require.InDelta(t, n, m, float64(n)/10)
+		require.True(t, first.Max.X < last.Min.X && first.Max.Y < last.Min.Y, "%v %v", first, last)
+	})
+	t.Run("terminal", func(t *testing.T) {
+		stdout, stderr, code := run("plot", "cube.b2nd", "--panels", "9")
+		require.Zero(t, code, stderr)
+		for i := range 5 {
+			require.Contains(t, stdout, fmt.Sprintf("index %d", i))
+		}
+	})
+	t.Run("lines", func(t *testing.T) {
+		n, _ := pixels(drawn(t, "cube.b2nd[:, 0]", "--panels", "3", "--range=-1,5"), color.RGBA{0x31, 0x68, 0x8e, 255})
+		require.NotZero(t, n)
+	})
+	for want, args := range map[string][]string{
+		"4 axes":     {"cube.b2nd[:, None]", "--panels", "2"},
+		"1 to 64":    {"cube.b2nd", "--panels", "65"},
+		"histogram":  {"cube.b2nd", "--panels", "2", "--kind", "histogram"},
+		"take 2":     {"cube.b2nd", "--panels", "2", "--kind", "line"},
+		"be combine": {"cube.b2nd", "--panels", "2", "-o", "x.gif"},
+	} {
+		_, stderr, code := run(append([]string{"plot"}, args...)...)
+		require.NotZero(t, code, args)
+		require.Contains(t, stderr, want)
+	}
+}
+
 func TestPlot_dimensions(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for rank, part := range map[int]string{3: "'cube 3.b2nd[0]'", 5: "'cube 5.b2nd[0, 0, 0]'"} {

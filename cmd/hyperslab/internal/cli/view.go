@@ -476,7 +476,9 @@ func viewPicture(ctx context.Context, arr *ndarray.Array, q *view.Request) (_ *p
 			return nil, err
 		}
 	} else {
-		if p.Line, err = reduceLine(ctx, plane, viewBytes, 2*columns, p.Log, progress); err != nil {
+		e, err := reduceLine(ctx, plane, viewBytes, 2*columns, p.Log, progress)
+		p.Lines = []picture.Series{{Envelope: e}}
+		if err != nil {
 			return nil, err
 		}
 	}
