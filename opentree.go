@@ -60,7 +60,7 @@ func OpenTree(ctx context.Context, location string, o *OpenOptions) (*Tree, erro
 	t := &Tree{location: l, format: format, open: opts}
 	if isStore(format) {
 		if t.store, err = openStore(ctx, l.File, format, nil); err != nil {
-			return nil, ndarray.Wrap("open", shown(location), translate(damage(err)))
+			return nil, ndarray.Wrap("open", shown(location), translate(markFailedCheck(err)))
 		}
 	}
 	return t, nil

@@ -47,7 +47,7 @@ func (w *walker) storeOf(file string, f Format) (*stores.Store, func() error, er
 	}
 	s, err := openStore(w.ctx, file, f, w.suspect)
 	if err != nil {
-		return nil, nil, damage(err)
+		return nil, nil, markFailedCheck(err)
 	}
 	return s, s.Close, nil
 }
@@ -96,7 +96,7 @@ func openMember(s *stores.Store, key, name string, o *b2nd.OpenOptions) (storedA
 	}
 	f, err := s.Frame(x)
 	if err != nil {
-		return nil, damage(err)
+		return nil, markFailedCheck(err)
 	}
 	r, err := b2nd.OpenReaderAt(f, f.Size, name, o)
 	if errors.Is(err, ndarray.ErrFormat) {
@@ -135,7 +135,7 @@ func openStored(ctx context.Context, l Location, f Format, o OpenOptions) (*ndar
 	}
 	s, err := openStore(ctx, l.File, f, nil)
 	if err != nil {
-		return nil, damage(err)
+		return nil, markFailedCheck(err)
 	}
 	m, err := openMember(s, groupPath(l), l.String(), &b2nd.OpenOptions{DType: o.DType})
 	if err != nil {
@@ -163,7 +163,7 @@ func addStored(l Location, spec ndarray.Spec, o CreateOptions, location string) 
 		file = out.Path()
 	}
 	if err != nil {
-		return nil, damage(err)
+		return nil, markFailedCheck(err)
 	}
 	a, err := array(b2nd.Create(file, spec, &b2nd.CreateOptions{Name: location, Library: o.Library}))
 	if err != nil {
@@ -271,7 +271,7 @@ func (w *walker) storedAttrs(s *stores.Store, file, key string) (attrs ndarray.A
 	}
 	f, err := s.Frame(x)
 	if err != nil {
-		return attrs, damage(err)
+		return attrs, markFailedCheck(err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	r, err := b2nd.OpenReaderAt(f, f.Size, Location{File: file, Object: x.Key}.String(), nil)
@@ -318,7 +318,7 @@ func (w *walker) storedMetadata(l Location, f Format, m *Metadata) (err error) {
 	}
 	frame, err := s.Frame(x)
 	if err != nil {
-		return damage(err)
+		return markFailedCheck(err)
 	}
 	defer func() { err = errors.Join(err, frame.Close()) }()
 	return m.frameAt(frame, frame.Size)

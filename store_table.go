@@ -124,7 +124,7 @@ func openPart(s *stores.Store, t *stores.Table, key string) (*member, error) {
 	}
 	f, err := s.Frame(x)
 	if err != nil {
-		return nil, damage(err)
+		return nil, markFailedCheck(err)
 	}
 	r, err := b2nd.OpenReaderAt(f, f.Size, x.Key, nil)
 	if err != nil {

@@ -323,8 +323,8 @@ func missingFilter(m ndarray.Meta) error {
 	return nil
 }
 
-// tell records a change that needs no acceptance.
-func (c *treeCopy) tell(path, what, value, reason string) {
+// report records a change that needs no acceptance.
+func (c *treeCopy) report(path, what, value, reason string) {
 	p := Problem{Path: path, What: fmt.Sprintf("%s (%s)", what, value), Err: ndarray.Mark(errors.New(reason), errors.ErrUnsupported)}
 	c.stats.Changes = append(c.stats.Changes, p)
 }
@@ -334,7 +334,7 @@ func (c *treeCopy) comment(path, text string) string {
 	if text == "" || c.target == HDF5 {
 		return text
 	}
-	c.tell(path, "comment", text, fmt.Sprintf("%s cannot store it", c.format()))
+	c.report(path, "comment", text, fmt.Sprintf("%s cannot store it", c.format()))
 	return ""
 }
 
@@ -387,7 +387,7 @@ func (c *treeCopy) plan(ctx context.Context, src string) error {
 	if err := c.planScales(); err != nil {
 		return err
 	}
-	c.tellOrder(root)
+	c.reportOrder(root)
 	return c.planUserBlock(ctx, root)
 }
 
@@ -415,7 +415,7 @@ func (c *treeCopy) planUserBlock(ctx context.Context, root string) error {
 	}
 	creation, err := f.Creation()
 	if err == nil && creation.UserBlock > 0 {
-		c.tell(root, "user block", fmt.Sprintf("%d bytes", creation.UserBlock), "only repack and cp of the whole file keep it")
+		c.report(root, "user block", fmt.Sprintf("%d bytes", creation.UserBlock), "only repack and cp of the whole file keep it")
 	}
 	return hdf5.Translate(errors.Join(err, f.Close()))
 }
@@ -551,9 +551,9 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 	}
 	m := a.Meta()
 	if !text.Equal(m.DType) {
-		c.tell(item.from, "type", m.DType.String(), fmt.Sprintf("%s stores the same strings as %v", c.format(), text))
+		c.report(item.from, "type", m.DType.String(), fmt.Sprintf("%s stores the same strings as %v", c.format(), text))
 		if len(bytes.Trim(m.Fill, "\x00")) > 0 {
-			c.tell(item.from, "fill value", ndarray.FormatElement(m.DType, m.Fill), fmt.Sprintf("strings of type %v have none", text))
+			c.report(item.from, "fill value", ndarray.FormatElement(m.DType, m.Fill), fmt.Sprintf("strings of type %v have none", text))
 		}
 		m.DType, m.Fill = text, nil
 	}
@@ -562,7 +562,7 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 		return nil
 	}
 	if m.Format == b2nd.ObjectsFormat {
-		c.tell(item.from, "objects", fmt.Sprintf("%d Python objects", m.NumElems()), fmt.Sprintf("%s stores their JSON as strings", c.format()))
+		c.report(item.from, "objects", fmt.Sprintf("%d Python objects", m.NumElems()), fmt.Sprintf("%s stores their JSON as strings", c.format()))
 	}
 	spec := m.Spec()
 	spec.Comment = c.comment(item.from, m.Comment)
@@ -592,7 +592,7 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 		return nil
 	}
 	if unwritten && spec.Compression == nil { // Adjust has not chosen another codec
-		c.tell(item.from, "compression", m.Compression.String(), fmt.Sprintf("%s is not written with it; %s instead", c.format(), c.defaultCompression()))
+		c.report(item.from, "compression", m.Compression.String(), fmt.Sprintf("%s is not written with it; %s instead", c.format(), c.defaultCompression()))
 	}
 	spec.Attrs = c.keep(item.from, attrs, m.AxisNames != nil)
 	if item.uses, err = c.types.usedBy(item.from); err != nil {
@@ -689,12 +689,12 @@ func (c *treeCopy) keep(path string, attrs ndarray.Attrs, named bool) []ndarray.
 				continue
 			}
 			if d := a.Value.DType; !d.Equal(converted.Value.DType) {
-				c.tell(path, "type of attribute "+a.Name, d.String(), fmt.Sprintf("%s stores the same strings as %v", c.format(), converted.Value.DType))
+				c.report(path, "type of attribute "+a.Name, d.String(), fmt.Sprintf("%s stores the same strings as %v", c.format(), converted.Value.DType))
 			}
 			a = converted
 		}
 		if types := b2nd.MessagePackTypes(a.Raw); len(types) > 0 && !c.frames() {
-			c.tell(path, "type of attribute "+a.Name, strings.Join(types, ", "), fmt.Sprintf("%s has lists and strings only", c.format()))
+			c.report(path, "type of attribute "+a.Name, strings.Join(types, ", "), fmt.Sprintf("%s has lists and strings only", c.format()))
 		}
 		out = append(out, a)
 		c.stats.Attrs++

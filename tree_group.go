@@ -63,7 +63,7 @@ func (c *treeCopy) setTarget(dst string) error {
 	}
 	s, err := stores.Open(c.file, string(c.target), stores.Options{})
 	if err != nil {
-		return damage(err)
+		return markFailedCheck(err)
 	}
 	c.old = s
 	if c.target == B2D {
@@ -129,7 +129,7 @@ func (c *treeCopy) planOld() error {
 		}
 		h, err := cframe.ReadHeader(f, f.Size, cframe.DefaultLimits())
 		if err = errors.Join(err, f.Close()); err != nil {
-			return fmt.Errorf("%s in %s: %w", x.Key, c.file, damage(err))
+			return fmt.Errorf("%s in %s: %w", x.Key, c.file, markFailedCheck(err))
 		}
 		item := treeItem{path: x.Key, ext: path.Ext(x.Member.Name), bytes: f.Size}
 		if item.ext == "" {
@@ -148,7 +148,7 @@ func (c *treeCopy) register(ctx context.Context) error {
 	file := filepath.Join(c.file, b2store.EmbedFile)
 	f, err := cblosc.OpenSChunkWith(file, cblosc.OpenOptions{ReadOnly: true})
 	if err != nil {
-		return damage(err)
+		return markFailedCheck(err)
 	}
 	content, err := f.VLMeta().Get(b2store.Registry)
 	err = errors.Join(err, f.Close())
@@ -156,11 +156,11 @@ func (c *treeCopy) register(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return damage(err)
+		return markFailedCheck(err)
 	}
 	v, err := msgpack.Parse(content)
 	if err != nil {
-		return damage(err)
+		return markFailedCheck(err)
 	}
 	old, _ := v.(msgpack.Map)
 	if len(old) == 0 {

@@ -61,16 +61,16 @@ func (c *treeCopy) propertiesOf(path string) (p hdf5.Properties, err error) {
 		return p, err
 	}
 	if fill != "" {
-		c.tell(path, "fill value", strconv.Quote(fill), fmt.Sprintf("strings of %s have none", c.format()))
+		c.report(path, "fill value", strconv.Quote(fill), fmt.Sprintf("strings of %s have none", c.format()))
 	}
 	if p.Layout != "" && (c.target != HDF5 || p.Layout != "compact") {
-		c.tell(path, "layout", p.Layout, "the elements are stored in the target")
+		c.report(path, "layout", p.Layout, "the elements are stored in the target")
 	}
 	if c.target == HDF5 {
 		return p, nil
 	}
 	if p.Alloc != "" {
-		c.tell(path, "allocation", p.Alloc, fmt.Sprintf("%s has no allocation time", c.format()))
+		c.report(path, "allocation", p.Alloc, fmt.Sprintf("%s has no allocation time", c.format()))
 	}
 	if p.Links != nil {
 		c.properties.links = append(c.properties.links, path)
@@ -78,9 +78,9 @@ func (c *treeCopy) propertiesOf(path string) (p hdf5.Properties, err error) {
 	return p, nil
 }
 
-// tellOrder reports groups whose creation order of links the target does not have. All groups
+// reportOrder reports groups whose creation order of links the target does not have. All groups
 // together are one entry, because netCDF-4 tracks the order in each group.
-func (c *treeCopy) tellOrder(root string) {
+func (c *treeCopy) reportOrder(root string) {
 	if c.properties == nil || len(c.properties.links) == 0 {
 		return
 	}
@@ -90,7 +90,7 @@ func (c *treeCopy) tellOrder(root string) {
 	if more := len(paths) - named; more > 0 {
 		of += fmt.Sprintf(" and %d more", more)
 	}
-	c.tell(root, "creation order of links", of, fmt.Sprintf("%s lists them by name", c.format()))
+	c.report(root, "creation order of links", of, fmt.Sprintf("%s lists them by name", c.format()))
 }
 
 // orderLinks gives the links of new groups the creation order of the source.

@@ -62,7 +62,7 @@ func (c *treeCopy) scalesOf(item *treeItem, read []dimscale.Axis, byPath map[str
 		for _, at := range from {
 			scale := byPath[at]
 			if scale == nil || dimscale.IsScale(item.spec.Attrs) {
-				c.tell(item.from, fmt.Sprintf("scale of dimension %d", k), at, "the copy does not contain it; its name is kept as dimension name")
+				c.report(item.from, fmt.Sprintf("scale of dimension %d", k), at, "the copy does not contain it; its name is kept as dimension name")
 				continue
 			}
 			read[k].Scales = append(read[k].Scales, scale.path)

@@ -317,7 +317,7 @@ func (s *suspect) open(ctx context.Context, inProcess bool) (*ndarray.Array, err
 // backend checks the file and opens it with the library.
 func (s *suspect) backend(ctx context.Context) (ndarray.Backend, error) {
 	if err := s.check(ctx); err != nil {
-		return nil, damage(err)
+		return nil, markFailedCheck(err)
 	}
 	return s.bounded()
 }
@@ -427,8 +427,8 @@ func bare(err error) error {
 	return err
 }
 
-// damage marks an error of a check with the matching sentinel of ndarray.
-func damage(err error) error {
+// markFailedCheck marks an error of a check with the matching sentinel of ndarray.
+func markFailedCheck(err error) error {
 	switch {
 	case errors.Is(err, format.ErrUnsupported), errors.Is(err, format.ErrLimit), errors.Is(err, format.ErrVersion), errors.Is(err, ndarray.ErrFormat):
 		if errors.Is(err, format.ErrVersion) {

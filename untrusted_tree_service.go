@@ -48,14 +48,14 @@ func (h *treeHandler) close() {
 // check checks the whole file. In a directory the arrays are checked one by one, later.
 func (h *treeHandler) check() error {
 	if isStore(h.s.Format) {
-		return damage(h.s.checkStore(context.Background())) // the store stays open
+		return markFailedCheck(h.s.checkStore(context.Background())) // the store stays open
 	}
 	s := *h.s
 	s.Object = "" // all columns of a ctable
 	if s.Format == Directory {
 		return nil
 	}
-	return errors.Join(damage(s.check(context.Background())), s.thaw())
+	return errors.Join(markFailedCheck(s.check(context.Background())), s.thaw())
 }
 
 // Call returns the result of a request, for the file or for the array at a path.
@@ -191,7 +191,7 @@ func (w *walker) reach(name string) (path string, done func() error, err error) 
 	if err != nil {
 		return "", nil, err
 	}
-	if err := damage(s.check(w.ctx)); err != nil {
+	if err := markFailedCheck(s.check(w.ctx)); err != nil {
 		return "", nil, errors.Join(err, s.close())
 	}
 	return worker.FilePath(s.file), s.close, nil
@@ -240,7 +240,7 @@ func (s *suspect) at(path string) (*suspect, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := damage(x.check(context.Background())); err != nil {
+		if err := markFailedCheck(x.check(context.Background())); err != nil {
 			return nil, errors.Join(err, x.close())
 		}
 		return x, nil

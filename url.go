@@ -168,7 +168,7 @@ func openURLArray(ctx context.Context, l Location, o OpenOptions) (*ndarray.Arra
 	case isStore(u.format):
 		s, err := u.store()
 		if err != nil {
-			return nil, damage(err)
+			return nil, markFailedCheck(err)
 		}
 		m, err := openMember(s, groupPath(l), name, &b2nd.OpenOptions{DType: o.DType})
 		if err != nil {

@@ -15,12 +15,12 @@ import (
 // Dataset is an open dataset.
 type Dataset struct {
 	object
-	masks chunkMasks
-	sound bool // soundLocked found no invalid filter parameters; guarded by the lock
+	masks          chunkMasks
+	filtersChecked bool // checkFiltersLocked found no invalid filter parameters; guarded by the lock
 
 	elements *elementType // nil before the first use; guarded by the lock
 
-	trusting *trusting // nil if soundLocked found no filter without bounds checks
+	trusting *trusting // nil if checkFiltersLocked found no filter without bounds checks
 }
 
 // LayoutKind is the storage layout of a dataset's elements (H5D_layout_t).
@@ -444,7 +444,7 @@ func (d *Dataset) Resize(dims ...int64) error {
 	if err != nil {
 		return err
 	}
-	if err := d.soundLocked(op, id); err != nil {
+	if err := d.checkFiltersLocked(op, id); err != nil {
 		return err // resizing runs the filters on chunks at the edges
 	}
 	if err := d.longShapeLocked(op, id, dims); err != nil {

@@ -34,9 +34,9 @@ type chunkMasks struct {
 // without such chunks is not checked again while it cannot get any.
 //
 // masksLocked ignores an invalid selection, because the write itself reports it. It also returns
-// the errors of soundLocked and longLocked.
+// the errors of checkFiltersLocked and longLocked.
 func (d *Dataset) masksLocked(op string, id C.int64_t, words []int64, rank int) error {
-	if err := d.soundLocked(op, id); err != nil {
+	if err := d.checkFiltersLocked(op, id); err != nil {
 		return err
 	}
 	if err := d.longLocked(op, id, words, rank); err != nil {

@@ -124,9 +124,9 @@ func outsideLocked(op, path string) error {
 
 // withinLocked must be called before a read. It returns an error if the elements of a reader's
 // dataset are in external files, because libhdf5 would look for them in the working directory. It
-// also returns the errors of soundLocked and longLocked.
+// also returns the errors of checkFiltersLocked and longLocked.
 func (d *Dataset) withinLocked(op string, id C.int64_t, words []int64, rank int) error {
-	if err := d.soundLocked(op, id); err != nil {
+	if err := d.checkFiltersLocked(op, id); err != nil {
 		return err
 	}
 	if err := d.longLocked(op, id, words, rank); err != nil {

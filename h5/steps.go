@@ -16,12 +16,13 @@ import (
 	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
-// soundLocked must be called before an operation that runs the dataset's filters. It returns
+// checkFiltersLocked must be called before an operation that runs the dataset's filters. It returns
 // ErrCorrupt for filter parameters that do not match the datatype and the chunk shape. libhdf5 does
-// not return the stored size of a datatype with pointers. For such a type, soundLocked returns
-// ErrCorrupt for parameters that contradict each other. Valid parameters are checked only once.
-func (d *Dataset) soundLocked(op string, id C.int64_t) error {
-	if d.sound {
+// not return the stored size of a datatype with pointers. For such a type, checkFiltersLocked
+// returns ErrCorrupt for parameters that contradict each other. Valid parameters are checked only
+// once.
+func (d *Dataset) checkFiltersLocked(op string, id C.int64_t) error {
+	if d.filtersChecked {
 		return nil
 	}
 	var cerr C.goh5_err_t
@@ -47,7 +48,7 @@ func (d *Dataset) soundLocked(op string, id C.int64_t) error {
 			d.trusting = &trusting{ChunkLengths: lengths}
 		}
 	}
-	d.sound = true
+	d.filtersChecked = true
 	return nil
 }
 
@@ -67,8 +68,8 @@ const (
 	fewChunks = 1 << 12
 )
 
-// longLocked must be called after soundLocked and before an operation that decodes chunks of a
-// selection. libhdf5 reads out of bounds if a stored chunk is shorter than the input that the
+// longLocked must be called after checkFiltersLocked and before an operation that decodes chunks of
+// a selection. libhdf5 reads out of bounds if a stored chunk is shorter than the input that the
 // decoder of its last filter reads. For such a chunk longLocked returns ErrCorrupt with the chunk
 // and both sizes, if that filter is szip, n-bit, scale-offset or a checksum. It checks the chunks
 // in the bounding box of the selection, each once until WriteChunk stores a chunk.

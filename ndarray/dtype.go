@@ -504,9 +504,9 @@ func (d DType) NumPy() DType {
 	})
 }
 
-// room returns the number of bytes that plans assume for an element. For elements of variable size
-// it is 64.
-func (d DType) room() int64 {
+// memSize returns the number of bytes that plans assume for an element. For elements of variable
+// size it is 64.
+func (d DType) memSize() int64 {
 	if d.Size == 0 {
 		return 64
 	}

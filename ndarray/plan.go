@@ -62,8 +62,8 @@ func newPlan(dst, src Meta, workers int, memory int64, buffers int64) (plan, err
 	if err != nil {
 		return plan{}, err
 	}
-	p := plan{size: int(dst.DType.room())}
-	p.total, _ = Product([]int64{dst.NumElems(), dst.DType.room()})
+	p := plan{size: int(dst.DType.memSize())}
+	p.total, _ = Product([]int64{dst.NumElems(), dst.DType.memSize()})
 	if p.total == 0 {
 		return p, nil
 	}

@@ -154,7 +154,7 @@ func (a *Array) checkResize(ctx context.Context, shape []int64) error {
 			return fmt.Errorf("%w: axis %d: length %d, at most %d", ErrShape, i, shape[i], n)
 		}
 	}
-	if err := errors.Join(CheckShape(shape, int(m.DType.room())), ctx.Err()); err != nil {
+	if err := errors.Join(CheckShape(shape, int(m.DType.memSize())), ctx.Err()); err != nil {
 		return err
 	}
 	_, err := NewGrid(shape, m.ChunkShape)
@@ -253,7 +253,7 @@ func (a *Array) insertLocked(ctx context.Context, axis int, at, have int64, put 
 func (a *Array) eachBlock(axis int, n int64, f func(from, count int64) error) error {
 	one := slices.Clone(a.m().Shape)
 	one[axis] = 1
-	row, _ := Product(append(one, a.m().DType.room()))
+	row, _ := Product(append(one, a.m().DType.memSize()))
 	step := max(slabBytes/max(row, 1), 1)
 	for from := int64(0); from < n; from += step {
 		if err := f(from, min(step, n-from)); err != nil {

@@ -25,7 +25,7 @@ func (m Meta) Slabs(r Region) iter.Seq[Region] {
 		if m.ChunkShape != nil {
 			chunk = m.ChunkShape[axis]
 		}
-		row := r.NumElems() / r.Shape[axis] * m.DType.room() // bytes of one element along axis
+		row := r.NumElems() / r.Shape[axis] * m.DType.memSize() // bytes of one element along axis
 		step := max(slabBytes/max(row, 1)/chunk, 1) * chunk
 		end := r.Start[axis] + r.Shape[axis]
 		for at := r.Start[axis]; at < end; {

@@ -187,7 +187,7 @@ func (a *Array) ranges(p *chunked.Plan, base int64) ahead.Ranges {
 			if o.IsSpecial() {
 				continue
 			}
-			n := int64(a.f.room[i])
+			n := int64(a.f.space[i])
 			if n > whole && a.touched(q) <= a.nblocks/4 && a.f.hasBlocks(i) {
 				n = chunkHead // the blocks of the region are known after the header was read
 			}

@@ -429,7 +429,7 @@ func (w *ArrayWriter) store(i int64, b []byte, entry cframe.Offset) error {
 		w.nowhere[i] = true
 		return w.drop(old)
 	}
-	o, err := w.room(old, len(b))
+	o, err := w.offsetFor(old, len(b))
 	if err != nil {
 		return err
 	}
@@ -448,8 +448,8 @@ func (w *ArrayWriter) drop(old cframe.Offset) error {
 	return err
 }
 
-// room returns the offset for a chunk of n bytes that replaces the one at old.
-func (w *ArrayWriter) room(old cframe.Offset, n int) (cframe.Offset, error) {
+// offsetFor returns the offset for a chunk of n bytes that replaces the one at old.
+func (w *ArrayWriter) offsetFor(old cframe.Offset, n int) (cframe.Offset, error) {
 	switch {
 	case old.IsSpecial():
 		return w.w.place(int64(n)), nil

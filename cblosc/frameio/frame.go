@@ -30,7 +30,7 @@ type Frame struct {
 	path    string
 	head    *cframe.Frame
 	offsets []cframe.Offset
-	room    []int32 // for each stored chunk of a contiguous frame: bytes up to the next one
+	space   []int32 // for each stored chunk of a contiguous frame: bytes up to the next one
 	src     source
 	limit   int64 // Limits.Chunk
 	workers workerPool
@@ -223,13 +223,13 @@ func (f *Frame) measure() error {
 		sorted = slices.Clone(f.offsets)
 		slices.Sort(sorted)
 	}
-	f.room = make([]int32, len(f.offsets))
-	room := func(at int64, end int64) int32 { return int32(min(end-at, math.MaxInt32)) }
+	f.space = make([]int32, len(f.offsets))
+	space := func(at int64, end int64) int32 { return int32(min(end-at, math.MaxInt32)) }
 	if ascending {
 		end := f.head.CBytes
 		for i, o := range slices.Backward(f.offsets) {
 			if !o.IsSpecial() {
-				f.room[i] = room(int64(o), end)
+				f.space[i] = space(int64(o), end)
 				end = int64(o)
 			}
 		}
@@ -243,7 +243,7 @@ func (f *Frame) measure() error {
 		if k, _ := slices.BinarySearch(sorted, o+1); k < len(sorted) {
 			end = int64(sorted[k])
 		}
-		f.room[i] = room(int64(o), end)
+		f.space[i] = space(int64(o), end)
 	}
 	return nil
 }

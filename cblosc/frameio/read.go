@@ -230,8 +230,8 @@ const contextBlocks = 4
 // stored returns the maximum size of stored chunk i, for a chunk that a library wrote.
 func (f *Frame) stored(i int64) int {
 	n := f.chunkLen(i) + chunk.ExtendedHeaderSize
-	if f.room != nil {
-		n = min(n, int(f.room[i]))
+	if f.space != nil {
+		n = min(n, int(f.space[i]))
 	}
 	return n
 }
@@ -323,7 +323,7 @@ const fewBytes = 16 << 10
 // hasBlocks reports whether loadBlocks may save work for chunk i.
 func (f *Frame) hasBlocks(i int64) bool {
 	_, mapped := f.src.(*mapSource)
-	return !mapped && f.room != nil && !f.offsets[i].IsSpecial() && f.room[i] >= fewBytes
+	return !mapped && f.space != nil && !f.offsets[i].IsSpecial() && f.space[i] >= fewBytes
 }
 
 // loadBlocks is load for a chunk of which only some blocks are needed; blocks is the expected
@@ -332,9 +332,9 @@ func (f *Frame) hasBlocks(i int64) bool {
 // hasBlocks.
 func (f *Frame) loadBlocks(w *worker, v *values, i int64, blocks int64) (ok bool, err error) {
 	o := f.offsets[i]
-	n := chunk.ExtendedHeaderSize + 4*int(min(blocks, int64(f.room[i])/4))
+	n := chunk.ExtendedHeaderSize + 4*int(min(blocks, int64(f.space[i])/4))
 	w.raw = scratch.Grown(w.raw, max(n, fewBytes))
-	n, err = w.src.read(w.raw[:min(n, int(f.room[i]))], o, 0)
+	n, err = w.src.read(w.raw[:min(n, int(f.space[i]))], o, 0)
 	if err != nil {
 		return false, closedFile(err)
 	}
@@ -350,7 +350,7 @@ func (f *Frame) loadBlocks(w *worker, v *values, i int64, blocks int64) (ok bool
 		return false, nil
 	}
 	if int(h.CBytes) > cap(w.raw) {
-		raw := scratch.Get(int(h.CBytes)) // at most f.room[i], which is inside the file
+		raw := scratch.Get(int(h.CBytes)) // at most f.space[i], which is inside the file
 		copy(raw, w.raw[:n])
 		w.raw = raw
 	}
@@ -384,8 +384,8 @@ func (f *Frame) fits(i int64, n int, h chunk.Header) error {
 		return corrupt("flags", 2, "a chunk of Blosc1", "one of Blosc2, as frames hold")
 	case int(h.NBytes) != n:
 		return corrupt("nbytes", 4, h.NBytes, n)
-	case f.room != nil && h.CBytes > f.room[i]:
-		return corrupt("cbytes", 12, h.CBytes, fmt.Sprintf("at most %d, up to the next chunk", f.room[i]))
+	case f.space != nil && h.CBytes > f.space[i]:
+		return corrupt("cbytes", 12, h.CBytes, fmt.Sprintf("at most %d, up to the next chunk", f.space[i]))
 	}
 	if err := h.Check(); err != nil {
 		return invalid(err)

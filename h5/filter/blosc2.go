@@ -136,7 +136,7 @@ func (w *worker) decodeFrame(dst []byte, p *payload) (int, error) {
 	if p.array == nil || p.oneBlock() {
 		return w.decodeChunk(dst, p.chunk, p.info)
 	}
-	whole := room(&w.block, p.info.NBytes)
+	whole := sized(&w.block, p.info.NBytes)
 	if _, err := w.decodeChunk(whole, p.chunk, p.info); err != nil {
 		return 0, err
 	}
@@ -326,7 +326,7 @@ func (w *worker) decodeRange(dst []byte, p *payload, part *Part) error {
 			_, err := w.decodeChunk(dst[:n], p.chunk, p.info)
 			return err
 		}
-		all := room(&w.block, p.info.NBytes)
+		all := sized(&w.block, p.info.NBytes)
 		if _, err := w.decodeChunk(all, p.chunk, p.info); err != nil {
 			return err
 		}
@@ -342,7 +342,7 @@ func (w *worker) decodeRange(dst []byte, p *payload, part *Part) error {
 		return w.items(dst[:n], p, first/unit, last/unit)
 	}
 	// Decode each block at its offset in the chunk; the bytes between are not touched.
-	all := room(&w.block, p.info.NBytes)
+	all := sized(&w.block, p.info.NBytes)
 	for _, k := range touched {
 		from, to := k*block, min((k+1)*block, size)
 		if err := w.items(all[from:to], p, from/unit, to/unit); err != nil {
@@ -420,7 +420,7 @@ func (w *worker) decodeBlocks(dst []byte, p *payload, part *Part) error {
 		if err := p.parts.All(); err != nil {
 			return err
 		}
-		all = room(&w.block, p.info.NBytes)
+		all = sized(&w.block, p.info.NBytes)
 		if _, err := w.decodeChunk(all, p.chunk, p.info); err != nil {
 			return err
 		}
@@ -442,7 +442,7 @@ func (w *worker) decodeBlocks(dst []byte, p *payload, part *Part) error {
 		if whole {
 			block = all[int(k)*g.blockBytes:]
 		} else {
-			block = room(&w.block, g.blockBytes)
+			block = sized(&w.block, g.blockBytes)
 			if err := p.parts.Block(int(k), g.blockBytes); err != nil {
 				return err
 			}
@@ -661,7 +661,7 @@ func (w *worker) encodeBlosc2(values []uint32, dst, src []byte) (int, error) {
 		return 0, blame(err)
 	}
 	if m.grid != nil && m.grid.total > 1 {
-		blocks := room(&w.block, m.padded)
+		blocks := sized(&w.block, m.padded)
 		if m.padded != m.nbytes {
 			clear(blocks)
 		}

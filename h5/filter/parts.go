@@ -12,7 +12,7 @@ import (
 
 // openParts reads the header of a chunk and the offsets of its blocks.
 func (w *worker) openParts(r *io.SectionReader) (*guard.Parts, error) {
-	p, err := guard.OpenParts(r, func(n int) []byte { return room(&w.frame, n) })
+	p, err := guard.OpenParts(r, func(n int) []byte { return sized(&w.frame, n) })
 	if guard.Invalid(err) {
 		return nil, blame(err)
 	}

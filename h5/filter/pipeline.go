@@ -129,7 +129,7 @@ func (p *Pipeline) decode(w *worker, dst, src []byte, mask uint32) error {
 			for _, f := range p.filters[:s.first] {
 				n = max(n, Bound(f.ID, f.Values, n))
 			}
-			to = room(&w.stages[turn], n+n/8+64)
+			to = sized(&w.stages[turn], n+n/8+64)
 			turn = 1 - turn
 		}
 		n, err := p.decodeSegment(w, s, to, src, mask)
@@ -215,7 +215,7 @@ func (p *Pipeline) Encode(dst, src []byte) (out []byte, mask uint32, err error) 
 			}
 			to = dst
 		} else {
-			to = room(&w.stages[turn], n)
+			to = sized(&w.stages[turn], n)
 			turn = 1 - turn
 		}
 		n, left, err := p.encodeSegment(w, s, to, src)

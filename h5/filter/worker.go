@@ -95,8 +95,8 @@ func (o *owned) compressor(p cblosc.CParams) (*cblosc.Compressor, error) {
 	return c, nil
 }
 
-// room returns n bytes of *buf, which grows to hold them.
-func room(buf *[]byte, n int) []byte {
+// sized returns n bytes of *buf, which grows to hold them.
+func sized(buf *[]byte, n int) []byte {
 	if cap(*buf) < n {
 		*buf = make([]byte, n)
 	}

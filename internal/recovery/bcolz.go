@@ -70,7 +70,7 @@ func (t *tree) write(ctx context.Context) error {
 			return err
 		}
 		if t.r.Arrays == 0 {
-			return nothing("carray")
+			return noData("carray")
 		}
 		return nil
 	}
@@ -85,7 +85,7 @@ func (t *tree) write(ctx context.Context) error {
 		}
 	}
 	if len(dirs.Names) == 0 {
-		return nothing("column")
+		return noData("column")
 	}
 	if err := t.attrs("."); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (t *tree) columns() (names []string, table bool, err error) {
 		return nil, false, nil
 	}
 	if len(names) == 0 {
-		return nil, false, nothing("column")
+		return nil, false, noData("column")
 	}
 	t.r.note(Guessed, "", bcolztree.RootDirsFile, -1, "%v: the columns are the directories, in order of their names", err)
 	return names, true, nil

@@ -151,13 +151,13 @@ func TestChunksWithinChunks(t *testing.T) {
 	b = append(b, nest(t, raw, 6000)...)
 	src, dst := filepath.Join(t.TempDir(), "a.b2frame"), filepath.Join(t.TempDir(), "new.b2frame")
 	require.NoError(t, os.WriteFile(src, b, 0o600))
-	const patience = 4 << 20
-	recovery.SetPatience(t, patience)
+	const minWork = 4 << 20
+	recovery.SetMinWork(t, minWork)
 	r, err := recovery.Recover(bg, dst, src, &recovery.Options{Format: detect.B2ND})
 	require.NoError(t, err)
 	require.Positive(t, r.Chunks)
 	require.True(t, slices.ContainsFunc(r.Findings, func(f recovery.Finding) bool { return strings.Contains(f.Text, "were not searched") }), "%v", r.Findings)
-	require.Less(t, recovery.Work(r), int64(patience+len(b)<<10+len(b)+len(values)+5000), "one chunk more than it may be, and those that are there")
+	require.Less(t, recovery.Work(r), int64(minWork+len(b)<<10+len(b)+len(values)+5000), "one chunk more than it may be, and those that are there")
 
 	zeros, err := cblosc.SpecialChunk(cp, cblosc.Zeros, 512<<20, nil)
 	require.NoError(t, err)
@@ -198,7 +198,7 @@ func TestObjectsWithinObjects(t *testing.T) {
 		}
 		clear(b[:48]) // superblock
 		require.NoError(t, os.WriteFile(src, b, 0o600))
-		recovery.SetPatience(t, 4<<20)
+		recovery.SetMinWork(t, 4<<20)
 		dst := filepath.Join(t.TempDir(), "new.h5")
 		r, err := recovery.Recover(bg, dst, src, nil)
 		require.NoError(t, err, name)

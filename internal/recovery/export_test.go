@@ -21,11 +21,11 @@ func SetMaxChunks(t testing.TB, n int64) {
 	t.Cleanup(func() { maxChunks = before })
 }
 
-// SetPatience sets the work that any frame may cost, in bytes, until the test ends.
-func SetPatience(t testing.TB, n int64) {
-	before := patience
-	patience = n
-	t.Cleanup(func() { patience = before })
+// SetMinWork sets the work that any frame may cost, in bytes, until the test ends.
+func SetMinWork(t testing.TB, n int64) {
+	before := minWork
+	minWork = n
+	t.Cleanup(func() { minWork = before })
 }
 
 // Work returns the number of chunk bytes that were read and decoded for a report.

@@ -191,7 +191,7 @@ func (f *frame) indexAt(at int64) ([]cframe.Offset, int64, bool) {
 		return nil, 0, false
 	}
 	c, raw, err := f.chunkAt(at)
-	if err != nil || c.n%8 != 0 || c.h.TypeSize != 8 || c.n == 0 || c.n > 8*maxChunks || (chunk.Policy{}).CheckHeader(c.h) != nil || f.tired() {
+	if err != nil || c.n%8 != 0 || c.h.TypeSize != 8 || c.n == 0 || c.n > 8*maxChunks || (chunk.Policy{}).CheckHeader(c.h) != nil || f.exhausted() {
 		return nil, 0, false
 	}
 	values, ok := f.values(c, raw)
@@ -248,19 +248,19 @@ func (f *frame) plausible(b []byte, at int64) (located, bool) {
 // accepts without decoding: those that only a frame can decode, special chunks, because their
 // header contains everything, and any chunk after the work limit.
 func (f *frame) decode(c located, raw []byte) ([]byte, bool) {
-	if (chunk.Policy{}).CheckHeader(c.h) != nil || c.h.Special != chunk.NotSpecial || f.tired() {
+	if (chunk.Policy{}).CheckHeader(c.h) != nil || c.h.Special != chunk.NotSpecial || f.exhausted() {
 		return nil, true
 	}
 	return f.values(c, raw)
 }
 
-// tired reports whether the bytes that were read and decoded exceed the work limit for the file's
-// size. Without the limit, nested chunks that each claim the rest of the file would take quadratic
-// time.
-func (f *frame) tired() bool { return f.r.work > patience+f.bulk<<10 }
+// exhausted reports whether the bytes that were read and decoded exceed the work limit for the
+// file's size. Without the limit, nested chunks that each claim the rest of the file would take
+// quadratic time.
+func (f *frame) exhausted() bool { return f.r.work > minWork+f.bulk<<10 }
 
-// patience is the number of bytes of work that is allowed for any file. Tests reduce it.
-var patience int64 = 1 << 31
+// minWork is the number of bytes of work that is allowed for any file. Tests reduce it.
+var minWork int64 = 1 << 31
 
 // values decodes a chunk.
 func (f *frame) values(c located, raw []byte) ([]byte, bool) {
@@ -288,7 +288,7 @@ func (f *frame) walk(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if f.tired() {
+		if f.exhausted() {
 			gaps = append(gaps, Finding{Lost, "", "bytes", -1, at, fmt.Sprintf("%d that were not searched: those before took %d bytes of work", f.size-at, f.r.work)})
 			break
 		}
@@ -398,7 +398,7 @@ func (f *frame) next(ctx context.Context, at int64) (int64, error) {
 		}
 		for i := 0; i < window && i+chunk.ExtendedHeaderSize <= n; i++ {
 			if c, ok := f.plausible(b[i:], at+int64(i)); ok && c.stored <= f.size-c.at {
-				if f.tired() {
+				if f.exhausted() {
 					return c.at, nil // walk reports the limit
 				}
 				if c, raw, err := f.chunkAt(c.at); err == nil && f.good(c, raw) {

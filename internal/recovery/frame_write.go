@@ -41,7 +41,7 @@ func (f *frame) write(ctx context.Context) (err error) {
 	places := f.places()
 	typeSize, chunkSize, total := f.shape(int64(len(places)))
 	if typeSize < 1 || chunkSize < 1 || chunkSize > f.most {
-		return nothing("chunk")
+		return noData("chunk")
 	}
 	if f.meta != nil {
 		if err := f.meta.CheckStorage(int32(typeSize), int32(chunkSize), total); err != nil {
@@ -62,7 +62,7 @@ func (f *frame) write(ctx context.Context) (err error) {
 		places = places[:n]
 	}
 	if n > maxChunks {
-		return nothing(fmt.Sprintf("frame of %d chunks", n))
+		return noData(fmt.Sprintf("frame of %d chunks", n))
 	}
 	w, err := frameio.Create(f.r.made, f.params(typeSize, chunkSize))
 	if err != nil {
@@ -86,7 +86,7 @@ func (f *frame) write(ctx context.Context) (err error) {
 		i += 1 + max(more, 0)
 	}
 	if n > 0 && f.r.Chunks == 0 {
-		return nothing("chunk")
+		return noData("chunk")
 	}
 	f.r.Arrays = 1
 	return w.Commit()
@@ -159,7 +159,7 @@ func (f *frame) copyChunk(w *frameio.Writer, i, size, typeSize int64, places []c
 		return lost(offset, "it does not decode")
 	}
 	switch err := w.WriteChunk(raw); {
-	case noRoom(err):
+	case noSpace(err):
 		return err // an error of the new file, not of the chunk
 	case errors.Is(err, errors.ErrUnsupported):
 		if c.h.Special != chunk.NotSpecial {

@@ -100,13 +100,13 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 	if err := c.check(); err != nil {
 		return false, nil // rewrite reports the error
 	}
-	if err := c.distinct(ctx); err != nil {
+	if err := c.checkOverlaps(ctx); err != nil {
 		return rewrite("", err)
 	}
 	if end, unclosed := c.file.Unclosed(); unclosed {
 		return rewrite(", because the library would truncate it on a write", &h5.UnclosedError{End: end, Size: s.size})
 	}
-	if err := accepted(path); err != nil {
+	if err := openAll(path); err != nil {
 		return rewrite(", because the library refuses a form that the specification allows", err)
 	}
 	s.seen.begin(s.size, 0)
@@ -121,7 +121,7 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 			return false, err
 		}
 		s.seen.begin(s.size, 0)
-		if err := proved(ctx, f, s.seen, s.most); err != nil {
+		if err := checkReplaced(ctx, f, s.seen, s.most); err != nil {
 			return rewrite(", because chunks cannot be replaced in it", err)
 		}
 	}
@@ -180,10 +180,10 @@ func (x extent) String() string {
 	return x.what
 }
 
-// distinct returns an error if a chunk overlaps another chunk or another structure of a valid file.
-// The index and the chunks may decode nevertheless. Replacing such a chunk would destroy the other
-// structure, because libhdf5 frees the chunk's space and writes there.
-func (s *source) distinct(ctx context.Context) error {
+// checkOverlaps returns an error if a chunk overlaps another chunk or another structure of a valid
+// file. The index and the chunks may decode nevertheless. Replacing such a chunk would destroy the
+// other structure, because libhdf5 frees the chunk's space and writes there.
+func (s *source) checkOverlaps(ctx context.Context) error {
 	var all []extent
 	base := s.file.UserBlock()
 	for e := range s.file.Walk() {
@@ -235,9 +235,9 @@ func (s *source) distinct(ctx context.Context) error {
 	return nil
 }
 
-// accepted opens every object of a file with libhdf5, because libhdf5 has rules that are not
+// openAll opens every object of a file with libhdf5, because libhdf5 has rules that are not
 // documented.
-func accepted(path string) (err error) {
+func openAll(path string) (err error) {
 	f, err := h5.Open(path, h5.ReadOnly)
 	if err != nil {
 		return err
@@ -310,7 +310,7 @@ func (s *source) decoded(ctx context.Context) (t tally, err error) {
 		if o.Layout().Class != h5file.Chunked {
 			continue
 		}
-		i, placed := int64(0), placed(o)
+		i, placed := int64(0), indexConfirmed(o)
 		for c, err := range o.Chunks() {
 			if err == nil {
 				err = ctx.Err()
@@ -323,7 +323,7 @@ func (s *source) decoded(ctx context.Context) (t tally, err error) {
 				t.bad = append(t.bad, lostChunk{e.Path, c, full, i, err})
 			} else {
 				t.good++
-				if err == nil && placed && summed(o, c) {
+				if err == nil && placed && hasValueChecksum(o, c) {
 					t.checked++
 				}
 			}
@@ -348,8 +348,8 @@ func replaceChunks(path string, list []lostChunk) (err error) {
 	return nil
 }
 
-// proved checks a file after chunks were replaced in it.
-func proved(ctx context.Context, f *os.File, seen *passes, most int64) (err error) {
+// checkReplaced checks a file after chunks were replaced in it.
+func checkReplaced(ctx context.Context, f *os.File, seen *passes, most int64) (err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return err
@@ -359,7 +359,7 @@ func proved(ctx context.Context, f *os.File, seen *passes, most int64) (err erro
 	if err := s.check(); err != nil {
 		return err
 	}
-	if err := s.distinct(ctx); err != nil {
+	if err := s.checkOverlaps(ctx); err != nil {
 		return err
 	}
 	t, err := s.decoded(ctx)
@@ -459,9 +459,9 @@ func (s *source) chunk(o *h5file.Object, c h5file.Chunk) (raw, values []byte, er
 	return raw, nil, err
 }
 
-// summed reports whether a filter of a decoded chunk has compared a checksum of its values:
-// Fletcher32, the Adler-32 of zlib or the CRC-32 of bzip2.
-func summed(o *h5file.Object, c h5file.Chunk) bool {
+// hasValueChecksum reports whether a filter of a decoded chunk has compared a checksum of its
+// values: Fletcher32, the Adler-32 of zlib or the CRC-32 of bzip2.
+func hasValueChecksum(o *h5file.Object, c h5file.Chunk) bool {
 	if o.Layout().Flags&h5file.PartialChunksUnfiltered != 0 && edge(o, c) {
 		return false
 	}
@@ -476,9 +476,9 @@ func summed(o *h5file.Object, c h5file.Chunk) bool {
 	return false
 }
 
-// placed reports whether the index of a dataset is confirmed: the index has checksums, or it
-// contains each chunk of the dataset once and in order. A B-tree of version 1 has no checksums.
-func placed(o *h5file.Object) bool {
+// indexConfirmed reports whether the index of a dataset is confirmed: the index has checksums, or
+// it contains each chunk of the dataset once and in order. A B-tree of version 1 has no checksums.
+func indexConfirmed(o *h5file.Object) bool {
 	l, space := o.Layout(), o.Dataspace()
 	if l.Index != h5file.BTree1Index {
 		return true
@@ -520,10 +520,11 @@ func filters(l *h5file.Pipeline) []h5.Filter {
 	return out
 }
 
-// asked returns the filters to pass to CreateDataset. Filters that compute additional parameters
-// get only the parameters that the caller of CreateDataset sets. A filter that cannot encode here
-// must be optional: its chunks are copied without recompression, and libhdf5 encodes no others.
-func asked(list []h5.Filter) []h5.Filter {
+// creationFilters returns the filters to pass to CreateDataset. Filters that compute additional
+// parameters get only the parameters that the caller of CreateDataset sets. A filter that cannot
+// encode here must be optional: its chunks are copied without recompression, and libhdf5 encodes no
+// others.
+func creationFilters(list []h5.Filter) []h5.Filter {
 	list = slices.Clone(list)
 	for i := range list {
 		f := &list[i]
@@ -589,7 +590,7 @@ func (s *source) rewrite(ctx context.Context, path string) (err error) {
 		return s.full
 	}
 	if s.r.Arrays == 0 && len(s.done) < 2 {
-		return nothing("object")
+		return noData("object")
 	}
 	return nil
 }
@@ -626,7 +627,7 @@ func (s *source) open() (*h5file.Object, error) {
 		b = binary.LittleEndian.AppendUint64(b, 0)
 		b = binary.LittleEndian.AppendUint32(b, h5file.Lookup3(b))
 		if s.size < int64(len(b)) {
-			return nil, nothing("object")
+			return nil, noData("object")
 		}
 		s.in = &overlaid{s.in, b}
 		if s.file, err = h5file.Open(s.in, s.size, nil); err != nil {

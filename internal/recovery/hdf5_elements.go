@@ -170,7 +170,7 @@ func (s *source) chunks(ctx context.Context, at string, d *h5.Dataset, o *h5file
 		return err
 	}
 	w := &chunkWriter{s: s, at: at, d: d, o: o, info: info, to: to}
-	w.placed = placed(o)
+	w.placed = indexConfirmed(o)
 	defer func() { s.checked = false }()
 	w.same = plain && len(info.ChunkShape) < h5.MaxRank && sameFilters(info.Filters, filters(o.Pipeline()))
 	unsure, i := 0, int64(-1)
@@ -255,11 +255,11 @@ func (w *chunkWriter) write(ctx context.Context, i int64, c h5file.Chunk) error 
 		c.Mask &= 1<<n - 1
 	}
 	raw, values, err := s.chunk(w.o, c)
-	s.checked = err == nil && w.placed && summed(w.o, c)
+	s.checked = err == nil && w.placed && hasValueChecksum(w.o, c)
 	switch {
 	case errors.Is(err, h5.ErrNoFilter) && w.same:
 		// No filter here can decode the chunk, so it is guessed.
-		if err := w.d.WriteChunk(raw, c.Mask, offset...); noRoom(err) {
+		if err := w.d.WriteChunk(raw, c.Mask, offset...); noSpace(err) {
 			return err
 		} else if err != nil {
 			lost(err)

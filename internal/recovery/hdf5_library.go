@@ -36,7 +36,7 @@ func newSample(t h5.Datatype, chunk []int64, filters []h5.Filter, fill []byte) (
 			err = errors.Join(err, p.close())
 		}
 	}()
-	opts := &h5.DatasetOptions{ChunkShape: chunk, Filters: asked(filters), Fill: fill}
+	opts := &h5.DatasetOptions{ChunkShape: chunk, Filters: creationFilters(filters), Fill: fill}
 	if p.set, err = p.file.Root().CreateDataset("chunk", t, h5.SimpleSpace(chunk...), opts); err != nil {
 		return nil, err
 	}

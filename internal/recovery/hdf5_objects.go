@@ -49,7 +49,7 @@ func (s *source) group(ctx context.Context, path string, o *h5file.Object) error
 // lost reports an item that is missing from the new file.
 func (s *source) lost(path, what string, err error) {
 	s.corrupt = true
-	if noRoom(err) && s.full == nil {
+	if noSpace(err) && s.full == nil {
 		s.full = err
 	}
 	s.r.LostObjects++
@@ -178,7 +178,7 @@ func (s *source) create(at string, o *h5file.Object) (*h5.Dataset, error) {
 	if !ok || hi != 0 {
 		return nil, fmt.Errorf("%w: %v elements of %d bytes, want fewer than 2^64 bytes", format.ErrCorrupt, space, item)
 	}
-	opts := &h5.DatasetOptions{Filters: asked(filters(s.soundFilters(at, o)))}
+	opts := &h5.DatasetOptions{Filters: creationFilters(filters(s.validFilters(at, o)))}
 	switch l.Class {
 	case h5file.Compact:
 		opts.Compact = true
@@ -214,23 +214,23 @@ func (s *source) create(at string, o *h5file.Object) (*h5.Dataset, error) {
 	return s.out.Root().CreateDataset(at, t, h5types.Dataspace(space), opts)
 }
 
-// soundFilters returns the filters of a dataset without those that have invalid parameters, because
+// validFilters returns the filters of a dataset without those that have invalid parameters, because
 // libhdf5 would copy these to the new file.
-func (s *source) soundFilters(at string, o *h5file.Object) *h5file.Pipeline {
+func (s *source) validFilters(at string, o *h5file.Object) *h5file.Pipeline {
 	l := o.Pipeline()
 	if l == nil {
 		return nil
 	}
 	full, _ := o.Layout().ChunkBytes()
-	sound := &h5file.Pipeline{}
+	valid := &h5file.Pipeline{}
 	for _, f := range l.Filters {
 		if err := f.Sound(uint64(o.Datatype().Size), full); err != nil {
 			s.r.note(Lost, at, "filter pipeline", -1, "%v", err)
 			continue
 		}
-		sound.Filters = append(sound.Filters, f)
+		valid.Filters = append(valid.Filters, f)
 	}
-	return sound
+	return valid
 }
 
 // fillOf returns the fill value of a dataset, or nil if there is none or the type contains

@@ -26,7 +26,7 @@ func (s *source) orphans(ctx context.Context, noRoot bool) error {
 	s.guessed = true
 	s.seen.begin(s.size, 0)
 	led := map[h5file.Addr]bool{}
-	enough := s.patience()
+	enough := s.searchLimit()
 	for _, o := range list {
 		if s.read.Load() > enough {
 			break // some linked objects then get a path in lost+found
@@ -105,7 +105,7 @@ func (s *source) scan(ctx context.Context) ([]*h5file.Object, error) {
 	b := make([]byte, window+headerBytes)
 	base := s.file.UserBlock()
 	s.seen.begin(s.size, 0)
-	enough := s.patience()
+	enough := s.searchLimit()
 	for at := base; at < s.size; at += window {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -124,7 +124,7 @@ func (s *source) scan(ctx context.Context) ([]*h5file.Object, error) {
 				return list, nil
 			}
 			o, err := s.file.Object(h5file.Addr(at + int64(i) - base))
-			if o == nil || err != nil && o.Version == 1 && !convincing(o) {
+			if o == nil || err != nil && o.Version == 1 && !plausible(o) {
 				continue // without a checksum, any bytes can look like an object header
 			}
 			switch k := o.Kind(); {
@@ -138,13 +138,13 @@ func (s *source) scan(ctx context.Context) ([]*h5file.Object, error) {
 	return list, nil
 }
 
-// patience returns the limit of bytes to read in a search. Without the limit, bytes that look like
-// object headers and each claim the rest of the file would take quadratic time.
-func (s *source) patience() int64 { return s.read.Load() + 8*s.size + patience>>8 }
+// searchLimit returns the limit of bytes to read in a search. Without the limit, bytes that look
+// like object headers and each claim the rest of the file would take quadratic time.
+func (s *source) searchLimit() int64 { return s.read.Load() + 8*s.size + minWork>>8 }
 
-// convincing reports whether an object header of version 1 with an error, for example a truncated
+// plausible reports whether an object header of version 1 with an error, for example a truncated
 // one, is an object nevertheless. The messages that define a dataset or a group must be valid.
-func convincing(o *h5file.Object) bool {
+func plausible(o *h5file.Object) bool {
 	types := []h5file.MessageType{h5file.SymbolTableType}
 	if o.Kind() == h5file.DatasetKind {
 		types = []h5file.MessageType{h5file.DataspaceType, h5file.DatatypeType, h5file.LayoutType}

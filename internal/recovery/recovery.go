@@ -320,13 +320,13 @@ func byName(name, path string, dir bool) string {
 	return ""
 }
 
-// nothing returns the error for a file without recoverable contents.
-func nothing(what string) error {
+// noData returns the error for a file without recoverable contents.
+func noData(what string) error {
 	return fmt.Errorf("%w: no %s can be recovered", ndarray.ErrCorrupt, what)
 }
 
-// noRoom reports whether err means that there is no space for the new file. Such an error must not
+// noSpace reports whether err means that there is no space for the new file. Such an error must not
 // be counted as a loss. Reading the old file never returns these errors.
-func noRoom(err error) bool {
+func noSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }

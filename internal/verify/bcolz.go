@@ -247,7 +247,7 @@ func (u *treeUnit) check(_ context.Context, i int64, s *scratch) (r result, err 
 		if n > u.most {
 			return r, &format.Error{Format: "blosc chunk", What: "nbytes", Offset: 4, Got: fmt.Sprint(n), Want: fmt.Sprintf("at most %d", u.most), Err: format.ErrLimit}
 		}
-		got, err := u.pool.Decompress(room(&s.data, n), c.Data)
+		got, err := u.pool.Decompress(sized(&s.data, n), c.Data)
 		if err == nil && int64(got) != n {
 			err = &format.Error{Format: "blosc chunk", What: "values", Got: fmt.Sprint(got), Want: fmt.Sprint(n), Err: format.ErrCorrupt}
 		}

@@ -257,9 +257,9 @@ func (u *frameUnit) check(_ context.Context, i int64, s *scratch) (r result, err
 		return r, err
 	}
 	if size := u.frame.TypeSize(); h.Special != chunk.NotSpecial && int64(size) < n { // all items are equal, so one is enough
-		_, err = u.frame.Items(room(&s.data, int64(size)), i, 0, 1)
+		_, err = u.frame.Items(sized(&s.data, int64(size)), i, 0, 1)
 	} else {
-		_, err = u.frame.Decompress(room(&s.data, n), i)
+		_, err = u.frame.Decompress(sized(&s.data, n), i)
 	}
 	return r, cause(err)
 }
@@ -298,7 +298,7 @@ func (u *frameUnit) decode(b []byte, s *scratch) (int64, error) {
 		defer u.mu.Unlock()
 		return n, u.vl.DecompressVL(new(cblosc.Batch), b)
 	}
-	got, err := u.pool.Decompress(room(&s.data, n), b)
+	got, err := u.pool.Decompress(sized(&s.data, n), b)
 	if err == nil && int64(got) != n {
 		err = &format.Error{Format: "blosc chunk", What: "values", Got: fmt.Sprint(got), Want: fmt.Sprint(n), Err: format.ErrCorrupt}
 	}
@@ -328,7 +328,7 @@ func (u *frameUnit) byLibrary(i, n int64, s *scratch) (r result, err error) {
 	if n > u.most {
 		return r, &format.Error{Format: "blosc chunk", What: "nbytes", Offset: 4, Got: fmt.Sprint(n), Want: fmt.Sprintf("at most %d", u.most), Err: format.ErrLimit}
 	}
-	got, err := u.lib.DecompressChunk(room(&s.data, n), i)
+	got, err := u.lib.DecompressChunk(sized(&s.data, n), i)
 	if err == nil && int64(got) != n {
 		err = &format.Error{Format: "blosc chunk", What: "values", Got: fmt.Sprint(got), Want: fmt.Sprint(n), Err: format.ErrCorrupt}
 	}

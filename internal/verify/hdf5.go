@@ -71,15 +71,15 @@ func (j *job) hdf5(ctx context.Context, f *h5parts.File, path string) error {
 	if d := u.file.Driver(); d != nil && f.Step() == 0 {
 		return j.note(Place{What: "driver information", Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: a member of a file in several parts (driver %q)", errors.ErrUnsupported, d.ID)})
 	}
-	sound, err := u.structure(ctx)
+	valid, err := u.structure(ctx)
 	if err != nil {
 		return err
 	}
-	u.libs = u.libs && sound
+	u.libs = u.libs && valid
 	if err := u.datasets(ctx); err != nil {
 		return err
 	}
-	if sound {
+	if valid {
 		if err := u.headers(ctx); err != nil {
 			return err
 		}
@@ -332,7 +332,7 @@ func (d *dataset) place(i int64) Place {
 func (d *dataset) check(_ context.Context, i int64, s *scratch) (r result, err error) {
 	if d.layout.Class != h5file.Chunked {
 		n := min(piece, int64(d.end-d.start)-i*piece)
-		if err := d.read(room(&s.raw, n), d.start+h5file.Addr(i*piece)); err != nil {
+		if err := d.read(sized(&s.raw, n), d.start+h5file.Addr(i*piece)); err != nil {
 			return r, err
 		}
 		return result{decoded: n, stored: n}, nil
@@ -349,7 +349,7 @@ func (d *dataset) check(_ context.Context, i int64, s *scratch) (r result, err e
 	if rest := max(size-at, 0); int64(c.Size) > rest {
 		return r, &format.Error{Format: "hdf5", What: "chunk", Offset: at, Got: fmt.Sprintf("%d bytes", c.Size), Want: fmt.Sprintf("at most %d, up to the end of the file", rest), Err: format.ErrTruncated}
 	}
-	if err := d.read(room(&s.raw, int64(c.Size)), c.Addr); err != nil {
+	if err := d.read(sized(&s.raw, int64(c.Size)), c.Addr); err != nil {
 		return r, err
 	}
 	r.stored = int64(c.Size)
@@ -369,7 +369,7 @@ func (d *dataset) check(_ context.Context, i int64, s *scratch) (r result, err e
 		r.checksums = 1
 	}
 	r.decoded = d.full
-	err = d.pipeline.Decode(room(&s.data, d.full), s.raw, c.Mask)
+	err = d.pipeline.Decode(sized(&s.data, d.full), s.raw, c.Mask)
 	if err != nil {
 		element := d.layout.Dims[len(d.layout.Dims)-1]
 		err = cmp.Or(d.steps.LongEnough(c.Mask, s.raw, element, uint64(d.full)), err)
@@ -438,7 +438,7 @@ func (d *dataset) byLibrary(c h5file.Chunk, s *scratch) (n int64, err error) {
 	if !info.Datatype.Plain() {
 		return 0, fmt.Errorf("%w: %w", errors.ErrUnsupported, d.why)
 	}
-	return n, set.ReadRegion(room(&s.data, n), info.Datatype, region)
+	return n, set.ReadRegion(sized(&s.data, n), info.Datatype, region)
 }
 
 // openLibrary opens the file with libhdf5 on its first call.

@@ -43,9 +43,9 @@ type result struct{ decoded, stored, checksums int64 }
 // scratch is the memory of one goroutine.
 type scratch struct{ raw, data []byte }
 
-// room returns b resized to n bytes. It reuses the memory of b if its capacity suffices. The
+// sized returns b resized to n bytes. It reuses the memory of b if its capacity suffices. The
 // contents are undefined.
-func room(b *[]byte, n int64) []byte {
+func sized(b *[]byte, n int64) []byte {
 	if int64(cap(*b)) < n {
 		*b = make([]byte, n)
 	}

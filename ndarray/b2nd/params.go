@@ -143,7 +143,7 @@ func int64s(shape []int32) []int64 {
 
 // translate marks an error of C-Blosc2 with the matching sentinel of ndarray.
 func translate(err error) error {
-	if errors.Is(err, cblosc.ErrFormat) && !isDamage(err) {
+	if errors.Is(err, cblosc.ErrFormat) && !isCorrupt(err) {
 		return ndarray.Mark(err, ndarray.ErrFormat)
 	}
 	for _, t := range []struct{ is, mark error }{
@@ -160,9 +160,9 @@ func translate(err error) error {
 	return err
 }
 
-// isDamage reports whether err is about corrupt bytes in a frame. A valid frame that is not an
+// isCorrupt reports whether err is about corrupt bytes in a frame. A valid frame that is not an
 // array is not corrupt.
-func isDamage(err error) bool {
+func isCorrupt(err error) bool {
 	var place *format.Error
 	var e *cblosc.Error
 	return errors.As(err, &place) || errors.As(err, &e) && e.Code != 0

@@ -318,7 +318,7 @@ func (b *backend) readFileOf(ctx context.Context, tree *bcolztree.Array, dst []b
 	defer grant.Release()
 	chunks, err := tree.ReadChunksInto(i, scratch.Get)
 	if err != nil {
-		return damage(err)
+		return markCorrupt(err)
 	}
 	defer func() {
 		for _, c := range chunks {
@@ -367,7 +367,7 @@ func decompress(pool *cblosc.Pool, dst []byte, chunks []bcolztree.Chunk) ([]byte
 			err = fmt.Errorf("%w: %d bytes decompressed, the chunk holds %d", ndarray.ErrCorrupt, got, n)
 		}
 		if err != nil {
-			return nil, damage(err)
+			return nil, markCorrupt(err)
 		}
 		at += n
 	}
@@ -427,7 +427,7 @@ func (b *backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	}
 	info, err := fs.Stat(b.place.fsys, b.tree.FileName(n))
 	if err != nil {
-		return 0, damage(err)
+		return 0, markCorrupt(err)
 	}
 	return max(info.Size()-bcolztree.HeaderSize, 0), nil
 }
@@ -447,11 +447,11 @@ func translate(err error) error {
 	case errors.Is(err, format.ErrVersion), errors.Is(err, format.ErrLimit), errors.Is(err, format.ErrUnsupported):
 		return ndarray.Mark(err, errors.ErrUnsupported)
 	}
-	return damage(err)
+	return markCorrupt(err)
 }
 
-// damage marks an error in the chunk files, or a missing file, of a tree as ErrCorrupt.
-func damage(err error) error {
+// markCorrupt marks an error in the chunk files, or a missing file, of a tree as ErrCorrupt.
+func markCorrupt(err error) error {
 	if errors.Is(err, format.ErrVersion) {
 		return ndarray.Mark(err, errors.ErrUnsupported)
 	}

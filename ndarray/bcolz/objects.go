@@ -115,7 +115,7 @@ func (x *Objects) pickle(i int64) ([]byte, error) {
 	}
 	chunks, err := x.tree.ReadChunks(i)
 	if err != nil {
-		return nil, damage(err)
+		return nil, markCorrupt(err)
 	}
 	return decompress(x.pool, nil, chunks)
 }

@@ -310,7 +310,7 @@ func (b *backend) sizesOf(t *bcolztree.Array) (bcolztree.Sizes, error) {
 				continue // another process writes it
 			}
 			if err != nil {
-				return s, damage(err)
+				return s, markCorrupt(err)
 			}
 			s.CBytes += info.Size() - bcolztree.HeaderSize
 		}

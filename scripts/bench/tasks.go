@@ -175,7 +175,7 @@ func firstWord(b []byte) uint64 {
 // and returns the sum of the results of each goroutine. A goroutine takes a few numbers at a time,
 // so that it is not idle while another one on a slower core has much work left.
 func shareOut(goroutines, count int64, f func(dst []byte, k int64) (uint64, error), buffer int64) ([]uint64, error) {
-	few := min(max(count/goroutines/8, 1), 16)
+	batch := min(max(count/goroutines/8, 1), 16)
 	sums, errs := make([]uint64, goroutines), make([]error, goroutines)
 	var next atomic.Int64
 	var g sync.WaitGroup
@@ -183,8 +183,8 @@ func shareOut(goroutines, count int64, f func(dst []byte, k int64) (uint64, erro
 		g.Go(func() {
 			dst := make([]byte, buffer)
 			for {
-				end := next.Add(few)
-				for k := end - few; k < min(end, count); k++ {
+				end := next.Add(batch)
+				for k := end - batch; k < min(end, count); k++ {
 					v, err := f(dst, k)
 					if err != nil {
 						errs[i] = err

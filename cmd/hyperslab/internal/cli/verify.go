@@ -203,7 +203,7 @@ func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
 			worst = code
 		}
 		if !o.json {
-			a.tell(&row, r, o.job.quiet)
+			a.printVerdict(&row, r, o.job.quiet)
 		}
 		return nil
 	})
@@ -281,8 +281,8 @@ func newPlaceDoc(p hyperslab.Finding) placeDoc {
 	return d
 }
 
-// tell writes the result of a file for users: one line, and one for each finding.
-func (a *app) tell(row *verifyFile, r *hyperslab.VerifyReport, quiet bool) {
+// printVerdict writes the result of a file for users: one line, and one for each finding.
+func (a *app) printVerdict(row *verifyFile, r *hyperslab.VerifyReport, quiet bool) {
 	if quiet && row.Verdict == verdictValid {
 		return
 	}
