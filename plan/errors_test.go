@@ -86,6 +86,14 @@ func TestPlan_Work_errors(t *testing.T) {
 		require.NoError(t, os.WriteFile(dir+"/out.b2nd.parts/1-000000001.json", b, 0o666))
 		requireUnchanged(t, dir, plan.ErrReceipt, work(t, p, 1, 1))
 	})
+	t.Run("receipt of another plan", func(t *testing.T) {
+		p, dir := small(t, 1)
+		_, other := small(t, 2)
+		b, err := os.ReadFile(other + "/out.b2nd.parts/1-000000001.json")
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(dir+"/out.b2nd.parts/1-000000001.json", b, 0o666))
+		requireUnchanged(t, dir, plan.ErrReceipt, work(t, p, 1, 1))
+	})
 	t.Run("second plan for the target", func(t *testing.T) {
 		p, dir := small(t, 1)
 		other, err := plan.New(t.Context(), "copy", dir+"/a.b2nd", dir+"/out.b2nd", &plan.Options{ShardBytes: 1024})

@@ -41,17 +41,31 @@ func bucket(t *testing.T, n int64) (s *s3test.Server, failed *atomic.Int64) {
 	}), failed
 }
 
+// often returns the rate of failed requests of tests that are not about failures.
+func often() int64 {
+	if need.All() {
+		return 20
+	}
+	return 0
+}
+
 // serve starts an S3 server and makes the package use it.
 func serve(t testing.TB, wrap func(w http.ResponseWriter, r *http.Request, next http.Handler)) *s3test.Server {
 	t.Helper()
 	s := s3test.Start(t, nil, wrap)
+	use(t)
+	return s
+}
+
+// use makes the package use the server of the environment.
+func use(t testing.TB) {
+	t.Helper()
 	client := remote.DefaultClient
 	remote.DefaultClient = remote.NewClient(&remote.Options{Retries: 20})
 	t.Cleanup(func() {
 		remote.DefaultClient.CloseIdle()
 		remote.DefaultClient = client
 	})
-	return s
 }
 
 // s3Kinds are the kinds of targets in a bucket.
@@ -113,7 +127,7 @@ func TestPlan_Commit_s3(t *testing.T) {
 		})
 	}
 	t.Run("from S3 in two stages", func(t *testing.T) {
-		s, _ := bucket(t, 20)
+		s, _ := bucket(t, often())
 		one := planned(t, "copy", dir+"/a.b2nd", "s3://data/a.b2nd", func(*ndarray.Spec) {}, plan.Options{})
 		all(t, one)
 		require.NoError(t, one.Commit(t.Context(), nil))
@@ -168,7 +182,7 @@ func TestPlan_Commit_s3(t *testing.T) {
 	})
 	for _, operation := range []string{"verify", "stats", "checksum"} {
 		t.Run(operation, func(t *testing.T) {
-			s, _ := bucket(t, 20)
+			s, _ := bucket(t, often())
 			p, err := plan.New(t.Context(), operation, dir+"/a.b2nd", "s3://data/r.json", &plan.Options{ShardBytes: 60_000})
 			require.NoError(t, err)
 			all(t, p)
@@ -260,6 +274,27 @@ func TestPlan_Commit_s3Errors(t *testing.T) {
 	})
 }
 
+// TestPlan_Commit_gateway writes through the server of another project. Eight worker processes are
+// killed.
+func TestPlan_Commit_gateway(t *testing.T) {
+	s3test.Gateway(t)
+	use(t)
+	dir := t.TempDir()
+	shape := []int64{48, 64, 64}
+	wave(t, dir+"/a.b2nd", floats(shape, []int64{8, 16, 64}))
+	for i, k := range s3Kinds() {
+		t.Run(k.name, func(t *testing.T) {
+			t.Setenv("TMPDIR", t.TempDir())
+			dst := fmt.Sprintf("s3://data/%d/%s", i, k.dst)
+			p, want := k.plan(t, dir+"/a.b2nd", dst, shape)
+			workKilled(t, p, 1, func() bool { return false })
+			requireEqual(t, want+"/"+k.dst, dst)
+			again, err := plan.New(t.Context(), "copy", dir+"/a.b2nd", dst, nil)
+			require.ErrorIs(t, err, ndarray.ErrExists, again)
+		})
+	}
+}
+
 // TestPlan_Work_s3Killed runs worker processes against a bucket of which 5 percent of the requests
 // fail.
 func TestPlan_Work_s3Killed(t *testing.T) {
@@ -290,6 +325,9 @@ func TestPlan_Work_s3Killed(t *testing.T) {
 // TestPlan_Work_s3Requests compares the requests of 1,000 workers, each with one shard, with
 // docs/cluster/requests.md.
 func TestPlan_Work_s3Requests(t *testing.T) {
+	if !need.All() {
+		t.Skip("counted with HYPERSLAB_ALL, because TestStore_requests counts the calls below")
+	}
 	dir := t.TempDir()
 	spec := ndarray.Spec{Shape: []int64{1000, 16}, ChunkShape: []int64{1, 16}, DType: ndarray.DTypeOf[float32]()}
 	d, err := hyperslab.Create(t.Context(), dir+"/a.b2nd", spec, nil)

@@ -1,58 +1,24 @@
 package remote
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io/fs"
-	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/internal/s3test"
 	"github.com/hyperslab/hyperslab/internal/web"
 )
 
-// gateway starts versitygw on the loopback address with the empty bucket "data", and sets the
-// environment for it. scripts/s3.sh builds the program and sets the variable.
+// gateway starts versitygw.
 func gateway(t *testing.T) *Client {
-	program := os.Getenv("HYPERSLAB_S3GATEWAY")
-	if program == "" {
-		t.Skip("NOT TESTED: HYPERSLAB_S3GATEWAY is not set; scripts/s3.sh sets it")
-	}
-	root, side := t.TempDir(), t.TempDir()
-	require.NoError(t, os.Mkdir(filepath.Join(root, "data"), 0o700))
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := l.Addr().String()
-	require.NoError(t, l.Close())
-	cmd := exec.CommandContext(context.Background(), program, "--access", "key", "--secret", "secret", "--port", address, "--region", "eu-west-3", "posix", "--sidecar", side, root)
-	var log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &log, &log
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		require.NoError(t, cmd.Process.Kill())
-		_ = cmd.Wait() // the error of a killed process
-		if t.Failed() {
-			t.Log(log.String())
-		}
-	})
-	for ready := false; !ready; time.Sleep(20 * time.Millisecond) {
-		c, err := net.DialTimeout("tcp", address, time.Second)
-		if ready = err == nil; ready {
-			require.NoError(t, c.Close())
-		}
-		require.NoError(t, t.Context().Err())
-	}
-	store(t, nil, nil)
-	t.Setenv("AWS_ENDPOINT_URL_S3", "http://"+address)
-	t.Setenv("AWS_SESSION_TOKEN", "")
+	s3test.Gateway(t)
 	c := NewClient(nil)
 	t.Cleanup(c.CloseIdle)
 	return c

@@ -14,4 +14,4 @@ if [[ ! -x $tools/versitygw ]]; then
     mkdir -p "$tools"
     GOFLAGS="" GOBIN=$tools go install "github.com/versity/versitygw/cmd/versitygw@$version"
 fi
-HYPERSLAB_S3GATEWAY=$tools/versitygw go test -count=1 -run 'TestClient_upload_gateway' -v ./remote
+HYPERSLAB_S3GATEWAY=$tools/versitygw go test -count=1 -run '_gateway' -v ./remote ./plan

@@ -44,17 +44,22 @@ func Start(t testing.TB, objects map[string][]byte, wrap func(w http.ResponseWri
 		}
 	}))
 	t.Cleanup(s.Close)
+	environment(t, s.URL, "token")
+	return s
+}
+
+// environment sets the endpoint and the credentials of the program.
+func environment(t testing.TB, url, token string) {
 	empty := t.TempDir()
 	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL_S3": s.URL, "AWS_ENDPOINT_URL": "", "AWS_PROFILE": "", "AWS_DEFAULT_PROFILE": "",
-		"AWS_ACCESS_KEY_ID": "key", "AWS_ACCESS_KEY": "", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SECRET_KEY": "", "AWS_SESSION_TOKEN": "token",
+		"AWS_ENDPOINT_URL_S3": url, "AWS_ENDPOINT_URL": "", "AWS_PROFILE": "", "AWS_DEFAULT_PROFILE": "",
+		"AWS_ACCESS_KEY_ID": "key", "AWS_ACCESS_KEY": "", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SECRET_KEY": "", "AWS_SESSION_TOKEN": token,
 		"AWS_REGION": "eu-west-3", "AWS_CONFIG_FILE": filepath.Join(empty, "config"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(empty, "credentials"),
 		"AWS_EC2_METADATA_DISABLED": "true", "AWS_WEB_IDENTITY_TOKEN_FILE": "",
 		"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "", "AWS_CONTAINER_CREDENTIALS_FULL_URI": "",
 	} {
 		t.Setenv(name, value)
 	}
-	return s
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
