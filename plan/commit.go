@@ -176,7 +176,7 @@ func (p *Plan) upload(ctx context.Context, file, url string) error {
 	if p.Target.Sparse {
 		file, url = filepath.Join(file, cframe.IndexFile), strings.TrimSuffix(url, "/")+"/"+cframe.IndexFile
 	}
-	return web.Get().Upload(ctx, url, web.Upload{Path: file})
+	return exclusive(ctx, url, web.Upload{Path: file})
 }
 
 // present reports whether an array of the target can be opened.

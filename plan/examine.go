@@ -218,7 +218,7 @@ func (p *Plan) conclude(ctx context.Context, dtype ndarray.DType, receipts map[i
 func (p *Plan) writeOutcome(ctx context.Context, content []byte) (err error) {
 	url := p.Target.Location
 	if web.IsURL(url) {
-		err = web.Get().Upload(ctx, url, web.Upload{Content: content})
+		err = exclusive(ctx, url, web.Upload{Content: content})
 	} else {
 		err = createFile(ctx, url, content)
 	}

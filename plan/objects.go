@@ -15,6 +15,7 @@ import (
 	"iter"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -49,7 +50,30 @@ func (o *objects) create(ctx context.Context, name string, content []byte) error
 			return err
 		}
 	}
-	return web.Get().Upload(ctx, o.location(name), web.Upload{Content: content})
+	return exclusive(ctx, o.location(name), web.Upload{Content: content})
+}
+
+// mostConflicts is the number of times that an upload is repeated after a conflict.
+const mostConflicts = 8
+
+// exclusive uploads an object that must not exist. A store may refuse an upload because of a
+// concurrent one whose object is not visible yet, or never will be. The upload is then repeated, so
+// that after fs.ErrExist the object exists.
+func exclusive(ctx context.Context, url string, u web.Upload) error {
+	for i := 0; ; i++ {
+		err := web.Get().Upload(ctx, url, u)
+		if !errors.Is(err, fs.ErrExist) || i == mostConflicts {
+			return err
+		}
+		if _, serr := web.Get().Stat(ctx, url); !errors.Is(serr, fs.ErrNotExist) {
+			return err
+		}
+		select {
+		case <-time.After(10 * time.Millisecond << i):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
 func (o *objects) read(ctx context.Context, name string) ([]byte, error) {
@@ -120,7 +144,7 @@ func addTag(h hash.Hash, size int64, tag string) { _, _ = fmt.Fprintf(h, "%d %s\
 // putChunk uploads a chunk file. An earlier attempt may have stored the same one.
 func (o *objects) putChunk(ctx context.Context, name, path string) (e web.Entry, err error) {
 	url := o.target + "/" + name
-	err = web.Get().Upload(ctx, url, web.Upload{Path: path})
+	err = exclusive(ctx, url, web.Upload{Path: path})
 	if errors.Is(err, fs.ErrExist) {
 		_, want, err := sum(ctx, path, nil)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -263,6 +264,26 @@ func TestPlan_Commit_s3Errors(t *testing.T) {
 		unchanged(t, s, plan.ErrTarget, func() error { _, err := other.Work(t.Context(), 1, 0, nil); return err })
 		unchanged(t, s, plan.ErrTarget, func() error { return other.Commit(t.Context(), nil) })
 	})
+	t.Run("conflicts with invisible objects", func(t *testing.T) {
+		var mu sync.Mutex
+		seen := make(map[string]bool)
+		s := serve(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			mu.Lock()
+			first := r.Header.Get("If-None-Match") == "*" && !seen[r.URL.Path]
+			seen[r.URL.Path] = seen[r.URL.Path] || first
+			mu.Unlock()
+			if first {
+				w.WriteHeader(http.StatusConflict)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+		p := planned(t, "copy", dir+"/a.b2nd", "s3://data/out.b2nd", func(*ndarray.Spec) {}, plan.Options{Sparse: true, ShardBytes: 512})
+		all(t, p)
+		require.NoError(t, p.Commit(t.Context(), nil))
+		require.Len(t, s.Objects(t), 5)
+		requireEqual(t, dir+"/a.b2nd", "s3://data/out.b2nd")
+	})
 	t.Run("virtual dataset", func(t *testing.T) {
 		bucket(t, 0)
 		_, err := plan.New(t.Context(), "convert", dir+"/a.b2nd", "s3://data/out.h5:/x", nil)
@@ -289,8 +310,8 @@ func TestPlan_Commit_gateway(t *testing.T) {
 			p, want := k.plan(t, dir+"/a.b2nd", dst, shape)
 			workKilled(t, p, 1, func() bool { return false })
 			requireEqual(t, want+"/"+k.dst, dst)
-			again, err := plan.New(t.Context(), "copy", dir+"/a.b2nd", dst, nil)
-			require.ErrorIs(t, err, ndarray.ErrExists, again)
+			_, err := plan.New(t.Context(), "convert", dir+"/a.b2nd", dst, &plan.Options{Compact: k.options.Compact})
+			require.ErrorIs(t, err, ndarray.ErrExists)
 		})
 	}
 }

@@ -201,7 +201,14 @@ func (p *Plan) vacant(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{file, file + "/" + cframe.IndexFile, file + shardsSuffix} {
+	names := []string{file}
+	if p.Target.Format == string(hyperslab.B2ND) || p.Target.Format == string(hyperslab.Caterva) {
+		names = append(names, file+"/"+cframe.IndexFile) // objects have no directories
+	}
+	if p.virtual() {
+		names = append(names, file+shardsSuffix)
+	}
+	for _, name := range names {
 		if web.IsURL(file) {
 			if err = web.Get().Vacant(ctx, name); errors.Is(err, fs.ErrExist) {
 				return fmt.Errorf("%w: %s", ndarray.ErrExists, web.Redact(name))
@@ -211,9 +218,6 @@ func (p *Plan) vacant(ctx context.Context) error {
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 			return err
-		}
-		if name == file && !p.Target.Sparse && !p.virtual() {
-			return nil
 		}
 	}
 	return nil
