@@ -4,20 +4,55 @@ package cli_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/plan"
 )
+
+// TestPlan_memory plans for 10 TiB in 10 million chunks.
+func TestPlan_memory(t *testing.T) {
+	dir := t.TempDir()
+	spec := ndarray.Spec{Shape: []int64{10_000_000, 1024, 128}, ChunkShape: []int64{1, 1024, 128}, DType: ndarray.DTypeOf[float64]()}
+	sources := []string{"a.h5:/x", "a.b2nd"}
+	if !need.All() {
+		sources = sources[:1]
+	}
+	for _, source := range sources {
+		d, err := hyperslab.Create(t.Context(), filepath.Join(dir, source), spec, nil)
+		require.NoError(t, err)
+		require.NoError(t, d.Commit(t.Context()))
+		for i, args := range [][]string{{"convert", "--chunks", "1,1024,128"}, {"rechunk", "--chunks", "8192,16,1"}} {
+			t.Run(args[0]+" "+source, func(t *testing.T) {
+				target := strings.Replace(source, "a.", fmt.Sprintf("b%d.", i), 1)
+				file := filepath.Join(t.TempDir(), "plan.json")
+				command := append([]string{"plan", args[0], filepath.Join(dir, source), filepath.Join(dir, target), "-o", file}, args[1:]...)
+				begun := time.Now()
+				out, err := exec.Command("peak", command...).CombinedOutput()
+				require.NoError(t, err, string(out))
+				m := regexp.MustCompile(`VmHWM:\s+([0-9]+) kB`).FindSubmatch(out)
+				require.NotNil(t, m, string(out))
+				peak, err := strconv.ParseInt(string(m[1]), 10, 64)
+				require.NoError(t, err)
+				t.Logf("%d MiB, %v", peak>>10, time.Since(begun))
+				require.Less(t, peak, int64(512<<10))
+			})
+		}
+	}
+}
 
 // TestWork_memory checks that work and commit use at most the memory of their plan for an array
 // that is several times larger.
