@@ -38,15 +38,17 @@ func (c *call) write(ctx context.Context, src []byte) (Stats, error) {
 		store = func(b []byte, mask uint32, offset []int64) error { return Store(c.d, b, mask, offset...) }
 	}
 	stats := Stats{Workers: c.o.Workers, Chunks: c.plan.Chunks}
+	var mu sync.Mutex // protects stats
 	queue := inorder.New(math.MaxInt, "", func(_ int64, b []byte, e encoded) error {
 		if err := store(b, e.mask, e.offset); err != nil {
 			return c.fail(e.offset, err)
 		}
+		mu.Lock()
 		stats.Stored += int64(len(b))
+		mu.Unlock()
 		c.advance(e.elements * int64(c.mem.Size))
 		return nil
 	})
-	var mu sync.Mutex // protects stats
 	take := func() (*writer, error) {
 		return &writer{c: c, q: c.plan.NewPiece(), work: buffers.Get().(*work)}, nil
 	}
