@@ -31,7 +31,7 @@
 //	Shape         shape, 0 to 16 dimensions        shape, 0 to 8       current dimensions, 0 to 32;
 //	                                               dimensions          scalar dataspace: 0 dimensions
 //	Null          record; shape [0] to others      cannot              null dataspace
-//	MaxShape      record; any dimension can grow,  cannot              maximum dimensions, unlimited: -1;
+//	MaxShape      record; any dimension can grow,  any can grow        maximum dimensions, unlimited: -1;
 //	              nil means the same                                   nil if equal to the current ones:
 //	                                                                   the shape is fixed
 //	AxisNames     record                           cannot              dimension labels, or the name of

@@ -68,8 +68,7 @@ type CreateOptions struct {
 	Library bool // as in OpenOptions
 }
 
-// Open opens a file or sparse directory (b2nd_open), read-only unless o.Write is set. A Caterva
-// array cannot be resized.
+// Open opens a file or sparse directory (b2nd_open), read-only unless o.Write is set.
 //
 // It returns ndarray.ErrNotFound, ErrFormat for anything except a b2nd or Caterva array,
 // ErrCorrupt, or ErrType for an unsupported element type without o.DType or o.AnyType. It returns

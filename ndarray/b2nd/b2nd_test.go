@@ -506,9 +506,21 @@ func TestCreateCaterva(t *testing.T) {
 
 			w, err := b2nd.Open(path, &b2nd.OpenOptions{Write: true})
 			require.NoError(t, err)
-			require.ErrorIs(t, w.(ndarray.Resizer).Resize(bg, []int64{8, 5}), errors.ErrUnsupported)
-			require.Equal(t, []int64{7, 5}, w.Meta().Shape)
+			for _, shape := range [][]int64{{3, 5}, {8, 9}} {
+				require.NoError(t, w.(ndarray.Resizer).Resize(bg, shape))
+				require.Equal(t, shape, w.Meta().Shape)
+			}
 			require.NoError(t, w.Close())
+			a = open(t, path, &b2nd.OpenOptions{DType: &d})
+			got = make([]byte, 8*9*4)
+			require.NoError(t, a.Read(bg, got, ndarray.Whole(a.Shape())))
+			for row := range 8 {
+				want := make([]byte, 9*4)
+				if row < 3 {
+					copy(want, data[row*5*4:][:5*4])
+				}
+				require.Equal(t, want, got[row*9*4:][:9*4], "row %d", row)
+			}
 		}
 	}
 	for _, spec := range []ndarray.Spec{

@@ -21,6 +21,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/internal/caterva"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -92,6 +93,28 @@ func (e *engine) finishWriting() error {
 		e.array = a
 	}
 	return translate(errors.Join(err, oerr))
+}
+
+// resizeCaterva changes the shape of a Caterva array, whose file must be closed meanwhile. It
+// returns the new shape.
+func (e *engine) resizeCaterva(shape []int64) ([]int64, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := errors.Join(e.finishWriting(), e.dropReader()); err != nil {
+		return nil, err
+	}
+	if err := e.array.Close(); err != nil {
+		return nil, translate(err)
+	}
+	err := caterva.Resize(e.path, shape, e.allow)
+	a, oerr := cblosc.OpenArrayWith(e.path, cblosc.OpenOptions{Allow: e.allow})
+	if oerr == nil {
+		e.array = a
+	}
+	if err := errors.Join(err, oerr); err != nil {
+		return nil, translate(err)
+	}
+	return a.Shape(), nil
 }
 
 // fill writes the fill value to every chunk that was not written.

@@ -13,12 +13,21 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Resize changes the array's shape (b2nd_resize) and sets new elements to the fill value.
+// Resize changes the array's shape (b2nd_resize, or package caterva) and sets new elements to the
+// fill value.
 func (b *backend) Resize(ctx context.Context, shape []int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	old := b.meta.Shape
+	if b.stored == "" {
+		shape, err := b.engine.resizeCaterva(shape)
+		if err != nil {
+			return err
+		}
+		b.meta.Shape = shape
+		return b.fillOldChunks(ctx, old)
+	}
 	err := b.engine.idle(true, func(a *cblosc.Array) error {
 		err := a.Resize(shape)
 		b.meta.Shape = a.Shape()

@@ -120,7 +120,7 @@ func (a *app) openPartAs(ctx context.Context, address string, d *ndarray.DType) 
 	}
 	o := a.openOptions()
 	o.DType = d
-	arr, err := hyperslab.Open(ctx, location, o)
+	arr, err := a.open(ctx, location, *o)
 	if err != nil || text == "" {
 		return &part{Array: arr}, err
 	}

@@ -29,7 +29,7 @@ func (a *app) appendCommand() *cobra.Command {
 		Long: `append extends an array along one axis with the elements of other arrays, in the given
 order. The sources may have any format. They must have the element type of the array and
 the same shape except along that axis. An HDF5 dataset must have a maximum shape that
-allows it to grow.` + editHelp + addressHelp,
+allows it to grow. A Caterva array stores no element type, which --dtype specifies.` + editHelp + addressHelp,
 		Example: `  hyperslab append waves.b2nd changed.b2nd
   hyperslab append waves.b2nd waves.h5:/waves changed.b2nd --axis 0 --in-place`,
 		Args:              arity(2, -1),
@@ -41,6 +41,7 @@ allows it to grow.` + editHelp + addressHelp,
 	cmd.Flags().IntVar(&o.axis, "axis", 0, "`AXIS` that grows, counted from 0")
 	o.job.add(cmd, "no progress and no summary")
 	o.edit.add(a, cmd)
+	addDType(a, cmd)
 	a.done(cmd)
 	return cmd
 }
@@ -65,14 +66,14 @@ func (a *app) append(ctx context.Context, target string, sources []string, o *ap
 		if o.edit.inPlace && sameFile(source, loc.File) {
 			return usagef("%s is in the file that changes; without --in-place that is possible", source)
 		}
-		src, err := hyperslab.Open(ctx, source, nil)
+		src, err := a.open(ctx, source, hyperslab.OpenOptions{})
 		if err != nil {
 			return err
 		}
 		from = append(from, src)
 	}
 	fit := func(address string, m ndarray.Meta) error { return o.job.fit(memory, address, m) }
-	into, bytes, err := appendable(ctx, target, from, o.axis, fit)
+	into, bytes, err := a.appendable(ctx, target, from, o.axis, fit)
 	if err != nil {
 		return err
 	}
@@ -91,7 +92,7 @@ func (a *app) append(ctx context.Context, target string, sources []string, o *ap
 	}
 	var shape []int64
 	err = o.edit.edit(ctx, loc.File, func(file string) (err error) {
-		dst, err := hyperslab.Open(ctx, hyperslab.Location{File: file, Object: loc.Object}.String(), &hyperslab.OpenOptions{Write: true})
+		dst, err := a.open(ctx, hyperslab.Location{File: file, Object: loc.Object}.String(), hyperslab.OpenOptions{Write: true})
 		if err != nil {
 			return err
 		}
@@ -148,8 +149,8 @@ func sameFile(address, file string) bool {
 
 // appendable checks all sources against the target before it is changed. It returns the target's
 // metadata and the bytes of the sources.
-func appendable(ctx context.Context, target string, from []*ndarray.Array, axis int, fit func(string, ndarray.Meta) error) (m ndarray.Meta, bytes int64, err error) {
-	dst, err := hyperslab.Open(ctx, target, nil)
+func (a *app) appendable(ctx context.Context, target string, from []*ndarray.Array, axis int, fit func(string, ndarray.Meta) error) (m ndarray.Meta, bytes int64, err error) {
+	dst, err := a.open(ctx, target, hyperslab.OpenOptions{})
 	if err != nil {
 		return m, 0, err
 	}

@@ -119,6 +119,7 @@ impossible, 3 if a part of a tree cannot be compared and the rest is equal.` + a
 	jsonFlag(cmd, &o.json)
 	(&filesFlags{}).add(a, cmd)
 	(&untrustedFlags{}).add(a, cmd)
+	addDType(a, cmd)
 	return cmd
 }
 

@@ -87,6 +87,7 @@ megabytes, so that memory is bounded.` +
 	a.each(cmd)
 	o.files.add(a, cmd)
 	(&untrustedFlags{}).add(a, cmd)
+	addDType(a, cmd)
 	a.paged(cmd)
 	return cmd
 }

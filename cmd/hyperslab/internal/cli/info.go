@@ -167,6 +167,7 @@ allocation types of its specification, and the free space.` + addressHelp + twoA
 	cmd.Flags().BoolVar(&storage, "storage", false, "show the space of each structure and the free space")
 	a.each(cmd)
 	(&untrustedFlags{}).add(a, cmd)
+	addDType(a, cmd)
 	cmd.MarkFlagsMutuallyExclusive("meta", "storage")
 	jsonFlag(cmd, &asJSON)
 	a.paged(cmd)

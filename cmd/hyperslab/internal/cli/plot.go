@@ -120,6 +120,7 @@ points, so that a few extreme values do not hide the others.` + addressHelp + tw
 	cmd.MarkFlagsMutuallyExclusive("range", "clip")
 	(&filesFlags{}).add(a, cmd)
 	(&untrustedFlags{}).add(a, cmd)
+	addDType(a, cmd)
 	a.done(cmd)
 	return cmd
 }

@@ -18,6 +18,8 @@ import (
 type access struct {
 	untrusted *hyperslab.Untrusted // nil: files are trusted
 	others    filesFlags           // the sources of virtual datasets and external files
+	dtype     *ndarray.DType       // of the elements of arrays that store no type; nil: opaque bytes
+	typed     bool                 // an array has got that type
 }
 
 // untrustedFlags are the flags for untrusted sources.
@@ -38,6 +40,44 @@ func (u *untrustedFlags) add(a *app, cmd *cobra.Command) {
 		}
 		return noSandbox(run(cmd, args))
 	}
+}
+
+// addDType gives a command --dtype, which applies to every array that the command opens and that
+// stores no element type.
+func addDType(a *app, cmd *cobra.Command) {
+	var text string
+	cmd.Flags().StringVar(&text, "dtype", "", "`TYPE` of the elements of arrays that store none: Caterva arrays and plain frames")
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if text != "" {
+			d, err := ndarray.ParseDType(text)
+			if err != nil {
+				return usagef("--dtype %s: %w", text, err)
+			}
+			a.access.dtype = &d
+		}
+		err := run(cmd, args)
+		if err == nil && text != "" && !a.access.typed {
+			return usagef("--dtype %s: all arrays store their types", text)
+		}
+		return err
+	}
+}
+
+// open opens an array. If it stores no element type, it has that of --dtype.
+func (a *app) open(ctx context.Context, location string, o hyperslab.OpenOptions) (*ndarray.Array, error) {
+	arr, err := hyperslab.Open(ctx, location, &o)
+	if err != nil || a.access.dtype == nil || o.DType != nil {
+		return arr, err
+	}
+	if f := arr.Meta().Format; f != string(hyperslab.Caterva) && f != "frame" {
+		return arr, nil
+	}
+	if err := arr.Close(); err != nil {
+		return nil, err
+	}
+	o.DType, a.access.typed = a.access.dtype, true
+	return hyperslab.Open(ctx, location, &o)
 }
 
 // isolationOf returns the value of the key isolation in the document of a command. A command that
@@ -79,7 +119,7 @@ func (a *app) openOptions() *hyperslab.OpenOptions {
 
 // openArray opens an array, in a sandbox if its file is untrusted.
 func (a *app) openArray(ctx context.Context, location string) (*ndarray.Array, error) {
-	return hyperslab.Open(ctx, location, a.openOptions())
+	return a.open(ctx, location, *a.openOptions())
 }
 
 // walk lists the objects at and below an address, in a sandbox if the file is untrusted. It skips

@@ -85,6 +85,7 @@ as NaN. --as-is uses the stored elements.` + addressHelp + twoArguments + sliceH
 	a.each(cmd)
 	(&filesFlags{}).add(a, cmd)
 	(&untrustedFlags{}).add(a, cmd)
+	addDType(a, cmd)
 	return cmd
 }
 

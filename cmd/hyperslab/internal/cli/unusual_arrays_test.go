@@ -73,7 +73,7 @@ func TestUnusualArrays(t *testing.T) {
 				do("convert", "-q", source, out("convert"), "--level", "1")
 				add("convert", out("convert"), true)
 			}
-			if ext != ".caterva" && !isNested { // Caterva arrays are not resizable
+			if !isNested {
 				do("cp", source, out("append"))
 				do("append", "-q", "--axis", "0", out("append"), source)
 				tasks = append(tasks, task{Command: "append", Want: source, Got: out("append"), Attrs: true, Twice: true})

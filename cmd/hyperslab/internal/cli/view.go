@@ -52,6 +52,7 @@ every n-th element along each dimension.` + addressHelp + twoArguments,
 	}
 	(&filesFlags{}).add(a, cmd)
 	(&untrustedFlags{}).add(a, cmd)
+	addDType(a, cmd)
 	return cmd
 }
 

@@ -130,7 +130,7 @@ def read_array(path):
     if path.endswith(".caterva"):
         import caterva
         c = caterva.open(path)
-        return np.asarray(c[...]), {}
+        return np.asarray(c[...]).reshape(c.shape + (-1,)), {}  # python-caterva drops dimensions of length 1
     b = blosc2.open(path, mode="r")
     return b[...], {k: b.schunk.vlmeta[k] for k in b.schunk.vlmeta}
 
