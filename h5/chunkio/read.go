@@ -126,6 +126,9 @@ func (r *reader) read(dst []byte) error {
 	if e, ok := r.inFile(); ok && e.bytes != 0 && e.mask == 0 && c.set.pipeline.Partial() && !c.set.unfiltered(q) && r.some() {
 		return r.partOfFile(dst[q.InBuffer:], e)
 	}
+	if e, ok := r.inFile(); ok && r.plain(e) && r.some() {
+		return r.rowsOfFile(dst[q.InBuffer:], e)
+	}
 	raw, mask, err := r.stored()
 	if err != nil {
 		return err
@@ -204,6 +207,64 @@ func (r *reader) partOfFile(dst []byte, e entry) error {
 		r.stats.Stored += n
 		return closed(err)
 	})
+}
+
+// plain reports whether the current chunk consists of its elements.
+func (r *reader) plain(e entry) bool {
+	set := r.c.set
+	return int64(e.bytes) == int64(set.chunkBytes) && (set.pipeline.Len() == 0 || set.unfiltered(r.q))
+}
+
+// rowGap is the maximum number of bytes between two rows that one read also reads.
+const rowGap = 64 << 10
+
+// rows yields the parts of a plain chunk, as offset and length in bytes, that contain the bounding
+// box of the piece.
+func (r *reader) rows(yield func(off, n int64) bool) {
+	g, q := &r.c.set.grid, r.q
+	n, axis := int64(g.Item), len(q.Span)-1
+	for ; axis >= 0 && (q.Span[axis] == 1 || g.Strides[axis]-n <= rowGap); axis-- {
+		n += (q.Span[axis] - 1) * g.Strides[axis]
+	}
+	at := make([]int64, axis+1) // in the span of each outer axis
+	for off := q.InChunk; ; {
+		if !yield(off, n) {
+			return
+		}
+		d := axis
+		for ; d >= 0; d-- {
+			if at[d]++; at[d] < q.Span[d] {
+				off += g.Strides[d]
+				break
+			}
+			off -= (at[d] - 1) * g.Strides[d]
+			at[d] = 0
+		}
+		if d < 0 {
+			return
+		}
+	}
+}
+
+// rowsOfFile reads the part of a plain chunk that the piece needs.
+func (r *reader) rowsOfFile(dst []byte, e entry) error {
+	c := r.c
+	if err := c.set.holds(e); err != nil {
+		return err
+	}
+	data := grown(&r.data, c.set.chunkBytes)
+	for off, n := range r.rows {
+		row := data[off : off+n]
+		if _, err := c.set.file.ReadAt(row, int64(e.address)+off); err != nil {
+			return closed(err)
+		}
+		r.stats.Stored += n
+		c.swap.bytes(row)
+	}
+	r.stats.Direct++
+	r.stats.Partial++
+	c.plan.Collect(r.q, dst, c.plan.Strides, data[r.q.InChunk:], c.set.grid.Strides)
+	return nil
 }
 
 // part copies the elements decoded by decode into dst, in the caller's byte order.

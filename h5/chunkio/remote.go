@@ -194,6 +194,14 @@ func (c *call) ranges(x *index) ahead.Ranges {
 			if e.bytes == 0 || c.set.holds(e) != nil {
 				continue
 			}
+			if r.plain(e) && r.some() {
+				for off, n := range r.rows {
+					if !yield(int64(e.address)+off, n) {
+						return
+					}
+				}
+				continue
+			}
 			n := int64(e.bytes)
 			if n > whole && e.mask == 0 && c.set.pipeline.Partial() && !c.set.unfiltered(q) && r.some() {
 				n = chunkHead // the blocks of the region are known after the header was read
