@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/chunked"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
 // vec holds one value for each dimension, the first dimension first. Values beyond the rank are
@@ -133,11 +134,15 @@ func (a *Array) ReadRegion(ctx context.Context, dst []byte, start, shape []int64
 }
 
 const (
-	wholeChunk  = 256 << 10 // bytes of a chunk that is fetched even if the region needs few of its blocks
-	wholeRegion = 32 << 20  // bytes of the chunks of a region that are fetched so, up to wholeLarge bytes each
-	wholeLarge  = 4 << 20   // because a second request for each chunk takes longer
-	chunkHead   = 4 << 10   // bytes of a chunk that contain its header
+	wholeChunk = 1 << 20 // bytes of a chunk that is fetched even if the region needs few of its blocks
+	chunkHead  = 4 << 10 // bytes of a chunk that contain its header and the starts of its blocks
 )
+
+// headFirst reports whether the blocks of a piece are fetched after the head of their chunk.
+func (a *Array) headFirst(q *chunked.Piece) bool {
+	i := q.Number
+	return int64(a.f.space[i]) > wholeChunk && a.touched(q) <= a.nblocks/4 && a.f.hasBlocks(i)
+}
 
 // fetch begins to fetch the chunks of a region if the frame is remote. The caller calls stop after
 // the read.
@@ -169,30 +174,64 @@ func (a *Array) fetch(ctx context.Context, p *chunked.Plan) (stop func()) {
 			}
 		})
 	}
-	return to.Prefetch(ctx, a.ranges(p, src.base))
+	first := to.Prefetch(ctx, a.ranges(p, src.base))
+	second := to.Prefetch(ctx, a.blockRanges(p, src))
+	return func() { second(); first() }
 }
 
 // ranges yields the places of the chunks of a region in the file.
 func (a *Array) ranges(p *chunked.Plan, base int64) ahead.Ranges {
 	return func(yield func(off, n int64) bool) {
-		whole := int64(wholeChunk)
-		if p.Chunks <= wholeRegion/wholeChunk {
-			whole = min(wholeRegion/max(p.Chunks, 1), wholeLarge)
-		}
 		q := p.NewPiece()
 		for k := range p.Chunks {
 			p.At(k, q)
-			i := q.Number
-			o := a.f.offsets[i]
+			o := a.f.offsets[q.Number]
 			if o.IsSpecial() {
 				continue
 			}
-			n := int64(a.f.space[i])
-			if n > whole && a.touched(q) <= a.nblocks/4 && a.f.hasBlocks(i) {
-				n = chunkHead // the blocks of the region are known after the header was read
+			n := int64(a.f.space[q.Number])
+			if a.headFirst(q) {
+				n = chunkHead
 			}
 			if !yield(base+int64(o), n) {
 				return
+			}
+		}
+	}
+}
+
+// blockRanges yields the places of the blocks of a region in the chunks of which ranges yields only
+// the head. It waits for the heads.
+func (a *Array) blockRanges(p *chunked.Plan, src *fileSource) ahead.Ranges {
+	return func(yield func(off, n int64) bool) {
+		q := p.NewPiece()
+		for k := range p.Chunks {
+			p.At(k, q)
+			o := a.f.offsets[q.Number]
+			if o.IsSpecial() || !a.headFirst(q) {
+				continue
+			}
+			head := make([]byte, chunkHead)
+			n, err := src.read(head, o, 0)
+			if err != nil {
+				return // readChunk returns the error
+			}
+			h, err := chunk.ParseHeader(head[:n])
+			if err != nil {
+				return
+			}
+			var first, last vec
+			for d, lo := range q.Start {
+				first[d], last[d] = lo/a.block[d], (lo+q.Count[d]-1)/a.block[d]
+			}
+			for at, more := first, true; more; more = next(&at, &first, &last, a.rank) {
+				number := int64(0)
+				for d := range a.rank {
+					number += at[d] * a.blockStep[d]
+				}
+				if off, n, ok := h.Block(head[:n], int(number)); ok && !yield(src.base+int64(o)+off, n) {
+					return
+				}
 			}
 		}
 	}
@@ -342,6 +381,9 @@ func (a *Array) readBlock(w *worker, dst []byte, p *chunked.Plan, q *chunked.Pie
 	start := int(number) * a.blockBytes // offset in the values of the chunk
 	l := boxes.New(n[:a.rank], p.Strides, a.blockStride[:a.rank], a.f.TypeSize())
 	if data != nil {
+		if err := v.parts.Block(int(number), a.blockBytes); err != nil {
+			return closedFile(err)
+		}
 		l.Copy(dst[to:], data[start+from:start+a.blockBytes])
 		return nil
 	}

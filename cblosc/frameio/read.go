@@ -346,7 +346,7 @@ func (f *Frame) loadBlocks(w *worker, v *values, i int64, blocks int64) (ok bool
 	if err := f.fits(i, v.n, h); err != nil {
 		return false, err
 	}
-	if !h.HasBlocks() || h.CBytes < fewBytes || !v.partial() || n < h.Size() {
+	if !h.HasBlocks() && !h.Stored() || h.CBytes < fewBytes || !v.partial() || n < h.Size() {
 		return false, nil
 	}
 	if int(h.CBytes) > cap(w.raw) {

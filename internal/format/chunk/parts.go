@@ -30,6 +30,13 @@ type Parts struct {
 // or on a dictionary. It returns ErrCorrupt for an invalid table, and the errors of r.
 func OpenParts(r io.ReaderAt, h Header, b []byte, n int) (*Parts, error) {
 	p := &Parts{r: r, b: b[:h.CBytes], block: int(h.BlockLen())}
+	if h.Stored() && p.block > 0 && int64(h.CBytes) == int64(h.Size())+int64(h.NBytes) {
+		for at := h.Size(); at < len(p.b); at += p.block {
+			p.starts = append(p.starts, at)
+		}
+		p.sorted = append(slices.Clone(p.starts), len(p.b))
+		return p, nil
+	}
 	if !h.HasBlocks() || h.Blosc2Flags&Flag2Dict != 0 || slices.Contains(h.Filters[:], Delta) {
 		return p, p.All()
 	}
@@ -91,4 +98,28 @@ func (p *Parts) Block(k, bytes int) error {
 		return err
 	}
 	return nil
+}
+
+// Block returns the offset and the length of block k in a chunk that begins with head. ok is false
+// if head is too short or invalid.
+func (h Header) Block(head []byte, k int) (off, n int64, ok bool) {
+	blocks, block := int(h.NumBlocks()), int64(h.BlockLen())
+	if k < 0 || k >= blocks || block == 0 {
+		return 0, 0, false
+	}
+	if h.Stored() {
+		from := int64(k) * block
+		return int64(h.Size()) + from, min(block, int64(h.NBytes)-from), true
+	}
+	if !h.HasBlocks() || h.Size()+4*blocks > len(head) {
+		return 0, 0, false
+	}
+	start := func(i int) int32 { return int32(binary.LittleEndian.Uint32(head[h.Size()+4*i:])) }
+	from, to := start(k), h.CBytes
+	for i := range blocks {
+		if s := start(i); s > from {
+			to = min(to, s)
+		}
+	}
+	return int64(from), int64(to) - int64(from), from > 0 && from < to
 }
