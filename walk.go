@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	prefetch "github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/h5walk"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -83,6 +84,9 @@ func Walk(ctx context.Context, location string, o *WalkOptions) iter.Seq2[Entry,
 // walkTrusted is Walk for a trusted file. store is the open store, or nil.
 func walkTrusted(ctx context.Context, location string, opts WalkOptions, store *stores.Store) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
+		if isURL(location) {
+			ctx = prefetch.WithWhole(ctx)
+		}
 		w := walker{ctx: ctx, yield: yield, skip: opts.Prune, unlocked: opts.Unlocked, store: store}
 		if err := w.walk(location); err != nil && !errors.Is(err, errStop) {
 			yield(Entry{}, ndarray.Wrap("list", shown(location), translate(err)))
@@ -124,7 +128,7 @@ func (w *walker) prune(e Entry) (bool, error) {
 	return err == nil && w.skip != nil && w.skip(e), err
 }
 
-func (w *walker) walk(location string) error {
+func (w *walker) walk(location string) (err error) {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
@@ -132,8 +136,16 @@ func (w *walker) walk(location string) error {
 	if err != nil {
 		return err
 	}
-	format, err := sniff(w.ctx, l.File)
-	if err != nil {
+	var format Format
+	if isURL(l.File) {
+		// The object stays open, so that requests for more than its beginning are not stopped.
+		u, err := openURL(w.ctx, l.File)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, u.close()) }()
+		format = u.format
+	} else if format, err = sniff(w.ctx, l.File); err != nil {
 		return err
 	}
 	return w.from(l, format)

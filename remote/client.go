@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/hyperslab/hyperslab/internal/ahead"
 )
 
 // Options are the options of NewClient. The zero value means the defaults.
@@ -157,10 +159,11 @@ func (c *Client) open(ctx context.Context, url, shown string) (*Object, error) {
 		return o, o.start(url, v)
 	}
 	o.v = &version{target: t, shown: shown}
-	now, blocks, err := o.probe(ctx)
+	now, blocks, rest, err := o.probe(ctx, ix == nil && ahead.Whole(ctx))
 	if err != nil {
-		return nil, err
+		return nil, o.computed(ctx, url, err)
 	}
+	defer func() { rest.end() }()
 	if now.size > c.o.MaxSize {
 		return nil, fmt.Errorf("%w: object of %d bytes, want at most %d", ErrLimit, now.size, c.o.MaxSize)
 	}
@@ -178,6 +181,10 @@ func (c *Client) open(ctx context.Context, url, shown string) (*Object, error) {
 	}
 	for i, data := range blocks {
 		o.store(int64(i), data)
+	}
+	if rest != nil {
+		o.receive(rest)
+		rest = nil
 	}
 	return o, nil
 }

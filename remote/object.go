@@ -327,8 +327,13 @@ func (o *Object) fetchOnce(run []*block) ([]*block, error) {
 	if err := o.v.check(h, body, off, n); err != nil {
 		return run, err
 	}
-	next := run[0].number
-	for ; len(run) > 0; next++ {
+	return o.blocksOf(run, body)
+}
+
+// blocksOf reads the blocks of a run from a response, and returns those that are still missing.
+func (o *Object) blocksOf(run []*block, body io.Reader) ([]*block, error) {
+	for len(run) > 0 {
+		next := run[0].number
 		data := make([]byte, min(blockSize, o.v.size-next<<blockShift))
 		if _, err := io.ReadFull(body, data); err != nil {
 			return run, truncated(err)

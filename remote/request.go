@@ -3,6 +3,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hyperslab/hyperslab/internal/ahead"
 )
 
 // target makes the requests for an object.
@@ -193,35 +196,50 @@ func (v *version) check(h *http.Response, body io.Reader, off, n int64) error {
 	return nil
 }
 
-// probe requests the beginning of the object. It returns the version and the first blocks.
-func (o *Object) probe(ctx context.Context) (v *version, blocks [][]byte, err error) {
+// probe requests the beginning of the object, or with whole all of it if it is small. It returns
+// the version, the first blocks, and the rest of the response if that is needed.
+func (o *Object) probe(ctx context.Context, whole bool) (v *version, blocks [][]byte, r *rest, err error) {
+	wanted := int64(firstRead)
+	if whole {
+		wanted = ahead.SmallFile
+	}
 	err = o.repeat(ctx, func() error {
-		v, blocks, err = o.probeOnce(ctx)
+		bodyCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		stop := context.AfterFunc(ctx, cancel)
+		defer stop()
+		h, body, done, err := o.get(bodyCtx, 0, wanted)
+		if err != nil {
+			cancel()
+			return cmp.Or(context.Cause(ctx), err)
+		}
+		r = &rest{body, done, cancel}
+		v, blocks, err = o.firstBlocks(h, body, wanted)
+		if err = cmp.Or(context.Cause(ctx), err); err != nil || v.size <= firstRead || v.size > wanted {
+			r.end()
+			r = nil
+		}
 		return err
 	})
-	return v, blocks, err
+	return v, blocks, r, err
 }
 
-func (o *Object) probeOnce(ctx context.Context) (*version, [][]byte, error) {
-	h, body, done, err := o.get(ctx, 0, firstRead)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer done()
+// firstBlocks reads the version and the first blocks from the response to the first request, which
+// is one for wanted bytes.
+func (o *Object) firstBlocks(h *http.Response, body io.Reader, wanted int64) (*version, [][]byte, error) {
 	v := &version{target: o.v.target, shown: o.v.shown, tag: h.Header.Get("ETag"), time: h.Header.Get("Last-Modified"), seen: time.Now()}
 	n := h.ContentLength
 	switch h.StatusCode {
 	case http.StatusPartialContent:
 		_, last, size, ok := contentRange(h.Header.Get("Content-Range"))
 		if !ok {
-			return nil, nil, fmt.Errorf("%w: range: got %q, want bytes 0-%d", ErrResponse, h.Header.Get("Content-Range"), firstRead-1)
+			return nil, nil, fmt.Errorf("%w: range: got %q, want bytes 0-%d", ErrResponse, h.Header.Get("Content-Range"), wanted-1)
 		}
-		v.size, n = size, min(firstRead, size)
+		v.size, n = size, min(wanted, size)
 		if last != n-1 {
 			return nil, nil, fmt.Errorf("%w: range: got %q, want bytes 0-%d/%d", ErrResponse, h.Header.Get("Content-Range"), n-1, size)
 		}
 	case http.StatusOK: // servers may answer so if the range covers the object
-		if v.size = n; n < 0 || n > firstRead {
+		if v.size = n; n < 0 || n > wanted {
 			return nil, nil, fmt.Errorf("%w: the server does not support range requests", ErrResponse)
 		}
 	case http.StatusRequestedRangeNotSatisfiable:
@@ -239,7 +257,7 @@ func (o *Object) probeOnce(ctx context.Context) (*version, [][]byte, error) {
 		return nil, nil, err
 	}
 	var blocks [][]byte
-	for ; n > 0; n -= blockSize {
+	for n = min(n, firstRead); n > 0; n -= blockSize {
 		b := make([]byte, min(n, blockSize))
 		if _, err := io.ReadFull(body, b); err != nil {
 			return nil, nil, truncated(err)

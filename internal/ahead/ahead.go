@@ -43,6 +43,20 @@ func Of(r io.ReaderAt) Reader {
 	return nil
 }
 
+type wholeKey struct{}
+
+// WithWhole returns the context for opening a remote file that is read as a whole if it is small,
+// for example to list its objects. Package remote then requests more than the beginning at once.
+func WithWhole(ctx context.Context) context.Context {
+	return context.WithValue(ctx, wholeKey{}, true)
+}
+
+// Whole reports whether ctx is a context of WithWhole.
+func Whole(ctx context.Context) bool { return ctx.Value(wholeKey{}) != nil }
+
+// SmallFile is the maximum size in bytes of a file that is read as a whole.
+const SmallFile = 8 << 20
+
 // section is a part of a Reader.
 type section struct {
 	*io.SectionReader

@@ -43,12 +43,9 @@ func Open(r io.ReaderAt, size int64) *File {
 	return &File{r: to, f: f, size: size}
 }
 
-// smallFile is the maximum size in bytes of a file that a listing reads as a whole.
-const smallFile = 8 << 20
-
 // Whole begins to read a small file as a whole. A listing needs most of it, in many small parts.
 func (w *File) Whole() {
-	if w != nil && w.size <= smallFile {
+	if w != nil && w.size <= ahead.SmallFile {
 		w.whole = true
 		w.r.Prefetch(context.Background(), ahead.List([][2]int64{{0, w.size}})) // it ends when the file is closed
 	}

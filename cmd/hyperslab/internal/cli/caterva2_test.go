@@ -61,11 +61,11 @@ func startCaterva2(t *testing.T, public string) (base string) {
 
 // refused checks the errors for an object that the server computes for each request, and so has no
 // ranges of it.
-func refused(t *testing.T, url string) {
+func refused(t *testing.T, url, want string) {
 	t.Helper()
 	_, stderr, code := run("stats", url, "--allow-private")
 	require.Equal(t, 2, code)
-	require.Contains(t, stderr, "Accept-Ranges: none")
+	require.Contains(t, stderr, want)
 	_, err := remote.NewClient(&remote.Options{AllowPrivate: true}).Open(t.Context(), url)
 	require.ErrorIs(t, err, remote.ErrResponse)
 	require.ErrorIs(t, err, errors.ErrUnsupported)
@@ -112,8 +112,38 @@ func TestRun_caterva2(t *testing.T) {
 			w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
 		}))
 		defer s.Close()
-		refused(t, s.URL+"/api/fetch/@public/lazy.b2nd")
+		refused(t, s.URL+"/api/fetch/@public/lazy.b2nd", "Accept-Ranges: none")
 	})
+	for name, tt := range map[string]struct {
+		status int
+		info   string
+		want   string
+	}{
+		"lazy expression":         {http.StatusRequestedRangeNotSatisfiable, `{"shape": [2], "dtype": "int32", "expression": "o0 + 1", "operands": {"o0": "@public/a.b2nd"}, "mtime": null}`, `got a lazy expression ("o0 + 1"), want a stored array`},
+		"untrusted expression":    {http.StatusInternalServerError, `{"shape": null, "dtype": null, "expression": "o0 + 1", "operands": {}, "mtime": null}`, `got a lazy expression`},
+		"missing operands":        {http.StatusRequestedRangeNotSatisfiable, `{"error": "missing", "expr": "o0 + 1", "missing_ops": {}}`, "got a lazy expression"},
+		"ctable":                  {http.StatusRequestedRangeNotSatisfiable, `{"kind": "ctable", "nrows": 1}`, "got a ctable"},
+		"HDF5 dataset":            {http.StatusRequestedRangeNotSatisfiable, `{"shape": [2], "schunk": {"nbytes": 8}, "accept_ranges": "none"}`, "got an array that the server assembles"},
+		"invalid description":     {http.StatusRequestedRangeNotSatisfiable, `<html>`, "Accept-Ranges: none"},
+		"description not allowed": {http.StatusRequestedRangeNotSatisfiable, ``, "Accept-Ranges: none"},
+	} {
+		t.Run("kind/"+name, func(t *testing.T) {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/api/info/@public/x.b2nd" && tt.info != "" {
+					_, err := w.Write([]byte(tt.info))
+					require.NoError(t, err)
+					return
+				}
+				w.Header().Set("Accept-Ranges", "none")
+				w.WriteHeader(tt.status)
+			}))
+			defer s.Close()
+			_, err := remote.NewClient(&remote.Options{AllowPrivate: true, Retries: -1}).Open(t.Context(), s.URL+"/api/fetch/@public/x.b2nd")
+			require.ErrorIs(t, err, remote.ErrResponse)
+			require.ErrorIs(t, err, errors.ErrUnsupported)
+			require.ErrorContains(t, err, tt.want)
+		})
+	}
 	t.Run("server of the project", func(t *testing.T) {
 		public := t.TempDir()
 		require.NoError(t, os.CopyFS(public, os.DirFS(dir)))
@@ -142,13 +172,16 @@ with blosc2.TreeStore(sys.argv[1] + "/tree.b2z", mode="w") as store:
 			require.Zero(t, code, stderr)
 			require.Equal(t, want, got)
 		})
-		t.Run("HDF5 proxy", func(t *testing.T) { refused(t, base+"/api/fetch/@public/x.h5/g/a") })
+		t.Run("HDF5 proxy", func(t *testing.T) {
+			refused(t, base+"/api/fetch/@public/x.h5/g/a", "got an array that the server assembles")
+		})
 		t.Run("lazy expression", func(t *testing.T) {
-			// This server answers with status 500, because it does not trust the expression.
+			// This server does not trust an expression in a file, and answers with status 500 on
+			// both routes, so that the kind is unknown.
 			_, err := remote.NewClient(&remote.Options{AllowPrivate: true, Retries: -1}).Open(t.Context(), base+"/api/fetch/@public/lazy.b2nd")
 			require.ErrorIs(t, err, remote.ErrResponse)
 		})
-		t.Run("download", func(t *testing.T) { refused(t, base+"/api/download/@public/x.h5") })
-		t.Run("slice", func(t *testing.T) { refused(t, base+"/api/fetch/@public/a.b2nd?slice_=0:10") })
+		t.Run("download", func(t *testing.T) { refused(t, base+"/api/download/@public/x.h5", "Accept-Ranges: none") })
+		t.Run("slice", func(t *testing.T) { refused(t, base+"/api/fetch/@public/a.b2nd?slice_=0:10", "Accept-Ranges: none") })
 	})
 }

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -110,8 +113,42 @@ func TestRun_cloud(t *testing.T) {
 		_, stderr, code = run("ls", "-r", s.URL+"/c.h5", "--allow-private", "--io-stats")
 		require.Zero(t, code, stderr)
 		require.Contains(t, stderr, " io: 1 requests ")
+		for _, args := range [][]string{{"info", s.URL + "/c.h5:/g/cube"}, {"attr", "list", s.URL + "/c.h5:/g/cube"}, {"dump", s.URL + "/c.h5:/small"}} {
+			_, stderr, code := run(append(args, "--allow-private", "--io-stats")...)
+			require.Zero(t, code, stderr)
+			var requests int
+			_, line, _ := strings.Cut(stderr, " io: ")
+			_, err := fmt.Sscanf(line, "%d requests", &requests)
+			require.NoError(t, err, stderr)
+			require.LessOrEqual(t, requests, 3, args)
+		}
 		f := report(t, 0, s.URL+"/c.h5", "--allow-private").Files[0]
 		require.Empty(t, f.Problems)
+	})
+	t.Run("bounded memory", func(t *testing.T) {
+		const rows, most = 320, 200 // MiB of the source, and of the process
+		f, err := h5.Create(dir+"/large.h5", nil)
+		require.NoError(t, err)
+		bytes := h5.Uint(1, h5.LittleEndian)
+		d, err := f.Root().CreateDataset("x", bytes, h5.SimpleSpace(rows, 1<<20), &h5.DatasetOptions{ChunkShape: []int64{1, 1 << 18}})
+		require.NoError(t, err)
+		row := make([]byte, 1<<20)
+		for i := range int64(rows) {
+			for j := range row {
+				row[j] = byte(int(i) + j*j/7)
+			}
+			require.NoError(t, d.WriteRegion(row, bytes, h5.Region{Start: []int64{i, 0}, Count: []int64{1, 1 << 20}}))
+		}
+		require.NoError(t, d.Close())
+		require.NoError(t, f.Close())
+		out, err := exec.Command("peak", "repack", "--cloud", "--access", "*,1024", "-q", "-j", "2", "-M", "64MiB", dir+"/large.h5", dir+"/cloud.h5").CombinedOutput()
+		require.NoError(t, err, string(out))
+		var used int
+		_, err = fmt.Sscanf(string(out[max(strings.Index(string(out), "VmHWM:"), 0):]), "VmHWM: %d kB", &used)
+		require.NoError(t, err, string(out))
+		t.Logf("%d MiB", used>>10)
+		require.Less(t, used>>10, most)
+		report(t, 0, dir+"/cloud.h5")
 	})
 	t.Run("refused", func(t *testing.T) {
 		create(t, dir+"/a.b2nd", ndarray.Spec{Shape: []int64{3}}, []int32{1, 2, 3})
