@@ -1,5 +1,6 @@
-# peer.py PROGRAM TASK URL: runs a task of main.go with h5py and fsspec, or with python-blosc2 over
-# fsspec, and prints its seconds.
+# peer.py PROGRAM TASK URL: runs a task of main.go and prints its seconds. PROGRAM is h5py (fsspec
+# with default options), h5py-blocks (fsspec with a cache of blocks), h5py-s3fs, or blosc2
+# (python-blosc2 over fsspec).
 import sys
 import time
 
@@ -12,7 +13,14 @@ REGION = np.s_[0:64, 10:40, 10:40]
 
 
 def hdf5(name):
-    return h5py.File(fsspec.filesystem("http").open(f"{url}/{name}"))
+    if program == "h5py-s3fs":
+        fs = fsspec.filesystem("s3", anon=True, endpoint_url=url)
+        return h5py.File(fs.open(f"bucket/{name}"))
+    fs = fsspec.filesystem("http")
+    if program == "h5py-blocks":
+        # The settings that the documentation of h5py and of cloud-optimized HDF5 recommends.
+        return h5py.File(fs.open(f"{url}/{name}", block_size=4 << 20, cache_type="blockcache"), rdcc_nbytes=64 << 20)
+    return h5py.File(fs.open(f"{url}/{name}"))
 
 
 sink = open("/dev/null", "w")
@@ -55,14 +63,16 @@ def blosc2_region():
 
 
 jobs = {
-    "h5py list": listing,
-    "h5py wide": lambda: listing("wide.h5"),
-    "h5py region": region,
-    "h5py series": lambda: region("series.h5", 256),
-    "h5py full": full,
-    "h5py histogram": lambda: full(True),
-    "blosc2 region": blosc2_region,
+    "list": listing,
+    "wide": lambda: listing("wide.h5"),
+    "region": region,
+    "series": lambda: region("series.h5", 256),
+    "full": full,
+    "histogram": lambda: full(True),
 }
+if program == "h5py-s3fs":
+    import s3fs  # noqa: F401
+job = blosc2_region if program == "blosc2" else jobs[task]
 start = time.perf_counter()
-jobs[f"{program} {task}"]()
+job()
 print(time.perf_counter() - start)

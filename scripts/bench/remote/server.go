@@ -10,10 +10,15 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 )
+
+// bucket is the name of the bucket of the server, with which it answers S3 clients. They only read
+// objects, so that the responses of a web server are sufficient.
+const bucket = "bucket"
 
 // server serves the files of a directory. It delays each response by its latency, and sends at most
 // rate bytes per second on all connections together.
@@ -38,10 +43,14 @@ func newServer(dir string, latency time.Duration, rate float64) (*server, error)
 	s.http = &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.requests.Add(1)
 		time.Sleep(latency)
+		r.URL.Path = strings.TrimPrefix(r.URL.Path, "/"+bucket)
 		if info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(path.Clean(r.URL.Path)))); err == nil {
 			w.Header().Set("ETag", fmt.Sprintf(`"%x-%x"`, info.ModTime().UnixNano(), info.Size())) // as nginx and S3 do
 		}
-		files.ServeHTTP(&limited{w, s, r.Context()}, r)
+		if r.Method == http.MethodGet {
+			w = &limited{w, s, r.Context()}
+		}
+		files.ServeHTTP(w, r)
 	})}
 	go func() { _ = s.http.Serve(l) }() // it returns after Close
 	return s, nil
