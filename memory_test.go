@@ -94,7 +94,11 @@ func TestSetReadMemory(t *testing.T) {
 			}
 			check(0)
 			_, one := scratch.Held()
-			require.GreaterOrEqual(t, one, 2*x.rows*4096, "the stored and the decoded chunk are counted")
+			decoded := x.rows * 4096
+			if x.location == "a.b2nd" {
+				decoded = 1 // only some blocks of the chunk are needed
+			}
+			require.GreaterOrEqual(t, one, x.rows*4096+decoded, "the stored and the decoded chunk are counted")
 			require.LessOrEqual(t, one, x.limit/2, "several readers fit")
 
 			peak := heapPeak(func() {
