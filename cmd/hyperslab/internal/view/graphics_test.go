@@ -45,23 +45,23 @@ func (s *session) leave() string {
 	case <-time.After(5 * time.Second):
 		s.t.Fatal("the viewer does not end")
 	}
-	return s.term.written.String()
+	return s.term.output()
 }
 
 func TestRun_graphics(t *testing.T) {
-	show := func(t *testing.T, g Graphics) string {
+	// show displays a picture and leaves it after the terminal received it.
+	show := func(t *testing.T, g Graphics, picture string) string {
 		s := startPixels(t, g)
 		s.shows("cube")
 		s.keys(down + "p")
 		s.shows("command 1 /cube")
-		time.Sleep(300 * time.Millisecond) // the picture follows the characters
+		require.Eventually(t, func() bool { return strings.Contains(s.term.output(), picture) }, 10*time.Second, 5*time.Millisecond)
 		s.keys("v")
 		s.shows("command 0 /cube")
-		time.Sleep(100 * time.Millisecond)
 		return s.leave()
 	}
 	t.Run("kitty", func(t *testing.T) {
-		out := show(t, Kitty)
+		out := show(t, Kitty, "m=0;")
 		var text strings.Builder
 		parts := regexp.MustCompile("\x1b_G([^;\x1b]*);([^\x1b]*)\x1b\\\\").FindAllStringSubmatch(out, -1)
 		require.NotEmpty(t, parts)
@@ -83,7 +83,7 @@ func TestRun_graphics(t *testing.T) {
 		require.Greater(t, last, strings.Index(out, "a=T"), "the picture is removed with its mode")
 	})
 	t.Run("sixel", func(t *testing.T) {
-		out := show(t, Sixel)
+		out := show(t, Sixel, "\x1bP")
 		found := regexp.MustCompile("(?s)\x1bP[^\x1b]*\x1b\\\\").FindString(out)
 		require.NotEmpty(t, found)
 		var got image.Image
@@ -91,7 +91,7 @@ func TestRun_graphics(t *testing.T) {
 		require.Positive(t, got.Bounds().Dx())
 	})
 	t.Run("cells", func(t *testing.T) {
-		out := show(t, Cells)
+		out := show(t, Cells, "▀")
 		require.NotContains(t, out, "\x1b_G")
 		require.NotContains(t, out, "\x1bPq")
 	})

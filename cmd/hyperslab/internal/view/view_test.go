@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -101,12 +102,22 @@ func (m *memory) Command(q *Request) string {
 // recorder is a terminal that keeps the bytes written to it.
 type recorder struct {
 	vt.MockTerm
+	mu      sync.Mutex
 	written strings.Builder
 }
 
 func (r *recorder) Write(b []byte) (int, error) {
+	r.mu.Lock()
 	r.written.Write(b)
+	r.mu.Unlock()
 	return r.MockTerm.Write(b)
+}
+
+// output returns the bytes that were written.
+func (r *recorder) output() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.written.String()
 }
 
 // session is a viewer on an emulated terminal.
@@ -238,7 +249,7 @@ func TestRun(t *testing.T) {
 		s.shows("cube")
 		s.keys(down + "p")
 		s.shows("▀▀▀▀", "command 1 /cube")
-		require.Contains(t, s.term.written.String(), "\x1b[38")
+		require.Contains(t, s.term.output(), "\x1b[38")
 		s.keys("cL%")
 		s.shows("{gray true true}")
 	})
@@ -281,8 +292,8 @@ func TestRun_control(t *testing.T) {
 	s.shows("cube")
 	s.keys(end)
 	s.shows("evil", "note  \uFFFD[2J")
-	require.NotContains(t, s.term.written.String(), "\x1b]0;title")
-	require.NotContains(t, s.term.written.String(), "\a")
+	require.NotContains(t, s.term.output(), "\x1b]0;title")
+	require.NotContains(t, s.term.output(), "\a")
 	require.NotContains(t, s.term.GetTitle(), "title")
 }
 
@@ -299,7 +310,7 @@ func TestRun_noColor(t *testing.T) {
 	s.shows("███", "░")
 	s.keys("q")
 	require.NoError(t, <-s.done)
-	require.NotRegexp(t, `\x1b\[[0-9;]*[34]8[;:]`, term.written.String())
+	require.NotRegexp(t, `\x1b\[[0-9;]*[34]8[;:]`, term.output())
 }
 
 // TestRun_cancel checks that a slow read is cancelled by another key and by the end.
