@@ -141,7 +141,8 @@ const char *__ubsan_default_options(void)
 }
 #endif
 
-void hyperslab_trim(void) {
+void hyperslab_trim(void)
+{
 #ifdef __GLIBC__
     malloc_trim(0);
 #endif
