@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math/rand/v2"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,17 +19,22 @@ import (
 // trace counts the reads of a file and the ranges that were announced before them.
 type trace struct {
 	*bytes.Reader
+	mu               sync.Mutex
 	reads, announced int
 }
 
 func (c *trace) ReadAt(p []byte, off int64) (int, error) {
+	c.mu.Lock()
 	c.reads++
+	c.mu.Unlock()
 	return c.Reader.ReadAt(p, off)
 }
 
 func (c *trace) Prefetch(_ context.Context, ranges iter.Seq2[int64, int64]) (stop func()) {
 	for range ranges {
+		c.mu.Lock()
 		c.announced++
+		c.mu.Unlock()
 	}
 	return func() {}
 }
