@@ -160,9 +160,9 @@ func (p *Plan) placeChunks(ctx context.Context, s store, receipts map[int64]*rec
 	if !ok {
 		return fmt.Errorf("%w: a sparse target of format %s", errors.ErrUnsupported, p.Target.Format)
 	}
-	remote, moved := s.(*objects)
+	remote, uploaded := s.(*objects)
 	var numbers map[int64]int64
-	if moved {
+	if uploaded {
 		err := remote.chunksIntact(ctx, p, receipts)
 		if err == nil {
 			numbers, err = remote.renumber(ctx, p, receipts)
@@ -181,7 +181,7 @@ func (p *Plan) placeChunks(ctx context.Context, s store, receipts map[int64]*rec
 			// index is written as after a copy.
 		case size <= 0:
 			err = b.PlaceChunk(ctx, c.number, 0, 0, cblosc.Special(-size))
-		case moved:
+		case uploaded:
 			at, ok := numbers[c.number]
 			if !ok {
 				at = c.number

@@ -28,7 +28,7 @@ func (c *Client) stat(ctx context.Context, url string) (e web.Entry, err error) 
 	}
 	e.Tag = a.header.Get("ETag")
 	if e.Size, err = strconv.ParseInt(a.header.Get("Content-Length"), 10, 64); err != nil || e.Tag == "" {
-		return e, fail("stat", Redact(url), fmt.Errorf("%w: size %q, ETag %q", ErrResponse, a.header.Get("Content-Length"), e.Tag))
+		return e, fail("stat", Redact(url), fmt.Errorf("%w: got size %q and ETag %q, want a number and a tag", ErrResponse, a.header.Get("Content-Length"), e.Tag))
 	}
 	return e, nil
 }

@@ -221,13 +221,7 @@ func (c *call) axes(length int) []chunked.Axis {
 	axes := make([]chunked.Axis, rank)
 	n := int64(c.mem.Size)
 	for i, d := range dims {
-		stride, block := int64(1), int64(1)
-		if c.r.Stride != nil {
-			stride = c.r.Stride[i]
-		}
-		if c.r.Block != nil {
-			block = c.r.Block[i]
-		}
+		stride, block := c.steps(i)
 		ok := false
 		if axes[i], ok = chunked.NewAxis(c.r.Start[i], c.r.Count[i], stride, block, d); !ok {
 			return nil
@@ -241,6 +235,18 @@ func (c *call) axes(length int) []chunked.Axis {
 		return nil
 	}
 	return axes
+}
+
+// steps returns the distance between blocks of the region along an axis, and the length of a block.
+func (c *call) steps(axis int) (stride, block int64) {
+	stride, block = 1, 1
+	if c.r.Stride != nil {
+		stride = c.r.Stride[axis]
+	}
+	if c.r.Block != nil {
+		block = c.r.Block[axis]
+	}
+	return stride, block
 }
 
 func (c *call) advance(n int64) {

@@ -118,12 +118,14 @@ func describe(d *h5.Dataset, exact bool) (*dataset, error) {
 		set.why = err.Error()
 		return set, nil
 	}
-	if info.FillKind == h5.FillUndefined {
+	// In a file that is open for writing, libhdf5 may have chunks in its cache that ReadChunk does
+	// not find. Stored writes them to the file (H5Dget_storage_size).
+	if info.FillKind == h5.FillUndefined || d.File().Mode() != h5.ReadOnly {
 		stored, _, err := d.Stored()
 		if err != nil {
 			return nil, err
 		}
-		set.nothing = stored == 0
+		set.nothing = stored == 0 && info.FillKind == h5.FillUndefined
 	}
 	n := int64(set.item)
 	for i, c := range info.ChunkShape {

@@ -168,7 +168,7 @@ func (r *reader) read(dst []byte) error {
 		return err
 	}
 	c.swap.bytes(data)
-	c.plan.Collect(q, dst, c.plan.Strides, data[q.InChunk:], c.set.grid.Strides)
+	c.plan.Gather(q, dst, data)
 	return nil
 }
 

@@ -76,13 +76,7 @@ const (
 func (c *call) readRemote(ctx context.Context) (*index, error) {
 	start, end := slices.Clone(c.r.Start), make([]int64, len(c.r.Start))
 	for i := range start {
-		stride, block := int64(1), int64(1)
-		if c.r.Stride != nil {
-			stride = c.r.Stride[i]
-		}
-		if c.r.Block != nil {
-			block = c.r.Block[i]
-		}
+		stride, block := c.steps(i)
 		end[i] = start[i] + (c.r.Count[i]-1)*stride + block
 	}
 	c.set.mu.Lock()

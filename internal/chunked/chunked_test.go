@@ -11,7 +11,6 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
-	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/chunked"
 )
 
@@ -78,7 +77,7 @@ func TestPlan_At(t *testing.T) {
 			}
 			whole := make([]byte, bytes)
 			p.Spread(q, whole, buffer[q.InBuffer:])
-			p.Collect(q, result[q.InBuffer:], p.Strides, whole[q.InChunk:], boxes.Strides(chunk, 1))
+			p.Gather(q, result[q.InBuffer:], whole)
 			require.Equal(t, q.Whole, q.Elements == bytes)
 		}
 		require.Equal(t, buffer, result)

@@ -130,6 +130,12 @@ func (p *Plan) Collect(q *Piece, dst []byte, to []int64, src []byte, from []int6
 	b.Copy(dst, src)
 }
 
+// Gather copies the elements of the piece from a chunk in row-major order to the caller's buffer,
+// whose first byte is that of the piece.
+func (p *Plan) Gather(q *Piece, dst, chunk []byte) {
+	p.Collect(q, dst, p.Strides, chunk[q.InChunk:], p.grid.Strides)
+}
+
 // Spread copies the elements of the piece from the caller's buffer into a chunk in row-major order.
 func (p *Plan) Spread(q *Piece, chunk, src []byte) {
 	if q.Strided {

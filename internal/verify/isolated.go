@@ -283,13 +283,7 @@ func (h *host) take(a answer) error {
 		return fmt.Errorf("%w: format %q", worker.ErrProtocol, n.Format)
 	}
 	r.Format = n.Format
-	r.Arrays += n.Arrays
-	r.Chunks += n.Chunks
-	r.DecodedBytes += n.DecodedBytes
-	r.StoredBytes += n.StoredBytes
-	r.Checksums += n.Checksums
-	r.NumDamages += n.NumDamages
-	r.NumUnchecked += n.NumUnchecked
+	r.count(n)
 	r.Damages = append(r.Damages, n.Damages[:min(len(n.Damages), h.o.MaxDamages-len(r.Damages))]...)
 	r.Unchecked = append(r.Unchecked, n.Unchecked[:min(len(n.Unchecked), h.o.MaxDamages-len(r.Unchecked))]...)
 	return nil

@@ -174,13 +174,7 @@ func whole(ctx context.Context, path, name string, o Options, r *Report, seen *[
 	if err != nil {
 		return err
 	}
-	r.Arrays += x.Arrays
-	r.Chunks += x.Chunks
-	r.DecodedBytes += x.DecodedBytes
-	r.StoredBytes += x.StoredBytes
-	r.Checksums += x.Checksums
-	r.NumDamages += x.NumDamages
-	r.NumUnchecked += x.NumUnchecked
+	r.count(x)
 	add := func(to, from []Place) []Place {
 		for _, p := range from[:min(len(from), max(o.MaxDamages-len(to), 0))] {
 			if p.File == "" {

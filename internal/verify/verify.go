@@ -251,6 +251,17 @@ func examine(ctx context.Context, path string, o Options, seen *[]fs.FileInfo) (
 	return r, others(ctx, path, o, r, seen)
 }
 
+// count adds the counts of another report.
+func (r *Report) count(n *Report) {
+	r.Arrays += n.Arrays
+	r.Chunks += n.Chunks
+	r.DecodedBytes += n.DecodedBytes
+	r.StoredBytes += n.StoredBytes
+	r.Checksums += n.Checksums
+	r.NumDamages += n.NumDamages
+	r.NumUnchecked += n.NumUnchecked
+}
+
 // add adds a location to Damages or to Unchecked, depending on its error. It returns the context's
 // errors.
 func (r *Report) Add(p Place, most int) error {

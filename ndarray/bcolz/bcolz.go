@@ -258,13 +258,12 @@ func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 	if err := b.allowed(r); err != nil {
 		return err
 	}
-	strides := boxes.Strides(b.meta.Shape, b.meta.DType.Size)
 	return b.each(ctx, r, func(ctx context.Context, p *chunked.Plan, q *chunked.Piece) error {
 		to := dst[q.InBuffer:][:q.Elements*int64(b.meta.DType.Size)]
 		if q.Data {
 			return b.readFile(ctx, to, q.Number, nil)
 		}
-		return b.readFile(ctx, to, q.Number, func(rows []byte) { p.Collect(q, to, p.Strides, rows[q.InChunk:], strides) })
+		return b.readFile(ctx, to, q.Number, func(rows []byte) { p.Gather(q, to, rows) })
 	})
 }
 
