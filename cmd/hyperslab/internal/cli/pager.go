@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -65,10 +66,22 @@ func (a *app) throughPager(command string, f func() error) error {
 	}
 	a.width = terminalWidth(a.stdout)
 	terminal := a.stdout
-	a.stdout = in
+	a.stdout = pagerInput{in}
 	defer func() { a.stdout = terminal }()
 	err = f()
 	return errors.Join(err, ignoreClosed(in.Close()), pagerLeft(pager.Wait()))
+}
+
+// pagerInput is the pipe to the pager. A user who leaves the pager early ends the command as a
+// closed standard output does.
+type pagerInput struct{ io.Writer }
+
+func (p pagerInput) Write(b []byte) (int, error) {
+	n, err := p.Writer.Write(b)
+	if errors.Is(err, syscall.EPIPE) {
+		err = &signalError{syscall.SIGPIPE}
+	}
+	return n, err
 }
 
 // ignoreClosed drops the error of a pipe whose reader has ended first.

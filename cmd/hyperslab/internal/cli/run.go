@@ -202,8 +202,8 @@ func (a *app) finish(ctx context.Context, cmd *cobra.Command, err error) int {
 	}
 	var sig *signalError
 	switch {
-	case errors.As(context.Cause(ctx), &sig):
-	case errors.Is(err, syscall.EPIPE): // the reader has ended, and the signal will arrive
+	case errors.As(context.Cause(ctx), &sig), errors.As(err, &sig):
+	case errors.Is(err, syscall.EPIPE) && outputClosed(): // the signal will arrive
 		sig = &signalError{syscall.SIGPIPE}
 	}
 	code := exitCode(err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -19,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/need"
@@ -303,6 +305,52 @@ func TestSignals(t *testing.T) {
 		})
 	}
 }
+
+// TestSignals_brokenPipe checks that a command ends with the exit code of SIGPIPE if nobody reads
+// its output, and only then: a server that closes a connection causes the same signal.
+func TestSignals_brokenPipe(t *testing.T) {
+	dir := t.TempDir()
+	t.Run("standard output", func(t *testing.T) {
+		r, w, err := os.Pipe()
+		require.NoError(t, err)
+		require.NoError(t, r.Close())
+		defer w.Close()
+		create(t, filepath.Join(dir, "a.b2nd"), ndarray.Spec{Shape: []int64{1}}, []int8{1})
+		cmd := exec.Command("hyperslab", "dump", filepath.Join(dir, "a.b2nd"))
+		var stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = w, &stderr
+		var exit *exec.ExitError
+		require.ErrorAs(t, cmd.Run(), &exit)
+		require.Equal(t, 128+int(syscall.SIGPIPE), exit.ExitCode())
+		require.Empty(t, stderr.String())
+	})
+	t.Run("another descriptor", func(t *testing.T) {
+		stdin := readerFunc(func(p []byte) (int, error) {
+			r, w, err := os.Pipe()
+			if err != nil {
+				return 0, err
+			}
+			defer w.Close()
+			if err := r.Close(); err != nil {
+				return 0, err
+			}
+			if _, err := w.Write(p[:1]); !errors.Is(err, syscall.EPIPE) {
+				return 0, fmt.Errorf("writing to a broken pipe: %w", err)
+			}
+			time.Sleep(50 * time.Millisecond) // until the signal arrives
+			p[0] = 7
+			return 1, nil
+		})
+		var stderr bytes.Buffer
+		code := cli.Run([]string{"convert", "-", filepath.Join(dir, "x.b2nd"), "--shape", "4", "--dtype", "u1", "-q"}, io.LimitReader(stdin, 4), io.Discard, &stderr)
+		require.Zero(t, code, stderr.String())
+	})
+}
+
+// readerFunc is a function as an io.Reader.
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // TestSignals_Input checks that a signal stops a command that waits for input, or reads endless
 // input. A command stops within a second on an idle machine; the test allows ten on a busy one.

@@ -4,11 +4,14 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 )
@@ -39,9 +42,9 @@ var changesInPlace atomic.Int32
 // A second signal removes the temporary files and ends the process at once.
 //
 // SIGPIPE is handled because a closed standard error would otherwise end the process during a
-// conversion and leave its temporary file. SIGXFSZ, the limit on file sizes, would do the same;
-// when it is handled, the write returns an error. A signal that the parent ignores (nohup) stays
-// ignored.
+// conversion and leave its temporary file. It also arrives when a server closes a connection or a
+// worker ends; then the write returns an error, and the work goes on. SIGXFSZ, the limit on file
+// sizes, is handled for the same reason. A signal that the parent ignores (nohup) stays ignored.
 func withSignals(parent context.Context, report func(*signalError)) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	tryPidfd()
@@ -68,7 +71,7 @@ func withSignals(parent context.Context, report func(*signalError)) (context.Con
 				report(stopped)
 				os.Exit(stopped.code())
 			case s := <-received:
-				if s == syscall.SIGXFSZ {
+				if s == syscall.SIGXFSZ || s == syscall.SIGPIPE && !outputClosed() {
 					continue
 				}
 				select {
@@ -91,6 +94,18 @@ func withSignals(parent context.Context, report func(*signalError)) (context.Con
 		signal.Stop(received)
 		close(done)
 		cancel(nil)
+	}
+}
+
+// outputClosed reports whether nobody reads standard output or standard error any longer.
+func outputClosed() bool {
+	fds := []unix.PollFd{{Fd: int32(syscall.Stdout)}, {Fd: int32(syscall.Stderr)}}
+	for {
+		n, err := unix.Poll(fds, 0)
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		return n > 0 && (fds[0].Revents|fds[1].Revents)&(unix.POLLERR|unix.POLLHUP) != 0
 	}
 }
 
