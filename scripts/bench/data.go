@@ -13,6 +13,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/hyperslab/hyperslab"
@@ -211,6 +212,74 @@ func (b *bench) hdf5File(k kind, n int64, filters string, chunks []int64) (strin
 			slab = slab[:0]
 			return err
 		})
+	})
+}
+
+// contiguousFile returns a file with real values in a dataset "d" of one dimension without chunks.
+func (b *bench) contiguousFile(n int64) (string, error) {
+	raw, err := b.raw(real)
+	if err != nil {
+		return "", err
+	}
+	return b.made(fmt.Sprintf("contiguous-%d.h5", n>>20), func(path string) (err error) {
+		values, err := slurp(raw, n)
+		if err != nil {
+			return err
+		}
+		f, err := h5.Create(path, nil)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		d, err := f.Root().CreateDataset("d", f4, h5.SimpleSpace(int64(len(values))/4), nil)
+		if err != nil {
+			return err
+		}
+		return d.WriteRegion(values, f4, whole([]int64{int64(len(values)) / 4}))
+	})
+}
+
+// objectsFile returns a file with n datasets of 10 elements in groups of 100.
+func (b *bench) objectsFile(n int) (string, error) {
+	return b.made(fmt.Sprintf("objects-%d.h5", n), func(path string) (err error) {
+		f, err := h5.Create(path, nil)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		values := make([]byte, 40)
+		for i := range n {
+			group := fmt.Sprintf("g%03d", i/100)
+			if i%100 == 0 {
+				g, err := f.Root().CreateGroup(group)
+				if err != nil {
+					return err
+				}
+				if err := g.Close(); err != nil {
+					return err
+				}
+			}
+			binary.LittleEndian.PutUint32(values, uint32(i))
+			d, err := f.Root().CreateDataset(fmt.Sprintf("%s/d%02d", group, i%100), f4, h5.SimpleSpace(10), nil)
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(d.WriteRegion(values, f4, whole([]int64{10})), d.Close()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// copyOf returns a copy of a file.
+func (b *bench) copyOf(file string) (string, error) {
+	return b.made("copy-of-"+filepath.Base(file), func(path string) error {
+		values, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(path, values, 0o600)
 	})
 }
 

@@ -83,6 +83,9 @@ func (b *bench) promises(p func(string, ...any), results []*result) {
 			bar, met := "", ""
 			if x.Bar > 0 {
 				bar, met = fmt.Sprintf("≥ %g×", x.Bar), "met"
+				if x.Processor {
+					bar += " cpu"
+				}
 				if !x.Met() {
 					met = "**below**"
 				}

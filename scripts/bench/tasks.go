@@ -26,6 +26,8 @@ var tasks = map[string]func(*args) (*work, error){
 	"h5read":     readTask,
 	"h5write":    writeTask,
 	"h5slices":   slicesTask,
+	"h5small":    smallDatasetTask,
+	"small":      smallArrayTask,
 	"append":     appendTask,
 	"random":     randomTask,
 	"compress":   bufferTask,
@@ -154,6 +156,65 @@ func slicesTask(a *args) (*work, error) {
 		return "sum=" + strconv.FormatUint(sum, 10), err
 	}
 	return &work{run: run}, nil
+}
+
+// smallDatasetTask: FILE DATASET COUNT ELEMENTS reads ELEMENTS elements at COUNT random places of a
+// dataset of one dimension with package h5. Every run opens the file.
+func smallDatasetTask(a *args) (*work, error) {
+	file, name, count, elements := a.text(), a.text(), a.number(), a.number()
+	if a.err != nil {
+		return nil, a.err
+	}
+	return &work{run: func() (string, error) {
+		sum := uint64(0)
+		err := withDataset(file, name, func(d *h5.Dataset) error {
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			sum, err = smallReads(info.Space.Dims[0], count, elements, func(dst []byte, at []int64) error {
+				return d.ReadRegion(dst, info.Datatype, h5.Region{Start: at, Count: []int64{elements}})
+			})
+			return err
+		})
+		return "sum=" + strconv.FormatUint(sum, 10), err
+	}}, nil
+}
+
+// smallArrayTask: LOCATION COUNT ELEMENTS does the same with package ndarray.
+func smallArrayTask(a *args) (*work, error) {
+	location, count, elements := a.text(), a.number(), a.number()
+	if a.err != nil {
+		return nil, a.err
+	}
+	return &work{run: func() (_ string, err error) {
+		ctx := context.Background()
+		x, err := hyperslab.Open(ctx, location, nil)
+		if err != nil {
+			return "", err
+		}
+		defer func() { err = errors.Join(err, x.Close()) }()
+		sum, err := smallReads(x.Shape()[0], count, elements, func(dst []byte, at []int64) error {
+			return x.Read(ctx, dst, ndarray.Region{Start: at, Shape: []int64{elements}})
+		})
+		return "sum=" + strconv.FormatUint(sum, 10), err
+	}}, nil
+}
+
+// smallReads calls read for elements at random places among n, and returns the sum of the first
+// words.
+func smallReads(n, count, elements int64, read func(dst []byte, at []int64) error) (sum uint64, err error) {
+	places := random(1)
+	dst := make([]byte, 4*elements)
+	at := []int64{0}
+	for range count {
+		at[0] = places.draw(n - elements + 1)
+		if err := read(dst, at); err != nil {
+			return 0, err
+		}
+		sum += firstWord(dst)
+	}
+	return sum, nil
 }
 
 func boxesOf(shape, box []int64, count int64) [][]int64 {

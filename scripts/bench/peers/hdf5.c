@@ -1,6 +1,7 @@
 /* hdf5.c: tasks in C with libhdf5, as the peer of chunkio.
  *
  * hdf5 read FILE DATASET                                  the whole dataset; the file is reopened for each run
+ * hdf5 small FILE DATASET COUNT ELEMENTS                   COUNT random reads of ELEMENTS float32 values
  * hdf5 write RAW FILE LEVEL RANK SHAPE... CHUNK...        float32, compressed with shuffle and deflate */
 #include "peer.h"
 #include <hdf5.h>
@@ -9,6 +10,7 @@ typedef struct {
     const char *file, *name;
     uint8_t *data;
     size_t bytes;
+    uint64_t count;
     unsigned level;
     int rank;
     hsize_t shape[H5S_MAX_RANK], chunk[H5S_MAX_RANK];
@@ -32,6 +34,33 @@ static uint64_t read_all(void *arg)
     H5Dclose(d);
     H5Fclose(f);
     return 0;
+}
+
+static uint64_t read_small(void *arg)
+{
+    job *j = arg;
+    hid_t f = H5Fopen(j->file, H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t d = H5Dopen2(f, j->name, H5P_DEFAULT);
+    hid_t t = H5Dget_type(d), s = H5Dget_space(d);
+    hsize_t elements = j->shape[0], n = (hsize_t)H5Sget_simple_extent_npoints(s);
+    hid_t m = H5Screate_simple(1, &elements, NULL);
+    uint64_t state = 1, sum = 0;
+    for (uint64_t i = 0; i < j->count; i++) {
+        hsize_t at = draw(&state, n - elements + 1);
+        if (H5Sselect_hyperslab(s, H5S_SELECT_SET, &at, NULL, &elements, NULL) < 0 ||
+            H5Dread(d, t, m, s, H5P_DEFAULT, j->data) < 0) {
+            die("H5Dread");
+        }
+        uint32_t first;
+        memcpy(&first, j->data, 4);
+        sum += first;
+    }
+    H5Sclose(m);
+    H5Sclose(s);
+    H5Tclose(t);
+    H5Dclose(d);
+    H5Fclose(f);
+    return sum;
 }
 
 static uint64_t forget(void *arg)
@@ -77,6 +106,18 @@ int main(int argc, char **argv)
         read_all(&j);
         printf("sum=%llu\n", (unsigned long long)checksum(j.data, j.bytes));
         serve(NULL, read_all, &j, "done");
+        return 0;
+    }
+    if (argc == 6 && strcmp(argv[1], "small") == 0) {
+        j.file = argv[2];
+        j.name = argv[3];
+        j.count = strtoull(argv[4], NULL, 10);
+        j.shape[0] = strtoull(argv[5], NULL, 10);
+        j.data = malloc(4 * j.shape[0]);
+        if (!j.data) {
+            die("malloc");
+        }
+        serve(NULL, read_small, &j, "sum");
         return 0;
     }
     if (argc < 6 || strcmp(argv[1], "write") != 0) {
