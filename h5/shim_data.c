@@ -63,11 +63,12 @@ static int transfer_open(goh5_err_t *err, transfer_t *t, hid_t id, const int64_t
     } else if (t->n > 0) {
         /* Use the shape of a regular selection, because libhdf5 is slow when the shapes differ. */
         hsize_t n = t->n, start[H5S_MAX_RANK], stride[H5S_MAX_RANK], count[H5S_MAX_RANK], block[H5S_MAX_RANK];
-        int axes = 1;
+        int axes = 1, rank_now = H5Sget_simple_extent_ndims(t->file_space);
         hsize_t *shape = &n;
-        if (H5Sget_select_type(t->file_space) == H5S_SEL_HYPERSLABS && H5Sis_regular_hyperslab(t->file_space) > 0) {
+        if (rank_now > 1 && H5Sget_select_type(t->file_space) == H5S_SEL_HYPERSLABS &&
+            H5Sis_regular_hyperslab(t->file_space) > 0) {
             TRY(H5Sget_regular_hyperslab(t->file_space, start, stride, count, block) >= 0);
-            axes = H5Sget_simple_extent_ndims(t->file_space);
+            axes = rank_now;
             for (int i = 0; i < axes; i++) {
                 dims[i] = count[i] * block[i];
             }
@@ -81,6 +82,9 @@ done:
 
 int goh5_missing_filter(goh5_err_t *err, hid_t id, int rc)
 {
+    if (rc != GOH5_ELIB) {
+        return rc;
+    }
     hid_t dcpl = H5Dget_create_plist(id);
     int n = dcpl < 0 ? 0 : H5Pget_nfilters(dcpl);
     for (unsigned i = 0; rc == GOH5_ELIB && i < (unsigned)(n < 0 ? 0 : n); i++) {
