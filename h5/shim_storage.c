@@ -283,7 +283,7 @@ int goh5_storage_put(goh5_err_t *err, goh5_buf_t *b, hid_t id, hid_t dcpl)
     H5D_alloc_time_t alloc;
     H5O_info2_t info;
     unsigned options = 0, flags, max, min;
-    size_t slots, bytes, mappings = 0;
+    size_t slots, bytes = 0, mappings = 0;
     double preempt;
     hid_t dapl = H5I_INVALID_HID;
     H5D_layout_t layout = H5Pget_layout(dcpl);
@@ -309,8 +309,10 @@ int goh5_storage_put(goh5_err_t *err, goh5_buf_t *b, hid_t id, hid_t dcpl)
     htri_t known = H5Pall_filters_avail(dcpl);
     TRY(known >= 0);
     goh5_put(b, known > 0);
-    TRY((dapl = H5Dget_access_plist(id)) >= 0);
-    TRY(H5Pget_chunk_cache(dapl, &slots, &bytes, &preempt) >= 0);
+    if (layout == H5D_CHUNKED) {
+        TRY((dapl = H5Dget_access_plist(id)) >= 0);
+        TRY(H5Pget_chunk_cache(dapl, &slots, &bytes, &preempt) >= 0);
+    }
     goh5_put(b, bytes);
     PASS(goh5_external_put(err, b, dcpl));
     if (layout == H5D_VIRTUAL) {

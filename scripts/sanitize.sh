@@ -22,7 +22,7 @@ logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 # Both runtimes read the same options, and the one that starts last decides. Leaks are counted by
 # the tests themselves (package internal/leak).
-options=detect_leaks=0:allocator_may_return_null=1
+options=detect_leaks=0:allocator_may_return_null=1:print_stacktrace=1
 export ASAN_OPTIONS=$options UBSAN_OPTIONS=$options
 # Without -DNDEBUG, so that assertions are compiled and reported (sanitize/include/assert.h). Line
 # numbers make reports useful. The recipe of the archives contains the flags, and therefore the hash

@@ -67,9 +67,17 @@ func readLogs(dir string) (said, error) {
 
 // add counts the reports of one process.
 func (s *said) add(log string) {
-	for line := range strings.Lines(log) {
-		if place, text, ok := strings.Cut(strings.TrimSpace(line), ": runtime error: "); ok {
-			s.undefined[kind(place, assertion.ReplaceAllString(text, "failed: assert($1)"))]++
+	for rest := log; ; {
+		at := strings.Index(rest, ": runtime error: ")
+		if at < 0 {
+			break
+		}
+		place := rest[strings.LastIndexByte(rest[:at], '\n')+1 : at]
+		rest = rest[at+len(": runtime error: "):]
+		text, after, _ := strings.Cut(rest, "\n")
+		k := kind(strings.TrimSpace(place), assertion.ReplaceAllString(strings.TrimSpace(text), "failed: assert($1)"))
+		if s.undefined[k]++; s.undefined[k] == 1 {
+			s.first[k] = calls.FindString(after)
 		}
 	}
 	_, report, ok := strings.Cut(log, "ERROR: AddressSanitizer: ")
@@ -93,6 +101,7 @@ func (s *said) add(log string) {
 var (
 	numbers = regexp.MustCompile(`0x[0-9a-f]+|-?\b[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?\b|-?\b(inf|nan)\b`)
 	frame   = regexp.MustCompile(`(?m)^ +#[0-9]+ 0x[0-9a-f]+ in (\S+) (\S+:[0-9]+)$`)
+	calls   = regexp.MustCompile(`^( +#[0-9]+ .*\n)+`) // the calls that led to undefined behaviour
 	// The form in which include/assert.h reports an assertion.
 	assertion = regexp.MustCompile(`^index 0 out of bounds for type 'assertion (.*)'$`)
 	column    = regexp.MustCompile(`:[0-9]+$`)
@@ -140,7 +149,7 @@ func (s *said) write(w io.Writer, known map[string]bool) bool {
 		total += s.undefined[k]
 		if !known[k] {
 			good = false
-			fmt.Fprintf(w, "sanitize: undefined, and not in the list (%d processes): %s\n", s.undefined[k], k)
+			fmt.Fprintf(w, "sanitize: undefined, and not in the list (%d processes): %s\n%s", s.undefined[k], k, head(s.first[k], 40))
 		}
 	}
 	fmt.Fprintf(w, "sanitize: %d kinds of undefined behaviour and failed assertions in %d reports, %d kinds are known; %d faults of memory\n",

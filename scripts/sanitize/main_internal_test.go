@@ -13,6 +13,9 @@ import (
 var logs = []string{
 	`../../src/hdf5/src/H5Tconv.c:123:9: runtime error: signed integer overflow: 2147483647 + 1 cannot be represented in type 'int'
 src/c-blosc2/blosc/x.c:7:1: runtime error: -1.5e+300 is outside the range of representable values of type 'float'
+    #0 0x49b70f in encode x.c:7
+    #1 0x617817 in main x.c:90
+
 ../../src/hdf5/src/H5FDint.c:2394:1: runtime error: index 0 out of bounds for type 'assertion addr <= 7 && file'
 `,
 	`../../src/hdf5/src/H5Tconv.c:123:9: runtime error: signed integer overflow: -9 + -2147483648 cannot be represented in type 'int'
@@ -55,7 +58,7 @@ func TestReports(t *testing.T) {
 	require.True(t, s.write(&b, all))
 	b.Reset()
 	require.False(t, s.write(&b, map[string]bool{overflow: true}))
-	require.Contains(t, b.String(), "not in the list (1 processes): "+outside)
+	require.Contains(t, b.String(), "not in the list (1 processes): "+outside+"\n    #0 0x49b70f in encode x.c:7\n    #1 0x617817 in main x.c:90\n")
 }
 
 // TestCheckFailed checks that an internal error of a sanitizer counts as a failure.
