@@ -119,6 +119,19 @@ func TestStyle_markers(t *testing.T) {
 	}
 }
 
+// TestStyle_testFiles limits the length of files with tests, so that a reader finds a test by the
+// name of its file.
+func TestStyle_testFiles(t *testing.T) {
+	const most = 800
+	for _, f := range tree(t) {
+		if !f.Test {
+			continue
+		}
+		lines := f.Set.Position(f.AST.FileEnd).Line
+		require.LessOrEqual(t, lines, most, "%s has %d lines", f.Set.Position(f.AST.Pos()).Filename, lines)
+	}
+}
+
 // TestStyle_shims checks that C files allocate memory only with cmem, print nothing and never end
 // the process, because they are part of a library.
 func TestStyle_shims(t *testing.T) {
