@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"path"
 	"slices"
@@ -188,12 +189,15 @@ func (s *hdf5Source) entity(ctx context.Context, p, resolve string, depth int) (
 	return e, err
 }
 
+// children describes the members of a group, in the order of h5py: by creation if the group stores
+// that order, otherwise by name.
 func (s *hdf5Source) children(ctx context.Context, g *h5.Group, p, resolve string, depth int) (*[]entity, error) {
 	list := []entity{}
-	for link, err := range g.Links() {
-		if err != nil {
-			return nil, err
-		}
+	links, err := ordered(g.LinksIn)
+	if err != nil {
+		return nil, err
+	}
+	for _, link := range links {
 		child, err := s.entity(ctx, path.Join(p, link.Name), resolve, depth)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -206,7 +210,29 @@ func (s *hdf5Source) children(ctx context.Context, g *h5.Group, p, resolve strin
 	return &list, nil
 }
 
-// attributesOf describes the attributes of an object.
+// ordered lists links or attributes by creation if the object stores that order, otherwise by name.
+func ordered[T any](in func(h5.ListOrder) iter.Seq2[T, error]) (list []T, err error) {
+	for _, order := range []h5.ListOrder{h5.ByCreation, h5.ByName} {
+		list, err = collect(in(order))
+		if !errors.Is(err, h5.ErrNoOrder) {
+			break
+		}
+	}
+	return list, err
+}
+
+// collect returns the values of a sequence, or its first error.
+func collect[T any](in iter.Seq2[T, error]) (list []T, err error) {
+	for x, err := range in {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, x)
+	}
+	return list, nil
+}
+
+// attributesOf describes the attributes of an object by name, as h5grove does.
 func attributesOf(o h5.Object) (*[]attrDoc, error) {
 	list := []attrDoc{}
 	for a, err := range o.Attributes() {
@@ -259,13 +285,13 @@ func (s *hdf5Source) attr(q *request) (r response, err error) {
 	defer func() { err = errors.Join(err, o.Close()) }()
 	names := q.Keys
 	if len(names) == 0 {
-		for a, err := range o.Attributes() {
-			if err != nil {
-				return r, err
-			}
+		attrs, err := ordered(o.AttributesIn)
+		if err != nil {
+			return r, err
+		}
+		for _, a := range attrs {
 			names = append(names, a.Name)
 		}
-		slices.Sort(names)
 	}
 	out := []byte{'{'}
 	for i, name := range names {

@@ -37,10 +37,9 @@ type typeDoc struct {
 	Order *int `json:"order,omitempty"` // integer, float, bit field: 0 little-endian, 1 big-endian
 	Sign  *int `json:"sign,omitempty"`  // integer: 1 signed
 
-	// String. h5grove has strpad and h5web reads strPad.
+	// String.
 	CharSet *int  `json:"cset,omitempty"`
 	Pad     *int  `json:"strpad,omitempty"`
-	PadWeb  *int  `json:"strPad,omitempty"`
 	Vlen    *bool `json:"vlen,omitempty"`
 
 	Tag     *string  `json:"tag,omitempty"`     // opaque
@@ -102,7 +101,7 @@ func typeOf(t *h5.Datatype) typeDoc {
 		d.Order = &order
 	case h5.String:
 		d.CharSet, d.Vlen = ptr(int(t.CharSet)), ptr(t.Variable)
-		d.Pad, d.PadWeb = ptr(int(t.Pad)), ptr(int(t.Pad))
+		d.Pad = ptr(int(t.Pad))
 	case h5.Opaque:
 		d.Tag = ptr(t.Tag)
 	case h5.Compound:
@@ -239,7 +238,7 @@ func typeOfArray(d ndarray.DType) typeDoc {
 	}
 	str := func(vlen bool) {
 		t.Class = classString
-		t.CharSet, t.Pad, t.PadWeb, t.Vlen = ptr(int(d.CharSet)), ptr(int(h5.NullPad)), ptr(int(h5.NullPad)), ptr(vlen)
+		t.CharSet, t.Pad, t.Vlen = ptr(int(d.CharSet)), ptr(int(h5.NullPad)), ptr(vlen)
 		if d.Kind != ndarray.Bytes {
 			*t.CharSet = int(h5.UTF8)
 		}

@@ -2,11 +2,13 @@
 
 Arguments: the file to write, and requests as JSON: [[route, {parameter: value}], ...]
 Output: a JSON list of {"status", "type", "json"} or {"status", "type", "base64"}.
-With "serve" instead of requests it prints the port of a server that answers them with h5grove.
+With "serve" instead of requests it prints the port of a server that answers them with h5grove; the
+file is written only if it does not exist.
 """
 import base64
 import http.server
 import json
+import os
 import sys
 import urllib.parse
 
@@ -82,6 +84,10 @@ def write(name):
         scalars.create_dataset("enum", data=np.uint8(42), dtype=e)
         scalars.create_dataset("array", shape=(), dtype=np.dtype(("<f4", (2,))))
         scalars.create_dataset("sequence", shape=(), dtype=h5py.vlen_dtype("<i2"))
+        ordered = f.create_group("ordered", track_order=True)
+        for name in ["z", "b", "a"]:
+            ordered.create_dataset(name, data=np.arange(3), track_order=True).attrs.update({"second": 2, "first": 1})
+            ordered.attrs[name] = name
         links = f.create_group("links")
         links["soft"] = h5py.SoftLink("/numbers/f8")
         links["broken"] = h5py.SoftLink("/nowhere")
@@ -134,7 +140,8 @@ class Server(http.server.BaseHTTPRequestHandler):
 
 def main():
     file = sys.argv[1]
-    write(file)
+    if sys.argv[2] != "serve" or not os.path.exists(file):
+        write(file)
     if sys.argv[2] == "serve":
         server = http.server.HTTPServer(("127.0.0.1", 0), Server)
         print(server.server_port, flush=True)

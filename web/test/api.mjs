@@ -38,20 +38,6 @@ async function settled(get) {
   }
 }
 
-// comparable removes the padding of strings: h5grove calls it strpad, but h5web reads strPad.
-function comparable(x) {
-  if (Array.isArray(x)) {
-    return x.map(comparable);
-  }
-  if (x instanceof Map) {
-    return new Map([...x].map(([k, v]) => [k, comparable(v)]));
-  }
-  if (x && typeof x === 'object' && !ArrayBuffer.isView(x)) {
-    return Object.fromEntries(Object.entries(x).filter(([k]) => k !== 'strPad').map(([k, v]) => [k, comparable(v)]));
-  }
-  return x;
-}
-
 const text = (x) => JSON.stringify(x, (_, v) => (typeof v === 'bigint' ? `${v}n` : v instanceof Map ? [...v] : v));
 
 const ours = client(server);
@@ -64,7 +50,7 @@ async function compare(name, ask) {
   result.compared++;
   if (want.error !== undefined && got.error === undefined && /TypeError|UnicodeDecodeError|AttributeError/u.test(want.error)) {
     result.more.push(`${name}: ${want.error}`);
-  } else if (want.error === undefined || got.error === undefined ? !isDeepStrictEqual(comparable(got), comparable(want)) : false) {
+  } else if (want.error === undefined || got.error === undefined ? !isDeepStrictEqual(got, want) : false) {
     result.differences.push(`${name}: got ${text(got)}, want ${text(want)}`);
   }
   return got.value;
@@ -75,7 +61,15 @@ async function download(url) {
   if (!response.ok) {
     throw new Error(await response.text());
   }
-  return new Uint8Array(await response.arrayBuffer());
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  // A long double of NumPy has 6 bytes of padding, which contain anything.
+  const header = new TextDecoder('latin1').decode(bytes.subarray(0, 128)).split('\n', 1)[0];
+  if (header.includes("'<f16'") || header.includes("'<c32'")) {
+    for (let i = header.length + 1; i < bytes.length; i += 16) {
+      bytes.fill(0, i + 10, i + 16);
+    }
+  }
+  return bytes;
 }
 
 const paths = await compare('paths', (c) => c.getSearchablePaths('/'));
