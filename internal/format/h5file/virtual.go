@@ -6,6 +6,7 @@ import "fmt"
 
 // Mapping is one source of a virtual dataset.
 type Mapping struct {
+	Version uint8  // of the list in the heap: 0, or 1 of HDF5 2.0
 	File    string // "." is the same file
 	Dataset string
 	Source  Selection // in the source
@@ -25,8 +26,9 @@ const (
 
 // Selection is a subset of the elements of a dataspace.
 type Selection struct {
-	Kind SelectionKind
-	Rank int
+	Kind    SelectionKind
+	Version uint32 // of the serialized form
+	Rank    int
 	// A regular hyperslab. A dimension with Unlimited in Count or Block grows with the dataset.
 	Start, Stride, Count, Block []uint64
 	Blocks                      []Box      // the blocks of an irregular hyperslab
@@ -69,7 +71,7 @@ func (r *reader) mappings(l *Layout) ([]Mapping, error) {
 	var all []Mapping
 	for i := 0; uint64(i) < n && p.ok() && p.err == nil; i++ {
 		end := p.group("entry", i)
-		m := Mapping{}
+		m := Mapping{Version: v}
 		if v == 0 {
 			m.File, m.Dataset = p.cstring("source filename", 1), p.cstring("source dataset", 1)
 		} else {
@@ -126,8 +128,8 @@ func (p *part) selection(name string) Selection {
 	s := Selection{Kind: SelectionKind(p.u32("selection type"))}
 	switch s.Kind {
 	case SelectNone, SelectAll:
-		v := p.u32("version")
-		p.check(v == 1, v, "1")
+		s.Version = p.u32("version")
+		p.check(s.Version == 1, s.Version, "1")
 		p.reserved(8)
 	case SelectPoints:
 		p.points(&s)
@@ -159,15 +161,15 @@ func (p *part) rank(s *Selection) bool {
 }
 
 func (p *part) points(s *Selection) {
-	v := p.u32("version")
+	s.Version = p.u32("version")
 	size := 4
-	switch v {
+	switch s.Version {
 	case 1:
 		p.reserved(8)
 	case 2:
 		size = p.encoding()
 	default:
-		p.bad(fmt.Sprint(v), "1 or 2")
+		p.bad(fmt.Sprint(s.Version), "1 or 2")
 		p.ended = true
 	}
 	if !p.rank(s) {
@@ -192,7 +194,8 @@ func (p *part) coordinates(name string, rank, size int) []uint64 {
 }
 
 func (p *part) hyperslab(s *Selection) {
-	v := p.u32("version")
+	s.Version = p.u32("version")
+	v := s.Version
 	size, regular := 4, false
 	switch v {
 	case 1:

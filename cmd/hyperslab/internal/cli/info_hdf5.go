@@ -6,11 +6,12 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/h5parts"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
@@ -21,7 +22,7 @@ type hdf5Doc struct {
 	Filters  []filterDoc   `json:"filters"`
 	External []externalDoc `json:"external_files"`
 	Mappings []mappingDoc  `json:"virtual_mappings"`
-	Since    string        `json:"readable_since"`
+	Since    *string       `json:"readable_since"`
 }
 
 // filterDoc is a filter of a dataset.
@@ -78,20 +79,16 @@ func (a *app) hdf5Of(address, format string) (doc *hdf5Doc, err error) {
 		if err != nil {
 			return err
 		}
-		facts, err := file.Facts()
-		if err != nil {
-			return err
-		}
-		doc = newHDF5Doc(&info, facts.Superblock)
-		return nil
+		doc = newHDF5Doc(&info)
+		doc.Since, err = readableSince(file, d)
+		return err
 	})
 	return doc, err
 }
 
-func newHDF5Doc(info *h5.DatasetInfo, superblock int) *hdf5Doc {
+func newHDF5Doc(info *h5.DatasetInfo) *hdf5Doc {
 	doc := &hdf5Doc{
 		Layout: info.Layout.String(), Filters: []filterDoc{}, External: []externalDoc{}, Mappings: []mappingDoc{},
-		Since: readableSince(info, superblock),
 	}
 	if info.Layout == h5.Chunked {
 		index := info.Index.String()
@@ -145,27 +142,49 @@ func regionText(r h5.Region) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// readableSince returns the oldest version of HDF5 that reads the superblock, the layout and the
-// element type. Filters of plug-ins do not count.
-func readableSince(info *h5.DatasetInfo, superblock int) string {
-	since := []string{"1.4", "1.8", "1.10", "1.12", "2.0"}
-	need := 0
-	atLeast := func(version string, when bool) {
-		if when {
-			need = max(need, slices.Index(since, version))
+// readableSince returns the oldest version of HDF5 that reads the groups of the path, the dataset,
+// and its attributes. Filters are not considered. It returns nil if the path leads to another file,
+// or if a structure cannot be read in Go.
+func readableSince(file *h5.File, d *h5.Dataset) (since *string, err error) {
+	root, err := file.Root().Stat()
+	if err != nil {
+		return nil, err
+	}
+	addresses, here := []uint64{root.Address}, file.Root()
+	parts := strings.Split(strings.Trim(d.Path(), "/"), "/")
+	for i := range parts {
+		info, err := here.ObjectInfo(strings.Join(parts[:i+1], "/"))
+		if err != nil || info.FileNo != root.FileNo {
+			return nil, err
+		}
+		addresses = append(addresses, info.Address)
+	}
+	r, size := file.Source()
+	if r == nil {
+		parts, perr := h5parts.Open(file.Path())
+		if perr != nil {
+			return nil, perr
+		}
+		defer func() { err = errors.Join(err, parts.Close()) }()
+		if size, err = parts.Size(); err != nil {
+			return nil, err
+		}
+		r = parts
+	}
+	plain, err := h5file.Open(r, size, nil)
+	if err != nil {
+		return nil, err
+	}
+	objects := make([]*h5file.Object, len(addresses))
+	for i, at := range addresses {
+		if objects[i], err = plain.Object(h5file.Addr(at)); err != nil {
+			return nil, nil
 		}
 	}
-	atLeast("1.8", superblock == 2)
-	atLeast("1.10", superblock >= 3)
-	atLeast("1.10", info.Layout == h5.Virtual || info.Layout == h5.Chunked && info.Index != h5.BTree1)
-	atLeast("2.0", hasClass(info.Datatype, h5.Complex))
-	return since[need]
-}
-
-// hasClass reports whether a datatype or a part of it is of a class.
-func hasClass(t h5.Datatype, class h5.Class) bool {
-	return t.Class == class || t.Base != nil && hasClass(*t.Base, class) ||
-		slices.ContainsFunc(t.Members, func(m h5.Member) bool { return m.Type != nil && hasClass(*m.Type, class) })
+	if oldest, err := plain.Since(objects...); err == nil {
+		since = &oldest
+	}
+	return since, nil
 }
 
 // rows adds the lines of info.
@@ -195,5 +214,7 @@ func (d *hdf5Doc) rows(row func(key, value string)) {
 	for _, m := range d.Mappings {
 		row("virtual", fmt.Sprintf("%s = %s:%s%s", m.Selection, safe(m.File), safe(m.Dataset), m.SourceSelection))
 	}
-	row("readable since", "HDF5 "+d.Since)
+	if d.Since != nil {
+		row("readable since", "HDF5 "+*d.Since)
+	}
 }

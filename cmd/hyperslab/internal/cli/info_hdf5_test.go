@@ -42,6 +42,11 @@ with h5py.File("virtual.h5", "w", libver="v110") as f:
     l[3, 50:] = h5py.VirtualSource("new.h5", "packed", (100,))[::2]
     f.create_virtual_dataset("v", l)
     describe(f)
+with h5py.File("ordered.h5", "w") as f:
+    g = f.create_group("ordered", track_order=True)
+    g["plain"] = f["plain"] = np.arange(10)
+with h5py.File("linked.h5", "w") as f:
+    f["outside"] = h5py.ExternalLink("old.h5", "/plain")
 json.dump(out, sys.stdout)`
 
 func TestInfo_hdf5(t *testing.T) {
@@ -68,7 +73,7 @@ func TestInfo_hdf5(t *testing.T) {
 				Bytes  *float64
 			} `json:"external_files"`
 			Mappings []struct{ Selection, File, Dataset, Source string } `json:"virtual_mappings"`
-			Since    string                                              `json:"readable_since"`
+			Since    *string                                             `json:"readable_since"`
 		}
 	}
 	info := func(address string, flags ...string) (d document) {
@@ -109,9 +114,14 @@ func TestInfo_hdf5(t *testing.T) {
 	require.Equal(t, "version 1 B-tree", *info(at("old.h5:/packed")).HDF5.Index)
 	require.Equal(t, "fixed array", *info(at("new.h5:/packed")).HDF5.Index)
 	require.Equal(t, "extensible array", *info(at("new.h5:/growing")).HDF5.Index)
-	require.Equal(t, "1.4", info(at("old.h5:/packed")).HDF5.Since)
-	require.Equal(t, "1.10", info(at("new.h5:/packed")).HDF5.Since)
-	require.Equal(t, "1.10", info(at("virtual.h5:/v")).HDF5.Since)
+	for address, want := range map[string]string{
+		"old.h5:/packed": "1.6", "new.h5:/packed": "1.10", "virtual.h5:/v": "1.10",
+		"ordered.h5:/plain": "1.6", "ordered.h5:/ordered/plain": "1.8",
+	} {
+		require.Equal(t, want, *info(at(address)).HDF5.Since, address)
+	}
+	require.Nil(t, info(at("linked.h5:/outside")).HDF5.Since)
+	require.NotContains(t, done(t, "info", at("linked.h5:/outside")), "readable since")
 	done(t, "convert", at("old.h5:/plain"), at("one.h5:/x"))
 	require.Equal(t, "contiguous", info(at("one.h5:/x")).HDF5.Layout)
 	require.Nil(t, info(at("one.h5:/x"), "--untrusted").HDF5)
