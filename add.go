@@ -78,7 +78,7 @@ func add(ctx context.Context, l Location, spec ndarray.Spec, o CreateOptions, lo
 	if err != nil {
 		return nil, hdf5.Translate(err)
 	}
-	d.Array, err = array(hdf5.CreateIn(a.file, object, spec, &hdf5.CreateOptions{Name: location, Library: o.Library, Stripes: o.Stripes, StripeOf: o.StripeOf}))
+	d.Array, err = array(hdf5.CreateIn(a.file, object, spec, o.hdf5(location)))
 	if err == nil {
 		d.stripes = striped.Paths(file, o.Stripes)
 	}

@@ -118,7 +118,21 @@ type CreateOptions struct {
 	// coordinates. If it is nil, chunks go to the files in turn, in row-major order.
 	StripeOf func(chunk []int64) int
 
+	// Mappings make the array a virtual HDF5 dataset of the elements of other datasets, which need
+	// not exist yet. Relative names of files are relative to the directory of the location.
+	Mappings []h5.Mapping
+
+	// External are ranges of files that contain the elements of an HDF5 dataset, without chunks and
+	// compression. libhdf5 searches relative names in the working directory. Create does not create
+	// these files. A write to the Draft changes them before Commit.
+	External []h5.ExternalFile
+
 	Library bool // as in OpenOptions
+}
+
+// hdf5 returns the options for a dataset with the name location.
+func (o *CreateOptions) hdf5(location string) *hdf5.CreateOptions {
+	return &hdf5.CreateOptions{Name: location, Library: o.Library, Stripes: o.Stripes, StripeOf: o.StripeOf, Mappings: o.Mappings, External: o.External}
 }
 
 // WalkOptions are the options of Walk. Nil means the zero value.
@@ -444,8 +458,11 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOpt
 	if o.InPlace && o.Format != HDF5 {
 		return nil, fmt.Errorf("%w: only HDF5 files are changed in place, not %s", ndarray.ErrParam, o.Format)
 	}
-	if o.Stripes != nil && o.Format != HDF5 {
-		return nil, fmt.Errorf("%w: format of a striped array: got %s, want %s", ndarray.ErrParam, o.Format, HDF5)
+	if (o.Stripes != nil || o.Mappings != nil || o.External != nil) && o.Format != HDF5 {
+		return nil, fmt.Errorf("%w: format of an array with elements in other files: got %s, want %s", ndarray.ErrParam, o.Format, HDF5)
+	}
+	if o.Stripes != nil && (o.Mappings != nil || o.External != nil) || o.Mappings != nil && o.External != nil {
+		return nil, fmt.Errorf("%w: location of the elements: got more than one of stripes, mappings and external files, want one", ndarray.ErrParam)
 	}
 	if o.Stripes == nil && o.StripeOf != nil {
 		return nil, fmt.Errorf("%w: placement of stripes without stripe files", ndarray.ErrParam)
@@ -485,7 +502,7 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOpt
 	case NPY:
 		a, err = array(npy.Create(out.Path(), spec))
 	case HDF5:
-		a, err = array(hdf5.Create(out.Path(), l.Object, spec, &hdf5.CreateOptions{Name: location, Library: o.Library, Stripes: o.Stripes, StripeOf: o.StripeOf}))
+		a, err = array(hdf5.Create(out.Path(), l.Object, spec, o.hdf5(location)))
 	default:
 		err = fmt.Errorf("%w: format %q", ndarray.ErrParam, o.Format)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -89,6 +90,9 @@ func TestCreate_invalidStripes(t *testing.T) {
 		"b2nd":            {"x.b2nd", hyperslab.CreateOptions{Stripes: []string{"a.h5"}}},
 		"no files":        {"x.h5:/d", hyperslab.CreateOptions{Stripes: []string{}}},
 		"placement alone": {"x.h5:/d", hyperslab.CreateOptions{StripeOf: func([]int64) int { return 0 }}},
+		"virtual b2nd":    {"x.b2nd", hyperslab.CreateOptions{Mappings: []h5.Mapping{}}},
+		"external b2nd":   {"x.b2nd", hyperslab.CreateOptions{External: []h5.ExternalFile{}}},
+		"two locations":   {"x.h5:/d", hyperslab.CreateOptions{External: []h5.ExternalFile{{Name: "a", Size: 80}}, Stripes: []string{"a.h5"}}},
 		"other placement": {"x.h5:/d", hyperslab.CreateOptions{Stripes: []string{"a.h5"}, StripeOf: func([]int64) int { return 1 }}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -49,6 +49,19 @@ func SourcePath(path, name string) string {
 	return candidates[0]
 }
 
+// Literal returns the file or dataset that a name in the mapping of a virtual dataset stands for.
+// It returns false for the names of a series, in which %b stands for a number. %% is one percent
+// sign.
+func Literal(name string) (string, bool) {
+	parts := strings.Split(name, "%%")
+	for _, part := range parts {
+		if strings.Contains(part, "%") {
+			return "", false
+		}
+	}
+	return strings.Join(parts, "%"), true
+}
+
 // FindDataset returns the object header of a dataset in the HDF5 file at path, or nil if its path
 // leads through a link that only libhdf5 follows. It returns format.ErrCorrupt if there is no such
 // dataset, and the errors of Open and h5file.Open.

@@ -12,7 +12,6 @@ import (
 	"math"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
@@ -122,13 +121,16 @@ func readPiece(name string, b []byte, offset uint64, at int64) (err error) {
 func sources(ctx context.Context, path, object string, maps []h5file.Mapping, o Options, r *Report, seen *[]fs.FileInfo) error {
 	var checked []string
 	for _, m := range maps {
-		if strings.ContainsRune(m.File+m.Dataset, '%') { // numbers of a series, which may end anywhere
+		file, oneFile := h5parts.Literal(m.File)
+		dataset, one := h5parts.Literal(m.Dataset)
+		if !oneFile || !one { // numbers of a series, which may end anywhere
 			if err := r.Add(Place{Object: object, What: "virtual source", File: m.File, Offset: -1, Chunk: -1,
 				Err: fmt.Errorf("%w: a series of sources", errors.ErrUnsupported)}, o.MaxDamages); err != nil {
 				return err
 			}
 			continue
 		}
+		m.File, m.Dataset = file, dataset
 		if key := m.File + "\x00" + m.Dataset; slices.Contains(checked, key) {
 			continue
 		} else {

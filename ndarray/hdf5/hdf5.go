@@ -270,6 +270,10 @@ type CreateOptions struct {
 	// exist yet. The chunks and the compression of the Spec do not apply. nil: the dataset contains
 	// its elements.
 	Mappings []h5.Mapping
+
+	// External are ranges of files that contain the elements in storage order, without chunks and
+	// compression. Create does not create these files. A write to the array changes them.
+	External []h5.ExternalFile
 }
 
 // Create creates a file, which must not exist, with one dataset called object and its parent groups
@@ -288,7 +292,7 @@ func Create(file, object string, spec ndarray.Spec, o *CreateOptions) (ndarray.B
 	if o == nil {
 		o = &CreateOptions{}
 	}
-	b, err := create(file, object, location, spec, &CreateOptions{Stripes: o.Stripes, StripeOf: o.StripeOf, Mappings: o.Mappings})
+	b, err := create(file, object, location, spec, &CreateOptions{Stripes: o.Stripes, StripeOf: o.StripeOf, Mappings: o.Mappings, External: o.External})
 	if err != nil {
 		return nil, ndarray.Wrap("create", location, Translate(err))
 	}
@@ -377,8 +381,8 @@ func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *Create
 	if err != nil {
 		return nil, err
 	}
-	if co.Mappings != nil {
-		o = &h5.DatasetOptions{Fill: o.Fill, Mappings: co.Mappings}
+	if co.Mappings != nil || co.External != nil {
+		o = &h5.DatasetOptions{Fill: o.Fill, Mappings: co.Mappings, External: co.External}
 	}
 	if like := co.Like; like != nil {
 		phase := like.AttributePhase

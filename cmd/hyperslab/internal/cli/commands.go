@@ -19,6 +19,7 @@ func (a *app) commands() []*cobra.Command {
 		a.viewCommand(),
 		a.serveCommand(),
 		a.convertCommand(),
+		a.virtualCommand(),
 		a.diffCommand(),
 		a.verifyCommand(),
 		a.scanCommand(),

@@ -56,6 +56,7 @@ type convertFlags struct {
 	batch   batchFlags
 	flat    flatFlags
 	files   filesFlags
+	outside outsideFlags
 	force   bool
 	inPlace bool
 	along   bool     // the coordinates of the array are converted, too
@@ -106,6 +107,11 @@ Values are never changed. Strings of variable length become strings of the small
 fixed size in formats that store only these: U for UTF-8, S for ASCII. NumPy's U becomes
 UTF-8 of variable length in HDF5. --strings fixed and --strings error change this.
 
+--external FILE stores the elements of an HDF5 dataset as raw bytes in FILE. HDF5 stores
+the name as given, and searches a relative name in the working directory of the reader.
+--stripes FILES divides the chunks among HDF5 files, over which the dataset is a virtual
+dataset. h5py and the programs of HDF5 read both.
+
 The default codec is zstd 5 with byte shuffle in b2nd, deflate 4 with byte shuffle in
 HDF5, and within one format that of the source.
 
@@ -151,6 +157,7 @@ HDF5, and within one format that of the source.
 	completeWords(cmd, "strings", textModes...)
 	o.storeFlags.add(cmd)
 	o.batch.add(cmd)
+	o.outside.add(cmd)
 	f.BoolVar(&o.dryRun, "dry-run", false, "report the changes and write no file")
 	jsonFlag(cmd, &o.json)
 	completeWords(cmd, "format", targets...)
@@ -205,6 +212,9 @@ type conversion interface {
 // convertOne converts a tree or an array.
 func (a *app) convertOne(ctx context.Context, source, target string, memory int64, o *convertFlags) (r conversion, err error) {
 	if remote.IsURL(target) {
+		if flag := o.outside.flag(); flag != "" {
+			return nil, usagef("%s: an object at a URL has no other files", flag)
+		}
 		if o.inPlace {
 			return nil, usagef("--in-place: an object at a URL cannot be changed")
 		}
@@ -232,6 +242,9 @@ func (a *app) convertOne(ctx context.Context, source, target string, memory int6
 	tree, err := a.isTree(ctx, o, source, target)
 	if err != nil {
 		return nil, err
+	}
+	if flag := o.outside.flag(); tree && flag != "" {
+		return nil, usagef("%s stores the elements of one array; %s is a tree", flag, source)
 	}
 	if tree {
 		return a.convertTree(ctx, source, target, memory, o)
@@ -285,6 +298,9 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 		}
 	}
 	if err != nil {
+		return nil, err
+	}
+	if err := o.place(src.Meta(), format, target, &spec); err != nil {
 		return nil, err
 	}
 	left, lost, err := a.leaveOut(ctx, "convert", source, target, src, format, &spec, o, changed...)
@@ -374,7 +390,9 @@ func (a *app) write(ctx context.Context, target string, spec ndarray.Spec, src *
 	if err != nil {
 		return stats, 0, err
 	}
-	draft, err := hyperslab.Create(ctx, target, spec, o.createOptions())
+	create := o.createOptions()
+	create.Stripes, create.External = o.outside.stripes, o.externalFile(spec)
+	draft, err := hyperslab.Create(ctx, target, spec, create)
 	if err != nil {
 		return stats, 0, err
 	}
@@ -383,6 +401,10 @@ func (a *app) write(ctx context.Context, target string, spec ndarray.Spec, src *
 	// An array is added to a copy of the file, which already has the bytes of the file.
 	m := newMeter(o.job.progress, a.stderr, "convert", src.NBytes(), time.Now).making(at.File, unfinishedBytes())
 	defer m.finish()
+	if create.External != nil {
+		err = o.writeExternal(ctx, draft, src, spec.DType, memory, m.update)
+		return ndarray.CopyStats{Workers: cmp.Or(o.job.jobs, ndarray.Workers(ctx))}, time.Since(start), err
+	}
 	if src.Meta().Path == stdio {
 		stats, err = copyPipe(ctx, draft.Array, src, o.job.jobs, memory, m.update)
 	} else {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
@@ -55,9 +54,11 @@ func (e *explained) others(o *h5file.Object) (fields []format.Field) {
 	}
 	for _, m := range maps {
 		f := format.Field{Name: "virtual source", Value: m.File + ":" + m.Dataset, Meaning: "not opened"}
-		if local && !strings.ContainsRune(m.File+m.Dataset, '%') {
-			path := h5parts.SourcePath(e.name, m.File)
-			x, err := h5parts.FindDataset(path, m.Dataset)
+		file, oneFile := h5parts.Literal(m.File)
+		dataset, one := h5parts.Literal(m.Dataset)
+		if local && oneFile && one {
+			path := h5parts.SourcePath(e.name, file)
+			x, err := h5parts.FindDataset(path, dataset)
 			switch {
 			case err != nil:
 				f.Meaning, f.Complaint = "", err.Error()

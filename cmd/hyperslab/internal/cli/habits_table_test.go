@@ -191,7 +191,7 @@ var terminal = []struct {
 	{"cp tree.h5:/time OUT3.h5:/time", false}, {"append waves.b2nd changed.b2nd --dry-run", false}, {"attr set waves.b2nd units km --dry-run", false},
 	{"attr rm waves.b2nd units --dry-run", false}, {"rm tree.h5:/time --dry-run", false}, {"bench waves.b2nd --codec lz4 --level 1 --seconds 0", false},
 	{"plan copy waves.b2nd OUT4.b2nd -o OUT4.json", false}, {"work OUT4.json --all", false}, {"commit OUT4.json", false},
-	{"index etopo.h5 -o OUT5.index", false}, {"crosscheck emit OUT --area metalayer", false}, {`crosscheck run OUT --read "false {in} {out}"`, false},
+	{"index etopo.h5 -o OUT5.index", false}, {"virtual waves.h5:/waves waves.h5:/waves OUT6.h5:/v", false}, {"crosscheck emit OUT --area metalayer", false}, {`crosscheck run OUT --read "false {in} {out}"`, false},
 }
 
 // TestCommands_terminal checks that on a terminal exactly the commands with long output use the
@@ -279,7 +279,7 @@ func TestCommands_prefixes(t *testing.T) {
 		"stats @etopo.h5:/ROSE", "explain @tree.h5:/run1/temperature", "plot @etopo.h5:/ROSE -o p.png -f", "diff @etopo.h5:/ROSE @waves.b2nd",
 		"diff @tree.h5:/run1 @tree.h5:/run2", "convert @etopo.h5:/ROSE x.b2nd --exclude-unsupported -f", "convert @tree.h5:/run1 x.h5 --exclude-unsupported -f",
 		"repack @tree.h5 y.h5 -f", "repack --replace @waves.h5", "verify @tree.h5", "scan @tree.h5", "recover @etopo.h5 z.h5 -f", "cp @tree.h5:/time @waves.h5:/t",
-		"append @waves.b2nd @changed.b2nd", "attr list @tree.h5:/run1", "attr get @etopo.h5:/ROSE units", "attr set @tree.h5:/time units s",
+		"append @waves.b2nd @changed.b2nd", "virtual @waves.h5:/waves @waves.h5:/waves v.h5:/v --dry-run", "attr list @tree.h5:/run1", "attr get @etopo.h5:/ROSE units", "attr set @tree.h5:/time units s",
 		"attr rm @tree.h5:/time units", "rm @tree.h5:/time", "index @etopo.h5 -o z.index -f", "bench @etopo.h5:/ROSE --codec lz4 --level 1 --seconds 0 --for ratio",
 	}
 	for _, line := range lines {
@@ -348,6 +348,7 @@ func TestCommands_dryRun(t *testing.T) {
 		{"append waves.b2nd changed.b2nd", `would append 2.3 KiB along axis 0 of waves.b2nd: about [0-9.]+ KiB in [0-9.]+m?s`, `would copy waves.b2nd first, [0-9.]+ KiB`},
 		{"append waves.b2nd changed.b2nd --in-place", `would append 2.3 KiB along axis 0 of waves.b2nd: about`, `would change waves.b2nd itself, of [0-9.]+ KiB`},
 		{"append w.bcolz changed.b2nd", `would append 2.3 KiB along axis 0 of w.bcolz\n`, `would copy w.bcolz first, [0-9.]+ KiB`},
+		{"virtual waves.h5:/waves waves.h5:/waves x.h5:/v", `would create x.h5:/v: 40x30 of <f4, 2 sources`, ``},
 		{"cp waves.b2nd x.b2nd", `would copy waves.b2nd to x.b2nd`, `: [0-9.]+ KiB`},
 		{"cp tree.h5:/run1 x.h5:/a", `would copy tree.h5:/run1 to x.h5:/a: [0-9.]+ (KiB|B)\n$`, ``},
 		{"cp tree.h5:/run1 waves.h5:/a", `would copy tree.h5:/run1 to waves.h5:/a: [0-9.]+ (KiB|B)\n`, `would copy waves.h5 first, [0-9.]+ KiB, and put the copy in its place`},
@@ -394,7 +395,7 @@ func TestCommands_dryRun(t *testing.T) {
 // single are the commands that have no option for a list of files, because they create one output
 // or accept several arguments.
 var single = []string{
-	"append", "attr get", "attr rm", "attr set", "bench", "cp", "crosscheck emit", "crosscheck run", "diff", "explain", "plot", "recover", "rm", "version",
+	"append", "attr get", "attr rm", "attr set", "bench", "cp", "crosscheck emit", "crosscheck run", "diff", "explain", "plot", "recover", "rm", "version", "virtual",
 	"plan", "work", "commit", "index",
 }
 

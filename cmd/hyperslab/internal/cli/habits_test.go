@@ -26,7 +26,7 @@ var exitCodes = map[string][]int{
 	"chunks": {0, 2, 3}, "convert": {0, 2, 3, 4}, "cp": {0, 2, 4}, "crosscheck emit": {0, 2, 4}, "crosscheck run": {0, 1, 2, 4},
 	"diff": {0, 1, 2, 3}, "dump": {0, 2, 3}, "explain": {0, 1, 2}, "index": {0, 2, 4}, "info": {0, 2, 3}, "ls": {0, 2, 3}, "plot": {0, 2, 4},
 	"recover": {0, 2, 3, 4}, "repack": {0, 2, 3, 4}, "rm": {0, 2}, "scan": {0, 1, 2, 3}, "stats": {0, 2, 3}, "tree": {0, 2, 3}, "verify": {0, 1, 2, 3, 4},
-	"version": {0, 2}, "plan": {0, 2, 4}, "work": {0, 2, 3, 4}, "commit": {0, 2, 3, 4},
+	"version": {0, 2}, "virtual": {0, 2, 4}, "plan": {0, 2, 4}, "work": {0, 2, 3, 4}, "commit": {0, 2, 3, 4},
 }
 
 // leaves returns the names of the commands as in the manual pages, without groups of commands, and
@@ -223,6 +223,7 @@ func TestCommands_json(t *testing.T) {
 		{"commit", []string{"j4.plan", "-q"}, 0},
 		{"cp", []string{"tree.h5:/time", "j3.h5:/time"}, 0},
 		{"append", []string{"waves.b2nd", "changed.b2nd", "-q"}, 0},
+		{"virtual", []string{"waves.h5:/waves", "waves.h5:/waves", "j5.h5:/v", "-q"}, 0},
 		{"attr list", []string{"waves.b2nd"}, 0},
 		{"attr get", []string{"waves.b2nd", "units"}, 0},
 		{"attr set", []string{"waves.b2nd", "n", "1"}, 0},
@@ -275,7 +276,7 @@ func TestTwoArguments(t *testing.T) {
 
 // looks are commands without progress messages, because they read metadata only and write output
 // while they read.
-var looks = []string{"ls", "tree", "info", "chunks", "index", "explain", "scan", "attr list", "attr get", "version"}
+var looks = []string{"ls", "tree", "info", "chunks", "index", "explain", "scan", "attr list", "attr get", "version", "virtual"}
 
 // TestCommands_progress checks that every other command reports its progress as lines or JSON
 // objects if --progress requests it, with the rate and, where it is known, the compression ratio.

@@ -1,0 +1,140 @@
+// convert to HDF5 datasets whose elements are in other files: an external file, or stripes.
+
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/h5parts"
+	"github.com/hyperslab/hyperslab/internal/striped"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// outsideFlags name the files that store the elements of an HDF5 dataset.
+type outsideFlags struct {
+	external string
+	stripes  []string
+}
+
+func (o *outsideFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.external, "external", "", "store the elements of the HDF5 dataset as raw bytes in `FILE`, which -f replaces")
+	f.StringSliceVar(&o.stripes, "stripes", nil, "store the chunks of the HDF5 dataset in new `FILES` in turn; relative names are relative to the directory of the target")
+	cmd.MarkFlagsMutuallyExclusive("external", "stripes")
+	for _, flag := range []string{"external", "stripes"} {
+		cmd.MarkFlagsMutuallyExclusive(flag, "into")
+		cmd.MarkFlagsMutuallyExclusive(flag, "with-coordinates")
+	}
+}
+
+// flag returns the flag that is given, or "".
+func (o *outsideFlags) flag() string {
+	switch {
+	case o.external != "":
+		return "--external"
+	case o.stripes != nil:
+		return "--stripes"
+	}
+	return ""
+}
+
+// path returns the path of the external file as libhdf5 finds it.
+func (o *outsideFlags) path() string { return h5parts.ExternalPath(o.external) }
+
+// place checks the files for an array and changes spec as they require.
+func (o *convertFlags) place(m ndarray.Meta, format hyperslab.Format, target string, spec *ndarray.Spec) error {
+	flag := o.outside.flag()
+	if flag == "" {
+		return nil
+	}
+	if format != hyperslab.HDF5 {
+		return usagef("%s stores elements of an HDF5 dataset; %s is of format %s", flag, target, format)
+	}
+	loc, err := hyperslab.ParseLocation(target)
+	if err != nil {
+		return err
+	}
+	if o.outside.stripes != nil {
+		for i, path := range striped.Paths(loc.File, o.outside.stripes) {
+			if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+				return usagef("--stripes %s: the file exists, and stripes are new files", o.outside.stripes[i])
+			}
+			if slices.Contains(o.outside.stripes[:i], o.outside.stripes[i]) {
+				return usagef("--stripes: %s is named twice", o.outside.stripes[i])
+			}
+		}
+		return nil
+	}
+	if o.asked() {
+		return usagef("an external file has no chunks and no compression: remove the flags for them")
+	}
+	if m.DType.Size == 0 || m.Null || m.NumElems() == 0 {
+		return &ndarray.Error{Op: "convert", Path: m.Path, Err: fmt.Errorf("%w: an external file contains elements of one size: got %s elements of type %v", errors.ErrUnsupported, metaShape(m), m.DType)}
+	}
+	if path := o.outside.path(); path == loc.File || sameFile(path, loc.File) {
+		return usagef("--external %s: want another file than the target", o.outside.external)
+	}
+	spec.ChunkShape, spec.BlockShape, spec.Compression = nil, nil, &ndarray.Compression{Codec: "none"}
+	return o.mayReplace(o.outside.path())
+}
+
+// externalFile is the external file of the target. Its size is not limited if the array can grow.
+func (o *convertFlags) externalFile(spec ndarray.Spec) []h5.ExternalFile {
+	if o.outside.external == "" {
+		return nil
+	}
+	size, ok := ndarray.Product(spec.Shape)
+	if spec.MaxShape != nil || !ok {
+		size = h5.Unlimited
+	} else {
+		size *= int64(spec.DType.Size)
+	}
+	return []h5.ExternalFile{{Name: o.outside.external, Size: size}}
+}
+
+// writeExternal writes the elements of src, as type d stores them, to the external file, and then
+// commits the draft. Each of the two files is complete or unchanged.
+func (o *convertFlags) writeExternal(ctx context.Context, draft *hyperslab.Draft, src *ndarray.Array, d ndarray.DType, memory int64, progress func(bytes int64)) (err error) {
+	path := o.outside.path()
+	_, missing := os.Lstat(path)
+	out, err := newOutput(path, atomicfile.Options{Overwrite: o.force})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if !out.Committed() {
+			err = errors.Join(err, out.Abort())
+		}
+	}()
+	f, err := os.OpenFile(out.Path(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(f, 64<<10)
+	err = eachBlock(ndarray.WithWorkers(ctx, o.job.jobs), src, min(memory, outputBlock), progress, func(_ ndarray.Region, e *batch) error {
+		d.ToNative(e.data) // its own inverse
+		_, err := w.Write(e.data)
+		return err
+	})
+	if err = errors.Join(err, w.Flush(), f.Close()); err != nil {
+		return err
+	}
+	if err := out.Commit(); err != nil {
+		return err
+	}
+	if err = draft.Commit(ctx); err != nil && errors.Is(missing, fs.ErrNotExist) {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
+}
