@@ -62,6 +62,10 @@ type Options struct {
 	// an object store must be compact, because HDF5 does not read virtual datasets from there.
 	Compact bool
 
+	// DType is the element type of a source that stores none, a Caterva array or a plain frame.
+	// Nil: that of the source.
+	DType *ndarray.DType
+
 	// Chunks is the grid of verify, stats and checksum; default: the chunks of the source.
 	Chunks []int64
 
@@ -110,12 +114,15 @@ func newPlan(ctx context.Context, operation, src, dst string, options *Options) 
 	if web.IsURL(to.File) && !isS3(to.File) {
 		return nil, fmt.Errorf("%w: a target on a web server, want s3://bucket/key", errors.ErrUnsupported)
 	}
-	a, err := hyperslab.Open(ctx, src, nil)
+	a, err := hyperslab.Open(ctx, src, &hyperslab.OpenOptions{DType: o.DType})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
 	m := a.Meta()
+	if o.DType != nil && !untyped(m.Format) {
+		return nil, fmt.Errorf("%w: dtype of %s: got %v, want none, because format %s stores it", ndarray.ErrParam, src, o.DType, m.Format)
+	}
 	switch {
 	case m.Null, a.NumElems() == 0:
 		return nil, fmt.Errorf("%w: %s has no elements to divide", errors.ErrUnsupported, src)

@@ -160,9 +160,18 @@ func version(ctx context.Context, url string) (e web.Entry, err error) {
 // isS3 reports whether a URL is of an object store, which can be written to.
 func isS3(url string) bool { return strings.HasPrefix(strings.ToLower(url), "s3:") }
 
+// untyped reports whether arrays of a format may store no element type.
+func untyped(format string) bool { return format == string(hyperslab.Caterva) || format == "frame" }
+
 // open opens the source and checks that it is the one of the plan.
 func (p *Plan) open(ctx context.Context) (_ *ndarray.Array, attrs ndarray.Attrs, err error) {
-	a, err := hyperslab.Open(ctx, p.Source.Location, nil)
+	var o hyperslab.OpenOptions
+	if untyped(p.Source.Format) {
+		if d, err := ndarray.ParseDType(p.Source.DType); err == nil {
+			o.DType = &d
+		}
+	}
+	a, err := hyperslab.Open(ctx, p.Source.Location, &o)
 	if err != nil {
 		return nil, attrs, err
 	}

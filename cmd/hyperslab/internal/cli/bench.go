@@ -115,6 +115,7 @@ speed of --storage MB/s.` + addressHelp + twoArguments + sliceHelp,
 	completeWords(cmd, "format", string(hyperslab.B2ND), string(hyperslab.HDF5))
 	completeWords(cmd, "for", goalSpeed, goalRatio, goalBalance)
 	(&untrustedFlags{}).add(a, cmd)
+	addDType(a, cmd)
 	return cmd
 }
 

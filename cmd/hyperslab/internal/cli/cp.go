@@ -87,6 +87,7 @@ of a container. For this an existing .b2z or .b2e is written again as a whole.` 
 	o.files.addDir(cmd)
 	o.pick.add(cmd)
 	o.edit.add(a, cmd)
+	addDType(a, cmd)
 	a.done(cmd)
 	return cmd
 }
@@ -102,6 +103,11 @@ func (a *app) cp(ctx context.Context, sources []string, target string, o *cpFlag
 		}
 		up := uploadFlags{force: o.force, dryRun: o.edit.dryRun, progress: o.edit.kind()}
 		return a.upload(ctx, target, up, func(location string) error { return a.cp(ctx, sources, location, o) })
+	}
+	if a.access.dtype != nil {
+		if err := a.typedCopy(ctx, sources, to); err != nil {
+			return err
+		}
 	}
 	kind, kindErr := targetFormat(to.File)
 	var from []hyperslab.Location
@@ -145,6 +151,26 @@ func (a *app) cp(ctx context.Context, sources []string, target string, o *cpFlag
 		return kindErr
 	}
 	return a.cpObjects(ctx, from, to, kind, o)
+}
+
+// typedCopy returns an error unless --dtype applies: to one source that stores no element type and
+// is written to a path of an HDF5 file or a container. Other copies do not change the source.
+func (a *app) typedCopy(ctx context.Context, sources []string, to hyperslab.Location) error {
+	src, err := a.openArray(ctx, sources[0])
+	if err != nil {
+		return err
+	}
+	format := src.Meta().Format
+	if err := src.Close(); err != nil {
+		return err
+	}
+	switch kind, _ := targetFormat(to.File); {
+	case !a.access.typed:
+		return usagef("--dtype: %s has format %s, which stores the type", sources[0], format)
+	case len(sources) > 1 || to.Object == "" || isStore(kind) && format != string(hyperslab.Caterva):
+		return usagef("--dtype: %s is copied as it is stored, without a type; hyperslab convert adds one", sources[0])
+	}
+	return nil
 }
 
 // cpArray adds an array of another format to an HDF5 file or a container.

@@ -89,6 +89,7 @@ has two stages, and all shards of the first one must be done before the second b
 	f.BoolVar(&o.compact, "compact", false, "an HDF5 target is one file, and not a virtual dataset over several files")
 	f.StringVar(&o.shard, "shard-bytes", "1GiB", "maximum `BYTES` of the elements of a shard, unless one chunk is larger")
 	f.StringVarP(&o.out, "output", "o", "", "write the plan to the new `FILE` and a table to standard output; without this flag, write the plan to standard output")
+	addDType(a, cmd)
 	jsonFlag(cmd, &o.json)
 	completeWords(cmd, "format", string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Caterva))
 	return cmd
@@ -110,7 +111,8 @@ func (a *app) plan(ctx context.Context, operation, source, target string, o *pla
 	if err != nil || bytes < 1 {
 		return usagef("--shard-bytes %s: want at least one byte", o.shard)
 	}
-	options := &plan.Options{ShardBytes: bytes, Memory: memory, Workers: c.job.jobs, Sparse: c.sparse, Compact: o.compact}
+	options := &plan.Options{ShardBytes: bytes, Memory: memory, Workers: c.job.jobs, Sparse: c.sparse, Compact: o.compact, DType: a.access.dtype}
+	a.access.typed = true // New checks the source
 	if slices.Index(planOperations, operation) < 4 {
 		err = a.planArray(ctx, operation, source, target, memory, options, c)
 	} else if options.Chunks, err = parseShape(c.chunks); c.codec != "" || c.level >= 0 || c.filter != "" || c.blocks != "" || c.sparse || o.compact || c.sum || len(c.grow) > 0 || c.format != "" {
