@@ -32,9 +32,10 @@ type dumpFlags struct {
 	files                                      filesFlags
 	progress                                   string
 	json, ndjson, csv, npy, ddl, header, index bool
-	csvSafe, unpack, noHeader                  bool
+	csvSafe, unpack, noHeader, coords          bool
 
-	before []string // the header line of the array before
+	columns *coords  // of the array, with coords
+	before  []string // the header line of the array before
 }
 
 func (a *app) dumpCommand() *cobra.Command {
@@ -50,13 +51,17 @@ column for each field.
 axis. --csv writes a line for each structure, or for each row of the last axis, after a
 header line with the names of the columns: the fields, the name of the array, or
 column0, column1, … --no-header omits it, --index adds columns with the indices of the
-other axes, and --csv-safe makes strings harmless for spreadsheets. --npy writes the
+other axes, and --csv-safe makes strings harmless for spreadsheets. --coords writes a
+line for each element, as to_dataframe of xarray does: its coordinates and its value.
+Coordinates are the dimension scale in HDF5 and netCDF, otherwise the array with the
+name of the dimension; a dimension without coordinates has indices. --npy writes the
 format of numpy.load. --ddl writes an HDF5 file, an object in it with everything below
 it, or a part of a dataset, in the DDL of h5dump. Values are read in parts of some
 megabytes, so that memory is bounded.` +
 			addressHelp + twoArguments + sliceHelp,
 		Example: `  hyperslab dump 'etopo.h5:/ROSE[0, :10]'
   hyperslab dump etopo.h5:/ETOPO120X --csv
+  hyperslab dump 'etopo.h5:/ROSE[:2, :3]' --csv --coords
   hyperslab dump 'rose.b2nd[::10, ::10]' --json
   hyperslab dump 'rose.b2nd[45]' --npy > row.npy
   hyperslab dump etopo.h5 --ddl --header
@@ -80,10 +85,12 @@ megabytes, so that memory is bounded.` +
 	f.BoolVarP(&o.header, "header", "H", false, "with --ddl: metadata without values")
 	f.BoolVar(&o.noHeader, "no-header", false, "with --csv: write no line with the names of the columns")
 	f.BoolVar(&o.index, "index", false, "with --csv: begin each line with the index of its first value, in columns with the names of the dimensions")
+	f.BoolVar(&o.coords, "coords", false, "with --csv: write a line for each element, with its coordinates in columns with the names of the dimensions")
 	f.BoolVar(&o.unpack, "unpack", false, "write values unpacked by the CF conventions (scale_factor, add_offset, _FillValue, missing_value, valid_range), and times as dates")
 	f.BoolVar(&o.csvSafe, "csv-safe", false, "with --csv: put ' before strings that a spreadsheet would read as a formula")
 	progressFlag(cmd, &o.progress)
 	cmd.MarkFlagsMutuallyExclusive("json", "ndjson", "csv", "npy", "ddl")
+	cmd.MarkFlagsMutuallyExclusive("index", "coords")
 	a.each(cmd)
 	o.files.add(a, cmd)
 	(&untrustedFlags{}).add(a, cmd)
@@ -95,6 +102,9 @@ megabytes, so that memory is bounded.` +
 func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error) {
 	if o.index && !o.csv {
 		return usagef("--index requires --csv")
+	}
+	if o.coords && !o.csv {
+		return usagef("--coords requires --csv")
 	}
 	if o.noHeader && !o.csv {
 		return usagef("--no-header requires --csv")
@@ -110,6 +120,11 @@ func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, arr.Close()) }()
+	if o.coords {
+		if o.columns, err = a.coordsOf(ctx, address, arr, o); err != nil {
+			return err
+		}
+	}
 	values := arr.Array
 	if o.unpack {
 		var applied string

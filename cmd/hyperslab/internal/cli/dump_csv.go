@@ -19,7 +19,8 @@ import (
 
 // dumpCSV writes a header line, unless o.noHeader, and one line for each row of the last axis. For
 // structures it writes one line for each structure. With index, columns with the index of the first
-// value come first, one for each axis except the one along the line. An empty cell is a NaT.
+// value come first, one for each axis except the one along the line. With coords, each line has one
+// element after its coordinates. An empty cell is a NaT.
 func dumpCSV(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.Array, o *dumpFlags, progress func(bytes int64)) error {
 	d, shape := arr.DType(), arr.Shape()
 	records := d.Kind == ndarray.Struct
@@ -35,8 +36,21 @@ func dumpCSV(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.
 	}
 	p := newPlace(shape)
 	var line []string
-	err := eachBlock(ctx, arr, outputBlock, progress, func(_ ndarray.Region, e *batch) error {
+	limit := int64(outputBlock)
+	if o.columns != nil { // the indexes of a block are in memory, too
+		size := int64(max(d.Size, 1))
+		limit = max(limit/(size+8*int64(len(shape)))*size, 1)
+	}
+	err := eachBlock(ctx, arr, limit, progress, func(r ndarray.Region, e *batch) error {
+		if o.columns != nil {
+			if err := o.columns.block(ctx, r); err != nil {
+				return err
+			}
+		}
 		for i := range e.n {
+			if o.columns != nil {
+				line = o.columns.append(line, i)
+			}
 			if len(line) == 0 && o.index {
 				for _, n := range p.index[:axes] {
 					line = append(line, strconv.FormatInt(n, 10))
@@ -53,7 +67,7 @@ func dumpCSV(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.
 			} else {
 				line = append(line, o.cell(d, e.plain(i)))
 			}
-			if records || len(shape) < 2 || p.ends() > 0 {
+			if records || o.columns != nil || len(shape) < 2 || p.ends() > 0 {
 				if err := writeLine(out, w, line); err != nil {
 					return err
 				}
@@ -89,12 +103,17 @@ func (o *dumpFlags) writeHeader(out *csv.Writer, w *bufio.Writer, address string
 			head = append(head, o.cell(text, name))
 		}
 	}
+	if o.columns != nil {
+		for _, name := range o.columns.names {
+			head = append(head, o.cell(text, name))
+		}
+	}
 	switch {
 	case m.DType.Kind == ndarray.Struct:
 		for _, f := range m.DType.Fields {
 			head = append(head, o.cell(text, f.Name))
 		}
-	case len(m.Shape) > 1:
+	case len(m.Shape) > 1 && o.columns == nil:
 		for i := range m.Shape[len(m.Shape)-1] {
 			head = append(head, "column"+strconv.FormatInt(i, 10))
 		}

@@ -187,6 +187,22 @@ func readableSince(file *h5.File, d *h5.Dataset) (since *string, err error) {
 	return since, nil
 }
 
+// scalePath returns the path of the first dimension scale of an axis of an HDF5 dataset. It is ""
+// for an axis without scales, for other formats, and for untrusted files.
+func (a *app) scalePath(address, format string, axis int) (at string, err error) {
+	if format != string(hyperslab.HDF5) || a.untrusted() {
+		return "", nil
+	}
+	err = a.withDataset(address, func(_ *h5.File, d *h5.Dataset) error {
+		for s, err := range d.Scales(axis) {
+			at = s.Path
+			return err
+		}
+		return nil
+	})
+	return at, err
+}
+
 // rows adds the lines of info.
 func (d *hdf5Doc) rows(row func(key, value string)) {
 	layout := d.Layout

@@ -1,0 +1,84 @@
+// Tests of dump --csv --coords.
+
+package cli_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/need"
+)
+
+// gridFile is a Python program. It writes an array with scales in its own group, in another group,
+// and with another name than that of the dimension, and with one dimension without a scale.
+const gridFile = `import h5py, numpy as np, sys
+with h5py.File("grid.h5", "w") as f:
+    f["time"] = np.array([0, 6, 12], "i4")
+    f["time"].attrs["units"] = "hours since 2020-01-01"
+    f["other/lat"] = np.array([-45.5, 45.25], "f8")
+    f["g/lon"] = np.array(["w", "m", "e", "x"], "S1")
+    for s in ("time", "other/lat", "g/lon"):
+        f[s].make_scale(s.split("/")[-1])
+    d = f.create_dataset("g/t", data=np.arange(48, dtype="f4").reshape(3, 2, 4, 2) / 8, chunks=(2, 2, 3, 1))
+    for axis, s in enumerate(("time", "other/lat", "g/lon")):
+        d.dims[axis].attach_scale(f[s])
+    d.attrs["scale_factor"] = 2.0
+    f["g/time"] = np.arange(100, 103) # not the scale
+    f["empty"] = np.zeros((0, 3))
+    r = f.create_dataset("g/r", data=np.array([(1, (2, 3)), (4, (5, 6))], [("a", "i4"), ("b", "i2", 2)]))
+    r.dims[0].attach_scale(f["other/lat"])
+    f["plain"] = np.arange(4).reshape(2, 2)
+`
+
+// sameTable is a Python program. It compares CSV with the table that xarray makes of the same part.
+const sameTable = `import h5py, numpy as np, pandas as pd, sys, xarray as xr
+with h5py.File("grid.h5") as f:
+    t = xr.DataArray(f["g/t"][:], dims=("time", "lat", "lon", "axis3"), name="t",
+        coords={"time": f["time"][:], "lat": f["other/lat"][:], "lon": f["g/lon"][:].astype("U1"), "axis3": np.arange(2)})
+want = t[eval("np.s_[" + sys.argv[1] + "]")]
+names = ["time", "lat", "lon", "axis3", "t"]
+if not want.shape:
+    want = want.expand_dims("axis3")
+want = want.to_dataframe().reset_index()
+got = pd.read_csv("out.csv")
+assert list(got.columns) == names, got.columns
+pd.testing.assert_frame_equal(got, want[names], check_dtype=False)
+`
+
+func TestDump_coords(t *testing.T) {
+	python := need.RemotePython(t, "xarray", "h5py", "pandas")
+	t.Chdir(t.TempDir())
+	out, err := exec.Command(python, "-c", gridFile).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, selection := range []string{"...", "1:, 0, ::-1", "2, 1:2, 1:2, 1:", "0, 0, 0, 1", "::2, :, 3, 0", "[0, 2], :, 1:3"} {
+		t.Run(selection, func(t *testing.T) {
+			csv := done(t, "dump", "grid.h5:/g/t["+selection+"]", "--csv", "--coords")
+			require.NoError(t, os.WriteFile("out.csv", []byte(csv), 0o600))
+			out, err := exec.Command(python, "-c", sameTable, selection).CombinedOutput()
+			require.NoError(t, err, "%s\n%s", out, csv)
+		})
+	}
+	for args, want := range map[string]string{
+		"grid.h5:/g/t[2,1,0] --unpack":    "time,lat,lon,axis3,t\n2020-01-01T12:00:00.000000,45.25,w,0,10\n2020-01-01T12:00:00.000000,45.25,w,1,10.25\n",
+		"grid.h5:/g/r":                    "lat,a,b\n-45.5,1,\"[2,3]\"\n45.25,4,\"[5,6]\"\n",
+		"grid.h5:/g/r[1:].b":              "lat,b\n45.25,5\n45.25,6\n",
+		"grid.h5:/plain --no-header":      "0,0,0\n0,1,1\n1,0,2\n1,1,3\n",
+		"grid.h5:/empty":                  "axis0,axis1,empty\n",
+		"grid.h5:/g/t[0,0,0] --untrusted": "time,lat,lon,axis3,t\n0,0,w,0,0\n0,0,w,1,0.125\n",
+	} {
+		t.Run(args, func(t *testing.T) {
+			require.Equal(t, want, done(t, append([]string{"dump", "--csv", "--coords"}, strings.Fields(args)...)...))
+		})
+	}
+	done(t, "convert", "grid.h5", "tree", "--exclude-unsupported", "-q")
+	require.Equal(t, "time,lat,lon,axis3,t\n100,0,m,0,0.25\n", done(t, "dump", "tree:/g/t[0,0,1,:1]", "--csv", "--coords"), "by the name of the dimension")
+	for _, flags := range []string{"--coords", "--csv --coords --index", "--json --coords"} {
+		_, stderr, code := run(append([]string{"dump", "grid.h5:/plain"}, strings.Fields(flags)...)...)
+		require.Equal(t, 2, code, flags)
+		require.Contains(t, stderr, "coords", flags)
+	}
+}
