@@ -1,8 +1,10 @@
 package h5_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -134,4 +136,31 @@ func TestGroup_CopyObject(t *testing.T) {
 		require.Equal(t, []string{"fill", "fill", "fill"}, got)
 		require.NoError(t, d.Close())
 	})
+}
+
+// TestGroup_CopyObject_strayLayout copies an object whose header has the layout of a dataset, but
+// no dataspace: libhdf5 opens it as a committed datatype.
+func TestGroup_CopyObject_strayLayout(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.h5")
+	f, err := h5.Create(file, nil)
+	require.NoError(t, err)
+	d, err := f.Root().CreateDataset("g/x", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(0x51), nil)
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(d.Close(), f.Close()))
+	b, err := os.ReadFile(file)
+	require.NoError(t, err)
+	space := bytes.Index(b, []byte{1, 1, 1, 0, 0, 0, 0, 0, 0x51, 0}) - 8 // its message header
+	require.Equal(t, []byte{1, 0}, b[space:space+2])
+	b[space] = 0 // no message
+	require.NoError(t, os.WriteFile(file, b, 0o600))
+	f, err = h5.Open(file, h5.ReadOnly)
+	require.NoError(t, err)
+	info, err := f.Root().ObjectInfo("g/x")
+	require.NoError(t, err)
+	require.Equal(t, h5.DatatypeObject, info.Kind)
+	to, err := h5.Create(filepath.Join(t.TempDir(), "y.h5"), nil)
+	require.NoError(t, err)
+	require.ErrorIs(t, f.Root().CopyObject("g/x", to.Root(), "x", nil), h5.ErrCorrupt)
+	require.ErrorIs(t, f.Root().CopyObject("g", to.Root(), "g", nil), h5.ErrCorrupt)
+	require.NoError(t, errors.Join(f.Close(), to.Close()))
 }

@@ -264,6 +264,8 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 		e.Err = fmt.Errorf("%w by the linked HDF5", errors.ErrUnsupported)
 	case C.GOH5_EFILLCOPY:
 		e.Err = fmt.Errorf("%w: fill values of variable length and references cannot be converted by a copy", errors.ErrUnsupported)
+	case C.GOH5_ESTRAY:
+		e.Err = fmt.Errorf("%w: a group or committed datatype with the layout of a dataset", ErrCorrupt)
 	case C.GOH5_ECLASS:
 		e.Err = fmt.Errorf("%w: a dataset with an attribute CLASS of its own", ErrType)
 	case C.GOH5_EAXIS:

@@ -93,6 +93,7 @@ int goh5_plugins(goh5_err_t *err, goh5_blob_t *out);
 
 /* Files. */
 enum { GOH5_EFILLCOPY = -62 /* a fill value that H5Ocopy does not convert */ };
+enum { GOH5_ESTRAY = -63 /* the object is no dataset, but its header has the layout of one */ };
 enum { GOH5_EUNSUPPORTED = -60 /* the linked library was built without it */ };
 int goh5_is_hdf5(goh5_err_t *err, const char *path, int32_t *is);
 int goh5_fcreate(goh5_err_t *err, const char *path, int32_t truncate, const uint8_t *spec, size_t spec_len,

@@ -253,6 +253,21 @@ done:
     return rc;
 }
 
+/* H5Ocopy copies the layout in the header of any object, and dereferences the type and space of a
+ * dataset, which another object does not have. */
+static int check_header(goh5_err_t *err, hid_t loc, const char *name)
+{
+    int rc = 0;
+    const uint64_t layout = 1U << 8; /* the message type of a layout */
+    H5O_native_info_t info;
+    TRY(H5Oget_native_info_by_name(loc, name, &info, H5O_NATIVE_INFO_HDR, H5P_DEFAULT) >= 0);
+    if (info.hdr.mesg.present & layout) {
+        RAISE(GOH5_ESTRAY);
+    }
+done:
+    return rc;
+}
+
 /* H5Ocopy divides by chunk dimensions that may be missing in a corrupt file. It must not copy a
  * dataset that libhdf5 cannot open. */
 static herr_t check_copied(hid_t loc, const char *name, const H5O_info2_t *info, void *data)
@@ -267,6 +282,8 @@ static herr_t check_copied(hid_t loc, const char *name, const H5O_info2_t *info,
         TRY((space = H5Dget_space(object)) >= 0);
         PASS(goh5_check_ranks(err, dcpl, space));
         PASS(check_fill(err, object, dcpl, info->fileno != c->fileno));
+    } else {
+        PASS(check_header(err, loc, name));
     }
 done:
     goh5_close_space(space);
