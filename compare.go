@@ -346,7 +346,7 @@ func (t *Tree) openHeld(ctx context.Context, path string) (*ndarray.Array, error
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	o := &hdf5.OpenOptions{ExternalDir: t.open.ExternalDir, Missing: t.open.Missing, Shared: true}
+	o := &hdf5.OpenOptions{ExternalDir: t.open.ExternalDir, Missing: t.open.Missing, Shared: true, Untrusted: t.byGo}
 	return array(hdf5.OpenIn(t.file, path, t.at(path), o))
 }
 

@@ -327,3 +327,27 @@ func TestDefects_trustedWrites(t *testing.T) {
 		require.Equal(t, b, after, "the file was truncated")
 	})
 }
+
+// TestDefects_trustedCopies copies trees that show defects of libhdf5, in trusted mode.
+func TestDefects_trustedCopies(t *testing.T) {
+	t.Run("headers with messages of another class", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "x.h5")
+		inFile(t, path, h5.Earliest, func(r *h5.Group) {
+			d, err := r.CreateDataset("d", h5.Int(4, h5.LittleEndian), h5.SimpleSpace(0x51), nil)
+			require.NoError(t, err)
+			require.NoError(t, d.Close())
+		})
+		change(t, path, func(b []byte) []byte {
+			space := bytes.Index(b, []byte{1, 1, 1, 0, 0, 0, 0, 0, 0x51, 0})
+			require.Positive(t, space)
+			b[space-8] = 0 // the message type
+			return b
+		})
+		_, err := hyperslab.CopyTree(bg, path+".copy.h5", path, nil)
+		require.ErrorIs(t, err, ndarray.ErrCorrupt)
+		stats, err := hyperslab.CopyTree(bg, path+".copy.h5", path, &hyperslab.TreeOptions{SkipUnreadable: true})
+		require.NoError(t, err)
+		require.Len(t, stats.Unreadable, 1)
+		require.Equal(t, []int{0, 0}, []int{stats.Types, stats.Arrays})
+	})
+}

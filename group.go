@@ -124,7 +124,7 @@ func editHDF5Group(l Location, set []ndarray.Attr, remove []string) (err error) 
 			return hdf5.Translate(err)
 		}
 	}
-	return hdf5.WriteAttrs(g, set, nil)
+	return hdf5.WriteAttrs(g, set)
 }
 
 func editDirectory(ctx context.Context, l Location, set []ndarray.Attr, remove []string) (err error) {

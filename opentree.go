@@ -29,6 +29,7 @@ type Tree struct {
 
 	store *stores.Store // a trusted store, which stays open; nil for other formats
 	file  *h5.File      // a trusted HDF5 file, after hold; nil: each method opens the file
+	byGo  bool          // libhdf5 does not decode chunks of file that package chunkio decodes
 }
 
 // OpenTree returns the tree at a location. It uses o.ExternalDir, o.Missing, o.Unlocked and

@@ -122,7 +122,7 @@ func writeColumns(t require.TestingT, dir, kind string, columns []*randomColumn,
 		require.NoError(t, err)
 		g, err := f.Root().CreateGroup("g")
 		require.NoError(t, err)
-		require.NoError(t, hdf5.WriteAttrs(g, attrs, nil))
+		require.NoError(t, hdf5.WriteAttrs(g, attrs))
 		require.NoError(t, g.Close())
 		for _, c := range columns {
 			b, err := hdf5.CreateIn(f, "/g/"+c.name, ndarray.Spec{DType: c.dtype, Shape: []int64{rows}}, nil)

@@ -300,7 +300,7 @@ func writeTree(t require.TestingT, file string, nodes []storeNode, attrs map[str
 	slices.Sort(keys)
 	for _, key := range keys {
 		g := group(key)
-		require.NoError(t, hdf5.WriteAttrs(g, valuesOf(attrs[key]), nil))
+		require.NoError(t, hdf5.WriteAttrs(g, valuesOf(attrs[key])))
 		if key != "/" {
 			require.NoError(t, g.Close())
 		}

@@ -19,7 +19,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/blosc2form"
 	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
-	"github.com/hyperslab/hyperslab/internal/h5copy"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/internal/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -77,7 +76,7 @@ type TreeOptions struct {
 // Problem is a part of a source tree that the target cannot represent.
 type Problem struct {
 	Path string // in the source
-	What string // "array", "group", "link", "datatype", "object", or "attribute NAME"
+	What string // "array", "group", "link", "datatype", "object", "references", or "attribute NAME"
 	Err  error  // the reason
 }
 
@@ -94,8 +93,9 @@ type TreeStats struct {
 
 	// Changes lists changes that are reported but need no acceptance: comments of HDF5 and types of
 	// attributes that the target does not have, user blocks, dimension scales outside of the tree,
-	// compression that can be read but not written, and layouts, allocation times and creation
-	// orders of links of HDF5 that differ from the default and that the target does not have.
+	// compression that can be read but not written, references to deleted objects, attributes of
+	// references that become strings, and layouts, allocation times and creation orders of links of
+	// HDF5 that differ from the default and that the target does not have.
 	Changes []Problem
 }
 
@@ -123,8 +123,11 @@ type TreeStats struct {
 // is kept within a format if it can be written, and is otherwise the target's default. From HDF5 to
 // HDF5, comments, links and committed datatypes with their attributes are kept too, and arrays and
 // attributes still share the committed datatypes. The compact layout, the allocation time and the
-// creation order of links and attributes are kept too. External files and sources of virtual
-// datasets are not: the elements are stored in the new file.
+// creation order of links and attributes are kept too. References, also those in attributes, lead
+// to the copied objects; a reference to an object that is not copied is a Problem, and becomes null
+// if Accept accepts it. External files and sources of virtual datasets are not kept: the elements
+// are stored in the new file. Arrays of a type that ndarray does not have are copied as they are
+// stored, without Adjust.
 //
 // CopyTree first examines the whole tree. If the target cannot represent a part of it, and Accept
 // does not accept the loss, CopyTree writes nothing and returns errors.ErrUnsupported and all
@@ -163,8 +166,9 @@ type treeCopy struct {
 	whole   []string  // groups that are copied as a whole, with everything in them
 
 	groups, arrays, links []treeItem // parents before children
-	types                 *typeCopy  // nil unless both sides are HDF5
-	properties            *treeProperties
+	unordered             []string   // groups whose creation order of links the target does not have
+	progress              ndarray.Progress
+	native                *hdf5Copy // nil unless a trusted HDF5 file is copied to HDF5
 }
 
 // treeItem is one object to create.
@@ -183,10 +187,10 @@ type treeItem struct {
 
 	attrs   []ndarray.Attr  // of a group
 	comment string          // of a group
-	stored  hdf5.Properties // of a group or an array of HDF5
 	axes    []dimscale.Axis // labels and scales of an array of HDF5
-	uses    typeUses        // the committed datatypes of an array or a group
-	like    *h5.DatasetInfo // properties of an array in addition to Spec; nil unless both sides are HDF5
+
+	keepsType bool // of an array that hdf5Copy copies: the element type does not change
+	asStored  bool // ndarray does not have the element type
 }
 
 func (c *treeCopy) copy(ctx context.Context, src string) (_ TreeStats, err error) {
@@ -202,12 +206,14 @@ func (c *treeCopy) copy(ctx context.Context, src string) (_ TreeStats, err error
 		return c.stats, cause(err)
 	}
 	defer func() { err = errors.Join(err, c.source.Close()) }()
-	if err := c.plan(ctx, src); err != nil {
-		return c.stats, errors.Join(err, c.types.close(), c.properties.close())
+	if err := c.source.hold(); err != nil {
+		return c.stats, cause(err)
 	}
-	if err := errors.Join(c.types.close(), c.properties.close()); err != nil {
+	c.source.byGo = isURL(c.source.location.File) // as in Open
+	if err := c.plan(ctx, src); err != nil {
 		return c.stats, err
 	}
+	c.progress = ndarray.Progress{TotalBytes: c.stats.Bytes, TotalUnits: int64(len(c.arrays))}
 	if len(c.lost) > 0 {
 		c.stats.Refused = c.lost
 		first := c.lost[0]
@@ -222,7 +228,11 @@ func (c *treeCopy) copy(ctx context.Context, src string) (_ TreeStats, err error
 	}
 	switch c.target {
 	case HDF5:
-		err = c.writeHDF5(ctx, out.Path())
+		if c.native != nil {
+			err = c.native.write(ctx, out.Path())
+		} else {
+			err = c.writeHDF5(ctx, out.Path())
+		}
 	case Bcolz:
 		err = c.writeTable(ctx, out.Path())
 	case B2Z:
@@ -293,6 +303,11 @@ func targetDirectory(file string) (string, error) {
 	return filepath.EvalSymlinks(dir)
 }
 
+// skips reports whether the object that caused an error is left out.
+func (c *treeCopy) skips(ctx context.Context, err error) bool {
+	return c.options.SkipUnreadable && isUnreadable(err) && ctx.Err() == nil
+}
+
 // isUnreadable reports whether an error is caused by the content of the source.
 func isUnreadable(err error) bool {
 	return errors.Is(err, ndarray.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, ndarray.ErrType)
@@ -341,14 +356,8 @@ func (c *treeCopy) comment(path, text string) string {
 // plan walks the source and determines the objects to create.
 func (c *treeCopy) plan(ctx context.Context, src string) error {
 	root := "/" + strings.Trim(c.source.location.Object, "/")
-	if c.source.format == HDF5 && c.target == HDF5 && c.options.Untrusted == nil {
-		var err error
-		if c.types, err = openTypes(ctx, c.source.location.File); err != nil {
-			return err
-		}
-	}
-	if err := c.openProperties(ctx); err != nil {
-		return err
+	if c.source.file != nil && c.target == HDF5 {
+		c.native = newHDF5Copy(c, root)
 	}
 	for e, err := range c.source.Walk(ctx, nil) {
 		if err != nil {
@@ -373,22 +382,19 @@ func (c *treeCopy) plan(ctx context.Context, src string) error {
 			return err
 		}
 	}
-	if err := c.planTypes(ctx); err != nil {
-		return err
-	}
-	if err := c.planReferences(ctx); err != nil {
-		return err
-	}
 	c.planLinks()
 	c.planEmpty()
 	if err := c.planOld(); err != nil {
 		return err
 	}
-	if err := c.planScales(); err != nil {
-		return err
+	c.planScales()
+	if c.native != nil {
+		if err := c.native.plan(ctx); err != nil {
+			return err
+		}
 	}
 	c.reportOrder(root)
-	return c.planUserBlock(ctx, root)
+	return c.planUserBlock(root)
 }
 
 // planLinks removes links to objects that are left out.
@@ -405,23 +411,22 @@ func (c *treeCopy) planLinks() {
 }
 
 // planUserBlock records the user block of an HDF5 file, which CopyTree never copies.
-func (c *treeCopy) planUserBlock(ctx context.Context, root string) error {
-	if c.source.format != HDF5 || c.options.Untrusted != nil || root != "/" {
+func (c *treeCopy) planUserBlock(root string) error {
+	if c.source.file == nil || root != "/" {
 		return nil
 	}
-	f, err := openSource(ctx, c.source.location.File, nil)
-	if err != nil {
-		return hdf5.Translate(err)
-	}
-	creation, err := f.Creation()
+	creation, err := c.source.file.Creation()
 	if err == nil && creation.UserBlock > 0 {
 		c.report(root, "user block", fmt.Sprintf("%d bytes", creation.UserBlock), "only repack and cp of the whole file keep it")
 	}
-	return hdf5.Translate(errors.Join(err, f.Close()))
+	return hdf5.Translate(err)
 }
 
 func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
 	e := item.entry
+	if c.native != nil && c.native.planEntry(item) {
+		return nil
+	}
 	if e.Err != nil {
 		c.unreadable(e.Path, string(e.Kind), e.Err)
 		return nil
@@ -449,13 +454,9 @@ func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
 			attrs.List = nil
 		}
 		item.attrs, item.comment = c.keep(e.Path, attrs, false), c.comment(e.Path, e.Comment)
-		if item.uses, err = c.types.usedBy(e.Path); err != nil {
+		if err := c.arrange(e.Path, item.attrs); err != nil {
 			return err
 		}
-		if item.stored, err = c.propertiesOf(e.Path); err != nil {
-			return err
-		}
-		item.stored.Arrange(item.attrs)
 		c.groups = append(c.groups, item)
 		c.stats.Groups++
 	case Array:
@@ -470,15 +471,11 @@ func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
 		c.links = append(c.links, item)
 		c.stats.Links++
 	case Type:
-		if c.types == nil && c.target == HDF5 && c.source.format == HDF5 {
+		if c.target == HDF5 && c.source.format == HDF5 {
 			c.loseObject(e.Path, e.Kind, fmt.Errorf("%w: the committed datatype %s of an untrusted file", errors.ErrUnsupported, e.Type))
 			return nil
 		}
-		if c.types == nil {
-			c.loseObject(e.Path, e.Kind, fmt.Errorf("%w: %s in format %s", errors.ErrUnsupported, e.Type, c.target))
-			return nil
-		}
-		return c.types.name(e.Path, item.path)
+		c.loseObject(e.Path, e.Kind, fmt.Errorf("%w: %s in format %s", errors.ErrUnsupported, e.Type, c.target))
 	default:
 		c.loseObject(e.Path, e.Kind, fmt.Errorf("%w: %s in format %s", errors.ErrUnsupported, e.Type, c.target))
 	}
@@ -531,7 +528,9 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 		if text = a.DType(); !c.table() { // a table stores strings of each kind
 			text, textErr = textview.Type(ctx, a, c.target == HDF5, cmp.Or(textview.Mode(c.options.Strings), textview.Auto))
 		}
-		attrs, err = a.Attrs(ctx)
+		if c.native == nil {
+			attrs, err = a.Attrs(ctx)
+		}
 		err = errors.Join(err, a.Close())
 	}
 	switch {
@@ -594,22 +593,28 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 	if unwritten && spec.Compression == nil { // Adjust has not chosen another codec
 		c.report(item.from, "compression", m.Compression.String(), fmt.Sprintf("%s is not written with it; %s instead", c.format(), c.defaultCompression()))
 	}
+	if c.native == nil && hasReferences(spec.DType) {
+		c.loseObject(item.from, Array, fmt.Errorf("%w: %v of an untrusted file", errors.ErrUnsupported, spec.DType))
+		return nil
+	}
 	spec.Attrs = c.keep(item.from, attrs, m.AxisNames != nil)
-	if item.uses, err = c.types.usedBy(item.from); err != nil {
+	if err := c.arrange(item.from, spec.Attrs); err != nil {
 		return err
 	}
-	if !spec.DType.Equal(a.DType()) {
-		item.uses.elements = 0
-	} else if item.like, err = c.types.describe(item.from); err != nil {
-		return err
-	}
-	if item.stored, err = c.propertiesOf(item.from); err != nil {
-		return err
-	}
-	item.stored.Arrange(spec.Attrs)
+	item.keepsType = spec.DType.Equal(a.DType())
 	item.spec, item.bytes = spec, m.NumElems()*int64(m.DType.Size)
 	c.addArray(item)
 	return nil
+}
+
+// hasReferences reports whether elements of d contain references.
+func hasReferences(d ndarray.DType) bool {
+	found := false
+	d.MapParts(func(p ndarray.DType) ndarray.DType {
+		found = found || p.Kind == ndarray.Reference
+		return p
+	})
+	return found
 }
 
 // addArray plans an array.
@@ -676,6 +681,10 @@ func (c *treeCopy) keep(path string, attrs ndarray.Attrs, named bool) []ndarray.
 			c.stats.Attrs++
 			continue
 		}
+		if a, ok := c.referenceText(path, u); ok {
+			attrs.List = append(attrs.List, a)
+			continue
+		}
 		c.lose(path, "attribute "+u.Name, fmt.Errorf("%w: %s: %s", errors.ErrUnsupported, u.Type, u.Reason))
 	}
 	for _, a := range attrs.List {
@@ -702,16 +711,39 @@ func (c *treeCopy) keep(path string, attrs ndarray.Attrs, named bool) []ndarray.
 	return out
 }
 
+// referenceText returns an attribute of references as strings: the paths in the copy and the
+// selections. It returns false if one of them leads out of the copied group.
+func (c *treeCopy) referenceText(path string, u ndarray.UnsupportedAttr) (a ndarray.Attr, ok bool) {
+	if c.source.file == nil || c.target == HDF5 || !strings.HasPrefix(u.Type, "H5T_REFERENCE") {
+		return a, false
+	}
+	v, err := hdf5.ReferenceAttr(c.source.file, path, u.Name)
+	if err != nil {
+		return a, false
+	}
+	root := strings.TrimSuffix("/"+strings.Trim(c.source.location.Object, "/"), "/")
+	for i, text := range v.Strings {
+		inside, found := strings.CutPrefix(text, root)
+		switch {
+		case root == "" || text == "":
+		case !found || inside != "" && !strings.ContainsRune("/@", rune(inside[0])):
+			return a, false
+		case inside == "" || inside[0] != '/':
+			v.Strings[i] = "/" + inside
+		default:
+			v.Strings[i] = inside
+		}
+	}
+	c.report(path, "type of attribute "+u.Name, u.Type, fmt.Sprintf("%s stores the paths as strings", c.format()))
+	return ndarray.Attr{Name: u.Name, Value: v}, true
+}
+
 func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
-	o := h5.CreateOptions{}
+	creation := h5.DefaultFileCreation()
+	creation.Times = false
+	o := h5.CreateOptions{Creation: &creation}
 	if slices.ContainsFunc(c.groups, func(item treeItem) bool { return slices.ContainsFunc(item.attrs, hdf5.LargeAttr) }) {
 		o.Low = h5.V18 // the root group is created with the file
-	}
-	if i := slices.IndexFunc(c.groups, func(item treeItem) bool { return item.path == "/" }); i >= 0 {
-		creation := h5.DefaultFileCreation()
-		creation.Times = false
-		creation.LinkOrder, creation.AttrOrder = c.groups[i].stored.Tracking.Order, c.groups[i].stored.Tracking.AttributeOrder
-		o.Creation = &creation
 	}
 	f, err := h5.Create(file, &o)
 	if err != nil {
@@ -719,76 +751,53 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 	}
 	defer func() { err = errors.Join(err, hdf5.Translate(f.Close())) }()
 	for _, item := range c.groups {
-		if item.path == "/" {
-			continue
-		}
-		g, err := f.Root().CreateGroupWith(item.path, &item.stored.Tracking)
-		if err != nil {
-			return hdf5.Translate(err)
-		}
-		if err := g.Close(); err != nil {
-			return hdf5.Translate(err)
-		}
-	}
-	// Datatypes are created first, because all objects may use them, also attributes of groups and
-	// of datatypes.
-	made, err := c.types.commit(f.Root())
-	defer func() { err = errors.Join(err, made.close()) }()
-	if err != nil {
-		return err
-	}
-	for _, item := range c.groups {
-		if err := item.writeGroup(f.Root(), made.shared(item.uses)); err != nil {
+		if err := item.writeGroup(f.Root()); err != nil {
 			return err
 		}
 	}
-	root := strings.TrimSuffix("/"+strings.Trim(c.source.location.Object, "/"), "/")
 	err = c.copyArrays(ctx, func(item treeItem) (ndarray.Backend, error) {
-		b, err := hdf5.CreateIn(f, item.path, item.spec, &hdf5.CreateOptions{Shared: made.shared(item.uses), Like: item.like})
-		if err == nil && root != "" && hasReferences(item.spec.DType) {
-			return movedReferences{b, root}, nil
-		}
-		return b, err
+		return hdf5.CreateIn(f, item.path, item.spec, nil)
 	}, func(item treeItem) error { return hdf5.Translate(f.Root().Unlink(item.path)) }, nil)
-	if err != nil {
-		return err
-	}
-	directory, err := targetDirectory(file)
 	if err != nil {
 		return err
 	}
 	if err := c.attachScales(f.Root()); err != nil {
 		return err
 	}
-	for _, item := range c.links {
-		if item.entry.LinkKind == h5.HardLink.String() && c.leftOut(item.entry.Target) {
-			c.stats.Unreadable = append(c.stats.Unreadable, Problem{Path: item.from, What: "link", Err: fmt.Errorf("hard link to %s, which cannot be read", item.entry.Target)})
-			c.stats.Links--
-			continue
-		}
+	c.brokenLinks()
+	root := strings.TrimSuffix("/"+strings.Trim(c.source.location.Object, "/"), "/")
+	for _, item := range c.links { // of an untrusted file; they are not resolved
 		switch e := item.entry; e.LinkKind {
 		case h5.HardLink.String():
 			err = f.Root().LinkHard(item.path, "/"+strings.TrimPrefix(strings.TrimPrefix(e.Target, root), "/"))
 		case h5.SoftLink.String():
 			err = f.Root().LinkSoft(item.path, e.Target)
 		default:
-			to := e.TargetFile
-			if c.options.Untrusted == nil { // untrusted links are not resolved
-				to, _ = h5copy.Moved(c.source.location.File, directory, to)
-			}
-			err = f.Root().LinkExternal(item.path, to, strings.TrimPrefix(e.Target, e.TargetFile+":"))
+			err = f.Root().LinkExternal(item.path, e.TargetFile, strings.TrimPrefix(e.Target, e.TargetFile+":"))
 		}
 		if err != nil {
 			return hdf5.Translate(err)
 		}
 	}
-	return c.orderLinks(f)
+	return nil
 }
 
-// writeGroup sets the attributes and the comment of an existing group.
-func (item *treeItem) writeGroup(g *h5.Group, shared hdf5.Shared) (err error) {
+// brokenLinks removes hard links to objects that could not be read.
+func (c *treeCopy) brokenLinks() {
+	c.links = slices.DeleteFunc(c.links, func(item treeItem) bool {
+		if item.entry.LinkKind != h5.HardLink.String() || !c.leftOut(item.entry.Target) {
+			return false
+		}
+		c.stats.Unreadable = append(c.stats.Unreadable, Problem{Path: item.from, What: "link", Err: fmt.Errorf("hard link to %s, which cannot be read", item.entry.Target)})
+		c.stats.Links--
+		return true
+	})
+}
+
+// writeGroup creates a group with its attributes and comment. The root group exists.
+func (item *treeItem) writeGroup(g *h5.Group) (err error) {
 	if item.path != "/" {
-		if g, err = g.OpenGroup(item.path); err != nil {
+		if g, err = g.CreateGroup(item.path); err != nil {
 			return hdf5.Translate(err)
 		}
 		defer func() { err = errors.Join(err, hdf5.Translate(g.Close())) }()
@@ -798,7 +807,7 @@ func (item *treeItem) writeGroup(g *h5.Group, shared hdf5.Shared) (err error) {
 			return hdf5.Translate(err)
 		}
 	}
-	return hdf5.WriteAttrs(g, item.attrs, shared.Attrs)
+	return hdf5.WriteAttrs(g, item.attrs)
 }
 
 // writeTable writes a ctable, with the names of its columns last.
@@ -875,30 +884,40 @@ func place(dir, path string, group bool) (string, error) {
 // copyArrays creates each array with create and fills it. With SkipUnreadable it calls remove for
 // an array that could not be filled, and finish after each other array if it is not nil.
 func (c *treeCopy) copyArrays(ctx context.Context, create func(treeItem) (ndarray.Backend, error), remove, finish func(treeItem) error) error {
-	progress := ndarray.Progress{TotalBytes: c.stats.Bytes, TotalUnits: int64(len(c.arrays))}
 	for _, item := range c.arrays {
-		before := progress.DoneBytes
-		err := c.copyArray(ctx, item, create, func(p ndarray.Progress) {
-			progress.DoneBytes = before + p.DoneBytes
-			if c.options.Progress != nil {
-				c.options.Progress(progress)
+		err := c.count(item, func(progress func(ndarray.Progress)) error {
+			err := c.copyArray(ctx, item, create, progress)
+			if err != nil && c.skips(ctx, err) {
+				c.unreadable(item.from, "array", err)
+				c.stats.Arrays--
+				return remove(item)
 			}
+			if err == nil && finish != nil {
+				err = finish(item)
+			}
+			return err
 		})
-		if err != nil && c.options.SkipUnreadable && isUnreadable(err) && ctx.Err() == nil {
-			c.unreadable(item.from, "array", err)
-			c.stats.Arrays--
-			progress.DoneBytes = before + item.bytes
-			err = remove(item)
-		} else if err == nil && finish != nil {
-			err = finish(item)
-		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", item.from, err)
 		}
-		if progress.DoneUnits++; c.options.Progress != nil {
-			c.options.Progress(progress)
+	}
+	return nil
+}
+
+// count copies one array with write and reports the progress of all arrays.
+func (c *treeCopy) count(item treeItem, write func(progress func(ndarray.Progress)) error) error {
+	before := c.progress.DoneBytes
+	report := func(done int64) {
+		c.progress.DoneBytes = before + done
+		if c.options.Progress != nil {
+			c.options.Progress(c.progress)
 		}
 	}
+	if err := write(func(p ndarray.Progress) { report(p.DoneBytes) }); err != nil {
+		return err
+	}
+	c.progress.DoneUnits++
+	report(item.bytes)
 	return nil
 }
 

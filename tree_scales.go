@@ -14,11 +14,11 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// planScales determines the scales of each array from those of the source, or from the dimension
-// names. A dimension with a scale needs no label, unless the source has one.
-func (c *treeCopy) planScales() error {
-	if c.target != HDF5 {
-		return nil
+// planScales determines the scales of each array from the dimension names. A dimension with a scale
+// needs no label.
+func (c *treeCopy) planScales() {
+	if c.target != HDF5 || c.native != nil {
+		return
 	}
 	byPath := make(map[string]*treeItem, len(c.arrays))
 	for i := range c.arrays {
@@ -34,41 +34,17 @@ func (c *treeCopy) planScales() error {
 		if item.spec.AxisNames == nil {
 			continue
 		}
-		if item.axes = c.scalesByName(item, byPath); c.properties != nil {
-			read, err := dimscale.Read(c.properties.file.Root(), item.from, len(item.spec.Shape))
-			if err != nil {
-				return hdf5.Translate(err)
-			}
-			item.axes = c.scalesOf(item, read, byPath)
-		}
+		item.axes = c.scalesByName(item, byPath)
 		item.spec.AxisNames = slices.Clone(item.spec.AxisNames)
 		for k, a := range item.axes {
 			if len(a.Scales) > 0 {
-				item.spec.AxisNames[k] = a.Label
+				item.spec.AxisNames[k] = ""
 			}
 		}
 		if !slices.ContainsFunc(item.spec.AxisNames, func(name string) bool { return name != "" }) {
 			item.spec.AxisNames = nil
 		}
 	}
-	return nil
-}
-
-// scalesOf returns the scales of an array of HDF5, with their paths in the target.
-func (c *treeCopy) scalesOf(item *treeItem, read []dimscale.Axis, byPath map[string]*treeItem) []dimscale.Axis {
-	for k := range read {
-		from := read[k].Scales
-		read[k].Scales = nil
-		for _, at := range from {
-			scale := byPath[at]
-			if scale == nil || dimscale.IsScale(item.spec.Attrs) {
-				c.report(item.from, fmt.Sprintf("scale of dimension %d", k), at, "the copy does not contain it; its name is kept as dimension name")
-				continue
-			}
-			read[k].Scales = append(read[k].Scales, scale.path)
-		}
-	}
-	return read
 }
 
 // scalesByName returns the scales with the names of the dimensions: each is an array of one

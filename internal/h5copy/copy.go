@@ -37,14 +37,23 @@ type Options struct {
 	Exclude func(path string) bool
 
 	// Unreadable is called for an object that cannot be copied. If it returns true, the object is
-	// left out; of a group, the rest of its members is left out. If Unreadable is nil, the copy
-	// fails.
+	// left out. A *PartError is the error of a part, and only that part is left out. If Unreadable
+	// is nil, the copy fails.
 	Unreadable func(path string, err error) bool
 
 	// Dataset may create a dataset at a path of the new file and write its elements. The Copier
-	// then adds the comment and the attributes. Dataset returns false to leave the dataset to the
-	// Copier. It is also called in a dry run.
+	// then adds the comment and the attributes, and the elements if they hold references. Dataset
+	// returns false to leave the dataset to the Copier. It is also called in a dry run.
 	Dataset func(ctx context.Context, d *h5.Dataset, info h5.DatasetInfo, path string) (bool, error)
+
+	// UnknownAttributes copies the attributes of an object, because libhdf5 does not list them: one
+	// has an unknown type. made is the object in the new file, or nil in a dry run. If
+	// UnknownAttributes is nil, such an object cannot be copied.
+	UnknownAttributes func(ctx context.Context, o, made h5.Object, path string) error
+
+	// WithoutTimes creates groups and datasets that do not record when they were created and
+	// changed.
+	WithoutTimes bool
 }
 
 // Kind is the kind of a Problem.
@@ -52,7 +61,7 @@ type Kind int
 
 // Kinds of problems.
 const (
-	Dangling Kind = iota + 1 // a reference to an object that has no name in the source or was deleted: it becomes null
+	Dangling Kind = iota + 1 // a reference to a deleted object: it becomes null
 	Outside                  // a reference to an object that is not copied: it becomes null
 	Missing                  // a file that a dataset needs does not exist
 )
@@ -71,8 +80,11 @@ type Copier struct {
 	o        Options
 	whole    bool // the whole file is copied
 
-	Problems []Problem
+	Problems   []Problem
+	Types      int // committed datatypes, copied or found in a dry run
+	Attributes int // attributes, without those that link datasets and dimension scales
 
+	reported map[Problem]bool  // without Err
 	placed   map[uint64]string // path in the new file by address in the source
 	targets  map[h5.Token]uint64
 	refs     map[uint64]h5.Ref
@@ -84,18 +96,34 @@ type Copier struct {
 
 // New returns a Copier from src to dst. A nil dst makes it a dry run that only finds problems.
 func New(src, dst *h5.File, o Options) *Copier {
-	return &Copier{src: src, dst: dst, o: o, placed: make(map[uint64]string), targets: make(map[h5.Token]uint64), refs: make(map[uint64]h5.Ref), failed: make(map[uint64]bool)}
+	return &Copier{src: src, dst: dst, o: o, placed: make(map[uint64]string), targets: make(map[h5.Token]uint64), refs: make(map[uint64]h5.Ref), failed: make(map[uint64]bool), reported: make(map[Problem]bool)}
 }
 
 // File copies the whole file. The new file must be empty.
-func (c *Copier) File(ctx context.Context) error {
-	c.whole = true
-	info, err := c.src.Root().Stat()
+func (c *Copier) File(ctx context.Context) error { return c.Group(ctx, "/") }
+
+// Group copies the group at a path to the root group of the new file, which must be empty.
+func (c *Copier) Group(ctx context.Context, from string) (err error) {
+	g := c.src.Root()
+	c.whole = strings.Trim(from, "/") == ""
+	if !c.whole {
+		if g, err = g.OpenGroup(from); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, g.Close()) }()
+	}
+	info, err := g.Stat()
 	if err != nil {
 		return err
 	}
+	attrs, err := c.attributes(g)
+	if err != nil {
+		if err = (&PartError{"attributes", err}); !c.skips("", err) {
+			return err
+		}
+	}
 	c.placed[info.Address] = "/"
-	if err := c.group(ctx, c.src.Root(), c.root(), "", info.Address); err != nil {
+	if err := c.group(ctx, g, c.root(), "", info.Address, attrs); err != nil {
 		return err
 	}
 	return c.finish(ctx)
@@ -178,8 +206,15 @@ func (c *Copier) skips(path string, err error) bool {
 	return c.o.Unreadable != nil && c.o.Unreadable(path, err)
 }
 
+// problem records a problem, unless it is recorded already.
 func (c *Copier) problem(kind Kind, path, what string, err error) {
-	c.Problems = append(c.Problems, Problem{kind, path, what, err})
+	p := Problem{Kind: kind, Path: path, What: what}
+	if c.reported[p] {
+		return
+	}
+	c.reported[p] = true
+	p.Err = err
+	c.Problems = append(c.Problems, p)
 }
 
 // later defers a step until all objects of the new file exist.
@@ -205,9 +240,11 @@ func (c *Copier) finish(ctx context.Context) error {
 }
 
 // group copies the attributes and links of a group, which exists in the new file.
-func (c *Copier) group(ctx context.Context, src, dst *h5.Group, at string, addr uint64) error {
-	if err := c.beside(src, dst, at, addr); err != nil && !c.skips(at, fmt.Errorf("attributes: %w", err)) {
-		return err
+func (c *Copier) group(ctx context.Context, src, dst *h5.Group, at string, addr uint64, attrs attributes) error {
+	if err := c.beside(src, dst, at, addr, attrs); err != nil {
+		if err = (&PartError{"attributes", err}); !c.skips(at, err) {
+			return err
+		}
 	}
 	info, err := src.Info()
 	if err != nil {
@@ -221,7 +258,7 @@ func (c *Copier) group(ctx context.Context, src, dst *h5.Group, at string, addr 
 		if err == nil {
 			err = ctx.Err()
 		}
-		if err != nil && c.skips(at, fmt.Errorf("members: %w", err)) {
+		if err != nil && ctx.Err() == nil && c.skips(at, &PartError{"members", err}) {
 			return nil
 		}
 		if err != nil {
@@ -248,6 +285,18 @@ func (e *PathError) Error() string { return e.Path + ": " + e.Err.Error() }
 // Unwrap returns the cause.
 func (e *PathError) Unwrap() error { return e.Err }
 
+// PartError is the error of a part of an object: one of its attributes, all of them, or the members
+// of a group.
+type PartError struct {
+	Part string
+	Err  error
+}
+
+func (e *PartError) Error() string { return e.Part + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *PartError) Unwrap() error { return e.Err }
+
 // located adds the path of an object to an error that has none.
 func located(path string, err error) error {
 	if _, ok := errors.AsType[*PathError](err); ok {
@@ -259,7 +308,7 @@ func located(path string, err error) error {
 func (c *Copier) link(ctx context.Context, src, dst *h5.Group, l h5.Link, path string) error {
 	if l.Kind == h5.HardLink {
 		if there, ok := c.placed[l.Address]; ok {
-			if c.temp != "" && strings.HasPrefix(there, c.temp+"/") {
+			if there == Nameless || c.temp != "" && strings.HasPrefix(there, c.temp+"/") {
 				c.placed[l.Address] = path
 			}
 			if dst == nil {
@@ -311,13 +360,16 @@ func (c *Copier) object(ctx context.Context, o h5.Object, addr uint64, src *h5.G
 		if err != nil {
 			return err
 		}
-		var made *h5.Group
-		if dst != nil {
-			attrs, err := attributes(o)
-			if err != nil {
+		attrs, err := c.attributes(o)
+		if err != nil {
+			if err = (&PartError{"attributes", err}); !c.skips(path, err) {
 				return err
 			}
+		}
+		var made *h5.Group
+		if dst != nil {
 			opts := groupOptions(info)
+			opts.Times = opts.Times && !c.o.WithoutTimes
 			if err := c.large(attrs, func() error {
 				made, err = dst.CreateGroupWith(name, &opts)
 				return err
@@ -326,15 +378,16 @@ func (c *Copier) object(ctx context.Context, o h5.Object, addr uint64, src *h5.G
 			}
 			defer func() { err = errors.Join(err, made.Close()) }()
 		}
-		return c.group(ctx, o, made, path, addr)
+		return c.group(ctx, o, made, path, addr, attrs)
 	case *h5.Dataset:
 		return c.dataset(ctx, o, addr, src, link, dst, name, path)
 	case *h5.CommittedType:
-		attrs, err := attributes(o)
+		attrs, err := c.attributes(o)
 		if err != nil {
 			return err
 		}
-		special := !simple(attrs)
+		c.Types++
+		special := !attrs.simple()
 		if dst != nil {
 			if err := src.CopyObject(link, dst, name, &h5.CopyOptions{WithoutAttributes: special}); err != nil {
 				return err
@@ -359,15 +412,38 @@ func groupOptions(info h5.GroupInfo) h5.GroupOptions {
 	return h5.GroupOptions{AttributeOrder: info.Options.AttributeOrder, Times: info.Options.Times}
 }
 
-// attributes lists the attributes of an object in the order in which they must be created.
-func attributes(o h5.Object) ([]h5.AttributeInfo, error) {
+// attributes are the attributes of an object in the order in which they must be created.
+type attributes struct {
+	list    []h5.AttributeInfo
+	unknown bool // libhdf5 does not list them
+}
+
+// attributes lists the attributes of an object.
+func (c *Copier) attributes(o h5.Object) (attributes, error) {
+	list, err := listAttributes(o)
+	if err != nil && errors.Is(err, errors.ErrUnsupported) {
+		name, cause := h5types.UnknownAttribute(o)
+		switch {
+		case name == "":
+		case c.o.UnknownAttributes != nil:
+			return attributes{unknown: true}, nil
+		default:
+			err = fmt.Errorf("attribute %s: %w: %w", name, errors.ErrUnsupported, cause)
+		}
+	}
+	for _, a := range list {
+		if err == nil && !ofScales(a) {
+			c.Attributes++
+		}
+	}
+	return attributes{list: list}, err
+}
+
+func listAttributes(o h5.Object) ([]h5.AttributeInfo, error) {
 	var out []h5.AttributeInfo
 	ordered := true
 	for a, err := range o.Attributes() {
 		if err != nil {
-			if name, cause := h5types.UnknownAttribute(o); errors.Is(err, errors.ErrUnsupported) && name != "" {
-				err = fmt.Errorf("attribute %s: %w: %w", name, errors.ErrUnsupported, cause)
-			}
 			return nil, err
 		}
 		ordered = ordered && a.Order >= 0
@@ -381,8 +457,8 @@ func attributes(o h5.Object) ([]h5.AttributeInfo, error) {
 
 // simple reports whether H5Ocopy copies the attributes correctly. It does so if no attribute has
 // references or a committed datatype.
-func simple(attrs []h5.AttributeInfo) bool {
-	return !slices.ContainsFunc(attrs, func(a h5.AttributeInfo) bool { return Refers(a.Datatype) || a.Datatype.Committed != 0 })
+func (x attributes) simple() bool {
+	return !x.unknown && !slices.ContainsFunc(x.list, func(a h5.AttributeInfo) bool { return Refers(a.Datatype) || a.Datatype.Committed != 0 })
 }
 
 // Refers reports whether elements of a type hold references.
@@ -398,8 +474,8 @@ func Refers(t h5.Datatype) bool {
 const mostInHeader = 60000
 
 // large calls create to create an object, in a file format that can store its attributes.
-func (c *Copier) large(attrs []h5.AttributeInfo, create func() error) (err error) {
-	if !slices.ContainsFunc(attrs, func(a h5.AttributeInfo) bool { return a.Bytes > mostInHeader }) {
+func (c *Copier) large(attrs attributes, create func() error) (err error) {
+	if !large(attrs.list) {
 		return create()
 	}
 	_, low, high, err := c.dst.Access()
@@ -413,8 +489,12 @@ func (c *Copier) large(attrs []h5.AttributeInfo, create func() error) (err error
 	return create()
 }
 
+func large(attrs []h5.AttributeInfo) bool {
+	return slices.ContainsFunc(attrs, func(a h5.AttributeInfo) bool { return a.Bytes > mostInHeader })
+}
+
 // beside copies the comment and the attributes of an object that exists in the new file.
-func (c *Copier) beside(o, made h5.Object, path string, addr uint64) error {
+func (c *Copier) beside(o, made h5.Object, path string, addr uint64, attrs attributes) error {
 	text, err := o.Comment()
 	if err == nil && text != "" && c.dst != nil {
 		err = made.SetComment(text)
@@ -422,41 +502,39 @@ func (c *Copier) beside(o, made h5.Object, path string, addr uint64) error {
 	if err != nil {
 		return err
 	}
-	attrs, err := attributes(o)
-	if err != nil {
-		return err
-	}
-	if simple(attrs) {
-		return c.writeAttributes(o, made, path, attrs)
+	if attrs.simple() {
+		return c.writeAttributes(o, made, path, attrs.list)
 	}
 	c.attributesLater(addr, path, attrs)
 	return nil
 }
 
 // attributesLater copies the attributes after all objects exist, because references need them.
-func (c *Copier) attributesLater(addr uint64, path string, attrs []h5.AttributeInfo) {
-	c.later(func(context.Context) (err error) {
+func (c *Copier) attributesLater(addr uint64, path string, attrs attributes) {
+	c.later(func(ctx context.Context) (err error) {
 		o, err := c.src.OpenAddress(addr)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, o.Close()) }()
 		defer func() {
-			if err != nil && c.skips(path, err) {
+			if err != nil && ctx.Err() == nil && c.skips(path, &PartError{"attributes", err}) {
 				err = nil
 			}
 		}()
-		if c.dst == nil {
-			return c.writeAttributes(o, nil, path, attrs)
+		var made h5.Object
+		if c.dst != nil {
+			if made, err = c.open(path); err != nil {
+				return err
+			}
+			if made != h5.Object(c.dst.Root()) {
+				defer func() { err = errors.Join(err, made.Close()) }()
+			}
 		}
-		made, err := c.open(path)
-		if err != nil {
-			return err
+		if attrs.unknown {
+			return c.o.UnknownAttributes(ctx, o, made, path)
 		}
-		if made != h5.Object(c.dst.Root()) {
-			defer func() { err = errors.Join(err, made.Close()) }()
-		}
-		return c.writeAttributes(o, made, path, attrs)
+		return c.writeAttributes(o, made, path, attrs.list)
 	})
 }
 
@@ -470,14 +548,24 @@ func (c *Copier) open(path string) (h5.Object, error) {
 func (c *Copier) writeAttributes(o, made h5.Object, path string, attrs []h5.AttributeInfo) error {
 	for _, a := range attrs {
 		if err := c.attribute(o, made, path, a); err != nil {
-			return fmt.Errorf("attribute %s: %w", a.Name, err)
+			if err = (&PartError{"attribute " + a.Name, err}); !c.skips(path, err) {
+				return err
+			}
+			if !ofScales(a) {
+				c.Attributes--
+			}
 		}
 	}
 	return nil
 }
 
 func (c *Copier) attribute(o, made h5.Object, path string, a h5.AttributeInfo) (err error) {
-	if c.dst == nil && !Refers(a.Datatype) {
+	if c.dst == nil && a.Datatype.Committed != 0 {
+		if _, err := c.typeAt(a.Datatype); err != nil {
+			return err
+		}
+	}
+	if c.dst == nil && !Refers(a.Datatype) && c.o.Unreadable == nil {
 		return nil
 	}
 	v, err := o.ReadAttribute(a.Name)
@@ -495,7 +583,7 @@ func (c *Copier) attribute(o, made h5.Object, path string, a h5.AttributeInfo) (
 		return nil
 	}
 	if a.Datatype.Committed != 0 {
-		t, err := c.committed(a.Datatype)
+		t, err := c.Committed(a.Datatype)
 		if err != nil {
 			return err
 		}
@@ -515,14 +603,18 @@ func sized(s h5.Dataspace, n int) h5.Dataspace {
 	return h5.SimpleSpace(int64(n))
 }
 
-// committed opens the committed datatype of the new file that corresponds to one of the source.
-func (c *Copier) committed(t h5.Datatype) (*h5.CommittedType, error) {
+// Committed opens the committed datatype of the new file that corresponds to one of the source. It
+// is nil in a dry run.
+func (c *Copier) Committed(t h5.Datatype) (*h5.CommittedType, error) {
 	path, err := c.typeAt(t)
-	if err != nil {
+	if err != nil || c.dst == nil {
 		return nil, err
 	}
 	return c.dst.Root().OpenDatatype(path)
 }
+
+// Nameless is the path in problems of a dry run for an object that has no name when it is copied.
+const Nameless = "?"
 
 // typeAt returns the path of that datatype. A datatype that is not copied yet goes into the
 // temporary group, because a link to it may follow or may not exist.
@@ -535,15 +627,25 @@ func (c *Copier) typeAt(t h5.Datatype) (path string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, o.Close()) }()
-	if path, err = c.tempPath(); err != nil {
+	if c.dst != nil {
+		path, err = c.tempPath()
+	} else {
+		path = Nameless
+	}
+	if err != nil {
 		return "", err
 	}
 	if c.same() { // the copy shares the datatype
 		return path, c.dst.Root().LinkObject(path, o)
 	}
-	attrs, err := attributes(o)
+	attrs, err := c.attributes(o)
 	if err != nil {
 		return "", err
+	}
+	c.Types++
+	c.placed[t.Committed] = path
+	if c.dst == nil {
+		return path, c.beside(o, nil, path, t.Committed, attrs)
 	}
 	var made *h5.CommittedType
 	if err := c.large(attrs, func() error {
@@ -552,8 +654,7 @@ func (c *Copier) typeAt(t h5.Datatype) (path string, err error) {
 	}); err != nil {
 		return "", err
 	}
-	c.placed[t.Committed] = path
-	return path, errors.Join(c.beside(o, made, path, t.Committed), made.Close())
+	return path, errors.Join(c.beside(o, made, path, t.Committed, attrs), made.Close())
 }
 
 // tempPath returns a free path in the temporary group.

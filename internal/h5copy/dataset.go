@@ -18,11 +18,12 @@ func (c *Copier) dataset(ctx context.Context, d *h5.Dataset, addr uint64, src *h
 	if err != nil {
 		return err
 	}
-	attrs, err := attributes(d)
+	attrs, err := c.attributes(d)
 	if err != nil {
 		return err
 	}
-	if c.o.Dataset != nil && !Refers(info.Datatype) {
+	refs := Refers(info.Datatype)
+	if c.o.Dataset != nil {
 		made := false
 		create := func() error {
 			made, err = c.o.Dataset(ctx, d, info, path)
@@ -37,12 +38,14 @@ func (c *Copier) dataset(ctx context.Context, d *h5.Dataset, addr uint64, src *h
 			return err
 		}
 		if made {
+			if refs {
+				c.values(ctx, addr, path, valueOptions{refs: true, elsewhere: true})
+			}
 			return c.besideNew(d, addr, path, attrs)
 		}
 	}
 	moved := c.files(&info, path)
-	refs := Refers(info.Datatype)
-	special := !simple(attrs)
+	special := !attrs.simple()
 	if moved || !info.Datatype.Plain() && info.FillKind == h5.FillValue && !c.same() {
 		if c.dst != nil {
 			if err := c.large(attrs, func() error { return c.create(info, dst, name, path) }); err != nil {
@@ -50,25 +53,25 @@ func (c *Copier) dataset(ctx context.Context, d *h5.Dataset, addr uint64, src *h
 			}
 		}
 		if info.Layout != h5.Virtual && len(info.External) == 0 {
-			c.values(ctx, addr, path, refs)
+			c.values(ctx, addr, path, valueOptions{refs: refs})
 		}
 		return c.besideNew(d, addr, path, attrs)
 	}
-	if c.dst != nil {
-		o := &h5.CopyOptions{WithoutAttributes: special}
-		if info.Datatype.Committed != 0 {
-			at, err := c.typeAt(info.Datatype)
-			if err != nil {
-				return err
-			}
-			o.MergeTypes, o.TypePaths = true, []string{at}
+	o := &h5.CopyOptions{WithoutAttributes: special}
+	if info.Datatype.Committed != 0 {
+		at, err := c.typeAt(info.Datatype)
+		if err != nil {
+			return err
 		}
+		o.MergeTypes, o.TypePaths = true, []string{at}
+	}
+	if c.dst != nil {
 		if err := src.CopyObject(link, dst, name, o); err != nil {
 			return err
 		}
 	}
 	if refs {
-		c.values(ctx, addr, path, true)
+		c.values(ctx, addr, path, valueOptions{refs: true})
 	}
 	if special {
 		c.attributesLater(addr, path, attrs)
@@ -77,25 +80,22 @@ func (c *Copier) dataset(ctx context.Context, d *h5.Dataset, addr uint64, src *h
 }
 
 // besideNew copies the comment and the attributes of a dataset that was created.
-func (c *Copier) besideNew(d *h5.Dataset, addr uint64, path string, attrs []h5.AttributeInfo) (err error) {
+func (c *Copier) besideNew(d *h5.Dataset, addr uint64, path string, attrs attributes) (err error) {
 	if c.dst == nil {
-		if !simple(attrs) {
-			c.attributesLater(addr, path, attrs)
-		}
-		return nil
+		return c.beside(d, nil, path, addr, attrs)
 	}
 	made, err := c.open(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.beside(d, made, path, addr), made.Close())
+	return errors.Join(c.beside(d, made, path, addr, attrs), made.Close())
 }
 
 // create creates a dataset like the one that info describes, without elements.
 func (c *Copier) create(info h5.DatasetInfo, dst *h5.Group, name, path string) (err error) {
 	t := info.Datatype
 	if t.Committed != 0 {
-		kept, err := c.committed(t)
+		kept, err := c.Committed(t)
 		if err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (c *Copier) create(info h5.DatasetInfo, dst *h5.Group, name, path string) (
 		}
 	}
 	o := Recreate(info)
-	o.FillValues = fill
+	o.FillValues, o.Times = fill, o.Times && !c.o.WithoutTimes
 	d, err := dst.CreateDataset(name, t, info.Space, o)
 	if err != nil {
 		return err
@@ -160,11 +160,16 @@ func Parameters(list []h5.Filter) []h5.Filter {
 	return list
 }
 
-// values copies elements that H5Ocopy does not copy correctly, after all objects exist. refs means
-// that the elements hold references.
-func (c *Copier) values(ctx context.Context, addr uint64, path string, refs bool) {
+// valueOptions are the options of a copy of elements.
+type valueOptions struct {
+	refs      bool // the elements hold references
+	elsewhere bool // also elements in external files and in the sources of a virtual dataset
+}
+
+// values copies elements that H5Ocopy does not copy correctly, after all objects exist.
+func (c *Copier) values(ctx context.Context, addr uint64, path string, what valueOptions) {
 	c.later(func(ctx context.Context) (err error) {
-		if c.dst == nil && !refs {
+		if c.dst == nil && !what.refs {
 			return nil
 		}
 		o, err := c.src.OpenAddress(addr)
@@ -187,6 +192,9 @@ func (c *Copier) values(ctx context.Context, addr uint64, path string, refs bool
 		if err != nil {
 			return err
 		}
+		if what.elsewhere && (len(info.External) > 0 || info.Layout == h5.Virtual) {
+			info.Layout, info.External, info.Address = h5.Contiguous, nil, 0
+		}
 		for part, err := range parts(from, info) {
 			if err == nil {
 				err = ctx.Err()
@@ -195,7 +203,7 @@ func (c *Copier) values(ctx context.Context, addr uint64, path string, refs bool
 				return err
 			}
 			v, err := from.ReadValues(info.Datatype, part, -1)
-			if err == nil && refs {
+			if err == nil && what.refs {
 				v, err = c.translate(v, path, "values")
 			}
 			if err == nil && to != nil {

@@ -18,18 +18,41 @@ func Create(path string, src *h5.File) (*h5.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	attrs, err := attributes(src.Root())
+	attrs, err := listAttributes(src.Root())
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) { // the Copier reports an unknown type
+		return nil, err
+	}
+	o := h5.CreateOptions{Creation: &creation}
+	if large(attrs) {
+		o.Low = h5.V18
+	}
+	return createIn(path, src, o)
+}
+
+// CreateLike creates a file whose root group has the creation properties of g, but does not record
+// times. The file has the oldest possible format, and all other properties are libhdf5's defaults.
+func CreateLike(path string, g *h5.Group) (*h5.File, error) {
+	info, err := g.Info()
 	if err != nil {
 		return nil, err
 	}
-	o := h5.CreateOptions{}
-	o.Creation = &creation
-	for _, a := range attrs {
-		if a.Bytes > mostInHeader {
-			o.Low = h5.V18
-		}
+	attrs, err := listAttributes(g)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) { // the Copier reports an unknown type
+		return nil, err
 	}
-	return createIn(path, src, o)
+	creation, like := h5.DefaultFileCreation(), groupOptions(info)
+	creation.Times, creation.LinkOrder, creation.AttrOrder = false, like.Order, like.AttributeOrder
+	if like.Phase != nil {
+		creation.LinkPhase = *like.Phase
+	}
+	if like.AttributePhase != nil {
+		creation.AttrPhase = *like.AttributePhase
+	}
+	o := h5.CreateOptions{Creation: &creation}
+	if large(attrs) {
+		o.Low = h5.V18
+	}
+	return h5.Create(path, &o)
 }
 
 // CreatePlain creates a file with default creation properties, whose objects may use the formats of

@@ -12,17 +12,15 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 )
 
-func (c *Copier) moved(name string) (string, bool) { return Moved(c.src.Path(), c.o.Directory, name) }
-
-// Moved returns the name of another file for use in a new file in the directory target, and whether
-// the other file exists. The name in source is relative to source's directory or, if the file is
-// not there, to the working directory. libhdf5 searches in the same order. An empty target means
-// the directory of source.
-func Moved(source, target, name string) (string, bool) {
+// moved returns the name of another file for use in the new file, and whether the other file
+// exists. The name in the source is relative to the source's directory, or to the working directory
+// if the file is not there. libhdf5 searches in the same order.
+func (c *Copier) moved(name string) (string, bool) {
+	target := c.o.Directory
 	if filepath.IsAbs(name) {
 		return name, exists(name)
 	}
-	dir, err := directory(source)
+	dir, err := directory(c.src.Path())
 	if err != nil {
 		return name, false
 	}

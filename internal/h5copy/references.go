@@ -16,18 +16,20 @@ import (
 const (
 	scalesAttr = "DIMENSION_LIST"
 	usersAttr  = "REFERENCE_LIST"
+	labelsAttr = "DIMENSION_LABELS"
 )
+
+// ofScales reports whether an attribute links a dataset and its dimension scales.
+func ofScales(a h5.AttributeInfo) bool {
+	return a.Name == labelsAttr || (a.Name == scalesAttr || a.Name == usersAttr) && Refers(a.Datatype)
+}
 
 // translate returns v with references to the new file.
 func (c *Copier) translate(v h5.Values, path, what string) (h5.Values, error) {
-	reported := false
 	return h5value.MapRefs(v, func(r h5.Ref) (h5.Ref, error) {
 		to, kind, err := c.reference(r)
 		if kind != 0 {
-			if !reported {
-				c.problem(kind, path, what, err)
-				reported = true
-			}
+			c.problem(kind, path, what, err)
 			return h5.Ref{}, nil
 		}
 		return to, err
@@ -127,8 +129,8 @@ func (c *Copier) reference(r h5.Ref) (to h5.Ref, kind Kind, err error) {
 		if path, err = c.follow(is.Token, addr); err != nil {
 			return h5.Ref{}, 0, err
 		}
-	case c.whole:
-		return h5.Ref{}, Dangling, fmt.Errorf("%w: the object that it refers to has no name", h5.ErrNotFound)
+	case is.Path == "":
+		return h5.Ref{}, Outside, fmt.Errorf("%w: the object that it refers to has no name", h5.ErrNotFound)
 	default:
 		return h5.Ref{}, Outside, fmt.Errorf("%w: %s, which is not copied", h5.ErrNotFound, is.Path)
 	}
@@ -169,8 +171,8 @@ func (c *Copier) address(t h5.Token) (addr uint64, err error) {
 // count keeps it in the file (H5Oincr_refcount).
 func (c *Copier) follow(t h5.Token, addr uint64) (path string, err error) {
 	if c.dst == nil {
-		c.placed[addr] = "?"
-		return "?", nil
+		c.placed[addr] = Nameless
+		return Nameless, nil
 	}
 	o, err := c.src.OpenToken(t)
 	if err != nil {

@@ -73,6 +73,37 @@ func ReadAttrs(ctx context.Context, o Object) (ndarray.Attrs, error) {
 	return out, nil
 }
 
+// ReferenceAttr reads an attribute of references of the object at a path of a trusted file as
+// strings: the paths and selections that arrays of references have as elements. It returns
+// errors.ErrUnsupported for an attribute of another type.
+func ReferenceAttr(f *h5.File, object, name string) (v ndarray.Value, err error) {
+	o := h5.Object(f.Root())
+	if absolute(object) != "/" {
+		if o, err = o.(*h5.Group).OpenObject(object); err != nil {
+			return v, Translate(err)
+		}
+		defer func() { err = errors.Join(err, Translate(o.Close())) }()
+	}
+	a, err := o.ReadAttribute(name)
+	if err != nil {
+		return v, Translate(err)
+	}
+	if a.Datatype.Class != h5.Reference {
+		return v, fmt.Errorf("attribute %q: %w: %v", name, errors.ErrUnsupported, a.Datatype)
+	}
+	d, err := toDType(a.Datatype)
+	if err != nil {
+		return v, err
+	}
+	all, err := h5value.AttributeValues(&a)
+	if err != nil {
+		return v, Translate(err)
+	}
+	v = ndarray.Value{DType: ndarray.Text("").DType, Null: a.Space.Kind == h5.Null, Shape: a.Space.Dims}
+	_, v.Strings, err = (&values{file: f, paths: make(map[h5.Ref]string)}).loadAll(d, all)
+	return v, Translate(err)
+}
+
 // OfScales reports whether an unsupported attribute links an array and its dimension scales. If
 // named is true, the names of the scales are kept as dimension names.
 func OfScales(u ndarray.UnsupportedAttr, named bool) bool {
@@ -115,15 +146,10 @@ func toAttribute(a ndarray.Attr) (h5.Attribute, error) {
 	return out, nil
 }
 
-func toAttributes(attrs []ndarray.Attr, shared map[string]*h5.CommittedType) ([]h5.Attribute, error) {
+func toAttributes(attrs []ndarray.Attr) ([]h5.Attribute, error) {
 	out := make([]h5.Attribute, 0, len(attrs))
 	for _, a := range attrs {
 		x, err := toAttribute(a)
-		if t := shared[a.Name]; t != nil && err == nil {
-			if x.Datatype, err = sharedType(t, a.Value.DType); err != nil {
-				err = fmt.Errorf("attribute %q: %w", a.Name, err)
-			}
-		}
 		if err != nil {
 			return nil, err
 		}
@@ -150,11 +176,9 @@ func LargeAttr(a ndarray.Attr) bool {
 	return len(a.Name)+len(a.Value.Data)+reference*len(a.Value.Strings) > maxCompactAttr
 }
 
-// WriteAttrs adds attributes to an object. An attribute whose name is in shared uses that committed
-// datatype instead of its own description. The committed datatypes must be open and in the same
-// file. WriteAttrs returns ErrType if one of them does not match the element type.
-func WriteAttrs(o interface{ WriteAttribute(h5.Attribute) error }, attrs []ndarray.Attr, shared map[string]*h5.CommittedType) error {
-	all, err := toAttributes(attrs, shared)
+// WriteAttrs adds attributes to an object.
+func WriteAttrs(o interface{ WriteAttribute(h5.Attribute) error }, attrs []ndarray.Attr) error {
+	all, err := toAttributes(attrs)
 	if err != nil {
 		return err
 	}

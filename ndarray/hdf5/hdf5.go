@@ -252,7 +252,10 @@ func (b *backend) Resize(ctx context.Context, shape []int64) error {
 type CreateOptions struct {
 	Name    string // name of the array in Meta.Path and errors; "": FILE:/object
 	Library bool   // as in OpenOptions
-	Shared  Shared // only with CreateIn
+
+	// Committed is a committed datatype of the same file that describes the elements. Only with
+	// CreateIn; nil: the dataset has its own description.
+	Committed *h5.CommittedType
 
 	// Like is a dataset from which the new one copies properties that a Spec does not contain:
 	// order and storage of attributes, object times, the compact layout, and the times when space
@@ -342,12 +345,12 @@ func Check(object string, spec ndarray.Spec) error {
 	if _, err := options(spec); err != nil {
 		return err
 	}
-	_, err := toAttributes(spec.Attrs, nil)
+	_, err := toAttributes(spec.Attrs)
 	return err
 }
 
 // CreateIn creates a dataset called object and its parent groups in an open file. It works like
-// Create, and also returns ErrType for a committed datatype in o.Shared that does not match. Close
+// Create, and also returns ErrType if o.Committed does not match. Close
 // of the array does not close the file. After an error the dataset may exist.
 func CreateIn(f *h5.File, object string, spec ndarray.Spec, o *CreateOptions) (ndarray.Backend, error) {
 	if o == nil {
@@ -369,10 +372,9 @@ func CreateIn(f *h5.File, object string, spec ndarray.Spec, o *CreateOptions) (n
 }
 
 func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *CreateOptions) (_ *backend, err error) {
-	shared := co.Shared
 	t, err := toDatatype(spec.DType)
-	if shared.Elements != nil && err == nil {
-		t, err = sharedType(shared.Elements, spec.DType)
+	if co.Committed != nil && err == nil {
+		t, err = sharedType(co.Committed, spec.DType)
 	}
 	if err != nil {
 		return nil, err
@@ -397,7 +399,7 @@ func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *Create
 			o.FillValues = like.FillValues
 		}
 	}
-	attrs, err := toAttributes(spec.Attrs, shared.Attrs)
+	attrs, err := toAttributes(spec.Attrs)
 	if err != nil {
 		return nil, err
 	}
@@ -450,6 +452,19 @@ func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *Create
 		b.striped.created, b.meta.ChunkShape = st, o.ChunkShape
 	}
 	return b, err
+}
+
+// sharedType returns a committed datatype for elements of type d. It returns ErrType if t describes
+// other elements.
+func sharedType(t *h5.CommittedType, d ndarray.DType) (h5.Datatype, error) {
+	shared, err := t.Shared()
+	if err != nil {
+		return shared, Translate(err)
+	}
+	if is, err := toDType(shared); err != nil || !is.Equal(d) {
+		return shared, fmt.Errorf("%w: %v by the committed datatype %v", ndarray.ErrType, d, shared)
+	}
+	return shared, nil
 }
 
 // withHeaders calls create, with headers of objects that can hold large attributes if large is set.

@@ -14,8 +14,7 @@ import (
 // Properties are storage properties of a dataset or a group that differ from libhdf5's defaults.
 type Properties struct {
 	ndarray.Properties
-	Links    []string        // names of the links of a group in creation order; nil if it is the order of the names
-	Tracking h5.GroupOptions // of a group: the settings of creation order
+	Links []string // names of the links of a group in creation order; nil if it is the order of the names
 }
 
 // Properties reads the storage properties of the dataset.
@@ -41,8 +40,7 @@ func ReadProperties(o h5.Object) (p Properties, err error) {
 		if err != nil {
 			return p, Translate(err)
 		}
-		p.Tracking.Order, p.Tracking.AttributeOrder = info.Options.Order, info.Options.AttributeOrder
-		if p.Tracking.Order != h5.NoCreationOrder {
+		if info.Options.Order != h5.NoCreationOrder {
 			for l, err := range o.LinksIn(h5.ByCreation) {
 				if err != nil {
 					return p, Translate(err)
@@ -51,7 +49,7 @@ func ReadProperties(o h5.Object) (p Properties, err error) {
 			}
 			p.Links = unsorted(p.Links)
 		}
-		if p.Tracking.AttributeOrder == h5.NoCreationOrder {
+		if info.Options.AttributeOrder == h5.NoCreationOrder {
 			return p, nil
 		}
 	default:

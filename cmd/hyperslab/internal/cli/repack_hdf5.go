@@ -114,6 +114,9 @@ func (r *repacker) pass(ctx context.Context) error {
 
 // dataset reads and rewrites a dataset if its storage must change.
 func (r *repacker) dataset(ctx context.Context, d *h5.Dataset, info h5.DatasetInfo, name string) (made bool, err error) {
+	if h5copy.Refers(info.Datatype) {
+		return false, nil
+	}
 	if !r.store.asked() && !r.cloud.cloud || info.Datatype.Committed != 0 || info.Layout == h5.Virtual || len(info.External) > 0 {
 		r.kept++
 		return false, nil

@@ -285,10 +285,10 @@ def make(dir, seed):
 
 
 def representable(t, where):
-    """Whether an array ("hdf5", "tree") or an attribute of HDF5 type t can be converted."""
+    """Whether an array ("tree") or an attribute of HDF5 type t can be converted to other formats."""
     kind = t.get_class()
     if kind == h5t.STRING:
-        return not t.is_variable_str() or where in ("hdf5", "attribute")
+        return not t.is_variable_str() or where == "attribute"
     if kind in (h5t.REFERENCE, h5t.VLEN):
         return False
     if kind == h5t.COMPOUND:
@@ -394,6 +394,10 @@ class Compare:
         want = ("%s: attribute %s: " % (path, name), "%s: attribute %s (" % (path, name))
         return next((text for text in self.lost if text.startswith(want)), None)
 
+    def as_text(self, path, name):
+        """Whether an attribute of references is listed as stored as strings."""
+        return any(text.startswith("%s: type of attribute %s (H5T_REFERENCE" % (path, name)) for text in self.lost)
+
     def lost_fill(self, path):
         return any(text.startswith("%s: fill value (" % path) for text in self.lost)
 
@@ -432,10 +436,13 @@ class Compare:
         if self.via:
             for n in la:
                 text = self.lost_attribute(path, n.decode())
-                if text and representable(na[n].get_type(), "attribute"):
+                if text and (self.via == "hdf5" or representable(na[n].get_type(), "attribute")):
                     self.diff("%s@%s" % (path, n), "listed as lost", na[n].dtype, text)
                 if text and n in nb:
                     self.diff("%s@%s" % (path, n), "listed as lost and there", "", text)
+            for n in [n for n in la if self.as_text(path, n.decode())]:
+                self.same("%s@%s" % (path, n), "text of references", True, n in nb and h5py.check_string_dtype(nb[n].dtype) is not None)
+                la, lb = [x for x in la if x != n], [x for x in lb if x != n]
             la = [n for n in la if n != b"DIMENSION_LABELS" and not self.lost_attribute(path, n.decode())]
             lb = [n for n in lb if n != b"DIMENSION_LABELS"]
             self.same(path, "dimension names", self.labels(a), self.labels(b))
@@ -563,7 +570,7 @@ class Compare:
                 if self.via != "tree" and not self.lost_object(first):
                     self.diff(at, "listed as lost", "", text)
             elif isinstance(o, h5d.DatasetID):
-                if len(n) <= 250 and representable(o.get_type(), self.via):
+                if self.via == "hdf5" or len(n) <= 250 and representable(o.get_type(), self.via):
                     self.diff(at, "listed as lost", o.dtype, text)
             elif self.via != "tree" or isinstance(o, h5g.GroupID) and len(n) <= 255:
                 self.diff(at, "listed as lost", "", text)
