@@ -137,6 +137,30 @@ b'abcd' /other /kind [None, '/g']
 		require.Equal(t, "deflate 1", a.Meta().Compression.String())
 		require.NoError(t, a.Close())
 	})
+	t.Run("external file", func(t *testing.T) {
+		file := in(dir, "external.h5")
+		f, err := h5.Create(file, nil)
+		require.NoError(t, err)
+		g, err := f.Root().CreateGroup("g")
+		require.NoError(t, err)
+		d, err := f.Root().CreateDataset("refs", h5.ReferenceType(h5.ObjectReference), h5.SimpleSpace(2), &h5.DatasetOptions{
+			External: []h5.ExternalFile{{Name: in(dir, "refs.bin"), Size: 16}},
+		})
+		require.NoError(t, err)
+		r, err := f.Root().Reference("g", h5.ObjectReference)
+		require.NoError(t, err)
+		require.NoError(t, h5value.Write(d, []h5.Ref{r, {Kind: h5.ObjectReference}}, h5.All))
+		require.NoError(t, errors.Join(g.Close(), d.Close(), f.Close()))
+		stats, err := hyperslab.CopyTree(bg, in(dir, "inside.h5"), file, nil)
+		require.NoError(t, err)
+		require.Equal(t, []string{"/refs: layout (external files): the elements are stored in the target"}, lines(stats.Changes))
+		a, err := hyperslab.Open(bg, in(dir, "inside.h5:/refs"), nil)
+		require.NoError(t, err)
+		got := make([]string, 2)
+		require.NoError(t, a.ReadStrings(bg, got, ndarray.Whole(a.Shape())))
+		require.Equal(t, []string{"/g", ""}, got)
+		require.NoError(t, a.Close())
+	})
 	t.Run("group", func(t *testing.T) {
 		outside := []string{
 			"/g: attribute to: not found: /, which is not copied",

@@ -1,4 +1,5 @@
-// Package h5copy copies objects of HDF5 files: whole files for repack, single objects for cp.
+// Package h5copy copies objects of HDF5 files: whole files for repack, single objects for cp,
+// and trees for hyperslab.CopyTree, which creates the datasets itself.
 //
 // libhdf5 copies most datasets as they are stored (H5Ocopy). The package does the rest itself:
 // groups, links, references, committed datatypes, fill values of variable length, attributes over
