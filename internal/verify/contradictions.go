@@ -65,7 +65,7 @@ func (u *h5File) overlaps() error {
 			a, b = b, a
 		}
 		x, y := c.owners[a.owner], c.owners[b.owner]
-		p := Place{Object: y.path, What: "object header", Offset: int64(b.start) + u.file.UserBlock(), Chunk: -1}
+		p := Place{Object: y.path, What: "object header", Offset: u.file.Position(h5file.Addr(b.start)), Chunk: -1}
 		if y.set != nil {
 			p = y.set.place(int64(max(b.chunk, 0)))
 		}
@@ -155,7 +155,7 @@ func (u *h5File) headers(ctx context.Context) error {
 		}
 	}
 	for _, c := range objects {
-		at := int64(c.o.Addr) + u.file.UserBlock()
+		at := u.file.Position(c.o.Addr)
 		if n := links[c.o.Addr]; c.o.RefCount != n {
 			p := Place{Object: c.path, What: "object header", Offset: at, Chunk: -1,
 				Err: contradiction("object reference count", at, fmt.Sprint(c.o.RefCount), fmt.Sprintf("%d, the hard links to it", n))}

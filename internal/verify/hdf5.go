@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -57,7 +58,7 @@ func (u *h5File) close() error {
 
 // hdf5 checks the metadata of the file and adds its chunks as tasks.
 func (j *job) hdf5(ctx context.Context, f *h5parts.File, path string) error {
-	u := &h5File{f: f, path: path, most: j.opts.MaxChunk, libs: !j.opts.Untrusted && f.Step() == 0, job: j}
+	u := &h5File{f: f, path: path, most: j.opts.MaxChunk, libs: !j.opts.Untrusted && len(f.Members()) == 1, job: j}
 	j.append(u)
 	var err error
 	if u.size, err = f.Size(); err != nil {
@@ -68,7 +69,14 @@ func (j *job) hdf5(ctx context.Context, f *h5parts.File, path string) error {
 	if u.file, err = h5file.Open(f, u.size, &limits); err != nil {
 		return j.note(Place{What: "superblock", Offset: -1, Chunk: -1, Err: err})
 	}
-	if d := u.file.Driver(); d != nil && f.Step() == 0 {
+	for _, m := range f.Members() {
+		if err := m.Err(); err != nil {
+			if err := j.note(Place{What: "member file", File: filepath.Base(m.Path), Offset: -1, Chunk: -1, Err: err}); err != nil {
+				return err
+			}
+		}
+	}
+	if d := u.file.Driver(); d != nil && len(f.Members()) == 1 {
 		return j.note(Place{What: "driver information", Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: a member of a file in several parts (driver %q)", errors.ErrUnsupported, d.ID)})
 	}
 	valid, err := u.structure(ctx)
@@ -257,8 +265,8 @@ func (u *h5File) dataset(path string, o *h5file.Object) error {
 func (u *h5File) contiguous(d *dataset, claimed uint64) error {
 	d.start = d.layout.Addr
 	there := claimed
-	if end := uint64(u.size - u.file.UserBlock()); claimed > 0 && (uint64(d.layout.Addr) > end || claimed > end-uint64(d.layout.Addr)) {
-		there = end - min(uint64(d.layout.Addr), end)
+	if rest := uint64(u.f.Rest(u.file.Position(d.layout.Addr))); claimed > rest {
+		there = rest
 		p := d.place(0)
 		p.Err = &format.Error{Format: "hdf5", What: "elements", Offset: max(p.Offset, 0), Got: fmt.Sprintf("%d bytes", there), Want: fmt.Sprint(claimed), Err: format.ErrTruncated}
 		if err := u.job.note(p); err != nil {
@@ -323,8 +331,8 @@ func (d *dataset) place(i int64) Place {
 	} else {
 		p.What, p.Chunk = "elements", -1
 	}
-	if uint64(at) < math.MaxInt64-uint64(d.file.UserBlock()) {
-		p.Offset = int64(at) + d.file.UserBlock()
+	if offset := d.file.Position(at); offset >= 0 {
+		p.Offset = offset
 	}
 	return p
 }
@@ -341,13 +349,9 @@ func (d *dataset) check(_ context.Context, i int64, s *scratch) (r result, err e
 	if d.full > d.most || int64(c.Size) > d.most {
 		return r, &format.Error{Format: "hdf5", What: "chunk", Got: fmt.Sprintf("%d bytes, %d as stored", d.full, c.Size), Want: fmt.Sprintf("at most %d", d.most), Err: format.ErrLimit}
 	}
-	size, err := d.f.Size()
-	if err != nil {
-		return r, err
-	}
-	at := d.file.UserBlock() + int64(min(uint64(c.Addr), uint64(size)))
-	if rest := max(size-at, 0); int64(c.Size) > rest {
-		return r, &format.Error{Format: "hdf5", What: "chunk", Offset: at, Got: fmt.Sprintf("%d bytes", c.Size), Want: fmt.Sprintf("at most %d, up to the end of the file", rest), Err: format.ErrTruncated}
+	at := d.file.Position(c.Addr)
+	if rest := d.f.Rest(at); int64(c.Size) > rest {
+		return r, &format.Error{Format: "hdf5", What: "chunk", Offset: min(max(at, 0), d.size), Got: fmt.Sprintf("%d bytes", c.Size), Want: fmt.Sprintf("at most %d, up to the end of the file", rest), Err: format.ErrTruncated}
 	}
 	if err := d.read(sized(&s.raw, int64(c.Size)), c.Addr); err != nil {
 		return r, err
@@ -389,11 +393,10 @@ func (d *dataset) edge(c h5file.Chunk) bool {
 
 // read fills b with the bytes of the file at a.
 func (d *dataset) read(b []byte, a h5file.Addr) error {
-	at := d.file.UserBlock()
-	if uint64(a) > math.MaxInt64-uint64(at) {
+	at := d.file.Position(a)
+	if at < 0 {
 		return &format.Error{Format: "hdf5", What: "address", Got: a.String(), Want: "one inside the file", Err: format.ErrTruncated}
 	}
-	at += int64(a)
 	n, err := d.f.ReadAt(b, at)
 	if n < len(b) && (err == nil || errors.Is(err, io.EOF)) {
 		err = &format.Error{Format: "hdf5", What: "elements", Offset: at, Got: fmt.Sprintf("%d bytes", n), Want: fmt.Sprint(len(b)), Err: format.ErrTruncated}

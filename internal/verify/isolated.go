@@ -150,6 +150,9 @@ func isolated(ctx context.Context, path string, o Options) (_ *Report, err error
 			return nil, openErr
 		}
 		defer func() { err = errors.Join(err, set.Close()) }()
+		if o.Set = nil; len(set.Members()) > 1 {
+			o.Set = &Set{Members: set.Members(), Apart: set.Apart()}
+		}
 		for _, x := range set.Files()[1:] {
 			files, names = append(files, x), append(names, x.Name())
 		}

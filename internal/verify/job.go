@@ -65,11 +65,10 @@ type job struct {
 	report Report
 }
 
-// openFamily opens an HDF5 file. members are its open members if a worker has them.
-func openFamily(path string, members []*os.File) (*h5parts.File, error) {
-	if len(members) > 1 {
-		step, err := h5parts.Step(members[0])
-		return h5parts.Join(members, step), err
+// openHDF5 opens an HDF5 file with its other members. A worker has them in files.
+func openHDF5(path string, files []*os.File, set *Set) (*h5parts.File, error) {
+	if set != nil {
+		return h5parts.Join(files, set.Members, set.Apart)
 	}
 	f, err := h5parts.Open(path)
 	if errors.Is(err, regular.ErrNot) {
@@ -78,8 +77,8 @@ func openFamily(path string, members []*os.File) (*h5parts.File, error) {
 	return f, err
 }
 
-// newJob checks the structure of the file and finds its tasks. members are the open files of a
-// family of HDF5 if the job cannot open them by name.
+// newJob checks the structure of the file and finds its tasks. members are the open files of
+// o.Set.
 func newJob(ctx context.Context, path string, members []*os.File, o Options) (_ *job, err error) {
 	j := &job{opts: o}
 	if j.pool, err = cblosc.NewPool(nil, nil); err != nil {
@@ -103,7 +102,7 @@ func newJob(ctx context.Context, path string, members []*os.File, o Options) (_ 
 		err = j.bcolz(ctx, path)
 	case detect.HDF5:
 		var f *h5parts.File
-		if f, err = openFamily(path, members); err == nil {
+		if f, err = openHDF5(path, members, o.Set); err == nil {
 			err = j.hdf5(ctx, f, path)
 		}
 	case detect.Directory:

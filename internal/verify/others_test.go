@@ -1,13 +1,17 @@
 package verify_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/internal/verify"
 )
@@ -96,6 +100,89 @@ with h5py.File(sys.argv[1], "w") as f: f["g/other"] = 1`, at("a.h5")).CombinedOu
 		require.Equal(t, verify.ExitCorrupt, r.ExitCode())
 		require.Contains(t, r.Damages[0].String(), "/v: virtual source g/x in a.h5: ")
 	})
+}
+
+// TestFile_members checks sets of the family, multi and split drivers. Each member that is missing
+// or too short is an error with its name.
+func TestFile_members(t *testing.T) {
+	multi := h5.Multi{}
+	for i := range multi.Addrs {
+		multi.Addrs[i] = uint64(i) << 60
+	}
+	multi.Map[h5.LocalHeaps-1] = h5.BTrees
+	multi.Names[h5.RawData-1] = "%s.data"
+	for name, set := range map[string]struct {
+		path, first string
+		driver      h5.Driver
+		low         h5.LibVer
+	}{
+		"family":        {"x%03d.h5", "x000.h5", h5.Family{MemberSize: 2048}, h5.Earliest},
+		"new family":    {"x-%d", "x-0", h5.Family{MemberSize: 2048}, h5.V110},
+		"multi":         {"x", "x-s.h5", multi, h5.Earliest},
+		"usual multi":   {"x", "x-s.h5", h5.Multi{}, h5.Earliest},
+		"new multi":     {"x", "x-s.h5", h5.Multi{}, h5.V110},
+		"split":         {"x", "x.meta", h5.Split{Meta: ".meta", Raw: ".raw"}, h5.Earliest},
+		"new split":     {"x", "x.meta", h5.Split{Meta: ".meta", Raw: ".raw"}, h5.V110},
+		"renamed split": {"y.z", "y.z-m.h5", h5.Split{Meta: "%s-m.h5", Raw: "%s-r.h5"}, h5.Earliest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			access := h5.DefaultFileAccess()
+			access.Driver = set.driver
+			f, err := h5.Create(filepath.Join(dir, set.path), &h5.CreateOptions{Low: set.low, Access: &access})
+			require.NoError(t, err)
+			values := make([]int32, 2000)
+			for i := range values {
+				values[i] = int32(i * i)
+			}
+			for name, o := range map[string]*h5.DatasetOptions{"plain": nil, "chunked": {ChunkShape: []int64{300}, Fletcher32: true}} {
+				d, err := f.Root().CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(2000), o)
+				require.NoError(t, err)
+				require.NoError(t, h5value.Write(d, values, h5.SimpleSpace(2000).All()))
+				require.NoError(t, d.Close())
+			}
+			g, err := f.Root().CreateGroup("group")
+			require.NoError(t, err)
+			require.NoError(t, h5value.WriteAttr(g, "text", []string{"in the heap"}))
+			require.NoError(t, errors.Join(g.Close(), f.Close()))
+			first := filepath.Join(dir, set.first)
+			for _, o := range []verify.Options{{}, {Isolated: true}, {Untrusted: true}, {Untrusted: true, Isolated: true}} {
+				r, err := verify.File(bg, first, &o)
+				require.NoError(t, err)
+				require.Equal(t, verify.ExitValid, r.ExitCode(), "%+v: %v %v", o, r.Damages, r.Unchecked)
+				require.EqualValues(t, 2, r.Arrays)
+				require.Equal(t, int64(8000+7*1200), r.DecodedBytes)
+			}
+			entries, err := os.ReadDir(dir)
+			require.NoError(t, err)
+			for _, e := range entries {
+				path := filepath.Join(dir, e.Name())
+				b, err := os.ReadFile(path)
+				require.NoError(t, err)
+				changes := []func() error{func() error { return os.Truncate(path, int64(len(b)-1)) }, func() error { return os.Remove(path) }}
+				if path == first {
+					changes = nil // its size identifies a family, and a multi set does not open without it
+				}
+				for i, change := range changes {
+					if len(b) == 0 {
+						continue
+					}
+					require.NoError(t, change())
+					for _, isolated := range []bool{false, true} {
+						r, err := verify.File(bg, first, &verify.Options{Isolated: isolated})
+						require.NoError(t, err, e.Name())
+						require.Equal(t, verify.ExitCorrupt, r.ExitCode(), "%s: %v", e.Name(), r.Unchecked)
+						if name == "new multi" && e.Name() == "x-o.h5" && i == 0 {
+							continue // this member contains the sizes
+						}
+						named := slices.ContainsFunc(r.Damages, func(p verify.Place) bool { return p.File == e.Name() })
+						require.True(t, named, "%s, change %d: %v", e.Name(), i, r.Damages)
+					}
+					require.NoError(t, os.WriteFile(path, b, 0o600))
+				}
+			}
+		})
+	}
 }
 
 // TestFile_family checks the members of files of the family driver.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/h5parts"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -31,6 +32,12 @@ const (
 	WriteDigests                // the sidecar is written, or replaced, if no errors were found
 )
 
+// Set describes the members of an HDF5 file to a worker.
+type Set struct {
+	Members []h5parts.Member
+	Apart   bool
+}
+
 // Options are the options of File. Nil and zero fields mean the defaults named here.
 type Options struct {
 	Format  string  // format of a file that is too corrupt to detect it; default: by content
@@ -45,6 +52,9 @@ type Options struct {
 	// Isolated runs the verification in a worker process and reports the crash of a library as an
 	// error of the file. File returns worker.ErrUnavailable if main does not call worker.Init.
 	Isolated bool
+
+	// Set are the members of a set of HDF5 files, because a worker cannot open them. File sets it.
+	Set *Set
 
 	MaxChunk    int64         // maximum bytes of a decoded chunk; longer chunks are not checked; default 512 MiB
 	MaxMetadata int64         // maximum bytes of one metadata structure; default 64 MiB

@@ -220,9 +220,9 @@ func (x *chunkIndex) implicit() bool {
 	}
 	hi, end := bits.Mul64(all, x.bytes)
 	size := uint64(x.r.f.size)
-	if !ok || !fits || !fitsAll || hi != 0 || end > size || uint64(x.layout.Addr) > size-end {
+	if !ok || !fits || !fitsAll || hi != 0 || end > size || uint64(x.r.f.position(x.layout.Addr)) > size-end {
 		x.r.note(x.r.corrupt("implicit index", x.layout.Addr, fmt.Sprintf("chunks of %d bytes for a dataset of %v", x.bytes, x.maxDims), "chunks inside the file"))
-		if !ok || !fits || !fitsAll || hi != 0 || uint64(x.layout.Addr) > size {
+		if !ok || !fits || !fitsAll || hi != 0 || uint64(x.r.f.position(x.layout.Addr)) > size {
 			return true
 		}
 	}

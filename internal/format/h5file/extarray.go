@@ -318,7 +318,7 @@ func (e *extensible) dataBlock(a Addr, first, elems uint64, pages *pageMap) bool
 	head := uint64(6 + o + e.offsetSize)
 	size := head + 4
 	// Pages that were never written still occupy space in the file.
-	if all := elems * uint64(e.elem); uint64(a) > uint64(r.f.size) || all > uint64(r.f.size)-uint64(a) {
+	if all := elems * uint64(e.elem); uint64(r.f.position(a)) > uint64(r.f.size) || all > uint64(r.f.size)-uint64(r.f.position(a)) {
 		all = 0 // only the part that is read counts against the work limit
 	} else if e.taken += all; e.taken > uint64(r.f.size) {
 		r.note(r.corrupt("extensible array data block", a, fmt.Sprintf("%d bytes of elements with those of other blocks", e.taken), "blocks inside the file"))
@@ -353,7 +353,7 @@ func (e *extensible) dataBlock(a Addr, first, elems uint64, pages *pageMap) bool
 	n := uint64(1) << e.params.PageElemBits
 	at := a + Addr(size)
 	for i := range elems / n {
-		if uint64(at) > uint64(r.f.size) {
+		if uint64(r.f.position(at)) > uint64(r.f.size) {
 			break
 		}
 		if bit(pages.bits, pages.first+i) && e.within(first+i*n, n) {

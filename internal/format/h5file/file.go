@@ -16,6 +16,8 @@ type File struct {
 	size   int64
 	limits Limits
 
+	segments []Segment // of a reader that has them, in ascending order; nil: addresses count from base
+
 	super  Superblock
 	base   int64       // size of the user block, which precedes the superblock
 	driver *DriverInfo // nil without driver information
@@ -25,7 +27,8 @@ type File struct {
 }
 
 // Open reads the superblock of the file in r, which has size bytes, its extension and the driver
-// information. nil limits mean DefaultLimits.
+// information. nil limits mean DefaultLimits. r may have a method Segments() []Segment with the
+// addresses of its bytes in ascending order, for example those of the members of a multi set.
 //
 // Open fails only for errors that make the file unreadable: no superblock (format.ErrMagic), an
 // unknown version (format.ErrVersion), invalid sizes of addresses or lengths (format.ErrCorrupt,
@@ -47,6 +50,9 @@ func open(src io.ReaderAt, size int64, l *Limits, tracing bool) (*File, *reader,
 		l = &d
 	}
 	f := &File{src: src, size: size, limits: *l}
+	if s, ok := src.(interface{ Segments() []Segment }); ok {
+		f.segments = s.Segments()
+	}
 	r := f.reader()
 	r.tracing = tracing
 	base, err := r.findSuperblock()
@@ -85,7 +91,7 @@ func (r *reader) extension() {
 	if !s.Extension.Defined() || s.Version < 2 {
 		return
 	}
-	if s.Extension >= farAddress && r.first == nil { // the checksum of the superblock is right
+	if s.Extension >= farAddress && r.first == nil && f.segments == nil { // the checksum of the superblock is right
 		f.driver = &DriverInfo{ID: multiDriver}
 		return
 	}

@@ -96,7 +96,7 @@ func (x *chunkIndex) fixedBlock(a Addr, n, pageElems uint64, grid []uint64) bool
 	}
 	r.hint(wanted, int64(pageElems*size+4))
 	for i := range pages {
-		if uint64(at) > uint64(r.f.size) {
+		if uint64(r.f.position(at)) > uint64(r.f.size) {
 			break
 		}
 		k := min(pageElems, n-i*pageElems)

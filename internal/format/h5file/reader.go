@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/hyperslab/hyperslab/internal/ahead"
@@ -59,7 +60,7 @@ func (r *reader) hint(at []Addr, size int64) {
 	}
 	ranges := make([][2]int64, 0, len(at))
 	for _, a := range at[:min(len(at), hinted)] {
-		if a.Defined() && uint64(a) < uint64(r.f.size) {
+		if p := r.f.position(a); a.Defined() && p >= 0 && p < r.f.size {
 			ranges = append(ranges, [2]int64{r.f.place(a), size})
 		}
 	}
@@ -102,8 +103,28 @@ func (r *reader) once(what string, a Addr) error {
 	return nil
 }
 
-// position returns the offset in the file of an address, or -1 if it is out of range.
+// Segment is a range of addresses that a reader stores from offset At on.
+type Segment struct {
+	Start    Addr
+	At, Size int64
+}
+
+// Position returns the offset in the reader of an address, or -1 if it is out of range.
+func (f *File) Position(a Addr) int64 { return f.position(a) }
+
+// position is Position.
 func (f *File) position(a Addr) int64 {
+	if f.segments != nil {
+		for _, s := range slices.Backward(f.segments) {
+			if a >= s.Start {
+				if uint64(a-s.Start) > uint64(s.Size) {
+					return -1
+				}
+				return s.At + int64(a-s.Start)
+			}
+		}
+		return -1
+	}
 	if uint64(a) > math.MaxInt64-uint64(f.base) {
 		return -1
 	}

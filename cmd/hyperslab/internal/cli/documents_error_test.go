@@ -127,6 +127,7 @@ func TestJSON_errors(t *testing.T) {
 		{"commit", "missing.plan", "p.plan"},
 		{"cp", "bad.h5:/virtual sub/r5.h5:/x", "bad.h5:/plain r6.h5:/x"},
 		{"append", "whole.b2nd bad.b2nd", "whole.b2nd whole.b2nd"},
+		{"virtual", "bad.h5:/missing v.h5:/x", "bad.h5:/plain v.h5:/x"},
 		{"attr list", "bad.b2nd", "whole.b2nd"},
 		{"attr get", "whole.b2nd missing", ""},
 		{"attr set", "bad.b2nd n 1", "whole.b2nd n 1"},

@@ -24,6 +24,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/h5parts"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
@@ -85,9 +86,10 @@ its value, its meaning, and after an exclamation mark an error.
 The file is read without a C library, as far as possible, so that corrupt files can be
 examined. In directories, offsets count from the start of each file. The elements
 themselves are not described. FILE:/path of a dataset also lists its external files and
-the sources of a virtual dataset. The members of a family are explained as one file,
-which is named by its first member. With --wrong, explain lists errors only, and the
-exit code is 1 if there are any.`,
+the sources of a virtual dataset. The members of a family, multi or split set are
+explained as one file, which is named by its first member; offsets count through all
+members. With --wrong, explain lists errors only, and the exit code is 1 if there are
+any.`,
 		Example: `  hyperslab explain rose.b2nd
   hyperslab explain rose.b2nd --at 0x18
   hyperslab explain etopo.h5 -L 2
@@ -168,12 +170,13 @@ func (o *explainFlags) check() (at int64, err error) {
 
 // explained is a file or directory whose bytes are described.
 type explained struct {
-	name   string
-	object string // in an HDF5 file; "" for the whole file
-	kind   string
-	file   sourceFile // nil for a directory
-	dir    fs.FS      // nil for a file
-	size   int64
+	name    string
+	object  string // in an HDF5 file; "" for the whole file
+	kind    string
+	file    sourceFile       // nil for a directory
+	dir     fs.FS            // nil for a file
+	members []h5parts.Member // of a set of HDF5 files; nil for one file
+	size    int64
 }
 
 // openExplained opens a file and determines its kind, unless as specifies it.
@@ -328,7 +331,9 @@ func (e *explained) describe() (format.Field, error) {
 		return cframe.Describe(e.file, e.size), nil
 	case asHDF5:
 		if e.object == "" {
-			return h5file.Describe(e.file, e.size), nil
+			root := h5file.Describe(e.file, e.size)
+			e.addMembers(&root)
+			return root, nil
 		}
 		return e.describeObject()
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
@@ -13,21 +14,35 @@ import (
 	"github.com/hyperslab/hyperslab/remote"
 )
 
-// openMembers replaces the file by all members of a family if it is the first one.
+// openMembers replaces the file by all members of a set if it is the first one.
 func (e *explained) openMembers(path string) error {
 	all, err := h5parts.Open(path)
 	if err != nil {
 		return err
 	}
-	if all.Step() == 0 {
+	if len(all.Members()) == 1 {
 		return all.Close()
 	}
+	e.members = all.Members()
 	if err := e.file.Close(); err != nil {
 		return errors.Join(err, all.Close())
 	}
 	e.file = all
 	e.size, err = all.Size()
 	return err
+}
+
+// addMembers adds the members of a set to the fields of a file. They have no bytes, because their
+// structures are fields of the whole.
+func (e *explained) addMembers(root *format.Field) {
+	for i := range e.members {
+		m := &e.members[i]
+		f := format.Field{Name: "member file", Offset: m.At, Value: m.Path, Meaning: fmt.Sprintf("%d bytes, addresses from %d", m.Have, m.Start)}
+		if err := m.Err(); err != nil {
+			f.Meaning, f.Complaint = "", filepath.Base(m.Path)+": "+err.Error()
+		}
+		root.Fields = append(root.Fields, f)
+	}
 }
 
 // others describes the external files of a dataset and the sources of a virtual dataset. The fields

@@ -39,9 +39,42 @@ with h5py.File("v.h5", "w", libver="v110") as f:
 	require.Contains(t, stdout, "/e: external file in p.raw")
 	require.Contains(t, stdout, "/v: virtual source g/x in a.h5")
 
+	t.Run("multi and split", func(t *testing.T) {
+		tests := filepath.Join(need.Directory(t, need.HDF5Source), "tools/test/h5dump/testfiles")
+		for name, other := range map[string]string{"tmulti-s.h5": "tmulti-o.h5", "tsplit_file-m.h5": "tsplit_file-r.h5"} {
+			copied := t.TempDir()
+			for _, file := range []string{"tmulti-s.h5", "tmulti-b.h5", "tmulti-g.h5", "tmulti-l.h5", "tmulti-o.h5", "tmulti-r.h5", "tsplit_file-m.h5", "tsplit_file-r.h5"} {
+				b, err := os.ReadFile(filepath.Join(tests, file))
+				require.NoError(t, err)
+				put(t, filepath.Join(copied, file), b)
+			}
+			first := filepath.Join(copied, name)
+			require.Empty(t, done(t, "explain", first, "--wrong"))
+			require.Contains(t, done(t, "explain", first), other)
+			require.Contains(t, done(t, "verify", first), "valid")
+			require.Contains(t, done(t, "verify", first, "--untrusted"), "valid")
+			require.Contains(t, done(t, "info", first+":/dset1"), "readable since  HDF5 1.6")
+			for problem, change := range map[string]func() error{
+				"got 100 bytes, want at least 2048": func() error { return os.Truncate(filepath.Join(copied, other), 100) },
+				"file does not exist":               func() error { return os.Remove(filepath.Join(copied, other)) },
+			} {
+				b, err := os.ReadFile(filepath.Join(copied, other))
+				require.NoError(t, err)
+				require.NoError(t, change())
+				for _, command := range [][]string{{"verify"}, {"explain", "--wrong"}, {"verify", "--untrusted"}} {
+					stdout, _, code := run(append(command, first)...)
+					require.Equal(t, 1, code, "%v %s", command, stdout)
+					require.Contains(t, stdout, problem)
+					require.Contains(t, stdout, other)
+				}
+				put(t, filepath.Join(copied, other), b)
+			}
+		}
+	})
 	t.Run("family", func(t *testing.T) {
 		first := filepath.Join(need.Directory(t, need.HDF5Source), "tools/test/misc/testfiles/family_file00000.h5")
 		done(t, "explain", first, "--wrong")
+		require.Contains(t, done(t, "info", first+":/dataset"), "readable since")
 		require.Contains(t, done(t, "verify", first), "valid")
 	})
 }

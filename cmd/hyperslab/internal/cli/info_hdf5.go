@@ -74,13 +74,18 @@ func (a *app) hdf5Of(address, format string) (doc *hdf5Doc, err error) {
 	if format != string(hyperslab.HDF5) || a.untrusted() {
 		return nil, nil
 	}
+	location, _ := splitSelection(address)
+	loc, err := hyperslab.ParseLocation(location)
+	if err != nil {
+		return nil, err
+	}
 	err = a.withDataset(address, func(file *h5.File, d *h5.Dataset) error {
 		info, err := d.Info()
 		if err != nil {
 			return err
 		}
 		doc = newHDF5Doc(&info)
-		doc.Since, err = readableSince(file, d)
+		doc.Since, err = readableSince(loc.File, file, d)
 		return err
 	})
 	return doc, err
@@ -142,10 +147,10 @@ func regionText(r h5.Region) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// readableSince returns the oldest version of HDF5 that reads the groups of the path, the dataset,
-// and its attributes. Filters are not considered. It returns nil if the path leads to another file,
-// or if a structure cannot be read in Go.
-func readableSince(file *h5.File, d *h5.Dataset) (since *string, err error) {
+// readableSince returns the oldest version of HDF5 that reads a dataset of the file called name,
+// its attributes, and the groups of its path. Filters are not considered. It returns nil if the
+// path leads to another file, or if a structure cannot be read in Go.
+func readableSince(name string, file *h5.File, d *h5.Dataset) (since *string, err error) {
 	root, err := file.Root().Stat()
 	if err != nil {
 		return nil, err
@@ -161,7 +166,7 @@ func readableSince(file *h5.File, d *h5.Dataset) (since *string, err error) {
 	}
 	r, size := file.Source()
 	if r == nil {
-		parts, perr := h5parts.Open(file.Path())
+		parts, perr := h5parts.Open(name)
 		if perr != nil {
 			return nil, perr
 		}
