@@ -36,6 +36,7 @@ var writers = []struct {
 	{"append to HDF5", []string{"append", "a.h5:/x", "b.b2nd"}, "a.h5:/x", 16},
 	{"append to b2nd", []string{"append", "a.b2nd", "b.b2nd"}, "a.b2nd", 16},
 	{"convert to HDF5", []string{"convert", "b.b2nd", "new.h5:/x"}, "new.h5:/x", 8},
+	{"virtual", []string{"virtual", "a.h5:/x", "new.h5:/x"}, "new.h5:/x", 8},
 	{"convert over bcolz", []string{"convert", "--force", "b.b2nd", "a.bcolz"}, "a.bcolz", 8},
 	{"repack over itself", []string{"repack", "--force", "b.b2nd", "a.b2nd"}, "a.b2nd", 8},
 	{"repack HDF5", []string{"repack", "--replace", "a.h5", "--codec", "zstd"}, "a.h5:/x", 8},

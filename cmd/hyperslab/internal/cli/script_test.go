@@ -142,6 +142,8 @@ var outputs = []struct {
 	{"convert to b2nd", "convert a.h5:/x new.b2nd", "new.b2nd"},
 	{"convert to a directory", "convert a.h5:/x new.b2nd --sparse", "new.b2nd"},
 	{"convert to HDF5", "convert a.b2nd new.h5:/x --exclude-unsupported", "new.h5"},
+	{"convert to an external file", "convert b.b2nd new.h5:/x --external new.raw", "new.h5"},
+	{"convert to stripes", "convert b.b2nd new.h5:/x --stripes one.h5,two.h5", "new.h5"},
 	{"convert to bcolz", "convert a.h5:/x new.bcolz", "new.bcolz"},
 	{"convert to npy", "convert b.b2nd new.npy", "new.npy"},
 	{"convert a tree", "convert a.h5 new", "new"},
@@ -154,6 +156,7 @@ var outputs = []struct {
 	{"repack", "repack --replace a.h5 --codec zstd", ""},
 	{"repack of an array", "repack a.b2nd new.b2nd --codec zstd", "new.b2nd"},
 	{"rm", "rm a.h5:/old", ""},
+	{"virtual", "virtual a.h5:/x new.h5:/x", "new.h5"},
 	{"verify", "verify b.b2nd --digests write --sandbox=false", "b.b2nd.sha256"},
 }
 

@@ -90,7 +90,8 @@ first element, and the offset in the file. The work is done in a sandbox, where 
 crash of a library is reported as an error of the file.
 
 External files of an HDF5 file and the source files of its virtual datasets are checked
-too, except with --untrusted. The first member of a family stands for all of them.
+too, except with --untrusted. The first member of a family, multi or split set
+stands for all of them.
 
 "valid" means that the structure is correct and every chunk decodes. Values are verified
 only by checksums; "values not verified" means that some chunks have no checksum.

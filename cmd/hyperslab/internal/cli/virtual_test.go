@@ -22,17 +22,6 @@ func peer(t *testing.T, program string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// namesHere returns the names of the files in the working directory.
-func namesHere(t *testing.T) (list []string) {
-	t.Helper()
-	entries, err := os.ReadDir(".")
-	require.NoError(t, err)
-	for _, e := range entries {
-		list = append(list, e.Name())
-	}
-	return list
-}
-
 func TestRun_virtual(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.Mkdir("sub", 0o755))
@@ -84,11 +73,11 @@ print("equal")`))
 		"format":         {[]string{"a.h5:/g/x", "n.b2nd"}, "n.b2nd"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := namesHere(t)
+			before := names(t, ".")
 			_, stderr, code := run(append([]string{"virtual"}, tt.args...)...)
 			require.NotZero(t, code)
 			require.Contains(t, stderr, tt.want)
-			require.Equal(t, before, namesHere(t))
+			require.Equal(t, before, names(t, "."))
 		})
 	}
 	done(t, "virtual", "a.h5:/long", "a.h5:/all", "-f")
@@ -142,11 +131,11 @@ with h5py.File("text.h5", "w") as f:
 		"stripes, twice":  {[]string{"x.npy", "n.h5:/x", "--stripes", "s.h5,s.h5"}, "s.h5 is named twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before := namesHere(t)
+			before := names(t, ".")
 			_, stderr, code := run(append([]string{"convert"}, tt.args...)...)
 			require.NotZero(t, code)
 			require.Contains(t, stderr, tt.want)
-			require.Equal(t, before, namesHere(t))
+			require.Equal(t, before, names(t, "."))
 		})
 	}
 	require.NoError(t, os.WriteFile("sub/raw.bin", []byte("old"), 0o600))
