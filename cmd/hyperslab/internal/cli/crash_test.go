@@ -36,7 +36,6 @@ var writers = []struct {
 	{"append to HDF5", []string{"append", "a.h5:/x", "b.b2nd"}, "a.h5:/x", 16},
 	{"append to b2nd", []string{"append", "a.b2nd", "b.b2nd"}, "a.b2nd", 16},
 	{"convert to HDF5", []string{"convert", "b.b2nd", "new.h5:/x"}, "new.h5:/x", 8},
-	{"virtual", []string{"virtual", "a.h5:/x", "new.h5:/x"}, "new.h5:/x", 8},
 	{"convert over bcolz", []string{"convert", "--force", "b.b2nd", "a.bcolz"}, "a.bcolz", 8},
 	{"repack over itself", []string{"repack", "--force", "b.b2nd", "a.b2nd"}, "a.b2nd", 8},
 	{"repack HDF5", []string{"repack", "--replace", "a.h5", "--codec", "zstd"}, "a.h5:/x", 8},
@@ -44,6 +43,7 @@ var writers = []struct {
 	{"recover b2nd", []string{"recover", "-f", "b.b2nd", "a.b2nd"}, "a.b2nd", 8},
 	{"copy into a file", []string{"cp", "a.h5:/x", "a.h5:/y"}, "a.h5:/x", 8},
 	{"attribute", []string{"attr", "set", "a.b2nd", "units", "km"}, "a.b2nd", 8},
+	{"virtual", []string{"virtual", "a.h5:/x", "new.h5:/x"}, "new.h5:/x", 8},
 }
 
 // pass is a judge that injects no fault.
