@@ -15,11 +15,11 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/caterva"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
-
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
@@ -323,7 +323,7 @@ func TestExtremeShapes(t *testing.T) {
 		spec.Shape = append(spec.Shape, 1)
 		_, err = s.create(filepath.Join(dir, name+"rank1"), spec)
 		want := ndarray.ErrShape // the maximum rank of ndarray
-		if most < ndarray.MaxRank {
+		if most < grid.MaxRank {
 			want = errors.ErrUnsupported // the maximum rank of the format
 		}
 		require.ErrorIs(t, err, want, name)

@@ -15,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/detect"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/striped"
@@ -583,7 +584,7 @@ func (d *Draft) Close() error {
 // translate marks a missing file with ErrNotFound of ndarray.
 func translate(err error) error {
 	if errors.Is(err, os.ErrNotExist) && !errors.Is(err, ndarray.ErrNotFound) {
-		return ndarray.Mark(err, ndarray.ErrNotFound)
+		return errs.Mark(err, ndarray.ErrNotFound)
 	}
 	return err
 }

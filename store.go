@@ -12,6 +12,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/detect"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/stores"
@@ -100,7 +101,7 @@ func openMember(s *stores.Store, key, name string, o *b2nd.OpenOptions) (storedA
 	}
 	r, err := b2nd.OpenReaderAt(f, f.Size, name, o)
 	if errors.Is(err, ndarray.ErrFormat) {
-		err = ndarray.Mark(err, ndarray.ErrCorrupt) // because its name or the map marks it as a frame
+		err = errs.Mark(err, ndarray.ErrCorrupt) // because its name or the map marks it as a frame
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

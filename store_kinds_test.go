@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -230,7 +231,7 @@ func TestCreate_plain(t *testing.T) {
 		d, err := ndarray.ParseDType(rapid.SampledFrom([]string{"<i4", ">f8", "|u1", "|S3", "<U2", "[('a', '<i4'), ('b', '>f8', (2,))]"}).Draw(t, "dtype"))
 		require.NoError(t, err)
 		shape := rapid.SliceOfN(rapid.Int64Range(0, 6), 0, 4).Draw(t, "shape")
-		n, _ := ndarray.Product(shape)
+		n, _ := grid.Product(shape)
 		data := make([]byte, int(n)*d.Size)
 		if d.Kind != ndarray.Unicode {
 			copy(data, rapid.SliceOfN(rapid.Byte(), len(data), len(data)).Draw(t, "data"))

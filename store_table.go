@@ -13,8 +13,10 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
@@ -113,7 +115,7 @@ func tableError(t *stores.Table, what, got, want string, err error) error {
 	if !errors.Is(err, format.ErrCorrupt) {
 		sentinel = err
 	}
-	return ndarray.Mark(&format.Error{Format: "ctable", What: fmt.Sprintf("%s of %.60s", what, t.Key), Got: got, Want: want, Err: err}, sentinel)
+	return errs.Mark(&format.Error{Format: "ctable", What: fmt.Sprintf("%s of %.60s", what, t.Key), Got: got, Want: want, Err: err}, sentinel)
 }
 
 // openPart opens the array at a key below that of a table.
@@ -486,7 +488,7 @@ func openRecords(s *stores.Store, t *stores.Table, name string) (_ *records, err
 	r.attrs = func(ctx context.Context) (ndarray.Attrs, error) {
 		return (&walker{ctx: ctx}).storedAttrs(s, name, t.Key)
 	}
-	return r, ndarray.CheckShape(r.meta.Shape, r.meta.DType.Size)
+	return r, grid.Check(r.meta.Shape, r.meta.DType.Size)
 }
 
 // Meta describes the array.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/internal/storeattack"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -113,7 +114,7 @@ func storeTree(t *rapid.T) (nodes []storeNode, attrs map[string]map[string]any) 
 		d, err := ndarray.ParseDType(rapid.SampledFrom(dtypes).Draw(t, "dtype"))
 		require.NoError(t, err)
 		shape := rapid.SliceOfN(rapid.Int64Range(0, 5), 0, 3).Draw(t, "shape")
-		n, _ := ndarray.Product(shape)
+		n, _ := grid.Product(shape)
 		data := make([]byte, int(n)*d.Size)
 		if d.Kind != ndarray.Unicode && d.Kind != ndarray.Bool {
 			copy(data, rapid.SliceOfN(rapid.Byte(), len(data), len(data)).Draw(t, "data"))
@@ -456,7 +457,7 @@ func TestStores_Packed(t *testing.T) {
 		d, err := ndarray.ParseDType(rapid.SampledFrom([]string{"<i4", ">f8", "|u1", "|S3", "[('a', '<i4'), ('b', '<f8', (2,))]"}).Draw(t, "dtype"))
 		require.NoError(t, err)
 		shape := rapid.SliceOfN(rapid.Int64Range(1, 5), 0, 4).Draw(t, "shape")
-		n, _ := ndarray.Product(shape)
+		n, _ := grid.Product(shape)
 		data := rapid.SliceOfN(rapid.Byte(), int(n)*d.Size, int(n)*d.Size).Draw(t, "data")
 		q := storeRequest{Op: "write", Kind: "tree", Path: filepath.Join(sub, "x.b2z"), Nodes: []storeNode{
 			{Key: "/a", Type: "packed", DType: d.NumPy().String(), Shape: shape, Data: base64.StdEncoding.EncodeToString(data), TypeSize: 3 * d.Size},

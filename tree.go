@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/blosc2form"
 	"github.com/hyperslab/hyperslab/internal/dimscale"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/internal/textview"
@@ -69,7 +70,7 @@ type TreeOptions struct {
 	Format Format
 
 	Workers  int                    // goroutines; 0 means GOMAXPROCS
-	Memory   int64                  // bytes of buffers; 0 means ndarray.DefaultMemory
+	Memory   int64                  // bytes of buffers; 0 means 128 MiB
 	Progress func(ndarray.Progress) // of all arrays together, one unit per array; never called concurrently
 }
 
@@ -331,7 +332,7 @@ func missingFilter(m ndarray.Meta) error {
 		}
 		if id, err := strconv.Atoi(number); unknown && err == nil {
 			if can, err := h5.FilterAvailable(id); err != nil || !can.Decode {
-				return ndarray.Mark(&h5.FilterError{ID: id}, errors.ErrUnsupported)
+				return errs.Mark(&h5.FilterError{ID: id}, errors.ErrUnsupported)
 			}
 		}
 	}
@@ -340,7 +341,7 @@ func missingFilter(m ndarray.Meta) error {
 
 // report records a change that needs no acceptance.
 func (c *treeCopy) report(path, what, value, reason string) {
-	p := Problem{Path: path, What: fmt.Sprintf("%s (%s)", what, value), Err: ndarray.Mark(errors.New(reason), errors.ErrUnsupported)}
+	p := Problem{Path: path, What: fmt.Sprintf("%s (%s)", what, value), Err: errs.Mark(errors.New(reason), errors.ErrUnsupported)}
 	c.stats.Changes = append(c.stats.Changes, p)
 }
 

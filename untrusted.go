@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/detect"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/stores"
@@ -432,13 +433,13 @@ func markFailedCheck(err error) error {
 	switch {
 	case errors.Is(err, format.ErrUnsupported), errors.Is(err, format.ErrLimit), errors.Is(err, format.ErrVersion), errors.Is(err, ndarray.ErrFormat):
 		if errors.Is(err, format.ErrVersion) {
-			return ndarray.Mark(err, errors.ErrUnsupported)
+			return errs.Mark(err, errors.ErrUnsupported)
 		}
 		return err
 	case errors.Is(err, format.ErrCorrupt), errors.Is(err, format.ErrTruncated), errors.Is(err, format.ErrMagic):
-		return ndarray.Mark(err, ndarray.ErrCorrupt)
+		return errs.Mark(err, ndarray.ErrCorrupt)
 	case errors.Is(err, os.ErrNotExist):
-		return ndarray.Mark(err, ndarray.ErrCorrupt) // a missing file of an existing tree
+		return errs.Mark(err, ndarray.ErrCorrupt) // a missing file of an existing tree
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
@@ -167,7 +168,7 @@ func (s *suspect) checkTree() (err error) {
 		return nil // the backend reads the metadata of all columns with the same limits
 	}
 	if _, err = t.Column(column); errors.Is(err, fs.ErrNotExist) {
-		return ndarray.Mark(err, ndarray.ErrNotFound)
+		return errs.Mark(err, ndarray.ErrNotFound)
 	}
 	return err
 }

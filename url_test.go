@@ -21,6 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -64,7 +65,7 @@ func fillArray(t testing.TB, location string, spec ndarray.Spec, o *hyperslab.Cr
 	t.Helper()
 	d, err := hyperslab.Create(bg, location, spec, o)
 	require.NoError(t, err)
-	n, _ := ndarray.Product(spec.Shape)
+	n, _ := grid.Product(spec.Shape)
 	values := make([]int64, n)
 	for i := range values {
 		values[i] = int64(i) * 7919 % 10007

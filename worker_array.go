@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/strided"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -257,7 +258,7 @@ func cut(g ndarray.Region, chunk []int64, item, most int64, axis int, yield func
 	end := g.Start[axis] + g.Shape[axis]
 	for at := g.Start[axis]; at < end; {
 		next := at + min(step-at%step, end-at)
-		s := g.Clone()
+		s := ndarray.Region(grid.Box(g).Clone())
 		s.Start[axis], s.Shape[axis] = at, next-at
 		if !cut(s, chunk, item, most, axis+1, yield) {
 			return false
@@ -269,7 +270,8 @@ func cut(g ndarray.Region, chunk []int64, item, most int64, axis int, yield func
 
 // ReadStrings reads strings of variable length.
 func (r *remote) ReadStrings(ctx context.Context, dst []string, g ndarray.Region) error {
-	for s := range r.meta.Slabs(g) {
+	for box := range grid.Slabs(r.meta.ChunkShape, r.meta.DType.Size, grid.Box(g)) {
+		s := ndarray.Region(box)
 		var texts []string
 		if err := r.ask(ctx, "strings", s, &texts); err != nil {
 			return err

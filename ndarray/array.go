@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 
 	"github.com/hyperslab/hyperslab/internal/ahead"
+	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // Array is an open n-dimensional array. Any number of goroutines may call its methods at the same
@@ -29,7 +31,7 @@ type Array struct {
 // state is the part of an Array that Resize changes.
 type state struct {
 	meta Meta
-	grid Grid
+	grid grid.Grid
 }
 
 // m returns the current metadata.
@@ -48,7 +50,7 @@ func New(b Backend) (*Array, error) {
 	if _, ok := As[StringReader](b); !ok && m.DType.Size == 0 {
 		return nil, Wrap("open", m.Path, fmt.Errorf("%w: arrays of %v", errors.ErrUnsupported, m.DType))
 	}
-	g, err := NewGrid(m.Shape, m.ChunkShape)
+	g, err := grid.New(m.Shape, m.ChunkShape)
 	if err != nil {
 		return nil, Wrap("open", m.Path, err)
 	}
@@ -97,7 +99,13 @@ func (a *Array) ChunkRegions() iter.Seq[Region] {
 	if a.m().Null {
 		return func(func(Region) bool) {}
 	}
-	return a.state.Load().grid.All()
+	return func(yield func(Region) bool) {
+		for box := range a.state.Load().grid.All() {
+			if !yield(Region(box)) {
+				return
+			}
+		}
+	}
 }
 
 // Read fills dst with the elements of r, in row-major order and native byte order. len(dst) must be
@@ -170,7 +178,7 @@ func (a *Array) WriteStrings(ctx context.Context, src []string, r Region) error 
 		}
 		for i, s := range src {
 			if err := a.m().DType.checkElement(s); err != nil {
-				return Mark(fmt.Errorf("element %v: %w", coordinates(r, i), err), ErrValue)
+				return errs.Mark(fmt.Errorf("element %v: %w", coordinates(r, i), err), ErrValue)
 			}
 		}
 		return w.WriteStrings(ctx, src, r)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // Value is a small array in memory, such as the value of an attribute.
@@ -94,13 +96,13 @@ func (v Value) Validate() error {
 	if err := v.DType.Validate(); err != nil {
 		return err
 	}
-	if err := CheckShape(v.Shape, v.DType.Size); err != nil {
+	if err := grid.Check(v.Shape, v.DType.Size); err != nil {
 		return err
 	}
 	if v.Null && len(v.Shape) > 0 {
 		return fmt.Errorf("%w: a null value has no shape, not %v", ErrShape, v.Shape)
 	}
-	n := v.NumElems()
+	n := v.numElems()
 	if v.DType.Size == 0 {
 		if int64(len(v.Strings)) != n || v.Data != nil {
 			return fmt.Errorf("%w: %d strings and %d bytes for %d elements of %v", ErrSize, len(v.Strings), len(v.Data), n, v.DType)
@@ -120,11 +122,11 @@ func (v Value) Validate() error {
 }
 
 // NumElems returns the number of elements: 1 for a scalar, 0 for a null value.
-func (v Value) NumElems() int64 {
+func (v Value) numElems() int64 {
 	if v.Null {
 		return 0
 	}
-	n, _ := Product(v.Shape)
+	n, _ := grid.Product(v.Shape)
 	return n
 }
 

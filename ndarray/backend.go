@@ -4,7 +4,6 @@ package ndarray
 
 import (
 	"context"
-	"slices"
 )
 
 // Backend is the storage of one open Array. Implementations must be safe for concurrent reads.
@@ -60,31 +59,6 @@ type RegionWriter interface {
 	// Calls that touch different chunks may run at the same time. Calls that
 	// touch the same chunk must not.
 	WriteRegion(ctx context.Context, src []byte, r Region) error
-}
-
-// Sequencer is implemented by backends whose files depend on the order of chunk writes: HDF5 and
-// frames append each chunk after the one before it. Copy and Map write with many workers, and use a
-// Sequencer so that the file does not depend on the number of workers.
-type Sequencer interface {
-	// InOrder makes later writes of whole chunks wait until all earlier chunks, in row-major order
-	// of the grid, are stored or skipped. Each chunk is then written once, by a call of WriteRegion
-	// whose region is whole chunks, or by ChunkWriter's WriteChunk. Until the Sequence ends, the
-	// caller must call no other method except TakesChunks and HasChunk. Waiting chunks take at most
-	// window bytes of memory, and otherwise a temporary file in dir ("" means os.TempDir).
-	//
-	// It returns nil if the order does not change the file. It returns errors.ErrUnsupported if the
-	// backend cannot order calls; the caller must then make one call at a time to get the same
-	// file.
-	InOrder(ctx context.Context, window int64, dir string) (Sequence, error)
-}
-
-// Sequence is an order of chunk writes in progress.
-type Sequence interface {
-	// Skip reports that chunk n of the grid, counted in row-major order, will not be written.
-	Skip(n int64) error
-	// End ends the order. Chunks that still wait are stored if keep is set, and discarded
-	// otherwise.
-	End(keep bool) error
 }
 
 // StringReader is implemented by backends whose elements may have a variable size. ReadRegion and
@@ -166,40 +140,4 @@ type Storage struct {
 	// Library is the reason why the C library of the format moves the elements, one call at a time.
 	// It is "" if Go workers move them, and if the format has no such library.
 	Library string
-}
-
-// Properties are storage properties that a Spec does not contain and that differ from the default.
-type Properties struct {
-	Layout string   // "compact", "external files" or "virtual"; "" for contiguous and chunked
-	Alloc  string   // "early", "late" or "incremental"; "" for the default of the layout
-	Attrs  []string // names of attributes in creation order; nil if it is the order of the names
-}
-
-// propertyReporter is implemented by a Backend whose format has such properties.
-type propertyReporter interface {
-	Properties(ctx context.Context) (Properties, error)
-}
-
-// Properties returns the storage properties of the array. It returns ErrClosed,
-// errors.ErrUnsupported, or the backend's error.
-func (a *Array) Properties(ctx context.Context) (p Properties, err error) {
-	err = a.use("read properties of", func() error {
-		r, err := ability[propertyReporter](a, false)
-		if err == nil {
-			p, err = r.Properties(ctx)
-		}
-		return err
-	})
-	return p, err
-}
-
-// Arrange sorts attributes into the creation order of p.
-func (p *Properties) Arrange(attrs []Attr) {
-	at := make(map[string]int, len(p.Attrs))
-	for i, name := range p.Attrs {
-		at[name] = i
-	}
-	if len(at) > 0 {
-		slices.SortStableFunc(attrs, func(a, b Attr) int { return at[a.Name] - at[b.Name] })
-	}
 }

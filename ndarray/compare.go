@@ -23,7 +23,7 @@ type CompareOptions struct {
 	MaxDiffs     int        // elements listed in Comparison.Diffs; 0 means 1
 
 	Workers  int            // goroutines; 0 means GOMAXPROCS
-	Memory   int64          // bytes of buffers, all workers together; 0 means DefaultMemory
+	Memory   int64          // bytes of buffers, all workers together; 0 means 128 MiB
 	Progress func(Progress) // called after each unit, never concurrently; must return soon
 }
 

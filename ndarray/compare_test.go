@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/mem"
 )
@@ -25,7 +26,7 @@ func TestCompareAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rank := rapid.IntRange(0, 3).Draw(t, "rank")
 		shape := rapid.SliceOfN(rapid.Int64Range(0, 8), rank, rank).Draw(t, "shape")
-		n, _ := ndarray.Product(shape)
+		n, _ := grid.Product(shape)
 		chunk := func(label string) []int64 {
 			return rapid.SliceOfN(rapid.Int64Range(1, 9), rank, rank).Draw(t, label)
 		}

@@ -11,7 +11,7 @@ import (
 // CopyOptions are the options of Copy. nil means the zero value.
 type CopyOptions struct {
 	Workers  int            // goroutines; 0 means GOMAXPROCS
-	Memory   int64          // bytes of buffers, all workers together; 0 means DefaultMemory
+	Memory   int64          // bytes of buffers, all workers together; 0 means 128 MiB
 	Progress func(Progress) // called after each unit, never concurrently; must return soon
 	TempDir  string         // for a copy in two stages; "" means os.TempDir()
 	Decode   bool           // decode and encode every chunk, also if it could be copied without recompression
@@ -44,9 +44,9 @@ type CopyStats struct {
 // chunk.
 //
 // The output is deterministic: it does not depend on the number of workers or on scheduling. If a
-// backend is a Sequencer, chunks are written to the file in row-major order of the grid. Chunks
-// that are ready too early wait in memory (an eighth of Memory, at most 32 MiB), and otherwise in a
-// temporary file. A backend that cannot order writes is written by one worker.
+// backend can order its writes, chunks are written to the file in row-major order of the grid.
+// Chunks that are ready too early wait in memory (an eighth of Memory, at most 32 MiB), and
+// otherwise in a temporary file. A backend that cannot order writes is written by one worker.
 //
 // A chunk of dst larger than Memory is written in parts, by one worker. Elements of variable size
 // count as 64 bytes each, whatever their length.
@@ -76,7 +76,7 @@ func Copy(ctx context.Context, dst, src *Array, o *CopyOptions) (CopyStats, erro
 }
 
 func copyAll(ctx context.Context, dst, src *Array, options *CopyOptions) (_ CopyStats, err error) {
-	way, err := passageOf(ctx, dst, src, options)
+	way, err := passingOf(ctx, dst, src, options)
 	if err != nil {
 		return CopyStats{}, err
 	}
@@ -110,13 +110,13 @@ func copyAll(ctx context.Context, dst, src *Array, options *CopyOptions) (_ Copy
 	return copyUnits(ctx, dst, src, p, o.Progress)
 }
 
-// passageOf returns the passage for copying chunks without recompression, or nil if there is none.
-func passageOf(ctx context.Context, dst, src *Array, o *CopyOptions) (*passage, error) {
+// passingOf returns the passing for copying chunks without recompression, or nil if there is none.
+func passingOf(ctx context.Context, dst, src *Array, o *CopyOptions) (*passing, error) {
 	_, memory, err := limits(o.Workers, o.Memory)
 	if err != nil || o.Decode {
 		return nil, err
 	}
-	return newPassage(ctx, dst, src, memory)
+	return newPassing(ctx, dst, src, memory)
 }
 
 // copyUnits copies the units of p as decoded elements.

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/mem"
 )
@@ -50,7 +51,7 @@ var errInjected = errors.New("injected")
 
 func (r *recorder) ReadRegion(ctx context.Context, dst []byte, reg ndarray.Region) error {
 	r.mu.Lock()
-	r.reads = append(r.reads, reg.Clone())
+	r.reads = append(r.reads, ndarray.Region(grid.Box(reg).Clone()))
 	fail := len(r.reads) == r.failRead
 	r.mu.Unlock()
 	if fail {
@@ -61,7 +62,7 @@ func (r *recorder) ReadRegion(ctx context.Context, dst []byte, reg ndarray.Regio
 
 func (r *recorder) WriteRegion(ctx context.Context, src []byte, reg ndarray.Region) error {
 	r.mu.Lock()
-	r.writes = append(r.writes, reg.Clone())
+	r.writes = append(r.writes, ndarray.Region(grid.Box(reg).Clone()))
 	fail := len(r.writes) == r.failWrite
 	if slices.ContainsFunc(r.writing, func(other ndarray.Region) bool { return r.clash(reg, other) }) {
 		r.clashes++
@@ -71,7 +72,7 @@ func (r *recorder) WriteRegion(ctx context.Context, src []byte, reg ndarray.Regi
 	defer func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.writing = slices.DeleteFunc(r.writing, reg.Equal)
+		r.writing = slices.DeleteFunc(r.writing, func(o ndarray.Region) bool { return grid.Box(o).Equal(grid.Box(reg)) })
 	}()
 	if fail {
 		return errInjected
@@ -90,12 +91,12 @@ func newRecorder(t require.TestingT, shape, chunk []int64, d ndarray.DType) (*re
 
 // touches returns the number of pairs of a region and a chunk that share elements.
 func touches(t require.TestingT, regions []ndarray.Region, shape, chunk []int64) int {
-	g, err := ndarray.NewGrid(shape, chunk)
+	g, err := grid.New(shape, chunk)
 	require.NoError(t, err)
 	n := 0
 	for c := range g.All() {
 		for _, r := range regions {
-			if _, ok := c.Intersect(r); ok {
+			if _, ok := c.Intersect(grid.Box(r)); ok {
 				n++
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // Kind is the family of an element type. The zero Kind is invalid.
@@ -66,18 +67,6 @@ func nativeOrder() Order {
 		return Little
 	}
 	return Big
-}
-
-func (o Order) String() string {
-	switch o {
-	case NoOrder:
-		return "no byte order"
-	case Little:
-		return "little-endian"
-	case Big:
-		return "big-endian"
-	}
-	return "Order(" + strconv.Itoa(int(o)) + ")"
 }
 
 // CharSet is the encoding of Bytes and String elements.
@@ -303,13 +292,13 @@ func (d DType) holds(v int64) bool {
 }
 
 func (d DType) validateSubArray(depth int) error {
-	if d.Base == nil || len(d.Dims) == 0 || len(d.Dims) > MaxRank {
+	if d.Base == nil || len(d.Dims) == 0 || len(d.Dims) > grid.MaxRank {
 		return fmt.Errorf("%w: sub-array %v of %v", ErrType, d.Dims, d.Base)
 	}
 	if err := d.Base.validate(depth + 1); err != nil {
 		return err
 	}
-	n, ok := Product(append([]int64{int64(d.Base.Size)}, d.Dims...))
+	n, ok := grid.Product(append([]int64{int64(d.Base.Size)}, d.Dims...))
 	if !ok || n != int64(d.Size) || slices.Contains(d.Dims, 0) {
 		return fmt.Errorf("%w: sub-array %v of elements of %d bytes in %d bytes", ErrType, d.Dims, d.Base.Size, d.Size)
 	}
@@ -395,7 +384,7 @@ func StructOf(aligned bool, fields ...Field) DType {
 
 // SubArrayOf returns the type of dims elements of base in row-major order.
 func SubArrayOf(base DType, dims ...int64) DType {
-	n, ok := Product(append([]int64{int64(base.Size)}, dims...))
+	n, ok := grid.Product(append([]int64{int64(base.Size)}, dims...))
 	if !ok || n > maxElementSize {
 		n = -1 // invalid, so that Validate returns an error
 	}

@@ -16,7 +16,7 @@ var (
 	ErrSize     = errs.ErrSize
 	ErrRegion   = errs.ErrRegion
 	ErrType     = errs.ErrType
-	ErrShape    = errors.New("invalid shape")
+	ErrShape    = errs.ErrShape
 	ErrParam    = errs.ErrParam
 	ErrReadOnly = errs.ErrReadOnly
 	ErrFormat   = errors.New("not a known array format")
@@ -54,12 +54,3 @@ func Wrap(op, path string, err error) error {
 	}
 	return &Error{Op: op, Path: path, Err: err}
 }
-
-// Mark returns an error with err's text that also matches sentinel. It is for backends, to classify
-// errors of their libraries.
-func Mark(err, sentinel error) error { return &marked{err, sentinel} }
-
-type marked struct{ err, sentinel error }
-
-func (m *marked) Error() string   { return m.err.Error() }
-func (m *marked) Unwrap() []error { return []error{m.sentinel, m.err} }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log"
-	"math"
 	"sync/atomic"
 
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -351,63 +349,11 @@ func ExampleCompareAttrs() {
 	// Output: units string "m" string "km"
 }
 
-func ExampleAutoChunkShape() {
-	fmt.Println(ndarray.AutoChunkShape([]int64{10000, 10000}, 8))
-	// Output: [313 313]
-}
-
-func ExampleAutoBlocks() {
-	fmt.Println(ndarray.AutoBlocks([]int64{512, 512}, 4))
-	// Output: [128 256]
-}
-
-func ExampleNewGrid() {
-	g, err := ndarray.NewGrid([]int64{5, 4}, []int64{2, 2})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(g.NumChunks())
-	// Output: 6
-}
-
-func ExampleProduct() {
-	fmt.Println(ndarray.Product([]int64{3, 4}))
-	_, ok := ndarray.Product([]int64{math.MaxInt64, 2})
-	fmt.Println(ok)
-	// Output:
-	// 12 true
-	// false
-}
-
-func ExampleCheckShape() {
-	err := ndarray.CheckShape([]int64{math.MaxInt64, 2}, 8)
-	fmt.Println(errors.Is(err, ndarray.ErrShape))
-	// Output: true
-}
-
-// A backend classifies the errors of its library.
-func ExampleMark() {
-	err := ndarray.Mark(errors.New("the library cannot find it"), ndarray.ErrNotFound)
-	fmt.Println(err, errors.Is(err, fs.ErrNotExist))
-	// Output: the library cannot find it true
-}
-
 func ExampleWrap() {
 	err := ndarray.Wrap("open", "x.h5:/a", ndarray.ErrNotFound)
 	var e *ndarray.Error
 	fmt.Println(errors.As(err, &e), e.Op, e.Path)
 	// Output: true open x.h5:/a
-}
-
-// Arrays whose chunks have the same form exchange chunks without recompression.
-func ExampleBlosc2Form() {
-	c := &ndarray.Compression{Codec: "zstd", Level: 5, Filters: []string{"shuffle"}}
-	first, same, other := ndarray.Blosc2Form(4, []int64{64, 64}, c), ndarray.Blosc2Form(4, []int64{64, 64}, c), ndarray.Blosc2Form(4, []int64{32, 64}, c)
-	fmt.Println(first == same)
-	fmt.Println(first == other)
-	// Output:
-	// true
-	// false
 }
 
 // New makes an Array of any type that implements Backend, here of arrays in memory.

@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"slices"
 	"unsafe"
+
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // mapper moves one element between Go and the form of DType.Join.
@@ -188,7 +190,7 @@ func (m mapping) array(t reflect.Type, d DType) (mapper, error) {
 			return err
 		},
 		encode: func(v reflect.Value) ([]byte, error) {
-			n, _ := Product(d.Dims)
+			n, _ := grid.Product(d.Dims)
 			parts := make([][]byte, n)
 			for i := range parts {
 				var err error
@@ -255,7 +257,8 @@ func readMapped[T any](ctx context.Context, a *Array, dst []T, r Region, m mappi
 	all := reflect.ValueOf(dst)
 	var texts []string
 	var raw []byte
-	for part := range a.m().Slabs(r) {
+	for box := range grid.Slabs(a.m().ChunkShape, a.m().DType.Size, grid.Box(r)) {
+		part := Region(box)
 		n := int(part.NumElems())
 		if d.Size == 0 {
 			texts = slices.Grow(texts[:0], n)[:n]

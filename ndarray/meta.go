@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // Unlimited in a MaxShape means that the dimension may grow without bound.
@@ -38,7 +40,7 @@ func (m Meta) Clone() Meta {
 	m.ChunkShape = slices.Clone(m.ChunkShape)
 	m.BlockShape = slices.Clone(m.BlockShape)
 	m.Fill = slices.Clone(m.Fill)
-	m.Compression = m.Compression.Clone()
+	m.Compression = m.Compression.clone()
 	return m
 }
 
@@ -47,7 +49,7 @@ func (m Meta) NumElems() int64 {
 	if m.Null {
 		return 0
 	}
-	n, _ := Product(m.Shape)
+	n, _ := grid.Product(m.Shape)
 	return n
 }
 
@@ -74,7 +76,7 @@ type Compression struct {
 }
 
 // Clone returns a copy that shares no memory with c; nil stays nil.
-func (c *Compression) Clone() *Compression {
+func (c *Compression) clone() *Compression {
 	if c == nil {
 		return nil
 	}
@@ -115,7 +117,7 @@ type Spec struct {
 // Validate reports all errors of s that do not depend on the backend. Each of them wraps ErrShape,
 // ErrType, ErrSize or ErrParam.
 func (s *Spec) Validate() error {
-	errs := []error{s.DType.Validate(), CheckShape(s.Shape, s.DType.Size)}
+	errs := []error{s.DType.Validate(), grid.Check(s.Shape, s.DType.Size)}
 	add := func(sentinel error, format string, args ...any) {
 		errs = append(errs, fmt.Errorf("%w: "+format, append([]any{sentinel}, args...)...))
 	}
@@ -148,9 +150,9 @@ func (s *Spec) Validate() error {
 	if s.ChunkShape != nil {
 		if i := slices.Index(s.ChunkShape, 0); i >= 0 {
 			add(ErrShape, "axis %d: chunk length 0", i)
-		} else if _, err := NewGrid(s.Shape, s.ChunkShape); err != nil {
+		} else if _, err := grid.New(s.Shape, s.ChunkShape); err != nil {
 			errs = append(errs, err)
-		} else if err := CheckShape(s.ChunkShape, s.DType.Size); err != nil {
+		} else if err := grid.Check(s.ChunkShape, s.DType.Size); err != nil {
 			errs = append(errs, fmt.Errorf("chunk: %w", err))
 		}
 	}

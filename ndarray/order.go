@@ -6,6 +6,8 @@ package ndarray
 import (
 	"context"
 	"errors"
+
+	"github.com/hyperslab/hyperslab/internal/inorder"
 )
 
 // mostWaiting is the maximum number of bytes of chunks that wait in memory for earlier chunks.
@@ -14,17 +16,17 @@ const mostWaiting = 32 << 20
 // order controls the writes of a job to one array.
 type order struct {
 	dst     *Array
-	seq     Sequence // nil if the order does not change the file, or if there is only one writer
-	workers int      // 1 if the backend can order writes only with one writer; as requested otherwise
-	window  int64    // bytes of waiting chunks; 0 without seq
-	memory  int64    // bytes that remain for buffers
+	seq     inorder.Sequence // nil if the order does not change the file, or if there is only one writer
+	workers int              // 1 if the backend can order writes only with one writer; as requested otherwise
+	window  int64            // bytes of waiting chunks; 0 without seq
+	memory  int64            // bytes that remain for buffers
 }
 
 // inOrder begins the writes of a job with at most workers and memory. The caller must end them with
 // end, and call stop before writes that are not of whole chunks.
 func inOrder(ctx context.Context, dst *Array, workers int, memory int64, dir string) (*order, error) {
 	o := &order{dst: dst, workers: workers, memory: memory}
-	b, ok := As[Sequencer](dst.backend)
+	b, ok := As[inorder.Sequencer](dst.backend)
 	if !ok || dst.m().ReadOnly || dst.m().NumElems() == 0 {
 		return o, nil
 	}
@@ -52,7 +54,7 @@ func (o *order) shape(p *plan) error {
 		return nil
 	}
 	for i, n := range o.dst.m().ChunkShape {
-		if unit := p.units.chunk[i]; unit%n != 0 && unit < o.dst.m().Shape[i] {
+		if unit := p.units.Chunk[i]; unit%n != 0 && unit < o.dst.m().Shape[i] {
 			return o.stop(true)
 		}
 	}

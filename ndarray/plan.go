@@ -19,11 +19,12 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/inorder"
 )
 
-// DefaultMemory is the default size in bytes of all buffers of Copy and Compare.
-const DefaultMemory = 128 << 20
+// defaultMemory is the default size in bytes of all buffers of Copy and Compare.
+const defaultMemory = 128 << 20
 
 // smallUnit is the number of bytes below which the overhead of a call is significant. Units grow to
 // it even if the source chunks are smaller.
@@ -39,7 +40,7 @@ type Progress struct {
 
 // plan is the grid of units and the number of workers.
 type plan struct {
-	units   Grid
+	units   grid.Grid
 	count   int64 // units
 	unit    int64 // bytes of the largest unit
 	size    int   // bytes of an element
@@ -63,7 +64,7 @@ func newPlan(dst, src Meta, workers int, memory int64, buffers int64) (plan, err
 		return plan{}, err
 	}
 	p := plan{size: int(dst.DType.memSize())}
-	p.total, _ = Product([]int64{dst.NumElems(), dst.DType.memSize()})
+	p.total, _ = grid.Product([]int64{dst.NumElems(), dst.DType.memSize()})
 	if p.total == 0 {
 		return p, nil
 	}
@@ -92,7 +93,7 @@ func newPlan(dst, src Meta, workers int, memory int64, buffers int64) (plan, err
 	if unit == nil { // no destination chunk fits: one worker writes it in parts
 		unit, p.workers = c.split(memory/buffers), 1
 	}
-	if p.units, err = NewGrid(dst.Shape, unit); err != nil {
+	if p.units, err = grid.New(dst.Shape, unit); err != nil {
 		return plan{}, err
 	}
 	p.count, p.unit, p.decodes = p.units.NumChunks(), c.bytes(unit), c.decodes(unit)
@@ -109,7 +110,7 @@ func limits(workers int, memory int64) (int, int64, error) {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	if memory == 0 {
-		memory = DefaultMemory
+		memory = defaultMemory
 	}
 	return workers, memory, nil
 }
@@ -122,11 +123,11 @@ func chunkPlan(dst Meta, o *CopyOptions) (plan, error) {
 		return plan{}, err
 	}
 	p := plan{size: dst.DType.Size}
-	p.total, _ = Product([]int64{dst.NumElems(), int64(dst.DType.Size)})
+	p.total, _ = grid.Product([]int64{dst.NumElems(), int64(dst.DType.Size)})
 	if p.total == 0 {
 		return p, nil
 	}
-	if p.units, err = NewGrid(dst.Shape, dst.ChunkShape); err != nil {
+	if p.units, err = grid.New(dst.Shape, dst.ChunkShape); err != nil {
 		return plan{}, err
 	}
 	c := cutter{shape: dst.Shape, step: dst.ChunkShape, size: int64(p.size)}
@@ -167,7 +168,7 @@ func (c *cutter) clip(shape []int64) []int64 {
 }
 
 func (c *cutter) bytes(unit []int64) int64 {
-	n, _ := Product(unit) // does not overflow: inside the array, whose bytes fit 63 bits
+	n, _ := grid.Product(unit) // does not overflow: inside the array, whose bytes fit 63 bits
 	return n * c.size
 }
 
@@ -196,7 +197,7 @@ func (c *cutter) decodesAlong(axis int, unit int64) float64 {
 	n, chunk := c.shape[axis], c.cover[axis]
 	borders := func(step int64) int64 { return ceil.Div(n, step) - 1 }
 	shared := int64(0)
-	if both, ok := Product([]int64{unit / gcd(unit, chunk), chunk}); ok {
+	if both, ok := grid.Product([]int64{unit / gcd(unit, chunk), chunk}); ok {
 		shared = borders(both)
 	}
 	pieces := borders(unit) + borders(chunk) - shared + 1
@@ -255,7 +256,7 @@ func (c *cutter) larger(axis int, n int64) []int64 {
 			out = append(out, ceil.Multiple(ceil.Div(end, fewer), step, end))
 		}
 	}
-	if both, ok := Product([]int64{step / gcd(step, c.cover[axis]), c.cover[axis]}); ok {
+	if both, ok := grid.Product([]int64{step / gcd(step, c.cover[axis]), c.cover[axis]}); ok {
 		out = append(out, min(both, end))
 	}
 	return out
@@ -358,7 +359,7 @@ func (p plan) run(ctx context.Context, buffers int, progress func(Progress), wor
 func (p *plan) regions() ahead.Regions {
 	return func(yield func(start, shape []int64) bool) {
 		for n := range p.count {
-			if r := p.units.at(n); !yield(r.Start, r.Shape) {
+			if r := p.units.Nth(n); !yield(r.Start, r.Shape) {
 				return
 			}
 		}
@@ -382,7 +383,7 @@ type tasks struct {
 func (p *plan) tasks() *tasks {
 	t := &tasks{p: p}
 	if p.uniform != nil {
-		t.boxes = []Region{Whole(p.units.counts)}
+		t.boxes = []Region{Whole(p.units.Counts)}
 	}
 	return t
 }
@@ -395,7 +396,7 @@ func (t *tasks) next(n int64) (task, bool) {
 		if n >= t.p.count {
 			return task{}, false
 		}
-		return task{t.p.units.at(n), 1, false}, true
+		return task{Region(t.p.units.Nth(n)), 1, false}, true
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -403,7 +404,7 @@ func (t *tasks) next(n int64) (task, bool) {
 		last := len(t.boxes) - 1
 		box := t.boxes[last]
 		t.boxes = t.boxes[:last]
-		units, r := box.NumElems(), t.p.units.box(box)
+		units, r := box.NumElems(), Region(t.p.units.Elements(grid.Box(box)))
 		if t.p.uniform(r) {
 			return task{r, units, true}, true
 		}
@@ -411,7 +412,7 @@ func (t *tasks) next(n int64) (task, bool) {
 			return task{r, 1, false}, true
 		}
 		axis := slices.IndexFunc(box.Shape, func(n int64) bool { return n > 1 })
-		far := box.Clone()
+		far := box.clone()
 		box.Shape[axis] /= 2
 		far.Start[axis] += box.Shape[axis]
 		far.Shape[axis] -= box.Shape[axis]

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // ReadAs fills dst with the elements of r, in row-major order, converted to T. len(dst) must be
@@ -30,7 +32,8 @@ func ReadAs[T any](ctx context.Context, a *Array, dst []T, r Region) error {
 		return a.wrap(op, err)
 	}
 	var stored []byte
-	for part := range m.Slabs(r) {
+	for box := range grid.Slabs(m.ChunkShape, m.DType.Size, grid.Box(r)) {
+		part := Region(box)
 		n := int(part.NumElems())
 		stored = slices.Grow(stored[:0], n*m.DType.Size)[:n*m.DType.Size]
 		if err := a.Read(ctx, stored, part); err != nil {

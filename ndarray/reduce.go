@@ -16,7 +16,7 @@ import (
 // WorkOptions are the options of Each and Summarize. nil means the zero value.
 type WorkOptions struct {
 	Workers  int            // goroutines; 0 means GOMAXPROCS
-	Memory   int64          // bytes of buffers, all workers together; 0 means DefaultMemory
+	Memory   int64          // bytes of buffers, all workers together; 0 means 128 MiB
 	Progress func(Progress) // called after each unit, never concurrently; must return soon
 }
 

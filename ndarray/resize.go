@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // Resize changes the shape at the far end of each dimension. Elements in both shapes keep their
@@ -154,17 +156,17 @@ func (a *Array) checkResize(ctx context.Context, shape []int64) error {
 			return fmt.Errorf("%w: axis %d: length %d, at most %d", ErrShape, i, shape[i], n)
 		}
 	}
-	if err := errors.Join(CheckShape(shape, int(m.DType.memSize())), ctx.Err()); err != nil {
+	if err := errors.Join(grid.Check(shape, int(m.DType.memSize())), ctx.Err()); err != nil {
 		return err
 	}
-	_, err := NewGrid(shape, m.ChunkShape)
+	_, err := grid.New(shape, m.ChunkShape)
 	return err
 }
 
 // reshaped updates the state from the backend's Meta, also after an error.
 func (a *Array) reshaped(err error) error {
 	now := a.backend.Meta().Clone()
-	g, gerr := NewGrid(now.Shape, now.ChunkShape)
+	g, gerr := grid.New(now.Shape, now.ChunkShape)
 	if gerr == nil {
 		a.state.Store(&state{meta: now, grid: g})
 	}
@@ -179,7 +181,7 @@ func (a *Array) grown(axis int, have int64) ([]int64, error) {
 	}
 	one := slices.Clone(m.Shape)
 	one[axis] = 1
-	row, _ := Product(append(one, max(int64(m.DType.Size), 1)))
+	row, _ := grid.Product(append(one, max(int64(m.DType.Size), 1)))
 	if row == 0 || have%row != 0 {
 		return nil, fmt.Errorf("%w: %d bytes, one step along axis %d of %v takes %d", ErrSize, have, axis, m.Shape, row)
 	}
@@ -249,12 +251,12 @@ func (a *Array) insertLocked(ctx context.Context, axis int, at, have int64, put 
 	return put(r)
 }
 
-// eachBlock divides n steps along an axis into blocks of about slabBytes.
+// eachBlock divides n steps along an axis into blocks of about grid.SlabBytes.
 func (a *Array) eachBlock(axis int, n int64, f func(from, count int64) error) error {
 	one := slices.Clone(a.m().Shape)
 	one[axis] = 1
-	row, _ := Product(append(one, a.m().DType.memSize()))
-	step := max(slabBytes/max(row, 1), 1)
+	row, _ := grid.Product(append(one, a.m().DType.memSize()))
+	step := max(grid.SlabBytes/max(row, 1), 1)
 	for from := int64(0); from < n; from += step {
 		if err := f(from, min(step, n-from)); err != nil {
 			return err
@@ -276,7 +278,7 @@ func (a *Array) moveBlock(ctx context.Context, axis int, from, to, count int64) 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		target := r.Clone()
+		target := r.clone()
 		target.Start[axis] = to
 		if m.DType.Size == 0 {
 			reader, err1 := ability[StringReader](a, false)
@@ -303,7 +305,8 @@ func (a *Array) moveBlock(ctx context.Context, axis int, from, to, count int64) 
 	if count > 1 {
 		return move(whole)
 	}
-	for r := range m.Slabs(whole) {
+	for box := range grid.Slabs(m.ChunkShape, m.DType.Size, grid.Box(whole)) {
+		r := Region(box)
 		if err := move(r); err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // tooOften is the average number of times each source chunk may be decoded before Copy uses two
@@ -34,9 +35,9 @@ func copyTwice(ctx context.Context, dst, src *Array, read plan, in *order, o *Co
 	if err := in.shape(&write); err != nil {
 		return CopyStats{}, err
 	}
-	chunk := make([]int64, len(read.units.chunk))
+	chunk := make([]int64, len(read.units.Chunk))
 	for i := range chunk {
-		chunk[i] = min(read.units.chunk[i], write.units.chunk[i])
+		chunk[i] = min(read.units.Chunk[i], write.units.Chunk[i])
 	}
 	t, err := newScratch(*src.m(), chunk, o.TempDir)
 	if err != nil {
@@ -74,7 +75,7 @@ func copyTwice(ctx context.Context, dst, src *Array, read plan, in *order, o *Co
 // holes if the file system supports them.
 type scratch struct {
 	meta Meta
-	grid Grid
+	grid grid.Grid
 	size int64 // bytes of a chunk
 	file *os.File
 
@@ -83,11 +84,11 @@ type scratch struct {
 
 func newScratch(like Meta, chunk []int64, dir string) (*scratch, error) {
 	m := Meta{Format: "scratch", Path: "", Shape: like.Shape, DType: like.DType}
-	g, err := NewGrid(m.Shape, chunk)
+	g, err := grid.New(m.Shape, chunk)
 	if err != nil {
 		return nil, err
 	}
-	n, ok := Product(append([]int64{int64(m.DType.Size), g.NumChunks()}, chunk...))
+	n, ok := grid.Product(append([]int64{int64(m.DType.Size), g.NumChunks()}, chunk...))
 	if !ok {
 		return nil, fmt.Errorf("%w: a temporary file for %v elements in chunks of %v", ErrShape, m.Shape, chunk)
 	}
@@ -98,7 +99,7 @@ func newScratch(like Meta, chunk []int64, dir string) (*scratch, error) {
 	if err := errors.Join(os.Remove(f.Name()), f.Truncate(n)); err != nil { // deleted even if the program crashes
 		return nil, errors.Join(err, f.Close())
 	}
-	size, _ := Product(append([]int64{int64(m.DType.Size)}, chunk...))
+	size, _ := grid.Product(append([]int64{int64(m.DType.Size)}, chunk...))
 	return &scratch{meta: m, grid: g, size: size, file: f}, nil
 }
 
@@ -129,11 +130,11 @@ func (s *scratch) WriteRegion(ctx context.Context, src []byte, r Region) error {
 func (s *scratch) each(ctx context.Context, all []byte, r Region, move func(b []byte, at int64) error, write bool) error {
 	item := s.meta.DType.Size
 	first, n := make([]int64, len(r.Start)), make([]int64, len(r.Start))
-	for i, c := range s.grid.chunk {
+	for i, c := range s.grid.Chunk {
 		first[i] = r.Start[i] / c
 		n[i] = (r.Start[i]+r.Shape[i]-1)/c - first[i] + 1
 	}
-	total, _ := Product(n)
+	total, _ := grid.Product(n)
 	outside := boxes.Strides(r.Shape, item) // in the caller's buffer
 	var buf []byte
 	for k := range total {
@@ -146,17 +147,16 @@ func (s *scratch) each(ctx context.Context, all []byte, r Region, move func(b []
 			rest /= n[i]
 		}
 		for i, x := range index {
-			number = number*s.grid.counts[i] + x
+			number = number*s.grid.Counts[i] + x
 		}
-		c := s.grid.Chunk(index)
-		part, _ := c.Intersect(r) // not empty, because only chunks that r touches are visited
+		part, _ := s.grid.At(index).Intersect(grid.Box(r)) // not empty, because only chunks that r touches are visited
 		inAll := Region{Start: make([]int64, len(n)), Shape: part.Shape}
 		inChunk := Region{Start: make([]int64, len(n)), Shape: part.Shape}
 		for i := range n {
 			inAll.Start[i] = part.Start[i] - r.Start[i]
-			inChunk.Start[i] = part.Start[i] - index[i]*s.grid.chunk[i]
+			inChunk.Start[i] = part.Start[i] - index[i]*s.grid.Chunk[i]
 		}
-		for piece := range pieces(inChunk, s.grid.chunk) {
+		for piece := range pieces(inChunk, s.grid.Chunk) {
 			bytes := piece.NumElems() * int64(item)
 			if int64(cap(buf)) < bytes {
 				buf = make([]byte, bytes)
@@ -165,7 +165,7 @@ func (s *scratch) each(ctx context.Context, all []byte, r Region, move func(b []
 			from, at := int64(0), int64(0)
 			for i := range n {
 				from += (inAll.Start[i] + piece.Start[i] - inChunk.Start[i]) * outside[i]
-				at = at*s.grid.chunk[i] + piece.Start[i]
+				at = at*s.grid.Chunk[i] + piece.Start[i]
 			}
 			inside := boxes.Strides(piece.Shape, item)
 			if write {
@@ -191,9 +191,9 @@ func pieces(box Region, chunk []int64) func(yield func(Region) bool) {
 		axis--
 	}
 	return func(yield func(Region) bool) {
-		total, _ := Product(box.Shape[:max(axis, 0)])
+		total, _ := grid.Product(box.Shape[:max(axis, 0)])
 		for k := range total {
-			p := box.Clone()
+			p := box.clone()
 			for i, rest := axis-1, k; i >= 0; i-- {
 				p.Start[i] += rest % box.Shape[i]
 				p.Shape[i] = 1

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // Selection selects elements: by one Index per axis, by points, or by a mask over the whole array.
@@ -115,13 +116,13 @@ func (s Selection) String() string {
 	}
 	parts := make([]string, len(s.items))
 	for i, x := range s.items {
-		parts[i] = x.String()
+		parts[i] = x.text()
 	}
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// String returns the index in NumPy's notation.
-func (i Index) String() string {
+// text returns the index in NumPy's notation.
+func (i Index) text() string {
 	switch i.kind {
 	case atIndex:
 		return strconv.FormatInt(i.start, 10)
@@ -261,11 +262,11 @@ func (s Selection) resolve(shape []int64) (picked, error) {
 			p.shape, p.from = append(p.shape, one.count), append(p.from, axis)
 		}
 	}
-	if len(p.shape) > MaxRank {
-		return picked{}, fmt.Errorf("%w: %v gives %d axes, at most %d", ErrShape, s, len(p.shape), MaxRank)
+	if len(p.shape) > grid.MaxRank {
+		return picked{}, fmt.Errorf("%w: %v gives %d axes, at most %d", ErrShape, s, len(p.shape), grid.MaxRank)
 	}
 	var ok bool
-	if p.count, ok = Product(p.shape); !ok {
+	if p.count, ok = grid.Product(p.shape); !ok {
 		return picked{}, fmt.Errorf("%w: %v takes more than 2^63-1 elements", ErrShape, s)
 	}
 	return p, nil
@@ -366,7 +367,7 @@ func (s Selection) resolvePoints(shape []int64) (picked, error) {
 }
 
 func (s Selection) resolveMask(shape []int64) (picked, error) {
-	if n, ok := Product(shape); !ok || n != int64(len(s.mask)) {
+	if n, ok := grid.Product(shape); !ok || n != int64(len(s.mask)) {
 		return picked{}, fmt.Errorf("%w: mask of %d, array %v has %d elements", ErrRegion, len(s.mask), shape, n)
 	}
 	p := picked{}

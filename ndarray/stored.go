@@ -5,93 +5,43 @@ package ndarray
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"slices"
 	"sync/atomic"
 
 	"github.com/hyperslab/hyperslab/internal/ahead"
+	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/passage"
 )
 
-// ChunkForm describes the meaning of the stored bytes of a chunk. Two arrays with the same chunk
-// shape can exchange chunks if their forms are equal.
-type ChunkForm struct {
-	Kind    string // "blosc2": a Blosc2 chunk; "hdf5": a filter mask of 4 bytes and the output of the filters
-	Details string // everything else that determines the bytes: element type, codec, level, filters
-	blocks  string // "blosc2": block shape in elements
-}
-
-// Blosc2Form returns the form of a Blosc2 chunk whose elements, of size bytes, are stored block by
-// block. c must describe its codec and filters completely.
-func Blosc2Form(size int, block []int64, c *Compression) ChunkForm {
-	b := make([]byte, 0, 8*len(block))
-	for _, n := range block {
-		b = binary.LittleEndian.AppendUint64(b, uint64(n))
-	}
-	return ChunkForm{"blosc2", fmt.Sprintf("%d bytes, %v", size, c), string(b)}
-}
-
-// Blocks returns the block shape in elements. ok is false if Blosc2Form did not make the form.
-func (f ChunkForm) Blocks() (block []int64, ok bool) {
-	for b := []byte(f.blocks); len(b) > 0; b = b[8:] {
-		block = append(block, int64(binary.LittleEndian.Uint64(b)))
-	}
-	return block, f.Kind == "blosc2"
-}
-
-// ChunkReader is implemented by backends that can return chunks as stored.
-type ChunkReader interface {
-	// ChunkForms returns the forms in which ReadChunk can return the array's chunks, the best
-	// first. It is empty if ReadChunk cannot return any.
-	ChunkForms(ctx context.Context) ([]ChunkForm, error)
-	// ReadChunk returns chunk n of the grid, counted in row-major order. It uses the memory of dst
-	// if that is large enough. A nil result means that the chunk is not stored and all its elements
-	// are Meta().Fill. It returns errors.ErrUnsupported for a chunk in another form.
-	ReadChunk(ctx context.Context, dst []byte, f ChunkForm, n int64) ([]byte, error)
-}
-
-// ChunkWriter is implemented by backends that accept chunks as stored.
-type ChunkWriter interface {
-	// TakesChunks reports whether WriteChunk accepts chunks of that form. A backend must reject a
-	// form that Create with the array's Spec would not produce.
-	TakesChunks(ctx context.Context, f ChunkForm) (bool, error)
-	// HasChunk reports whether chunk n is stored, so that its elements may differ from the fill
-	// value.
-	HasChunk(ctx context.Context, n int64) (bool, error)
-	// WriteChunk replaces chunk n of the grid. If the chunk must be written as elements, it changes
-	// nothing and returns errors.ErrUnsupported.
-	WriteChunk(ctx context.Context, b []byte, f ChunkForm, n int64) error
-}
-
-// passage copies stored chunks from one array to another.
-type passage struct {
-	from ChunkReader
-	to   ChunkWriter
-	form ChunkForm
+// passing copies stored chunks from one array to another.
+type passing struct {
+	from passage.Reader
+	to   passage.Writer
+	form passage.Form
 	fill bool // both have the same fill value, so chunks missing in src may be missing in dst
 }
 
-// newPassage returns a passage with a form that both arrays support. It returns nil if there is
+// newPassing returns a passing with a form that both arrays support. It returns nil if there is
 // none, or if two chunks do not fit in memory.
-func newPassage(ctx context.Context, dst, src *Array, memory int64) (*passage, error) {
+func newPassing(ctx context.Context, dst, src *Array, memory int64) (*passing, error) {
 	d, s := dst.m(), src.m()
-	if n, ok := Product(append([]int64{2 * int64(d.DType.Size)}, d.ChunkShape...)); !ok || n > memory {
+	if n, ok := grid.Product(append([]int64{2 * int64(d.DType.Size)}, d.ChunkShape...)); !ok || n > memory {
 		return nil, nil
 	}
 	if s.ChunkShape == nil || !slices.Equal(d.ChunkShape, s.ChunkShape) || !d.DType.Equal(s.DType) || d.DType.Size == 0 {
 		return nil, nil
 	}
-	from, ok := As[ChunkReader](src.backend)
+	from, ok := As[passage.Reader](src.backend)
 	if !ok {
 		return nil, nil
 	}
-	to, ok := As[ChunkWriter](dst.backend)
+	to, ok := As[passage.Writer](dst.backend)
 	if !ok || d.ReadOnly {
 		return nil, nil
 	}
-	p := &passage{from: from, to: to, fill: bytes.Equal(d.Fill, s.Fill) || allZero(d.Fill) && allZero(s.Fill)}
-	var forms []ChunkForm
+	p := &passing{from: from, to: to, fill: bytes.Equal(d.Fill, s.Fill) || allZero(d.Fill) && allZero(s.Fill)}
+	var forms []passage.Form
 	if err := src.use("copy", func() (err error) { forms, err = from.ChunkForms(ctx); return err }); err != nil {
 		return nil, err
 	}
@@ -111,7 +61,7 @@ func newPassage(ctx context.Context, dst, src *Array, memory int64) (*passage, e
 func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 
 // pass copies chunk n. ok is false if it must be copied as elements.
-func (p *passage) pass(ctx context.Context, dst, src *Array, in *order, buf *[]byte, n int64) (ok bool, err error) {
+func (p *passing) pass(ctx context.Context, dst, src *Array, in *order, buf *[]byte, n int64) (ok bool, err error) {
 	var b []byte
 	err = src.use("copy", func() (err error) {
 		b, err = p.from.ReadChunk(ahead.Enter(ctx, src), (*buf)[:0], p.form, n)
@@ -146,7 +96,7 @@ func (p *passage) pass(ctx context.Context, dst, src *Array, in *order, buf *[]b
 }
 
 // copyChunks copies all chunks as stored, except those that must be copied as elements.
-func copyChunks(ctx context.Context, dst, src *Array, way *passage, in *order, o *CopyOptions) (CopyStats, error) {
+func copyChunks(ctx context.Context, dst, src *Array, way *passing, in *order, o *CopyOptions) (CopyStats, error) {
 	p, err := chunkPlan(*dst.m(), o)
 	if err == nil {
 		err = in.shape(&p)

@@ -8,22 +8,18 @@ import (
 	"slices"
 )
 
-// SwapBytes reverses the byte order of all elements in b, in place. A complex number is swapped as
-// its two parts, Unicode as code points of 4 bytes, a structure field by field. Parts without a
-// byte order are unchanged. len(b) must be a multiple of d.Size.
-func (d DType) SwapBytes(b []byte) { d.swap(b, false) }
-
 // ToNative converts b between d's byte order in storage and native byte order, in place. It is its
 // own inverse. It does nothing if the two orders are the same.
 func (d DType) ToNative(b []byte) {
 	if !d.IsNative() {
-		d.swap(b, true)
+		d.swap(b)
 	}
 }
 
-// swap swaps all parts, or, if foreignOnly, only those that are not in native byte order.
-func (d DType) swap(b []byte, foreignOnly bool) {
-	runs := mergeRuns(d.appendRuns(nil, 0, foreignOnly))
+// swap reverses the byte order of all parts that are not in native byte order. A complex number is
+// swapped as its two parts, Unicode as code points of 4 bytes, a structure field by field.
+func (d DType) swap(b []byte) {
+	runs := mergeRuns(d.appendRuns(nil, 0))
 	if len(runs) == 0 {
 		return
 	}
@@ -41,16 +37,16 @@ func (d DType) swap(b []byte, foreignOnly bool) {
 // swapRun is a range of an element whose units are swapped.
 type swapRun struct{ at, bytes, unit int }
 
-func (d DType) appendRuns(runs []swapRun, at int, foreignOnly bool) []swapRun {
+func (d DType) appendRuns(runs []swapRun, at int) []swapRun {
 	switch d.Kind {
 	case Enum:
-		return d.Base.appendRuns(runs, at, foreignOnly)
+		return d.Base.appendRuns(runs, at)
 	case Struct:
 		for _, f := range d.byOffset() {
-			runs = f.Type.appendRuns(runs, at+f.Offset, foreignOnly)
+			runs = f.Type.appendRuns(runs, at+f.Offset)
 		}
 	case SubArray:
-		one := mergeRuns(d.Base.appendRuns(nil, 0, foreignOnly))
+		one := mergeRuns(d.Base.appendRuns(nil, 0))
 		if len(one) == 1 && one[0].bytes == d.Base.Size {
 			return append(runs, swapRun{at, d.Size, one[0].unit})
 		}
@@ -60,7 +56,7 @@ func (d DType) appendRuns(runs []swapRun, at int, foreignOnly bool) []swapRun {
 			}
 		}
 	default:
-		if d.ordered() && !(foreignOnly && d.Order == NativeOrder) {
+		if d.ordered() && d.Order != NativeOrder {
 			return append(runs, swapRun{at, d.Size, d.unit()})
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // boxBytes is the maximum size in bytes of a box that covers selected elements.
@@ -83,7 +85,7 @@ func (a *Array) pick(ctx context.Context, have int, s Selection) (picked, error)
 	if err != nil {
 		return p, err
 	}
-	n, ok := Product([]int64{p.count, int64(a.m().DType.Size)})
+	n, ok := grid.Product([]int64{p.count, int64(a.m().DType.Size)})
 	if !ok || n > math.MaxInt || int(n) != have {
 		return p, fmt.Errorf("%w: %d bytes, selection %v of %d elements of %d bytes needs %d",
 			ErrSize, have, s, p.count, a.m().DType.Size, n)
@@ -226,7 +228,7 @@ func (m Meta) tile() []int64 {
 	for i := range tile {
 		tile[i] = max(min(tile[i], m.Shape[i]), 1)
 	}
-	return halve(tile, int64(m.DType.Size), boxBytes)
+	return grid.Halve(tile, int64(m.DType.Size), boxBytes)
 }
 
 // run is a range of an axis that contains selected indexes.

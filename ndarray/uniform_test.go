@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -37,18 +38,18 @@ func drawNoted(t *rapid.T, d ndarray.DType, shape []int64) (knows, plain *ndarra
 	a := newMem(t, ndarray.Spec{Shape: shape, ChunkShape: chunk, DType: d})
 	var kinds []int
 	for r := range a.ChunkRegions() {
-		kind := rapid.SampledFrom([]int{ndarray.Different, 1, 1, 2}).Draw(t, "kind")
+		kind := rapid.SampledFrom([]int{grid.Different, 1, 1, 2}).Draw(t, "kind")
 		b := bytes.Repeat(values[kind], int(r.NumElems()))
-		if kind == ndarray.Different {
+		if kind == grid.Different {
 			b = rapid.SliceOfN(rapid.Byte(), int(r.NumElems())*d.Size, int(r.NumElems())*d.Size).Draw(t, "elements")
 		}
 		require.NoError(t, a.Write(context.Background(), b, r))
 		kinds = append(kinds, kind)
 	}
-	g, err := ndarray.NewGrid(shape, chunk)
+	g, err := grid.New(shape, chunk)
 	require.NoError(t, err)
 	known := rapid.IntRange(0, len(kinds)).Draw(t, "chunks known")
-	n = &noted{Backend: arrayBackend{a}, uniform: g.Uniform(func(yield func(int64, int) bool) {
+	n = &noted{Backend: arrayBackend{a}, uniform: grid.Uniform[ndarray.Region](g, func(yield func(int64, int) bool) {
 		for i, k := range kinds[:known] {
 			if !yield(int64(i+1), k) {
 				return
@@ -65,7 +66,7 @@ func drawNoted(t *rapid.T, d ndarray.DType, shape []int64) (knows, plain *ndarra
 		want, kind, i := true, -1, 0
 		for c := range a.ChunkRegions() {
 			if meets(c, r) {
-				want = want && i < known && kinds[i] != ndarray.Different && (kind < 0 || kinds[i] == kind)
+				want = want && i < known && kinds[i] != grid.Different && (kind < 0 || kinds[i] == kind)
 				kind = kinds[i]
 			}
 			i++

@@ -8,6 +8,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
 // Split returns the parts of an element of a Struct, SubArray or VLen: one for each field, in
@@ -43,7 +45,7 @@ func (d DType) Split(b []byte) ([][]byte, error) {
 			next(d.Fields[i].Type)
 		}
 	case SubArray:
-		n, _ := Product(d.Dims)
+		n, _ := grid.Product(d.Dims)
 		for i := int64(0); i < n && ok; i++ {
 			next(*d.Base)
 		}
@@ -88,7 +90,7 @@ func (d DType) Join(parts ...[]byte) ([]byte, error) {
 	case Struct:
 		want, types = len(d.Fields), func(i int) DType { return d.Fields[i].Type }
 	case SubArray:
-		n, _ := Product(d.Dims)
+		n, _ := grid.Product(d.Dims)
 		want = int(n)
 	case VLen:
 	default:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/passage"
 )
 
 // View returns a read-only array of the elements of s. It copies no elements: every read of the
@@ -158,14 +159,14 @@ func (v *view) Uniform(ctx context.Context) (func(r Region) bool, error) {
 	return func(r Region) bool { return under(v.p.part(r, rank).around(rank)) }, nil
 }
 
-// ChunkForms implements ChunkReader. The list is empty unless the view consists of complete chunks
-// of the array, with all axes in their order.
-func (v *view) ChunkForms(ctx context.Context) ([]ChunkForm, error) {
-	under, ok := As[ChunkReader](v.a.backend)
+// ChunkForms implements passage.Reader. The list is empty unless the view consists of complete
+// chunks of the array, with all axes in their order.
+func (v *view) ChunkForms(ctx context.Context) ([]passage.Form, error) {
+	under, ok := As[passage.Reader](v.a.backend)
 	if !ok || !v.wholeChunks() {
 		return nil, ctx.Err()
 	}
-	var forms []ChunkForm
+	var forms []passage.Form
 	err := v.a.use("read", func() (err error) { forms, err = under.ChunkForms(ctx); return err })
 	return forms, err
 }
@@ -189,9 +190,9 @@ func (v *view) wholeChunks() bool {
 	return true
 }
 
-// ReadChunk implements ChunkReader.
-func (v *view) ReadChunk(ctx context.Context, dst []byte, f ChunkForm, n int64) (b []byte, err error) {
-	under, ok := As[ChunkReader](v.a.backend)
+// ReadChunk implements passage.Reader.
+func (v *view) ReadChunk(ctx context.Context, dst []byte, f passage.Form, n int64) (b []byte, err error) {
+	under, ok := As[passage.Reader](v.a.backend)
 	if !ok || !v.wholeChunks() {
 		return nil, fmt.Errorf("%w: stored chunks of %s", errors.ErrUnsupported, v.meta.Path)
 	}

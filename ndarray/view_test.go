@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/mem"
@@ -21,7 +22,7 @@ import (
 func TestView_take(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shape := rapid.SampledFrom(selectionShapes).Draw(t, "shape")
-		n, _ := ndarray.Product(shape)
+		n, _ := grid.Product(shape)
 		values := make([]int32, n)
 		for i := range values {
 			values[i] = int32(i)

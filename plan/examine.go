@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -65,13 +66,13 @@ func (p *Plan) examine(ctx context.Context, part *ndarray.Array, box ndarray.Reg
 // chunks reads each chunk of a shard.
 func (p *Plan) chunks(ctx context.Context, part *ndarray.Array, box ndarray.Region, o *WorkOptions, r *result) error {
 	last := p.Stages[len(p.Stages)-1]
-	grid := Stage{Chunks: last.Chunks, Shard: last.Chunks}
+	stage := Stage{Chunks: last.Chunks, Shard: last.Chunks}
 	r.Chunks = 1
 	for i, n := range box.Shape {
 		r.Chunks *= ceil.Div(n, last.Chunks[i])
 	}
 	size := int64(part.DType().Size)
-	most, _ := ndarray.Product(clip(last.Chunks, box.Shape))
+	most, _ := grid.Product(clip(last.Chunks, box.Shape))
 	workers := max(1, min(int64(o.Workers), p.Memory/(most*size), r.Chunks))
 	sums := make([][sha256.Size]byte, r.Chunks)
 	var mu sync.Mutex
@@ -89,7 +90,7 @@ func (p *Plan) chunks(ctx context.Context, part *ndarray.Array, box ndarray.Regi
 				if n >= r.Chunks {
 					return nil
 				}
-				at := grid.region(box.Shape, n)
+				at := stage.region(box.Shape, n)
 				b := buf[:at.NumElems()*size]
 				err := part.Read(ndarray.WithWorkers(gctx, 1), b, at)
 				if err != nil && (p.Operation != "verify" || !corrupt(err)) {

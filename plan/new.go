@@ -12,6 +12,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
@@ -22,6 +23,7 @@ import (
 const (
 	defaultShardBytes = 1 << 30
 	defaultWorkers    = 4
+	defaultMemory     = 128 << 20
 )
 
 // programMemory is the projected memory of a process in addition to its buffers and chunks: the
@@ -105,7 +107,7 @@ func newPlan(ctx context.Context, operation, src, dst string, options *Options) 
 	}
 	p := &Plan{
 		Schema: schema, Operation: operation, Target: Target{Location: dst},
-		Workers: cmp.Or(o.Workers, defaultWorkers), Memory: cmp.Or(o.Memory, ndarray.DefaultMemory),
+		Workers: cmp.Or(o.Workers, defaultWorkers), Memory: cmp.Or(o.Memory, defaultMemory),
 	}
 	to, err := hyperslab.ParseLocation(dst)
 	if err != nil {
@@ -136,27 +138,27 @@ func newPlan(ctx context.Context, operation, src, dst string, options *Options) 
 	if p.Source, err = identify(ctx, src, m, attrs); err != nil {
 		return nil, err
 	}
-	grid := o.Chunks
+	chunks := o.Chunks
 	if writes {
 		spec, err := target(&p.Target, to, m, attrs, &o)
 		if err != nil {
 			return nil, err
 		}
-		grid = spec.ChunkShape
+		chunks = spec.ChunkShape
 	} else if o.Sparse || o.Compact {
 		return nil, fmt.Errorf("%w: storage of the target of %s, which is a JSON file", ndarray.ErrParam, operation)
 	} else {
 		p.Target.Format = jsonFormat
-		grid = cmpShape(grid, m.ChunkShape)
+		chunks = cmpShape(chunks, m.ChunkShape)
 	}
-	grid = clip(cmpShape(grid, ndarray.AutoChunkShape(m.Shape, m.DType.Size)), m.Shape)
-	if len(grid) != len(m.Shape) || slices.ContainsFunc(grid, func(n int64) bool { return n < 1 }) {
-		return nil, fmt.Errorf("%w: chunks: got %v, want %d lengths of at least 1", ndarray.ErrParam, grid, len(m.Shape))
+	chunks = clip(cmpShape(chunks, grid.AutoChunk(m.Shape, m.DType.Size)), m.Shape)
+	if len(chunks) != len(m.Shape) || slices.ContainsFunc(chunks, func(n int64) bool { return n < 1 }) {
+		return nil, fmt.Errorf("%w: chunks: got %v, want %d lengths of at least 1", ndarray.ErrParam, chunks, len(m.Shape))
 	}
 	if err := p.vacant(ctx); err != nil {
 		return nil, err
 	}
-	p.divide(m, grid, cmp.Or(o.ShardBytes, defaultShardBytes), operation == "rechunk" || operation == "convert" || operation == "repack")
+	p.divide(m, chunks, cmp.Or(o.ShardBytes, defaultShardBytes), operation == "rechunk" || operation == "convert" || operation == "repack")
 	if p.ID, err = p.digest(); err != nil {
 		return nil, err
 	}
@@ -204,10 +206,10 @@ func target(t *Target, to hyperslab.Location, m ndarray.Meta, attrs ndarray.Attr
 	switch format {
 	case hyperslab.B2ND, hyperslab.Caterva:
 		if spec.ChunkShape == nil {
-			spec.ChunkShape, spec.BlockShape = ndarray.AutoChunkShape(spec.Shape, spec.DType.Size), nil
+			spec.ChunkShape, spec.BlockShape = grid.AutoChunk(spec.Shape, spec.DType.Size), nil
 		}
 		if spec.BlockShape == nil {
-			spec.BlockShape = ndarray.AutoBlocks(spec.ChunkShape, spec.DType.Size)
+			spec.BlockShape = grid.AutoBlocks(spec.ChunkShape, spec.DType.Size)
 		}
 		if spec.Compression == nil {
 			spec.Compression = b2nd.DefaultCompression()
@@ -227,7 +229,7 @@ func target(t *Target, to hyperslab.Location, m ndarray.Meta, attrs ndarray.Attr
 			return spec, fmt.Errorf("%w: %s: name the array in the HDF5 file, for example %s:/data", ndarray.ErrParam, to, to.File)
 		}
 		if spec.ChunkShape == nil {
-			spec.ChunkShape = ndarray.AutoChunkShape(spec.Shape, spec.DType.Size)
+			spec.ChunkShape = grid.AutoChunk(spec.Shape, spec.DType.Size)
 		}
 		spec.ChunkShape = slices.Clone(spec.ChunkShape)
 		for i := range min(len(spec.ChunkShape), len(spec.Shape)) {
@@ -259,22 +261,22 @@ func target(t *Target, to hyperslab.Location, m ndarray.Meta, attrs ndarray.Attr
 }
 
 // divide sets the stages and the projected costs.
-func (p *Plan) divide(m ndarray.Meta, grid []int64, shardBytes int64, twice bool) {
+func (p *Plan) divide(m ndarray.Meta, chunks []int64, shardBytes int64, twice bool) {
 	size := int64(m.DType.Size)
 	total := m.NumElems() * size
 	source := m.ChunkShape
-	if n, _ := ndarray.Product(grid); p.Target.Sparse {
+	if n, _ := grid.Product(chunks); p.Target.Sparse {
 		shardBytes = max(min(shardBytes, mostChunks*n*size), 1)
 	}
-	direct := shardShape(m.Shape, grid, source, size, shardBytes)
+	direct := shardShape(m.Shape, chunks, source, size, shardBytes)
 	chunk := func(c []int64) int64 {
 		if c == nil {
 			return 0
 		}
-		n, _ := ndarray.Product(clip(c, m.Shape))
+		n, _ := grid.Product(clip(c, m.Shape))
 		return n * size
 	}
-	most := max(chunk(grid), chunk(source))
+	most := max(chunk(chunks), chunk(source))
 	decodes := repeats(m.Shape, direct, source)
 	if twice && decodes > tooOften {
 		// The shards of the first stage cover whole chunks of the source. Their parts have chunks
@@ -285,7 +287,7 @@ func (p *Plan) divide(m ndarray.Meta, grid []int64, shardBytes int64, twice bool
 		for i := range between {
 			between[i] = min(between[i], second[i])
 		}
-		for chunk(between) > 2*ndarray.ChunkBytes {
+		for chunk(between) > 2*grid.ChunkBytes {
 			longest := 0
 			for i, n := range between {
 				if n > between[longest] {
@@ -309,7 +311,7 @@ func (p *Plan) divide(m ndarray.Meta, grid []int64, shardBytes int64, twice bool
 			most = max(most, chunk(between))
 		}
 	}
-	p.Stages = append(p.Stages, stage(m.Shape, grid, direct))
+	p.Stages = append(p.Stages, stage(m.Shape, chunks, direct))
 	p.ReadBytes += int64(min(decodes*float64(total), math.MaxInt64/4))
 	p.Passes++
 	if operations[p.Operation] {
@@ -320,7 +322,7 @@ func (p *Plan) divide(m ndarray.Meta, grid []int64, shardBytes int64, twice bool
 		copies = 6 // also of compressed chunks that wait for libhdf5
 	}
 	p.ProcessMemory = p.Memory + copies*int64(p.Workers)*most + programMemory
-	p.ProcessMemory += indexMemory(p.Target.Format) * (total / chunk(grid))
+	p.ProcessMemory += indexMemory(p.Target.Format) * (total / chunk(chunks))
 	if source != nil {
 		p.ProcessMemory += indexMemory(p.Source.Format) * (total / chunk(source))
 	}
@@ -358,7 +360,7 @@ func repeats(shape, shard, cover []int64) float64 {
 func repeatsAlong(n, shard, chunk int64) float64 {
 	borders := func(step int64) int64 { return ceil.Div(n, step) - 1 }
 	shared := int64(0)
-	if both, ok := ndarray.Product([]int64{shard / gcd(shard, chunk), chunk}); ok {
+	if both, ok := grid.Product([]int64{shard / gcd(shard, chunk), chunk}); ok {
 		shared = borders(both)
 	}
 	return float64(borders(shard)+borders(chunk)-shared+1) / float64(borders(chunk)+1)
@@ -377,13 +379,13 @@ func gcd(a, b int64) int64 {
 func shardShape(shape, chunk, cover []int64, size, limit int64) []int64 {
 	shard := clip(chunk, shape)
 	bytes := func(s []int64) int64 {
-		n, _ := ndarray.Product(s) // does not overflow: inside the array
+		n, _ := grid.Product(s) // does not overflow: inside the array
 		return n * size
 	}
 	// longer returns shard with k times its length along a dimension.
 	longer := func(axis int, k int64) []int64 {
 		out := slices.Clone(shard)
-		if most, ok := ndarray.Product([]int64{out[axis], k}); ok {
+		if most, ok := grid.Product([]int64{out[axis], k}); ok {
 			out[axis] = min(most, shape[axis])
 		} else {
 			out[axis] = shape[axis]

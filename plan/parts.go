@@ -13,6 +13,8 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/passage"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -46,7 +48,7 @@ type part struct {
 // openedPart is the backend of a part.
 type openedPart struct {
 	ndarray.Backend
-	ndarray.ChunkReader
+	passage.Reader
 }
 
 // openPart opens the part at a path or URL.
@@ -58,7 +60,7 @@ func openPart(ctx context.Context, path string, inHDF5 bool) (*openedPart, error
 	if err != nil {
 		return nil, err
 	}
-	chunks, ok := ndarray.As[ndarray.ChunkReader](a.Backend())
+	chunks, ok := ndarray.As[passage.Reader](a.Backend())
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("%w: a part of format %s", errors.ErrUnsupported, a.Meta().Format), a.Close())
 	}
@@ -135,8 +137,8 @@ func (j *joined) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) e
 	to := boxes.Strides(r.Shape, item)
 	var buf []byte
 	return j.each(r, func(shard int64, box ndarray.Region) error {
-		common, _ := box.Intersect(r)
-		own, at := common.Clone(), int64(0)
+		shared, _ := grid.Box(box).Intersect(grid.Box(r))
+		common, own, at := ndarray.Region(shared), ndarray.Region(shared.Clone()), int64(0)
 		for i := range own.Start {
 			own.Start[i] -= box.Start[i]
 			at += (common.Start[i] - r.Start[i]) * to[i]
@@ -145,7 +147,7 @@ func (j *joined) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) e
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if common.Equal(r) {
+			if shared.Equal(grid.Box(r)) {
 				return b.ReadRegion(ctx, dst, own)
 			}
 			n := common.NumElems() * int64(item)
@@ -190,8 +192,8 @@ func (j *joined) each(r ndarray.Region, f func(shard int64, box ndarray.Region) 
 	}
 }
 
-// ChunkForms implements ndarray.ChunkReader.
-func (j *joined) ChunkForms(ctx context.Context) (forms []ndarray.ChunkForm, err error) {
+// ChunkForms implements passage.Reader.
+func (j *joined) ChunkForms(ctx context.Context) (forms []passage.Form, err error) {
 	if j.meta.ChunkShape == nil {
 		return nil, nil
 	}
@@ -202,8 +204,8 @@ func (j *joined) ChunkForms(ctx context.Context) (forms []ndarray.ChunkForm, err
 	return forms, err
 }
 
-// ReadChunk implements ndarray.ChunkReader.
-func (j *joined) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm, n int64) (c []byte, err error) {
+// ReadChunk implements passage.Reader.
+func (j *joined) ReadChunk(ctx context.Context, dst []byte, f passage.Form, n int64) (c []byte, err error) {
 	rank := len(j.meta.Shape)
 	at := make([]int64, rank)
 	for i := rank - 1; i >= 0; i-- {

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -167,7 +168,7 @@ func (p *Plan) check() error {
 	if err != nil {
 		d = ndarray.DType{Size: 1} // a type without a notation of NumPy; Work compares it with the source
 	}
-	if err := ndarray.CheckShape(p.Source.Shape, max(d.Size, 1)); err != nil {
+	if err := grid.Check(p.Source.Shape, max(d.Size, 1)); err != nil {
 		return bad("source shape: %w", err)
 	}
 	switch f := hyperslab.Format(p.Target.Format); {
@@ -190,7 +191,7 @@ func (p *Plan) check() error {
 				return bad("stage %d: dimension %d: shards of %d with chunks of %d", i+1, axis, n, c)
 			}
 		}
-		g, err := ndarray.NewGrid(p.Source.Shape, s.Shard)
+		g, err := grid.New(p.Source.Shape, s.Shard)
 		if err != nil {
 			return bad("stage %d: %w", i+1, err)
 		}

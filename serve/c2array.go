@@ -19,6 +19,8 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/passage"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -142,10 +144,10 @@ func (h *Handler) complete(ctx context.Context, a *c2Array, m metaDoc) (err erro
 	}
 	a.shape, a.chunks, a.block, a.attributes = m.Shape, m.Chunks, m.Blocks, len(m.Attributes)
 	if a.chunks == nil || slices.Contains(a.chunks, 0) {
-		a.chunks = ndarray.AutoChunkShape(a.shape, a.dtype.Size)
+		a.chunks = grid.AutoChunk(a.shape, a.dtype.Size)
 	}
 	if a.block == nil {
-		a.block = ndarray.AutoBlocks(a.chunks, a.dtype.Size)
+		a.block = grid.AutoBlocks(a.chunks, a.dtype.Size)
 	}
 	return nil
 }
@@ -178,10 +180,10 @@ func (h *Handler) c2Info(w http.ResponseWriter, r *http.Request, p string) error
 			return err
 		}
 	}
-	n, _ := ndarray.Product(a.shape)
+	n, _ := grid.Product(a.shape)
 	_, codec, level, filters := c2Compression(a.dtype)
-	chunk, _ := ndarray.Product(a.chunks)
-	block, _ := ndarray.Product(a.block)
+	chunk, _ := grid.Product(a.chunks)
+	block, _ := grid.Product(a.block)
 	element := int64(a.dtype.Size)
 	nbytes := n * element
 	stored := nbytes
@@ -239,7 +241,7 @@ func (h *Handler) c2Frame(w http.ResponseWriter, r *http.Request, a *c2Array, se
 		shape[i] = max(shape[i], spec.ChunkShape[i]) // a chunk is padded
 	}
 	size := int64(max(a.dtype.Size, 1))
-	n, ok := ndarray.Product(shape)
+	n, ok := grid.Product(shape)
 	if !ok || n > limit/size {
 		return fail(http.StatusRequestEntityTooLarge, "%s: got a selection of shape %v with elements of %d bytes, want at most %d bytes", a.name, shape, size, limit)
 	}
@@ -411,7 +413,7 @@ func frameOf(ctx context.Context, name string, spec ndarray.Spec, data []byte) (
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	reader, ok := ndarray.As[ndarray.ChunkReader](a.Backend())
+	reader, ok := ndarray.As[passage.Reader](a.Backend())
 	if !ok {
 		return nil, fmt.Errorf("%w: stored chunks", errors.ErrUnsupported)
 	}

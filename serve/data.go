@@ -14,6 +14,7 @@ import (
 	"strconv"
 
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/npy"
 	"github.com/hyperslab/hyperslab/internal/strided"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -175,7 +176,7 @@ func notNumeric(q *request) error {
 func (e *elements) encode(q *request) (response, error) {
 	shape, d := e.numpyShape()
 	if q.Flatten && len(shape) > 0 {
-		n, _ := ndarray.Product(shape)
+		n, _ := grid.Product(shape)
 		shape = []int64{n}
 	}
 	if q.Safe && d.Size > 0 {
@@ -362,18 +363,18 @@ func (c *blocks) widen(arr *ndarray.Array, r ndarray.Region) (ndarray.Region, bo
 	if m.ChunkShape == nil || len(r.Start) == 0 {
 		return r, false
 	}
-	wide := r.Clone()
+	wide := ndarray.Region(grid.Box(r).Clone())
 	for i, chunk := range m.ChunkShape {
 		wide.Start[i] = r.Start[i] / chunk * chunk
 		end := ceil.Multiple(r.Start[i]+r.Shape[i], chunk, m.Shape[i])
 		wide.Shape[i] = end - wide.Start[i]
 	}
-	return wide, !wide.Equal(r) && wide.NumElems() <= c.limit/4/int64(m.DType.Size)
+	return wide, !grid.Box(wide).Equal(grid.Box(r)) && wide.NumElems() <= c.limit/4/int64(m.DType.Size)
 }
 
 func (c *blocks) find(array string, r ndarray.Region) *block {
 	for i, b := range c.list {
-		if b.array == array && b.region.Equal(r) {
+		if b.array == array && grid.Box(b.region).Equal(grid.Box(r)) {
 			c.list = append(slices.Delete(c.list, i, i+1), b)
 			return b
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5check"
 	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -421,7 +422,7 @@ func valuesData(ctx context.Context, d *h5.Dataset, info *h5.DatasetInfo, q *req
 		base = base.Base
 	}
 	if q.Flatten && len(shape) > 0 {
-		n, _ := ndarray.Product(shape)
+		n, _ := grid.Product(shape)
 		shape = []int64{n}
 	}
 	// A JSON document of nested lists needs the shape; elements of an array type are lists already.

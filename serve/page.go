@@ -23,8 +23,8 @@ import (
 	"unicode"
 
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/picture"
-	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 //go:embed page.html
@@ -419,7 +419,7 @@ func (h *Handler) values(ctx context.Context, name, at string, m *metaDoc, v url
 	}
 	p.Selection = strings.Join(plane, ",")
 	downloads(p)
-	if n, ok := ndarray.Product(m.Shape); !ok || n == 0 && rank > 0 {
+	if n, ok := grid.Product(m.Shape); !ok || n == 0 && rank > 0 {
 		return p, nil
 	}
 	rows, columns := int64(1), int64(1)

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -242,7 +243,7 @@ func (s *sketch) read(ctx context.Context, part *part, shape []int64) (numbers [
 		sampled[i] = ceil.Div(n, step)
 	}
 	d := s.dtype
-	if n, ok := ndarray.Product(sampled); !ok || int64(len(x.Body)) != n*int64(d.Size) {
+	if n, ok := grid.Product(sampled); !ok || int64(len(x.Body)) != n*int64(d.Size) {
 		return nil, nil, 0, fmt.Errorf("%w: %d bytes for shape %v of %v", ndarray.ErrSize, len(x.Body), sampled, d)
 	}
 	raw := make([]byte, len(x.Body)/d.Size*8)

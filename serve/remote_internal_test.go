@@ -18,8 +18,8 @@ import (
 	"github.com/hyperslab/hyperslab/remote"
 )
 
-// grid creates an array of 300 × 40 elements that begin with from.
-func grid(t *testing.T, location string, from int32) {
+// createGrid creates an array of 300 × 40 elements that begin with from.
+func createGrid(t *testing.T, location string, from int32) {
 	t.Helper()
 	d, err := hyperslab.Create(t.Context(), location, ndarray.Spec{Shape: []int64{300, 40}, ChunkShape: []int64{10, 40}, DType: ndarray.DTypeOf[int32]()}, nil)
 	require.NoError(t, err)
@@ -41,11 +41,11 @@ func TestNew_urls(t *testing.T) {
 		remote.DefaultClient = before
 	})
 	dir, local := t.TempDir(), t.TempDir()
-	grid(t, filepath.Join(dir, "g.b2nd"), 0)
-	grid(t, filepath.Join(dir, "g.h5")+":/a/g", 0)
+	createGrid(t, filepath.Join(dir, "g.b2nd"), 0)
+	createGrid(t, filepath.Join(dir, "g.h5")+":/a/g", 0)
 	_, err := hyperslab.CopyTree(t.Context(), filepath.Join(dir, "g.b2z"), filepath.Join(dir, "g.h5"), nil)
 	require.NoError(t, err)
-	grid(t, filepath.Join(local, "here.b2nd"), 7)
+	createGrid(t, filepath.Join(local, "here.b2nd"), 7)
 	var requests atomic.Int64
 	files := http.FileServer(http.Dir(dir))
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -96,7 +96,7 @@ func TestNew_urls(t *testing.T) {
 	})
 	t.Run("new version", func(t *testing.T) {
 		file := filepath.Join(dir, "new.b2nd")
-		grid(t, file, 0)
+		createGrid(t, file, 0)
 		h, err := New("", &Options{URLs: []string{upstream.URL + "/new.b2nd"}})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, h.Close()) }()
@@ -104,7 +104,7 @@ func TestNew_urls(t *testing.T) {
 		_, body := get(h, target)
 		require.Equal(t, "[0,1]", body)
 		require.NoError(t, os.Remove(file))
-		grid(t, file, 5)
+		createGrid(t, file, 5)
 		later := time.Now().Add(3 * time.Second) // Last-Modified has whole seconds
 		require.NoError(t, os.Chtimes(file, later, later))
 		_, body = get(h, target)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/passage"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -25,7 +26,7 @@ func Of(ctx context.Context, a *ndarray.Array) (*ndarray.Compression, []int64, e
 	if !ok {
 		return nil, nil, nil
 	}
-	r, ok := ndarray.As[ndarray.ChunkReader](a.Backend())
+	r, ok := ndarray.As[passage.Reader](a.Backend())
 	if !ok {
 		return nil, nil, nil
 	}
@@ -33,10 +34,10 @@ func Of(ctx context.Context, a *ndarray.Array) (*ndarray.Compression, []int64, e
 	if err != nil {
 		return nil, nil, ndarray.Wrap("read", m.Path, err)
 	}
-	c := m.Compression.Clone()
+	c := m.Compression
 	c.Codec = codec
 	for _, f := range forms {
-		if blocks, ok := f.Blocks(); ok && f == ndarray.Blosc2Form(m.DType.Size, blocks, c) {
+		if blocks, ok := f.Blocks(); ok && f == passage.Blosc2(m.DType.Size, blocks, c.String()) {
 			return c, blocks, nil
 		}
 	}

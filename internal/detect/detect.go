@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
@@ -118,7 +119,7 @@ func Opener(file string) (_ string, err error) {
 	}
 	f, found, err := regular.Open(frame)
 	if errors.Is(err, regular.ErrNot) {
-		err = ndarray.Mark(err, ndarray.ErrFormat)
+		err = errs.Mark(err, ndarray.ErrFormat)
 	}
 	if err != nil {
 		return "", err

@@ -1,4 +1,4 @@
-// The sentinels.
+// The sentinels, and Mark, which adds one to an error.
 
 package errs
 
@@ -18,6 +18,7 @@ var (
 	ErrSize    = errors.New("wrong size")
 	ErrRegion  = errors.New("out of range")
 	ErrType    = errors.New("wrong type")
+	ErrShape   = errors.New("invalid shape")
 	ErrCorrupt = errors.New("corrupt")
 	ErrLimit   = errors.New("limit exceeded")
 )
@@ -32,3 +33,12 @@ type sentinel struct {
 
 func (s *sentinel) Error() string { return s.text }
 func (s *sentinel) Unwrap() error { return s.as }
+
+// Mark returns an error with err's text that also matches sentinel. Packages use it to classify the
+// errors of libraries.
+func Mark(err, sentinel error) error { return &marked{err, sentinel} }
+
+type marked struct{ err, sentinel error }
+
+func (m *marked) Error() string   { return m.err.Error() }
+func (m *marked) Unwrap() []error { return []error{m.sentinel, m.err} }

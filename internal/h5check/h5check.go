@@ -9,6 +9,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -68,7 +69,7 @@ func decodeChunk(l *h5file.Pipeline, mask uint32, b []byte, size uint64) ([]byte
 	}
 	dst := make([]byte, size)
 	if err := p.Decode(dst, b, mask); err != nil {
-		return nil, ndarray.Mark(err, ndarray.ErrCorrupt)
+		return nil, errs.Mark(err, ndarray.ErrCorrupt)
 	}
 	return dst, nil
 }

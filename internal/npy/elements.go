@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -153,7 +154,7 @@ func readFull(r io.ReaderAt, p []byte, at int64) error {
 
 // CheckSize returns ndarray.ErrCorrupt if a file of that many bytes is too short for the elements.
 func (a *Array) CheckSize(size int64) error {
-	n, ok := ndarray.Product(a.Shape)
+	n, ok := grid.Product(a.Shape)
 	if item := int64(a.DType.Size); !ok || n > (math.MaxInt64-a.Offset)/item || a.Offset+n*item > size {
 		return fmt.Errorf("%w: %d bytes of elements, want %v of %v", ndarray.ErrCorrupt, max(size-a.Offset, 0), a.Shape, a.DType)
 	}

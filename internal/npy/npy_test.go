@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/npy"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -32,7 +33,7 @@ func FuzzRead(f *testing.F) {
 		require.LessOrEqual(t, m.Offset, int64(len(b)))
 		require.GreaterOrEqual(t, m.Offset, int64(10))
 		require.NoError(t, m.DType.Validate())
-		_, fits := ndarray.Product(m.Shape)
+		_, fits := grid.Product(m.Shape)
 		require.True(t, fits, "%v", m.Shape)
 	})
 }

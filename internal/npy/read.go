@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -37,7 +38,7 @@ func Open(r io.ReaderAt, size int64) (Array, error) {
 
 // NumBytes returns the size of all elements.
 func (a *Array) NumBytes() int64 {
-	n, _ := ndarray.Product(a.Shape) // Read has checked the shape
+	n, _ := grid.Product(a.Shape) // Read has checked the shape
 	return n * int64(a.DType.Size)
 }
 
@@ -109,7 +110,7 @@ func Read(r io.Reader) (a Array, err error) {
 	if a.DType.Kind == ndarray.String || a.DType.Size == 0 {
 		return bad("descr %.80q, whose elements have no size", descr)
 	}
-	return a, ndarray.CheckShape(a.Shape, a.DType.Size)
+	return a, grid.Check(a.Shape, a.DType.Size)
 }
 
 // pythonDict parses a dict literal with string keys and returns the text of each value.

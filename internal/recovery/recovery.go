@@ -15,6 +15,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/detect"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/verify"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -147,11 +148,11 @@ func Recover(ctx context.Context, dst, src string, o *Options) (*Report, error) 
 	if err != nil {
 		switch {
 		case errors.Is(err, fs.ErrExist):
-			err = ndarray.Mark(err, ndarray.ErrExists)
+			err = errs.Mark(err, ndarray.ErrExists)
 		case errors.Is(err, fs.ErrNotExist):
-			err = ndarray.Mark(err, ndarray.ErrNotFound)
+			err = errs.Mark(err, ndarray.ErrNotFound)
 		case errors.Is(err, regular.ErrNot):
-			err = ndarray.Mark(err, ndarray.ErrFormat)
+			err = errs.Mark(err, ndarray.ErrFormat)
 		}
 		return nil, ndarray.Wrap("recover", src, err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -307,7 +308,7 @@ func joinFrames(ctx context.Context, dst string, shards []Shard) (err error) {
 	for _, s := range shards {
 		f, err := frameio.Open(s.Dir)
 		if err != nil {
-			return ndarray.Mark(err, ndarray.ErrCorrupt)
+			return errs.Mark(err, ndarray.ErrCorrupt)
 		}
 		frames = append(frames, f)
 		if what := otherFrame(frames[0], f); what != "" {
@@ -320,7 +321,7 @@ func joinFrames(ctx context.Context, dst string, shards []Shard) (err error) {
 	}
 	w, err := frameio.CreateLike(dst, frames[0])
 	if errors.Is(err, fs.ErrExist) {
-		return ndarray.Mark(err, ndarray.ErrExists)
+		return errs.Mark(err, ndarray.ErrExists)
 	}
 	if err != nil {
 		return err
@@ -332,7 +333,7 @@ func joinFrames(ctx context.Context, dst string, shards []Shard) (err error) {
 			return err
 		}
 		if chunk, err = frames[k].Chunk(chunk[:0], int64(i)); err != nil {
-			return fmt.Errorf("%v: %w", shards[k], ndarray.Mark(err, ndarray.ErrCorrupt))
+			return fmt.Errorf("%v: %w", shards[k], errs.Mark(err, ndarray.ErrCorrupt))
 		}
 		if err := w.WriteChunk(chunk); err != nil {
 			return err
@@ -366,7 +367,7 @@ func otherFrame(a, b *frameio.Frame) string {
 func openRoot(dir string) (*os.Root, error) {
 	root, err := regular.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = ndarray.Mark(err, ndarray.ErrNotFound)
+		err = errs.Mark(err, ndarray.ErrNotFound)
 	}
 	return root, err
 }
@@ -375,7 +376,7 @@ func openRoot(dir string) (*os.Root, error) {
 func create(dir string, f func(dir *os.Root) error) (err error) {
 	out, err := atomicfile.Create(dir, atomicfile.Options{})
 	if errors.Is(err, atomicfile.ErrExists) {
-		err = ndarray.Mark(err, ndarray.ErrExists)
+		err = errs.Mark(err, ndarray.ErrExists)
 	}
 	if err != nil {
 		return err
@@ -405,7 +406,7 @@ func copyAll(ctx context.Context, dir *os.Root, src fs.FS, names []string) error
 			return err
 		}
 		if err := copyFile(dir, src, name); errors.Is(err, fs.ErrNotExist) {
-			return ndarray.Mark(err, ndarray.ErrCorrupt)
+			return errs.Mark(err, ndarray.ErrCorrupt)
 		} else if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -60,7 +61,7 @@ func read(fsys fs.FS) (*tree, error) {
 		return t, t.readFrame()
 	}
 	if err != nil {
-		return nil, ndarray.Mark(err, ndarray.ErrCorrupt)
+		return nil, errs.Mark(err, ndarray.ErrCorrupt)
 	}
 	return t, t.findMeta()
 }
@@ -154,7 +155,7 @@ func (t *tree) readFrame() error {
 	}
 	f, err := frameio.OpenFS(t.fsys)
 	if err != nil {
-		return ndarray.Mark(err, ndarray.ErrCorrupt)
+		return errs.Mark(err, ndarray.ErrCorrupt)
 	}
 	names := f.ChunkFiles()
 	t.sparse, t.meta = true, []string{cframe.IndexFile}

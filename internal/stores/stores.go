@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/internal/detect"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/regular"
@@ -271,7 +272,7 @@ func (s *Store) frame(r io.ReaderAt, size int64) (*frameio.Frame, error) {
 	}
 	f, err := frameio.OpenReaderAtLimits(r, size, l)
 	if errors.Is(err, cblosc.ErrFormat) && !errors.Is(err, format.ErrLimit) {
-		err = ndarray.Mark(err, ndarray.ErrCorrupt)
+		err = errs.Mark(err, ndarray.ErrCorrupt)
 	}
 	return f, err
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/utf32"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -146,7 +147,8 @@ func (v *view) ReadStrings(ctx context.Context, dst []string, r ndarray.Region) 
 func (v *view) each(ctx context.Context, r ndarray.Region, f func(i int64, s string) error) error {
 	at := int64(0)
 	var texts []string
-	for slab := range v.a.Meta().Slabs(r) {
+	for box := range grid.Slabs(v.a.Meta().ChunkShape, v.a.Meta().DType.Size, grid.Box(r)) {
+		slab := ndarray.Region(box)
 		texts = slices.Grow(texts[:0], int(slab.NumElems()))[:slab.NumElems()]
 		if err := ndarray.Read(ctx, v.a, texts, slab); err != nil {
 			return err

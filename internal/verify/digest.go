@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -192,7 +193,7 @@ func checkDigests(ctx context.Context, path string, o Options, r *Report) error 
 func readDigests(sidecar string) (_ map[string]string, err error) {
 	f, _, err := regular.Open(sidecar)
 	if errors.Is(err, regular.ErrNot) {
-		err = ndarray.Mark(err, ndarray.ErrCorrupt)
+		err = errs.Mark(err, ndarray.ErrCorrupt)
 	}
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/detect"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/h5parts"
 	"github.com/hyperslab/hyperslab/internal/npy"
@@ -72,7 +73,7 @@ func openHDF5(path string, files []*os.File, set *Set) (*h5parts.File, error) {
 	}
 	f, err := h5parts.Open(path)
 	if errors.Is(err, regular.ErrNot) {
-		err = ndarray.Mark(err, ndarray.ErrFormat)
+		err = errs.Mark(err, ndarray.ErrFormat)
 	}
 	return f, err
 }
@@ -141,7 +142,7 @@ func (j *job) npy(path string) error {
 func open(path string) (*os.File, fs.FileInfo, error) {
 	f, info, err := regular.Open(path)
 	if errors.Is(err, regular.ErrNot) {
-		err = ndarray.Mark(err, ndarray.ErrFormat)
+		err = errs.Mark(err, ndarray.ErrFormat)
 	}
 	return f, info, err
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/h5parts"
 	"github.com/hyperslab/hyperslab/internal/worker"
@@ -209,7 +210,7 @@ func File(ctx context.Context, path string, o *Options) (*Report, error) {
 	r, err := file(ctx, path, o)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			err = ndarray.Mark(err, ndarray.ErrNotFound)
+			err = errs.Mark(err, ndarray.ErrNotFound)
 		}
 		return nil, ndarray.Wrap("verify", path, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
@@ -342,7 +343,7 @@ func (r *record) write(vl *cblosc.Metalayers) error {
 	}
 	switch {
 	case errors.Is(err, cblosc.ErrLimit): // metalayers of other programs take up all slots
-		return ndarray.Mark(err, errors.ErrUnsupported)
+		return errs.Mark(err, errors.ErrUnsupported)
 	case err != nil:
 		return translate(err)
 	}
@@ -359,7 +360,7 @@ func readRecord(vl layers) (*record, error) {
 		return &record{}, nil
 	}
 	if err := CheckLayer(vl, recordName); err != nil {
-		return nil, ndarray.Mark(err, ndarray.ErrCorrupt)
+		return nil, errs.Mark(err, ndarray.ErrCorrupt)
 	}
 	content, err := vl.Get(recordName)
 	if err != nil {
@@ -367,7 +368,7 @@ func readRecord(vl layers) (*record, error) {
 	}
 	r, err := parseRecord(content)
 	if errors.Is(err, errRecord) {
-		return nil, ndarray.Mark(err, ndarray.ErrCorrupt)
+		return nil, errs.Mark(err, ndarray.ErrCorrupt)
 	}
 	return r, err
 }

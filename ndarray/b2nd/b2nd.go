@@ -15,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/caterva"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -181,9 +182,8 @@ func metaOf(path string, a stored, cp *cblosc.CParams, r *record, o *OpenOptions
 // nullShape is the stored shape of a null array.
 var nullShape = []int64{0}
 
-// Create creates a file, or a directory with o.Sparse, that must not exist (b2nd_zeros). Defaults
-// are ndarray.AutoChunkShape and AutoBlocks for chunks and blocks, and DefaultCompression for the
-// compression.
+// Create creates a file, or a directory with o.Sparse, that must not exist (b2nd_zeros). The
+// package comment describes the default shapes; the default compression is DefaultCompression.
 //
 // It returns the errors of spec.Validate, ndarray.ErrExists, ErrNotFound if the parent directory is
 // missing, ErrShape for chunks above C-Blosc2's limit of 2 GiB, or errors.ErrUnsupported for a
@@ -232,10 +232,10 @@ func prepare(spec ndarray.Spec) (_ ndarray.Spec, params cblosc.ArrayParams, cp *
 		spec.Shape = nullShape
 	}
 	if spec.ChunkShape == nil {
-		spec.ChunkShape = ndarray.AutoChunkShape(spec.Shape, spec.DType.Size)
+		spec.ChunkShape = grid.AutoChunk(spec.Shape, spec.DType.Size)
 	}
 	if spec.BlockShape == nil {
-		spec.BlockShape = ndarray.AutoBlocks(spec.ChunkShape, spec.DType.Size)
+		spec.BlockShape = grid.AutoBlocks(spec.ChunkShape, spec.DType.Size)
 	}
 	params = cblosc.ArrayParams{Shape: spec.Shape, DType: spec.DType.NumPy().String()}
 	if params.ChunkShape, err = int32s("chunk", spec.ChunkShape); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/caterva"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
@@ -215,13 +216,13 @@ func TestFixedMetalayers(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// TestAutomaticShapes checks that Create uses AutoChunkShape and AutoBlocks if the Spec has no
+// TestAutomaticShapes checks that Create uses grid.AutoChunk and AutoBlocks if the Spec has no
 // chunk and block shapes.
 func TestAutomaticShapes(t *testing.T) {
 	for _, shape := range [][]int64{{4, 3}, {1000, 1000, 7}, {1 << 30}, {0, 5}} {
 		m := open(t, create(t, func(s *ndarray.Spec) { s.Shape = shape }), nil).Meta()
-		require.Equal(t, ndarray.AutoChunkShape(shape, 4), m.ChunkShape)
-		require.Equal(t, ndarray.AutoBlocks(m.ChunkShape, 4), m.BlockShape)
+		require.Equal(t, grid.AutoChunk(shape, 4), m.ChunkShape)
+		require.Equal(t, grid.AutoBlocks(m.ChunkShape, 4), m.BlockShape)
 	}
 }
 

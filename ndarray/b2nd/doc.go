@@ -12,8 +12,9 @@
 // metalayer, "hyperslab", records properties that this form cannot represent (record.go). Fixed
 // metalayers of other programs are read as attributes too, and cannot be changed.
 //
-// The default compression is zstd level 5 after shuffle. The default chunk and block shapes are
-// those of ndarray.AutoChunkShape and AutoBlocks.
+// The default compression is zstd level 5 after shuffle. The default chunk shape is the shape of
+// the array with its longest dimension halved until a chunk takes at most 1 MiB. Blocks are made
+// from the chunk in the same way, with at most 128 KiB.
 //
 // # Memory
 //

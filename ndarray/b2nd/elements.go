@@ -23,6 +23,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/internal/caterva"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -306,7 +307,8 @@ func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 			return reader.ReadRegion(ctx, dst, r.Start, r.Shape, ndarray.Workers(ctx))
 		}
 		part := dst
-		for s := range b.meta.Slabs(r) {
+		for box := range grid.Slabs(b.meta.ChunkShape, b.meta.DType.Size, grid.Box(r)) {
+			s := ndarray.Region(box)
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -338,7 +340,8 @@ func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region)
 		whole = false
 	}
 	var swapped []byte // one slab in storage order
-	for s := range b.meta.Slabs(r) {
+	for box := range grid.Slabs(b.meta.ChunkShape, b.meta.DType.Size, grid.Box(r)) {
+		s := ndarray.Region(box)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -422,13 +425,13 @@ func (b *backend) Uniform(ctx context.Context) (uniform func(r ndarray.Region) b
 }
 
 // uniformIn uses the index of a frame. The kinds of chunks are the frame's; cblosc.NotSpecial is
-// ndarray.Different.
+// grid.Different.
 func uniformIn(f *frameio.Frame, m *ndarray.Meta) (func(r ndarray.Region) bool, error) {
-	g, err := ndarray.NewGrid(m.Shape, m.ChunkShape)
+	g, err := grid.New(m.Shape, m.ChunkShape)
 	if err != nil || m.ChunkShape == nil || g.NumChunks() != f.NumChunks() {
 		return nil, err
 	}
-	return g.Uniform(func(yield func(int64, int) bool) {
+	return grid.Uniform[ndarray.Region](g, func(yield func(int64, int) bool) {
 		for i := range f.NumChunks() {
 			if !yield(i+1, int(f.Special(i))) {
 				return

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
@@ -54,11 +55,11 @@ type objects struct {
 func openObjects(r io.ReaderAt, size int64) (_ *objects, err error) {
 	head, err := cframe.Read(r, size)
 	if err != nil {
-		return nil, ndarray.Mark(err, ndarray.ErrCorrupt)
+		return nil, errs.Mark(err, ndarray.ErrCorrupt)
 	}
 	o := &objects{head: head, loaded: -1}
 	if err := head.Check(); err != nil {
-		return nil, ndarray.Mark(err, ndarray.ErrCorrupt)
+		return nil, errs.Mark(err, ndarray.ErrCorrupt)
 	}
 	if o.d, err = cblosc.NewDecompressor(nil); err != nil {
 		return nil, translate(err)
@@ -78,7 +79,7 @@ func openObjects(r io.ReaderAt, size int64) (_ *objects, err error) {
 	content, _ := head.Metalayer(meta)
 	v, err := msgpack.Parse(content)
 	if err != nil {
-		return nil, ndarray.Mark(err, ndarray.ErrCorrupt)
+		return nil, errs.Mark(err, ndarray.ErrCorrupt)
 	}
 	m, _ := v.(msgpack.Map)
 	if s, _ := m.Get("serializer"); s != any("msgpack") {
@@ -148,7 +149,7 @@ func (o *objects) lengths() (out []int64, ok bool) {
 func (o *objects) decode(b []byte) ([]byte, error) {
 	h, err := chunk.ParseHeader(b)
 	if err != nil {
-		return nil, ndarray.Mark(err, ndarray.ErrCorrupt)
+		return nil, errs.Mark(err, ndarray.ErrCorrupt)
 	}
 	if n := int64(h.NBytes); n > maxObjects || n > 64<<20 && n>>12 > int64(len(b)) {
 		return nil, &format.Error{Format: "blosc chunk", What: "nbytes", Offset: 4, Got: fmt.Sprintf("%d bytes, stored in %d", n, len(b)), Want: fmt.Sprintf("at most %d", maxObjects), Err: format.ErrLimit}
@@ -171,14 +172,14 @@ func (o *objects) chunk(i int64) ([]any, error) {
 	}
 	b, err := o.head.ReadChunk(o.offsets[i])
 	if err != nil {
-		return nil, ndarray.Mark(err, ndarray.ErrCorrupt)
+		return nil, errs.Mark(err, ndarray.ErrCorrupt)
 	}
 	if err := (chunk.Policy{}).Check(b); err != nil {
-		return nil, ndarray.Mark(err, ndarray.ErrCorrupt)
+		return nil, errs.Mark(err, ndarray.ErrCorrupt)
 	}
 	h, err := chunk.ParseHeader(b)
 	if err != nil {
-		return nil, ndarray.Mark(err, ndarray.ErrCorrupt)
+		return nil, errs.Mark(err, ndarray.ErrCorrupt)
 	}
 	var blocks [][]byte
 	if h.VLBlocks() {
@@ -203,7 +204,7 @@ func (o *objects) chunk(i int64) ([]any, error) {
 	for _, content := range blocks {
 		v, err := msgpack.Parse(content)
 		if err != nil {
-			return nil, ndarray.Mark(fmt.Errorf("chunk %d: %w", i, err), ndarray.ErrCorrupt)
+			return nil, errs.Mark(fmt.Errorf("chunk %d: %w", i, err), ndarray.ErrCorrupt)
 		}
 		if !o.batches {
 			all = append(all, v)

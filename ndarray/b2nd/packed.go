@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -39,7 +41,7 @@ func (r *reader) packed(o *OpenOptions) error {
 	}
 	v, err := msgpack.Parse(content)
 	if err != nil {
-		return ndarray.Mark(err, ndarray.ErrCorrupt)
+		return errs.Mark(err, ndarray.ErrCorrupt)
 	}
 	tuple, _ := v.([]any)
 	if len(tuple) != 4 || tuple[0] != any(tupleMark) {
@@ -62,7 +64,7 @@ func (r *reader) packed(o *OpenOptions) error {
 	if err != nil {
 		return err
 	}
-	n, ok := ndarray.Product(shape)
+	n, ok := grid.Product(shape)
 	if bytes := r.frame.NBytes(); !ok || d.Size <= 0 || bytes%int64(d.Size) != 0 || n != bytes/int64(d.Size) {
 		return fmt.Errorf("%w: metalayer %s: got shape %v of %v, want %d bytes", ndarray.ErrCorrupt, packLayer, shape, d, bytes)
 	}

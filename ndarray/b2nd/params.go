@@ -9,6 +9,7 @@ import (
 	"math"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -55,7 +56,7 @@ func cparams(c *ndarray.Compression, size int) (*cblosc.CParams, error) {
 		p.Filters[cblosc.MaxFilters-len(c.Filters)+i].ID = id // the last slot runs last
 	}
 	if err := p.Validate(); err != nil {
-		return nil, ndarray.Mark(err, ndarray.ErrParam)
+		return nil, errs.Mark(err, ndarray.ErrParam)
 	}
 	return p, nil
 }
@@ -144,7 +145,7 @@ func int64s(shape []int32) []int64 {
 // translate marks an error of C-Blosc2 with the matching sentinel of ndarray.
 func translate(err error) error {
 	if errors.Is(err, cblosc.ErrFormat) && !isCorrupt(err) {
-		return ndarray.Mark(err, ndarray.ErrFormat)
+		return errs.Mark(err, ndarray.ErrFormat)
 	}
 	for _, t := range []struct{ is, mark error }{
 		{format.ErrMagic, ndarray.ErrFormat},
@@ -154,7 +155,7 @@ func translate(err error) error {
 		{cblosc.ErrLimit, ndarray.ErrShape},
 	} {
 		if errors.Is(err, t.is) {
-			return ndarray.Mark(err, t.mark)
+			return errs.Mark(err, t.mark)
 		}
 	}
 	return err

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -230,7 +231,7 @@ func appendLeaf(v *ndarray.Value, leaf any) bool {
 func natural(plain any) (ndarray.Value, error) {
 	plain = dropTuples(plain)
 	shape := shapeOf(plain)
-	if len(shape) > ndarray.MaxRank {
+	if len(shape) > grid.MaxRank {
 		return ndarray.Value{}, fmt.Errorf("%d nested lists", len(shape))
 	}
 	var all []any

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -21,7 +22,7 @@ func TestPlainRoundTrip(t *testing.T) {
 		d, err := ndarray.ParseDType(rapid.SampledFrom(dtypes).Draw(t, "dtype"))
 		require.NoError(t, err)
 		shape := rapid.SliceOfN(rapid.Int64Range(0, 3), 0, 3).Draw(t, "shape")
-		n, _ := ndarray.Product(shape)
+		n, _ := grid.Product(shape)
 		size := int(n) * d.Size
 		data := rapid.SliceOfN(rapid.ByteRange(0, 255), size, size).Draw(t, "data")
 		v := ndarray.Value{DType: d, Shape: shape, Data: data}

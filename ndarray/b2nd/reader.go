@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/hyperslab/hyperslab/internal/detect"
 	"io"
 	"io/fs"
 	"os"
@@ -15,8 +14,10 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -231,7 +232,8 @@ func (r *reader) read(ctx context.Context, dst []byte, region ndarray.Region) er
 	if len(r.meta.Shape) != 1 {
 		return r.readRows(ctx, dst, region)
 	}
-	for s := range r.meta.Slabs(region) {
+	for box := range grid.Slabs(r.meta.ChunkShape, r.meta.DType.Size, grid.Box(region)) {
+		s := ndarray.Region(box)
 		if err := ctx.Err(); err != nil {
 			return err
 		}

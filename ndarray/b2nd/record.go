@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -225,7 +226,7 @@ func decodeParts(d ndarray.DType, v any) (ndarray.DType, bool) {
 
 func decodeShape(v any, least int64) ([]int64, bool) {
 	list, ok := v.([]any)
-	if !ok || len(list) > ndarray.MaxRank {
+	if !ok || len(list) > grid.MaxRank {
 		return nil, false
 	}
 	shape := make([]int64, len(list))
@@ -239,7 +240,7 @@ func decodeShape(v any, least int64) ([]int64, bool) {
 
 func decodeAxes(v any) ([]string, bool) {
 	list, ok := v.([]any)
-	if !ok || len(list) > ndarray.MaxRank {
+	if !ok || len(list) > grid.MaxRank {
 		return nil, false
 	}
 	names := make([]string, len(list))

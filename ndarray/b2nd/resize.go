@@ -10,6 +10,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -47,7 +48,7 @@ func (b *backend) fillNewChunks(a *cblosc.Array, old []int64) error {
 	if len(bytes.Trim(b.record.fill, "\x00")) == 0 {
 		return nil
 	}
-	g, err := ndarray.NewGrid(b.meta.Shape, b.meta.ChunkShape)
+	g, err := grid.New(b.meta.Shape, b.meta.ChunkShape)
 	if err != nil {
 		return err
 	}
@@ -109,7 +110,8 @@ func (b *backend) fillOldChunks(ctx context.Context, old []int64) error {
 		if r.NumElems() == 0 {
 			continue
 		}
-		for slab := range b.meta.Slabs(r) {
+		for box := range grid.Slabs(b.meta.ChunkShape, b.meta.DType.Size, grid.Box(r)) {
+			slab := ndarray.Region(box)
 			got := make([]byte, slab.NumElems()*int64(b.meta.DType.Size))
 			if err := b.ReadRegion(ctx, got, slab); err != nil {
 				return err

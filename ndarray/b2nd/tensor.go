@@ -12,6 +12,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -91,7 +92,7 @@ func createPlain(path, name string, spec ndarray.Spec) (_ *plainWriter, err erro
 	if err := r.write(vl); err != nil {
 		return nil, err
 	}
-	n, _ := ndarray.Product(spec.Shape)
+	n, _ := grid.Product(spec.Shape)
 	if n > 0 {
 		if err := s.Fill(n, cblosc.Zeros, bytes); err != nil {
 			return nil, translate(err)
@@ -129,12 +130,12 @@ func rowChunk(spec ndarray.Spec) ([]int64, int, error) {
 	if len(spec.Shape) == 0 {
 		return nil, int(size), nil
 	}
-	row, ok := ndarray.Product(spec.Shape[at+1:])
+	row, ok := grid.Product(spec.Shape[at+1:])
 	if !ok || max(row, 1) > maxFrameChunk/size {
 		return nil, 0, fmt.Errorf("%w: rows of %v elements of %d bytes in a plain frame: want at most %d bytes", errors.ErrUnsupported, spec.Shape[at+1:], size, int64(maxFrameChunk))
 	}
 	row = max(row, 1) * size
-	want, _ := ndarray.Product(spec.ChunkShape)
+	want, _ := grid.Product(spec.ChunkShape)
 	n := min(max(want*size/row, 1), max(spec.Shape[at], 1), maxFrameChunk/row)
 	chunk := slices.Clone(spec.Shape)
 	chunk[at] = n

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -36,7 +37,7 @@ func attrsOf(members bcolztree.Attrs) ndarray.Attrs {
 // represent.
 func valueOf(v bcolztree.Value) (ndarray.Value, error) {
 	shape := shapeOf(v)
-	if len(shape) > ndarray.MaxRank {
+	if len(shape) > grid.MaxRank {
 		return ndarray.Value{}, fmt.Errorf("%d nested lists", len(shape))
 	}
 	var all []bcolztree.Value

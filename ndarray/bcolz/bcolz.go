@@ -16,8 +16,10 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/chunked"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/scratch"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -116,7 +118,7 @@ func placeIn(fsys fs.FS, dir string, o *OpenOptions) (place, error) {
 	}
 	p, err := place{fsys: fsys}.sub(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = ndarray.Mark(err, ndarray.ErrNotFound)
+		err = errs.Mark(err, ndarray.ErrNotFound)
 	}
 	return p, err
 }
@@ -215,10 +217,10 @@ func metaOf(path string, tree *bcolztree.Array) (*bcolztree.Array, ndarray.Meta,
 		Format: "bcolz", Path: path, Shape: tree.Sizes.Shape, DType: d,
 		Compression: compression(tree.Storage.CParams),
 	}
-	if len(m.Shape) > ndarray.MaxRank {
-		return nil, m, fmt.Errorf("%w: %d axes, at most %d", errors.ErrUnsupported, len(m.Shape), ndarray.MaxRank)
+	if len(m.Shape) > grid.MaxRank {
+		return nil, m, fmt.Errorf("%w: %d axes, at most %d", errors.ErrUnsupported, len(m.Shape), grid.MaxRank)
 	}
-	if err := ndarray.CheckShape(m.Shape, d.Size); err != nil {
+	if err := grid.Check(m.Shape, d.Size); err != nil {
 		return nil, m, err
 	}
 	m.ChunkShape = append(m.ChunkShape, tree.Storage.ChunkLen)
@@ -444,7 +446,7 @@ func (b *backend) Close() error {
 func translate(err error) error {
 	switch {
 	case errors.Is(err, format.ErrVersion), errors.Is(err, format.ErrLimit), errors.Is(err, format.ErrUnsupported):
-		return ndarray.Mark(err, errors.ErrUnsupported)
+		return errs.Mark(err, errors.ErrUnsupported)
 	}
 	return markCorrupt(err)
 }
@@ -452,16 +454,16 @@ func translate(err error) error {
 // markCorrupt marks an error in the chunk files, or a missing file, of a tree as ErrCorrupt.
 func markCorrupt(err error) error {
 	if errors.Is(err, format.ErrVersion) {
-		return ndarray.Mark(err, errors.ErrUnsupported)
+		return errs.Mark(err, errors.ErrUnsupported)
 	}
 	for _, is := range []error{format.ErrTruncated, format.ErrMagic, format.ErrCorrupt, cblosc.ErrFormat, fs.ErrNotExist} {
 		if errors.Is(err, is) {
-			return ndarray.Mark(err, ndarray.ErrCorrupt)
+			return errs.Mark(err, ndarray.ErrCorrupt)
 		}
 	}
 	var e *cblosc.Error
 	if errors.As(err, &e) && e.Code != 0 {
-		return ndarray.Mark(err, ndarray.ErrCorrupt)
+		return errs.Mark(err, ndarray.ErrCorrupt)
 	}
 	return err
 }

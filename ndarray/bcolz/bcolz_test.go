@@ -19,6 +19,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -177,7 +178,7 @@ func TestConformance(t *testing.T) {
 				n++
 				name := fmt.Sprintf("%v %v chunks of %d, %d in a file", d, l.Shape, chunkLen, perFile)
 				path := filepath.Join(dir, fmt.Sprint(n))
-				elems, _ := ndarray.Product(l.Shape)
+				elems, _ := grid.Product(l.Shape)
 				w := tree{dtype: d, shape: l.Shape, chunkLen: chunkLen, data: pattern(d, elems), perFile: perFile}
 				w.write(t, path)
 				a := open(t, path)
@@ -230,7 +231,7 @@ func TestRandomRegions(t *testing.T) {
 		var err error
 		w.dtype, err = ndarray.ParseDType(d)
 		require.NoError(t, err)
-		elems, _ := ndarray.Product(w.shape)
+		elems, _ := grid.Product(w.shape)
 		w.data = pattern(w.dtype, elems)
 		path := filepath.Join(dir, fmt.Sprint(n))
 		w.write(t, path)

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/numbers"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -128,9 +129,9 @@ func create(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *backend,
 func created(err error) error {
 	switch {
 	case errors.Is(err, os.ErrExist):
-		return ndarray.Mark(err, ndarray.ErrExists)
+		return errs.Mark(err, ndarray.ErrExists)
 	case errors.Is(err, os.ErrNotExist):
-		return ndarray.Mark(err, ndarray.ErrNotFound)
+		return errs.Mark(err, ndarray.ErrNotFound)
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -152,7 +153,7 @@ func CheckColumns(names []string) error {
 		err = fmt.Errorf("%w: names that are not UTF-8", errors.ErrUnsupported)
 	}
 	if err != nil {
-		return ndarray.Mark(err, errors.ErrUnsupported)
+		return errs.Mark(err, errors.ErrUnsupported)
 	}
 	return nil
 }

@@ -15,12 +15,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // maxDepth is the maximum nesting depth of columns.
-const maxDepth = ndarray.MaxRank
+const maxDepth = grid.MaxRank
 
 // component is one column of a nested ctable.
 type component struct {
@@ -276,7 +278,7 @@ func planNested(spec ndarray.Spec, o *CreateOptions) (s bcolztree.Storage, rec *
 		s.ChunkLen = spec.ChunkShape[0]
 	}
 	if s.DType, err = bcolztree.ParseDType(spec.DType.NumPy().String()); err != nil {
-		return s, nil, ndarray.Mark(err, errors.ErrUnsupported)
+		return s, nil, errs.Mark(err, errors.ErrUnsupported)
 	}
 	rec = &record{MaxShape: slices.Clone(spec.MaxShape), AxisNames: slices.Clone(spec.AxisNames)}
 	if back, err := dtypeOf(s.DType); err != nil || !sameType(back, spec.DType) {

@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -59,7 +60,7 @@ func (t *Table) objects(name string) (_ *Objects, err error) {
 	defer func() { err = errors.Join(err, table.close()) }()
 	p, err := table.sub(t.directory(name))
 	if err != nil {
-		return nil, ndarray.Mark(err, ndarray.ErrCorrupt)
+		return nil, errs.Mark(err, ndarray.ErrCorrupt)
 	}
 	return newObjects(p, &t.options)
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -181,7 +182,7 @@ func jsonOf(v ndarray.Value) (j bcolztree.Value, ok bool) {
 	if v.Null || v.DType.Size == 0 && v.DType.Kind != ndarray.String || v.DType.Kind == ndarray.Struct || v.DType.Kind == ndarray.SubArray || v.DType.Kind == ndarray.DateTime || v.DType.Kind == ndarray.TimeDelta {
 		return j, false
 	}
-	n := v.NumElems()
+	n, _ := grid.Product(v.Shape) // 0 if null
 	leaf := make([]bcolztree.Value, 0, n)
 	for i := range n {
 		if v.DType.Kind == ndarray.String {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/strided"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -123,7 +124,7 @@ func tableMeta(path string, names []string, columns []*backend) (ndarray.Meta, e
 		m.ChunkShape[0] = max(m.ChunkShape[0], c.ChunkShape[0])
 		d := c.DType
 		if row := c.Shape[1:]; len(row) > 0 {
-			if n, _ := ndarray.Product(row); n == 0 {
+			if n, _ := grid.Product(row); n == 0 {
 				return m, fmt.Errorf("%w: column %q with rows of shape %v as a field", errors.ErrUnsupported, names[i], row)
 			}
 			d = ndarray.SubArrayOf(d, row...)
@@ -135,7 +136,7 @@ func tableMeta(path string, names []string, columns []*backend) (ndarray.Meta, e
 	if err := m.DType.Validate(); err != nil {
 		return m, err
 	}
-	if err := ndarray.CheckShape(m.Shape, m.DType.Size); err != nil {
+	if err := grid.Check(m.Shape, m.DType.Size); err != nil {
 		return m, err
 	}
 	if filled {
@@ -229,7 +230,8 @@ func (r *records) WriteRegion(ctx context.Context, src []byte, region ndarray.Re
 func (r *records) each(ctx context.Context, records []byte, region ndarray.Region, f func(b *backend, rows ndarray.Region, record, column strided.Box) error) error {
 	size := int64(r.meta.DType.Size)
 	var buffer []byte
-	for s := range r.meta.Slabs(region) {
+	for box := range grid.Slabs(r.meta.ChunkShape, r.meta.DType.Size, grid.Box(region)) {
+		s := ndarray.Region(box)
 		if err := ctx.Err(); err != nil {
 			return err
 		}

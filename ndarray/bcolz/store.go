@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -24,7 +25,7 @@ type place struct {
 func openPlace(path string) (place, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return place{}, ndarray.Mark(err, ndarray.ErrNotFound)
+		return place{}, errs.Mark(err, ndarray.ErrNotFound)
 	}
 	if err != nil {
 		return place{}, err

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -110,11 +111,11 @@ func (t *Table) column(name string) (_ *backend, err error) {
 	defer func() { err = errors.Join(err, table.close()) }()
 	p, err := table.sub(t.directory(name))
 	if err != nil {
-		return nil, ndarray.Mark(err, ndarray.ErrCorrupt)
+		return nil, errs.Mark(err, ndarray.ErrCorrupt)
 	}
 	b, err := newBackend(filepath.Join(t.Path, filepath.FromSlash(name)), p, &t.options)
 	if errors.Is(err, ndarray.ErrFormat) {
-		err = ndarray.Mark(err, ndarray.ErrCorrupt)
+		err = errs.Mark(err, ndarray.ErrCorrupt)
 	}
 	return b, err
 }

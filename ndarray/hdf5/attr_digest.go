@@ -14,7 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
-	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/internal/errs"
 )
 
 // AttrDigest implements the AttrDigest of ndarray. The digest covers datatype, dataspace and every
@@ -98,7 +98,7 @@ func (d digest) reference(r h5.Ref) error {
 	}
 	to, err := d.file.Resolve(r)
 	if errors.Is(err, h5.ErrNotFound) || err == nil && to.Path == "" {
-		return ndarray.Mark(fmt.Errorf("a %v whose object has no name in the file", r), errors.ErrUnsupported)
+		return errs.Mark(fmt.Errorf("a %v whose object has no name in the file", r), errors.ErrUnsupported)
 	}
 	if err != nil {
 		return err

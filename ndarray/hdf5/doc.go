@@ -12,9 +12,10 @@
 // filters 32001, 32026 and 32008, which rearrange bytes themselves. Chunks of Blosc2 are copied
 // between HDF5 and b2nd without recompression.
 //
-// The default chunks are those of ndarray.AutoChunkShape. The default compression is deflate level
-// 4 after shuffle, which every HDF5 reader supports. Datasets that cannot be chunked (scalar, null,
-// or a fixed dimension of length 0) are stored without compression.
+// The default chunk shape is the shape of the dataset with its longest dimension halved until a
+// chunk takes at most 1 MiB. The default compression is deflate level 4 after shuffle, which every
+// HDF5 reader supports. Datasets that cannot be chunked (scalar, null, or a fixed dimension of
+// length 0) are stored without compression.
 //
 // # Memory
 //

@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5warm"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -66,7 +67,8 @@ func (b *backend) readStored(ctx context.Context, dst []byte, r ndarray.Region) 
 		b.toNative(dst)
 		return Translate(err)
 	}
-	for s := range b.meta.Slabs(r) {
+	for box := range grid.Slabs(b.meta.ChunkShape, b.meta.DType.Size, grid.Box(r)) {
+		s := ndarray.Region(box)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -178,7 +180,7 @@ func (b *backend) worthReading(n int) bool {
 }
 
 func (b *backend) chunkBytes() int64 {
-	n, _ := ndarray.Product(b.meta.ChunkShape) // does not overflow, because the chunk exists
+	n, _ := grid.Product(b.meta.ChunkShape) // does not overflow, because the chunk exists
 	return n * int64(b.stored.Size)
 }
 
@@ -201,7 +203,8 @@ func (b *backend) writeStored(ctx context.Context, src []byte, r ndarray.Region)
 		return write(ctx, src, r)
 	}
 	var swapped []byte // one slab in storage order
-	for s := range b.meta.Slabs(r) {
+	for box := range grid.Slabs(b.meta.ChunkShape, b.meta.DType.Size, grid.Box(r)) {
+		s := ndarray.Region(box)
 		part := src[:s.NumElems()*int64(b.stored.Size)]
 		src = src[len(part):]
 		if !b.converted && !b.meta.DType.IsNative() {

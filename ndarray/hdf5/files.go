@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -56,7 +57,7 @@ func (b *backend) checkFiles() error {
 			if f.missing != nil {
 				f.missing(err)
 			} else if f.err == nil {
-				f.err = ndarray.Mark(err, ndarray.ErrNotFound)
+				f.err = errs.Mark(err, ndarray.ErrNotFound)
 			}
 		}
 		if f.virtual {

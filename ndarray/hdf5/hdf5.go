@@ -14,6 +14,8 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5warm"
 	"github.com/hyperslab/hyperslab/internal/striped"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -131,7 +133,7 @@ func open(f *h5.File, object, location string, o *OpenOptions) (*backend, error)
 			return nil, kindErr
 		}
 		if kind != h5.DatasetObject {
-			return nil, ndarray.Mark(fmt.Errorf("it is a %v, not a dataset", kind), ndarray.ErrFormat)
+			return nil, errs.Mark(fmt.Errorf("it is a %v, not a dataset", kind), ndarray.ErrFormat)
 		}
 		return nil, err
 	}
@@ -496,7 +498,8 @@ func (b *backend) ReadStrings(ctx context.Context, dst []string, r ndarray.Regio
 	if err := b.checkFiles(); err != nil {
 		return err
 	}
-	for s := range b.meta.Slabs(r) {
+	for box := range grid.Slabs(b.meta.ChunkShape, b.meta.DType.Size, grid.Box(r)) {
+		s := ndarray.Region(box)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -515,7 +518,8 @@ func (b *backend) ReadStrings(ctx context.Context, dst []string, r ndarray.Regio
 
 // WriteStrings writes elements of variable size (H5Dwrite).
 func (b *backend) WriteStrings(ctx context.Context, src []string, r ndarray.Region) error {
-	for s := range b.meta.Slabs(r) {
+	for box := range grid.Slabs(b.meta.ChunkShape, b.meta.DType.Size, grid.Box(r)) {
+		s := ndarray.Region(box)
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -69,7 +70,7 @@ func TestChunks(t *testing.T) {
 		{"for an empty axis that grows", func(s *ndarray.Spec) {
 			s.Shape, s.MaxShape = []int64{0, 3}, []int64{ndarray.Unlimited, 3}
 		}, []int64{1024, 3}},
-		{"of a large array", func(s *ndarray.Spec) { s.Shape = []int64{10000, 10000} }, ndarray.AutoChunkShape([]int64{10000, 10000}, 4)},
+		{"of a large array", func(s *ndarray.Spec) { s.Shape = []int64{10000, 10000} }, grid.AutoChunk([]int64{10000, 10000}, 4)},
 	} {
 		require.Equal(t, c.want, meta(t, create(t, c.edit)).ChunkShape, c.name)
 	}

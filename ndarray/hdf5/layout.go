@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -66,7 +68,7 @@ func chunks(spec ndarray.Spec) []int64 {
 		if spec.DType.Size == 0 {
 			size = textSize
 		}
-		c = ndarray.AutoChunkShape(shape, size)
+		c = grid.AutoChunk(shape, size)
 	}
 	for i := range c {
 		if most[i] != ndarray.Unlimited {
@@ -146,7 +148,7 @@ func describe(info *h5.DatasetInfo, path string) (ndarray.Meta, ndarray.Storage,
 	var s ndarray.Storage
 	if info.Layout == h5.Chunked {
 		m.ChunkShape = info.ChunkShape
-		g, err := ndarray.NewGrid(m.Shape, m.ChunkShape)
+		g, err := grid.New(m.Shape, m.ChunkShape)
 		if err != nil {
 			return m, s, err
 		}
@@ -172,7 +174,7 @@ func Translate(err error) error {
 		{fs.ErrNotExist, ndarray.ErrNotFound},
 	} {
 		if errors.Is(err, t.is) {
-			return ndarray.Mark(err, t.mark)
+			return errs.Mark(err, t.mark)
 		}
 	}
 	return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -326,7 +327,7 @@ func storeFloat(d ndarray.DType, t h5.Datatype, src []byte) ([]byte, error) {
 		v, err = h5value.Encode(t, []float64{f})
 	}
 	if err != nil {
-		return nil, ndarray.Mark(err, ndarray.ErrValue)
+		return nil, errs.Mark(err, ndarray.ErrValue)
 	}
 	return v.Block[:t.Size], nil
 }

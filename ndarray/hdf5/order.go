@@ -23,7 +23,7 @@ type sequence struct {
 // InOrder makes chunks go to the file in row-major order. It returns nil for a dataset without
 // chunks, because its elements have fixed offsets, unless they are strings. It returns
 // errors.ErrUnsupported if only libhdf5 can write the dataset; the caller must then write in order.
-func (b *backend) InOrder(ctx context.Context, window int64, dir string) (ndarray.Sequence, error) {
+func (b *backend) InOrder(ctx context.Context, window int64, dir string) (inorder.Sequence, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

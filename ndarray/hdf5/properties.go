@@ -13,14 +13,27 @@ import (
 
 // Properties are storage properties of a dataset or a group that differ from libhdf5's defaults.
 type Properties struct {
-	ndarray.Properties
-	Links []string // names of the links of a group in creation order; nil if it is the order of the names
+	Layout string   // "compact", "external files" or "virtual"; "" for contiguous and chunked
+	Alloc  string   // "early", "late" or "incremental"; "" for the default of the layout
+	Attrs  []string // names of attributes in creation order; nil if it is the order of the names
+	Links  []string // names of the links of a group in creation order; nil if it is the order of the names
 }
 
 // Properties reads the storage properties of the dataset.
-func (b *backend) Properties(ctx context.Context) (ndarray.Properties, error) {
+func (b *backend) Properties(ctx context.Context) (Properties, error) {
 	p, err := ReadProperties(b.dataset)
-	return p.Properties, errors.Join(err, ctx.Err())
+	return p, errors.Join(err, ctx.Err())
+}
+
+// Arrange sorts attributes into the creation order of p.
+func (p *Properties) Arrange(attrs []ndarray.Attr) {
+	at := make(map[string]int, len(p.Attrs))
+	for i, name := range p.Attrs {
+		at[name] = i
+	}
+	if len(at) > 0 {
+		slices.SortStableFunc(attrs, func(a, b ndarray.Attr) int { return at[a.Name] - at[b.Name] })
+	}
 }
 
 // ReadProperties reads the storage properties of an object.

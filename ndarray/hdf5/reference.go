@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -179,7 +180,7 @@ func (c *values) reference(text string, kind h5.ReferenceKind) (h5.Ref, error) {
 		r, err = root.ReferenceAttribute(text[:i], text[i+1:])
 	}
 	if err != nil {
-		return none, ndarray.Mark(fmt.Errorf("the target of reference %q: %w", text, err), ndarray.ErrNotFound)
+		return none, errs.Mark(fmt.Errorf("the target of reference %q: %w", text, err), ndarray.ErrNotFound)
 	}
 	return r, nil
 }

@@ -15,19 +15,21 @@ import (
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5warm"
+	"github.com/hyperslab/hyperslab/internal/passage"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // rawForm returns the form of chunks as stored in the file. It includes the fill value, because
 // chunks at the edge of the array are padded with it, and the padding becomes visible when the
 // array grows.
-func (b *backend) rawForm() ndarray.ChunkForm {
+func (b *backend) rawForm() passage.Form {
 	d := fmt.Sprintf("%v, fill %x, plain edges %v, filters", b.stored, b.meta.Fill, b.plainEdges)
 	for _, f := range b.filters {
 		d += fmt.Sprintf(" %d %v", f.ID, f.Values)
 	}
-	return ndarray.ChunkForm{Kind: "hdf5", Details: d}
+	return passage.Form{Kind: "hdf5", Details: d}
 }
 
 // exchanges reports whether the dataset's chunks can be read and written as stored.
@@ -51,11 +53,11 @@ func (b *backend) blosc2Only() ([]uint32, *ndarray.Compression) {
 
 // ChunkForms returns the form of the file. For Blosc2 it also returns the form with the blocks of
 // the first stored chunk.
-func (b *backend) ChunkForms(ctx context.Context) ([]ndarray.ChunkForm, error) {
+func (b *backend) ChunkForms(ctx context.Context) ([]passage.Form, error) {
 	if !b.exchanges() {
 		return nil, nil
 	}
-	forms := []ndarray.ChunkForm{b.rawForm()}
+	forms := []passage.Form{b.rawForm()}
 	_, c := b.blosc2Only()
 	if c == nil {
 		return forms, ctx.Err()
@@ -77,7 +79,7 @@ func (b *backend) ChunkForms(ctx context.Context) ([]ndarray.ChunkForm, error) {
 	if err != nil || blocks == nil {
 		return forms, Translate(err)
 	}
-	return append(forms, ndarray.Blosc2Form(b.meta.DType.Size, int64s(blocks), c)), nil
+	return append(forms, passage.Blosc2(b.meta.DType.Size, int64s(blocks), c.String())), nil
 }
 
 func int64s(v []int32) []int64 {
@@ -130,7 +132,7 @@ func (b *backend) offset(n int64) (at []int64, inside bool) {
 }
 
 // ReadChunk returns a chunk as stored, or the Blosc2 chunk in it.
-func (b *backend) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm, n int64) ([]byte, error) {
+func (b *backend) ReadChunk(ctx context.Context, dst []byte, f passage.Form, n int64) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -165,14 +167,14 @@ func (b *backend) ReadChunk(ctx context.Context, dst []byte, f ndarray.ChunkForm
 	if err != nil {
 		return nil, Translate(err)
 	}
-	if f != ndarray.Blosc2Form(b.meta.DType.Size, int64s(blocks), c) {
+	if f != passage.Blosc2(b.meta.DType.Size, int64s(blocks), c.String()) {
 		return nil, fmt.Errorf("%w: a chunk as %v", errors.ErrUnsupported, f)
 	}
 	return chunk, nil
 }
 
 // TakesChunks reports whether f is the form of the file, or Blosc2 with any blocks.
-func (b *backend) TakesChunks(ctx context.Context, f ndarray.ChunkForm) (bool, error) {
+func (b *backend) TakesChunks(ctx context.Context, f passage.Form) (bool, error) {
 	if !b.exchanges() {
 		return false, ctx.Err()
 	}
@@ -184,7 +186,7 @@ func (b *backend) TakesChunks(ctx context.Context, f ndarray.ChunkForm) (bool, e
 		return false, ctx.Err()
 	}
 	blocks, ok := f.Blocks()
-	return ok && f == ndarray.Blosc2Form(b.meta.DType.Size, blocks, c), ctx.Err()
+	return ok && f == passage.Blosc2(b.meta.DType.Size, blocks, c.String()), ctx.Err()
 }
 
 // HasChunk reports whether a chunk is stored.
@@ -249,14 +251,14 @@ func (b *backend) Uniform(ctx context.Context) (func(r ndarray.Region) bool, err
 		}
 		return func(ndarray.Region) bool { return true }, ctx.Err()
 	}
-	g, err := ndarray.NewGrid(b.meta.Shape, b.meta.ChunkShape)
+	g, err := grid.New(b.meta.Shape, b.meta.ChunkShape)
 	if err != nil {
 		return nil, err
 	}
-	const fill = ndarray.Different + 1
-	uniform := g.Uniform(func(yield func(int64, int) bool) {
+	const fill = grid.Different + 1
+	uniform := grid.Uniform[ndarray.Region](g, func(yield func(int64, int) bool) {
 		for _, n := range stored {
-			if !yield(n, fill) || !yield(n+1, ndarray.Different) {
+			if !yield(n, fill) || !yield(n+1, grid.Different) {
 				return
 			}
 		}
@@ -277,7 +279,7 @@ func (b *backend) Uniform(ctx context.Context) (func(r ndarray.Region) bool, err
 
 // WriteChunk stores a chunk as stored elsewhere, or a Blosc2 chunk as the only chunk of a frame. It
 // rejects Blosc2 chunks at the edge of the array, because their padding differs between formats.
-func (b *backend) WriteChunk(ctx context.Context, chunk []byte, f ndarray.ChunkForm, n int64) error {
+func (b *backend) WriteChunk(ctx context.Context, chunk []byte, f passage.Form, n int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

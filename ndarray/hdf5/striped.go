@@ -13,6 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/striped"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -50,7 +51,7 @@ func (b *backend) openStripes(n int) (*striped.Dataset, error) {
 	if st == nil || b.library {
 		return nil, nil
 	}
-	if chunk, _ := ndarray.Product(st.Chunks()); n < int(chunk)*b.meta.DType.Size {
+	if chunk, _ := grid.Product(st.Chunks()); n < int(chunk)*b.meta.DType.Size {
 		return nil, nil
 	}
 	return st, nil

@@ -37,6 +37,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -179,7 +180,7 @@ func toDType(stored h5.Datatype) (ndarray.DType, error) {
 			return d, nil
 		}
 	}
-	return ndarray.DType{}, ndarray.Mark(fmt.Errorf("%w: HDF5 datatype %v", errors.ErrUnsupported, stored), ndarray.ErrType)
+	return ndarray.DType{}, errs.Mark(fmt.Errorf("%w: HDF5 datatype %v", errors.ErrUnsupported, stored), ndarray.ErrType)
 }
 
 // packed removes the properties of t that ndarray does not keep if the form in memory is another

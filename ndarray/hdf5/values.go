@@ -11,6 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -200,7 +201,8 @@ func (b *backend) values() *values {
 // readConverted reads elements of a fixed size that have another form in the file.
 func (b *backend) readConverted(ctx context.Context, dst []byte, r ndarray.Region) error {
 	var raw []byte
-	for s := range b.meta.Slabs(r) {
+	for box := range grid.Slabs(b.meta.ChunkShape, b.meta.DType.Size, grid.Box(r)) {
+		s := ndarray.Region(box)
 		n := int(s.NumElems())
 		raw = slices.Grow(raw[:0], n*b.stored.Size)[:n*b.stored.Size]
 		if err := b.readStored(ctx, raw, s); err != nil {

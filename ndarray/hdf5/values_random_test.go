@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -61,7 +62,7 @@ func randomElement(t *rapid.T, d ndarray.DType) []byte {
 	case ndarray.VLen:
 		n = rapid.IntRange(0, 3).Draw(t, "length")
 	case ndarray.SubArray:
-		count, _ := ndarray.Product(d.Dims)
+		count, _ := grid.Product(d.Dims)
 		n = int(count)
 	case ndarray.Struct:
 		n = len(d.Fields)

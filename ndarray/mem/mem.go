@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/strided"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -16,7 +17,7 @@ import (
 const maxBytes = 1 << 47
 
 // backend is an array in memory. It implements every optional interface of ndarray except
-// Sequencer, because the order of writes does not matter.
+// inorder.Sequencer, because the order of writes does not matter.
 type backend struct {
 	meta ndarray.Meta
 
@@ -83,7 +84,7 @@ func zero(d ndarray.DType) string {
 			parts = append(parts, part(f.Type))
 		}
 	case ndarray.SubArray:
-		n, _ := ndarray.Product(d.Dims)
+		n, _ := grid.Product(d.Dims)
 		parts = slices.Repeat([][]byte{part(*d.Base)}, int(n))
 	default:
 		return ""
@@ -118,7 +119,8 @@ func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region)
 
 // slabs calls f for each slab of r, as boxes in the array and in data, until ctx ends.
 func (b *backend) slabs(ctx context.Context, data []byte, r ndarray.Region, f func(array, buffer strided.Box, shape []int64)) error {
-	for s := range b.meta.Slabs(r) {
+	for box := range grid.Slabs(b.meta.ChunkShape, b.meta.DType.Size, grid.Box(r)) {
+		s := ndarray.Region(box)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -249,7 +251,7 @@ func (b *backend) Storage(ctx context.Context) (ndarray.Storage, error) {
 		s.StoredBytes += int64(len(text))
 	}
 	if b.meta.ChunkShape != nil {
-		g, err := ndarray.NewGrid(b.meta.Shape, b.meta.ChunkShape)
+		g, err := grid.New(b.meta.Shape, b.meta.ChunkShape)
 		if err != nil {
 			return s, err
 		}
@@ -260,17 +262,11 @@ func (b *backend) Storage(ctx context.Context) (ndarray.Storage, error) {
 
 // ChunkBytes reports the uncompressed bytes of a chunk's elements.
 func (b *backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
-	g, err := ndarray.NewGrid(b.meta.Shape, b.meta.ChunkShape)
+	g, err := grid.New(b.meta.Shape, b.meta.ChunkShape)
 	if err != nil {
 		return 0, err
 	}
-	counts := g.Counts()
-	index := make([]int64, len(counts))
-	for i := len(index) - 1; i >= 0; i-- {
-		index[i] = n % counts[i]
-		n /= counts[i]
-	}
-	r := g.Chunk(index)
+	r := ndarray.Region(g.Nth(n))
 	bytes := r.NumElems() * int64(b.meta.DType.Size)
 	if b.meta.DType.Size == 0 {
 		b.mu.RLock()

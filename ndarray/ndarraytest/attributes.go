@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -21,7 +22,7 @@ func Attrs() []ndarray.Attr {
 	add := func(name string, v ndarray.Value) { out = append(out, ndarray.Attr{Name: name, Value: v}) }
 	for i, d := range DTypes() {
 		for _, shape := range [][]int64{nil, {3}, {2, 2}, {0}} {
-			n, _ := ndarray.Product(shape)
+			n, _ := grid.Product(shape)
 			add(fmt.Sprintf("t%d %v %v", i, d, shape), ndarray.Value{DType: d, Shape: shape, Data: pattern(d, n)})
 		}
 	}

@@ -6,11 +6,13 @@ package ndarraytest
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -37,7 +39,7 @@ func DrawSelection(t *rapid.T, shape []int64, wild bool) Drawn {
 		item, taken := drawIndex(t, shape[axis], wild)
 		d.Items = append(d.Items, item)
 		d.axes = append(d.axes, taken)
-		if item.String()[0] == '[' || slices.Contains([]byte(item.String()), ':') {
+		if text := ndarray.Select(item).String(); text[1] == '[' || strings.Contains(text, ":") {
 			d.shape = append(d.shape, int64(len(taken)))
 		}
 	}
@@ -147,7 +149,7 @@ func drawSpan(t *rapid.T, n int64, count func(int64) int64) (ndarray.Index, []in
 
 // drawPoints returns random points or a random mask over the whole array.
 func drawPoints(t *rapid.T, shape []int64) Drawn {
-	n, _ := ndarray.Product(shape)
+	n, _ := grid.Product(shape)
 	d := Drawn{whole: true}
 	if rapid.Bool().Draw(t, "mask over all") {
 		mask := rapid.SliceOfN(rapid.Bool(), int(n), int(n)).Draw(t, "mask")

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/npy"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -36,7 +37,7 @@ func Open(file string, write bool) (ndarray.Backend, error) {
 func open(file string, write bool) (_ *backend, err error) {
 	f, info, err := regular.Open(file)
 	if errors.Is(err, regular.ErrNot) {
-		err = ndarray.Mark(err, ndarray.ErrFormat)
+		err = errs.Mark(err, ndarray.ErrFormat)
 	}
 	if err != nil {
 		return nil, err

@@ -25,6 +25,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/storeattack"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -299,7 +300,7 @@ func digest(ctx context.Context, a *ndarray.Array) (string, error) {
 	if r := ndarray.Whole(a.Shape()); !a.Meta().Null {
 		room := maxBytes / int64(max(a.DType().Size, 16))
 		for i := range r.Shape {
-			n, _ := ndarray.Product(r.Shape[i+1:])
+			n, _ := grid.Product(r.Shape[i+1:])
 			if n > 0 {
 				r.Shape[i] = min(r.Shape[i], max(room/n, 1))
 			}

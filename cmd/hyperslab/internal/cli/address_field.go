@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -111,7 +112,8 @@ func (v *fieldView) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region
 	inner := ndarray.Region{Start: r.Start[v.rank:], Shape: r.Shape[v.rank:]}
 	whole, size := v.a.Meta(), int64(v.a.DType().Size)
 	var structures []byte
-	for slab := range whole.Slabs(outer) {
+	for box := range grid.Slabs(whole.ChunkShape, whole.DType.Size, grid.Box(outer)) {
+		slab := ndarray.Region(box)
 		n := slab.NumElems() * size
 		structures = slices.Grow(structures[:0], int(n))[:n]
 		if err := v.a.Read(ctx, structures, slab); err != nil {

@@ -194,7 +194,7 @@ func appendArray(ctx context.Context, dst, src *ndarray.Array, axis int, memory 
 		return err
 	}
 	place := func(r ndarray.Region) ndarray.Region {
-		r = r.Clone()
+		r.Start = slices.Clone(r.Start)
 		r.Start[axis] += at
 		return r
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -254,7 +255,7 @@ func (o *benchFlags) ways(t *trial, m ndarray.Meta) ([]ndarray.Spec, error) {
 		if m.ChunkShape != nil {
 			grids = append(grids, m.ChunkShape)
 		}
-		grids = append(grids, ndarray.AutoChunkShape(t.spec.Shape, t.spec.DType.Size))
+		grids = append(grids, grid.AutoChunk(t.spec.Shape, t.spec.DType.Size))
 	}
 	for i, g := range grids {
 		grids[i] = slices.Clone(g)

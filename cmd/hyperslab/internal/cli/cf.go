@@ -102,7 +102,7 @@ func numberAttr(attrs ndarray.Attrs, name string) (values []float64, kind ndarra
 	if !ok || v.Null || !drawable(v.DType) || v.DType.Kind == ndarray.Bool || v.DType.Kind == ndarray.Enum {
 		return nil, 0
 	}
-	raw := make([]byte, 8*v.NumElems())
+	raw := make([]byte, 8*(len(v.Data)/v.DType.Size))
 	if err := ndarray.Convert(raw, ndarray.DTypeOf[float64](), v.Data, v.DType.Native(), true); err != nil {
 		return nil, 0
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5warm"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -105,13 +106,13 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 	if m.ChunkShape == nil {
 		return usagef("%s is not chunked: its elements lie in one piece", address)
 	}
-	grid, err := ndarray.NewGrid(m.Shape, m.ChunkShape)
+	grid, err := grid.New(m.Shape, m.ChunkShape)
 	if err != nil {
 		return err
 	}
 	doc := chunksDoc{
 		Schema: schemaChunks, Address: address, Format: m.Format, Shape: shapeDoc(m), Chunk: jsonShape(m.ChunkShape),
-		Grid: jsonShape(grid.Counts()), Total: jsonInt(grid.NumChunks()), Chunks: []*chunkDoc{},
+		Grid: jsonShape(grid.Counts), Total: jsonInt(grid.NumChunks()), Chunks: []*chunkDoc{},
 	}
 	add := func(c *chunkDoc) error {
 		if o.count > 0 && len(doc.Chunks) == o.count {
@@ -184,7 +185,7 @@ var errEnough = errors.New("enough chunks")
 type chunkLister struct {
 	app  *app
 	meta ndarray.Meta
-	grid ndarray.Grid
+	grid grid.Grid
 	add  func(*chunkDoc) error
 	all  bool // the user did not limit the number of chunks
 }
@@ -195,21 +196,11 @@ const maxUnstored = 1 << 18
 
 // doc returns the fields of a chunk that follow from its index and its sizes.
 func (l *chunkLister) doc(index []int64, stored, bytes int64) *chunkDoc {
-	r := l.grid.Chunk(index)
+	r := l.grid.At(index)
 	return &chunkDoc{
 		Index: jsonShape(index), Start: jsonShape(r.Start), Shape: jsonShape(r.Shape), Stored: jsonInt(stored), Bytes: jsonInt(bytes),
 		Ratio: ratio(bytes, &ndarray.Storage{StoredBytes: stored}),
 	}
-}
-
-// indexOf returns the index in the grid of the n-th chunk in row-major order.
-func (l *chunkLister) indexOf(n int64) []int64 {
-	counts := l.grid.Counts()
-	index := make([]int64, len(counts))
-	for i := len(counts) - 1; i >= 0; i-- {
-		index[i], n = n%counts[i], n/counts[i]
-	}
-	return index
 }
 
 // hdf5 lists the chunks with libhdf5, which can read every index and follow external links.
@@ -270,11 +261,11 @@ func (l *chunkLister) plainHDF5(address string) (err error) {
 func (l *chunkLister) hdf5Chunk(first []int64, bytes, at, mask int64) error {
 	index := make([]int64, len(first))
 	for i, n := range first {
-		if index[i] = n / l.meta.ChunkShape[i]; n < 0 || index[i] >= l.grid.Counts()[i] {
+		if index[i] = n / l.meta.ChunkShape[i]; n < 0 || index[i] >= l.grid.Counts[i] {
 			return nil // the array has shrunk, or the offset is 2^63 or more in a corrupt file
 		}
 	}
-	full, _ := ndarray.Product(l.meta.ChunkShape)
+	full, _ := grid.Product(l.meta.ChunkShape)
 	doc := l.doc(index, bytes, full*int64(l.meta.DType.Size))
 	doc.Offset, doc.Mask = (*jsonInt)(&at), &mask
 	return l.add(doc)
@@ -370,7 +361,7 @@ func (l *chunkLister) index(frame *cframe.Frame, name string, place func(doc *ch
 				return usagef("%s has %d chunks, of which more than %d are not stored; -n N lists the first N", name, len(offsets), maxUnstored)
 			}
 		}
-		index := l.indexOf(int64(n))
+		index := l.grid.Index(int64(n))
 		var doc *chunkDoc
 		if o.IsSpecial() {
 			doc = l.doc(index, 0, int64(frame.ChunkSize))
@@ -415,7 +406,7 @@ func (l *chunkLister) bcolz(ctx context.Context, name, address string) error {
 		name := array.FileName(n)
 		at := jsonInt(bcolztree.HeaderSize)
 		for _, c := range chunks {
-			doc := l.doc(l.indexOf(n), int64(c.Header.CBytes), int64(c.Header.NBytes))
+			doc := l.doc(l.grid.Index(n), int64(c.Header.CBytes), int64(c.Header.NBytes))
 			describeChunk(doc, c.Header)
 			here := at
 			doc.File, doc.Offset = orNull(filepath.ToSlash(name)), &here

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/regular"
@@ -132,7 +133,7 @@ func (row *cloudRow) examine(ctx context.Context, source string) (err error) {
 	defer func() { err = errors.Join(err, r.Close()) }()
 	f, err := h5file.Open(r, size, nil)
 	if errors.Is(err, format.ErrMagic) {
-		return fmt.Errorf("%w: --cloud examines HDF5 files", ndarray.Mark(err, ndarray.ErrFormat))
+		return fmt.Errorf("%w: --cloud examines HDF5 files", errs.Mark(err, ndarray.ErrFormat))
 	} else if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 // fact is a property of an array that is not converted.
@@ -90,9 +90,15 @@ func (a *app) stringFill(source string, m ndarray.Meta) (text string, err error)
 // propertiesLost returns the storage properties of an array that differ from the default and that
 // ndarray.Spec does not contain. It sorts attrs into their creation order.
 func propertiesLost(ctx context.Context, src *ndarray.Array, format hyperslab.Format, attrs []ndarray.Attr) (lost []fact, err error) {
-	p, err := src.Properties(ctx)
-	if errors.Is(err, errors.ErrUnsupported) {
+	stored, ok := ndarray.As[interface {
+		Properties(ctx context.Context) (hdf5.Properties, error)
+	}](src.Backend())
+	if !ok {
 		return nil, nil // a format without them, or an untrusted file
+	}
+	p, err := stored.Properties(ctx)
+	if err != nil {
+		return nil, err
 	}
 	reason := fmt.Sprintf("%s cannot store it", format)
 	if format == hyperslab.HDF5 {
@@ -112,7 +118,7 @@ func propertiesLost(ctx context.Context, src *ndarray.Array, format hyperslab.Fo
 	if p.Attrs != nil && format == hyperslab.HDF5 {
 		lost = append(lost, fact{"creation order of attributes", strings.Join(p.Attrs, ", "), reason})
 	}
-	return lost, err
+	return lost, nil
 }
 
 // growsAlong reports whether only the first axis may grow.

@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5parts"
 	"github.com/hyperslab/hyperslab/internal/striped"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -94,7 +95,7 @@ func (o *convertFlags) externalFile(spec ndarray.Spec) []h5.ExternalFile {
 	if o.outside.external == "" {
 		return nil
 	}
-	size, ok := ndarray.Product(spec.Shape)
+	size, ok := grid.Product(spec.Shape)
 	if spec.MaxShape != nil || !ok {
 		size = h5.Unlimited
 	} else {

@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/h5copy"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -490,7 +491,7 @@ func (a *app) copyObject(ctx context.Context, src *h5.File, object string, dst *
 		}
 		for _, p := range plan.Problems {
 			if p.Kind == h5copy.Missing {
-				return ndarray.Mark(fmt.Errorf("%s: %s: %w; --allow-missing copies it anyway", p.Path, p.What, p.Err), ndarray.ErrNotFound)
+				return errs.Mark(fmt.Errorf("%s: %s: %w; --allow-missing copies it anyway", p.Path, p.What, p.Err), ndarray.ErrNotFound)
 			}
 		}
 	}

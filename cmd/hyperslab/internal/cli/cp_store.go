@@ -15,6 +15,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/stores"
@@ -189,7 +190,7 @@ func frameIn(s *stores.Store, l hyperslab.Location) (_ *storedFrame, err error) 
 func extensionOf(f *storedFrame) (string, error) {
 	h, err := cframe.ReadHeader(f, f.Size, cframe.DefaultLimits())
 	if err != nil {
-		return "", ndarray.Mark(err, ndarray.ErrCorrupt)
+		return "", errs.Mark(err, ndarray.ErrCorrupt)
 	}
 	return stores.Extension(h), nil
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/npy"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -58,13 +59,13 @@ func (o *flatFlags) rawSource(dtype string, size int64) (*npy.Array, error) {
 			return nil, usagef("--shape %s: the size of a pipe is unknown; give every dimension", o.shape)
 		}
 		shape[open] = 1
-		step, ok := ndarray.Product(shape)
+		step, ok := grid.Product(shape)
 		if step *= int64(d.Size); !ok || step <= 0 || (size-o.offset)%step != 0 || size < o.offset {
 			return nil, usagef("--shape %s: %d bytes after --offset %d are not a multiple of %d bytes", o.shape, size-o.offset, o.offset, step)
 		}
 		shape[open] = (size - o.offset) / step
 	}
-	return &npy.Array{Shape: shape, DType: d, Offset: o.offset}, ndarray.CheckShape(shape, d.Size)
+	return &npy.Array{Shape: shape, DType: d, Offset: o.offset}, grid.Check(shape, d.Size)
 }
 
 // parseRawShape parses a shape such as "100,20", or "scalar". The length of one axis may be -1;

@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5warm"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
@@ -183,7 +184,7 @@ func (r *kerchunk) array(ctx context.Context, t *hyperslab.Tree, object, at stri
 		return err
 	}
 	full := info.Layout != h5.Chunked && (info.Layout != h5.Contiguous || info.Address != h5.NoAddress)
-	grid, err := ndarray.NewGrid(m.Shape, m.ChunkShape)
+	grid, err := grid.New(m.Shape, m.ChunkShape)
 	if err != nil {
 		return err
 	}
@@ -221,7 +222,7 @@ func (r *kerchunk) array(ctx context.Context, t *hyperslab.Tree, object, at stri
 		names = []string{}
 	}
 	doc["_ARRAY_DIMENSIONS"] = names
-	if err := errors.Join(r.out.document(at+"/.zarray", z), r.out.document(at+"/.zattrs", doc), r.out.begin(at, grid.Counts())); err != nil {
+	if err := errors.Join(r.out.document(at+"/.zarray", z), r.out.document(at+"/.zattrs", doc), r.out.begin(at, grid.Counts)); err != nil {
 		return err
 	}
 	switch info.Layout {

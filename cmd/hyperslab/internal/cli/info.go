@@ -373,8 +373,11 @@ func metaShape(m ndarray.Meta) string {
 // dtypeText returns, for example, "<f4 (float, 4 bytes, little-endian)".
 func dtypeText(d ndarray.DType) string {
 	text := fmt.Sprintf("%v (%v, %s", d, d.Kind, plural(int64(d.Size), "byte"))
-	if d.Order != ndarray.NoOrder {
-		text += ", " + d.Order.String()
+	switch d.Order {
+	case ndarray.Little:
+		text += ", little-endian"
+	case ndarray.Big:
+		text += ", big-endian"
 	}
 	if d.Kind == ndarray.Bytes {
 		text += ", " + d.CharSet.String() + ", " + d.Pad.String()

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/stores"
@@ -54,7 +55,7 @@ func (a *app) memberOf(address string) (_ *memberFrame, err error) {
 		}
 		members, err := b2store.ReadZip(f, info.Size(), b2store.Limits{})
 		if err != nil {
-			return nil, errors.Join(ndarray.Wrap("open", loc.File, ndarray.Mark(err, ndarray.ErrCorrupt)), f.Close())
+			return nil, errors.Join(ndarray.Wrap("open", loc.File, errs.Mark(err, ndarray.ErrCorrupt)), f.Close())
 		}
 		if m, ok := memberAt(members, key); ok {
 			part := io.NewSectionReader(f, m.Offset, m.Size)
@@ -70,7 +71,7 @@ func (a *app) memberOf(address string) (_ *memberFrame, err error) {
 		}
 		members, err := b2store.ReadDir(root.FS(), b2store.Limits{})
 		if err != nil {
-			err = ndarray.Mark(err, ndarray.ErrCorrupt)
+			err = errs.Mark(err, ndarray.ErrCorrupt)
 		}
 		if err = errors.Join(err, root.Close()); err != nil {
 			return nil, ndarray.Wrap("open", loc.File, err)
@@ -114,7 +115,7 @@ func (a *app) memberOfURL(loc hyperslab.Location, format hyperslab.Format) (_ *m
 	if format == hyperslab.B2Z {
 		members, err := b2store.ReadZip(o, o.Size(), b2store.Limits{})
 		if err != nil {
-			return nil, errors.Join(ndarray.Wrap("open", name, ndarray.Mark(err, ndarray.ErrCorrupt)), o.Close())
+			return nil, errors.Join(ndarray.Wrap("open", name, errs.Mark(err, ndarray.ErrCorrupt)), o.Close())
 		}
 		if m, ok := memberAt(members, "/"+strings.Trim(loc.Object, "/")); ok {
 			part := io.NewSectionReader(o, m.Offset, m.Size)

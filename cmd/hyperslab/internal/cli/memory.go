@@ -8,6 +8,7 @@ import (
 	"runtime"
 
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -26,8 +27,8 @@ func (j *jobFlags) fit(memory int64, address string, m ndarray.Meta) error {
 	if m.DType.Size == 0 {
 		size = textBytes
 	}
-	elements, ok := ndarray.Product(m.ChunkShape)
-	need, enough := ndarray.Product([]int64{elements, size, chunkCopies})
+	elements, ok := grid.Product(m.ChunkShape)
+	need, enough := grid.Product([]int64{elements, size, chunkCopies})
 	if !ok || !enough {
 		need = math.MaxInt64
 	}

@@ -9,8 +9,10 @@ import (
 	"math"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -189,7 +191,7 @@ func textAttr(ctx context.Context, arr *ndarray.Array, name string) (string, err
 		return "", err
 	}
 	v, ok := attrs.Get(name)
-	if !ok || v.Null || v.NumElems() != 1 {
+	if !ok || v.Null || slices.ContainsFunc(v.Shape, func(n int64) bool { return n != 1 }) {
 		return "", nil
 	}
 	switch v.DType.Kind {
@@ -273,7 +275,7 @@ func (x *indexArray) Meta() ndarray.Meta {
 
 // ReadRegion implements ndarray.Backend.
 func (x *indexArray) ReadRegion(_ context.Context, dst []byte, r ndarray.Region) error {
-	inner, _ := ndarray.Product(r.Shape[x.axis+1:])
+	inner, _ := grid.Product(r.Shape[x.axis+1:])
 	for i := range r.NumElems() {
 		at := r.Start[x.axis] + i/inner%r.Shape[x.axis]
 		binary.NativeEndian.PutUint64(dst[8*i:], uint64(at))

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/scan"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -197,7 +198,7 @@ func scanOne(ctx context.Context, source string, s scan.Options) (scanFile, erro
 	if err == nil {
 		r, err = scanSource(ctx, source, s)
 		if errors.Is(err, scan.ErrFormat) {
-			err = ndarray.Mark(err, ndarray.ErrFormat)
+			err = errs.Mark(err, ndarray.ErrFormat)
 		}
 		err = ndarray.Wrap("scan", source, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/blosc2form"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -161,7 +162,7 @@ func (o *storeFlags) spec(m ndarray.Meta, format hyperslab.Format) (ndarray.Spec
 		spec.BlockShape = nil
 	}
 	if c := m.Compression; isFrame(hyperslab.Format(m.Format)) && format == hyperslab.HDF5 && c != nil && o.codec == blosc2form.Prefix+c.Codec {
-		spec.Compression = c.Clone() // chunks are copied without recompression if the flags do not change it
+		spec.Compression = cloneCompression(c) // chunks are copied without recompression if the flags do not change it
 		spec.Compression.Codec = o.codec
 		if o.chunks == "" {
 			spec.ChunkShape = m.ChunkShape
@@ -218,10 +219,15 @@ func (o *storeFlags) keepBlosc2(ctx context.Context, src *ndarray.Array, format 
 	return nil
 }
 
+// cloneCompression returns a copy that shares no memory with c; nil stays nil.
+func cloneCompression(c *ndarray.Compression) *ndarray.Compression {
+	return ndarray.Meta{Compression: c}.Spec().Compression
+}
+
 // compression applies the flags to the compression. nil means the default of the target.
 func (o *storeFlags) compression(spec *ndarray.Spec, format hyperslab.Format) error {
 	asked := o.codec != "" || o.level >= 0 || o.filter != "" || o.sum
-	c := spec.Compression.Clone()
+	c := cloneCompression(spec.Compression)
 	switch unknown := notWritten(c, format); {
 	case !asked && unknown != "":
 		return usagef("the source is stored with %s, which cannot be written; choose with --codec", unknown)
@@ -298,7 +304,7 @@ func chunkBytes(m ndarray.Meta) int64 {
 	if m.ChunkShape == nil {
 		return 0
 	}
-	n, ok := ndarray.Product(m.ChunkShape)
+	n, ok := grid.Product(m.ChunkShape)
 	if !ok || n > mostChunk {
 		return mostChunk + 1
 	}

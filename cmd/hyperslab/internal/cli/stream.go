@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -43,7 +44,7 @@ func pieces(shape, chunk []int64, most int64) iter.Seq[ndarray.Region] {
 		for {
 			for r.Start[cut] = 0; r.Start[cut] < shape[cut]; r.Start[cut] += step {
 				r.Shape[cut] = min(step, shape[cut]-r.Start[cut])
-				if !yield(r.Clone()) {
+				if !yield(ndarray.Region(grid.Box(r).Clone())) {
 					return
 				}
 			}

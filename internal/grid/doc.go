@@ -1,0 +1,3 @@
+// Package grid computes with shapes: products with overflow checks, grids of chunks, automatic
+// chunk shapes, and slabs of chunks.
+package grid
