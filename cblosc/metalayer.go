@@ -74,12 +74,6 @@ func (m *Metalayers) namesLocked() ([]string, error) {
 	return names, nil
 }
 
-// Len returns the number of metalayers.
-func (m *Metalayers) Len() (int, error) {
-	names, err := m.Names()
-	return len(names), err
-}
-
 // Has reports whether a metalayer of that name exists (blosc2_meta_exists, blosc2_vlmeta_exists).
 func (m *Metalayers) Has(name string) (bool, error) {
 	if err := m.lock("find"); err != nil {

@@ -29,9 +29,9 @@ type Params struct {
 	Allow     cblosc.Allow       // codecs and filters allowed in WriteChunk in addition to those that are safe on any bytes
 }
 
-// Validate reports every invalid field. Each error wraps cblosc.ErrParam, cblosc.ErrLimit or
+// validate reports every invalid field. Each error wraps cblosc.ErrParam, cblosc.ErrLimit or
 // cblosc.ErrExists.
-func (p *Params) Validate() error {
+func (p *Params) validate() error {
 	p = p.filled()
 	cp := p.CParams
 	var errs []error

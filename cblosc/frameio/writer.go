@@ -109,7 +109,7 @@ func NewWriter(dst io.WriterAt, p *Params) (*Writer, error) {
 
 // newWriter returns a Writer without its target, and the size of the header in bytes. p is filled.
 func newWriter(path string, p *Params) (*Writer, int, error) {
-	if err := p.Validate(); err != nil {
+	if err := p.validate(); err != nil {
 		return nil, 0, err
 	}
 	w := &Writer{path: path, params: *p, cp: *p.CParams, totals: totals{chunkSize: -1}}

@@ -18,8 +18,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/cmem"
 )
 
-// MaxSteps is the maximum number of filters in a pipeline (H5Z_MAX_NFILTERS).
-const MaxSteps = 32
+// maxSteps is the maximum number of filters in a pipeline (H5Z_MAX_NFILTERS).
+const maxSteps = 32
 
 // Options are the options of a Pipeline. The zero value contains the defaults.
 type Options struct {
@@ -50,12 +50,12 @@ type segment struct {
 }
 
 // New makes the pipeline of filters, which are in the order of DatasetInfo. It returns an
-// *h5.FilterError for a filter that this package does not have, or ErrParam for more than MaxSteps
+// *h5.FilterError for a filter that this package does not have, or ErrParam for more than maxSteps
 // filters.
 func New(filters []h5.Filter, o Options) (*Pipeline, error) {
 	const op = "make pipeline"
-	if len(filters) > MaxSteps {
-		return nil, &Error{Op: op, Err: fmt.Errorf("%w: %d filters, at most %d", h5.ErrParam, len(filters), MaxSteps)}
+	if len(filters) > maxSteps {
+		return nil, &Error{Op: op, Err: fmt.Errorf("%w: %d filters, at most %d", h5.ErrParam, len(filters), maxSteps)}
 	}
 	p := &Pipeline{filters: slices.Clone(filters), o: o}
 	for i, f := range filters {
