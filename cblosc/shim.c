@@ -24,6 +24,7 @@ int goblosc2_fail(goblosc2_err_t *err, int64_t code, const char *call)
     case BLOSC2_ERROR_CHUNK_APPEND:
     case BLOSC2_ERROR_CHUNK_INSERT:
     case BLOSC2_ERROR_CHUNK_UPDATE:
+    case BLOSC2_ERROR_NULL_POINTER: /* b2nd_open, if the file cannot be read */
         err->sys = goblosc2_io_errno();
         break;
     case BLOSC2_ERROR_FRAME_SPECIAL: /* also the code for an index that cannot be opened; errno may be unrelated */
