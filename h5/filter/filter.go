@@ -23,13 +23,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/cmem"
 )
 
-// The registered numbers of the filters. The functions without the prefix ID return a filter for
-// [h5.DatasetOptions].
+// The registered numbers of the filters that libhdf5 does not have; package h5 has the others. The
+// functions without the prefix ID return a filter for [h5.DatasetOptions].
 const (
-	IDDeflate    = C.GOH5Z_DEFLATE
-	IDShuffle    = C.GOH5Z_SHUFFLE
-	IDFletcher32 = C.GOH5Z_FLETCHER32
-	IDSzip       = C.GOH5Z_SZIP
 	IDBZip2      = C.GOH5Z_BZIP2
 	IDLZF        = C.GOH5Z_LZF
 	IDBlosc      = C.GOH5Z_BLOSC
@@ -42,7 +38,7 @@ const (
 // Numbers returns the numbers of the filters in this package, in ascending order.
 func Numbers() []int {
 	var ids []int
-	for _, id := range []int{IDDeflate, IDShuffle, IDFletcher32, IDSzip, IDBZip2, IDLZF, IDBlosc, IDLZ4, IDBitShuffle, IDZstd, IDBlosc2} {
+	for _, id := range []int{h5.FilterDeflate, h5.FilterShuffle, h5.FilterFletcher32, h5.FilterSzip, IDBZip2, IDLZF, IDBlosc, IDLZ4, IDBitShuffle, IDZstd, IDBlosc2} {
 		if Known(id) {
 			ids = append(ids, id)
 		}

@@ -48,7 +48,7 @@ func TestRoundTrip(t *testing.T) {
 func TestDamagedStreams(t *testing.T) {
 	src := data(4000, 3)
 	for _, s := range settings() {
-		if s.id == filter.IDShuffle {
+		if s.id == h5.FilterShuffle {
 			continue // any bytes are shuffled bytes
 		}
 		values := s.stored(4, 10, 100)
@@ -85,9 +85,9 @@ func TestParameters(t *testing.T) {
 		id     int
 		values []uint32
 	}{
-		{filter.IDDeflate, nil}, {filter.IDDeflate, []uint32{10}}, {filter.IDDeflate, []uint32{1, 1}},
-		{filter.IDShuffle, nil}, {filter.IDShuffle, []uint32{0}},
-		{filter.IDSzip, nil}, {filter.IDSzip, []uint32{4, 3, 8, 8}}, {filter.IDSzip, []uint32{4, 8, 33, 8}}, {filter.IDSzip, []uint32{4, 8, 8, 5000}},
+		{h5.FilterDeflate, nil}, {h5.FilterDeflate, []uint32{10}}, {h5.FilterDeflate, []uint32{1, 1}},
+		{h5.FilterShuffle, nil}, {h5.FilterShuffle, []uint32{0}},
+		{h5.FilterSzip, nil}, {h5.FilterSzip, []uint32{4, 3, 8, 8}}, {h5.FilterSzip, []uint32{4, 8, 33, 8}}, {h5.FilterSzip, []uint32{4, 8, 8, 5000}},
 		{filter.IDBZip2, []uint32{0}}, {filter.IDBZip2, []uint32{10}},
 		{filter.IDBitShuffle, nil}, {filter.IDBitShuffle, []uint32{0, 4, 0}}, {filter.IDBitShuffle, []uint32{0, 4, 4, 12}},
 		{filter.IDBlosc, []uint32{2, 2, 4, 64, 10, 1, 1}}, {filter.IDBlosc, []uint32{2, 2, 4, 64, 5, 9, 1}}, {filter.IDBlosc, []uint32{2, 2, 4, 64, 5, 1, 3}},
@@ -102,9 +102,9 @@ func TestParameters(t *testing.T) {
 	_, err := filter.Encode(5, nil, make([]byte, 1000), b)
 	require.ErrorIs(t, err, h5.ErrNoFilter)
 	require.Equal(t, "filter: encode, filter 5: filter not available: filter 5", err.Error())
-	_, err = filter.Decode(filter.IDDeflate, []uint32{6}, b, b)
+	_, err = filter.Decode(h5.FilterDeflate, []uint32{6}, b, b)
 	require.ErrorIs(t, err, h5.ErrCorrupt)
-	_, err = filter.Encode(filter.IDFletcher32, nil, b, b)
+	_, err = filter.Encode(h5.FilterFletcher32, nil, b, b)
 	require.ErrorIs(t, err, h5.ErrSize)
 	require.Contains(t, err.Error(), "buffer of 64 bytes, the result has 68")
 }
@@ -136,10 +136,10 @@ func TestLZF_format(t *testing.T) {
 func TestPipeline(t *testing.T) {
 	src := data(40000, 5)
 	filters := []h5.Filter{
-		{ID: filter.IDShuffle, Values: []uint32{4}},
-		{ID: filter.IDDeflate, Optional: true, Values: []uint32{4}},
+		{ID: h5.FilterShuffle, Values: []uint32{4}},
+		{ID: h5.FilterDeflate, Optional: true, Values: []uint32{4}},
 		{ID: filter.IDBlosc, Values: []uint32{2, 2, 1, 0, 5, 1, 1}},
-		{ID: filter.IDFletcher32},
+		{ID: h5.FilterFletcher32},
 	}
 	p, err := filter.New(filters, filter.Options{})
 	require.NoError(t, err)
@@ -193,8 +193,8 @@ func TestPipeline(t *testing.T) {
 // encoding fails if another filter fails.
 func TestOptional(t *testing.T) {
 	src := noise(4000, 7)
-	for _, last := range [][]h5.Filter{nil, {{ID: filter.IDFletcher32}}, {{ID: filter.IDBlosc, Values: []uint32{2, 2, 1, 0, 0, 0, 1}}}} {
-		filters := append([]h5.Filter{{ID: filter.IDShuffle, Values: []uint32{4}}, {ID: filter.IDLZF, Optional: true}}, last...)
+	for _, last := range [][]h5.Filter{nil, {{ID: h5.FilterFletcher32}}, {{ID: filter.IDBlosc, Values: []uint32{2, 2, 1, 0, 0, 0, 1}}}} {
+		filters := append([]h5.Filter{{ID: h5.FilterShuffle, Values: []uint32{4}}, {ID: filter.IDLZF, Optional: true}}, last...)
 		p, err := filter.New(filters, filter.Options{})
 		require.NoError(t, err)
 		enc, mask, err := p.Encode(nil, src)

@@ -60,8 +60,8 @@ func total(element int, dims []int) uint32 {
 // settings returns every filter with several sets of parameters.
 func settings() []setting {
 	all := []setting{
-		{"shuffle", filter.IDShuffle, nil, func(e int, _ ...int) []uint32 { return []uint32{uint32(e)} }},
-		{"fletcher32", filter.IDFletcher32, nil, same()},
+		{"shuffle", h5.FilterShuffle, nil, func(e int, _ ...int) []uint32 { return []uint32{uint32(e)} }},
+		{"fletcher32", h5.FilterFletcher32, nil, same()},
 		{"lzf", filter.IDLZF, nil, func(e int, d ...int) []uint32 { return []uint32{4, 0x105, total(e, d)} }},
 		{"lz4", filter.IDLZ4, nil, same()},
 		{"lz4/1000", filter.IDLZ4, []uint32{1000}, same(1000)},
@@ -69,7 +69,7 @@ func settings() []setting {
 		{"zstd/9", filter.IDZstd, []uint32{9}, same(9)},
 	}
 	for _, level := range []uint32{0, 1, 6, 9} {
-		all = append(all, setting{fmt.Sprint("deflate/", level), filter.IDDeflate, []uint32{level}, same(level)})
+		all = append(all, setting{fmt.Sprint("deflate/", level), h5.FilterDeflate, []uint32{level}, same(level)})
 	}
 	for _, block := range []uint32{1, 9} {
 		all = append(all, setting{fmt.Sprint("bzip2/", block), filter.IDBZip2, []uint32{block}, same(block)})

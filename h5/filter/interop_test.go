@@ -202,7 +202,7 @@ func TestExactDeflate(t *testing.T) {
 // TestSzip checks that this package decodes szip chunks that libhdf5 wrote, and that libhdf5 reads
 // those of this package.
 func TestSzip(t *testing.T) {
-	if !filter.Known(filter.IDSzip) {
+	if !filter.Known(h5.FilterSzip) {
 		need.Missing(t, "built without szip")
 	}
 	f, _ := newFile(t)
@@ -210,7 +210,7 @@ func TestSzip(t *testing.T) {
 	for i, kind := range []h5.Datatype{h5.Uint(1, h5.LittleEndian), h5.Int(2, h5.BigEndian), h5.Int(4, h5.LittleEndian), h5.IEEEFloat(4, h5.BigEndian), h5.IEEEFloat(8, h5.LittleEndian)} {
 		for mask, pixels := range map[uint32]uint32{4: 16, 32: 8} { // entropy coding, nearest neighbour
 			d, err := f.Root().CreateDataset(fmt.Sprintf("%d_%d", i, mask), kind, h5.SimpleSpace(60, 64), &h5.DatasetOptions{
-				ChunkShape: []int64{30, 64}, Filters: []h5.Filter{{ID: filter.IDSzip, Optional: true, Values: []uint32{mask, pixels}}},
+				ChunkShape: []int64{30, 64}, Filters: []h5.Filter{{ID: h5.FilterSzip, Optional: true, Values: []uint32{mask, pixels}}},
 			})
 			require.NoError(t, err)
 			src := make([]byte, 60*64*kind.Size)

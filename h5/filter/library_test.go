@@ -23,11 +23,11 @@ func TestFilters_InputLength(t *testing.T) {
 	}
 	deflated := func(n int) []byte {
 		dst := make([]byte, 1000)
-		n, err := filter.Encode(filter.IDDeflate, []uint32{1}, dst, make([]byte, n))
+		n, err := filter.Encode(h5.FilterDeflate, []uint32{1}, dst, make([]byte, n))
 		require.NoError(t, err)
 		return dst[:n]
 	}
-	zip := h5.Filter{ID: filter.IDDeflate, Values: []uint32{1}}
+	zip := h5.Filter{ID: h5.FilterDeflate, Values: []uint32{1}}
 	for name, tt := range map[string]struct {
 		filters []h5.Filter
 		mask    uint32

@@ -187,7 +187,7 @@ func TestPyTables_read(t *testing.T) {
 	}
 	ints = append(ints, h5.FixedString(7, h5.NullTerm, h5.ASCII))
 	sums := map[string]uint32{}
-	pipelines := [][]h5.Filter{nil, {}, {h5.Deflate(6)}, {{ID: filter.IDShuffle}, h5.Deflate(1), {ID: filter.IDFletcher32}}, {{ID: filter.IDBZip2, Values: []uint32{3}}}}
+	pipelines := [][]h5.Filter{nil, {}, {h5.Deflate(6)}, {{ID: h5.FilterShuffle}, h5.Deflate(1), {ID: h5.FilterFletcher32}}, {{ID: filter.IDBZip2, Values: []uint32{3}}}}
 	for codec := range uint32(6) {
 		if codec != 3 {
 			pipelines = append(pipelines, []h5.Filter{{ID: filter.IDBlosc, Values: []uint32{0, 0, 0, 0, 5, codec % 3, codec}}},

@@ -128,8 +128,8 @@ func TestSteps_shortChunk(t *testing.T) {
 func deflate(t *testing.T, src []byte) []byte {
 	t.Helper()
 	level := []uint32{1}
-	dst := make([]byte, filter.Bound(filter.IDDeflate, level, len(src)))
-	n, err := filter.Encode(filter.IDDeflate, level, dst, src)
+	dst := make([]byte, filter.Bound(h5.FilterDeflate, level, len(src)))
+	n, err := filter.Encode(h5.FilterDeflate, level, dst, src)
 	require.NoError(t, err)
 	return dst[:n]
 }

@@ -324,11 +324,11 @@ func zarrayOf(m *ndarray.Meta, info *h5.DatasetInfo, full bool) (*zarray, error)
 			return 0
 		}
 		switch f.ID {
-		case filter.IDShuffle:
+		case h5.FilterShuffle:
 			z.Filters = append(z.Filters, map[string]any{"id": "shuffle", "elementsize": m.DType.Size})
-		case filter.IDDeflate:
+		case h5.FilterDeflate:
 			z.Filters = append(z.Filters, map[string]any{"id": "zlib", "level": value(0)})
-		case filter.IDFletcher32:
+		case h5.FilterFletcher32:
 			z.Filters = append(z.Filters, map[string]any{"id": "fletcher32"})
 		case filter.IDZstd:
 			z.Filters = append(z.Filters, map[string]any{"id": "zstd", "level": min(value(0), math.MaxInt8)})
