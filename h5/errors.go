@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -123,6 +124,9 @@ func (e *Error) Is(target error) bool {
 	if s, ok := errnoSentinels[e.Errno]; ok && errors.Is(s, target) {
 		return true
 	}
+	if n := len(e.Stack); n > 0 && e.Stack[n-1].Func == "H5O__dtype_decode_helper" && e.Stack[n-1].Major != "H5E_RESOURCE" {
+		return errors.Is(ErrCorrupt, target) // the decoder of datatypes uses many minor numbers
+	}
 	for i, f := range e.Stack {
 		for _, row := range stackSentinels {
 			if row.major == f.Major && row.minor == f.Minor && (row.anywhere || i == len(e.Stack)-1) {
@@ -194,6 +198,7 @@ var stackSentinels = []struct {
 	// value comes from the file.
 	{"H5E_FILE", "H5E_BADVALUE", false, ErrCorrupt},
 	{"H5E_CACHE", "H5E_BADVALUE", false, ErrCorrupt},
+	{"H5E_CACHE", "H5E_BADTYPE", false, ErrCorrupt},   // the address of another structure
 	{"H5E_CACHE", "H5E_READERROR", false, ErrCorrupt}, // checksum
 	{"H5E_BTREE", "H5E_BADVALUE", false, ErrCorrupt},
 	{"H5E_BTREE", "H5E_CANTLOAD", false, ErrCorrupt},
@@ -214,6 +219,8 @@ var stackSentinels = []struct {
 	{"H5E_DATATYPE", "H5E_BADVALUE", false, ErrCorrupt},
 	{"H5E_ARGS", "H5E_OVERFLOW", false, ErrCorrupt}, // an address outside the file
 	{"H5E_IO", "H5E_BADRANGE", false, ErrCorrupt},
+	{"H5E_VOL", "H5E_BADSIZE", false, ErrCorrupt}, // a sequence of another length than its object in a heap
+	{"H5E_REFERENCE", "H5E_CANTDECODE", false, ErrCorrupt},
 	{"H5E_PLINE", "H5E_CANTLOAD", false, ErrCorrupt},
 	{"H5E_PLINE", "H5E_READERROR", true, ErrCorrupt}, // a filter failed; since 2.0 followed by its frames
 }
@@ -272,6 +279,8 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 		e.Err = fmt.Errorf("%w: axis %d of a dataset of %d dimensions", ErrParam, want, have)
 	case C.GOH5_ERANKS:
 		e.Err = fmt.Errorf("%w: chunks of %d dimensions in a dataset of %d", ErrCorrupt, have, want)
+	case C.GOH5_EPIECES:
+		e.Err = fmt.Errorf("%w: strings and sequences of more than %d bytes in one read, the limit of the process or the size of the file", errs.ErrLimit, want)
 	case C.GOH5_ESHORT:
 		e.Err = fmt.Errorf("%w: %d bytes claimed, %d held", ErrCorrupt, want, have)
 	}
@@ -288,8 +297,11 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 		e.Err = fmt.Errorf("%w: more than the 64 KiB that an object header holds; a file with a lower bound of V18 keeps it elsewhere", ErrSize)
 	}
 	if what := laterMessage(e.Stack); e.Err == nil && what != "" {
-		e.Err = fmt.Errorf("%w, or %w: a %s in a version that HDF5 %d.%d does not support",
+		e.Err = fmt.Errorf("%w, or %w: %s that HDF5 %d.%d does not support",
 			errors.ErrUnsupported, ErrCorrupt, what, C.H5_VERS_MAJOR, C.H5_VERS_MINOR)
+	}
+	if e.Err == nil {
+		e.Err = invalidElement(e.Stack)
 	}
 	if e.Err == nil && throughNoGroup(e.Stack) {
 		e.Err = fmt.Errorf("%w: the path leads through an object that is not a group", ErrNotFound)
@@ -305,16 +317,32 @@ func tooLargeForHeader(stack []Frame) bool {
 	return n > 0 && stack[n-1].Func == "H5O__alloc" && stack[n-1].Minor == "H5E_CANTINIT"
 }
 
-// laterMessage returns the message whose version ends the stack: "datatype", "data layout" or
-// "virtual mapping", or "" for any other stack. libhdf5 checks the versions of these messages.
+// invalidElement returns the error for an element whose length or kind is invalid, or nil for any
+// other stack. libhdf5 allocates memory for a sequence before it compares the length of the
+// sequence with the file.
+func invalidElement(stack []Frame) error {
+	n := len(stack)
+	switch {
+	case n == 0:
+	case stack[n-1].Func == "H5T__ref_disk_getsize":
+		return fmt.Errorf("%w: a reference of an unknown kind", ErrCorrupt)
+	case stack[n-1].Minor == "H5E_NOSPACE" && slices.ContainsFunc(stack, func(f Frame) bool { return f.Func == "H5T__conv_vlen" }):
+		return fmt.Errorf("%w: a sequence or string that claims more bytes than the memory of the process", errs.ErrLimit)
+	}
+	return nil
+}
+
+// laterMessage returns the message whose version or class ends the stack, or "" for any other
+// stack. libhdf5 checks the versions of these messages.
 func laterMessage(stack []Frame) string {
 	if len(stack) == 0 {
 		return ""
 	}
 	for prefix, what := range map[string]string{
-		"bad version number for datatype message":       "datatype",
-		"bad version number for layout message":         "data layout",
-		"bad version # of encoded VDS heap information": "virtual mapping",
+		"bad version number for datatype message":       "a datatype in a version",
+		"unknown datatype class found":                  "a datatype of a class",
+		"bad version number for layout message":         "a data layout in a version",
+		"bad version # of encoded VDS heap information": "a virtual mapping in a version",
 	} {
 		if strings.HasPrefix(stack[len(stack)-1].Desc, prefix) {
 			return what

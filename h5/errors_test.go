@@ -169,6 +169,9 @@ func TestDamagedFile(t *testing.T) {
 	need.NoAssertions(t)
 	missing := h5.CorruptRows()
 	delete(missing, "H5E_OHDR H5E_CANTINIT") // libhdf5 detects the cause earlier
+	for _, row := range []string{"H5E_CACHE H5E_BADTYPE", "H5E_VOL H5E_BADSIZE", "H5E_REFERENCE H5E_CANTDECODE"} {
+		delete(missing, row) // elements of variable size and references: TestInvalid of ndarray/hdf5
+	}
 	for _, low := range []h5.LibVer{h5.LatestFormat, h5.Earliest} {
 		path := filepath.Join(t.TempDir(), "x.h5")
 		writeSample(t, path, low)

@@ -36,7 +36,8 @@ enum {
     GOH5_EWINDOW = -16,  /* selection outside the buffer: err->dims */
     GOH5_EEXISTS = -17,  /* the name already exists */
     GOH5_ECLASS = -18,   /* the attribute CLASS is not that of a dimension scale */
-    GOH5_ERANKS = -19    /* chunks have err->have dimensions, the dataset err->want */
+    GOH5_ERANKS = -19,   /* chunks have err->have dimensions, the dataset err->want */
+    GOH5_EPIECES = -20   /* strings and sequences of more than err->want bytes */
 };
 
 /* A failure. stack is a block of hyperslab_alloc that the caller must free, or NULL if libhdf5 did
@@ -218,11 +219,12 @@ int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_le
                 size_t rank, int32_t lossy, const uint8_t *src, size_t len);
 
 /* Values of any datatype, as stored except for pointers (values.go). n is the number of elements.
- * To read any number of elements, *n must be UINT64_MAX; the function sets it to the actual
- * number. */
+ * To read any number of elements, *n must be UINT64_MAX; the function sets it to the actual number.
+ * goh5_dread_values fails with GOH5_EPIECES if the strings and sequences of the elements have more
+ * bytes than `limit` and than the file. */
 int goh5_dtype(goh5_err_t *err, int64_t id, goh5_blob_t *out);
 int goh5_dread_values(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel,
-                      size_t words, size_t rank, uint64_t *n, goh5_blob_t *out);
+                      size_t words, size_t rank, uint64_t limit, uint64_t *n, goh5_blob_t *out);
 int goh5_dwrite_values(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel,
                        size_t words, size_t rank, const uint8_t *data, size_t len, size_t n);
 

@@ -289,6 +289,88 @@ done:
 
 /* ---------- values ---------- */
 
+typedef struct goh5_block {
+    struct goh5_block *next;
+    size_t used, size; /* of data */
+    uint8_t *data;
+} goh5_block_t;
+
+enum { PIECE_ALIGN = 16, FIRST_BLOCK = 4 << 10, LAST_BLOCK = 1 << 20 };
+
+static void *piece_alloc(size_t n, void *arg)
+{
+    goh5_pieces_t *p = arg;
+    if (n > p->limit - p->used) {
+        p->exceeded = 1;
+        return NULL;
+    }
+    p->used += n;
+    goh5_block_t *block = p->blocks;
+    size_t aligned = (n + PIECE_ALIGN - 1) / PIECE_ALIGN * PIECE_ALIGN;
+    if (block == NULL || aligned > block->size - block->used) {
+        size_t header = (sizeof *block + PIECE_ALIGN - 1) / PIECE_ALIGN * PIECE_ALIGN;
+        size_t size = block == NULL ? FIRST_BLOCK : block->size >= LAST_BLOCK / 2 ? LAST_BLOCK : 2 * block->size;
+        size = size < aligned ? aligned : size;
+        if ((block = hyperslab_alloc(header + size)) == NULL) {
+            return NULL;
+        }
+        *block = (goh5_block_t){p->blocks, 0, size, (uint8_t *)block + header};
+        p->blocks = block;
+    }
+    uint8_t *piece = block->data + block->used;
+    block->used += aligned;
+    return piece;
+}
+
+/* The pieces are freed together, with their blocks. */
+static void piece_free(void *piece, void *arg)
+{
+    (void)piece;
+    (void)arg;
+}
+
+int goh5_pieces_open(goh5_err_t *err, goh5_pieces_t *p, int some, hid_t id, uint64_t limit)
+{
+    int rc = 0;
+    hid_t file = H5I_INVALID_HID;
+    hsize_t bytes = 0;
+    *p = (goh5_pieces_t){.dxpl = H5P_DEFAULT};
+    if (!some) {
+        goto done;
+    }
+    TRY((file = H5Iget_file_id(id)) >= 0);
+    TRY(H5Fget_filesize(file, &bytes) >= 0);
+    p->limit = bytes > limit ? bytes : limit;
+    TRY((p->dxpl = H5Pcreate(H5P_DATASET_XFER)) >= 0);
+    TRY(H5Pset_vlen_mem_manager(p->dxpl, piece_alloc, p, piece_free, p) >= 0);
+done:
+    if (file >= 0) {
+        H5Fclose(file);
+    }
+    return rc;
+}
+
+int goh5_pieces_failed(goh5_err_t *err, const goh5_pieces_t *p, int rc)
+{
+    if (rc != GOH5_ELIB || !p->exceeded) {
+        return rc;
+    }
+    err->want = (int64_t)p->limit;
+    return GOH5_EPIECES;
+}
+
+void goh5_pieces_close(goh5_pieces_t *p)
+{
+    while (p->blocks != NULL) {
+        goh5_block_t *next = p->blocks->next;
+        hyperslab_free(p->blocks);
+        p->blocks = next;
+    }
+    if (p->dxpl != H5P_DEFAULT) {
+        goh5_close_plist(p->dxpl);
+    }
+}
+
 int goh5_dtype(goh5_err_t *err, int64_t id, goh5_blob_t *out)
 {
     int rc = 0;
@@ -305,16 +387,20 @@ done:
 }
 
 int goh5_dread_values(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel,
-                      size_t words, size_t rank, uint64_t *n, goh5_blob_t *out)
+                      size_t words, size_t rank, uint64_t limit, uint64_t *n, goh5_blob_t *out)
 {
     int rc = 0;
     transfer_t t;
     goh5_buf_t b = {0};
+    goh5_pieces_t pieces = {0};
     uint8_t *mem = NULL;
     int got = 0;
     goh5_enter();
     PASS(transfer_open(err, &t, id, sel, words, rank));
     PASS(goh5_type_read(type, type_len, GOH5_STORED, &t.mem_type));
+    int plain = goh5_type_plain(t.mem_type);
+    TRY(plain >= 0);
+    PASS(goh5_pieces_open(err, &pieces, !plain, id, limit));
     if (*n != UINT64_MAX && *n != t.n) {
         err->have = (int64_t)*n;
         err->want = (int64_t)t.n;
@@ -325,17 +411,18 @@ int goh5_dread_values(goh5_err_t *err, int64_t id, const uint8_t *type, size_t t
         if (t.n > SIZE_MAX / size || (mem = hyperslab_alloc(t.n * size)) == NULL) {
             RAISE(GOH5_ENOMEM);
         }
-        TRY(H5Dread(id, t.mem_type, t.mem_space, t.file_space, H5P_DEFAULT, mem) >= 0);
-        got = 1;
+        TRY(H5Dread(id, t.mem_type, t.mem_space, t.file_space, pieces.dxpl, mem) >= 0);
+        got = !plain;
     }
     PASS(goh5_values_put(err, &b, id, t.mem_type, mem, t.n));
     PASS(goh5_buf_end(&b, out));
     *n = t.n;
 done:
-    rc = goh5_missing_filter(err, id, rc);
-    if (got && goh5_type_plain(t.mem_type) == 0) {
-        H5Treclaim(t.mem_type, t.mem_space, H5P_DEFAULT, mem);
+    rc = goh5_pieces_failed(err, &pieces, goh5_missing_filter(err, id, rc));
+    if (got) {
+        H5Treclaim(t.mem_type, t.mem_space, pieces.dxpl, mem);
     }
+    goh5_pieces_close(&pieces);
     hyperslab_free(mem);
     goh5_buf_drop(&b);
     transfer_close(&t);

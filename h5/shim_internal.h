@@ -148,6 +148,21 @@ int goh5_values_get(goh5_err_t *err, hid_t loc, hid_t type, const uint8_t *data,
                     goh5_values_t *v);
 void goh5_values_drop(goh5_values_t *v);
 
+/* Memory that libhdf5 uses for the strings and sequences of one read. Any number of elements can
+ * refer to the same bytes of a file, so their total is limited. goh5_pieces_close frees all of it,
+ * also after a failed read, of which libhdf5 does not free the elements that it has read. If `some`
+ * is 0, `dxpl` is H5P_DEFAULT. */
+typedef struct goh5_pieces {
+    hid_t dxpl;
+    struct goh5_block *blocks; /* the newest first; pieces are parts of blocks */
+    uint64_t limit, used;
+    int exceeded;
+} goh5_pieces_t;
+
+int goh5_pieces_open(goh5_err_t *err, goh5_pieces_t *p, int some, hid_t id, uint64_t limit);
+int goh5_pieces_failed(goh5_err_t *err, const goh5_pieces_t *p, int rc); /* replaces GOH5_ELIB if it was the limit */
+void goh5_pieces_close(goh5_pieces_t *p);
+
 /* References of the kind added in HDF5 1.12 contain memory of libhdf5. goh5_ref_put encodes the
  * target of a reference; it returns 0 for the null reference and 1 for any other. goh5_ref_get
  * creates a reference from that encoding, which the caller must free with H5Rdestroy. */

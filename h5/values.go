@@ -15,6 +15,8 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+
+	"github.com/hyperslab/hyperslab/internal/scratch"
 )
 
 // Values are elements of one datatype of any kind, including strings and sequences of variable
@@ -107,7 +109,9 @@ func (d *Dataset) partLocked(op string, id C.int64_t, t *Datatype) error {
 // for compounds one with fewer members. n is the number of elements, or -1 for any number.
 //
 // It returns ErrType for another mem, ErrSize if s selects another number of elements, and the
-// errors of ReadRegion.
+// errors of ReadRegion. If the strings and sequences have more bytes than the limit of
+// ndarray.SetReadMemory and than the file, the error is hyperslab.ErrLimit: in such a file many
+// elements share the same bytes. Read fewer elements, or raise the limit.
 func (d *Dataset) ReadValues(mem Datatype, s Selection, n int) (Values, error) {
 	const op = "read"
 	sel, err := encodeSelection(s)
@@ -133,7 +137,8 @@ func (d *Dataset) ReadValues(mem Datatype, s Selection, n int) (Values, error) {
 	var cerr C.goh5_err_t
 	var blob C.goh5_blob_t
 	count := C.uint64_t(int64(n))
-	rc := C.goh5_dread_values(&cerr, id, cBytes(t), C.size_t(len(t)), cInts(sel.words), C.size_t(len(sel.words)), C.size_t(sel.rank), &count, &blob)
+	rc := C.goh5_dread_values(&cerr, id, cBytes(t), C.size_t(len(t)), cInts(sel.words), C.size_t(len(sel.words)), C.size_t(sel.rank),
+		C.uint64_t(scratch.SetLimit(0)), &count, &blob)
 	runtime.KeepAlive(d)
 	if rc < 0 {
 		return Values{}, transferError(op, d.path, s, rc, &cerr)

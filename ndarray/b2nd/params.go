@@ -99,7 +99,11 @@ func dtypeOf(a stored, o *OpenOptions, r *record) (ndarray.DType, error) {
 		return opaque, nil
 	default:
 		var err error
-		if d, err = ndarray.ParseDType(a.DType()); err != nil {
+		d, err = ndarray.ParseDType(a.DType())
+		if err == nil && (d.Size == 0 || !d.NumPy().Equal(d)) { // ndarray's own notation
+			err = fmt.Errorf("%w: %q is not a NumPy type string", ndarray.ErrType, a.DType())
+		}
+		if err != nil {
 			if o.AnyType {
 				return opaque, nil
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5warm"
+	"github.com/hyperslab/hyperslab/internal/scratch"
 	"github.com/hyperslab/hyperslab/internal/striped"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -493,11 +494,14 @@ func join(file, object string) string { return file + ":" + absolute(object) }
 // Meta describes the dataset.
 func (b *backend) Meta() ndarray.Meta { return b.meta }
 
-// ReadStrings reads elements of variable size (H5Dread).
+// ReadStrings reads elements of variable size (H5Dread). The strings and sequences of a call may
+// have more bytes than the limit of ndarray.SetReadMemory only if the file has them too. In a
+// corrupt file any number of elements can refer to the same bytes.
 func (b *backend) ReadStrings(ctx context.Context, dst []string, r ndarray.Region) error {
 	if err := b.checkFiles(); err != nil {
 		return err
 	}
+	total, most := int64(0), scratch.SetLimit(0)
 	for box := range grid.Slabs(b.meta.ChunkShape, b.meta.DType.Size, grid.Box(r)) {
 		s := ndarray.Region(box)
 		if err := ctx.Err(); err != nil {
@@ -506,14 +510,32 @@ func (b *backend) ReadStrings(ctx context.Context, dst []string, r ndarray.Regio
 		n := s.NumElems()
 		read := b.readVariable
 		if b.meta.DType.Kind == ndarray.String {
-			read = func(dst []string, s ndarray.Region) error { return h5value.Read(b.dataset, dst, region(s)) }
+			read = b.readStrings
 		}
-		if err := read(dst[:n], s); err != nil {
+		bytes, err := read(dst[:n], s)
+		if err != nil {
 			return Translate(err)
+		}
+		if total += bytes; total > most {
+			if most, err = b.dataset.File().Size(); err != nil {
+				return Translate(err)
+			}
+			if total > most {
+				return fmt.Errorf("%w: strings and sequences of more than %d bytes in a file of %d bytes", errs.ErrLimit, total, most)
+			}
 		}
 		dst = dst[n:]
 	}
 	return nil
+}
+
+// readStrings reads strings and returns the number of their bytes.
+func (b *backend) readStrings(dst []string, r ndarray.Region) (bytes int64, err error) {
+	err = h5value.Read(b.dataset, dst, region(r))
+	for _, s := range dst {
+		bytes += int64(len(s))
+	}
+	return bytes, err
 }
 
 // WriteStrings writes elements of variable size (H5Dwrite).

@@ -243,15 +243,16 @@ func (b *backend) writeConverted(ctx context.Context, src []byte, r ndarray.Regi
 	return b.writeStored(ctx, v.Block[:v.N*b.stored.Size], r)
 }
 
-// readVariable reads elements of variable size that are not strings (H5Dread, H5Treclaim).
-func (b *backend) readVariable(dst []string, r ndarray.Region) error {
+// readVariable reads elements of variable size that are not strings (H5Dread, H5Treclaim). It
+// returns the number of bytes that the elements refer to.
+func (b *backend) readVariable(dst []string, r ndarray.Region) (bytes int64, err error) {
 	v, err := b.dataset.ReadValues(b.stored, region(r), len(dst))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	_, texts, err := b.values().loadAll(b.meta.DType, v)
 	copy(dst, texts)
-	return at(r, err)
+	return int64(len(v.Block) - v.N*v.Datatype.InMemory()), at(r, err)
 }
 
 // writeVariable writes elements of variable size that are not strings (H5Dwrite).

@@ -5,6 +5,7 @@ package h5file_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -18,8 +19,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
@@ -169,4 +172,31 @@ func TestLimits(t *testing.T) {
 	f, err = h5file.Open(bytes.NewReader(b), int64(len(b)), &h5file.Limits{Structure: 1 << 20, Reread: 8, Depth: 1})
 	require.NoError(t, err)
 	require.ErrorIs(t, f.Check(everything()), format.ErrLimit, "a compound is two types inside one another")
+}
+
+// TestCheck_recursiveType checks a committed type whose datatype message refers to its own header.
+// libhdf5 follows the references until its stack overflows.
+func TestCheck_recursiveType(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.h5")
+	f, err := h5.Create(path, nil)
+	require.NoError(t, err)
+	c, err := f.Root().CommitDatatype("type", h5.Int(4, h5.LittleEndian))
+	require.NoError(t, err)
+	shared, err := c.Shared()
+	require.NoError(t, err)
+	d, err := f.Root().CreateDataset("x", shared, h5.SimpleSpace(3), nil)
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(c.Close(), d.Close(), f.Close()))
+	o := hdf5test.Object(t, path, "/type")
+	require.EqualValues(t, 1, o.Version)
+	message := o.Message(h5file.DatatypeType)
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, look(t, b), "the original file")
+	b[message.Offset-4] = 2 // flags: the message is shared
+	b[message.Offset], b[message.Offset+1] = 3, byte(h5file.SharedCommitted)
+	binary.LittleEndian.PutUint64(b[message.Offset+2:], uint64(o.Addr))
+	err = look(t, b)
+	require.ErrorIs(t, err, format.ErrCorrupt)
+	require.ErrorContains(t, err, "a shared message that is shared again")
 }
