@@ -146,7 +146,7 @@ func (a *app) virtualSource(address string, target hyperslab.Location) (s virtua
 		info, err := d.Info()
 		s.shape, s.datatype = info.Space.Dims, info.Datatype
 		if err == nil && len(s.shape) == 0 {
-			err = fmt.Errorf("%w: got a %s dataspace, want at least 1 dimension", ndarray.ErrShape, info.Space)
+			err = fmt.Errorf("%w: got a %s dataspace, want at least 1 dimension", ndarray.ErrShape, strings.ToLower(info.Space.String()))
 		}
 		return err
 	})

@@ -23,6 +23,7 @@ func peer(t *testing.T, program string) string {
 }
 
 func TestRun_virtual(t *testing.T) {
+	h5dump := need.Tool(t, "h5dump") // before the change of directory
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.Mkdir("sub", 0o755))
 	here, err := os.Getwd()
@@ -52,7 +53,7 @@ assert h5py.File("a.h5")["all"].virtual_sources()[0].file_name == "."
 assert np.array_equal(h5py.File("a.h5")["all"][:], np.concatenate((a, long)))
 print("equal")`))
 	require.Contains(t, done(t, "verify", "moved/v.h5"), "valid")
-	out, err := exec.Command(need.Tool(t, "h5dump"), "-d", "/deep/columns", "-s", "2,3", "-c", "1,2", "moved/v.h5").CombinedOutput()
+	out, err := exec.Command(h5dump, "-d", "/deep/columns", "-s", "2,3", "-c", "1,2", "moved/v.h5").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "(2,3): 11, 108")
 
@@ -85,6 +86,7 @@ print("equal")`))
 }
 
 func TestRun_convertExternal(t *testing.T) {
+	h5dump := need.Tool(t, "h5dump") // before the change of directory
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.Mkdir("sub", 0o755))
 	peer(t, `
@@ -105,7 +107,7 @@ with h5py.File("text.h5", "w") as f:
 	raw, err := os.ReadFile("sub/raw.bin")
 	require.NoError(t, err)
 	require.Equal(t, []byte{0, 0, 0, 1, 0, 2}, raw[:6])
-	out, err := exec.Command(need.Tool(t, "h5dump"), "-d", "/x", "-s", "49,98", "-c", "1,2", "sub/o.h5").CombinedOutput()
+	out, err := exec.Command(h5dump, "-d", "/x", "-s", "49,98", "-c", "1,2", "sub/o.h5").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "(49,98): 4998, 4999")
 	require.Contains(t, done(t, "verify", "sub/o.h5"), "sub/o.h5")
