@@ -16,8 +16,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
-// numpySizes returns the size in bytes of the type that each text denotes in python-blosc2, or -1 if
-// NumPy does not accept the text.
+// numpySizes returns the size in bytes of the type that each text denotes in python-blosc2, or -1
+// if NumPy does not accept the text.
 func numpySizes(t *testing.T, texts []string) []int {
 	t.Helper()
 	in, err := json.Marshal(texts)
