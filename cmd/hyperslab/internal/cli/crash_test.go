@@ -97,17 +97,6 @@ func traceAll(t *testing.T, args []string, judge func(dir string, e crashtest.Ev
 	return string(b), r.Code, dir
 }
 
-// names returns the names of the entries of a directory.
-func names(t *testing.T, dir string) (names []string) {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names
-}
-
 // requireOldOrNew checks that a command has left either the old content of file or all of the new
 // content.
 func requireOldOrNew(t *testing.T, dir, file string, last int) {

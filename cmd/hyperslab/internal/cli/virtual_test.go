@@ -158,3 +158,14 @@ func TestRun_convertExternalForeign(t *testing.T) {
 	done(t, "convert", "s.npy", "s.h5:/s", "--external", "s.bin")
 	require.Equal(t, "[(1, 2.5), (3, 4.5)] True", peer(t, `d = h5py.File("s.h5")["s"]; print(d[:].tolist(), d.dtype == np.load("s.npy").dtype)`))
 }
+
+// names returns the names of the entries of a directory.
+func names(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
