@@ -17,8 +17,7 @@ type Form struct {
 }
 
 // Blosc2 returns the form of a Blosc2 chunk whose elements, of size bytes, are stored block by
-// block. compression must describe
-// its codec and filters completely.
+// block. compression must describe its codec and filters completely.
 func Blosc2(size int, block []int64, compression string) Form {
 	b := make([]byte, 0, 8*len(block))
 	for _, n := range block {

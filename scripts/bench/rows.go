@@ -169,10 +169,9 @@ func (b *bench) specs() []spec {
 	}
 	add(promised, "isolated/start", (*bench).isolatedStart)
 	add(promised, "small/contiguous", (*bench).small)
-	for _, command := range []string{"ls", "diff", "repack", "ddl"} {
+	for _, command := range []string{"ls", "diff", "repack", "ddl", "tree"} {
 		add(promised, "objects/"+command, func(b *bench) (*row, error) { return b.objects(command) })
 	}
-	add(promised, "objects/tree", (*bench).objectsTree)
 	each("repack/hdf5", (*bench).repack)
 	each("convert/hdf5-b2nd", (*bench).convert)
 	for _, codec := range []string{"lz4", "zstd"} {
@@ -454,7 +453,7 @@ func (b *bench) silent(name, out string, v ...any) task {
 }
 
 // objects runs a command on a file with many small datasets, and the program of HDF5 with the same
-// purpose.
+// purpose. tree is compared with ls.
 func (b *bench) objects(command string) (*row, error) {
 	n := b.manyObjects()
 	file, err := b.objectsFile(n)
@@ -463,10 +462,11 @@ func (b *bench) objects(command string) (*row, error) {
 	}
 	tool := func(name string) string { return filepath.Join("third_party", "build", "bin", name) }
 	ours, out, theirs := filepath.Join("bin", "hyperslab"), b.outFile("objects.h5"), b.outFile("peer.h5")
-	r := &row{Processor: true, Ops: int64(n), Work: fmt.Sprintf("%%s a file with %d datasets of 40 bytes in groups of 100", n)}
+	list := b.silent("hyperslab ls -r", "", ours, "ls", "-r", file)
+	r := &row{Processor: true, Ops: int64(n), Work: fmt.Sprintf("%s of a file with %d datasets of 40 bytes in groups of 100", command, n)}
 	switch command {
 	case "ls":
-		r.Tasks = []task{b.silent("h5ls -r", "", tool("h5ls"), "-r", file), b.silent("hyperslab ls -r", "", ours, "ls", "-r", file)}
+		r.Tasks = []task{b.silent("h5ls -r", "", tool("h5ls"), "-r", file), list}
 	case "diff":
 		copied, err := b.copyOf(file)
 		if err != nil {
@@ -477,22 +477,9 @@ func (b *bench) objects(command string) (*row, error) {
 		r.Tasks = []task{b.silent("h5repack", theirs, tool("h5repack"), file, theirs), b.silent("hyperslab repack", out, ours, "repack", file, out, "--quiet")}
 	case "ddl":
 		r.Tasks = []task{b.silent("h5dump", "", tool("h5dump"), file), b.silent("hyperslab dump --ddl", "", ours, "dump", "--ddl", file)}
+	case "tree":
+		r.Tasks = []task{list, b.silent("hyperslab tree", "", ours, "tree", file)}
 	}
-	r.Work = fmt.Sprintf(r.Work, command)
-	r.Compare = []compare{{r.Tasks[0].Name, r.Tasks[1].Name, 1}}
-	return r, nil
-}
-
-// objectsTree compares two commands that show the same objects.
-func (b *bench) objectsTree() (*row, error) {
-	n := b.manyObjects()
-	file, err := b.objectsFile(n)
-	if err != nil {
-		return nil, err
-	}
-	ours := filepath.Join("bin", "hyperslab")
-	r := &row{Processor: true, Ops: int64(n), Work: fmt.Sprintf("show the tree of a file with %d datasets of 40 bytes in groups of 100", n),
-		Tasks: []task{b.silent("hyperslab ls -r", "", ours, "ls", "-r", file), b.silent("hyperslab tree", "", ours, "tree", file)}}
 	r.Compare = []compare{{r.Tasks[0].Name, r.Tasks[1].Name, 1}}
 	return r, nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 
 	"github.com/hyperslab/hyperslab"
@@ -103,11 +104,11 @@ func (a *app) openCoords(ctx context.Context, location, format string, axis int,
 	}
 	for _, loc := range candidates {
 		arr, err := a.openArray(ctx, loc.String())
-		if errors.Is(err, ndarray.ErrCorrupt) || ctx.Err() != nil {
-			return nil, err
+		if noArray(err) {
+			continue
 		}
 		if err != nil {
-			continue // no array of that name
+			return nil, err
 		}
 		shape := arr.Shape()
 		is := len(shape) == 1 && shape[0] == length
@@ -124,6 +125,13 @@ func (a *app) openCoords(ctx context.Context, location, format string, axis int,
 		}
 	}
 	return nil, nil
+}
+
+// noArray reports whether an error of opening means that there is no array of that name, or one
+// that cannot be coordinates.
+func noArray(err error) bool {
+	return slices.ContainsFunc([]error{ndarray.ErrNotFound, ndarray.ErrParam, ndarray.ErrFormat, ndarray.ErrType, errors.ErrUnsupported},
+		func(reason error) bool { return errors.Is(err, reason) })
 }
 
 // block reads the indexes of the elements in a region of the part.

@@ -97,7 +97,7 @@ func withSignals(parent context.Context, report func(*signalError)) (context.Con
 	}
 }
 
-// outputClosed reports whether nobody reads standard output or standard error any longer.
+// outputClosed reports whether standard output or standard error has no reader any longer.
 func outputClosed() bool {
 	fds := []unix.PollFd{{Fd: int32(syscall.Stdout)}, {Fd: int32(syscall.Stderr)}}
 	for {
