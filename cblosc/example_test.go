@@ -92,6 +92,42 @@ func ExampleSChunk() {
 	// Output: 3 chunks of 8000 bytes, K at Sonnblick, last 2
 }
 
+// This example stores records of unequal length, compressed with a dictionary, and reads one of them.
+// python-blosc2 reads it with schunk.get_vlblock(0, 123).
+func ExampleCompressor_CompressVL() {
+	params := cblosc.DefaultCParams()
+	params.Codec, params.TypeSize = cblosc.Zstd, 1
+	s, err := cblosc.CreateSChunk(cblosc.Storage{CParams: params})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	params.Dict = true
+	c, err := cblosc.NewCompressor(params)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+
+	var records cblosc.Batch
+	for i := range 1000 {
+		records.Append(fmt.Appendf(nil, `{"id": %d, "station": "Sonnblick", "height": %d}`, i, 3106+i%7))
+	}
+	chunk, err := c.CompressVL(&records)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := s.AppendChunk(chunk); err != nil {
+		log.Fatal(err)
+	}
+	record, err := s.VLBlock(0, 123)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(record))
+	// Output: {"id": 123, "station": "Sonnblick", "height": 3110}
+}
+
 func ExampleArray() {
 	p := cblosc.DefaultCParams()
 	p.TypeSize = 1

@@ -212,17 +212,26 @@ func newSChunk(f *guard.Frame, path string, base int64, a *Array) (*SChunk, erro
 			s.block *= int(b)
 		}
 	}
-	var err error
-	if s.pending, err = f.Unread(decode); err != nil {
+	if err := s.setUnread(f); err != nil {
 		return nil, invalid(err)
 	}
-	if f.VLBlocks && f.NumChunks > 0 {
-		if a != nil {
-			return nil, fmt.Errorf("%w: an array with blocks of variable length", errors.ErrUnsupported)
-		}
-		s.vl, s.pending = s.pending, nil
+	if s.variable && a != nil {
+		return nil, fmt.Errorf("%w: an array with blocks of variable length", errors.ErrUnsupported)
 	}
 	return s, nil
+}
+
+// setUnread marks all chunks of a frame as unchecked.
+func (s *SChunk) setUnread(f *guard.Frame) error {
+	all, err := f.Unread(decode)
+	if err != nil {
+		return err
+	}
+	s.pending, s.vl, s.variable = all, nil, f.VLBlocks && f.NumChunks > 0
+	if s.variable {
+		s.pending, s.vl = nil, all
+	}
+	return nil
 }
 
 // decode decompresses one chunk, for example the index of a frame.
@@ -238,13 +247,15 @@ func decode(dst, b []byte) error {
 	return err
 }
 
+var errVariable = fmt.Errorf("%w: blocks of variable length, which only VLBlock reads", errors.ErrUnsupported)
+
 // checkStored verifies that the chunks first to end (exclusive) exist and are safe for the library.
 func (s *SChunk) checkStored(first, end int64) error {
 	if n := int64(s.facts.nchunks); first < 0 || first > end || end > n {
 		return fmt.Errorf("%w: chunk %d of %d", ErrRegion, first, n)
 	}
-	if s.vl != nil {
-		return fmt.Errorf("%w: blocks of variable length, which only VLBlock reads", errors.ErrUnsupported)
+	if s.variable {
+		return errVariable
 	}
 	for i := first; i < end && s.pending != nil; i++ {
 		want := guard.Expected{NBytes: s.chunkLen(i), TypeSize: int(s.facts.typesize)}

@@ -26,6 +26,8 @@ func (s *SChunk) itemsLocked(start int64, nbytes int) (first, last int64, err er
 	total := int64(s.facts.nbytes) / size
 	n := int64(nbytes) / size
 	switch {
+	case s.variable:
+		return 0, 0, errVariable
 	case int64(nbytes)%size != 0:
 		return 0, 0, fmt.Errorf("%w: buffer of %d bytes, want a multiple of the type size %d", ErrSize, nbytes, size)
 	case start < 0 || start > total || n > total-start:
@@ -122,6 +124,9 @@ func (s *SChunk) ReadPoints(dst []byte, items []int64) error {
 		return err
 	}
 	defer s.h.mu.Unlock()
+	if s.variable {
+		return refused(op, s.path, errVariable)
+	}
 	size, chunk := int64(s.facts.typesize), int64(s.facts.chunksize)
 	total := int64(s.facts.nbytes) / size
 	if want := int64(len(items)) * size; int64(len(dst)) != want {
@@ -131,7 +136,7 @@ func (s *SChunk) ReadPoints(dst []byte, items []int64) error {
 		if item < 0 || item >= total {
 			return refused(op, s.path, fmt.Errorf("%w: item %d of %d", ErrRegion, item, total))
 		}
-		if i := item * size / chunk; s.pending != nil || s.vl != nil {
+		if i := item * size / chunk; s.pending != nil {
 			if err := s.checkStored(i, i+1); err != nil {
 				return refused(op, s.path, err)
 			}

@@ -70,7 +70,11 @@ func (s *SChunk) Reorder(order []int64) error {
 	}
 	defer s.h.mu.Unlock()
 	n := int64(s.facts.nchunks)
-	if err := checkOrder(order, n); err != nil {
+	err := checkOrder(order, n)
+	if s.variable {
+		err = errVariable
+	}
+	if err != nil {
 		return refused(op, s.path, err)
 	}
 	if n == 0 {
@@ -186,6 +190,8 @@ func (s *SChunk) ChunksOfItems(start, n int64) ([]int64, error) {
 	switch {
 	case s.array:
 		return nil, refused(op, s.path, fmt.Errorf("%w: an array finds chunks by regions", errors.ErrUnsupported))
+	case s.variable:
+		return nil, refused(op, s.path, errVariable)
 	case start < 0 || n < 0 || start > total || n > total-start:
 		return nil, refused(op, s.path, fmt.Errorf("%w: %d items from %d on of %d", ErrRegion, n, start, total))
 	case n == 0:

@@ -19,23 +19,25 @@ import (
 )
 
 // SChunk is a sequence of chunks. Every chunk holds ChunkSize bytes of data, and the last may hold
-// fewer. ChunkSize is the size of the first chunk added.
+// fewer. ChunkSize is the size of the first chunk added. A super-chunk of records has chunks of
+// CompressVL instead, of any size: AppendChunk adds them, and VLBlock reads their blocks.
 type SChunk struct {
-	h       *handle
-	path    string
-	base    int64 // start of the frame in its file
-	framed  bool  // contiguous or on disk: fixed metalayers must come before the first chunk
-	whole   bool  // contiguous
-	mapping int64 // address space in bytes of a mapped file, 0 if not mapped
-	array   bool  // the chunks tile an Array
-	block   int   // for an Array: bytes in a block, padding included
-	facts   C.goblosc2_facts_t
-	pending *guard.Unread // chunks of the file that are not checked yet
-	vl      *guard.Unread // offsets of the chunks of an opened frame with blocks of variable length
-	entire  bool          // chunks are decompressed whole, because the library gets parts of a chunk checked so far wrong
-	allow   Allow
-	with    *Compressor   // makes chunks; nil: the library's context
-	through *Decompressor // decompresses chunks; nil: the library's context
+	h        *handle
+	path     string
+	base     int64 // start of the frame in its file
+	framed   bool  // contiguous or on disk: fixed metalayers must come before the first chunk
+	whole    bool  // contiguous
+	mapping  int64 // address space in bytes of a mapped file, 0 if not mapped
+	array    bool  // the chunks tile an Array
+	block    int   // for an Array: bytes in a block, padding included
+	facts    C.goblosc2_facts_t
+	pending  *guard.Unread // chunks of the file that are not checked yet
+	variable bool          // the blocks of the chunks have variable length
+	vl       *guard.Unread // offsets of the chunks of an opened frame with such blocks
+	entire   bool          // chunks are decompressed whole, because the library gets parts of a chunk checked so far wrong
+	allow    Allow
+	with     *Compressor   // makes chunks; nil: the library's context
+	through  *Decompressor // decompresses chunks; nil: the library's context
 }
 
 // CreateSChunk creates a super-chunk (blosc2_schunk_new): in memory, as a file if s.Contiguous, or
@@ -159,6 +161,8 @@ func (s *SChunk) canAppend(n int) error {
 	switch {
 	case s.array:
 		return fmt.Errorf("%w: the number of chunks of an array follows from its shape", errors.ErrUnsupported)
+	case s.variable:
+		return fmt.Errorf("%w: a chunk with blocks of one length after chunks with blocks of variable length", errors.ErrUnsupported)
 	case n > maxBuffer:
 		return fmt.Errorf("%w: %d bytes, at most %d", ErrLimit, n, maxBuffer)
 	case n == 0 || n%int(s.facts.typesize) != 0:
@@ -173,11 +177,21 @@ func (s *SChunk) canAppend(n int) error {
 }
 
 // AppendChunk appends a compressed chunk unchanged (blosc2_schunk_append_chunk), after checking it
-// including its streams. It returns the errors of AppendBuffer, ErrFormat, and
-// errors.ErrUnsupported for a Blosc1 chunk, which a frame could store but not read.
+// including its streams. Chunks of CompressVL can have any size, but a super-chunk has either only
+// such chunks or none.
+//
+// It returns the errors of AppendBuffer, ErrFormat, and errors.ErrUnsupported for a Blosc1 chunk,
+// which a frame could store but not read.
 func (s *SChunk) AppendChunk(b []byte) error {
 	const op = "append chunk"
-	h, err := s.checkForSChunk(b)
+	h, _, err := guard.VariableBlocks(b, s.allow.policy())
+	if h.VLBlocks {
+		if err != nil {
+			return refused(op, s.path, invalid(err))
+		}
+		return s.appendVariable(op, h, b)
+	}
+	h, err = s.checkForSChunk(b)
 	if err != nil {
 		return refused(op, s.path, err)
 	}
@@ -189,6 +203,23 @@ func (s *SChunk) AppendChunk(b []byte) error {
 		return refused(op, s.path, err)
 	}
 	return s.putLocked(op, putLast, int64(s.facts.nchunks), h, b)
+}
+
+// appendVariable appends a checked chunk with blocks of variable length.
+func (s *SChunk) appendVariable(op string, h guard.Chunk, b []byte) error {
+	if err := s.h.lockWrite(op); err != nil {
+		return err
+	}
+	defer s.h.mu.Unlock()
+	if s.array || s.facts.nchunks > 0 && !s.variable {
+		return refused(op, s.path, fmt.Errorf("%w: a chunk with blocks of variable length after chunks with blocks of one length", errors.ErrUnsupported))
+	}
+	if size := int(s.facts.typesize); size <= maxItem && h.TypeSize != size {
+		return refused(op, s.path, fmt.Errorf("%w: a chunk of elements of %d bytes, the super-chunk's have %d", ErrSize, h.TypeSize, size))
+	}
+	err := s.putLocked(op, putLast, int64(s.facts.nchunks), h, b)
+	s.variable = s.variable || err == nil
+	return err
 }
 
 // InsertChunk inserts a compressed chunk before chunk i (blosc2_schunk_insert_chunk). i = NumChunks
@@ -205,6 +236,8 @@ func (s *SChunk) InsertChunk(i int64, b []byte) error {
 	defer s.h.mu.Unlock()
 	n := int64(s.facts.nchunks)
 	switch {
+	case s.variable:
+		err = errVariable
 	case i < 0 || i > n:
 		err = fmt.Errorf("%w: position %d among %d chunks", ErrRegion, i, n)
 	case i == n || s.array:

@@ -58,7 +58,7 @@ func (s *SChunk) shared(op string, call func(*C.goblosc2_err_t) bool) error {
 func (s *SChunk) checkAnewLocked(op string) error {
 	f, err := readFrame(s.path, s.base, s.allow)
 	if err == nil {
-		s.pending, err = f.Unread(decode)
+		err = s.setUnread(f)
 	}
 	if err != nil {
 		return s.h.breakOn(refused(op, s.path, invalid(err)))

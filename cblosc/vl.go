@@ -22,24 +22,31 @@ import (
 	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
+// maxDict is the maximum size of a dictionary in bytes (BLOSC2_MAXDICTSIZE).
+const maxDict = 128 << 10
+
 // CompressVL returns a chunk whose blocks are the items of src (blosc2_vlcompress_ctx). Items must
-// not be empty.
+// not be empty. With CParams.Dict the blocks share a dictionary if the library can train one, which
+// needs at least 8 items.
 //
-// It returns errors.ErrUnsupported with a dictionary and for a Compressor that calls Go; ErrSize
-// for no items, an empty item, or an item that is not whole elements; ErrLimit, ErrClosed, or an
-// *Error from the library.
+// It returns errors.ErrUnsupported for a Compressor that calls Go; ErrSize for no items, an empty
+// item, or an item that is not whole elements; ErrLimit, ErrClosed, or an *Error from the library.
 func (c *Compressor) CompressVL(src *Batch) ([]byte, error) {
 	const op = "compress blocks"
 	const perBlock = 64 // start and length of a block, and the overhead of its codec
 	var err error
 	n := src.Len()
+	overhead := perBlock * n
+	if c.params.Dict {
+		overhead += maxDict
+	}
 	switch {
-	case c.hooks != nil || c.params.Dict:
-		err = fmt.Errorf("%w: blocks of variable length with a dictionary or functions of Go", errors.ErrUnsupported)
+	case c.hooks != nil:
+		err = fmt.Errorf("%w: blocks of variable length with functions of Go", errors.ErrUnsupported)
 	case n == 0:
 		err = fmt.Errorf("%w: 0 blocks, want at least 1", ErrSize)
-	case len(src.data) > maxBuffer-perBlock*n:
-		err = fmt.Errorf("%w: %d bytes in %d blocks, at most %d", ErrLimit, len(src.data), n, maxBuffer-perBlock*n)
+	case len(src.data) > maxBuffer-overhead:
+		err = fmt.Errorf("%w: %d bytes in %d blocks, at most %d", ErrLimit, len(src.data), n, maxBuffer-overhead)
 	}
 	for i := 0; i < n && err == nil; i++ {
 		if k := len(src.Item(i)); k == 0 || k%c.params.TypeSize != 0 {
@@ -53,7 +60,7 @@ func (c *Compressor) CompressVL(src *Batch) ([]byte, error) {
 		return nil, err
 	}
 	defer c.h.mu.Unlock()
-	dst := make([]byte, len(src.data)+headerLength+perBlock*n)
+	dst := make([]byte, len(src.data)+headerLength+overhead)
 	var cerr C.goblosc2_err_t
 	rc := C.goblosc2_vl_compress(&cerr, c.h.c, (*C.uint8_t)(unsafe.SliceData(src.data)), (*C.int64_t)(unsafe.SliceData(src.ends)), C.int32_t(n),
 		(*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(len(dst)))
@@ -153,7 +160,8 @@ func (d *Decompressor) lockVL(op string, b []byte) (guard.Chunk, error) {
 }
 
 // VLBlock returns a block of chunk i, whose blocks have variable length
-// (blosc2_schunk_get_vlblock). It is the only way to read data from such a super-chunk.
+// (blosc2_schunk_get_vlblock). Such a super-chunk has chunks of CompressVL, and VLBlock is the only
+// way to read their data.
 //
 // It returns ErrParam for a super-chunk without such blocks, ErrRegion, ErrFormat if the stored
 // chunk is not valid, ErrClosed, or an *Error from the library.
@@ -163,15 +171,24 @@ func (s *SChunk) VLBlock(i int64, block int) ([]byte, error) {
 		return nil, err
 	}
 	defer s.h.mu.Unlock()
-	if s.vl == nil {
+	if !s.variable {
 		return nil, refused(op, s.path, fmt.Errorf("%w: a super-chunk whose blocks have one length", ErrParam))
 	}
-	if i < 0 || i >= int64(s.vl.Len()) {
-		return nil, refused(op, s.path, fmt.Errorf("%w: chunk %d of %d", ErrRegion, i, s.vl.Len()))
+	if err := s.checkIndex(i); err != nil {
+		return nil, refused(op, s.path, err)
 	}
-	b, err := s.vl.Chunk(i)
+	var b []byte
+	var err error
+	if s.vl != nil {
+		b, err = s.vl.Chunk(i)
+		if err != nil {
+			err = refused(op, s.path, invalid(err))
+		}
+	} else {
+		b, err = s.chunkLocked(op, i)
+	}
 	if err != nil {
-		return nil, refused(op, s.path, invalid(err))
+		return nil, err
 	}
 	h, err := checkVL(op, b, s.allow)
 	if err == nil && (block < 0 || block >= h.NumBlocks) {

@@ -207,10 +207,7 @@ func VariableBlocks(b []byte, p Policy) (c Chunk, ok bool, err error) {
 	if c, err = ParseHeader(b); err != nil || !c.VLBlocks {
 		return c, err != nil, err
 	}
-	if err = Streams(b, p); err == nil && c.Dict {
-		err = fmt.Errorf("%w: blocks of variable length with a dictionary", errors.ErrUnsupported)
-	}
-	return c, true, err
+	return c, true, Streams(b, p)
 }
 
 // Ordinary is a fast version of Whole. It returns the number of bytes of data if b starts with an

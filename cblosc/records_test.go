@@ -1,0 +1,167 @@
+package cblosc_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/need"
+)
+
+// record returns a record of a log, of unequal length.
+func record(i int) []byte {
+	return fmt.Appendf(nil, `{"id": %d, "user": "user-%d", "message": "%s", "level": "warning"}`, i, i*7919%1000, ramp(i%40, uint64(i)))
+}
+
+func records(first, n int) *cblosc.Batch {
+	b := new(cblosc.Batch)
+	for i := range n {
+		b.Append(record(first + i))
+	}
+	return b
+}
+
+// TestSChunk_records stores batches of records of unequal length in super-chunks, with and without
+// a dictionary, and reads each by index, also after the file is opened again and with python-blosc2.
+func TestSChunk_records(t *testing.T) {
+	const batches, each = 3, 400
+	for _, kind := range []string{"memory", "frame in memory", "file", "directory"} {
+		for _, dict := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, dictionary %v", kind, dict), func(t *testing.T) {
+				p := cblosc.DefaultCParams()
+				p.Codec, p.TypeSize, p.Dict = cblosc.Zstd, 1, dict
+				c := newCompressor(t, p)
+				plain := *p
+				plain.Dict = false // chunks with a dictionary are made by a Compressor only
+				st := cblosc.Storage{Contiguous: kind == "frame in memory" || kind == "file", CParams: &plain}
+				if kind == "file" || kind == "directory" {
+					st.Path = filepath.Join(t.TempDir(), "records.b2frame")
+				}
+				s, err := cblosc.CreateSChunk(st)
+				require.NoError(t, err)
+				closing(t, s)
+				for i := range batches {
+					b, err := c.CompressVL(records(i*each, each))
+					require.NoError(t, err)
+					info, err := cblosc.Info(b)
+					require.NoError(t, err)
+					require.Equal(t, dict, info.Dict)
+					require.NoError(t, s.AppendChunk(b))
+				}
+				check := func(s *cblosc.SChunk) {
+					t.Helper()
+					require.EqualValues(t, batches, s.NumChunks())
+					for i := range batches * each {
+						b, err := s.VLBlock(int64(i/each), i%each)
+						require.NoError(t, err)
+						require.Equal(t, string(record(i)), string(b))
+					}
+					_, err := s.VLBlock(1, each)
+					require.ErrorIs(t, err, cblosc.ErrRegion)
+					_, err = s.VLBlock(batches, 0)
+					require.ErrorIs(t, err, cblosc.ErrRegion)
+					refusesElements(t, s)
+				}
+				check(s)
+				if st.Path == "" {
+					return
+				}
+				again, err := cblosc.OpenSChunk(st.Path)
+				require.NoError(t, err)
+				closing(t, again)
+				check(again)
+
+				h := sha256.New()
+				for i := range batches * each {
+					h.Write(record(i))
+				}
+				out, err := exec.Command(need.Python(t, "blosc2"), "testdata/records.py", st.Path, fmt.Sprint(each)).CombinedOutput()
+				require.NoError(t, err, "%s", out)
+				require.Equal(t, fmt.Sprintf("%x\n", h.Sum(nil)), string(out))
+			})
+		}
+	}
+}
+
+// refusesElements checks that a super-chunk of records refuses the calls for elements.
+func refusesElements(t *testing.T, s *cblosc.SChunk) {
+	t.Helper()
+	buf := make([]byte, 100)
+	plain := compress(t, cparams(1), buf)
+	for name, call := range map[string]func() error{
+		"AppendBuffer":    func() error { return s.AppendBuffer(buf) },
+		"AppendChunk":     func() error { return s.AppendChunk(plain) },
+		"InsertChunk":     func() error { return s.InsertChunk(0, plain) },
+		"UpdateChunk":     func() error { return s.UpdateChunk(0, plain) },
+		"DeleteChunk":     func() error { return s.DeleteChunk(0) },
+		"Reorder":         func() error { return s.Reorder([]int64{1, 0, 2}) },
+		"WriteItems":      func() error { return s.WriteItems(buf, 0) },
+		"ReadItems":       func() error { return s.ReadItems(buf, 0) },
+		"ReadPoints":      func() error { return s.ReadPoints(buf[:1], []int64{0}) },
+		"DecompressItems": func() error { return s.DecompressItems(buf, 0, 0) },
+		"DecompressChunk": func() error { _, err := s.DecompressChunk(buf, 0); return err },
+		"ChunksOfItems":   func() error { _, err := s.ChunksOfItems(0, 1); return err },
+		"Copy": func() error {
+			_, err := s.Copy(cblosc.Storage{})
+			return err
+		},
+	} {
+		err := call()
+		require.Error(t, err, name)
+		require.True(t, errors.Is(err, errors.ErrUnsupported) || errors.Is(err, cblosc.ErrReadOnly) || errors.Is(err, cblosc.ErrSize), "%s: %v", name, err)
+	}
+}
+
+func TestSChunk_AppendChunk_mixed(t *testing.T) {
+	c := newCompressor(t, cparams(1))
+	batch, err := c.CompressVL(records(0, 3))
+	require.NoError(t, err)
+	s, err := cblosc.CreateSChunk(cblosc.Storage{CParams: cparams(1)})
+	require.NoError(t, err)
+	closing(t, s)
+	require.NoError(t, s.AppendBuffer(make([]byte, 100)))
+	require.ErrorIs(t, s.AppendChunk(batch), errors.ErrUnsupported)
+	wide, err := cblosc.CreateSChunk(cblosc.Storage{CParams: cparams(4)})
+	require.NoError(t, err)
+	closing(t, wide)
+	require.ErrorIs(t, wide.AppendChunk(batch), cblosc.ErrSize)
+	require.NoError(t, wide.AppendBuffer(make([]byte, 100)))
+	require.ErrorIs(t, s.AppendChunk(batch[:len(batch)-1]), cblosc.ErrFormat)
+}
+
+// TestCompressor_CompressVL_dictionary checks batches that a dictionary does not help.
+func TestCompressor_CompressVL_dictionary(t *testing.T) {
+	p := cblosc.DefaultCParams()
+	p.Codec, p.TypeSize, p.Dict = cblosc.Zstd, 1, true
+	c, d := newCompressor(t, p), newDecompressor(t)
+	random := new(cblosc.Batch)
+	for i := range 300 {
+		random.Append(noise(200+i, uint64(i)))
+	}
+	zeros := new(cblosc.Batch)
+	zeros.Append(make([]byte, 50_000), make([]byte, 10))
+	for _, tt := range []struct {
+		name  string
+		batch *cblosc.Batch
+	}{{"one record", records(0, 1)}, {"few records", records(0, 7)}, {"random bytes", random}, {"zeros", zeros}, {"many records", records(0, 5000)}} {
+		t.Run(tt.name, func(t *testing.T) {
+			b, err := c.CompressVL(tt.batch)
+			require.NoError(t, err)
+			got := new(cblosc.Batch)
+			require.NoError(t, d.DecompressVL(got, b))
+			require.Equal(t, tt.batch.Len(), got.Len())
+			for i := range got.Len() {
+				require.Equal(t, tt.batch.Item(i), got.Item(i))
+				one, err := d.VLBlock(b, i)
+				require.NoError(t, err)
+				require.Equal(t, tt.batch.Item(i), one)
+			}
+		})
+	}
+}
