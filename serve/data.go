@@ -196,7 +196,11 @@ func (e *elements) encode(q *request) (response, error) {
 		}
 		d.ToNative(e.data) // its own inverse: to the order in storage
 	case "npy":
-		out = response{Type: "application/octet-stream", File: "data.npy", Body: append(npy.Header(d.Native(), shape), e.data...)}
+		head, err := npy.Header(d.Native(), shape)
+		if err != nil {
+			return out, fail(http.StatusUnprocessableEntity, "Unsupported encoding npy: %v", err)
+		}
+		out = response{Type: "application/octet-stream", File: "data.npy", Body: append(head, e.data...)}
 	case "csv":
 		if len(shape) == 0 {
 			return out, fail(http.StatusUnprocessableEntity, "Unsupported encoding csv for empty and scalar datasets")

@@ -16,11 +16,12 @@ const Magic = "\x93NUMPY"
 
 // Header returns everything before the elements of an array in row-major order and d's byte
 // order: magic, version, length, and a dict that ends at a multiple of 64 bytes. Version 1 has 16
-// bits for the length, version 2 has 32, version 3 is version 2 in UTF-8. d must not be String.
-func Header(d ndarray.DType, shape []int64) []byte {
-	descr := d.NumPy().String()
-	if !strings.HasPrefix(descr, "[") && !strings.HasPrefix(descr, "{") && !strings.HasPrefix(descr, "(") {
-		descr = "'" + descr + "'"
+// bits for the length, version 2 has 32, version 3 is version 2 in UTF-8. Its errors are those of
+// Descr.
+func Header(d ndarray.DType, shape []int64) ([]byte, error) {
+	descr, err := Descr(d)
+	if err != nil {
+		return nil, err
 	}
 	parts := make([]string, len(shape))
 	for i, n := range shape {
@@ -50,5 +51,5 @@ func Header(d ndarray.DType, shape []int64) []byte {
 	}
 	head = append(head, dict...)
 	head = append(head, strings.Repeat(" ", length-len(dict)-1)...)
-	return append(head, '\n')
+	return append(head, '\n'), nil
 }

@@ -4,12 +4,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/internal/npy"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -58,7 +64,8 @@ func TestHeader(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, err := ndarray.ParseDType(c.dtype)
 			require.NoError(t, err)
-			head := npy.Header(d, c.shape)
+			head, err := npy.Header(d, c.shape)
+			require.NoError(t, err)
 			require.Zero(t, len(head)%64)
 			require.Equal(t, c.version, head[6])
 			a, err := npy.Read(bytes.NewReader(head))
@@ -68,6 +75,38 @@ func TestHeader(t *testing.T) {
 			require.EqualValues(t, len(head), a.Offset)
 		})
 	}
+}
+
+// TestRead_otherTypes checks that types in ndarray's own notation, and types without quotes, are
+// errors, as they are in NumPy.
+func TestRead_otherTypes(t *testing.T) {
+	dir := t.TempDir()
+	const program = `
+import sys, numpy
+for name in sys.argv[1:]:
+    try:
+        sys.exit(f"{name}: {numpy.load(name).dtype}")
+    except Exception:
+        pass`
+	args := []string{"-c", program}
+	for i, descr := range []string{
+		"'enum(''<i2'', {''A'': 1})'", `"enum('<i2', {'A': 1})"`, "enum('<i2', {'A': 1})", "'string'", "'<bfloat16'", "'vlen(<i4)'", "'sequence(<i4)'", "'reference'",
+		"[('a', 'enum(<i2)')]", "<i4", "'<i4", "'", "''", "{'names': ['a'], 'formats': ['<i4']}", "[('a', '<bfloat16')]",
+	} {
+		t.Run(descr, func(t *testing.T) {
+			text := "{'descr': " + descr + ", 'fortran_order': False, 'shape': (1,), }"
+			b := append([]byte("\x93NUMPY\x01\x00"), byte(len(text)), 0)
+			b = append(append(b, text...), make([]byte, 64)...)
+			_, err := npy.Read(bytes.NewReader(b))
+			require.Error(t, err)
+			require.True(t, errors.Is(err, ndarray.ErrCorrupt) || errors.Is(err, ndarray.ErrType), "%v", err)
+			file := filepath.Join(dir, strconv.Itoa(i)+".npy")
+			require.NoError(t, os.WriteFile(file, b, 0o600))
+			args = append(args, file)
+		})
+	}
+	out, err := exec.Command(need.Python(t, "numpy"), args...).CombinedOutput()
+	require.NoError(t, err, "NumPy reads %s", out)
 }
 
 // TestArray_ReadRegion compares regions of both orders with the elements of the array.

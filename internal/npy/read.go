@@ -98,17 +98,17 @@ func Read(r io.Reader) (a Array, err error) {
 		a.Shape = append(a.Shape, n)
 	}
 	descr := dict["descr"]
-	if quoted := strings.Trim(descr, `'"`); len(quoted) == len(descr)-2 {
-		descr = quoted
+	switch first, last := descr[0], descr[len(descr)-1]; {
+	case len(descr) > 1 && first == last && (first == '\'' || first == '"'):
+		descr = descr[1 : len(descr)-1]
+	case first != '[' && first != '(':
+		return bad("descr %.80q, want a string, a list or a tuple", descr)
 	}
 	if strings.Contains(descr, "|O") || descr == "O" {
 		return Array{}, fmt.Errorf("%w: .npy of Python objects, which are pickled", errors.ErrUnsupported)
 	}
-	if a.DType, err = ndarray.ParseDType(descr); err != nil {
+	if a.DType, err = ParseDescr(descr); err != nil {
 		return Array{}, fmt.Errorf(".npy header: %w", err)
-	}
-	if a.DType.Kind == ndarray.String || a.DType.Size == 0 {
-		return bad("descr %.80q, whose elements have no size", descr)
 	}
 	return a, grid.Check(a.Shape, a.DType.Size)
 }

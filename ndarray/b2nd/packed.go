@@ -12,6 +12,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/npy"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -60,7 +61,7 @@ func (r *reader) packed(o *OpenOptions) error {
 	if err != nil {
 		return err
 	}
-	d, err := ndarray.ParseDType(text)
+	d, err := npy.ParseDescr(text)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (r *reader) packed(o *OpenOptions) error {
 	return nil
 }
 
-// descr returns dtype.descr of NumPy as text for ndarray.ParseDType.
+// descr returns dtype.descr of NumPy as text for npy.ParseDescr.
 func descr(v any) (string, error) {
 	if text, ok := v.(string); ok {
 		return text, nil

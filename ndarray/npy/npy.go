@@ -104,7 +104,6 @@ func check(spec ndarray.Spec) error {
 		has  bool
 		what string
 	}{
-		{spec.DType.Kind == ndarray.String, "strings of variable length"},
 		{!spec.DType.NumPy().EqualValues(spec.DType), "elements of type " + spec.DType.String()},
 		{spec.Null, "an array without a shape"},
 		{len(spec.Attrs) > 0, "attributes"},
@@ -117,14 +116,18 @@ func check(spec ndarray.Spec) error {
 			return fmt.Errorf("%w: .npy cannot store %s", errors.ErrUnsupported, x.what)
 		}
 	}
-	return nil
+	_, err := npy.Descr(spec.DType)
+	return err
 }
 
 func create(file string, spec ndarray.Spec) (_ *backend, err error) {
 	if err := check(spec); err != nil {
 		return nil, err
 	}
-	head := npy.Header(spec.DType, spec.Shape)
+	head, err := npy.Header(spec.DType, spec.Shape)
+	if err != nil {
+		return nil, err
+	}
 	a := npy.Array{Shape: slices.Clone(spec.Shape), DType: spec.DType, Offset: int64(len(head))}
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {

@@ -37,5 +37,9 @@ func npyHeader(m ndarray.Meta) ([]byte, error) {
 		}
 		return nil, usagef("%s: %w: .npy cannot store %s; use --json", cmp.Or(m.Path, "the array"), errors.ErrUnsupported, what)
 	}
-	return npy.Header(m.DType.Native(), m.Shape), nil
+	head, err := npy.Header(m.DType.Native(), m.Shape)
+	if err != nil {
+		err = usagef("%s: %w; use --json", cmp.Or(m.Path, "the array"), err)
+	}
+	return head, err
 }
