@@ -123,6 +123,7 @@ func TestBackend(t *testing.T, f Factory) {
 	t.Run("concurrent writes", func(t *testing.T) { testConcurrentWrites(t, f) })
 	t.Run("close during reads", func(t *testing.T) { testCloseDuringReads(t, f) })
 	t.Run("strings", func(t *testing.T) { testStrings(t, f) })
+	t.Run("elements of variable size", func(t *testing.T) { testVariable(t, f) })
 	t.Run("attributes", func(t *testing.T) { testAttributes(t, f) })
 	t.Run("storage", func(t *testing.T) { testStorage(t, f) })
 	t.Run("uniform", func(t *testing.T) { testUniform(t, f) })
