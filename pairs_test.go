@@ -37,8 +37,10 @@ func inBcolz(d ndarray.DType, rank int) bool {
 		})
 	case ndarray.Float:
 		return d.Size <= 8
+	case ndarray.Complex:
+		return d.Size <= 16
 	}
-	return !slices.Contains([]ndarray.Kind{ndarray.String, ndarray.Complex, ndarray.SubArray}, d.Kind)
+	return !slices.Contains([]ndarray.Kind{ndarray.String, ndarray.SubArray}, d.Kind)
 }
 
 // storage creates and opens arrays of one backend.

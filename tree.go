@@ -677,7 +677,7 @@ func (c *treeCopy) keep(path string, attrs ndarray.Attrs, named bool) []ndarray.
 		if hdf5.OfScales(u, named) {
 			continue // planScales, or the dimension names and the arrays with these names
 		}
-		if raw, ok := u.Stored(); ok && c.frames() { // from one Blosc2 frame to another
+		if raw, ok := u.Stored(); ok && c.stores(raw) {
 			out = append(out, raw)
 			c.stats.Attrs++
 			continue
@@ -710,6 +710,13 @@ func (c *treeCopy) keep(path string, attrs ndarray.Attrs, named bool) []ndarray.
 		c.stats.Attrs++
 	}
 	return out
+}
+
+// stores reports whether the target stores an attribute without a Value: a Blosc2 frame any, and
+// bcolz those that JSON can represent.
+func (c *treeCopy) stores(raw ndarray.Attr) bool {
+	one := ndarray.Spec{Shape: []int64{0}, DType: ndarray.DTypeOf[bool](), Attrs: []ndarray.Attr{raw}}
+	return c.frames() || c.target == Bcolz && !raw.Fixed && bcolz.Check(one) == nil
 }
 
 // referenceText returns an attribute of references as strings: the paths in the copy and the

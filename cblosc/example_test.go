@@ -92,8 +92,8 @@ func ExampleSChunk() {
 	// Output: 3 chunks of 8000 bytes, K at Sonnblick, last 2
 }
 
-// This example stores records of unequal length, compressed with a dictionary, and reads one of them.
-// python-blosc2 reads it with schunk.get_vlblock(0, 123).
+// This example stores records of unequal length, compressed with a dictionary, and reads one of
+// them. python-blosc2 reads it with schunk.get_vlblock(0, 123).
 func ExampleCompressor_CompressVL() {
 	params := cblosc.DefaultCParams()
 	params.Codec, params.TypeSize = cblosc.Zstd, 1

@@ -28,7 +28,8 @@ func records(first, n int) *cblosc.Batch {
 }
 
 // TestSChunk_records stores batches of records of unequal length in super-chunks, with and without
-// a dictionary, and reads each by index, also after the file is opened again and with python-blosc2.
+// a dictionary, and reads each by index. It also opens files again and reads them with
+// python-blosc2.
 func TestSChunk_records(t *testing.T) {
 	const batches, each = 3, 400
 	for _, kind := range []string{"memory", "frame in memory", "file", "directory"} {

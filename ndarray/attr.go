@@ -25,9 +25,10 @@ type Attr struct {
 	Name  string
 	Value Value
 
-	// Raw is the content of the Blosc2 metalayer that the attribute was read from, or nil. Package
-	// b2nd writes it unchanged if it still has the meaning of Value, or if Value is the zero Value,
-	// which only package b2nd accepts. The other backends ignore Raw.
+	// Raw is the stored value in MessagePack, or nil: the content of the Blosc2 metalayer that the
+	// attribute was read from, or a JSON value of bcolz without a Value. Package b2nd writes it
+	// unchanged if it still has the meaning of Value. Packages b2nd and bcolz also write it if
+	// Value is the zero Value. The other backends ignore Raw and refuse a zero Value.
 	Raw   []byte
 	Fixed bool // Raw is a metalayer of fixed length, which only Create writes
 }
@@ -41,8 +42,8 @@ type UnsupportedAttr struct {
 	Fixed  bool
 }
 
-// Stored returns the attribute without a Value. It reports true if Raw is known, so that another
-// Blosc2 frame can store the attribute.
+// Stored returns the attribute without a Value. It reports true if Raw is known, so that a Blosc2
+// frame, or a carray if JSON has such values, can store the attribute.
 func (u UnsupportedAttr) Stored() (Attr, bool) {
 	return Attr{Name: u.Name, Raw: u.Raw, Fixed: u.Fixed}, u.Raw != nil
 }

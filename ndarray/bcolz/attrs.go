@@ -23,7 +23,7 @@ func attrsOf(members bcolztree.Attrs) ndarray.Attrs {
 			err = a.Validate()
 		}
 		if err != nil {
-			out.Unsupported = append(out.Unsupported, ndarray.UnsupportedAttr{Name: m.Name, Type: m.Value.Kind.String(), Reason: err.Error()})
+			out.Unsupported = append(out.Unsupported, ndarray.UnsupportedAttr{Name: m.Name, Type: m.Value.Kind.String(), Reason: err.Error(), Raw: rawOf(m.Value)})
 			continue
 		}
 		out.List = append(out.List, a)

@@ -5,7 +5,6 @@ package bcolz
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -72,13 +71,22 @@ func (x *attributes) remove(name string) error {
 }
 
 func (x *attributes) put(a ndarray.Attr) error {
+	if onlyRaw(a) {
+		j, err := jsonOfRaw(a.Raw)
+		if err != nil {
+			return fmt.Errorf("attribute %q: %w", a.Name, err)
+		}
+		x.drop(a.Name)
+		x.members = append(x.members, bcolztree.Member{Name: a.Name, Value: j})
+		return nil
+	}
 	if err := a.Validate(); err != nil {
 		return err
 	}
 	x.drop(a.Name)
 	v := a.Value
 	j, plainly := jsonOf(v)
-	rec := recordAttr{Name: a.Name, DType: v.DType, Shape: v.Shape, Null: v.Null, Plain: plainly}
+	rec := recordAttr{Name: a.Name, DType: recordType{v.DType}, Shape: v.Shape, Null: v.Null, Plain: plainly}
 	if plainly {
 		x.members = append(x.members, bcolztree.Member{Name: a.Name, Value: j})
 		if natural, err := valueOf(j); err == nil && natural.Equal(v) && sameType(natural.DType, v.DType) {
@@ -109,14 +117,14 @@ func (x *attributes) write() error {
 		}
 	} else {
 		x.record.Version = recordVersion
-		text, err := json.MarshalIndent(x.record, "", " ")
+		text, err := readable(x.record, " ")
 		if err != nil {
 			return err
 		}
 		if len(text) > maxRecord {
 			return fmt.Errorf("%w: attributes of %d bytes, at most %d", errors.ErrUnsupported, len(text), maxRecord)
 		}
-		if err := x.dir.replace(x.recordFile, append(text, '\n')); err != nil {
+		if err := x.dir.replace(x.recordFile, text); err != nil {
 			return err
 		}
 	}

@@ -475,8 +475,8 @@ func TestAttrs(t *testing.T) {
 	requireAttr(t, got, "list", ndarray.Vector(int64(1), 2, 3))
 	requireAttr(t, got, "limits", ndarray.Vector(1e16, 1e15, 1e-4, 1e-5, math.Inf(1), math.NaN(), 0.1))
 	require.Equal(t, []ndarray.UnsupportedAttr{
-		{Name: "none", Type: "null", Reason: "null has no element type"},
-		{Name: "mixed", Type: "a list", Reason: "a number and a string in one list"},
+		{Name: "none", Type: "null", Reason: "null has no element type", Raw: []byte{0xc0}},
+		{Name: "mixed", Type: "a list", Reason: "a number and a string in one list", Raw: []byte("\x93\x01\xa1a\x81\xa1b\xcb\x3e\xe4\xf8\xb5\x88\xe3h\xf1")},
 	}, got.Unsupported)
 
 	dir := filepath.Join(t.TempDir(), "a")

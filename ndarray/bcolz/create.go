@@ -142,7 +142,7 @@ var errComment = fmt.Errorf("%w: bcolz has no comments", errors.ErrUnsupported)
 // plan converts a Spec to the content of meta/storage and the record.
 func plan(spec *ndarray.Spec, o *CreateOptions) (bcolztree.Storage, *record, error) {
 	var s bcolztree.Storage
-	if err := spec.Validate(); err != nil {
+	if err := checkAttrs(spec); err != nil {
 		return s, nil, err
 	}
 	switch {
@@ -191,8 +191,7 @@ func plan(spec *ndarray.Spec, o *CreateOptions) (bcolztree.Storage, *record, err
 	r := &record{MaxShape: slices.Clone(spec.MaxShape), AxisNames: slices.Clone(spec.AxisNames)}
 	s.Default, r.Fill = dfltOf(spec.Fill, spec.DType)
 	if back, err := dtypeOf(s.DType); err != nil || !sameType(back, spec.DType) {
-		d := spec.DType
-		r.DType = &d
+		r.DType = &recordType{spec.DType}
 	}
 	return s, r, nil
 }
@@ -203,7 +202,7 @@ func sameType(a, b ndarray.DType) bool { return a.Equal(b) && a.String() == b.St
 // nativeNames are the types that NumPy prints by name instead of type string.
 var nativeNames = map[string]string{
 	"|b1": "bool", "|i1": "int8", "<i2": "int16", "<i4": "int32", "<i8": "int64", "|u1": "uint8", "<u2": "uint16", "<u4": "uint32", "<u8": "uint64",
-	"<f2": "float16", "<f4": "float32", "<f8": "float64",
+	"<f2": "float16", "<f4": "float32", "<f8": "float64", "<c8": "complex64", "<c16": "complex128",
 }
 
 // textOf formats a type as str(dtype) does on a little-endian machine. It returns
@@ -219,10 +218,8 @@ func textOf(d ndarray.DType) (bcolztree.DType, error) {
 	switch d.Kind {
 	case ndarray.String:
 		return refuse("bcolz stores text of variable length only as pickled objects")
-	case ndarray.Complex:
-		return refuse("bcolz cannot write its default value to JSON")
-	case ndarray.Float:
-		if d.Size > 8 {
+	case ndarray.Float, ndarray.Complex:
+		if d.Size > 8 && (d.Kind == ndarray.Float || d.Size > 16) {
 			return refuse("the type has no machine-independent name")
 		}
 	case ndarray.SubArray:
@@ -325,6 +322,13 @@ func plain(e []byte, d ndarray.DType) (v bcolztree.Value, ok bool) {
 			return v, false
 		}
 		return bcolztree.Float(numbers.LoadFloat(e)), true
+	case ndarray.Complex:
+		// JSON has no complex numbers. bcolz opens an array whose dflt is the real part.
+		re, im := e[:d.Size/2], e[d.Size/2:]
+		if d.Size > 16 || len(bytes.Trim(im, "\x00")) > 0 {
+			return v, false
+		}
+		return bcolztree.Float(numbers.LoadFloat(re)), true
 	case ndarray.Bytes, ndarray.Void:
 		text := strings.TrimRight(string(e), "\x00")
 		if d.Kind == ndarray.Void {

@@ -86,7 +86,7 @@ func createRecords(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *r
 	}
 	rec := &record{MaxShape: slices.Clone(spec.MaxShape), AxisNames: slices.Clone(spec.AxisNames)}
 	if !sameType(spec.DType, r.meta.DType) {
-		rec.DType = &spec.DType
+		rec.DType = &recordType{spec.DType}
 	}
 	rec.applyTable(&r.meta)
 	r.setFields()
@@ -96,7 +96,7 @@ func createRecords(path, name string, spec ndarray.Spec, o *CreateOptions) (_ *r
 
 // columnSpecs returns the Spec of each column of an array of structures.
 func columnSpecs(spec ndarray.Spec) ([]ndarray.Spec, error) {
-	if err := spec.Validate(); err != nil {
+	if err := checkAttrs(&spec); err != nil {
 		return nil, err
 	}
 	switch {

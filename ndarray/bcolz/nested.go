@@ -240,7 +240,7 @@ func createNested(dir, name string, spec ndarray.Spec, o *CreateOptions) (_ *rec
 
 // planNested returns the meta/storage for all columns and the record.
 func planNested(spec ndarray.Spec, o *CreateOptions) (s bcolztree.Storage, rec *record, err error) {
-	if err := spec.Validate(); err != nil {
+	if err := checkAttrs(&spec); err != nil {
 		return s, nil, err
 	}
 	if spec.Null || len(spec.Shape) != 1 || spec.DType.Kind != ndarray.Struct || spec.BlockShape != nil {
@@ -282,7 +282,7 @@ func planNested(spec ndarray.Spec, o *CreateOptions) (s bcolztree.Storage, rec *
 	}
 	rec = &record{MaxShape: slices.Clone(spec.MaxShape), AxisNames: slices.Clone(spec.AxisNames)}
 	if back, err := dtypeOf(s.DType); err != nil || !sameType(back, spec.DType) {
-		rec.DType = &spec.DType
+		rec.DType = &recordType{spec.DType}
 	}
 	fill := spec.Fill
 	if fill == nil {

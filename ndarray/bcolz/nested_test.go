@@ -251,7 +251,7 @@ func TestNestedCarrays(t *testing.T) {
 func TestNestedRefusals(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	nested := &bcolz.CreateOptions{Nested: true}
-	for _, text := range []string{`[('a', '<c8')]`, `[('a', [('b', '<i4')], (2,))]`, `[('__attrs__', '<i4')]`, `[('a/b', '<i4')]`, `<i4`} {
+	for _, text := range []string{`[('a', '<c32')]`, `[('a', [('b', '<i4')], (2,))]`, `[('__attrs__', '<i4')]`, `[('a/b', '<i4')]`, `<i4`} {
 		_, err := bcolz.CreateRecords(path, ndarray.Spec{Shape: []int64{3}, DType: parse(t, text)}, nested)
 		require.ErrorIs(t, err, errors.ErrUnsupported, text)
 		require.NoDirExists(t, path)

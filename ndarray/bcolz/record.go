@@ -23,16 +23,16 @@ const (
 )
 
 const (
-	recordVersion = 1
+	recordVersion = 2
 	maxRecord     = 16 << 20 // bytes
 )
 
 // record is the content of RecordFile. The zero record adds no information and is not written.
 type record struct {
-	Version int            `json:"version"`
-	DType   *ndarray.DType `json:"dtype,omitempty"` // if the type differs from the one in bcolz's metadata
-	Fill    []byte         `json:"fill,omitempty"`  // if dflt cannot represent it; native order
-	Attrs   []recordAttr   `json:"attrs,omitempty"`
+	Version int          `json:"version"`
+	DType   *recordType  `json:"dtype,omitempty"` // if the type differs from the one in bcolz's metadata
+	Fill    []byte       `json:"fill,omitempty"`  // if dflt cannot represent it; native order
+	Attrs   []recordAttr `json:"attrs,omitempty"`
 
 	MaxShape  []int64  `json:"max_shape,omitempty"`
 	AxisNames []string `json:"axis_names,omitempty"`
@@ -40,13 +40,13 @@ type record struct {
 
 // recordAttr is an attribute that JSON cannot represent, or whose type JSON does not preserve.
 type recordAttr struct {
-	Name    string        `json:"name"`
-	DType   ndarray.DType `json:"dtype"`
-	Shape   []int64       `json:"shape,omitempty"`
-	Null    bool          `json:"null,omitempty"`
-	Plain   bool          `json:"plain,omitempty"` // the value is in __attrs__
-	Data    []byte        `json:"data,omitempty"`  // little-endian
-	Strings []string      `json:"strings,omitempty"`
+	Name    string     `json:"name"`
+	DType   recordType `json:"dtype"`
+	Shape   []int64    `json:"shape,omitempty"`
+	Null    bool       `json:"null,omitempty"`
+	Plain   bool       `json:"plain,omitempty"` // the value is in __attrs__
+	Data    []byte     `json:"data,omitempty"`  // little-endian
+	Strings []string   `json:"strings,omitempty"`
 }
 
 func readRecord(fsys fs.FS, file string) (*record, error) {
@@ -70,16 +70,16 @@ func readRecord(fsys fs.FS, file string) (*record, error) {
 	if err := json.NewDecoder(f).Decode(r); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ndarray.ErrCorrupt, file, err)
 	}
-	if r.Version != recordVersion {
-		return nil, fmt.Errorf("%w: %s of version %d, this release reads %d", errors.ErrUnsupported, file, r.Version, recordVersion)
+	if r.Version < 1 || r.Version > recordVersion {
+		return nil, fmt.Errorf("%w: %s of version %d, this release reads 1 to %d", errors.ErrUnsupported, file, r.Version, recordVersion)
 	}
 	return r, nil
 }
 
 // apply sets the type and the fill value of the array from the record, if they still fit.
 func (r *record) apply(m *ndarray.Meta) {
-	if r.DType != nil && r.DType.Validate() == nil && r.DType.Size == m.DType.Size {
-		m.DType = *r.DType
+	if r.DType != nil && r.DType.Size == m.DType.Size {
+		m.DType = r.DType.DType
 	}
 	if len(r.Fill) == m.DType.Size && m.Fill == nil {
 		m.Fill = r.Fill
@@ -130,7 +130,7 @@ func attrsWith(members bcolztree.Attrs, r *record) ndarray.Attrs {
 		if a.Plain || slices.ContainsFunc(members, func(m bcolztree.Member) bool { return m.Name == a.Name }) {
 			continue
 		}
-		v := ndarray.Value{DType: a.DType, Shape: a.Shape, Null: a.Null, Strings: a.Strings}
+		v := ndarray.Value{DType: a.DType.DType, Shape: a.Shape, Null: a.Null, Strings: a.Strings}
 		if a.DType.Size > 0 {
 			v.Data = append([]byte{}, a.Data...)
 		}
@@ -147,7 +147,7 @@ func attrsWith(members bcolztree.Attrs, r *record) ndarray.Attrs {
 // value converts the JSON value to the recorded type and shape. ok is false if the value has
 // changed since.
 func (a *recordAttr) value(j bcolztree.Value) (ndarray.Value, bool) {
-	v := ndarray.Value{DType: a.DType, Shape: a.Shape}
+	v := ndarray.Value{DType: a.DType.DType, Shape: a.Shape}
 	var all []bcolztree.Value
 	if !leaves(j, a.Shape, &all) {
 		return v, false
@@ -160,7 +160,7 @@ func (a *recordAttr) value(j bcolztree.Value) (ndarray.Value, bool) {
 			v.Strings = append(v.Strings, x.Text)
 			continue
 		}
-		d := a.DType
+		d := a.DType.DType
 		if d.Kind == ndarray.Enum {
 			d = *d.Base
 		}
@@ -198,7 +198,7 @@ func jsonOf(v ndarray.Value) (j bcolztree.Value, ok bool) {
 	}
 	j = nest(leaf, v.Shape)
 	// Reading it back excludes, for example, NaN with a payload and strings that are not UTF-8.
-	rec := recordAttr{Name: "x", DType: v.DType, Shape: v.Shape}
+	rec := recordAttr{Name: "x", DType: recordType{v.DType}, Shape: v.Shape}
 	back, same := rec.value(j)
 	return j, same && back.Equal(v)
 }

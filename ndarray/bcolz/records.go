@@ -166,17 +166,17 @@ func nestedMeta(path string, p place, first *backend, o *OpenOptions) (ndarray.M
 // applyTable sets the layout of the structure from the record, if the record has the same columns
 // as the table.
 func (r *record) applyTable(m *ndarray.Meta) {
-	if r.DType != nil && r.DType.Validate() == nil && sameFields(*r.DType, m.DType) {
+	if r.DType != nil && sameFields(r.DType.DType, m.DType) {
 		fill := m.Fill
 		if fill != nil {
 			fill = make([]byte, r.DType.Size)
 			was := leafFields(m.DType, "", 0)
-			for i, f := range leafFields(*r.DType, "", 0) {
+			for i, f := range leafFields(r.DType.DType, "", 0) {
 				from := was[i]
 				copy(fill[f.Offset:], m.Fill[from.Offset:from.Offset+from.Type.Size])
 			}
 		}
-		m.DType, m.Fill = *r.DType, fill
+		m.DType, m.Fill = r.DType.DType, fill
 	}
 	r.applyAxes(m)
 }

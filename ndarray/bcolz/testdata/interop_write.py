@@ -7,6 +7,14 @@ import sys
 import bcolz
 import numpy as np
 
+# bcolz cannot write the default value of complex arrays, but can open them and append to them.
+write = json.dumps
+
+
+def real_part(value, **options):
+    return write(value, default=lambda x: x.real, **options)
+
+
 root = sys.argv[1]
 names = sorted(n for n in os.listdir(root) if not n.endswith((".bin", ".dtype")))
 for name in names:
@@ -25,7 +33,9 @@ for name in names:
     storage = json.loads(meta["storage"])
     if name and int(name) % 2 == 0:
         kw["chunklen"] = storage["chunklen"]
+    json.dumps = real_part
     bcolz.carray(got, rootdir=other, cparams=c.cparams, dtype=dtype, **kw).flush()
+    json.dumps = write
     assert open(os.path.join(other, "meta", "storage"), "rb").read() == meta["storage"], (name, meta["storage"], open(os.path.join(other, "meta", "storage")).read())
     a, b = json.loads(meta["sizes"]), json.load(open(os.path.join(other, "meta", "sizes")))
     assert a["shape"] == b["shape"] and a["nbytes"] == b["nbytes"], (name, a, b)

@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
@@ -163,8 +164,8 @@ func (x *attrFlags) decide(attrs ndarray.Attrs, named bool, facts []fact, format
 		}
 	}
 	for _, u := range attrs.Unsupported {
-		if raw, ok := u.Stored(); ok && isFrame(format) && !slices.Contains(x.names, u.Name) {
-			s.keep = append(s.keep, raw) // from one Blosc2 frame to another
+		if raw, ok := u.Stored(); ok && storesRaw(format, raw) && !slices.Contains(x.names, u.Name) {
+			s.keep = append(s.keep, raw)
 			continue
 		}
 		if hdf5.OfScales(u, named) && !slices.Contains(x.names, u.Name) {
@@ -216,6 +217,13 @@ func held(format hyperslab.Format, attr ndarray.Attr) (_ ndarray.Attr, reason st
 		return converted, ""
 	}
 	return attr, ""
+}
+
+// storesRaw reports whether a format stores an attribute without a Value: a Blosc2 frame any, and
+// bcolz those that JSON can represent.
+func storesRaw(format hyperslab.Format, raw ndarray.Attr) bool {
+	one := ndarray.Spec{Shape: []int64{0}, DType: ndarray.DTypeOf[bool](), Attrs: []ndarray.Attr{raw}}
+	return isFrame(format) || format == hyperslab.Bcolz && !raw.Fixed && bcolz.Check(one) == nil
 }
 
 // textModes are the values of --strings.

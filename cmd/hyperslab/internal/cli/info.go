@@ -66,7 +66,7 @@ type unsupportedDoc struct {
 	Name   string          `json:"name"`
 	Type   string          `json:"type"`
 	Reason string          `json:"reason"`
-	Value  json.RawMessage `json:"value"` // content of a metalayer in MessagePack; null otherwise
+	Value  json.RawMessage `json:"value"` // of a metalayer in MessagePack or of bcolz; null otherwise
 }
 
 func newUnsupportedDoc(u ndarray.UnsupportedAttr) unsupportedDoc {
