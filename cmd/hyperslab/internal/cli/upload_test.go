@@ -13,6 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/s3test"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/remote"
 )
 
 // bucketFor starts an S3 server in memory with the bucket "data", sets the environment for it and
@@ -26,6 +27,9 @@ func bucketFor(t *testing.T, refuse func(*http.Request) bool) *s3test.Server {
 		next.ServeHTTP(w, r)
 	})
 	t.Setenv("TMPDIR", t.TempDir())
+	before := remote.DefaultClient // keeps the settings of the first bucket
+	remote.DefaultClient = remote.NewClient(nil)
+	t.Cleanup(func() { remote.DefaultClient = before })
 	return s
 }
 
@@ -42,7 +46,7 @@ func TestRun_upload(t *testing.T) {
 	}
 	create(t, dir+"/a.b2nd", ndarray.Spec{Shape: []int64{100}, ChunkShape: []int64{30}}, values)
 	create(t, dir+"/x.h5:/g/a", ndarray.Spec{Shape: []int64{100}, ChunkShape: []int64{30}}, values)
-	// --io-stats replaces the client, which keeps the settings of the first bucket.
+	// --io-stats replaces the client: each command asks the server again.
 	do := func(t *testing.T, code int, args ...string) string {
 		t.Helper()
 		_, stderr, got := run(append(args, "--io-stats")...)
