@@ -6,10 +6,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+shopt -s nullglob
 found=0
 while read -r package dir; do
+    files=("$dir"/*_test.go)
+    ((${#files[@]})) || continue
     # The tests that call rapid.
-    names=$(cat "$dir"/*_test.go 2>/dev/null | awk '
+    names=$(cat "${files[@]}" | awk '
         /^func Test/ { name = $2; sub(/\(.*/, "", name) }
         /^}/ { name = "" }
         /rapid\.(Check|MakeCheck)/ && name && !seen[name]++ { printf "%s%s", sep, name; sep = "|" }')
