@@ -12,6 +12,8 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/striped"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -29,7 +31,7 @@ type addition struct {
 
 // add starts an array in the existing HDF5 file l.File. It changes a copy that Commit moves over
 // the file, or the file itself if o.InPlace is set.
-func add(ctx context.Context, l Location, spec ndarray.Spec, o CreateOptions, location string) (_ *Draft, err error) {
+func add(ctx context.Context, l locate.Location, spec ndarray.Spec, o CreateOptions, location string) (_ *Draft, err error) {
 	file, err := filepath.EvalSymlinks(l.File)
 	if err != nil {
 		return nil, err
@@ -65,7 +67,7 @@ func add(ctx context.Context, l Location, spec ndarray.Spec, o CreateOptions, lo
 		}
 	}()
 	if a.file, err = h5.Open(target, h5.ReadWrite); err != nil {
-		return nil, hdf5.Translate(err)
+		return nil, h5errs.Translate(err)
 	}
 	switch {
 	case replace && o.InPlace: // so that Close without Commit can restore the old object
@@ -76,7 +78,7 @@ func add(ctx context.Context, l Location, spec ndarray.Spec, o CreateOptions, lo
 		err = a.file.Root().Unlink(object) // first, so that the array can use its space
 	}
 	if err != nil {
-		return nil, hdf5.Translate(err)
+		return nil, h5errs.Translate(err)
 	}
 	d.Array, err = array(hdf5.CreateIn(a.file, object, spec, o.hdf5(location)))
 	if err == nil {
@@ -89,19 +91,19 @@ func add(ctx context.Context, l Location, spec ndarray.Spec, o CreateOptions, lo
 func replaces(file, object string, overwrite bool) (_ bool, err error) {
 	f, err := h5.Open(file, h5.ReadOnly)
 	if err != nil {
-		return false, hdf5.Translate(err)
+		return false, h5errs.Translate(err)
 	}
-	defer func() { err = errors.Join(err, hdf5.Translate(f.Close())) }()
+	defer func() { err = errors.Join(err, h5errs.Translate(f.Close())) }()
 	exists, err := f.Root().HasLink(object)
 	if !exists || err != nil {
-		return false, hdf5.Translate(err)
+		return false, h5errs.Translate(err)
 	}
 	if !overwrite {
 		return false, fmt.Errorf("%w: object %s", ndarray.ErrExists, object)
 	}
 	link, err := f.Root().Link(object)
 	if err != nil {
-		return false, hdf5.Translate(err)
+		return false, h5errs.Translate(err)
 	}
 	if link.Kind != h5.HardLink {
 		return true, nil // the link is replaced, not its target
@@ -110,7 +112,7 @@ func replaces(file, object string, overwrite bool) (_ bool, err error) {
 	if err == nil && kind == h5.GroupObject {
 		return false, fmt.Errorf("%w: %s is a group; an array replaces an array, a link or a named datatype", ndarray.ErrParam, object)
 	}
-	return true, hdf5.Translate(err)
+	return true, h5errs.Translate(err)
 }
 
 // freeName returns an unused link name derived from object.
@@ -131,7 +133,7 @@ func (a *addition) finish() error {
 		err = a.file.Root().Unlink(a.aside)
 	}
 	if err = errors.Join(err, a.file.Close()); err != nil || a.source == "" {
-		return hdf5.Translate(err)
+		return h5errs.Translate(err)
 	}
 	now, err := os.Stat(a.source)
 	if err == nil && (!os.SameFile(now, a.before) || now.Size() != a.before.Size() || !now.ModTime().Equal(a.before.ModTime())) {
@@ -153,7 +155,7 @@ func (a *addition) undo() (err error) {
 		if err == nil && a.aside != "" {
 			err = a.file.Root().MoveLink(a.aside, a.file.Root(), a.object)
 		}
-		return hdf5.Translate(errors.Join(err, a.file.Close()))
+		return h5errs.Translate(errors.Join(err, a.file.Close()))
 	}
-	return hdf5.Translate(a.file.Close())
+	return h5errs.Translate(a.file.Close())
 }

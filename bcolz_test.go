@@ -249,11 +249,11 @@ func TestNestedTable(t *testing.T) {
 			require.True(t, c.Equal(), "%s in %s: %+v", name, to, c)
 			require.NoError(t, errors.Join(x.Close(), y.Close()))
 		}
-		attrs, err := hyperslab.GroupAttrs(bg, in(dir, to)+":/", nil)
+		attrs, err := groupAttrs(in(dir, to)+":/", nil)
 		require.NoError(t, err)
 		require.Len(t, attrs.List, 1)
 	}
-	attrs, err := hyperslab.GroupAttrs(bg, path+":/g", nil)
+	attrs, err := groupAttrs(path+":/g", nil)
 	require.NoError(t, err)
 	require.Empty(t, attrs.List)
 	_, err = hyperslab.CopyTree(bg, in(dir, "flat.bcolz"), path, nil)

@@ -12,6 +12,8 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/dimscale"
+	"github.com/hyperslab/hyperslab/internal/h5attr"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -232,19 +234,19 @@ func (c *treeComparison) groups(ctx context.Context, d *Difference) ([]ndarray.A
 func (c *treeComparison) digested(ctx context.Context, d *Difference, list []ndarray.AttrDifference) ([]ndarray.AttrDifference, error) {
 	a, err := c.trees[0].file.Root().OpenObject(d.A.Path)
 	if err != nil {
-		return nil, hdf5.Translate(err)
+		return nil, h5errs.Translate(err)
 	}
 	defer a.Close()
 	b, err := c.trees[1].file.Root().OpenObject(d.B.Path)
 	if err != nil {
-		return nil, hdf5.Translate(err)
+		return nil, h5errs.Translate(err)
 	}
 	defer b.Close()
 	var out []ndarray.AttrDifference
 	for _, at := range list {
 		if at.Unsupported {
-			x, xerr := hdf5.AttrDigest(ctx, a, at.Name)
-			y, yerr := hdf5.AttrDigest(ctx, b, at.Name)
+			x, xerr := h5attr.Digest(ctx, a, at.Name)
+			y, yerr := h5attr.Digest(ctx, b, at.Name)
 			if errors.Join(xerr, yerr) == nil {
 				if x == y {
 					continue
@@ -335,7 +337,7 @@ func (t *Tree) hold() error {
 	}
 	f, err := openSource(context.Background(), t.location.File, t.open.Unlocked)
 	if err != nil {
-		return hdf5.Translate(err)
+		return h5errs.Translate(err)
 	}
 	t.file = f
 	return nil
@@ -363,9 +365,9 @@ func hdf5GroupAttrs(ctx context.Context, f *h5.File, path string) (attrs ndarray
 	g := f.Root()
 	if path != "/" {
 		if g, err = f.Root().OpenGroup(path); err != nil {
-			return attrs, hdf5.Translate(err)
+			return attrs, h5errs.Translate(err)
 		}
-		defer func() { err = errors.Join(err, hdf5.Translate(g.Close())) }()
+		defer func() { err = errors.Join(err, h5errs.Translate(g.Close())) }()
 	}
 	return hdf5.ReadAttrs(ctx, g)
 }

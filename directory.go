@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/detect"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
@@ -79,8 +80,13 @@ func child(dir, name string, group bool) (string, error) {
 	return filepath.Join(dir, name), nil
 }
 
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
 // arrayFile returns the file of the array at a path of a directory tree.
-func arrayFile(l Location) (string, error) {
+func arrayFile(l locate.Location) (string, error) {
 	dir := l.File
 	parts := strings.Split(strings.Trim(l.Object, "/"), "/")
 	for _, name := range parts[:len(parts)-1] {
@@ -93,7 +99,7 @@ func arrayFile(l Location) (string, error) {
 }
 
 // directory lists a directory of arrays, from one of its paths on.
-func (w *walker) directory(l Location) error {
+func (w *walker) directory(l locate.Location) error {
 	object := strings.Trim(l.Object, "/")
 	if object == "" {
 		return w.members(l.File, "/")

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -17,7 +18,7 @@ func TestEdit_invalidCopy(t *testing.T) {
 	for _, location := range []string{"a.h5:/x", "a.b2nd"} {
 		t.Run(location, func(t *testing.T) {
 			dir := t.TempDir()
-			l, err := hyperslab.ParseLocation(filepath.Join(dir, location))
+			l, err := locate.Parse(filepath.Join(dir, location))
 			require.NoError(t, err)
 			d, err := hyperslab.Create(bg, l.String(), ndarray.Spec{Shape: []int64{4}, DType: ndarray.DTypeOf[int32]()}, nil)
 			require.NoError(t, err)

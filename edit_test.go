@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -22,10 +23,10 @@ func TestEdit(t *testing.T) {
 			spec.MaxShape = []int64{ndarray.Unlimited}
 		}
 		save(t, in(dir, location), spec, nil)
-		l, err := hyperslab.ParseLocation(in(dir, location))
+		l, err := locate.Parse(in(dir, location))
 		require.NoError(t, err)
 		longer := func(file string) (err error) {
-			a, err := hyperslab.Open(bg, hyperslab.Location{File: file, Object: l.Object}.String(), &hyperslab.OpenOptions{Write: true})
+			a, err := hyperslab.Open(bg, locate.Location{File: file, Object: l.Object}.String(), &hyperslab.OpenOptions{Write: true})
 			if err != nil {
 				return err
 			}

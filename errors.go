@@ -21,10 +21,6 @@ var (
 	ErrCrashed = worker.ErrCrashed
 )
 
-// FormatError is an error in a file, with its location: the format, the field (What), its offset
-// in bytes, the actual value (Got) and the expected one (Want). It wraps the cause (Err).
-type FormatError = format.Error
-
 // Init enables worker processes for this program. It must be the first call of main, and of
 // TestMain in tests: a worker is the program's own binary, executed again, and in a worker Init
 // serves requests and never returns. Workers read untrusted files; see Untrusted and

@@ -81,30 +81,32 @@ func ExampleUpdate() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	attrs, err := hyperslab.GroupAttrs(ctx, file+":/ocean", nil)
+	tree, err := hyperslab.OpenTree(ctx, file, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer tree.Close()
+	attrs, err := tree.GroupAttrs(ctx, "/ocean")
 	source, _ := attrs.Get("source")
 	fmt.Println(source, err)
 	// Output: "survey 7" <nil>
-}
-
-func ExampleGroupAttrs() {
-	dir := exampleDir()
-	defer os.RemoveAll(dir)
-	attrs, err := hyperslab.GroupAttrs(context.Background(), filepath.Join(dir, "sea.h5")+":/ocean", nil)
-	fmt.Println(len(attrs.List), err)
-	// Output: 0 <nil>
 }
 
 func ExampleEditGroupAttrs() {
 	dir := exampleDir()
 	defer os.RemoveAll(dir)
 	ctx := context.Background()
-	group := filepath.Join(dir, "sea.h5") + ":/ocean"
+	file := filepath.Join(dir, "sea.h5")
 	version := ndarray.Attr{Name: "version", Value: ndarray.Scalar[int32](2)}
-	if err := hyperslab.EditGroupAttrs(ctx, group, []ndarray.Attr{version}, nil); err != nil {
+	if err := hyperslab.EditGroupAttrs(ctx, file+":/ocean", []ndarray.Attr{version}, nil); err != nil {
 		log.Fatal(err)
 	}
-	attrs, err := hyperslab.GroupAttrs(ctx, group, nil)
+	tree, err := hyperslab.OpenTree(ctx, file, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer tree.Close()
+	attrs, err := tree.GroupAttrs(ctx, "/ocean")
 	fmt.Println(attrs.List[0].Name, attrs.List[0].Value, err)
 	// Output: version 2 <nil>
 }
@@ -141,17 +143,6 @@ func ExampleSniff() {
 	format, err := hyperslab.Sniff(filepath.Join(dir, "depth.b2nd"))
 	fmt.Println(format, err)
 	// Output: b2nd <nil>
-}
-
-func ExampleForName() {
-	fmt.Println(hyperslab.ForName("depth.H5"))
-	// Output: hdf5 true
-}
-
-func ExampleParseLocation() {
-	l, err := hyperslab.ParseLocation("sea.h5:/ocean/depth")
-	fmt.Println(l.File, l.Object, err)
-	// Output: sea.h5 /ocean/depth <nil>
 }
 
 func ExampleOpenReaderAt() {

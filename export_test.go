@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -13,7 +14,7 @@ func Isolated(ctx context.Context, location string) (ndarray.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := ParseLocation(location)
+	l, err := locate.Parse(location)
 	if err != nil {
 		return nil, err
 	}

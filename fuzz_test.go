@@ -131,29 +131,3 @@ func FuzzOpenTree(f *testing.F) {
 		look(t, g, err)
 	})
 }
-
-// FuzzParseLocation checks that any string gives ErrParam or a location whose String is the same
-// string.
-func FuzzParseLocation(f *testing.F) {
-	for _, s := range []string{"a.h5:/x", "a.b2nd", ":/x", "here:/there", "here:/there:/x", "here:/", "C:/a.h5:/x", "", ":", "a:/b:/c", "\x00:/", "a\x00"} {
-		f.Add(s)
-	}
-	dir := f.TempDir()
-	require.NoError(f, os.MkdirAll(filepath.Join(dir, "here:", "there"), 0o777))
-	f.Chdir(dir)
-	f.Fuzz(func(t *testing.T, s string) {
-		l, err := hyperslab.ParseLocation(s)
-		if err != nil {
-			require.ErrorIs(t, err, ndarray.ErrParam)
-			var e *ndarray.Error
-			require.ErrorAs(t, err, &e)
-			return
-		}
-		require.Equal(t, s, l.String())
-		require.NotEmpty(t, l.File)
-		require.True(t, l.Object == "" || l.Object[0] == '/', "%q", l.Object)
-		again, err := hyperslab.ParseLocation(l.String())
-		require.NoError(t, err)
-		require.Equal(t, l, again)
-	})
-}

@@ -11,69 +11,49 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
-// GroupAttrs reads the attributes of a group of an HDF5 file, of a bcolz ctable, of a directory of
-// arrays or of a container of python-blosc2.
-//
-// It returns ndarray.ErrNotFound for a missing file or path, ErrFormat, ErrParam if the location is
-// an array, or ErrCorrupt; for an untrusted file also the errors of Open. It uses o.Unlocked and
-// o.Untrusted.
-func GroupAttrs(ctx context.Context, location string, o *OpenOptions) (ndarray.Attrs, error) {
-	if o != nil && o.Untrusted != nil {
-		return groupAttrsUntrusted(ctx, location, *o)
-	}
-	var attrs ndarray.Attrs
-	err := withGroup(ctx, location, func(l Location, format Format) (err error) {
-		attrs, err = (&walker{ctx: ctx, unlocked: orZero(o).Unlocked}).groupAttrs(l, format)
-		return err
-	})
-	return attrs, ndarray.Wrap("read attributes of", shown(location), err)
-}
-
 // EditGroupAttrs removes the attributes in remove from a group, then sets those in set, in place. A
 // program that is killed in the process can leave the file corrupt. A directory of arrays without a
 // file for attributes gets one.
 //
-// It returns the errors of GroupAttrs, ErrNotFound if an attribute in remove does not exist, and
-// errors.ErrUnsupported for a ctable and for an attribute that the format cannot store.
+// It returns ndarray.ErrNotFound for a missing file, path or attribute in remove, ErrFormat, ErrParam
+// if the location is an array, ErrCorrupt, and errors.ErrUnsupported for a ctable and for an attribute that the format cannot store.
 func EditGroupAttrs(ctx context.Context, location string, set []ndarray.Attr, remove []string) error {
-	err := withGroup(ctx, location, func(l Location, format Format) error {
-		if isURL(l.File) {
-			return fmt.Errorf("%w: writing to a URL", errors.ErrUnsupported)
-		}
-		switch format {
-		case HDF5:
-			return editHDF5Group(l, set, remove)
-		case Directory:
-			return editDirectory(ctx, l, set, remove)
-		}
-		return fmt.Errorf("%w: attributes of a group of format %s are read, not written", errors.ErrUnsupported, format)
-	})
-	return ndarray.Wrap("write attributes of", shown(location), err)
+	return ndarray.Wrap("write attributes of", shown(location), translate(editGroup(ctx, location, set, remove)))
 }
 
-// withGroup calls f unless the location can only be an array.
-func withGroup(ctx context.Context, location string, f func(Location, Format) error) error {
-	l, err := ParseLocation(location)
+func editGroup(ctx context.Context, location string, set []ndarray.Attr, remove []string) error {
+	l, err := locate.Parse(location)
 	if err != nil {
 		return err
 	}
 	format, err := sniff(ctx, l.File)
 	if err != nil {
-		return translate(err)
+		return err
 	}
 	if err := (&walker{ctx: ctx}).mayBeGroup(l, format); err != nil {
 		return err
 	}
-	return translate(f(l, format))
+	if isURL(l.File) {
+		return fmt.Errorf("%w: writing to a URL", errors.ErrUnsupported)
+	}
+	switch format {
+	case HDF5:
+		return editHDF5Group(l, set, remove)
+	case Directory:
+		return editDirectory(ctx, l, set, remove)
+	}
+	return fmt.Errorf("%w: attributes of a group of format %s are read, not written", errors.ErrUnsupported, format)
 }
 
 // mayBeGroup returns an error if the location can only be an array.
-func (w *walker) mayBeGroup(l Location, format Format) error {
+func (w *walker) mayBeGroup(l locate.Location, format Format) error {
 	if format == B2ND || format == NPY {
 		return fmt.Errorf("%w: a file of format %s is one array and has no groups", ndarray.ErrParam, format)
 	}
@@ -90,9 +70,9 @@ func (w *walker) mayBeGroup(l Location, format Format) error {
 	return nil
 }
 
-func groupPath(l Location) string { return "/" + strings.Trim(l.Object, "/") }
+func groupPath(l locate.Location) string { return "/" + strings.Trim(l.Object, "/") }
 
-func editHDF5Group(l Location, set []ndarray.Attr, remove []string) (err error) {
+func editHDF5Group(l locate.Location, set []ndarray.Attr, remove []string) (err error) {
 	for _, a := range set {
 		if err := errors.Join(a.Validate(), hdf5.CheckAttr(a)); err != nil {
 			return err
@@ -100,19 +80,19 @@ func editHDF5Group(l Location, set []ndarray.Attr, remove []string) (err error) 
 	}
 	f, err := h5.Open(l.File, h5.ReadWrite)
 	if err != nil {
-		return hdf5.Translate(err)
+		return h5errs.Translate(err)
 	}
-	defer func() { err = errors.Join(err, hdf5.Translate(f.Close())) }()
+	defer func() { err = errors.Join(err, h5errs.Translate(f.Close())) }()
 	g := f.Root()
 	if path := groupPath(l); path != "/" {
 		if g, err = f.Root().OpenGroup(path); err != nil {
-			return hdf5.Translate(err)
+			return h5errs.Translate(err)
 		}
-		defer func() { err = errors.Join(err, hdf5.Translate(g.Close())) }()
+		defer func() { err = errors.Join(err, h5errs.Translate(g.Close())) }()
 	}
 	for _, name := range remove {
 		if err := g.DeleteAttribute(name); err != nil {
-			return hdf5.Translate(err)
+			return h5errs.Translate(err)
 		}
 	}
 	for _, a := range set {
@@ -121,13 +101,13 @@ func editHDF5Group(l Location, set []ndarray.Attr, remove []string) (err error) 
 			err = g.DeleteAttribute(a.Name)
 		}
 		if err != nil {
-			return hdf5.Translate(err)
+			return h5errs.Translate(err)
 		}
 	}
 	return hdf5.WriteAttrs(g, set)
 }
 
-func editDirectory(ctx context.Context, l Location, set []ndarray.Attr, remove []string) (err error) {
+func editDirectory(ctx context.Context, l locate.Location, set []ndarray.Attr, remove []string) (err error) {
 	dir := l.File
 	for name := range strings.SplitSeq(strings.Trim(l.Object, "/"), "/") {
 		if name == "" {
@@ -167,7 +147,7 @@ func groupSpec(attrs []ndarray.Attr) ndarray.Spec {
 }
 
 // groupAttrs reads the attributes of the group at a location.
-func (w *walker) groupAttrs(l Location, format Format) (attrs ndarray.Attrs, err error) {
+func (w *walker) groupAttrs(l locate.Location, format Format) (attrs ndarray.Attrs, err error) {
 	path := groupPath(l)
 	switch format {
 	case B2Z, B2D, B2E:
@@ -192,7 +172,7 @@ func (w *walker) groupAttrs(l Location, format Format) (attrs ndarray.Attrs, err
 	}
 	f, err := w.openHDF5(l.File)
 	if err != nil {
-		return attrs, hdf5.Translate(err)
+		return attrs, h5errs.Translate(err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	return hdf5GroupAttrs(w.ctx, f, path)

@@ -8,22 +8,36 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-func TestGroupAttrs(t *testing.T) {
+// groupAttrs reads the attributes of the group at a location.
+func groupAttrs(location string, o *hyperslab.OpenOptions) (attrs ndarray.Attrs, err error) {
+	tree, err := hyperslab.OpenTree(bg, location, o)
+	if err != nil {
+		return attrs, err
+	}
+	l, err := locate.Parse(location)
+	if err == nil {
+		attrs, err = tree.GroupAttrs(bg, l.Object)
+	}
+	return attrs, errors.Join(err, tree.Close())
+}
+
+func TestTree_GroupAttrs(t *testing.T) {
 	dir := t.TempDir()
 	grove(t, in(dir, "g.h5"))
 	_, err := hyperslab.CopyTree(bg, in(dir, "g"), in(dir, "g.h5"), nil)
 	require.NoError(t, err)
 	for _, tree := range []string{"g.h5", "g"} {
 		deep := in(dir, tree) + ":/deep"
-		attrs, err := hyperslab.GroupAttrs(bg, deep, nil)
+		attrs, err := groupAttrs(deep, nil)
 		require.NoError(t, err)
 		require.Len(t, attrs.List, 2)
 		one, two := ndarray.Attr{Name: "n", Value: ndarray.Scalar(2.5)}, ndarray.Attr{Name: "new", Value: ndarray.Text("x")}
 		require.NoError(t, hyperslab.EditGroupAttrs(bg, deep, []ndarray.Attr{one, two}, []string{"unit"}))
-		attrs, err = hyperslab.GroupAttrs(bg, deep, nil)
+		attrs, err = groupAttrs(deep, nil)
 		require.NoError(t, err)
 		require.Len(t, attrs.List, 2)
 		for _, want := range []ndarray.Attr{one, two} {
@@ -32,14 +46,14 @@ func TestGroupAttrs(t *testing.T) {
 			require.True(t, v.Equal(want.Value))
 		}
 		require.NoError(t, hyperslab.EditGroupAttrs(bg, in(dir, tree), []ndarray.Attr{one}, nil), "the root")
-		attrs, err = hyperslab.GroupAttrs(bg, in(dir, tree)+":/", nil)
+		attrs, err = groupAttrs(in(dir, tree)+":/", nil)
 		require.NoError(t, err)
 		require.Len(t, attrs.List, 2)
 
 		require.ErrorIs(t, hyperslab.EditGroupAttrs(bg, deep, nil, []string{"none"}), ndarray.ErrNotFound)
 		require.ErrorIs(t, hyperslab.EditGroupAttrs(bg, deep+"/none", []ndarray.Attr{one}, nil), ndarray.ErrNotFound)
 		require.ErrorIs(t, hyperslab.EditGroupAttrs(bg, deep, []ndarray.Attr{{}}, nil), ndarray.ErrParam)
-		_, err = hyperslab.GroupAttrs(bg, deep+"/none", nil)
+		_, err = groupAttrs(deep+"/none", nil)
 		require.ErrorIs(t, err, ndarray.ErrNotFound)
 	}
 	wide := ndarray.Attr{Name: "u", Value: ndarray.Value{DType: ndarray.DType{Kind: ndarray.Unicode, Size: 4, Order: ndarray.Little}, Data: make([]byte, 4)}}
@@ -48,24 +62,24 @@ func TestGroupAttrs(t *testing.T) {
 
 	// A directory that another program has created has no attribute file.
 	require.NoError(t, os.Remove(in(dir, "g/deep/__group__.b2nd")))
-	attrs, err := hyperslab.GroupAttrs(bg, in(dir, "g:/deep"), nil)
+	attrs, err := groupAttrs(in(dir, "g:/deep"), nil)
 	require.NoError(t, err)
 	require.Empty(t, attrs.List)
 	require.NoError(t, hyperslab.EditGroupAttrs(bg, in(dir, "g:/deep"), []ndarray.Attr{wide}, nil))
-	attrs, err = hyperslab.GroupAttrs(bg, in(dir, "g:/deep"), nil)
+	attrs, err = groupAttrs(in(dir, "g:/deep"), nil)
 	require.NoError(t, err)
 	require.Len(t, attrs.List, 1)
 
 	table := "internal/format/bcolztree/testdata/table"
-	_, err = hyperslab.GroupAttrs(bg, table, nil)
+	_, err = groupAttrs(table, nil)
 	require.NoError(t, err)
 	require.ErrorIs(t, hyperslab.EditGroupAttrs(bg, table, nil, nil), errors.ErrUnsupported)
-	_, err = hyperslab.GroupAttrs(bg, table+":/x", nil)
+	_, err = groupAttrs(table+":/x", nil)
 	require.ErrorIs(t, err, ndarray.ErrParam)
 	save(t, in(dir, "a.b2nd"), int32s(3), nil)
-	_, err = hyperslab.GroupAttrs(bg, in(dir, "a.b2nd"), nil)
+	_, err = groupAttrs(in(dir, "a.b2nd"), nil)
 	require.ErrorIs(t, err, ndarray.ErrParam)
-	_, err = hyperslab.GroupAttrs(bg, in(dir, "none"), nil)
+	_, err = groupAttrs(in(dir, "none"), nil)
 	require.ErrorIs(t, err, ndarray.ErrNotFound)
 }
 

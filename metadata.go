@@ -18,10 +18,11 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
-	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 // Metadata is the metadata of an array or a group in its stored form, including attributes.
@@ -49,7 +50,7 @@ func (t *Tree) Metadata(ctx context.Context, path string) (m Metadata, err error
 	case t.outside != nil:
 		err = t.outside.ask(ctx, request{Verb: "metadata", Path: path}, &m)
 	default:
-		m, err = (&walker{ctx: ctx, unlocked: t.open.Unlocked, store: t.store}).metadata(Location{File: t.location.File, Object: path}, t.format)
+		m, err = (&walker{ctx: ctx, unlocked: t.open.Unlocked, store: t.store}).metadata(locate.Location{File: t.location.File, Object: path}, t.format)
 		err = translate(err)
 	}
 	return m, ndarray.Wrap("read metadata of", t.at(path), err)
@@ -60,7 +61,7 @@ func (h *treeHandler) metadata(path string) (Metadata, error) {
 	return m, cause(translate(err))
 }
 
-func (w *walker) metadata(l Location, kind Format) (m Metadata, err error) {
+func (w *walker) metadata(l locate.Location, kind Format) (m Metadata, err error) {
 	switch kind {
 	case B2ND:
 		if err = checkObject(kind, l); err == nil {
@@ -98,7 +99,7 @@ func (w *walker) frameMetadata(file string, m *Metadata) (err error) {
 
 // memberMetadata reads the metadata of an array of a directory. A group in a directory has no other
 // metadata.
-func (w *walker) memberMetadata(l Location, m *Metadata) error {
+func (w *walker) memberMetadata(l locate.Location, m *Metadata) error {
 	if strings.Trim(l.Object, "/") == "" {
 		return nil
 	}
@@ -179,7 +180,7 @@ func (m *Metadata) frame(file string) (err error) {
 
 // bcolz reads the metadata files of a tree, or of one of its columns. It does not follow links out
 // of the tree.
-func (m *Metadata) bcolz(ctx context.Context, l Location, s *suspect) (err error) {
+func (m *Metadata) bcolz(ctx context.Context, l locate.Location, s *suspect) (err error) {
 	if isURL(l.File) {
 		tree, err := web.Get().FS(ctx, l.File)
 		if err != nil {
@@ -195,7 +196,7 @@ func (m *Metadata) bcolz(ctx context.Context, l Location, s *suspect) (err error
 }
 
 // bcolzFiles reads the metadata files of a tree. It does not list a directory at a URL.
-func (m *Metadata) bcolzFiles(tree fs.FS, l Location, s *suspect) error {
+func (m *Metadata) bcolzFiles(tree fs.FS, l locate.Location, s *suspect) error {
 	at := path.Join(".", strings.Trim(l.Object, "/"))
 	names := []string{"__rootdirs__", "__attrs__", bcolztree.SizesFile, "meta/storage"}
 	others, err := bcolztree.OtherMeta(tree, at)
@@ -235,25 +236,25 @@ func (m *Metadata) bcolzFiles(tree fs.FS, l Location, s *suspect) error {
 }
 
 // hdf5Metadata reads the comment and the times of an object.
-func (w *walker) hdf5Metadata(l Location, m *Metadata) (err error) {
+func (w *walker) hdf5Metadata(l locate.Location, m *Metadata) (err error) {
 	f, err := w.openHDF5(l.File)
 	if err != nil {
-		return hdf5.Translate(err)
+		return h5errs.Translate(err)
 	}
-	defer func() { err = errors.Join(err, hdf5.Translate(f.Close())) }()
+	defer func() { err = errors.Join(err, h5errs.Translate(f.Close())) }()
 	object := h5.Object(f.Root())
 	if name := strings.Trim(l.Object, "/"); name != "" {
 		if object, err = f.Root().OpenObject(name); err != nil {
-			return hdf5.Translate(err)
+			return h5errs.Translate(err)
 		}
-		defer func() { err = errors.Join(err, hdf5.Translate(object.Close())) }()
+		defer func() { err = errors.Join(err, h5errs.Translate(object.Close())) }()
 	}
 	if m.Comment, err = object.Comment(); err != nil {
-		return hdf5.Translate(err)
+		return h5errs.Translate(err)
 	}
 	info, err := object.Stat()
 	if err != nil {
-		return hdf5.Translate(err)
+		return h5errs.Translate(err)
 	}
 	m.Born, m.Changed, m.Modified, m.Accessed = info.Born, info.Changed, info.Modified, info.Accessed
 	return nil

@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/striped"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -51,7 +52,7 @@ const (
 	CTable Format = "ctable"
 )
 
-// OpenOptions are the options of Open, OpenTree and GroupAttrs. Nil means the zero value.
+// OpenOptions are the options of Open, OpenReaderAt and OpenTree. Nil means the zero value.
 type OpenOptions struct {
 	// DType is the type of the elements of a b2nd or Caterva array, which must have its size. It is
 	// for Caterva, which stores no type, and for types that ndarray does not have. Nil: the stored
@@ -236,7 +237,7 @@ func open(ctx context.Context, location string, o OpenOptions) (*ndarray.Array, 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	l, err := ParseLocation(location)
+	l, err := locate.Parse(location)
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +248,7 @@ func open(ctx context.Context, location string, o OpenOptions) (*ndarray.Array, 
 	return openAt(ctx, l, o)
 }
 
-func openAt(ctx context.Context, l Location, o OpenOptions) (*ndarray.Array, error) {
+func openAt(ctx context.Context, l locate.Location, o OpenOptions) (*ndarray.Array, error) {
 	format, err := sniff(ctx, l.File)
 	if err != nil {
 		return nil, translate(err)
@@ -331,7 +332,7 @@ func isObjects(file string) bool {
 }
 
 // openBcolz opens the bcolz array at a location.
-func openBcolz(l Location, o *bcolz.OpenOptions) (*ndarray.Array, error) {
+func openBcolz(l locate.Location, o *bcolz.OpenOptions) (*ndarray.Array, error) {
 	return bcolzArray(l,
 		func() (*bcolz.Table, error) { return bcolz.OpenTable(l.File, o) },
 		func() (*ndarray.Array, error) { return array(bcolz.Open(l.File, o)) })
@@ -339,7 +340,7 @@ func openBcolz(l Location, o *bcolz.OpenOptions) (*ndarray.Array, error) {
 
 // bcolzArray opens a carray, the column of a ctable at the location's path, or a ctable as an array
 // of structures.
-func bcolzArray(l Location, table func() (*bcolz.Table, error), carray func() (*ndarray.Array, error)) (*ndarray.Array, error) {
+func bcolzArray(l locate.Location, table func() (*bcolz.Table, error), carray func() (*ndarray.Array, error)) (*ndarray.Array, error) {
 	column := strings.Trim(l.Object, "/")
 	t, err := table()
 	switch {
@@ -368,7 +369,7 @@ func array(b ndarray.Backend, err error) (*ndarray.Array, error) {
 }
 
 // checkObject returns an error unless the location has a path exactly if the format needs one.
-func checkObject(f Format, l Location) error {
+func checkObject(f Format, l locate.Location) error {
 	named := strings.Trim(l.Object, "/") != ""
 	switch {
 	case (f == B2ND || f == Caterva || f == NPY) && named:
@@ -420,9 +421,9 @@ func Create(ctx context.Context, location string, spec ndarray.Spec, o *CreateOp
 	return d, nil
 }
 
-// ForName returns the format that Create uses for a file of that name, in upper or lower case. ok
+// forName returns the format that Create uses for a file of that name, in upper or lower case. ok
 // is false if the extension is unknown.
-func ForName(file string) (f Format, ok bool) {
+func forName(file string) (f Format, ok bool) {
 	name, ok := detect.Name(file)
 	return Format(name), ok
 }
@@ -431,7 +432,7 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOpt
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	l, err := ParseLocation(location)
+	l, err := locate.Parse(location)
 	if err != nil {
 		return nil, err
 	}
@@ -440,7 +441,7 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOpt
 	}
 	if o.Format == "" {
 		var ok bool
-		if o.Format, ok = ForName(l.File); !ok {
+		if o.Format, ok = forName(l.File); !ok {
 			return nil, fmt.Errorf("%w: extension %q: got no known format, want .b2nd, .caterva, .h5, .bcolz or .npy", ndarray.ErrParam, strings.ToLower(filepath.Ext(l.File)))
 		}
 	}

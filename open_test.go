@@ -240,17 +240,14 @@ func TestOpen_types(t *testing.T) {
 	require.NoError(t, a.Close())
 }
 
-// TestForName checks that ForName returns the format that Create uses.
-func TestForName(t *testing.T) {
+// TestCreate_extension checks that Create chooses the format by the extension of the file name.
+func TestCreate_extension(t *testing.T) {
 	spec := ndarray.Spec{DType: ndarray.DTypeOf[int8]()}
 	for ext, want := range map[string]hyperslab.Format{
 		".b2nd": hyperslab.B2ND, ".h5": hyperslab.HDF5, ".hdf5": hyperslab.HDF5, ".he5": hyperslab.HDF5, ".nc": hyperslab.HDF5, ".H5": hyperslab.HDF5,
 		".caterva": hyperslab.Caterva,
 	} {
 		location := in(t.TempDir(), "x"+ext)
-		got, ok := hyperslab.ForName(location)
-		require.True(t, ok, ext)
-		require.Equal(t, want, got, ext)
 		if want == hyperslab.HDF5 {
 			location += ":/x"
 		}
@@ -259,9 +256,9 @@ func TestForName(t *testing.T) {
 		require.Equal(t, string(want), d.Meta().Format, ext)
 		require.NoError(t, d.Close())
 	}
-	for _, name := range []string{"", "x", "x.xyz", "h5", "x.h5/y"} {
-		_, ok := hyperslab.ForName(name)
-		require.False(t, ok, name)
+	for _, name := range []string{"x", "x.xyz", "h5", "x.h5/y"} {
+		_, err := hyperslab.Create(bg, in(t.TempDir(), name), spec, nil)
+		require.ErrorIs(t, err, ndarray.ErrParam, name)
 	}
 }
 
@@ -295,40 +292,6 @@ func TestSniff(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	_, err = hyperslab.Sniff("/dev/null")
 	require.ErrorIs(t, err, ndarray.ErrFormat)
-}
-
-func TestParseLocation(t *testing.T) {
-	dir := t.TempDir()
-	t.Chdir(dir)
-	require.NoError(t, os.Mkdir("d:", 0o755))
-	for _, f := range []string{"a.h5", "d:/a.h5", "odd:"} {
-		require.NoError(t, os.WriteFile(f, nil, 0o644))
-	}
-	for s, want := range map[string]hyperslab.Location{
-		"a.h5":            {File: "a.h5"},
-		"a.h5:/x":         {File: "a.h5", Object: "/x"},
-		"a.h5:/":          {File: "a.h5", Object: "/"},
-		"a.h5:/x:/y":      {File: "a.h5", Object: "/x:/y"},
-		"d:/a.h5":         {File: "d:/a.h5"},
-		"d:/a.h5:/x/y":    {File: "d:/a.h5", Object: "/x/y"},
-		"d:":              {File: "d:"},
-		"odd:":            {File: "odd:"},
-		"odd::/x":         {File: "odd:", Object: "/x"},
-		"new.h5:/x":       {File: "new.h5", Object: "/x"},
-		"new.h5:/x:/y":    {File: "new.h5:/x", Object: "/y"},
-		"d:/new.h5:/x":    {File: "d:/new.h5", Object: "/x"},
-		"new.b2nd":        {File: "new.b2nd"},
-		"new.h5:relative": {File: "new.h5:relative"},
-	} {
-		got, err := hyperslab.ParseLocation(s)
-		require.NoError(t, err, s)
-		require.Equal(t, want, got, s)
-		require.Equal(t, s, got.String())
-	}
-	for _, s := range []string{"", ":/x"} {
-		_, err := hyperslab.ParseLocation(s)
-		require.ErrorIs(t, err, ndarray.ErrParam, "%q", s)
-	}
 }
 
 // TestUpdate_InPlace checks that arrays on disk can be written and resized in place, and that

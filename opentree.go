@@ -10,9 +10,10 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 // Tree is a file, or a group in it, whose objects are listed and opened one by one. For an
@@ -22,7 +23,7 @@ import (
 // Tree. For an untrusted tree the worker holds only one array open at a time, so reading several
 // arrays alternately is slow.
 type Tree struct {
-	location Location
+	location locate.Location
 	format   Format
 	outside  *outside    // nil: the file is trusted, and each method opens it again
 	open     OpenOptions // for opening its arrays
@@ -42,12 +43,12 @@ func OpenTree(ctx context.Context, location string, o *OpenOptions) (*Tree, erro
 		if err != nil {
 			return nil, ndarray.Wrap("open untrusted", shown(location), err)
 		}
-		return &Tree{location: Location{File: x.file, Object: x.s.Object}, format: x.s.Format, outside: x}, nil
+		return &Tree{location: locate.Location{File: x.file, Object: x.s.Object}, format: x.s.Format, outside: x}, nil
 	}
 	if opts.DType != nil || opts.Write || opts.Durable || opts.Library {
 		return nil, ndarray.Wrap("open", shown(location), fmt.Errorf("%w: OpenOptions.DType, Write, Durable and Library are for Open", ndarray.ErrParam))
 	}
-	l, err := ParseLocation(location)
+	l, err := locate.Parse(location)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +76,7 @@ func (t *Tree) at(path string) string {
 	if strings.Trim(path, "/") == "" && t.format != HDF5 {
 		path = ""
 	}
-	return Location{File: t.location.File, Object: path}.String()
+	return locate.Location{File: t.location.File, Object: path}.String()
 }
 
 // Walk yields the object at the location and the objects below it, like Walk of the package. prune
@@ -97,12 +98,15 @@ func (t *Tree) Walk(ctx context.Context, prune func(Entry) bool) iter.Seq2[Entry
 	}
 }
 
-// GroupAttrs reads the attributes of the group at a path of the file. It returns the
-// errors of GroupAttrs of the package.
+// GroupAttrs reads the attributes of the group at a path of an HDF5 file, a bcolz ctable, a directory
+// of arrays or a container of python-blosc2.
+//
+// It returns ndarray.ErrNotFound for a missing path, ErrParam if the path is that of an array, or
+// ErrCorrupt; for an untrusted file also the errors of Open.
 func (t *Tree) GroupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs, err error) {
 	if t.store != nil {
 		w := walker{ctx: ctx, store: t.store}
-		attrs, err = w.storedGroupAttrs(Location{File: t.location.File, Object: path}, t.format)
+		attrs, err = w.storedGroupAttrs(locate.Location{File: t.location.File, Object: path}, t.format)
 		return attrs, ndarray.Wrap("read attributes of", shown(t.at(path)), errors.Join(err, ctx.Err()))
 	}
 	if t.file != nil {
@@ -110,7 +114,12 @@ func (t *Tree) GroupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs
 		return attrs, ndarray.Wrap("read attributes of", t.at(path), err)
 	}
 	if t.outside == nil {
-		return GroupAttrs(ctx, t.at(path), &OpenOptions{Unlocked: t.open.Unlocked})
+		l := locate.Location{File: t.location.File, Object: path}
+		w := &walker{ctx: ctx, unlocked: t.open.Unlocked}
+		if err = errors.Join(ctx.Err(), w.mayBeGroup(l, t.format)); err == nil {
+			attrs, err = w.groupAttrs(l, t.format)
+		}
+		return attrs, ndarray.Wrap("read attributes of", shown(t.at(path)), translate(err))
 	}
 	attrs, err = t.outside.attrs(ctx, path)
 	return attrs, ndarray.Wrap("read attributes of untrusted", shown(t.at(path)), err)
@@ -136,7 +145,7 @@ func (t *Tree) Open(ctx context.Context, path string) (*ndarray.Array, error) {
 
 // openStored opens an array of the open store.
 func (t *Tree) openStored(ctx context.Context, path string) (*ndarray.Array, error) {
-	l := Location{File: t.location.File, Object: path}
+	l := locate.Location{File: t.location.File, Object: path}
 	if err := errors.Join(ctx.Err(), checkObject(t.format, l)); err != nil {
 		return nil, err
 	}
@@ -154,7 +163,7 @@ func (t *Tree) Close() error {
 		return t.store.Close()
 	}
 	if t.file != nil {
-		return hdf5.Translate(t.file.Close())
+		return h5errs.Translate(t.file.Close())
 	}
 	if t.outside == nil {
 		return nil

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 
 	"github.com/hyperslab/hyperslab/ndarray/mem"
@@ -138,7 +139,7 @@ func compressionOf(codec string, filters []string) *ndarray.Compression {
 
 // made copies src to a new array and returns its files.
 func made(t require.TestingT, dir, target string, spec ndarray.Spec, src *ndarray.Array, o *ndarray.CopyOptions, opts *hyperslab.CreateOptions) (map[string]string, ndarray.CopyStats) {
-	loc, err := hyperslab.ParseLocation(target)
+	loc, err := locate.Parse(target)
 	require.NoError(t, err)
 	d, err := hyperslab.Create(bg, filepath.Join(dir, target), spec, opts)
 	require.NoError(t, err)

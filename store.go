@@ -15,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -127,7 +128,7 @@ func (m *member) Unwrap() ndarray.Backend { return m.Backend }
 func (m *member) Close() error { return errors.Join(m.Backend.Close(), m.close()) }
 
 // openStored opens the array at a location of a store.
-func openStored(ctx context.Context, l Location, f Format, o OpenOptions) (*ndarray.Array, error) {
+func openStored(ctx context.Context, l locate.Location, f Format, o OpenOptions) (*ndarray.Array, error) {
 	switch {
 	case o.Write:
 		return nil, fmt.Errorf("%w: changes in place of an array of format %s", errors.ErrUnsupported, f)
@@ -147,7 +148,7 @@ func openStored(ctx context.Context, l Location, f Format, o OpenOptions) (*ndar
 }
 
 // addStored starts an array in an existing .b2d, or the first array of a new one.
-func addStored(l Location, spec ndarray.Spec, o CreateOptions, location string) (*Draft, error) {
+func addStored(l locate.Location, spec ndarray.Spec, o CreateOptions, location string) (*Draft, error) {
 	create := !exists(l.File)
 	if create && o.Format != B2D {
 		return nil, fmt.Errorf("%w: one array in a new %s; a new container other than a %s is written from a tree", errors.ErrUnsupported, o.Format, B2D)
@@ -174,7 +175,7 @@ func addStored(l Location, spec ndarray.Spec, o CreateOptions, location string) 
 }
 
 // newStored starts a .b2d with one array, whose file it returns.
-func newStored(l Location) (_ *atomicfile.Output, file string, err error) {
+func newStored(l locate.Location) (_ *atomicfile.Output, file string, err error) {
 	key := groupPath(l)
 	if key == "/" {
 		return nil, "", fmt.Errorf("%w: a path in the store: got /, want that of an array", ndarray.ErrParam)
@@ -197,7 +198,7 @@ func newStored(l Location) (_ *atomicfile.Output, file string, err error) {
 }
 
 // stored lists a store, from one of its keys on.
-func (w *walker) stored(l Location, f Format) (err error) {
+func (w *walker) stored(l locate.Location, f Format) (err error) {
 	s, done, err := w.storeOf(l.File, f)
 	if err != nil {
 		return err
@@ -246,7 +247,7 @@ func (w *walker) storedGroup(s *stores.Store, file, key string) error {
 
 // storedArray lists an array of a store. An array that cannot be opened is an entry with an error.
 func (w *walker) storedArray(s *stores.Store, file, key string) error {
-	name := Location{File: file, Object: key}.String()
+	name := locate.Location{File: file, Object: key}.String()
 	m, err := openMember(s, key, name, &b2nd.OpenOptions{AnyType: true})
 	if err != nil {
 		return w.emit(Entry{Path: key, Kind: Array, Err: ndarray.Wrap("open", name, bare(err))})
@@ -275,7 +276,7 @@ func (w *walker) storedAttrs(s *stores.Store, file, key string) (attrs ndarray.A
 		return attrs, markFailedCheck(err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	r, err := b2nd.OpenReaderAt(f, f.Size, Location{File: file, Object: x.Key}.String(), nil)
+	r, err := b2nd.OpenReaderAt(f, f.Size, locate.Location{File: file, Object: x.Key}.String(), nil)
 	if err != nil {
 		return attrs, err
 	}
@@ -284,7 +285,7 @@ func (w *walker) storedAttrs(s *stores.Store, file, key string) (attrs ndarray.A
 }
 
 // storedGroupAttrs reads the attributes of the group at a location.
-func (w *walker) storedGroupAttrs(l Location, f Format) (attrs ndarray.Attrs, err error) {
+func (w *walker) storedGroupAttrs(l locate.Location, f Format) (attrs ndarray.Attrs, err error) {
 	s, done, err := w.storeOf(l.File, f)
 	if err != nil {
 		return attrs, err
@@ -301,7 +302,7 @@ func (w *walker) storedGroupAttrs(l Location, f Format) (attrs ndarray.Attrs, er
 }
 
 // storedMetadata reads the metalayers of an array or a group of a store.
-func (w *walker) storedMetadata(l Location, f Format, m *Metadata) (err error) {
+func (w *walker) storedMetadata(l locate.Location, f Format, m *Metadata) (err error) {
 	s, done, err := w.storeOf(l.File, f)
 	if err != nil {
 		return err

@@ -20,6 +20,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
+	"github.com/hyperslab/hyperslab/internal/h5attr"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/internal/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -420,7 +422,7 @@ func (c *treeCopy) planUserBlock(root string) error {
 	if err == nil && creation.UserBlock > 0 {
 		c.report(root, "user block", fmt.Sprintf("%d bytes", creation.UserBlock), "only repack and cp of the whole file keep it")
 	}
-	return hdf5.Translate(err)
+	return h5errs.Translate(err)
 }
 
 func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
@@ -674,7 +676,7 @@ func (c *treeCopy) check(path string, spec ndarray.Spec) error {
 func (c *treeCopy) keep(path string, attrs ndarray.Attrs, named bool) []ndarray.Attr {
 	var out []ndarray.Attr
 	for _, u := range attrs.Unsupported {
-		if hdf5.OfScales(u, named) {
+		if dimscale.Links(u, named) {
 			continue // planScales, or the dimension names and the arrays with these names
 		}
 		if raw, ok := u.Stored(); ok && c.stores(raw) {
@@ -750,14 +752,14 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 	creation := h5.DefaultFileCreation()
 	creation.Times = false
 	o := h5.CreateOptions{Creation: &creation}
-	if slices.ContainsFunc(c.groups, func(item treeItem) bool { return slices.ContainsFunc(item.attrs, hdf5.LargeAttr) }) {
+	if slices.ContainsFunc(c.groups, func(item treeItem) bool { return slices.ContainsFunc(item.attrs, h5attr.Large) }) {
 		o.Low = h5.V18 // the root group is created with the file
 	}
 	f, err := h5.Create(file, &o)
 	if err != nil {
-		return hdf5.Translate(err)
+		return h5errs.Translate(err)
 	}
-	defer func() { err = errors.Join(err, hdf5.Translate(f.Close())) }()
+	defer func() { err = errors.Join(err, h5errs.Translate(f.Close())) }()
 	for _, item := range c.groups {
 		if err := item.writeGroup(f.Root()); err != nil {
 			return err
@@ -765,7 +767,7 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 	}
 	err = c.copyArrays(ctx, func(item treeItem) (ndarray.Backend, error) {
 		return hdf5.CreateIn(f, item.path, item.spec, nil)
-	}, func(item treeItem) error { return hdf5.Translate(f.Root().Unlink(item.path)) }, nil)
+	}, func(item treeItem) error { return h5errs.Translate(f.Root().Unlink(item.path)) }, nil)
 	if err != nil {
 		return err
 	}
@@ -784,7 +786,7 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 			err = f.Root().LinkExternal(item.path, e.TargetFile, strings.TrimPrefix(e.Target, e.TargetFile+":"))
 		}
 		if err != nil {
-			return hdf5.Translate(err)
+			return h5errs.Translate(err)
 		}
 	}
 	return nil
@@ -806,13 +808,13 @@ func (c *treeCopy) brokenLinks() {
 func (item *treeItem) writeGroup(g *h5.Group) (err error) {
 	if item.path != "/" {
 		if g, err = g.CreateGroup(item.path); err != nil {
-			return hdf5.Translate(err)
+			return h5errs.Translate(err)
 		}
-		defer func() { err = errors.Join(err, hdf5.Translate(g.Close())) }()
+		defer func() { err = errors.Join(err, h5errs.Translate(g.Close())) }()
 	}
 	if item.comment != "" {
 		if err := g.SetComment(item.comment); err != nil {
-			return hdf5.Translate(err)
+			return h5errs.Translate(err)
 		}
 	}
 	return hdf5.WriteAttrs(g, item.attrs)

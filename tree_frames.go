@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/internal/web"
 )
@@ -33,7 +34,7 @@ func (c *treeCopy) sourceFrame(at string) (*stores.Frame, string, error) {
 	if c.source.format != Directory || c.options.Untrusted != nil {
 		return nil, "", nil
 	}
-	file, err := arrayFile(Location{File: c.source.location.File, Object: at})
+	file, err := arrayFile(locate.Location{File: c.source.location.File, Object: at})
 	if err != nil {
 		return nil, "", err
 	}

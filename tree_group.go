@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -23,12 +24,12 @@ import (
 // setTarget sets the file, its format, and the group in it. It opens an existing container.
 func (c *treeCopy) setTarget(dst string) error {
 	c.file = dst
-	if l, err := ParseLocation(dst); err == nil && strings.Trim(l.Object, "/") != "" {
-		if f, ok := ForName(l.File); ok && isStore(f) || exists(l.File) {
+	if l, err := locate.Parse(dst); err == nil && strings.Trim(l.Object, "/") != "" {
+		if f, ok := forName(l.File); ok && isStore(f) || exists(l.File) {
 			c.file, c.group = l.File, groupPath(l)
 		}
 	}
-	named, known := ForName(c.file)
+	named, known := forName(c.file)
 	if known {
 		c.target = named
 	}

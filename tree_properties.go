@@ -9,9 +9,10 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/h5attr"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 // arrange brings the attributes of an object of an HDF5 source into the order of their creation. It
@@ -22,15 +23,15 @@ func (c *treeCopy) arrange(path string, attrs []ndarray.Attr) error {
 	}
 	o, err := c.source.file.Root().OpenObject(path)
 	if err != nil {
-		return hdf5.Translate(err)
+		return h5errs.Translate(err)
 	}
-	p, err := hdf5.ReadProperties(o)
+	p, err := h5attr.ReadProperties(o)
 	fill := ""
 	if d, ok := o.(*h5.Dataset); ok && err == nil {
 		fill, err = textview.Fill(d)
-		err = hdf5.Translate(err)
+		err = h5errs.Translate(err)
 	}
-	if err = errors.Join(err, hdf5.Translate(o.Close())); err != nil {
+	if err = errors.Join(err, h5errs.Translate(o.Close())); err != nil {
 		return err
 	}
 	if fill != "" {

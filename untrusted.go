@@ -19,6 +19,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/internal/web"
@@ -128,7 +130,7 @@ func Sandbox(a *ndarray.Array) (level string, ok bool) {
 // content is first copied to a temporary file without a name, so that the checked bytes are the
 // ones that are read. Untrusted.MaxCopy bounds the copy.
 func OpenReaderAt(ctx context.Context, r io.ReaderAt, size int64, name, object string, o *OpenOptions) (*ndarray.Array, error) {
-	l := Location{File: name, Object: object}
+	l := locate.Location{File: name, Object: object}
 	opts := orZero(o)
 	if opts.Untrusted == nil {
 		opts.Untrusted = new(Untrusted)
@@ -145,7 +147,7 @@ func openUntrusted(ctx context.Context, location string, o OpenOptions) (*ndarra
 	if err != nil {
 		return nil, err
 	}
-	l, err := ParseLocation(location)
+	l, err := locate.Parse(location)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +157,7 @@ func openUntrusted(ctx context.Context, location string, o OpenOptions) (*ndarra
 	return s.open(ctx, o.Untrusted.InProcess)
 }
 
-func openUntrustedReader(ctx context.Context, r io.ReaderAt, size int64, l Location, o OpenOptions) (*ndarray.Array, error) {
+func openUntrustedReader(ctx context.Context, r io.ReaderAt, size int64, l locate.Location, o OpenOptions) (*ndarray.Array, error) {
 	s, err := newSuspect(ctx, o)
 	if err != nil {
 		return nil, err
@@ -243,7 +245,7 @@ func (s *suspect) thaw() error {
 }
 
 // find opens the file at a location. In a directory of arrays it opens the array's own file.
-func (s *suspect) find(ctx context.Context, l Location) (err error) {
+func (s *suspect) find(ctx context.Context, l locate.Location) (err error) {
 	s.Name, s.Object = shown(l.String()), l.Object
 	if s.file, err = openOrCopy(ctx, l.File, s.Limits.Copy); err != nil {
 		return err
@@ -392,7 +394,7 @@ func (s *suspect) openHDF5(path string) (ndarray.Backend, error) {
 	}
 	f, err := h5.OpenReaderAt(s.file, info.Size(), nil)
 	if err != nil {
-		return nil, hdf5.Translate(err)
+		return nil, h5errs.Translate(err)
 	}
 	return hdf5.OpenIn(f, s.Object, s.Name, o)
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -471,7 +472,7 @@ func TestUntrusted_ReaderAt(t *testing.T) {
 				got, err := ndarray.ReadAll[int32](bg, g)
 				require.NoError(t, err)
 				require.Equal(t, count(3500), got)
-				require.Equal(t, hyperslab.Location{File: "upload", Object: object}.String(), g.Meta().Path)
+				require.Equal(t, locate.Location{File: "upload", Object: object}.String(), g.Meta().Path)
 				require.NoError(t, g.Close())
 			}
 			small := u

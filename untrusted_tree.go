@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -36,15 +37,6 @@ func walkUntrusted(ctx context.Context, location string, opts WalkOptions) iter.
 	}
 }
 
-func groupAttrsUntrusted(ctx context.Context, location string, opts OpenOptions) (attrs ndarray.Attrs, err error) {
-	o, err := newOutside(ctx, location, opts)
-	if err == nil {
-		attrs, err = o.attrs(ctx, o.s.Object)
-		err = errors.Join(err, o.close())
-	}
-	return attrs, ndarray.Wrap("read attributes of untrusted", location, err)
-}
-
 // outside is an untrusted file on the program's side. One worker checks the file once and serves
 // all its objects.
 type outside struct {
@@ -66,7 +58,7 @@ func newOutside(ctx context.Context, location string, opts OpenOptions) (_ *outs
 	if err != nil {
 		return nil, err
 	}
-	l, err := ParseLocation(location)
+	l, err := locate.Parse(location)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +188,7 @@ func (o *outside) attrs(ctx context.Context, path string) (ndarray.Attrs, error)
 
 // open opens the array at a path. The same worker reads its elements.
 func (o *outside) open(ctx context.Context, path string) (*ndarray.Array, error) {
-	name := Location{File: o.file, Object: path}.String()
+	name := locate.Location{File: o.file, Object: path}.String()
 	if o.client == nil {
 		s, err := o.s.at(path)
 		if err != nil {

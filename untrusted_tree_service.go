@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -90,8 +91,8 @@ func (h *treeHandler) Fill(q *request, dst []byte) (int, error) {
 }
 
 // location returns the location of an object through the descriptor of the open file.
-func (h *treeHandler) location(path string) Location {
-	return Location{File: worker.FilePath(h.s.file), Object: path}
+func (h *treeHandler) location(path string) locate.Location {
+	return locate.Location{File: worker.FilePath(h.s.file), Object: path}
 }
 
 // Beside reports whether the request is for the open array and can run concurrently.
@@ -227,7 +228,7 @@ func (s *suspect) inside(name string) (_ *suspect, err error) {
 
 // at returns the array at a path of a checked file, with its own descriptor.
 func (s *suspect) at(path string) (*suspect, error) {
-	l := Location{File: worker.FilePath(s.file), Object: path}
+	l := locate.Location{File: worker.FilePath(s.file), Object: path}
 	if err := checkObject(s.Format, l); err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -83,10 +84,10 @@ func TestWalk_untrusted(t *testing.T) {
 			for e, err := range hyperslab.Walk(bg, l, nil) {
 				require.NoError(t, err)
 				if e.Kind == hyperslab.Group && groups < 12 {
-					at := hyperslab.Location{File: strings.TrimSuffix(l, ":/"), Object: e.Path}.String()
-					want, err := hyperslab.GroupAttrs(bg, at, nil)
+					at := locate.Location{File: strings.TrimSuffix(l, ":/"), Object: e.Path}.String()
+					want, err := groupAttrs(at, nil)
 					require.NoError(t, err)
-					got, err := hyperslab.GroupAttrs(bg, at, &hyperslab.OpenOptions{Untrusted: &u})
+					got, err := groupAttrs(at, &hyperslab.OpenOptions{Untrusted: &u})
 					require.NoError(t, err)
 					require.Equal(t, want, got, at)
 					groups++
@@ -188,9 +189,9 @@ func TestWalk_untrustedRefused(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "other.h5:/x", e.Target)
 		}
-		_, err = hyperslab.GroupAttrs(bg, in(dir, "a.b2nd"), &hyperslab.OpenOptions{Untrusted: &u})
+		_, err = groupAttrs(in(dir, "a.b2nd"), &hyperslab.OpenOptions{Untrusted: &u})
 		require.ErrorIs(t, err, ndarray.ErrParam)
-		_, err = hyperslab.GroupAttrs(bg, in(dir, "cut-a.h5:/"), &hyperslab.OpenOptions{Untrusted: &u})
+		_, err = groupAttrs(in(dir, "cut-a.h5:/"), &hyperslab.OpenOptions{Untrusted: &u})
 		require.ErrorIs(t, err, ndarray.ErrCorrupt)
 		tight := u
 		tight.MaxMetadata = 64

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -57,7 +58,7 @@ func update(ctx context.Context, file string, change func(string) error) (err er
 
 // opens opens every group and array of a file or directory and reads its storage properties.
 func opens(ctx context.Context, file string) error {
-	for e, err := range Walk(ctx, Location{File: file}.String(), nil) {
+	for e, err := range Walk(ctx, locate.Location{File: file}.String(), nil) {
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -141,7 +143,7 @@ func openSource(ctx context.Context, file string, unlocked func(file string, err
 }
 
 // openURLArray opens the array at a location.
-func openURLArray(ctx context.Context, l Location, o OpenOptions) (*ndarray.Array, error) {
+func openURLArray(ctx context.Context, l locate.Location, o OpenOptions) (*ndarray.Array, error) {
 	if o.Write || o.Library || o.Durable {
 		return nil, fmt.Errorf("%w: writing to a URL, or reading it with a C library alone", errors.ErrUnsupported)
 	}
@@ -156,12 +158,12 @@ func openURLArray(ctx context.Context, l Location, o OpenOptions) (*ndarray.Arra
 	if err != nil {
 		return nil, errors.Join(err, u.close())
 	}
-	name := Location{File: u.name, Object: l.Object}.String()
+	name := locate.Location{File: u.name, Object: l.Object}.String()
 	switch {
 	case u.format == HDF5:
 		f, err := u.hdf5File()
 		if err != nil {
-			return nil, hdf5.Translate(err)
+			return nil, h5errs.Translate(err)
 		}
 		// libhdf5 does not decode chunks that package chunkio decodes.
 		return array(hdf5.OpenIn(f, l.Object, name, &hdf5.OpenOptions{Untrusted: true, Missing: o.Missing}))
@@ -216,7 +218,7 @@ func (u *urlFile) store() (*stores.Store, error) {
 }
 
 // openCarray opens the bcolz array at a location in the root directory of fsys.
-func openCarray(fsys fs.FS, l Location, o *bcolz.OpenOptions) (*ndarray.Array, error) {
+func openCarray(fsys fs.FS, l locate.Location, o *bcolz.OpenOptions) (*ndarray.Array, error) {
 	return bcolzArray(l,
 		func() (*bcolz.Table, error) { return bcolz.OpenTableFS(fsys, ".", o) },
 		func() (*ndarray.Array, error) { return array(bcolz.OpenFS(fsys, ".", o)) })

@@ -22,6 +22,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -126,9 +127,9 @@ func TestOpen_url(t *testing.T) {
 			require.Equal(t, meta.DType, gotMeta.DType)
 			require.True(t, gotMeta.ReadOnly)
 
-			location, err := hyperslab.ParseLocation(dir + name)
+			location, err := locate.Parse(dir + name)
 			require.NoError(t, err)
-			there, err := hyperslab.ParseLocation(s.URL + name)
+			there, err := locate.Parse(s.URL + name)
 			require.NoError(t, err)
 			require.Equal(t, location.Object, there.Object)
 			local, err := hyperslab.Sniff(location.File)

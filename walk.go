@@ -13,12 +13,13 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	prefetch "github.com/hyperslab/hyperslab/internal/ahead"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/h5walk"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
-	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 	"github.com/hyperslab/hyperslab/ndarray/npy"
 )
 
@@ -132,7 +133,7 @@ func (w *walker) walk(location string) (err error) {
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
-	l, err := ParseLocation(location)
+	l, err := locate.Parse(location)
 	if err != nil {
 		return err
 	}
@@ -152,7 +153,7 @@ func (w *walker) walk(location string) (err error) {
 }
 
 // from lists the object at a location of a known format, and the objects below it.
-func (w *walker) from(l Location, format Format) error {
+func (w *walker) from(l locate.Location, format Format) error {
 	switch format {
 	case B2ND:
 		if err := checkObject(format, l); err != nil {
@@ -243,7 +244,7 @@ func (w *walker) listFrame(name, at string, b ndarray.Backend) error {
 }
 
 // bcolz lists a carray, a column, or a ctable with its columns in their order.
-func (w *walker) bcolz(l Location) error {
+func (w *walker) bcolz(l locate.Location) error {
 	object := strings.Trim(l.Object, "/")
 	table, err := openTable(w.ctx, l.File, w.bcolzOptions())
 	switch {
@@ -377,10 +378,10 @@ func (w *walker) describe(at string, b ndarray.Backend) (e Entry, err error) {
 	return e, err
 }
 
-func (w *walker) hdf5(l Location) (err error) {
+func (w *walker) hdf5(l locate.Location) (err error) {
 	f, err := w.openHDF5(l.File)
 	if err != nil {
-		return hdf5.Translate(err)
+		return h5errs.Translate(err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	return h5walk.Walk(f, l.File, "/"+strings.Trim(l.Object, "/"), func(o h5walk.Object) (bool, error) {

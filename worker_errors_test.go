@@ -20,6 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -55,7 +56,7 @@ var sentinels = map[string]map[string]error{
 // values are errors of the public types.
 var values = []error{
 	&ndarray.Error{Op: "read", Path: "a.h5:/x", Err: ndarray.ErrCorrupt},
-	&hyperslab.FormatError{Format: "blosc2 frame", What: "size", Offset: 12, Got: "3", Want: "4", Err: hyperslab.ErrLimit},
+	&format.Error{Format: "blosc2 frame", What: "size", Offset: 12, Got: "3", Want: "4", Err: hyperslab.ErrLimit},
 	&h5.Error{Op: "open", Path: "a.h5", Errno: syscall.ENOSPC, Stack: []h5.Frame{{Func: "H5Fopen", File: "H5F.c", Line: 7, Desc: "no space", Major: "H5E_FILE", Minor: "H5E_CANTOPENFILE"}}},
 	&h5.FilterError{ID: 32026, Name: "blosc2"},
 	&h5.OutsideError{File: "b.h5"},

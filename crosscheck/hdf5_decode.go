@@ -11,6 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/h5elem"
 )
 
 // hdf5Object is an object as the reference decodes it.
@@ -192,7 +193,7 @@ func (x *hdf5Object) appendValues(f *h5.File, v *h5.Values) (err error) {
 		if x.item == 0 {
 			x.starts = append(x.starts, len(x.data))
 		}
-		if x.data, err = appendView(x.data, f, h5value.ViewOf(v, i)); err != nil {
+		if x.data, err = appendView(x.data, f, h5elem.ViewOf(v, i)); err != nil {
 			return fmt.Errorf("element %d: %w", i, err)
 		}
 	}
@@ -201,7 +202,7 @@ func (x *hdf5Object) appendValues(f *h5.File, v *h5.Values) (err error) {
 
 // appendView appends an element. Plain elements are appended as they are stored; elements of
 // variable length are preceded by their length.
-func appendView(b []byte, f *h5.File, v h5value.View) (_ []byte, err error) {
+func appendView(b []byte, f *h5.File, v h5elem.View) (_ []byte, err error) {
 	t := v.Datatype()
 	if t.Plain() {
 		return append(b, v.Bytes()...), nil

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -134,7 +135,7 @@ func (p *Plan) receipts(ctx context.Context, s store) (map[int64]*receipt, error
 
 // publish creates the target array from the parts.
 func (p *Plan) publish(ctx context.Context, s store, receipts map[int64]*receipt, src *ndarray.Array, attrs ndarray.Attrs, o *WorkOptions) (err error) {
-	at, err := hyperslab.ParseLocation(p.Target.Location)
+	at, err := locate.Parse(p.Target.Location)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,9 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
@@ -109,7 +111,7 @@ func newPlan(ctx context.Context, operation, src, dst string, options *Options) 
 		Schema: schema, Operation: operation, Target: Target{Location: dst},
 		Workers: cmp.Or(o.Workers, defaultWorkers), Memory: cmp.Or(o.Memory, defaultMemory),
 	}
-	to, err := hyperslab.ParseLocation(dst)
+	to, err := locate.Parse(dst)
 	if err != nil {
 		return nil, err
 	}
@@ -183,11 +185,11 @@ func clip(chunk, shape []int64) []int64 {
 
 // target resolves every choice of the target's format, so that a part gets the storage that the
 // whole array would get.
-func target(t *Target, to hyperslab.Location, m ndarray.Meta, attrs ndarray.Attrs, o *Options) (spec ndarray.Spec, err error) {
+func target(t *Target, to locate.Location, m ndarray.Meta, attrs ndarray.Attrs, o *Options) (spec ndarray.Spec, err error) {
 	format := o.Format
 	if format == "" {
-		var ok bool
-		if format, ok = hyperslab.ForName(to.File); !ok {
+		name, ok := detect.Name(to.File)
+		if format = hyperslab.Format(name); !ok {
 			return spec, fmt.Errorf("%w: format of %s: the extension is unknown", ndarray.ErrParam, to.File)
 		}
 	}

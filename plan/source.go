@@ -20,6 +20,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -49,7 +50,7 @@ func identify(ctx context.Context, location string, m ndarray.Meta, attrs ndarra
 	if err != nil {
 		return s, err
 	}
-	at, err := hyperslab.ParseLocation(location)
+	at, err := locate.Parse(location)
 	if err != nil {
 		return s, err
 	}

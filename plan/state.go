@@ -23,6 +23,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -188,7 +189,7 @@ const claim = "plan.json"
 
 // file returns the file or URL of the target.
 func (p *Plan) file() (string, error) {
-	at, err := hyperslab.ParseLocation(p.Target.Location)
+	at, err := locate.Parse(p.Target.Location)
 	if web.IsURL(at.File) {
 		at.File = strings.TrimSuffix(at.File, "/")
 	}

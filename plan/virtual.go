@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -32,7 +33,7 @@ func shardName(shard int64) string { return fmt.Sprintf("%09d.h5", shard) }
 // publishVirtual moves the parts to the directory TARGET.shards and creates the virtual dataset. A
 // part is a link until removeAll, so that a Commit that was stopped can be repeated.
 func (p *Plan) publishVirtual(ctx context.Context, s store, receipts map[int64]*receipt, spec ndarray.Spec) (err error) {
-	at, err := hyperslab.ParseLocation(p.Target.Location)
+	at, err := locate.Parse(p.Target.Location)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5check"
+	"github.com/hyperslab/hyperslab/internal/h5elem"
 	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -333,7 +334,7 @@ func appendAttr(out []byte, o h5.Object, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return appendNested(out, info.Space.Dims, func(out []byte, i int) []byte { return appendView(out, h5value.ViewOf(&v, i)) }), nil
+	return appendNested(out, info.Space.Dims, func(out []byte, i int) []byte { return appendView(out, h5elem.ViewOf(&v, i)) }), nil
 }
 
 // array returns the dataset at a path as an array. It stays open until others displace it.
@@ -443,11 +444,11 @@ func valuesData(ctx context.Context, d *h5.Dataset, info *h5.DatasetInfo, q *req
 	used := int64(0)   // bytes of items
 	each := func(v *h5.Values, i int) error {
 		if q.Format == "bin" {
-			b := h5value.ViewOf(v, i).Bytes()
+			b := h5elem.ViewOf(v, i).Bytes()
 			flat = append(flat, b...)
 			return nil
 		}
-		for _, e := range innermost(h5value.ViewOf(v, i)) {
+		for _, e := range innermost(h5elem.ViewOf(v, i)) {
 			b := appendView(nil, e)
 			if used += int64(len(b)); used > q.Limit {
 				return tooLarge(q.Limit)
@@ -470,11 +471,11 @@ func valuesData(ctx context.Context, d *h5.Dataset, info *h5.DatasetInfo, q *req
 }
 
 // innermost returns the elements of nested array types, or e itself.
-func innermost(e h5value.View) []h5value.View {
+func innermost(e h5elem.View) []h5elem.View {
 	if e.Class() != h5.Array {
-		return []h5value.View{e}
+		return []h5elem.View{e}
 	}
-	var list []h5value.View
+	var list []h5elem.View
 	for i := range e.Len() {
 		list = append(list, innermost(e.At(i))...)
 	}

@@ -12,11 +12,12 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/h5elem"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // appendView appends one element of HDF5.
-func appendView(out []byte, e h5value.View) []byte {
+func appendView(out []byte, e h5elem.View) []byte {
 	t := e.Datatype()
 	switch t.Class {
 	case h5.Integer, h5.Bitfield, h5.Time:
@@ -42,14 +43,14 @@ func appendView(out []byte, e h5value.View) []byte {
 		return appendText(out, referenceText(e.Ref()))
 	case h5.Complex:
 		parts := h5.Values{Datatype: *t.Base, N: 2, Block: e.Bytes()}
-		return appendList(out, 2, func(out []byte, i int) []byte { return appendView(out, h5value.ViewOf(&parts, i)) })
+		return appendList(out, 2, func(out []byte, i int) []byte { return appendView(out, h5elem.ViewOf(&parts, i)) })
 	case h5.Array:
 		return appendNested(out, t.Dims, func(out []byte, i int) []byte { return appendView(out, e.At(i)) })
 	}
 	return appendList(out, e.Len(), func(out []byte, i int) []byte { return appendView(out, e.At(i)) })
 }
 
-func appendWhole(out []byte, e h5value.View) []byte {
+func appendWhole(out []byte, e h5elem.View) []byte {
 	if s, ok := e.Whole(); ok {
 		return append(out, s...)
 	}

@@ -27,7 +27,12 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	attrs, err := hyperslab.GroupAttrs(ctx, "etopo120.h5:/derived", nil)
+	tree, err := hyperslab.OpenTree(ctx, "etopo120.h5", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer tree.Close()
+	attrs, err := tree.GroupAttrs(ctx, "/derived")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/h5elem"
 )
 
 // checkPart returns an error if the object does not have the part. It sets default strides and
@@ -129,7 +129,7 @@ func (p *printer) partRow(d *h5.Dataset, t h5.Datatype, g h5.Region, end bool) e
 			return err
 		}
 		for i := range v.N {
-			p.element(r, h5value.ViewOf(&v, i), end && r.next == n-1)
+			p.element(r, h5elem.ViewOf(&v, i), end && r.next == n-1)
 		}
 		return nil
 	})

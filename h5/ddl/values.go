@@ -12,6 +12,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/h5elem"
 )
 
 // width is the maximum length of a line of values.
@@ -211,7 +212,7 @@ func (p *printer) elements(d *h5.Dataset, info h5.DatasetInfo) error {
 			return err
 		}
 		for i := range v.N {
-			p.element(r, h5value.ViewOf(&v, i), r.next == n-1)
+			p.element(r, h5elem.ViewOf(&v, i), r.next == n-1)
 		}
 		return nil
 	})
@@ -229,13 +230,13 @@ func (p *printer) attributeValues(o h5.Object, a h5.AttributeInfo) {
 	r := p.rows(a.Space.Dims)
 	defer r.flush()
 	for i := range v.N {
-		p.element(r, h5value.ViewOf(&v, i), i == v.N-1)
+		p.element(r, h5elem.ViewOf(&v, i), i == v.N-1)
 	}
 }
 
 // element writes one element of a dataset or attribute. References are written with their targets,
 // all others in rows.
-func (p *printer) element(r *row, e h5value.View, last bool) {
+func (p *printer) element(r *row, e h5elem.View, last bool) {
 	if e.Class() == h5.Reference {
 		p.reference(e.Ref())
 		return
@@ -244,7 +245,7 @@ func (p *printer) element(r *row, e h5value.View, last bool) {
 }
 
 // text formats an element as h5dump does.
-func (p *printer) text(e h5value.View) string {
+func (p *printer) text(e h5elem.View) string {
 	switch e.Class() {
 	case h5.Integer:
 		whole, _ := e.Whole()
@@ -278,7 +279,7 @@ func (p *printer) text(e h5value.View) string {
 	return "invalid datatype"
 }
 
-func (p *printer) list(e h5value.View, between string) string {
+func (p *printer) list(e h5elem.View, between string) string {
 	parts := make([]string, e.Len())
 	for i := range parts {
 		parts[i] = p.text(e.At(i))
@@ -288,7 +289,7 @@ func (p *printer) list(e h5value.View, between string) string {
 
 // stringText formats a string as stored. It includes the padding of a string of fixed length,
 // unless the string ends at the first zero byte.
-func stringText(e h5value.View) string {
+func stringText(e h5elem.View) string {
 	t := e.Datatype()
 	if t.Variable || t.Pad == h5.NullTerm {
 		s, ok := e.Text()
@@ -307,7 +308,7 @@ func escaped(s string) string { return escapes.Replace(s) }
 
 // native returns an integer in the machine's byte order, in the smallest of 1, 2, 4 and 8 bytes
 // that hold it.
-func native(e h5value.View) []byte {
+func native(e h5elem.View) []byte {
 	t := e.Datatype()
 	if t.Class == h5.Enum {
 		t = *t.Base

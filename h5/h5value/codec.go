@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/h5elem"
 )
 
 // Decode converts v to Go values of any type that the package comment lists: numbers, strings,
@@ -41,7 +42,7 @@ func decode[T any](p *plan, v h5.Values, dst []T, lossy bool) error {
 	x := transfer{v: v, lossy: lossy}
 	size := p.mem.InMemory()
 	for i := range dst {
-		if err := p.decode(&x, element(&v, i, size), unsafe.Pointer(&dst[i])); err != nil {
+		if err := p.decode(&x, h5elem.Element(&v, i, size), unsafe.Pointer(&dst[i])); err != nil {
 			clear(dst)
 			return fmt.Errorf("element %d: %w", i, err)
 		}
@@ -77,13 +78,13 @@ func (x *transfer) extract(dst, src []byte, part, whole *h5.Datatype) {
 		}
 	case part.Class == h5.Array:
 		size, from := part.Base.InMemory(), whole.Base.InMemory()
-		for i := range length(part) {
+		for i := range h5elem.Length(part) {
 			x.extract(dst[i*size:(i+1)*size], src[i*from:(i+1)*from], part.Base, whole.Base)
 		}
 	default: // a sequence
 		copy(dst, src)
 		size, from := part.Base.InMemory(), whole.Base.InMemory()
-		n, place := int(wordOf(src)), int(wordOf(src[wordSize:]))
+		n, place := int(h5elem.Word(src)), int(h5elem.Word(src[h5elem.WordSize:]))
 		element := make([]byte, size)
 		for i := range n {
 			clear(element)
@@ -114,7 +115,7 @@ func encode[T any](t *h5.Datatype, src []T, lossy bool) (h5.Values, error) {
 	}
 	x := transfer{v: h5.Values{Datatype: p.mem, N: len(src)}, lossy: lossy}
 	size := p.mem.InMemory()
-	grow(&x.v, len(src), size)
+	h5elem.Grow(&x.v, len(src), size)
 	for i := range src {
 		if err := p.encode(&x, i*size, unsafe.Pointer(&src[i])); err != nil {
 			return h5.Values{}, fmt.Errorf("element %d: %w", i, err)

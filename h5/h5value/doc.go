@@ -2,8 +2,7 @@
 //
 // Package h5 transfers bytes and h5.Values. This package maps them to Go types: [Read], [ReadAll]
 // and [Write] for datasets, [ReadAttr] and [WriteAttr] for attributes, [Decode] and [Encode] for
-// h5.Values. [View] inspects elements of unknown types without a Go type, and [Builder] makes
-// h5.Values from bytes.
+// h5.Values.
 //
 //	values, err := h5value.ReadAll[float64](dataset)
 //

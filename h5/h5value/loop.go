@@ -9,22 +9,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/numbers"
 )
 
-// formatOf returns the form of an integer, bit field, time or float.
-func formatOf(t *h5.Datatype) numbers.Format {
-	return numbers.Format{
-		Float: t.Class == h5.Float, Signed: t.Signed, Order: numbers.Order(t.Order),
-		Size: t.Size, Precision: t.Precision, Offset: t.Offset,
-		LowOnes: t.LowPad == h5.PadOne, HighOnes: t.HighPad == h5.PadOne, Layout: layoutOf(&t.Layout),
-	}
-}
-
-func layoutOf(l *h5.FloatLayout) numbers.Layout {
-	return numbers.Layout{
-		SignPos: l.SignPos, ExpPos: l.ExpPos, ExpSize: l.ExpSize, MantPos: l.MantPos, MantSize: l.MantSize,
-		Bias: l.ExpBias, Implied: l.Norm == h5.NormImplied, InnerOnes: l.InnerPad == h5.PadOne,
-	}
-}
-
 // kindOf returns the kind of t in either byte order. ok is false for other types.
 func kindOf(t *h5.Datatype) (kind numbers.Kind, ok bool) {
 	for kind := numbers.Int8; kind <= numbers.Float64; kind++ {

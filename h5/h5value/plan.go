@@ -15,6 +15,7 @@ import (
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/h5elem"
 	"github.com/hyperslab/hyperslab/internal/numbers"
 )
 
@@ -188,7 +189,7 @@ func natural(t *h5.Datatype, depth int) (reflect.Type, error) {
 
 // fits reports whether layout big can represent every float of layout l.
 func fits(l *h5.FloatLayout, big *numbers.Layout) bool {
-	own := layoutOf(l)
+	own := h5elem.LayoutOf(l)
 	return own.Fits(big)
 }
 
@@ -252,7 +253,7 @@ func numberPlan(goType reflect.Type, t *h5.Datatype) (*plan, error) {
 	if set == nil {
 		return nil, mismatch(goType, t)
 	}
-	format := formatOf(t)
+	format := h5elem.FormatOf(t)
 	return &plan{
 		mem: *t,
 		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
@@ -421,7 +422,7 @@ func enumPlan(goType reflect.Type, t *h5.Datatype) (*plan, error) {
 	if err != nil {
 		return nil, mismatch(goType, t)
 	}
-	format := formatOf(base)
+	format := h5elem.FormatOf(base)
 	if set, _ := numberAccess(goType); set != nil {
 		if inner, err = numberPlan(goType, base); err != nil {
 			return nil, err
@@ -538,8 +539,8 @@ func stringPlan(t *h5.Datatype) *plan {
 		return &plan{
 			mem: *t,
 			decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
-				if place := wordOf(src); place != 0 {
-					*(*string)(p) = string(bytesAt(x.v.Block, place))
+				if place := h5elem.Word(src); place != 0 {
+					*(*string)(p) = string(h5elem.BytesAt(x.v.Block, place))
 				} else {
 					*(*string)(p) = ""
 				}
@@ -551,8 +552,8 @@ func stringPlan(t *h5.Datatype) *plan {
 					return fmt.Errorf("%w: zero byte at %d of a string", h5.ErrParam, i)
 				}
 				place := len(x.v.Block)
-				x.v.Block = appendBytes(x.v.Block, s, true)
-				putWord(x.v.Block[at:], uint64(place))
+				x.v.Block = h5elem.AppendBytes(x.v.Block, s, true)
+				h5elem.PutWord(x.v.Block[at:], uint64(place))
 				return nil
 			},
 		}
@@ -561,26 +562,12 @@ func stringPlan(t *h5.Datatype) *plan {
 	return &plan{
 		mem: *t,
 		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
-			*(*string)(p) = trimPadding(src, pad)
+			*(*string)(p) = h5elem.TrimPadding(src, pad)
 			return nil
 		},
 		encode: func(x *transfer, at int, p unsafe.Pointer) error {
 			return padString(x.v.Block[at:at+size], *(*string)(p), pad)
 		},
-	}
-}
-
-func trimPadding(b []byte, pad h5.StringPad) string {
-	switch pad {
-	case h5.NullTerm:
-		if i := slices.Index(b, 0); i >= 0 {
-			b = b[:i]
-		}
-		return string(b)
-	case h5.NullPad:
-		return strings.TrimRight(string(b), "\x00")
-	default:
-		return strings.TrimRight(string(b), " ")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/h5elem"
 )
 
 // Record is a compound without a Go struct: its members in the order of the file, each with a value
@@ -330,7 +331,7 @@ func sequencePlan(goType reflect.Type, t *h5.Datatype, depth int) (*plan, error)
 	return &plan{
 		mem: mem,
 		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
-			n, place := int(wordOf(src)), int(wordOf(src[wordSize:]))
+			n, place := int(h5elem.Word(src)), int(h5elem.Word(src[h5elem.WordSize:]))
 			s := reflect.MakeSlice(goType, n, n)
 			reflect.NewAt(goType, p).Elem().Set(s)
 			base := s.UnsafePointer()
@@ -345,9 +346,9 @@ func sequencePlan(goType reflect.Type, t *h5.Datatype, depth int) (*plan, error)
 		encode: func(x *transfer, at int, p unsafe.Pointer) error {
 			s := reflect.NewAt(goType, p).Elem()
 			n := s.Len()
-			place := grow(&x.v, n, size)
-			putWord(x.v.Block[at:], uint64(n))
-			putWord(x.v.Block[at+wordSize:], uint64(place))
+			place := h5elem.Grow(&x.v, n, size)
+			h5elem.PutWord(x.v.Block[at:], uint64(n))
+			h5elem.PutWord(x.v.Block[at+h5elem.WordSize:], uint64(place))
 			base := s.UnsafePointer()
 			for i := range n {
 				if err := inner.encode(x, place+i*size, unsafe.Add(base, uintptr(i)*step)); err != nil {
@@ -367,8 +368,8 @@ func charactersPlan(goType reflect.Type, t *h5.Datatype) (*plan, error) {
 	return &plan{
 		mem: *t,
 		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
-			n, place := wordOf(src), wordOf(src[wordSize:])
-			*(*string)(p) = trimPadding(x.v.Block[place:place+n], h5.NullPad)
+			n, place := h5elem.Word(src), h5elem.Word(src[h5elem.WordSize:])
+			*(*string)(p) = h5elem.TrimPadding(x.v.Block[place:place+n], h5.NullPad)
 			return nil
 		},
 		encode: func(x *transfer, at int, p unsafe.Pointer) error {
@@ -376,10 +377,10 @@ func charactersPlan(goType reflect.Type, t *h5.Datatype) (*plan, error) {
 			if i := strings.IndexByte(s, 0); i >= 0 {
 				return fmt.Errorf("%w: zero byte at %d of a string", h5.ErrParam, i)
 			}
-			place := grow(&x.v, len(s), 1)
+			place := h5elem.Grow(&x.v, len(s), 1)
 			copy(x.v.Block[place:], s)
-			putWord(x.v.Block[at:], uint64(len(s)))
-			putWord(x.v.Block[at+wordSize:], uint64(place))
+			h5elem.PutWord(x.v.Block[at:], uint64(len(s)))
+			h5elem.PutWord(x.v.Block[at+h5elem.WordSize:], uint64(place))
 			return nil
 		},
 	}, nil
@@ -425,4 +426,14 @@ func anyPlan(t *h5.Datatype, depth int) (*plan, error) {
 			return given.encode(x, at, held.UnsafePointer())
 		},
 	}, nil
+}
+
+// memberCalled returns the member of a compound, or nil.
+func memberCalled(t *h5.Datatype, name string) *h5.Member {
+	for i := range t.Members {
+		if t.Members[i].Name == name {
+			return &t.Members[i]
+		}
+	}
+	return nil
 }

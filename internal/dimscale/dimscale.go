@@ -23,6 +23,12 @@ type Axis struct {
 	Scales []string // paths of the attached scales, in the order of attachment
 }
 
+// Links reports whether an unsupported attribute links an array and its dimension scales. If
+// named is true, the names of the scales are kept as dimension names.
+func Links(u ndarray.UnsupportedAttr, named bool) bool {
+	return strings.Contains(u.Type, "H5T_REFERENCE") && (u.Name == usersAttr || u.Name == scalesAttr && named)
+}
+
 // Read reads the labels and the scales of a dataset. Scales without a path are not listed.
 func Read(root *h5.Group, path string, rank int) (_ []Axis, err error) {
 	d, err := root.OpenDataset(path)

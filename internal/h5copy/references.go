@@ -9,6 +9,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/h5elem"
 )
 
 // The attributes in which dimension scales store their uses (H5DSpublic.h). References without a
@@ -26,7 +27,7 @@ func ofScales(a h5.AttributeInfo) bool {
 
 // translate returns v with references to the new file.
 func (c *Copier) translate(v h5.Values, path, what string) (h5.Values, error) {
-	return h5value.MapRefs(v, func(r h5.Ref) (h5.Ref, error) {
+	return h5elem.MapRefs(v, func(r h5.Ref) (h5.Ref, error) {
 		to, kind, err := c.reference(r)
 		if kind != 0 {
 			c.problem(kind, path, what, err)

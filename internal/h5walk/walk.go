@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/h5warm"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -34,7 +35,7 @@ type Object struct {
 func Walk(f *h5.File, file, at string, visit func(Object) (descend bool, err error)) error {
 	info, err := f.Root().ObjectInfo(at)
 	if err != nil {
-		return hdf5.Translate(err)
+		return h5errs.Translate(err)
 	}
 	w := walker{file: file, visit: visit, seen: make(map[objectID]string)}
 	if r, size := f.Source(); r != nil {
@@ -74,14 +75,14 @@ func (w *walker) object(parent *h5.Group, name, at string, info h5.ObjectInfo) e
 	case h5.DatasetObject:
 		d, err := parent.OpenDataset(name)
 		if err != nil {
-			o.Err = hdf5.Translate(err)
+			o.Err = h5errs.Translate(err)
 			break
 		}
 		o.Dataset, err = hdf5.Describe(d, w.file+":"+at)
-		o.Err = errors.Join(err, hdf5.Translate(d.Close()))
+		o.Err = errors.Join(err, h5errs.Translate(d.Close()))
 	case h5.DatatypeObject:
 		t, err := parent.CommittedDatatype(name)
-		if o.Err = hdf5.Translate(err); err == nil {
+		if o.Err = h5errs.Translate(err); err == nil {
 			o.Type = t.String()
 		}
 	}
@@ -94,7 +95,7 @@ func (w *walker) group(parent *h5.Group, name string, o Object) (err error) {
 	w.warm.Links(o.Info.Address)
 	g, openErr := parent.OpenGroup(name)
 	if openErr == nil {
-		defer func() { err = errors.Join(err, hdf5.Translate(g.Close())) }()
+		defer func() { err = errors.Join(err, h5errs.Translate(g.Close())) }()
 		for l, lerr := range g.Links() {
 			if lerr != nil {
 				openErr = lerr
@@ -106,7 +107,7 @@ func (w *walker) group(parent *h5.Group, name string, o Object) (err error) {
 		o.Comment, cerr = g.Comment()
 		openErr = errors.Join(openErr, cerr)
 	}
-	o.Err = hdf5.Translate(openErr)
+	o.Err = h5errs.Translate(openErr)
 	if descend, err := w.visit(o); !descend || err != nil {
 		return err
 	}
@@ -144,7 +145,7 @@ func (w *walker) link(parent *h5.Group, at string, l *h5.Link) error {
 	}
 	info, err := parent.ObjectInfo(l.Name)
 	if err != nil {
-		return w.emit(Object{Path: at, Err: hdf5.Translate(err)})
+		return w.emit(Object{Path: at, Err: h5errs.Translate(err)})
 	}
 	return w.object(parent, l.Name, at, info)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/recovery"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -22,7 +23,7 @@ func TestManyGoroutines(t *testing.T) {
 		src := save(t, location, nil)
 		before := content(t, src)
 		dir := t.TempDir()
-		l, err := hyperslab.ParseLocation(filepath.Join(dir, location))
+		l, err := locate.Parse(filepath.Join(dir, location))
 		require.NoError(t, err)
 		errs := make([]error, 64)
 		reports := make([]*recovery.Report, len(errs))

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/h5elem"
 	"github.com/hyperslab/hyperslab/internal/h5types"
 )
 
@@ -69,7 +69,7 @@ func (s *source) pointing(at string, d *h5.Dataset, t h5.Datatype, stored *h5fil
 // elements are values that are being built.
 type elements struct {
 	s       *source
-	b       *h5value.Builder
+	b       *h5elem.Builder
 	lost    int64 // values whose target is missing, which are now null
 	guessed bool  // the target of some values is corrupt
 	err     error // first reason for lost or guessed
@@ -81,7 +81,7 @@ func (s *source) build(t h5.Datatype, stored *h5file.Datatype, b []byte, n int64
 	if n > 0 && (size < 1 || int64(len(b))/size < n) {
 		return nil, fmt.Errorf("%w: %d bytes for %d elements of %d", format.ErrCorrupt, len(b), n, size)
 	}
-	builder, err := h5value.NewBuilder(t, int(n))
+	builder, err := h5elem.NewBuilder(t, int(n))
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/leak"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/recovery"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -34,7 +35,7 @@ func squares(n int) []int64 {
 // save writes an array of 20 by 30 squares with chunks of 6 by 7 and returns its file.
 func save(t testing.TB, location string, opts *hyperslab.CreateOptions) string {
 	t.Helper()
-	l, err := hyperslab.ParseLocation(filepath.Join(t.TempDir(), location))
+	l, err := locate.Parse(filepath.Join(t.TempDir(), location))
 	require.NoError(t, err)
 	spec := ndarray.Spec{Shape: []int64{20, 30}, DType: ndarray.DTypeOf[int64](), ChunkShape: []int64{6, 7}}
 	if filepath.Ext(l.File) == ".bcolz" {

@@ -21,6 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/leak"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/shards"
 	"github.com/hyperslab/hyperslab/internal/worker"
@@ -89,7 +90,7 @@ type place struct {
 // save creates an array in dir and returns the path of one of its files as a place.
 func save(t *testing.T, location, part string, opts *hyperslab.CreateOptions) place {
 	t.Helper()
-	l, err := hyperslab.ParseLocation(location)
+	l, err := locate.Parse(location)
 	require.NoError(t, err)
 	p := place{location, l.File, l.File + part}
 	if l.Object == "/a" { // array in a directory of arrays
@@ -173,8 +174,8 @@ var tops = attempts{
 	"edit": func(p place) error {
 		return hyperslab.Update(bg, p.file, func(string) error { return errors.New("edited") })
 	},
-	"copy":       func(p place) error { _, err := hyperslab.CopyTree(bg, p.file+".out.h5", p.file, nil); return err },
-	"attributes": func(p place) error { _, err := hyperslab.GroupAttrs(bg, p.file, nil); return err },
+	"copy": func(p place) error { _, err := hyperslab.CopyTree(bg, p.file+".out.h5", p.file, nil); return err },
+	"tree": func(p place) error { return closed(hyperslab.OpenTree(bg, p.file, nil)) },
 	"super-chunk": func(p place) error {
 		return closed(cblosc.OpenSChunk(p.file))
 	},

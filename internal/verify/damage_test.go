@@ -26,6 +26,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/internal/verify"
 	"github.com/hyperslab/hyperslab/internal/worker"
@@ -50,7 +51,7 @@ var arrays = []struct {
 func save(t *testing.T, location string, opts *hyperslab.CreateOptions) string {
 	t.Helper()
 	dir := t.TempDir()
-	l, err := hyperslab.ParseLocation(dir + "/" + location)
+	l, err := locate.Parse(dir + "/" + location)
 	require.NoError(t, err)
 	require.NoError(t, os.MkdirAll(filepath.Dir(l.File), 0o777))
 	spec := ndarray.Spec{Shape: []int64{25, 33}, DType: ndarray.DTypeOf[int32](), ChunkShape: []int64{6, 5}}

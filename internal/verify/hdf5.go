@@ -19,10 +19,10 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/h5parts"
 	"github.com/hyperslab/hyperslab/internal/h5walk"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 // piece is the number of bytes of contiguous elements that one task reads.
@@ -482,5 +482,5 @@ func (u *h5File) opened(object string, err error) error {
 	if err == nil || errors.Is(err, ndarray.ErrType) {
 		return nil
 	}
-	return u.job.note(Place{Object: object, What: "object, read by the library", Offset: -1, Chunk: -1, Err: hdf5.Translate(err)})
+	return u.job.note(Place{Object: object, What: "object, read by the library", Offset: -1, Chunk: -1, Err: h5errs.Translate(err)})
 }

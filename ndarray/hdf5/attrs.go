@@ -4,14 +4,16 @@ package hdf5
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/h5attr"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -36,7 +38,7 @@ func ReadAttrs(ctx context.Context, o Object) (ndarray.Attrs, error) {
 			}
 		}
 		if err != nil {
-			return ndarray.Attrs{}, Translate(err)
+			return ndarray.Attrs{}, h5errs.Translate(err)
 		}
 		if info.Name == labelsAttr {
 			continue // in Meta.AxisNames
@@ -50,7 +52,7 @@ func ReadAttrs(ctx context.Context, o Object) (ndarray.Attrs, error) {
 		}
 		a, err := o.ReadAttribute(info.Name)
 		if err != nil {
-			return ndarray.Attrs{}, Translate(err)
+			return ndarray.Attrs{}, h5errs.Translate(err)
 		}
 		v := ndarray.Value{DType: d, Null: a.Space.Kind == h5.Null, Shape: a.Space.Dims, Data: a.Data, Strings: a.Strings}
 		if d.Size > 0 && !converted(d) {
@@ -62,7 +64,7 @@ func ReadAttrs(ctx context.Context, o Object) (ndarray.Attrs, error) {
 				v.Data, v.Strings, err = new(values).loadAll(d, all)
 			}
 			if err != nil {
-				return ndarray.Attrs{}, Translate(fmt.Errorf("attribute %q: %w", info.Name, err))
+				return ndarray.Attrs{}, h5errs.Translate(fmt.Errorf("attribute %q: %w", info.Name, err))
 			}
 		}
 		if d.Size > 0 && v.Data == nil {
@@ -80,13 +82,13 @@ func ReferenceAttr(f *h5.File, object, name string) (v ndarray.Value, err error)
 	o := h5.Object(f.Root())
 	if absolute(object) != "/" {
 		if o, err = o.(*h5.Group).OpenObject(object); err != nil {
-			return v, Translate(err)
+			return v, h5errs.Translate(err)
 		}
-		defer func() { err = errors.Join(err, Translate(o.Close())) }()
+		defer func() { err = errors.Join(err, h5errs.Translate(o.Close())) }()
 	}
 	a, err := o.ReadAttribute(name)
 	if err != nil {
-		return v, Translate(err)
+		return v, h5errs.Translate(err)
 	}
 	if a.Datatype.Class != h5.Reference {
 		return v, fmt.Errorf("attribute %q: %w: %v", name, errors.ErrUnsupported, a.Datatype)
@@ -97,17 +99,11 @@ func ReferenceAttr(f *h5.File, object, name string) (v ndarray.Value, err error)
 	}
 	all, err := h5value.AttributeValues(&a)
 	if err != nil {
-		return v, Translate(err)
+		return v, h5errs.Translate(err)
 	}
 	v = ndarray.Value{DType: ndarray.Text("").DType, Null: a.Space.Kind == h5.Null, Shape: a.Space.Dims}
 	_, v.Strings, err = (&values{file: f, paths: make(map[h5.Ref]string)}).loadAll(d, all)
-	return v, Translate(err)
-}
-
-// OfScales reports whether an unsupported attribute links an array and its dimension scales. If
-// named is true, the names of the scales are kept as dimension names.
-func OfScales(u ndarray.UnsupportedAttr, named bool) bool {
-	return strings.Contains(u.Type, "H5T_REFERENCE") && (u.Name == usersAttr || u.Name == scalesAttr && named)
+	return v, h5errs.Translate(err)
 }
 
 // whyNot returns the reason why ndarray cannot represent an attribute of type t.
@@ -141,7 +137,7 @@ func toAttribute(a ndarray.Attr) (h5.Attribute, error) {
 			d.ToNative(out.Data) // to storage order; ToNative is its own inverse
 		}
 	} else if out.Values, err = new(values).storeAll(d, t, a.Value.Data, a.Value.Strings); err != nil {
-		return h5.Attribute{}, Translate(fmt.Errorf("attribute %q: %w", a.Name, err))
+		return h5.Attribute{}, h5errs.Translate(fmt.Errorf("attribute %q: %w", a.Name, err))
 	}
 	return out, nil
 }
@@ -164,18 +160,6 @@ func CheckAttr(a ndarray.Attr) error {
 	return err
 }
 
-// maxCompactAttr is the size up to which an attribute always fits into an object header, whose
-// messages have at most 64 KiB including name and type.
-const maxCompactAttr = 32 << 10
-
-// LargeAttr reports whether an attribute may be too large for an object header of the oldest
-// format. A group or dataset that is created in a file with the lower bound V18 has a header that
-// can store it elsewhere. HDF5 1.8 and later read such files.
-func LargeAttr(a ndarray.Attr) bool {
-	const reference = 16 // to a string in the global heap
-	return len(a.Name)+len(a.Value.Data)+reference*len(a.Value.Strings) > maxCompactAttr
-}
-
 // WriteAttrs adds attributes to an object.
 func WriteAttrs(o interface{ WriteAttribute(h5.Attribute) error }, attrs []ndarray.Attr) error {
 	all, err := toAttributes(attrs)
@@ -184,7 +168,7 @@ func WriteAttrs(o interface{ WriteAttribute(h5.Attribute) error }, attrs []ndarr
 	}
 	for _, a := range all {
 		if err := o.WriteAttribute(a); err != nil {
-			return Translate(err)
+			return h5errs.Translate(err)
 		}
 	}
 	return nil
@@ -204,7 +188,7 @@ func (b *backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 	if err != nil {
 		return err
 	}
-	return Translate(b.dataset.WriteAttribute(x))
+	return h5errs.Translate(b.dataset.WriteAttribute(x))
 }
 
 // DeleteAttr removes an attribute (H5Adelete). It returns ErrNotFound if there is no such
@@ -213,5 +197,22 @@ func (b *backend) DeleteAttr(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return Translate(b.dataset.DeleteAttribute(name))
+	return h5errs.Translate(b.dataset.DeleteAttribute(name))
+}
+
+// AttrDigest implements the AttrDigest of ndarray. The digest covers datatype, dataspace and every
+// element (H5Aread); a reference is represented by its target (H5Rget_name, H5Rget_region). It
+// returns errors.ErrUnsupported for an untrusted file, because its references may be invalid, for a
+// Backend of CreateIn, and for a reference whose object has no name or does not exist.
+func (b *backend) AttrDigest(ctx context.Context, name string) (sum [sha256.Size]byte, err error) {
+	if b.untrusted || b.file == nil {
+		return sum, fmt.Errorf("%w: meaning of attribute %q", errors.ErrUnsupported, name)
+	}
+	return h5attr.Digest(ctx, b.dataset, name)
+}
+
+// Properties reads the storage properties of the dataset.
+func (b *backend) Properties(ctx context.Context) (h5attr.Properties, error) {
+	p, err := h5attr.ReadProperties(b.dataset)
+	return p, errors.Join(err, ctx.Err())
 }

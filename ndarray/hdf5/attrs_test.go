@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/h5elem"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -90,7 +90,7 @@ func TestAttr_unknownType(t *testing.T) {
 	require.NoError(t, err)
 	d, err := f.Root().OpenDataset("x")
 	require.NoError(t, err)
-	null, err := h5value.NewBuilder(h5.ReferenceType(h5.ObjectReference), 1)
+	null, err := h5elem.NewBuilder(h5.ReferenceType(h5.ObjectReference), 1)
 	require.NoError(t, err)
 	require.NoError(t, d.WriteAttribute(h5.Attribute{Name: "odd", Datatype: null.Values().Datatype, Space: h5.ScalarSpace(), Values: null.Values()}))
 	require.NoError(t, errors.Join(d.Close(), f.Close()))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -63,14 +64,14 @@ func (b *backend) checkFiles() error {
 		if f.virtual {
 			list, err := b.dataset.MissingSources()
 			if err != nil {
-				f.err = Translate(err)
+				f.err = h5errs.Translate(err)
 				return
 			}
 			for _, s := range list {
 				var outside *h5.OutsideError
 				if errors.As(s.Err, &outside) { // an io.ReaderAt has no other files
 					if f.err == nil {
-						f.err = Translate(s.Err)
+						f.err = h5errs.Translate(s.Err)
 					}
 					continue
 				}

@@ -16,6 +16,8 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/h5attr"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/h5warm"
 	"github.com/hyperslab/hyperslab/internal/scratch"
 	"github.com/hyperslab/hyperslab/internal/striped"
@@ -105,14 +107,14 @@ func Open(file, object string, o *OpenOptions) (ndarray.Backend, error) {
 	}
 	f, err := h5.Open(file, mode)
 	if err != nil {
-		return nil, ndarray.Wrap("open", location, Translate(err))
+		return nil, ndarray.Wrap("open", location, h5errs.Translate(err))
 	}
 	if why := f.Unlocked(); why != nil && o.Unlocked != nil {
 		o.Unlocked(file, why)
 	}
 	b, err := open(f, object, location, o)
 	if err != nil {
-		return nil, errors.Join(ndarray.Wrap("open", location, Translate(err)), f.Close())
+		return nil, errors.Join(ndarray.Wrap("open", location, h5errs.Translate(err)), f.Close())
 	}
 	b.meta.ReadOnly = !o.Write
 	b.library, b.untrusted = o.Library, o.Untrusted
@@ -245,7 +247,7 @@ func (b *backend) Resize(ctx context.Context, shape []int64) error {
 		return fmt.Errorf("%w: a dataset of fixed shape %v; one that may grow has a maximum shape and chunks", errors.ErrUnsupported, b.meta.Shape)
 	}
 	if err := b.dataset.Resize(shape...); err != nil {
-		return Translate(err)
+		return h5errs.Translate(err)
 	}
 	b.meta.Shape = shape
 	return nil
@@ -300,7 +302,7 @@ func Create(file, object string, spec ndarray.Spec, o *CreateOptions) (ndarray.B
 	}
 	b, err := create(file, object, location, spec, &CreateOptions{Stripes: o.Stripes, StripeOf: o.StripeOf, Mappings: o.Mappings, External: o.External})
 	if err != nil {
-		return nil, ndarray.Wrap("create", location, Translate(err))
+		return nil, ndarray.Wrap("create", location, h5errs.Translate(err))
 	}
 	b.library = o.Library
 	return b, nil
@@ -368,7 +370,7 @@ func CreateIn(f *h5.File, object string, spec ndarray.Spec, o *CreateOptions) (n
 	}
 	b, err := createIn(f, object, location, spec, o)
 	if err != nil {
-		return nil, ndarray.Wrap("create", location, Translate(err))
+		return nil, ndarray.Wrap("create", location, h5errs.Translate(err))
 	}
 	b.library = o.Library
 	return b, nil
@@ -408,7 +410,7 @@ func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *Create
 	}
 	var d *h5.Dataset
 	var st *striped.Dataset
-	err = withHeaders(f, slices.ContainsFunc(spec.Attrs, LargeAttr), func() (err error) {
+	err = withHeaders(f, slices.ContainsFunc(spec.Attrs, h5attr.Large), func() (err error) {
 		if co.Stripes == nil {
 			d, err = f.Root().CreateDataset(absolute(object), t, space(spec), o)
 			return err
@@ -462,7 +464,7 @@ func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *Create
 func sharedType(t *h5.CommittedType, d ndarray.DType) (h5.Datatype, error) {
 	shared, err := t.Shared()
 	if err != nil {
-		return shared, Translate(err)
+		return shared, h5errs.Translate(err)
 	}
 	if is, err := toDType(shared); err != nil || !is.Equal(d) {
 		return shared, fmt.Errorf("%w: %v by the committed datatype %v", ndarray.ErrType, d, shared)
@@ -514,11 +516,11 @@ func (b *backend) ReadStrings(ctx context.Context, dst []string, r ndarray.Regio
 		}
 		bytes, err := read(dst[:n], s)
 		if err != nil {
-			return Translate(err)
+			return h5errs.Translate(err)
 		}
 		if total += bytes; total > most {
 			if most, err = b.dataset.File().Size(); err != nil {
-				return Translate(err)
+				return h5errs.Translate(err)
 			}
 			if total > most {
 				return fmt.Errorf("%w: strings and sequences of more than %d bytes in a file of %d bytes", errs.ErrLimit, total, most)
@@ -551,7 +553,7 @@ func (b *backend) WriteStrings(ctx context.Context, src []string, r ndarray.Regi
 			write = func(src []string, s ndarray.Region) error { return h5value.Write(b.dataset, src, region(s)) }
 		}
 		if err := write(src[:n], s); err != nil {
-			return Translate(err)
+			return h5errs.Translate(err)
 		}
 		src = src[n:]
 	}
@@ -560,9 +562,9 @@ func (b *backend) WriteStrings(ctx context.Context, src []string, r ndarray.Regi
 
 // Close closes the dataset and the file, and passes all writes to the operating system.
 func (b *backend) Close() error {
-	err := Translate(b.closeDataset())
+	err := h5errs.Translate(b.closeDataset())
 	if b.file != nil && !b.shared {
-		err = errors.Join(err, Translate(b.file.Close()))
+		err = errors.Join(err, h5errs.Translate(b.file.Close()))
 	}
 	return err
 }

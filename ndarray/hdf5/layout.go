@@ -6,12 +6,11 @@ package hdf5
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -98,7 +97,7 @@ func options(spec ndarray.Spec) (*h5.DatasetOptions, error) {
 		}
 		v, err := new(values).storeAll(spec.DType, t, spec.Fill, nil)
 		if err != nil {
-			return nil, Translate(fmt.Errorf("fill value: %w", err))
+			return nil, h5errs.Translate(fmt.Errorf("fill value: %w", err))
 		}
 		o.Fill = v.Block[:t.Size]
 	}
@@ -119,17 +118,17 @@ type Description struct {
 func Describe(d *h5.Dataset, path string) (Description, error) {
 	info, err := d.Info()
 	if err != nil {
-		return Description{}, ndarray.Wrap("describe", path, Translate(err))
+		return Description{}, ndarray.Wrap("describe", path, h5errs.Translate(err))
 	}
 	m, s, err := describe(&info, path)
 	bytes, _, serr := d.Stored()
-	s.StoredBytes, err = bytes, errors.Join(err, Translate(serr))
+	s.StoredBytes, err = bytes, errors.Join(err, h5errs.Translate(serr))
 	if err == nil {
 		m.AxisNames, err = axisNames(d, len(m.Shape))
-		err = Translate(err)
+		err = h5errs.Translate(err)
 	}
 	comment, cerr := d.Comment()
-	m.Comment, err = comment, errors.Join(err, Translate(cerr))
+	m.Comment, err = comment, errors.Join(err, h5errs.Translate(cerr))
 	return Description{Meta: m, Storage: s, Type: info.Datatype.String()}, ndarray.Wrap("describe", path, err)
 }
 
@@ -164,18 +163,4 @@ func describe(info *h5.DatasetInfo, path string) (ndarray.Meta, ndarray.Storage,
 		}
 	}
 	return m, s, nil
-}
-
-// Translate marks an error of libhdf5 with the matching sentinel of ndarray.
-func Translate(err error) error {
-	for _, t := range []struct{ is, mark error }{
-		{h5.ErrNotHDF5, ndarray.ErrFormat},
-		{h5.ErrNoFilter, errors.ErrUnsupported},
-		{fs.ErrNotExist, ndarray.ErrNotFound},
-	} {
-		if errors.Is(err, t.is) {
-			return errs.Mark(err, t.mark)
-		}
-	}
-	return err
 }

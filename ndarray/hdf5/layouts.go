@@ -15,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/h5elem"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -211,7 +212,7 @@ func appendUint(dst []byte, v uint64, size int) []byte {
 }
 
 func loadFloat(dst []byte, d ndarray.DType, t h5.Datatype, src []byte) ([]byte, error) {
-	f, exact, ok := h5value.ViewOf(&h5.Values{Datatype: t, N: 1, Block: src}, 0).Float()
+	f, exact, ok := h5elem.ViewOf(&h5.Values{Datatype: t, N: 1, Block: src}, 0).Float()
 	switch {
 	case !ok:
 		return nil, fmt.Errorf("%w: float of %d bytes", errors.ErrUnsupported, t.Size)
@@ -318,7 +319,7 @@ func storeNumber(d ndarray.DType, t h5.Datatype, src []byte) ([]byte, error) {
 
 func storeFloat(d ndarray.DType, t h5.Datatype, src []byte) ([]byte, error) {
 	mem := floatType(ndarray.Float, d.Size, nativeOrder())
-	f, exact, _ := h5value.ViewOf(&h5.Values{Datatype: mem, N: 1, Block: src}, 0).Float()
+	f, exact, _ := h5elem.ViewOf(&h5.Values{Datatype: mem, N: 1, Block: src}, 0).Float()
 	var v h5.Values
 	var err error
 	if exact != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -18,7 +19,7 @@ func OpenIn(f *h5.File, object, location string, o *OpenOptions) (ndarray.Backen
 	}
 	b, err := open(f, object, location, o)
 	if err != nil {
-		err = ndarray.Wrap("open", location, Translate(err))
+		err = ndarray.Wrap("open", location, h5errs.Translate(err))
 		if !o.Shared {
 			err = errors.Join(err, f.Close())
 		}

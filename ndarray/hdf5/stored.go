@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/h5warm"
 	"github.com/hyperslab/hyperslab/internal/passage"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -65,11 +66,11 @@ func (b *backend) ChunkForms(ctx context.Context) ([]passage.Form, error) {
 	h5warm.Index(b.dataset)
 	stored, err := b.dataset.NumChunks()
 	if err != nil || stored == 0 {
-		return forms, Translate(err)
+		return forms, h5errs.Translate(err)
 	}
 	first, err := b.dataset.ChunkByIndex(0)
 	if err != nil {
-		return forms, Translate(err)
+		return forms, h5errs.Translate(err)
 	}
 	raw, _, err := b.rawChunk(nil, first.Offset)
 	if err != nil || raw == nil {
@@ -77,7 +78,7 @@ func (b *backend) ChunkForms(ctx context.Context) ([]passage.Form, error) {
 	}
 	_, blocks, err := filter.Blosc2Chunk(raw)
 	if err != nil || blocks == nil {
-		return forms, Translate(err)
+		return forms, h5errs.Translate(err)
 	}
 	return append(forms, passage.Blosc2(b.meta.DType.Size, int64s(blocks), c.String())), nil
 }
@@ -101,15 +102,15 @@ func (b *backend) rawChunk(dst []byte, offset []int64) ([]byte, uint32, error) {
 		case err == nil:
 			return dst[:n], mask, nil
 		case !errors.Is(err, h5.ErrSize):
-			return nil, 0, Translate(err)
+			return nil, 0, h5errs.Translate(err)
 		}
 		size, err := b.dataset.ChunkBytes(offset...)
 		if err != nil {
-			return nil, 0, Translate(err)
+			return nil, 0, h5errs.Translate(err)
 		}
 		limit, err := b.dataset.File().Size()
 		if err != nil {
-			return nil, 0, Translate(err)
+			return nil, 0, h5errs.Translate(err)
 		}
 		if size > limit || size <= int64(cap(dst)) {
 			return nil, 0, fmt.Errorf("%w: a chunk of %d bytes in a file of %d", ndarray.ErrCorrupt, size, limit)
@@ -165,7 +166,7 @@ func (b *backend) ReadChunk(ctx context.Context, dst []byte, f passage.Form, n i
 	}
 	chunk, blocks, err := filter.Blosc2Chunk(raw)
 	if err != nil {
-		return nil, Translate(err)
+		return nil, h5errs.Translate(err)
 	}
 	if f != passage.Blosc2(b.meta.DType.Size, int64s(blocks), c.String()) {
 		return nil, fmt.Errorf("%w: a chunk as %v", errors.ErrUnsupported, f)
@@ -202,7 +203,7 @@ func (b *backend) chunkSize(n int64) (int64, error) {
 	if errors.Is(err, h5.ErrNotFound) {
 		err = nil
 	}
-	return size, Translate(err)
+	return size, h5errs.Translate(err)
 }
 
 // ChunkBytes reports the bytes of a chunk in the file (H5Dget_chunk_storage_size). It first writes
@@ -210,7 +211,7 @@ func (b *backend) chunkSize(n int64) (int64, error) {
 func (b *backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	if !b.meta.ReadOnly {
 		if err := b.dataset.Flush(); err != nil {
-			return 0, Translate(err)
+			return 0, h5errs.Translate(err)
 		}
 	}
 	size, err := b.chunkSize(n)
@@ -222,12 +223,12 @@ func (b *backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 func (b *backend) Uniform(ctx context.Context) (func(r ndarray.Region) bool, error) {
 	if !b.meta.ReadOnly {
 		if err := b.dataset.Flush(); err != nil {
-			return nil, Translate(err)
+			return nil, h5errs.Translate(err)
 		}
 	}
 	info, err := b.dataset.Info()
 	if err != nil {
-		return nil, Translate(err)
+		return nil, h5errs.Translate(err)
 	}
 	chunked := info.Layout == h5.Chunked
 	if !chunked && (info.Layout != h5.Contiguous || len(info.External) > 0) {
@@ -241,13 +242,13 @@ func (b *backend) Uniform(ctx context.Context) (func(r ndarray.Region) bool, err
 	var stored []int64
 	if chunked {
 		if stored, ok, err = chunkio.Stored(b.dataset, start, end); err != nil {
-			return nil, Translate(err)
+			return nil, h5errs.Translate(err)
 		}
 	}
 	if !ok {
 		bytes, err := b.storedBytes()
 		if err != nil || bytes > 0 {
-			return nil, Translate(err)
+			return nil, h5errs.Translate(err)
 		}
 		return func(ndarray.Region) bool { return true }, ctx.Err()
 	}
@@ -301,7 +302,7 @@ func (b *backend) WriteChunk(ctx context.Context, chunk []byte, f passage.Form, 
 	}
 	frame, err := filter.Blosc2Frame(nil, values, chunk, small, int(b.chunkBytes()))
 	if err != nil {
-		return Translate(err)
+		return h5errs.Translate(err)
 	}
 	return b.writeChunk(n, frame, 0)
 }

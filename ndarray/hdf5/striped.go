@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/striped"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -44,7 +45,7 @@ func (b *backend) openStripes(n int) (*striped.Dataset, error) {
 			}
 		})
 		if s.err != nil {
-			return nil, Translate(s.err)
+			return nil, h5errs.Translate(s.err)
 		}
 		st = s.opened
 	}
@@ -72,7 +73,7 @@ func (b *backend) closeDataset() error {
 func (b *backend) moveParts(ctx context.Context, st *striped.Dataset, p []byte, r ndarray.Region, write bool) error {
 	parts, err := st.Parts(region(r))
 	if err != nil {
-		return Translate(err)
+		return h5errs.Translate(err)
 	}
 	item := b.stored.Size
 	whole := boxes.Strides(r.Shape, item)
@@ -99,7 +100,7 @@ func (b *backend) moveParts(ctx context.Context, st *striped.Dataset, p []byte, 
 					buf = buf[:size]
 				}
 				if err := b.movePart(ctx, part, p[at:], buf, whole, write); err != nil {
-					return Translate(err)
+					return h5errs.Translate(err)
 				}
 			}
 		})

@@ -10,8 +10,9 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/h5elem"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -22,7 +23,7 @@ type values struct {
 }
 
 // load appends an element in the form of ndarray: d.Size bytes, or the form of DType.Join.
-func (c *values) load(dst []byte, d ndarray.DType, v h5value.View) ([]byte, error) {
+func (c *values) load(dst []byte, d ndarray.DType, v h5elem.View) ([]byte, error) {
 	switch {
 	case d.Size > 0 && !converted(d):
 		at := len(dst)
@@ -41,14 +42,14 @@ func (c *values) load(dst []byte, d ndarray.DType, v h5value.View) ([]byte, erro
 		return loadNumber(dst, d, v.Datatype(), v.Bytes())
 	}
 	if t := v.Datatype(); t.Class == h5.Complex { // of unusual floats: two parts
-		return c.loadParts(dst, d, 2, func(i int) h5value.View {
-			return h5value.ViewOf(&h5.Values{Datatype: *t.Base, N: 2, Block: v.Bytes()}, i)
+		return c.loadParts(dst, d, 2, func(i int) h5elem.View {
+			return h5elem.ViewOf(&h5.Values{Datatype: *t.Base, N: 2, Block: v.Bytes()}, i)
 		})
 	}
 	return c.loadParts(dst, d, v.Len(), v.At)
 }
 
-func (c *values) loadParts(dst []byte, d ndarray.DType, n int, at func(i int) h5value.View) ([]byte, error) {
+func (c *values) loadParts(dst []byte, d ndarray.DType, n int, at func(i int) h5elem.View) ([]byte, error) {
 	parts := make([][]byte, n)
 	for i := range parts {
 		t := d.Base
@@ -72,7 +73,7 @@ func (c *values) loadAll(d ndarray.DType, v h5.Values) (data []byte, texts []str
 		texts = make([]string, v.N)
 	}
 	for i := range v.N {
-		b, err := c.load(data[len(data):], d, h5value.ViewOf(&v, i))
+		b, err := c.load(data[len(data):], d, h5elem.ViewOf(&v, i))
 		if err != nil {
 			return nil, nil, &elementError{i, err}
 		}
@@ -109,7 +110,7 @@ func at(r ndarray.Region, err error) error {
 }
 
 // store writes an element in the form of ndarray to b, as an element of type t.
-func (c *values) store(b *h5value.Builder, offset int, d ndarray.DType, t h5.Datatype, src []byte) error {
+func (c *values) store(b *h5elem.Builder, offset int, d ndarray.DType, t h5.Datatype, src []byte) error {
 	switch {
 	case d.Size > 0 && len(src) != d.Size:
 		return fmt.Errorf("%w: %d bytes for %v", ndarray.ErrSize, len(src), d)
@@ -171,7 +172,7 @@ func (c *values) storeAll(d ndarray.DType, t h5.Datatype, data []byte, texts []s
 	if d.Size > 0 {
 		n = len(data) / d.Size
 	}
-	b, err := h5value.NewBuilder(t, n)
+	b, err := h5elem.NewBuilder(t, n)
 	if err != nil {
 		return h5.Values{}, err
 	}
@@ -231,14 +232,14 @@ func (b *backend) fromStored(dst, raw []byte) error {
 	}
 	data, _, err := b.values().loadAll(d, h5.Values{Datatype: b.stored, N: len(raw) / b.stored.Size, Block: raw})
 	copy(dst, data)
-	return Translate(err)
+	return h5errs.Translate(err)
 }
 
 // writeConverted writes elements of a fixed size that have another form in the file.
 func (b *backend) writeConverted(ctx context.Context, src []byte, r ndarray.Region) error {
 	v, err := b.values().storeAll(b.meta.DType, b.stored, src, nil)
 	if err != nil {
-		return Translate(at(r, err))
+		return h5errs.Translate(at(r, err))
 	}
 	return b.writeStored(ctx, v.Block[:v.N*b.stored.Size], r)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/shards"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -321,12 +322,12 @@ func writeScenario(opts *hyperslab.CreateOptions) scenario {
 }
 
 func appendToCopy(location string, _ *hyperslab.CreateOptions) error {
-	l, err := hyperslab.ParseLocation(location)
+	l, err := locate.Parse(location)
 	if err != nil {
 		return err
 	}
 	return hyperslab.Update(ctx, l.File, func(file string) error {
-		return appendInPlace(hyperslab.Location{File: file, Object: l.Object}.String(), nil)
+		return appendInPlace(locate.Location{File: file, Object: l.Object}.String(), nil)
 	})
 }
 
@@ -355,7 +356,7 @@ func readArray(location string) (v []int64, err error) {
 	if err := errors.Join(a.Read(ctx, ours, ndarray.Whole(a.Shape())), a.Close()); err != nil {
 		return nil, err
 	}
-	l, err := hyperslab.ParseLocation(location)
+	l, err := locate.Parse(location)
 	if err != nil {
 		return nil, err
 	}
@@ -568,7 +569,7 @@ func joinScenario() scenario {
 // recoverScenario recovers one file and replaces another file with the result.
 func recoverScenario(location string) scenario {
 	s := arrayScenario(location, nil, nil)
-	l, _ := hyperslab.ParseLocation(location)
+	l, _ := locate.Parse(location)
 	s.prepare = func(dir string) error {
 		return errors.Join(create(dir+"/"+location, counting(few), nil), os.Mkdir(dir+"/from", 0o777), create(dir+"/from/"+location, counting(many), nil))
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -40,7 +40,7 @@ func address(args []string) string {
 // wholeFile returns a usage error for the address of an object in a file, for commands that take
 // files.
 func wholeFile(command, source string) error {
-	loc, err := hyperslab.ParseLocation(source)
+	loc, err := locate.Parse(source)
 	if _, missing := os.Stat(loc.File); err != nil || loc.Object == "" || missing != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func splitSelection(address string) (location, selection string) {
 	if selection == "" {
 		return address, ""
 	}
-	if loc, err := hyperslab.ParseLocation(location); err != nil || !remote.IsURL(loc.File) && !exists(loc.File) {
+	if loc, err := locate.Parse(location); err != nil || !remote.IsURL(loc.File) && !exists(loc.File) {
 		return address, "" // a pattern, or a name with brackets
 	}
 	return location, selection

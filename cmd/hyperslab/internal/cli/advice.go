@@ -15,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/plan"
@@ -148,8 +149,8 @@ type summaryError string
 func (e summaryError) Error() string { return string(e) }
 
 // existing parses a location and reports whether its file exists.
-func existing(location string) (hyperslab.Location, bool) {
-	loc, err := hyperslab.ParseLocation(location)
+func existing(location string) (locate.Location, bool) {
+	loc, err := locate.Parse(location)
 	if err != nil || location == "" {
 		return loc, false
 	}
@@ -163,7 +164,7 @@ func insideFile(location string) string {
 	for at := len(location); at > 0; at = strings.LastIndexAny(location[:at], ":/") {
 		file, object := location[:at], strings.Trim(location[at:], ":/")
 		if info, err := os.Stat(file); err == nil && !info.IsDir() && object != "" {
-			return hyperslab.Location{File: file, Object: "/" + object}.String()
+			return locate.Location{File: file, Object: "/" + object}.String()
 		}
 	}
 	return ""
@@ -177,7 +178,7 @@ func isDirectory(name string) bool {
 
 // lookAround returns advice on how to find the array that location does not lead to.
 func lookAround(location string) string {
-	loc, err := hyperslab.ParseLocation(location)
+	loc, err := locate.Parse(location)
 	if err != nil {
 		return ""
 	}

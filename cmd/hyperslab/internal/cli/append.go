@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -52,7 +53,7 @@ func (a *app) append(ctx context.Context, target string, sources []string, o *ap
 		return err
 	}
 	start := time.Now()
-	loc, err := hyperslab.ParseLocation(target)
+	loc, err := locate.Parse(target)
 	if err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func (a *app) append(ctx context.Context, target string, sources []string, o *ap
 	}
 	var shape []int64
 	err = o.edit.edit(ctx, loc.File, func(file string) (err error) {
-		dst, err := a.open(ctx, hyperslab.Location{File: file, Object: loc.Object}.String(), hyperslab.OpenOptions{Write: true})
+		dst, err := a.open(ctx, locate.Location{File: file, Object: loc.Object}.String(), hyperslab.OpenOptions{Write: true})
 		if err != nil {
 			return err
 		}
@@ -138,7 +139,7 @@ func forecastAppend(ctx context.Context, from []*ndarray.Array, into ndarray.Met
 
 // sameFile reports whether an address leads into a file.
 func sameFile(address, file string) bool {
-	loc, err := hyperslab.ParseLocation(address)
+	loc, err := locate.Parse(address)
 	if err != nil {
 		return false
 	}

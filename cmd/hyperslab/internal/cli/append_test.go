@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -57,7 +58,7 @@ func TestAppendValues(t *testing.T) {
 				row, column := int64(i)/want[1], int64(i)%want[1]
 				require.Equal(t, int32(row%24*15+column%15), v, "%s axis %d element %d", target, axis, i)
 			}
-			loc, err := hyperslab.ParseLocation(at(target))
+			loc, err := locate.Parse(at(target))
 			require.NoError(t, err)
 			require.NoError(t, os.RemoveAll(loc.File))
 		}

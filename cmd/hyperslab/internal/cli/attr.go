@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -37,7 +38,7 @@ func (a *app) attrCommand() *cobra.Command {
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			loc, err := hyperslab.ParseLocation(args[0])
+			loc, err := locate.Parse(args[0])
 			if err != nil {
 				return err
 			}
@@ -230,7 +231,7 @@ func (a *app) attrRmCommand() *cobra.Command {
 
 // planAt calls plan for the file of an address.
 func (e *editFlags) planAt(address string) error {
-	loc, err := hyperslab.ParseLocation(address)
+	loc, err := locate.Parse(address)
 	if err != nil {
 		return err
 	}
@@ -243,12 +244,12 @@ func (e *editFlags) editAttrs(ctx context.Context, address string, set []ndarray
 	if err != nil {
 		return err
 	}
-	loc, err := hyperslab.ParseLocation(address)
+	loc, err := locate.Parse(address)
 	if err != nil {
 		return err
 	}
 	return e.edit(ctx, loc.File, func(file string) error {
-		at := hyperslab.Location{File: file, Object: loc.Object}.String()
+		at := locate.Location{File: file, Object: loc.Object}.String()
 		if group {
 			return hyperslab.EditGroupAttrs(ctx, at, set, remove)
 		}

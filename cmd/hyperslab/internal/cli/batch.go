@@ -17,7 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/remote"
 )
 
@@ -80,7 +80,7 @@ func several(args []string) bool {
 	if remote.IsURL(args[1]) {
 		return true
 	}
-	loc, err := hyperslab.ParseLocation(args[1])
+	loc, err := locate.Parse(args[1])
 	if err != nil {
 		return false
 	}

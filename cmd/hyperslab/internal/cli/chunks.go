@@ -20,6 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5warm"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
@@ -134,7 +135,7 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 	default:
 		file := m.Path
 		if remote.IsURL(address) { // Path has no query
-			loc, lerr := hyperslab.ParseLocation(address)
+			loc, lerr := locate.Parse(address)
 			if lerr != nil {
 				return lerr
 			}
@@ -205,7 +206,7 @@ func (l *chunkLister) doc(index []int64, stored, bytes int64) *chunkDoc {
 
 // hdf5 lists the chunks with libhdf5, which can read every index and follow external links.
 func (l *chunkLister) hdf5(ctx context.Context, address string) (err error) {
-	loc, err := hyperslab.ParseLocation(address)
+	loc, err := locate.Parse(address)
 	if err != nil {
 		return err
 	}
@@ -386,7 +387,7 @@ func (l *chunkLister) index(frame *cframe.Frame, name string, place func(doc *ch
 func (l *chunkLister) bcolz(ctx context.Context, name, address string) error {
 	tree := os.DirFS(name)
 	if remote.IsURL(address) {
-		loc, err := hyperslab.ParseLocation(address)
+		loc, err := locate.Parse(address)
 		if err != nil {
 			return err
 		}

@@ -21,9 +21,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 	"github.com/hyperslab/hyperslab/remote"
 )
 
@@ -399,7 +399,7 @@ func (o *cloudFlags) chunks(m ndarray.Meta) []int64 {
 func (r *repacker) createCloud(file string) (*h5.File, error) {
 	creation, err := r.src.Creation()
 	if err != nil {
-		return nil, hdf5.Translate(err)
+		return nil, h5errs.Translate(err)
 	}
 	src, err := os.Open(r.file)
 	if err != nil {
@@ -420,7 +420,7 @@ func (r *repacker) createCloud(file string) (*h5.File, error) {
 	need += need/4 + int64(r.rewritten)*cloudPerDataset
 	creation.Space = h5.FileSpace{Strategy: h5.Paged, PageSize: cloudPage(need)}
 	dst, err := h5.Create(file, &h5.CreateOptions{Low: h5.V110, Creation: &creation})
-	return dst, hdf5.Translate(err)
+	return dst, h5errs.Translate(err)
 }
 
 // cloudPage returns the size of a page for n bytes of metadata: a power of two.

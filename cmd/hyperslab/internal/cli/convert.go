@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
@@ -386,7 +387,7 @@ func (a *app) write(ctx context.Context, target string, spec ndarray.Spec, src *
 		changesInPlace.Add(1)
 		defer changesInPlace.Add(-1)
 	}
-	at, err := hyperslab.ParseLocation(target)
+	at, err := locate.Parse(target)
 	if err != nil {
 		return stats, 0, err
 	}

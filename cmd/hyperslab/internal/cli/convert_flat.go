@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -22,7 +23,13 @@ func formatForName(file string) (hyperslab.Format, bool) {
 	if strings.EqualFold(filepath.Ext(file), ".raw") {
 		return rawFormat, true
 	}
-	return hyperslab.ForName(file)
+	return namedFormat(file)
+}
+
+// namedFormat returns the format of new files of that name. ok is false if the extension is unknown.
+func namedFormat(file string) (f hyperslab.Format, ok bool) {
+	name, ok := detect.Name(file)
+	return hyperslab.Format(name), ok
 }
 
 // flatSpec checks whether a source can be written as elements only.

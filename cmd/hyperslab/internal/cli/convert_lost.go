@@ -13,10 +13,10 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/blosc2form"
+	"github.com/hyperslab/hyperslab/internal/h5attr"
 	"github.com/hyperslab/hyperslab/internal/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
-	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 // fact is a property of an array that is not converted.
@@ -91,7 +91,7 @@ func (a *app) stringFill(source string, m ndarray.Meta) (text string, err error)
 // ndarray.Spec does not contain. It sorts attrs into their creation order.
 func propertiesLost(ctx context.Context, src *ndarray.Array, format hyperslab.Format, attrs []ndarray.Attr) (lost []fact, err error) {
 	stored, ok := ndarray.As[interface {
-		Properties(ctx context.Context) (hdf5.Properties, error)
+		Properties(ctx context.Context) (h5attr.Properties, error)
 	}](src.Backend())
 	if !ok {
 		return nil, nil // a format without them, or an untrusted file

@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5parts"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/striped"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -62,7 +63,7 @@ func (o *convertFlags) place(m ndarray.Meta, format hyperslab.Format, target str
 	if format != hyperslab.HDF5 {
 		return usagef("%s stores elements of an HDF5 dataset; %s is of format %s", flag, target, format)
 	}
-	loc, err := hyperslab.ParseLocation(target)
+	loc, err := locate.Parse(target)
 	if err != nil {
 		return err
 	}

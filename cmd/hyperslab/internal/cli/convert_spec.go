@@ -16,10 +16,12 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/dimscale"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
-	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 // targets are the values of --format.
@@ -56,11 +58,11 @@ func (o *convertFlags) settleTarget(source, target string) (format hyperslab.For
 		return "", usagef("--format %s: standard output takes npy or raw; other formats need a file", o.format)
 	}
 	whole, _ := splitSelection(source)
-	from, err := hyperslab.ParseLocation(whole)
+	from, err := locate.Parse(whole)
 	if err != nil {
 		return "", err
 	}
-	to, err := hyperslab.ParseLocation(target)
+	to, err := locate.Parse(target)
 	if err != nil {
 		return "", err
 	}
@@ -106,7 +108,7 @@ func (o *convertFlags) mayReplace(target string) error {
 }
 
 // mayAdd checks the HDF5 file that an array is added to, if it exists.
-func (o *convertFlags) mayAdd(source string, to hyperslab.Location) (err error) {
+func (o *convertFlags) mayAdd(source string, to locate.Location) (err error) {
 	if _, err := os.Lstat(to.File); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -124,12 +126,12 @@ func (o *convertFlags) mayAdd(source string, to hyperslab.Location) (err error) 
 	}
 	f, err := h5.Open(to.File, h5.ReadOnly)
 	if err != nil {
-		return ndarray.Wrap("open", to.File, hdf5.Translate(err))
+		return ndarray.Wrap("open", to.File, h5errs.Translate(err))
 	}
-	defer func() { err = errors.Join(err, hdf5.Translate(f.Close())) }()
+	defer func() { err = errors.Join(err, h5errs.Translate(f.Close())) }()
 	exists, err := f.Root().HasLink("/" + strings.Trim(to.Object, "/"))
 	if err != nil {
-		return ndarray.Wrap("create", to.String(), hdf5.Translate(err))
+		return ndarray.Wrap("create", to.String(), h5errs.Translate(err))
 	}
 	if exists {
 		return &ndarray.Error{Op: "create", Path: to.String(), Err: ndarray.ErrExists}
@@ -168,7 +170,7 @@ func (x *attrFlags) decide(attrs ndarray.Attrs, named bool, facts []fact, format
 			s.keep = append(s.keep, raw)
 			continue
 		}
-		if hdf5.OfScales(u, named) && !slices.Contains(x.names, u.Name) {
+		if dimscale.Links(u, named) && !slices.Contains(x.names, u.Name) {
 			u.Reason = "the names of the scales are kept as dimension names"
 			s.names = append(s.names, u.Name)
 			s.unsupported = append(s.unsupported, u)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -49,7 +50,7 @@ func (a *app) isTree(ctx context.Context, o *convertFlags, source, target string
 	if source == stdio || target == stdio || o.flat.shape != "" {
 		return false, nil
 	}
-	to, err := hyperslab.ParseLocation(target)
+	to, err := locate.Parse(target)
 	if err != nil {
 		return false, err
 	}
@@ -95,11 +96,11 @@ type treeResult struct {
 
 func (a *app) convertTree(ctx context.Context, source, target string, memory int64, o *convertFlags) (conversion, error) {
 	start := time.Now()
-	format, known := hyperslab.ForName(target)
+	format, known := namedFormat(target)
 	if !known {
 		format = hyperslab.Directory
 	}
-	from, err := hyperslab.ParseLocation(source)
+	from, err := locate.Parse(source)
 	switch {
 	case err != nil:
 		return nil, err
@@ -162,7 +163,7 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		if !room {
 			return nil
 		}
-		address := hyperslab.Location{File: from.File, Object: at}.String()
+		address := locate.Location{File: from.File, Object: at}.String()
 		job := o.job // a copy, because the number of workers is for this array
 		err := cmp.Or(job.fit(memory, address, m), job.fit(memory, target+":"+at, specMeta(*spec)))
 		*workers = job.jobs
@@ -229,7 +230,7 @@ func (o *convertFlags) leftOut(object string) bool {
 // coordinates. These are the arrays in its group that its dimensions, or the words of its attribute
 // coordinates, name.
 func (a *app) withCoordinates(ctx context.Context, source string) (file string, paths []string, err error) {
-	loc, err := hyperslab.ParseLocation(source)
+	loc, err := locate.Parse(source)
 	if err != nil {
 		return "", nil, err
 	}
@@ -403,7 +404,7 @@ var extension = map[string]string{
 // for an object inside, the name of the object. An array in an HDF5 file keeps its path. The
 // returned flags are for this source.
 func (a *app) targetInto(ctx context.Context, o *convertFlags, source string) (string, *convertFlags, error) {
-	loc, err := hyperslab.ParseLocation(source)
+	loc, err := locate.Parse(source)
 	if err != nil {
 		return "", nil, err
 	}

@@ -19,8 +19,9 @@ import (
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/h5copy"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 	"github.com/hyperslab/hyperslab/remote"
 )
 
@@ -94,7 +95,7 @@ of a container. For this an existing .b2z or .b2e is written again as a whole.` 
 }
 
 func (a *app) cp(ctx context.Context, sources []string, target string, o *cpFlags) error {
-	to, err := hyperslab.ParseLocation(target)
+	to, err := locate.Parse(target)
 	if err != nil {
 		return err
 	}
@@ -111,9 +112,9 @@ func (a *app) cp(ctx context.Context, sources []string, target string, o *cpFlag
 		}
 	}
 	kind, kindErr := targetFormat(to.File)
-	var from []hyperslab.Location
+	var from []locate.Location
 	for _, source := range sources {
-		loc, err := hyperslab.ParseLocation(source)
+		loc, err := locate.Parse(source)
 		if err != nil {
 			return err
 		}
@@ -156,7 +157,7 @@ func (a *app) cp(ctx context.Context, sources []string, target string, o *cpFlag
 
 // typedCopy returns an error unless --dtype applies: to one source that stores no element type and
 // is written to a path of an HDF5 file or a container. Other copies do not change the source.
-func (a *app) typedCopy(ctx context.Context, sources []string, to hyperslab.Location) error {
+func (a *app) typedCopy(ctx context.Context, sources []string, to locate.Location) error {
 	src, err := a.openArray(ctx, sources[0])
 	if err != nil {
 		return err
@@ -175,9 +176,9 @@ func (a *app) typedCopy(ctx context.Context, sources []string, to hyperslab.Loca
 }
 
 // cpArray adds an array of another format to an HDF5 file or a container.
-func (a *app) cpArray(ctx context.Context, source string, format hyperslab.Format, to hyperslab.Location, kind hyperslab.Format, o *cpFlags) error {
+func (a *app) cpArray(ctx context.Context, source string, format hyperslab.Format, to locate.Location, kind hyperslab.Format, o *cpFlags) error {
 	if strings.HasSuffix(to.Object, "/") { // a group: the array keeps its name
-		loc, err := hyperslab.ParseLocation(source)
+		loc, err := locate.Parse(source)
 		if err != nil {
 			return err
 		}
@@ -236,11 +237,11 @@ func (o *storeFlags) keepCodec(ctx context.Context, source string) (err error) {
 }
 
 // cpFile copies a file or directory that is one array, or a whole HDF5 file.
-func (a *app) cpFile(ctx context.Context, from hyperslab.Location, format hyperslab.Format, to hyperslab.Location, o *cpFlags) (err error) {
+func (a *app) cpFile(ctx context.Context, from locate.Location, format hyperslab.Format, to locate.Location, o *cpFlags) (err error) {
 	if from.Object != "" || to.Object != "" {
 		return usagef("%s is of format %s, and copied as a whole; hyperslab convert takes one array out of it, or puts it into an HDF5 file", from.File, format)
 	}
-	if f, ok := hyperslab.ForName(to.File); (!ok || f != format) && filepath.Ext(to.File) != filepath.Ext(from.File) {
+	if f, ok := namedFormat(to.File); (!ok || f != format) && filepath.Ext(to.File) != filepath.Ext(from.File) {
 		return usagef("%s has format %s, and the name %s has another; hyperslab convert changes formats", from.File, format, to.File)
 	}
 	if !o.force {
@@ -280,7 +281,7 @@ func (a *app) cpFile(ctx context.Context, from hyperslab.Location, format hypers
 }
 
 // cpObjects copies objects of HDF5 files into a file, which it creates if necessary.
-func (a *app) cpObjects(ctx context.Context, from []hyperslab.Location, to hyperslab.Location, kind hyperslab.Format, o *cpFlags) error {
+func (a *app) cpObjects(ctx context.Context, from []locate.Location, to locate.Location, kind hyperslab.Format, o *cpFlags) error {
 	names := make([]string, len(from))
 	for i, loc := range from {
 		names[i] = path.Clean("/" + to.Object)
@@ -329,7 +330,7 @@ func (a *app) cpObjects(ctx context.Context, from []hyperslab.Location, to hyper
 }
 
 // copyObjects copies objects into file, which will become target.
-func (a *app) copyObjects(ctx context.Context, from []hyperslab.Location, within []bool, file, target string, names []string, create bool, o *cpFlags) (err error) {
+func (a *app) copyObjects(ctx context.Context, from []locate.Location, within []bool, file, target string, names []string, create bool, o *cpFlags) (err error) {
 	m := o.edit.meter(0)
 	if m.mode != progressNone { // before the file is opened for writing
 		m = o.edit.meter(a.storedIn(ctx, from))
@@ -341,9 +342,9 @@ func (a *app) copyObjects(ctx context.Context, from []hyperslab.Location, within
 		dst, err = h5.Open(file, h5.ReadWrite)
 	}
 	if err != nil {
-		return hdf5.Translate(err)
+		return h5errs.Translate(err)
 	}
-	defer func() { err = errors.Join(err, hdf5.Translate(dst.Close())) }()
+	defer func() { err = errors.Join(err, h5errs.Translate(dst.Close())) }()
 	m.watch(growing(file))
 	defer m.finish()
 	for i, loc := range from {
@@ -353,15 +354,15 @@ func (a *app) copyObjects(ctx context.Context, from []hyperslab.Location, within
 		src := dst
 		if !within[i] {
 			if src, err = a.openHDF5(loc.File); err != nil {
-				return hdf5.Translate(err)
+				return h5errs.Translate(err)
 			}
 		}
-		err := a.copyObject(ctx, src, loc.Object, dst, hyperslab.Location{File: target, Object: names[i]}, o)
+		err := a.copyObject(ctx, src, loc.Object, dst, locate.Location{File: target, Object: names[i]}, o)
 		if !within[i] {
 			err = errors.Join(err, src.Close())
 		}
 		if err != nil {
-			return ndarray.Wrap("copy", loc.String(), hdf5.Translate(err))
+			return ndarray.Wrap("copy", loc.String(), h5errs.Translate(err))
 		}
 	}
 	return nil
@@ -379,11 +380,11 @@ func (a *app) createLike(file, like string) (_ *h5.File, err error) {
 
 // planCopies reports the size of each object's elements. It fails if an object does not exist or
 // its target must not be replaced. Each file is opened once.
-func (a *app) planCopies(ctx context.Context, from []hyperslab.Location, file string, names []string, there bool, o *cpFlags) (err error) {
+func (a *app) planCopies(ctx context.Context, from []locate.Location, file string, names []string, there bool, o *cpFlags) (err error) {
 	files := make(map[string]*h5.File)
 	defer func() {
 		for _, f := range files {
-			err = errors.Join(err, hdf5.Translate(f.Close()))
+			err = errors.Join(err, h5errs.Translate(f.Close()))
 		}
 	}()
 	root := func(file string) (*h5.Group, error) {
@@ -391,7 +392,7 @@ func (a *app) planCopies(ctx context.Context, from []hyperslab.Location, file st
 		if !ok {
 			var err error
 			if f, err = a.openHDF5(file); err != nil {
-				return nil, hdf5.Translate(err)
+				return nil, h5errs.Translate(err)
 			}
 			files[file] = f
 		}
@@ -403,7 +404,7 @@ func (a *app) planCopies(ctx context.Context, from []hyperslab.Location, file st
 			_, err = src.Link(loc.Object)
 		}
 		if err != nil {
-			return ndarray.Wrap("copy", loc.String(), hdf5.Translate(err))
+			return ndarray.Wrap("copy", loc.String(), h5errs.Translate(err))
 		}
 		if there && !o.force {
 			dst, err := root(file)
@@ -411,9 +412,9 @@ func (a *app) planCopies(ctx context.Context, from []hyperslab.Location, file st
 				_, err = dst.Link(names[i])
 			}
 			if err == nil {
-				return ndarray.Wrap("copy", loc.String(), fmt.Errorf("%w: %s", ndarray.ErrExists, hyperslab.Location{File: file, Object: names[i]}))
+				return ndarray.Wrap("copy", loc.String(), fmt.Errorf("%w: %s", ndarray.ErrExists, locate.Location{File: file, Object: names[i]}))
 			}
-			if err = hdf5.Translate(err); !errors.Is(err, ndarray.ErrNotFound) {
+			if err = h5errs.Translate(err); !errors.Is(err, ndarray.ErrNotFound) {
 				return err
 			}
 		}
@@ -424,7 +425,7 @@ func (a *app) planCopies(ctx context.Context, from []hyperslab.Location, file st
 
 // storedIn returns the stored bytes of all datasets at and below some objects. Objects that cannot
 // be read count as 0, because the copy will report the error.
-func (a *app) storedIn(ctx context.Context, objects []hyperslab.Location) (total int64) {
+func (a *app) storedIn(ctx context.Context, objects []locate.Location) (total int64) {
 	for _, loc := range objects {
 		f, err := a.openHDF5(loc.File)
 		if err != nil {
@@ -466,7 +467,7 @@ func storedAt(ctx context.Context, o h5.Object) (total int64) {
 }
 
 // copyObject copies an object to a path in dst. to contains the user's name of that file.
-func (a *app) copyObject(ctx context.Context, src *h5.File, object string, dst *h5.File, to hyperslab.Location, o *cpFlags) error {
+func (a *app) copyObject(ctx context.Context, src *h5.File, object string, dst *h5.File, to locate.Location, o *cpFlags) error {
 	name := to.Object
 	there, err := dst.Root().HasLink(name)
 	if err != nil && !errors.Is(err, h5.ErrNotFound) { // a group of the path may be missing

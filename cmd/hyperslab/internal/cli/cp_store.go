@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -32,7 +33,7 @@ func isStore(f hyperslab.Format) bool {
 func targetFormat(file string) (hyperslab.Format, error) {
 	f, err := hyperslab.Sniff(file)
 	if errors.Is(err, ndarray.ErrNotFound) {
-		f, _ = hyperslab.ForName(file)
+		f, _ = namedFormat(file)
 		return f, nil
 	}
 	return f, err
@@ -40,7 +41,7 @@ func targetFormat(file string) (hyperslab.Format, error) {
 
 // cpStored copies an array out of a container, or into one. It reports whether source and target
 // are such a pair.
-func (a *app) cpStored(ctx context.Context, from hyperslab.Location, format hyperslab.Format, to hyperslab.Location, kind hyperslab.Format, o *cpFlags) (bool, error) {
+func (a *app) cpStored(ctx context.Context, from locate.Location, format hyperslab.Format, to locate.Location, kind hyperslab.Format, o *cpFlags) (bool, error) {
 	into := isStore(kind)
 	out := isStore(format) && strings.Trim(from.Object, "/") != ""
 	if to.Object == "" {
@@ -50,7 +51,7 @@ func (a *app) cpStored(ctx context.Context, from hyperslab.Location, format hype
 		if !out {
 			return false, nil
 		}
-		if f, known := hyperslab.ForName(to.File); known && f != hyperslab.B2ND {
+		if f, known := namedFormat(to.File); known && f != hyperslab.B2ND {
 			return true, usagef("%s is stored as a Blosc2 frame, and the name %s has another format; hyperslab convert changes formats", from, to.File)
 		}
 	} else if !into {
@@ -90,7 +91,7 @@ func (a *app) cpStored(ctx context.Context, from hyperslab.Location, format hype
 }
 
 // cpGroup copies a group to a group of a container.
-func (a *app) cpGroup(ctx context.Context, from, to hyperslab.Location, o *cpFlags) error {
+func (a *app) cpGroup(ctx context.Context, from, to locate.Location, o *cpFlags) error {
 	opts := &hyperslab.TreeOptions{
 		DryRun: o.edit.dryRun, Overwrite: o.force, Unlocked: a.unlocked, ExternalDir: o.files.dir,
 		Accept: func(p hyperslab.Problem) bool {
@@ -127,7 +128,7 @@ func (a *app) cpGroup(ctx context.Context, from, to hyperslab.Location, o *cpFla
 }
 
 // nameOf returns the name of the array at a location.
-func nameOf(l hyperslab.Location) string {
+func nameOf(l locate.Location) string {
 	if name := path.Base("/" + l.Object); name != "/" {
 		return name
 	}
@@ -149,7 +150,7 @@ func (f *storedFrame) Close() error {
 }
 
 // frameOf opens the frame of an array. It returns nil for an array that is not one frame.
-func frameOf(l hyperslab.Location, format hyperslab.Format) (_ *storedFrame, err error) {
+func frameOf(l locate.Location, format hyperslab.Format) (_ *storedFrame, err error) {
 	if !isStore(format) {
 		if info, err := os.Stat(l.File); err != nil || !isFrame(format) || !info.Mode().IsRegular() {
 			return nil, err
@@ -165,7 +166,7 @@ func frameOf(l hyperslab.Location, format hyperslab.Format) (_ *storedFrame, err
 }
 
 // frameIn is frameOf in an open container, which it closes unless it returns a frame.
-func frameIn(s *stores.Store, l hyperslab.Location) (_ *storedFrame, err error) {
+func frameIn(s *stores.Store, l locate.Location) (_ *storedFrame, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -196,7 +197,7 @@ func extensionOf(f *storedFrame) (string, error) {
 }
 
 // cpFrame copies the bytes of a frame to a file, or to a file of a container.
-func (a *app) cpFrame(ctx context.Context, f *storedFrame, from, to hyperslab.Location, kind string, o *cpFlags) (err error) {
+func (a *app) cpFrame(ctx context.Context, f *storedFrame, from, to locate.Location, kind string, o *cpFlags) (err error) {
 	var out *atomicfile.Output
 	if to.Object == "" {
 		if _, err := os.Lstat(to.File); err == nil && !o.force {

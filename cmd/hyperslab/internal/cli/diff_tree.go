@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -130,11 +131,11 @@ func (o *diffFlags) newObjectDiff(pathA, pathB string, d *hyperslab.Difference) 
 
 // objectAddress returns the address of an object below the group at an address.
 func objectAddress(group string, e *hyperslab.Entry) string {
-	loc, err := hyperslab.ParseLocation(group)
+	loc, err := locate.Parse(group)
 	if err != nil {
 		return group // it was parsed before
 	}
-	return hyperslab.Location{File: loc.File, Object: e.Path}.String()
+	return locate.Location{File: loc.File, Object: e.Path}.String()
 }
 
 // reportTrees writes the document, or a line for each path that differs.

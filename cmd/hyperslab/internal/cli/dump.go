@@ -14,8 +14,9 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5/ddl"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 // dumpDoc is the document of dump --json. The values, of which there may be many, are written last,
@@ -214,7 +215,7 @@ func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err err
 		err = errors.Join(err, done())
 	}
 	if what.Object != "" {
-		err = ndarray.Wrap("dump", hyperslab.Location{File: d.file, Object: what.Object}.String(), hdf5.Translate(err))
+		err = ndarray.Wrap("dump", locate.Location{File: d.file, Object: what.Object}.String(), h5errs.Translate(err))
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -92,15 +93,15 @@ func (a *app) openCoords(ctx context.Context, location, format string, axis int,
 	if err != nil {
 		return nil, err
 	}
-	candidates := []hyperslab.Location{at}
+	candidates := []locate.Location{at}
 	for dir := path.Dir(at.Object); dir != "/" && dir != "."; {
 		dir = path.Dir(dir)
-		candidates = append(candidates, hyperslab.Location{File: at.File, Object: path.Join(dir, name)})
+		candidates = append(candidates, locate.Location{File: at.File, Object: path.Join(dir, name)})
 	}
 	if scale, err := a.scalePath(location, format, axis); err != nil {
 		return nil, err
 	} else if scale != "" {
-		candidates = []hyperslab.Location{{File: at.File, Object: scale}}
+		candidates = []locate.Location{{File: at.File, Object: scale}}
 	}
 	for _, loc := range candidates {
 		arr, err := a.openArray(ctx, loc.String())

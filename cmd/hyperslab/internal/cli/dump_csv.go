@@ -13,7 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -134,7 +134,7 @@ func columnName(address string) string {
 	if _, field := cutField(text); field != "" {
 		return field
 	}
-	if loc, err := hyperslab.ParseLocation(location); err == nil && strings.Trim(loc.Object, "/") != "" {
+	if loc, err := locate.Parse(location); err == nil && strings.Trim(loc.Object, "/") != "" {
 		return path.Base(loc.Object)
 	}
 	return "value"

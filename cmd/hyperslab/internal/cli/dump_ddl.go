@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/ddl"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -30,7 +30,7 @@ func parseDDL(args []string) (*ddlPlace, error) {
 	if _, field := cutField(d.selection); field != "" {
 		return nil, usagef("%s: DDL has whole structures; leave out .%s", d.where, field)
 	}
-	loc, err := hyperslab.ParseLocation(location)
+	loc, err := locate.Parse(location)
 	if err != nil {
 		return nil, err
 	}

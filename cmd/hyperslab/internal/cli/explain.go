@@ -25,6 +25,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/h5parts"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
@@ -181,7 +182,7 @@ type explained struct {
 
 // openExplained opens a file and determines its kind, unless as specifies it.
 func (a *app) openExplained(address, as string) (_ *explained, err error) {
-	loc, err := hyperslab.ParseLocation(address)
+	loc, err := locate.Parse(address)
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +236,7 @@ func (a *app) openExplained(address, as string) (_ *explained, err error) {
 }
 
 // openExplainedURL opens a file or directory at a URL.
-func openExplainedURL(loc hyperslab.Location, as string) (*explained, error) {
+func openExplainedURL(loc locate.Location, as string) (*explained, error) {
 	e := &explained{name: remote.Redact(loc.File), object: loc.Object, kind: as}
 	o, err := remote.DefaultClient.Open(context.Background(), loc.File)
 	if err == nil {
@@ -259,7 +260,7 @@ func openExplainedURL(loc hyperslab.Location, as string) (*explained, error) {
 
 // explainedMember opens the frame of an array in a container. It returns nil for any other file,
 // and errors.ErrUnsupported for a container of several files as a whole.
-func (a *app) explainedMember(loc hyperslab.Location, as string) (*explained, error) {
+func (a *app) explainedMember(loc locate.Location, as string) (*explained, error) {
 	m, err := a.memberOf(loc.String())
 	if err != nil {
 		return nil, ndarray.Wrap("explain", loc.File, err)

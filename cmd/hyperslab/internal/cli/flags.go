@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 func jsonFlag(cmd *cobra.Command, to *bool) {
@@ -135,7 +135,7 @@ func (p *pickFlags) unreadable(a *app, command string, list *[]string) func(path
 		return nil
 	}
 	return func(path string, err error) bool {
-		err = hdf5.Translate(err)
+		err = h5errs.Translate(err)
 		switch {
 		case errors.Is(err, ndarray.ErrCorrupt), errors.Is(err, h5.ErrNoFilter), errors.Is(err, errors.ErrUnsupported), errors.Is(err, ndarray.ErrFormat):
 		default:

@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
@@ -107,7 +107,7 @@ allocation types of its specification, and the free space.` + addressHelp + twoA
 				}
 				return a.writeJSON(a.stdout, d)
 			case storage:
-				loc, err := hyperslab.ParseLocation(address(args))
+				loc, err := locate.Parse(address(args))
 				if err != nil {
 					return err
 				}
@@ -149,7 +149,7 @@ allocation types of its specification, and the free space.` + addressHelp + twoA
 				}
 				if err == nil && d.incomplete != nil {
 					a.note("%s %s: %s", a.talk.failure("hyperslab info:"), safe(address(args)), safeLines(d.incomplete.Error()))
-					loc, lerr := hyperslab.ParseLocation(address(args))
+					loc, lerr := locate.Parse(address(args))
 					return cmp.Or(lerr, a.unlisted(loc.File))
 				}
 				return err

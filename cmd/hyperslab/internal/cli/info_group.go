@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -32,7 +33,7 @@ type groupDoc struct {
 
 // gatherGroup counts the direct members of the group at an address.
 func (a *app) gatherGroup(ctx context.Context, address string) (d *groupDoc, err error) {
-	loc, err := hyperslab.ParseLocation(address)
+	loc, err := locate.Parse(address)
 	if err != nil {
 		return nil, err
 	}

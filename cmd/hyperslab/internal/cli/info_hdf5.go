@@ -11,8 +11,9 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/h5parts"
-	"github.com/hyperslab/hyperslab/ndarray/hdf5"
+	"github.com/hyperslab/hyperslab/internal/locate"
 )
 
 // hdf5Doc describes the storage of an HDF5 dataset.
@@ -51,21 +52,21 @@ type mappingDoc struct {
 // withDataset calls f with the HDF5 dataset at an address, whose selection is ignored.
 func (a *app) withDataset(address string, f func(file *h5.File, d *h5.Dataset) error) (err error) {
 	location, _ := splitSelection(address)
-	loc, err := hyperslab.ParseLocation(location)
+	loc, err := locate.Parse(location)
 	if err != nil {
 		return err
 	}
 	file, err := a.openHDF5(loc.File)
 	if err != nil {
-		return hdf5.Translate(err)
+		return h5errs.Translate(err)
 	}
-	defer func() { err = errors.Join(err, hdf5.Translate(file.Close())) }()
+	defer func() { err = errors.Join(err, h5errs.Translate(file.Close())) }()
 	d, err := file.Root().OpenDataset("/" + strings.Trim(loc.Object, "/"))
 	if err != nil {
-		return hdf5.Translate(err)
+		return h5errs.Translate(err)
 	}
-	defer func() { err = errors.Join(err, hdf5.Translate(d.Close())) }()
-	return hdf5.Translate(f(file, d))
+	defer func() { err = errors.Join(err, h5errs.Translate(d.Close())) }()
+	return h5errs.Translate(f(file, d))
 }
 
 // hdf5Of returns the storage of the HDF5 dataset at an address, or nil for an array of another
@@ -75,7 +76,7 @@ func (a *app) hdf5Of(address, format string) (doc *hdf5Doc, err error) {
 		return nil, nil
 	}
 	location, _ := splitSelection(address)
-	loc, err := hyperslab.ParseLocation(location)
+	loc, err := locate.Parse(location)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
@@ -53,7 +53,7 @@ func newMetaBytes(name string, b []byte) metaBytes {
 
 // gatherMeta reads the metadata of an array or a group.
 func (a *app) gatherMeta(ctx context.Context, address string) (d *metaDoc, err error) {
-	loc, err := hyperslab.ParseLocation(address)
+	loc, err := locate.Parse(address)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -80,7 +81,7 @@ file.` + addressHelp + twoArguments,
 }
 
 func (a *app) ls(ctx context.Context, address string, o *lsFlags) error {
-	loc, err := hyperslab.ParseLocation(address)
+	loc, err := locate.Parse(address)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -35,7 +36,7 @@ func (m *memberFrame) Close() error { return m.close() }
 // file that is no container. A frame that has its own file or member is found without a library.
 // An embedded one is decoded by C-Blosc2, and therefore not for an untrusted file.
 func (a *app) memberOf(address string) (_ *memberFrame, err error) {
-	loc, err := hyperslab.ParseLocation(address)
+	loc, err := locate.Parse(address)
 	if err != nil || strings.Trim(loc.Object, "/") == "" {
 		return nil, err
 	}
@@ -103,8 +104,8 @@ func embeddedMember(f *storedFrame, name string, err error) (*memberFrame, error
 }
 
 // memberOfURL is memberOf for a container at a URL, which is one file.
-func (a *app) memberOfURL(loc hyperslab.Location, format hyperslab.Format) (_ *memberFrame, err error) {
-	name := hyperslab.Location{File: remote.Redact(loc.File), Object: loc.Object}.String()
+func (a *app) memberOfURL(loc locate.Location, format hyperslab.Format) (_ *memberFrame, err error) {
+	name := locate.Location{File: remote.Redact(loc.File), Object: loc.Object}.String()
 	if a.untrusted() {
 		return nil, fmt.Errorf("%w: --untrusted for %s: copy the file first", errors.ErrUnsupported, name)
 	}

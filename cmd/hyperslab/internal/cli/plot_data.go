@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -145,10 +145,10 @@ const coordinatesBlock = 4 << 20
 // beside returns the location of the array of that name in the group of the array at a location: in
 // its HDF5 file or ctable, or in its directory, if a tree was converted to one file per array. A
 // name cannot lead out of a directory of arrays.
-func beside(location, name string) (hyperslab.Location, error) {
-	loc, err := hyperslab.ParseLocation(location)
+func beside(location, name string) (locate.Location, error) {
+	loc, err := locate.Parse(location)
 	if err == nil && loc.Object == "" {
-		loc = hyperslab.Location{File: filepath.Dir(filepath.Clean(loc.File)), Object: "/"}
+		loc = locate.Location{File: filepath.Dir(filepath.Clean(loc.File)), Object: "/"}
 	}
 	loc.Object = path.Join(path.Dir(loc.Object), name)
 	return loc, err

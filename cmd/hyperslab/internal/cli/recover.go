@@ -160,7 +160,7 @@ func (a *app) planRecovery(source, target string, o *recoverFlags) error {
 	format := o.format
 	if format == "" {
 		f, err := hyperslab.Sniff(source)
-		if named, ok := hyperslab.ForName(source); err != nil && ok {
+		if named, ok := namedFormat(source); err != nil && ok {
 			f, err = named, nil
 		}
 		if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/h5copy"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -207,7 +208,7 @@ func (a *app) repackFile(ctx context.Context, row *repackRow, memory int64, forc
 		row.Source = source
 		return errors.Join(err, done())
 	}
-	loc, err := hyperslab.ParseLocation(row.Source)
+	loc, err := locate.Parse(row.Source)
 	if err != nil {
 		return err
 	}

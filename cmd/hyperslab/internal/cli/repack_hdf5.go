@@ -15,6 +15,8 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/h5copy"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -57,7 +59,7 @@ func (r *repacker) open(a *app, file, target string) (err error) {
 		return err
 	}
 	if r.src, err = a.openHDF5(file); err != nil {
-		return hdf5.Translate(err)
+		return h5errs.Translate(err)
 	}
 	return nil
 }
@@ -86,15 +88,15 @@ func (r *repacker) write(ctx context.Context, file string) (err error) {
 		r.dst, err = h5copy.Create(file, r.src)
 	}
 	if err != nil {
-		return hdf5.Translate(err)
+		return h5errs.Translate(err)
 	}
 	r.bytes, r.rewritten, r.kept = 0, 0, 0
-	if err := errors.Join(r.pass(ctx), hdf5.Translate(r.dst.Close())); err != nil {
+	if err := errors.Join(r.pass(ctx), h5errs.Translate(r.dst.Close())); err != nil {
 		return err
 	}
 	creation, err := r.src.Creation()
 	if err != nil {
-		return hdf5.Translate(err)
+		return h5errs.Translate(err)
 	}
 	return h5copy.CopyUserBlock(file, r.file, creation.UserBlock)
 }
@@ -106,7 +108,7 @@ func (r *repacker) pass(ctx context.Context) error {
 		if e, ok := errors.AsType[*h5copy.PathError](err); ok {
 			at, err = r.file+":"+e.Path, e.Err
 		}
-		return ndarray.Wrap("repack", at, hdf5.Translate(err))
+		return ndarray.Wrap("repack", at, h5errs.Translate(err))
 	}
 	r.problems = c.Problems
 	return nil
@@ -159,7 +161,7 @@ func (r *repacker) dataset(ctx context.Context, d *h5.Dataset, info h5.DatasetIn
 		}
 		if r.guess != nil {
 			r.was += description.Storage.StoredBytes
-			return true, r.guess.addAt(ctx, r.app, hyperslab.Location{File: r.file, Object: name}.String(), spec, hyperslab.HDF5)
+			return true, r.guess.addAt(ctx, r.app, locate.Location{File: r.file, Object: name}.String(), spec, hyperslab.HDF5)
 		}
 		return true, nil
 	}

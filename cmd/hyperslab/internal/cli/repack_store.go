@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -17,7 +18,7 @@ import (
 // copied byte for byte, and without storage flags so is the container.
 func (a *app) repackStore(ctx context.Context, row *repackRow, to string, memory int64, force bool, o *repackFlags) error {
 	format := hyperslab.Format(row.Format)
-	if f, known := hyperslab.ForName(row.Target); known && f != format {
+	if f, known := namedFormat(row.Target); known && f != format {
 		return usagef("%s is of format %s, and the name %s has another; hyperslab convert changes formats", row.Source, format, row.Target)
 	}
 	if o.store.sparse {
@@ -63,7 +64,7 @@ func (a *app) repackStore(ctx context.Context, row *repackRow, to string, memory
 		*spec = changed
 		row.Rewritten++
 		row.Bytes += jsonInt(m.NumElems() * int64(m.DType.Size))
-		address, job := hyperslab.Location{File: row.Source, Object: at}.String(), o.job
+		address, job := locate.Location{File: row.Source, Object: at}.String(), o.job
 		err = cmp.Or(job.fit(memory, address, m), job.fit(memory, to+":"+at, specMeta(*spec)))
 		*workers = job.jobs
 		if err == nil && guess != nil {

@@ -12,8 +12,9 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 type rmFlags struct {
@@ -53,7 +54,7 @@ func (a *app) rm(ctx context.Context, addresses []string, o *rmFlags) error {
 	var files []string
 	paths := make(map[string][]string)
 	for _, address := range addresses {
-		loc, err := hyperslab.ParseLocation(address)
+		loc, err := locate.Parse(address)
 		if err != nil {
 			return err
 		}
@@ -100,7 +101,7 @@ func (a *app) rm(ctx context.Context, addresses []string, o *rmFlags) error {
 func removable(file string, paths []string, o *rmFlags) (err error) {
 	f, err := h5.Open(file, h5.ReadOnly)
 	if err != nil {
-		return hdf5.Translate(err)
+		return h5errs.Translate(err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	for _, path := range paths {
@@ -109,14 +110,14 @@ func removable(file string, paths []string, o *rmFlags) (err error) {
 			continue
 		}
 		if err != nil {
-			return ndarray.Wrap("remove", file+":"+path, hdf5.Translate(err))
+			return ndarray.Wrap("remove", file+":"+path, h5errs.Translate(err))
 		}
 		if link.Kind != h5.HardLink || o.recursive {
 			continue
 		}
 		info, err := f.Root().ObjectInfo(path)
 		if err != nil {
-			return hdf5.Translate(err)
+			return h5errs.Translate(err)
 		}
 		if info.Kind == h5.GroupObject {
 			return usagef("%s:%s is a group; -r removes it with its members", file, path)
@@ -130,7 +131,7 @@ func removable(file string, paths []string, o *rmFlags) (err error) {
 func (a *app) planRemoval(ctx context.Context, file string, paths []string) (err error) {
 	f, err := a.openHDF5(file)
 	if err != nil {
-		return hdf5.Translate(err)
+		return h5errs.Translate(err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	for _, path := range paths {
@@ -139,16 +140,16 @@ func (a *app) planRemoval(ctx context.Context, file string, paths []string) (err
 			continue
 		}
 		if err != nil {
-			return ndarray.Wrap("remove", file+":"+path, hdf5.Translate(err))
+			return ndarray.Wrap("remove", file+":"+path, h5errs.Translate(err))
 		}
 		what := "a link"
 		if link.Kind == h5.HardLink {
 			info, err := f.Root().ObjectInfo(path)
 			if err != nil {
-				return ndarray.Wrap("remove", file+":"+path, hdf5.Translate(err))
+				return ndarray.Wrap("remove", file+":"+path, h5errs.Translate(err))
 			}
 			if what = "one of " + plural(int64(info.Links), "name"); info.Links == 1 {
-				what = iecBytes(a.storedIn(ctx, []hyperslab.Location{{File: file, Object: path}}))
+				what = iecBytes(a.storedIn(ctx, []locate.Location{{File: file, Object: path}}))
 			}
 		}
 		a.note("would remove %s:%s: %s", safe(file), safe(path), what)
@@ -161,13 +162,13 @@ func (a *app) planRemoval(ctx context.Context, file string, paths []string) (err
 func unlink(file string, paths []string) (err error) {
 	f, err := h5.Open(file, h5.ReadWrite)
 	if err != nil {
-		return hdf5.Translate(err)
+		return h5errs.Translate(err)
 	}
-	defer func() { err = errors.Join(err, hdf5.Translate(f.Close())) }()
+	defer func() { err = errors.Join(err, h5errs.Translate(f.Close())) }()
 	for _, path := range paths {
 		err := f.Root().Unlink(path)
 		if err != nil && !errors.Is(err, h5.ErrNotFound) {
-			return ndarray.Wrap("remove", fmt.Sprintf("%s:%s", file, path), hdf5.Translate(err))
+			return ndarray.Wrap("remove", fmt.Sprintf("%s:%s", file, path), h5errs.Translate(err))
 		}
 	}
 	return nil

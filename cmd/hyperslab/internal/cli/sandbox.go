@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -130,7 +131,16 @@ func (a *app) walk(ctx context.Context, address string, prune func(hyperslab.Ent
 
 // groupAttrs reads the attributes of a group, in a sandbox if the file is untrusted.
 func (a *app) groupAttrs(ctx context.Context, address string) (ndarray.Attrs, error) {
-	return hyperslab.GroupAttrs(ctx, address, a.openOptions())
+	loc, err := locate.Parse(address)
+	if err != nil {
+		return ndarray.Attrs{}, err
+	}
+	tree, err := a.openTree(ctx, loc.File)
+	if err != nil {
+		return ndarray.Attrs{}, err
+	}
+	attrs, err := tree.GroupAttrs(ctx, loc.Object)
+	return attrs, errors.Join(err, tree.Close())
 }
 
 // openTree opens a file to read it object by object, in a sandbox if the file is untrusted.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/locate"
 )
 
 // A search for similar paths looks at mostSearched objects and suggests mostSimilar of them.
@@ -41,7 +41,7 @@ func (a *app) didYouMean(ctx context.Context, location string) string {
 		return ""
 	}
 	for i, name := range names {
-		names[i] = shellWord(hyperslab.Location{File: loc.File, Object: name}.String())
+		names[i] = shellWord(locate.Location{File: loc.File, Object: name}.String())
 	}
 	return "did you mean " + strings.Join(names, " or ") + "?\n  "
 }

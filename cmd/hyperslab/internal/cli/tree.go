@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/locate"
 )
 
 // treeDoc is the document of tree --json.
@@ -76,7 +77,7 @@ func (a *app) tree(ctx context.Context, address string, o *treeFlags) error {
 	if o.depth < 0 {
 		return usagef("-L %d: want 0 or more levels", o.depth)
 	}
-	loc, err := hyperslab.ParseLocation(address)
+	loc, err := locate.Parse(address)
 	if err != nil {
 		return err
 	}

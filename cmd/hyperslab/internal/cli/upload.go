@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
@@ -39,12 +40,12 @@ type uploadFlags struct {
 // upload calls write with a location in a temporary directory, and uploads the file or sparse frame
 // that it creates to the URL target.
 func (a *app) upload(ctx context.Context, target string, o uploadFlags, write func(location string) error) (err error) {
-	to, err := hyperslab.ParseLocation(target)
+	to, err := locate.Parse(target)
 	if err != nil {
 		return err
 	}
 	url, shown := to.File, remote.Redact(to.File)
-	format, _ := hyperslab.ForName(strings.TrimSuffix(url, "/"))
+	format, _ := namedFormat(strings.TrimSuffix(url, "/"))
 	switch {
 	case !strings.HasPrefix(strings.ToLower(url), "s3:"):
 		return usagef("%s: web servers cannot be written to; want s3://bucket/key", shown)
@@ -67,7 +68,7 @@ func (a *app) upload(ctx context.Context, target string, o uploadFlags, write fu
 		return err
 	}
 	file := filepath.Join(dir.Path(), path.Base(strings.TrimSuffix(url, "/")))
-	if err := write(hyperslab.Location{File: file, Object: to.Object}.String()); err != nil || o.dryRun {
+	if err := write(locate.Location{File: file, Object: to.Object}.String()); err != nil || o.dryRun {
 		return err
 	}
 	if info, err := os.Stat(file); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/view"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
@@ -63,7 +64,7 @@ every n-th element along each dimension.` + addressHelp + twoArguments,
 }
 
 func (a *app) view(ctx context.Context, address string, graphics view.Graphics) (err error) {
-	loc, err := hyperslab.ParseLocation(address)
+	loc, err := locate.Parse(address)
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func (a *app) view(ctx context.Context, address string, graphics view.Graphics) 
 		return usagef("view needs a terminal; ls, dump and plot write the same to files and pipes")
 	}
 	base := "/" + strings.Trim(loc.Object, "/")
-	tree, err := a.openTree(ctx, hyperslab.Location{File: loc.File}.String())
+	tree, err := a.openTree(ctx, locate.Location{File: loc.File}.String())
 	if err != nil {
 		return err
 	}
@@ -153,9 +154,9 @@ func (s *viewSource) close() error {
 
 func (s *viewSource) address(path string) string {
 	if path == "/" {
-		return hyperslab.Location{File: s.file}.String()
+		return locate.Location{File: s.file}.String()
 	}
-	return hyperslab.Location{File: s.file, Object: path}.String()
+	return locate.Location{File: s.file, Object: path}.String()
 }
 
 // walk calls f for the object at a path and the objects below it. If flat is set, it skips the

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -66,13 +67,13 @@ a copy, which then replaces the file.` + addressHelp,
 // virtualSource is a source of a virtual dataset.
 type virtualSource struct {
 	address  string
-	loc      hyperslab.Location
+	loc      locate.Location
 	shape    []int64
 	datatype h5.Datatype
 }
 
 func (a *app) virtual(ctx context.Context, sources []string, target string, o *virtualFlags) error {
-	loc, err := hyperslab.ParseLocation(target)
+	loc, err := locate.Parse(target)
 	if err != nil {
 		return err
 	}
@@ -121,12 +122,12 @@ func (a *app) virtual(ctx context.Context, sources []string, target string, o *v
 }
 
 // virtualSource reads shape and datatype of a source.
-func (a *app) virtualSource(address string, target hyperslab.Location) (s virtualSource, err error) {
+func (a *app) virtualSource(address string, target locate.Location) (s virtualSource, err error) {
 	if _, selection := splitSelection(address); selection != "" {
 		return s, usagef("%s: a source is a whole dataset", address)
 	}
 	s.address = address
-	if s.loc, err = hyperslab.ParseLocation(address); err != nil {
+	if s.loc, err = locate.Parse(address); err != nil {
 		return s, err
 	}
 	if remote.IsURL(s.loc.File) {
@@ -192,7 +193,7 @@ func (o *virtualFlags) join(all []virtualSource) (spec ndarray.Spec, err error) 
 }
 
 // mappings returns the mappings of the sources in their order.
-func (o *virtualFlags) mappings(all []virtualSource, target hyperslab.Location) ([]h5.Mapping, error) {
+func (o *virtualFlags) mappings(all []virtualSource, target locate.Location) ([]h5.Mapping, error) {
 	maps := make([]h5.Mapping, len(all))
 	at := int64(0)
 	for i, s := range all {

@@ -1,22 +1,27 @@
-package h5value_test
+package h5elem_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/h5elem"
 )
 
 func TestMapRefs(t *testing.T) {
-	f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), nil)
-	require.NoError(t, err)
-	defer f.Close()
-	written(t, f, "a", []int32{1, 2, 3})
-	written(t, f, "b", []int32{1, 2, 3})
-	to := func(name string, kind h5.ReferenceKind) h5.Ref { return must(f.Root().Reference(name, kind))(t) }
+	f := newFile(t)
+	for _, name := range []string{"a", "b"} {
+		d, err := f.Root().CreateDataset(name, h5value.Bool(), h5.SimpleSpace(3), nil)
+		require.NoError(t, err)
+		require.NoError(t, d.Close())
+	}
+	to := func(name string, kind h5.ReferenceKind) h5.Ref {
+		r, err := f.Root().Reference(name, kind)
+		require.NoError(t, err)
+		return r
+	}
 	type row struct {
 		N    int32    `h5:"n"`
 		Ref  h5.Ref   `h5:"ref,ref=standard"`
@@ -29,7 +34,7 @@ func TestMapRefs(t *testing.T) {
 	v, err := h5value.Encode(dt, from)
 	require.NoError(t, err)
 	n := 0
-	mapped, err := h5value.MapRefs(v, func(r h5.Ref) (h5.Ref, error) {
+	mapped, err := h5elem.MapRefs(v, func(r h5.Ref) (h5.Ref, error) {
 		n++
 		if r.IsNull() {
 			return r, nil
@@ -47,6 +52,8 @@ func TestMapRefs(t *testing.T) {
 	again, err := h5value.Decode[row](v)
 	require.NoError(t, err)
 	require.Equal(t, from[0].Ref, again[0].Ref, "the values mapped from are unchanged")
-	_, err = h5value.MapRefs(v, func(h5.Ref) (h5.Ref, error) { return h5.Ref{}, h5.ErrParam })
+	_, err = h5elem.MapRefs(v, func(h5.Ref) (h5.Ref, error) { return h5.Ref{}, h5.ErrParam })
 	require.ErrorIs(t, err, h5.ErrParam)
+	_, err = h5elem.MapRefs(v, func(h5.Ref) (h5.Ref, error) { return to("b", h5.RegionReference), nil })
+	require.ErrorIs(t, err, h5.ErrType)
 }

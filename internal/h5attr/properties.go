@@ -1,13 +1,13 @@
 // Storage properties of objects that a Spec does not contain.
 
-package hdf5
+package h5attr
 
 import (
-	"context"
 	"errors"
 	"slices"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -17,12 +17,6 @@ type Properties struct {
 	Alloc  string   // "early", "late" or "incremental"; "" for the default of the layout
 	Attrs  []string // names of attributes in creation order; nil if it is the order of the names
 	Links  []string // names of the links of a group in creation order; nil if it is the order of the names
-}
-
-// Properties reads the storage properties of the dataset.
-func (b *backend) Properties(ctx context.Context) (Properties, error) {
-	p, err := ReadProperties(b.dataset)
-	return p, errors.Join(err, ctx.Err())
 }
 
 // Arrange sorts attributes into the creation order of p.
@@ -42,7 +36,7 @@ func ReadProperties(o h5.Object) (p Properties, err error) {
 	case *h5.Dataset:
 		info, err := o.Info()
 		if err != nil {
-			return p, Translate(err)
+			return p, h5errs.Translate(err)
 		}
 		p.Layout, p.Alloc = layoutOf(&info), allocOf(&info)
 		if info.AttributeOrder == h5.NoCreationOrder {
@@ -51,12 +45,12 @@ func ReadProperties(o h5.Object) (p Properties, err error) {
 	case *h5.Group:
 		info, err := o.Info()
 		if err != nil {
-			return p, Translate(err)
+			return p, h5errs.Translate(err)
 		}
 		if info.Options.Order != h5.NoCreationOrder {
 			for l, err := range o.LinksIn(h5.ByCreation) {
 				if err != nil {
-					return p, Translate(err)
+					return p, h5errs.Translate(err)
 				}
 				p.Links = append(p.Links, l.Name)
 			}
@@ -74,7 +68,7 @@ func ReadProperties(o h5.Object) (p Properties, err error) {
 			return p, nil // beside an attribute of an unknown type, libhdf5 lists none
 		}
 		if err != nil {
-			return p, Translate(err)
+			return p, h5errs.Translate(err)
 		}
 		attrs = append(attrs, a)
 	}

@@ -1,12 +1,11 @@
-// Locations: FILE, or FILE:/path inside it.
-
-package hyperslab
+package locate
 
 import (
 	"fmt"
 	"os"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -16,7 +15,7 @@ type Location struct {
 	Object string // path inside the file, for example "/a/b"; "" if there is no path
 }
 
-// String returns the location in the form of ParseLocation.
+// String returns the location in the form of Parse.
 func (l Location) String() string {
 	if l.Object == "" {
 		return l.File
@@ -24,7 +23,7 @@ func (l Location) String() string {
 	return l.File + ":" + l.Object
 }
 
-// ParseLocation splits FILE:/path after the longest FILE that exists, so that file names may
+// Parse splits FILE:/path after the longest FILE that exists, so that file names may
 // contain ":/". If no such file exists, it splits at the last ":/". There is no path if s does not
 // contain ":/", or if s itself is an existing file.
 //
@@ -32,7 +31,7 @@ func (l Location) String() string {
 // host. A URL that contains ":/" itself must encode it as "%3A/".
 //
 // It returns ndarray.ErrParam for an empty file name.
-func ParseLocation(s string) (Location, error) {
+func Parse(s string) (Location, error) {
 	l := Location{File: s}
 	if at := splitAt(s); at >= 0 {
 		l = Location{File: s[:at], Object: s[at+1:]}
@@ -45,7 +44,7 @@ func ParseLocation(s string) (Location, error) {
 
 // splitAt returns the index of the colon, or -1.
 func splitAt(s string) int {
-	if isURL(s) {
+	if web.IsURL(s) {
 		host := strings.Index(s, "://") + len("://")
 		if at := strings.Index(s[host:], ":/"); at >= 0 {
 			return host + at

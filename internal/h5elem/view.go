@@ -1,7 +1,7 @@
 // Access to elements of any datatype without a Go type, for code that prints, compares or counts
 // elements of unknown types. It is built on h5.Values.
 
-package h5value
+package h5elem
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ type View struct {
 
 // ViewOf returns element number i of v.
 func ViewOf(v *h5.Values, i int) View {
-	return View{v, &v.Datatype, element(v, i, v.Datatype.InMemory())}
+	return View{v, &v.Datatype, Element(v, i, v.Datatype.InMemory())}
 }
 
 // Datatype returns the datatype of the element.
@@ -38,13 +38,13 @@ func (e View) Bytes() []byte { return e.b }
 // variable length.
 func (e View) Text() (string, bool) {
 	if !e.t.Variable {
-		return trimPadding(e.b, e.t.Pad), true
+		return TrimPadding(e.b, e.t.Pad), true
 	}
-	place := wordOf(e.b)
+	place := Word(e.b)
 	if place == 0 {
 		return "", false
 	}
-	return string(bytesAt(e.v.Block, place)), true
+	return string(BytesAt(e.v.Block, place)), true
 }
 
 // Whole returns an integer, bit field, time or the number of an enumeration in decimal digits. It
@@ -57,7 +57,7 @@ func (e View) Whole() (string, bool) {
 	if t.Precision > 64 || t.Precision < 1 || t.Size > numbers.MaxSize {
 		return "", false
 	}
-	format := formatOf(t)
+	format := FormatOf(t)
 	return format.Load(e.b).String(), true
 }
 
@@ -67,7 +67,7 @@ func (e View) Float() (f float64, exact *big.Float, ok bool) {
 	if e.t.Size > numbers.MaxSize {
 		return 0, nil, false
 	}
-	format := formatOf(e.t)
+	format := FormatOf(e.t)
 	n := format.Load(e.b)
 	if f, err := n.Float64(false); err == nil {
 		return f, nil, true
@@ -82,7 +82,7 @@ func (e View) Name() (string, bool) {
 	if e.t.Base.Precision > 64 {
 		return "", false
 	}
-	format := formatOf(e.t.Base)
+	format := FormatOf(e.t.Base)
 	value := int64(format.Load(e.b).Bits())
 	for _, m := range e.t.Members {
 		if m.Value == value {
@@ -93,18 +93,7 @@ func (e View) Name() (string, bool) {
 }
 
 // Ref returns a reference.
-func (e View) Ref() h5.Ref {
-	r := h5.Ref{Kind: e.t.Ref}
-	switch {
-	case e.t.Ref == h5.StandardReference:
-		if place := wordOf(e.b); place != 0 {
-			r.Data = string(bytesAt(e.v.Block, place))
-		}
-	case !zero(e.b):
-		r.Data = string(e.b)
-	}
-	return r
-}
+func (e View) Ref() h5.Ref { return Ref(e.v.Block, e.b, e.t.Ref) }
 
 // Len returns the number of members of a compound or of elements of an array or sequence. It
 // returns 0 for other classes.
@@ -113,9 +102,9 @@ func (e View) Len() int {
 	case h5.Compound:
 		return len(e.t.Members)
 	case h5.Array:
-		return length(e.t)
+		return Length(e.t)
 	case h5.Sequence:
-		return int(wordOf(e.b))
+		return int(Word(e.b))
 	default:
 		return 0
 	}
@@ -124,7 +113,7 @@ func (e View) Len() int {
 // At returns member or element number i, in row-major order.
 func (e View) At(i int) View {
 	if i < 0 || i >= e.Len() {
-		panic(fmt.Sprintf("h5value: View.At(%d) of %d", i, e.Len()))
+		panic(fmt.Sprintf("h5elem: View.At(%d) of %d", i, e.Len()))
 	}
 	if e.t.Class == h5.Compound {
 		m := &e.t.Members[i]
@@ -132,7 +121,7 @@ func (e View) At(i int) View {
 	}
 	size, from := e.t.Base.InMemory(), e.b
 	if e.t.Class == h5.Sequence {
-		from = e.v.Block[wordOf(e.b[wordSize:]):]
+		from = e.v.Block[Word(e.b[WordSize:]):]
 	}
 	return View{e.v, e.t.Base, from[i*size : (i+1)*size]}
 }

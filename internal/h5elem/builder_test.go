@@ -1,6 +1,6 @@
 // Tests that values built from bytes are equal to values encoded from Go values.
 
-package h5value_test
+package h5elem_test
 
 import (
 	"testing"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/h5elem"
 )
 
 func TestBuilder(t *testing.T) {
@@ -29,7 +30,7 @@ func TestBuilder(t *testing.T) {
 	require.NoError(t, err)
 	want := []record{{1, "größe", []int16{5, 6, 7}, old, to}, {2, "", []int16{}, h5.Ref{Kind: h5.ObjectReference}, h5.Ref{Kind: h5.StandardReference}}}
 
-	b, err := h5value.NewBuilder(dt, len(want))
+	b, err := h5elem.NewBuilder(dt, len(want))
 	require.NoError(t, err)
 	require.Equal(t, dt.InMemory(), b.Stride())
 	for i, r := range want {
@@ -66,8 +67,8 @@ func TestBuilder(t *testing.T) {
 	require.ErrorIs(t, err, h5.ErrRegion)
 	_, _, err = b.Sequence(0, -1, dt)
 	require.ErrorIs(t, err, h5.ErrSize)
-	_, err = h5value.NewBuilder(dt, -1)
+	_, err = h5elem.NewBuilder(dt, -1)
 	require.ErrorIs(t, err, h5.ErrSize)
-	_, err = h5value.NewBuilder(h5.Datatype{}, 1)
+	_, err = h5elem.NewBuilder(h5.Datatype{}, 1)
 	require.ErrorIs(t, err, h5.ErrType)
 }

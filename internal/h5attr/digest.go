@@ -1,7 +1,7 @@
 // Digests of attributes for which ndarray has no type: compounds, sequences and references. A
 // reference is represented by the path of its target, so that two files can be compared.
 
-package hdf5
+package h5attr
 
 import (
 	"context"
@@ -15,28 +15,22 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/h5elem"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
 )
 
-// AttrDigest implements the AttrDigest of ndarray. The digest covers datatype, dataspace and every
-// element (H5Aread); a reference is represented by its target (H5Rget_name, H5Rget_region). It
-// returns errors.ErrUnsupported for an untrusted file, because its references may be invalid, for a
-// Backend of CreateIn, and for a reference whose object has no name or does not exist.
-func (b *backend) AttrDigest(ctx context.Context, name string) (sum [sha256.Size]byte, err error) {
-	if b.untrusted || b.file == nil {
-		return sum, fmt.Errorf("%w: meaning of attribute %q", errors.ErrUnsupported, name)
-	}
-	return AttrDigest(ctx, b.dataset, name)
-}
-
-// AttrDigest is the AttrDigest of an array for any object of a trusted file, for example a group.
-func AttrDigest(ctx context.Context, o h5.Object, name string) (sum [sha256.Size]byte, err error) {
+// Digest returns a digest of an attribute of an object of a trusted file. It covers datatype,
+// dataspace and every element (H5Aread); a reference is represented by its target (H5Rget_name,
+// H5Rget_region). It returns errors.ErrUnsupported for a reference whose object has no name or does
+// not exist.
+func Digest(ctx context.Context, o h5.Object, name string) (sum [sha256.Size]byte, err error) {
 	a, err := o.ReadAttribute(name)
 	if err != nil {
-		return sum, Translate(err)
+		return sum, h5errs.Translate(err)
 	}
 	values, err := h5value.AttributeValues(&a)
 	if err != nil {
-		return sum, Translate(err)
+		return sum, h5errs.Translate(err)
 	}
 	d := digest{o.File(), sha256.New()}
 	d.text(a.Datatype.String())
@@ -45,8 +39,8 @@ func AttrDigest(ctx context.Context, o h5.Object, name string) (sum [sha256.Size
 		if err := ctx.Err(); err != nil {
 			return sum, err
 		}
-		if err := d.element(h5value.ViewOf(&values, i)); err != nil {
-			return sum, Translate(err)
+		if err := d.element(h5elem.ViewOf(&values, i)); err != nil {
+			return sum, h5errs.Translate(err)
 		}
 	}
 	d.Sum(sum[:0])
@@ -67,7 +61,7 @@ func (d digest) text(s string) {
 	_, _ = io.WriteString(d, s) // a hash never returns an error
 }
 
-func (d digest) element(v h5value.View) error {
+func (d digest) element(v h5elem.View) error {
 	switch v.Class() {
 	case h5.Compound, h5.Array, h5.Sequence:
 		d.number(v.Len())

@@ -1,7 +1,7 @@
 // Builder of Values from raw bytes, for elements that were read without libhdf5 and must be stored
 // unchanged.
 
-package h5value
+package h5elem
 
 import (
 	"fmt"
@@ -29,7 +29,7 @@ func NewBuilder(t h5.Datatype, n int) (*Builder, error) {
 		return nil, &h5.Error{Op: "build", Err: fmt.Errorf("%w: %d elements", h5.ErrSize, n)}
 	}
 	b := &Builder{h5.Values{Datatype: t, N: n}}
-	grow(&b.v, n, t.InMemory())
+	Grow(&b.v, n, t.InMemory())
 	return b, nil
 }
 
@@ -62,14 +62,14 @@ func (b *Builder) Bytes(at int, src []byte) error {
 
 // Text stores a variable-length string at offset at. It returns ErrParam if s contains a zero byte.
 func (b *Builder) Text(at int, s string) error {
-	if err := b.inside(at, wordSize); err != nil {
+	if err := b.inside(at, WordSize); err != nil {
 		return err
 	}
 	if i := strings.IndexByte(s, 0); i >= 0 {
 		return &h5.Error{Op: "build", Err: fmt.Errorf("%w: zero byte at %d of a string", h5.ErrParam, i)}
 	}
-	putWord(b.v.Block[at:], uint64(len(b.v.Block)))
-	b.v.Block = appendBytes(b.v.Block, s, true)
+	PutWord(b.v.Block[at:], uint64(len(b.v.Block)))
+	b.v.Block = AppendBytes(b.v.Block, s, true)
 	return nil
 }
 
@@ -83,9 +83,9 @@ func (b *Builder) Sequence(at, n int, base h5.Datatype) (first, stride int, err 
 		return 0, 0, &h5.Error{Op: "build", Err: fmt.Errorf("%w: %d elements", h5.ErrSize, n)}
 	}
 	stride = base.InMemory()
-	first = grow(&b.v, n, stride)
-	putWord(b.v.Block[at:], uint64(n))
-	putWord(b.v.Block[at+wordSize:], uint64(first))
+	first = Grow(&b.v, n, stride)
+	PutWord(b.v.Block[at:], uint64(n))
+	PutWord(b.v.Block[at+WordSize:], uint64(first))
 	return first, stride, nil
 }
 
@@ -98,11 +98,6 @@ func (b *Builder) Ref(at int, r h5.Ref) error {
 	if err := b.inside(at, t.Size); err != nil {
 		return err
 	}
-	if r.Kind == h5.StandardReference {
-		putWord(b.v.Block[at:], uint64(len(b.v.Block)))
-		b.v.Block = appendBytes(b.v.Block, r.Data, false)
-		return nil
-	}
-	copy(b.v.Block[at:at+t.Size], r.Data)
+	b.v.Block = PutRef(b.v.Block, at, t.Size, r)
 	return nil
 }
