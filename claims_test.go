@@ -14,7 +14,6 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
 // TestMetalayer_Empty checks that a metalayer of less than 100 stored bytes and 65 MiB of
@@ -31,8 +30,7 @@ func TestMetalayer_Empty(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(65<<20), content)
 	require.Less(t, stored, int64(100))
-	require.ErrorIs(t, b2nd.CheckLayer(vl, "big"), format.ErrLimit)
-	require.NoError(t, b2nd.CheckLayer(vl, "small"))
+	require.ErrorIs(t, format.CheckLayer("big", content, stored), format.ErrLimit)
 	_, _, err = vl.Size("none")
 	require.ErrorIs(t, err, cblosc.ErrNotFound)
 	require.NoError(t, a.Close())

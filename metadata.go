@@ -22,7 +22,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
 // Metadata is the metadata of an array or a group in its stored form, including attributes.
@@ -118,13 +117,6 @@ func (w *walker) memberMetadata(l locate.Location, m *Metadata) error {
 	return errors.Join(m.frame(file), done())
 }
 
-// layerSizes returns the sizes of the variable-length metalayers of a frame.
-type layerSizes struct{ f *frameio.Frame }
-
-func (l layerSizes) Size(name string) (content, stored int64, err error) {
-	return l.f.VLMetalayerSize(name)
-}
-
 // frameAt reads the metalayers of a frame in another file.
 func (m *Metadata) frameAt(r io.ReaderAt, size int64) (err error) {
 	f, err := frameio.OpenReaderAt(r, size)
@@ -136,7 +128,11 @@ func (m *Metadata) frameAt(r io.ReaderAt, size int64) (err error) {
 		m.Fixed = append(m.Fixed, namedBytes{l.Name, l.Content})
 	}
 	for _, name := range f.VLMetalayers() {
-		if err := b2nd.CheckLayer(layerSizes{f}, name); err != nil {
+		content, stored, err := f.VLMetalayerSize(name)
+		if err == nil {
+			err = format.CheckLayer(name, content, stored)
+		}
+		if err != nil {
 			return err
 		}
 		b, err := f.VLMetalayer(name)
@@ -164,7 +160,11 @@ func (m *Metadata) frame(file string) (err error) {
 			return err
 		}
 		for _, name := range names {
-			if err := b2nd.CheckLayer(side.from, name); err != nil {
+			content, stored, err := side.from.Size(name)
+			if err == nil {
+				err = format.CheckLayer(name, content, stored)
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -65,7 +65,7 @@ type OpenOptions struct {
 
 	// Durable is Write for a b2nd or Caterva array. It also makes every write of elements, and
 	// ndarray.Append along the first axis, atomic, even if the program or the machine stops; see
-	// b2nd.OpenDurable. Use Update for other formats and other changes.
+	// b2nd.OpenOptions. Use Update for other formats and other changes.
 	Durable bool
 
 	// Library uses the C library of b2nd and HDF5 for all elements, one call at a time, instead of
@@ -257,7 +257,7 @@ func openAt(ctx context.Context, l locate.Location, o OpenOptions) (*ndarray.Arr
 		return nil, err
 	}
 	if format == B2ND {
-		return openFrame(l.File, &b2nd.OpenOptions{DType: o.DType, Write: o.Write, Library: o.Library}, o.Durable)
+		return openFrame(l.File, &b2nd.OpenOptions{DType: o.DType, Write: o.Write, Durable: o.Durable, Library: o.Library})
 	}
 	if isStore(format) {
 		return openStored(ctx, l, format, o)
@@ -267,7 +267,7 @@ func openAt(ctx context.Context, l locate.Location, o OpenOptions) (*ndarray.Arr
 		if err != nil {
 			return nil, err
 		}
-		return openFrame(file, &b2nd.OpenOptions{DType: o.DType, Write: o.Write, Library: o.Library}, o.Durable)
+		return openFrame(file, &b2nd.OpenOptions{DType: o.DType, Write: o.Write, Durable: o.Durable, Library: o.Library})
 	}
 	if o.Durable {
 		return nil, fmt.Errorf("%w: durable changes in place of an array of format %s", errors.ErrUnsupported, format)
@@ -284,20 +284,13 @@ func openAt(ctx context.Context, l locate.Location, o OpenOptions) (*ndarray.Arr
 	return array(hdf5.Open(l.File, l.Object, &hdf5.OpenOptions{Write: o.Write, Library: o.Library, ExternalDir: o.ExternalDir, Missing: o.Missing, Unlocked: o.Unlocked}))
 }
 
-func openB2ND(file string, o *b2nd.OpenOptions, durable bool) (*ndarray.Array, error) {
-	if durable {
-		return array(b2nd.OpenDurable(file, o))
-	}
-	return array(b2nd.Open(file, o))
-}
-
 // openFrame opens a b2nd or Caterva array, or a plain frame as an array with one dimension.
-func openFrame(file string, o *b2nd.OpenOptions, durable bool) (*ndarray.Array, error) {
-	a, err := openB2ND(file, o, durable)
+func openFrame(file string, o *b2nd.OpenOptions) (*ndarray.Array, error) {
+	a, err := array(b2nd.Open(file, o))
 	if !isPlain(file, err) {
 		return a, err
 	}
-	if o.Write {
+	if o.Write || o.Durable {
 		return nil, fmt.Errorf("%w: writing to a frame without an array", errors.ErrUnsupported)
 	}
 	return array(b2nd.OpenFrame(file, &b2nd.OpenOptions{DType: o.DType}))
@@ -491,7 +484,7 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOpt
 	switch o.Format {
 	case B2ND, Caterva:
 		if o.Plain {
-			a, err = array(b2nd.CreateFrameArray(out.Path(), spec, &b2nd.CreateOptions{Name: location}))
+			a, err = array(b2nd.Create(out.Path(), spec, &b2nd.CreateOptions{Plain: true, Name: location}))
 			break
 		}
 		a, err = array(b2nd.Create(out.Path(), spec, &b2nd.CreateOptions{Sparse: o.Sparse, Caterva: o.Format == Caterva, Name: location, Library: o.Library}))

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
@@ -267,7 +268,7 @@ func jsonStrings(ctx context.Context, m *member, dst []string, first int64) erro
 func (c *column) dictionary(ctx context.Context, t *stores.Table, of b2store.Column, words *member) error {
 	codes, m := c.parts[0], c.parts[0].Meta()
 	list := words.Meta()
-	if m.DType.Kind != ndarray.Int || m.DType.Size != 4 || len(m.Shape) != 1 || list.Format != b2nd.ObjectsFormat {
+	if m.DType.Kind != ndarray.Int || m.DType.Size != 4 || len(m.Shape) != 1 || list.Format != detect.Objects {
 		return tableError(t, of.Path, fmt.Sprintf("%v of shape %v", m.DType, m.Shape), "one dimension of int32 codes and a list of values", format.ErrCorrupt)
 	}
 	if list.Shape[0] > 1<<24 {

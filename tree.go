@@ -17,9 +17,11 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/blosc2form"
+	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
+	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 	"github.com/hyperslab/hyperslab/internal/h5attr"
 	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/stores"
@@ -563,7 +565,7 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 		c.unreadable(item.from, "array", err)
 		return nil
 	}
-	if m.Format == b2nd.ObjectsFormat {
+	if m.Format == detect.Objects {
 		c.report(item.from, "objects", fmt.Sprintf("%d Python objects", m.NumElems()), fmt.Sprintf("%s stores their JSON as strings", c.format()))
 	}
 	spec := m.Spec()
@@ -705,7 +707,7 @@ func (c *treeCopy) keep(path string, attrs ndarray.Attrs, named bool) []ndarray.
 			}
 			a = converted
 		}
-		if types := b2nd.MessagePackTypes(a.Raw); len(types) > 0 && !c.frames() {
+		if types := msgpack.Simplified(a.Raw); len(types) > 0 && !c.frames() {
 			c.report(path, "type of attribute "+a.Name, strings.Join(types, ", "), fmt.Sprintf("%s has lists and strings only", c.format()))
 		}
 		out = append(out, a)

@@ -34,6 +34,8 @@ const (
 	B2E = "b2e" // a frame that embeds frames
 
 	NPY = "npy"
+
+	Objects = "objects" // Meta.Format of an array of Python objects, whose elements are JSON
 )
 
 // IsStore reports whether a format is a container of python-blosc2.

@@ -81,3 +81,13 @@ func Complaint(err error) string {
 	}
 	return s + ": " + e.Err.Error()
 }
+
+// CheckLayer returns ErrLimit for a metalayer whose content is more than 64 MiB and more than 4096
+// times as long as its stored form. The check is needed because a chunk of 32 bytes can expand to
+// 2 GiB of zeros.
+func CheckLayer(name string, content, stored int64) error {
+	if content > 64<<20 && content>>12 > stored {
+		return fmt.Errorf("%w: metalayer %q of %d bytes, of which %d are stored", ErrLimit, name, content, stored)
+	}
+	return nil
+}

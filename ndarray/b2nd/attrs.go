@@ -46,20 +46,15 @@ type layers interface {
 	Size(name string) (content, stored int64, err error)
 }
 
-// CheckLayer returns format.ErrLimit for a metalayer whose content is more than 64 MiB and more
-// than 4096 times as long as its stored form. The check is needed because a chunk of 32 bytes can
-// expand to 2 GiB of zeros.
-func CheckLayer(vl interface {
+// checkLayer returns the error of format.CheckLayer for a metalayer.
+func checkLayer(vl interface {
 	Size(name string) (content, stored int64, err error)
 }, name string) error {
 	content, stored, err := vl.Size(name)
 	if err != nil {
 		return translate(err)
 	}
-	if content > 64<<20 && content>>12 > stored {
-		return fmt.Errorf("%w: metalayer %q of %d bytes, of which %d are stored", format.ErrLimit, name, content, stored)
-	}
-	return nil
+	return format.CheckLayer(name, content, stored)
 }
 
 // attributes returns the attributes in the record and the metalayers.
@@ -138,7 +133,7 @@ func checkFixed(a *cblosc.Array, name string) error {
 // Without a recorded type the attribute keeps the content of the metalayer as Raw, so that a copy
 // in another frame has the same bytes.
 func addPlain(out *ndarray.Attrs, vl layers, name string, a *recordAttr, fixed bool) error {
-	err := CheckLayer(vl, name)
+	err := checkLayer(vl, name)
 	if errors.Is(err, format.ErrLimit) {
 		out.Unsupported = append(out.Unsupported, ndarray.UnsupportedAttr{Name: name, Type: "metalayer", Reason: err.Error()})
 		return nil
@@ -359,7 +354,7 @@ func readRecord(vl layers) (*record, error) {
 	if !slices.Contains(names, recordName) {
 		return &record{}, nil
 	}
-	if err := CheckLayer(vl, recordName); err != nil {
+	if err := checkLayer(vl, recordName); err != nil {
 		return nil, errs.Mark(err, ndarray.ErrCorrupt)
 	}
 	content, err := vl.Get(recordName)

@@ -45,6 +45,16 @@ type OpenOptions struct {
 	// leave a write half done.
 	Write bool
 
+	// Durable is Write for atomic changes. If the program or the machine stops at any time, the file
+	// has all of a call's change or no part of it. When a call returns nil, the change is on disk.
+	// Readers can open the file at any time.
+	//
+	// Replaced chunks and the old index stay in the file as dead bytes until frameio.Compact rewrites
+	// the array, or it is copied. Only elements and rows can be changed; changes of attributes and
+	// other changes of the shape return errors.ErrUnsupported. With Library, Open returns
+	// ndarray.ErrParam, because C-Blosc2 overwrites existing data.
+	Durable bool
+
 	// Library makes C-Blosc2 move all elements, one call at a time, instead of workers; for
 	// comparison.
 	Library bool
@@ -66,6 +76,14 @@ type CreateOptions struct {
 	// OpenOptions.DType.
 	Caterva bool
 
+	// Plain writes a plain frame with the elements in row-major order. Its shape and element type are
+	// in the metalayer of save_tensor, so that load_tensor of python-blosc2, Open of package hyperslab
+	// and OpenFrame read it as an array. Elements are zero until they are written. The length of the
+	// chunks is that of whole rows of Spec.ChunkShape. Null arrays, maximum shapes, dimension names,
+	// fill values other than zero, structures with padding, rows above 2 GiB, and Sparse, Caterva and
+	// Library are errors.ErrUnsupported.
+	Plain bool
+
 	Library bool // as in OpenOptions
 }
 
@@ -77,6 +95,10 @@ type CreateOptions struct {
 // returned for arrays whose values are not in the file: lazy expressions, lazy functions and
 // proxies of python-blosc2.
 func Open(path string, o *OpenOptions) (ndarray.Backend, error) {
+	if o != nil && o.Durable {
+		b, err := openDurable(path, *o)
+		return b, ndarray.Wrap("open", path, err)
+	}
 	b, err := open(path, o)
 	if err != nil {
 		return nil, ndarray.Wrap("open", path, err)
@@ -196,6 +218,16 @@ func Create(path string, spec ndarray.Spec, o *CreateOptions) (ndarray.Backend, 
 	name := o.Name
 	if name == "" {
 		name = path
+	}
+	if o.Plain {
+		if o.Sparse || o.Caterva || o.Library {
+			return nil, ndarray.Wrap("create", name, fmt.Errorf("%w: a plain frame with Sparse, Caterva or Library", errors.ErrUnsupported))
+		}
+		w, err := createPlain(path, name, spec)
+		if err != nil {
+			return nil, ndarray.Wrap("create", name, err)
+		}
+		return w, nil
 	}
 	b, err := create(path, name, spec, o)
 	if err != nil {

@@ -16,37 +16,24 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
+// openDurable opens an array for OpenOptions.Durable.
+func openDurable(path string, o OpenOptions) (ndarray.Backend, error) {
+	if o.Library {
+		return nil, fmt.Errorf("%w: durable changes by the library", ndarray.ErrParam)
+	}
+	o.Write = true
+	b, err := open(path, &o)
+	if err != nil {
+		return nil, err
+	}
+	b.engine.durable = true
+	return &durable{backend: b}, nil
+}
+
 // durable is a backend for writing whose changes are atomic.
 type durable struct {
 	*backend
 	mu sync.Mutex // held by changes, because partly changed chunks are read first
-}
-
-// OpenDurable is Open with o.Write set, for atomic changes. If the program or the machine stops at
-// any time, the file has all of a call's change or no part of it. When a call returns nil, the
-// change is on disk. Readers can open the file at any time.
-//
-// Replaced chunks and the old index stay in the file as dead bytes until frameio.Compact rewrites
-// the array, or it is copied. Only elements and rows can be changed; changes of attributes and
-// other changes of the shape return errors.ErrUnsupported.
-//
-// It returns the errors of Open, and ndarray.ErrParam for o.Library, because C-Blosc2 overwrites
-// existing data.
-func OpenDurable(path string, o *OpenOptions) (ndarray.Backend, error) {
-	var write OpenOptions
-	if o != nil {
-		write = *o
-	}
-	if write.Library {
-		return nil, ndarray.Wrap("open", path, fmt.Errorf("%w: durable changes by the library", ndarray.ErrParam))
-	}
-	write.Write = true
-	b, err := open(path, &write)
-	if err != nil {
-		return nil, ndarray.Wrap("open", path, err)
-	}
-	b.engine.durable = true
-	return &durable{backend: b}, nil
 }
 
 // WriteRegion writes elements, in chunks that are stored again. It needs memory for all chunks that

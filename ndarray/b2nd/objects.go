@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
@@ -30,9 +31,6 @@ const (
 
 	batchLengths = "_batch_array_metadata" // a variable-length metalayer
 )
-
-// ObjectsFormat is Meta.Format of an array of Python objects, whose elements are JSON.
-const ObjectsFormat = "objects"
 
 // maxObjects is the maximum size of the objects in one chunk in bytes.
 const maxObjects = 512 << 20
@@ -267,7 +265,7 @@ func (o *objects) meta(name string) ndarray.Meta {
 	for i, id := range o.head.Filters {
 		cp.Filters[i].ID = cblosc.FilterID(id)
 	}
-	return ndarray.Meta{Format: ObjectsFormat, Path: name, Shape: []int64{o.len()}, DType: ndarray.Text("").DType, Compression: compression(cp), ReadOnly: true}
+	return ndarray.Meta{Format: detect.Objects, Path: name, Shape: []int64{o.len()}, DType: ndarray.Text("").DType, Compression: compression(cp), ReadOnly: true}
 }
 
 // objectLayers are the variable-length metalayers of an array of objects.

@@ -33,7 +33,7 @@ func (r *reader) packed(o *OpenOptions) error {
 	if !has || o.DType != nil {
 		return nil
 	}
-	if err := CheckLayer(frameLayers{r.frame}, packLayer); err != nil {
+	if err := checkLayer(frameLayers{r.frame}, packLayer); err != nil {
 		return err
 	}
 	content, err := r.frame.VLMetalayer(packLayer)
@@ -45,7 +45,7 @@ func (r *reader) packed(o *OpenOptions) error {
 		return errs.Mark(err, ndarray.ErrCorrupt)
 	}
 	tuple, _ := v.([]any)
-	if len(tuple) != 4 || tuple[0] != any(tupleMark) {
+	if len(tuple) != 4 || tuple[0] != any(msgpack.TupleMark) {
 		return fmt.Errorf("%w: metalayer %s: got %T, want a library, a shape and a dtype", ndarray.ErrCorrupt, packLayer, v)
 	}
 	dims, _ := dropTuples(tuple[2]).([]any)

@@ -269,15 +269,12 @@ func toFloat(x any) any {
 	return x
 }
 
-// tupleMark is the first element of a list by which python-blosc2 represents a tuple.
-const tupleMark = "__tuple__"
-
 func dropTuples(plain any) any {
 	list, ok := plain.([]any)
 	if !ok {
 		return plain
 	}
-	if len(list) > 0 && list[0] == any(tupleMark) {
+	if len(list) > 0 && list[0] == any(msgpack.TupleMark) {
 		list = list[1:]
 	}
 	out := make([]any, len(list))

@@ -65,7 +65,7 @@ func TestNaturalTypes(t *testing.T) {
 		{list("a", "b"), "string", []int64{2}, `["a" "b"]`},
 		{list([]byte("a"), []byte("bc")), "|S2", []int64{2}, `["a" "bc"]`},
 		{list(list(i(1), i(2)), list(i(3), i(4))), "<i8", []int64{2, 2}, "[[1 2] [3 4]]"},
-		{list(tupleMark, i(1), i(2)), "<i8", []int64{2}, "[1 2]"},
+		{list(msgpack.TupleMark, i(1), i(2)), "<i8", []int64{2}, "[1 2]"},
 		{list(list(), list()), "<f8", []int64{2, 0}, "[[] []]"},
 	} {
 		v, err := natural(c.plain)

@@ -1,9 +1,8 @@
-// Metalayers copied as bytes, and their content as JSON.
+// Metalayers copied as bytes.
 
 package b2nd
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/hyperslab/hyperslab/cblosc"
@@ -46,16 +45,4 @@ func splitFixed(attrs []ndarray.Attr) (fixed []cblosc.Metalayer, rest []ndarray.
 // withoutRaw returns the attributes that have a value.
 func withoutRaw(attrs []ndarray.Attr) []ndarray.Attr {
 	return slices.DeleteFunc(slices.Clone(attrs), onlyRaw)
-}
-
-// RawJSON returns the content of a metalayer as JSON, and whether it is MessagePack. A map whose
-// keys are distinct strings is an object; another map is {"map": [[key, value], …]}. Bytes are
-// {"base64": "…"}, and an extension type is {"ext": n, "base64": "…"}. Integers beyond 2^53 are
-// strings, and so are NaN and the infinities.
-func RawJSON(content []byte) (json.RawMessage, bool) {
-	v, err := msgpack.Parse(content)
-	if err != nil {
-		return nil, false
-	}
-	return msgpack.AppendJSON(nil, v), true
 }

@@ -27,26 +27,6 @@ type plainWriter struct {
 	s  *cblosc.SChunk
 }
 
-// CreateFrameArray creates a plain frame at path, which must not exist, with the elements of an
-// array in row-major order. Its shape and element type are in the metalayer of save_tensor, so that
-// load_tensor of python-blosc2, Open of package hyperslab and OpenFrame read it as an array.
-// Elements are zero until they are written. The length of the chunks is that of whole rows of
-// spec.ChunkShape. o.Name is the only option that is used.
-//
-// It returns the errors of Create, and errors.ErrUnsupported for a null array, a maximum shape,
-// dimension names, a fill value other than zero, structures with padding, and rows above 2 GiB.
-func CreateFrameArray(path string, spec ndarray.Spec, o *CreateOptions) (ndarray.Backend, error) {
-	name := path
-	if o != nil && o.Name != "" {
-		name = o.Name
-	}
-	w, err := createPlain(path, name, spec)
-	if err != nil {
-		return nil, ndarray.Wrap("create", name, err)
-	}
-	return w, nil
-}
-
 func createPlain(path, name string, spec ndarray.Spec) (_ *plainWriter, err error) {
 	if err := checkPlain(spec); err != nil {
 		return nil, err
@@ -63,11 +43,11 @@ func createPlain(path, name string, spec ndarray.Spec) (_ *plainWriter, err erro
 	if err != nil {
 		return nil, err
 	}
-	shape := []any{tupleMark}
+	shape := []any{msgpack.TupleMark}
 	for _, n := range spec.Shape {
 		shape = append(shape, n)
 	}
-	layer := ndarray.Attr{Name: packLayer, Raw: msgpack.Append(nil, []any{tupleMark, "numpy", shape, dtype})}
+	layer := ndarray.Attr{Name: packLayer, Raw: msgpack.Append(nil, []any{msgpack.TupleMark, "numpy", shape, dtype})}
 	fixed, attrs := splitFixed(spec.Attrs)
 	s, err := cblosc.CreateSChunk(cblosc.Storage{Path: path, Contiguous: true, CParams: cp})
 	if err != nil {
@@ -157,7 +137,7 @@ func descrOf(d ndarray.DType) (any, error) {
 			return nil, fmt.Errorf("%w: field %q at byte %d of a structure in a plain frame: want %d, without padding", errors.ErrUnsupported, f.Name, f.Offset, end)
 		}
 		end += f.Type.Size
-		field := []any{tupleMark, f.Name}
+		field := []any{msgpack.TupleMark, f.Name}
 		of, dims := f.Type, []int64(nil)
 		if of.Kind == ndarray.SubArray {
 			of, dims = *of.Base, of.Dims
@@ -168,7 +148,7 @@ func descrOf(d ndarray.DType) (any, error) {
 		}
 		field = append(field, inner)
 		if dims != nil {
-			shape := []any{tupleMark}
+			shape := []any{msgpack.TupleMark}
 			for _, n := range dims {
 				shape = append(shape, n)
 			}

@@ -9,6 +9,15 @@ import (
 	"strconv"
 )
 
+// JSON returns MessagePack as JSON, as AppendJSON, and whether content is MessagePack.
+func JSON(content []byte) (json.RawMessage, bool) {
+	v, err := Parse(content)
+	if err != nil {
+		return nil, false
+	}
+	return AppendJSON(nil, v), true
+}
+
 // AppendJSON appends a value of Parse as JSON. A map whose keys are distinct strings is an object;
 // another map is {"map": [[key, value], …]}. Bytes are {"base64": "…"}, and an extension type is
 // {"ext": n, "base64": "…"}. Integers beyond 2^53 are strings, and so are NaN and the infinities.

@@ -100,3 +100,22 @@ func FuzzParse(f *testing.F) {
 		require.True(t, json.Valid(msgpack.AppendJSON(nil, v)))
 	})
 }
+
+func TestJSON(t *testing.T) {
+	for content, want := range map[string]string{
+		"\x82\xa1a\x01\xa1b\x92\xc0\xa1x":      `{"a":1,"b":[null,"x"]}`,
+		"\x82\x01\x02\xa1b\xc3":                `{"map":[[1,2],["b",true]]}`,
+		"\x82\xa1a\x01\xa1a\x02":               `{"map":[["a",1],["a",2]]}`,
+		"\xc4\x02ab":                           `{"base64":"YWI="}`,
+		"\xc7\x03\x2eabc":                      `{"ext":46,"base64":"YWJj"}`,
+		"\xcf\xff\xff\xff\xff\xff\xff\xff\xff": `"18446744073709551615"`,
+		"\xd3\x80\x00\x00\x00\x00\x00\x00\x00": `"-9223372036854775808"`,
+		"\x93\xcb\x7f\xf8\x00\x00\x00\x00\x00\x00\xca\x3d\xcc\xcc\xcd\x20": `["NaN",0.1,32]`,
+	} {
+		got, ok := msgpack.JSON([]byte(content))
+		require.True(t, ok)
+		require.Equal(t, want, string(got))
+	}
+	_, ok := msgpack.JSON([]byte("\xc1"))
+	require.False(t, ok)
+}

@@ -13,10 +13,11 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/blosc2form"
+	"github.com/hyperslab/hyperslab/internal/detect"
+	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 	"github.com/hyperslab/hyperslab/internal/h5attr"
 	"github.com/hyperslab/hyperslab/internal/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
 // fact is a property of an array that is not converted.
@@ -64,7 +65,7 @@ func (o *convertFlags) leaveOut(spec *ndarray.Spec, m ndarray.Meta, format hyper
 	} else if bare && format != npyFormat && format != frameFormat {
 		reported = append(reported, fact{"type", spec.DType.String(), fmt.Sprintf("%s stores no dtype; read it with --dtype %s", format, shellWord(spec.DType.String()))})
 	}
-	if m.Format == b2nd.ObjectsFormat {
+	if m.Format == detect.Objects {
 		reported = append(reported, fact{"objects", fmt.Sprintf("%d Python objects", m.NumElems()), fmt.Sprintf("%s stores their JSON as strings", format)})
 	}
 	reported = append(reported, encodingLost(m, spec.Compression, format)...)
@@ -181,7 +182,7 @@ func typesLost(source, attrs []ndarray.Attr, format hyperslab.Format) (lost []fa
 		return nil
 	}
 	for _, attr := range attrs {
-		if types := b2nd.MessagePackTypes(attr.Raw); len(types) > 0 {
+		if types := msgpack.Simplified(attr.Raw); len(types) > 0 {
 			lost = append(lost, fact{"type of attribute " + attr.Name, strings.Join(types, ", "), fmt.Sprintf("%s has lists and strings only", format)})
 		}
 	}

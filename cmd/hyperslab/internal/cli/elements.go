@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
 // outputBlock is the maximum number of bytes of elements that are read at a time for output.
@@ -102,7 +102,7 @@ func eachBlock(ctx context.Context, arr *ndarray.Array, limit int64, progress fu
 	if size == 0 {
 		size = textBytes
 	}
-	e, done := &batch{dtype: m.DType, json: m.Format == b2nd.ObjectsFormat}, int64(0)
+	e, done := &batch{dtype: m.DType, json: m.Format == detect.Objects}, int64(0)
 	for r := range pieces(m.Shape, m.ChunkShape, progressPiece(m.Shape, m.ChunkShape, limit/size, stretch/size, int64(ndarray.Workers(ctx)))) {
 		e.n = int(r.NumElems())
 		if m.DType.Size == 0 {

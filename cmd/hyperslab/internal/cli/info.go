@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
 // Maximum number of characters of a value or a type on the screen, in its own column and in a
@@ -72,7 +72,7 @@ type unsupportedDoc struct {
 func newUnsupportedDoc(u ndarray.UnsupportedAttr) unsupportedDoc {
 	d := unsupportedDoc{Name: u.Name, Type: u.Type, Reason: u.Reason}
 	if u.Raw != nil {
-		d.Value, _ = b2nd.RawJSON(u.Raw)
+		d.Value, _ = msgpack.JSON(u.Raw)
 	}
 	return d
 }

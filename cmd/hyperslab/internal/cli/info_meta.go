@@ -11,8 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 	"github.com/hyperslab/hyperslab/internal/locate"
-	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
 // metaDoc is the document of info --meta.
@@ -116,7 +116,7 @@ func metaList(list []storedBytes) []metaBytes {
 func metalayerList(list []storedBytes) []metaBytes {
 	out := metaList(list)
 	for i, x := range list {
-		out[i].Value, _ = b2nd.RawJSON(x.Content)
+		out[i].Value, _ = msgpack.JSON(x.Content)
 	}
 	return out
 }

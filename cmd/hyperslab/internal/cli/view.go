@@ -21,10 +21,10 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/view"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
 func (a *app) viewCommand() *cobra.Command {
@@ -395,7 +395,7 @@ func viewCells(ctx context.Context, arr *ndarray.Array, q *view.Request) ([][]st
 		rows = max(min(rows, viewBytes/size/columns), 1)
 		r.Start[row], r.Shape[row] = q.Top, rows
 	}
-	e := &batch{dtype: m.DType, json: m.Format == b2nd.ObjectsFormat, n: int(rows * columns)}
+	e := &batch{dtype: m.DType, json: m.Format == detect.Objects, n: int(rows * columns)}
 	if m.DType.Kind == ndarray.String {
 		e.strings = make([]string, e.n)
 		if err := arr.ReadStrings(ctx, e.strings, r); err != nil {
