@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/shards"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -239,11 +240,11 @@ func TestCancelled(t *testing.T) {
 		return hyperslab.Update(ctx, location, func(string) error { return nil })
 	}
 	calls["shards"] = func(ctx context.Context, to string) error {
-		parts := []hyperslab.Shard{{Dir: in(fresh(), "p"), First: 0, End: 4}, {Dir: in(fresh(), "q"), First: 4, End: math.MaxInt64}}
-		if err := hyperslab.Split(ctx, in(dir, "a.bcolz"), parts); err != nil {
+		parts := []shards.Shard{{Dir: in(fresh(), "p"), First: 0, End: 4}, {Dir: in(fresh(), "q"), First: 4, End: shards.All}}
+		if err := shards.Split(ctx, in(dir, "a.bcolz"), parts); err != nil {
 			return err
 		}
-		return hyperslab.Join(ctx, in(to, "j"), parts)
+		return shards.Join(ctx, in(to, "j"), parts)
 	}
 	refused := []string{"durable b2nd: resize", "durable b2nd: set attribute"}
 	r := rand.New(rand.NewPCG(8, 9))

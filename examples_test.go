@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io/fs"
 	"log"
 	"os"
 	"path/filepath"
@@ -160,86 +159,8 @@ func ExampleOpenReaderAt() {
 	}
 	defer a.Close()
 	values, err := ndarray.ReadAll[int16](ctx, a)
-	_, isolated := hyperslab.Sandbox(a)
-	fmt.Println(values, err, isolated)
-	// Output: [-11 20 3 4] <nil> false
-}
-
-func ExampleSandbox() {
-	dir := exampleDir()
-	defer os.RemoveAll(dir)
-	o := &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{InProcess: true}}
-	a, err := hyperslab.Open(context.Background(), filepath.Join(dir, "depth.b2nd"), o)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer a.Close()
-	isolation, ok := hyperslab.Sandbox(a)
-	fmt.Printf("%q %v\n", isolation, ok)
-	// Output: "" false
-}
-
-// Split an array into two shards and join them again.
-func ExampleSplit() {
-	ctx := context.Background()
-	dir, file, parts := fourChunks(ctx)
-	defer os.RemoveAll(dir)
-	fmt.Println(hyperslab.Split(ctx, file, parts))
-	// Output: <nil>
-}
-
-func ExampleJoin() {
-	ctx := context.Background()
-	dir, file, parts := fourChunks(ctx)
-	defer os.RemoveAll(dir)
-	if err := hyperslab.Split(ctx, file, parts); err != nil {
-		log.Fatal(err)
-	}
-	if err := hyperslab.Join(ctx, filepath.Join(dir, "joined"), parts); err != nil {
-		log.Fatal(err)
-	}
-	r, err := hyperslab.Compare(ctx, file, filepath.Join(dir, "joined"), nil)
-	fmt.Println(len(r.Differences), err)
-	// Output: 0 <nil>
-}
-
-// JoinFS shows several shards as one tree without copying them.
-func ExampleJoinFS() {
-	ctx := context.Background()
-	dir, file, parts := fourChunks(ctx)
-	defer os.RemoveAll(dir)
-	if err := hyperslab.Split(ctx, file, parts); err != nil {
-		log.Fatal(err)
-	}
-	joined := hyperslab.JoinFS(os.DirFS(parts[0].Dir), os.DirFS(parts[1].Dir))
-	chunks, err := fs.Glob(joined, "data/*.blp")
-	fmt.Println(len(chunks), err)
-	// Output: 4 <nil>
-}
-
-// fourChunks writes a bcolz array of four chunks to a temporary directory. It also returns two
-// shards of two chunks each, which do not exist yet.
-func fourChunks(ctx context.Context) (dir, file string, parts []hyperslab.Shard) {
-	dir, err := os.MkdirTemp("", "example")
-	if err != nil {
-		log.Fatal(err)
-	}
-	file = filepath.Join(dir, "a.bcolz")
-	d, err := hyperslab.Create(ctx, file, ndarray.Spec{Shape: []int64{4}, ChunkShape: []int64{1}, DType: ndarray.DTypeOf[int16]()}, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer d.Close()
-	if err := ndarray.Write(ctx, d.Array, []int16{1, 2, 3, 4}, ndarray.Whole(d.Shape())); err != nil {
-		log.Fatal(err)
-	}
-	if err := d.Commit(ctx); err != nil {
-		log.Fatal(err)
-	}
-	return dir, file, []hyperslab.Shard{
-		{Dir: filepath.Join(dir, "first"), End: 2},
-		{Dir: filepath.Join(dir, "second"), First: 2, End: 4},
-	}
+	fmt.Println(values, err)
+	// Output: [-11 20 3 4] <nil>
 }
 
 // Init must be the first call of main. In a worker process it does not return.

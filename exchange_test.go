@@ -17,9 +17,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/samples"
 	"github.com/hyperslab/hyperslab/ndarray"
-
-	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
 // TestCreate_olderReaders checks that C-Blosc2 2.17 and HDF5 1.14 open files that were written with
@@ -78,7 +77,7 @@ func TestCreate_olderReaders(t *testing.T) {
 		return true
 	}
 	unnamed := 0
-	for i, d := range ndarraytest.DTypes() {
+	for i, d := range samples.DTypes() {
 		write(t, "a.h5", fmt.Sprintf("/a%d", i), d, nil)
 		if name := d.NumPy().String(); name[0] == '{' || name[0] == '(' || name == ">f12" {
 			unnamed++ // python-blosc2 3.2 opens the frame and does not parse the dtype, and NumPy has no >f12
@@ -120,7 +119,7 @@ func TestCreate_olderFeatures(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, string(version), "1.14.")
 		path, written := filepath.Join(t.TempDir(), "a.h5"), 0
-		for i, d := range ndarraytest.DTypes() {
+		for i, d := range samples.DTypes() {
 			if write(t, fmt.Sprintf("%s:/a%d", path, i), d) {
 				written++
 			}
@@ -132,7 +131,7 @@ func TestCreate_olderFeatures(t *testing.T) {
 	})
 	t.Run("C-Blosc2", func(t *testing.T) {
 		dir, written := t.TempDir(), 0
-		for i, d := range ndarraytest.DTypes() {
+		for i, d := range samples.DTypes() {
 			path := filepath.Join(dir, fmt.Sprintf("a%d.b2nd", i))
 			if !write(t, path, d) {
 				continue

@@ -22,8 +22,9 @@ import (
 // program that is killed in the process can leave the file corrupt. A directory of arrays without a
 // file for attributes gets one.
 //
-// It returns ndarray.ErrNotFound for a missing file, path or attribute in remove, ErrFormat, ErrParam
-// if the location is an array, ErrCorrupt, and errors.ErrUnsupported for a ctable and for an attribute that the format cannot store.
+// It returns ndarray.ErrNotFound for a missing file, path or attribute in remove, ErrFormat,
+// ErrParam if the location is an array, ErrCorrupt, and errors.ErrUnsupported for a ctable and for
+// an attribute that the format cannot store.
 func EditGroupAttrs(ctx context.Context, location string, set []ndarray.Attr, remove []string) error {
 	return ndarray.Wrap("write attributes of", shown(location), translate(editGroup(ctx, location, set, remove)))
 }

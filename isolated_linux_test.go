@@ -226,8 +226,9 @@ func TestUntrusted_MissingInit(t *testing.T) {
 		}
 		g, err := hyperslab.Open(bg, location, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{InProcess: true}})
 		require.NoError(t, err)
-		_, isolated := hyperslab.Sandbox(g)
-		require.False(t, isolated)
+		s, err := g.Storage(bg)
+		require.NoError(t, err)
+		require.Empty(t, s.Isolation)
 		got, err := ndarray.ReadAll[int32](bg, g)
 		require.NoError(t, err)
 		require.Equal(t, count(g.NumElems()), got)

@@ -41,9 +41,10 @@ func save(t *testing.T, location string, spec ndarray.Spec, opts *hyperslab.Crea
 // requireSandbox returns the isolation of the worker that reads an array.
 func requireSandbox(t *testing.T, a *ndarray.Array) string {
 	t.Helper()
-	level, ok := hyperslab.Sandbox(a)
-	require.True(t, ok)
-	return level
+	s, err := a.Storage(bg)
+	require.NoError(t, err)
+	require.NotEmpty(t, s.Isolation)
+	return s.Isolation
 }
 
 func count(n int64) []int32 {

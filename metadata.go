@@ -119,7 +119,7 @@ func (w *walker) memberMetadata(l locate.Location, m *Metadata) error {
 
 // frameAt reads the metalayers of a frame in another file.
 func (m *Metadata) frameAt(r io.ReaderAt, size int64) (err error) {
-	f, err := frameio.OpenReaderAt(r, size)
+	f, err := frameio.OpenReaderAt(r, size, nil)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/regular"
+	"github.com/hyperslab/hyperslab/internal/shards"
 	"github.com/hyperslab/hyperslab/internal/striped"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
@@ -46,10 +48,6 @@ const (
 	B2E Format = detect.B2E
 
 	NPY Format = detect.NPY // the .npy format of NumPy
-
-	// CTable is a table of python-blosc2, which is stored in a B2Z or B2D. Only TreeOptions.Format
-	// uses it.
-	CTable Format = "ctable"
 )
 
 // OpenOptions are the options of Open, OpenReaderAt and OpenTree. Nil means the zero value.
@@ -85,9 +83,14 @@ type OpenOptions struct {
 	// refuses locks. Another program can then change the file while it is read. It may be nil.
 	Unlocked func(file string, err error)
 
+	// Shards are directories with the other parts of a bcolz array or a sparse b2nd array, which
+	// `hyperslab cp --split` writes. The location is the first part. They do not go with Write,
+	// Durable and Library, and only Open uses them.
+	Shards []string
+
 	// Untrusted is set for a file from an untrusted source. The file is checked in Go before a C
 	// library reads it, and a worker process reads it unless InProcess is set. It does not go with
-	// Write, Durable, Library, ExternalDir and Missing. Nil: the file is trusted.
+	// Write, Durable, Library, ExternalDir, Missing and Shards. Nil: the file is trusted.
 	Untrusted *Untrusted
 }
 
@@ -256,6 +259,9 @@ func openAt(ctx context.Context, l locate.Location, o OpenOptions) (*ndarray.Arr
 	if err := checkObject(format, l); err != nil {
 		return nil, err
 	}
+	if o.Shards != nil {
+		return openShards(l, format, o)
+	}
 	if format == B2ND {
 		return openFrame(l.File, &b2nd.OpenOptions{DType: o.DType, Write: o.Write, Durable: o.Durable, Library: o.Library})
 	}
@@ -284,6 +290,27 @@ func openAt(ctx context.Context, l locate.Location, o OpenOptions) (*ndarray.Arr
 	return array(hdf5.Open(l.File, l.Object, &hdf5.OpenOptions{Write: o.Write, Library: o.Library, ExternalDir: o.ExternalDir, Missing: o.Missing, Unlocked: o.Unlocked}))
 }
 
+// openShards opens an array of which each directory has some of the chunks or columns.
+func openShards(l locate.Location, format Format, o OpenOptions) (*ndarray.Array, error) {
+	if o.Write || o.Library {
+		return nil, fmt.Errorf("%w: writing to shards, or reading them with a C library alone", errors.ErrUnsupported)
+	}
+	roots := []fs.FS{os.DirFS(l.File)}
+	for _, dir := range o.Shards {
+		if _, err := os.Stat(dir); err != nil {
+			return nil, translate(err)
+		}
+		roots = append(roots, os.DirFS(dir))
+	}
+	switch fsys := shards.FS(roots...); {
+	case format == B2ND:
+		return array(b2nd.OpenFS(fsys, &b2nd.OpenOptions{DType: o.DType}))
+	case format == Bcolz && o.DType == nil:
+		return openCarray(fsys, l, nil)
+	}
+	return nil, fmt.Errorf("%w: OpenOptions.Shards, with DType or for an array of format %s", ndarray.ErrParam, format)
+}
+
 // openFrame opens a b2nd or Caterva array, or a plain frame as an array with one dimension.
 func openFrame(file string, o *b2nd.OpenOptions) (*ndarray.Array, error) {
 	a, err := array(b2nd.Open(file, o))
@@ -304,7 +331,7 @@ func isPlain(file string, err error) bool {
 	if !errors.Is(err, ndarray.ErrFormat) {
 		return false
 	}
-	f, err := frameio.Open(file)
+	f, err := frameio.Open(file, nil)
 	if err != nil {
 		return false
 	}

@@ -45,8 +45,8 @@ func OpenTree(ctx context.Context, location string, o *OpenOptions) (*Tree, erro
 		}
 		return &Tree{location: locate.Location{File: x.file, Object: x.s.Object}, format: x.s.Format, outside: x}, nil
 	}
-	if opts.DType != nil || opts.Write || opts.Durable || opts.Library {
-		return nil, ndarray.Wrap("open", shown(location), fmt.Errorf("%w: OpenOptions.DType, Write, Durable and Library are for Open", ndarray.ErrParam))
+	if opts.DType != nil || opts.Write || opts.Durable || opts.Library || opts.Shards != nil {
+		return nil, ndarray.Wrap("open", shown(location), fmt.Errorf("%w: OpenOptions.DType, Write, Durable, Library and Shards are for Open", ndarray.ErrParam))
 	}
 	l, err := locate.Parse(location)
 	if err != nil {
@@ -67,9 +67,6 @@ func OpenTree(ctx context.Context, location string, o *OpenOptions) (*Tree, erro
 	}
 	return t, nil
 }
-
-// Format returns the format of the file.
-func (t *Tree) Format() Format { return t.format }
 
 // at returns the location of a path for messages.
 func (t *Tree) at(path string) string {
@@ -98,8 +95,8 @@ func (t *Tree) Walk(ctx context.Context, prune func(Entry) bool) iter.Seq2[Entry
 	}
 }
 
-// GroupAttrs reads the attributes of the group at a path of an HDF5 file, a bcolz ctable, a directory
-// of arrays or a container of python-blosc2.
+// GroupAttrs reads the attributes of the group at a path of an HDF5 file, a bcolz ctable, a
+// directory of arrays or a container of python-blosc2.
 //
 // It returns ndarray.ErrNotFound for a missing path, ErrParam if the path is that of an array, or
 // ErrCorrupt; for an untrusted file also the errors of Open.

@@ -14,13 +14,13 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/samples"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 	"github.com/hyperslab/hyperslab/ndarray/mem"
-	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
 // inBcolz reports whether bcolz supports the dtype, in a carray or, for one-dimensional arrays of
@@ -152,7 +152,7 @@ func write(t *testing.T, a *ndarray.Array) {
 func TestCopy_pairs(t *testing.T) {
 	dir := need.Scratch(t)
 	attrs := []ndarray.Attr{{Name: "unit", Value: ndarray.Text("K")}, {Name: "range", Value: ndarray.Vector(1.5, -2)}}
-	dtypes := append(ndarraytest.DTypes(), ndarray.Text("").DType)
+	dtypes := append(samples.DTypes(), ndarray.Text("").DType)
 	all := storages()
 	copied := 0
 	for i, d := range dtypes {
@@ -220,7 +220,7 @@ func TestCopyTree_pairs(t *testing.T) {
 	}
 	// The sources are copies of a directory with every dtype of b2nd, and an HDF5 file with
 	// strings.
-	dtypes := ndarraytest.DTypes()
+	dtypes := samples.DTypes()
 	require.NoError(t, os.Mkdir(in(dir, "all"), 0o777))
 	for i, d := range dtypes {
 		b, err := b2nd.Create(in(dir, fmt.Sprintf("all/a%02d.b2nd", i)), ndarray.Spec{Shape: []int64{9}, DType: d}, nil)

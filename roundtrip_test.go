@@ -12,12 +12,12 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/samples"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 	"github.com/hyperslab/hyperslab/ndarray/mem"
-	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
 // noise returns n elements with random bit patterns that are valid for the dtype.
@@ -96,7 +96,7 @@ func inHDF5(d ndarray.DType) bool {
 // attributesFor returns the attributes of ndarraytest that HDF5 supports.
 func attributesFor() []ndarray.Attr {
 	var out []ndarray.Attr
-	for _, a := range ndarraytest.Attrs() {
+	for _, a := range samples.Attrs() {
 		d := a.Value.DType
 		ordered := slices.IsSortedFunc(d.Fields, func(a, b ndarray.Field) int { return a.Offset - b.Offset })
 		if inHDF5(d) && ordered && (d.Kind != ndarray.Enum || d.IsNative()) {
@@ -110,8 +110,8 @@ func attributesFor() []ndarray.Attr {
 // copy must have the same elements, dtype with byte order, and attributes.
 func TestRoundTrip(t *testing.T) {
 	dir := need.Scratch(t)
-	for i, d := range ndarraytest.DTypes() {
-		for j, l := range ndarraytest.Layouts() {
+	for i, d := range samples.DTypes() {
+		for j, l := range samples.Layouts() {
 			if (i+j)%4 != 0 {
 				continue // the tests of the backends cover every pair of dtype and layout
 			}

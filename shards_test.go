@@ -1,45 +1,60 @@
 package hyperslab_test
 
 import (
-	"math"
 	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/shards"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 )
 
-// TestSplit checks that the joined array and the array over both shards have the elements of the
-// source. A shard without one of its chunks must return an error.
-func TestSplit(t *testing.T) {
+// TestOpen_shards checks that an array over two shards has the elements of the source. A shard
+// without one of its chunks must return an error.
+func TestOpen_shards(t *testing.T) {
 	dir := t.TempDir()
-	src := in(dir, "a.bcolz")
 	want := make([]int32, 100)
 	for i := range want {
 		want[i] = int32(i)
 	}
-	draft, err := hyperslab.Create(bg, src, ndarray.Spec{DType: ndarray.DTypeOf[int32](), Shape: []int64{100}, ChunkShape: []int64{10}}, nil)
-	require.NoError(t, err)
-	defer draft.Close()
-	require.NoError(t, ndarray.Write(bg, draft.Array, want, ndarray.Whole(draft.Shape())))
-	require.NoError(t, draft.Commit(bg))
-	parts := []hyperslab.Shard{{Dir: in(dir, "p"), End: 4}, {Dir: in(dir, "q"), First: 4, End: math.MaxInt64}}
-	require.ErrorIs(t, hyperslab.Split(bg, src, parts[:1]), ndarray.ErrParam)
-	require.NoError(t, hyperslab.Split(bg, src, parts))
-	require.NoError(t, hyperslab.Join(bg, in(dir, "joined.bcolz"), parts))
-	joined, err := bcolz.Open(in(dir, "joined.bcolz"), nil)
-	require.NoError(t, err)
-	united, err := bcolz.OpenFS(hyperslab.JoinFS(os.DirFS(parts[0].Dir), os.DirFS(parts[1].Dir)), ".", nil)
-	require.NoError(t, err)
-	for _, b := range []ndarray.Backend{joined, united} {
-		a, err := ndarray.New(b)
+	spec := ndarray.Spec{DType: ndarray.DTypeOf[int32](), Shape: []int64{100}, ChunkShape: []int64{10}}
+	for name, o := range map[string]*hyperslab.CreateOptions{"a.bcolz": nil, "a.b2nd": {Sparse: true}, "a.caterva": {Sparse: true}} {
+		src := in(dir, name)
+		draft, err := hyperslab.Create(bg, src, spec, o)
+		require.NoError(t, err)
+		require.NoError(t, ndarray.Write(bg, draft.Array, want, ndarray.Whole(draft.Shape())))
+		require.NoError(t, draft.Commit(bg))
+		require.NoError(t, draft.Close())
+		p, q := src+".p", src+".q"
+		require.NoError(t, shards.Split(bg, src, []shards.Shard{{Dir: p, End: 4}, {Dir: q, First: 4, End: shards.All}}))
+		dtype := &spec.DType
+		if name == "a.bcolz" {
+			dtype = nil
+		}
+		a, err := hyperslab.Open(bg, p, &hyperslab.OpenOptions{Shards: []string{q}, DType: dtype})
 		require.NoError(t, err)
 		got, err := ndarray.ReadAll[int32](bg, a)
 		require.NoError(t, err)
-		require.Equal(t, want, got)
+		require.Equal(t, want, got, name)
 		require.NoError(t, a.Close())
+		alone, err := hyperslab.Open(bg, p, &hyperslab.OpenOptions{Shards: []string{p}, DType: dtype})
+		require.NoError(t, err)
+		_, err = ndarray.ReadAll[int32](bg, alone)
+		require.Error(t, err, "chunks of the second shard")
+		require.NoError(t, alone.Close())
+		_, err = hyperslab.Open(bg, p, &hyperslab.OpenOptions{Shards: []string{in(dir, "none")}})
+		require.ErrorIs(t, err, ndarray.ErrNotFound)
+		_, err = hyperslab.Open(bg, p, &hyperslab.OpenOptions{Shards: []string{q}, Write: true})
+		require.Error(t, err)
+		_, err = hyperslab.Open(bg, p, &hyperslab.OpenOptions{Shards: []string{q}, Untrusted: new(hyperslab.Untrusted)})
+		require.ErrorIs(t, err, ndarray.ErrParam)
+		require.NoError(t, os.RemoveAll(src))
 	}
+	save(t, in(dir, "x.h5:/x"), int32s(3), nil)
+	_, err := hyperslab.Open(bg, in(dir, "x.h5:/x"), &hyperslab.OpenOptions{Shards: []string{dir}})
+	require.ErrorIs(t, err, ndarray.ErrParam)
+	_, err = hyperslab.OpenTree(bg, in(dir, "x.h5"), &hyperslab.OpenOptions{Shards: []string{dir}})
+	require.ErrorIs(t, err, ndarray.ErrParam)
 }

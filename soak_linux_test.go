@@ -263,7 +263,7 @@ func soakGrowing(t *testing.T, path string, seed uint64) {
 			seen := int64(0)
 			dst := make([]byte, 1000)
 			for {
-				f, err := frameio.Open(path)
+				f, err := frameio.Open(path, nil)
 				if err == nil {
 					n := f.NumChunks()
 					if n < seen || n%batch != 1 {

@@ -68,10 +68,12 @@ type TreeOptions struct {
 
 	Unlocked func(file string, err error) // as in OpenOptions
 
-	// Format is CTable for a table of python-blosc2 in a .b2z or .b2d, or B2Z, B2D or B2E for a
-	// container whose name has no extension of a format. "": the extension of the target determines
-	// the format.
+	// Format is B2Z, B2D or B2E for a container whose name has no extension of a format. "": the
+	// extension of the target determines the format.
 	Format Format
+
+	// Table writes a table of python-blosc2 to a .b2z or .b2d instead of a tree of arrays.
+	Table bool
 
 	Workers  int                    // goroutines; 0 means GOMAXPROCS
 	Memory   int64                  // bytes of buffers; 0 means 128 MiB
@@ -115,7 +117,7 @@ type TreeStats struct {
 // objects copied byte for byte; embedded objects of a .b2z become members. With Overwrite an
 // existing group is replaced.
 //
-// With TreeOptions.Format CTable the target is a table of python-blosc2. Its columns are the arrays
+// With TreeOptions.Table the target is a table of python-blosc2. Its columns are the arrays
 // of the source, which have the same number of rows, or the fields of the source, if it is an array
 // of structures of one dimension. Strings of variable length become columns of kind utf8.
 //
@@ -630,7 +632,7 @@ func (c *treeCopy) addArray(item treeItem) {
 }
 
 // table reports whether the target is a CTable.
-func (c *treeCopy) table() bool { return c.options.Format == CTable }
+func (c *treeCopy) table() bool { return c.options.Table }
 
 // frames reports whether the target stores each array as a Blosc2 frame.
 func (c *treeCopy) frames() bool { return c.target == Directory || isStore(c.target) }

@@ -35,11 +35,13 @@ func (c *treeCopy) setTarget(dst string) error {
 	}
 	switch f := c.options.Format; {
 	case f == "":
-	case f == CTable && (c.target == B2Z || c.target == B2D) && c.group == "":
 	case isStore(f) && (!known || named == f):
 		c.target = f
 	default:
-		return fmt.Errorf("%w: format of a tree: got %s in a %s, want %s in a %s or %s, or the format of a container", ndarray.ErrParam, f, c.target, CTable, B2Z, B2D)
+		return fmt.Errorf("%w: format of a tree: got %s in a %s, want the format of a container", ndarray.ErrParam, f, c.target)
+	}
+	if c.table() && (c.target != B2Z && c.target != B2D || c.group != "") {
+		return fmt.Errorf("%w: a table in %s: got format %s, want a whole %s or %s", ndarray.ErrParam, dst, c.target, B2Z, B2D)
 	}
 	if c.group == "" {
 		return nil

@@ -112,16 +112,6 @@ func (l limits) filled() (limits, error) {
 	return l, nil
 }
 
-// Sandbox describes the isolation of the worker that reads an array of an untrusted file, for
-// example "rlimits, landlock (ABI 5), seccomp". ok is false if the program's own process reads it.
-func Sandbox(a *ndarray.Array) (level string, ok bool) {
-	r, ok := a.Backend().(*remote)
-	if !ok {
-		return "", false
-	}
-	return r.level.String(), true
-}
-
 // OpenReaderAt opens an untrusted Blosc2 frame or HDF5 file of size bytes that r reads; see Open.
 // object is the path of a dataset in an HDF5 file, and "" for a frame. name is the name of the file
 // in messages. o.Untrusted is the zero Untrusted if it is nil.
@@ -198,7 +188,7 @@ type suspect struct {
 }
 
 func newSuspect(ctx context.Context, o OpenOptions) (*suspect, error) {
-	if o.Write || o.Durable || o.Library || o.ExternalDir != "" || o.Missing != nil {
+	if o.Write || o.Durable || o.Library || o.ExternalDir != "" || o.Missing != nil || o.Shards != nil {
 		return nil, fmt.Errorf("%w: an untrusted file is opened with OpenOptions.DType and no other option", ndarray.ErrParam)
 	}
 	u := *o.Untrusted

@@ -144,8 +144,8 @@ func openSource(ctx context.Context, file string, unlocked func(file string, err
 
 // openURLArray opens the array at a location.
 func openURLArray(ctx context.Context, l locate.Location, o OpenOptions) (*ndarray.Array, error) {
-	if o.Write || o.Library || o.Durable {
-		return nil, fmt.Errorf("%w: writing to a URL, or reading it with a C library alone", errors.ErrUnsupported)
+	if o.Write || o.Library || o.Durable || o.Shards != nil {
+		return nil, fmt.Errorf("%w: writing to a URL, or reading it with a C library alone or in shards", errors.ErrUnsupported)
 	}
 	u, err := openURL(ctx, l.File)
 	if err != nil {

@@ -310,6 +310,7 @@ func checkAttrs(a ndarray.Attrs) error {
 func (r *remote) Storage(ctx context.Context) (ndarray.Storage, error) {
 	var s ndarray.Storage
 	err := r.ask(ctx, "storage", ndarray.Region{}, &s)
+	s.Isolation = r.level.String() // the answer of an untrusted worker does not count
 	return s, err
 }
 

@@ -247,7 +247,7 @@ func field(answer []string, i int) string {
 
 // unchanged returns an error if the file of a case differs from the manifest.
 func unchanged(dir string, c Case) error {
-	_, sum, err := Digest(filepath.Join(dir, filepath.FromSlash(c.Path)))
+	_, sum, err := digest(filepath.Join(dir, filepath.FromSlash(c.Path)))
 	if err != nil {
 		return fmt.Errorf("crosscheck: %s: %w", c.ID, err)
 	}

@@ -134,7 +134,7 @@ func (e *emitter) file(c Case, ext string, content []byte) error {
 // add adds the case of a file or directory that has been written.
 func (e *emitter) add(c Case) error {
 	var err error
-	c.Bytes, c.SHA256, err = Digest(filepath.Join(e.dir, filepath.FromSlash(c.Path)))
+	c.Bytes, c.SHA256, err = digest(filepath.Join(e.dir, filepath.FromSlash(c.Path)))
 	if err != nil {
 		return err
 	}

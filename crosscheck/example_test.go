@@ -66,17 +66,6 @@ func ExampleDecode() {
 	// Output: {"version":0,"shape":[7],"chunks":[7],"blocks":[3],"dtype_format":0,"dtype":"|S7"}
 }
 
-func ExampleDigest() {
-	dir, m, remove := exampleVectors()
-	defer remove()
-	n, sum, err := crosscheck.Digest(filepath.Join(dir, m.Cases[0].Path))
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(n == m.Cases[0].Bytes, sum == m.Cases[0].SHA256)
-	// Output: true true
-}
-
 func ExampleJudge() {
 	dir, m, remove := exampleVectors()
 	defer remove()

@@ -155,3 +155,12 @@ func Part(t *testing.T, dir string, keep func(Case) bool) *Manifest {
 	require.NoError(t, part.save(dir))
 	return &part
 }
+
+// Digest returns the size and the SHA-256 of a file or directory of a case.
+var Digest = digest
+
+// The versions of the formats of a report and of a Spec.
+const (
+	ReportSchema = reportSchema
+	SpecSchema   = specSchema
+)

@@ -28,7 +28,7 @@ func TestGoldenVectors(t *testing.T) {
 	for i, v := range goldenVectors {
 		require.Equal(t, v.name+".h5", rows[i][1])
 		name := filepath.Join("golden", v.name+".h5")
-		_, sum, err := Digest(name)
+		_, sum, err := digest(name)
 		require.NoError(t, err)
 		require.Equal(t, sum, rows[i][2], name)
 		like := filepath.Join(anew, v.name+".h5")
@@ -61,7 +61,7 @@ func TestGoldenVectors_blosc2(t *testing.T) {
 	var got []string
 	for _, row := range rows {
 		got = append(got, "golden/"+row[1])
-		_, sum, err := Digest("golden/" + row[1])
+		_, sum, err := digest("golden/" + row[1])
 		require.NoError(t, err)
 		require.Equal(t, row[2], sum, row[1])
 	}

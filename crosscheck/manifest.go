@@ -54,7 +54,7 @@ type Case struct {
 	Params   map[string]string `json:"params,omitempty"`
 	Metadata map[string]any    `json:"metadata,omitempty"` // metadata that a reader must report
 	Bytes    int64             `json:"bytes"`              // size of the file, or of all files of a directory
-	SHA256   string            `json:"sha256"`             // of the file; see Digest for a directory
+	SHA256   string            `json:"sha256"`             // of the file, or for a directory of the lines "sha256  path\n" of all its files in the order of their paths
 	Decoded  *Decoded          `json:"decoded,omitempty"`  // nil for a vector to be refused
 }
 
@@ -126,10 +126,10 @@ func (m *Manifest) Areas() []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// Digest returns the size in bytes and the SHA-256 of a file. For a directory they are the size of
+// digest returns the size in bytes and the SHA-256 of a file. For a directory they are the size of
 // all files, and the SHA-256 of the lines "sha256  path\n" of all files in the order of their
 // paths.
-func Digest(path string) (bytes int64, digest string, err error) {
+func digest(path string) (bytes int64, digest string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return 0, "", err

@@ -233,7 +233,7 @@ func writeVersion(dir string, c Case, v *version) (Case, error) {
 	decoded := *c.Decoded
 	decoded.Shape, decoded.Bytes, decoded.SHA256 = v.shape, int64(len(v.data)), hexSum(v.data)
 	c.Decoded = &decoded
-	if c.Bytes, c.SHA256, err = Digest(path); err != nil {
+	if c.Bytes, c.SHA256, err = digest(path); err != nil {
 		return c, err
 	}
 	got, err := Decode(dir, c)

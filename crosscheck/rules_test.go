@@ -169,7 +169,7 @@ func TestEmit_small(t *testing.T) {
 		e := &emitter{dir: dir, m: &Manifest{Schema: m.Schema, Versions: m.Versions, Small: true, Cases: slices.Clone(m.Cases)}}
 		require.NoError(t, e.reduce(func(c Case) (format.Field, error) { return described(t, c), nil }))
 		require.NoError(t, e.m.save(dir))
-		size, _, err := Digest(dir)
+		size, _, err := digest(dir)
 		require.NoError(t, err)
 		require.LessOrEqual(t, size, int64(5_000_000))
 		t.Logf("%d of %d cases, %d bytes", len(e.m.Cases), len(m.Cases), size)
@@ -209,7 +209,7 @@ func TestEmit_small(t *testing.T) {
 			m, err := Emit(t.Context(), dir, &o)
 			require.NoError(t, err)
 			require.True(t, m.Small)
-			_, sum, err := Digest(dir)
+			_, sum, err := digest(dir)
 			require.NoError(t, err)
 			sums = append(sums, sum)
 		}

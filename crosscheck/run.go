@@ -68,8 +68,8 @@ type Report struct {
 	Skipped map[string]int             `json:"skipped,omitempty"` // cases that the interface of an adapter's library cannot express, in the same way
 }
 
-// ReportSchema is the version of the report's format.
-const ReportSchema = "hyperslab.crosscheck.report/1"
+// reportSchema is the version of the report's format.
+const reportSchema = "hyperslab.crosscheck.report/1"
 
 // OK reports whether every case passed.
 func (r *Report) OK() bool {
@@ -179,7 +179,7 @@ func Run(ctx context.Context, dir string, o RunOptions) (*Report, error) {
 	if o.Only != "" && len(cases) == 0 {
 		return nil, fmt.Errorf("crosscheck: %s: unknown case %q", dir, o.Only)
 	}
-	r := &Report{Schema: ReportSchema, Subject: strings.Join(slices.DeleteFunc([]string{o.Read, o.Write}, func(s string) bool { return s == "" }), "; ")}
+	r := &Report{Schema: reportSchema, Subject: strings.Join(slices.DeleteFunc([]string{o.Read, o.Write}, func(s string) bool { return s == "" }), "; ")}
 	o.Workers = min(o.Workers, max(len(cases), 1))
 	adapters := make([]*adapter, o.Workers)
 	if o.Adapter != "" {

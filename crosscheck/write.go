@@ -23,8 +23,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 )
 
-// SpecSchema is the version of the format of a Spec.
-const SpecSchema = "hyperslab.crosscheck.spec/1"
+// specSchema is the version of the format of a Spec.
+const specSchema = "hyperslab.crosscheck.spec/1"
 
 // Spec describes a file that a writer must write: its elements, and the facts in Must. The writer
 // may choose the compression. Params contains the parameters of the reference's vector, which the
@@ -177,7 +177,7 @@ func newSpec(dir string, c Case) (*Spec, []byte, error) {
 		return nil, nil, fmt.Errorf("crosscheck: %s: the vector has changed", c.ID)
 	}
 	return &Spec{
-		Schema: SpecSchema, Case: c.ID, Area: c.Area, Object: c.Object, DType: c.Decoded.DType, Shape: c.Decoded.Shape, Item: c.Decoded.Item,
+		Schema: specSchema, Case: c.ID, Area: c.Area, Object: c.Object, DType: c.Decoded.DType, Shape: c.Decoded.Shape, Item: c.Decoded.Item,
 		Must: w.facts, Params: c.Params,
 	}, w.data, nil
 }

@@ -140,4 +140,9 @@ type Storage struct {
 	// Library is the reason why the C library of the format moves the elements, one call at a time.
 	// It is "" if Go workers move them, and if the format has no such library.
 	Library string
+
+	// Isolation describes the protections of the worker process that reads an array of an untrusted
+	// file, for example "rlimits, landlock (ABI 5), seccomp". It is "" if the program's own process
+	// reads the array.
+	Isolation string
 }

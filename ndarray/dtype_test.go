@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/hyperslab/hyperslab/internal/samples"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
 func TestParseDType(t *testing.T) {
@@ -54,7 +54,7 @@ func TestParseDType_invalid(t *testing.T) {
 }
 
 func TestDType_textRoundTrip(t *testing.T) {
-	for _, d := range ndarraytest.DTypes() {
+	for _, d := range samples.DTypes() {
 		got, err := ndarray.ParseDType(d.String())
 		require.NoError(t, err, "%v", d)
 		bare := d.MapParts(func(p ndarray.DType) ndarray.DType {
@@ -113,7 +113,7 @@ func TestDType_invalid(t *testing.T) {
 }
 
 func TestDTypeEqual(t *testing.T) {
-	all := ndarraytest.DTypes()
+	all := samples.DTypes()
 	for i, d := range all {
 		for j, o := range all {
 			require.Equal(t, i == j, d.Equal(o), "%v and %v", d, o)
@@ -162,7 +162,7 @@ func swapModel(d ndarray.DType, b []byte) {
 // and that the rest stays.
 func TestDType_ToNative(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d := ndarraytest.DrawDType(t)
+		d := samples.DrawDType(t)
 		n := rapid.IntRange(0, 20).Draw(t, "elements") * d.Size
 		b := rapid.SliceOfN(rapid.Byte(), n, n).Draw(t, "bytes")
 		native := bytes.Clone(b)
@@ -181,7 +181,7 @@ func TestDType_ToNative(t *testing.T) {
 // its string.
 func TestDTypeProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d := ndarraytest.DrawDType(t)
+		d := samples.DrawDType(t)
 		require.NoError(t, d.Validate(), "%v", d)
 		require.True(t, d.Equal(d))
 		require.True(t, d.EqualValues(d.Native()))

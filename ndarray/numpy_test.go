@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/samples"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
 // oracle runs a query of testdata/oracle.py.
@@ -51,11 +51,11 @@ func describe(d ndarray.DType) any {
 func TestDType_numpy(t *testing.T) {
 	var mine []ndarray.DType
 	var texts []string
-	gen := rapid.Custom(ndarraytest.DrawDType)
+	gen := rapid.Custom(samples.DrawDType)
 	for seed := range 300 {
 		mine = append(mine, gen.Example(seed).NumPy())
 	}
-	for _, d := range ndarraytest.DTypes() {
+	for _, d := range samples.DTypes() {
 		if d.Size != 12 { // NumPy does not have this type on all machines
 			mine = append(mine, d.NumPy())
 		}

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/samples"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
 func TestParseSelection(t *testing.T) {
@@ -94,8 +94,8 @@ func TestSelectionErrors(t *testing.T) {
 // TestSelection_numpy checks that a selection in text form selects the same elements as in NumPy,
 // and is rejected if NumPy rejects it.
 func TestSelection_numpy(t *testing.T) {
-	gen := rapid.Custom(func(t *rapid.T) ndarraytest.Drawn {
-		return ndarraytest.DrawSelection(t, rapid.SampledFrom(selectionShapes).Draw(t, "shape"), true)
+	gen := rapid.Custom(func(t *rapid.T) samples.Drawn {
+		return samples.DrawSelection(t, rapid.SampledFrom(selectionShapes).Draw(t, "shape"), true)
 	})
 	shapeOf := rapid.Custom(func(t *rapid.T) []int64 { return rapid.SampledFrom(selectionShapes).Draw(t, "shape") })
 	var cases [][2]any

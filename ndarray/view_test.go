@@ -11,10 +11,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/samples"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/mem"
-	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
 // TestView_take checks that a view contains the elements that Take returns, for the whole view and
@@ -34,7 +34,7 @@ func TestView_take(t *testing.T) {
 			}
 		}
 		a := fromSlice(t, shape, chunk, values)
-		s := ndarray.Select(ndarraytest.DrawSelection(t, shape, true).Items...)
+		s := ndarray.Select(samples.DrawSelection(t, shape, true).Items...)
 		want, err := ndarray.Take[int32](t.Context(), a, s)
 		v, verr := ndarray.View(a, s)
 		if err != nil {

@@ -175,7 +175,7 @@ func TestPlan_Commit_s3(t *testing.T) {
 			require.NoError(t, os.WriteFile(local+"/"+filepath.Base(key), b, 0o666))
 		}
 		requireEqual(t, src, local)
-		f, err := frameio.Open(local)
+		f, err := frameio.Open(local, nil)
 		require.NoError(t, err)
 		defer func() { require.NoError(t, f.Close()) }()
 		require.Equal(t, "00000000.chunk", f.ChunkFiles()[0])

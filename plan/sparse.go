@@ -42,7 +42,7 @@ func stored(chunks []int64) (files []chunkFile) {
 
 // chunksOf returns the chunks of a sparse frame as they are in a receipt.
 func chunksOf(path string) (chunks []int64, err error) {
-	f, err := frameio.Open(path)
+	f, err := frameio.Open(path, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -144,7 +144,7 @@ with h5py.File(sys.argv[1]) as f, h5py.File(sys.argv[2]) as g:
 // frames returns the compressed chunks of a frame.
 func frames(t *testing.T, path string) (chunks [][]byte) {
 	t.Helper()
-	f, err := frameio.Open(path)
+	f, err := frameio.Open(path, nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, f.Close()) }()
 	for i := range f.NumChunks() {

@@ -27,8 +27,8 @@ func TestClient_Open_diskCache(t *testing.T) {
 	t.Run("another client", func(t *testing.T) {
 		o := open(t, local(t, cached), s.URL+"/x")
 		read(t, o, body)
-		require.Equal(t, int64(1), o.Stats().Requests, "only the request of Open")
-		require.Equal(t, int64(3<<20+99+blockSize-1)>>blockShift-firstRead>>blockShift, o.Stats().DiskHits)
+		require.Equal(t, int64(1), o.count.stats().Requests, "only the request of Open")
+		require.Equal(t, int64(3<<20+99+blockSize-1)>>blockShift-firstRead>>blockShift, o.count.stats().DiskHits)
 	})
 	t.Run("corrupt blocks", func(t *testing.T) {
 		files, err := filepath.Glob(dir + "/*" + dataSuffix)
@@ -41,11 +41,11 @@ func TestClient_Open_diskCache(t *testing.T) {
 		require.NoError(t, f.Close())
 		o := open(t, local(t, cached), s.URL+"/x")
 		read(t, o, body)
-		require.Equal(t, int64(2), o.Stats().Requests)
-		require.Less(t, o.Stats().Bytes, int64(1<<20))
+		require.Equal(t, int64(2), o.count.stats().Requests)
+		require.Less(t, o.count.stats().Bytes, int64(1<<20))
 		o = open(t, local(t, cached), s.URL+"/x")
 		read(t, o, body)
-		require.Equal(t, int64(1), o.Stats().Requests, "the block was stored again")
+		require.Equal(t, int64(1), o.count.stats().Requests, "the block was stored again")
 	})
 	t.Run("changed object", func(t *testing.T) {
 		other := bytes.Repeat([]byte{7}, len(body))

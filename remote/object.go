@@ -49,14 +49,8 @@ func (o *Object) Size() int64 { return o.v.size }
 // ETag returns the ETag of the object as the server sent it, or "".
 func (o *Object) ETag() string { return o.v.tag }
 
-// URL returns the URL of the object for messages: see Redact.
-func (o *Object) URL() string { return o.v.shown }
-
 // Indexed reports whether the object is read with an index file; see Client.UseIndex.
 func (o *Object) Indexed() bool { return o.index != nil }
-
-// Stats returns the counters of the handle.
-func (o *Object) Stats() Stats { return o.count.stats() }
 
 // Close stops all requests of the handle. Active reads return ErrClosed. Blocks stay in the cache.
 func (o *Object) Close() error {

@@ -106,7 +106,7 @@ func TestObject_ReadAt(t *testing.T) {
 	o := open(t, c, s.URL+"/x")
 	require.Equal(t, int64(len(body)), o.Size())
 	require.Equal(t, `"v1"`, o.ETag())
-	require.Equal(t, int64(1), o.Stats().Requests)
+	require.Equal(t, int64(1), o.count.stats().Requests)
 	for _, r := range [][2]int{{0, 10}, {65530, 20}, {len(body) - 7, 7}, {1 << 20, 3 << 20}, {0, len(body)}, {200_000, 0}} {
 		p := make([]byte, r[1])
 		n, err := o.ReadAt(p, int64(r[0]))
@@ -131,7 +131,7 @@ func TestObject_ReadAt(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, bytes.Equal(body, all))
 		require.Equal(t, before, s.requests.Load())
-		require.Positive(t, o.Stats().Hits)
+		require.Positive(t, o.count.stats().Hits)
 	})
 	t.Run("sequential read", func(t *testing.T) {
 		c := local(t)
@@ -141,7 +141,7 @@ func TestObject_ReadAt(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, bytes.Equal(body, all))
 		require.Less(t, s.requests.Load()-before, int64(10))
-		require.Equal(t, int64(len(body)), o.Stats().Bytes) // each byte once
+		require.Equal(t, int64(len(body)), o.count.stats().Bytes) // each byte once
 	})
 	t.Run("empty object", func(t *testing.T) {
 		o := open(t, local(t), serve(t, nil).URL)
@@ -215,7 +215,7 @@ func TestObject_Prefetch(t *testing.T) {
 		o := open(t, c, s.URL+"/other")
 		stop := o.Prefetch(t.Context(), ahead.List([][2]int64{{0, int64(len(body))}}))
 		time.Sleep(300 * time.Millisecond)
-		require.LessOrEqual(t, o.Stats().Bytes, int64(4<<20+firstRead))
+		require.LessOrEqual(t, o.count.stats().Bytes, int64(4<<20+firstRead))
 		all, err := io.ReadAll(io.NewSectionReader(o, 0, o.Size()))
 		require.NoError(t, err)
 		require.True(t, bytes.Equal(body, all))
@@ -388,14 +388,14 @@ func TestObject_ReadAt_faults(t *testing.T) {
 					}
 				})
 				require.NoError(t, read(o))
-				require.Positive(t, o.Stats().Retries) // net/http repeats some requests itself
+				require.Positive(t, o.count.stats().Retries) // net/http repeats some requests itself
 			})
 			t.Run("always "+name, func(t *testing.T) {
 				s := serve(t, body)
 				o := open(t, local(t, func(o *Options) { o.Retries = 1 }), s.URL)
 				s.set(func() { s.wrap = func(w http.ResponseWriter, r *http.Request, _ http.Handler) { fault(w, r) } })
 				require.Error(t, read(o))
-				require.Equal(t, int64(1), o.Stats().Retries)
+				require.Equal(t, int64(1), o.count.stats().Retries)
 			})
 		}
 	})

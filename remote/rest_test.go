@@ -37,7 +37,7 @@ func TestClient_Open_whole(t *testing.T) {
 			require.NoError(t, err)
 			defer func() { require.NoError(t, o.Close()) }()
 			if tt.size > ahead.SmallFile {
-				require.LessOrEqual(t, o.Stats().Bytes, int64(2*firstRead))
+				require.LessOrEqual(t, o.count.stats().Bytes, int64(2*firstRead))
 			}
 			got := make([]byte, tt.size)
 			_, err = o.ReadAt(got, 0)

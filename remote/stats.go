@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Stats are the counters of an Object or a Client.
+// Stats are the counters of a Client.
 type Stats struct {
 	Requests   int64         // requests that were sent, with retries
 	Retries    int64         // requests that repeat a failed one

@@ -82,7 +82,7 @@ func Append(path string, o *AppendOptions) (*Writer, error) {
 // frame consists mainly of dead bytes, it compacts the frame and returns again: the frame must then
 // be opened again.
 func openToAppend(path string, o *AppendOptions, compact bool) (_ *Frame, w *Writer, again bool, err error) {
-	f, err := Open(path)
+	f, err := Open(path, nil)
 	if err != nil {
 		return nil, nil, false, err
 	}

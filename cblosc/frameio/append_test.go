@@ -128,7 +128,7 @@ func TestCompact_deadBytes(t *testing.T) {
 				require.NoError(t, w.Close())
 			}
 		}
-		f, err := frameio.Open(durable)
+		f, err := frameio.Open(durable, nil)
 		require.NoError(t, err)
 		w, err := frameio.CreateLike(copied, f)
 		require.NoError(t, err)

@@ -42,7 +42,7 @@ type Array struct {
 // caller must call Close. The errors are those of Open, and cblosc.ErrFormat if there is no such
 // metalayer or it does not match the frame.
 func OpenArray(path string) (*Array, error) {
-	f, err := Open(path)
+	f, err := Open(path, nil)
 	if err != nil {
 		return nil, err
 	}

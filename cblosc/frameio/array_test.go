@@ -310,7 +310,7 @@ func TestArray_partialBlocks(t *testing.T) {
 		b, err := os.ReadFile(path)
 		require.NoError(t, err)
 		r := &counted{ReaderAt: bytes.NewReader(b)}
-		f, err := frameio.OpenReaderAt(r, int64(len(b)))
+		f, err := frameio.OpenReaderAt(r, int64(len(b)), nil)
 		require.NoError(t, err)
 		a, err := f.Array()
 		require.NoError(t, err)

@@ -40,7 +40,7 @@ const (
 // the file system, or errors.ErrUnsupported. errors.ErrUnsupported is returned for a sparse frame,
 // whose chunks are separate files, and for a trailer with a fingerprint.
 func Compact(path string) error {
-	f, err := Open(path)
+	f, err := Open(path, nil)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (f *Frame) copyChunks(w io.Writer, offsets []cframe.Offset, cbytes int64) e
 
 // sameSize checks that the frame at path has as many chunks and bytes of values as f.
 func (f *Frame) sameSize(path string) error {
-	c, err := Open(path)
+	c, err := Open(path, nil)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func sizeOf(t tester, path string) int64 {
 // storedChunks returns the stored bytes of all chunks of a frame.
 func storedChunks(t tester, path string) (all [][]byte) {
 	t.Helper()
-	f, err := frameio.Open(path)
+	f, err := frameio.Open(path, nil)
 	require.NoError(t, err)
 	for i := range f.NumChunks() {
 		b, err := f.Chunk(nil, i)
@@ -205,7 +205,7 @@ func TestCompact_random(t *testing.T) {
 		require.Equal(t, chunks, storedChunks(t, j.Path))
 		b, err := os.ReadFile(j.Path)
 		require.NoError(t, err)
-		f, err := frameio.Open(j.Path)
+		f, err := frameio.Open(j.Path, nil)
 		require.NoError(t, err)
 		size := int(f.Header().HeaderSize)
 		stored := int64(0)

@@ -34,7 +34,7 @@ func ExampleFrame_Decompress() {
 		log.Fatal(err)
 	}
 
-	f, err := frameio.Open(path)
+	f, err := frameio.Open(path, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func ExampleAppend() {
 		log.Fatal(err)
 	}
 
-	f, err := frameio.Open(path)
+	f, err := frameio.Open(path, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -37,35 +37,31 @@ type Frame struct {
 }
 
 // Limits bounds the memory that a frame can make its reader allocate, in addition to the caller's
-// buffers. Larger sizes give format.ErrLimit. Sizes are in bytes. 0 means the limit of
-// DefaultLimits.
+// buffers. Larger sizes give format.ErrLimit. Sizes are in bytes. 0 is the default, and nil is the
+// zero value.
 type Limits struct {
-	Header  int64 // the header with its metalayers
-	Trailer int64 // the trailer with its compressed metalayers
-	Index   int64 // the decompressed index, 8 bytes per chunk
+	Header  int64 // the header with its metalayers; default 64 MiB
+	Trailer int64 // the trailer with its compressed metalayers; default 1 GiB
+	Index   int64 // the decompressed index, 8 bytes per chunk; default 128 MiB
 
 	// Chunk is the maximum number of bytes of values that are decoded into the reader's own memory.
 	// This happens for a chunk or block if only a part of it is needed or its values are not
-	// contiguous in the result. A few bytes in a file can represent many values.
+	// contiguous in the result. A few bytes in a file can represent many values. The default is
+	// the limit of the format, 2 GiB.
 	Chunk int64
-}
-
-// DefaultLimits returns 64 MiB for the header, 1 GiB for the trailer, 128 MiB for the index, and
-// for Chunk the limit of the format, 2 GiB.
-func DefaultLimits() Limits {
-	d := cframe.DefaultLimits()
-	return Limits{d.Header, d.Trailer, d.Index, chunk.MaxNBytes}
 }
 
 func (l Limits) ofFrame() cframe.Limits {
 	return cframe.Limits{Header: l.Header, Trailer: l.Trailer, Index: l.Index}
 }
 
-func (l Limits) filled() Limits {
-	d := DefaultLimits()
-	l.Header, l.Trailer = cmp.Or(l.Header, d.Header), cmp.Or(l.Trailer, d.Trailer)
-	l.Index, l.Chunk = cmp.Or(l.Index, d.Index), cmp.Or(l.Chunk, d.Chunk)
-	return l
+// filled returns the limits with the defaults.
+func (l *Limits) filled() Limits {
+	d := cframe.DefaultLimits()
+	if l == nil {
+		return Limits{d.Header, d.Trailer, d.Index, chunk.MaxNBytes}
+	}
+	return Limits{cmp.Or(l.Header, d.Header), cmp.Or(l.Trailer, d.Trailer), cmp.Or(l.Index, d.Index), cmp.Or(l.Chunk, chunk.MaxNBytes)}
 }
 
 // Open opens a contiguous frame (a file) or a sparse one (a directory). Header, metalayers, index
@@ -73,12 +69,8 @@ func (l Limits) filled() Limits {
 //
 // It returns fs.ErrNotExist; cblosc.ErrFormat, with format.ErrMagic, format.ErrTruncated,
 // format.ErrCorrupt or format.ErrLimit; or errors.ErrUnsupported for chunks of variable length
-// (C-Blosc2 3.0 and later) and for codecs and filters that are not linked. It is OpenLimits with
-// DefaultLimits.
-func Open(path string) (*Frame, error) { return OpenLimits(path, DefaultLimits()) }
-
-// OpenLimits is Open with the given limits.
-func OpenLimits(path string, l Limits) (*Frame, error) {
+// (C-Blosc2 3.0 and later) and for codecs and filters that are not linked.
+func Open(path string, l *Limits) (*Frame, error) {
 	info, err := os.Stat(filepath.Clean(path))
 	if err != nil {
 		return nil, &Error{"open", filepath.Clean(path), -1, err}
@@ -89,13 +81,13 @@ func OpenLimits(path string, l Limits) (*Frame, error) {
 	return openBy(openFile, path, l)
 }
 
-// OpenMapped is OpenLimits for a contiguous frame whose file is mapped into memory (mmap). Chunks
+// OpenMapped is Open for a contiguous frame whose file is mapped into memory (mmap). Chunks
 // are decoded from the mapping, without a read and a copy. The mapping uses address space, not
 // memory. It is removed some time after Close.
 //
 // The file must not be truncated while it is open: an access after its end terminates the process
 // (SIGBUS). A sparse frame gives errors.ErrUnsupported.
-func OpenMapped(path string, l Limits) (*Frame, error) {
+func OpenMapped(path string, l *Limits) (*Frame, error) {
 	info, err := os.Stat(filepath.Clean(path))
 	if err == nil && info.IsDir() {
 		err = fmt.Errorf("%w: a frame of many files in one mapping", errors.ErrUnsupported)
@@ -106,9 +98,10 @@ func OpenMapped(path string, l Limits) (*Frame, error) {
 	return openBy(openMapped, path, l)
 }
 
-func openBy(open func(string, cframe.Limits) (*cframe.Frame, source, error), path string, l Limits) (*Frame, error) {
+func openBy(open func(string, cframe.Limits) (*cframe.Frame, source, error), path string, limits *Limits) (*Frame, error) {
 	const op = "open"
-	path, l = filepath.Clean(path), l.filled()
+	path = filepath.Clean(path)
+	l := limits.filled()
 	head, src, err := open(path, l.ofFrame())
 	if err != nil {
 		return nil, &Error{op, path, -1, invalid(err)}
@@ -122,13 +115,10 @@ func openBy(open func(string, cframe.Limits) (*cframe.Frame, source, error), pat
 
 // OpenFS opens the sparse frame in the root directory of fsys. For example, fsys can be an archive,
 // or combine several directories that each hold some of the chunks. Each read opens a file. The
-// errors are those of Open and of fsys. It is OpenFSLimits with DefaultLimits.
-func OpenFS(fsys fs.FS) (*Frame, error) { return OpenFSLimits(fsys, DefaultLimits()) }
-
-// OpenFSLimits is OpenFS with the given limits.
-func OpenFSLimits(fsys fs.FS, l Limits) (*Frame, error) {
+// errors are those of Open and of fsys.
+func OpenFS(fsys fs.FS, limits *Limits) (*Frame, error) {
 	const op = "open"
-	l = l.filled()
+	l := limits.filled()
 	head, err := cframe.ReadDirLimits(fsys, l.ofFrame())
 	if err != nil {
 		return nil, &Error{op, "", -1, invalid(err)}
@@ -142,14 +132,10 @@ func OpenFSLimits(fsys fs.FS, l Limits) (*Frame, error) {
 
 // OpenReaderAt opens the contiguous frame at the beginning of r, which must hold size bytes. Bytes
 // after the frame are ignored. All readers use r concurrently, and Close does not close it. The
-// errors are those of Open and of r. It is OpenReaderAtLimits with DefaultLimits.
-func OpenReaderAt(r io.ReaderAt, size int64) (*Frame, error) {
-	return OpenReaderAtLimits(r, size, DefaultLimits())
-}
-
-// OpenReaderAtLimits is OpenReaderAt with the given limits.
-func OpenReaderAtLimits(r io.ReaderAt, size int64, l Limits) (*Frame, error) {
+// errors are those of Open and of r.
+func OpenReaderAt(r io.ReaderAt, size int64, limits *Limits) (*Frame, error) {
 	const op = "open"
+	l := limits.filled()
 	head, err := cframe.ReadLimits(r, size, l.ofFrame())
 	if err != nil {
 		return nil, &Error{op, "", -1, invalid(err)}

@@ -14,11 +14,7 @@ import (
 )
 
 // limits returns limits that prevent an invalid frame from using all memory of the machine.
-func limits() frameio.Limits {
-	l := frameio.DefaultLimits()
-	l.Chunk, l.Index = 1<<20, 1<<20
-	return l
-}
+func limits() *frameio.Limits { return &frameio.Limits{Chunk: 1 << 20, Index: 1 << 20} }
 
 // FuzzFrame checks that no input makes a reader panic, crash or use much memory, and that every
 // error has a type.
@@ -45,7 +41,7 @@ func FuzzFrame(f *testing.F) {
 		add(name)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		frame, err := frameio.OpenReaderAtLimits(bytes.NewReader(b), int64(len(b)), limits())
+		frame, err := frameio.OpenReaderAt(bytes.NewReader(b), int64(len(b)), limits())
 		if err != nil {
 			typed(t, err)
 			return
@@ -90,7 +86,7 @@ func TestLimits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frame")
 	data := ramp(2<<20, 1)
 	writeFrame(t, path, true, p, data)
-	f, err := frameio.OpenLimits(path, limits())
+	f, err := frameio.Open(path, limits())
 	require.NoError(t, err)
 	closing(t, f)
 	_, err = f.Items(make([]byte, 8), 0, 5, 1)
@@ -103,7 +99,7 @@ func TestLimits(t *testing.T) {
 	require.True(t, bytes.Equal(data, got))
 
 	a, _ := newArray(t, true, []int64{1 << 20}, []int32{1 << 20}, []int32{1 << 19})
-	b, err := frameio.OpenLimits(a.Path(), limits())
+	b, err := frameio.Open(a.Path(), limits())
 	require.NoError(t, err)
 	closing(t, b)
 	limitedArray, err := b.Array()

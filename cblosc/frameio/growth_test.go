@@ -49,7 +49,7 @@ func TestAppend_growth(t *testing.T) {
 	require.LessOrEqual(t, largest, 2*data+data/10) // headers of chunks and one index
 	require.Positive(t, shrunk)
 
-	f, err := frameio.Open(path)
+	f, err := frameio.Open(path, nil)
 	require.NoError(t, err)
 	defer f.Close()
 	require.EqualValues(t, chunks+appends, f.NumChunks())

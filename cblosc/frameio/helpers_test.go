@@ -107,7 +107,7 @@ func writeFrame(t tester, path string, contiguous bool, p *cblosc.CParams, buffe
 // openFrame opens a frame and closes it at the end of the test.
 func openFrame(t testing.TB, path string) *frameio.Frame {
 	t.Helper()
-	f, err := frameio.Open(path)
+	f, err := frameio.Open(path, nil)
 	require.NoError(t, err)
 	closing(t, f)
 	return f

@@ -18,7 +18,7 @@ import (
 // caller owns the returned data.
 func TestMapped(t *testing.T) {
 	f, all := newFrame(t, 300, 4096)
-	m, err := frameio.OpenMapped(f.Path(), frameio.DefaultLimits())
+	m, err := frameio.OpenMapped(f.Path(), nil)
 	require.NoError(t, err)
 	got := make([]byte, len(all))
 	require.NoError(t, m.ReadAll(t.Context(), got, 3))
@@ -50,7 +50,7 @@ func TestMapped(t *testing.T) {
 
 func TestMappedArray(t *testing.T) {
 	a, all := newArray(t, true, []int64{300, 280}, []int32{128, 256}, []int32{16, 32})
-	f, err := frameio.OpenMapped(a.Path(), frameio.DefaultLimits())
+	f, err := frameio.OpenMapped(a.Path(), nil)
 	require.NoError(t, err)
 	m, err := f.Array()
 	require.NoError(t, err)
@@ -68,7 +68,7 @@ func TestMappedArray(t *testing.T) {
 func TestMapped_closeWhileReading(t *testing.T) {
 	f, all := newFrame(t, 200, 4096)
 	for range 5 {
-		m, err := frameio.OpenMapped(f.Path(), frameio.DefaultLimits())
+		m, err := frameio.OpenMapped(f.Path(), nil)
 		require.NoError(t, err)
 		var g sync.WaitGroup
 		for k := range 64 {
@@ -93,9 +93,9 @@ func TestMapped_closeWhileReading(t *testing.T) {
 }
 
 func TestMappedRefuses(t *testing.T) {
-	_, err := frameio.OpenMapped(filepath.Join(t.TempDir(), "none"), frameio.DefaultLimits())
+	_, err := frameio.OpenMapped(filepath.Join(t.TempDir(), "none"), nil)
 	require.Error(t, err)
 	a, _ := newArray(t, false, []int64{30}, []int32{10}, []int32{5})
-	_, err = frameio.OpenMapped(a.Path(), frameio.DefaultLimits())
+	_, err = frameio.OpenMapped(a.Path(), nil)
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 }

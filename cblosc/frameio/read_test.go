@@ -77,7 +77,7 @@ func draw(t *rapid.T) (*cblosc.SChunk, string) {
 func TestFrame_readAgainstLibrary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, path := draw(t)
-		f, err := frameio.Open(path)
+		f, err := frameio.Open(path, nil)
 		require.NoError(t, err)
 		defer func() { require.NoError(t, f.Close()) }()
 		require.Equal(t, s.NumChunks(), f.NumChunks())
@@ -190,7 +190,7 @@ func TestOpenReaderAt(t *testing.T) {
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
 	b = append(b, "more"...)
-	f, err := frameio.OpenReaderAt(bytes.NewReader(b), int64(len(b)))
+	f, err := frameio.OpenReaderAt(bytes.NewReader(b), int64(len(b)), nil)
 	require.NoError(t, err)
 	closing(t, f)
 	require.Empty(t, f.Path())
@@ -198,7 +198,7 @@ func TestOpenReaderAt(t *testing.T) {
 	_, err = f.Decompress(dst, 0)
 	require.NoError(t, err)
 	require.Equal(t, data, dst)
-	_, err = frameio.OpenReaderAt(bytes.NewReader(b), int64(len(b)-5))
+	_, err = frameio.OpenReaderAt(bytes.NewReader(b), int64(len(b)-5), nil)
 	require.ErrorIs(t, err, format.ErrTruncated)
 }
 
@@ -263,7 +263,7 @@ func TestReader_CloseDuringRead(t *testing.T) {
 		buffers = append(buffers, ramp(size, uint64(i)))
 	}
 	writeFrame(t, path, true, p, buffers...)
-	f, err := frameio.Open(path)
+	f, err := frameio.Open(path, nil)
 	require.NoError(t, err)
 	var g sync.WaitGroup
 	errs := make([]error, 64)
@@ -342,16 +342,16 @@ func TestFrame_invalidArguments(t *testing.T) {
 
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
-	_, err := frameio.Open(filepath.Join(dir, "none"))
+	_, err := frameio.Open(filepath.Join(dir, "none"), nil)
 	require.ErrorIs(t, err, fs.ErrNotExist)
-	_, err = frameio.Open(dir)
+	_, err = frameio.Open(dir, nil)
 	require.ErrorIs(t, err, cblosc.ErrFormat)
 	text := filepath.Join(dir, "text")
 	require.NoError(t, os.WriteFile(text, bytes.Repeat([]byte("text"), 100), 0o600))
-	_, err = frameio.Open(text)
+	_, err = frameio.Open(text, nil)
 	require.ErrorIs(t, err, cblosc.ErrFormat)
 	require.ErrorIs(t, err, format.ErrMagic)
-	_, err = frameio.Open(os.DevNull)
+	_, err = frameio.Open(os.DevNull, nil)
 	require.ErrorIs(t, err, cblosc.ErrFormat)
 
 	whole := filepath.Join(dir, "whole")
@@ -361,14 +361,14 @@ func TestOpenRefuses(t *testing.T) {
 	part := filepath.Join(dir, "part")
 	for n := range b {
 		require.NoError(t, os.WriteFile(part, b[:n], 0o600))
-		_, err := frameio.Open(part)
+		_, err := frameio.Open(part, nil)
 		require.ErrorIs(t, err, cblosc.ErrFormat, "%d bytes", n)
 		require.ErrorIs(t, err, format.ErrTruncated, "%d bytes", n)
 	}
 
 	sparse := filepath.Join(dir, "sparse")
 	writeFrame(t, sparse, false, nil, ramp(8000, 1))
-	_, err = frameio.Open(filepath.Join(sparse, cframe.IndexFile))
+	_, err = frameio.Open(filepath.Join(sparse, cframe.IndexFile), nil)
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
@@ -462,7 +462,7 @@ func TestReader_ChangedBytes(t *testing.T) {
 	for i := range b {
 		for _, flip := range []byte{0x01, 0x80, 0xFF} {
 			b[i] ^= flip
-			f, err := frameio.OpenReaderAt(bytes.NewReader(b), int64(len(b)))
+			f, err := frameio.OpenReaderAt(bytes.NewReader(b), int64(len(b)), nil)
 			if err == nil {
 				for k := range min(f.NumChunks(), 10) {
 					_, err = f.Decompress(dst, k)

@@ -29,7 +29,7 @@ func TestSource_reopen(t *testing.T) {
 	require.NoError(t, w.Commit())
 	require.NoError(t, w.Close())
 
-	f, err := Open(path)
+	f, err := Open(path, nil)
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, os.WriteFile(path, []byte("another file"), 0o666))
@@ -93,7 +93,7 @@ func TestSource_unknownFileID(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, w.Commit())
 	require.NoError(t, w.Close())
-	f, err := OpenFS(roots{os.DirFS(dir)})
+	f, err := OpenFS(roots{os.DirFS(dir)}, nil)
 	require.NoError(t, err)
 	got := make([]byte, len(values))
 	require.NoError(t, f.ReadAll(t.Context(), got, 2))

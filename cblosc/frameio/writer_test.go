@@ -239,7 +239,7 @@ func TestWriter_anyLength(t *testing.T) {
 		return to.b
 	}
 	want := write(t, 1, func(left int) int { return left })
-	f, err := frameio.OpenReaderAt(bytes.NewReader(want), int64(len(want)))
+	f, err := frameio.OpenReaderAt(bytes.NewReader(want), int64(len(want)), nil)
 	require.NoError(t, err)
 	closing(t, f)
 	got := make([]byte, len(all))

@@ -12,9 +12,9 @@ import (
 )
 
 // requireFrame requires that the frame at path has the given values.
-func requireFrame(t *testing.T, path string, l frameio.Limits, want []byte) *frameio.Frame {
+func requireFrame(t *testing.T, path string, l *frameio.Limits, want []byte) *frameio.Frame {
 	t.Helper()
-	f, err := frameio.OpenLimits(path, l)
+	f, err := frameio.Open(path, l)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, f.Close()) })
 	got := make([]byte, f.NBytes())
@@ -44,7 +44,7 @@ func TestParams_zero(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, w.Commit())
 			require.NoError(t, w.Close())
-			f := requireFrame(t, path, frameio.Limits{}, src)
+			f := requireFrame(t, path, &frameio.Limits{}, src)
 			require.Equal(t, tt.size, f.ChunkSize())
 		})
 	}
@@ -62,7 +62,7 @@ func TestAppendOptions_zero(t *testing.T) {
 		require.NoError(t, w.Commit())
 		require.NoError(t, w.Close())
 	}
-	requireFrame(t, path, frameio.DefaultLimits(), append(src[:len(src):len(src)], src...))
+	requireFrame(t, path, nil, append(src[:len(src):len(src)], src...))
 }
 
 func TestArrayOptions_zero(t *testing.T) {
@@ -82,16 +82,16 @@ func TestLimits_zero(t *testing.T) {
 	for name, contiguous := range map[string]bool{"file": true, "directory": false} {
 		path := filepath.Join(dir, name)
 		writeFrame(t, path, contiguous, nil, src)
-		f := requireFrame(t, path, frameio.Limits{}, src)
+		f := requireFrame(t, path, &frameio.Limits{}, src)
 		part := make([]byte, 3)
 		_, err := f.ReadAt(part, 11)
 		require.NoError(t, err)
 		require.Equal(t, src[11:14], part)
 	}
-	m, err := frameio.OpenMapped(filepath.Join(dir, "file"), frameio.Limits{})
+	m, err := frameio.OpenMapped(filepath.Join(dir, "file"), &frameio.Limits{})
 	require.NoError(t, err)
 	require.NoError(t, m.Close())
-	f, err := frameio.OpenFSLimits(os.DirFS(filepath.Join(dir, "directory")), frameio.Limits{})
+	f, err := frameio.OpenFS(os.DirFS(filepath.Join(dir, "directory")), &frameio.Limits{})
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
 }

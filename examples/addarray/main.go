@@ -33,10 +33,8 @@ func main() {
 	}
 	defer tree.Close()
 	attrs, err := tree.GroupAttrs(ctx, "/derived")
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(attrs.List[0].Name, attrs.List[0].Value)
+	source, _ := attrs.Get("source")
+	fmt.Println("source", source, err)
 }
 
 func add(ctx context.Context, location string, values []float64) error {

@@ -23,10 +23,13 @@ func main() {
 		log.Fatal(err)
 	}
 	defer a.Close()
-	_, isolated := hyperslab.Sandbox(a)
+	storage, err := a.Storage(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
 	sum, err := ndarray.Summarize(ctx, a, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("in a worker:", isolated, "count:", sum.Count)
+	fmt.Println("in a worker:", storage.Isolation != "", "count:", sum.Count)
 }

@@ -48,9 +48,6 @@ func extend(ctx context.Context) error {
 		return err
 	}
 	all, err := ndarray.ReadAll[float32](ctx, a)
-	if err != nil {
-		return err
-	}
 	fmt.Println(a.Shape(), a.Meta().Compression, all)
-	return nil
+	return err
 }

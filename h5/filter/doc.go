@@ -5,7 +5,7 @@
 //
 // # Overview
 //
-// [Decode] and [Encode] run one filter. A [Pipeline] contains the filters of one dataset. It
+// A [Pipeline] contains the filters of one dataset, and [Decode] reverses one filter. A Pipeline
 // converts the stored bytes of a chunk to elements and back, with libhdf5's rules for filter masks,
 // optional filters and checksums.
 //

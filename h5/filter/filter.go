@@ -93,11 +93,11 @@ func Decode(id int, values []uint32, dst, src []byte) (int, error) {
 	return n, nil
 }
 
-// Encode applies one filter to src. A dst of Bound bytes is always sufficient.
+// encode applies one filter to src. A dst of bound bytes is always sufficient.
 //
 // It returns ErrSize if the result is longer than dst, ErrGrows from filters that refuse data they
 // cannot shorten, and the errors of the package.
-func Encode(id int, values []uint32, dst, src []byte) (int, error) {
+func encode(id int, values []uint32, dst, src []byte) (int, error) {
 	w := take()
 	defer put(w)
 	n, err := w.encode(id, values, Options{}, dst, src)
@@ -107,8 +107,8 @@ func Encode(id int, values []uint32, dst, src []byte) (int, error) {
 	return n, nil
 }
 
-// Bound returns the maximum size of n bytes after the filter.
-func Bound(id int, values []uint32, n int) int {
+// bound returns the maximum size of n bytes after the filter.
+func bound(id int, values []uint32, n int) int {
 	switch id {
 	case IDBlosc:
 		return bloscBound(n)

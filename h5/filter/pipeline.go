@@ -86,7 +86,7 @@ func (p *Pipeline) Len() int { return len(p.filters) }
 // Bound returns the maximum encoded size of a chunk of n bytes.
 func (p *Pipeline) Bound(n int) int {
 	for _, f := range p.filters {
-		n = max(n, Bound(f.ID, f.Values, n))
+		n = max(n, bound(f.ID, f.Values, n))
 	}
 	return n
 }
@@ -127,7 +127,7 @@ func (p *Pipeline) decode(w *worker, dst, src []byte, mask uint32) error {
 			// The output of other encoders may be a little longer than that of this package.
 			n := len(dst)
 			for _, f := range p.filters[:s.first] {
-				n = max(n, Bound(f.ID, f.Values, n))
+				n = max(n, bound(f.ID, f.Values, n))
 			}
 			to = sized(&w.stages[turn], n+n/8+64)
 			turn = 1 - turn
@@ -206,7 +206,7 @@ func (p *Pipeline) Encode(dst, src []byte) (out []byte, mask uint32, err error) 
 		s := &p.segments[i]
 		n := len(src)
 		for _, f := range p.filters[s.first : s.first+s.count] {
-			n = max(n, Bound(f.ID, f.Values, n))
+			n = max(n, bound(f.ID, f.Values, n))
 		}
 		var to []byte
 		if i == len(p.segments)-1 {

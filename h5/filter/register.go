@@ -42,7 +42,7 @@ func goh5z_go_filter(id C.int32_t, flags C.uint32_t, values *C.uint32_t, count, 
 	reverse := flags&C.GOH5Z_REVERSE != 0
 	var room int
 	if !reverse {
-		room = Bound(int(id), v, len(src))
+		room = bound(int(id), v, len(src))
 	} else if room = w.decodedSize(int(id), src); room <= 0 {
 		return 0
 	}

@@ -54,6 +54,6 @@ func TestMapRefs(t *testing.T) {
 	require.Equal(t, from[0].Ref, again[0].Ref, "the values mapped from are unchanged")
 	_, err = h5elem.MapRefs(v, func(h5.Ref) (h5.Ref, error) { return h5.Ref{}, h5.ErrParam })
 	require.ErrorIs(t, err, h5.ErrParam)
-	_, err = h5elem.MapRefs(v, func(h5.Ref) (h5.Ref, error) { return to("b", h5.RegionReference), nil })
+	_, err = h5elem.MapRefs(v, func(h5.Ref) (h5.Ref, error) { return h5.Ref{Kind: h5.RegionReference, Data: "x"}, nil })
 	require.ErrorIs(t, err, h5.ErrType)
 }

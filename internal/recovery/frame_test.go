@@ -103,10 +103,10 @@ func TestFrame_CertainValues(t *testing.T) {
 			require.ErrorIs(t, err, ndarray.ErrCorrupt)
 			return
 		}
-		f, err := frameio.Open(dst)
+		f, err := frameio.Open(dst, nil)
 		require.NoError(t, err)
 		defer f.Close()
-		old, err := frameio.Open(src)
+		old, err := frameio.Open(src, nil)
 		require.NoError(t, err)
 		defer old.Close()
 		if r.Unverified < 20 || f.ChunkSize() != old.ChunkSize() {
@@ -148,7 +148,7 @@ func bytesOf(v []int64) []byte {
 
 func all(t *testing.T, path string) []byte {
 	t.Helper()
-	f, err := frameio.Open(path)
+	f, err := frameio.Open(path, nil)
 	require.NoError(t, err)
 	b := make([]byte, f.NBytes())
 	require.NoError(t, f.ReadAll(bg, b, 1))
@@ -233,7 +233,7 @@ func TestDamagedSparseFrame(t *testing.T) {
 		src := save(t, "a.b2nd", &hyperslab.CreateOptions{Sparse: true})
 		require.NoError(t, os.Remove(filepath.Join(src, "chunks.b2frame")))
 		dst, r := recovered(t, src, nil)
-		f, err := frameio.Open(dst)
+		f, err := frameio.Open(dst, nil)
 		require.NoError(t, err)
 		require.Equal(t, int64(20), f.NumChunks())
 		require.NoError(t, f.Close())

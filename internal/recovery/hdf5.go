@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/h5check"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -449,7 +450,7 @@ func (s *source) chunk(o *h5file.Object, c h5file.Chunk) (raw, values []byte, er
 	if err == nil {
 		return raw, s.data, p.Decode(s.data, raw, c.Mask)
 	}
-	if t := o.Datatype(); filter.Decodable(list) && !refers(t) && len(l.Dims) <= h5.MaxRank {
+	if t := o.Datatype(); h5check.Decodable(list) && !refers(t) && len(l.Dims) <= h5.MaxRank {
 		one, err := s.library.sample(o, list)
 		if err != nil {
 			return raw, nil, err

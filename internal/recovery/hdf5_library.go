@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/h5check"
 	"github.com/hyperslab/hyperslab/internal/h5types"
 )
 
@@ -57,7 +57,7 @@ func sameFilters(a, b []h5.Filter) bool {
 // decode decodes a stored chunk into values. It first checks the length of the chunk for filters
 // that libhdf5 runs without this check.
 func (p *sample) decode(values, stored []byte, mask uint32) error {
-	if err := filter.LongEnough(p.info.Filters, mask, stored, p.info.Datatype.Size, len(values)); err != nil {
+	if err := h5check.LongEnough(p.info.Filters, mask, stored, p.info.Datatype.Size, len(values)); err != nil {
 		return err
 	}
 	if err := p.set.WriteChunk(stored, mask, make([]int64, len(p.info.ChunkShape))...); err != nil {

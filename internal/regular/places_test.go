@@ -181,7 +181,7 @@ var tops = attempts{
 	},
 	"rename frame": func(p place) error { return cblosc.Rename(p.file, p.file+".new") },
 	"remove frame": func(p place) error { return cblosc.Remove(p.file) },
-	"mapped":       func(p place) error { return closed(frameio.OpenMapped(p.file, frameio.DefaultLimits())) },
+	"mapped":       func(p place) error { return closed(frameio.OpenMapped(p.file, nil)) },
 	"append":       func(p place) error { return closed(frameio.Append(p.file, nil)) },
 	"rows":         func(p place) error { return closed(frameio.WriteArray(p.file, &frameio.ArrayOptions{Durable: true})) },
 	"hdf5":         func(p place) error { return closed(h5.Open(p.file, h5.ReadOnly)) },

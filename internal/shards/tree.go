@@ -153,7 +153,7 @@ func (t *tree) readFrame() error {
 	if _, err := fs.Stat(t.fsys, cframe.IndexFile); err != nil {
 		return fmt.Errorf("%w: neither a bcolz tree nor a sparse frame: %w", ndarray.ErrFormat, err)
 	}
-	f, err := frameio.OpenFS(t.fsys)
+	f, err := frameio.OpenFS(t.fsys, nil)
 	if err != nil {
 		return errs.Mark(err, ndarray.ErrCorrupt)
 	}

@@ -266,11 +266,11 @@ func (s *Store) frame(r io.ReaderAt, size int64) (*frameio.Frame, error) {
 			return nil, err
 		}
 	}
-	l := frameio.DefaultLimits()
+	var l frameio.Limits
 	if m := s.options.Metadata; m > 0 {
 		l.Header, l.Trailer, l.Index = m, m, m
 	}
-	f, err := frameio.OpenReaderAtLimits(r, size, l)
+	f, err := frameio.OpenReaderAt(r, size, &l)
 	if errors.Is(err, cblosc.ErrFormat) && !errors.Is(err, format.ErrLimit) {
 		err = errs.Mark(err, ndarray.ErrCorrupt)
 	}

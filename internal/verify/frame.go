@@ -123,8 +123,8 @@ func (j *job) frameIn(path string, in *stores.Frame, object string) (err error) 
 		u.pool = j.pool
 		u.vl, err = cblosc.NewDecompressor(nil)
 	} else if in != nil {
-		u.frame, err = frameio.OpenReaderAtLimits(in, in.Size, frameio.Limits{Header: limits.Header, Trailer: limits.Trailer, Index: limits.Index, Chunk: u.most})
-	} else if u.frame, err = frameio.OpenLimits(path, frameio.Limits{Header: limits.Header, Trailer: limits.Trailer, Index: limits.Index, Chunk: u.most}); errors.Is(err, errors.ErrUnsupported) && !j.opts.Untrusted {
+		u.frame, err = frameio.OpenReaderAt(in, in.Size, &frameio.Limits{Header: limits.Header, Trailer: limits.Trailer, Index: limits.Index, Chunk: u.most})
+	} else if u.frame, err = frameio.Open(path, &frameio.Limits{Header: limits.Header, Trailer: limits.Trailer, Index: limits.Index, Chunk: u.most}); errors.Is(err, errors.ErrUnsupported) && !j.opts.Untrusted {
 		u.lib, err = cblosc.OpenSChunk(path)
 	}
 	if err != nil {

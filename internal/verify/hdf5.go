@@ -19,6 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/h5check"
 	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/h5parts"
 	"github.com/hyperslab/hyperslab/internal/h5walk"
@@ -300,7 +301,7 @@ func (u *h5File) chunked(d *dataset, o *h5file.Object) error {
 		}
 	}
 	d.pipeline, d.why = filter.New(d.filters, filter.Options{})
-	if d.pipeline == nil && !(u.libs && filter.Decodable(d.filters)) {
+	if d.pipeline == nil && !(u.libs && h5check.Decodable(d.filters)) {
 		return u.job.note(Place{Object: d.path, What: fmt.Sprintf("%d chunks", len(d.chunks)), Offset: -1, Chunk: -1, Err: d.why})
 	}
 	u.job.append(d)
@@ -412,7 +413,7 @@ func (d *dataset) byLibrary(c h5file.Chunk, s *scratch) (n int64, err error) {
 	if !d.libs {
 		return 0, d.why
 	}
-	if err := filter.LongEnough(d.filters, c.Mask, s.raw, int(d.layout.Dims[len(d.layout.Dims)-1]), int(d.full)); err != nil {
+	if err := h5check.LongEnough(d.filters, c.Mask, s.raw, int(d.layout.Dims[len(d.layout.Dims)-1]), int(d.full)); err != nil {
 		return 0, err
 	}
 	lib, err := d.openLibrary()

@@ -127,9 +127,9 @@ func TestSteps_shortChunk(t *testing.T) {
 // deflate returns src compressed with the deflate filter.
 func deflate(t *testing.T, src []byte) []byte {
 	t.Helper()
-	level := []uint32{1}
-	dst := make([]byte, filter.Bound(h5.FilterDeflate, level, len(src)))
-	n, err := filter.Encode(h5.FilterDeflate, level, dst, src)
+	p, err := filter.New([]h5.Filter{{ID: h5.FilterDeflate, Values: []uint32{1}}}, filter.Options{})
 	require.NoError(t, err)
-	return dst[:n]
+	b, _, err := p.Encode(nil, src)
+	require.NoError(t, err)
+	return b
 }

@@ -45,14 +45,14 @@ type OpenOptions struct {
 	// leave a write half done.
 	Write bool
 
-	// Durable is Write for atomic changes. If the program or the machine stops at any time, the file
-	// has all of a call's change or no part of it. When a call returns nil, the change is on disk.
-	// Readers can open the file at any time.
+	// Durable is Write for atomic changes. If the program or the machine stops at any time, the
+	// file has all of a call's change or no part of it. When a call returns nil, the change is on
+	// disk. Readers can open the file at any time.
 	//
-	// Replaced chunks and the old index stay in the file as dead bytes until frameio.Compact rewrites
-	// the array, or it is copied. Only elements and rows can be changed; changes of attributes and
-	// other changes of the shape return errors.ErrUnsupported. With Library, Open returns
-	// ndarray.ErrParam, because C-Blosc2 overwrites existing data.
+	// Replaced chunks and the old index stay in the file as dead bytes until frameio.Compact
+	// rewrites the array, or it is copied. Only elements and rows can be changed; changes of
+	// attributes and other changes of the shape return errors.ErrUnsupported. With Library, Open
+	// returns ndarray.ErrParam, because C-Blosc2 overwrites existing data.
 	Durable bool
 
 	// Library makes C-Blosc2 move all elements, one call at a time, instead of workers; for
@@ -76,12 +76,12 @@ type CreateOptions struct {
 	// OpenOptions.DType.
 	Caterva bool
 
-	// Plain writes a plain frame with the elements in row-major order. Its shape and element type are
-	// in the metalayer of save_tensor, so that load_tensor of python-blosc2, Open of package hyperslab
-	// and OpenFrame read it as an array. Elements are zero until they are written. The length of the
-	// chunks is that of whole rows of Spec.ChunkShape. Null arrays, maximum shapes, dimension names,
-	// fill values other than zero, structures with padding, rows above 2 GiB, and Sparse, Caterva and
-	// Library are errors.ErrUnsupported.
+	// Plain writes a plain frame with the elements in row-major order. Its shape and element type
+	// are in the metalayer of save_tensor, so that load_tensor of python-blosc2, Open of package
+	// hyperslab and OpenFrame read it as an array. Elements are zero until they are written. The
+	// length of the chunks is that of whole rows of Spec.ChunkShape. Null arrays, maximum shapes,
+	// dimension names, fill values other than zero, structures with padding, rows above 2 GiB, and
+	// Sparse, Caterva and Library are errors.ErrUnsupported.
 	Plain bool
 
 	Library bool // as in OpenOptions

@@ -8,14 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/hyperslab/hyperslab/internal/samples"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
-	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
-func TestEngines(t *testing.T) {
+func CheckEngines(t *testing.T) {
 	sparse := false // whether the last random array is sparse
-	ndarraytest.TestEngines(t, ndarraytest.Engines{
+	samples.CheckEngines(t, samples.Engines{
 		Create: func(path string, spec ndarray.Spec, library bool) (ndarray.Backend, error) {
 			return b2nd.Create(path, spec, &b2nd.CreateOptions{Sparse: sparse, Library: library})
 		},

@@ -57,7 +57,7 @@ func OpenReaderAt(r io.ReaderAt, size int64, name string, o *OpenOptions) (ndarr
 
 func openReaderAt(r io.ReaderAt, size int64, name string, o *OpenOptions) (*reader, error) {
 	if !detect.IsObjects(r, size) {
-		return openReader(name, o, func() (*frameio.Frame, error) { return frameio.OpenReaderAt(r, size) })
+		return openReader(name, o, func() (*frameio.Frame, error) { return frameio.OpenReaderAt(r, size, nil) })
 	}
 	x, err := openObjects(r, size)
 	if err != nil {
@@ -75,14 +75,14 @@ func (r *reader) StoredDType() string {
 }
 
 // OpenFS opens the sparse frame with directory fsys, for example in an archive, or in several
-// directories with some of the chunks each (hyperslab.JoinFS). It opens the file of a chunk for
-// each read, on as many workers as the context allows. A frame that is not an array is read as by
-// OpenFrame.
+// directories with some of the chunks each (OpenOptions.Shards of package hyperslab). It opens the
+// file of a chunk for each read, on as many workers as the context allows. A frame that is not an
+// array is read as by OpenFrame.
 //
 // It returns the errors of Open, ErrReadOnly for o.Write, and ErrParam for o.Library, because
 // C-Blosc2 cannot read an fs.FS.
 func OpenFS(fsys fs.FS, o *OpenOptions) (ndarray.Backend, error) {
-	r, err := openReader("", o, func() (*frameio.Frame, error) { return frameio.OpenFS(fsys) })
+	r, err := openReader("", o, func() (*frameio.Frame, error) { return frameio.OpenFS(fsys, nil) })
 	if err != nil {
 		return nil, ndarray.Wrap("open", cframe.IndexFile, err)
 	}
@@ -121,7 +121,7 @@ func openFrame(path string, o *OpenOptions) (*reader, error) {
 			return nil, err
 		}
 	}
-	r, err := openReader(path, o, func() (*frameio.Frame, error) { return frameio.Open(path) })
+	r, err := openReader(path, o, func() (*frameio.Frame, error) { return frameio.Open(path, nil) })
 	if err != nil {
 		return nil, err
 	}

@@ -52,8 +52,8 @@ type OpenOptions struct {
 
 	// ChunkRange is the range of chunk files that may be read and written; nil: all. It is for
 	// several processes that fill one array. Each process fills its own part, in one directory or
-	// in a copy of the metadata (hyperslab.JoinFS). If the array is open for writing, missing files
-	// in the range read as the fill value, and the length cannot change.
+	// in a copy of the metadata (OpenOptions.Shards of package hyperslab). If the array is open for
+	// writing, missing files in the range read as the fill value, and the length cannot change.
 	ChunkRange *ChunkRange
 }
 
@@ -90,8 +90,8 @@ func open(path string, o *OpenOptions) (*backend, error) {
 
 // OpenFS opens the carray in the directory dir of fsys for reading; "." is the root. It reads, for
 // example, from an archive, or from several directories with one part of the chunk files each
-// (hyperslab.JoinFS). Files are opened again for each read. The errors are those of Open, and
-// ErrReadOnly for o.Write.
+// (OpenOptions.Shards of package hyperslab). Files are opened again for each read. The errors are
+// those of Open, and ErrReadOnly for o.Write.
 func OpenFS(fsys fs.FS, dir string, o *OpenOptions) (ndarray.Backend, error) {
 	if o == nil {
 		o = &OpenOptions{}

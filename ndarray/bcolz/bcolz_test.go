@@ -21,10 +21,10 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/samples"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
 	"github.com/hyperslab/hyperslab/ndarray/mem"
-	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
 // upTo returns 0 to n-1.
@@ -145,7 +145,7 @@ func pattern(d ndarray.DType, n int64) []byte {
 
 // canHold reports whether a carray can have the layout, and the chunk length. A carray needs at
 // least one dimension and chunks of whole rows.
-func canHold(l ndarraytest.Layout) (chunkLen int64, ok bool) {
+func canHold(l samples.Layout) (chunkLen int64, ok bool) {
 	switch {
 	case len(l.Shape) == 0:
 		return 0, false
@@ -160,12 +160,12 @@ func canHold(l ndarraytest.Layout) (chunkLen int64, ok bool) {
 // array, each chunk, and a region that cuts every dimension.
 func TestConformance(t *testing.T) {
 	dir := need.Scratch(t)
-	layouts := append(ndarraytest.Layouts(),
-		ndarraytest.Layout{Shape: []int64{11, 3}, ChunkShape: []int64{4, 3}},
-		ndarraytest.Layout{Shape: []int64{3, 0, 2}, ChunkShape: []int64{2, 0, 2}},
-		ndarraytest.Layout{Shape: []int64{5, 2, 1, 3}, ChunkShape: []int64{7, 2, 1, 3}})
+	layouts := append(samples.Layouts(),
+		samples.Layout{Shape: []int64{11, 3}, ChunkShape: []int64{4, 3}},
+		samples.Layout{Shape: []int64{3, 0, 2}, ChunkShape: []int64{2, 0, 2}},
+		samples.Layout{Shape: []int64{5, 2, 1, 3}, ChunkShape: []int64{7, 2, 1, 3}})
 	n := 0
-	for _, d := range ndarraytest.DTypes() {
+	for _, d := range samples.DTypes() {
 		if !d.NumPy().Equal(d) || d.Kind == ndarray.Struct || d.Kind == ndarray.SubArray {
 			continue // NumPy cannot represent the type, or bcolz cannot read it
 		}

@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/hyperslab/hyperslab/h5"
@@ -17,23 +16,17 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Object is an HDF5 object with attributes: an *h5.Dataset, an *h5.Group or an *h5.CommittedType.
-type Object interface {
-	Attributes() iter.Seq2[h5.AttributeInfo, error]
-	ReadAttribute(name string) (h5.Attribute, error)
-}
-
 // ReadAttrs reads all attributes of an object, in the order of their names. Those
 // with references, and those of a type that ndarray or libhdf5 does not have, are listed as
 // unsupported with the type's name.
-func ReadAttrs(ctx context.Context, o Object) (ndarray.Attrs, error) {
+func ReadAttrs(ctx context.Context, o h5.Object) (ndarray.Attrs, error) {
 	var out ndarray.Attrs
 	for info, err := range o.Attributes() {
 		if err == nil {
 			err = ctx.Err()
 		}
-		if whole, ok := o.(h5.Object); ok && errors.Is(err, errors.ErrUnsupported) {
-			if parsed, perr := parseAttrs(whole); perr == nil {
+		if errors.Is(err, errors.ErrUnsupported) {
+			if parsed, perr := parseAttrs(o); perr == nil {
 				return parsed, nil
 			}
 		}

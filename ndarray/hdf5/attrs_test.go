@@ -13,9 +13,9 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/h5elem"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/samples"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
-	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
 // TestAttrs_Structures checks that a structure in an attribute keeps the order and offsets of
@@ -27,7 +27,7 @@ func TestAttrs_Structures(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var want []ndarray.Attr
 		for i := range rapid.IntRange(1, 4).Draw(t, "attributes") {
-			d := ndarraytest.DrawDType(t)
+			d := samples.DrawDType(t)
 			v := ndarray.Value{DType: d, Shape: []int64{2}, Data: make([]byte, 2*d.Size)}
 			a := ndarray.Attr{Name: fmt.Sprint("a", i), Value: v}
 			if hdf5.CheckAttr(a) != nil {

@@ -7,13 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/hyperslab/hyperslab/internal/samples"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
-	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
-func TestEngines(t *testing.T) {
-	ndarraytest.TestEngines(t, ndarraytest.Engines{
+func CheckEngines(t *testing.T) {
+	samples.CheckEngines(t, samples.Engines{
 		Create: func(path string, spec ndarray.Spec, library bool) (ndarray.Backend, error) {
 			return hdf5.Create(path, "x", spec, &hdf5.CreateOptions{Library: library})
 		},

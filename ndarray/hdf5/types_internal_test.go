@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/samples"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 )
 
 func TestTypes_roundTrip(t *testing.T) {
@@ -21,7 +21,7 @@ func TestTypes_roundTrip(t *testing.T) {
 			texts = append(texts, ndarray.DType{Kind: ndarray.Bytes, Size: 7, Order: ndarray.NoOrder, Pad: pad, CharSet: cs})
 		}
 	}
-	for _, d := range append(ndarraytest.DTypes(), texts...) {
+	for _, d := range append(samples.DTypes(), texts...) {
 		dt, err := toDatatype(d)
 		if strings.Contains(d.String(), "U") || strings.Contains(d.String(), "title") {
 			require.ErrorIs(t, err, errors.ErrUnsupported)

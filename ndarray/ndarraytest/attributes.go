@@ -4,46 +4,14 @@ package ndarraytest
 
 import (
 	"errors"
-	"fmt"
-	"math"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/samples"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
-
-// Attrs returns the attributes of the suite: every element type as scalar, vector, matrix and empty
-// vector, strings of every kind, and null values.
-func Attrs() []ndarray.Attr {
-	var out []ndarray.Attr
-	add := func(name string, v ndarray.Value) { out = append(out, ndarray.Attr{Name: name, Value: v}) }
-	for i, d := range DTypes() {
-		for _, shape := range [][]int64{nil, {3}, {2, 2}, {0}} {
-			n, _ := grid.Product(shape)
-			add(fmt.Sprintf("t%d %v %v", i, d, shape), ndarray.Value{DType: d, Shape: shape, Data: pattern(d, n)})
-		}
-	}
-	add("text", ndarray.Text("Grüße, 世界"))
-	add("empty text", ndarray.Text(""))
-	add("strings", ndarray.Value{
-		DType: ndarray.DType{Kind: ndarray.String, Order: ndarray.NoOrder, CharSet: ndarray.UTF8},
-		Shape: []int64{2, 2}, Strings: []string{"a", "", "ccc", "d d"},
-	})
-	add("ascii", ndarray.Value{
-		DType: ndarray.DType{Kind: ndarray.String, Order: ndarray.NoOrder}, Strings: []string{"plain"},
-	})
-	add("null", ndarray.Value{DType: ndarray.DTypeOf[int32](), Null: true, Data: []byte{}})
-	add("limits", ndarray.Vector(int64(math.MinInt64), -1, 0, math.MaxInt64))
-	add("unsigned limit", ndarray.Scalar(uint64(math.MaxUint64)))
-	add("floats", ndarray.Vector(math.Inf(1), math.Inf(-1), math.NaN(), math.Copysign(0, -1), math.SmallestNonzeroFloat64))
-	add("one", ndarray.Scalar(1.0))
-	add("true", ndarray.Scalar(true))
-	add("naïve name", ndarray.Scalar(int8(-5)))
-	return out
-}
 
 func testAttributes(t *testing.T, f Factory) {
 	a := f.create(t, int32s())
@@ -53,7 +21,7 @@ func testAttributes(t *testing.T, f Factory) {
 	require.Empty(t, got.Unsupported)
 
 	var want []ndarray.Attr
-	for _, x := range Attrs() {
+	for _, x := range samples.Attrs() {
 		if f.CannotAttr != nil && f.CannotAttr(x) != "" {
 			require.ErrorIs(t, a.SetAttr(bg, x), errors.ErrUnsupported, "%s: %s", x.Name, f.CannotAttr(x))
 			continue

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/samples"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -56,54 +57,6 @@ type TB interface {
 	require.TestingT
 	Helper()
 	Logf(format string, args ...any)
-}
-
-// DTypes returns the element types of the suite: every kind and size, both byte orders.
-func DTypes() []ndarray.DType {
-	var out []ndarray.DType
-	for _, s := range []string{
-		"|b1", "|i1", "<i2", ">i2", "<i4", ">i4", "<i8", ">i8", "|u1", "<u2", ">u2", "<u4", ">u4", "<u8", ">u8",
-		"<f2", ">f2", "<f4", ">f4", "<f8", ">f8", "<c8", ">c8", "<c16", ">c16",
-		"|S1", "|S5", "<U3", ">U3", "|V1", "|V3", "|V16", "<f16", ">f12", "<c32", "<bfloat16", ">bfloat16",
-		"<M8[ns]", ">M8[25s]", "<M8", "<m8[D]", "enum('>i2', {'RED': -1, 'GREEN': 7})", "enum('u1', {'A': 255})",
-		"('>f4', (2, 3))", "[('a', '<i4'), ('b', '>f8', (2,)), ('c', 'S3'), ('d', '?')]",
-		"{'names': ['x', 'y', 'in'], 'formats': ['i1', '>c8', [('k', '>u2'), ('l', '<M8[us]')]], 'offsets': [24, 4, 12], 'itemsize': 30}",
-		"[(('title', 'n'), '>i4'), ('u', '<U2')]",
-	} {
-		d, err := ndarray.ParseDType(s)
-		if err != nil {
-			panic("ndarraytest: " + err.Error())
-		}
-		out = append(out, d)
-	}
-	return append(out,
-		ndarray.DType{Kind: ndarray.Bytes, Size: 6, Order: ndarray.NoOrder, Pad: ndarray.SpacePad},
-		ndarray.DType{Kind: ndarray.Bytes, Size: 4, Order: ndarray.NoOrder, Pad: ndarray.NullTerm, CharSet: ndarray.UTF8},
-		ndarray.DType{Kind: ndarray.Void, Size: 3, Order: ndarray.NoOrder, Tag: "a picture"},
-		ndarray.StructOf(false,
-			ndarray.Field{Name: "text", Type: ndarray.DType{Kind: ndarray.Bytes, Size: 3, Order: ndarray.NoOrder, CharSet: ndarray.UTF8, Pad: ndarray.SpacePad}},
-			ndarray.Field{Name: "raw", Type: ndarray.DType{Kind: ndarray.Void, Size: 2, Order: ndarray.NoOrder, Tag: "a tag"}}))
-}
-
-// Layout is a shape with a chunk shape.
-type Layout struct{ Shape, ChunkShape []int64 }
-
-// Layouts returns the shapes of the suite: a scalar, empty dimensions, one chunk, edge chunks,
-// chunks larger than the array, many dimensions, and no chunk shape.
-func Layouts() []Layout {
-	return []Layout{
-		{[]int64{}, nil},
-		{[]int64{0}, []int64{4}},
-		{[]int64{3, 0, 2}, []int64{2, 1, 2}},
-		{[]int64{1}, nil},
-		{[]int64{7}, []int64{7}},
-		{[]int64{10}, []int64{4}},
-		{[]int64{13, 7}, []int64{5, 3}},
-		{[]int64{4, 3}, []int64{1, 3}},
-		{[]int64{3, 5}, nil},
-		{[]int64{5, 4, 6}, []int64{2, 4, 5}},
-		{[]int64{2, 1, 3, 2, 1, 2}, []int64{1, 1, 2, 2, 1, 1}},
-	}
 }
 
 // TestBackend runs the suite.
@@ -168,35 +121,15 @@ func (f Factory) reopened(t TB, a *ndarray.Array) *ndarray.Array {
 	return a
 }
 
-// pattern returns n elements of pseudo-random bytes, so that elements at different positions
-// differ.
-func pattern(d ndarray.DType, n int64) []byte {
-	b := make([]byte, n*int64(d.Size))
-	x := uint32(2463534242)
-	for i := range b {
-		x ^= x << 13
-		x ^= x >> 17
-		x ^= x << 5
-		b[i] = byte(x)
-		if d.Kind == ndarray.Bool {
-			b[i] &= 1
-		}
-		if d.Kind == ndarray.Bytes { // string without padding inside
-			b[i] = 'a' + b[i]%26
-			if d.Pad == ndarray.NullTerm && i%d.Size == d.Size-1 {
-				b[i] = 0
-			}
-		}
-	}
-	return b
-}
+// pattern returns n elements of pseudo-random bytes.
+func pattern(d ndarray.DType, n int64) []byte { return samples.Pattern(d, n) }
 
 // testMatrix checks that a whole array of every element type in every layout reads as it was
 // written, both immediately and after it is opened again.
 func testMatrix(t *testing.T, f Factory) {
-	for i, d := range DTypes() {
-		for j, l := range Layouts() {
-			if f.DearReopen && i%len(Layouts()) != j {
+	for i, d := range samples.DTypes() {
+		for j, l := range samples.Layouts() {
+			if f.DearReopen && i%len(samples.Layouts()) != j {
 				continue
 			}
 			spec := ndarray.Spec{Shape: l.Shape, ChunkShape: l.ChunkShape, DType: d}
@@ -241,7 +174,7 @@ func testChunks(t *testing.T, a *ndarray.Array, all []byte, name string) {
 
 // testFill checks that elements that were never written read as the fill value, or as zero bytes.
 func testFill(t *testing.T, f Factory) {
-	for _, d := range DTypes() {
+	for _, d := range samples.DTypes() {
 		for _, fill := range [][]byte{nil, pattern(d, 1)} {
 			spec := ndarray.Spec{Shape: []int64{5, 4}, ChunkShape: []int64{2, 3}, DType: d, Fill: fill}
 			a := f.create(t, spec)
@@ -273,7 +206,7 @@ func testFill(t *testing.T, f Factory) {
 
 // testRandomRegions checks that any sequence of region writes and reads matches the model.
 func testRandomRegions(t *testing.T, f Factory) {
-	dtypes := DTypes()
+	dtypes := samples.DTypes()
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.SampledFrom(dtypes).Draw(t, "dtype")
 		shape := rapid.SliceOfN(rapid.Int64Range(0, 9), 0, 4).Draw(t, "shape")

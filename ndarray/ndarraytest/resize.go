@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/hyperslab/hyperslab/internal/samples"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -56,7 +57,7 @@ func keep(n, old int64) []int64 {
 }
 
 func testResize(t *testing.T, f Factory) {
-	dtypes := DTypes()
+	dtypes := samples.DTypes()
 	rapid.Check(t, func(t *rapid.T) {
 		d := rapid.SampledFrom(dtypes).Draw(t, "dtype")
 		shape := rapid.SliceOfN(rapid.Int64Range(0, 7), 1, 3).Draw(t, "shape")

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/hyperslab/hyperslab/internal/samples"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -56,10 +57,10 @@ func drawVariable(t *rapid.T, depth int) ndarray.DType {
 	text := ndarray.DType{Kind: ndarray.String, Order: ndarray.NoOrder, CharSet: ndarray.UTF8}
 	reference := ndarray.DType{Kind: ndarray.Reference, Order: ndarray.NoOrder, Tag: "object"}
 	if depth == 0 {
-		return rapid.SampledFrom([]ndarray.DType{text, reference, sequence(parse("<i4"))}).Draw(t, "leaf")
+		return rapid.SampledFrom([]ndarray.DType{text, reference, sequence(samples.Parse("<i4"))}).Draw(t, "leaf")
 	}
 	fixed := func() ndarray.DType {
-		return parse(rapid.SampledFrom([]string{"|i1", ">u2", "<i4", "<f8", ">f4", "|S3", "<c16", "enum('<i2', {'A': 1, 'B': 300})"}).Draw(t, "fixed"))
+		return samples.Parse(rapid.SampledFrom([]string{"|i1", ">u2", "<i4", "<f8", ">f4", "|S3", "<c16", "enum('<i2', {'A': 1, 'B': 300})"}).Draw(t, "fixed"))
 	}
 	switch rapid.SampledFrom([]string{"sequence", "sequences of parts", "struct", "sub-array", "reference"}).Draw(t, "kind") {
 	case "sequence":

@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/samples"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/ndarraytest"
 	"github.com/hyperslab/hyperslab/ndarray/npy"
 )
 
@@ -39,8 +39,8 @@ for text in request["refused"]:
 // with gaps. NumPy must read each file, and write a file in which Open finds the same type.
 func TestInterop_types(t *testing.T) {
 	python, dir := need.Python(t, "numpy"), t.TempDir()
-	types := ndarraytest.DTypes()
-	draw := rapid.Custom(ndarraytest.DrawDType)
+	types := samples.DTypes()
+	draw := rapid.Custom(samples.DrawDType)
 	for i := range 150 {
 		types = append(types, draw.Example(i))
 	}

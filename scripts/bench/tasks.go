@@ -332,7 +332,7 @@ func randomTask(a *args) (*work, error) {
 	if a.err != nil {
 		return nil, a.err
 	}
-	f, err := frameio.Open(path)
+	f, err := frameio.Open(path, nil)
 	if err != nil {
 		return nil, err
 	}

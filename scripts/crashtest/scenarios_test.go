@@ -206,7 +206,7 @@ func createFrame(sparse bool) scenario {
 
 // readFrame reads all values of a frame with this module and C-Blosc2, and compares them.
 func readFrame(path string) (v []int64, err error) {
-	f, err := frameio.Open(path)
+	f, err := frameio.Open(path, nil)
 	if err != nil {
 		return nil, err
 	}

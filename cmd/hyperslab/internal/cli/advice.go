@@ -58,7 +58,7 @@ func (a *app) advice(cmd *cobra.Command, err error) string {
 	case errors.As(err, new(*remote.Error)):
 		return ""
 	case errors.Is(err, fs.ErrExist):
-		if cmd.Flags().Lookup("force") == nil {
+		if cmd.Flags().Lookup("force") == nil || cmd.Flags().Changed("split") || cmd.Flags().Changed("join") {
 			return "name a target that does not exist"
 		}
 		return "-f replaces it"

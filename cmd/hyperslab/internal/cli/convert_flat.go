@@ -26,7 +26,8 @@ func formatForName(file string) (hyperslab.Format, bool) {
 	return namedFormat(file)
 }
 
-// namedFormat returns the format of new files of that name. ok is false if the extension is unknown.
+// namedFormat returns the format of new files of that name. ok is false if the extension is
+// unknown.
 func namedFormat(file string) (f hyperslab.Format, ok bool) {
 	name, ok := detect.Name(file)
 	return hyperslab.Format(name), ok

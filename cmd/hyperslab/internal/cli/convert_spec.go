@@ -25,7 +25,7 @@ import (
 )
 
 // targets are the values of --format.
-var targets = []string{string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Bcolz), string(hyperslab.Caterva), string(hyperslab.B2Z), string(hyperslab.B2D), string(hyperslab.B2E), string(hyperslab.CTable), frameFormat, npyFormat, rawFormat}
+var targets = []string{string(hyperslab.B2ND), string(hyperslab.HDF5), string(hyperslab.Bcolz), string(hyperslab.Caterva), string(hyperslab.B2Z), string(hyperslab.B2D), string(hyperslab.B2E), tableFormat, frameFormat, npyFormat, rawFormat}
 
 // check checks the flags that do not depend on the arrays, and returns the memory limit in bytes.
 func (o *convertFlags) check() (memory int64, err error) {

@@ -54,7 +54,7 @@ func (a *app) isTree(ctx context.Context, o *convertFlags, source, target string
 	if err != nil {
 		return false, err
 	}
-	if o.format == string(hyperslab.CTable) {
+	if o.format == tableFormat {
 		return true, nil // also an array of structures
 	}
 	one := []hyperslab.Format{hyperslab.B2ND, hyperslab.Caterva, frameFormat, npyFormat, rawFormat}
@@ -104,9 +104,9 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 	switch {
 	case err != nil:
 		return nil, err
-	case o.format == string(hyperslab.CTable) && format != hyperslab.B2Z && format != hyperslab.B2D:
+	case o.format == tableFormat && format != hyperslab.B2Z && format != hyperslab.B2D:
 		return nil, usagef("--format %s: %s: a table is stored in a .b2z or a .b2d", o.format, target)
-	case o.format != "" && o.format != string(format) && o.format != string(hyperslab.CTable):
+	case o.format != "" && o.format != string(format) && o.format != tableFormat:
 		return nil, usagef("--format %s: %s is many arrays, which go to %s; name an HDF5 file .h5, a store .b2z, .b2d or .b2e, a ctable .bcolz, a directory without extension", o.format, source, target)
 	case o.sparse || o.dtype != "":
 		return nil, usagef("%s is many arrays; --sparse and --dtype are for one", source)
@@ -132,8 +132,8 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 			return o.attrs.unsupported || isAttr && slices.Contains(o.attrs.names, name)
 		},
 	}
-	if o.format == string(hyperslab.CTable) {
-		opts.Format, format = hyperslab.CTable, hyperslab.CTable
+	if o.format == tableFormat {
+		opts.Table, format = true, tableFormat
 	}
 	if opts.ExternalDir = o.files.dir; o.files.missing {
 		opts.Missing = a.missing
@@ -397,7 +397,7 @@ func (a *app) convertMany(cmd *cobra.Command, args []string, memory int64, o *co
 // one are directories.
 var extension = map[string]string{
 	string(hyperslab.B2ND): ".b2nd", string(hyperslab.Caterva): ".caterva", string(hyperslab.HDF5): ".h5",
-	string(hyperslab.Bcolz): ".bcolz", string(hyperslab.B2Z): ".b2z", string(hyperslab.B2D): ".b2d", string(hyperslab.B2E): ".b2e", string(hyperslab.CTable): ".b2z", frameFormat: ".b2frame", npyFormat: ".npy", rawFormat: ".raw",
+	string(hyperslab.Bcolz): ".bcolz", string(hyperslab.B2Z): ".b2z", string(hyperslab.B2D): ".b2d", string(hyperslab.B2E): ".b2e", tableFormat: ".b2z", frameFormat: ".b2frame", npyFormat: ".npy", rawFormat: ".raw",
 }
 
 // targetInto returns the target of a source in the directory of --into: the name of its file and,

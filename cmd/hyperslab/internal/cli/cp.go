@@ -34,6 +34,7 @@ type cpFlags struct {
 	missing bool
 	files   filesFlags
 	pick    pickFlags
+	shards  shardFlags
 	left    []string // unreadable objects
 }
 
@@ -59,20 +60,30 @@ other compression or another format.
 An array of a container of python-blosc2 is copied to a file byte for byte, and so are
 b2nd arrays, Python objects and plain frames to a path in a .b2d. Other arrays are
 written there as b2nd. A group of a container or an HDF5 file is copied to a new group
-of a container. For this an existing .b2z or .b2e is written again as a whole.` + uploadHelp + editHelp,
+of a container. For this an existing .b2z or .b2e is written again as a whole.
+
+With --split, the source is a bcolz array or ctable or a sparse Blosc2 array, and each
+target is a new directory with its metadata and some of its chunks, for example on
+another disk. --join makes one array of such parts. The chunks are numbered in row-major
+order, and must each be in one part.` + uploadHelp + editHelp,
 		Example: `  hyperslab cp tree.h5:/run1/temperature waves.h5:/measured/temperature
   hyperslab cp tree.h5:/run1 tree.h5:/time archive.h5:/2024/
   hyperslab cp waves.b2nd again.b2nd
   hyperslab cp waves.b2nd tree.h5:/measured/waves
   hyperslab cp store.b2z:/g/b b.b2nd
   hyperslab cp waves.b2nd store.b2d:/g/again
-  hyperslab cp store.b2z:/g store.b2d:/copy`,
+  hyperslab cp store.b2z:/g store.b2d:/copy
+  hyperslab cp --split :1 --split 1: waves.bcolz part1 part2
+  hyperslab cp --join :1 --join 1: part1 part2 joined.bcolz`,
 		Args:              arity(2, -1),
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			last := len(args) - 1
 			if err := o.pick.check(); err != nil {
 				return err
+			}
+			if o.shards.asked() {
+				return o.shards.run(cmd.Context(), args)
 			}
 			err := a.cp(cmd.Context(), args[:last], args[last], &o)
 			if err == nil && len(o.left) > 0 {
@@ -90,6 +101,7 @@ of a container. For this an existing .b2z or .b2e is written again as a whole.` 
 	o.pick.add(cmd)
 	o.edit.add(a, cmd)
 	addDType(a, cmd)
+	o.shards.add(cmd)
 	a.done(cmd)
 	return cmd
 }

@@ -42,9 +42,13 @@ func (a *app) gatherGroup(ctx context.Context, address string) (d *groupDoc, err
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, tree.Close()) }()
+	format, err := hyperslab.Sniff(loc.File)
+	if err != nil {
+		return nil, err
+	}
 	base := "/" + strings.Trim(loc.Object, "/")
 	d = &groupDoc{
-		Schema: schemaGroup, Address: address, Format: string(tree.Format()),
+		Schema: schemaGroup, Address: address, Format: string(format),
 		Attributes: []attrDoc{}, UnsupportedAttrs: []unsupportedDoc{},
 	}
 	count := map[hyperslab.EntryKind]*int{hyperslab.Group: &d.Groups, hyperslab.Array: &d.Arrays, hyperslab.Link: &d.Links, hyperslab.Type: &d.Types, hyperslab.Other: &d.Others}

@@ -140,6 +140,9 @@ func isFrame(f hyperslab.Format) bool {
 // frameFormat is the value of --format for a plain Blosc2 frame.
 const frameFormat = "frame"
 
+// tableFormat is the format of convert for a table of python-blosc2.
+const tableFormat = "ctable"
+
 // A conversion between formats keeps the chunk shape of the source if the chunk size in bytes is
 // within these limits, which suit every format. Otherwise the target format chooses it.
 const (

@@ -81,6 +81,10 @@ func (a *app) view(ctx context.Context, address string, graphics view.Graphics) 
 	if _, err := s.entry(ctx, base); err != nil { // before the screen is cleared
 		return err
 	}
+	format, err := hyperslab.Sniff(loc.File)
+	if err != nil {
+		return err
+	}
 	tty, err := tcell.NewDevTty()
 	if err != nil {
 		return fmt.Errorf("opening the terminal: %w", err)
@@ -95,7 +99,7 @@ func (a *app) view(ctx context.Context, address string, graphics view.Graphics) 
 	}()
 	colors := bool(a.data)
 	return view.Run(ctx, view.Options{
-		Title: fmt.Sprintf("%s (%s)", safe(address), tree.Format()), Source: s, Colors: colors, Graphics: graphics, Tty: tty,
+		Title: fmt.Sprintf("%s (%s)", safe(address), format), Source: s, Colors: colors, Graphics: graphics, Tty: tty,
 		Gradients: picture.GradientNames, Escape: safe,
 	})
 }

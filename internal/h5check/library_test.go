@@ -1,4 +1,4 @@
-package filter_test
+package h5check_test
 
 import (
 	"testing"
@@ -8,12 +8,13 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/h5check"
 )
 
-// TestFilters_InputLength checks that chunks that are shorter than the input libhdf5's filter reads
+// TestLongEnough checks that chunks that are shorter than the input libhdf5's filter reads
 // are rejected before it runs. Cases include n-bit and scale-offset for all bits of an element, in
 // which they do nothing, and skipped filters.
-func TestFilters_InputLength(t *testing.T) {
+func TestLongEnough(t *testing.T) {
 	nbit := func(bits uint32) h5.Filter { // of 10 numbers of 4 bytes
 		none := uint32(0)
 		if bits == 32 {
@@ -22,10 +23,11 @@ func TestFilters_InputLength(t *testing.T) {
 		return h5.Filter{ID: h5.FilterNbit, Values: []uint32{8, none, 10, 1, 4, 0, bits, 0}}
 	}
 	deflated := func(n int) []byte {
-		dst := make([]byte, 1000)
-		n, err := filter.Encode(h5.FilterDeflate, []uint32{1}, dst, make([]byte, n))
+		p, err := filter.New([]h5.Filter{{ID: h5.FilterDeflate, Values: []uint32{1}}}, filter.Options{})
 		require.NoError(t, err)
-		return dst[:n]
+		b, _, err := p.Encode(nil, make([]byte, n))
+		require.NoError(t, err)
+		return b
 	}
 	zip := h5.Filter{ID: h5.FilterDeflate, Values: []uint32{1}}
 	for name, tt := range map[string]struct {
@@ -46,7 +48,7 @@ func TestFilters_InputLength(t *testing.T) {
 		"n-bit left out, and deflate": {[]h5.Filter{nbit(20), zip}, 1, deflated(25), "25 bytes without its filters"},
 		"deflate and n-bit":           {[]h5.Filter{zip, nbit(20)}, 0, make([]byte, 25), ""},
 	} {
-		err := filter.LongEnough(tt.filters, tt.mask, tt.stored, 4, 40)
+		err := h5check.LongEnough(tt.filters, tt.mask, tt.stored, 4, 40)
 		if tt.want == "" {
 			require.NoError(t, err, name)
 			continue

@@ -1,6 +1,6 @@
-// Random element types of every kind, nested up to 3 levels.
+// Element types: a fixed list, and random types of every kind, nested up to 3 levels.
 
-package ndarraytest
+package samples
 
 import (
 	"fmt"
@@ -10,6 +10,29 @@ import (
 
 	"github.com/hyperslab/hyperslab/ndarray"
 )
+
+// DTypes returns the element types of the tests: every kind and size, both byte orders.
+func DTypes() []ndarray.DType {
+	var out []ndarray.DType
+	for _, s := range []string{
+		"|b1", "|i1", "<i2", ">i2", "<i4", ">i4", "<i8", ">i8", "|u1", "<u2", ">u2", "<u4", ">u4", "<u8", ">u8",
+		"<f2", ">f2", "<f4", ">f4", "<f8", ">f8", "<c8", ">c8", "<c16", ">c16",
+		"|S1", "|S5", "<U3", ">U3", "|V1", "|V3", "|V16", "<f16", ">f12", "<c32", "<bfloat16", ">bfloat16",
+		"<M8[ns]", ">M8[25s]", "<M8", "<m8[D]", "enum('>i2', {'RED': -1, 'GREEN': 7})", "enum('u1', {'A': 255})",
+		"('>f4', (2, 3))", "[('a', '<i4'), ('b', '>f8', (2,)), ('c', 'S3'), ('d', '?')]",
+		"{'names': ['x', 'y', 'in'], 'formats': ['i1', '>c8', [('k', '>u2'), ('l', '<M8[us]')]], 'offsets': [24, 4, 12], 'itemsize': 30}",
+		"[(('title', 'n'), '>i4'), ('u', '<U2')]",
+	} {
+		out = append(out, Parse(s))
+	}
+	return append(out,
+		ndarray.DType{Kind: ndarray.Bytes, Size: 6, Order: ndarray.NoOrder, Pad: ndarray.SpacePad},
+		ndarray.DType{Kind: ndarray.Bytes, Size: 4, Order: ndarray.NoOrder, Pad: ndarray.NullTerm, CharSet: ndarray.UTF8},
+		ndarray.DType{Kind: ndarray.Void, Size: 3, Order: ndarray.NoOrder, Tag: "a picture"},
+		ndarray.StructOf(false,
+			ndarray.Field{Name: "text", Type: ndarray.DType{Kind: ndarray.Bytes, Size: 3, Order: ndarray.NoOrder, CharSet: ndarray.UTF8, Pad: ndarray.SpacePad}},
+			ndarray.Field{Name: "raw", Type: ndarray.DType{Kind: ndarray.Void, Size: 2, Order: ndarray.NoOrder, Tag: "a tag"}}))
+}
 
 // DrawDType returns a random element type of any kind except String.
 func DrawDType(t *rapid.T) ndarray.DType { return drawDType(t, 3) }
@@ -32,7 +55,7 @@ func drawDType(t *rapid.T, depth int) ndarray.DType {
 			CharSet: rapid.SampledFrom([]ndarray.CharSet{ndarray.ASCII, ndarray.UTF8}).Draw(t, "character set"),
 		}
 	case "enum":
-		base := parse(rapid.SampledFrom([]string{"|i1", "<i4", ">i2", "<u8", "|u1"}).Draw(t, "base"))
+		base := Parse(rapid.SampledFrom([]string{"|i1", "<i4", ">i2", "<u8", "|u1"}).Draw(t, "base"))
 		var members []ndarray.Member
 		values := rapid.SliceOfNDistinct(rapid.Int64Range(0, 127), 1, 4, rapid.ID[int64]).Draw(t, "values")
 		for i, v := range values {
@@ -49,7 +72,7 @@ func drawDType(t *rapid.T, depth int) ndarray.DType {
 		return drawStruct(t, depth)
 	}
 	order := rapid.SampledFrom([]string{"<", ">"}).Draw(t, "order")
-	return parse(order + rapid.SampledFrom(simple).Draw(t, "type"))
+	return Parse(order + rapid.SampledFrom(simple).Draw(t, "type"))
 }
 
 func drawStruct(t *rapid.T, depth int) ndarray.DType {
@@ -75,10 +98,11 @@ func drawStruct(t *rapid.T, depth int) ndarray.DType {
 	return d
 }
 
-func parse(s string) ndarray.DType {
+// Parse returns the element type with the notation of NumPy in s.
+func Parse(s string) ndarray.DType {
 	d, err := ndarray.ParseDType(s)
 	if err != nil {
-		panic("ndarraytest: " + err.Error())
+		panic("samples: " + err.Error())
 	}
 	return d
 }

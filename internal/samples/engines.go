@@ -1,9 +1,10 @@
 // Tests that the worker engine and the C library of a format read and write the same elements.
 
-package ndarraytest
+package samples
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -15,6 +16,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
+var bg = context.Background()
+
 // Engines describes a format that can be read and written either by workers or only by its C
 // library.
 type Engines struct {
@@ -25,9 +28,9 @@ type Engines struct {
 	Draw func(t *rapid.T, spec *ndarray.Spec)
 }
 
-// TestEngines checks that workers and the C library read each other's writes, in new and in opened
+// CheckEngines checks that workers and the C library read each other's writes, in new and in opened
 // files.
-func TestEngines(t *testing.T, e Engines) {
+func CheckEngines(t *testing.T, e Engines) {
 	rapid.Check(t, func(t *rapid.T) {
 		spec := e.spec(t)
 		dir, err := os.MkdirTemp("", "engines")
@@ -93,7 +96,7 @@ func (e Engines) spec(t *rapid.T) ndarray.Spec {
 		s.Shape = append(s.Shape, n)
 		s.ChunkShape = append(s.ChunkShape, rapid.Int64Range(max(1, n/4), n).Draw(t, "chunk"))
 	}
-	s.DType = parse(rapid.SampledFrom([]string{"<i4", ">f8", "|u1", "|S5", "<c16"}).Draw(t, "dtype"))
+	s.DType = Parse(rapid.SampledFrom([]string{"<i4", ">f8", "|u1", "|S5", "<c16"}).Draw(t, "dtype"))
 	if rapid.Bool().Draw(t, "fill") {
 		s.Fill = bytes.Repeat([]byte{7}, s.DType.Size)
 	}

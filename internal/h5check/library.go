@@ -1,21 +1,20 @@
-//go:build cgo
-
 // Chunks with filters that only libhdf5 has: whether they can be decoded and are long enough.
 
-package filter
+package h5check
 
 import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/guard"
 )
 
-// Decodable reports whether h5 can decode chunks with these filters. Each of them must be in this
-// package, or be libhdf5's n-bit or scale-offset.
+// Decodable reports whether h5 can decode chunks with these filters. Each of them must be in
+// package filter, or be libhdf5's n-bit or scale-offset.
 func Decodable(filters []h5.Filter) bool {
 	return !slices.ContainsFunc(filters, func(f h5.Filter) bool {
-		return !Known(f.ID) && f.ID != h5.FilterNbit && f.ID != h5.FilterScaleOffset
+		return !filter.Known(f.ID) && f.ID != h5.FilterNbit && f.ID != h5.FilterScaleOffset
 	})
 }
 
@@ -32,8 +31,7 @@ func LongEnough(filters []h5.Filter, mask uint32, stored []byte, element, chunk 
 	for i, f := range filters {
 		steps[i] = guard.Filter{ID: int(f.ID), Values: f.Values}
 	}
-	known := func(id int) bool { return Known(id) }
-	return guard.LongEnough(steps, mask, stored, element, chunk, known, func(f guard.Filter, dst, src []byte) (int, error) {
-		return Decode(f.ID, f.Values, dst, src)
+	return guard.LongEnough(steps, mask, stored, element, chunk, filter.Known, func(f guard.Filter, dst, src []byte) (int, error) {
+		return filter.Decode(f.ID, f.Values, dst, src)
 	})
 }
