@@ -37,8 +37,9 @@ var changesInPlace atomic.Int32
 
 // withSignals returns a context that the first signal cancels, so that work stops between two
 // chunks and its temporary files are removed. Work that does not stop within stopWithin, for
-// example because one chunk takes long or a file system does not answer, ends with the process: its
-// temporary files are removed and report is called first. Only a change in place has no such limit.
+// example because one chunk takes long or a file system does not answer, ends with the process:
+// report is called and its temporary files are removed first. Only a change in place has no such
+// limit.
 // A second signal removes the temporary files and ends the process at once.
 //
 // SIGPIPE is handled because a closed standard error would otherwise end the process during a
@@ -67,8 +68,10 @@ func withSignals(parent context.Context, report func(*signalError)) (context.Con
 					late = time.After(stopWithin / 10)
 					continue
 				}
-				_ = atomicfile.AbortAll() // waits for a Commit
 				report(stopped)
+				// Directly before the end of the process, because the work goes on and would make the
+				// directory of its output again. AbortAll waits for a Commit.
+				_ = atomicfile.AbortAll()
 				os.Exit(stopped.code())
 			case s := <-received:
 				if s == syscall.SIGXFSZ || s == syscall.SIGPIPE && !outputClosed() {
