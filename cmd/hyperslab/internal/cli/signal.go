@@ -69,8 +69,8 @@ func withSignals(parent context.Context, report func(*signalError)) (context.Con
 					continue
 				}
 				report(stopped)
-				// Directly before the end of the process, because the work goes on and would make the
-				// directory of its output again. AbortAll waits for a Commit.
+				// Directly before the end of the process, because the work goes on and would make
+				// the directory of its output again. AbortAll waits for a Commit.
 				_ = atomicfile.AbortAll()
 				os.Exit(stopped.code())
 			case s := <-received:
