@@ -396,11 +396,12 @@ func (a *Array) checkAccess(ctx context.Context, have int, r Region) error {
 // ability returns the backend as B, an optional interface.
 func ability[B any](a *Array, writes bool) (B, error) {
 	b, ok := As[B](a.backend)
-	if !ok {
-		return b, fmt.Errorf("%w by format %s", errors.ErrUnsupported, a.m().Format)
-	}
-	if writes && a.m().ReadOnly {
+	_, isView := a.backend.(*view)
+	switch {
+	case writes && a.m().ReadOnly && !isView:
 		return b, ErrReadOnly
+	case !ok:
+		return b, fmt.Errorf("%w by format %s", errors.ErrUnsupported, a.m().Format)
 	}
 	return b, nil
 }

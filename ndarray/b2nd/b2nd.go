@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/internal/caterva"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
@@ -87,7 +88,8 @@ type CreateOptions struct {
 	Library bool // as in OpenOptions
 }
 
-// Open opens a file or sparse directory (b2nd_open), read-only unless o.Write is set.
+// Open opens a file or sparse directory, read-only unless o.Write is set. C-Blosc2 opens it only
+// for writing (b2nd_open), and if workers do not support the array.
 //
 // It returns ndarray.ErrNotFound, ErrFormat for anything except a b2nd or Caterva array,
 // ErrCorrupt, or ErrType for an unsupported element type without o.DType or o.AnyType. It returns
@@ -95,9 +97,19 @@ type CreateOptions struct {
 // returned for arrays whose values are not in the file: lazy expressions, lazy functions and
 // proxies of python-blosc2.
 func Open(path string, o *OpenOptions) (ndarray.Backend, error) {
-	if o != nil && o.Durable {
+	if o == nil {
+		o = &OpenOptions{}
+	}
+	if o.Durable {
 		b, err := openDurable(path, *o)
 		return b, ndarray.Wrap("open", path, err)
+	}
+	r, err := openDirect(path, o)
+	if err == nil {
+		return r, nil
+	}
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return nil, ndarray.Wrap("open", path, err)
 	}
 	b, err := open(path, o)
 	if err != nil {
@@ -106,10 +118,23 @@ func Open(path string, o *OpenOptions) (ndarray.Backend, error) {
 	return b, nil
 }
 
-func open(path string, o *OpenOptions) (*backend, error) {
-	if o == nil {
-		o = &OpenOptions{}
+// openDirect opens an array without C-Blosc2. It returns errors.ErrUnsupported if C-Blosc2 must
+// open it.
+func openDirect(path string, o *OpenOptions) (*reader, error) {
+	if o.Write || o.Library || len(o.Allow.Codecs)+len(o.Allow.Filters) > 0 {
+		return nil, errors.ErrUnsupported
 	}
+	r, err := openReader(path, o, func() (*frameio.Frame, error) { return frameio.Open(path, nil) })
+	if err != nil {
+		return nil, err
+	}
+	if r.array == nil {
+		return nil, errors.Join(fmt.Errorf("%w: a frame without a b2nd or caterva metalayer", ndarray.ErrFormat), r.Close())
+	}
+	return r, nil
+}
+
+func open(path string, o *OpenOptions) (*backend, error) {
 	index, _ := os.Stat(filepath.Join(path, cframe.IndexFile)) // before C-Blosc2 opens it; nil for one file
 	a, err := cblosc.OpenArrayWith(path, cblosc.OpenOptions{Allow: o.Allow})
 	if err != nil {

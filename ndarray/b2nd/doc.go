@@ -3,9 +3,10 @@
 //
 // # Overview
 //
-// Open and Create return one array, with every optional interface of ndarray. Elements are stored
-// in the byte order of the element type and converted to native byte order when they are read or
-// written. The element type is stored as NumPy's string, as python-blosc2 does.
+// Open and Create return one array. Create, and Open for writing, return every optional interface
+// of ndarray. An array opened read-only is read without C-Blosc2, unless Library or Allow is set.
+// Elements are stored in the byte order of the element type and converted to native byte order when
+// they are read or written. The element type is stored as NumPy's string, as python-blosc2 does.
 //
 // Attributes are variable-length metalayers under their own names. They contain MessagePack in the
 // form of python-blosc2, so Python programs see plain numbers, strings and lists. One further

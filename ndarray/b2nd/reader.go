@@ -226,7 +226,7 @@ func (r *reader) read(ctx context.Context, dst []byte, region ndarray.Region) er
 		return fmt.Errorf("%w: bytes of an array of strings", errors.ErrUnsupported)
 	}
 	if r.array != nil {
-		return r.array.ReadRegion(ctx, dst, region.Start, region.Shape, ndarray.Workers(ctx))
+		return translate(r.array.ReadRegion(ctx, dst, region.Start, region.Shape, ndarray.Workers(ctx)))
 	}
 	size := int64(r.meta.DType.Size)
 	if len(r.meta.Shape) != 1 {

@@ -64,7 +64,7 @@ func TestOpenFrame(t *testing.T) {
 			s, err := a.Storage(bg)
 			require.NoError(t, err)
 			require.EqualValues(t, 11, s.NumChunks)
-			require.ErrorIs(t, a.Write(bg, data[:4], ndarray.Region{Start: []int64{0}, Shape: []int64{1}}), errors.ErrUnsupported)
+			require.ErrorIs(t, a.Write(bg, data[:4], ndarray.Region{Start: []int64{0}, Shape: []int64{1}}), ndarray.ErrReadOnly)
 			require.NoError(t, a.Close())
 		}
 	}
