@@ -83,6 +83,9 @@ order, and must each be in one part.` + uploadHelp + editHelp,
 				return err
 			}
 			if o.shards.asked() {
+				if err := o.shards.check(cmd, args); err != nil {
+					return err
+				}
 				return o.shards.run(cmd.Context(), args)
 			}
 			err := a.cp(cmd.Context(), args[:last], args[last], &o)

@@ -4,12 +4,15 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hyperslab/hyperslab/internal/shards"
+	"github.com/hyperslab/hyperslab/remote"
 )
 
 // shardFlags are the flags for parts of an array.
@@ -22,13 +25,29 @@ func (s *shardFlags) add(cmd *cobra.Command) {
 	f.StringArrayVar(&s.split, "split", nil, "divide a bcolz or sparse array: the `CHUNKS` of one target, FIRST:END or FIRST:END=COLUMN,...; repeat for each target")
 	f.StringArrayVar(&s.join, "join", nil, "join parts of an array: the `CHUNKS` of one source, as for --split; repeat for each source")
 	cmd.MarkFlagsMutuallyExclusive("split", "join")
-	for _, flag := range []string{"force", "references", "allow-missing", "in-place", "dry-run", "dtype"} {
-		cmd.MarkFlagsMutuallyExclusive("split", flag)
-		cmd.MarkFlagsMutuallyExclusive("join", flag)
-	}
 }
 
 func (s *shardFlags) asked() bool { return s.split != nil || s.join != nil }
+
+// check returns an error for flags that have no meaning with --split or --join, and for URLs.
+func (s *shardFlags) check(cmd *cobra.Command, args []string) (err error) {
+	own := "split"
+	if s.join != nil {
+		own = "join"
+	}
+	local := cmd.LocalNonPersistentFlags()
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if local.Lookup(f.Name) != nil && !slices.Contains([]string{"split", "join", "json", "progress"}, f.Name) && err == nil {
+			err = usagef("--%s and --%s do not go together", f.Name, own)
+		}
+	})
+	for _, arg := range args {
+		if remote.IsURL(arg) && err == nil {
+			err = usagef("--%s: %s: want directories of this machine", own, remote.Redact(arg))
+		}
+	}
+	return err
+}
 
 // run divides or joins an array. The last argument is the target of a join, and the first is the
 // source of a division.

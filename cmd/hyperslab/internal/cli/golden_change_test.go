@@ -108,6 +108,8 @@ var changes = map[string][]string{
 		"cp --split :1 waves.bcolz part3 part4",
 		"cp --split : waves.b2nd part3",
 		"cp --split : waves.bcolz part3 --force",
+		"cp --join : waves.bcolz part3 --dry-run",
+		"cp --split : waves.bcolz s3://bucket/part3",
 	},
 	"virtual": {
 		"virtual waves.h5:/waves waves.h5:/waves all.h5:/v --dry-run",
