@@ -93,7 +93,7 @@ func (t *tree) write(ctx context.Context) error {
 	if err := t.put(bcolztree.RootDirsFile, dirs.Append(nil)); err != nil {
 		return err
 	}
-	return t.record(array.TableRecordFile, "", func() (io.Closer, error) { return array.OpenRecords(t.dst, nil) })
+	return t.record(bcolztree.TableRecordFile, "", func() (io.Closer, error) { return array.OpenRecords(t.dst, nil) })
 }
 
 // columns returns the column names of a ctable, and whether the tree is a ctable.
@@ -301,7 +301,7 @@ func (t *tree) array(ctx context.Context, dir string) error {
 	if err := t.attrs(dir); err != nil {
 		return err
 	}
-	return t.record(path.Join(dir, array.RecordFile), object, func() (io.Closer, error) { return array.OpenFS(os.DirFS(t.dst), dir, nil) })
+	return t.record(path.Join(dir, bcolztree.RecordFile), object, func() (io.Closer, error) { return array.OpenFS(os.DirFS(t.dst), dir, nil) })
 }
 
 // fill replaces a fill value that does not fit the dtype with zeros, because the array would not

@@ -63,7 +63,7 @@ func (j *job) bcolz(ctx context.Context, dir string) error {
 		if err := bad(".", bcolztree.SizesFile, sizes(a)); err != nil {
 			return err
 		}
-		return bad(".", array.RecordFile, record(array.OpenFS(fsys, ".", nil)))
+		return bad(".", bcolztree.RecordFile, record(array.OpenFS(fsys, ".", nil)))
 	}
 	_, err = j.table(ctx, fsys, ".", &l, 0)
 	return err
@@ -123,7 +123,7 @@ func (j *job) tableColumn(ctx context.Context, fsys fs.FS, t *bcolztree.Table, a
 	if err := bad(at, bcolztree.SizesFile, sizes(a)); err != nil {
 		return -1, err
 	}
-	return a.Rows(), bad(at, array.RecordFile, record(array.OpenFS(fsys, at, nil)))
+	return a.Rows(), bad(at, bcolztree.RecordFile, record(array.OpenFS(fsys, at, nil)))
 }
 
 // record returns the error of a carray that ndarray cannot open although its metadata are valid.

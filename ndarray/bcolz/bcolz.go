@@ -141,7 +141,7 @@ func newBackend(name string, p place, o *OpenOptions) (_ *backend, err error) {
 	if err != nil {
 		return nil, err
 	}
-	rec, err := readRecord(p.fsys, RecordFile)
+	rec, err := readRecord(p.fsys, bcolztree.RecordFile)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func newBackend(name string, p place, o *OpenOptions) (_ *backend, err error) {
 	b, err := backendOf(p, tree, meta, rec, o)
 	if err == nil {
 		b.attrs.others = slices.DeleteFunc(others, func(name string) bool {
-			return name == RecordFile || strings.HasPrefix(path.Base(name), temporary)
+			return name == bcolztree.RecordFile || strings.HasPrefix(path.Base(name), temporary)
 		})
 	}
 	return b, err
@@ -174,7 +174,7 @@ func backendOf(p place, tree *bcolztree.Array, meta ndarray.Meta, rec *record, o
 		return nil, err
 	}
 	b := &backend{place: p, dir: store{root: p.root, durable: true}, tree: tree, meta: meta, pool: pool, cparams: params, write: o.Write, only: o.ChunkRange}
-	b.attrs.dir, b.attrs.recordFile, b.attrs.members, b.attrs.record = b.dir, RecordFile, slices.Clone(tree.Attrs), rec
+	b.attrs.dir, b.attrs.recordFile, b.attrs.members, b.attrs.record = b.dir, bcolztree.RecordFile, slices.Clone(tree.Attrs), rec
 	return b, nil
 }
 

@@ -144,7 +144,7 @@ func columnOf(d ndarray.DType, dims []int64) (base ndarray.DType, all []int64, o
 // are not UTF-8, are not directory names, are used by bcolz itself, or occur twice.
 func CheckColumns(names []string) error {
 	for _, n := range names {
-		if n == bcolztree.AttrsFile || n == bcolztree.RootDirsFile || n == TableRecordFile || len(n) > 255 {
+		if n == bcolztree.AttrsFile || n == bcolztree.RootDirsFile || n == bcolztree.TableRecordFile || len(n) > 255 {
 			return fmt.Errorf("%w: a column called %.40q", errors.ErrUnsupported, n)
 		}
 	}
@@ -192,7 +192,7 @@ func gatherTable(path string, names []string, attrs []ndarray.Attr) (err error) 
 			return fmt.Errorf("%w: column %q has %d rows, the first column has %d", ndarray.ErrShape, name, a.Rows(), first)
 		}
 	}
-	x := attributes{dir: store{root: p.root, durable: true}, recordFile: TableRecordFile, record: &record{}}
+	x := attributes{dir: store{root: p.root, durable: true}, recordFile: bcolztree.TableRecordFile, record: &record{}}
 	if err := x.setAll(attrs); err != nil {
 		return err
 	}

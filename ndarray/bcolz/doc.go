@@ -34,8 +34,8 @@
 //
 // # The record
 //
-// Properties that bcolz's files cannot represent are in one more file of JSON, RecordFile, or
-// TableRecordFile for a ctable. bcolz ignores it. If another program has changed the array since,
+// Properties that bcolz's files cannot represent are in one more file of JSON, meta/hyperslab, or
+// __hyperslab__ for a ctable. bcolz ignores it. If another program has changed the array since,
 // bcolz's files take precedence. The file exists only if it is needed. It is an object with these
 // keys, of which only version is always present:
 //

@@ -87,7 +87,7 @@ func newObjects(p place, o *OpenOptions) (_ *Objects, err error) {
 	case o.Write:
 		return nil, fmt.Errorf("%w: objects are only read", errors.ErrUnsupported)
 	}
-	rec, err := readRecord(p.fsys, RecordFile)
+	rec, err := readRecord(p.fsys, bcolztree.RecordFile)
 	if err != nil {
 		return nil, err
 	}

@@ -16,18 +16,13 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Paths of the record, from the root of a carray and of a ctable.
-const (
-	RecordFile      = "meta/hyperslab"
-	TableRecordFile = "__hyperslab__"
-)
-
 const (
 	recordVersion = 2
 	maxRecord     = 16 << 20 // bytes
 )
 
-// record is the content of RecordFile. The zero record adds no information and is not written.
+// record is the content of bcolztree.RecordFile. The zero record adds no information and is not
+// written.
 type record struct {
 	Version int          `json:"version"`
 	DType   *recordType  `json:"dtype,omitempty"` // if the type differs from the one in bcolz's metadata

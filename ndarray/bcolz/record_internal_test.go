@@ -33,7 +33,7 @@ func FuzzRecord(f *testing.F) {
 	members, err := bcolztree.ParseAttrs([]byte(`{"n": 7, "s": "text", "l": [1, 2], "o": {"x": null}}`))
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r, err := readRecord(fstest.MapFS{RecordFile: {Data: b}}, RecordFile)
+		r, err := readRecord(fstest.MapFS{bcolztree.RecordFile: {Data: b}}, bcolztree.RecordFile)
 		if err != nil {
 			require.True(t, errors.Is(err, ndarray.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported), "%v", err)
 			return
@@ -125,7 +125,7 @@ func TestRecord_schema(t *testing.T) {
 	pair := ndarray.StructOf(false,
 		ndarray.Field{Name: "t", Type: ndarray.DType{Kind: ndarray.Void, Size: 2, Order: ndarray.NoOrder, Tag: "mask"}},
 		ndarray.Field{Name: "s", Type: ndarray.DType{Kind: ndarray.Bytes, Size: 1, Order: ndarray.NoOrder, Pad: ndarray.SpacePad}})
-	r, err := readRecord(fstest.MapFS{RecordFile: {Data: []byte(stored)}}, RecordFile)
+	r, err := readRecord(fstest.MapFS{bcolztree.RecordFile: {Data: []byte(stored)}}, bcolztree.RecordFile)
 	require.NoError(t, err)
 	require.Equal(t, &record{
 		Version: 2, DType: &recordType{ndarray.DTypeOf[int32]()}, Fill: []byte{1, 0, 0, 0},
@@ -160,7 +160,7 @@ func TestRecord_version1(t *testing.T) {
  "dtype": {"Kind": 2, "Size": 4, "Order": 60, "CharSet": 0, "Pad": 0, "Unit": {"Name": "", "Count": 0}, "Tag": "", "Base": null, "Dims": null, "Members": null, "Fields": null, "Aligned": false},
  "attrs": [{"name": "a", "dtype": {"Kind": 9, "Size": 0, "Order": 124, "CharSet": 1, "Pad": 0, "Unit": {"Name": "", "Count": 0}, "Tag": "", "Base": null, "Dims": null, "Members": null, "Fields": null, "Aligned": false}, "strings": ["text"]}]
 }`
-	r, err := readRecord(fstest.MapFS{RecordFile: {Data: []byte(stored)}}, RecordFile)
+	r, err := readRecord(fstest.MapFS{bcolztree.RecordFile: {Data: []byte(stored)}}, bcolztree.RecordFile)
 	require.NoError(t, err)
 	require.Equal(t, ndarray.DTypeOf[int32](), r.DType.DType)
 	require.Equal(t, []recordAttr{{Name: "a", DType: recordType{ndarray.Text("").DType}, Strings: []string{"text"}}}, r.Attrs)
@@ -181,7 +181,7 @@ func TestReadRecord_errors(t *testing.T) {
 		{"order of parts", `{"version": 2, "dtype": {"text": "|S4", "parts": [{"index": 0}, {"index": 0}]}}`, ndarray.ErrCorrupt},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := readRecord(fstest.MapFS{RecordFile: {Data: []byte(tt.json)}}, RecordFile)
+			_, err := readRecord(fstest.MapFS{bcolztree.RecordFile: {Data: []byte(tt.json)}}, bcolztree.RecordFile)
 			require.ErrorIs(t, err, tt.want)
 		})
 	}

@@ -76,7 +76,7 @@ func openRecords(path string, table *Table, o *OpenOptions) (_ *records, err err
 	if r.place, err = table.open(); err != nil {
 		return nil, err
 	}
-	rec, err := readRecord(r.place.fsys, TableRecordFile)
+	rec, err := readRecord(r.place.fsys, bcolztree.TableRecordFile)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (r *records) setFields() {
 
 func (r *records) setAttributes(members bcolztree.Attrs, rec *record, durable bool) {
 	r.attrs.dir = store{root: r.place.root, durable: durable}
-	r.attrs.recordFile, r.attrs.members, r.attrs.record = TableRecordFile, slices.Clone(members), rec
+	r.attrs.recordFile, r.attrs.members, r.attrs.record = bcolztree.TableRecordFile, slices.Clone(members), rec
 }
 
 // tableMeta returns the Meta of a ctable as an array.

@@ -74,7 +74,7 @@ func openTable(path string, o *OpenOptions, open func() (place, error)) (_ *Tabl
 	if err != nil {
 		return nil, translate(err)
 	}
-	rec, err := readRecord(p.fsys, TableRecordFile)
+	rec, err := readRecord(p.fsys, bcolztree.TableRecordFile)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,10 @@ const (
 	AttrsFile    = "__attrs__"
 	RootDirsFile = "__rootdirs__" // of a ctable
 	DataDir      = "data"
+
+	// The files with the properties that only this module knows.
+	RecordFile      = "meta/hyperslab"
+	TableRecordFile = "__hyperslab__" // of a ctable
 )
 
 // MaxDims is the maximum number of dimensions, which is that of NumPy.
