@@ -206,9 +206,7 @@ func TestOpen_url_requests(t *testing.T) {
 			defer func() { require.NoError(t, a.Close()) }()
 			require.LessOrEqual(t, s.requests.Load(), int64(3))
 			before := s.requests.Load()
-			s.delay.Store(int64(10 * time.Millisecond))
 			values := make([]int64, 64*128*16)
-			start := time.Now()
 			require.NoError(t, ndarray.Read(bg, a, values, ndarray.Region{Start: []int64{0, 16, 0}, Shape: []int64{64, 16, 128}}))
 			for i, v := range values {
 				at := int64(i/(16*128))*128*128 + 16*128 + int64(i%(16*128))
@@ -216,7 +214,6 @@ func TestOpen_url_requests(t *testing.T) {
 			}
 			// 8 MiB are read in requests of at most 4 MiB, plus requests for the index.
 			require.LessOrEqual(t, s.requests.Load()-before, int64(6))
-			require.Less(t, time.Since(start), time.Second)
 		})
 	}
 }

@@ -197,7 +197,6 @@ func TestObject_Prefetch(t *testing.T) {
 		for at := int64(1 << 20); at < 40<<20; at += 4 << 20 { // 10 pairs of neighboring ranges
 			ranges = append(ranges, [2]int64{at, 100_000}, [2]int64{at + 110_000, 50_000})
 		}
-		start := time.Now()
 		stop := o.Prefetch(t.Context(), ahead.List(ranges))
 		for _, r := range ranges {
 			p := make([]byte, r[1])
@@ -207,7 +206,6 @@ func TestObject_Prefetch(t *testing.T) {
 		}
 		stop()
 		require.Equal(t, int64(10), s.requests.Load()-before)
-		require.Less(t, time.Since(start), 10*20*time.Millisecond)
 		require.Greater(t, s.most.Load(), int64(4))
 	})
 	t.Run("bounded by the cache", func(t *testing.T) {
