@@ -138,7 +138,7 @@ func TestStores_Kinds(t *testing.T) {
 		}
 		require.NoError(t, os.RemoveAll(sub))
 	})
-	require.Greater(t, compared, min(checks, 20)/3)
+	require.Positive(t, compared)
 }
 
 // TestCopyTree_group copies random stores into a group of other ones, and compares the objects that
@@ -218,7 +218,7 @@ func TestCopyTree_group(t *testing.T) {
 		}
 		require.NoError(t, os.RemoveAll(sub))
 	})
-	require.Greater(t, compared, min(checks, 20)/4)
+	require.Positive(t, compared)
 }
 
 // TestCreate_plain writes plain frames in regions, and reads them with python-blosc2.

