@@ -103,11 +103,11 @@ if ((EUID == 0)); then
             unshare --net env PIP_DEFAULT_TIMEOUT=2 PIP_RETRIES=0 CARGO_HOME="$work/cargo" DEPS_CACHE="$work/without" "$here/deps.sh"
     done
     mkdir "$work/small"
-    mount -t tmpfs -o size=64m tmpfs "$work/small"
+    mount -t tmpfs -o size=48m tmpfs "$work/small"
     DEPS_PREFIX=$work/small/build
     fails "no space" 'not enough space: [0-9]+ MB free on the disk of .*, [0-9]+ MB needed' "$here/deps.sh"
     fails "no space while unpacking" 'cannot unpack .*No space left on device' env DEPS_NEED_MB=1 "$here/deps.sh"
-    mount -o remount,size=256m "$work/small"
+    mount -o remount,size=96m "$work/small"
     fails "no space while building" 'no space left' env DEPS_NEED_MB=1 DEPS_TOOLS=0 "$here/deps.sh"
     DEPS_PREFIX=$work/place/build
 else
