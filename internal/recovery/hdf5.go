@@ -4,6 +4,7 @@
 package recovery
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
@@ -319,12 +320,12 @@ func (s *source) decoded(ctx context.Context) (t tally, err error) {
 			if err != nil {
 				return t, err
 			}
-			if _, _, err := s.chunk(o, c); err != nil && !errors.Is(err, h5.ErrNoFilter) {
+			if raw, _, err := s.chunk(o, c); err != nil && !errors.Is(err, h5.ErrNoFilter) {
 				full, _ := o.Layout().ChunkBytes()
 				t.bad = append(t.bad, lostChunk{e.Path, c, full, i, err})
 			} else {
 				t.good++
-				if err == nil && placed && hasValueChecksum(o, c) {
+				if err == nil && placed && hasValueChecksum(o, c, raw) {
 					t.checked++
 				}
 			}
@@ -460,9 +461,13 @@ func (s *source) chunk(o *h5file.Object, c h5file.Chunk) (raw, values []byte, er
 	return raw, nil, err
 }
 
-// hasValueChecksum reports whether a filter of a decoded chunk has compared a checksum of its
-// values: Fletcher32, the Adler-32 of zlib or the CRC-32 of bzip2.
-func hasValueChecksum(o *h5file.Object, c h5file.Chunk) bool {
+// hasValueChecksum reports whether a filter of a decoded chunk, stored as raw, has compared a
+// checksum of its values: Fletcher32, the Adler-32 of zlib or the CRC-32 of bzip2. Zeros prove
+// nothing, because Fletcher32 of zeros is zero, and a lost sector often reads as zeros.
+func hasValueChecksum(o *h5file.Object, c h5file.Chunk, raw []byte) bool {
+	if len(bytes.Trim(raw, "\x00")) == 0 {
+		return false
+	}
 	if o.Layout().Flags&h5file.PartialChunksUnfiltered != 0 && edge(o, c) {
 		return false
 	}

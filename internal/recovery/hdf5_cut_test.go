@@ -476,3 +476,31 @@ func chunksOf(t require.TestingT, o *h5file.Object) (list []h5file.Chunk) {
 	}
 	return list
 }
+
+// TestHDF5_zeroedChunk replaces a chunk with a Fletcher32 checksum by zeros, whose checksum is zero.
+// The chunk must not count as certain.
+func TestHDF5_zeroedChunk(t *testing.T) {
+	b := indexed(t, h5.V110, 12, 20)
+	c, err := chartOf(b)
+	require.NoError(t, err)
+	recovered := func(name string) *recovery.Report {
+		src := filepath.Join(t.TempDir(), name)
+		require.NoError(t, os.WriteFile(src, b, 0o600))
+		r, err := recovery.Recover(bg, src+".new", src, &recovery.Options{Format: detect.HDF5})
+		require.NoError(t, err)
+		return r
+	}
+	before := recovered("whole.h5")
+	zeroed := int64(0)
+	for _, o := range c.datasets {
+		if p := o.Pipeline(); p == nil || len(p.Filters) != 1 || int(p.Filters[0].ID) != h5.FilterFletcher32 {
+			continue
+		}
+		for _, chunk := range chunksOf(t, o)[:3] {
+			clear(b[int64(chunk.Addr)+c.base:][:chunk.Size])
+			zeroed++
+		}
+	}
+	require.EqualValues(t, 3, zeroed)
+	require.Equal(t, before.Certain-zeroed, recovered("zeroed.h5").Certain)
+}

@@ -255,7 +255,7 @@ func (w *chunkWriter) write(ctx context.Context, i int64, c h5file.Chunk) error 
 		c.Mask &= 1<<n - 1
 	}
 	raw, values, err := s.chunk(w.o, c)
-	s.checked = err == nil && w.placed && hasValueChecksum(w.o, c)
+	s.checked = err == nil && w.placed && hasValueChecksum(w.o, c, raw)
 	switch {
 	case errors.Is(err, h5.ErrNoFilter) && w.same:
 		// No filter here can decode the chunk, so it is guessed.
