@@ -477,8 +477,8 @@ func chunksOf(t require.TestingT, o *h5file.Object) (list []h5file.Chunk) {
 	return list
 }
 
-// TestHDF5_zeroedChunk replaces a chunk with a Fletcher32 checksum by zeros, whose checksum is zero.
-// The chunk must not count as certain.
+// TestHDF5_zeroedChunk replaces chunks with a Fletcher32 checksum by zeros, whose checksum is zero.
+// These chunks must not count as certain.
 func TestHDF5_zeroedChunk(t *testing.T) {
 	b := indexed(t, h5.V110, 12, 20)
 	c, err := chartOf(b)
