@@ -462,8 +462,8 @@ func (s *source) chunk(o *h5file.Object, c h5file.Chunk) (raw, values []byte, er
 }
 
 // hasValueChecksum reports whether a filter of a decoded chunk, stored as raw, has compared a
-// checksum of its values: Fletcher32, the Adler-32 of zlib or the CRC-32 of bzip2. Zeros prove
-// nothing, because Fletcher32 of zeros is zero, and a lost sector often reads as zeros.
+// checksum of its values: Fletcher32, the Adler-32 of zlib or the CRC-32 of bzip2. Zeros do
+// not count, because Fletcher32 of zeros is zero, and a lost sector often reads as zeros.
 func hasValueChecksum(o *h5file.Object, c h5file.Chunk, raw []byte) bool {
 	if len(bytes.Trim(raw, "\x00")) == 0 {
 		return false
