@@ -95,7 +95,7 @@ func ParseDescr(text string) (ndarray.DType, error) {
 		err = d.Validate()
 	}
 	if err == nil && (d.Size == 0 || !d.NumPy().Equal(d)) { // ndarray's own notation
-		err = fmt.Errorf("%w: %q is not a type of NumPy", ndarray.ErrType, text)
+		err = fmt.Errorf("%w: got %q, want a type of NumPy", ndarray.ErrType, text)
 	}
 	return d, err
 }

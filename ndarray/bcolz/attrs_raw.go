@@ -111,7 +111,7 @@ func jsonOfPacked(packed any) (v bcolztree.Value, err error) {
 		for _, x := range p {
 			name, ok := x.Key.(string)
 			if !ok || names[name] {
-				return v, fmt.Errorf("%w: MessagePack map key %v, want distinct strings in JSON", errors.ErrUnsupported, x.Key)
+				return v, fmt.Errorf("%w: map of JSON: got MessagePack key %v, want distinct strings", errors.ErrUnsupported, x.Key)
 			}
 			e, err := jsonOfPacked(x.Value)
 			if err != nil {
@@ -122,7 +122,7 @@ func jsonOfPacked(packed any) (v bcolztree.Value, err error) {
 		}
 		return v, nil
 	}
-	return v, fmt.Errorf("%w: MessagePack %T in JSON, want numbers, strings, lists or maps", errors.ErrUnsupported, packed)
+	return v, fmt.Errorf("%w: value of JSON: got MessagePack %T, want a number, string, list or map", errors.ErrUnsupported, packed)
 }
 
 // checkAttrs returns the errors of spec.Validate, and errors.ErrUnsupported for an attribute
