@@ -31,9 +31,9 @@ run_lane() {
     files) make files ;;
     cluster) scripts/cluster.sh ;;
     bench) make bench ;;
-    remote) make peers && scripts/s3.sh && scripts/caterva2.sh && remote_tests && make bench-remote ;;
+    remote) scripts/s3.sh && scripts/caterva2.sh && remote_tests && make bench-remote ;;
     crosscheck) make crosscheck-peers && make crosscheck-full ;;
-    web) make peers && scripts/web-test.sh ;;
+    web) scripts/web-test.sh ;;
     esac
 }
 
@@ -75,7 +75,7 @@ run_lanes() {
 }
 
 good=0
-make --no-print-directory deps vendor modules # once, before lanes that need them run at the same time
+make --no-print-directory deps vendor modules peers # once, before lanes that need them run at the same time
 run_lanes "${waiting[@]}" &
 run_lanes "${busy[@]}" || good=1
 wait $! || good=1
