@@ -252,28 +252,71 @@ func open(ctx context.Context, location string, o OpenOptions) (*ndarray.Array, 
 }
 
 func openAt(ctx context.Context, l locate.Location, o OpenOptions) (*ndarray.Array, error) {
-	format, err := sniff(ctx, l.File)
+	file, format, err := detect.Open(l.File)
 	if err != nil {
 		return nil, translate(err)
 	}
+	f := &openFile{file}
+	a, err := f.array(ctx, l, Format(format), o)
+	if closed := f.close(); closed != nil {
+		err = errors.Join(err, closed)
+		if a != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// openFile is a file that was opened to detect its format. The array that is read from it takes it.
+type openFile struct {
+	file *os.File // nil for a directory, or if an array has taken it
+}
+
+// take returns the file, which the caller closes, and its size. The file may be nil.
+func (f *openFile) take() (file *os.File, size int64, err error) {
+	if f.file == nil {
+		return nil, 0, nil
+	}
+	info, err := f.file.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	file, f.file = f.file, nil
+	return file, info.Size(), nil
+}
+
+// close closes the file unless an array has taken it.
+func (f *openFile) close() error {
+	if f.file == nil {
+		return nil
+	}
+	return f.file.Close()
+}
+
+// array opens the array at a location, in a file of the given format.
+func (f *openFile) array(ctx context.Context, l locate.Location, format Format, o OpenOptions) (*ndarray.Array, error) {
 	if err := checkObject(format, l); err != nil {
 		return nil, err
 	}
 	if o.Shards != nil {
 		return openShards(l, format, o)
 	}
+	frame := &b2nd.OpenOptions{DType: o.DType, Write: o.Write, Durable: o.Durable, Library: o.Library}
 	if format == B2ND {
-		return openFrame(l.File, &b2nd.OpenOptions{DType: o.DType, Write: o.Write, Durable: o.Durable, Library: o.Library})
+		return f.frame(l.File, frame)
 	}
 	if isStore(format) {
-		return openStored(ctx, l, format, o)
+		return f.stored(ctx, l, format, o)
 	}
 	if format == Directory {
 		file, err := arrayFile(l)
 		if err != nil {
 			return nil, err
 		}
-		return openFrame(file, &b2nd.OpenOptions{DType: o.DType, Write: o.Write, Durable: o.Durable, Library: o.Library})
+		return openFrame(file, frame)
 	}
 	if o.Durable {
 		return nil, fmt.Errorf("%w: durable changes in place of an array of format %s", errors.ErrUnsupported, format)
@@ -281,13 +324,54 @@ func openAt(ctx context.Context, l locate.Location, o OpenOptions) (*ndarray.Arr
 	if o.DType != nil {
 		return nil, fmt.Errorf("%w: an array of format %s stores its dtype, which cannot be set", ndarray.ErrParam, format)
 	}
-	if format == NPY {
-		return array(npy.Open(l.File, o.Write))
-	}
-	if format == Bcolz {
+	switch format {
+	case NPY:
+		if o.Write {
+			return array(npy.Open(l.File, true))
+		}
+		return f.npy(l.File)
+	case Bcolz:
 		return openBcolz(l, &bcolz.OpenOptions{Write: o.Write})
 	}
-	return array(hdf5.Open(l.File, l.Object, &hdf5.OpenOptions{Write: o.Write, Library: o.Library, ExternalDir: o.ExternalDir, Missing: o.Missing, Unlocked: o.Unlocked}))
+	h := &hdf5.OpenOptions{Write: o.Write, Library: o.Library, ExternalDir: o.ExternalDir, Missing: o.Missing, Unlocked: o.Unlocked}
+	if !o.Write {
+		h.File, f.file = f.file, nil
+	}
+	return array(hdf5.Open(l.File, l.Object, h))
+}
+
+// frame opens a b2nd or Caterva array, or a plain frame as an array with one dimension. C-Blosc2
+// opens the file again if it must read or write the array.
+func (f *openFile) frame(name string, o *b2nd.OpenOptions) (*ndarray.Array, error) {
+	if o.Write || o.Durable || o.Library || f.file == nil {
+		return openFrame(name, o)
+	}
+	file, size, err := f.take()
+	if err != nil {
+		return nil, err
+	}
+	b, err := b2nd.OpenReaderAt(file, size, name, o)
+	if err == nil {
+		return array(&member{Backend: b, close: file.Close}, nil)
+	}
+	err = errors.Join(err, file.Close())
+	if errors.Is(err, errors.ErrUnsupported) {
+		return openFrame(name, o)
+	}
+	return nil, err
+}
+
+// npy opens a .npy file for reading.
+func (f *openFile) npy(name string) (*ndarray.Array, error) {
+	file, size, err := f.take()
+	if err != nil {
+		return nil, err
+	}
+	b, err := npy.OpenReaderAt(file, size, name)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return array(&member{Backend: b, close: file.Close}, nil)
 }
 
 // openShards opens an array of which each directory has some of the chunks or columns.

@@ -127,15 +127,15 @@ func (m *member) Unwrap() ndarray.Backend { return m.Backend }
 // Close closes the array.
 func (m *member) Close() error { return errors.Join(m.Backend.Close(), m.close()) }
 
-// openStored opens the array at a location of a store.
-func openStored(ctx context.Context, l locate.Location, f Format, o OpenOptions) (*ndarray.Array, error) {
+// stored opens the array at a location of a store.
+func (f *openFile) stored(ctx context.Context, l locate.Location, format Format, o OpenOptions) (*ndarray.Array, error) {
 	switch {
 	case o.Write:
-		return nil, fmt.Errorf("%w: changes in place of an array of format %s", errors.ErrUnsupported, f)
+		return nil, fmt.Errorf("%w: changes in place of an array of format %s", errors.ErrUnsupported, format)
 	case o.Library:
-		return nil, fmt.Errorf("%w: C-Blosc2 does not read arrays of format %s", ndarray.ErrParam, f)
+		return nil, fmt.Errorf("%w: C-Blosc2 does not read arrays of format %s", ndarray.ErrParam, format)
 	}
-	s, err := openStore(ctx, l.File, f, nil)
+	s, err := f.store(ctx, l.File, format)
 	if err != nil {
 		return nil, markFailedCheck(err)
 	}
@@ -145,6 +145,18 @@ func openStored(ctx context.Context, l locate.Location, f Format, o OpenOptions)
 	}
 	m.setClose(s.Close)
 	return array(m, nil)
+}
+
+// store opens the store with a path.
+func (f *openFile) store(ctx context.Context, path string, format Format) (*stores.Store, error) {
+	if f.file == nil {
+		return openStore(ctx, path, format, nil)
+	}
+	file, size, err := f.take()
+	if err != nil {
+		return nil, err
+	}
+	return stores.OpenReaderAt(file, size, string(format), stores.Options{})
 }
 
 // addStored starts an array in an existing .b2d, or the first array of a new one.

@@ -73,6 +73,12 @@ type OpenOptions struct {
 	SWMR      bool
 	Low, High LibVer      // bounds of the format of new objects; High 0: LatestFormat
 	Access    *FileAccess // file access properties; nil: DefaultFileAccess()
+
+	// File is the same file, which the caller has opened for reading, or nil. OpenWith checks it
+	// before libhdf5 opens the path, and Descriptor returns it, so that the file is not opened for
+	// either. OpenWith takes ownership of it, also if it returns an error. File has no effect if
+	// another file is at the path in the meantime.
+	File *os.File
 }
 
 // filled returns o with the default of High, and with those of Access. A nil Access stays nil.
@@ -160,7 +166,8 @@ type File struct {
 
 	unlocked error // why the file has no lock, or nil
 
-	raw *os.File // file opened by Descriptor; nil before the first call
+	raw   *os.File // file of Descriptor; nil before the first call
+	given *os.File // OpenOptions.File
 
 	after func() error // ReaderOptions.Close; nil after Close
 }
@@ -259,12 +266,23 @@ func Open(path string, mode Mode) (*File, error) {
 // file is missing, it returns ErrNotFound with the name of the member. The other errors are those
 // of Open.
 func OpenWith(path string, o *OpenOptions) (*File, error) {
-	const op = "open file"
 	opts := OpenOptions{}
 	if o != nil {
 		opts = *o
 	}
-	opts = opts.filled()
+	f, err := openWith(path, opts.filled())
+	switch {
+	case opts.File == nil:
+	case err != nil:
+		err = errors.Join(err, opts.File.Close())
+	default:
+		f.given = opts.File
+	}
+	return f, err
+}
+
+func openWith(path string, opts OpenOptions) (*File, error) {
+	const op = "open file"
 	if err := errors.Join(opts.validate(), checkPath(path, opts.Access), checkFile(path, opts.Access)); err != nil {
 		return nil, &Error{Op: op, Path: path, Err: err}
 	}
@@ -455,8 +473,14 @@ func (f *File) close() (after func() error, err error) {
 	defer unlock()
 	after, f.after = f.after, nil
 	err = f.h.closeLocked("close file", f.path)
-	if err == nil && f.raw != nil {
+	if err != nil {
+		return after, err
+	}
+	if f.raw != nil && f.raw != f.given {
 		err = f.raw.Close()
+	}
+	if f.given != nil {
+		err = errors.Join(err, f.given.Close())
 	}
 	return after, err
 }

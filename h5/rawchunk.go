@@ -261,9 +261,9 @@ func (d *Dataset) chunkError(op string, offset []int64, rc C.int, cerr *C.goh5_e
 	return e
 }
 
-// Descriptor opens the file a second time, for reads that bypass libhdf5 (H5Fget_vfd_handle). The
-// addresses of Chunk count from its first byte. The *os.File belongs to the File and is closed with
-// it. Every call returns the same *os.File.
+// Descriptor returns the file for reads that bypass libhdf5 (H5Fget_vfd_handle): OpenOptions.File,
+// or the file opened a second time. The addresses of Chunk count from its first byte. The *os.File
+// belongs to the File and is closed with it. Every call returns the same *os.File.
 //
 // It returns errors.ErrUnsupported, with the reason, unless all of these hold: the file was opened
 // for reading only, is not open for writing elsewhere in the process, was not opened with SWMR,
@@ -286,6 +286,10 @@ func (f *File) Descriptor() (*os.File, error) {
 	if rc < 0 {
 		return nil, newError(op, f.path, rc, &cerr)
 	}
+	if f.given != nil && sameFile(int(fd), f.given) == nil {
+		f.raw = f.given
+		return f.raw, nil
+	}
 	if f.raw, err = openAgain(int(fd), f.path); err != nil {
 		return nil, &Error{Op: op, Path: f.path, Err: fmt.Errorf("%w: %w", errors.ErrUnsupported, err)}
 	}
@@ -301,13 +305,18 @@ func openAgain(fd int, path string) (*os.File, error) {
 			return nil, err
 		}
 	}
-	var was, is unix.Stat_t
-	err = errors.Join(unix.Fstat(fd, &was), unix.Fstat(int(again.Fd()), &is))
-	if err == nil && (was.Dev != is.Dev || was.Ino != is.Ino) {
-		err = errors.New("another file is at its path now")
-	}
-	if err != nil {
+	if err := sameFile(fd, again); err != nil {
 		return nil, errors.Join(err, again.Close())
 	}
 	return again, nil
+}
+
+// sameFile returns an error unless f is the file of a descriptor.
+func sameFile(fd int, f *os.File) error {
+	var was, is unix.Stat_t
+	err := errors.Join(unix.Fstat(fd, &was), unix.Fstat(int(f.Fd()), &is))
+	if err == nil && (was.Dev != is.Dev || was.Ino != is.Ino) {
+		err = errors.New("another file is at its path now")
+	}
+	return err
 }

@@ -450,6 +450,65 @@ func TestChunkAddresses(t *testing.T) {
 	}
 }
 
+// TestOpenWith_file checks that OpenWith and Descriptor use the caller's file, that OpenWith takes
+// ownership of it, and that a file that was replaced in the meantime is not used.
+func TestOpenWith_file(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.h5")
+	create := func() {
+		f, err := h5.Create(path, &h5.CreateOptions{Truncate: true})
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+	}
+	create()
+	open := func() *os.File {
+		file, err := os.Open(path)
+		require.NoError(t, err)
+		return file
+	}
+	closed := func(t *testing.T, file *os.File) {
+		_, err := file.Stat()
+		require.ErrorIs(t, err, os.ErrClosed)
+	}
+	t.Run("same file", func(t *testing.T) {
+		file := open()
+		f, err := h5.OpenWith(path, &h5.OpenOptions{File: file})
+		require.NoError(t, err)
+		raw, err := f.Descriptor()
+		require.NoError(t, err)
+		require.Same(t, file, raw)
+		require.NoError(t, f.Close())
+		closed(t, file)
+	})
+	t.Run("without Descriptor", func(t *testing.T) {
+		file := open()
+		f, err := h5.OpenWith(path, &h5.OpenOptions{File: file})
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+		closed(t, file)
+	})
+	t.Run("replaced file", func(t *testing.T) {
+		file := open()
+		require.NoError(t, os.Rename(path, filepath.Join(dir, "old.h5")))
+		create()
+		f, err := h5.OpenWith(path, &h5.OpenOptions{File: file})
+		require.NoError(t, err)
+		raw, err := f.Descriptor()
+		require.NoError(t, err)
+		require.NotSame(t, file, raw)
+		require.NoError(t, f.Close())
+		closed(t, file)
+		closed(t, raw)
+	})
+	t.Run("error", func(t *testing.T) {
+		require.NoError(t, os.WriteFile(path, []byte("no HDF5"), 0o644))
+		file := open()
+		_, err := h5.OpenWith(path, &h5.OpenOptions{File: file})
+		require.ErrorIs(t, err, h5.ErrNotHDF5)
+		closed(t, file)
+	})
+}
+
 // TestDataset_WriteChunk_model compares a dataset with a model after random writes of raw chunks
 // and of elements. Only writes without an error must have an effect.
 func TestDataset_WriteChunk_model(t *testing.T) {

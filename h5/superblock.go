@@ -103,11 +103,13 @@ func fitLocked(path string, o OpenOptions, image []byte) error {
 		return fitReaderLocked(d)
 	}
 	name, whole := superblockFile(path, d)
-	f, info, err := regular.Open(name)
+	f, info, err := toCheck(name, o.File)
 	if err != nil {
-		return nil //nolint:nilerr // the library says what is wrong
+		return nil //nolint:nilerr // libhdf5 reports the error
 	}
-	defer f.Close()
+	if f != o.File {
+		defer f.Close()
+	}
 	for _, other := range writers {
 		write = write && !os.SameFile(info, other)
 	}
@@ -116,6 +118,17 @@ func fitLocked(path string, o OpenOptions, image []byte) error {
 		return fmt.Errorf("%w, which has not closed it yet", ErrLocked)
 	}
 	return err
+}
+
+// toCheck returns the file with a name. It is the given file if that is the same one and not nil.
+func toCheck(name string, given *os.File) (*os.File, fs.FileInfo, error) {
+	if given != nil {
+		is, err := given.Stat()
+		if at, atErr := os.Stat(name); err == nil && atErr == nil && os.SameFile(is, at) {
+			return given, is, nil
+		}
+	}
+	return regular.Open(name)
 }
 
 // inMotion reports whether another process has locked the file for writing, as libhdf5 does

@@ -131,18 +131,22 @@ func OpenFS(fsys fs.FS, limits *Limits) (*Frame, error) {
 }
 
 // OpenReaderAt opens the contiguous frame at the beginning of r, which must hold size bytes. Bytes
-// after the frame are ignored. All readers use r concurrently, and Close does not close it. The
-// errors are those of Open and of r.
+// after the frame are ignored. All readers use r concurrently, and Close does not close it. If r is
+// an *os.File, workers may open its file again. The errors are those of Open and of r.
 func OpenReaderAt(r io.ReaderAt, size int64, limits *Limits) (*Frame, error) {
 	const op = "open"
 	l := limits.filled()
+	path := ""
+	if f, ok := r.(*os.File); ok {
+		path = f.Name()
+	}
 	head, err := cframe.ReadLimits(r, size, l.ofFrame())
 	if err != nil {
-		return nil, &Error{op, "", -1, invalid(err)}
+		return nil, &Error{op, path, -1, invalid(err)}
 	}
-	f, err := newFrame("", head, &fileSource{r, int64(head.HeaderSize), nil}, l)
+	f, err := newFrame(path, head, &fileSource{r, int64(head.HeaderSize), nil}, l)
 	if err != nil {
-		return nil, &Error{op, "", -1, err}
+		return nil, &Error{op, path, -1, err}
 	}
 	return f, nil
 }

@@ -50,10 +50,10 @@ func (s *fileSource) Close() error {
 }
 
 // again opens the file another time, for a single worker, because readers of one open file contend
-// for its reference counts in Go and in the kernel. It returns s if the file belongs to the caller
-// or cannot be reopened, which depends on the system.
+// for its reference counts in Go and in the kernel. It returns s if the reader is no file, or one
+// that cannot be reopened, which depends on the system.
 func (s *fileSource) again() *fileSource {
-	f, ok := s.own.(*os.File)
+	f, ok := s.r.(*os.File)
 	if !ok {
 		return s
 	}

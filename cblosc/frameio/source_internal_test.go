@@ -66,7 +66,7 @@ func TestSource_reopen(t *testing.T) {
 	}
 }
 
-// TestSource_SingleReader checks that a file owned by the caller, or a closed one, is not opened
+// TestSource_SingleReader checks that a reader that is no file, and a closed file, are not opened
 // again.
 func TestSource_SingleReader(t *testing.T) {
 	s := &fileSource{r: bytes.NewReader(nil)}

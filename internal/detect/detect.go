@@ -107,34 +107,62 @@ func IsObjects(r io.ReaderAt, size int64) bool {
 }
 
 // Opener is Content without Caterva: a frame is B2ND, because the same package opens both.
-func Opener(file string) (_ string, err error) {
+func Opener(file string) (string, error) {
+	f, is, err := Open(file)
+	if f != nil {
+		err = errors.Join(err, f.Close())
+	}
+	return is, err
+}
+
+// Open opens a file for reading and returns its format like Opener. The file is nil for a directory
+// and after an error.
+func Open(file string) (*os.File, string, error) {
 	info, err := os.Stat(file)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
-	frame := file
 	if info.IsDir() {
-		frame = filepath.Join(file, cframe.IndexFile)
-		if !exists(frame) {
-			return Dir(file)
-		}
+		is, err := directory(file)
+		return nil, is, err
 	}
-	f, found, err := regular.Open(frame)
+	return open(file)
+}
+
+// open opens a regular file and returns its format.
+func open(file string) (*os.File, string, error) {
+	f, info, err := regular.Open(file)
 	if errors.Is(err, regular.ErrNot) {
 		err = errs.Mark(err, ndarray.ErrFormat)
 	}
 	if err != nil {
+		return nil, "", err
+	}
+	is, err := Reader(f, info.Size(), file)
+	if err != nil {
+		return nil, "", errors.Join(err, f.Close())
+	}
+	return f, is, nil
+}
+
+// directory returns the format of a directory. Unlike Dir it reads the header of a sparse frame.
+func directory(dir string) (string, error) {
+	index := filepath.Join(dir, cframe.IndexFile)
+	if !exists(index) {
+		return Dir(dir)
+	}
+	f, is, err := open(index)
+	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	is, err := Reader(f, found.Size(), frame)
-	if err == nil && info.IsDir() && is != B2ND && is != B2E {
-		err = fmt.Errorf("%w: %s is no Blosc2 frame", ndarray.ErrFormat, frame)
-	}
-	if err == nil && info.IsDir() && is == B2E {
+	switch is {
+	case B2ND:
+	case B2E:
 		err = fmt.Errorf("%w: a sparse frame that embeds frames", errors.ErrUnsupported)
+	default:
+		err = fmt.Errorf("%w: %s is no Blosc2 frame", ndarray.ErrFormat, index)
 	}
-	return is, err
+	return is, errors.Join(err, f.Close())
 }
 
 // frameMagic follows two bytes of MessagePack at the start of a frame.

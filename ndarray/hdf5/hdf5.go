@@ -75,6 +75,10 @@ type OpenOptions struct {
 	// directory, as for libhdf5.
 	ExternalDir string
 
+	// File is the file of Open, which the caller has opened for reading, or nil. Open takes
+	// ownership of it, also if it returns an error: [h5.OpenOptions]. With Write it must be nil.
+	File *os.File
+
 	// Shared lets OpenIn use a file that stays the caller's, which closes it after the array.
 	Shared bool
 
@@ -101,11 +105,7 @@ func Open(file, object string, o *OpenOptions) (ndarray.Backend, error) {
 	if o == nil {
 		o = &OpenOptions{}
 	}
-	mode := h5.ReadOnly
-	if o.Write {
-		mode = h5.ReadWrite
-	}
-	f, err := h5.Open(file, mode)
+	f, err := openFile(file, o)
 	if err != nil {
 		return nil, ndarray.Wrap("open", location, h5errs.Translate(err))
 	}
@@ -120,6 +120,18 @@ func Open(file, object string, o *OpenOptions) (ndarray.Backend, error) {
 	b.library, b.untrusted = o.Library, o.Untrusted
 	b.striped.allowed = b.files.virtual && b.meta.ReadOnly && !o.Library && !o.Untrusted && o.Missing == nil
 	return b, nil
+}
+
+func openFile(file string, o *OpenOptions) (*h5.File, error) {
+	if o.Write {
+		return h5.Open(file, h5.ReadWrite)
+	}
+	if o.File != nil {
+		if f, err := h5.OpenWith(file, &h5.OpenOptions{File: o.File}); err == nil {
+			return f, nil
+		}
+	}
+	return h5.Open(file, h5.ReadOnly) // also opens a set of files by its first member
 }
 
 func open(f *h5.File, object, location string, o *OpenOptions) (*backend, error) {

@@ -38,24 +38,32 @@ func opened(t *testing.T, file string, do func()) (n int) {
 	return n
 }
 
-// TestCommands_openOnce checks how often a command opens a file: once for each mention on the
-// command line, to detect the format, once to read the header in package h5, and once in libhdf5.
-func TestCommands_openOnce(t *testing.T) {
+// TestCommands_opens checks how often a command opens a file. A read opens an HDF5 file once in Go,
+// to detect its format, to check it and to read chunks, and once in libhdf5. It opens other files
+// once.
+func TestCommands_opens(t *testing.T) {
 	t.Chdir(field(t))
+	_, stderr, code := run("convert", "tree.h5:/time", "a.b2nd")
+	require.Zero(t, code, stderr)
+	_, stderr, code = run("convert", "tree.h5:/time", "a.npy")
+	require.Zero(t, code, stderr)
 	for _, c := range []struct {
 		line, file string
-		named      int
+		want       int
 	}{
-		{"convert tree.h5:/time o.b2nd", "tree.h5", 1},
-		{"convert tree.h5:/time[:3] o.h5:/x", "tree.h5", 1},
-		{"convert tree.h5:/time p.h5:/x --dry-run", "tree.h5", 1},
-		{"cp tree.h5:/time tree.h5:/run1 new.h5:/ --dry-run", "tree.h5", 2},
-		{"cp tree.h5:/time waves.h5:/again --dry-run", "waves.h5", 1},
+		{"stats tree.h5:/time", "tree.h5", 2},
+		{"stats a.b2nd", "a.b2nd", 1},
+		{"stats a.npy", "a.npy", 1},
+		{"convert tree.h5:/time o.b2nd", "tree.h5", 2},
+		{"convert tree.h5:/time[:3] o.h5:/x", "tree.h5", 2},
+		{"convert tree.h5:/time p.h5:/x --dry-run", "tree.h5", 2},
+		{"cp tree.h5:/time tree.h5:/run1 new.h5:/ --dry-run", "tree.h5", 4},
+		{"cp tree.h5:/time waves.h5:/again --dry-run", "waves.h5", 3},
 	} {
 		n := opened(t, c.file, func() {
 			_, stderr, code := run(strings.Fields(c.line)...)
 			require.Zero(t, code, stderr)
 		})
-		require.Equal(t, c.named+2, n, c.line)
+		require.Equal(t, c.want, n, c.line)
 	}
 }
