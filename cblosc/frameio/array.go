@@ -29,7 +29,7 @@ type Array struct {
 
 	// Layout of a stored chunk: whole blocks in sequence.
 	rank          int
-	grid          chunked.Grid
+	grid          chunked.Layout
 	block, blocks vec // elements; blocks in a chunk
 	blockStep     vec // distance in blocks of a chunk between neighbours along each axis
 	blockStride   vec // distance in bytes between neighbouring elements of a block
@@ -80,7 +80,7 @@ func (f *Frame) Array() (*Array, error) {
 		a.linear = a.linear && (whole || a.block[d] == 1) && n%a.block[d] == 0
 		whole = whole && a.block[d] == n
 	}
-	a.grid = chunked.NewGrid(m.Shape, shape, int(f.head.TypeSize))
+	a.grid = chunked.NewLayout(m.Shape, shape, int(f.head.TypeSize))
 	a.blockBytes = int(size)
 	return a, nil
 }

@@ -180,7 +180,7 @@ func (w *ArrayWriter) grow(rows int64) error {
 	}
 	w.w.totals.chunkSize = int32(w.w.params.ChunkSize)
 	a.meta = m
-	a.grid = chunked.NewGrid(m.Shape, a.grid.Chunk, a.grid.Item)
+	a.grid = chunked.NewLayout(m.Shape, a.grid.Chunk, a.grid.Item)
 	zeros := cframe.Offset(-1)<<63 | cframe.Offset(chunk.Zeros)<<56
 	for int64(len(w.w.offsets)) < n {
 		w.w.offsets = append(w.w.offsets, zeros)

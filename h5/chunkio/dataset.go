@@ -30,7 +30,7 @@ type dataset struct {
 	nothing    bool // no chunks are stored, and there is no fill value
 	chunkBytes int
 	bound      int // maximum size of an encoded chunk
-	grid       chunked.Grid
+	grid       chunked.Layout
 	total      int64 // chunks of the grid
 
 	file   io.ReaderAt  // for reads without the lock; nil if they are not allowed
@@ -142,7 +142,7 @@ func describe(d *h5.Dataset, exact bool) (*dataset, error) {
 	}
 	set.chunkBytes = int(n)
 	set.bound = set.pipeline.Bound(set.chunkBytes)
-	set.grid = chunked.NewGrid(info.Space.Dims, info.ChunkShape, set.item)
+	set.grid = chunked.NewLayout(info.Space.Dims, info.ChunkShape, set.item)
 	return set, nil
 }
 

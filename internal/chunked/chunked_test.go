@@ -42,7 +42,7 @@ func TestPlan_At(t *testing.T) {
 			}
 			count[d] = int64(len(selected[d]))
 		}
-		g := chunked.NewGrid(shape, chunk, 1)
+		g := chunked.NewLayout(shape, chunk, 1)
 		p := chunked.NewPlan(&g, axes, 1)
 		want := make(map[int64][]byte) // elements by the number of the chunk; an element is its offset in the buffer
 		total := int64(1)

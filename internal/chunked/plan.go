@@ -4,24 +4,20 @@ package chunked
 
 import (
 	"github.com/hyperslab/hyperslab/internal/boxes"
-	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 )
 
-// Grid describes the chunks of an array.
-type Grid struct {
-	Shape, Chunk []int64 // elements along each axis; Chunk must be positive
-	Counts       []int64 // chunks along each axis
-	Item         int     // bytes of a stored element
-	Strides      []int64 // bytes between neighbouring elements of a chunk in row-major order
+// Layout describes the chunks of an array and the elements in them.
+type Layout struct {
+	grid.Grid
+	Item    int     // bytes of a stored element
+	Strides []int64 // bytes between neighbouring elements of a chunk in row-major order
 }
 
-// NewGrid returns the grid of an array.
-func NewGrid(shape, chunk []int64, item int) Grid {
-	g := Grid{Shape: shape, Chunk: chunk, Counts: make([]int64, len(shape)), Item: item, Strides: boxes.Strides(chunk, item)}
-	for i, c := range chunk {
-		g.Counts[i] = ceil.Div(shape[i], c)
-	}
-	return g
+// NewLayout returns the layout of an array with elements of item bytes. The lengths in chunk must
+// be positive. The layout uses the slices.
+func NewLayout(shape, chunk []int64, item int) Layout {
+	return Layout{grid.Of(shape, chunk), item, boxes.Strides(chunk, item)}
 }
 
 // Plan lists the chunks of a region.
@@ -29,17 +25,17 @@ type Plan struct {
 	Chunks  int64   // number of touched chunks
 	Strides []int64 // bytes between neighbouring elements of the caller's buffer along each axis
 
-	grid *Grid
-	axes []Axis
+	layout *Layout
+	axes   []Axis
 }
 
 // NewPlan maps a region, given by its axes, to the chunks. The elements of the caller's buffer have
-// item bytes, which differs from g.Item if the caller converts them. The plan uses axes.
-func NewPlan(g *Grid, axes []Axis, item int) *Plan {
-	p := &Plan{grid: g, axes: axes, Chunks: 1, Strides: make([]int64, len(axes))}
+// item bytes, which differs from l.Item if the caller converts them. The plan uses axes.
+func NewPlan(l *Layout, axes []Axis, item int) *Plan {
+	p := &Plan{layout: l, axes: axes, Chunks: 1, Strides: make([]int64, len(axes))}
 	step := int64(item)
 	for i := len(axes) - 1; i >= 0; i-- {
-		axes[i].over(g.Chunk[i])
+		axes[i].over(l.Chunk[i])
 		p.Chunks *= axes[i].touched
 		p.Strides[i] = step
 		step *= axes[i].Len()
@@ -81,14 +77,14 @@ func (p *Plan) Number(k int64) int64 {
 		c := &p.axes[i]
 		n += c.at(k%c.touched) * step
 		k /= c.touched
-		step *= p.grid.Counts[i]
+		step *= p.layout.Counts[i]
 	}
 	return n
 }
 
 // At sets q to the piece in the k-th touched chunk, in row-major order.
 func (p *Plan) At(k int64, q *Piece) {
-	g := p.grid
+	g := p.layout
 	q.Number, q.InChunk, q.InBuffer, q.Elements = 0, 0, 0, 1
 	q.Whole, q.Data, q.Edge, q.Strided = true, true, false, false
 	for i := len(p.axes) - 1; i >= 0; i-- {
@@ -116,32 +112,32 @@ func (p *Plan) At(k int64, q *Piece) {
 // Box returns the box that copies the piece from a chunk in row-major order to the caller's buffer.
 // The piece must not be strided.
 func (p *Plan) Box(q *Piece) boxes.Box {
-	return boxes.New(q.Count, p.Strides, p.grid.Strides, p.grid.Item)
+	return boxes.New(q.Count, p.Strides, p.layout.Strides, p.layout.Item)
 }
 
 // Collect copies the elements of the piece from a chunk, or from a box of one, to a buffer. src
 // begins at the first element of the piece. to and from are the strides in bytes.
 func (p *Plan) Collect(q *Piece, dst []byte, to []int64, src []byte, from []int64) {
 	if q.Strided {
-		p.copySteps(q, src, dst, from, to, p.grid.Item, true)
+		p.copySteps(q, src, dst, from, to, p.layout.Item, true)
 		return
 	}
-	b := boxes.New(q.Count, to, from, p.grid.Item)
+	b := boxes.New(q.Count, to, from, p.layout.Item)
 	b.Copy(dst, src)
 }
 
 // Gather copies the elements of the piece from a chunk in row-major order to the caller's buffer,
 // whose first byte is that of the piece.
 func (p *Plan) Gather(q *Piece, dst, chunk []byte) {
-	p.Collect(q, dst, p.Strides, chunk[q.InChunk:], p.grid.Strides)
+	p.Collect(q, dst, p.Strides, chunk[q.InChunk:], p.layout.Strides)
 }
 
 // Spread copies the elements of the piece from the caller's buffer into a chunk in row-major order.
 func (p *Plan) Spread(q *Piece, chunk, src []byte) {
 	if q.Strided {
-		p.copySteps(q, chunk[q.InChunk:], src, p.grid.Strides, p.Strides, p.grid.Item, false)
+		p.copySteps(q, chunk[q.InChunk:], src, p.layout.Strides, p.Strides, p.layout.Item, false)
 		return
 	}
-	b := boxes.New(q.Count, p.grid.Strides, p.Strides, p.grid.Item)
+	b := boxes.New(q.Count, p.layout.Strides, p.Strides, p.layout.Item)
 	b.Copy(chunk[q.InChunk:], src)
 }

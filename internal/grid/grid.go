@@ -19,10 +19,19 @@ type Box struct{ Start, Shape []int64 }
 // Grid divides an array into chunks of one shape. Chunks at the far edges are
 // clipped to the array.
 type Grid struct {
+	Shape  []int64 // elements of the array along each dimension
 	Chunk  []int64 // elements of a chunk along each dimension, at least 1 unless the array has none
 	Counts []int64 // chunks along each dimension
+}
 
-	shape []int64
+// Of returns the grid of an array whose shape and chunk shape are those of a valid grid. The grid
+// uses the slices.
+func Of(shape, chunk []int64) Grid {
+	g := Grid{Shape: shape, Chunk: chunk, Counts: make([]int64, len(shape))}
+	for i, c := range chunk {
+		g.Counts[i] = ceil.Div(shape[i], c)
+	}
+	return g
 }
 
 // New returns the grid of chunks of the given shape. A nil chunk shape means one chunk of the
@@ -35,23 +44,22 @@ func New(shape, chunk []int64) (Grid, error) {
 	if err := Check(shape, 1); err != nil {
 		return Grid{}, err
 	}
-	g := Grid{shape: slices.Clone(shape), Chunk: slices.Clone(chunk), Counts: make([]int64, len(shape))}
+	shape, chunk = slices.Clone(shape), slices.Clone(chunk)
 	if chunk == nil {
-		g.Chunk = make([]int64, len(shape))
+		chunk = make([]int64, len(shape))
 		for i, n := range shape {
-			g.Chunk[i] = max(n, 1)
+			chunk[i] = max(n, 1)
 		}
 	}
-	if len(g.Chunk) != len(shape) {
+	if len(chunk) != len(shape) {
 		return Grid{}, fmt.Errorf("%w: chunk shape %v has %d axes, array has %d", errs.ErrShape, chunk, len(chunk), len(shape))
 	}
-	for i, c := range g.Chunk {
+	for i, c := range chunk {
 		if c < 0 || c == 0 && shape[i] > 0 {
 			return Grid{}, fmt.Errorf("%w: axis %d: chunk length %d", errs.ErrShape, i, c)
 		}
-		g.Counts[i] = ceil.Div(shape[i], c)
 	}
-	return g, nil
+	return Of(shape, chunk), nil
 }
 
 // NumChunks returns the number of chunks. It is 0 if any dimension has length 0.
@@ -66,7 +74,7 @@ func (g Grid) At(index []int64) Box {
 	r := Box{Start: make([]int64, len(index)), Shape: make([]int64, len(index))}
 	for i, x := range index {
 		r.Start[i] = x * g.Chunk[i]
-		r.Shape[i] = min(g.Chunk[i], g.shape[i]-r.Start[i])
+		r.Shape[i] = min(g.Chunk[i], g.Shape[i]-r.Start[i])
 	}
 	return r
 }
@@ -103,7 +111,7 @@ func (g Grid) Elements(chunks Box) Box {
 	r := Box{Start: make([]int64, len(g.Counts)), Shape: make([]int64, len(g.Counts))}
 	for i, c := range g.Chunk {
 		r.Start[i] = chunks.Start[i] * c
-		r.Shape[i] = g.shape[i] - r.Start[i]
+		r.Shape[i] = g.Shape[i] - r.Start[i]
 		if end := chunks.Start[i] + chunks.Shape[i]; end < g.Counts[i] {
 			r.Shape[i] = end*c - r.Start[i]
 		}

@@ -286,8 +286,8 @@ func (b *backend) each(ctx context.Context, r ndarray.Region, f func(ctx context
 	}
 	chunk := slices.Clone(shape)
 	chunk[0] = b.tree.Storage.ChunkLen
-	g := chunked.NewGrid(shape, chunk, b.meta.DType.Size)
-	p := chunked.NewPlan(&g, axes, g.Item)
+	l := chunked.NewLayout(shape, chunk, b.meta.DType.Size)
+	p := chunked.NewPlan(&l, axes, l.Item)
 	take := func() (*chunked.Piece, error) { return p.NewPiece(), nil }
 	put := func(*chunked.Piece) error { return nil }
 	return chunked.Each(ctx, p.Chunks, ndarray.Workers(ctx), chunked.AnyOrder, take, put, func(ctx context.Context, q *chunked.Piece, k int64) error {
