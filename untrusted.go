@@ -482,12 +482,12 @@ func (g *guard) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	return size, bare(err)
 }
 
-func (g *guard) Uniform(ctx context.Context) (func(ndarray.Region) bool, error) {
+func (g *guard) Uniform(ctx context.Context, within ndarray.Region) (func(ndarray.Region) bool, error) {
 	u, ok := ndarray.As[ndarray.UniformTeller](g.Backend)
 	if !ok {
 		return nil, ctx.Err()
 	}
-	uniform, err := u.Uniform(ctx)
+	uniform, err := u.Uniform(ctx, within)
 	return uniform, bare(err)
 }
 

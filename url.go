@@ -56,9 +56,14 @@ type urlFile struct {
 // openURL opens the file at a URL and detects its format. The URL of a sparse frame, a carray or a
 // ctable is that of its directory.
 func openURL(ctx context.Context, file string) (*urlFile, error) {
+	return openURLBy(ctx, file, web.Client.Open)
+}
+
+// openURLBy is openURL with a method of the client.
+func openURLBy(ctx context.Context, file string, open func(web.Client, context.Context, string) (web.Object, error)) (*urlFile, error) {
 	u := &urlFile{name: shown(file)}
 	c := web.Get()
-	o, err := c.Open(ctx, file)
+	o, err := open(c, ctx, file)
 	if err == nil {
 		u.object = o
 		var f string

@@ -12,11 +12,11 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
-	prefetch "github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/h5walk"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/stores"
+	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/bcolz"
@@ -85,9 +85,6 @@ func Walk(ctx context.Context, location string, o *WalkOptions) iter.Seq2[Entry,
 // walkTrusted is Walk for a trusted file. store is the open store, or nil.
 func walkTrusted(ctx context.Context, location string, opts WalkOptions, store *stores.Store) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		if isURL(location) {
-			ctx = prefetch.WithWhole(ctx)
-		}
 		w := walker{ctx: ctx, yield: yield, skip: opts.Prune, unlocked: opts.Unlocked, store: store}
 		if err := w.walk(location); err != nil && !errors.Is(err, errStop) {
 			yield(Entry{}, ndarray.Wrap("list", shown(location), translate(err)))
@@ -140,7 +137,7 @@ func (w *walker) walk(location string) (err error) {
 	var format Format
 	if isURL(l.File) {
 		// The object stays open, so that requests for more than its beginning are not stopped.
-		u, err := openURL(w.ctx, l.File)
+		u, err := openURLBy(w.ctx, l.File, web.Client.OpenWhole)
 		if err != nil {
 			return err
 		}

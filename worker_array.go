@@ -323,7 +323,7 @@ func (r *remote) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 
 // Uniform returns a function that sends a request to the worker for each region. If a request
 // fails, the function returns false; the read of the region then returns the error.
-func (r *remote) Uniform(ctx context.Context) (func(ndarray.Region) bool, error) {
+func (r *remote) Uniform(ctx context.Context, _ ndarray.Region) (func(ndarray.Region) bool, error) {
 	var known bool
 	if err := r.ask(ctx, "uniform", ndarray.Region{}, &known); err != nil || !known {
 		return nil, err

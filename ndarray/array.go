@@ -13,7 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/grid"
 )
@@ -121,7 +120,7 @@ func (a *Array) Read(ctx context.Context, dst []byte, r Region) error {
 		if len(dst) == 0 {
 			return nil
 		}
-		return a.backend.ReadRegion(ahead.Enter(ctx, a), dst, r)
+		return a.backend.ReadRegion(ctx, dst, r)
 	})
 }
 

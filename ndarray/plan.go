@@ -299,9 +299,7 @@ func (p plan) run(ctx context.Context, buffers int, progress func(Progress), wor
 		gate.Ahead = p.ahead
 	}
 	for _, a := range p.sources {
-		var stop func()
-		ctx, stop = ahead.WithScan(ctx, a, p.regions())
-		defer stop()
+		defer a.prefetch(ctx, p.regions())()
 	}
 	todo := p.tasks()
 	group, gctx := errgroup.WithContext(WithWorkers(ctx, max(1, Workers(ctx)/p.workers)))
@@ -353,6 +351,26 @@ func (p plan) run(ctx context.Context, buffers int, progress func(Progress), wor
 		return err
 	}
 	return nil
+}
+
+// prefetcher is implemented by backends that can fetch stored elements before they are read, so
+// that the latency of a remote file does not delay every read.
+type prefetcher interface {
+	// Prefetch begins to fetch the elements of regions in the background, in bounded memory. The
+	// caller calls stop when it reads no more. Errors are those of the reads.
+	Prefetch(ctx context.Context, regions ahead.Regions) (stop func())
+}
+
+// prefetch calls Prefetch of the backend if it has that method.
+func (a *Array) prefetch(ctx context.Context, regions ahead.Regions) (stop func()) {
+	stop = func() {}
+	_ = a.use("read", func() error {
+		if b, ok := As[prefetcher](a.backend); ok {
+			stop = b.Prefetch(ctx, regions)
+		}
+		return nil
+	})
+	return stop
 }
 
 // regions yields the units in order.

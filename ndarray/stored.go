@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/passage"
 )
@@ -64,7 +63,7 @@ func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 func (p *passing) pass(ctx context.Context, dst, src *Array, in *order, buf *[]byte, n int64) (ok bool, err error) {
 	var b []byte
 	err = src.use("copy", func() (err error) {
-		b, err = p.from.ReadChunk(ahead.Enter(ctx, src), (*buf)[:0], p.form, n)
+		b, err = p.from.ReadChunk(ctx, (*buf)[:0], p.form, n)
 		return err
 	})
 	if errors.Is(err, errors.ErrUnsupported) {

@@ -7,8 +7,6 @@ package ndarray
 import (
 	"context"
 	"slices"
-
-	"github.com/hyperslab/hyperslab/internal/ahead"
 )
 
 // UniformTeller is implemented by backends that can find regions of equal elements without reading
@@ -17,9 +15,9 @@ type UniformTeller interface {
 	// Uniform returns a function that reports whether all elements of a region are known to have
 	// the same bytes; false means that they may differ. The region must be inside the array and not
 	// empty. Any number of goroutines may call the function at once, until the array changes. It is
-	// nil if the backend has no such information. If ctx contains a pass through the array (package
-	// internal/ahead), the function may return false for all regions outside it.
-	Uniform(ctx context.Context) (func(r Region) bool, error)
+	// nil if the backend has no such information. It may return false for every region that is not
+	// inside the region within, which is inside the array and not empty.
+	Uniform(ctx context.Context, within Region) (func(r Region) bool, error)
 }
 
 // Uniform returns a function that reports, without reading, whether all elements of a region are
@@ -30,6 +28,11 @@ type UniformTeller interface {
 // The function is nil if the backend has no such information. Uniform returns ErrClosed, the
 // context's error, or the backend's error.
 func (a *Array) Uniform(ctx context.Context) (func(r Region) bool, error) {
+	return a.uniform(ctx, Whole(a.m().Shape))
+}
+
+// uniform is Uniform for regions inside the region within.
+func (a *Array) uniform(ctx context.Context, within Region) (func(r Region) bool, error) {
 	var uniform func(Region) bool
 	err := a.use("find what is stored of", func() (err error) {
 		u, ok := As[UniformTeller](a.backend)
@@ -39,7 +42,7 @@ func (a *Array) Uniform(ctx context.Context) (func(r Region) bool, error) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		uniform, err = u.Uniform(ahead.Enter(ctx, a))
+		uniform, err = u.Uniform(ctx, within)
 		return err
 	})
 	return uniform, err
@@ -54,9 +57,7 @@ func (p *plan) uniformIn(ctx context.Context, arrays ...*Array) (func(r Region) 
 	}
 	var all []func(Region) bool
 	for _, a := range arrays {
-		pass, stop := ahead.WithScan(ctx, a, p.regions())
-		u, err := a.Uniform(pass)
-		stop()
+		u, err := a.Uniform(ctx)
 		if err != nil || u == nil {
 			return nil, err
 		}

@@ -24,7 +24,9 @@ type noted struct {
 	err     error
 }
 
-func (n *noted) Uniform(context.Context) (func(ndarray.Region) bool, error) { return n.uniform, n.err }
+func (n *noted) Uniform(_ context.Context, _ ndarray.Region) (func(ndarray.Region) bool, error) {
+	return n.uniform, n.err
+}
 
 // drawNoted returns two arrays with the same random elements, some chunks of which are uniform. The
 // first array reports its uniform chunks, the second does not.
@@ -180,7 +182,7 @@ func (h *huge) ReadRegion(_ context.Context, dst []byte, r ndarray.Region) error
 	return nil
 }
 
-func (h *huge) Uniform(context.Context) (func(ndarray.Region) bool, error) {
+func (h *huge) Uniform(_ context.Context, _ ndarray.Region) (func(ndarray.Region) bool, error) {
 	return func(r ndarray.Region) bool { return r.Start[0] >= h.odd }, nil
 }
 

@@ -135,28 +135,35 @@ func (v *view) ReadRegion(ctx context.Context, dst []byte, r Region) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return v.a.takePicked(ahead.Enter(v.through(ctx), v.a), dst, v.p.part(r, len(v.a.m().Shape)))
+		return v.a.takePicked(ctx, dst, v.p.part(r, len(v.a.m().Shape)))
 	})
 }
 
-// through returns the context for a read of the array by the view.
-func (v *view) through(ctx context.Context) context.Context {
+// under returns the smallest region of the array around a region of the view.
+func (v *view) under(r Region) Region {
 	rank := len(v.a.m().Shape)
-	return ahead.Through(ctx, v.a, func(start, shape []int64) ([]int64, []int64) {
-		under := v.p.part(Region{start, shape}, rank).around(rank)
-		return under.Start, under.Shape
+	return v.p.part(r, rank).around(rank)
+}
+
+// Prefetch implements prefetcher.
+func (v *view) Prefetch(ctx context.Context, regions ahead.Regions) (stop func()) {
+	return v.a.prefetch(ctx, func(yield func(start, shape []int64) bool) {
+		for start, shape := range regions {
+			if r := v.under(Region{start, shape}); !yield(r.Start, r.Shape) {
+				return
+			}
+		}
 	})
 }
 
 // Uniform implements UniformTeller. A region of the view is uniform if the smallest region of the
 // array around it is.
-func (v *view) Uniform(ctx context.Context) (func(r Region) bool, error) {
-	under, err := v.a.Uniform(v.through(ctx))
-	if err != nil || under == nil {
+func (v *view) Uniform(ctx context.Context, within Region) (func(r Region) bool, error) {
+	uniform, err := v.a.uniform(ctx, v.under(within))
+	if err != nil || uniform == nil {
 		return nil, err
 	}
-	rank := len(v.a.m().Shape)
-	return func(r Region) bool { return under(v.p.part(r, rank).around(rank)) }, nil
+	return func(r Region) bool { return uniform(v.under(r)) }, nil
 }
 
 // ChunkForms implements passage.Reader. The list is empty unless the view consists of complete

@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/hyperslab/hyperslab/internal/ahead"
 )
 
 // Options are the options of NewClient. The zero value means the defaults.
@@ -128,15 +126,20 @@ const (
 // It returns fs.ErrNotExist, fs.ErrPermission, ErrRefused, ErrLimit or ErrResponse, for example for
 // a server without range requests.
 func (c *Client) Open(ctx context.Context, url string) (*Object, error) {
+	return c.open(ctx, url, false)
+}
+
+// open is Open. whole is set for a file that is read as a whole if it is small.
+func (c *Client) open(ctx context.Context, url string, whole bool) (*Object, error) {
 	shown := Redact(url)
-	o, err := c.open(ctx, url, shown)
+	o, err := c.object(ctx, url, shown, whole)
 	if err != nil {
 		return nil, fail("open", shown, err)
 	}
 	return o, nil
 }
 
-func (c *Client) open(ctx context.Context, url, shown string) (*Object, error) {
+func (c *Client) object(ctx context.Context, url, shown string, whole bool) (*Object, error) {
 	t, err := c.target(url)
 	if err != nil {
 		return nil, err
@@ -159,7 +162,7 @@ func (c *Client) open(ctx context.Context, url, shown string) (*Object, error) {
 		return o, o.start(url, v)
 	}
 	o.v = &version{target: t, shown: shown}
-	now, blocks, rest, err := o.probe(ctx, ix == nil && ahead.Whole(ctx))
+	now, blocks, rest, err := o.probe(ctx, whole && ix == nil)
 	if err != nil {
 		return nil, o.computed(ctx, url, err)
 	}

@@ -15,8 +15,17 @@ type registered struct{}
 func init() { web.Register(registered{}) }
 
 // Open implements web.Client.
-func (registered) Open(ctx context.Context, url string) (web.Object, error) {
-	o, err := DefaultClient.Open(ctx, url)
+func (r registered) Open(ctx context.Context, url string) (web.Object, error) {
+	return r.open(ctx, url, false)
+}
+
+// OpenWhole implements web.Client.
+func (r registered) OpenWhole(ctx context.Context, url string) (web.Object, error) {
+	return r.open(ctx, url, true)
+}
+
+func (registered) open(ctx context.Context, url string, whole bool) (web.Object, error) {
+	o, err := DefaultClient.open(ctx, url, whole)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/ahead"
@@ -144,35 +145,50 @@ func (a *Array) headFirst(q *chunked.Piece) bool {
 	return int64(a.f.space[i]) > wholeChunk && a.touched(q) <= a.nblocks/4 && a.f.hasBlocks(i)
 }
 
-// fetch begins to fetch the chunks of a region if the frame is remote. The caller calls stop after
-// the read.
-func (a *Array) fetch(ctx context.Context, p *chunked.Plan) (stop func()) {
-	src, ok := a.f.src.(*fileSource)
-	if !ok {
-		return func() {}
+// remote returns the source of a frame whose reader can fetch ranges in advance, and that reader.
+// to is nil for other frames.
+func (a *Array) remote() (src *fileSource, to ahead.Reader) {
+	if src, _ = a.f.src.(*fileSource); src != nil {
+		to = ahead.Of(src.r)
 	}
-	to := ahead.Of(src.r)
+	return src, to
+}
+
+// Prefetch begins to fetch the stored chunks of regions in the background, in their order and in
+// bounded memory, so that latency does not delay the reads that follow. It has an effect on frames
+// of OpenReaderAt whose reader can fetch ranges in advance, for example a *remote.Object. regions
+// yields the start and the shape of each region; the slices are valid until the next pair. The
+// caller calls stop when it reads no more.
+func (a *Array) Prefetch(ctx context.Context, regions iter.Seq2[[]int64, []int64]) (stop func()) {
+	src, to := a.remote()
 	if to == nil {
 		return func() {}
 	}
-	if pass := ahead.Current(ctx); pass != nil {
-		pass.Begin(to, func(yield func(off, n int64) bool) {
-			for start, shape := range pass.Regions {
-				size := a.f.TypeSize()
-				for _, n := range shape {
-					size *= int(n)
-				}
-				part, err := a.plan(start, shape, size)
-				if err != nil {
-					return // the regions are those of another array
-				}
-				for off, n := range a.ranges(part, src.base) {
-					if !yield(off, n) {
-						return
-					}
+	return to.Prefetch(ctx, func(yield func(off, n int64) bool) {
+		for start, shape := range regions {
+			size := a.f.TypeSize()
+			for _, n := range shape {
+				size *= int(n)
+			}
+			part, err := a.plan(start, shape, size)
+			if err != nil {
+				return // the read returns the error
+			}
+			for off, n := range a.ranges(part, src.base) {
+				if !yield(off, n) {
+					return
 				}
 			}
-		})
+		}
+	})
+}
+
+// fetch begins to fetch the chunks of a region if the frame is remote. The caller calls stop after
+// the read.
+func (a *Array) fetch(ctx context.Context, p *chunked.Plan) (stop func()) {
+	src, to := a.remote()
+	if to == nil {
+		return func() {}
 	}
 	first := to.Prefetch(ctx, a.ranges(p, src.base))
 	second := to.Prefetch(ctx, a.blockRanges(p, src))

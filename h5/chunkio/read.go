@@ -12,7 +12,6 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
-	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/chunked"
 	"github.com/hyperslab/hyperslab/internal/scratch"
@@ -32,7 +31,7 @@ func (c *call) read(ctx context.Context, dst []byte) (Stats, error) {
 	var err error
 	switch {
 	case c.set.remote != nil:
-		x, err = c.readRemote(ctx) // a request costs more than an index
+		x, err = c.readRemote() // a request costs more than an index
 	case c.set.worthIndexing(c.plan.Chunks):
 		x, err = c.set.readIndex(c.d)
 	}
@@ -40,7 +39,6 @@ func (c *call) read(ctx context.Context, dst []byte) (Stats, error) {
 		return Stats{}, err
 	}
 	if c.set.remote != nil {
-		ahead.Current(ctx).Begin(c.set.remote, c.scan(ctx, x))
 		defer c.set.remote.Prefetch(ctx, c.ranges(x))()
 	}
 	stats := Stats{Workers: c.o.Workers, Chunks: c.plan.Chunks}

@@ -4,6 +4,7 @@ package chunkio
 
 import (
 	"context"
+	"iter"
 	"math"
 	"slices"
 
@@ -71,25 +72,12 @@ const (
 	eachRegion = 8   // chunks that a region counts in addition to its own
 )
 
-// readRemote returns the locations of the chunks of the region in a remote file, and of the regions
-// of the pass of ctx.
-func (c *call) readRemote(ctx context.Context) (*index, error) {
+// readRemote returns the locations of the chunks of the region in a remote file.
+func (c *call) readRemote() (*index, error) {
 	start, end := slices.Clone(c.r.Start), make([]int64, len(c.r.Start))
 	for i := range start {
 		stride, block := c.steps(i)
 		end[i] = start[i] + (c.r.Count[i]-1)*stride + block
-	}
-	c.set.mu.Lock()
-	x := c.set.have(start, end)
-	c.set.mu.Unlock()
-	if x != nil {
-		return x, nil
-	}
-	// A pass of another array is possible, for example of the source of a virtual dataset.
-	if first, last := ahead.Current(ctx).Bounds(); c.set.inside(first, last) {
-		for i := range first {
-			start[i], end[i] = min(start[i], first[i]), max(end[i], last[i])
-		}
 	}
 	return c.set.readPart(c.d, start, end)
 }
@@ -207,26 +195,41 @@ func (c *call) ranges(x *index) ahead.Ranges {
 	}
 }
 
-// scan yields the ranges of all regions of a pass through the dataset.
-func (c *call) scan(ctx context.Context, x *index) ahead.Ranges {
-	pass := ahead.Current(ctx)
-	return func(yield func(off, n int64) bool) {
-		for start, shape := range pass.Regions {
-			part := &call{op: c.op, d: c.d, mem: c.mem, r: h5.Region{Start: start, Count: shape}, set: c.set}
-			size := int64(c.mem.Size)
+// Prefetch begins to fetch the stored chunks of regions in the background, in their order and in
+// bounded memory, so that latency does not delay the calls of Read that follow. It is for files of
+// h5.OpenReaderAt whose reader can fetch ranges in advance, for example a *remote.Object. mem is
+// the datatype of those calls. regions yields the start and the shape of each region; the slices
+// are valid until the next pair.
+//
+// The caller calls stop when it reads no more. ok is false if Prefetch fetches nothing: for other
+// files, a dataset that is left to libhdf5 (see Fallback), regions outside the dataset, and errors,
+// which Read returns.
+func Prefetch(ctx context.Context, d *h5.Dataset, mem h5.Datatype, regions iter.Seq2[[]int64, []int64]) (stop func(), ok bool) {
+	set, err := lookUp(d, false)
+	if err != nil || set.why != "" || set.remote == nil {
+		return nil, false
+	}
+	start, end := ahead.Bounds(regions)
+	if !set.inside(start, end) {
+		return nil, false
+	}
+	x, err := set.readPart(d, start, end)
+	if err != nil {
+		return nil, false
+	}
+	return set.remote.Prefetch(ctx, func(yield func(off, n int64) bool) {
+		for start, shape := range regions {
+			c := &call{op: "read", d: d, mem: mem, r: h5.Region{Start: start, Count: shape}, set: set}
+			size := int64(mem.Size)
 			for _, n := range shape {
 				size *= n
 			}
-			axes := part.axes(int(size))
-			if axes == nil {
-				return // the regions are those of another array
-			}
-			part.plan = chunked.NewPlan(&c.set.grid, axes, c.mem.Size)
-			for off, n := range part.ranges(x) {
+			c.plan = chunked.NewPlan(&set.grid, c.axes(int(size)), mem.Size)
+			for off, n := range c.ranges(x) {
 				if !yield(off, n) {
 					return
 				}
 			}
 		}
-	}
+	}), true
 }

@@ -1,4 +1,4 @@
-// Reader, and its form for a part of a file.
+// Reader, its form for a part of a file, and the regions and ranges of reads.
 
 package ahead
 
@@ -6,10 +6,32 @@ import (
 	"context"
 	"io"
 	"iter"
+	"slices"
 )
 
 // Ranges yields offsets and lengths in bytes.
 type Ranges = iter.Seq2[int64, int64]
+
+// Regions yields the start and the shape of regions in the order in which they will be read. The
+// yielded slices are valid until the next pair.
+type Regions = iter.Seq2[[]int64, []int64]
+
+// Bounds returns the first element of the bounding box of regions, and the element after its last
+// one. It returns nil if there are no regions, or if their ranks differ.
+func Bounds(regions Regions) (start, end []int64) {
+	for at, shape := range regions {
+		if start == nil {
+			start, end = slices.Clone(at), slices.Clone(at)
+		}
+		if len(at) != len(start) {
+			return nil, nil
+		}
+		for i := range at {
+			start[i], end[i] = min(start[i], at[i]), max(end[i], at[i]+shape[i])
+		}
+	}
+	return start, end
+}
 
 // Reader is an io.ReaderAt that fetches ranges before they are read, for example *remote.Object.
 // The caller calls stop after the reads.
@@ -42,17 +64,6 @@ func Of(r io.ReaderAt) Reader {
 	}
 	return nil
 }
-
-type wholeKey struct{}
-
-// WithWhole returns the context for opening a remote file that is read as a whole if it is small,
-// for example to list its objects. Package remote then requests more than the beginning at once.
-func WithWhole(ctx context.Context) context.Context {
-	return context.WithValue(ctx, wholeKey{}, true)
-}
-
-// Whole reports whether ctx is a context of WithWhole.
-func Whole(ctx context.Context) bool { return ctx.Value(wholeKey{}) != nil }
 
 // SmallFile is the maximum size in bytes of a file that is read as a whole.
 const SmallFile = 8 << 20

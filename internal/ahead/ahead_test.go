@@ -31,41 +31,21 @@ func TestOf(t *testing.T) {
 	require.Equal(t, [][2]int64{{10, 5}, {55, 5}}, r.ranges)
 }
 
-func TestScan(t *testing.T) {
-	regions := func(yield func(start, shape []int64) bool) {
-		for i := range int64(3) {
-			if !yield([]int64{i}, []int64{1}) {
-				return
+func TestBounds(t *testing.T) {
+	bounds := func(list ...[2][]int64) (start, end []int64) {
+		return Bounds(func(yield func(start, shape []int64) bool) {
+			for _, r := range list {
+				if !yield(r[0], r[1]) {
+					return
+				}
 			}
-		}
+		})
 	}
-	array, other, view := new(int), new(int), new(int)
-	starts := func(ctx context.Context) (list []int64) {
-		if s := Current(ctx); s != nil {
-			for start := range s.Regions {
-				list = append(list, start[0])
-			}
-		}
-		return list
-	}
-	ctx, stop := WithScan(t.Context(), view, regions)
-	require.Nil(t, Current(ctx), "before a read")
-	require.Nil(t, Current(Enter(ctx, other)))
-	in := Enter(ctx, view)
-	require.Equal(t, []int64{0, 1, 2}, starts(in))
-	require.Nil(t, Current(Enter(in, other)), "read of another array")
-	through := Enter(Through(in, array, func(start, shape []int64) ([]int64, []int64) { return []int64{start[0] + 10}, shape }), array)
-	require.Equal(t, []int64{10, 11, 12}, starts(through))
-
-	r := &recorder{Reader: bytes.NewReader(make([]byte, 100))}
-	Current(through).Begin(nil, nil)
-	Current(through).Begin(r, List([][2]int64{{1, 2}}))
-	Current(in).Begin(r, List([][2]int64{{3, 4}}))
-	require.Equal(t, [][2]int64{{1, 2}}, r.ranges, "only the first read begins")
-	stop()
-	require.Equal(t, 1, r.stopped)
-	late, stop := WithScan(t.Context(), view, regions)
-	stop()
-	Current(Enter(late, view)).Begin(r, List([][2]int64{{5, 6}}))
-	require.Len(t, r.ranges, 1, "after the end")
+	start, end := bounds([2][]int64{{3, 7}, {2, 1}}, [2][]int64{{4, 0}, {5, 2}})
+	require.Equal(t, []int64{3, 0}, start)
+	require.Equal(t, []int64{9, 8}, end)
+	start, _ = bounds()
+	require.Nil(t, start)
+	start, _ = bounds([2][]int64{{3}, {2}}, [2][]int64{{4, 0}, {5, 2}})
+	require.Nil(t, start, "different ranks")
 }

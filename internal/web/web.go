@@ -23,6 +23,9 @@ type Object interface {
 // Client makes the requests.
 type Client interface {
 	Open(ctx context.Context, url string) (Object, error)
+	// OpenWhole is Open for a file that is read as a whole if it has at most ahead.SmallFile bytes,
+	// for example to list its objects. It requests more than the beginning at once.
+	OpenWhole(ctx context.Context, url string) (Object, error)
 	FS(ctx context.Context, url string) (fs.FS, error)
 	// Vacant returns an error that matches fs.ErrExist if there is an object at a URL. Only URLs of
 	// S3 can be written to.
@@ -83,12 +86,13 @@ func Get() Client {
 
 type none struct{}
 
-func (none) Open(context.Context, string) (Object, error) { return nil, ErrNoClient }
-func (none) FS(context.Context, string) (fs.FS, error)    { return nil, ErrNoClient }
-func (none) Vacant(context.Context, string) error         { return ErrNoClient }
-func (none) Upload(context.Context, string, Upload) error { return ErrNoClient }
-func (none) Cause(error) error                            { return nil }
-func (none) Stat(context.Context, string) (Entry, error)  { return Entry{}, ErrNoClient }
+func (none) Open(context.Context, string) (Object, error)      { return nil, ErrNoClient }
+func (none) OpenWhole(context.Context, string) (Object, error) { return nil, ErrNoClient }
+func (none) FS(context.Context, string) (fs.FS, error)         { return nil, ErrNoClient }
+func (none) Vacant(context.Context, string) error              { return ErrNoClient }
+func (none) Upload(context.Context, string, Upload) error      { return ErrNoClient }
+func (none) Cause(error) error                                 { return nil }
+func (none) Stat(context.Context, string) (Entry, error)       { return Entry{}, ErrNoClient }
 func (none) Read(context.Context, string, int64) ([]byte, error) {
 	return nil, ErrNoClient
 }

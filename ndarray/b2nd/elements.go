@@ -414,7 +414,7 @@ func (b *backend) ChunkBytes(ctx context.Context, n int64) (bytes int64, err err
 
 // Uniform uses chunks that the frame stores only as an entry in its index. It has no information if
 // C-Blosc2 reads the array.
-func (b *backend) Uniform(ctx context.Context) (uniform func(r ndarray.Region) bool, err error) {
+func (b *backend) Uniform(ctx context.Context, _ ndarray.Region) (uniform func(r ndarray.Region) bool, err error) {
 	err = b.engine.reading(func(r *frameio.Array, _ *cblosc.Array) error {
 		if r != nil {
 			uniform, err = uniformIn(r.Frame(), &b.meta)

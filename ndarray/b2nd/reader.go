@@ -14,6 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
@@ -213,6 +214,14 @@ func (r *reader) ReadRegion(ctx context.Context, dst []byte, region ndarray.Regi
 	return nil
 }
 
+// Prefetch begins to fetch the chunks of regions of a remote file.
+func (r *reader) Prefetch(ctx context.Context, regions ahead.Regions) (stop func()) {
+	if r.array == nil {
+		return func() {}
+	}
+	return r.array.Prefetch(ctx, regions)
+}
+
 // ReadStrings reads Python objects as JSON.
 func (r *reader) ReadStrings(ctx context.Context, dst []string, region ndarray.Region) error {
 	if r.objects == nil {
@@ -275,7 +284,7 @@ func (r *reader) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 }
 
 // Uniform uses chunks that the frame stores only as an entry in its index.
-func (r *reader) Uniform(ctx context.Context) (func(r ndarray.Region) bool, error) {
+func (r *reader) Uniform(ctx context.Context, _ ndarray.Region) (func(r ndarray.Region) bool, error) {
 	if r.objects != nil {
 		return nil, ctx.Err()
 	}

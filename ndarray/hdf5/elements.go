@@ -92,22 +92,20 @@ func (b *backend) remote() ahead.Reader {
 	return ahead.Of(source)
 }
 
-// readRows reads a region of a contiguous dataset of a remote file without libhdf5, whose lock
-// other calls would wait for. ok is false for other datasets.
-func (b *backend) readRows(ctx context.Context, dst []byte, r ndarray.Region) (ok bool, err error) {
-	if b.library || b.address == h5.NoAddress || len(r.Shape) == 0 || !b.stored.Plain() {
-		return false, nil
-	}
+// inRows reports whether readRows can read the dataset of a remote file.
+func (b *backend) inRows() bool {
+	return !b.library && b.address != h5.NoAddress && len(b.meta.Shape) > 0 && b.stored.Plain()
+}
+
+// Prefetch begins to fetch the stored elements of regions of a remote file.
+func (b *backend) Prefetch(ctx context.Context, regions ahead.Regions) (stop func()) {
 	to := b.remote()
-	if to == nil {
-		return false, nil
-	}
-	if pass := ahead.Current(ctx); pass != nil {
-		pass.Begin(to, func(yield func(off, n int64) bool) {
-			for start, shape := range pass.Regions {
-				if len(start) != len(b.meta.Shape) {
-					return // the regions are those of another array
-				}
+	switch {
+	case to == nil || b.library || !b.stored.Plain():
+		return func() {}
+	case b.inRows():
+		return to.Prefetch(ctx, func(yield func(off, n int64) bool) {
+			for start, shape := range regions {
 				for off, n := range b.rows(ndarray.Region{Start: start, Shape: shape}) {
 					if !yield(off, n) {
 						return
@@ -115,6 +113,29 @@ func (b *backend) readRows(ctx context.Context, dst []byte, r ndarray.Region) (o
 				}
 			}
 		})
+	case b.meta.ChunkShape == nil:
+		return func() {}
+	}
+	if stop, ok := chunkio.Prefetch(ctx, b.dataset, b.stored, regions); ok {
+		return stop
+	}
+	// Fetch all chunks, which libhdf5 reads. The order of the index is that of the grid.
+	return to.Prefetch(ctx, func(yield func(off, n int64) bool) {
+		h5warm.Index(b.dataset)
+		for c, err := range b.dataset.StoredChunks() {
+			if err != nil || !yield(int64(c.Address), c.Bytes) {
+				return // the read returns the error
+			}
+		}
+	})
+}
+
+// readRows reads a region of a contiguous dataset of a remote file without libhdf5, whose lock
+// other calls would wait for. ok is false for other datasets.
+func (b *backend) readRows(ctx context.Context, dst []byte, r ndarray.Region) (ok bool, err error) {
+	to := b.remote()
+	if to == nil || !b.inRows() {
+		return false, nil
 	}
 	defer to.Prefetch(ctx, b.rows(r))()
 	for off, n := range b.rows(r) {

@@ -137,17 +137,6 @@ func (b *backend) ReadChunk(ctx context.Context, dst []byte, f passage.Form, n i
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if pass := ahead.Current(ctx); pass != nil {
-		// The order of the index is that of the grid.
-		pass.Begin(b.remote(), func(yield func(off, n int64) bool) {
-			h5warm.Index(b.dataset)
-			for c, err := range b.dataset.StoredChunks() {
-				if err != nil || !yield(int64(c.Address), c.Bytes) {
-					return // ReadChunk returns the error
-				}
-			}
-		})
-	}
 	at, _ := b.offset(n)
 	dst = slices.Grow(dst[:0], 4)[:4]
 	raw, mask, err := b.rawChunk(dst[4:], at)
@@ -220,7 +209,7 @@ func (b *backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 
 // Uniform uses chunks that are not stored, and datasets without any stored elements. It first
 // writes elements in libhdf5's chunk cache to the file.
-func (b *backend) Uniform(ctx context.Context) (func(r ndarray.Region) bool, error) {
+func (b *backend) Uniform(ctx context.Context, within ndarray.Region) (func(r ndarray.Region) bool, error) {
 	if !b.meta.ReadOnly {
 		if err := b.dataset.Flush(); err != nil {
 			return nil, h5errs.Translate(err)
@@ -234,9 +223,9 @@ func (b *backend) Uniform(ctx context.Context) (func(r ndarray.Region) bool, err
 	if !chunked && (info.Layout != h5.Contiguous || len(info.External) > 0) {
 		return nil, nil
 	}
-	var start, end []int64 // of the regions that will be read
-	if b.remote() != nil {
-		start, end = ahead.Current(ctx).Bounds()
+	var start, end []int64 // of the part of the index that is read; nil: the whole index
+	if b.remote() != nil && !slices.Equal(within.Shape, b.meta.Shape) {
+		start, end = ahead.Bounds(func(yield func(start, shape []int64) bool) { yield(within.Start, within.Shape) })
 	}
 	ok := false
 	var stored []int64

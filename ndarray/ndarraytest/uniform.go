@@ -136,6 +136,6 @@ func (b otherBackend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Regi
 	return err
 }
 
-func (b otherBackend) Uniform(ctx context.Context) (func(ndarray.Region) bool, error) {
+func (b otherBackend) Uniform(ctx context.Context, _ ndarray.Region) (func(ndarray.Region) bool, error) {
 	return b.a.Uniform(ctx)
 }

@@ -182,7 +182,7 @@ func (u *unpacked) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region)
 }
 
 // Uniform implements ndarray.UniformTeller: equal elements have equal values.
-func (u *unpacked) Uniform(ctx context.Context) (func(r ndarray.Region) bool, error) {
+func (u *unpacked) Uniform(ctx context.Context, _ ndarray.Region) (func(r ndarray.Region) bool, error) {
 	return u.arr.Uniform(ctx)
 }
 
