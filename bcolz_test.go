@@ -204,7 +204,7 @@ func TestNestedTable(t *testing.T) {
 	b, err := bcolz.CreateRecords(path, spec, &bcolz.CreateOptions{Nested: true})
 	require.NoError(t, err)
 	want := noise(d, 5)
-	require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, want, ndarray.Whole(spec.Shape)))
+	require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, want, ndarray.Whole(spec.Shape), 0))
 	require.NoError(t, b.Close())
 
 	list := func(location string, opts *hyperslab.WalkOptions) (out []string) {

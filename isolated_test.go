@@ -249,7 +249,7 @@ func TestIsolated_manyPieces(t *testing.T) {
 			require.NoError(t, direct.Read(bg, want, r))
 			for _, workers := range []int{0, 1, 2, 3, 100} {
 				got := make([]byte, len(want))
-				require.NoError(t, g.Read(ndarray.WithWorkers(bg, workers), got, r))
+				require.NoError(t, g.ReadRegion(bg, got, r, workers))
 				require.True(t, bytes.Equal(want, got), "%v by %d", r, workers)
 			}
 		}

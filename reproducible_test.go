@@ -38,7 +38,7 @@ type uneven struct {
 // Unwrap returns the array in memory.
 func (u *uneven) Unwrap() ndarray.Backend { return u.Backend }
 
-func (u *uneven) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+func (u *uneven) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
 	m := u.Meta()
 	u.mu.Lock()
 	k := u.begun
@@ -67,7 +67,7 @@ func (u *uneven) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) e
 			runtime.Gosched()
 		}
 	}
-	return u.Backend.ReadRegion(ctx, dst, r)
+	return u.Backend.ReadRegion(ctx, dst, r, 0)
 }
 
 // seeded fills an array with numbers. Some of its chunks compress better than others.

@@ -154,12 +154,12 @@ type columnSource struct {
 func (s *columnSource) Meta() ndarray.Meta { return s.meta }
 
 // ReadRegion reads rows. The dimensions of a sub-array are read completely and then selected.
-func (s *columnSource) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+func (s *columnSource) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
 	rank := len(s.from.Shape())
 	outer := ndarray.Region{Start: r.Start[:rank], Shape: r.Shape[:rank]}
 	inner := s.meta.Shape[rank:]
 	if s.field == nil && slices.Equal(r.Shape[rank:], inner) {
-		return s.from.Read(ctx, dst, outer)
+		return s.from.ReadRegion(ctx, dst, outer, workers)
 	}
 	size := s.from.DType().Size
 	offset, width := 0, size
@@ -167,7 +167,7 @@ func (s *columnSource) ReadRegion(ctx context.Context, dst []byte, r ndarray.Reg
 		offset, width = s.field.Offset, s.field.Type.Size
 	}
 	b := make([]byte, int(outer.NumElems())*size)
-	if err := s.from.Read(ctx, b, outer); err != nil {
+	if err := s.from.ReadRegion(ctx, b, outer, workers); err != nil {
 		return err
 	}
 	each := len(dst) / int(outer.NumElems())
@@ -367,7 +367,7 @@ func (c *treeCopy) writeText(ctx context.Context, item *treeItem, files storeFil
 				total += int64(len(text))
 				ends = binary.NativeEndian.AppendUint64(ends, uint64(total))
 			}
-			return w.WriteRegion(ctx, ends, rowRegion(at+1, int64(len(texts))))
+			return w.WriteRegion(ctx, ends, rowRegion(at+1, int64(len(texts))), 0)
 		})
 	})
 	if err != nil {
@@ -389,7 +389,7 @@ func (c *treeCopy) writeText(ctx context.Context, item *treeItem, files storeFil
 			if next > total {
 				return fmt.Errorf("%w: %d bytes of strings in the second read, %d in the first", ndarray.ErrCorrupt, next, total)
 			}
-			return w.WriteRegion(ctx, all, rowRegion(next-int64(len(all)), int64(len(all))))
+			return w.WriteRegion(ctx, all, rowRegion(next-int64(len(all)), int64(len(all))), 0)
 		})
 	})
 }

@@ -130,7 +130,7 @@ func writeColumns(t require.TestingT, dir, kind string, columns []*randomColumn,
 			if c.texts != nil && rows > 0 {
 				require.NoError(t, b.(ndarray.StringWriter).WriteStrings(bg, c.texts, ndarray.Whole([]int64{rows})))
 			} else if rows > 0 {
-				require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, c.data, ndarray.Whole([]int64{rows})))
+				require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, c.data, ndarray.Whole([]int64{rows}), 0))
 			}
 			require.NoError(t, b.Close())
 		}

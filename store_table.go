@@ -92,7 +92,7 @@ func readRows(ctx context.Context, s *stores.Store, t *stores.Table) (_ *tableRo
 	next := int64(-1) // the stored row after the last run
 	for at := int64(0); at < total; at += int64(len(valid)) {
 		valid = valid[:min(total-at, int64(len(valid)))]
-		if err := m.ReadRegion(ctx, valid, ndarray.Region{Start: []int64{at}, Shape: []int64{int64(len(valid))}}); err != nil {
+		if err := m.ReadRegion(ctx, valid, ndarray.Region{Start: []int64{at}, Shape: []int64{int64(len(valid))}}, 0); err != nil {
 			return nil, err
 		}
 		for i, v := range valid {
@@ -280,7 +280,7 @@ func (c *column) dictionary(ctx context.Context, t *stores.Table, of b2store.Col
 	}
 	c.text = func(ctx context.Context, dst []string, first int64) error {
 		b := make([]byte, 4*len(dst))
-		if err := codes.ReadRegion(ctx, b, rowRegion(first, int64(len(dst)))); err != nil {
+		if err := codes.ReadRegion(ctx, b, rowRegion(first, int64(len(dst))), 0); err != nil {
 			return err
 		}
 		for i := range dst {
@@ -306,7 +306,7 @@ func (c *column) utf8(t *stores.Table, key string, data *member) error {
 	}
 	c.text = func(ctx context.Context, dst []string, first int64) error {
 		b := make([]byte, 8*(len(dst)+1))
-		if err := offsets.ReadRegion(ctx, b, rowRegion(first, int64(len(dst)+1))); err != nil {
+		if err := offsets.ReadRegion(ctx, b, rowRegion(first, int64(len(dst)+1)), 0); err != nil {
 			return err
 		}
 		at := func(i int) int64 { return int64(binary.NativeEndian.Uint64(b[8*i:])) }
@@ -320,7 +320,7 @@ func (c *column) utf8(t *stores.Table, key string, data *member) error {
 			return tableError(t, key, fmt.Sprintf("%d bytes in %d rows", n, len(dst)), fmt.Sprintf("at most %d", math.MaxInt32), format.ErrLimit)
 		}
 		bytes := make([]byte, n)
-		if err := data.ReadRegion(ctx, bytes, rowRegion(at(0), n)); err != nil {
+		if err := data.ReadRegion(ctx, bytes, rowRegion(at(0), n), 0); err != nil {
 			return err
 		}
 		for i := range dst {
@@ -335,7 +335,7 @@ func (c *column) utf8(t *stores.Table, key string, data *member) error {
 func (c *column) Meta() ndarray.Meta { return c.meta }
 
 // ReadRegion reads values.
-func (c *column) ReadRegion(ctx context.Context, dst []byte, region ndarray.Region) error {
+func (c *column) ReadRegion(ctx context.Context, dst []byte, region ndarray.Region, workers int) error {
 	if c.text != nil {
 		return fmt.Errorf("%w: bytes of a column of strings", errors.ErrUnsupported)
 	}
@@ -346,7 +346,7 @@ func (c *column) ReadRegion(ctx context.Context, dst []byte, region ndarray.Regi
 	read := func(dst []byte, first, n int64) error {
 		return c.parts[0].ReadRegion(ctx, dst, ndarray.Region{
 			Start: append([]int64{first}, region.Start[1:]...), Shape: append([]int64{n}, region.Shape[1:]...),
-		})
+		}, workers)
 	}
 	var near []byte
 	for at := int64(0); at < region.Shape[0]; at += rowsAtOnce {
@@ -496,7 +496,7 @@ func openRecords(s *stores.Store, t *stores.Table, name string) (_ *records, err
 func (r *records) Meta() ndarray.Meta { return r.meta }
 
 // ReadRegion reads rows.
-func (r *records) ReadRegion(ctx context.Context, dst []byte, region ndarray.Region) error {
+func (r *records) ReadRegion(ctx context.Context, dst []byte, region ndarray.Region, workers int) error {
 	size := r.meta.DType.Size
 	clear(dst)
 	for at := int64(0); at < region.Shape[0]; at += rowsAtOnce {
@@ -507,7 +507,7 @@ func (r *records) ReadRegion(ctx context.Context, dst []byte, region ndarray.Reg
 			values := make([]byte, n*int64(f.Type.Size))
 			whole := ndarray.Whole(c.meta.Shape)
 			whole.Start[0], whole.Shape[0] = region.Start[0]+at, n
-			if err := c.ReadRegion(ctx, values, whole); err != nil {
+			if err := c.ReadRegion(ctx, values, whole, workers); err != nil {
 				return err
 			}
 			for k := range int(n) {

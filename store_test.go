@@ -314,7 +314,7 @@ func writeTree(t require.TestingT, file string, nodes []storeNode, attrs map[str
 		data, err := base64.StdEncoding.DecodeString(n.Data)
 		require.NoError(t, err)
 		d.ToNative(data)
-		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, data, ndarray.Whole(n.Shape)))
+		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, data, ndarray.Whole(n.Shape), 0))
 		require.NoError(t, b.Close())
 	}
 	require.NoError(t, f.Close())

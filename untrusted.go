@@ -459,8 +459,8 @@ func (g *guard) Meta() ndarray.Meta {
 	return m
 }
 
-func (g *guard) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
-	return bare(g.Backend.ReadRegion(ctx, dst, r))
+func (g *guard) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
+	return bare(g.Backend.ReadRegion(ctx, dst, r, workers))
 }
 
 func (g *guard) ReadStrings(ctx context.Context, dst []string, r ndarray.Region) error {
@@ -503,7 +503,7 @@ var (
 	_ ndarray.AttrWriter   = readOnly{}
 )
 
-func (readOnly) WriteRegion(context.Context, []byte, ndarray.Region) error {
+func (readOnly) WriteRegion(context.Context, []byte, ndarray.Region, int) error {
 	return ndarray.ErrReadOnly
 }
 

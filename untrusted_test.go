@@ -182,7 +182,7 @@ func TestUntrusted_NestedFrames(t *testing.T) {
 		require.NoError(t, err)
 		b, err := bcolz.CreateRecords(in(dir, name), ndarray.Spec{Shape: []int64{100}, ChunkShape: []int64{9}, DType: d}, &bcolz.CreateOptions{Nested: name == "nested"})
 		require.NoError(t, err)
-		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, noise(d, 100), ndarray.Whole([]int64{100})))
+		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, noise(d, 100), ndarray.Whole([]int64{100}), 0))
 		require.NoError(t, b.Close())
 	}
 	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {

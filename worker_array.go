@@ -4,6 +4,7 @@
 package hyperslab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -176,11 +177,11 @@ func ahead(allowed, slots int, pieces int64) (n, each int) {
 
 // ReadRegion reads elements box by box. While it copies one box from the window, the worker decodes
 // the next ones.
-func (r *remote) ReadRegion(ctx context.Context, dst []byte, g ndarray.Region) error {
+func (r *remote) ReadRegion(ctx context.Context, dst []byte, g ndarray.Region, workers int) error {
 	item := r.meta.DType.Size
 	slot := r.slot()
 	slots := int(windowBytes / slot)
-	allowed := ndarray.Workers(ctx)
+	allowed := cmp.Or(workers, runtime.GOMAXPROCS(0))
 	ahead, each := ahead(allowed, slots, g.NumElems()*int64(item)/slot)
 	// The slot that was emptied last is filled next, because it is still in the cache.
 	var free []int64

@@ -126,7 +126,6 @@ func (h *arrayHandler) Fill(q *request, dst []byte) (int, error) {
 }
 
 func (h *arrayHandler) read(q *request, to []byte) (int64, error) {
-	ctx := ndarray.WithWorkers(context.Background(), q.Workers)
 	whole, item := ndarray.Region{Start: q.Start, Shape: q.Shape}, int64(h.array.DType().Size)
 	for _, g := range []ndarray.Region{whole, q.Part} {
 		if err := g.Check(h.array.Shape()); err != nil {
@@ -141,7 +140,7 @@ func (h *arrayHandler) read(q *request, to []byte) (int64, error) {
 		if h.whole != nil { // not concurrently with other requests
 			h.about, h.whole = request{}, nil
 		}
-		return n, h.array.Read(ctx, to[:n], whole)
+		return n, h.array.ReadRegion(context.Background(), to[:n], whole, q.Workers)
 	}
 	if len(q.Part.Shape) != len(whole.Shape) || !inside(q.Part, whole) {
 		return 0, fmt.Errorf("%w: part %v of %v", worker.ErrProtocol, q.Part, whole)
@@ -154,7 +153,7 @@ func (h *arrayHandler) read(q *request, to []byte) (int64, error) {
 		} else {
 			h.whole = h.whole[:size]
 		}
-		if err := h.array.Read(ctx, h.whole, whole); err != nil {
+		if err := h.array.ReadRegion(context.Background(), h.whole, whole, q.Workers); err != nil {
 			return 0, err
 		}
 		h.about = *q

@@ -22,6 +22,7 @@ import (
 type Array struct {
 	backend Backend
 	state   atomic.Pointer[state] // replaced by Resize
+	workers atomic.Int32          // of SetWorkers; 0: GOMAXPROCS
 
 	mu     sync.RWMutex // read-locked during every call of the backend, locked by Close
 	closed bool
@@ -57,6 +58,14 @@ func New(b Backend) (*Array, error) {
 	a.state.Store(&state{meta: m, grid: g})
 	return a, nil
 }
+
+// SetWorkers limits each later call that reads or writes elements to n goroutines that encode or
+// decode them. n below 1 means GOMAXPROCS, which is the default. Views that are made later have the
+// same limit. Copy, Compare, Map and the reductions have an option Workers instead.
+func (a *Array) SetWorkers(n int) { a.workers.Store(int32(min(max(n, 0), math.MaxInt32))) }
+
+// limit returns the number of goroutines for a call of the backend; 0 means GOMAXPROCS.
+func (a *Array) limit() int { return int(a.workers.Load()) }
 
 // Backend returns the backend of the array. Its methods do not check their arguments and do not
 // wait for Close.
@@ -113,6 +122,12 @@ func (a *Array) ChunkRegions() iter.Seq[Region] {
 // It returns ErrClosed, ErrRegion or ErrSize, the context's error, or the backend's error. After an
 // error dst may be partly filled.
 func (a *Array) Read(ctx context.Context, dst []byte, r Region) error {
+	return a.ReadRegion(ctx, dst, r, a.limit())
+}
+
+// ReadRegion is Read with the parameters of Backend.ReadRegion, for backends that read an Array. At
+// most workers goroutines of the call decode; below 1 means GOMAXPROCS.
+func (a *Array) ReadRegion(ctx context.Context, dst []byte, r Region, workers int) error {
 	return a.use("read", func() error {
 		if err := a.checkAccess(ctx, len(dst), r); err != nil {
 			return err
@@ -120,7 +135,7 @@ func (a *Array) Read(ctx context.Context, dst []byte, r Region) error {
 		if len(dst) == 0 {
 			return nil
 		}
-		return a.backend.ReadRegion(ctx, dst, r)
+		return a.backend.ReadRegion(ctx, dst, r, max(workers, 0))
 	})
 }
 
@@ -133,6 +148,11 @@ func (a *Array) Read(ctx context.Context, dst []byte, r Region) error {
 // It returns ErrClosed, ErrReadOnly, errors.ErrUnsupported, ErrRegion or ErrSize, the context's
 // error, or the backend's error. After an error a part may be written.
 func (a *Array) Write(ctx context.Context, src []byte, r Region) error {
+	return a.write(ctx, src, r, a.limit())
+}
+
+// write is Write on at most workers goroutines; 0 means GOMAXPROCS.
+func (a *Array) write(ctx context.Context, src []byte, r Region, workers int) error {
 	return a.use("write", func() error {
 		w, err := ability[RegionWriter](a, true)
 		if err != nil {
@@ -144,7 +164,7 @@ func (a *Array) Write(ctx context.Context, src []byte, r Region) error {
 		if len(src) == 0 {
 			return nil
 		}
-		return w.WriteRegion(ctx, src, r)
+		return w.WriteRegion(ctx, src, r, workers)
 	})
 }
 

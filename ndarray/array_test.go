@@ -23,7 +23,7 @@ type readOnlyStore struct {
 
 func (s *readOnlyStore) Meta() ndarray.Meta { return s.meta }
 
-func (s *readOnlyStore) ReadRegion(context.Context, []byte, ndarray.Region) error {
+func (s *readOnlyStore) ReadRegion(context.Context, []byte, ndarray.Region, int) error {
 	s.calls.Add(1)
 	return s.err
 }

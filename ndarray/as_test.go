@@ -21,10 +21,10 @@ type counted struct {
 
 func (c *counted) Unwrap() ndarray.Backend { return c.Backend }
 
-func (c *counted) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
+func (c *counted) WriteRegion(ctx context.Context, src []byte, r ndarray.Region, workers int) error {
 	c.writes++
 	w, _ := ndarray.As[ndarray.RegionWriter](c.Backend)
-	return w.WriteRegion(ctx, src, r)
+	return w.WriteRegion(ctx, src, r, 0)
 }
 
 func TestAs(t *testing.T) {

@@ -15,9 +15,9 @@ import (
 //
 // Array checks regions, buffer sizes, and the closed and the read-only state before it calls a
 // backend, so a backend need not check them again. A backend must check the context before the
-// first chunk or Slab of a region and between them. At most Workers(ctx) goroutines of a call may
-// encode or decode; two more may pass work on. Package ndarraytest tests every sentence of this
-// file.
+// first chunk or Slab of a region and between them. At most workers goroutines of a call may encode
+// or decode; two more may pass work on. workers 0 means GOMAXPROCS. Package ndarraytest tests every
+// sentence of this file.
 type Backend interface {
 	// Meta describes the array. Only Resize and Append change it. The caller must not modify its
 	// slices.
@@ -28,7 +28,7 @@ type Backend interface {
 	//
 	// Bytes outside every value, such as the padding between fields of a structure, are passed on
 	// unchanged.
-	ReadRegion(ctx context.Context, dst []byte, r Region) error
+	ReadRegion(ctx context.Context, dst []byte, r Region, workers int) error
 	// Close releases the storage. It is called exactly once, while no other call is running.
 	Close() error
 }
@@ -58,7 +58,7 @@ type RegionWriter interface {
 	//
 	// Calls that touch different chunks may run at the same time. Calls that
 	// touch the same chunk must not.
-	WriteRegion(ctx context.Context, src []byte, r Region) error
+	WriteRegion(ctx context.Context, src []byte, r Region, workers int) error
 }
 
 // StringReader is implemented by backends whose elements may have a variable size. ReadRegion and

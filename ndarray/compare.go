@@ -147,10 +147,10 @@ func Compare(ctx context.Context, a, b *Array, o *CompareOptions) (Comparison, e
 		}
 		n := int(r.NumElems())
 		x, y := buf[0][:n*da.Size], buf[1][:n*db.Size]
-		if err := a.Read(ctx, x, r); err != nil {
+		if err := a.ReadRegion(ctx, x, r, p.each); err != nil {
 			return err
 		}
-		if err := b.Read(ctx, y, r); err != nil {
+		if err := b.ReadRegion(ctx, y, r, p.each); err != nil {
 			return err
 		}
 		c.unit(r, x, y, differ)

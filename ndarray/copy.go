@@ -130,10 +130,10 @@ func copyUnits(ctx context.Context, dst, src *Array, p plan, progress func(Progr
 		if buffers == 0 {
 			return copyStrings(ctx, dst, src, r)
 		}
-		if err := src.Read(ctx, b[0], r); err != nil {
+		if err := src.ReadRegion(ctx, b[0], r, p.each); err != nil {
 			return err
 		}
-		return dst.Write(ctx, b[0], r)
+		return dst.write(ctx, b[0], r, p.each)
 	})
 	return CopyStats{
 		Bytes: p.total, Units: p.count, Workers: p.workers, PeakBuffer: int64(p.workers) * p.unit, Stages: int(min(p.count, 1)),

@@ -49,7 +49,7 @@ func (r *recorder) clash(a, b ndarray.Region) bool {
 
 var errInjected = errors.New("injected")
 
-func (r *recorder) ReadRegion(ctx context.Context, dst []byte, reg ndarray.Region) error {
+func (r *recorder) ReadRegion(ctx context.Context, dst []byte, reg ndarray.Region, workers int) error {
 	r.mu.Lock()
 	r.reads = append(r.reads, ndarray.Region(grid.Box(reg).Clone()))
 	fail := len(r.reads) == r.failRead
@@ -57,10 +57,10 @@ func (r *recorder) ReadRegion(ctx context.Context, dst []byte, reg ndarray.Regio
 	if fail {
 		return errInjected
 	}
-	return r.Backend.ReadRegion(ctx, dst, reg)
+	return r.Backend.ReadRegion(ctx, dst, reg, 0)
 }
 
-func (r *recorder) WriteRegion(ctx context.Context, src []byte, reg ndarray.Region) error {
+func (r *recorder) WriteRegion(ctx context.Context, src []byte, reg ndarray.Region, workers int) error {
 	r.mu.Lock()
 	r.writes = append(r.writes, ndarray.Region(grid.Box(reg).Clone()))
 	fail := len(r.writes) == r.failWrite
@@ -77,7 +77,7 @@ func (r *recorder) WriteRegion(ctx context.Context, src []byte, reg ndarray.Regi
 	if fail {
 		return errInjected
 	}
-	return r.Backend.(ndarray.RegionWriter).WriteRegion(ctx, src, reg)
+	return r.Backend.(ndarray.RegionWriter).WriteRegion(ctx, src, reg, 0)
 }
 
 func newRecorder(t require.TestingT, shape, chunk []int64, d ndarray.DType) (*recorder, *ndarray.Array) {

@@ -371,16 +371,20 @@ func ExampleNew() {
 	// Output: [false false] <nil>
 }
 
-// Backends use at most the number of goroutines in the context.
-func ExampleWithWorkers() {
-	ctx := ndarray.WithWorkers(context.Background(), 2)
-	fmt.Println(ndarray.Workers(ctx))
-	// Output: 2
-}
-
-func ExampleWorkers() {
-	fmt.Println(ndarray.Workers(ndarray.WithWorkers(context.Background(), 3)))
-	// Output: 3
+// Reads of an array use at most two goroutines to decode its chunks.
+func ExampleArray_SetWorkers() {
+	b, err := mem.New(ndarray.Spec{Shape: []int64{2}, DType: ndarray.DTypeOf[bool]()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	a, err := ndarray.New(b)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer a.Close()
+	a.SetWorkers(2)
+	fmt.Println(ndarray.ReadAll[bool](context.Background(), a))
+	// Output: [false false] <nil>
 }
 
 func ExampleAs() {

@@ -18,6 +18,7 @@ type order struct {
 	dst     *Array
 	seq     inorder.Sequence // nil if the order does not change the file, or if there is only one writer
 	workers int              // 1 if the backend can order writes only with one writer; as requested otherwise
+	allowed int              // goroutines as requested; 0 means GOMAXPROCS
 	window  int64            // bytes of waiting chunks; 0 without seq
 	memory  int64            // bytes that remain for buffers
 }
@@ -25,7 +26,7 @@ type order struct {
 // inOrder begins the writes of a job with at most workers and memory. The caller must end them with
 // end, and call stop before writes that are not of whole chunks.
 func inOrder(ctx context.Context, dst *Array, workers int, memory int64, dir string) (*order, error) {
-	o := &order{dst: dst, workers: workers, memory: memory}
+	o := &order{dst: dst, workers: workers, allowed: workers, memory: memory}
 	b, ok := As[inorder.Sequencer](dst.backend)
 	if !ok || dst.m().ReadOnly || dst.m().NumElems() == 0 {
 		return o, nil
@@ -50,6 +51,7 @@ func inOrder(ctx context.Context, dst *Array, workers int, memory int64, dir str
 // shape adapts a plan to this order. A plan that divides chunks of the array has one worker, and
 // its writes must not wait.
 func (o *order) shape(p *plan) error {
+	p.divide(o.allowed)
 	if o.seq == nil || p.total == 0 {
 		return nil
 	}

@@ -8,6 +8,7 @@
 package ndarray
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -46,6 +47,7 @@ type plan struct {
 	size    int   // bytes of an element
 	total   int64 // bytes of all elements
 	workers int
+	each    int      // goroutines of each read and write
 	decodes float64  // average number of times a source chunk is decoded
 	ahead   int64    // number of units that may be begun after the first unfinished one; 0: any number
 	sources []*Array // arrays whose regions are read in the order of the units
@@ -98,7 +100,14 @@ func newPlan(dst, src Meta, workers int, memory int64, buffers int64) (plan, err
 	}
 	p.count, p.unit, p.decodes = p.units.NumChunks(), c.bytes(unit), c.decodes(unit)
 	p.workers = int(min(int64(p.workers), p.count))
+	p.divide(workers)
 	return p, nil
+}
+
+// divide sets the number of goroutines of each read and write, if all of them together may have the
+// given number of goroutines; 0 means GOMAXPROCS.
+func (p *plan) divide(goroutines int) {
+	p.each = max(1, cmp.Or(goroutines, runtime.GOMAXPROCS(0))/max(p.workers, 1))
 }
 
 // limits replaces zeros by the defaults.
@@ -134,6 +143,7 @@ func chunkPlan(dst Meta, o *CopyOptions) (plan, error) {
 	c.init()
 	p.count, p.unit = p.units.NumChunks(), c.bytes(c.step)
 	p.workers = int(max(1, min(int64(workers), memory/(2*p.unit), p.count)))
+	p.divide(workers)
 	return p, nil
 }
 
@@ -302,7 +312,7 @@ func (p plan) run(ctx context.Context, buffers int, progress func(Progress), wor
 		defer a.prefetch(ctx, p.regions())()
 	}
 	todo := p.tasks()
-	group, gctx := errgroup.WithContext(WithWorkers(ctx, max(1, Workers(ctx)/p.workers)))
+	group, gctx := errgroup.WithContext(ctx)
 	for range p.workers {
 		group.Go(func() error {
 			own := make([][]byte, buffers)

@@ -51,7 +51,7 @@ func eachOrMany(ctx context.Context, a *Array, o *WorkOptions, f func(ctx contex
 		}
 		p.once = func(ctx context.Context, r Region) error {
 			one := make([]byte, m.DType.Size)
-			if err := a.Read(ctx, one, r.first()); err != nil {
+			if err := a.ReadRegion(ctx, one, r.first(), p.each); err != nil {
 				return err
 			}
 			many(one, r.NumElems())
@@ -59,7 +59,7 @@ func eachOrMany(ctx context.Context, a *Array, o *WorkOptions, f func(ctx contex
 		}
 	}
 	return a.wrap("work on", p.run(ctx, 1, o.Progress, func(ctx context.Context, _ int64, r Region, b [][]byte) error {
-		if err := a.Read(ctx, b[0], r); err != nil {
+		if err := a.ReadRegion(ctx, b[0], r, p.each); err != nil {
 			return err
 		}
 		return f(ctx, r, b[0])
@@ -102,13 +102,13 @@ func Map(ctx context.Context, dst, src *Array, o *WorkOptions, f func(ctx contex
 	return dst.wrap("map to", p.run(ctx, 2, o.Progress, func(ctx context.Context, _ int64, r Region, b [][]byte) error {
 		in := b[0][:r.NumElems()*int64(from.DType.Size)]
 		out := b[1][:r.NumElems()*int64(to.DType.Size)]
-		if err := src.Read(ctx, in, r); err != nil {
+		if err := src.ReadRegion(ctx, in, r, p.each); err != nil {
 			return err
 		}
 		if err := f(ctx, r, out, in); err != nil {
 			return err
 		}
-		return dst.Write(ctx, out, r)
+		return dst.write(ctx, out, r, p.each)
 	}))
 }
 

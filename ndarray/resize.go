@@ -198,7 +198,7 @@ func (a *Array) bytesWriter(ctx context.Context, src []byte) func(Region) error 
 		if err != nil {
 			return err
 		}
-		return w.WriteRegion(ctx, src, r)
+		return w.WriteRegion(ctx, src, r, a.limit())
 	}
 }
 
@@ -297,10 +297,10 @@ func (a *Array) moveBlock(ctx context.Context, axis int, from, to, count int64) 
 			return err
 		}
 		b := make([]byte, r.NumElems()*int64(m.DType.Size))
-		if err := a.backend.ReadRegion(ctx, b, r); err != nil {
+		if err := a.backend.ReadRegion(ctx, b, r, a.limit()); err != nil {
 			return err
 		}
-		return w.WriteRegion(ctx, b, target)
+		return w.WriteRegion(ctx, b, target, a.limit())
 	}
 	if count > 1 {
 		return move(whole)

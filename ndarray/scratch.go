@@ -35,6 +35,7 @@ func copyTwice(ctx context.Context, dst, src *Array, read plan, in *order, o *Co
 	if err := in.shape(&write); err != nil {
 		return CopyStats{}, err
 	}
+	read.divide(in.allowed)
 	chunk := make([]int64, len(read.units.Chunk))
 	for i := range chunk {
 		chunk[i] = min(read.units.Chunk[i], write.units.Chunk[i])
@@ -107,14 +108,14 @@ func (s *scratch) Meta() Meta { return s.meta }
 
 func (s *scratch) Close() error { return s.file.Close() }
 
-func (s *scratch) ReadRegion(ctx context.Context, dst []byte, r Region) error {
+func (s *scratch) ReadRegion(ctx context.Context, dst []byte, r Region, workers int) error {
 	return s.each(ctx, dst, r, func(b []byte, at int64) error {
 		_, err := s.file.ReadAt(b, at)
 		return err
 	}, false)
 }
 
-func (s *scratch) WriteRegion(ctx context.Context, src []byte, r Region) error {
+func (s *scratch) WriteRegion(ctx context.Context, src []byte, r Region, workers int) error {
 	return s.each(ctx, src, r, func(b []byte, at int64) error {
 		if allZero(b) {
 			return nil // each element is written once, and the hole already reads as zeros

@@ -128,10 +128,10 @@ func copyChunks(ctx context.Context, dst, src *Array, way *passing, in *order, o
 			e = make([]byte, p.unit)
 		}
 		e = e[:r.NumElems()*int64(p.size)]
-		if err := src.Read(ctx, e, r); err != nil {
+		if err := src.ReadRegion(ctx, e, r, p.each); err != nil {
 			return err
 		}
-		return dst.Write(ctx, e, r)
+		return dst.write(ctx, e, r, p.each)
 	})
 	return CopyStats{Bytes: p.total, Units: p.count, Workers: p.workers, Passed: passed.Load(), Stages: int(min(p.count, 1)), PeakBuffer: 2 * int64(p.workers) * p.unit}, err
 }

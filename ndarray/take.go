@@ -28,17 +28,17 @@ func (a *Array) Take(ctx context.Context, dst []byte, s Selection) error {
 		if err != nil || p.count == 0 {
 			return err
 		}
-		return a.takePicked(ctx, dst, p)
+		return a.takePicked(ctx, dst, p, a.limit())
 	})
 }
 
 // takePicked fills dst. p must select at least one element.
-func (a *Array) takePicked(ctx context.Context, dst []byte, p picked) error {
+func (a *Array) takePicked(ctx context.Context, dst []byte, p picked, workers int) error {
 	if r, ok := p.region(); ok {
-		return a.backend.ReadRegion(ctx, dst, r)
+		return a.backend.ReadRegion(ctx, dst, r, workers)
 	}
 	return a.eachBox(ctx, p, func(b *box) error {
-		if err := a.backend.ReadRegion(ctx, b.data, b.region); err != nil {
+		if err := a.backend.ReadRegion(ctx, b.data, b.region, workers); err != nil {
 			return err
 		}
 		b.each(func(inBox, inBuffer, n int) { copy(dst[inBuffer:inBuffer+n], b.data[inBox:]) })
@@ -62,16 +62,16 @@ func (a *Array) Put(ctx context.Context, src []byte, s Selection) error {
 			return err
 		}
 		if r, ok := p.region(); ok {
-			return w.WriteRegion(ctx, src, r)
+			return w.WriteRegion(ctx, src, r, a.limit())
 		}
 		return a.eachBox(ctx, p, func(b *box) error {
 			if !b.dense {
-				if err := a.backend.ReadRegion(ctx, b.data, b.region); err != nil {
+				if err := a.backend.ReadRegion(ctx, b.data, b.region, a.limit()); err != nil {
 					return err
 				}
 			}
 			b.each(func(inBox, inBuffer, n int) { copy(b.data[inBox:inBox+n], src[inBuffer:]) })
-			return w.WriteRegion(ctx, b.data, b.region)
+			return w.WriteRegion(ctx, b.data, b.region, a.limit())
 		})
 	})
 }

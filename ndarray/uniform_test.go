@@ -84,7 +84,7 @@ func drawNoted(t *rapid.T, d ndarray.DType, shape []int64) (knows, plain *ndarra
 type arrayBackend struct{ a *ndarray.Array }
 
 func (b arrayBackend) Meta() ndarray.Meta { return b.a.Meta() }
-func (b arrayBackend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+func (b arrayBackend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
 	return b.a.Read(ctx, dst, r)
 }
 func (b arrayBackend) Close() error { return nil }
@@ -174,7 +174,7 @@ type huge struct {
 
 func (h *huge) Meta() ndarray.Meta { return h.meta }
 func (h *huge) Close() error       { return nil }
-func (h *huge) ReadRegion(_ context.Context, dst []byte, r ndarray.Region) error {
+func (h *huge) ReadRegion(_ context.Context, dst []byte, r ndarray.Region, workers int) error {
 	if r.NumElems() > 1<<20 {
 		return errors.New("too much")
 	}

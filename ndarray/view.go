@@ -56,10 +56,15 @@ func View(a *Array, s Selection) (*Array, error) {
 			}
 		}
 	}
+	b := Backend(v)
 	if m.DType.Size == 0 {
-		return New(stringView{v})
+		b = stringView{v}
 	}
-	return New(v)
+	out, err := New(b)
+	if err == nil {
+		out.workers.Store(a.workers.Load())
+	}
+	return out, err
 }
 
 // keepsChunks reports whether the chunks of the result are chunks of the array, or parts of chunks
@@ -130,12 +135,12 @@ type view struct {
 func (v *view) Meta() Meta { return v.meta }
 
 // ReadRegion implements Backend.
-func (v *view) ReadRegion(ctx context.Context, dst []byte, r Region) error {
+func (v *view) ReadRegion(ctx context.Context, dst []byte, r Region, workers int) error {
 	return v.a.use("read", func() error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return v.a.takePicked(ctx, dst, v.p.part(r, len(v.a.m().Shape)))
+		return v.a.takePicked(ctx, dst, v.p.part(r, len(v.a.m().Shape)), workers)
 	})
 }
 

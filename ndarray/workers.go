@@ -1,14 +1,8 @@
-// Limits on goroutines of a backend and on memory, so that many concurrent calls do not multiply
-// them.
+// Limit on memory, so that many concurrent calls do not multiply it.
 
 package ndarray
 
-import (
-	"context"
-	"runtime"
-
-	memory "github.com/hyperslab/hyperslab/internal/scratch"
-)
+import memory "github.com/hyperslab/hyperslab/internal/scratch"
 
 // SetReadMemory limits the memory for stored and decoded chunks of all concurrent reads of the
 // process, by default 256 MiB, and returns the previous limit. Sizes are in bytes; a value below 1
@@ -23,20 +17,3 @@ import (
 // and than the file, the call returns hyperslab.ErrLimit, because many elements of a corrupt file
 // can refer to the same bytes.
 func SetReadMemory(bytes int64) (previous int64) { return memory.SetLimit(bytes) }
-
-type workersKey struct{}
-
-// WithWorkers returns a context that allows each call of a backend n goroutines. For example, Copy
-// makes many calls at once and divides its workers among them.
-func WithWorkers(ctx context.Context, n int) context.Context {
-	return context.WithValue(ctx, workersKey{}, n)
-}
-
-// Workers returns the number of goroutines that a backend may use in one call: the limit of
-// WithWorkers, or GOMAXPROCS.
-func Workers(ctx context.Context) int {
-	if n, ok := ctx.Value(workersKey{}).(int); ok && n > 0 {
-		return n
-	}
-	return runtime.GOMAXPROCS(0)
-}

@@ -92,7 +92,7 @@ func (p *Plan) chunks(ctx context.Context, part *ndarray.Array, box ndarray.Regi
 				}
 				at := stage.region(box.Shape, n)
 				b := buf[:at.NumElems()*size]
-				err := part.Read(ndarray.WithWorkers(gctx, 1), b, at)
+				err := part.ReadRegion(gctx, b, at, 1)
 				if err != nil && (p.Operation != "verify" || !corrupt(err)) {
 					return err
 				}

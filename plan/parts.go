@@ -132,7 +132,7 @@ func (j *joined) Close() (err error) {
 }
 
 // ReadRegion implements ndarray.Backend.
-func (j *joined) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+func (j *joined) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
 	item := j.meta.DType.Size
 	to := boxes.Strides(r.Shape, item)
 	var buf []byte
@@ -148,13 +148,13 @@ func (j *joined) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) e
 				return err
 			}
 			if shared.Equal(grid.Box(r)) {
-				return b.ReadRegion(ctx, dst, own)
+				return b.ReadRegion(ctx, dst, own, workers)
 			}
 			n := common.NumElems() * int64(item)
 			if int64(cap(buf)) < n {
 				buf = make([]byte, n)
 			}
-			if err := b.ReadRegion(ctx, buf[:n], own); err != nil {
+			if err := b.ReadRegion(ctx, buf[:n], own, workers); err != nil {
 				return err
 			}
 			move := boxes.New(common.Shape, to, boxes.Strides(common.Shape, item), item)

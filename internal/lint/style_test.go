@@ -42,6 +42,7 @@ func TestForbiddenCalls(t *testing.T) {
 		"C.CString":            "use internal/cmem: the sanitizer does not see a leaked C.CString",
 		"C.CBytes":             "use internal/cmem: the sanitizer does not see a leaked C.CBytes",
 		"C.malloc":             "use internal/cmem: its counters prove that nothing is left",
+		"context.WithValue":    "use a parameter or an option: a context carries cancellation only",
 	}
 	for _, f := range tree(t) {
 		ast.Inspect(f.AST, func(n ast.Node) bool {

@@ -118,7 +118,7 @@ func draw(t *rapid.T, dir string) source {
 	first := rapid.Int64Range(0, rows-1).Draw(t, "first")
 	n := rapid.Int64Range(1, rows-first).Draw(t, "n")
 	r := ndarray.Region{Start: []int64{first}, Shape: []int64{n}}
-	require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, noise(int(n)*spec.DType.Size), r))
+	require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, noise(int(n)*spec.DType.Size), r, 0))
 	require.NoError(t, b.Close())
 	return s
 }
@@ -191,7 +191,7 @@ func TestSplit_Columns(t *testing.T) {
 	d := parse(t, "[('a', '<i4'), ('b', '<f8'), ('c', '|S3')]")
 	b, err := bcolz.CreateRecords(src, ndarray.Spec{Shape: []int64{100}, ChunkShape: []int64{9}, DType: d}, nil)
 	require.NoError(t, err)
-	require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, noise(100*d.Size), ndarray.Whole([]int64{100})))
+	require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, noise(100*d.Size), ndarray.Whole([]int64{100}), 0))
 	require.NoError(t, b.Close())
 	require.NoError(t, os.WriteFile(filepath.Join(src, "b/meta/index"), []byte("{}"), 0o666), "a file of another program")
 	parts := []shards.Shard{
@@ -215,13 +215,13 @@ func TestSplitNested(t *testing.T) {
 	d := parse(t, "[('a', '<i4'), ('sub', [('b', '<f8'), ('c', '|S3')])]")
 	b, err := bcolz.CreateRecords(at("described"), ndarray.Spec{Shape: []int64{100}, ChunkShape: []int64{9}, DType: d}, &bcolz.CreateOptions{Nested: true})
 	require.NoError(t, err)
-	require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, noise(100*d.Size), ndarray.Whole([]int64{100})))
+	require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, noise(100*d.Size), ndarray.Whole([]int64{100}), 0))
 	require.NoError(t, b.Close())
 	require.NoError(t, os.MkdirAll(at("own/data/sub/data"), 0o777))
 	for _, column := range []string{"a", "sub/data/b", "sub/data/c"} {
 		b, err := bcolz.Create(at("own/data/"+column), ndarray.Spec{Shape: []int64{100}, ChunkShape: []int64{9}, DType: parse(t, "<i4")}, nil)
 		require.NoError(t, err)
-		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, noise(400), ndarray.Whole([]int64{100})))
+		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, noise(400), ndarray.Whole([]int64{100}), 0))
 		require.NoError(t, b.Close())
 	}
 	for name, files := range map[string][2]string{"described": {"data/a/__0.blp", "data/sub/c/__4.blp"}, "own": {"data/a/data/__0.blp", "data/sub/data/c/data/__4.blp"}} {
@@ -249,7 +249,7 @@ func TestRefusals(t *testing.T) {
 	spec := ndarray.Spec{Shape: []int64{10}, ChunkShape: []int64{3}, DType: parse(t, "<i4")}
 	save := func(b ndarray.Backend, err error) {
 		require.NoError(t, err)
-		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, noise(40), ndarray.Whole(spec.Shape)))
+		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, noise(40), ndarray.Whole(spec.Shape), 0))
 		require.NoError(t, b.Close())
 	}
 	save(bcolz.Create(at("a"), spec, nil))
@@ -343,7 +343,7 @@ func fill(job string) (err error) {
 	data := noise(filledRows * 4)
 	for i := first; i < end; i++ {
 		from, to := i*filledChunk, min((i+1)*filledChunk, filledRows)
-		if err := b.(ndarray.RegionWriter).WriteRegion(bg, data[from*4:to*4], ndarray.Region{Start: []int64{from}, Shape: []int64{to - from}}); err != nil {
+		if err := b.(ndarray.RegionWriter).WriteRegion(bg, data[from*4:to*4], ndarray.Region{Start: []int64{from}, Shape: []int64{to - from}}, 0); err != nil {
 			return err
 		}
 	}
@@ -382,7 +382,7 @@ func TestProcesses(t *testing.T) {
 
 	one, err := bcolz.Create(at("one"), spec, nil)
 	require.NoError(t, err)
-	require.NoError(t, one.(ndarray.RegionWriter).WriteRegion(bg, data, ndarray.Whole(spec.Shape)))
+	require.NoError(t, one.(ndarray.RegionWriter).WriteRegion(bg, data, ndarray.Whole(spec.Shape), 0))
 	require.NoError(t, one.Close())
 	skeleton, err := bcolz.Create(at("many"), spec, &bcolz.CreateOptions{Skeleton: true})
 	require.NoError(t, err)
@@ -409,7 +409,7 @@ func TestProcesses(t *testing.T) {
 	require.NoError(t, shards.Join(bg, at("frame"), parts))
 	frame, err := b2nd.Create(at("oneframe"), spec, &b2nd.CreateOptions{Sparse: true})
 	require.NoError(t, err)
-	require.NoError(t, frame.(ndarray.RegionWriter).WriteRegion(bg, data, ndarray.Whole(spec.Shape)))
+	require.NoError(t, frame.(ndarray.RegionWriter).WriteRegion(bg, data, ndarray.Whole(spec.Shape), 0))
 	require.NoError(t, frame.Close())
 	require.Equal(t, contents(t, at("oneframe")), contents(t, at("frame")))
 }
@@ -441,11 +441,11 @@ func TestJoin_InPlace(t *testing.T) {
 		}
 		require.NoError(t, err)
 		want := noise(240)
-		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, want, ndarray.Whole(spec.Shape)))
+		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, want, ndarray.Whole(spec.Shape), 0))
 		require.NoError(t, b.Close())
 		before := contents(t, path)
 		open(true)
-		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, make([]byte, 12), r))
+		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, make([]byte, 12), r, 0))
 		require.NoError(t, b.Close())
 		var changed []string
 		for name, sum := range contents(t, path) {
@@ -460,7 +460,7 @@ func TestJoin_InPlace(t *testing.T) {
 		}
 		open(false)
 		got := make([]byte, 240)
-		require.NoError(t, b.ReadRegion(bg, got, ndarray.Whole(spec.Shape)))
+		require.NoError(t, b.ReadRegion(bg, got, ndarray.Whole(spec.Shape), 0))
 		require.Equal(t, want, got, kind)
 		require.NoError(t, b.Close())
 	}

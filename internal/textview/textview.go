@@ -117,7 +117,7 @@ type view struct {
 func (v *view) Meta() ndarray.Meta { return v.meta }
 
 // ReadRegion implements ndarray.Backend for strings of a fixed size.
-func (v *view) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+func (v *view) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
 	d := v.meta.DType
 	return v.each(ctx, r, func(i int64, s string) error {
 		element := dst[i*int64(d.Size):][:d.Size]

@@ -83,7 +83,7 @@ func TestIsolated_progress(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.b2nd")
 	b, err := b2nd.Create(path, ndarray.Spec{Shape: []int64{37}, ChunkShape: []int64{1}, DType: ndarray.DTypeOf[int32]()}, nil)
 	require.NoError(t, err)
-	require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(t.Context(), make([]byte, 4*37), ndarray.Whole([]int64{37})))
+	require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(t.Context(), make([]byte, 4*37), ndarray.Whole([]int64{37}), 0))
 	require.NoError(t, b.Close())
 	for _, workers := range []int{1, 3} {
 		var reported, want []int64

@@ -489,7 +489,7 @@ func TestCreateCaterva(t *testing.T) {
 			for i := range data {
 				data[i] = byte(i)
 			}
-			require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, data, ndarray.Whole(spec.Shape)))
+			require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, data, ndarray.Whole(spec.Shape), 0))
 			require.NoError(t, b.Close())
 
 			a := open(t, path, nil)
@@ -564,10 +564,10 @@ func TestFill_writtenZeros(t *testing.T) {
 		require.NoError(t, err)
 		b, err := b2nd.Create(path, ndarray.Spec{Shape: []int64{7}, ChunkShape: []int64{2}, DType: d, Fill: []byte{1, 0}}, o)
 		require.NoError(t, err)
-		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(context.Background(), make([]byte, 4), ndarray.Region{Start: []int64{2}, Shape: []int64{2}}))
-		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(context.Background(), make([]byte, 2), ndarray.Region{Start: []int64{6}, Shape: []int64{1}}))
+		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(context.Background(), make([]byte, 4), ndarray.Region{Start: []int64{2}, Shape: []int64{2}}, 0))
+		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(context.Background(), make([]byte, 2), ndarray.Region{Start: []int64{6}, Shape: []int64{1}}, 0))
 		got := make([]byte, 14)
-		require.NoError(t, b.ReadRegion(context.Background(), got, ndarray.Whole([]int64{7})))
+		require.NoError(t, b.ReadRegion(context.Background(), got, ndarray.Whole([]int64{7}), 0))
 		require.Equal(t, []byte{1, 0, 1, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0}, got)
 		require.NoError(t, b.Close())
 	}

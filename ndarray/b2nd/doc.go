@@ -26,7 +26,7 @@
 // # Concurrency
 //
 // All methods may be called at the same time. Any number of calls read at once, each with as many
-// workers as ndarray.Workers allows (package cblosc/frameio). Writes of whole chunks to an array
+// workers as the call allows (package cblosc/frameio). Writes of whole chunks to an array
 // made by Create also run at once. The file of such an array is complete after the first call of
 // another kind, or after Close. C-Blosc2 does everything else, one call at a time for each array. A
 // write of whole chunks to an opened array is complete when it returns. OpenOptions.Library makes

@@ -40,7 +40,7 @@ type durable struct {
 // r touches, unless r consists of whole chunks.
 //
 // It returns errors.ErrUnsupported for arrays that package frameio does not write.
-func (d *durable) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
+func (d *durable) WriteRegion(ctx context.Context, src []byte, r ndarray.Region, workers int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	whole := ndarray.Region{Start: slices.Clone(r.Start), Shape: slices.Clone(r.Shape)}
@@ -55,7 +55,7 @@ func (d *durable) WriteRegion(ctx context.Context, src []byte, r ndarray.Region)
 	}
 	if !d.wholeChunks(r) {
 		around := make([]byte, whole.NumElems()*int64(d.meta.DType.Size))
-		if err := d.ReadRegion(ctx, around, whole); err != nil {
+		if err := d.ReadRegion(ctx, around, whole, workers); err != nil {
 			return err
 		}
 		strides := boxes.Strides(whole.Shape, d.meta.DType.Size)
@@ -67,7 +67,7 @@ func (d *durable) WriteRegion(ctx context.Context, src []byte, r ndarray.Region)
 		box.Copy(around[at:], src)
 		src = around
 	}
-	return d.replace(ctx, 0, src, whole)
+	return d.replace(ctx, 0, src, whole, workers)
 }
 
 // Append adds rows after the last one, in one step. It needs memory for a copy of src and for the
@@ -87,23 +87,23 @@ func (d *durable) Append(ctx context.Context, src []byte) error {
 	r.Start[0] = have - have%max(d.meta.ChunkShape[0], 1)
 	if r.Shape[0] = have - r.Start[0]; r.Shape[0] > 0 {
 		last := make([]byte, r.Shape[0]*row, r.Shape[0]*row+int64(len(src)))
-		if err := d.ReadRegion(ctx, last, r); err != nil {
+		if err := d.ReadRegion(ctx, last, r, 0); err != nil {
 			return err
 		}
 		src = append(last, src...)
 	}
 	r.Shape[0] = rows - r.Start[0]
-	return d.replace(ctx, rows, src, r)
+	return d.replace(ctx, rows, src, r, 0)
 }
 
 // replace writes whole chunks and sets the number of rows of the array. rows 0 keeps the number.
-func (d *durable) replace(ctx context.Context, rows int64, src []byte, r ndarray.Region) error {
+func (d *durable) replace(ctx context.Context, rows int64, src []byte, r ndarray.Region, workers int) error {
 	if !d.meta.DType.IsNative() {
 		src = slices.Clone(src)
 		d.meta.DType.ToNative(src) // to storage order; ToNative is its own inverse
 	}
 	shape, err := d.engine.durably(rows, func(w *frameio.ArrayWriter) error {
-		return w.WriteRegion(ctx, src, r.Start, r.Shape, ndarray.Workers(ctx))
+		return w.WriteRegion(ctx, src, r.Start, r.Shape, workers)
 	})
 	if rows != 0 && shape != nil {
 		d.meta.Shape = shape

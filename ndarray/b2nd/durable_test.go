@@ -75,7 +75,7 @@ func TestDurable_model(t *testing.T) {
 			other, err := b2nd.Open(path, &b2nd.OpenOptions{Library: true}) // while a is open
 			require.NoError(r, err)
 			require.Equal(r, twin.Shape(), other.Meta().Shape)
-			require.NoError(r, other.ReadRegion(t.Context(), got, ndarray.Whole(a.Shape())))
+			require.NoError(r, other.ReadRegion(t.Context(), got, ndarray.Whole(a.Shape()), 0))
 			require.Equal(r, want, got)
 			require.NoError(r, other.Close())
 		}
@@ -121,7 +121,7 @@ func TestDurableRefuses(t *testing.T) {
 	require.NoError(t, x.Close())
 	d, err = b2nd.Open(planes, &b2nd.OpenOptions{Durable: true})
 	require.NoError(t, err)
-	require.ErrorIs(t, d.(ndarray.RegionWriter).WriteRegion(t.Context(), make([]byte, 1600), ndarray.Whole([]int64{40, 40})), errors.ErrUnsupported)
+	require.ErrorIs(t, d.(ndarray.RegionWriter).WriteRegion(t.Context(), make([]byte, 1600), ndarray.Whole([]int64{40, 40}), 0), errors.ErrUnsupported)
 	require.ErrorIs(t, d.(ndarray.Appender).Append(t.Context(), make([]byte, 40)), errors.ErrUnsupported)
 	require.NoError(t, d.Close())
 }
@@ -138,7 +138,7 @@ func TestDurable_chunkFileNumbers(t *testing.T) {
 	d, err := b2nd.Open(path, &b2nd.OpenOptions{Durable: true})
 	require.NoError(t, err)
 	for i := range 100 {
-		require.NoError(t, d.(ndarray.RegionWriter).WriteRegion(t.Context(), []byte{byte(i + 1), 2, 3}, ndarray.Whole(spec.Shape)))
+		require.NoError(t, d.(ndarray.RegionWriter).WriteRegion(t.Context(), []byte{byte(i + 1), 2, 3}, ndarray.Whole(spec.Shape), 0))
 	}
 	require.NoError(t, d.Close())
 	files, err := filepath.Glob(filepath.Join(path, "*.chunk"))
@@ -163,7 +163,7 @@ func TestOpen_olderIndex(t *testing.T) {
 			spec := ndarray.Spec{DType: ndarray.DTypeOf[uint8](), Shape: []int64{6}, ChunkShape: []int64{2}}
 			b, err := b2nd.Create(path, spec, &b2nd.CreateOptions{Sparse: true})
 			require.NoError(t, err)
-			require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(t.Context(), []byte{0, 1, 100, 101, 200, 201}, ndarray.Whole(spec.Shape)))
+			require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(t.Context(), []byte{0, 1, 100, 101, 200, 201}, ndarray.Whole(spec.Shape), 0))
 			require.NoError(t, b.Close())
 			d, err := b2nd.Open(path, &b2nd.OpenOptions{Durable: true})
 			require.NoError(t, err)
@@ -176,7 +176,7 @@ func TestOpen_olderIndex(t *testing.T) {
 					require.NoError(t, err)
 					defer r.Close()
 					got := make([]byte, 6)
-					require.NoError(t, r.ReadRegion(t.Context(), got, ndarray.Whole(spec.Shape))) // reads the index
+					require.NoError(t, r.ReadRegion(t.Context(), got, ndarray.Whole(spec.Shape), 0)) // reads the index
 					require.Equal(t, []byte{0, 1, 2}, []byte{got[0] / 100, got[2] / 100, got[4] / 100})
 					right++
 					readers = append(readers, r)
@@ -186,11 +186,11 @@ func TestOpen_olderIndex(t *testing.T) {
 					chunk = 2
 				}
 				first := byte(100*chunk) + byte(i%50)
-				require.NoError(t, d.(ndarray.RegionWriter).WriteRegion(t.Context(), []byte{first, first + 1}, ndarray.Region{Start: []int64{2 * chunk}, Shape: []int64{2}}))
+				require.NoError(t, d.(ndarray.RegionWriter).WriteRegion(t.Context(), []byte{first, first + 1}, ndarray.Region{Start: []int64{2 * chunk}, Shape: []int64{2}}, 0))
 				for k, r := range readers {
 					for c := range int64(3) {
 						got := make([]byte, 2)
-						if err := r.ReadRegion(t.Context(), got, ndarray.Region{Start: []int64{2 * c}, Shape: []int64{2}}); err != nil {
+						if err := r.ReadRegion(t.Context(), got, ndarray.Region{Start: []int64{2 * c}, Shape: []int64{2}}, 0); err != nil {
 							refused++
 							continue
 						}

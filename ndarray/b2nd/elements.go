@@ -239,9 +239,9 @@ func (e *engine) openReader() error {
 }
 
 // write replaces whole chunks by workers. ok is false if workers cannot write the array.
-func (e *engine) write(ctx context.Context, src []byte, r ndarray.Region) (ok bool, err error) {
+func (e *engine) write(ctx context.Context, src []byte, r ndarray.Region, workers int) (ok bool, err error) {
 	err = e.writing(func(w *frameio.ArrayWriter) error {
-		return w.WriteRegion(ctx, src, r.Start, r.Shape, ndarray.Workers(ctx))
+		return w.WriteRegion(ctx, src, r.Start, r.Shape, workers)
 	})
 	if errors.Is(err, errNoWriter) {
 		return false, nil
@@ -298,13 +298,13 @@ func (e *engine) close() error {
 	return err
 }
 
-// ReadRegion reads elements. With workers, any number of calls run at once, each with as many
-// workers as the context allows. Otherwise C-Blosc2 reads, one call at a time
+// ReadRegion reads elements. With workers, any number of calls run at once, each with at
+// most the given number of workers. Otherwise C-Blosc2 reads, one call at a time
 // (b2nd_get_slice_cbuffer).
-func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
 	err := b.engine.reading(func(reader *frameio.Array, array *cblosc.Array) error {
 		if reader != nil {
-			return reader.ReadRegion(ctx, dst, r.Start, r.Shape, ndarray.Workers(ctx))
+			return reader.ReadRegion(ctx, dst, r.Start, r.Shape, workers)
 		}
 		part := dst
 		for box := range grid.Slabs(b.meta.ChunkShape, b.meta.DType.Size, grid.Box(r)) {
@@ -328,13 +328,13 @@ func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 
 // WriteRegion writes elements. Workers compress whole chunks. C-Blosc2 decompresses, changes and
 // compresses chunks that r covers only partly (b2nd_set_slice_cbuffer).
-func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
+func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region, workers int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	whole := b.wholeChunks(r)
 	if whole && b.meta.DType.IsNative() {
-		if ok, err := b.engine.write(ctx, src, r); ok || err != nil {
+		if ok, err := b.engine.write(ctx, src, r, workers); ok || err != nil {
 			return err
 		}
 		whole = false
@@ -354,7 +354,7 @@ func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region)
 		}
 		if whole {
 			var err error
-			if whole, err = b.engine.write(ctx, part, s); err != nil {
+			if whole, err = b.engine.write(ctx, part, s, workers); err != nil {
 				return err
 			}
 			if whole {

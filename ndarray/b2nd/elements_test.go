@@ -59,7 +59,7 @@ func TestCreate_againstLibrary(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "a.b2nd")
 		b, err := b2nd.Create(path, spec, &b2nd.CreateOptions{Library: library})
 		require.NoError(t, err)
-		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, src, ndarray.Whole(spec.Shape)))
+		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, src, ndarray.Whole(spec.Shape), 0))
 		require.NoError(t, b.Close())
 		file, err := os.ReadFile(path)
 		require.NoError(t, err)

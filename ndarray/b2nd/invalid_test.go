@@ -77,7 +77,7 @@ func TestInvalid(t *testing.T) {
 			b, err = b2nd.Open(path, &b2nd.OpenOptions{AnyType: true})
 			require.NoError(t, err)
 			got := make([]byte, len(data))
-			require.NoError(t, b.ReadRegion(bg, got, ndarray.Whole([]int64{4})))
+			require.NoError(t, b.ReadRegion(bg, got, ndarray.Whole([]int64{4}), 0))
 			require.Equal(t, data, got)
 			require.NoError(t, b.Close())
 		})

@@ -205,9 +205,9 @@ func plainMeta(path string, f *frameio.Frame, cp *cblosc.CParams, o *OpenOptions
 // Meta describes the array.
 func (r *reader) Meta() ndarray.Meta { return r.meta }
 
-// ReadRegion reads elements. An array is read by as many workers as the context allows.
-func (r *reader) ReadRegion(ctx context.Context, dst []byte, region ndarray.Region) error {
-	if err := r.read(ctx, dst, region); err != nil {
+// ReadRegion reads elements. An array is read by at most the given number of workers.
+func (r *reader) ReadRegion(ctx context.Context, dst []byte, region ndarray.Region, workers int) error {
+	if err := r.read(ctx, dst, region, workers); err != nil {
 		return err
 	}
 	r.meta.DType.ToNative(dst)
@@ -230,12 +230,12 @@ func (r *reader) ReadStrings(ctx context.Context, dst []string, region ndarray.R
 	return r.objects.read(ctx, dst, region.Start[0])
 }
 
-func (r *reader) read(ctx context.Context, dst []byte, region ndarray.Region) error {
+func (r *reader) read(ctx context.Context, dst []byte, region ndarray.Region, workers int) error {
 	if r.objects != nil {
 		return fmt.Errorf("%w: bytes of an array of strings", errors.ErrUnsupported)
 	}
 	if r.array != nil {
-		return translate(r.array.ReadRegion(ctx, dst, region.Start, region.Shape, ndarray.Workers(ctx)))
+		return translate(r.array.ReadRegion(ctx, dst, region.Start, region.Shape, workers))
 	}
 	size := int64(r.meta.DType.Size)
 	if len(r.meta.Shape) != 1 {

@@ -113,14 +113,14 @@ func (b *backend) fillOldChunks(ctx context.Context, old []int64) error {
 		for box := range grid.Slabs(b.meta.ChunkShape, b.meta.DType.Size, grid.Box(r)) {
 			slab := ndarray.Region(box)
 			got := make([]byte, slab.NumElems()*int64(b.meta.DType.Size))
-			if err := b.ReadRegion(ctx, got, slab); err != nil {
+			if err := b.ReadRegion(ctx, got, slab, 0); err != nil {
 				return err
 			}
 			want := bytes.Repeat(fill, int(slab.NumElems()))
 			if slices.Equal(got, want) {
 				continue
 			}
-			if err := b.WriteRegion(ctx, want, slab); err != nil {
+			if err := b.WriteRegion(ctx, want, slab, 0); err != nil {
 				return err
 			}
 		}

@@ -200,7 +200,7 @@ func (w *plainWriter) runs(ctx context.Context, b []byte, region ndarray.Region,
 }
 
 // ReadRegion reads elements.
-func (w *plainWriter) ReadRegion(ctx context.Context, dst []byte, region ndarray.Region) error {
+func (w *plainWriter) ReadRegion(ctx context.Context, dst []byte, region ndarray.Region, workers int) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	err := w.runs(ctx, dst, region, func(b []byte, first int64) error { return w.s.ReadItems(b, first) })
@@ -209,7 +209,7 @@ func (w *plainWriter) ReadRegion(ctx context.Context, dst []byte, region ndarray
 }
 
 // WriteRegion writes elements.
-func (w *plainWriter) WriteRegion(ctx context.Context, src []byte, region ndarray.Region) error {
+func (w *plainWriter) WriteRegion(ctx context.Context, src []byte, region ndarray.Region, workers int) error {
 	stored := slices.Clone(src)
 	w.meta.DType.ToNative(stored) // to storage order; ToNative is its own inverse
 	w.mu.Lock()

@@ -250,8 +250,8 @@ func compression(p bcolztree.CParams) *ndarray.Compression {
 func (b *backend) Meta() ndarray.Meta { return b.meta }
 
 // ReadRegion reads elements. The chunk files that r touches are read and decompressed by at most
-// ndarray.Workers(ctx) goroutines.
-func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+// the given number of workers.
+func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -260,7 +260,7 @@ func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 	if err := b.allowed(r); err != nil {
 		return err
 	}
-	return b.each(ctx, r, func(ctx context.Context, p *chunked.Plan, q *chunked.Piece) error {
+	return b.each(ctx, r, workers, func(ctx context.Context, p *chunked.Plan, q *chunked.Piece) error {
 		to := dst[q.InBuffer:][:q.Elements*int64(b.meta.DType.Size)]
 		if q.Data {
 			return b.readFile(ctx, to, q.Number, nil)
@@ -269,10 +269,10 @@ func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 	})
 }
 
-// each calls f for each piece of a region, on at most ndarray.Workers(ctx) goroutines. A piece is
+// each calls f for each piece of a region, on at most the given number of workers. A piece is
 // the part of the region in one chunk file. It is contiguous in the caller's buffer, because files
 // divide the array along its first dimension only.
-func (b *backend) each(ctx context.Context, r ndarray.Region, f func(ctx context.Context, p *chunked.Plan, q *chunked.Piece) error) error {
+func (b *backend) each(ctx context.Context, r ndarray.Region, workers int, f func(ctx context.Context, p *chunked.Plan, q *chunked.Piece) error) error {
 	shape := b.tree.Sizes.Shape
 	if r.NumElems() == 0 {
 		return ctx.Err()
@@ -290,7 +290,7 @@ func (b *backend) each(ctx context.Context, r ndarray.Region, f func(ctx context
 	p := chunked.NewPlan(&l, axes, l.Item)
 	take := func() (*chunked.Piece, error) { return p.NewPiece(), nil }
 	put := func(*chunked.Piece) error { return nil }
-	return chunked.Each(ctx, p.Chunks, ndarray.Workers(ctx), chunked.AnyOrder, take, put, func(ctx context.Context, q *chunked.Piece, k int64) error {
+	return chunked.Each(ctx, p.Chunks, workers, chunked.AnyOrder, take, put, func(ctx context.Context, q *chunked.Piece, k int64) error {
 		p.At(k, q)
 		return f(ctx, p, q)
 	})

@@ -138,7 +138,7 @@ func TestGrowth(t *testing.T) {
 				at := rapid.IntRange(0, rows-1).Draw(t, "at")
 				k := rapid.IntRange(1, rows-at).Draw(t, "n")
 				src := slices.Repeat([]byte{rapid.Byte().Draw(t, "byte")}, k*row)
-				require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, src, ndarray.Region{Start: []int64{int64(at), 0}, Shape: []int64{int64(k), width}}))
+				require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, src, ndarray.Region{Start: []int64{int64(at), 0}, Shape: []int64{int64(k), width}}, 0))
 				copy(model[at*row:], src)
 			}
 			if c := open(t, path); c.NBytes() > 0 {

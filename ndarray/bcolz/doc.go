@@ -85,7 +85,7 @@
 // # Memory
 //
 // Each chunk file that is being read takes its stored bytes, and its decompressed rows if a region
-// contains only a part of them. A region is read by up to ndarray.Workers(ctx) goroutines, each
+// contains only a part of them. A region is read by at most the number of workers of the call, each
 // with one file.
 //
 // # Concurrency

@@ -45,7 +45,7 @@ func TestNested(t *testing.T) {
 	require.Equal(t, bcolztree.NotATree, kind, "no tree before Close")
 	want := pattern(d, 11)
 	r := ndarray.Region{Start: []int64{2}, Shape: []int64{8}}
-	require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, want[2*d.Size:10*d.Size], r))
+	require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, want[2*d.Size:10*d.Size], r, 0))
 	require.NoError(t, b.Close())
 	copy(want, append(fill, fill...))
 	copy(want[10*d.Size:], fill)
@@ -73,7 +73,7 @@ func TestNested(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int64{11, 2}, c.Meta().Shape)
 	got := make([]byte, 6)
-	require.NoError(t, c.ReadRegion(bg, got, ndarray.Region{Start: []int64{5, 0}, Shape: []int64{1, 2}}))
+	require.NoError(t, c.ReadRegion(bg, got, ndarray.Region{Start: []int64{5, 0}, Shape: []int64{1, 2}}, 0))
 	require.Equal(t, want[5*d.Size+12:5*d.Size+18], got)
 	require.NoError(t, c.Close())
 	_, err = table.Column("col2")
@@ -84,7 +84,7 @@ func TestNested(t *testing.T) {
 
 	w, err := bcolz.OpenRecords(path, &bcolz.OpenOptions{Write: true})
 	require.NoError(t, err)
-	require.NoError(t, w.(ndarray.RegionWriter).WriteRegion(bg, want[:d.Size], ndarray.Region{Start: []int64{10}, Shape: []int64{1}}))
+	require.NoError(t, w.(ndarray.RegionWriter).WriteRegion(bg, want[:d.Size], ndarray.Region{Start: []int64{10}, Shape: []int64{1}}, 0))
 	require.NoError(t, w.Close())
 	copy(want[10*d.Size:], want[:d.Size])
 	a = openRecords(t, path)
@@ -144,7 +144,7 @@ func TestNestedGrowth(t *testing.T) {
 					continue
 				}
 				at := rapid.IntRange(0, rows-n).Draw(t, "at")
-				require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, src[:n*d.Size], ndarray.Region{Start: []int64{int64(at)}, Shape: []int64{int64(n)}}))
+				require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, src[:n*d.Size], ndarray.Region{Start: []int64{int64(at)}, Shape: []int64{int64(n)}}, 0))
 				copy(model[at*d.Size:], src[:n*d.Size])
 			case 3:
 				open()
@@ -216,7 +216,7 @@ func TestNestedStructures(t *testing.T) {
 			want[i] = byte(i*7) & 1
 		}
 		if n > 0 {
-			require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, want, ndarray.Whole([]int64{n})))
+			require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, want, ndarray.Whole([]int64{n}), 0))
 		}
 		require.NoError(t, b.Close())
 		a := openRecords(t, path)
@@ -239,7 +239,7 @@ func TestNestedCarrays(t *testing.T) {
 	b, err := table.Column("y/a")
 	require.NoError(t, err)
 	got := make([]byte, 4)
-	require.NoError(t, b.ReadRegion(bg, got, ndarray.Region{Start: []int64{0}, Shape: []int64{1}}))
+	require.NoError(t, b.ReadRegion(bg, got, ndarray.Region{Start: []int64{0}, Shape: []int64{1}}, 0))
 	require.Equal(t, []byte{1, 0, 0, 0}, got)
 	require.NoError(t, b.Close())
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, "data/y/data/b/meta")))
@@ -315,12 +315,12 @@ func TestChunks(t *testing.T) {
 		first, end := part.First*3, min(part.End*3, 10)
 		r := ndarray.Region{Start: []int64{first, 0}, Shape: []int64{end - first, 2}}
 		got := make([]byte, r.NumElems()*4)
-		require.NoError(t, b.ReadRegion(bg, got, r))
+		require.NoError(t, b.ReadRegion(bg, got, r, 0))
 		require.Equal(t, spec.Fill, got[:4], "not written yet")
-		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, want[first*8:end*8], r))
+		require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, want[first*8:end*8], r, 0))
 		all := ndarray.Whole(spec.Shape)
-		require.ErrorIs(t, b.(ndarray.RegionWriter).WriteRegion(bg, want, all), ndarray.ErrRegion)
-		require.ErrorIs(t, b.ReadRegion(bg, make([]byte, 80), all), ndarray.ErrRegion)
+		require.ErrorIs(t, b.(ndarray.RegionWriter).WriteRegion(bg, want, all, 0), ndarray.ErrRegion)
+		require.ErrorIs(t, b.ReadRegion(bg, make([]byte, 80), all, 0), ndarray.ErrRegion)
 		require.ErrorIs(t, b.(ndarray.Resizer).Resize(bg, []int64{11, 2}), errors.ErrUnsupported)
 		require.ErrorIs(t, b.(ndarray.Appender).Append(bg, want[:8]), errors.ErrUnsupported)
 		require.NoError(t, b.Close())
@@ -331,7 +331,7 @@ func TestChunks(t *testing.T) {
 	f, err := bcolz.OpenFS(os.DirFS(filepath.Dir(path)), "a", nil)
 	require.NoError(t, err)
 	got := make([]byte, len(want))
-	require.NoError(t, f.ReadRegion(bg, got, ndarray.Whole(spec.Shape)))
+	require.NoError(t, f.ReadRegion(bg, got, ndarray.Whole(spec.Shape), 0))
 	require.Equal(t, want, got)
 	require.NoError(t, f.Close())
 	_, err = bcolz.OpenFS(os.DirFS(path), ".", &bcolz.OpenOptions{Write: true})

@@ -173,7 +173,7 @@ func ours(t *testing.T, path string, j job, d ndarray.DType, row int64) {
 	}
 	b, err := bcolz.Create(path, spec, &bcolz.CreateOptions{ExpectedLen: j.ExpectedLen, Quantize: j.Quantize})
 	require.NoError(t, err)
-	require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, first, ndarray.Whole(spec.Shape)))
+	require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, first, ndarray.Whole(spec.Shape), 0))
 	require.NoError(t, b.Close())
 	b, err = bcolz.Open(path, &bcolz.OpenOptions{Write: true})
 	require.NoError(t, err)

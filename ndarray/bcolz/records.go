@@ -196,14 +196,14 @@ func sameFields(a, b ndarray.DType) bool {
 // Meta describes the table as an array. Its chunk length is the largest of all columns.
 func (r *records) Meta() ndarray.Meta { return r.meta }
 
-// ReadRegion reads rows, column by column. Each column reads its chunk files on up to
-// ndarray.Workers(ctx) goroutines. Bytes between fields are set to zero.
-func (r *records) ReadRegion(ctx context.Context, dst []byte, region ndarray.Region) error {
+// ReadRegion reads rows, column by column. Each column reads its chunk files on at
+// most the given number of workers. Bytes between fields are set to zero.
+func (r *records) ReadRegion(ctx context.Context, dst []byte, region ndarray.Region, workers int) error {
 	r.shape.RLock()
 	defer r.shape.RUnlock()
 	clear(dst)
 	return r.each(ctx, dst, region, func(b *backend, rows ndarray.Region, record, column strided.Box) error {
-		if err := b.ReadRegion(ctx, column.Data, rows); err != nil {
+		if err := b.ReadRegion(ctx, column.Data, rows, workers); err != nil {
 			return err
 		}
 		strided.Copy(record, column, column.Shape, 1)
@@ -213,7 +213,7 @@ func (r *records) ReadRegion(ctx context.Context, dst []byte, region ndarray.Reg
 
 // WriteRegion replaces rows, column by column, like WriteRegion of backend. Bytes between fields
 // are not stored.
-func (r *records) WriteRegion(ctx context.Context, src []byte, region ndarray.Region) error {
+func (r *records) WriteRegion(ctx context.Context, src []byte, region ndarray.Region, workers int) error {
 	if err := r.writable(ctx); err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (r *records) WriteRegion(ctx context.Context, src []byte, region ndarray.Re
 	defer r.shape.RUnlock()
 	return r.each(ctx, src, region, func(b *backend, rows ndarray.Region, record, column strided.Box) error {
 		strided.Copy(column, record, column.Shape, 1)
-		return b.WriteRegion(ctx, column.Data, rows)
+		return b.WriteRegion(ctx, column.Data, rows, workers)
 	})
 }
 

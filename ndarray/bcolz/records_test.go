@@ -118,7 +118,7 @@ func TestRecordsGrowth(t *testing.T) {
 				at := rapid.IntRange(0, rows-1).Draw(t, "at")
 				k := rapid.IntRange(1, rows-at).Draw(t, "n")
 				src := bytes.Repeat([]byte{rapid.Byte().Draw(t, "byte") % 128}, k*size)
-				require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, src, ndarray.Region{Start: []int64{int64(at)}, Shape: []int64{int64(k)}}))
+				require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, src, ndarray.Region{Start: []int64{int64(at)}, Shape: []int64{int64(k)}}, 0))
 				copy(model[at*size:], src)
 			case 3: // a writer was killed while the table grew: the last columns are longer
 				require.NoError(t, b.Close())
@@ -249,7 +249,7 @@ func TestRecordsInterop(t *testing.T) {
 		e[13], e[14], e[22] = 0xf0, 0x3f, byte(i) // 1.0 and a small number
 		e[23] = byte(i)
 	}
-	require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, want, ndarray.Whole([]int64{1000})))
+	require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, want, ndarray.Whole([]int64{1000}), 0))
 	require.NoError(t, b.Close())
 	require.NoError(t, os.WriteFile(path+".bin", want, 0o644))
 	out, err := exec.Command(interpreter, "testdata/interop_table.py", path).CombinedOutput()

@@ -35,9 +35,9 @@ func (b *backend) writable() error {
 }
 
 // WriteRegion replaces elements. The chunk files that r touches are written by at most
-// ndarray.Workers(ctx) goroutines, each file as a whole. A file that r covers only partly is read
+// the given number of workers, each file as a whole. A file that r covers only partly is read
 // first. Each file is replaced atomically, so a reader sees the old or the new one.
-func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
+func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region, workers int) error {
 	if err := errors.Join(ctx.Err(), b.writable()); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region)
 	if err := b.allowed(r); err != nil {
 		return err
 	}
-	return b.each(ctx, r, func(ctx context.Context, p *chunked.Plan, q *chunked.Piece) error {
+	return b.each(ctx, r, workers, func(ctx context.Context, p *chunked.Plan, q *chunked.Piece) error {
 		return b.writeFile(ctx, src[q.InBuffer:][:q.Elements*int64(b.meta.DType.Size)], p, q)
 	})
 }
@@ -230,7 +230,7 @@ func (b *backend) completeResize(old *bcolztree.Array, n int64) error {
 	return nil
 }
 
-// fillRows writes the rows after those of old, on up to ndarray.Workers(ctx) goroutines.
+// fillRows writes the rows after those of old, on up to GOMAXPROCS goroutines.
 func (b *backend) fillRows(ctx context.Context, old *bcolztree.Array, src []byte) error {
 	first := old.Rows()
 	row := b.tree.RowBytes()
@@ -241,7 +241,7 @@ func (b *backend) fillRows(ctx context.Context, old *bcolztree.Array, src []byte
 	shape[0] -= first
 	r := ndarray.Region{Start: make([]int64, len(shape)), Shape: shape}
 	r.Start[0] = first
-	return b.each(ctx, r, func(ctx context.Context, _ *chunked.Plan, q *chunked.Piece) error {
+	return b.each(ctx, r, 0, func(ctx context.Context, _ *chunked.Plan, q *chunked.Piece) error {
 		var fresh []byte
 		if src != nil {
 			fresh = src[q.InBuffer:][:q.Elements*int64(b.meta.DType.Size)]

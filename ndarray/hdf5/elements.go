@@ -24,7 +24,7 @@ import (
 
 // ReadRegion reads elements. The bytes are read as stored and swapped to native order here. This is
 // faster than libhdf5's conversion, and preserves the bits of every NaN.
-func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
 	if err := b.checkFiles(); err != nil {
 		return err
 	}
@@ -33,9 +33,9 @@ func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 		boxes.Repeat(dst, b.meta.Fill)
 		return nil
 	case b.converted:
-		return b.readConverted(ctx, dst, r)
+		return b.readConverted(ctx, dst, r, workers)
 	}
-	return b.readStored(ctx, dst, r)
+	return b.readStored(ctx, dst, r, workers)
 }
 
 // toNative swaps elements to native order, unless they are converted later.
@@ -46,7 +46,7 @@ func (b *backend) toNative(p []byte) {
 }
 
 // readStored reads elements in the form of the file, in native order.
-func (b *backend) readStored(ctx context.Context, dst []byte, r ndarray.Region) error {
+func (b *backend) readStored(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
 	switch {
 	case b.files.dir != "" && b.files.external != nil && b.meta.ReadOnly:
 		return b.readExternal(ctx, dst, r)
@@ -54,10 +54,10 @@ func (b *backend) readStored(ctx context.Context, dst []byte, r ndarray.Region) 
 	if st, err := b.openStripes(len(dst)); err != nil {
 		return err
 	} else if st != nil {
-		return b.moveParts(ctx, st, dst, r, false)
+		return b.moveParts(ctx, st, dst, r, workers, false)
 	}
 	if b.worthReading(len(dst)) {
-		_, err := chunkio.Read(ctx, b.dataset, dst, b.stored, region(r), &chunkio.Options{Workers: ndarray.Workers(ctx)})
+		_, err := chunkio.Read(ctx, b.dataset, dst, b.stored, region(r), &chunkio.Options{Workers: workers})
 		if err != nil {
 			return h5errs.Translate(err)
 		}
@@ -207,14 +207,14 @@ func (b *backend) chunkBytes() int64 {
 }
 
 // WriteRegion writes elements, converted to storage order.
-func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
+func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region, workers int) error {
 	if b.converted {
-		return b.writeConverted(ctx, src, r)
+		return b.writeConverted(ctx, src, r, workers)
 	}
-	return b.writeStored(ctx, src, r)
+	return b.writeStored(ctx, src, r, workers)
 }
 
-func (b *backend) writeStored(ctx context.Context, src []byte, r ndarray.Region) error {
+func (b *backend) writeStored(ctx context.Context, src []byte, r ndarray.Region, workers int) error {
 	write, whole := b.writeByLibrary, false
 	if s := b.sequence.Load(); s != nil {
 		write, whole = s.writeInOrder, true
@@ -222,7 +222,7 @@ func (b *backend) writeStored(ctx context.Context, src []byte, r ndarray.Region)
 		write, whole = b.writeChunks, true
 	}
 	if whole && (b.converted || b.meta.DType.IsNative()) {
-		return write(ctx, src, r)
+		return write(ctx, src, r, workers)
 	}
 	var swapped []byte // one slab in storage order
 	for box := range grid.Slabs(b.meta.ChunkShape, b.meta.DType.Size, grid.Box(r)) {
@@ -234,25 +234,25 @@ func (b *backend) writeStored(ctx context.Context, src []byte, r ndarray.Region)
 			b.meta.DType.ToNative(swapped) // to storage order; ToNative is its own inverse
 			part = swapped
 		}
-		if err := write(ctx, part, s); err != nil {
+		if err := write(ctx, part, s, workers); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (b *backend) writeByLibrary(ctx context.Context, src []byte, r ndarray.Region) error {
+func (b *backend) writeByLibrary(ctx context.Context, src []byte, r ndarray.Region, _ int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return h5errs.Translate(b.dataset.WriteRegion(src, b.stored, region(r)))
 }
 
-func (b *backend) writeChunks(ctx context.Context, src []byte, r ndarray.Region) error {
+func (b *backend) writeChunks(ctx context.Context, src []byte, r ndarray.Region, workers int) error {
 	if st := b.striped.created; st != nil {
-		return b.moveParts(ctx, st, src, r, true)
+		return b.moveParts(ctx, st, src, r, workers, true)
 	}
-	_, err := chunkio.Write(ctx, b.dataset, src, b.stored, region(r), &chunkio.Options{Workers: ndarray.Workers(ctx)})
+	_, err := chunkio.Write(ctx, b.dataset, src, b.stored, region(r), &chunkio.Options{Workers: workers})
 	return h5errs.Translate(err)
 }
 

@@ -45,7 +45,7 @@ func TestOpenOptions_ExternalDir(t *testing.T) {
 			b, err := hdf5.Open(path, "/e", o)
 			require.NoError(t, err)
 			got[i] = make([]byte, 2*r.NumElems())
-			require.NoError(t, b.ReadRegion(bg, got[i], r))
+			require.NoError(t, b.ReadRegion(bg, got[i], r, 0))
 			require.NoError(t, b.Close())
 		}
 		require.Equal(t, got[0], got[1], "%v", r)

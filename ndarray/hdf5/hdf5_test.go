@@ -297,7 +297,7 @@ func TestOpen_attributeOfUnknownType(t *testing.T) {
 	defer func() { require.NoError(t, b.Close()) }()
 	require.Nil(t, b.Meta().AxisNames)
 	dst := make([]byte, 16)
-	require.NoError(t, b.ReadRegion(bg, dst, ndarray.Whole([]int64{4})))
+	require.NoError(t, b.ReadRegion(bg, dst, ndarray.Whole([]int64{4}), 0))
 	attrs, err := b.(ndarray.AttrReader).Attrs(bg)
 	require.NoError(t, err)
 	require.Len(t, attrs.Unsupported, 1)

@@ -86,9 +86,9 @@ func (b *backend) number(at []int64) int64 {
 }
 
 // writeInOrder passes the chunks of a region to the sequence.
-func (s *sequence) writeInOrder(ctx context.Context, src []byte, r ndarray.Region) error {
+func (s *sequence) writeInOrder(ctx context.Context, src []byte, r ndarray.Region, workers int) error {
 	_, err := chunkio.Write(ctx, s.b.dataset, src, s.b.stored, region(r), &chunkio.Options{
-		Workers: ndarray.Workers(ctx),
+		Workers: workers,
 		Store:   func(chunk []byte, mask uint32, at []int64) error { return s.queue.Put(s.b.number(at), chunk, mask) },
 	})
 	return h5errs.Translate(err)

@@ -3,8 +3,10 @@
 package hdf5
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -70,7 +72,7 @@ func (b *backend) closeDataset() error {
 
 // moveParts reads or writes a region, each part in one chunk by one worker. The bytes are in native
 // order for reads and in storage order for writes.
-func (b *backend) moveParts(ctx context.Context, st *striped.Dataset, p []byte, r ndarray.Region, write bool) error {
+func (b *backend) moveParts(ctx context.Context, st *striped.Dataset, p []byte, r ndarray.Region, workers int, write bool) error {
 	parts, err := st.Parts(region(r))
 	if err != nil {
 		return h5errs.Translate(err)
@@ -79,7 +81,7 @@ func (b *backend) moveParts(ctx context.Context, st *striped.Dataset, p []byte, 
 	whole := boxes.Strides(r.Shape, item)
 	var next atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)
-	for range min(ndarray.Workers(ctx), len(parts)) {
+	for range min(cmp.Or(workers, runtime.GOMAXPROCS(0)), len(parts)) {
 		group.Go(func() error {
 			var buf []byte
 			for {

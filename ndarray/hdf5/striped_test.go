@@ -42,22 +42,22 @@ func TestCreate_stripes(t *testing.T) {
 		}
 		for _, part := range [][2]int64{{0, cut}, {cut, shape[0]}} {
 			r, src := rows(part[0], part[1])
-			require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(ctx, src, r))
+			require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(ctx, src, r, 0))
 		}
 		whole, _ := rows(0, shape[0])
 		got := make([]byte, len(want))
-		require.NoError(t, b.ReadRegion(ctx, got, whole))
+		require.NoError(t, b.ReadRegion(ctx, got, whole, 0))
 		require.True(t, bytes.Equal(want, got), "before the array is closed")
 		require.NoError(t, b.Close())
 		for _, library := range []bool{false, true} {
 			b, err := hdf5.Open(path, "d", &hdf5.OpenOptions{Library: library})
 			require.NoError(t, err)
 			clear(got)
-			require.NoError(t, b.ReadRegion(ctx, got, whole))
+			require.NoError(t, b.ReadRegion(ctx, got, whole, 0))
 			require.True(t, bytes.Equal(want, got), "library %v", library)
 			r := ndarray.Region{Start: []int64{3, 5}, Shape: []int64{90, 190}}
 			part := make([]byte, 90*190*4)
-			require.NoError(t, b.ReadRegion(ctx, part, r))
+			require.NoError(t, b.ReadRegion(ctx, part, r, 0))
 			for i := range int64(90) {
 				require.True(t, bytes.Equal(want[((i+3)*shape[1]+5)*4:][:190*4], part[i*190*4:][:190*4]))
 			}
@@ -79,7 +79,7 @@ func TestOpen_missingStripe(t *testing.T) {
 	for _, n := range []int64{1, 300} {
 		b, err := hdf5.Open(path, "d", nil)
 		require.NoError(t, err)
-		err = b.ReadRegion(t.Context(), make([]byte, n*n*4), ndarray.Region{Start: []int64{0, 0}, Shape: []int64{n, n}})
+		err = b.ReadRegion(t.Context(), make([]byte, n*n*4), ndarray.Region{Start: []int64{0, 0}, Shape: []int64{n, n}}, 0)
 		require.ErrorIs(t, err, ndarray.ErrNotFound)
 		require.NoError(t, b.Close())
 	}

@@ -200,13 +200,13 @@ func (b *backend) values() *values {
 }
 
 // readConverted reads elements of a fixed size that have another form in the file.
-func (b *backend) readConverted(ctx context.Context, dst []byte, r ndarray.Region) error {
+func (b *backend) readConverted(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
 	var raw []byte
 	for box := range grid.Slabs(b.meta.ChunkShape, b.meta.DType.Size, grid.Box(r)) {
 		s := ndarray.Region(box)
 		n := int(s.NumElems())
 		raw = slices.Grow(raw[:0], n*b.stored.Size)[:n*b.stored.Size]
-		if err := b.readStored(ctx, raw, s); err != nil {
+		if err := b.readStored(ctx, raw, s, workers); err != nil {
 			return err
 		}
 		if err := b.fromStored(dst[:n*b.meta.DType.Size], raw); err != nil {
@@ -236,12 +236,12 @@ func (b *backend) fromStored(dst, raw []byte) error {
 }
 
 // writeConverted writes elements of a fixed size that have another form in the file.
-func (b *backend) writeConverted(ctx context.Context, src []byte, r ndarray.Region) error {
+func (b *backend) writeConverted(ctx context.Context, src []byte, r ndarray.Region, workers int) error {
 	v, err := b.values().storeAll(b.meta.DType, b.stored, src, nil)
 	if err != nil {
 		return h5errs.Translate(at(r, err))
 	}
-	return b.writeStored(ctx, v.Block[:v.N*b.stored.Size], r)
+	return b.writeStored(ctx, v.Block[:v.N*b.stored.Size], r, workers)
 }
 
 // readVariable reads elements of variable size that are not strings (H5Dread, H5Treclaim). It

@@ -100,7 +100,7 @@ func zero(d ndarray.DType) string {
 func (b *backend) Meta() ndarray.Meta { return b.meta }
 
 // ReadRegion copies the elements of r to dst.
-func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return b.slabs(ctx, dst, r, func(array, buffer strided.Box, shape []int64) {
@@ -109,7 +109,7 @@ func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) 
 }
 
 // WriteRegion copies src to the elements of r.
-func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
+func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region, workers int) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.slabs(ctx, src, r, func(array, buffer strided.Box, shape []int64) {

@@ -37,7 +37,7 @@ func (f Factory) long(t *testing.T) (b ndarray.Backend, w ndarray.RegionWriter, 
 		data[i] = byte(i >> (i % 4 * 8))
 	}
 	stamp(data, 1)
-	require.NoError(t, w.WriteRegion(bg, data, ndarray.Whole(spec.Shape)))
+	require.NoError(t, w.WriteRegion(bg, data, ndarray.Whole(spec.Shape), 0))
 	return b, w, data
 }
 
@@ -69,9 +69,9 @@ func testCancelledMidway(t *testing.T, f Factory) {
 
 	ended, cancel := context.WithCancel(bg)
 	cancel()
-	require.ErrorIs(t, b.ReadRegion(ended, got, whole), context.Canceled)
-	require.ErrorIs(t, w.WriteRegion(ended, make([]byte, len(data)), whole), context.Canceled)
-	require.NoError(t, b.ReadRegion(bg, got, whole))
+	require.ErrorIs(t, b.ReadRegion(ended, got, whole, 0), context.Canceled)
+	require.ErrorIs(t, w.WriteRegion(ended, make([]byte, len(data)), whole, 0), context.Canceled)
+	require.NoError(t, b.ReadRegion(bg, got, whole, 0))
 	require.Equal(t, len(data)/(longChunk*longRow), stamped(got, 1), "no byte was written")
 
 	// stopsMidway repeats call until it stops with some chunks done and some not.
@@ -101,20 +101,20 @@ func testCancelledMidway(t *testing.T, f Factory) {
 	}
 	stopsMidway("write", func(ctx context.Context, try byte) error {
 		stamp(data, try)
-		return w.WriteRegion(ctx, data, whole)
+		return w.WriteRegion(ctx, data, whole, 0)
 	}, func(try byte) int {
-		require.NoError(t, b.ReadRegion(bg, got, whole))
+		require.NoError(t, b.ReadRegion(bg, got, whole, 0))
 		return stamped(got, try)
 	})
 	stamp(data, 1)
-	require.NoError(t, w.WriteRegion(bg, data, whole))
+	require.NoError(t, w.WriteRegion(bg, data, whole, 0))
 	stopsMidway("read", func(ctx context.Context, _ byte) error {
 		clear(got)
-		return b.ReadRegion(ctx, got, whole)
+		return b.ReadRegion(ctx, got, whole, 0)
 	}, func(byte) int { return stamped(got, 1) })
 }
 
-// testWorkers checks that a call has no more goroutines than the context allows, regardless of the
+// testWorkers checks that a call has no more goroutines than it allows, regardless of the
 // number of processors. The limit also allows for goroutines that only pass work on or are about to
 // end.
 func testWorkers(t *testing.T, f Factory) {
@@ -123,9 +123,9 @@ func testWorkers(t *testing.T, f Factory) {
 	b, w, data := f.long(t)
 	defer func() { require.NoError(t, b.Close()) }()
 	whole := ndarray.Whole(b.Meta().Shape)
-	for what, call := range map[string]func(ctx context.Context) error{
-		"read":  func(ctx context.Context) error { return b.ReadRegion(ctx, data, whole) },
-		"write": func(ctx context.Context) error { return w.WriteRegion(ctx, data, whole) },
+	for what, call := range map[string]func() error{
+		"read":  func() error { return b.ReadRegion(bg, data, whole, allowed) },
+		"write": func() error { return w.WriteRegion(bg, data, whole, allowed) },
 	} {
 		var most, stop atomic.Int64
 		watched := make(chan struct{})
@@ -138,7 +138,7 @@ func testWorkers(t *testing.T, f Factory) {
 			}
 		}()
 		for range 5 {
-			require.NoError(t, call(ndarray.WithWorkers(bg, allowed)), what)
+			require.NoError(t, call(), what)
 		}
 		stop.Store(1)
 		<-watched

@@ -120,7 +120,7 @@ type silentBackend struct{ a *ndarray.Array }
 
 func (b silentBackend) Meta() ndarray.Meta { return b.a.Meta() }
 func (b silentBackend) Close() error       { return nil }
-func (b silentBackend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+func (b silentBackend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
 	return b.a.Read(ctx, dst, r)
 }
 
@@ -128,8 +128,8 @@ func (b silentBackend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Reg
 // regions as the array.
 type otherBackend struct{ silentBackend }
 
-func (b otherBackend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
-	err := b.silentBackend.ReadRegion(ctx, dst, r)
+func (b otherBackend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
+	err := b.silentBackend.ReadRegion(ctx, dst, r, 0)
 	for i := 0; i < len(dst); i += b.a.DType().Size {
 		dst[i] = 0
 	}

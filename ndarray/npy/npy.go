@@ -152,12 +152,12 @@ func create(file string, spec ndarray.Spec) (_ *backend, err error) {
 func (b *backend) Meta() ndarray.Meta { return b.meta }
 
 // ReadRegion reads the elements of r.
-func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
 	return b.array.ReadRegion(ctx, dst, b.r, r)
 }
 
 // WriteRegion writes the elements of r.
-func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region) error {
+func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region, workers int) error {
 	return b.array.WriteRegion(ctx, b.file, src, r)
 }
 

@@ -435,7 +435,7 @@ func tableScenario(nested bool) scenario {
 			if err != nil {
 				return err
 			}
-			return errors.Join(r.(ndarray.RegionWriter).WriteRegion(ctx, rows(counting(few)), ndarray.Whole(s.Shape)), r.Close())
+			return errors.Join(r.(ndarray.RegionWriter).WriteRegion(ctx, rows(counting(few)), ndarray.Whole(s.Shape), 0), r.Close())
 		},
 		act: func(dir string) error {
 			a, err := hyperslab.Open(ctx, path(dir), &hyperslab.OpenOptions{Write: true})
@@ -450,7 +450,7 @@ func tableScenario(nested bool) scenario {
 				return nil, err
 			}
 			b := make([]byte, r.Meta().NumElems()*16)
-			if err := errors.Join(r.ReadRegion(ctx, b, ndarray.Whole(r.Meta().Shape)), r.Close()); err != nil {
+			if err := errors.Join(r.ReadRegion(ctx, b, ndarray.Whole(r.Meta().Shape), 0), r.Close()); err != nil {
 				return nil, err
 			}
 			both := fromBytes(b)

@@ -107,7 +107,7 @@ type fieldView struct {
 func (v *fieldView) Meta() ndarray.Meta { return v.meta }
 
 // ReadRegion implements ndarray.Backend. It holds the structures of one slab.
-func (v *fieldView) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+func (v *fieldView) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
 	outer := ndarray.Region{Start: r.Start[:v.rank], Shape: r.Shape[:v.rank]}
 	inner := ndarray.Region{Start: r.Start[v.rank:], Shape: r.Shape[v.rank:]}
 	whole, size := v.a.Meta(), int64(v.a.DType().Size)
@@ -116,7 +116,7 @@ func (v *fieldView) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region
 		slab := ndarray.Region(box)
 		n := slab.NumElems() * size
 		structures = slices.Grow(structures[:0], int(n))[:n]
-		if err := v.a.Read(ctx, structures, slab); err != nil {
+		if err := v.a.ReadRegion(ctx, structures, slab, workers); err != nil {
 			return err
 		}
 		for element := range slices.Chunk(structures, int(size)) {

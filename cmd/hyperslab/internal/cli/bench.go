@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -207,7 +208,7 @@ func (a *app) bench(ctx context.Context, address string, o *benchFlags) (err err
 	t.jobs = o.job.jobs
 	doc := benchDoc{
 		Schema: schemaBench, Address: address, Format: o.format, DType: t.spec.DType.String(), SampleShape: jsonShape(t.spec.Shape),
-		SampleBytes: jsonInt(len(t.data)), Workers: ndarray.Workers(t.context(ctx)), Goal: o.goal, StorageSpeed: jsonFloat(o.storage), Rows: []benchRow{},
+		SampleBytes: jsonInt(len(t.data)), Workers: cmp.Or(t.jobs, runtime.GOMAXPROCS(0)), Goal: o.goal, StorageSpeed: jsonFloat(o.storage), Rows: []benchRow{},
 	}
 	m := newMeter(o.job.progress, a.stderr, "bench", 0, time.Now)
 	for i, way := range ways {

@@ -45,7 +45,7 @@ func newTrial(ctx context.Context, src *ndarray.Array, format hyperslab.Format, 
 	r := middle(m.Shape, m.ChunkShape, max(most/int64(m.DType.Size), 1))
 	t.spec = ndarray.Spec{Shape: r.Shape, DType: m.DType, Fill: m.Fill}
 	t.data = make([]byte, r.NumElems()*int64(m.DType.Size))
-	if err := src.Read(t.context(ctx), t.data, r); err != nil {
+	if err := src.ReadRegion(ctx, t.data, r, jobs); err != nil {
 		return nil, err
 	}
 	b, err := mem.New(ndarray.Spec{Shape: r.Shape, DType: m.DType.Native()})
@@ -66,10 +66,6 @@ func newTrial(ctx context.Context, src *ndarray.Array, format hyperslab.Format, 
 }
 
 func (t *trial) close() error { return errors.Join(t.sample.Close(), os.RemoveAll(t.dir)) }
-
-func (t *trial) context(ctx context.Context) context.Context {
-	return ndarray.WithWorkers(ctx, t.jobs)
-}
 
 // middle returns a box of at most the given number of elements in the middle of a shape. It spans
 // the last axes completely, and begins at a chunk boundary along the axis that is cut.
@@ -175,7 +171,7 @@ func (t *trial) read(ctx context.Context, buf []byte, row *benchRow) (took time.
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	if err := src.Read(t.context(ctx), buf, ndarray.Whole(t.spec.Shape)); err != nil {
+	if err := src.ReadRegion(ctx, buf, ndarray.Whole(t.spec.Shape), t.jobs); err != nil {
 		return 0, err
 	}
 	took = time.Since(start)

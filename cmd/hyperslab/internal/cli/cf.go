@@ -166,10 +166,10 @@ func (u *unpacked) Meta() ndarray.Meta {
 }
 
 // ReadRegion implements ndarray.Backend.
-func (u *unpacked) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+func (u *unpacked) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
 	d := u.arr.DType()
 	raw := make([]byte, len(dst)/8*d.Size)
-	if err := u.arr.Read(ctx, raw, r); err != nil {
+	if err := u.arr.ReadRegion(ctx, raw, r, workers); err != nil {
 		return err
 	}
 	if err := ndarray.Convert(dst, ndarray.DTypeOf[float64](), raw, d.Native(), true); err != nil {

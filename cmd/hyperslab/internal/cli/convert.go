@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"time"
 
@@ -404,7 +405,7 @@ func (a *app) write(ctx context.Context, target string, spec ndarray.Spec, src *
 	defer m.finish()
 	if create.External != nil {
 		err = o.writeExternal(ctx, draft, src, spec.DType, memory, m.update)
-		return ndarray.CopyStats{Workers: cmp.Or(o.job.jobs, ndarray.Workers(ctx))}, time.Since(start), err
+		return ndarray.CopyStats{Workers: cmp.Or(o.job.jobs, runtime.GOMAXPROCS(0))}, time.Since(start), err
 	}
 	if src.Meta().Path == stdio {
 		stats, err = copyPipe(ctx, draft.Array, src, o.job.jobs, memory, m.update)

@@ -3,10 +3,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -57,7 +59,7 @@ func (o *convertFlags) flatSpec(m ndarray.Meta, format hyperslab.Format, target 
 
 // writeFlatTarget writes the target: a file completely or not at all, or standard output.
 func (a *app) writeFlatTarget(ctx context.Context, target string, src *part, format string, memory int64, r *convertResult, start time.Time, o *convertFlags) error {
-	ctx = ndarray.WithWorkers(ctx, o.job.jobs)
+	src.SetWorkers(o.job.jobs)
 	m := newMeter(o.job.progress, a.stderr, "convert", src.NBytes(), time.Now).reading(ctx, src.stored())
 	defer m.finish()
 	var err error
@@ -78,7 +80,7 @@ func (a *app) writeFlatTarget(ctx context.Context, target string, src *part, for
 	}
 	took := time.Since(start)
 	r.stored, r.copying = flatBytes(src.Meta(), format), took
-	stored, whole, speed, workers := jsonInt(r.stored), seconds(took), jsonFloat(rate(r.bytes, took)), ndarray.Workers(ctx)
+	stored, whole, speed, workers := jsonInt(r.stored), seconds(took), jsonFloat(rate(r.bytes, took)), cmp.Or(o.job.jobs, runtime.GOMAXPROCS(0))
 	r.doc.StoredBytes, r.doc.Ratio = &stored, ratio(r.bytes, &ndarray.Storage{StoredBytes: r.stored})
 	r.doc.Seconds, r.doc.CopySeconds, r.doc.MBPerS, r.doc.Workers = &whole, &whole, &speed, &workers
 	return nil
@@ -87,8 +89,8 @@ func (a *app) writeFlatTarget(ctx context.Context, target string, src *part, for
 // copyPipe fills dst with the elements of a pipe, in pieces of whole chunks if they fit into
 // memory. The workers of dst need as much memory again as one piece.
 func copyPipe(ctx context.Context, dst, src *ndarray.Array, jobs int, memory int64, progress func(bytes int64)) (ndarray.CopyStats, error) {
-	ctx = ndarray.WithWorkers(ctx, jobs)
-	stats := ndarray.CopyStats{Workers: ndarray.Workers(ctx)}
+	dst.SetWorkers(jobs)
+	stats := ndarray.CopyStats{Workers: cmp.Or(jobs, runtime.GOMAXPROCS(0))}
 	m := dst.Meta()
 	err := sequential(ctx, src, m.Shape, m.ChunkShape, m.DType.Size, max(memory/2, 1), func(r ndarray.Region, b []byte) error {
 		stats.Bytes += int64(len(b))

@@ -124,7 +124,8 @@ func (o *convertFlags) writeExternal(ctx context.Context, draft *hyperslab.Draft
 		return err
 	}
 	w := bufio.NewWriterSize(f, 64<<10)
-	err = eachBlock(ndarray.WithWorkers(ctx, o.job.jobs), src, min(memory, outputBlock), progress, func(_ ndarray.Region, e *batch) error {
+	src.SetWorkers(o.job.jobs)
+	err = eachBlock(ctx, src, min(memory, outputBlock), progress, func(_ ndarray.Region, e *batch) error {
 		d.ToNative(e.data) // its own inverse
 		_, err := w.Write(e.data)
 		return err

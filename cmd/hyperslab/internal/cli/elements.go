@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -103,7 +104,7 @@ func eachBlock(ctx context.Context, arr *ndarray.Array, limit int64, progress fu
 		size = textBytes
 	}
 	e, done := &batch{dtype: m.DType, json: m.Format == detect.Objects}, int64(0)
-	for r := range pieces(m.Shape, m.ChunkShape, progressPiece(m.Shape, m.ChunkShape, limit/size, stretch/size, int64(ndarray.Workers(ctx)))) {
+	for r := range pieces(m.Shape, m.ChunkShape, progressPiece(m.Shape, m.ChunkShape, limit/size, stretch/size, int64(runtime.GOMAXPROCS(0)))) {
 		e.n = int(r.NumElems())
 		if m.DType.Size == 0 {
 			e.strings = make([]string, e.n)

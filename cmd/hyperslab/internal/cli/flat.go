@@ -131,7 +131,7 @@ func (b *rawFile) Meta() ndarray.Meta { return b.meta }
 func (b *rawFile) Close() error { return b.f.Close() }
 
 // ReadRegion implements ndarray.Backend.
-func (b *rawFile) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+func (b *rawFile) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
 	return b.array.ReadRegion(ctx, dst, b.f, r)
 }
 
@@ -186,7 +186,7 @@ func (b *pipe) Meta() ndarray.Meta { return b.meta }
 func (b *pipe) Close() error { return nil }
 
 // ReadRegion implements ndarray.Backend. Regions must follow each other as in sequential.
-func (b *pipe) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region) error {
+func (b *pipe) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -258,7 +258,7 @@ func (a *app) gatherPicture(ctx context.Context, address string, o *plotFlags, m
 	if err := o.job.fit(memory, address, arr.whole()); err != nil {
 		return nil, err
 	}
-	ctx = ndarray.WithWorkers(ctx, o.job.jobs)
+	arr.SetWorkers(o.job.jobs)
 	p := &drawing{picture.Picture{Kind: o.kind, Shape: arr.Shape(), Low: low, High: high, Clipped: clipped, Log: o.log}}
 	if err := p.choose(address, arr.Meta(), o.panels > 0); err != nil {
 		return nil, err

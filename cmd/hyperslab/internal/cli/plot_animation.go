@@ -47,7 +47,7 @@ func (a *app) animate(ctx context.Context, address, file string, o *plotFlags, m
 	if bytes := shape[0] * int64(width) * int64(height); bytes > maxFrames {
 		return nil, usagef("%s has %d frames of %dx%d pixels, %d bytes, the limit is %d; a smaller --size or a selection as in [::10] takes less", address, shape[0], width, height, bytes, maxFrames)
 	}
-	ctx = ndarray.WithWorkers(ctx, o.job.jobs)
+	arr.SetWorkers(o.job.jobs)
 	p := &drawing{picture.Picture{Kind: kind, Shape: shape, Low: low, High: high, Clipped: clipped, Log: o.log}}
 	location, _ := splitSelection(address)
 	if err := p.describe(ctx, a, address, location, arr, o.title); err != nil {

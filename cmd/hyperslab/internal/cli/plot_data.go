@@ -274,7 +274,7 @@ func (x *indexArray) Meta() ndarray.Meta {
 }
 
 // ReadRegion implements ndarray.Backend.
-func (x *indexArray) ReadRegion(_ context.Context, dst []byte, r ndarray.Region) error {
+func (x *indexArray) ReadRegion(_ context.Context, dst []byte, r ndarray.Region, workers int) error {
 	inner, _ := grid.Product(r.Shape[x.axis+1:])
 	for i := range r.NumElems() {
 		at := r.Start[x.axis] + i/inner%r.Shape[x.axis]
