@@ -13,6 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/guard"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // chunks returns the valid chunks of the readers' test data by file name.
@@ -66,8 +67,8 @@ func TestWhole_corrupt(t *testing.T) {
 			require.False(t, c.Dict)
 		}
 	})
-	require.Positive(t, accepted)
-	require.Positive(t, refused)
+	need.Occurred(t, accepted, accepted+refused)
+	need.Occurred(t, refused, accepted+refused)
 }
 
 func TestWhole_policy(t *testing.T) {

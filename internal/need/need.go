@@ -194,6 +194,15 @@ func interpreter(t testing.TB, variable string, modules []string) string {
 	return python
 }
 
+// Occurred fails a property test if an event did not occur in at least 100 random inputs. A smaller
+// number of inputs can miss it by chance.
+func Occurred(t testing.TB, count, inputs int) {
+	t.Helper()
+	if count == 0 && inputs >= 100 {
+		t.Errorf("an event that the test is about: got 0 in %d random inputs, want at least 1", inputs)
+	}
+}
+
 // NoRace skips a test under the race detector if it is slow there and cannot have races, because
 // one goroutine or other processes do the work. Without the detector the test runs.
 func NoRace(t testing.TB, why string) {
