@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -88,7 +89,7 @@ func (a *app) append(ctx context.Context, target string, sources []string, o *ap
 		if err != nil {
 			return err
 		}
-		a.note("would append %s along axis %d of %s%s", iecBytes(bytes), o.axis, safe(target), text)
+		a.note("would append %s along axis %d of %s%s", term.FormatBytes(bytes), o.axis, term.Safe(target), text)
 		return o.edit.plan(loc.File)
 	}
 	var shape []int64
@@ -100,12 +101,12 @@ func (a *app) append(ctx context.Context, target string, sources []string, o *ap
 		defer func() { err = errors.Join(err, dst.Close()) }()
 		m := o.edit.meter(bytes)
 		if !o.edit.inPlace { // in place, the growth of the file does not show how much was written
-			m.made = growing(file)
+			m.SetTarget(growing(file))
 		}
-		defer m.finish()
+		defer m.Finish()
 		done := int64(0)
 		for _, src := range from {
-			err := appendArray(ctx, dst, src, o.axis, memory, func(n int64) { done += n; m.update(done) })
+			err := appendArray(ctx, dst, src, o.axis, memory, func(n int64) { done += n; m.Update(done) })
 			if err != nil {
 				return err
 			}
@@ -114,7 +115,7 @@ func (a *app) append(ctx context.Context, target string, sources []string, o *ap
 		return nil
 	})
 	if err == nil && !o.job.quiet {
-		a.note("%s: %s, %s in %v", safe(target), shapeText(shape), iecBytes(bytes), time.Since(start).Round(time.Millisecond))
+		a.note("%s: %s, %s in %v", term.Safe(target), term.FormatShape(shape), term.FormatBytes(bytes), time.Since(start).Round(time.Millisecond))
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
@@ -74,23 +75,23 @@ func (a *app) attrListCommand() *cobra.Command {
 			if asJSON {
 				return a.writeJSON(a.stdout, newAttrListDoc(where, attrs))
 			}
-			t := table{head: []string{"NAME", "DTYPE", "SHAPE", "VALUE"}}
+			t := term.Table{Head: []string{"NAME", "DTYPE", "SHAPE", "VALUE"}}
 			for _, attr := range attrs.List {
 				v := attr.Value
-				shape := shapeText(v.Shape)
+				shape := term.FormatShape(v.Shape)
 				if v.Null {
 					shape = "null"
 				}
-				t.add(safe(attr.Name), v.DType.String(), shape, shorten(safe(v.String()), wide))
+				t.Add(term.Safe(attr.Name), v.DType.String(), shape, shorten(term.Safe(v.String()), wide))
 			}
 			for _, u := range attrs.Unsupported {
 				text := "(" + u.Reason + ")"
 				if j := newUnsupportedDoc(u).Value; j != nil {
 					text = string(j)
 				}
-				t.add(safe(u.Name), shorten(safe(u.Type), narrow), "", shorten(safe(text), wide))
+				t.Add(term.Safe(u.Name), shorten(term.Safe(u.Type), narrow), "", shorten(term.Safe(text), wide))
 			}
-			return t.write(a.stdout, a.data)
+			return t.Write(a.stdout, a.data)
 		},
 	}
 	jsonFlag(cmd, &asJSON)
@@ -141,8 +142,8 @@ form that attr set accepts. The exit code is 2 if the attribute does not exist.`
 			if err != nil {
 				return err
 			}
-			if isTerminal(a.stdout) {
-				text = safeLines(text)
+			if term.IsTerminal(a.stdout) {
+				text = term.SafeLines(text)
 			}
 			_, err = fmt.Fprintln(a.stdout, text)
 			return err
@@ -183,7 +184,7 @@ fit the type is an error.` + editHelp,
 				if _, err := a.attrsAt(cmd.Context(), args[0]); err != nil {
 					return err
 				}
-				a.note("would set %s of %s to %s %s", safe(attr.Name), safe(args[0]), v.DType, safe(v.String()))
+				a.note("would set %s of %s to %s %s", term.Safe(attr.Name), term.Safe(args[0]), v.DType, term.Safe(v.String()))
 				return e.planAt(args[0])
 			}
 			return e.editAttrs(cmd.Context(), args[0], []ndarray.Attr{attr}, nil)
@@ -218,7 +219,7 @@ func (a *app) attrRmCommand() *cobra.Command {
 				}
 			}
 			if e.dryRun {
-				a.note("would remove %s of %s", plural(int64(len(args)-1), "attribute"), safe(args[0]))
+				a.note("would remove %s of %s", term.Plural(int64(len(args)-1), "attribute"), term.Safe(args[0]))
 				return e.planAt(args[0])
 			}
 			return e.editAttrs(cmd.Context(), args[0], nil, args[1:])

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -62,7 +63,7 @@ func (a *app) each(cmd *cobra.Command) {
 		data := slices.ContainsFunc([]string{"json", "ndjson", "csv", "npy", "ddl", "meta"}, cmd.Flags().Changed)
 		return a.batch(cmd, args, &b, false, func(source string) error {
 			if !data {
-				if _, err := fmt.Fprintf(a.stdout, "%s\n", a.data.heading("==> "+safe(source)+" <==")); err != nil {
+				if _, err := fmt.Fprintf(a.stdout, "%s\n", a.data.Heading("==> "+term.Safe(source)+" <==")); err != nil {
 					return err
 				}
 			}
@@ -121,7 +122,7 @@ func (a *app) batch(cmd *cobra.Command, args []string, b *batchFlags, quiet bool
 			continue
 		}
 		if ctxErr := cmd.Context().Err(); !b.keep || ctxErr != nil || errors.Is(err, context.Canceled) || len(sources) == 1 {
-			before := fmt.Sprintf("%d of %s done before", done, plural(int64(len(sources)), "source"))
+			before := fmt.Sprintf("%d of %s done before", done, term.Plural(int64(len(sources)), "source"))
 			switch {
 			case done == 0:
 				return err
@@ -141,9 +142,9 @@ func (a *app) batch(cmd *cobra.Command, args []string, b *batchFlags, quiet bool
 		if done == 0 {
 			code = exitCode(failed[0])
 		}
-		return &exitError{code: code, err: summaryError(fmt.Sprintf("%d of %s failed", len(failed), plural(int64(len(sources)), "source")))}
+		return &exitError{code: code, err: summaryError(fmt.Sprintf("%d of %s failed", len(failed), term.Plural(int64(len(sources)), "source")))}
 	case len(sources) > 1 && !quiet:
-		a.note("%s done", plural(int64(done), "source"))
+		a.note("%s done", term.Plural(int64(done), "source"))
 	}
 	return nil
 }

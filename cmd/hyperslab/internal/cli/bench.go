@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -165,7 +166,7 @@ func (a *app) bench(ctx context.Context, address string, o *benchFlags) (err err
 	if err != nil {
 		return err
 	}
-	most, err := parseBytes(o.sample)
+	most, err := term.ParseBytes(o.sample)
 	if err != nil {
 		return usagef("--sample: %w", err)
 	}
@@ -210,17 +211,17 @@ func (a *app) bench(ctx context.Context, address string, o *benchFlags) (err err
 		Schema: schemaBench, Address: address, Format: o.format, DType: t.spec.DType.String(), SampleShape: jsonShape(t.spec.Shape),
 		SampleBytes: jsonInt(len(t.data)), Workers: cmp.Or(t.jobs, runtime.GOMAXPROCS(0)), Goal: o.goal, StorageSpeed: jsonFloat(o.storage), Rows: []benchRow{},
 	}
-	m := newMeter(o.job.progress, a.stderr, "bench", 0, time.Now)
+	m := term.NewMeter(o.job.progress, a.stderr, "bench", 0, time.Now)
 	for i, way := range ways {
-		m.units(int64(i), int64(len(ways)), "ways")
+		m.UpdateUnits(int64(i), int64(len(ways)), "ways")
 		r, err := t.run(ctx, way, time.Duration(o.seconds*float64(time.Second)))
 		if err != nil {
-			m.finish()
+			m.Finish()
 			return err
 		}
 		doc.Rows = append(doc.Rows, r)
 	}
-	m.finish()
+	m.Finish()
 	doc.recommend(o.storage)
 	if picture != nil {
 		width, height, format, _ := pictureOf("--plot", o.plot, o.size)
@@ -246,9 +247,9 @@ func (a *app) bench(ctx context.Context, address string, o *benchFlags) (err err
 func (o *benchFlags) ways(t *trial, m ndarray.Meta) ([]ndarray.Spec, error) {
 	var grids [][]int64
 	for _, text := range o.chunks {
-		shape, err := parseShape(text)
+		shape, err := term.ParseShape(text)
 		if err != nil || len(shape) != len(t.spec.Shape) {
-			return nil, usagef("--chunks %s: want %s of a chunk", text, plural(int64(len(t.spec.Shape)), "length"))
+			return nil, usagef("--chunks %s: want %s of a chunk", text, term.Plural(int64(len(t.spec.Shape)), "length"))
 		}
 		grids = append(grids, shape)
 	}
@@ -355,10 +356,10 @@ func (r *benchRow) shuffle() string {
 }
 
 // table writes the rows, the smallest first. An arrow marks the recommended one.
-func (d *benchDoc) table(w io.Writer, p paint) error {
-	t := table{
-		head:  []string{"", "CODEC", "LEVEL", "SHUFFLE", "CHUNKS", "RATIO", "STORED", "COMPRESS", "DECOMPRESS"},
-		right: []bool{false, false, true, false, false, true, true, true, true},
+func (d *benchDoc) table(w io.Writer, p term.Paint) error {
+	t := term.Table{
+		Head:  []string{"", "CODEC", "LEVEL", "SHUFFLE", "CHUNKS", "RATIO", "STORED", "COMPRESS", "DECOMPRESS"},
+		Right: []bool{false, false, true, false, false, true, true, true, true},
 	}
 	order := make([]int, len(d.Rows))
 	for i := range order {
@@ -370,10 +371,10 @@ func (d *benchDoc) table(w io.Writer, p paint) error {
 		if d.Best != nil && i == *d.Best {
 			mark = "->"
 		}
-		t.add(mark, r.Codec, strconv.Itoa(r.Level), r.shuffle(), shapeCell(r.Chunks), fmt.Sprintf("%.2fx", float64(r.Ratio)),
-			iecBytes(int64(r.Stored)), speedText(float64(r.Compress)), speedText(float64(r.Decompress)))
+		t.Add(mark, r.Codec, strconv.Itoa(r.Level), r.shuffle(), shapeCell(r.Chunks), fmt.Sprintf("%.2fx", float64(r.Ratio)),
+			term.FormatBytes(int64(r.Stored)), speedText(float64(r.Compress)), speedText(float64(r.Decompress)))
 	}
-	return t.write(w, p)
+	return t.Write(w, p)
 }
 
 // speedText formats a speed in MB/s with its significant digits.

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
@@ -155,9 +156,9 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 	}
 	switch {
 	case err != nil:
-		a.note("%d of %s; -n 0 lists all", doc.Stored, plural(int64(doc.Total), "chunk"))
+		a.note("%d of %s; -n 0 lists all", doc.Stored, term.Plural(int64(doc.Total), "chunk"))
 	case doc.Stored < doc.Total:
-		a.note("%d of %s stored; the others were never written", doc.Stored, plural(int64(doc.Total), "chunk"))
+		a.note("%d of %s stored; the others were never written", doc.Stored, term.Plural(int64(doc.Total), "chunk"))
 	}
 	return nil
 }
@@ -432,20 +433,20 @@ func describeChunk(doc *chunkDoc, h chunk.Header) {
 	}
 }
 
-func (d *chunksDoc) write(w io.Writer, p paint) error {
-	t := &table{head: []string{"CHUNK", "ELEMENTS", "OFFSET", "STORED", "RATIO"}, right: []bool{2: true, 3: true, 4: true}}
+func (d *chunksDoc) write(w io.Writer, p term.Paint) error {
+	t := &term.Table{Head: []string{"CHUNK", "ELEMENTS", "OFFSET", "STORED", "RATIO"}, Right: []bool{2: true, 3: true, 4: true}}
 	blosc := d.Format != "hdf5"
 	if blosc {
-		t.head = append(t.head, "CODEC")
+		t.Head = append(t.Head, "CODEC")
 	} else {
-		t.head = append(t.head, "FILTERS LEFT OUT")
+		t.Head = append(t.Head, "FILTERS LEFT OUT")
 	}
 	files := false
 	for _, c := range d.Chunks {
 		files = files || c.File != nil
 	}
 	if files {
-		t.head = append(t.head, "FILE")
+		t.Head = append(t.Head, "FILE")
 	}
 	for _, c := range d.Chunks {
 		index, start, shape := plainInts(c.Index), plainInts(c.Start), plainInts(c.Shape)
@@ -460,14 +461,14 @@ func (d *chunksDoc) write(w io.Writer, p paint) error {
 		if c.Mask != nil && *c.Mask != 0 {
 			last = fmt.Sprintf("%#x", *c.Mask)
 		}
-		row := []string{indexText(index), r.String(), offset, iecBytes(int64(c.Stored)), ratio, last}
+		row := []string{indexText(index), r.String(), offset, term.FormatBytes(int64(c.Stored)), ratio, last}
 		if files {
-			row = append(row, safe(deref(c.File)))
+			row = append(row, term.Safe(deref(c.File)))
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
 	out := bufio.NewWriter(w)
-	return errors.Join(t.write(out, p), out.Flush())
+	return errors.Join(t.Write(out, p), out.Flush())
 }
 
 // cmpOr returns the first string that is not nil.

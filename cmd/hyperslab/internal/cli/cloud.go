@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/errs"
@@ -201,9 +202,9 @@ func (row *cloudRow) array(path string, o *h5file.Object) error {
 		text := ""
 		switch {
 		case int64(size) > mostCloudChunk:
-			text = fmt.Sprintf("chunks of %s: want at most %s", iecBytes(int64(size)), iecBytes(mostCloudChunk))
+			text = fmt.Sprintf("chunks of %s: want at most %s", term.FormatBytes(int64(size)), term.FormatBytes(mostCloudChunk))
 		case int64(size) < leastCloudChunk && d.Bytes > leastCloudChunk:
-			text = fmt.Sprintf("chunks of %s: want at least %s", iecBytes(int64(size)), iecBytes(leastCloudChunk))
+			text = fmt.Sprintf("chunks of %s: want at least %s", term.FormatBytes(int64(size)), term.FormatBytes(leastCloudChunk))
 		}
 		if text != "" {
 			row.Problems = append(row.Problems, cloudProblem{Object: &d.Path, Problem: text, Fix: "hyperslab repack --cloud, with --access SHAPE for the shape of a typical read"})
@@ -229,10 +230,10 @@ func (row *cloudRow) write(a *app, o *verifyFlags) error {
 	}
 	space := "no paged file space"
 	if row.Page != nil {
-		space = "pages of " + iecBytes(int64(*row.Page))
+		space = "pages of " + term.FormatBytes(int64(*row.Page))
 	}
-	_, err := fmt.Fprintf(a.stdout, "%s: %s, %s, metadata %s in %s\n", safe(row.Path), plural(int64(len(row.Arrays)), "array"), space,
-		iecBytes(int64(row.Metadata)), plural(int64(row.Requests), "request"))
+	_, err := fmt.Fprintf(a.stdout, "%s: %s, %s, metadata %s in %s\n", term.Safe(row.Path), term.Plural(int64(len(row.Arrays)), "array"), space,
+		term.FormatBytes(int64(row.Metadata)), term.Plural(int64(row.Requests), "request"))
 	for i, p := range row.Problems {
 		if i == o.most && o.most > 0 {
 			_, err = fmt.Fprintf(a.stdout, "  and %d more; -n 0 lists all\n", len(row.Problems)-i)
@@ -240,7 +241,7 @@ func (row *cloudRow) write(a *app, o *verifyFlags) error {
 		}
 		at := ""
 		if p.Object != nil {
-			at = safe(*p.Object) + ": "
+			at = term.Safe(*p.Object) + ": "
 		}
 		if err == nil {
 			_, err = fmt.Fprintf(a.stdout, "  %s%s\n    fix: %s\n", at, p.Problem, p.Fix)
@@ -330,7 +331,7 @@ func parseAccess(s string) ([]int64, error) {
 		if strings.TrimSpace(part) == "*" {
 			continue
 		}
-		n, err := parseShape(part)
+		n, err := term.ParseShape(part)
 		if err != nil || len(n) != 1 {
 			return nil, fmt.Errorf("%q is not a shape of a read; write elements or * along each dimension, for example 1,*,*", s)
 		}

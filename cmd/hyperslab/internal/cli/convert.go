@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -204,7 +205,7 @@ func partial(r conversion) error {
 // conversion is the result for one source and its target.
 type conversion interface {
 	document() any                           // for --json
-	plan(w io.Writer, p paint) error         // for --dry-run
+	plan(w io.Writer, p term.Paint) error    // for --dry-run
 	summary() string                         // one line
 	sizes() (bytes int64, stored *int64)     // bytes of the elements, and of the target; stored is nil in a dry run
 	uploaded(url string, took time.Duration) // sets the target at a URL and the time with the upload
@@ -293,7 +294,7 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 	}
 	var spec ndarray.Spec
 	if isFlat(format) {
-		spec, err = o.flatSpec(src.Meta(), format, target, isTerminal(a.stdout))
+		spec, err = o.flatSpec(src.Meta(), format, target, term.IsTerminal(a.stdout))
 	} else {
 		if spec, err = o.spec(src.Meta(), format); err == nil {
 			err = o.keepBlosc2(ctx, src.Array, format, &spec)
@@ -375,7 +376,7 @@ func (a *app) leaveOut(ctx context.Context, command, source, target string, src 
 		lost = append(lost, f.String())
 	}
 	for _, l := range lost {
-		a.note("%s leaving out %s", a.talk.notice("hyperslab "+command+":"), safe(l))
+		a.note("%s leaving out %s", a.talk.Notice("hyperslab "+command+":"), term.Safe(l))
 	}
 	spec.Attrs = left.keep
 	return left, lost, nil
@@ -401,17 +402,17 @@ func (a *app) write(ctx context.Context, target string, spec ndarray.Spec, src *
 	defer func() { err = errors.Join(err, draft.Close()) }()
 	start := time.Now()
 	// An array is added to a copy of the file, which already has the bytes of the file.
-	m := newMeter(o.job.progress, a.stderr, "convert", src.NBytes(), time.Now).making(at.File, unfinishedBytes())
-	defer m.finish()
+	m := term.NewMeter(o.job.progress, a.stderr, "convert", src.NBytes(), time.Now).SetTarget(madeBytes(at.File, unfinishedBytes()))
+	defer m.Finish()
 	if create.External != nil {
-		err = o.writeExternal(ctx, draft, src, spec.DType, memory, m.update)
+		err = o.writeExternal(ctx, draft, src, spec.DType, memory, m.Update)
 		return ndarray.CopyStats{Workers: cmp.Or(o.job.jobs, runtime.GOMAXPROCS(0))}, time.Since(start), err
 	}
 	if src.Meta().Path == stdio {
-		stats, err = copyPipe(ctx, draft.Array, src, o.job.jobs, memory, m.update)
+		stats, err = copyPipe(ctx, draft.Array, src, o.job.jobs, memory, m.Update)
 	} else {
 		stats, err = ndarray.Copy(ctx, draft.Array, src, &ndarray.CopyOptions{
-			Workers: o.job.jobs, Memory: memory, Progress: func(p ndarray.Progress) { m.update(p.DoneBytes) },
+			Workers: o.job.jobs, Memory: memory, Progress: func(p ndarray.Progress) { m.Update(p.DoneBytes) },
 		})
 	}
 	copying = time.Since(start)
@@ -449,7 +450,7 @@ func (r *convertResult) measure(ctx context.Context, a *app, took, copying time.
 		stored := jsonInt(f.storage.StoredBytes)
 		r.doc.StoredBytes, r.doc.Ratio, r.stored = &stored, ratio(r.bytes, f.storage), f.storage.StoredBytes
 	}
-	whole, part, speed := seconds(took), seconds(copying), jsonFloat(rate(r.bytes, copying))
+	whole, part, speed := seconds(took), seconds(copying), jsonFloat(term.Rate(r.bytes, copying))
 	r.doc.Seconds, r.doc.CopySeconds, r.doc.MBPerS, r.doc.Workers = &whole, &part, &speed, &workers
 	return nil
 }
@@ -490,28 +491,28 @@ func (r *convertResult) sizes() (bytes int64, stored *int64) {
 	return r.bytes, stored
 }
 
-func (r *convertResult) plan(w io.Writer, p paint) error {
+func (r *convertResult) plan(w io.Writer, p term.Paint) error {
 	d := r.doc
-	t := table{keys: true}
-	t.add("source", safe(d.Source), d.SourceFormat)
-	t.add("target", safe(d.Target), d.TargetFormat)
-	t.add("chunks", cmp.Or(shapeCell(d.Chunks), "the target chooses"))
+	t := term.Table{Keys: true}
+	t.Add("source", term.Safe(d.Source), d.SourceFormat)
+	t.Add("target", term.Safe(d.Target), d.TargetFormat)
+	t.Add("chunks", cmp.Or(shapeCell(d.Chunks), "the target chooses"))
 	if d.Blocks != nil {
-		t.add("blocks", shapeCell(d.Blocks))
+		t.Add("blocks", shapeCell(d.Blocks))
 	}
-	t.add("codec", (&ndarray.Compression{Codec: *d.Codec, Level: *d.Level, Filters: d.Filters}).String())
-	t.add("bytes", iecBytes(r.bytes))
+	t.Add("codec", (&ndarray.Compression{Codec: *d.Codec, Level: *d.Level, Filters: d.Filters}).String())
+	t.Add("bytes", term.FormatBytes(r.bytes))
 	if d.EstimatedBytes != nil {
-		t.add(estimateRow(r.estimated())...)
+		t.Add(estimateRow(r.estimated())...)
 	}
-	t.add("attributes", fmt.Sprint(d.Attributes))
-	return t.write(w, p)
+	t.Add("attributes", fmt.Sprint(d.Attributes))
+	return t.Write(w, p)
 }
 
 func (r *convertResult) summary() string {
-	line := iecBytes(r.bytes) + " -> " + iecBytes(r.stored)
+	line := term.FormatBytes(r.bytes) + " -> " + term.FormatBytes(r.stored)
 	if r.doc.Ratio != nil {
 		line += fmt.Sprintf("  %.2fx", float64(*r.doc.Ratio))
 	}
-	return fmt.Sprintf("%s  %s  -j %d", line, rateText(r.bytes, r.copying), *r.doc.Workers)
+	return fmt.Sprintf("%s  %s  -j %d", line, term.FormatRate(r.bytes, r.copying), *r.doc.Workers)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -60,11 +61,11 @@ func (o *convertFlags) flatSpec(m ndarray.Meta, format hyperslab.Format, target 
 // writeFlatTarget writes the target: a file completely or not at all, or standard output.
 func (a *app) writeFlatTarget(ctx context.Context, target string, src *part, format string, memory int64, r *convertResult, start time.Time, o *convertFlags) error {
 	src.SetWorkers(o.job.jobs)
-	m := newMeter(o.job.progress, a.stderr, "convert", src.NBytes(), time.Now).reading(ctx, src.stored())
-	defer m.finish()
+	m := term.NewMeter(o.job.progress, a.stderr, "convert", src.NBytes(), time.Now).SetSources(ctx, src.stored())
+	defer m.Finish()
 	var err error
 	if target == stdio {
-		err = writeFlat(ctx, a.stdout, src.Array, format, memory, m.update)
+		err = writeFlat(ctx, a.stdout, src.Array, format, memory, m.Update)
 	} else {
 		err = written(target, o.force, func(file string) (err error) {
 			f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
@@ -72,7 +73,7 @@ func (a *app) writeFlatTarget(ctx context.Context, target string, src *part, for
 				return err
 			}
 			defer func() { err = errors.Join(err, f.Close()) }()
-			return writeFlat(ctx, f, src.Array, format, memory, m.update)
+			return writeFlat(ctx, f, src.Array, format, memory, m.Update)
 		})
 	}
 	if err != nil {
@@ -80,7 +81,7 @@ func (a *app) writeFlatTarget(ctx context.Context, target string, src *part, for
 	}
 	took := time.Since(start)
 	r.stored, r.copying = flatBytes(src.Meta(), format), took
-	stored, whole, speed, workers := jsonInt(r.stored), seconds(took), jsonFloat(rate(r.bytes, took)), cmp.Or(o.job.jobs, runtime.GOMAXPROCS(0))
+	stored, whole, speed, workers := jsonInt(r.stored), seconds(took), jsonFloat(term.Rate(r.bytes, took)), cmp.Or(o.job.jobs, runtime.GOMAXPROCS(0))
 	r.doc.StoredBytes, r.doc.Ratio = &stored, ratio(r.bytes, &ndarray.Storage{StoredBytes: r.stored})
 	r.doc.Seconds, r.doc.CopySeconds, r.doc.MBPerS, r.doc.Workers = &whole, &whole, &speed, &workers
 	return nil

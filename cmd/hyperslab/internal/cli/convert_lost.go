@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/blosc2form"
 	"github.com/hyperslab/hyperslab/internal/detect"
@@ -164,7 +165,7 @@ func encodingLost(m ndarray.Meta, c *ndarray.Compression, format hyperslab.Forma
 		}
 	}
 	if format == hyperslab.Bcolz && len(m.ChunkShape) > 1 && !slices.Equal(m.ChunkShape[1:], m.Shape[1:]) {
-		lost = append(lost, fact{"chunks", shapeText(m.ChunkShape), "those of bcolz cut no rows"})
+		lost = append(lost, fact{"chunks", term.FormatShape(m.ChunkShape), "those of bcolz cut no rows"})
 	}
 	return lost
 }

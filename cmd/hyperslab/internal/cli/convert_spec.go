@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/internal/h5errs"
@@ -191,18 +192,18 @@ func (x *attrFlags) decide(attrs ndarray.Attrs, named bool, facts []fact, format
 	}
 	var lines, flags strings.Builder
 	for _, f := range facts {
-		fmt.Fprintf(&lines, "\n  %s", safe(f.String()))
+		fmt.Fprintf(&lines, "\n  %s", term.Safe(f.String()))
 	}
 	for _, u := range refused {
-		fmt.Fprintf(&lines, "\n  %s (%s): %s", safe(u.Name), safe(u.Type), safe(u.Reason))
+		fmt.Fprintf(&lines, "\n  %s (%s): %s", term.Safe(u.Name), term.Safe(u.Type), term.Safe(u.Reason))
 		fmt.Fprintf(&flags, " --exclude-attr %s", shellWord(u.Name))
 	}
 	if len(facts) > 0 {
 		return s, fmt.Errorf("%s of %s cannot be stored in %s; no file was written:%s\n  to go on without add --exclude-unsupported",
-			plural(int64(len(refused)+len(facts)), "thing"), source, target, lines.String())
+			term.Plural(int64(len(refused)+len(facts)), "thing"), source, target, lines.String())
 	}
 	return s, fmt.Errorf("%s of %s cannot be stored in %s; no file was written:%s\n  to go on without add%s, or --exclude-unsupported",
-		plural(int64(len(refused)), "attribute"), source, target, lines.String(), flags.String())
+		term.Plural(int64(len(refused)), "attribute"), source, target, lines.String(), flags.String())
 }
 
 // held returns an attribute as a format stores it, or the reason why the format cannot represent

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -79,7 +80,7 @@ func (a *app) holdsMany(ctx context.Context, source string) (bool, error) {
 
 // forRank returns the flags that apply to an array with that number of axes.
 func (o storeFlags) forRank(rank int) storeFlags {
-	if shape, _ := parseShape(o.chunks); len(shape) != rank {
+	if shape, _ := term.ParseShape(o.chunks); len(shape) != rank {
 		o.chunks, o.blocks = "", ""
 	}
 	o.grow = slices.DeleteFunc(slices.Clone(o.grow), func(axis int) bool { return axis >= rank })
@@ -150,7 +151,7 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 			changed, err := flags.spec(m, stored)
 			switch {
 			case errors.Is(err, errors.ErrUnsupported): // a codec that does not support these elements
-				a.note("%s %s; it is stored as usual", a.talk.notice("hyperslab convert:"), safe(err.Error()))
+				a.note("%s %s; it is stored as usual", a.talk.Notice("hyperslab convert:"), term.Safe(err.Error()))
 			case err != nil:
 				return err
 			default:
@@ -172,20 +173,20 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		}
 		return err
 	}
-	var m *meter
+	var m *term.Meter
 	opts.Progress = func(p ndarray.Progress) {
 		if m == nil {
-			m = newMeter(o.job.progress, a.stderr, "convert", p.TotalBytes, time.Now).making(target, 0)
+			m = term.NewMeter(o.job.progress, a.stderr, "convert", p.TotalBytes, time.Now).SetTarget(madeBytes(target, 0))
 		}
-		m.update(p.DoneBytes)
+		m.Update(p.DoneBytes)
 	}
 	stats, err := hyperslab.CopyTree(ctx, target, source, opts)
 	if m != nil {
-		m.finish()
+		m.Finish()
 	}
 	if len(stats.Refused) > 0 {
 		return nil, fmt.Errorf("%s of %s cannot be stored in %s; no file was written:\n  %s\n  %s",
-			plural(int64(len(stats.Refused)), "thing"), source, target, problemLines(stats.Refused), o.wayOut(stats.Refused))
+			term.Plural(int64(len(stats.Refused)), "thing"), source, target, problemLines(stats.Refused), o.wayOut(stats.Refused))
 	} else if err != nil {
 		return nil, err
 	}
@@ -195,14 +196,14 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 	}, unreadable: len(stats.Unreadable)}
 	for _, p := range stats.Unreadable {
 		r.doc.Unreadable = append(r.doc.Unreadable, p.String())
-		a.note("%s cannot be read, left out: %s", a.talk.failure("hyperslab convert:"), safe(p.String()))
+		a.note("%s cannot be read, left out: %s", a.talk.Failure("hyperslab convert:"), term.Safe(p.String()))
 	}
 	for _, p := range slices.Concat(stats.Lost, stats.Changes) {
 		r.doc.Lost = append(r.doc.Lost, p.String())
 	}
 	r.doc.Lost = append(r.doc.Lost, reported...)
 	for _, l := range r.doc.Lost {
-		a.note("%s leaving out %s", a.talk.notice("hyperslab convert:"), safe(l))
+		a.note("%s leaving out %s", a.talk.Notice("hyperslab convert:"), term.Safe(l))
 	}
 	if guess != nil {
 		bytes, took := guess.total()
@@ -301,26 +302,26 @@ func (r *treeResult) uploaded(url string, took time.Duration) {
 	}
 }
 
-func (r *treeResult) plan(w io.Writer, p paint) error {
-	t := table{keys: true}
-	t.add("source", safe(r.doc.Source))
-	t.add("target", safe(r.doc.Target), r.doc.TargetFormat)
-	t.add("groups", fmt.Sprint(r.doc.Groups))
-	t.add("arrays", fmt.Sprint(r.doc.Arrays))
-	t.add("links", fmt.Sprint(r.doc.Links))
-	t.add("types", fmt.Sprint(r.doc.Types))
-	t.add("bytes", iecBytes(int64(r.doc.Bytes)))
+func (r *treeResult) plan(w io.Writer, p term.Paint) error {
+	t := term.Table{Keys: true}
+	t.Add("source", term.Safe(r.doc.Source))
+	t.Add("target", term.Safe(r.doc.Target), r.doc.TargetFormat)
+	t.Add("groups", fmt.Sprint(r.doc.Groups))
+	t.Add("arrays", fmt.Sprint(r.doc.Arrays))
+	t.Add("links", fmt.Sprint(r.doc.Links))
+	t.Add("types", fmt.Sprint(r.doc.Types))
+	t.Add("bytes", term.FormatBytes(int64(r.doc.Bytes)))
 	if about := r.estimated(); about != "" {
-		t.add(estimateRow(about)...)
+		t.Add(estimateRow(about)...)
 	}
-	t.add("attributes", fmt.Sprint(r.doc.Attributes))
-	return t.write(w, p)
+	t.Add("attributes", fmt.Sprint(r.doc.Attributes))
+	return t.Write(w, p)
 }
 
 func (r *treeResult) summary() string {
 	bytes, stored := int64(r.doc.Bytes), *r.stored
-	return fmt.Sprintf("%s in %s: %s -> %s  %.2fx  %s", plural(int64(r.doc.Arrays), "array"), plural(int64(r.doc.Groups), "group"),
-		iecBytes(bytes), iecBytes(stored), share(bytes, max(stored, 1)), rateText(bytes, r.took))
+	return fmt.Sprintf("%s in %s: %s -> %s  %.2fx  %s", term.Plural(int64(r.doc.Arrays), "array"), term.Plural(int64(r.doc.Groups), "group"),
+		term.FormatBytes(bytes), term.FormatBytes(stored), term.Share(bytes, max(stored, 1)), term.FormatRate(bytes, r.took))
 }
 
 // convertManyDoc is the document of convert --into --json.
@@ -371,13 +372,13 @@ func (a *app) convertMany(cmd *cobra.Command, args []string, memory int64, o *co
 			switch {
 			case o.json || o.job.quiet:
 			case o.dryRun:
-				line := fmt.Sprintf("would convert %s to %s: %s of elements", safe(source), safe(target), iecBytes(bytes))
+				line := fmt.Sprintf("would convert %s to %s: %s of elements", term.Safe(source), term.Safe(target), term.FormatBytes(bytes))
 				if about := r.estimated(); about != "" {
 					line += ", " + about
 				}
 				a.note("%s", line)
 			default:
-				a.note("%s: %s", safe(target), r.summary())
+				a.note("%s: %s", term.Safe(target), r.summary())
 			}
 		}
 		doc.Files = append(doc.Files, row)
@@ -431,7 +432,7 @@ func (a *app) targetInto(ctx context.Context, o *convertFlags, source string) (s
 func problemLines(problems []hyperslab.Problem) string {
 	lines := make([]string, len(problems))
 	for i, p := range problems {
-		lines[i] = safe(p.String())
+		lines[i] = term.Safe(p.String())
 	}
 	return strings.Join(lines, "\n  ")
 }

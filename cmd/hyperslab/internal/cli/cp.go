@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/errs"
@@ -219,7 +220,7 @@ func (a *app) cpArray(ctx context.Context, source string, format hyperslab.Forma
 	r, err := a.convertOne(ctx, source, to.String(), memory, c)
 	if err == nil && o.edit.dryRun {
 		bytes, _ := r.sizes()
-		a.note("would copy %s to %s: %s of elements", safe(source), safe(to.String()), iecBytes(bytes))
+		a.note("would copy %s to %s: %s of elements", term.Safe(source), term.Safe(to.String()), term.FormatBytes(bytes))
 		if _, missing := os.Stat(to.File); missing == nil {
 			err = o.edit.plan(to.File)
 		}
@@ -272,7 +273,7 @@ func (a *app) cpFile(ctx context.Context, from locate.Location, format hyperslab
 	if o.edit.dryRun {
 		size, err := pathBytes(source)
 		if err == nil {
-			a.note("would copy %s to %s: %s", safe(from.File), safe(to.File), iecBytes(size))
+			a.note("would copy %s to %s: %s", term.Safe(from.File), term.Safe(to.File), term.FormatBytes(size))
 		}
 		return err
 	}
@@ -282,9 +283,9 @@ func (a *app) cpFile(ctx context.Context, from locate.Location, format hyperslab
 	}
 	size, err := pathBytes(source)
 	if err == nil {
-		m := o.edit.meter(size).watch(unfinishedBytes)
+		m := o.edit.meter(size).Watch(unfinishedBytes)
 		err = atomicfile.Copy(ctx, out.Path(), source)
-		m.finish()
+		m.Finish()
 	}
 	if err == nil {
 		err = out.Commit()
@@ -347,7 +348,7 @@ func (a *app) cpObjects(ctx context.Context, from []locate.Location, to locate.L
 // copyObjects copies objects into file, which will become target.
 func (a *app) copyObjects(ctx context.Context, from []locate.Location, within []bool, file, target string, names []string, create bool, o *cpFlags) (err error) {
 	m := o.edit.meter(0)
-	if m.mode != progressNone { // before the file is opened for writing
+	if m.Shown() { // before the file is opened for writing
 		m = o.edit.meter(a.storedIn(ctx, from))
 	}
 	var dst *h5.File
@@ -360,8 +361,8 @@ func (a *app) copyObjects(ctx context.Context, from []locate.Location, within []
 		return h5errs.Translate(err)
 	}
 	defer func() { err = errors.Join(err, h5errs.Translate(dst.Close())) }()
-	m.watch(growing(file))
-	defer m.finish()
+	m.Watch(growing(file))
+	defer m.Finish()
 	for i, loc := range from {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -433,7 +434,7 @@ func (a *app) planCopies(ctx context.Context, from []locate.Location, file strin
 				return err
 			}
 		}
-		a.note("would copy %s to %s:%s: %s", safe(loc.String()), safe(file), safe(names[i]), iecBytes(storedBelow(ctx, src, loc.Object)))
+		a.note("would copy %s to %s:%s: %s", term.Safe(loc.String()), term.Safe(file), term.Safe(names[i]), term.FormatBytes(storedBelow(ctx, src, loc.Object)))
 	}
 	return nil
 }
@@ -521,7 +522,7 @@ func (a *app) copyObject(ctx context.Context, src *h5.File, object string, dst *
 		return err
 	}
 	for _, p := range c.Problems {
-		a.note("%s %s: %s: %s", a.talk.notice("hyperslab cp:"), safe(p.Path), p.What, safe(p.Err.Error()))
+		a.note("%s %s: %s: %s", a.talk.Notice("hyperslab cp:"), term.Safe(p.Path), p.What, term.Safe(p.Err.Error()))
 	}
 	return nil
 }

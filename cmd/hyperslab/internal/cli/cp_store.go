@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
@@ -99,30 +100,30 @@ func (a *app) cpGroup(ctx context.Context, from, to locate.Location, o *cpFlags)
 			return o.attrs.unsupported || isAttr && slices.Contains(o.attrs.names, name)
 		},
 	}
-	var m *meter
+	var m *term.Meter
 	opts.Progress = func(p ndarray.Progress) {
 		if m == nil {
 			m = o.edit.meter(p.TotalBytes)
 		}
-		m.update(p.DoneBytes)
+		m.Update(p.DoneBytes)
 	}
 	stats, err := hyperslab.CopyTree(ctx, to.String(), from.String(), opts)
 	if m != nil {
-		m.finish()
+		m.Finish()
 	}
 	if len(stats.Refused) > 0 {
 		return fmt.Errorf("%w: %s of %s cannot be stored in %s; the file is unchanged:\n  %s",
-			errors.ErrUnsupported, plural(int64(len(stats.Refused)), "thing"), from, to.File, problemLines(stats.Refused))
+			errors.ErrUnsupported, term.Plural(int64(len(stats.Refused)), "thing"), from, to.File, problemLines(stats.Refused))
 	}
 	if err != nil {
 		return err
 	}
 	for _, p := range slices.Concat(stats.Lost, stats.Changes) {
-		a.note("%s leaving out %s", a.talk.notice("hyperslab cp:"), safe(p.String()))
+		a.note("%s leaving out %s", a.talk.Notice("hyperslab cp:"), term.Safe(p.String()))
 	}
 	if o.edit.dryRun {
-		a.note("would copy %s to %s: %s in %s, %s", safe(from.String()), safe(to.String()),
-			plural(int64(stats.Arrays), "array"), plural(int64(stats.Groups), "group"), iecBytes(stats.Bytes))
+		a.note("would copy %s to %s: %s in %s, %s", term.Safe(from.String()), term.Safe(to.String()),
+			term.Plural(int64(stats.Arrays), "array"), term.Plural(int64(stats.Groups), "group"), term.FormatBytes(stats.Bytes))
 	}
 	return nil
 }
@@ -222,7 +223,7 @@ func (a *app) cpFrame(ctx context.Context, f *storedFrame, from, to locate.Locat
 		return ndarray.Wrap("create", to.String(), err)
 	}
 	if o.edit.dryRun {
-		a.note("would copy %s to %s: %s", safe(from.String()), safe(to.String()), iecBytes(f.Size))
+		a.note("would copy %s to %s: %s", term.Safe(from.String()), term.Safe(to.String()), term.FormatBytes(f.Size))
 		return nil
 	}
 	if err = writeFile(ctx, out.Path(), io.NewSectionReader(f, 0, f.Size)); err == nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/crosscheck"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -92,11 +93,11 @@ the formats (docs/crosscheck-coverage.md).`,
 			if len(o.Areas) > 0 {
 				all = int64(len(o.Areas))
 			}
-			bar := newMeter(progress, a.stderr, "crosscheck", all, time.Now)
-			bar.units(0, all, "areas")
-			o.Progress = func(string, int) { done++; bar.units(done, all, "areas") }
+			bar := term.NewMeter(progress, a.stderr, "crosscheck", all, time.Now)
+			bar.UpdateUnits(0, all, "areas")
+			o.Progress = func(string, int) { done++; bar.UpdateUnits(done, all, "areas") }
 			m, err := emitInto(cmd.Context(), args[0], &o)
-			bar.finish()
+			bar.Finish()
 			if err != nil {
 				return err
 			}
@@ -104,7 +105,7 @@ the formats (docs/crosscheck-coverage.md).`,
 			if asJSON {
 				return writeJSON(a.stdout, d)
 			}
-			return d.table().write(a.stdout, a.data)
+			return d.table().Write(a.stdout, a.data)
 		},
 	}
 	cmd.Flags().BoolVar(&o.Full, "full", false, "all combinations of parameters instead of all pairs (several GB)")
@@ -176,14 +177,14 @@ func newEmitDoc(directory string, m *crosscheck.Manifest) emitDoc {
 	return d
 }
 
-func (d *emitDoc) table() *table {
-	t := &table{head: []string{"AREA", "ACCEPT", "REFUSE", "SIZE", "PAIRS COVERED"}, right: []bool{false, true, true, true, true}}
+func (d *emitDoc) table() *term.Table {
+	t := &term.Table{Head: []string{"AREA", "ACCEPT", "REFUSE", "SIZE", "PAIRS COVERED"}, Right: []bool{false, true, true, true, true}}
 	for _, e := range d.Areas {
 		pairs := ""
 		if e.Pairs > 0 {
 			pairs = strconv.Itoa(e.Covered) + " of " + strconv.Itoa(e.Pairs)
 		}
-		t.add(e.Area, strconv.Itoa(e.Accept), strconv.Itoa(e.Refuse), iecBytes(int64(e.Bytes)), pairs)
+		t.Add(e.Area, strconv.Itoa(e.Accept), strconv.Itoa(e.Refuse), term.FormatBytes(int64(e.Bytes)), pairs)
 	}
 	return t
 }
@@ -279,7 +280,7 @@ func (o *crosscheckFlags) check() error {
 		return usagef("-n %d: want 0 or more explanations", o.explain)
 	}
 	if o.memory != "" {
-		n, err := parseBytes(o.memory)
+		n, err := term.ParseBytes(o.memory)
 		switch {
 		case err != nil:
 			return usagef("--memory: %w", err)
@@ -305,15 +306,15 @@ func (a *app) crosscheckRun(ctx context.Context, directory string, o *crosscheck
 	if err := o.check(); err != nil {
 		return err
 	}
-	var m *meter
+	var m *term.Meter
 	cases, done := int64(0), int64(0)
 	o.run.Begin = func(n int) {
-		cases, m = int64(n), newMeter(o.progress, a.stderr, "crosscheck", int64(n), time.Now)
+		cases, m = int64(n), term.NewMeter(o.progress, a.stderr, "crosscheck", int64(n), time.Now)
 	}
-	o.run.Done = func(crosscheck.Result) { done++; m.units(done, cases, "cases") }
+	o.run.Done = func(crosscheck.Result) { done++; m.UpdateUnits(done, cases, "cases") }
 	r, err := crosscheck.Run(ctx, directory, o.run)
 	if m != nil {
-		m.finish()
+		m.Finish()
 	}
 	if err != nil {
 		return err
@@ -375,25 +376,25 @@ func replaceFile(name string, force bool, write func(io.Writer) error) (err erro
 // writeVerdicts lists the cases that did not pass, explains the first of them, and counts all cases
 // by area.
 func (a *app) writeVerdicts(r *crosscheck.Report, explain int) error {
-	failed := table{head: []string{"VERDICT", "CASE", "WHY"}}
+	failed := term.Table{Head: []string{"VERDICT", "CASE", "WHY"}}
 	var long []string
 	for _, x := range r.Results {
 		if x.Verdict == crosscheck.Pass {
 			continue
 		}
-		name := safe(x.Case)
+		name := term.Safe(x.Case)
 		if x.Direction == crosscheck.Writing {
 			name = "write " + name
 		}
-		failed.add(string(x.Verdict), name, shorten(safe(x.Detail), wide))
+		failed.Add(string(x.Verdict), name, shorten(term.Safe(x.Detail), wide))
 		if x.Explanation != nil && len(long) < explain {
 			long = append(long, x.Case+"\n  "+strings.ReplaceAll(x.Explanation.String(), "\n", "\n  ")+"\n")
 		}
 	}
-	counts := table{head: []string{"AREA", "CASES"}, right: []bool{false, true}}
+	counts := term.Table{Head: []string{"AREA", "CASES"}, Right: []bool{false, true}}
 	for _, v := range crosscheck.Verdicts {
-		counts.head = append(counts.head, strings.ToUpper(string(v)))
-		counts.right = append(counts.right, true)
+		counts.Head = append(counts.Head, strings.ToUpper(string(v)))
+		counts.Right = append(counts.Right, true)
 	}
 	areas := crosscheck.Areas()
 	for _, area := range crosscheck.Areas() {
@@ -407,12 +408,12 @@ func (a *app) writeVerdicts(r *crosscheck.Report, explain int) error {
 			row = append(row, strconv.Itoa(r.Counts[area][v]))
 		}
 		if row[1] = strconv.Itoa(n); n > 0 {
-			counts.add(row...)
+			counts.Add(row...)
 		}
 	}
-	if len(failed.rows) > 0 {
-		slices.SortStableFunc(failed.rows, func(x, y []string) int { return strings.Compare(x[0], y[0]) })
-		if err := failed.write(a.stdout, a.data); err != nil {
+	if len(failed.Rows) > 0 {
+		slices.SortStableFunc(failed.Rows, func(x, y []string) int { return strings.Compare(x[0], y[0]) })
+		if err := failed.Write(a.stdout, a.data); err != nil {
 			return err
 		}
 		if _, err := io.WriteString(a.stdout, "\n"); err != nil {
@@ -420,9 +421,9 @@ func (a *app) writeVerdicts(r *crosscheck.Report, explain int) error {
 		}
 	}
 	for _, text := range long {
-		if _, err := io.WriteString(a.stdout, safeLines(text)+"\n"); err != nil {
+		if _, err := io.WriteString(a.stdout, term.SafeLines(text)+"\n"); err != nil {
 			return err
 		}
 	}
-	return counts.write(a.stdout, a.data)
+	return counts.Write(a.stdout, a.data)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -159,10 +160,10 @@ func (a *app) diff(ctx context.Context, pathA, pathB string, o *diffFlags) (err 
 		return err
 	}
 	opts.Workers = o.job.jobs
-	m := newMeter(o.job.progress, a.stderr, "diff", x.NBytes(), time.Now).reading(ctx, x.stored(), y.stored())
-	opts.Progress = func(p ndarray.Progress) { m.update(p.DoneBytes) }
+	m := term.NewMeter(o.job.progress, a.stderr, "diff", x.NBytes(), time.Now).SetSources(ctx, x.stored(), y.stored())
+	opts.Progress = func(p ndarray.Progress) { m.Update(p.DoneBytes) }
 	c, err := ndarray.Compare(ctx, x.Array, y.Array, opts)
-	m.finish()
+	m.Finish()
 	if err != nil {
 		return err
 	}
@@ -229,10 +230,10 @@ func (o *diffFlags) encodings(c *ndarray.Comparison) (a, b string) {
 func encodingText(m ndarray.Meta) string {
 	var parts []string
 	if m.ChunkShape != nil {
-		parts = append(parts, "chunks "+shapeText(m.ChunkShape))
+		parts = append(parts, "chunks "+term.FormatShape(m.ChunkShape))
 	}
 	if m.BlockShape != nil {
-		parts = append(parts, "blocks "+shapeText(m.BlockShape))
+		parts = append(parts, "blocks "+term.FormatShape(m.BlockShape))
 	}
 	if m.Compression != nil {
 		parts = append(parts, m.Compression.String())
@@ -290,7 +291,7 @@ func (a *app) reportDiff(pathA, pathB string, c *ndarray.Comparison, same bool, 
 	case o.job.quiet:
 		return nil
 	case same:
-		a.note("same: %s of %v in %v", plural(c.NumElems, "element"), c.A.DType, took.Round(time.Millisecond))
+		a.note("same: %s of %v in %v", term.Plural(c.NumElems, "element"), c.A.DType, took.Round(time.Millisecond))
 		return nil
 	}
 	if err := writeDiff(a.stdout, a.data, c, o); err != nil {
@@ -365,24 +366,24 @@ func attrDiffs(attrs []ndarray.AttrDifference) (docs []attrDiff) {
 }
 
 // writeDiff writes the differences: shape, type, values, attributes, in this order.
-func writeDiff(w io.Writer, p paint, c *ndarray.Comparison, o *diffFlags) error {
-	t := table{head: []string{"DIFFERS", "WHERE", "A", "B"}}
+func writeDiff(w io.Writer, p term.Paint, c *ndarray.Comparison, o *diffFlags) error {
+	t := term.Table{Head: []string{"DIFFERS", "WHERE", "A", "B"}}
 	if !c.SameShape {
-		t.add("shape", "", metaShape(c.A), metaShape(c.B))
+		t.Add("shape", "", metaShape(c.A), metaShape(c.B))
 	}
 	if !c.SameDType && !o.valuesOnly || !c.ValuesCompared && c.SameShape {
-		t.add("dtype", "", dtypeText(c.A.DType), dtypeText(c.B.DType))
+		t.Add("dtype", "", dtypeText(c.A.DType), dtypeText(c.B.DType))
 	}
 	for _, v := range c.Diffs[:min(len(c.Diffs), o.count)] {
-		t.add("value", indexText(v.Index), v.A, v.B)
+		t.Add("value", indexText(v.Index), v.A, v.B)
 	}
 	for _, at := range c.Attrs {
-		t.add(attributeWord(attrProblem(at)), safe(at.Name), orMissing(at.A), orMissing(at.B))
+		t.Add(attributeWord(attrProblem(at)), term.Safe(at.Name), orMissing(at.A), orMissing(at.B))
 	}
 	if storedA, storedB := o.encodings(c); storedA != storedB {
-		t.add("encoding", "", storedA, storedB)
+		t.Add("encoding", "", storedA, storedB)
 	}
-	if err := t.write(w, p); err != nil {
+	if err := t.Write(w, p); err != nil {
 		return err
 	}
 	var err error
@@ -390,7 +391,7 @@ func writeDiff(w io.Writer, p paint, c *ndarray.Comparison, o *diffFlags) error 
 	case !c.ValuesCompared:
 		_, err = fmt.Fprintln(w, "values not compared: shapes differ, or types that are not all numbers or all strings")
 	case c.NumDiffs > 0:
-		_, err = fmt.Fprintf(w, "%d of %s differ\n", c.NumDiffs, plural(c.NumElems, "value"))
+		_, err = fmt.Fprintf(w, "%d of %s differ\n", c.NumDiffs, term.Plural(c.NumElems, "value"))
 	}
 	return err
 }
@@ -399,5 +400,5 @@ func orMissing(s string) string {
 	if s == "" {
 		return "missing"
 	}
-	return shorten(safe(s), wide)
+	return shorten(term.Safe(s), wide)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -52,7 +53,7 @@ const (
 func (a *app) diffTrees(ctx context.Context, pathA, pathB string, opts *ndarray.CompareOptions, o *diffFlags) error {
 	start := time.Now()
 	files := a.openOptions()
-	m := newMeter(o.job.progress, a.stderr, "diff", 0, time.Now)
+	m := term.NewMeter(o.job.progress, a.stderr, "diff", 0, time.Now)
 	options := &hyperslab.CompareOptions{
 		CompareOptions: *opts, ValuesOnly: o.valuesOnly, Encoding: o.encoding, ExcludeUnsupported: o.attrs.unsupported,
 		ExternalDir: files.ExternalDir, Missing: files.Missing, Unlocked: files.Unlocked, Untrusted: files.Untrusted,
@@ -63,14 +64,14 @@ func (a *app) diffTrees(ctx context.Context, pathA, pathB string, opts *ndarray.
 			job := o.job // a copy, because the number of workers is for this pair
 			err := cmp.Or(job.fit(opts.Memory, x.Meta().Path, x.Meta()), job.fit(opts.Memory, y.Meta().Path, y.Meta()))
 			*workers = job.jobs
-			m.reading(ctx, x, y)
+			m.SetSources(ctx, x, y)
 			return err
 		},
 	}
 	options.ExcludeAttrs = o.attrs.names
-	options.Progress = func(p ndarray.Progress) { m.of(p.DoneBytes, p.TotalBytes) }
+	options.Progress = func(p ndarray.Progress) { m.UpdateOf(p.DoneBytes, p.TotalBytes) }
 	r, err := hyperslab.Compare(ctx, pathA, pathB, options)
-	m.finish()
+	m.Finish()
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (a *app) diffTrees(ctx context.Context, pathA, pathB string, opts *ndarray.
 		return &exitError{code: exitDiffers}
 	case len(r.NotCompared) > 0:
 		return &exitError{code: exitPartly, err: summaryError(fmt.Sprintf(
-			"%s of %s and %s not compared\n  --exclude PATH leaves them out", plural(int64(len(r.NotCompared)), "object"), pathA, pathB))}
+			"%s of %s and %s not compared\n  --exclude PATH leaves them out", term.Plural(int64(len(r.NotCompared)), "object"), pathA, pathB))}
 	}
 	return nil
 }
@@ -147,50 +148,50 @@ func (a *app) reportTrees(doc *diffTreeDoc, took time.Duration, o *diffFlags) er
 		return nil
 	}
 	for _, u := range doc.Unknown {
-		a.note("not compared: %s: %s", safe(u.Name), safe(u.Reason))
+		a.note("not compared: %s: %s", term.Safe(u.Name), term.Safe(u.Reason))
 	}
 	if doc.Same && len(doc.Unknown) > 0 {
-		a.note("no difference in the %s that were compared", plural(int64(doc.Compared), "object"))
+		a.note("no difference in the %s that were compared", term.Plural(int64(doc.Compared), "object"))
 		return nil
 	}
 	if doc.Same {
-		a.note("same: %s in %v", plural(int64(doc.Compared), "object"), took.Round(time.Millisecond))
+		a.note("same: %s in %v", term.Plural(int64(doc.Compared), "object"), took.Round(time.Millisecond))
 		return nil
 	}
-	t := table{head: []string{"PATH", "DIFFERS", "WHERE", "A", "B"}}
+	t := term.Table{Head: []string{"PATH", "DIFFERS", "WHERE", "A", "B"}}
 	text := func(s *string) string {
 		if s == nil {
 			return ""
 		}
-		return shorten(safe(*s), narrow)
+		return shorten(term.Safe(*s), narrow)
 	}
 	for _, d := range doc.Different {
 		if d.Array == nil && d.Attributes == nil {
-			t.add(safe(d.Path), d.Problem, "", text(d.A), text(d.B))
+			t.Add(term.Safe(d.Path), d.Problem, "", text(d.A), text(d.B))
 		}
 		attrs := d.Attributes
 		if d.Array != nil {
 			x := d.Array
 			if !x.SameShape {
-				t.add(safe(d.Path), "shape", "", orText(shapeCell(x.ShapeA), "null"), orText(shapeCell(x.ShapeB), "null"))
+				t.Add(term.Safe(d.Path), "shape", "", orText(shapeCell(x.ShapeA), "null"), orText(shapeCell(x.ShapeB), "null"))
 			}
 			if !x.SameDType && !o.valuesOnly || !x.ValuesCompared && x.SameShape {
-				t.add(safe(d.Path), "dtype", "", x.DTypeA, x.DTypeB)
+				t.Add(term.Safe(d.Path), "dtype", "", x.DTypeA, x.DTypeB)
 			}
 			for _, v := range x.First {
 				index := make([]int64, len(v.Index))
 				for i, n := range v.Index {
 					index[i] = int64(n)
 				}
-				t.add(safe(d.Path), fmt.Sprintf("%d of %d", x.Different, x.Elements), indexText(index), v.A, v.B)
+				t.Add(term.Safe(d.Path), fmt.Sprintf("%d of %d", x.Different, x.Elements), indexText(index), v.A, v.B)
 			}
 			attrs = x.Attributes
 		}
 		for _, at := range attrs {
-			t.add(safe(d.Path), attributeWord(at.Problem), safe(at.Name), orText(text(at.A), "missing"), orText(text(at.B), "missing"))
+			t.Add(term.Safe(d.Path), attributeWord(at.Problem), term.Safe(at.Name), orText(text(at.A), "missing"), orText(text(at.B), "missing"))
 		}
 	}
-	if err := t.write(a.stdout, a.data); err != nil {
+	if err := t.Write(a.stdout, a.data); err != nil {
 		return err
 	}
 	a.noteUnknown(slices.ContainsFunc(doc.Different, func(o objectDiff) bool {

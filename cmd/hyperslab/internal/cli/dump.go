@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5/ddl"
 	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/locate"
@@ -135,17 +136,17 @@ func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error
 		if values != arr.Array {
 			defer func() { err = errors.Join(err, values.Close()) }()
 		}
-		a.note("%s %s", a.talk.notice("hyperslab dump:"), cmp.Or(applied, "no attribute of the CF conventions changes the values"))
+		a.note("%s %s", a.talk.Notice("hyperslab dump:"), cmp.Or(applied, "no attribute of the CF conventions changes the values"))
 	}
-	if o.npy && isTerminal(a.stdout) {
+	if o.npy && term.IsTerminal(a.stdout) {
 		return usagef("--npy writes bytes that are not for a terminal; send them to a file or a program")
 	}
 	kind := o.progress
-	if kind == progressAuto && !isFile(a.stdout) { // a pager or another reader of the output may use the terminal
-		kind = progressNone
+	if kind == term.ProgressAuto && !term.IsFile(a.stdout) { // a pager or another reader of the output may use the terminal
+		kind = term.ProgressNone
 	}
-	m := newMeter(kind, a.stderr, "dump", allBytes(values), time.Now).reading(ctx, arr.stored())
-	defer m.finish()
+	m := term.NewMeter(kind, a.stderr, "dump", allBytes(values), time.Now).SetSources(ctx, arr.stored())
+	defer m.Finish()
 	out, done := a.content()
 	whole := &spool{}
 	if o.json { // the whole document or no output
@@ -161,15 +162,15 @@ func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error
 	w := bufio.NewWriterSize(out, 64<<10)
 	switch {
 	case o.json:
-		err = a.dumpJSON(ctx, w, address, values, m.update)
+		err = a.dumpJSON(ctx, w, address, values, m.Update)
 	case o.ndjson:
-		err = dumpLines(ctx, w, values, m.update)
+		err = dumpLines(ctx, w, values, m.Update)
 	case o.csv:
-		err = dumpCSV(ctx, w, address, values, o, m.update)
+		err = dumpCSV(ctx, w, address, values, o, m.Update)
 	case o.npy:
-		err = dumpNPY(ctx, w, values, m.update)
+		err = dumpNPY(ctx, w, values, m.Update)
 	default:
-		err = dumpText(ctx, w, values, a.columns(), m.update)
+		err = dumpText(ctx, w, values, a.columns(), m.Update)
 	}
 	return cmp.Or(err, w.Flush(), done())
 }
@@ -352,7 +353,7 @@ func dumpText(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, columns 
 		cells := make([]string, e.n)
 		for i := range cells {
 			cells[i] = e.text(i)
-			width = max(width, textWidth(cells[i]))
+			width = max(width, term.StringWidth(cells[i]))
 		}
 		perLine := max((columns-label+1)/(width+1), 1)
 		column := 0
@@ -363,7 +364,7 @@ func dumpText(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, columns 
 			} else if column > 0 {
 				_ = w.WriteByte(' ')
 			}
-			_, _ = w.WriteString(strings.Repeat(" ", width-textWidth(cell)) + cell)
+			_, _ = w.WriteString(strings.Repeat(" ", width-term.StringWidth(cell)) + cell)
 			if column++; column == perLine || p.ends() > 0 || i == len(cells)-1 || len(p.shape) == 0 {
 				_ = w.WriteByte('\n')
 				column = 0
@@ -377,13 +378,13 @@ func dumpText(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, columns 
 // dumpRecords writes structures, one per line, with a column for each field.
 func dumpRecords(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, progress func(bytes int64)) error {
 	d := arr.DType()
-	t := &table{head: []string{""}, right: []bool{false}}
+	t := &term.Table{Head: []string{""}, Right: []bool{false}}
 	for _, f := range d.Fields {
-		t.head = append(t.head, safe(f.Name))
-		t.right = append(t.right, numeric(f.Type))
+		t.Head = append(t.Head, term.Safe(f.Name))
+		t.Right = append(t.Right, numeric(f.Type))
 	}
 	if len(arr.Shape()) == 0 {
-		t.head, t.right = t.head[1:], t.right[1:]
+		t.Head, t.Right = t.Head[1:], t.Right[1:]
 	}
 	p := newPlace(arr.Shape())
 	err := eachBlock(ctx, arr, outputBlock/16, progress, func(_ ndarray.Region, e *batch) error {
@@ -399,15 +400,15 @@ func dumpRecords(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, progr
 			for i, f := range d.Fields {
 				cells = append(cells, ndarray.FormatElement(f.Type, parts[i]))
 			}
-			t.add(cells...)
+			t.Add(cells...)
 			p.next()
 		}
-		err := t.write(w, false)
-		t.head, t.rows = nil, nil
+		err := t.Write(w, false)
+		t.Head, t.Rows = nil, nil
 		return errors.Join(err, w.Flush())
 	})
-	if t.head != nil && err == nil {
-		err = t.write(w, false)
+	if t.Head != nil && err == nil {
+		err = t.Write(w, false)
 	}
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 )
 
 // editFlags are the flags of commands that change a file.
@@ -51,7 +52,7 @@ the old file or the new one. --in-place makes no copy.`
 func (e *editFlags) kind() string {
 	f := e.cmd.Flags()
 	if quiet, err := f.GetBool("quiet"); err == nil && quiet {
-		return progressNone
+		return term.ProgressNone
 	}
 	return f.Lookup("progress").Value.String()
 }
@@ -64,16 +65,16 @@ func (e *editFlags) plan(file string) error {
 	case err != nil:
 		return err
 	case e.inPlace:
-		e.app.note("would change %s itself, of %s", safe(file), iecBytes(size))
+		e.app.note("would change %s itself, of %s", term.Safe(file), term.FormatBytes(size))
 	default:
-		e.app.note("would copy %s first, %s, and put the copy in its place", safe(file), iecBytes(size))
+		e.app.note("would copy %s first, %s, and put the copy in its place", term.Safe(file), term.FormatBytes(size))
 	}
 	return nil
 }
 
 // meter returns a progress meter for a part of the command.
-func (e *editFlags) meter(total int64) *meter {
-	return newMeter(e.kind(), e.app.stderr, e.cmd.Name(), total, time.Now)
+func (e *editFlags) meter(total int64) *term.Meter {
+	return term.NewMeter(e.kind(), e.app.stderr, e.cmd.Name(), total, time.Now)
 }
 
 // edit calls change with the name of a file or directory that change may write to. The changes take
@@ -89,10 +90,10 @@ func (e *editFlags) edit(ctx context.Context, file string, change func(file stri
 	if err != nil {
 		return err
 	}
-	m := e.meter(size).watch(unfinishedBytes)
-	defer m.finish()
+	m := e.meter(size).Watch(unfinishedBytes)
+	defer m.Finish()
 	return hyperslab.Update(ctx, file, func(file string) error {
-		m.finish()
+		m.Finish()
 		return change(file)
 	})
 }

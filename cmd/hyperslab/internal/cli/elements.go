@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -40,7 +41,7 @@ func (e *batch) bytes(i int) []byte {
 // text formats element i for users.
 func (e *batch) text(i int) string {
 	if e.json {
-		return string(escapeJSON([]byte(e.strings[i])))
+		return string(term.EscapeJSON([]byte(e.strings[i])))
 	}
 	return ndarray.FormatElement(e.dtype, e.bytes(i))
 }
@@ -70,7 +71,7 @@ func plainText(d ndarray.DType, b []byte) string {
 // appendJSON appends element i as JSON.
 func (e *batch) appendJSON(dst []byte, i int) []byte {
 	if e.json {
-		return append(dst, escapeJSON([]byte(e.strings[i]))...)
+		return append(dst, term.EscapeJSON([]byte(e.strings[i]))...)
 	}
 	v := elementJSON(e.dtype, e.bytes(i))
 	if n, ok := v.(json.Number); ok {
@@ -88,7 +89,7 @@ func compactJSON(v any) []byte {
 	if err := enc.Encode(v); err != nil {
 		panic("cli: " + err.Error())
 	}
-	return escapeJSON([]byte(strings.TrimSuffix(b.String(), "\n")))
+	return term.EscapeJSON([]byte(strings.TrimSuffix(b.String(), "\n")))
 }
 
 // eachBlock reads all elements and calls f for one block after the other in row-major order. f must

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
@@ -132,7 +133,7 @@ func (a *app) explain(address string, o *explainFlags) (err error) {
 			return usagef("--at: %s is a directory; name a file in it", e.name)
 		}
 		if at >= e.size {
-			return usagef("--at %d: the file has %s", at, plural(e.size, "byte"))
+			return usagef("--at %d: the file has %s", at, term.Plural(e.size, "byte"))
 		}
 		root = chain(root, at)
 	}
@@ -445,7 +446,7 @@ func (a *app) writeExplained(e *explained, root format.Field, at int64, o *expla
 	count := 0
 	if o.wrong {
 		for path, f := range root.Complaints() {
-			_, _ = fmt.Fprintf(w, "%10d  %s: %s\n", f.Offset, safe(path), safe(f.Complaint)) // the writer keeps its first error
+			_, _ = fmt.Fprintf(w, "%10d  %s: %s\n", f.Offset, term.Safe(path), term.Safe(f.Complaint)) // the writer keeps its first error
 			count++
 		}
 	} else {
@@ -461,23 +462,23 @@ func (a *app) writeExplained(e *explained, root format.Field, at int64, o *expla
 	}
 	switch {
 	case o.wrong && count == 0:
-		a.note("no errors in %s", safe(e.name))
+		a.note("no errors in %s", term.Safe(e.name))
 	case count > 0 && !o.wrong:
-		a.note("%s; --wrong lists them alone", plural(int64(count), "error"))
+		a.note("%s; --wrong lists them alone", term.Plural(int64(count), "error"))
 	}
 	return nil
 }
 
 // lines writes f and its parts, indented, and counts complaints.
-func (e *explained) lines(w *bufio.Writer, p paint, f format.Field, depth, most int, wrong *int) {
+func (e *explained) lines(w *bufio.Writer, p term.Paint, f format.Field, depth, most int, wrong *int) {
 	line := fmt.Sprintf("%10d %9d  %s", f.Offset, f.Length, pad(spacedHex(e.hex(f, hexBytes), f.Length > hexBytes), 3*hexBytes))
-	line += "  " + pad(strings.Repeat("  ", depth)+safe(f.Name), 30) + "  " + safe(f.Value)
+	line += "  " + pad(strings.Repeat("  ", depth)+term.Safe(f.Name), 30) + "  " + term.Safe(f.Value)
 	if f.Meaning != "" {
-		line += "  (" + safe(f.Meaning) + ")"
+		line += "  (" + term.Safe(f.Meaning) + ")"
 	}
 	line = strings.TrimRight(line, " ")
 	if f.Complaint != "" {
-		line += "  " + p.failure("! "+safe(f.Complaint))
+		line += "  " + p.Failure("! "+term.Safe(f.Complaint))
 		*wrong++
 	}
 	_, _ = w.WriteString(line + "\n")
@@ -510,7 +511,7 @@ func spacedHex(digits string, more bool) string {
 }
 
 func pad(s string, width int) string {
-	return s + strings.Repeat(" ", max(width-textWidth(s), 0))
+	return s + strings.Repeat(" ", max(width-term.StringWidth(s), 0))
 }
 
 // dumpAround writes the bytes around at, 16 per line, with the byte at that offset in brackets.

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 )
 
 // ShowAtOnce sets the delay before jobs report progress. With 0, short jobs report it too.
 func ShowAtOnce(t testing.TB, delay time.Duration) {
-	before := progressDelay
-	progressDelay = delay
-	t.Cleanup(func() { progressDelay = before })
+	before := term.ProgressDelay
+	term.ProgressDelay = delay
+	t.Cleanup(func() { term.ProgressDelay = before })
 }
 
 // SetVerifyNew replaces the function that verifies a new file before it replaces an old one.

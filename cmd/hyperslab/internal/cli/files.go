@@ -2,7 +2,11 @@
 
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+)
 
 // filesFlags are the options for the sources of virtual datasets and for external files.
 type filesFlags struct {
@@ -32,6 +36,6 @@ func (o *filesFlags) addDir(cmd *cobra.Command) {
 func (a *app) missing(err error) {
 	text := err.Error()
 	if _, before := a.warned.LoadOrStore(text, true); !before {
-		a.note("%s warning: %s; its elements are read as fill value", a.talk.notice(*a.name.Load()+":"), safe(text))
+		a.note("%s warning: %s; its elements are read as fill value", a.talk.Notice(*a.name.Load()+":"), term.Safe(text))
 	}
 }

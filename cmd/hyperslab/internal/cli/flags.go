@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -45,12 +46,12 @@ func (j *jobFlags) add(cmd *cobra.Command, quiet string) {
 }
 
 func progressFlag(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "progress", progressAuto, "`KIND` of progress: auto (a bar on a terminal), none, plain or json")
-	completeWords(cmd, "progress", progressAuto, progressNone, progressPlain, progressJSON)
+	cmd.Flags().StringVar(to, "progress", term.ProgressAuto, "`KIND` of progress: auto (a bar on a terminal), none, plain or json")
+	completeWords(cmd, "progress", term.ProgressAuto, term.ProgressNone, term.ProgressPlain, term.ProgressJSON)
 }
 
 func checkProgress(kind string) error {
-	return oneOf("--progress", kind, progressAuto, progressNone, progressPlain, progressJSON)
+	return oneOf("--progress", kind, term.ProgressAuto, term.ProgressNone, term.ProgressPlain, term.ProgressJSON)
 }
 
 // check checks the flags and returns the memory limit in bytes.
@@ -63,9 +64,9 @@ func (j *jobFlags) check() (memory int64, err error) {
 	}
 	j.given = j.flags != nil && j.flags.Changed("memory")
 	if j.quiet {
-		j.progress = progressNone
+		j.progress = term.ProgressNone
 	}
-	memory, err = parseBytes(j.memory)
+	memory, err = term.ParseBytes(j.memory)
 	switch {
 	case err != nil:
 		return 0, usagef("--memory: %w", err)
@@ -144,7 +145,7 @@ func (p *pickFlags) unreadable(a *app, command string, list *[]string) func(path
 		text := path + ": " + err.Error()
 		if !slices.Contains(*list, text) {
 			*list = append(*list, text)
-			a.note("%s cannot be read, left out: %s", a.talk.failure("hyperslab "+command+":"), safe(text))
+			a.note("%s cannot be read, left out: %s", a.talk.Failure("hyperslab "+command+":"), term.Safe(text))
 		}
 		return true
 	}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/npy"
@@ -112,7 +113,7 @@ func openRawFile(file, dtype string, raw *flatFlags) (_ *ndarray.Array, err erro
 	}
 	m := ndarray.Meta{Format: rawFormat, Path: file, Shape: s.Shape, DType: s.DType, ReadOnly: true}
 	if have, n := info.Size()-s.Offset, m.NumElems()*int64(m.DType.Size); have > n {
-		return nil, usagef("%s has %d bytes after --offset %d, %s of %v are %d", file, have, raw.offset, shapeText(m.Shape), m.DType, n)
+		return nil, usagef("%s has %d bytes after --offset %d, %s of %v are %d", file, have, raw.offset, term.FormatShape(m.Shape), m.DType, n)
 	}
 	return ndarray.New(&rawFile{s, m, f})
 }
@@ -200,13 +201,13 @@ func (b *pipe) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, wor
 	if n, err := io.ReadFull(b.r, dst); err != nil {
 		size := int64(b.meta.DType.Size)
 		return fmt.Errorf("%w: standard input ends after %d bytes of elements, %s of %v are %d", ndarray.ErrCorrupt,
-			b.next*size+int64(n), shapeText(b.meta.Shape), b.meta.DType, b.meta.NumElems()*size)
+			b.next*size+int64(n), term.FormatShape(b.meta.Shape), b.meta.DType, b.meta.NumElems()*size)
 	}
 	b.next += r.NumElems()
 	b.meta.DType.ToNative(dst)
 	if b.next == b.meta.NumElems() {
 		if _, err := b.r.ReadByte(); !errors.Is(err, io.EOF) {
-			return fmt.Errorf("%w: standard input continues after %s of %v", ndarray.ErrSize, shapeText(b.meta.Shape), b.meta.DType)
+			return fmt.Errorf("%w: standard input continues after %s of %v", ndarray.ErrSize, term.FormatShape(b.meta.Shape), b.meta.DType)
 		}
 	}
 	return nil

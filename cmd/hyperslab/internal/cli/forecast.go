@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -76,7 +77,7 @@ func (f *forecast) total() (stored int64, took time.Duration) {
 // estimateText returns, for example, "about 44.8 KiB in 12ms".
 func estimateText(bytes jsonInt, s jsonFloat) string {
 	took := time.Duration(float64(s) * float64(time.Second))
-	return fmt.Sprintf("about %s in %v", iecBytes(int64(bytes)), took.Round(time.Millisecond))
+	return fmt.Sprintf("about %s in %v", term.FormatBytes(int64(bytes)), took.Round(time.Millisecond))
 }
 
 // estimateRow formats an estimate as a row of a plan, with size and time in separate columns.

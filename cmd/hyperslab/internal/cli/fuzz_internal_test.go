@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -27,12 +28,12 @@ func FuzzUnits(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if n, err := parseBytes(s); err == nil {
+		if n, err := term.ParseBytes(s); err == nil {
 			require.GreaterOrEqual(t, n, int64(0))
 		} else {
 			require.ErrorContains(t, err, "is not a size in bytes")
 		}
-		if shape, err := parseShape(s); err == nil {
+		if shape, err := term.ParseShape(s); err == nil {
 			for _, n := range shape {
 				require.Positive(t, n)
 			}

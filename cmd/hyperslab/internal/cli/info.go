@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 	"github.com/hyperslab/hyperslab/internal/locate"
@@ -148,7 +149,7 @@ allocation types of its specification, and the free space.` + addressHelp + twoA
 					err = d.write(a.stdout, a.data)
 				}
 				if err == nil && d.incomplete != nil {
-					a.note("%s %s: %s", a.talk.failure("hyperslab info:"), safe(address(args)), safeLines(d.incomplete.Error()))
+					a.note("%s %s: %s", a.talk.Failure("hyperslab info:"), term.Safe(address(args)), term.SafeLines(d.incomplete.Error()))
 					loc, lerr := locate.Parse(address(args))
 					return cmp.Or(lerr, a.unlisted(loc.File))
 				}
@@ -264,7 +265,7 @@ func (f *facts) doc() infoDoc {
 func axisNames(names []string) string {
 	shown := make([]string, len(names))
 	for i, name := range names {
-		if shown[i] = safe(name); name == "" {
+		if shown[i] = term.Safe(name); name == "" {
 			shown[i] = "-"
 		}
 	}
@@ -280,33 +281,33 @@ func newAttrDoc(attr ndarray.Attr) attrDoc {
 	return doc
 }
 
-func (f *facts) write(w io.Writer, p paint) error {
-	if err := f.table().write(w, p); err != nil {
+func (f *facts) write(w io.Writer, p term.Paint) error {
+	if err := f.table().Write(w, p); err != nil {
 		return err
 	}
-	return attrsTable(f.attrs).write(w, false)
+	return attrsTable(f.attrs).Write(w, false)
 }
 
 // table lists the properties, except the attributes.
-func (f *facts) table() *table {
+func (f *facts) table() *term.Table {
 	m := f.meta
-	t := &table{keys: true}
-	row := func(key, value string) { t.add(key, value) }
-	row("array", safe(f.address))
+	t := &term.Table{Keys: true}
+	row := func(key, value string) { t.Add(key, value) }
+	row("array", term.Safe(f.address))
 	row("format", m.Format)
-	row("shape", fmt.Sprintf("%s (%s)", metaShape(m), plural(m.NumElems(), "element")))
+	row("shape", fmt.Sprintf("%s (%s)", metaShape(m), term.Plural(m.NumElems(), "element")))
 	if m.MaxShape != nil {
-		row("max shape", shapeText(m.MaxShape))
+		row("max shape", term.FormatShape(m.MaxShape))
 	}
 	if m.AxisNames != nil {
 		row("dimension names", axisNames(m.AxisNames))
 	}
 	row("dtype", dtypeText(m.DType))
 	if m.ChunkShape != nil {
-		row("chunks", shapeText(m.ChunkShape)+f.chunkCount())
+		row("chunks", term.FormatShape(m.ChunkShape)+f.chunkCount())
 	}
 	if m.BlockShape != nil {
-		row("blocks", shapeText(m.BlockShape))
+		row("blocks", term.FormatShape(m.BlockShape))
 	}
 	if c := m.Compression; c != nil {
 		row("codec", c.Codec)
@@ -323,9 +324,9 @@ func (f *facts) table() *table {
 	if f.hdf5 != nil {
 		f.hdf5.rows(row)
 	}
-	row("bytes", iecBytes(f.bytes))
+	row("bytes", term.FormatBytes(f.bytes))
 	if f.storage != nil {
-		row("stored", iecBytes(f.storage.StoredBytes))
+		row("stored", term.FormatBytes(f.storage.StoredBytes))
 	}
 	if r := ratio(f.bytes, f.storage); r != nil {
 		row("ratio", fmt.Sprintf("%.2fx", float64(*r)))
@@ -338,26 +339,26 @@ func (f *facts) chunkCount() string {
 	if f.storage == nil {
 		return ""
 	}
-	return " (" + plural(f.storage.NumChunks, "chunk") + ")"
+	return " (" + term.Plural(f.storage.NumChunks, "chunk") + ")"
 }
 
 // attrsTable lists the names, types and values of attributes.
-func attrsTable(attrs ndarray.Attrs) *table {
-	var t table
+func attrsTable(attrs ndarray.Attrs) *term.Table {
+	var t term.Table
 	for _, attr := range attrs.List {
 		v := attr.Value
 		shape := ""
 		if len(v.Shape) > 0 {
-			shape = " " + shapeText(v.Shape)
+			shape = " " + term.FormatShape(v.Shape)
 		}
-		t.add("  "+safe(attr.Name), v.DType.String()+shape, shorten(v.String(), wide))
+		t.Add("  "+term.Safe(attr.Name), v.DType.String()+shape, shorten(v.String(), wide))
 	}
 	for _, u := range attrs.Unsupported {
 		text := u.Type
 		if j := newUnsupportedDoc(u).Value; j != nil {
 			text += " " + string(j)
 		}
-		t.add("  "+safe(u.Name), "unsupported", shorten(safe(text), wide))
+		t.Add("  "+term.Safe(u.Name), "unsupported", shorten(term.Safe(text), wide))
 	}
 	return &t
 }
@@ -367,12 +368,12 @@ func metaShape(m ndarray.Meta) string {
 	if m.Null {
 		return "null"
 	}
-	return shapeText(m.Shape)
+	return term.FormatShape(m.Shape)
 }
 
 // dtypeText returns, for example, "<f4 (float, 4 bytes, little-endian)".
 func dtypeText(d ndarray.DType) string {
-	text := fmt.Sprintf("%v (%v, %s", d, d.Kind, plural(int64(d.Size), "byte"))
+	text := fmt.Sprintf("%v (%v, %s", d, d.Kind, term.Plural(int64(d.Size), "byte"))
 	switch d.Order {
 	case ndarray.Little:
 		text += ", little-endian"

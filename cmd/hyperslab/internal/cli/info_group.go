@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -77,16 +78,16 @@ func (a *app) gatherGroup(ctx context.Context, address string) (d *groupDoc, err
 	return d, nil
 }
 
-func (d *groupDoc) write(w io.Writer, p paint) error {
-	t := table{keys: true}
-	t.add("group", safe(d.Address))
-	t.add("format", d.Format)
-	t.add("holds", d.members())
-	t.add("attributes", fmt.Sprint(len(d.attrs.List)+len(d.attrs.Unsupported)))
-	if err := t.write(w, p); err != nil {
+func (d *groupDoc) write(w io.Writer, p term.Paint) error {
+	t := term.Table{Keys: true}
+	t.Add("group", term.Safe(d.Address))
+	t.Add("format", d.Format)
+	t.Add("holds", d.members())
+	t.Add("attributes", fmt.Sprint(len(d.attrs.List)+len(d.attrs.Unsupported)))
+	if err := t.Write(w, p); err != nil {
 		return err
 	}
-	return attrsTable(d.attrs).write(w, false)
+	return attrsTable(d.attrs).Write(w, false)
 }
 
 // members returns, for example, "1 group, 2 arrays".
@@ -97,7 +98,7 @@ func (d *groupDoc) members() string {
 		noun string
 	}{{d.Groups, "group"}, {d.Arrays, "array"}, {d.Links, "link"}, {d.Types, "datatype"}, {d.Others, "other"}} {
 		if m.n > 0 {
-			parts = append(parts, plural(int64(m.n), m.noun))
+			parts = append(parts, term.Plural(int64(m.n), m.noun))
 		}
 	}
 	if parts == nil {

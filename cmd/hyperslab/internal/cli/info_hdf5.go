@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/h5errs"
@@ -217,7 +218,7 @@ func (d *hdf5Doc) rows(row func(key, value string)) {
 	}
 	row("layout", layout)
 	for _, f := range d.Filters {
-		text := fmt.Sprintf("%d %s", f.ID, safe(f.Name))
+		text := fmt.Sprintf("%d %s", f.ID, term.Safe(f.Name))
 		if len(f.Parameters) > 0 {
 			text += fmt.Sprintf(" %v", f.Parameters)
 		}
@@ -231,10 +232,10 @@ func (d *hdf5Doc) rows(row func(key, value string)) {
 		if x.Bytes != nil {
 			size = fmt.Sprintf("%d bytes", int64(*x.Bytes))
 		}
-		row("external file", fmt.Sprintf("%s at %d, %s", safe(x.File), int64(x.Offset), size))
+		row("external file", fmt.Sprintf("%s at %d, %s", term.Safe(x.File), int64(x.Offset), size))
 	}
 	for _, m := range d.Mappings {
-		row("virtual", fmt.Sprintf("%s = %s:%s%s", m.Selection, safe(m.File), safe(m.Dataset), m.SourceSelection))
+		row("virtual", fmt.Sprintf("%s = %s:%s%s", m.Selection, term.Safe(m.File), term.Safe(m.Dataset), m.SourceSelection))
 	}
 	if d.Since != nil {
 		row("readable since", "HDF5 "+*d.Since)

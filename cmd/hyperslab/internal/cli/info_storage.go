@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
@@ -287,20 +288,20 @@ func (d *storageDoc) directory(name string) error {
 	return err
 }
 
-func (d *storageDoc) write(w io.Writer, p paint) error {
-	t := table{head: []string{"KIND", "PIECES", "BYTES", "", "OF"}, right: []bool{false, true, true, true}}
+func (d *storageDoc) write(w io.Writer, p term.Paint) error {
+	t := term.Table{Head: []string{"KIND", "PIECES", "BYTES", "", "OF"}, Right: []bool{false, true, true, true}}
 	percent := func(n jsonInt) string { return fmt.Sprintf("%.1f%%", 100*float64(n)/float64(max(d.Bytes, 1))) }
 	for _, k := range d.Kinds {
-		t.add(k.Kind, fmt.Sprint(k.Pieces), iecBytes(int64(k.Bytes)), percent(k.Bytes), k.Meaning)
+		t.Add(k.Kind, fmt.Sprint(k.Pieces), term.FormatBytes(int64(k.Bytes)), percent(k.Bytes), k.Meaning)
 	}
 	free := "space of no structure"
 	if d.Known != nil && *d.Known > 0 {
-		free += fmt.Sprintf("; of it %s listed as free in the file", iecBytes(int64(*d.Known)))
+		free += fmt.Sprintf("; of it %s listed as free in the file", term.FormatBytes(int64(*d.Known)))
 	}
 	if d.Free > 0 && d.Format != string(hyperslab.Directory) {
 		free += "; hyperslab repack gives it back"
 	}
-	t.add("free", "", iecBytes(int64(d.Free)), percent(d.Free), free)
-	t.add("file", "", iecBytes(int64(d.Bytes)), "", cmp.Or(safe(d.File)))
-	return t.write(w, p)
+	t.Add("free", "", term.FormatBytes(int64(d.Free)), percent(d.Free), free)
+	t.Add("file", "", term.FormatBytes(int64(d.Bytes)), "", cmp.Or(term.Safe(d.File)))
+	return t.Write(w, p)
 }

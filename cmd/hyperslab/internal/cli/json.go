@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -43,7 +44,6 @@ const (
 	schemaScan        = "hyperslab.scan/1"
 	schemaBench       = "hyperslab.bench/1"
 	schemaVersion     = "hyperslab.version/2"
-	schemaProgress    = "hyperslab.progress/1"
 	schemaEmit        = "hyperslab.crosscheck.emit/2"
 )
 
@@ -125,7 +125,7 @@ func writeIsolated(w io.Writer, doc any, isolation string) error {
 		src = slices.Insert(src, schema, fmt.Appendf(nil, `,"isolation":%q`, isolation)...)
 	}
 	var out bytes.Buffer
-	layout(&out, escapeJSON(src), "")
+	layout(&out, term.EscapeJSON(src), "")
 	out.WriteByte('\n')
 	_, err := w.Write(out.Bytes())
 	return err

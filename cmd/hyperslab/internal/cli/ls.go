@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -96,20 +97,20 @@ func (a *app) ls(ctx context.Context, address string, o *lsFlags) error {
 		if !listed(e, base, o.recursive) {
 			if e.Path == base && e.Err != nil && !unsupported(e) { // its members are unknown
 				failed = true
-				a.note("%s %s: %s", a.talk.failure("hyperslab ls:"), safe(loc.File+":"+e.Path), safeLines(e.Err.Error()))
+				a.note("%s %s: %s", a.talk.Failure("hyperslab ls:"), term.Safe(loc.File+":"+e.Path), term.SafeLines(e.Err.Error()))
 			}
 			continue
 		}
 		doc.Entries = append(doc.Entries, newLsEntry(e))
 		if e.Err != nil && !described(e) {
 			failed = failed || !unsupported(e)
-			a.note("%s %s: %s", a.talk.failure("hyperslab ls:"), safe(loc.File+":"+e.Path), safeLines(e.Err.Error()))
+			a.note("%s %s: %s", a.talk.Failure("hyperslab ls:"), term.Safe(loc.File+":"+e.Path), term.SafeLines(e.Err.Error()))
 		}
 	}
 	if o.json {
 		err = a.writeJSON(a.stdout, doc)
 	} else {
-		err = doc.table(o.long).write(a.stdout, a.data)
+		err = doc.table(o.long).Write(a.stdout, a.data)
 	}
 	if err == nil && failed {
 		return a.unlisted(loc.File)
@@ -178,14 +179,14 @@ func orNull(s string) *string {
 }
 
 // table formats the listing for users.
-func (d *lsDoc) table(long bool) *table {
-	t := &table{
-		head:  []string{"PATH", "SHAPE", "DTYPE", "CHUNKS", "CODEC", "STORED"},
-		right: []bool{false, false, false, false, false, true},
+func (d *lsDoc) table(long bool) *term.Table {
+	t := &term.Table{
+		Head:  []string{"PATH", "SHAPE", "DTYPE", "CHUNKS", "CODEC", "STORED"},
+		Right: []bool{false, false, false, false, false, true},
 	}
 	if long {
-		t.head = []string{"PATH", "SHAPE", "MAX SHAPE", "DIMENSIONS", "DTYPE", "CHUNKS", "BLOCKS", "CODEC", "BYTES", "STORED", "RATIO", "ATTRS"}
-		t.right = []bool{8: true, 9: true, 10: true, 11: true}
+		t.Head = []string{"PATH", "SHAPE", "MAX SHAPE", "DIMENSIONS", "DTYPE", "CHUNKS", "BLOCKS", "CODEC", "BYTES", "STORED", "RATIO", "ATTRS"}
+		t.Right = []bool{8: true, 9: true, 10: true, 11: true}
 	}
 	for _, e := range d.Entries {
 		shape, maxShape, chunks, blocks := shapeCell(e.Shape), shapeCell(e.MaxShape), shapeCell(e.Chunks), shapeCell(e.Blocks)
@@ -196,16 +197,16 @@ func (d *lsDoc) table(long bool) *table {
 		if e.DType != nil {
 			dtype = *e.DType
 		} else if e.Type != nil {
-			dtype = shorten(safe(*e.Type), narrow)
+			dtype = shorten(term.Safe(*e.Type), narrow)
 		}
 		if e.Kind == string(hyperslab.Array) && e.Shape == nil && e.StoredBytes != nil {
 			shape = "null"
 		}
 		if e.StoredBytes != nil {
-			stored = iecBytes(int64(*e.StoredBytes))
+			stored = term.FormatBytes(int64(*e.StoredBytes))
 		}
 		if e.Bytes != nil {
-			bytes = iecBytes(int64(*e.Bytes))
+			bytes = term.FormatBytes(int64(*e.Bytes))
 		}
 		if e.Ratio != nil {
 			ratio = fmt.Sprintf("%.2fx", float64(*e.Ratio))
@@ -214,25 +215,25 @@ func (d *lsDoc) table(long bool) *table {
 			attrs = fmt.Sprint(*e.Attributes)
 		}
 		if long {
-			t.add(e.name(), shape, maxShape, dimensions, dtype, chunks, blocks, e.compression, bytes, stored, ratio, attrs)
+			t.Add(e.name(), shape, maxShape, dimensions, dtype, chunks, blocks, e.compression, bytes, stored, ratio, attrs)
 		} else {
-			t.add(e.name(), shape, dtype, chunks, e.compression, stored)
+			t.Add(e.name(), shape, dtype, chunks, e.compression, stored)
 		}
 	}
-	if long && len(t.rows) > 0 {
-		return t.withoutEmpty()
+	if long && len(t.Rows) > 0 {
+		return t.WithoutEmpty()
 	}
 	return t
 }
 
 // name returns the path as listed, for example "/group/" or "/link -> /target".
 func (e *lsEntry) name() string {
-	name := safe(e.Path)
+	name := term.Safe(e.Path)
 	if e.Kind == string(hyperslab.Group) && !strings.HasSuffix(name, "/") {
 		name += "/"
 	}
 	if e.Target != nil {
-		name += " -> " + safe(*e.Target)
+		name += " -> " + term.Safe(*e.Target)
 	}
 	return name
 }
@@ -246,5 +247,5 @@ func shapeCell(shape []jsonInt) string {
 	for i, n := range shape {
 		plain[i] = int64(n)
 	}
-	return shapeText(plain)
+	return term.FormatShape(plain)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/plan"
@@ -81,7 +82,7 @@ has two stages, and all shards of the first one must be done before the second b
 	c.job.flags = f
 	f.IntVarP(&c.job.jobs, "jobs", "j", 4, "maximum number `N` of workers of one process")
 	f.StringVarP(&c.job.memory, "memory", "M", "128MiB", "maximum `BYTES` of the buffers of one process; if the flag is given, a chunk that needs more is an error")
-	c.job.progress = progressNone
+	c.job.progress = term.ProgressNone
 	c.attrs.add(cmd, "leave out")
 	f.Lookup("exclude-unsupported").Usage = "leave out everything that the target cannot represent: attributes, fill value, dimension names, maximum shape"
 	f.StringVar(&c.format, "format", "", "`FORMAT` of the target: b2nd, hdf5 or caterva")
@@ -107,7 +108,7 @@ func (a *app) plan(ctx context.Context, operation, source, target string, o *pla
 	if c.job.jobs < 1 {
 		return usagef("-j %d: want 1 or more workers", c.job.jobs)
 	}
-	bytes, err := parseBytes(o.shard)
+	bytes, err := term.ParseBytes(o.shard)
 	if err != nil || bytes < 1 {
 		return usagef("--shard-bytes %s: want at least one byte", o.shard)
 	}
@@ -115,7 +116,7 @@ func (a *app) plan(ctx context.Context, operation, source, target string, o *pla
 	a.access.typed = true // New checks the source
 	if slices.Index(planOperations, operation) < 4 {
 		err = a.planArray(ctx, operation, source, target, memory, options, c)
-	} else if options.Chunks, err = parseShape(c.chunks); c.codec != "" || c.level >= 0 || c.filter != "" || c.blocks != "" || c.sparse || o.compact || c.sum || len(c.grow) > 0 || c.format != "" {
+	} else if options.Chunks, err = term.ParseShape(c.chunks); c.codec != "" || c.level >= 0 || c.filter != "" || c.blocks != "" || c.sparse || o.compact || c.sum || len(c.grow) > 0 || c.format != "" {
 		err = usagef("%s writes no array: of the flags of storage, only --chunks applies", operation)
 	}
 	if err != nil {
@@ -183,9 +184,9 @@ func (a *app) planArray(ctx context.Context, operation, source, target string, m
 }
 
 func (a *app) planTable(p *plan.Plan) error {
-	t := table{keys: true}
-	t.add("id", p.ID)
-	t.add("source", safe(p.Source.Location)+", "+p.Source.Format)
+	t := term.Table{Keys: true}
+	t.Add("id", p.ID)
+	t.Add("source", term.Safe(p.Source.Location)+", "+p.Source.Format)
 	kind := ""
 	switch {
 	case p.Target.Sparse:
@@ -193,18 +194,18 @@ func (a *app) planTable(p *plan.Plan) error {
 	case p.Target.Format == string(hyperslab.HDF5) && !p.Target.Compact:
 		kind = ", virtual dataset"
 	}
-	t.add("target", safe(p.Target.Location)+", "+p.Target.Format+kind)
+	t.Add("target", term.Safe(p.Target.Location)+", "+p.Target.Format+kind)
 	for i, s := range p.Stages {
 		key := "shards"
 		if len(p.Stages) > 1 {
 			key = fmt.Sprintf("shards of stage %d", i+1)
 		}
-		t.add(key, fmt.Sprintf("%d of %s in chunks of %s", s.Shards, shapeText(s.Shard), shapeText(s.Chunks)))
+		t.Add(key, fmt.Sprintf("%d of %s in chunks of %s", s.Shards, term.FormatShape(s.Shard), term.FormatShape(s.Chunks)))
 	}
-	t.add("read", iecBytes(p.ReadBytes))
-	t.add("written", iecBytes(p.WriteBytes)+" before compression")
-	t.add("memory", fmt.Sprintf("%s of one process with -j %d", iecBytes(p.ProcessMemory), p.Workers))
-	return t.write(a.stdout, a.data)
+	t.Add("read", term.FormatBytes(p.ReadBytes))
+	t.Add("written", term.FormatBytes(p.WriteBytes)+" before compression")
+	t.Add("memory", fmt.Sprintf("%s of one process with -j %d", term.FormatBytes(p.ProcessMemory), p.Workers))
+	return t.Write(a.stdout, a.data)
 }
 
 type workFlags struct {
@@ -293,7 +294,7 @@ func (a *app) work(ctx context.Context, file string, o *workFlags) error {
 		return err
 	}
 	if o.stage < 0 || o.stage > len(p.Stages) {
-		return usagef("--stage %d: the plan has %s", o.stage, plural(int64(len(p.Stages)), "stage"))
+		return usagef("--stage %d: the plan has %s", o.stage, term.Plural(int64(len(p.Stages)), "stage"))
 	}
 	if (o.all || o.missing) && o.shard != "" || o.all && o.missing {
 		return usagef("--shard, --all and --missing exclude each other")
@@ -356,14 +357,14 @@ func (a *app) workOne(ctx context.Context, p *plan.Plan, stage int, shard int64,
 	if shard >= 0 && shard < p.Stages[stage-1].Shards {
 		total = p.Source.Bytes / p.Stages[stage-1].Shards
 	}
-	m := newMeter(o.progress, a.stderr, "work", total, time.Now)
-	defer m.finish()
+	m := term.NewMeter(o.progress, a.stderr, "work", total, time.Now)
+	defer m.Finish()
 	start := time.Now()
-	done, err := p.Work(ctx, stage, shard, &plan.WorkOptions{Workers: o.jobs, Progress: func(s ndarray.Progress) { m.update(s.DoneBytes) }})
+	done, err := p.Work(ctx, stage, shard, &plan.WorkOptions{Workers: o.jobs, Progress: func(s ndarray.Progress) { m.Update(s.DoneBytes) }})
 	if err != nil {
 		return err
 	}
-	m.finish()
+	m.Finish()
 	if !o.quiet {
 		state := "done in " + time.Since(start).Round(time.Millisecond).String()
 		if !done {
@@ -450,18 +451,18 @@ func (a *app) commit(ctx context.Context, file string, o *runFlags) error {
 	if err != nil {
 		return err
 	}
-	m := newMeter(o.progress, a.stderr, "commit", p.Source.Bytes, time.Now)
-	defer m.finish()
-	err = p.Commit(ctx, &plan.WorkOptions{Workers: o.jobs, Progress: func(s ndarray.Progress) { m.update(s.DoneBytes) }})
+	m := term.NewMeter(o.progress, a.stderr, "commit", p.Source.Bytes, time.Now)
+	defer m.Finish()
+	err = p.Commit(ctx, &plan.WorkOptions{Workers: o.jobs, Progress: func(s ndarray.Progress) { m.Update(s.DoneBytes) }})
 	if errors.Is(err, plan.ErrIncomplete) {
 		return &exitError{code: exitPartly, err: err}
 	}
 	if err != nil {
 		return err
 	}
-	m.finish()
+	m.Finish()
 	if !o.quiet {
-		a.note("%s %s written", safe(p.Target.Location), p.Target.Format)
+		a.note("%s %s written", term.Safe(p.Target.Location), p.Target.Format)
 	}
 	return nil
 }

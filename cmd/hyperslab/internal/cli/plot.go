@@ -10,11 +10,13 @@ import (
 	"math"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -169,7 +171,7 @@ func (a *app) plot(ctx context.Context, address string, o *plotFlags) (err error
 		return ndarray.Wrap("create", o.output, err)
 	}
 	if !o.job.quiet {
-		a.note("%s: %s of %s, %dx%d", safe(o.output), p.Kind, safe(address), width, height)
+		a.note("%s: %s of %s, %dx%d", term.Safe(o.output), p.Kind, term.Safe(address), width, height)
 	}
 	return nil
 }
@@ -203,7 +205,7 @@ func (o *plotFlags) check() (width, height int, format string, err error) {
 
 // pictureOf parses the size and the name of a picture. The format is "" without a name.
 func pictureOf(flag, file, pixels string) (width, height int, format string, err error) {
-	size, err := parseShape(pixels)
+	size, err := term.ParseShape(pixels)
 	if err != nil || len(size) != 2 || size[0] < 200 || size[1] < 150 || size[0] > 16384 || size[1] > 16384 {
 		return 0, 0, "", usagef("--size %s: want pixels, from 200x150 to 16384x16384", pixels)
 	}
@@ -279,8 +281,8 @@ func (a *app) gatherPicture(ctx context.Context, address string, o *plotFlags, m
 	if p.Kind == kindHistogram {
 		total *= 2 // passes
 	}
-	m := newMeter(o.job.progress, a.stderr, "plot", total, time.Now).reading(ctx, arr.stored())
-	defer m.finish()
+	m := term.NewMeter(o.job.progress, a.stderr, "plot", total, time.Now).SetSources(ctx, arr.stored())
+	defer m.Finish()
 	if err := p.read(ctx, values, o, memory, width, height, m); err != nil {
 		return nil, err
 	}
@@ -304,7 +306,7 @@ func (a *app) valuesOf(ctx context.Context, arr *part, o *plotFlags) (values *nd
 		return nil, nil, err
 	}
 	if applied != "" && !o.job.quiet {
-		a.note("%s %s", a.talk.notice("hyperslab plot:"), safe(applied))
+		a.note("%s %s", a.talk.Notice("hyperslab plot:"), term.Safe(applied))
 	}
 	if values == arr.Array {
 		return values, nothing, nil
@@ -372,24 +374,24 @@ func (p *drawing) describe(ctx context.Context, a *app, address, location string
 	if err != nil {
 		return err
 	}
-	p.Title = safe(cmp.Or(title, long, address))
-	p.Label = safe(units)
+	p.Title = term.Safe(cmp.Or(title, long, address))
+	p.Label = term.Safe(units)
 	if p.Kind != kindHistogram {
 		if p.Axes, err = a.axesOf(ctx, location, arr); err != nil {
 			return err
 		}
 		for i := range p.Axes {
-			p.Axes[i].Label = safe(p.Axes[i].Label)
+			p.Axes[i].Label = term.Safe(p.Axes[i].Label)
 		}
 	}
 	return nil
 }
 
 // read reads the values of a heat map or of lines.
-func (p *drawing) read(ctx context.Context, arr *ndarray.Array, o *plotFlags, memory int64, width, height int, m *meter) (err error) {
+func (p *drawing) read(ctx context.Context, arr *ndarray.Array, o *plotFlags, memory int64, width, height int, m *term.Meter) (err error) {
 	shape := arr.Shape()
 	rank := len(shape)
-	planes := &planes{drawing: p, values: arr, memory: memory, width: width, height: height, update: m.update}
+	planes := &planes{drawing: p, values: arr, memory: memory, width: width, height: height, update: m.Update}
 	switch {
 	case p.Kind == kindHistogram:
 	case o.panels > 0:
@@ -408,10 +410,10 @@ func (p *drawing) read(ctx context.Context, arr *ndarray.Array, o *plotFlags, me
 			p.Panels = append(p.Panels, x)
 		}
 	case p.Kind == kindHeat:
-		p.Grid, err = reduceGrid(ctx, arr, memory, height, width, o.log, m.update)
+		p.Grid, err = reduceGrid(ctx, arr, memory, height, width, o.log, m.Update)
 	case rank == 1:
 		var e *picture.Envelope
-		e, err = reduceLine(ctx, arr, memory, width, o.log, m.update)
+		e, err = reduceLine(ctx, arr, memory, width, o.log, m.Update)
 		p.Lines = []picture.Series{{Envelope: e}}
 	default: // a curve for each row
 		for i := range shape[0] {
@@ -452,7 +454,7 @@ func (a *app) addCurves(ctx context.Context, p *drawing, address string, o *plot
 		if len(short) == len(names) {
 			x = path.Base(x)
 		}
-		p.Lines[i].Name = safe(x)
+		p.Lines[i].Name = term.Safe(x)
 	}
 	return nil
 }
@@ -470,7 +472,7 @@ func (a *app) addCurve(ctx context.Context, p *drawing, address string, o *plotF
 	if err != nil {
 		return err
 	}
-	if safe(units) != p.Label {
+	if term.Safe(units) != p.Label {
 		p.Label = ""
 	}
 	values, closeValues, err := a.valuesOf(ctx, arr, o)
@@ -483,9 +485,9 @@ func (a *app) addCurve(ctx context.Context, p *drawing, address string, o *plotF
 }
 
 // bound sets the range of values if --range is not given, and counts the values of a histogram.
-func (p *drawing) bound(ctx context.Context, arr *ndarray.Array, o *plotFlags, memory int64, m *meter) error {
+func (p *drawing) bound(ctx context.Context, arr *ndarray.Array, o *plotFlags, memory int64, m *term.Meter) error {
 	before := int64(0)
-	work := &ndarray.WorkOptions{Workers: o.job.jobs, Memory: memory, Progress: func(p ndarray.Progress) { m.update(before + p.DoneBytes) }}
+	work := &ndarray.WorkOptions{Workers: o.job.jobs, Memory: memory, Progress: func(p ndarray.Progress) { m.Update(before + p.DoneBytes) }}
 	var low, high float64
 	if p.Kind == kindHistogram {
 		sum, err := ndarray.Summarize(ctx, arr, work)
@@ -514,4 +516,15 @@ func (p *drawing) bound(ctx context.Context, arr *ndarray.Array, o *plotFlags, m
 		return err
 	}
 	return nil
+}
+
+// parseRange parses --range: two numbers, the lower one first.
+func parseRange(s string) (low, high float64, err error) {
+	left, right, ok := strings.Cut(s, ",")
+	low, err1 := strconv.ParseFloat(strings.TrimSpace(left), 64)
+	high, err2 := strconv.ParseFloat(strings.TrimSpace(right), 64)
+	if !ok || err1 != nil || err2 != nil || !(low < high) || math.IsInf(high-low, 0) {
+		return 0, 0, usagef("--range %s: want two numbers, the lower one first, for example --range=-10,10", s)
+	}
+	return low, high, nil
 }

@@ -10,6 +10,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -66,9 +67,9 @@ func (a *app) animate(ctx context.Context, address, file string, o *plotFlags, m
 	if !clipped {
 		passes = 2
 	}
-	m := newMeter(o.job.progress, a.stderr, "plot", passes*values.NBytes(), time.Now).reading(ctx, arr.stored())
-	defer m.finish()
-	planes := &planes{drawing: p, values: values, memory: memory, width: width, height: height, update: m.update}
+	m := term.NewMeter(o.job.progress, a.stderr, "plot", passes*values.NBytes(), time.Now).SetSources(ctx, arr.stored())
+	defer m.Finish()
+	planes := &planes{drawing: p, values: values, memory: memory, width: width, height: height, update: m.Update}
 	frame := func(i int64, low, high float64, clipped bool) (*picture.Picture, error) {
 		f, name, err := planes.at(ctx, i)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"image/color"
 	"io"
 
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/picture"
 )
 
@@ -18,9 +19,9 @@ func terminalRoom(columns int) (width, height int) {
 }
 
 // blocks draws the picture as text.
-func (p *drawing) blocks(w io.Writer, ink paint, g picture.Gradient, columns, lines int) error {
+func (p *drawing) blocks(w io.Writer, ink term.Paint, g picture.Gradient, columns, lines int) error {
 	out := bufio.NewWriter(w)
-	_, _ = fmt.Fprintln(out, ink.heading(p.Title)) // the writer keeps its first error
+	_, _ = fmt.Fprintln(out, ink.Heading(p.Title)) // the writer keeps its first error
 	switch {
 	case p.Kind == picture.Histogram:
 		if err := writeHistogram(out, ink, p.Bins, columns+12); err != nil {

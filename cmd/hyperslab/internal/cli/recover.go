@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -103,7 +104,7 @@ func (a *app) recover(ctx context.Context, source, target string, o *recoverFlag
 		return err
 	}
 	if o.quiet {
-		o.progress = progressNone
+		o.progress = term.ProgressNone
 	}
 	if o.most < 0 {
 		return usagef("-n %d: want 0 or more findings", o.most)
@@ -125,10 +126,10 @@ func (a *app) recover(ctx context.Context, source, target string, o *recoverFlag
 		opts.MaxFindings = 1 << 30
 	}
 	start := time.Now()
-	m := newMeter(o.progress, a.stderr, "recover", 0, time.Now)
-	opts.Progress = m.of
+	m := term.NewMeter(o.progress, a.stderr, "recover", 0, time.Now)
+	opts.Progress = m.UpdateOf
 	r, err := hyperslab.Recover(ctx, target, source, opts)
-	m.finish()
+	m.Finish()
 	if err != nil {
 		return err
 	}
@@ -168,7 +169,7 @@ func (a *app) planRecovery(source, target string, o *recoverFlags) error {
 		}
 		format = string(f)
 	}
-	a.note("would read all of %s as %s, %s, and write the readable part to %s", safe(source), format, iecBytes(size), safe(target))
+	a.note("would read all of %s as %s, %s, and write the readable part to %s", term.Safe(source), format, term.FormatBytes(size), term.Safe(target))
 	if !o.json {
 		return nil
 	}
@@ -201,7 +202,7 @@ func newRecoverDoc(r *hyperslab.RecoverReport, took time.Duration) *recoverDoc {
 func (a *app) tellRecovery(r *hyperslab.RecoverReport, quiet bool) error {
 	if !quiet {
 		for _, f := range r.Findings {
-			if _, err := fmt.Fprintln(a.stdout, safeLines(f.String())); err != nil {
+			if _, err := fmt.Fprintln(a.stdout, term.SafeLines(f.String())); err != nil {
 				return err
 			}
 		}
@@ -209,9 +210,9 @@ func (a *app) tellRecovery(r *hyperslab.RecoverReport, quiet bool) error {
 			a.note("and %d more; -n 0 lists all", more)
 		}
 	}
-	line := fmt.Sprintf("%s: %s, %s: %d certain, %d unverified, %d guessed, %d lost", safe(r.Destination), plural(r.Arrays, "array"), plural(r.Chunks+r.Lost, "chunk"), r.Certain, r.Unverified, r.Guessed, r.Lost)
+	line := fmt.Sprintf("%s: %s, %s: %d certain, %d unverified, %d guessed, %d lost", term.Safe(r.Destination), term.Plural(r.Arrays, "array"), term.Plural(r.Chunks+r.Lost, "chunk"), r.Certain, r.Unverified, r.Guessed, r.Lost)
 	if r.LostObjects > 0 {
-		line += ", and " + plural(r.LostObjects, "object") + " lost"
+		line += ", and " + term.Plural(r.LostObjects, "object") + " lost"
 	}
 	a.note("%s", line)
 	return nil

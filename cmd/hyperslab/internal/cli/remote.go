@@ -64,7 +64,7 @@ func (r *remoteFlags) end(a *app) {
 	remote.DefaultClient, r.before = r.before, nil
 	c.CloseIdle()
 	if r.stats {
-		a.note("%s %s", a.talk.notice(*a.name.Load()+": io:"), c.Stats())
+		a.note("%s %s", a.talk.Notice(*a.name.Load()+": io:"), c.Stats())
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/h5copy"
 	"github.com/hyperslab/hyperslab/internal/locate"
@@ -177,14 +178,14 @@ func (a *app) repack(cmd *cobra.Command, args []string, o *repackFlags) error {
 func (r *repackRow) line(dryRun bool) string {
 	what := fmt.Sprintf("%d rewritten, %d copied", r.Rewritten, r.Kept)
 	if dryRun {
-		line := fmt.Sprintf("would repack %s to %s: %s, %s of elements to move", safe(r.Source), safe(r.Target), what, iecBytes(int64(r.Bytes)))
+		line := fmt.Sprintf("would repack %s to %s: %s, %s of elements to move", term.Safe(r.Source), term.Safe(r.Target), what, term.FormatBytes(int64(r.Bytes)))
 		if r.EstimatedBytes != nil {
-			line += fmt.Sprintf("; %s -> %s", iecBytes(int64(*r.SourceBytes)), estimateText(*r.EstimatedBytes, *r.EstimatedSeconds))
+			line += fmt.Sprintf("; %s -> %s", term.FormatBytes(int64(*r.SourceBytes)), estimateText(*r.EstimatedBytes, *r.EstimatedSeconds))
 		}
 		return line
 	}
 	from, to := int64(*r.SourceBytes), int64(*r.TargetBytes)
-	return fmt.Sprintf("%s: %s -> %s  %.2fx  %s", safe(r.Target), iecBytes(from), iecBytes(to), share(from, max(to, 1)), what)
+	return fmt.Sprintf("%s: %s -> %s  %.2fx  %s", term.Safe(r.Target), term.FormatBytes(from), term.FormatBytes(to), term.Share(from, max(to, 1)), what)
 }
 
 // repackFile repacks a file, or a local copy of the file at a URL.
@@ -285,7 +286,7 @@ func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory 
 	}
 	row.Rewritten, row.Kept, row.Bytes = r.rewritten, r.kept, jsonInt(r.bytes)
 	for _, text := range r.unfit {
-		a.note("%s copied without recompression: %s", a.talk.notice("hyperslab repack:"), safe(text))
+		a.note("%s copied without recompression: %s", a.talk.Notice("hyperslab repack:"), term.Safe(text))
 	}
 	var refused []string
 	var flags []string
@@ -302,25 +303,25 @@ func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory 
 				flags = append(flags, flag)
 			}
 		} else {
-			a.note("%s %s", a.talk.notice("hyperslab repack:"), safe(text))
+			a.note("%s %s", a.talk.Notice("hyperslab repack:"), term.Safe(text))
 		}
 	}
 	if len(refused) > 0 {
 		return fmt.Errorf("%s of %s cannot be kept; no file was written:\n  %s\n  to go on add %s",
-			plural(int64(len(refused)), "thing"), row.Source, strings.Join(refused, "\n  "), strings.Join(flags, " and "))
+			term.Plural(int64(len(refused)), "thing"), row.Source, strings.Join(refused, "\n  "), strings.Join(flags, " and "))
 	}
 	for _, text := range r.removed {
 		row.Lost = append(row.Lost, text)
-		a.note("%s leaving out %s", a.talk.notice("hyperslab repack:"), safe(text))
+		a.note("%s leaving out %s", a.talk.Notice("hyperslab repack:"), term.Safe(text))
 	}
 	row.Unreadable = r.left
 	if o.dryRun {
 		row.expect(int64(*row.SourceBytes)-r.was, r.guess)
 		return nil
 	}
-	m := newMeter(o.job.progress, a.stderr, "repack", r.bytes, time.Now).making(to, 0)
-	defer m.finish()
-	r.progress = m.update
+	m := term.NewMeter(o.job.progress, a.stderr, "repack", r.bytes, time.Now).SetTarget(madeBytes(to, 0))
+	defer m.Finish()
+	r.progress = m.Update
 	err = written(to, force, func(file string) error { return r.write(ctx, file) })
 	row.Unreadable = r.left
 	return err
@@ -332,8 +333,8 @@ func (a *app) repackCopy(ctx context.Context, row *repackRow, to string, force b
 		row.expect(int64(*row.SourceBytes), &forecast{})
 		return nil
 	}
-	m := newMeter(o.job.progress, a.stderr, "repack", int64(*row.SourceBytes), time.Now).watch(unfinishedBytes)
-	defer m.finish()
+	m := term.NewMeter(o.job.progress, a.stderr, "repack", int64(*row.SourceBytes), time.Now).Watch(unfinishedBytes)
+	defer m.Finish()
 	return written(to, force, func(file string) error { return atomicfile.Copy(ctx, file, row.Source) })
 }
 
@@ -468,27 +469,4 @@ func (a *app) checkColumns(ctx context.Context, source string) error {
 		}
 	}
 	return nil
-}
-
-// pathBytes is the size of a file, or of all files in a directory. Symbolic links to files count as
-// the files that they lead to, because the array formats read through them.
-func pathBytes(name string) (total int64, err error) {
-	root, err := filepath.EvalSymlinks(name) // WalkDir does not follow a link to a directory
-	if err != nil {
-		return 0, err
-	}
-	err = filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := d.Info()
-		if d.Type()&os.ModeSymlink != 0 {
-			info, err = os.Stat(path)
-		}
-		if err == nil && info.Mode().IsRegular() {
-			total += info.Size()
-		}
-		return err
-	})
-	return total, err
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -72,19 +73,19 @@ func (a *app) repackStore(ctx context.Context, row *repackRow, to string, memory
 		}
 		return err
 	}
-	var m *meter
+	var m *term.Meter
 	opts.Progress = func(p ndarray.Progress) {
 		if m == nil {
-			m = newMeter(o.job.progress, a.stderr, "repack", p.TotalBytes, time.Now).making(to, 0)
+			m = term.NewMeter(o.job.progress, a.stderr, "repack", p.TotalBytes, time.Now).SetTarget(madeBytes(to, 0))
 		}
-		m.update(p.DoneBytes)
+		m.Update(p.DoneBytes)
 	}
 	stats, err := hyperslab.CopyTree(ctx, to, row.Source, opts)
 	if m != nil {
-		m.finish()
+		m.Finish()
 	}
 	if len(stats.Refused) > 0 {
-		return fmt.Errorf("%w: %s of %s cannot be kept; no file was written:\n  %s", errors.ErrUnsupported, plural(int64(len(stats.Refused)), "thing"), row.Source, problemLines(stats.Refused))
+		return fmt.Errorf("%w: %s of %s cannot be kept; no file was written:\n  %s", errors.ErrUnsupported, term.Plural(int64(len(stats.Refused)), "thing"), row.Source, problemLines(stats.Refused))
 	}
 	if err != nil {
 		return err
@@ -92,11 +93,11 @@ func (a *app) repackStore(ctx context.Context, row *repackRow, to string, memory
 	row.Kept = stats.Arrays - row.Rewritten
 	for _, p := range stats.Changes {
 		row.Lost = append(row.Lost, p.String())
-		a.note("%s leaving out %s", a.talk.notice("hyperslab repack:"), safe(p.String()))
+		a.note("%s leaving out %s", a.talk.Notice("hyperslab repack:"), term.Safe(p.String()))
 	}
 	for _, p := range stats.Unreadable {
 		row.Unreadable = append(row.Unreadable, p.String())
-		a.note("%s cannot be read, left out: %s", a.talk.failure("hyperslab repack:"), safe(p.String()))
+		a.note("%s cannot be read, left out: %s", a.talk.Failure("hyperslab repack:"), term.Safe(p.String()))
 	}
 	if o.dryRun {
 		row.expect(0, guess)

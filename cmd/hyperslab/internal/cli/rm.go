@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/locate"
@@ -148,11 +149,11 @@ func (a *app) planRemoval(ctx context.Context, file string, paths []string) (err
 			if err != nil {
 				return ndarray.Wrap("remove", file+":"+path, h5errs.Translate(err))
 			}
-			if what = "one of " + plural(int64(info.Links), "name"); info.Links == 1 {
-				what = iecBytes(a.storedIn(ctx, []locate.Location{{File: file, Object: path}}))
+			if what = "one of " + term.Plural(int64(info.Links), "name"); info.Links == 1 {
+				what = term.FormatBytes(a.storedIn(ctx, []locate.Location{{File: file, Object: path}}))
 			}
 		}
-		a.note("would remove %s:%s: %s", safe(file), safe(path), what)
+		a.note("would remove %s:%s: %s", term.Safe(file), term.Safe(path), what)
 	}
 	return nil
 }

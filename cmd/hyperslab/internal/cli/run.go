@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/profile"
@@ -32,10 +33,10 @@ import (
 // app is the state that the parts of one call of Run share.
 type app struct {
 	stdout, stderr io.Writer
-	color          string // --color
-	width          int    // columns of the terminal that the pager uses, 0 without a pager
-	data, talk     paint  // colours of standard output and of standard error
-	isolation      string // isolation of untrusted files, "" without --untrusted
+	color          string     // --color
+	width          int        // columns of the terminal that the pager uses, 0 without a pager
+	data, talk     term.Paint // colours of standard output and of standard error
+	isolation      string     // isolation of untrusted files, "" without --untrusted
 
 	access  access   // how the command opens the files that it reads
 	warned  sync.Map // messages and files of warnings that are written once
@@ -48,7 +49,7 @@ type app struct {
 // Run executes the command line args (without the program's name) and returns the exit code. See
 // the package comment for its values.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdout: stdout, stderr: stderr, color: colorAuto}
+	a := &app{stdout: stdout, stderr: stderr, color: term.ColorAuto}
 	a.name.Store(new("hyperslab"))
 	ctx, stop := withSignals(context.Background(), func(sig *signalError) {
 		if sig.signal != syscall.SIGPIPE {
@@ -97,7 +98,7 @@ func (a *app) openHDF5(file string) (*h5.File, error) {
 // unlocked warns once about each file that is read without a lock.
 func (a *app) unlocked(path string, _ error) {
 	if _, before := a.warned.LoadOrStore(path, true); !before {
-		a.note("%s warning: %s is read without a file lock, because its file system refuses locks; another program can change it meanwhile", a.talk.notice(*a.name.Load()+":"), safe(path))
+		a.note("%s warning: %s is read without a file lock, because its file system refuses locks; another program can change it meanwhile", a.talk.Notice(*a.name.Load()+":"), term.Safe(path))
 	}
 }
 
@@ -126,7 +127,7 @@ overwrite, 130 and 143 interrupted (temporary files are removed first).`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.name.Store(new(cmd.CommandPath()))
-			if err := oneOf("--color", a.color, colorAuto, colorAlways, colorNever); err != nil {
+			if err := oneOf("--color", a.color, term.ColorAuto, term.ColorAlways, term.ColorNever); err != nil {
 				return err
 			}
 			if err := together(cmd); err != nil {
@@ -136,8 +137,8 @@ overwrite, 130 and 143 interrupted (temporary files are removed first).`,
 			if err := a.remote.begin(); err != nil {
 				return err
 			}
-			a.data = colourful(a.color, a.stdout, os.Getenv)
-			a.talk = colourful(a.color, a.stderr, os.Getenv)
+			a.data = term.Colors(a.color, a.stdout, os.Getenv)
+			a.talk = term.Colors(a.color, a.stderr, os.Getenv)
 			if len(plugins) == 0 {
 				return nil
 			}
@@ -247,11 +248,11 @@ func (a *app) complain(cmd *cobra.Command, err error) {
 			text = strings.TrimPrefix(text, failed.Op+" ")
 		}
 	}
-	text = temporary.ReplaceAllString(text, "$1$2")                                                                   // the user named the target
-	text = safeLines(strings.ReplaceAll(text, ": register it (RegisterFilter) or allow a plugin (AllowPlugins)", "")) // advice names the flag
-	fmt.Fprintf(a.stderr, "%s %s\n", a.talk.failure(cmd.CommandPath()+":"), text)
+	text = temporary.ReplaceAllString(text, "$1$2")                                                                        // the user named the target
+	text = term.SafeLines(strings.ReplaceAll(text, ": register it (RegisterFilter) or allow a plugin (AllowPlugins)", "")) // advice names the flag
+	fmt.Fprintf(a.stderr, "%s %s\n", a.talk.Failure(cmd.CommandPath()+":"), text)
 	if todo := a.advice(cmd, err); todo != "" {
-		fmt.Fprintf(a.stderr, "  %s\n", safeLines(todo))
+		fmt.Fprintf(a.stderr, "  %s\n", term.SafeLines(todo))
 	}
 }
 
@@ -262,12 +263,12 @@ func (a *app) note(format string, args ...any) {
 	var out strings.Builder
 	for text != "" {
 		at, code := len(text), "" // of the next sequence
-		for _, c := range paints {
+		for _, c := range term.Sequences {
 			if i := strings.Index(text, c); bool(a.talk) && i >= 0 && i < at {
 				at, code = i, c
 			}
 		}
-		out.WriteString(safeLines(text[:at]) + code)
+		out.WriteString(term.SafeLines(text[:at]) + code)
 		text = text[min(at+len(code), len(text)):]
 	}
 	fmt.Fprintln(a.stderr, out.String())
@@ -302,7 +303,7 @@ func arity(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch n := len(args); {
 		case n < least:
-			return usagef("%s missing: %s", plural(int64(least-n), "argument"), usage(cmd))
+			return usagef("%s missing: %s", term.Plural(int64(least-n), "argument"), usage(cmd))
 		case most >= 0 && n > most:
 			return usagef("%q is one argument too many: %s", args[most], usage(cmd))
 		}

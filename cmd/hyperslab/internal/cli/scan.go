@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/scan"
@@ -119,7 +120,7 @@ func (o *scanFlags) options() (scan.Options, error) {
 		flag, text string
 		to         *int64
 	}{{"--max-array", o.limits.array, &s.Array}, {"--max-chunk", o.limits.chunk, &s.Chunk}, {"--max-metadata", o.limits.metadata, &s.Metadata}} {
-		n, err := parseBytes(l.text)
+		n, err := term.ParseBytes(l.text)
 		switch {
 		case err != nil:
 			return s, usagef("%s: %w", l.flag, err)
@@ -224,12 +225,12 @@ func (a *app) writeScan(row *scanFile, quiet bool) error {
 	}
 	count := "no findings"
 	if row.NumFindings > 0 {
-		count = plural(int64(row.NumFindings), "finding")
+		count = term.Plural(int64(row.NumFindings), "finding")
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s: %s (%s)\n", safe(row.Path), count, *row.Format)
+	fmt.Fprintf(&out, "%s: %s (%s)\n", term.Safe(row.Path), count, *row.Format)
 	for _, f := range row.Findings {
-		fmt.Fprintf(&out, "  %s %s: %s\n", f.Level, f.Rule, safe(f.where()+f.Text))
+		fmt.Fprintf(&out, "  %s %s: %s\n", f.Level, f.Rule, term.Safe(f.where()+f.Text))
 	}
 	if more := int64(row.NumFindings) - int64(len(row.Findings)); more > 0 {
 		fmt.Fprintf(&out, "  and %d more; -n 0 lists all\n", more)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/plan"
 )
 
@@ -75,7 +76,7 @@ var documents = map[string]any{
 	"filter":               hdf5Ability{},
 	"build":                buildDoc{},
 	"vulnerability":        knownDoc{},
-	schemaProgress:         progressDoc{},
+	term.ProgressSchema:    term.ProgressDoc{},
 	schemaEmit:             emitDoc{},
 	"area":                 emitArea{},
 }

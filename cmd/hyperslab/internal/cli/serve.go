@@ -20,6 +20,7 @@ import (
 	"golang.org/x/net/netutil"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 	"github.com/hyperslab/hyperslab/serve"
@@ -181,13 +182,13 @@ func (a *app) announce(listens string, o *serve.Options) {
 	}
 	fmt.Fprintln(a.stdout, u.String())
 	if ip, err := netip.ParseAddr(host); o.Token == "" && (err != nil || !ip.IsLoopback()) {
-		a.note("%s every program that reaches this address can read the files, because of --auth off", a.talk.notice("hyperslab serve:"))
+		a.note("%s every program that reaches this address can read the files, because of --auth off", a.talk.Notice("hyperslab serve:"))
 	}
 }
 
 // bytesFlag parses a flag with a size.
 func bytesFlag(flag, text string, to *int64) error {
-	n, err := parseBytes(text)
+	n, err := term.ParseBytes(text)
 	if err != nil || n < 1 {
 		return usagef("%s %s: want a size, for example 64MiB", flag, text)
 	}

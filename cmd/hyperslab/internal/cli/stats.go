@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -120,10 +121,10 @@ func (a *app) stats(ctx context.Context, address string, o *statsFlags) (err err
 	if o.bins > 0 {
 		passes = 2
 	}
-	m := newMeter(o.job.progress, a.stderr, "stats", passes*values.NBytes(), time.Now).reading(ctx, arr.stored())
-	defer m.finish()
+	m := term.NewMeter(o.job.progress, a.stderr, "stats", passes*values.NBytes(), time.Now).SetSources(ctx, arr.stored())
+	defer m.Finish()
 	before := int64(0)
-	work := &ndarray.WorkOptions{Workers: o.job.jobs, Memory: memory, Progress: func(p ndarray.Progress) { m.update(before + p.DoneBytes) }}
+	work := &ndarray.WorkOptions{Workers: o.job.jobs, Memory: memory, Progress: func(p ndarray.Progress) { m.Update(before + p.DoneBytes) }}
 	sum, err := ndarray.Summarize(ctx, values, work)
 	if err != nil {
 		return err
@@ -140,7 +141,7 @@ func (a *app) stats(ctx context.Context, address string, o *statsFlags) (err err
 		}
 		h = &counted
 	}
-	m.finish()
+	m.Finish()
 	if o.json {
 		return a.writeJSON(a.stdout, newStatsDoc(address, arr.Array, &sum, h, applied))
 	}
@@ -203,17 +204,17 @@ func newStatsDoc(address string, arr *ndarray.Array, s *ndarray.Summary, h *ndar
 	return d
 }
 
-func writeStats(w io.Writer, p paint, address string, arr *ndarray.Array, of ndarray.DType, applied string, s *ndarray.Summary) error {
-	t := table{keys: true}
-	t.add("array", safe(address))
-	t.add("shape", metaShape(arr.Meta()))
-	t.add("dtype", arr.DType().String())
+func writeStats(w io.Writer, p term.Paint, address string, arr *ndarray.Array, of ndarray.DType, applied string, s *ndarray.Summary) error {
+	t := term.Table{Keys: true}
+	t.Add("array", term.Safe(address))
+	t.Add("shape", metaShape(arr.Meta()))
+	t.Add("dtype", arr.DType().String())
 	if applied != "" {
-		t.add("values", safe(applied))
+		t.Add("values", term.Safe(applied))
 	}
-	t.add("count", strconv.FormatInt(s.Count, 10))
+	t.Add("count", strconv.FormatInt(s.Count, 10))
 	if s.NaNs > 0 {
-		t.add("NaN", strconv.FormatInt(s.NaNs, 10))
+		t.Add("NaN", strconv.FormatInt(s.NaNs, 10))
 	}
 	number := func(exact *big.Int, x float64) string {
 		if exact != nil {
@@ -222,13 +223,13 @@ func writeStats(w io.Writer, p paint, address string, arr *ndarray.Array, of nda
 		return realText(of, x)
 	}
 	if s.Count > 0 {
-		t.add("min", number(s.MinInt, s.Min))
-		t.add("max", number(s.MaxInt, s.Max))
-		t.add("sum", number(s.ExactSum, s.Sum))
-		t.add("mean", fmt.Sprintf("%.10g", s.Mean))
-		t.add("std", fmt.Sprintf("%.10g", s.Std))
+		t.Add("min", number(s.MinInt, s.Min))
+		t.Add("max", number(s.MaxInt, s.Max))
+		t.Add("sum", number(s.ExactSum, s.Sum))
+		t.Add("mean", fmt.Sprintf("%.10g", s.Mean))
+		t.Add("std", fmt.Sprintf("%.10g", s.Std))
 	}
-	return t.write(w, p)
+	return t.Write(w, p)
 }
 
 // realText formats an element's value, or a sum of them, with its significant digits.
@@ -240,27 +241,27 @@ func realText(d ndarray.DType, x float64) string {
 }
 
 // writeHistogram draws a bar for each bin.
-func writeHistogram(w io.Writer, p paint, h *ndarray.Histogram, columns int) error {
-	t := table{right: []bool{true, true, true}}
-	t.head = []string{"FROM", "TO", "COUNT"}
+func writeHistogram(w io.Writer, p term.Paint, h *ndarray.Histogram, columns int) error {
+	t := term.Table{Right: []bool{true, true, true}}
+	t.Head = []string{"FROM", "TO", "COUNT"}
 	most := int64(0)
 	for _, n := range h.Bins {
 		most = max(most, n)
 	}
 	room := max(min(columns, 100)-40, 10)
 	if h.Below > 0 {
-		t.add("", fmt.Sprintf("%.6g", h.Low), strconv.FormatInt(h.Below, 10))
+		t.Add("", fmt.Sprintf("%.6g", h.Low), strconv.FormatInt(h.Below, 10))
 	}
 	for i, n := range h.Bins {
-		t.add(fmt.Sprintf("%.6g", h.Edge(i)), fmt.Sprintf("%.6g", h.Edge(i+1)), strconv.FormatInt(n, 10), bar(n, most, room))
+		t.Add(fmt.Sprintf("%.6g", h.Edge(i)), fmt.Sprintf("%.6g", h.Edge(i+1)), strconv.FormatInt(n, 10), bar(n, most, room))
 	}
 	if h.Above > 0 {
-		t.add(fmt.Sprintf("%.6g", h.High), "", strconv.FormatInt(h.Above, 10))
+		t.Add(fmt.Sprintf("%.6g", h.High), "", strconv.FormatInt(h.Above, 10))
 	}
 	if _, err := io.WriteString(w, "\n"); err != nil {
 		return err
 	}
-	return t.write(w, p)
+	return t.Write(w, p)
 }
 
 // bar returns n of most as a bar of at most room columns, to an eighth of a column.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/blosc2form"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -73,7 +74,7 @@ func (o *storeFlags) check() error {
 		}
 	}
 	for flag, text := range map[string]string{"--chunks": o.chunks, "--blocks": o.blocks} {
-		if _, err := parseShape(text); err != nil {
+		if _, err := term.ParseShape(text); err != nil {
 			return usagef("%s: %w", flag, err)
 		}
 	}
@@ -87,7 +88,7 @@ const mostLevel = 22
 func (o *storeFlags) growable(spec *ndarray.Spec) error {
 	for _, axis := range o.grow {
 		if axis < 0 || axis >= len(spec.Shape) {
-			return usagef("--grow %d: the array is %s, its axes are counted from 0", axis, shapeText(spec.Shape))
+			return usagef("--grow %d: the array is %s, its axes are counted from 0", axis, term.FormatShape(spec.Shape))
 		}
 		if spec.MaxShape == nil {
 			spec.MaxShape = slices.Clone(spec.Shape)
@@ -172,10 +173,10 @@ func (o *storeFlags) spec(m ndarray.Meta, format hyperslab.Format) (ndarray.Spec
 		}
 	}
 	if o.chunks != "" {
-		spec.ChunkShape, _ = parseShape(o.chunks) // checked
+		spec.ChunkShape, _ = term.ParseShape(o.chunks) // checked
 	}
 	if o.blocks != "" {
-		spec.BlockShape, _ = parseShape(o.blocks)
+		spec.BlockShape, _ = term.ParseShape(o.blocks)
 		if !isFrame(format) {
 			return spec, usagef("--blocks is for b2nd; %s has no blocks", format)
 		}

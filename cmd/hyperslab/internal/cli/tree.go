@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/locate"
 )
 
@@ -96,7 +97,7 @@ func (a *app) tree(ctx context.Context, address string, o *treeFlags) error {
 		}
 		if e.Err != nil && !described(e) && !unsupported(e) {
 			failed = true
-			a.note("%s %s: %s", a.talk.failure("hyperslab tree:"), safe(loc.File+":"+e.Path), safeLines(e.Err.Error()))
+			a.note("%s %s: %s", a.talk.Failure("hyperslab tree:"), term.Safe(loc.File+":"+e.Path), term.SafeLines(e.Err.Error()))
 		}
 		if e.Path == base {
 			n.Name = address
@@ -143,16 +144,16 @@ func newTreeNode(e hyperslab.Entry, attributes bool) *treeNode {
 	case hyperslab.Group:
 		n.label = "/"
 	case hyperslab.Link:
-		n.label = " -> " + safe(cmp.Or(deref(n.Target), "?"))
+		n.label = " -> " + term.Safe(cmp.Or(deref(n.Target), "?"))
 	case hyperslab.Type:
-		n.label = "  (type " + shorten(safe(e.Type), wide) + ")"
+		n.label = "  (type " + shorten(term.Safe(e.Type), wide) + ")"
 	case hyperslab.Array:
 		n.label = "  [" + arrayLabel(e, &l) + "]"
 	default:
 		n.label = "  (" + n.Kind + ")"
 	}
 	if attributes && l.Attributes != nil && *l.Attributes > 0 {
-		n.label += "  " + plural(int64(*l.Attributes), "attribute")
+		n.label += "  " + term.Plural(int64(*l.Attributes), "attribute")
 	}
 	return n
 }
@@ -162,10 +163,10 @@ func arrayLabel(e hyperslab.Entry, l *lsEntry) string {
 	if !described(e) {
 		return "cannot be read"
 	}
-	dtype := cmp.Or(deref(l.DType), shorten(safe(e.Type), narrow))
+	dtype := cmp.Or(deref(l.DType), shorten(term.Safe(e.Type), narrow))
 	shape := "null"
 	if !e.Meta.Null {
-		shape = shapeText(e.Meta.Shape)
+		shape = term.FormatShape(e.Meta.Shape)
 	}
 	return fmt.Sprintf("%s: %s", dtype, shape)
 }
@@ -183,7 +184,7 @@ func (n *treeNode) write(w *bufio.Writer, lead, indent string) {
 	if lead == "" { // the root is a file, or its name has a slash
 		label = strings.TrimPrefix(label, "/")
 	}
-	_, _ = w.WriteString(lead + safe(n.Name) + label + "\n") // the writer keeps its first error
+	_, _ = w.WriteString(lead + term.Safe(n.Name) + label + "\n") // the writer keeps its first error
 	for i, c := range n.Children {
 		if i < len(n.Children)-1 {
 			c.write(w, indent+"├── ", indent+"│   ")

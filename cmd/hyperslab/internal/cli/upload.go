@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/locate"
@@ -82,13 +83,13 @@ func (a *app) upload(ctx context.Context, target string, o uploadFlags, write fu
 	if err != nil {
 		return err
 	}
-	m := newMeter(o.progress, a.stderr, "upload", size, time.Now)
-	defer m.finish()
+	m := term.NewMeter(o.progress, a.stderr, "upload", size, time.Now)
+	defer m.Finish()
 	var done atomic.Int64
 	changesInPlace.Add(1) // an interrupted upload removes its parts and chunks first
 	defer changesInPlace.Add(-1)
 	return existingTarget(shown, web.Get().Upload(ctx, url, web.Upload{
-		Path: file, Last: cframe.IndexFile, Replace: o.force, Progress: func(n int64) { m.update(done.Add(n)) },
+		Path: file, Last: cframe.IndexFile, Replace: o.force, Progress: func(n int64) { m.Update(done.Add(n)) },
 	}))
 }
 

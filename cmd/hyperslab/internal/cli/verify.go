@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/verify"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
@@ -186,12 +187,12 @@ func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
 			}
 		}
 		v.Unlocked = a.unlocked
-		m := newMeter(o.job.progress, a.stderr, "verify", 0, time.Now)
+		m := term.NewMeter(o.job.progress, a.stderr, "verify", 0, time.Now)
 		v.Progress = func(p ndarray.Progress) {
-			m.decoding(p.DoneUnits, p.TotalUnits, "chunks", p.DoneBytes, p.StoredBytes)
+			m.UpdateDecoded(p.DoneUnits, p.TotalUnits, "chunks", p.DoneBytes, p.StoredBytes)
 		}
 		r, err := verifySource(cmd.Context(), source, v)
-		m.finish()
+		m.Finish()
 		row := verifyFile{Path: source, Verdict: verdictUnknown, Findings: []placeDoc{}, Unchecked: []placeDoc{}}
 		if err != nil {
 			row.Error = orNull(err.Error())
@@ -287,24 +288,24 @@ func (a *app) printVerdict(row *verifyFile, r *hyperslab.VerifyReport, quiet boo
 	if quiet && row.Verdict == verdictValid {
 		return
 	}
-	facts := []string{plural(r.Arrays, "array"), plural(r.Chunks, "chunk") + " checked", iecBytes(r.DecodedBytes) + " decoded"}
+	facts := []string{term.Plural(r.Arrays, "array"), term.Plural(r.Chunks, "chunk") + " checked", term.FormatBytes(r.DecodedBytes) + " decoded"}
 	if r.Checksums > 0 {
-		facts = append(facts, plural(r.Checksums, "checksum"))
+		facts = append(facts, term.Plural(r.Checksums, "checksum"))
 	}
 	if r.Digests > 0 {
-		facts = append(facts, plural(r.Digests, "digest"))
+		facts = append(facts, term.Plural(r.Digests, "digest"))
 	}
 	verdict := row.Verdict
 	if verdict == verdictValid && !row.Verified {
 		verdict += ", no checksums: values not verified"
 		if r.Checksums > 0 {
-			verdict = fmt.Sprintf("%s, %s without checksum: values not verified", row.Verdict, plural(r.Chunks-r.Checksums, "chunk"))
+			verdict = fmt.Sprintf("%s, %s without checksum: values not verified", row.Verdict, term.Plural(r.Chunks-r.Checksums, "chunk"))
 		}
 	}
-	fmt.Fprintf(a.stdout, "%s: %s (%s)\n", safe(row.Path), verdict, joined(facts))
+	fmt.Fprintf(a.stdout, "%s: %s (%s)\n", term.Safe(row.Path), verdict, joined(facts))
 	list := func(what string, places []hyperslab.Finding, all int64) {
 		for _, p := range places {
-			fmt.Fprintf(a.stdout, "  %s: %s\n", what, strings.ReplaceAll(safeLines(p.String()), "\n", "\n    "))
+			fmt.Fprintf(a.stdout, "  %s: %s\n", what, strings.ReplaceAll(term.SafeLines(p.String()), "\n", "\n    "))
 		}
 		if more := all - int64(len(places)); more > 0 {
 			fmt.Fprintf(a.stdout, "  and %d more; -n 0 lists all\n", more)

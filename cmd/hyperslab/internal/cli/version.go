@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/advisory"
@@ -98,7 +99,7 @@ exit code stays 0. --untrusted protects from them.`,
 			if asJSON {
 				return writeJSON(a.stdout, d)
 			}
-			if err := d.table().write(a.stdout, a.data); err != nil {
+			if err := d.table().Write(a.stdout, a.data); err != nil {
 				return err
 			}
 			return d.writeFaults(a.stdout, a.data)
@@ -197,45 +198,45 @@ func (d *versionDoc) addFaults() error {
 }
 
 // writeFaults writes the output of --check.
-func (d *versionDoc) writeFaults(w io.Writer, p paint) error {
+func (d *versionDoc) writeFaults(w io.Writer, p term.Paint) error {
 	if d.Known == nil {
 		return nil
 	}
-	t := table{head: []string{"vulnerability", "of", "fixed in"}}
+	t := term.Table{Head: []string{"vulnerability", "of", "fixed in"}}
 	for _, v := range d.Known {
-		t.add(v.ID, v.Library+" "+v.Version, cmp.Or(v.FixedIn, "not yet"))
+		t.Add(v.ID, v.Library+" "+v.Version, cmp.Or(v.FixedIn, "not yet"))
 	}
 	title := "Published vulnerabilities of the linked releases; read files from untrusted sources with --untrusted:"
 	if len(d.Known) == 0 {
-		title, t.head = "No published vulnerability of the linked releases is known here.", nil
+		title, t.Head = "No published vulnerability of the linked releases is known here.", nil
 	}
 	fmt.Fprintf(w, "\n%s\n\n", title)
-	return t.write(w, p)
+	return t.Write(w, p)
 }
 
-func (d *versionDoc) table() *table {
-	t := &table{keys: true}
-	t.add("hyperslab", d.Version)
-	t.add("go", d.Go)
-	t.add("platform", d.Platform)
+func (d *versionDoc) table() *term.Table {
+	t := &term.Table{Keys: true}
+	t.Add("hyperslab", d.Version)
+	t.Add("go", d.Go)
+	t.Add("platform", d.Platform)
 	if len(d.Tags) > 0 {
-		t.add("tags", joined(d.Tags))
+		t.Add("tags", joined(d.Tags))
 	}
 	for _, l := range d.Libraries {
 		name := l.Name
 		if l.Inside != nil {
 			name = "  " + name
 		}
-		t.add(name, l.Version)
+		t.Add(name, l.Version)
 	}
 	for _, f := range d.Filters {
-		t.add("  "+f.Name, f.ability())
+		t.Add("  "+f.Name, f.ability())
 	}
 	if b := d.Build; b != nil {
-		t.add("built by", b.Compiler)
-		t.add("  flags", b.Flags)
-		t.add("  sources", b.Sources)
-		t.add("  recipe", b.Recipe)
+		t.Add("built by", b.Compiler)
+		t.Add("  flags", b.Flags)
+		t.Add("  sources", b.Sources)
+		t.Add("  recipe", b.Recipe)
 	}
 	return t
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/view"
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/detect"
@@ -68,7 +69,7 @@ func (a *app) view(ctx context.Context, address string, graphics view.Graphics) 
 	if err != nil {
 		return err
 	}
-	if !isTerminal(a.stdout) {
+	if !term.IsTerminal(a.stdout) {
 		return usagef("view needs a terminal; ls, dump and plot write the same to files and pipes")
 	}
 	base := "/" + strings.Trim(loc.Object, "/")
@@ -99,8 +100,8 @@ func (a *app) view(ctx context.Context, address string, graphics view.Graphics) 
 	}()
 	colors := bool(a.data)
 	return view.Run(ctx, view.Options{
-		Title: fmt.Sprintf("%s (%s)", safe(address), format), Source: s, Colors: colors, Graphics: graphics, Tty: tty,
-		Gradients: picture.GradientNames, Escape: safe,
+		Title: fmt.Sprintf("%s (%s)", term.Safe(address), format), Source: s, Colors: colors, Graphics: graphics, Tty: tty,
+		Gradients: picture.GradientNames, Escape: term.Safe,
 	})
 }
 
@@ -258,17 +259,17 @@ func safeError(err error) error {
 type shownError struct{ error }
 
 func (e *shownError) Error() string {
-	return safeLines(strings.TrimPrefix(e.error.Error(), "ndarray: "))
+	return term.SafeLines(strings.TrimPrefix(e.error.Error(), "ndarray: "))
 }
 func (e *shownError) Unwrap() error { return e.error }
 
 // newViewItem describes an object of the group at base.
 func newViewItem(e hyperslab.Entry, base string) view.Item {
 	l := newLsEntry(e)
-	it := view.Item{Path: e.Path, Name: safe(strings.TrimPrefix(strings.TrimPrefix(e.Path, base), "/"))}
+	it := view.Item{Path: e.Path, Name: term.Safe(strings.TrimPrefix(strings.TrimPrefix(e.Path, base), "/"))}
 	switch {
 	case e.Path == base:
-		it.Name = safe(path.Base(e.Path))
+		it.Name = term.Safe(path.Base(e.Path))
 	case e.Kind == hyperslab.Group:
 		it.Kind = view.Group
 	}
@@ -282,16 +283,16 @@ func newViewItem(e hyperslab.Entry, base string) view.Item {
 			it.Facts = append(it.Facts, [2]string{"shape", "null"})
 		}
 	case hyperslab.Link:
-		it.Label = "→ " + safe(cmp.Or(deref(l.Target), "?"))
-		it.Facts = append(it.Facts, [2]string{"link", e.LinkKind}, [2]string{"target", safe(deref(l.Target))})
+		it.Label = "→ " + term.Safe(cmp.Or(deref(l.Target), "?"))
+		it.Facts = append(it.Facts, [2]string{"link", e.LinkKind}, [2]string{"target", term.Safe(deref(l.Target))})
 	case hyperslab.Type:
 		it.Label = "type"
-		it.Facts = append(it.Facts, [2]string{"type", safe(e.Type)})
+		it.Facts = append(it.Facts, [2]string{"type", term.Safe(e.Type)})
 	default:
 		it.Label = l.Kind
 	}
 	if e.Err != nil {
-		it.Facts = append(it.Facts, [2]string{"problem", safe(e.Err.Error())})
+		it.Facts = append(it.Facts, [2]string{"problem", term.Safe(e.Err.Error())})
 	}
 	return it
 }
@@ -333,7 +334,7 @@ func (s *viewSource) content(ctx context.Context, q *view.Request) (*view.Conten
 
 // other describes a group, or an object that is no array.
 func (s *viewSource) other(ctx context.Context, q *view.Request) (*view.Content, error) {
-	c := &view.Content{Facts: [][2]string{{"path", safe(q.Item.Path)}}}
+	c := &view.Content{Facts: [][2]string{{"path", term.Safe(q.Item.Path)}}}
 	if q.Item.Kind != view.Group {
 		c.Facts = append(c.Facts, q.Item.Facts...)
 		return c, nil
@@ -348,8 +349,8 @@ func (s *viewSource) other(ctx context.Context, q *view.Request) (*view.Content,
 }
 
 // pairs returns the rows of a table with two or three columns.
-func pairs(t *table) (out [][2]string) {
-	for _, row := range t.rows {
+func pairs(t *term.Table) (out [][2]string) {
+	for _, row := range t.Rows {
 		out = append(out, [2]string{row[0], strings.Join(row[1:], "  ")})
 	}
 	return out
@@ -420,9 +421,9 @@ func viewCells(ctx context.Context, arr *ndarray.Array, q *view.Request) ([][]st
 				at = k*int(rows) + i
 			}
 			if e.strings == nil && size > viewElement {
-				out[i][k] = plural(size, "byte")
+				out[i][k] = term.Plural(size, "byte")
 			} else {
-				out[i][k] = shorten(safe(e.text(at)), viewText)
+				out[i][k] = shorten(term.Safe(e.text(at)), viewText)
 			}
 		}
 	}
@@ -461,7 +462,7 @@ func viewPicture(ctx context.Context, arr *ndarray.Array, q *view.Request) (_ *p
 		items[d] = ndarray.From(0).By(step)
 		x := picture.Axis{Last: float64((m.Shape[d] - 1) / step * step)}
 		if m.AxisNames != nil {
-			x.Label = safe(m.AxisNames[d])
+			x.Label = term.Safe(m.AxisNames[d])
 		}
 		p.Axes = append(p.Axes, x)
 	}
@@ -561,8 +562,8 @@ func (s *viewSource) selection(q *view.Request, shown func(dimension int, first 
 // shownWord quotes a word for the shell. A word with control characters is quoted with escapes, as
 // bash and zsh read them.
 func shownWord(s string) string {
-	if safe(s) == s {
+	if term.Safe(s) == s {
 		return shellWord(s)
 	}
-	return "$'" + strings.ReplaceAll(safe(s), "'", `\'`) + "'"
+	return "$'" + strings.ReplaceAll(term.Safe(s), "'", `\'`) + "'"
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -103,9 +104,9 @@ func (a *app) virtual(ctx context.Context, sources []string, target string, o *v
 	if err != nil {
 		return err
 	}
-	result := fmt.Sprintf("%s of %s, %s", shapeText(spec.Shape), spec.DType, plural(int64(len(all)), "source"))
+	result := fmt.Sprintf("%s of %s, %s", term.FormatShape(spec.Shape), spec.DType, term.Plural(int64(len(all)), "source"))
 	if o.dryRun {
-		a.note("would create %s: %s", safe(target), result)
+		a.note("would create %s: %s", term.Safe(target), result)
 		return nil
 	}
 	draft, err := hyperslab.Create(ctx, target, spec, &hyperslab.CreateOptions{Format: hyperslab.HDF5, Overwrite: o.force, InPlace: o.inPlace, Mappings: maps})
@@ -116,7 +117,7 @@ func (a *app) virtual(ctx context.Context, sources []string, target string, o *v
 		return err
 	}
 	if !o.quiet {
-		a.note("%s: %s", safe(target), result)
+		a.note("%s: %s", term.Safe(target), result)
 	}
 	return nil
 }

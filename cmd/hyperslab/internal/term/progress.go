@@ -1,7 +1,7 @@
 // Progress of a long job on standard error: a bar on a terminal, plain lines or JSON lines with
 // --progress, no output while the job is short.
 
-package cli
+package term
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -19,26 +18,28 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
-	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // Values of --progress.
 const (
-	progressAuto  = "auto"
-	progressNone  = "none"
-	progressPlain = "plain"
-	progressJSON  = "json"
+	ProgressAuto  = "auto"
+	ProgressNone  = "none"
+	ProgressPlain = "plain"
+	ProgressJSON  = "json"
 	progressBar   = "bar" // the meaning of auto on a terminal; not a value of the flag
 )
 
+// ProgressSchema identifies the documents of --progress json.
+const ProgressSchema = "hyperslab.progress/1"
+
 const progressInterval = time.Second // time between two lines
 
-// progressDelay is the duration up to which a job shows no progress. Only tests change it.
-var progressDelay = 500 * time.Millisecond
+// ProgressDelay is the duration up to which a job shows no progress. Only tests change it.
+var ProgressDelay = 500 * time.Millisecond
 
-// meter shows the progress of one job. Its methods may be called concurrently.
-type meter struct {
+// Meter shows the progress of one job. Its methods may be called concurrently.
+type Meter struct {
 	mode  string
 	w     io.Writer
 	label string
@@ -59,45 +60,29 @@ type meter struct {
 	ended chan struct{} // closed when watch has ended
 }
 
-// newMeter starts the clock. Mode auto is a bar if w is a terminal, otherwise no output.
-func newMeter(mode string, w io.Writer, label string, total int64, now func() time.Time) *meter {
-	if mode == progressAuto {
-		mode = progressNone
-		if isTerminal(w) {
+// NewMeter starts the clock. Mode auto is a bar if w is a terminal, otherwise no output.
+func NewMeter(mode string, w io.Writer, label string, total int64, now func() time.Time) *Meter {
+	if mode == ProgressAuto {
+		mode = ProgressNone
+		if IsTerminal(w) {
 			mode = progressBar
 		}
 	}
-	return &meter{mode: mode, w: w, label: label, now: now, start: now(), state: progressState{total: total}}
+	return &Meter{mode: mode, w: w, label: label, now: now, start: now(), state: progressState{total: total}}
 }
 
-// making adds a ratio from the size of the target so far, minus the bytes that it had before.
-func (m *meter) making(target string, before int64) *meter {
-	m.made = func() int64 {
-		n := unfinishedBytes()
-		if n == 0 { // target is complete
-			n, _ = pathBytes(target)
-		}
-		return max(n-before, 0)
-	}
+// Shown reports whether the meter shows progress of a long job.
+func (m *Meter) Shown() bool { return m.mode != ProgressNone }
+
+// SetTarget adds a ratio from the size of the target so far.
+func (m *Meter) SetTarget(size func() int64) *Meter {
+	m.made = size
 	return m
 }
 
-// unfinishedBytes returns the bytes of all unfinished outputs so far.
-func unfinishedBytes() (total int64) {
-	list := atomicfile.Unfinished()
-	for _, file := range list {
-		if slices.Contains(list, filepath.Dir(file)) { // in the directory of an upload
-			continue
-		}
-		n, _ := pathBytes(file) // 0 for a file that is just being created or moved
-		total += n
-	}
-	return total
-}
-
-// reading adds a ratio of the elements of the arrays that the job reads from now on to their stored
-// bytes. It is computed once, when there is progress to show.
-func (m *meter) reading(ctx context.Context, arrays ...*ndarray.Array) *meter {
+// SetSources adds a ratio of the elements of the arrays that the job reads from now on to their
+// stored bytes. It is computed once, when there is progress to show.
+func (m *Meter) SetSources(ctx context.Context, arrays ...*ndarray.Array) *Meter {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.from = func() (bytes, stored int64) {
@@ -113,10 +98,10 @@ func (m *meter) reading(ctx context.Context, arrays ...*ndarray.Array) *meter {
 	return m
 }
 
-// watch updates the progress of a job that does not report it. A goroutine calls done periodically
+// Watch updates the progress of a job that does not report it. A goroutine calls done periodically
 // until finish, and once more then.
-func (m *meter) watch(done func() int64) *meter {
-	if m.mode == progressNone {
+func (m *Meter) Watch(done func() int64) *Meter {
+	if m.mode == ProgressNone {
 		return m
 	}
 	m.quit, m.ended = make(chan struct{}), make(chan struct{})
@@ -127,10 +112,10 @@ func (m *meter) watch(done func() int64) *meter {
 		for {
 			select {
 			case <-m.quit:
-				m.update(done())
+				m.Update(done())
 				return
 			case <-tick.C:
-				m.update(done())
+				m.Update(done())
 			}
 		}
 	}()
@@ -138,7 +123,7 @@ func (m *meter) watch(done func() int64) *meter {
 }
 
 // measure updates the ratio, at most once per interval, because a target can be many files.
-func (m *meter) measure() {
+func (m *Meter) measure() {
 	var bytes, stored int64
 	switch now := m.now(); {
 	case m.from != nil:
@@ -155,41 +140,42 @@ func (m *meter) measure() {
 	}
 }
 
-// update reports that done bytes of array data are processed.
-func (m *meter) update(done int64) {
+// Update reports that done bytes of array data are processed.
+func (m *Meter) Update(done int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.state.done = max(m.state.done, done)
 	m.show()
 }
 
-// units reports that done of total units are processed, for a job that is not counted in bytes.
-func (m *meter) units(done, total int64, unit string) {
+// UpdateUnits reports that done of total units are processed, for a job that is not counted in
+// bytes.
+func (m *Meter) UpdateUnits(done, total int64, unit string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.state.done, m.state.total, m.state.unit = max(m.state.done, done), total, unit
 	m.show()
 }
 
-// decoding is units for a job that also reports the bytes of processed units, as stored and as
-// decoded.
-func (m *meter) decoding(done, total int64, unit string, bytes, stored int64) {
+// UpdateDecoded is UpdateUnits for a job that also reports the bytes of processed units, as stored
+// and as decoded.
+func (m *Meter) UpdateDecoded(done, total int64, unit string, bytes, stored int64) {
 	m.mu.Lock()
 	m.state.bytes = max(m.state.bytes, bytes)
 	if stored > 0 {
 		m.state.ratio = float64(bytes) / float64(stored)
 	}
 	m.mu.Unlock()
-	m.units(done, total, unit)
+	m.UpdateUnits(done, total, unit)
 }
 
-// of reports the processed bytes of a job whose total becomes known as it runs.
-func (m *meter) of(done, total int64) { m.units(done, total, "") }
+// UpdateOf reports the processed bytes of a job whose total becomes known as it runs.
+func (m *Meter) UpdateOf(done, total int64) { m.UpdateUnits(done, total, "") }
 
 // show shows the state if it is time.
-func (m *meter) show() {
+func (m *Meter) show() {
 	m.state.elapsed = m.now().Sub(m.start)
-	if m.mode == progressNone || m.state.elapsed < progressDelay {
+	if m.mode == ProgressNone || m.state.elapsed < ProgressDelay {
 		return
 	}
 	m.measure()
@@ -207,8 +193,8 @@ func (m *meter) show() {
 	}
 }
 
-// finish removes the bar, or writes the last line if there were lines. A second call has no effect.
-func (m *meter) finish() {
+// Finish removes the bar, or writes the last line if there were lines. A second call has no effect.
+func (m *Meter) Finish() {
 	if m.quit != nil {
 		close(m.quit)
 		<-m.ended
@@ -227,13 +213,13 @@ func (m *meter) finish() {
 		m.measure()
 		m.line()
 	}
-	m.mode, m.last = progressNone, time.Time{}
+	m.mode, m.last = ProgressNone, time.Time{}
 }
 
 // startBar creates the bar. It is drawn at once and redrawn by a goroutine of mpb.
-func (m *meter) startBar() {
+func (m *Meter) startBar() {
 	options := []mpb.ContainerOption{mpb.WithOutput(m.w)}
-	if terminalWidth(m.w) == 0 { // otherwise mpb would limit the bar to no columns and lines
+	if Width(m.w) == 0 { // otherwise mpb would limit the bar to no columns and lines
 		options = []mpb.ContainerOption{mpb.WithOutput(struct{ io.Writer }{m.w}), mpb.WithAutoRefresh(), mpb.WithWidth(80)}
 	}
 	m.bars = mpb.New(options...)
@@ -247,14 +233,14 @@ func (m *meter) startBar() {
 }
 
 // line writes one line. It ignores errors, because they should not end the job.
-func (m *meter) line() {
+func (m *Meter) line() {
 	s := &m.state
-	if m.mode == progressPlain {
-		fmt.Fprintf(m.w, "%s: %.0f%%  %s\n", m.label, 100*share(s.done, s.total), s.text())
+	if m.mode == ProgressPlain {
+		fmt.Fprintf(m.w, "%s: %.0f%%  %s\n", m.label, 100*Share(s.done, s.total), s.text())
 		return
 	}
-	doc := progressDoc{Schema: schemaProgress, Seconds: jsonFloat(math.Round(s.elapsed.Seconds()*1000) / 1000)}
-	done, total, speed := jsonInt(s.done), jsonInt(s.total), jsonFloat(rate(s.data(), s.elapsed))
+	doc := ProgressDoc{Schema: ProgressSchema, Seconds: math.Round(s.elapsed.Seconds()*1000) / 1000}
+	done, total, speed := s.done, s.total, Rate(s.data(), s.elapsed)
 	if s.unit == "" {
 		doc.DoneBytes, doc.TotalBytes = &done, &total
 	} else {
@@ -263,7 +249,7 @@ func (m *meter) line() {
 	if s.unit == "" || s.bytes > 0 {
 		doc.MBPerS = &speed
 	}
-	if r := jsonFloat(math.Round(s.ratio*1000) / 1000); r > 0 {
+	if r := math.Round(s.ratio*1000) / 1000; r > 0 {
 		doc.Ratio = &r
 	}
 	b, err := json.Marshal(doc)
@@ -272,17 +258,17 @@ func (m *meter) line() {
 	}
 }
 
-// progressDoc is one line of --progress json. Missing values are omitted.
-type progressDoc struct {
-	Schema     string     `json:"schema"`
-	Seconds    jsonFloat  `json:"t"`
-	DoneBytes  *jsonInt   `json:"done_bytes,omitempty"`
-	TotalBytes *jsonInt   `json:"total_bytes,omitempty"`
-	MBPerS     *jsonFloat `json:"mb_per_s,omitempty"`
-	Ratio      *jsonFloat `json:"ratio,omitempty"`
-	Unit       string     `json:"unit,omitempty"`
-	DoneUnits  *jsonInt   `json:"done_units,omitempty"`
-	TotalUnits *jsonInt   `json:"total_units,omitempty"`
+// ProgressDoc is one line of --progress json. Missing values are omitted.
+type ProgressDoc struct {
+	Schema     string   `json:"schema"`
+	Seconds    float64  `json:"t"`
+	DoneBytes  *int64   `json:"done_bytes,omitempty"`
+	TotalBytes *int64   `json:"total_bytes,omitempty"`
+	MBPerS     *float64 `json:"mb_per_s,omitempty"`
+	Ratio      *float64 `json:"ratio,omitempty"`
+	Unit       string   `json:"unit,omitempty"`
+	DoneUnits  *int64   `json:"done_units,omitempty"`
+	TotalUnits *int64   `json:"total_units,omitempty"`
 }
 
 // progressState is the state of a job.
@@ -305,7 +291,7 @@ func (s *progressState) data() int64 {
 
 // parts returns the text fragments after a bar, in this order. Unknown ones are "".
 func (s *progressState) parts() (amount, ratio, speed, left string) {
-	amount = fmt.Sprintf("%s / %s", iecBytes(s.done), iecBytes(s.total))
+	amount = fmt.Sprintf("%s / %s", FormatBytes(s.done), FormatBytes(s.total))
 	if s.unit != "" {
 		amount = fmt.Sprintf("%d / %d %s", s.done, s.total, s.unit)
 	}
@@ -313,10 +299,10 @@ func (s *progressState) parts() (amount, ratio, speed, left string) {
 		ratio = fmt.Sprintf("%.2fx", s.ratio)
 	}
 	if s.unit == "" || s.bytes > 0 {
-		speed = rateText(s.data(), s.elapsed)
+		speed = FormatRate(s.data(), s.elapsed)
 	}
 	if s.done > 0 && s.done < s.total {
-		t := time.Duration(min(float64(s.elapsed)*(1/share(s.done, s.total)-1), float64(time.Hour)*1e5))
+		t := time.Duration(min(float64(s.elapsed)*(1/Share(s.done, s.total)-1), float64(time.Hour)*1e5))
 		left = fmt.Sprintf("%s left", t.Round(time.Second))
 	}
 	return amount, ratio, speed, left
@@ -340,7 +326,7 @@ const (
 // the time left.
 func (s *progressState) bar(label string, width int) string {
 	amount, ratio, speed, left := s.parts()
-	percent := fmt.Sprintf("%3.0f %%", 100*share(s.done, s.total))
+	percent := fmt.Sprintf("%3.0f %%", 100*Share(s.done, s.total))
 	blocks := true
 	optional := []func(){func() { amount = "" }, func() { label = "" }, func() { blocks = false }, func() { ratio = "" }, func() { speed = "" }, func() { left = "" }}
 	for {
@@ -354,7 +340,7 @@ func (s *progressState) bar(label string, width int) string {
 		room := min(width-len(head)-len(tail)-1, mostBar)
 		switch {
 		case blocks && room >= leastBar:
-			full := int(math.Round(share(s.done, s.total) * float64(room)))
+			full := int(math.Round(Share(s.done, s.total) * float64(room)))
 			return head + " " + strings.Repeat("█", full) + strings.Repeat("░", room-full) + tail
 		case !blocks && room >= -1 || len(optional) == 0:
 			return head + tail
@@ -364,23 +350,23 @@ func (s *progressState) bar(label string, width int) string {
 	}
 }
 
-func share(done, total int64) float64 {
+func Share(done, total int64) float64 {
 	if total <= 0 {
 		return 1
 	}
 	return float64(done) / float64(total)
 }
 
-// rate returns MB/s, that is 10^6 bytes of array data per second, or 0 if no time has passed.
-func rate(n int64, elapsed time.Duration) float64 {
+// Rate returns MB/s, that is 10^6 bytes of array data per second, or 0 if no time has passed.
+func Rate(n int64, elapsed time.Duration) float64 {
 	if elapsed <= 0 {
 		return 0
 	}
 	return math.Round(float64(n)/elapsed.Seconds()/1e4) / 100
 }
 
-func rateText(n int64, elapsed time.Duration) string {
-	switch r := rate(n, elapsed); {
+func FormatRate(n int64, elapsed time.Duration) string {
+	switch r := Rate(n, elapsed); {
 	case r >= 10:
 		return fmt.Sprintf("%.0f MB/s", r)
 	case r >= 1:

@@ -1,10 +1,9 @@
-package cli
+package term
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -25,39 +24,39 @@ type clock struct{ at time.Time }
 func (c *clock) now() time.Time          { return c.at }
 func (c *clock) advance(d time.Duration) { c.at = c.at.Add(d) }
 func newClock() *clock                   { return &clock{time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)} }
-func meterAt(c *clock, mode string) (*meter, *strings.Builder) {
+func meterAt(c *clock, mode string) (*Meter, *strings.Builder) {
 	var out strings.Builder
-	return newMeter(mode, &out, "convert", 40<<20, c.now), &out
+	return NewMeter(mode, &out, "convert", 40<<20, c.now), &out
 }
 
-func TestProgressPlain(t *testing.T) {
+func TestMeter_plain(t *testing.T) {
 	c := newClock()
-	m, out := meterAt(c, progressPlain)
-	m.update(1 << 20)
+	m, out := meterAt(c, ProgressPlain)
+	m.Update(1 << 20)
 	require.Empty(t, out.String(), "a short job shows nothing")
-	c.advance(progressDelay)
-	m.update(10 << 20)
+	c.advance(ProgressDelay)
+	m.Update(10 << 20)
 	c.advance(progressInterval / 2)
-	m.update(15 << 20) // too early for a second line
+	m.Update(15 << 20) // too early for a second line
 	c.advance(progressInterval / 2)
-	m.update(20 << 20)
-	m.update(18 << 20) // a late update from a slower worker
+	m.Update(20 << 20)
+	m.Update(18 << 20) // a late update from a slower worker
 	c.advance(500 * time.Millisecond)
-	m.update(40 << 20)
-	m.finish()
+	m.Update(40 << 20)
+	m.Finish()
 	require.Equal(t, `convert: 25%  10.0 MiB / 40.0 MiB  21 MB/s  2s left
 convert: 50%  20.0 MiB / 40.0 MiB  14 MB/s  2s left
 convert: 100%  40.0 MiB / 40.0 MiB  21 MB/s
 `, out.String())
 }
 
-func TestProgressJSON(t *testing.T) {
+func TestMeter_json(t *testing.T) {
 	c := newClock()
-	m, out := meterAt(c, progressJSON)
+	m, out := meterAt(c, ProgressJSON)
 	c.advance(2 * time.Second)
-	m.update(10 << 20)
+	m.Update(10 << 20)
 	c.advance(2 * time.Second)
-	m.finish()
+	m.Finish()
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	require.Equal(t, []string{
 		`{"schema":"hyperslab.progress/1","t":2,"done_bytes":10485760,"total_bytes":41943040,"mb_per_s":5.24}`,
@@ -68,73 +67,73 @@ func TestProgressJSON(t *testing.T) {
 	}
 }
 
-// TestProgressRatio checks that the ratio is the number of bytes done divided by the size of the
+// TestMeter_SetTarget checks that the ratio is the number of bytes done divided by the size of the
 // target, which is measured at most once a second.
-func TestProgressRatio(t *testing.T) {
+func TestMeter_SetTarget(t *testing.T) {
 	c := newClock()
-	m, out := meterAt(c, progressPlain)
+	m, out := meterAt(c, ProgressPlain)
 	asked := 0
 	m.made = func() int64 { asked++; return 4 << 20 }
 	c.advance(progressInterval)
-	m.update(10 << 20)
-	m.update(11 << 20)
+	m.Update(10 << 20)
+	m.Update(11 << 20)
 	require.Equal(t, 1, asked)
 	c.advance(progressInterval)
-	m.update(20 << 20)
+	m.Update(20 << 20)
 	require.Equal(t, 2, asked)
 	require.Equal(t, `convert: 25%  10.0 MiB / 40.0 MiB  2.50x  10 MB/s  3s left
 convert: 50%  20.0 MiB / 40.0 MiB  5.00x  10 MB/s  2s left
 `, out.String())
-	m, out = meterAt(c, progressJSON)
+	m, out = meterAt(c, ProgressJSON)
 	m.made = func() int64 { return 4 << 20 }
 	c.advance(progressInterval)
-	m.update(10 << 20)
+	m.Update(10 << 20)
 	require.Contains(t, out.String(), `"mb_per_s":10.49,"ratio":2.5}`)
 }
 
-func TestProgress_Silent(t *testing.T) {
-	for _, mode := range []string{progressNone, progressAuto} { // auto: the output is not a terminal
+func TestMeter_silent(t *testing.T) {
+	for _, mode := range []string{ProgressNone, ProgressAuto} { // auto: the output is not a terminal
 		c := newClock()
 		m, out := meterAt(c, mode)
 		c.advance(time.Minute)
-		m.update(1)
-		m.finish()
+		m.Update(1)
+		m.Finish()
 		require.Empty(t, out.String(), mode)
 	}
-	for _, mode := range []string{progressPlain, progressJSON, progressBar} { // the job finishes before the first report
+	for _, mode := range []string{ProgressPlain, ProgressJSON, progressBar} { // the job finishes before the first report
 		c := newClock()
 		m, out := meterAt(c, mode)
-		c.advance(progressDelay / 2)
-		m.update(40 << 20)
-		m.finish()
+		c.advance(ProgressDelay / 2)
+		m.Update(40 << 20)
+		m.Finish()
 		require.Empty(t, out.String(), mode)
 	}
 }
 
-func TestProgress_Empty(t *testing.T) {
-	require.Equal(t, 1.0, share(0, 0))
-	require.Equal(t, 0.0, rate(1<<20, 0))
+func TestMeter_empty(t *testing.T) {
+	require.Equal(t, 1.0, Share(0, 0))
+	require.Equal(t, 0.0, Rate(1<<20, 0))
 	require.Equal(t, "0 B / 0 B  0 MB/s", (&progressState{elapsed: time.Second}).text())
 	require.Equal(t, "1 / 4 chunks  3s left", (&progressState{done: 1, total: 4, elapsed: time.Second, unit: "chunks"}).text())
 }
 
-// TestProgress_Decoding checks that the rate and the ratio are also reported if the unit of
+// TestMeter_UpdateDecoded checks that the rate and the ratio are also reported if the unit of
 // progress is not bytes.
-func TestProgress_Decoding(t *testing.T) {
+func TestMeter_UpdateDecoded(t *testing.T) {
 	c := newClock()
-	m, out := meterAt(c, progressPlain)
+	m, out := meterAt(c, ProgressPlain)
 	c.advance(progressInterval)
-	m.decoding(10, 40, "chunks", 20<<20, 5<<20)
+	m.UpdateDecoded(10, 40, "chunks", 20<<20, 5<<20)
 	require.Equal(t, "convert: 25%  10 / 40 chunks  4.00x  21 MB/s  3s left\n", out.String())
-	m, out = meterAt(c, progressJSON)
+	m, out = meterAt(c, ProgressJSON)
 	c.advance(progressInterval)
-	m.decoding(10, 40, "chunks", 20<<20, 5<<20)
+	m.UpdateDecoded(10, 40, "chunks", 20<<20, 5<<20)
 	require.Equal(t, `{"schema":"hyperslab.progress/1","t":1,"mb_per_s":20.97,"ratio":4,"unit":"chunks","done_units":10,"total_units":40}`+"\n", out.String())
 }
 
-// TestProgress_Reading checks that the progress of a reading job has the compression ratio of the
+// TestMeter_SetSources checks that the progress of a reading job has the compression ratio of the
 // whole array. The stored size must not be computed before the first report.
-func TestProgress_Reading(t *testing.T) {
+func TestMeter_SetSources(t *testing.T) {
 	ctx := context.Background()
 	file := filepath.Join(t.TempDir(), "a.b2nd")
 	draft, err := hyperslab.Create(ctx, file, ndarray.Spec{Shape: []int64{1 << 16}, DType: ndarray.DTypeOf[int64]()}, nil)
@@ -151,39 +150,39 @@ func TestProgress_Reading(t *testing.T) {
 	s, err := arr.Storage(ctx)
 	require.NoError(t, err)
 	c := newClock()
-	m, out := meterAt(c, progressPlain)
-	m.reading(ctx, arr)
-	m.update(1 << 20)
+	m, out := meterAt(c, ProgressPlain)
+	m.SetSources(ctx, arr)
+	m.Update(1 << 20)
 	require.NotNil(t, m.from, "nobody asks while there is nothing to show")
 	c.advance(progressInterval)
-	m.update(2 << 20)
+	m.Update(2 << 20)
 	require.Contains(t, out.String(), fmt.Sprintf("  %.2fx  ", float64(1<<19)/float64(s.StoredBytes)))
 	require.Nil(t, m.from)
 }
 
-// TestProgress_Watching checks that watch polls the progress of a job that does not report it,
+// TestMeter_Watch checks that watch polls the progress of a job that does not report it,
 // unless the mode is none.
-func TestProgress_Watching(t *testing.T) {
-	for _, mode := range []string{progressPlain, progressNone} {
+func TestMeter_Watch(t *testing.T) {
+	for _, mode := range []string{ProgressPlain, ProgressNone} {
 		c := newClock()
 		m, _ := meterAt(c, mode)
 		asked := make(chan bool)
 		var once sync.Once
-		m.watch(func() int64 { once.Do(func() { close(asked) }); return 7 << 20 })
-		if mode == progressPlain {
+		m.Watch(func() int64 { once.Do(func() { close(asked) }); return 7 << 20 })
+		if mode == ProgressPlain {
 			<-asked
 		}
-		m.finish()
-		m.finish()
-		if mode == progressPlain {
+		m.Finish()
+		m.Finish()
+		if mode == ProgressPlain {
 			require.Equal(t, int64(7<<20), m.state.done)
 		}
 	}
 }
 
-// TestProgress_BarWidth checks that the bar fits the width of the terminal. The least important
+// TestMeter_barWidth checks that the bar fits the width of the terminal. The least important
 // parts must be omitted first.
-func TestProgress_BarWidth(t *testing.T) {
+func TestMeter_barWidth(t *testing.T) {
 	s := &progressState{done: 10 << 20, total: 40 << 20, ratio: 3.97, elapsed: time.Second}
 	for _, tt := range []struct {
 		width int
@@ -214,21 +213,4 @@ func TestProgress_BarWidth(t *testing.T) {
 		width := rapid.IntRange(8, 250).Draw(t, "width")
 		require.LessOrEqual(t, utf8.RuneCountInString(s.bar(rapid.SampledFrom([]string{"", "crosscheck"}).Draw(t, "label"), width)), width)
 	})
-}
-
-// TestPathBytes checks that the size of a symbolic link is the size of its target.
-func TestPathBytes(t *testing.T) {
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "data"), make([]byte, 1000), 0o600))
-	tree := filepath.Join(dir, "tree")
-	require.NoError(t, os.Mkdir(tree, 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(tree, "chunk"), make([]byte, 300), 0o600))
-	for link, to := range map[string]string{"file": "data", "directory": "tree", "tree/inside": "../data"} {
-		require.NoError(t, os.Symlink(to, filepath.Join(dir, link)))
-	}
-	for name, want := range map[string]int64{"data": 1000, "file": 1000, "tree": 1300, "directory": 1300} {
-		got, err := pathBytes(filepath.Join(dir, name))
-		require.NoError(t, err, name)
-		require.Equal(t, want, got, name)
-	}
 }

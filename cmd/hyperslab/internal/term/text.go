@@ -1,6 +1,6 @@
 // Text that is safe to display.
 
-package cli
+package term
 
 import (
 	"strconv"
@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// safe returns s with all characters escaped as in Go that a terminal would interpret or that would
+// Safe returns s with all characters escaped as in Go that a terminal would interpret or that would
 // confuse line-based readers. Names come from files, which can contain any bytes.
-func safe(s string) string {
+func Safe(s string) string {
 	clean := true
 	for _, r := range s {
 		clean = clean && unicode.IsPrint(r) && r != unicode.ReplacementChar
@@ -23,23 +23,23 @@ func safe(s string) string {
 	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
 }
 
-// safeLines is safe for a text of several lines, for example an error message.
-func safeLines(s string) string {
+// SafeLines is safe for a text of several lines, for example an error message.
+func SafeLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i := range lines {
-		lines[i] = safe(lines[i])
+		lines[i] = Safe(lines[i])
 	}
 	return strings.Join(lines, "\n")
 }
 
-// plural returns, for example, "1 attribute" or "2 attributes".
-func plural(n int64, noun string) string {
+// Plural returns, for example, "1 attribute" or "2 attributes".
+func Plural(n int64, noun string) string {
 	if n != 1 {
 		noun += "s"
 	}
 	return strconv.FormatInt(n, 10) + " " + noun
 }
 
-// textWidth returns the number of columns of a text without control characters. Each character
+// StringWidth returns the number of columns of a text without control characters. Each character
 // counts as one column, as everywhere in this package.
-func textWidth(s string) int { return utf8.RuneCountInString(s) }
+func StringWidth(s string) int { return utf8.RuneCountInString(s) }

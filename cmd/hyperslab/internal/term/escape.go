@@ -1,6 +1,6 @@
 // Output on a terminal without the control characters of files.
 
-package cli
+package term
 
 import (
 	"fmt"
@@ -9,16 +9,19 @@ import (
 	"unicode/utf8"
 )
 
-// shownText writes text to a terminal. Control characters except line feed and tab, bytes that are
+// Escaper writes text to a terminal. Control characters except line feed and tab, bytes that are
 // not UTF-8, and characters that change the writing direction appear as Go escapes, for example
 // \x1b.
-type shownText struct {
+type Escaper struct {
 	w    io.Writer
 	rest []byte // the beginning of a character that the next Write completes
 }
 
+// NewEscaper returns a Escaper that writes to w.
+func NewEscaper(w io.Writer) *Escaper { return &Escaper{w: w} }
+
 // Write implements io.Writer.
-func (t *shownText) Write(b []byte) (int, error) {
+func (t *Escaper) Write(b []byte) (int, error) {
 	text := append(t.rest, b...)
 	out := make([]byte, 0, len(text)+16)
 	for len(text) > 0 && (utf8.FullRune(text)) {
@@ -34,7 +37,7 @@ func (t *shownText) Write(b []byte) (int, error) {
 }
 
 // Close writes the bytes of an incomplete character.
-func (t *shownText) Close() error {
+func (t *Escaper) Close() error {
 	var out []byte
 	for _, c := range t.rest {
 		out = appendShown(out, utf8.RuneError, []byte{c})
@@ -61,9 +64,9 @@ func unsafeInJSON(r rune) bool {
 	return r == 0x7f || r >= 0x80 && r < 0xa0 || r < 0x10000 && unicode.Is(unicode.Bidi_Control, r)
 }
 
-// escapeJSON replaces such characters of a JSON document, which are all inside strings, by \u
+// EscapeJSON replaces such characters of a JSON document, which are all inside strings, by \u
 // escapes. The values stay the same.
-func escapeJSON(b []byte) []byte {
+func EscapeJSON(b []byte) []byte {
 	clean := true
 	for _, c := range b {
 		clean = clean && c < 0x7f
@@ -82,17 +85,4 @@ func escapeJSON(b []byte) []byte {
 		b = b[n:]
 	}
 	return out
-}
-
-// onTerminal reports whether a terminal shows standard output, directly or through a pager.
-func (a *app) onTerminal() bool { return a.width > 0 || isTerminal(a.stdout) }
-
-// content returns the writer for the content of files. A terminal gets it without control
-// characters, everything else the exact bytes. The caller must call done after the last Write.
-func (a *app) content() (w io.Writer, done func() error) {
-	if !a.onTerminal() {
-		return a.stdout, func() error { return nil }
-	}
-	t := &shownText{w: a.stdout}
-	return t, t.Close
 }

@@ -10,22 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestShownText_Write(t *testing.T) {
-	const text = "a\tb\n\x1b[31mred\x07\r\x00\u009b31m\x7f é\u202e\U0001f600\xff\xc3"
-	const want = "a\tb\n\\x1b[31mred\\x07\\x0d\\x00\\u009b31m\\x7f é\\u202e\U0001f600\\xff\\xc3"
-	for _, step := range []int{1, 2, 3, 100} {
-		var b bytes.Buffer
-		w := &shownText{w: &b}
-		for rest := text; rest != ""; rest = rest[min(step, len(rest)):] {
-			n, err := w.Write([]byte(rest[:min(step, len(rest))]))
-			require.NoError(t, err)
-			require.Equal(t, min(step, len(rest)), n)
-		}
-		require.NoError(t, w.Close())
-		require.Equal(t, want, b.String())
-	}
-}
-
 func TestWriteJSON_controlCharacters(t *testing.T) {
 	doc := map[string]string{"k": "\x1b[1m\u009b\x7f\u202e é"}
 	var b strings.Builder
@@ -41,7 +25,7 @@ func TestWriteJSON_controlCharacters(t *testing.T) {
 func TestApp_note(t *testing.T) {
 	var b bytes.Buffer
 	a := &app{stderr: &b, talk: true}
-	a.note("%s %s", a.talk.notice("word:"), "\x1b[2J\u009b")
+	a.note("%s %s", a.talk.Notice("word:"), "\x1b[2J\u009b")
 	require.Equal(t, "\x1b[33mword:\x1b[0m \\x1b[2J\\u009b\n", b.String())
 	b.Reset()
 	a.talk = false

@@ -1,6 +1,6 @@
 // Sizes, ranges and shapes, as input and output.
 
-package cli
+package term
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// iecBytes formats a byte count, for example "812 B" or "3.9 MiB".
-func iecBytes(n int64) string {
+// FormatBytes formats a byte count, for example "812 B" or "3.9 MiB".
+func FormatBytes(n int64) string {
 	if n < 1024 {
 		return strconv.FormatInt(n, 10) + " B"
 	}
@@ -26,9 +26,9 @@ func iecBytes(n int64) string {
 	return fmt.Sprintf("%.1f %ciB", v, "KMGTPE"[unit-1])
 }
 
-// parseBytes parses a byte count such as "65536", "64KiB", "64K", "1.5GiB" or "2GB". Single letters
+// ParseBytes parses a byte count such as "65536", "64KiB", "64K", "1.5GiB" or "2GB". Single letters
 // and the i-units are powers of 1024; KB, MB, … are powers of 1000.
-func parseBytes(s string) (int64, error) {
+func ParseBytes(s string) (int64, error) {
 	bad := func() (int64, error) {
 		return 0, fmt.Errorf("%q is not a size in bytes; write for example 512MiB, 4G or 1000000", s)
 	}
@@ -62,19 +62,8 @@ func parseBytes(s string) (int64, error) {
 	return int64(v), nil
 }
 
-// parseRange parses --range: two numbers, the lower one first.
-func parseRange(s string) (low, high float64, err error) {
-	left, right, ok := strings.Cut(s, ",")
-	low, err1 := strconv.ParseFloat(strings.TrimSpace(left), 64)
-	high, err2 := strconv.ParseFloat(strings.TrimSpace(right), 64)
-	if !ok || err1 != nil || err2 != nil || !(low < high) || math.IsInf(high-low, 0) {
-		return 0, 0, usagef("--range %s: want two numbers, the lower one first, for example --range=-10,10", s)
-	}
-	return low, high, nil
-}
-
-// parseShape parses a shape of --chunks or --blocks: "64,64" or "64x64".
-func parseShape(s string) ([]int64, error) {
+// ParseShape parses a shape of --chunks or --blocks: "64,64" or "64x64".
+func ParseShape(s string) ([]int64, error) {
 	if s == "" {
 		return nil, nil
 	}
@@ -89,8 +78,9 @@ func parseShape(s string) ([]int64, error) {
 	return shape, nil
 }
 
-// shapeText formats a shape as "12x90x180". Unlimited dimensions (-1) are "*", rank 0 is "scalar".
-func shapeText(shape []int64) string {
+// FormatShape formats a shape as "12x90x180". Unlimited dimensions (-1) are "*", rank 0 is
+// "scalar".
+func FormatShape(shape []int64) string {
 	if len(shape) == 0 {
 		return "scalar"
 	}
