@@ -102,7 +102,7 @@ peers: ## the Python libraries that some tests compare with, in .venv, and older
 
 .PHONY: crosscheck-peers
 crosscheck-peers: deps modules ## judge other implementations by the vectors of crosscheck, and write docs/crosscheck.md
-	crosscheck/peers/run -o docs/crosscheck.md
+	scripts/crosscheck/run -o docs/crosscheck.md
 
 .PHONY: crosscheck-full
 crosscheck-full: build ## emit every combination of the vectors' parameters twice, over a minute apart, and compare them

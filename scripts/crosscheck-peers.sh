@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # crosscheck-peers.sh [LANGUAGE...]
 # Installs the peers of crosscheck: other implementations of the formats with their adapters, into
-# crosscheck/peers/.installed. LANGUAGE is python, javascript, rust, java or c; without one, all.
+# scripts/crosscheck/.installed. LANGUAGE is python, javascript, rust, java or c; without one, all.
 # A language whose tools or packages are missing is reported, and the script goes on with the next
 # one. CROSSCHECK_PYTHON names an interpreter that has the Python peers.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
-from=$root/crosscheck/peers
+from=$root/scripts/crosscheck
 to=$from/.installed
 failed=()
 

@@ -77,7 +77,7 @@ var layers = []struct {
 	{"beam", 110, true}, // a separate module
 	{"serve", 100, false},
 	{"crosscheck", 100, true},
-	{"crosscheck/peers", 110, false}, // a separate module
+	{"scripts/crosscheck", 110, false}, // a separate module
 	{"examples", 120, true},
 	{"scripts", 120, true},
 	{"cmd", 120, true},
@@ -98,7 +98,7 @@ func layerOf(dir string) (row int, ok bool) {
 // Below the command these are few, each for one reason.
 func allowedOutside(dir, imp string) bool {
 	switch {
-	case dir == "crosscheck/peers":
+	case dir == "scripts/crosscheck":
 		return true // the module with the libraries to compare with
 	case dir == "beam" || strings.HasPrefix(dir, "beam/"):
 		return true // the module of the distributed runner

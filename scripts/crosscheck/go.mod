@@ -1,4 +1,4 @@
-module github.com/hyperslab/hyperslab/crosscheck/peers
+module github.com/hyperslab/hyperslab/scripts/crosscheck
 
 go 1.26.0
 

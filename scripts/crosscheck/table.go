@@ -118,7 +118,7 @@ The vectors exercise at least 95 %% of the rules of each format document that th
 	for _, o := range all {
 		fmt.Fprintf(b, "- `%s`: %s\n", o.peer.name, o.peer.about)
 	}
-	b.WriteString("\n## Findings\n\nThe tables list the failures of each reader. Each row groups similar failures and contains one example. The command `./run -peer PEER -case CASE`, in crosscheck/peers, repeats an example, and `./run -peer PEER -report DIRECTORY` writes a report on each group, with a reduced file. `./run -peer PEER` also lists the groups that the tables omit.\n")
+	b.WriteString("\n## Findings\n\nThe tables list the failures of each reader. Each row groups similar failures and contains one example. The command `./run -peer PEER -case CASE`, in scripts/crosscheck, repeats an example, and `./run -peer PEER -report DIRECTORY` writes a report on each group, with a reduced file. `./run -peer PEER` also lists the groups that the tables omit.\n")
 	most := 25
 	if len(all) == 1 {
 		most = math.MaxInt
