@@ -526,30 +526,6 @@ func filters(l *h5file.Pipeline) []h5.Filter {
 	return out
 }
 
-// creationFilters returns the filters to pass to CreateDataset. Filters that compute additional
-// parameters get only the parameters that the caller of CreateDataset sets. A filter that cannot
-// encode here must be optional: its chunks are copied without recompression, and libhdf5 encodes no
-// others.
-func creationFilters(list []h5.Filter) []h5.Filter {
-	list = slices.Clone(list)
-	for i := range list {
-		f := &list[i]
-		switch f.ID {
-		case h5.FilterSzip, h5.FilterScaleOffset:
-			f.Values = f.Values[:min(2, len(f.Values))]
-		case h5.FilterNbit:
-			f.Values = nil
-		case filter.IDBitShuffle: // skip its version and the element size
-			f.Values = f.Values[min(3, len(f.Values)):]
-		}
-		if !f.Optional {
-			can, err := h5.FilterAvailable(f.ID)
-			f.Optional = err == nil && !can.Encode
-		}
-	}
-	return list
-}
-
 // withContext is a reader that stops when its context ends and counts the bytes in seen.
 type withContext struct {
 	ctx  context.Context

@@ -11,6 +11,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/h5check"
+	"github.com/hyperslab/hyperslab/internal/h5copy"
 	"github.com/hyperslab/hyperslab/internal/h5types"
 )
 
@@ -36,7 +37,7 @@ func newSample(t h5.Datatype, chunk []int64, filters []h5.Filter, fill []byte) (
 			err = errors.Join(err, p.close())
 		}
 	}()
-	opts := &h5.DatasetOptions{ChunkShape: chunk, Filters: creationFilters(filters), Fill: fill}
+	opts := &h5.DatasetOptions{ChunkShape: chunk, Filters: h5copy.Parameters(filters), Fill: fill}
 	if p.set, err = p.file.Root().CreateDataset("chunk", t, h5.SimpleSpace(chunk...), opts); err != nil {
 		return nil, err
 	}
