@@ -105,14 +105,7 @@ type treeComparison struct {
 // openTree opens a tree whose HDF5 file stays open until the tree is closed.
 func (c *treeComparison) openTree(ctx context.Context, location string) (*Tree, error) {
 	o := &c.options
-	tree, err := OpenTree(ctx, location, &OpenOptions{ExternalDir: o.ExternalDir, Missing: o.Missing, Unlocked: o.Unlocked, Untrusted: o.Untrusted})
-	if err != nil {
-		return nil, err
-	}
-	if err := tree.hold(); err != nil {
-		return nil, errors.Join(ndarray.Wrap("open", location, err), tree.Close())
-	}
-	return tree, nil
+	return openTree(ctx, location, &OpenOptions{ExternalDir: o.ExternalDir, Missing: o.Missing, Unlocked: o.Unlocked, Untrusted: o.Untrusted}, true)
 }
 
 // list lists both trees.
@@ -328,19 +321,6 @@ func sameEncoding(a, b ndarray.Meta) bool {
 		return c.String()
 	}
 	return slices.Equal(a.ChunkShape, b.ChunkShape) && slices.Equal(a.BlockShape, b.BlockShape) && text(a.Compression) == text(b.Compression)
-}
-
-// hold keeps the HDF5 file of a trusted tree open, so that objects are opened in it, until Close.
-func (t *Tree) hold() error {
-	if t.format != HDF5 || t.outside != nil {
-		return nil
-	}
-	f, err := openSource(context.Background(), t.location.File, t.open.Unlocked)
-	if err != nil {
-		return h5errs.Translate(err)
-	}
-	t.file = f
-	return nil
 }
 
 // openHeld opens an array of the HDF5 file that is open.

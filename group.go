@@ -171,10 +171,10 @@ func (w *walker) groupAttrs(l locate.Location, format Format) (attrs ndarray.Att
 		}
 		return w.directoryAttrs(dir)
 	}
-	f, err := w.openHDF5(l.File)
+	f, done, err := w.openHDF5(l.File)
 	if err != nil {
 		return attrs, h5errs.Translate(err)
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
+	defer func() { err = errors.Join(err, done()) }()
 	return hdf5GroupAttrs(w.ctx, f, path)
 }

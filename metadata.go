@@ -49,7 +49,7 @@ func (t *Tree) Metadata(ctx context.Context, path string) (m Metadata, err error
 	case t.outside != nil:
 		err = t.outside.ask(ctx, request{Verb: "metadata", Path: path}, &m)
 	default:
-		m, err = (&walker{ctx: ctx, unlocked: t.open.Unlocked, store: t.store}).metadata(locate.Location{File: t.location.File, Object: path}, t.format)
+		m, err = (&walker{ctx: ctx, unlocked: t.open.Unlocked, store: t.store, held: t.file}).metadata(locate.Location{File: t.location.File, Object: path}, t.format)
 		err = translate(err)
 	}
 	return m, ndarray.Wrap("read metadata of", t.at(path), err)
@@ -237,11 +237,11 @@ func (m *Metadata) bcolzFiles(tree fs.FS, l locate.Location, s *suspect) error {
 
 // hdf5Metadata reads the comment and the times of an object.
 func (w *walker) hdf5Metadata(l locate.Location, m *Metadata) (err error) {
-	f, err := w.openHDF5(l.File)
+	f, done, err := w.openHDF5(l.File)
 	if err != nil {
 		return h5errs.Translate(err)
 	}
-	defer func() { err = errors.Join(err, h5errs.Translate(f.Close())) }()
+	defer func() { err = errors.Join(err, h5errs.Translate(done())) }()
 	object := h5.Object(f.Root())
 	if name := strings.Trim(l.Object, "/"); name != "" {
 		if object, err = f.Root().OpenObject(name); err != nil {

@@ -150,9 +150,10 @@ type WalkOptions struct {
 	Untrusted *Untrusted                   // as in OpenOptions
 }
 
-// openHDF5 opens a file for reading with libhdf5.
-func openHDF5(file string, unlocked func(file string, err error)) (*h5.File, error) {
-	f, err := h5.Open(file, h5.ReadOnly)
+// openHDF5 opens a file for reading with libhdf5. It takes ownership of opened, the file if the
+// caller has opened it, or nil.
+func openHDF5(file string, opened *os.File, unlocked func(file string, err error)) (*h5.File, error) {
+	f, err := h5.OpenWith(file, &h5.OpenOptions{File: opened})
 	if err != nil {
 		return nil, err
 	}
@@ -251,28 +252,38 @@ func open(ctx context.Context, location string, o OpenOptions) (*ndarray.Array, 
 	return openAt(ctx, l, o)
 }
 
-func openAt(ctx context.Context, l locate.Location, o OpenOptions) (*ndarray.Array, error) {
-	file, format, err := detect.Open(l.File)
+func openAt(ctx context.Context, l locate.Location, o OpenOptions) (_ *ndarray.Array, err error) {
+	f, format, err := openSniffed(ctx, l.File)
 	if err != nil {
 		return nil, translate(err)
 	}
-	f := &openFile{file}
-	a, err := f.array(ctx, l, Format(format), o)
-	if closed := f.close(); closed != nil {
-		err = errors.Join(err, closed)
-		if a != nil {
-			err = errors.Join(err, a.Close())
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return a, nil
+	defer func() { err = errors.Join(err, f.close()) }()
+	return f.array(ctx, l, format, o)
 }
 
-// openFile is a file that was opened to detect its format. The array that is read from it takes it.
+// openSniffed is sniff for a caller that reads the file afterwards.
+func openSniffed(ctx context.Context, name string) (*openFile, Format, error) {
+	if isURL(name) {
+		f, err := sniffURL(ctx, name)
+		return &openFile{}, f, err
+	}
+	file, f, err := detect.Open(name)
+	return &openFile{file}, Format(f), err
+}
+
+// openFile is a file that was opened to detect its format. What reads it takes it.
 type openFile struct {
-	file *os.File // nil for a directory, or if an array has taken it
+	file *os.File // nil for a directory or a URL, or if it was taken
+}
+
+// hdf5 opens the file with libhdf5. name is its name.
+func (f *openFile) hdf5(ctx context.Context, name string, unlocked func(file string, err error)) (*h5.File, error) {
+	if f.file == nil {
+		return openSource(ctx, name, unlocked)
+	}
+	file := f.file
+	f.file = nil
+	return openHDF5(name, file, unlocked)
 }
 
 // take returns the file, which the caller closes, and its size. The file may be nil.
@@ -288,7 +299,7 @@ func (f *openFile) take() (file *os.File, size int64, err error) {
 	return file, info.Size(), nil
 }
 
-// close closes the file unless an array has taken it.
+// close closes the file unless it was taken.
 func (f *openFile) close() error {
 	if f.file == nil {
 		return nil

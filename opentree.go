@@ -29,14 +29,20 @@ type Tree struct {
 	open     OpenOptions // for opening its arrays
 
 	store *stores.Store // a trusted store, which stays open; nil for other formats
-	file  *h5.File      // a trusted HDF5 file, after hold; nil: each method opens the file
+	file  *h5.File      // a trusted HDF5 file, opened by openTree; nil: each method opens the file
 	byGo  bool          // libhdf5 does not decode chunks of file that package chunkio decodes
 }
 
 // OpenTree returns the tree at a location. It uses o.ExternalDir, o.Missing, o.Unlocked and
-// o.Untrusted, and
-// returns ndarray.ErrParam if another option is set. It returns the errors of Walk for the file.
+// o.Untrusted, and returns ndarray.ErrParam if another option is set. It returns the errors of Walk
+// for the file.
 func OpenTree(ctx context.Context, location string, o *OpenOptions) (*Tree, error) {
+	return openTree(ctx, location, o, false)
+}
+
+// openTree is OpenTree. If hold is set, a trusted HDF5 file stays open until Close, and all objects
+// are opened in it.
+func openTree(ctx context.Context, location string, o *OpenOptions, hold bool) (_ *Tree, err error) {
 	opts := orZero(o)
 	if opts.Untrusted != nil {
 		x, err := newOutside(ctx, location, opts)
@@ -52,17 +58,23 @@ func OpenTree(ctx context.Context, location string, o *OpenOptions) (*Tree, erro
 	if err != nil {
 		return nil, err
 	}
-	format, err := sniff(ctx, l.File)
-	if err == nil {
-		err = ctx.Err()
-	}
+	f, format, err := openSniffed(ctx, l.File)
 	if err != nil {
 		return nil, ndarray.Wrap("open", shown(location), translate(err))
 	}
+	defer func() { err = errors.Join(err, f.close()) }()
+	if err := ctx.Err(); err != nil {
+		return nil, ndarray.Wrap("open", shown(location), err)
+	}
 	t := &Tree{location: l, format: format, open: opts}
-	if isStore(format) {
-		if t.store, err = openStore(ctx, l.File, format, nil); err != nil {
+	switch {
+	case isStore(format):
+		if t.store, err = f.store(ctx, l.File, format); err != nil {
 			return nil, ndarray.Wrap("open", shown(location), translate(markFailedCheck(err)))
+		}
+	case hold && format == HDF5:
+		if t.file, err = f.hdf5(context.WithoutCancel(ctx), l.File, opts.Unlocked); err != nil {
+			return nil, ndarray.Wrap("open", shown(location), h5errs.Translate(err))
 		}
 	}
 	return t, nil
@@ -77,11 +89,11 @@ func (t *Tree) at(path string) string {
 }
 
 // Walk yields the object at the location and the objects below it, like Walk of the package. prune
-// is WalkOptions.Prune and may be nil. An
-// untrusted tree supports one walk at a time: a walk ends with ErrParam if another one begins.
+// is WalkOptions.Prune and may be nil. An untrusted tree supports one walk at a time: a walk ends
+// with ErrParam if another one begins.
 func (t *Tree) Walk(ctx context.Context, prune func(Entry) bool) iter.Seq2[Entry, error] {
 	if t.outside == nil {
-		return walkTrusted(ctx, t.location.String(), WalkOptions{Prune: prune, Unlocked: t.open.Unlocked}, t.store)
+		return walkTrusted(ctx, t.location.String(), WalkOptions{Prune: prune, Unlocked: t.open.Unlocked}, t)
 	}
 	return func(yield func(Entry, error) bool) {
 		left := false

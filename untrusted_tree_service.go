@@ -262,14 +262,22 @@ func (w *walker) bcolzOptions() *bcolz.OpenOptions {
 }
 
 // openHDF5 opens a file to list it. It opens an untrusted file through its descriptor, so that
-// libhdf5 cannot open other files.
-func (w *walker) openHDF5(file string) (*h5.File, error) {
-	if w.suspect == nil {
-		return openSource(w.ctx, file, w.unlocked)
+// libhdf5 cannot open other files. The caller calls done after the last use.
+func (w *walker) openHDF5(file string) (f *h5.File, done func() error, err error) {
+	switch {
+	case w.held != nil:
+		return w.held, func() error { return nil }, nil
+	case w.suspect == nil:
+		f, err = w.opened.hdf5(w.ctx, file, w.unlocked)
+	default:
+		info, statErr := w.suspect.file.Stat()
+		if statErr != nil {
+			return nil, nil, statErr
+		}
+		f, err = h5.OpenReaderAt(w.suspect.file, info.Size(), nil)
 	}
-	info, err := w.suspect.file.Stat()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return h5.OpenReaderAt(w.suspect.file, info.Size(), nil)
+	return f, f.Close, nil
 }

@@ -138,7 +138,7 @@ func (u *urlFile) hdf5File() (*h5.File, error) {
 // openSource opens an HDF5 file or URL for reading with libhdf5.
 func openSource(ctx context.Context, file string, unlocked func(file string, err error)) (*h5.File, error) {
 	if !isURL(file) {
-		return openHDF5(file, unlocked)
+		return openHDF5(file, nil, unlocked)
 	}
 	u, err := openURL(ctx, file)
 	if err != nil {

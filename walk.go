@@ -82,10 +82,13 @@ func Walk(ctx context.Context, location string, o *WalkOptions) iter.Seq2[Entry,
 	return walkTrusted(ctx, location, opts, nil)
 }
 
-// walkTrusted is Walk for a trusted file. store is the open store, or nil.
-func walkTrusted(ctx context.Context, location string, opts WalkOptions, store *stores.Store) iter.Seq2[Entry, error] {
+// walkTrusted is Walk for a trusted file. If the tree at the location is open, it is t.
+func walkTrusted(ctx context.Context, location string, opts WalkOptions, t *Tree) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		w := walker{ctx: ctx, yield: yield, skip: opts.Prune, unlocked: opts.Unlocked, store: store}
+		w := walker{ctx: ctx, yield: yield, skip: opts.Prune, unlocked: opts.Unlocked}
+		if t != nil {
+			w.store, w.held = t.store, t.file
+		}
 		if err := w.walk(location); err != nil && !errors.Is(err, errStop) {
 			yield(Entry{}, ndarray.Wrap("list", shown(location), translate(err)))
 		}
@@ -104,7 +107,9 @@ type walker struct {
 
 	count int // entries yielded
 
-	store *stores.Store // the open store; nil: it is opened for each call
+	store  *stores.Store // the open store; nil: it is opened for each call
+	held   *h5.File      // the open HDF5 file; nil: it is opened for each call
+	opened openFile      // the file, if it was opened to detect its format
 
 	suspect *suspect // the file, if it is untrusted and was checked; nil: files are opened normally
 }
@@ -135,6 +140,9 @@ func (w *walker) walk(location string) (err error) {
 		return err
 	}
 	var format Format
+	if w.held != nil {
+		return w.hdf5(l)
+	}
 	if isURL(l.File) {
 		// The object stays open, so that requests for more than its beginning are not stopped.
 		u, err := openURLBy(w.ctx, l.File, web.Client.OpenWhole)
@@ -143,8 +151,13 @@ func (w *walker) walk(location string) (err error) {
 		}
 		defer func() { err = errors.Join(err, u.close()) }()
 		format = u.format
-	} else if format, err = sniff(w.ctx, l.File); err != nil {
-		return err
+	} else {
+		var f *openFile
+		if f, format, err = openSniffed(w.ctx, l.File); err != nil {
+			return err
+		}
+		w.opened = *f
+		defer func() { err = errors.Join(err, w.opened.close()) }()
 	}
 	return w.from(l, format)
 }
@@ -376,11 +389,11 @@ func (w *walker) describe(at string, b ndarray.Backend) (e Entry, err error) {
 }
 
 func (w *walker) hdf5(l locate.Location) (err error) {
-	f, err := w.openHDF5(l.File)
+	f, done, err := w.openHDF5(l.File)
 	if err != nil {
 		return h5errs.Translate(err)
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
+	defer func() { err = errors.Join(err, done()) }()
 	return h5walk.Walk(f, l.File, "/"+strings.Trim(l.Object, "/"), func(o h5walk.Object) (bool, error) {
 		e := entryOf(o)
 		if e.Kind != Group {

@@ -249,34 +249,33 @@ func Create(path string, o *CreateOptions) (*File, error) {
 func Open(path string, mode Mode) (*File, error) {
 	o := OpenOptions{}
 	o.Mode = mode
-	f, err := OpenWith(path, &o)
-	if err == nil {
-		return f, nil
-	}
-	if set, driver, ok := memberSet(path, err); ok {
-		o.Access = new(FileAccess)
-		*o.Access = DefaultFileAccess()
-		o.Access.Driver = driver
-		return OpenWith(set, &o)
-	}
-	return nil, err
+	return OpenWith(path, &o)
 }
 
-// OpenWith opens an existing file with options (H5Fopen). If a member of a family or of a multi
-// file is missing, it returns ErrNotFound with the name of the member. The other errors are those
-// of Open.
+// OpenWith opens an existing file with options (H5Fopen). Like Open, it opens a whole set by its
+// first member if o.Access is nil. If a member of a family or of a multi file is missing, it
+// returns ErrNotFound with the name of the member. The other errors are those of Open.
 func OpenWith(path string, o *OpenOptions) (*File, error) {
 	opts := OpenOptions{}
 	if o != nil {
 		opts = *o
 	}
 	f, err := openWith(path, opts.filled())
-	switch {
-	case opts.File == nil:
-	case err != nil:
-		err = errors.Join(err, opts.File.Close())
-	default:
+	if err != nil && opts.Access == nil {
+		if set, driver, ok := memberSet(path, err); ok {
+			access := DefaultFileAccess()
+			access.Driver = driver
+			opts.Access = &access
+			f, err = openWith(set, opts.filled())
+		}
+	}
+	if opts.File == nil {
+		return f, err
+	}
+	if err == nil {
 		f.given = opts.File
+	} else if closed := opts.File.Close(); closed != nil {
+		err = errors.Join(err, closed)
 	}
 	return f, err
 }

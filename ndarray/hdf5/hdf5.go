@@ -105,7 +105,11 @@ func Open(file, object string, o *OpenOptions) (ndarray.Backend, error) {
 	if o == nil {
 		o = &OpenOptions{}
 	}
-	f, err := openFile(file, o)
+	mode := h5.ReadOnly
+	if o.Write {
+		mode = h5.ReadWrite
+	}
+	f, err := h5.OpenWith(file, &h5.OpenOptions{Mode: mode, File: o.File})
 	if err != nil {
 		return nil, ndarray.Wrap("open", location, h5errs.Translate(err))
 	}
@@ -120,18 +124,6 @@ func Open(file, object string, o *OpenOptions) (ndarray.Backend, error) {
 	b.library, b.untrusted = o.Library, o.Untrusted
 	b.striped.allowed = b.files.virtual && b.meta.ReadOnly && !o.Library && !o.Untrusted && o.Missing == nil
 	return b, nil
-}
-
-func openFile(file string, o *OpenOptions) (*h5.File, error) {
-	if o.Write {
-		return h5.Open(file, h5.ReadWrite)
-	}
-	if o.File != nil {
-		if f, err := h5.OpenWith(file, &h5.OpenOptions{File: o.File}); err == nil {
-			return f, nil
-		}
-	}
-	return h5.Open(file, h5.ReadOnly) // also opens a set of files by its first member
 }
 
 func open(f *h5.File, object, location string, o *OpenOptions) (*backend, error) {
