@@ -2,7 +2,6 @@ package hyperslab_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -11,7 +10,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
-	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -91,13 +90,11 @@ func TestCreate_ExistingHDF5(t *testing.T) {
 				require.Equal(t, os.ModeSymlink, info.Mode().Type())
 			})
 			require.Equal(t, []string{"f.h5"}, entries(t, dir))
-			python := need.Python(t, "h5py", "numpy")
-			out, err := exec.Command(python, "-c", `import h5py, sys, numpy as np
+			testutil.Python(t, []string{"h5py", "numpy"}, "-c", `import h5py, sys, numpy as np
 with h5py.File(sys.argv[1]) as f:
     for name, n in ("a", 7), ("g/b", 3), ("l", 2):
         assert np.array_equal(f[name][()], np.arange(n)), name
-    assert sorted(f) == ["a", "g", "l"], list(f)`, file).CombinedOutput()
-			require.NoError(t, err, "%s", out)
+    assert sorted(f) == ["a", "g", "l"], list(f)`, file)
 		})
 	}
 	t.Run("other change meanwhile", func(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -13,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -205,7 +204,5 @@ assert hashlib.sha256(a.tobytes()).hexdigest() == sys.argv[2]
 // pythonRun runs a Python program.
 func pythonRun(t *testing.T, code string, args ...string) {
 	t.Helper()
-	interpreter := need.Python(t, "h5py", "hdf5plugin")
-	out, err := exec.Command(interpreter, append([]string{"-c", code}, args...)...).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	testutil.Python(t, []string{"h5py", "hdf5plugin"}, append([]string{"-c", code}, args...)...)
 }

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // plain is the model of an array: all elements in row-major order.
@@ -202,7 +203,7 @@ func TestArrayModel(t *testing.T) {
 			},
 			"write": func(t *rapid.T) {
 				start, shape := region(t)
-				src := noise(int(count(shape))*item, rapid.Uint64Range(0, 99).Draw(t, "seed"))
+				src := testutil.Noise(int(count(shape))*item, rapid.Uint64Range(0, 99).Draw(t, "seed"))
 				require.NoError(t, a.WriteRegion(src, start, shape))
 				model.write(src, start, shape)
 			},
@@ -223,7 +224,7 @@ func TestArrayModel(t *testing.T) {
 				if rapid.Bool().Draw(t, "a chunk") {
 					n = int64(p.ChunkShape[axis])
 				}
-				src := noise(int(model.row(axis)*n)*item, rapid.Uint64Range(0, 99).Draw(t, "seed"))
+				src := testutil.Noise(int(model.row(axis)*n)*item, rapid.Uint64Range(0, 99).Draw(t, "seed"))
 				require.NoError(t, a.Append(axis, src))
 				if len(src) > 0 {
 					model.insert(src, axis, model.shape[axis], n)
@@ -240,7 +241,7 @@ func TestArrayModel(t *testing.T) {
 				if model.row(axis) == 0 {
 					return
 				}
-				src := noise(int(model.row(axis)*n)*item, rapid.Uint64Range(0, 99).Draw(t, "seed"))
+				src := testutil.Noise(int(model.row(axis)*n)*item, rapid.Uint64Range(0, 99).Draw(t, "seed"))
 				require.NoError(t, a.Insert(axis, at, src))
 				model.insert(src, axis, at, n)
 				check(t, a)
@@ -273,7 +274,7 @@ func TestArrayModel(t *testing.T) {
 				got := make([]byte, len(want))
 				require.NoError(t, a.ReadSteps(got, start, n, step))
 				require.Equal(t, want, got)
-				src := noise(len(want), rapid.Uint64Range(0, 99).Draw(t, "seed"))
+				src := testutil.Noise(len(want), rapid.Uint64Range(0, 99).Draw(t, "seed"))
 				require.NoError(t, a.WriteSteps(src, start, n, step))
 				model.put(src, lists)
 			},
@@ -288,7 +289,7 @@ func TestArrayModel(t *testing.T) {
 				got := make([]byte, len(want))
 				require.NoError(t, a.ReadOrthogonal(got, lists))
 				require.Equal(t, want, got)
-				src := noise(len(want), rapid.Uint64Range(0, 99).Draw(t, "seed"))
+				src := testutil.Noise(len(want), rapid.Uint64Range(0, 99).Draw(t, "seed"))
 				require.NoError(t, a.WriteOrthogonal(src, lists))
 				model.put(src, lists)
 			},
@@ -299,7 +300,7 @@ func TestArrayModel(t *testing.T) {
 				var points []int64
 				var want []byte
 				k := rapid.IntRange(0, 9).Draw(t, "points")
-				src := noise(k*item, rapid.Uint64Range(0, 99).Draw(t, "seed"))
+				src := testutil.Noise(k*item, rapid.Uint64Range(0, 99).Draw(t, "seed"))
 				for range k {
 					var at []int64
 					for _, size := range model.shape {
@@ -507,7 +508,7 @@ func TestArray_invalidArguments(t *testing.T) {
 	chunk := func(block, n int) []byte {
 		p := cparams(2)
 		p.BlockSize = block
-		return compress(t, p, ramp(n, 1))
+		return compress(t, p, testutil.Ramp(n, 1))
 	}
 	require.ErrorIs(t, s.AppendBuffer(make([]byte, 8)), errors.ErrUnsupported)
 	require.ErrorIs(t, s.AppendChunk(chunk(0, 8)), errors.ErrUnsupported)
@@ -531,7 +532,7 @@ func TestArray_updateChunk(t *testing.T) {
 		Storage: cblosc.Storage{CParams: cparams(4), Contiguous: true}})
 	require.NoError(t, err)
 	closing(t, a)
-	want := ramp(400, 3)
+	want := testutil.Ramp(400, 3)
 	p, err := a.SChunk().CParams()
 	require.NoError(t, err)
 	require.Equal(t, 80, p.BlockSize)
@@ -555,7 +556,7 @@ func TestArrayManyGoroutines(t *testing.T) {
 			a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{64, 50}, ChunkShape: []int32{8, 50}, Blocks: []int32{2, 10}, Storage: st})
 			require.NoError(t, err)
 			if st.Path != "" { // so that the first access to each chunk checks it
-				require.NoError(t, a.WriteRegion(ramp(64*200, 1), []int64{0, 0}, []int64{64, 50}))
+				require.NoError(t, a.WriteRegion(testutil.Ramp(64*200, 1), []int64{0, 0}, []int64{64, 50}))
 				require.NoError(t, a.Close())
 				a, err = cblosc.OpenArray(st.Path)
 				require.NoError(t, err)
@@ -564,7 +565,7 @@ func TestArrayManyGoroutines(t *testing.T) {
 			var wg sync.WaitGroup
 			for g := range 64 {
 				wg.Go(func() {
-					row, got := ramp(200, uint64(g)), make([]byte, 200)
+					row, got := testutil.Ramp(200, uint64(g)), make([]byte, 200)
 					for range 3 {
 						if err := errors.Join(a.WriteRegion(row, []int64{int64(g), 0}, []int64{1, 50}),
 							a.ReadRegion(got, []int64{int64(g), 0}, []int64{1, 50})); err != nil || !bytes.Equal(row, got) {
@@ -586,7 +587,7 @@ func TestCreateArrayFrom_noElements(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int64{0, 8}, a.Shape())
 	require.NoError(t, a.Resize([]int64{2, 8}))
-	want := ramp(2*8*4, 1)
+	want := testutil.Ramp(2*8*4, 1)
 	require.NoError(t, a.WriteRegion(want, []int64{0, 0}, []int64{2, 8}))
 	got := make([]byte, len(want))
 	require.NoError(t, a.ReadAll(got))

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // BenchmarkBatch compares batches of records, with a context and with a pool, with one call per
 // record. One operation processes all records, which are 4 MiB. The program in the directory bench
 // also has a loop in C.
 func BenchmarkBatch(b *testing.B) {
-	data := ramp(4<<20, 1)
+	data := testutil.Ramp(4<<20, 1)
 	for _, codec := range []cblosc.Codec{cblosc.LZ4, cblosc.Zstd} {
 		for _, size := range []int{4 << 10, 64 << 10} {
 			p := cparams(4)

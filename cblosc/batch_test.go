@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/guard"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 func batchOf(items ...[]byte) *cblosc.Batch {
@@ -54,9 +55,9 @@ func TestBatches(t *testing.T) {
 				most := rapid.SampledFrom([]int{10, 500, 20_000}).Draw(t, "most bytes")
 				var items [][]byte
 				for i := range n {
-					item := ramp(rapid.IntRange(0, most).Draw(t, "bytes"), uint64(i))
+					item := testutil.Ramp(rapid.IntRange(0, most).Draw(t, "bytes"), uint64(i))
 					if rapid.IntRange(0, 4).Draw(t, "noise") == 0 {
-						item = noise(len(item), 1)
+						item = testutil.Noise(len(item), 1)
 					}
 					items = append(items, item)
 				}
@@ -83,7 +84,7 @@ func TestBatches(t *testing.T) {
 // TestPlainChunks checks that the full check accepts all bytes that the quick check accepts, and
 // that the quick check accepts ordinary chunks.
 func TestPlainChunks(t *testing.T) {
-	good := map[bool][]byte{false: compress(t, cparams(4), ramp(4096, 1)), true: compress(t, cparams(4), noise(4096, 1))}
+	good := map[bool][]byte{false: compress(t, cparams(4), testutil.Ramp(4096, 1)), true: compress(t, cparams(4), testutil.Noise(4096, 1))}
 	for _, b := range good {
 		n, ok := guard.Ordinary(b)
 		require.True(t, ok)
@@ -108,7 +109,7 @@ func TestPlainChunks(t *testing.T) {
 }
 
 func TestNewBatch(t *testing.T) {
-	data := ramp(1000, 1)
+	data := testutil.Ramp(1000, 1)
 	b, err := cblosc.NewBatch(data, 300)
 	require.NoError(t, err)
 	require.Equal(t, 4, b.Len())
@@ -138,13 +139,13 @@ func TestBatch_errors(t *testing.T) {
 	p.Filters[0].ID = cblosc.Delta // requires whole elements
 	items := make([][]byte, 100)
 	for i := range items {
-		items[i] = ramp(4000, uint64(i))
+		items[i] = testutil.Ramp(4000, uint64(i))
 	}
 	for _, b := range batchers(t, p) {
 		t.Run(b.name, func(t *testing.T) {
 			chunks, back := batchOf([]byte("old")), batchOf([]byte("old"))
 			ragged := batchOf(items...)
-			ragged.Append(ramp(4001, 1))
+			ragged.Append(testutil.Ramp(4001, 1))
 			err := b.compress(chunks, ragged)
 			require.ErrorIs(t, err, cblosc.ErrSize)
 			require.ErrorContains(t, err, "compress item 100 of 101: wrong size: 4001 bytes, want a multiple of the type size 4")
@@ -185,7 +186,7 @@ func TestClosedBatches(t *testing.T) {
 	require.NoError(t, err)
 	pool, err := cblosc.NewPool(nil, nil)
 	require.NoError(t, err)
-	src, chunks := batchOf(ramp(800, 1)), new(cblosc.Batch)
+	src, chunks := batchOf(testutil.Ramp(800, 1)), new(cblosc.Batch)
 	require.NoError(t, c.CompressBatch(chunks, src))
 	require.NoError(t, errors.Join(c.Close(), d.Close(), pool.Close()))
 	dst := new(cblosc.Batch)
@@ -197,7 +198,7 @@ func TestClosedBatches(t *testing.T) {
 
 func TestBatch_Allocations(t *testing.T) {
 	c, d := newCompressor(t, nil), newDecompressor(t)
-	src, err := cblosc.NewBatch(ramp(1<<16, 1), 4096)
+	src, err := cblosc.NewBatch(testutil.Ramp(1<<16, 1), 4096)
 	require.NoError(t, err)
 	chunks, back := new(cblosc.Batch), new(cblosc.Batch)
 	work := func() { _, _ = c.CompressBatch(chunks, src), d.DecompressBatch(back, chunks) }
@@ -215,7 +216,7 @@ func TestBatch_goroutines(t *testing.T) {
 		wg.Go(func() {
 			src, chunks, back := new(cblosc.Batch), new(cblosc.Batch), new(cblosc.Batch)
 			for i := range 50 {
-				src.Append(ramp(4000+i, uint64(g)))
+				src.Append(testutil.Ramp(4000+i, uint64(g)))
 			}
 			for range 3 {
 				if err := errors.Join(pool.CompressBatch(chunks, src), pool.DecompressBatch(back, chunks)); err != nil {

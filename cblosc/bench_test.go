@@ -8,12 +8,13 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/blosc1"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // BenchmarkCompress measures each codec. The throughput of all benchmarks counts uncompressed
 // bytes.
 func BenchmarkCompress(b *testing.B) {
-	src := ramp(64<<10, 1)
+	src := testutil.Ramp(64<<10, 1)
 	for _, codec := range cblosc.Codecs() {
 		b.Run("codec="+codec.String()+"/64KiB", func(b *testing.B) {
 			p := cparams(4)
@@ -32,7 +33,7 @@ func BenchmarkCompress(b *testing.B) {
 }
 
 func BenchmarkDecompress(b *testing.B) {
-	src := ramp(64<<10, 1)
+	src := testutil.Ramp(64<<10, 1)
 	for _, codec := range cblosc.Codecs() {
 		b.Run("codec="+codec.String()+"/64KiB", func(b *testing.B) {
 			p := cparams(4)
@@ -59,7 +60,7 @@ func BenchmarkReadRegion(b *testing.B) {
 					b.Fatal(err)
 				}
 				closing(b, a)
-				if err := a.WriteRegion(ramp(4_000_000, 1), []int64{0, 0}, []int64{1000, 1000}); err != nil {
+				if err := a.WriteRegion(testutil.Ramp(4_000_000, 1), []int64{0, 0}, []int64{1000, 1000}); err != nil {
 					b.Fatal(err)
 				}
 				start, shape := []int64{0, 0}, []int64{edge, edge}
@@ -79,7 +80,7 @@ func BenchmarkReadRegion(b *testing.B) {
 // BenchmarkCompressBlosc1 compares compression under the global lock, one call at a time in the
 // process, with contexts, one for each processor.
 func BenchmarkCompressBlosc1(b *testing.B) {
-	src := ramp(1<<20, 3)
+	src := testutil.Ramp(1<<20, 3)
 	p := cparams1(cblosc.LZ4, 5, 4, cblosc.Shuffle)
 	pool, err := cblosc.NewPool(p, nil)
 	require.NoError(b, err)

@@ -21,6 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // compressBlosc1 returns src as a Blosc1 chunk.
@@ -46,7 +47,7 @@ func poolBlosc1(t tester, p *cblosc.CParams, src []byte) []byte {
 
 // runBytes returns elements of four bytes: one random byte, one zero and two ones.
 func runBytes(n int) []byte {
-	b := noise(n, 5)
+	b := testutil.Noise(n, 5)
 	for i := range b {
 		switch i % 4 {
 		case 1:
@@ -77,10 +78,10 @@ func TestCompressBlosc1(t *testing.T) {
 		p.BlockSize = rapid.SampledFrom([]int{0, 0, 1, 64, 1000, 4096}).Draw(t, "block size")
 		p.Split = cblosc.SplitMode(rapid.IntRange(1, 4).Draw(t, "split"))
 		n := rapid.IntRange(0, 20000).Draw(t, "bytes")
-		src := ramp(n, rapid.Uint64Range(0, 9).Draw(t, "seed"))
+		src := testutil.Ramp(n, rapid.Uint64Range(0, 9).Draw(t, "seed"))
 		switch rapid.IntRange(0, 5).Draw(t, "kind") {
 		case 0:
-			src = noise(n, 1)
+			src = testutil.Noise(n, 1)
 		case 1:
 			src = make([]byte, n)
 		}
@@ -113,15 +114,15 @@ func TestContext_Blosc1(t *testing.T) {
 		size   int
 		want   bool
 	}{
-		{"ramp", ramp(100_000, 3), cblosc.Shuffle, 4, true},
-		{"noise", noise(100_000, 3), cblosc.Shuffle, 8, true},
-		{"bits in eights", ramp(8*4096, 3), cblosc.BitShuffle, 4, true},
-		{"bits not in eights", ramp(4*1001, 3), cblosc.BitShuffle, 4, false},
+		{"ramp", testutil.Ramp(100_000, 3), cblosc.Shuffle, 4, true},
+		{"noise", testutil.Noise(100_000, 3), cblosc.Shuffle, 8, true},
+		{"bits in eights", testutil.Ramp(8*4096, 3), cblosc.BitShuffle, 4, true},
+		{"bits not in eights", testutil.Ramp(4*1001, 3), cblosc.BitShuffle, 4, false},
 		{"a chunk of one value", make([]byte, 100_000), cblosc.NoFilter, 4, false},
 		{"runs among the bytes", runBytes(100_000), cblosc.Shuffle, 4, true},
-		{"delta", ramp(100_000, 3), cblosc.Delta, 4, false},
+		{"delta", testutil.Ramp(100_000, 3), cblosc.Delta, 4, false},
 		// C-Blosc2 splits no more than Blosc1.
-		{"few elements that Blosc2 splits", ramp(100*4, 3), cblosc.NoFilter, 4, true},
+		{"few elements that Blosc2 splits", testutil.Ramp(100*4, 3), cblosc.NoFilter, 4, true},
 	} {
 		p := cparams1(cblosc.LZ4, 5, tt.size, tt.filter)
 		p.Split = cblosc.SplitAlways
@@ -157,10 +158,10 @@ func TestContext_Blosc1(t *testing.T) {
 	p = cparams1(cblosc.LZ4, 5, 4, cblosc.Shuffle)
 	pool, err = cblosc.NewPool(p, nil)
 	require.NoError(t, err)
-	_, err = blosc1.Compress(pool, p, make([]byte, 500), noise(10_000, 1))
+	_, err = blosc1.Compress(pool, p, make([]byte, 500), testutil.Noise(10_000, 1))
 	require.ErrorIs(t, err, cblosc.ErrSize)
 	require.NoError(t, pool.Close())
-	_, err = blosc1.Compress(pool, p, make([]byte, 100), ramp(1000, 1))
+	_, err = blosc1.Compress(pool, p, make([]byte, 100), testutil.Ramp(1000, 1))
 	require.ErrorIs(t, err, cblosc.ErrClosed)
 }
 
@@ -175,7 +176,7 @@ func TestCompressBlosc1_bitShuffle(t *testing.T) {
 				for _, more := range []int{0, size - 1} {
 					p := cparams1(cblosc.LZ4, 5, size, cblosc.BitShuffle)
 					p.BlockSize = block
-					src := ramp(size*items+more, 1)
+					src := testutil.Ramp(size*items+more, 1)
 					b := compressBlosc1(t, p, src)
 					require.NoError(t, chunk.Check(b))
 					dst := make([]byte, len(src))
@@ -200,7 +201,7 @@ func TestCompressBlosc1_unevenBitShuffle(t *testing.T) {
 // TestCompressBlosc1_layout checks the block size and the mark of blocks without splits in the
 // header of a chunk.
 func TestCompressBlosc1_layout(t *testing.T) {
-	src := ramp(1<<16, 1)
+	src := testutil.Ramp(1<<16, 1)
 	for _, size := range []int{2048, 4096} {
 		for split, mark := range map[cblosc.SplitMode]byte{cblosc.SplitAlways: 0, cblosc.SplitNever: 1} {
 			p := cparams1(cblosc.LZ4, 5, 4, cblosc.Shuffle)
@@ -216,7 +217,7 @@ func TestCompressBlosc1_layout(t *testing.T) {
 }
 
 func TestCompressBlosc1_invalidArguments(t *testing.T) {
-	src := ramp(1000, 1)
+	src := testutil.Ramp(1000, 1)
 	dst := make([]byte, cblosc.MaxCompressedSize(1000))
 	for name, edit := range map[string]func(*cblosc.CParams){
 		"level":             func(p *cblosc.CParams) { p.Level = 10 },
@@ -235,7 +236,7 @@ func TestCompressBlosc1_invalidArguments(t *testing.T) {
 	}
 	for _, filter := range []cblosc.FilterID{cblosc.NoFilter, cblosc.Shuffle, cblosc.BitShuffle} {
 		for _, n := range []int{0, 1, 16, 31, 100, 1015} {
-			_, err := cblosc.CompressBlosc1(cparams1(cblosc.LZ4, 5, 7, filter), dst[:n], noise(1000, 1))
+			_, err := cblosc.CompressBlosc1(cparams1(cblosc.LZ4, 5, 7, filter), dst[:n], testutil.Noise(1000, 1))
 			require.ErrorIs(t, err, cblosc.ErrSize, "%v, %d bytes", filter, n)
 			require.ErrorContains(t, err, fmt.Sprintf("%d bytes for the chunk of 1000, at most 1032 are needed", n))
 		}
@@ -251,7 +252,7 @@ func TestCompressBlosc1_goroutines(t *testing.T) {
 	for g := range 16 {
 		wg.Go(func() {
 			p := cparams1(cblosc.Codecs()[g%5], g%10, 1+g, cblosc.FilterID(g%3))
-			src := ramp(3000+g, uint64(g))
+			src := testutil.Ramp(3000+g, uint64(g))
 			chunk, dst := make([]byte, cblosc.MaxCompressedSize(len(src))), make([]byte, len(src))
 			d, err := cblosc.NewDecompressor(nil)
 			if err != nil {
@@ -279,14 +280,14 @@ func TestCompressBlosc1_goroutines(t *testing.T) {
 // named in the error. A Snappy chunk with uncompressed data must be readable.
 func TestCompressBlosc1_snappy(t *testing.T) {
 	d := newDecompressor(t)
-	b := compressBlosc1(t, cparams1(cblosc.LZ4, 5, 4, cblosc.Shuffle), ramp(4000, 1))
+	b := compressBlosc1(t, cparams1(cblosc.LZ4, 5, 4, cblosc.Shuffle), testutil.Ramp(4000, 1))
 	b[2] = b[2]&0x1F | 2<<5
 	_, err := d.Decompress(make([]byte, 4000), b)
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	require.ErrorIs(t, err, format.ErrUnsupported)
 	require.ErrorContains(t, err, "snappy")
 
-	src := noise(4000, 1)
+	src := testutil.Noise(4000, 1)
 	b = compressBlosc1(t, cparams1(cblosc.LZ4, 5, 4, cblosc.Shuffle), src)
 	b[2] = b[2]&0x1F | 2<<5
 	dst := make([]byte, 4000)
@@ -311,7 +312,7 @@ func (c *bcolzCase) data() []byte {
 	n := c.Size * c.Items
 	switch c.Kind {
 	case "noise":
-		return noise(n, 3)
+		return testutil.Noise(n, 3)
 	case "zeros":
 		return make([]byte, n)
 	case "runs":
@@ -319,7 +320,7 @@ func (c *bcolzCase) data() []byte {
 	case "ones":
 		return bytes.Repeat([]byte{1}, n)
 	}
-	return ramp(n, 3)
+	return testutil.Ramp(n, 3)
 }
 
 // bcolzScript reads every array that Go wrote, compares it with the expected bytes, and writes an

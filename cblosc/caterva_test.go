@@ -13,6 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/caterva"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // TestPythonCaterva checks that python-caterva reads the arrays that this package writes as
@@ -46,7 +47,7 @@ func TestPythonCaterva(t *testing.T) {
 				for _, filters := range [][]cblosc.FilterID{{cblosc.NoFilter}, {cblosc.Shuffle}, {cblosc.BitShuffle}, {cblosc.Delta, cblosc.Shuffle}} {
 					e.Name = fmt.Sprintf("array%d", len(entries))
 					path := filepath.Join(dir, e.Name)
-					data := ramp(int(count(e.Shape))*e.Size, uint64(len(entries)))
+					data := testutil.Ramp(int(count(e.Shape))*e.Size, uint64(len(entries)))
 					p := cparams(e.Size)
 					p.Codec, p.Filters = codec, [cblosc.MaxFilters]cblosc.Filter{}
 					e.Codec, e.Filters = int(codec), nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 func TestSpecialChunks(t *testing.T) {
@@ -82,13 +83,13 @@ func TestSpecialChunk_invalidArguments(t *testing.T) {
 func TestInfo(t *testing.T) {
 	p := &cblosc.CParams{Codec: cblosc.Zstd, Level: 5, TypeSize: 4, BlockSize: 1024, Threads: 1, Split: cblosc.SplitNever}
 	p.Filters[3].ID, p.Filters[5].ID = cblosc.Delta, cblosc.BitShuffle
-	chunk := compress(t, p, ramp(10000, 1))
+	chunk := compress(t, p, testutil.Ramp(10000, 1))
 	info, err := cblosc.Info(chunk[:32])
 	require.NoError(t, err)
 	require.Equal(t, cblosc.ChunkInfo{Version: 5, Codec: cblosc.Zstd, Filters: p.Filters, TypeSize: 4, NBytes: 10000,
 		CBytes: len(chunk), BlockSize: 1024, HeaderSize: 32, Split: cblosc.SplitNever}, info)
 
-	info, err = cblosc.Info(compress(t, p, noise(500, 1)))
+	info, err = cblosc.Info(compress(t, p, testutil.Noise(500, 1)))
 	require.NoError(t, err)
 	require.True(t, info.Stored)
 
@@ -104,7 +105,7 @@ func TestInfo(t *testing.T) {
 
 // TestChunk_params checks that the parameters read from a chunk produce the same chunk again.
 func TestChunk_params(t *testing.T) {
-	src := ramp(20_000, 1)
+	src := testutil.Ramp(20_000, 1)
 	for _, codec := range cblosc.Codecs() {
 		for _, filter := range []cblosc.Filter{{}, {ID: cblosc.Shuffle}, {ID: cblosc.BitShuffle}, {ID: cblosc.Delta}, {ID: cblosc.TruncPrec, Meta: 9}} {
 			for _, split := range []cblosc.SplitMode{cblosc.SplitAlways, cblosc.SplitNever} {
@@ -131,7 +132,7 @@ func TestChunk_params(t *testing.T) {
 // bytes outside the buffer are written.
 func TestCorruptedChunks(t *testing.T) {
 	d := newDecompressor(t)
-	src := ramp(5000, 2)
+	src := testutil.Ramp(5000, 2)
 	for _, codec := range cblosc.Codecs() {
 		p := cparams(4)
 		p.Codec, p.BlockSize = codec, 512
@@ -158,7 +159,7 @@ func TestCorruptedChunks(t *testing.T) {
 
 func TestUnsupportedChunks(t *testing.T) {
 	d := newDecompressor(t)
-	good := compress(t, cparams(4), ramp(1000, 2))
+	good := compress(t, cparams(4), testutil.Ramp(1000, 2))
 	for name, edit := range map[string]func([]byte){
 		"VL-blocks":    func(b []byte) { b[0], b[0x1E] = 6, 1 },
 		"instrumented": func(b []byte) { b[0x1F] |= 0x80 },

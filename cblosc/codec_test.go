@@ -11,6 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // waves returns n float64 values of a smooth function.
@@ -76,7 +77,7 @@ func TestArray_Codecs(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.b2nd")
 			dtype, src, size := "<f8", waves(64*64), 8
 			if p.TypeSize == 1 {
-				dtype, src, size = "|u1", ramp(64*64, 1), 1
+				dtype, src, size = "|u1", testutil.Ramp(64*64, 1), 1
 			}
 			numbers := func(b []byte) (ns []float64) {
 				for _, v := range b {
@@ -163,7 +164,7 @@ func TestCodec_arrayCodecs(t *testing.T) {
 		Codecs: []cblosc.Codec{cblosc.NDLZ, cblosc.ZFPRate}, Filters: []cblosc.FilterID{cblosc.NDCell}}})
 	require.NoError(t, err)
 	closing(t, d)
-	good := compress(t, cparams(4), ramp(4096, 1))
+	good := compress(t, cparams(4), testutil.Ramp(4096, 1))
 	for name, edit := range map[string]func(b []byte){
 		"ndlz":   func(b []byte) { b[2], b[0x16], b[0x17] = b[2]&0x1F|6<<5, 32, 4 },
 		"zfp":    func(b []byte) { b[2], b[0x16], b[0x17] = b[2]&0x1F|6<<5, 35, 4 },

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // TestRoundTrip checks that data can be decompressed unchanged for every lossless combination of
@@ -31,10 +32,10 @@ func TestRoundTrip(t *testing.T) {
 		if p.Filters[4].ID == cblosc.Delta {
 			n -= n % p.TypeSize
 		}
-		src := ramp(n, rapid.Uint64Range(0, 9).Draw(t, "seed"))
+		src := testutil.Ramp(n, rapid.Uint64Range(0, 9).Draw(t, "seed"))
 		switch rapid.IntRange(0, 5).Draw(t, "kind") {
 		case 0:
-			src = noise(n, 1)
+			src = testutil.Noise(n, 1)
 		case 1:
 			src = make([]byte, n)
 		}
@@ -57,7 +58,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func TestContext_reproducible(t *testing.T) {
-	src := ramp(1<<20, 7)
+	src := testutil.Ramp(1<<20, 7)
 	for _, codec := range cblosc.Codecs() {
 		p := cparams(4)
 		p.Codec = codec
@@ -74,7 +75,7 @@ func TestContext_Independent(t *testing.T) {
 			p.BlockSize = block
 			c := newCompressor(t, p)
 			for _, n := range []int{100_200, 1, 100_200, 100_200, 600, 50_400, 31, 33} {
-				src := ramp(n, 1)
+				src := testutil.Ramp(n, 1)
 				want := compress(t, p, src)
 				dst := make([]byte, 2*n+100)
 				m, err := c.Compress(dst, src)
@@ -89,7 +90,7 @@ func TestContext_Independent(t *testing.T) {
 
 func TestCompressSizes(t *testing.T) {
 	c := newCompressor(t, nil)
-	src := noise(1000, 3)
+	src := testutil.Noise(1000, 3)
 	for _, n := range []int{0, 1, 31, 32, 500, 1031} {
 		_, err := c.Compress(make([]byte, n), src)
 		require.ErrorIs(t, err, cblosc.ErrSize, "%d bytes", n)
@@ -104,7 +105,7 @@ func TestCompressSizes(t *testing.T) {
 
 func TestDecompressSizes(t *testing.T) {
 	d := newDecompressor(t)
-	chunk := compress(t, nil, ramp(1000, 1))
+	chunk := compress(t, nil, testutil.Ramp(1000, 1))
 	for _, n := range []int{0, 999} {
 		_, err := d.Decompress(make([]byte, n), chunk)
 		require.ErrorIs(t, err, cblosc.ErrSize)
@@ -121,7 +122,7 @@ func TestDecompressSizes(t *testing.T) {
 
 func TestItems(t *testing.T) {
 	d := newDecompressor(t)
-	src := ramp(4000, 5)
+	src := testutil.Ramp(4000, 5)
 	chunk := compress(t, cparams(4), src)
 	rapid.Check(t, func(t *rapid.T) {
 		start := rapid.IntRange(0, 1000).Draw(t, "start")
@@ -148,7 +149,7 @@ func TestClosedContexts(t *testing.T) {
 	require.NoError(t, err)
 	d, err := cblosc.NewDecompressor(nil)
 	require.NoError(t, err)
-	chunk := compress(t, nil, ramp(100, 1))
+	chunk := compress(t, nil, testutil.Ramp(100, 1))
 	require.NoError(t, c.Close())
 	require.NoError(t, d.Close())
 	require.ErrorIs(t, c.Close(), cblosc.ErrClosed)
@@ -167,7 +168,7 @@ func TestClosedContexts(t *testing.T) {
 
 func TestContext_Allocations(t *testing.T) {
 	c, d := newCompressor(t, nil), newDecompressor(t)
-	src := ramp(4096, 1)
+	src := testutil.Ramp(4096, 1)
 	chunk, dst := make([]byte, cblosc.MaxCompressedSize(len(src))), make([]byte, len(src))
 	n := 0
 	require.Zero(t, testing.AllocsPerRun(100, func() { n, _ = c.Compress(chunk, src) }))
@@ -186,7 +187,7 @@ func TestManyGoroutines(t *testing.T) {
 	var wg sync.WaitGroup
 	for g := range 64 {
 		wg.Go(func() {
-			src := ramp(3000+g, uint64(g))
+			src := testutil.Ramp(3000+g, uint64(g))
 			chunk, dst := make([]byte, cblosc.MaxCompressedSize(len(src))), make([]byte, len(src))
 			for range 20 {
 				n, err := pool.Compress(chunk, src)
@@ -222,7 +223,7 @@ func TestPool_Reuse(t *testing.T) {
 	pool, err := cblosc.NewPool(nil, nil)
 	require.NoError(t, err)
 	closing(t, pool)
-	src := ramp(4096, 1)
+	src := testutil.Ramp(4096, 1)
 	chunk, dst := make([]byte, cblosc.MaxCompressedSize(len(src))), make([]byte, len(src))
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		n, _ := pool.Compress(chunk, src)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // sample creates a super-chunk with chunks of every kind and with metalayers. If short is set, the
@@ -24,7 +25,7 @@ func sample(t testing.TB, st cblosc.Storage, short bool) *cblosc.SChunk {
 	require.NoError(t, err)
 	require.NoError(t, s.Meta().Add("fixed", []byte("fixed content")))
 	size := 12 * st.CParams.TypeSize
-	for i, b := range [][]byte{noise(size, 1), make([]byte, size), ramp(size, 2), noise(size, 3)} {
+	for i, b := range [][]byte{testutil.Noise(size, 1), make([]byte, size), testutil.Ramp(size, 2), testutil.Noise(size, 3)} {
 		if short && i == 3 {
 			b = b[:size/3]
 		}
@@ -139,8 +140,8 @@ func TestSChunk_saveAndAppend(t *testing.T) {
 						requireSameSChunk(t, s, d)
 						part := make([]byte, 8)
 						require.NoError(t, d.DecompressItems(part, 2, 1))
-						require.Equal(t, ramp(48, 2)[4:12], part)
-						require.ErrorIs(t, d.AppendBuffer(ramp(48, 1)), cblosc.ErrReadOnly)
+						require.Equal(t, testutil.Ramp(48, 2)[4:12], part)
+						require.ErrorIs(t, d.AppendBuffer(testutil.Ramp(48, 1)), cblosc.ErrReadOnly)
 						require.NoError(t, d.Close())
 					}
 				}
@@ -196,8 +197,8 @@ func TestReadOnly(t *testing.T) {
 		b, err := s.Chunk(0)
 		require.NoError(t, err)
 		for what, err := range map[string]error{
-			"append buffer": s.AppendBuffer(ramp(48, 1)), "append": s.AppendChunk(b), "insert": s.InsertChunk(0, b), "update": s.UpdateChunk(0, b),
-			"delete": s.DeleteChunk(0), "items": s.WriteItems(ramp(4, 1), 0), "reorder": s.Reorder([]int64{3, 2, 1, 0}), "fill": s.Fill(1, cblosc.Zeros, 4),
+			"append buffer": s.AppendBuffer(testutil.Ramp(48, 1)), "append": s.AppendChunk(b), "insert": s.InsertChunk(0, b), "update": s.UpdateChunk(0, b),
+			"delete": s.DeleteChunk(0), "items": s.WriteItems(testutil.Ramp(4, 1), 0), "reorder": s.Reorder([]int64{3, 2, 1, 0}), "fill": s.Fill(1, cblosc.Zeros, 4),
 			"meta": s.Meta().Update("fixed", []byte("FIXED content")), "vlmeta": s.VLMeta().Add("x", nil), "delete vlmeta": s.VLMeta().Delete("variable"),
 		} {
 			require.ErrorIs(t, err, cblosc.ErrReadOnly, what)
@@ -222,8 +223,8 @@ func TestMappedFile(t *testing.T) {
 		require.NoError(t, s.UpdateChunk(0, b))
 		require.NoError(t, s.DeleteChunk(2))
 		require.NoError(t, s.Reorder([]int64{1, 0, 2, 3}))
-		require.NoError(t, s.WriteItems(ramp(80, seed), 5))
-		require.NoError(t, s.VLMeta().Update("variable", noise(500, 1)))
+		require.NoError(t, s.WriteItems(testutil.Ramp(80, seed), 5))
+		require.NoError(t, s.VLMeta().Update("variable", testutil.Noise(500, 1)))
 		require.NoError(t, s.Meta().Update("fixed", []byte("FIXED content")))
 	}
 	work(s, 4)
@@ -281,25 +282,25 @@ func TestOpen_mappingGrowth(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	s, err := cblosc.CreateSChunk(cblosc.Storage{CParams: cparams(4), Contiguous: true, Path: path, Mapping: 4096})
 	require.NoError(t, err)
-	require.NoError(t, s.AppendBuffer(noise(1000, 1)))
-	err = s.AppendBuffer(noise(1000, 1))
+	require.NoError(t, s.AppendBuffer(testutil.Noise(1000, 1)))
+	err = s.AppendBuffer(testutil.Noise(1000, 1))
 	for err == nil {
-		err = s.AppendBuffer(noise(1000, 1))
+		err = s.AppendBuffer(testutil.Noise(1000, 1))
 	}
 	require.ErrorIs(t, err, syscall.EFBIG)
-	require.ErrorIs(t, s.AppendBuffer(noise(1000, 1)), cblosc.ErrBroken)
+	require.ErrorIs(t, s.AppendBuffer(testutil.Noise(1000, 1)), cblosc.ErrBroken)
 	require.NoError(t, s.Close())
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{100, 100}, ChunkShape: []int32{50, 50}, Blocks: []int32{50, 50},
 		Storage: cblosc.Storage{CParams: cparams(4), Contiguous: true, Path: path + "2", Mapping: 1 << 20}})
 	require.NoError(t, err)
-	require.NoError(t, a.WriteRegion(ramp(40000, 1), []int64{0, 0}, []int64{100, 100}))
+	require.NoError(t, a.WriteRegion(testutil.Ramp(40000, 1), []int64{0, 0}, []int64{100, 100}))
 	require.NoError(t, a.Close())
 	a, err = cblosc.OpenArrayWith(path+"2", cblosc.OpenOptions{Map: cblosc.MapRead})
 	require.NoError(t, err)
 	closing(t, a)
 	got := make([]byte, 40000)
 	require.NoError(t, a.ReadRegion(got, []int64{0, 0}, []int64{100, 100}))
-	require.Equal(t, ramp(40000, 1), got)
+	require.Equal(t, testutil.Ramp(40000, 1), got)
 	require.ErrorIs(t, a.WriteRegion(got, []int64{0, 0}, []int64{100, 100}), cblosc.ErrReadOnly)
 	require.ErrorIs(t, a.Resize([]int64{1, 1}), cblosc.ErrReadOnly)
 }
@@ -342,9 +343,9 @@ func TestSChunk_failedWrites(t *testing.T) {
 	for _, contiguous := range []bool{true, false} {
 		s := sample(t, cblosc.Storage{CParams: cparams(4), Contiguous: contiguous, Path: filepath.Join(dir, map[bool]string{true: "file", false: "dir"}[contiguous])}, false)
 		limited(100, func() {
-			require.ErrorIs(t, s.AppendBuffer(noise(48, 7)), syscall.EFBIG)
+			require.ErrorIs(t, s.AppendBuffer(testutil.Noise(48, 7)), syscall.EFBIG)
 		})
-		require.ErrorIs(t, s.AppendBuffer(noise(48, 7)), cblosc.ErrBroken)
+		require.ErrorIs(t, s.AppendBuffer(testutil.Noise(48, 7)), cblosc.ErrBroken)
 		require.NoError(t, s.Close())
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // plugins lists edits that make a chunk require a codec or filter that is not linked.
@@ -52,7 +53,7 @@ func trap(t *testing.T) {
 func TestDefects_pluginIDs(t *testing.T) {
 	trap(t)
 	d := newDecompressor(t)
-	good := compress(t, cparams(4), ramp(4096, 1))
+	good := compress(t, cparams(4), testutil.Ramp(4096, 1))
 	for name, edit := range plugins {
 		bad := bytes.Clone(good)
 		edit(bad)
@@ -74,7 +75,7 @@ func TestDefects_pluginIDs(t *testing.T) {
 			require.NoError(t, s.AppendChunk(good))
 			check(s.UpdateChunk(0, bad))
 			check(s.InsertChunk(0, bad))
-			require.NoError(t, s.VLMeta().Add("v", ramp(100, 1)))
+			require.NoError(t, s.VLMeta().Add("v", testutil.Ramp(100, 1)))
 			frame, err := s.Bytes()
 			require.NoError(t, err)
 			require.NoError(t, s.Close())
@@ -118,7 +119,7 @@ func TestDefects_pluginIDs(t *testing.T) {
 }
 
 func TestDefects_lazyChunk(t *testing.T) {
-	chunk := compress(t, cparams(4), ramp(4096, 1))
+	chunk := compress(t, cparams(4), testutil.Ramp(4096, 1))
 	chunk[0x1F] |= 0x08
 	_, err := newDecompressor(t).Decompress(make([]byte, 4096), chunk)
 	require.ErrorIs(t, err, cblosc.ErrFormat)
@@ -141,7 +142,7 @@ func TestWrongDictionary(t *testing.T) {
 	info, err := cblosc.Info(good)
 	require.NoError(t, err)
 	at := 32 + 4*((info.NBytes+info.BlockSize-1)/info.BlockSize)
-	stored := compress(t, cparams(4), noise(100, 1))
+	stored := compress(t, cparams(4), testutil.Noise(100, 1))
 	stored[0x1F] |= 1
 	empty := bytes.Clone(good)
 	clear(empty[4:8])
@@ -177,7 +178,7 @@ func TestDefects_dictionary(t *testing.T) {
 	dict := *p
 	dict.Dict = true
 	c := newCompressor(t, &dict)
-	chunks := [][]byte{ramp(n, 1), ramp(n, 2), noise(n, 3), ramp(n/2, 4)}
+	chunks := [][]byte{testutil.Ramp(n, 1), testutil.Ramp(n, 2), testutil.Noise(n, 3), testutil.Ramp(n/2, 4)}
 	all := slices.Concat(chunks...)
 	check := func(t *testing.T, s *cblosc.SChunk) {
 		t.Helper()
@@ -234,7 +235,7 @@ func TestDefects_dictionary(t *testing.T) {
 			require.NoError(t, err)
 			closing(t, d)
 			check(t, d)
-			for _, data := range [][]byte{noise(n, 9), ramp(n, 9)} {
+			for _, data := range [][]byte{testutil.Noise(n, 9), testutil.Ramp(n, 9)} {
 				require.NoError(t, s.WriteItems(data, n/4))
 				got := make([]byte, n)
 				_, err = s.DecompressChunk(got, 1)
@@ -269,7 +270,7 @@ func TestArray_Dictionary(t *testing.T) {
 	p := cparams(4)
 	p.Codec = cblosc.Zstd
 	shape := []int64{100, 130}
-	data := ramp(100*130*4, 1)
+	data := testutil.Ramp(100*130*4, 1)
 	a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: shape, ChunkShape: []int32{60, 70}, Blocks: []int32{20, 30},
 		Storage: cblosc.Storage{CParams: p, Contiguous: true}}, data)
 	require.NoError(t, err)
@@ -306,11 +307,11 @@ func TestArray_Dictionary(t *testing.T) {
 	require.NoError(t, a.ReadOrthogonal(row[:8], [][]int64{{61}, {3, 100}}))
 	require.Equal(t, slices.Concat(data[(61*130+3)*4:][:4], data[(61*130+100)*4:][:4]), row[:8])
 
-	part := noise(30*4, 5)
+	part := testutil.Noise(30*4, 5)
 	require.NoError(t, a.WriteRegion(part, []int64{59, 55}, []int64{1, 30}))
 	copy(data[(59*130+55)*4:], part)
 	require.NoError(t, a.Resize([]int64{150, 130}))
-	more := noise(50*130*4, 6)
+	more := testutil.Noise(50*130*4, 6)
 	require.NoError(t, a.WriteRegion(more, []int64{100, 0}, []int64{50, 130}))
 	data = append(data, more...)
 	got = make([]byte, len(data))
@@ -344,7 +345,7 @@ func stored(t *testing.T, st cblosc.Storage, chunk []byte, edit func([]byte)) st
 func TestDefects_blockStarts(t *testing.T) {
 	p := cparams(4)
 	p.BlockSize = 512
-	chunk := compress(t, p, ramp(20000, 1))
+	chunk := compress(t, p, testutil.Ramp(20000, 1))
 	le := binary.LittleEndian
 	for name, edit := range map[string]func([]byte){
 		"before the streams": func(b []byte) { le.PutUint32(b[32:], 32) },
@@ -380,7 +381,7 @@ func TestDefects_blockStarts(t *testing.T) {
 func TestDefects_firstChunkLength(t *testing.T) {
 	p := cparams(4)
 	p.Level, p.BlockSize = 0, 8 // chunks are stored
-	chunk := compress(t, p, noise(8, 1))
+	chunk := compress(t, p, testutil.Noise(8, 1))
 	for kind, st := range storages(t, p) {
 		if st.Path == "" {
 			continue
@@ -400,7 +401,7 @@ func TestDefects_specialChunks(t *testing.T) {
 	for name, st := range storages(t, cparams(4)) {
 		s, err := cblosc.CreateSChunk(st)
 		require.NoError(t, err)
-		zeros, data := make([]byte, 64), noise(64, 1)
+		zeros, data := make([]byte, 64), testutil.Noise(64, 1)
 		for _, src := range [][]byte{zeros, data, zeros, data, data, zeros} {
 			require.NoError(t, s.AppendBuffer(src))
 		}
@@ -433,7 +434,7 @@ func blosc1Chunk(data []byte) []byte {
 
 func TestDefects_blosc1Chunk(t *testing.T) {
 	for _, n := range []int{8, 64} {
-		data := noise(n, 1)
+		data := testutil.Noise(n, 1)
 		chunk := blosc1Chunk(data)
 		dst := make([]byte, n)
 		_, err := newDecompressor(t).Decompress(dst, chunk)
@@ -493,7 +494,7 @@ func TestLastChunkDeleted(t *testing.T) {
 		s, err := cblosc.CreateSChunk(st)
 		require.NoError(t, err)
 		for range 3 {
-			require.NoError(t, s.AppendBuffer(noise(64, 1)))
+			require.NoError(t, s.AppendBuffer(testutil.Noise(64, 1)))
 		}
 		for range 3 {
 			require.NoError(t, s.DeleteChunk(0))
@@ -510,11 +511,11 @@ func TestLastChunkDeleted(t *testing.T) {
 		}
 		s, err = cblosc.OpenSChunk(st.Path)
 		require.NoError(t, err, name)
-		require.NoError(t, s.AppendBuffer(noise(64, 2)))
+		require.NoError(t, s.AppendBuffer(testutil.Noise(64, 2)))
 		got := make([]byte, 64)
 		_, err = s.DecompressChunk(got, 0)
 		require.NoError(t, err)
-		require.Equal(t, noise(64, 2), got, name)
+		require.Equal(t, testutil.Noise(64, 2), got, name)
 		require.NoError(t, s.Close())
 	}
 }
@@ -524,10 +525,10 @@ func TestDefects_partialElements(t *testing.T) {
 		p := cparams(4)
 		p.Filters[0] = f
 		c := newCompressor(t, p)
-		_, err := c.Compress(make([]byte, 2000), ramp(1001, 1))
+		_, err := c.Compress(make([]byte, 2000), testutil.Ramp(1001, 1))
 		require.ErrorIs(t, err, cblosc.ErrSize)
 		require.ErrorContains(t, err, "1001 bytes, want a multiple of the type size 4")
-		_, err = c.Compress(make([]byte, 2000), ramp(1000, 1))
+		_, err = c.Compress(make([]byte, 2000), testutil.Ramp(1000, 1))
 		require.NoError(t, err)
 	}
 }
@@ -539,7 +540,7 @@ func TestByteDelta_raggedData(t *testing.T) {
 	for n := 990; n < 1010; n++ {
 		for _, block := range []int{0, 64, 512} {
 			p.BlockSize = block
-			src := ramp(n, 1)
+			src := testutil.Ramp(n, 1)
 			dst := make([]byte, n)
 			_, err := newDecompressor(t).Decompress(dst, compress(t, p, src))
 			require.NoError(t, err)
@@ -573,7 +574,7 @@ func TestTruncPrecLimits(t *testing.T) {
 			continue
 		}
 		require.NoError(t, p.Validate(), "%+v", tt)
-		compress(t, p, ramp(800, 1)) // C-Blosc2 must accept the same parameters
+		compress(t, p, testutil.Ramp(800, 1)) // C-Blosc2 must accept the same parameters
 	}
 }
 
@@ -581,7 +582,7 @@ func TestDefects_largeElements(t *testing.T) {
 	for name, st := range storages(t, cparams(300)) {
 		s, err := cblosc.CreateSChunk(st)
 		require.NoError(t, err)
-		require.NoError(t, s.AppendBuffer(noise(3000, 1)))
+		require.NoError(t, s.AppendBuffer(testutil.Noise(3000, 1)))
 		b, err := s.Bytes()
 		require.NoError(t, err)
 		require.NoError(t, s.Close())
@@ -603,7 +604,7 @@ func catervaFile(t *testing.T, st cblosc.Storage) string {
 		0x92, 0xD2, 0, 0, 0, 2, 0xD2, 0, 0, 0, 3, 0x92, 0xD2, 0, 0, 0, 1, 0xD2, 0, 0, 0, 3}
 	require.NoError(t, s.Meta().Add("caterva", meta))
 	for i := range 4 {
-		require.NoError(t, s.AppendBuffer(ramp(24, uint64(i))))
+		require.NoError(t, s.AppendBuffer(testutil.Ramp(24, uint64(i))))
 	}
 	require.NoError(t, s.Close())
 	return st.Path
@@ -622,12 +623,12 @@ func TestCaterva_Resize(t *testing.T) {
 		require.Equal(t, "", a.DType())
 		got := make([]byte, 24)
 		require.NoError(t, a.ReadRegion(got, []int64{2, 0}, []int64{2, 3}))
-		require.Equal(t, ramp(24, 2), got)
+		require.Equal(t, testutil.Ramp(24, 2), got)
 		require.ErrorIs(t, a.Resize([]int64{6, 6}), errors.ErrUnsupported)
 		require.EqualValues(t, 4, a.SChunk().NumChunks())
-		require.NoError(t, a.WriteRegion(noise(24, 1), []int64{1, 1}, []int64{2, 3}))
+		require.NoError(t, a.WriteRegion(testutil.Noise(24, 1), []int64{1, 1}, []int64{2, 3}))
 		require.NoError(t, a.ReadRegion(got, []int64{1, 1}, []int64{2, 3}))
-		require.Equal(t, noise(24, 1), got)
+		require.Equal(t, testutil.Noise(24, 1), got)
 		require.NoError(t, a.Close())
 	}
 }
@@ -642,7 +643,7 @@ func TestGrowEmptyArray(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.NoError(t, a.Resize([]int64{12, 7}))
-		want := noise(12*7*4, 1)
+		want := testutil.Noise(12*7*4, 1)
 		require.NoError(t, a.WriteRegion(want[:7*4], []int64{0, 0}, []int64{1, 7}), name)
 		require.NoError(t, a.WriteRegion(want[7*4:], []int64{1, 0}, []int64{11, 7}), name)
 		got := make([]byte, len(want))
@@ -705,7 +706,7 @@ func TestDefects_readAfterFailure(t *testing.T) {
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{20}, ChunkShape: []int32{10}, Blocks: []int32{5}, Storage: st})
 	require.NoError(t, err)
 	closing(t, a)
-	want := noise(80, 1)
+	want := testutil.Noise(80, 1)
 	require.NoError(t, a.WriteRegion(want, []int64{0}, []int64{20}))
 	// The file of the second chunk is missing. A read of half of that chunk fails, and must reset
 	// the mask of blocks.
@@ -724,7 +725,7 @@ func TestDefects_indexTypeSize(t *testing.T) {
 	s, err := cblosc.CreateSChunk(cblosc.Storage{Contiguous: true})
 	require.NoError(t, err)
 	for i := range 4 {
-		require.NoError(t, s.AppendBuffer(noise(96, uint64(i))))
+		require.NoError(t, s.AppendBuffer(testutil.Noise(96, uint64(i))))
 	}
 	b, err := s.Bytes()
 	require.NoError(t, err)
@@ -747,9 +748,9 @@ func TestDefects_blockSizes(t *testing.T) {
 			p.Codec, p.Level, p.BlockSize, p.Split = cblosc.BloscLZ, 1, block, cblosc.SplitAlways
 			for n := 32; n < 200; n++ {
 				dst := make([]byte, n)
-				_, err := d.Decompress(dst, compress(t, p, ramp(n, 0)))
+				_, err := d.Decompress(dst, compress(t, p, testutil.Ramp(n, 0)))
 				require.NoError(t, err, "elements of %d bytes, blocks of %d, %d bytes", size, block, n)
-				require.Equal(t, ramp(n, 0), dst, "elements of %d bytes, blocks of %d", size, block)
+				require.Equal(t, testutil.Ramp(n, 0), dst, "elements of %d bytes, blocks of %d", size, block)
 			}
 		}
 	}

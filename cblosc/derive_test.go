@@ -15,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/caterva"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // matrix returns an array of 4-byte elements and its data.
@@ -23,7 +24,7 @@ func matrix(t testing.TB, p cblosc.ArrayParams) (*cblosc.Array, []byte) {
 	if p.Storage.CParams == nil {
 		p.Storage.CParams = cparams(4)
 	}
-	data := ramp(int(count(p.Shape))*p.Storage.CParams.TypeSize, 1)
+	data := testutil.Ramp(int(count(p.Shape))*p.Storage.CParams.TypeSize, 1)
 	a, err := cblosc.CreateArrayFrom(&p, data)
 	require.NoError(t, err)
 	return a, data
@@ -58,14 +59,14 @@ func TestCreateArray_Values(t *testing.T) {
 				names, err := a.SChunk().Meta().Names()
 				require.NoError(t, err)
 				require.Equal(t, []string{"b2nd", "note"}, names)
-				require.NoError(t, a.WriteRegion(ramp(24, 1), []int64{1, 2}, []int64{2, 3}))
+				require.NoError(t, a.WriteRegion(testutil.Ramp(24, 1), []int64{1, 2}, []int64{2, 3}))
 				b, err := a.Bytes()
 				require.NoError(t, err)
 				again, err := cblosc.OpenArrayBytes(b)
 				require.NoError(t, err)
 				got := make([]byte, 24)
 				require.NoError(t, again.ReadRegion(got, []int64{1, 2}, []int64{2, 3}))
-				require.Equal(t, ramp(24, 1), got)
+				require.Equal(t, testutil.Ramp(24, 1), got)
 				require.NoError(t, again.Close())
 			})
 		}
@@ -115,7 +116,7 @@ func catervaArray(t testing.TB, p cblosc.ArrayParams) (*cblosc.Array, []byte) {
 	if p.Storage.CParams == nil {
 		p.Storage.CParams = cparams(4)
 	}
-	data := ramp(int(count(p.Shape))*p.Storage.CParams.TypeSize, 1)
+	data := testutil.Ramp(int(count(p.Shape))*p.Storage.CParams.TypeSize, 1)
 	a, err := caterva.Create(&p)
 	require.NoError(t, err)
 	require.NoError(t, a.WriteRegion(data, make([]int64, len(p.Shape)), p.Shape))
@@ -436,7 +437,7 @@ func TestConcatenateModel(t *testing.T) {
 				simple = false
 			}
 			simple = simple && own[axis] > 0 && (i == 0 || slices.Equal(chunks, arrays[0].ChunkShape()) && slices.Equal(blocks, arrays[0].Blocks()))
-			data := ramp(int(count(own))*2, uint64(i))
+			data := testutil.Ramp(int(count(own))*2, uint64(i))
 			a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: own, ChunkShape: chunks, Blocks: blocks, Storage: cblosc.Storage{CParams: p, Contiguous: i == 0},
 				Meta: []cblosc.Metalayer{{Name: "own", Content: []byte{byte(i)}}}}, data)
 			require.NoError(t, err)
@@ -477,16 +478,16 @@ func TestConcatenate(t *testing.T) {
 	p := cblosc.ArrayParams{Shape: []int64{3, 4}, ChunkShape: []int32{2, 3}, Blocks: []int32{2, 2}, DType: "<i4"}
 	a, x := matrix(t, p)
 	closing(t, a)
-	b, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{3, 4}, ChunkShape: []int32{2, 3}, Blocks: []int32{2, 2}, DType: "<i4", Storage: cblosc.Storage{CParams: cparams(4)}}, ramp(48, 7))
+	b, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{3, 4}, ChunkShape: []int32{2, 3}, Blocks: []int32{2, 2}, DType: "<i4", Storage: cblosc.Storage{CParams: cparams(4)}}, testutil.Ramp(48, 7))
 	require.NoError(t, err)
 	closing(t, b)
-	coarse, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{3, 4}, ChunkShape: []int32{3, 4}, Blocks: []int32{1, 4}, DType: "<i4", Storage: cblosc.Storage{CParams: cparams(4)}}, ramp(48, 7))
+	coarse, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{3, 4}, ChunkShape: []int32{3, 4}, Blocks: []int32{1, 4}, DType: "<i4", Storage: cblosc.Storage{CParams: cparams(4)}}, testutil.Ramp(48, 7))
 	require.NoError(t, err)
 	closing(t, coarse)
 	_, err = cblosc.Concatenate(0, []*cblosc.Array{a, coarse}, cblosc.Layout{})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	require.ErrorContains(t, err, "chunks [3 4] in blocks [1 4], want [2 3] in [2 2]")
-	y := ramp(48, 7)
+	y := testutil.Ramp(48, 7)
 	rows, err := cblosc.Concatenate(0, []*cblosc.Array{a, b, a}, cblosc.Layout{})
 	require.NoError(t, err)
 	require.Equal(t, []int64{9, 4}, rows.Shape())
@@ -549,7 +550,7 @@ func TestSelection_delta(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, a.Close()) }()
 	// (not noise, because chunks that do not compress are stored without a filter)
-	model := &plain{p.Shape, 1, ramp(4096, 1)}
+	model := &plain{p.Shape, 1, testutil.Ramp(4096, 1)}
 	require.NoError(t, a.WriteRegion(model.data, []int64{0, 0}, p.Shape))
 
 	lists := [][]int64{{17, 35, 63}, {0, 13, 63}}
@@ -557,7 +558,7 @@ func TestSelection_delta(t *testing.T) {
 	require.NoError(t, a.ReadOrthogonal(got, lists))
 	require.Equal(t, model.pick(lists), got)
 
-	values := noise(9, 2)
+	values := testutil.Noise(9, 2)
 	require.NoError(t, a.WriteOrthogonal(values, lists))
 	model.put(values, lists)
 	all := make([]byte, 4096)
@@ -650,7 +651,7 @@ func TestArrayMeta(t *testing.T) {
 
 func TestCopyBox(t *testing.T) {
 	src := newPlain([]int64{4, 5, 6}, 3)
-	copy(src.data, ramp(len(src.data), 1))
+	copy(src.data, testutil.Ramp(len(src.data), 1))
 	dst := newPlain([]int64{3, 7, 6}, 3)
 	want := newPlain(dst.shape, 3)
 	box := []int64{2, 3, 4}

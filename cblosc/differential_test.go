@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // TestReaders_Equal checks that package format and C-Blosc2 read the same properties from every
@@ -121,22 +122,22 @@ func TestFrame_randomDifferential(t *testing.T) {
 			}
 			a, err := create(&cblosc.ArrayParams{Shape: []int64{n, 5}, ChunkShape: []int32{4, 3}, Blocks: []int32{2, 3}, Storage: st})
 			require.NoError(t, err)
-			require.NoError(t, a.WriteRegion(noise(int(n)*5*item, 1), []int64{0, 0}, []int64{n, 5}))
+			require.NoError(t, a.WriteRegion(testutil.Noise(int(n)*5*item, 1), []int64{0, 0}, []int64{n, 5}))
 			s = a.SChunk()
 		} else {
 			var err error
 			s, err = cblosc.CreateSChunk(st)
 			require.NoError(t, err)
-			require.NoError(t, s.Meta().Add("note", noise(5, 1)))
+			require.NoError(t, s.Meta().Add("note", testutil.Noise(5, 1)))
 			for i := range rapid.IntRange(0, 5).Draw(t, "chunks") {
-				b := ramp(20*item, uint64(i))
+				b := testutil.Ramp(20*item, uint64(i))
 				if i == 2 {
 					clear(b)
 				}
 				require.NoError(t, s.AppendBuffer(b))
 			}
 		}
-		require.NoError(t, s.VLMeta().Add("vl", ramp(30, 1)))
+		require.NoError(t, s.VLMeta().Add("vl", testutil.Ramp(30, 1)))
 		changed := func(b []byte) []byte {
 			c := bytes.Clone(b)
 			for range rapid.IntRange(1, 3).Draw(t, "changes") {
@@ -340,7 +341,7 @@ func agreeOnArray(t tester, f *cframe.Frame, open func() (*cblosc.Array, error))
 }
 
 func TestLibraryReading(t *testing.T) {
-	b := compress(t, cparams(4), ramp(1000, 1))
+	b := compress(t, cparams(4), testutil.Ramp(1000, 1))
 	info, err := cblosc.LibraryReading(b)
 	require.NoError(t, err)
 	require.Equal(t, "BloscLZ", info.Library)

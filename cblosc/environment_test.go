@@ -11,6 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // TestEnvironment checks that environment variables neither change a byte nor cause output.
@@ -25,7 +26,7 @@ func TestEnvironment(t *testing.T) {
 	chunk := hex.EncodeToString(dst[:n])
 	if os.Getenv(child) != "" {
 		// This call fails in C-Blosc2, which can print a diagnostic.
-		_, err = c.Compress(dst[:40], noise(4000, 1))
+		_, err = c.Compress(dst[:40], testutil.Noise(4000, 1))
 		require.Error(t, err)
 		_, err := os.Stdout.WriteString("\n" + marker + chunk + "\n")
 		require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 func TestFilterNames(t *testing.T) {
@@ -68,7 +69,7 @@ func TestLossyFilters(t *testing.T) {
 		{4, cblosc.Filter{ID: cblosc.TruncPrec, Meta: 10}, func(v uint64) uint64 { return v &^ (1<<13 - 1) }},
 		{8, cblosc.Filter{ID: cblosc.TruncPrec, Meta: 0xF6}, func(v uint64) uint64 { return v &^ (1<<10 - 1) }},
 	} {
-		src := ramp(8*1000, 1)
+		src := testutil.Ramp(8*1000, 1)
 		p := cparams(tt.size)
 		p.Filters[4] = tt.f
 		dst := make([]byte, len(src))

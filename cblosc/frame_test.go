@@ -13,6 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 func TestOpenRefuses(t *testing.T) {
@@ -61,7 +62,7 @@ func TestTruncatedFrames(t *testing.T) {
 		st := cblosc.Storage{Path: filepath.Join(t.TempDir(), "x"), Contiguous: contiguous, CParams: cparams(4)}
 		a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{100}, ChunkShape: []int32{30}, Blocks: []int32{10}, Storage: st})
 		require.NoError(t, err)
-		require.NoError(t, a.WriteRegion(noise(400, 1), []int64{0}, []int64{100}))
+		require.NoError(t, a.WriteRegion(testutil.Noise(400, 1), []int64{0}, []int64{100}))
 		require.NoError(t, a.Close())
 		file := st.Path
 		if !contiguous {
@@ -97,7 +98,7 @@ func TestDamagedChunkFiles(t *testing.T) {
 	s, err := cblosc.CreateSChunk(st)
 	require.NoError(t, err)
 	for i := range 4 {
-		require.NoError(t, s.AppendBuffer(noise(400, uint64(i))))
+		require.NoError(t, s.AppendBuffer(testutil.Noise(400, uint64(i))))
 	}
 	require.NoError(t, s.Close())
 	chunk := func(i string) string { return filepath.Join(st.Path, "0000000"+i+".chunk") }
@@ -122,7 +123,7 @@ func TestDamagedChunkFiles(t *testing.T) {
 	require.ErrorIs(t, err, cblosc.ErrFormat)
 	_, err = s.DecompressChunk(dst, 3)
 	require.NoError(t, err)
-	require.Equal(t, noise(400, 3), dst)
+	require.Equal(t, testutil.Noise(400, 3), dst)
 }
 
 // TestCorruptedFrames changes every byte of the frame of a small array. Opening it must return an
@@ -132,8 +133,8 @@ func TestCorruptedFrames(t *testing.T) {
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{9, 8}, ChunkShape: []int32{4, 5}, Blocks: []int32{2, 3}, DType: "<i4", Storage: st,
 		Meta: []cblosc.Metalayer{{Name: "m", Content: []byte("content")}}})
 	require.NoError(t, err)
-	require.NoError(t, a.WriteRegion(ramp(9*8*4, 1), []int64{0, 0}, []int64{9, 8}))
-	require.NoError(t, a.SChunk().VLMeta().Add("v", ramp(100, 1)))
+	require.NoError(t, a.WriteRegion(testutil.Ramp(9*8*4, 1), []int64{0, 0}, []int64{9, 8}))
+	require.NoError(t, a.SChunk().VLMeta().Add("v", testutil.Ramp(100, 1)))
 	frame, err := a.Bytes()
 	require.NoError(t, err)
 	require.NoError(t, a.Close())
@@ -240,7 +241,7 @@ func TestVersion3Frames(t *testing.T) {
 	for name, st := range storages(t, cparams(4)) {
 		s, err := cblosc.CreateSChunk(st)
 		require.NoError(t, err)
-		require.NoError(t, s.AppendBuffer(ramp(64, 1)))
+		require.NoError(t, s.AppendBuffer(testutil.Ramp(64, 1)))
 		frame, err := s.Bytes()
 		require.NoError(t, err)
 		require.NoError(t, s.Close())
@@ -258,7 +259,7 @@ func TestFrame_trailingBytes(t *testing.T) {
 	st := cblosc.Storage{CParams: cparams(4), Path: filepath.Join(t.TempDir(), "sparse")}
 	s, err := cblosc.CreateSChunk(st)
 	require.NoError(t, err)
-	src := ramp(4000, 1)
+	src := testutil.Ramp(4000, 1)
 	require.NoError(t, s.AppendBuffer(src))
 	want, err := s.Chunk(0)
 	require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // FuzzDecompress checks that any input gives an error or data, and that no bytes after the buffer
@@ -17,8 +18,8 @@ func FuzzDecompress(f *testing.F) {
 			p := cparams(4)
 			p.Codec, p.Split, p.BlockSize = codec, split, 256
 			p.Filters[4].ID = cblosc.Delta
-			f.Add(compress(f, p, ramp(1000, 1)))
-			f.Add(compress(f, p, noise(100, 1)))
+			f.Add(compress(f, p, testutil.Ramp(1000, 1)))
+			f.Add(compress(f, p, testutil.Noise(100, 1)))
 		}
 	}
 	for k := cblosc.Zeros; k <= cblosc.Uninit; k++ {
@@ -32,7 +33,7 @@ func FuzzDecompress(f *testing.F) {
 		}
 		f.Add(b)
 	}
-	f.Add(blosc1Chunk(noise(40, 1)))
+	f.Add(blosc1Chunk(testutil.Noise(40, 1)))
 	d, err := cblosc.NewDecompressor(nil)
 	if err != nil {
 		f.Fatal(err)
@@ -78,7 +79,7 @@ func FuzzOpenArray(f *testing.F) {
 		for _, s := range p.Shape {
 			n *= s
 		}
-		if err := a.WriteRegion(ramp(int(n), 1), make([]int64, len(p.Shape)), a.Shape()); err != nil {
+		if err := a.WriteRegion(testutil.Ramp(int(n), 1), make([]int64, len(p.Shape)), a.Shape()); err != nil {
 			f.Fatal(err)
 		}
 		if err := a.SChunk().VLMeta().Add("v", []byte("value")); err != nil {

@@ -7,11 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // TestGlobalContext checks that the global functions of C-Blosc2 read the same data as contexts.
 func TestGlobalContext(t *testing.T) {
-	src := ramp(40_000, 3)
+	src := testutil.Ramp(40_000, 3)
 	data := make([]byte, len(src))
 	for _, codec := range cblosc.Codecs() {
 		for _, filter := range []cblosc.FilterID{cblosc.NoFilter, cblosc.Shuffle, cblosc.BitShuffle, cblosc.Delta} {
@@ -47,7 +48,7 @@ func TestGlobalContext(t *testing.T) {
 }
 
 func TestGlobal_invalidArguments(t *testing.T) {
-	src := ramp(4000, 1)
+	src := testutil.Ramp(4000, 1)
 	dst := make([]byte, len(src))
 	b := compress(t, cparams(4), src)
 	_, err := cblosc.GlobalDecompress(dst[:3999], b)

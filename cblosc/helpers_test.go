@@ -1,9 +1,7 @@
 package cblosc_test
 
 import (
-	"encoding/binary"
 	"io"
-	"math/rand/v2"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -58,26 +56,6 @@ func cparams(typeSize int) *cblosc.CParams {
 	p := cblosc.DefaultCParams()
 	p.TypeSize = typeSize
 	return p
-}
-
-// ramp returns n bytes of slowly rising 32-bit numbers with some noise, so that they compress to a
-// moderate size.
-func ramp(n int, seed uint64) []byte {
-	r := rand.New(rand.NewPCG(seed, 1))
-	b := make([]byte, 0, n+4)
-	for v := uint32(seed); len(b) < n; v += r.Uint32N(5) {
-		b = binary.LittleEndian.AppendUint32(b, v)
-	}
-	return b[:n:n]
-}
-
-func noise(n int, seed uint64) []byte {
-	r := rand.New(rand.NewPCG(seed, 2))
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte(r.Uint32())
-	}
-	return b
 }
 
 // virtual returns n bytes of memory without access permission. Any access crashes.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // The registered functions of these tests call mischief if it is set.
@@ -104,7 +105,7 @@ func TestRegister_codecsAndFilters(t *testing.T) {
 		closing(t, d)
 		require.Equal(t, *dp, d.DParams())
 		src := bytes.Repeat([]byte{7}, 10_000)
-		copy(src[5000:], noise(2048, 1))
+		copy(src[5000:], testutil.Noise(2048, 1))
 		b := make([]byte, cblosc.MaxCompressedSize(len(src)))
 		n, err := c.Compress(b, src)
 		require.NoError(t, err)
@@ -148,7 +149,7 @@ func TestRegister_schunksAndArrays(t *testing.T) {
 	for _, threads := range []int{1, 3} {
 		p, dp := userParams(t, threads)
 		data := bytes.Repeat([]byte{7}, 60_000)
-		copy(data[30_000:], noise(2048, 1))
+		copy(data[30_000:], testutil.Noise(2048, 1))
 		for name, st := range storages(t, p) {
 			st.DParams = &cblosc.DParams{Threads: threads}
 			s, err := cblosc.CreateSChunk(st)
@@ -345,7 +346,7 @@ func TestContext_PrefiltersPostfilters(t *testing.T) {
 			}
 			return nil
 		}
-		src := ramp(10_000, 1)
+		src := testutil.Ramp(10_000, 1)
 		doubled := make([]byte, len(src))
 		require.NoError(t, double(doubled, src, cblosc.Block{TypeSize: 4}))
 
@@ -392,16 +393,16 @@ func TestContext_PrefiltersPostfilters(t *testing.T) {
 	d, err := cblosc.NewPostfiltered(nil, fails)
 	require.NoError(t, err)
 	closing(t, d)
-	_, err = c.Compress(make([]byte, 2000), ramp(1000, 1))
+	_, err = c.Compress(make([]byte, 2000), testutil.Ramp(1000, 1))
 	require.ErrorIs(t, err, errTest)
-	_, err = d.Decompress(make([]byte, 1000), compress(t, cparams(4), ramp(1000, 1)))
+	_, err = d.Decompress(make([]byte, 1000), compress(t, cparams(4), testutil.Ramp(1000, 1)))
 	require.ErrorIs(t, err, errTest)
 
 	p := cparams(4)
 	p.Filters[0].ID = cblosc.Delta
 	_, err = cblosc.NewPrefiltered(p, fails)
 	require.ErrorIs(t, err, cblosc.ErrParam)
-	_, err = d.Decompress(make([]byte, 1000), compress(t, p, ramp(1000, 1)))
+	_, err = d.Decompress(make([]byte, 1000), compress(t, p, testutil.Ramp(1000, 1)))
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	for _, err := range []error{
 		func() error { _, err := cblosc.NewPrefiltered(nil, nil); return err }(),

@@ -13,12 +13,13 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // TestInterop_secondZstd checks that C-Blosc2 uses its own libzstd even if the binary contains
 // another one, because the archives do not export the symbols of the codecs.
 func TestInterop_secondZstd(t *testing.T) {
-	src := ramp(1<<16, 1)
+	src := testutil.Ramp(1<<16, 1)
 	foreign, err := datadog.Compress(nil, src) // it is linked and works
 	require.NoError(t, err)
 	back, err := datadog.Decompress(nil, foreign)
@@ -61,7 +62,7 @@ func TestIndependentDecoders(t *testing.T) {
 	for name, d := range decoders {
 		for _, split := range []cblosc.SplitMode{cblosc.SplitNever, cblosc.SplitAlways} {
 			// Newer releases do not compress data whose bytes do not repeat.
-			src := bytes.Repeat(ramp(1000, 4), 100)
+			src := bytes.Repeat(testutil.Ramp(1000, 4), 100)
 			c, err := chunk.Parse(compress(t, &cblosc.CParams{Codec: d.codec, Level: 5, TypeSize: 4, BlockSize: 8192, Threads: 1, Split: split}, src))
 			require.NoError(t, err)
 			b := compress(t, &cblosc.CParams{Codec: d.codec, Level: 5, TypeSize: 4, BlockSize: 8192, Threads: 1, Split: split}, src)

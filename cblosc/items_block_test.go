@@ -7,13 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // TestItems_blockLength checks reads of items with the length of a block, from every start.
 func TestItems_blockLength(t *testing.T) {
 	p := cparams(4)
 	p.BlockSize = 512
-	src := ramp(5000, 1) // blocks of 512 bytes, the last one of 392
+	src := testutil.Ramp(5000, 1) // blocks of 512 bytes, the last one of 392
 	both := append(src[:len(src):len(src)], src...)
 	for name, st := range storages(t, p) {
 		s, err := cblosc.CreateSChunk(st)
@@ -53,7 +54,7 @@ func (c *counted) ReadAt(p []byte, off int64) (int, error) {
 func TestItems_partialBlocks(t *testing.T) {
 	p := cparams(4)
 	p.BlockSize = 4096
-	src := noise(1<<20, 1)
+	src := testutil.Noise(1<<20, 1)
 	p.Filters = [cblosc.MaxFilters]cblosc.Filter{}
 	for i := range src {
 		if i%4 != 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // openAgain opens the file of the super-chunk, or its bytes if it has no file.
@@ -53,10 +54,10 @@ func TestFill(t *testing.T) {
 					require.Equal(t, want, readSChunk(t, again))
 				}
 				// The new data can be overwritten like any other.
-				require.NoError(t, s.WriteItems(ramp(40, 1), 3))
+				require.NoError(t, s.WriteItems(testutil.Ramp(40, 1), 3))
 				got := make([]byte, 40)
 				require.NoError(t, s.ReadItems(got, 3))
-				require.Equal(t, ramp(40, 1), got)
+				require.Equal(t, testutil.Ramp(40, 1), got)
 			})
 		}
 	}
@@ -92,7 +93,7 @@ func TestReorder(t *testing.T) {
 			require.NoError(t, s.Reorder(nil))
 			var want [][]byte
 			for i := range 5 {
-				want = append(want, noise(64, uint64(i)))
+				want = append(want, testutil.Noise(64, uint64(i)))
 				if i == 2 {
 					want[2] = make([]byte, 64)
 				}
@@ -116,7 +117,7 @@ func TestReorder(t *testing.T) {
 			for _, bad := range [][]int64{nil, {0, 1, 2, 3}, {0, 1, 2, 3, 5}, {0, 1, 2, 3, -1}, {0, 1, 2, 3, 3}} {
 				require.ErrorIs(t, s.Reorder(bad), cblosc.ErrParam, "%v", bad)
 			}
-			require.NoError(t, s.AppendBuffer(ramp(32, 1)))
+			require.NoError(t, s.AppendBuffer(testutil.Ramp(32, 1)))
 			require.ErrorIs(t, s.Reorder([]int64{5, 1, 2, 3, 4, 0}), cblosc.ErrParam, "a short chunk stays last")
 			require.NoError(t, s.Reorder([]int64{1, 0, 2, 3, 4, 5}))
 		})
@@ -129,9 +130,9 @@ func TestLayout_OffsetsSizes(t *testing.T) {
 			s, err := cblosc.CreateSChunk(st)
 			require.NoError(t, err)
 			closing(t, s)
-			require.NoError(t, s.AppendBuffer(noise(64, 1)))
+			require.NoError(t, s.AppendBuffer(testutil.Noise(64, 1)))
 			require.NoError(t, s.AppendBuffer(make([]byte, 64)))
-			require.NoError(t, s.AppendBuffer(noise(64, 2)))
+			require.NoError(t, s.AppendBuffer(testutil.Noise(64, 2)))
 			n, err := s.FrameLen()
 			require.NoError(t, err)
 			offsets, err := s.Offsets()
@@ -187,7 +188,7 @@ func TestItemsModel(t *testing.T) {
 		require.NoError(t, err)
 		defer func() { require.NoError(t, s.Close()) }()
 		chunk, total := rapid.IntRange(1, 20).Draw(t, "chunk"), rapid.IntRange(0, 70).Draw(t, "total")
-		model := noise(total*item, rapid.Uint64Range(0, 9).Draw(t, "seed"))
+		model := testutil.Noise(total*item, rapid.Uint64Range(0, 9).Draw(t, "seed"))
 		for at := 0; at < total; at += chunk {
 			require.NoError(t, s.AppendBuffer(model[at*item:min(at+chunk, total)*item]))
 		}
@@ -196,7 +197,7 @@ func TestItemsModel(t *testing.T) {
 			start := rapid.IntRange(0, total).Draw(t, "start")
 			n := rapid.IntRange(0, total-start).Draw(t, "n")
 			if rapid.Bool().Draw(t, "write") {
-				src := noise(n*item, rapid.Uint64Range(10, 99).Draw(t, "seed"))
+				src := testutil.Noise(n*item, rapid.Uint64Range(10, 99).Draw(t, "seed"))
 				err := s.WriteItems(src, int64(start))
 				if short := total % chunk; n > 0 && short != 0 && (start+n)%chunk == short && start+n < total {
 					require.ErrorIs(t, err, errors.ErrUnsupported)
@@ -240,12 +241,12 @@ func TestItems_lastChunk(t *testing.T) {
 			s, err := cblosc.CreateSChunk(st)
 			require.NoError(t, err)
 			closing(t, s)
-			want := noise(96+96+32, 1)
+			want := testutil.Noise(96+96+32, 1)
 			for at := 0; at < len(want); at += 96 {
 				require.NoError(t, s.AppendBuffer(want[at:min(at+96, len(want))]))
 			}
 			for _, start := range []int64{0, 24, 8} {
-				src := noise(int(32+96*(start%24/8)-start%24*4), uint64(start)+5)
+				src := testutil.Noise(int(32+96*(start%24/8)-start%24*4), uint64(start)+5)
 				require.ErrorIs(t, s.WriteItems(src, start), errors.ErrUnsupported)
 				require.Equal(t, want, slurp(t, s), "from item %d", start)
 				half := len(src) / 8 * 4 // in two writes that end at other positions
@@ -261,7 +262,7 @@ func TestItems_invalidArguments(t *testing.T) {
 	s, err := cblosc.CreateSChunk(cblosc.Storage{CParams: cparams(4)})
 	require.NoError(t, err)
 	require.NoError(t, s.ReadItems(nil, 0), "zero items of an empty superchunk")
-	require.NoError(t, s.AppendBuffer(ramp(64, 1)))
+	require.NoError(t, s.AppendBuffer(testutil.Ramp(64, 1)))
 	for _, f := range []func([]byte, int64) error{s.ReadItems, s.WriteItems, func(b []byte, i int64) error { return s.DecompressItems(b, 0, i) }} {
 		require.ErrorIs(t, f(make([]byte, 3), 0), cblosc.ErrSize)
 		require.ErrorContains(t, f(make([]byte, 3), 0), "3 bytes, want a multiple of the type size 4")
@@ -282,7 +283,7 @@ func TestBuffers(t *testing.T) {
 	require.NoError(t, err)
 	var want []byte
 	for i := range 9 {
-		b := noise(64, uint64(i))
+		b := testutil.Noise(64, uint64(i))
 		if i == 8 {
 			b = b[:16]
 		}

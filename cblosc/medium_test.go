@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // memory is a Medium whose reads and writes can be made to fail.
@@ -67,14 +68,14 @@ func changeAll(t tester, s *cblosc.SChunk) []byte {
 	t.Helper()
 	require.NoError(t, s.Meta().Add("fixed", []byte("12345")))
 	for i := range 6 {
-		require.NoError(t, s.AppendBuffer(ramp(4000, uint64(i))))
+		require.NoError(t, s.AppendBuffer(testutil.Ramp(4000, uint64(i))))
 	}
-	require.NoError(t, s.WriteItems(noise(800, 1), 30))
-	require.NoError(t, s.UpdateChunk(3, compress(t, nil, noise(4000, 4))))
+	require.NoError(t, s.WriteItems(testutil.Noise(800, 1), 30))
+	require.NoError(t, s.UpdateChunk(3, compress(t, nil, testutil.Noise(4000, 4))))
 	require.NoError(t, s.DeleteChunk(1))
 	require.NoError(t, s.Reorder([]int64{4, 3, 2, 1, 0}))
-	require.NoError(t, s.VLMeta().Add("long", ramp(500, 1)))
-	require.NoError(t, s.VLMeta().Update("long", ramp(50, 1)))
+	require.NoError(t, s.VLMeta().Add("long", testutil.Ramp(500, 1)))
+	require.NoError(t, s.VLMeta().Update("long", testutil.Ramp(50, 1)))
 	require.NoError(t, s.Meta().Update("fixed", []byte("54321")))
 	return dataOf(t, s)
 }
@@ -111,14 +112,14 @@ func TestMedium_againstFile(t *testing.T) {
 		require.ErrorIs(t, s.AppendBuffer(make([]byte, 4000)), cblosc.ErrReadOnly)
 		long, err := s.VLMeta().Get("long")
 		require.NoError(t, err)
-		require.Equal(t, ramp(50, 1), long)
+		require.Equal(t, testutil.Ramp(50, 1), long)
 		require.NoError(t, s.Close())
 	}
 	m.b = m.b[8:]
 	s, err := cblosc.OpenSChunkOn(m, int64(len(m.b)), cblosc.OpenOptions{})
 	require.NoError(t, err)
-	require.NoError(t, s.AppendBuffer(ramp(4000, 9)))
-	require.Equal(t, append(want, ramp(4000, 9)...), dataOf(t, s))
+	require.NoError(t, s.AppendBuffer(testutil.Ramp(4000, 9)))
+	require.Equal(t, append(want, testutil.Ramp(4000, 9)...), dataOf(t, s))
 	copied, err := s.Copy(cblosc.Storage{Medium: new(memory), Contiguous: true})
 	require.NoError(t, err)
 	require.Equal(t, dataOf(t, s), dataOf(t, copied))
@@ -128,7 +129,7 @@ func TestMedium_againstFile(t *testing.T) {
 	require.NoError(t, s.Close())
 	s, err = cblosc.OpenSChunk(saved)
 	require.NoError(t, err)
-	require.Equal(t, append(want, ramp(4000, 9)...), dataOf(t, s))
+	require.Equal(t, append(want, testutil.Ramp(4000, 9)...), dataOf(t, s))
 	require.NoError(t, s.Close())
 }
 
@@ -167,7 +168,7 @@ func TestMediumFails(t *testing.T) {
 		m := new(memory)
 		s, err := cblosc.CreateSChunk(cblosc.Storage{Medium: m, Contiguous: true})
 		require.NoError(t, err)
-		require.NoError(t, s.AppendBuffer(ramp(4000, 1)))
+		require.NoError(t, s.AppendBuffer(testutil.Ramp(4000, 1)))
 		require.NoError(t, s.VLMeta().Add("x", []byte("y")))
 		return m, s
 	}
@@ -178,7 +179,7 @@ func TestMediumFails(t *testing.T) {
 		_, err := s.Chunk(0)
 		require.ErrorIs(t, err, errTest, name)
 		m.reads = nil
-		require.Equal(t, ramp(4000, 1), dataOf(t, s), "reads fail without consequences")
+		require.Equal(t, testutil.Ramp(4000, 1), dataOf(t, s), "reads fail without consequences")
 		require.NoError(t, s.Close())
 		m.reads = fail
 		_, err = cblosc.OpenSChunkOn(m, int64(len(m.b)), cblosc.OpenOptions{})
@@ -192,10 +193,10 @@ func TestMediumFails(t *testing.T) {
 		require.NoError(t, s.Close())
 
 		for what, change := range map[string]func(s *cblosc.SChunk) error{
-			"append": func(s *cblosc.SChunk) error { return s.AppendBuffer(ramp(4000, 1)) },
-			"update": func(s *cblosc.SChunk) error { return s.WriteItems(noise(80, 1), 0) },
+			"append": func(s *cblosc.SChunk) error { return s.AppendBuffer(testutil.Ramp(4000, 1)) },
+			"update": func(s *cblosc.SChunk) error { return s.WriteItems(testutil.Noise(80, 1), 0) },
 			"delete": func(s *cblosc.SChunk) error { return s.DeleteChunk(0) },
-			"vlmeta": func(s *cblosc.SChunk) error { return s.VLMeta().Update("x", noise(80, 1)) },
+			"vlmeta": func(s *cblosc.SChunk) error { return s.VLMeta().Update("x", testutil.Noise(80, 1)) },
 		} {
 			m, s := create()
 			m.writes = fail
@@ -256,7 +257,7 @@ func TestMedium_goroutines(t *testing.T) {
 			own, err := cblosc.CreateSChunk(cblosc.Storage{Medium: new(memory), Contiguous: true})
 			for i := range 5 {
 				if err == nil {
-					err = own.AppendBuffer(ramp(4000, uint64(g*10+i)))
+					err = own.AppendBuffer(testutil.Ramp(4000, uint64(g*10+i)))
 				}
 			}
 			if err == nil {
@@ -293,7 +294,7 @@ func (f *failing) ReadAt(p []byte, off int64) (int, error) {
 func TestMedium_readErrors(t *testing.T) {
 	a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{64}, ChunkShape: []int32{16}, Blocks: []int32{8}, Storage: cblosc.Storage{Contiguous: true, CParams: cparams(8)}})
 	require.NoError(t, err)
-	require.NoError(t, a.SChunk().VLMeta().Add("long", ramp(300, 1)))
+	require.NoError(t, a.SChunk().VLMeta().Add("long", testutil.Ramp(300, 1)))
 	b, err := a.Bytes()
 	require.NoError(t, err)
 	require.NoError(t, a.Close())

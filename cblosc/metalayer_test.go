@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 func TestMetalayers(t *testing.T) {
@@ -43,7 +44,7 @@ func TestMetalayers(t *testing.T) {
 					require.ErrorIs(t, err, cblosc.ErrSize)
 					require.ErrorContains(t, err, "4 bytes for a fixed metalayer of 5")
 				}
-				require.NoError(t, s.AppendBuffer(ramp(64, 1)))
+				require.NoError(t, s.AppendBuffer(testutil.Ramp(64, 1)))
 				check := func(s *cblosc.SChunk) {
 					m := s.Meta()
 					if vl {
@@ -122,11 +123,11 @@ func TestMetalayerLimits(t *testing.T) {
 				require.NoError(t, err)
 				require.Len(t, names, 16)
 			}
-			require.NoError(t, s.AppendBuffer(ramp(64, 1)))
+			require.NoError(t, s.AppendBuffer(testutil.Ramp(64, 1)))
 			dst := make([]byte, 64)
 			_, err = s.DecompressChunk(dst, 0)
 			require.NoError(t, err)
-			require.Equal(t, ramp(64, 1), dst)
+			require.Equal(t, testutil.Ramp(64, 1), dst)
 		})
 	}
 }
@@ -137,7 +138,7 @@ func TestMetalayer_fixedAfterData(t *testing.T) {
 			s, err := cblosc.CreateSChunk(st)
 			require.NoError(t, err)
 			closing(t, s)
-			require.NoError(t, s.AppendBuffer(ramp(64, 1)))
+			require.NoError(t, s.AppendBuffer(testutil.Ramp(64, 1)))
 			err = s.Meta().Add("late", nil)
 			if name == "memory sparse" {
 				require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // TestArray_appendToFile checks that several arrays in one file can be opened at the returned
@@ -14,7 +15,7 @@ import (
 func TestArray_appendToFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	for i, st := range []cblosc.Storage{{CParams: cparams(4), Contiguous: true}, {CParams: cparams(4)}} {
-		want := ramp(9*8*4, uint64(i))
+		want := testutil.Ramp(9*8*4, uint64(i))
 		a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{9, 8}, ChunkShape: []int32{4, 5}, Blocks: []int32{2, 3}, DType: "<i4", Storage: st})
 		require.NoError(t, err)
 		require.NoError(t, a.WriteRegion(want, []int64{0, 0}, []int64{9, 8}))
@@ -46,12 +47,12 @@ func TestRefreshArray(t *testing.T) {
 	b, err := cblosc.OpenArray(path)
 	require.NoError(t, err)
 	require.NoError(t, a.Resize([]int64{16}))
-	require.NoError(t, a.WriteRegion(ramp(64, 5), []int64{0}, []int64{16}))
+	require.NoError(t, a.WriteRegion(testutil.Ramp(64, 5), []int64{0}, []int64{16}))
 	require.NoError(t, b.Refresh())
 	require.Equal(t, []int64{16}, b.Shape())
 	got := make([]byte, 64)
 	require.NoError(t, b.ReadAll(got))
-	require.Equal(t, ramp(64, 5), got)
+	require.Equal(t, testutil.Ramp(64, 5), got)
 	require.NoError(t, b.Close())
 	require.ErrorIs(t, b.Refresh(), cblosc.ErrClosed)
 }
@@ -65,7 +66,7 @@ func TestSChunk_readPoints(t *testing.T) {
 			s, err := cblosc.CreateSChunk(st)
 			require.NoError(t, err)
 			for i := range 3 {
-				require.NoError(t, s.AppendBuffer(ramp(size*(100-i/2*30), uint64(i))))
+				require.NoError(t, s.AppendBuffer(testutil.Ramp(size*(100-i/2*30), uint64(i))))
 			}
 			items := []int64{0, 269, 7, 100, 7, 99, 200}
 			got, want := make([]byte, size*len(items)), make([]byte, size*len(items))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // chunksOfAllKinds returns chunks whose parts are read in different ways, with their data.
@@ -19,21 +20,21 @@ func chunksOfAllKinds(t testing.TB) map[string][2][]byte {
 	add := func(name string, p *cblosc.CParams, src []byte) { kinds[name] = [2][]byte{compress(t, p, src), src} }
 	blocks := cparams(4)
 	blocks.BlockSize = 512
-	add("blocks", blocks, ramp(5000, 1))
-	add("ragged", blocks, ramp(5003, 1))
-	add("stored", blocks, noise(5003, 1))
+	add("blocks", blocks, testutil.Ramp(5000, 1))
+	add("ragged", blocks, testutil.Ramp(5003, 1))
+	add("stored", blocks, testutil.Noise(5003, 1))
 	add("zeros", blocks, make([]byte, 5000))
 	long := cparams(300)
 	long.BlockSize = 600
-	add("long elements", long, ramp(6000, 1))
+	add("long elements", long, testutil.Ramp(6000, 1))
 	delta := *blocks
 	delta.Filters[0].ID = cblosc.Delta
-	add("delta", &delta, ramp(5000, 1))
+	add("delta", &delta, testutil.Ramp(5000, 1))
 	dict := *blocks
 	dict.Codec, dict.Dict = cblosc.Zstd, true
-	add("dictionary", &dict, ramp(20_000, 1))
-	kinds["blosc1"] = [2][]byte{compressBlosc1(t, cparams1(cblosc.LZ4, 5, 3, cblosc.BitShuffle), ramp(5000, 1)), ramp(5000, 1)}
-	for name, value := range map[string][]byte{"repeated": {1, 2, 3, 4}, "long repeated": ramp(300, 1)} {
+	add("dictionary", &dict, testutil.Ramp(20_000, 1))
+	kinds["blosc1"] = [2][]byte{compressBlosc1(t, cparams1(cblosc.LZ4, 5, 3, cblosc.BitShuffle), testutil.Ramp(5000, 1)), testutil.Ramp(5000, 1)}
+	for name, value := range map[string][]byte{"repeated": {1, 2, 3, 4}, "long repeated": testutil.Ramp(300, 1)} {
 		b, err := cblosc.SpecialChunk(cparams(len(value)), cblosc.Repeated, 10*len(value), value)
 		require.NoError(t, err)
 		kinds[name] = [2][]byte{b, bytes.Repeat(value, 10)}
@@ -88,7 +89,7 @@ func TestDecompressor_Items(t *testing.T) {
 // TestItems_afterSpecialChunks checks that a context that reads items of a Blosc1 chunk uses no
 // state of the chunk before.
 func TestItems_afterSpecialChunks(t *testing.T) {
-	src := ramp(5000, 1)
+	src := testutil.Ramp(5000, 1)
 	old := compressBlosc1(t, cparams1(cblosc.LZ4, 5, 3, cblosc.BitShuffle), src)
 	for _, kind := range []cblosc.Special{cblosc.Zeros, cblosc.NaNs, cblosc.Uninit, cblosc.Repeated} {
 		var value []byte
@@ -174,7 +175,7 @@ func TestDictionaries(t *testing.T) {
 	plain := *p
 	plain.Dict = false
 	for _, n := range []int{5120, 100_000, 99_999, 300_000} {
-		for seed, src := range [][]byte{ramp(n, 1), ramp(n, 2), noise(n, 1), make([]byte, n)} {
+		for seed, src := range [][]byte{testutil.Ramp(n, 1), testutil.Ramp(n, 2), testutil.Noise(n, 1), make([]byte, n)} {
 			chunk := make([]byte, cblosc.MaxCompressedSize(n))
 			m, err := c.Compress(chunk, src)
 			if cerr := new(cblosc.Error); errors.As(err, &cerr) && cerr.Call != "" {
@@ -193,10 +194,10 @@ func TestDictionaries(t *testing.T) {
 			}
 		}
 	}
-	_, err := c.Compress(make([]byte, 6000), ramp(5119, 1))
+	_, err := c.Compress(make([]byte, 6000), testutil.Ramp(5119, 1))
 	require.ErrorIs(t, err, cblosc.ErrSize)
 	require.ErrorContains(t, err, "5119 bytes, want at least 5120 for a dictionary")
-	_, err = c.Compress(make([]byte, 10_031), ramp(10_000, 1))
+	_, err = c.Compress(make([]byte, 10_031), testutil.Ramp(10_000, 1))
 	require.ErrorIs(t, err, cblosc.ErrSize)
 	require.ErrorContains(t, err, "10031 bytes for the chunk of 10000, want 10032")
 	_, err = cblosc.CreateSChunk(cblosc.Storage{CParams: p})
@@ -236,7 +237,7 @@ func TestCompressor_Compress_shortBuffer(t *testing.T) {
 		for n := 32; n < 120; n += 7 {
 			for size := 32; size <= 32+n; size++ {
 				buf := bytes.Repeat([]byte{0xEE}, size+200)
-				m, err := c.Compress(buf[:size], noise(n, 1))
+				m, err := c.Compress(buf[:size], testutil.Noise(n, 1))
 				if size == 32+n {
 					require.NoError(t, err)
 					require.Equal(t, size, m)
@@ -250,18 +251,18 @@ func TestCompressor_Compress_shortBuffer(t *testing.T) {
 }
 
 func TestDecompressor_Decompress_shuffleSize(t *testing.T) {
-	b := compress(t, cparams(4), ramp(4000, 1))
+	b := compress(t, cparams(4), testutil.Ramp(4000, 1))
 	d := newDecompressor(t)
 	b[0x1D] = 4 // same value as before
 	dst := make([]byte, 4000)
 	_, err := d.Decompress(dst, b)
 	require.NoError(t, err)
-	require.Equal(t, ramp(4000, 1), dst)
+	require.Equal(t, testutil.Ramp(4000, 1), dst)
 	b[0x1D] = 2
 	_, err = d.Decompress(dst, b)
 	require.NoError(t, err)
 	want := make([]byte, 4000)
 	require.NoError(t, chunk.Decode(want, b))
 	require.Equal(t, want, dst, "pairs of bytes")
-	require.NotEqual(t, ramp(4000, 1), dst)
+	require.NotEqual(t, testutil.Ramp(4000, 1), dst)
 }

@@ -4,19 +4,18 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // record returns a record of a log, of unequal length.
 func record(i int) []byte {
-	return fmt.Appendf(nil, `{"id": %d, "user": "user-%d", "message": "%s", "level": "warning"}`, i, i*7919%1000, ramp(i%40, uint64(i)))
+	return fmt.Appendf(nil, `{"id": %d, "user": "user-%d", "message": "%s", "level": "warning"}`, i, i*7919%1000, testutil.Ramp(i%40, uint64(i)))
 }
 
 func records(first, n int) *cblosc.Batch {
@@ -82,8 +81,7 @@ func TestSChunk_records(t *testing.T) {
 				for i := range batches * each {
 					h.Write(record(i))
 				}
-				out, err := exec.Command(need.Python(t, "blosc2"), "testdata/records.py", st.Path, fmt.Sprint(each)).CombinedOutput()
-				require.NoError(t, err, "%s", out)
+				out := testutil.Python(t, []string{"blosc2"}, "testdata/records.py", st.Path, fmt.Sprint(each))
 				require.Equal(t, fmt.Sprintf("%x\n", h.Sum(nil)), string(out))
 			})
 		}
@@ -143,7 +141,7 @@ func TestCompressor_CompressVL_dictionary(t *testing.T) {
 	c, d := newCompressor(t, p), newDecompressor(t)
 	random := new(cblosc.Batch)
 	for i := range 300 {
-		random.Append(noise(200+i, uint64(i)))
+		random.Append(testutil.Noise(200+i, uint64(i)))
 	}
 	zeros := new(cblosc.Batch)
 	zeros.Append(make([]byte, 50_000), make([]byte, 10))

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // TestSChunkModel checks that any sequence of operations on any kind of super-chunk matches a list
@@ -45,7 +46,7 @@ func TestSChunkModel(t *testing.T) {
 			case 1:
 				return bytes.Repeat([]byte{9, 0, 0, 0}, n/4)
 			default:
-				return noise(n, rapid.Uint64Range(0, 99).Draw(t, "seed"))
+				return testutil.Noise(n, rapid.Uint64Range(0, 99).Draw(t, "seed"))
 			}
 		}
 		short := func() bool { return len(model) > 0 && len(model[len(model)-1]) < size }
@@ -165,7 +166,7 @@ func TestSChunkFacts(t *testing.T) {
 			require.Zero(t, s.ChunkSize())
 			require.Equal(t, 4, s.TypeSize())
 			require.Equal(t, st.Path, s.Path())
-			require.NoError(t, s.AppendBuffer(ramp(400, 1)))
+			require.NoError(t, s.AppendBuffer(testutil.Ramp(400, 1)))
 			require.Equal(t, 400, s.ChunkSize())
 			require.Positive(t, s.CBytes())
 			if st.Path != "" {
@@ -194,7 +195,7 @@ func TestSChunk_storage(t *testing.T) {
 		st.DParams = &cblosc.DParams{Threads: 2}
 		s, err := cblosc.CreateSChunk(st)
 		require.NoError(t, err, name)
-		require.NoError(t, s.AppendBuffer(ramp(400, 1)))
+		require.NoError(t, s.AppendBuffer(testutil.Ramp(400, 1)))
 		got, err := s.Storage()
 		require.NoError(t, err, name)
 		require.Equal(t, st, got, name)
@@ -244,7 +245,7 @@ func TestSChunk_storage(t *testing.T) {
 // opening it starts no threads.
 func TestSChunk_storedThreads(t *testing.T) {
 	const tcomp, tdecomp = 63, 66 // in the header
-	src := ramp(40_000, 1)
+	src := testutil.Ramp(40_000, 1)
 	for name, st := range storages(t, cparams(4)) {
 		s, err := cblosc.CreateSChunk(st)
 		require.NoError(t, err)
@@ -286,14 +287,14 @@ func TestSChunk_storedThreads(t *testing.T) {
 }
 
 func TestSChunk_invalidArguments(t *testing.T) {
-	chunk := compress(t, cparams(4), ramp(64, 1))
+	chunk := compress(t, cparams(4), testutil.Ramp(64, 1))
 	for name, st := range storages(t, cparams(4)) {
 		t.Run(name, func(t *testing.T) {
 			s, err := cblosc.CreateSChunk(st)
 			require.NoError(t, err)
 			require.ErrorIs(t, s.AppendBuffer(nil), cblosc.ErrSize)
 			require.ErrorIs(t, s.AppendBuffer(make([]byte, 63)), cblosc.ErrSize, "not whole elements")
-			require.NoError(t, s.AppendBuffer(ramp(64, 1)))
+			require.NoError(t, s.AppendBuffer(testutil.Ramp(64, 1)))
 			err = s.AppendBuffer(make([]byte, 68))
 			require.ErrorIs(t, err, cblosc.ErrSize)
 			require.ErrorContains(t, err, "68 bytes, a chunk holds 64")
@@ -317,14 +318,14 @@ func TestSChunk_invalidArguments(t *testing.T) {
 				require.ErrorIs(t, put(nil), cblosc.ErrFormat)
 				require.ErrorIs(t, put(chunk[:20]), cblosc.ErrFormat)
 				require.ErrorIs(t, put(chunk[:len(chunk)-1]), cblosc.ErrFormat)
-				require.ErrorIs(t, put(compress(t, cparams(4), ramp(128, 1))), cblosc.ErrSize)
+				require.ErrorIs(t, put(compress(t, cparams(4), testutil.Ramp(128, 1))), cblosc.ErrSize)
 			}
-			require.ErrorIs(t, s.InsertChunk(0, compress(t, cparams(4), ramp(60, 1))), cblosc.ErrSize)
+			require.ErrorIs(t, s.InsertChunk(0, compress(t, cparams(4), testutil.Ramp(60, 1))), cblosc.ErrSize)
 			require.EqualValues(t, 1, s.NumChunks())
 
 			require.NoError(t, s.Close())
 			_, err = s.DecompressChunk(make([]byte, 64), 0)
-			for _, err := range []error{err, s.Close(), s.AppendBuffer(ramp(64, 1)), s.AppendChunk(chunk), s.UpdateChunk(0, chunk),
+			for _, err := range []error{err, s.Close(), s.AppendBuffer(testutil.Ramp(64, 1)), s.AppendChunk(chunk), s.UpdateChunk(0, chunk),
 				s.InsertChunk(0, chunk), s.DeleteChunk(0)} {
 				require.ErrorIs(t, err, cblosc.ErrClosed)
 				require.ErrorIs(t, err, fs.ErrClosed)
@@ -381,16 +382,16 @@ func TestSChunk_failedWrite(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, err := cblosc.CreateSChunk(st)
 			require.NoError(t, err)
-			require.NoError(t, s.AppendBuffer(ramp(64, 1)))
+			require.NoError(t, s.AppendBuffer(testutil.Ramp(64, 1)))
 			require.NoError(t, os.RemoveAll(st.Path))
-			err = s.AppendBuffer(ramp(64, 1))
+			err = s.AppendBuffer(testutil.Ramp(64, 1))
 			var e *cblosc.Error
 			require.ErrorAs(t, err, &e)
 			require.Equal(t, st.Path, e.Path)
 			require.Negative(t, int(e.Code))
 			require.ErrorIs(t, err, fs.ErrNotExist, "%v", err)
 			require.EqualValues(t, 1, s.NumChunks())
-			require.ErrorIs(t, s.AppendBuffer(ramp(64, 1)), cblosc.ErrBroken)
+			require.ErrorIs(t, s.AppendBuffer(testutil.Ramp(64, 1)), cblosc.ErrBroken)
 			_, err = s.VLMeta().Names()
 			require.ErrorIs(t, err, cblosc.ErrBroken)
 			require.NoError(t, s.Close())
@@ -404,7 +405,7 @@ func TestSChunk_goroutines(t *testing.T) {
 	const chunks, size = 41, 4000
 	var want [chunks][]byte
 	for i := range want {
-		want[i] = ramp(size, uint64(i))
+		want[i] = testutil.Ramp(size, uint64(i))
 	}
 	for _, contiguous := range []bool{true, false} {
 		s, err := cblosc.CreateSChunk(cblosc.Storage{Contiguous: contiguous, CParams: cparams(4)})
@@ -442,7 +443,7 @@ func TestSChunk_goroutines(t *testing.T) {
 func TestSChunk_CloseDuringCalls(t *testing.T) {
 	s, err := cblosc.CreateSChunk(cblosc.Storage{CParams: cparams(4)})
 	require.NoError(t, err)
-	require.NoError(t, s.AppendBuffer(ramp(4000, 1)))
+	require.NoError(t, s.AppendBuffer(testutil.Ramp(4000, 1)))
 	done := make(chan error)
 	for range 64 {
 		go func() {

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 func TestRawShuffles(t *testing.T) {
@@ -17,7 +18,7 @@ func TestRawShuffles(t *testing.T) {
 	for name, pair := range pairs {
 		for _, size := range []int{1, 2, 3, 4, 8, 16, 17, 255} {
 			for _, n := range []int{0, 1, 31, 1000, 4096} {
-				src := ramp(n, 1)
+				src := testutil.Ramp(n, 1)
 				shuffled, back := make([]byte, n), make([]byte, n)
 				require.NoError(t, pair[0](shuffled, src, size))
 				require.NoError(t, pair[1](back, shuffled, size))

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // TestThreads_longIndex checks that a long index has reproducible bytes. C-Blosc2 compresses the
@@ -22,7 +23,7 @@ func TestThreads_longIndex(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, s.Fill(chunks, cblosc.Zeros, 8))
 		for i := range int64(60) { // some chunks that are not zero
-			require.NoError(t, s.UpdateChunk(i*chunks/60, compress(t, nil, ramp(8, uint64(i)))))
+			require.NoError(t, s.UpdateChunk(i*chunks/60, compress(t, nil, testutil.Ramp(8, uint64(i)))))
 		}
 		b, err := s.Bytes()
 		require.NoError(t, err)
@@ -40,7 +41,7 @@ func TestContext_Threads(t *testing.T) {
 	const blocks, size = 8, 4096
 	p := cparams(4)
 	p.BlockSize, p.Threads = size, 2
-	src := ramp(blocks*size, 1)
+	src := testutil.Ramp(blocks*size, 1)
 	together := func(calls *atomic.Int32, met chan struct{}) cblosc.BlockFunc {
 		return func(dst, src []byte, _ cblosc.Block) error {
 			copy(dst, src)
@@ -121,12 +122,12 @@ func TestThreads_schunk(t *testing.T) {
 		s, err := cblosc.CreateSChunk(st)
 		require.NoError(t, err, name)
 		for i := range 5 {
-			require.NoError(t, s.AppendBuffer(ramp(8192, uint64(i))), name)
+			require.NoError(t, s.AppendBuffer(testutil.Ramp(8192, uint64(i))), name)
 		}
 		got := make([]byte, 5*8192)
 		require.NoError(t, s.ReadItems(got, 0), name)
 		for i := range 5 {
-			require.Equal(t, ramp(8192, uint64(i)), got[8192*i:][:8192], name)
+			require.Equal(t, testutil.Ramp(8192, uint64(i)), got[8192*i:][:8192], name)
 		}
 		require.NoError(t, s.Close(), name)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // byContent is a tuner that chooses parameters by the first byte of the data and records its calls.
@@ -88,9 +89,9 @@ func TestTuner_chunks(t *testing.T) {
 		src := new(cblosc.Batch)
 		var want [][]byte
 		for i := range rapid.IntRange(1, 8).Draw(t, "chunks") {
-			data := ramp(size, uint64(i))
+			data := testutil.Ramp(size, uint64(i))
 			if rapid.Bool().Draw(t, "noise") {
-				data = noise(size, uint64(i))
+				data = testutil.Noise(size, uint64(i))
 			}
 			src.Append(data)
 			p := tuner.choice(data)
@@ -148,9 +149,9 @@ func TestTuner_chunks(t *testing.T) {
 		}
 		all := bytes.Clone(src.Bytes())
 		require.Equal(t, all, dataOf(t, s))
-		require.ErrorIs(t, s.WriteItems(noise(typeSize, 9), 0), errors.ErrUnsupported)
+		require.ErrorIs(t, s.WriteItems(testutil.Noise(typeSize, 9), 0), errors.ErrUnsupported)
 		i := rapid.IntRange(0, len(want)-1).Draw(t, "updated chunk")
-		copy(all[size*i:], noise(size, 9))
+		copy(all[size*i:], testutil.Noise(size, 9))
 		updated := make([]byte, cblosc.MaxCompressedSize(size))
 		length, err := c.Compress(updated, all[size*i:][:size])
 		require.NoError(t, err)
@@ -201,7 +202,7 @@ func TestTuner_Failure(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, s.CompressWith(c))
 		tt.edit(tuner)
-		data := ramp(size, 1)
+		data := testutil.Ramp(size, 1)
 		dst, chunks := make([]byte, cblosc.MaxCompressedSize(size)), new(cblosc.Batch)
 		_, one := c.Compress(dst, data)
 		_, other := pool.Compress(dst, data)
@@ -254,7 +255,7 @@ func TestTuner_Failure(t *testing.T) {
 	closing(t, c)
 	_, err = c.CompressVL(batchOf(make([]byte, 8)))
 	require.ErrorIs(t, err, errors.ErrUnsupported)
-	_, err = c.Compress(make([]byte, 20), noise(80, 1))
+	_, err = c.Compress(make([]byte, 20), testutil.Noise(80, 1))
 	require.ErrorIs(t, err, cblosc.ErrParam, "the tuner changes the type size from 8 to 4")
 }
 
@@ -318,7 +319,7 @@ func TestTuner_userCode(t *testing.T) {
 	during(t, func() error { return errTest })
 	_, err = c.Compress(dst, bytes.Repeat([]byte{1}, 5000))
 	require.ErrorIs(t, err, errTest)
-	_, err = c.Compress(dst[:10], noise(5000, 2))
+	_, err = c.Compress(dst[:10], testutil.Noise(5000, 2))
 	require.Error(t, err)
 	mischief.Store(nil)
 }
@@ -332,7 +333,7 @@ func TestTuner_pool(t *testing.T) {
 	var wg sync.WaitGroup
 	for g := range 64 {
 		wg.Go(func() {
-			src := ramp(4000+4*g, uint64(g))
+			src := testutil.Ramp(4000+4*g, uint64(g))
 			b, dst := make([]byte, cblosc.MaxCompressedSize(len(src))), make([]byte, len(src))
 			chunks, back := new(cblosc.Batch), new(cblosc.Batch)
 			for range 5 {

@@ -8,13 +8,14 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // TestVLBlocks checks that blocks of any length can be decompressed, all at once or one by one.
 func TestVLBlocks(t *testing.T) {
 	c, d := newCompressor(t, cparams(4)), newDecompressor(t)
 	src := new(cblosc.Batch)
-	src.Append(ramp(400, 1), noise(4, 2), make([]byte, 8000), ramp(40_000, 3))
+	src.Append(testutil.Ramp(400, 1), testutil.Noise(4, 2), make([]byte, 8000), testutil.Ramp(40_000, 3))
 	b, err := c.CompressVL(src)
 	require.NoError(t, err)
 	n, err := cblosc.VLBlocks(b)
@@ -43,7 +44,7 @@ func TestVLBlocks(t *testing.T) {
 	_, err = cblosc.VLBlocks(b[:len(b)-1])
 	require.ErrorIs(t, err, cblosc.ErrFormat)
 	require.ErrorIs(t, d.DecompressVL(got, b[:40]), cblosc.ErrFormat)
-	_, err = cblosc.VLBlocks(compress(t, cparams(4), ramp(400, 1)))
+	_, err = cblosc.VLBlocks(compress(t, cparams(4), testutil.Ramp(400, 1)))
 	require.ErrorIs(t, err, cblosc.ErrParam)
 	_, err = d.Decompress(make([]byte, 50_000), b)
 	require.ErrorIs(t, err, errors.ErrUnsupported)

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // deltaParams returns parameters with Delta and Shuffle.
@@ -44,7 +45,7 @@ func TestParts_Delta(t *testing.T) {
 		require.NoError(t, err)
 		defer func() { require.NoError(t, a.Close()) }()
 		model := newPlain(shape, size)
-		model.write(noise(len(model.data), rapid.Uint64Range(0, 99).Draw(t, "seed")), zero, shape)
+		model.write(testutil.Noise(len(model.data), rapid.Uint64Range(0, 99).Draw(t, "seed")), zero, shape)
 		require.NoError(t, a.WriteRegion(model.data, zero, shape))
 
 		for _, opened := range []bool{false, true} {
@@ -64,7 +65,7 @@ func TestParts_Delta(t *testing.T) {
 				require.NoError(t, a.ReadRegion(got, start, length))
 				require.Equal(t, want, got, "start %v length %v", start, length)
 
-				src := noise(len(want), rapid.Uint64Range(0, 99).Draw(t, "seed"))
+				src := testutil.Noise(len(want), rapid.Uint64Range(0, 99).Draw(t, "seed"))
 				model.write(src, start, length)
 				require.NoError(t, a.WriteRegion(src, start, length))
 				whole := make([]byte, len(model.data))
@@ -119,7 +120,7 @@ func TestWhole_singleChunk(t *testing.T) {
 			require.NoError(t, err)
 			defer func() { require.NoError(t, a.Close()) }()
 			model := newPlain(g.shape, 2)
-			copy(model.data, noise(len(model.data), 1))
+			copy(model.data, testutil.Noise(len(model.data), 1))
 			start, length := make([]int64, len(g.shape)), make([]int64, len(g.shape))
 			for i, c := range g.chunks {
 				length[i] = int64(c)
@@ -165,7 +166,7 @@ func TestWhole_singleChunk(t *testing.T) {
 func TestWhole_appendAndSlice(t *testing.T) {
 	a, data := matrix(t, cblosc.ArrayParams{Shape: []int64{20}, ChunkShape: []int32{10}, Blocks: []int32{10}, DType: "<i4"})
 	closing(t, a)
-	more := noise(40, 1)
+	more := testutil.Noise(40, 1)
 	require.NoError(t, a.Append(0, more))
 	data = append(data, more...)
 	require.Equal(t, []int64{30}, a.Shape())

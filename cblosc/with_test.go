@@ -14,6 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // numbered returns a block function that adds to each element its index in the super-chunk, times
@@ -59,7 +60,7 @@ func TestWith_preAndPostfilters(t *testing.T) {
 	const size, chunks = 10_000, 4
 	for _, threads := range []int{1, 4} {
 		p, c, d := numberers(t, threads, size)
-		data := ramp(size*chunks-600, 1) // the last chunk is short
+		data := testutil.Ramp(size*chunks-600, 1) // the last chunk is short
 		stored := whole(t, data, 1)
 		for name, st := range storages(t, p) {
 			s, err := cblosc.CreateSChunk(st)
@@ -138,7 +139,7 @@ func TestWith_preAndPostfilters(t *testing.T) {
 				check(data)
 				require.NoError(t, s.Close())
 			}
-			data = ramp(size*chunks-600, 1)
+			data = testutil.Ramp(size*chunks-600, 1)
 			stored = whole(t, data, 1)
 		}
 	}
@@ -157,7 +158,7 @@ func TestWith_specialChunks(t *testing.T) {
 			require.NoError(t, s.Fill(size*chunks/4, kind, size))
 			require.NoError(t, s.DecompressWith(d))
 			want := whole(t, bytes.Repeat(value, size*chunks/4), -1)
-			got := noise(len(want), 1)
+			got := testutil.Noise(len(want), 1)
 			require.NoError(t, s.ReadItems(got, 0), "%v %s", kind, name)
 			require.Equal(t, want, got, "%v %s", kind, name)
 			require.NoError(t, s.Close())
@@ -171,13 +172,13 @@ func TestWith_specialChunks(t *testing.T) {
 	u, err := cblosc.NewDecompressor(dp)
 	require.NoError(t, err)
 	closing(t, u)
-	dst := noise(4000, 1)
+	dst := testutil.Noise(4000, 1)
 	_, err = u.Decompress(dst, b)
 	require.NoError(t, err)
-	require.Equal(t, noise(4000, 1), dst)
+	require.Equal(t, testutil.Noise(4000, 1), dst)
 	_, err = u.Items(dst[12:32], b, 3, 5)
 	require.NoError(t, err)
-	require.Equal(t, noise(4000, 1), dst)
+	require.Equal(t, testutil.Noise(4000, 1), dst)
 }
 
 // TestWith_failingFilters checks that errors and panics of filters are returned by the call that
@@ -193,7 +194,7 @@ func TestWith_failingFilters(t *testing.T) {
 	require.NoError(t, err)
 	d, err := cblosc.NewPostfiltered(&cblosc.DParams{Threads: 3}, f)
 	require.NoError(t, err)
-	data := ramp(40_000, 1)
+	data := testutil.Ramp(40_000, 1)
 	for name, st := range storages(t, p) {
 		s, err := cblosc.CreateSChunk(st)
 		require.NoError(t, err)

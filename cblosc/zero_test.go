@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // zeroCParams returns the parameters that CParams{} means.
@@ -24,7 +25,7 @@ func (zeroTuner) Next(cblosc.CParams, cblosc.TunerChunk) (cblosc.CParams, error)
 func (zeroTuner) Update(cblosc.CParams, cblosc.TunerChunk) error { return nil }
 
 func TestCParams_zero(t *testing.T) {
-	src := ramp(8000, 1)
+	src := testutil.Ramp(8000, 1)
 	p := &cblosc.CParams{}
 	require.NoError(t, p.Validate())
 	require.Equal(t, zeroCParams(), p.WithDefaults())
@@ -80,7 +81,7 @@ func TestDParams_zero(t *testing.T) {
 	d, err := cblosc.NewDecompressor(p)
 	require.NoError(t, err)
 	closing(t, d)
-	src := ramp(8000, 1)
+	src := testutil.Ramp(8000, 1)
 	got := make([]byte, len(src))
 	_, err = d.Decompress(got, compress(t, nil, src))
 	require.NoError(t, err)
@@ -89,7 +90,7 @@ func TestDParams_zero(t *testing.T) {
 }
 
 func TestStorage_zero(t *testing.T) {
-	src := ramp(8000, 1)
+	src := testutil.Ramp(8000, 1)
 	for name, st := range map[string]cblosc.Storage{"storage": {}, "parameters": {CParams: &cblosc.CParams{}, DParams: &cblosc.DParams{}}} {
 		t.Run(name, func(t *testing.T) {
 			s, err := cblosc.CreateSChunk(st)
@@ -110,7 +111,7 @@ func TestStorage_zero(t *testing.T) {
 
 func TestOpenOptions_zero(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.b2frame")
-	src := ramp(8000, 1)
+	src := testutil.Ramp(8000, 1)
 	s, err := cblosc.CreateSChunk(cblosc.Storage{Path: path, Contiguous: true, CParams: &cblosc.CParams{}})
 	require.NoError(t, err)
 	require.NoError(t, s.AppendBuffer(src))
@@ -143,7 +144,7 @@ func TestArrayParams_zero(t *testing.T) {
 }
 
 func TestLayout_zero(t *testing.T) {
-	src := ramp(4*100, 1)
+	src := testutil.Ramp(4*100, 1)
 	a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{100}, ChunkShape: []int32{20}, Blocks: []int32{10},
 		Storage: cblosc.Storage{CParams: cparams(4)}}, src)
 	require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // TestInterop_tools checks that the tools of libhdf5 read files of this package: h5dump prints the
@@ -72,10 +73,7 @@ func python(t *testing.T, script string, args ...string) string {
 // pythonWith runs a script that needs the given modules.
 func pythonWith(t *testing.T, modules []string, script string, args ...string) string {
 	t.Helper()
-	interpreter := need.Python(t, modules...)
-	out, err := exec.Command(interpreter, append([]string{"-c", script}, args...)...).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return strings.TrimSpace(string(out))
+	return testutil.Python(t, modules, append([]string{"-c", script}, args...)...)
 }
 
 func TestInterop_h5pyReads(t *testing.T) {

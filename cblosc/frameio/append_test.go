@@ -14,6 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // copyFrame copies a file, or a directory of files.
@@ -40,14 +41,14 @@ func drawFrame(t *rapid.T, path string) *job {
 	j.ChunkSize = size * rapid.IntRange(1, 3000).Draw(t, "items of a chunk")
 	j.Chunks = drawPieces(t, size, j.ChunkSize, 4, false)
 	for i := range rapid.IntRange(0, 2).Draw(t, "metalayers") {
-		j.Meta = append(j.Meta, cblosc.Metalayer{Name: fmt.Sprintf("m%d", i), Content: noise(i*10, 1)})
-		j.VLMeta = append(j.VLMeta, cblosc.Metalayer{Name: fmt.Sprintf("v%d", i), Content: ramp(i*1000, 2)})
+		j.Meta = append(j.Meta, cblosc.Metalayer{Name: fmt.Sprintf("m%d", i), Content: testutil.Noise(i*10, 1)})
+		j.VLMeta = append(j.VLMeta, cblosc.Metalayer{Name: fmt.Sprintf("v%d", i), Content: testutil.Ramp(i*1000, 2)})
 	}
 	require.NoError(t, j.byLibrary())
 	if len(j.Chunks) > 0 && rapid.Bool().Draw(t, "rewritten") {
 		s, err := cblosc.OpenSChunk(path)
 		require.NoError(t, err)
-		require.NoError(t, s.UpdateChunk(0, chunkOf(t, &j.CParams, noise(j.ChunkSize, 77))))
+		require.NoError(t, s.UpdateChunk(0, chunkOf(t, &j.CParams, testutil.Noise(j.ChunkSize, 77))))
 		if len(j.Chunks) > 2 {
 			require.NoError(t, s.DeleteChunk(int64(rapid.IntRange(0, len(j.Chunks)-1).Draw(t, "deleted"))))
 		}
@@ -102,7 +103,7 @@ func TestDurableAppend(t *testing.T) {
 		for _, path := range []string{j.Path, plain} {
 			s, err := cblosc.OpenSChunk(path)
 			require.NoError(t, err)
-			require.NoError(t, s.AppendBuffer(ramp(j.ChunkSize, 50)))
+			require.NoError(t, s.AppendBuffer(testutil.Ramp(j.ChunkSize, 50)))
 			require.NoError(t, s.Close())
 		}
 		requireSameValues(t, plain, j.Path)
@@ -115,8 +116,8 @@ func TestCompact_deadBytes(t *testing.T) {
 	for _, contiguous := range []bool{true, false} {
 		dir := t.TempDir()
 		durable, copied, plain := filepath.Join(dir, "durable"), filepath.Join(dir, "copied"), filepath.Join(dir, "plain")
-		second := noise(3*800, 2)
-		writeFrame(t, durable, contiguous, nil, ramp(800, 1), make([]byte, 800), ramp(800, 3))
+		second := testutil.Noise(3*800, 2)
+		writeFrame(t, durable, contiguous, nil, testutil.Ramp(800, 1), make([]byte, 800), testutil.Ramp(800, 3))
 		copyFrame(t, durable, plain)
 		for path, o := range map[string]*frameio.AppendOptions{durable: {Durable: true}, plain: {}} {
 			for _, part := range [][]byte{second[:800], second[800:]} {
@@ -185,14 +186,14 @@ func TestAppendUndone(t *testing.T) {
 				t.Run(fmt.Sprintf("contiguous=%v/durable=%v/%d", contiguous, durable, n), func(t *testing.T) {
 					dir := t.TempDir()
 					path, before := filepath.Join(dir, "frame"), filepath.Join(dir, "before")
-					writeFrame(t, path, contiguous, nil, ramp(800, 1), ramp(800, 2))
+					writeFrame(t, path, contiguous, nil, testutil.Ramp(800, 1), testutil.Ramp(800, 2))
 					copyFrame(t, path, before)
 					w, err := frameio.Append(path, &frameio.AppendOptions{Durable: durable})
 					require.NoError(t, err)
-					_, err = w.Write(noise(n, 1))
+					_, err = w.Write(testutil.Noise(n, 1))
 					require.NoError(t, err)
 					if n > 0 {
-						special, err := cblosc.SpecialChunk(nil, cblosc.Repeated, 800, noise(8, 1))
+						special, err := cblosc.SpecialChunk(nil, cblosc.Repeated, 800, testutil.Noise(8, 1))
 						require.NoError(t, err)
 						if n%800 == 0 {
 							require.NoError(t, w.WriteChunk(special))
@@ -214,7 +215,7 @@ func TestAppendRefuses(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrNotExist)
 
 	path := filepath.Join(dir, "short")
-	writeFrame(t, path, true, nil, ramp(800, 1), ramp(80, 2))
+	writeFrame(t, path, true, nil, testutil.Ramp(800, 1), testutil.Ramp(80, 2))
 	w, err := frameio.Append(path, nil)
 	require.NoError(t, err)
 	_, err = w.Write(make([]byte, 8))

@@ -19,6 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // drawArray creates a random array with C-Blosc2.
@@ -44,9 +45,9 @@ func drawArray(t *rapid.T) (*cblosc.Array, string) {
 	t.Cleanup(func() { require.NoError(t, a.Close()) })
 	for i := range rapid.IntRange(0, 4).Draw(t, "writes") {
 		start, shape := drawRegion(t, p.Shape)
-		src := ramp(product(shape)*size, uint64(i))
+		src := testutil.Ramp(product(shape)*size, uint64(i))
 		if rapid.Bool().Draw(t, "noise") {
-			src = noise(len(src), uint64(i))
+			src = testutil.Noise(len(src), uint64(i))
 		}
 		require.NoError(t, a.WriteRegion(src, start, shape))
 	}
@@ -57,7 +58,7 @@ func drawArray(t *rapid.T) (*cblosc.Array, string) {
 		for _, b := range p.Blocks {
 			cp.BlockSize *= int(b)
 		}
-		kind, value := cblosc.Repeated, noise(size, 5)
+		kind, value := cblosc.Repeated, testutil.Noise(size, 5)
 		if (size == 4 || size == 8) && rapid.Bool().Draw(t, "NaN") {
 			kind, value = cblosc.NaNs, nil
 		}
@@ -173,7 +174,7 @@ func TestDeltaRegions(t *testing.T) {
 	w, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4096}, ChunkShape: []int32{2048}, Blocks: []int32{256},
 		Storage: cblosc.Storage{Path: path, Contiguous: true, CParams: p}})
 	require.NoError(t, err)
-	all := ramp(4096*4, 1)
+	all := testutil.Ramp(4096*4, 1)
 	require.NoError(t, w.WriteRegion(all, []int64{0}, []int64{4096}))
 	require.NoError(t, w.Close())
 	a, err := frameio.OpenArray(path)
@@ -193,7 +194,7 @@ func newArray(t testing.TB, contiguous bool, shape []int64, chunks, blocks []int
 	w, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: shape, ChunkShape: chunks, Blocks: blocks, DType: "<u4",
 		Storage: cblosc.Storage{Path: path, Contiguous: contiguous, CParams: p}})
 	require.NoError(t, err)
-	all := ramp(product(shape)*4, 11)
+	all := testutil.Ramp(product(shape)*4, 11)
 	require.NoError(t, w.WriteRegion(all, make([]int64, len(shape)), shape))
 	require.NoError(t, w.Close())
 	a, err := frameio.OpenArray(path)
@@ -260,7 +261,7 @@ func TestReadRegionRefuses(t *testing.T) {
 
 func TestOpenArrayRefuses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frame")
-	writeFrame(t, path, true, nil, ramp(80, 1))
+	writeFrame(t, path, true, nil, testutil.Ramp(80, 1))
 	_, err := frameio.OpenArray(path)
 	require.ErrorIs(t, err, cblosc.ErrFormat)
 	require.ErrorContains(t, err, "b2nd")
@@ -304,7 +305,7 @@ func TestArray_partialBlocks(t *testing.T) {
 		w, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: shape, ChunkShape: []int32{128, 256}, Blocks: []int32{16, 32}, DType: "<u4",
 			Storage: cblosc.Storage{Path: path, Contiguous: true, CParams: p}})
 		require.NoError(t, err)
-		all := append(noise(100*280*4, 1), ramp(200*280*4, 2)...)
+		all := append(testutil.Noise(100*280*4, 1), testutil.Ramp(200*280*4, 2)...)
 		require.NoError(t, w.WriteRegion(all, []int64{0, 0}, shape))
 		require.NoError(t, w.Close())
 		b, err := os.ReadFile(path)

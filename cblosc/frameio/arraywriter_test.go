@@ -17,6 +17,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // drawGrid returns random shapes of an array of at most about 20,000 elements.
@@ -63,7 +64,7 @@ func TestArrayWriterBytes(t *testing.T) {
 		item := itemSizes.Draw(t, "item")
 		cp := drawCParams(t, item)
 		p := cblosc.ArrayParams{Shape: shape, ChunkShape: chunks, Blocks: blocks, Storage: cblosc.Storage{Contiguous: rapid.Bool().Draw(t, "contiguous"), CParams: cp}}
-		data := ramp(product(shape)*item, rapid.Uint64().Draw(t, "seed"))
+		data := testutil.Ramp(product(shape)*item, rapid.Uint64().Draw(t, "seed"))
 		if rapid.Bool().Draw(t, "with zeros") { // some chunks will be special
 			clear(data[:len(data)/3])
 		}
@@ -111,7 +112,7 @@ func TestArrayWriter_order(t *testing.T) {
 			order = append(order, i)
 			start := []int64{int64(i/3) * 10, int64(i%3) * 12}
 			shape := []int64{10, min(12, 33-start[1])}
-			src := ramp(product(shape)*item, rapid.Uint64().Draw(t, "seed"))
+			src := testutil.Ramp(product(shape)*item, rapid.Uint64().Draw(t, "seed"))
 			if rapid.Float64Range(0, 1).Draw(t, "skip") < 0.2 {
 				write[i] = func() error { return w.Skip(int64(i)) }
 				continue
@@ -191,7 +192,7 @@ func TestArrayWriterRegions(t *testing.T) {
 					start[d] = from * int64(chunks[d])
 					count[d] = min(to*int64(chunks[d]), shape[d]) - start[d]
 				}
-				src := ramp(product(count)*item, rapid.Uint64().Draw(t, "seed"))
+				src := testutil.Ramp(product(count)*item, rapid.Uint64().Draw(t, "seed"))
 				require.NoError(t, w.WriteRegion(context.Background(), src, start, count, 2))
 				put(model, shape, src, start, count, item)
 			}
@@ -249,7 +250,7 @@ func TestArrayWriterRows(t *testing.T) {
 				cp := cblosc.DefaultCParams()
 				cp.TypeSize = 4
 				path := filepath.Join(t.TempDir(), "a.b2nd")
-				data := ramp(4*60*7, 3)
+				data := testutil.Ramp(4*60*7, 3)
 				first := 4 * 20 * 7
 				p := cblosc.ArrayParams{Shape: []int64{20, 7}, ChunkShape: []int32{10, 5}, Blocks: []int32{5, 5}, Storage: cblosc.Storage{Path: path, Contiguous: !sparse, CParams: cp}}
 				a, err := cblosc.CreateArrayFrom(&p, data[:first])
@@ -326,7 +327,7 @@ func TestArrayWriterChunks(t *testing.T) {
 	require.ErrorIs(t, w.WriteChunk(1, short), cblosc.ErrSize)
 	one := *cp
 	one.BlockSize = 400
-	require.ErrorIs(t, w.WriteChunk(1, chunkOf(t, &one, ramp(400, 1))), cblosc.ErrSize, "blocks of another size")
+	require.ErrorIs(t, w.WriteChunk(1, chunkOf(t, &one, testutil.Ramp(400, 1))), cblosc.ErrSize, "blocks of another size")
 	var left []int64
 	require.NoError(t, w.Unwritten(func(i int64) error { left = append(left, i); return nil }))
 	require.Equal(t, []int64{1, 2, 5, 6, 7}, left)
@@ -375,7 +376,7 @@ func TestArrayWriterRefuses(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, w.WriteRegion(gone, b, []int64{0, 0}, []int64{20, 7}, 0), context.Canceled)
-	require.NoError(t, w.WriteRegion(t.Context(), ramp(len(b), 1), []int64{0, 0}, []int64{20, 7}, 0))
+	require.NoError(t, w.WriteRegion(t.Context(), testutil.Ramp(len(b), 1), []int64{0, 0}, []int64{20, 7}, 0))
 	require.NoError(t, w.Close(), "without Commit")
 	require.Equal(t, before, files(t, path))
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // TestWriter_WriteChunk_batch stores the chunks of batches in frames with frameio and with
@@ -55,9 +56,9 @@ func TestWriter_WriteChunk_batchRefused(t *testing.T) {
 			require.NoError(t, err)
 			closing(t, c)
 			src, chunks := &cblosc.Batch{}, &cblosc.Batch{}
-			src.Append(ramp(240_000, 2), ramp(test.item, 3))
+			src.Append(testutil.Ramp(240_000, 2), testutil.Ramp(test.item, 3))
 			require.NoError(t, c.CompressBatch(chunks, src))
-			first := ramp(test.chunk, 4)
+			first := testutil.Ramp(test.chunk, 4)
 			plain := chunkOf(t, p, first)
 
 			dir := t.TempDir()
@@ -82,7 +83,7 @@ func TestWriter_WriteChunk_batchRefused(t *testing.T) {
 
 // batchValues returns n bytes of several kinds: rising, random, zeros, and one repeated byte.
 func batchValues(n int) []byte {
-	b := append(ramp(n/4, 1), noise(n/4, 2)...)
+	b := append(testutil.Ramp(n/4, 1), testutil.Noise(n/4, 2)...)
 	b = append(b, make([]byte, n/4)...)
 	for len(b) < n {
 		b = append(b, 7)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // BenchmarkRandomChunks reads random chunks of 4 KiB of a frame on disk with one handle. It
@@ -102,7 +103,7 @@ func BenchmarkReadRegion(b *testing.B) {
 func BenchmarkAppend(b *testing.B) {
 	const size = 4096
 	for _, n := range []int{2000, 20000} {
-		all := ramp(n*size, 1)
+		all := testutil.Ramp(n*size, 1)
 		p := cblosc.DefaultCParams()
 		p.TypeSize, p.Codec = 4, cblosc.LZ4
 		b.Run(fmt.Sprintf("chunks=%d/library", n), func(b *testing.B) {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // TestAppend_compactForbidden checks that a durable Append in a directory without write permission
@@ -19,13 +20,13 @@ func TestAppend_compactForbidden(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "frame")
 	deadFrame(t, path)
-	size := sizeOf(t, path)
+	size := testutil.FileSize(t, path)
 	require.NoError(t, os.Chmod(dir, 0o555))
 	t.Cleanup(func() { require.NoError(t, os.Chmod(dir, 0o700)) })
 	withoutOverride(t)
 	require.ErrorIs(t, frameio.Compact(path), fs.ErrPermission)
-	appendDurably(t, path, noise(800, 4))
-	require.Greater(t, sizeOf(t, path), size)
+	appendDurably(t, path, testutil.Noise(800, 4))
+	require.Greater(t, testutil.FileSize(t, path), size)
 	require.EqualValues(t, 4, openFrame(t, path).NumChunks())
 }
 

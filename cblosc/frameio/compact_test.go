@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/internal/caterva"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // appendDurably appends values to a frame in one durable append.
@@ -25,14 +26,6 @@ func appendDurably(t tester, path string, values []byte) {
 	require.NoError(t, err)
 	require.NoError(t, w.Commit())
 	require.NoError(t, w.Close())
-}
-
-// sizeOf returns the length of a file in bytes.
-func sizeOf(t tester, path string) int64 {
-	t.Helper()
-	info, err := os.Stat(path)
-	require.NoError(t, err)
-	return info.Size()
 }
 
 // storedChunks returns the stored bytes of all chunks of a frame.
@@ -50,8 +43,8 @@ func storedChunks(t tester, path string) (all [][]byte) {
 }
 
 func TestCompact(t *testing.T) {
-	meta := []cblosc.Metalayer{{Name: "m", Content: noise(10, 1)}}
-	vlmeta := []cblosc.Metalayer{{Name: "v", Content: ramp(5000, 2)}, {Name: "w", Content: noise(300, 3)}}
+	meta := []cblosc.Metalayer{{Name: "m", Content: testutil.Noise(10, 1)}}
+	vlmeta := []cblosc.Metalayer{{Name: "v", Content: testutil.Ramp(5000, 2)}, {Name: "w", Content: testutil.Noise(300, 3)}}
 	create := func(t *testing.T, path string, values []byte) {
 		w, err := frameio.Create(path, &frameio.Params{CParams: cblosc.DefaultCParams(), ChunkSize: 800, Meta: meta, VLMeta: vlmeta})
 		require.NoError(t, err)
@@ -60,7 +53,7 @@ func TestCompact(t *testing.T) {
 		require.NoError(t, w.Commit())
 		require.NoError(t, w.Close())
 	}
-	values := append(append(ramp(4*800, 1), make([]byte, 800)...), noise(3*800+80, 2)...)
+	values := append(append(testutil.Ramp(4*800, 1), make([]byte, 800)...), testutil.Noise(3*800+80, 2)...)
 
 	t.Run("durable appends", func(t *testing.T) {
 		dir := t.TempDir()
@@ -70,7 +63,7 @@ func TestCompact(t *testing.T) {
 		require.NoError(t, os.Chmod(path, 0o640))
 		appendDurably(t, path, values[800:6*800])
 		appendDurably(t, path, values[6*800:])
-		require.Greater(t, sizeOf(t, path), sizeOf(t, once))
+		require.Greater(t, testutil.FileSize(t, path), testutil.FileSize(t, once))
 		before := filepath.Join(dir, "before")
 		copyFrame(t, path, before)
 		open := openFrame(t, path)
@@ -139,9 +132,9 @@ func TestCompact(t *testing.T) {
 		create(t, path, values[:800])
 		appendDurably(t, path, values[800:1600])
 		require.NoError(t, os.Symlink("frame", link))
-		was := sizeOf(t, path)
+		was := testutil.FileSize(t, path)
 		require.NoError(t, frameio.Compact(link))
-		require.Less(t, sizeOf(t, path), was)
+		require.Less(t, testutil.FileSize(t, path), was)
 		target, err := os.Readlink(link)
 		require.NoError(t, err)
 		require.Equal(t, "frame", target)
@@ -157,23 +150,23 @@ func TestCompact(t *testing.T) {
 			created, err := create(&p)
 			require.NoError(t, err)
 			require.NoError(t, created.Close())
-			src := ramp(60*40*8, 1)
+			src := testutil.Ramp(60*40*8, 1)
 			var before int64
 			for k := range 3 { // the last one replaces all chunks
 				w, err := frameio.WriteArray(path, &frameio.ArrayOptions{Rows: 60, Durable: true})
 				require.NoError(t, err)
 				if k < 2 {
-					require.NoError(t, w.WriteRegion(t.Context(), noise(len(src), uint64(k)), []int64{0, 0}, []int64{60, 40}, 1))
+					require.NoError(t, w.WriteRegion(t.Context(), testutil.Noise(len(src), uint64(k)), []int64{0, 0}, []int64{60, 40}, 1))
 				} else {
 					require.NoError(t, w.WriteRegion(t.Context(), src, []int64{0, 0}, []int64{60, 40}, 1))
 				}
 				require.NoError(t, w.Commit())
 				require.NoError(t, w.Close())
-				before = sizeOf(t, path)
+				before = testutil.FileSize(t, path)
 			}
 			chunks := storedChunks(t, path)
 			require.NoError(t, frameio.Compact(path))
-			require.Less(t, sizeOf(t, path), before/2)
+			require.Less(t, testutil.FileSize(t, path), before/2)
 			require.Equal(t, chunks, storedChunks(t, path))
 
 			a, err := cblosc.OpenArray(path)
@@ -220,9 +213,9 @@ func TestCompact_random(t *testing.T) {
 		for _, part := range [][2]int{{0, 16}, {24, 39}, {47, size}} {
 			require.Equal(t, old[part[0]:part[1]], b[part[0]:part[1]], "header from byte %d", part[0])
 		}
-		was := sizeOf(t, j.Path)
+		was := testutil.FileSize(t, j.Path)
 		require.NoError(t, frameio.Compact(j.Path))
-		require.Equal(t, was, sizeOf(t, j.Path), "compact already")
+		require.Equal(t, was, testutil.FileSize(t, j.Path), "compact already")
 	})
 }
 
@@ -230,7 +223,7 @@ func TestCompact_random(t *testing.T) {
 func TestCompact_shared(t *testing.T) {
 	const size = 800
 	path := filepath.Join(t.TempDir(), "frame")
-	a, b := noise(size, 1), noise(size, 2)
+	a, b := testutil.Noise(size, 1), testutil.Noise(size, 2)
 	writeFrame(t, path, true, nil, a, b)
 	f := openFrame(t, path)
 	h := f.Header()
@@ -267,8 +260,8 @@ func TestCompact_errors(t *testing.T) {
 	require.ErrorIs(t, frameio.Compact(filepath.Join(dir, "none")), fs.ErrNotExist)
 
 	path := filepath.Join(dir, "frame")
-	writeFrame(t, path, true, nil, ramp(800, 1), noise(800, 2))
-	appendDurably(t, path, noise(800, 3))
+	writeFrame(t, path, true, nil, testutil.Ramp(800, 1), testutil.Noise(800, 2))
+	appendDurably(t, path, testutil.Noise(800, 3))
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
 	requireRefused := func(path string, want error, chunk int64) {
@@ -309,11 +302,11 @@ func TestAppend_compact(t *testing.T) {
 	dir := t.TempDir()
 	path, once := filepath.Join(dir, "frame"), filepath.Join(dir, "once")
 	create := func(path string) *frameio.Writer {
-		p := &frameio.Params{CParams: cblosc.DefaultCParams(), ChunkSize: 1024, VLMeta: []cblosc.Metalayer{{Name: "v", Content: noise(20_000, 1)}}}
+		p := &frameio.Params{CParams: cblosc.DefaultCParams(), ChunkSize: 1024, VLMeta: []cblosc.Metalayer{{Name: "v", Content: testutil.Noise(20_000, 1)}}}
 		w, err := frameio.Create(path, p)
 		require.NoError(t, err)
 		for i := range many {
-			b, err := cblosc.SpecialChunk(p.CParams, cblosc.Repeated, 1024, noise(p.CParams.TypeSize, uint64(i)))
+			b, err := cblosc.SpecialChunk(p.CParams, cblosc.Repeated, 1024, testutil.Noise(p.CParams.TypeSize, uint64(i)))
 			require.NoError(t, err)
 			require.NoError(t, w.WriteChunk(b))
 		}
@@ -324,11 +317,11 @@ func TestAppend_compact(t *testing.T) {
 		require.NoError(t, w.Close())
 	}
 	commit(create(path))
-	values := noise(1024*added, 2)
-	size, most, grown, compacted := sizeOf(t, path), int64(0), int64(0), 0
+	values := testutil.Noise(1024*added, 2)
+	size, most, grown, compacted := testutil.FileSize(t, path), int64(0), int64(0), 0
 	for i := range added {
 		appendDurably(t, path, values[1024*i:][:1024])
-		now := sizeOf(t, path)
+		now := testutil.FileSize(t, path)
 		if now < size {
 			compacted++
 		} else {
@@ -341,8 +334,8 @@ func TestAppend_compact(t *testing.T) {
 	_, err := w.Write(values)
 	require.NoError(t, err)
 	commit(w)
-	live := sizeOf(t, once)
-	t.Logf("live %d bytes, at most %d, without compaction %d, compacted %d times", live, most, sizeOf(t, once)+grown, compacted)
+	live := testutil.FileSize(t, once)
+	t.Logf("live %d bytes, at most %d, without compaction %d, compacted %d times", live, most, testutil.FileSize(t, once)+grown, compacted)
 	require.Less(t, most, live*9/4)
 	require.Greater(t, grown, 4*live, "bytes that appends have added")
 	require.Greater(t, compacted, 3)
@@ -354,14 +347,14 @@ func TestAppend_compact(t *testing.T) {
 // deadFrame writes a frame of 3 chunks that has more dead bytes than live bytes.
 func deadFrame(t tester, path string) {
 	t.Helper()
-	w, err := frameio.Create(path, &frameio.Params{CParams: cblosc.DefaultCParams(), ChunkSize: 800, VLMeta: []cblosc.Metalayer{{Name: "v", Content: noise(8000, 1)}}})
+	w, err := frameio.Create(path, &frameio.Params{CParams: cblosc.DefaultCParams(), ChunkSize: 800, VLMeta: []cblosc.Metalayer{{Name: "v", Content: testutil.Noise(8000, 1)}}})
 	require.NoError(t, err)
-	_, err = w.Write(noise(800, 1))
+	_, err = w.Write(testutil.Noise(800, 1))
 	require.NoError(t, err)
 	require.NoError(t, w.Commit())
 	require.NoError(t, w.Close())
-	appendDurably(t, path, noise(800, 2))
-	appendDurably(t, path, noise(800, 3))
+	appendDurably(t, path, testutil.Noise(800, 2))
+	appendDurably(t, path, testutil.Noise(800, 3))
 }
 
 // TestAppend_compactRefused checks that a durable Append does not compact a frame that contains an
@@ -369,12 +362,12 @@ func deadFrame(t tester, path string) {
 func TestAppend_compactRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frame")
 	deadFrame(t, path)
-	size := sizeOf(t, path)
+	size := testutil.FileSize(t, path)
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
 	b[int(openFrame(t, path).Header().HeaderSize)+4]++ // the chunk's number of uncompressed bytes
 	require.NoError(t, os.WriteFile(path, b, 0o600))
-	appendDurably(t, path, noise(800, 4))
-	require.Greater(t, sizeOf(t, path), size)
+	appendDurably(t, path, testutil.Noise(800, 4))
+	require.Greater(t, testutil.FileSize(t, path), size)
 	require.EqualValues(t, 4, openFrame(t, path).NumChunks())
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // limits returns limits that prevent an invalid frame from using all memory of the machine.
@@ -27,7 +28,7 @@ func FuzzFrame(f *testing.F) {
 	}
 	p := cblosc.DefaultCParams()
 	p.TypeSize, p.BlockSize = 4, 256
-	writeFrame(f, filepath.Join(dir, "frame"), true, p, ramp(1000, 1), make([]byte, 1000), noise(500, 2))
+	writeFrame(f, filepath.Join(dir, "frame"), true, p, testutil.Ramp(1000, 1), make([]byte, 1000), testutil.Noise(500, 2))
 	add(filepath.Join(dir, "frame"))
 	for _, codec := range cblosc.Codecs() {
 		p.Codec = codec
@@ -35,7 +36,7 @@ func FuzzFrame(f *testing.F) {
 		a, err := cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{30, 20}, ChunkShape: []int32{12, 9}, Blocks: []int32{5, 3},
 			Storage: cblosc.Storage{Path: name, Contiguous: true, CParams: p}})
 		require.NoError(f, err)
-		require.NoError(f, a.WriteRegion(ramp(20*20*4, 3), []int64{5, 0}, []int64{20, 20}))
+		require.NoError(f, a.WriteRegion(testutil.Ramp(20*20*4, 3), []int64{5, 0}, []int64{20, 20}))
 		require.NoError(f, a.SChunk().VLMeta().Add("vl", []byte("content")))
 		require.NoError(f, a.Close())
 		add(name)
@@ -84,7 +85,7 @@ func TestLimits(t *testing.T) {
 	p := cblosc.DefaultCParams()
 	p.Filters[0].ID = cblosc.Delta // so that chunks are decoded as a whole
 	path := filepath.Join(t.TempDir(), "frame")
-	data := ramp(2<<20, 1)
+	data := testutil.Ramp(2<<20, 1)
 	writeFrame(t, path, true, p, data)
 	f, err := frameio.Open(path, limits())
 	require.NoError(t, err)

@@ -1,7 +1,6 @@
 package frameio_test
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -9,6 +8,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // TestAppend_growth appends chunks of 1 KiB durably, one by one, to a frame of many such chunks.
@@ -24,21 +24,21 @@ func TestAppend_growth(t *testing.T) {
 	w, err := frameio.Create(path, &frameio.Params{ChunkSize: size})
 	require.NoError(t, err)
 	for i := range chunks {
-		_, err = w.Write(noise(size, uint64(i)))
+		_, err = w.Write(testutil.Noise(size, uint64(i)))
 		require.NoError(t, err)
 	}
 	require.NoError(t, w.Commit())
-	before := fileSize(t, path)
+	before := testutil.FileSize(t, path)
 
 	largest, shrunk := before, 0
 	last := before
 	for i := range appends {
 		w, err := frameio.Append(path, &frameio.AppendOptions{Durable: true})
 		require.NoError(t, err)
-		_, err = w.Write(noise(size, uint64(chunks+i)))
+		_, err = w.Write(testutil.Noise(size, uint64(chunks+i)))
 		require.NoError(t, err)
 		require.NoError(t, w.Commit())
-		now := fileSize(t, path)
+		now := testutil.FileSize(t, path)
 		if now < last {
 			shrunk++
 		}
@@ -57,13 +57,6 @@ func TestAppend_growth(t *testing.T) {
 	for i := range chunks + appends {
 		_, err := f.Decompress(buf, int64(i))
 		require.NoError(t, err)
-		require.Equal(t, noise(size, uint64(i)), buf)
+		require.Equal(t, testutil.Noise(size, uint64(i)), buf)
 	}
-}
-
-func fileSize(t *testing.T, path string) int64 {
-	t.Helper()
-	info, err := os.Stat(path)
-	require.NoError(t, err)
-	return info.Size()
 }

@@ -1,9 +1,7 @@
 package frameio_test
 
 import (
-	"encoding/binary"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // tester is the common interface of tests and property tests.
@@ -25,26 +24,6 @@ type tester interface {
 func closing(t testing.TB, c io.Closer) {
 	t.Helper()
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
-}
-
-// ramp returns n bytes of slowly rising 32-bit numbers, with some noise.
-func ramp(n int, seed uint64) []byte {
-	r := rand.New(rand.NewPCG(seed, 1))
-	b := make([]byte, 0, n+4)
-	for v := uint32(seed); len(b) < n; v += r.Uint32N(5) {
-		b = binary.LittleEndian.AppendUint32(b, v)
-	}
-	return b[:n:n]
-}
-
-// noise returns n bytes that do not compress.
-func noise(n int, seed uint64) []byte {
-	r := rand.New(rand.NewPCG(seed, 2))
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte(r.Uint32())
-	}
-	return b
 }
 
 // drawCParams returns a random pipeline for elements of size bytes.
@@ -117,7 +96,7 @@ func openFrame(t testing.TB, path string) *frameio.Frame {
 func newFrame(t testing.TB, n, size int) (*frameio.Frame, []byte) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "frame")
-	all := ramp(n*size, 7)
+	all := testutil.Ramp(n*size, 7)
 	p := cblosc.DefaultCParams()
 	p.TypeSize, p.Codec = 4, cblosc.LZ4
 	buffers := make([][]byte, n)

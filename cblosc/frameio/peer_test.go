@@ -15,6 +15,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 const peerVariable = "HYPERSLAB_FRAMEIO_PEER"
@@ -54,9 +55,9 @@ const (
 func (p piece) values() []byte {
 	switch p.Kind {
 	case rising:
-		return ramp(p.Bytes, p.Seed)
+		return testutil.Ramp(p.Bytes, p.Seed)
 	case random:
-		return noise(p.Bytes, p.Seed)
+		return testutil.Noise(p.Bytes, p.Seed)
 	case zeros:
 		return make([]byte, p.Bytes)
 	}
@@ -69,7 +70,7 @@ func (p piece) chunk(cp *cblosc.CParams) ([]byte, error) {
 	case specialNaNs:
 		return cblosc.SpecialChunk(cp, cblosc.NaNs, p.Bytes, nil)
 	case specialRepeated:
-		return cblosc.SpecialChunk(cp, cblosc.Repeated, p.Bytes, noise(cp.TypeSize, p.Seed))
+		return cblosc.SpecialChunk(cp, cblosc.Repeated, p.Bytes, testutil.Noise(cp.TypeSize, p.Seed))
 	case specialUninit:
 		return cblosc.SpecialChunk(cp, cblosc.Uninit, p.Bytes, nil)
 	}

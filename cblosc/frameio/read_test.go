@@ -21,6 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // draw writes a random frame with C-Blosc2 and returns the open super-chunk and its path.
@@ -51,20 +52,20 @@ func draw(t *rapid.T) (*cblosc.SChunk, string) {
 		case kind == 0:
 			special(cblosc.Zeros, nil)
 		case kind == 1:
-			special(cblosc.Repeated, noise(size, uint64(i)))
+			special(cblosc.Repeated, testutil.Noise(size, uint64(i)))
 		case kind == 2 && (size == 4 || size == 8):
 			special(cblosc.NaNs, nil)
 		case kind == 3:
-			require.NoError(t, s.AppendBuffer(noise(length, uint64(i))))
+			require.NoError(t, s.AppendBuffer(testutil.Noise(length, uint64(i))))
 		default:
-			require.NoError(t, s.AppendBuffer(ramp(length, uint64(i))))
+			require.NoError(t, s.AppendBuffer(testutil.Ramp(length, uint64(i))))
 		}
 	}
 	if n > 2 && rapid.Bool().Draw(t, "rewritten") {
 		// Store chunks out of order, with dead bytes between them.
 		i := rapid.Int64Range(0, int64(n-2)).Draw(t, "which")
-		require.NoError(t, s.UpdateChunk(i, chunkOf(t, p, noise(full, 99))))
-		require.NoError(t, s.InsertChunk(i, chunkOf(t, p, ramp(full, 98))))
+		require.NoError(t, s.UpdateChunk(i, chunkOf(t, p, testutil.Noise(full, 99))))
+		require.NoError(t, s.InsertChunk(i, chunkOf(t, p, testutil.Ramp(full, 98))))
 		if rapid.Bool().Draw(t, "deleted") {
 			require.NoError(t, s.DeleteChunk(i+1))
 		}
@@ -173,7 +174,7 @@ func TestDeltaItems(t *testing.T) {
 	p := cblosc.DefaultCParams()
 	p.TypeSize, p.BlockSize = 4, 1024
 	p.Filters = [cblosc.MaxFilters]cblosc.Filter{0: {ID: cblosc.Delta}, 5: {ID: cblosc.Shuffle}}
-	data := ramp(16384, 3)
+	data := testutil.Ramp(16384, 3)
 	path := filepath.Join(t.TempDir(), "frame")
 	writeFrame(t, path, true, p, data)
 	f := openFrame(t, path)
@@ -185,7 +186,7 @@ func TestDeltaItems(t *testing.T) {
 
 func TestOpenReaderAt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frame")
-	data := ramp(8000, 1)
+	data := testutil.Ramp(8000, 1)
 	writeFrame(t, path, true, nil, data)
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -207,8 +208,8 @@ func TestMetalayers(t *testing.T) {
 	s, err := cblosc.CreateSChunk(cblosc.Storage{Path: path, Contiguous: true})
 	require.NoError(t, err)
 	require.NoError(t, s.Meta().Add("fixed", []byte("f")))
-	require.NoError(t, s.AppendBuffer(ramp(80, 1)))
-	require.NoError(t, s.VLMeta().Add("one", ramp(5000, 2)))
+	require.NoError(t, s.AppendBuffer(testutil.Ramp(80, 1)))
+	require.NoError(t, s.VLMeta().Add("one", testutil.Ramp(5000, 2)))
 	require.NoError(t, s.VLMeta().Add("none", nil))
 	require.NoError(t, s.Close())
 	f := openFrame(t, path)
@@ -218,7 +219,7 @@ func TestMetalayers(t *testing.T) {
 	require.Equal(t, []string{"one", "none"}, f.VLMetalayers())
 	content, err = f.VLMetalayer("one")
 	require.NoError(t, err)
-	require.Equal(t, ramp(5000, 2), content)
+	require.Equal(t, testutil.Ramp(5000, 2), content)
 	content, err = f.VLMetalayer("none")
 	require.NoError(t, err)
 	require.Empty(t, content)
@@ -260,7 +261,7 @@ func TestReader_CloseDuringRead(t *testing.T) {
 	p := cblosc.DefaultCParams()
 	var buffers [][]byte
 	for i := range n {
-		buffers = append(buffers, ramp(size, uint64(i)))
+		buffers = append(buffers, testutil.Ramp(size, uint64(i)))
 	}
 	writeFrame(t, path, true, p, buffers...)
 	f, err := frameio.Open(path, nil)
@@ -355,7 +356,7 @@ func TestOpenRefuses(t *testing.T) {
 	require.ErrorIs(t, err, cblosc.ErrFormat)
 
 	whole := filepath.Join(dir, "whole")
-	writeFrame(t, whole, true, nil, ramp(8000, 1), ramp(8000, 2))
+	writeFrame(t, whole, true, nil, testutil.Ramp(8000, 1), testutil.Ramp(8000, 2))
 	b, err := os.ReadFile(whole)
 	require.NoError(t, err)
 	part := filepath.Join(dir, "part")
@@ -367,7 +368,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 
 	sparse := filepath.Join(dir, "sparse")
-	writeFrame(t, sparse, false, nil, ramp(8000, 1))
+	writeFrame(t, sparse, false, nil, testutil.Ramp(8000, 1))
 	_, err = frameio.Open(filepath.Join(sparse, cframe.IndexFile), nil)
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
@@ -378,7 +379,7 @@ func TestFrame_changedFile(t *testing.T) {
 	dst := make([]byte, 8000)
 	t.Run("truncated", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "frame")
-		writeFrame(t, path, true, nil, ramp(8000, 1), ramp(8000, 2))
+		writeFrame(t, path, true, nil, testutil.Ramp(8000, 1), testutil.Ramp(8000, 2))
 		f := openFrame(t, path)
 		require.NoError(t, os.Truncate(path, 200))
 		_, err := f.Decompress(dst, 0)
@@ -392,7 +393,7 @@ func TestFrame_changedFile(t *testing.T) {
 	})
 	t.Run("removed", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "frame")
-		writeFrame(t, path, true, nil, ramp(8000, 1))
+		writeFrame(t, path, true, nil, testutil.Ramp(8000, 1))
 		f := openFrame(t, path)
 		require.NoError(t, os.Remove(path))
 		_, err := f.Decompress(dst, 0)
@@ -400,7 +401,7 @@ func TestFrame_changedFile(t *testing.T) {
 	})
 	t.Run("sparse", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "frame")
-		writeFrame(t, path, false, nil, ramp(8000, 1), ramp(8000, 2), ramp(8000, 3))
+		writeFrame(t, path, false, nil, testutil.Ramp(8000, 1), testutil.Ramp(8000, 2), testutil.Ramp(8000, 3))
 		f := openFrame(t, path)
 		first, second, third := filepath.Join(path, "00000000.chunk"), filepath.Join(path, "00000001.chunk"), filepath.Join(path, "00000002.chunk")
 		require.NoError(t, os.Remove(first))
@@ -424,7 +425,7 @@ func TestFrame_changedFile(t *testing.T) {
 // and a length beyond the end of the file must fail before memory is allocated for it.
 func TestLongChunk(t *testing.T) {
 	p := cblosc.DefaultCParams()
-	data := ramp(8000, 1)
+	data := testutil.Ramp(8000, 1)
 	path := filepath.Join(t.TempDir(), "frame")
 	writeFrame(t, path, false, p, data)
 	name := filepath.Join(path, "00000000.chunk")
@@ -455,7 +456,7 @@ func TestReader_ChangedBytes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "frame")
 	p := cblosc.DefaultCParams()
 	p.TypeSize, p.BlockSize = 4, 256
-	writeFrame(t, path, true, p, ramp(1000, 1), make([]byte, 1000), ramp(500, 2))
+	writeFrame(t, path, true, p, testutil.Ramp(1000, 1), make([]byte, 1000), testutil.Ramp(500, 2))
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
 	dst := make([]byte, 1<<20)

@@ -19,6 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // byWriter writes j to path with a Writer that has the given number of workers.
@@ -115,10 +116,10 @@ func TestWriter_againstLibrary(t *testing.T) {
 		j.ChunkSize = min(j.ChunkSize, 400_000/size*size)
 		j.Chunks = drawPieces(t, size, j.ChunkSize, 12, true)
 		for i := range rapid.IntRange(0, 3).Draw(t, "metalayers") {
-			j.Meta = append(j.Meta, cblosc.Metalayer{Name: fmt.Sprintf("m%d", i), Content: noise(rapid.IntRange(0, 300).Draw(t, "bytes"), uint64(i))})
+			j.Meta = append(j.Meta, cblosc.Metalayer{Name: fmt.Sprintf("m%d", i), Content: testutil.Noise(rapid.IntRange(0, 300).Draw(t, "bytes"), uint64(i))})
 		}
 		for i := range rapid.IntRange(0, 3).Draw(t, "variable-length metalayers") {
-			j.VLMeta = append(j.VLMeta, cblosc.Metalayer{Name: fmt.Sprintf("vl%d", i), Content: ramp(rapid.IntRange(0, 30000).Draw(t, "bytes"), uint64(i))})
+			j.VLMeta = append(j.VLMeta, cblosc.Metalayer{Name: fmt.Sprintf("vl%d", i), Content: testutil.Ramp(rapid.IntRange(0, 30000).Draw(t, "bytes"), uint64(i))})
 		}
 		library.write(t, j)
 		got := filepath.Join(dir, "writer")
@@ -150,7 +151,7 @@ func TestWriter_shortChunk(t *testing.T) {
 			require.NoError(t, err)
 			kept, err := cblosc.Info(b)
 			require.NoError(t, err)
-			alone, err := cblosc.Info(chunkOf(t, &j.CParams, ramp(24_000, 3)))
+			alone, err := cblosc.Info(chunkOf(t, &j.CParams, testutil.Ramp(24_000, 3)))
 			require.NoError(t, err)
 			require.Less(t, kept.BlockSize, alone.BlockSize)
 		}
@@ -206,8 +207,8 @@ func TestWriter_metalayers(t *testing.T) {
 			Chunks: []piece{{rising, 800, 1}}}
 		for i := range cblosc.MaxMetalayers {
 			name := fmt.Sprintf("%02d%029d", i, 0)
-			j.Meta = append(j.Meta, cblosc.Metalayer{Name: name, Content: noise(i*100, 1)})
-			j.VLMeta = append(j.VLMeta, cblosc.Metalayer{Name: name, Content: ramp(i*1000, 2)})
+			j.Meta = append(j.Meta, cblosc.Metalayer{Name: name, Content: testutil.Noise(i*100, 1)})
+			j.VLMeta = append(j.VLMeta, cblosc.Metalayer{Name: name, Content: testutil.Ramp(i*1000, 2)})
 		}
 		library.write(t, j)
 		got := filepath.Join(dir, "writer")
@@ -219,7 +220,7 @@ func TestWriter_metalayers(t *testing.T) {
 // TestWriter_anyLength checks that the frame depends neither on the lengths of the Write calls nor
 // on the number of workers.
 func TestWriter_anyLength(t *testing.T) {
-	all := ramp(3_000_000, 5)
+	all := testutil.Ramp(3_000_000, 5)
 	p := &frameio.Params{ChunkSize: 4096}
 	write := func(t tester, workers int, lengths func(left int) int) []byte {
 		p := *p
@@ -285,7 +286,7 @@ func TestWriter_CommitClose(t *testing.T) {
 			}
 			w, err := frameio.Create(path, p)
 			require.NoError(t, err)
-			_, err = w.Write(ramp(200, 1))
+			_, err = w.Write(testutil.Ramp(200, 1))
 			require.NoError(t, err)
 			require.NoError(t, w.Close())
 			require.Empty(t, names())
@@ -299,7 +300,7 @@ func TestWriter_CommitClose(t *testing.T) {
 			require.NoError(t, err)
 			late, err := frameio.Create(path, p)
 			require.NoError(t, err)
-			_, err = w.Write(ramp(200, 2))
+			_, err = w.Write(testutil.Ramp(200, 2))
 			require.NoError(t, err)
 			require.NoError(t, w.Commit())
 			require.ErrorIs(t, w.Commit(), cblosc.ErrClosed)
@@ -317,14 +318,14 @@ func TestWriter_CommitClose(t *testing.T) {
 			over.Overwrite = true
 			w, err = frameio.Create(path, &over)
 			require.NoError(t, err)
-			_, err = w.Write(ramp(80, 3))
+			_, err = w.Write(testutil.Ramp(80, 3))
 			require.NoError(t, err)
 			require.NoError(t, w.Commit())
 			require.NoError(t, w.Close())
 			f := openFrame(t, path)
 			dst := make([]byte, 80)
 			require.NoError(t, f.ReadAll(t.Context(), dst, 1))
-			require.Equal(t, ramp(80, 3), dst)
+			require.Equal(t, testutil.Ramp(80, 3), dst)
 			require.Equal(t, []string{"frame"}, names())
 		})
 	}
@@ -379,11 +380,11 @@ func TestWriteChunkRefuses(t *testing.T) {
 	w, err := frameio.NewWriter(&memory{}, p)
 	require.NoError(t, err)
 	closing(t, w)
-	good := chunkOf(t, cp, ramp(80, 1))
+	good := chunkOf(t, cp, testutil.Ramp(80, 1))
 	require.ErrorIs(t, w.WriteChunk(good[:20]), cblosc.ErrFormat)
 	require.ErrorIs(t, w.WriteChunk(append(bytes.Clone(good), 0)), cblosc.ErrFormat)
-	require.ErrorIs(t, w.WriteChunk(chunkOf(t, cp, ramp(88, 1))), cblosc.ErrSize)
-	require.ErrorIs(t, w.WriteChunk(chunkOf(t, cp, ramp(12, 1))), cblosc.ErrSize)
+	require.ErrorIs(t, w.WriteChunk(chunkOf(t, cp, testutil.Ramp(88, 1))), cblosc.ErrSize)
+	require.ErrorIs(t, w.WriteChunk(chunkOf(t, cp, testutil.Ramp(12, 1))), cblosc.ErrSize)
 	require.ErrorIs(t, w.WriteChunk(chunkOf(t, cp, nil)), cblosc.ErrSize)
 	four := cblosc.DefaultCParams()
 	four.TypeSize = 4
@@ -402,7 +403,7 @@ func TestWriteChunkRefuses(t *testing.T) {
 	_, err = w.Write(make([]byte, 70))
 	require.NoError(t, err)
 	require.NoError(t, w.WriteChunk(good))
-	require.NoError(t, w.WriteChunk(chunkOf(t, cp, ramp(40, 1))))
+	require.NoError(t, w.WriteChunk(chunkOf(t, cp, testutil.Ramp(40, 1))))
 	require.ErrorIs(t, w.WriteChunk(good), cblosc.ErrSize)
 	n, err := w.Write(make([]byte, 8))
 	require.Zero(t, n)
@@ -424,11 +425,11 @@ func TestRepeatLast(t *testing.T) {
 				path := filepath.Join(dir, name)
 				w, err := frameio.Create(path, &frameio.Params{CParams: cp, ChunkSize: 80, Sparse: sparse})
 				require.NoError(t, err)
-				_, err = w.Write(ramp(160, 1))
+				_, err = w.Write(testutil.Ramp(160, 1))
 				require.NoError(t, err)
 				require.NoError(t, w.WriteChunk(raw))
 				more(w)
-				_, err = w.Write(ramp(100, 2))
+				_, err = w.Write(testutil.Ramp(100, 2))
 				require.NoError(t, err)
 				require.NoError(t, w.Commit())
 				require.NoError(t, w.Close())
@@ -462,7 +463,7 @@ func TestRepeatLastRefuses(t *testing.T) {
 	require.NoError(t, err)
 	closing(t, w)
 	require.ErrorIs(t, w.RepeatLast(1), cblosc.ErrParam, "no chunk")
-	require.NoError(t, w.WriteChunk(chunkOf(t, cp, ramp(80, 1))))
+	require.NoError(t, w.WriteChunk(chunkOf(t, cp, testutil.Ramp(80, 1))))
 	require.ErrorIs(t, w.RepeatLast(1), cblosc.ErrParam, "a stored one")
 	zeros, err := cblosc.SpecialChunk(cp, cblosc.Zeros, 80, nil)
 	require.NoError(t, err)
@@ -488,7 +489,7 @@ func TestWriterBroken(t *testing.T) {
 	to := &failing{left: 5000, err: full}
 	w, err := frameio.NewWriter(to, &frameio.Params{ChunkSize: 4096, Workers: 2})
 	require.NoError(t, err)
-	_, err = w.Write(noise(4_000_000, 1))
+	_, err = w.Write(testutil.Noise(4_000_000, 1))
 	require.ErrorIs(t, err, full)
 	var e *frameio.Error
 	require.ErrorAs(t, err, &e)

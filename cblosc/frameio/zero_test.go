@@ -9,6 +9,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // requireFrame requires that the frame at path has the given values.
@@ -25,7 +26,7 @@ func requireFrame(t *testing.T, path string, l *frameio.Limits, want []byte) *fr
 }
 
 func TestParams_zero(t *testing.T) {
-	src := ramp(3<<20, 1)
+	src := testutil.Ramp(3<<20, 1)
 	for name, tt := range map[string]struct {
 		p    *frameio.Params
 		size int
@@ -53,7 +54,7 @@ func TestParams_zero(t *testing.T) {
 func TestAppendOptions_zero(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.b2frame")
 	writeFrame(t, path, true, nil)
-	src := ramp(1<<20, 1)
+	src := testutil.Ramp(1<<20, 1)
 	for range 2 {
 		w, err := frameio.Append(path, &frameio.AppendOptions{})
 		require.NoError(t, err)
@@ -78,7 +79,7 @@ func TestArrayOptions_zero(t *testing.T) {
 // chunk, which allocates memory.
 func TestLimits_zero(t *testing.T) {
 	dir := t.TempDir()
-	src := ramp(800, 1)
+	src := testutil.Ramp(800, 1)
 	for name, contiguous := range map[string]bool{"file": true, "directory": false} {
 		path := filepath.Join(dir, name)
 		writeFrame(t, path, contiguous, nil, src)

@@ -13,6 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // A seen holds the arguments of one call of the spy filter.
@@ -88,7 +89,7 @@ func TestBufferSizes(t *testing.T) {
 	defer func() { require.NoError(t, f.Close()) }()
 	kind := h5.Int(4, h5.LittleEndian)
 	const total = 64 * 50 * 4
-	sources := map[string][]byte{"noise": noise(total, 1), "zeros": make([]byte, total), "data": data(total, 1)}
+	sources := map[string][]byte{"noise": testutil.Noise(total, 1), "zeros": make([]byte, total), "data": data(total, 1)}
 	shapes := map[string][2][]int64{
 		"one axis":             {{3200}, {900}}, // a last chunk of 500
 		"one axis, few":        {{3200}, {7}},

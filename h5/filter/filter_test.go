@@ -13,6 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // TestRoundTrip checks that every filter decodes what it encodes, for elements of every size,
@@ -22,7 +23,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			for _, element := range []int{1, 2, 3, 4, 8, 16, 24} {
 				for _, n := range []int{1, 7, 8, 16, 17, 250, 1000, 5000} {
-					for kind, src := range [][]byte{data(n*element, 1), noise(n*element, 1), make([]byte, n*element)} {
+					for kind, src := range [][]byte{data(n*element, 1), testutil.Noise(n*element, 1), make([]byte, n*element)} {
 						values := s.stored(element, n)
 						dst := make([]byte, filter.Bound(s.id, values, len(src)))
 						size, err := filter.Encode(s.id, values, dst, src)
@@ -192,7 +193,7 @@ func TestPipeline(t *testing.T) {
 // TestOptional checks that a chunk is stored without an optional filter that fails, and that
 // encoding fails if another filter fails.
 func TestOptional(t *testing.T) {
-	src := noise(4000, 7)
+	src := testutil.Noise(4000, 7)
 	for _, last := range [][]h5.Filter{nil, {{ID: h5.FilterFletcher32}}, {{ID: filter.IDBlosc, Values: []uint32{2, 2, 1, 0, 0, 0, 1}}}} {
 		filters := append([]h5.Filter{{ID: h5.FilterShuffle, Values: []uint32{4}}, {ID: filter.IDLZF, Optional: true}}, last...)
 		p, err := filter.New(filters, filter.Options{})

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // data returns n bytes of elements that compress like measurements.
@@ -25,15 +25,6 @@ func data(n int, seed uint64) []byte {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
 	}
 	return b[:n]
-}
-
-func noise(n int, seed uint64) []byte {
-	r := rand.New(rand.NewPCG(seed, 2))
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte(r.Uint32())
-	}
-	return b
 }
 
 // A setting is a filter with its parameters, as a file stores them and as a caller passes them to
@@ -112,10 +103,7 @@ func python(t testing.TB, script string, args ...string) string {
 
 func pythonWith(t testing.TB, modules []string, script string, args ...string) string {
 	t.Helper()
-	interpreter := need.Python(t, modules...)
-	out, err := exec.Command(interpreter, append([]string{"-c", script}, args...)...).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return string(out)
+	return testutil.Python(t, modules, append([]string{"-c", script}, args...)...)
 }
 
 // sampled returns the step with which a Python script takes its cases: 1 if all of them must run.

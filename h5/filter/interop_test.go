@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/cmem"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // chunksOf decodes every stored chunk of a dataset with a Pipeline and compares the chunk with the
@@ -129,7 +130,7 @@ func TestBlosc_Contexts(t *testing.T) {
 	f, _ := newFile(t)
 	defer f.Close()
 	kind := h5.IEEEFloat(4, h5.LittleEndian)
-	for i, src := range [][]byte{data(4000, 1), noise(4000, 1), make([]byte, 4000), bytes.Repeat(data(400, 2), 10)} {
+	for i, src := range [][]byte{data(4000, 1), testutil.Noise(4000, 1), make([]byte, 4000), bytes.Repeat(data(400, 2), 10)} {
 		for codec := range uint32(6) {
 			if codec == 3 {
 				continue // Snappy
@@ -309,7 +310,7 @@ func TestInterop_PeersRead(t *testing.T) {
 				src := data(n, uint64(i))
 				switch j {
 				case 1:
-					src = noise(n, uint64(i))
+					src = testutil.Noise(n, uint64(i))
 				case 2:
 					src = make([]byte, n)
 				}
@@ -410,7 +411,7 @@ func TestBlosc2_library(t *testing.T) {
 	f, _ := newFile(t)
 	defer f.Close()
 	kind := h5.Int(4, h5.LittleEndian)
-	for name, src := range map[string][]byte{"noise": noise(40000, 1), "zeros": make([]byte, 40000), "data": data(40000, 1)} {
+	for name, src := range map[string][]byte{"noise": testutil.Noise(40000, 1), "zeros": make([]byte, 40000), "data": data(40000, 1)} {
 		d, err := f.Root().CreateDataset(name, kind, h5.SimpleSpace(100, 100), &h5.DatasetOptions{
 			ChunkShape: []int64{30, 40}, Filters: []h5.Filter{{ID: filter.IDBlosc2}}})
 		require.NoError(t, err, name)

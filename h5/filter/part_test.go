@@ -10,6 +10,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // TestPartsAgainstWhole checks that a decoded part of a chunk equals the same elements of the whole
@@ -40,7 +41,7 @@ func TestPartsAgainstWhole(t *testing.T) {
 		if len(values) == 7 {
 			values[1] -= values[1] % uint32(item) // a block with incomplete elements is invalid
 		}
-		src := [][]byte{data(n, 1), noise(n, 1), make([]byte, n)}[rapid.IntRange(0, 2).Draw(r, "kind")]
+		src := [][]byte{data(n, 1), testutil.Noise(n, 1), make([]byte, n)}[rapid.IntRange(0, 2).Draw(r, "kind")]
 		p, err := filter.New([]h5.Filter{{ID: filter.IDBlosc2, Values: values}}, filter.Options{})
 		require.NoError(t, err)
 		require.True(t, p.Partial())
@@ -92,7 +93,7 @@ func TestPartsAgainstWhole(t *testing.T) {
 // contain elements of the box, and no blocks between them.
 func TestPart_gaps(t *testing.T) {
 	const block = 4096
-	src := noise(64*64*64*4, 1)
+	src := testutil.Noise(64*64*64*4, 1)
 	p, err := filter.New([]h5.Filter{{ID: filter.IDBlosc2, Values: []uint32{1, block, 4, uint32(len(src)), 5, 1, 1}}}, filter.Options{})
 	require.NoError(t, err)
 	for _, src := range [][]byte{data(len(src), 1), src} {
@@ -129,7 +130,7 @@ func TestPart_gaps(t *testing.T) {
 
 // TestPart_BytesRead checks that decoding one element of a large chunk reads only one block.
 func TestPart_BytesRead(t *testing.T) {
-	src := noise(64*64*64*4, 1)
+	src := testutil.Noise(64*64*64*4, 1)
 	p, err := filter.New([]h5.Filter{{ID: filter.IDBlosc2, Values: []uint32{1, 0, 4, uint32(len(src)), 5, 1, 1, 3, 64, 64, 64}}}, filter.Options{})
 	require.NoError(t, err)
 	for _, kind := range [][]byte{data(len(src), 1), make([]byte, len(src))} {

@@ -114,7 +114,7 @@ func allowedOutside(dir, imp string) bool {
 		return strings.HasPrefix(dir, "h5/filter")
 	case strings.HasPrefix(imp, "github.com/stretchr/testify"), imp == "pgregory.net/rapid", imp == "go.uber.org/goleak":
 		// These packages contain tests that other packages run.
-		return dir == "ndarray/ndarraytest" || dir == "internal/samples" || dir == "internal/leak" || strings.HasPrefix(dir, "crosscheck")
+		return dir == "ndarray/ndarraytest" || dir == "internal/samples" || dir == "internal/leak" || dir == "internal/testutil" || strings.HasPrefix(dir, "crosscheck")
 	case strings.HasPrefix(imp, "github.com/landlock-lsm/go-landlock"), strings.HasPrefix(imp, "github.com/elastic/go-seccomp-bpf"), imp == "golang.org/x/net/bpf":
 		return dir == "internal/worker" // restrictions of a worker process
 	case strings.HasPrefix(imp, "github.com/minio/minio-go/v7"), imp == "gopkg.in/ini.v1":

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -15,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/internal/grid"
-	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/internal/npy"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -105,8 +104,7 @@ for name in sys.argv[1:]:
 			args = append(args, file)
 		})
 	}
-	out, err := exec.Command(need.Python(t, "numpy"), args...).CombinedOutput()
-	require.NoError(t, err, "NumPy reads %s", out)
+	testutil.Python(t, []string{"numpy"}, args...)
 }
 
 // TestArray_ReadRegion compares regions of both orders with the elements of the array.

@@ -3,7 +3,6 @@ package verify_test
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 	"github.com/hyperslab/hyperslab/internal/verify"
 )
 
@@ -40,8 +40,7 @@ with h5py.File("e.h5", "w") as f:
 func TestFile_others(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	out, err := exec.Command(need.Python(t, "h5py"), "-c", writeOthers, dir).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	testutil.Python(t, []string{"h5py"}, "-c", writeOthers, dir)
 	t.Chdir(dir)
 	check := func(name string, o verify.Options) *verify.Report {
 		t.Helper()
@@ -87,9 +86,8 @@ func TestFile_others(t *testing.T) {
 		require.Contains(t, r.Damages[0].String(), "/g/x: chunk 0 at [0] in a.h5")
 	})
 	t.Run("source without the dataset", func(t *testing.T) {
-		out, err := exec.Command(need.Python(t, "h5py"), "-c", `import h5py, sys
-with h5py.File(sys.argv[1], "w") as f: f["g/other"] = 1`, at("a.h5")).CombinedOutput()
-		require.NoError(t, err, "%s", out)
+		testutil.Python(t, []string{"h5py"}, "-c", `import h5py, sys
+with h5py.File(sys.argv[1], "w") as f: f["g/other"] = 1`, at("a.h5"))
 		r := check("v.h5", verify.Options{})
 		require.Equal(t, verify.ExitCorrupt, r.ExitCode())
 		require.Contains(t, r.Damages[0].String(), `no dataset "g/x"`)

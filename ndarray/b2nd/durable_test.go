@@ -2,7 +2,6 @@ package b2nd_test
 
 import (
 	"errors"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -10,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/mem"
@@ -147,9 +146,7 @@ func TestDurable_chunkFileNumbers(t *testing.T) {
 	for _, file := range files {
 		require.LessOrEqual(t, filepath.Base(file), "00000023.chunk", "two chunks of 34 bytes: 68 - 32 = 0x24")
 	}
-	python := need.Python(t, "blosc2")
-	out, err := exec.Command(python, "-c", "import blosc2, sys; print(list(blosc2.open(sys.argv[1], mode='r')[:]))", path).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	out := testutil.Python(t, []string{"blosc2"}, "-c", "import blosc2, sys; print(list(blosc2.open(sys.argv[1], mode='r')[:]))", path)
 	require.Contains(t, string(out), "100")
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/h5walk"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -333,12 +334,11 @@ func TestValues_regions(t *testing.T) {
 	require.NoError(t, a.ReadStrings(bg, got, ndarray.Whole(a.Shape())))
 	require.Equal(t, texts, got)
 	require.NoError(t, errors.Join(a.Close(), f.Close()))
-	out, err := exec.Command(need.Python(t, "h5py"), "-c", `
+	out := testutil.Python(t, []string{"h5py"}, "-c", `
 import h5py, sys
 f = h5py.File(sys.argv[1])
 for r in f["regions"][()]:
-    print(h5py.h5r.get_region(r, f["data"].id).get_select_npoints())`, file).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+    print(h5py.h5r.get_region(r, f["data"].id).get_select_npoints())`, file)
 	var counts []string
 	for _, text := range texts {
 		counts = append(counts, strconv.Itoa(want[text]))

@@ -4,7 +4,6 @@ package h5file_test
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 const h5pyLatest = `
@@ -53,14 +53,13 @@ print(json.dumps(doc))
 
 func TestFile_h5pyLatest(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.h5")
-	out, err := exec.Command(need.Python(t, "h5py"), "-c", h5pyLatest, path).Output()
-	require.NoError(t, err, "%s", out)
+	out := testutil.Python(t, []string{"h5py"}, "-c", h5pyLatest, path)
 	var want struct {
 		HDF5     string
 		Chunks   map[string][][4]any
 		Mappings map[string][][2]string
 	}
-	require.NoError(t, json.Unmarshal(out, &want))
+	require.NoError(t, json.Unmarshal([]byte(out), &want))
 	if want.HDF5 != "" {
 		need.Missing(t, "h5py with HDF5 2.0, not %s", want.HDF5)
 	}

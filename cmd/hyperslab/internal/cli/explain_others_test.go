@@ -2,19 +2,19 @@ package cli_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // TestExplain_otherFiles checks that explain and verify examine the other files of an HDF5 file.
 func TestExplain_otherFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
-	out, err := exec.Command(need.Python(t, "h5py"), "-c", `import h5py, numpy as np
+	testutil.Python(t, []string{"h5py"}, "-c", `import h5py, numpy as np
 np.arange(5).tofile("p.raw")
 with h5py.File("a.h5", "w") as f:
     f["g/x"] = np.arange(5)
@@ -22,8 +22,7 @@ with h5py.File("v.h5", "w", libver="v110") as f:
     l = h5py.VirtualLayout((5,), "i8")
     l[:] = h5py.VirtualSource("a.h5", "g/x", (5,))
     f.create_virtual_dataset("v", l)
-    f.create_dataset("e", (5,), "i8", external=[("p.raw", 0, 40)])`).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+    f.create_dataset("e", (5,), "i8", external=[("p.raw", 0, 40)])`)
 	require.Regexp(t, `virtual source +a.h5:g/x +\(object header at \d+ of a.h5\)`, done(t, "explain", "v.h5:/v"))
 	require.Regexp(t, `external file +p.raw +\(40 bytes, elements from offset 0\)`, done(t, "explain", "v.h5:/e"))
 	require.Contains(t, done(t, "verify", "v.h5"), "v.h5: valid")

@@ -12,13 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
 // peer runs a Python program that has h5py and NumPy imported.
 func peer(t *testing.T, program string) string {
 	t.Helper()
-	out, err := exec.Command(need.Python(t, "h5py"), "-c", "import h5py, numpy as np\n"+program).CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	out := testutil.Python(t, []string{"h5py"}, "-c", "import h5py, numpy as np\n"+program)
 	return strings.TrimSpace(string(out))
 }
 
