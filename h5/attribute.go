@@ -174,11 +174,11 @@ func (o *object) readAttribute(op, path, name string) (*reader, error) {
 		return nil, err
 	}
 	var blob C.goh5_blob_t
-	*lib.cerr = C.goh5_err_t{}
-	rc := C.goh5_aread(lib.cerr, id, cname, &blob)
+	cerr := errorLocked()
+	rc := C.goh5_aread(cerr, id, cname, &blob)
 	runtime.KeepAlive(o)
 	if rc < 0 {
-		return nil, newError(op, path, rc, lib.cerr)
+		return nil, newError(op, path, rc, cerr)
 	}
 	return takeBlob(&blob), nil
 }

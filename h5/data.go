@@ -78,8 +78,7 @@ func (d *Dataset) read(dst []byte, mem *Datatype, r *Region, lossy C.int32_t) er
 		return err
 	}
 	t := mem.append(lib.typ[:0])
-	cerr := lib.cerr
-	*cerr = C.goh5_err_t{}
+	cerr := errorLocked()
 	rc := C.goh5_dread(cerr, id, cBytes(t), C.size_t(len(t)), cInts(words), C.size_t(len(words)), C.size_t(len(r.Start)), lossy,
 		cBytes(dst), C.size_t(len(dst)))
 	runtime.KeepAlive(d)
@@ -111,8 +110,7 @@ func (d *Dataset) write(src []byte, mem *Datatype, r *Region, lossy C.int32_t) e
 		return err
 	}
 	t := mem.append(lib.typ[:0])
-	cerr := lib.cerr
-	*cerr = C.goh5_err_t{}
+	cerr := errorLocked()
 	rc := C.goh5_dwrite(cerr, id, cBytes(t), C.size_t(len(t)), cInts(words), C.size_t(len(words)), C.size_t(len(r.Start)), lossy,
 		cBytes(src), C.size_t(len(src)))
 	runtime.KeepAlive(d)

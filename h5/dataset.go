@@ -302,12 +302,12 @@ func (g *Group) OpenDatasetWith(name string, a *DatasetAccess) (*Dataset, error)
 	if err != nil {
 		return nil, err
 	}
-	var cerr C.goh5_err_t
+	cerr := errorLocked()
 	var id C.int64_t
-	rc := C.goh5_dopen(&cerr, loc, cname, cBytes(spec), C.size_t(len(spec)), &id)
+	rc := C.goh5_dopen(cerr, loc, cname, cBytes(spec), C.size_t(len(spec)), &id)
 	runtime.KeepAlive(g)
 	if rc < 0 {
-		return nil, newError(op, path, rc, &cerr)
+		return nil, newError(op, path, rc, cerr)
 	}
 	return &Dataset{object: object{h: newHandleLocked(g.h.ids, id), file: g.file, path: path}}, nil
 }
@@ -413,12 +413,12 @@ func (d *Dataset) info() (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	var cerr C.goh5_err_t
+	cerr := errorLocked()
 	var blob C.goh5_blob_t
-	rc := C.goh5_dinfo(&cerr, id, &blob)
+	rc := C.goh5_dinfo(cerr, id, &blob)
 	runtime.KeepAlive(d)
 	if rc < 0 {
-		return nil, newError(op, d.path, rc, &cerr)
+		return nil, newError(op, d.path, rc, cerr)
 	}
 	return takeBlob(&blob), outsideLocked(op, d.path)
 }

@@ -109,11 +109,11 @@ func (o *object) run(op, path string, shim func(id C.int64_t, cerr *C.goh5_err_t
 	if err != nil {
 		return err
 	}
-	var cerr C.goh5_err_t
-	rc := shim(id, &cerr)
+	cerr := errorLocked()
+	rc := shim(id, cerr)
 	runtime.KeepAlive(o)
 	if rc < 0 {
-		return newError(op, path, rc, &cerr)
+		return newError(op, path, rc, cerr)
 	}
 	return nil
 }
@@ -130,12 +130,12 @@ func (o *object) runBoth(op, path string, other *object, shim func(id, other C.i
 	if err != nil {
 		return err
 	}
-	var cerr C.goh5_err_t
-	rc := shim(id, otherID, &cerr)
+	cerr := errorLocked()
+	rc := shim(id, otherID, cerr)
 	runtime.KeepAlive(o)
 	runtime.KeepAlive(other)
 	if rc < 0 {
-		return newError(op, path, rc, &cerr)
+		return newError(op, path, rc, cerr)
 	}
 	return nil
 }
@@ -149,12 +149,12 @@ func (o *object) openObject(op, path, fallback string, shim func(id C.int64_t, c
 	if err != nil {
 		return nil, err
 	}
-	var cerr C.goh5_err_t
+	cerr := errorLocked()
 	var blob C.goh5_blob_t
-	rc := shim(loc, &cerr, &blob)
+	rc := shim(loc, cerr, &blob)
 	runtime.KeepAlive(o)
 	if rc < 0 {
-		return nil, newError(op, path, rc, &cerr)
+		return nil, newError(op, path, rc, cerr)
 	}
 	r := takeBlob(&blob)
 	h := newHandleLocked(o.h.ids, C.int64_t(r.int()))
