@@ -258,6 +258,11 @@ func openAt(ctx context.Context, l locate.Location, o OpenOptions) (_ *ndarray.A
 		return nil, translate(err)
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
+	if o.Write { // the array opens the file itself
+		if err := f.close(); err != nil {
+			return nil, err
+		}
+	}
 	return f.array(ctx, l, format, o)
 }
 
@@ -304,7 +309,9 @@ func (f *openFile) close() error {
 	if f.file == nil {
 		return nil
 	}
-	return f.file.Close()
+	file := f.file
+	f.file = nil
+	return file.Close()
 }
 
 // array opens the array at a location, in a file of the given format.
@@ -344,11 +351,9 @@ func (f *openFile) array(ctx context.Context, l locate.Location, format Format, 
 	case Bcolz:
 		return openBcolz(l, &bcolz.OpenOptions{Write: o.Write})
 	}
-	h := &hdf5.OpenOptions{Write: o.Write, Library: o.Library, ExternalDir: o.ExternalDir, Missing: o.Missing, Unlocked: o.Unlocked}
-	if !o.Write {
-		h.File, f.file = f.file, nil
-	}
-	return array(hdf5.Open(l.File, l.Object, h))
+	file := f.file
+	f.file = nil
+	return array(hdf5.Open(l.File, l.Object, &hdf5.OpenOptions{Write: o.Write, Library: o.Library, ExternalDir: o.ExternalDir, Missing: o.Missing, Unlocked: o.Unlocked, File: file}))
 }
 
 // frame opens a b2nd or Caterva array, or a plain frame as an array with one dimension. C-Blosc2
