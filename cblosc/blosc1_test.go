@@ -189,6 +189,25 @@ func TestCompressBlosc1_bitShuffle(t *testing.T) {
 	}
 }
 
+// TestCompressBlosc1_partialElements checks that the binding rejects a chunk with blocks that are
+// smaller than an element, both when it writes and when it reads one, because C-Blosc2 leaves these
+// blocks unchanged in the result. Package blosc1 uses larger blocks.
+func TestCompressBlosc1_partialElements(t *testing.T) {
+	p := cparams1(cblosc.LZ4HC, 1, 200, cblosc.BitShuffle)
+	p.BlockSize, p.Split = 64, cblosc.SplitAlways
+	src := testutil.Ramp(8*200, 0)
+	b := make([]byte, cblosc.MaxCompressedSize(len(src)))
+	_, err := cblosc.CompressBlosc1(p, b, src)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	d, dst := newDecompressor(t), make([]byte, len(src))
+	_, err = d.Decompress(dst, b)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	require.ErrorContains(t, err, "not whole elements")
+	n, err := d.Decompress(dst, compressBlosc1(t, p, src))
+	require.NoError(t, err)
+	require.Equal(t, src, dst[:n])
+}
+
 // TestCompressBlosc1_unevenBitShuffle checks that the binding rejects a chunk that Blosc1 would
 // read differently.
 func TestCompressBlosc1_unevenBitShuffle(t *testing.T) {

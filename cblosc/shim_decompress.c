@@ -46,7 +46,7 @@ static bool extended(const uint8_t *chunk, int32_t n)
 
 /* Reports whether the library leaves out the tail of a Blosc1 chunk. It does not write the bytes
  * after the last whole element of a bit-shuffled block if the number of elements is a multiple of
- * 8. Only the last block can have such a tail, and bit-shuffle does not move its bytes. */
+ * 8. Bit-shuffle does not move these bytes. Go rejects chunks in which other blocks have them. */
 static bool has_blosc1_tail(const uint8_t *chunk, int32_t n)
 {
     if (n < BLOSC_MIN_HEADER_LENGTH || extended(chunk, n) || (chunk[BLOSC2_CHUNK_FLAGS] & BLOSC_DOBITSHUFFLE) == 0 ||

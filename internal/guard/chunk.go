@@ -100,6 +100,12 @@ func (c *Chunk) Blosc1Tail() bool {
 	return last%c.TypeSize != 0 && last/c.TypeSize%8 == 0
 }
 
+// lostParts reports whether c is a bit-shuffled Blosc1 chunk in which every block except the last
+// ends with a part of an element that C-Blosc2 does not decompress. See Blosc1Tail.
+func (c *Chunk) lostParts() bool {
+	return !c.Extended && c.HasBlocks && c.BitShuffle && c.NBytes >= c.BlockLen && c.BlockLen%c.TypeSize != 0 && c.BlockLen/c.TypeSize%8 == 0
+}
+
 // PartsUnsafe reports whether C-Blosc2 reads parts of the chunk incorrectly. With Delta it does not
 // decode the first block, and it ignores a dictionary. It also applies to chunks whose blocks are
 // not whole items and to chunks with a Blosc1 tail.
@@ -117,11 +123,12 @@ func Extended(b []byte) bool {
 }
 
 // EvenBlocks reports whether all blocks of the Blosc1 chunk b have a multiple of 8 elements of size
-// bytes, or are not compressed. Blosc1 does not bit-shuffle other blocks. C-Blosc2 shuffles as many
-// of their elements as make a multiple of 8, also in Blosc1 chunks, where Blosc1 does not undo it.
+// bytes and all except the last contain only whole elements, or are not compressed. Blosc1 does not
+// bit-shuffle other blocks. C-Blosc2 shuffles as many of their elements as make a multiple of 8,
+// also in Blosc1 chunks, where Blosc1 does not undo it.
 func EvenBlocks(b []byte, size int) bool {
 	c, err := ParseHeader(b)
-	return err != nil || !c.HasBlocks || c.BlockLen/size%8 == 0 && c.NBytes%c.BlockLen/size%8 == 0
+	return err != nil || !c.HasBlocks || c.BlockLen%size == 0 && c.BlockLen/size%8 == 0 && c.NBytes%c.BlockLen/size%8 == 0
 }
 
 // ParseHeader parses the header at the start of b without checking its sizes.
@@ -143,12 +150,14 @@ func Header(b []byte, p Policy) (Chunk, error) {
 	return chunkOf(&h), err
 }
 
-// Readable returns errors.ErrUnsupported for a valid header that C-Blosc2 cannot read as a chunk
-// with blocks of one length.
+// Readable returns errors.ErrUnsupported for a valid header that C-Blosc2 cannot read, or not as a
+// chunk with blocks of one length.
 func (c *Chunk) Readable() error {
 	switch {
 	case c.VLBlocks:
 		return fmt.Errorf("%w: a chunk with blocks of variable length", errors.ErrUnsupported)
+	case c.lostParts():
+		return fmt.Errorf("%w: a bit-shuffled chunk of Blosc1 in blocks of %d bytes, which are not whole elements of %d", errors.ErrUnsupported, c.BlockLen, c.TypeSize)
 	case c.Measured:
 		return fmt.Errorf("%w: a chunk of measurements instead of data", errors.ErrUnsupported)
 	}
