@@ -2,6 +2,7 @@ package cblosc_test
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -82,7 +83,7 @@ func TestSChunk_records(t *testing.T) {
 					h.Write(record(i))
 				}
 				out := testutil.Python(t, []string{"blosc2"}, "testdata/records.py", st.Path, fmt.Sprint(each))
-				require.Equal(t, fmt.Sprintf("%x\n", h.Sum(nil)), string(out))
+				require.Equal(t, hex.EncodeToString(h.Sum(nil)), out)
 			})
 		}
 	}

@@ -225,7 +225,7 @@ func TestRun_templates(t *testing.T) {
 	dir := someChunks(t)
 	m, err := crosscheck.Load(dir)
 	require.NoError(t, err)
-	templates, err := filepath.Abs("peers/templates")
+	templates, err := filepath.Abs("../scripts/crosscheck/templates")
 	require.NoError(t, err)
 	work := t.TempDir()
 	type template struct{ file, build, run, tool string }
