@@ -286,22 +286,23 @@ func (f *openFile) hdf5(ctx context.Context, name string, unlocked func(file str
 	if f.file == nil {
 		return openSource(ctx, name, unlocked)
 	}
-	file := f.file
-	f.file = nil
-	return openHDF5(name, file, unlocked)
+	return openHDF5(name, f.release(), unlocked)
 }
 
-// take returns the file, which the caller closes, and its size. The file may be nil.
+// release returns the file, which the caller closes. It may be nil.
+func (f *openFile) release() *os.File {
+	file := f.file
+	f.file = nil
+	return file
+}
+
+// take returns the file, which must not be nil and which the caller closes, and its size.
 func (f *openFile) take() (file *os.File, size int64, err error) {
-	if f.file == nil {
-		return nil, 0, nil
-	}
 	info, err := f.file.Stat()
 	if err != nil {
 		return nil, 0, err
 	}
-	file, f.file = f.file, nil
-	return file, info.Size(), nil
+	return f.release(), info.Size(), nil
 }
 
 // close closes the file unless it was taken.
@@ -309,9 +310,7 @@ func (f *openFile) close() error {
 	if f.file == nil {
 		return nil
 	}
-	file := f.file
-	f.file = nil
-	return file.Close()
+	return f.release().Close()
 }
 
 // array opens the array at a location, in a file of the given format.
@@ -351,15 +350,13 @@ func (f *openFile) array(ctx context.Context, l locate.Location, format Format, 
 	case Bcolz:
 		return openBcolz(l, &bcolz.OpenOptions{Write: o.Write})
 	}
-	file := f.file
-	f.file = nil
-	return array(hdf5.Open(l.File, l.Object, &hdf5.OpenOptions{Write: o.Write, Library: o.Library, ExternalDir: o.ExternalDir, Missing: o.Missing, Unlocked: o.Unlocked, File: file}))
+	return array(hdf5.Open(l.File, l.Object, &hdf5.OpenOptions{Write: o.Write, Library: o.Library, ExternalDir: o.ExternalDir, Missing: o.Missing, Unlocked: o.Unlocked, File: f.release()}))
 }
 
 // frame opens a b2nd or Caterva array, or a plain frame as an array with one dimension. C-Blosc2
 // opens the file again if it must read or write the array.
 func (f *openFile) frame(name string, o *b2nd.OpenOptions) (*ndarray.Array, error) {
-	if o.Write || o.Durable || o.Library || f.file == nil {
+	if o.Library || f.file == nil { // a directory, or opened for writing
 		return openFrame(name, o)
 	}
 	file, size, err := f.take()
@@ -367,14 +364,11 @@ func (f *openFile) frame(name string, o *b2nd.OpenOptions) (*ndarray.Array, erro
 		return nil, err
 	}
 	b, err := b2nd.OpenReaderAt(file, size, name, o)
-	if err == nil {
-		return array(&member{Backend: b, close: file.Close}, nil)
-	}
-	err = errors.Join(err, file.Close())
+	m, err := owned(b, err, file.Close)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return openFrame(name, o)
 	}
-	return nil, err
+	return array(m, err)
 }
 
 // npy opens a .npy file for reading.
@@ -384,10 +378,7 @@ func (f *openFile) npy(name string) (*ndarray.Array, error) {
 		return nil, err
 	}
 	b, err := npy.OpenReaderAt(file, size, name)
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return array(&member{Backend: b, close: file.Close}, nil)
+	return array(owned(b, err, file.Close))
 }
 
 // openShards opens an array of which each directory has some of the chunks or columns.

@@ -116,6 +116,15 @@ type member struct {
 	close func() error // closes the file of the array, and the store if it is the array's own
 }
 
+// owned returns the newly opened backend b as a member whose file is closed by close. If err is not
+// nil, it closes the file.
+func owned(b ndarray.Backend, err error, close func() error) (ndarray.Backend, error) {
+	if err != nil {
+		return nil, errors.Join(err, close())
+	}
+	return &member{Backend: b, close: close}, nil
+}
+
 func (m *member) setClose(f func() error) {
 	file := m.close
 	m.close = func() error { return errors.Join(file(), f()) }

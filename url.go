@@ -200,10 +200,7 @@ func (u *urlFile) frame(o *b2nd.OpenOptions) (ndarray.Backend, error) {
 	} else {
 		r, err = b2nd.OpenReaderAt(u.object, u.object.Size(), u.name, o)
 	}
-	if err != nil {
-		return nil, errors.Join(bareFrame(err), u.close())
-	}
-	return &member{Backend: r, close: u.close}, nil
+	return owned(r, bareFrame(err), u.close)
 }
 
 // bareFrame returns err without the operation and the path of package b2nd.
@@ -284,8 +281,5 @@ func openOrCopy(ctx context.Context, file string, most int64) (_ *os.File, err e
 // npy opens a .npy file, which takes ownership of the object.
 func (u *urlFile) npy() (ndarray.Backend, error) {
 	b, err := npy.OpenReaderAt(u.object, u.object.Size(), u.name)
-	if err != nil {
-		return nil, errors.Join(err, u.close())
-	}
-	return &member{Backend: b, close: u.close}, nil
+	return owned(b, err, u.close)
 }

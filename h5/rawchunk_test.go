@@ -470,15 +470,19 @@ func TestOpenWith_file(t *testing.T) {
 		_, err := file.Stat()
 		require.ErrorIs(t, err, os.ErrClosed)
 	}
-	t.Run("same file", func(t *testing.T) {
-		file := open()
+	descriptor := func(t *testing.T, file *os.File) *os.File {
 		f, err := h5.OpenWith(path, &h5.OpenOptions{File: file})
 		require.NoError(t, err)
 		raw, err := f.Descriptor()
 		require.NoError(t, err)
-		require.Same(t, file, raw)
 		require.NoError(t, f.Close())
 		closed(t, file)
+		closed(t, raw)
+		return raw
+	}
+	t.Run("same file", func(t *testing.T) {
+		file := open()
+		require.Same(t, file, descriptor(t, file))
 	})
 	t.Run("without Descriptor", func(t *testing.T) {
 		file := open()
@@ -491,14 +495,7 @@ func TestOpenWith_file(t *testing.T) {
 		file := open()
 		require.NoError(t, os.Rename(path, filepath.Join(dir, "old.h5")))
 		create()
-		f, err := h5.OpenWith(path, &h5.OpenOptions{File: file})
-		require.NoError(t, err)
-		raw, err := f.Descriptor()
-		require.NoError(t, err)
-		require.NotSame(t, file, raw)
-		require.NoError(t, f.Close())
-		closed(t, file)
-		closed(t, raw)
+		require.NotSame(t, file, descriptor(t, file))
 	})
 	t.Run("error", func(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte("no HDF5"), 0o644))

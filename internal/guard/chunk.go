@@ -92,18 +92,17 @@ func (c *Chunk) Entire() bool { return c.Delta() || c.Dict }
 // Blosc1Tail reports whether c is a bit-shuffled Blosc1 chunk whose tail C-Blosc2 does not
 // decompress. The tail is the bytes after the last whole element of a block whose number of
 // elements is a multiple of 8.
-func (c *Chunk) Blosc1Tail() bool {
-	if c.Extended || !c.HasBlocks || !c.BitShuffle {
-		return false
-	}
-	last := c.NBytes % c.BlockLen
-	return last%c.TypeSize != 0 && last/c.TypeSize%8 == 0
+func (c *Chunk) Blosc1Tail() bool { return c.HasBlocks && c.losesEnd(c.NBytes%c.BlockLen) }
+
+// losesEnd reports whether C-Blosc2 does not decompress the end of a block of n bytes of c.
+func (c *Chunk) losesEnd(n int) bool {
+	return !c.Extended && c.BitShuffle && n%c.TypeSize != 0 && n/c.TypeSize%8 == 0
 }
 
-// lostParts reports whether c is a bit-shuffled Blosc1 chunk in which every block except the last
-// ends with a part of an element that C-Blosc2 does not decompress. See Blosc1Tail.
+// lostParts reports whether every block of c except the last ends with a part of an element that
+// C-Blosc2 does not decompress.
 func (c *Chunk) lostParts() bool {
-	return !c.Extended && c.HasBlocks && c.BitShuffle && c.NBytes >= c.BlockLen && c.BlockLen%c.TypeSize != 0 && c.BlockLen/c.TypeSize%8 == 0
+	return c.HasBlocks && c.NBytes >= c.BlockLen && c.losesEnd(c.BlockLen)
 }
 
 // PartsUnsafe reports whether C-Blosc2 reads parts of the chunk incorrectly. With Delta it does not
@@ -157,7 +156,7 @@ func (c *Chunk) Readable() error {
 	case c.VLBlocks:
 		return fmt.Errorf("%w: a chunk with blocks of variable length", errors.ErrUnsupported)
 	case c.lostParts():
-		return fmt.Errorf("%w: a bit-shuffled chunk of Blosc1 in blocks of %d bytes, which are not whole elements of %d", errors.ErrUnsupported, c.BlockLen, c.TypeSize)
+		return fmt.Errorf("%w: blocks of a bit-shuffled Blosc1 chunk: got %d bytes, want a multiple of the %d bytes of an element", errors.ErrUnsupported, c.BlockLen, c.TypeSize)
 	case c.Measured:
 		return fmt.Errorf("%w: a chunk of measurements instead of data", errors.ErrUnsupported)
 	}

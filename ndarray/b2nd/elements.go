@@ -298,9 +298,8 @@ func (e *engine) close() error {
 	return err
 }
 
-// ReadRegion reads elements. With workers, any number of calls run at once, each with at
-// most the given number of workers. Otherwise C-Blosc2 reads, one call at a time
-// (b2nd_get_slice_cbuffer).
+// ReadRegion reads elements. With workers, any number of calls run at once, each with at most the
+// given number of workers. Otherwise C-Blosc2 reads, one call at a time (b2nd_get_slice_cbuffer).
 func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
 	err := b.engine.reading(func(reader *frameio.Array, array *cblosc.Array) error {
 		if reader != nil {

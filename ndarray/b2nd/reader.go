@@ -77,8 +77,8 @@ func (r *reader) StoredDType() string {
 
 // OpenFS opens the sparse frame with directory fsys, for example in an archive, or in several
 // directories with some of the chunks each (OpenOptions.Shards of package hyperslab). It opens the
-// file of a chunk for each read, on as many workers as the context allows. A frame that is not an
-// array is read as by OpenFrame.
+// file of a chunk for each read, on at most the number of workers of the call. A frame that is not
+// an array is read as by OpenFrame.
 //
 // It returns the errors of Open, ErrReadOnly for o.Write, and ErrParam for o.Library, because
 // C-Blosc2 cannot read an fs.FS.

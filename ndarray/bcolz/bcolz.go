@@ -269,8 +269,8 @@ func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, 
 	})
 }
 
-// each calls f for each piece of a region, on at most the given number of workers. A piece is
-// the part of the region in one chunk file. It is contiguous in the caller's buffer, because files
+// each calls f for each piece of a region, on at most the given number of workers. A piece is the
+// part of the region in one chunk file. It is contiguous in the caller's buffer, because files
 // divide the array along its first dimension only.
 func (b *backend) each(ctx context.Context, r ndarray.Region, workers int, f func(ctx context.Context, p *chunked.Plan, q *chunked.Piece) error) error {
 	shape := b.tree.Sizes.Shape

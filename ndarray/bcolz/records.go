@@ -196,8 +196,8 @@ func sameFields(a, b ndarray.DType) bool {
 // Meta describes the table as an array. Its chunk length is the largest of all columns.
 func (r *records) Meta() ndarray.Meta { return r.meta }
 
-// ReadRegion reads rows, column by column. Each column reads its chunk files on at
-// most the given number of workers. Bytes between fields are set to zero.
+// ReadRegion reads rows, column by column. Each column reads its chunk files on at most the given
+// number of workers. Bytes between fields are set to zero.
 func (r *records) ReadRegion(ctx context.Context, dst []byte, region ndarray.Region, workers int) error {
 	r.shape.RLock()
 	defer r.shape.RUnlock()

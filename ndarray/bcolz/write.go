@@ -34,9 +34,9 @@ func (b *backend) writable() error {
 	return nil
 }
 
-// WriteRegion replaces elements. The chunk files that r touches are written by at most
-// the given number of workers, each file as a whole. A file that r covers only partly is read
-// first. Each file is replaced atomically, so a reader sees the old or the new one.
+// WriteRegion replaces elements. The chunk files that r touches are written by at most the given
+// number of workers, each file as a whole. A file that r covers only partly is read first. Each
+// file is replaced atomically, so a reader sees the old or the new one.
 func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region, workers int) error {
 	if err := errors.Join(ctx.Err(), b.writable()); err != nil {
 		return err

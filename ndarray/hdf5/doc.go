@@ -26,10 +26,10 @@
 // # Concurrency
 //
 // All methods may be called at the same time. Workers (package chunkio) read and write regions of
-// whole chunks or larger ones, as many as the call allows. libhdf5 reads and writes other
-// regions. It runs one call at a time in the whole process and caches decoded chunks for the next
-// call. Large regions move in slabs, so that other calls can run in between. With
-// OpenOptions.Library libhdf5 moves all elements. Storage reports why workers cannot be used.
+// whole chunks or larger ones, as many as the call allows. libhdf5 reads and writes other regions.
+// It runs one call at a time in the whole process and caches decoded chunks for the next call.
+// Large regions move in slabs, so that other calls can run in between. With OpenOptions.Library
+// libhdf5 moves all elements. Storage reports why workers cannot be used.
 //
 // # Errors
 //

@@ -13,7 +13,6 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
 	"github.com/hyperslab/hyperslab/h5/filter"
-	"github.com/hyperslab/hyperslab/internal/ahead"
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5errs"
@@ -225,7 +224,10 @@ func (b *backend) Uniform(ctx context.Context, within ndarray.Region) (func(r nd
 	}
 	var start, end []int64 // of the part of the index that is read; nil: the whole index
 	if b.remote() != nil && !slices.Equal(within.Shape, b.meta.Shape) {
-		start, end = ahead.Bounds(func(yield func(start, shape []int64) bool) { yield(within.Start, within.Shape) })
+		start, end = within.Start, make([]int64, len(within.Start))
+		for i, n := range within.Shape {
+			end[i] = start[i] + n
+		}
 	}
 	ok := false
 	var stored []int64

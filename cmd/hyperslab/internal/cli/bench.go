@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -209,7 +208,7 @@ func (a *app) bench(ctx context.Context, address string, o *benchFlags) (err err
 	t.jobs = o.job.jobs
 	doc := benchDoc{
 		Schema: schemaBench, Address: address, Format: o.format, DType: t.spec.DType.String(), SampleShape: jsonShape(t.spec.Shape),
-		SampleBytes: jsonInt(len(t.data)), Workers: cmp.Or(t.jobs, runtime.GOMAXPROCS(0)), Goal: o.goal, StorageSpeed: jsonFloat(o.storage), Rows: []benchRow{},
+		SampleBytes: jsonInt(len(t.data)), Workers: goroutines(t.jobs), Goal: o.goal, StorageSpeed: jsonFloat(o.storage), Rows: []benchRow{},
 	}
 	m := term.NewMeter(o.job.progress, a.stderr, "bench", 0, time.Now)
 	for i, way := range ways {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"time"
 
@@ -406,7 +405,7 @@ func (a *app) write(ctx context.Context, target string, spec ndarray.Spec, src *
 	defer m.Finish()
 	if create.External != nil {
 		err = o.writeExternal(ctx, draft, src, spec.DType, memory, m.Update)
-		return ndarray.CopyStats{Workers: cmp.Or(o.job.jobs, runtime.GOMAXPROCS(0))}, time.Since(start), err
+		return ndarray.CopyStats{Workers: goroutines(o.job.jobs)}, time.Since(start), err
 	}
 	if src.Meta().Path == stdio {
 		stats, err = copyPipe(ctx, draft.Array, src, o.job.jobs, memory, m.Update)

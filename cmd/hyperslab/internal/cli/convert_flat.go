@@ -3,12 +3,10 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -81,7 +79,7 @@ func (a *app) writeFlatTarget(ctx context.Context, target string, src *part, for
 	}
 	took := time.Since(start)
 	r.stored, r.copying = flatBytes(src.Meta(), format), took
-	stored, whole, speed, workers := jsonInt(r.stored), seconds(took), jsonFloat(term.Rate(r.bytes, took)), cmp.Or(o.job.jobs, runtime.GOMAXPROCS(0))
+	stored, whole, speed, workers := jsonInt(r.stored), seconds(took), jsonFloat(term.Rate(r.bytes, took)), goroutines(o.job.jobs)
 	r.doc.StoredBytes, r.doc.Ratio = &stored, ratio(r.bytes, &ndarray.Storage{StoredBytes: r.stored})
 	r.doc.Seconds, r.doc.CopySeconds, r.doc.MBPerS, r.doc.Workers = &whole, &whole, &speed, &workers
 	return nil
@@ -91,7 +89,7 @@ func (a *app) writeFlatTarget(ctx context.Context, target string, src *part, for
 // memory. The workers of dst need as much memory again as one piece.
 func copyPipe(ctx context.Context, dst, src *ndarray.Array, jobs int, memory int64, progress func(bytes int64)) (ndarray.CopyStats, error) {
 	dst.SetWorkers(jobs)
-	stats := ndarray.CopyStats{Workers: cmp.Or(jobs, runtime.GOMAXPROCS(0))}
+	stats := ndarray.CopyStats{Workers: goroutines(jobs)}
 	m := dst.Meta()
 	err := sequential(ctx, src, m.Shape, m.ChunkShape, m.DType.Size, max(memory/2, 1), func(r ndarray.Region, b []byte) error {
 		stats.Bytes += int64(len(b))

@@ -3,8 +3,10 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"path"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -32,6 +34,9 @@ type jobFlags struct {
 	given bool // --memory was given
 	flags *pflag.FlagSet
 }
+
+// goroutines returns the number of goroutines for --jobs, of which 0 means one for each processor.
+func goroutines(jobs int) int { return cmp.Or(jobs, runtime.GOMAXPROCS(0)) }
 
 // ownMemory is the memory of the program in addition to the buffers of a job, in bytes.
 const ownMemory = 32 << 20

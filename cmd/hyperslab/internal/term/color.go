@@ -20,7 +20,7 @@ const (
 // headings, keys and the word before an error.
 type Paint bool
 
-// Sequences are the control sequences that a paint writes.
+// Sequences are the control sequences that a Paint writes.
 var Sequences = []string{"\x1b[1m", "\x1b[1;31m", "\x1b[33m", "\x1b[0m"}
 
 func (p Paint) wrap(code, s string) string {

@@ -17,7 +17,7 @@ type Escaper struct {
 	rest []byte // the beginning of a character that the next Write completes
 }
 
-// NewEscaper returns a Escaper that writes to w.
+// NewEscaper returns an Escaper that writes to w.
 func NewEscaper(w io.Writer) *Escaper { return &Escaper{w: w} }
 
 // Write implements io.Writer.
@@ -64,8 +64,8 @@ func unsafeInJSON(r rune) bool {
 	return r == 0x7f || r >= 0x80 && r < 0xa0 || r < 0x10000 && unicode.Is(unicode.Bidi_Control, r)
 }
 
-// EscapeJSON replaces such characters of a JSON document, which are all inside strings, by \u
-// escapes. The values stay the same.
+// EscapeJSON replaces the characters of a JSON document that a terminal could interpret, which are
+// all inside strings, by \u escapes. The values stay the same.
 func EscapeJSON(b []byte) []byte {
 	clean := true
 	for _, c := range b {

@@ -56,8 +56,8 @@ type Meter struct {
 	asked time.Time // time of the last measurement of the target
 	bars  *mpb.Progress
 	bar   *mpb.Bar
-	quit  chan struct{} // ends watch
-	ended chan struct{} // closed when watch has ended
+	quit  chan struct{} // ends Watch
+	ended chan struct{} // closed when Watch has ended
 }
 
 // NewMeter starts the clock. Mode auto is a bar if w is a terminal, otherwise no output.
@@ -71,7 +71,7 @@ func NewMeter(mode string, w io.Writer, label string, total int64, now func() ti
 	return &Meter{mode: mode, w: w, label: label, now: now, start: now(), state: progressState{total: total}}
 }
 
-// Shown reports whether the meter shows progress of a long job.
+// Shown reports whether the meter shows anything if the job is long.
 func (m *Meter) Shown() bool { return m.mode != ProgressNone }
 
 // SetTarget adds a ratio from the size of the target so far.
@@ -99,7 +99,7 @@ func (m *Meter) SetSources(ctx context.Context, arrays ...*ndarray.Array) *Meter
 }
 
 // Watch updates the progress of a job that does not report it. A goroutine calls done periodically
-// until finish, and once more then.
+// until Finish, and once more then.
 func (m *Meter) Watch(done func() int64) *Meter {
 	if m.mode == ProgressNone {
 		return m
@@ -229,7 +229,7 @@ func (m *Meter) startBar() {
 		_, err := io.WriteString(w, s.bar(m.label, at.AvailableWidth-1)) // the last column would break the line on some terminals
 		return err
 	})
-	m.bar = m.bars.MustAdd(math.MaxInt64, draw, mpb.BarRemoveOnComplete(), mpb.BarFillerTrim()) // finish completes the bar
+	m.bar = m.bars.MustAdd(math.MaxInt64, draw, mpb.BarRemoveOnComplete(), mpb.BarFillerTrim()) // Finish completes the bar
 }
 
 // line writes one line. It ignores errors, because they should not end the job.

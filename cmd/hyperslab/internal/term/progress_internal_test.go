@@ -160,7 +160,7 @@ func TestMeter_SetSources(t *testing.T) {
 	require.Nil(t, m.from)
 }
 
-// TestMeter_Watch checks that watch polls the progress of a job that does not report it,
+// TestMeter_Watch checks that Watch polls the progress of a job that does not report it,
 // unless the mode is none.
 func TestMeter_Watch(t *testing.T) {
 	for _, mode := range []string{ProgressPlain, ProgressNone} {

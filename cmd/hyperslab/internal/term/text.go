@@ -23,7 +23,7 @@ func Safe(s string) string {
 	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
 }
 
-// SafeLines is safe for a text of several lines, for example an error message.
+// SafeLines is Safe for a text of several lines, for example an error message.
 func SafeLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i := range lines {

@@ -1,4 +1,4 @@
-// Sizes, ranges and shapes, as input and output.
+// Sizes and shapes, as input and output.
 
 package term
 
