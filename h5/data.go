@@ -6,6 +6,7 @@ package h5
 import "C"
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"runtime"
@@ -78,12 +79,19 @@ func (d *Dataset) read(dst []byte, mem *Datatype, r *Region, lossy C.int32_t) er
 		return err
 	}
 	t := mem.append(lib.typ[:0])
+	known := C.int32_t(0)
+	if bytes.Equal(t, d.exact) {
+		known = 1
+	}
 	cerr := errorLocked()
-	rc := C.goh5_dread(cerr, id, cBytes(t), C.size_t(len(t)), cInts(words), C.size_t(len(words)), C.size_t(len(r.Start)), lossy,
+	rc := C.goh5_dread(cerr, id, cBytes(t), C.size_t(len(t)), cInts(words), C.size_t(len(words)), C.size_t(len(r.Start)), lossy, known,
 		cBytes(dst), C.size_t(len(dst)))
 	runtime.KeepAlive(d)
 	if rc < 0 {
 		return transferError(op, d.path, *r, rc, cerr)
+	}
+	if known == 0 && lossy == 0 {
+		d.exact = append(d.exact[:0], t...)
 	}
 	return outsideLocked(op, d.path)
 }
@@ -241,7 +249,7 @@ func (d *Dataset) readWindow(dst []byte, mem *Datatype, w Window, s Selection) e
 		return err
 	}
 	var cerr C.goh5_err_t
-	rc := C.goh5_dread(&cerr, id, cBytes(t), C.size_t(len(t)), cInts(e.words), C.size_t(len(e.words)), C.size_t(e.rank), 0,
+	rc := C.goh5_dread(&cerr, id, cBytes(t), C.size_t(len(t)), cInts(e.words), C.size_t(len(e.words)), C.size_t(e.rank), 0, 0,
 		cBytes(dst), C.size_t(len(dst)))
 	runtime.KeepAlive(d)
 	if rc < 0 {

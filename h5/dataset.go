@@ -18,6 +18,8 @@ type Dataset struct {
 	masks          chunkMasks
 	filtersChecked bool // checkFiltersLocked found no invalid filter parameters; guarded by the lock
 
+	exact []byte // encoded type of the last read that libhdf5 does without loss; guarded by the lock
+
 	elements *elementType // nil before the first use; guarded by the lock
 
 	trusting *trusting // nil if checkFiltersLocked found no filter without bounds checks
@@ -286,12 +288,13 @@ func (g *Group) OpenDataset(name string) (*Dataset, error) { return g.OpenDatase
 func (g *Group) OpenDatasetWith(name string, a *DatasetAccess) (*Dataset, error) {
 	const op = "open dataset"
 	path := g.join(name)
+	var spec []byte // empty: the default properties, without a property list
 	if a != nil {
 		if err := a.validate(); err != nil {
 			return nil, &Error{Op: op, Path: path, Err: err}
 		}
+		spec = a.append(nil)
 	}
-	spec := a.append(nil)
 	cname, _, err := cName(op, path, name)
 	if err != nil {
 		return nil, err

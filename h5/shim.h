@@ -212,9 +212,9 @@ typedef struct goh5_masks {
  * fill the buffer.
  *
  * If lossy is 0, a conversion that may change a number fails with GOH5_ELOSSY. Otherwise libhdf5
- * clamps and rounds by its own rules. */
+ * clamps and rounds by its own rules. known skips this check, for a type that passed it before. */
 int goh5_dread(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t words,
-               size_t rank, int32_t lossy, uint8_t *dst, size_t len);
+               size_t rank, int32_t lossy, int32_t known, uint8_t *dst, size_t len);
 int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t words,
                 size_t rank, int32_t lossy, const uint8_t *src, size_t len);
 

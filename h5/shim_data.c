@@ -6,31 +6,38 @@
 /* State of a transfer. The selection is checked against the current extent in the same call,
  * because another handle may have resized the dataset. */
 typedef struct transfer {
-    hid_t type;       /* as stored */
+    hid_t type;       /* as stored; for plain elements only */
     hid_t mem_type;   /* as in memory */
+    int standard;     /* whether mem_type is a type of libhdf5 and must not be closed */
     hid_t file_space; /* with the selection */
     hid_t mem_space;  /* of the buffer */
     size_t n;         /* elements selected */
     size_t room;      /* elements in the whole buffer */
-    int window;       /* whether the elements are a part of the buffer */
 } transfer_t;
 
 static void transfer_close(transfer_t *t)
 {
     goh5_close_type(t->type);
-    goh5_close_type(t->mem_type);
+    if (!t->standard) {
+        goh5_close_type(t->mem_type);
+    }
     goh5_close_space(t->file_space);
     goh5_close_space(t->mem_space);
 }
 
-/* Selects in the dataset, and in the buffer if the encoded selection contains a part for it. */
-static int transfer_open(goh5_err_t *err, transfer_t *t, hid_t id, const int64_t *sel, size_t words, size_t rank)
+/* Selects in the dataset, and in the buffer if the encoded selection contains a part for it. flat
+ * is the dataspace of a buffer with the elements in one dimension: H5S_BLOCK, or H5I_INVALID_HID
+ * for a new one, which H5Treclaim needs. */
+static int transfer_open(goh5_err_t *err, transfer_t *t, hid_t id, const int64_t *sel, size_t words, size_t rank,
+                         hid_t flat)
 {
     int rc = 0;
     goh5_sel_t s = {sel, words, 0};
     hsize_t dims[H5S_MAX_RANK] = {0};
-    *t = (transfer_t){H5I_INVALID_HID, H5I_INVALID_HID, H5I_INVALID_HID, H5I_INVALID_HID, 0, 0, 0};
-    TRY((t->type = H5Dget_type(id)) >= 0);
+    *t = (transfer_t){.type = H5I_INVALID_HID,
+                      .mem_type = H5I_INVALID_HID,
+                      .file_space = H5I_INVALID_HID,
+                      .mem_space = H5I_INVALID_HID};
     TRY((t->file_space = H5Dget_space(id)) >= 0);
     PASS(goh5_select(err, &s, t->file_space, rank, &t->n));
     t->room = t->n;
@@ -57,7 +64,8 @@ static int transfer_open(goh5_err_t *err, transfer_t *t, hid_t id, const int64_t
             err->want = (int64_t)t->n;
             RAISE(GOH5_ESIZE);
         }
-        t->window = 1;
+    } else if (t->n > 0 && rank == 1 && flat == H5S_BLOCK) {
+        t->mem_space = flat;
     } else if (t->n > 0 && H5Sget_select_type(t->file_space) == H5S_SEL_ALL) {
         TRY((t->mem_space = H5Scopy(t->file_space)) >= 0);
     } else if (t->n > 0) {
@@ -74,7 +82,10 @@ static int transfer_open(goh5_err_t *err, transfer_t *t, hid_t id, const int64_t
             }
             shape = dims;
         }
-        TRY((t->mem_space = H5Screate_simple(axes, shape, NULL)) >= 0);
+        t->mem_space = flat;
+        if (axes > 1 || flat != H5S_BLOCK) {
+            TRY((t->mem_space = H5Screate_simple(axes, shape, NULL)) >= 0);
+        }
     }
 done:
     return rc;
@@ -102,14 +113,29 @@ int goh5_missing_filter(goh5_err_t *err, hid_t id, int rc)
     return rc;
 }
 
-static int check_plain(goh5_err_t *err, const transfer_t *t, size_t len)
+/* Checks that libhdf5 changes no value, unless lossy is set. */
+static int check_types(goh5_err_t *err, transfer_t *t, hid_t id, int lossy, int writing)
 {
     int rc = 0;
+    TRY((t->type = H5Dget_type(id)) >= 0);
     int stored = goh5_type_plain(t->type), mem = goh5_type_plain(t->mem_type);
     TRY(stored >= 0 && mem >= 0);
     if (!stored || !mem) {
         RAISE(GOH5_ETYPE);
     }
+    int how = goh5_conversion(err, writing ? t->mem_type : t->type, writing ? t->type : t->mem_type, writing);
+    PASS(how);
+    rc = 0;
+    if (how == GOH5_LOSSY && !lossy) {
+        RAISE(GOH5_ELOSSY);
+    }
+done:
+    return rc;
+}
+
+static int check_size(goh5_err_t *err, const transfer_t *t, size_t len)
+{
+    int rc = 0;
     size_t size = H5Tget_size(t->mem_type);
     if (size == 0 || len / size != t->room || len % size != 0) {
         err->have = (int64_t)len;
@@ -121,31 +147,32 @@ done:
 }
 
 /* Opens a transfer of plain elements. Fails with GOH5_ETYPE if libhdf5 may change a value, unless
- * lossy is set. */
+ * lossy is set. With known the caller has checked the types before. */
 static int plain_open(goh5_err_t *err, transfer_t *t, hid_t id, const uint8_t *type, size_t type_len,
-                      const int64_t *sel, size_t words, size_t rank, int lossy, size_t len, int writing)
+                      const int64_t *sel, size_t words, size_t rank, int lossy, int known, size_t len, int writing)
 {
     int rc = 0;
-    PASS(transfer_open(err, t, id, sel, words, rank));
-    PASS(goh5_type_read(type, type_len, GOH5_STORED, &t->mem_type));
-    PASS(check_plain(err, t, len));
-    int how = goh5_conversion(err, writing ? t->mem_type : t->type, writing ? t->type : t->mem_type, writing);
-    PASS(how);
-    rc = 0;
-    if (how == GOH5_LOSSY && !lossy) {
-        RAISE(GOH5_ELOSSY);
+    PASS(transfer_open(err, t, id, sel, words, rank, H5S_BLOCK));
+    t->mem_type = goh5_type_standard(type, type_len);
+    t->standard = t->mem_type >= 0;
+    if (!t->standard) {
+        PASS(goh5_type_read(type, type_len, GOH5_STORED, &t->mem_type));
     }
+    if (!known) {
+        PASS(check_types(err, t, id, lossy, writing));
+    }
+    PASS(check_size(err, t, len));
 done:
     return rc;
 }
 
 int goh5_dread(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t words,
-               size_t rank, int32_t lossy, uint8_t *dst, size_t len)
+               size_t rank, int32_t lossy, int32_t known, uint8_t *dst, size_t len)
 {
     int rc = 0;
     transfer_t t;
     goh5_enter();
-    PASS(plain_open(err, &t, id, type, type_len, sel, words, rank, lossy, len, 0));
+    PASS(plain_open(err, &t, id, type, type_len, sel, words, rank, lossy, known, len, 0));
     if (t.n > 0) {
         TRY(H5Dread(id, t.mem_type, t.mem_space, t.file_space, H5P_DEFAULT, dst) >= 0);
     }
@@ -161,7 +188,7 @@ int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_le
     int rc = 0;
     transfer_t t;
     goh5_enter();
-    PASS(plain_open(err, &t, id, type, type_len, sel, words, rank, lossy, len, 1));
+    PASS(plain_open(err, &t, id, type, type_len, sel, words, rank, lossy, 0, len, 1));
     if (t.n > 0) {
         TRY(H5Dwrite(id, t.mem_type, t.mem_space, t.file_space, H5P_DEFAULT, src) >= 0);
     }
@@ -396,7 +423,7 @@ int goh5_dread_values(goh5_err_t *err, int64_t id, const uint8_t *type, size_t t
     uint8_t *mem = NULL;
     int got = 0;
     goh5_enter();
-    PASS(transfer_open(err, &t, id, sel, words, rank));
+    PASS(transfer_open(err, &t, id, sel, words, rank, H5I_INVALID_HID));
     PASS(goh5_type_read(type, type_len, GOH5_STORED, &t.mem_type));
     int plain = goh5_type_plain(t.mem_type);
     TRY(plain >= 0);
@@ -436,7 +463,7 @@ int goh5_dwrite_values(goh5_err_t *err, int64_t id, const uint8_t *type, size_t 
     transfer_t t;
     goh5_values_t v = {0};
     goh5_enter();
-    PASS(transfer_open(err, &t, id, sel, words, rank));
+    PASS(transfer_open(err, &t, id, sel, words, rank, H5I_INVALID_HID));
     PASS(goh5_type_read(type, type_len, GOH5_STORED, &t.mem_type));
     if (n != t.n) {
         err->have = (int64_t)n;

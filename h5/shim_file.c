@@ -6,7 +6,8 @@
 
 void goh5_close_space(hid_t id)
 {
-    if (id >= 0) {
+    /* H5S_ALL, H5S_BLOCK and H5S_PLIST are small numbers and must not be closed */
+    if (id > H5S_PLIST) {
         H5Sclose(id);
     }
 }

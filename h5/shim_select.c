@@ -274,10 +274,10 @@ int goh5_select(goh5_err_t *err, goh5_sel_t *s, hid_t space, size_t rank, size_t
 {
     int rc = 0;
     hsize_t dims[H5S_MAX_RANK] = {0};
-    H5S_class_t class = H5Sget_simple_extent_type(space);
-    TRY(class >= 0);
     int have = H5Sget_simple_extent_dims(space, dims, NULL);
     TRY(have >= 0);
+    H5S_class_t class = have > 0 ? H5S_SIMPLE : H5Sget_simple_extent_type(space);
+    TRY(class >= 0);
     int64_t kind = s->left > 0 ? *s->p : SEL_NONE;
     if (rank == GOH5_ANY_RANK || (class == H5S_NULL && kind == SEL_NONE)) {
         rank = (size_t)have;

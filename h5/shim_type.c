@@ -526,6 +526,43 @@ hid_t goh5_type_get(goh5_in_t *in, int depth, int form)
     return d.committed != 0 && form == GOH5_STORED ? share(t, d.committed) : t;
 }
 
+hid_t goh5_type_standard(const uint8_t *type, size_t len)
+{
+    node_t d;
+    if (len < sizeof d) {
+        return H5I_INVALID_HID;
+    }
+    memcpy(&d, type, sizeof d);
+    if (d.committed != 0 || d.order > H5T_ORDER_BE || d.precision != 8 * d.size || d.offset != 0 || d.lsb_pad != 0 ||
+        d.msb_pad != 0) {
+        return H5I_INVALID_HID;
+    }
+    int little = d.order == H5T_ORDER_LE, ieee = d.norm == H5T_NORM_IMPLIED && d.in_pad == 0 && d.mant_pos == 0;
+    if (d.class == H5T_INTEGER && d.sign) {
+        return d.size == 1   ? H5T_STD_I8LE
+               : d.size == 2 ? (little ? H5T_STD_I16LE : H5T_STD_I16BE)
+               : d.size == 4 ? (little ? H5T_STD_I32LE : H5T_STD_I32BE)
+               : d.size == 8 ? (little ? H5T_STD_I64LE : H5T_STD_I64BE)
+                             : H5I_INVALID_HID;
+    }
+    if (d.class == H5T_INTEGER) {
+        return d.size == 1   ? H5T_STD_U8LE
+               : d.size == 2 ? (little ? H5T_STD_U16LE : H5T_STD_U16BE)
+               : d.size == 4 ? (little ? H5T_STD_U32LE : H5T_STD_U32BE)
+               : d.size == 8 ? (little ? H5T_STD_U64LE : H5T_STD_U64BE)
+                             : H5I_INVALID_HID;
+    }
+    if (d.class == H5T_FLOAT && ieee && d.size == 4 && d.sign_pos == 31 && d.exp_pos == 23 && d.exp_size == 8 &&
+        d.mant_size == 23 && d.exp_bias == 127) {
+        return little ? H5T_IEEE_F32LE : H5T_IEEE_F32BE;
+    }
+    if (d.class == H5T_FLOAT && ieee && d.size == 8 && d.sign_pos == 63 && d.exp_pos == 52 && d.exp_size == 11 &&
+        d.mant_size == 52 && d.exp_bias == 1023) {
+        return little ? H5T_IEEE_F64LE : H5T_IEEE_F64BE;
+    }
+    return H5I_INVALID_HID;
+}
+
 int goh5_type_read(const uint8_t *type, size_t len, int form, hid_t *t)
 {
     goh5_in_t in = {type, len, 0};

@@ -25,10 +25,10 @@ func (d *Dataset) checkFiltersLocked(op string, id C.int64_t) error {
 	if d.filtersChecked {
 		return nil
 	}
-	var cerr C.goh5_err_t
+	cerr := errorLocked()
 	var blob C.goh5_blob_t
-	if rc := C.goh5_dsteps(&cerr, id, &blob); rc < 0 {
-		return newError(op, d.path, rc, &cerr)
+	if rc := C.goh5_dsteps(cerr, id, &blob); rc < 0 {
+		return newError(op, d.path, rc, cerr)
 	}
 	r := takeBlob(&blob)
 	if r.bool() {
