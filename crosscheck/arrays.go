@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/hyperslab/hyperslab/cblosc"
@@ -165,8 +164,8 @@ func (e *emitter) array(area string, v map[string]string, i int) error {
 	p.Codec, p.TypeSize = codec, size
 	p.Filters = [cblosc.MaxFilters]cblosc.Filter{}
 	copy(p.Filters[:], pipelineOf(v["filter"]).filters)
-	path := filepath.Join(e.dir, filepath.FromSlash(id+"."+area))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	path, err := e.place(id + "." + area)
+	if err != nil {
 		return err
 	}
 	n := int64(size)

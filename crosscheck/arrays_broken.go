@@ -78,8 +78,8 @@ func (e *emitter) brokenArrays(area string) error {
 	if m.Caterva {
 		m.DType = ""
 	}
-	base := filepath.Join(e.dir, area, "base")
-	if err := os.MkdirAll(filepath.Dir(base), 0o755); err != nil {
+	base, err := e.place(area + "/base")
+	if err != nil {
 		return err
 	}
 	if err := writeArray(area, &cblosc.ArrayParams{
@@ -203,8 +203,8 @@ func (e *emitter) arrayCodecs() error {
 		if len(x.shape) == 1 {
 			a.ChunkShape, a.Blocks = []int32{128}, []int32{64}
 		}
-		path := filepath.Join(e.dir, filepath.FromSlash(c.Path))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		path, err := e.place(c.Path)
+		if err != nil {
 			return err
 		}
 		a.Storage = cblosc.Storage{Path: path, Contiguous: true, CParams: p, DParams: &cblosc.DParams{Threads: 1, Allow: trusted}}

@@ -78,7 +78,10 @@ func bcolzSpec(v map[string]string) (ndarray.Spec, error) {
 func (e *emitter) bcolz(ctx context.Context, v map[string]string, seed uint64) error {
 	id := fmt.Sprintf("bcolz/%s/%s-%s-rows_%s-row_%s-%s-%s-%s", v["kind"], v["codec"], v["level"], v["rows"], v["row"], v["filters"], dtypeName(v["dtype"]), v["data"])
 	c := Case{ID: id, Area: "bcolz", Must: Accept, Path: id + ".bcolz", Section: bcolzDocument + ": meta, data; the superchunk layout", Params: v}
-	path := filepath.Join(e.dir, filepath.FromSlash(c.Path))
+	path, err := e.place(c.Path)
+	if err != nil {
+		return err
+	}
 	data, err := writeBcolz(ctx, path, v, seed, nil)
 	if err != nil {
 		return fmt.Errorf("%s: %w", id, err)
@@ -99,9 +102,6 @@ func writeBcolz(ctx context.Context, path string, v map[string]string, seed uint
 	}
 	spec.Attrs = attrs
 	array := path
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, err
-	}
 	if v["kind"] == "ctable" {
 		if err := os.Mkdir(path, 0o755); err != nil {
 			return nil, err
@@ -210,7 +210,10 @@ func (e *emitter) bcolzLeftovers(ctx context.Context) error {
 	} {
 		c := Case{ID: "bcolz/single/" + x.name, Area: "bcolz", Must: Accept, Section: bcolzDocument, Params: map[string]string{"dtype": base["dtype"], "single": x.name}}
 		c.Path = c.ID + ".bcolz"
-		path := filepath.Join(e.dir, filepath.FromSlash(c.Path))
+		path, err := e.place(c.Path)
+		if err != nil {
+			return err
+		}
 		data, err := writeBcolz(ctx, path, base, 77, x.attrs)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.ID, err)

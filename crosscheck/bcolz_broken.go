@@ -82,7 +82,10 @@ func (e *emitter) brokenBcolz(ctx context.Context) error {
 	for _, br := range bcolzBreakages {
 		c := Case{ID: "bcolz/refuse/" + br.name, Area: "bcolz", Object: "x", Must: Refuse, Rule: br.rule, Section: bcolzDocument + ": " + br.section}
 		c.Path = c.ID + ".bcolz"
-		path := filepath.Join(e.dir, filepath.FromSlash(c.Path))
+		path, err := e.place(c.Path)
+		if err != nil {
+			return err
+		}
 		if _, err := writeBcolz(ctx, path, v, 5, nil); err != nil {
 			return err
 		}

@@ -121,8 +121,8 @@ type emitter struct {
 // file writes one vector and adds its case. It sets c.Path from the id.
 func (e *emitter) file(c Case, ext string, content []byte) error {
 	c.Path = c.ID + ext
-	name := filepath.Join(e.dir, filepath.FromSlash(c.Path))
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+	name, err := e.place(c.Path)
+	if err != nil {
 		return err
 	}
 	if err := os.WriteFile(name, content, 0o644); err != nil {

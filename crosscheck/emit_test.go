@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -34,6 +35,18 @@ func limitMemory() {
 	if err := syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
 		panic(err)
 	}
+}
+
+// TestEmit_removed checks that Emit does not make its directory again. An interrupted command
+// removes the directory, possibly before Emit returns.
+func TestEmit_removed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "vectors")
+	var once sync.Once
+	_, err := crosscheck.Emit(t.Context(), dir, &crosscheck.Options{Small: true, Progress: func(string, int) {
+		once.Do(func() { require.NoError(t, os.RemoveAll(dir)) })
+	}})
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.NoDirExists(t, dir)
 }
 
 func TestEmit_reproducible(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/hyperslab/hyperslab/cblosc"
@@ -86,8 +85,8 @@ func (e *emitter) frame(v map[string]string, seed uint64) (err error) {
 	if v["storage"] == "sparse" {
 		c.Section = frameDocument + ": Sparse frames"
 	}
-	path := filepath.Join(e.dir, filepath.FromSlash(c.Path))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	path, err := e.place(c.Path)
+	if err != nil {
 		return err
 	}
 	s, err := cblosc.CreateSChunk(cblosc.Storage{Path: path, Contiguous: v["storage"] == "contiguous", CParams: p})

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
@@ -34,8 +33,8 @@ func (e *emitter) frameWith(name, section string, p *cblosc.CParams, n int64, fi
 			Params: map[string]string{"storage": storage, "frame": name, "typesize": fmt.Sprint(size)},
 		}
 		c.Path = c.ID + ".b2frame"
-		path := filepath.Join(e.dir, filepath.FromSlash(c.Path))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		path, err := e.place(c.Path)
+		if err != nil {
 			return err
 		}
 		s, err := cblosc.CreateSChunk(cblosc.Storage{Path: path, Contiguous: storage == "contiguous", CParams: p})
@@ -242,8 +241,8 @@ func (e *emitter) goldenFrames() error {
 			ID: "frame/golden/" + name, Area: "frame", Must: Accept, Since: sinceBlosc2, Section: frameDocument + ": Header, general_flags; format 3",
 			Params: map[string]string{"golden": name},
 		}
-		path := filepath.Join(e.dir, filepath.FromSlash(c.ID+".b2frame"))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		path, err := e.place(c.ID + ".b2frame")
+		if err != nil {
 			return err
 		}
 		if err := os.WriteFile(path, b, 0o644); err != nil {

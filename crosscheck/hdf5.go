@@ -267,7 +267,10 @@ func (e *emitter) hdf5Dataset(v map[string]string, seed uint64) error {
 // decoded bytes must equal want, unless want is nil.
 func (e *emitter) hdf5File(c Case, low h5.LibVer, creation *h5.FileCreation, want []byte, fill func(f *h5.File) error) error {
 	c.Area, c.Must, c.Path = "hdf5", Accept, c.ID+".h5"
-	path := filepath.Join(e.dir, filepath.FromSlash(c.Path))
+	path, err := e.place(c.Path)
+	if err != nil {
+		return err
+	}
 	if err := makeHDF5(path, low, creation, false, fill); err != nil {
 		return fmt.Errorf("%s: %w", c.ID, errors.Join(err, os.Remove(path)))
 	}
@@ -290,9 +293,6 @@ func openHDF5File(path string) (*h5.File, error) {
 
 // makeHDF5 makes a file, and clears the times in it unless times is set.
 func makeHDF5(path string, low h5.LibVer, creation *h5.FileCreation, times bool, fill func(f *h5.File) error) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
 	high := h5.V114
 	if low == h5.LatestFormat {
 		high = h5.LatestFormat

@@ -8,7 +8,6 @@ import (
 	"embed"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
@@ -40,8 +39,8 @@ func (e *emitter) hdf5Golden() error {
 			return err
 		}
 		id := "hdf5/golden/" + v.name
-		path := filepath.Join(e.dir, filepath.FromSlash(id+".h5"))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		path, err := e.place(id + ".h5")
+		if err != nil {
 			return err
 		}
 		if err := os.WriteFile(path, b, 0o644); err != nil {

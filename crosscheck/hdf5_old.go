@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"math/bits"
 	"os"
-	"path/filepath"
 
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
@@ -236,8 +235,8 @@ func (e *emitter) oldCase(name, section string, want []byte, build func(f *oldFi
 
 func (e *emitter) oldBytes(c Case, b, want []byte) error {
 	c.Path = c.ID + ".h5"
-	path := filepath.Join(e.dir, filepath.FromSlash(c.Path))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	path, err := e.place(c.Path)
+	if err != nil {
 		return err
 	}
 	if err := os.WriteFile(path, b, 0o644); err != nil {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -349,8 +348,11 @@ func (e *emitter) hdf5Attributes() error {
 				o.AttributeOrder = h5.IndexedCreationOrder
 			}
 			id := "hdf5/attribute/" + format + "/" + storage
-			path := filepath.Join(e.dir, filepath.FromSlash(id+".h5"))
-			err := makeHDF5(path, low, nil, false, func(f *h5.File) error {
+			path, err := e.place(id + ".h5")
+			if err != nil {
+				return err
+			}
+			err = makeHDF5(path, low, nil, false, func(f *h5.File) error {
 				d, err := f.Root().CreateDataset("d", i4, h5.ScalarSpace(), o)
 				if err != nil {
 					return err
@@ -564,18 +566,18 @@ func (e *emitter) hdf5Elsewhere() error {
 	return inFormats(func(format string, low h5.LibVer) error {
 		directory := "hdf5/elsewhere/" + format
 		raw, other := format+"-raw.bin", format+"-source.h5"
-		dir := filepath.Join(e.dir, filepath.FromSlash(directory))
-		if err := os.MkdirAll(dir, 0o755); err != nil {
+		path, err := e.place(directory + "/" + raw)
+		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(dir, raw), append(make([]byte, 100), data...), 0o644); err != nil {
+		if err := os.WriteFile(path, append(make([]byte, 100), data...), 0o644); err != nil {
 			return err
 		}
-		if err := makeHDF5(filepath.Join(dir, other), low, nil, false, func(f *h5.File) error { return writeDataset(f, "s", i2, h5.SimpleSpace(40), nil, data) }); err != nil {
+		if err := makeHDF5(e.at(directory+"/"+other), low, nil, false, func(f *h5.File) error { return writeDataset(f, "s", i2, h5.SimpleSpace(40), nil, data) }); err != nil {
 			return err
 		}
 		c := Case{ID: directory + "/external", Object: "/d", Beside: []string{raw}, Section: hdf5Document + ": IV.A.2.h External Data Files", Params: map[string]string{"format": format}}
-		err := e.hdf5File(c, low, nil, nil, func(f *h5.File) error {
+		err = e.hdf5File(c, low, nil, nil, func(f *h5.File) error {
 			return writeDataset(f, "d", i2, h5.SimpleSpace(40), &h5.DatasetOptions{External: []h5.ExternalFile{{Name: raw, Offset: 140, Size: 40}, {Name: raw, Offset: 100, Size: h5.Unlimited}}}, nil)
 		})
 		if err != nil || format != "v114" {

@@ -3,6 +3,8 @@
 package crosscheck
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -83,6 +85,30 @@ func (e *emitter) reduce(describe func(Case) (format.Field, error)) error {
 
 // at returns the name of a file of the manifest.
 func (e *emitter) at(path string) string { return filepath.Join(e.dir, filepath.FromSlash(path)) }
+
+// place returns the name of a new file of the output, and makes its directory. The output itself is
+// not made again, because an interrupted command removes it, possibly before Emit returns.
+func (e *emitter) place(path string) (string, error) {
+	name := e.at(path)
+	return name, makeBelow(e.dir, filepath.Dir(name))
+}
+
+// makeBelow makes the directory dir and its parents, but neither root nor those above it.
+func makeBelow(root, dir string) error {
+	if dir == root {
+		return nil
+	}
+	err := os.Mkdir(dir, 0o755)
+	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != root {
+		if err = makeBelow(root, filepath.Dir(dir)); err == nil {
+			err = os.Mkdir(dir, 0o755)
+		}
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
 
 // removeEmpty removes the directories below dir that contain no files.
 func removeEmpty(dir string) error {

@@ -93,7 +93,7 @@ func emitStores(ctx context.Context, e *emitter) error {
 				files = append(files, storePart{strings.TrimSuffix(group, "/") + "/" + b2store.GroupAttrs, b2store.FrameExt, b})
 			}
 			if err == nil {
-				err = writeStore(e.at(id+"."+kind), kind, files, embedded)
+				err = e.store(id+"."+kind, kind, files, embedded)
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", id, err)
@@ -260,13 +260,17 @@ func embedFrame(kind string, embedded []storePart, change func(msgpack.Map) msgp
 	})
 }
 
-// writeStore writes a container.
-func writeStore(path, kind string, files, embedded []storePart) error {
+// store writes a container.
+func (e *emitter) store(path, kind string, files, embedded []storePart) error {
 	embed, err := embedFrame(kind, embedded, nil)
 	if err != nil {
 		return err
 	}
-	return writeStoreFiles(path, kind, storeFiles(files, embed))
+	name, err := e.place(path)
+	if err != nil {
+		return err
+	}
+	return writeStoreFiles(name, kind, storeFiles(files, embed))
 }
 
 // storeFiles returns the files of a container by their names.
@@ -281,9 +285,6 @@ func storeFiles(files []storePart, embed []byte) map[string][]byte {
 // writeStoreFiles writes the files of a container into a directory or a ZIP file, or the only one
 // as a file.
 func writeStoreFiles(path, kind string, files map[string][]byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
 	switch kind {
 	case detect.B2E:
 		return os.WriteFile(path, files[b2store.EmbedFile], 0o644)
@@ -296,7 +297,7 @@ func writeStoreFiles(path, kind string, files map[string][]byte) error {
 	}
 	for name, b := range files {
 		to := filepath.Join(path, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		if err := makeBelow(filepath.Dir(path), filepath.Dir(to)); err != nil {
 			return err
 		}
 		if err := os.WriteFile(to, b, 0o644); err != nil {

@@ -85,7 +85,7 @@ func (e *emitter) brokenStores() error {
 			return err
 		}
 		base := "store/" + kind + "/base"
-		if err := writeStore(e.at(base+"."+kind), kind, files, embedded); err != nil {
+		if err := e.store(base+"."+kind, kind, files, embedded); err != nil {
 			return err
 		}
 		for _, key := range []string{"/a", "/b"} {
@@ -119,7 +119,11 @@ func (e *emitter) brokenStore(br storeBreakage, base string, files, embedded []s
 	if br.files != nil {
 		br.files(all)
 	}
-	if err := writeStoreFiles(e.at(c.Path), br.kind, all); err != nil {
+	path, err := e.place(c.Path)
+	if err == nil {
+		err = writeStoreFiles(path, br.kind, all)
+	}
+	if err != nil {
 		return err
 	}
 	if br.kind == detect.B2Z && (br.header != nil || br.content != nil) {
@@ -176,7 +180,7 @@ func (e *emitter) goldenStores() error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(e.at("store/golden"), 0o755); err != nil {
+	if _, err := e.place("store/golden/base"); err != nil {
 		return err
 	}
 	for _, kind := range storeKinds {

@@ -69,9 +69,7 @@ func withSignals(parent context.Context, report func(*signalError)) (context.Con
 					continue
 				}
 				report(stopped)
-				// Directly before the end of the process, because the work goes on and would make
-				// the directory of its output again. AbortAll waits for a Commit.
-				_ = atomicfile.AbortAll()
+				abortAll()
 				os.Exit(stopped.code())
 			case s := <-received:
 				if s == syscall.SIGXFSZ || s == syscall.SIGPIPE && !outputClosed() {
@@ -84,7 +82,7 @@ func withSignals(parent context.Context, report func(*signalError)) (context.Con
 				}
 				cause := &signalError{s.(syscall.Signal)}
 				if ctx.Err() != nil && cause.signal != syscall.SIGPIPE {
-					_ = atomicfile.AbortAll() // the process ends in any case
+					abortAll()
 					os.Exit(cause.code())
 				}
 				if cancel(cause); late == nil {
@@ -97,6 +95,17 @@ func withSignals(parent context.Context, report func(*signalError)) (context.Con
 		signal.Stop(received)
 		close(done)
 		cancel(nil)
+	}
+}
+
+// abortAll removes the temporary files directly before the process ends. The work that still runs
+// can add files to a directory while it is removed, so several attempts may be necessary. AbortAll
+// waits for a Commit.
+func abortAll() {
+	for range 100 {
+		if atomicfile.AbortAll() == nil {
+			return
+		}
 	}
 }
 
