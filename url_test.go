@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net/http"
@@ -64,12 +65,18 @@ func serveDir(t testing.TB, dir string) *site {
 // fillArray writes an array at a location.
 func fillArray(t testing.TB, location string, spec ndarray.Spec, o *hyperslab.CreateOptions) {
 	t.Helper()
+	fillValues(t, location, spec, o, func(i int) int64 { return int64(i) * 7919 % 10007 })
+}
+
+// fillValues writes an array with the values of a function of the element's number.
+func fillValues(t testing.TB, location string, spec ndarray.Spec, o *hyperslab.CreateOptions, value func(i int) int64) {
+	t.Helper()
 	d, err := hyperslab.Create(bg, location, spec, o)
 	require.NoError(t, err)
 	n, _ := grid.Product(spec.Shape)
 	values := make([]int64, n)
 	for i := range values {
-		values[i] = int64(i) * 7919 % 10007
+		values[i] = value(i)
 	}
 	require.NoError(t, ndarray.Write(bg, d.Array, values, ndarray.Whole(spec.Shape)))
 	require.NoError(t, d.Commit(bg))
@@ -247,6 +254,63 @@ func TestRead_url_requests(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestRead_url_requestsOfLargeIndex compares the number of requests of a region with the minimum
+// for a dataset of 4,096 chunks: one request for each chunk and for each leaf of its chunk index
+// that has a chunk of the region. Both are further apart than the gap that one request also reads.
+func TestRead_url_requestsOfLargeIndex(t *testing.T) {
+	dir := t.TempDir()
+	spec := ndarray.Spec{Shape: []int64{64, 64, 1024}, DType: ndarray.DTypeOf[int64](), ChunkShape: []int64{1, 1, 1024}, Compression: &ndarray.Compression{Codec: "none"}}
+	fillArray(t, dir+"/x.h5:/x", spec, nil)
+	file, err := os.ReadFile(dir + "/x.h5")
+	require.NoError(t, err)
+	for name, r := range map[string]ndarray.Region{
+		"a chunk of each plane":            {Start: []int64{0, 10, 10}, Shape: []int64{64, 1, 100}},
+		"a chunk of some planes":           {Start: []int64{30, 63, 0}, Shape: []int64{20, 1, 1024}},
+		"neighbouring chunks of one plane": {Start: []int64{50, 8, 0}, Shape: []int64{1, 8, 1024}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			least := int64(leavesWith(file, spec.ChunkShape, r)) + leastRequests(t, dir+"/x.h5:/x", r)
+			s := serveDir(t, dir)
+			a, err := hyperslab.Open(bg, s.URL+"/x.h5:/x", nil)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, a.Close()) }()
+			opening, before := s.requests.Load(), remote.DefaultClient.Stats()
+			values, want := make([]int64, r.NumElems()), make([]int64, r.NumElems())
+			require.NoError(t, ndarray.Read(bg, a, values, r))
+			got := s.requests.Load() - opening
+			t.Logf("%d requests, minimum %d, %d bytes", got, least, remote.DefaultClient.Stats().Bytes-before.Bytes)
+			require.LessOrEqual(t, 2*got, 3*least+2, "%d requests, minimum %d", got, least)
+			local, err := hyperslab.Open(bg, dir+"/x.h5:/x", nil)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, local.Close()) }()
+			require.NoError(t, ndarray.Read(bg, local, want, r))
+			require.Equal(t, want, values)
+		})
+	}
+}
+
+// leavesWith returns the number of leaves in the version 1 B-trees of a file of one dataset whose
+// chunks include one of the region. An entry is the size and the filter mask of a chunk, its offset
+// with one more dimension, and its address.
+func leavesWith(file []byte, chunk []int64, r ndarray.Region) (n int) {
+	entry := 8 + 8*(len(chunk)+1) + 8
+	for _, leaf := range bytes.Split(file, []byte("TREE\x01\x00"))[1:] { // node type 1, level 0
+		entries := leaf[2+8+8:] // after their number and the addresses of both neighbours
+		for e := range slices.Chunk(entries[:entry*int(binary.LittleEndian.Uint16(leaf))], entry) {
+			inside := true
+			for axis, length := range chunk {
+				at := int64(binary.LittleEndian.Uint64(e[8+8*axis:]))
+				inside = inside && at < r.Start[axis]+r.Shape[axis] && at+length > r.Start[axis]
+			}
+			if inside {
+				n++
+				break
+			}
+		}
+	}
+	return n
 }
 
 // leastRequests returns the minimum number of requests for the chunks of a region of a local array
