@@ -3,6 +3,7 @@
 package hyperslab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/internal/h5attr"
 	"github.com/hyperslab/hyperslab/internal/h5errs"
+	"github.com/hyperslab/hyperslab/internal/h5walk"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
@@ -97,7 +99,9 @@ func Compare(ctx context.Context, a, b string, o *CompareOptions) (_ *CompareRep
 type treeComparison struct {
 	options CompareOptions
 	trees   [2]*Tree
-	entries [2]map[string]Entry // by paths from the location
+	tops    [2]string            // paths of the locations in their files, "" for the root
+	entries [2]map[string]*Entry // by paths from the location; nil: an array that is not described yet
+	bare    [2]Entry             // arrays that are compared now and not described
 	report  CompareReport
 	total   ndarray.Progress // of the arrays that are compared, and those that are done
 }
@@ -108,13 +112,18 @@ func (c *treeComparison) openTree(ctx context.Context, location string) (*Tree, 
 	return openTree(ctx, location, &OpenOptions{ExternalDir: o.ExternalDir, Missing: o.Missing, Unlocked: o.Unlocked, Untrusted: o.Untrusted}, true)
 }
 
-// list lists both trees.
+// list lists both trees. The datasets of an HDF5 file are not described, because they are opened
+// for the comparison, unless Progress needs their sizes.
 func (c *treeComparison) list(ctx context.Context) error {
 	for i, tree := range c.trees {
 		top := strings.TrimSuffix("/"+strings.Trim(tree.location.Object, "/"), "/")
-		c.entries[i] = make(map[string]Entry)
+		c.tops[i], c.entries[i] = top, make(map[string]*Entry)
+		all := tree.Walk(ctx, nil)
+		if tree.file != nil && c.options.Progress == nil {
+			all = walkTrusted(ctx, tree.location.String(), WalkOptions{Unlocked: c.options.Unlocked}, tree, true)
+		}
 		var excluded []string
-		for e, err := range tree.Walk(ctx, nil) {
+		for e, err := range all {
 			if err != nil {
 				return err
 			}
@@ -126,11 +135,17 @@ func (c *treeComparison) list(ctx context.Context) error {
 				excluded = append(excluded, path)
 				continue
 			}
-			c.entries[i][path] = e
+			c.entries[i][path] = nil
+			if !undescribed(e) {
+				c.entries[i][path] = kept(e)
+			}
 		}
 	}
+	if c.options.Progress == nil {
+		return nil
+	}
 	for path, e := range c.entries[0] {
-		if other, ok := c.entries[1][path]; ok && e.Kind == Array && other.Kind == Array && e.Err == nil && other.Err == nil {
+		if other := c.entries[1][path]; other != nil && e.Kind == Array && other.Kind == Array && e.Err == nil && other.Err == nil {
 			c.total.TotalUnits++
 			c.total.TotalBytes += e.Meta.NumElems() * int64(e.Meta.DType.Size)
 		}
@@ -147,41 +162,67 @@ func (c *treeComparison) compare(ctx context.Context) error {
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		a, inA := c.entries[0][path]
-		b, inB := c.entries[1][path]
-		d := Difference{Path: path, A: &a, B: &b}
-		switch {
-		case !inA:
-			d.A = nil
-		case !inB:
-			d.B = nil
-		case a.Err != nil:
-			c.notCompared(path, a)
-			continue
-		case b.Err != nil:
-			c.notCompared(path, b)
-			continue
-		case a.Kind == b.Kind:
-			c.report.Compared++
+		d := Difference{Path: path, A: c.entry(0, path), B: c.entry(1, path)}
+		readable := func() bool { return d.A.Err == nil && d.B.Err == nil }
+		if d.A != nil && d.B != nil && d.A.Kind == d.B.Kind && readable() {
 			same, err := c.pair(ctx, &d)
-			if err != nil {
-				return err
+			if err == nil {
+				c.report.Compared++
 			}
 			if same {
 				continue
 			}
+			c.describe(&d)
+			if err != nil && readable() {
+				return err
+			}
+		} else {
+			c.describe(&d)
+		}
+		if d.A != nil && d.B != nil && !readable() {
+			e := d.A
+			if e.Err == nil {
+				e = d.B
+			}
+			c.report.NotCompared = append(c.report.NotCompared, Problem{Path: path, What: cmp.Or(e.Type, string(e.Kind)), Err: e.Err})
+			continue
 		}
 		c.report.Differences = append(c.report.Differences, d)
 	}
 	return nil
 }
 
-func (c *treeComparison) notCompared(path string, e Entry) {
-	what := string(e.Kind)
-	if e.Type != "" {
-		what = e.Type
+// entry returns the listed object of a tree at a path, or nil. An array that is not described is
+// overwritten by the next call.
+func (c *treeComparison) entry(i int, path string) *Entry {
+	e, ok := c.entries[i][path]
+	if ok && e == nil {
+		e = &c.bare[i]
+		*e = Entry{Path: cmp.Or(strings.TrimSuffix(c.tops[i]+path, "/"), "/"), Kind: Array}
 	}
-	c.report.NotCompared = append(c.report.NotCompared, Problem{Path: path, What: what, Err: e.Err})
+	return e
+}
+
+// kept returns a pointer to a copy of e, so that e itself stays on the stack.
+func kept(e Entry) *Entry { return &e }
+
+// undescribed reports whether e is an array that was listed without being opened.
+func undescribed(e Entry) bool { return e.Kind == Array && e.Err == nil && e.Meta.Format == "" }
+
+// describe describes the arrays of a difference that are not described yet. Entry.Err is the reason
+// if an array cannot be read.
+func (c *treeComparison) describe(d *Difference) {
+	for i, e := range []**Entry{&d.A, &d.B} {
+		if *e == nil || !undescribed(**e) {
+			continue
+		}
+		t := c.trees[i]
+		o := h5walk.Object{Path: (*e).Path}
+		if o.Info, o.Err = t.file.Root().ObjectInfo(o.Path); o.Err == nil {
+			o.Dataset, o.Err = h5walk.Describe(t.file.Root(), o.Path, o.Info.NumAttrs, t.location.File+":"+o.Path)
+		}
+		*e = kept(entryOf(o))
+	}
 }
 
 // pair compares two readable objects of the same kind.
@@ -329,7 +370,27 @@ func (t *Tree) openHeld(ctx context.Context, path string) (*ndarray.Array, error
 		return nil, err
 	}
 	o := &hdf5.OpenOptions{ExternalDir: t.open.ExternalDir, Missing: t.open.Missing, Shared: true, Untrusted: t.byGo}
-	return array(hdf5.OpenIn(t.file, path, t.at(path), o))
+	if r, _ := t.file.Source(); r != nil { // remote: opened by several goroutines at the same time
+		return array(hdf5.OpenIn(t.file.Root(), path, t.at(path), o))
+	}
+	p := &t.parent
+	p.Lock()
+	defer p.Unlock()
+	whole := "/" + strings.Trim(path, "/")
+	end := strings.LastIndexByte(whole, '/') + 1
+	if dir := whole[:end]; p.group == nil || dir != p.path {
+		g, err := t.file.Root().OpenGroup(dir)
+		if err != nil { // the error names the array
+			return array(hdf5.OpenIn(t.file.Root(), whole, t.at(path), o))
+		}
+		if p.group != nil {
+			err = p.group.Close()
+		}
+		if p.path, p.group = dir, g; err != nil {
+			return nil, h5errs.Translate(err)
+		}
+	}
+	return array(hdf5.OpenIn(p.group, whole[end:], t.at(path), o))
 }
 
 // heldGroupAttrs reads the attributes of a group of the HDF5 file that is open.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/h5errs"
@@ -31,6 +32,14 @@ type Tree struct {
 	store *stores.Store // a trusted store, which stays open; nil for other formats
 	file  *h5.File      // a trusted HDF5 file, opened by openTree; nil: each method opens the file
 	byGo  bool          // libhdf5 does not decode chunks of file that package chunkio decodes
+
+	// The group of file in which the last array was opened. libhdf5 finds a name in an open group
+	// faster than a path in the file.
+	parent struct {
+		sync.Mutex
+		path  string
+		group *h5.Group
+	}
 }
 
 // OpenTree returns the tree at a location. It uses o.ExternalDir, o.Missing, o.Unlocked and
@@ -93,7 +102,7 @@ func (t *Tree) at(path string) string {
 // with ErrParam if another one begins.
 func (t *Tree) Walk(ctx context.Context, prune func(Entry) bool) iter.Seq2[Entry, error] {
 	if t.outside == nil {
-		return walkTrusted(ctx, t.location.String(), WalkOptions{Prune: prune, Unlocked: t.open.Unlocked}, t)
+		return walkTrusted(ctx, t.location.String(), WalkOptions{Prune: prune, Unlocked: t.open.Unlocked}, t, false)
 	}
 	return func(yield func(Entry, error) bool) {
 		left := false
@@ -172,7 +181,7 @@ func (t *Tree) Close() error {
 		return t.store.Close()
 	}
 	if t.file != nil {
-		return h5errs.Translate(t.file.Close())
+		return h5errs.Translate(t.file.Close()) // and its groups
 	}
 	if t.outside == nil {
 		return nil

@@ -386,7 +386,7 @@ func (s *suspect) openHDF5(path string) (ndarray.Backend, error) {
 	if err != nil {
 		return nil, h5errs.Translate(err)
 	}
-	return hdf5.OpenIn(f, s.Object, s.Name, o)
+	return hdf5.OpenIn(f.Root(), s.Object, s.Name, o)
 }
 
 func (s *suspect) openBcolz() (ndarray.Backend, error) {

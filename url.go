@@ -171,7 +171,7 @@ func openURLArray(ctx context.Context, l locate.Location, o OpenOptions) (*ndarr
 			return nil, h5errs.Translate(err)
 		}
 		// libhdf5 does not decode chunks that package chunkio decodes.
-		return array(hdf5.OpenIn(f, l.Object, name, &hdf5.OpenOptions{Untrusted: true, Missing: o.Missing}))
+		return array(hdf5.OpenIn(f.Root(), l.Object, name, &hdf5.OpenOptions{Untrusted: true, Missing: o.Missing}))
 	case isStore(u.format):
 		s, err := u.store()
 		if err != nil {

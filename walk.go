@@ -79,13 +79,14 @@ func Walk(ctx context.Context, location string, o *WalkOptions) iter.Seq2[Entry,
 	if opts.Untrusted != nil {
 		return walkUntrusted(ctx, location, opts)
 	}
-	return walkTrusted(ctx, location, opts, nil)
+	return walkTrusted(ctx, location, opts, nil, false)
 }
 
-// walkTrusted is Walk for a trusted file. If the tree at the location is open, it is t.
-func walkTrusted(ctx context.Context, location string, opts WalkOptions, t *Tree) iter.Seq2[Entry, error] {
+// walkTrusted is Walk for a trusted file. If the tree at the location is open, it is t. With bare
+// the datasets of an HDF5 file are not opened: their entries have no Meta, Storage and Type.
+func walkTrusted(ctx context.Context, location string, opts WalkOptions, t *Tree, bare bool) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		w := walker{ctx: ctx, yield: yield, skip: opts.Prune, unlocked: opts.Unlocked}
+		w := walker{ctx: ctx, yield: yield, skip: opts.Prune, bare: bare, unlocked: opts.Unlocked}
 		if t != nil {
 			w.store, w.held = t.store, t.file
 		}
@@ -102,6 +103,7 @@ type walker struct {
 	ctx   context.Context
 	yield func(Entry, error) bool
 	skip  func(Entry) bool
+	bare  bool
 
 	unlocked func(file string, err error) // as in OpenOptions
 
@@ -394,7 +396,7 @@ func (w *walker) hdf5(l locate.Location) (err error) {
 		return h5errs.Translate(err)
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	return h5walk.Walk(f, l.File, "/"+strings.Trim(l.Object, "/"), func(o h5walk.Object) (bool, error) {
+	return h5walk.Walk(f, l.File, "/"+strings.Trim(l.Object, "/"), w.bare, func(o h5walk.Object) (bool, error) {
 		e := entryOf(o)
 		if e.Kind != Group {
 			return false, w.emit(e)

@@ -313,54 +313,55 @@ func (p plan) run(ctx context.Context, buffers int, progress func(Progress), wor
 	}
 	todo := p.tasks()
 	group, gctx := errgroup.WithContext(ctx)
-	for range p.workers {
-		group.Go(func() error {
-			own := make([][]byte, buffers)
-			for i := range own {
-				own[i] = make([]byte, p.unit)
+	worker := func() error {
+		own := make([][]byte, buffers)
+		for i := range own {
+			own[i] = make([]byte, p.unit)
+		}
+		part := make([][]byte, buffers)
+		do := func(n int64, t task) error {
+			if t.uniform {
+				return p.once(gctx, t.r)
 			}
-			part := make([][]byte, buffers)
-			do := func(n int64, t task) error {
-				if t.uniform {
-					return p.once(gctx, t.r)
-				}
-				for i := range part {
-					part[i] = own[i][:t.r.NumElems()*int64(p.size)]
-				}
-				return work(gctx, n, t.r, part)
+			for i := range part {
+				part[i] = own[i][:t.r.NumElems()*int64(p.size)]
 			}
-			one := func(n int64) (more bool, err error) {
-				defer gate.Done(n)
-				if err := gctx.Err(); err != nil {
-					return false, err
-				}
-				t, ok := todo.next(n)
-				if !ok {
-					return false, nil
-				}
-				if err := do(n, t); err != nil {
-					return false, err
-				}
-				if progress != nil {
-					mu.Lock()
-					state.DoneBytes += t.r.NumElems() * int64(p.size)
-					state.DoneUnits += t.units
-					progress(state)
-					mu.Unlock()
-				}
-				return true, nil
+			return work(gctx, n, t.r, part)
+		}
+		one := func(n int64) (more bool, err error) {
+			defer gate.Done(n)
+			if err := gctx.Err(); err != nil {
+				return false, err
 			}
-			for {
-				if more, err := one(gate.Take()); !more {
-					return err
-				}
+			t, ok := todo.next(n)
+			if !ok {
+				return false, nil
 			}
-		})
+			if err := do(n, t); err != nil {
+				return false, err
+			}
+			if progress != nil {
+				mu.Lock()
+				state.DoneBytes += t.r.NumElems() * int64(p.size)
+				state.DoneUnits += t.units
+				progress(state)
+				mu.Unlock()
+			}
+			return true, nil
+		}
+		for {
+			if more, err := one(gate.Take()); !more {
+				return err
+			}
+		}
 	}
-	if err := group.Wait(); err != nil {
-		return err
+	for range p.workers - 1 {
+		group.Go(worker)
 	}
-	return nil
+	if err := worker(); err != nil { // here, so that a small array needs no goroutine
+		group.Go(func() error { return err }) // ends the others
+	}
+	return group.Wait()
 }
 
 // prefetcher is implemented by backends that can fetch stored elements before they are read, so

@@ -344,7 +344,7 @@ func (s *hdf5Source) array(p string) (*ndarray.Array, error) {
 		if err != nil {
 			return nil, err
 		}
-		b, err := hdf5.OpenIn(f, p, s.name+":"+p, &hdf5.OpenOptions{Untrusted: s.check || s.reader != nil}) // of a remote file, libhdf5 decodes no chunk
+		b, err := hdf5.OpenIn(f.Root(), p, s.name+":"+p, &hdf5.OpenOptions{Untrusted: s.check || s.reader != nil}) // of a remote file, libhdf5 decodes no chunk
 		if err != nil {
 			return nil, err
 		}

@@ -31,13 +31,14 @@ type Object struct {
 
 // Walk calls visit for the object at a path and for all objects below it in the order of paths: a
 // group, then its members by name. visit reports whether the members of a group are listed too. An
-// error of visit ends the walk. file is the name of the file in the descriptions of datasets.
-func Walk(f *h5.File, file, at string, visit func(Object) (descend bool, err error)) error {
+// error of visit ends the walk. file is the name of the file in the descriptions of datasets. bare
+// leaves datasets closed: Object.Dataset is zero.
+func Walk(f *h5.File, file, at string, bare bool, visit func(Object) (descend bool, err error)) error {
 	info, err := f.Root().ObjectInfo(at)
 	if err != nil {
 		return h5errs.Translate(err)
 	}
-	w := walker{file: file, visit: visit, seen: make(map[objectID]string)}
+	w := walker{file: file, bare: bare, visit: visit, seen: make(map[objectID]string)}
 	if r, size := f.Source(); r != nil {
 		w.warm = h5warm.Open(r, size)
 		w.warm.Whole()
@@ -50,6 +51,7 @@ type objectID struct{ file, address uint64 }
 
 type walker struct {
 	file  string
+	bare  bool
 	visit func(Object) (bool, error)
 	seen  map[objectID]string // path at which an object was first listed
 	warm  *h5warm.File        // nil unless the file is remote
@@ -73,13 +75,9 @@ func (w *walker) object(parent *h5.Group, name, at string, info h5.ObjectInfo) e
 	case h5.GroupObject:
 		return w.group(parent, name, o)
 	case h5.DatasetObject:
-		d, err := parent.OpenDataset(name)
-		if err != nil {
-			o.Err = h5errs.Translate(err)
-			break
+		if !w.bare {
+			o.Dataset, o.Err = Describe(parent, name, info.NumAttrs, w.file+":"+at)
 		}
-		o.Dataset, err = hdf5.Describe(d, w.file+":"+at)
-		o.Err = errors.Join(err, h5errs.Translate(d.Close()))
 	case h5.DatatypeObject:
 		t, err := parent.CommittedDatatype(name)
 		if o.Err = h5errs.Translate(err); err == nil {
@@ -87,6 +85,17 @@ func (w *walker) object(parent *h5.Group, name, at string, info h5.ObjectInfo) e
 		}
 	}
 	return w.emit(o)
+}
+
+// Describe describes the dataset with that name and number of attributes in a group. path becomes
+// Meta.Path.
+func Describe(parent *h5.Group, name string, attrs int, path string) (hdf5.Description, error) {
+	d, err := parent.OpenDataset(name)
+	if err != nil {
+		return hdf5.Description{}, h5errs.Translate(err)
+	}
+	description, err := hdf5.Describe(d, path, attrs > 0)
+	return description, errors.Join(err, h5errs.Translate(d.Close()))
 }
 
 // group lists a group and its members.

@@ -1,5 +1,6 @@
 // Reads and writes of elements. Workers (package chunkio) move whole chunks. libhdf5 moves smaller
-// regions, because it caches decoded chunks for the next call.
+// regions, because it caches decoded chunks for the next call. Elements without chunks are read
+// from the file itself.
 
 package hdf5
 
@@ -8,7 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/chunkio"
@@ -92,7 +96,7 @@ func (b *backend) remote() ahead.Reader {
 	return ahead.Of(source)
 }
 
-// inRows reports whether readRows can read the dataset of a remote file.
+// inRows reports whether the elements are contiguous and can be read without libhdf5.
 func (b *backend) inRows() bool {
 	return !b.library && b.address != h5.NoAddress && len(b.meta.Shape) > 0 && b.stored.Plain()
 }
@@ -130,19 +134,60 @@ func (b *backend) Prefetch(ctx context.Context, regions ahead.Regions) (stop fun
 	})
 }
 
-// readRows reads a region of a contiguous dataset of a remote file without libhdf5, whose lock
-// other calls would wait for. ok is false for other datasets.
+// direct is the local file of a contiguous dataset, for reads without libhdf5.
+type direct struct {
+	reads atomic.Int32
+	once  sync.Once
+	file  *os.File // nil: libhdf5 reads
+}
+
+// shortRow is the number of bytes of a row that takes as long to read alone as in libhdf5's buffer.
+const shortRow = 4 << 10
+
+// local returns the file of a dataset for a read of a region without libhdf5, or nil. The first
+// read is left to libhdf5, because finding the file takes longer than one small read. So are
+// regions of many short rows.
+func (b *backend) local(r ndarray.Region) *os.File {
+	if b.file == nil || !b.meta.ReadOnly || b.direct.reads.Add(1) == 1 {
+		return nil
+	}
+	if rows, row, _, _ := b.rowsOf(r); rows > 1 && row < shortRow {
+		return nil
+	}
+	b.direct.once.Do(func() {
+		own, err := b.dataset.Stat()
+		root, rootErr := b.file.Root().Stat()
+		if err != nil || rootErr != nil || own.FileNo != root.FileNo { // an external link led to the dataset
+			return
+		}
+		if f, err := b.file.Descriptor(); err == nil {
+			b.direct.file = f
+		}
+	})
+	return b.direct.file
+}
+
+// readRows reads a region of a contiguous dataset without libhdf5, whose lock other calls would
+// wait for, and which reads 64 KiB for each small region. ok is false if libhdf5 must read the
+// region.
 func (b *backend) readRows(ctx context.Context, dst []byte, r ndarray.Region) (ok bool, err error) {
-	to := b.remote()
-	if to == nil || !b.inRows() {
+	if !b.inRows() {
 		return false, nil
 	}
-	defer to.Prefetch(ctx, b.rows(r))()
+	var from io.ReaderAt
+	if to := b.remote(); to != nil {
+		defer to.Prefetch(ctx, b.rows(r))()
+		from = to
+	} else if f := b.local(r); f != nil {
+		from = f
+	} else {
+		return false, nil
+	}
 	for off, n := range b.rows(r) {
 		if err := ctx.Err(); err != nil {
 			return true, err
 		}
-		if got, err := to.ReadAt(dst[:n], off); int64(got) < n {
+		if got, err := from.ReadAt(dst[:n], off); int64(got) < n {
 			if errors.Is(err, io.EOF) {
 				err = fmt.Errorf("%w: %d of %d bytes at offset %d", ndarray.ErrCorrupt, got, n, off)
 			}
@@ -153,19 +198,24 @@ func (b *backend) readRows(ctx context.Context, dst []byte, r ndarray.Region) (o
 	return true, nil
 }
 
+// rowsOf returns the number of parts of a region that are contiguous in the file, and the bytes of
+// each. A part covers all of the axes after axis, and step is the number of bytes along axis.
+func (b *backend) rowsOf(r ndarray.Region) (rows, row, step int64, axis int) {
+	step, axis = int64(b.stored.Size), len(r.Shape)-1
+	for ; axis > 0 && r.Shape[axis] == b.meta.Shape[axis]; axis-- {
+		step *= r.Shape[axis]
+	}
+	rows = 1
+	for _, n := range r.Shape[:axis] {
+		rows *= n
+	}
+	return rows, step * r.Shape[axis], step, axis
+}
+
 // rows yields the parts of a region of a contiguous dataset that are contiguous in the file.
 func (b *backend) rows(r ndarray.Region) ahead.Ranges {
 	return func(yield func(off, n int64) bool) {
-		row, axis := int64(b.stored.Size), len(r.Shape)-1
-		for ; axis > 0 && r.Shape[axis] == b.meta.Shape[axis]; axis-- {
-			row *= r.Shape[axis]
-		}
-		step := row
-		row *= r.Shape[axis]
-		rows := int64(1)
-		for _, n := range r.Shape[:axis] {
-			rows *= n
-		}
+		rows, row, step, axis := b.rowsOf(r)
 		strides := boxes.Strides(b.meta.Shape, b.stored.Size)
 		at := slices.Clone(r.Start[:axis])
 		for range rows {

@@ -43,6 +43,7 @@ type backend struct {
 	untrusted bool // libhdf5 must not decode chunks that chunkio can decode
 
 	address    uint64 // of contiguous elements in the file, or h5.NoAddress
+	direct     direct
 	filters    []h5.Filter
 	plainEdges bool
 	elsewhere  []string
@@ -116,7 +117,7 @@ func Open(file, object string, o *OpenOptions) (ndarray.Backend, error) {
 	if why := f.Unlocked(); why != nil && o.Unlocked != nil {
 		o.Unlocked(file, why)
 	}
-	b, err := open(f, object, location, o)
+	b, err := open(f.Root(), absolute(object), location, o)
 	if err != nil {
 		return nil, errors.Join(ndarray.Wrap("open", location, h5errs.Translate(err)), f.Close())
 	}
@@ -126,16 +127,17 @@ func Open(file, object string, o *OpenOptions) (ndarray.Backend, error) {
 	return b, nil
 }
 
-func open(f *h5.File, object, location string, o *OpenOptions) (*backend, error) {
-	if r, size := f.Source(); r != nil {
+// open opens a dataset by its name in a group or its absolute path.
+func open(parent *h5.Group, name, location string, o *OpenOptions) (*backend, error) {
+	if r, size := parent.File().Source(); r != nil {
 		// libhdf5 reads the attributes one by one.
-		if info, err := f.Root().ObjectInfo(absolute(object)); err == nil {
+		if info, err := parent.ObjectInfo(name); err == nil {
 			h5warm.Open(r, size).Header(info.Address)
 		}
 	}
-	d, err := f.Root().OpenDataset(absolute(object))
+	d, err := parent.OpenDataset(name)
 	if err != nil {
-		kind, kindErr := f.Root().Kind(absolute(object))
+		kind, kindErr := parent.Kind(name)
 		if kindErr != nil {
 			return nil, kindErr
 		}
@@ -144,7 +146,7 @@ func open(f *h5.File, object, location string, o *OpenOptions) (*backend, error)
 		}
 		return nil, err
 	}
-	b, err := newBackend(f, d, location)
+	b, err := newBackend(parent.File(), d, location)
 	if err == nil {
 		b.files.dir, b.files.missing = o.ExternalDir, o.Missing
 	}

@@ -111,11 +111,12 @@ type Description struct {
 	Type    string          // element type in DDL
 }
 
-// Describe returns the properties of a dataset. path becomes Meta.Path.
+// Describe returns the properties of a dataset. path becomes Meta.Path. Without names it leaves out
+// Meta.AxisNames, which a dataset without attributes does not have.
 //
 // If ndarray does not have the element type, the description is complete except for DType and Fill,
 // and the error is both errors.ErrUnsupported and ndarray.ErrType.
-func Describe(d *h5.Dataset, path string) (Description, error) {
+func Describe(d *h5.Dataset, path string, names bool) (Description, error) {
 	info, err := d.Info()
 	if err != nil {
 		return Description{}, ndarray.Wrap("describe", path, h5errs.Translate(err))
@@ -123,7 +124,7 @@ func Describe(d *h5.Dataset, path string) (Description, error) {
 	m, s, err := describe(&info, path)
 	bytes, _, serr := d.Stored()
 	s.StoredBytes, err = bytes, errors.Join(err, h5errs.Translate(serr))
-	if err == nil {
+	if err == nil && names {
 		m.AxisNames, err = axisNames(d, len(m.Shape))
 		err = h5errs.Translate(err)
 	}

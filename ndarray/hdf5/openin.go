@@ -3,6 +3,7 @@
 package hdf5
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/hyperslab/hyperslab/h5"
@@ -10,14 +11,16 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// OpenIn opens the dataset called object in f, like Open. It takes ownership of f, unless o.Shared
-// is set: Close of the array closes f, and OpenIn closes it if it returns an error. location is
-// the name of the dataset in messages. The array is read-only if f is, regardless of o.Write.
-func OpenIn(f *h5.File, object, location string, o *OpenOptions) (ndarray.Backend, error) {
+// OpenIn opens the dataset with that name in the group parent, or with that absolute path in its
+// file, like Open. It takes ownership of the file, unless o.Shared is set: Close of the array
+// closes the file, and OpenIn closes it if it returns an error. location is the name of the dataset
+// in messages. The array is read-only if the file is, regardless of o.Write.
+func OpenIn(parent *h5.Group, name, location string, o *OpenOptions) (ndarray.Backend, error) {
 	if o == nil {
 		o = &OpenOptions{}
 	}
-	b, err := open(f, object, location, o)
+	f := parent.File()
+	b, err := open(parent, cmp.Or(name, "/"), location, o)
 	if err != nil {
 		err = ndarray.Wrap("open", location, h5errs.Translate(err))
 		if !o.Shared {

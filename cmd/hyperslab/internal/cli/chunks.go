@@ -462,8 +462,10 @@ func (d *chunksDoc) write(w io.Writer, p term.Paint) error {
 			last = fmt.Sprintf("%#x", *c.Mask)
 		}
 		row := []string{indexText(index), r.String(), offset, term.FormatBytes(int64(c.Stored)), ratio, last}
-		if files {
-			row = append(row, term.Safe(deref(c.File)))
+		if files && c.File != nil {
+			row = append(row, term.Safe(*c.File))
+		} else if files {
+			row = append(row, "")
 		}
 		t.Add(row...)
 	}

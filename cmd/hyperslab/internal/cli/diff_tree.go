@@ -69,7 +69,9 @@ func (a *app) diffTrees(ctx context.Context, pathA, pathB string, opts *ndarray.
 		},
 	}
 	options.ExcludeAttrs = o.attrs.names
-	options.Progress = func(p ndarray.Progress) { m.UpdateOf(p.DoneBytes, p.TotalBytes) }
+	if m.Shown() {
+		options.Progress = func(p ndarray.Progress) { m.UpdateOf(p.DoneBytes, p.TotalBytes) }
+	}
 	r, err := hyperslab.Compare(ctx, pathA, pathB, options)
 	m.Finish()
 	if err != nil {

@@ -87,7 +87,7 @@ func (a *app) ls(ctx context.Context, address string, o *lsFlags) error {
 		return err
 	}
 	base := "/" + strings.Trim(loc.Object, "/")
-	doc := lsDoc{Schema: schemaLs, Address: address, Entries: []lsEntry{}}
+	doc, table := lsDoc{Schema: schemaLs, Address: address, Entries: []lsEntry{}}, newLsTable(o.long)
 	failed := false
 	below := func(e hyperslab.Entry) bool { return !o.recursive && e.Path != base }
 	for e, err := range a.walk(ctx, address, below) {
@@ -101,16 +101,23 @@ func (a *app) ls(ctx context.Context, address string, o *lsFlags) error {
 			}
 			continue
 		}
-		doc.Entries = append(doc.Entries, newLsEntry(e))
+		if l := newLsEntry(e); o.json {
+			doc.Entries = append(doc.Entries, l)
+		} else {
+			table.Add(l.cells(o.long)...)
+		}
 		if e.Err != nil && !described(e) {
 			failed = failed || !unsupported(e)
 			a.note("%s %s: %s", a.talk.Failure("hyperslab ls:"), term.Safe(loc.File+":"+e.Path), term.SafeLines(e.Err.Error()))
 		}
 	}
-	if o.json {
+	switch {
+	case o.json:
 		err = a.writeJSON(a.stdout, doc)
-	} else {
-		err = doc.table(o.long).Write(a.stdout, a.data)
+	case o.long && len(table.Rows) > 0:
+		err = table.WithoutEmpty().Write(a.stdout, a.data)
+	default:
+		err = table.Write(a.stdout, a.data)
 	}
 	if err == nil && failed {
 		return a.unlisted(loc.File)
@@ -151,7 +158,8 @@ func newLsEntry(e hyperslab.Entry) lsEntry {
 		entry.Error = orNull(e.Err.Error())
 	}
 	if e.Kind == hyperslab.Group || e.Kind == hyperslab.Array {
-		entry.Attributes = &e.Attrs
+		attrs := e.Attrs // a pointer to e.Attrs would keep all of e
+		entry.Attributes = &attrs
 	}
 	if e.Kind != hyperslab.Array || !described(e) {
 		return entry
@@ -178,52 +186,51 @@ func orNull(s string) *string {
 	return &s
 }
 
-// table formats the listing for users.
-func (d *lsDoc) table(long bool) *term.Table {
-	t := &term.Table{
-		Head:  []string{"PATH", "SHAPE", "DTYPE", "CHUNKS", "CODEC", "STORED"},
-		Right: []bool{false, false, false, false, false, true},
-	}
+// newLsTable returns a table with the columns of the listing.
+func newLsTable(long bool) *term.Table {
 	if long {
-		t.Head = []string{"PATH", "SHAPE", "MAX SHAPE", "DIMENSIONS", "DTYPE", "CHUNKS", "BLOCKS", "CODEC", "BYTES", "STORED", "RATIO", "ATTRS"}
-		t.Right = []bool{8: true, 9: true, 10: true, 11: true}
-	}
-	for _, e := range d.Entries {
-		shape, maxShape, chunks, blocks := shapeCell(e.Shape), shapeCell(e.MaxShape), shapeCell(e.Chunks), shapeCell(e.Blocks)
-		dtype, stored, bytes, ratio, attrs, dimensions := "", "", "", "", "", ""
-		if e.Axes != nil {
-			dimensions = shorten(axisNames(e.Axes), narrow)
-		}
-		if e.DType != nil {
-			dtype = *e.DType
-		} else if e.Type != nil {
-			dtype = shorten(term.Safe(*e.Type), narrow)
-		}
-		if e.Kind == string(hyperslab.Array) && e.Shape == nil && e.StoredBytes != nil {
-			shape = "null"
-		}
-		if e.StoredBytes != nil {
-			stored = term.FormatBytes(int64(*e.StoredBytes))
-		}
-		if e.Bytes != nil {
-			bytes = term.FormatBytes(int64(*e.Bytes))
-		}
-		if e.Ratio != nil {
-			ratio = fmt.Sprintf("%.2fx", float64(*e.Ratio))
-		}
-		if e.Attributes != nil {
-			attrs = fmt.Sprint(*e.Attributes)
-		}
-		if long {
-			t.Add(e.name(), shape, maxShape, dimensions, dtype, chunks, blocks, e.compression, bytes, stored, ratio, attrs)
-		} else {
-			t.Add(e.name(), shape, dtype, chunks, e.compression, stored)
+		return &term.Table{
+			Head:  []string{"PATH", "SHAPE", "MAX SHAPE", "DIMENSIONS", "DTYPE", "CHUNKS", "BLOCKS", "CODEC", "BYTES", "STORED", "RATIO", "ATTRS"},
+			Right: []bool{8: true, 9: true, 10: true, 11: true},
 		}
 	}
-	if long && len(t.Rows) > 0 {
-		return t.WithoutEmpty()
+	return &term.Table{
+		Head:  []string{"PATH", "SHAPE", "DTYPE", "CHUNKS", "CODEC", "STORED"},
+		Right: []bool{5: true},
 	}
-	return t
+}
+
+// cells returns the row of an entry in a table of newLsTable.
+func (e *lsEntry) cells(long bool) []string {
+	shape, chunks, dtype, stored := shapeCell(e.Shape), shapeCell(e.Chunks), "", ""
+	if e.Kind == string(hyperslab.Array) && e.Shape == nil && e.StoredBytes != nil {
+		shape = "null"
+	}
+	if e.DType != nil {
+		dtype = *e.DType
+	} else if e.Type != nil {
+		dtype = shorten(term.Safe(*e.Type), narrow)
+	}
+	if e.StoredBytes != nil {
+		stored = term.FormatBytes(int64(*e.StoredBytes))
+	}
+	if !long {
+		return []string{e.name(), shape, dtype, chunks, e.compression, stored}
+	}
+	dimensions, bytes, ratio, attrs := "", "", "", ""
+	if e.Axes != nil {
+		dimensions = shorten(axisNames(e.Axes), narrow)
+	}
+	if e.Bytes != nil {
+		bytes = term.FormatBytes(int64(*e.Bytes))
+	}
+	if e.Ratio != nil {
+		ratio = fmt.Sprintf("%.2fx", float64(*e.Ratio))
+	}
+	if e.Attributes != nil {
+		attrs = fmt.Sprint(*e.Attributes)
+	}
+	return []string{e.name(), shape, shapeCell(e.MaxShape), dimensions, dtype, chunks, shapeCell(e.Blocks), e.compression, bytes, stored, ratio, attrs}
 }
 
 // name returns the path as listed, for example "/group/" or "/link -> /target".

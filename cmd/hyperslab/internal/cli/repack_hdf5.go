@@ -123,7 +123,7 @@ func (r *repacker) dataset(ctx context.Context, d *h5.Dataset, info h5.DatasetIn
 		r.kept++
 		return false, nil
 	}
-	description, err := hdf5.Describe(d, name)
+	description, err := hdf5.Describe(d, name, true)
 	if errors.Is(err, errors.ErrUnsupported) {
 		r.kept++
 		return false, nil

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"fmt"
 	"path"
 	"strings"
 
@@ -91,7 +90,12 @@ func (a *app) tree(ctx context.Context, address string, o *treeFlags) error {
 		if err != nil {
 			return err
 		}
-		n := newTreeNode(e, o.attributes)
+		n := &treeNode{}
+		if o.json {
+			n = newTreeNode(e)
+		} else {
+			n.label = treeLabel(e, o.attributes)
+		}
 		if e.Kind == hyperslab.Group {
 			n.Pruned = skip(e)
 		}
@@ -110,7 +114,9 @@ func (a *app) tree(ctx context.Context, address string, o *treeFlags) error {
 			parent = root
 		}
 		parent.Children = append(parent.Children, n)
-		nodes[e.Path] = n
+		if e.Kind == hyperslab.Group {
+			nodes[e.Path] = n
+		}
 	}
 	if o.json {
 		err = a.writeJSON(a.stdout, treeDoc{Schema: schemaTree, Address: address, Root: *root})
@@ -134,48 +140,48 @@ func levelBelow(base, p string) int {
 	return strings.Count(rest, "/") + 1
 }
 
-func newTreeNode(e hyperslab.Entry, attributes bool) *treeNode {
+// newTreeNode returns the node of an object for a document.
+func newTreeNode(e hyperslab.Entry) *treeNode {
 	l := newLsEntry(e)
-	n := &treeNode{
+	return &treeNode{
 		Kind: l.Kind, Shape: l.Shape, DType: l.DType, Type: l.Type, Attributes: l.Attributes,
 		LinkKind: l.LinkKind, Target: l.Target, Error: l.Error, Children: []*treeNode{},
 	}
+}
+
+// treeLabel returns the text after the name of an object.
+func treeLabel(e hyperslab.Entry, attributes bool) (label string) {
 	switch e.Kind {
 	case hyperslab.Group:
-		n.label = "/"
+		label = "/"
 	case hyperslab.Link:
-		n.label = " -> " + term.Safe(cmp.Or(deref(n.Target), "?"))
+		label = " -> " + term.Safe(cmp.Or(e.Target, "?"))
 	case hyperslab.Type:
-		n.label = "  (type " + shorten(term.Safe(e.Type), wide) + ")"
+		label = "  (type " + shorten(term.Safe(e.Type), wide) + ")"
 	case hyperslab.Array:
-		n.label = "  [" + arrayLabel(e, &l) + "]"
+		label = "  [" + arrayLabel(e) + "]"
 	default:
-		n.label = "  (" + n.Kind + ")"
+		label = "  (" + string(e.Kind) + ")"
 	}
-	if attributes && l.Attributes != nil && *l.Attributes > 0 {
-		n.label += "  " + term.Plural(int64(*l.Attributes), "attribute")
+	if attributes && e.Attrs > 0 && (e.Kind == hyperslab.Group || e.Kind == hyperslab.Array) {
+		label += "  " + term.Plural(int64(e.Attrs), "attribute")
 	}
-	return n
+	return label
 }
 
 // arrayLabel returns, for example, "<f4: 90x180".
-func arrayLabel(e hyperslab.Entry, l *lsEntry) string {
+func arrayLabel(e hyperslab.Entry) string {
 	if !described(e) {
 		return "cannot be read"
 	}
-	dtype := cmp.Or(deref(l.DType), shorten(term.Safe(e.Type), narrow))
-	shape := "null"
+	dtype, shape := shorten(term.Safe(e.Type), narrow), "null"
+	if e.Err == nil {
+		dtype = e.Meta.DType.String()
+	}
 	if !e.Meta.Null {
 		shape = term.FormatShape(e.Meta.Shape)
 	}
-	return fmt.Sprintf("%s: %s", dtype, shape)
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
+	return dtype + ": " + shape
 }
 
 // write draws the node after lead, and its members after indent.

@@ -265,7 +265,6 @@ func (e *shownError) Unwrap() error { return e.error }
 
 // newViewItem describes an object of the group at base.
 func newViewItem(e hyperslab.Entry, base string) view.Item {
-	l := newLsEntry(e)
 	it := view.Item{Path: e.Path, Name: term.Safe(strings.TrimPrefix(strings.TrimPrefix(e.Path, base), "/"))}
 	switch {
 	case e.Path == base:
@@ -276,20 +275,20 @@ func newViewItem(e hyperslab.Entry, base string) view.Item {
 	switch e.Kind {
 	case hyperslab.Group:
 	case hyperslab.Array:
-		it.Label = arrayLabel(e, &l)
+		it.Label = arrayLabel(e)
 		if e.Err == nil && !e.Meta.Null {
 			it.Kind, it.Shape, it.Plot = view.Array, e.Meta.Shape, drawable(e.Meta.DType)
 		} else if e.Err == nil {
 			it.Facts = append(it.Facts, [2]string{"shape", "null"})
 		}
 	case hyperslab.Link:
-		it.Label = "→ " + term.Safe(cmp.Or(deref(l.Target), "?"))
-		it.Facts = append(it.Facts, [2]string{"link", e.LinkKind}, [2]string{"target", term.Safe(deref(l.Target))})
+		it.Label = "→ " + term.Safe(cmp.Or(e.Target, "?"))
+		it.Facts = append(it.Facts, [2]string{"link", e.LinkKind}, [2]string{"target", term.Safe(e.Target)})
 	case hyperslab.Type:
 		it.Label = "type"
 		it.Facts = append(it.Facts, [2]string{"type", term.Safe(e.Type)})
 	default:
-		it.Label = l.Kind
+		it.Label = string(e.Kind)
 	}
 	if e.Err != nil {
 		it.Facts = append(it.Facts, [2]string{"problem", term.Safe(e.Err.Error())})

@@ -3,6 +3,7 @@
 package term
 
 import (
+	"bufio"
 	"io"
 	"slices"
 	"strings"
@@ -52,7 +53,7 @@ func (t *Table) Write(w io.Writer, p Paint) error {
 	for _, row := range t.Rows {
 		measure(row)
 	}
-	var out strings.Builder
+	out := bufio.NewWriterSize(w, 64<<10)
 	line := func(cells []string, heading func(column int) bool) {
 		last := len(cells)
 		for last > 0 && cells[last-1] == "" {
@@ -83,6 +84,5 @@ func (t *Table) Write(w io.Writer, p Paint) error {
 	for _, row := range t.Rows {
 		line(row, func(column int) bool { return t.Keys && column == 0 })
 	}
-	_, err := io.WriteString(w, out.String())
-	return err
+	return out.Flush()
 }
