@@ -59,6 +59,9 @@ type backend struct {
 // all elements are in the dataset's own file.
 func (b *backend) Elsewhere() []string { return b.elsewhere }
 
+// Dataset returns the open dataset, which belongs to the array.
+func (b *backend) Dataset() *h5.Dataset { return b.dataset }
+
 // OpenOptions are the options of Open. nil means the zero value.
 type OpenOptions struct {
 	// Write opens for writing, in place. libhdf5 may delay writes to the file until Close. A

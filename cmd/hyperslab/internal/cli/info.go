@@ -129,7 +129,7 @@ allocation types of its specification, and the free space.` + addressHelp + twoA
 				}
 				return d.write(a.stdout, a.data)
 			}
-			f, err := a.gatherFacts(cmd.Context(), address(args))
+			f, err := a.gatherFacts(cmd.Context(), address(args), true)
 			if err != nil {
 				// A ctable is an array and a group, so the array comes first.
 				group, gerr := a.isGroup(cmd.Context(), address(args))
@@ -153,9 +153,6 @@ allocation types of its specification, and the free space.` + addressHelp + twoA
 					loc, lerr := locate.Parse(address(args))
 					return cmp.Or(lerr, a.unlisted(loc.File))
 				}
-				return err
-			}
-			if f.hdf5, err = a.hdf5Of(address(args), f.meta.Format); err != nil {
 				return err
 			}
 			if asJSON {
@@ -185,17 +182,32 @@ type facts struct {
 	hdf5    *hdf5Doc // only of the command info; nil for other formats
 }
 
-func (a *app) gatherFacts(ctx context.Context, address string) (f *facts, err error) {
-	arr, err := a.openPart(ctx, address)
+// gatherFacts returns the properties of the array at an address, of an HDF5 dataset also those of
+// the format if asked.
+func (a *app) gatherFacts(ctx context.Context, address string, format bool) (f *facts, err error) {
+	p, err := a.openPart(ctx, address)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, arr.Close()) }()
+	defer func() { err = errors.Join(err, p.Close()) }()
+	if f, err = newFacts(ctx, address, p.Array); err != nil || !format {
+		return f, err
+	}
+	location, _ := splitSelection(address)
+	loc, err := locate.Parse(location)
+	if err == nil {
+		f.hdf5, err = hdf5Of(cmp.Or(p.source, p.Array), loc.File)
+	}
+	return f, err
+}
+
+// newFacts returns the properties of an array.
+func newFacts(ctx context.Context, address string, arr *ndarray.Array) (f *facts, err error) {
 	f = &facts{address: address, meta: arr.Meta(), bytes: arr.NBytes()}
-	if f.storage, err = storageOf(ctx, arr.Array); err != nil {
+	if f.storage, err = storageOf(ctx, arr); err != nil {
 		return nil, err
 	}
-	if f.attrs, err = attrsOf(ctx, arr.Array); err != nil {
+	if f.attrs, err = attrsOf(ctx, arr); err != nil {
 		return nil, err
 	}
 	return f, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/h5parts"
 	"github.com/hyperslab/hyperslab/internal/locate"
+	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // hdf5Doc describes the storage of an HDF5 dataset.
@@ -70,27 +71,20 @@ func (a *app) withDataset(address string, f func(file *h5.File, d *h5.Dataset) e
 	return h5errs.Translate(f(file, d))
 }
 
-// hdf5Of returns the storage of the HDF5 dataset at an address, or nil for an array of another
-// format. It does not open untrusted files again.
-func (a *app) hdf5Of(address, format string) (doc *hdf5Doc, err error) {
-	if format != string(hyperslab.HDF5) || a.untrusted() {
+// hdf5Of returns the storage of an HDF5 dataset in the file called name. It returns nil for an
+// array of another format, and of an untrusted file, which is open in a worker.
+func hdf5Of(arr *ndarray.Array, name string) (*hdf5Doc, error) {
+	b, ok := ndarray.As[interface{ Dataset() *h5.Dataset }](arr.Backend())
+	if !ok {
 		return nil, nil
 	}
-	location, _ := splitSelection(address)
-	loc, err := locate.Parse(location)
+	info, err := b.Dataset().Info()
 	if err != nil {
-		return nil, err
+		return nil, h5errs.Translate(err)
 	}
-	err = a.withDataset(address, func(file *h5.File, d *h5.Dataset) error {
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		doc = newHDF5Doc(&info)
-		doc.Since, err = readableSince(loc.File, file, d)
-		return err
-	})
-	return doc, err
+	doc := newHDF5Doc(&info)
+	doc.Since, err = readableSince(b.Dataset(), name)
+	return doc, h5errs.Translate(err)
 }
 
 func newHDF5Doc(info *h5.DatasetInfo) *hdf5Doc {
@@ -152,7 +146,8 @@ func regionText(r h5.Region) string {
 // readableSince returns the oldest version of HDF5 that reads a dataset of the file called name,
 // its attributes, and the groups of its path. Filters are not considered. It returns nil if the
 // path leads to another file, or if a structure cannot be read in Go.
-func readableSince(name string, file *h5.File, d *h5.Dataset) (since *string, err error) {
+func readableSince(d *h5.Dataset, name string) (since *string, err error) {
+	file := d.File()
 	root, err := file.Root().Stat()
 	if err != nil {
 		return nil, err
@@ -167,7 +162,13 @@ func readableSince(name string, file *h5.File, d *h5.Dataset) (since *string, er
 		addresses = append(addresses, info.Address)
 	}
 	r, size := file.Source()
-	if r == nil {
+	if raw, rerr := file.Descriptor(); r == nil && rerr == nil {
+		stat, err := raw.Stat()
+		if err != nil {
+			return nil, err
+		}
+		r, size = raw, stat.Size()
+	} else if r == nil { // a set of files
 		parts, perr := h5parts.Open(name)
 		if perr != nil {
 			return nil, perr

@@ -52,6 +52,7 @@ func TestCommands_opens(t *testing.T) {
 		want       int
 	}{
 		{"stats tree.h5:/time", "tree.h5", 2},
+		{"info tree.h5:/time", "tree.h5", 2},
 		{"ls -r tree.h5", "tree.h5", 2},
 		{"stats a.b2nd", "a.b2nd", 1},
 		{"stats a.npy", "a.npy", 1},

@@ -321,11 +321,8 @@ func (s *viewSource) content(ctx context.Context, q *view.Request) (*view.Conten
 		p, err := viewPicture(ctx, arr, q)
 		return &view.Content{Picture: p}, err
 	}
-	f := &facts{address: s.address(q.Item.Path), meta: arr.Meta(), bytes: arr.NBytes()}
-	if f.storage, err = storageOf(ctx, arr); err != nil {
-		return nil, err
-	}
-	if f.attrs, err = attrsOf(ctx, arr); err != nil {
+	f, err := newFacts(ctx, s.address(q.Item.Path), arr)
+	if err != nil {
 		return nil, err
 	}
 	return &view.Content{Facts: append(pairs(f.table()), pairs(attrsTable(f.attrs))...)}, nil
