@@ -118,8 +118,8 @@ func (c *treeComparison) list(ctx context.Context) error {
 	for i, tree := range c.trees {
 		top := strings.TrimSuffix("/"+strings.Trim(tree.location.Object, "/"), "/")
 		c.tops[i], c.entries[i] = top, make(map[string]*Entry)
-		all := tree.Walk(ctx, nil)
-		if tree.file != nil && c.options.Progress == nil {
+		all, bare := tree.Walk(ctx, nil), tree.file != nil && c.options.Progress == nil
+		if bare {
 			all = walkTrusted(ctx, tree.location.String(), WalkOptions{Unlocked: c.options.Unlocked}, tree, true)
 		}
 		var excluded []string
@@ -136,7 +136,7 @@ func (c *treeComparison) list(ctx context.Context) error {
 				continue
 			}
 			c.entries[i][path] = nil
-			if !undescribed(e) {
+			if !bare || !undescribed(e) {
 				c.entries[i][path] = kept(e)
 			}
 		}
@@ -213,10 +213,10 @@ func undescribed(e Entry) bool { return e.Kind == Array && e.Err == nil && e.Met
 // if an array cannot be read.
 func (c *treeComparison) describe(d *Difference) {
 	for i, e := range []**Entry{&d.A, &d.B} {
-		if *e == nil || !undescribed(**e) {
+		t := c.trees[i]
+		if *e == nil || t.file == nil || !undescribed(**e) {
 			continue
 		}
-		t := c.trees[i]
 		o := h5walk.Object{Path: (*e).Path}
 		if o.Info, o.Err = t.file.Root().ObjectInfo(o.Path); o.Err == nil {
 			o.Dataset, o.Err = h5walk.Describe(t.file.Root(), o.Path, o.Info.NumAttrs, t.location.File+":"+o.Path)

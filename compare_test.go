@@ -51,6 +51,23 @@ func TestCompare(t *testing.T) {
 		require.Equal(t, "/g/b", r.Differences[2].Path)
 		require.Equal(t, [2]int64{32, 32}, [2]int64{done, total})
 	})
+	t.Run("without progress", func(t *testing.T) { // arrays are described only if they differ
+		w := filepath.Join(t.TempDir(), "w.h5")
+		tree(t, w)
+		for _, files := range [][2]string{{w, w}, {w, x}, {x, w}, {x, y}} {
+			with, err := hyperslab.Compare(ctx, files[0], files[1], &hyperslab.CompareOptions{CompareOptions: ndarray.CompareOptions{Progress: func(ndarray.Progress) {}}})
+			require.NoError(t, err)
+			without, err := hyperslab.Compare(ctx, files[0], files[1], nil)
+			require.NoError(t, err)
+			for i := range with.Differences {
+				with.Differences[i].Time = 0
+			}
+			for i := range without.Differences {
+				without.Differences[i].Time = 0
+			}
+			require.Equal(t, with, without)
+		}
+	})
 	t.Run("excluded objects", func(t *testing.T) {
 		r, err := hyperslab.Compare(ctx, x, y, &hyperslab.CompareOptions{Exclude: func(path string) bool { return path == "/g" }})
 		require.NoError(t, err)
