@@ -180,18 +180,19 @@ func (e *emitter) goldenStores() error {
 	if err != nil {
 		return err
 	}
-	if _, err := e.place("store/golden/base"); err != nil {
-		return err
-	}
 	for _, kind := range storeKinds {
 		id := "store/golden/" + kind
+		path, err := e.place(id + "." + kind)
+		if err != nil {
+			return err
+		}
 		switch kind {
 		case detect.B2D:
-			err = writeStoreFiles(e.at(id+".b2d"), kind, files)
+			err = writeStoreFiles(path, kind, files)
 		case detect.B2Z:
-			err = os.WriteFile(e.at(id+".b2z"), tree, 0o644)
+			err = os.WriteFile(path, tree, 0o644)
 		default:
-			err = os.WriteFile(e.at(id+".b2e"), embed, 0o644)
+			err = os.WriteFile(path, embed, 0o644)
 		}
 		if err != nil {
 			return err

@@ -25,11 +25,10 @@ static void transfer_close(transfer_t *t)
     goh5_close_space(t->mem_space);
 }
 
-/* Selects in the dataset, and in the buffer if the encoded selection contains a part for it. flat
- * is the dataspace of a buffer with the elements in one dimension: H5S_BLOCK, or H5I_INVALID_HID
- * for a new one, which H5Treclaim needs. */
+/* Selects in the dataset, and in the buffer if the encoded selection contains a part for it. With
+ * block_only a selection in one dimension needs no dataspace of the buffer; H5Treclaim needs one. */
 static int transfer_open(goh5_err_t *err, transfer_t *t, hid_t id, const int64_t *sel, size_t words, size_t rank,
-                         hid_t flat)
+                         int block_only)
 {
     int rc = 0;
     goh5_sel_t s = {sel, words, 0};
@@ -64,8 +63,8 @@ static int transfer_open(goh5_err_t *err, transfer_t *t, hid_t id, const int64_t
             err->want = (int64_t)t->n;
             RAISE(GOH5_ESIZE);
         }
-    } else if (t->n > 0 && rank == 1 && flat == H5S_BLOCK) {
-        t->mem_space = flat;
+    } else if (t->n > 0 && rank == 1 && block_only) {
+        t->mem_space = H5S_BLOCK;
     } else if (t->n > 0 && H5Sget_select_type(t->file_space) == H5S_SEL_ALL) {
         TRY((t->mem_space = H5Scopy(t->file_space)) >= 0);
     } else if (t->n > 0) {
@@ -82,10 +81,7 @@ static int transfer_open(goh5_err_t *err, transfer_t *t, hid_t id, const int64_t
             }
             shape = dims;
         }
-        t->mem_space = flat;
-        if (axes > 1 || flat != H5S_BLOCK) {
-            TRY((t->mem_space = H5Screate_simple(axes, shape, NULL)) >= 0);
-        }
+        TRY((t->mem_space = H5Screate_simple(axes, shape, NULL)) >= 0);
     }
 done:
     return rc;
@@ -152,7 +148,7 @@ static int plain_open(goh5_err_t *err, transfer_t *t, hid_t id, const uint8_t *t
                       const int64_t *sel, size_t words, size_t rank, int lossy, int known, size_t len, int writing)
 {
     int rc = 0;
-    PASS(transfer_open(err, t, id, sel, words, rank, H5S_BLOCK));
+    PASS(transfer_open(err, t, id, sel, words, rank, 1));
     t->mem_type = goh5_type_standard(type, type_len);
     t->standard = t->mem_type >= 0;
     if (!t->standard) {
@@ -423,7 +419,7 @@ int goh5_dread_values(goh5_err_t *err, int64_t id, const uint8_t *type, size_t t
     uint8_t *mem = NULL;
     int got = 0;
     goh5_enter();
-    PASS(transfer_open(err, &t, id, sel, words, rank, H5I_INVALID_HID));
+    PASS(transfer_open(err, &t, id, sel, words, rank, 0));
     PASS(goh5_type_read(type, type_len, GOH5_STORED, &t.mem_type));
     int plain = goh5_type_plain(t.mem_type);
     TRY(plain >= 0);
@@ -463,7 +459,7 @@ int goh5_dwrite_values(goh5_err_t *err, int64_t id, const uint8_t *type, size_t 
     transfer_t t;
     goh5_values_t v = {0};
     goh5_enter();
-    PASS(transfer_open(err, &t, id, sel, words, rank, H5I_INVALID_HID));
+    PASS(transfer_open(err, &t, id, sel, words, rank, 0));
     PASS(goh5_type_read(type, type_len, GOH5_STORED, &t.mem_type));
     if (n != t.n) {
         err->have = (int64_t)n;
