@@ -16,6 +16,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
@@ -91,19 +92,28 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 	if o.count < 0 {
 		return usagef("-n %d: want 0 or more chunks", o.count)
 	}
-	m, err := a.metaAt(ctx, address)
+	var arr *ndarray.Array // nil if untrusted
+	var m ndarray.Meta
+	if a.untrusted() {
+		m, err = a.untrustedMeta(ctx, address)
+	} else if arr, err = a.openArray(ctx, address); err == nil {
+		defer func() { err = errors.Join(err, arr.Close()) }()
+		m = arr.Meta()
+	}
 	if err != nil {
 		return err
 	}
 	if m.Format == "objects" {
 		return fmt.Errorf("%w: %s contains Python objects of variable size, and no grid divides them into chunks; hyperslab explain lists the chunks of a frame", errors.ErrUnsupported, address)
 	}
-	stored, err := a.memberOf(address)
-	if err != nil {
-		return err
-	}
-	if stored != nil {
-		defer func() { err = errors.Join(err, stored.Close()) }()
+	var stored *memberFrame
+	if m.Format != "hdf5" {
+		if stored, err = a.memberOf(address); err != nil {
+			return err
+		}
+		if stored != nil {
+			defer func() { err = errors.Join(err, stored.Close()) }()
+		}
 	}
 	if m.ChunkShape == nil {
 		return usagef("%s is not chunked: its elements lie in one piece", address)
@@ -130,7 +140,7 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 	case m.Format == "hdf5" && a.untrusted():
 		err = lister.plainHDF5(address)
 	case m.Format == "hdf5":
-		err = lister.hdf5(ctx, address)
+		err = lister.hdf5(arr)
 	case m.Format == "bcolz":
 		err = lister.bcolz(ctx, m.Path, address)
 	default:
@@ -163,21 +173,16 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 	return nil
 }
 
-// metaAt returns the metadata of the array at an address.
-func (a *app) metaAt(ctx context.Context, address string) (m ndarray.Meta, err error) {
-	if a.untrusted() { // in a directory of arrays, too, the path is that of the file
-		for e, err := range a.walk(ctx, address, nil) {
-			if err == nil && e.Kind != hyperslab.Array {
-				err = usagef("%s is a %s; name an array", address, e.Kind)
-			}
-			return e.Meta, errors.Join(err, e.Err)
+// untrustedMeta returns the metadata of the array at an address of an untrusted file. In a
+// directory of arrays, too, its path is that of the file.
+func (a *app) untrustedMeta(ctx context.Context, address string) (ndarray.Meta, error) {
+	for e, err := range a.walk(ctx, address, nil) {
+		if err == nil && e.Kind != hyperslab.Array {
+			err = usagef("%s is a %s; name an array", address, e.Kind)
 		}
+		return e.Meta, errors.Join(err, e.Err)
 	}
-	arr, err := a.openArray(ctx, address)
-	if err != nil {
-		return m, err
-	}
-	return arr.Meta(), arr.Close()
+	return ndarray.Meta{}, fmt.Errorf("%s: %w", address, ndarray.ErrNotFound)
 }
 
 // errEnough ends a listing.
@@ -206,23 +211,13 @@ func (l *chunkLister) doc(index []int64, stored, bytes int64) *chunkDoc {
 }
 
 // hdf5 lists the chunks with libhdf5, which can read every index and follow external links.
-func (l *chunkLister) hdf5(ctx context.Context, address string) (err error) {
-	loc, err := locate.Parse(address)
-	if err != nil {
-		return err
+func (l *chunkLister) hdf5(arr *ndarray.Array) error {
+	b, ok := ndarray.As[interface{ Dataset() *h5.Dataset }](arr.Backend())
+	if !ok {
+		return fmt.Errorf("%w: listing the chunks of an array of package %T", errors.ErrUnsupported, arr.Backend())
 	}
-	f, err := l.app.openHDF5(loc.File)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	d, err := f.Root().OpenDataset(strings.TrimPrefix(loc.Object, "/"))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, d.Close()) }()
-	h5warm.Index(d)
-	for c, err := range d.StoredChunks() {
+	h5warm.Index(b.Dataset())
+	for c, err := range b.Dataset().StoredChunks() {
 		if err != nil {
 			return err
 		}

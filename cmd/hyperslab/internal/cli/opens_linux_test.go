@@ -56,6 +56,7 @@ func TestCommands_opens(t *testing.T) {
 		{"ls -r tree.h5", "tree.h5", 2},
 		{"stats a.b2nd", "a.b2nd", 1},
 		{"stats a.npy", "a.npy", 1},
+		{"chunks waves.h5:/waves", "waves.h5", 2},
 		{"convert tree.h5:/time o.b2nd", "tree.h5", 2},
 		{"convert tree.h5:/time[:3] o.h5:/x", "tree.h5", 2},
 		{"convert tree.h5:/time p.h5:/x --dry-run", "tree.h5", 2},
