@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # nightly.sh [LANE ...]
-# Runs the lanes that take too long for .ci/run: all, or the named ones. Lanes that mostly wait run
-# beside the others, and the benchmarks alone at the end. A lane that fails does not stop the next one.
-# Each lane appends a line to .nightly/results.tsv: date, commit, lane, result, seconds. The output of a
-# lane is in .nightly/LANE.log.
+# Runs the lanes that take too long for .ci/run: all, or the named ones. Lanes that wait much or use
+# one core run beside the others, and the benchmarks alone at the end. A lane that fails does not stop
+# the next one. Each lane appends a line to .nightly/results.tsv: date, commit, lane, result, seconds.
+# The output of a lane is in .nightly/LANE.log.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=scripts/lib.sh
@@ -39,16 +39,16 @@ run_lane() {
 
 # remote_tests compares kerchunk references with xarray, and counts the requests of reads.
 remote_tests() {
-    export HYPERSLAB_ALL=1 HYPERSLAB_REMOTE_PYTHON=$root/.venv-remote/bin/python
+    export HYPERSLAB_ALL=1
     go test -count=1 -run 'TestRun_index|TestRun_cloud|TestRun_url|TestWrite|TestDump_csv' ./cmd/hyperslab/... &&
         go test -count=1 ./remote &&
         go test -count=1 -run '_url' -bench 'Read_url' -benchtime 3x .
 }
 
-busy=(tests race api guards properties newest sanitize hostile fuzz soak crosscheck)
-waiting=(deps dist crash files cluster remote web)
+first=(tests race api properties newest sanitize hostile fuzz crosscheck)
+beside=(deps dist crash files cluster remote web guards soak)
 alone=(bench)
-lanes=("${busy[@]}" "${waiting[@]}" "${alone[@]}")
+lanes=("${first[@]}" "${beside[@]}" "${alone[@]}")
 
 wanted=("$@")
 ((${#wanted[@]})) || wanted=("${lanes[@]}")
@@ -76,8 +76,12 @@ run_lanes() {
 
 good=0
 make --no-print-directory deps vendor modules peers # once, before lanes that need them run at the same time
-run_lanes "${waiting[@]}" &
-run_lanes "${busy[@]}" || good=1
+# The make that called us did not find peers that were installed just now.
+export HYPERSLAB_PYTHON=${HYPERSLAB_PYTHON:-$root/.venv/bin/python}
+export HYPERSLAB_OLD_PYTHON=${HYPERSLAB_OLD_PYTHON:-$root/.venv-old/bin/python}
+export HYPERSLAB_REMOTE_PYTHON=${HYPERSLAB_REMOTE_PYTHON:-$root/.venv-remote/bin/python}
+run_lanes "${beside[@]}" &
+run_lanes "${first[@]}" || good=1
 wait $! || good=1
 run_lanes "${alone[@]}" || good=1
 ((good == 0)) || die "a lane failed (results and logs: .nightly)"
