@@ -30,7 +30,7 @@ run_lane() {
     soak) SOAK=5m make soak ;;
     files) make files ;;
     cluster) scripts/cluster.sh ;;
-    bench) make bench ;;
+    bench) BENCH="-runs 5" make bench ;;
     remote) scripts/s3.sh && scripts/caterva2.sh && remote_tests && make bench-remote ;;
     crosscheck) make crosscheck-peers && make crosscheck-full ;;
     web) scripts/web-test.sh ;;
@@ -45,8 +45,8 @@ remote_tests() {
         go test -count=1 -run '_url' -bench 'Read_url' -benchtime 3x .
 }
 
-first=(tests race api properties newest sanitize hostile fuzz crosscheck)
-beside=(deps dist crash files cluster remote web guards soak)
+first=(tests race api guards properties newest sanitize hostile fuzz)
+beside=(deps dist crash files cluster remote web crosscheck soak)
 alone=(bench)
 lanes=("${first[@]}" "${beside[@]}" "${alone[@]}")
 
