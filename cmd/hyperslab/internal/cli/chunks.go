@@ -214,7 +214,7 @@ func (l *chunkLister) doc(index []int64, stored, bytes int64) *chunkDoc {
 func (l *chunkLister) hdf5(arr *ndarray.Array) error {
 	b, ok := ndarray.As[interface{ Dataset() *h5.Dataset }](arr.Backend())
 	if !ok {
-		return fmt.Errorf("%w: listing the chunks of an array of package %T", errors.ErrUnsupported, arr.Backend())
+		return fmt.Errorf("%w: chunks of an array of type %T", errors.ErrUnsupported, arr.Backend())
 	}
 	h5warm.Index(b.Dataset())
 	for c, err := range b.Dataset().StoredChunks() {
