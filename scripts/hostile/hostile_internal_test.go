@@ -76,22 +76,31 @@ func TestOptions_Every(t *testing.T) {
 	require.Equal(t, often, same)
 }
 
-// TestAll checks that the option all runs rare cases in a worker too.
-func TestAll(t *testing.T) {
-	for _, all := range []bool{false, true} {
-		list, err := plan(config{mutants: 50, cuts: 1, seed: 1, every: 50, all: all, root: "../.."})
+// TestOptions_Workers checks that the option workers selects rare cases that run in a worker too.
+func TestOptions_Workers(t *testing.T) {
+	for _, workers := range []int{0, 1, 3} {
+		list, err := plan(config{mutants: 50, cuts: 1, seed: 1, every: 50, workers: workers, root: "../.."})
 		require.NoError(t, err)
-		rare := 0
+		rare, both := 0, 0
 		for i := range list {
 			x := &list[i]
 			require.True(t, x.fits(direct))
-			require.Equal(t, !x.rare || all, x.fits(isolated), x.name())
+			if !x.rare {
+				require.True(t, x.fits(isolated), x.name())
+			} else if x.fits(isolated) {
+				both++
+			}
 			require.Equal(t, !x.rare && x.seed.sort != "chunk", x.fits(examined), x.name())
 			if x.rare {
 				rare++
 			}
 		}
-		require.Positive(t, rare)
+		require.Greater(t, rare, 3)
+		if workers == 0 {
+			require.Zero(t, both)
+		} else {
+			require.Equal(t, rare/workers, both)
+		}
 	}
 }
 

@@ -156,8 +156,13 @@ func plan(c config) ([]item, error) {
 			return x.rare && n%c.every > 0
 		})
 	}
-	for i := range list {
-		list[i].both = c.all
+	if n := 0; c.workers > 0 {
+		for i := range list {
+			if list[i].rare {
+				n++
+				list[i].both = n%c.workers == 0
+			}
+		}
 	}
 	for _, part := range shares {
 		of := slices.DeleteFunc(slices.Clone(seeds), func(s *seed) bool { return s.sort != part.sort || len(s.files[""]) > smallFile || s.attack != nil })
