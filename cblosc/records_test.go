@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,6 +34,8 @@ func records(first, n int) *cblosc.Batch {
 // python-blosc2.
 func TestSChunk_records(t *testing.T) {
 	const batches, each = 3, 400
+	dir := t.TempDir()
+	var files []string
 	for _, kind := range []string{"memory", "frame in memory", "file", "directory"} {
 		for _, dict := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, dictionary %v", kind, dict), func(t *testing.T) {
@@ -42,7 +46,7 @@ func TestSChunk_records(t *testing.T) {
 				plain.Dict = false // chunks with a dictionary are made by a Compressor only
 				st := cblosc.Storage{Contiguous: kind == "frame in memory" || kind == "file", CParams: &plain}
 				if kind == "file" || kind == "directory" {
-					st.Path = filepath.Join(t.TempDir(), "records.b2frame")
+					st.Path = filepath.Join(dir, fmt.Sprintf("%s-%v.b2frame", kind, dict))
 				}
 				s, err := cblosc.CreateSChunk(st)
 				require.NoError(t, err)
@@ -77,16 +81,17 @@ func TestSChunk_records(t *testing.T) {
 				require.NoError(t, err)
 				closing(t, again)
 				check(again)
-
-				h := sha256.New()
-				for i := range batches * each {
-					h.Write(record(i))
-				}
-				out := testutil.Python(t, []string{"blosc2"}, "testdata/records.py", st.Path, fmt.Sprint(each))
-				require.Equal(t, hex.EncodeToString(h.Sum(nil)), out)
+				files = append(files, st.Path)
 			})
 		}
 	}
+	h := sha256.New()
+	for i := range batches * each {
+		h.Write(record(i))
+	}
+	want := hex.EncodeToString(h.Sum(nil))
+	out := testutil.Python(t, []string{"blosc2"}, append([]string{"testdata/records.py", fmt.Sprint(each)}, files...)...)
+	require.Equal(t, slices.Repeat([]string{want}, len(files)), strings.Fields(out), files)
 }
 
 // refusesElements checks that a super-chunk of records refuses the calls for elements.
