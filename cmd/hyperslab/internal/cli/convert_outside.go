@@ -106,10 +106,9 @@ func (o *convertFlags) externalFile(spec ndarray.Spec) []h5.ExternalFile {
 }
 
 // writeExternal writes the elements of src, as type d stores them, to the external file, and then
-// commits the draft. Each of the two files is complete or unchanged.
+// commits the draft. If that fails, the external file is again as it was.
 func (o *convertFlags) writeExternal(ctx context.Context, draft *hyperslab.Draft, src *ndarray.Array, d ndarray.DType, memory int64, progress func(bytes int64)) (err error) {
 	path := o.outside.path()
-	_, missing := os.Lstat(path)
 	out, err := newOutput(path, atomicfile.Options{Overwrite: o.force})
 	if err != nil {
 		return err
@@ -133,11 +132,34 @@ func (o *convertFlags) writeExternal(ctx context.Context, draft *hyperslab.Draft
 	if err = errors.Join(err, w.Flush(), f.Close()); err != nil {
 		return err
 	}
-	if err := out.Commit(); err != nil {
+	restore, drop, err := keep(ctx, path)
+	if err != nil {
 		return err
 	}
-	if err = draft.Commit(ctx); err != nil && errors.Is(missing, fs.ErrNotExist) {
-		err = errors.Join(err, os.Remove(path))
+	if err = out.Commit(); err == nil {
+		err = draft.Commit(ctx)
 	}
-	return err
+	if err != nil && out.Committed() {
+		return errors.Join(err, restore())
+	}
+	return errors.Join(err, drop())
+}
+
+// keep keeps the file at a path under a temporary name, as a link or a copy. restore moves it back,
+// or removes the file at the path if there was none. drop removes the temporary name.
+func keep(ctx context.Context, path string) (restore, drop func() error, err error) {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return func() error { return os.Remove(path) }, func() error { return nil }, nil
+	}
+	old, err := newOutput(path, atomicfile.Options{Overwrite: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	if os.Link(path, old.Path()) != nil { // the file system has no links
+		err = atomicfile.Copy(ctx, old.Path(), path)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, old.Abort())
+	}
+	return old.Commit, old.Abort, nil
 }
