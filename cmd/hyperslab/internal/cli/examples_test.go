@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
@@ -84,4 +87,27 @@ func shellWords(line string) (words []string) {
 		}
 	}
 	return words
+}
+
+// TestHelp_writeError checks that help fails if it cannot be written.
+func TestHelp_writeError(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, full.Close()) }()
+	for _, line := range []string{"", "help", "help ls", "ls --help", "attr", "completion --help", "--version"} {
+		t.Run(line, func(t *testing.T) {
+			var stderr bytes.Buffer
+			require.Equal(t, 2, cli.Run(strings.Fields(line), strings.NewReader(""), full, &stderr))
+			require.Contains(t, stderr.String(), "no space left on device")
+			require.Equal(t, 1, strings.Count(stderr.String(), "no space"))
+		})
+	}
+}
+
+// TestRun_versionFlag checks that the flag writes the version of the command version.
+func TestRun_versionFlag(t *testing.T) {
+	var doc struct{ Version string }
+	require.NoError(t, json.Unmarshal([]byte(done(t, "version", "--json")), &doc))
+	require.NotEmpty(t, doc.Version)
+	require.Equal(t, "hyperslab version "+doc.Version+"\n", done(t, "--version"))
 }

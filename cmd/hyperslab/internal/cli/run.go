@@ -33,6 +33,7 @@ import (
 // app is the state that the parts of one call of Run share.
 type app struct {
 	stdout, stderr io.Writer
+	help           output     // standard output for cobra, which does not return errors of help
 	color          string     // --color
 	width          int        // columns of the terminal that the pager uses, 0 without a pager
 	data, talk     term.Paint // colours of standard output and of standard error
@@ -46,10 +47,24 @@ type app struct {
 	name atomic.Pointer[string] // of the running command, including its parent commands
 }
 
+// output remembers the first error of a writer.
+type output struct {
+	io.Writer
+	err error
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	n, err := o.Writer.Write(b)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
 // Run executes the command line args (without the program's name) and returns the exit code. See
 // the package comment for its values.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdout: stdout, stderr: stderr, color: term.ColorAuto}
+	a := &app{stdout: stdout, stderr: stderr, help: output{Writer: stdout}, color: term.ColorAuto}
 	a.name.Store(new("hyperslab"))
 	ctx, stop := withSignals(context.Background(), func(sig *signalError) {
 		if sig.signal != syscall.SIGPIPE {
@@ -70,6 +85,9 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return a.finish(ctx, root, err)
 	}
 	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		err = a.help.err
+	}
 	a.remote.end(a)
 	if a.plugins {
 		err = errors.Join(err, h5.AllowPlugins())
@@ -116,6 +134,7 @@ array. The format of an input is recognised by its content, never by its name.
 Standard output carries data, standard error everything else. Exit codes: 0 done or the
 same, 1 different or corrupt, 2 wrong usage or impossible, 3 partly done, 4 refused to
 overwrite, 130 and 143 interrupted (temporary files are removed first).`,
+		Version:       newVersionDoc().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -150,10 +169,11 @@ overwrite, 130 and 143 interrupted (temporary files are removed first).`,
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.Flags().Bool("version", false, "show the version")
 	root.PersistentFlags().StringVar(&a.color, "color", a.color, "colour headings and messages `WHEN`: auto, always or never")
 	root.PersistentFlags().StringArrayVar(&plugins, "plugin-path", nil, "allow HDF5 to load filters that a file names from `DIR`; their code runs in this process; may be given several times")
 	a.remote.add(root)
-	root.SetOut(a.stdout)
+	root.SetOut(&a.help)
 	root.SetErr(a.stderr)
 	root.AddCommand(a.commands()...)
 	root.SetHelpCommand(helpCommand())
