@@ -106,6 +106,8 @@ func (a *app) advice(cmd *cobra.Command, err error) string {
 	switch {
 	case errors.Is(err, ndarray.ErrRegion) && command != "info":
 		return "hyperslab info " + shellWord(failed.Path) + " shows its shape; indexes count from 0"
+	case failed.Op == "summarize" && errors.Is(err, ndarray.ErrType):
+		return "hyperslab dump " + shellWord(failed.Path) + " writes its elements"
 	case unsupportedType(err) && format == hyperslab.HDF5 && !cmd.Flags().Changed("ddl"):
 		return "hyperslab dump " + file + " --ddl writes the types that arrays cannot represent as text"
 	case unsupportedType(err) && format != hyperslab.HDF5 && command != "info" && errors.Is(err, ndarray.ErrType):

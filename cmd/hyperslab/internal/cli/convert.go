@@ -375,7 +375,7 @@ func (a *app) leaveOut(ctx context.Context, command, source, target string, src 
 		lost = append(lost, f.String())
 	}
 	for _, l := range lost {
-		a.note("%s leaving out %s", a.talk.Notice("hyperslab "+command+":"), term.Safe(l))
+		a.note("%s not kept: %s", a.talk.Notice("hyperslab "+command+":"), term.Safe(l))
 	}
 	spec.Attrs = left.keep
 	return left, lost, nil

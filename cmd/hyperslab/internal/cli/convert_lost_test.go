@@ -191,9 +191,9 @@ func lossCell(t *testing.T, f feature, source, to string) {
 	}
 	lost := slices.Contains(f.refused, to) || slices.Contains(f.reported, to)
 	require.Equal(t, lost, slices.ContainsFunc(doc.Lost, named), "%s to %s: %v", f.what, to, doc.Lost)
-	require.Equal(t, len(doc.Lost), strings.Count(stderr, "leaving out "), "%s: %s", to, stderr)
+	require.Equal(t, len(doc.Lost), strings.Count(stderr, "not kept: "), "%s: %s", to, stderr)
 	for _, what := range doc.Lost {
-		require.Contains(t, stderr, "leaving out "+what, to)
+		require.Contains(t, stderr, "not kept: "+what, to)
 	}
 	if to == "npy" || to == "raw" {
 		require.FileExists(t, file)
@@ -276,9 +276,9 @@ func lossesOf(t *testing.T, args ...string) []string {
 	for _, f := range doc.Files {
 		lost = append(lost, f.Lost...)
 	}
-	require.Equal(t, len(lost), strings.Count(stderr, "leaving out "), stderr)
+	require.Equal(t, len(lost), strings.Count(stderr, "not kept: "), stderr)
 	for _, what := range lost {
-		require.Contains(t, stderr, "leaving out "+what)
+		require.Contains(t, stderr, "not kept: "+what)
 	}
 	return lost
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -95,6 +96,12 @@ type treeResult struct {
 	unreadable int // objects that were left out
 }
 
+// hasExtension reports whether a name has an extension. The name of a directory may end in a slash,
+// and then it has none.
+func hasExtension(name string) bool {
+	return filepath.Ext(strings.TrimLeft(path.Base(name), ".")) != "" && !strings.HasSuffix(name, "/")
+}
+
 func (a *app) convertTree(ctx context.Context, source, target string, memory int64, o *convertFlags) (conversion, error) {
 	start := time.Now()
 	format, known := namedFormat(target)
@@ -105,6 +112,8 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 	switch {
 	case err != nil:
 		return nil, err
+	case !known && hasExtension(target):
+		return nil, usagef("%s: the extension %q is not that of a format; name a directory without extension, an HDF5 file .h5, a store .b2z, .b2d or .b2e, or a ctable .bcolz", target, filepath.Ext(target))
 	case o.format == tableFormat && format != hyperslab.B2Z && format != hyperslab.B2D:
 		return nil, usagef("--format %s: %s: a table is stored in a .b2z or a .b2d", o.format, target)
 	case o.format != "" && o.format != string(format) && o.format != tableFormat:
@@ -203,7 +212,7 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 	}
 	r.doc.Lost = append(r.doc.Lost, reported...)
 	for _, l := range r.doc.Lost {
-		a.note("%s leaving out %s", a.talk.Notice("hyperslab convert:"), term.Safe(l))
+		a.note("%s not kept: %s", a.talk.Notice("hyperslab convert:"), term.Safe(l))
 	}
 	if guess != nil {
 		bytes, took := guess.total()

@@ -119,7 +119,7 @@ func (a *app) cpGroup(ctx context.Context, from, to locate.Location, o *cpFlags)
 		return err
 	}
 	for _, p := range slices.Concat(stats.Lost, stats.Changes) {
-		a.note("%s leaving out %s", a.talk.Notice("hyperslab cp:"), term.Safe(p.String()))
+		a.note("%s not kept: %s", a.talk.Notice("hyperslab cp:"), term.Safe(p.String()))
 	}
 	if o.edit.dryRun {
 		a.note("would copy %s to %s: %s in %s, %s", term.Safe(from.String()), term.Safe(to.String()),

@@ -106,3 +106,23 @@ func TestHints_similarObject(t *testing.T) {
 		})
 	}
 }
+
+// TestHints_unknownCommand checks the suggestions for a command that does not exist.
+func TestHints_unknownCommand(t *testing.T) {
+	t.Chdir(field(t))
+	for args, want := range map[string]string{
+		"lss":          `no command "lss"; did you mean ls?`,
+		"verfy":        "did you mean verify?",
+		"cat":          "did you mean dump?",
+		"help compare": "did you mean diff?",
+		"attr lst":     "did you mean list?",
+		"tree.h5:/x":   `no command "tree.h5:/x"; hyperslab ls tree.h5 lists it`,
+		"mv":           "no command \"mv\"\n",
+	} {
+		t.Run(args, func(t *testing.T) {
+			_, stderr, code := run(strings.Fields(args)...)
+			require.Equal(t, 2, code)
+			require.Contains(t, stderr, want)
+		})
+	}
+}

@@ -312,7 +312,7 @@ func (a *app) repackHDF5(ctx context.Context, row *repackRow, to string, memory 
 	}
 	for _, text := range r.removed {
 		row.Lost = append(row.Lost, text)
-		a.note("%s leaving out %s", a.talk.Notice("hyperslab repack:"), term.Safe(text))
+		a.note("%s not kept: %s", a.talk.Notice("hyperslab repack:"), term.Safe(text))
 	}
 	row.Unreadable = r.left
 	if o.dryRun {

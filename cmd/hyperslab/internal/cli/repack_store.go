@@ -93,7 +93,7 @@ func (a *app) repackStore(ctx context.Context, row *repackRow, to string, memory
 	row.Kept = stats.Arrays - row.Rewritten
 	for _, p := range stats.Changes {
 		row.Lost = append(row.Lost, p.String())
-		a.note("%s leaving out %s", a.talk.Notice("hyperslab repack:"), term.Safe(p.String()))
+		a.note("%s not kept: %s", a.talk.Notice("hyperslab repack:"), term.Safe(p.String()))
 	}
 	for _, p := range stats.Unreadable {
 		row.Unreadable = append(row.Unreadable, p.String())

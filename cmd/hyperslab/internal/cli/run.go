@@ -198,12 +198,25 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// near suggests the commands whose names resemble word.
+// otherNames are names of commands in other programs.
+var otherNames = map[string]string{
+	"cat": "dump", "head": "dump", "print": "dump", "show": "dump", "dir": "ls", "list": "ls",
+	"describe": "info", "header": "info", "check": "verify", "test": "verify", "compress": "repack",
+	"cmp": "diff", "compare": "diff", "copy": "cp", "delete": "rm", "remove": "rm", "open": "view",
+	"repair": "recover", "export": "convert", "import": "convert",
+}
+
+// near suggests the commands whose names resemble word or mean the same, or how to list a file of
+// that name.
 func near(cmd *cobra.Command, word string) string {
-	if cmd.SuggestionsMinimumDistance == 0 {
-		cmd.SuggestionsMinimumDistance = 2
+	if loc, ok := existing(word); ok && !cmd.HasParent() {
+		return "; hyperslab ls " + shellWord(loc.File) + " lists it"
 	}
-	names := cmd.SuggestionsFor(word)
+	names := []string{otherNames[word]}
+	if names[0] == "" || cmd.HasParent() {
+		cmd.SuggestionsMinimumDistance = min(2, max(1, len(word)/2))
+		names = cmd.SuggestionsFor(word)
+	}
 	if len(names) == 0 {
 		return ""
 	}

@@ -16,3 +16,16 @@ func TestTemporary(t *testing.T) {
 		require.Equal(t, want, temporary.ReplaceAllString(text, "$1$2"))
 	}
 }
+
+// TestOtherNames checks that each suggested command exists, and that no command has the other name.
+func TestOtherNames(t *testing.T) {
+	root := (&app{}).root()
+	for name, command := range otherNames {
+		found, _, err := root.Find([]string{command})
+		require.NoError(t, err)
+		require.Equal(t, command, found.Name())
+		found, _, err = root.Find([]string{name})
+		require.NoError(t, err)
+		require.Equal(t, root, found, name)
+	}
+}

@@ -275,7 +275,7 @@ func TestUntrusted_externalElements(t *testing.T) {
 	require.NoDirExists(t, "dir")
 	_, stderr, code = run("convert", "a.h5", "dir", "--untrusted", "--exclude-unsupported")
 	require.Zero(t, code, stderr)
-	require.Contains(t, stderr, "leaving out /virtual: array")
+	require.Contains(t, stderr, "not kept: /virtual: array")
 	require.FileExists(t, "dir/own.b2nd")
 	require.NoFileExists(t, "dir/virtual.b2nd")
 	require.NoFileExists(t, "dir/external.b2nd")
