@@ -87,6 +87,7 @@ func hintWords(s string) (words []string) {
 // paths.
 func TestHints_similarObject(t *testing.T) {
 	t.Chdir(field(t))
+	done(t, "convert", "records.b2nd", "records.h5:/r", "-q")
 	for args, want := range map[string]string{
 		"info tree.h5:/tima":              "did you mean 'tree.h5:/time'?",
 		"dump tree.h5:/run1/raw/count":    "did you mean 'tree.h5:/run1/raw/counts'?",
@@ -94,6 +95,8 @@ func TestHints_similarObject(t *testing.T) {
 		"info waves.h5:/wavs --untrusted": "did you mean 'waves.h5:/waves'?",
 		"cp tree.h5:/tima new.h5:/x":      "did you mean 'tree.h5:/time'?",
 		"info tree.h5:/nothing/like/this": "",
+		"dump records.h5:/r.in.B":         "did you mean 'records.h5:/r[...].in.B'?",
+		"dump records.h5:/r.in.C":         "",
 	} {
 		t.Run(args, func(t *testing.T) {
 			_, stderr, code := run(strings.Fields(args)...)

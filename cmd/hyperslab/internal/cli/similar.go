@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/locate"
+	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // A search for similar paths looks at mostSearched objects and suggests mostSimilar of them.
@@ -18,13 +19,14 @@ const (
 	mostSimilar  = 3
 )
 
-// didYouMean returns a line that suggests objects with a path similar to that of location, or "" if
-// there are none. The file is read as the command reads it: with --untrusted in a sandbox.
+// didYouMean returns a line that suggests objects with a path similar to that of location, or the
+// field of an array if location is PATH.FIELD, or "" if there are none. The file is read as the command reads it: with --untrusted in a sandbox.
 func (a *app) didYouMean(ctx context.Context, location string) string {
 	loc, ok := existing(location)
 	if !ok || strings.Trim(loc.Object, "/") == "" || ctx == nil || ctx.Err() != nil {
 		return ""
 	}
+	want := "/" + strings.Trim(loc.Object, "/")
 	var paths []string
 	searched := 0
 	for e, err := range a.walk(ctx, loc.File, nil) {
@@ -35,8 +37,11 @@ func (a *app) didYouMean(ctx context.Context, location string) string {
 			break
 		}
 		paths = append(paths, e.Path)
+		if field, ok := strings.CutPrefix(want, e.Path+"."); ok && hasField(e.Meta.DType, field) {
+			return "did you mean " + shellWord(locate.Location{File: loc.File, Object: e.Path}.String()+"[...]."+field) + "?\n  "
+		}
 	}
-	names := similar("/"+strings.Trim(loc.Object, "/"), paths)
+	names := similar(want, paths)
 	if len(names) == 0 {
 		return ""
 	}
@@ -44,6 +49,13 @@ func (a *app) didYouMean(ctx context.Context, location string) string {
 		names[i] = shellWord(locate.Location{File: loc.File, Object: name}.String())
 	}
 	return "did you mean " + strings.Join(names, " or ") + "?\n  "
+}
+
+// hasField reports whether a structure has a field, which may be one of a nested structure.
+func hasField(d ndarray.DType, field string) bool {
+	first, rest, nested := strings.Cut(field, ".")
+	i := slices.IndexFunc(d.Fields, func(f ndarray.Field) bool { return f.Name == first })
+	return i >= 0 && (!nested || hasField(d.Fields[i].Type, rest))
 }
 
 // similar returns the paths most similar to want, the most similar first: those that differ in
