@@ -146,7 +146,7 @@ func (o *convertFlags) writeExternal(ctx context.Context, draft *hyperslab.Draft
 }
 
 // keep keeps the file at a path under a temporary name, as a link or a copy. restore moves it back,
-// or removes the file at the path if there was none. drop removes the temporary name.
+// or removes the new file if there was no old one. drop removes the temporary name.
 func keep(ctx context.Context, path string) (restore, drop func() error, err error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return func() error { return os.Remove(path) }, func() error { return nil }, nil

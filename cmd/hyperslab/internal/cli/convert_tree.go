@@ -96,8 +96,8 @@ type treeResult struct {
 	unreadable int // objects that were left out
 }
 
-// hasExtension reports whether a name has an extension. The name of a directory may end in a slash,
-// and then it has none.
+// hasExtension reports whether the name of a target has an extension. A name that ends in a slash
+// is that of a directory, of any name.
 func hasExtension(name string) bool {
 	return filepath.Ext(strings.TrimLeft(path.Base(name), ".")) != "" && !strings.HasSuffix(name, "/")
 }

@@ -20,7 +20,8 @@ const (
 )
 
 // didYouMean returns a line that suggests objects with a path similar to that of location, or the
-// field of an array if location is PATH.FIELD, or "" if there are none. The file is read as the command reads it: with --untrusted in a sandbox.
+// field of an array if location is PATH.FIELD, or "" without such objects. The file is read as the
+// command reads it: with --untrusted in a sandbox.
 func (a *app) didYouMean(ctx context.Context, location string) string {
 	loc, ok := existing(location)
 	if !ok || strings.Trim(loc.Object, "/") == "" || ctx == nil || ctx.Err() != nil {
