@@ -12,8 +12,8 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// TestConvertFlags_writeExternal checks that the external file is as it was if the dataset cannot be
-// committed.
+// TestConvertFlags_writeExternal checks that the external file is unchanged if the dataset cannot
+// be committed.
 func TestConvertFlags_writeExternal(t *testing.T) {
 	for name, old := range map[string]string{"new file": "", "replaced file": "old"} {
 		t.Run(name, func(t *testing.T) {
