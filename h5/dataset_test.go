@@ -262,3 +262,55 @@ func TestAnonymousDataset(t *testing.T) {
 	_, err = f.Root().CreateAnonymousDataset(h5.Int(4, 0), h5.ScalarSpace(), nil)
 	require.ErrorIs(t, err, h5.ErrReadOnly)
 }
+
+// TestDataset_ReadRegion_alternating reads datasets of different shapes in turn, one by two handles,
+// also after changes. Each read must use the current dataspace of its own dataset.
+func TestDataset_ReadRegion_alternating(t *testing.T) {
+	root := newFile(t).Root()
+	create := func(name string, n int64, o *h5.DatasetOptions) *h5.Dataset {
+		d, err := root.CreateDataset(name, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(n), o)
+		require.NoError(t, err)
+		values := make([]int32, n)
+		for i := range values {
+			values[i] = int32(n) + int32(i)
+		}
+		require.NoError(t, h5value.Write(d, values, region([]int64{0}, []int64{n})))
+		return d
+	}
+	read := func(d *h5.Dataset, start, n int64) ([]int32, error) {
+		out := make([]int32, n)
+		return out, h5value.Read(d, out, region([]int64{start}, []int64{n}))
+	}
+	short, long := create("short", 10, nil), create("long", 100, nil)
+	chunked := create("chunked", 50, &h5.DatasetOptions{ChunkShape: []int64{7}}) // cannot grow, but can shrink
+	again, err := root.OpenDataset("chunked")
+	require.NoError(t, err)
+	for range 3 {
+		for _, d := range []*h5.Dataset{short, long, long, chunked, short, again} {
+			got, err := read(d, 2, 3)
+			require.NoError(t, err)
+			info, err := d.Info()
+			require.NoError(t, err)
+			n := int32(info.Space.Dims[0])
+			require.Equal(t, []int32{n + 2, n + 3, n + 4}, got)
+		}
+		_, err = read(short, 8, 3)
+		require.ErrorIs(t, err, h5.ErrRegion)
+		_, err = read(long, 98, 2)
+		require.NoError(t, err)
+	}
+	_, err = read(chunked, 45, 5)
+	require.NoError(t, err)
+	require.NoError(t, again.Resize(47))
+	_, err = read(chunked, 45, 5)
+	require.ErrorIs(t, err, h5.ErrRegion)
+
+	require.NoError(t, long.Close())
+	_, err = read(long, 0, 1)
+	require.ErrorIs(t, err, h5.ErrClosed)
+	require.NoError(t, root.Unlink("long"))
+	long = create("long", 20, nil)
+	h5.WithLock(func() {})
+	_, err = read(long, 19, 2)
+	require.ErrorIs(t, err, h5.ErrRegion)
+}
