@@ -4,6 +4,7 @@ package recovery_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -100,7 +101,8 @@ func TestFrame_CertainValues(t *testing.T) {
 		require.NoError(t, os.WriteFile(corrupt, b, 0o600))
 		r, err := recovery.Recover(bg, dst, corrupt, &recovery.Options{Overwrite: true, Format: detect.B2ND})
 		if err != nil {
-			require.ErrorIs(t, err, ndarray.ErrCorrupt)
+			// A change of the header can name a codec that is missing, or chunks of variable length.
+			require.True(t, errors.Is(err, ndarray.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported), "%v", err)
 			return
 		}
 		f, err := frameio.Open(dst, nil)

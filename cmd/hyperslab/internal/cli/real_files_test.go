@@ -57,8 +57,8 @@ func TestRealFiles(t *testing.T) {
 		}
 		theirs(h5repack, "-f", "GZIP=4", file, base+".theirs")
 		require.Equal(t, twins, theirs(h5diff, base+".theirs", base+".deflate.h5"), base)
-		ours("convert", file, base+".tree", "-q", "--exclude-unsupported")
-		ours("convert", base+".tree", base+".back.h5", "-q", "--codec", "zstd")
+		ours("convert", file, base+"-tree", "-q", "--exclude-unsupported")
+		ours("convert", base+"-tree", base+".back.h5", "-q", "--codec", "zstd")
 	}
 
 	// Only arrays that a format does not support may be refused, and the error must contain the
@@ -135,7 +135,7 @@ for file in sys.argv[1:]:
                         assert copy.endswith(".back.h5") and g[name].shape == (0,) or g[name][()] == want, (copy, name)
                     else:
                         check((copy, name), g[name][()], want); hdf5 += 1
-            array = base + ".tree/" + name + ".b2nd"
+            array = base + "-tree/" + name + ".b2nd"
             if os.path.exists(array):
                 kind = h5py.check_string_dtype(f[name].dtype)
                 if kind and kind.length is None:  # strings of variable length become text
@@ -152,7 +152,7 @@ print(hdf5, b2nd, npy, carray, *sorted(left))
 	require.Equal(t, len(blosc2Files), npy)
 	require.Equal(t, len(blosc2Files)-2, bcolz)
 	notConverted := strings.Fields(string(out))[4:]
-	unsupported := []string{"root-example.back.h5:/unsupported/too-many-dimensions", "root-example.tree/unsupported/too-many-dimensions.b2nd"}
+	unsupported := []string{"root-example.back.h5:/unsupported/too-many-dimensions", "root-example-tree/unsupported/too-many-dimensions.b2nd"}
 	if need.All() {
 		require.Greater(t, hdf5, 500)
 		require.Greater(t, b2nd, 140)
