@@ -263,8 +263,8 @@ func TestAnonymousDataset(t *testing.T) {
 	require.ErrorIs(t, err, h5.ErrReadOnly)
 }
 
-// TestDataset_ReadRegion_alternating reads datasets of different shapes in turn, one by two handles,
-// also after changes. Each read must use the current dataspace of its own dataset.
+// TestDataset_ReadRegion_alternating reads datasets of different shapes in turn, one of them by two
+// handles, also after changes. Each read must use the current dataspace of its own dataset.
 func TestDataset_ReadRegion_alternating(t *testing.T) {
 	root := newFile(t).Root()
 	create := func(name string, n int64, o *h5.DatasetOptions) *h5.Dataset {
