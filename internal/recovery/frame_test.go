@@ -101,7 +101,7 @@ func TestFrame_CertainValues(t *testing.T) {
 		require.NoError(t, os.WriteFile(corrupt, b, 0o600))
 		r, err := recovery.Recover(bg, dst, corrupt, &recovery.Options{Overwrite: true, Format: detect.B2ND})
 		if err != nil {
-			// A change of the header can name a codec that is missing, or chunks of variable length.
+			// The header can then name a codec that is missing, or chunks of variable length.
 			require.True(t, errors.Is(err, ndarray.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported), "%v", err)
 			return
 		}
