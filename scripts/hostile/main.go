@@ -40,7 +40,7 @@ const (
 type config struct {
 	mutants, cuts int
 	every         int
-	workers       int // every how many of the cases that are tried in one way alone a worker tries one too
+	workers       int // a worker also tries every Nth of the cases that are tried in one way alone
 	seed          uint64
 	match         *regexp.Regexp // of the names of the cases; nil: all
 	corpus        string
@@ -55,8 +55,8 @@ func main() {
 	var jobs int
 	flag.IntVar(&c.mutants, "mutants", 20000, "mutated files over all formats")
 	flag.IntVar(&c.cuts, "cuts", 8, "truncations of a file that are tried in each way, spread over those at all borders of its structures, which are tried in one")
-	flag.IntVar(&c.every, "every", 1, "of the cases that are tried in one way alone, every which one is tried")
-	flag.IntVar(&c.workers, "workers", 0, "try every Nth of the cases that are tried in one way alone in a worker too")
+	flag.IntVar(&c.every, "every", 1, "try every Nth of the cases that are tried in one way alone")
+	flag.IntVar(&c.workers, "workers", 0, "try every Nth of the cases that are tried in one way alone in a worker too; 0 tries no such case")
 	flag.Uint64Var(&c.seed, "seed", 1, "of everything that is random")
 	flag.IntVar(&jobs, "jobs", runtime.GOMAXPROCS(0), "cases at a time")
 	flag.StringVar(&only, "only", "", "one mode: direct, examined, worker or unchecked")
