@@ -86,31 +86,95 @@ func TestDecompressor_Items(t *testing.T) {
 	require.ErrorIs(t, err, cblosc.ErrClosed)
 }
 
-// TestItems_afterSpecialChunks checks that a context that reads items of a Blosc1 chunk uses no
-// state of the chunk before.
-func TestItems_afterSpecialChunks(t *testing.T) {
-	src := testutil.Ramp(5000, 1)
-	old := compressBlosc1(t, cparams1(cblosc.LZ4, 5, 3, cblosc.BitShuffle), src)
+// TestDecompressor_afterBlosc2 checks that a context that reads a Blosc1 chunk uses no state of the
+// Blosc2 chunk before.
+func TestDecompressor_afterBlosc2(t *testing.T) {
+	src := testutil.Ramp(6000, 1)
+	filtered := func(filters ...cblosc.Filter) []byte {
+		p := cparams(4)
+		p.Filters = [cblosc.MaxFilters]cblosc.Filter{}
+		copy(p.Filters[cblosc.MaxFilters-len(filters):], filters)
+		return compress(t, p, src)
+	}
+	before := map[string][]byte{
+		"byte delta":        filtered(cblosc.Filter{ID: cblosc.Shuffle}, cblosc.Filter{ID: cblosc.ByteDelta, Meta: 4}),
+		"shuffle of groups": filtered(cblosc.Filter{ID: cblosc.Shuffle, Meta: 2}),
+	}
 	for _, kind := range []cblosc.Special{cblosc.Zeros, cblosc.NaNs, cblosc.Uninit, cblosc.Repeated} {
 		var value []byte
 		if kind == cblosc.Repeated {
 			value = []byte{1, 2, 3, 4}
 		}
-		special, err := cblosc.SpecialChunk(cparams(4), kind, 400, value)
+		special, err := cblosc.SpecialChunk(cparams(4), kind, len(src), value)
 		require.NoError(t, err)
-		for _, first := range []func(d *cblosc.Decompressor) (int, error){
-			func(d *cblosc.Decompressor) (int, error) { return d.Decompress(make([]byte, 400), special) },
-			func(d *cblosc.Decompressor) (int, error) { return d.Items(make([]byte, 40), special, 0, 10) },
-		} {
-			d := newDecompressor(t)
-			_, err = first(d)
+		before[kind.String()] = special
+	}
+	// Ways to read the bytes from 1200 to 2400.
+	ways := map[string]func(d *cblosc.Decompressor, b []byte) []byte{
+		"Decompress": func(d *cblosc.Decompressor, b []byte) []byte {
+			dst := make([]byte, len(src))
+			_, err := d.Decompress(dst, b)
 			require.NoError(t, err)
-			dst := make([]byte, 300)
-			_, err = d.Items(dst, old, 7, 100)
+			return dst[1200:2400]
+		},
+		"Items": func(d *cblosc.Decompressor, b []byte) []byte {
+			info, err := cblosc.Info(b)
 			require.NoError(t, err)
-			require.Equal(t, src[21:321], dst, "%v", kind)
+			dst := make([]byte, 1200)
+			_, err = d.Items(dst, b, 1200/info.TypeSize, 1200/info.TypeSize)
+			require.NoError(t, err)
+			return dst
+		},
+		"Blocks": func(d *cblosc.Decompressor, b []byte) []byte {
+			info, err := cblosc.Info(b)
+			require.NoError(t, err)
+			dst := make([]byte, len(src))
+			_, err = d.Blocks(dst, b, make([]bool, (info.NBytes+info.BlockSize-1)/info.BlockSize))
+			require.NoError(t, err)
+			return dst[1200:2400]
+		},
+		"GlobalDecompress": func(_ *cblosc.Decompressor, b []byte) []byte {
+			dst := make([]byte, len(src))
+			_, err := cblosc.GlobalDecompress(dst, b)
+			require.NoError(t, err)
+			return dst[1200:2400]
+		},
+	}
+	for name, chunk := range before {
+		for _, shuffle := range []cblosc.FilterID{cblosc.Shuffle, cblosc.BitShuffle} {
+			old := compressBlosc1(t, cparams1(cblosc.LZ4, 5, 12, shuffle), src)
+			for first, read := range ways {
+				for second, readOld := range ways {
+					t.Run(fmt.Sprint(name, "/", shuffle, "/", first, "/", second), func(t *testing.T) {
+						d := newDecompressor(t)
+						read(d, chunk)
+						for range 2 {
+							require.True(t, bytes.Equal(src[1200:2400], readOld(d, old)))
+						}
+					})
+				}
+			}
 		}
 	}
+}
+
+// TestPostfiltered_afterBlosc2 checks that Go functions get the blocks of the chunks only.
+func TestPostfiltered_afterBlosc2(t *testing.T) {
+	src, n := testutil.Ramp(6000, 1), 0
+	d, err := cblosc.NewPostfiltered(nil, func(dst, src []byte, _ cblosc.Block) error {
+		n += copy(dst, src)
+		return nil
+	})
+	require.NoError(t, err)
+	closing(t, d)
+	dst := make([]byte, len(src))
+	for _, chunk := range [][]byte{compress(t, cparams(4), src), compressBlosc1(t, cparams1(cblosc.LZ4, 5, 12, cblosc.Shuffle), src)} {
+		clear(dst)
+		_, err := d.Decompress(dst, chunk)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(src, dst))
+	}
+	require.Equal(t, 2*len(src), n)
 }
 
 func TestBlocks(t *testing.T) {

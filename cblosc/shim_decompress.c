@@ -96,10 +96,43 @@ static int blosc1_tail(goblosc2_handle_t *h, const uint8_t *chunk, int32_t n, ui
     return rc;
 }
 
+/* An empty chunk. Decompressing it resets what a context keeps from the last chunk, and calls no
+ * function of Go. */
+static const uint8_t empty[BLOSC_EXTENDED_HEADER_LENGTH] = {
+    [BLOSC2_CHUNK_VERSION] = BLOSC2_VERSION_FORMAT_STABLE,
+    [BLOSC2_CHUNK_VERSIONLZ] = BLOSC_BLOSCLZ_VERSION_FORMAT,
+    [BLOSC2_CHUNK_FLAGS] = BLOSC_DOSHUFFLE | BLOSC_DOBITSHUFFLE,
+    [BLOSC2_CHUNK_TYPESIZE] = 1,
+    [BLOSC2_CHUNK_BLOCKSIZE] = 1,
+    [BLOSC2_CHUNK_CBYTES] = BLOSC_EXTENDED_HEADER_LENGTH,
+};
+
+int goblosc2_begin_chunk(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n)
+{
+    bool before = h->extended;
+    h->extended = extended(chunk, n);
+    if (!before || h->extended) {
+        return 0;
+    }
+    uint8_t none;
+    int rc = blosc2_decompress_ctx(h->ctx, empty, sizeof empty, &none, 0);
+    return rc < 0 ? goblosc2_fail(err, rc, "blosc2_decompress_ctx") : 0;
+}
+
+int goblosc2_begin_global(goblosc2_err_t *err)
+{
+    uint8_t none;
+    int rc = blosc2_decompress(empty, sizeof empty, &none, 0);
+    return rc < 0 ? goblosc2_fail(err, rc, "blosc2_decompress") : 0;
+}
+
 static int decompress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n, uint8_t *dst,
                       int32_t cap)
 {
     goblosc2_threads(h->cparams.threads);
+    if (goblosc2_begin_chunk(err, h, chunk, n) < 0) {
+        return -1;
+    }
     int rc = blosc2_decompress_ctx(h->ctx, chunk, n, dst, cap);
     if (rc >= 0 && has_blosc1_tail(chunk, n)) {
         int tail = blosc1_tail(h, chunk, n, dst, cap);
@@ -119,6 +152,9 @@ int goblosc2_decompress_blocks(goblosc2_err_t *err, goblosc2_handle_t *h, const 
 {
     _Static_assert(sizeof(bool) == 1, "the library copies as many bytes as there are blocks");
     goblosc2_threads(h->cparams.threads);
+    if (goblosc2_begin_chunk(err, h, chunk, n) < 0) {
+        return -1;
+    }
     /* The library copies the mask and drops it after the next call. */
     int rc = blosc2_set_maskout(h->ctx, (bool *)skip, nblocks);
     if (rc < 0) {
@@ -128,30 +164,11 @@ int goblosc2_decompress_blocks(goblosc2_err_t *err, goblosc2_handle_t *h, const 
     return rc < 0 ? goblosc2_fail(err, rc, "blosc2_decompress_ctx") : rc;
 }
 
-/* A context also keeps the special value of the last chunk. Blosc1 headers have no field for it, so
- * items of a Blosc1 chunk would be read as zeros or as a repeated value. Decompressing a stored
- * chunk of one byte resets this state. */
-static int forget_special(goblosc2_err_t *err, goblosc2_handle_t *h)
-{
-    static const uint8_t stored[BLOSC_EXTENDED_HEADER_LENGTH + 1] = {
-        [BLOSC2_CHUNK_VERSION] = BLOSC2_VERSION_FORMAT_STABLE,
-        [BLOSC2_CHUNK_VERSIONLZ] = BLOSC_BLOSCLZ_VERSION_FORMAT,
-        [BLOSC2_CHUNK_FLAGS] = BLOSC_DOSHUFFLE | BLOSC_DOBITSHUFFLE | BLOSC_MEMCPYED,
-        [BLOSC2_CHUNK_TYPESIZE] = 1,
-        [BLOSC2_CHUNK_NBYTES] = 1,
-        [BLOSC2_CHUNK_BLOCKSIZE] = 1,
-        [BLOSC2_CHUNK_CBYTES] = BLOSC_EXTENDED_HEADER_LENGTH + 1,
-    };
-    uint8_t byte;
-    int rc = blosc2_decompress_ctx(h->ctx, stored, sizeof stored, &byte, 1);
-    return rc < 0 ? goblosc2_fail(err, rc, "blosc2_decompress_ctx") : 0;
-}
-
 int goblosc2_getitem(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n, int32_t start,
                      int32_t items, uint8_t *dst, int32_t cap)
 {
     goblosc2_threads(h->cparams.threads);
-    if (!extended(chunk, n) && forget_special(err, h) < 0) {
+    if (goblosc2_begin_chunk(err, h, chunk, n) < 0) {
         return -1;
     }
     int rc = blosc2_getitem_bytes_ctx(h->ctx, chunk, n, start * (cap / items), cap, dst, cap);

@@ -5,6 +5,9 @@ int goblosc2_global_decompress(goblosc2_err_t *err, int32_t blosc1, const uint8_
                                int32_t cap)
 {
     const char *call = blosc1 ? "blosc1_decompress" : "blosc2_decompress";
+    if (blosc1 && goblosc2_begin_global(err) < 0) {
+        return -1;
+    }
     int rc = blosc1 ? blosc1_decompress(chunk, dst, (size_t)cap) : blosc2_decompress(chunk, n, dst, cap);
     return rc < 0 ? goblosc2_fail(err, rc, call) : rc;
 }

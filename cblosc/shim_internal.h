@@ -13,6 +13,7 @@ struct goblosc2_handle {
     /* Parameters for creating a context again: */
     goblosc2_cparams_t cparams;
     int32_t last;   /* length of the data that a compressor compressed last; negative: new context */
+    bool extended;  /* the last chunk of a decompressor had the header of Blosc2 */
     bool block;     /* a Go function is called for each block */
     uintptr_t hook; /* identifies the Go functions of the context; 0: no functions */
 };
@@ -81,6 +82,13 @@ int32_t goblosc2_io_noted(void);
 int goblosc2_io_end(goblosc2_err_t *err, const char *call);
 int goblosc2_io(goblosc2_err_t *err, int32_t map, int64_t mapping, uintptr_t medium, blosc2_io *io);
 void goblosc2_io_undo(blosc2_io *io);
+
+/* shim_decompress.c: goblosc2_begin_chunk must precede each use of a decompressor. A context keeps the
+ * special value and the parameters of the filters of the last chunk, and the header of Blosc1 has
+ * no fields that replace them, so the data of the next chunk of Blosc1 would be wrong.
+ * goblosc2_begin_global does the same for a chunk of Blosc1 in the global context. */
+int goblosc2_begin_chunk(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n);
+int goblosc2_begin_global(goblosc2_err_t *err);
 
 /* shim_schunk.c: a blosc2_storage and the structures it points to. It is valid for one call because
  * the library copies it. */

@@ -37,6 +37,9 @@ int goblosc2_vl_decompress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint
                            int64_t cap, int64_t *ends, int32_t blocks)
 {
     goblosc2_threads(h->cparams.threads);
+    if (goblosc2_begin_chunk(err, h, chunk, n) < 0) {
+        return -1;
+    }
     void **out = hyperslab_alloc((size_t)blocks * (sizeof *out + sizeof(int32_t)));
     if (out == NULL) {
         return goblosc2_no_memory(err);
@@ -64,6 +67,9 @@ int goblosc2_vl_block(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *
 {
     int32_t size = 0;
     goblosc2_threads(h->cparams.threads);
+    if (goblosc2_begin_chunk(err, h, chunk, n) < 0) {
+        return -1;
+    }
     int rc = blosc2_vldecompress_block_ctx(h->ctx, chunk, n, i, block, &size);
     return rc < 0 ? goblosc2_fail(err, rc, "blosc2_vldecompress_block_ctx") : size;
 }

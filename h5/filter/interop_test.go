@@ -462,3 +462,59 @@ func TestBlosc_ContextReuse(t *testing.T) {
 	after, _ := cmem.Live()
 	require.Less(t, after-before, int64(2*chunks), "the race detector throws a quarter of what is idle away")
 }
+
+// TestBlosc_afterBlosc2 reads a dataset with the filter Blosc after one with Blosc2, whose chunk has
+// a filter with a parameter, as PyTables writes it. Both use the same contexts.
+func TestBlosc_afterBlosc2(t *testing.T) {
+	f, _ := newFile(t)
+	defer func() { require.NoError(t, f.Close()) }()
+	src := data(40000, 1)
+	kind, space := h5.Int(8, h5.LittleEndian), h5.SimpleSpace(5000)
+	create := func(name string, of h5.Filter) *h5.Dataset {
+		d, err := f.Root().CreateDataset(name, kind, space, &h5.DatasetOptions{ChunkShape: []int64{5000}, Filters: []h5.Filter{of}})
+		require.NoError(t, err)
+		return d
+	}
+	p := cblosc.DefaultCParams()
+	p.TypeSize = 4
+	p.Filters = [cblosc.MaxFilters]cblosc.Filter{4: {ID: cblosc.Shuffle}, 5: {ID: cblosc.ByteDelta, Meta: 4}}
+	s, err := cblosc.CreateSChunk(cblosc.Storage{Contiguous: true, CParams: p})
+	require.NoError(t, err)
+	require.NoError(t, s.AppendBuffer(src))
+	frame, err := s.Bytes()
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	newer, older := create("blosc2", filter.Blosc2(cblosc.LZ4, 5, cblosc.Shuffle)), create("blosc", filter.Blosc(cblosc.LZ4, 5, cblosc.Shuffle))
+	require.NoError(t, newer.WriteChunk(frame, 0, 0))
+	require.NoError(t, older.WriteRegion(src, kind, region(5000)))
+	require.NoError(t, f.Flush())
+
+	chunks := make([][]byte, 2)
+	var pipelines [2]*filter.Pipeline
+	for i, d := range []*h5.Dataset{newer, older} {
+		info, err := d.Info()
+		require.NoError(t, err)
+		pipelines[i], err = filter.New(info.Filters, filter.Options{})
+		require.NoError(t, err)
+		chunks[i] = make([]byte, len(src))
+		n, _, err := d.ReadChunk(chunks[i], 0)
+		require.NoError(t, err)
+		chunks[i] = chunks[i][:n]
+		require.NoError(t, d.Close())
+	}
+	for range 3 {
+		for i, p := range pipelines {
+			got := make([]byte, len(src))
+			require.NoError(t, p.Decode(got, chunks[i], 0))
+			require.True(t, bytes.Equal(src, got), "pipeline %d", i)
+		}
+	}
+	for _, name := range []string{"blosc2", "blosc"} { // through libhdf5, with nothing cached
+		d, err := f.Root().OpenDataset(name)
+		require.NoError(t, err)
+		got := make([]byte, len(src))
+		require.NoError(t, d.ReadRegion(got, kind, region(5000)))
+		require.True(t, bytes.Equal(src, got), name)
+		require.NoError(t, d.Close())
+	}
+}
