@@ -117,7 +117,8 @@ func WithLock(f func()) {
 	if lib.inside.Load() != 0 {
 		panic(ErrReentrant)
 	}
-	lib.masks++ // f may have changed any chunk
+	lib.masks++          // f may have changed any chunk
+	C.goh5_drop_space(0) // f may call H5close, after which ids are used again
 	f()
 }
 

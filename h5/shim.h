@@ -77,6 +77,9 @@ int goh5_filter_info(goh5_err_t *err, int32_t filter, int32_t *avail, uint32_t *
 /* Ids. goh5_close closes n ids. It continues after a failure and returns the first one. */
 int goh5_close(goh5_err_t *err, const int64_t *ids, size_t n);
 
+/* Closes the dataspace that is kept for the next transfer of a dataset; 0: of any dataset. */
+void goh5_drop_space(int64_t dataset);
+
 /* Filters written in Go (gofilter.go) and plugins. */
 enum { GOH5_FILTER_SLOTS = 32 };
 int goh5_filter_register(goh5_err_t *err, uint32_t slot, int32_t id, const char *name, int32_t encodes,

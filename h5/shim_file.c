@@ -120,6 +120,7 @@ static herr_t close_one(hid_t id)
     case H5I_GROUP:
         return H5Gclose(id);
     case H5I_DATASET:
+        goh5_drop_space(id);
         return H5Dclose(id);
     default:
         return H5Idec_ref(id) < 0 ? -1 : 0;
