@@ -10,6 +10,7 @@ import (
 	"io"
 	"path"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -96,10 +97,14 @@ type treeResult struct {
 	unreadable int // objects that were left out
 }
 
+// nameExtension matches the extension of a file or store, such as .zarr, and not the end of a
+// version, such as data-1.2.
+var nameExtension = regexp.MustCompile(`^\.\pL[\pL\pN]*$`)
+
 // hasExtension reports whether the name of a target has an extension. A name that ends in a slash
 // is that of a directory, of any name.
 func hasExtension(name string) bool {
-	return filepath.Ext(strings.TrimLeft(path.Base(name), ".")) != "" && !strings.HasSuffix(name, "/")
+	return nameExtension.MatchString(filepath.Ext(strings.TrimLeft(path.Base(name), "."))) && !strings.HasSuffix(name, "/")
 }
 
 func (a *app) convertTree(ctx context.Context, source, target string, memory int64, o *convertFlags) (conversion, error) {
