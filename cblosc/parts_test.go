@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -156,6 +158,65 @@ func TestDecompressor_afterBlosc2(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestDecompressor_anyOrder reads chunks of all kinds in any order, whole and in parts, with
+// damaged chunks between them. The result must not depend on the chunks that the context read
+// before.
+func TestDecompressor_anyOrder(t *testing.T) {
+	kinds := chunksOfAllKinds(t)
+	add := func(name string, chunk, src []byte) { kinds[name] = [2][]byte{chunk, src} }
+	src := testutil.Ramp(6000, 2)
+	for _, codec := range cblosc.Codecs() {
+		for _, size := range []int{1, 4, 12} {
+			for _, filter := range []cblosc.FilterID{cblosc.NoFilter, cblosc.Shuffle, cblosc.BitShuffle} {
+				name := fmt.Sprint(codec, " ", size, " ", filter)
+				p := cparams1(codec, 5, size, filter)
+				add(name+", Blosc1", compressBlosc1(t, p, src), src)
+				p.BlockSize = 1200
+				add(name, compress(t, p, src), src)
+				p.Filters[cblosc.MaxFilters-2], p.Filters[cblosc.MaxFilters-1] = p.Filters[cblosc.MaxFilters-1], cblosc.Filter{ID: cblosc.ByteDelta, Meta: uint8(size)}
+				add(name+", byte delta", compress(t, p, src), src)
+			}
+		}
+	}
+	names := slices.Sorted(maps.Keys(kinds))
+	rapid.Check(t, func(t *rapid.T) {
+		d, err := cblosc.NewDecompressor(nil)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, d.Close()) }()
+		for range rapid.IntRange(2, 8).Draw(t, "reads") {
+			name := rapid.SampledFrom(names).Draw(t, "kind")
+			chunk, want := kinds[name][0], kinds[name][1]
+			info, err := cblosc.Info(chunk)
+			require.NoError(t, err)
+			damaged := rapid.IntRange(0, 2).Draw(t, "damaged") == 0
+			if damaged {
+				chunk = bytes.Clone(chunk)
+				for range rapid.IntRange(1, 2).Draw(t, "changes") {
+					at := rapid.IntRange(0, min(len(chunk), 64)-1).Draw(t, "at")
+					chunk[at] ^= byte(rapid.IntRange(1, 255).Draw(t, "bits"))
+				}
+			}
+			dst := make([]byte, len(want))
+			switch rapid.IntRange(0, 2).Draw(t, "way") {
+			case 0:
+				_, err = d.Decompress(dst, chunk)
+			case 1:
+				first := rapid.IntRange(0, len(want)/info.TypeSize-1).Draw(t, "first")
+				n := rapid.IntRange(1, len(want)/info.TypeSize-first).Draw(t, "items")
+				want = want[first*info.TypeSize : (first+n)*info.TypeSize]
+				dst = dst[:len(want)]
+				_, err = d.Items(dst, chunk, first, n)
+			case 2:
+				_, err = d.Blocks(dst, chunk, make([]bool, (info.NBytes+info.BlockSize-1)/info.BlockSize))
+			}
+			if !damaged {
+				require.NoError(t, err, name)
+				require.True(t, bytes.Equal(want, dst), name)
+			}
+		}
+	})
 }
 
 // TestPostfiltered_afterBlosc2 checks that Go functions get the blocks of the chunks only.

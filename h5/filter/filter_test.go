@@ -80,6 +80,46 @@ func TestDamagedStreams(t *testing.T) {
 	}
 }
 
+// TestWorkers_anyOrder encodes and decodes with all filters in any order, with damaged streams
+// between them. The result must not depend on the calls before, although they use the same state.
+func TestWorkers_anyOrder(t *testing.T) {
+	src := data(4000, 3)
+	all := settings()
+	encoded := make([][]byte, len(all))
+	for i, s := range all {
+		values := s.stored(4, 10, 100)
+		encoded[i] = make([]byte, filter.Bound(s.id, values, len(src)))
+		n, err := filter.Encode(s.id, values, encoded[i], src)
+		require.NoError(t, err, s.name)
+		encoded[i] = encoded[i][:n]
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		for range rapid.IntRange(2, 8).Draw(r, "calls") {
+			i := rapid.IntRange(0, len(all)-1).Draw(r, "setting")
+			s, values := all[i], all[i].stored(4, 10, 100)
+			switch rapid.IntRange(0, 2).Draw(r, "call") {
+			case 0:
+				enc := make([]byte, filter.Bound(s.id, values, len(src)))
+				n, err := filter.Encode(s.id, values, enc, src)
+				require.NoError(r, err, s.name)
+				require.True(r, bytes.Equal(encoded[i], enc[:n]), s.name)
+			case 1:
+				dst := make([]byte, len(src))
+				n, err := filter.Decode(s.id, values, dst, encoded[i])
+				require.NoError(r, err, s.name)
+				require.True(r, bytes.Equal(src, dst[:n]), s.name)
+			case 2: // the result is not checked
+				b := bytes.Clone(encoded[i])
+				at := rapid.IntRange(0, min(len(b), 160)-1).Draw(r, "at")
+				b[at] ^= byte(rapid.IntRange(1, 255).Draw(r, "bits"))
+				if n, err := filter.Decode(s.id, values, make([]byte, len(src)), b); err == nil {
+					require.LessOrEqual(r, n, len(src))
+				}
+			}
+		}
+	})
+}
+
 func TestParameters(t *testing.T) {
 	b := make([]byte, 64)
 	for _, tt := range []struct {

@@ -463,8 +463,8 @@ func TestBlosc_ContextReuse(t *testing.T) {
 	require.Less(t, after-before, int64(2*chunks), "the race detector throws a quarter of what is idle away")
 }
 
-// TestBlosc_afterBlosc2 reads a dataset with the filter Blosc after one with Blosc2, whose chunk has
-// a filter with a parameter, as PyTables writes it. Both use the same contexts.
+// TestBlosc_afterBlosc2 reads a dataset with the filter Blosc after one with Blosc2, whose chunk
+// has a filter with a parameter. Both use the same contexts.
 func TestBlosc_afterBlosc2(t *testing.T) {
 	f, _ := newFile(t)
 	defer func() { require.NoError(t, f.Close()) }()
