@@ -25,13 +25,14 @@ import (
 	"github.com/hyperslab/hyperslab/remote"
 )
 
-// bucket starts an S3 server of which 1 of every n requests fails, half of them after their effect,
-// and makes the package use it.
+// bucket starts an S3 server and makes the package use it. The third request and 1 of every n fail,
+// half of them after their effect. With n = 0, no request fails.
 func bucket(t *testing.T, n int64) (s *s3test.Server, failed *atomic.Int64) {
 	t.Helper()
 	failed = new(atomic.Int64)
+	var requests atomic.Int64
 	return serve(t, func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		if n == 0 || rand.Int64N(n) != 0 {
+		if n == 0 || requests.Add(1) != 3 && rand.Int64N(n) != 0 {
 			next.ServeHTTP(w, r)
 			return
 		}

@@ -34,9 +34,13 @@ func losses() int {
 	return 2
 }
 
+// each runs f with all scenarios, or in a sample with every other one, which differ between tests.
 func each(t *testing.T, f func(t *testing.T, name string, s scenario)) {
 	startPeer(t)
-	for _, name := range slices.Sorted(maps.Keys(scenarios)) {
+	for i, name := range slices.Sorted(maps.Keys(scenarios)) {
+		if !all() && (i+len(t.Name()))%2 != 0 {
+			continue
+		}
 		t.Run(name, func(t *testing.T) { f(t, name, scenarios[name]) })
 	}
 }

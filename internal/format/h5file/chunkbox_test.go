@@ -14,6 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/need"
 )
 
 // trace counts the reads of a file and the ranges that were announced before them.
@@ -45,6 +46,10 @@ func TestObject_ChunksIn(t *testing.T) {
 	const rows, columns = 120, 75 // chunks: enough for trees of several levels
 	dims := []int64{2*rows - 1, 3 * columns}
 	const all = int64(h5.Unlimited)
+	regions := 50
+	if need.All() {
+		regions = 200
+	}
 	for _, tt := range []struct {
 		name string
 		low  h5.LibVer
@@ -101,7 +106,7 @@ func TestObject_ChunksIn(t *testing.T) {
 					}
 					return some
 				}
-				for range 200 {
+				for range regions {
 					start := []uint64{r.Uint64N(2*rows - 1), r.Uint64N(3 * columns)}
 					count := []uint64{1 + r.Uint64N(2*rows-1-start[0]), 1 + r.Uint64N(3*columns-start[1])}
 					var want []h5file.Chunk

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,7 +61,11 @@ func withOutput(page string) string {
 // writeSession runs a command and writes its indented output: standard output, then standard error
 // after "2> ", then the exit code unless it is 0.
 func writeSession(b *strings.Builder, words []string) {
-	stdout, stderr, code := run(words...)
+	args := words
+	if words[0] == "bench" && !*update { // speeds are not compared
+		args = slices.Concat(words, []string{"--seconds", "0"})
+	}
+	stdout, stderr, code := run(args...)
 	for line := range strings.Lines(stdout) {
 		b.WriteString(strings.TrimRight("    "+line, " \n") + "\n")
 	}

@@ -240,7 +240,7 @@ func TestSignals(t *testing.T) {
 	}
 	slices.Sort(done)
 	require.Equal(t, leaves(t), slices.Compact(done))
-	for _, tt := range need.Sample(rows, 2) {
+	for _, tt := range need.Sample(rows, 3) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			target := filepath.Join(dir, tt.target)
