@@ -44,6 +44,9 @@ func chunksOfAllKinds(t testing.TB) map[string][2][]byte {
 	return kinds
 }
 
+// blocksOf returns the number of blocks of a chunk.
+func blocksOf(c *cblosc.ChunkInfo) int { return (c.NBytes + c.BlockSize - 1) / c.BlockSize }
+
 func TestDecompressor_Items(t *testing.T) {
 	d := newDecompressor(t)
 	for name, kind := range chunksOfAllKinds(t) {
@@ -131,7 +134,7 @@ func TestDecompressor_afterBlosc2(t *testing.T) {
 			info, err := cblosc.Info(b)
 			require.NoError(t, err)
 			dst := make([]byte, len(src))
-			_, err = d.Blocks(dst, b, make([]bool, (info.NBytes+info.BlockSize-1)/info.BlockSize))
+			_, err = d.Blocks(dst, b, make([]bool, blocksOf(&info)))
 			require.NoError(t, err)
 			return dst[1200:2400]
 		},
@@ -209,7 +212,7 @@ func TestDecompressor_anyOrder(t *testing.T) {
 				dst = dst[:len(want)]
 				_, err = d.Items(dst, chunk, first, n)
 			case 2:
-				_, err = d.Blocks(dst, chunk, make([]bool, (info.NBytes+info.BlockSize-1)/info.BlockSize))
+				_, err = d.Blocks(dst, chunk, make([]bool, blocksOf(&info)))
 			}
 			if !damaged {
 				require.NoError(t, err, name)
@@ -244,7 +247,7 @@ func TestBlocks(t *testing.T) {
 		b, src := kind[0], kind[1]
 		info, err := cblosc.Info(b)
 		require.NoError(t, err)
-		n := (info.NBytes + info.BlockSize - 1) / info.BlockSize
+		n := blocksOf(&info)
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				skip := rapid.SliceOfN(rapid.Bool(), n, n).Draw(t, "skip")

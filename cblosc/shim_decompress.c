@@ -114,15 +114,15 @@ int goblosc2_begin_chunk(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_
     if (!before || h->extended) {
         return 0;
     }
-    uint8_t none;
-    int rc = blosc2_decompress_ctx(h->ctx, empty, sizeof empty, &none, 0);
+    uint8_t unused;
+    int rc = blosc2_decompress_ctx(h->ctx, empty, sizeof empty, &unused, 0);
     return rc < 0 ? goblosc2_fail(err, rc, "blosc2_decompress_ctx") : 0;
 }
 
 int goblosc2_begin_global(goblosc2_err_t *err)
 {
-    uint8_t none;
-    int rc = blosc2_decompress(empty, sizeof empty, &none, 0);
+    uint8_t unused;
+    int rc = blosc2_decompress(empty, sizeof empty, &unused, 0);
     return rc < 0 ? goblosc2_fail(err, rc, "blosc2_decompress") : 0;
 }
 

@@ -44,6 +44,14 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// encoded returns src after the filter of s.
+func encoded(t require.TestingT, s setting, values []uint32, src []byte) []byte {
+	enc := make([]byte, filter.Bound(s.id, values, len(src)))
+	n, err := filter.Encode(s.id, values, enc, src)
+	require.NoError(t, err, s.name)
+	return enc[:n]
+}
+
 // TestDamagedStreams checks that truncated streams return an error, and that changed streams return
 // an error or wrong bytes but do not crash.
 func TestDamagedStreams(t *testing.T) {
@@ -53,12 +61,9 @@ func TestDamagedStreams(t *testing.T) {
 			continue // any bytes are shuffled bytes
 		}
 		values := s.stored(4, 10, 100)
-		enc := make([]byte, filter.Bound(s.id, values, len(src)))
-		n, err := filter.Encode(s.id, values, enc, src)
-		require.NoError(t, err, s.name)
-		enc = enc[:n]
+		enc := encoded(t, s, values, src)
 		dst := make([]byte, len(src))
-		_, err = filter.Decode(s.id, values, dst, nil)
+		_, err := filter.Decode(s.id, values, dst, nil)
 		if s.id != filter.IDLZF && s.id != filter.IDZstd && !(s.id == filter.IDBitShuffle && len(values) < 5) {
 			require.Error(t, err, s.name)
 		}
@@ -85,13 +90,9 @@ func TestDamagedStreams(t *testing.T) {
 func TestWorkers_anyOrder(t *testing.T) {
 	src := data(4000, 3)
 	all := settings()
-	encoded := make([][]byte, len(all))
+	streams := make([][]byte, len(all))
 	for i, s := range all {
-		values := s.stored(4, 10, 100)
-		encoded[i] = make([]byte, filter.Bound(s.id, values, len(src)))
-		n, err := filter.Encode(s.id, values, encoded[i], src)
-		require.NoError(t, err, s.name)
-		encoded[i] = encoded[i][:n]
+		streams[i] = encoded(t, s, s.stored(4, 10, 100), src)
 	}
 	rapid.Check(t, func(r *rapid.T) {
 		for range rapid.IntRange(2, 8).Draw(r, "calls") {
@@ -99,17 +100,14 @@ func TestWorkers_anyOrder(t *testing.T) {
 			s, values := all[i], all[i].stored(4, 10, 100)
 			switch rapid.IntRange(0, 2).Draw(r, "call") {
 			case 0:
-				enc := make([]byte, filter.Bound(s.id, values, len(src)))
-				n, err := filter.Encode(s.id, values, enc, src)
-				require.NoError(r, err, s.name)
-				require.True(r, bytes.Equal(encoded[i], enc[:n]), s.name)
+				require.True(r, bytes.Equal(streams[i], encoded(r, s, values, src)), s.name)
 			case 1:
 				dst := make([]byte, len(src))
-				n, err := filter.Decode(s.id, values, dst, encoded[i])
+				n, err := filter.Decode(s.id, values, dst, streams[i])
 				require.NoError(r, err, s.name)
 				require.True(r, bytes.Equal(src, dst[:n]), s.name)
 			case 2: // the result is not checked
-				b := bytes.Clone(encoded[i])
+				b := bytes.Clone(streams[i])
 				at := rapid.IntRange(0, min(len(b), 160)-1).Draw(r, "at")
 				b[at] ^= byte(rapid.IntRange(1, 255).Draw(r, "bits"))
 				if n, err := filter.Decode(s.id, values, make([]byte, len(src)), b); err == nil {

@@ -64,8 +64,9 @@ with tables.open_file(sys.argv[1], "w") as f:
             keep(c, atom, v)
             chunk = tuple(max(1, n // 2) for n in shape)
             # PyTables chooses chunks of many MB for Blosc2, which take seconds. So it chooses them for one type only, and in a sample twice.
-            if atom.type == "complex128" and (sys.argv[2] == "1" or large < 2 or not o.get("complib", "").startswith("blosc2")):
-                large += o.get("complib", "").startswith("blosc2")
+            blosc2 = o.get("complib", "").startswith("blosc2")
+            if atom.type == "complex128" and (sys.argv[2] == "1" or large < 2 or not blosc2):
+                large += blosc2
                 chunk = None
             e = f.create_earray(g, "e" + name, atom, (0,) + shape[1:], filters=tables.Filters(**o), chunkshape=chunk, byteorder=order)
             e.append(v[:1])
