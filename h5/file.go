@@ -172,10 +172,10 @@ type File struct {
 	after func() error // ReaderOptions.Close; nil after Close
 }
 
-// newFileLocked makes the owner of a file id. a are the access properties that it was opened or
-// created with.
-func newFileLocked(id C.int64_t, path string, mode Mode, a *FileAccess) *File {
-	f := &File{h: newHandleLocked(newIDSet(id), id), path: path, mode: mode}
+// newFileLocked makes the owner of a file id with the descriptor fd. a are the access properties
+// that it was opened or created with.
+func newFileLocked(id C.int64_t, fd C.int32_t, path string, mode Mode, a *FileAccess) *File {
+	f := &File{h: newHandleLocked(newIDSet(id, fd), id), path: path, mode: mode}
 	if a != nil {
 		f.evict, f.log = a.EvictOnClose, a.CacheLog
 	}
@@ -217,9 +217,11 @@ func Create(path string, o *CreateOptions) (*File, error) {
 	if err := readyLocked(op, path); err != nil {
 		return nil, err
 	}
+	defer delayStartsLocked(opts.Access)()
 	var cerr C.goh5_err_t
 	var id C.int64_t
-	if rc := C.goh5_fcreate(&cerr, cPath, truncate, cBytes(spec), C.size_t(len(spec)), &id); rc < 0 {
+	var fd C.int32_t
+	if rc := C.goh5_fcreate(&cerr, cPath, truncate, cBytes(spec), C.size_t(len(spec)), &id, &fd); rc < 0 {
 		e := newError(op, path, rc, &cerr)
 		if e.Err != nil {
 			return nil, e
@@ -232,7 +234,7 @@ func Create(path string, o *CreateOptions) (*File, error) {
 		}
 		return nil, e
 	}
-	return newFileLocked(id, path, ReadWrite, opts.Access), nil
+	return newFileLocked(id, fd, path, ReadWrite, opts.Access), nil
 }
 
 // Open opens an existing file (H5Fopen). New objects use the oldest format that can represent them.
@@ -391,12 +393,14 @@ func open(op, path string, o OpenOptions, image []byte) (*File, error) {
 	case o.SWMR:
 		flags = C.H5F_ACC_RDONLY | C.H5F_ACC_SWMR_READ
 	}
+	defer delayStartsLocked(o.Access)()
 	var cerr C.goh5_err_t
 	var id C.int64_t
-	if rc := C.goh5_fopen(&cerr, cPath, flags, cBytes(spec), C.size_t(len(spec)), &id); rc < 0 {
+	var fd C.int32_t
+	if rc := C.goh5_fopen(&cerr, cPath, flags, cBytes(spec), C.size_t(len(spec)), &id, &fd); rc < 0 {
 		return nil, newError(op, path, rc, &cerr)
 	}
-	return newFileLocked(id, path, o.Mode, o.Access), nil
+	return newFileLocked(id, fd, path, o.Mode, o.Access), nil
 }
 
 // IsHDF5 reports whether the file has the HDF5 signature at one of the allowed offsets
@@ -415,6 +419,7 @@ func IsHDF5(path string) (bool, error) {
 	if err := readyLocked(op, path); err != nil {
 		return false, err
 	}
+	defer delayStartsLocked(nil)()
 	var cerr C.goh5_err_t
 	var is C.int32_t
 	if rc := C.goh5_is_hdf5(&cerr, cPath, &is); rc < 0 {

@@ -264,7 +264,7 @@ func (f *File) Reopen() (*File, error) {
 	if rc < 0 {
 		return nil, newError(op, f.path, rc, &cerr)
 	}
-	g := &File{h: newHandleLocked(newIDSet(again), again), path: f.path, mode: f.mode, evict: f.evict, log: f.log}
+	g := &File{h: newHandleLocked(newIDSet(again, f.h.ids.fd), again), path: f.path, mode: f.mode, evict: f.evict, log: f.log}
 	if file, ok := lockless[f.h.ids]; ok {
 		lockless[g.h.ids] = file
 		g.unlocked = file.why
@@ -300,6 +300,7 @@ func Delete(path string, a *FileAccess) error {
 	if err := readyLocked(op, path); err != nil {
 		return err
 	}
+	defer delayStartsLocked(a)()
 	var cerr C.goh5_err_t
 	if rc := C.goh5_fdelete(&cerr, cPath, cBytes(spec), C.size_t(len(spec))); rc < 0 {
 		return newError(op, path, rc, &cerr)

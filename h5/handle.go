@@ -23,12 +23,13 @@ import (
 type idSet struct {
 	file C.int64_t               // closed last
 	open map[C.int64_t]C.int64_t // first number of an id -> its current number
+	fd   C.int32_t               // descriptor of the file; -1 if its driver has several or no descriptors
 
 	reader uint64 // key in readers of a file opened by OpenReaderAt; 0 for other files
 }
 
-func newIDSet(file C.int64_t) *idSet {
-	return &idSet{file: file, open: map[C.int64_t]C.int64_t{file: file}}
+func newIDSet(file C.int64_t, fd C.int32_t) *idSet {
+	return &idSet{file: file, open: map[C.int64_t]C.int64_t{file: file}, fd: fd}
 }
 
 // closeLocked closes id if it is open. Closing the id of the file closes all other ids too.
@@ -39,7 +40,7 @@ func (s *idSet) closeLocked(op, path string, id C.int64_t) error {
 	}
 	if id != s.file {
 		delete(s.open, id)
-		return closeIDsLocked(op, path, []C.int64_t{now})
+		return closeIDsLocked(op, path, []C.int64_t{now}, -1)
 	}
 	ids := make([]C.int64_t, 0, len(s.open))
 	for _, other := range s.open {
@@ -49,7 +50,7 @@ func (s *idSet) closeLocked(op, path string, id C.int64_t) error {
 	}
 	slices.Sort(ids)
 	clear(s.open)
-	err := closeIDsLocked(op, path, append(ids, s.file))
+	err := closeIDsLocked(op, path, append(ids, s.file), s.fd)
 	delete(readers, s.reader)
 	delete(writers, s)
 	delete(lockless, s)

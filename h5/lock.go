@@ -2,7 +2,8 @@
 //
 // libhdf5 is built without thread safety. Even with thread safety it would run one call at a time.
 // Therefore the process has one mutex for it. The mutex is held for one public operation and is not
-// reentrant. The only other lock acquired under it is the mutex of the queue.
+// reentrant. The only other locks acquired under it are the mutex of the queue and
+// syscall.ForkLock.
 //
 // Filters and drivers written in Go run under the lock (callback.go), on the thread of the
 // operation that calls them. A call of this package from such code returns ErrReentrant. Nearly
@@ -31,6 +32,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"syscall"
 )
 
 var lib struct {
@@ -100,6 +102,20 @@ func reentrant() bool {
 	return inside != 0 && inside == uint64(C.goh5_thread())
 }
 
+// delayStartsLocked delays the start of processes until the returned function is called. libhdf5
+// opens files without O_CLOEXEC, and the shim sets the flag afterwards. A process started between
+// the two would have the file open until it ends. The reader of OpenReaderAt may itself start
+// processes, and has no descriptor of libhdf5.
+func delayStartsLocked(a *FileAccess) (resume func()) {
+	if a != nil {
+		if _, ok := a.Driver.(readerDriver); ok {
+			return func() {}
+		}
+	}
+	syscall.ForkLock.RLock()
+	return syscall.ForkLock.RUnlock
+}
+
 // readyLocked returns an error if libhdf5 must not be called now.
 func readyLocked(op, path string) error {
 	if lib.inside.Load() != 0 {
@@ -157,13 +173,14 @@ func drainLocked() {
 	}
 }
 
-// closeIDsLocked closes all ids in order and returns the first error.
-func closeIDsLocked(op, path string, ids []C.int64_t) error {
+// closeIDsLocked closes all ids in order and returns the first error. fd is the descriptor of the
+// file if the last id is a file, and otherwise -1.
+func closeIDsLocked(op, path string, ids []C.int64_t, fd C.int32_t) error {
 	if len(ids) == 0 {
 		return nil
 	}
 	*lib.ended = C.goh5_err_t{}
-	if rc := C.goh5_close(lib.ended, &ids[0], C.size_t(len(ids))); rc < 0 {
+	if rc := C.goh5_close(lib.ended, &ids[0], C.size_t(len(ids)), fd); rc < 0 {
 		return newError(op, path, rc, lib.ended)
 	}
 	return nil

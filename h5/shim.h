@@ -74,8 +74,9 @@ int goh5_collect(goh5_err_t *err);
 uint64_t goh5_thread(void); /* number of the calling thread, never 0; takes no lock */
 int goh5_filter_info(goh5_err_t *err, int32_t filter, int32_t *avail, uint32_t *flags);
 
-/* Ids. goh5_close closes n ids. It continues after a failure and returns the first one. */
-int goh5_close(goh5_err_t *err, const int64_t *ids, size_t n);
+/* Ids. goh5_close closes n ids. It continues after a failure and returns the first one. If the last
+ * id is a file, fd is its descriptor from goh5_fopen or goh5_fcreate; otherwise fd is -1. */
+int goh5_close(goh5_err_t *err, const int64_t *ids, size_t n, int32_t fd);
 
 /* Closes the dataspace that is kept for the next transfer of a dataset; 0: of any dataset. */
 void goh5_drop_space(int64_t dataset);
@@ -95,14 +96,15 @@ int goh5_filter_decode(goh5_err_t *err, int32_t id, const uint32_t *values, size
 int goh5_plugins_set(goh5_err_t *err, const uint8_t *spec, size_t spec_len);
 int goh5_plugins(goh5_err_t *err, goh5_blob_t *out);
 
-/* Files. */
+/* Files. fd is the descriptor of the file, or -1 if its driver has several or no descriptors. */
 enum { GOH5_EFILLCOPY = -62 /* a fill value that H5Ocopy does not convert */ };
 enum { GOH5_ESTRAY = -63 /* the object is no dataset, but its header has the layout of one */ };
 enum { GOH5_EUNSUPPORTED = -60 /* the linked library was built without it */ };
 int goh5_is_hdf5(goh5_err_t *err, const char *path, int32_t *is);
-int goh5_fcreate(goh5_err_t *err, const char *path, int32_t truncate, const uint8_t *spec, size_t spec_len,
-                 int64_t *id);
-int goh5_fopen(goh5_err_t *err, const char *path, uint32_t flags, const uint8_t *spec, size_t spec_len, int64_t *id);
+int goh5_fcreate(goh5_err_t *err, const char *path, int32_t truncate, const uint8_t *spec, size_t spec_len, int64_t *id,
+                 int32_t *fd);
+int goh5_fopen(goh5_err_t *err, const char *path, uint32_t flags, const uint8_t *spec, size_t spec_len, int64_t *id,
+               int32_t *fd);
 int goh5_fdelete(goh5_err_t *err, const char *path, const uint8_t *spec, size_t spec_len);
 int goh5_freopen(goh5_err_t *err, int64_t id, int64_t *again);
 int goh5_fflush(goh5_err_t *err, int64_t id);

@@ -1,8 +1,12 @@
 /* shim_file.c: library state, ids and files. */
+#define _GNU_SOURCE /* F_DUPFD_CLOEXEC */
 #include "shim_internal.h"
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 void goh5_close_space(hid_t id)
 {
@@ -127,14 +131,31 @@ static herr_t close_one(hid_t id)
     }
 }
 
-int goh5_close(goh5_err_t *err, const int64_t *ids, size_t n)
+/* Removes the lock of a closed file. Without this, a process that is being started would keep the
+ * lock until it executes its program, because it has a copy of the descriptor. copy is a duplicate
+ * of fd. The lock stays if libhdf5 still has the file open, by another id or for a link. */
+static void unlock_closed(int fd, int copy)
+{
+    struct stat closed, now;
+    if (fstat(copy, &closed) == 0 &&
+        (fstat(fd, &now) != 0 || now.st_ino != closed.st_ino || now.st_dev != closed.st_dev)) {
+        (void)flock(copy, LOCK_UN);
+    }
+    (void)close(copy);
+}
+
+int goh5_close(goh5_err_t *err, const int64_t *ids, size_t n, int32_t fd)
 {
     int rc = 0;
     goh5_enter();
+    int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
     for (size_t i = 0; i < n; i++) {
         if (close_one(ids[i]) < 0 && rc == 0) {
             rc = goh5_fail(err);
         }
+    }
+    if (copy >= 0) {
+        unlock_closed(fd, copy);
     }
     return rc;
 }
@@ -152,21 +173,24 @@ done:
     return rc;
 }
 
-/* Drivers open files without O_CLOEXEC. A child process would keep the file and its lock after
- * H5Fclose. Drivers with several files or without a descriptor are not changed. */
-static void close_on_exec(hid_t file, hid_t fapl)
+/* Returns the descriptor of a file after setting FD_CLOEXEC, because drivers open files without
+ * O_CLOEXEC. Returns -1 for drivers with several files or without a descriptor. */
+static int32_t descriptor(hid_t file, hid_t fapl)
 {
     void *fd = NULL;
     hid_t driver = H5Pget_driver(fapl);
-    if ((driver == H5FD_SEC2 || driver == H5FD_LOG) && H5Fget_vfd_handle(file, fapl, &fd) >= 0 && fd) {
-        int flags = fcntl(*(int *)fd, F_GETFD);
-        if (flags >= 0) {
-            (void)fcntl(*(int *)fd, F_SETFD, flags | FD_CLOEXEC);
-        }
+    if ((driver != H5FD_SEC2 && driver != H5FD_LOG) || H5Fget_vfd_handle(file, fapl, &fd) < 0 || !fd) {
+        return -1;
     }
+    int flags = fcntl(*(int *)fd, F_GETFD);
+    if (flags >= 0) {
+        (void)fcntl(*(int *)fd, F_SETFD, flags | FD_CLOEXEC);
+    }
+    return *(int *)fd;
 }
 
-int goh5_fcreate(goh5_err_t *err, const char *path, int32_t truncate, const uint8_t *spec, size_t spec_len, int64_t *id)
+int goh5_fcreate(goh5_err_t *err, const char *path, int32_t truncate, const uint8_t *spec, size_t spec_len, int64_t *id,
+                 int32_t *fd)
 {
     int rc = 0;
     hid_t fapl = H5I_INVALID_HID, fcpl = H5I_INVALID_HID;
@@ -176,7 +200,7 @@ int goh5_fcreate(goh5_err_t *err, const char *path, int32_t truncate, const uint
     PASS(goh5_fcpl_get(err, &in, &fcpl));
     hid_t file = H5Fcreate(path, truncate ? H5F_ACC_TRUNC : H5F_ACC_EXCL, fcpl, fapl);
     TRY(file >= 0);
-    close_on_exec(file, fapl);
+    *fd = descriptor(file, fapl);
     *id = file;
 done:
     goh5_close_plist(fapl);
@@ -184,7 +208,8 @@ done:
     return rc;
 }
 
-int goh5_fopen(goh5_err_t *err, const char *path, uint32_t flags, const uint8_t *spec, size_t spec_len, int64_t *id)
+int goh5_fopen(goh5_err_t *err, const char *path, uint32_t flags, const uint8_t *spec, size_t spec_len, int64_t *id,
+               int32_t *fd)
 {
     int rc = 0;
     hid_t fapl = H5I_INVALID_HID;
@@ -193,7 +218,7 @@ int goh5_fopen(goh5_err_t *err, const char *path, uint32_t flags, const uint8_t 
     PASS(goh5_fapl_get(err, &in, &fapl));
     hid_t file = H5Fopen(path, flags, fapl);
     TRY(file >= 0);
-    close_on_exec(file, fapl);
+    *fd = descriptor(file, fapl);
     *id = file;
 done:
     goh5_close_plist(fapl);

@@ -134,7 +134,12 @@ func toCheck(name string, given *os.File) (*os.File, fs.FileInfo, error) {
 // inMotion reports whether another process has locked the file for writing, as libhdf5 does
 // (H5FD__sec2_lock).
 func inMotion(f *os.File) bool {
-	rc := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+	fd := int(f.Fd())
+	rc := syscall.Flock(fd, syscall.LOCK_SH|syscall.LOCK_NB)
+	if rc == nil {
+		// A process that is being started could keep the lock after Close.
+		_ = syscall.Flock(fd, syscall.LOCK_UN)
+	}
 	return errors.Is(rc, syscall.EWOULDBLOCK)
 }
 
