@@ -282,8 +282,8 @@ func readTrusted(location string, o *hyperslab.OpenOptions) (_ any, err error) {
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
 	if a.DType().Kind == ndarray.String {
-		texts := make([]string, a.NumElems())
-		return texts, a.ReadStrings(bg, texts, ndarray.Whole(a.Shape()))
+		strs := make([]string, a.NumElems())
+		return strs, a.ReadStrings(bg, strs, ndarray.Whole(a.Shape()))
 	}
 	return ndarray.ReadAll[int32](bg, a)
 }

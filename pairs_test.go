@@ -140,11 +140,11 @@ func write(t *testing.T, a *ndarray.Array) {
 		require.NoError(t, a.Write(bg, noise(a.DType(), a.NumElems()), ndarray.Whole(a.Shape())))
 		return
 	}
-	texts := make([]string, a.NumElems())
-	for i := range texts {
-		texts[i] = "häuser"[:i%4+3]
+	strs := make([]string, a.NumElems())
+	for i := range strs {
+		strs[i] = "häuser"[:i%4+3]
 	}
-	require.NoError(t, a.WriteStrings(bg, texts, ndarray.Whole(a.Shape())))
+	require.NoError(t, a.WriteStrings(bg, strs, ndarray.Whole(a.Shape())))
 }
 
 // TestCopy_pairs copies arrays of every dtype between all pairs of backends. The copy must have the
@@ -235,9 +235,9 @@ func TestCopyTree_pairs(t *testing.T) {
 		_, err := hyperslab.CopyTree(bg, in(dir, k.name), in(dir, "all"), accept)
 		require.NoError(t, err)
 	}
-	texts, err := hdf5.Create(in(dir, "texts.h5"), "/a99", ndarray.Spec{Shape: []int64{9}, DType: ndarray.Text("").DType}, nil)
+	strs, err := hdf5.Create(in(dir, "texts.h5"), "/a99", ndarray.Spec{Shape: []int64{9}, DType: ndarray.Text("").DType}, nil)
 	require.NoError(t, err)
-	require.NoError(t, texts.Close())
+	require.NoError(t, strs.Close())
 
 	for _, from := range kinds {
 		source := from.name

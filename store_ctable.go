@@ -125,7 +125,7 @@ func littleEndian(d ndarray.DType) ndarray.DType {
 }
 
 // columnSpec returns the array of a column: little-endian, with the dimensions of a sub-array after
-// that of the rows, and with integers for timestamps. A table of python-blosc2 has room for at
+// that of the rows, and with integers for timestamps. A table of python-blosc2 has space for at
 // least one row.
 func columnSpec(spec ndarray.Spec, kind map[string]any) ndarray.Spec {
 	spec.DType, spec.MaxShape = littleEndian(spec.DType), nil
@@ -335,10 +335,10 @@ func (c *treeCopy) writeText(ctx context.Context, item *treeItem, files storeFil
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
 	rows, total := item.spec.Shape[0], int64(0)
-	each := func(f func(at int64, texts []string) error) error {
-		texts := make([]string, min(rows, textRows))
+	each := func(f func(at int64, strs []string) error) error {
+		strs := make([]string, min(rows, textRows))
 		for at := int64(0); at < rows; at += textRows {
-			part := texts[:min(rows-at, textRows)]
+			part := strs[:min(rows-at, textRows)]
 			if err := src.ReadStrings(ctx, part, rowRegion(at, int64(len(part)))); err != nil {
 				return err
 			}
@@ -361,13 +361,13 @@ func (c *treeCopy) writeText(ctx context.Context, item *treeItem, files storeFil
 		if err != nil {
 			return err
 		}
-		return each(func(at int64, texts []string) error {
-			ends := make([]byte, 0, 8*len(texts))
-			for _, text := range texts {
+		return each(func(at int64, strs []string) error {
+			ends := make([]byte, 0, 8*len(strs))
+			for _, text := range strs {
 				total += int64(len(text))
 				ends = binary.NativeEndian.AppendUint64(ends, uint64(total))
 			}
-			return w.WriteRegion(ctx, ends, rowRegion(at+1, int64(len(texts))), 0)
+			return w.WriteRegion(ctx, ends, rowRegion(at+1, int64(len(strs))), 0)
 		})
 	})
 	if err != nil {
@@ -380,8 +380,8 @@ func (c *treeCopy) writeText(ctx context.Context, item *treeItem, files storeFil
 			return err
 		}
 		next := int64(0)
-		return each(func(_ int64, texts []string) error {
-			all := []byte(strings.Join(texts, ""))
+		return each(func(_ int64, strs []string) error {
+			all := []byte(strings.Join(strs, ""))
 			if len(all) == 0 {
 				return nil
 			}

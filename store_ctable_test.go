@@ -26,7 +26,7 @@ type randomColumn struct {
 	name   string
 	dtype  ndarray.DType
 	data   []byte   // native byte order
-	texts  []string // of a column of strings
+	strs   []string // of a column of strings
 	values []any    // as JSON represents them
 }
 
@@ -35,8 +35,8 @@ func column(t *rapid.T, name, dtype string, rows int) *randomColumn {
 	c := &randomColumn{name: name, values: []any{}}
 	if dtype == "string" {
 		c.dtype = ndarray.Text("").DType
-		c.texts = rapid.SliceOfN(rapid.StringMatching(`[a-zä€]{0,6}`), rows, rows).Draw(t, name)
-		for _, text := range c.texts {
+		c.strs = rapid.SliceOfN(rapid.StringMatching(`[a-zä€]{0,6}`), rows, rows).Draw(t, name)
+		for _, text := range c.strs {
 			c.values = append(c.values, text)
 		}
 		return c
@@ -127,8 +127,8 @@ func writeColumns(t require.TestingT, dir, kind string, columns []*randomColumn,
 		for _, c := range columns {
 			b, err := hdf5.CreateIn(f, "/g/"+c.name, ndarray.Spec{DType: c.dtype, Shape: []int64{rows}}, nil)
 			require.NoError(t, err)
-			if c.texts != nil && rows > 0 {
-				require.NoError(t, b.(ndarray.StringWriter).WriteStrings(bg, c.texts, ndarray.Whole([]int64{rows})))
+			if c.strs != nil && rows > 0 {
+				require.NoError(t, b.(ndarray.StringWriter).WriteStrings(bg, c.strs, ndarray.Whole([]int64{rows})))
 			} else if rows > 0 {
 				require.NoError(t, b.(ndarray.RegionWriter).WriteRegion(bg, c.data, ndarray.Whole([]int64{rows}), 0))
 			}
@@ -203,10 +203,10 @@ func TestCopyTree_ctable(t *testing.T) {
 			a, err := tree.Open(bg, "/"+keys.Replace(c.name))
 			require.NoError(t, err)
 			require.Equal(t, int64(rows), a.Shape()[0])
-			if c.texts != nil {
-				texts := make([]string, rows)
-				require.NoError(t, a.ReadStrings(bg, texts, ndarray.Whole(a.Shape())))
-				require.Equal(t, append([]string{}, c.texts...), texts)
+			if c.strs != nil {
+				strs := make([]string, rows)
+				require.NoError(t, a.ReadStrings(bg, strs, ndarray.Whole(a.Shape())))
+				require.Equal(t, append([]string{}, c.strs...), strs)
 			} else {
 				b := make([]byte, a.NBytes())
 				require.NoError(t, a.Read(bg, b, ndarray.Whole(a.Shape())))

@@ -274,8 +274,8 @@ func (c *column) dictionary(ctx context.Context, t *stores.Table, of b2store.Col
 	if list.Shape[0] > 1<<24 {
 		return tableError(t, of.Path, fmt.Sprintf("%d distinct values", list.Shape[0]), fmt.Sprintf("at most %d", 1<<24), format.ErrLimit)
 	}
-	texts := make([]string, list.Shape[0])
-	if err := jsonStrings(ctx, words, texts, 0); err != nil {
+	strs := make([]string, list.Shape[0])
+	if err := jsonStrings(ctx, words, strs, 0); err != nil {
 		return err
 	}
 	c.text = func(ctx context.Context, dst []string, first int64) error {
@@ -288,10 +288,10 @@ func (c *column) dictionary(ctx context.Context, t *stores.Table, of b2store.Col
 			switch {
 			case code == of.NullCode:
 				return fmt.Errorf("%w: stored row %d: a null value in a column of strings", errors.ErrUnsupported, first+int64(i))
-			case code < 0 || code >= int64(len(texts)):
-				return tableError(t, of.Path, fmt.Sprintf("code %d", code), fmt.Sprintf("0 to %d", len(texts)-1), format.ErrCorrupt)
+			case code < 0 || code >= int64(len(strs)):
+				return tableError(t, of.Path, fmt.Sprintf("code %d", code), fmt.Sprintf("0 to %d", len(strs)-1), format.ErrCorrupt)
 			}
-			dst[i] = texts[code]
+			dst[i] = strs[code]
 		}
 		return nil
 	}

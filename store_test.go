@@ -426,15 +426,15 @@ func TestStores_Objects(t *testing.T) {
 				a, err := hyperslab.Open(bg, q.Path+":"+n.Key, &hyperslab.OpenOptions{Untrusted: u})
 				require.NoError(t, err)
 				require.Equal(t, []int64{int64(len(n.Values))}, a.Shape())
-				texts := make([]string, len(n.Values))
-				require.NoError(t, a.ReadStrings(bg, texts, ndarray.Whole(a.Shape())))
+				strs := make([]string, len(n.Values))
+				require.NoError(t, a.ReadStrings(bg, strs, ndarray.Whole(a.Shape())))
 				for i, want := range n.Values {
 					var got any
-					require.NoError(t, json.Unmarshal([]byte(texts[i]), &got))
+					require.NoError(t, json.Unmarshal([]byte(strs[i]), &got))
 					require.Equal(t, want, got)
 				}
-				if len(texts) > 1 { // a region that does not start at the first element
-					require.NoError(t, a.ReadStrings(bg, texts[:1], ndarray.Region{Start: []int64{int64(len(texts) - 1)}, Shape: []int64{1}}))
+				if len(strs) > 1 { // a region that does not start at the first element
+					require.NoError(t, a.ReadStrings(bg, strs[:1], ndarray.Region{Start: []int64{int64(len(strs) - 1)}, Shape: []int64{1}}))
 				}
 				require.NoError(t, a.Close())
 			}
@@ -519,9 +519,9 @@ func columnValues(t require.TestingT, a *ndarray.Array, kind string) (out []any)
 	n := a.Shape()[0]
 	switch kind {
 	case "vlstring", "utf8", "dictionary", "list":
-		texts := make([]string, n)
-		require.NoError(t, a.ReadStrings(bg, texts, ndarray.Whole(a.Shape())))
-		for _, text := range texts {
+		strs := make([]string, n)
+		require.NoError(t, a.ReadStrings(bg, strs, ndarray.Whole(a.Shape())))
+		for _, text := range strs {
 			if kind != "list" {
 				out = append(out, text)
 				continue

@@ -41,8 +41,8 @@ func commons(t *testing.T, file string) {
 	text, textType := shared(root, "types/text", h5.VariableString(h5.UTF8))
 	odd, _ := shared(root, "types/odd", part) // ndarray has no dtype for it, and no object uses it
 	hidden, hiddenType := shared(root, "", h5.Uint(2, h5.LittleEndian))
-	attribute := func(o interface{ WriteAttribute(h5.Attribute) error }, name string, d h5.Datatype, data []byte, texts ...string) {
-		require.NoError(t, o.WriteAttribute(h5.Attribute{Name: name, Datatype: d, Space: h5.ScalarSpace(), Data: data, Strings: texts}))
+	attribute := func(o interface{ WriteAttribute(h5.Attribute) error }, name string, d h5.Datatype, data []byte, strs ...string) {
+		require.NoError(t, o.WriteAttribute(h5.Attribute{Name: name, Datatype: d, Space: h5.ScalarSpace(), Data: data, Strings: strs}))
 	}
 	for _, name := range []string{"a", "deep/b"} {
 		d, err := root.CreateDataset(name, pointType, h5.SimpleSpace(3), nil)

@@ -74,9 +74,9 @@ func checkTexts(ctx context.Context, t *Tree, e Entry) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	texts := make([]string, textsAtOnce)
+	strs := make([]string, textsAtOnce)
 	for at, n := int64(0), a.NumElems(); at < n && len(a.Shape()) == 1; at += textsAtOnce {
-		part := texts[:min(n-at, textsAtOnce)]
+		part := strs[:min(n-at, textsAtOnce)]
 		if err := a.ReadStrings(ctx, part, rowRegion(at, int64(len(part)))); err != nil {
 			return err
 		}

@@ -27,9 +27,9 @@ func read(t *testing.T, a *ndarray.Array) any {
 	}
 	whole := ndarray.Whole(a.Shape())
 	if a.DType().Kind == ndarray.String {
-		texts := make([]string, a.NumElems())
-		require.NoError(t, a.ReadStrings(bg, texts, whole))
-		return texts
+		strs := make([]string, a.NumElems())
+		require.NoError(t, a.ReadStrings(bg, strs, whole))
+		return strs
 	}
 	b := make([]byte, a.NBytes())
 	require.NoError(t, a.Read(bg, b, whole))

@@ -273,14 +273,14 @@ func cut(g ndarray.Region, chunk []int64, item, most int64, axis int, yield func
 func (r *remote) ReadStrings(ctx context.Context, dst []string, g ndarray.Region) error {
 	for box := range grid.Slabs(r.meta.ChunkShape, r.meta.DType.Size, grid.Box(g)) {
 		s := ndarray.Region(box)
-		var texts []string
-		if err := r.ask(ctx, "strings", s, &texts); err != nil {
+		var strs []string
+		if err := r.ask(ctx, "strings", s, &strs); err != nil {
 			return err
 		}
-		if int64(len(texts)) != s.NumElems() {
-			return fmt.Errorf("%w: strings of %v: got %d, want %d", worker.ErrProtocol, s, len(texts), s.NumElems())
+		if int64(len(strs)) != s.NumElems() {
+			return fmt.Errorf("%w: strings of %v: got %d, want %d", worker.ErrProtocol, s, len(strs), s.NumElems())
 		}
-		dst = dst[copy(dst, texts):]
+		dst = dst[copy(dst, strs):]
 	}
 	return nil
 }

@@ -99,9 +99,9 @@ func (h *arrayHandler) yield(q *request) (any, error) {
 		if err := g.Check(h.array.Shape()); err != nil {
 			return nil, err
 		}
-		texts := make([]string, g.NumElems())
-		err := h.array.ReadStrings(ctx, texts, g)
-		return texts, err
+		strs := make([]string, g.NumElems())
+		err := h.array.ReadStrings(ctx, strs, g)
+		return strs, err
 	}
 	return nil, fmt.Errorf("%w: verb %q", worker.ErrProtocol, q.Verb)
 }

@@ -111,11 +111,11 @@ func (p *CParams) compressBlosc1Locked(dst, src []byte) (int, error) {
 	params.typesize = C.int32_t(p.blosc1TypeSize())
 	// With a larger buffer the library could write a chunk longer than stored data. It requires 32
 	// bytes for any data.
-	room := min(len(dst), max(guard.Blosc1Header+len(src), overhead))
+	capacity := min(len(dst), max(guard.Blosc1Header+len(src), overhead))
 	var cerr C.goblosc2_err_t
 	n := C.goblosc2_blosc1_compress(&cerr, &params, C.int32_t(p.Filters[MaxFilters-1].ID),
 		(*C.uint8_t)(unsafe.SliceData(src)), C.int32_t(len(src)),
-		(*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(room))
+		(*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(capacity))
 	switch {
 	case n < 0 && (len(dst) >= MaxCompressedSize(len(src)) || !tooShort(Code(cerr.code))):
 		return 0, failed(op, "", &cerr)

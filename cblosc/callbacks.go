@@ -43,21 +43,21 @@ func caught(f func() error) (err error) {
 func lent(p *C.uint8_t, n C.int32_t) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(p)), int(n)) }
 
 //export goblosc2_go_encode
-func goblosc2_go_encode(id C.uintptr_t, codec, meta C.int32_t, src *C.uint8_t, n C.int32_t, dst *C.uint8_t, room C.int32_t) C.int32_t {
+func goblosc2_go_encode(id C.uintptr_t, codec, meta C.int32_t, src *C.uint8_t, n C.int32_t, dst *C.uint8_t, capacity C.int32_t) C.int32_t {
 	return guarded(id, func(*hooks) (C.int32_t, error) {
 		c := userCodec(Codec(codec))
-		m, err := c.Encode(lent(dst, room), lent(src, n), uint8(meta))
-		if err == nil && (m < 0 || m > int(room)) {
-			err = fmt.Errorf("%w: codec %v: got %d encoded bytes, want 0 to %d", ErrSize, c.Name, m, int(room))
+		m, err := c.Encode(lent(dst, capacity), lent(src, n), uint8(meta))
+		if err == nil && (m < 0 || m > int(capacity)) {
+			err = fmt.Errorf("%w: codec %v: got %d encoded bytes, want 0 to %d", ErrSize, c.Name, m, int(capacity))
 		}
 		return C.int32_t(m), err
 	})
 }
 
 //export goblosc2_go_decode
-func goblosc2_go_decode(id C.uintptr_t, codec, meta C.int32_t, src *C.uint8_t, n C.int32_t, dst *C.uint8_t, room C.int32_t) C.int32_t {
+func goblosc2_go_decode(id C.uintptr_t, codec, meta C.int32_t, src *C.uint8_t, n C.int32_t, dst *C.uint8_t, capacity C.int32_t) C.int32_t {
 	return guarded(id, func(*hooks) (C.int32_t, error) {
-		return room, userCodec(Codec(codec)).Decode(lent(dst, room), lent(src, n), uint8(meta))
+		return capacity, userCodec(Codec(codec)).Decode(lent(dst, capacity), lent(src, n), uint8(meta))
 	})
 }
 

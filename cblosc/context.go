@@ -31,12 +31,12 @@ func MaxCompressedSize(n int) int { return n + overhead }
 
 // Compressor compresses data to chunks. It keeps its tables and buffers between calls.
 type Compressor struct {
-	h       *handle
-	params  CParams // in use
-	asked   CParams // parameters before overrides by environment variables
-	hooks   *hooks  // nil if the context never calls Go
-	callsGo bool    // the library calls Go
-	tuning  *tuning // nil without a tuner, which changes params under the lock of h
+	h         *handle
+	params    CParams // in use
+	requested CParams // parameters before overrides by environment variables
+	hooks     *hooks  // nil if the context never calls Go
+	callsGo   bool    // the library calls Go
+	tuning    *tuning // nil without a tuner, which changes params under the lock of h
 }
 
 // NewCompressor returns a Compressor (blosc2_create_cctx). A nil p means DefaultCParams. It returns
@@ -68,7 +68,7 @@ func newCompressor(p *CParams, f BlockFunc, t *tuning) (*Compressor, error) {
 	if err != nil {
 		return nil, refused(op, "", err)
 	}
-	c := &Compressor{asked: *p, callsGo: f != nil || p.usesGo(), tuning: t}
+	c := &Compressor{requested: *p, callsGo: f != nil || p.usesGo(), tuning: t}
 	if c.callsGo || t != nil {
 		c.hooks = newHooks(f, nil)
 	}
@@ -135,7 +135,7 @@ func (c *Compressor) compressAs(op string, dst, src []byte, index int64) (int, e
 
 // compressLocked compresses src, which must have been checked.
 func (c *Compressor) compressLocked(op string, dst, src []byte, index int64) (int, error) {
-	room := min(len(dst), MaxCompressedSize(len(src)))
+	capacity := min(len(dst), MaxCompressedSize(len(src)))
 	var cerr C.goblosc2_err_t
 	var n C.int
 	if c.hooks != nil {
@@ -143,9 +143,9 @@ func (c *Compressor) compressLocked(op string, dst, src []byte, index int64) (in
 	}
 	if !c.callsGo {
 		n = C.goblosc2_compress(&cerr, c.h.c, (*C.uint8_t)(unsafe.SliceData(src)), C.int32_t(len(src)),
-			(*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(room))
+			(*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(capacity))
 	} else {
-		n, cerr = compressHooked(c.h.c, src, dst[:room])
+		n, cerr = compressHooked(c.h.c, src, dst[:capacity])
 	}
 	switch {
 	case n < 0 && (len(dst) >= MaxCompressedSize(len(src)) || !tooShort(Code(cerr.code))):

@@ -51,11 +51,11 @@ func (s *SChunk) shared(op string, call func(*C.goblosc2_err_t) bool) error {
 	if !refresh || s.path == "" {
 		return nil
 	}
-	return s.checkAnewLocked(op)
+	return s.recheckLocked(op)
 }
 
-// checkAnewLocked marks all chunks of the file as unchecked, as after opening.
-func (s *SChunk) checkAnewLocked(op string) error {
+// recheckLocked marks all chunks of the file as unchecked, as after opening.
+func (s *SChunk) recheckLocked(op string) error {
 	f, err := readFrame(s.path, s.base, s.allow)
 	if err == nil {
 		err = s.setUnread(f)
@@ -87,5 +87,5 @@ func (a *Array) Refresh() error {
 	if s.path == "" {
 		return nil
 	}
-	return s.checkAnewLocked(op)
+	return s.recheckLocked(op)
 }

@@ -133,7 +133,7 @@ func (c *Compressor) tunedLocked(op string, dst, src []byte, index int64) (int, 
 
 // setLocked sets the parameters of the context to p, which must be valid.
 func (c *Compressor) setLocked(op string, p *CParams) error {
-	if *p == c.asked {
+	if *p == c.requested {
 		return nil
 	}
 	params := p.toC()
@@ -142,6 +142,6 @@ func (c *Compressor) setLocked(op string, p *CParams) error {
 	if C.goblosc2_compressor_set(&cerr, c.h.c, &params, &effective) < 0 {
 		return failed(op, "", &cerr)
 	}
-	c.params, c.asked, c.callsGo = *fromC(&effective), *p, p.usesGo()
+	c.params, c.requested, c.callsGo = *fromC(&effective), *p, p.usesGo()
 	return nil
 }

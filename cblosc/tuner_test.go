@@ -352,15 +352,15 @@ func TestTuner_pool(t *testing.T) {
 	}
 	wg.Wait()
 	require.NoError(t, pool.Close())
-	require.Equal(t, 64*5*3, tuner.asked)
-	require.Equal(t, tuner.asked, tuner.recorded)
+	require.Equal(t, 64*5*3, tuner.requested)
+	require.Equal(t, tuner.requested, tuner.recorded)
 }
 
 // cycling increments the level with every chunk.
-type cycling struct{ asked, recorded int }
+type cycling struct{ requested, recorded int }
 
 func (c *cycling) Next(last cblosc.CParams, _ cblosc.TunerChunk) (cblosc.CParams, error) {
-	c.asked++
+	c.requested++
 	last.Level = (last.Level + 1) % 10
 	return last, nil
 }

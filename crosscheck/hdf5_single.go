@@ -90,9 +90,9 @@ func hdf5EveryType() []hdf5Type {
 		add("string9-"+name+"-ascii", h5.FixedString(9, pad, h5.ASCII), typed([]string{"", "a", "hyper", "12345678"}))
 		add("string9-"+name+"-utf8", h5.FixedString(9, pad, h5.UTF8), typed([]string{"", "ä", "größe", "日本"}))
 	}
-	texts := []string{"", "a", "größe", strings.Repeat("long ", 100)}
+	strs := []string{"", "a", "größe", strings.Repeat("long ", 100)}
 	add("vstring-ascii", h5.VariableString(h5.ASCII), typed([]string{"", "a", "hyperslab", strings.Repeat("long ", 100)}))
-	add("vstring-utf8", h5.VariableString(h5.UTF8), typed(texts))
+	add("vstring-utf8", h5.VariableString(h5.UTF8), typed(strs))
 	add("opaque", h5.OpaqueOf(7, "a tag"), nil)
 	add("bool", h5value.Bool(), typed([]bool{false, true, true, false}))
 	i2, f8, i4 := h5.Int(2, h5.LittleEndian), h5.IEEEFloat(8, h5.BigEndian), h5.Int(4, h5.LittleEndian)

@@ -180,9 +180,9 @@ func (f *finding) write(a *adapter, out string, n int) error {
 		}
 	}
 	b := &strings.Builder{}
-	texts := verdictTexts[f.result.Verdict]
-	fmt.Fprintf(b, "# %s %s: %s\n\n", a.name, a.version, texts[0])
-	fmt.Fprintf(b, "%s %s %s. ", a.name, a.version, texts[1])
+	strs := verdictTexts[f.result.Verdict]
+	fmt.Fprintf(b, "# %s %s: %s\n\n", a.name, a.version, strs[0])
+	fmt.Fprintf(b, "%s %s %s. ", a.name, a.version, strs[1])
 	if len(f.group.Cases) > 1 {
 		fmt.Fprintf(b, "%d test vectors give the same failure; this page contains the smallest file.\n", len(f.group.Cases))
 	} else {

@@ -154,7 +154,7 @@ func (o *object) ReadAttribute(name string) (Attribute, error) {
 	case valueBytes:
 		a.Data = r.bytes()
 	case valueStrings:
-		a.Strings = r.texts()
+		a.Strings = r.stringList()
 	default:
 		n := int(r.word())
 		a.Values = Values{Datatype: a.Datatype, N: n, Block: r.bytes()}

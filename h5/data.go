@@ -320,7 +320,7 @@ func transferError(op, path string, s Selection, rc C.int, cerr *C.goh5_err_t) e
 	return e
 }
 
-func (r *reader) texts() []string {
+func (r *reader) stringList() []string {
 	s := make([]string, r.word())
 	for i := range s {
 		s[i] = r.text()

@@ -187,5 +187,5 @@ func PluginDirs() ([]string, error) {
 	if rc := C.goh5_plugins(&cerr, &blob); rc < 0 {
 		return nil, newError(op, "", rc, &cerr)
 	}
-	return takeBlob(&blob).texts(), nil
+	return takeBlob(&blob).stringList(), nil
 }

@@ -299,11 +299,11 @@ func missingOfFamily(pattern string, short bool) string {
 	for exists(first) {
 		first++
 	}
-	behind := false
-	for i := 1; i <= look && !behind; i++ {
-		behind = exists(first + i)
+	later := false
+	for i := 1; i <= look && !later; i++ {
+		later = exists(first + i)
 	}
-	if first == 0 || behind || short {
+	if first == 0 || later || short {
 		return memberName(pattern, first)
 	}
 	return ""

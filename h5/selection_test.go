@@ -339,18 +339,18 @@ func TestSelection_windows(t *testing.T) {
 			return
 		}
 		// The buffer has the elements in one row with a stride, surrounded by others.
-		room := []int64{2, 3*int64(len(picks)) + 1}
+		capacity := []int64{2, 3*int64(len(picks)) + 1}
 		line := h5.Region{Start: []int64{1, 1}, Count: []int64{1, int64(len(picks))}, Stride: []int64{1, 3}}
-		buf, want := make([]int32, room[0]*room[1]), make([]int32, room[0]*room[1])
+		buf, want := make([]int32, capacity[0]*capacity[1]), make([]int32, capacity[0]*capacity[1])
 		for i, at := range picks {
-			want[room[1]+1+3*int64(i)] = v[at]
+			want[capacity[1]+1+3*int64(i)] = v[at]
 		}
-		w := h5.Window{Shape: room, Selection: line}
+		w := h5.Window{Shape: capacity, Selection: line}
 		require.NoError(t, d.ReadWindow(bytesOf(buf), h5.Int(4, h5.NativeOrder), w, from))
 		require.Equal(t, want, buf)
 		for i, at := range picks {
 			v[at] = -v[at]
-			buf[room[1]+1+3*int64(i)] = v[at]
+			buf[capacity[1]+1+3*int64(i)] = v[at]
 		}
 		require.NoError(t, d.WriteWindow(bytesOf(buf), h5.Int(4, h5.NativeOrder), w, from))
 		got, err := h5value.ReadAll[int32](d)

@@ -61,11 +61,11 @@ type trusting struct {
 	all    bool                // every chunk was checked
 }
 
-// mostSeen limits the size of trusting.seen. fewChunks is the maximum number of chunks that are
+// mostSeen limits the size of trusting.seen. mostChunks is the maximum number of chunks that are
 // looked up one by one. For more, all stored chunks are listed.
 const (
-	mostSeen  = 1 << 16
-	fewChunks = 1 << 12
+	mostSeen   = 1 << 16
+	mostChunks = 1 << 12
 )
 
 // longLocked must be called after checkFiltersLocked and before an operation that decodes chunks of
@@ -101,7 +101,7 @@ func (d *Dataset) longLocked(op string, id C.int64_t, words []int64, rank int) e
 	}
 	chunks := int64(1)
 	for i := range axes {
-		if chunks = mul(chunks, int64(last[i]-first[i])+1); chunks < 0 || chunks > fewChunks {
+		if chunks = mul(chunks, int64(last[i]-first[i])+1); chunks < 0 || chunks > mostChunks {
 			return d.allLongLocked(op, id)
 		}
 	}

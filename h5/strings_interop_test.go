@@ -50,9 +50,9 @@ func TestStrings_toH5py(t *testing.T) {
 	want := map[string]any{}
 	for name, dt := range stringKinds() {
 		words := wordsOf(dt)
-		texts := make([]any, len(words))
+		strs := make([]any, len(words))
 		for i, w := range words {
-			texts[i] = w
+			strs[i] = w
 		}
 		d := writtenAs(t, f, name+"/array", dt, words)
 		s, err := r.CreateDataset(name+"/scalar", dt, h5.ScalarSpace(), nil)
@@ -77,7 +77,7 @@ func TestStrings_toH5py(t *testing.T) {
 		require.Equal(t, words, must(h5value.ReadAttr[string](d, "all"))(t), name)
 		require.Equal(t, words[:1], must(h5value.ReadAttr[string](d, "one"))(t), name)
 		require.Equal(t, words[:1], must(h5value.ReadAll[string](s))(t), name)
-		want[name] = []any{[]any{dt.CharSet == h5.UTF8, dt.Variable}, texts, texts[0], texts[0], texts, []any{texts[0], texts[1]}}
+		want[name] = []any{[]any{dt.CharSet == h5.UTF8, dt.Variable}, strs, strs[0], strs[0], strs, []any{strs[0], strs[1]}}
 	}
 	require.NoError(t, f.Close())
 	var got map[string]any

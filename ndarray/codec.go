@@ -69,9 +69,9 @@ func DTypeFor[T any]() (DType, error) {
 	return d, err
 }
 
-func dtypeFor(t reflect.Type, told string) (DType, error) {
-	if told != "" {
-		d, err := ParseDType(told)
+func dtypeFor(t reflect.Type, stored string) (DType, error) {
+	if stored != "" {
+		d, err := ParseDType(stored)
 		if err == nil {
 			_, err = mapping{write: true}.of(t, d)
 		}
@@ -94,7 +94,7 @@ func dtypeFor(t reflect.Type, told string) (DType, error) {
 	case reflect.Struct:
 		var fields []Field
 		for _, f := range structFields(t) {
-			d, err := dtypeFor(f.Type, f.told)
+			d, err := dtypeFor(f.Type, f.stored)
 			if err != nil {
 				return DType{}, fmt.Errorf("field %s: %w", f.Name, err)
 			}
@@ -130,7 +130,7 @@ func scalarType(t reflect.Type) DType {
 
 type structField struct {
 	reflect.StructField
-	name, told string
+	name, stored string
 }
 
 // structFields lists the exported fields without the tag "-", with their names.
@@ -138,14 +138,14 @@ func structFields(t reflect.Type) []structField {
 	var out []structField
 	for i := range t.NumField() {
 		f := t.Field(i)
-		name, told, _ := strings.Cut(f.Tag.Get("nd"), ",")
+		name, stored, _ := strings.Cut(f.Tag.Get("nd"), ",")
 		if !f.IsExported() || name == "-" {
 			continue
 		}
 		if name == "" {
 			name = f.Name
 		}
-		out = append(out, structField{f, name, told})
+		out = append(out, structField{f, name, stored})
 	}
 	return out
 }
@@ -386,12 +386,12 @@ func decodeBytes(b []byte, pad Pad) string {
 // encodeBytes stores s in b with its padding. It returns ErrValue if decodeBytes would not return
 // s.
 func encodeBytes(b []byte, s string, pad Pad) error {
-	room := len(b)
+	capacity := len(b)
 	if pad == NullTerm {
-		room--
+		capacity--
 	}
-	if len(s) > room {
-		return fmt.Errorf("%w: text of %d bytes, the field has room for %d", ErrValue, len(s), room)
+	if len(s) > capacity {
+		return fmt.Errorf("%w: text of %d bytes, the field has room for %d", ErrValue, len(s), capacity)
 	}
 	for i := copy(b, s); i < len(b); i++ {
 		b[i] = 0

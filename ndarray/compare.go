@@ -112,10 +112,10 @@ func Compare(ctx context.Context, a, b *Array, o *CompareOptions) (Comparison, e
 		return c, nil
 	}
 	differ, larger, smaller, progress := o.Tolerance.differ(da), a.m(), b.m(), o.Progress
-	texts := da.Size == 0 && db.Size == 0
+	strs := da.Size == 0 && db.Size == 0
 	if da.Kind != db.Kind || da.Size != db.Size {
-		texts = isText(da) && isText(db)
-		if differ = o.Tolerance.differNumbers(da, db); differ == nil && !texts {
+		strs = isText(da) && isText(db)
+		if differ = o.Tolerance.differNumbers(da, db); differ == nil && !strs {
 			return c, nil
 		}
 		if larger.DType.Size < smaller.DType.Size { // units depend on the larger element size
@@ -138,7 +138,7 @@ func Compare(ctx context.Context, a, b *Array, o *CompareOptions) (Comparison, e
 	p.sources = []*Array{a, b}
 	found := collector{a: da, b: db, keep: max(o.MaxDiffs, 1)}
 	buffers := 2
-	if texts {
+	if strs {
 		buffers = 0
 	}
 	compare := func(ctx context.Context, c *collector, r Region, buf [][]byte) error {

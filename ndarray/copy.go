@@ -141,11 +141,11 @@ func copyUnits(ctx context.Context, dst, src *Array, p plan, progress func(Progr
 }
 
 func copyStrings(ctx context.Context, dst, src *Array, r Region) error {
-	texts := make([]string, r.NumElems())
-	if err := src.ReadStrings(ctx, texts, r); err != nil {
+	strs := make([]string, r.NumElems())
+	if err := src.ReadStrings(ctx, strs, r); err != nil {
 		return err
 	}
-	return dst.WriteStrings(ctx, texts, r)
+	return dst.WriteStrings(ctx, strs, r)
 }
 
 func shapeText(m Meta) string {

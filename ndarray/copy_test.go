@@ -233,9 +233,9 @@ func TestCopy_smallChunks(t *testing.T) {
 func TestCopy_mismatch(t *testing.T) {
 	_, a := newRecorder(t, []int64{2, 3}, nil, dtype(t, "<i4"))
 	for _, c := range []struct {
-		spec  ndarray.Spec
-		want  error
-		texts []string
+		spec ndarray.Spec
+		want error
+		strs []string
 	}{
 		{ndarray.Spec{Shape: []int64{3, 2}, DType: dtype(t, "<i4")}, ndarray.ErrShape, []string{"[3 2]", "[2 3]"}},
 		{ndarray.Spec{Null: true, DType: dtype(t, "<i4")}, ndarray.ErrShape, []string{"null", "[2 3]"}},
@@ -245,7 +245,7 @@ func TestCopy_mismatch(t *testing.T) {
 		dst := newMem(t, c.spec)
 		_, err := ndarray.Copy(t.Context(), dst, a, nil)
 		require.ErrorIs(t, err, c.want)
-		for _, s := range c.texts {
+		for _, s := range c.strs {
 			require.ErrorContains(t, err, s)
 		}
 	}

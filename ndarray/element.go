@@ -38,8 +38,8 @@ func DTypeOf[T Element]() DType {
 // time that a time.Time cannot represent, or the backend's error.
 func Read[T any](ctx context.Context, a *Array, dst []T, r Region) error {
 	const op = "read"
-	if texts, ok := any(dst).([]string); ok && a.m().DType.Kind == String {
-		return a.ReadStrings(ctx, texts, r)
+	if strs, ok := any(dst).([]string); ok && a.m().DType.Kind == String {
+		return a.ReadStrings(ctx, strs, r)
 	}
 	if a.m().DType.Size == 0 {
 		return readMapped(ctx, a, dst, r, mapping{})
@@ -105,8 +105,8 @@ func allocate[T any](n int64) ([]T, error) {
 // It returns ErrType, ErrSize, ErrRegion, ErrClosed or ErrReadOnly, ErrValue for a string that is
 // too long or ends in its padding character, errors.ErrUnsupported, or the backend's error.
 func Write[T any](ctx context.Context, a *Array, src []T, r Region) error {
-	if texts, ok := any(src).([]string); ok && a.m().DType.Kind == String {
-		return a.WriteStrings(ctx, texts, r)
+	if strs, ok := any(src).([]string); ok && a.m().DType.Kind == String {
+		return a.WriteStrings(ctx, strs, r)
 	}
 	if a.m().DType.Size == 0 {
 		return writeMapped(ctx, a, src, r, mapping{write: true})

@@ -255,14 +255,14 @@ func readMapped[T any](ctx context.Context, a *Array, dst []T, r Region, m mappi
 		return a.wrap("read", err)
 	}
 	all := reflect.ValueOf(dst)
-	var texts []string
+	var strs []string
 	var raw []byte
 	for box := range grid.Slabs(a.m().ChunkShape, a.m().DType.Size, grid.Box(r)) {
 		part := Region(box)
 		n := int(part.NumElems())
 		if d.Size == 0 {
-			texts = slices.Grow(texts[:0], n)[:n]
-			err = a.ReadStrings(ctx, texts, part)
+			strs = slices.Grow(strs[:0], n)[:n]
+			err = a.ReadStrings(ctx, strs, part)
 		} else {
 			raw = slices.Grow(raw[:0], n*d.Size)[:n*d.Size]
 			err = a.Read(ctx, raw, part)
@@ -273,7 +273,7 @@ func readMapped[T any](ctx context.Context, a *Array, dst []T, r Region, m mappi
 		for i := range n {
 			b := []byte(nil)
 			if d.Size == 0 {
-				b = []byte(texts[i])
+				b = []byte(strs[i])
 			} else {
 				b = raw[i*d.Size:][:d.Size]
 			}
@@ -305,19 +305,19 @@ func writeMapped[T any](ctx context.Context, a *Array, src []T, r Region, m mapp
 	if err := a.checkCount(len(src), r); err != nil {
 		return a.wrap("write", err)
 	}
-	data, texts, err := encodeMapped(a.m().DType, src, m, func(i int) any { return coordinates(r, i) })
+	data, strs, err := encodeMapped(a.m().DType, src, m, func(i int) any { return coordinates(r, i) })
 	if err != nil {
 		return a.wrap("write", err)
 	}
 	if a.m().DType.Size == 0 {
-		return a.WriteStrings(ctx, texts, r)
+		return a.WriteStrings(ctx, strs, r)
 	}
 	return a.Write(ctx, data, r)
 }
 
 // encodeMapped returns the elements of src: one buffer, or for a variable size a string for each.
 // index returns the index of an element for errors.
-func encodeMapped[T any](d DType, src []T, m mapping, index func(i int) any) (data []byte, texts []string, err error) {
+func encodeMapped[T any](d DType, src []T, m mapping, index func(i int) any) (data []byte, strs []string, err error) {
 	p, err := mapperFor[T](d, m)
 	if err != nil {
 		return nil, nil, err
@@ -329,10 +329,10 @@ func encodeMapped[T any](d DType, src []T, m mapping, index func(i int) any) (da
 		case err != nil:
 			return nil, nil, fmt.Errorf("element %v: %w", index(i), err)
 		case d.Size == 0:
-			texts = append(texts, string(b))
+			strs = append(strs, string(b))
 		default:
 			data = append(data, b...)
 		}
 	}
-	return data, texts, nil
+	return data, strs, nil
 }

@@ -50,7 +50,7 @@ func describe(d ndarray.DType) any {
 
 func TestDType_numpy(t *testing.T) {
 	var mine []ndarray.DType
-	var texts []string
+	var strs []string
 	gen := rapid.Custom(samples.DrawDType)
 	for seed := range 300 {
 		mine = append(mine, gen.Example(seed).NumPy())
@@ -61,17 +61,17 @@ func TestDType_numpy(t *testing.T) {
 		}
 	}
 	for _, d := range mine {
-		texts = append(texts, d.String())
+		strs = append(strs, d.String())
 	}
 	var answer struct {
 		Ours   [][2]any // NumPy's string, description of the type
 		Theirs [][2]any // NumPy's string of the type that it parsed, description of that type
 	}
-	oracle(t, "dtypes", map[string]any{"seed": 6, "count": 500, "texts": texts}, &answer)
+	oracle(t, "dtypes", map[string]any{"seed": 6, "count": 500, "texts": strs}, &answer)
 	require.Len(t, answer.Ours, 500)
 	require.Len(t, answer.Theirs, len(mine))
 	for i, d := range mine {
-		require.Equal(t, describe(d), answer.Theirs[i][1], "NumPy reads %s", texts[i])
+		require.Equal(t, describe(d), answer.Theirs[i][1], "NumPy reads %s", strs[i])
 	}
 	for _, a := range answer.Ours {
 		text := a[0].(string)

@@ -100,17 +100,17 @@ func (a *Array) Delete(ctx context.Context, axis int, at, n int64) error {
 func Append[T any](ctx context.Context, a *Array, axis int, src []T) error {
 	const op = "append to"
 	if d := a.m().DType; d.Size == 0 {
-		_, texts, err := encodeMapped(d, src, mapping{write: true}, func(i int) any { return i })
+		_, strs, err := encodeMapped(d, src, mapping{write: true}, func(i int) any { return i })
 		if err != nil {
 			return a.wrap(op, err)
 		}
 		return a.change(op, func() error {
-			return a.insertLocked(ctx, axis, atEnd, int64(len(texts)), func(r Region) error {
+			return a.insertLocked(ctx, axis, atEnd, int64(len(strs)), func(r Region) error {
 				w, err := ability[StringWriter](a, true)
 				if err != nil {
 					return err
 				}
-				return w.WriteStrings(ctx, texts, r)
+				return w.WriteStrings(ctx, strs, r)
 			})
 		})
 	}
@@ -286,11 +286,11 @@ func (a *Array) moveBlock(ctx context.Context, axis int, from, to, count int64) 
 			if err := errors.Join(err1, err2); err != nil {
 				return err
 			}
-			texts := make([]string, r.NumElems())
-			if err := reader.ReadStrings(ctx, texts, r); err != nil {
+			strs := make([]string, r.NumElems())
+			if err := reader.ReadStrings(ctx, strs, r); err != nil {
 				return err
 			}
-			return writer.WriteStrings(ctx, texts, target)
+			return writer.WriteStrings(ctx, strs, target)
 		}
 		w, err := ability[RegionWriter](a, true)
 		if err != nil {

@@ -409,7 +409,7 @@ func Put[T any](ctx context.Context, a *Array, src []T, s Selection) error {
 
 // putMapped replaces elements of a variable size.
 func putMapped[T any](ctx context.Context, a *Array, src []T, s Selection) error {
-	_, texts, err := encodeMapped(a.m().DType, src, mapping{write: true}, func(i int) any { return i })
+	_, strs, err := encodeMapped(a.m().DType, src, mapping{write: true}, func(i int) any { return i })
 	if err != nil {
 		return err
 	}
@@ -420,16 +420,16 @@ func putMapped[T any](ctx context.Context, a *Array, src []T, s Selection) error
 	if err != nil {
 		return err
 	}
-	if p.count != int64(len(texts)) {
-		return fmt.Errorf("%w: got %d elements, want %d for selection %v", ErrSize, len(texts), p.count, s)
+	if p.count != int64(len(strs)) {
+		return fmt.Errorf("%w: got %d elements, want %d for selection %v", ErrSize, len(strs), p.count, s)
 	}
 	if p.count == 0 {
 		return nil
 	}
 	return p.eachSpan(len(a.m().Shape), func(r Region) error {
 		n := r.NumElems()
-		err := a.WriteStrings(ctx, texts[:n], r)
-		texts = texts[n:]
+		err := a.WriteStrings(ctx, strs[:n], r)
+		strs = strs[n:]
 		return err
 	})
 }

@@ -76,11 +76,11 @@ func FormatElement(d DType, b []byte) string {
 			return "invalid"
 		}
 		if d.Kind == Struct {
-			texts := make([]string, len(d.Fields))
+			strs := make([]string, len(d.Fields))
 			for i, f := range d.Fields {
-				texts[i] = f.Name + ": " + FormatElement(f.Type, parts[i])
+				strs[i] = f.Name + ": " + FormatElement(f.Type, parts[i])
 			}
-			return "{" + strings.Join(texts, ", ") + "}"
+			return "{" + strings.Join(strs, ", ") + "}"
 		}
 		shape := d.Dims
 		if d.Kind == VLen {

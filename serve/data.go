@@ -80,7 +80,7 @@ type elements struct {
 	dtype ndarray.DType
 	shape []int64
 	data  []byte
-	texts []string // elements of variable size
+	strs  []string // elements of variable size
 }
 
 // readPart reads a part of an array. Regions that are much smaller than their chunks are read from
@@ -115,8 +115,8 @@ func readTexts(ctx context.Context, arr *ndarray.Array, p *part, e *elements) er
 		}
 		region = ndarray.Whole(view.Shape())
 	}
-	e.texts = make([]string, p.elems())
-	err := view.ReadStrings(ctx, e.texts, region)
+	e.strs = make([]string, p.elems())
+	err := view.ReadStrings(ctx, e.strs, region)
 	if view != arr {
 		err = errors.Join(err, view.Close())
 	}
@@ -262,7 +262,7 @@ func (e *elements) json(shape []int64, d ndarray.DType, limit int64) ([]byte, er
 			return out
 		}
 		if d.Size == 0 {
-			return appendElement(out, d, []byte(e.texts[i]))
+			return appendElement(out, d, []byte(e.strs[i]))
 		}
 		return appendElement(out, d, e.data[i*d.Size:][:d.Size])
 	})

@@ -316,14 +316,14 @@ func (f *Frame) fetch(w *worker, o cframe.Offset, n int) ([]byte, error) {
 	return w.raw, err
 }
 
-// fewBytes is the minimum length of a stored chunk for reading its blocks one by one. A read costs
-// as much as copying some KiB, so smaller chunks are read whole.
-const fewBytes = 16 << 10
+// partialBytes is the minimum length of a stored chunk for reading its blocks one by one. A read
+// costs as much as copying some KiB, so smaller chunks are read whole.
+const partialBytes = 16 << 10
 
 // hasBlocks reports whether loadBlocks may save work for chunk i.
 func (f *Frame) hasBlocks(i int64) bool {
 	_, mapped := f.src.(*mapSource)
-	return !mapped && f.space != nil && !f.offsets[i].IsSpecial() && f.space[i] >= fewBytes
+	return !mapped && f.space != nil && !f.offsets[i].IsSpecial() && f.space[i] >= partialBytes
 }
 
 // loadBlocks is load for a chunk of which only some blocks are needed; blocks is the expected
@@ -333,7 +333,7 @@ func (f *Frame) hasBlocks(i int64) bool {
 func (f *Frame) loadBlocks(w *worker, v *values, i int64, blocks int64) (ok bool, err error) {
 	o := f.offsets[i]
 	n := chunk.ExtendedHeaderSize + 4*int(min(blocks, int64(f.space[i])/4))
-	w.raw = scratch.Grown(w.raw, max(n, fewBytes))
+	w.raw = scratch.Grown(w.raw, max(n, partialBytes))
 	n, err = w.src.read(w.raw[:min(n, int(f.space[i]))], o, 0)
 	if err != nil {
 		return false, closedFile(err)
@@ -346,7 +346,7 @@ func (f *Frame) loadBlocks(w *worker, v *values, i int64, blocks int64) (ok bool
 	if err := f.fits(i, v.n, h); err != nil {
 		return false, err
 	}
-	if !h.HasBlocks() && !h.Stored() || h.CBytes < fewBytes || !v.partial() || n < h.Size() {
+	if !h.HasBlocks() && !h.Stored() || h.CBytes < partialBytes || !v.partial() || n < h.Size() {
 		return false, nil
 	}
 	if int(h.CBytes) > cap(w.raw) {

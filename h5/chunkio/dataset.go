@@ -272,10 +272,10 @@ func Stored(d *h5.Dataset, start, end []int64) (numbers []int64, ok bool, err er
 // microsecond. A query of libhdf5 costs 8 for a chunk, and 1 for each 16 KiB of it. libhdf5 reads
 // the whole chunk even if the region needs little of it.
 func (s *dataset) worthIndexing(chunks int64) bool {
-	const few, each, bytes = 64, 8, 16 << 10
+	const least, each, bytes = 64, 8, 16 << 10
 	if s.file == nil {
 		return false
 	}
-	asked := s.touched.Add(chunks)
-	return asked > few || asked >= s.total/(each+int64(s.chunkBytes)/bytes)
+	queried := s.touched.Add(chunks)
+	return queried > least || queried >= s.total/(each+int64(s.chunkBytes)/bytes)
 }

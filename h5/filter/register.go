@@ -40,17 +40,17 @@ func goh5z_go_filter(id C.int32_t, flags C.uint32_t, values *C.uint32_t, count, 
 	w := take()
 	defer put(w)
 	reverse := flags&C.GOH5Z_REVERSE != 0
-	var room int
+	var capacity int
 	if !reverse {
-		room = bound(int(id), v, len(src))
-	} else if room = w.decodedSize(int(id), src); room <= 0 {
+		capacity = bound(int(id), v, len(src))
+	} else if capacity = w.decodedSize(int(id), src); capacity <= 0 {
 		return 0
 	}
-	to := C.goh5z_take(C.size_t(room))
+	to := C.goh5z_take(C.size_t(capacity))
 	if to == nil {
 		return 0
 	}
-	dst := unsafe.Slice((*byte)(to), room)
+	dst := unsafe.Slice((*byte)(to), capacity)
 	var done int
 	var err error
 	if !reverse {
@@ -66,6 +66,6 @@ func goh5z_go_filter(id C.int32_t, flags C.uint32_t, values *C.uint32_t, count, 
 	}
 	C.goh5z_give(*buf)
 	*buf = to
-	*size = C.size_t(room)
+	*size = C.size_t(capacity)
 	return C.size_t(done)
 }

@@ -574,13 +574,13 @@ func stringPlan(t *h5.Datatype) *plan {
 // padString fills dst with s as a string of fixed length. It returns an error if reading would not
 // return s.
 func padString(dst []byte, s string, pad h5.StringPad) error {
-	room := len(dst)
+	capacity := len(dst)
 	if pad == h5.NullTerm {
-		room--
+		capacity--
 	}
 	switch {
-	case len(s) > room:
-		return fmt.Errorf("%w: string of %d bytes, its type holds %d", h5.ErrSize, len(s), room)
+	case len(s) > capacity:
+		return fmt.Errorf("%w: string of %d bytes, its type holds %d", h5.ErrSize, len(s), capacity)
 	case strings.IndexByte(s, 0) >= 0:
 		return fmt.Errorf("%w: zero byte at %d of a string", h5.ErrParam, strings.IndexByte(s, 0))
 	case pad == h5.SpacePad && strings.HasSuffix(s, " "):

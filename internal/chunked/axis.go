@@ -91,8 +91,8 @@ func (r *row) add(b blocks) {
 // elements of the axis before it.
 func (c *Axis) inside(lo, hi int64, r *row) (start, span, count, skipped int64) {
 	i := int64(0) // the first block that ends after lo; count*stride can exceed 2^63-1
-	if behind := lo - c.start - c.block; behind >= 0 {
-		i = behind/c.stride + 1
+	if past := lo - c.start - c.block; past >= 0 {
+		i = past/c.stride + 1
 	}
 	j := min(c.count-1, (hi-1-c.start)/c.stride) // the last block that begins before hi
 	first, last := c.start+i*c.stride, c.start+j*c.stride

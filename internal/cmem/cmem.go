@@ -75,13 +75,13 @@ func Env(name string) string {
 		return ""
 	}
 	defer Free(n)
-	const room = 1 << 12
-	value, err := Alloc(room)
+	const longest = 1 << 12
+	value, err := Alloc(longest)
 	if err != nil {
 		return ""
 	}
 	defer Free(value)
-	if C.hyperslab_env((*C.char)(n), (*C.char)(value), room) == 0 {
+	if C.hyperslab_env((*C.char)(n), (*C.char)(value), longest) == 0 {
 		return ""
 	}
 	return C.GoString((*C.char)(value))

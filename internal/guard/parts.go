@@ -15,12 +15,12 @@ import (
 // offsets. A nil *Parts is a complete chunk.
 type Parts struct{ parts *chunk.Parts }
 
-// OpenParts checks the header and the block starts of the chunk at the start of r. room returns a
+// OpenParts checks the header and the block starts of the chunk at the start of r. alloc returns a
 // buffer for the chunk.
 //
 // It reads a whole chunk at once if the chunk has no blocks, or if its blocks depend on each other
 // or on a dictionary.
-func OpenParts(r *io.SectionReader, room func(n int) []byte) (*Parts, error) {
+func OpenParts(r *io.SectionReader, alloc func(n int) []byte) (*Parts, error) {
 	var head [Blosc2Header]byte
 	n, err := r.ReadAt(head[:min(r.Size(), Blosc2Header)], 0)
 	if err != nil {
@@ -40,7 +40,7 @@ func OpenParts(r *io.SectionReader, room func(n int) []byte) (*Parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := room(c.CBytes)
+	b := alloc(c.CBytes)
 	p, err := chunk.OpenParts(r, h, b, copy(b, head[:n]))
 	if err != nil {
 		return nil, err

@@ -30,9 +30,9 @@ func PutWord(b []byte, w uint64) { binary.NativeEndian.PutUint64(b, w) }
 func Element(v *h5.Values, i, size int) []byte { return v.Block[i*size : (i+1)*size] }
 
 // BytesAt returns the bytes or the string at an offset of a block.
-func BytesAt(block []byte, place uint64) []byte {
-	n := Word(block[place:])
-	return block[place+WordSize:][:n]
+func BytesAt(block []byte, at uint64) []byte {
+	n := Word(block[at:])
+	return block[at+WordSize:][:n]
 }
 
 // AppendBytes appends bytes, or with terminated a string, which ends with at least one zero byte.
@@ -49,11 +49,11 @@ func AppendBytes(b []byte, s string, terminated bool) []byte {
 
 // Grow appends space for n elements to the block and returns its offset.
 func Grow(v *h5.Values, n, size int) int {
-	place := len(v.Block)
-	room := ceil.Multiple(n*size, WordSize, math.MaxInt)
-	v.Block = slices.Grow(v.Block, room)[:place+room]
-	clear(v.Block[place:])
-	return place
+	at := len(v.Block)
+	length := ceil.Multiple(n*size, WordSize, math.MaxInt)
+	v.Block = slices.Grow(v.Block, length)[:at+length]
+	clear(v.Block[at:])
+	return at
 }
 
 // Length returns the number of elements of an array.

@@ -82,7 +82,7 @@ func TestDefects(t *testing.T) {
 }
 
 // trustedRows returns the strings in the tests of defects through the entry package.
-func trustedRows(t *testing.T) (texts []string) {
+func trustedRows(t *testing.T) (strs []string) {
 	t.Helper()
 	for _, f := range tree(t) {
 		if f.Path != "defects_test.go" && f.Path != "defects_hdf5_test.go" {
@@ -92,10 +92,10 @@ func trustedRows(t *testing.T) (texts []string) {
 			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
 				text, err := strconv.Unquote(lit.Value)
 				require.NoError(t, err)
-				texts = append(texts, text)
+				strs = append(strs, text)
 			}
 			return true
 		})
 	}
-	return texts
+	return strs
 }

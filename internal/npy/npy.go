@@ -42,8 +42,8 @@ func Header(d ndarray.DType, shape []int64) ([]byte, error) {
 		version, lengthBytes = 2, 4
 	}
 	head := append([]byte(Magic), version, 0)
-	room := (len(head) + lengthBytes + len(dict) + 1 + 63) / 64 * 64
-	length := room - len(head) - lengthBytes
+	padded := (len(head) + lengthBytes + len(dict) + 1 + 63) / 64 * 64
+	length := padded - len(head) - lengthBytes
 	if lengthBytes == 2 {
 		head = binary.LittleEndian.AppendUint16(head, uint16(length))
 	} else {

@@ -99,13 +99,13 @@ func (p *Picture) draw(c draw.Canvas, g Gradient) error {
 	case Heatmap:
 		p.addHeat(fig, g)
 		bar := p.newBar()
-		inner := Margins(c, bar.room)
+		inner := Margins(c, bar.space)
 		drawWords(fig, inner, !p.Axes[1].Known, !p.Axes[0].Known)
 		bar.draw(c, fig.DataCanvas(inner).Rectangle, g)
 	case Line:
 		if err = p.addLines(fig); err == nil {
 			names := p.newLegend()
-			inner := Margins(c, names.room)
+			inner := Margins(c, names.space)
 			p.drawWords(fig, inner, !p.Axes[0].Known)
 			names.draw(c, fig.DataCanvas(inner).Rectangle)
 		}
@@ -141,9 +141,9 @@ func drawWords(fig *plot.Plot, c draw.Canvas, wholeX, wholeY bool) {
 	fig.Title.Text = fitText(&fig.Title.TextStyle, fig.Title.Text, width)
 	fig.X.Label.Text = fitText(&fig.X.Label.TextStyle, fig.X.Label.Text, width)
 	fig.Y.Label.Text = fitText(&fig.Y.Label.TextStyle, fig.Y.Label.Text, c.Max.Y-c.Min.Y)
-	room := fig.DataCanvas(c).Size()
-	fig.X.Tick.Marker = ticksBelow(&fig.X.Tick.Label, wholeX, room.X)
-	fig.Y.Tick.Marker = ticksBeside(&fig.Y.Tick.Label, wholeY, room.Y)
+	space := fig.DataCanvas(c).Size()
+	fig.X.Tick.Marker = ticksBelow(&fig.X.Tick.Label, wholeX, space.X)
+	fig.Y.Tick.Marker = ticksBeside(&fig.Y.Tick.Label, wholeY, space.Y)
 	fig.Draw(c)
 }
 
@@ -232,7 +232,7 @@ type colorBar struct {
 	low, high float64
 	label     string
 	style     text.Style
-	room      vg.Length // space at the right of the data, beyond the margin
+	space     vg.Length // space at the right of the data, beyond the margin
 	along     bool      // the label is along the bar, not above it
 	log       bool      // the values are logarithms
 }
@@ -241,11 +241,11 @@ func (p *Picture) newBar() *colorBar {
 	b := &colorBar{low: p.Low, high: p.High, log: p.Log, label: p.Label, style: plot.New().Y.Tick.Label}
 	b.style.Font.Typeface, b.style.Font.Variant, b.style.Font.Size = "Liberation", "Sans", 9.5
 	for _, t := range b.ticks(0) {
-		b.room = max(b.room, b.style.Width(t.Label)+vg.Points(33))
+		b.space = max(b.space, b.style.Width(t.Label)+vg.Points(33))
 	}
-	b.room = max(b.room, vg.Points(74))
-	if b.along = b.style.Width(b.label) > b.room; b.along {
-		b.room += vg.Points(14)
+	b.space = max(b.space, vg.Points(74))
+	if b.along = b.style.Width(b.label) > b.space; b.along {
+		b.space += vg.Points(14)
 	}
 	return b
 }

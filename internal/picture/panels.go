@@ -27,7 +27,7 @@ func (p *Picture) drawPanels(c draw.Canvas, g Gradient) error {
 	right := vg.Length(0)
 	if p.Kind == Heatmap {
 		bar = p.newBar()
-		right = bar.room
+		right = bar.space
 	}
 	inner := Margins(c, right)
 	title := plot.New()
@@ -48,7 +48,7 @@ func (p *Picture) drawPanels(c draw.Canvas, g Gradient) error {
 	for i, x := range p.Panels {
 		fig := plot.New()
 		StyleText(fig)
-		room := vg.Point{X: size.X / vg.Length(columns) * 0.7, Y: size.Y / vg.Length(rows) * 0.7}
+		space := vg.Point{X: size.X / vg.Length(columns) * 0.7, Y: size.Y / vg.Length(rows) * 0.7}
 		wholeX, wholeY := !x.Axes[len(x.Axes)-1].Known, false
 		if p.Kind == Heatmap {
 			x.addHeat(fig, g)
@@ -56,10 +56,10 @@ func (p *Picture) drawPanels(c draw.Canvas, g Gradient) error {
 		} else if err := x.addLines(fig); err != nil {
 			return err
 		}
-		fig.X.Label.Text = fitText(&fig.X.Label.TextStyle, fig.X.Label.Text, room.X)
-		fig.Y.Label.Text = fitText(&fig.Y.Label.TextStyle, fig.Y.Label.Text, room.Y)
-		fig.X.Tick.Marker = ticksBelow(&fig.X.Tick.Label, wholeX, room.X)
-		fig.Y.Tick.Marker = ticksBeside(&fig.Y.Tick.Label, wholeY, room.Y)
+		fig.X.Label.Text = fitText(&fig.X.Label.TextStyle, fig.X.Label.Text, space.X)
+		fig.Y.Label.Text = fitText(&fig.Y.Label.TextStyle, fig.Y.Label.Text, space.Y)
+		fig.X.Tick.Marker = ticksBelow(&fig.X.Tick.Label, wholeX, space.X)
+		fig.Y.Tick.Marker = ticksBeside(&fig.Y.Tick.Label, wholeY, space.Y)
 		if p.Log && p.Kind == Line {
 			fig.Y.Tick.Marker = powerTicks{}
 		}
@@ -108,7 +108,7 @@ func (b bare) Ticks(low, high float64) []plot.Tick {
 type legend struct {
 	names []string
 	style text.Style
-	room  vg.Length // space at the right of the data
+	space vg.Length // space at the right of the data
 }
 
 // maxName is the maximum width of a name.
@@ -123,7 +123,7 @@ func (p *Picture) newLegend() *legend {
 	for _, s := range p.Lines {
 		name := fitText(&l.style, s.Name, maxName)
 		l.names = append(l.names, name)
-		l.room = max(l.room, l.style.Width(name)+vg.Points(28))
+		l.space = max(l.space, l.style.Width(name)+vg.Points(28))
 	}
 	return l
 }

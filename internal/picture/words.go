@@ -17,17 +17,17 @@ import (
 // evenTicks are five to thirteen ticks at multiples of 1, 2 or 5 times a power of ten.
 type evenTicks struct {
 	whole bool                         // at whole numbers only, for indexes of an axis
-	room  vg.Length                    // space along the axis; labels that do not fit are left out
+	space vg.Length                    // space along the axis; labels that do not fit are left out
 	takes func(label string) vg.Length // the space that a label needs
 }
 
 // ticksBelow are the ticks of a horizontal axis, ticksBeside those of a vertical one.
-func ticksBelow(style *text.Style, whole bool, room vg.Length) evenTicks {
-	return evenTicks{whole, room, func(label string) vg.Length { return style.Width(label) + style.Font.Size }}
+func ticksBelow(style *text.Style, whole bool, space vg.Length) evenTicks {
+	return evenTicks{whole, space, func(label string) vg.Length { return style.Width(label) + style.Font.Size }}
 }
 
-func ticksBeside(style *text.Style, whole bool, room vg.Length) evenTicks {
-	return evenTicks{whole, room, func(string) vg.Length { return style.Font.Size * 1.2 }}
+func ticksBeside(style *text.Style, whole bool, space vg.Length) evenTicks {
+	return evenTicks{whole, space, func(string) vg.Length { return style.Font.Size * 1.2 }}
 }
 
 // Ticks implements plot.Ticker.
@@ -61,14 +61,14 @@ func (e evenTicks) Ticks(low, high float64) []plot.Tick {
 			ticks = append(ticks, plot.Tick{Value: v, Label: numberAmong(v, low, high, step)})
 		}
 	}
-	if e.room <= 0 {
+	if e.space <= 0 {
 		return ticks
 	}
 	widest := vg.Length(0)
 	for _, t := range ticks {
 		widest = max(widest, e.takes(t.Label))
 	}
-	apart := max(int(math.Ceil(float64(widest/e.room)*(high-low)/step)), 1)
+	apart := max(int(math.Ceil(float64(widest/e.space)*(high-low)/step)), 1)
 	for i := range ticks {
 		if i%apart != 0 {
 			ticks[i].Label = ""
@@ -80,13 +80,13 @@ func (e evenTicks) Ticks(low, high float64) []plot.Tick {
 // numberAmong formats a value with enough digits to distinguish it from those one step away, in the
 // range from low to high.
 func numberAmong(v, low, high, step float64) string {
-	greatest := max(math.Abs(low), math.Abs(high))
-	if !(step > 0) || !(greatest > 0) {
+	largest := max(math.Abs(low), math.Abs(high))
+	if !(step > 0) || !(largest > 0) {
 		return Number(v)
 	}
-	step = max(step, math.Nextafter(greatest, math.Inf(1))-greatest) // the smallest possible step
-	before, behind := int(math.Floor(math.Log10(greatest))), int(math.Floor(math.Log10(step)))
-	digits := min(before-behind+1, 17)
+	step = max(step, math.Nextafter(largest, math.Inf(1))-largest) // the smallest possible step
+	before, after := int(math.Floor(math.Log10(largest))), int(math.Floor(math.Log10(step)))
+	digits := min(before-after+1, 17)
 	switch {
 	case digits <= 6:
 		return Number(v)
@@ -110,9 +110,9 @@ func NumberBetween(v, low, high float64) string {
 }
 
 // fitText removes characters from the middle of s until it fits.
-func fitText(style *text.Style, s string, room vg.Length) string {
+func fitText(style *text.Style, s string, space vg.Length) string {
 	runes := []rune(s)
-	for n := len(runes) - 1; n > 0 && style.Width(s) > room; n-- {
+	for n := len(runes) - 1; n > 0 && style.Width(s) > space; n-- {
 		s = string(runes[:(n+1)/2]) + "…" + string(runes[len(runes)-n/2:])
 	}
 	return s

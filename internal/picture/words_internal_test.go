@@ -63,17 +63,17 @@ func TestTicks_Indexes(t *testing.T) {
 func TestTicks_Spacing(t *testing.T) {
 	style := plot.New().X.Tick.Label
 	low, high := 1.7e9, 1.7e9+599
-	for _, room := range []vg.Length{60, 150, 400, 1000} {
+	for _, space := range []vg.Length{60, 150, 400, 1000} {
 		var taken vg.Length
 		labels := 0
-		for _, tick := range ticksBelow(&style, false, room).Ticks(low, high) {
+		for _, tick := range ticksBelow(&style, false, space).Ticks(low, high) {
 			if tick.Label != "" {
 				taken += style.Width(tick.Label)
 				labels++
 			}
 		}
 		require.Positive(t, labels)
-		require.True(t, labels == 1 || taken < room, "%v of %v", taken, room)
+		require.True(t, labels == 1 || taken < space, "%v of %v", taken, space)
 	}
 }
 

@@ -65,9 +65,9 @@ func (s *source) elements(ctx context.Context, at string, d *h5.Dataset, o *h5fi
 func (s *source) contiguous(ctx context.Context, at string, o *h5file.Object, space h5.Dataspace, to put) error {
 	l, item := o.Layout(), int64(o.Datatype().Size)
 	all := space.NumElems()
-	room := int64(len(l.Data))
+	available := int64(len(l.Data))
 	if l.Class == h5file.Contiguous {
-		room = max(s.size-s.file.UserBlock()-int64(min(l.Addr, math.MaxInt64)), 0)
+		available = max(s.size-s.file.UserBlock()-int64(min(l.Addr, math.MaxInt64)), 0)
 	}
 	lost := func(first, end int64, err error) {
 		s.r.Lost++
@@ -109,7 +109,7 @@ func (s *source) contiguous(ctx context.Context, at string, o *h5file.Object, sp
 		}
 		return nil
 	}
-	there, step := min(all, room/item), max(slab/item, 1)
+	there, step := min(all, available/item), max(slab/item, 1)
 	for first := int64(0); first < there; first += step {
 		if err := piece(first, min(first+step, there)); err != nil {
 			return err

@@ -245,11 +245,11 @@ func fillOf(o *h5file.Object, t h5.Datatype) []byte {
 
 // pieces returns a chunk shape of about 1 MiB: some rows, or a part of one row.
 func pieces(dims []uint64, size uint64) []int64 {
-	room := max(1<<20/max(size, 1), 1)
+	left := max(1<<20/max(size, 1), 1)
 	out := make([]int64, len(dims))
 	for i := len(dims) - 1; i >= 0; i-- {
-		n := max(min(dims[i], room), 1)
-		out[i], room = int64(n), max(room/n, 1)
+		n := max(min(dims[i], left), 1)
+		out[i], left = int64(n), max(left/n, 1)
 	}
 	return out
 }

@@ -44,11 +44,11 @@ func saveHDF5(t *testing.T, low h5.LibVer) string {
 	require.NoError(t, h5value.Write(big, squares(600), h5.SimpleSpace(600).All()))
 	small := must(f.Root().CreateDataset("compact", h5.Int(8, h5.LittleEndian), h5.SimpleSpace(6), &h5.DatasetOptions{Compact: true}))
 	require.NoError(t, h5value.Write(small, squares(6), h5.SimpleSpace(6).All()))
-	texts := must(f.Root().CreateDataset("texts", h5.VariableString(h5.UTF8), h5.SimpleSpace(3), nil))
-	require.NoError(t, h5value.Write(texts, []string{"one", "", "zwölf"}, h5.SimpleSpace(3).All()))
+	strs := must(f.Root().CreateDataset("texts", h5.VariableString(h5.UTF8), h5.SimpleSpace(3), nil))
+	require.NoError(t, h5value.Write(strs, []string{"one", "", "zwölf"}, h5.SimpleSpace(3).All()))
 	require.NoError(t, f.Root().LinkSoft("soft", "/g/chunked"))
 	require.NoError(t, f.Root().LinkHard("hard", "/g/chunked"))
-	for _, d := range []*h5.Dataset{chunked, big, small, texts} {
+	for _, d := range []*h5.Dataset{chunked, big, small, strs} {
 		require.NoError(t, d.Close())
 	}
 	require.NoError(t, g.Close())

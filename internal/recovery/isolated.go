@@ -87,12 +87,12 @@ func isolated(ctx context.Context, dst, src string, o Options) (_ *Report, err e
 	}
 	defer func() { err = errors.Join(err, out.Abort()) }()
 	// A temporary directory that is always removed, like an unfinished output.
-	room, err := atomicfile.Create(dst+".room", atomicfile.Options{Overwrite: true})
+	scratch, err := atomicfile.Create(dst+".room", atomicfile.Options{Overwrite: true})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, room.Abort()) }()
-	dir, err := filepath.Abs(room.Path())
+	defer func() { err = errors.Join(err, scratch.Abort()) }()
+	dir, err := filepath.Abs(scratch.Path())
 	if err != nil {
 		return nil, err
 	}

@@ -146,20 +146,20 @@ func (v *view) ReadStrings(ctx context.Context, dst []string, r ndarray.Region) 
 // each calls f for the strings of r in row-major order. It holds at most a slab of them.
 func (v *view) each(ctx context.Context, r ndarray.Region, f func(i int64, s string) error) error {
 	at := int64(0)
-	var texts []string
+	var strs []string
 	for box := range grid.Slabs(v.a.Meta().ChunkShape, v.a.Meta().DType.Size, grid.Box(r)) {
 		slab := ndarray.Region(box)
-		texts = slices.Grow(texts[:0], int(slab.NumElems()))[:slab.NumElems()]
-		if err := ndarray.Read(ctx, v.a, texts, slab); err != nil {
+		strs = slices.Grow(strs[:0], int(slab.NumElems()))[:slab.NumElems()]
+		if err := ndarray.Read(ctx, v.a, strs, slab); err != nil {
 			return err
 		}
-		for _, s := range texts {
+		for _, s := range strs {
 			if err := f(at, s); err != nil {
 				return err
 			}
 			at++
 		}
-		clear(texts)
+		clear(strs)
 	}
 	return nil
 }

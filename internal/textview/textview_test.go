@@ -22,15 +22,15 @@ func TestMain(m *testing.M) {
 }
 
 // variable returns an HDF5 array of strings of variable length.
-func variable(t *testing.T, chars ndarray.CharSet, texts ...string) *ndarray.Array {
+func variable(t *testing.T, chars ndarray.CharSet, strs ...string) *ndarray.Array {
 	d := ndarray.Text("").DType
 	d.CharSet = chars
-	b, err := hdf5.Create(filepath.Join(t.TempDir(), "x.h5"), "x", ndarray.Spec{DType: d, Shape: []int64{int64(len(texts))}}, nil)
+	b, err := hdf5.Create(filepath.Join(t.TempDir(), "x.h5"), "x", ndarray.Spec{DType: d, Shape: []int64{int64(len(strs))}}, nil)
 	require.NoError(t, err)
 	a, err := ndarray.New(b)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.Close()) })
-	require.NoError(t, a.WriteStrings(context.Background(), texts, ndarray.Whole(a.Shape())))
+	require.NoError(t, a.WriteStrings(context.Background(), strs, ndarray.Whole(a.Shape())))
 	return a
 }
 
@@ -48,8 +48,8 @@ func unicode(t *testing.T, length int, points ...rune) *ndarray.Array {
 
 func TestType(t *testing.T) {
 	ctx := context.Background()
-	utf8 := func(texts ...string) *ndarray.Array { return variable(t, ndarray.UTF8, texts...) }
-	ascii := func(texts ...string) *ndarray.Array { return variable(t, ndarray.ASCII, texts...) }
+	utf8 := func(strs ...string) *ndarray.Array { return variable(t, ndarray.UTF8, strs...) }
+	ascii := func(strs ...string) *ndarray.Array { return variable(t, ndarray.ASCII, strs...) }
 	wide := unicode(t, 2, 'ä', 'b', 'c', 0)
 	for _, c := range []struct {
 		name     string

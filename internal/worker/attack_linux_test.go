@@ -329,7 +329,7 @@ func TestWorker_Attacks(t *testing.T) {
 				os.Args[0] = tc.program
 				defer func() { os.Args[0] = was }()
 			}
-			dir, room := t.TempDir(), "-"
+			dir, capacity := t.TempDir(), "-"
 			given, secret := filepath.Join(dir, "given"), filepath.Join(dir, "secret")
 			require.NoError(t, os.WriteFile(given, []byte("of the host"), 0o600))
 			require.NoError(t, os.WriteFile(secret, []byte("secret"), 0o600))
@@ -338,13 +338,13 @@ func TestWorker_Attacks(t *testing.T) {
 			defer f.Close()
 			names := slices.Sorted(maps.Keys(attacks))
 			if tc.write {
-				room = t.TempDir()
+				capacity = t.TempDir()
 				names = append(names, slices.Sorted(maps.Keys(roomAttacks))...)
 			}
 			c := client(t, func(cfg *worker.Config) {
 				cfg.Files = []*os.File{f}
 				if tc.write {
-					cfg.Write = room
+					cfg.Write = capacity
 				}
 				cfg.Require = worker.Level{Landlock: 1, Seccomp: true, Rlimits: true}
 			})
@@ -361,7 +361,7 @@ func TestWorker_Attacks(t *testing.T) {
 			var limits [2]unix.Rlimit
 			require.NoError(t, unix.Getrlimit(unix.RLIMIT_CPU, &limits[0]))
 			for _, name := range names {
-				_, err := ask(c, fmt.Sprintf("attack %s\n%d %d %s %s %s", name, os.Getpid(), unix.Gettid(), given, secret, room))
+				_, err := ask(c, fmt.Sprintf("attack %s\n%d %d %s %s %s", name, os.Getpid(), unix.Gettid(), given, secret, capacity))
 				if err == nil {
 					t.Errorf("%s: the attack succeeded", name)
 					continue

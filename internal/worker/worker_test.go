@@ -192,8 +192,8 @@ func TestConfig_Limits(t *testing.T) {
 	require.Greater(t, l[3], uint64(5))
 	require.Less(t, l[3], uint64(5+20), "with those it is given")
 	require.Zero(t, l[4])
-	room := t.TempDir()
-	l = limitsOf(t, func(cfg *worker.Config) { cfg.Write, cfg.Limits.File = room, 12345 })
+	capacity := t.TempDir()
+	l = limitsOf(t, func(cfg *worker.Config) { cfg.Write, cfg.Limits.File = capacity, 12345 })
 	require.EqualValues(t, 12345, l[2])
 	require.Zero(t, l[4])
 }
@@ -274,18 +274,18 @@ func TestClient_reachableFiles(t *testing.T) {
 // TestClient_writableFiles checks that a worker can write only to its directory, and only files up
 // to the maximum size.
 func TestClient_writableFiles(t *testing.T) {
-	room, other := t.TempDir(), t.TempDir()
+	capacity, other := t.TempDir(), t.TempDir()
 	c := client(t, func(cfg *worker.Config) {
-		cfg.Write = room
+		cfg.Write = capacity
 		cfg.Limits.File = 1 << 20
 	})
-	_, err := ask(c, fmt.Sprintf("make %s %d", room, 1<<20))
+	_, err := ask(c, fmt.Sprintf("make %s %d", capacity, 1<<20))
 	require.NoError(t, err)
-	info, err := os.Stat(filepath.Join(room, "sub", "b"))
+	info, err := os.Stat(filepath.Join(capacity, "sub", "b"))
 	require.NoError(t, err)
 	require.EqualValues(t, 1<<20, info.Size())
-	require.NoError(t, os.RemoveAll(filepath.Join(room, "sub")))
-	_, err = ask(c, fmt.Sprintf("make %s %d", room, 1<<20+1))
+	require.NoError(t, os.RemoveAll(filepath.Join(capacity, "sub")))
+	_, err = ask(c, fmt.Sprintf("make %s %d", capacity, 1<<20+1))
 	require.ErrorIs(t, err, syscall.EFBIG)
 	if c.Level().Landlock > 0 {
 		_, err = ask(c, "create "+filepath.Join(other, "new"))
@@ -293,7 +293,7 @@ func TestClient_writableFiles(t *testing.T) {
 		require.NoFileExists(t, filepath.Join(other, "new"))
 	}
 	if c.Level().Seccomp {
-		for _, what := range []string{"exec", "dial", "link " + filepath.Join(room, "link")} {
+		for _, what := range []string{"exec", "dial", "link " + filepath.Join(capacity, "link")} {
 			_, err = ask(c, what)
 			require.ErrorContains(t, err, "not implemented", what)
 		}

@@ -270,14 +270,14 @@ func (r *record) put(vl *cblosc.Metalayers, attr ndarray.Attr) error {
 	}
 	names = slices.DeleteFunc(names, func(n string) bool { return n == recordName })
 	has := slices.Contains(names, attr.Name)
-	room := maxPlain
+	capacity := maxPlain
 	if r.empty() {
-		room = cblosc.MaxVLMetalayers
+		capacity = cblosc.MaxVLMetalayers
 	}
 	switch asIs := keepsRaw(attr); {
 	case asIs && has:
 		err = vl.Update(attr.Name, attr.Raw)
-	case asIs && len(names) < room:
+	case asIs && len(names) < capacity:
 		err = vl.Add(attr.Name, attr.Raw)
 	case onlyRaw(attr):
 		err = fmt.Errorf("%w: attribute %q: a frame has %d metalayers at most", errors.ErrUnsupported, attr.Name, cblosc.MaxVLMetalayers)

@@ -18,9 +18,9 @@ import (
 
 // numpySizes returns the size in bytes of the type that each text denotes in python-blosc2, or -1
 // if NumPy does not accept the text.
-func numpySizes(t *testing.T, texts []string) []int {
+func numpySizes(t *testing.T, strs []string) []int {
 	t.Helper()
-	in, err := json.Marshal(texts)
+	in, err := json.Marshal(strs)
 	require.NoError(t, err)
 	cmd := exec.Command(need.Python(t, "numpy"), "-c", `
 import ast, json, sys, numpy
@@ -35,7 +35,7 @@ print(json.dumps([size(text) for text in json.load(sys.stdin)]))`)
 	require.NoError(t, err)
 	var sizes []int
 	require.NoError(t, json.Unmarshal(out, &sizes))
-	require.Len(t, sizes, len(texts))
+	require.Len(t, sizes, len(strs))
 	return sizes
 }
 
@@ -51,7 +51,7 @@ func TestInvalid(t *testing.T) {
 		require.NoError(t, a.Close())
 		return path
 	}
-	texts := []string{
+	strs := []string{
 		"<i4", ">u4", "|S4", "<U1", "|V4", "float32", "[('a', '<i2'), ('b', '<u2')]", // valid
 		"<f3", "<i5", "<x4", "<<i4", "i4 ", " i4", "int99", "<f", "4", "<", "\xff\xfe", "<i4\n", "None", "nan",
 		"[", "[]", "[(", "[('a',)]", "[('a', '<i4'), ('a', '<i4')]", "[('a', '<i4', 'b')]", "[('a', '<i4', (0, -1))]",
@@ -59,8 +59,8 @@ func TestInvalid(t *testing.T) {
 		"('<i4', (-1,))", "M8[xs]", "<M4", "lambda: 0", "__import__('os')", "O", "<i4,", "object",
 		"string", "sequence('<i4')", "reference", "enum('<i4', {'A': 1})", "<i8", "<f8", "[('a', '<f8')]",
 	}
-	sizes := numpySizes(t, texts)
-	for i, text := range texts {
+	sizes := numpySizes(t, strs)
+	for i, text := range strs {
 		t.Run("type "+text, func(t *testing.T) {
 			path := stored(t, text)
 			b, err := b2nd.Open(path, nil)

@@ -303,7 +303,7 @@ func shapeOf(plain any) []int64 {
 // naturalType returns the type that can represent all leaves. If there are no leaves, it is
 // float64, as in NumPy.
 func naturalType(all []any) (ndarray.DType, error) {
-	var bools, numbers, texts, bins int
+	var bools, numbers, strs, bins int
 	var negative, large, fraction, inexact bool // among the numbers
 	longest := 1
 	for _, x := range all {
@@ -321,7 +321,7 @@ func naturalType(all []any) (ndarray.DType, error) {
 			numbers++
 			fraction = true
 		case string:
-			texts++
+			strs++
 		case []byte:
 			bins++
 			longest = max(longest, len(x))
@@ -340,7 +340,7 @@ func naturalType(all []any) (ndarray.DType, error) {
 		return ndarray.DTypeOf[float64](), nil
 	case bools == n:
 		return ndarray.DTypeOf[bool](), nil
-	case texts == n:
+	case strs == n:
 		return ndarray.Text("").DType, nil
 	case bins == n:
 		return ndarray.DType{Kind: ndarray.Bytes, Size: longest, Order: ndarray.NoOrder}, nil

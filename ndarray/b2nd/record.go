@@ -97,11 +97,11 @@ func (a recordAttr) encode() any {
 	switch {
 	case a.alone || a.value.Null:
 	case d.Size == 0:
-		texts := make([]any, len(a.value.Strings))
+		strs := make([]any, len(a.value.Strings))
 		for i, s := range a.value.Strings {
-			texts[i] = []byte(s) // may contain invalid UTF-8
+			strs[i] = []byte(s) // may contain invalid UTF-8
 		}
-		out[3] = texts
+		out[3] = strs
 	default:
 		b := append([]byte{}, a.value.Data...)
 		d.ToNative(b) // to storage order; ToNative is its own inverse

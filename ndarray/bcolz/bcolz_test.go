@@ -497,9 +497,9 @@ func TestAttrs(t *testing.T) {
 	requireAttr(t, got, "large", ndarray.Scalar(uint64(math.MaxUint64)))
 	requireAttr(t, got, "larges", ndarray.Vector(uint64(1<<63), 1))
 	requireAttr(t, got, "zero", ndarray.Scalar(math.Copysign(0, -1)))
-	texts, ok := got.Get("texts")
+	strs, ok := got.Get("texts")
 	require.True(t, ok)
-	require.Equal(t, []string{"a", ""}, texts.Strings)
+	require.Equal(t, []string{"a", ""}, strs.Strings)
 	require.Len(t, got.List, 8)
 	var names []string
 	for _, u := range got.Unsupported {

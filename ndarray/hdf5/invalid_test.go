@@ -57,10 +57,10 @@ func readInvalid(t *testing.T, file string) ([]string, error) {
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
-	texts := make([]string, a.NumElems())
-	err = a.ReadStrings(bg, texts, ndarray.Whole(a.Shape()))
+	strs := make([]string, a.NumElems())
+	err = a.ReadStrings(bg, strs, ndarray.Whole(a.Shape()))
 	require.NoError(t, a.Close())
-	return texts, err
+	return strs, err
 }
 
 // highWater returns the maximum memory of the process in bytes.
@@ -146,9 +146,9 @@ func TestInvalid_sequences(t *testing.T) {
 	t.Run("valid sequence above the limit", func(t *testing.T) {
 		defer ndarray.SetReadMemory(ndarray.SetReadMemory(1 << 10))
 		file := invalidFile(t, h5.SequenceOf(h5.IEEEFloat(8, h5.LittleEndian)), func(*h5.File) [][]float64 { return [][]float64{long} }, func([]byte) {})
-		texts, err := readInvalid(t, file)
+		strs, err := readInvalid(t, file)
 		require.NoError(t, err)
-		require.Len(t, texts[0], 1<<20)
+		require.Len(t, strs[0], 1<<20)
 	})
 }
 
@@ -215,21 +215,21 @@ func TestInvalid_references(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			file := invalidFile(t, h5.ReferenceType(c.kind), one(c.kind), c.change)
-			texts, err := readInvalid(t, file)
+			strs, err := readInvalid(t, file)
 			require.NoError(t, err)
-			require.Regexp(t, c.want, texts[0])
-			if !strings.HasPrefix(texts[0], "#") {
+			require.Regexp(t, c.want, strs[0])
+			if !strings.HasPrefix(strs[0], "#") {
 				return
 			}
 			b, err := hdf5.Open(file, "/x", &hdf5.OpenOptions{Write: true})
 			require.NoError(t, err)
 			a, err := ndarray.New(b)
 			require.NoError(t, err)
-			require.ErrorIs(t, a.WriteStrings(bg, texts, ndarray.Whole(a.Shape())), ndarray.ErrNotFound)
+			require.ErrorIs(t, a.WriteStrings(bg, strs, ndarray.Whole(a.Shape())), ndarray.ErrNotFound)
 			require.NoError(t, a.Close())
 			again, err := readInvalid(t, file)
 			require.NoError(t, err)
-			require.Equal(t, texts, again, "the failed write changed the reference")
+			require.Equal(t, strs, again, "the failed write changed the reference")
 		})
 	}
 	for name, change := range map[string]func(b []byte){
@@ -238,9 +238,9 @@ func TestInvalid_references(t *testing.T) {
 		"token outside the file": func(b []byte) { b[7] = 0xff },
 	} {
 		t.Run(name, func(t *testing.T) {
-			texts, err := readInvalid(t, invalidFile(t, h5.ReferenceType(h5.StandardReference), one(h5.StandardReference), change))
+			strs, err := readInvalid(t, invalidFile(t, h5.ReferenceType(h5.StandardReference), one(h5.StandardReference), change))
 			if err == nil {
-				require.Regexp(t, "^#", texts[0])
+				require.Regexp(t, "^#", strs[0])
 				return
 			}
 			require.ErrorIs(t, err, ndarray.ErrCorrupt)
@@ -256,14 +256,14 @@ func TestInvalid_references(t *testing.T) {
 		require.Positive(t, at)
 		le.PutUint32(b[at+8:], 1000)
 		require.NoError(t, os.WriteFile(file, b, 0o600))
-		texts, err := readInvalid(t, file)
+		strs, err := readInvalid(t, file)
 		require.NoError(t, err)
-		require.Equal(t, []string{"/target[1:1001, 2:5]"}, texts)
+		require.Equal(t, []string{"/target[1:1001, 2:5]"}, strs)
 		b2, err := hdf5.Open(file, "/x", &hdf5.OpenOptions{Write: true})
 		require.NoError(t, err)
 		a, err := ndarray.New(b2)
 		require.NoError(t, err)
-		require.ErrorIs(t, a.WriteStrings(bg, texts, ndarray.Whole(a.Shape())), ndarray.ErrRegion)
+		require.ErrorIs(t, a.WriteStrings(bg, strs, ndarray.Whole(a.Shape())), ndarray.ErrRegion)
 		require.NoError(t, a.Close())
 	})
 }

@@ -13,15 +13,15 @@ import (
 )
 
 func TestTypes_roundTrip(t *testing.T) {
-	texts := []ndarray.DType{
+	strs := []ndarray.DType{
 		{Kind: ndarray.String, Order: ndarray.NoOrder}, {Kind: ndarray.String, Order: ndarray.NoOrder, CharSet: ndarray.UTF8},
 	}
 	for _, pad := range []ndarray.Pad{ndarray.NullPad, ndarray.NullTerm, ndarray.SpacePad} {
 		for _, cs := range []ndarray.CharSet{ndarray.ASCII, ndarray.UTF8} {
-			texts = append(texts, ndarray.DType{Kind: ndarray.Bytes, Size: 7, Order: ndarray.NoOrder, Pad: pad, CharSet: cs})
+			strs = append(strs, ndarray.DType{Kind: ndarray.Bytes, Size: 7, Order: ndarray.NoOrder, Pad: pad, CharSet: cs})
 		}
 	}
-	for _, d := range append(samples.DTypes(), texts...) {
+	for _, d := range append(samples.DTypes(), strs...) {
 		dt, err := toDatatype(d)
 		if strings.Contains(d.String(), "U") || strings.Contains(d.String(), "title") {
 			require.ErrorIs(t, err, errors.ErrUnsupported)

@@ -66,11 +66,11 @@ func (c *values) loadParts(dst []byte, d ndarray.DType, n int, at func(i int) h5
 }
 
 // loadAll returns all elements: one buffer, or for a variable size a string for each.
-func (c *values) loadAll(d ndarray.DType, v h5.Values) (data []byte, texts []string, err error) {
+func (c *values) loadAll(d ndarray.DType, v h5.Values) (data []byte, strs []string, err error) {
 	if d.Size > 0 {
 		data = make([]byte, 0, v.N*d.Size)
 	} else {
-		texts = make([]string, v.N)
+		strs = make([]string, v.N)
 	}
 	for i := range v.N {
 		b, err := c.load(data[len(data):], d, h5elem.ViewOf(&v, i))
@@ -80,10 +80,10 @@ func (c *values) loadAll(d ndarray.DType, v h5.Values) (data []byte, texts []str
 		if d.Size > 0 {
 			data = append(data, b...)
 		} else {
-			texts[i] = string(b)
+			strs[i] = string(b)
 		}
 	}
-	return data, texts, nil
+	return data, strs, nil
 }
 
 // elementError is the error of one element of a list.
@@ -167,8 +167,8 @@ func (c *values) store(b *h5elem.Builder, offset int, d ndarray.DType, t h5.Data
 }
 
 // storeAll returns elements of type t.
-func (c *values) storeAll(d ndarray.DType, t h5.Datatype, data []byte, texts []string) (h5.Values, error) {
-	n := len(texts)
+func (c *values) storeAll(d ndarray.DType, t h5.Datatype, data []byte, strs []string) (h5.Values, error) {
+	n := len(strs)
 	if d.Size > 0 {
 		n = len(data) / d.Size
 	}
@@ -181,7 +181,7 @@ func (c *values) storeAll(d ndarray.DType, t h5.Datatype, data []byte, texts []s
 		if d.Size > 0 {
 			src = data[i*d.Size:][:d.Size]
 		} else {
-			src = []byte(texts[i])
+			src = []byte(strs[i])
 		}
 		if err := c.store(b, i*b.Stride(), d, t, src); err != nil {
 			return h5.Values{}, &elementError{i, err}
@@ -251,8 +251,8 @@ func (b *backend) readVariable(dst []string, r ndarray.Region) (bytes int64, err
 	if err != nil {
 		return 0, err
 	}
-	_, texts, err := b.values().loadAll(b.meta.DType, v)
-	copy(dst, texts)
+	_, strs, err := b.values().loadAll(b.meta.DType, v)
+	copy(dst, strs)
 	return int64(len(v.Block) - v.N*v.Datatype.InMemory()), at(r, err)
 }
 

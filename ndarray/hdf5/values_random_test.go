@@ -100,15 +100,15 @@ func TestValues_compounds(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, d.Equal(a.DType()), "%v, want %v", a.DType(), d)
 			var data []byte
-			var texts []string
+			var strs []string
 			for range 4 {
 				e := randomElement(t, d)
-				data, texts = append(data, e...), append(texts, string(e))
+				data, strs = append(data, e...), append(strs, string(e))
 			}
 			if d.Size > 0 {
 				err = a.Write(bg, data, ndarray.Whole(a.Shape()))
 			} else {
-				err = a.WriteStrings(bg, texts, ndarray.Whole(a.Shape()))
+				err = a.WriteStrings(bg, strs, ndarray.Whole(a.Shape()))
 			}
 			require.NoError(t, errors.Join(err, a.Close()), "%v", d)
 		}

@@ -123,15 +123,15 @@ func requireSame(t *testing.T, name string, want, got any) {
 func values(t *testing.T, a *ndarray.Array) any {
 	m := a.Meta()
 	n := int(m.NumElems())
-	texts, data := make([]string, n), make([]byte, n*m.DType.Size)
+	strs, data := make([]string, n), make([]byte, n*m.DType.Size)
 	if m.DType.Size == 0 {
-		require.NoError(t, a.ReadStrings(bg, texts, ndarray.Whole(m.Shape)))
+		require.NoError(t, a.ReadStrings(bg, strs, ndarray.Whole(m.Shape)))
 	} else {
 		require.NoError(t, a.Read(bg, data, ndarray.Whole(m.Shape)))
 	}
 	list := make([]any, n)
 	for i := range list {
-		b := []byte(texts[i])
+		b := []byte(strs[i])
 		if m.DType.Size > 0 {
 			b = data[i*m.DType.Size:][:m.DType.Size]
 		}
@@ -242,14 +242,14 @@ func TestValues_write(t *testing.T) {
 	names := []string{"sequence", "nested", "record", "list", "object", "region", "any"}
 	write := func(name, dtype string, element func(d ndarray.DType, i int) string) {
 		a := create(name, dtype)
-		texts := make([]string, 3)
-		for i := range texts {
-			texts[i] = element(a.DType(), i)
+		strs := make([]string, 3)
+		for i := range strs {
+			strs[i] = element(a.DType(), i)
 		}
-		require.NoError(t, a.WriteStrings(bg, texts, ndarray.Whole([]int64{3})))
+		require.NoError(t, a.WriteStrings(bg, strs, ndarray.Whole([]int64{3})))
 		got := make([]string, 3)
 		require.NoError(t, a.ReadStrings(bg, got, ndarray.Whole([]int64{3})))
-		require.Equal(t, texts, got)
+		require.Equal(t, strs, got)
 		require.NoError(t, a.Close())
 	}
 	write("sequence", "sequence('<i4')", func(_ ndarray.DType, i int) string { return string(i4([]int32{7, -8}[:i]...)) })
@@ -328,11 +328,11 @@ func TestValues_regions(t *testing.T) {
 	require.NoError(t, err)
 	a, err := ndarray.New(b)
 	require.NoError(t, err)
-	texts := slices.Sorted(maps.Keys(want))
-	require.NoError(t, a.WriteStrings(bg, texts, ndarray.Whole(a.Shape())))
-	got := make([]string, len(texts))
+	strs := slices.Sorted(maps.Keys(want))
+	require.NoError(t, a.WriteStrings(bg, strs, ndarray.Whole(a.Shape())))
+	got := make([]string, len(strs))
 	require.NoError(t, a.ReadStrings(bg, got, ndarray.Whole(a.Shape())))
-	require.Equal(t, texts, got)
+	require.Equal(t, strs, got)
 	require.NoError(t, errors.Join(a.Close(), f.Close()))
 	out := testutil.Python(t, []string{"h5py"}, "-c", `
 import h5py, sys
@@ -340,7 +340,7 @@ f = h5py.File(sys.argv[1])
 for r in f["regions"][()]:
     print(h5py.h5r.get_region(r, f["data"].id).get_select_npoints())`, file)
 	var counts []string
-	for _, text := range texts {
+	for _, text := range strs {
 		counts = append(counts, strconv.Itoa(want[text]))
 	}
 	require.Equal(t, counts, strings.Fields(string(out)))

@@ -23,7 +23,7 @@ type backend struct {
 
 	mu    sync.RWMutex
 	data  []byte   // row-major, native byte order
-	texts []string // elements of variable size
+	strs  []string // elements of variable size
 	attrs []ndarray.Attr
 }
 
@@ -55,7 +55,7 @@ func create(spec ndarray.Spec) (*backend, error) {
 		if meta.NumElems() > maxBytes/16 {
 			return nil, fmt.Errorf("%w: %v elements of variable size in memory", ndarray.ErrShape, spec.Shape)
 		}
-		b.texts = slices.Repeat([]string{zero(spec.DType)}, int(meta.NumElems()))
+		b.strs = slices.Repeat([]string{zero(spec.DType)}, int(meta.NumElems()))
 	}
 	b.data = make([]byte, meta.NumElems()*int64(spec.DType.Size))
 	if b.meta.Fill != nil && len(b.data) > 0 {
@@ -138,7 +138,7 @@ func (b *backend) ReadStrings(ctx context.Context, dst []string, r ndarray.Regio
 	}
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	b.eachText(r, func(inArray, inRegion int) { dst[inRegion] = b.texts[inArray] })
+	b.eachText(r, func(inArray, inRegion int) { dst[inRegion] = b.strs[inArray] })
 	return nil
 }
 
@@ -149,7 +149,7 @@ func (b *backend) WriteStrings(ctx context.Context, src []string, r ndarray.Regi
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.eachText(r, func(inArray, inRegion int) { b.texts[inArray] = src[inRegion] })
+	b.eachText(r, func(inArray, inRegion int) { b.strs[inArray] = src[inRegion] })
 	return nil
 }
 
@@ -190,13 +190,13 @@ func (b *backend) Resize(ctx context.Context, shape []int64) error {
 		both.Shape[i] = min(n, both.Shape[i])
 	}
 	if old.DType.Size == 0 {
-		var texts []string
-		b.eachText(both, func(at, _ int) { texts = append(texts, b.texts[at]) })
-		grown.eachText(both, func(at, i int) { grown.texts[at] = texts[i] })
+		var strs []string
+		b.eachText(both, func(at, _ int) { strs = append(strs, b.strs[at]) })
+		grown.eachText(both, func(at, i int) { grown.strs[at] = strs[i] })
 	} else {
 		strided.Copy(grown.box(both), b.box(both), both.Shape, old.DType.Size)
 	}
-	b.data, b.texts, b.meta.Shape = grown.data, grown.texts, grown.meta.Shape
+	b.data, b.strs, b.meta.Shape = grown.data, grown.strs, grown.meta.Shape
 	return nil
 }
 
@@ -247,7 +247,7 @@ func (b *backend) Storage(ctx context.Context) (ndarray.Storage, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	s := ndarray.Storage{StoredBytes: int64(len(b.data))}
-	for _, text := range b.texts {
+	for _, text := range b.strs {
 		s.StoredBytes += int64(len(text))
 	}
 	if b.meta.ChunkShape != nil {
@@ -271,14 +271,14 @@ func (b *backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 	if b.meta.DType.Size == 0 {
 		b.mu.RLock()
 		defer b.mu.RUnlock()
-		b.eachText(r, func(at, _ int) { bytes += int64(len(b.texts[at])) })
+		b.eachText(r, func(at, _ int) { bytes += int64(len(b.strs[at])) })
 	}
 	return bytes, ctx.Err()
 }
 
 // Close releases the memory.
 func (b *backend) Close() error {
-	b.data, b.texts, b.attrs = nil, nil, nil
+	b.data, b.strs, b.attrs = nil, nil, nil
 	return nil
 }
 

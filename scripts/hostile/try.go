@@ -298,13 +298,13 @@ func classify(err error, other outcome) outcome {
 func digest(ctx context.Context, a *ndarray.Array) (string, error) {
 	h := sha256.New()
 	if r := ndarray.Whole(a.Shape()); !a.Meta().Null {
-		room := maxBytes / int64(max(a.DType().Size, 16))
+		capacity := maxBytes / int64(max(a.DType().Size, 16))
 		for i := range r.Shape {
 			n, _ := grid.Product(r.Shape[i+1:])
 			if n > 0 {
-				r.Shape[i] = min(r.Shape[i], max(room/n, 1))
+				r.Shape[i] = min(r.Shape[i], max(capacity/n, 1))
 			}
-			room /= max(r.Shape[i], 1)
+			capacity /= max(r.Shape[i], 1)
 		}
 		if err := elements(ctx, a, r, h); err != nil {
 			return "", err
@@ -320,11 +320,11 @@ func digest(ctx context.Context, a *ndarray.Array) (string, error) {
 
 func elements(ctx context.Context, a *ndarray.Array, r ndarray.Region, h hash.Hash) error {
 	if a.DType().Size == 0 {
-		texts := make([]string, r.NumElems())
-		if err := a.ReadStrings(ctx, texts, r); err != nil {
+		strs := make([]string, r.NumElems())
+		if err := a.ReadStrings(ctx, strs, r); err != nil {
 			return err
 		}
-		fmt.Fprintf(h, "%q", texts)
+		fmt.Fprintf(h, "%q", strs)
 		return nil
 	}
 	n := r.NumElems() * int64(a.DType().Size)

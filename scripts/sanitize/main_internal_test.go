@@ -29,9 +29,9 @@ h5/shim.c:4:48: runtime error: store to address 0x602000000034 with insufficient
 `,
 }
 
-func read(t *testing.T, texts ...string) said {
+func read(t *testing.T, strs ...string) said {
 	dir := t.TempDir()
-	for i, text := range texts {
+	for i, text := range strs {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, string(rune('a'+i))), []byte(text), 0o600))
 	}
 	s, err := readLogs(dir)

@@ -129,15 +129,15 @@ func (p *nbitParameters) next() uint64 {
 	return uint64(v)
 }
 
-// element reads the parameters of a type that must have room bytes. It returns the number of stored
-// bits of a value, which is at most 8*room.
-func (p *nbitParameters) element(room uint64, depth int) uint64 {
+// element reads the parameters of a type that must have want bytes. It returns the number of stored
+// bits of a value, which is at most 8*want.
+func (p *nbitParameters) element(want uint64, depth int) uint64 {
 	class, size := p.next(), p.next()
 	switch {
 	case p.err != nil:
 		return 0
-	case size != room:
-		p.fail(fmt.Sprintf("a type of %d bytes", size), fmt.Sprint(room))
+	case size != want:
+		p.fail(fmt.Sprintf("a type of %d bytes", size), fmt.Sprint(want))
 		return 0
 	case depth >= deepestNBit:
 		p.fail(fmt.Sprintf("more than %d types in one another", deepestNBit), "fewer")

@@ -207,11 +207,11 @@ func appendArray(ctx context.Context, dst, src *ndarray.Array, axis int, memory 
 		})
 	}
 	for r := range pieces(src.Shape(), nil, max(memory/textBytes, 1)) {
-		texts := make([]string, r.NumElems())
-		if err := src.ReadStrings(ctx, texts, r); err != nil {
+		strs := make([]string, r.NumElems())
+		if err := src.ReadStrings(ctx, strs, r); err != nil {
 			return err
 		}
-		if err := dst.WriteStrings(ctx, texts, place(r)); err != nil {
+		if err := dst.WriteStrings(ctx, strs, place(r)); err != nil {
 			return err
 		}
 		moved(r.NumElems() * textBytes)

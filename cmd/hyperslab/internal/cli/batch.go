@@ -126,12 +126,12 @@ func (a *app) batch(cmd *cobra.Command, args []string, b *batchFlags, quiet bool
 			switch {
 			case done == 0:
 				return err
-			case allSaid(err):
+			case onlyCode(err):
 				return &exitError{code: exitPartly, err: summaryError(before)}
 			}
 			return &exitError{code: exitPartly, err: fmt.Errorf("%w\n  %s", err, before)}
 		}
-		if !allSaid(err) {
+		if !onlyCode(err) {
 			a.complain(cmd, err)
 		}
 		failed = append(failed, err)

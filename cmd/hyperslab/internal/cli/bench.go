@@ -181,15 +181,15 @@ func (a *app) bench(ctx context.Context, address string, o *benchFlags) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	room := memory
+	budget := memory
 	if o.job.given { // a chunk is not larger than the sample, which is in memory three times
 		if err := o.job.fit(memory, address, src.whole()); err != nil {
 			return err
 		}
 		most = min(most, memory/(3+chunkCopies))
-		room = memory - 3*most
+		budget = memory - 3*most
 	}
-	t, err := newTrial(ctx, src.Array, hyperslab.Format(o.format), most, o.job.jobs, room)
+	t, err := newTrial(ctx, src.Array, hyperslab.Format(o.format), most, o.job.jobs, budget)
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (a *app) bench(ctx context.Context, address string, o *benchFlags) (err err
 	}
 	for _, way := range ways {
 		if o.job.given {
-			if err := o.job.fit(room, address, specMeta(way)); err != nil {
+			if err := o.job.fit(budget, address, specMeta(way)); err != nil {
 				return err
 			}
 		}

@@ -84,8 +84,8 @@ func drawBench(d *benchDoc, file, format string, width, height int) error {
 		legend.TextStyle = left.X.Tick.Label
 		legend.TextStyle.XAlign, legend.TextStyle.YAlign = draw.XLeft, draw.YCenter
 		legend.Left = true
-		room := draw.Crop(c, c.Max.X-c.Min.X-vg.Points(legendWidth), 0, 0, -vg.Points(30))
-		legend.Draw(room)
+		space := draw.Crop(c, c.Max.X-c.Min.X-vg.Points(legendWidth), 0, 0, -vg.Points(30))
+		legend.Draw(space)
 		return nil
 	})
 }
@@ -145,8 +145,8 @@ func (d *benchDoc) panel(title string, speed func(benchRow) float64, legend *plo
 		fig.Add(ring)
 	}
 	fig.X.Min, fig.X.Max = fig.X.Min/1.3, fig.X.Max*1.3
-	room := max((fig.Y.Max-fig.Y.Min)*0.05, 0.01)
-	fig.Y.Min, fig.Y.Max = fig.Y.Min-room, fig.Y.Max+room
+	space := max((fig.Y.Max-fig.Y.Min)*0.05, 0.01)
+	fig.Y.Min, fig.Y.Max = fig.Y.Min-space, fig.Y.Max+space
 	if legend == nil {
 		return fig, nil
 	}

@@ -63,13 +63,13 @@ func packingOf(ctx context.Context, arr *ndarray.Array) (*packing, error) {
 	}
 	for _, name := range []string{"_FillValue", "missing_value"} {
 		values, _ := numberAttr(attrs, name)
-		var texts []string
+		var strs []string
 		for _, v := range values {
 			p.missing = append(p.missing, p.element(v, d))
-			texts = append(texts, picture.Number(v))
+			strs = append(strs, picture.Number(v))
 		}
 		if len(values) > 0 {
-			p.words = append(p.words, name+" "+joined(texts)+" is missing")
+			p.words = append(p.words, name+" "+joined(strs)+" is missing")
 		}
 	}
 	valid, kind := numberAttr(attrs, "valid_range")

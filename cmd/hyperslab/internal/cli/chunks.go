@@ -469,8 +469,8 @@ func (d *chunksDoc) write(w io.Writer, p term.Paint) error {
 }
 
 // cmpOr returns the first string that is not nil.
-func cmpOr(texts ...*string) string {
-	for _, s := range texts {
+func cmpOr(strs ...*string) string {
+	for _, s := range strs {
 		if s != nil {
 			return *s
 		}

@@ -283,7 +283,7 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	format, err := o.settleTarget(source, target)
+	format, err := o.resolveTarget(source, target)
 	if err != nil {
 		return nil, err
 	}

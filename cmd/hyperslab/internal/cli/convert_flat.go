@@ -37,7 +37,7 @@ func namedFormat(file string) (f hyperslab.Format, ok bool) {
 // flatSpec checks whether a source can be written as elements only.
 func (o *convertFlags) flatSpec(m ndarray.Meta, format hyperslab.Format, target string, terminal bool) (ndarray.Spec, error) {
 	spec := m.Spec()
-	if o.asked() {
+	if o.given() {
 		return spec, usagef("%s has no chunks and no compression: remove the flags for them", format)
 	}
 	if target == stdio && terminal && !o.dryRun {

@@ -238,7 +238,7 @@ func lossTree(t *testing.T, name string) {
 }
 
 // treeComments returns the comments of the objects in a file that lossTree created.
-func treeComments(t *testing.T, name string) (texts []string) {
+func treeComments(t *testing.T, name string) (strs []string) {
 	t.Helper()
 	f, err := h5.Open(name, h5.ReadOnly)
 	require.NoError(t, err)
@@ -250,13 +250,13 @@ func treeComments(t *testing.T, name string) (texts []string) {
 		}
 		text, err := o.Comment()
 		require.NoError(t, err)
-		texts = append(texts, text)
+		strs = append(strs, text)
 		if path != "/" {
 			require.NoError(t, o.Close())
 		}
 	}
 	require.NoError(t, f.Close())
-	return texts
+	return strs
 }
 
 // lossesOf runs a command and returns the losses that it reports. The JSON output and the

@@ -78,7 +78,7 @@ func (o *convertFlags) place(m ndarray.Meta, format hyperslab.Format, target str
 		}
 		return nil
 	}
-	if o.asked() {
+	if o.given() {
 		return usagef("an external file has no chunks and no compression: remove the flags for them")
 	}
 	if m.DType.Size == 0 || m.Null || m.NumElems() == 0 {

@@ -46,9 +46,9 @@ func (o *convertFlags) check() (memory int64, err error) {
 	return o.job.check()
 }
 
-// settleTarget determines the format of the target. It fails before any work is done if the target
+// resolveTarget determines the format of the target. It fails before any work is done if the target
 // must not be replaced.
-func (o *convertFlags) settleTarget(source, target string) (format hyperslab.Format, err error) {
+func (o *convertFlags) resolveTarget(source, target string) (format hyperslab.Format, err error) {
 	if target == stdio {
 		switch o.format {
 		case "", npyFormat:

@@ -159,8 +159,8 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 	}
 	var reported []string
 	opts.Adjust = func(at string, m ndarray.Meta, spec *ndarray.Spec, workers *int) error {
-		room := !m.Null && len(m.Shape) > 0 && m.NumElems() > 0 // otherwise it is not chunked
-		if room && o.asked() {
+		chunked := !m.Null && len(m.Shape) > 0 && m.NumElems() > 0 // otherwise it is not chunked
+		if chunked && o.given() {
 			flags := o.forRank(len(m.Shape))
 			changed, err := flags.spec(m, stored)
 			switch {
@@ -175,7 +175,7 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		for _, f := range encodingLost(m, spec.Compression, stored) {
 			reported = append(reported, at+": "+f.String())
 		}
-		if !room {
+		if !chunked {
 			return nil
 		}
 		address := locate.Location{File: from.File, Object: at}.String()

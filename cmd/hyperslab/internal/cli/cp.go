@@ -83,7 +83,7 @@ order, and must each be in one part.` + uploadHelp + editHelp,
 			if err := o.pick.check(); err != nil {
 				return err
 			}
-			if o.shards.asked() {
+			if o.shards.given() {
 				if err := o.shards.check(cmd, args); err != nil {
 					return err
 				}

@@ -27,7 +27,7 @@ func (s *shardFlags) add(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("split", "join")
 }
 
-func (s *shardFlags) asked() bool { return s.split != nil || s.join != nil }
+func (s *shardFlags) given() bool { return s.split != nil || s.join != nil }
 
 // check returns an error for flags that have no meaning with --split or --join, and for URLs.
 func (s *shardFlags) check(cmd *cobra.Command, args []string) (err error) {

@@ -50,20 +50,20 @@ var writers = []struct {
 func pass(int, crashtest.Event) crashtest.Verdict { return crashtest.Verdict{} }
 
 // trace runs a command in a new directory and calls judge before each change of a file.
-func trace(t *testing.T, args []string, judge func(change int, e crashtest.Event) crashtest.Verdict) (changes int, said string, code int, dir string) {
+func trace(t *testing.T, args []string, judge func(change int, e crashtest.Event) crashtest.Verdict) (changes int, output string, code int, dir string) {
 	t.Helper()
-	said, code, dir = traceAll(t, args, func(_ string, e crashtest.Event) crashtest.Verdict {
+	output, code, dir = traceAll(t, args, func(_ string, e crashtest.Event) crashtest.Verdict {
 		if !e.Kind.Changes() {
 			return crashtest.Verdict{}
 		}
 		changes++
 		return judge(changes, e)
 	})
-	return changes, said, code, dir
+	return changes, output, code, dir
 }
 
 // traceAll is like trace, but also calls judge at reads and syncs, and passes it the directory.
-func traceAll(t *testing.T, args []string, judge func(dir string, e crashtest.Event) crashtest.Verdict) (said string, code int, dir string) {
+func traceAll(t *testing.T, args []string, judge func(dir string, e crashtest.Event) crashtest.Verdict) (output string, code int, dir string) {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -117,19 +117,19 @@ func requireOldOrNew(t *testing.T, dir, file string, last int) {
 func TestKilledCommand(t *testing.T) {
 	for _, c := range need.Sample(writers, 2) {
 		t.Run(c.name, func(t *testing.T) {
-			changes, said, code, dir := trace(t, c.args, pass)
-			require.Zero(t, code, said)
+			changes, output, code, dir := trace(t, c.args, pass)
+			require.Zero(t, code, output)
 			got, _ := readAll[int32](t, dir+"/"+c.file)
 			require.Len(t, got, c.last)
 			require.Greater(t, changes, 3)
 			for _, kill := range []int{1, changes / 3, changes / 2, changes - 1, changes} {
-				reached, said, code, dir := trace(t, c.args, func(n int, _ crashtest.Event) crashtest.Verdict { return crashtest.Verdict{Kill: n == kill} })
+				reached, output, code, dir := trace(t, c.args, func(n int, _ crashtest.Event) crashtest.Verdict { return crashtest.Verdict{Kill: n == kill} })
 				if reached < kill { // threads were scheduled differently, and the command made fewer changes
-					require.Greater(t, kill, changes/2, said)
-					require.Zero(t, code, said)
+					require.Greater(t, kill, changes/2, output)
+					require.Zero(t, code, output)
 					continue
 				}
-				require.Equal(t, -1, code, said)
+				require.Equal(t, -1, code, output)
 				requireOldOrNew(t, dir, c.file, c.last)
 			}
 		})
@@ -144,8 +144,8 @@ func TestInterruptedCommand(t *testing.T) {
 	for i, c := range need.Sample(outputs, 2) {
 		t.Run(c.name, func(t *testing.T) {
 			args := strings.Fields(c.args)
-			changes, said, code, dir := trace(t, args, pass)
-			require.Zero(t, code, said)
+			changes, output, code, dir := trace(t, args, pass)
+			require.Zero(t, code, output)
 			all := names(t, dir)
 			require.Positive(t, changes)
 			want := sizes(t, dir)
@@ -154,18 +154,18 @@ func TestInterruptedCommand(t *testing.T) {
 				if (i+at)%2 == 1 {
 					signal, status = syscall.SIGTERM, 143
 				}
-				_, said, code, dir := trace(t, args, func(n int, _ crashtest.Event) crashtest.Verdict {
+				_, output, code, dir := trace(t, args, func(n int, _ crashtest.Event) crashtest.Verdict {
 					if n == at {
 						return crashtest.Verdict{Signal: signal}
 					}
 					return crashtest.Verdict{}
 				})
-				require.Contains(t, []int{0, status}, code, said)
+				require.Contains(t, []int{0, status}, code, output)
 				left := names(t, dir)
-				require.Subset(t, all, left, "change %d of %d: %s", at, changes, said)
+				require.Subset(t, all, left, "change %d of %d: %s", at, changes, output)
 				if code == status {
 					stopped++
-					require.Contains(t, said, "no temporary file is left")
+					require.Contains(t, output, "no temporary file is left")
 				} else {
 					require.Equal(t, all, left)
 				}
@@ -219,15 +219,15 @@ func TestKilledOutputs(t *testing.T) {
 	for i, c := range need.Sample(outputs[1:], 2) {
 		t.Run(c.name, func(t *testing.T) {
 			args := strings.Fields(c.args)
-			changes, said, code, dir := trace(t, args, pass)
-			require.Zero(t, code, said)
+			changes, output, code, dir := trace(t, args, pass)
+			require.Zero(t, code, output)
 			want := sizes(t, dir)
 			for k, kill := range []int{1, (changes + 1) / 2, changes - 1, changes} {
 				if !everything() && (i+k)%4 != 0 {
 					continue
 				}
-				_, said, _, dir := trace(t, args, func(n int, _ crashtest.Event) crashtest.Verdict { return crashtest.Verdict{Kill: n == kill} })
-				requireAllOrNothing(t, dir, c.makes, want, fmt.Sprintf("killed before change %d of %d: %s", kill, changes, said))
+				_, output, _, dir := trace(t, args, func(n int, _ crashtest.Event) crashtest.Verdict { return crashtest.Verdict{Kill: n == kill} })
+				requireAllOrNothing(t, dir, c.makes, want, fmt.Sprintf("killed before change %d of %d: %s", kill, changes, output))
 			}
 		})
 	}
@@ -257,11 +257,11 @@ func TestFaults_Outputs(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			args := strings.Fields(c.args)
 			seen := map[crashtest.Kind]int{}
-			said, code, dir := traceAll(t, args, func(_ string, e crashtest.Event) crashtest.Verdict {
+			output, code, dir := traceAll(t, args, func(_ string, e crashtest.Event) crashtest.Verdict {
 				seen[e.Kind]++
 				return crashtest.Verdict{}
 			})
-			require.Zero(t, code, said)
+			require.Zero(t, code, output)
 			want := sizes(t, dir)
 			for k, f := range faults {
 				if seen[f.kind] == 0 || !everything() && (i+k)%4 != 0 {
@@ -272,7 +272,7 @@ func TestFaults_Outputs(t *testing.T) {
 					at = seen[f.kind]
 				}
 				n, hit := 0, false
-				said, code, dir := traceAll(t, args, func(_ string, e crashtest.Event) crashtest.Verdict {
+				output, code, dir := traceAll(t, args, func(_ string, e crashtest.Event) crashtest.Verdict {
 					if e.Kind != f.kind {
 						return crashtest.Verdict{}
 					}
@@ -283,8 +283,8 @@ func TestFaults_Outputs(t *testing.T) {
 					hits[f.kind]++
 					return f.verdict
 				})
-				what := fmt.Sprintf("%v %d of %d %v: exit %d, %s", f.kind, at, seen[f.kind], f.verdict.Errno, code, said)
-				require.NotContains(t, said, "goroutine", what)
+				what := fmt.Sprintf("%v %d of %d %v: exit %d, %s", f.kind, at, seen[f.kind], f.verdict.Errno, code, output)
+				require.NotContains(t, output, "goroutine", what)
 				made := requireAllOrNothing(t, dir, c.makes, want, what)
 				if code == 0 {
 					require.True(t, made || c.makes == "", what)
@@ -292,16 +292,16 @@ func TestFaults_Outputs(t *testing.T) {
 				}
 				require.True(t, hit, what)
 				if f.kind == crashtest.Read && c.name == "recover" && code == 3 {
-					require.Contains(t, said, "1 lost", what) // recover must save the remaining data
+					require.Contains(t, output, "1 lost", what) // recover must save the remaining data
 					continue
 				}
 				require.Equal(t, 2, code, what)
 				require.Equal(t, visible(t, dir), names(t, dir), what)
 				if f.verdict.Errno != 0 {
-					require.Contains(t, strings.ToLower(said), f.verdict.Errno.Error(), what)
+					require.Contains(t, strings.ToLower(output), f.verdict.Errno.Error(), what)
 				}
 				if f.verdict.Errno == syscall.ENOSPC || f.verdict.Errno == syscall.EDQUOT {
-					require.Contains(t, said, "\n  free space there", what)
+					require.Contains(t, output, "\n  free space there", what)
 				}
 			}
 		})
@@ -339,30 +339,30 @@ func sizes(t *testing.T, dir string) map[string]int64 {
 func TestFullDisk(t *testing.T) {
 	for _, c := range need.Sample(writers[1:], 2) {
 		t.Run(c.name, func(t *testing.T) {
-			full := func(from int) (said string, code int, dir string, hit bool) {
-				_, said, code, dir = trace(t, c.args, func(n int, e crashtest.Event) crashtest.Verdict {
+			full := func(from int) (output string, code int, dir string, hit bool) {
+				_, output, code, dir = trace(t, c.args, func(n int, e crashtest.Event) crashtest.Verdict {
 					if n >= from && (e.Kind == crashtest.Write || e.Kind == crashtest.Copy || e.Kind == crashtest.Create || e.Kind == crashtest.Mkdir) {
 						hit = true
 						return crashtest.Verdict{Errno: syscall.ENOSPC}
 					}
 					return crashtest.Verdict{}
 				})
-				return said, code, dir, hit
+				return output, code, dir, hit
 			}
 			changes, _, _, dir := trace(t, c.args, pass)
 			all := names(t, dir)
 			hits := 0
 			for _, from := range need.Sample([]int{1, 2, changes / 3, changes / 2, changes * 3 / 4}, 2) {
-				said, code, dir, hit := full(from)
+				output, code, dir, hit := full(from)
 				if !hit {
 					continue
 				}
 				hits++
-				require.Equal(t, 2, code, "from change %d on: %s", from, said)
-				require.Contains(t, strings.ToLower(said), "no space left", "from change %d on", from)
-				require.NotContains(t, said, "goroutine")
+				require.Equal(t, 2, code, "from change %d on: %s", from, output)
+				require.Contains(t, strings.ToLower(output), "no space left", "from change %d on", from)
+				require.NotContains(t, output, "goroutine")
 				requireOldOrNew(t, dir, c.file, 8)
-				require.Subset(t, all, names(t, dir), said)
+				require.Subset(t, all, names(t, dir), output)
 			}
 			require.Positive(t, hits)
 		})
@@ -387,16 +387,16 @@ func TestFaults_Commands(t *testing.T) {
 	for _, c := range need.Sample(writers, 2) {
 		t.Run(c.name, func(t *testing.T) {
 			seen := map[crashtest.Kind]int{}
-			said, code, dir := traceAll(t, c.args, func(_ string, e crashtest.Event) crashtest.Verdict {
+			output, code, dir := traceAll(t, c.args, func(_ string, e crashtest.Event) crashtest.Verdict {
 				seen[e.Kind]++
 				return crashtest.Verdict{}
 			})
-			require.Zero(t, code, said)
+			require.Zero(t, code, output)
 			all := names(t, dir)
 			for _, f := range faults {
 				for _, at := range f.at(seen[f.kind]) {
 					n, hit := 0, false
-					said, code, dir := traceAll(t, c.args, func(_ string, e crashtest.Event) crashtest.Verdict {
+					output, code, dir := traceAll(t, c.args, func(_ string, e crashtest.Event) crashtest.Verdict {
 						if e.Kind != f.kind {
 							return crashtest.Verdict{}
 						}
@@ -406,7 +406,7 @@ func TestFaults_Commands(t *testing.T) {
 						hit = true
 						return f.verdict
 					})
-					what := fmt.Sprintf("%v %d of %d: exit %d, %s", f.kind, at, seen[f.kind], code, said)
+					what := fmt.Sprintf("%v %d of %d: exit %d, %s", f.kind, at, seen[f.kind], code, output)
 					if code == 0 {
 						requireNew(t, dir, c.file, c.last, what)
 						continue
@@ -416,17 +416,17 @@ func TestFaults_Commands(t *testing.T) {
 						// recover must either report the unreadable chunk as lost, or lose nothing:
 						// if only the read of metadata failed, recover must read the metadata again
 						// and write all of it.
-						if strings.Contains(said, " 0 lost") {
-							require.Contains(t, said, "4 chunks: 4 certain", what)
+						if strings.Contains(output, " 0 lost") {
+							require.Contains(t, output, "4 chunks: 4 certain", what)
 							requireNew(t, dir, c.file, c.last, what)
 							continue
 						}
-						require.Contains(t, said, "1 lost", what)
+						require.Contains(t, output, "1 lost", what)
 						continue
 					}
 					require.Equal(t, 2, code, what)
-					require.Contains(t, strings.ToLower(said), "input/output error", what)
-					require.NotContains(t, said, "goroutine", what)
+					require.Contains(t, strings.ToLower(output), "input/output error", what)
+					require.NotContains(t, output, "goroutine", what)
 					requireOldOrNew(t, dir, c.file, c.last)
 					require.Subset(t, all, names(t, dir), what)
 				}
@@ -453,7 +453,7 @@ func TestFaults_RemovedDirectory(t *testing.T) {
 			for _, temporary := range []bool{false, true} {
 				for _, at := range need.Sample([]int{1, changes / 2, changes}, 2) {
 					change := 0
-					said, code, dir := traceAll(t, c.args, func(dir string, e crashtest.Event) crashtest.Verdict {
+					output, code, dir := traceAll(t, c.args, func(dir string, e crashtest.Event) crashtest.Verdict {
 						if !e.Kind.Changes() {
 							return crashtest.Verdict{}
 						}
@@ -466,11 +466,11 @@ func TestFaults_RemovedDirectory(t *testing.T) {
 						}
 						return crashtest.Verdict{}
 					})
-					what := fmt.Sprintf("temporary %v, change %d of %d: exit %d, %s", temporary, at, changes, code, said)
+					what := fmt.Sprintf("temporary %v, change %d of %d: exit %d, %s", temporary, at, changes, code, output)
 					require.Contains(t, []int{0, 2}, code, what)
-					require.NotContains(t, said, "goroutine", what)
+					require.NotContains(t, output, "goroutine", what)
 					if code != 0 {
-						require.NotEmpty(t, said, what)
+						require.NotEmpty(t, output, what)
 					}
 					if !temporary {
 						continue // the output may have been deleted after it was written

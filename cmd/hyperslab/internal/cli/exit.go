@@ -33,8 +33,8 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// allSaid reports whether err contains only an exit code.
-func allSaid(err error) bool {
+// onlyCode reports whether err contains only an exit code.
+func onlyCode(err error) bool {
 	var exit *exitError
 	return errors.As(err, &exit) && exit.err == nil
 }

@@ -182,8 +182,8 @@ type facts struct {
 	hdf5    *hdf5Doc // only of the command info; nil for other formats
 }
 
-// gatherFacts returns the properties of the array at an address, of an HDF5 dataset also those of
-// the format if asked.
+// gatherFacts returns the properties of the array at an address. With format, it adds the
+// properties that only HDF5 datasets have.
 func (a *app) gatherFacts(ctx context.Context, address string, format bool) (f *facts, err error) {
 	p, err := a.openPart(ctx, address)
 	if err != nil {

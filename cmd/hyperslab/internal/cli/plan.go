@@ -152,18 +152,18 @@ func (a *app) planArray(ctx context.Context, operation, source, target string, m
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	format, err := c.settleTarget(source, target)
+	format, err := c.resolveTarget(source, target)
 	if err != nil {
 		return err
 	}
 	switch m := src.Meta(); {
 	case operation != "convert" && string(format) != m.Format:
 		return usagef("%s writes the format of the source, %s, and %s is of format %s; convert writes other formats", operation, m.Format, target, format)
-	case operation == "copy" && c.asked():
+	case operation == "copy" && c.given():
 		return usagef("copy writes the storage of the source; repack changes it")
 	case operation == "rechunk" && c.chunks == "":
 		return usagef("rechunk needs --chunks")
-	case operation == "repack" && !c.asked():
+	case operation == "repack" && !c.given():
 		return usagef("repack needs a flag of storage, for example --codec; copy keeps the storage")
 	case format != hyperslab.B2ND && format != hyperslab.Caterva && format != hyperslab.HDF5:
 		return usagef("--format %s: a plan writes b2nd, caterva or hdf5", format)

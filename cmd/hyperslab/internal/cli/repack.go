@@ -348,7 +348,7 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 	m := src.Meta()
 	format, sparse := hyperslab.Format(row.Format), o.store.sparse
 	if isFrame(format) {
-		if m.Format == "frame" && o.store.asked() {
+		if m.Format == "frame" && o.store.given() {
 			return fmt.Errorf("%w: %s is a Blosc2 frame without an array; hyperslab convert writes it as an array", errors.ErrUnsupported, row.Source)
 		}
 		info, err := os.Stat(row.Source)
@@ -367,7 +367,7 @@ func (a *app) repackArray(ctx context.Context, row *repackRow, to string, memory
 	if o.store.blocks == "" && spec.BlockShape == nil && slices.Equal(spec.ChunkShape, m.ChunkShape) {
 		spec.BlockShape = m.BlockShape // of chunks with an unchanged shape
 	}
-	if !o.store.asked() || storedSo(m, spec) {
+	if !o.store.given() || storedSo(m, spec) {
 		row.Kept = 1
 		return a.repackCopy(ctx, row, to, force, o)
 	}

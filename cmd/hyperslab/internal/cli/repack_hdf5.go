@@ -119,7 +119,7 @@ func (r *repacker) dataset(ctx context.Context, d *h5.Dataset, info h5.DatasetIn
 	if h5copy.Refers(info.Datatype) {
 		return false, nil
 	}
-	if !r.store.asked() && !r.cloud.cloud || info.Datatype.Committed != 0 || info.Layout == h5.Virtual || len(info.External) > 0 {
+	if !r.store.given() && !r.cloud.cloud || info.Datatype.Committed != 0 || info.Layout == h5.Virtual || len(info.External) > 0 {
 		r.kept++
 		return false, nil
 	}

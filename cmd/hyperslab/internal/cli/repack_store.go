@@ -25,7 +25,7 @@ func (a *app) repackStore(ctx context.Context, row *repackRow, to string, memory
 	if o.store.sparse {
 		return usagef("--sparse is for one array; %s contains many", row.Source)
 	}
-	if !o.store.asked() {
+	if !o.store.given() {
 		for e, err := range a.walk(ctx, row.Source, nil) {
 			if err != nil {
 				return err

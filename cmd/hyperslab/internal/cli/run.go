@@ -248,7 +248,7 @@ func (a *app) finish(ctx context.Context, cmd *cobra.Command, err error) int {
 			a.complain(cmd, stopError(sig))
 		}
 	case err != nil:
-		if !allSaid(err) {
+		if !onlyCode(err) {
 			a.complain(cmd, err)
 		}
 	}

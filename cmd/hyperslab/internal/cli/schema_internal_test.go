@@ -141,14 +141,14 @@ func TestSchemas_tested(t *testing.T) {
 // shell or a reader, serve, which runs until it receives a signal, and view, which needs a
 // terminal.
 func TestSchemas_commands(t *testing.T) {
-	texts := []string{"serve", "view", "help", "man", "completion", "bash", "zsh", "fish", "powershell"}
+	strs := []string{"serve", "view", "help", "man", "completion", "bash", "zsh", "fish", "powershell"}
 	seen := 0
 	var visit func(c *cobra.Command)
 	visit = func(c *cobra.Command) {
 		for _, sub := range c.Commands() {
 			visit(sub)
 		}
-		if c.HasSubCommands() || slices.Contains(texts, c.Name()) {
+		if c.HasSubCommands() || slices.Contains(strs, c.Name()) {
 			return
 		}
 		require.NotNil(t, c.Flags().Lookup("json"), c.CommandPath())

@@ -248,12 +248,12 @@ func writeHistogram(w io.Writer, p term.Paint, h *ndarray.Histogram, columns int
 	for _, n := range h.Bins {
 		most = max(most, n)
 	}
-	room := max(min(columns, 100)-40, 10)
+	width := max(min(columns, 100)-40, 10)
 	if h.Below > 0 {
 		t.Add("", fmt.Sprintf("%.6g", h.Low), strconv.FormatInt(h.Below, 10))
 	}
 	for i, n := range h.Bins {
-		t.Add(fmt.Sprintf("%.6g", h.Edge(i)), fmt.Sprintf("%.6g", h.Edge(i+1)), strconv.FormatInt(n, 10), bar(n, most, room))
+		t.Add(fmt.Sprintf("%.6g", h.Edge(i)), fmt.Sprintf("%.6g", h.Edge(i+1)), strconv.FormatInt(n, 10), bar(n, most, width))
 	}
 	if h.Above > 0 {
 		t.Add(fmt.Sprintf("%.6g", h.High), "", strconv.FormatInt(h.Above, 10))
@@ -264,12 +264,12 @@ func writeHistogram(w io.Writer, p term.Paint, h *ndarray.Histogram, columns int
 	return t.Write(w, p)
 }
 
-// bar returns n of most as a bar of at most room columns, to an eighth of a column.
-func bar(n, most int64, room int) string {
+// bar returns n of most as a bar of at most width columns, to an eighth of a column.
+func bar(n, most int64, width int) string {
 	if n <= 0 {
 		return ""
 	}
-	eighths := int(math.Round(float64(n) / float64(most) * float64(8*room)))
+	eighths := int(math.Round(float64(n) / float64(most) * float64(8*width)))
 	s := strings.Repeat("█", eighths/8)
 	if rest := eighths % 8; rest > 0 {
 		s += string([]rune("▏▎▍▌▋▊▉")[rest-1])

@@ -55,8 +55,8 @@ func (o *storeFlags) add(cmd *cobra.Command) {
 	completeWords(cmd, "shuffle", "none", "byte", "bit")
 }
 
-// asked reports whether any of the flags was given.
-func (o *storeFlags) asked() bool {
+// given reports whether any of the flags was given.
+func (o *storeFlags) given() bool {
 	return o.codec != "" || o.level >= 0 || o.filter != "" || o.chunks != "" || o.blocks != "" || o.sparse || o.sum || len(o.grow) > 0
 }
 
@@ -200,7 +200,7 @@ func (o *storeFlags) spec(m ndarray.Meta, format hyperslab.Format) (ndarray.Spec
 		return spec, err
 	}
 	err := spec.Validate()
-	if err == nil && format == hyperslab.HDF5 && o.asked() {
+	if err == nil && format == hyperslab.HDF5 && o.given() {
 		err = hdf5.Check("x", spec) // the name does not matter
 	}
 	if err != nil {
@@ -230,12 +230,12 @@ func cloneCompression(c *ndarray.Compression) *ndarray.Compression {
 
 // compression applies the flags to the compression. nil means the default of the target.
 func (o *storeFlags) compression(spec *ndarray.Spec, format hyperslab.Format) error {
-	asked := o.codec != "" || o.level >= 0 || o.filter != "" || o.sum
+	given := o.codec != "" || o.level >= 0 || o.filter != "" || o.sum
 	c := cloneCompression(spec.Compression)
 	switch unknown := notWritten(c, format); {
-	case !asked && unknown != "":
+	case !given && unknown != "":
 		return usagef("the source is stored with %s, which cannot be written; choose with --codec", unknown)
-	case !asked:
+	case !given:
 		return nil
 	case c == nil, c.Codec == "none", unknown != "":
 		was := c

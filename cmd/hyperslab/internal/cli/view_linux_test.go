@@ -100,17 +100,17 @@ func (p *pseudoTerminal) keys(text string) {
 	require.NoError(p.t, err)
 }
 
-func (p *pseudoTerminal) shows(texts ...string) {
+func (p *pseudoTerminal) shows(strs ...string) {
 	p.t.Helper()
 	require.Eventually(p.t, func() bool {
 		screen := p.String()
-		for _, text := range texts {
+		for _, text := range strs {
 			if !strings.Contains(screen, text) {
 				return false
 			}
 		}
 		return true
-	}, 20*time.Second, 10*time.Millisecond, "%q\n%s", texts, p)
+	}, 20*time.Second, 10*time.Millisecond, "%q\n%s", strs, p)
 }
 
 // TestView runs the command on a pseudo terminal, with trusted and untrusted files.

@@ -79,7 +79,7 @@ func (a *app) virtual(ctx context.Context, sources []string, target string, o *v
 		return err
 	}
 	check := convertFlags{format: string(hyperslab.HDF5), force: o.force}
-	if _, err := check.settleTarget(sources[0], target); err != nil {
+	if _, err := check.resolveTarget(sources[0], target); err != nil {
 		return err
 	}
 	all := make([]virtualSource, len(sources))

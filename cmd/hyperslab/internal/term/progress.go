@@ -49,15 +49,15 @@ type Meter struct {
 	from  func() (bytes, stored int64)  // size of the arrays that the job reads now, nil if unknown; called once
 	at    atomic.Pointer[progressState] // state for the bar to draw, because mu is held while the bar is removed
 
-	mu    sync.Mutex
-	state progressState
-	read  [2]int64  // sum of all results of from
-	last  time.Time // time of the last line; zero without lines
-	asked time.Time // time of the last measurement of the target
-	bars  *mpb.Progress
-	bar   *mpb.Bar
-	quit  chan struct{} // ends Watch
-	ended chan struct{} // closed when Watch has ended
+	mu       sync.Mutex
+	state    progressState
+	read     [2]int64  // sum of all results of from
+	last     time.Time // time of the last line; zero without lines
+	measured time.Time // time of the last measurement of the target
+	bars     *mpb.Progress
+	bar      *mpb.Bar
+	quit     chan struct{} // ends Watch
+	ended    chan struct{} // closed when Watch has ended
 }
 
 // NewMeter starts the clock. Mode auto is a bar if w is a terminal, otherwise no output.
@@ -131,8 +131,8 @@ func (m *Meter) measure() {
 		m.from = nil
 		bytes, stored = bytes+m.read[0], stored+m.read[1]
 		m.read = [2]int64{bytes, stored}
-	case m.made != nil && m.state.done > 0 && now.Sub(m.asked) >= progressInterval:
-		m.asked = now
+	case m.made != nil && m.state.done > 0 && now.Sub(m.measured) >= progressInterval:
+		m.measured = now
 		bytes, stored = m.state.done, m.made()
 	}
 	if stored > 0 {
@@ -209,7 +209,7 @@ func (m *Meter) Finish() {
 		m.bar = nil
 	case !m.last.IsZero():
 		m.state.elapsed = m.now().Sub(m.start)
-		m.asked = time.Time{} // the size of the complete target
+		m.measured = time.Time{} // the size of the complete target
 		m.measure()
 		m.line()
 	}
@@ -337,12 +337,12 @@ func (s *progressState) bar(label string, width int) string {
 				tail += "  " + part
 			}
 		}
-		room := min(width-len(head)-len(tail)-1, mostBar)
+		space := min(width-len(head)-len(tail)-1, mostBar)
 		switch {
-		case blocks && room >= leastBar:
-			full := int(math.Round(Share(s.done, s.total) * float64(room)))
-			return head + " " + strings.Repeat("█", full) + strings.Repeat("░", room-full) + tail
-		case !blocks && room >= -1 || len(optional) == 0:
+		case blocks && space >= leastBar:
+			full := int(math.Round(Share(s.done, s.total) * float64(space)))
+			return head + " " + strings.Repeat("█", full) + strings.Repeat("░", space-full) + tail
+		case !blocks && space >= -1 || len(optional) == 0:
 			return head + tail
 		}
 		optional[0]()

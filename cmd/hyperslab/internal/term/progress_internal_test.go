@@ -72,15 +72,15 @@ func TestMeter_json(t *testing.T) {
 func TestMeter_SetTarget(t *testing.T) {
 	c := newClock()
 	m, out := meterAt(c, ProgressPlain)
-	asked := 0
-	m.made = func() int64 { asked++; return 4 << 20 }
+	measured := 0
+	m.made = func() int64 { measured++; return 4 << 20 }
 	c.advance(progressInterval)
 	m.Update(10 << 20)
 	m.Update(11 << 20)
-	require.Equal(t, 1, asked)
+	require.Equal(t, 1, measured)
 	c.advance(progressInterval)
 	m.Update(20 << 20)
-	require.Equal(t, 2, asked)
+	require.Equal(t, 2, measured)
 	require.Equal(t, `convert: 25%  10.0 MiB / 40.0 MiB  2.50x  10 MB/s  3s left
 convert: 50%  20.0 MiB / 40.0 MiB  5.00x  10 MB/s  2s left
 `, out.String())
@@ -166,11 +166,11 @@ func TestMeter_Watch(t *testing.T) {
 	for _, mode := range []string{ProgressPlain, ProgressNone} {
 		c := newClock()
 		m, _ := meterAt(c, mode)
-		asked := make(chan bool)
+		measured := make(chan bool)
 		var once sync.Once
-		m.Watch(func() int64 { once.Do(func() { close(asked) }); return 7 << 20 })
+		m.Watch(func() int64 { once.Do(func() { close(measured) }); return 7 << 20 })
 		if mode == ProgressPlain {
-			<-asked
+			<-measured
 		}
 		m.Finish()
 		m.Finish()

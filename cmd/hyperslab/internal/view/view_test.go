@@ -165,18 +165,18 @@ func (s *session) screen() string {
 // keys sends bytes as a terminal does.
 func (s *session) keys(text string) { s.term.SendRaw([]byte(text)) }
 
-// shows waits until the screen contains all texts.
-func (s *session) shows(texts ...string) {
+// shows waits until the screen contains all of strs.
+func (s *session) shows(strs ...string) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool {
 		screen := s.screen()
-		for _, text := range texts {
+		for _, text := range strs {
 			if !strings.Contains(screen, text) {
 				return false
 			}
 		}
 		return true
-	}, 5*time.Second, 5*time.Millisecond, "%q\n%s", texts, printer{s})
+	}, 5*time.Second, 5*time.Millisecond, "%q\n%s", strs, printer{s})
 }
 
 // printer prints the screen when a test has failed.
