@@ -41,9 +41,9 @@ func TestFixedStrings(t *testing.T) {
 		tooLong string
 		want    string
 	}{
-		{h5.NullTerm, []string{"", "a", "abcd"}, "abcde", "element 1: wrong size: string of 5 bytes, its type holds 4"},
-		{h5.NullPad, []string{"", "a", "abcde"}, "abcdef", "element 1: wrong size: string of 6 bytes, its type holds 5"},
-		{h5.SpacePad, []string{"", " a", "abcde"}, "abcdef", "element 1: wrong size: string of 6 bytes, its type holds 5"},
+		{h5.NullTerm, []string{"", "a", "abcd"}, "abcde", "element 1: wrong size: string: got 5 bytes, want at most 4"},
+		{h5.NullPad, []string{"", "a", "abcde"}, "abcdef", "element 1: wrong size: string: got 6 bytes, want at most 5"},
+		{h5.SpacePad, []string{"", " a", "abcde"}, "abcdef", "element 1: wrong size: string: got 6 bytes, want at most 5"},
 	} {
 		t.Run(tt.pad.String(), func(t *testing.T) {
 			d := newDataset(t, h5.FixedString(5, tt.pad, h5.ASCII), h5.SimpleSpace(3), nil)

@@ -391,7 +391,7 @@ func encodeBytes(b []byte, s string, pad Pad) error {
 		capacity--
 	}
 	if len(s) > capacity {
-		return fmt.Errorf("%w: text of %d bytes, the field has room for %d", ErrValue, len(s), capacity)
+		return fmt.Errorf("%w: string: got %d bytes, want at most %d", ErrValue, len(s), capacity)
 	}
 	for i := copy(b, s); i < len(b); i++ {
 		b[i] = 0

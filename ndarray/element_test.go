@@ -222,7 +222,7 @@ func TestStructsRefused(t *testing.T) {
 	bad[0].Name = "seven b"
 	err = ndarray.Write(ctx, a, bad, r)
 	require.ErrorIs(t, err, ndarray.ErrValue)
-	require.ErrorContains(t, err, "text of 7 bytes, the field has room for 6")
+	require.ErrorContains(t, err, "string: got 7 bytes, want at most 6")
 	bad[0].Name, bad[0].Word = "ends\x00", ""
 	require.ErrorIs(t, ndarray.Write(ctx, a, bad, r), ndarray.ErrValue)
 	bad[0].Name, bad[0].Word = "", "fives"

@@ -580,7 +580,7 @@ func padString(dst []byte, s string, pad h5.StringPad) error {
 	}
 	switch {
 	case len(s) > capacity:
-		return fmt.Errorf("%w: string of %d bytes, its type holds %d", h5.ErrSize, len(s), capacity)
+		return fmt.Errorf("%w: string: got %d bytes, want at most %d", h5.ErrSize, len(s), capacity)
 	case strings.IndexByte(s, 0) >= 0:
 		return fmt.Errorf("%w: zero byte at %d of a string", h5.ErrParam, strings.IndexByte(s, 0))
 	case pad == h5.SpacePad && strings.HasSuffix(s, " "):

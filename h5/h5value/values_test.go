@@ -378,7 +378,7 @@ func TestValues_unrepresentable(t *testing.T) {
 		"too large":      {wide{A: 128}, h5.ErrOverflow, `element 1: member "a": value out of range: 128 in H5T_STD_I8LE`},
 		"no number":      {wide{A: math.NaN()}, h5.ErrOverflow, "NaN"},
 		"broken":         {wide{A: 1.5}, h5.ErrPrecision, "1.5"},
-		"too long":       {wide{S: "abcd"}, h5.ErrSize, "string of 4 bytes, its type holds 3"},
+		"too long":       {wide{S: "abcd"}, h5.ErrSize, "string: got 4 bytes, want at most 3"},
 		"zero inside":    {wide{S: "a\x00"}, h5.ErrParam, "zero byte at 1"},
 		"in a sequence":  {wide{B: []int{1, 256}}, h5.ErrOverflow, `member "b"`},
 		"in a sequence ": {wide{B: []int{-1}}, h5.ErrOverflow, `-1`},
