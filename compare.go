@@ -79,11 +79,12 @@ func Compare(ctx context.Context, a, b string, o *CompareOptions) (_ *CompareRep
 		c.options.IgnoreOrder, c.options.IgnoreAttrs = true, true
 	}
 	for i, location := range []string{a, b} {
-		tree, err := c.openTree(ctx, location)
+		tree, err := OpenTree(ctx, location, &OpenOptions{ExternalDir: c.options.ExternalDir, Missing: c.options.Missing, Unlocked: c.options.Unlocked, Untrusted: c.options.Untrusted})
 		if err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, tree.Close()) }()
+		tree.byGo = false // attributes with references are compared by their targets
 		c.trees[i] = tree
 	}
 	if err := c.list(ctx); err != nil {
@@ -104,12 +105,6 @@ type treeComparison struct {
 	bare    [2]Entry             // arrays that are compared now and not described
 	report  CompareReport
 	total   ndarray.Progress // of the arrays that are compared, and those that are done
-}
-
-// openTree opens a tree whose HDF5 file stays open until the tree is closed.
-func (c *treeComparison) openTree(ctx context.Context, location string) (*Tree, error) {
-	o := &c.options
-	return openTree(ctx, location, &OpenOptions{ExternalDir: o.ExternalDir, Missing: o.Missing, Unlocked: o.Unlocked, Untrusted: o.Untrusted}, true)
 }
 
 // list lists both trees. The datasets of an HDF5 file are not described, because they are opened
@@ -370,8 +365,9 @@ func (t *Tree) openHeld(ctx context.Context, path string) (*ndarray.Array, error
 		return nil, err
 	}
 	o := &hdf5.OpenOptions{ExternalDir: t.open.ExternalDir, Missing: t.open.Missing, Shared: true, Untrusted: t.byGo}
+	name := shown(t.at(path))
 	if r, _ := t.file.Source(); r != nil { // remote: opened by several goroutines at the same time
-		return array(hdf5.OpenIn(t.file.Root(), path, t.at(path), o))
+		return array(hdf5.OpenIn(t.file.Root(), path, name, o))
 	}
 	p := &t.parent
 	p.Lock()
@@ -381,7 +377,7 @@ func (t *Tree) openHeld(ctx context.Context, path string) (*ndarray.Array, error
 	if dir := whole[:end]; p.group == nil || dir != p.path {
 		g, err := t.file.Root().OpenGroup(dir)
 		if err != nil { // the error names the array
-			return array(hdf5.OpenIn(t.file.Root(), whole, t.at(path), o))
+			return array(hdf5.OpenIn(t.file.Root(), whole, name, o))
 		}
 		if p.group != nil {
 			err = p.group.Close()
@@ -390,7 +386,7 @@ func (t *Tree) openHeld(ctx context.Context, path string) (*ndarray.Array, error
 			return nil, h5errs.Translate(err)
 		}
 	}
-	return array(hdf5.OpenIn(p.group, whole[end:], t.at(path), o))
+	return array(hdf5.OpenIn(p.group, whole[end:], name, o))
 }
 
 // heldGroupAttrs reads the attributes of a group of the HDF5 file that is open.

@@ -52,7 +52,7 @@ func (t *Tree) Metadata(ctx context.Context, path string) (m Metadata, err error
 		m, err = (&walker{ctx: ctx, unlocked: t.open.Unlocked, store: t.store, held: t.file}).metadata(locate.Location{File: t.location.File, Object: path}, t.format)
 		err = translate(err)
 	}
-	return m, ndarray.Wrap("read metadata of", t.at(path), err)
+	return m, ndarray.Wrap("read metadata of", shown(t.at(path)), err)
 }
 
 func (h *treeHandler) metadata(path string) (Metadata, error) {

@@ -26,11 +26,11 @@ import (
 type Tree struct {
 	location locate.Location
 	format   Format
-	outside  *outside    // nil: the file is trusted, and each method opens it again
+	outside  *outside    // nil: the file is trusted
 	open     OpenOptions // for opening its arrays
 
 	store *stores.Store // a trusted store, which stays open; nil for other formats
-	file  *h5.File      // a trusted HDF5 file, opened by openTree; nil: each method opens the file
+	file  *h5.File      // a trusted HDF5 file, which stays open; nil for other formats
 	byGo  bool          // libhdf5 does not decode chunks of file that package chunkio decodes
 
 	// The group of file in which the last array was opened. libhdf5 finds a name in an open group
@@ -44,14 +44,9 @@ type Tree struct {
 
 // OpenTree returns the tree at a location. It uses o.ExternalDir, o.Missing, o.Unlocked and
 // o.Untrusted, and returns ndarray.ErrParam if another option is set. It returns the errors of Walk
-// for the file.
-func OpenTree(ctx context.Context, location string, o *OpenOptions) (*Tree, error) {
-	return openTree(ctx, location, o, false)
-}
-
-// openTree is OpenTree. If hold is set, a trusted HDF5 file stays open until Close, and all objects
-// are opened in it.
-func openTree(ctx context.Context, location string, o *OpenOptions, hold bool) (_ *Tree, err error) {
+// for the file. An HDF5 file and a container of python-blosc2 stay open until Close, so that other
+// processes cannot change the HDF5 file before.
+func OpenTree(ctx context.Context, location string, o *OpenOptions) (_ *Tree, err error) {
 	opts := orZero(o)
 	if opts.Untrusted != nil {
 		x, err := newOutside(ctx, location, opts)
@@ -81,7 +76,8 @@ func openTree(ctx context.Context, location string, o *OpenOptions, hold bool) (
 		if t.store, err = f.store(ctx, l.File, format); err != nil {
 			return nil, ndarray.Wrap("open", shown(location), translate(markFailedCheck(err)))
 		}
-	case hold && format == HDF5:
+	case format == HDF5:
+		t.byGo = isURL(l.File) // as in Open
 		if t.file, err = f.hdf5(context.WithoutCancel(ctx), l.File, opts.Unlocked); err != nil {
 			return nil, ndarray.Wrap("open", shown(location), h5errs.Translate(err))
 		}
@@ -129,7 +125,7 @@ func (t *Tree) GroupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs
 	}
 	if t.file != nil {
 		attrs, err = t.heldGroupAttrs(ctx, path)
-		return attrs, ndarray.Wrap("read attributes of", t.at(path), err)
+		return attrs, ndarray.Wrap("read attributes of", shown(t.at(path)), err)
 	}
 	if t.outside == nil {
 		l := locate.Location{File: t.location.File, Object: path}
@@ -152,7 +148,7 @@ func (t *Tree) Open(ctx context.Context, path string) (*ndarray.Array, error) {
 	}
 	if t.file != nil {
 		a, err := t.openHeld(ctx, path)
-		return a, ndarray.Wrap("open", t.at(path), err)
+		return a, ndarray.Wrap("open", shown(t.at(path)), err)
 	}
 	if t.outside == nil {
 		return Open(ctx, t.at(path), &t.open)
@@ -174,8 +170,8 @@ func (t *Tree) openStored(ctx context.Context, path string) (*ndarray.Array, err
 	return array(m, nil)
 }
 
-// Close ends the worker of an untrusted tree, and closes a container of python-blosc2. A trusted
-// tree of another format keeps no files open.
+// Close ends the worker of an untrusted tree, and closes an HDF5 file or a container of
+// python-blosc2. A trusted tree of another format has no open files.
 func (t *Tree) Close() error {
 	if t.store != nil {
 		return t.store.Close()

@@ -208,12 +208,11 @@ func (c *treeCopy) copy(ctx context.Context, src string) (_ TreeStats, err error
 	if c.target == B2ND || c.target == Caterva || c.target == NPY {
 		return c.stats, fmt.Errorf("%w: a tree in a file of format %s", ndarray.ErrParam, c.target)
 	}
-	c.source, err = openTree(ctx, src, &OpenOptions{ExternalDir: c.options.ExternalDir, Missing: c.options.Missing, Unlocked: c.options.Unlocked, Untrusted: c.options.Untrusted}, true)
+	c.source, err = OpenTree(ctx, src, &OpenOptions{ExternalDir: c.options.ExternalDir, Missing: c.options.Missing, Unlocked: c.options.Unlocked, Untrusted: c.options.Untrusted})
 	if err != nil {
 		return c.stats, cause(err)
 	}
 	defer func() { err = errors.Join(err, c.source.Close()) }()
-	c.source.byGo = isURL(c.source.location.File) // as in Open
 	if err := c.plan(ctx, src); err != nil {
 		return c.stats, err
 	}

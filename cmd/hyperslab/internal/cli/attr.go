@@ -277,25 +277,45 @@ func editArrayAttrs(ctx context.Context, address string, set []ndarray.Attr, rem
 	return nil
 }
 
+// openGroup opens the tree at an address and reports whether a group is there. Otherwise an array
+// is there. An untrusted file is read in a sandbox.
+func (a *app) openGroup(ctx context.Context, address string) (tree *hyperslab.Tree, group bool, err error) {
+	if tree, err = a.openTree(ctx, address); err != nil {
+		return nil, false, err
+	}
+	for e, err := range tree.Walk(ctx, func(hyperslab.Entry) bool { return true }) {
+		if err != nil {
+			return nil, false, errors.Join(err, tree.Close())
+		}
+		return tree, e.Kind == hyperslab.Group, nil
+	}
+	return nil, false, errors.Join(fmt.Errorf("%s: %w", address, ndarray.ErrNotFound), tree.Close())
+}
+
 // isGroup reports whether a group is at an address. Otherwise an array is there.
 func (a *app) isGroup(ctx context.Context, address string) (bool, error) {
-	prune := func(hyperslab.Entry) bool { return true }
-	for e, err := range a.walk(ctx, address, prune) {
-		return e.Kind == hyperslab.Group, err
+	tree, group, err := a.openGroup(ctx, address)
+	if err != nil {
+		return false, err
 	}
-	return false, fmt.Errorf("%s: %w", address, ndarray.ErrNotFound)
+	return group, tree.Close()
 }
 
 // attrsAt reads the attributes of the array or group at an address.
 func (a *app) attrsAt(ctx context.Context, address string) (attrs ndarray.Attrs, err error) {
-	group, err := a.isGroup(ctx, address)
-	switch {
-	case err != nil:
+	loc, err := locate.Parse(address)
+	if err != nil {
 		return attrs, err
-	case group:
-		return a.groupAttrs(ctx, address)
 	}
-	arr, err := a.openArray(ctx, address)
+	tree, group, err := a.openGroup(ctx, address)
+	if err != nil {
+		return attrs, err
+	}
+	defer func() { err = errors.Join(err, tree.Close()) }()
+	if group {
+		return tree.GroupAttrs(ctx, loc.Object)
+	}
+	arr, err := tree.Open(ctx, loc.Object)
 	if err != nil {
 		return attrs, err
 	}

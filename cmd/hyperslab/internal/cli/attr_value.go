@@ -197,13 +197,13 @@ func encodeNumber(d ndarray.DType, b []byte, leaf any) error {
 func encodeText(d ndarray.DType, b []byte, s string) error {
 	if d.Kind == ndarray.Bytes {
 		if len(s) > len(b) {
-			return fmt.Errorf("%q has %d bytes, %v has room for %d", s, len(s), d, len(b))
+			return fmt.Errorf("%q: got %d bytes, want at most %d for %v", s, len(s), len(b), d)
 		}
 		copy(b, s)
 		return nil
 	}
 	if n := utf8.RuneCountInString(s); n > len(b)/4 {
-		return fmt.Errorf("%q has %d characters, %v has room for %d", s, n, d, len(b)/4)
+		return fmt.Errorf("%q: got %d characters, want at most %d for %v", s, n, len(b)/4, d)
 	}
 	i := 0
 	for _, r := range s {

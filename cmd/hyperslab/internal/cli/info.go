@@ -132,15 +132,18 @@ allocation types of its specification, and the free space.` + addressHelp + twoA
 			f, err := a.gatherFacts(cmd.Context(), address(args), true)
 			if err != nil {
 				// A ctable is an array and a group, so the array comes first.
-				group, gerr := a.isGroup(cmd.Context(), address(args))
+				tree, group, gerr := a.openGroup(cmd.Context(), address(args))
 				if gerr != nil && errors.Is(err, ndarray.ErrParam) && !errors.Is(gerr, ndarray.ErrParam) {
 					return gerr // err is only that the name of an array in the file is missing
 				}
-				if gerr != nil || !group {
+				if gerr != nil {
 					return err
 				}
-				d, err := a.gatherGroup(cmd.Context(), address(args))
-				if err != nil {
+				if !group {
+					return errors.Join(err, tree.Close())
+				}
+				d, err := gatherGroup(cmd.Context(), tree, address(args))
+				if err = errors.Join(err, tree.Close()); err != nil {
 					return err
 				}
 				if asJSON {

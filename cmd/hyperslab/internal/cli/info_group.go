@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -32,17 +31,12 @@ type groupDoc struct {
 	incomplete error // why the members or attributes are unknown; nil if they are known
 }
 
-// gatherGroup counts the direct members of the group at an address.
-func (a *app) gatherGroup(ctx context.Context, address string) (d *groupDoc, err error) {
+// gatherGroup counts the direct members of the group at an address, which is also that of the tree.
+func gatherGroup(ctx context.Context, tree *hyperslab.Tree, address string) (d *groupDoc, err error) {
 	loc, err := locate.Parse(address)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := a.openTree(ctx, address)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, tree.Close()) }()
 	format, err := hyperslab.Sniff(loc.File)
 	if err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ func (j *jobFlags) fit(memory int64, address string, m ndarray.Meta) error {
 	}
 	if need > memory && j.given {
 		const mebi = 1 << 20
-		return usagef("%s: a chunk of %s takes %s, and --memory %s has no room to read or write one; give at least --memory %dMiB, or leave it out",
+		return usagef("%s: a chunk of %s takes %s, and --memory %s is too small to read or write one; give at least --memory %dMiB, or leave it out",
 			address, term.FormatShape(m.ChunkShape), term.FormatBytes(need/chunkCopies), j.memory, ceil.Div(need, mebi))
 	}
 	most := max(memory/max(need, 1), 1)

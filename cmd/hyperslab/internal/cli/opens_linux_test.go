@@ -53,7 +53,10 @@ func TestCommands_opens(t *testing.T) {
 	}{
 		{"stats tree.h5:/time", "tree.h5", 2},
 		{"info tree.h5:/time", "tree.h5", 2},
+		{"info tree.h5", "tree.h5", 4}, // as an array, as a group, and for the name of its format
 		{"ls -r tree.h5", "tree.h5", 2},
+		{"attr tree.h5", "tree.h5", 2},
+		{"attr tree.h5:/time", "tree.h5", 2},
 		{"stats a.b2nd", "a.b2nd", 1},
 		{"stats a.npy", "a.npy", 1},
 		{"chunks waves.h5:/waves", "waves.h5", 2},

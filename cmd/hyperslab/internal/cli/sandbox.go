@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
-	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -127,20 +126,6 @@ func (a *app) openArray(ctx context.Context, location string) (*ndarray.Array, e
 // the members of groups for which prune is true; prune may be nil.
 func (a *app) walk(ctx context.Context, address string, prune func(hyperslab.Entry) bool) iter.Seq2[hyperslab.Entry, error] {
 	return hyperslab.Walk(ctx, address, &hyperslab.WalkOptions{Prune: prune, Unlocked: a.unlocked, Untrusted: a.access.untrusted})
-}
-
-// groupAttrs reads the attributes of a group, in a sandbox if the file is untrusted.
-func (a *app) groupAttrs(ctx context.Context, address string) (ndarray.Attrs, error) {
-	loc, err := locate.Parse(address)
-	if err != nil {
-		return ndarray.Attrs{}, err
-	}
-	tree, err := a.openTree(ctx, loc.File)
-	if err != nil {
-		return ndarray.Attrs{}, err
-	}
-	attrs, err := tree.GroupAttrs(ctx, loc.Object)
-	return attrs, errors.Join(err, tree.Close())
 }
 
 // openTree opens a file to read it object by object, in a sandbox if the file is untrusted.
