@@ -1,4 +1,4 @@
-//go:build linux && cgo && !system_libs
+//go:build linux && (amd64 || arm64) && cgo && !system_libs
 
 // Names of glibc.
 
