@@ -187,7 +187,7 @@ func TestWorkerDescriptors(t *testing.T) {
 			require.Equal(t, 1, readers)
 		}
 	}
-	require.Greater(t, len(workers(t)), len(names), "there is an idle worker")
+	require.Eventually(t, func() bool { return len(workers(t)) > len(names) }, time.Minute, time.Millisecond, "an idle worker starts in the background")
 
 	require.NoError(t, a.Close())
 	a = writing()

@@ -215,7 +215,7 @@ func TestBench_Memory(t *testing.T) {
 	require.Greater(t, n, 2<<20)
 	_, stderr, code = sampled("-M", "256KiB")
 	require.Equal(t, 2, code, stderr)
-	require.Contains(t, stderr, "n.b2nd: a chunk of 16x1024 takes 64.0 KiB, and --memory 256KiB has no room to read or write one; give at least --memory 1MiB")
+	require.Contains(t, stderr, "n.b2nd: a chunk of 16x1024 takes 64.0 KiB, and --memory 256KiB is too small to read or write one; give at least --memory 1MiB")
 	_, stderr, code = sampled("-M", "24MiB", "--chunks", "4096,1024")
 	require.Zero(t, code, stderr) // the chunk is no larger than the sample
 
