@@ -11,13 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/internal/h5attr"
 	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/h5walk"
 	"github.com/hyperslab/hyperslab/ndarray"
-	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 // CompareOptions are the options of Compare. Nil means the zero value. Of the embedded options,
@@ -84,7 +82,7 @@ func Compare(ctx context.Context, a, b string, o *CompareOptions) (_ *CompareRep
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, tree.Close()) }()
-		tree.byGo = false // attributes with references are compared by their targets
+		tree.byGo = false // otherwise attributes with references are unsupported
 		c.trees[i] = tree
 	}
 	if err := c.list(ctx); err != nil {
@@ -115,7 +113,7 @@ func (c *treeComparison) list(ctx context.Context) error {
 		c.tops[i], c.entries[i] = top, make(map[string]*Entry)
 		all, bare := tree.Walk(ctx, nil), tree.file != nil && c.options.Progress == nil
 		if bare {
-			all = walkTrusted(ctx, tree.location.String(), WalkOptions{Unlocked: c.options.Unlocked}, tree, true)
+			all = walkTrusted(ctx, tree.location.String(), WalkOptions{}, tree, true)
 		}
 		var excluded []string
 		for e, err := range all {
@@ -357,54 +355,4 @@ func sameEncoding(a, b ndarray.Meta) bool {
 		return c.String()
 	}
 	return slices.Equal(a.ChunkShape, b.ChunkShape) && slices.Equal(a.BlockShape, b.BlockShape) && text(a.Compression) == text(b.Compression)
-}
-
-// openHeld opens an array of the HDF5 file that is open.
-func (t *Tree) openHeld(ctx context.Context, path string) (*ndarray.Array, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	o := &hdf5.OpenOptions{ExternalDir: t.open.ExternalDir, Missing: t.open.Missing, Shared: true, Untrusted: t.byGo}
-	name := shown(t.at(path))
-	if r, _ := t.file.Source(); r != nil { // remote: opened by several goroutines at the same time
-		return array(hdf5.OpenIn(t.file.Root(), path, name, o))
-	}
-	p := &t.parent
-	p.Lock()
-	defer p.Unlock()
-	whole := "/" + strings.Trim(path, "/")
-	end := strings.LastIndexByte(whole, '/') + 1
-	if dir := whole[:end]; p.group == nil || dir != p.path {
-		g, err := t.file.Root().OpenGroup(dir)
-		if err != nil { // the error names the array
-			return array(hdf5.OpenIn(t.file.Root(), whole, name, o))
-		}
-		if p.group != nil {
-			err = p.group.Close()
-		}
-		if p.path, p.group = dir, g; err != nil {
-			return nil, h5errs.Translate(err)
-		}
-	}
-	return array(hdf5.OpenIn(p.group, whole[end:], name, o))
-}
-
-// heldGroupAttrs reads the attributes of a group of the HDF5 file that is open.
-func (t *Tree) heldGroupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs, err error) {
-	if err := ctx.Err(); err != nil {
-		return attrs, err
-	}
-	return hdf5GroupAttrs(ctx, t.file, "/"+strings.Trim(path, "/"))
-}
-
-// hdf5GroupAttrs reads the attributes of a group of an open HDF5 file.
-func hdf5GroupAttrs(ctx context.Context, f *h5.File, path string) (attrs ndarray.Attrs, err error) {
-	g := f.Root()
-	if path != "/" {
-		if g, err = f.Root().OpenGroup(path); err != nil {
-			return attrs, h5errs.Translate(err)
-		}
-		defer func() { err = errors.Join(err, h5errs.Translate(g.Close())) }()
-	}
-	return hdf5.ReadAttrs(ctx, g)
 }

@@ -49,7 +49,7 @@ func (t *Tree) Metadata(ctx context.Context, path string) (m Metadata, err error
 	case t.outside != nil:
 		err = t.outside.ask(ctx, request{Verb: "metadata", Path: path}, &m)
 	default:
-		m, err = (&walker{ctx: ctx, unlocked: t.open.Unlocked, store: t.store, held: t.file}).metadata(locate.Location{File: t.location.File, Object: path}, t.format)
+		m, err = (&walker{ctx: ctx, store: t.store, held: t.file}).metadata(locate.Location{File: t.location.File, Object: path}, t.format)
 		err = translate(err)
 	}
 	return m, ndarray.Wrap("read metadata of", shown(t.at(path)), err)

@@ -15,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
 // Tree is a file, or a group in it, whose objects are listed and opened one by one. For an
@@ -44,8 +45,8 @@ type Tree struct {
 
 // OpenTree returns the tree at a location. It uses o.ExternalDir, o.Missing, o.Unlocked and
 // o.Untrusted, and returns ndarray.ErrParam if another option is set. It returns the errors of Walk
-// for the file. An HDF5 file and a container of python-blosc2 stay open until Close, so that other
-// processes cannot change the HDF5 file before.
+// for the file. An HDF5 file and a container of python-blosc2 stay open until Close. Until then the
+// HDF5 file is locked: other processes can open it for reading only.
 func OpenTree(ctx context.Context, location string, o *OpenOptions) (_ *Tree, err error) {
 	opts := orZero(o)
 	if opts.Untrusted != nil {
@@ -98,7 +99,7 @@ func (t *Tree) at(path string) string {
 // with ErrParam if another one begins.
 func (t *Tree) Walk(ctx context.Context, prune func(Entry) bool) iter.Seq2[Entry, error] {
 	if t.outside == nil {
-		return walkTrusted(ctx, t.location.String(), WalkOptions{Prune: prune, Unlocked: t.open.Unlocked}, t, false)
+		return walkTrusted(ctx, t.location.String(), WalkOptions{Prune: prune}, t, false)
 	}
 	return func(yield func(Entry, error) bool) {
 		left := false
@@ -129,7 +130,7 @@ func (t *Tree) GroupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs
 	}
 	if t.outside == nil {
 		l := locate.Location{File: t.location.File, Object: path}
-		w := &walker{ctx: ctx, unlocked: t.open.Unlocked}
+		w := &walker{ctx: ctx}
 		if err = errors.Join(ctx.Err(), w.mayBeGroup(l, t.format)); err == nil {
 			attrs, err = w.groupAttrs(l, t.format)
 		}
@@ -168,6 +169,56 @@ func (t *Tree) openStored(ctx context.Context, path string) (*ndarray.Array, err
 		return nil, err
 	}
 	return array(m, nil)
+}
+
+// openHeld opens an array of the HDF5 file that is open.
+func (t *Tree) openHeld(ctx context.Context, path string) (*ndarray.Array, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	o := &hdf5.OpenOptions{ExternalDir: t.open.ExternalDir, Missing: t.open.Missing, Shared: true, Untrusted: t.byGo}
+	name := shown(t.at(path))
+	if r, _ := t.file.Source(); r != nil { // remote: opened by several goroutines at the same time
+		return array(hdf5.OpenIn(t.file.Root(), path, name, o))
+	}
+	p := &t.parent
+	p.Lock()
+	defer p.Unlock()
+	whole := "/" + strings.Trim(path, "/")
+	end := strings.LastIndexByte(whole, '/') + 1
+	if dir := whole[:end]; p.group == nil || dir != p.path {
+		g, err := t.file.Root().OpenGroup(dir)
+		if err != nil { // the error names the array
+			return array(hdf5.OpenIn(t.file.Root(), whole, name, o))
+		}
+		if p.group != nil {
+			err = p.group.Close()
+		}
+		if p.path, p.group = dir, g; err != nil {
+			return nil, h5errs.Translate(err)
+		}
+	}
+	return array(hdf5.OpenIn(p.group, whole[end:], name, o))
+}
+
+// heldGroupAttrs reads the attributes of a group of the HDF5 file that is open.
+func (t *Tree) heldGroupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs, err error) {
+	if err := ctx.Err(); err != nil {
+		return attrs, err
+	}
+	return hdf5GroupAttrs(ctx, t.file, "/"+strings.Trim(path, "/"))
+}
+
+// hdf5GroupAttrs reads the attributes of a group of an open HDF5 file.
+func hdf5GroupAttrs(ctx context.Context, f *h5.File, path string) (attrs ndarray.Attrs, err error) {
+	g := f.Root()
+	if path != "/" {
+		if g, err = f.Root().OpenGroup(path); err != nil {
+			return attrs, h5errs.Translate(err)
+		}
+		defer func() { err = errors.Join(err, h5errs.Translate(g.Close())) }()
+	}
+	return hdf5.ReadAttrs(ctx, g)
 }
 
 // Close ends the worker of an untrusted tree, and closes an HDF5 file or a container of
