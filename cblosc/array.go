@@ -36,9 +36,6 @@ func OpenArray(path string) (*Array, error) { return OpenArrayWith(path, OpenOpt
 // OpenArrayWith is OpenArray with options (b2nd_open_offset). It returns the errors of
 // OpenSChunkWith and OpenArray.
 func OpenArrayWith(path string, o OpenOptions) (*Array, error) {
-	if path == "" {
-		return nil, refused("open array", path, errNoPath(path))
-	}
 	return openArray(path, o)
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -259,6 +260,9 @@ func TestCompressBlosc1_invalidArguments(t *testing.T) {
 			require.ErrorIs(t, err, cblosc.ErrSize, "%v, %d bytes", filter, n)
 			require.ErrorContains(t, err, fmt.Sprintf("%d bytes for the chunk of 1000, at most 1032 are needed", n))
 		}
+	}
+	if runtime.GOOS == "windows" {
+		return // os.Setenv does not change the environment of C
 	}
 	t.Setenv("BLOSC_NOLOCK", "1")
 	_, err := cblosc.CompressBlosc1(nil, dst, src)

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/guard"
 	"github.com/hyperslab/hyperslab/internal/regular"
@@ -122,8 +121,8 @@ func (s *SChunk) onMedium() bool { return s.h.hooks != nil && s.h.hooks.medium !
 // it. The file is created if it does not exist.
 func (s *SChunk) AppendToFile(path string) (int64, error) {
 	const op = "append to file"
-	if path == "" || strings.IndexByte(path, 0) >= 0 {
-		return 0, refused(op, path, fmt.Errorf("%w: path %q", ErrParam, path))
+	if err := checkPath(path); err != nil {
+		return 0, refused(op, path, err)
 	}
 	if !s.buffered() {
 		b, err := s.Bytes()
@@ -199,8 +198,8 @@ func Remove(path string) error {
 // isFrame verifies that path is a file that starts with a frame, or a directory that holds only the
 // files of a sparse frame.
 func isFrame(path string) error {
-	if path == "" || strings.IndexByte(path, 0) >= 0 {
-		return fmt.Errorf("%w: path %q", ErrParam, path)
+	if err := checkPath(path); err != nil {
+		return err
 	}
 	info, err := os.Lstat(path)
 	if err != nil {

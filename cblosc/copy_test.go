@@ -5,15 +5,14 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"os/signal"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
-	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/internal/testutil"
 )
 
@@ -116,7 +115,7 @@ func TestSChunk_saveAndAppend(t *testing.T) {
 				require.NoError(t, s.Save(path))
 				require.ErrorIs(t, s.Save(path), cblosc.ErrExists)
 				require.ErrorIs(t, s.Save(""), cblosc.ErrParam)
-				require.ErrorIs(t, s.Save(filepath.Join(path, "x")), syscall.ENOTDIR)
+				require.ErrorIs(t, s.Save(filepath.Join(path, "x")), errBelowFile)
 				d, err := cblosc.OpenSChunk(path)
 				require.NoError(t, err)
 				requireSameSChunk(t, s, d)
@@ -229,11 +228,11 @@ func TestMappedFile(t *testing.T) {
 	}
 	work(s, 4)
 	want := slurp(t, s)
-	if maps, err := os.ReadFile("/proc/self/maps"); err == nil {
+	if maps, err := os.ReadFile("/proc/self/maps"); err == nil && runtime.GOOS == "linux" {
 		require.Contains(t, string(maps), path)
 	}
 	require.NoError(t, s.Close())
-	if maps, err := os.ReadFile("/proc/self/maps"); err == nil {
+	if maps, err := os.ReadFile("/proc/self/maps"); err == nil && runtime.GOOS == "linux" {
 		require.NotContains(t, string(maps), path, "Close removes the mapping")
 	}
 	s, err := cblosc.OpenSChunk(path)
@@ -303,51 +302,6 @@ func TestOpen_mappingGrowth(t *testing.T) {
 	require.Equal(t, testutil.Ramp(40000, 1), got)
 	require.ErrorIs(t, a.WriteRegion(got, []int64{0, 0}, []int64{100, 100}), cblosc.ErrReadOnly)
 	require.ErrorIs(t, a.Resize([]int64{1, 1}), cblosc.ErrReadOnly)
-}
-
-// TestSChunk_failedWrites checks that a full disk is reported as an error, because C-Blosc2 ignores
-// the results of most of its writes.
-func TestSChunk_failedWrites(t *testing.T) {
-	const child = "HYPERSLAB_LIMIT_FILES"
-	if os.Getenv(child) == "" { // the limit applies to a process, and go test writes files too
-		cmd := need.Self("-test.run=^"+t.Name()+"$", "-test.v")
-		cmd.Env = append(os.Environ(), child+"=1")
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s", out)
-		require.Contains(t, string(out), "PASS: "+t.Name())
-		return
-	}
-	signal.Ignore(syscall.SIGXFSZ)
-	defer signal.Reset(syscall.SIGXFSZ)
-	var old syscall.Rlimit
-	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old))
-	limited := func(n uint64, f func()) {
-		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: n, Max: old.Max}))
-		defer func() { require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old)) }()
-		f()
-	}
-	dir := t.TempDir()
-	memory := sample(t, cblosc.Storage{CParams: cparams(4), Contiguous: true}, false)
-	closing(t, memory)
-	limited(100, func() {
-		err := memory.Save(filepath.Join(dir, "saved"))
-		require.ErrorIs(t, err, syscall.EFBIG)
-		_, err = memory.AppendToFile(filepath.Join(dir, "appended"))
-		require.ErrorIs(t, err, syscall.EFBIG)
-		_, err = memory.Copy(cblosc.Storage{Contiguous: true, Path: filepath.Join(dir, "copied")})
-		require.Error(t, err)
-		_, err = cblosc.CreateArray(&cblosc.ArrayParams{Shape: []int64{4}, ChunkShape: []int32{2}, Blocks: []int32{1},
-			Storage: cblosc.Storage{Contiguous: true, Path: filepath.Join(dir, "array")}})
-		require.ErrorIs(t, err, syscall.EFBIG)
-	})
-	for _, contiguous := range []bool{true, false} {
-		s := sample(t, cblosc.Storage{CParams: cparams(4), Contiguous: contiguous, Path: filepath.Join(dir, map[bool]string{true: "file", false: "dir"}[contiguous])}, false)
-		limited(100, func() {
-			require.ErrorIs(t, s.AppendBuffer(testutil.Noise(48, 7)), syscall.EFBIG)
-		})
-		require.ErrorIs(t, s.AppendBuffer(testutil.Noise(48, 7)), cblosc.ErrBroken)
-		require.NoError(t, s.Close())
-	}
 }
 
 func TestRename_Remove(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Layout describes how a derived array is stored. The zero value is an array in memory with the
@@ -205,7 +204,7 @@ func (a *Array) Save(path string) error {
 // errors are those of SChunk.AppendToFile.
 func (a *Array) AppendToFile(path string) (int64, error) {
 	const op = "append to file"
-	if !a.sc.buffered() || a.caterva || a.ItemSize() > maxItem || path == "" || strings.IndexByte(path, 0) >= 0 {
+	if !a.sc.buffered() || a.caterva || a.ItemSize() > maxItem || checkPath(path) != nil {
 		return a.sc.AppendToFile(path)
 	}
 	if err := a.sc.h.lock(op); err != nil {

@@ -12,7 +12,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/hyperslab/hyperslab/internal/errs"
 )
@@ -141,7 +140,7 @@ func refused(op, path string, err error) error { return &Error{Op: op, Path: pat
 func failed(op, path string, cerr *C.goblosc2_err_t) error {
 	e := &Error{Op: op, Path: path, Code: Code(cerr.code), Call: C.GoString(cerr.call)}
 	if cerr.sys != 0 {
-		e.Err = syscall.Errno(cerr.sys)
+		e.Err = errs.Errno(int(cerr.sys))
 	}
 	return e
 }

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 	"unsafe"
 
 	"github.com/hyperslab/hyperslab/internal/guard"
@@ -36,9 +37,6 @@ func OpenSChunk(path string) (*SChunk, error) { return OpenSChunkWith(path, Open
 // blosc2_schunk_open_offset_udio). It returns ErrParam for contradictory options, and the errors of
 // OpenSChunk.
 func OpenSChunkWith(path string, o OpenOptions) (*SChunk, error) {
-	if path == "" {
-		return nil, refused("open", path, errNoPath(path))
-	}
 	return openSChunk("open", path, o, nil)
 }
 
@@ -66,7 +64,19 @@ type OpenOptions struct {
 	medium *medium // nil for a file
 }
 
-func errNoPath(path string) error { return fmt.Errorf("%w: path %q", ErrParam, path) }
+// checkPath checks a path for the library. It returns ErrParam for a path that is empty or holds a
+// zero byte. On Windows it returns errors.ErrUnsupported for other characters than those of ASCII,
+// which the library would replace, unless UTF-8 is the code page of the process.
+func checkPath(path string) error {
+	if path == "" || strings.IndexByte(path, 0) >= 0 {
+		return fmt.Errorf("%w: path %q", ErrParam, path)
+	}
+	isASCII := strings.IndexFunc(path, func(r rune) bool { return r > unicode.MaxASCII }) < 0
+	if !isASCII && !pathsAreUTF8() {
+		return fmt.Errorf("%w: path %q: C-Blosc2 opens only ASCII names on Windows", errors.ErrUnsupported, path)
+	}
+	return nil
+}
 
 // Map is the kind of mapping of a file.
 type Map int
@@ -117,10 +127,10 @@ func OpenSChunkBytes(b []byte) (*SChunk, error) {
 
 // openSChunk opens the frame at path. If a is not nil, it opens the frame as an array.
 func openSChunk(op, path string, o OpenOptions, a *Array) (*SChunk, error) {
-	if strings.IndexByte(path, 0) >= 0 {
-		return nil, refused(op, path, errNoPath(path))
-	}
 	if o.medium == nil {
+		if err := checkPath(path); err != nil {
+			return nil, refused(op, path, err)
+		}
 		path = filepath.Clean(path)
 	}
 	if err := o.check(); err != nil {

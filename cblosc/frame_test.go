@@ -38,7 +38,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"text", write("text", "This is not a frame, but it is long enough to be one: 0123456789012345678901234567890123456789"), format.ErrMagic},
 		{"HDF5", write("h5", "\x89HDF\r\n\x1a\n"+string(make([]byte, 100))), format.ErrMagic},
 		{"directory without an index", noIndex, cblosc.ErrFormat},
-		{"device", "/dev/null", cblosc.ErrFormat},
+		{"device", os.DevNull, cblosc.ErrFormat},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, errS := cblosc.OpenSChunk(tt.path)

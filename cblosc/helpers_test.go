@@ -3,7 +3,6 @@ package cblosc_test
 import (
 	"io"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -56,15 +55,6 @@ func cparams(typeSize int) *cblosc.CParams {
 	p := cblosc.DefaultCParams()
 	p.TypeSize = typeSize
 	return p
-}
-
-// virtual returns n bytes of memory without access permission. Any access crashes.
-func virtual(t testing.TB, n int) []byte {
-	t.Helper()
-	b, err := syscall.Mmap(-1, 0, n, syscall.PROT_NONE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, syscall.Munmap(b)) })
-	return b
 }
 
 // storages returns the four kinds of storage of a super-chunk.

@@ -308,8 +308,8 @@ func (s *Storage) validate() error {
 	_, errC := s.CParams.orDefault()
 	_, errD := s.DParams.orDefault()
 	var errP error
-	if strings.IndexByte(s.Path, 0) >= 0 {
-		errP = fmt.Errorf("%w: Path = %q holds a zero byte", ErrParam, s.Path)
+	if s.Path != "" {
+		errP = checkPath(s.Path)
 	}
 	var errM error
 	if s.Mapping != 0 && (s.Mapping < 0 || s.Path == "" || !s.Contiguous) {

@@ -9,7 +9,11 @@ enum { BLOSC1_VERSION = 2, VERSION_BYTE = 0 };
 
 void goblosc2_blosc1_init(void)
 {
+#ifdef _WIN32
+    (void)_putenv("BLOSC_BLOSC1_COMPAT=1");
+#else
     setenv("BLOSC_BLOSC1_COMPAT", "1", 1);
+#endif
 }
 
 int goblosc2_blosc1_compress(goblosc2_err_t *err, const goblosc2_cparams_t *p, int32_t shuffle, const uint8_t *src,

@@ -12,8 +12,15 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#ifdef _WIN32
+#include <windows.h>
+#include <winioctl.h>
+#else
+#include <fcntl.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#endif
 
 enum { IO_GO = 253, IO_MAPPED = 254 };
 
@@ -264,7 +271,16 @@ static int mapped_destroy(void *params)
     mapped_t *m = params_of(params);
     int rc = 0;
     if (m->map.file != NULL && m->map.addr != (char *)-1) {
+#ifdef _WIN32
+        /* There the library also sets the length of files that it opened for reading, and fails. */
+        bool writes = m->map.mode[0] != 'c' && strcmp(m->map.mode, "r") != 0;
+#else
+        bool writes = true;
+#endif
         rc = blosc2_stdio_mmap_destroy(&m->map);
+        if (!writes) {
+            rc = 0;
+        }
         if (rc != 0) {
             note(errno);
         }
@@ -280,17 +296,46 @@ static int mapped_destroy(void *params)
 
 /* ---- media written in Go ---- */
 
-static char medium_path[32] = "/dev/null";
+/* The library asks the system for the length of a path before it opens it. medium_file makes a sparse
+ * file that is longer than any frame and takes no space. One is enough for the process because it is
+ * never opened. */
+static char medium_path[260] = "/dev/null";
 
-/* Creates a sparse file of length INT64_MAX that takes no memory. One is enough for the process
- * because it is never opened. */
+#ifdef _WIN32
 static void medium_file(void)
 {
-    int fd = memfd_create("hyperslab", MFD_CLOEXEC);
-    if (fd >= 0 && ftruncate(fd, INT64_MAX) == 0) {
-        (void)snprintf(medium_path, sizeof medium_path, "/proc/self/fd/%d", fd);
+    LARGE_INTEGER length = {.QuadPart = (1LL << 44) - (1LL << 16)}; /* of the longest file on NTFS */
+    char dir[MAX_PATH - 14], name[MAX_PATH];
+    DWORD n;
+    if (GetTempPathA(sizeof dir, dir) == 0 || GetTempFileNameA(dir, "hsl", 0, name) == 0) {
+        return;
+    }
+    /* The handle stays open, so that Windows removes the file when the process ends. */
+    HANDLE h = CreateFileA(name, GENERIC_WRITE | DELETE, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
+                           CREATE_ALWAYS, FILE_ATTRIBUTE_TEMPORARY | FILE_FLAG_DELETE_ON_CLOSE, NULL);
+    if (h != INVALID_HANDLE_VALUE && DeviceIoControl(h, FSCTL_SET_SPARSE, NULL, 0, NULL, 0, &n, NULL) &&
+        SetFilePointerEx(h, length, NULL, FILE_BEGIN) && SetEndOfFile(h)) {
+        memcpy(medium_path, name, sizeof name);
     }
 }
+#else
+static void medium_file(void)
+{
+#ifdef __linux__
+    int fd = memfd_create("hyperslab", MFD_CLOEXEC);
+#else
+    char name[] = "/tmp/hyperslab.XXXXXX";
+    int fd = mkstemp(name);
+    if (fd >= 0) {
+        (void)unlink(name);
+        (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+    }
+#endif
+    if (fd >= 0 && ftruncate(fd, 1LL << 62) == 0) {
+        (void)snprintf(medium_path, sizeof medium_path, "/dev/fd/%d", fd);
+    }
+}
+#endif
 
 const char *goblosc2_medium_old(void)
 {

@@ -98,7 +98,7 @@ func (a *adapter) start(ctx context.Context) error {
 		// libhdf5 in any adapter finds external files in the directory of the vector.
 		a.cmd.Env = append(os.Environ(), "HDF5_EXTFILE_PREFIX=${ORIGIN}")
 		a.cmd.SysProcAttr = processAttributes(flags)
-		a.cmd.Cancel = func() error { return syscall.Kill(-a.cmd.Process.Pid, syscall.SIGKILL) }
+		a.cmd.Cancel = func() error { return killGroup(a.cmd.Process) }
 		a.cmd.WaitDelay = time.Second
 		in, err := a.cmd.StdinPipe()
 		if err != nil {
@@ -164,7 +164,7 @@ func (a *adapter) line(limit time.Duration) (string, error) {
 
 func (a *adapter) kill() {
 	if a.cmd != nil {
-		_ = syscall.Kill(-a.cmd.Process.Pid, syscall.SIGKILL) // it may have ended already
+		_ = killGroup(a.cmd.Process) // it may have ended already
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -323,8 +322,8 @@ func execute(ctx context.Context, o *RunOptions, line string, words map[string]s
 	var diagnostics bytes.Buffer
 	cmd.Stderr = &bounded{b: &diagnostics}
 	// A process group, so that the shell's children are killed with it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.SysProcAttr = processAttributes(0)
+	cmd.Cancel = func() error { return killGroup(cmd.Process) }
 	cmd.WaitDelay = time.Second
 	start := time.Now()
 	err := cmd.Run()

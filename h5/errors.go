@@ -391,7 +391,7 @@ func stackErrno(stack []Frame) syscall.Errno {
 		}
 		digits, _, _ := strings.Cut(after, ",")
 		if n, err := strconv.Atoi(digits); err == nil && n > 0 {
-			return syscall.Errno(n)
+			return errs.Errno(n)
 		}
 	}
 	return 0

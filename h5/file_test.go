@@ -8,14 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"syscall"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/h5"
@@ -226,7 +221,7 @@ func TestLockingPolicies(t *testing.T) {
 	other, err := os.Open(path)
 	require.NoError(t, err)
 	defer other.Close()
-	require.NoError(t, syscall.Flock(int(other.Fd()), syscall.LOCK_EX))
+	flock(t, other, true)
 	for policy, want := range map[h5.Locking]error{h5.LockIfPossible: h5.ErrLocked, h5.LockAlways: h5.ErrLocked, h5.LockNever: nil} {
 		o, a := h5.OpenOptions{}, h5.DefaultFileAccess()
 		a.Locking = policy
@@ -408,59 +403,6 @@ func TestMount(t *testing.T) {
 	require.ErrorIs(t, f.Root().Mount("x", closed), h5.ErrClosed)
 	require.ErrorIs(t, f.Root().Mount("", f), h5.ErrParam)
 	require.ErrorIs(t, f.Root().Unmount(""), h5.ErrParam)
-}
-
-// TestFile_Close_startedProcess opens and closes a file while other goroutines start processes. No
-// process may inherit the file, and a closed file has no lock.
-func TestFile_Close_startedProcess(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("needs /proc")
-	}
-	path := filepath.Join(t.TempDir(), "x.h5")
-	f, err := h5.Create(path, nil)
-	require.NoError(t, err)
-	require.NoError(t, f.Close())
-	var done atomic.Bool
-	var starts sync.WaitGroup
-	for range 4 {
-		starts.Go(func() {
-			for !done.Load() {
-				open, err := exec.Command("ls", "-l", "/proc/self/fd").CombinedOutput()
-				if !assert.NoError(t, err) || !assert.NotContains(t, string(open), path) {
-					return
-				}
-			}
-		})
-	}
-	defer starts.Wait()
-	defer done.Store(true)
-	for range 1000 {
-		f, err := h5.Open(path, h5.ReadWrite)
-		require.NoError(t, err)
-		require.NoError(t, f.Close())
-	}
-}
-
-// TestFile_Close_lock checks that the lock of a file remains while any File has it open.
-func TestFile_Close_lock(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.h5")
-	lock := func() error {
-		f, err := os.Open(path)
-		require.NoError(t, err)
-		defer f.Close()
-		return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	}
-	a, err := h5.Create(path, nil)
-	require.NoError(t, err)
-	b, err := a.Reopen()
-	require.NoError(t, err)
-	c, err := h5.Open(path, h5.ReadWrite)
-	require.NoError(t, err)
-	for _, f := range []*h5.File{a, b, c} {
-		require.ErrorIs(t, lock(), syscall.EWOULDBLOCK)
-		require.NoError(t, f.Close())
-	}
-	require.NoError(t, lock())
 }
 
 func TestDeleteRefuses(t *testing.T) {

@@ -14,8 +14,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-
-	"golang.org/x/sys/unix"
 )
 
 // Chunk is the index entry of one stored chunk.
@@ -294,29 +292,4 @@ func (f *File) Descriptor() (*os.File, error) {
 		return nil, &Error{Op: op, Path: f.path, Err: fmt.Errorf("%w: %w", errors.ErrUnsupported, err)}
 	}
 	return f.raw, nil
-}
-
-// openAgain opens the file of a descriptor again. A duplicate would share libhdf5's lock on the
-// file and hold it longer than libhdf5 does.
-func openAgain(fd int, path string) (*os.File, error) {
-	again, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", fd))
-	if err != nil {
-		if again, err = os.Open(path); err != nil {
-			return nil, err
-		}
-	}
-	if err := sameFile(fd, again); err != nil {
-		return nil, errors.Join(err, again.Close())
-	}
-	return again, nil
-}
-
-// sameFile returns an error unless f is the file of a descriptor.
-func sameFile(fd int, f *os.File) error {
-	var was, is unix.Stat_t
-	err := errors.Join(unix.Fstat(fd, &was), unix.Fstat(int(f.Fd()), &is))
-	if err == nil && (was.Dev != is.Dev || was.Ino != is.Ino) {
-		err = errors.New("another file is at its path now")
-	}
-	return err
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -467,7 +468,7 @@ func TestOpenWith_file(t *testing.T) {
 		return file
 	}
 	closed := func(t *testing.T, file *os.File) {
-		_, err := file.Stat()
+		_, err := file.Seek(0, io.SeekStart)
 		require.ErrorIs(t, err, os.ErrClosed)
 	}
 	descriptor := func(t *testing.T, file *os.File) *os.File {
@@ -492,6 +493,9 @@ func TestOpenWith_file(t *testing.T) {
 		closed(t, file)
 	})
 	t.Run("replaced file", func(t *testing.T) {
+		if runtime.GOOS == "windows" {
+			t.Skip("an open file cannot be renamed there")
+		}
 		file := open()
 		require.NoError(t, os.Rename(path, filepath.Join(dir, "old.h5")))
 		create()

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -62,7 +61,7 @@ func provokeAll(t *testing.T) []provoked {
 	other, err := os.Open(held)
 	require.NoError(t, err)
 	defer other.Close()
-	require.NoError(t, syscall.Flock(int(other.Fd()), syscall.LOCK_EX))
+	flock(t, other, true)
 	reentrant := &failingReader{bytes.NewReader(whole), 0, func([]byte) (int, error) { return 0, f.Flush() }}
 	notOrdered := func() error {
 		for _, err := range r.LinksIn(h5.ByCreation) {

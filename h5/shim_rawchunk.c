@@ -1,6 +1,10 @@
 /* shim_rawchunk.c: locating, reading and writing stored chunks without running filters. */
 #include "shim_internal.h"
 
+#ifdef _WIN32
+#include <io.h>
+#endif
+
 #include <string.h>
 
 /* Encodes a chunk: its offset, then mask, address and size. */
@@ -807,7 +811,11 @@ int goh5_fdescriptor(goh5_err_t *err, int64_t id, int32_t *fd)
         RAISE(GOH5_EDRIVER);
     }
     TRY(H5Fget_vfd_handle(id, H5P_DEFAULT, &handle) >= 0);
+#ifdef _WIN32
+    *fd = (int32_t)_get_osfhandle(*(const int *)handle); /* handles have 32 significant bits */
+#else
     *fd = *(const int *)handle;
+#endif
 done:
     goh5_close_plist(fapl);
     return rc;

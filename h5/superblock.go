@@ -14,7 +14,6 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"syscall"
 
 	"github.com/hyperslab/hyperslab/internal/guard"
 	"github.com/hyperslab/hyperslab/internal/regular"
@@ -129,18 +128,6 @@ func toCheck(name string, given *os.File) (*os.File, fs.FileInfo, error) {
 		}
 	}
 	return regular.Open(name)
-}
-
-// inMotion reports whether another process has locked the file for writing, as libhdf5 does
-// (H5FD__sec2_lock).
-func inMotion(f *os.File) bool {
-	fd := int(f.Fd())
-	rc := syscall.Flock(fd, syscall.LOCK_SH|syscall.LOCK_NB)
-	if rc == nil {
-		// A process that is being started could keep the lock after Close.
-		_ = syscall.Flock(fd, syscall.LOCK_UN)
-	}
-	return errors.Is(rc, syscall.EWOULDBLOCK)
 }
 
 // fitReaderLocked is fitLocked for a file of OpenReaderAt.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -155,10 +154,10 @@ func TestSuperblock_unclosedNotTruncated(t *testing.T) {
 	opens(path, h5.ReadOnly)
 	other, err := os.Open(path)
 	require.NoError(t, err)
-	require.NoError(t, syscall.Flock(int(other.Fd()), syscall.LOCK_EX))
+	flock(t, other, true)
 	_, err = h5.Open(path, h5.ReadWrite)
 	require.ErrorIs(t, err, h5.ErrLocked, "its writer lives")
-	require.NoError(t, syscall.Flock(int(other.Fd()), syscall.LOCK_SH))
+	flock(t, other, false)
 	refused(path)
 	require.NoError(t, other.Close())
 	refused(path)

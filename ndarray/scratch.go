@@ -13,6 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
 // tooOften is the average number of times each source chunk may be decoded before Copy uses two
@@ -93,11 +94,11 @@ func newScratch(like Meta, chunk []int64, dir string) (*scratch, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: a temporary file for %v elements in chunks of %v", ErrShape, m.Shape, chunk)
 	}
-	f, err := os.CreateTemp(dir, "hyperslab-")
+	f, err := regular.Temp(dir)
 	if err != nil {
 		return nil, fmt.Errorf("temporary file: %w", err)
 	}
-	if err := errors.Join(os.Remove(f.Name()), f.Truncate(n)); err != nil { // deleted even if the program crashes
+	if err := f.Truncate(n); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	size, _ := grid.Product(append([]int64{int64(m.DType.Size)}, chunk...))

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 )
 
@@ -149,7 +150,7 @@ func (t *grownDirectory) finish(header, rest []byte, _ int64) error {
 	}
 	if t.durable {
 		// Sync the names of the new files before the index refers to them.
-		if err := t.sync(); err != nil {
+		if err := atomicfile.SyncDir(t.root, "."); err != nil {
 			return err
 		}
 	}
@@ -172,15 +173,6 @@ func (t *grownDirectory) write(name string, b []byte, mode os.FileMode, durable 
 	return errors.Join(err, f.Close())
 }
 
-// sync makes the names in the directory durable.
-func (t *grownDirectory) sync() error {
-	d, err := t.root.Open(".")
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
-
 func (t *grownDirectory) commit() error {
 	if err := t.root.Rename(nextIndex, cframe.IndexFile); err != nil {
 		return err
@@ -189,7 +181,7 @@ func (t *grownDirectory) commit() error {
 	if t.lax {
 		return t.root.Close()
 	}
-	return errors.Join(t.sync(), t.root.Close())
+	return errors.Join(atomicfile.SyncDir(t.root, "."), t.root.Close())
 }
 
 func (t *grownDirectory) discard() error {

@@ -64,9 +64,7 @@ func (s *fileSource) again() *fileSource {
 	twin := s
 	// Reopen the file of the descriptor, because the path may already refer to another file.
 	_ = c.Control(func(fd uintptr) { // fails if the file was closed
-		n, err := syscall.Open("/proc/self/fd/"+strconv.Itoa(int(fd)), syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-		if err == nil {
-			own := os.NewFile(uintptr(n), f.Name())
+		if own, err := reopen(fd, f.Name()); err == nil {
 			twin = &fileSource{own, s.base, own}
 		}
 	})
@@ -87,12 +85,12 @@ func newMapping(f *os.File, size int64) (*mapping, error) {
 	if size > math.MaxInt {
 		return nil, fmt.Errorf("%w: a file of %d bytes in memory", cblosc.ErrLimit, size)
 	}
-	b, err := syscall.Mmap(int(f.Fd()), 0, int(size), syscall.PROT_READ, syscall.MAP_SHARED)
+	b, err := mmap(f, int(size))
 	if err != nil {
 		return nil, &fs.PathError{Op: "mmap", Path: f.Name(), Err: err}
 	}
 	m := &mapping{b}
-	runtime.AddCleanup(m, func(b []byte) { _ = syscall.Munmap(b) }, b)
+	runtime.AddCleanup(m, munmap, b)
 	return m, nil
 }
 

@@ -3,6 +3,7 @@ package filter_test
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -72,7 +73,7 @@ with h5py.File(sys.argv[1]) as f:
 // TestConstructors_hdf5plugin checks that each constructor stores the same parameters as
 // hdf5plugin.
 func TestConstructors_hdf5plugin(t *testing.T) {
-	_, path := newFile(t)
+	path := filepath.Join(t.TempDir(), "x.h5")
 	out := python(t, `
 import sys, json, h5py, hdf5plugin as p
 kinds = {

@@ -66,8 +66,10 @@ func Create(target string, o Options) (*Output, error) {
 	if base == "" || base == "." || base == ".." {
 		return nil, &fs.PathError{Op: "create", Path: target, Err: errors.New("not the name of a file")}
 	}
-	if _, err := os.Stat(filepath.Join(dir, ".")); err != nil {
+	if info, err := os.Stat(filepath.Join(dir, ".")); err != nil {
 		return nil, err
+	} else if !info.IsDir() {
+		return nil, &fs.PathError{Op: "create", Path: target, Err: syscall.ENOTDIR}
 	}
 	switch _, err := os.Lstat(target); {
 	case err == nil && !o.Overwrite:
@@ -284,22 +286,4 @@ func syncTree(path string) error {
 // Sync makes a file and its name durable.
 func Sync(path string) error {
 	return errors.Join(syncFile(path), syncDir(filepath.Dir(path)))
-}
-
-func syncFile(path string) (err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return f.Sync()
-}
-
-// syncDir makes the entries of a directory durable. It ignores EINVAL, which file systems that do
-// not sync directories return.
-func syncDir(path string) error {
-	if err := syncFile(path); err != nil && !errors.Is(err, syscall.EINVAL) {
-		return err
-	}
-	return nil
 }

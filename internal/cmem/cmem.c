@@ -6,8 +6,14 @@
 #ifdef __APPLE__
 #include <crt_externs.h>
 #endif
-#ifdef __GLIBC__
+#if defined(__GLIBC__) || defined(_WIN32)
 #include <malloc.h>
+#endif
+#ifdef _WIN32
+#define aligned_alloc(alignment, size) _aligned_malloc(size, alignment)
+#define aligned_free(block) _aligned_free(block)
+#else
+#define aligned_free(block) free(block)
 #endif
 
 /* One cache line before each block holds its size. The block itself stays aligned for any SIMD
@@ -44,7 +50,7 @@ void hyperslab_free(void *block)
     memcpy(&n, base, sizeof n);
     atomic_fetch_sub(&live_blocks, 1);
     atomic_fetch_sub(&live_bytes, (int64_t)n);
-    free(base);
+    aligned_free(base);
 }
 
 void *hyperslab_gift(size_t n)
@@ -58,8 +64,9 @@ void hyperslab_live(int64_t *blocks, int64_t *bytes)
     *bytes = atomic_load(&live_bytes);
 }
 
-#ifndef _WIN32
-#ifdef __APPLE__
+#if defined(_WIN32)
+#define ENVIRON _environ
+#elif defined(__APPLE__)
 #define ENVIRON (*_NSGetEnviron())
 #else
 extern char **environ;
@@ -81,7 +88,8 @@ static int is_library_variable(const char *v)
 
 /* Runs before main, when the process has one thread, and gives C an environment without these
  * variables. The old array stays as it is, because the Go runtime and the programs that Go code
- * starts read it. A variable that the program sets with os.Setenv reaches C. */
+ * starts read it; on Windows they read another one, and os.Setenv does not change C's. Elsewhere a
+ * variable that the program sets with os.Setenv reaches C. */
 __attribute__((constructor)) static void hide_library_variables(void)
 {
     char **all = ENVIRON;
@@ -96,10 +104,14 @@ __attribute__((constructor)) static void hide_library_variables(void)
     if (kept == n) {
         return;
     }
+#ifdef _WIN32
+    char **rest = all;
+#else
     char **rest = malloc((kept + 1) * sizeof *rest);
     if (rest == NULL) {
         return; /* a process without memory for this does not start */
     }
+#endif
     kept = 0;
     for (size_t i = 0; i < n; i++) {
         if (!is_library_variable(all[i])) {
@@ -107,9 +119,10 @@ __attribute__((constructor)) static void hide_library_variables(void)
         }
     }
     rest[kept] = NULL;
+#ifndef _WIN32
     ENVIRON = rest;
-}
 #endif
+}
 
 int hyperslab_env(const char *name, char *value, size_t room)
 {

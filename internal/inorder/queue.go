@@ -5,12 +5,13 @@ package inorder
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"slices"
 	"sync"
+
+	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
 // Queue calls a function for numbered blocks of bytes in the order of their numbers, in whichever
@@ -95,12 +96,9 @@ func (q *Queue[T]) wait(n int64, b []byte, tag T) error {
 		q.held += len(b)
 	default:
 		if q.file == nil {
-			f, err := os.CreateTemp(q.dir, "hyperslab-")
+			f, err := regular.Temp(q.dir)
 			if err != nil {
 				return fmt.Errorf("temporary file: %w", err)
-			}
-			if err := os.Remove(f.Name()); err != nil { // the file disappears when the process ends for any reason
-				return errors.Join(fmt.Errorf("temporary file: %w", err), f.Close())
 			}
 			q.file = f
 		}

@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -30,7 +31,7 @@ func Copy(ctx context.Context, r io.ReaderAt, size, most int64) (_ *os.File, err
 	if size > most {
 		return nil, &format.Error{Format: "reader", What: "size", Got: fmt.Sprintf("%d bytes to copy", size), Want: fmt.Sprintf("at most %d", most), Err: format.ErrLimit}
 	}
-	f, err := os.CreateTemp("", "hyperslab-*")
+	f, err := regular.Temp("")
 	if err != nil {
 		return nil, err
 	}
@@ -39,9 +40,6 @@ func Copy(ctx context.Context, r io.ReaderAt, size, most int64) (_ *os.File, err
 			err = errors.Join(err, f.Close())
 		}
 	}()
-	if err := os.Remove(f.Name()); err != nil {
-		return nil, err
-	}
 	if o, ok := r.(Object); ok {
 		defer o.Prefetch(ctx, func(yield func(off, n int64) bool) { yield(0, size) })()
 	}

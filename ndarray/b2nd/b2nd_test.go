@@ -478,8 +478,8 @@ func TestCreateCaterva(t *testing.T) {
 	dir := t.TempDir()
 	unit := []ndarray.Attr{{Name: "unit", Value: ndarray.Text("K")}}
 	for _, sparse := range []bool{false, true} {
-		for _, d := range []ndarray.DType{dtype(t, "<i4"), dtype(t, ">i4"), dtype(t, "[('a', '<i2'), ('b', '>u2')]")} {
-			path := filepath.Join(dir, fmt.Sprint(d, sparse))
+		for i, d := range []ndarray.DType{dtype(t, "<i4"), dtype(t, ">i4"), dtype(t, "[('a', '<i2'), ('b', '>u2')]")} {
+			path := filepath.Join(dir, fmt.Sprint(i, sparse))
 			spec := ndarray.Spec{Shape: []int64{7, 5}, ChunkShape: []int64{4, 3}, BlockShape: []int64{2, 3}, DType: d, Attrs: unit}
 			b, err := b2nd.Create(path, spec, &b2nd.CreateOptions{Sparse: sparse, Caterva: true})
 			require.NoError(t, err)

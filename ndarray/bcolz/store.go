@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -117,13 +118,5 @@ func (s store) replace(name string, content []byte) (err error) {
 	if err = s.root.Rename(tmp, name); err != nil || !s.durable {
 		return err
 	}
-	return s.syncDir(path.Dir(name))
-}
-
-func (s store) syncDir(name string) error {
-	d, err := s.root.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return atomicfile.SyncDir(s.root, path.Dir(name))
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -61,14 +60,6 @@ func readInvalid(t *testing.T, file string) ([]string, error) {
 	err = a.ReadStrings(bg, strs, ndarray.Whole(a.Shape()))
 	require.NoError(t, a.Close())
 	return strs, err
-}
-
-// highWater returns the maximum memory of the process in bytes.
-func highWater(t *testing.T) int64 {
-	t.Helper()
-	var u syscall.Rusage
-	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
-	return u.Maxrss << 10
 }
 
 // Elements in the file: a count of 4 bytes, the address of a global heap and the index of an object

@@ -1,4 +1,4 @@
-//go:build cgo && !system_libs && !(linux && (amd64 || arm64))
+//go:build cgo && !system_libs && !(linux && (amd64 || arm64)) && !(windows && amd64)
 
 package lib
 

@@ -4,14 +4,11 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/signal"
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 )
@@ -50,7 +47,7 @@ func withSignals(parent context.Context, report func(*signalError)) (context.Con
 	ctx, cancel := context.WithCancelCause(parent)
 	tryPidfd()
 	received := make(chan os.Signal, 2)
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE, syscall.SIGXFSZ} {
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE, fileTooLarge} {
 		if !signal.Ignored(s) {
 			signal.Notify(received, s)
 		}
@@ -72,7 +69,7 @@ func withSignals(parent context.Context, report func(*signalError)) (context.Con
 				abortAll()
 				os.Exit(stopped.code())
 			case s := <-received:
-				if s == syscall.SIGXFSZ || s == syscall.SIGPIPE && !outputClosed() {
+				if s == fileTooLarge || s == syscall.SIGPIPE && !outputClosed() {
 					continue
 				}
 				select {
@@ -106,18 +103,6 @@ func abortAll() {
 		if atomicfile.AbortAll() == nil {
 			return
 		}
-	}
-}
-
-// outputClosed reports whether standard output or standard error has no reader any longer.
-func outputClosed() bool {
-	fds := []unix.PollFd{{Fd: int32(syscall.Stdout)}, {Fd: int32(syscall.Stderr)}}
-	for {
-		n, err := unix.Poll(fds, 0)
-		if errors.Is(err, syscall.EINTR) {
-			continue
-		}
-		return n > 0 && (fds[0].Revents|fds[1].Revents)&(unix.POLLERR|unix.POLLHUP) != 0
 	}
 }
 

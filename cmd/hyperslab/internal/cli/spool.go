@@ -4,9 +4,10 @@ package cli
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"os"
+
+	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
 // spoolMemory is the number of bytes of a document that are kept in memory. The rest goes to an
@@ -25,12 +26,9 @@ func (s *spool) Write(b []byte) (int, error) {
 		return s.head.Write(b)
 	}
 	if s.file == nil {
-		f, err := os.CreateTemp("", "hyperslab-*.json")
+		f, err := regular.Temp("")
 		if err != nil {
 			return 0, err
-		}
-		if err := os.Remove(f.Name()); err != nil { // the system frees its space when it is closed
-			return 0, errors.Join(err, f.Close())
 		}
 		s.file = f
 	}
