@@ -8,7 +8,7 @@
 #
 #   CC=gcc  JOBS=<processors>               a cross compiler builds for its platform; see EMULATOR
 #   EMULATOR=                               the command that runs programs of that platform
-#   DEPS_CFLAGS="-O3 -fPIC -DNDEBUG"        flags of every library
+#   DEPS_CFLAGS="-O3 -fPIC -DNDEBUG"        flags of every library; see below for Windows
 #   DEPS_PREFIX=third_party/build           where to install
 #   DEPS_LIB=third_party/lib/<platform>     where to install archives and headers; $DEPS_PREFIX/lib if
 #                                           DEPS_PREFIX is set
@@ -27,7 +27,6 @@ unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES GNUMAKEFLAGS # of a make that cal
 
 prefix=${DEPS_PREFIX:-$root/third_party/build}
 cache=${DEPS_CACHE:-$root/third_party/cache}
-flags=${DEPS_CFLAGS:--O3 -fPIC -DNDEBUG}
 need_mb=${DEPS_NEED_MB:-1000} # free space that a build takes at most
 [[ $prefix == /* ]] || prefix=$PWD/$prefix
 [[ $cache == /* ]] || cache=$PWD/$cache
@@ -76,6 +75,12 @@ free_mb() { df --output=avail --block-size=1M "$1" | tail -n 1 | tr -d ' '; }
 need nproc:coreutils tar:tar flock:util-linux xz:xz-utils make:make cmake:cmake ld:binutils "$CC:${CC##*/}" \
     /usr/include/stdio.h:libc6-dev
 target=$("$CC" -dumpmachine 2>/dev/null || uname -m)
+export TARGET=$target
+flags='-O3 -fPIC -DNDEBUG'
+# For Windows, 64-bit offsets, and no pointers to external variables in COMDAT sections (.refptr), which
+# pack.sh would break. All code is position-independent there.
+[[ $target != *mingw* ]] || flags='-O3 -mcmodel=small -DNDEBUG -D_FILE_OFFSET_BITS=64'
+flags=${DEPS_CFLAGS:-$flags}
 for name in ar ranlib nm ld objcopy strip; do # of the compiler's platform
     export "${name^^}=$("$CC" -print-prog-name="$name" 2>/dev/null || echo "$name")"
 done

@@ -13,7 +13,7 @@
 # It refuses a dirty tree, an existing tag and a version without a section in CHANGELOG.md. Libraries of
 # an earlier run stay in dist/.work and are built again only if their recipe changed. Environment:
 #
-#   PLATFORMS="linux_amd64 linux_arm64"
+#   PLATFORMS="linux_amd64 linux_arm64 windows_amd64"
 #   TESTS=1    0 leaves out the tests of the platforms that this machine emulates
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -34,7 +34,7 @@ version=${1:-}
 notes=$(awk -v want="## $version" '/^## / { on = ($0 == want || index($0, want " ") == 1); next } on' CHANGELOG.md)
 [[ $notes =~ [a-z] ]] || die "CHANGELOG.md has no section '## $version'"
 go run ./scripts/surface -check || die "api/*.txt differs from the code; run make surface"
-read -ra platforms <<<"${PLATFORMS:-linux_amd64 linux_arm64}"
+read -ra platforms <<<"${PLATFORMS:-linux_amd64 linux_arm64 windows_amd64}"
 need git:git jq:jq dpkg-deb:dpkg gzip:gzip
 for platform in "${platforms[@]}"; do
     setting "$platform"
@@ -83,6 +83,7 @@ for platform in "${platforms[@]}"; do
     (
         unset CI HYPERSLAB_{CORPUS,PYTHON,OLD_PYTHON,BLOSC2_SRC,HDF5_SRC} # peers, which have a different platform
         cd "$tree"
+        export WINE_KEEP=RAPID_CHECKS
         HYPERSLAB_EMULATOR=$EMULATOR RAPID_CHECKS=${RAPID_CHECKS:-5} go test -exec "$EMULATOR" -timeout 30m \
             ./cblosc ./h5 ./h5/filter ./ndarray ./ndarray/b2nd ./ndarray/hdf5
     )
@@ -107,14 +108,17 @@ for platform in "${platforms[@]}"; do
         "$at/share/bash-completion/completions" "$at/share/zsh/site-functions" "$at/share/fish/vendor_completions.d"
     (cd "$tree" && go build -trimpath -buildvcs=false -ldflags "-s -w -X $cli.version=$version" -o "$at/bin/" ./cmd/hyperslab)
     if [[ $EMULATOR || $platform == "$host" ]]; then
-        read -ra run <<<"$EMULATOR $at/bin/hyperslab"
+        read -ra run <<<"$EMULATOR $(ls "$at"/bin/hyperslab*)" # with .exe for Windows
         "${run[@]}" version | grep -qF "$version" || die "$platform: the command does not report $version"
         rm -rf "$work/rose.b2nd" "$work/rose.h5"
-        "${run[@]}" convert "$tree/testdata/etopo120.h5:/ROSE" "$work/rose.b2nd"
-        "${run[@]}" convert "$work/rose.b2nd" "$work/rose.h5:/ROSE"
-        # The emulator cannot start the program again for the sandbox.
-        "${run[@]}" verify ${EMULATOR:+--sandbox=false} "$work/rose.b2nd" "$work/rose.h5"
-        "${run[@]}" diff "$tree/testdata/etopo120.h5:/ROSE" "$work/rose.h5:/ROSE"
+        ( # relative paths, which are valid in Wine too
+            cd "$tree"
+            "${run[@]}" convert testdata/etopo120.h5:/ROSE ../rose.b2nd
+            "${run[@]}" convert ../rose.b2nd ../rose.h5:/ROSE
+            # The emulator cannot start the program again for the sandbox.
+            "${run[@]}" verify ${EMULATOR:+--sandbox=false} ../rose.b2nd ../rose.h5
+            "${run[@]}" diff testdata/etopo120.h5:/ROSE ../rose.h5:/ROSE
+        )
     fi
     cp "$work"/man/*.1 "$at/share/man/man1/"
     gzip -n9 "$at"/share/man/man1/*.1
@@ -126,7 +130,7 @@ for platform in "${platforms[@]}"; do
     tar --create --directory "$at" --sort=name --owner=0 --group=0 --numeric-owner --mode=u+rw,go+r-w \
         --mtime="@$SOURCE_DATE_EPOCH" --transform "s,^\.,$base," . | gzip -n9 >"$out/$base.tar.gz"
     [[ $platform != linux_* ]] || "$here/release/deb.sh" "$work/root" "${version#v}" "${platform#linux_}" "$out/hyperslab_${version#v}_${platform#linux_}.deb"
-    cp "$at/bin/hyperslab" "$work/hyperslab_$platform"
+    cp "$at"/bin/hyperslab* "$work/hyperslab_$platform"
     say "$platform: $(stat -c %s "$at"/bin/hyperslab*) bytes"
 done
 

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # build-hdf5.sh SRC OBJ STAGE
 # Builds libhdf5.a and libhdf5_hl.a on the zlib and, if it is there, the libaec under STAGE, and installs
-# them there. Not thread-safe: the binding holds the one lock. With the direct driver. Two settings would
-# contain the path of the build: the default directory of plug-ins, and the summary of the configuration.
-# Environment: CC, CFLAGS, JOBS.
+# them there. Not thread-safe: the binding holds the one lock. With the direct driver on Linux. Two settings
+# would contain the path of the build: the default directory of plug-ins, and the summary of the
+# configuration. Environment: CC, CFLAGS, JOBS, TARGET.
 set -euo pipefail
 src=$1 obj=$2 stage=$3
 
+direct=ON
+[[ $TARGET == *linux* ]] || direct=OFF
 szip=OFF
 [[ -e $stage/lib/libsz.a ]] && szip=ON
 # It asks for CMake 3.26 and uses nothing of it; Debian 12 has 3.25.
@@ -18,6 +20,6 @@ cmake -S "$src" -B "$obj" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE="$C
     -DHDF5_BUILD_HL_LIB=ON -DHDF5_BUILD_TOOLS=OFF \
     -DHDF5_ENABLE_ZLIB_SUPPORT=ON -DZLIB_LIBRARY="$stage/lib/libz.a" -DZLIB_INCLUDE_DIR="$stage/include" \
     -DHDF5_ENABLE_SZIP_SUPPORT=$szip -DHDF5_ENABLE_SZIP_ENCODING=$szip -Dlibaec_DIR="$stage/cmake" \
-    -DHDF5_ENABLE_DIRECT_VFD=ON -DH5_DEFAULT_PLUGINDIR=/usr/local/hdf5/lib/plugin
+    -DHDF5_ENABLE_DIRECT_VFD=$direct -DH5_DEFAULT_PLUGINDIR=/usr/local/hdf5/lib/plugin
 cp "$src/src/H5build_settings.off.c.in" "$obj/src/H5build_settings.c"
 cmake --build "$obj" --parallel "$JOBS" --target install
