@@ -240,6 +240,9 @@ func TestMappedFile(t *testing.T) {
 	require.Equal(t, want, slurp(t, s))
 	require.NoError(t, s.Close())
 
+	if runtime.GOOS == "windows" {
+		return // C-Blosc2 cannot grow a private mapping there
+	}
 	before := slurpFile(t, path)
 	s, err = cblosc.OpenSChunkWith(path, cblosc.OpenOptions{Map: cblosc.MapPrivate})
 	require.NoError(t, err)

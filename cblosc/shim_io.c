@@ -28,6 +28,7 @@ enum { IO_GO = 253, IO_MAPPED = 254 };
  * id and never 0. */
 typedef struct {
     uint8_t zero;
+    bool writes; /* changes reach the file */
     blosc2_stdio_mmap map;
 } mapped_t;
 
@@ -271,16 +272,11 @@ static int mapped_destroy(void *params)
     mapped_t *m = params_of(params);
     int rc = 0;
     if (m->map.file != NULL && m->map.addr != (char *)-1) {
-#ifdef _WIN32
-        /* There the library also sets the length of files that it opened for reading, and fails. */
-        bool writes = m->map.mode[0] != 'c' && strcmp(m->map.mode, "r") != 0;
-#else
-        bool writes = true;
-#endif
         rc = blosc2_stdio_mmap_destroy(&m->map);
-        if (!writes) {
-            rc = 0;
-        }
+#ifdef _WIN32
+        /* There the library also sets the length of a file that it opened for reading, and fails. */
+        rc = m->writes ? rc : 0;
+#endif
         if (rc != 0) {
             note(errno);
         }
@@ -467,6 +463,7 @@ int goblosc2_io(goblosc2_err_t *err, int32_t map, int64_t mapping, uintptr_t med
     }
     m->map = blosc2_get_blosc2_stdio_mmap_defaults();
     m->map.mode = modes[map];
+    m->writes = strchr(modes[map], '+') != NULL;
     /* The type is int64_t or size_t, depending on the release. */
     m->map.initial_mapping_size = _Generic(m->map.initial_mapping_size, size_t : (size_t)mapping, default : mapping);
     m->map.needs_free = false;

@@ -79,7 +79,7 @@ func Files(t testing.TB, variable string, patterns ...string) []string {
 // the system's libraries, the system's.
 func Tool(t testing.TB, name string) string {
 	t.Helper()
-	if root, ok := root(); ok {
+	if root, ok := root(); ok && runtime.GOOS != "windows" { // `make deps` builds none for Windows
 		path := filepath.Join(root, "third_party", "build", "bin", name)
 		if _, err := os.Stat(path); err == nil {
 			return path
