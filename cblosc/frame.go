@@ -69,11 +69,11 @@ type OpenOptions struct {
 // which the library would replace, unless UTF-8 is the code page of the process.
 func checkPath(path string) error {
 	if path == "" || strings.IndexByte(path, 0) >= 0 {
-		return fmt.Errorf("%w: path %q", ErrParam, path)
+		return fmt.Errorf("%w: path: got %q, want characters other than a zero byte", ErrParam, path)
 	}
-	isASCII := strings.IndexFunc(path, func(r rune) bool { return r > unicode.MaxASCII }) < 0
-	if !isASCII && !pathsAreUTF8() {
-		return fmt.Errorf("%w: path %q: C-Blosc2 opens only ASCII names on Windows", errors.ErrUnsupported, path)
+	notASCII := func(r rune) bool { return r > unicode.MaxASCII }
+	if !pathsAreUTF8() && strings.ContainsFunc(path, notASCII) {
+		return fmt.Errorf("%w: path: got %q, want ASCII characters, because C-Blosc2 would replace others", errors.ErrUnsupported, path)
 	}
 	return nil
 }

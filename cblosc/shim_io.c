@@ -16,8 +16,6 @@
 #include <windows.h>
 #include <winioctl.h>
 #else
-#include <fcntl.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #endif
@@ -311,24 +309,15 @@ static void medium_file(void)
                            CREATE_ALWAYS, FILE_ATTRIBUTE_TEMPORARY | FILE_FLAG_DELETE_ON_CLOSE, NULL);
     if (h != INVALID_HANDLE_VALUE && DeviceIoControl(h, FSCTL_SET_SPARSE, NULL, 0, NULL, 0, &n, NULL) &&
         SetFilePointerEx(h, length, NULL, FILE_BEGIN) && SetEndOfFile(h)) {
-        memcpy(medium_path, name, sizeof name);
+        (void)snprintf(medium_path, sizeof medium_path, "%s", name);
     }
 }
 #else
 static void medium_file(void)
 {
-#ifdef __linux__
     int fd = memfd_create("hyperslab", MFD_CLOEXEC);
-#else
-    char name[] = "/tmp/hyperslab.XXXXXX";
-    int fd = mkstemp(name);
-    if (fd >= 0) {
-        (void)unlink(name);
-        (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
-    }
-#endif
-    if (fd >= 0 && ftruncate(fd, 1LL << 62) == 0) {
-        (void)snprintf(medium_path, sizeof medium_path, "/dev/fd/%d", fd);
+    if (fd >= 0 && ftruncate(fd, INT64_MAX) == 0) {
+        (void)snprintf(medium_path, sizeof medium_path, "/proc/self/fd/%d", fd);
     }
 }
 #endif

@@ -293,3 +293,18 @@ func (f *File) Descriptor() (*os.File, error) {
 	}
 	return f.raw, nil
 }
+
+// openAgain opens the file of a descriptor again, by its path if the system has no /proc. A
+// duplicate would share libhdf5's lock on the file and hold it longer than libhdf5 does.
+func openAgain(fd int, path string) (*os.File, error) {
+	again, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", fd))
+	if err != nil {
+		if again, err = os.Open(path); err != nil {
+			return nil, err
+		}
+	}
+	if err := sameFile(fd, again); err != nil {
+		return nil, errors.Join(err, again.Close())
+	}
+	return again, nil
+}

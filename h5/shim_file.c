@@ -139,7 +139,32 @@ static herr_t close_one(hid_t id)
     }
 }
 
-#ifndef _WIN32
+#ifdef _WIN32
+/* libhdf5 does not lock files there, and a process inherits only the handles that it is given. */
+static int copy_of(int fd)
+{
+    (void)fd;
+    return -1;
+}
+
+static void unlock_closed(int fd, int copy)
+{
+    (void)fd;
+    (void)copy;
+}
+
+static int32_t descriptor(hid_t file, hid_t fapl)
+{
+    (void)file;
+    (void)fapl;
+    return -1;
+}
+#else
+static int copy_of(int fd)
+{
+    return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
 /* Removes the lock of a closed file. Without this, a process that is being started would keep the
  * lock until it executes its program, because it has a copy of the descriptor. copy is a duplicate
  * of fd. The lock stays if libhdf5 still has the file open, by another id or for a link. */
@@ -152,27 +177,37 @@ static void unlock_closed(int fd, int copy)
     }
     (void)close(copy);
 }
+
+/* Returns the descriptor of a file after setting FD_CLOEXEC, because drivers open files without
+ * O_CLOEXEC. Returns -1 for drivers with several files or without a descriptor. */
+static int32_t descriptor(hid_t file, hid_t fapl)
+{
+    void *fd = NULL;
+    hid_t driver = H5Pget_driver(fapl);
+    if ((driver != H5FD_SEC2 && driver != H5FD_LOG) || H5Fget_vfd_handle(file, fapl, &fd) < 0 || !fd) {
+        return -1;
+    }
+    int flags = fcntl(*(int *)fd, F_GETFD);
+    if (flags >= 0) {
+        (void)fcntl(*(int *)fd, F_SETFD, flags | FD_CLOEXEC);
+    }
+    return *(int *)fd;
+}
 #endif
 
 int goh5_close(goh5_err_t *err, const int64_t *ids, size_t n, int32_t fd)
 {
     int rc = 0;
     goh5_enter();
-#ifdef _WIN32
-    (void)fd; /* always -1 */
-#else
-    int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
-#endif
+    int copy = copy_of(fd);
     for (size_t i = 0; i < n; i++) {
         if (close_one(ids[i]) < 0 && rc == 0) {
             rc = goh5_fail(err);
         }
     }
-#ifndef _WIN32
     if (copy >= 0) {
         unlock_closed(fd, copy);
     }
-#endif
     return rc;
 }
 
@@ -187,29 +222,6 @@ int goh5_is_hdf5(goh5_err_t *err, const char *path, int32_t *is)
     *is = hdf5 > 0;
 done:
     return rc;
-}
-
-/* Returns the descriptor of a file after setting FD_CLOEXEC, because drivers open files without
- * O_CLOEXEC. Returns -1 for drivers with several files or without a descriptor, and on Windows, where
- * Go's processes inherit only the handles that they are given. */
-static int32_t descriptor(hid_t file, hid_t fapl)
-{
-#ifdef _WIN32
-    (void)file;
-    (void)fapl;
-    return -1;
-#else
-    void *fd = NULL;
-    hid_t driver = H5Pget_driver(fapl);
-    if ((driver != H5FD_SEC2 && driver != H5FD_LOG) || H5Fget_vfd_handle(file, fapl, &fd) < 0 || !fd) {
-        return -1;
-    }
-    int flags = fcntl(*(int *)fd, F_GETFD);
-    if (flags >= 0) {
-        (void)fcntl(*(int *)fd, F_SETFD, flags | FD_CLOEXEC);
-    }
-    return *(int *)fd;
-#endif
 }
 
 int goh5_fcreate(goh5_err_t *err, const char *path, int32_t truncate, const uint8_t *spec, size_t spec_len, int64_t *id,

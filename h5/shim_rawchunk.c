@@ -1,11 +1,10 @@
 /* shim_rawchunk.c: locating, reading and writing stored chunks without running filters. */
 #include "shim_internal.h"
 
+#include <string.h>
 #ifdef _WIN32
 #include <io.h>
 #endif
-
-#include <string.h>
 
 /* Encodes a chunk: its offset, then mask, address and size. */
 static void put_chunk(goh5_buf_t *b, const hsize_t *offset, int rank, unsigned mask, haddr_t address, hsize_t size)

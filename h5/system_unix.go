@@ -4,27 +4,11 @@ package h5
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
-
-// openAgain opens the file of a descriptor again. A duplicate would share libhdf5's lock on the
-// file and hold it longer than libhdf5 does.
-func openAgain(fd int, path string) (*os.File, error) {
-	again, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", fd))
-	if err != nil {
-		if again, err = os.Open(path); err != nil {
-			return nil, err
-		}
-	}
-	if err := sameFile(fd, again); err != nil {
-		return nil, errors.Join(err, again.Close())
-	}
-	return again, nil
-}
 
 // sameFile returns an error unless f is the file of a descriptor.
 func sameFile(fd int, f *os.File) error {

@@ -7,18 +7,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// openAgain opens the file at path again, if it is the file of a handle of libhdf5.
-func openAgain(handle int, path string) (*os.File, error) {
-	again, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := sameFile(handle, again); err != nil {
-		return nil, errors.Join(err, again.Close())
-	}
-	return again, nil
-}
-
 // sameFile returns an error unless f is the file of a handle.
 func sameFile(handle int, f *os.File) error {
 	var was, is windows.ByHandleFileInformation

@@ -59,8 +59,8 @@ const nameMax = 255
 // yet, but on Linux it removes temporary files in that directory whose process was killed. A
 // symbolic link at target counts as the target itself: it is replaced, not followed.
 //
-// Create returns ErrExists if target exists and Overwrite is not set, and syscall.EROFS if the file
-// system is read-only.
+// Create returns ErrExists if target exists and Overwrite is not set, syscall.ENOTDIR if its parent
+// is not a directory, and syscall.EROFS if the file system is read-only.
 func Create(target string, o Options) (*Output, error) {
 	dir, base := filepath.Split(filepath.Clean(target))
 	if base == "" || base == "." || base == ".." {

@@ -1,4 +1,4 @@
-//go:build !linux && !darwin && !windows
+//go:build !linux && !windows
 
 // Systems without exclusive rename and exchange. A read-only file system is found only by writing.
 

@@ -3,7 +3,7 @@ package errs
 import "syscall"
 
 // Errno returns the error of an errno of C. The numbers are those of <errno.h>; a syscall.Errno of
-// Windows has other ones.
+// Windows has other ones. A number that is not listed here is syscall.EWINDOWS.
 func Errno(n int) syscall.Errno {
 	if e, ok := errnos[n]; ok {
 		return e
