@@ -346,7 +346,7 @@ func (f *openFile) array(ctx context.Context, l locate.Location, format Format, 
 		if o.Write {
 			return array(npy.Open(l.File, true))
 		}
-		return f.npy(l.File)
+		return array(f.npy(l.File))
 	case Bcolz:
 		return openBcolz(l, &bcolz.OpenOptions{Write: o.Write})
 	}
@@ -359,26 +359,31 @@ func (f *openFile) frame(name string, o *b2nd.OpenOptions) (*ndarray.Array, erro
 	if o.Library || f.file == nil { // a directory, or opened for writing
 		return openFrame(name, o)
 	}
+	b, err := f.reader(name, o)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return openFrame(name, o)
+	}
+	return array(b, err)
+}
+
+// reader opens a contiguous frame, without C-Blosc2 as long as nothing requires it.
+func (f *openFile) reader(name string, o *b2nd.OpenOptions) (ndarray.Backend, error) {
 	file, size, err := f.take()
 	if err != nil {
 		return nil, err
 	}
 	b, err := b2nd.OpenReaderAt(file, size, name, o)
-	m, err := owned(b, err, file.Close)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return openFrame(name, o)
-	}
-	return array(m, err)
+	return owned(b, err, file.Close)
 }
 
 // npy opens a .npy file for reading.
-func (f *openFile) npy(name string) (*ndarray.Array, error) {
+func (f *openFile) npy(name string) (ndarray.Backend, error) {
 	file, size, err := f.take()
 	if err != nil {
 		return nil, err
 	}
 	b, err := npy.OpenReaderAt(file, size, name)
-	return array(owned(b, err, file.Close))
+	return owned(b, err, file.Close)
 }
 
 // openShards opens an array of which each directory has some of the chunks or columns.

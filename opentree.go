@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"strings"
 	"sync"
 
@@ -29,6 +30,13 @@ type Tree struct {
 	format   Format
 	outside  *outside    // nil: the file is trusted
 	open     OpenOptions // for opening its arrays
+
+	// The file as OpenTree found its format, until the first listing or array takes it. nil for
+	// other files than those of store, file and outside.
+	first struct {
+		sync.Mutex
+		openFile
+	}
 
 	store *stores.Store // a trusted store, which stays open; nil for other formats
 	file  *h5.File      // a trusted HDF5 file, which stays open; nil for other formats
@@ -82,8 +90,17 @@ func OpenTree(ctx context.Context, location string, o *OpenOptions) (_ *Tree, er
 		if t.file, err = f.hdf5(context.WithoutCancel(ctx), l.File, opts.Unlocked); err != nil {
 			return nil, ndarray.Wrap("open", shown(location), h5errs.Translate(err))
 		}
+	default:
+		t.first.file = f.release()
 	}
 	return t, nil
+}
+
+// take returns the open file of the first call, and nil for later ones.
+func (t *Tree) take() *os.File {
+	t.first.Lock()
+	defer t.first.Unlock()
+	return t.first.release()
 }
 
 // at returns the location of a path for messages.
@@ -152,10 +169,29 @@ func (t *Tree) Open(ctx context.Context, path string) (*ndarray.Array, error) {
 		return a, ndarray.Wrap("open", shown(t.at(path)), err)
 	}
 	if t.outside == nil {
-		return Open(ctx, t.at(path), &t.open)
+		a, err := t.openOther(ctx, path)
+		return a, ndarray.Wrap("open", shown(t.at(path)), err)
 	}
 	a, err := t.outside.open(ctx, path)
 	return a, ndarray.Wrap("open untrusted", shown(t.at(path)), err)
+}
+
+// openOther opens an array of a trusted file of another format than those of openStored and
+// openHeld.
+func (t *Tree) openOther(ctx context.Context, path string) (_ *ndarray.Array, err error) {
+	f := openFile{t.take()}
+	if f.file == nil {
+		return open(ctx, t.at(path), t.open)
+	}
+	defer func() { err = errors.Join(err, f.close()) }()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	l, err := locate.Parse(t.at(path))
+	if err != nil {
+		return nil, err
+	}
+	return f.array(ctx, l, t.format, t.open)
 }
 
 // openStored opens an array of the open store.
@@ -222,7 +258,7 @@ func hdf5GroupAttrs(ctx context.Context, f *h5.File, path string) (attrs ndarray
 }
 
 // Close ends the worker of an untrusted tree, and closes an HDF5 file or a container of
-// python-blosc2. A trusted tree of another format has no open files.
+// python-blosc2.
 func (t *Tree) Close() error {
 	if t.store != nil {
 		return t.store.Close()
@@ -231,7 +267,7 @@ func (t *Tree) Close() error {
 		return h5errs.Translate(t.file.Close()) // and its groups
 	}
 	if t.outside == nil {
-		return nil
+		return (&openFile{t.take()}).close()
 	}
 	return t.outside.close()
 }

@@ -88,7 +88,8 @@ func walkTrusted(ctx context.Context, location string, opts WalkOptions, t *Tree
 	return func(yield func(Entry, error) bool) {
 		w := walker{ctx: ctx, yield: yield, skip: opts.Prune, bare: bare, unlocked: opts.Unlocked}
 		if t != nil {
-			w.store, w.held = t.store, t.file
+			w.store, w.held, w.format = t.store, t.file, t.format
+			w.opened.file = t.take()
 		}
 		if err := w.walk(location); err != nil && !errors.Is(err, errStop) {
 			yield(Entry{}, ndarray.Wrap("list", shown(location), translate(err)))
@@ -112,6 +113,7 @@ type walker struct {
 	store  *stores.Store // the open store; nil: it is opened for each call
 	held   *h5.File      // the open HDF5 file; nil: it is opened for each call
 	opened openFile      // the file, if it was opened to detect its format
+	format Format        // of opened
 
 	suspect *suspect // the file, if it is untrusted and was checked; nil: files are opened normally
 }
@@ -141,10 +143,10 @@ func (w *walker) walk(location string) (err error) {
 	if err != nil {
 		return err
 	}
-	var format Format
 	if w.held != nil {
 		return w.hdf5(l)
 	}
+	format := w.format
 	if isURL(l.File) {
 		// The object stays open, so that requests for more than its beginning are not stopped.
 		u, err := openURLBy(w.ctx, l.File, web.Client.OpenWhole)
@@ -154,11 +156,13 @@ func (w *walker) walk(location string) (err error) {
 		defer func() { err = errors.Join(err, u.close()) }()
 		format = u.format
 	} else {
-		var f *openFile
-		if f, format, err = openSniffed(w.ctx, l.File); err != nil {
-			return err
+		if w.opened.file == nil {
+			f, sniffed, err := openSniffed(w.ctx, l.File)
+			if err != nil {
+				return err
+			}
+			w.opened, format = *f, sniffed
 		}
-		w.opened = *f
 		defer func() { err = errors.Join(err, w.opened.close()) }()
 	}
 	return w.from(l, format)
@@ -193,7 +197,8 @@ func (w *walker) from(l locate.Location, format Format) error {
 // npy lists the one array of a .npy file.
 func (w *walker) npy(name string) (err error) {
 	var b ndarray.Backend
-	if isURL(name) {
+	switch {
+	case isURL(name):
 		u, err := openURL(w.ctx, name)
 		if err != nil {
 			return err
@@ -202,7 +207,12 @@ func (w *walker) npy(name string) (err error) {
 			return err
 		}
 		name = u.name
-	} else if b, err = npy.Open(name, false); err != nil {
+	case w.opened.file != nil:
+		b, err = w.opened.npy(name)
+	default:
+		b, err = npy.Open(name, false)
+	}
+	if err != nil {
 		return err
 	}
 	e, err := w.describe("/", b)
@@ -220,7 +230,17 @@ func (w *walker) frame(name, at string) (err error) {
 		return ndarray.Wrap("open", name, err)
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	b, err := b2nd.Open(file, &b2nd.OpenOptions{AnyType: true})
+	o := &b2nd.OpenOptions{AnyType: true}
+	if w.opened.file != nil { // a contiguous frame
+		b, err := w.opened.reader(name, o)
+		if err == nil {
+			return w.listFrame(name, at, b)
+		}
+		if !errors.Is(err, errors.ErrUnsupported) {
+			return ndarray.Wrap("open", name, bare(err))
+		}
+	}
+	b, err := b2nd.Open(file, o)
 	if isPlain(file, err) {
 		plain, err := b2nd.OpenFrame(file, nil)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
@@ -100,6 +101,7 @@ type part struct {
 	source    *ndarray.Array // the array of the view; nil if the part is the whole array
 	selection ndarray.Selection
 	views     []*ndarray.Array // arrays that Array shows in another form, the first one first
+	tree      *hyperslab.Tree  // that opened the array; nil: it was opened alone
 }
 
 // openPart opens the array at an address with an optional selection.
@@ -152,6 +154,9 @@ func (p *part) Close() error {
 	}
 	if p.source != nil {
 		err = errors.Join(err, p.source.Close())
+	}
+	if p.tree != nil {
+		err = errors.Join(err, p.tree.Close())
 	}
 	return err
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/dimscale"
+	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -130,26 +131,17 @@ func (a *app) diff(ctx context.Context, pathA, pathB string, o *diffFlags) (err 
 		return err
 	}
 	start := time.Now()
-	trees, err := a.areTrees(ctx, pathA, pathB)
+	x, y, err := a.openPair(ctx, pathA, pathB)
 	if err != nil {
 		return err
 	}
-	if trees {
+	if x == nil {
 		return a.diffTrees(ctx, pathA, pathB, opts, o)
 	}
+	defer func() { err = errors.Join(err, x.Close(), y.Close()) }()
 	if len(o.exclude) > 0 {
 		return usagef("--exclude is for trees, and these are two arrays")
 	}
-	x, err := a.openPart(ctx, pathA)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, x.Close()) }()
-	y, err := a.openPart(ctx, pathB)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, y.Close()) }()
 	if o.encoding && (x.source != nil || y.source != nil) {
 		return usagef("--encoding is for whole arrays, and a selection takes a part of one")
 	}
@@ -179,28 +171,53 @@ func (a *app) diff(ctx context.Context, pathA, pathB string, o *diffFlags) (err 
 	return nil
 }
 
-// areTrees reports whether both addresses lead to groups. It fails if only one does. Parts are
-// always parts of arrays.
-func (a *app) areTrees(ctx context.Context, pathA, pathB string) (bool, error) {
+// openPair opens two arrays, or returns nil for two groups. It fails if only one is a group. Parts
+// are always parts of arrays.
+func (a *app) openPair(ctx context.Context, pathA, pathB string) (x, y *part, err error) {
+	open := a.openUnlessGroup
 	if a.isPart(ctx, pathA) || a.isPart(ctx, pathB) {
-		return false, nil
+		open = a.openPart
 	}
-	x, err := a.isGroup(ctx, pathA)
+	if x, err = open(ctx, pathA); err != nil {
+		return nil, nil, err
+	}
+	y, err = open(ctx, pathB)
+	if err == nil && (x == nil) == (y == nil) {
+		return x, y, nil
+	}
+	group := pathA
+	if x != nil {
+		group, err = pathB, errors.Join(err, x.Close())
+	} else if y != nil {
+		err = errors.Join(err, y.Close())
+	}
+	return nil, nil, cmp.Or(err, usagef("%s is a group and the other is an array; name one of its arrays, as FILE:/path", group))
+}
+
+// openUnlessGroup opens a whole array, or returns nil for a group.
+func (a *app) openUnlessGroup(ctx context.Context, address string) (*part, error) {
+	tree, group, err := a.openGroup(ctx, address)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	y, err := a.isGroup(ctx, pathB)
-	if err != nil {
-		return false, err
+	if group {
+		return nil, tree.Close()
 	}
-	if x != y {
-		group := pathA
-		if y {
-			group = pathB
+	if a.access.dtype != nil { // which is for Open
+		if err := tree.Close(); err != nil {
+			return nil, err
 		}
-		return false, usagef("%s is a group and the other is an array; name one of its arrays, as FILE:/path", group)
+		return a.openPart(ctx, address)
 	}
-	return x, nil
+	loc, err := locate.Parse(address)
+	if err != nil {
+		return nil, errors.Join(err, tree.Close())
+	}
+	arr, err := tree.Open(ctx, loc.Object)
+	if err != nil {
+		return nil, errors.Join(err, tree.Close())
+	}
+	return &part{Array: arr, tree: tree}, nil
 }
 
 // isPart reports whether an address ends in a selection, and not in the name of a group that looks

@@ -57,6 +57,12 @@ func TestCommands_opens(t *testing.T) {
 		{"ls -r tree.h5", "tree.h5", 2},
 		{"attr tree.h5", "tree.h5", 2},
 		{"attr tree.h5:/time", "tree.h5", 2},
+		{"diff tree.h5:/time tree.h5:/time", "tree.h5", 4}, // twice for each operand
+		{"diff tree.h5 tree.h5", "tree.h5", 8},             // of which half are to find the groups
+		{"diff a.b2nd tree.h5:/time", "a.b2nd", 2},
+		{"diff a.b2nd a.npy --values-only", "a.npy", 2},
+		{"attr a.b2nd", "a.b2nd", 2},
+		{"ls a.b2nd", "a.b2nd", 1},
 		{"stats a.b2nd", "a.b2nd", 1},
 		{"stats a.npy", "a.npy", 1},
 		{"chunks waves.h5:/waves", "waves.h5", 2},
