@@ -366,7 +366,7 @@ func (f *openFile) frame(name string, o *b2nd.OpenOptions) (*ndarray.Array, erro
 	return array(b, err)
 }
 
-// reader opens a contiguous frame, without C-Blosc2 as long as nothing requires it.
+// reader opens a contiguous frame for reading.
 func (f *openFile) reader(name string, o *b2nd.OpenOptions) (ndarray.Backend, error) {
 	file, size, err := f.take()
 	if err != nil {

@@ -5,9 +5,11 @@ package frameio
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 )
@@ -87,10 +89,16 @@ func openToAppend(path string, o *AppendOptions, compact bool) (_ *Frame, w *Wri
 		return nil, nil, false, err
 	}
 	w, err = resumeFrame(f, o)
+	var out *atomicfile.Output
 	if err == nil && compact {
-		again, err = f.shrink()
+		out, err = f.shrink()
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	err = replace(out, errors.Join(err, f.Close()))
+	again = out != nil && out.Committed()
+	if errors.Is(err, fs.ErrPermission) && out != nil && !again {
+		err = nil // chunks can be appended to the old frame
+	}
+	if err != nil {
 		return nil, nil, false, f.wrap("append", err)
 	}
 	return f, w, again, nil

@@ -41,7 +41,7 @@ func files(t tester, path string) map[string][]byte {
 			return err
 		}
 		b, err := os.ReadFile(p)
-		all[p[len(path):]] = b
+		all[filepath.ToSlash(p[len(path):])] = b
 		return err
 	}))
 	return all

@@ -33,8 +33,9 @@ const (
 // syncs it, and renames it over path. If the program or the machine stops, path is the old or the
 // new file. Stored chunks, the trailer, and the header except its two sizes are copied byte for
 // byte, in the order of the index. The new file has the permissions of the old one. A symbolic link
-// at path stays. An open Frame continues to read the old file. Other programs must not write the
-// frame at the same time.
+// at path stays. An open Frame continues to read the old file; on Windows, which does not replace a
+// file that is open, Compact then returns fs.ErrPermission. Other programs must not write the frame
+// at the same time.
 //
 // It returns the errors of Open, cblosc.ErrFormat for a chunk with an invalid header, the errors of
 // the file system, or errors.ErrUnsupported. errors.ErrUnsupported is returned for a sparse frame,
@@ -44,23 +45,37 @@ func Compact(path string) error {
 	if err != nil {
 		return err
 	}
-	return f.wrap("compact", errors.Join(f.compact(), f.Close()))
+	out, err := f.compact()
+	return f.wrap("compact", replace(out, errors.Join(err, f.Close())))
 }
 
-func (f *Frame) compact() error {
+// replace moves a compacted frame over the old one, which is closed now, or after an error removes
+// it. out may be nil.
+func replace(out *atomicfile.Output, err error) error {
+	if out == nil {
+		return err
+	}
+	if err == nil {
+		err = out.Commit()
+	}
+	return errors.Join(err, out.Abort())
+}
+
+// compact writes the compacted frame, or returns nil if there are no dead bytes.
+func (f *Frame) compact() (*atomicfile.Output, error) {
 	switch {
 	case f.head.Type() == cframe.Sparse:
-		return fmt.Errorf("%w: a sparse frame, whose chunks are separate files", errors.ErrUnsupported)
+		return nil, fmt.Errorf("%w: a sparse frame, whose chunks are separate files", errors.ErrUnsupported)
 	case f.head.Trailer.FingerprintType != 0:
-		return fmt.Errorf("%w: a trailer with a fingerprint of type %d", errors.ErrUnsupported, f.head.Trailer.FingerprintType)
+		return nil, fmt.Errorf("%w: a trailer with a fingerprint of type %d", errors.ErrUnsupported, f.head.Trailer.FingerprintType)
 	}
 	info, err := os.Stat(f.path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	offsets, cbytes, err := f.packed()
 	if err != nil || info.Size() == f.liveBytes(cbytes) {
-		return err
+		return nil, err
 	}
 	return f.rewrite(offsets, cbytes, info.Mode().Perm())
 }
@@ -94,24 +109,23 @@ func (f *Frame) liveBytes(cbytes int64) int64 {
 	return int64(f.head.HeaderSize) + cbytes + int64(f.head.Index.Header.CBytes) + int64(f.head.Trailer.Size)
 }
 
-// rewrite replaces the file of the frame with one that has the chunks at the given offsets.
-func (f *Frame) rewrite(offsets []cframe.Offset, cbytes int64, mode os.FileMode) (err error) {
+// rewrite writes a new file with the chunks at the given offsets, to replace that of the frame.
+func (f *Frame) rewrite(offsets []cframe.Offset, cbytes int64, mode os.FileMode) (*atomicfile.Output, error) {
 	path, err := filepath.EvalSymlinks(f.path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	out, err := atomicfile.Create(path, atomicfile.Options{Overwrite: true})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, out.Abort()) }()
-	if err := f.writePacked(out.Path(), offsets, cbytes, mode); err != nil {
-		return err
+	if err = f.writePacked(out.Path(), offsets, cbytes, mode); err == nil {
+		err = f.sameSize(out.Path())
 	}
-	if err := f.sameSize(out.Path()); err != nil {
-		return err
+	if err != nil {
+		return nil, errors.Join(err, out.Abort())
 	}
-	return out.Commit()
+	return out, nil
 }
 
 // writePacked writes a new file with the chunks at the given offsets.
@@ -189,12 +203,12 @@ func (f *Frame) sameSize(path string) error {
 // bytes of a frame.
 const sampled = 1024
 
-// shrink compacts the frame if its dead bytes exceed its live bytes, and reports whether it did. It
-// leaves a frame with an invalid chunk unchanged, and a frame in a directory without write
-// permission, because chunks can be appended to both.
-func (f *Frame) shrink() (bool, error) {
+// shrink writes the compacted frame if its dead bytes exceed its live bytes. It returns nil
+// otherwise, and also for a frame with an invalid chunk or in a directory without write permission,
+// because chunks can be appended to both.
+func (f *Frame) shrink() (*atomicfile.Output, error) {
 	if f.head.Type() != cframe.Contiguous || f.head.Trailer.FingerprintType != 0 {
-		return false, nil
+		return nil, nil
 	}
 	dead := func(cbytes int64) bool { return f.head.FrameSize > 2*f.liveBytes(cbytes) }
 	var offsets []cframe.Offset
@@ -204,18 +218,19 @@ func (f *Frame) shrink() (bool, error) {
 	}
 	switch {
 	case errors.Is(err, cblosc.ErrFormat), errors.Is(err, errors.ErrUnsupported):
-		return false, nil
+		return nil, nil
 	case err != nil || !dead(cbytes):
-		return false, err
+		return nil, err
 	}
 	info, err := os.Stat(f.path)
-	if err == nil {
-		err = f.rewrite(offsets, cbytes, info.Mode().Perm())
+	if err != nil {
+		return nil, err
 	}
+	out, err := f.rewrite(offsets, cbytes, info.Mode().Perm())
 	if errors.Is(err, fs.ErrPermission) {
-		return false, nil
+		return nil, nil
 	}
-	return err == nil, err
+	return out, err
 }
 
 // estimate returns the size of the stored chunks in bytes. It is exact up to sampled chunks. Above

@@ -87,7 +87,7 @@ func isolated(ctx context.Context, dst, src string, o Options) (_ *Report, err e
 	}
 	defer func() { err = errors.Join(err, out.Abort()) }()
 	// A temporary directory that is always removed, like an unfinished output.
-	scratch, err := atomicfile.Create(dst+".room", atomicfile.Options{Overwrite: true})
+	scratch, err := atomicfile.Create(dst+".worker", atomicfile.Options{Overwrite: true})
 	if err != nil {
 		return nil, err
 	}

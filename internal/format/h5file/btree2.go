@@ -118,7 +118,7 @@ func (w *walk2) shapes(p *part, depth int) {
 	size := int64(w.nodeSize)
 	leaf := (size - 10) / int64(w.recordSize)
 	if leaf < 1 || int64(w.nodeSize) > w.r.f.limits.Structure {
-		p.complain(format.ErrCorrupt, "node size", fmt.Sprint(w.nodeSize), "room for a record, and within the limit")
+		p.complain(format.ErrCorrupt, "node size", fmt.Sprint(w.nodeSize), fmt.Sprintf("at least %d, for one record, and at most %d", 10+w.recordSize, w.r.f.limits.Structure))
 		return
 	}
 	w.levels = []nodeShape{{most: uint64(leaf), below: uint64(leaf)}}
