@@ -31,8 +31,8 @@ type Tree struct {
 	outside  *outside    // nil: the file is trusted
 	open     OpenOptions // for opening its arrays
 
-	// The file as OpenTree found its format, until the first listing or array takes it. nil for
-	// other files than those of store, file and outside.
+	// The open file whose format OpenTree detected, until the first listing or array takes it. It
+	// is nil if store, file or outside is set.
 	first struct {
 		sync.Mutex
 		openFile
@@ -96,7 +96,7 @@ func OpenTree(ctx context.Context, location string, o *OpenOptions) (_ *Tree, er
 	return t, nil
 }
 
-// take returns the open file of the first call, and nil for later ones.
+// take returns the open file once, and nil when another call has taken it.
 func (t *Tree) take() *os.File {
 	t.first.Lock()
 	defer t.first.Unlock()

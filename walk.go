@@ -136,6 +136,7 @@ func (w *walker) prune(e Entry) (bool, error) {
 }
 
 func (w *walker) walk(location string) (err error) {
+	defer func() { err = errors.Join(err, w.opened.close()) }()
 	if err := w.ctx.Err(); err != nil {
 		return err
 	}
@@ -155,15 +156,12 @@ func (w *walker) walk(location string) (err error) {
 		}
 		defer func() { err = errors.Join(err, u.close()) }()
 		format = u.format
-	} else {
-		if w.opened.file == nil {
-			f, sniffed, err := openSniffed(w.ctx, l.File)
-			if err != nil {
-				return err
-			}
-			w.opened, format = *f, sniffed
+	} else if w.opened.file == nil {
+		f, sniffed, err := openSniffed(w.ctx, l.File)
+		if err != nil {
+			return err
 		}
-		defer func() { err = errors.Join(err, w.opened.close()) }()
+		w.opened, format = *f, sniffed
 	}
 	return w.from(l, format)
 }

@@ -101,7 +101,7 @@ type part struct {
 	source    *ndarray.Array // the array of the view; nil if the part is the whole array
 	selection ndarray.Selection
 	views     []*ndarray.Array // arrays that Array shows in another form, the first one first
-	tree      *hyperslab.Tree  // that opened the array; nil: it was opened alone
+	tree      *hyperslab.Tree  // the tree that opened the array; nil: it was opened alone
 }
 
 // openPart opens the array at an address with an optional selection.
