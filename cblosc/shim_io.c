@@ -16,6 +16,8 @@
 #include <windows.h>
 #include <winioctl.h>
 #else
+#include <fcntl.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #endif
@@ -312,12 +314,28 @@ static void medium_file(void)
         (void)snprintf(medium_path, sizeof medium_path, "%s", name);
     }
 }
-#else
+#elif defined(__linux__)
 static void medium_file(void)
 {
     int fd = memfd_create("hyperslab", MFD_CLOEXEC);
     if (fd >= 0 && ftruncate(fd, INT64_MAX) == 0) {
         (void)snprintf(medium_path, sizeof medium_path, "/proc/self/fd/%d", fd);
+    }
+}
+#else
+static void medium_file(void)
+{
+    const char *dir = getenv("TMPDIR");
+    char name[1024];
+    int n = snprintf(name, sizeof name, "%s/hyperslab.XXXXXX", dir != NULL && dir[0] != 0 ? dir : "/tmp");
+    int fd = n > 0 && (size_t)n < sizeof name ? mkstemp(name) : -1;
+    if (fd < 0) {
+        return;
+    }
+    (void)unlink(name); /* the descriptor stays open */
+    (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+    if (ftruncate(fd, INT64_MAX) == 0 || ftruncate(fd, 1LL << 50) == 0) {
+        (void)snprintf(medium_path, sizeof medium_path, "/dev/fd/%d", fd);
     }
 }
 #endif

@@ -80,6 +80,7 @@ flags='-O3 -fPIC -DNDEBUG'
 # For Windows, 64-bit offsets, and no pointers to external variables in COMDAT sections (.refptr), which
 # pack.sh would break. All code is position-independent there.
 [[ $target != *mingw* ]] || flags='-O3 -mcmodel=small -DNDEBUG -D_FILE_OFFSET_BITS=64'
+[[ $target != *macos* ]] || flags+=' -g0' # Zig's compiler adds debug information, with paths
 flags=${DEPS_CFLAGS:-$flags}
 for name in ar ranlib nm ld objcopy strip; do # of the compiler's platform
     export "${name^^}=$("$CC" -print-prog-name="$name" 2>/dev/null || echo "$name")"

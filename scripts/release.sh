@@ -13,7 +13,7 @@
 # It refuses a dirty tree, an existing tag and a version without a section in CHANGELOG.md. Libraries of
 # an earlier run stay in dist/.work and are built again only if their recipe changed. Environment:
 #
-#   PLATFORMS="linux_amd64 linux_arm64 windows_amd64"
+#   PLATFORMS="linux_amd64 linux_arm64 windows_amd64 darwin_amd64 darwin_arm64"
 #   TESTS=1    0 leaves out the tests of the platforms that this machine emulates
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -34,7 +34,7 @@ version=${1:-}
 notes=$(awk -v want="## $version" '/^## / { on = ($0 == want || index($0, want " ") == 1); next } on' CHANGELOG.md)
 [[ $notes =~ [a-z] ]] || die "CHANGELOG.md has no section '## $version'"
 go run ./scripts/surface -check || die "api/*.txt differs from the code; run make surface"
-read -ra platforms <<<"${PLATFORMS:-linux_amd64 linux_arm64 windows_amd64}"
+read -ra platforms <<<"${PLATFORMS:-linux_amd64 linux_arm64 windows_amd64 darwin_amd64 darwin_arm64}"
 need git:git jq:jq dpkg-deb:dpkg gzip:gzip
 for platform in "${platforms[@]}"; do
     setting "$platform"

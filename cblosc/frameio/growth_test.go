@@ -28,6 +28,7 @@ func TestAppend_growth(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, w.Commit())
+	require.NoError(t, w.Close())
 	before := testutil.FileSize(t, path)
 
 	largest, shrunk := before, 0
@@ -38,6 +39,7 @@ func TestAppend_growth(t *testing.T) {
 		_, err = w.Write(testutil.Noise(size, uint64(chunks+i)))
 		require.NoError(t, err)
 		require.NoError(t, w.Commit())
+		require.NoError(t, w.Close())
 		now := testutil.FileSize(t, path)
 		if now < last {
 			shrunk++

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,6 +25,14 @@ type tester interface {
 func closing(t testing.TB, c io.Closer) {
 	t.Helper()
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
+}
+
+// notOnWindows skips a test of something that Windows cannot do.
+func notOnWindows(t testing.TB, operation string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows cannot " + operation)
+	}
 }
 
 // drawCParams returns a random pipeline for elements of size bytes.

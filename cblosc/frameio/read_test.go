@@ -392,6 +392,7 @@ func TestFrame_changedFile(t *testing.T) {
 		require.Equal(t, int64(1), e.Chunk)
 	})
 	t.Run("removed", func(t *testing.T) {
+		notOnWindows(t, "delete an open file")
 		path := filepath.Join(t.TempDir(), "frame")
 		writeFrame(t, path, true, nil, testutil.Ramp(8000, 1))
 		f := openFrame(t, path)

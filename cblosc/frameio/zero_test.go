@@ -78,6 +78,7 @@ func TestArrayOptions_zero(t *testing.T) {
 // TestLimits_zero checks that zero limits mean the default limits, also for a read of a part of a
 // chunk, which allocates memory.
 func TestLimits_zero(t *testing.T) {
+	notOnWindows(t, "delete a mapped file before a garbage collection")
 	dir := t.TempDir()
 	src := testutil.Ramp(800, 1)
 	for name, contiguous := range map[string]bool{"file": true, "directory": false} {

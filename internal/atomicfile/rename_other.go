@@ -1,4 +1,4 @@
-//go:build !linux && !windows
+//go:build !linux && !windows && !darwin
 
 // Systems without exclusive rename and exchange. A read-only file system is found only by writing.
 

@@ -19,6 +19,11 @@ project="project(ZFP VERSION \${ZFP_VERSION}"
 [[ $(grep -cF "$project)" "$zfp/CMakeLists.txt") == 1 ]] || { echo "error: the languages of zfp are not in its CMakeLists.txt"; exit 1; }
 sed -i "s/$project)/$project LANGUAGES C)/" "$zfp/CMakeLists.txt"
 
+# For macOS it merges archives with Apple's libtool. The archiver of the compiler can do it too.
+merge=$src/cmake/merge_static_libs.cmake
+[[ $(grep -cF 'elseif(SYSTEM_NAME STREQUAL "Darwin")' "$merge") == 1 ]] || { echo "error: the case of macOS is not in merge_static_libs.cmake"; exit 1; }
+sed -i 's/elseif(SYSTEM_NAME STREQUAL "Darwin")/elseif(NOT AR)/' "$merge"
+
 cmake -S "$src" -B "$obj" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE="$CFLAGS" \
     -DCMAKE_INSTALL_PREFIX="$stage" -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_POSITION_INDEPENDENT_CODE=ON \
     -DBUILD_STATIC=ON -DBUILD_SHARED=OFF -DBUILD_PLUGINS=ON \

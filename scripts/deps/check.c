@@ -44,7 +44,7 @@ static void check_blosc2(void)
 
 static void check_hdf5(void)
 {
-    unsigned major, minor, release;
+    unsigned major = 0, minor = 0, release = 0;
     char version[32];
 
     check(H5open() >= 0 && H5get_libversion(&major, &minor, &release) >= 0, "HDF5 does not start");

@@ -10,6 +10,8 @@ setting() {
         linux_amd64) export CC=x86_64-linux-gnu-gcc EMULATOR='qemu-x86_64-static -L /usr/x86_64-linux-gnu' ;;
         linux_arm64) export CC=aarch64-linux-gnu-gcc EMULATOR='qemu-aarch64-static -L /usr/aarch64-linux-gnu' ;;
         windows_amd64) export CC=x86_64-w64-mingw32-gcc EMULATOR=$root/scripts/release/wine.sh ;;
+        darwin_amd64) export CC=$root/scripts/release/x86_64-macos.sh ;; # its programs are only built
+        darwin_arm64) export CC=$root/scripts/release/aarch64-macos.sh ;;
         *) die "no compiler is known for $1" ;;
     esac
 }
@@ -22,6 +24,7 @@ needed() {
             need "$CC:gcc-aarch64-linux-gnu" /usr/aarch64-linux-gnu/include/stdio.h:libc6-dev-arm64-cross qemu-aarch64-static:qemu-user-static
             ;;
         x86_64-w64-mingw32-gcc) need "$CC:gcc-mingw-w64-x86-64-win32" ;;
+        *-macos.sh) "$CC" -dumpmachine >/dev/null ;; # installs itself
         x86_64-linux-gnu-gcc)
             need "$CC:gcc-x86-64-linux-gnu" /usr/x86_64-linux-gnu/include/stdio.h:libc6-dev-amd64-cross qemu-x86_64-static:qemu-user-static
             ;;

@@ -1,4 +1,4 @@
-//go:build cgo && !system_libs && !(linux && (amd64 || arm64)) && !(windows && amd64)
+//go:build cgo && !system_libs && !(linux && (amd64 || arm64)) && !(windows && amd64) && !(darwin && (amd64 || arm64))
 
 package lib
 

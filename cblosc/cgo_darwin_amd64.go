@@ -1,0 +1,8 @@
+//go:build !system_libs
+
+package cblosc
+
+// #cgo CFLAGS: -I${SRCDIR}/../third_party/lib/darwin_amd64
+import "C"
+
+import _ "github.com/hyperslab/hyperslab/third_party/lib/darwin_amd64" // the libraries

@@ -1,0 +1,8 @@
+//go:build !system_libs
+
+package filter
+
+// #cgo CFLAGS: -isystem ${SRCDIR}/../../third_party/lib/darwin_arm64
+import "C"
+
+import _ "github.com/hyperslab/hyperslab/third_party/lib/darwin_arm64" // the libraries

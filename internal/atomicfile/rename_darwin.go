@@ -1,0 +1,30 @@
+// Exclusive rename and exchange of names (renamex_np), and a check for read-only file systems
+// (access).
+
+package atomicfile
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// readOnly reports whether a directory is on a file system that is read-only.
+func readOnly(dir string) bool { return errors.Is(unix.Access(dir, unix.W_OK), unix.EROFS) }
+
+func renameNoReplace(from, to string) error { return renamex(from, to, unix.RENAME_EXCL) }
+
+func exchange(from, to string) error { return renamex(from, to, unix.RENAME_SWAP) }
+
+// renamex returns errors.ErrUnsupported if the file system does not support the flag.
+func renamex(from, to string, flag uint32) error {
+	err := unix.RenamexNp(from, to, flag)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.EINVAL):
+		err = errors.ErrUnsupported
+	}
+	return &os.LinkError{Op: "renamex_np", Old: from, New: to, Err: err}
+}
