@@ -43,7 +43,7 @@ without=() # libraries
 recipe() {
     {
         cat "$versions" "$here/deps.sh" "$here"/deps/*
-        printf '%s\n' "$CC" "$("$CC" --version 2>&1 | head -n 1)" "$flags" "${without[*]}" "$target"
+        printf '%s\n' "${CC##*/}" "$("$CC" --version 2>&1 | head -n 1)" "$flags" "${without[*]}" "$target"
     } | sha256sum | cut -d ' ' -f 1
 }
 

@@ -85,7 +85,7 @@ for platform in "${platforms[@]}"; do
         cd "$tree"
         export WINE_KEEP=RAPID_CHECKS
         HYPERSLAB_EMULATOR=$EMULATOR RAPID_CHECKS=${RAPID_CHECKS:-5} go test -exec "$EMULATOR" -timeout 30m \
-            ./cblosc ./h5 ./h5/filter ./ndarray ./ndarray/b2nd ./ndarray/hdf5
+            ./cblosc ./cblosc/frameio ./h5 ./h5/filter ./ndarray ./ndarray/b2nd ./ndarray/hdf5
     )
 done
 

@@ -104,6 +104,7 @@ func TestArrayWriter_order(t *testing.T) {
 		require.NoError(t, err)
 		w, err := frameio.WriteArray(got, nil)
 		require.NoError(t, err)
+		defer func() { _ = w.Close() }() // so that the directory can be removed after a failure
 		require.NoError(t, w.InOrder(rapid.SampledFrom([]int{0, 500, 1 << 20}).Draw(t, "window"), own))
 		require.ErrorIs(t, w.InOrder(1, own), cblosc.ErrParam)
 		var order []int

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -320,6 +321,12 @@ func TestWriter_CommitClose(t *testing.T) {
 			require.NoError(t, err)
 			_, err = w.Write(testutil.Ramp(80, 3))
 			require.NoError(t, err)
+			if sparse && runtime.GOOS == "windows" {
+				require.ErrorIs(t, w.Commit(), errors.ErrUnsupported, "exchange two directories")
+				require.NoError(t, w.Close())
+				require.Equal(t, []string{"frame"}, names())
+				return
+			}
 			require.NoError(t, w.Commit())
 			require.NoError(t, w.Close())
 			f := openFrame(t, path)

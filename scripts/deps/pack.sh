@@ -7,9 +7,8 @@
 #   libgohdf5.a    HDF5 with its high-level library and codecs; global are only its headers' names
 #   libgocodec.a   codecs for our own use; every global name begins with hsc_ (header: gocodec/gocodec.h)
 #
-# The objects of macOS cannot be merged here, and objcopy cannot make their names local. There, an archive
-# has many objects, and the names that would be local begin with local_ and the name of the
-# archive.
+# Objects of macOS cannot be merged here, and objcopy cannot make their names local. An archive for macOS
+# has many objects, and the names that would be local begin with local_ and the archive's name.
 #
 # Installs the headers there too. Environment: AR, LD, NM, OBJCOPY, TARGET.
 set -euo pipefail

@@ -15,7 +15,4 @@ set(CMAKE_AR "$(command -v "$AR")")
 set(CMAKE_RANLIB "$(command -v "$RANLIB")")
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 END
-[[ $system != Darwin ]] || cat <<END
-set(CMAKE_INSTALL_NAME_TOOL "$(command -v llvm-install-name-tool)")
-END
 [[ ! $EMULATOR ]] || printf 'set(CMAKE_CROSSCOMPILING_EMULATOR "%s")\n' "${EMULATOR// /;}"
