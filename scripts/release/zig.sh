@@ -53,6 +53,7 @@ for argument; do
             command -v "llvm-${argument#*=}" || command -v "${argument#*=}"
             exit
             ;;
+        --version | '-###') cd "$base" ;; # Zig makes an empty object in the current directory
     esac
 done
 export ZIG_GLOBAL_CACHE_DIR=$base/cache ZIG_LOCAL_CACHE_DIR=$base/cache
