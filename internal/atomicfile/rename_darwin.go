@@ -1,5 +1,4 @@
-// Exclusive rename and exchange of names (renamex_np), and a check for read-only file systems
-// (access).
+// Exclusive rename and exchange of names (renamex_np).
 
 package atomicfile
 
@@ -9,9 +8,6 @@ import (
 
 	"golang.org/x/sys/unix"
 )
-
-// readOnly reports whether a directory is on a file system that is read-only.
-func readOnly(dir string) bool { return errors.Is(unix.Access(dir, unix.W_OK), unix.EROFS) }
 
 func renameNoReplace(from, to string) error { return renamex(from, to, unix.RENAME_EXCL) }
 

@@ -5,8 +5,8 @@
 set -euo pipefail
 src=$1 obj=$2 stage=$3
 
-# The compiler for macOS, Clang 22, has no target feature evex512, because it is always on. This macro says
-# so, and libdeflate then does not name it.
+# The compiler for macOS, Clang 22, refuses the name of the target feature evex512, because the feature is
+# always on. With this macro, which older compilers define then, libdeflate does not use the name.
 [[ $TARGET != *macos* ]] || CFLAGS+=' -D__EVEX512__'
 cmake -S "$src" -B "$obj" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE="$CFLAGS" \
     -DLIBDEFLATE_BUILD_SHARED_LIB=OFF -DLIBDEFLATE_BUILD_GZIP=OFF

@@ -28,7 +28,7 @@ END
 }
 
 if [[ ! -e $base/ready || $(<"$base/ready") != "$pin" ]]; then
-    need flock:util-linux python3:python3 pip3:python3-pip llvm-objcopy:llvm >&2
+    need flock:util-linux pip3:python3-pip llvm-objcopy:llvm >&2
     mkdir -p "$base"
     exec 9>"$base/lock"
     flock 9 # one call installs it, the others wait
