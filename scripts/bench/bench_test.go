@@ -98,29 +98,69 @@ func TestTiles(t *testing.T) {
 	require.Equal(t, 1, missing(b))
 }
 
-// TestPair_TwoProcesses checks that two processes run concurrently with files of their own, and
-// that the slower one determines the result.
-func TestPair_TwoProcesses(t *testing.T) {
+// TestCopies checks that processes run concurrently with files of their own, and that the slowest
+// one determines the result.
+func TestCopies(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out")
-	c := task{Name: "w", Command: []string{"sh", "-c", `echo ready; while read x; do echo >>"$1"; case $1 in *.twin) echo 3000 5;; *) echo 1000 5;; esac; done`, "sh", out}}
+	c := task{Name: "w", Command: []string{"sh", "-c", `echo ready; while read x; do echo >>"$1"; case $1 in *.3) echo 3000 5;; *) echo 1000 5;; esac; done`, "sh", out}}
 	c = c.writes(out)
-	got, err := twice(context.Background(), c)
+	got, err := copies(context.Background(), c, 3)
 	require.NoError(t, err)
-	require.InDelta(t, 2.0/3, got, 1e-9)
-	for _, path := range []string{out, out + ".twin"} {
+	require.InDelta(t, 1.0, got, 1e-9)
+	for _, path := range []string{out, out + ".2", out + ".3"} {
 		b, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.NotEmpty(t, b)
 	}
 	c.Command = []string{"sh", "-c", "echo ready; exit 1"}
-	_, err = twice(context.Background(), c)
+	_, err = copies(context.Background(), c, 2)
 	require.Error(t, err)
 
-	r := (&row{Bytes: 5, Tasks: []task{c, c, c}}).pair("work")
+	r := (&row{Bytes: 5, Tasks: []task{c, c, c}}).copies("work", 4)
 	require.Len(t, r.Tasks, 2)
-	require.False(t, r.Tasks[0].Twice)
-	require.True(t, r.Tasks[1].Twice)
+	require.Zero(t, r.Tasks[0].Copies)
+	require.Equal(t, 4, r.Tasks[1].Copies)
+}
+
+// TestPairs checks that an earlier build replaces the peers.
+func TestPairs(t *testing.T) {
+	b := &bench{options: &options{before: "old"}, self: "self"}
+	r := &row{Same: []string{"x"}, Tasks: []task{{Name: "C", Command: []string{"peer-hdf5", "read"}},
+		{Name: "ours, 1", Command: []string{"self", "task", "h5read", "1"}, Env: []string{"A=1"}},
+		b.silent("ls", "", command, "ls", "x.h5")}}
+	b.pairs(r)
+	require.Equal(t, []compare{{"before: ours, 1", "ours, 1", 0.95}, {"before: ls", "ls", 0.95}}, r.Compare)
+	require.Len(t, r.Tasks, 4)
+	require.Equal(t, []string{"old/bench", "task", "h5read", "1"}, r.Tasks[0].Command)
+	require.Equal(t, []string{"A=1"}, r.Tasks[0].Env)
+	require.Equal(t, []string{"self", "task", "h5read", "1"}, r.Tasks[1].Command)
+	require.Contains(t, r.Tasks[2].Command, "old/hyperslab")
+	require.Contains(t, r.Tasks[3].Command, command)
+	require.Empty(t, r.Same)
+
+	r = &row{Tasks: []task{{Name: "C", Command: []string{"peer-hdf5"}}}}
+	b.pairs(r)
+	require.Empty(t, r.Tasks)
+}
+
+// TestScale checks the bar of all cores against one.
+func TestScale(t *testing.T) {
+	b := &bench{options: new(options), all: 16}
+	for _, c := range []struct {
+		row  string
+		task string
+		want []compare
+	}{
+		{"read/deflate/real", "ours, 16", []compare{{"ours, 1", "ours, 16", 12.8}}},
+		{"random/4KiB", "ours, 16", []compare{{"ours, 1", "ours, 16", 12.8}}},
+		{"read/deflate/noise", "ours, 16", []compare{{"ours, 1", "ours, 16", 0}}},
+		{"slices/b2nd", "ours, 2 goroutines", nil},
+	} {
+		r := &row{Name: c.row, Group: promised, Tasks: []task{{Name: "ours, 1"}, {Name: c.task}}}
+		b.scale(r)
+		require.Equal(t, c.want, r.Compare, c.row)
+	}
 }
 
 func TestAlone(t *testing.T) {
@@ -173,11 +213,11 @@ func TestBelow(t *testing.T) {
 	r := &result{row: row{Name: "x", Note: "The peer is quick.", Tasks: []task{{Name: "C"}, {Name: "ours, 1"}, {Name: "ours, 2"}}, Compare: []compare{{"C", "ours, 2", 6}}}, Timings: []*timing{
 		{Name: "C", Wall: []float64{100}, CPU: []float64{100}},
 		{Name: "ours, 1", Wall: []float64{40}, CPU: []float64{40}},
-		{Name: "ours, 2", Wall: []float64{20}, CPU: []float64{40}, Twice: 1.9, Profiled: " 90.00%  bench  [.] inflate\n"},
+		{Name: "ours, 2", Wall: []float64{20}, CPU: []float64{40}, Copies: 1.9, Profiled: " 90.00%  bench  [.] inflate\n"},
 	}}
 	var s strings.Builder
 	new(bench).below(func(format string, args ...any) { fmt.Fprintf(&s, format, args...) }, []*result{r})
-	require.Contains(t, s.String(), `Two processes of "ours, 1" at once, without shared data, did 1.90× the work of one here: two independent workers would make the ratio 4.75×.`)
+	require.Contains(t, s.String(), `2 processes of "ours, 1" at once, without shared data, did 1.90× the work of one here: 2 independent workers would make the ratio 4.75×.`)
 	require.Contains(t, s.String(), "It worked 40 ns on all cores: divided evenly among 2 the ratio would be 5.00×.")
 	require.Contains(t, s.String(), "The peer is quick.")
 	require.Contains(t, s.String(), "inflate")

@@ -1,5 +1,5 @@
-// Explanation of rows below their bar: profiles, and the speedup of two independent processes on
-// this machine.
+// Explanation of rows below their bar: profiles, and the speedup of independent processes on this
+// machine.
 
 package main
 
@@ -31,7 +31,7 @@ func (b *bench) explain(ctx context.Context, r *result) error {
 			return err
 		}
 		if one := r.alone(x.Ours); one != nil {
-			if t.Twice, err = twice(ctx, *one); err != nil {
+			if t.Copies, err = copies(ctx, *one, max(2, r.cores(x.Ours, b.all))); err != nil {
 				return err
 			}
 		}
@@ -65,14 +65,14 @@ func (r *row) cores(name string, all int) int {
 	return n
 }
 
-// twiceRuns is the number of runs of one process, and of two processes.
-const twiceRuns = 5
+// copyRuns is the number of runs of one process, and of all copies.
+const copyRuns = 5
 
-// twice returns the speedup of two concurrent processes of the task over one. It is at most 2 on
-// equal cores.
-func twice(ctx context.Context, c task) (float64, error) {
-	two := c
-	two.Twice = true
+// copies returns how much work n concurrent processes of the task do in the time in which one
+// process does 1. It is at most n on equal cores.
+func copies(ctx context.Context, c task, n int) (float64, error) {
+	many := c
+	many.Copies = n
 	var times []*timing
 	var children []*process
 	defer func() {
@@ -80,7 +80,7 @@ func twice(ctx context.Context, c task) (float64, error) {
 			p.kill()
 		}
 	}()
-	for _, c := range []task{c, two} {
+	for _, c := range []task{c, many} {
 		t := &timing{Facts: map[string]string{}}
 		p, err := start(ctx, &c, t)
 		if err != nil {
@@ -88,7 +88,7 @@ func twice(ctx context.Context, c task) (float64, error) {
 		}
 		times, children = append(times, t), append(children, p)
 	}
-	for k := -1; k < twiceRuns; k++ {
+	for k := -1; k < copyRuns; k++ {
 		for _, p := range children {
 			if err := p.run(ctx, k >= 0); err != nil {
 				return 0, err
@@ -100,7 +100,7 @@ func twice(ctx context.Context, c task) (float64, error) {
 			return 0, err
 		}
 	}
-	return 2 * median(times[0].Wall) / median(times[1].Wall), nil
+	return float64(n) * median(times[0].Wall) / median(times[1].Wall), nil
 }
 
 // profiled runs a task under perf, which also covers C and the kernel, and returns the functions

@@ -37,6 +37,7 @@ type options struct {
 	python  string
 	large   bool
 	profile bool
+	before  string // directory of the programs of an earlier commit, or ""
 }
 
 func main() {
@@ -46,7 +47,7 @@ func main() {
 	}
 	o := options{python: os.Getenv("HYPERSLAB_PYTHON")}
 	flag.StringVar(&o.dir, "dir", ".bench", "directory of programs, data and results")
-	flag.StringVar(&o.out, "o", "scripts/bench/results.md", "the report")
+	flag.StringVar(&o.out, "o", "scripts/bench/results.md", "the report; of -before: before.md in the directory of results")
 	rows := flag.String("rows", "", "only rows whose name matches; the report keeps rows measured before")
 	flag.IntVar(&o.runs, "runs", 10, "runs of everything")
 	size := flag.Int64("size", 350, "MiB of real data")
@@ -54,8 +55,12 @@ func main() {
 	flag.BoolVar(&o.quick, "quick", false, "2 runs of little data, as a test of the benchmark")
 	flag.BoolVar(&o.resume, "resume", false, "keep the results of rows that an earlier call of today has finished")
 	flag.BoolVar(&o.large, "large", false, "the rows of 10 GiB instead, which need 20 GB of disk")
+	flag.StringVar(&o.before, "before", "", "directory with the programs bench and hyperslab of an earlier commit, which replace the peers")
 	flag.BoolVar(&o.profile, "profile", true, "profile rows below their bar")
 	flag.Parse()
+	if o.before != "" && o.out == flag.Lookup("o").DefValue {
+		o.out = filepath.Join(o.dir, "before.md")
+	}
 	if o.quick {
 		o.runs, *size, *big = 2, 8, 8
 	}
@@ -96,6 +101,13 @@ func run(ctx context.Context, o *options) error {
 			return fmt.Errorf("%s: %w", spec.name, err)
 		}
 		r.Name, r.Group = spec.name, spec.group
+		if o.before != "" {
+			if b.pairs(r); len(r.Tasks) == 0 {
+				continue
+			}
+		} else if b.all > 2 {
+			b.scale(r)
+		}
 		res, err := b.measure(ctx, r)
 		if err != nil {
 			return fmt.Errorf("%s: %w", spec.name, err)
@@ -146,9 +158,13 @@ func newBench(o *options) (*bench, error) {
 }
 
 // results returns the directory of finished rows. The sizes are part of its name, because rows of
-// other data must not be mixed.
+// other data must not be mixed, and so is the comparison with an earlier commit.
 func (b *bench) results() string {
-	return filepath.Join(b.peers, fmt.Sprintf("rows-%d-%d", b.size>>20, b.big>>20))
+	name := fmt.Sprintf("rows-%d-%d", b.size>>20, b.big>>20)
+	if b.before != "" {
+		name += "-before"
+	}
+	return filepath.Join(b.peers, name)
 }
 
 func (b *bench) recall(name string) (*result, error) {

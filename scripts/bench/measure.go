@@ -26,7 +26,7 @@ type task struct {
 	Env     []string
 	Once    bool     // one process per run, without control lines; the run is the life of the process
 	Out     string   // for Once: its output file, removed before each run
-	Twice   bool     // two independent concurrent processes; not for Once
+	Copies  int      // independent concurrent processes; 0: one; not for Once
 	Writes  []string // the arguments that are files it writes
 }
 
@@ -62,7 +62,7 @@ type timing struct {
 	Facts    map[string]string // results that the task reported
 	Skipped  string            // the reason why it could not run
 	Profiled string            // the profile, if a bar was missed
-	Twice    float64           // speedup of two concurrent processes with one worker over one process; 0: not measured
+	Copies   float64           // work of concurrent processes with one worker, one per core, over the work of one; 0: not measured
 }
 
 // result is a measured row.
@@ -268,15 +268,15 @@ type process struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
 	out  *bufio.Reader
-	twin *process
+	more []*process // the other copies
 }
 
 // missingPeer is the exit status of a child whose library is not installed.
 const missingPeer = 42
 
 func start(ctx context.Context, c *task, t *timing) (*process, error) {
-	if c.Twice {
-		return startTwo(ctx, c, t)
+	if c.Copies > 1 {
+		return startCopies(ctx, c, t)
 	}
 	p := &process{task: c, t: t}
 	if c.Command[0] == "" {
@@ -317,24 +317,31 @@ func start(ctx context.Context, c *task, t *timing) (*process, error) {
 	}
 }
 
-// startTwo starts two processes. The second one appends ".twin" to the names of its output files.
-func startTwo(ctx context.Context, c *task, t *timing) (*process, error) {
-	one, two := *c, *c
-	one.Twice, two.Twice = false, false
-	two.Command = slices.Clone(c.Command)
-	for i, w := range two.Command {
-		if i > 0 && slices.Contains(c.Writes, w) {
-			two.Command[i] = w + ".twin"
-		}
-	}
+// startCopies starts c.Copies processes. All but the first append their number to the names of
+// their output files.
+func startCopies(ctx context.Context, c *task, t *timing) (*process, error) {
+	one := *c
+	one.Copies = 0
 	p, err := start(ctx, &one, t)
 	if err != nil || t.Skipped != "" {
 		return p, err
 	}
-	if p.twin, err = start(ctx, &two, &timing{Facts: map[string]string{}}); err != nil {
-		p.kill()
+	for n := 2; n <= c.Copies; n++ {
+		next := one
+		next.Command = slices.Clone(c.Command)
+		for i, w := range next.Command {
+			if i > 0 && slices.Contains(c.Writes, w) {
+				next.Command[i] = fmt.Sprint(w, ".", n)
+			}
+		}
+		q, err := start(ctx, &next, &timing{Facts: map[string]string{}})
+		if err != nil {
+			p.kill()
+			return nil, err
+		}
+		p.more = append(p.more, q)
 	}
-	return p, err
+	return p, nil
 }
 
 func (p *process) command(ctx context.Context) *exec.Cmd {
@@ -357,17 +364,14 @@ func (p *process) run(ctx context.Context, counts bool) error {
 	if p.task.Once {
 		return p.once(ctx, counts)
 	}
-	both := []*process{p}
-	if p.twin != nil {
-		both = append(both, p.twin)
-	}
-	for _, p := range both {
+	all := append([]*process{p}, p.more...)
+	for _, p := range all {
 		if _, err := io.WriteString(p.in, "go\n"); err != nil {
 			return fmt.Errorf("%s: %w", p.task.Name, err)
 		}
 	}
-	var wall, cpu float64 // of the slower one, and of both
-	for _, p := range both {
+	var wall, cpu float64 // of the slowest one, and of all
+	for _, p := range all {
 		w, c, err := p.answer()
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.task.Name, err)
@@ -459,8 +463,8 @@ func (p *process) end() error {
 	cmd := p.cmd
 	p.cmd = nil
 	err = errors.Join(err, cmd.Wait())
-	if p.twin != nil {
-		err = errors.Join(err, p.twin.end())
+	for _, q := range p.more {
+		err = errors.Join(err, q.end())
 	}
 	return err
 }
@@ -471,8 +475,8 @@ func (p *process) kill() {
 		_ = p.cmd.Process.Kill()
 		_ = p.cmd.Wait()
 	}
-	if p.twin != nil {
-		p.twin.kill()
+	for _, q := range p.more {
+		q.kill()
 	}
 }
 

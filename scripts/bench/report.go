@@ -55,7 +55,7 @@ func (b *bench) report(w io.Writer, results []*result) {
 		"  task's own buffers of values. Load is the machine's average before the row: above 0.5 others were at work.\n\n", b.runs)
 	b.promises(p, results)
 	b.below(p, results)
-	twoAtOnce(p, results)
+	b.allAtOnce(p, results)
 	for _, group := range []string{byChunk, byNumber, byUsers} {
 		curves(p, group, results)
 	}
@@ -148,11 +148,11 @@ func (b *bench) below(p func(string, ...any), results []*result) {
 			if n, work := r.cores(x.Ours, b.all), median(t.CPU); n > 1 {
 				p("It worked %s on all cores: divided evenly among %d the ratio would be %.2f×.\n\n", duration(work), n, float64(n)*median(r.timing(x.Peer).Wall)/work)
 			}
-			if t.Twice > 0 {
-				one := r.alone(x.Ours)
-				p("Two processes of \"%s\" at once, without shared data, did %.2f× the work of one here", one.Name, t.Twice)
+			if t.Copies > 0 {
+				one, n := r.alone(x.Ours), max(2, r.cores(x.Ours, b.all))
+				p("%d processes of \"%s\" at once, without shared data, did %.2f× the work of one here", n, one.Name, t.Copies)
 				if peer, alone := r.timing(x.Peer), r.timing(one.Name); peer != nil && alone != nil {
-					p(": two independent workers would make the ratio %.2f×", t.Twice*median(peer.Wall)/median(alone.Wall))
+					p(": %d independent workers would make the ratio %.2f×", n, t.Copies*median(peer.Wall)/median(alone.Wall))
 				}
 				p(".\n\n")
 			}
@@ -166,18 +166,19 @@ func (b *bench) below(p func(string, ...any), results []*result) {
 	}
 }
 
-// twoAtOnce lists the speedup of independent C programs on two cores, which is the upper bound for
-// two workers.
-func twoAtOnce(p func(string, ...any), results []*result) {
+// allAtOnce lists the speedup of independent C programs, one per core, which is the upper bound for
+// as many workers.
+func (b *bench) allAtOnce(p func(string, ...any), results []*result) {
 	p("## %s\n\n", strings.ToUpper(machine[:1])+machine[1:])
-	p("Two processes at once against one; such work cannot reach a higher ratio of two workers to one.\n\n")
-	p("| work | one process | two at once, each | work done | load |\n|---|---|---|---|---|\n")
+	n := max(2, b.all)
+	p("%d processes at once against one; such work cannot reach a higher ratio of %d workers to one.\n\n", n, n)
+	p("| work | one process | %d at once, each | work done | load |\n|---|---|---|---|---|\n", n)
 	for _, r := range results {
 		if r.Group != machine || len(r.Timings) < 2 {
 			continue
 		}
-		one, two := median(r.Timings[0].Wall), median(r.Timings[1].Wall)
-		p("| %s | %s | %s | %.2f× | %s |\n", r.Work, duration(one), duration(two), 2*one/two, r.Load)
+		one, many := median(r.Timings[0].Wall), median(r.Timings[1].Wall)
+		p("| %s | %s | %s | %.2f× | %s |\n", r.Work, duration(one), duration(many), float64(n)*one/many, r.Load)
 	}
 	p("\n")
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,7 +21,7 @@ type spec struct {
 // Groups of rows. Each group is a table of the report.
 const (
 	promised = "promised"
-	machine  = "two cores of this machine"
+	machine  = "the cores of this machine"
 	byChunk  = "by size of a chunk"
 	byNumber = "by number of chunks"
 	byUsers  = "by goroutines on one handle"
@@ -169,39 +170,78 @@ func (b *bench) specs() []spec {
 	}
 	add(promised, "isolated/start", (*bench).isolatedStart)
 	add(promised, "small/contiguous", (*bench).small)
-	for _, command := range []string{"ls", "diff", "repack", "ddl", "tree"} {
-		add(promised, "objects/"+command, func(b *bench) (*row, error) { return b.objects(command) })
+	for _, verb := range []string{"ls", "diff", "repack", "ddl", "tree"} {
+		add(promised, "objects/"+verb, func(b *bench) (*row, error) { return b.objects(verb) })
 	}
 	each("repack/hdf5", (*bench).repack)
 	each("convert/hdf5-b2nd", (*bench).convert)
 	for _, codec := range []string{"lz4", "zstd"} {
 		for _, way := range []string{"compress", "decompress"} {
-			add(machine, "two/"+way+"/"+codec, func(b *bench) (*row, error) {
+			add(machine, "all/"+way+"/"+codec, func(b *bench) (*row, error) {
 				r, err := b.batch(real, way, codec)
-				return r.pair(fmt.Sprintf("%s buffers of 4 KiB with %s, in C", way, codec)), err
+				return r.copies(fmt.Sprintf("%s buffers of 4 KiB with %s, in C", way, codec), max(2, b.all)), err
 			})
 		}
 	}
-	add(machine, "two/read/deflate", func(b *bench) (*row, error) {
+	add(machine, "all/read/deflate", func(b *bench) (*row, error) {
 		r, err := b.chunkRead(1<<20, "")
-		return r.pair("read a dataset with shuffle and deflate 4, in C"), err
+		return r.copies("read a dataset with shuffle and deflate 4, in C", max(2, b.all)), err
 	})
-	add(machine, "two/append/lz4", func(b *bench) (*row, error) {
+	add(machine, "all/append/lz4", func(b *bench) (*row, error) {
 		r, err := b.append(real, 2000, 4096, "1", 0)
-		return r.pair("append 2000 chunks of 4096 bytes to a frame, in C"), err
+		return r.copies("append 2000 chunks of 4096 bytes to a frame, in C", max(2, b.all)), err
 	})
 	return append(s, b.growth()...)
 }
 
-// pair returns a row that compares one process of r's peer with two concurrent processes. It
+// copies returns a row that compares one process of r's peer with n concurrent processes. It
 // measures the speedup of independent processes on the machine.
-func (r *row) pair(work string) *row {
+func (r *row) copies(work string, n int) *row {
 	if r == nil {
 		return nil
 	}
-	one, two := r.Tasks[0], r.Tasks[0]
-	one.Name, two.Name, two.Twice = "one process", "two at once", true
-	return &row{Work: work, Bytes: r.Bytes, Ops: r.Ops, Tasks: []task{one, two}}
+	one, many := r.Tasks[0], r.Tasks[0]
+	one.Name, many.Name, many.Copies = "one process", fmt.Sprint(n, " at once"), n
+	return &row{Work: work, Bytes: r.Bytes, Ops: r.Ops, Tasks: []task{one, many}}
+}
+
+// command is the path of this module's command.
+var command = filepath.Join("bin", "hyperslab")
+
+// pairs replaces the peers of r by the programs of an earlier commit: each task of this module has
+// a task with the same arguments beside it. The earlier programs must know the task. Copies of one
+// process on all cores are left out.
+func (b *bench) pairs(r *row) {
+	programs := map[string]string{b.self: "bench", command: "hyperslab"}
+	all := r.Tasks
+	r.Tasks, r.Compare, r.Same, r.Note = nil, nil, nil, ""
+	for _, t := range all {
+		i := slices.IndexFunc(t.Command, func(w string) bool { return programs[w] != "" })
+		if i < 0 {
+			continue
+		}
+		earlier := t
+		earlier.Name, earlier.Command = "before: "+t.Name, slices.Clone(t.Command)
+		earlier.Command[i] = filepath.Join(b.before, programs[t.Command[i]])
+		r.Tasks = append(r.Tasks, earlier, t)
+		r.Compare = append(r.Compare, compare{earlier.Name, t.Name, 0.95}) // at most 5 % slower
+	}
+}
+
+// scale compares all cores with one. The bar is 0.8 of their number; the values that are not real
+// compress so fast that the memory limits them.
+func (b *bench) scale(r *row) {
+	has := func(name string) bool {
+		return slices.ContainsFunc(r.Tasks, func(t task) bool { return t.Name == name })
+	}
+	if r.Group != promised || !has(named(1)) || !has(b.most()) {
+		return
+	}
+	c := compare{named(1), b.most(), 0.8 * float64(b.all)}
+	if strings.HasSuffix(r.Name, "/"+string(noise)) || strings.HasSuffix(r.Name, "/"+string(constant)) {
+		c.Bar = 0
+	}
+	r.Compare = append(r.Compare, c)
 }
 
 // read reads a whole dataset. bar is the bar against H5Dread.
@@ -454,17 +494,17 @@ func (b *bench) silent(name, out string, v ...any) task {
 
 // objects runs a command on a file with many small datasets, and the program of HDF5 with the same
 // purpose. tree is compared with ls.
-func (b *bench) objects(command string) (*row, error) {
+func (b *bench) objects(verb string) (*row, error) {
 	n := b.manyObjects()
 	file, err := b.objectsFile(n)
 	if err != nil {
 		return nil, err
 	}
 	tool := func(name string) string { return filepath.Join("third_party", "build", "bin", name) }
-	ours, out, theirs := filepath.Join("bin", "hyperslab"), b.outFile("objects.h5"), b.outFile("peer.h5")
-	list := b.silent("hyperslab ls -r", "", ours, "ls", "-r", file)
-	r := &row{Processor: true, Ops: int64(n), Work: fmt.Sprintf("%s of a file with %d datasets of 40 bytes in groups of 100", command, n)}
-	switch command {
+	out, theirs := b.outFile("objects.h5"), b.outFile("peer.h5")
+	list := b.silent("hyperslab ls -r", "", command, "ls", "-r", file)
+	r := &row{Processor: true, Ops: int64(n), Work: fmt.Sprintf("%s of a file with %d datasets of 40 bytes in groups of 100", verb, n)}
+	switch verb {
 	case "ls":
 		r.Tasks = []task{b.silent("h5ls -r", "", tool("h5ls"), "-r", file), list}
 	case "diff":
@@ -472,13 +512,13 @@ func (b *bench) objects(command string) (*row, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.Tasks = []task{b.silent("h5diff", "", tool("h5diff"), file, copied), b.silent("hyperslab diff", "", ours, "diff", file, copied)}
+		r.Tasks = []task{b.silent("h5diff", "", tool("h5diff"), file, copied), b.silent("hyperslab diff", "", command, "diff", file, copied)}
 	case "repack":
-		r.Tasks = []task{b.silent("h5repack", theirs, tool("h5repack"), file, theirs), b.silent("hyperslab repack", out, ours, "repack", file, out, "--quiet")}
+		r.Tasks = []task{b.silent("h5repack", theirs, tool("h5repack"), file, theirs), b.silent("hyperslab repack", out, command, "repack", file, out, "--quiet")}
 	case "ddl":
-		r.Tasks = []task{b.silent("h5dump", "", tool("h5dump"), file), b.silent("hyperslab dump --ddl", "", ours, "dump", "--ddl", file)}
+		r.Tasks = []task{b.silent("h5dump", "", tool("h5dump"), file), b.silent("hyperslab dump --ddl", "", command, "dump", "--ddl", file)}
 	case "tree":
-		r.Tasks = []task{list, b.silent("hyperslab tree", "", ours, "tree", file)}
+		r.Tasks = []task{list, b.silent("hyperslab tree", "", command, "tree", file)}
 	}
 	r.Compare = []compare{{r.Tasks[0].Name, r.Tasks[1].Name, 1}}
 	return r, nil
@@ -501,7 +541,7 @@ func (b *bench) repack(k kind) (*row, error) {
 	peer, ours := b.outFile("h5repack.h5"), b.outFile("hyperslab.h5")
 	r := &row{Work: fmt.Sprintf("repack an HDF5 file of %s values: shuffle and deflate 4 become shuffle and deflate 5", k), Bytes: 4 * whole(b.shape(n)).NumElems(), Tasks: []task{
 		b.once("h5repack", peer, filepath.Join("third_party", "build", "bin", "h5repack"), "-f", "SHUF", "-f", "GZIP=5", file, peer),
-		b.once("hyperslab repack", ours, filepath.Join("bin", "hyperslab"), "repack", file, ours, "--quiet", "--codec", "deflate", "--level", 5, "--shuffle", "byte"),
+		b.once("hyperslab repack", ours, command, "repack", file, ours, "--quiet", "--codec", "deflate", "--level", 5, "--shuffle", "byte"),
 	}}
 	r.Compare, r.Peak = []compare{{"h5repack", "hyperslab repack", 5}}, map[string]int64{"hyperslab repack": peak}
 	return r, nil
@@ -516,7 +556,7 @@ func (b *bench) convert(k kind) (*row, error) {
 	peer, ours := b.outFile("script.b2nd"), b.outFile("hyperslab.b2nd")
 	script := b.once("h5py and python-blosc2", peer, b.python, filepath.Join("scripts", "bench", "peers", "peer.py"), "convert", file, "d", peer)
 	r := &row{Work: fmt.Sprintf("convert HDF5 of %s values (shuffle and deflate 4) to b2nd (shuffle and zstd 5)", k), Bytes: 4 * whole(b.shape(n)).NumElems(), Tasks: []task{script,
-		b.once("hyperslab convert", ours, filepath.Join("bin", "hyperslab"), "convert", file+":/d", ours, "--quiet"),
+		b.once("hyperslab convert", ours, command, "convert", file+":/d", ours, "--quiet"),
 	}}
 	r.Note = "The script's library compresses on all cores as well, with the same codec at the same level: its processor time is longer than the time that passed."
 	r.Compare, r.Peak = []compare{{script.Name, "hyperslab convert", 1.8}}, map[string]int64{"hyperslab convert": peak}
