@@ -208,14 +208,14 @@ func layOut(dst, chunks *Batch, allow Allow) error {
 	dst.Reset()
 	for i := range chunks.ends {
 		b := chunks.Item(i)
-		n, ok := guard.Ordinary(b)
+		n, _, ok := guard.Ordinary(b)
 		if !ok {
 			head, err := checkAlone(b, allow)
 			if err != nil {
 				dst.Reset()
 				return refused(nameItem("decompress", i, chunks.Len()), "", err)
 			}
-			n = int32(head.NBytes)
+			n = head.NBytes
 		}
 		dst.ends = append(dst.ends, dst.start(i)+int64(n))
 	}
@@ -235,7 +235,7 @@ func (d *Decompressor) decompressItems(dst, chunks *Batch, first, end int) error
 		op, b := nameItem("decompress", i, chunks.Len()), chunks.Item(i)
 		head, err := d.check(b)
 		if err == nil {
-			_, err = d.wholeLocked(op, dst.Item(i), b, &head, int64(i))
+			_, err = d.wholeLocked(op, dst.Item(i), b[:head.CBytes], Special(head.Special), int64(i))
 		} else {
 			err = refused(op, "", err)
 		}

@@ -86,9 +86,10 @@ func TestBatches(t *testing.T) {
 func TestPlainChunks(t *testing.T) {
 	good := map[bool][]byte{false: compress(t, cparams(4), testutil.Ramp(4096, 1)), true: compress(t, cparams(4), testutil.Noise(4096, 1))}
 	for _, b := range good {
-		n, ok := guard.Ordinary(b)
+		n, size, ok := guard.Ordinary(b)
 		require.True(t, ok)
-		require.EqualValues(t, 4096, n)
+		require.Equal(t, 4096, n)
+		require.Len(t, b, size)
 	}
 	interesting := []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 15, 16, 31, 32, 63, 64, 127, 128, 255}
 	rapid.Check(t, func(t *rapid.T) {
@@ -96,12 +97,13 @@ func TestPlainChunks(t *testing.T) {
 		for range rapid.IntRange(1, 4).Draw(t, "edits") {
 			b[rapid.IntRange(0, 31).Draw(t, "at")] = rapid.SampledFrom(interesting).Draw(t, "byte")
 		}
-		if n, ok := guard.Ordinary(b); ok {
+		if n, size, ok := guard.Ordinary(b); ok {
 			h, err := chunk.ParseHeader(b)
 			require.NoError(t, err)
 			require.NoError(t, h.Check())
 			require.LessOrEqual(t, int(h.CBytes), len(b))
-			require.Equal(t, h.NBytes, n)
+			require.EqualValues(t, h.NBytes, n)
+			require.EqualValues(t, h.CBytes, size)
 			require.Equal(t, chunk.NotSpecial, h.Special)
 			require.Zero(t, h.Blosc2Flags)
 		}

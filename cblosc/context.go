@@ -252,41 +252,46 @@ func (d *Decompressor) Decompress(dst, b []byte) (int, error) {
 
 // decompressAs is Decompress for the chunk with that index in a batch or super-chunk.
 func (d *Decompressor) decompressAs(op string, dst, b []byte, index int64) (int, error) {
-	head, err := d.check(b)
-	if err != nil {
-		return 0, refused(op, "", err)
+	special := NotSpecial
+	n, size, ok := guard.Ordinary(b)
+	if !ok || d.hooks != nil {
+		head, err := d.check(b)
+		if err != nil {
+			return 0, refused(op, "", err)
+		}
+		n, size, special = head.NBytes, head.CBytes, Special(head.Special)
 	}
-	if len(dst) < head.NBytes {
-		return 0, refused(op, "", fmt.Errorf("%w: %d bytes, the chunk holds %d", ErrSize, len(dst), head.NBytes))
+	if len(dst) < n {
+		return 0, refused(op, "", fmt.Errorf("%w: %d bytes, the chunk holds %d", ErrSize, len(dst), n))
 	}
 	if err := d.h.lock(op); err != nil {
 		return 0, err
 	}
-	defer d.h.unlockAfter(head.NBytes)
-	return d.wholeLocked(op, dst, b, &head, index)
+	defer d.h.unlockAfter(n)
+	return d.wholeLocked(op, dst[:n], b[:size], special, index)
 }
 
-// wholeLocked decompresses the chunk b, which must have been checked. index is its index in a batch
-// or super-chunk.
-func (d *Decompressor) wholeLocked(op string, dst, b []byte, head *guard.Chunk, index int64) (int, error) {
+// wholeLocked decompresses the chunk b, which must have been checked, into dst, which must have the
+// size of its data. index is its index in a batch or super-chunk.
+func (d *Decompressor) wholeLocked(op string, dst, b []byte, special Special, index int64) (int, error) {
 	var cerr C.goblosc2_err_t
 	var n C.int
-	if d.hooks != nil && Special(head.Special) == Uninit {
+	if d.hooks != nil && special == Uninit {
 		if d.hooks.block == nil {
-			return head.NBytes, nil
+			return len(dst), nil
 		}
 		// The library would pass uninitialised memory to the function, so the chunk becomes one of
 		// zeros.
 		const at, bits, shift = C.BLOSC2_CHUNK_BLOSC2_FLAGS, C.BLOSC2_SPECIAL_MASK << 4, 4
-		b = slices.Clone(b[:head.CBytes])
+		b = slices.Clone(b)
 		b[at] = b[at]&^bits | byte(Zeros)<<shift
 	}
 	if d.hooks == nil {
-		n = C.goblosc2_decompress(&cerr, d.h.c, (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(head.CBytes),
-			(*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(head.NBytes))
+		n = C.goblosc2_decompress(&cerr, d.h.c, (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(len(b)),
+			(*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(len(dst)))
 	} else {
 		d.hooks.beginChunk(index)
-		n, cerr = decompressHooked(d.h.c, b[:head.CBytes], dst[:head.NBytes])
+		n, cerr = decompressHooked(d.h.c, b, dst)
 	}
 	if n < 0 {
 		return 0, d.hooks.explain(failed(op, "", &cerr))
@@ -295,8 +300,8 @@ func (d *Decompressor) wholeLocked(op string, dst, b []byte, head *guard.Chunk, 
 }
 
 // check is checkAlone. It also rejects chunks that a context with hooks cannot read.
-func (d *Decompressor) check(b []byte) (guard.Chunk, error) {
-	h, err := checkAlone(b, d.params.Allow)
+func (d *Decompressor) check(b []byte) (h guard.Chunk, err error) {
+	h, err = checkAlone(b, d.params.Allow)
 	if err != nil || d.hooks == nil {
 		return h, err
 	}
@@ -371,7 +376,7 @@ func (d *Decompressor) itemsLocked(op string, dst, b []byte, head *guard.Chunk, 
 func (d *Decompressor) partLocked(op string, dst, b []byte, head *guard.Chunk, start int) (int, error) {
 	all := make([]byte, head.NBytes)
 	copy(all[start:], dst) // uninitialised data stays as it is in dst
-	if _, err := d.wholeLocked(op, all, b, head, alone); err != nil {
+	if _, err := d.wholeLocked(op, all, b[:head.CBytes], Special(head.Special), alone); err != nil {
 		return 0, err
 	}
 	return copy(dst, all[start:]), nil
@@ -391,7 +396,7 @@ func (d *Decompressor) Blocks(dst, b []byte, skip []bool) (int, error) {
 	}
 	n := 0
 	if head.NBytes > 0 {
-		n = head.NumBlocks
+		n = head.NumBlocks()
 	}
 	switch {
 	case len(skip) != n:

@@ -66,7 +66,7 @@ func (f *Frame) StoredBytes(i int64) (n int64, err error) {
 				return invalid(err)
 			}
 			n = int64(h.CBytes)
-			return f.fits(i, f.chunkLen(i), h)
+			return f.fits(i, f.chunkLen(i), &h)
 		})
 	}
 	if err != nil {
@@ -286,7 +286,7 @@ func (f *Frame) load(w *worker, v *values, i int64) error {
 	if err != nil {
 		return invalid(err)
 	}
-	if err := f.fits(i, v.n, h); err != nil {
+	if err := f.fits(i, v.n, &h); err != nil {
 		return err
 	}
 	if size := int(h.CBytes); size > n {
@@ -343,7 +343,7 @@ func (f *Frame) loadBlocks(w *worker, v *values, i int64, blocks int64) (ok bool
 		return false, invalid(err)
 	}
 	*v = values{n: f.chunkLen(i), h: h}
-	if err := f.fits(i, v.n, h); err != nil {
+	if err := f.fits(i, v.n, &h); err != nil {
 		return false, err
 	}
 	if !h.HasBlocks() && !h.Stored() || h.CBytes < partialBytes || !v.partial() || n < h.Size() {
@@ -378,7 +378,7 @@ func (c chunkAt) ReadAt(p []byte, off int64) (int, error) {
 
 // fits checks whether the header of stored chunk i matches the frame. These are the conditions
 // under which the library reads it.
-func (f *Frame) fits(i int64, n int, h chunk.Header) error {
+func (f *Frame) fits(i int64, n int, h *chunk.Header) error {
 	switch {
 	case !h.Extended:
 		return corrupt("flags", 2, "a chunk of Blosc1", "one of Blosc2, as frames hold")

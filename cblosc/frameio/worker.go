@@ -144,11 +144,16 @@ func (s *workerPool) reading(ctx context.Context, need int64, f func(*worker) er
 		return err
 	}
 	defer grant.Release()
-	return s.with(func(w *worker) error {
-		err := f(w)
-		w.raw, w.data = returned(w.raw), returned(w.data)
+	w, err := s.take()
+	if err != nil {
 		return err
-	})
+	}
+	err = f(w)
+	w.raw, w.data = returned(w.raw), returned(w.data)
+	if perr := s.put(w); err == nil {
+		err = perr
+	}
+	return err
 }
 
 // returned returns b if an idle worker may keep it. Otherwise it makes b available to other readers

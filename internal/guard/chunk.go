@@ -44,7 +44,6 @@ type Chunk struct {
 	CBytes     int // size of the chunk
 	BlockSize  int // as stored; the number of blocks if VLBlocks is set
 	BlockLen   int // size of the data of all blocks except the last; 0 if VLBlocks is set
-	NumBlocks  int
 	TypeSize   int // as stored; 1 for elements of more than 255 bytes
 	ItemSize   int // TypeSize, or the size of a repeated value
 	HeaderSize int // Blosc1Header or Blosc2Header
@@ -52,7 +51,7 @@ type Chunk struct {
 	Version     uint8
 	Codec       uint8
 	CodecMeta   uint8
-	Filters     [chunk.NumFilters]uint8
+	Filters     [chunk.NumFilters]chunk.Filter
 	FiltersMeta [chunk.NumFilters]uint8
 	Special     uint8 // 0 for data that does not follow from the header
 
@@ -67,23 +66,30 @@ type Chunk struct {
 	Measured   bool // the chunk holds measurements instead of data
 }
 
-func chunkOf(h *chunk.Header) Chunk {
-	c := Chunk{
-		NBytes: int(h.NBytes), CBytes: int(h.CBytes), BlockSize: int(h.BlockSize), BlockLen: int(h.BlockLen()), NumBlocks: int(h.NumBlocks()),
-		TypeSize: int(h.TypeSize), ItemSize: h.ItemSize(), HeaderSize: h.Size(),
-		Version: h.Version, Codec: uint8(h.Codec), CodecMeta: h.CodecMeta, FiltersMeta: h.FiltersMeta, Special: uint8(h.Special),
-		Extended: h.Extended, UserCodec: h.Format == chunk.FormatUser, HasBlocks: h.HasBlocks(), VLBlocks: h.VLBlocks(), Split: h.Split(),
-		Stored: h.Stored(), Dict: h.Blosc2Flags&chunk.Flag2Dict != 0, BitShuffle: h.Flags&chunk.FlagBitShuffle != 0,
-		Measured: h.Blosc2Flags&chunk.Flag2Instrumented != 0,
+// set sets the fields from a header.
+func (c *Chunk) set(h *chunk.Header) {
+	c.NBytes, c.CBytes, c.BlockSize, c.BlockLen = int(h.NBytes), int(h.CBytes), int(h.BlockSize), int(h.BlockLen())
+	c.TypeSize, c.ItemSize, c.HeaderSize = int(h.TypeSize), h.ItemSize(), h.Size()
+	c.Version, c.Codec, c.CodecMeta, c.Special = h.Version, uint8(h.Codec), h.CodecMeta, uint8(h.Special)
+	c.Filters, c.FiltersMeta = h.Filters, h.FiltersMeta
+	c.Extended, c.UserCodec, c.BitShuffle = h.Extended, h.Format == chunk.FormatUser, h.Flags&chunk.FlagBitShuffle != 0
+	c.HasBlocks, c.VLBlocks, c.Split, c.Stored = h.HasBlocks(), h.VLBlocks(), h.Split(), h.Stored()
+	c.Dict, c.Measured = h.Blosc2Flags&chunk.Flag2Dict != 0, h.Blosc2Flags&chunk.Flag2Instrumented != 0
+}
+
+// NumBlocks returns the number of blocks.
+func (c *Chunk) NumBlocks() int {
+	switch {
+	case c.BlockSize <= 0 || c.NBytes <= 0:
+		return 0
+	case c.VLBlocks:
+		return c.BlockSize
 	}
-	for i, f := range h.Filters {
-		c.Filters[i] = uint8(f)
-	}
-	return c
+	return ceil.Div(c.NBytes, c.BlockLen)
 }
 
 // Delta reports whether the chunk stores differences to its first block.
-func (c *Chunk) Delta() bool { return slices.Contains(c.Filters[:], uint8(chunk.Delta)) }
+func (c *Chunk) Delta() bool { return slices.Contains(c.Filters[:], chunk.Delta) }
 
 // Entire reports whether C-Blosc2 reads parts of a stored chunk incorrectly. With Delta it decodes
 // too few blocks, and for items it does not load the dictionary.
@@ -131,22 +137,23 @@ func EvenBlocks(b []byte, size int) bool {
 }
 
 // ParseHeader parses the header at the start of b without checking its sizes.
-func ParseHeader(b []byte) (Chunk, error) {
+func ParseHeader(b []byte) (c Chunk, err error) {
 	h, err := chunk.ParseHeader(b)
-	if err != nil {
-		return Chunk{}, err
+	if err == nil {
+		c.set(&h)
 	}
-	return chunkOf(&h), nil
+	return c, err
 }
 
 // Header checks the header at the start of b. It refuses headers that contradict themselves, lazy
 // chunks, and codecs and filters that p does not allow, for which C-Blosc2 would start a program.
-func Header(b []byte, p Policy) (Chunk, error) {
+func Header(b []byte, p Policy) (c Chunk, err error) {
 	h, err := chunk.ParseHeader(b)
 	if err == nil {
-		err = p.p.CheckHeader(h)
+		err = p.p.CheckHeader(&h)
 	}
-	return chunkOf(&h), err
+	c.set(&h)
+	return c, err
 }
 
 // Readable returns errors.ErrUnsupported for a valid header that C-Blosc2 cannot read, or not as a
@@ -166,8 +173,8 @@ func (c *Chunk) Readable() error {
 // Whole checks a readable chunk at the start of b: its header, its length, and the length of its
 // dictionary. C-Blosc2 checks streams against the length of the chunk, but an invalid dictionary
 // leaves its context with a pointer to the previous one, which is freed.
-func Whole(b []byte, p Policy) (Chunk, error) {
-	c, err := Header(b, p)
+func Whole(b []byte, p Policy) (c Chunk, err error) {
+	c, err = Header(b, p)
 	if err == nil {
 		err = c.Readable()
 	}
@@ -181,7 +188,7 @@ func Whole(b []byte, p Policy) (Chunk, error) {
 	if c.Dict && !bare {
 		at := c.HeaderSize
 		if c.HasBlocks {
-			at += 4 * c.NumBlocks
+			at += 4 * c.NumBlocks()
 		}
 		most := min(c.CBytes-at-4, chunk.MaxDictSize)
 		if most < 1 {
@@ -218,28 +225,29 @@ func VariableBlocks(b []byte, p Policy) (c Chunk, ok bool, err error) {
 	return c, true, Streams(b, p)
 }
 
-// Ordinary is a fast version of Whole. It returns the number of bytes of data if b starts with an
-// ordinary Blosc2 chunk: linked codecs and filters only, and no special values. It returns false if
-// the chunk needs the full check. For small chunks the full check takes as long as decompression.
-func Ordinary(b []byte) (nbytes int32, ok bool) {
+// Ordinary is a fast version of Whole. It returns the sizes of the data and of the chunk in bytes
+// if b starts with an ordinary Blosc2 chunk: linked codecs and filters only, and no special values.
+// It returns false if the chunk needs the full check. For small chunks the full check takes as long
+// as decompression.
+func Ordinary(b []byte) (nbytes, cbytes int, ok bool) {
 	if len(b) < Blosc2Header || b[0] != 5 || !Extended(b) {
-		return 0, false
+		return 0, 0, false
 	}
 	le := binary.LittleEndian
 	flags, typeSize := b[2], uint32(b[3])
-	n, block, cbytes := le.Uint32(b[4:]), le.Uint32(b[8:]), le.Uint32(b[12:])
+	n, block, size := le.Uint32(b[4:]), le.Uint32(b[8:]), le.Uint32(b[12:])
 	filters := le.Uint64(b[16:]) & 0xFFFF_FFFF_FFFF // six ids of one byte each
 	switch {
-	case typeSize == 0, n == 0, n > chunk.MaxNBytes, block < 32, block > chunk.MaxBlockSize, block > n, cbytes < Blosc2Header, int64(cbytes) > int64(len(b)):
-		return 0, false
+	case typeSize == 0, n == 0, n > chunk.MaxNBytes, block < 32, block > chunk.MaxBlockSize, block > n, size < Blosc2Header, int64(size) > int64(len(b)):
+		return 0, 0, false
 	case filters&^0x0303_0303_0303 != 0, le.Uint64(b[24:]) != 0: // ids up to Delta; no parameters, VL, dictionary, lazy or special
-		return 0, false
+		return 0, 0, false
 	case flags>>5 > uint8(chunk.FormatZstd), flags>>5 == uint8(chunk.FormatSnappy):
-		return 0, false
+		return 0, 0, false
 	case flags&chunk.FlagStored != 0:
-		return int32(n), cbytes == n+Blosc2Header
+		return int(n), int(size), size == n+Blosc2Header
 	case flags&chunk.FlagDontSplit == 0 && block%typeSize != 0:
-		return 0, false
+		return 0, 0, false
 	}
-	return int32(n), (cbytes-Blosc2Header)/4 >= ceil.Div(n, block)
+	return int(n), int(size), (size-Blosc2Header)/4 >= ceil.Div(n, block)
 }

@@ -274,13 +274,14 @@ func (u *Unread) Check(i int64, p Policy, want Expected) (Chunk, error) {
 	if err != nil {
 		return Chunk{}, err
 	}
-	c := chunkOf(&h)
+	var c Chunk
+	c.set(&h)
 	var starts []byte
-	if c.HasBlocks && c.Extended && int64(c.NumBlocks)*4 <= int64(c.CBytes) { // otherwise the next checks fail
+	if c.HasBlocks && c.Extended && int64(c.NumBlocks())*4 <= int64(c.CBytes) { // otherwise the next checks fail
 		starts, err = u.frame.ReadStarts(o, h)
 	}
 	if err == nil {
-		err = p.p.CheckHeader(h)
+		err = p.p.CheckHeader(&h)
 	}
 	if err == nil {
 		err = c.Readable()

@@ -49,7 +49,7 @@ func TestWhole_corrupt(t *testing.T) {
 			b[rapid.IntRange(0, min(len(b), guard.Blosc2Header)-1).Draw(t, "at")] = rapid.SampledFrom(interesting).Draw(t, "byte")
 		}
 		c, err := guard.Whole(b, guard.Policy{})
-		n, ok := guard.Ordinary(b)
+		n, size, ok := guard.Ordinary(b)
 		if err != nil {
 			require.False(t, ok)
 			refused++
@@ -62,7 +62,8 @@ func TestWhole_corrupt(t *testing.T) {
 		require.LessOrEqual(t, c.CBytes, len(b))
 		require.EqualValues(t, h.NBytes, c.NBytes)
 		if ok {
-			require.EqualValues(t, c.NBytes, n)
+			require.Equal(t, c.NBytes, n)
+			require.Equal(t, c.CBytes, size)
 			require.Zero(t, c.Special)
 			require.False(t, c.Dict)
 		}

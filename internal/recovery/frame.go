@@ -191,7 +191,7 @@ func (f *frame) indexAt(at int64) ([]cframe.Offset, int64, bool) {
 		return nil, 0, false
 	}
 	c, raw, err := f.chunkAt(at)
-	if err != nil || c.n%8 != 0 || c.h.TypeSize != 8 || c.n == 0 || c.n > 8*maxChunks || (chunk.Policy{}).CheckHeader(c.h) != nil || f.exhausted() {
+	if err != nil || c.n%8 != 0 || c.h.TypeSize != 8 || c.n == 0 || c.n > 8*maxChunks || (chunk.Policy{}).CheckHeader(&c.h) != nil || f.exhausted() {
 		return nil, 0, false
 	}
 	values, ok := f.values(c, raw)
@@ -238,7 +238,7 @@ func (f *frame) plausible(b []byte, at int64) (located, bool) {
 		return located{}, false
 	}
 	h, err := chunk.ParseHeader(b)
-	if err != nil || trusted.CheckHeader(h) != nil || int64(h.NBytes) > f.most || h.NBytes == 0 {
+	if err != nil || trusted.CheckHeader(&h) != nil || int64(h.NBytes) > f.most || h.NBytes == 0 {
 		return located{}, false
 	}
 	return located{at, int64(h.CBytes), int64(h.NBytes), h}, true
@@ -248,7 +248,7 @@ func (f *frame) plausible(b []byte, at int64) (located, bool) {
 // accepts without decoding: those that only a frame can decode, special chunks, because their
 // header contains everything, and any chunk after the work limit.
 func (f *frame) decode(c located, raw []byte) ([]byte, bool) {
-	if (chunk.Policy{}).CheckHeader(c.h) != nil || c.h.Special != chunk.NotSpecial || f.exhausted() {
+	if (chunk.Policy{}).CheckHeader(&c.h) != nil || c.h.Special != chunk.NotSpecial || f.exhausted() {
 		return nil, true
 	}
 	return f.values(c, raw)

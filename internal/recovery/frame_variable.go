@@ -148,7 +148,7 @@ func (f *frame) decodeVariable(d *cblosc.Decompressor, raw []byte) (bool, error)
 	if int64(h.NBytes) > f.most {
 		return false, &format.Error{Format: "blosc chunk", What: "nbytes", Offset: 4, Got: fmt.Sprint(h.NBytes), Want: fmt.Sprintf("at most %d", f.most), Err: format.ErrLimit}
 	}
-	if (chunk.Policy{}).CheckHeader(h) != nil {
+	if (chunk.Policy{}).CheckHeader(&h) != nil {
 		return false, nil
 	}
 	if h.VLBlocks() {

@@ -187,7 +187,7 @@ func (c *chunkChecker) next(o Offset) error {
 			return bad("offset", f.Index.Offset, fmt.Sprintf("%d bytes in chunks", c.stored), fmt.Sprintf("at most %d together", f.CBytes), errOverlap)
 		}
 	}
-	if err := c.policy.CheckHeader(h); err != nil {
+	if err := c.policy.CheckHeader(&h); err != nil {
 		return movedError(err, at)
 	}
 	starts, err := f.ReadStarts(o, h)

@@ -28,7 +28,7 @@ func Unchecked() Policy {
 
 // Check returns the first error that makes the header unsafe for C-Blosc2, under the zero Policy.
 // See Policy.CheckHeader.
-func (h Header) Check() error { return Policy{}.CheckHeader(h) }
+func (h *Header) Check() error { return Policy{}.CheckHeader(h) }
 
 // Check parses b and returns the first error that makes it unsafe for C-Blosc2, under the zero
 // Policy. See Policy.Check.
@@ -45,7 +45,7 @@ func (p Policy) Check(b []byte) error {
 	if len(b) != int(c.CBytes) {
 		return bad("cbytes", 0x0C, itoa(c.CBytes)+" bytes", itoa(len(b))+", the length of the input", format.ErrCorrupt)
 	}
-	return p.CheckHeader(c.Header)
+	return p.CheckHeader(&c.Header)
 }
 
 // CheckHeader returns the first error that makes the header unsafe for C-Blosc2. The error is
@@ -57,7 +57,7 @@ func (p Policy) Check(b []byte) error {
 // Ids are checked even if no stream needs them, because the result must not depend on the next call
 // of C-Blosc2. The only exception is Snappy in stored chunks, because its id starts no plug-in
 // search.
-func (p Policy) CheckHeader(h Header) error {
+func (p Policy) CheckHeader(h *Header) error {
 	if err := h.checkSizes(); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (p Policy) AllowsCodec(c Codec) bool { return c.Safe() || slices.Contains(p
 // AllowsFilter reports whether f is safe or listed in the policy.
 func (p Policy) AllowsFilter(f Filter) bool { return f.Safe() || slices.Contains(p.Filters, f) }
 
-func (p Policy) checkCodec(h Header) error {
+func (p Policy) checkCodec(h *Header) error {
 	const want = "an available codec: one without plug-in that checks its input, or one that is allowed"
 	switch h.Format {
 	case FormatUser:
@@ -126,7 +126,7 @@ func (p Policy) checkCodec(h Header) error {
 }
 
 // checkSizes returns the first contradiction among the sizes and flags.
-func (h Header) checkSizes() error {
+func (h *Header) checkSizes() error {
 	corrupt := func(what string, off int64, got, want string) error {
 		return bad(what, off, got, want, format.ErrCorrupt)
 	}
@@ -154,8 +154,9 @@ func (h Header) checkSizes() error {
 	if err := h.checkSpecial(); err != nil {
 		return err
 	}
+	blocks := int64(h.NumBlocks())
 	if h.HasBlocks() {
-		if starts := int64(h.NumBlocks()) * 4; int64(h.CBytes-size) < starts {
+		if starts := 4 * blocks; int64(h.CBytes-size) < starts {
 			return corrupt("cbytes", 0x0C, itoa(h.CBytes), "at least "+itoa(int64(size)+starts)+", the header and the block starts")
 		}
 		if n := int32(h.TypeSize); h.Split() && h.BlockLen()%n != 0 {
@@ -167,14 +168,14 @@ func (h Header) checkSizes() error {
 	}
 	// C-Blosc2 computes the size of a lazily loaded chunk with 32-bit arithmetic: header, two
 	// fields, two words per block.
-	if int64(h.NumBlocks())*8+44 > math.MaxInt32 {
+	if blocks*8+44 > math.MaxInt32 {
 		return corrupt("blocksize", 0x08, itoa(h.BlockSize), "fewer than 2^28 blocks")
 	}
 	return nil
 }
 
 // checkSpecial returns the first contradiction in a special chunk.
-func (h Header) checkSpecial() error {
+func (h *Header) checkSpecial() error {
 	corrupt := func(what string, off int64, got, want string) error {
 		return bad(what, off, got, want, format.ErrCorrupt)
 	}

@@ -48,7 +48,7 @@ func DescribeHeader(b []byte) format.Field {
 	f.Length = int64(h.Size())
 	f.Fields = h.fields()
 	if f.Complaint == "" {
-		f.Complain(Policy{}.CheckHeader(h))
+		f.Complain(Policy{}.CheckHeader(&h))
 	}
 	return f
 }

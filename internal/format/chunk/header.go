@@ -76,10 +76,10 @@ func ParseHeader(b []byte) (Header, error) {
 		if len(b) < ExtendedHeaderSize {
 			return Header{}, truncated("extended header", MinHeaderSize, len(b), ExtendedHeaderSize)
 		}
-		for i := range h.Filters {
-			h.Filters[i] = Filter(b[0x10+i])
-			h.FiltersMeta[i] = b[0x18+i]
+		for i, f := range b[0x10:][:NumFilters] {
+			h.Filters[i] = Filter(f)
 		}
+		h.FiltersMeta = [NumFilters]uint8(b[0x18:])
 		h.UDCodec, h.CodecMeta = b[0x16], b[0x17]
 		h.VLFlags, h.Blosc2Flags = b[0x1E], b[0x1F]
 		if h.Version == 3 {
@@ -170,8 +170,7 @@ func (h Header) NumBlocks() int32 {
 	case h.VLBlocks():
 		return h.BlockSize
 	}
-	n := int64(h.BlockLen())
-	return int32(ceil.Div(int64(h.NBytes), n))
+	return ceil.Div(h.NBytes, h.BlockLen())
 }
 
 // ItemSize returns the bytes of one element: TypeSize, or for a repeated value the length of that
