@@ -61,29 +61,28 @@ func Name(file string) (f string, ok bool) {
 
 // Content returns the format of a file or directory. It returns os.ErrNotExist, or
 // ndarray.ErrFormat for an unknown format.
-func Content(file string) (string, error) {
-	f, err := Opener(file)
-	if f == B2ND && isCaterva(file) {
-		f = Caterva
-	}
-	return f, err
-}
-
-// isCaterva reports whether a frame, which may be sparse or truncated, contains a Caterva array. If
-// it has both metalayers, b2nd takes precedence, as in C-Blosc2.
-func isCaterva(file string) bool {
+func Content(file string) (is string, err error) {
+	var f *os.File
 	if inside := filepath.Join(file, cframe.IndexFile); exists(inside) {
-		file = inside
+		f, err = openIndex(inside)
+		is = B2ND
+	} else {
+		f, is, err = Open(file)
 	}
-	f, info, err := regular.Open(file)
 	if err != nil {
-		return false
+		return "", err
 	}
-	is := IsCaterva(f, info.Size())
-	return f.Close() == nil && is
+	if f == nil {
+		return is, nil
+	}
+	if info, err := f.Stat(); err == nil && is == B2ND && IsCaterva(f, info.Size()) {
+		is = Caterva
+	}
+	return is, f.Close()
 }
 
-// IsCaterva reports whether the frame in r, which has size bytes, contains a Caterva array.
+// IsCaterva reports whether the frame in r, which has size bytes, contains a Caterva array. If it
+// has both metalayers, b2nd takes precedence, as in C-Blosc2.
 func IsCaterva(r io.ReaderAt, size int64) bool {
 	h, err := cframe.ReadHeader(r, size, cframe.DefaultLimits())
 	if err != nil {
@@ -151,18 +150,28 @@ func directory(dir string) (string, error) {
 	if !exists(index) {
 		return Dir(dir)
 	}
-	f, is, err := open(index)
+	f, err := openIndex(index)
 	if err != nil {
 		return "", err
 	}
+	return B2ND, f.Close()
+}
+
+// openIndex opens the file of a sparse frame that contains its header and index.
+func openIndex(index string) (*os.File, error) {
+	f, is, err := open(index)
+	if err != nil {
+		return nil, err
+	}
 	switch is {
 	case B2ND:
+		return f, nil
 	case B2E:
 		err = fmt.Errorf("%w: a sparse frame that embeds frames", errors.ErrUnsupported)
 	default:
 		err = fmt.Errorf("%w: %s is no Blosc2 frame", ndarray.ErrFormat, index)
 	}
-	return is, errors.Join(err, f.Close())
+	return nil, errors.Join(err, f.Close())
 }
 
 // frameMagic follows two bytes of MessagePack at the start of a frame.

@@ -67,17 +67,33 @@ func Join(files []*os.File, members []Member, apart bool) (*File, error) {
 // a multi set contains the names of the others. From superblock version 2 on, the names must be
 // those that libhdf5 chooses, as for libhdf5 itself. A missing member is part of the result. Open
 // returns the errors of regular.Open.
-func Open(path string) (_ *File, err error) {
-	first, info, err := regular.Open(path)
+func Open(path string) (*File, error) {
+	first, _, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{files: []*os.File{first}, members: []Member{{Path: path, Have: info.Size()}}}
+	f, err := OpenFile(first, path)
+	if err != nil {
+		err = errors.Join(err, first.Close())
+	}
+	return f, err
+}
+
+// OpenFile is Open for a regular file that is open already. The result owns it; after an error the
+// caller still does.
+func OpenFile(first *os.File, path string) (_ *File, err error) {
+	f := &File{files: []*os.File{first}, members: []Member{{Path: path}}}
 	defer func() {
 		if err != nil {
+			f.files[0] = nil
 			err = errors.Join(err, f.Close())
 		}
 	}()
+	info, err := first.Stat()
+	if err != nil {
+		return nil, err
+	}
+	f.members[0].Have = info.Size()
 	x, err := h5file.Open(first, info.Size(), nil)
 	if err != nil || x.Driver() == nil {
 		return f, nil // one file, or corrupt

@@ -133,7 +133,8 @@ func isolated(ctx context.Context, path string, o Options) (_ *Report, err error
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
+	var opened io.Closer = f
+	defer func() { err = errors.Join(err, opened.Close()) }()
 	info, err := f.Stat()
 	if err == nil && !info.IsDir() {
 		err = regular.Check(path, info)
@@ -146,11 +147,11 @@ func isolated(ctx context.Context, path string, o Options) (_ *Report, err error
 	}
 	files, names := []*os.File{f}, []string{path}
 	if !info.IsDir() {
-		set, openErr := h5parts.Open(path)
+		set, openErr := h5parts.OpenFile(f, path)
 		if openErr != nil {
 			return nil, openErr
 		}
-		defer func() { err = errors.Join(err, set.Close()) }()
+		opened = set
 		if o.Set = nil; len(set.Members()) > 1 {
 			o.Set = &Set{Members: set.Members(), Apart: set.Apart()}
 		}

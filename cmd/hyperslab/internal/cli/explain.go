@@ -20,6 +20,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
@@ -199,13 +200,13 @@ func (a *app) openExplained(address, as string) (_ *explained, err error) {
 	if err != nil {
 		return nil, ndarray.Wrap("explain", loc.File, err)
 	}
-	if as == "" || as == asFrame {
-		if m, err := a.explainedMember(loc, as); m != nil || err != nil {
-			return m, err
-		}
-	}
 	e := &explained{name: loc.File, object: loc.Object, kind: as, size: info.Size()}
 	if info.IsDir() {
+		if as == "" || as == asFrame {
+			if m, err := a.explainedMember(loc, as); m != nil || err != nil {
+				return m, err
+			}
+		}
 		if e.kind == "" {
 			e.kind = asBcolz
 			if _, err := os.Stat(filepath.Join(loc.File, cframe.IndexFile)); err == nil {
@@ -217,14 +218,23 @@ func (a *app) openExplained(address, as string) (_ *explained, err error) {
 		}
 		e.dir = os.DirFS(loc.File)
 	} else {
-		if e.file, _, err = regular.Open(loc.File); err != nil {
-			return nil, ndarray.Wrap("explain", loc.File, err)
+		file, _, oerr := regular.Open(loc.File)
+		if oerr != nil {
+			return nil, ndarray.Wrap("explain", loc.File, oerr)
+		}
+		e.file = file
+		if as == "" || as == asFrame {
+			if f, err := detect.Reader(file, e.size, loc.File); err == nil && detect.IsStore(f) {
+				if m, err := a.explainedMember(loc, as); m != nil || err != nil {
+					return m, errors.Join(err, file.Close())
+				}
+			}
 		}
 		if e.kind == "" {
-			e.kind, err = sniffStructure(e.file, e.size)
+			e.kind, err = sniffStructure(file, e.size)
 		}
 		if err == nil && e.kind == asHDF5 {
-			err = e.openMembers(loc.File)
+			err = e.openMembers(file, loc.File)
 		}
 	}
 	if err == nil && e.object != "" && e.kind != asHDF5 {

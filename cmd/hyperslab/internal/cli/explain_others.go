@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,19 +14,14 @@ import (
 )
 
 // openMembers replaces the file by all members of a set if it is the first one.
-func (e *explained) openMembers(path string) error {
-	all, err := h5parts.Open(path)
+func (e *explained) openMembers(file *os.File, path string) error {
+	all, err := h5parts.OpenFile(file, path)
 	if err != nil {
 		return err
 	}
-	if len(all.Members()) == 1 {
-		return all.Close()
+	if e.file = all; len(all.Members()) > 1 {
+		e.members = all.Members()
 	}
-	e.members = all.Members()
-	if err := e.file.Close(); err != nil {
-		return errors.Join(err, all.Close())
-	}
-	e.file = all
 	e.size, err = all.Size()
 	return err
 }
