@@ -84,8 +84,9 @@ for platform in "${platforms[@]}"; do
         unset CI HYPERSLAB_{CORPUS,PYTHON,OLD_PYTHON,BLOSC2_SRC,HDF5_SRC} # peers, which have a different platform
         cd "$tree"
         export WINE_KEEP=RAPID_CHECKS
-        HYPERSLAB_EMULATOR=$EMULATOR RAPID_CHECKS=${RAPID_CHECKS:-5} go test -exec "$EMULATOR" -timeout 30m \
-            ./cblosc ./cblosc/frameio ./h5 ./h5/filter ./ndarray ./ndarray/b2nd ./ndarray/hdf5
+        # Wine does not replace a file that is open, which the skipped test needs.
+        HYPERSLAB_EMULATOR=$EMULATOR RAPID_CHECKS=${RAPID_CHECKS:-5} go test -exec "$EMULATOR" -timeout 30m -skip '^TestRecordsManyGoroutines$' \
+            ./cblosc ./cblosc/frameio ./h5 ./h5/filter ./ndarray ./ndarray/b2nd ./ndarray/bcolz ./ndarray/hdf5 ./ndarray/npy
     )
 done
 

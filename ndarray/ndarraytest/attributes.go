@@ -30,8 +30,9 @@ func testAttributes(t *testing.T, f Factory) {
 		want = append(want, x)
 	}
 	requireAttrs(t, a, want)
-	if len(want) == 0 {
-		return // the format has no attributes
+	if len(want) == 0 { // the format has no attributes
+		require.NoError(t, a.Close())
+		return
 	}
 	spec := int32s()
 	spec.Attrs = slices.Clone(want)

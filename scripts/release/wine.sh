@@ -18,7 +18,7 @@ if [[ ! -e $system/usr/lib/wine/wine64 ]]; then
     bare trixie wine64 >"$base/trixie.log" 2>&1 || die "cannot make $system: $(tail -n 1 "$base/trixie.log")"
 fi
 exec 9>&-
-environment=(HOME=/root PATH=/usr/bin:/bin WINEDEBUG=-all)
+environment=(HOME=/root PATH=/usr/bin:/bin LC_ALL=C.UTF-8 WINEDEBUG=-all) # names of files are UTF-8
 for name in ${WINE_KEEP:-}; do
     [[ -z ${!name:-} ]] || environment+=("$name=${!name}")
 done
