@@ -60,6 +60,17 @@ func Parse(name string, b []byte) (Meta, error) {
 	return parse(name, b, nil)
 }
 
+// Names of the fields of each dimension, for errors. They are constant because formatting them takes
+// longer than parsing.
+var shapeFields, chunkFields, blockFields = numbered("shape"), numbered("chunkshape"), numbered("blockshape")
+
+func numbered(name string) (names [MaxDims]string) {
+	for i := range names {
+		names[i] = name + " " + strconv.Itoa(i)
+	}
+	return names
+}
+
 func parse(name string, b []byte, record *[]format.Field) (Meta, error) {
 	if name != Name && name != CatervaName {
 		return Meta{}, &format.Error{Format: "metalayer", What: "name", Got: strconv.Quote(name), Want: `"b2nd" or "caterva"`, Err: format.ErrUnsupported}
@@ -87,15 +98,15 @@ func parse(name string, b []byte, record *[]format.Field) (Meta, error) {
 	m.Shape, m.Chunks, m.Blocks = make([]int64, n), make([]int32, n), make([]int32, n)
 	r.FixArray("shape", n)
 	for i := range m.Shape {
-		m.Shape[i] = r.Int64(fmt.Sprintf("shape %d", i))
+		m.Shape[i] = r.Int64(shapeFields[i])
 	}
 	r.FixArray("chunkshape", n)
 	for i := range m.Chunks {
-		m.Chunks[i] = r.Int32(fmt.Sprintf("chunkshape %d", i))
+		m.Chunks[i] = r.Int32(chunkFields[i])
 	}
 	r.FixArray("blockshape", n)
 	for i := range m.Blocks {
-		m.Blocks[i] = r.Int32(fmt.Sprintf("blockshape %d", i))
+		m.Blocks[i] = r.Int32(blockFields[i])
 	}
 	if !m.Caterva {
 		m.DTypeFormat = r.FixInt("dtype_format")

@@ -76,10 +76,10 @@ func (r *Reader) take(what string, n int) []byte {
 	return b
 }
 
-// note records the value that started at offset from.
-func (r *Reader) note(what string, from int, value string) {
+// note records the value that started at offset from. It calls value only if values are recorded.
+func (r *Reader) note(what string, from int, value func() string) {
 	if r.Record != nil && r.err == nil {
-		*r.Record = append(*r.Record, format.Field{Name: what, Offset: int64(from), Length: int64(r.off - from), Value: value})
+		*r.Record = append(*r.Record, format.Field{Name: what, Offset: int64(from), Length: int64(r.off - from), Value: value()})
 	}
 }
 
@@ -116,7 +116,7 @@ func (r *Reader) fixed(what string, marker byte, n int) []byte {
 func (r *Reader) FixArray(what string, n int) {
 	from := r.off
 	if r.marker(what, byte(FixArray0+n)) {
-		r.note(what, from, fmt.Sprintf("array of %d", n))
+		r.note(what, from, func() string { return fmt.Sprintf("array of %d", n) })
 	}
 }
 
@@ -130,7 +130,7 @@ func (r *Reader) FixInt(what string) int8 {
 		r.Fail(what, r.off-1, fmt.Sprintf("%#02x", b[0]), "0 to 127", format.ErrCorrupt)
 		return 0
 	}
-	r.note(what, r.off-1, strconv.Itoa(int(b[0])))
+	r.note(what, r.off-1, func() string { return strconv.Itoa(int(b[0])) })
 	return int8(b[0])
 }
 
@@ -144,7 +144,7 @@ func (r *Reader) Bool(what string) bool {
 		r.Fail(what, r.off-1, fmt.Sprintf("msgpack marker %#02x", b[0]), "0xc2 or 0xc3", format.ErrCorrupt)
 		return false
 	}
-	r.note(what, r.off-1, strconv.FormatBool(b[0] == True))
+	r.note(what, r.off-1, func() string { return strconv.FormatBool(b[0] == True) })
 	return b[0] == True
 }
 
@@ -170,7 +170,7 @@ func (r *Reader) signed(what string, marker byte, size int) int64 {
 	}
 	unused := 64 - 8*size
 	v := int64(bits<<unused) >> unused // with the sign
-	r.note(what, from, strconv.FormatInt(v, 10))
+	r.note(what, from, func() string { return strconv.FormatInt(v, 10) })
 	return v
 }
 
@@ -190,7 +190,7 @@ func (r *Reader) count(what string, marker byte, prefix string) uint16 {
 		return 0
 	}
 	v := binary.BigEndian.Uint16(b)
-	r.note(what, from, prefix+strconv.Itoa(int(v)))
+	r.note(what, from, func() string { return prefix + strconv.Itoa(int(v)) })
 	return v
 }
 
@@ -202,7 +202,7 @@ func (r *Reader) Uint32(what string) uint32 {
 		return 0
 	}
 	v := binary.BigEndian.Uint32(b)
-	r.note(what, from, strconv.FormatUint(uint64(v), 10))
+	r.note(what, from, func() string { return strconv.FormatUint(uint64(v), 10) })
 	return v
 }
 
@@ -214,7 +214,7 @@ func (r *Reader) Uint64(what string) uint64 {
 		return 0
 	}
 	v := binary.BigEndian.Uint64(b)
-	r.note(what, from, strconv.FormatUint(v, 10))
+	r.note(what, from, func() string { return strconv.FormatUint(v, 10) })
 	return v
 }
 
@@ -230,7 +230,7 @@ func (r *Reader) FixStr(what string) string {
 		return ""
 	}
 	s := string(r.take(what, int(m[0]&0x1F)))
-	r.note(what, from, strconv.Quote(s))
+	r.note(what, from, func() string { return strconv.Quote(s) })
 	return s
 }
 
@@ -238,7 +238,7 @@ func (r *Reader) FixStr(what string) string {
 func (r *Reader) FixStrN(what string, n int) []byte {
 	from := r.off
 	b := r.fixed(what, byte(FixStr0+n), n)
-	r.note(what, from, fmt.Sprintf("%q", b))
+	r.note(what, from, func() string { return fmt.Sprintf("%q", b) })
 	return b
 }
 
@@ -246,7 +246,7 @@ func (r *Reader) FixStrN(what string, n int) []byte {
 func (r *Reader) Str32(what string) string {
 	from := r.off
 	s := string(r.long(what, Str32))
-	r.note(what, from, strconv.Quote(s))
+	r.note(what, from, func() string { return strconv.Quote(s) })
 	return s
 }
 
@@ -254,7 +254,7 @@ func (r *Reader) Str32(what string) string {
 func (r *Reader) Bin32(what string) []byte {
 	from := r.off
 	b := r.long(what, Bin32)
-	r.note(what, from, fmt.Sprintf("%d bytes", len(b)))
+	r.note(what, from, func() string { return fmt.Sprintf("%d bytes", len(b)) })
 	return b
 }
 
@@ -278,7 +278,7 @@ func (r *Reader) FixExt16(what string) (typ byte, data []byte) {
 	if b == nil {
 		return 0, make([]byte, 16)
 	}
-	r.note(what, from, fmt.Sprintf("type %d, %x", b[0], b[1:]))
+	r.note(what, from, func() string { return fmt.Sprintf("type %d, %x", b[0], b[1:]) })
 	return b[0], b[1:]
 }
 
