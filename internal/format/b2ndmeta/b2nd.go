@@ -60,7 +60,7 @@ func Parse(name string, b []byte) (Meta, error) {
 	return parse(name, b, nil)
 }
 
-// Names of the fields of each dimension, for errors. They are constant because formatting them takes
+// Names of the fields of each dimension, for errors. They are formatted once, because that takes
 // longer than parsing.
 var shapeFields, chunkFields, blockFields = numbered("shape"), numbered("chunkshape"), numbered("blockshape")
 
