@@ -158,6 +158,10 @@ var escapes = map[byte]rune{'\\': '\\', '\'': '\'', '"': '"', 'a': 7, 'b': 8, 'f
 // hexDigits maps an escape letter to the number of digits after it.
 var hexDigits = map[byte]int{'x': 2, 'u': 4, 'U': 8}
 
+// surrogateByte plus a byte is the character for a byte that is not UTF-8, as in Python's error
+// handler surrogateescape, with which h5py reads names.
+const surrogateByte = 0xDC00
+
 func (p *literalParser) quoted() (string, error) {
 	quote := p.text[p.at]
 	var s strings.Builder
@@ -190,13 +194,20 @@ func (p *literalParser) quoted() (string, error) {
 			return "", p.fail(`bad escape \` + strconv.Quote(p.text[p.at:p.at+n]))
 		}
 		p.at += n
-		s.WriteRune(rune(r))
+		switch {
+		case r >= surrogateByte+0x80 && r <= surrogateByte+0xFF:
+			s.WriteByte(byte(r - surrogateByte))
+		case r >= 0xD800 && r <= 0xDFFF:
+			return "", p.fail(fmt.Sprintf(`surrogate \u%04x`, r))
+		default:
+			s.WriteRune(rune(r))
+		}
 	}
 	return "", p.fail("unterminated string")
 }
 
 // pyQuote formats s as Python's repr does. It uses double quotes if s contains only single quotes,
-// and escapes characters that are not printable.
+// and escapes characters that are not printable and bytes that are not UTF-8.
 func pyQuote(s string) string {
 	quote := byte('\'')
 	if strings.IndexByte(s, '\'') >= 0 && strings.IndexByte(s, '"') < 0 {
@@ -215,7 +226,7 @@ func pyQuote(s string) string {
 		case r == '\t':
 			b = append(b, `\t`...)
 		case r == utf8.RuneError && n == 1: // a byte that is not UTF-8
-			b = fmt.Appendf(b, `\x%02x`, s[0])
+			b = fmt.Appendf(b, `\u%04x`, surrogateByte+int(s[0]))
 		case r == ' ' || unicode.IsPrint(r):
 			b = utf8.AppendRune(b, r)
 		case r < 0x100:

@@ -203,9 +203,21 @@ func TestToNative_bytes(t *testing.T) {
 	require.Equal(t, int32(-2), int32(binary.NativeEndian.Uint32(b[4:])))
 }
 
+// TestParseDType_invalidUTF8 checks names with bytes that are not UTF-8.
+func TestParseDType_invalidUTF8(t *testing.T) {
+	d := ndarray.StructOf(false, ndarray.Field{Name: "t\xb6", Title: "\xff\u00e9", Type: ndarray.DTypeOf[int32]()})
+	require.Equal(t, `[(('\udcffé', 't\udcb6'), '<i4')]`, d.String())
+	again, err := ndarray.ParseDType(d.String())
+	require.NoError(t, err)
+	require.True(t, d.Equal(again))
+	_, err = ndarray.ParseDType(`[('\ud800', '<i4')]`)
+	require.ErrorIs(t, err, ndarray.ErrType)
+	require.ErrorContains(t, err, `surrogate \ud800`)
+}
+
 func FuzzParseDType(f *testing.F) {
 	for _, s := range []string{"<f8", "|S5", "U5", "bool", "|O", "<M8[ns]", "V0", "S999999999999",
-		"[('a', '<i4'), (('t', 'b'), '>f8', (2,)), ('c', [('d', '<M8[25s]')])]", "('<f8', (2, 3))", "enum('<i2', {'A': 1})",
+		"[('a', '<i4'), (('t', 'b'), '>f8', (2,)), ('c', [('d', '<M8[25s]')])]", "[('a\xb6', '<i4'), ('\xc3\x28', 'V2')]", "('<f8', (2, 3))", "enum('<i2', {'A': 1})",
 		"{'names': ['a', 'b'], 'formats': ['i1', '<f8'], 'offsets': [0, 8], 'titles': [None, 't'], 'itemsize': 16, 'aligned': True}"} {
 		f.Add(s)
 	}
