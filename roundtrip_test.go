@@ -151,6 +151,32 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestRoundTrip_namesNotUTF8 copies an array of structures whose field name is not UTF-8.
+func TestRoundTrip_namesNotUTF8(t *testing.T) {
+	d := ndarray.StructOf(false, ndarray.Field{Name: "t\xb6", Type: ndarray.DTypeOf[int32]()}, ndarray.Field{Name: "é", Offset: 4, Type: ndarray.DTypeOf[int32]()})
+	first := inMemory(t, ndarray.Spec{Shape: []int64{3}, ChunkShape: []int64{2}, DType: d})
+	for _, file := range []string{"a.h5:/d", "a.b2nd", "a.npy"} {
+		t.Run(file, func(t *testing.T) {
+			location := in(t.TempDir(), file)
+			to, err := hyperslab.Create(bg, location, ndarray.Spec{Shape: []int64{3}, DType: d}, nil)
+			require.NoError(t, err)
+			_, err = ndarray.Copy(bg, to.Array, first, nil)
+			require.NoError(t, err)
+			require.NoError(t, to.Commit(bg))
+			a, err := hyperslab.Open(bg, location, nil)
+			require.NoError(t, err)
+			require.Equal(t, "t\xb6", a.DType().Fields[0].Name)
+			c, err := ndarray.Compare(bg, first, a, nil)
+			require.NoError(t, err)
+			require.True(t, c.Equal(), "%+v", c)
+			require.NoError(t, a.Close())
+		})
+	}
+	require.NoError(t, first.Close())
+	_, err := hyperslab.Create(bg, in(t.TempDir(), "a.bcolz"), ndarray.Spec{Shape: []int64{3}, DType: d}, nil)
+	require.ErrorIs(t, err, errors.ErrUnsupported) // the names of columns are names of directories
+}
+
 // TestRoundTrip_shapes checks round trips of null, scalar, empty and resizable arrays.
 func TestRoundTrip_shapes(t *testing.T) {
 	dir := t.TempDir()
