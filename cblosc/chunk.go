@@ -79,8 +79,8 @@ func infoOf(b []byte, allow Allow) (ChunkInfo, error) {
 }
 
 // checkAlone checks a chunk outside an array.
-func checkAlone(b []byte, allow Allow) (h guard.Chunk, err error) {
-	h, err = guard.Whole(b, allow.policy())
+func checkAlone(b []byte, allow Allow) (guard.Chunk, error) {
+	h, err := guard.Whole(b, allow.policy())
 	if err != nil {
 		return h, invalid(err)
 	}

@@ -300,8 +300,8 @@ func (d *Decompressor) wholeLocked(op string, dst, b []byte, special Special, in
 }
 
 // check is checkAlone. It also rejects chunks that a context with hooks cannot read.
-func (d *Decompressor) check(b []byte) (h guard.Chunk, err error) {
-	h, err = checkAlone(b, d.params.Allow)
+func (d *Decompressor) check(b []byte) (guard.Chunk, error) {
+	h, err := checkAlone(b, d.params.Allow)
 	if err != nil || d.hooks == nil {
 		return h, err
 	}
@@ -396,7 +396,7 @@ func (d *Decompressor) Blocks(dst, b []byte, skip []bool) (int, error) {
 	}
 	n := 0
 	if head.NBytes > 0 {
-		n = head.NumBlocks()
+		n = head.NumBlocks
 	}
 	switch {
 	case len(skip) != n:

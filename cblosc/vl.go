@@ -111,7 +111,7 @@ func (d *Decompressor) DecompressVL(dst *Batch, b []byte) error {
 		return err
 	}
 	defer d.h.mu.Unlock()
-	blocks := h.NumBlocks()
+	blocks := h.NumBlocks
 	data, ends := make([]byte, h.NBytes), make([]int64, blocks)
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_vl_decompress(&cerr, d.h.c, (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(len(b)),
@@ -135,7 +135,7 @@ func (d *Decompressor) VLBlock(b []byte, i int) ([]byte, error) {
 		return nil, err
 	}
 	defer d.h.mu.Unlock()
-	if n := h.NumBlocks(); i < 0 || i >= n {
+	if n := h.NumBlocks; i < 0 || i >= n {
 		return nil, refused(op, "", fmt.Errorf("%w: block %d of %d", ErrRegion, i, n))
 	}
 	var cerr C.goblosc2_err_t
@@ -191,8 +191,8 @@ func (s *SChunk) VLBlock(i int64, block int) ([]byte, error) {
 		return nil, err
 	}
 	h, err := checkVL(op, b, s.allow)
-	if err == nil && (block < 0 || block >= h.NumBlocks()) {
-		err = refused(op, s.path, fmt.Errorf("%w: block %d of %d", ErrRegion, block, h.NumBlocks()))
+	if err == nil && (block < 0 || block >= h.NumBlocks) {
+		err = refused(op, s.path, fmt.Errorf("%w: block %d of %d", ErrRegion, block, h.NumBlocks))
 	}
 	if err != nil {
 		return nil, err

@@ -198,7 +198,7 @@ func (p *literalParser) quoted() (string, error) {
 		case r >= surrogateByte+0x80 && r <= surrogateByte+0xFF:
 			s.WriteByte(byte(r - surrogateByte))
 		case r >= 0xD800 && r <= 0xDFFF:
-			return "", p.fail(fmt.Sprintf(`surrogate \u%04x`, r))
+			return "", p.fail(fmt.Sprintf(`got the lone surrogate \u%04x, want a character or \udc80 to \udcff`, r))
 		default:
 			s.WriteRune(rune(r))
 		}

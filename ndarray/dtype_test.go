@@ -212,7 +212,7 @@ func TestParseDType_invalidUTF8(t *testing.T) {
 	require.True(t, d.Equal(again))
 	_, err = ndarray.ParseDType(`[('\ud800', '<i4')]`)
 	require.ErrorIs(t, err, ndarray.ErrType)
-	require.ErrorContains(t, err, `surrogate \ud800`)
+	require.ErrorContains(t, err, `surrogate \ud800, want`)
 }
 
 func FuzzParseDType(f *testing.F) {

@@ -90,6 +90,7 @@ func (s *workerPool) free(w *worker) error {
 func (s *workerPool) put(w *worker) error {
 	h := w.hint
 	w.hint, w.held = nil, nil
+	w.raw, w.data = returned(w.raw), returned(w.data)
 	defer s.hints.Put(h)
 	for i := range uint32(len(s.slots)) {
 		slot := &s.slots[(h.slot+i)%uint32(len(s.slots))]
@@ -144,16 +145,7 @@ func (s *workerPool) reading(ctx context.Context, need int64, f func(*worker) er
 		return err
 	}
 	defer grant.Release()
-	w, err := s.take()
-	if err != nil {
-		return err
-	}
-	err = f(w)
-	w.raw, w.data = returned(w.raw), returned(w.data)
-	if perr := s.put(w); err == nil {
-		err = perr
-	}
-	return err
+	return s.with(f)
 }
 
 // returned returns b if an idle worker may keep it. Otherwise it makes b available to other readers

@@ -44,6 +44,7 @@ type Chunk struct {
 	CBytes     int // size of the chunk
 	BlockSize  int // as stored; the number of blocks if VLBlocks is set
 	BlockLen   int // size of the data of all blocks except the last; 0 if VLBlocks is set
+	NumBlocks  int
 	TypeSize   int // as stored; 1 for elements of more than 255 bytes
 	ItemSize   int // TypeSize, or the size of a repeated value
 	HeaderSize int // Blosc1Header or Blosc2Header
@@ -66,26 +67,15 @@ type Chunk struct {
 	Measured   bool // the chunk holds measurements instead of data
 }
 
-// set sets the fields from a header.
-func (c *Chunk) set(h *chunk.Header) {
-	c.NBytes, c.CBytes, c.BlockSize, c.BlockLen = int(h.NBytes), int(h.CBytes), int(h.BlockSize), int(h.BlockLen())
-	c.TypeSize, c.ItemSize, c.HeaderSize = int(h.TypeSize), h.ItemSize(), h.Size()
-	c.Version, c.Codec, c.CodecMeta, c.Special = h.Version, uint8(h.Codec), h.CodecMeta, uint8(h.Special)
-	c.Filters, c.FiltersMeta = h.Filters, h.FiltersMeta
-	c.Extended, c.UserCodec, c.BitShuffle = h.Extended, h.Format == chunk.FormatUser, h.Flags&chunk.FlagBitShuffle != 0
-	c.HasBlocks, c.VLBlocks, c.Split, c.Stored = h.HasBlocks(), h.VLBlocks(), h.Split(), h.Stored()
-	c.Dict, c.Measured = h.Blosc2Flags&chunk.Flag2Dict != 0, h.Blosc2Flags&chunk.Flag2Instrumented != 0
-}
-
-// NumBlocks returns the number of blocks.
-func (c *Chunk) NumBlocks() int {
-	switch {
-	case c.BlockSize <= 0 || c.NBytes <= 0:
-		return 0
-	case c.VLBlocks:
-		return c.BlockSize
+func chunkOf(h *chunk.Header) Chunk {
+	return Chunk{
+		NBytes: int(h.NBytes), CBytes: int(h.CBytes), BlockSize: int(h.BlockSize), BlockLen: int(h.BlockLen()), NumBlocks: int(h.NumBlocks()),
+		TypeSize: int(h.TypeSize), ItemSize: h.ItemSize(), HeaderSize: h.Size(),
+		Version: h.Version, Codec: uint8(h.Codec), CodecMeta: h.CodecMeta, Filters: h.Filters, FiltersMeta: h.FiltersMeta, Special: uint8(h.Special),
+		Extended: h.Extended, UserCodec: h.Format == chunk.FormatUser, HasBlocks: h.HasBlocks(), VLBlocks: h.VLBlocks(), Split: h.Split(),
+		Stored: h.Stored(), Dict: h.Blosc2Flags&chunk.Flag2Dict != 0, BitShuffle: h.Flags&chunk.FlagBitShuffle != 0,
+		Measured: h.Blosc2Flags&chunk.Flag2Instrumented != 0,
 	}
-	return ceil.Div(c.NBytes, c.BlockLen)
 }
 
 // Delta reports whether the chunk stores differences to its first block.
@@ -137,23 +127,22 @@ func EvenBlocks(b []byte, size int) bool {
 }
 
 // ParseHeader parses the header at the start of b without checking its sizes.
-func ParseHeader(b []byte) (c Chunk, err error) {
+func ParseHeader(b []byte) (Chunk, error) {
 	h, err := chunk.ParseHeader(b)
-	if err == nil {
-		c.set(&h)
+	if err != nil {
+		return Chunk{}, err
 	}
-	return c, err
+	return chunkOf(&h), nil
 }
 
 // Header checks the header at the start of b. It refuses headers that contradict themselves, lazy
 // chunks, and codecs and filters that p does not allow, for which C-Blosc2 would start a program.
-func Header(b []byte, p Policy) (c Chunk, err error) {
+func Header(b []byte, p Policy) (Chunk, error) {
 	h, err := chunk.ParseHeader(b)
 	if err == nil {
 		err = p.p.CheckHeader(&h)
 	}
-	c.set(&h)
-	return c, err
+	return chunkOf(&h), err
 }
 
 // Readable returns errors.ErrUnsupported for a valid header that C-Blosc2 cannot read, or not as a
@@ -173,8 +162,8 @@ func (c *Chunk) Readable() error {
 // Whole checks a readable chunk at the start of b: its header, its length, and the length of its
 // dictionary. C-Blosc2 checks streams against the length of the chunk, but an invalid dictionary
 // leaves its context with a pointer to the previous one, which is freed.
-func Whole(b []byte, p Policy) (c Chunk, err error) {
-	c, err = Header(b, p)
+func Whole(b []byte, p Policy) (Chunk, error) {
+	c, err := Header(b, p)
 	if err == nil {
 		err = c.Readable()
 	}
@@ -188,7 +177,7 @@ func Whole(b []byte, p Policy) (c Chunk, err error) {
 	if c.Dict && !bare {
 		at := c.HeaderSize
 		if c.HasBlocks {
-			at += 4 * c.NumBlocks()
+			at += 4 * c.NumBlocks
 		}
 		most := min(c.CBytes-at-4, chunk.MaxDictSize)
 		if most < 1 {

@@ -274,10 +274,9 @@ func (u *Unread) Check(i int64, p Policy, want Expected) (Chunk, error) {
 	if err != nil {
 		return Chunk{}, err
 	}
-	var c Chunk
-	c.set(&h)
+	c := chunkOf(&h)
 	var starts []byte
-	if c.HasBlocks && c.Extended && int64(c.NumBlocks())*4 <= int64(c.CBytes) { // otherwise the next checks fail
+	if c.HasBlocks && c.Extended && int64(c.NumBlocks)*4 <= int64(c.CBytes) { // otherwise the next checks fail
 		starts, err = u.frame.ReadStarts(o, h)
 	}
 	if err == nil {

@@ -390,7 +390,7 @@ func TestDamage(t *testing.T) {
 // followed.
 func TestLinks(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("symbolic links need a privilege on Windows")
+		t.Skip("the privilege to create symbolic links is missing on Windows")
 	}
 	err := corrupt(t, func(dir string) {
 		outside := filepath.Join(filepath.Dir(dir), "outside")

@@ -170,7 +170,7 @@ func (b *bench) below(p func(string, ...any), results []*result) {
 // as many workers.
 func (b *bench) allAtOnce(p func(string, ...any), results []*result) {
 	p("## %s\n\n", strings.ToUpper(machine[:1])+machine[1:])
-	n := max(2, b.all)
+	n := b.processes()
 	p("%d processes at once against one; such work cannot reach a higher ratio of %d workers to one.\n\n", n, n)
 	p("| work | one process | %d at once, each | work done | load |\n|---|---|---|---|---|\n", n)
 	for _, r := range results {

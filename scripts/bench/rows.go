@@ -93,7 +93,10 @@ func named(workers int) string { return fmt.Sprintf("ours, %d", workers) }
 const oneGoroutine = "ours, 1 goroutine"
 
 // most returns the name of the task with all workers.
-func (b *bench) most() string { return named(max(2, b.all)) }
+func (b *bench) most() string { return named(b.processes()) }
+
+// processes returns the number of processes that use all cores, at least 2.
+func (b *bench) processes() int { return max(2, b.all) }
 
 func (b *bench) specs() []spec {
 	s := []spec{}
@@ -179,17 +182,17 @@ func (b *bench) specs() []spec {
 		for _, way := range []string{"compress", "decompress"} {
 			add(machine, "all/"+way+"/"+codec, func(b *bench) (*row, error) {
 				r, err := b.batch(real, way, codec)
-				return r.copies(fmt.Sprintf("%s buffers of 4 KiB with %s, in C", way, codec), max(2, b.all)), err
+				return r.copies(fmt.Sprintf("%s buffers of 4 KiB with %s, in C", way, codec), b.processes()), err
 			})
 		}
 	}
 	add(machine, "all/read/deflate", func(b *bench) (*row, error) {
 		r, err := b.chunkRead(1<<20, "")
-		return r.copies("read a dataset with shuffle and deflate 4, in C", max(2, b.all)), err
+		return r.copies("read a dataset with shuffle and deflate 4, in C", b.processes()), err
 	})
 	add(machine, "all/append/lz4", func(b *bench) (*row, error) {
 		r, err := b.append(real, 2000, 4096, "1", 0)
-		return r.copies("append 2000 chunks of 4096 bytes to a frame, in C", max(2, b.all)), err
+		return r.copies("append 2000 chunks of 4096 bytes to a frame, in C", b.processes()), err
 	})
 	return append(s, b.growth()...)
 }
@@ -209,8 +212,7 @@ func (r *row) copies(work string, n int) *row {
 var command = filepath.Join("bin", "hyperslab")
 
 // pairs replaces the peers of r by the programs of an earlier commit: each task of this module has
-// a task with the same arguments beside it. The earlier programs must know the task. Copies of one
-// process on all cores are left out.
+// a task with the same arguments beside it. The earlier programs must know the task.
 func (b *bench) pairs(r *row) {
 	programs := map[string]string{b.self: "bench", command: "hyperslab"}
 	all := r.Tasks

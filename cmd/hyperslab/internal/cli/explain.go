@@ -201,12 +201,24 @@ func (a *app) openExplained(address, as string) (_ *explained, err error) {
 		return nil, ndarray.Wrap("explain", loc.File, err)
 	}
 	e := &explained{name: loc.File, object: loc.Object, kind: as, size: info.Size()}
-	if info.IsDir() {
-		if as == "" || as == asFrame {
-			if m, err := a.explainedMember(loc, as); m != nil || err != nil {
-				return m, err
-			}
+	var file *os.File
+	mayBeMember := as == "" || as == asFrame
+	if !info.IsDir() {
+		if file, _, err = regular.Open(loc.File); err != nil {
+			return nil, ndarray.Wrap("explain", loc.File, err)
 		}
+		e.file = file
+		if mayBeMember {
+			f, err := detect.Reader(file, e.size, loc.File)
+			mayBeMember = err == nil && detect.IsStore(f)
+		}
+	}
+	if mayBeMember {
+		if m, err := a.explainedMember(loc, as); m != nil || err != nil {
+			return m, errors.Join(err, e.close())
+		}
+	}
+	if file == nil {
 		if e.kind == "" {
 			e.kind = asBcolz
 			if _, err := os.Stat(filepath.Join(loc.File, cframe.IndexFile)); err == nil {
@@ -218,18 +230,6 @@ func (a *app) openExplained(address, as string) (_ *explained, err error) {
 		}
 		e.dir = os.DirFS(loc.File)
 	} else {
-		file, _, oerr := regular.Open(loc.File)
-		if oerr != nil {
-			return nil, ndarray.Wrap("explain", loc.File, oerr)
-		}
-		e.file = file
-		if as == "" || as == asFrame {
-			if f, err := detect.Reader(file, e.size, loc.File); err == nil && detect.IsStore(f) {
-				if m, err := a.explainedMember(loc, as); m != nil || err != nil {
-					return m, errors.Join(err, file.Close())
-				}
-			}
-		}
 		if e.kind == "" {
 			e.kind, err = sniffStructure(file, e.size)
 		}
