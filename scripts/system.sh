@@ -12,7 +12,7 @@ cd "$root"
 need gcc:gcc /usr/include/stdio.h:libc6-dev pkg-config:pkg-config \
     /usr/include/blosc2.h:libblosc2-dev /usr/include/hdf5:libhdf5-dev \
     /usr/include/libdeflate.h:libdeflate-dev /usr/include/lz4.h:liblz4-dev /usr/include/zlib.h:zlib1g-dev \
-    /usr/include/bzlib.h:libbz2-dev /usr/include/szlib.h:libaec-dev
+    /usr/include/zstd.h:libzstd-dev /usr/include/bzlib.h:libbz2-dev /usr/include/szlib.h:libaec-dev
 
 # older VERSION LEAST succeeds if VERSION is below LEAST.
 older() { [[ $1 != "$2" && $(printf '%s\n' "$1" "$2" | sort -V | head -n 1) == "$1" ]]; }

@@ -5,6 +5,6 @@
 package filter
 
 // #cgo CFLAGS: -DHYPERSLAB_SYSTEM_LIBS
-// #cgo pkg-config: hdf5 libdeflate liblz4 zlib
+// #cgo pkg-config: hdf5 libdeflate liblz4 libzstd zlib
 // #cgo LDFLAGS: -lbz2 -lsz
 import "C"

@@ -8,6 +8,7 @@
 #include <libdeflate.h>
 #include <lz4.h>
 #include <zlib.h>
+#include <zstd.h>
 #if __has_include(<szlib.h>)
 #include <szlib.h>
 #define GOH5Z_HAVE_SZIP 1

@@ -17,8 +17,6 @@ import (
 	"fmt"
 	"unsafe"
 
-	_ "github.com/DataDog/zstd" // links Zstandard, which the shim calls
-
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/cmem"
 )

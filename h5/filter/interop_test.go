@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	datadog "github.com/DataDog/zstd"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
@@ -516,5 +517,29 @@ func TestBlosc_afterBlosc2(t *testing.T) {
 		require.NoError(t, d.ReadRegion(got, kind, region(5000)))
 		require.True(t, bytes.Equal(src, got), name)
 		require.NoError(t, d.Close())
+	}
+}
+
+// TestZstd_otherLibrary exchanges chunks with another copy of Zstandard in both directions.
+func TestZstd_otherLibrary(t *testing.T) {
+	for _, level := range []int{1, 3, 9, 22} {
+		p, err := filter.New([]h5.Filter{filter.Zstd(level)}, filter.Options{})
+		require.NoError(t, err)
+		for _, n := range []int{1000, 1 << 20} {
+			src := testutil.Ramp(n, 1)
+			b := make([]byte, p.Bound(n))
+			raw, mask, err := p.Encode(b, src)
+			require.NoError(t, err)
+			require.Zero(t, mask)
+			got, err := datadog.Decompress(nil, raw)
+			require.NoError(t, err)
+			require.Equal(t, src, got)
+
+			other, err := datadog.CompressLevel(nil, src, level)
+			require.NoError(t, err)
+			got = make([]byte, n)
+			require.NoError(t, p.Decode(got, other, 0))
+			require.Equal(t, src, got)
+		}
 	}
 }

@@ -97,17 +97,4 @@ int goh5z_lzf_decode(const uint8_t *src, size_t n, uint8_t *dst, size_t cap, siz
 size_t goh5z_lzf_encode(const uint8_t *src, size_t n, uint8_t *dst, size_t cap, uint32_t *table); /* 0: does not fit */
 enum { GOH5Z_LZF_TABLE = 1 << 15 };
 
-/* Functions of DataDog/zstd. Its header is not on the include path of other packages. */
-typedef struct ZSTD_CCtx_s ZSTD_CCtx;
-typedef struct ZSTD_DCtx_s ZSTD_DCtx;
-ZSTD_CCtx *ZSTD_createCCtx(void);
-ZSTD_DCtx *ZSTD_createDCtx(void);
-size_t ZSTD_freeCCtx(ZSTD_CCtx *c);
-size_t ZSTD_freeDCtx(ZSTD_DCtx *d);
-size_t ZSTD_compressCCtx(ZSTD_CCtx *c, void *dst, size_t cap, const void *src, size_t n, int level);
-size_t ZSTD_decompressDCtx(ZSTD_DCtx *d, void *dst, size_t cap, const void *src, size_t n);
-size_t ZSTD_compressBound(size_t n);
-unsigned ZSTD_isError(size_t code);
-unsigned long long ZSTD_getFrameContentSize(const void *src, size_t n);
-
 #endif

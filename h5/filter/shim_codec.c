@@ -1,6 +1,5 @@
 /* shim_codec.c: each filter as two functions that convert one buffer to another. The formats are
- * those of the HDF5 filters registered under the numbers. The codecs are called through
- * libgocodec.a and DataDog/zstd. */
+ * those of the HDF5 filters registered under the numbers. The codecs are in libgocodec.a. */
 #include "shim.h"
 
 #include "cmem.h"

@@ -110,8 +110,6 @@ func allowedOutside(dir, imp string) bool {
 		return dir == "internal/picture" || strings.HasPrefix(dir, "cmd/")
 	case imp == "github.com/klauspost/compress/zstd":
 		return dir == "serve" || dir == "remote" || dir == "internal/scan" || dir == "cmd/hyperslab/internal/parquet" // compressed responses, index files, metalayers, pages
-	case imp == "github.com/DataDog/zstd":
-		return strings.HasPrefix(dir, "h5/filter")
 	case strings.HasPrefix(imp, "github.com/stretchr/testify"), imp == "pgregory.net/rapid", imp == "go.uber.org/goleak":
 		// These packages contain tests that other packages run.
 		return dir == "ndarray/ndarraytest" || dir == "internal/samples" || dir == "internal/leak" || dir == "internal/testutil" || strings.HasPrefix(dir, "crosscheck")

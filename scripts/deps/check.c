@@ -67,6 +67,7 @@ static void check_codecs(void)
 {
     check(strcmp(zlibVersion(), HYPERSLAB_VERSION_ZLIB) == 0, "zlib is not the pinned release");
     check(strcmp(LZ4_versionString(), HYPERSLAB_VERSION_LZ4) == 0, "lz4 is not the pinned release");
+    check(strcmp(ZSTD_versionString(), HYPERSLAB_VERSION_ZSTD) == 0, "zstd is not the pinned release");
     check(strncmp(BZ2_bzlibVersion(), HYPERSLAB_VERSION_BZIP2, strlen(HYPERSLAB_VERSION_BZIP2)) == 0,
           "bzip2 is not the pinned release");
     check(strcmp(LIBDEFLATE_VERSION_STRING, HYPERSLAB_VERSION_LIBDEFLATE) == 0, "libdeflate is not the pinned release");

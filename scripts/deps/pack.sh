@@ -78,9 +78,9 @@ printf '%s\n' hdf5.h hdf5_hl.h H5*.h | reference gohdf5 '^H5' hdf5 hdf5_hl sz z
 
 # The codecs. Every name is changed, also those that only the libraries themselves use; the header
 # changes back those that a caller can meet.
-codec_headers=(libdeflate.h lz4.h lz4hc.h lz4frame.h zlib.h bzlib.h)
+codec_headers=(libdeflate.h lz4.h lz4hc.h lz4frame.h zstd_errors.h zstd.h zlib.h bzlib.h)
 [[ -e libaec.h ]] && codec_headers+=(libaec.h szlib.h)
-merge "$work/gocodec.all.o" deflate lz4 z bz2 sz # libsz.a contains libaec.a
+merge "$work/gocodec.all.o" deflate lz4 zstd z bz2 sz # libsz.a contains libaec.a
 globals "$work/gocodec.all.o" >"$work/gocodec.names"
 prefix "$work/gocodec.names" hsc_ "$work/gocodec.all.o" "$work/gocodec.o"
 archive gocodec "$work/gocodec.o"
