@@ -37,11 +37,6 @@ type CompareOptions struct {
 	// Prepare is called for each pair of arrays before their elements are read. It may lower the
 	// number of goroutines for the pair; *workers begins as Workers. An error ends Compare.
 	Prepare func(a, b *ndarray.Array, workers *int) error
-
-	ExternalDir string                       // as in OpenOptions
-	Missing     func(error)                  // as in OpenOptions
-	Unlocked    func(file string, err error) // as in OpenOptions
-	Untrusted   *Untrusted                   // as in OpenOptions, for both locations
 }
 
 // CompareReport is the result of Compare.
@@ -63,27 +58,18 @@ type Difference struct {
 	Time          time.Duration // duration of the comparison of two arrays
 }
 
-// Compare compares the objects at two locations: two arrays, or two groups, ctables, directories of
+// Compare compares the objects of two trees: two arrays, or two groups, ctables, directories of
 // arrays or whole files with all objects below them. It compares shapes, element types, values,
 // attributes and the targets of links, and ignores the storage unless CompareOptions.Encoding is
-// set. Objects are paired by their paths from the locations. The dimension scales of HDF5 equal the
-// same dimension names in another format.
+// set. Objects are paired by their paths from the locations of the trees. The dimension scales of
+// HDF5 equal the same dimension names in another format.
 //
-// A difference is no error. Compare returns the errors of Walk and Open, of ndarray.Compare, of
-// CompareOptions.Prepare, or the context's error.
-func Compare(ctx context.Context, a, b string, o *CompareOptions) (_ *CompareReport, err error) {
-	c := treeComparison{options: orZero(o)}
+// A difference is no error. Compare returns the errors of Tree.Walk and Tree.Open, of
+// ndarray.Compare, of CompareOptions.Prepare, or the context's error.
+func Compare(ctx context.Context, a, b *Tree, o *CompareOptions) (*CompareReport, error) {
+	c := treeComparison{options: orZero(o), trees: [2]*Tree{a, b}}
 	if c.options.ValuesOnly {
 		c.options.IgnoreOrder, c.options.IgnoreAttrs = true, true
-	}
-	for i, location := range []string{a, b} {
-		tree, err := OpenTree(ctx, location, &OpenOptions{ExternalDir: c.options.ExternalDir, Missing: c.options.Missing, Unlocked: c.options.Unlocked, Untrusted: c.options.Untrusted})
-		if err != nil {
-			return nil, err
-		}
-		defer func() { err = errors.Join(err, tree.Close()) }()
-		tree.byGo = false // otherwise attributes with references are unsupported
-		c.trees[i] = tree
 	}
 	if err := c.list(ctx); err != nil {
 		return nil, err
@@ -300,12 +286,12 @@ func (c *treeComparison) excluded(a, b ndarray.Attrs) []string {
 // arrays compares two arrays.
 func (c *treeComparison) arrays(ctx context.Context, d *Difference) (same bool, err error) {
 	start := time.Now()
-	a, err := c.trees[0].Open(ctx, d.A.Path)
+	a, err := c.trees[0].openComplete(ctx, d.A.Path)
 	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	b, err := c.trees[1].Open(ctx, d.B.Path)
+	b, err := c.trees[1].openComplete(ctx, d.B.Path)
 	if err != nil {
 		return false, err
 	}

@@ -29,18 +29,31 @@ func compareFile(t *testing.T, name string, last int32, unit string) string {
 	return file
 }
 
+// openTree opens a tree until the end of the test.
+func openTree(t interface {
+	require.TestingT
+	Helper()
+	Cleanup(f func())
+}, location string, o *hyperslab.OpenOptions) *hyperslab.Tree {
+	t.Helper()
+	tree, err := hyperslab.OpenTree(context.Background(), location, o)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = tree.Close() })
+	return tree
+}
+
 func TestCompare(t *testing.T) {
 	ctx := context.Background()
 	x, y := compareFile(t, "x.h5", 4, "m"), compareFile(t, "y.h5", 5, "km")
 
 	t.Run("same file", func(t *testing.T) {
-		r, err := hyperslab.Compare(ctx, x, x, nil)
+		r, err := hyperslab.Compare(ctx, openTree(t, x, nil), openTree(t, x, nil), nil)
 		require.NoError(t, err)
 		require.Equal(t, &hyperslab.CompareReport{Compared: 4}, r)
 	})
 	t.Run("values and attributes", func(t *testing.T) {
 		var done, total int64
-		r, err := hyperslab.Compare(ctx, x, y, &hyperslab.CompareOptions{CompareOptions: ndarray.CompareOptions{
+		r, err := hyperslab.Compare(ctx, openTree(t, x, nil), openTree(t, y, nil), &hyperslab.CompareOptions{CompareOptions: ndarray.CompareOptions{
 			Progress: func(p ndarray.Progress) { done, total = p.DoneBytes, p.TotalBytes },
 		}})
 		require.NoError(t, err)
@@ -55,9 +68,9 @@ func TestCompare(t *testing.T) {
 		w := filepath.Join(t.TempDir(), "w.h5")
 		tree(t, w)
 		for _, files := range [][2]string{{w, w}, {w, x}, {x, w}, {x, y}} {
-			with, err := hyperslab.Compare(ctx, files[0], files[1], &hyperslab.CompareOptions{CompareOptions: ndarray.CompareOptions{Progress: func(ndarray.Progress) {}}})
+			with, err := hyperslab.Compare(ctx, openTree(t, files[0], nil), openTree(t, files[1], nil), &hyperslab.CompareOptions{CompareOptions: ndarray.CompareOptions{Progress: func(ndarray.Progress) {}}})
 			require.NoError(t, err)
-			without, err := hyperslab.Compare(ctx, files[0], files[1], nil)
+			without, err := hyperslab.Compare(ctx, openTree(t, files[0], nil), openTree(t, files[1], nil), nil)
 			require.NoError(t, err)
 			for i := range with.Differences {
 				with.Differences[i].Time = 0
@@ -69,20 +82,20 @@ func TestCompare(t *testing.T) {
 		}
 	})
 	t.Run("excluded objects", func(t *testing.T) {
-		r, err := hyperslab.Compare(ctx, x, y, &hyperslab.CompareOptions{Exclude: func(path string) bool { return path == "/g" }})
+		r, err := hyperslab.Compare(ctx, openTree(t, x, nil), openTree(t, y, nil), &hyperslab.CompareOptions{Exclude: func(path string) bool { return path == "/g" }})
 		require.NoError(t, err)
 		require.Len(t, r.Differences, 1)
 		require.Equal(t, 2, r.Compared)
 	})
 	t.Run("group below a path", func(t *testing.T) {
-		r, err := hyperslab.Compare(ctx, x+":/g", y+":/g", &hyperslab.CompareOptions{ValuesOnly: true})
+		r, err := hyperslab.Compare(ctx, openTree(t, x+":/g", nil), openTree(t, y+":/g", nil), &hyperslab.CompareOptions{ValuesOnly: true})
 		require.NoError(t, err)
 		require.Len(t, r.Differences, 1)
 		require.Equal(t, "/b", r.Differences[0].Path)
 		require.Equal(t, "/g/b", r.Differences[0].A.Path)
 	})
 	t.Run("two arrays", func(t *testing.T) {
-		r, err := hyperslab.Compare(ctx, x+":/a", y+":/g/b", nil)
+		r, err := hyperslab.Compare(ctx, openTree(t, x+":/a", nil), openTree(t, y+":/g/b", nil), nil)
 		require.NoError(t, err)
 		require.Len(t, r.Differences, 1)
 		require.Equal(t, "/", r.Differences[0].Path)
@@ -92,10 +105,10 @@ func TestCompare(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "x")
 		_, err := hyperslab.CopyTree(ctx, dir, x, nil)
 		require.NoError(t, err)
-		r, err := hyperslab.Compare(ctx, x, dir, nil)
+		r, err := hyperslab.Compare(ctx, openTree(t, x, nil), openTree(t, dir, nil), nil)
 		require.NoError(t, err)
 		require.Equal(t, &hyperslab.CompareReport{Compared: 4}, r)
-		r, err = hyperslab.Compare(ctx, x+":/g", dir, nil)
+		r, err = hyperslab.Compare(ctx, openTree(t, x+":/g", nil), openTree(t, dir, nil), nil)
 		require.NoError(t, err)
 		require.Len(t, r.Differences, 5)
 		require.Nil(t, r.Differences[1].A)
@@ -109,23 +122,26 @@ func TestCompare(t *testing.T) {
 		}})
 		require.NoError(t, err)
 		for encoding, want := range map[bool]int{false: 0, true: 2} {
-			r, err := hyperslab.Compare(ctx, x, other, &hyperslab.CompareOptions{Encoding: encoding})
+			r, err := hyperslab.Compare(ctx, openTree(t, x, nil), openTree(t, other, nil), &hyperslab.CompareOptions{Encoding: encoding})
 			require.NoError(t, err)
 			require.Len(t, r.Differences, want)
 		}
 	})
 	t.Run("untrusted files", func(t *testing.T) {
-		r, err := hyperslab.Compare(ctx, x, y, &hyperslab.CompareOptions{Untrusted: &hyperslab.Untrusted{}})
+		untrusted := &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{}}
+		r, err := hyperslab.Compare(ctx, openTree(t, x, untrusted), openTree(t, y, untrusted), nil)
 		require.NoError(t, err)
 		require.Len(t, r.Differences, 3)
 	})
 	t.Run("error of Prepare", func(t *testing.T) {
 		stop := errors.New("stop")
-		_, err := hyperslab.Compare(ctx, x, y, &hyperslab.CompareOptions{Prepare: func(_, _ *ndarray.Array, _ *int) error { return stop }})
+		_, err := hyperslab.Compare(ctx, openTree(t, x, nil), openTree(t, y, nil), &hyperslab.CompareOptions{Prepare: func(_, _ *ndarray.Array, _ *int) error { return stop }})
 		require.ErrorIs(t, err, stop)
 	})
-	t.Run("missing file", func(t *testing.T) {
-		_, err := hyperslab.Compare(ctx, x, x+"x", nil)
-		require.ErrorIs(t, err, ndarray.ErrNotFound)
+	t.Run("closed tree", func(t *testing.T) {
+		closed := openTree(t, y, nil)
+		require.NoError(t, closed.Close())
+		_, err := hyperslab.Compare(ctx, openTree(t, x, nil), closed, nil)
+		require.ErrorIs(t, err, ndarray.ErrClosed)
 	})
 }

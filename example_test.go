@@ -114,7 +114,17 @@ func ExampleCompare() {
 			log.Fatal(err)
 		}
 	}
-	report, err := hyperslab.Compare(ctx, filepath.Join(dir, "a.h5"), filepath.Join(dir, "b.h5"), nil)
+	a, err := hyperslab.OpenTree(ctx, filepath.Join(dir, "a.h5"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer a.Close()
+	b, err := hyperslab.OpenTree(ctx, filepath.Join(dir, "b.h5"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer b.Close()
+	report, err := hyperslab.Compare(ctx, a, b, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

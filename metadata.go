@@ -49,7 +49,7 @@ func (t *Tree) Metadata(ctx context.Context, path string) (m Metadata, err error
 	case t.outside != nil:
 		err = t.outside.ask(ctx, request{Verb: "metadata", Path: path}, &m)
 	default:
-		m, err = (&walker{ctx: ctx, store: t.store, held: t.file}).metadata(locate.Location{File: t.location.File, Object: path}, t.format)
+		m, err = (&walker{ctx: ctx, store: t.store, held: t.file, opened: t.single}).metadata(locate.Location{File: t.location.File, Object: path}, t.Format)
 		err = translate(err)
 	}
 	return m, ndarray.Wrap("read metadata of", shown(t.at(path)), err)
@@ -82,6 +82,13 @@ func (w *walker) metadata(l locate.Location, kind Format) (m Metadata, err error
 
 // frameMetadata reads the metadata of a frame at a path or URL.
 func (w *walker) frameMetadata(file string, m *Metadata) (err error) {
+	if w.opened.file != nil {
+		f, size, done, err := w.opened.take()
+		if err != nil {
+			return err
+		}
+		return errors.Join(m.frameAt(f, size), done())
+	}
 	if !isURL(file) {
 		return m.frame(file)
 	}

@@ -273,12 +273,13 @@ func openSniffed(ctx context.Context, name string) (*openFile, Format, error) {
 		return &openFile{}, f, err
 	}
 	file, f, err := detect.Open(name)
-	return &openFile{file}, Format(f), err
+	return &openFile{file: file}, Format(f), err
 }
 
 // openFile is a file that was opened to detect its format. What reads it takes it.
 type openFile struct {
-	file *os.File // nil for a directory or a URL, or if it was taken
+	file   *os.File // nil for a directory or a URL, or if it was taken
+	shared bool     // a Tree closes the file, and any number of readers take it
 }
 
 // hdf5 opens the file with libhdf5. name is its name.
@@ -296,18 +297,23 @@ func (f *openFile) release() *os.File {
 	return file
 }
 
-// take returns the file, which must not be nil and which the caller closes, and its size.
-func (f *openFile) take() (file *os.File, size int64, err error) {
+// take returns the file, which must not be nil, its size, and a function that the reader calls in
+// place of Close.
+func (f *openFile) take() (file *os.File, size int64, done func() error, err error) {
 	info, err := f.file.Stat()
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, nil, err
 	}
-	return f.release(), info.Size(), nil
+	if f.shared {
+		return f.file, info.Size(), func() error { return nil }, nil
+	}
+	file = f.release()
+	return file, info.Size(), file.Close, nil
 }
 
-// close closes the file unless it was taken.
+// close closes the file unless it was taken or is shared.
 func (f *openFile) close() error {
-	if f.file == nil {
+	if f.file == nil || f.shared {
 		return nil
 	}
 	return f.release().Close()
@@ -368,22 +374,22 @@ func (f *openFile) frame(name string, o *b2nd.OpenOptions) (*ndarray.Array, erro
 
 // reader opens a contiguous frame for reading.
 func (f *openFile) reader(name string, o *b2nd.OpenOptions) (ndarray.Backend, error) {
-	file, size, err := f.take()
+	file, size, done, err := f.take()
 	if err != nil {
 		return nil, err
 	}
 	b, err := b2nd.OpenReaderAt(file, size, name, o)
-	return owned(b, err, file.Close)
+	return owned(b, err, done)
 }
 
 // npy opens a .npy file for reading.
 func (f *openFile) npy(name string) (ndarray.Backend, error) {
-	file, size, err := f.take()
+	file, size, done, err := f.take()
 	if err != nil {
 		return nil, err
 	}
 	b, err := npy.OpenReaderAt(file, size, name)
-	return owned(b, err, file.Close)
+	return owned(b, err, done)
 }
 
 // openShards opens an array of which each directory has some of the chunks or columns.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"strings"
 	"sync"
 
@@ -26,21 +25,18 @@ import (
 // Tree. For an untrusted tree the worker holds only one array open at a time, so reading several
 // arrays alternately is slow.
 type Tree struct {
+	Format Format // of the file; B2ND for a Caterva array. It must not be changed.
+
 	location locate.Location
-	format   Format
 	outside  *outside    // nil: the file is trusted
 	open     OpenOptions // for opening its arrays
 
-	// The open file whose format OpenTree detected, until the first listing or array takes it. It
-	// is nil if store, file or outside is set.
-	first struct {
-		sync.Mutex
-		openFile
-	}
+	// A trusted file stays open: as one of these, or as none of them if it is a directory or a URL.
+	store  *stores.Store // a container of python-blosc2
+	file   *h5.File      // an HDF5 file
+	single openFile      // a file that is one array
 
-	store *stores.Store // a trusted store, which stays open; nil for other formats
-	file  *h5.File      // a trusted HDF5 file, which stays open; nil for other formats
-	byGo  bool          // libhdf5 does not decode chunks of file that package chunkio decodes
+	byGo bool // libhdf5 does not decode chunks of file that package chunkio decodes
 
 	// The group of file in which the last array was opened. libhdf5 finds a name in an open group
 	// faster than a path in the file.
@@ -53,8 +49,8 @@ type Tree struct {
 
 // OpenTree returns the tree at a location. It uses o.ExternalDir, o.Missing, o.Unlocked and
 // o.Untrusted, and returns ndarray.ErrParam if another option is set. It returns the errors of Walk
-// for the file. An HDF5 file and a container of python-blosc2 stay open until Close. Until then the
-// HDF5 file is locked: other processes can open it for reading only.
+// for the file. A file stays open until Close. Until then an HDF5 file is locked: other processes
+// can open it for reading only.
 func OpenTree(ctx context.Context, location string, o *OpenOptions) (_ *Tree, err error) {
 	opts := orZero(o)
 	if opts.Untrusted != nil {
@@ -62,7 +58,7 @@ func OpenTree(ctx context.Context, location string, o *OpenOptions) (_ *Tree, er
 		if err != nil {
 			return nil, ndarray.Wrap("open untrusted", shown(location), err)
 		}
-		return &Tree{location: locate.Location{File: x.file, Object: x.s.Object}, format: x.s.Format, outside: x}, nil
+		return &Tree{location: locate.Location{File: x.file, Object: x.s.Object}, Format: x.s.Format, outside: x}, nil
 	}
 	if opts.DType != nil || opts.Write || opts.Durable || opts.Library || opts.Shards != nil {
 		return nil, ndarray.Wrap("open", shown(location), fmt.Errorf("%w: OpenOptions.DType, Write, Durable, Library and Shards are for Open", ndarray.ErrParam))
@@ -79,7 +75,7 @@ func OpenTree(ctx context.Context, location string, o *OpenOptions) (_ *Tree, er
 	if err := ctx.Err(); err != nil {
 		return nil, ndarray.Wrap("open", shown(location), err)
 	}
-	t := &Tree{location: l, format: format, open: opts}
+	t := &Tree{location: l, Format: format, open: opts}
 	switch {
 	case isStore(format):
 		if t.store, err = f.store(ctx, l.File, format); err != nil {
@@ -91,21 +87,14 @@ func OpenTree(ctx context.Context, location string, o *OpenOptions) (_ *Tree, er
 			return nil, ndarray.Wrap("open", shown(location), h5errs.Translate(err))
 		}
 	default:
-		t.first.file = f.release()
+		t.single = openFile{f.release(), true}
 	}
 	return t, nil
 }
 
-// take returns the open file once, and nil when another call has taken it.
-func (t *Tree) take() *os.File {
-	t.first.Lock()
-	defer t.first.Unlock()
-	return t.first.release()
-}
-
 // at returns the location of a path for messages.
 func (t *Tree) at(path string) string {
-	if strings.Trim(path, "/") == "" && t.format != HDF5 {
+	if strings.Trim(path, "/") == "" && t.Format != HDF5 {
 		path = ""
 	}
 	return locate.Location{File: t.location.File, Object: path}.String()
@@ -138,7 +127,7 @@ func (t *Tree) Walk(ctx context.Context, prune func(Entry) bool) iter.Seq2[Entry
 func (t *Tree) GroupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs, err error) {
 	if t.store != nil {
 		w := walker{ctx: ctx, store: t.store}
-		attrs, err = w.storedGroupAttrs(locate.Location{File: t.location.File, Object: path}, t.format)
+		attrs, err = w.storedGroupAttrs(locate.Location{File: t.location.File, Object: path}, t.Format)
 		return attrs, ndarray.Wrap("read attributes of", shown(t.at(path)), errors.Join(err, ctx.Err()))
 	}
 	if t.file != nil {
@@ -148,8 +137,8 @@ func (t *Tree) GroupAttrs(ctx context.Context, path string) (attrs ndarray.Attrs
 	if t.outside == nil {
 		l := locate.Location{File: t.location.File, Object: path}
 		w := &walker{ctx: ctx}
-		if err = errors.Join(ctx.Err(), w.mayBeGroup(l, t.format)); err == nil {
-			attrs, err = w.groupAttrs(l, t.format)
+		if err = errors.Join(ctx.Err(), w.mayBeGroup(l, t.Format)); err == nil {
+			attrs, err = w.groupAttrs(l, t.Format)
 		}
 		return attrs, ndarray.Wrap("read attributes of", shown(t.at(path)), translate(err))
 	}
@@ -165,7 +154,7 @@ func (t *Tree) Open(ctx context.Context, path string) (*ndarray.Array, error) {
 		return a, ndarray.Wrap("open", shown(t.at(path)), err)
 	}
 	if t.file != nil {
-		a, err := t.openHeld(ctx, path)
+		a, err := t.openHeld(ctx, path, t.byGo)
 		return a, ndarray.Wrap("open", shown(t.at(path)), err)
 	}
 	if t.outside == nil {
@@ -176,14 +165,21 @@ func (t *Tree) Open(ctx context.Context, path string) (*ndarray.Array, error) {
 	return a, ndarray.Wrap("open untrusted", shown(t.at(path)), err)
 }
 
+// openComplete is Open for an array whose attributes with references are read too.
+func (t *Tree) openComplete(ctx context.Context, path string) (*ndarray.Array, error) {
+	if t.file == nil {
+		return t.Open(ctx, path)
+	}
+	a, err := t.openHeld(ctx, path, false)
+	return a, ndarray.Wrap("open", shown(t.at(path)), err)
+}
+
 // openOther opens an array of a trusted file of another format than those of openStored and
 // openHeld.
 func (t *Tree) openOther(ctx context.Context, path string) (_ *ndarray.Array, err error) {
-	f := openFile{t.take()}
-	if f.file == nil {
+	if t.single.file == nil {
 		return open(ctx, t.at(path), t.open)
 	}
-	defer func() { err = errors.Join(err, f.close()) }()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -191,13 +187,14 @@ func (t *Tree) openOther(ctx context.Context, path string) (_ *ndarray.Array, er
 	if err != nil {
 		return nil, err
 	}
-	return f.array(ctx, l, t.format, t.open)
+	f := t.single
+	return f.array(ctx, l, t.Format, t.open)
 }
 
 // openStored opens an array of the open store.
 func (t *Tree) openStored(ctx context.Context, path string) (*ndarray.Array, error) {
 	l := locate.Location{File: t.location.File, Object: path}
-	if err := errors.Join(ctx.Err(), checkObject(t.format, l)); err != nil {
+	if err := errors.Join(ctx.Err(), checkObject(t.Format, l)); err != nil {
 		return nil, err
 	}
 	m, err := openMember(t.store, groupPath(l), shown(l.String()), nil)
@@ -207,12 +204,13 @@ func (t *Tree) openStored(ctx context.Context, path string) (*ndarray.Array, err
 	return array(m, nil)
 }
 
-// openHeld opens an array of the HDF5 file that is open.
-func (t *Tree) openHeld(ctx context.Context, path string) (*ndarray.Array, error) {
+// openHeld opens an array of the HDF5 file that is open. If byGo is set, libhdf5 does not decode
+// chunks that package chunkio decodes.
+func (t *Tree) openHeld(ctx context.Context, path string, byGo bool) (*ndarray.Array, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	o := &hdf5.OpenOptions{ExternalDir: t.open.ExternalDir, Missing: t.open.Missing, Shared: true, Untrusted: t.byGo}
+	o := &hdf5.OpenOptions{ExternalDir: t.open.ExternalDir, Missing: t.open.Missing, Shared: true, Untrusted: byGo}
 	name := shown(t.at(path))
 	if r, _ := t.file.Source(); r != nil { // remote: opened by several goroutines at the same time
 		return array(hdf5.OpenIn(t.file.Root(), path, name, o))
@@ -266,8 +264,11 @@ func (t *Tree) Close() error {
 	if t.file != nil {
 		return h5errs.Translate(t.file.Close()) // and its groups
 	}
+	if t.single.file != nil {
+		return t.single.file.Close()
+	}
 	if t.outside == nil {
-		return (&openFile{t.take()}).close()
+		return nil
 	}
 	return t.outside.close()
 }

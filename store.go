@@ -161,11 +161,11 @@ func (f *openFile) store(ctx context.Context, path string, format Format) (*stor
 	if f.file == nil {
 		return openStore(ctx, path, format, nil)
 	}
-	file, size, err := f.take()
+	info, err := f.file.Stat()
 	if err != nil {
 		return nil, err
 	}
-	return stores.OpenReaderAt(file, size, string(format), stores.Options{})
+	return stores.OpenReaderAt(f.release(), info.Size(), string(format), stores.Options{})
 }
 
 // addStored starts an array in an existing .b2d, or the first array of a new one.

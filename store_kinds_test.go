@@ -130,7 +130,7 @@ func TestStores_Kinds(t *testing.T) {
 			r, err := hyperslab.Verify(bg, target, nil)
 			require.NoError(t, err)
 			require.Empty(t, r.Findings, to)
-			report, err := hyperslab.Compare(bg, q.Path, target, nil)
+			report, err := hyperslab.Compare(bg, openTree(t, q.Path, nil), openTree(t, target, nil), nil)
 			require.NoError(t, err)
 			if to != "b2e" {
 				require.Empty(t, report.Differences, to)
@@ -208,7 +208,7 @@ func TestCopyTree_group(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, r.Findings)
 		if kind != "b2e" {
-			report, err := hyperslab.Compare(bg, from.Path, to.Path+":"+group, nil)
+			report, err := hyperslab.Compare(bg, openTree(t, from.Path, nil), openTree(t, to.Path+":"+group, nil), nil)
 			require.NoError(t, err)
 			require.Empty(t, report.Differences)
 		}

@@ -474,7 +474,7 @@ func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
 		c.links = append(c.links, item)
 		c.stats.Links++
 	case Type:
-		if c.target == HDF5 && c.source.format == HDF5 {
+		if c.target == HDF5 && c.source.Format == HDF5 {
 			c.loseObject(e.Path, e.Kind, fmt.Errorf("%w: the committed datatype %s of an untrusted file", errors.ErrUnsupported, e.Type))
 			return nil
 		}

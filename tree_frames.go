@@ -31,7 +31,7 @@ func (c *treeCopy) sourceFrame(at string) (*stores.Frame, string, error) {
 		f, err := s.Frame(x)
 		return f, path.Ext(x.Member.Name), err
 	}
-	if c.source.format != Directory || c.options.Untrusted != nil {
+	if c.source.Format != Directory || c.options.Untrusted != nil {
 		return nil, "", nil
 	}
 	file, err := arrayFile(locate.Location{File: c.source.location.File, Object: at})

@@ -88,8 +88,8 @@ func walkTrusted(ctx context.Context, location string, opts WalkOptions, t *Tree
 	return func(yield func(Entry, error) bool) {
 		w := walker{ctx: ctx, yield: yield, skip: opts.Prune, bare: bare, unlocked: opts.Unlocked}
 		if t != nil {
-			w.store, w.held, w.format = t.store, t.file, t.format
-			w.opened.file = t.take()
+			w.store, w.held, w.format = t.store, t.file, t.Format
+			w.opened = t.single
 		}
 		if err := w.walk(location); err != nil && !errors.Is(err, errStop) {
 			yield(Entry{}, ndarray.Wrap("list", shown(location), translate(err)))

@@ -111,6 +111,15 @@ func (a *app) openPart(ctx context.Context, address string) (*part, error) {
 
 // openPartAs is openPart with a type for elements that are stored without one.
 func (a *app) openPartAs(ctx context.Context, address string, d *ndarray.DType) (*part, error) {
+	return openSelected(address, func(location string) (*ndarray.Array, error) {
+		o := a.openOptions()
+		o.DType = d
+		return a.open(ctx, location, *o)
+	})
+}
+
+// openSelected opens an array with open, and the view that the address selects.
+func openSelected(address string, open func(location string) (*ndarray.Array, error)) (*part, error) {
 	location, text := splitSelection(address)
 	text, field := cutField(text)
 	var s ndarray.Selection
@@ -120,11 +129,12 @@ func (a *app) openPartAs(ctx context.Context, address string, d *ndarray.DType) 
 			return nil, usagef("%s: %w", address, err)
 		}
 	}
-	o := a.openOptions()
-	o.DType = d
-	arr, err := a.open(ctx, location, *o)
-	if err != nil || text == "" {
-		return &part{Array: arr}, err
+	arr, err := open(location)
+	if err != nil {
+		return nil, err
+	}
+	if text == "" {
+		return &part{Array: arr}, nil
 	}
 	view, err := ndarray.View(arr, s)
 	if err != nil {
@@ -139,6 +149,51 @@ func (a *app) openPartAs(ctx context.Context, address string, d *ndarray.DType) 
 		p.show(shown)
 	}
 	return p, nil
+}
+
+// openEither opens the file of an address once. If an array is there, it returns the array or its
+// selected part, which closes the tree. If a group is there, p is nil and the caller closes the
+// tree. A ctable is a group.
+func (a *app) openEither(ctx context.Context, address string) (tree *hyperslab.Tree, p *part, err error) {
+	whole, err := locate.Parse(address)
+	if err != nil {
+		return nil, nil, err
+	}
+	location, selection := splitSelection(address)
+	in, err := locate.Parse(location)
+	if err != nil {
+		return nil, nil, err
+	}
+	mayBeGroup := whole.File == in.File // the name of a group can end like a selection
+	if !mayBeGroup {
+		whole = in
+	}
+	if tree, err = a.openTree(ctx, whole.String()); err != nil {
+		return nil, nil, err
+	}
+	var unlisted error
+	if mayBeGroup {
+		group := false
+		if group, unlisted = isGroup(ctx, tree, address); group {
+			return tree, nil, nil
+		}
+	}
+	if a.access.dtype != nil { // which is for Open
+		if err := tree.Close(); err != nil {
+			return nil, nil, err
+		}
+		p, err := a.openPart(ctx, address)
+		return nil, p, err
+	}
+	p, err = openSelected(address, func(string) (*ndarray.Array, error) { return tree.Open(ctx, in.Object) })
+	if err != nil {
+		if unlisted != nil && selection == "" && errors.Is(err, ndarray.ErrParam) && !errors.Is(unlisted, ndarray.ErrParam) {
+			err = unlisted // err is only that the name of an array in the file is missing
+		}
+		return nil, nil, errors.Join(err, tree.Close())
+	}
+	p.tree = tree
+	return tree, p, nil
 }
 
 // show replaces the array by one that shows it in another form.

@@ -241,7 +241,7 @@ func (e *editFlags) planAt(address string) error {
 
 // editAttrs changes the attributes of the array or group at an address.
 func (e *editFlags) editAttrs(ctx context.Context, address string, set []ndarray.Attr, remove []string) error {
-	group, err := e.app.isGroup(ctx, address)
+	group, err := e.app.isGroupAt(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -283,17 +283,23 @@ func (a *app) openGroup(ctx context.Context, address string) (tree *hyperslab.Tr
 	if tree, err = a.openTree(ctx, address); err != nil {
 		return nil, false, err
 	}
-	for e, err := range tree.Walk(ctx, func(hyperslab.Entry) bool { return true }) {
-		if err != nil {
-			return nil, false, errors.Join(err, tree.Close())
-		}
-		return tree, e.Kind == hyperslab.Group, nil
+	if group, err = isGroup(ctx, tree, address); err != nil {
+		return nil, false, errors.Join(err, tree.Close())
 	}
-	return nil, false, errors.Join(fmt.Errorf("%s: %w", address, ndarray.ErrNotFound), tree.Close())
+	return tree, group, nil
 }
 
-// isGroup reports whether a group is at an address. Otherwise an array is there.
-func (a *app) isGroup(ctx context.Context, address string) (bool, error) {
+// isGroup reports whether a group is at the location of a tree, which was opened with an address.
+// Otherwise an array is there.
+func isGroup(ctx context.Context, tree *hyperslab.Tree, address string) (bool, error) {
+	for e, err := range tree.Walk(ctx, func(hyperslab.Entry) bool { return true }) {
+		return e.Kind == hyperslab.Group, err
+	}
+	return false, fmt.Errorf("%s: %w", address, ndarray.ErrNotFound)
+}
+
+// isGroupAt reports whether a group is at an address. Otherwise an array is there.
+func (a *app) isGroupAt(ctx context.Context, address string) (bool, error) {
 	tree, group, err := a.openGroup(ctx, address)
 	if err != nil {
 		return false, err

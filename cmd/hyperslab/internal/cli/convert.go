@@ -439,7 +439,7 @@ func (r *convertResult) describe(m ndarray.Meta, chunks, blocks []int64, c *ndar
 
 // measure reads the properties of the finished target.
 func (r *convertResult) measure(ctx context.Context, a *app, took, copying time.Duration, workers int) error {
-	f, err := a.gatherFacts(ctx, r.doc.Target, false)
+	f, err := a.gatherFacts(ctx, r.doc.Target)
 	if err != nil {
 		return fmt.Errorf("reading back the target: %w", err)
 	}

@@ -71,7 +71,7 @@ func (a *app) isTree(ctx context.Context, o *convertFlags, source, target string
 // holdsMany reports whether a source is a group. Any other source is an array, or fails when it is
 // opened as one.
 func (a *app) holdsMany(ctx context.Context, source string) (bool, error) {
-	group, err := a.isGroup(ctx, source)
+	group, err := a.isGroupAt(ctx, source)
 	for _, other := range []error{ndarray.ErrParam, ndarray.ErrFormat, ndarray.ErrNotFound} {
 		if errors.Is(err, other) {
 			return false, nil

@@ -15,9 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/dimscale"
-	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -131,14 +131,15 @@ func (a *app) diff(ctx context.Context, pathA, pathB string, o *diffFlags) (err 
 		return err
 	}
 	start := time.Now()
-	x, y, err := a.openPair(ctx, pathA, pathB)
+	trees, parts, err := a.openPair(ctx, pathA, pathB)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, closePair(trees, parts)) }()
+	x, y := parts[0], parts[1]
 	if x == nil {
-		return a.diffTrees(ctx, pathA, pathB, opts, o)
+		return a.diffTrees(ctx, pathA, pathB, trees, opts, o)
 	}
-	defer func() { err = errors.Join(err, x.Close(), y.Close()) }()
 	if len(o.exclude) > 0 {
 		return usagef("--exclude is for trees, and these are two arrays")
 	}
@@ -171,63 +172,36 @@ func (a *app) diff(ctx context.Context, pathA, pathB string, o *diffFlags) (err 
 	return nil
 }
 
-// openPair opens two arrays, or returns nil for two groups. It fails if only one is a group. Parts
-// are always parts of arrays.
-func (a *app) openPair(ctx context.Context, pathA, pathB string) (x, y *part, err error) {
-	open := a.openUnlessGroup
-	if a.isPart(ctx, pathA) || a.isPart(ctx, pathB) {
-		open = a.openPart
+// openPair opens two arrays, or two groups, whose arrays are nil. It fails if only one is a group.
+func (a *app) openPair(ctx context.Context, pathA, pathB string) (trees [2]*hyperslab.Tree, parts [2]*part, err error) {
+	paths := [2]string{pathA, pathB}
+	for i, path := range paths {
+		if trees[i], parts[i], err = a.openEither(ctx, path); err != nil {
+			return trees, parts, errors.Join(err, closePair(trees, parts))
+		}
 	}
-	if x, err = open(ctx, pathA); err != nil {
-		return nil, nil, err
-	}
-	y, err = open(ctx, pathB)
-	if err == nil && (x == nil) == (y == nil) {
-		return x, y, nil
+	if (parts[0] == nil) == (parts[1] == nil) {
+		return trees, parts, nil
 	}
 	group := pathA
-	if x != nil {
-		group, err = pathB, errors.Join(err, x.Close())
-	} else if y != nil {
-		err = errors.Join(err, y.Close())
+	if parts[0] != nil {
+		group = pathB
 	}
-	return nil, nil, cmp.Or(err, usagef("%s is a group and the other is an array; name one of its arrays, as FILE:/path", group))
+	err = usagef("%s is a group and the other is an array; name one of its arrays, as FILE:/path", group)
+	return trees, parts, errors.Join(err, closePair(trees, parts))
 }
 
-// openUnlessGroup opens a whole array, or returns nil for a group.
-func (a *app) openUnlessGroup(ctx context.Context, address string) (*part, error) {
-	tree, group, err := a.openGroup(ctx, address)
-	if err != nil {
-		return nil, err
-	}
-	if group {
-		return nil, tree.Close()
-	}
-	if a.access.dtype != nil { // which is for Open
-		if err := tree.Close(); err != nil {
-			return nil, err
+// closePair closes two operands of diff.
+func closePair(trees [2]*hyperslab.Tree, parts [2]*part) (err error) {
+	for i, p := range parts {
+		switch {
+		case p != nil:
+			err = errors.Join(err, p.Close())
+		case trees[i] != nil:
+			err = errors.Join(err, trees[i].Close())
 		}
-		return a.openPart(ctx, address)
 	}
-	loc, err := locate.Parse(address)
-	if err != nil {
-		return nil, errors.Join(err, tree.Close())
-	}
-	arr, err := tree.Open(ctx, loc.Object)
-	if err != nil {
-		return nil, errors.Join(err, tree.Close())
-	}
-	return &part{Array: arr, tree: tree}, nil
-}
-
-// isPart reports whether an address ends in a selection, and not in the name of a group that looks
-// like one.
-func (a *app) isPart(ctx context.Context, address string) bool {
-	if _, selection := splitSelection(address); selection == "" {
-		return false
-	}
-	group, err := a.isGroup(ctx, address)
-	return err != nil || !group
+	return err
 }
 
 // same reports whether there are no differences that count.

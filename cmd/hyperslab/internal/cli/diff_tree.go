@@ -50,13 +50,11 @@ const (
 )
 
 // diffTrees compares two groups with all objects below them.
-func (a *app) diffTrees(ctx context.Context, pathA, pathB string, opts *ndarray.CompareOptions, o *diffFlags) error {
+func (a *app) diffTrees(ctx context.Context, pathA, pathB string, trees [2]*hyperslab.Tree, opts *ndarray.CompareOptions, o *diffFlags) error {
 	start := time.Now()
-	files := a.openOptions()
 	m := term.NewMeter(o.job.progress, a.stderr, "diff", 0, time.Now)
 	options := &hyperslab.CompareOptions{
 		CompareOptions: *opts, ValuesOnly: o.valuesOnly, Encoding: o.encoding, ExcludeUnsupported: o.attrs.unsupported,
-		ExternalDir: files.ExternalDir, Missing: files.Missing, Unlocked: files.Unlocked, Untrusted: files.Untrusted,
 		Exclude: func(path string) bool {
 			return slices.ContainsFunc(o.exclude, func(x string) bool { return path == "/"+strings.Trim(x, "/") })
 		},
@@ -72,7 +70,7 @@ func (a *app) diffTrees(ctx context.Context, pathA, pathB string, opts *ndarray.
 	if m.Shown() {
 		options.Progress = func(p ndarray.Progress) { m.UpdateOf(p.DoneBytes, p.TotalBytes) }
 	}
-	r, err := hyperslab.Compare(ctx, pathA, pathB, options)
+	r, err := hyperslab.Compare(ctx, trees[0], trees[1], options)
 	m.Finish()
 	if err != nil {
 		return err

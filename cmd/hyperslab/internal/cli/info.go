@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
@@ -129,39 +130,7 @@ allocation types of its specification, and the free space.` + addressHelp + twoA
 				}
 				return d.write(a.stdout, a.data)
 			}
-			f, err := a.gatherFacts(cmd.Context(), address(args), true)
-			if err != nil {
-				// A ctable is an array and a group, so the array comes first.
-				tree, group, gerr := a.openGroup(cmd.Context(), address(args))
-				if gerr != nil && errors.Is(err, ndarray.ErrParam) && !errors.Is(gerr, ndarray.ErrParam) {
-					return gerr // err is only that the name of an array in the file is missing
-				}
-				if gerr != nil {
-					return err
-				}
-				if !group {
-					return errors.Join(err, tree.Close())
-				}
-				d, err := gatherGroup(cmd.Context(), tree, address(args))
-				if err = errors.Join(err, tree.Close()); err != nil {
-					return err
-				}
-				if asJSON {
-					err = a.writeJSON(a.stdout, d)
-				} else {
-					err = d.write(a.stdout, a.data)
-				}
-				if err == nil && d.incomplete != nil {
-					a.note("%s %s: %s", a.talk.Failure("hyperslab info:"), term.Safe(address(args)), term.SafeLines(d.incomplete.Error()))
-					loc, lerr := locate.Parse(address(args))
-					return cmp.Or(lerr, a.unlisted(loc.File))
-				}
-				return err
-			}
-			if asJSON {
-				return a.writeJSON(a.stdout, f.doc())
-			}
-			return f.write(a.stdout, a.data)
+			return a.info(cmd.Context(), address(args), asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&meta, "meta", false, "write metalayers, comments and times, as JSON")
@@ -175,6 +144,55 @@ allocation types of its specification, and the free space.` + addressHelp + twoA
 	return cmd
 }
 
+// info shows the properties of the array or group at an address.
+func (a *app) info(ctx context.Context, address string, asJSON bool) (err error) {
+	tree, p, err := a.openEither(ctx, address)
+	if err != nil {
+		return err
+	}
+	loc, err := locate.Parse(address)
+	if p == nil && err == nil {
+		// A ctable is an array and a group, so the array comes first.
+		if arr, _ := tree.Open(ctx, loc.Object); arr != nil {
+			p = &part{Array: arr, tree: tree}
+		}
+	}
+	if p == nil {
+		defer func() { err = errors.Join(err, tree.Close()) }()
+		return a.infoGroup(ctx, tree, loc, address, asJSON)
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	f, err := newFacts(ctx, address, p.Array)
+	if err != nil {
+		return err
+	}
+	if f.hdf5, err = hdf5Of(cmp.Or(p.source, p.Array), loc.File); err != nil {
+		return err
+	}
+	if asJSON {
+		return a.writeJSON(a.stdout, f.doc())
+	}
+	return f.write(a.stdout, a.data)
+}
+
+// infoGroup shows the properties of the group of a tree, whose address was parsed.
+func (a *app) infoGroup(ctx context.Context, tree *hyperslab.Tree, loc locate.Location, address string, asJSON bool) error {
+	d, err := gatherGroup(ctx, tree, loc, address)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = a.writeJSON(a.stdout, d)
+	} else {
+		err = d.write(a.stdout, a.data)
+	}
+	if err == nil && d.incomplete != nil {
+		a.note("%s %s: %s", a.talk.Failure("hyperslab info:"), term.Safe(address), term.SafeLines(d.incomplete.Error()))
+		return a.unlisted(loc.File)
+	}
+	return err
+}
+
 // facts contains the properties that info shows of an array.
 type facts struct {
 	address string
@@ -185,23 +203,14 @@ type facts struct {
 	hdf5    *hdf5Doc // only of the command info; nil for other formats
 }
 
-// gatherFacts returns the properties of the array at an address. With format, it adds the
-// properties that only HDF5 datasets have.
-func (a *app) gatherFacts(ctx context.Context, address string, format bool) (f *facts, err error) {
+// gatherFacts returns the properties of the array at an address.
+func (a *app) gatherFacts(ctx context.Context, address string) (f *facts, err error) {
 	p, err := a.openPart(ctx, address)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	if f, err = newFacts(ctx, address, p.Array); err != nil || !format {
-		return f, err
-	}
-	location, _ := splitSelection(address)
-	loc, err := locate.Parse(location)
-	if err == nil {
-		f.hdf5, err = hdf5Of(cmp.Or(p.source, p.Array), loc.File)
-	}
-	return f, err
+	return newFacts(ctx, address, p.Array)
 }
 
 // newFacts returns the properties of an array.

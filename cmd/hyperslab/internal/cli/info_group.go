@@ -31,19 +31,11 @@ type groupDoc struct {
 	incomplete error // why the members or attributes are unknown; nil if they are known
 }
 
-// gatherGroup counts the direct members of the group at an address, which is also that of the tree.
-func gatherGroup(ctx context.Context, tree *hyperslab.Tree, address string) (d *groupDoc, err error) {
-	loc, err := locate.Parse(address)
-	if err != nil {
-		return nil, err
-	}
-	format, err := hyperslab.Sniff(loc.File)
-	if err != nil {
-		return nil, err
-	}
+// gatherGroup counts the direct members of the group of a tree, whose address was parsed.
+func gatherGroup(ctx context.Context, tree *hyperslab.Tree, loc locate.Location, address string) (d *groupDoc, err error) {
 	base := "/" + strings.Trim(loc.Object, "/")
 	d = &groupDoc{
-		Schema: schemaGroup, Address: address, Format: string(format),
+		Schema: schemaGroup, Address: address, Format: string(tree.Format),
 		Attributes: []attrDoc{}, UnsupportedAttrs: []unsupportedDoc{},
 	}
 	count := map[hyperslab.EntryKind]*int{hyperslab.Group: &d.Groups, hyperslab.Array: &d.Arrays, hyperslab.Link: &d.Links, hyperslab.Type: &d.Types, hyperslab.Other: &d.Others}

@@ -11,7 +11,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
 	"github.com/hyperslab/hyperslab/internal/locate"
 )
@@ -63,12 +62,8 @@ func (a *app) gatherMeta(ctx context.Context, address string) (d *metaDoc, err e
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, tree.Close()) }()
-	format, err := hyperslab.Sniff(loc.File)
-	if err != nil {
-		return nil, err
-	}
 	d = &metaDoc{
-		Schema: schemaMeta, Address: address, Format: string(format), Attrs: []attrDoc{}, Unknown: []unsupportedDoc{},
+		Schema: schemaMeta, Address: address, Format: string(tree.Format), Attrs: []attrDoc{}, Unknown: []unsupportedDoc{},
 	}
 	attrs, err := tree.GroupAttrs(ctx, loc.Object)
 	if err != nil {

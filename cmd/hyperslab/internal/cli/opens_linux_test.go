@@ -53,15 +53,22 @@ func TestCommands_opens(t *testing.T) {
 	}{
 		{"stats tree.h5:/time", "tree.h5", 2},
 		{"info tree.h5:/time", "tree.h5", 2},
-		{"info tree.h5", "tree.h5", 4}, // as an array, as a group, and for the name of its format
+		{"info tree.h5:/time[:3]", "tree.h5", 2},
+		{"info tree.h5", "tree.h5", 2},
+		{"info tree.h5 --meta", "tree.h5", 2},
+		{"info a.b2nd", "a.b2nd", 1},
+		{"info a.b2nd --meta", "a.b2nd", 1},
+		{"info a.npy", "a.npy", 1},
 		{"ls -r tree.h5", "tree.h5", 2},
 		{"attr tree.h5", "tree.h5", 2},
 		{"attr tree.h5:/time", "tree.h5", 2},
 		{"diff tree.h5:/time tree.h5:/time", "tree.h5", 4}, // twice for each operand
-		{"diff tree.h5 tree.h5", "tree.h5", 8},             // of which half are to find the groups
-		{"diff a.b2nd tree.h5:/time", "a.b2nd", 2},
-		{"diff a.b2nd a.npy --values-only", "a.npy", 2},
-		{"attr a.b2nd", "a.b2nd", 2},
+		{"diff tree.h5:/time[:3] tree.h5:/time[:3]", "tree.h5", 4},
+		{"diff tree.h5 tree.h5", "tree.h5", 4},
+		{"diff a.b2nd tree.h5:/time", "a.b2nd", 1},
+		{"diff a.b2nd[:3] tree.h5:/time[:3]", "a.b2nd", 1},
+		{"diff a.b2nd a.npy --values-only", "a.npy", 1},
+		{"attr a.b2nd", "a.b2nd", 1},
 		{"ls a.b2nd", "a.b2nd", 1},
 		{"explain tree.h5", "tree.h5", 1},
 		{"explain tree.h5:/time", "tree.h5", 1},
