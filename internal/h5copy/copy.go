@@ -1,4 +1,4 @@
-// The walk through the source file and the creation of objects in the new file.
+// The walk through the source file.
 
 package h5copy
 
@@ -76,27 +76,24 @@ type Problem struct {
 
 // Copier copies objects of one file into another one, or into the same one.
 type Copier struct {
-	src, dst *h5.File // dst is nil in a dry run
-	o        Options
-	whole    bool // the whole file is copied
+	src   *h5.File
+	out   *Writer
+	o     Options
+	whole bool // the whole file is copied
 
 	Problems   []Problem
 	Types      int // committed datatypes, copied or found in a dry run
 	Attributes int // attributes, without those that link datasets and dimension scales
 
-	reported map[Problem]bool  // without Err
-	placed   map[uint64]string // path in the new file by address in the source
+	reported map[Problem]bool // without Err
 	targets  map[h5.Token]uint64
-	refs     map[uint64]h5.Ref
-	waiting  []func(ctx context.Context) error
 	temp     string // group for objects that have no name yet, "" if there is none
 	numTemps int
-	failed   map[uint64]bool // objects that were left out because they are unreadable
 }
 
 // New returns a Copier from src to dst. A nil dst makes it a dry run that only finds problems.
 func New(src, dst *h5.File, o Options) *Copier {
-	return &Copier{src: src, dst: dst, o: o, placed: make(map[uint64]string), targets: make(map[h5.Token]uint64), refs: make(map[uint64]h5.Ref), failed: make(map[uint64]bool), reported: make(map[Problem]bool)}
+	return &Copier{src: src, out: NewWriter(dst), o: o, targets: make(map[h5.Token]uint64), reported: make(map[Problem]bool)}
 }
 
 // File copies the whole file. The new file must be empty.
@@ -122,8 +119,8 @@ func (c *Copier) Group(ctx context.Context, from string) (err error) {
 			return err
 		}
 	}
-	c.placed[info.Address] = "/"
-	if err := c.group(ctx, g, c.root(), "", info.Address, attrs); err != nil {
+	c.out.Placed[info.Address] = "/"
+	if err := c.group(ctx, g, c.out.Root(), "", info.Address, attrs); err != nil {
 		return err
 	}
 	return c.finish(ctx)
@@ -146,10 +143,10 @@ func (c *Copier) Object(ctx context.Context, from, to string) (err error) {
 		return err
 	}
 	if info.FileNo != root.FileNo { // the path leads through an external link
-		if c.dst == nil {
+		if c.out.File == nil {
 			return nil
 		}
-		return c.src.Root().CopyObject(from, c.dst.Root(), to, &h5.CopyOptions{ExpandReferences: c.o.Follow})
+		return c.src.Root().CopyObject(from, c.out.Root(), to, &h5.CopyOptions{ExpandReferences: c.o.Follow})
 	}
 	to = "/" + strings.Trim(to, "/")
 	if c.same() && info.Kind == h5.GroupObject {
@@ -157,8 +154,8 @@ func (c *Copier) Object(ctx context.Context, from, to string) (err error) {
 			return cmpErr(err, fmt.Errorf("%w: %s is inside the group that is copied", h5.ErrParam, to))
 		}
 	}
-	c.placed[info.Address] = to
-	if err := c.object(ctx, o, info.Address, c.src.Root(), from, c.root(), to, to); err != nil {
+	c.out.Placed[info.Address] = to
+	if err := c.object(ctx, o, info.Address, c.src.Root(), from, c.out.Root(), to, to); err != nil {
 		return err
 	}
 	return c.finish(ctx)
@@ -188,15 +185,7 @@ func (c *Copier) inside(addr uint64, path string) (bool, error) {
 	return false, nil
 }
 
-func (c *Copier) same() bool { return c.src == c.dst }
-
-// root is the root group of the new file, nil in a dry run.
-func (c *Copier) root() *h5.Group {
-	if c.dst == nil {
-		return nil
-	}
-	return c.dst.Root()
-}
+func (c *Copier) same() bool { return c.src == c.out.File }
 
 // skips reports whether the object at a path is left out because of err.
 func (c *Copier) skips(path string, err error) bool {
@@ -217,24 +206,12 @@ func (c *Copier) problem(kind Kind, path, what string, err error) {
 	c.Problems = append(c.Problems, p)
 }
 
-// later defers a step until all objects of the new file exist.
-func (c *Copier) later(f func(ctx context.Context) error) { c.waiting = append(c.waiting, f) }
-
 // finish runs the deferred steps and removes the temporary group.
 func (c *Copier) finish(ctx context.Context) error {
-	for i := 0; i < len(c.waiting); i++ { // a step may add others
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := c.waiting[i](ctx); err != nil {
-			return err
-		}
+	if err := c.out.Finish(ctx); err != nil || c.temp == "" {
+		return err
 	}
-	c.waiting = nil
-	if c.dst == nil || c.temp == "" {
-		return nil
-	}
-	err := c.dst.Root().Unlink(c.temp)
+	err := c.out.Root().Unlink(c.temp)
 	c.temp = ""
 	return err
 }
@@ -306,54 +283,37 @@ func located(path string, err error) error {
 }
 
 func (c *Copier) link(ctx context.Context, src, dst *h5.Group, l h5.Link, path string) error {
-	if l.Kind == h5.HardLink {
-		if there, ok := c.placed[l.Address]; ok {
-			if there == Nameless || c.temp != "" && strings.HasPrefix(there, c.temp+"/") {
-				c.placed[l.Address] = path
-			}
-			if dst == nil {
-				return nil
-			}
-			return dst.LinkHard(l.Name, there)
-		}
-		if c.failed[l.Address] {
-			return nil // already reported
-		}
-		c.placed[l.Address] = path
-		waiting := len(c.waiting)
-		o, err := src.OpenObject(l.Name)
-		if err == nil {
-			err = errors.Join(c.object(ctx, o, l.Address, src, l.Name, dst, l.Name, path), o.Close())
-		}
-		if err == nil || ctx.Err() != nil || !c.skips(path, err) {
-			return err
-		}
-		c.failed[l.Address], c.waiting = true, c.waiting[:waiting]
-		delete(c.placed, l.Address)
-		if dst == nil {
-			return nil
-		}
-		if made, err := dst.HasLink(l.Name); err != nil || !made {
-			return err
-		}
-		return dst.Unlink(l.Name)
+	if l.Kind == h5.ExternalLink {
+		l.File, _ = c.moved(l.File)
 	}
+	if done, err := c.out.Link(dst, l); done || err != nil {
+		if there := c.out.Placed[l.Address]; l.Kind == h5.HardLink && (there == Nameless || c.temp != "" && strings.HasPrefix(there, c.temp+"/")) {
+			c.out.Placed[l.Address] = path
+		}
+		return err
+	}
+	c.out.Placed[l.Address] = path
+	waiting := len(c.out.waiting)
+	o, err := src.OpenObject(l.Name)
+	if err == nil {
+		err = errors.Join(c.object(ctx, o, l.Address, src, l.Name, dst, l.Name, path), o.Close())
+	}
+	if err == nil || ctx.Err() != nil || !c.skips(path, err) {
+		return err
+	}
+	c.out.Placed[l.Address], c.out.waiting = "", c.out.waiting[:waiting]
 	if dst == nil {
 		return nil
 	}
-	switch l.Kind {
-	case h5.SoftLink:
-		return dst.LinkSoft(l.Name, l.Target)
-	case h5.ExternalLink:
-		file, _ := c.moved(l.File)
-		return dst.LinkExternal(l.Name, file, l.Target)
+	if made, err := dst.HasLink(l.Name); err != nil || !made {
+		return err
 	}
-	return dst.LinkUser(l.Name, l.Class, l.Value)
+	return dst.Unlink(l.Name)
 }
 
 // object copies one object. link is its link in the group src, name its new name in the group dst,
 // and path its new path.
-func (c *Copier) object(ctx context.Context, o h5.Object, addr uint64, src *h5.Group, link string, dst *h5.Group, name, path string) (err error) {
+func (c *Copier) object(ctx context.Context, o h5.Object, addr uint64, src *h5.Group, link string, dst *h5.Group, name, path string) error {
 	switch o := o.(type) {
 	case *h5.Group:
 		info, err := o.Info()
@@ -366,19 +326,16 @@ func (c *Copier) object(ctx context.Context, o h5.Object, addr uint64, src *h5.G
 				return err
 			}
 		}
-		var made *h5.Group
-		if dst != nil {
-			opts := groupOptions(info)
-			opts.Times = opts.Times && !c.o.WithoutTimes
-			if err := c.large(attrs, func() error {
-				made, err = dst.CreateGroupWith(name, &opts)
-				return err
-			}); err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, made.Close()) }()
+		if dst == nil {
+			return c.group(ctx, o, nil, path, addr, attrs)
 		}
-		return c.group(ctx, o, made, path, addr, attrs)
+		opts := groupOptions(info)
+		opts.Times = opts.Times && !c.o.WithoutTimes
+		made, err := c.out.Group(dst, name, &opts, attrs.largest())
+		if err != nil {
+			return err
+		}
+		return errors.Join(c.group(ctx, o, made, path, addr, attrs), made.Close())
 	case *h5.Dataset:
 		return c.dataset(ctx, o, addr, src, link, dst, name, path)
 	case *h5.CommittedType:
@@ -469,34 +426,18 @@ func Refers(t h5.Datatype) bool {
 	return slices.ContainsFunc(t.Members, func(m h5.Member) bool { return m.Type != nil && Refers(*m.Type) })
 }
 
-// mostInHeader is the maximum size of an attribute that fits into an object header together with
-// its name, type and shape (64 KiB in all).
-const mostInHeader = 60000
-
-// large calls create to create an object, in a file format that can store its attributes.
-func (c *Copier) large(attrs attributes, create func() error) (err error) {
-	if !large(attrs.list) {
-		return create()
+// largest returns the size of the largest attribute in bytes.
+func (x attributes) largest() (n int64) {
+	for _, a := range x.list {
+		n = max(n, a.Bytes)
 	}
-	_, low, high, err := c.dst.Access()
-	if err != nil || low >= h5.V18 || low == h5.LatestFormat {
-		return errors.Join(err, create())
-	}
-	if err := c.dst.SetFormats(h5.V18, high); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, c.dst.SetFormats(low, high)) }()
-	return create()
-}
-
-func large(attrs []h5.AttributeInfo) bool {
-	return slices.ContainsFunc(attrs, func(a h5.AttributeInfo) bool { return a.Bytes > mostInHeader })
+	return n
 }
 
 // beside copies the comment and the attributes of an object that exists in the new file.
 func (c *Copier) beside(o, made h5.Object, path string, addr uint64, attrs attributes) error {
 	text, err := o.Comment()
-	if err == nil && text != "" && c.dst != nil {
+	if err == nil && text != "" && c.out.File != nil {
 		err = made.SetComment(text)
 	}
 	if err != nil {
@@ -511,38 +452,22 @@ func (c *Copier) beside(o, made h5.Object, path string, addr uint64, attrs attri
 
 // attributesLater copies the attributes after all objects exist, because references need them.
 func (c *Copier) attributesLater(addr uint64, path string, attrs attributes) {
-	c.later(func(ctx context.Context) (err error) {
+	c.out.Later(path, func(ctx context.Context, made h5.Object) (err error) {
 		o, err := c.src.OpenAddress(addr)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, o.Close()) }()
-		defer func() {
-			if err != nil && ctx.Err() == nil && c.skips(path, &PartError{"attributes", err}) {
-				err = nil
-			}
-		}()
-		var made h5.Object
-		if c.dst != nil {
-			if made, err = c.open(path); err != nil {
-				return err
-			}
-			if made != h5.Object(c.dst.Root()) {
-				defer func() { err = errors.Join(err, made.Close()) }()
-			}
-		}
 		if attrs.unknown {
-			return c.o.UnknownAttributes(ctx, o, made, path)
+			err = c.o.UnknownAttributes(ctx, o, made, path)
+		} else {
+			err = c.writeAttributes(o, made, path, attrs.list)
 		}
-		return c.writeAttributes(o, made, path, attrs.list)
+		if err != nil && ctx.Err() == nil && c.skips(path, &PartError{"attributes", err}) {
+			return nil
+		}
+		return err
 	})
-}
-
-func (c *Copier) open(path string) (h5.Object, error) {
-	if path == "/" || path == "" {
-		return c.dst.Root(), nil
-	}
-	return c.dst.Root().OpenObject(path)
 }
 
 func (c *Copier) writeAttributes(o, made h5.Object, path string, attrs []h5.AttributeInfo) error {
@@ -560,12 +485,12 @@ func (c *Copier) writeAttributes(o, made h5.Object, path string, attrs []h5.Attr
 }
 
 func (c *Copier) attribute(o, made h5.Object, path string, a h5.AttributeInfo) (err error) {
-	if c.dst == nil && a.Datatype.Committed != 0 {
+	if c.out.File == nil && a.Datatype.Committed != 0 {
 		if _, err := c.typeAt(a.Datatype); err != nil {
 			return err
 		}
 	}
-	if c.dst == nil && !Refers(a.Datatype) && c.o.Unreadable == nil {
+	if c.out.File == nil && !Refers(a.Datatype) && c.o.Unreadable == nil {
 		return nil
 	}
 	v, err := o.ReadAttribute(a.Name)
@@ -579,7 +504,7 @@ func (c *Copier) attribute(o, made h5.Object, path string, a h5.AttributeInfo) (
 		}
 		v.Space = sized(v.Space, v.Values.N)
 	}
-	if c.dst == nil {
+	if c.out.File == nil {
 		return nil
 	}
 	if a.Datatype.Committed != 0 {
@@ -607,10 +532,10 @@ func sized(s h5.Dataspace, n int) h5.Dataspace {
 // is nil in a dry run.
 func (c *Copier) Committed(t h5.Datatype) (*h5.CommittedType, error) {
 	path, err := c.typeAt(t)
-	if err != nil || c.dst == nil {
+	if err != nil || c.out.File == nil {
 		return nil, err
 	}
-	return c.dst.Root().OpenDatatype(path)
+	return c.out.Root().OpenDatatype(path)
 }
 
 // Nameless is the path in problems of a dry run for an object that has no name when it is copied.
@@ -619,7 +544,7 @@ const Nameless = "?"
 // typeAt returns the path of that datatype. A datatype that is not copied yet goes into the
 // temporary group, because a link to it may follow or may not exist.
 func (c *Copier) typeAt(t h5.Datatype) (path string, err error) {
-	if path, ok := c.placed[t.Committed]; ok {
+	if path := c.out.Placed[t.Committed]; path != "" {
 		return path, nil
 	}
 	o, err := c.src.OpenAddress(t.Committed)
@@ -627,7 +552,7 @@ func (c *Copier) typeAt(t h5.Datatype) (path string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, o.Close()) }()
-	if c.dst != nil {
+	if c.out.File != nil {
 		path, err = c.tempPath()
 	} else {
 		path = Nameless
@@ -636,22 +561,19 @@ func (c *Copier) typeAt(t h5.Datatype) (path string, err error) {
 		return "", err
 	}
 	if c.same() { // the copy shares the datatype
-		return path, c.dst.Root().LinkObject(path, o)
+		return path, c.out.Root().LinkObject(path, o)
 	}
 	attrs, err := c.attributes(o)
 	if err != nil {
 		return "", err
 	}
 	c.Types++
-	c.placed[t.Committed] = path
-	if c.dst == nil {
+	c.out.Placed[t.Committed] = path
+	if c.out.File == nil {
 		return path, c.beside(o, nil, path, t.Committed, attrs)
 	}
-	var made *h5.CommittedType
-	if err := c.large(attrs, func() error {
-		made, err = c.dst.Root().CommitDatatype(path, t)
-		return err
-	}); err != nil {
+	made, err := c.out.Datatype(path, t, attrs.largest())
+	if err != nil {
 		return "", err
 	}
 	return path, errors.Join(c.beside(o, made, path, t.Committed, attrs), made.Close())
@@ -662,7 +584,7 @@ func (c *Copier) tempPath() (string, error) {
 	if c.temp == "" {
 		for i := 0; c.temp == ""; i++ {
 			name := fmt.Sprintf("/.hyperslab-%d", i)
-			there, err := c.dst.Root().HasLink(name)
+			there, err := c.out.Root().HasLink(name)
 			if err != nil {
 				return "", err
 			}
@@ -674,7 +596,7 @@ func (c *Copier) tempPath() (string, error) {
 				c.temp = name
 			}
 		}
-		g, err := c.dst.Root().CreateGroup(c.temp)
+		g, err := c.out.Group(c.out.Root(), c.temp, nil, 0)
 		if err != nil {
 			return "", err
 		}

@@ -24,16 +24,7 @@ func (c *Copier) dataset(ctx context.Context, d *h5.Dataset, addr uint64, src *h
 	}
 	refs := Refers(info.Datatype)
 	if c.o.Dataset != nil {
-		made := false
-		create := func() error {
-			made, err = c.o.Dataset(ctx, d, info, path)
-			return err
-		}
-		if c.dst != nil {
-			err = c.large(attrs, create)
-		} else {
-			err = create()
-		}
+		made, err := create(c.out, attrs.largest(), func() (bool, error) { return c.o.Dataset(ctx, d, info, path) })
 		if err != nil {
 			return err
 		}
@@ -47,8 +38,8 @@ func (c *Copier) dataset(ctx context.Context, d *h5.Dataset, addr uint64, src *h
 	moved := c.files(&info, path)
 	special := !attrs.simple()
 	if moved || !info.Datatype.Plain() && info.FillKind == h5.FillValue && !c.same() {
-		if c.dst != nil {
-			if err := c.large(attrs, func() error { return c.create(info, dst, name, path) }); err != nil {
+		if dst != nil {
+			if err := c.create(info, dst, name, path, attrs.largest()); err != nil {
 				return err
 			}
 		}
@@ -65,7 +56,7 @@ func (c *Copier) dataset(ctx context.Context, d *h5.Dataset, addr uint64, src *h
 		}
 		o.MergeTypes, o.TypePaths = true, []string{at}
 	}
-	if c.dst != nil {
+	if dst != nil {
 		if err := src.CopyObject(link, dst, name, o); err != nil {
 			return err
 		}
@@ -81,10 +72,10 @@ func (c *Copier) dataset(ctx context.Context, d *h5.Dataset, addr uint64, src *h
 
 // besideNew copies the comment and the attributes of a dataset that was created.
 func (c *Copier) besideNew(d *h5.Dataset, addr uint64, path string, attrs attributes) (err error) {
-	if c.dst == nil {
+	if c.out.File == nil {
 		return c.beside(d, nil, path, addr, attrs)
 	}
-	made, err := c.open(path)
+	made, err := c.out.Root().OpenObject(path)
 	if err != nil {
 		return err
 	}
@@ -92,7 +83,7 @@ func (c *Copier) besideNew(d *h5.Dataset, addr uint64, path string, attrs attrib
 }
 
 // create creates a dataset like the one that info describes, without elements.
-func (c *Copier) create(info h5.DatasetInfo, dst *h5.Group, name, path string) (err error) {
+func (c *Copier) create(info h5.DatasetInfo, dst *h5.Group, name, path string, largest int64) (err error) {
 	t := info.Datatype
 	if t.Committed != 0 {
 		kept, err := c.Committed(t)
@@ -112,7 +103,7 @@ func (c *Copier) create(info h5.DatasetInfo, dst *h5.Group, name, path string) (
 	}
 	o := Recreate(info)
 	o.FillValues, o.Times = fill, o.Times && !c.o.WithoutTimes
-	d, err := dst.CreateDataset(name, t, info.Space, o)
+	d, err := c.out.Dataset(dst, name, t, info.Space, o, largest)
 	if err != nil {
 		return err
 	}
@@ -168,8 +159,8 @@ type valueOptions struct {
 
 // values copies elements that H5Ocopy does not copy correctly, after all objects exist.
 func (c *Copier) values(ctx context.Context, addr uint64, path string, what valueOptions) {
-	c.later(func(ctx context.Context) (err error) {
-		if c.dst == nil && !what.refs {
+	c.out.Later(path, func(ctx context.Context, made h5.Object) (err error) {
+		if c.out.File == nil && !what.refs {
 			return nil
 		}
 		o, err := c.src.OpenAddress(addr)
@@ -178,15 +169,9 @@ func (c *Copier) values(ctx context.Context, addr uint64, path string, what valu
 		}
 		defer func() { err = errors.Join(err, o.Close()) }()
 		from, ok := o.(*h5.Dataset)
-		if !ok {
+		to, exists := made.(*h5.Dataset)
+		if !ok || made != nil && !exists {
 			return fmt.Errorf("%w: %s", h5.ErrKind, path)
-		}
-		var to *h5.Dataset
-		if c.dst != nil {
-			if to, err = c.dst.Root().OpenDataset(path); err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, to.Close()) }()
 		}
 		info, err := from.Info()
 		if err != nil {

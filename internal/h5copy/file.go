@@ -22,11 +22,7 @@ func Create(path string, src *h5.File) (*h5.File, error) {
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) { // the Copier reports an unknown type
 		return nil, err
 	}
-	o := h5.CreateOptions{Creation: &creation}
-	if large(attrs) {
-		o.Low = h5.V18
-	}
-	return createIn(path, src, o)
+	return createIn(path, src, &creation, attrs)
 }
 
 // CreateLike creates a file whose root group has the creation properties of g, but does not record
@@ -48,31 +44,28 @@ func CreateLike(path string, g *h5.Group) (*h5.File, error) {
 	if like.AttributePhase != nil {
 		creation.AttrPhase = *like.AttributePhase
 	}
-	o := h5.CreateOptions{Creation: &creation}
-	if large(attrs) {
-		o.Low = h5.V18
-	}
-	return h5.Create(path, &o)
+	return CreateFile(path, h5.CreateOptions{Creation: &creation}, attributes{list: attrs}.largest())
 }
 
 // CreatePlain creates a file with default creation properties, whose objects may use the formats of
 // src's superblock.
 func CreatePlain(path string, src *h5.File) (*h5.File, error) {
-	return createIn(path, src, h5.CreateOptions{})
+	return createIn(path, src, nil, nil)
 }
 
-func createIn(path string, src *h5.File, o h5.CreateOptions) (*h5.File, error) {
+func createIn(path string, src *h5.File, creation *h5.FileCreation, attrs []h5.AttributeInfo) (*h5.File, error) {
 	facts, err := src.Facts()
 	if err != nil {
 		return nil, err
 	}
+	o := h5.CreateOptions{Creation: creation}
 	switch {
 	case facts.Superblock >= 3:
 		o.Low = h5.V110
 	case facts.Superblock == 2:
 		o.Low = h5.V18
 	}
-	return h5.Create(path, &o)
+	return CreateFile(path, o, attributes{list: attrs}.largest())
 }
 
 // CopyUserBlock copies the first n bytes of a file, its user block, to another file that has space

@@ -65,7 +65,7 @@ func (c *Copier) translateAttribute(a h5.Attribute, path string) (v h5.Values, l
 			}
 			axes[i] = kept
 		}
-		if err != nil || !left || c.dst == nil {
+		if err != nil || !left || c.out.File == nil {
 			return v, left, err
 		}
 		v, err = h5value.Encode(t, axes)
@@ -86,7 +86,7 @@ func (c *Copier) translateAttribute(a h5.Attribute, path string) (v h5.Values, l
 				kept = append(kept, u)
 			}
 		}
-		if err != nil || len(kept) == 0 || c.dst == nil {
+		if err != nil || len(kept) == 0 || c.out.File == nil {
 			return v, len(kept) > 0, err
 		}
 		v, err = h5value.Encode(t, kept)
@@ -121,13 +121,12 @@ func (c *Copier) reference(r h5.Ref) (to h5.Ref, kind Kind, err error) {
 		}
 		c.targets[is.Token] = addr
 	}
-	path, ok := c.placed[addr]
 	switch {
-	case ok:
+	case c.out.Placed[addr] != "":
 	case c.same():
 		return r, 0, nil
 	case c.o.Follow:
-		if path, err = c.follow(is.Token, addr); err != nil {
+		if err = c.follow(is.Token, addr); err != nil {
 			return h5.Ref{}, 0, err
 		}
 	case is.Path == "":
@@ -135,25 +134,10 @@ func (c *Copier) reference(r h5.Ref) (to h5.Ref, kind Kind, err error) {
 	default:
 		return h5.Ref{}, Outside, fmt.Errorf("%w: %s, which is not copied", h5.ErrNotFound, is.Path)
 	}
-	if c.dst == nil {
+	if c.out.File == nil {
 		return r, 0, nil
 	}
-	root := c.dst.Root()
-	switch {
-	case is.Region:
-		to, err = root.ReferenceRegion(path, r.Kind, is.Selection.Selection)
-	case is.Attribute != "":
-		to, err = root.ReferenceAttribute(path, is.Attribute)
-	default:
-		if r.Kind == h5.ObjectReference {
-			if to, ok := c.refs[addr]; ok {
-				return to, 0, nil
-			}
-		}
-		if to, err = root.Reference(path, r.Kind); err == nil && r.Kind == h5.ObjectReference {
-			c.refs[addr] = to
-		}
-	}
+	to, err = c.out.Reference(addr, r.Kind, is.Selection.Selection, is.Attribute)
 	return to, 0, err
 }
 
@@ -170,32 +154,33 @@ func (c *Copier) address(t h5.Token) (addr uint64, err error) {
 
 // follow copies an object that only a reference leads to. The copy gets no name; a raised link
 // count keeps it in the file (H5Oincr_refcount).
-func (c *Copier) follow(t h5.Token, addr uint64) (path string, err error) {
-	if c.dst == nil {
-		c.placed[addr] = Nameless
-		return Nameless, nil
+func (c *Copier) follow(t h5.Token, addr uint64) (err error) {
+	if c.out.File == nil {
+		c.out.Placed[addr] = Nameless
+		return nil
 	}
 	o, err := c.src.OpenToken(t)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() { err = errors.Join(err, o.Close()) }()
-	if path, err = c.tempPath(); err != nil {
-		return "", err
+	path, err := c.tempPath()
+	if err != nil {
+		return err
 	}
-	c.placed[addr] = path
+	c.out.Placed[addr] = path
 	g, link, err := c.linked(o, addr)
 	if err != nil {
-		return "", err
+		return err
 	}
-	if err := c.object(context.Background(), o, addr, g, link, c.dst.Root(), path, path); err != nil {
-		return "", err
+	if err := c.object(context.Background(), o, addr, g, link, c.out.Root(), path, path); err != nil {
+		return err
 	}
-	made, err := c.dst.Root().OpenObject(path)
+	made, err := c.out.Root().OpenObject(path)
 	if err != nil {
-		return "", err
+		return err
 	}
-	return path, errors.Join(keep(made), made.Close())
+	return errors.Join(keep(made), made.Close())
 }
 
 // keep raises the link count of an object.
