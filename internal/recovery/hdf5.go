@@ -20,6 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/h5check"
+	"github.com/hyperslab/hyperslab/internal/h5copy"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -37,16 +38,16 @@ type source struct {
 
 	library library // decodes chunks with filters that package filter lacks
 
-	out     *h5.File
+	out     *h5copy.Writer
 	values  *h5file.Values
-	waiting []func() error         // steps that need all objects of the new file
-	done    map[h5file.Addr]string // path in the new file of each object that was processed; "" if it is lost
-	unsure  map[h5file.Addr]bool   // objects in which any message may be wrong
-	omit    map[string]error       // objects that are left out because they are invalid in the new file
-	guessed bool                   // only a guess leads to the elements being written
-	checked bool                   // a checksum confirms the elements being written
-	corrupt bool                   // an error was found in the file
-	full    error                  // error if the disk is too full for the new file
+	found   []*h5file.Object     // objects that a search of the file found
+	linked  map[h5file.Addr]bool // objects that groups in found link to; nil before the search
+	unsure  map[h5file.Addr]bool // objects in which any message may be wrong
+	omit    map[string]error     // objects that are left out because they are invalid in the new file
+	guessed bool                 // only a guess leads to the elements being written
+	checked bool                 // a checksum confirms the elements being written
+	corrupt bool                 // an error was found in the file
+	full    error                // error if the disk is too full for the new file
 }
 
 func recoverHDF5(ctx context.Context, r *Report, o Options, without omitted) (err error) {
@@ -57,7 +58,7 @@ func recoverHDF5(ctx context.Context, r *Report, o Options, without omitted) (er
 	defer func() { err = errors.Join(err, f.Close()) }()
 	read := new(atomic.Int64)
 	defer func() { r.work = read.Load() }()
-	s := &source{r: r, seen: r.seen, most: o.MaxChunk, in: &counted{f, read}, read: read, size: info.Size(), done: map[h5file.Addr]string{}, unsure: map[h5file.Addr]bool{}, omit: without.objects}
+	s := &source{r: r, seen: r.seen, most: o.MaxChunk, in: &counted{f, read}, read: read, size: info.Size(), unsure: map[h5file.Addr]bool{}, omit: without.objects}
 	defer func() { err = errors.Join(err, s.library.close()) }()
 	if without.rewrite {
 		return s.rewrite(ctx, r.made)
@@ -544,34 +545,40 @@ func (r *withContext) Read(p []byte) (int, error) {
 
 // rewrite makes a new file of everything that can be read.
 func (s *source) rewrite(ctx context.Context, path string) (err error) {
-	if s.out, err = h5.Create(path, nil); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.out.Close()) }()
 	root, err := s.open()
 	if err != nil {
 		return err
 	}
 	s.seen.begin(s.size, 0)
+	if root == nil {
+		if root, err = s.guessRoot(ctx); err != nil {
+			return err
+		}
+	}
+	f, err := h5copy.CreateFile(path, h5.CreateOptions{}, largest(root))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	s.out = h5copy.NewWriter(f)
 	if root != nil {
-		if err := s.group(ctx, "/", root); err != nil {
+		s.out.Placed[uint64(root.Addr)] = "/"
+		if err := s.group(ctx, "/", f.Root(), root); err != nil {
 			return err
 		}
 	}
-	if s.corrupt || root == nil {
-		if err := s.orphans(ctx, root == nil); err != nil {
+	if s.corrupt {
+		if err := s.orphans(ctx); err != nil {
 			return err
 		}
 	}
-	for _, f := range s.waiting {
-		if err := errors.Join(ctx.Err(), f()); err != nil {
-			return err
-		}
+	if err := s.out.Finish(ctx); err != nil {
+		return err
 	}
 	if s.full != nil {
 		return s.full
 	}
-	if s.r.Arrays == 0 && len(s.done) < 2 {
+	if s.r.Arrays == 0 && len(s.out.Placed) < 2 {
 		return noData("object")
 	}
 	return nil
@@ -596,7 +603,6 @@ func (s *source) open() (*h5file.Object, error) {
 				s.corrupt = true
 				s.r.note(Lost, "/", "object header", int64(root.Addr)+f.UserBlock(), "%v", rerr)
 			}
-			s.done[root.Addr] = "/"
 			return root, nil
 		}
 		s.r.note(Lost, "/", "root group", -1, "%v", rerr)

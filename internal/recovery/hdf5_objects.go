@@ -17,13 +17,8 @@ import (
 	"github.com/hyperslab/hyperslab/internal/h5types"
 )
 
-// group fills the existing group at path with the attributes and links of o.
-func (s *source) group(ctx context.Context, path string, o *h5file.Object) error {
-	g, err := s.out.Root().OpenGroup(path)
-	if err != nil {
-		return err
-	}
-	defer g.Close()
+// group fills the new group at path with the attributes and links of o.
+func (s *source) group(ctx context.Context, path string, g *h5.Group, o *h5file.Object) error {
 	s.attributes(path, g, o)
 	for l, err := range o.Links() {
 		if err != nil {
@@ -57,67 +52,55 @@ func (s *source) lost(path, what string, err error) {
 	s.r.note(Lost, path, what, -1, "%v", err)
 }
 
+// linkKinds are the kinds of links that are recovered.
+var linkKinds = map[h5file.LinkKind]h5.LinkKind{h5file.HardLink: h5.HardLink, h5file.SoftLink: h5.SoftLink, h5file.ExternalLink: h5.ExternalLink}
+
 // link writes the target of a hard link, or the link itself.
 func (s *source) link(ctx context.Context, g *h5.Group, at string, l h5file.Link) error {
-	var err error
-	switch l.Kind {
-	case h5file.SoftLink:
-		err = g.LinkSoft(l.Name, l.Path)
-	case h5file.ExternalLink:
-		err = g.LinkExternal(l.Name, l.File, l.Path)
-	case h5file.HardLink:
-		if there, ok := s.done[l.Target]; ok {
-			if there != "" {
-				err = g.LinkHard(l.Name, there)
-			}
-			break
-		}
-		o, oerr := s.file.Object(l.Target)
-		if oerr != nil {
-			s.corrupt = true
-			s.r.note(Lost, at, "object header", int64(l.Target)+s.file.UserBlock(), "%v", oerr)
-			if o != nil && oerr != o.Err() { // not only an error of one message
-				s.unsure[l.Target] = true
-			}
-		}
-		if o == nil {
-			s.r.LostObjects++
-			return nil
-		}
-		return s.object(ctx, at, o)
-	default:
-		err = fmt.Errorf("%w: a link of class %d", errors.ErrUnsupported, l.Kind)
+	kind, ok := linkKinds[l.Kind]
+	if !ok {
+		s.lost(at, "link", fmt.Errorf("%w: a link of class %d", errors.ErrUnsupported, l.Kind))
+		return nil
 	}
+	done, err := s.out.Link(g, h5.Link{Name: l.Name, Kind: kind, Address: uint64(l.Target), Target: l.Path, File: l.File})
 	if err != nil {
 		s.lost(at, "link", err)
 	}
-	return nil
+	if done {
+		return nil
+	}
+	o, err := s.file.Object(l.Target)
+	if err != nil {
+		s.corrupt = true
+		s.r.note(Lost, at, "object header", int64(l.Target)+s.file.UserBlock(), "%v", err)
+		if o != nil && err != o.Err() { // not only an error of one message
+			s.unsure[l.Target] = true
+		}
+	}
+	if o == nil {
+		s.r.LostObjects++
+		return nil
+	}
+	return s.object(ctx, at, o)
 }
 
 // object writes the object to a free path, once. Errors of the corrupt file become findings. Errors
 // of the new file are returned.
 func (s *source) object(ctx context.Context, at string, o *h5file.Object) error {
-	root := s.out.Root()
-	defer func() {
-		if _, ok := s.done[o.Addr]; !ok {
-			s.done[o.Addr] = "" // report a lost object only once
-		}
-	}()
+	addr := uint64(o.Addr)
+	s.out.Placed[addr] = "" // report a lost object only once
 	if err := s.omit[at]; err != nil {
 		s.lost(at, "object", fmt.Errorf("not valid in the new file: %w", err))
 		return nil
 	}
 	switch o.Kind() {
 	case h5file.GroupKind:
-		g, err := root.CreateGroup(at)
+		g, err := s.out.Group(s.out.Root(), at, nil, largest(o))
 		if err != nil {
 			return err
 		}
-		s.done[o.Addr] = at
-		if err := g.Close(); err != nil {
-			return err
-		}
-		return s.group(ctx, at, o)
+		s.out.Placed[addr] = at
+		return errors.Join(s.group(ctx, at, g, o), g.Close())
 	case h5file.CommittedTypeKind:
 		t, err := h5.Datatype{}, o.Message(h5file.DatatypeType).Err
 		if err == nil {
@@ -125,8 +108,8 @@ func (s *source) object(ctx context.Context, at string, o *h5file.Object) error 
 		}
 		if err == nil {
 			var c *h5.CommittedType
-			if c, err = root.CommitDatatype(at, t); err == nil {
-				s.done[o.Addr] = at
+			if c, err = s.out.Datatype(at, t, largest(o)); err == nil {
+				s.out.Placed[addr] = at
 				s.attributes(at, c, o)
 				return c.Close()
 			}
@@ -139,19 +122,13 @@ func (s *source) object(ctx context.Context, at string, o *h5file.Object) error 
 			return nil
 		}
 		defer d.Close()
-		s.done[o.Addr] = at
+		s.out.Placed[addr] = at
 		s.r.Arrays++
 		s.attributes(at, d, o)
 		if !refers(o.Datatype()) {
 			return s.elements(ctx, at, d, o)
 		}
-		s.later(func() error {
-			d, err := root.OpenDataset(at)
-			if err != nil {
-				return err
-			}
-			return errors.Join(s.elements(ctx, at, d, o), d.Close())
-		})
+		s.later(at, func(made h5.Object) error { return s.elements(ctx, at, made.(*h5.Dataset), o) })
 	default:
 		s.lost(at, "object", errors.New("not a group, dataset or datatype any more"))
 	}
@@ -212,7 +189,7 @@ func (s *source) create(at string, o *h5file.Object) (*h5.Dataset, error) {
 		return nil, fmt.Errorf("%w: a %v dataset", errors.ErrUnsupported, l)
 	}
 	opts.Fill = fillOf(o, t)
-	return s.out.Root().CreateDataset(at, t, h5types.Dataspace(space), opts)
+	return s.out.Dataset(s.out.Root(), at, t, h5types.Dataspace(space), opts, largest(o))
 }
 
 // validFilters returns the filters of a dataset without those that have invalid parameters, because
@@ -254,38 +231,41 @@ func pieces(dims []uint64, size uint64) []int64 {
 	return out
 }
 
-// attributer is an object that can have attributes.
-type attributer interface{ WriteAttribute(h5.Attribute) error }
+// largest returns the size of the largest attribute of an object in bytes. o may be nil.
+func largest(o *h5file.Object) (n int64) {
+	if o == nil {
+		return 0
+	}
+	for a, err := range o.Attributes() {
+		if err == nil {
+			n = max(n, int64(len(a.Value)))
+		}
+	}
+	return n
+}
 
 // attributes copies the attributes that can be read.
-func (s *source) attributes(at string, to attributer, o *h5file.Object) {
+func (s *source) attributes(at string, to h5.Object, o *h5file.Object) {
 	for a, err := range o.Attributes() {
 		if err != nil {
 			s.lost(at, "attributes", err)
 			continue
 		}
-		write := func() error {
+		write := func(to h5.Object) error {
 			if err := s.attribute(at, to, a); err != nil {
 				s.lost(at, "attribute "+a.Name, err)
 			}
 			return nil
 		}
-		if !refers(a.Type) {
-			_ = write() // write has reported the error
-			continue
+		if refers(a.Type) {
+			s.later(at, write)
+		} else {
+			_ = write(to) // write has reported the error
 		}
-		s.later(func() error {
-			o, err := s.out.Root().OpenObject(at)
-			if err != nil {
-				return err
-			}
-			to = o
-			return errors.Join(write(), o.Close())
-		})
 	}
 }
 
-func (s *source) attribute(at string, to attributer, a *h5file.Attribute) error {
+func (s *source) attribute(at string, to h5.Object, a *h5file.Attribute) error {
 	if a.Type == nil || a.Space == nil {
 		return errors.New("missing datatype or dataspace")
 	}

@@ -16,39 +16,53 @@ import (
 // lostAndFound is the group for objects without a name.
 const lostAndFound = "/lost+found"
 
-// orphans finds groups and datasets that were not reached. If the root group is missing and exactly
-// one group is not linked by another, that group becomes the root group.
-func (s *source) orphans(ctx context.Context, noRoot bool) error {
-	list, err := s.scan(ctx)
-	if err != nil {
+// search finds all groups and datasets of the file.
+func (s *source) search(ctx context.Context) (err error) {
+	if s.found, err = s.scan(ctx); err != nil {
 		return err
 	}
 	s.guessed = true
 	s.seen.begin(s.size, 0)
-	led := map[h5file.Addr]bool{}
+	s.linked = map[h5file.Addr]bool{}
 	enough := s.searchLimit()
-	for _, o := range list {
+	for _, o := range s.found {
 		if s.read.Load() > enough {
 			break // some linked objects then get a path in lost+found
 		}
 		if o.Kind() == h5file.GroupKind {
 			for l, err := range o.Links() {
 				if err == nil && l.Kind == h5file.HardLink && l.Target != o.Addr {
-					led[l.Target] = true
+					s.linked[l.Target] = true
 				}
 			}
 		}
 	}
+	return nil
+}
+
+// guessRoot searches the file and returns the only group that is not linked by another, or nil if
+// there is not exactly one.
+func (s *source) guessRoot(ctx context.Context) (*h5file.Object, error) {
+	if err := s.search(ctx); err != nil {
+		return nil, err
+	}
 	var tops []*h5file.Object
-	for _, o := range list {
-		if o.Kind() == h5file.GroupKind && !led[o.Addr] && noRoot {
+	for _, o := range s.found {
+		if o.Kind() == h5file.GroupKind && !s.linked[o.Addr] {
 			tops = append(tops, o)
 		}
 	}
-	if len(tops) == 1 {
-		s.done[tops[0].Addr] = "/"
-		s.r.note(Guessed, "/", "root group", s.place(tops[0]), "the only group without a parent")
-		if err := s.group(ctx, "/", tops[0]); err != nil {
+	if len(tops) != 1 {
+		return nil, nil
+	}
+	s.r.note(Guessed, "/", "root group", s.place(tops[0]), "the only group without a parent")
+	return tops[0], nil
+}
+
+// orphans writes the groups and datasets that were not reached from the root group.
+func (s *source) orphans(ctx context.Context) error {
+	if s.linked == nil {
+		if err := s.search(ctx); err != nil {
 			return err
 		}
 	}
@@ -56,18 +70,18 @@ func (s *source) orphans(ctx context.Context, noRoot bool) error {
 	// Objects that others link to are written with these. The second pass writes the objects of
 	// cycles.
 	for _, all := range []bool{false, true} {
-		for _, o := range list {
+		for _, o := range s.found {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if _, ok := s.done[o.Addr]; ok || !all && led[o.Addr] {
+			if _, ok := s.out.Placed[uint64(o.Addr)]; ok || !all && s.linked[o.Addr] {
 				continue
 			}
 			if o.Kind() == h5file.GroupKind && empty(o) {
 				continue
 			}
 			if !made {
-				g, err := s.out.Root().CreateGroup(lostAndFound)
+				g, err := s.out.Group(s.out.Root(), lostAndFound, nil, 0)
 				if err != nil {
 					return err
 				}

@@ -4,6 +4,7 @@
 package recovery
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -29,13 +30,13 @@ func refers(t *h5file.Datatype) bool {
 	return t.Class == h5file.ReferenceClass || refers(t.Base)
 }
 
-// later delays a step until all objects of the new file exist.
-func (s *source) later(f func() error) {
+// later is Later of the Writer for a step that depends on s.guessed.
+func (s *source) later(path string, step func(made h5.Object) error) {
 	guessed := s.guessed
-	s.waiting = append(s.waiting, func() error {
+	s.out.Later(path, func(_ context.Context, made h5.Object) error {
 		defer func(now bool) { s.guessed = now }(s.guessed)
 		s.guessed = guessed
-		return f()
+		return step(made)
 	})
 }
 
@@ -185,44 +186,29 @@ func (e *elements) sequence(at int, t h5.Datatype, stored *h5file.Datatype, b []
 // reference builds a reference to the recovered object.
 func (e *elements) reference(at int, t h5.Datatype, stored *h5file.Datatype, b []byte) error {
 	r, err := e.s.values.Reference(stored, b)
-	if err != nil {
-		e.missing(err)
-		return nil
-	}
-	if !r.Object.Defined() {
+	var region h5.Selection
+	switch {
+	case err != nil:
+	case !r.Object.Defined():
 		return nil // null
+	case r.File != "":
+		err = fmt.Errorf("%w: a reference into the file %q", errors.ErrUnsupported, r.File)
+	case e.s.out.Placed[uint64(r.Object)] == "":
+		err = fmt.Errorf("%w: a reference to the object at %s, which was not recovered", format.ErrCorrupt, r.Object)
+	case r.Kind == h5file.AttributeRef && r.Attribute == "":
+		err = fmt.Errorf("%w: a reference to an attribute without a name", format.ErrCorrupt)
+	case r.Region != nil:
+		region, err = selection(*r.Region)
 	}
-	if r.File != "" {
-		e.missing(fmt.Errorf("%w: a reference into the file %q", errors.ErrUnsupported, r.File))
-		return nil
+	var to h5.Ref
+	if err == nil {
+		to, err = e.s.out.Reference(uint64(r.Object), t.Ref, region, r.Attribute)
 	}
-	path := e.s.done[r.Object]
-	if path == "" {
-		e.missing(fmt.Errorf("%w: a reference to the object at %s, which was not recovered", format.ErrCorrupt, r.Object))
-		return nil
-	}
-	to, err := e.s.refer(t.Ref, path, r)
 	if err != nil {
 		e.missing(err)
 		return nil
 	}
 	return e.b.Ref(at, to)
-}
-
-// refer creates a reference in the new file.
-func (s *source) refer(kind h5.ReferenceKind, path string, r h5file.Reference) (h5.Ref, error) {
-	root := s.out.Root()
-	switch {
-	case r.Region != nil:
-		sel, err := selection(*r.Region)
-		if err != nil {
-			return h5.Ref{}, err
-		}
-		return root.ReferenceRegion(path, kind, sel)
-	case r.Kind == h5file.AttributeRef:
-		return root.ReferenceAttribute(path, r.Attribute)
-	}
-	return root.Reference(path, kind)
 }
 
 // selection converts a selection to package h5.
