@@ -379,7 +379,10 @@ func (f *openFile) reader(name string, o *b2nd.OpenOptions) (ndarray.Backend, er
 		return nil, err
 	}
 	b, err := b2nd.OpenReaderAt(file, size, name, o)
-	return owned(b, err, done)
+	if err != nil {
+		return nil, errors.Join(err, done())
+	}
+	return &member{Backend: b, close: done, file: file}, nil
 }
 
 // npy opens a .npy file for reading.

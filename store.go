@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"strings"
 
@@ -114,7 +115,12 @@ func openMember(s *stores.Store, key, name string, o *b2nd.OpenOptions) (storedA
 type member struct {
 	ndarray.Backend
 	close func() error // closes the file of the array, and the store if it is the array's own
+	file  *os.File     // the file of a frame that is read in Go; nil for other arrays
 }
+
+// File returns the file of a frame that is read in Go, or nil. The command finds this method by its
+// name.
+func (m *member) File() *os.File { return m.file }
 
 // owned returns the newly opened backend b as a member whose file is closed by close. If err is not
 // nil, it closes the file.

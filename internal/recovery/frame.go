@@ -58,25 +58,23 @@ type located struct {
 }
 
 func recoverFrame(ctx context.Context, r *Report, o Options, dir bool) (err error) {
-	f := &frame{r: r, most: o.MaxChunk}
+	f := &frame{r: r, most: o.MaxChunk, file: r.file, size: r.size}
 	if f.pool, err = cblosc.NewPool(nil, nil); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.pool.Close()) }()
-	name := r.Source
 	if dir {
 		f.dir = r.Source
-		name = filepath.Join(r.Source, cframe.IndexFile)
-	}
-	file, info, err := regular.Open(name)
-	switch {
-	case err == nil:
-		defer func() { err = errors.Join(err, file.Close()) }()
-		f.file, f.size = file, info.Size()
-	case dir && errors.Is(err, regular.ErrNot):
-		r.note(Lost, "", "index", -1, "%v", err)
-	case !(dir && errors.Is(err, os.ErrNotExist)):
-		return err
+		file, info, err := regular.Open(filepath.Join(r.Source, cframe.IndexFile))
+		switch {
+		case err == nil:
+			defer func() { err = errors.Join(err, file.Close()) }()
+			f.file, f.size = file, info.Size()
+		case errors.Is(err, regular.ErrNot):
+			r.note(Lost, "", "index", -1, "%v", err)
+		case !errors.Is(err, os.ErrNotExist):
+			return err
+		}
 	}
 	if err := f.readHeader(); err != nil {
 		return err

@@ -21,7 +21,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/h5check"
 	"github.com/hyperslab/hyperslab/internal/h5copy"
-	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -51,14 +50,9 @@ type source struct {
 }
 
 func recoverHDF5(ctx context.Context, r *Report, o Options, without omitted) (err error) {
-	f, info, err := regular.Open(r.Source)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
 	read := new(atomic.Int64)
 	defer func() { r.work = read.Load() }()
-	s := &source{r: r, seen: r.seen, most: o.MaxChunk, in: &counted{f, read}, read: read, size: info.Size(), unsure: map[h5file.Addr]bool{}, omit: without.objects}
+	s := &source{r: r, seen: r.seen, most: o.MaxChunk, in: &counted{r.file, read}, read: read, size: r.size, unsure: map[h5file.Addr]bool{}, omit: without.objects}
 	defer func() { err = errors.Join(err, s.library.close()) }()
 	if without.rewrite {
 		return s.rewrite(ctx, r.made)

@@ -91,9 +91,11 @@ type Report struct {
 	Lost        int64 // chunks whose elements are now fill values
 	LostObjects int64 // arrays and attributes that are not in the new file
 	Findings    []Finding
-	NumFindings int64  // number of all findings; Findings contains the first Options.MaxFindings
-	partly      bool   // a finding is guessed or lost
-	made        string // path of the new file until it is verified
+	NumFindings int64    // number of all findings; Findings contains the first Options.MaxFindings
+	partly      bool     // a finding is guessed or lost
+	made        string   // path of the new file until it is verified
+	file        *os.File // the source; nil for a directory
+	size        int64    // of file
 	most        int
 	seen        *passes
 	work        int64 // bytes read and decoded: the chunks of a frame, or all reads of an HDF5 file
@@ -203,12 +205,20 @@ func recoverAs(ctx context.Context, dst, src, name string, opts Options) (_ *Rep
 	if err != nil {
 		return nil, err
 	}
+	var file *os.File // nil for a directory
+	if !info.IsDir() {
+		if file, info, err = regular.Open(src); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+	}
 	f := opts.Format
 	if f == "" {
-		if f, err = detect.Content(src); err != nil {
-			if f = byName(name, src, info.IsDir()); f == "" {
-				return nil, err
-			}
+		if f, err = content(file, info, src, name); err != nil {
+			return nil, err
+		}
+		if detect.IsStore(f) {
+			return nil, fmt.Errorf("%w: recovery of a container (%s), because its frames are recovered one by one", errors.ErrUnsupported, f)
 		}
 	}
 	out, err := atomicfile.Create(dst, atomicfile.Options{Overwrite: opts.Overwrite})
@@ -218,9 +228,9 @@ func recoverAs(ctx context.Context, dst, src, name string, opts Options) (_ *Rep
 	defer func() { err = errors.Join(err, out.Abort()) }() // a no-op after Commit
 	var without omitted
 	for {
-		r := &Report{Source: src, Destination: dst, Format: f, most: opts.MaxFindings, seen: &passes{tell: opts.Progress}, made: out.Path()}
+		r := &Report{Source: src, Destination: dst, Format: f, most: opts.MaxFindings, seen: &passes{tell: opts.Progress}, made: out.Path(), file: file, size: info.Size()}
 		switch {
-		case f == detect.B2ND || f == detect.Caterva || f == detect.B2E && !info.IsDir():
+		case f == detect.B2ND || f == detect.Caterva:
 			err = recoverFrame(ctx, r, opts, info.IsDir())
 		case f == detect.Bcolz && info.IsDir():
 			err = recoverTree(ctx, r, opts)
@@ -247,6 +257,22 @@ func recoverAs(ctx context.Context, dst, src, name string, opts Options) (_ *Rep
 			return nil, err
 		}
 	}
+}
+
+// content returns the format of a file or directory: by its content, or by name if the content is
+// corrupt.
+func content(file *os.File, info fs.FileInfo, src, name string) (f string, err error) {
+	if file == nil {
+		f, err = detect.Content(src)
+	} else if f, err = detect.Reader(file, info.Size(), src); f == detect.B2ND && detect.IsCaterva(file, info.Size()) {
+		f = detect.Caterva
+	}
+	if err != nil {
+		if is := byName(name, src, file == nil); is != "" {
+			return is, nil
+		}
+	}
+	return f, err
 }
 
 // verifyFile verifies the new file. Tests replace it.

@@ -102,6 +102,15 @@ type part struct {
 	selection ndarray.Selection
 	views     []*ndarray.Array // arrays that Array shows in another form, the first one first
 	tree      *hyperslab.Tree  // the tree that opened the array; nil: it was opened alone
+	file      string           // of the tree
+}
+
+// openNear opens another array, in the tree of the part if that is of the same file.
+func (a *app) openNear(ctx context.Context, p *part, at locate.Location) (*ndarray.Array, error) {
+	if p.tree != nil && p.file == at.File {
+		return p.tree.Open(ctx, at.Object)
+	}
+	return a.openArray(ctx, at.String())
 }
 
 // openPart opens the array at an address with an optional selection.
@@ -192,8 +201,30 @@ func (a *app) openEither(ctx context.Context, address string) (tree *hyperslab.T
 		}
 		return nil, nil, errors.Join(err, tree.Close())
 	}
-	p.tree = tree
+	p.tree, p.file = tree, in.File
 	return tree, p, nil
+}
+
+// openInTree is openPart for a command that also opens other arrays of the file, with openNear.
+func (a *app) openInTree(ctx context.Context, address string) (*part, error) {
+	if a.access.dtype != nil { // which is for Open
+		return a.openPart(ctx, address)
+	}
+	location, _ := splitSelection(address)
+	in, err := locate.Parse(location)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := a.openTree(ctx, location)
+	if err != nil {
+		return nil, err
+	}
+	p, err := openSelected(address, func(string) (*ndarray.Array, error) { return tree.Open(ctx, in.Object) })
+	if err != nil {
+		return nil, errors.Join(err, tree.Close())
+	}
+	p.tree, p.file = tree, in.File
+	return p, nil
 }
 
 // show replaces the array by one that shows it in another form.

@@ -108,6 +108,8 @@ func (a *app) advice(cmd *cobra.Command, err error) string {
 		return "hyperslab info " + shellWord(failed.Path) + " shows its shape; indexes count from 0"
 	case failed.Op == "summarize" && errors.Is(err, ndarray.ErrType):
 		return "hyperslab dump " + shellWord(failed.Path) + " writes its elements"
+	case command == "recover" && isStore(format):
+		return "hyperslab cp takes a frame out of " + file + ", and hyperslab recover reads that"
 	case unsupportedType(err) && format == hyperslab.HDF5 && !cmd.Flags().Changed("ddl"):
 		return "hyperslab dump " + file + " --ddl writes the types that arrays cannot represent as text"
 	case unsupportedType(err) && format != hyperslab.HDF5 && command != "info" && errors.Is(err, ndarray.ErrType):

@@ -152,7 +152,7 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 			}
 			file = loc.File
 		}
-		err = lister.frame(file)
+		err = lister.frame(file, arr)
 	}
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
@@ -268,8 +268,34 @@ func (l *chunkLister) hdf5Chunk(first []int64, bytes, at, mask int64) error {
 	return l.add(doc)
 }
 
-// frame reads the index of a Blosc2 frame, in one file or in a directory.
-func (l *chunkLister) frame(file string) (err error) {
+// fileOf returns the open file of a frame that is read in Go. It is nil for any other array.
+func fileOf(arr *ndarray.Array) *os.File {
+	if arr == nil {
+		return nil
+	}
+	if b, ok := ndarray.As[interface{ File() *os.File }](arr.Backend()); ok {
+		return b.File()
+	}
+	return nil
+}
+
+func isDir(path string) (bool, error) {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir(), err
+}
+
+// readIndex reads the index of a Blosc2 frame in one file.
+func readIndex(f *os.File) (*cframe.Frame, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return cframe.Read(f, info.Size())
+}
+
+// frame lists the chunks of a Blosc2 frame, in one file or in a directory. arr is its array if that
+// is open.
+func (l *chunkLister) frame(file string, arr *ndarray.Array) (err error) {
 	var frame *cframe.Frame
 	sparse := false
 	if remote.IsURL(file) {
@@ -277,21 +303,17 @@ func (l *chunkLister) frame(file string) (err error) {
 		if frame, sparse, done, err = frameAtURL(file); err == nil {
 			defer func() { err = errors.Join(err, done()) }()
 		}
-	} else {
-		info, serr := os.Stat(file)
-		if serr != nil {
-			return serr
+	} else if f := fileOf(arr); f != nil {
+		frame, err = readIndex(f)
+	} else if sparse, err = isDir(file); sparse {
+		frame, err = cframe.ReadDir(os.DirFS(file))
+	} else if err == nil {
+		f, _, oerr := regular.Open(file)
+		if oerr != nil {
+			return oerr
 		}
-		if sparse = info.IsDir(); sparse {
-			frame, err = cframe.ReadDir(os.DirFS(file))
-		} else {
-			f, info, oerr := regular.Open(file)
-			if oerr != nil {
-				return oerr
-			}
-			defer func() { err = errors.Join(err, f.Close()) }()
-			frame, err = cframe.Read(f, info.Size())
-		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		frame, err = readIndex(f)
 	}
 	if err != nil {
 		return err

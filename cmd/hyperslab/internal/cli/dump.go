@@ -117,7 +117,7 @@ func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error
 	if err := checkProgress(o.progress); err != nil {
 		return err
 	}
-	arr, err := a.openPart(ctx, address)
+	arr, err := a.openInTree(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -194,14 +194,14 @@ func (a *app) dumpDDL(ctx context.Context, args []string, o *dumpFlags) (err err
 	if o.header && d.selection != "" {
 		return usagef("%s: --header prints no values: remove the selection", d.where)
 	}
-	switch format, err := hyperslab.Sniff(d.file); {
-	case err != nil:
-		return err
-	case format != hyperslab.HDF5:
-		return usagef("%s: --ddl is for HDF5 files, this is %s", d.file, format)
-	}
 	f, err := a.openHDF5(d.file)
 	if err != nil {
+		switch format, other := hyperslab.Sniff(d.file); {
+		case other != nil:
+			return other
+		case format != hyperslab.HDF5:
+			return usagef("%s: --ddl is for HDF5 files, this is %s", d.file, format)
+		}
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()

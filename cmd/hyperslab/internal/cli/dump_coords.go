@@ -47,7 +47,7 @@ func (a *app) coordsOf(ctx context.Context, address string, p *part, o *dumpFlag
 		var cells []string
 		if m.AxisNames != nil && m.AxisNames[k] != "" {
 			name = m.AxisNames[k]
-			if cells, err = a.coordCells(ctx, location, m.Format, k, name, length, o); err != nil {
+			if cells, err = a.coordCells(ctx, p, location, k, name, length, o); err != nil {
 				return nil, err
 			}
 		}
@@ -59,8 +59,8 @@ func (a *app) coordsOf(ctx context.Context, address string, p *part, o *dumpFlag
 
 // coordCells formats the coordinates of a dimension. It returns nil if there are none of that
 // length.
-func (a *app) coordCells(ctx context.Context, location, format string, axis int, name string, length int64, o *dumpFlags) (cells []string, err error) {
-	arr, err := a.openCoords(ctx, location, format, axis, name, length)
+func (a *app) coordCells(ctx context.Context, p *part, location string, axis int, name string, length int64, o *dumpFlags) (cells []string, err error) {
+	arr, err := a.openCoords(ctx, p, location, axis, name, length)
 	if arr == nil || err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (a *app) coordCells(ctx context.Context, location, format string, axis int,
 }
 
 // openCoords opens the coordinates of a dimension. It returns nil if there are none of that length.
-func (a *app) openCoords(ctx context.Context, location, format string, axis int, name string, length int64) (*ndarray.Array, error) {
+func (a *app) openCoords(ctx context.Context, p *part, location string, axis int, name string, length int64) (*ndarray.Array, error) {
 	at, err := beside(location, name)
 	if err != nil {
 		return nil, err
@@ -98,13 +98,13 @@ func (a *app) openCoords(ctx context.Context, location, format string, axis int,
 		dir = path.Dir(dir)
 		candidates = append(candidates, locate.Location{File: at.File, Object: path.Join(dir, name)})
 	}
-	if scale, err := a.scalePath(location, format, axis); err != nil {
+	if scale, err := a.scalePath(p.stored(), axis); err != nil {
 		return nil, err
 	} else if scale != "" {
 		candidates = []locate.Location{{File: at.File, Object: scale}}
 	}
 	for _, loc := range candidates {
-		arr, err := a.openArray(ctx, loc.String())
+		arr, err := a.openNear(ctx, p, loc)
 		if noArray(err) {
 			continue
 		}
@@ -113,7 +113,7 @@ func (a *app) openCoords(ctx context.Context, location, format string, axis int,
 		}
 		shape := arr.Shape()
 		is := len(shape) == 1 && shape[0] == length
-		if is && format == string(hyperslab.HDF5) {
+		if is && p.whole().Format == string(hyperslab.HDF5) {
 			var class string
 			class, err = textAttr(ctx, arr, "CLASS")
 			is = class == "DIMENSION_SCALE"

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
@@ -197,18 +196,15 @@ func readableSince(d *h5.Dataset, name string) (since *string, err error) {
 
 // scalePath returns the path of the first dimension scale of an axis of an HDF5 dataset. It is ""
 // for an axis without scales, for other formats, and for untrusted files.
-func (a *app) scalePath(address, format string, axis int) (at string, err error) {
-	if format != string(hyperslab.HDF5) || a.untrusted() {
+func (a *app) scalePath(arr *ndarray.Array, axis int) (string, error) {
+	b, ok := ndarray.As[interface{ Dataset() *h5.Dataset }](arr.Backend())
+	if !ok || a.untrusted() {
 		return "", nil
 	}
-	err = a.withDataset(address, func(_ *h5.File, d *h5.Dataset) error {
-		for s, err := range d.Scales(axis) {
-			at = s.Path
-			return err
-		}
-		return nil
-	})
-	return at, err
+	for s, err := range b.Dataset().Scales(axis) {
+		return s.Path, h5errs.Translate(err)
+	}
+	return "", nil
 }
 
 // rows adds the lines of info.

@@ -252,7 +252,7 @@ func (a *app) gatherPicture(ctx context.Context, address string, o *plotFlags, m
 	if _, _, err := o.percentiles(); err != nil {
 		return nil, err
 	}
-	arr, err := a.openPart(ctx, address)
+	arr, err := a.openInTree(ctx, address)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func (a *app) animate(ctx context.Context, address, file string, o *plotFlags, m
 	if err != nil {
 		return nil, err
 	}
-	arr, err := a.openPart(ctx, address)
+	arr, err := a.openInTree(ctx, address)
 	if err != nil {
 		return nil, err
 	}

@@ -95,7 +95,7 @@ func (a *app) axesOf(ctx context.Context, location string, p *part) ([]picture.A
 		if names := whole.Meta().AxisNames; names != nil {
 			name = names[k]
 		}
-		coordinates, units, err := a.coordinatesOf(ctx, location, name, length)
+		coordinates, units, err := a.coordinatesOf(ctx, p, location, name, length)
 		if err != nil {
 			return nil, err
 		}
@@ -156,7 +156,7 @@ func beside(location, name string) (locate.Location, error) {
 
 // coordinatesOf reads the array of that name in the group of the array at a location, if it has one
 // axis of that length and is numeric.
-func (a *app) coordinatesOf(ctx context.Context, location, name string, length int64) (values []float64, units string, err error) {
+func (a *app) coordinatesOf(ctx context.Context, p *part, location, name string, length int64) (values []float64, units string, err error) {
 	if name == "" || length > longestAxis {
 		return nil, "", nil
 	}
@@ -164,7 +164,7 @@ func (a *app) coordinatesOf(ctx context.Context, location, name string, length i
 	if err != nil {
 		return nil, "", err
 	}
-	arr, err := a.openArray(ctx, loc.String())
+	arr, err := a.openNear(ctx, p, loc)
 	if err != nil {
 		return nil, "", nil //nolint:nilerr // no such array: the axis has indexes
 	}

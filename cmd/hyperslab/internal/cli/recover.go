@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -114,9 +113,6 @@ func (a *app) recover(ctx context.Context, source, target string, o *recoverFlag
 	}
 	if sameFile(source, target) {
 		return usagef("%s is the corrupt file, which is never changed; give the new one another name", target)
-	}
-	if f, err := hyperslab.Sniff(source); err == nil && isStore(f) && o.format == "" {
-		return fmt.Errorf("%w: recovery of a container (%s), because its frames are recovered one by one: hyperslab cp takes a frame out of %s, and hyperslab recover reads that", errors.ErrUnsupported, f, source)
 	}
 	if o.dryRun {
 		return a.planRecovery(source, target, o)
