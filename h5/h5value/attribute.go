@@ -4,6 +4,7 @@ package h5value
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/hyperslab/hyperslab/h5"
@@ -36,7 +37,7 @@ func attributeValues[T any](a h5.Attribute) ([]T, error) {
 		}
 	case a.Data != nil:
 		v = h5.Values{Datatype: a.Datatype, N: len(a.Data) / max(a.Datatype.Size, 1), Block: a.Data}
-		if to, ok := elementType[T](); ok {
+		if to, ok := elementType(reflect.TypeFor[T]()); ok {
 			out := make([]T, v.N)
 			if convert(bytesOf(out), to, slices.Clone(a.Data), a.Datatype) {
 				return out, nil

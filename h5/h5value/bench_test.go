@@ -67,3 +67,42 @@ func readAttr[T any](b *testing.B, o h5.Object, name string) {
 		}
 	}
 }
+
+// BenchmarkStructs converts structs without access to a file.
+func BenchmarkStructs(b *testing.B) {
+	const n = 4096
+	type block struct {
+		At   [3]float64
+		Data [64]uint8 `h5:"data"`
+		Next [4]point
+	}
+	blocks, stations := make([]block, n), make([]station, n)
+	for i := range stations {
+		stations[i] = someStations()[0]
+	}
+	b.Run("numbers", func(b *testing.B) { structs(b, blocks) })
+	b.Run("strings and sequences", func(b *testing.B) { structs(b, stations) })
+}
+
+func structs[T any](b *testing.B, v []T) {
+	t, err := h5value.DatatypeFor[T]()
+	require.NoError(b, err)
+	stored, err := h5value.Encode(t, v)
+	require.NoError(b, err)
+	b.Run("encode", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := h5value.Encode(t, v); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("decode", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := h5value.Decode[T](stored); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -37,49 +37,49 @@ func decodeAll[T any](v h5.Values) ([]T, error) {
 	return dst, decode(p, v, dst, false)
 }
 
+// inElement is the format of an error of an element.
+const inElement = "element %d: %w"
+
 // decode fills dst with the elements of v, whose datatype is that of the plan.
 func decode[T any](p *plan, v h5.Values, dst []T, lossy bool) error {
-	x := transfer{v: v, lossy: lossy}
-	size := p.mem.InMemory()
-	for i := range dst {
-		if err := p.decode(&x, h5elem.Element(&v, i, size), unsafe.Pointer(&dst[i])); err != nil {
-			clear(dst)
-			return fmt.Errorf("element %d: %w", i, err)
-		}
+	items := p.items(reflect.TypeFor[T](), inElement)
+	err := items.Decode(&state{Block: v.Block, Lossy: lossy}, len(dst), v.Block, unsafe.Pointer(unsafe.SliceData(dst)))
+	if err != nil {
+		clear(dst)
 	}
-	return nil
+	return err
 }
 
 // members returns v with its elements converted to mem, a datatype with a subset of the members.
 // The data that pointers refer to is shared.
 func members(v h5.Values, mem *h5.Datatype) h5.Values {
-	x := transfer{v: h5.Values{Datatype: *mem, N: v.N, Block: slices.Clone(v.Block)}}
+	block := slices.Clone(v.Block)
 	size, from := mem.InMemory(), v.Datatype.InMemory()
 	packed := make([]byte, v.N*size)
 	for i := range v.N {
-		x.extract(packed[i*size:(i+1)*size], x.v.Block[i*from:(i+1)*from], mem, &v.Datatype)
+		extract(block, packed[i*size:(i+1)*size], block[i*from:(i+1)*from], mem, &v.Datatype)
 	}
 	// The packed elements are at most as long as the original ones, so offsets in the block stay
 	// valid.
-	copy(x.v.Block, packed)
-	return x.v
+	copy(block, packed)
+	return h5.Values{Datatype: *mem, N: v.N, Block: block}
 }
 
 // extract copies the members of part from an element of whole. It compacts the elements of a
 // sequence in place.
-func (x *transfer) extract(dst, src []byte, part, whole *h5.Datatype) {
+func extract(block, dst, src []byte, part, whole *h5.Datatype) {
 	switch {
 	case part.Equal(*whole):
 		copy(dst, src)
 	case part.Class == h5.Compound:
 		for _, m := range part.Members {
 			w := memberCalled(whole, m.Name)
-			x.extract(dst[m.Offset:m.Offset+m.Type.InMemory()], src[w.Offset:w.Offset+w.Type.InMemory()], m.Type, w.Type)
+			extract(block, dst[m.Offset:m.Offset+m.Type.InMemory()], src[w.Offset:w.Offset+w.Type.InMemory()], m.Type, w.Type)
 		}
 	case part.Class == h5.Array:
 		size, from := part.Base.InMemory(), whole.Base.InMemory()
 		for i := range h5elem.Length(part) {
-			x.extract(dst[i*size:(i+1)*size], src[i*from:(i+1)*from], part.Base, whole.Base)
+			extract(block, dst[i*size:(i+1)*size], src[i*from:(i+1)*from], part.Base, whole.Base)
 		}
 	default: // a sequence
 		copy(dst, src)
@@ -88,8 +88,8 @@ func (x *transfer) extract(dst, src []byte, part, whole *h5.Datatype) {
 		element := make([]byte, size)
 		for i := range n {
 			clear(element)
-			x.extract(element, x.v.Block[place+i*from:place+(i+1)*from], part.Base, whole.Base)
-			copy(x.v.Block[place+i*size:], element)
+			extract(block, element, block[place+i*from:place+(i+1)*from], part.Base, whole.Base)
+			copy(block[place+i*size:], element)
 		}
 	}
 }
@@ -113,15 +113,14 @@ func encode[T any](t *h5.Datatype, src []T, lossy bool) (h5.Values, error) {
 	if err != nil {
 		return h5.Values{}, err
 	}
-	x := transfer{v: h5.Values{Datatype: p.mem, N: len(src)}, lossy: lossy}
-	size := p.mem.InMemory()
-	h5elem.Grow(&x.v, len(src), size)
-	for i := range src {
-		if err := p.encode(&x, i*size, unsafe.Pointer(&src[i])); err != nil {
-			return h5.Values{}, fmt.Errorf("element %d: %w", i, err)
-		}
+	items := p.items(reflect.TypeFor[T](), inElement)
+	x := state{Lossy: lossy}
+	h5elem.Grow(&x.Block, len(src), items.Size)
+	err = items.Encode(&x, len(src), 0, unsafe.Pointer(unsafe.SliceData(src)))
+	if err != nil {
+		return h5.Values{}, err
 	}
-	return x.v, nil
+	return h5.Values{Datatype: p.mem, N: len(src), Block: x.Block}, nil
 }
 
 // DatatypeFor returns the default datatype for storing T: numbers as they are in memory, bool as
@@ -191,7 +190,7 @@ func datatypeFor(goType reflect.Type, f structField, depth int) (h5.Datatype, er
 		for _, f := range fields {
 			m, err := datatypeFor(f.field.Type, f, depth+1)
 			if err != nil {
-				return h5.Datatype{}, inMember(f.name, err)
+				return h5.Datatype{}, fmt.Errorf(inMember, f.name, err)
 			}
 			c.Members = append(c.Members, h5.Member{Name: f.name, Offset: c.Size, Type: &m})
 			c.Size += m.InMemory()

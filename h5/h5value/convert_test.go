@@ -398,3 +398,29 @@ func TestRead_overflow(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int16{1, 300, 2}, got, "unchanged")
 }
+
+// TestEncode_bits checks that numbers in structs keep their bits if they are stored as in memory.
+func TestEncode_bits(t *testing.T) {
+	type record struct {
+		A, B  float64
+		Names [2]string
+		Parts [2]struct{ C, D float32 }
+		Z     complex64
+	}
+	dt, err := h5value.DatatypeFor[record]()
+	require.NoError(t, err)
+	var in record
+	nan, negative := uint64(0x7ff8000000001234), math.Copysign(0, -1)
+	in.A, in.B, in.Names = math.Float64frombits(nan), negative, [2]string{"a", "b"}
+	in.Parts[1].D, in.Z = math.Float32frombits(0x7fc01234), complex(1, 2)
+	v, err := h5value.Encode(dt, []record{in, {}, in})
+	require.NoError(t, err)
+	out, err := h5value.Decode[record](v)
+	require.NoError(t, err)
+	require.Equal(t, nan, math.Float64bits(out[2].A))
+	require.Equal(t, math.Float64bits(negative), math.Float64bits(out[2].B))
+	require.Equal(t, uint32(0x7fc01234), math.Float32bits(out[2].Parts[1].D))
+	require.Equal(t, in.Z, out[2].Z)
+	require.Equal(t, in.Names, out[2].Names)
+	require.Equal(t, record{}, out[1])
+}

@@ -61,9 +61,9 @@ func Write[T any](d *h5.Dataset, src []T, s h5.Selection) error { return write(d
 // represent exactly. Numbers round to nearest, ties to even.
 func WriteLossy[T any](d *h5.Dataset, src []T, s h5.Selection) error { return write(d, src, s, true) }
 
-// elementType returns the datatype in memory of T, and whether libhdf5 can fill a []T directly.
-func elementType[T any]() (h5.Datatype, bool) {
-	t := reflect.TypeFor[T]()
+// elementType returns the datatype in memory of t, and whether libhdf5 can fill a slice of t
+// directly.
+func elementType(t reflect.Type) (h5.Datatype, bool) {
 	size := int(t.Size())
 	switch k := t.Kind(); {
 	case k == reflect.Bool:
@@ -103,7 +103,7 @@ func read[T any](d *h5.Dataset, dst []T, s h5.Selection, lossy bool) error {
 	if err := checkLength(d, "read", len(dst), s); err != nil {
 		return err
 	}
-	mem, ok := elementType[T]()
+	mem, ok := elementType(reflect.TypeFor[T]())
 	if !ok {
 		return readPlanned(d, dst, s, lossy)
 	}
@@ -173,7 +173,7 @@ func write[T any](d *h5.Dataset, src []T, s h5.Selection, lossy bool) error {
 	if err := checkLength(d, "write", len(src), s); err != nil {
 		return err
 	}
-	mem, ok := elementType[T]()
+	mem, ok := elementType(reflect.TypeFor[T]())
 	if !ok {
 		return writePlanned(d, src, s, lossy)
 	}

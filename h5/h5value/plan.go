@@ -17,26 +17,26 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/h5elem"
 	"github.com/hyperslab/hyperslab/internal/numbers"
+	"github.com/hyperslab/hyperslab/internal/structconv"
 )
 
-// A transfer is the state of one call: the block that is read, or that grows.
-type transfer struct {
-	v     h5.Values
-	lossy bool
-}
-
-type (
-	decoder func(x *transfer, src []byte, p unsafe.Pointer) error
-	// An encoder gets the offset of the element in the block, because the block may move while it
-	// grows.
-	encoder func(x *transfer, at int, p unsafe.Pointer) error
-)
+// state is the state of one call: the block that is read, or that grows.
+type state = structconv.State
 
 // A plan converts elements of one datatype to one Go type and back.
 type plan struct {
-	mem    h5.Datatype // datatype to read; for a compound, the members that the struct has
-	decode decoder
-	encode encoder
+	structconv.Converter
+	mem h5.Datatype // datatype to read; for a compound, the members that the struct has
+}
+
+// newPlan returns a plan for elements of type t.
+func newPlan(t *h5.Datatype, decode structconv.Decoder, encode structconv.Encoder) *plan {
+	return &plan{structconv.New(decode, encode), *t}
+}
+
+// items returns the converter of consecutive values of the plan's Go type.
+func (p *plan) items(goType reflect.Type, inItem string) structconv.Items {
+	return structconv.Items{Item: p.Converter, Size: p.mem.InMemory(), Step: goType.Size(), InItem: inItem}
 }
 
 type planKey struct {
@@ -253,20 +253,19 @@ func numberPlan(goType reflect.Type, t *h5.Datatype) (*plan, error) {
 	if set == nil {
 		return nil, mismatch(goType, t)
 	}
+	if mem, ok := elementType(goType); ok && mem.Equal(*t) {
+		return &plan{structconv.Copy(t.Size), *t}, nil
+	}
 	format := h5elem.FormatOf(t)
-	return &plan{
-		mem: *t,
-		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
-			return unrepresentable(set(p, format.Load(src), x.lossy), goType)
-		},
-		encode: func(x *transfer, at int, p unsafe.Pointer) error {
-			n, err := get(p)
-			if err != nil {
-				return err
-			}
-			return unrepresentable(format.Store(x.v.Block[at:at+format.Size], n, x.lossy), t)
-		},
-	}, nil
+	return newPlan(t, func(x *state, src []byte, p unsafe.Pointer) error {
+		return unrepresentable(set(p, format.Load(src), x.Lossy), goType)
+	}, func(x *state, at int, p unsafe.Pointer) error {
+		n, err := get(p)
+		if err != nil {
+			return err
+		}
+		return unrepresentable(format.Store(x.Block[at:at+format.Size], n, x.Lossy), t)
+	}), nil
 }
 
 // unrepresentable adds a sentinel of package h5 and the type to the error of a number.
@@ -372,23 +371,19 @@ func getBig(p unsafe.Pointer) (numbers.Number, error) {
 }
 
 func boolPlan(t *h5.Datatype) *plan {
-	return &plan{
-		mem: *t,
-		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
-			if src[0] > 1 {
-				return fmt.Errorf("%w: %d is neither FALSE nor TRUE", h5.ErrOverflow, src[0])
-			}
-			*(*bool)(p) = src[0] == 1
-			return nil
-		},
-		encode: func(x *transfer, at int, p unsafe.Pointer) error {
-			x.v.Block[at] = 0
-			if *(*bool)(p) {
-				x.v.Block[at] = 1
-			}
-			return nil
-		},
-	}
+	return newPlan(t, func(x *state, src []byte, p unsafe.Pointer) error {
+		if src[0] > 1 {
+			return fmt.Errorf("%w: %d is neither FALSE nor TRUE", h5.ErrOverflow, src[0])
+		}
+		*(*bool)(p) = src[0] == 1
+		return nil
+	}, func(x *state, at int, p unsafe.Pointer) error {
+		x.Block[at] = 0
+		if *(*bool)(p) {
+			x.Block[at] = 1
+		}
+		return nil
+	})
 }
 
 // EnumValue is an element of an enumeration. Name is "" for a value that is not a member. On
@@ -427,15 +422,15 @@ func enumPlan(goType reflect.Type, t *h5.Datatype) (*plan, error) {
 		if inner, err = numberPlan(goType, base); err != nil {
 			return nil, err
 		}
-		return &plan{mem: *t, decode: inner.decode, encode: func(x *transfer, at int, p unsafe.Pointer) error {
-			if err := inner.encode(x, at, p); err != nil {
+		return newPlan(t, inner.Decode, func(x *state, at int, p unsafe.Pointer) error {
+			if err := inner.Encode(x, at, p); err != nil {
 				return err
 			}
-			if n := format.Load(x.v.Block[at : at+base.Size]); !slices.ContainsFunc(t.Members, func(m h5.Member) bool { return n == memberNumber(&m, base) }) {
+			if n := format.Load(x.Block[at : at+base.Size]); !slices.ContainsFunc(t.Members, func(m h5.Member) bool { return n == memberNumber(&m, base) }) {
 				return fmt.Errorf("%w: %v is not a member of %v", h5.ErrOverflow, n, t)
 			}
 			return nil
-		}}, nil
+		}), nil
 	}
 	names, values := make(map[int64]string), make(map[string]int64)
 	for _, m := range t.Members {
@@ -444,52 +439,44 @@ func enumPlan(goType reflect.Type, t *h5.Datatype) (*plan, error) {
 		}
 		values[m.Name] = m.Value
 	}
-	encodeName := func(x *transfer, at int, name string) error {
+	encodeName := func(x *state, at int, name string) error {
 		v, ok := values[name]
 		if !ok {
 			return fmt.Errorf("%w: %q is not a member of %v", h5.ErrParam, name, t)
 		}
-		return inner.encode(x, at, unsafe.Pointer(&v))
+		return inner.Encode(x, at, unsafe.Pointer(&v))
 	}
 	switch {
 	case goType == enumType:
-		return &plan{
-			mem: *t,
-			decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
-				e := (*EnumValue)(p)
-				if err := inner.decode(x, src, unsafe.Pointer(&e.Value)); err != nil {
-					return err
-				}
-				e.Name = names[e.Value]
-				return nil
-			},
-			encode: func(x *transfer, at int, p unsafe.Pointer) error {
-				e := (*EnumValue)(p)
-				if e.Name != "" {
-					return encodeName(x, at, e.Name)
-				}
-				return inner.encode(x, at, unsafe.Pointer(&e.Value))
-			},
-		}, nil
+		return newPlan(t, func(x *state, src []byte, p unsafe.Pointer) error {
+			e := (*EnumValue)(p)
+			if err := inner.Decode(x, src, unsafe.Pointer(&e.Value)); err != nil {
+				return err
+			}
+			e.Name = names[e.Value]
+			return nil
+		}, func(x *state, at int, p unsafe.Pointer) error {
+			e := (*EnumValue)(p)
+			if e.Name != "" {
+				return encodeName(x, at, e.Name)
+			}
+			return inner.Encode(x, at, unsafe.Pointer(&e.Value))
+		}), nil
 	case goType.Kind() == reflect.String:
-		return &plan{
-			mem: *t,
-			decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
-				var v int64
-				if err := inner.decode(x, src, unsafe.Pointer(&v)); err != nil {
-					return err
-				}
-				name, ok := names[v]
-				if !ok {
-					return fmt.Errorf("%w: %d is not a member of %v", h5.ErrOverflow, v, t)
-				}
-				*(*string)(p) = name
-				return nil
-			},
-			encode: func(x *transfer, at int, p unsafe.Pointer) error {
-				return encodeName(x, at, *(*string)(p))
-			},
-		}, nil
+		return newPlan(t, func(x *state, src []byte, p unsafe.Pointer) error {
+			var v int64
+			if err := inner.Decode(x, src, unsafe.Pointer(&v)); err != nil {
+				return err
+			}
+			name, ok := names[v]
+			if !ok {
+				return fmt.Errorf("%w: %d is not a member of %v", h5.ErrOverflow, v, t)
+			}
+			*(*string)(p) = name
+			return nil
+		}, func(x *state, at int, p unsafe.Pointer) error {
+			return encodeName(x, at, *(*string)(p))
+		}), nil
 	}
 	return nil, mismatch(goType, t)
 }
@@ -505,70 +492,48 @@ func bytesPlan(goType reflect.Type, t *h5.Datatype) (*plan, error) {
 		return nil, mismatch(goType, t)
 	}
 	if goType.Kind() == reflect.Array {
-		return &plan{
-			mem: *t,
-			decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
-				copy(unsafe.Slice((*byte)(p), size), src)
-				return nil
-			},
-			encode: func(x *transfer, at int, p unsafe.Pointer) error {
-				copy(x.v.Block[at:at+size], unsafe.Slice((*byte)(p), size))
-				return nil
-			},
-		}, nil
+		return &plan{structconv.Copy(size), *t}, nil
 	}
-	return &plan{
-		mem: *t,
-		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
-			*(*[]byte)(p) = slices.Clone(src)
-			return nil
-		},
-		encode: func(x *transfer, at int, p unsafe.Pointer) error {
-			b := *(*[]byte)(p)
-			if len(b) != size {
-				return fmt.Errorf("%w: %d bytes, %v has %d", h5.ErrSize, len(b), t, size)
-			}
-			copy(x.v.Block[at:at+size], b)
-			return nil
-		},
-	}, nil
+	return newPlan(t, func(x *state, src []byte, p unsafe.Pointer) error {
+		*(*[]byte)(p) = slices.Clone(src)
+		return nil
+	}, func(x *state, at int, p unsafe.Pointer) error {
+		b := *(*[]byte)(p)
+		if len(b) != size {
+			return fmt.Errorf("%w: %d bytes, %v has %d", h5.ErrSize, len(b), t, size)
+		}
+		copy(x.Block[at:at+size], b)
+		return nil
+	}), nil
 }
 
 func stringPlan(t *h5.Datatype) *plan {
 	if t.Variable {
-		return &plan{
-			mem: *t,
-			decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
-				if place := h5elem.Word(src); place != 0 {
-					*(*string)(p) = string(h5elem.BytesAt(x.v.Block, place))
-				} else {
-					*(*string)(p) = ""
-				}
-				return nil
-			},
-			encode: func(x *transfer, at int, p unsafe.Pointer) error {
-				s := *(*string)(p)
-				if i := strings.IndexByte(s, 0); i >= 0 {
-					return fmt.Errorf("%w: zero byte at %d of a string", h5.ErrParam, i)
-				}
-				place := len(x.v.Block)
-				x.v.Block = h5elem.AppendBytes(x.v.Block, s, true)
-				h5elem.PutWord(x.v.Block[at:], uint64(place))
-				return nil
-			},
-		}
+		return newPlan(t, func(x *state, src []byte, p unsafe.Pointer) error {
+			if place := h5elem.Word(src); place != 0 {
+				*(*string)(p) = string(h5elem.BytesAt(x.Block, place))
+			} else {
+				*(*string)(p) = ""
+			}
+			return nil
+		}, func(x *state, at int, p unsafe.Pointer) error {
+			s := *(*string)(p)
+			if i := strings.IndexByte(s, 0); i >= 0 {
+				return fmt.Errorf("%w: zero byte at %d of a string", h5.ErrParam, i)
+			}
+			place := len(x.Block)
+			x.Block = h5elem.AppendBytes(x.Block, s, true)
+			h5elem.PutWord(x.Block[at:], uint64(place))
+			return nil
+		})
 	}
 	size, pad := t.Size, t.Pad
-	return &plan{
-		mem: *t,
-		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
-			*(*string)(p) = h5elem.TrimPadding(src, pad)
-			return nil
-		},
-		encode: func(x *transfer, at int, p unsafe.Pointer) error {
-			return padString(x.v.Block[at:at+size], *(*string)(p), pad)
-		},
-	}
+	return newPlan(t, func(x *state, src []byte, p unsafe.Pointer) error {
+		*(*string)(p) = h5elem.TrimPadding(src, pad)
+		return nil
+	}, func(x *state, at int, p unsafe.Pointer) error {
+		return padString(x.Block[at:at+size], *(*string)(p), pad)
+	})
 }
 
 // padString fills dst with s as a string of fixed length. It returns an error if reading would not

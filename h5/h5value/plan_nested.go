@@ -12,6 +12,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/h5elem"
+	"github.com/hyperslab/hyperslab/internal/structconv"
 )
 
 // Record is a compound without a Go struct: its members in the order of the file, each with a value
@@ -49,23 +50,14 @@ type structField struct {
 func structFields(goType reflect.Type) ([]structField, error) {
 	var out []structField
 	seen := make(map[string]bool)
-	for i := range goType.NumField() {
-		f := goType.Field(i)
-		tag, tagged := f.Tag.Lookup("h5")
-		if tag == "-" || !f.IsExported() {
-			if tagged && tag != "-" {
-				return nil, fmt.Errorf("%w: field %s of %v has a tag and is not exported", h5.ErrType, f.Name, goType)
-			}
-			continue
+	for _, f := range structconv.Fields(goType, "h5") {
+		if !f.IsExported() {
+			return nil, fmt.Errorf("%w: field %s of %v has a tag and is not exported", h5.ErrType, f.StructField.Name, goType)
 		}
-		name, options, _ := strings.Cut(tag, ",")
-		s := structField{name: name, field: f}
-		if name == "" {
-			s.name = f.Name
-		}
-		for option := range strings.SplitSeq(options, ",") {
+		s := structField{name: f.Name, field: f.StructField}
+		for option := range strings.SplitSeq(f.Options, ",") {
 			if err := s.option(option); err != nil {
-				return nil, fmt.Errorf("%w: field %s of %v: option %q", h5.ErrType, f.Name, goType, option)
+				return nil, fmt.Errorf("%w: field %s of %v: option %q", h5.ErrType, f.StructField.Name, goType, option)
 			}
 		}
 		if seen[s.name] {
@@ -120,20 +112,8 @@ func compoundPlan(goType reflect.Type, t *h5.Datatype, depth int) (*plan, error)
 	return nil, mismatch(goType, t)
 }
 
-// A part is the plan of one member.
-type part struct {
-	name   string
-	plan   *plan
-	offset int     // in the element
-	field  uintptr // in the Go struct
-}
-
-func inMember(name string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("member %q: %w", name, err)
-}
+// inMember is the format of an error of a member.
+const inMember = "member %q: %w"
 
 func structPlan(goType reflect.Type, t *h5.Datatype, depth int) (*plan, error) {
 	fields, err := structFields(goType)
@@ -141,7 +121,7 @@ func structPlan(goType reflect.Type, t *h5.Datatype, depth int) (*plan, error) {
 		return nil, err
 	}
 	mem := h5.Datatype{Class: h5.Compound}
-	var parts []part
+	var parts []structconv.Part
 	for _, f := range fields {
 		m := memberCalled(t, f.name)
 		if m == nil {
@@ -152,80 +132,56 @@ func structPlan(goType reflect.Type, t *h5.Datatype, depth int) (*plan, error) {
 		}
 		p, err := makePlan(f.field.Type, m.Type, depth+1)
 		if err != nil {
-			return nil, inMember(f.name, err)
+			return nil, fmt.Errorf(inMember, f.name, err)
 		}
-		parts = append(parts, part{f.name, p, mem.Size, f.field.Offset})
+		size := p.mem.InMemory()
+		parts = append(parts, structconv.Part{Converter: p.Converter, Name: f.name, Field: f.field.Offset, At: mem.Size, Size: size})
 		mem.Members = append(mem.Members, h5.Member{Name: f.name, Offset: mem.Size, Type: &p.mem})
-		mem.Size += p.mem.InMemory()
+		mem.Size += size
 	}
 	if len(parts) == 0 {
 		return nil, mismatch(goType, t)
 	}
-	return &plan{
-		mem: mem,
-		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
-			for i := range parts {
-				f := &parts[i]
-				if err := f.plan.decode(x, src[f.offset:f.offset+f.plan.mem.InMemory()], unsafe.Add(p, f.field)); err != nil {
-					return inMember(f.name, err)
-				}
-			}
-			return nil
-		},
-		encode: func(x *transfer, at int, p unsafe.Pointer) error {
-			for i := range parts {
-				f := &parts[i]
-				if err := f.plan.encode(x, at+f.offset, unsafe.Add(p, f.field)); err != nil {
-					return inMember(f.name, err)
-				}
-			}
-			return nil
-		},
-	}, nil
+	return &plan{structconv.Struct(parts, nil, inMember), mem}, nil
 }
 
 func recordPlan(t *h5.Datatype, depth int) (*plan, error) {
-	parts := make([]part, 0, len(t.Members))
+	parts := make([]structconv.Part, len(t.Members))
 	for i := range t.Members {
 		m := &t.Members[i]
 		p, err := anyPlan(m.Type, depth+1)
 		if err != nil {
-			return nil, inMember(m.Name, err)
+			return nil, fmt.Errorf(inMember, m.Name, err)
 		}
-		parts = append(parts, part{name: m.Name, plan: p, offset: m.Offset})
+		value := uintptr(i)*unsafe.Sizeof(Field{}) + unsafe.Offsetof(Field{}.Value)
+		parts[i] = structconv.Part{Converter: p.Converter, Name: m.Name, Field: value, At: m.Offset, Size: p.mem.InMemory()}
 	}
-	return &plan{
-		mem: *t,
-		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
-			r := make(Record, len(parts))
-			for i := range parts {
-				f := &parts[i]
-				r[i].Name = f.name
-				if err := f.plan.decode(x, src[f.offset:f.offset+f.plan.mem.InMemory()], unsafe.Pointer(&r[i].Value)); err != nil {
-					return inMember(f.name, err)
-				}
+	members := structconv.Struct(parts, nil, inMember)
+	return newPlan(t, func(x *state, src []byte, p unsafe.Pointer) error {
+		r := make(Record, len(parts))
+		for i := range parts {
+			r[i].Name = parts[i].Name
+		}
+		if err := members.Decode(x, src, unsafe.Pointer(unsafe.SliceData(r))); err != nil {
+			return err
+		}
+		*(*Record)(p) = r
+		return nil
+	}, func(x *state, at int, p unsafe.Pointer) error {
+		r := *(*Record)(p)
+		if len(r) != len(parts) {
+			return fmt.Errorf("%w: record of %d members, %v has %d", h5.ErrSize, len(r), t, len(parts))
+		}
+		ordered := make(Record, len(parts))
+		for i := range parts {
+			v, ok := r.Get(parts[i].Name)
+			if !ok {
+				return fmt.Errorf("%w: the record has no member %q", h5.ErrType, parts[i].Name)
 			}
-			*(*Record)(p) = r
-			return nil
-		},
-		encode: func(x *transfer, at int, p unsafe.Pointer) error {
-			r := *(*Record)(p)
-			if len(r) != len(parts) {
-				return fmt.Errorf("%w: record of %d members, %v has %d", h5.ErrSize, len(r), t, len(parts))
-			}
-			for i := range parts {
-				f := &parts[i]
-				v, ok := r.Get(f.name)
-				if !ok {
-					return fmt.Errorf("%w: the record has no member %q", h5.ErrType, f.name)
-				}
-				if err := f.plan.encode(x, at+f.offset, unsafe.Pointer(&v)); err != nil {
-					return inMember(f.name, err)
-				}
-			}
-			return nil
-		},
-	}, nil
+			ordered[i].Value = v
+		}
+		return members.Encode(x, at, unsafe.Pointer(unsafe.SliceData(ordered)))
+	}), nil
 }
 
 // complexPlan converts two floats of type base at two offsets of an element of t.
@@ -239,22 +195,11 @@ func complexPlan(goType reflect.Type, t, base *h5.Datatype, re, im int) (*plan, 
 	if err != nil {
 		return nil, mismatch(goType, t)
 	}
-	size := base.Size
-	return &plan{
-		mem: *t,
-		decode: func(x *transfer, src []byte, z unsafe.Pointer) error {
-			if err := p.decode(x, src[re:re+size], z); err != nil {
-				return err
-			}
-			return p.decode(x, src[im:im+size], unsafe.Add(z, step))
-		},
-		encode: func(x *transfer, at int, z unsafe.Pointer) error {
-			if err := p.encode(x, at+re, z); err != nil {
-				return err
-			}
-			return p.encode(x, at+im, unsafe.Add(z, step))
-		},
-	}, nil
+	parts := []structconv.Part{
+		{Converter: p.Converter, At: re, Size: base.Size},
+		{Converter: p.Converter, At: im, Size: base.Size, Field: step},
+	}
+	return &plan{structconv.Struct(parts, nil, ""), *t}, nil
 }
 
 // arrayPlan makes a plan for an array, recursively for each dimension.
@@ -278,41 +223,19 @@ func arrayPlan(goType reflect.Type, t *h5.Datatype, dims []int64, depth int) (*p
 	if len(dims) > 1 { // as one array of all dimensions
 		mem.Base = inner.mem.Base
 	}
-	step := goType.Elem().Size()
-	decode := func(x *transfer, src []byte, p unsafe.Pointer) error {
-		for i := range n {
-			if err := inner.decode(x, src[i*size:(i+1)*size], unsafe.Add(p, uintptr(i)*step)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	encode := func(x *transfer, at int, p unsafe.Pointer) error {
-		for i := range n {
-			if err := inner.encode(x, at+i*size, unsafe.Add(p, uintptr(i)*step)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
+	items := inner.items(goType.Elem(), "")
 	if k == reflect.Array {
-		return &plan{mem: mem, decode: decode, encode: encode}, nil
+		return &plan{items.Array(n, nil), mem}, nil
 	}
-	return &plan{
-		mem: mem,
-		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
-			s := reflect.MakeSlice(goType, n, n)
-			reflect.NewAt(goType, p).Elem().Set(s)
-			return decode(x, src, s.UnsafePointer())
-		},
-		encode: func(x *transfer, at int, p unsafe.Pointer) error {
-			s := reflect.NewAt(goType, p).Elem()
-			if s.Len() != n {
-				return fmt.Errorf("%w: slice of %d elements, %v has %d", h5.ErrSize, s.Len(), t, n)
-			}
-			return encode(x, at, s.UnsafePointer())
-		},
-	}, nil
+	return newPlan(&mem, func(x *state, src []byte, p unsafe.Pointer) error {
+		return items.Decode(x, n, src, structconv.MakeSlice(goType, p, n))
+	}, func(x *state, at int, p unsafe.Pointer) error {
+		length, first := structconv.SliceAt(p)
+		if length != n {
+			return fmt.Errorf("%w: slice of %d elements, %v has %d", h5.ErrSize, length, t, n)
+		}
+		return items.Encode(x, n, at, first)
+	}), nil
 }
 
 func sequencePlan(goType reflect.Type, t *h5.Datatype, depth int) (*plan, error) {
@@ -326,38 +249,18 @@ func sequencePlan(goType reflect.Type, t *h5.Datatype, depth int) (*plan, error)
 	if err != nil {
 		return nil, err
 	}
-	size, step := inner.mem.InMemory(), goType.Elem().Size()
+	items := inner.items(goType.Elem(), "")
 	mem := h5.Datatype{Class: h5.Sequence, Size: t.Size, Base: &inner.mem}
-	return &plan{
-		mem: mem,
-		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
-			n, place := int(h5elem.Word(src)), int(h5elem.Word(src[h5elem.WordSize:]))
-			s := reflect.MakeSlice(goType, n, n)
-			reflect.NewAt(goType, p).Elem().Set(s)
-			base := s.UnsafePointer()
-			for i := range n {
-				at := place + i*size
-				if err := inner.decode(x, x.v.Block[at:at+size], unsafe.Add(base, uintptr(i)*step)); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-		encode: func(x *transfer, at int, p unsafe.Pointer) error {
-			s := reflect.NewAt(goType, p).Elem()
-			n := s.Len()
-			place := h5elem.Grow(&x.v, n, size)
-			h5elem.PutWord(x.v.Block[at:], uint64(n))
-			h5elem.PutWord(x.v.Block[at+h5elem.WordSize:], uint64(place))
-			base := s.UnsafePointer()
-			for i := range n {
-				if err := inner.encode(x, place+i*size, unsafe.Add(base, uintptr(i)*step)); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-	}, nil
+	return newPlan(&mem, func(x *state, src []byte, p unsafe.Pointer) error {
+		n, place := int(h5elem.Word(src)), int(h5elem.Word(src[h5elem.WordSize:]))
+		return items.Decode(x, n, x.Block[place:], structconv.MakeSlice(goType, p, n))
+	}, func(x *state, at int, p unsafe.Pointer) error {
+		n, first := structconv.SliceAt(p)
+		place := h5elem.Grow(&x.Block, n, items.Size)
+		h5elem.PutWord(x.Block[at:], uint64(n))
+		h5elem.PutWord(x.Block[at+h5elem.WordSize:], uint64(place))
+		return items.Encode(x, n, place, first)
+	}), nil
 }
 
 // charactersPlan is for sequences of bytes or characters, which some programs use for strings.
@@ -365,25 +268,21 @@ func charactersPlan(goType reflect.Type, t *h5.Datatype) (*plan, error) {
 	if b := t.Base; b.Size != 1 || b.Class != h5.Integer && b.Class != h5.String {
 		return nil, mismatch(goType, t)
 	}
-	return &plan{
-		mem: *t,
-		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
-			n, place := h5elem.Word(src), h5elem.Word(src[h5elem.WordSize:])
-			*(*string)(p) = h5elem.TrimPadding(x.v.Block[place:place+n], h5.NullPad)
-			return nil
-		},
-		encode: func(x *transfer, at int, p unsafe.Pointer) error {
-			s := *(*string)(p)
-			if i := strings.IndexByte(s, 0); i >= 0 {
-				return fmt.Errorf("%w: zero byte at %d of a string", h5.ErrParam, i)
-			}
-			place := h5elem.Grow(&x.v, len(s), 1)
-			copy(x.v.Block[place:], s)
-			h5elem.PutWord(x.v.Block[at:], uint64(len(s)))
-			h5elem.PutWord(x.v.Block[at+h5elem.WordSize:], uint64(place))
-			return nil
-		},
-	}, nil
+	return newPlan(t, func(x *state, src []byte, p unsafe.Pointer) error {
+		n, place := h5elem.Word(src), h5elem.Word(src[h5elem.WordSize:])
+		*(*string)(p) = h5elem.TrimPadding(x.Block[place:place+n], h5.NullPad)
+		return nil
+	}, func(x *state, at int, p unsafe.Pointer) error {
+		s := *(*string)(p)
+		if i := strings.IndexByte(s, 0); i >= 0 {
+			return fmt.Errorf("%w: zero byte at %d of a string", h5.ErrParam, i)
+		}
+		place := h5elem.Grow(&x.Block, len(s), 1)
+		copy(x.Block[place:], s)
+		h5elem.PutWord(x.Block[at:], uint64(len(s)))
+		h5elem.PutWord(x.Block[at+h5elem.WordSize:], uint64(place))
+		return nil
+	}), nil
 }
 
 // anyPlan makes a plan that reads the natural type and writes any Go type that matches t.
@@ -396,36 +295,32 @@ func anyPlan(t *h5.Datatype, depth int) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &plan{
-		mem: inner.mem,
-		decode: func(x *transfer, src []byte, p unsafe.Pointer) error {
-			v := reflect.New(natural)
-			if err := inner.decode(x, src, v.UnsafePointer()); err != nil {
+	return newPlan(&inner.mem, func(x *state, src []byte, p unsafe.Pointer) error {
+		v := reflect.New(natural)
+		if err := inner.Decode(x, src, v.UnsafePointer()); err != nil {
+			return err
+		}
+		*(*any)(p) = v.Elem().Interface()
+		return nil
+	}, func(x *state, at int, p unsafe.Pointer) error {
+		v := reflect.ValueOf(*(*any)(p))
+		if !v.IsValid() {
+			return fmt.Errorf("%w: nil for %v", h5.ErrType, t)
+		}
+		given := inner
+		if v.Type() != natural {
+			var err error
+			if given, err = planFor(v.Type(), t); err != nil {
 				return err
 			}
-			*(*any)(p) = v.Elem().Interface()
-			return nil
-		},
-		encode: func(x *transfer, at int, p unsafe.Pointer) error {
-			v := reflect.ValueOf(*(*any)(p))
-			if !v.IsValid() {
-				return fmt.Errorf("%w: nil for %v", h5.ErrType, t)
+			if !given.mem.Equal(inner.mem) {
+				return fmt.Errorf("%w: Go's %v has not all members of %v in their order", h5.ErrType, v.Type(), t)
 			}
-			given := inner
-			if v.Type() != natural {
-				var err error
-				if given, err = planFor(v.Type(), t); err != nil {
-					return err
-				}
-				if !given.mem.Equal(inner.mem) {
-					return fmt.Errorf("%w: Go's %v has not all members of %v in their order", h5.ErrType, v.Type(), t)
-				}
-			}
-			held := reflect.New(v.Type()) // a value in an interface has no address
-			held.Elem().Set(v)
-			return given.encode(x, at, held.UnsafePointer())
-		},
-	}, nil
+		}
+		held := reflect.New(v.Type()) // a value in an interface has no address
+		held.Elem().Set(v)
+		return given.Encode(x, at, held.UnsafePointer())
+	}), nil
 }
 
 // memberCalled returns the member of a compound, or nil.

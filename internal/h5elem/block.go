@@ -47,12 +47,12 @@ func AppendBytes(b []byte, s string, terminated bool) []byte {
 	return b
 }
 
-// Grow appends space for n elements to the block and returns its offset.
-func Grow(v *h5.Values, n, size int) int {
-	at := len(v.Block)
+// Grow appends space for n elements to a block and returns its offset.
+func Grow(block *[]byte, n, size int) int {
+	at := len(*block)
 	length := ceil.Multiple(n*size, WordSize, math.MaxInt)
-	v.Block = slices.Grow(v.Block, length)[:at+length]
-	clear(v.Block[at:])
+	*block = slices.Grow(*block, length)[:at+length]
+	clear((*block)[at:])
 	return at
 }
 

@@ -29,7 +29,7 @@ func NewBuilder(t h5.Datatype, n int) (*Builder, error) {
 		return nil, &h5.Error{Op: "build", Err: fmt.Errorf("%w: %d elements", h5.ErrSize, n)}
 	}
 	b := &Builder{h5.Values{Datatype: t, N: n}}
-	Grow(&b.v, n, t.InMemory())
+	Grow(&b.v.Block, n, t.InMemory())
 	return b, nil
 }
 
@@ -83,7 +83,7 @@ func (b *Builder) Sequence(at, n int, base h5.Datatype) (first, stride int, err 
 		return 0, 0, &h5.Error{Op: "build", Err: fmt.Errorf("%w: %d elements", h5.ErrSize, n)}
 	}
 	stride = base.InMemory()
-	first = Grow(&b.v, n, stride)
+	first = Grow(&b.v.Block, n, stride)
 	PutWord(b.v.Block[at:], uint64(n))
 	PutWord(b.v.Block[at+WordSize:], uint64(first))
 	return first, stride, nil
