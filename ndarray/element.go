@@ -1,5 +1,6 @@
 // Generic functions that move typed slices to and from arrays. There are no conversions; a type
-// mismatch returns ErrType. codec.go and mapper.go define which Go types match which element types.
+// mismatch returns ErrType. codec.go and mapping.go define which Go types match which element
+// types.
 
 package ndarray
 
@@ -9,6 +10,8 @@ import (
 	"reflect"
 	"slices"
 	"unsafe"
+
+	"github.com/hyperslab/hyperslab/internal/structconv"
 )
 
 // Element is a Go type with the same bytes as an array's elements in memory.
@@ -44,7 +47,7 @@ func Read[T any](ctx context.Context, a *Array, dst []T, r Region) error {
 	if a.m().DType.Size == 0 {
 		return readMapped(ctx, a, dst, r, mapping{})
 	}
-	c, err := codecFor[T](a.m().DType, false)
+	c, err := codecFor[T](a.m().DType, mapping{})
 	if err == nil && r.NumElems() != int64(len(dst)) && r.Check(a.m().Shape) == nil {
 		err = fmt.Errorf("%w: %d elements, region %v has %d", ErrSize, len(dst), r, r.NumElems())
 	}
@@ -81,11 +84,7 @@ func ReadAll[T any](ctx context.Context, a *Array) ([]T, error) {
 
 // readable returns ErrType if Read cannot convert elements of type d to T.
 func readable[T any](d DType) error {
-	if d.Size == 0 {
-		_, err := mapperFor[T](d, mapping{})
-		return err
-	}
-	_, err := codecFor[T](d, false)
+	_, err := codecFor[T](d, mapping{})
 	return err
 }
 
@@ -116,7 +115,7 @@ func Write[T any](ctx context.Context, a *Array, src []T, r Region) error {
 
 // moveIn calls read to fill a buffer with n elements and returns them decoded.
 func moveIn[T any](a *Array, op string, n int64, read func([]byte) error) ([]T, error) {
-	c, err := codecFor[T](a.m().DType, false)
+	c, err := codecFor[T](a.m().DType, mapping{})
 	if err != nil {
 		return nil, a.wrap(op, err)
 	}
@@ -132,18 +131,18 @@ func moveIn[T any](a *Array, op string, n int64, read func([]byte) error) ([]T, 
 
 // moveOut calls write with the encoded bytes of src.
 func moveOut[T any](a *Array, op string, src []T, write func([]byte) error) error {
-	c, err := codecFor[T](a.m().DType, true)
+	c, err := codecFor[T](a.m().DType, mapping{write: true})
 	if err != nil {
 		return a.wrap(op, err)
 	}
 	if c.direct {
 		return write(bytesOf(src))
 	}
-	b := make([]byte, len(src)*a.m().DType.Size)
-	if err := c.encode(b, a.m().DType.Size, unsafe.Pointer(unsafe.SliceData(src)), len(src)); err != nil {
+	s := structconv.State{Block: make([]byte, len(src)*c.Size)}
+	if err := c.Encode(&s, len(src), 0, unsafe.Pointer(unsafe.SliceData(src))); err != nil {
 		return a.wrap(op, err)
 	}
-	return write(b)
+	return write(s.Block)
 }
 
 // decodeAll calls read to fill a buffer and decodes it into dst.
@@ -160,7 +159,7 @@ func decodeAll[T any](c *codec, d DType, dst []T, read func([]byte) error) error
 	if err := read(b); err != nil {
 		return err
 	}
-	return c.decode(unsafe.Pointer(unsafe.SliceData(dst)), len(dst), b, d.Size)
+	return c.Decode(nil, len(dst), b, unsafe.Pointer(unsafe.SliceData(dst)))
 }
 
 // ValuesOf returns the elements of v. It returns ErrType if T does not match the element type.

@@ -22,7 +22,7 @@ import (
 func ReadAs[T any](ctx context.Context, a *Array, dst []T, r Region) error {
 	const op = "read"
 	m, to := a.m(), scalarType(reflect.TypeFor[T]())
-	if _, err := codecFor[T](m.DType, false); err == nil {
+	if _, err := codecFor[T](m.DType, mapping{}); err == nil && m.DType.Size > 0 {
 		return Read(ctx, a, dst, r)
 	}
 	if to.Kind == 0 {
@@ -68,7 +68,7 @@ func TakeAs[T any](ctx context.Context, a *Array, s Selection) ([]T, error) {
 func WriteAs[T any](ctx context.Context, a *Array, src []T, r Region) error {
 	const op = "write"
 	m, from := a.m(), scalarType(reflect.TypeFor[T]())
-	if _, err := codecFor[T](m.DType, true); err == nil {
+	if _, err := codecFor[T](m.DType, mapping{write: true}); err == nil && m.DType.Size > 0 {
 		return Write(ctx, a, src, r)
 	}
 	if from.Kind == 0 {

@@ -7,6 +7,7 @@ package ndarray
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/grid"
@@ -19,14 +20,14 @@ import (
 //
 // It returns ErrType for another Kind, and ErrValue for bytes that are no element of d.
 func (d DType) Split(b []byte) ([][]byte, error) {
-	var parts [][]byte
+	parts := slices.Grow([][]byte(nil), len(d.Fields))
 	bad := func() ([][]byte, error) {
 		return nil, fmt.Errorf("%w: %d bytes are not a valid %v", ErrValue, len(b), d)
 	}
 	rest, ok := b, true
-	next := func(part DType) {
+	next := func(size int) {
 		var p []byte
-		if p, rest, ok = cutPart(part, rest); ok {
+		if p, rest, ok = cutPart(size, rest); ok {
 			parts = append(parts, p)
 		}
 	}
@@ -42,16 +43,16 @@ func (d DType) Split(b []byte) ([][]byte, error) {
 			return parts, nil
 		}
 		for i := 0; i < len(d.Fields) && ok; i++ {
-			next(d.Fields[i].Type)
+			next(d.Fields[i].Type.Size)
 		}
 	case SubArray:
 		n, _ := grid.Product(d.Dims)
 		for i := int64(0); i < n && ok; i++ {
-			next(*d.Base)
+			next(d.Base.Size)
 		}
 	case VLen:
 		for len(rest) > 0 && ok {
-			next(*d.Base)
+			next(d.Base.Size)
 		}
 	default:
 		return nil, fmt.Errorf("%w: %v has no parts", ErrType, d)
@@ -62,11 +63,11 @@ func (d DType) Split(b []byte) ([][]byte, error) {
 	return parts, nil
 }
 
-// cutPart returns the first part of b, an element of type d, and the bytes after it. A part of
-// variable size follows its length.
-func cutPart(d DType, b []byte) (part, rest []byte, ok bool) {
-	n := uint64(d.Size)
-	if d.Size == 0 {
+// cutPart returns the first part of b, an element of the given size, and the bytes after it. A part
+// of variable size, which is 0, follows its length.
+func cutPart(size int, b []byte) (part, rest []byte, ok bool) {
+	n := uint64(size)
+	if size == 0 {
 		var head int
 		if n, head = binary.Uvarint(b); head <= 0 {
 			return nil, nil, false
@@ -125,10 +126,7 @@ func (d DType) Join(parts ...[]byte) ([]byte, error) {
 func (d DType) checkElement(b string) error {
 	switch d.Kind {
 	case String, Reference:
-		if i := strings.IndexByte(b, 0); i >= 0 {
-			return fmt.Errorf("%w: string %q holds a zero byte", ErrParam, b)
-		}
-		return nil
+		return checkString(b)
 	case VLen:
 		if d.Base.Size > 0 && len(b)%d.Base.Size == 0 {
 			return nil
@@ -145,4 +143,11 @@ func (d DType) checkElement(b string) error {
 		}
 	}
 	return err
+}
+
+func checkString(s string) error {
+	if strings.Contains(s, "\x00") {
+		return fmt.Errorf("%w: string %q holds a zero byte", ErrParam, s)
+	}
+	return nil
 }
