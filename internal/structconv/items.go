@@ -12,7 +12,7 @@ type Items struct {
 	Item   Converter
 	Size   int     // distance between items in the element
 	Step   uintptr // distance between items in Go
-	InItem string  // format of an error of an item, with the index and the error; "" for none
+	InItem string  // format of an error of an item, with the index and the error; "" adds no text
 }
 
 // Copies reports whether items are only copied, all together.
