@@ -145,10 +145,10 @@ func TestCreateTable(t *testing.T) {
 func TestCopyTree_table(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.h5")
-	_, err := hyperslab.CopyTree(bg, file, filepath.Join(trees, "table"), nil)
+	_, err := copyTree(bg, file, filepath.Join(trees, "table"), nil)
 	require.NoError(t, err)
 	table := filepath.Join(dir, "a.bcolz")
-	stats, err := hyperslab.CopyTree(bg, table, file, nil)
+	stats, err := copyTree(bg, table, file, nil)
 	require.NoError(t, err)
 	require.Equal(t, 3, stats.Arrays)
 	for _, column := range []string{"id", "value", "tag"} {
@@ -179,7 +179,7 @@ func TestCopyTree_table(t *testing.T) {
 	save(t, in(directory, "c.b2nd"), int32s(), nil)
 	save(t, in(directory, "deeper/d.b2nd"), int32s(5), nil)
 	lossy := filepath.Join(dir, "lossy.bcolz")
-	stats, err = hyperslab.CopyTree(bg, lossy, directory, nil)
+	stats, err = copyTree(bg, lossy, directory, nil)
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	var lost []string
 	for _, p := range stats.Refused {
@@ -187,7 +187,7 @@ func TestCopyTree_table(t *testing.T) {
 	}
 	require.Equal(t, []string{"/b", "/c", "/deeper", "/deeper/d"}, lost)
 	require.NoDirExists(t, lossy)
-	stats, err = hyperslab.CopyTree(bg, lossy, directory, &hyperslab.TreeOptions{Accept: func(hyperslab.Problem) bool { return true }})
+	stats, err = copyTree(bg, lossy, directory, &hyperslab.TreeOptions{Accept: func(hyperslab.Problem) bool { return true }})
 	require.NoError(t, err)
 	require.Equal(t, 1, stats.Arrays)
 	requireCount(t, lossy+":/a")
@@ -234,7 +234,7 @@ func TestNestedTable(t *testing.T) {
 	require.ErrorIs(t, err, ndarray.ErrNotFound)
 
 	for _, to := range []string{"copy.h5", "copy"} {
-		stats, err := hyperslab.CopyTree(bg, in(dir, to), path, nil)
+		stats, err := copyTree(bg, in(dir, to), path, nil)
 		require.NoError(t, err)
 		require.Equal(t, 3, stats.Groups)
 		require.Equal(t, 4, stats.Arrays)
@@ -256,7 +256,7 @@ func TestNestedTable(t *testing.T) {
 	attrs, err := groupAttrs(path+":/g", nil)
 	require.NoError(t, err)
 	require.Empty(t, attrs.List)
-	_, err = hyperslab.CopyTree(bg, in(dir, "flat.bcolz"), path, nil)
+	_, err = copyTree(bg, in(dir, "flat.bcolz"), path, nil)
 	require.ErrorIs(t, err, errors.ErrUnsupported, "a ctable has no groups")
 	require.NoDirExists(t, in(dir, "flat.bcolz"))
 }

@@ -231,7 +231,7 @@ func TestCancelled(t *testing.T) {
 		}
 	}
 	calls["copy of a tree"] = func(ctx context.Context, to string) error {
-		_, err := hyperslab.CopyTree(ctx, in(to, "t.h5"), in(dir, "a.h5"), nil)
+		_, err := copyTree(ctx, in(to, "t.h5"), in(dir, "a.h5"), nil)
 		return err
 	}
 	calls["edit"] = func(ctx context.Context, _ string) error {

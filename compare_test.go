@@ -29,6 +29,20 @@ func compareFile(t *testing.T, name string, last int32, unit string) string {
 	return file
 }
 
+// copyTree copies the tree at a location.
+func copyTree(ctx context.Context, dst, location string, o *hyperslab.TreeOptions, from ...*hyperslab.OpenOptions) (stats hyperslab.TreeStats, err error) {
+	var files *hyperslab.OpenOptions
+	if len(from) > 0 {
+		files = from[0]
+	}
+	src, err := hyperslab.OpenTree(ctx, location, files)
+	if err != nil {
+		return stats, err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	return hyperslab.CopyTree(ctx, dst, src, o)
+}
+
 // openTree opens a tree until the end of the test.
 func openTree(t interface {
 	require.TestingT
@@ -103,7 +117,7 @@ func TestCompare(t *testing.T) {
 	})
 	t.Run("other format and missing objects", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "x")
-		_, err := hyperslab.CopyTree(ctx, dir, x, nil)
+		_, err := copyTree(ctx, dir, x, nil)
 		require.NoError(t, err)
 		r, err := hyperslab.Compare(ctx, openTree(t, x, nil), openTree(t, dir, nil), nil)
 		require.NoError(t, err)
@@ -116,7 +130,7 @@ func TestCompare(t *testing.T) {
 	})
 	t.Run("encoding", func(t *testing.T) {
 		other := filepath.Join(t.TempDir(), "z.h5")
-		_, err := hyperslab.CopyTree(ctx, other, x, &hyperslab.TreeOptions{Adjust: func(_ string, _ ndarray.Meta, s *ndarray.Spec, _ *int) error {
+		_, err := copyTree(ctx, other, x, &hyperslab.TreeOptions{Adjust: func(_ string, _ ndarray.Meta, s *ndarray.Spec, _ *int) error {
 			s.ChunkShape = []int64{4}
 			return nil
 		}})

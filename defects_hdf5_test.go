@@ -343,9 +343,9 @@ func TestDefects_trustedCopies(t *testing.T) {
 			b[space-8] = 0 // the message type
 			return b
 		})
-		_, err := hyperslab.CopyTree(bg, path+".copy.h5", path, nil)
+		_, err := copyTree(bg, path+".copy.h5", path, nil)
 		require.ErrorIs(t, err, ndarray.ErrCorrupt)
-		stats, err := hyperslab.CopyTree(bg, path+".copy.h5", path, &hyperslab.TreeOptions{SkipUnreadable: true})
+		stats, err := copyTree(bg, path+".copy.h5", path, &hyperslab.TreeOptions{SkipUnreadable: true})
 		require.NoError(t, err)
 		require.Len(t, stats.Unreadable, 1)
 		require.Equal(t, []int{0, 0}, []int{stats.Types, stats.Arrays})

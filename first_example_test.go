@@ -91,7 +91,12 @@ func ExampleCopyTree() {
 	ctx := context.Background()
 	exampleArray(filepath.Join(dir, "a.h5") + ":/run/1")
 
-	stats, err := hyperslab.CopyTree(ctx, filepath.Join(dir, "a"), filepath.Join(dir, "a.h5"), nil)
+	tree, err := hyperslab.OpenTree(ctx, filepath.Join(dir, "a.h5"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer tree.Close()
+	stats, err := hyperslab.CopyTree(ctx, filepath.Join(dir, "a"), tree, nil)
 	fmt.Println(stats.Groups, "groups,", stats.Arrays, "array,", stats.Bytes, "bytes", err)
 	for e, err := range hyperslab.Walk(ctx, filepath.Join(dir, "a"), nil) {
 		fmt.Println(e.Path, e.Kind, e.Meta.Shape, err)

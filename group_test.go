@@ -28,7 +28,7 @@ func groupAttrs(location string, o *hyperslab.OpenOptions) (attrs ndarray.Attrs,
 func TestTree_GroupAttrs(t *testing.T) {
 	dir := t.TempDir()
 	grove(t, in(dir, "g.h5"))
-	_, err := hyperslab.CopyTree(bg, in(dir, "g"), in(dir, "g.h5"), nil)
+	_, err := copyTree(bg, in(dir, "g"), in(dir, "g.h5"), nil)
 	require.NoError(t, err)
 	for _, tree := range []string{"g.h5", "g"} {
 		deep := in(dir, tree) + ":/deep"
@@ -94,7 +94,7 @@ func TestCopyTreeAdjust(t *testing.T) {
 		}
 		return nil
 	}}
-	_, err := hyperslab.CopyTree(bg, in(dir, "o.h5"), in(dir, "g.h5"), none)
+	_, err := copyTree(bg, in(dir, "o.h5"), in(dir, "g.h5"), none)
 	require.NoError(t, err)
 	requireSameTree(t, in(dir, "g.h5"), in(dir, "o.h5"))
 	a, err := hyperslab.Open(bg, in(dir, "o.h5:/deep/er/records"), nil)
@@ -103,7 +103,7 @@ func TestCopyTreeAdjust(t *testing.T) {
 	require.Equal(t, 1, a.Meta().Compression.Level)
 	require.NoError(t, a.Close())
 	stop := errors.New("stop")
-	_, err = hyperslab.CopyTree(bg, in(dir, "p.h5"), in(dir, "g.h5"), &hyperslab.TreeOptions{
+	_, err = copyTree(bg, in(dir, "p.h5"), in(dir, "g.h5"), &hyperslab.TreeOptions{
 		Adjust: func(string, ndarray.Meta, *ndarray.Spec, *int) error { return stop },
 	})
 	require.ErrorIs(t, err, stop)

@@ -232,7 +232,7 @@ func TestCopyTree_pairs(t *testing.T) {
 	}
 	accept := &hyperslab.TreeOptions{Accept: func(hyperslab.Problem) bool { return true }}
 	for _, k := range kinds {
-		_, err := hyperslab.CopyTree(bg, in(dir, k.name), in(dir, "all"), accept)
+		_, err := copyTree(bg, in(dir, k.name), in(dir, "all"), accept)
 		require.NoError(t, err)
 	}
 	strs, err := hdf5.Create(in(dir, "texts.h5"), "/a99", ndarray.Spec{Shape: []int64{9}, DType: ndarray.Text("").DType}, nil)
@@ -250,7 +250,7 @@ func TestCopyTree_pairs(t *testing.T) {
 					lost = append(lost, fmt.Sprintf("/a%02d", i))
 				}
 			}
-			stats, err := hyperslab.CopyTree(bg, target, in(dir, source), nil)
+			stats, err := copyTree(bg, target, in(dir, source), nil)
 			if len(lost) == 0 {
 				require.NoError(t, err, name)
 			} else {
@@ -262,7 +262,7 @@ func TestCopyTree_pairs(t *testing.T) {
 				require.Equal(t, lost, got, name)
 				_, err = os.Lstat(target)
 				require.ErrorIs(t, err, os.ErrNotExist, name)
-				_, err = hyperslab.CopyTree(bg, target, in(dir, source), accept)
+				_, err = copyTree(bg, target, in(dir, source), accept)
 				require.NoError(t, err, name)
 			}
 			for i, d := range dtypes {
@@ -285,10 +285,10 @@ func TestCopyTree_pairs(t *testing.T) {
 		}
 	}
 	for _, to := range kinds[1:] {
-		_, err := hyperslab.CopyTree(bg, in(dir, "t-"+to.name), in(dir, "texts.h5"), &hyperslab.TreeOptions{Strings: "error"})
+		_, err := copyTree(bg, in(dir, "t-"+to.name), in(dir, "texts.h5"), &hyperslab.TreeOptions{Strings: "error"})
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.NoFileExists(t, in(dir, "t-"+to.name))
-		_, err = hyperslab.CopyTree(bg, in(dir, "t-"+to.name), in(dir, "texts.h5"), nil)
+		_, err = copyTree(bg, in(dir, "t-"+to.name), in(dir, "texts.h5"), nil)
 		require.NoError(t, err)
 	}
 }

@@ -189,7 +189,7 @@ func TestCopyTree_ctable(t *testing.T) {
 		require.NoError(t, err)
 		source := writeColumns(t, sub, kind, columns, "värde")
 		target := filepath.Join(sub, "t"+rapid.SampledFrom([]string{".b2z", ".b2d"}).Draw(t, "extension"))
-		stats, err := hyperslab.CopyTree(bg, target, source, &hyperslab.TreeOptions{Table: true})
+		stats, err := copyTree(bg, target, source, &hyperslab.TreeOptions{Table: true})
 		require.NoError(t, err)
 		require.Equal(t, len(columns), stats.Arrays)
 
@@ -261,7 +261,7 @@ func TestCopyTree_ctableRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			target := filepath.Join(dir, name+".b2z")
-			stats, err := hyperslab.CopyTree(bg, target, write(name, specs), &hyperslab.TreeOptions{Table: true})
+			stats, err := copyTree(bg, target, write(name, specs), &hyperslab.TreeOptions{Table: true})
 			require.ErrorIs(t, err, errors.ErrUnsupported)
 			require.NotEmpty(t, stats.Refused)
 			require.NoFileExists(t, target)
@@ -269,11 +269,11 @@ func TestCopyTree_ctableRefused(t *testing.T) {
 	}
 	file := write("x", map[string]ndarray.Spec{"/a": {DType: f8, Shape: []int64{3}}})
 	for _, target := range []string{"x.h5", "x", "x.b2e"} {
-		_, err := hyperslab.CopyTree(bg, filepath.Join(dir, "new", target), file, &hyperslab.TreeOptions{Table: true})
+		_, err := copyTree(bg, filepath.Join(dir, "new", target), file, &hyperslab.TreeOptions{Table: true})
 		require.ErrorIs(t, err, ndarray.ErrParam)
 	}
-	_, err = hyperslab.CopyTree(bg, filepath.Join(dir, "y.b2z"), file, &hyperslab.TreeOptions{Format: hyperslab.HDF5})
+	_, err = copyTree(bg, filepath.Join(dir, "y.b2z"), file, &hyperslab.TreeOptions{Format: hyperslab.HDF5})
 	require.ErrorIs(t, err, ndarray.ErrParam)
-	_, err = hyperslab.CopyTree(bg, filepath.Join(dir, "y.b2z"), file+":/a", &hyperslab.TreeOptions{Table: true})
+	_, err = copyTree(bg, filepath.Join(dir, "y.b2z"), file+":/a", &hyperslab.TreeOptions{Table: true})
 	require.ErrorIs(t, err, errors.ErrUnsupported, "an array of numbers")
 }

@@ -115,7 +115,7 @@ func TestStores_Kinds(t *testing.T) {
 			if to == "b2e" {
 				o.Accept = func(hyperslab.Problem) bool { return true } // attributes of groups
 			}
-			_, err := hyperslab.CopyTree(bg, target, q.Path, o)
+			_, err := copyTree(bg, target, q.Path, o)
 			require.NoError(t, err)
 			kind := "tree"
 			if to == "b2e" {
@@ -196,7 +196,7 @@ func TestCopyTree_group(t *testing.T) {
 		if kind == "b2e" {
 			o.Accept = func(hyperslab.Problem) bool { return true } // attributes of groups
 		}
-		_, err = hyperslab.CopyTree(bg, to.Path+":"+group, from.Path, o)
+		_, err = copyTree(bg, to.Path+":"+group, from.Path, o)
 		require.NoError(t, err)
 		compared++
 		got := describe(t, to)
@@ -213,7 +213,7 @@ func TestCopyTree_group(t *testing.T) {
 			require.Empty(t, report.Differences)
 		}
 		if kind != "b2e" || len(added) > 0 { // an EmbedStore has no empty groups
-			_, err = hyperslab.CopyTree(bg, to.Path+":"+group, from.Path, o)
+			_, err = copyTree(bg, to.Path+":"+group, from.Path, o)
 			require.ErrorIs(t, err, ndarray.ErrExists)
 		}
 		require.NoError(t, os.RemoveAll(sub))

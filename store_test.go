@@ -338,7 +338,7 @@ func TestStores_Write(t *testing.T) {
 		source := filepath.Join(sub, "x.h5")
 		writeTree(t, source, nodes, attrs)
 		target := filepath.Join(sub, "x"+rapid.SampledFrom([]string{".b2z", ".b2d"}).Draw(t, "extension"))
-		stats, err := hyperslab.CopyTree(bg, target, source, nil)
+		stats, err := copyTree(bg, target, source, nil)
 		require.NoError(t, err)
 		require.Equal(t, len(nodes), stats.Arrays)
 		requireStore(t, target, nil, nodes, attrs)

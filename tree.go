@@ -59,15 +59,6 @@ type TreeOptions struct {
 	// TreeStats.Changes.
 	Strings string
 
-	// Untrusted is set for a source that is untrusted. Its
-	// committed datatypes cannot be kept, which is a Problem.
-	Untrusted *Untrusted
-
-	ExternalDir string      // as in OpenOptions
-	Missing     func(error) // as in OpenOptions
-
-	Unlocked func(file string, err error) // as in OpenOptions
-
 	// Format is B2Z, B2D or B2E for a container whose name has no extension of a format. "": the
 	// extension of the target determines the format.
 	Format Format
@@ -108,9 +99,10 @@ type TreeStats struct {
 
 // CopyTree copies a tree to a new HDF5 file, a new bcolz ctable, or a new TreeStore (.b2z or .b2d)
 // or EmbedStore (.b2e) of python-blosc2, according to the extension of dst, or otherwise to a
-// directory of b2nd files (directory.go documents the layout). src is an HDF5 file or a group in
-// it, a bcolz ctable, a directory of arrays, or a container of python-blosc2. A ctable cannot
-// contain groups, or arrays of different lengths.
+// directory of b2nd files (directory.go documents the layout). src is the tree of an HDF5 file
+// or a group in it, a bcolz ctable, a directory of arrays, or a container of python-blosc2. A
+// ctable cannot contain groups, or arrays of different lengths. The committed datatypes of an
+// untrusted tree cannot be kept, which is a Problem.
 //
 // dst may be FILE:/group for a new group of a new or existing container. In an existing .b2d the
 // group is one new directory. An existing .b2z or .b2e is written again as a whole, with its other
@@ -140,18 +132,18 @@ type TreeStats struct {
 // does not accept the loss, CopyTree writes nothing and returns errors.ErrUnsupported and all
 // problems in TreeStats.Refused. The target is created completely or not at all.
 //
-// It returns the errors of Walk and Open, ErrParam for a source that is one array,
+// It returns the errors of Tree.Walk and Tree.Open, ErrParam for a source that is one array,
 // ndarray.ErrExists, the context's error, or an error of a read or write.
-func CopyTree(ctx context.Context, dst, src string, o *TreeOptions) (TreeStats, error) {
+func CopyTree(ctx context.Context, dst string, src *Tree, o *TreeOptions) (TreeStats, error) {
 	if o == nil {
 		o = &TreeOptions{}
 	}
-	c := &treeCopy{options: o, target: Directory, at: "/"}
+	c := &treeCopy{options: o, source: src, target: Directory, at: "/"}
 	err := c.setTarget(dst)
 	if err != nil {
 		return TreeStats{}, ndarray.Wrap("copy tree to", dst, err)
 	}
-	stats, err := c.copy(ctx, src)
+	stats, err := c.copy(ctx)
 	if c.old != nil {
 		err = errors.Join(err, c.old.Close())
 	}
@@ -200,7 +192,7 @@ type treeItem struct {
 	asStored  bool // ndarray does not have the element type
 }
 
-func (c *treeCopy) copy(ctx context.Context, src string) (_ TreeStats, err error) {
+func (c *treeCopy) copy(ctx context.Context) (_ TreeStats, err error) {
 	mode := textview.Mode(c.options.Strings)
 	if !slices.Contains([]textview.Mode{"", textview.Auto, textview.Fixed, textview.Error}, mode) {
 		return c.stats, fmt.Errorf("%w: strings: got %q, want auto, fixed or error", ndarray.ErrParam, mode)
@@ -208,12 +200,7 @@ func (c *treeCopy) copy(ctx context.Context, src string) (_ TreeStats, err error
 	if c.target == B2ND || c.target == Caterva || c.target == NPY {
 		return c.stats, fmt.Errorf("%w: a tree in a file of format %s", ndarray.ErrParam, c.target)
 	}
-	c.source, err = OpenTree(ctx, src, &OpenOptions{ExternalDir: c.options.ExternalDir, Missing: c.options.Missing, Unlocked: c.options.Unlocked, Untrusted: c.options.Untrusted})
-	if err != nil {
-		return c.stats, cause(err)
-	}
-	defer func() { err = errors.Join(err, c.source.Close()) }()
-	if err := c.plan(ctx, src); err != nil {
+	if err := c.plan(ctx); err != nil {
 		return c.stats, err
 	}
 	c.progress = ndarray.Progress{TotalBytes: c.stats.Bytes, TotalUnits: int64(len(c.arrays))}
@@ -357,7 +344,7 @@ func (c *treeCopy) comment(path, text string) string {
 }
 
 // plan walks the source and determines the objects to create.
-func (c *treeCopy) plan(ctx context.Context, src string) error {
+func (c *treeCopy) plan(ctx context.Context) error {
 	root := "/" + strings.Trim(c.source.location.Object, "/")
 	if c.source.file != nil && c.target == HDF5 {
 		c.native = newHDF5Copy(c, root)
@@ -378,7 +365,7 @@ func (c *treeCopy) plan(ctx context.Context, src string) error {
 			continue
 		}
 		if e.Path == root && e.Kind != Group && !(c.table() && e.Kind == Array) {
-			return fmt.Errorf("%w: %s: got one %s, want a group", ndarray.ErrParam, src, e.Kind)
+			return fmt.Errorf("%w: %s: got one %s, want a group", ndarray.ErrParam, shown(c.source.location.String()), e.Kind)
 		}
 		item := treeItem{from: e.Path, path: below(c.at, strings.TrimPrefix(e.Path, strings.TrimSuffix(root, "/"))), entry: e}
 		if err := c.planEntry(ctx, item); err != nil {

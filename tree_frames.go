@@ -23,7 +23,7 @@ import (
 // frame is nil if the source is not a tree of frames, or if it is untrusted and therefore read by
 // workers only.
 func (c *treeCopy) sourceFrame(at string) (*stores.Frame, string, error) {
-	if s := c.source.store; s != nil && c.options.Untrusted == nil {
+	if s := c.source.store; s != nil {
 		x, err := s.Object(at)
 		if err != nil || x.Table != nil || x.Kind != "" || x.Embedded.Remote != "" {
 			return nil, "", nil // opening the array returns the reason
@@ -31,7 +31,7 @@ func (c *treeCopy) sourceFrame(at string) (*stores.Frame, string, error) {
 		f, err := s.Frame(x)
 		return f, path.Ext(x.Member.Name), err
 	}
-	if c.source.Format != Directory || c.options.Untrusted != nil {
+	if c.source.Format != Directory || c.source.outside != nil {
 		return nil, "", nil
 	}
 	file, err := arrayFile(locate.Location{File: c.source.location.File, Object: at})
@@ -82,7 +82,7 @@ func (c *treeCopy) planFrame(item treeItem) (planned bool, err error) {
 // did: not for a target that is no store of files, or if one of the columns is left out.
 func (c *treeCopy) planTable(item treeItem) bool {
 	s := c.source.store
-	if s == nil || c.options.Untrusted != nil || c.target != B2Z && c.target != B2D || c.table() {
+	if s == nil || c.target != B2Z && c.target != B2D || c.table() {
 		return false
 	}
 	t := s.Table(item.from)

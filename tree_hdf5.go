@@ -161,7 +161,7 @@ func (n *hdf5Copy) write(ctx context.Context, file string) (err error) {
 // run copies the tree, or makes a dry run.
 func (n *hdf5Copy) run(ctx context.Context, directory string) error {
 	o := h5copy.Options{
-		Directory: directory, AllowMissing: true, ExternalDir: n.c.options.ExternalDir, WithoutTimes: true,
+		Directory: directory, AllowMissing: true, ExternalDir: n.c.source.open.ExternalDir, WithoutTimes: true,
 		Exclude: func(at string) bool {
 			i := strings.LastIndexByte(at, '/')
 			return !n.planned[n.listed(n.root+at[:i])+at[i:]]

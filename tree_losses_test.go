@@ -102,24 +102,24 @@ func TestCopyTree_Comments(t *testing.T) {
 		"/": "on /", "/g": "on /g", "/g/below": "on /g/below", "/g/x": "on /g/x", "/t": "on /t", "/y": "on /y", "type of /y": "on no path",
 	}
 	require.Equal(t, want, comments(t, src))
-	stats, err := hyperslab.CopyTree(bg, in(dir, "all.h5"), src, nil)
+	stats, err := copyTree(bg, in(dir, "all.h5"), src, nil)
 	require.NoError(t, err)
 	require.Empty(t, stats.Changes)
 	require.Equal(t, want, comments(t, in(dir, "all.h5")))
 
-	_, err = hyperslab.CopyTree(bg, in(dir, "part.h5"), src+":/g", nil)
+	_, err = copyTree(bg, in(dir, "part.h5"), src+":/g", nil)
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"/": "on /g", "/below": "on /g/below", "/x": "on /g/x"}, comments(t, in(dir, "part.h5")))
 
 	all := func(hyperslab.Problem) bool { return true }
 	for i, u := range []hyperslab.Untrusted{{InProcess: true}, {FullIsolation: true}} {
 		out := in(dir, fmt.Sprintf("outside%d.h5", i))
-		_, err := hyperslab.CopyTree(bg, out, src, &hyperslab.TreeOptions{Untrusted: &u, Accept: all})
+		_, err := copyTree(bg, out, src, &hyperslab.TreeOptions{Accept: all}, &hyperslab.OpenOptions{Untrusted: &u})
 		require.NoError(t, err)
 		require.Equal(t, map[string]string{"/": "on /", "/g": "on /g", "/g/below": "on /g/below", "/g/x": "on /g/x", "/y": "on /y"}, comments(t, out))
 	}
 
-	stats, err = hyperslab.CopyTree(bg, in(dir, "directory"), src, &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return p.Path == "/t" }})
+	stats, err = copyTree(bg, in(dir, "directory"), src, &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return p.Path == "/t" }})
 	require.NoError(t, err, "accepted problems are no error")
 	require.Equal(t, []string{
 		"/: comment (on /): b2nd cannot store it",
@@ -131,7 +131,7 @@ func TestCopyTree_Comments(t *testing.T) {
 	for _, p := range stats.Changes {
 		require.ErrorIs(t, p.Err, errors.ErrUnsupported)
 	}
-	stats, err = hyperslab.CopyTree(bg, in(dir, "t.bcolz"), src, &hyperslab.TreeOptions{Accept: all, DryRun: true})
+	stats, err = copyTree(bg, in(dir, "t.bcolz"), src, &hyperslab.TreeOptions{Accept: all, DryRun: true})
 	require.NoError(t, err)
 	require.Equal(t, []string{"/: comment (on /): bcolz cannot store it", "/y: comment (on /y): bcolz cannot store it"}, changesOf(stats))
 }
@@ -148,7 +148,7 @@ func TestCopyTree_ReadOnlyCompression(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.NoError(t, errors.Join(d.Close(), f.Close()))
-	stats, err := hyperslab.CopyTree(bg, in(dir, "out.h5"), src, nil)
+	stats, err := copyTree(bg, in(dir, "out.h5"), src, nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{"/x: compression (scaleoffset + none): hdf5 is not written with it; shuffle + deflate 4 instead"}, changesOf(stats))
 	a, err := hyperslab.Open(bg, in(dir, "out.h5:/x"), nil)
@@ -160,7 +160,7 @@ func TestCopyTree_ReadOnlyCompression(t *testing.T) {
 		spec.Compression = &ndarray.Compression{Codec: "lzf"}
 		return nil
 	}
-	stats, err = hyperslab.CopyTree(bg, in(dir, "lzf.h5"), src, &hyperslab.TreeOptions{Adjust: lzf})
+	stats, err = copyTree(bg, in(dir, "lzf.h5"), src, &hyperslab.TreeOptions{Adjust: lzf})
 	require.NoError(t, err)
 	require.Empty(t, stats.Changes)
 }

@@ -112,7 +112,7 @@ func TestCopyTree_references(t *testing.T) {
 	dangling := "/other: attribute gone (to deleted objects): they become null"
 
 	t.Run("whole file", func(t *testing.T) {
-		stats, err := hyperslab.CopyTree(bg, in(dir, "out.h5"), src, nil)
+		stats, err := copyTree(bg, in(dir, "out.h5"), src, nil)
 		require.NoError(t, err)
 		require.Equal(t, []string{dangling}, lines(stats.Changes))
 		require.Equal(t, []int{3, 2, 1, 5}, []int{stats.Arrays, stats.Groups, stats.Types, stats.Attrs})
@@ -128,7 +128,7 @@ b'abcd' /other /kind [None, '/g']
 			}
 			return nil
 		}
-		_, err := hyperslab.CopyTree(bg, in(dir, "deflate.h5"), src, &hyperslab.TreeOptions{Adjust: deflate})
+		_, err := copyTree(bg, in(dir, "deflate.h5"), src, &hyperslab.TreeOptions{Adjust: deflate})
 		require.NoError(t, err)
 		require.Contains(t, pointsTo(t, in(dir, "deflate.h5"), "/g"), "['/g', None, '/other']\n")
 		a, err := hyperslab.Open(bg, in(dir, "deflate.h5:/g/refs"), nil)
@@ -151,7 +151,7 @@ b'abcd' /other /kind [None, '/g']
 		require.NoError(t, err)
 		require.NoError(t, h5value.Write(d, []h5.Ref{r, {Kind: h5.ObjectReference}}, h5.All))
 		require.NoError(t, errors.Join(g.Close(), d.Close(), f.Close()))
-		stats, err := hyperslab.CopyTree(bg, in(dir, "inside.h5"), file, nil)
+		stats, err := copyTree(bg, in(dir, "inside.h5"), file, nil)
 		require.NoError(t, err)
 		require.Equal(t, []string{"/refs: layout (external files): the elements are stored in the target"}, lines(stats.Changes))
 		a, err := hyperslab.Open(bg, in(dir, "inside.h5:/refs"), nil)
@@ -166,30 +166,30 @@ b'abcd' /other /kind [None, '/g']
 			"/g: attribute to: not found: /, which is not copied",
 			"/g/refs: references: not found: /other, which is not copied",
 		}
-		stats, err := hyperslab.CopyTree(bg, in(dir, "g.h5"), src+":/g", nil)
+		stats, err := copyTree(bg, in(dir, "g.h5"), src+":/g", nil)
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.Equal(t, outside, lines(stats.Refused))
 		require.NoFileExists(t, in(dir, "g.h5"))
-		stats, err = hyperslab.CopyTree(bg, in(dir, "g.h5"), src+":/g", &hyperslab.TreeOptions{Accept: all})
+		stats, err = copyTree(bg, in(dir, "g.h5"), src+":/g", &hyperslab.TreeOptions{Accept: all})
 		require.NoError(t, err)
 		require.Equal(t, outside, lines(stats.Lost))
 		require.Equal(t, "['/data', None, None, None] ['/', None, None]\n/data [[5, 6], [9, 10]]\n", pointsTo(t, in(dir, "g.h5"), "/"))
 	})
 	t.Run("excluded target", func(t *testing.T) {
 		o := &hyperslab.TreeOptions{DryRun: true, Exclude: func(path string) bool { return path == "/other" }}
-		stats, err := hyperslab.CopyTree(bg, in(dir, "none.h5"), src, o)
+		stats, err := copyTree(bg, in(dir, "none.h5"), src, o)
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.Equal(t, []string{
 			"/: attribute record: not found: /other, which is not copied",
 			"/g/refs: references: not found: /other, which is not copied",
 		}, sorted(lines(stats.Refused)))
 		o.Accept = func(p hyperslab.Problem) bool { return p.What == "references" }
-		stats, err = hyperslab.CopyTree(bg, in(dir, "none.h5"), src, o)
+		stats, err = copyTree(bg, in(dir, "none.h5"), src, o)
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		require.Equal(t, []int{1, 1}, []int{len(stats.Refused), len(stats.Lost)})
 	})
 	t.Run("untrusted", func(t *testing.T) {
-		stats, err := hyperslab.CopyTree(bg, in(dir, "none.h5"), src, &hyperslab.TreeOptions{Untrusted: &hyperslab.Untrusted{InProcess: true}})
+		stats, err := copyTree(bg, in(dir, "none.h5"), src, nil, &hyperslab.OpenOptions{Untrusted: &hyperslab.Untrusted{InProcess: true}})
 		require.ErrorIs(t, err, errors.ErrUnsupported)
 		var lost []string
 		for _, p := range stats.Refused {
@@ -211,7 +211,7 @@ func TestCopyTree_referencesAsText(t *testing.T) {
 	dir := t.TempDir()
 	src := in(dir, "src.h5")
 	referring(t, src)
-	stats, err := hyperslab.CopyTree(bg, in(dir, "tree"), src, &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return p.What != "attribute to" }})
+	stats, err := copyTree(bg, in(dir, "tree"), src, &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return p.What != "attribute to" }})
 	require.NoError(t, err)
 	var lost []string
 	for _, p := range stats.Lost {
@@ -231,7 +231,7 @@ print(a.schunk.vlmeta["region"])`, in(dir, "tree/g/data.b2nd")).CombinedOutput()
 	require.Equal(t, []string{"/g/data", "/", "", "/kind"}, to.Strings)
 
 	// In a copy of a group, the paths are those of the copy. Attributes that lead out are lost.
-	stats, err = hyperslab.CopyTree(bg, in(dir, "g"), src+":/g", &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return true }})
+	stats, err = copyTree(bg, in(dir, "g"), src+":/g", &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return true }})
 	require.NoError(t, err)
 	require.Contains(t, strings.Join(lines(stats.Lost), "\n"), "/g: attribute to: ")
 	a, err := hyperslab.Open(bg, in(dir, "g")+":/data", nil)
@@ -272,11 +272,11 @@ func TestCopyTree_links(t *testing.T) {
 		}
 		return out
 	}
-	_, err = hyperslab.CopyTree(bg, in(dir, "out.h5"), src, nil)
+	_, err = copyTree(bg, in(dir, "out.h5"), src, nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{"z", "last", "a", "first", "uservalue", "/", "/a", "/a/x", "/a/y", "/first", "/last /first", "/user link class 200", "/z /a"}, names(src))
 	require.Equal(t, names(src), names(in(dir, "out.h5")))
-	_, err = hyperslab.CopyTree(bg, in(dir, "part.h5"), src, &hyperslab.TreeOptions{Exclude: func(path string) bool { return slices.Contains([]string{"/a/x", "/last", "/user"}, path) }})
+	_, err = copyTree(bg, in(dir, "part.h5"), src, &hyperslab.TreeOptions{Exclude: func(path string) bool { return slices.Contains([]string{"/a/x", "/last", "/user"}, path) }})
 	require.NoError(t, err)
 	require.Equal(t, []string{"z", "a", "first", "/", "/a", "/a/y", "/first", "/z /a"}, names(in(dir, "part.h5")))
 }
@@ -296,7 +296,7 @@ func TestCopyTree_scaleOutside(t *testing.T) {
 	x, y, data := dataset("x", 2), dataset("g/y", 3), dataset("g/data", 2, 3)
 	require.NoError(t, errors.Join(x.MakeScale("x"), y.MakeScale("y"), data.AttachScale(0, x), data.AttachScale(1, y)))
 	require.NoError(t, errors.Join(x.Close(), y.Close(), data.Close(), f.Close()))
-	stats, err := hyperslab.CopyTree(bg, in(dir, "out.h5"), src+":/g", nil)
+	stats, err := copyTree(bg, in(dir, "out.h5"), src+":/g", nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{"/g/data: scale of dimension 0 (/x): the copy does not contain it; its name is kept as dimension name"}, lines(stats.Changes))
 	f, err = h5.Open(in(dir, "out.h5"), h5.ReadOnly)
@@ -330,7 +330,7 @@ func TestCopyTree_unreadableTarget(t *testing.T) {
 		spec.ChunkShape = []int64{32} // otherwise the chunk is copied as it is stored
 		return nil
 	}
-	stats, err := hyperslab.CopyTree(bg, in(dir, "out.h5"), src, &hyperslab.TreeOptions{SkipUnreadable: true, Adjust: divide})
+	stats, err := copyTree(bg, in(dir, "out.h5"), src, &hyperslab.TreeOptions{SkipUnreadable: true, Adjust: divide})
 	require.NoError(t, err)
 	var left []string
 	for _, p := range stats.Unreadable {
@@ -362,12 +362,12 @@ func TestCopyTree_unreadableAttribute(t *testing.T) {
 	b[bytes.Index(b, []byte("GCOL"))]++ // the global heap, which contains the string
 	require.NoError(t, os.WriteFile(src, b, 0o666))
 
-	_, err = hyperslab.CopyTree(bg, in(dir, "out.h5"), src, nil)
+	_, err = copyTree(bg, in(dir, "out.h5"), src, nil)
 	require.ErrorIs(t, err, ndarray.ErrCorrupt)
 	require.ErrorContains(t, err, "/x: attribute text: ")
 	require.NoFileExists(t, in(dir, "out.h5"))
 	for _, dry := range []bool{true, false} {
-		stats, err := hyperslab.CopyTree(bg, in(dir, "out.h5"), src, &hyperslab.TreeOptions{SkipUnreadable: true, DryRun: dry})
+		stats, err := copyTree(bg, in(dir, "out.h5"), src, &hyperslab.TreeOptions{SkipUnreadable: true, DryRun: dry})
 		require.NoError(t, err)
 		require.Len(t, stats.Unreadable, 1)
 		require.Equal(t, "/x attribute text", stats.Unreadable[0].Path+" "+stats.Unreadable[0].What)

@@ -102,7 +102,7 @@ func TestCopyTree(t *testing.T) {
 	at := first
 	var last ndarray.Progress
 	for _, next := range []string{"2", "3", "4.h5", "5.h5"} {
-		stats, err := hyperslab.CopyTree(bg, in(dir, next), at, &hyperslab.TreeOptions{Progress: func(p ndarray.Progress) { last = p }})
+		stats, err := copyTree(bg, in(dir, next), at, &hyperslab.TreeOptions{Progress: func(p ndarray.Progress) { last = p }})
 		require.NoError(t, err, next)
 		require.Equal(t, len(oddNames)+2, stats.Arrays)
 		require.Equal(t, len(oddNames)+4, stats.Groups)
@@ -114,11 +114,11 @@ func TestCopyTree(t *testing.T) {
 	require.ElementsMatch(t, []string{"1.h5", "2", "3", "4.h5", "5.h5"}, entries(t, dir), "no temporary file is left")
 
 	// A subtree can be copied too.
-	stats, err := hyperslab.CopyTree(bg, in(dir, "deep"), first+":/deep", nil)
+	stats, err := copyTree(bg, in(dir, "deep"), first+":/deep", nil)
 	require.NoError(t, err)
 	require.Equal(t, 2, stats.Arrays)
 	require.FileExists(t, in(dir, "deep/er/records.b2nd"))
-	stats, err = hyperslab.CopyTree(bg, in(dir, "er.h5"), in(dir, "deep")+":/er", nil)
+	stats, err = copyTree(bg, in(dir, "er.h5"), in(dir, "deep")+":/er", nil)
 	require.NoError(t, err)
 	require.Equal(t, 1, stats.Arrays)
 	a, err := hyperslab.Open(bg, in(dir, "er.h5:/records"), nil)
@@ -131,7 +131,7 @@ func TestCopyTree_fromTable(t *testing.T) {
 	dir := t.TempDir()
 	table := "internal/format/bcolztree/testdata/table"
 	for _, to := range []string{"t.h5", "t"} {
-		_, err := hyperslab.CopyTree(bg, in(dir, to), table, nil)
+		_, err := copyTree(bg, in(dir, to), table, nil)
 		require.NoError(t, err)
 		require.Positive(t, requireSameTree(t, table, in(dir, to)))
 	}
@@ -143,7 +143,7 @@ func TestCopyTreeLosses(t *testing.T) {
 	dir := t.TempDir()
 	src := in(dir, "tree.h5")
 	tree(t, src)
-	stats, err := hyperslab.CopyTree(bg, in(dir, "out"), src, &hyperslab.TreeOptions{Strings: "error"})
+	stats, err := copyTree(bg, in(dir, "out"), src, &hyperslab.TreeOptions{Strings: "error"})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	var lost []string
 	for _, p := range stats.Refused {
@@ -157,22 +157,22 @@ func TestCopyTreeLosses(t *testing.T) {
 	require.NoFileExists(t, in(dir, "out"))
 
 	accept := func(p hyperslab.Problem) bool { return p.What != "array" }
-	stats, err = hyperslab.CopyTree(bg, in(dir, "out"), src, &hyperslab.TreeOptions{Accept: accept, Strings: "error"})
+	stats, err = copyTree(bg, in(dir, "out"), src, &hyperslab.TreeOptions{Accept: accept, Strings: "error"})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	require.Len(t, stats.Refused, 2)
 	all := func(hyperslab.Problem) bool { return true }
-	stats, err = hyperslab.CopyTree(bg, in(dir, "out"), src, &hyperslab.TreeOptions{Accept: all, DryRun: true, Strings: "error"})
+	stats, err = copyTree(bg, in(dir, "out"), src, &hyperslab.TreeOptions{Accept: all, DryRun: true, Strings: "error"})
 	require.NoError(t, err)
 	require.Len(t, stats.Lost, 8)
 	require.NoFileExists(t, in(dir, "out"))
-	stats, err = hyperslab.CopyTree(bg, in(dir, "out"), src, &hyperslab.TreeOptions{Accept: all})
+	stats, err = copyTree(bg, in(dir, "out"), src, &hyperslab.TreeOptions{Accept: all})
 	require.NoError(t, err)
 	require.Equal(t, 4, stats.Arrays)
 	require.Len(t, stats.Lost, 7)
 	require.True(t, slices.ContainsFunc(stats.Changes, func(p hyperslab.Problem) bool { return p.Path == "/b/words" && p.What == "type (string)" }), "%v", stats.Changes)
 
 	// HDF5 represents strings of variable length, links, and types that ndarray does not have.
-	stats, err = hyperslab.CopyTree(bg, in(dir, "out.h5"), src, nil)
+	stats, err = copyTree(bg, in(dir, "out.h5"), src, nil)
 	require.NoError(t, err)
 	require.Equal(t, 6, stats.Links)
 	var want, got []string
@@ -190,15 +190,15 @@ func TestCopyTreeLosses(t *testing.T) {
 	d, err := hyperslab.Create(bg, in(dir, "u/x.b2nd"), spec, nil)
 	require.NoError(t, err)
 	require.NoError(t, d.Commit(bg))
-	_, err = hyperslab.CopyTree(bg, in(dir, "u.h5"), in(dir, "u"), &hyperslab.TreeOptions{Strings: "error"})
+	_, err = copyTree(bg, in(dir, "u.h5"), in(dir, "u"), &hyperslab.TreeOptions{Strings: "error"})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	require.ErrorContains(t, err, "/x: array")
 	require.ErrorContains(t, err, "<U1")
-	stats, err = hyperslab.CopyTree(bg, in(dir, "u.h5"), in(dir, "u"), nil)
+	stats, err = copyTree(bg, in(dir, "u.h5"), in(dir, "u"), nil)
 	require.NoError(t, err)
 	require.Len(t, stats.Changes, 1)
 	require.Equal(t, "type (<U1)", stats.Changes[0].What)
-	_, err = hyperslab.CopyTree(bg, in(dir, "u2.h5"), in(dir, "u"), &hyperslab.TreeOptions{Strings: "short"})
+	_, err = copyTree(bg, in(dir, "u2.h5"), in(dir, "u"), &hyperslab.TreeOptions{Strings: "short"})
 	require.ErrorIs(t, err, ndarray.ErrParam)
 }
 
@@ -217,7 +217,7 @@ func TestCopyTree_fixedMetalayers(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, x.Close())
 	for _, to := range []string{"x.h5", "x"} {
-		stats, err := hyperslab.CopyTree(bg, in(dir, to), in(dir, "src"), nil)
+		stats, err := copyTree(bg, in(dir, to), in(dir, "src"), nil)
 		if to == "x" {
 			require.NoError(t, err)
 			copied, err := cblosc.OpenArray(in(dir, "x/x.b2nd"))
@@ -231,7 +231,7 @@ func TestCopyTree_fixedMetalayers(t *testing.T) {
 			require.ErrorIs(t, err, errors.ErrUnsupported)
 			require.Len(t, stats.Refused, 1)
 			require.Equal(t, "/x attribute map", stats.Refused[0].Path+" "+stats.Refused[0].What)
-			_, err = hyperslab.CopyTree(bg, in(dir, to), in(dir, "src"), &hyperslab.TreeOptions{Accept: func(hyperslab.Problem) bool { return true }})
+			_, err = copyTree(bg, in(dir, to), in(dir, "src"), &hyperslab.TreeOptions{Accept: func(hyperslab.Problem) bool { return true }})
 			require.NoError(t, err)
 		}
 		a, err := hyperslab.Open(bg, in(dir, to)+":/x", nil)
@@ -247,25 +247,25 @@ func TestCopyTreeErrors(t *testing.T) {
 	dir := t.TempDir()
 	save(t, in(dir, "a.b2nd"), int32s(3), nil)
 	save(t, in(dir, "b.h5:/x"), int32s(3), nil)
-	_, err := hyperslab.CopyTree(bg, in(dir, "out"), in(dir, "a.b2nd"), nil)
+	_, err := copyTree(bg, in(dir, "out"), in(dir, "a.b2nd"), nil)
 	require.ErrorIs(t, err, ndarray.ErrParam)
-	_, err = hyperslab.CopyTree(bg, in(dir, "out"), in(dir, "b.h5:/x"), nil)
+	_, err = copyTree(bg, in(dir, "out"), in(dir, "b.h5:/x"), nil)
 	require.ErrorIs(t, err, ndarray.ErrParam)
-	_, err = hyperslab.CopyTree(bg, in(dir, "out.b2nd"), in(dir, "b.h5"), nil)
+	_, err = copyTree(bg, in(dir, "out.b2nd"), in(dir, "b.h5"), nil)
 	require.ErrorIs(t, err, ndarray.ErrParam)
-	_, err = hyperslab.CopyTree(bg, in(dir, "out"), in(dir, "none.h5"), nil)
+	_, err = copyTree(bg, in(dir, "out"), in(dir, "none.h5"), nil)
 	require.ErrorIs(t, err, ndarray.ErrNotFound)
-	_, err = hyperslab.CopyTree(bg, in(dir, "a.b2nd"), in(dir, "b.h5"), nil)
+	_, err = copyTree(bg, in(dir, "a.b2nd"), in(dir, "b.h5"), nil)
 	require.Error(t, err)
 	require.NoError(t, os.Mkdir(in(dir, "there"), 0o777))
-	_, err = hyperslab.CopyTree(bg, in(dir, "there"), in(dir, "b.h5"), nil)
+	_, err = copyTree(bg, in(dir, "there"), in(dir, "b.h5"), nil)
 	require.ErrorIs(t, err, ndarray.ErrExists)
-	_, err = hyperslab.CopyTree(bg, in(dir, "there"), in(dir, "b.h5"), &hyperslab.TreeOptions{Overwrite: true})
+	_, err = copyTree(bg, in(dir, "there"), in(dir, "b.h5"), &hyperslab.TreeOptions{Overwrite: true})
 	require.NoError(t, err)
 	requireCount(t, in(dir, "there:/x"))
 	ctx, cancel := context.WithCancel(bg)
 	cancel()
-	_, err = hyperslab.CopyTree(ctx, in(dir, "out"), in(dir, "b.h5"), nil)
+	_, err = copyTree(ctx, in(dir, "out"), in(dir, "b.h5"), nil)
 	require.ErrorIs(t, err, context.Canceled)
 	require.ElementsMatch(t, []string{"a.b2nd", "b.h5", "there"}, entries(t, dir))
 }
@@ -308,7 +308,7 @@ func TestDirectory_ForeignFiles(t *testing.T) {
 func TestWalkPruned(t *testing.T) {
 	dir := t.TempDir()
 	grove(t, in(dir, "1.h5"))
-	_, err := hyperslab.CopyTree(bg, in(dir, "2"), in(dir, "1.h5"), nil)
+	_, err := copyTree(bg, in(dir, "2"), in(dir, "1.h5"), nil)
 	require.NoError(t, err)
 	for _, file := range []string{"1.h5", "2"} {
 		var deep []string

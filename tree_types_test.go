@@ -127,7 +127,7 @@ func TestCopyTree_CommittedTypes(t *testing.T) {
 	dir := t.TempDir()
 	src := in(dir, "src.h5")
 	commons(t, src)
-	stats, err := hyperslab.CopyTree(bg, in(dir, "out.h5"), src, nil)
+	stats, err := copyTree(bg, in(dir, "out.h5"), src, nil)
 	require.NoError(t, err)
 	require.Equal(t, []int{4, 4, 1}, []int{stats.Types, stats.Arrays, stats.Links})
 	want := sharing(t, src)
@@ -153,15 +153,15 @@ func TestCopyTree_CommittedTypes(t *testing.T) {
 	compare(in(dir, "out.h5"), "/a", "/deep/b", "/counts", "/words")
 
 	// A copy of a subtree contains datatypes from outside of it without a name.
-	_, err = hyperslab.CopyTree(bg, in(dir, "types.h5"), src+":/types", nil)
+	_, err = copyTree(bg, in(dir, "types.h5"), src+":/types", nil)
 	require.NoError(t, err)
-	stats, err = hyperslab.CopyTree(bg, in(dir, "deep.h5"), src+":/deep", nil)
+	stats, err = copyTree(bg, in(dir, "deep.h5"), src+":/deep", nil)
 	require.NoError(t, err)
 	require.Equal(t, 2, stats.Types, "the point, with a name in here, and the text of its unit")
 	require.Equal(t, "/alias", sharing(t, in(dir, "deep.h5"))["/b"])
 
 	// Other formats refuse the named datatypes, but not the arrays that use them.
-	stats, err = hyperslab.CopyTree(bg, in(dir, "directory"), src, &hyperslab.TreeOptions{Strings: "error"})
+	stats, err = copyTree(bg, in(dir, "directory"), src, &hyperslab.TreeOptions{Strings: "error"})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	var lost []string
 	for _, p := range stats.Refused {
@@ -169,7 +169,7 @@ func TestCopyTree_CommittedTypes(t *testing.T) {
 	}
 	require.Equal(t, []string{"/deep/alias datatype", "/types/odd datatype", "/types/point link", "/types/text datatype", "/words array"}, lost)
 	require.NoFileExists(t, in(dir, "directory"))
-	_, err = hyperslab.CopyTree(bg, in(dir, "directory"), src, &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return slices.Contains(lost, p.Path+" "+p.What) }})
+	_, err = copyTree(bg, in(dir, "directory"), src, &hyperslab.TreeOptions{Accept: func(p hyperslab.Problem) bool { return slices.Contains(lost, p.Path+" "+p.What) }})
 	require.NoError(t, err)
 	compare(in(dir, "directory"), "/a", "/deep/b", "/counts")
 }
@@ -180,7 +180,7 @@ func TestCopyTree_CommittedTypesInterop(t *testing.T) {
 	python := need.Python(t, "h5py")
 	dir := t.TempDir()
 	commons(t, in(dir, "src.h5"))
-	_, err := hyperslab.CopyTree(bg, in(dir, "out.h5"), in(dir, "src.h5"), nil)
+	_, err := copyTree(bg, in(dir, "out.h5"), in(dir, "src.h5"), nil)
 	require.NoError(t, err)
 	out, err := exec.Command(python, "-c", `import h5py, sys
 f = h5py.File(sys.argv[1])

@@ -54,7 +54,7 @@ func everyKind(t *testing.T, dir string) (locations []string, spec ndarray.Spec)
 	save(t, in(dir, "a.b2nd"), spec, nil)
 	save(t, in(dir, "a.bcolz"), spec, nil)
 	tree(t, in(dir, "tree.h5"))
-	_, err := hyperslab.CopyTree(bg, in(dir, "tree"), in(dir, "tree.h5"), &hyperslab.TreeOptions{Accept: func(hyperslab.Problem) bool { return true }})
+	_, err := copyTree(bg, in(dir, "tree"), in(dir, "tree.h5"), &hyperslab.TreeOptions{Accept: func(hyperslab.Problem) bool { return true }})
 	require.NoError(t, err)
 	locations = []string{in(dir, "a.b2nd"), in(dir, "a.bcolz"), in(dir, "tree.h5"), in(dir, "tree")}
 	golden := filepath.Join("internal", "format", "bcolztree", "testdata")

@@ -123,7 +123,7 @@ func remoteFiles(t testing.TB, dir string) []string {
 	fillArray(t, dir+"/a.h5:/g/chunked", spec, nil)
 	fillArray(t, dir+"/a.h5:/g/plain", plain, nil)
 	fillArray(t, dir+"/a.bcolz", line, nil)
-	_, err := hyperslab.CopyTree(bg, dir+"/a.b2z", dir+"/a.h5", nil)
+	_, err := copyTree(bg, dir+"/a.b2z", dir+"/a.h5", nil)
 	require.NoError(t, err)
 	return []string{"/a.b2nd", "/sparse.b2nd", "/a.caterva", "/a.h5:/g/chunked", "/a.h5:/g/plain", "/a.bcolz", "/a.b2z:/g/chunked"}
 }
@@ -185,7 +185,7 @@ func TestOpen_url(t *testing.T) {
 	})
 	t.Run("copy of a tree", func(t *testing.T) {
 		copied := t.TempDir() + "/copy.h5"
-		_, err := hyperslab.CopyTree(bg, copied, s.URL+"/a.h5", nil)
+		_, err := copyTree(bg, copied, s.URL+"/a.h5", nil)
 		require.NoError(t, err)
 		want, _, _ := readBytes(t, dir+"/a.h5:/g/chunked", nil)
 		got, _, _ := readBytes(t, copied+":/g/chunked", nil)

@@ -242,7 +242,7 @@ func TestOpenTreeRefuses(t *testing.T) {
 		for name, want := range map[string]error{"none.h5": ndarray.ErrNotFound, "cut.h5": ndarray.ErrCorrupt} {
 			_, err := hyperslab.OpenTree(bg, in(dir, name), &hyperslab.OpenOptions{Untrusted: &u})
 			require.ErrorIs(t, err, want)
-			_, err = hyperslab.CopyTree(bg, in(dir, "copy"), in(dir, name), &hyperslab.TreeOptions{Untrusted: &u})
+			_, err = copyTree(bg, in(dir, "copy"), in(dir, name), nil, &hyperslab.OpenOptions{Untrusted: &u})
 			require.ErrorIs(t, err, want)
 			require.NoDirExists(t, in(dir, "copy"))
 		}
@@ -290,23 +290,23 @@ func TestCopyTreeUntrusted(t *testing.T) {
 	require.NoError(t, f.Close())
 	all := func(hyperslab.Problem) bool { return true }
 	for _, target := range []string{"copy.h5", "copy"} {
-		_, err := hyperslab.CopyTree(bg, in(dir, target), in(dir, "tree.h5"), &hyperslab.TreeOptions{Accept: all})
+		_, err := copyTree(bg, in(dir, target), in(dir, "tree.h5"), &hyperslab.TreeOptions{Accept: all})
 		require.NoError(t, err)
 	}
 	everyWay(t, func(t *testing.T, u hyperslab.Untrusted) {
 		u.ExternalLinks, u.VirtualSources, u.ExternalFiles = true, true, true
 		for _, target := range []string{"copy.h5", "copy"} {
 			made := in(t.TempDir(), target)
-			_, err := hyperslab.CopyTree(bg, made, in(dir, "tree.h5"), &hyperslab.TreeOptions{Accept: all, Untrusted: &u})
+			_, err := copyTree(bg, made, in(dir, "tree.h5"), &hyperslab.TreeOptions{Accept: all}, &hyperslab.OpenOptions{Untrusted: &u})
 			require.NoError(t, err)
 			arrays, _ := requireSameInside(t, open(t, in(dir, target)), open(t, made))
 			require.Positive(t, arrays)
 		}
 		var lost []string
-		_, err = hyperslab.CopyTree(bg, in(t.TempDir(), "x.h5"), in(dir, "tree.h5"), &hyperslab.TreeOptions{
-			Untrusted: &u, DryRun: true,
+		_, err = copyTree(bg, in(t.TempDir(), "x.h5"), in(dir, "tree.h5"), &hyperslab.TreeOptions{
+			DryRun: true,
 			Accept: func(p hyperslab.Problem) bool { lost = append(lost, p.String()); return true },
-		})
+		}, &hyperslab.OpenOptions{Untrusted: &u})
 		require.NoError(t, err)
 		require.Contains(t, strings.Join(lost, "\n"), "/named: datatype: unsupported operation: the committed datatype H5T_STD_I32LE of an untrusted file")
 	})

@@ -114,7 +114,7 @@ func TestHandler_browser(t *testing.T) {
 	write(t, filepath.Join(dir, "grid.h5")+":/a/grid", spec, nil)
 	write(t, filepath.Join(dir, "grid.caterva"), ndarray.Spec{Shape: []int64{60, 80}, DType: ndarray.DTypeOf[int32]()}, &hyperslab.CreateOptions{Format: hyperslab.Caterva})
 	for _, name := range []string{"tree.b2z", "tree.b2d", "tree"} {
-		_, err := hyperslab.CopyTree(bg, filepath.Join(dir, name), filepath.Join(dir, "grid.h5"), nil)
+		_, err := copyTree(filepath.Join(dir, name), filepath.Join(dir, "grid.h5"), nil)
 		require.NoError(t, err)
 	}
 	type array struct {

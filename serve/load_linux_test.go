@@ -18,7 +18,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/serve"
 )
 
@@ -43,7 +42,7 @@ func TestHandler_load(t *testing.T) {
 	write(t, filepath.Join(dir, "cube.h5")+":/a/cube", cube, nil)
 	write(t, filepath.Join(dir, "cube.b2nd"), cube, nil)
 	write(t, filepath.Join(dir, "cube.bcolz"), numbers([]int64{32, 200, 300}, nil), nil)
-	_, err = hyperslab.CopyTree(bg, filepath.Join(dir, "tree.b2z"), filepath.Join(dir, "cube.h5"), nil)
+	_, err = copyTree(filepath.Join(dir, "tree.b2z"), filepath.Join(dir, "cube.h5"), nil)
 	require.NoError(t, err)
 	s := newServer(t, dir, &serve.Options{})
 	s.Client().Transport.(*http.Transport).MaxIdleConnsPerHost = loadClients

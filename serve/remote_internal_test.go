@@ -43,8 +43,11 @@ func TestNew_urls(t *testing.T) {
 	dir, local := t.TempDir(), t.TempDir()
 	createGrid(t, filepath.Join(dir, "g.b2nd"), 0)
 	createGrid(t, filepath.Join(dir, "g.h5")+":/a/g", 0)
-	_, err := hyperslab.CopyTree(t.Context(), filepath.Join(dir, "g.b2z"), filepath.Join(dir, "g.h5"), nil)
+	src, err := hyperslab.OpenTree(t.Context(), filepath.Join(dir, "g.h5"), nil)
 	require.NoError(t, err)
+	_, err = hyperslab.CopyTree(t.Context(), filepath.Join(dir, "g.b2z"), src, nil)
+	require.NoError(t, err)
+	require.NoError(t, src.Close())
 	createGrid(t, filepath.Join(local, "here.b2nd"), 7)
 	var requests atomic.Int64
 	files := http.FileServer(http.Dir(dir))

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -85,7 +86,7 @@ func TestHandler_formats(t *testing.T) {
 	write(t, filepath.Join(dir, "tree.h5")+":/two", numbers([]int64{3}, nil), nil)
 	require.NoError(t, hyperslab.EditGroupAttrs(bg, filepath.Join(dir, "tree.h5")+":/", []ndarray.Attr{{Name: "title", Value: ndarray.Text("root")}}, nil))
 	for _, name := range []string{"tree.b2z", "tree.b2d", "tree"} {
-		_, err := hyperslab.CopyTree(bg, filepath.Join(dir, name), filepath.Join(dir, "tree.h5"), nil)
+		_, err := copyTree(filepath.Join(dir, name), filepath.Join(dir, "tree.h5"), nil)
 		require.NoError(t, err)
 	}
 	for mode, o := range map[string]*serve.Options{"worker": {}, "process": {Untrusted: hyperslab.Untrusted{InProcess: true}}, "trusted": {Trusted: true}} {
@@ -486,4 +487,14 @@ func TestHandler_concurrency(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// copyTree copies the tree at a location.
+func copyTree(dst, location string, o *hyperslab.TreeOptions) (stats hyperslab.TreeStats, err error) {
+	src, err := hyperslab.OpenTree(context.Background(), location, nil)
+	if err != nil {
+		return stats, err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	return hyperslab.CopyTree(context.Background(), dst, src, o)
 }

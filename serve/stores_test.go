@@ -25,7 +25,7 @@ func TestHandler_stores(t *testing.T) {
 	require.NoError(t, err, string(out))
 	table := filepath.Join(t.TempDir(), "table.h5")
 	columns(t, table)
-	_, err = hyperslab.CopyTree(bg, filepath.Join(dir, "columns.b2z"), table, &hyperslab.TreeOptions{Table: true})
+	_, err = copyTree(filepath.Join(dir, "columns.b2z"), table, &hyperslab.TreeOptions{Table: true})
 	require.NoError(t, err)
 	const token = "the token of a test"
 	for mode, o := range map[string]*serve.Options{"worker": {}, "trusted": {Trusted: true}} {

@@ -13,14 +13,19 @@ import (
 
 func main() {
 	ctx := context.Background()
-	stats, err := hyperslab.CopyTree(ctx, "etopo", "testdata/etopo120.h5", nil)
+	tree, err := hyperslab.OpenTree(ctx, "testdata/etopo120.h5", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer tree.Close()
+	stats, err := hyperslab.CopyTree(ctx, "etopo", tree, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(stats.Arrays, "arrays,", stats.Bytes, "bytes,", len(stats.Lost), "losses")
 
 	// All columns of a bcolz ctable have the same length, and these arrays do not.
-	stats, err = hyperslab.CopyTree(ctx, "etopo.bcolz", "testdata/etopo120.h5", nil)
+	stats, err = hyperslab.CopyTree(ctx, "etopo.bcolz", tree, nil)
 	if !errors.Is(err, errors.ErrUnsupported) {
 		log.Fatalf("got %v, want a list of losses", err)
 	}

@@ -174,7 +174,6 @@ var tops = attempts{
 	"edit": func(p place) error {
 		return hyperslab.Update(bg, p.file, func(string) error { return errors.New("edited") })
 	},
-	"copy": func(p place) error { _, err := hyperslab.CopyTree(bg, p.file+".out.h5", p.file, nil); return err },
 	"tree": func(p place) error { return closed(hyperslab.OpenTree(bg, p.file, nil)) },
 	"super-chunk": func(p place) error {
 		return closed(cblosc.OpenSChunk(p.file))

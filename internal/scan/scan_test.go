@@ -34,10 +34,13 @@ func TestFile_store(t *testing.T) {
 	const golden = "../../testdata/store.b2z"
 	expect(t, golden, "b2z", "note not-examined /embed.b2e: 4 embedded frames of 982 bytes") // python-blosc2 compresses the map with zstd
 	dir := t.TempDir()
+	tree, err := hyperslab.OpenTree(bg, golden, nil)
+	require.NoError(t, err)
 	for _, target := range []string{"x.b2d", "x.b2e"} {
-		_, err := hyperslab.CopyTree(bg, filepath.Join(dir, target), golden, &hyperslab.TreeOptions{Accept: func(hyperslab.Problem) bool { return true }})
+		_, err := hyperslab.CopyTree(bg, filepath.Join(dir, target), tree, &hyperslab.TreeOptions{Accept: func(hyperslab.Problem) bool { return true }})
 		require.NoError(t, err)
 	}
+	require.NoError(t, tree.Close())
 	expect(t, filepath.Join(dir, "x.b2d"), "b2d")
 	expect(t, filepath.Join(dir, "x.b2e"), "b2e", "note not-examined")
 	b, err := os.ReadFile(golden)

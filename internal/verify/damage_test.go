@@ -176,8 +176,11 @@ func chunkPlaceOfHDF5(t *testing.T, path string) verify.Place {
 // TestVerify_groups checks that files with group attributes are verified and not counted as arrays.
 func TestVerify_groups(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tree")
-	_, err := hyperslab.CopyTree(bg, path, save(t, "a.h5:/g/x", nil), nil)
+	tree, err := hyperslab.OpenTree(bg, save(t, "a.h5:/g/x", nil), nil)
 	require.NoError(t, err)
+	_, err = hyperslab.CopyTree(bg, path, tree, nil)
+	require.NoError(t, err)
+	require.NoError(t, tree.Close())
 	group := filepath.Join(path, "g", detect.GroupFile)
 	require.FileExists(t, group)
 	for _, isolated := range []bool{false, true} {

@@ -498,7 +498,12 @@ func copyTree(to, location string) scenario {
 			return errors.Join(os.Mkdir(dir+"/from", 0o777), create(dir+"/from/a.h5:/x", counting(many), nil))
 		},
 		act: func(dir string) error {
-			_, err := hyperslab.CopyTree(ctx, dir+"/"+to, dir+"/from/a.h5", &hyperslab.TreeOptions{Accept: func(hyperslab.Problem) bool { return true }})
+			src, err := hyperslab.OpenTree(ctx, dir+"/from/a.h5", nil)
+			if err != nil {
+				return err
+			}
+			defer src.Close()
+			_, err = hyperslab.CopyTree(ctx, dir+"/"+to, src, &hyperslab.TreeOptions{Accept: func(hyperslab.Problem) bool { return true }})
 			return err
 		},
 		read: func(dir string) ([]int64, error) { return readArray(dir + "/" + location) },

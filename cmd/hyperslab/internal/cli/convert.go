@@ -237,19 +237,25 @@ func (a *app) convertOne(ctx context.Context, source, target string, memory int6
 		if err != nil {
 			return nil, err
 		}
+		tree, err := a.openTree(ctx, file)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, tree.Close()) }()
 		one := *o
 		one.keep = kept
-		return a.convertTree(ctx, file, target, memory, &one)
+		return a.convertTree(ctx, tree, file, target, memory, &one)
 	}
-	tree, err := a.isTree(ctx, o, source, target)
+	tree, err := a.sourceTree(ctx, o, source, target)
 	if err != nil {
 		return nil, err
 	}
-	if flag := o.outside.flag(); tree && flag != "" {
-		return nil, usagef("%s stores the elements of one array; %s is a tree", flag, source)
-	}
-	if tree {
-		return a.convertTree(ctx, source, target, memory, o)
+	if tree != nil {
+		defer func() { err = errors.Join(err, tree.Close()) }()
+		if flag := o.outside.flag(); flag != "" {
+			return nil, usagef("%s stores the elements of one array; %s is a tree", flag, source)
+		}
+		return a.convertTree(ctx, tree, source, target, memory, o)
 	}
 	if o.pick.given() {
 		return nil, usagef("--exclude and --skip-unreadable choose objects of a tree; %s is one array", source)

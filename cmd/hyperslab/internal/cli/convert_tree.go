@@ -48,36 +48,40 @@ type convertTreeDoc struct {
 	Seconds     *jsonFloat `json:"seconds"`
 }
 
-// isTree reports whether a source contains many arrays and the target can contain many.
-func (a *app) isTree(ctx context.Context, o *convertFlags, source, target string) (bool, error) {
+// sourceTree opens a source that contains many arrays, if the target can contain many. It returns
+// nil for any other source.
+func (a *app) sourceTree(ctx context.Context, o *convertFlags, source, target string) (*hyperslab.Tree, error) {
 	if source == stdio || target == stdio || o.flat.shape != "" {
-		return false, nil
+		return nil, nil
 	}
 	to, err := locate.Parse(target)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	if o.format == tableFormat {
-		return true, nil // also an array of structures
+		return a.openTree(ctx, source) // also an array of structures
 	}
 	one := []hyperslab.Format{hyperslab.B2ND, hyperslab.Caterva, frameFormat, npyFormat, rawFormat}
 	named, _ := formatForName(to.File)
 	if strings.Trim(to.Object, "/") != "" || slices.Contains(one, named) || slices.Contains(one, hyperslab.Format(o.format)) {
-		return false, nil
+		return nil, nil
 	}
-	return a.holdsMany(ctx, source)
+	return a.groupTree(ctx, source)
 }
 
-// holdsMany reports whether a source is a group. Any other source is an array, or fails when it is
-// opened as one.
-func (a *app) holdsMany(ctx context.Context, source string) (bool, error) {
-	group, err := a.isGroupAt(ctx, source)
+// groupTree opens a source that is a group. It returns nil for any other source, which is an array,
+// or fails when it is opened as one.
+func (a *app) groupTree(ctx context.Context, source string) (*hyperslab.Tree, error) {
+	tree, group, err := a.openGroup(ctx, source)
 	for _, other := range []error{ndarray.ErrParam, ndarray.ErrFormat, ndarray.ErrNotFound} {
 		if errors.Is(err, other) {
-			return false, nil
+			return nil, nil
 		}
 	}
-	return group, err
+	if err != nil || group {
+		return tree, err
+	}
+	return nil, tree.Close()
 }
 
 // forRank returns the flags that apply to an array with that number of axes.
@@ -107,7 +111,8 @@ func hasExtension(name string) bool {
 	return nameExtension.MatchString(filepath.Ext(strings.TrimLeft(path.Base(name), "."))) && !strings.HasSuffix(name, "/")
 }
 
-func (a *app) convertTree(ctx context.Context, source, target string, memory int64, o *convertFlags) (conversion, error) {
+// convertTree converts the tree of a source.
+func (a *app) convertTree(ctx context.Context, tree *hyperslab.Tree, source, target string, memory int64, o *convertFlags) (conversion, error) {
 	start := time.Now()
 	format, known := namedFormat(target)
 	if !known {
@@ -140,8 +145,7 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		stored = hyperslab.B2ND
 	}
 	opts := &hyperslab.TreeOptions{
-		Unlocked: a.unlocked,
-		DryRun:   o.dryRun, Strings: o.strings, Overwrite: o.force, Exclude: o.leftOut, SkipUnreadable: o.pick.skip, Untrusted: a.access.untrusted, Workers: o.job.jobs, Memory: memory,
+		DryRun: o.dryRun, Strings: o.strings, Overwrite: o.force, Exclude: o.leftOut, SkipUnreadable: o.pick.skip, Workers: o.job.jobs, Memory: memory,
 		Accept: func(p hyperslab.Problem) bool {
 			name, isAttr := strings.CutPrefix(p.What, "attribute ")
 			return o.attrs.unsupported || isAttr && slices.Contains(o.attrs.names, name)
@@ -149,9 +153,6 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 	}
 	if o.format == tableFormat {
 		opts.Table, format = true, tableFormat
-	}
-	if opts.ExternalDir = o.files.dir; o.files.missing {
-		opts.Missing = a.missing
 	}
 	var guess *forecast
 	if o.dryRun && stored != hyperslab.Bcolz { // bcolz cannot be measured
@@ -194,7 +195,7 @@ func (a *app) convertTree(ctx context.Context, source, target string, memory int
 		}
 		m.Update(p.DoneBytes)
 	}
-	stats, err := hyperslab.CopyTree(ctx, target, source, opts)
+	stats, err := hyperslab.CopyTree(ctx, target, tree, opts)
 	if m != nil {
 		m.Finish()
 	}
@@ -430,13 +431,17 @@ func (a *app) targetInto(ctx context.Context, o *convertFlags, source string) (s
 	}
 	ext := extension[o.format]
 	one := *o
-	tree, err := a.holdsMany(ctx, source)
+	tree, err := a.groupTree(ctx, source)
+	many := tree != nil
+	if many {
+		err = tree.Close()
+	}
 	switch {
 	case err != nil:
 		return "", nil, err
-	case tree && o.format == string(hyperslab.B2ND):
+	case many && o.format == string(hyperslab.B2ND):
 		one.format, ext = "", "" // a directory of b2nd files
-	case !tree && o.format == string(hyperslab.HDF5):
+	case !many && o.format == string(hyperslab.HDF5):
 		ext += ":/" + cmp.Or(object, "data")
 	}
 	return joinTarget(o.batch.into, name) + ext, &one, nil

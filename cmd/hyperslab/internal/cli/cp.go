@@ -89,6 +89,7 @@ order, and must each be in one part.` + uploadHelp + editHelp,
 				}
 				return o.shards.run(cmd.Context(), args)
 			}
+			a.access.others.dir = o.files.dir
 			err := a.cp(cmd.Context(), args[:last], args[last], &o)
 			if err == nil && len(o.left) > 0 {
 				return &exitError{code: exitPartly}

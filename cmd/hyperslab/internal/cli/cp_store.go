@@ -61,11 +61,14 @@ func (a *app) cpStored(ctx context.Context, from locate.Location, format hypersl
 	if strings.HasSuffix(to.Object, "/") {
 		to.Object += nameOf(from)
 	}
-	if many, err := a.holdsMany(ctx, from.String()); err != nil {
+	if tree, err := a.groupTree(ctx, from.String()); err != nil {
 		return true, err
-	} else if many && into && strings.Trim(to.Object, "/") != "" {
-		return true, a.cpGroup(ctx, from, to, o)
-	} else if many {
+	} else if tree != nil && into && strings.Trim(to.Object, "/") != "" {
+		return true, errors.Join(a.cpGroup(ctx, tree, from, to, o), tree.Close())
+	} else if tree != nil {
+		if err := tree.Close(); err != nil {
+			return true, err
+		}
 		return true, usagef("%s is a group; hyperslab convert copies it to a new file, and cp to FILE:/path in a container", from)
 	}
 	f, err := frameOf(from, format)
@@ -91,10 +94,10 @@ func (a *app) cpStored(ctx context.Context, from locate.Location, format hypersl
 	return true, errors.Join(err, f.Close())
 }
 
-// cpGroup copies a group to a group of a container.
-func (a *app) cpGroup(ctx context.Context, from, to locate.Location, o *cpFlags) error {
+// cpGroup copies the group of a tree to a group of a container.
+func (a *app) cpGroup(ctx context.Context, tree *hyperslab.Tree, from, to locate.Location, o *cpFlags) error {
 	opts := &hyperslab.TreeOptions{
-		DryRun: o.edit.dryRun, Overwrite: o.force, Unlocked: a.unlocked, ExternalDir: o.files.dir,
+		DryRun: o.edit.dryRun, Overwrite: o.force,
 		Accept: func(p hyperslab.Problem) bool {
 			name, isAttr := strings.CutPrefix(p.What, "attribute ")
 			return o.attrs.unsupported || isAttr && slices.Contains(o.attrs.names, name)
@@ -107,7 +110,7 @@ func (a *app) cpGroup(ctx context.Context, from, to locate.Location, o *cpFlags)
 		}
 		m.Update(p.DoneBytes)
 	}
-	stats, err := hyperslab.CopyTree(ctx, to.String(), from.String(), opts)
+	stats, err := hyperslab.CopyTree(ctx, to.String(), tree, opts)
 	if m != nil {
 		m.Finish()
 	}

@@ -80,7 +80,12 @@ func (a *app) repackStore(ctx context.Context, row *repackRow, to string, memory
 		}
 		m.Update(p.DoneBytes)
 	}
-	stats, err := hyperslab.CopyTree(ctx, to, row.Source, opts)
+	tree, err := a.openTree(ctx, row.Source)
+	if err != nil {
+		return err
+	}
+	stats, err := hyperslab.CopyTree(ctx, to, tree, opts)
+	err = errors.Join(err, tree.Close())
 	if m != nil {
 		m.Finish()
 	}
