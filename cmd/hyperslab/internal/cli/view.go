@@ -79,12 +79,13 @@ func (a *app) view(ctx context.Context, address string, graphics view.Graphics) 
 	}
 	s := &viewSource{a: a, file: loc.File, base: base, tree: tree}
 	defer func() { err = errors.Join(err, s.close()) }()
-	if _, err := s.entry(ctx, base); err != nil { // before the screen is cleared
-		return err
-	}
-	format, err := hyperslab.Sniff(loc.File)
+	e, err := s.entry(ctx, base) // before the screen is cleared
 	if err != nil {
 		return err
+	}
+	format := string(tree.Format)
+	if base == "/" { // Caterva is a format of arrays only
+		format = cmp.Or(e.Meta.Format, format)
 	}
 	tty, err := tcell.NewDevTty()
 	if err != nil {
