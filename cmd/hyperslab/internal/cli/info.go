@@ -146,13 +146,15 @@ allocation types of its specification, and the free space.` + addressHelp + twoA
 
 // info shows the properties of the array or group at an address.
 func (a *app) info(ctx context.Context, address string, asJSON bool) (err error) {
+	loc, err := locate.Parse(address)
+	if err != nil {
+		return err
+	}
 	tree, p, err := a.openEither(ctx, address)
 	if err != nil {
 		return err
 	}
-	loc, err := locate.Parse(address)
-	if p == nil && err == nil {
-		// A ctable is an array and a group, so the array comes first.
+	if p == nil { // a ctable is also an array of structures
 		if arr, _ := tree.Open(ctx, loc.Object); arr != nil {
 			p = &part{Array: arr, tree: tree}
 		}
