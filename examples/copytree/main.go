@@ -23,7 +23,6 @@ func main() {
 		log.Fatal(err)
 	}
 	fmt.Println(stats.Arrays, "arrays,", stats.Bytes, "bytes,", len(stats.Lost), "losses")
-
 	// All columns of a bcolz ctable have the same length, and these arrays do not.
 	stats, err = hyperslab.CopyTree(ctx, "etopo.bcolz", tree, nil)
 	if !errors.Is(err, errors.ErrUnsupported) {

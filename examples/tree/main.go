@@ -40,11 +40,8 @@ func units(ctx context.Context, tree *hyperslab.Tree, path string) error {
 	}
 	defer a.Close()
 	attrs, err := a.Attrs(ctx)
-	if err != nil {
-		return err
-	}
 	if v, ok := attrs.Get("units"); ok {
 		fmt.Println("   units:", v)
 	}
-	return nil
+	return err
 }
