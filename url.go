@@ -117,8 +117,8 @@ func sniffURLContent(ctx context.Context, file string) (Format, error) {
 	if err != nil {
 		return "", err
 	}
-	if u.format == B2ND && u.object != nil && detect.IsCaterva(u.object, u.object.Size()) {
-		u.format = Caterva
+	if u.object != nil {
+		u.format = Format(detect.WithCaterva(string(u.format), u.object, u.object.Size()))
 	}
 	return u.format, u.close()
 }

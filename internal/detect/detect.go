@@ -75,15 +75,24 @@ func Content(file string) (is string, err error) {
 	if f == nil {
 		return is, nil
 	}
-	if info, err := f.Stat(); err == nil && is == B2ND && IsCaterva(f, info.Size()) {
-		is = Caterva
+	if info, err := f.Stat(); err == nil {
+		is = WithCaterva(is, f, info.Size())
 	}
 	return is, f.Close()
 }
 
-// IsCaterva reports whether the frame in r, which has size bytes, contains a Caterva array. If it
+// WithCaterva returns the format is of r, which has size bytes, or Caterva for a frame with a
+// Caterva array.
+func WithCaterva(is string, r io.ReaderAt, size int64) string {
+	if is == B2ND && isCaterva(r, size) {
+		return Caterva
+	}
+	return is
+}
+
+// isCaterva reports whether the frame in r, which has size bytes, contains a Caterva array. If it
 // has both metalayers, b2nd takes precedence, as in C-Blosc2.
-func IsCaterva(r io.ReaderAt, size int64) bool {
+func isCaterva(r io.ReaderAt, size int64) bool {
 	h, err := cframe.ReadHeader(r, size, cframe.DefaultLimits())
 	if err != nil {
 		return false

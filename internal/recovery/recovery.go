@@ -264,8 +264,8 @@ func recoverAs(ctx context.Context, dst, src, name string, opts Options) (_ *Rep
 func content(file *os.File, info fs.FileInfo, src, name string) (f string, err error) {
 	if file == nil {
 		f, err = detect.Content(src)
-	} else if f, err = detect.Reader(file, info.Size(), src); f == detect.B2ND && detect.IsCaterva(file, info.Size()) {
-		f = detect.Caterva
+	} else if f, err = detect.Reader(file, info.Size(), src); err == nil {
+		f = detect.WithCaterva(f, file, info.Size())
 	}
 	if err != nil {
 		if is := byName(name, src, file == nil); is != "" {

@@ -120,17 +120,17 @@ func (a *app) openPart(ctx context.Context, address string) (*part, error) {
 
 // openPartAs is openPart with a type for elements that are stored without one.
 func (a *app) openPartAs(ctx context.Context, address string, d *ndarray.DType) (*part, error) {
-	return openSelected(address, func(location string) (*ndarray.Array, error) {
+	location, selection := splitSelection(address)
+	return openSelected(address, selection, func() (*ndarray.Array, error) {
 		o := a.openOptions()
 		o.DType = d
 		return a.open(ctx, location, *o)
 	})
 }
 
-// openSelected opens an array with open, and the view that the address selects.
-func openSelected(address string, open func(location string) (*ndarray.Array, error)) (*part, error) {
-	location, text := splitSelection(address)
-	text, field := cutField(text)
+// openSelected opens an array with open, and the view of the selection of its address.
+func openSelected(address, selection string, open func() (*ndarray.Array, error)) (*part, error) {
+	text, field := cutField(selection)
 	var s ndarray.Selection
 	if text != "" {
 		var err error
@@ -138,7 +138,7 @@ func openSelected(address string, open func(location string) (*ndarray.Array, er
 			return nil, usagef("%s: %w", address, err)
 		}
 	}
-	arr, err := open(location)
+	arr, err := open()
 	if err != nil {
 		return nil, err
 	}
@@ -194,15 +194,23 @@ func (a *app) openEither(ctx context.Context, address string) (tree *hyperslab.T
 		p, err := a.openPart(ctx, address)
 		return nil, p, err
 	}
-	p, err = openSelected(address, func(string) (*ndarray.Array, error) { return tree.Open(ctx, in.Object) })
-	if err != nil {
+	if p, err = openFrom(ctx, tree, in, address, selection); err != nil {
 		if unlisted != nil && selection == "" && errors.Is(err, ndarray.ErrParam) && !errors.Is(unlisted, ndarray.ErrParam) {
 			err = unlisted // err is only that the name of an array in the file is missing
 		}
 		return nil, nil, errors.Join(err, tree.Close())
 	}
-	p.tree, p.file = tree, in.File
 	return tree, p, nil
+}
+
+// openFrom opens the array at a location in a tree, with the selection of its address. The part
+// closes the tree.
+func openFrom(ctx context.Context, tree *hyperslab.Tree, in locate.Location, address, selection string) (*part, error) {
+	p, err := openSelected(address, selection, func() (*ndarray.Array, error) { return tree.Open(ctx, in.Object) })
+	if err == nil {
+		p.tree, p.file = tree, in.File
+	}
+	return p, err
 }
 
 // openInTree is openPart for a command that also opens other arrays of the file, with openNear.
@@ -210,7 +218,7 @@ func (a *app) openInTree(ctx context.Context, address string) (*part, error) {
 	if a.access.dtype != nil { // which is for Open
 		return a.openPart(ctx, address)
 	}
-	location, _ := splitSelection(address)
+	location, selection := splitSelection(address)
 	in, err := locate.Parse(location)
 	if err != nil {
 		return nil, err
@@ -219,11 +227,10 @@ func (a *app) openInTree(ctx context.Context, address string) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := openSelected(address, func(string) (*ndarray.Array, error) { return tree.Open(ctx, in.Object) })
+	p, err := openFrom(ctx, tree, in, address, selection)
 	if err != nil {
 		return nil, errors.Join(err, tree.Close())
 	}
-	p.tree, p.file = tree, in.File
 	return p, nil
 }
 

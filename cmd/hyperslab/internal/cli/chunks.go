@@ -279,11 +279,6 @@ func fileOf(arr *ndarray.Array) *os.File {
 	return nil
 }
 
-func isDir(path string) (bool, error) {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir(), err
-}
-
 // readIndex reads the index of a Blosc2 frame in one file.
 func readIndex(f *os.File) (*cframe.Frame, error) {
 	info, err := f.Stat()
@@ -305,9 +300,9 @@ func (l *chunkLister) frame(file string, arr *ndarray.Array) (err error) {
 		}
 	} else if f := fileOf(arr); f != nil {
 		frame, err = readIndex(f)
-	} else if sparse, err = isDir(file); sparse {
+	} else if sparse = isDirectory(file); sparse {
 		frame, err = cframe.ReadDir(os.DirFS(file))
-	} else if err == nil {
+	} else {
 		f, _, oerr := regular.Open(file)
 		if oerr != nil {
 			return oerr
