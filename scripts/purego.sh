@@ -28,4 +28,4 @@ mapfile -t test < <(go list -test -f '{{if eq .Name "main"}}{{.ImportPath}}{{ran
 export CGO_ENABLED=0
 go build "${build[@]}"
 go vet "${test[@]}"
-go test "${test[@]}"
+RAPID_CHECKS=${RAPID_CHECKS:-100} scripts/test.sh "${test[@]}"

@@ -21,7 +21,31 @@ packages=("$@")
 ((${#packages[@]})) || packages=(./...)
 # NumPy starts a thread for each core, and these threads wait busily. The peers do not need them.
 export OPENBLAS_NUM_THREADS=1
+
+# report copies the output of go test without the lines of packages that have no tests. At the end it
+# repeats the last lines of each package that failed, because that is where readers of a log look.
+report() {
+    local line block=() failed=() from
+    while IFS= read -r line; do
+        [[ $line == *'[no test files]' ]] && continue
+        printf '%s\n' "$line"
+        block+=("$line")
+        case $line in
+            $'FAIL\t'*)
+                from=$((${#block[@]} > 40 ? ${#block[@]} - 40 : 0))
+                failed+=("" "${block[@]:from}")
+                block=()
+                ;;
+            $'ok  \t'*) block=() ;;
+        esac
+    done
+    if ((${#failed[@]})); then
+        printf '\n%s: packages that failed:\n' "$self"
+        printf '%s\n' "${failed[@]}"
+    fi
+}
+
 # Three packages at a time on two cores, because many tests wait for other processes. Without vet,
-# which make lint runs, and without symbols and debugging information, which take a
-# third of the time of linking.
-go test -p $(($(nproc) * 3 / 2)) -vet=off -ldflags='-w -s' ${flags[@]+"${flags[@]}"} "${packages[@]}"
+# which make lint runs, and without symbols and debugging information, which take a third of the time
+# of linking.
+go test -p $(($(nproc) * 3 / 2)) -vet=off -ldflags='-w -s' ${flags[@]+"${flags[@]}"} "${packages[@]}" 2>&1 | report
