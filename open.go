@@ -180,7 +180,7 @@ func Sniff(file string) (Format, error) {
 		return f, ndarray.Wrap("look at", shown(file), translate(err))
 	}
 	f, err := detect.Content(file)
-	return Format(f), ndarray.Wrap("look at", file, translate(err))
+	return Format(f), ndarray.Wrap("look at", file, err)
 }
 
 // sniff detects the format for opening. A Caterva array is B2ND here, because the same backend

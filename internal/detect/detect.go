@@ -59,26 +59,35 @@ func Name(file string) (f string, ok bool) {
 	return f, ok
 }
 
-// Content returns the format of a file or directory. It returns os.ErrNotExist, or
+// Content returns the format of a file or directory. It returns ndarray.ErrNotFound, or
 // ndarray.ErrFormat for an unknown format.
 func Content(file string) (is string, err error) {
-	var f *os.File
+	f, is, err := OpenContent(file)
+	if f != nil {
+		err = errors.Join(err, f.Close())
+	}
+	return is, err
+}
+
+// OpenContent opens a file for reading and returns its format like Content. The file is that with
+// the header for a sparse frame. It is nil for another directory and after an error.
+func OpenContent(file string) (f *os.File, is string, err error) {
 	if inside := filepath.Join(file, cframe.IndexFile); exists(inside) {
 		f, err = openIndex(inside)
 		is = B2ND
 	} else {
 		f, is, err = Open(file)
 	}
-	if err != nil {
-		return "", err
+	if errors.Is(err, os.ErrNotExist) {
+		err = errs.Mark(err, ndarray.ErrNotFound)
 	}
-	if f == nil {
-		return is, nil
+	if err != nil || f == nil {
+		return nil, is, err
 	}
 	if info, err := f.Stat(); err == nil {
 		is = WithCaterva(is, f, info.Size())
 	}
-	return is, f.Close()
+	return f, is, nil
 }
 
 // WithCaterva returns the format is of r, which has size bytes, or Caterva for a frame with a

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -53,12 +54,12 @@ type repacker struct {
 	kept      int // datasets copied as they are stored
 }
 
-func (r *repacker) open(a *app, file, target string) (err error) {
+func (r *repacker) open(a *app, file string, opened *os.File, target string) (err error) {
 	r.file = file
 	if r.directory, err = targetDirectory(target); err != nil {
 		return err
 	}
-	if r.src, err = a.openHDF5(file); err != nil {
+	if r.src, err = a.openHDF5With(file, &h5.OpenOptions{File: opened}); err != nil {
 		return h5errs.Translate(err)
 	}
 	return nil

@@ -103,7 +103,12 @@ func (a *app) openHDF5(file string) (*h5.File, error) {
 	if remote.IsURL(file) {
 		return openHDF5URL(file)
 	}
-	f, err := h5.Open(file, h5.ReadOnly)
+	return a.openHDF5With(file, nil)
+}
+
+// openHDF5With opens a local HDF5 file with options.
+func (a *app) openHDF5With(file string, o *h5.OpenOptions) (*h5.File, error) {
+	f, err := h5.OpenWith(file, o)
 	if err != nil {
 		return nil, err
 	}
