@@ -269,33 +269,18 @@ func (t Datatype) Plain() bool {
 
 // append encodes t for the shim.
 func (t *Datatype) append(b []byte) []byte {
-	l := &t.Layout
-	b = appendInt(b, int64(t.Class))
-	b = appendInt(b, int64(t.Size))
-	b = appendInt(b, int64(t.Order))
-	b = appendBool(b, t.Signed)
-	b = appendInt(b, int64(t.Precision))
-	b = appendInt(b, int64(t.Offset))
-	b = appendInt(b, int64(t.LowPad))
-	b = appendInt(b, int64(t.HighPad))
-	b = appendInt(b, int64(l.SignPos))
-	b = appendInt(b, int64(l.ExpPos))
-	b = appendInt(b, int64(l.ExpSize))
-	b = appendInt(b, int64(l.MantPos))
-	b = appendInt(b, int64(l.MantSize))
-	b = appendWord(b, l.ExpBias)
-	b = appendInt(b, int64(l.Norm))
-	b = appendInt(b, int64(l.InnerPad))
-	b = appendBool(b, t.Variable)
-	b = appendInt(b, int64(t.Pad))
-	b = appendInt(b, int64(t.CharSet))
-	b = appendInt(b, int64(t.Ref))
-	b = appendInt(b, t.sharedID())
+	l, children := &t.Layout, len(t.Members)
 	if t.Class == Array {
-		b = appendInt(b, int64(len(t.Dims)))
-	} else {
-		b = appendInt(b, int64(len(t.Members)))
+		children = len(t.Dims)
 	}
+	b = appendInts(b, []int64{
+		int64(t.Class), int64(t.Size), int64(t.Order), boolInt(t.Signed),
+		int64(t.Precision), int64(t.Offset), int64(t.LowPad), int64(t.HighPad),
+		int64(l.SignPos), int64(l.ExpPos), int64(l.ExpSize),
+		int64(l.MantPos), int64(l.MantSize), int64(l.ExpBias), int64(l.Norm), int64(l.InnerPad),
+		boolInt(t.Variable), int64(t.Pad), int64(t.CharSet), int64(t.Ref),
+		t.sharedID(), int64(children),
+	})
 	b = appendText(b, t.Tag)
 	for _, d := range t.Dims {
 		b = appendInt(b, d)

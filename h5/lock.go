@@ -51,8 +51,6 @@ var lib struct {
 	stored uint64 // number of chunks stored by WriteChunk and of refreshed datasets, in all files
 
 	// Buffers for the arguments of operations, kept here to avoid allocations.
-	cerr  *C.goh5_err_t // allocated separately, because cgo checks a whole allocation for pointers
-	ended *C.goh5_err_t // of closeIDsLocked, which an operation may call while it uses cerr
 	words [shortRegion]int64
 	typ   [shortType]byte
 
@@ -79,7 +77,6 @@ func lock() {
 	lib.mu.Lock()
 	if !lib.started {
 		lib.started = true
-		lib.cerr, lib.ended = new(C.goh5_err_t), new(C.goh5_err_t)
 		lib.masks = 1
 		lib.err = startLocked()
 	}
@@ -179,9 +176,10 @@ func closeIDsLocked(op, path string, ids []C.int64_t, fd C.int32_t) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	*lib.ended = C.goh5_err_t{}
-	if rc := C.goh5_close(lib.ended, &ids[0], C.size_t(len(ids)), fd); rc < 0 {
-		return newError(op, path, rc, lib.ended)
+	cerr := &C.goh5_closing // an operation may call closeIDsLocked while it uses goh5_operation
+	*cerr = C.goh5_err_t{}
+	if rc := C.goh5_close(cerr, &ids[0], C.size_t(len(ids)), fd); rc < 0 {
+		return newError(op, path, rc, cerr)
 	}
 	return nil
 }
@@ -189,8 +187,9 @@ func closeIDsLocked(op, path string, ids []C.int64_t, fd C.int32_t) error {
 // errorLocked returns the empty error of the next call of the shim. It is valid until the next call
 // of errorLocked, so it is for operations that make one call of the shim.
 func errorLocked() *C.goh5_err_t {
-	*lib.cerr = C.goh5_err_t{}
-	return lib.cerr
+	cerr := &C.goh5_operation
+	*cerr = C.goh5_err_t{}
+	return cerr
 }
 
 // OpenIDs returns the number of ids of files, groups, datasets, committed datatypes and attributes

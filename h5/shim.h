@@ -59,6 +59,10 @@ typedef struct goh5_err {
     char name[64];
 } goh5_err_t;
 
+/* The errors of frequent operations, under the library lock of package h5. cgo searches an argument
+ * in Go's memory for pointers, and does not search these. */
+extern goh5_err_t goh5_operation, goh5_closing;
+
 /* A result of variable size: a block of hyperslab_alloc that the caller must free, with words and
  * strings encoded as in goh5_err_t. */
 typedef struct goh5_blob {

@@ -166,10 +166,9 @@ done:
     return rc;
 }
 
-static int check_size(goh5_err_t *err, const transfer_t *t, size_t len)
+static int check_size(goh5_err_t *err, const transfer_t *t, size_t size, size_t len)
 {
     int rc = 0;
-    size_t size = H5Tget_size(t->mem_type);
     if (size == 0 || len / size != t->room || len % size != 0) {
         err->have = (int64_t)len;
         err->want = (int64_t)(t->room * size);
@@ -185,16 +184,18 @@ static int plain_open(goh5_err_t *err, transfer_t *t, hid_t id, const uint8_t *t
                       const int64_t *sel, size_t words, size_t rank, int lossy, int known, size_t len, int writing)
 {
     int rc = 0;
+    size_t size = 0; /* of an element in memory */
     PASS(transfer_open(err, t, id, sel, words, rank, 1));
-    t->mem_type = goh5_type_standard(type, type_len);
+    t->mem_type = goh5_type_standard(type, type_len, &size);
     t->standard = t->mem_type >= 0;
     if (!t->standard) {
         PASS(goh5_type_read(type, type_len, GOH5_STORED, &t->mem_type));
+        size = H5Tget_size(t->mem_type);
     }
     if (!known) {
         PASS(check_types(err, t, id, lossy, writing));
     }
-    PASS(check_size(err, t, len));
+    PASS(check_size(err, t, size, len));
 done:
     return rc;
 }

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+goh5_err_t goh5_operation, goh5_closing;
+
 void goh5_enter(void)
 {
 #ifdef H5_HAVE_THREADSAFE

@@ -299,6 +299,14 @@ int goh5_select(goh5_err_t *err, goh5_sel_t *s, hid_t space, size_t rank, size_t
         }
         goto done;
     }
+    if (kind == SEL_BLOCKS) { /* the most frequent kind, whose number of elements is known */
+        blocks_t b;
+        next(s);
+        PASS(get_blocks(err, s, dims, have, &b));
+        PASS(apply_blocks(err, space, H5S_SELECT_SET, &b));
+        *n = (size_t)b.n;
+        goto done;
+    }
     PASS(select_node(err, s, space, dims, have, 0));
     hssize_t points = H5Sget_select_npoints(space);
     TRY(points >= 0);

@@ -526,13 +526,14 @@ hid_t goh5_type_get(goh5_in_t *in, int depth, int form)
     return d.committed != 0 && form == GOH5_STORED ? share(t, d.committed) : t;
 }
 
-hid_t goh5_type_standard(const uint8_t *type, size_t len)
+hid_t goh5_type_standard(const uint8_t *type, size_t len, size_t *size)
 {
     node_t d;
     if (len < sizeof d) {
         return H5I_INVALID_HID;
     }
     memcpy(&d, type, sizeof d);
+    *size = d.size;
     if (d.committed != 0 || d.order > H5T_ORDER_BE || d.precision != 8 * d.size || d.offset != 0 || d.lsb_pad != 0 ||
         d.msb_pad != 0) {
         return H5I_INVALID_HID;

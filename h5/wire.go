@@ -24,11 +24,17 @@ func appendWord(b []byte, w uint64) []byte { return binary.NativeEndian.AppendUi
 
 func appendInt(b []byte, i int64) []byte { return appendWord(b, uint64(i)) }
 
-func appendBool(b []byte, v bool) []byte {
+func appendInts(b []byte, v []int64) []byte {
+	return append(b, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), wordSize*len(v))...)
+}
+
+func appendBool(b []byte, v bool) []byte { return appendInt(b, boolInt(v)) }
+
+func boolInt(v bool) int64 {
 	if v {
-		return appendWord(b, 1)
+		return 1
 	}
-	return appendWord(b, 0)
+	return 0
 }
 
 func appendBytes(b, p []byte) []byte {
