@@ -207,7 +207,7 @@ func sameCompression(a, b *ndarray.Compression) bool {
 }
 
 func (r *repacker) rewrite(ctx context.Context, name string, spec ndarray.Spec, info h5.DatasetInfo) (err error) {
-	from, err := hdf5.Open(r.file, name, nil)
+	from, err := hdf5.OpenIn(r.src.Root(), name, r.file+":"+name, &hdf5.OpenOptions{Shared: true})
 	if err != nil {
 		return err
 	}
