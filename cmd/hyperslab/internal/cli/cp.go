@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/h5copy"
 	"github.com/hyperslab/hyperslab/internal/h5errs"
@@ -111,7 +112,7 @@ order, and must each be in one part.` + uploadHelp + editHelp,
 	return cmd
 }
 
-func (a *app) cp(ctx context.Context, sources []string, target string, o *cpFlags) error {
+func (a *app) cp(ctx context.Context, sources []string, target string, o *cpFlags) (err error) {
 	to, err := locate.Parse(target)
 	if err != nil {
 		return err
@@ -129,13 +130,15 @@ func (a *app) cp(ctx context.Context, sources []string, target string, o *cpFlag
 		}
 	}
 	kind, kindErr := targetFormat(to.File)
+	files := hdf5Files{app: a, open: map[string]*hdf5File{}}
+	defer func() { err = errors.Join(err, files.Close()) }()
 	var from []locate.Location
 	for _, source := range sources {
 		loc, err := locate.Parse(source)
 		if err != nil {
 			return err
 		}
-		format, err := hyperslab.Sniff(loc.File)
+		format, err := files.format(loc.File)
 		if err != nil {
 			return err
 		}
@@ -155,6 +158,9 @@ func (a *app) cp(ctx context.Context, sources []string, target string, o *cpFlag
 			return a.cpFile(ctx, loc, format, to, o)
 		}
 		from = append(from, loc)
+		if err := files.limit(); err != nil {
+			return err
+		}
 	}
 	if isStore(kind) && len(from) == 1 { // from HDF5
 		_, err := a.cpStored(ctx, from[0], hyperslab.HDF5, to, kind, o)
@@ -169,7 +175,7 @@ func (a *app) cp(ctx context.Context, sources []string, target string, o *cpFlag
 	if kindErr != nil {
 		return kindErr
 	}
-	return a.cpObjects(ctx, from, to, kind, o)
+	return a.cpObjects(ctx, &files, from, to, kind, o)
 }
 
 // typedCopy returns an error unless --dtype applies: to one source that stores no element type and
@@ -298,7 +304,7 @@ func (a *app) cpFile(ctx context.Context, from locate.Location, format hyperslab
 }
 
 // cpObjects copies objects of HDF5 files into a file, which it creates if necessary.
-func (a *app) cpObjects(ctx context.Context, from []locate.Location, to locate.Location, kind hyperslab.Format, o *cpFlags) error {
+func (a *app) cpObjects(ctx context.Context, files *hdf5Files, from []locate.Location, to locate.Location, kind hyperslab.Format, o *cpFlags) error {
 	names := make([]string, len(from))
 	for i, loc := range from {
 		names[i] = path.Clean("/" + to.Object)
@@ -318,14 +324,14 @@ func (a *app) cpObjects(ctx context.Context, from []locate.Location, to locate.L
 		within[i] = sameFile(loc.String(), to.File)
 	}
 	copyAll := func(file string, create bool) error {
-		return a.copyObjects(ctx, from, within, file, to.File, names, create, o)
+		return a.copyObjects(ctx, files, from, within, file, to.File, names, create, o)
 	}
 	if there && kind != hyperslab.HDF5 {
 		return usagef("%s is of format %s and has no paths inside", to.File, kind)
 	}
 	switch {
 	case o.edit.dryRun:
-		if err := a.planCopies(ctx, from, to.File, names, there, o); err != nil || !there {
+		if err := a.planCopies(ctx, files, from, to.File, names, there, o); err != nil || !there {
 			return err
 		}
 		return o.edit.plan(to.File)
@@ -347,19 +353,32 @@ func (a *app) cpObjects(ctx context.Context, from []locate.Location, to locate.L
 }
 
 // copyObjects copies objects into file, which will become target.
-func (a *app) copyObjects(ctx context.Context, from []locate.Location, within []bool, file, target string, names []string, create bool, o *cpFlags) (err error) {
+func (a *app) copyObjects(ctx context.Context, files *hdf5Files, from []locate.Location, within []bool, file, target string, names []string, create bool, o *cpFlags) (err error) {
 	m := o.edit.meter(0)
 	if m.Shown() { // before the file is opened for writing
-		m = o.edit.meter(a.storedIn(ctx, from))
+		m = o.edit.meter(files.storedIn(ctx, from))
 	}
 	var dst *h5.File
 	if create {
-		dst, err = a.createLike(file, from[0].File)
+		like, err := files.file(from[0].File)
+		if err != nil {
+			return err
+		}
+		dst, err = h5copy.CreatePlain(file, like)
+		if err != nil {
+			return h5errs.Translate(err)
+		}
 	} else {
-		dst, err = h5.Open(file, h5.ReadWrite)
-	}
-	if err != nil {
-		return h5errs.Translate(err)
+		for i, loc := range from {
+			if within[i] {
+				if err := files.close(loc.File); err != nil {
+					return err
+				}
+			}
+		}
+		if dst, err = h5.Open(file, h5.ReadWrite); err != nil {
+			return h5errs.Translate(err)
+		}
 	}
 	defer func() { err = errors.Join(err, h5errs.Translate(dst.Close())) }()
 	m.Watch(growing(file))
@@ -370,48 +389,25 @@ func (a *app) copyObjects(ctx context.Context, from []locate.Location, within []
 		}
 		src := dst
 		if !within[i] {
-			if src, err = a.openHDF5(loc.File); err != nil {
-				return h5errs.Translate(err)
+			if src, err = files.file(loc.File); err != nil {
+				return err
 			}
 		}
 		err := a.copyObject(ctx, src, loc.Object, dst, locate.Location{File: target, Object: names[i]}, o)
-		if !within[i] {
-			err = errors.Join(err, src.Close())
-		}
-		if err != nil {
+		if err = errors.Join(err, files.limit()); err != nil {
 			return ndarray.Wrap("copy", loc.String(), h5errs.Translate(err))
 		}
 	}
 	return nil
 }
 
-// createLike creates a file with the format of an existing one, without its user block.
-func (a *app) createLike(file, like string) (_ *h5.File, err error) {
-	src, err := a.openHDF5(like)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, src.Close()) }()
-	return h5copy.CreatePlain(file, src)
-}
-
 // planCopies reports the size of each object's elements. It fails if an object does not exist or
-// its target must not be replaced. Each file is opened once.
-func (a *app) planCopies(ctx context.Context, from []locate.Location, file string, names []string, there bool, o *cpFlags) (err error) {
-	files := make(map[string]*h5.File)
-	defer func() {
-		for _, f := range files {
-			err = errors.Join(err, h5errs.Translate(f.Close()))
-		}
-	}()
+// its target must not be replaced.
+func (a *app) planCopies(ctx context.Context, files *hdf5Files, from []locate.Location, file string, names []string, there bool, o *cpFlags) error {
 	root := func(file string) (*h5.Group, error) {
-		f, ok := files[file]
-		if !ok {
-			var err error
-			if f, err = a.openHDF5(file); err != nil {
-				return nil, h5errs.Translate(err)
-			}
-			files[file] = f
+		f, err := files.file(file)
+		if err != nil {
+			return nil, err
 		}
 		return f.Root(), nil
 	}
@@ -436,20 +432,102 @@ func (a *app) planCopies(ctx context.Context, from []locate.Location, file strin
 			}
 		}
 		a.note("would copy %s to %s:%s: %s", term.Safe(loc.String()), term.Safe(file), term.Safe(names[i]), term.FormatBytes(storedBelow(ctx, src, loc.Object)))
+		if err := files.limit(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
+// hdf5Files keeps files open that a command reads several times.
+type hdf5Files struct {
+	app  *app
+	open map[string]*hdf5File // by name
+}
+
+type hdf5File struct {
+	detected *os.File // of a file that libhdf5 has not opened
+	file     *h5.File
+}
+
+// format returns the format of a file, and keeps an HDF5 file open.
+func (s *hdf5Files) format(name string) (hyperslab.Format, error) {
+	if s.open[name] != nil {
+		return hyperslab.HDF5, nil
+	}
+	if remote.IsURL(name) {
+		return hyperslab.Sniff(name)
+	}
+	f, is, err := detect.OpenContent(name)
+	if err != nil {
+		return "", ndarray.Wrap("look at", name, err)
+	}
+	if is == detect.HDF5 {
+		s.open[name] = &hdf5File{detected: f}
+	} else {
+		_ = f.Close()
+	}
+	return hyperslab.Format(is), nil
+}
+
+// file returns an open HDF5 file. It stays open until close or Close.
+func (s *hdf5Files) file(name string) (*h5.File, error) {
+	was := s.open[name]
+	if was != nil && was.file != nil {
+		return was.file, nil
+	}
+	var f *h5.File
+	var err error
+	if was != nil {
+		f, err = s.app.openHDF5With(name, &h5.OpenOptions{File: was.detected})
+	} else {
+		f, err = s.app.openHDF5(name)
+	}
+	if err != nil {
+		delete(s.open, name)
+		return nil, h5errs.Translate(err)
+	}
+	s.open[name] = &hdf5File{file: f}
+	return f, nil
+}
+
+// close closes a file, which may be written then.
+func (s *hdf5Files) close(name string) error {
+	f := s.open[name]
+	delete(s.open, name)
+	switch {
+	case f == nil:
+		return nil
+	case f.file != nil:
+		return h5errs.Translate(f.file.Close())
+	}
+	return f.detected.Close()
+}
+
+// limit closes all files if there are many. It may be called while none is in use.
+func (s *hdf5Files) limit() error {
+	if len(s.open) < 64 {
+		return nil
+	}
+	return s.Close()
+}
+
+// Close closes all files.
+func (s *hdf5Files) Close() (err error) {
+	for name := range s.open {
+		err = errors.Join(err, s.close(name))
+	}
+	return err
+}
+
 // storedIn returns the stored bytes of all datasets at and below some objects. Objects that cannot
 // be read count as 0, because the copy will report the error.
-func (a *app) storedIn(ctx context.Context, objects []locate.Location) (total int64) {
+func (s *hdf5Files) storedIn(ctx context.Context, objects []locate.Location) (total int64) {
 	for _, loc := range objects {
-		f, err := a.openHDF5(loc.File)
-		if err != nil {
-			continue
+		if f, err := s.file(loc.File); err == nil {
+			total += storedBelow(ctx, f.Root(), loc.Object)
 		}
-		total += storedBelow(ctx, f.Root(), loc.Object)
-		_ = f.Close()
+		_ = s.limit() // of files that were read
 	}
 	return total
 }

@@ -88,7 +88,8 @@ func TestCommands_opens(t *testing.T) {
 		{"convert tree.h5 all.h5", "tree.h5", 2},
 		{"repack tree.h5 smaller.h5", "tree.h5", 2},
 		{"repack tree.h5 zipped.h5 --codec deflate", "tree.h5", 2},
-		{"cp tree.h5:/time tree.h5:/run1 new.h5:/ --dry-run", "tree.h5", 4},
+		{"cp tree.h5:/time tree.h5:/run1 new.h5:/ --dry-run", "tree.h5", 2},
+		{"cp tree.h5:/time tree.h5:/run1 new.h5:/", "tree.h5", 2},
 		{"cp tree.h5:/time waves.h5:/again --dry-run", "waves.h5", 3},
 	} {
 		n := opened(t, c.file, func() {

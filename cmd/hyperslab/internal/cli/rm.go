@@ -150,7 +150,7 @@ func (a *app) planRemoval(ctx context.Context, file string, paths []string) (err
 				return ndarray.Wrap("remove", file+":"+path, h5errs.Translate(err))
 			}
 			if what = "one of " + term.Plural(int64(info.Links), "name"); info.Links == 1 {
-				what = term.FormatBytes(a.storedIn(ctx, []locate.Location{{File: file, Object: path}}))
+				what = term.FormatBytes(storedBelow(ctx, f.Root(), path))
 			}
 		}
 		a.note("would remove %s:%s: %s", term.Safe(file), term.Safe(path), what)
