@@ -176,7 +176,7 @@ func closeIDsLocked(op, path string, ids []C.int64_t, fd C.int32_t) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	cerr := &C.goh5_closing // an operation may call closeIDsLocked while it uses goh5_operation
+	cerr := &C.goh5_closing_error // because an operation may call this while it uses the other one
 	*cerr = C.goh5_err_t{}
 	if rc := C.goh5_close(cerr, &ids[0], C.size_t(len(ids)), fd); rc < 0 {
 		return newError(op, path, rc, cerr)
@@ -187,7 +187,7 @@ func closeIDsLocked(op, path string, ids []C.int64_t, fd C.int32_t) error {
 // errorLocked returns the empty error of the next call of the shim. It is valid until the next call
 // of errorLocked, so it is for operations that make one call of the shim.
 func errorLocked() *C.goh5_err_t {
-	cerr := &C.goh5_operation
+	cerr := &C.goh5_operation_error
 	*cerr = C.goh5_err_t{}
 	return cerr
 }

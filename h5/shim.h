@@ -61,7 +61,7 @@ typedef struct goh5_err {
 
 /* The errors of frequent operations, under the library lock of package h5. cgo searches an argument
  * in Go's memory for pointers, and does not search these. */
-extern goh5_err_t goh5_operation, goh5_closing;
+extern goh5_err_t goh5_operation_error, goh5_closing_error;
 
 /* A result of variable size: a block of hyperslab_alloc that the caller must free, with words and
  * strings encoded as in goh5_err_t. */

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-goh5_err_t goh5_operation, goh5_closing;
+goh5_err_t goh5_operation_error, goh5_closing_error;
 
 void goh5_enter(void)
 {
