@@ -241,10 +241,10 @@ func (a *app) convertOne(ctx context.Context, source, target string, memory int6
 		if err != nil {
 			return nil, err
 		}
-		defer func() { err = errors.Join(err, tree.Close()) }()
 		one := *o
 		one.keep = kept
-		return a.convertTree(ctx, tree, file, target, memory, &one)
+		r, err = a.convertTree(ctx, tree, file, target, memory, &one)
+		return r, errors.Join(err, tree.Close())
 	}
 	tree, err := a.sourceTree(ctx, o, source, target)
 	if err != nil {

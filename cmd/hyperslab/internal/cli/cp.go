@@ -18,7 +18,6 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
-	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/h5copy"
 	"github.com/hyperslab/hyperslab/internal/h5errs"
@@ -130,7 +129,7 @@ func (a *app) cp(ctx context.Context, sources []string, target string, o *cpFlag
 		}
 	}
 	kind, kindErr := targetFormat(to.File)
-	files := hdf5Files{app: a, open: map[string]*hdf5File{}}
+	files := a.hdf5Files()
 	defer func() { err = errors.Join(err, files.Close()) }()
 	var from []locate.Location
 	for _, source := range sources {
@@ -175,7 +174,7 @@ func (a *app) cp(ctx context.Context, sources []string, target string, o *cpFlag
 	if kindErr != nil {
 		return kindErr
 	}
-	return a.cpObjects(ctx, &files, from, to, kind, o)
+	return a.cpObjects(ctx, files, from, to, kind, o)
 }
 
 // typedCopy returns an error unless --dtype applies: to one source that stores no element type and
@@ -437,87 +436,6 @@ func (a *app) planCopies(ctx context.Context, files *hdf5Files, from []locate.Lo
 		}
 	}
 	return nil
-}
-
-// hdf5Files keeps files open that a command reads several times.
-type hdf5Files struct {
-	app  *app
-	open map[string]*hdf5File // by name
-}
-
-type hdf5File struct {
-	detected *os.File // of a file that libhdf5 has not opened
-	file     *h5.File
-}
-
-// format returns the format of a file, and keeps an HDF5 file open.
-func (s *hdf5Files) format(name string) (hyperslab.Format, error) {
-	if s.open[name] != nil {
-		return hyperslab.HDF5, nil
-	}
-	if remote.IsURL(name) {
-		return hyperslab.Sniff(name)
-	}
-	f, is, err := detect.OpenContent(name)
-	if err != nil {
-		return "", ndarray.Wrap("look at", name, err)
-	}
-	if is == detect.HDF5 {
-		s.open[name] = &hdf5File{detected: f}
-	} else {
-		_ = f.Close()
-	}
-	return hyperslab.Format(is), nil
-}
-
-// file returns an open HDF5 file. It stays open until close or Close.
-func (s *hdf5Files) file(name string) (*h5.File, error) {
-	was := s.open[name]
-	if was != nil && was.file != nil {
-		return was.file, nil
-	}
-	var f *h5.File
-	var err error
-	if was != nil {
-		f, err = s.app.openHDF5With(name, &h5.OpenOptions{File: was.detected})
-	} else {
-		f, err = s.app.openHDF5(name)
-	}
-	if err != nil {
-		delete(s.open, name)
-		return nil, h5errs.Translate(err)
-	}
-	s.open[name] = &hdf5File{file: f}
-	return f, nil
-}
-
-// close closes a file, which may be written then.
-func (s *hdf5Files) close(name string) error {
-	f := s.open[name]
-	delete(s.open, name)
-	switch {
-	case f == nil:
-		return nil
-	case f.file != nil:
-		return h5errs.Translate(f.file.Close())
-	}
-	return f.detected.Close()
-}
-
-// limit closes all files if there are many. It may be called while none is in use.
-func (s *hdf5Files) limit() error {
-	if len(s.open) < 64 {
-		return nil
-	}
-	return s.Close()
-}
-
-// Close closes all files.
-func (s *hdf5Files) Close() (err error) {
-	for name := range s.open {
-		err = errors.Join(err, s.close(name))
-	}
-	return err
 }
 
 // storedIn returns the stored bytes of all datasets at and below some objects. Objects that cannot

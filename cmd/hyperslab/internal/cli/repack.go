@@ -20,7 +20,6 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
-	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/h5copy"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -217,13 +216,13 @@ func (a *app) repackFile(ctx context.Context, row *repackRow, memory int64, forc
 	if loc.Object != "" {
 		return usagef("%s: repack works on whole files; hyperslab convert takes one array", row.Source)
 	}
-	opened, is, err := detect.OpenContent(loc.File)
+	files := a.hdf5Files()
+	defer func() { err = errors.Join(err, files.Close()) }()
+	format, err := files.format(loc.File)
 	if err != nil {
-		return ndarray.Wrap("look at", loc.File, err)
+		return err
 	}
-	defer opened.Close() // no effect after the HDF5 file, which takes it, was closed
-	format := hyperslab.Format(is)
-	row.Format = is
+	row.Format = string(format)
 	if _, err := os.Lstat(row.Target); err == nil && !force {
 		return &ndarray.Error{Op: "create", Path: row.Target, Err: ndarray.ErrExists}
 	}
@@ -245,7 +244,7 @@ func (a *app) repackFile(ctx context.Context, row *repackRow, memory int64, forc
 			if a.untrusted() {
 				return usagef("%s: repack --untrusted is for arrays of Blosc2 and bcolz, because libhdf5 copies the objects of HDF5; use hyperslab convert --untrusted", row.Source)
 			}
-			return a.repackHDF5(ctx, row, opened, to, memory, force, o)
+			return a.repackHDF5(ctx, files, row, to, memory, force, o)
 		case hyperslab.B2Z, hyperslab.B2D, hyperslab.B2E:
 			return a.repackStore(ctx, row, to, memory, force, o)
 		case hyperslab.Directory:
@@ -274,17 +273,17 @@ func (a *app) repackFile(ctx context.Context, row *repackRow, memory int64, forc
 	return err
 }
 
-// repackHDF5 repacks an HDF5 file. opened is the source.
-func (a *app) repackHDF5(ctx context.Context, row *repackRow, opened *os.File, to string, memory int64, force bool, o *repackFlags) (err error) {
+// repackHDF5 repacks an HDF5 file, and closes it.
+func (a *app) repackHDF5(ctx context.Context, files *hdf5Files, row *repackRow, to string, memory int64, force bool, o *repackFlags) (err error) {
 	r := &repacker{app: a, store: &o.store, cloud: &o.cloud, job: &o.job, memory: memory, missing: o.missing, external: o.files.dir, pick: &o.pick, left: []string{}}
 	r.unreadable = o.pick.unreadable(a, "repack", &r.left)
 	if o.dryRun {
 		r.guess = newForecast(o.job.jobs, memory)
 	}
-	if err := r.open(a, row.Source, opened, to); err != nil {
+	defer func() { err = errors.Join(err, files.close(row.Source)) }()
+	if err := r.open(files, row.Source, to); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.src.Close()) }()
 	if err := r.plan(ctx); err != nil {
 		return err
 	}

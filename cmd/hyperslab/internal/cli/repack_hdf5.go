@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -54,15 +53,13 @@ type repacker struct {
 	kept      int // datasets copied as they are stored
 }
 
-func (r *repacker) open(a *app, file string, opened *os.File, target string) (err error) {
+func (r *repacker) open(files *hdf5Files, file, target string) (err error) {
 	r.file = file
 	if r.directory, err = targetDirectory(target); err != nil {
 		return err
 	}
-	if r.src, err = a.openHDF5With(file, &h5.OpenOptions{File: opened}); err != nil {
-		return h5errs.Translate(err)
-	}
-	return nil
+	r.src, err = files.file(file)
+	return err
 }
 
 // targetDirectory is the real directory that a file is in or will be in.

@@ -103,12 +103,12 @@ func (a *app) openHDF5(file string) (*h5.File, error) {
 	if remote.IsURL(file) {
 		return openHDF5URL(file)
 	}
-	return a.openHDF5With(file, nil)
+	return a.openLocalHDF5(file, nil)
 }
 
-// openHDF5With opens a local HDF5 file with options.
-func (a *app) openHDF5With(file string, o *h5.OpenOptions) (*h5.File, error) {
-	f, err := h5.OpenWith(file, o)
+// openLocalHDF5 opens an HDF5 file, and takes opened: the same file, or nil.
+func (a *app) openLocalHDF5(file string, opened *os.File) (*h5.File, error) {
+	f, err := h5.OpenWith(file, &h5.OpenOptions{File: opened})
 	if err != nil {
 		return nil, err
 	}
