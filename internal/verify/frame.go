@@ -37,7 +37,7 @@ type frameUnit struct {
 
 	// Package cframe reads frames of format 3, whose chunks vary in length.
 	variable bool
-	file     io.Closer            // the file of the frame; nil if another reader opened it
+	file     io.Closer            // the file of a contiguous frame; nil if C-Blosc2 reads the chunks
 	pool     *cblosc.Pool         // decodes chunks
 	vl       *cblosc.Decompressor // decodes chunks with blocks of variable length; guarded by mu
 
@@ -66,29 +66,30 @@ func (j *job) frameIn(path string, in *stores.Frame, object string) (err error) 
 		return j.note(Place{Object: object, What: what, Offset: -1, Chunk: -1, Err: err})
 	}
 	limits := cframe.Limits{Header: j.opts.MaxMetadata, Trailer: j.opts.MaxMetadata, Index: j.opts.MaxMetadata}
-	var file io.Closer
+	var r interface { // a contiguous frame; nil for a sparse one
+		io.ReaderAt
+		io.Closer
+	}
+	var size int64
 	if in != nil {
-		file = in
-		u.head, err = cframe.ReadLimits(in, in.Size, limits)
+		r, size = in, in.Size
+	} else if info, err := os.Stat(path); err != nil {
+		return err
+	} else if !info.IsDir() {
+		f, info, err := open(path)
+		if err != nil {
+			return err
+		}
+		r, size = f, info.Size()
+	}
+	if r != nil {
+		u.head, err = cframe.ReadLimits(r, size, limits)
 	} else {
-		info, serr := os.Stat(path)
-		if serr != nil {
-			return serr
-		}
-		if info.IsDir() {
-			u.head, err = cframe.ReadDirLimits(os.DirFS(path), limits)
-		} else {
-			f, info, oerr := open(path)
-			if oerr != nil {
-				return oerr
-			}
-			file = f
-			u.head, err = cframe.ReadLimits(f, info.Size(), limits)
-		}
+		u.head, err = cframe.ReadDirLimits(os.DirFS(path), limits)
 	}
 	defer func() {
-		if u.file == nil && file != nil { // otherwise close closes it
-			err = errors.Join(err, file.Close())
+		if u.file == nil && r != nil { // otherwise close closes it
+			err = errors.Join(err, r.Close())
 		}
 	}()
 	if err != nil {
@@ -122,16 +123,22 @@ func (j *job) frameIn(path string, in *stores.Frame, object string) (err error) 
 	if u.variable = u.head.VariableChunks() || u.head.VLBlocks(); u.variable {
 		u.pool = j.pool
 		u.vl, err = cblosc.NewDecompressor(nil)
-	} else if in != nil {
-		u.frame, err = frameio.OpenReaderAt(in, in.Size, &frameio.Limits{Header: limits.Header, Trailer: limits.Trailer, Index: limits.Index, Chunk: u.most})
-	} else if u.frame, err = frameio.Open(path, &frameio.Limits{Header: limits.Header, Trailer: limits.Trailer, Index: limits.Index, Chunk: u.most}); errors.Is(err, errors.ErrUnsupported) && !j.opts.Untrusted {
-		u.lib, err = cblosc.OpenSChunk(path)
+	} else {
+		l := &frameio.Limits{Header: limits.Header, Trailer: limits.Trailer, Index: limits.Index, Chunk: u.most}
+		if r != nil {
+			u.frame, err = frameio.OpenReaderAt(r, size, l)
+		} else {
+			u.frame, err = frameio.Open(path, l)
+		}
+		if in == nil && errors.Is(err, errors.ErrUnsupported) && !j.opts.Untrusted {
+			u.lib, err = cblosc.OpenSChunk(path)
+		}
 	}
 	if err != nil {
 		return bad("frame", err)
 	}
-	if u.variable || in != nil {
-		u.file = file
+	if r != nil && u.lib == nil {
+		u.file = r
 	}
 	j.append(u)
 	for i := range twice(u.offsets) {
