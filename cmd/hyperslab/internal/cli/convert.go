@@ -69,6 +69,8 @@ type convertFlags struct {
 	dryRun  bool
 	json    bool
 
+	sameCodec bool // in HDF5, the codec of the Blosc2 source
+
 	stdin io.Reader
 }
 
@@ -296,6 +298,9 @@ func (a *app) convertArray(ctx context.Context, source, target string, memory in
 	changed, err := o.replaceStrings(ctx, src, format)
 	if err != nil {
 		return nil, err
+	}
+	if o.sameCodec {
+		o.keepCodec(src.whole().Compression)
 	}
 	var spec ndarray.Spec
 	if isFlat(format) {

@@ -218,11 +218,7 @@ func (a *app) cpArray(ctx context.Context, source string, format hyperslab.Forma
 	if err != nil {
 		return err
 	}
-	if isFrame(format) && !store {
-		if err := c.keepCodec(ctx, source); err != nil {
-			return err
-		}
-	}
+	c.sameCodec = isFrame(format) && !store
 	r, err := a.convertOne(ctx, source, to.String(), memory, c)
 	if err == nil && o.edit.dryRun {
 		bytes, _ := r.sizes()
@@ -235,19 +231,13 @@ func (a *app) cpArray(ctx context.Context, source string, format hyperslab.Forma
 }
 
 // keepCodec chooses the HDF5 compression with which Blosc2 chunks are copied without recompression.
-func (o *storeFlags) keepCodec(ctx context.Context, source string) (err error) {
-	arr, err := hyperslab.Open(ctx, source, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, arr.Close()) }()
-	c := arr.Meta().Compression
+func (o *storeFlags) keepCodec(c *ndarray.Compression) {
 	if c == nil || !slices.Contains(bloscCodecs, c.Codec) {
-		return nil
+		return
 	}
 	if c.Codec == "none" {
 		o.codec = c.Codec
-		return nil
+		return
 	}
 	o.codec, o.level, o.filter = "blosc2/"+c.Codec, c.Level, "none"
 	if slices.Contains(c.Filters, "shuffle") {
@@ -255,7 +245,6 @@ func (o *storeFlags) keepCodec(ctx context.Context, source string) (err error) {
 	} else if slices.Contains(c.Filters, "bitshuffle") {
 		o.filter = "bit"
 	}
-	return nil
 }
 
 // cpFile copies a file or directory that is one array, or a whole HDF5 file.
