@@ -67,7 +67,7 @@ var changes = map[string][]string{
 		"rm tree.h5:/time tree.h5:/dangling",
 		"rm -r tree.h5:/run1 tree.h5:/run1/raw",
 		"ls -r tree.h5",
-		"rm --in-place tree.h5:/names",
+		"rm --in-place tree.h5:/names ./tree.h5:/latest",
 		"ls -r tree.h5",
 	},
 	"cp": {

@@ -15,11 +15,12 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/npy"
-	"github.com/hyperslab/hyperslab/internal/regular"
+	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // storageDoc is the document of info --storage --json.
@@ -62,23 +63,26 @@ func (d *storageDoc) used() (n int64) {
 }
 
 // gatherStorage analyses the whole file or directory without C libraries.
-func gatherStorage(file string) (*storageDoc, error) {
-	format, err := hyperslab.Sniff(file)
+func gatherStorage(file string) (_ *storageDoc, err error) {
+	f, format, err := detect.OpenContent(file)
 	if err != nil {
-		return nil, err
+		return nil, ndarray.Wrap("look at", file, err)
 	}
-	d := &storageDoc{Schema: schemaStorage, File: file, Format: string(format), Kinds: []storageRow{}}
+	if f != nil {
+		defer func() { err = errors.Join(err, f.Close()) }()
+	}
+	d := &storageDoc{Schema: schemaStorage, File: file, Format: format, Kinds: []storageRow{}}
 	info, err := os.Stat(file)
 	switch {
 	case err != nil:
-	case format == hyperslab.HDF5:
-		err = d.hdf5(file, info.Size())
-	case format == hyperslab.NPY:
-		err = d.npy(file, info.Size())
 	case info.IsDir():
 		err = d.directory(file)
+	case format == detect.HDF5:
+		err = d.hdf5(f, info.Size())
+	case format == detect.NPY:
+		err = d.npy(f, info.Size())
 	default:
-		err = d.frame(file, info.Size())
+		err = d.frame(f, info.Size())
 	}
 	return d, err
 }
@@ -126,12 +130,7 @@ func kindOf(name string) string {
 }
 
 // hdf5 adds up the structures of a file by memory type.
-func (d *storageDoc) hdf5(name string, size int64) (err error) {
-	r, _, err := regular.Open(name)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
+func (d *storageDoc) hdf5(r io.ReaderAt, size int64) error {
 	f, err := h5file.Open(r, size, nil)
 	if err != nil {
 		return err
@@ -205,12 +204,7 @@ func (d *storageDoc) hdf5(name string, size int64) (err error) {
 
 // frame adds up the parts of a contiguous frame. The free bytes between chunks are those of
 // replaced or removed chunks.
-func (d *storageDoc) frame(name string, size int64) (err error) {
-	r, _, err := regular.Open(name)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
+func (d *storageDoc) frame(r io.ReaderAt, size int64) error {
 	f, err := cframe.Read(r, size)
 	if err != nil {
 		return err
@@ -246,12 +240,7 @@ func (d *storageDoc) frame(name string, size int64) (err error) {
 }
 
 // npy shows the two parts of a .npy file.
-func (d *storageDoc) npy(name string, size int64) (err error) {
-	r, _, err := regular.Open(name)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
+func (d *storageDoc) npy(r io.ReaderAt, size int64) error {
 	a, err := npy.Open(r, size)
 	if err != nil {
 		return err

@@ -51,7 +51,9 @@ the rm of the system.` + editHelp,
 	return cmd
 }
 
-func (a *app) rm(ctx context.Context, addresses []string, o *rmFlags) error {
+func (a *app) rm(ctx context.Context, addresses []string, o *rmFlags) (err error) {
+	open := a.hdf5Files()
+	defer func() { err = errors.Join(err, open.Close()) }()
 	var files []string
 	paths := make(map[string][]string)
 	for _, address := range addresses {
@@ -59,7 +61,7 @@ func (a *app) rm(ctx context.Context, addresses []string, o *rmFlags) error {
 		if err != nil {
 			return err
 		}
-		format, err := hyperslab.Sniff(loc.File)
+		format, err := open.format(loc.File)
 		if err != nil {
 			return err
 		}
@@ -74,21 +76,30 @@ func (a *app) rm(ctx context.Context, addresses []string, o *rmFlags) error {
 			files = append(files, loc.File)
 		}
 		paths[loc.File] = append(paths[loc.File], "/"+path)
+		if err := open.limit(); err != nil {
+			return err
+		}
 	}
 	for _, file := range files { // before any of them is changed
-		if err := removable(file, paths[file], o); err != nil {
+		if err := removable(open, file, paths[file], o); err != nil {
+			return err
+		}
+		if err := open.limit(); err != nil {
 			return err
 		}
 	}
 	for _, file := range files {
 		if o.edit.dryRun {
-			if err := a.planRemoval(ctx, file, paths[file]); err != nil {
+			if err := a.planRemoval(ctx, open, file, paths[file]); err != nil {
 				return err
 			}
 			if err := o.edit.plan(file); err != nil {
 				return err
 			}
 			continue
+		}
+		if err := open.Close(); err != nil { // all, because two names can be of one file
+			return err
 		}
 		err := o.edit.edit(ctx, file, func(at string) error { return unlink(at, paths[file]) })
 		if err != nil {
@@ -99,12 +110,11 @@ func (a *app) rm(ctx context.Context, addresses []string, o *rmFlags) error {
 }
 
 // removable checks that all paths exist and may be removed.
-func removable(file string, paths []string, o *rmFlags) (err error) {
-	f, err := h5.Open(file, h5.ReadOnly)
+func removable(open *hdf5Files, file string, paths []string, o *rmFlags) error {
+	f, err := open.file(file)
 	if err != nil {
-		return h5errs.Translate(err)
+		return err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
 	for _, path := range paths {
 		link, err := f.Root().Link(path)
 		if errors.Is(err, h5.ErrNotFound) && o.force {
@@ -129,12 +139,11 @@ func removable(file string, paths []string, o *rmFlags) (err error) {
 
 // planRemoval reports for each existing path the size of the elements if the path is their last
 // name.
-func (a *app) planRemoval(ctx context.Context, file string, paths []string) (err error) {
-	f, err := a.openHDF5(file)
+func (a *app) planRemoval(ctx context.Context, open *hdf5Files, file string, paths []string) error {
+	f, err := open.file(file)
 	if err != nil {
-		return h5errs.Translate(err)
+		return err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
 	for _, path := range paths {
 		link, err := f.Root().Link(path)
 		if errors.Is(err, h5.ErrNotFound) { // with -f
