@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,7 +94,7 @@ func (a *app) rm(ctx context.Context, addresses []string, o *rmFlags) (err error
 			if err := a.planRemoval(ctx, open, file, paths[file]); err != nil {
 				return err
 			}
-			if err := o.edit.plan(file); err != nil {
+			if err := cmp.Or(o.edit.plan(file), open.limit()); err != nil {
 				return err
 			}
 			continue
