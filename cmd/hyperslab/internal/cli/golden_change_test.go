@@ -61,6 +61,7 @@ var changes = map[string][]string{
 		"rm tree.h5",
 		"rm waves.b2nd",
 		"rm missing.h5:/x",
+		"rm https://example.org/tree.h5:/time",
 		"rm tree.h5:/time tree.h5:/nope",
 		"rm tree.h5:/time tree.h5:/dangling --dry-run",
 		"rm --in-place -r tree.h5:/run1 --dry-run",

@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/remote"
 )
 
 type rmFlags struct {
@@ -61,6 +62,9 @@ func (a *app) rm(ctx context.Context, addresses []string, o *rmFlags) (err error
 		loc, err := locate.Parse(address)
 		if err != nil {
 			return err
+		}
+		if remote.IsURL(loc.File) {
+			return usagef("%s: an object at a URL cannot be changed", remote.Redact(address))
 		}
 		format, err := open.format(loc.File)
 		if err != nil {
