@@ -59,17 +59,17 @@ func TestHandler_h5web(t *testing.T) {
 		require.Equal(t, 404, get(built, "/h5web/assets/").StatusCode)
 	})
 	const link = `href="h5web/?file=a.b2nd&amp;path=%2Fa"`
-	t.Run("link", func(t *testing.T) { require.Contains(t, text(t, get(built, "/view?file=a.b2nd&path=/a")), link) })
+	t.Run("link", func(t *testing.T) { require.Contains(t, bodyOf(t, get(built, "/view?file=a.b2nd&path=/a")), link) })
 	t.Run("build without the viewer", func(t *testing.T) {
 		none := newFrontEnd(fstest.MapFS{"README.md": {}})
 		require.Nil(t, none)
 		require.Equal(t, 404, get(none, "/h5web/").StatusCode)
-		require.NotContains(t, text(t, get(none, "/view?file=a.b2nd&path=/a")), "h5web")
+		require.NotContains(t, bodyOf(t, get(none, "/view?file=a.b2nd&path=/a")), "h5web")
 	})
 }
 
 // text returns the body of a response.
-func text(t *testing.T, r *http.Response) string {
+func bodyOf(t *testing.T, r *http.Response) string {
 	t.Helper()
 	require.Equal(t, 200, r.StatusCode)
 	b, err := io.ReadAll(r.Body)

@@ -7,11 +7,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html/template"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -26,11 +24,6 @@ import (
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/picture"
 )
-
-//go:embed page.html
-var pageFiles embed.FS
-
-var pages = template.Must(template.ParseFS(pageFiles, "page.html"))
 
 // pagePolicy is the Content-Security-Policy of pages: pictures of this server, no scripts.
 const pagePolicy = "default-src " + forbidden + "; img-src 'self'; style-src 'unsafe-inline'; form-action 'self'; base-uri " + forbidden + "; frame-ancestors " + forbidden
@@ -48,7 +41,7 @@ const (
 // crumb is a link with a text.
 type crumb struct{ Text, Link string }
 
-// page is the data of page.html.
+// page is the content of a page.
 type page struct {
 	Title  string
 	Crumbs []crumb
@@ -78,7 +71,6 @@ type valuesPart struct {
 	Pages      []crumb
 	Picture    string // address, "" without a picture
 	Colors     string
-	Gradients  []string
 	Log        bool
 	Lines      bool   // two dimensions are curves, one for each row
 	CanLines   bool   // there are few rows
@@ -113,7 +105,7 @@ type metaDoc struct {
 // html writes a page.
 func (h *Handler) html(w http.ResponseWriter, status int, p *page) {
 	var out bytes.Buffer
-	if err := pages.ExecuteTemplate(&out, "page.html", p); err != nil {
+	if err := p.render(&out); err != nil {
 		h.problem(w, err)
 		return
 	}
@@ -386,7 +378,7 @@ var kept = []string{"row", "column", "colors", "log", "clip", "lines", "panels"}
 
 // values returns a page of elements.
 func (h *Handler) values(ctx context.Context, name, at string, m *metaDoc, v url.Values) (*valuesPart, error) {
-	p := &valuesPart{File: name, Path: at, Colors: cmp.Or(v.Get("colors"), "viridis"), Gradients: picture.GradientNames, Log: v.Get("log") == "true", Clip: v.Get("clip"), Lines: v.Get("lines") == "true", Panels: max(whole(v.Get("panels"), picture.MaxPanels), 1)}
+	p := &valuesPart{File: name, Path: at, Colors: cmp.Or(v.Get("colors"), "viridis"), Log: v.Get("log") == "true", Clip: v.Get("clip"), Lines: v.Get("lines") == "true", Panels: max(whole(v.Get("panels"), picture.MaxPanels), 1)}
 	rank := len(m.Shape)
 	fixed := max(rank-2, 0)
 	p.Through = rank - 3

@@ -1,0 +1,198 @@
+// The HTML of pages. Package html of golang.org/x/net escapes every text and every attribute.
+// Package html/template is not used, because it calls methods by name: the linker then keeps all
+// exported methods of all types, and the command becomes a tenth larger.
+
+package serve
+
+import (
+	_ "embed"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"golang.org/x/net/html"
+
+	"github.com/hyperslab/hyperslab/internal/picture"
+)
+
+//go:embed page.css
+var pageStyle string
+
+// attributes are names and values in turn.
+type attributes []string
+
+// element returns an element with the parts of its content that are not nil.
+func element(name string, a attributes, content ...*html.Node) *html.Node {
+	n := &html.Node{Type: html.ElementNode, Data: name}
+	for pair := range slices.Chunk(a, 2) {
+		n.Attr = append(n.Attr, html.Attribute{Key: pair[0], Val: pair[1]})
+	}
+	for _, c := range content {
+		if c != nil {
+			n.AppendChild(c)
+		}
+	}
+	return n
+}
+
+func text(s string) *html.Node { return &html.Node{Type: html.TextNode, Data: s} }
+
+// each returns the node of each item.
+func each[T any](items []T, node func(T) *html.Node) []*html.Node {
+	nodes := make([]*html.Node, len(items))
+	for i, item := range items {
+		nodes[i] = node(item)
+	}
+	return nodes
+}
+
+// cells returns an element for each text.
+func cells(name string, texts []string) []*html.Node {
+	return each(texts, func(s string) *html.Node { return element(name, nil, text(s)) })
+}
+
+func anchor(c crumb) *html.Node { return element("a", attributes{"href", c.Link}, text(c.Text)) }
+
+// section returns a heading with a table; nil without rows.
+func section(heading string, columns []string, rows []*html.Node) []*html.Node {
+	if len(rows) == 0 {
+		return nil
+	}
+	table := element("table", nil, element("tr", nil, cells("th", columns)...))
+	for _, r := range rows {
+		table.AppendChild(r)
+	}
+	return []*html.Node{element("h2", nil, text(heading)), table}
+}
+
+// render writes the page as HTML.
+func (p *page) render(w io.Writer) error {
+	doc := &html.Node{Type: html.DocumentNode}
+	doc.AppendChild(&html.Node{Type: html.DoctypeNode, Data: "html"})
+	doc.AppendChild(element("html", attributes{"lang", "en"},
+		element("head", nil,
+			element("meta", attributes{"charset", "utf-8"}),
+			element("meta", attributes{"name", "viewport", "content", "width=device-width, initial-scale=1"}),
+			element("title", nil, text(p.Title)),
+			element("style", nil, text(pageStyle))),
+		element("body", nil, p.body()...)))
+	return html.Render(w, doc)
+}
+
+func (p *page) body() []*html.Node {
+	nav := element("nav", nil)
+	for i, c := range p.Crumbs {
+		if i > 0 {
+			nav.AppendChild(text(" / "))
+		}
+		nav.AppendChild(anchor(c))
+	}
+	if p.Viewer != "" {
+		nav.AppendChild(element("a", attributes{"class", "viewer", "href", p.Viewer}, text("open in h5web")))
+	}
+	body := []*html.Node{nav, element("h1", nil, text(p.Title))}
+	if p.Error != "" {
+		body = append(body, element("p", attributes{"class", "error"}, text(p.Error)))
+	}
+	if len(p.Files) > 0 {
+		body = append(body, element("ul", nil, each(p.Files, func(c crumb) *html.Node { return element("li", nil, anchor(c)) })...))
+	}
+	if len(p.Facts) > 0 {
+		body = append(body, element("table", nil, each(p.Facts, func(f [2]string) *html.Node {
+			return element("tr", nil, element("th", nil, text(f[0])), element("td", nil, text(f[1])))
+		})...))
+	}
+	if p.Values != nil {
+		body = append(body, p.Values.markup()...)
+	}
+	body = append(body, section("Members", []string{"name", "kind", "shape", "type"}, each(p.Members, func(m memberRow) *html.Node {
+		name := text(m.Name)
+		if m.Link != "" {
+			name = anchor(crumb{m.Name, m.Link})
+		}
+		return element("tr", nil, append([]*html.Node{element("td", nil, name)}, cells("td", []string{m.Kind, m.Shape, m.Type})...)...)
+	}))...)
+	if p.More > 0 {
+		body = append(body, element("p", nil, text("The list is longer: the routes /meta and /paths return all of it.")))
+	}
+	return append(body, section("Attributes", []string{"name", "type", "value"}, each(p.Attrs, func(a [3]string) *html.Node {
+		return element("tr", nil, cells("td", a[:])...)
+	}))...)
+}
+
+func (p *valuesPart) markup() []*html.Node {
+	body := []*html.Node{element("h2", nil, text("Values")), p.form()}
+	if p.Picture != "" {
+		body = append(body, element("p", nil, element("img", attributes{
+			"src", p.Picture, "width", "900", "height", "600", "alt", "picture of the selection " + p.Selection})))
+	}
+	links := attributes{"class", "links"}
+	body = append(body, element("p", links, each(p.Pages, anchor)...))
+	table := element("table", attributes{"class", "numbers"})
+	if len(p.Heads) > 0 {
+		table.AppendChild(element("tr", nil, cells("th", append([]string{""}, p.Heads...))...))
+	}
+	for _, r := range p.Rows {
+		table.AppendChild(element("tr", nil, cells("td", r)...))
+	}
+	return append(body,
+		element("div", attributes{"class", "scroll"}, table),
+		element("p", links, append([]*html.Node{text("Download [" + p.Selection + "]: ")}, each(p.Downloads, anchor)...)...))
+}
+
+// form returns the fields that select the elements and the look of the picture.
+func (p *valuesPart) form() *html.Node {
+	decimal := func(n int64) string { return strconv.FormatInt(n, 10) }
+	hidden := func(name, value string) *html.Node {
+		return element("input", attributes{"type", "hidden", "name", name, "value", value})
+	}
+	number := func(name string, value int64, limits ...string) *html.Node {
+		return element("input", append(attributes{"type", "number", "name", name, "value", decimal(value)}, limits...))
+	}
+	checkbox := func(name, label string, checked bool) *html.Node {
+		a := attributes{"type", "checkbox", "name", name, "value", "true"}
+		if checked {
+			a = append(a, "checked", "")
+		}
+		return element("label", nil, element("input", a), text(" "+label))
+	}
+	step := func(link, title, arrow string) *html.Node {
+		if link == "" {
+			return nil
+		}
+		return element("a", attributes{"href", link, "title", title}, text(arrow))
+	}
+
+	form := element("form", attributes{"action", "view", "method", "get"}, hidden("file", p.File), hidden("path", p.Path))
+	for _, f := range p.Fixed {
+		form.AppendChild(element("label", nil,
+			text(fmt.Sprintf("dimension %d ", f.Number)),
+			step(f.Before, "previous index", "◀"),
+			number(fmt.Sprint("at", f.Number), f.At, "min", "0", "max", decimal(f.Last)),
+			text(fmt.Sprintf(" of %d ", f.Last)),
+			step(f.Behind, "next index", "▶")))
+	}
+	form.AppendChild(element("label", nil, text("row "), number("row", p.Row, "min", "0")))
+	form.AppendChild(element("label", nil, text("column "), number("column", p.Column, "min", "0")))
+	form.AppendChild(element("label", nil, text("colours "), element("select", attributes{"name", "colors"}, each(picture.GradientNames, func(name string) *html.Node {
+		var a attributes
+		if name == p.Colors {
+			a = attributes{"selected", ""}
+		}
+		return element("option", a, text(name))
+	})...)))
+	form.AppendChild(checkbox("log", "logarithmic", p.Log))
+	form.AppendChild(element("label", nil, text("percentiles "), element("input",
+		attributes{"type", "text", "name", "clip", "size", "6", "value", p.Clip, "placeholder", "0,100"})))
+	if p.CanLines {
+		form.AppendChild(checkbox("lines", "rows as lines", p.Lines))
+	}
+	if p.Through >= 0 {
+		form.AppendChild(element("label", nil,
+			text(fmt.Sprintf("pictures through dimension %d ", p.Through)),
+			number("panels", p.Panels, "min", "1", "max", strconv.Itoa(picture.MaxPanels))))
+	}
+	form.AppendChild(element("button", nil, text("Show")))
+	return form
+}
