@@ -52,6 +52,15 @@ func cells(name string, texts []string) []*html.Node {
 	return each(texts, func(s string) *html.Node { return element(name, nil, text(s)) })
 }
 
+// lines puts each node on a line of its own, where a browser may break the line too.
+func lines(nodes []*html.Node) []*html.Node {
+	broken := make([]*html.Node, 0, 2*len(nodes))
+	for _, n := range nodes {
+		broken = append(broken, n, text("\n"))
+	}
+	return broken
+}
+
 func anchor(c crumb) *html.Node { return element("a", attributes{"href", c.Link}, text(c.Text)) }
 
 // section returns a heading with a table; nil without rows.
@@ -76,7 +85,7 @@ func (p *page) render(w io.Writer) error {
 			element("meta", attributes{"name", "viewport", "content", "width=device-width, initial-scale=1"}),
 			element("title", nil, text(p.Title)),
 			element("style", nil, text(pageStyle))),
-		element("body", nil, p.body()...)))
+		element("body", nil, lines(p.body())...)))
 	return html.Render(w, doc)
 }
 
@@ -128,7 +137,7 @@ func (p *valuesPart) markup() []*html.Node {
 			"src", p.Picture, "width", "900", "height", "600", "alt", "picture of the selection " + p.Selection})))
 	}
 	links := attributes{"class", "links"}
-	body = append(body, element("p", links, each(p.Pages, anchor)...))
+	body = append(body, element("p", links, lines(each(p.Pages, anchor))...))
 	table := element("table", attributes{"class", "numbers"})
 	if len(p.Heads) > 0 {
 		table.AppendChild(element("tr", nil, cells("th", append([]string{""}, p.Heads...))...))
@@ -138,7 +147,7 @@ func (p *valuesPart) markup() []*html.Node {
 	}
 	return append(body,
 		element("div", attributes{"class", "scroll"}, table),
-		element("p", links, append([]*html.Node{text("Download [" + p.Selection + "]: ")}, each(p.Downloads, anchor)...)...))
+		element("p", links, append([]*html.Node{text("Download [" + p.Selection + "]: ")}, lines(each(p.Downloads, anchor))...)...))
 }
 
 // form returns the fields that select the elements and the look of the picture.
@@ -164,35 +173,37 @@ func (p *valuesPart) form() *html.Node {
 		return element("a", attributes{"href", link, "title", title}, text(arrow))
 	}
 
-	form := element("form", attributes{"action", "view", "method", "get"}, hidden("file", p.File), hidden("path", p.Path))
+	fields := []*html.Node{hidden("file", p.File), hidden("path", p.Path)}
 	for _, f := range p.Fixed {
-		form.AppendChild(element("label", nil,
+		fields = append(fields, element("label", nil,
 			text(fmt.Sprintf("dimension %d ", f.Number)),
 			step(f.Before, "previous index", "◀"),
 			number(fmt.Sprint("at", f.Number), f.At, "min", "0", "max", decimal(f.Last)),
 			text(fmt.Sprintf(" of %d ", f.Last)),
 			step(f.Behind, "next index", "▶")))
 	}
-	form.AppendChild(element("label", nil, text("row "), number("row", p.Row, "min", "0")))
-	form.AppendChild(element("label", nil, text("column "), number("column", p.Column, "min", "0")))
-	form.AppendChild(element("label", nil, text("colours "), element("select", attributes{"name", "colors"}, each(picture.GradientNames, func(name string) *html.Node {
+	gradients := each(picture.GradientNames, func(name string) *html.Node {
 		var a attributes
 		if name == p.Colors {
 			a = attributes{"selected", ""}
 		}
 		return element("option", a, text(name))
-	})...)))
-	form.AppendChild(checkbox("log", "logarithmic", p.Log))
-	form.AppendChild(element("label", nil, text("percentiles "), element("input",
-		attributes{"type", "text", "name", "clip", "size", "6", "value", p.Clip, "placeholder", "0,100"})))
+	})
+	fields = append(fields,
+		element("label", nil, text("row "), number("row", p.Row, "min", "0")),
+		element("label", nil, text("column "), number("column", p.Column, "min", "0")),
+		element("label", nil, text("colours "), element("select", attributes{"name", "colors"}, gradients...)),
+		checkbox("log", "logarithmic", p.Log),
+		element("label", nil, text("percentiles "), element("input",
+			attributes{"type", "text", "name", "clip", "size", "6", "value", p.Clip, "placeholder", "0,100"})))
 	if p.CanLines {
-		form.AppendChild(checkbox("lines", "rows as lines", p.Lines))
+		fields = append(fields, checkbox("lines", "rows as lines", p.Lines))
 	}
 	if p.Through >= 0 {
-		form.AppendChild(element("label", nil,
+		fields = append(fields, element("label", nil,
 			text(fmt.Sprintf("pictures through dimension %d ", p.Through)),
 			number("panels", p.Panels, "min", "1", "max", strconv.Itoa(picture.MaxPanels))))
 	}
-	form.AppendChild(element("button", nil, text("Show")))
-	return form
+	fields = append(fields, element("button", nil, text("Show")))
+	return element("form", attributes{"action", "view", "method", "get"}, lines(fields)...)
 }
