@@ -18,6 +18,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
+	"github.com/hyperslab/hyperslab/internal/h5walk"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/shards"
@@ -153,7 +154,7 @@ type WalkOptions struct {
 // openHDF5 opens a file for reading with libhdf5. It takes ownership of opened, the file if the
 // caller has opened it, or nil.
 func openHDF5(file string, opened *os.File, unlocked func(file string, err error)) (*h5.File, error) {
-	f, err := h5.OpenWith(file, &h5.OpenOptions{File: opened})
+	f, err := h5walk.Open(file, opened)
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/h5walk"
 	"github.com/hyperslab/hyperslab/internal/profile"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -108,7 +109,7 @@ func (a *app) openHDF5(file string) (*h5.File, error) {
 
 // openLocalHDF5 opens an HDF5 file, and takes opened: the same file, or nil.
 func (a *app) openLocalHDF5(file string, opened *os.File) (*h5.File, error) {
-	f, err := h5.OpenWith(file, &h5.OpenOptions{File: opened})
+	f, err := h5walk.Open(file, opened)
 	if err != nil {
 		return nil, err
 	}
