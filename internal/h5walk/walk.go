@@ -31,9 +31,10 @@ type Object struct {
 }
 
 // growBelow is the hit rate below which libhdf5 enlarges the metadata cache of a file; its default
-// is 0.9. A pass over a tree reads each object header once, so its hit rate is 0.85 to 0.9 in a
-// cache of any size. Growth does not help it, and costs memory: a decoded header takes about ten
-// times the bytes that libhdf5 counts. Groups that need a larger cache have a lower rate.
+// is 0.9. A pass that opens each array once also reads each object header once, so its hit rate is
+// below 0.9 in a cache of any size. Growth does not help it, and costs memory: a decoded header
+// takes about ten times the bytes that libhdf5 counts. The cache still grows for a single large
+// entry, such as the heap of names of a large group.
 const growBelow = 0.8
 
 // Open opens a file for a pass over its objects. It takes ownership of opened, the file if the
