@@ -68,7 +68,7 @@ func TestHandler_h5web(t *testing.T) {
 	})
 }
 
-// text returns the body of a response.
+// bodyOf returns the body of a response.
 func bodyOf(t *testing.T, r *http.Response) string {
 	t.Helper()
 	require.Equal(t, 200, r.StatusCode)

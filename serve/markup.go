@@ -68,11 +68,8 @@ func section(heading string, columns []string, rows []*html.Node) []*html.Node {
 	if len(rows) == 0 {
 		return nil
 	}
-	table := element("table", nil, element("tr", nil, cells("th", columns)...))
-	for _, r := range rows {
-		table.AppendChild(r)
-	}
-	return []*html.Node{element("h2", nil, text(heading)), table}
+	head := element("tr", nil, cells("th", columns)...)
+	return []*html.Node{element("h2", nil, text(heading)), element("table", nil, append([]*html.Node{head}, rows...)...)}
 }
 
 // render writes the page as HTML.
