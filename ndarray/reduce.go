@@ -3,6 +3,7 @@
 package ndarray
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -112,7 +113,24 @@ func Map(ctx context.Context, dst, src *Array, o *WorkOptions, f func(ctx contex
 	}))
 }
 
-// Summary is the result of Summarize. NaN elements count only in NaNs. Infinities count as numbers.
+// MissingTeller is implemented by backends of integers some of which mark missing values, for
+// example by an attribute. Summarize and CountBins count them as NaN.
+type MissingTeller interface {
+	// DropMissing removes the missing elements from b, in native byte order, and returns the others
+	// in the same order. It may overwrite b. Any number of goroutines may call it at once.
+	DropMissing(b []byte) []byte
+}
+
+// present returns a function that removes the missing elements from a buffer.
+func (a *Array) present() func(b []byte) []byte {
+	if m, ok := As[MissingTeller](a.backend); ok {
+		return m.DropMissing
+	}
+	return func(b []byte) []byte { return b }
+}
+
+// Summary is the result of Summarize. NaN elements count only in NaNs, and so do missing integers
+// (MissingTeller). Infinities count as numbers.
 //
 // All sums are exact, whatever the number of elements, and rounded once. Therefore sum, mean and
 // standard deviation do not depend on the order of chunks or the number of workers. A sum beyond
@@ -146,14 +164,16 @@ func Summarize(ctx context.Context, a *Array, o *WorkOptions) (Summary, error) {
 		base = *d.Base
 	}
 	var mu sync.Mutex
-	ints, floats := newIntTotals(base.Kind != Int), newFloatTotals()
+	ints, floats, present := newIntTotals(base.Kind != Int), newFloatTotals(), a.present()
 	var f func(context.Context, Region, []byte) error
 	var many func([]byte, int64)
 	switch base.Kind {
 	case Bool, Int, Uint:
 		f = func(_ context.Context, _ Region, b []byte) error {
 			own := newIntTotals(base.Kind != Int)
-			own.add(base, b)
+			kept := present(b)
+			own.add(base, kept)
+			own.missing = int64((len(b) - len(kept)) / base.Size)
 			mu.Lock()
 			defer mu.Unlock()
 			ints.join(&own)
@@ -162,6 +182,10 @@ func Summarize(ctx context.Context, a *Array, o *WorkOptions) (Summary, error) {
 		many = func(b []byte, n int64) {
 			mu.Lock()
 			defer mu.Unlock()
+			if len(present(b)) == 0 {
+				ints.missing += n
+				return
+			}
 			ints.addMany(base, b, n)
 		}
 	case Float, BFloat:
@@ -252,6 +276,10 @@ func (t *intTotals) encode() string {
 	for _, v := range append([]uint64{uint64(t.count), uint64(t.min), uint64(t.max)}, append(t.sum[:], t.squares[:]...)...) {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
+	if t.missing > 0 {
+		b[0] = 'm'
+		b = binary.LittleEndian.AppendUint64(b, uint64(t.missing))
+	}
 	return string(b)
 }
 
@@ -286,13 +314,17 @@ func (s *Summary) decode(totals string) (*intTotals, *floatTotals, error) {
 	}
 	switch base.Kind {
 	case Bool, Int, Uint:
-		if len(b) != 1+9*8 || b[0] != 'i' {
+		missing := len(b) == 1+10*8 && b[0] == 'm'
+		if !missing && (len(b) != 1+9*8 || b[0] != 'i') {
 			return bad("form")
 		}
 		b = b[1:]
 		t := newIntTotals(base.Kind != Int)
 		v := words(9)
-		if int64(v[0]) < 0 {
+		if missing {
+			t.missing = int64(words(1)[0])
+		}
+		if int64(v[0]) < 0 || missing && t.missing <= 0 {
 			return bad("count")
 		}
 		t.count, t.min, t.max = int64(v[0]), int64(v[1]), int64(v[2])
@@ -372,6 +404,7 @@ func (w wide) big() *big.Int {
 type intTotals struct {
 	unsigned     bool
 	count        int64
+	missing      int64
 	min, max     int64 // the bits of a uint64, if unsigned
 	sum, squares wide
 }
@@ -431,6 +464,7 @@ func (t *intTotals) addMany(d DType, b []byte, n int64) {
 }
 
 func (t *intTotals) join(o *intTotals) {
+	t.missing += o.missing
 	if o.count == 0 {
 		return
 	}
@@ -446,7 +480,7 @@ func (t *intTotals) join(o *intTotals) {
 }
 
 func (t *intTotals) summary(d DType) Summary {
-	s := Summary{totals: t.encode(), DType: d, Count: t.count, ExactSum: t.sum.big(), Min: math.NaN(), Max: math.NaN(), Mean: math.NaN(), Std: math.NaN()}
+	s := Summary{totals: t.encode(), DType: d, Count: t.count, NaNs: t.missing, ExactSum: t.sum.big(), Min: math.NaN(), Max: math.NaN(), Mean: math.NaN(), Std: math.NaN()}
 	s.Sum, _ = new(big.Float).SetInt(s.ExactSum).Float64()
 	if t.count == 0 {
 		return s
@@ -565,8 +599,8 @@ func (h *Histogram) Edge(i int) float64 {
 	return h.Low + (h.High-h.Low)*(float64(i)/float64(len(h.Bins)))
 }
 
-// CountBins counts the elements of a in bins from low to high. Integers beyond 2^53 are rounded
-// first.
+// CountBins counts the elements of a in bins from low to high. Integers are compared with the edges
+// exactly, also beyond 2^53.
 //
 // It returns ErrParam unless there are 1 to 2^24 bins and the bounds are finite and ascending,
 // ErrType for elements that Summarize does not support, and the errors of Each.
@@ -579,23 +613,26 @@ func CountBins(ctx context.Context, a *Array, low, high float64, bins int, o *Wo
 	if bins < 1 || bins > 1<<24 || !(low < high) || math.IsInf(high-low, 0) {
 		return fail(fmt.Errorf("%w: %d bins from %v to %v", ErrParam, bins, low, high))
 	}
-	var load func([]byte) float64
+	var add func(h *Histogram, b []byte, n int64)
 	switch d.Kind {
 	case Bool, Uint:
-		load = func(b []byte) float64 { return float64(loadUint(b)) }
+		add = func(h *Histogram, b []byte, n int64) { h.countUint(loadUint(b), n) }
 	case Int:
-		load = func(b []byte) float64 { return float64(loadInt(b)) }
+		add = func(h *Histogram, b []byte, n int64) { h.countInt(loadInt(b), n) }
 	case Float, BFloat:
-		load = func(b []byte) float64 { return loadFloat(d, b) }
+		add = func(h *Histogram, b []byte, n int64) { h.count(loadFloat(d, b), n) }
 	default:
 		return fail(fmt.Errorf("%w: %v has no bins", ErrType, a.DType()))
 	}
 	h := Histogram{Low: low, High: high, Bins: make([]int64, bins)}
+	present := a.present()
 	var mu sync.Mutex
 	err := eachOrMany(ctx, a, o, func(_ context.Context, _ Region, b []byte) error {
 		own := Histogram{Low: low, High: high, Bins: make([]int64, bins)}
-		for ; len(b) > 0; b = b[d.Size:] {
-			own.count(load(b[:d.Size]), 1)
+		kept := present(b)
+		own.NaNs = int64((len(b) - len(kept)) / d.Size)
+		for b = kept; len(b) > 0; b = b[d.Size:] {
+			add(&own, b[:d.Size], 1)
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -607,27 +644,77 @@ func CountBins(ctx context.Context, a *Array, low, high float64, bins int, o *Wo
 	}, func(b []byte, n int64) {
 		mu.Lock()
 		defer mu.Unlock()
-		h.count(load(b), n)
+		if len(present(b)) == 0 {
+			h.NaNs += n
+			return
+		}
+		add(&h, b, n)
 	})
 	return h, err
 }
 
 // count counts x n times.
 func (h *Histogram) count(x float64, n int64) {
-	switch {
-	case math.IsNaN(x):
+	if math.IsNaN(x) {
 		h.NaNs += n
-	case x < h.Low:
+		return
+	}
+	h.place(x, n, func(edge float64) int { return cmp.Compare(x, edge) })
+}
+
+// countInt counts x n times.
+func (h *Histogram) countInt(x, n int64) {
+	if x >= -exactFloat && x <= exactFloat {
+		h.count(float64(x), n)
+		return
+	}
+	h.place(float64(x), n, func(edge float64) int {
+		switch {
+		case edge >= 1<<63:
+			return -1
+		case edge < -1<<63:
+			return 1
+		}
+		whole := math.Floor(edge)
+		return cmp.Or(cmp.Compare(x, int64(whole)), cmp.Compare(whole, edge))
+	})
+}
+
+// countUint counts x n times.
+func (h *Histogram) countUint(x uint64, n int64) {
+	if x <= exactFloat {
+		h.count(float64(x), n)
+		return
+	}
+	h.place(float64(x), n, func(edge float64) int {
+		switch {
+		case edge >= 1<<64:
+			return -1
+		case edge < 0:
+			return 1
+		}
+		whole := math.Floor(edge)
+		return cmp.Or(cmp.Compare(x, uint64(whole)), cmp.Compare(whole, edge))
+	})
+}
+
+// exactFloat is the largest integer up to which every integer is a float64.
+const exactFloat = 1 << 53
+
+// place counts an element near x n times. compare compares it with a number.
+func (h *Histogram) place(x float64, n int64, compare func(edge float64) int) {
+	switch {
+	case compare(h.Low) < 0:
 		h.Below += n
-	case x > h.High:
+	case compare(h.High) > 0:
 		h.Above += n
 	default:
 		i := min(int((x-h.Low)/(h.High-h.Low)*float64(len(h.Bins))), len(h.Bins)-1)
 		// Correct the rounding error, so that the edges decide.
-		for i > 0 && x < h.Edge(i) {
+		for i > 0 && compare(h.Edge(i)) < 0 {
 			i--
 		}
-		for i < len(h.Bins)-1 && x >= h.Edge(i+1) {
+		for i < len(h.Bins)-1 && compare(h.Edge(i+1)) >= 0 {
 			i++
 		}
 		h.Bins[i] += n

@@ -1,6 +1,7 @@
 package ndarray_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -203,6 +204,32 @@ func TestCountBins(t *testing.T) {
 		require.Equal(t, want, h.Bins)
 		require.Equal(t, []int64{below, above, nans}, []int64{h.Below, h.Above, h.NaNs})
 	})
+	t.Run("integers between floats", func(t *testing.T) {
+		const edge = 1 << 60
+		for name, a := range map[string]*ndarray.Array{
+			"int64":   fromSlice(t, []int64{5}, nil, []int64{edge - 1, edge, edge + 1, 2*edge + 1, math.MinInt64}),
+			"uint64":  fromSlice(t, []int64{5}, nil, []uint64{edge - 1, edge, edge + 1, 2*edge + 1, 0}),
+			"largest": fromSlice(t, []int64{5}, nil, []uint64{edge - 1, edge, edge + 1, math.MaxUint64, 0}),
+		} {
+			h, err := ndarray.CountBins(t.Context(), a, 0, 2*edge, 2, nil)
+			require.NoError(t, err)
+			first, below := int64(2), int64(0)
+			if name == "int64" {
+				first, below = 1, 1
+			}
+			require.Equal(t, []int64{first, 2, below, 1}, []int64{h.Bins[0], h.Bins[1], h.Below, h.Above}, name)
+		}
+	})
+	t.Run("missing integers", func(t *testing.T) {
+		for _, data := range [][]int64{{7, 1, 7, 2}, {7, 7, 7, 7}} {
+			a, err := ndarray.New(marked{fromSlice(t, []int64{4}, []int64{1}, data).Backend(), 7})
+			require.NoError(t, err)
+			h, err := ndarray.CountBins(t.Context(), a, 0, 10, 1, nil)
+			require.NoError(t, err)
+			require.Equal(t, int64(4), h.NaNs+h.Bins[0])
+			require.Equal(t, int64(bytes.Count([]byte(fmt.Sprint(data)), []byte("7"))), h.NaNs)
+		}
+	})
 	a := fromSlice(t, []int64{3}, nil, []int32{0, 5, 10})
 	h, err := ndarray.CountBins(t.Context(), a, 0, 10, 2, nil)
 	require.NoError(t, err)
@@ -338,6 +365,16 @@ func TestSummary_Merge(t *testing.T) {
 			check(t, fromSlice(t, []int64{7}, nil, []float32{1, 2, float32(math.Inf(1)), 4, 5, 6, 7}), cut)
 		}
 	})
+	t.Run("missing integers", func(t *testing.T) {
+		for _, cut := range []int64{0, 2, 4} {
+			a, err := ndarray.New(marked{fromSlice(t, []int64{4}, []int64{1}, []int64{math.MinInt64, -1, 5, -1}).Backend(), -1})
+			require.NoError(t, err)
+			want, err := ndarray.Summarize(t.Context(), a, nil)
+			require.NoError(t, err)
+			require.Equal(t, []any{int64(2), int64(2), "-9223372036854775803"}, []any{want.Count, want.NaNs, want.ExactSum.String()})
+			check(t, a, cut)
+		}
+	})
 	t.Run("integers", func(t *testing.T) {
 		for _, cut := range []int64{0, 2, 4} {
 			check(t, fromSlice(t, []int64{4}, nil, []int64{math.MinInt64, -1, 5, math.MaxInt64}), cut)
@@ -354,4 +391,27 @@ func TestSummary_Merge(t *testing.T) {
 		require.ErrorIs(t, err, ndarray.ErrParam)
 		require.ErrorIs(t, (&ndarray.Summary{DType: ndarray.DTypeOf[complex64]()}).UnmarshalBinary(nil), ndarray.ErrType)
 	})
+}
+
+// marked is a backend of int64 in which one value marks missing elements. All elements of it are
+// uniform if they are equal.
+type marked struct {
+	ndarray.Backend
+	value int64
+}
+
+// DropMissing implements ndarray.MissingTeller.
+func (m marked) DropMissing(b []byte) []byte {
+	var out []byte
+	for ; len(b) > 0; b = b[8:] {
+		if int64(binary.NativeEndian.Uint64(b)) != m.value {
+			out = append(out, b[:8]...)
+		}
+	}
+	return out
+}
+
+// Uniform implements ndarray.UniformTeller.
+func (m marked) Uniform(ctx context.Context, _ ndarray.Region) (func(r ndarray.Region) bool, error) {
+	return func(r ndarray.Region) bool { return r.NumElems() == 1 }, nil
 }
