@@ -44,6 +44,7 @@ var layers = []struct {
 	{"internal/shards", 50, false},
 	{"internal/npy", 15, false},
 	{"internal/picture", 20, false},
+	{"internal/cf", 20, false},
 	{"internal/stores", 50, false},
 	{"internal/storeattack", 50, false},
 	{"internal/samples", 20, false},

@@ -1,8 +1,10 @@
 package cli_test
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"math"
+	"math/big"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -91,15 +93,184 @@ func TestCFConventions(t *testing.T) {
 		require.Contains(t, text, "273.15")
 		require.Contains(t, stderr, "element × 0.01 (scale_factor) + 273.15 (add_offset)")
 	})
-	t.Run("calendar with other dates", func(t *testing.T) {
+	t.Run("unknown calendar", func(t *testing.T) {
 		at := filepath.Join(t.TempDir(), "d.b2nd")
 		create(t, at, ndarray.Spec{Shape: []int64{1}, Attrs: []ndarray.Attr{
-			{Name: "units", Value: ndarray.Text("days since 2000-01-01")}, {Name: "calendar", Value: ndarray.Text("360_day")},
+			{Name: "units", Value: ndarray.Text("days since 2000-01-01")}, {Name: "calendar", Value: ndarray.Text("none")},
 		}}, []float64{1})
 		_, stderr, code := run("dump", at, "--unpack")
 		require.Equal(t, 2, code)
-		require.Contains(t, stderr, `calendar "360_day"`)
+		require.Contains(t, stderr, `calendar "none"`)
 	})
+}
+
+// netCDFIntegers is a Python program. It writes integers with attributes that mark missing values,
+// and prints those that netCDF4 reads as strings, with null for missing values.
+const netCDFIntegers = `import json, random, sys
+import netCDF4, numpy as np
+random.seed(3)
+out = {}
+with netCDF4.Dataset(sys.argv[1], "w") as f:
+    f.createDimension("x", 400)
+    number = 0
+    for kind in "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8":
+        info = np.iinfo(kind)
+        top = 2 ** (8 * info.dtype.itemsize - 1) - 1
+        def some():
+            near = random.choice([info.min, info.max, 0, 2 ** 53, -2 ** 53, 2 ** 62, top // 2, 100])
+            return min(max(near + random.randrange(-3, 4), info.min), info.max)
+        for _ in range(24):
+            pool = [some() for _ in range(30)]
+            fill = random.choice([None, random.choice(pool)])
+            attrs = {}
+            if random.random() < 0.5:
+                values = random.sample(pool, random.choice([1, 1, 3]))
+                attrs["missing_value"] = np.array(values, kind) if len(values) > 1 else np.dtype(kind).type(values[0])
+                small = [v for v in values if abs(v) < 2 ** 31]
+                if len(values) == 1 and small and random.random() < 0.5:
+                    attrs["missing_value"] = random.choice([np.float64, np.int32, np.int64])(small[0])
+            if random.random() < 0.3:
+                attrs["valid_range"] = np.array(sorted(random.sample(pool, 2)), kind)
+            else:
+                if random.random() < 0.4:
+                    attrs["valid_min"] = np.dtype(kind).type(random.choice(pool))
+                if random.random() < 0.4:
+                    attrs["valid_max"] = np.dtype(kind).type(random.choice(pool))
+            if kind[0] == "i" and random.random() < 0.4:
+                attrs["_Unsigned"] = random.choice(["true", "True"])
+            if random.random() < 0.3:
+                attrs["scale_factor"] = np.dtype(kind).type(1)
+            number += 1
+            v = f.createVariable("v%d" % number, kind, ("x",), fill_value=False if fill is None else fill, zlib=random.random() < 0.5)
+            v.set_auto_maskandscale(False)
+            v.setncatts(attrs)
+            v[:] = np.array([random.choice(pool) for _ in range(400)], kind)
+            default = netCDF4.default_fillvals[kind]
+            data = v[:]
+            if fill is None and kind not in ("i1", "u1"):
+                v[:] = np.where(data == np.array(default, kind), np.array(100, kind), data) # a default of netCDF4, not an attribute
+            v.set_auto_maskandscale(True)
+            try:
+                out[v.name] = [None if x is np.ma.masked else str(int(x)) for x in v[:]]
+            except TypeError: # netCDF4 cannot read some negative fill values with _Unsigned
+                assert "_Unsigned" in attrs
+json.dump(out, sys.stdout)`
+
+// TestCFConventions_integers compares integers, exactly, with those that netCDF4 reads.
+func TestCFConventions_integers(t *testing.T) {
+	python := need.Python(t, "netCDF4", "numpy")
+	file := filepath.Join(t.TempDir(), "cf.nc")
+	cmd := exec.Command(python, "-W", "ignore", "-c", netCDFIntegers, file)
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	var want map[string][]*string
+	require.NoError(t, json.Unmarshal(out, &want))
+	require.Greater(t, len(want), 140)
+	for name, values := range want {
+		t.Run(name, func(t *testing.T) {
+			sum, missing := new(big.Int), 0
+			var least, most *big.Int
+			for _, text := range values {
+				if text == nil {
+					missing++
+					continue
+				}
+				n, ok := new(big.Int).SetString(*text, 10)
+				require.True(t, ok)
+				sum.Add(sum, n)
+				if least == nil || n.Cmp(least) < 0 {
+					least = n
+				}
+				if most == nil || n.Cmp(most) > 0 {
+					most = n
+				}
+			}
+			text := func(n *big.Int) string {
+				switch {
+				case n == nil:
+					return "null"
+				case new(big.Int).Abs(n).Cmp(big.NewInt(1<<53)) > 0:
+					return `"` + n.String() + `"`
+				}
+				return n.String()
+			}
+			var doc struct{ Values []json.RawMessage }
+			require.NoError(t, json.Unmarshal([]byte(done(t, "dump", file+":/"+name, "--unpack", "--json")), &doc))
+			require.Len(t, doc.Values, len(values))
+			for i, v := range values {
+				w := `"NaN"`
+				if v != nil {
+					n, _ := new(big.Int).SetString(*v, 10)
+					w = text(n)
+				}
+				require.Equal(t, w, string(doc.Values[i]), i)
+			}
+			var stats struct {
+				Count, NaNs   int
+				Min, Max, Sum json.RawMessage
+				Histogram     *struct {
+					Bins         []int
+					Below, Above int
+				}
+			}
+			require.NoError(t, json.Unmarshal([]byte(done(t, "stats", file+":/"+name, "--json", "--bins", "7")), &stats))
+			require.Equal(t, []any{len(values) - missing, missing, text(least), text(most), text(sum)},
+				[]any{stats.Count, stats.NaNs, string(stats.Min), string(stats.Max), string(stats.Sum)})
+			if stats.Histogram != nil {
+				total := 0
+				for _, n := range stats.Histogram.Bins {
+					total += n
+				}
+				require.Equal(t, []int{stats.Count, 0, 0}, []int{total, stats.Histogram.Below, stats.Histogram.Above})
+			}
+		})
+	}
+}
+
+// TestDump_dates checks dates that datetime64 does not have, and numbers that are no dates.
+func TestDump_dates(t *testing.T) {
+	t.Chdir(t.TempDir())
+	times := func(units, calendar string, more ...ndarray.Attr) ndarray.Spec {
+		return ndarray.Spec{Shape: []int64{3}, Attrs: append(more, ndarray.Attr{Name: "units", Value: ndarray.Text(units)}, ndarray.Attr{Name: "calendar", Value: ndarray.Text(calendar)})}
+	}
+	create(t, "t.h5:/days360", times("days since 2000-02-28", "360_day"), []int32{0, 1, 2})
+	create(t, "t.h5:/julian", times("days since 1582-10-03", "standard"), []int64{1, 2, math.MaxInt64})
+	create(t, "t.h5:/none", times("days since 2000-01-01", "standard", ndarray.Attr{Name: "_FillValue", Value: ndarray.Scalar(5.0)}), []float64{5, math.NaN(), 1e20})
+	create(t, "t.h5:/ns", times("nanoseconds since 1970-01-01", "proleptic_gregorian"), []int64{1<<62 + 1, -1, 7})
+	create(t, "t.h5:/ids", ndarray.Spec{Shape: []int64{3}, Attrs: []ndarray.Attr{{Name: "_FillValue", Value: ndarray.Scalar[int64](-1)}}}, []int64{1<<62 + 1, 3, -1})
+	for name, c := range map[string]struct{ want, stderr string }{
+		"days360": {"2000-02-28T00:00:00.000000\n2000-02-29T00:00:00.000000\n2000-02-30T00:00:00.000000\n", ""},
+		"julian":  {"1582-10-04T00:00:00.000000\n1582-10-15T00:00:00.000000\n\n", "1 element out of range; the first one is [2]"},
+		"none":    {"\n\n\n", "1 element NaN or infinite, 1 element out of range; the first one is [1]"},
+		"ns":      {"2116-02-20T23:53:38.427387905\n1969-12-31T23:59:59.999999999\n1970-01-01T00:00:00.000000007\n", ""},
+		"ids":     {"4611686018427387905\n3\nNaN\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, stderr, code := run("dump", "t.h5:/"+name, "--unpack", "--csv", "--no-header")
+			require.Zero(t, code, stderr)
+			require.Equal(t, c.want, strings.ReplaceAll(out, "\"\"\n", "\n"))
+			if c.stderr == "" {
+				require.NotContains(t, stderr, "NaT")
+			} else {
+				require.Contains(t, stderr, c.stderr)
+			}
+		})
+	}
+	for name, want := range map[string]string{
+		"days360": "element [2] is the date 2000-02-30T00:00:00.000000 in the calendar 360_day: datetime64 does not have the date",
+		"julian":  "element [2]: 9223372036854775807 days since 1582-10-03, calendar standard: the date is out of range",
+		"none":    "element [2]: 1e+20 days since",
+		"ids":     "element [2] is missing (-1), which <i8 cannot represent",
+	} {
+		t.Run("npy of "+name, func(t *testing.T) {
+			_, stderr, code := run("dump", "t.h5:/"+name, "--unpack", "--npy")
+			require.Equal(t, 2, code, stderr)
+			require.Contains(t, stderr, want)
+		})
+	}
+	out := done(t, "dump", "t.h5:/ns", "--unpack", "--npy")
+	require.Contains(t, out, "<M8[ns]")
+	require.Equal(t, uint64(1<<62+1), binary.LittleEndian.Uint64([]byte(out[len(out)-24:])))
 }
 
 // TestConvert_WithCoordinates checks that a variable that was converted with its coordinates has

@@ -15,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5/ddl"
+	"github.com/hyperslab/hyperslab/internal/cf"
 	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -59,7 +60,12 @@ Coordinates are the dimension scale in HDF5 and netCDF, otherwise the array with
 name of the dimension; a dimension without coordinates has indices. --npy writes the
 format of numpy.load. --ddl writes an HDF5 file, an object in it with everything below
 it, or a part of a dataset, in the DDL of h5dump. Values are read in parts of some
-megabytes, so that memory is bounded.` +
+megabytes, so that memory is bounded.
+
+--unpack writes dates in the calendar of the file, as cftime does, and missing integers
+as NaN. A number that is no date is NaT, and standard error has the number of them.
+--npy fails for a date that datetime64 does not have, for a number out of range, and for
+a missing integer of 8 bytes.` +
 			addressHelp + twoArguments + sliceHelp,
 		Example: `  hyperslab dump 'etopo.h5:/ROSE[0, :10]'
   hyperslab dump etopo.h5:/ETOPO120X --csv
@@ -130,12 +136,13 @@ func (a *app) dump(ctx context.Context, address string, o *dumpFlags) (err error
 	values := arr.Array
 	if o.unpack {
 		var applied string
-		if values, applied, err = meant(ctx, arr.Array, true); err != nil {
+		if values, applied, err = meant(ctx, arr.Array, cf.Options{Times: true, Strict: o.npy}); err != nil {
 			return err
 		}
 		if values != arr.Array {
 			defer func() { err = errors.Join(err, values.Close()) }()
 		}
+		defer func() { a.noteUndated(values) }()
 		a.note("%s %s", a.talk.Notice("hyperslab dump:"), cmp.Or(applied, "no attribute of the CF conventions changes the values"))
 	}
 	if o.npy && term.IsTerminal(a.stdout) {
@@ -249,7 +256,7 @@ func writeNested(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, newli
 	}
 	p := newPlace(shape)
 	var text []byte
-	return eachBlock(ctx, arr, outputBlock, progress, func(_ ndarray.Region, e *batch) error {
+	return eachText(ctx, arr, outputBlock, progress, func(_ ndarray.Region, e *batch) error {
 		for i := range e.n {
 			open, closed := p.begins(), p.ends()
 			for k := open; k > 0; k-- {
@@ -310,7 +317,7 @@ func dumpLines(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, progres
 	inner := max(len(shape)-1, 0)
 	p := newPlace(shape)
 	var text []byte
-	return eachBlock(ctx, arr, outputBlock, progress, func(_ ndarray.Region, e *batch) error {
+	return eachText(ctx, arr, outputBlock, progress, func(_ ndarray.Region, e *batch) error {
 		for i := range e.n {
 			text = text[:0]
 			for range min(p.begins(), inner) {
@@ -349,7 +356,7 @@ func dumpText(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, columns 
 	}
 	p := newPlace(m.Shape)
 	width := 0
-	return eachBlock(ctx, arr, outputBlock/16, progress, func(_ ndarray.Region, e *batch) error {
+	return eachText(ctx, arr, outputBlock/16, progress, func(_ ndarray.Region, e *batch) error {
 		cells := make([]string, e.n)
 		for i := range cells {
 			cells[i] = e.text(i)
@@ -387,7 +394,7 @@ func dumpRecords(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, progr
 		t.Head, t.Right = t.Head[1:], t.Right[1:]
 	}
 	p := newPlace(arr.Shape())
-	err := eachBlock(ctx, arr, outputBlock/16, progress, func(_ ndarray.Region, e *batch) error {
+	err := eachText(ctx, arr, outputBlock/16, progress, func(_ ndarray.Region, e *batch) error {
 		for i := range e.n {
 			var cells []string
 			if len(arr.Shape()) > 0 {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/cf"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -70,15 +71,16 @@ func (a *app) coordCells(ctx context.Context, p *part, location string, axis int
 	}
 	values := arr
 	if o.unpack {
-		if values, _, err = meant(ctx, arr, true); err != nil {
+		if values, _, err = meant(ctx, arr, cf.Options{Times: true}); err != nil {
 			return nil, err
 		}
 		if values != arr {
 			defer func() { err = errors.Join(err, values.Close()) }()
+			defer func() { a.noteUndated(values) }()
 		}
 	}
 	d := values.DType()
-	err = eachBlock(ctx, values, coordinatesBlock, func(int64) {}, func(_ ndarray.Region, e *batch) error {
+	err = eachText(ctx, values, coordinatesBlock, func(int64) {}, func(_ ndarray.Region, e *batch) error {
 		for i := range e.n {
 			cells = append(cells, o.cell(d, e.plain(i)))
 		}

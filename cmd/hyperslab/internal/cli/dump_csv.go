@@ -41,7 +41,7 @@ func dumpCSV(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.
 		size := int64(max(d.Size, 1))
 		limit = max(limit/(size+8*int64(len(shape)))*size, 1)
 	}
-	err := eachBlock(ctx, arr, limit, progress, func(r ndarray.Region, e *batch) error {
+	err := eachText(ctx, arr, limit, progress, func(r ndarray.Region, e *batch) error {
 		if o.columns != nil {
 			if err := o.columns.block(ctx, r); err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/internal/cf"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -28,6 +29,7 @@ type batch struct {
 	strings []string // elements of variable size
 	json    bool     // strings are JSON values: Python objects
 	n       int
+	printed func(i int) string // text of an element that is not printed by its type, or ""; nil: by type
 }
 
 // bytes returns element i in native byte order.
@@ -43,7 +45,18 @@ func (e *batch) text(i int) string {
 	if e.json {
 		return string(term.EscapeJSON([]byte(e.strings[i])))
 	}
+	if text := e.special(i); text != "" {
+		return text
+	}
 	return ndarray.FormatElement(e.dtype, e.bytes(i))
+}
+
+// special returns the text of an element that is not printed by its type, or "".
+func (e *batch) special(i int) string {
+	if e.printed == nil {
+		return ""
+	}
+	return e.printed(i)
 }
 
 // plain formats element i for programs: strings without quotes, NaN and the infinities with their
@@ -51,6 +64,9 @@ func (e *batch) text(i int) string {
 func (e *batch) plain(i int) string {
 	if e.dtype.Kind == ndarray.String {
 		return e.strings[i]
+	}
+	if text := e.special(i); text != "" {
+		return text
 	}
 	return plainText(e.dtype, e.bytes(i))
 }
@@ -72,6 +88,9 @@ func plainText(d ndarray.DType, b []byte) string {
 func (e *batch) appendJSON(dst []byte, i int) []byte {
 	if e.json {
 		return append(dst, term.EscapeJSON([]byte(e.strings[i]))...)
+	}
+	if text := e.special(i); text != "" {
+		return strconv.AppendQuote(dst, text)
 	}
 	v := elementJSON(e.dtype, e.bytes(i))
 	if n, ok := v.(json.Number); ok {
@@ -96,6 +115,16 @@ func compactJSON(v any) []byte {
 // not keep e after it returns. progress is called after each block with the number of bytes of
 // processed elements.
 func eachBlock(ctx context.Context, arr *ndarray.Array, limit int64, progress func(bytes int64), f func(r ndarray.Region, e *batch) error) error {
+	return eachPiece(ctx, arr, nil, limit, progress, f)
+}
+
+// eachText is eachBlock for elements that are printed: dates of any calendar, missing integers.
+func eachText(ctx context.Context, arr *ndarray.Array, limit int64, progress func(bytes int64), f func(r ndarray.Region, e *batch) error) error {
+	p, _ := ndarray.As[cf.Printer](arr.Backend())
+	return eachPiece(ctx, arr, p, limit, progress, f)
+}
+
+func eachPiece(ctx context.Context, arr *ndarray.Array, p cf.Printer, limit int64, progress func(bytes int64), f func(r ndarray.Region, e *batch) error) error {
 	m := arr.Meta()
 	if m.NumElems() == 0 {
 		return nil
@@ -107,20 +136,8 @@ func eachBlock(ctx context.Context, arr *ndarray.Array, limit int64, progress fu
 	e, done := &batch{dtype: m.DType, json: m.Format == detect.Objects}, int64(0)
 	for r := range pieces(m.Shape, m.ChunkShape, progressPiece(m.Shape, m.ChunkShape, limit/size, stretch/size, int64(runtime.GOMAXPROCS(0)))) {
 		e.n = int(r.NumElems())
-		if m.DType.Size == 0 {
-			e.strings = make([]string, e.n)
-			if err := arr.ReadStrings(ctx, e.strings, r); err != nil {
-				return err
-			}
-		} else {
-			if need := e.n * m.DType.Size; cap(e.data) < need {
-				e.data = make([]byte, need)
-			} else {
-				e.data = e.data[:need]
-			}
-			if err := arr.Read(ctx, e.data, r); err != nil {
-				return err
-			}
+		if err := e.read(ctx, arr, p, r); err != nil {
+			return err
 		}
 		if err := f(r, e); err != nil {
 			return err
@@ -129,6 +146,24 @@ func eachBlock(ctx context.Context, arr *ndarray.Array, limit int64, progress fu
 		progress(done)
 	}
 	return nil
+}
+
+// read reads the elements of a region, by p if it is not nil.
+func (e *batch) read(ctx context.Context, arr *ndarray.Array, p cf.Printer, r ndarray.Region) (err error) {
+	if e.dtype.Size == 0 {
+		e.strings = make([]string, e.n)
+		return arr.ReadStrings(ctx, e.strings, r)
+	}
+	if need := e.n * e.dtype.Size; cap(e.data) < need {
+		e.data = make([]byte, need)
+	} else {
+		e.data = e.data[:need]
+	}
+	if p == nil {
+		return arr.Read(ctx, e.data, r)
+	}
+	e.printed, err = p.ReadTexts(ctx, e.data, r)
+	return err
 }
 
 // place iterates over the indexes of an array in row-major order.

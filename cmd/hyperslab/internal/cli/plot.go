@@ -18,6 +18,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/cf"
 	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -301,7 +302,7 @@ func (a *app) valuesOf(ctx context.Context, arr *part, o *plotFlags) (values *nd
 	if o.asIs {
 		return arr.Array, nothing, nil
 	}
-	values, applied, err := meant(ctx, arr.Array, false)
+	values, applied, err := meant(ctx, arr.Array, cf.Options{Real: true})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/internal/cf"
 	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -56,7 +57,7 @@ func (a *app) animate(ctx context.Context, address, file string, o *plotFlags, m
 	}
 	values := arr.Array
 	if !o.asIs {
-		if values, _, err = meant(ctx, arr.Array, false); err != nil {
+		if values, _, err = meant(ctx, arr.Array, cf.Options{Real: true}); err != nil {
 			return nil, err
 		}
 		if values != arr.Array {

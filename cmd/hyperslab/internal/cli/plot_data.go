@@ -9,8 +9,8 @@ import (
 	"math"
 	"path"
 	"path/filepath"
-	"slices"
 
+	"github.com/hyperslab/hyperslab/internal/cf"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/picture"
@@ -187,20 +187,7 @@ func (a *app) coordinatesOf(ctx context.Context, p *part, location, name string,
 // textAttr returns the text of an attribute, or "" without one.
 func textAttr(ctx context.Context, arr *ndarray.Array, name string) (string, error) {
 	attrs, err := attrsOf(ctx, arr)
-	if err != nil {
-		return "", err
-	}
-	v, ok := attrs.Get(name)
-	if !ok || v.Null || slices.ContainsFunc(v.Shape, func(n int64) bool { return n != 1 }) {
-		return "", nil
-	}
-	switch v.DType.Kind {
-	case ndarray.String:
-		return v.Strings[0], nil
-	case ndarray.Bytes, ndarray.Unicode:
-		return plainText(v.DType, v.Data), nil
-	}
-	return "", nil
+	return cf.Text(attrs, name), err
 }
 
 // drawable reports whether elements of type d can be drawn as numbers.

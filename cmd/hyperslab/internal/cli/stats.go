@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/internal/cf"
 	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -110,7 +111,7 @@ func (a *app) stats(ctx context.Context, address string, o *statsFlags) (err err
 	values := arr.Array
 	applied := ""
 	if !o.asIs {
-		if values, applied, err = meant(ctx, arr.Array, false); err != nil {
+		if values, applied, err = meant(ctx, arr.Array, cf.Options{}); err != nil {
 			return err
 		}
 		if values != arr.Array {
@@ -132,7 +133,7 @@ func (a *app) stats(ctx context.Context, address string, o *statsFlags) (err err
 	before = values.NBytes()
 	var h *ndarray.Histogram
 	if o.limits == "" {
-		low, high = picture.Bounds(sum.Min, sum.Max)
+		low, high = picture.Bounds(around(&sum))
 	}
 	if o.bins > 0 && sum.Count > 0 && !math.IsInf(high-low, 0) && !math.IsNaN(high-low) {
 		counted, err := ndarray.CountBins(ctx, values, low, high, o.bins, work)
@@ -161,6 +162,21 @@ func (a *app) stats(ctx context.Context, address string, o *statsFlags) (err err
 	return writeHistogram(a.stdout, a.data, h, a.columns())
 }
 
+// around returns the nearest floats around different values, which may be integers between floats.
+func around(s *ndarray.Summary) (low, high float64) {
+	low, high = s.Min, s.Max
+	if s.MinInt == nil || s.MinInt.Cmp(s.MaxInt) == 0 {
+		return low, high
+	}
+	if new(big.Float).SetInt(s.MinInt).Cmp(big.NewFloat(low)) < 0 {
+		low = math.Nextafter(low, math.Inf(-1))
+	}
+	if new(big.Float).SetInt(s.MaxInt).Cmp(big.NewFloat(high)) > 0 {
+		high = math.Nextafter(high, math.Inf(1))
+	}
+	return low, high
+}
+
 // bounds parses --bins and --range.
 func (o *statsFlags) bounds() (low, high float64, err error) {
 	if o.bins < 0 || o.bins > 1<<24 {
@@ -172,6 +188,14 @@ func (o *statsFlags) bounds() (low, high float64, err error) {
 	return parseRange(o.limits)
 }
 
+// bigJSON converts an integer of any size: a string beyond ±2^53.
+func bigJSON(n *big.Int) any {
+	if n.IsInt64() {
+		return jsonInt(n.Int64())
+	}
+	return n.String()
+}
+
 func newStatsDoc(address string, arr *ndarray.Array, s *ndarray.Summary, h *ndarray.Histogram, applied string) statsDoc {
 	d := statsDoc{
 		Schema: schemaStats, Address: address, Shape: shapeDoc(arr.Meta()), DType: arr.DType().String(),
@@ -179,9 +203,9 @@ func newStatsDoc(address string, arr *ndarray.Array, s *ndarray.Summary, h *ndar
 	}
 	switch {
 	case s.ExactSum != nil:
-		d.Sum = numberJSON(s.ExactSum.String())
+		d.Sum = bigJSON(s.ExactSum)
 		if s.Count > 0 {
-			d.Min, d.Max = numberJSON(s.MinInt.String()), numberJSON(s.MaxInt.String())
+			d.Min, d.Max = bigJSON(s.MinInt), bigJSON(s.MaxInt)
 		}
 	default:
 		d.Sum = jsonFloat(s.Sum)

@@ -22,6 +22,7 @@ import (
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/view"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/cf"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/picture"
@@ -463,7 +464,7 @@ func viewPicture(ctx context.Context, arr *ndarray.Array, q *view.Request) (_ *p
 		}
 		p.Axes = append(p.Axes, x)
 	}
-	values, _, err := meant(ctx, arr, false)
+	values, _, err := meant(ctx, arr, cf.Options{Real: true})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,357 @@
+// Packed numbers and missing values.
+
+package cf
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/internal/numbers"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// packing contains the attributes of an array that define the values of its elements (CF
+// conventions, sections 2.5 and 8.1; NUG for _Unsigned). The value is element × scale + offset.
+//
+// Elements are words of 64 bits: an int64, a uint64 or the bits of a float64.
+type packing struct {
+	element       ndarray.DType // in native order; Uint if signed elements are read as unsigned
+	unsigned      bool          // the stored elements are signed
+	scaled        bool
+	scale, offset float64
+	missing       []uint64 // words of elements that mark missing values
+	least, most   uint64   // words of the valid integers; all of them without limits
+	none          bool     // no integer is valid
+	low, high     float64  // of valid floats or, with limitsOfValue, of values; -Inf and +Inf without limits
+	limitsOfValue bool
+	words         []string // description of the attributes that apply
+}
+
+// isNumber reports whether elements of type d can have attributes of the conventions.
+func isNumber(d ndarray.DType) bool {
+	switch d.Kind {
+	case ndarray.Int, ndarray.Uint, ndarray.BFloat:
+		return true
+	case ndarray.Float:
+		return d.Size <= 8
+	}
+	return false
+}
+
+// packingOf returns the packing of an array of numbers. It has no words if no attribute changes the
+// values of the elements.
+func packingOf(attrs ndarray.Attrs, d ndarray.DType) *packing {
+	p := &packing{element: d.Native(), scale: 1, low: math.Inf(-1), high: math.Inf(1)}
+	p.element.Tag = ""
+	if d.Kind == ndarray.Int && strings.EqualFold(Text(attrs, "_Unsigned"), "true") {
+		p.unsigned, p.element.Kind = true, ndarray.Uint
+	}
+	p.least, p.most = 0, math.MaxUint64
+	if p.element.Kind == ndarray.Int {
+		p.least, p.most = 1<<63, math.MaxInt64
+	}
+	p.setScale(attrs)
+	if p.unsigned {
+		p.words = append(p.words, "elements read as unsigned (_Unsigned)")
+	}
+	for _, name := range []string{"_FillValue", "missing_value"} {
+		values, kind := numbersOf(attrs, name)
+		var list []string
+		for _, v := range values {
+			if word, ok := p.word(v); ok {
+				p.missing = append(p.missing, word)
+			}
+			list = append(list, numberText(v, kind))
+		}
+		if len(values) > 0 {
+			p.words = append(p.words, name+" "+strings.Join(list, ", ")+" is missing")
+		}
+	}
+	p.setLimits(attrs)
+	return p
+}
+
+// setScale reads scale_factor and add_offset. The factor 1 and the offset 0 do not scale.
+func (p *packing) setScale(attrs ndarray.Attrs) {
+	scale, kind := numbersOf(attrs, "scale_factor")
+	offset, offsetKind := numbersOf(attrs, "add_offset")
+	if len(scale) != 1 && len(offset) != 1 {
+		return
+	}
+	text := "element"
+	if len(scale) == 1 {
+		p.scale, _ = scale[0].Float64(true)
+		text += " × " + numberText(scale[0], kind) + " (scale_factor)"
+	}
+	if len(offset) == 1 {
+		p.offset, _ = offset[0].Float64(true)
+		text += " + " + numberText(offset[0], offsetKind) + " (add_offset)"
+	}
+	p.scaled = p.scale != 1 || p.offset != 0
+	p.words = append(p.words, text)
+}
+
+// setLimits reads valid_range, or valid_min and valid_max. They limit the elements, but floats
+// limit the values of scaled integers.
+func (p *packing) setLimits(attrs ndarray.Attrs) {
+	low, high := numbers.OfFloat(math.Inf(-1)), numbers.OfFloat(math.Inf(1))
+	given, kind := numbersOf(attrs, "valid_range")
+	if len(given) == 2 {
+		low, high = given[0], given[1]
+	} else {
+		if v, k := numbersOf(attrs, "valid_min"); len(v) == 1 {
+			low, kind = v[0], k
+		}
+		if v, k := numbersOf(attrs, "valid_max"); len(v) == 1 {
+			high, kind = v[0], k
+		}
+	}
+	if low.IsNaN() || high.IsNaN() || low.Big().IsInf() && high.Big().IsInf() {
+		return
+	}
+	p.words = append(p.words, fmt.Sprintf("outside %s to %s is missing (valid range)", numberText(low, kind), numberText(high, kind)))
+	switch {
+	case p.integer() && p.scaled && kind == ndarray.Float:
+		p.limitsOfValue = true
+		p.low, _ = low.Float64(true)
+		p.high, _ = high.Float64(true)
+	case p.integer():
+		p.limitIntegers(low, high)
+	default:
+		p.low, p.high = p.rounded(low), p.rounded(high)
+	}
+}
+
+// limitIntegers sets the least and the greatest valid integer.
+func (p *packing) limitIntegers(low, high numbers.Number) {
+	if least := p.read(low).Big(); !least.IsInf() {
+		n, exact := least.Int(nil)
+		if exact == big.Below { // truncated towards zero
+			n.Add(n, big.NewInt(1))
+		}
+		switch {
+		case p.compare(n) > 0:
+			p.none = true
+		case p.compare(n) == 0:
+			p.least = bitsOf(n)
+		}
+	}
+	if most := p.read(high).Big(); !most.IsInf() {
+		n, exact := most.Int(nil)
+		if exact == big.Above {
+			n.Sub(n, big.NewInt(1))
+		}
+		switch {
+		case p.compare(n) < 0:
+			p.none = true
+		case p.compare(n) == 0:
+			p.most = bitsOf(n)
+		}
+	}
+}
+
+// compare reports whether n is below (-1), in (0) or above (1) the range of words.
+func (p *packing) compare(n *big.Int) int {
+	fits := n.IsInt64()
+	if p.element.Kind == ndarray.Uint {
+		fits = n.IsUint64()
+	}
+	if fits {
+		return 0
+	}
+	return n.Sign()
+}
+
+// bitsOf returns an integer of 64 bits in two's complement.
+func bitsOf(n *big.Int) uint64 {
+	if n.Sign() < 0 {
+		return uint64(n.Int64())
+	}
+	return n.Uint64()
+}
+
+// integer reports whether the elements are integers.
+func (p *packing) integer() bool {
+	return p.element.Kind == ndarray.Int || p.element.Kind == ndarray.Uint
+}
+
+// read returns the number of an attribute. A negative number of an array that is read as unsigned
+// is that of a stored element.
+func (p *packing) read(v numbers.Number) numbers.Number {
+	if n, err := v.Signed(8*p.element.Size, false); err == nil && n < 0 && p.unsigned {
+		return numbers.OfUint(uint64(n) << (64 - 8*p.element.Size) >> (64 - 8*p.element.Size))
+	}
+	return v
+}
+
+// word returns the word of the element that equals a number, or false if there is none. A number is
+// rounded to the precision of floats.
+func (p *packing) word(v numbers.Number) (uint64, bool) {
+	switch p.element.Kind {
+	case ndarray.Int:
+		n, err := v.Signed(64, false)
+		return uint64(n), err == nil
+	case ndarray.Uint:
+		n, err := p.read(v).Unsigned(64, false)
+		return n, err == nil
+	}
+	return math.Float64bits(p.rounded(v)), true
+}
+
+// rounded returns a number in the precision of float elements.
+func (p *packing) rounded(v numbers.Number) float64 {
+	f, _ := v.Float64(true)
+	switch {
+	case p.element.Kind == ndarray.Float && p.element.Size == 4:
+		return float64(float32(f))
+	case p.element.Kind == ndarray.Float && p.element.Size == 2:
+		return numbers.Half(numbers.ToHalf(f))
+	}
+	return f
+}
+
+// wide is the type of words.
+func (p *packing) wide() ndarray.DType {
+	switch p.element.Kind {
+	case ndarray.Int:
+		return ndarray.DTypeOf[int64]()
+	case ndarray.Uint:
+		return ndarray.DTypeOf[uint64]()
+	}
+	return ndarray.DTypeOf[float64]()
+}
+
+// isMissing reports whether an element is a missing value.
+func (p *packing) isMissing(word uint64) bool {
+	if p.element.Kind != ndarray.Int && p.element.Kind != ndarray.Uint {
+		f := math.Float64frombits(word)
+		for _, m := range p.missing {
+			if x := math.Float64frombits(m); x == f || math.IsNaN(x) && math.IsNaN(f) {
+				return true
+			}
+		}
+		return f < p.low || f > p.high
+	}
+	if p.none || slices.Contains(p.missing, word) {
+		return true
+	}
+	if p.element.Kind == ndarray.Int {
+		if int64(word) < int64(p.least) || int64(word) > int64(p.most) {
+			return true
+		}
+	} else if word < p.least || word > p.most {
+		return true
+	}
+	if p.limitsOfValue {
+		v := p.scaledValue(word)
+		return v < p.low || v > p.high
+	}
+	return false
+}
+
+// scaledValue returns the value of an element that is not missing.
+func (p *packing) scaledValue(word uint64) float64 {
+	var v float64
+	switch p.element.Kind {
+	case ndarray.Int:
+		v = float64(int64(word))
+	case ndarray.Uint:
+		v = float64(word)
+	default:
+		v = math.Float64frombits(word)
+	}
+	if p.scaled {
+		return v*p.scale + p.offset
+	}
+	return v
+}
+
+// missingValue is the NaN of NumPy.
+var missingValue = math.Float64frombits(0x7ff8 << 48)
+
+// value returns the value of an element, or NaN if it is missing.
+func (p *packing) value(word uint64) float64 {
+	if p.isMissing(word) {
+		return missingValue
+	}
+	return p.scaledValue(word)
+}
+
+// load returns the word of an integer in native order.
+func (p *packing) load(b []byte) uint64 {
+	var word uint64
+	switch len(b) {
+	case 1:
+		word = uint64(b[0])
+	case 2:
+		word = uint64(binary.NativeEndian.Uint16(b))
+	case 4:
+		word = uint64(binary.NativeEndian.Uint32(b))
+	default:
+		return binary.NativeEndian.Uint64(b)
+	}
+	if p.element.Kind == ndarray.Int {
+		unused := 64 - 8*len(b)
+		return uint64(int64(word<<unused) >> unused)
+	}
+	return word
+}
+
+// numbersOf returns the numbers of an attribute, or nil if it is not numeric.
+func numbersOf(attrs ndarray.Attrs, name string) (values []numbers.Number, kind ndarray.Kind) {
+	v, ok := attrs.Get(name)
+	if !ok || v.Null || !isNumber(v.DType) {
+		return nil, 0
+	}
+	p := packing{element: v.DType.Native()}
+	wide := p.wide()
+	raw := make([]byte, 8*(len(v.Data)/v.DType.Size))
+	if err := ndarray.Convert(raw, wide, v.Data, p.element, true); err != nil {
+		return nil, 0
+	}
+	for ; len(raw) > 0; raw = raw[8:] {
+		word := binary.NativeEndian.Uint64(raw)
+		switch wide.Kind {
+		case ndarray.Int:
+			values = append(values, numbers.OfInt(int64(word)))
+		case ndarray.Uint:
+			values = append(values, numbers.OfUint(word))
+		default:
+			values = append(values, numbers.OfFloat(math.Float64frombits(word)))
+		}
+	}
+	return values, v.DType.Kind
+}
+
+// Text returns the text of an attribute with one string, or "" without one.
+func Text(attrs ndarray.Attrs, name string) string {
+	v, ok := attrs.Get(name)
+	if !ok || v.Null || slices.ContainsFunc(v.Shape, func(n int64) bool { return n != 1 }) {
+		return ""
+	}
+	switch v.DType.Kind {
+	case ndarray.String:
+		return v.Strings[0]
+	case ndarray.Bytes, ndarray.Unicode:
+		quoted := ndarray.FormatElement(v.DType, v.Data)
+		if text, err := strconv.Unquote(quoted); err == nil {
+			return text
+		}
+		return strings.Trim(quoted, `"`)
+	}
+	return ""
+}
+
+// numberText formats a number of an attribute of a kind: integers exactly, floats with 6 digits.
+func numberText(v numbers.Number, kind ndarray.Kind) string {
+	f, _ := v.Float64(true)
+	if kind == ndarray.Float || kind == ndarray.BFloat || math.IsInf(f, 0) {
+		return fmt.Sprintf("%.6g", f+0)
+	}
+	return v.String()
+}
