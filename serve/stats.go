@@ -5,6 +5,7 @@ package serve
 import (
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"math"
 	"math/big"
@@ -14,30 +15,22 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// statsDoc is the document of /stats. A value is null if there is no such element.
+// statsDoc is the document of /stats. A value is null if there is no such element. The values of
+// integers are integers, as in h5grove: mean and standard deviation are truncated.
 type statsDoc struct {
-	StrictPositiveMin *number `json:"strict_positive_min"`
-	PositiveMin       *number `json:"positive_min"`
-	Min               *number `json:"min"`
-	Max               *number `json:"max"`
-	Mean              *number `json:"mean"`
-	Std               *number `json:"std"`
+	StrictPositiveMin json.Marshaler `json:"strict_positive_min"`
+	PositiveMin       json.Marshaler `json:"positive_min"`
+	Min               json.Marshaler `json:"min"`
+	Max               json.Marshaler `json:"max"`
+	Mean              json.Marshaler `json:"mean"`
+	Std               json.Marshaler `json:"std"`
 }
 
-// number is a float64, written as an integer if whole is set.
-type number struct {
-	value float64
-	whole bool
-}
+// real is a float64 in JSON, with the digits of a float.
+type real float64
 
 // MarshalJSON implements json.Marshaler.
-func (n *number) MarshalJSON() ([]byte, error) {
-	if n.whole && math.Abs(n.value) < 1<<63 {
-		i, _ := big.NewFloat(n.value).Int(nil)
-		return i.Append(nil, 10), nil
-	}
-	return appendFloat(nil, n.value, 8), nil
-}
+func (r real) MarshalJSON() ([]byte, error) { return appendFloat(nil, float64(r), 8), nil }
 
 // moments are the statistics of finite elements.
 type moments struct {
@@ -89,55 +82,122 @@ func arrayStats(ctx context.Context, arr *ndarray.Array, q *request) (r response
 	default:
 		return r, fail(http.StatusUnprocessableEntity, "elements of type %v have no statistics", d)
 	}
-	total := newMoments()
+	var doc statsDoc
 	if m := arr.Meta(); !m.Null {
 		p, err := parsePart(q.Selection, m.Shape)
 		if err != nil {
 			return r, err
 		}
-		if total, err = momentsOf(ctx, arr, &p); err != nil {
+		if doc, err = partStats(ctx, arr, &p); err != nil {
 			return r, err
 		}
 	}
-	whole := d.Kind != ndarray.Float && d.Kind != ndarray.BFloat
-	value := func(v float64) *number {
-		if math.IsInf(v, 0) || total.count == 0 {
-			return nil
-		}
-		return &number{v, whole}
-	}
-	return jsonBody(statsDoc{
-		value(total.strict), value(total.positive), value(total.low), value(total.high),
-		value(total.mean), value(math.Sqrt(total.squares / total.count)),
-	}, q.Limit)
+	return jsonBody(doc, q.Limit)
 }
 
-func momentsOf(ctx context.Context, arr *ndarray.Array, p *part) (total moments, err error) {
+// partStats returns the statistics of a part of an array.
+func partStats(ctx context.Context, arr *ndarray.Array, p *part) (doc statsDoc, err error) {
 	view, err := ndarray.View(arr, p.selection)
 	if err != nil {
-		return total, err
+		return doc, err
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
-	from, to := view.DType().Native(), ndarray.DTypeOf[float64]()
+	if k := arr.DType().Kind; k == ndarray.Float || k == ndarray.BFloat {
+		return realStats(ctx, view)
+	}
+	return integerStats(ctx, view)
+}
+
+// realStats returns the statistics of floats.
+func realStats(ctx context.Context, view *ndarray.Array) (doc statsDoc, err error) {
+	total, err := momentsOf(ctx, view)
+	if err != nil || total.count == 0 {
+		return doc, err
+	}
+	value := func(v float64) json.Marshaler {
+		if math.IsInf(v, 0) {
+			return nil
+		}
+		return real(v)
+	}
+	return statsDoc{
+		value(total.strict), value(total.positive), value(total.low), value(total.high),
+		value(total.mean), value(math.Sqrt(total.squares / total.count)),
+	}, nil
+}
+
+// integerStats returns the statistics of integers, exactly.
+func integerStats(ctx context.Context, view *ndarray.Array) (doc statsDoc, err error) {
+	s, err := ndarray.Summarize(ctx, view, nil)
+	if err != nil || s.Count == 0 {
+		return doc, err
+	}
+	std, _ := big.NewFloat(s.Std).Int(nil)
+	doc = statsDoc{Min: s.MinInt, Max: s.MaxInt, Mean: new(big.Int).Quo(s.ExactSum, big.NewInt(s.Count)), Std: std}
+	switch {
+	case s.MinInt.Sign() > 0:
+		doc.StrictPositiveMin, doc.PositiveMin = s.MinInt, s.MinInt
+	case s.MaxInt.Sign() == 0:
+		doc.PositiveMin = s.MaxInt
+	case s.MaxInt.Sign() > 0:
+		least, zero, err := leastPositive(ctx, view)
+		if err != nil {
+			return statsDoc{}, err
+		}
+		doc.StrictPositiveMin = new(big.Int).SetUint64(least)
+		if doc.PositiveMin = doc.StrictPositiveMin; zero {
+			doc.PositiveMin = new(big.Int)
+		}
+	}
+	return doc, nil
+}
+
+// leastPositive returns the least integer above 0, and whether there is a 0.
+func leastPositive(ctx context.Context, view *ndarray.Array) (least uint64, zero bool, err error) {
+	from, to := view.DType().Native(), ndarray.DTypeOf[int64]()
 	if from.Kind == ndarray.Enum {
 		from = from.Base.Native()
 	}
+	if from.Kind != ndarray.Int {
+		to = ndarray.DTypeOf[uint64]()
+	}
+	least = math.MaxUint64
+	var mu sync.Mutex
+	err = ndarray.Each(ctx, view, nil, func(_ context.Context, _ ndarray.Region, b []byte) error {
+		raw := make([]byte, len(b)/from.Size*8)
+		if err := convert(raw, to, b, from); err != nil {
+			return err
+		}
+		mine, found := uint64(math.MaxUint64), false
+		for ; len(raw) > 0; raw = raw[8:] {
+			switch v := binary.NativeEndian.Uint64(raw); {
+			case v == 0:
+				found = true
+			case to.Kind == ndarray.Uint || int64(v) > 0:
+				mine = min(mine, v)
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		least, zero = min(least, mine), zero || found
+		return nil
+	})
+	return least, zero, err
+}
+
+// momentsOf returns the statistics of floats.
+func momentsOf(ctx context.Context, view *ndarray.Array) (total moments, err error) {
+	from, to := view.DType().Native(), ndarray.DTypeOf[float64]()
 	total = newMoments()
 	var mu sync.Mutex
 	err = ndarray.Each(ctx, view, nil, func(_ context.Context, _ ndarray.Region, b []byte) error {
 		mine := newMoments()
-		if from.Kind == ndarray.Bool {
-			for _, x := range b {
-				mine.add(float64(x))
-			}
-		} else {
-			raw := make([]byte, len(b)/from.Size*8)
-			if err := convert(raw, to, b, from); err != nil {
-				return err
-			}
-			for ; len(raw) > 0; raw = raw[8:] {
-				mine.add(math.Float64frombits(binary.NativeEndian.Uint64(raw)))
-			}
+		raw := make([]byte, len(b)/from.Size*8)
+		if err := convert(raw, to, b, from); err != nil {
+			return err
+		}
+		for ; len(raw) > 0; raw = raw[8:] {
+			mine.add(math.Float64frombits(binary.NativeEndian.Uint64(raw)))
 		}
 		mu.Lock()
 		defer mu.Unlock()
