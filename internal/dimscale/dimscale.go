@@ -78,23 +78,36 @@ func Attach(root *h5.Group, path string, axes []Axis) (err error) {
 }
 
 // IsScale reports whether the attributes are those of a dimension scale.
-func IsScale(attrs []ndarray.Attr) bool {
-	i := slices.IndexFunc(attrs, func(a ndarray.Attr) bool { return a.Name == "CLASS" })
-	if i < 0 {
-		return false
-	}
-	v := attrs[i].Value
-	switch v.DType.Kind {
-	case ndarray.String:
-		return len(v.Strings) == 1 && v.Strings[0] == class
-	case ndarray.Bytes:
-		return strings.TrimRight(string(v.Data), "\x00 ") == class
-	}
-	return false
+func IsScale(attrs []ndarray.Attr) bool { return textOf(attrs, "CLASS") == class }
+
+// IsPlaceholder reports whether the attributes are those of a dimension scale that netCDF creates
+// for a dimension without a variable. Its elements are not coordinates.
+func IsPlaceholder(attrs []ndarray.Attr) bool {
+	return IsScale(attrs) && strings.HasPrefix(textOf(attrs, "NAME"), placeholder)
 }
 
-// class is the value of the attribute CLASS of a scale.
-const class = "DIMENSION_SCALE"
+// textOf returns the text of an attribute with one string, or "".
+func textOf(attrs []ndarray.Attr, name string) string {
+	i := slices.IndexFunc(attrs, func(a ndarray.Attr) bool { return a.Name == name })
+	if i < 0 {
+		return ""
+	}
+	v := attrs[i].Value
+	switch {
+	case v.DType.Kind == ndarray.String && len(v.Strings) == 1:
+		return v.Strings[0]
+	case v.DType.Kind == ndarray.Bytes:
+		return strings.TrimRight(string(v.Data), "\x00 ")
+	}
+	return ""
+}
+
+// class is the value of the attribute CLASS of a scale, and placeholder the beginning of the
+// attribute NAME of a scale of netCDF for a dimension without a variable.
+const (
+	class       = "DIMENSION_SCALE"
+	placeholder = "This is a netCDF dimension but not a netCDF variable."
+)
 
 // Compare removes differences from c that do not change the dimensions of the arrays.
 // REFERENCE_LIST is the inverse of other attributes. DIMENSION_LIST is missing in other formats,

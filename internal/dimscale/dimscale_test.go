@@ -52,6 +52,18 @@ func TestIsScale(t *testing.T) {
 	}
 }
 
+func TestIsPlaceholder(t *testing.T) {
+	attrs := func(class, name string) []ndarray.Attr {
+		return []ndarray.Attr{{Name: "CLASS", Value: ndarray.Text(class)}, {Name: "NAME", Value: ndarray.Text(name)}}
+	}
+	const text = "This is a netCDF dimension but not a netCDF variable.         3"
+	require.True(t, dimscale.IsPlaceholder(attrs("DIMENSION_SCALE", text)))
+	require.False(t, dimscale.IsPlaceholder(attrs("DIMENSION_SCALE", "time")))
+	require.False(t, dimscale.IsPlaceholder(attrs("DIMENSION_SCALE", "This is a netCDF dimension")))
+	require.False(t, dimscale.IsPlaceholder(attrs("IMAGE", text)))
+	require.False(t, dimscale.IsPlaceholder(nil))
+}
+
 func TestCompare(t *testing.T) {
 	list := func(names ...ndarray.AttrDifference) []ndarray.AttrDifference { return names }
 	const refs = "H5T_VLEN { H5T_REFERENCE { H5T_STD_REF_OBJECT } }"

@@ -21,6 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -275,8 +276,12 @@ func (a *app) withCoordinates(ctx context.Context, source string) (file string, 
 		if err != nil {
 			continue // a dimension without coordinates
 		}
-		if err := other.Close(); err != nil {
+		attrs, err := attrsOf(ctx, other)
+		if err := errors.Join(err, other.Close()); err != nil {
 			return "", nil, err
+		}
+		if dimscale.IsPlaceholder(attrs.List) {
+			continue
 		}
 		if !slices.Contains(paths, at.Object) {
 			paths = append(paths, at.Object)

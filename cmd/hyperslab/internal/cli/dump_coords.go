@@ -12,6 +12,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/internal/cf"
+	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -114,16 +115,17 @@ func (a *app) openCoords(ctx context.Context, p *part, location string, axis int
 			return nil, err
 		}
 		shape := arr.Shape()
-		is := len(shape) == 1 && shape[0] == length
-		if is && p.whole().Format == string(hyperslab.HDF5) {
-			var class string
-			class, err = textAttr(ctx, arr, "CLASS")
-			is = class == "DIMENSION_SCALE"
+		attrs, err := attrsOf(ctx, arr)
+		if err != nil {
+			return nil, errors.Join(err, arr.Close())
 		}
-		if is && err == nil {
+		if dimscale.IsPlaceholder(attrs.List) {
+			return nil, arr.Close()
+		}
+		if len(shape) == 1 && shape[0] == length && (p.whole().Format != string(hyperslab.HDF5) || dimscale.IsScale(attrs.List)) {
 			return arr, nil
 		}
-		if err := errors.Join(err, arr.Close()); err != nil {
+		if err := arr.Close(); err != nil {
 			return nil, err
 		}
 	}

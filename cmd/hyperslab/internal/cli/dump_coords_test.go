@@ -85,3 +85,43 @@ func TestDump_coords(t *testing.T) {
 		require.Contains(t, stderr, "coords", flags)
 	}
 }
+
+// dimensionsFile is a Python program. It writes a netCDF file with dimensions that have no
+// variable. One of them hides a coordinate of a group above.
+const dimensionsFile = `import netCDF4, numpy as np
+with netCDF4.Dataset("d.nc", "w") as f:
+    f.createDimension("t", 2); f.createDimension("x", 3); f.createDimension("u", None)
+    f.createVariable("t", "f8", ("t",))[:] = [10, 20]
+    f.createVariable("v", "i4", ("t", "x"))[:] = np.arange(6).reshape(2, 3)
+    f.createVariable("w", "i2", ("u",))[:] = [5, 6]
+    g = f.createGroup("g"); g.createDimension("t", 2)
+    g.createVariable("z", "i2", ("t", "x"))[:] = np.arange(6).reshape(2, 3)
+`
+
+// TestDump_coordsPlaceholder checks that the scales that netCDF creates for dimensions without a
+// variable are no coordinates.
+func TestDump_coordsPlaceholder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	out, err := exec.Command(need.Python(t, "netCDF4", "numpy"), "-c", dimensionsFile).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	const v = "t,x,v\n10,0,0\n10,1,1\n10,2,2\n20,0,3\n20,1,4\n20,2,5\n"
+	z := "t,x,z\n0,0,0\n0,1,1\n0,2,2\n1,0,3\n1,1,4\n1,2,5\n"
+	for _, flags := range [][]string{nil, {"--untrusted"}, {"--unpack"}} {
+		csv := func(address string) string {
+			return done(t, append([]string{"dump", address, "--csv", "--coords"}, flags...)...)
+		}
+		require.Equal(t, v, csv("d.nc:/v"), flags)
+		require.Equal(t, "u,w\n0,5\n1,6\n", csv("d.nc:/w"), flags)
+		require.Equal(t, z, csv("d.nc:/g/z"), flags)
+	}
+	for _, to := range []string{"alone", "alone.h5"} {
+		done(t, "convert", "d.nc:/v", to, "--with-coordinates", "-q")
+		list := done(t, "ls", "-r", to)
+		require.Contains(t, list, "/t")
+		require.NotContains(t, list, "/x")
+		require.Equal(t, v, done(t, "dump", to+":/v", "--csv", "--coords"))
+	}
+	done(t, "convert", "d.nc", "all", "--exclude-unsupported", "-q")
+	require.Equal(t, v, done(t, "dump", "all:/v", "--csv", "--coords"))
+	require.Contains(t, done(t, "info", "d.nc:/v"), "t, x")
+}

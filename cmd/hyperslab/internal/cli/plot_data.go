@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/hyperslab/hyperslab/internal/cf"
+	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/picture"
@@ -172,6 +173,10 @@ func (a *app) coordinatesOf(ctx context.Context, p *part, location, name string,
 	if len(arr.Shape()) != 1 || arr.NumElems() != length || !drawable(arr.DType()) {
 		return nil, "", nil
 	}
+	attrs, err := attrsOf(ctx, arr)
+	if err != nil || dimscale.IsPlaceholder(attrs.List) {
+		return nil, "", err
+	}
 	values = make([]float64, 0, length)
 	err = floats(ctx, arr, coordinatesBlock, func(int64) {}, func(_ ndarray.Region, v []float64) error {
 		values = append(values, v...)
@@ -180,8 +185,7 @@ func (a *app) coordinatesOf(ctx context.Context, p *part, location, name string,
 	if err != nil {
 		return nil, "", err
 	}
-	units, err = textAttr(ctx, arr, "units")
-	return values, units, err
+	return values, cf.Text(attrs, "units"), nil
 }
 
 // textAttr returns the text of an attribute, or "" without one.
