@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
+	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5warm"
@@ -41,8 +42,8 @@ var errNotZarr = fmt.Errorf("%w in Zarr", errors.ErrUnsupported)
 
 // references writes the references of a file.
 type references interface {
-	// document adds a JSON document, for example .zarray.
-	document(key string, v any) error
+	// document adds a JSON document, for example .zarray. It may contain NaN and infinities.
+	document(key string, document []byte) error
 	// begin begins an array. counts is the number of its chunks in each dimension.
 	begin(key string, counts []int64) error
 	// chunk adds the location of a chunk of the array. at counts chunks in each dimension.
@@ -56,6 +57,7 @@ type references interface {
 // kerchunk reads the metadata of an HDF5 file for references.
 type kerchunk struct {
 	out   references
+	tree  *hyperslab.Tree
 	file  *h5.File
 	plain *h5file.File
 }
@@ -73,7 +75,16 @@ func (a *app) writeKerchunk(ctx context.Context, name, kind, file, url string) (
 	if url, err = absolute(file, url); err != nil {
 		return err
 	}
-	var r kerchunk
+	t, err := hyperslab.OpenTree(ctx, file, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.Close()) }()
+	objects, err := objectsOf(ctx, t, file)
+	if err != nil {
+		return err
+	}
+	r := kerchunk{tree: t}
 	if kind == kerchunkParquet {
 		r.out, err = newParquetReferences(name, url)
 	} else {
@@ -100,36 +111,45 @@ func (a *app) writeKerchunk(ctx context.Context, name, kind, file, url string) (
 		return err
 	}
 	defer func() { err = errors.Join(err, r.file.Close()) }()
-	t, err := hyperslab.OpenTree(ctx, file, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, t.Close()) }()
-	for e, err := range t.Walk(ctx, nil) {
-		if err != nil {
-			return err
+	for _, o := range objects {
+		if o.group {
+			err = r.group(ctx, o.path)
+		} else {
+			err = r.array(ctx, o.path)
 		}
-		at := strings.TrimPrefix(e.Path, "/")
-		switch e.Kind {
-		case hyperslab.Group:
-			attrs, err := t.GroupAttrs(ctx, e.Path)
-			if err != nil {
-				return err
-			}
-			err = errors.Join(r.out.document(path.Join(at, ".zgroup"), map[string]int{"zarr_format": 2}), r.out.document(path.Join(at, ".zattrs"), zattrs(attrs)))
-			if err != nil {
-				return err
-			}
-		case hyperslab.Array:
-			if e.Err != nil {
-				return fmt.Errorf("%s:%s: %w: %w", remote.Redact(file), e.Path, errNotZarr, e.Err)
-			}
-			if err := r.array(ctx, t, e.Path, at); err != nil {
-				return fmt.Errorf("%s:%s: %w", remote.Redact(file), e.Path, err)
-			}
+		if err != nil {
+			return fmt.Errorf("%s:%s: %w", remote.Redact(file), o.path, err)
 		}
 	}
 	return nil
+}
+
+// zarrObject is a group or an array that becomes one of Zarr.
+type zarrObject struct {
+	path  string
+	group bool
+}
+
+// objectsOf lists the groups and arrays of a file. The error wraps errNotZarr if Zarr cannot
+// represent one of them.
+func objectsOf(ctx context.Context, t *hyperslab.Tree, file string) (list []zarrObject, err error) {
+	for e, err := range t.Walk(ctx, nil) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Kind != hyperslab.Group && e.Kind != hyperslab.Array {
+			continue
+		}
+		problem := checkName(e.Path)
+		if problem == nil && e.Kind == hyperslab.Array && e.Err != nil {
+			problem = fmt.Errorf("%w: %w", errNotZarr, e.Err)
+		}
+		if problem != nil {
+			return nil, fmt.Errorf("%s:%s: %w", remote.Redact(file), e.Path, problem)
+		}
+		list = append(list, zarrObject{e.Path, e.Kind == hyperslab.Group})
+	}
+	return list, nil
 }
 
 // openBytes opens a file or URL for reading.
@@ -152,27 +172,33 @@ func openBytes(ctx context.Context, file string) (sourceFile, int64, error) {
 	return f, info.Size(), nil
 }
 
-// internalAttrs are attributes of the format that Zarr expresses otherwise.
-var internalAttrs = []string{"CLASS", "NAME", "REFERENCE_LIST", "DIMENSION_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties", "_nc3_strict"}
-
-// zattrs returns attributes as JSON values.
-func zattrs(attrs ndarray.Attrs) map[string]any {
-	out := make(map[string]any)
-	for _, x := range attrs.List {
-		if !slices.Contains(internalAttrs, x.Name) {
-			out[x.Name] = valueJSON(x.Value)
-		}
+// group writes the metadata of a group.
+func (r *kerchunk) group(ctx context.Context, object string) error {
+	attrs, err := r.tree.GroupAttrs(ctx, object)
+	if err != nil {
+		return err
 	}
-	return out
+	doc, err := appendPython(nil, zattrs(attrs))
+	if err != nil {
+		return err
+	}
+	at := strings.TrimPrefix(object, "/")
+	return errors.Join(r.out.document(path.Join(at, ".zgroup"), []byte(`{"zarr_format":2}`)), r.out.document(path.Join(at, ".zattrs"), doc))
 }
 
-// array writes the metadata and the chunks of an array.
-func (r *kerchunk) array(ctx context.Context, t *hyperslab.Tree, object, at string) (err error) {
-	arr, err := t.Open(ctx, object)
+// array writes the metadata and the chunks of an array, unless netCDF created it for a dimension
+// without a variable.
+func (r *kerchunk) array(ctx context.Context, object string) (err error) {
+	arr, err := r.tree.Open(ctx, object)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, arr.Close()) }()
+	attrs, err := arr.Attrs(ctx)
+	if err != nil || dimscale.IsPlaceholder(attrs.List) {
+		return err
+	}
+	at := strings.TrimPrefix(object, "/")
 	m := arr.Meta()
 	d, err := r.file.Root().OpenDataset(object)
 	if err != nil {
@@ -200,29 +226,10 @@ func (r *kerchunk) array(ctx context.Context, t *hyperslab.Tree, object, at stri
 	if err != nil {
 		return err
 	}
-	attrs, err := arr.Attrs(ctx)
-	if err != nil {
+	if err := r.describe(at, &m, z, attrs); err != nil {
 		return err
 	}
-	doc := zattrs(attrs)
-	names := slices.Clone(m.AxisNames)
-	scale := slices.ContainsFunc(attrs.List, func(x ndarray.Attr) bool { return x.Name == "CLASS" })
-	for len(names) < len(m.Shape) {
-		names = append(names, "")
-	}
-	for i := range names {
-		if names[i] = path.Base("/" + names[i]); names[i] == "/" {
-			names[i] = fmt.Sprintf("%s_dim_%d", path.Base(at), i)
-			if scale && len(names) == 1 {
-				names[i] = path.Base(at)
-			}
-		}
-	}
-	if names == nil {
-		names = []string{}
-	}
-	doc["_ARRAY_DIMENSIONS"] = names
-	if err := errors.Join(r.out.document(at+"/.zarray", z), r.out.document(at+"/.zattrs", doc), r.out.begin(at, grid.Counts)); err != nil {
+	if err := r.out.begin(at, grid.Counts); err != nil {
 		return err
 	}
 	switch info.Layout {
@@ -272,6 +279,35 @@ func (r *kerchunk) array(ctx context.Context, t *hyperslab.Tree, object, at stri
 		}
 	}
 	return nil
+}
+
+// describe writes the metadata of an array.
+func (r *kerchunk) describe(at string, m *ndarray.Meta, z *zarray, attrs ndarray.Attrs) error {
+	doc := zattrs(attrs)
+	names := make([]any, len(m.Shape))
+	for i := range names {
+		name := ""
+		if m.AxisNames != nil {
+			name = m.AxisNames[i]
+		}
+		if name = path.Base("/" + name); name == "/" {
+			name = fmt.Sprintf("%s_dim_%d", path.Base(at), i)
+			if len(names) == 1 && dimscale.IsScale(attrs.List) {
+				name = path.Base(at)
+			}
+		}
+		names[i] = name
+	}
+	doc["_ARRAY_DIMENSIONS"] = names
+	array, err := json.Marshal(z)
+	if err != nil {
+		return err
+	}
+	document, err := appendPython(nil, doc)
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.out.document(at+"/.zarray", array), r.out.document(at+"/.zattrs", document))
 }
 
 // zarrayOf returns the metadata of an array. With full, all chunks are stored and there is no fill

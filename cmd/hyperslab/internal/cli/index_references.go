@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -66,7 +65,7 @@ type jsonReferences struct {
 	quote     []byte // the URL in JSON
 	array     string // name of the array and "/"
 	rank      int
-	documents map[string]json.RawMessage
+	documents map[string][]byte
 }
 
 func newJSONReferences(name, url string) (references, error) {
@@ -78,16 +77,12 @@ func newJSONReferences(name, url string) (references, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &jsonReferences{members: newMembers(f, `{"version":1,"refs":{`), quote: quote, documents: make(map[string]json.RawMessage)}, nil
+	return &jsonReferences{members: newMembers(f, `{"version":1,"refs":{`), quote: quote, documents: make(map[string][]byte)}, nil
 }
 
-func (r *jsonReferences) document(key string, v any) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	r.documents[key] = b
-	return r.text(key, b)
+func (r *jsonReferences) document(key string, document []byte) error {
+	r.documents[key] = document
+	return r.text(key, document)
 }
 
 // text adds a document as a string.
@@ -124,10 +119,15 @@ func (r *jsonReferences) content(b []byte) error {
 }
 
 func (r *jsonReferences) close() error {
-	b, err := json.Marshal(map[string]any{"zarr_consolidated_format": 1, "metadata": r.documents})
-	if err == nil {
-		err = r.text(".zmetadata", b)
+	b := []byte(`{"metadata":{`)
+	for i, key := range slices.Sorted(maps.Keys(r.documents)) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		quoted, _ := json.Marshal(key) // a string has no error
+		b = append(append(append(b, quoted...), ':'), r.documents[key]...)
 	}
+	err := r.text(".zmetadata", append(b, `},"zarr_consolidated_format":1}`...))
 	return errors.Join(err, r.members.close("\n}}\n"))
 }
 
@@ -194,13 +194,10 @@ func newParquetReferences(name, url string) (_ references, err error) {
 	return r, nil
 }
 
-func (r *parquetReferences) document(key string, v any) error {
-	b, err := json.Marshal(v)
+func (r *parquetReferences) document(key string, document []byte) error {
+	err := r.meta.add(key)
 	if err == nil {
-		err = r.meta.add(key)
-	}
-	if err == nil {
-		_, err = r.meta.w.Write(b)
+		_, err = r.meta.w.Write(document)
 	}
 	return err
 }
@@ -208,9 +205,6 @@ func (r *parquetReferences) document(key string, v any) error {
 func (r *parquetReferences) begin(key string, counts []int64) error {
 	if err := r.finish(); err != nil {
 		return err
-	}
-	if !fs.ValidPath(key) {
-		return fmt.Errorf("%w: the name %q as a path of files", errNotZarr, key)
 	}
 	r.array, r.grid, r.total = key, counts, 1
 	for _, n := range counts {

@@ -199,21 +199,99 @@ func TestRun_index_kerchunk(t *testing.T) {
 	_, stderr, code = run("index", file, "-o", dir+"/all.parq", "--kerchunk", "parquet", "-f")
 	require.Zero(t, code, stderr)
 
-	t.Run("names outside of the directory", func(t *testing.T) {
-		name := dir + "/up.h5"
-		f, err := h5.Create(name, nil)
-		require.NoError(t, err)
-		g, err := f.Root().CreateGroup("g")
-		require.NoError(t, err)
-		d, err := g.CreateDataset("..", h5.Int(1, h5.LittleEndian), h5.SimpleSpace(1), nil)
-		require.NoError(t, err)
-		require.NoError(t, d.WriteRegion([]byte{1}, h5.Int(1, h5.LittleEndian), h5.Region{Start: []int64{0}, Count: []int64{1}}))
-		require.NoError(t, errors.Join(d.Close(), g.Close(), f.Close()))
-		_, stderr, code := run("index", name, "-o", dir+"/up.parq", "--kerchunk", "parquet")
-		require.Equal(t, 2, code, stderr)
-		require.Contains(t, stderr, "g/..")
-		require.NoDirExists(t, dir+"/up.parq")
-	})
+	for name, reason := range map[string]string{
+		"..": "zarr refuses it", ".zz": "begin with .z", ".zarray": "begin with .z", `a\b`: "backslash", "\xff\xfe": "UTF-8", "...": "", "a.zz": "",
+	} {
+		t.Run("name "+strconv.Quote(name), func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "name.h5")
+			f, err := h5.Create(file, nil)
+			require.NoError(t, err)
+			g, err := f.Root().CreateGroup("g")
+			require.NoError(t, err)
+			d, err := g.CreateDataset(name, h5.Int(1, h5.LittleEndian), h5.SimpleSpace(1), nil)
+			require.NoError(t, err)
+			require.NoError(t, d.WriteRegion([]byte{1}, h5.Int(1, h5.LittleEndian), h5.Region{Start: []int64{0}, Count: []int64{1}}))
+			require.NoError(t, errors.Join(d.Close(), g.Close(), f.Close()))
+			for _, kind := range []string{"json", "parquet"} {
+				out := filepath.Join(t.TempDir(), "out")
+				_, stderr, code := run("index", file, "-o", out, "--kerchunk", kind)
+				if reason == "" {
+					require.Zero(t, code, stderr)
+					continue
+				}
+				require.Equal(t, 2, code, stderr)
+				require.Contains(t, stderr, reason)
+				require.NoFileExists(t, out)
+				require.NoDirExists(t, out)
+			}
+		})
+	}
+}
+
+// attributesFile is a Python program. It writes a netCDF file with times, packed values, missing
+// values, coordinates, and a dimension without a variable, among others.
+const attributesFile = `import sys
+import netCDF4, numpy as np
+with netCDF4.Dataset(sys.argv[1], "w") as f:
+    f.createDimension("time", 3); f.createDimension("x", 2)
+    f.title = "text"; f.setncattr_string("history", "one"); f.setncattr_string("list", ["a", "b"])
+    f.limit = np.float64("nan"); f.limits = np.array([np.inf, 1.0, -np.inf]); f.count = np.int64(2**53 + 1); f.counts = np.array([2**64 - 1, 0], "u8")
+    f.tenth = np.float32(0.1); f.whole = np.float64(2); f.one = np.array([7], "i2"); f.setncattr_string("empty", "")
+    t = f.createVariable("time", "i4", ("time",)); t.setncattr_string("units", "hours since 2000-01-01 06:00"); t.setncattr_string("calendar", "proleptic_gregorian")
+    t[:] = [0, 1, 100000]
+    lat = f.createVariable("lat", "f8", ("x",)); lat[:] = [50, 60.5]
+    v = f.createVariable("v", "i2", ("time", "x"), fill_value=-99); v.scale_factor = 0.5; v.add_offset = np.float64(10); v.setncattr_string("coordinates", "lat")
+    v[:] = np.ma.masked_equal([[1, 2], [3, -1], [5, 6]], -1)
+    n = f.createVariable("n", "f4", ("time",), fill_value=np.nan); n[:] = [1, np.nan, 3]
+    m = f.createVariable("m", "f8", ("time",), chunksizes=(1,)); m.missing_value = np.nan; m[1] = 2.5`
+
+// sameAttributes is a Python program. It compares the attributes of references with those that
+// kerchunk writes, and the decoded values with those of the file.
+const sameAttributes = `import json, os, sys, warnings
+import numpy as np, xarray as xr
+from kerchunk.hdf import SingleHdf5ToZarr
+warnings.simplefilter("ignore")
+file, references = sys.argv[1:]
+want = SingleHdf5ToZarr(file, inline_threshold=0).translate()["refs"]
+want = {k: json.loads(v) for k, v in want.items() if k.endswith(".zattrs")}
+if os.path.isdir(references):
+    got = json.load(open(references + "/.zmetadata"))["metadata"]
+else:
+    got = {k: json.loads(v) for k, v in json.load(open(references))["refs"].items() if k.endswith(".zattrs") or k.endswith(".zgroup")}
+for key, attrs in want.items():
+    ours = dict(got[key])
+    ours.pop("_FillValue", None) # kerchunk has it only as fill_value
+    assert repr(ours) == repr(dict(sorted(attrs.items()))), (key, ours, attrs)
+    for name in ours:
+        assert type(ours[name]) is type(attrs[name]), (key, name)
+assert set(k for k in got if k.endswith(".zattrs")) == set(want), (sorted(got), sorted(want))
+ds = xr.open_dataset("reference://", engine="zarr", backend_kwargs={"consolidated": False, "storage_options": {"fo": references, "remote_protocol": "file"}})
+assert sorted(ds.coords) == ["lat", "time"], ds.coords
+assert sorted(ds.data_vars) == ["m", "n", "v"], ds
+assert ds.v.dims == ("time", "x")
+np.testing.assert_array_equal(ds.time.values, np.array(["2000-01-01T06", "2000-01-01T07", "2011-05-29T22"], "M8[ns]"))
+np.testing.assert_array_equal(ds.v.values, [[1, 2], [3, np.nan], [5, 6]])
+np.testing.assert_array_equal(ds.n.values, [1, np.nan, 3])
+assert ds.m.values[1] == 2.5
+assert ds.attrs["count"] == 2**53 + 1 and ds.attrs["counts"] == [2**64 - 1, 0]
+assert np.isnan(ds.attrs["limit"]) and ds.attrs["limits"] == [np.inf, 1, -np.inf]
+`
+
+// TestRun_index_attributes compares the attributes of references with those of kerchunk, and what
+// xarray decodes with them.
+func TestRun_index_attributes(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.nc")
+	out, err := exec.Command(need.Python(t, "netCDF4", "numpy"), "-c", attributesFile, file).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	python := need.RemotePython(t, "xarray", "kerchunk", "fastparquet")
+	for _, kind := range []string{"json", "parquet"} {
+		t.Run(kind, func(t *testing.T) {
+			to := filepath.Join(t.TempDir(), "references")
+			done(t, "index", file, "-o", to, "--kerchunk", kind)
+			out, err := exec.Command(python, "-c", sameAttributes, file, to).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+		})
+	}
 }
 
 // TestRun_index_memory indexes 1,000,000 chunks.
