@@ -23,13 +23,19 @@ type packing struct {
 	element       ndarray.DType // in native order; Uint if signed elements are read as unsigned
 	unsigned      bool          // the stored elements are signed
 	scaled        bool
-	scale, offset float64
+	scale, offset *factor  // nil without one
 	missing       []uint64 // words of elements that mark missing values
 	least, most   uint64   // words of the valid integers; all of them without limits
 	none          bool     // no integer is valid
 	low, high     float64  // of valid floats or, with limitsOfValue, of values; -Inf and +Inf without limits
 	limitsOfValue bool
 	words         []string // description of the attributes that apply
+}
+
+// factor is scale_factor or add_offset.
+type factor struct {
+	value  float64
+	single bool // NumPy computes in 4 bytes, because no operand needs more
 }
 
 // isNumber reports whether elements of type d can have attributes of the conventions.
@@ -46,7 +52,7 @@ func isNumber(d ndarray.DType) bool {
 // packingOf returns the packing of an array of numbers. It has no words if no attribute changes the
 // values of the elements.
 func packingOf(attrs ndarray.Attrs, d ndarray.DType) *packing {
-	p := &packing{element: d.Native(), scale: 1, low: math.Inf(-1), high: math.Inf(1)}
+	p := &packing{element: d.Native(), low: math.Inf(-1), high: math.Inf(1)}
 	p.element.Tag = ""
 	if d.Kind == ndarray.Int && strings.EqualFold(Text(attrs, "_Unsigned"), "true") {
 		p.unsigned, p.element.Kind = true, ndarray.Uint
@@ -60,13 +66,13 @@ func packingOf(attrs ndarray.Attrs, d ndarray.DType) *packing {
 		p.words = append(p.words, "elements read as unsigned (_Unsigned)")
 	}
 	for _, name := range []string{"_FillValue", "missing_value"} {
-		values, kind := numbersOf(attrs, name)
+		values, d := numbersOf(attrs, name)
 		var list []string
 		for _, v := range values {
 			if word, ok := p.word(v); ok {
 				p.missing = append(p.missing, word)
 			}
-			list = append(list, numberText(v, kind))
+			list = append(list, numberText(v, d.Kind))
 		}
 		if len(values) > 0 {
 			p.words = append(p.words, name+" "+strings.Join(list, ", ")+" is missing")
@@ -78,52 +84,59 @@ func packingOf(attrs ndarray.Attrs, d ndarray.DType) *packing {
 
 // setScale reads scale_factor and add_offset. The factor 1 and the offset 0 do not scale.
 func (p *packing) setScale(attrs ndarray.Attrs) {
-	scale, kind := numbersOf(attrs, "scale_factor")
-	offset, offsetKind := numbersOf(attrs, "add_offset")
-	if len(scale) != 1 && len(offset) != 1 {
-		return
+	text, single := "element", isSingle(p.element)
+	read := func(name, operator string) *factor {
+		v, d := numbersOf(attrs, name)
+		if len(v) != 1 {
+			return nil
+		}
+		text += " " + operator + " " + numberText(v[0], d.Kind) + " (" + name + ")"
+		single = single && isSingle(d)
+		value, _ := v[0].Float64(true)
+		return &factor{value, single}
 	}
-	text := "element"
-	if len(scale) == 1 {
-		p.scale, _ = scale[0].Float64(true)
-		text += " × " + numberText(scale[0], kind) + " (scale_factor)"
+	p.scale = read("scale_factor", "×")
+	p.offset = read("add_offset", "+")
+	p.scaled = p.scale != nil && p.scale.value != 1 || p.offset != nil && p.offset.value != 0
+	if p.scale != nil || p.offset != nil {
+		p.words = append(p.words, text)
 	}
-	if len(offset) == 1 {
-		p.offset, _ = offset[0].Float64(true)
-		text += " + " + numberText(offset[0], offsetKind) + " (add_offset)"
-	}
-	p.scaled = p.scale != 1 || p.offset != 0
-	p.words = append(p.words, text)
+}
+
+// isSingle reports whether NumPy converts numbers of type d to floats of 4 bytes.
+func isSingle(d ndarray.DType) bool {
+	return d.Size <= 2 || d.Kind == ndarray.Float && d.Size == 4
 }
 
 // setLimits reads valid_range, or valid_min and valid_max. They limit the elements, but floats
 // limit the values of scaled integers.
 func (p *packing) setLimits(attrs ndarray.Attrs) {
 	low, high := numbers.OfFloat(math.Inf(-1)), numbers.OfFloat(math.Inf(1))
-	given, kind := numbersOf(attrs, "valid_range")
+	given, d := numbersOf(attrs, "valid_range")
 	if len(given) == 2 {
 		low, high = given[0], given[1]
 	} else {
-		if v, k := numbersOf(attrs, "valid_min"); len(v) == 1 {
-			low, kind = v[0], k
+		if v, of := numbersOf(attrs, "valid_min"); len(v) == 1 {
+			low, d = v[0], of
 		}
-		if v, k := numbersOf(attrs, "valid_max"); len(v) == 1 {
-			high, kind = v[0], k
+		if v, of := numbersOf(attrs, "valid_max"); len(v) == 1 {
+			high, d = v[0], of
 		}
 	}
 	if low.IsNaN() || high.IsNaN() || low.Big().IsInf() && high.Big().IsInf() {
 		return
 	}
-	p.words = append(p.words, fmt.Sprintf("outside %s to %s is missing (valid range)", numberText(low, kind), numberText(high, kind)))
+	p.words = append(p.words, fmt.Sprintf("outside %s to %s is missing (valid range)", numberText(low, d.Kind), numberText(high, d.Kind)))
 	switch {
-	case p.integer() && p.scaled && kind == ndarray.Float:
+	case p.integer() && p.scaled && d.Kind == ndarray.Float:
 		p.limitsOfValue = true
 		p.low, _ = low.Float64(true)
 		p.high, _ = high.Float64(true)
 	case p.integer():
 		p.limitIntegers(low, high)
 	default:
-		p.low, p.high = p.rounded(low), p.rounded(high)
+		p.low, _ = low.Float64(true)
+		p.high, _ = high.Float64(true)
 	}
 }
 
@@ -189,8 +202,8 @@ func (p *packing) read(v numbers.Number) numbers.Number {
 	return v
 }
 
-// word returns the word of the element that equals a number, or false if there is none. A number is
-// rounded to the precision of floats.
+// word returns the word of the element that equals a number, or false if there is none. As in NumPy
+// and xarray, 1e20 in 8 bytes is no float of 4 bytes.
 func (p *packing) word(v numbers.Number) (uint64, bool) {
 	switch p.element.Kind {
 	case ndarray.Int:
@@ -200,19 +213,8 @@ func (p *packing) word(v numbers.Number) (uint64, bool) {
 		n, err := p.read(v).Unsigned(64, false)
 		return n, err == nil
 	}
-	return math.Float64bits(p.rounded(v)), true
-}
-
-// rounded returns a number in the precision of float elements.
-func (p *packing) rounded(v numbers.Number) float64 {
-	f, _ := v.Float64(true)
-	switch {
-	case p.element.Kind == ndarray.Float && p.element.Size == 4:
-		return float64(float32(f))
-	case p.element.Kind == ndarray.Float && p.element.Size == 2:
-		return numbers.Half(numbers.ToHalf(f))
-	}
-	return f
+	f, err := v.Float64(false)
+	return math.Float64bits(f), err == nil
 }
 
 // wide is the type of words.
@@ -265,8 +267,20 @@ func (p *packing) scaledValue(word uint64) float64 {
 	default:
 		v = math.Float64frombits(word)
 	}
-	if p.scaled {
-		return v*p.scale + p.offset
+	if !p.scaled {
+		return v
+	}
+	round := func(v float64, f *factor) float64 {
+		if f.single {
+			return float64(float32(v))
+		}
+		return v
+	}
+	if p.scale != nil {
+		v = round(v*p.scale.value, p.scale)
+	}
+	if p.offset != nil {
+		v = round(v+p.offset.value, p.offset)
 	}
 	return v
 }
@@ -303,16 +317,16 @@ func (p *packing) load(b []byte) uint64 {
 }
 
 // numbersOf returns the numbers of an attribute, or nil if it is not numeric.
-func numbersOf(attrs ndarray.Attrs, name string) (values []numbers.Number, kind ndarray.Kind) {
+func numbersOf(attrs ndarray.Attrs, name string) (values []numbers.Number, d ndarray.DType) {
 	v, ok := attrs.Get(name)
 	if !ok || v.Null || !isNumber(v.DType) {
-		return nil, 0
+		return nil, d
 	}
 	p := packing{element: v.DType.Native()}
 	wide := p.wide()
 	raw := make([]byte, 8*(len(v.Data)/v.DType.Size))
 	if err := ndarray.Convert(raw, wide, v.Data, p.element, true); err != nil {
-		return nil, 0
+		return nil, d
 	}
 	for ; len(raw) > 0; raw = raw[8:] {
 		word := binary.NativeEndian.Uint64(raw)
@@ -325,7 +339,7 @@ func numbersOf(attrs ndarray.Attrs, name string) (values []numbers.Number, kind 
 			values = append(values, numbers.OfFloat(math.Float64frombits(word)))
 		}
 	}
-	return values, v.DType.Kind
+	return values, v.DType
 }
 
 // Text returns the text of an attribute with one string, or "" without one.
