@@ -123,7 +123,7 @@ func (p *packing) setLimits(attrs ndarray.Attrs) {
 			high, d = v[0], of
 		}
 	}
-	if low.IsNaN() || high.IsNaN() || low.Big().IsInf() && high.Big().IsInf() {
+	if low.IsNaN() || high.IsNaN() || low.Big().Cmp(big.NewFloat(math.Inf(-1))) == 0 && high.Big().Cmp(big.NewFloat(math.Inf(1))) == 0 {
 		return
 	}
 	p.words = append(p.words, fmt.Sprintf("outside %s to %s is missing (valid range)", numberText(low, d.Kind), numberText(high, d.Kind)))
@@ -142,7 +142,9 @@ func (p *packing) setLimits(attrs ndarray.Attrs) {
 
 // limitIntegers sets the least and the greatest valid integer.
 func (p *packing) limitIntegers(low, high numbers.Number) {
-	if least := p.read(low).Big(); !least.IsInf() {
+	least, most := p.read(low).Big(), p.read(high).Big()
+	p.none = least.IsInf() && !least.Signbit() || most.IsInf() && most.Signbit()
+	if !least.IsInf() {
 		n, exact := least.Int(nil)
 		if exact == big.Below { // truncated towards zero
 			n.Add(n, big.NewInt(1))
@@ -154,7 +156,7 @@ func (p *packing) limitIntegers(low, high numbers.Number) {
 			p.least = bitsOf(n)
 		}
 	}
-	if most := p.read(high).Big(); !most.IsInf() {
+	if !most.IsInf() {
 		n, exact := most.Int(nil)
 		if exact == big.Above {
 			n.Sub(n, big.NewInt(1))

@@ -108,6 +108,8 @@ func (a *app) advice(cmd *cobra.Command, err error) string {
 		return "hyperslab info " + shellWord(failed.Path) + " shows its shape; indexes count from 0"
 	case failed.Op == "summarize" && errors.Is(err, ndarray.ErrType):
 		return "hyperslab dump " + shellWord(failed.Path) + " writes its elements"
+	case command == "dump" && errors.Is(err, ndarray.ErrValue):
+		return "--csv and --json write all dates, and missing values as NaN or NaT"
 	case command == "recover" && isStore(format):
 		return "hyperslab cp takes a frame out of " + file + ", and hyperslab recover reads that"
 	case unsupportedType(err) && format == hyperslab.HDF5 && !cmd.Flags().Changed("ddl"):

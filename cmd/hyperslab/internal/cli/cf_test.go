@@ -283,6 +283,7 @@ func TestDump_dates(t *testing.T) {
 			_, stderr, code := run("dump", "t.h5:/"+name, "--unpack", "--npy")
 			require.Equal(t, 2, code, stderr)
 			require.Contains(t, stderr, want)
+			require.Contains(t, stderr, "--csv and --json write all dates")
 		})
 	}
 	out := done(t, "dump", "t.h5:/ns", "--unpack", "--npy")

@@ -1,0 +1,86 @@
+package cf
+
+import (
+	"math"
+	"math/big"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// TestPackingOf_limits compares the limits of integers with exact comparisons.
+func TestPackingOf_limits(t *testing.T) {
+	values := []float64{math.Inf(-1), -1e30, -1 << 63, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 1 << 53, 1 << 62, 1 << 63, 1 << 64, 1e30, math.Inf(1)}
+	elements := map[ndarray.Kind][]uint64{
+		ndarray.Int:  {1 << 63, 1<<63 + 1, math.MaxUint64 - 1, math.MaxUint64, 0, 1, 2, 1 << 53, 1<<53 + 1, 1<<62 - 1, 1 << 62, 1<<62 + 1, math.MaxInt64},
+		ndarray.Uint: {0, 1, 2, 1 << 53, 1<<53 + 1, 1 << 62, 1<<62 + 1, math.MaxInt64, 1 << 63, 1<<63 + 1, math.MaxUint64 - 1, math.MaxUint64},
+	}
+	for kind, words := range elements {
+		d := ndarray.DTypeOf[int64]()
+		d.Kind = kind
+		for _, low := range values {
+			for _, high := range values {
+				attrs := ndarray.Attrs{List: []ndarray.Attr{{Name: "valid_min", Value: ndarray.Scalar(low)}, {Name: "valid_max", Value: ndarray.Scalar(high)}}}
+				p := packingOf(attrs, d)
+				for _, word := range words {
+					v := new(big.Float).SetInt64(int64(word))
+					if kind == ndarray.Uint {
+						v = new(big.Float).SetUint64(word)
+					}
+					missing := v.Cmp(big.NewFloat(low)) < 0 || v.Cmp(big.NewFloat(high)) > 0
+					require.Equal(t, missing, p.isMissing(word), "%v: %v from %v to %v", kind, v, low, high)
+				}
+			}
+		}
+	}
+}
+
+func TestPackingOf(t *testing.T) {
+	attr := func(name string, v ndarray.Value) ndarray.Attr { return ndarray.Attr{Name: name, Value: v} }
+	for name, c := range map[string]struct {
+		d       ndarray.DType
+		attrs   []ndarray.Attr
+		missing []uint64 // words
+		valid   []uint64
+		words   string
+	}{
+		"exact": {
+			ndarray.DTypeOf[int64](), []ndarray.Attr{attr("_FillValue", ndarray.Scalar[int64](math.MaxInt64))},
+			[]uint64{math.MaxInt64}, []uint64{math.MaxInt64 - 1, 0}, "_FillValue 9223372036854775807 is missing",
+		},
+		"other type": {
+			ndarray.DTypeOf[int32](), []ndarray.Attr{attr("missing_value", ndarray.Scalar(-9.0))},
+			[]uint64{math.MaxUint64 - 8}, []uint64{9}, "missing_value -9 is missing",
+		},
+		"no element": {
+			ndarray.DTypeOf[int32](), []ndarray.Attr{attr("missing_value", ndarray.Scalar(1e20))},
+			nil, []uint64{0, math.MaxInt32}, "missing_value 1e+20 is missing",
+		},
+		"negative number of unsigned elements": {
+			ndarray.DTypeOf[int8](), []ndarray.Attr{attr("_Unsigned", ndarray.Text("True")), attr("_FillValue", ndarray.Scalar[int8](-1)), attr("valid_max", ndarray.Scalar[int8](-2))},
+			[]uint64{255}, []uint64{0, 254}, "elements read as unsigned (_Unsigned)",
+		},
+		"NaN": {
+			ndarray.DTypeOf[float32](), []ndarray.Attr{attr("_FillValue", ndarray.Scalar(float32(math.NaN())))},
+			[]uint64{math.Float64bits(math.NaN())}, []uint64{0}, "_FillValue NaN is missing",
+		},
+		"factor 1": {
+			ndarray.DTypeOf[int64](), []ndarray.Attr{attr("scale_factor", ndarray.Scalar(1.0)), attr("add_offset", ndarray.Scalar(0.0)), attr("valid_min", ndarray.Scalar(0.5))},
+			[]uint64{0, math.MaxUint64}, []uint64{1}, "element × 1 (scale_factor) + 0 (add_offset)",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := packingOf(ndarray.Attrs{List: c.attrs}, c.d)
+			require.False(t, p.scaled)
+			require.Equal(t, c.words, p.words[0])
+			for _, w := range c.missing {
+				require.True(t, p.isMissing(w), w)
+			}
+			for _, w := range c.valid {
+				require.False(t, p.isMissing(w), w)
+			}
+		})
+	}
+}
