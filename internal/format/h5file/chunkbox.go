@@ -93,6 +93,11 @@ func position(i uint64, grid []uint64) []uint64 {
 	return p
 }
 
+// extended returns the box with another dimension, the last one, of one position.
+func (b *chunkBox) extended() *chunkBox {
+	return &chunkBox{append(slices.Clone(b.first), 0), append(slices.Clone(b.last), 0)}
+}
+
 // moved returns the box with dimension d as the first one.
 func (b *chunkBox) moved(d int) *chunkBox {
 	if b == nil {

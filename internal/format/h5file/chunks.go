@@ -199,11 +199,14 @@ func (x *chunkIndex) offsetOf(i uint64, grid []uint64) []uint64 {
 	return off
 }
 
-// scaled returns the position in the grid of the chunk whose first element is encoded in b.
-func (x *chunkIndex) scaled(b []byte) []uint64 {
-	at := make([]uint64, x.rank)
+// scaled returns the position of a key of a version 1 B-tree: of its chunk in the grid, then that
+// in the element. The last one is 0 for a chunk, but not always for the key after the last chunk:
+// that key may be the last chunk with an offset of one element size. It is after the chunk only by
+// its last number.
+func (x *chunkIndex) scaled(key []byte) []uint64 {
+	at := make([]uint64, x.rank+1)
 	for i := range at {
-		at[i] = binary.LittleEndian.Uint64(b[8*i:]) / x.layout.Dims[i]
+		at[i] = binary.LittleEndian.Uint64(key[8+8*i:]) / x.layout.Dims[i]
 	}
 	return at
 }
@@ -254,7 +257,8 @@ func (x *chunkIndex) tree1() bool {
 	more := true
 	w := &walk1{r: x.r, nodeType: chunkNodes, keySize: 8 + 8*n, rank: int(x.r.f.super.K.Chunk)}
 	if x.box != nil {
-		w.want = func(left, right []byte) bool { return x.box.between(x.scaled(left[8:]), x.scaled(right[8:])) }
+		box := x.box.extended()
+		w.want = func(left, right []byte) bool { return box.between(x.scaled(left), x.scaled(right)) }
 	}
 	w.key = func(p *part) any {
 		k := chunkKey{size: p.u32("size of chunk"), mask: p.u32("filter mask")}
