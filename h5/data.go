@@ -25,6 +25,12 @@ import (
 // parameters that would make libhdf5 read or write out of bounds (see docs/defects.md), or
 // ErrClosed.
 //
+// A read defines every byte of dst. An element that is not stored is the fill value, or zero if the
+// dataset has no fill value or FillNever (see DatasetInfo.Unwritten): H5Dread would leave its bytes
+// in dst unchanged. If no element is stored and there is no fill value, libhdf5 returns an error,
+// except with FillNever. The padding between the members of a compound is as stored, or zero if mem
+// has another form than the stored type. After an error the content of dst is undefined.
+//
 // If a corrupt chunk decodes to too few bytes, libhdf5 takes the missing elements from the memory
 // after the decoded bytes, without an error. chunkio.Read returns ErrCorrupt for such a chunk.
 func (d *Dataset) ReadRegion(dst []byte, mem Datatype, r Region) error {
@@ -85,7 +91,7 @@ func (d *Dataset) read(dst []byte, mem *Datatype, r *Region, lossy C.int32_t) er
 	}
 	cerr := errorLocked()
 	rc := C.goh5_dread(cerr, id, cBytes(t), C.size_t(len(t)), cInts(words), C.size_t(len(words)), C.size_t(len(r.Start)), lossy, known,
-		cBytes(dst), C.size_t(len(dst)))
+		&d.gaps, cBytes(dst), C.size_t(len(dst)))
 	runtime.KeepAlive(d)
 	if rc < 0 {
 		return transferError(op, d.path, *r, rc, cerr)
@@ -161,8 +167,8 @@ type Window struct {
 }
 
 // ReadWindow is like ReadRegion for any selection, and reads into a part of dst: the elements of s
-// are stored, in their order, at the elements that w selects. The rest of dst is unchanged
-// (H5Dread).
+// are stored, in their order, at the elements that w selects. Every byte of these elements is
+// defined, and the rest of dst is unchanged (H5Dread).
 //
 // len(dst) must be the product of w.Shape times mem.Size bytes, and w must select as many elements
 // as s; otherwise the error is ErrSize. A window outside its shape returns ErrRegion.
@@ -250,7 +256,7 @@ func (d *Dataset) readWindow(dst []byte, mem *Datatype, w Window, s Selection) e
 	}
 	var cerr C.goh5_err_t
 	rc := C.goh5_dread(&cerr, id, cBytes(t), C.size_t(len(t)), cInts(e.words), C.size_t(len(e.words)), C.size_t(e.rank), 0, 0,
-		cBytes(dst), C.size_t(len(dst)))
+		&d.gaps, cBytes(dst), C.size_t(len(dst)))
 	runtime.KeepAlive(d)
 	if rc < 0 {
 		return transferError(op, d.path, s, rc, &cerr)

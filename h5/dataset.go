@@ -18,6 +18,8 @@ type Dataset struct {
 	masks          chunkMasks
 	filtersChecked bool // checkFiltersLocked found no invalid filter parameters; guarded by the lock
 
+	gaps C.int32_t // argument of goh5_dread, set by the first read; guarded by the lock
+
 	exact []byte // encoded type of the last read that libhdf5 does without loss; guarded by the lock
 
 	elements *elementType // nil before the first use; guarded by the lock
@@ -54,7 +56,7 @@ type FillKind int
 
 // Kinds of fill value.
 const (
-	FillUndefined FillKind = iota // undefined bytes
+	FillUndefined FillKind = iota // undefined in the file, zero bytes in a read
 	FillDefault                   // zero bytes
 	FillValue                     // a value given at creation
 )
@@ -72,7 +74,7 @@ type DatasetOptions struct {
 	Fletcher32 bool   // add a checksum to each chunk, as the last filter
 	Fill       []byte // one element as stored, with its byte order; only Plain types; nil: zeros
 	FillValues Values // or one element of any datatype, see h5/h5value
-	NoFill     bool   // no fill value: elements that were never written are undefined
+	NoFill     bool   // no fill value: elements that were never written are undefined in the file and zero in a read
 	FillTime   FillTime
 	Alloc      AllocTime
 	PlainEdges bool // do not filter partial chunks at the edges (H5Pset_chunk_opts)
@@ -338,6 +340,17 @@ type DatasetInfo struct {
 	Times            bool
 	AttributeOrder   CreationOrder
 	AttributePhase   PhaseChange
+}
+
+// Unwritten returns the bytes of an element that was never written, as a read returns it: Fill, or
+// zeros if there is no fill value or it is never used (FillNever). Only a virtual dataset uses its
+// fill value also with FillNever. The Datatype must be Plain.
+func (i *DatasetInfo) Unwritten() []byte {
+	b := make([]byte, i.Datatype.Size)
+	if i.FillTime != FillNever || i.Layout == Virtual {
+		copy(b, i.Fill)
+	}
+	return b
 }
 
 // maxFilter is the highest filter number (H5Z_FILTER_MAX).

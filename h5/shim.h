@@ -221,9 +221,15 @@ typedef struct goh5_masks {
  * fill the buffer.
  *
  * If lossy is 0, a conversion that may change a number fails with GOH5_ELOSSY. Otherwise libhdf5
- * clamps and rounds by its own rules. known skips this check, for a type that passed it before. */
+ * clamps and rounds by its own rules. known skips this check, for a type that passed it before.
+ *
+ * gaps is whether H5Dread may leave elements of the dataset unchanged in memory: one of the constants
+ * below. If it is GOH5_GAPS_UNKNOWN, it is determined and returned. Such elements become zero,
+ * and so does the padding between the members of compounds. */
+enum { GOH5_GAPS_UNKNOWN, GOH5_GAPS_NONE, GOH5_GAPS_SOME };
+
 int goh5_dread(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t words,
-               size_t rank, int32_t lossy, int32_t known, uint8_t *dst, size_t len);
+               size_t rank, int32_t lossy, int32_t known, int32_t *gaps, uint8_t *dst, size_t len);
 int goh5_dwrite(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t words,
                 size_t rank, int32_t lossy, const uint8_t *src, size_t len);
 

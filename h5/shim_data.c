@@ -200,14 +200,66 @@ done:
     return rc;
 }
 
+/* Returns whether H5Dread may leave elements of a dataset unchanged in memory. libhdf5 does so for
+ * elements that are not stored if they have no fill value or must not be filled, and for parts of a
+ * virtual dataset whose source has such elements. Both properties of a dataset never change. */
+static int32_t find_gaps(hid_t id)
+{
+    H5D_fill_time_t when = H5D_FILL_TIME_NEVER;
+    H5D_fill_value_t kind = H5D_FILL_VALUE_UNDEFINED;
+    H5D_layout_t layout = H5D_LAYOUT_ERROR;
+    hid_t dcpl = H5Dget_create_plist(id);
+    if (dcpl >= 0) {
+        layout = H5Pget_layout(dcpl);
+        if (H5Pget_fill_time(dcpl, &when) < 0 || H5Pfill_value_defined(dcpl, &kind) < 0) {
+            layout = H5D_LAYOUT_ERROR;
+        }
+    }
+    int32_t gaps = GOH5_GAPS_SOME;
+    if (layout == H5D_COMPACT || (layout == H5D_CONTIGUOUS && H5Dget_offset(id) != HADDR_UNDEF)) {
+        gaps = GOH5_GAPS_NONE; /* all elements are stored, and stay so */
+    } else if ((layout == H5D_CONTIGUOUS || layout == H5D_CHUNKED) && when != H5D_FILL_TIME_NEVER &&
+               kind != H5D_FILL_VALUE_UNDEFINED) {
+        gaps = GOH5_GAPS_NONE; /* they get the fill value */
+    }
+    goh5_close_plist(dcpl);
+    H5Eclear2(H5E_DEFAULT);
+    return gaps;
+}
+
+/* Whether elements in memory may have padding, which libhdf5 leaves unchanged when it converts. */
+static int has_padding(const transfer_t *t)
+{
+    return !t->standard && H5Tdetect_class(t->mem_type, H5T_COMPOUND) != 0;
+}
+
+/* Sets the selected elements of the buffer to zero. */
+static int clear_elements(goh5_err_t *err, const transfer_t *t, uint8_t *dst, size_t len)
+{
+    int rc = 0;
+    if (t->n == t->room) {
+        memset(dst, 0, len);
+    } else {
+        TRY(H5Dfill(NULL, t->mem_type, dst, t->mem_type, t->mem_space) >= 0);
+    }
+done:
+    return rc;
+}
+
 int goh5_dread(goh5_err_t *err, int64_t id, const uint8_t *type, size_t type_len, const int64_t *sel, size_t words,
-               size_t rank, int32_t lossy, int32_t known, uint8_t *dst, size_t len)
+               size_t rank, int32_t lossy, int32_t known, int32_t *gaps, uint8_t *dst, size_t len)
 {
     int rc = 0;
     transfer_t t;
     goh5_enter();
     PASS(plain_open(err, &t, id, type, type_len, sel, words, rank, lossy, known, len, 0));
     if (t.n > 0) {
+        if (*gaps == GOH5_GAPS_UNKNOWN) {
+            *gaps = find_gaps(id);
+        }
+        if (*gaps == GOH5_GAPS_SOME || has_padding(&t)) {
+            PASS(clear_elements(err, &t, dst, len));
+        }
         TRY(H5Dread(id, t.mem_type, t.mem_space, t.file_space, H5P_DEFAULT, dst) >= 0);
     }
 done:

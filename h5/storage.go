@@ -31,7 +31,7 @@ type FillTime int
 const (
 	FillIfSet   FillTime = iota // on allocation, if a fill value was set
 	FillOnAlloc                 // on allocation
-	FillNever                   // never: unwritten elements have undefined values
+	FillNever                   // never: unwritten elements are undefined in the file, and zero in a read
 )
 
 // ChunkIndex is the index by which libhdf5 finds a chunk (H5D_chunk_index_t). libhdf5 selects it by

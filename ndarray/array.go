@@ -117,7 +117,8 @@ func (a *Array) ChunkRegions() iter.Seq[Region] {
 }
 
 // Read fills dst with the elements of r, in row-major order and native byte order. len(dst) must be
-// exactly r.NumElems()*DType.Size bytes.
+// exactly r.NumElems()*DType.Size bytes. Read defines every byte of dst: elements without a stored
+// value are Meta().Fill, or zero bytes if the array has no fill value.
 //
 // It returns ErrClosed, ErrRegion or ErrSize, the context's error, or the backend's error. After an
 // error dst may be partly filled.

@@ -24,7 +24,11 @@ type Backend interface {
 	Meta() Meta
 	// ReadRegion fills dst, len(dst) == r.NumElems()*DType.Size bytes, with r in row-major order
 	// and native byte order. r is already bounds-checked and not empty, and the array is not null.
-	// Elements that were never written read as Meta().Fill.
+	// Elements that were never written read as Meta().Fill, or as zero bytes if Fill is nil.
+	//
+	// The call defines every byte of dst, whatever dst contained before, because callers reuse
+	// memory: a byte that stays unchanged would be one of another array. After an error the content
+	// of dst is undefined.
 	//
 	// Bytes outside every value, such as the padding between fields of a structure, are passed on
 	// unchanged.

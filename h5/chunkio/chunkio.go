@@ -71,7 +71,7 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Read fills dst with the elements of r as mem, in row-major order, like h5.Dataset.ReadRegion with
-// its lengths, types and errors.
+// its lengths, types and errors. It defines every byte of dst, as ReadRegion does.
 //
 // It stops between two chunks when ctx is done. After any error the content of dst is undefined.
 func Read(ctx context.Context, d *h5.Dataset, dst []byte, mem h5.Datatype, r h5.Region, o *Options) (Stats, error) {
@@ -148,7 +148,7 @@ type call struct {
 	set  *dataset
 	plan *chunked.Plan
 	swap *swap  // byte-order conversion between stored and caller's elements
-	fill []byte // in the caller's datatype; nil: elements that are not stored leave dst unchanged
+	fill []byte // element that is not stored, in the caller's datatype
 	need int64  // maximum memory of one worker in bytes
 
 	progress struct {

@@ -106,15 +106,9 @@ func (w *work) put() {
 // scratch.Small bytes.
 var buffers = sync.Pool{New: func() any { return new(work) }}
 
-// fillValue returns the value that libhdf5 uses for chunks that are not stored. It is nil if
-// libhdf5 leaves the buffer unchanged.
+// fillValue returns an element of a chunk that is not stored, in the caller's datatype.
 func (c *call) fillValue() []byte {
-	info := &c.set.info
-	if info.FillTime == h5.FillNever || (info.FillTime == h5.FillIfSet && info.FillKind == h5.FillUndefined) {
-		return nil
-	}
-	value := make([]byte, c.set.item)
-	copy(value, info.Fill)
+	value := c.set.info.Unwritten()
 	c.swap.bytes(value)
 	return value
 }
@@ -133,10 +127,8 @@ func (r *reader) read(dst []byte) error {
 	}
 	if raw == nil {
 		r.stats.Missing++
-		if c.fill != nil {
-			b := boxes.New(q.Count, c.plan.Strides, c.plan.Strides, c.mem.Size)
-			b.Fill(dst[q.InBuffer:], c.fill)
-		}
+		b := boxes.New(q.Count, c.plan.Strides, c.plan.Strides, c.mem.Size)
+		b.Fill(dst[q.InBuffer:], c.fill)
 		return nil
 	}
 	r.stats.Stored += int64(len(raw))

@@ -134,10 +134,7 @@ func (w *writer) chunk(src []byte) (chunk []byte, err error) {
 		}
 	}
 	if !stored && !q.Whole {
-		clear(data)
-		if len(c.set.info.Fill) > 0 {
-			boxes.Repeat(data, c.set.info.Fill)
-		}
+		boxes.Repeat(data, c.set.info.Unwritten())
 	}
 	if !c.swap.needed() {
 		c.plan.Spread(q, data, src)

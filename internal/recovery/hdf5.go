@@ -379,8 +379,8 @@ func fillChunk(f *h5.File, path string, c h5file.Chunk, full uint64) (err error)
 	}
 	n := int(full)
 	values := make([]byte, n)
-	for at := 0; info.Datatype.Plain() && len(info.Fill) > 0 && at < n; at += len(info.Fill) {
-		copy(values[at:], info.Fill)
+	for at := 0; info.Datatype.Plain() && at < n; at += info.Datatype.Size {
+		copy(values[at:], info.Unwritten())
 	}
 	raw, mask, err := encoded(info, values)
 	if err != nil {

@@ -211,10 +211,11 @@ func (s *source) validFilters(at string, o *h5file.Object) *h5file.Pipeline {
 	return valid
 }
 
-// fillOf returns the fill value of a dataset, or nil if there is none or the type contains
-// references or data of variable length.
+// fillOf returns the fill value of a dataset, or nil if there is none, if it is never used, or if
+// the type contains references or data of variable length.
 func fillOf(o *h5file.Object, t h5.Datatype) []byte {
-	if v := o.FillValue(); v != nil && t.Plain() && len(v.Value) == t.Size {
+	const never = 1
+	if v := o.FillValue(); v != nil && v.WriteTime != never && t.Plain() && len(v.Value) == t.Size {
 		return v.Value
 	}
 	return nil

@@ -409,8 +409,12 @@ func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *Create
 			o.Alloc = like.Alloc
 		}
 		o.FillTime, o.NoFill = like.FillTime, like.FillKind == h5.FillUndefined
-		if like.FillKind == h5.FillValue && !like.Datatype.Plain() { // not in Spec.Fill
+		switch { // fill values that are not in Spec.Fill
+		case like.FillKind != h5.FillValue:
+		case !like.Datatype.Plain():
 			o.FillValues = like.FillValues
+		case like.FillTime == h5.FillNever && like.Datatype.Equal(t):
+			o.Fill = like.Fill
 		}
 	}
 	attrs, err := toAttributes(spec.Attrs)

@@ -159,7 +159,7 @@ func describe(info *h5.DatasetInfo, path string) (ndarray.Meta, ndarray.Storage,
 		return m, s, err
 	}
 	if info.FillKind == h5.FillValue && m.DType.Size > 0 && len(info.Fill) == info.Datatype.Size {
-		if m.Fill, _, err = new(values).loadAll(m.DType, h5.Values{Datatype: info.Datatype, N: 1, Block: info.Fill}); err != nil {
+		if m.Fill, _, err = new(values).loadAll(m.DType, h5.Values{Datatype: info.Datatype, N: 1, Block: info.Unwritten()}); err != nil {
 			return m, s, fmt.Errorf("fill value: %w", err)
 		}
 	}

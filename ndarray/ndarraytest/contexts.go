@@ -65,7 +65,7 @@ func testCancelledMidway(t *testing.T, f Factory) {
 	b, w, data := f.long(t)
 	defer func() { require.NoError(t, b.Close()) }()
 	whole := ndarray.Whole(b.Meta().Shape)
-	got := make([]byte, len(data))
+	got := dirty(len(data))
 
 	ended, cancel := context.WithCancel(bg)
 	cancel()

@@ -3,7 +3,15 @@
 
 package ndarraytest
 
-import "github.com/hyperslab/hyperslab/ndarray"
+import (
+	"bytes"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// dirty returns n bytes that are the content of no sample, as the destination of a read. Bytes that
+// a read leaves unchanged then differ from the model.
+func dirty[N int | int64](n N) []byte { return bytes.Repeat([]byte{0xAA}, int(n)) }
 
 type model struct {
 	shape []int64

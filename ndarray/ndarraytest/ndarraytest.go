@@ -63,6 +63,7 @@ type TB interface {
 func TestBackend(t *testing.T, f Factory) {
 	t.Run("dtypes", func(t *testing.T) { testMatrix(t, f) })
 	t.Run("fill", func(t *testing.T) { testFill(t, f) })
+	t.Run("reused destination", func(t *testing.T) { testReused(t, f) })
 	t.Run("random regions", func(t *testing.T) { testRandomRegions(t, f) })
 	t.Run("selections", func(t *testing.T) { testSelections(t, f) })
 	t.Run("resize", func(t *testing.T) { testResize(t, f) })
@@ -142,14 +143,14 @@ func testMatrix(t *testing.T, f Factory) {
 			want := pattern(d, a.NumElems())
 			whole := ndarray.Whole(l.Shape)
 			require.NoError(t, a.Write(bg, want, whole), name)
-			got := make([]byte, len(want))
+			got := dirty(len(want))
 			require.NoError(t, a.Read(bg, got, whole), name)
 			require.Equal(t, want, got, name)
 
 			a = f.reopened(t, a)
 			require.True(t, d.Equal(a.DType()), "%s: got %v after opening", name, a.DType())
 			require.Equal(t, l.Shape, a.Shape(), name)
-			clear(got)
+			got = dirty(len(want))
 			require.NoError(t, a.Read(bg, got, whole), name)
 			require.Equal(t, want, got, "%s after opening", name)
 			testChunks(t, a, want, name)
@@ -164,7 +165,7 @@ func testChunks(t *testing.T, a *ndarray.Array, all []byte, name string) {
 	m := newModel(a.Shape(), a.DType().Size, all)
 	var n int64
 	for r := range a.ChunkRegions() {
-		got := make([]byte, r.NumElems()*int64(a.DType().Size))
+		got := dirty(r.NumElems() * int64(a.DType().Size))
 		require.NoError(t, a.Read(bg, got, r), "%s %v", name, r)
 		require.Equal(t, m.read(r), got, "%s %v", name, r)
 		n += r.NumElems()
@@ -191,11 +192,49 @@ func testFill(t *testing.T, f Factory) {
 			require.NoError(t, a.Write(bg, src, part), "%v", d)
 			m.write(part, src)
 			for range 2 {
-				got := make([]byte, len(m.data))
+				got := dirty(len(m.data))
 				require.NoError(t, a.Read(bg, got, ndarray.Whole(spec.Shape)), "%v", d)
 				require.Equal(t, m.data, got, "%v fill %x", d, fill)
 				if fill != nil {
 					require.Equal(t, fill, a.Meta().Fill, "%v", d)
+				}
+				a = f.reopened(t, a)
+			}
+			require.NoError(t, a.Close())
+		}
+	}
+}
+
+// testReused checks that a read defines every byte of its destination, which contains the elements
+// of the arrays that were read before. Of every second array, only the last element was written.
+func testReused(t *testing.T, f Factory) {
+	buffer := []byte{}
+	for _, d := range samples.DTypes() {
+		for i, l := range slices.Concat(samples.Layouts(), samples.Layouts()) {
+			a := f.create(t, ndarray.Spec{Shape: l.Shape, ChunkShape: l.ChunkShape, DType: d})
+			if a == nil {
+				continue
+			}
+			written := ndarray.Whole(l.Shape)
+			for axis, n := range l.Shape {
+				if i%2 == 1 && n > 0 {
+					written.Start[axis], written.Shape[axis] = n-1, 1
+				}
+			}
+			src := pattern(d, written.NumElems())
+			require.NoError(t, a.Write(bg, src, written))
+			m := newModel(l.Shape, d.Size, nil)
+			m.write(written, src)
+			for range 2 {
+				if n := len(m.data); cap(buffer) < n {
+					buffer = dirty(n)
+				} else {
+					buffer = buffer[:n]
+				}
+				require.NoError(t, a.Read(bg, buffer, ndarray.Whole(l.Shape)))
+				require.Equal(t, m.data, buffer, "%v %v chunks %v", d, l.Shape, l.ChunkShape)
+				if f.DearReopen {
+					break
 				}
 				a = f.reopened(t, a)
 			}
@@ -235,12 +274,12 @@ func testRandomRegions(t *testing.T, f Factory) {
 				m.write(r, src)
 				clear(src) // the backend must not have kept src
 			}
-			got := make([]byte, r.NumElems()*int64(d.Size))
+			got := dirty(r.NumElems() * int64(d.Size))
 			require.NoError(t, a.Read(bg, got, r))
 			require.Equal(t, m.read(r), got, "%v", r)
 		}
 		a = f.reopened(t, a)
-		got := make([]byte, len(m.data))
+		got := dirty(len(m.data))
 		require.NoError(t, a.Read(bg, got, ndarray.Whole(shape)))
 		require.Equal(t, m.data, got, "after opening")
 		require.NoError(t, a.Close())
@@ -288,7 +327,7 @@ func testWrongAccess(t *testing.T, f Factory) {
 		require.ErrorIs(t, a.Read(bg, make([]byte, c.bytes), r), c.want, "read %v", r)
 		require.ErrorIs(t, a.Write(bg, make([]byte, c.bytes), r), c.want, "write %v", r)
 	}
-	got := make([]byte, len(want))
+	got := dirty(len(want))
 	require.NoError(t, a.Read(bg, got, ndarray.Whole(a.Shape())))
 	require.Equal(t, want, got)
 	require.NoError(t, a.Close())
@@ -338,7 +377,7 @@ func testConcurrentReads(t *testing.T, f Factory) {
 		wg.Go(func() {
 			for i := range 8 {
 				r := regions[(g+i)%len(regions)]
-				got := make([]byte, r.NumElems()*4)
+				got := dirty(r.NumElems() * 4)
 				if err := a.Read(bg, got, r); err != nil {
 					t.Errorf("read %v: %v", r, err)
 				} else if want := m.read(r); !bytes.Equal(want, got) {
@@ -366,7 +405,7 @@ func testConcurrentWrites(t *testing.T, f Factory) {
 		})
 	}
 	wg.Wait()
-	got := make([]byte, len(m.data))
+	got := dirty(len(m.data))
 	require.NoError(t, a.Read(bg, got, ndarray.Whole(spec.Shape)))
 	require.Equal(t, m.data, got)
 	require.NoError(t, a.Close())
@@ -382,7 +421,7 @@ func testCloseDuringReads(t *testing.T, f Factory) {
 	started.Add(4)
 	for range 4 {
 		wg.Go(func() {
-			got := make([]byte, len(want))
+			got := dirty(len(want))
 			for i := 0; ; i++ {
 				err := a.Read(bg, got, ndarray.Whole(a.Shape()))
 				if i == 0 {
@@ -569,7 +608,7 @@ func testReadOnly(t *testing.T, f Factory) {
 		require.ErrorIs(t, a.SetAttr(bg, ndarray.Attr{Name: "a", Value: ndarray.Text("b")}), ndarray.ErrReadOnly)
 		require.ErrorIs(t, a.DeleteAttr(bg, "unit"), ndarray.ErrReadOnly)
 	}
-	got := make([]byte, len(want))
+	got := dirty(len(want))
 	require.NoError(t, a.Read(bg, got, ndarray.Whole(spec.Shape)))
 	require.Equal(t, want, got)
 	requireAttrs(t, a, spec.Attrs)

@@ -147,12 +147,12 @@ func testResize(t *testing.T, f Factory) {
 				m.write(put, src)
 			}
 			require.Equal(t, m.shape, a.Shape())
-			got := make([]byte, len(m.data))
+			got := dirty(len(m.data))
 			require.NoError(t, a.Read(bg, got, ndarray.Whole(m.shape)))
 			require.Equal(t, m.data, got, "%v in chunks %v", m.shape, spec.ChunkShape)
 		}
 		a = f.reopened(t, a)
-		got := make([]byte, len(m.data))
+		got := dirty(len(m.data))
 		require.NoError(t, a.Read(bg, got, ndarray.Whole(m.shape)))
 		require.Equal(t, m.data, got, "after opening")
 		require.NoError(t, a.Close())
@@ -209,7 +209,7 @@ func testWrongShapes(t *testing.T, f Factory, spec ndarray.Spec, a *ndarray.Arra
 	} {
 		require.ErrorIs(t, c.got, c.want)
 	}
-	got := make([]byte, len(want))
+	got := dirty(len(want))
 	require.NoError(t, a.Read(bg, got, ndarray.Whole(spec.Shape)))
 	require.Equal(t, want, got)
 	a = f.reopened(t, a)

@@ -45,7 +45,7 @@ func testSelections(t *testing.T, f Factory) {
 			for _, at := range places {
 				want = append(want, m.data[at*size:(at+1)*size]...)
 			}
-			got := make([]byte, len(want))
+			got := dirty(len(want))
 			require.NoError(t, a.Take(bg, got, s.Selection), text)
 			require.Equal(t, want, got, "%s of %v in chunks %v", text, shape, chunk)
 
@@ -58,7 +58,7 @@ func testSelections(t *testing.T, f Factory) {
 			for i, at := range places {
 				copy(m.data[at*size:(at+1)*size], src[int64(i)*size:])
 			}
-			all := make([]byte, len(m.data))
+			all := dirty(len(m.data))
 			require.NoError(t, a.Read(bg, all, ndarray.Whole(shape)))
 			require.Equal(t, m.data, all, "put to %s of %v in chunks %v", text, shape, chunk)
 			require.ErrorIs(t, a.Take(bg, make([]byte, len(want)+1), s.Selection), ndarray.ErrSize)

@@ -72,7 +72,7 @@ func requireUniform(t *rapid.T, a *ndarray.Array) {
 	uniform, err := a.Uniform(bg)
 	require.NoError(t, err)
 	d := a.DType()
-	all := make([]byte, a.NBytes())
+	all := dirty(a.NBytes())
 	require.NoError(t, a.Read(bg, all, ndarray.Whole(a.Shape())))
 	if uniform != nil {
 		m := newModel(a.Shape(), d.Size, all)
