@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -255,6 +256,8 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 		e.Err = fmt.Errorf("%w: the dataset is not chunked", ErrParam)
 	case C.GOH5_ENOCHUNK:
 		e.Err = fmt.Errorf("%w: the chunk is not stored", ErrNotFound)
+	case C.GOH5_ECHUNKSIZE:
+		e.Err = chunkSizeError("", have)
 	case C.GOH5_EMASK:
 		e.Err = fmt.Errorf("%w: filter mask %#x for %d filters", ErrParam, have, want)
 	case C.GOH5_EMOVING:
@@ -307,6 +310,12 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 		e.Err = fmt.Errorf("%w: the path leads through an object that is not a group", ErrNotFound)
 	}
 	return e
+}
+
+// chunkSizeError is the error for an index entry of a chunk, at a place in words, with an impossible
+// size.
+func chunkSizeError(place string, have int64) error {
+	return fmt.Errorf("%w: index entry of the chunk%s: stored size: got %d bytes, want 1 to %d", ErrCorrupt, place, uint64(have), int64(math.MaxInt64))
 }
 
 // tooLargeForHeader reports whether the stack ends in the function that adds a message to an object

@@ -21,7 +21,7 @@ type Chunk struct {
 	Offset     []int64 // of its first element, in elements
 	FilterMask uint32  // bit n is set if filter n of the pipeline was not applied
 	Address    uint64  // of its first byte, counted from the beginning of the file, user block included
-	Bytes      int64   // stored size, after the filters
+	Bytes      int64   // stored size, after the filters; 0 or negative (2^63 or more) if the entry is corrupt
 }
 
 // NumChunks returns the number of stored chunks (H5Dget_num_chunks). It returns ErrParam for a
@@ -84,7 +84,8 @@ func (d *Dataset) ChunkAt(offset ...int64) (Chunk, error) {
 }
 
 // ChunkBytes returns the number of bytes of the chunk at offset in the file, 0 if it is not stored
-// (H5Dget_chunk_storage_size). Errors are those of ChunkAt.
+// (H5Dget_chunk_storage_size). It returns ErrCorrupt for a stored chunk whose size in the index is
+// 0, or 2^63 or more. Other errors are those of ChunkAt.
 func (d *Dataset) ChunkBytes(offset ...int64) (int64, error) {
 	const op = "measure chunk"
 	lock()
@@ -149,7 +150,7 @@ func (r *reader) chunk(offset []int64) Chunk {
 // libhdf5 writes it to the file first.
 //
 // It returns ErrSize, with both sizes, if dst is too short, errors.ErrUnsupported for a dataset of
-// MaxRank dimensions (see docs/defects.md), and the errors of ChunkAt.
+// MaxRank dimensions (see docs/defects.md), and the errors of ChunkBytes.
 func (d *Dataset) ReadChunk(dst []byte, offset ...int64) (n int, mask uint32, err error) {
 	const op = "read chunk"
 	lock()
@@ -255,6 +256,8 @@ func (d *Dataset) chunkError(op string, offset []int64, rc C.int, cerr *C.goh5_e
 		e.Err = fmt.Errorf("%w: the library does not update the filter mask of a chunk that keeps its length: chunk %d has the mask %#x", errors.ErrUnsupported, at, cerr.have)
 	case C.GOH5_ENOCHUNK:
 		e.Err = fmt.Errorf("%w: the chunk at %d is not stored", ErrNotFound, slices.Clone(offset))
+	case C.GOH5_ECHUNKSIZE:
+		e.Err = chunkSizeError(fmt.Sprintf(" at %d", offset), int64(cerr.have))
 	}
 	return e
 }

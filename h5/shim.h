@@ -281,12 +281,13 @@ int goh5_adelete(goh5_err_t *err, int64_t loc, const char *name);
  * must then call goh5_dreopen, which closes and reopens all ids that belong to the dataset id.
  * Afterwards ids contains the new ids, and -1 for each one that could not be opened. */
 enum {
-    GOH5_ELAYOUT = -40,  /* the dataset is not chunked */
-    GOH5_ENOCHUNK = -41, /* the chunk is not stored */
-    GOH5_EMASK = -42,    /* mask err->have has bits beyond the err->want filters */
-    GOH5_EMOVING = -43,  /* the file may change: it is writable or another process writes it */
-    GOH5_EMASKED = -45,  /* libhdf5 would not record the mask of the chunk at err->dims, now err->have */
-    GOH5_EDRIVER = -44   /* the file is not a single plain file with a descriptor */
+    GOH5_ELAYOUT = -40,    /* the dataset is not chunked */
+    GOH5_ENOCHUNK = -41,   /* the chunk is not stored */
+    GOH5_EMASK = -42,      /* mask err->have has bits beyond the err->want filters */
+    GOH5_EMOVING = -43,    /* the file may change: it is writable or another process writes it */
+    GOH5_EMASKED = -45,    /* libhdf5 would not record the mask of the chunk at err->dims, now err->have */
+    GOH5_ECHUNKSIZE = -46, /* the index entry of a chunk has the size err->have, which no chunk has */
+    GOH5_EDRIVER = -44     /* the file is not a single plain file with a descriptor */
 };
 int goh5_dchunk_count(goh5_err_t *err, int64_t id, uint64_t *n);
 int goh5_dchunk_nth(goh5_err_t *err, int64_t id, uint64_t n, goh5_blob_t *out);

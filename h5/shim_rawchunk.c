@@ -215,24 +215,48 @@ static int past_table(const grid_t *g)
     return g->rank >= H5S_MAX_RANK;
 }
 
-/* The stored size of a chunk, or 0 if it is not stored. libhdf5 treats a missing chunk as an error
- * and reports it only on its stack. */
-static hsize_t stored_size(hid_t id, const grid_t *g, const hsize_t *at)
+/* Sets *data if a frame, the innermost of an error stack, is that of a chunk that is not stored. Any
+ * error of the index itself begins in another function. */
+static herr_t is_missing(unsigned n, const H5E_error2_t *frame, void *data)
 {
-    hsize_t size = 0;
+    (void)n;
+    *(int *)data = strcmp(frame->func_name, "H5D__get_chunk_storage_size") == 0;
+    return H5_ITER_STOP;
+}
+
+/* Finds a chunk in the index: whether it is stored, and its size in bytes. Fails with
+ * GOH5_ECHUNKSIZE for an entry whose size no chunk has, because the entry is corrupt. */
+static int find_chunk(goh5_err_t *err, hid_t id, const grid_t *g, const hsize_t *at, int *stored, hsize_t *size)
+{
+    int rc = 0, missing = 0;
+    *stored = 0;
+    *size = 0;
     if (past_table(g)) {
         hsize_t reported[H5S_MAX_RANK] = {0};
         haddr_t address = HADDR_UNDEF;
         unsigned mask = 0;
         reported_offset(g, at, reported);
-        if (H5Dget_chunk_info_by_coord(id, reported, &mask, &address, &size) >= 0) {
-            return address == HADDR_UNDEF ? 0 : size;
+        TRY(H5Dget_chunk_info_by_coord(id, reported, &mask, &address, size) >= 0);
+        *stored = address != HADDR_UNDEF;
+    } else if (H5Dget_chunk_storage_size(id, at, size) >= 0) {
+        *stored = 1;
+        if (*size == 0) {
+            /* libhdf5 does not set the size if the dataset has no index. */
+            hsize_t untouched = 1;
+            TRY(H5Dget_chunk_storage_size(id, at, &untouched) >= 0);
+            *stored = untouched == 0;
         }
-    } else if (H5Dget_chunk_storage_size(id, at, &size) >= 0) {
-        return size;
+    } else {
+        H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, is_missing, &missing);
+        TRY(missing);
+        H5Eclear2(H5E_DEFAULT);
     }
-    H5Eclear2(H5E_DEFAULT);
-    return 0;
+    if (*stored && (*size == 0 || *size > INT64_MAX)) {
+        err->have = (int64_t)*size;
+        RAISE(GOH5_ECHUNKSIZE);
+    }
+done:
+    return rc;
 }
 
 static herr_t read_chunk(hid_t id, const hsize_t *at, uint32_t *mask, void *dst, size_t len)
@@ -311,7 +335,10 @@ int goh5_dchunk_size(goh5_err_t *err, int64_t id, const int64_t *offset, size_t 
     goh5_enter();
     PASS(grid_open(err, id, &g));
     PASS(grid_at(err, &g, offset, rank, at));
-    *bytes = stored_size(id, &g, at);
+    int stored = 0;
+    hsize_t size = 0;
+    PASS(find_chunk(err, id, &g, at, &stored, &size));
+    *bytes = stored ? size : 0;
 done:
     return rc;
 }
@@ -363,8 +390,10 @@ int goh5_dread_chunk(goh5_err_t *err, int64_t id, const int64_t *offset, size_t 
     if (past_table(&g)) {
         RAISE(GOH5_EUNSUPPORTED);
     }
-    hsize_t size = stored_size(id, &g, at);
-    if (size == 0) {
+    int stored = 0;
+    hsize_t size = 0;
+    PASS(find_chunk(err, id, &g, at, &stored, &size));
+    if (!stored) {
         RAISE(GOH5_ENOCHUNK);
     }
     if (size > len) {
@@ -425,14 +454,22 @@ int goh5_dwrite_chunk(goh5_err_t *err, int64_t id, const int64_t *offset, size_t
     if (!grid_filtered(&g, at)) {
         mask = 0; /* ignore the mask, which must not apply if the dataset grows and filters run */
     }
-    hsize_t size = g.filters > 0 ? stored_size(id, &g, at) : 0;
-    if (size > 0) { /* only reading the chunk returns its current mask */
+    int stored = 0;
+    hsize_t size = 0;
+    if (g.filters > 0) {
+        rc = find_chunk(err, id, &g, at, &stored, &size);
+        if (rc == GOH5_ECHUNKSIZE) { /* the new chunk replaces the corrupt entry */
+            rc = stored = 0;
+        }
+        PASS(rc);
+    }
+    if (stored) { /* only reading the chunk returns its current mask */
         if ((old = hyperslab_alloc(size)) == NULL) {
             RAISE(GOH5_ENOMEM);
         }
         TRY(read_chunk(id, at, &old_mask, old, size) >= 0);
     }
-    if (size == len && old_mask != mask) {
+    if (stored && size == len && old_mask != mask) {
         err->have = old_mask;
         RAISE(put_place(err, &g, at));
     }
@@ -562,7 +599,8 @@ static int take_chunk(goh5_err_t *err, hid_t id, const grid_t *g, const hsize_t 
         TRY(H5Dget_chunk_info_by_coord(id, reported, mask, &address, size) >= 0);
         goto done;
     }
-    *size = stored_size(id, g, at);
+    int stored = 0;
+    PASS(find_chunk(err, id, g, at, &stored, size));
     if ((*bytes = hyperslab_alloc(*size)) == NULL) {
         RAISE(GOH5_ENOMEM);
     }
@@ -588,7 +626,11 @@ static int find_touched(goh5_err_t *err, hid_t id, touched_t *t, hsize_t at_most
             t->at[i] = (first + left % along) * g->chunk[i];
             left /= along;
         }
-        if (concerned(t, t->at) && stored_size(id, g, t->at) > 0) {
+        int stored = 0;
+        if (concerned(t, t->at)) {
+            PASS(find_chunk(err, id, g, t->at, &stored, &size));
+        }
+        if (stored) {
             PASS(take_chunk(err, id, g, t->at, &t->mask, &bytes, &size));
             t->found = uncertain(t->masks, t->mask, size);
         }
@@ -640,7 +682,11 @@ int goh5_dchunk_head(goh5_err_t *err, int64_t id, const int64_t *offset, size_t 
     goh5_enter();
     PASS(grid_open(err, id, &g));
     PASS(grid_at(err, &g, offset, rank, at));
-    *bytes = grid_filtered(&g, at) ? stored_size(id, &g, at) : 0;
+    int found = 0;
+    if (grid_filtered(&g, at)) {
+        PASS(find_chunk(err, id, &g, at, &found, &size));
+    }
+    *bytes = found ? size : 0;
     if (*bytes == 0 || *bytes >= enough) {
         goto done;
     }

@@ -163,11 +163,13 @@ func inOtherFile(d *h5.Dataset) (bool, error) {
 	return own.FileNo != root.FileNo, err
 }
 
-// An entry is the location of a chunk.
+// An entry is the location of a chunk as the index has it. In a corrupt file the location may be
+// invalid: see holds.
 type entry struct {
 	address uint64
-	bytes   uint32 // 0: it is not stored
+	bytes   uint64
 	mask    uint32
+	stored  bool // false: the index has no entry
 }
 
 // An index finds chunks by their number in the grid, in row-major order.
@@ -214,10 +216,10 @@ func (s *dataset) readIndex(d *h5.Dataset) (*index, error) {
 			inside = inside && at >= 0 && k < s.grid.Counts[i] // negative: 2^63 and more, in a corrupt file
 			number = number*s.grid.Counts[i] + k
 		}
-		if !inside || c.Bytes < 0 || c.Bytes > math.MaxUint32 {
-			continue // the chunk has no element of the dataset, or libhdf5 would not read it
+		if !inside {
+			continue // the chunk has no element of the dataset
 		}
-		e := entry{c.Address, uint32(c.Bytes), c.FilterMask}
+		e := entry{c.Address, uint64(c.Bytes), c.FilterMask, true}
 		if x.sparse != nil {
 			x.sparse[number] = e
 		} else {
@@ -252,7 +254,7 @@ func Stored(d *h5.Dataset, start, end []int64) (numbers []int64, ok bool, err er
 	}
 	if x.sparse != nil {
 		for n, e := range x.sparse {
-			if e.bytes != 0 {
+			if e.stored {
 				numbers = append(numbers, n)
 			}
 		}
@@ -260,7 +262,7 @@ func Stored(d *h5.Dataset, start, end []int64) (numbers []int64, ok bool, err er
 		return numbers, true, nil
 	}
 	for n, e := range x.dense {
-		if e.bytes != 0 {
+		if e.stored {
 			numbers = append(numbers, int64(n))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"sync"
 
@@ -115,7 +116,7 @@ func (c *call) fillValue() []byte {
 
 func (r *reader) read(dst []byte) error {
 	c, q := r.c, r.q
-	if e, ok := r.inFile(); ok && e.bytes != 0 && e.mask == 0 && c.set.pipeline.Partial() && !c.set.unfiltered(q) && r.some() {
+	if e, ok := r.inFile(); ok && e.stored && e.mask == 0 && c.set.pipeline.Partial() && !c.set.unfiltered(q) && r.some() {
 		return r.partOfFile(dst[q.InBuffer:], e)
 	}
 	if e, ok := r.inFile(); ok && r.plain(e) && r.some() {
@@ -202,7 +203,7 @@ func (r *reader) partOfFile(dst []byte, e entry) error {
 // plain reports whether the current chunk consists of its elements.
 func (r *reader) plain(e entry) bool {
 	set := r.c.set
-	return int64(e.bytes) == int64(set.chunkBytes) && (set.pipeline.Len() == 0 || set.unfiltered(r.q))
+	return e.stored && e.bytes == uint64(set.chunkBytes) && (set.pipeline.Len() == 0 || set.unfiltered(r.q))
 }
 
 // rowGap is the maximum number of bytes between two rows that one read also reads.
@@ -274,10 +275,14 @@ func (r *reader) part(dst []byte, decode func(to []byte, p filter.Part) error) e
 	return nil
 }
 
-// holds returns an error if a chunk of the index is not inside the file.
+// holds returns an error if a chunk of the index has an impossible size or is not inside the file.
+// The size fits an int if the error is nil.
 func (s *dataset) holds(e entry) error {
-	if e.address > uint64(s.size) || uint64(e.bytes) > uint64(s.size)-e.address {
-		return fmt.Errorf("%w: %d bytes at %d of a file of %d", h5.ErrCorrupt, e.bytes, e.address, s.size)
+	if e.bytes == 0 || e.bytes > math.MaxUint32 {
+		return fmt.Errorf("%w: index entry of the chunk: stored size: got %d bytes, want 1 to %d", h5.ErrCorrupt, e.bytes, uint32(math.MaxUint32))
+	}
+	if e.address > uint64(s.size) || e.bytes > uint64(s.size)-e.address {
+		return fmt.Errorf("%w: index entry of the chunk: got %d bytes at offset %d, want a place in the file of %d bytes", h5.ErrCorrupt, e.bytes, e.address, s.size)
 	}
 	return nil
 }
@@ -296,7 +301,7 @@ func (r *reader) stored() (raw []byte, mask uint32, err error) {
 	if !ok {
 		return readRaw(r.c.d, &r.raw, r.c.set, r.q.Offset)
 	}
-	if e.bytes == 0 {
+	if !e.stored {
 		return nil, 0, nil
 	}
 	set := r.c.set

@@ -128,14 +128,14 @@ func (s *dataset) findPart(d *h5.Dataset, start, end []int64) *index {
 		from[i], count[i] = uint64(start[i]), uint64(end[i]-start[i])
 	}
 	for k, err := range o.ChunksIn(from, count) {
-		if err != nil || k.Unsure != nil || k.Size > math.MaxUint32 {
+		if err != nil || k.Unsure != nil || !k.Addr.Defined() || uint64(k.Addr) > math.MaxUint64-uint64(base) {
 			return nil
 		}
 		number := int64(0)
 		for i, at := range k.Offset {
 			number = number*s.grid.Counts[i] + int64(at)/s.info.ChunkShape[i]
 		}
-		x.sparse[number] = entry{uint64(k.Addr) + uint64(base), uint32(k.Size), k.Mask}
+		x.sparse[number] = entry{uint64(k.Addr) + uint64(base), k.Size, k.Mask, true}
 	}
 	s.part = x
 	return &x.index
@@ -173,7 +173,7 @@ func (c *call) ranges(x *index) ahead.Ranges {
 		for k := range c.plan.Chunks {
 			c.plan.At(k, q)
 			e := x.at(q.Number)
-			if e.bytes == 0 || c.set.holds(e) != nil {
+			if !e.stored || c.set.holds(e) != nil {
 				continue
 			}
 			if r.plain(e) && r.some() {

@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"math/bits"
 	"os"
 	"slices"
 	"sync/atomic"
@@ -170,6 +172,15 @@ type extent struct {
 	chunk      []uint64 // index of its first element; nil if the extent is not a chunk
 }
 
+// endOf returns the end of n bytes at an offset of a file, or the largest offset for a size that no
+// file has.
+func endOf(at int64, n uint64) int64 {
+	if n > uint64(math.MaxInt64-max(at, 0)) {
+		return math.MaxInt64
+	}
+	return at + int64(n)
+}
+
 func (x extent) String() string {
 	if x.chunk != nil {
 		return fmt.Sprintf("the chunk at %v", x.chunk)
@@ -191,8 +202,12 @@ func (s *source) checkOverlaps(ctx context.Context) error {
 		switch l := o.Layout(); l.Class {
 		case h5file.Contiguous:
 			if n, _ := o.Dataspace().Elements(); l.Addr.Defined() && o.ExternalFiles() == nil {
+				hi, bytes := bits.Mul64(n, uint64(o.Datatype().Size))
+				if hi != 0 {
+					bytes = math.MaxUint64
+				}
 				at := int64(l.Addr) + base
-				all = append(all, extent{at, at + int64(n)*int64(o.Datatype().Size), "the elements of " + e.Path, nil})
+				all = append(all, extent{at, endOf(at, bytes), "the elements of " + e.Path, nil})
 			}
 		case h5file.Chunked:
 			for c, err := range o.Chunks() {
@@ -203,7 +218,7 @@ func (s *source) checkOverlaps(ctx context.Context) error {
 					return err
 				}
 				at := int64(c.Addr) + base
-				all = append(all, extent{at, at + int64(c.Size), "", c.Offset})
+				all = append(all, extent{at, endOf(at, c.Size), "", c.Offset})
 			}
 		}
 	}

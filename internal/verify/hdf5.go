@@ -347,11 +347,11 @@ func (d *dataset) check(_ context.Context, i int64, s *scratch) (r result, err e
 		return result{decoded: n, stored: n}, nil
 	}
 	c := d.chunks[i]
-	if d.full > d.most || int64(c.Size) > d.most {
+	if d.full > d.most || c.Size > uint64(d.most) {
 		return r, &format.Error{Format: "hdf5", What: "chunk", Got: fmt.Sprintf("%d bytes, %d as stored", d.full, c.Size), Want: fmt.Sprintf("at most %d", d.most), Err: format.ErrLimit}
 	}
 	at := d.file.Position(c.Addr)
-	if rest := d.f.Rest(at); int64(c.Size) > rest {
+	if rest := d.f.Rest(at); c.Size > uint64(rest) {
 		return r, &format.Error{Format: "hdf5", What: "chunk", Offset: min(max(at, 0), d.size), Got: fmt.Sprintf("%d bytes", c.Size), Want: fmt.Sprintf("at most %d, up to the end of the file", rest), Err: format.ErrTruncated}
 	}
 	if err := d.read(sized(&s.raw, int64(c.Size)), c.Addr); err != nil {

@@ -127,7 +127,7 @@ func (b *backend) Prefetch(ctx context.Context, regions ahead.Regions) (stop fun
 	return to.Prefetch(ctx, func(yield func(off, n int64) bool) {
 		h5warm.Index(b.dataset)
 		for c, err := range b.dataset.StoredChunks() {
-			if err != nil || !yield(int64(c.Address), c.Bytes) {
+			if err != nil || c.Bytes <= 0 || !yield(int64(c.Address), c.Bytes) {
 				return // the read returns the error
 			}
 		}

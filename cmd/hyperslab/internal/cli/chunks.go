@@ -262,6 +262,9 @@ func (l *chunkLister) hdf5Chunk(first []int64, bytes, at, mask int64) error {
 			return nil // the array has shrunk, or the offset is 2^63 or more in a corrupt file
 		}
 	}
+	if bytes <= 0 { // negative: 2^63 and more
+		return fmt.Errorf("%w: index entry of the chunk at %d: stored size: got %d bytes, want at least 1", ndarray.ErrCorrupt, first, uint64(bytes))
+	}
 	full, _ := grid.Product(l.meta.ChunkShape)
 	doc := l.doc(index, bytes, full*int64(l.meta.DType.Size))
 	doc.Offset, doc.Mask = (*jsonInt)(&at), &mask

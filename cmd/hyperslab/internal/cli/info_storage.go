@@ -192,6 +192,9 @@ func (d *storageDoc) hdf5(r io.ReaderAt, size int64) error {
 			continue
 		}
 		for c, err := range e.Object.Chunks() {
+			if err == nil && c.Size > uint64(size) {
+				err = fmt.Errorf("%w: index entry of the chunk at %d: stored size: got %d bytes, want at most %d, the size of the file", ndarray.ErrCorrupt, c.Offset, c.Size, size)
+			}
 			if err != nil {
 				return err
 			}

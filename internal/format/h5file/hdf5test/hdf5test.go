@@ -8,6 +8,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
@@ -81,4 +82,30 @@ func Edit(t testing.TB, path, name string, kind h5file.MessageType, edit func(me
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Reseal corrects the checksums of all structures of a file after changes of their other fields.
+func Reseal(b []byte) {
+	var fix func(f format.Field)
+	fix = func(f format.Field) {
+		for _, x := range f.Fields {
+			fix(x)
+			if x.Name == "checksum" && x.Length == 4 && x.Offset > f.Offset {
+				binary.LittleEndian.PutUint32(b[x.Offset:], h5file.Lookup3(b[f.Offset:x.Offset]))
+			}
+		}
+	}
+	fix(h5file.Describe(bytes.NewReader(b), int64(len(b))))
+}
+
+// ChunkSizes returns the fields of the file with the stored sizes of chunks, in the order of the
+// indexes.
+func ChunkSizes(b []byte) (list []format.Field) {
+	for _, x := range h5file.Describe(bytes.NewReader(b), int64(len(b))).Walk() {
+		switch x.Name {
+		case "chunk size", "size of chunk", "size of filtered chunk":
+			list = append(list, x)
+		}
+	}
+	return list
 }
