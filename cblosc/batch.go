@@ -182,8 +182,7 @@ func (c *Compressor) eachItemLocked(dst []byte, ends []int64, src *Batch, first 
 }
 
 // DecompressBatch decompresses each item of chunks into dst, in one C call (blosc2_decompress_ctx).
-// The items of dst are replaced and its memory is reused, so uninitialised data of a chunk may be
-// any earlier content.
+// The items of dst are replaced and its memory is reused. Uninitialised data is zeros.
 //
 // An error names the item that failed and leaves dst empty. It is an error of
 // Decompressor.Decompress, or ErrParam if dst and chunks are the same. All chunks are checked
@@ -206,6 +205,7 @@ func layOut(dst, chunks *Batch, allow Allow) error {
 		return refused("decompress", "", errSameBatch)
 	}
 	dst.Reset()
+	var uninit []int
 	for i := range chunks.ends {
 		b := chunks.Item(i)
 		n, _, ok := guard.Ordinary(b)
@@ -215,12 +215,17 @@ func layOut(dst, chunks *Batch, allow Allow) error {
 				dst.Reset()
 				return refused(nameItem("decompress", i, chunks.Len()), "", err)
 			}
-			n = head.NBytes
+			if n = head.NBytes; Special(head.Special) == Uninit {
+				uninit = append(uninit, i)
+			}
 		}
 		dst.ends = append(dst.ends, dst.start(i)+int64(n))
 	}
 	total := int(dst.start(len(dst.ends)))
 	dst.data = slices.Grow(dst.data, total)[:total]
+	for _, i := range uninit {
+		clear(dst.Item(i)) // the library leaves its bytes unchanged
+	}
 	return nil
 }
 

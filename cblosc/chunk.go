@@ -112,7 +112,7 @@ const (
 	Zeros      Special = C.BLOSC2_SPECIAL_ZERO
 	NaNs       Special = C.BLOSC2_SPECIAL_NAN    // elements of 4 or 8 bytes
 	Repeated   Special = C.BLOSC2_SPECIAL_VALUE  // one value, stored in the chunk
-	Uninit     Special = C.BLOSC2_SPECIAL_UNINIT // any content; the reader's buffer may stay unchanged
+	Uninit     Special = C.BLOSC2_SPECIAL_UNINIT // uninitialised: zeros for a Decompressor, any content for the library's super-chunks and arrays
 )
 
 // String names the kind.

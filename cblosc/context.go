@@ -241,7 +241,7 @@ func (d *Decompressor) DParams() DParams { return d.params }
 
 // Decompress decompresses the chunk b into dst and returns the size of the data in bytes
 // (blosc2_decompress_ctx). Bytes after the end of the chunk are ignored, and dst is unchanged after
-// the data. For uninitialised data dst is unchanged.
+// the data. Uninitialised data is zeros, because the library would leave old bytes in dst.
 //
 // It returns ErrFormat for bytes that are not a valid chunk, errors.ErrUnsupported for a chunk that
 // the library cannot or must not read, ErrSize if dst is shorter than the data, ErrClosed, or an
@@ -276,6 +276,9 @@ func (d *Decompressor) decompressAs(op string, dst, b []byte, index int64) (int,
 func (d *Decompressor) wholeLocked(op string, dst, b []byte, special Special, index int64) (int, error) {
 	var cerr C.goblosc2_err_t
 	var n C.int
+	if special == Uninit {
+		clear(dst)
+	}
 	if d.hooks != nil && special == Uninit {
 		if d.hooks.block == nil {
 			return len(dst), nil
@@ -337,6 +340,9 @@ func (d *Decompressor) Items(dst, b []byte, start, n int) (int, error) {
 	if n == 0 {
 		return 0, nil
 	}
+	if Special(head.Special) == Uninit {
+		clear(dst)
+	}
 	if d.hooks != nil || head.PartsUnsafe() {
 		return d.partLocked("read items", dst, b, &head, start*size)
 	}
@@ -375,7 +381,6 @@ func (d *Decompressor) itemsLocked(op string, dst, b []byte, head *guard.Chunk, 
 // partLocked decompresses the whole chunk and copies its bytes from start on to dst.
 func (d *Decompressor) partLocked(op string, dst, b []byte, head *guard.Chunk, start int) (int, error) {
 	all := make([]byte, head.NBytes)
-	copy(all[start:], dst) // uninitialised data stays as it is in dst
 	if _, err := d.wholeLocked(op, all, b[:head.CBytes], Special(head.Special), alone); err != nil {
 		return 0, err
 	}
@@ -420,6 +425,11 @@ func (d *Decompressor) Blocks(dst, b []byte, skip []bool) (int, error) {
 		return 0, err
 	}
 	defer d.h.mu.Unlock()
+	for i := 0; Special(head.Special) == Uninit && i < n; i++ {
+		if !skip[i] {
+			clear(dst[i*head.BlockLen : min((i+1)*head.BlockLen, head.NBytes)])
+		}
+	}
 	var cerr C.goblosc2_err_t
 	rc := C.goblosc2_decompress_blocks(&cerr, d.h.c, (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(head.CBytes),
 		(*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(skip))), C.int32_t(n), (*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(head.NBytes))

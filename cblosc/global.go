@@ -35,6 +35,9 @@ func GlobalDecompress(dst, b []byte) (int, error) {
 	}
 	blosc1.Lock()
 	defer blosc1.Unlock()
+	if Special(h.Special) == Uninit {
+		clear(dst[:h.NBytes])
+	}
 	var cerr C.goblosc2_err_t
 	n := C.goblosc2_global_decompress(&cerr, cBool(!h.Extended), (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(h.CBytes),
 		(*C.uint8_t)(unsafe.SliceData(dst)), C.int32_t(h.NBytes))
@@ -93,6 +96,9 @@ func GlobalItems(dst, b []byte, start, n int) (int, error) {
 	}
 	if err != nil {
 		return 0, refused(op, "", err)
+	}
+	if Special(h.Special) == Uninit {
+		clear(dst)
 	}
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_global_items(&cerr, cBool(!h.Extended), (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(h.CBytes),

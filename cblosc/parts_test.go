@@ -78,10 +78,10 @@ func TestDecompressor_Items(t *testing.T) {
 	require.ErrorIs(t, err, cblosc.ErrFormat)
 	uninit, err := cblosc.SpecialChunk(cparams(4), cblosc.Uninit, 400, nil)
 	require.NoError(t, err)
-	dst := []byte("unchanged   ")
+	dst := []byte("old content.")
 	_, err = d.Items(dst, uninit, 2, 3)
 	require.NoError(t, err)
-	require.Equal(t, "unchanged   ", string(dst))
+	require.Equal(t, make([]byte, 12), dst)
 	d, err = cblosc.NewDecompressor(nil)
 	require.NoError(t, err)
 	require.NoError(t, d.Close())
@@ -393,4 +393,59 @@ func TestDecompressor_Decompress_shuffleSize(t *testing.T) {
 	require.NoError(t, chunk.Decode(want, b))
 	require.Equal(t, want, dst, "pairs of bytes")
 	require.NotEqual(t, testutil.Ramp(4000, 1), dst)
+}
+
+// TestDecompressor_uninitialised reads uninitialised data in each way into a destination with other
+// bytes. The library would leave them unchanged.
+func TestDecompressor_uninitialised(t *testing.T) {
+	const size = 400
+	p := cparams(4)
+	p.BlockSize = 128
+	uninit, err := cblosc.SpecialChunk(p, cblosc.Uninit, size, nil)
+	require.NoError(t, err)
+	info, err := cblosc.Info(uninit)
+	require.NoError(t, err)
+	require.Equal(t, 128, info.BlockSize)
+	d, err := cblosc.NewDecompressor(nil)
+	require.NoError(t, err)
+	closing(t, d)
+	pool, err := cblosc.NewPool(nil, nil)
+	require.NoError(t, err)
+	closing(t, pool)
+	dirty := func(n int) []byte { return bytes.Repeat([]byte{0xAA}, n) }
+	for name, read := range map[string]func(dst []byte) (int, error){
+		"Decompress":       func(dst []byte) (int, error) { return d.Decompress(dst, uninit) },
+		"Items":            func(dst []byte) (int, error) { return d.Items(dst, uninit, 0, size/4) },
+		"Blocks":           func(dst []byte) (int, error) { return d.Blocks(dst, uninit, make([]bool, 4)) },
+		"Pool":             func(dst []byte) (int, error) { return pool.Decompress(dst, uninit) },
+		"GlobalDecompress": func(dst []byte) (int, error) { return cblosc.GlobalDecompress(dst, uninit) },
+		"GlobalItems":      func(dst []byte) (int, error) { return cblosc.GlobalItems(dst, uninit, 0, size/4) },
+	} {
+		dst := dirty(size)
+		n, err := read(dst)
+		require.NoError(t, err, name)
+		require.Equal(t, size, n, name)
+		require.Equal(t, make([]byte, size), dst, name)
+	}
+	dst, want := dirty(size), dirty(size)
+	clear(want[128:256])
+	clear(want[384:])
+	_, err = d.Blocks(dst, uninit, []bool{true, false, true, false})
+	require.NoError(t, err)
+	require.Equal(t, want, dst, "the other blocks are unchanged")
+	longer, want := dirty(size+50), append(make([]byte, size), dirty(50)...)
+	_, err = d.Decompress(longer, uninit)
+	require.NoError(t, err)
+	require.Equal(t, want, longer)
+
+	var chunks, out cblosc.Batch
+	chunks.Append(uninit)
+	chunks.Append(uninit)
+	for _, decompress := range []func(dst, chunks *cblosc.Batch) error{d.DecompressBatch, pool.DecompressBatch} {
+		out.Reset()
+		out.Append(dirty(3 * size)) // the memory is reused
+		require.NoError(t, decompress(&out, &chunks))
+		require.Equal(t, make([]byte, size), out.Item(0))
+		require.Equal(t, make([]byte, size), out.Item(1))
+	}
 }

@@ -312,8 +312,8 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 	return e
 }
 
-// chunkSizeError is the error for an index entry of a chunk, at a place in words, with an impossible
-// size.
+// chunkSizeError is the error for the index entry of a chunk, at a place in words, whose size no
+// chunk has.
 func chunkSizeError(place string, have int64) error {
 	return fmt.Errorf("%w: index entry of the chunk%s: stored size: got %d bytes, want 1 to %d", ErrCorrupt, place, uint64(have), int64(math.MaxInt64))
 }

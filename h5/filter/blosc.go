@@ -76,10 +76,6 @@ func (w *worker) decodeChunk(dst, chunk []byte, info cblosc.ChunkInfo) (int, err
 	if info.NBytes > len(dst) {
 		return 0, fmt.Errorf("%w: buffer of %d bytes, the chunk holds %d", h5.ErrSize, len(dst), info.NBytes)
 	}
-	if info.Special == cblosc.Uninit {
-		clear(dst[:info.NBytes])
-		return info.NBytes, nil
-	}
 	d, err := w.decompressor()
 	if err != nil {
 		return 0, err

@@ -41,6 +41,7 @@ type engine struct {
 	reader  *frameio.Array // nil while writing, and until the first read after a change
 	writer  *frameio.ArrayWriter
 	durable bool   // changes are atomic
+	defined bool   // no chunk has uninitialised values
 	fresh   bool   // made by Create: the writing state lasts until another operation
 	run     []byte // chunk for every chunk that is not written; nil if the fill value is zero
 
@@ -126,6 +127,60 @@ func (e *engine) fill() error {
 		return e.putAll(run, all)
 	}
 	return translate(e.writer.Unwritten(func(i int64) error { return e.writer.WriteChunk(i, run) }))
+}
+
+// define replaces chunks of uninitialised values by chunks of zeros, as which they are read. It is
+// called in the idle state before C-Blosc2 writes a part of a chunk, because C-Blosc2 would store
+// old bytes of the process's memory as the other elements.
+func (e *engine) define() error {
+	if e.defined {
+		return nil
+	}
+	r, err := frameio.OpenArray(e.path)
+	if errors.Is(err, errors.ErrUnsupported) {
+		e.defined = true
+		return nil
+	}
+	if err != nil {
+		return translate(err)
+	}
+	uninit := map[int64]bool{}
+	for i := range r.Frame().NumChunks() {
+		if r.Frame().Special(i) == cblosc.Uninit {
+			uninit[i] = true
+		}
+	}
+	if err := r.Close(); err != nil {
+		return translate(err)
+	}
+	if len(uninit) > 0 {
+		zeros, err := e.zeros()
+		if err != nil {
+			return err
+		}
+		if err := e.putAll(zeros, func(i int64) bool { return uninit[i] }); err != nil {
+			return err
+		}
+		if err := e.finishWriting(); err != nil {
+			return err
+		}
+	}
+	e.defined = true
+	return nil
+}
+
+// zeros returns a chunk of zeros.
+func (e *engine) zeros() ([]byte, error) {
+	cp, err := e.array.SChunk().CParams()
+	if err != nil {
+		return nil, translate(err)
+	}
+	cp.BlockSize = e.array.ItemSize() // in bytes: chunks of an array use the array's blocks
+	for _, n := range e.array.Blocks() {
+		cp.BlockSize *= int(n)
+	}
+	chunk, err := cblosc.SpecialChunk(cp, cblosc.Zeros, e.array.SChunk().ChunkSize(), nil)
+	return chunk, translate(err)
 }
 
 // all selects every chunk for putAll.
@@ -360,7 +415,12 @@ func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region,
 				continue
 			}
 		}
-		err := b.engine.idle(true, func(a *cblosc.Array) error { return a.WriteRegion(part, s.Start, s.Shape) })
+		err := b.engine.idle(true, func(*cblosc.Array) error {
+			if err := b.engine.define(); err != nil {
+				return err
+			}
+			return b.engine.array.WriteRegion(part, s.Start, s.Shape)
+		})
 		if err != nil {
 			return err
 		}
