@@ -187,8 +187,9 @@ func (a *Array) ReadRegion(dst []byte, start, shape []int64) error {
 // storage. Chunks that the region covers only in part are read, changed and compressed again. In a
 // contiguous frame the bytes of the old chunks stay in the file.
 //
-// It returns ErrRegion, ErrSize, ErrFormat if a stored chunk is not valid, ErrClosed, ErrBroken, or
-// an *Error from the library.
+// It returns ErrRegion, ErrSize, ErrFormat if a stored chunk is not valid, errors.ErrUnsupported
+// for an order of filters that CParams.Validate refuses, ErrClosed, ErrBroken, or an *Error from
+// the library.
 func (a *Array) WriteRegion(src []byte, start, shape []int64) error {
 	const op = "write region"
 	if err := a.sc.h.lockWrite(op); err != nil {
@@ -204,6 +205,9 @@ func (a *Array) WriteRegion(src []byte, start, shape []int64) error {
 	}
 	if len(src) == 0 {
 		return nil
+	}
+	if err := a.sc.checkOrderLocked(op); err != nil {
+		return err
 	}
 	return a.writeLocked(op, src, &r)
 }

@@ -3,10 +3,12 @@
 
 package cblosc
 
-// #include <stdint.h>
+// #include "shim.h"
 import "C"
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"runtime/cgo"
 	"runtime/debug"
@@ -62,14 +64,19 @@ func goblosc2_go_decode(id C.uintptr_t, codec, meta C.int32_t, src *C.uint8_t, n
 }
 
 //export goblosc2_go_filter
-func goblosc2_go_filter(id C.uintptr_t, filter, meta, forward C.int32_t, src, dst *C.uint8_t, n C.int32_t) C.int32_t {
+func goblosc2_go_filter(id C.uintptr_t, filter, meta, direction C.int32_t, src, dst *C.uint8_t, n C.int32_t) C.int32_t {
 	return guarded(id, func(*hooks) (C.int32_t, error) {
 		f := userFilter(FilterID(filter))
 		call := f.Backward
-		if forward != 0 {
+		if direction != C.GOBLOSC2_BACKWARD {
 			call = f.Forward
 		}
-		return hookDone, call(lent(dst, n), lent(src, n), uint8(meta))
+		out, in := lent(dst, n), lent(src, n)
+		err := call(out, in, uint8(meta))
+		if err == nil && direction == C.GOBLOSC2_FORWARD_ALONE && !isZero(in) && isZero(out) {
+			err = fmt.Errorf("%w: compression of existing data by C-Blosc2: filter %v makes zeros of other data", errors.ErrUnsupported, f.Name)
+		}
+		return hookDone, err
 	})
 }
 
@@ -109,6 +116,8 @@ func goblosc2_go_write(id C.uintptr_t, p *C.uint8_t, n, at C.int64_t) C.int64_t 
 func goblosc2_go_truncate(id C.uintptr_t, size C.int64_t) C.int32_t {
 	return guarded(id, func(k *hooks) (C.int32_t, error) { return hookDone, k.medium.resize(int64(size)) })
 }
+
+func isZero(b []byte) bool { return len(b) == 0 || b[0] == 0 && bytes.Equal(b[1:], b[:len(b)-1]) }
 
 func userCodec(id Codec) *UserCodec {
 	users.RLock()

@@ -23,8 +23,9 @@ import (
 // recompression. Otherwise every chunk is compressed again. A new TypeSize must divide the size of
 // each chunk.
 //
-// It returns errors.ErrUnsupported for the super-chunk of an Array, and for compressing a last
-// chunk again that is shorter than the others; ErrParam, ErrExists, the errors of reading, or an
+// It returns errors.ErrUnsupported for the super-chunk of an Array, for compressing a last chunk
+// again that is shorter than the others, and for compressing chunks again with three and more
+// filters; ErrParam, ErrExists, the errors of reading, or an
 // *Error from the library.
 func (s *SChunk) Copy(st Storage) (*SChunk, error) {
 	const op = "copy"
@@ -52,6 +53,8 @@ func (s *SChunk) Copy(st Storage) (*SChunk, error) {
 	err = s.checkStored(0, int64(s.facts.nchunks))
 	switch size, whole := st.CParams.TypeSize, s.facts.nbytes; {
 	case err != nil:
+	case !same && !params.sameChunks(st.CParams) && st.CParams.overwrites():
+		err = st.CParams.checkRecompression()
 	case s.array:
 		err = fmt.Errorf("%w: the super-chunk of an array is copied by Array.Copy", errors.ErrUnsupported)
 	case int(whole)%size != 0 || whole > 0 && int(s.facts.chunksize)%size != 0:

@@ -92,7 +92,17 @@ func CreateArrayFrom(p *ArrayParams, data []byte) (*Array, error) {
 	if len(data) == 0 {
 		return create(op, p, C.GOBLOSC2_EMPTY, nil)
 	}
-	return create(op, p, C.GOBLOSC2_DATA, data)
+	if !cp.guarded() {
+		return create(op, p, C.GOBLOSC2_DATA, data)
+	}
+	a, err := create(op, p, C.GOBLOSC2_ZEROS, nil)
+	if err == nil {
+		err = a.WriteRegion(data, make([]int64, a.rank), p.Shape)
+	}
+	if err != nil && a != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, err
 }
 
 // create creates an array of the kind how, with value.

@@ -61,6 +61,9 @@ func (l *Layout) params(a *Array, shape []int64, chunks, blocks []int32) (*Array
 func (a *Array) Slice(start, shape []int64, l Layout) (*Array, error) {
 	const op = "slice"
 	p, err := l.params(a, shape, a.ChunkShape(), a.Blocks())
+	if err == nil {
+		err = p.Storage.CParams.checkRecompression()
+	}
 	if err == nil && len(start) != a.rank {
 		err = fmt.Errorf("%w: start of %d dimensions in an array of %d", ErrRegion, len(start), a.rank)
 	}
@@ -136,6 +139,9 @@ func (a *Array) errParts() error {
 func (a *Array) Copy(l Layout) (*Array, error) {
 	const op = "copy array"
 	p, err := l.params(a, a.Shape(), a.ChunkShape(), a.Blocks())
+	if err == nil {
+		err = a.checkCopy(p)
+	}
 	if err == nil {
 		_, err = p.Storage.place()
 	}

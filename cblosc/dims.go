@@ -114,6 +114,13 @@ func ones[T int32 | int64](n int) []T {
 // reshape creates an array from a view of a, which has the same chunks.
 func (a *Array) reshape(op string, l Layout, shape []int64, chunks, blocks []int32, view func(*newArray) C.int) (*Array, error) {
 	p, err := l.params(a, shape, chunks, blocks)
+	var old *CParams
+	if err == nil {
+		old, err = a.sc.CParams()
+	}
+	if err == nil && !old.sameChunks(p.Storage.CParams) {
+		err = p.Storage.CParams.checkRecompression()
+	}
 	if err != nil {
 		return nil, refused(op, a.sc.path, err)
 	}
@@ -183,6 +190,9 @@ func Concatenate(axis int, arrays []*Array, l Layout) (*Array, error) {
 		}
 	}
 	p, err := l.params(first, shape, first.ChunkShape(), first.Blocks())
+	if err == nil {
+		err = p.Storage.CParams.checkRecompression()
+	}
 	if err != nil {
 		return nil, refused(op, first.sc.path, err)
 	}

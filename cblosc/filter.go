@@ -7,6 +7,7 @@ package cblosc
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -81,6 +82,28 @@ func (f FilterID) forArrays() bool { return f == NDCell || f == NDMean }
 // filter f: it leaves them undefined.
 func (f FilterID) wholeElements() bool {
 	return f == Delta || f == TruncPrec || f == IntTrunc
+}
+
+// lossy reports whether f changes values.
+func (f FilterID) lossy() bool { return f == TruncPrec || f == IntTrunc || f == NDMean }
+
+// keepsElements reports whether a lossy filter may run after f, because f keeps each element in its
+// bytes, or changes it only by an exclusive or.
+func (f FilterID) keepsElements(next FilterID) bool {
+	return f == NoFilter || f.lossy() || next != NDMean && (f == Delta || f == NDCell)
+}
+
+// checkLossyOrder returns an error for a lossy filter after a filter that moves the bytes of
+// elements. It would change arbitrary bits of the elements.
+func (p *CParams) checkLossyOrder() error {
+	for i, f := range p.Filters {
+		for _, before := range p.Filters[:i] {
+			if f.ID.lossy() && !before.ID.keepsElements(f.ID) {
+				return fmt.Errorf("%w: %w: Filters[%d] = %v after %v, want it before", ErrParam, errors.ErrUnsupported, i, f.ID, before.ID)
+			}
+		}
+	}
+	return nil
 }
 
 // mantissa maps the size of a float in bytes to the number of its mantissa bits.

@@ -179,7 +179,8 @@ func (s *SChunk) ReadPoints(dst []byte, items []int64) error {
 // len(src) must be a multiple of TypeSize. Chunks that are covered only in part are read, changed
 // and compressed again. In a contiguous frame the bytes of the old chunks stay in the file.
 //
-// It returns errors.ErrUnsupported after CompressWith, and for a write that ends inside a chunk at
+// It returns errors.ErrUnsupported after CompressWith, for an order of filters that
+// CParams.Validate refuses, and for a write that ends inside a chunk at
 // an offset equal to the length of the shorter last chunk, where the library would cut off the
 // chunk; write up to another item instead. It returns ErrSize, ErrRegion, ErrReadOnly, ErrFormat if
 // a stored chunk is not valid, ErrClosed, ErrBroken, or an *Error from the library.
@@ -189,7 +190,7 @@ func (s *SChunk) WriteItems(src []byte, start int64) error {
 		return err
 	}
 	defer s.h.mu.Unlock()
-	_, last, err := s.itemsLocked(start, len(src))
+	first, last, err := s.itemsLocked(start, len(src))
 	if err != nil {
 		return refused(op, s.path, err)
 	}
@@ -198,6 +199,12 @@ func (s *SChunk) WriteItems(src []byte, start int64) error {
 	}
 	if s.with != nil {
 		return refused(op, s.path, fmt.Errorf("%w: writing items with a Compressor of the caller", errors.ErrUnsupported))
+	}
+	if err := s.checkOrderLocked(op); err != nil {
+		return err
+	}
+	if s.facts.guarded != 0 {
+		return s.writeItemsLocked(op, src, start, first, last)
 	}
 	if s.mistakesEnd(start, len(src), last) {
 		return refused(op, s.path, fmt.Errorf("%w: a write that ends in a chunk at the length of the shorter last chunk", errors.ErrUnsupported))

@@ -64,7 +64,7 @@ type CParams struct {
 	TypeSize  int                // bytes per element; 0: 8; above 255 a chunk's header stores 1
 	BlockSize int                // bytes; 0 lets the library choose
 	Threads   int                // 0: 1; compressed bytes are reproducible only with 1
-	Filters   [MaxFilters]Filter // applied in order
+	Filters   [MaxFilters]Filter // applied in order; with three and more the data is copied first
 	Split     SplitMode          // 0: SplitForwardCompat
 	Dict      bool               // Zstd builds a dictionary from the data of each chunk; super-chunks need SChunk.CompressWith
 }
@@ -119,6 +119,7 @@ func (p *CParams) Validate() error {
 		check(!zfp || f.ID != Shuffle && f.ID != BitShuffle, fmt.Sprintf("Filters[%d]", i), f.ID, "no shuffle before "+p.Codec.String())
 		first = first && f.ID == NoFilter
 	}
+	errs = append(errs, p.checkLossyOrder())
 	if p.Dict {
 		check(p.Codec == Zstd && p.Level > 0, "Dict", p.Dict, "Codec zstd and a Level above 0 for it")
 		check(p.Threads == 1, "Threads", p.Threads, "1 for a dictionary")

@@ -32,6 +32,9 @@ func (a *Array) Resize(shape []int64) error {
 	if err := a.canResize(shape); err != nil {
 		return refused(op, a.sc.path, err)
 	}
+	if err := a.sc.checkOrderLocked(op); err != nil { // zeros may be written
+		return err
+	}
 	return a.resizeLocked(op, shape, nil, true)
 }
 
@@ -200,14 +203,17 @@ func (a *Array) insert(op string, src []byte, axis int, where func(end int64) in
 	if rows == 0 {
 		return nil
 	}
+	if err := a.sc.checkOrderLocked(op); err != nil {
+		return err
+	}
 	var cerr C.goblosc2_err_t
 	p, n := (*C.uint8_t)(unsafe.SliceData(src)), C.int64_t(len(src))
 	rc := C.int(0)
 	switch {
+	case a.sc.facts.nchunks == 0 || a.sc.facts.guarded != 0:
+		return a.insertLocked(op, src, shape, axis, at)
 	case at == old && a.appendsChunk(axis, len(src)):
 		rc = C.goblosc2_array_append(&cerr, a.sc.h.c, p, n, C.int32_t(axis), &a.sc.facts)
-	case a.sc.facts.nchunks == 0:
-		return a.insertLocked(op, src, shape, axis, at)
 	default:
 		rc = C.goblosc2_array_insert(&cerr, a.sc.h.c, p, n, C.int32_t(axis), C.int64_t(at), &a.sc.facts)
 	}

@@ -133,8 +133,8 @@ func (s *Storage) place() (string, error) {
 // src must hold ChunkSize bytes; the first chunk sets ChunkSize. A shorter chunk must be the last
 // one, so nothing can be appended after it.
 //
-// It returns ErrSize, ErrLimit, errors.ErrUnsupported for the chunks of an Array, ErrClosed,
-// ErrBroken, or an *Error from the library.
+// It returns ErrSize, ErrLimit, errors.ErrUnsupported for the chunks of an Array and for an order
+// of filters that CParams.Validate refuses, ErrClosed, ErrBroken, or an *Error from the library.
 func (s *SChunk) AppendBuffer(src []byte) error {
 	const op = "append buffer"
 	if err := s.h.lockWrite(op); err != nil {
@@ -146,6 +146,9 @@ func (s *SChunk) AppendBuffer(src []byte) error {
 	}
 	if s.with != nil {
 		return s.appendMadeLocked(op, src)
+	}
+	if err := s.checkOrderLocked(op); err != nil {
+		return err
 	}
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_schunk_append(&cerr, s.h.c, (*C.uint8_t)(unsafe.SliceData(src)), C.int32_t(len(src)), &s.facts) < 0 {
@@ -466,6 +469,10 @@ func (s *SChunk) CParams() (*CParams, error) {
 		return nil, err
 	}
 	defer s.h.mu.Unlock()
+	return s.cparamsLocked(op)
+}
+
+func (s *SChunk) cparamsLocked(op string) (*CParams, error) {
 	var cerr C.goblosc2_err_t
 	var p C.goblosc2_cparams_t
 	if C.goblosc2_schunk_cparams(&cerr, s.h.c, &p) < 0 {

@@ -127,8 +127,13 @@ func (a *Array) orthogonal(op string, b []byte, index [][]int64, write, library 
 	if err != nil {
 		return refused(op, a.sc.path, err)
 	}
-	if !library || a.rank == 0 || a.sc.entire {
-		// The library would get parts of the chunks wrong, so whole chunks are decoded.
+	if write {
+		if err := a.sc.checkOrderLocked(op); err != nil {
+			return err
+		}
+	}
+	if !library || a.rank == 0 || a.sc.entire || write && a.sc.facts.guarded != 0 {
+		// The library would get parts of the chunks wrong, or write into b.
 		return s.transfer(op, b, write)
 	}
 	var flat, sizes []int64
@@ -297,6 +302,11 @@ func (a *Array) points(op string, b []byte, points []int64, write bool) error {
 	}
 	if err != nil {
 		return refused(op, a.sc.path, err)
+	}
+	if write {
+		if err := a.sc.checkOrderLocked(op); err != nil {
+			return err
+		}
 	}
 	if !write && !a.sc.entire && len(list) > 0 {
 		flat := make([]int64, len(list))

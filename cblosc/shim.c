@@ -205,6 +205,7 @@ void goblosc2_take_facts(goblosc2_facts_t *f, const blosc2_schunk *sc)
     f->cbytes = sc->cbytes;
     f->chunksize = sc->chunksize;
     f->typesize = sc->typesize;
+    f->guarded = goblosc2_schunk_guarded(sc);
 }
 
 int goblosc2_own_schunk(goblosc2_err_t *err, blosc2_schunk *sc, goblosc2_handle_t **out, goblosc2_facts_t *facts)
@@ -293,12 +294,27 @@ int goblosc2_schunk_append(goblosc2_err_t *err, goblosc2_handle_t *h, const uint
                            goblosc2_facts_t *facts)
 {
     goblosc2_io_begin(goblosc2_threads_of(h));
-    int64_t rc = blosc2_schunk_append_buffer(h->sc, src, n);
+    const char *call = "blosc2_schunk_append_buffer";
+    int64_t rc = goblosc2_schunk_guarded(h->sc) ? goblosc2_guarded_put(h->sc, h->sc->nchunks, src, n, &call)
+                                                : blosc2_schunk_append_buffer(h->sc, src, n);
     if (rc < 0) {
-        return goblosc2_fail(err, rc, "blosc2_schunk_append_buffer");
+        return goblosc2_fail(err, rc, call);
     }
     goblosc2_take_facts(facts, h->sc);
-    return goblosc2_io_end(err, "blosc2_schunk_append_buffer");
+    return goblosc2_io_end(err, call);
+}
+
+int goblosc2_schunk_replace(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t i, const uint8_t *src, int32_t n,
+                            goblosc2_facts_t *facts)
+{
+    goblosc2_io_begin(goblosc2_threads_of(h));
+    const char *call;
+    int64_t rc = goblosc2_guarded_put(h->sc, i, src, n, &call);
+    if (rc < 0) {
+        return goblosc2_fail(err, rc, call);
+    }
+    goblosc2_take_facts(facts, h->sc);
+    return goblosc2_io_end(err, call);
 }
 
 /* The library can insert before a short last chunk only by giving all chunks variable lengths,

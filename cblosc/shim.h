@@ -38,13 +38,14 @@ typedef struct {
     uint8_t filters_meta[BLOSC2_MAX_FILTERS];
 } goblosc2_cparams_t;
 
-/* The sizes of a super-chunk that change when it is written. */
+/* The sizes of a super-chunk that change when it is written, and a property of its parameters. */
 typedef struct {
     int64_t nchunks;
     int64_t nbytes;
     int64_t cbytes;
     int32_t chunksize;
     int32_t typesize;
+    int32_t guarded; /* data must be compressed by goblosc2_schunk_append and goblosc2_schunk_replace */
 } goblosc2_facts_t;
 
 enum { GOBLOSC2_MAX_DIM = 16 };
@@ -118,6 +119,11 @@ int goblosc2_decompress_parts(goblosc2_err_t *err, goblosc2_handle_t *h, const u
                               const int64_t *parts, int64_t n, int64_t *next, uint8_t *dst, const int64_t *dst_ends,
                               int64_t *bad);
 
+/* callbacks.go: directions of a filter. ALONE means that the library compresses without the guard
+ * of shim_pipeline.c. It then stores a chunk of zeros if the filter returns only zeros, and does
+ * not call the filter to read it. */
+enum { GOBLOSC2_BACKWARD, GOBLOSC2_FORWARD, GOBLOSC2_FORWARD_ALONE };
+
 /* hooks.go: variants of goblosc2_compress and goblosc2_decompress that may call Go. They are
  * separate so that the other two can be declared nocallback. */
 int goblosc2_register_codec(goblosc2_err_t *err, int32_t id, const char *name);
@@ -185,6 +191,9 @@ int goblosc2_schunk_to_bytes(goblosc2_err_t *err, goblosc2_handle_t *h, uint8_t 
 int goblosc2_schunk_cparams(goblosc2_err_t *err, goblosc2_handle_t *h, goblosc2_cparams_t *p);
 int goblosc2_schunk_append(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, int32_t n,
                            goblosc2_facts_t *facts);
+/* Compresses src to chunk i without changing src: see shim_pipeline.c. */
+int goblosc2_schunk_replace(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t i, const uint8_t *src, int32_t n,
+                            goblosc2_facts_t *facts);
 int goblosc2_schunk_put_chunk(goblosc2_err_t *err, goblosc2_handle_t *h, int32_t how, int64_t i, const uint8_t *chunk,
                               goblosc2_facts_t *facts);
 int goblosc2_schunk_delete_chunk(goblosc2_err_t *err, goblosc2_handle_t *h, int64_t i, goblosc2_facts_t *facts);

@@ -80,7 +80,7 @@ static int compress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *sr
     if (ready(err, h, n) < 0) {
         return -1;
     }
-    int rc = blosc2_compress_ctx(h->ctx, src, n, dst, cap);
+    int rc = goblosc2_guarded_compress(h->ctx, &h->pipeline, src, n, dst, cap);
     if (rc == BLOSC_EXTENDED_HEADER_LENGTH && n % dst[BLOSC2_CHUNK_TYPESIZE] != 0) {
         /* Zeros that are not a whole number of elements: releases before 3 can read them only as
          * bytes. */

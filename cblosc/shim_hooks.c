@@ -15,18 +15,16 @@ extern int32_t goblosc2_go_encode(uintptr_t id, int32_t codec, int32_t meta, uin
                                   int32_t room);
 extern int32_t goblosc2_go_decode(uintptr_t id, int32_t codec, int32_t meta, uint8_t *src, int32_t n, uint8_t *dst,
                                   int32_t room);
-extern int32_t goblosc2_go_filter(uintptr_t id, int32_t filter, int32_t meta, int32_t forward, uint8_t *src,
+extern int32_t goblosc2_go_filter(uintptr_t id, int32_t filter, int32_t meta, int32_t direction, uint8_t *src,
                                   uint8_t *dst, int32_t n);
 extern int32_t goblosc2_go_block(uintptr_t id, int32_t index, int32_t offset, int32_t typesize, int32_t thread,
                                  uint8_t *src, uint8_t *dst, int32_t n);
 
 enum { UDCODEC_BYTE = 0x16, USER_IDS = 256 - BLOSC2_USER_REGISTERED_CODECS_START };
 
-static int before(blosc2_prefilter_params *p)
+int goblosc2_block(uintptr_t hook, const blosc2_prefilter_params *p, uint8_t *in, int32_t n)
 {
-    const goblosc2_handle_t *h = p->user_data;
-    return goblosc2_go_block(h->hook, p->nblock, p->output_offset, p->output_typesize, p->tid, (uint8_t *)p->input,
-                             p->output, p->output_size);
+    return goblosc2_go_block(hook, p->nblock, p->output_offset, p->output_typesize, p->tid, in, p->output, n);
 }
 
 static int after(blosc2_postfilter_params *p)
@@ -100,13 +98,16 @@ static int decode(const uint8_t *src, int32_t n, uint8_t *dst, int32_t room, uin
 static int forward(const uint8_t *src, uint8_t *dst, int32_t n, uint8_t meta, blosc2_cparams *p, uint8_t id)
 {
     uintptr_t hook = hook_before(p);
-    return hook == 0 ? BLOSC2_ERROR_FILTER_PIPELINE : goblosc2_go_filter(hook, id, meta, 1, (uint8_t *)src, dst, n);
+    int32_t direction = p->prefilter != NULL ? GOBLOSC2_FORWARD : GOBLOSC2_FORWARD_ALONE;
+    return hook == 0 ? BLOSC2_ERROR_FILTER_PIPELINE
+                     : goblosc2_go_filter(hook, id, meta, direction, (uint8_t *)src, dst, n);
 }
 
 static int backward(const uint8_t *src, uint8_t *dst, int32_t n, uint8_t meta, blosc2_dparams *p, uint8_t id)
 {
     uintptr_t hook = hook_behind(p);
-    return hook == 0 ? BLOSC2_ERROR_FILTER_PIPELINE : goblosc2_go_filter(hook, id, meta, 0, (uint8_t *)src, dst, n);
+    return hook == 0 ? BLOSC2_ERROR_FILTER_PIPELINE
+                     : goblosc2_go_filter(hook, id, meta, GOBLOSC2_BACKWARD, (uint8_t *)src, dst, n);
 }
 
 /* The library keeps pointers to the names permanently. */
@@ -138,13 +139,10 @@ int goblosc2_register_filter(goblosc2_err_t *err, int32_t id, const char *name)
 blosc2_context *goblosc2_create_cctx(goblosc2_handle_t *h)
 {
     blosc2_cparams c = goblosc2_to_cparams(&h->cparams);
-    blosc2_prefilter_params params = {.user_data = h};
     c.codec_params = (void *)h->hook;
-    if (h->block) {
-        c.prefilter = before;
-        c.preparams = &params; /* copied */
-    }
-    return blosc2_create_cctx(c);
+    h->pipeline.block = h->block;
+    h->pipeline.hook = h->hook;
+    return goblosc2_guarded_cctx(c, &h->pipeline);
 }
 
 blosc2_context *goblosc2_create_dctx(goblosc2_handle_t *h)

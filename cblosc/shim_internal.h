@@ -6,6 +6,20 @@
 
 #include "cmem.h"
 
+/* shim_pipeline.c: the source of a compression. source is the caller's memory, which is only read;
+ * the library gets scratch. */
+typedef struct {
+    bool guarded;  /* the context must get scratch memory as the source */
+    bool delta;    /* the filters include Delta */
+    bool go;       /* a filter or the codec is written in Go */
+    bool block;    /* a Go function is called for each block */
+    bool variable; /* blocks of variable length */
+    uintptr_t hook;
+    const uint8_t *source;
+    uint8_t *scratch;
+    int64_t n;
+} goblosc2_pipeline_t;
+
 struct goblosc2_handle {
     blosc2_context *ctx;
     blosc2_schunk *sc;
@@ -16,6 +30,7 @@ struct goblosc2_handle {
     bool extended;  /* the last chunk of a decompressor had the header of Blosc2 */
     bool block;     /* a Go function is called for each block */
     uintptr_t hook; /* identifies the Go functions of the context; 0: no functions */
+    goblosc2_pipeline_t pipeline;
 };
 
 /* Size of the slot of a metalayer name, including its terminating zero. */
@@ -34,11 +49,30 @@ blosc2_cparams goblosc2_to_cparams(const goblosc2_cparams_t *p);
 void goblosc2_from_cparams(goblosc2_cparams_t *p, const blosc2_cparams *c);
 blosc2_dparams goblosc2_to_dparams(int32_t threads);
 
-/* shim_hooks.c: goblosc2_opened sets the id of the Go functions of an opened super-chunk, and makes
- * its new chunks have no dictionary. The other two create a context with the parameters and functions of h. */
+/* shim_hooks.c: goblosc2_opened sets the id of the Go functions of an opened super-chunk, and
+ * makes its new chunks have no dictionary. The other two create a context with the parameters and
+ * functions of h. */
 int goblosc2_opened(goblosc2_err_t *err, blosc2_schunk *sc, uintptr_t hook);
 blosc2_context *goblosc2_create_cctx(goblosc2_handle_t *h);
 blosc2_context *goblosc2_create_dctx(goblosc2_handle_t *h);
+
+/* shim_pipeline.c: goblosc2_guarded_cctx creates a context that never gets the caller's memory as
+ * the source if a step of its pipeline would write there. g->block and g->hook must be set, and g
+ * must outlive the context. goblosc2_guarded_compress is blosc2_compress_ctx for it.
+ * goblosc2_guarded_put compresses data to chunk i of sc, which may be the number of chunks.
+ * Between goblosc2_guarded_begin and goblosc2_guarded_end the source of the library is g->scratch.
+ * goblosc2_schunk_guarded returns whether data for sc must be compressed with
+ * goblosc2_guarded_put. */
+blosc2_context *goblosc2_guarded_cctx(blosc2_cparams c, goblosc2_pipeline_t *g);
+int goblosc2_guarded_begin(goblosc2_pipeline_t *g, const uint8_t *src, int64_t n);
+void goblosc2_guarded_end(goblosc2_pipeline_t *g);
+int goblosc2_guarded_compress(blosc2_context *ctx, goblosc2_pipeline_t *g, const uint8_t *src, int32_t n, uint8_t *dst,
+                              int32_t cap);
+int64_t goblosc2_guarded_put(blosc2_schunk *sc, int64_t i, const uint8_t *src, int32_t n, const char **call);
+bool goblosc2_schunk_guarded(const blosc2_schunk *sc);
+
+/* shim_hooks.c: calls the Go function for a block of n bytes. */
+int goblosc2_block(uintptr_t hook, const blosc2_prefilter_params *p, uint8_t *in, int32_t n);
 
 /* goblosc2_new_handle takes ownership of ctx or sc and frees it on failure; goblosc2_own_schunk
  * also reads the facts. */
@@ -83,9 +117,9 @@ int goblosc2_io_end(goblosc2_err_t *err, const char *call);
 int goblosc2_io(goblosc2_err_t *err, int32_t map, int64_t mapping, uintptr_t medium, blosc2_io *io);
 void goblosc2_io_undo(blosc2_io *io);
 
-/* shim_decompress.c: goblosc2_begin_chunk must precede each use of a decompressor. A context keeps the
- * special value and the parameters of the filters of the last chunk, and the header of Blosc1 has
- * no fields that replace them, so the data of the next chunk of Blosc1 would be wrong.
+/* shim_decompress.c: goblosc2_begin_chunk must precede each use of a decompressor. A context keeps
+ * the special value and the parameters of the filters of the last chunk, and the header of Blosc1
+ * has no fields that replace them, so the data of the next chunk of Blosc1 would be wrong.
  * goblosc2_begin_global does the same for a chunk of Blosc1 in the global context. */
 int goblosc2_begin_chunk(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *chunk, int32_t n);
 int goblosc2_begin_global(goblosc2_err_t *err);

@@ -10,8 +10,15 @@ int goblosc2_vl_compress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_
     goblosc2_threads(h->cparams.threads);
     const void **blocks = hyperslab_alloc((size_t)n * (sizeof *blocks + sizeof(int32_t)));
     blosc2_context *fresh = goblosc2_create_cctx(h); /* a context keeps the blocks of its last chunk */
+    goblosc2_pipeline_t *g = &h->pipeline;
     int rc = BLOSC2_ERROR_MEMORY_ALLOC;
-    if (blocks != NULL && fresh != NULL) {
+    bool ready = blocks != NULL && fresh != NULL;
+    if (ready && g->guarded) {
+        g->variable = true;
+        ready = goblosc2_guarded_begin(g, src, ends[n - 1]) == 0;
+        src = g->scratch;
+    }
+    if (ready) {
         int32_t *sizes = (int32_t *)(blocks + n);
         for (int64_t i = 0, at = 0; i < n; at = ends[i++]) {
             blocks[i] = src + at;
@@ -19,6 +26,8 @@ int goblosc2_vl_compress(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_
         }
         rc = blosc2_vlcompress_ctx(fresh, blocks, sizes, n, dst, cap);
     }
+    goblosc2_guarded_end(g);
+    g->variable = false;
     if (fresh != NULL) {
         blosc2_free_ctx(fresh);
     }

@@ -29,8 +29,9 @@ const maxDict = 128 << 10
 // not be empty. With CParams.Dict the blocks share a dictionary if the library can train one, which
 // needs at least 8 items.
 //
-// It returns errors.ErrUnsupported for a Compressor that calls Go; ErrSize for no items, an empty
-// item, or an item that is not whole elements; ErrLimit, ErrClosed, or an *Error from the library.
+// It returns errors.ErrUnsupported for a Compressor that calls Go and for level 0, at which the
+// library reads out of bounds; ErrSize for no items, an empty item, or an item that is not whole
+// elements; ErrLimit, ErrClosed, or an *Error from the library.
 func (c *Compressor) CompressVL(src *Batch) ([]byte, error) {
 	const op = "compress blocks"
 	const perBlock = 64 // start and length of a block, and the overhead of its codec
@@ -43,6 +44,8 @@ func (c *Compressor) CompressVL(src *Batch) ([]byte, error) {
 	switch {
 	case c.hooks != nil:
 		err = fmt.Errorf("%w: blocks of variable length with functions of Go", errors.ErrUnsupported)
+	case c.params.Level == 0:
+		err = fmt.Errorf("%w: blocks of variable length at level 0", errors.ErrUnsupported)
 	case n == 0:
 		err = fmt.Errorf("%w: 0 blocks, want at least 1", ErrSize)
 	case len(src.data) > maxBuffer-overhead:

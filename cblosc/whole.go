@@ -41,13 +41,16 @@ func (a *Array) readWholeLocked(op string, dst []byte, r *region) error {
 		if C.goblosc2_schunk_decompress(&cerr, a.sc.h.c, C.int64_t(i), (*C.uint8_t)(unsafe.SliceData(b)), C.int32_t(len(b))) < 0 {
 			return a.sc.h.failed(op, &cerr)
 		}
-		a.place(dst, r, b, origin)
+		a.place(dst, r, b, origin, false)
 		return nil
 	})
 }
 
 // writeLocked writes src to r, which must not be empty.
 func (a *Array) writeLocked(op string, src []byte, r *region) error {
+	if a.sc.facts.guarded != 0 {
+		return a.writeWholeLocked(op, src, r)
+	}
 	var cerr C.goblosc2_err_t
 	if C.goblosc2_array_write(&cerr, a.sc.h.c, &r.start[0], &r.stop[0], &r.shape[0],
 		(*C.uint8_t)(unsafe.SliceData(src)), C.int64_t(len(src)), &a.sc.facts) < 0 {
@@ -91,17 +94,18 @@ func (a *Array) eachChunk(r *region, f func(i int64, origin *[maxDims]int64) err
 	}
 }
 
-// place copies the elements of r that are in the chunk at origin from b, the chunk's data, to dst.
-// In b the blocks are stored in row-major order, and so are the elements of a block.
-func (a *Array) place(dst []byte, r *region, b []byte, origin *[maxDims]int64) {
+// place copies the elements of r that are in the chunk at origin from b, the chunk's data, to the
+// buffer of r, or back if write is set. In b the blocks are stored in row-major order, and so are
+// the elements of a block.
+func (a *Array) place(buf []byte, r *region, b []byte, origin *[maxDims]int64, write bool) {
 	g, size := &a.geometry, int64(a.sc.facts.typesize)
 	last := a.rank - 1
-	var lo, hi, at, blockStride, elemStride, dstStride [maxDims]int64
+	var lo, hi, at, blockStride, elemStride, bufStride [maxDims]int64
 	blockItems, blocks, elems := int64(1), int64(1), int64(1)
 	for i := last; i >= 0; i-- {
 		lo[i] = max(int64(r.start[i]), origin[i])
 		hi[i] = min(int64(r.stop[i]), origin[i]+int64(g.chunks[i]))
-		elemStride[i], blockStride[i], dstStride[i] = blockItems, blocks, elems
+		elemStride[i], blockStride[i], bufStride[i] = blockItems, blocks, elems
 		blockItems *= int64(g.blocks[i])
 		blocks *= ceil.Div(int64(g.chunks[i]), int64(g.blocks[i]))
 		elems *= int64(r.shape[i])
@@ -111,11 +115,15 @@ func (a *Array) place(dst []byte, r *region, b []byte, origin *[maxDims]int64) {
 		for i := range a.rank {
 			c, block := at[i]-origin[i], int64(g.blocks[i])
 			from += c/block*blockStride[i]*blockItems + c%block*elemStride[i]
-			to += (at[i] - int64(r.start[i])) * dstStride[i]
+			to += (at[i] - int64(r.start[i])) * bufStride[i]
 		}
 		// Number of elements up to the end of the block, or of r, in the last dimension.
 		n := min(int64(g.blocks[last])-(at[last]-origin[last])%int64(g.blocks[last]), hi[last]-at[last])
-		copy(dst[to*size:(to+n)*size], b[from*size:])
+		outside, inside := buf[to*size:(to+n)*size], b[from*size:(from+n)*size]
+		if write {
+			outside, inside = inside, outside
+		}
+		copy(outside, inside)
 		i := last
 		for at[i] += n; at[i] == hi[i]; at[i]++ {
 			at[i] = lo[i]

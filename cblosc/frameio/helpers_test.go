@@ -42,7 +42,7 @@ func drawCParams(t *rapid.T, size int) *cblosc.CParams {
 	p.Codec = rapid.SampledFrom(cblosc.Codecs()).Draw(t, "codec")
 	p.Level = rapid.IntRange(0, 9).Draw(t, "level")
 	p.Filters = [cblosc.MaxFilters]cblosc.Filter{}
-	switch rapid.IntRange(0, 4).Draw(t, "filter") {
+	switch rapid.IntRange(0, 6).Draw(t, "filter") {
 	case 1:
 		p.Filters[5].ID = cblosc.Shuffle
 	case 2:
@@ -55,6 +55,15 @@ func drawCParams(t *rapid.T, size int) *cblosc.CParams {
 			p.Filters[4] = cblosc.Filter{ID: cblosc.TruncPrec, Meta: 10}
 		}
 		p.Filters[5].ID = cblosc.Shuffle
+	case 5:
+		p.Filters[0].ID = cblosc.Delta
+		p.Filters[1].ID = cblosc.BitShuffle
+		p.Filters[3].ID = cblosc.Shuffle
+		p.Filters[5].ID = cblosc.BitShuffle
+	case 6:
+		p.Filters[0].ID = cblosc.Shuffle
+		p.Filters[1].ID = cblosc.BitShuffle
+		p.Filters[4].ID = cblosc.Shuffle
 	}
 	return p
 }
