@@ -500,3 +500,104 @@ func TestSummarize_url(t *testing.T) {
 		})
 	}
 }
+
+// TestOpen_url_changed replaces a file by one of the same size while it is read.
+func TestOpen_url_changed(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	spec := ndarray.Spec{Shape: []int64{600, 700}, DType: ndarray.DTypeOf[int64](), ChunkShape: []int64{50, 700}, Compression: &ndarray.Compression{Codec: "none"}}
+	plain := spec
+	plain.ChunkShape = nil
+	for d, add := range map[string]int64{dir: 0, other: 1} {
+		value := func(i int) int64 { // incompressible
+			x := uint64(i+1) * 0x9e3779b97f4a7c15
+			x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+			return int64((x^x>>27)*0x94d049bb133111eb>>1) + add
+		}
+		fillValues(t, d+"/a.b2nd", spec, nil, value)
+		fillValues(t, d+"/a.h5:/g/chunked", spec, nil, value)
+		fillValues(t, d+"/a.h5:/g/plain", plain, nil, value)
+		_, err := copyTree(bg, d+"/a.b2z", d+"/a.h5", nil)
+		require.NoError(t, err)
+	}
+	trees := map[string]string{"/a.h5:/g/chunked": "g/chunked", "/a.h5:/g/plain": "g/plain", "/a.b2z:/g/chunked": "g/chunked"}
+	old, recent := time.Unix(1e9, 0).UTC().Format(http.TimeFormat), time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)
+	for name, x := range map[string][2][2]string{ // ETag and Last-Modified, before and after
+		"weak ETag":                 {{`W/"1"`, ""}, {`W/"2"`, ""}},
+		"weak ETag unchanged, time": {{`W/"1"`, old}, {`W/"1"`, recent}},
+		"validators dropped":        {{`"1"`, old}, {"", ""}},
+		"time":                      {{"", old}, {"", recent}},
+		"size":                      {{"", ""}, {"", ""}},
+	} {
+		for _, location := range []string{"/a.b2nd", "/a.h5:/g/chunked", "/a.h5:/g/plain", "/a.b2z:/g/chunked"} {
+			read := func(t *testing.T, open func(base string) (*ndarray.Array, func() error)) {
+				s := newReplaced(t, dir, other, x)
+				a, done := open(s.URL)
+				defer func() { require.NoError(t, done()) }()
+				row := make([]int64, 700)
+				require.NoError(t, ndarray.Read(bg, a, row, ndarray.Region{Start: []int64{0, 0}, Shape: []int64{1, 700}}))
+				s.replaced.Store(true)
+				all := make([]int64, 600*700)
+				require.ErrorIs(t, ndarray.Read(bg, a, all, ndarray.Whole(spec.Shape)), remote.ErrChanged)
+			}
+			t.Run(name+location, func(t *testing.T) {
+				read(t, func(base string) (*ndarray.Array, func() error) {
+					a, err := hyperslab.Open(bg, base+location, nil)
+					require.NoError(t, err)
+					return a, a.Close
+				})
+			})
+			if path := trees[location]; path != "" {
+				t.Run(name+location+" in a tree", func(t *testing.T) {
+					file, _, _ := strings.Cut(location, ":")
+					read(t, func(base string) (*ndarray.Array, func() error) {
+						tree, err := hyperslab.OpenTree(bg, base+file, nil)
+						require.NoError(t, err)
+						a, err := tree.Open(bg, "/"+path)
+						require.NoError(t, err)
+						return a, func() error { return errors.Join(a.Close(), tree.Close()) }
+					})
+				})
+			}
+		}
+	}
+}
+
+// replaced is a server that ignores preconditions, of files that are replaced.
+type replaced struct {
+	*httptest.Server
+	replaced atomic.Bool
+}
+
+// newReplaced returns a server of the files in before and later in after. If no validator differs,
+// the later files are one byte longer.
+func newReplaced(t *testing.T, before, after string, validators [2][2]string) *replaced {
+	s := &replaced{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		dir, x := before, validators[0]
+		if s.replaced.Load() {
+			dir, x = after, validators[1]
+		}
+		b, err := os.ReadFile(dir + r.URL.Path)
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		if s.replaced.Load() && validators[0] == validators[1] {
+			b = append(b, 0)
+		}
+		if x[0] != "" {
+			w.Header().Set("ETag", x[0])
+		}
+		modified, _ := http.ParseTime(x[1]) // zero for ""
+		r.Header.Del("If-Match")
+		http.ServeContent(w, r, "", modified, bytes.NewReader(b))
+	}))
+	client := remote.DefaultClient
+	remote.DefaultClient = remote.NewClient(&remote.Options{AllowPrivate: true})
+	t.Cleanup(func() {
+		remote.DefaultClient.CloseIdle()
+		remote.DefaultClient = client
+		s.Close()
+	})
+	return s
+}

@@ -131,8 +131,8 @@ func (s *Source) object(ctx context.Context, url string, h io.Writer) (err error
 			break
 		}
 	}
-	if err == nil && e.Tag == "" {
-		err = fmt.Errorf("%w: a source without an ETag, whose changes would not be found", errors.ErrUnsupported)
+	if err == nil && !strings.HasPrefix(e.Tag, `"`) {
+		err = fmt.Errorf("%w: source at a URL: ETag: got %q, want a strong ETag, because its changes would not be found", errors.ErrUnsupported, e.Tag)
 	}
 	if err != nil {
 		return err

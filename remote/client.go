@@ -5,6 +5,7 @@ package remote
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -27,6 +28,13 @@ type Options struct {
 	// the directory cannot be used. Blocks that cannot be stored later count in Stats.DiskErrors.
 	CacheDir  string
 	DiskCache int64 // maximum bytes of CacheDir when an object is opened; default 16 GiB
+
+	// RefuseUnverified makes Open return ErrUnverified for an object whose changes cannot be
+	// detected. OnUnverified is called for such an object otherwise, once for each URL and once for
+	// each directory of FS, possibly from several goroutines at the same time. Its argument is the
+	// *Error that Open returns with RefuseUnverified. Nil means that only Stats.Unverified counts.
+	RefuseUnverified bool
+	OnUnverified     func(err error)
 
 	// Limits of a handle.
 	MaxSize     int64 // bytes of an object; default 64 TiB
@@ -64,6 +72,7 @@ type Client struct {
 	indexes []*index            // open index files
 	indexOf map[string]*index   // by URL
 	known   map[string]*version // by URL; the version that was seen last
+	warned  map[string]bool     // URLs of OnUnverified
 }
 
 // DefaultClient is the client of package hyperslab. A program may replace it before its first use.
@@ -77,7 +86,7 @@ func NewClient(o *Options) *Client {
 	f := o.filled()
 	return &Client{
 		o: f, cache: newCache(f.Cache), disk: newDisk(f.CacheDir, f.DiskCache), web: newHTTP(f.AllowPrivate, f.Parallel, f.Timeout),
-		slots: make(chan struct{}, f.Parallel), known: make(map[string]*version),
+		slots: make(chan struct{}, f.Parallel), known: make(map[string]*version), warned: make(map[string]bool),
 	}
 }
 
@@ -97,22 +106,6 @@ func (c *Client) CloseIdle() {
 	c.indexes, c.indexOf = nil, nil
 }
 
-// version is one version of an object. Handles of the same version share it and its blocks.
-type version struct {
-	target target
-	shown  string // URL for messages
-	size   int64
-	tag    string // ETag, or ""
-	time   string // Last-Modified, or ""
-	seen   time.Time
-}
-
-// strong reports whether the ETag can be used in If-Match.
-func (v *version) strong() bool { return len(v.tag) > 1 && v.tag[0] == '"' }
-
-// named reports whether two versions with the same names are the same content.
-func (v *version) named() bool { return v.tag != "" || v.time != "" }
-
 const (
 	freshFor  = 10 * time.Second // time in which a known version is opened without a request
 	maxKnown  = 4096             // versions that a client remembers
@@ -126,17 +119,21 @@ const (
 // It returns fs.ErrNotExist, fs.ErrPermission, ErrRefused, ErrLimit or ErrResponse, for example for
 // a server without range requests.
 func (c *Client) Open(ctx context.Context, url string) (*Object, error) {
-	return c.open(ctx, url, false)
+	return c.open(ctx, url, false, url)
 }
 
-// open is Open. whole is set for a file that is read as a whole if it is small.
-func (c *Client) open(ctx context.Context, url string, whole bool) (*Object, error) {
+// open is Open. whole is set for a file that is read as a whole if it is small. unit is the URL of
+// the object or of its directory, which is reported if changes cannot be detected.
+func (c *Client) open(ctx context.Context, url string, whole bool, unit string) (*Object, error) {
 	shown := Redact(url)
 	o, err := c.object(ctx, url, shown, whole)
-	if err != nil {
-		return nil, fail("open", shown, err)
+	if err == nil {
+		if err = c.verified(o.v, unit); err == nil {
+			return o, nil
+		}
+		err = errors.Join(err, o.Close())
 	}
-	return o, nil
+	return nil, fail("open", shown, err)
 }
 
 func (c *Client) object(ctx context.Context, url, shown string, whole bool) (*Object, error) {
@@ -147,15 +144,15 @@ func (c *Client) object(ctx context.Context, url, shown string, whole bool) (*Ob
 	o := &Object{c: c}
 	c.mu.Lock()
 	v := c.known[url]
-	fresh := v != nil && time.Since(v.seen) < freshFor
 	ix := c.indexOf[url]
+	fresh := v != nil && time.Since(v.seen) < freshFor && (ix == nil || ix.tag != "" || ix.matched.Load() == v)
 	c.mu.Unlock()
 	o.index = ix
 	if ix != nil && ix.tag != "" && !fresh {
 		v = c.remember(url, &version{target: t, shown: shown, size: ix.size, tag: ix.tag, time: ix.time, seen: time.Now()})
 		fresh = true
 	}
-	if fresh && ix != nil && (v.size != ix.size || ix.tag != "" && v.tag != ix.tag) {
+	if fresh && ix != nil && ix.tag != "" && (v.size != ix.size || v.tag != ix.tag) {
 		return nil, fmt.Errorf("%w: index: got %d bytes, ETag %s; want %d bytes, ETag %s", ErrChanged, v.size, v.tag, ix.size, ix.tag)
 	}
 	if fresh {
@@ -174,6 +171,9 @@ func (c *Client) object(ctx context.Context, url, shown string, whole bool) (*Ob
 		return nil, err
 	}
 	now = c.remember(url, now)
+	if ix != nil {
+		ix.matched.Store(now)
+	}
 	for i, data := range blocks {
 		if b, mine := c.cache.claim(key{now, int64(i)}); mine {
 			c.cache.done(b, data)
@@ -196,7 +196,7 @@ func (c *Client) object(ctx context.Context, url, shown string, whole bool) (*Ob
 func (c *Client) remember(url string, now *version) *version {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if v := c.known[url]; v != nil && now.named() && v.size == now.size && v.tag == now.tag && v.time == now.time {
+	if v := c.known[url]; v != nil && now.weakness == "" && v.weakness == "" && v.size == now.size && v.tag == now.tag && v.time == now.time {
 		v.seen = now.seen
 		return v
 	}

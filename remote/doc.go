@@ -29,8 +29,11 @@
 // Redirects lead only to http and https, and never from https to http. Options limits the size of
 // an object, and the requests and bytes of a handle.
 //
-// An object is identified by its ETag, or by its modification time without one. A read after a
-// change returns ErrChanged, and never mixes data of two versions.
+// The size, the ETag and the modification time of each response are compared with those of the
+// first one. A read after a change returns ErrChanged, and never mixes data of two versions, if the
+// server sends a strong ETag, or a modification time that is at least one second older than its
+// response. For any other object Options.OnUnverified is called, or Options.RefuseUnverified makes
+// Open return ErrUnverified, because a change may keep the size and the validators.
 //
 // # Concurrency
 //
@@ -38,6 +41,6 @@
 //
 // # Errors
 //
-// Errors are an *Error with the URL. It wraps ErrChanged, ErrRefused, ErrResponse, ErrLimit,
-// ErrClosed, fs.ErrNotExist, fs.ErrPermission, or an error of package net.
+// Errors are an *Error with the URL. It wraps ErrChanged, ErrUnverified, ErrRefused, ErrResponse,
+// ErrLimit, ErrClosed, fs.ErrNotExist, fs.ErrPermission, or an error of package net.
 package remote

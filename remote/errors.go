@@ -16,6 +16,10 @@ import (
 var (
 	// ErrChanged means that the object is not the one that was opened.
 	ErrChanged = errors.New("remote object has changed")
+	// ErrUnverified means that neither the size nor the validators of an object detect each change:
+	// the server sends no strong ETag, and no modification time that is at least one second older
+	// than its response.
+	ErrUnverified = errors.New("changes of the object cannot be detected")
 	// ErrRefused means that the URL, its address or a redirect is not allowed.
 	ErrRefused = errors.New("not allowed")
 	// ErrResponse means that the response of a server is invalid: for example another range than
@@ -78,7 +82,7 @@ func transient(err error) bool {
 			return true
 		}
 		return false
-	case errors.Is(err, ErrChanged), errors.Is(err, ErrRefused), errors.Is(err, ErrLimit), errors.Is(err, ErrClosed), errors.Is(err, context.Canceled):
+	case errors.Is(err, ErrChanged), errors.Is(err, ErrUnverified), errors.Is(err, ErrRefused), errors.Is(err, ErrLimit), errors.Is(err, ErrClosed), errors.Is(err, context.Canceled):
 		return false
 	case errors.Is(err, ErrResponse):
 		return errors.Is(err, io.ErrUnexpectedEOF)

@@ -43,7 +43,7 @@ func (f *fileSystem) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) || name == "." {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
-	o, err := f.c.Open(f.ctx, f.base+"/"+escape(name))
+	o, err := f.c.open(f.ctx, f.base+"/"+escape(name), false, f.base)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -105,6 +106,7 @@ type index struct {
 	intervals []interval
 	frames    []int64 // offsets in the file; one more than frames
 	total     int64   // bytes of contents
+	matched   atomic.Pointer[version]
 
 	mu     sync.Mutex
 	zstd   *zstd.Decoder
@@ -187,17 +189,33 @@ func (x *index) matches(v *version, blocks [][]byte) error {
 	if v.size != x.size {
 		return fmt.Errorf("%w: index: got %d bytes, want %d", ErrChanged, v.size, x.size)
 	}
-	for _, part := range x.intervals {
-		first, end := part.off>>blockShift, (part.off+part.n-1)>>blockShift
-		for i := first; i <= end && i < int64(len(blocks)); i++ {
-			from, to := max(part.off, i<<blockShift), min(part.off+part.n, (i+1)<<blockShift)
-			own := make([]byte, to-from)
-			if _, err := x.read(own, from); err != nil {
-				return err
-			}
-			if !bytes.Equal(own, blocks[i][from-i<<blockShift:to-i<<blockShift]) {
-				return fmt.Errorf("%w: index: other bytes at offset %d", ErrChanged, from)
-			}
+	if x.tag == "" && x.time != "" && x.time != v.time {
+		return fmt.Errorf("%w: index: modification time: got %q, want %q", ErrChanged, v.time, x.time)
+	}
+	for i, data := range blocks {
+		if err := x.contains(data, int64(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// contains returns ErrChanged if a block of the object differs from the index. An index with a
+// strong ETag needs no comparison.
+func (x *index) contains(data []byte, number int64) error {
+	if x == nil || x.tag != "" {
+		return nil
+	}
+	begin, end := number<<blockShift, number<<blockShift+int64(len(data))
+	i, _ := slices.BinarySearchFunc(x.intervals, begin, func(v interval, off int64) int { return cmp.Compare(v.off+v.n, off) })
+	for ; i < len(x.intervals) && x.intervals[i].off < end; i++ {
+		from, to := max(x.intervals[i].off, begin), min(x.intervals[i].off+x.intervals[i].n, end)
+		own := make([]byte, to-from)
+		if _, err := x.read(own, from); err != nil {
+			return err
+		}
+		if !bytes.Equal(own, data[from-begin:to-begin]) {
+			return fmt.Errorf("%w: index: different bytes in the block at offset %d", ErrChanged, begin)
 		}
 	}
 	return nil
@@ -251,14 +269,18 @@ func WriteIndex(ctx context.Context, w io.Writer, source, url string, o *Options
 		return err
 	}
 	defer func() { err = errors.Join(err, obj.Close()) }()
-	tag := ""
-	if tagged && obj.v.strong() {
-		tag = obj.v.tag
+	head := &index{url: url}
+	if tagged {
+		head.time = obj.v.time
+		if obj.v.strong() {
+			head.tag = obj.v.tag
+		}
 	}
-	return writeIndex(w, obj, url, tag, rec.intervals(obj.Size()))
+	return writeIndex(w, obj, head, rec.intervals(obj.Size()))
 }
 
-func writeIndex(w io.Writer, o *Object, url, tag string, list []interval) error {
+// writeIndex writes the parts of an object in list, with the URL and the validators of head.
+func writeIndex(w io.Writer, o *Object, head *index, list []interval) error {
 	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		return err
@@ -273,7 +295,7 @@ func writeIndex(w io.Writer, o *Object, url, tag string, list []interval) error 
 		return err
 	}
 	table := binary.AppendUvarint(nil, uint64(o.v.size))
-	for _, s := range []string{url, tag, o.v.time} {
+	for _, s := range []string{head.url, head.tag, head.time} {
 		table = append(binary.AppendUvarint(table, uint64(len(s))), s...)
 	}
 	table = binary.AppendUvarint(table, uint64(len(list)))
@@ -323,7 +345,8 @@ func writeIndex(w io.Writer, o *Object, url, tag string, list []interval) error 
 // UseIndex makes later calls of Open for a URL use an index file, which stays open until CloseIdle.
 // "" is the URL that WriteIndex recorded. Opening needs no request if the index has a strong ETag.
 // A change of the object is then detected by the first read that needs a request. Without an
-// ETag, the size and the beginning of the object are compared.
+// ETag, the size, the beginning of the object, and each further block that is read are compared
+// with the index, as is the modification time if the index was made from the same URL.
 //
 // It returns ErrIndex for a corrupt file, and for an index of a local file without a URL.
 func (c *Client) UseIndex(file, url string) (err error) {
@@ -473,7 +496,7 @@ func (t *fileTarget) send(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	h := &http.Response{StatusCode: http.StatusPartialContent, Header: make(http.Header), Request: r}
-	h.Header.Set("Last-Modified", info.ModTime().UTC().Format(http.TimeFormat))
+	h.Header.Set("ETag", fmt.Sprintf(`"%d-%d"`, info.ModTime().UnixNano(), info.Size()))
 	if first >= info.Size() {
 		h.StatusCode, h.Body = http.StatusRequestedRangeNotSatisfiable, http.NoBody
 		h.Header.Set("Content-Range", fmt.Sprintf("bytes */%d", info.Size()))

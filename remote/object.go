@@ -332,6 +332,9 @@ func (o *Object) blocksOf(run []*block, body io.Reader) ([]*block, error) {
 		if _, err := io.ReadFull(body, data); err != nil {
 			return run, truncated(err)
 		}
+		if err := o.index.contains(data, next); err != nil {
+			return run, err
+		}
 		o.store(next, data)
 		o.c.cache.done(run[0], data)
 		run = run[1:]

@@ -25,7 +25,7 @@ func (r registered) OpenWhole(ctx context.Context, url string) (web.Object, erro
 }
 
 func (registered) open(ctx context.Context, url string, whole bool) (web.Object, error) {
-	o, err := DefaultClient.open(ctx, url, whole)
+	o, err := DefaultClient.open(ctx, url, whole, url)
 	if err != nil {
 		return nil, err
 	}
@@ -35,14 +35,9 @@ func (registered) open(ctx context.Context, url string, whole bool) (web.Object,
 // opened is an object whose version other packages can compare.
 type opened struct{ *Object }
 
-// Version returns a string that differs between versions of the object, or "" if the server names
-// none.
-func (o opened) Version() string {
-	if !o.v.named() {
-		return ""
-	}
-	return o.v.tag + " " + o.v.time
-}
+// Version returns a string that differs between versions of the object, as far as the validators of
+// the server and the beginning of the object do.
+func (o opened) Version() string { return o.v.tag + " " + o.v.time + " " + o.v.start }
 
 // FS implements web.Client.
 func (registered) FS(ctx context.Context, url string) (fs.FS, error) {

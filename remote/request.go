@@ -172,13 +172,13 @@ func (v *version) check(h *http.Response, body io.Reader, off, n int64) error {
 	case h.Header.Get("Content-Encoding") != "" && h.Header.Get("Content-Encoding") != "identity":
 		return fmt.Errorf("%w: content encoding: got %q, want none", ErrResponse, h.Header.Get("Content-Encoding"))
 	}
-	if tag := h.Header.Get("ETag"); tag != v.tag {
-		return fmt.Errorf("%w: ETag: got %s, want %s", ErrChanged, tag, v.tag)
-	}
-	if at := h.Header.Get("Last-Modified"); v.tag == "" && at != v.time {
-		return fmt.Errorf("%w: modification time: got %q, want %q", ErrChanged, at, v.time)
+	if err := v.same(h.Header); err != nil {
+		return err
 	}
 	if h.StatusCode == http.StatusOK {
+		if h.ContentLength >= 0 && h.ContentLength != v.size {
+			return fmt.Errorf("%w: size: got %d bytes, want %d", ErrChanged, h.ContentLength, v.size)
+		}
 		if off == 0 && n == v.size && h.ContentLength == n {
 			return nil
 		}
@@ -249,6 +249,7 @@ func (o *Object) firstBlocks(h *http.Response, body io.Reader, wanted int64) (*v
 		if _, _, size, ok := contentRange(h.Header.Get("Content-Range")); !ok || size != 0 {
 			return nil, nil, problem(h, body)
 		}
+		v.classify(h.Header, nil)
 		return v, nil, nil
 	default:
 		return nil, nil, problem(h, body)
@@ -264,6 +265,7 @@ func (o *Object) firstBlocks(h *http.Response, body io.Reader, wanted int64) (*v
 		}
 		blocks = append(blocks, b)
 	}
+	v.classify(h.Header, blocks)
 	return v, blocks, nil
 }
 

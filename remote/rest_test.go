@@ -33,7 +33,7 @@ func TestClient_Open_whole(t *testing.T) {
 				}
 			}
 			c := local(t)
-			o, err := c.open(t.Context(), s.URL+"/x", true)
+			o, err := c.open(t.Context(), s.URL+"/x", true, s.URL)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, o.Close()) }()
 			if tt.size > ahead.SmallFile {

@@ -17,6 +17,7 @@ type Stats struct {
 	Misses     int64         // blocks that a read waited for
 	DiskHits   int64         // blocks that were read from the disk cache
 	DiskErrors int64         // blocks that could not be stored in the disk cache
+	Unverified int64         // objects whose changes cannot be detected; see Options.OnUnverified
 	Waited     time.Duration // time that reads waited for blocks, added over all goroutines
 }
 
@@ -27,11 +28,14 @@ func (s Stats) String() string {
 	if s.DiskHits+s.DiskErrors > 0 {
 		text += fmt.Sprintf(", %d blocks from disk, %d not stored", s.DiskHits, s.DiskErrors)
 	}
+	if s.Unverified > 0 {
+		text += fmt.Sprintf(", %d objects whose changes cannot be detected", s.Unverified)
+	}
 	return text
 }
 
-type counters struct{ requests, retries, bytes, hits, misses, diskHits, diskErrors, waited atomic.Int64 }
+type counters struct{ requests, retries, bytes, hits, misses, diskHits, diskErrors, unverified, waited atomic.Int64 }
 
 func (c *counters) stats() Stats {
-	return Stats{c.requests.Load(), c.retries.Load(), c.bytes.Load(), c.hits.Load(), c.misses.Load(), c.diskHits.Load(), c.diskErrors.Load(), time.Duration(c.waited.Load())}
+	return Stats{c.requests.Load(), c.retries.Load(), c.bytes.Load(), c.hits.Load(), c.misses.Load(), c.diskHits.Load(), c.diskErrors.Load(), c.unverified.Load(), time.Duration(c.waited.Load())}
 }

@@ -1,7 +1,9 @@
 package serve
 
 import (
+	"bytes"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -115,6 +117,43 @@ func TestNew_urls(t *testing.T) {
 		remote.DefaultClient = remote.NewClient(&remote.Options{AllowPrivate: true})
 		_, body = get(h, target)
 		require.Equal(t, "[5,6]", body)
+	})
+	t.Run("changed during a read", func(t *testing.T) {
+		values := make([]uint8, 2<<20)
+		random := rand.NewChaCha8([32]byte{})
+		_, _ = random.Read(values)
+		file := filepath.Join(t.TempDir(), "x.h5")
+		d, err := hyperslab.Create(t.Context(), file+":/x", ndarray.Spec{Shape: []int64{2 << 20}, DType: ndarray.DTypeOf[uint8]()}, nil)
+		require.NoError(t, err)
+		require.NoError(t, ndarray.Write(t.Context(), d.Array, values, ndarray.Whole(d.Shape())))
+		require.NoError(t, d.Commit(t.Context()))
+		body, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for name, change := range map[string]func(h http.Header) int{
+			"weak ETag": func(h http.Header) int { h.Set("ETag", `W/"2"`); return 0 },
+			"dropped":   func(h http.Header) int { h.Del("ETag"); return 0 },
+			"size":      func(http.Header) int { return 1 },
+		} {
+			var changed atomic.Bool
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("ETag", `W/"1"`)
+				sent := body
+				if changed.Load() {
+					sent = append(bytes.Clone(body), make([]byte, change(w.Header()))...)
+				}
+				http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(sent))
+			}))
+			h, err := New("", &Options{Trusted: true, URLs: []string{s.URL + "/x.h5"}})
+			require.NoError(t, err)
+			status, text := get(h, "/data?file=x.h5&path=/x&selection=:2")
+			require.Equal(t, 200, status, text)
+			changed.Store(true)
+			status, text = get(h, "/data?file=x.h5&path=/x&selection=2000000")
+			require.NotEqual(t, 200, status, name)
+			require.Contains(t, text, "remote object has changed", name)
+			require.NoError(t, h.Close())
+			s.Close()
+		}
 	})
 	t.Run("limit of a copy", func(t *testing.T) {
 		h, err := New("", &Options{URLs: urls[:1], Untrusted: hyperslab.Untrusted{MaxCopy: 100}})

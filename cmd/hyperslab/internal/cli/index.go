@@ -95,7 +95,7 @@ func (a *app) writeIndex(ctx context.Context, w io.Writer, file, url string) err
 	if _, err := hyperslab.Sniff(file); err != nil {
 		return err
 	}
-	return remote.WriteIndex(ctx, w, file, url, &remote.Options{AllowPrivate: a.remote.allowPrivate}, func(c *remote.Client, at string) error {
+	return remote.WriteIndex(ctx, w, file, url, &remote.Options{AllowPrivate: a.remote.allowPrivate, OnUnverified: a.unverified}, func(c *remote.Client, at string) error {
 		before := remote.DefaultClient
 		remote.DefaultClient = c
 		defer func() { remote.DefaultClient = before }()

@@ -29,7 +29,7 @@ type remoteFlags struct {
 	cacheDir            string
 	indexes             []string
 
-	before *remote.Client // client before the command; nil unless it was replaced
+	before *remote.Client // client before the command
 }
 
 func (r *remoteFlags) add(root *cobra.Command) {
@@ -41,10 +41,10 @@ func (r *remoteFlags) add(root *cobra.Command) {
 }
 
 // begin sets the client of the command.
-func (r *remoteFlags) begin() error {
-	if r.before == nil && (r.allowPrivate || r.stats || r.cacheDir != "" || len(r.indexes) > 0) {
+func (r *remoteFlags) begin(a *app) error {
+	if r.before == nil {
 		r.before = remote.DefaultClient
-		remote.DefaultClient = remote.NewClient(&remote.Options{AllowPrivate: r.allowPrivate, CacheDir: r.cacheDir})
+		remote.DefaultClient = remote.NewClient(&remote.Options{AllowPrivate: r.allowPrivate, CacheDir: r.cacheDir, OnUnverified: a.unverified})
 	}
 	for _, x := range r.indexes {
 		file, url, _ := strings.Cut(x, "=")
@@ -65,6 +65,13 @@ func (r *remoteFlags) end(a *app) {
 	c.CloseIdle()
 	if r.stats {
 		a.note("%s %s", a.talk.Notice(*a.name.Load()+": io:"), c.Stats())
+	}
+}
+
+// unverified warns once about an object of which parts of two versions may be mixed.
+func (a *app) unverified(err error) {
+	if _, before := a.warned.LoadOrStore(err.Error(), true); !before {
+		a.note("%s warning: %s; if it changes during the command, the result may contain data of two versions", a.talk.Notice(*a.name.Load()+":"), err.Error())
 	}
 }
 

@@ -3,12 +3,14 @@
 package cli_test
 
 import (
+	"bytes"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -78,6 +80,29 @@ func TestRun_url(t *testing.T) {
 			require.Contains(t, stderr, "HTTP cannot list its files")
 		})
 	}
+	t.Run("object without validators", func(t *testing.T) {
+		plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			b, err := os.ReadFile(filepath.Join(dir, r.URL.Path))
+			if err != nil {
+				http.NotFound(w, r)
+				return
+			}
+			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(b))
+		}))
+		defer plain.Close()
+		for _, args := range [][]string{{"ls", "-r", "@/e.h5"}, {"stats", "@/e.h5:/ROSE"}, {"diff", "@/e.h5", "@/e.h5"}, {"index", "@/e.h5", "-o", out + "/e.index"}, {"verify", "@/e.h5"}, {"dump", "@/dir.b2nd"}, {"convert", "@/e.h5", out + "/unverified.h5"}} {
+			for i := range args {
+				args[i] = strings.ReplaceAll(args[i], "@", plain.URL)
+			}
+			_, stderr, code := run(append(args, "--allow-private", "--io-stats")...)
+			require.Zero(t, code, stderr)
+			require.Equal(t, 1, strings.Count(stderr, "warning: "), stderr)
+			require.Contains(t, stderr, "changes of the object cannot be detected: the server sends neither an ETag nor a modification time")
+			if args[0] != "index" { // which has a client of its own
+				require.Contains(t, stderr, ", 1 objects whose changes cannot be detected")
+			}
+		}
+	})
 	t.Run("private address", func(t *testing.T) {
 		_, stderr, code := run("ls", s.URL+"/e.h5")
 		require.Equal(t, 2, code)

@@ -159,7 +159,7 @@ overwrite, 130 and 143 interrupted (temporary files are removed first).`,
 				return err
 			}
 			a.isolation = isolationOf(cmd)
-			if err := a.remote.begin(); err != nil {
+			if err := a.remote.begin(a); err != nil {
 				return err
 			}
 			a.data = term.Colors(a.color, a.stdout, os.Getenv)
