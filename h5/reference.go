@@ -114,7 +114,8 @@ func (g *Group) reference(name string, kind ReferenceKind, attribute string, s S
 type Referent struct {
 	Kind      ObjectKind
 	Token     Token  // identifies the object in its file
-	Path      string // one of the object's paths; "" if libhdf5 has none
+	Address   uint64 // of the object's header, for OpenAddress
+	Path      string // one of the object's paths; "" if libhdf5 has none, and from ResolveTarget
 	Attribute string // name of the attribute, for a reference to an attribute
 	Region    bool   // whether the reference is to a region, described by:
 	Space     Dataspace
@@ -128,7 +129,16 @@ type Referent struct {
 // returns ErrNotFound if r refers to another file, because this package does not open other files
 // implicitly. A file does not keep track of references. Therefore a reference to a deleted object
 // may lead to whatever was stored at its address later, or to a libhdf5 error.
-func (f *File) Resolve(r Ref) (Referent, error) {
+//
+// libhdf5 searches the links of the file for the path in each call. Use ResolveTarget for many
+// references.
+func (f *File) Resolve(r Ref) (Referent, error) { return f.resolve(r, 1) }
+
+// ResolveTarget is Resolve without a path. Its cost does not depend on the number of links in the
+// file.
+func (f *File) ResolveTarget(r Ref) (Referent, error) { return f.resolve(r, 0) }
+
+func (f *File) resolve(r Ref, named C.int32_t) (Referent, error) {
 	const op = "resolve reference"
 	attribute, err := r.check()
 	if err != nil {
@@ -137,7 +147,7 @@ func (f *File) Resolve(r Ref) (Referent, error) {
 	data := []byte(r.Data)
 	var blob C.goh5_blob_t
 	err = f.Root().run(op, f.path, func(loc C.int64_t, cerr *C.goh5_err_t) C.int {
-		return C.goh5_ref_resolve(cerr, loc, C.int32_t(r.Kind), cBytes(data), C.size_t(len(data)), &blob)
+		return C.goh5_ref_resolve(cerr, loc, C.int32_t(r.Kind), cBytes(data), C.size_t(len(data)), named, &blob)
 	})
 	if err != nil {
 		return Referent{}, err
@@ -145,7 +155,7 @@ func (f *File) Resolve(r Ref) (Referent, error) {
 	in := takeBlob(&blob)
 	ref := Referent{Kind: referentKind(in.word()), Attribute: attribute}
 	copy(ref.Token[:], in.bytes())
-	ref.Path = in.text()
+	ref.Address, ref.Path = in.word(), in.text()
 	if ref.Region = in.bool(); ref.Region {
 		ref.Space = in.dataspace()
 		ref.Selection = in.selection(len(ref.Space.Dims))
@@ -169,7 +179,7 @@ func referentKind(t uint64) ObjectKind {
 // Dereference opens the object that a reference refers to. For a reference to a region or an
 // attribute, this is the object that has it. Errors are as in Resolve and OpenToken.
 func (f *File) Dereference(r Ref) (Object, error) {
-	to, err := f.Resolve(r)
+	to, err := f.ResolveTarget(r)
 	if err != nil {
 		return nil, err
 	}

@@ -259,7 +259,8 @@ int goh5_select_project(goh5_err_t *err, const uint8_t *space, size_t space_len,
  * added in HDF5 1.12, the description of shim_ref.c. */
 int goh5_ref_create(goh5_err_t *err, int64_t loc, const char *name, int32_t kind, const char *attr, const int64_t *sel,
                     size_t words, size_t rank, goh5_blob_t *out);
-int goh5_ref_resolve(goh5_err_t *err, int64_t loc, int32_t kind, const uint8_t *bytes, size_t len, goh5_blob_t *out);
+int goh5_ref_resolve(goh5_err_t *err, int64_t loc, int32_t kind, const uint8_t *bytes, size_t len, int32_t named,
+                     goh5_blob_t *out);
 
 /* Attributes of the object loc. */
 int goh5_attrs(goh5_err_t *err, int64_t loc, int32_t index, int32_t order, goh5_blob_t *out);

@@ -104,15 +104,16 @@ done:
 /* ---------- opening ---------- */
 
 /* put_opened encodes the id, kind and path of an open object; on failure it closes the object. The
- * path is from libhdf5 and is empty for an object that was opened by its address. */
-static int put_opened(goh5_err_t *err, hid_t id, goh5_blob_t *out)
+ * path is from libhdf5. It is empty without named, for an object that was opened by its address,
+ * because libhdf5 would search all links of the file for it. */
+static int put_opened(goh5_err_t *err, hid_t id, int named, goh5_blob_t *out)
 {
     int rc = 0;
     goh5_buf_t b = {0};
     H5O_info2_t info;
     char *path = NULL;
     TRY(H5Oget_info3(id, &info, H5O_INFO_BASIC) >= 0);
-    ssize_t len = H5Iget_name(id, NULL, 0);
+    ssize_t len = named ? H5Iget_name(id, NULL, 0) : 0;
     TRY(len >= 0);
     if ((path = hyperslab_alloc((size_t)len + 1)) == NULL) {
         RAISE(GOH5_ENOMEM);
@@ -156,7 +157,7 @@ int goh5_oopen(goh5_err_t *err, int64_t loc, const char *name, const char *prefi
     PASS(access_list(err, prefix, mode, max_links, &lapl));
     hid_t id = H5Oopen(loc, name, lapl);
     TRY(id >= 0);
-    PASS(put_opened(err, id, out));
+    PASS(put_opened(err, id, 1, out));
 done:
     goh5_close_plist(lapl);
     return rc;
@@ -169,7 +170,7 @@ int goh5_oopen_at(goh5_err_t *err, int64_t loc, int32_t index, int32_t order, in
     PASS(goh5_check_index(err, loc, index, n));
     hid_t id = H5Oopen_by_idx(loc, ".", (H5_index_t)index, (H5_iter_order_t)order, (hsize_t)n, H5P_DEFAULT);
     TRY(id >= 0);
-    PASS(put_opened(err, id, out));
+    PASS(put_opened(err, id, 1, out));
 done:
     return rc;
 }
@@ -180,7 +181,7 @@ int goh5_oopen_token(goh5_err_t *err, int64_t loc, const uint64_t token[2], goh5
     goh5_enter();
     hid_t id = H5Oopen_by_token(loc, token_of(token));
     TRY(id >= 0);
-    PASS(put_opened(err, id, out));
+    PASS(put_opened(err, id, 0, out));
 done:
     return rc;
 }
@@ -193,7 +194,7 @@ int goh5_oopen_addr(goh5_err_t *err, int64_t loc, uint64_t addr, goh5_blob_t *ou
     TRY(H5VLnative_addr_to_token(loc, addr, &token) >= 0);
     hid_t id = H5Oopen_by_token(loc, token);
     TRY(id >= 0);
-    PASS(put_opened(err, id, out));
+    PASS(put_opened(err, id, 0, out));
 done:
     return rc;
 }

@@ -240,9 +240,12 @@ done:
     return rc;
 }
 
-int goh5_ref_resolve(goh5_err_t *err, int64_t loc, int32_t kind, const uint8_t *bytes, size_t len, goh5_blob_t *out)
+int goh5_ref_resolve(goh5_err_t *err, int64_t loc, int32_t kind, const uint8_t *bytes, size_t len, int32_t named,
+                     goh5_blob_t *out)
 {
     int rc = 0, made = 0;
+    ssize_t n = 0;
+    haddr_t addr = HADDR_UNDEF;
     hid_t object = H5I_INVALID_HID, space = H5I_INVALID_HID;
     H5O_info2_t info;
     H5R_ref_t ref;
@@ -252,8 +255,8 @@ int goh5_ref_resolve(goh5_err_t *err, int64_t loc, int32_t kind, const uint8_t *
     goh5_enter();
     PASS(open_referent(err, loc, kind, bytes, len, &ref, &made, &object, &space));
     TRY(H5Oget_info3(object, &info, H5O_INFO_BASIC) >= 0);
-    ssize_t n = H5Iget_name(object, NULL, 0);
-    if (n > 0) {
+    TRY(H5VLnative_token_to_addr(object, info.token, &addr) >= 0);
+    if (named && (n = H5Iget_name(object, NULL, 0)) > 0) {
         if ((name = hyperslab_alloc((size_t)n + 1)) == NULL) {
             RAISE(GOH5_ENOMEM);
         }
@@ -261,6 +264,7 @@ int goh5_ref_resolve(goh5_err_t *err, int64_t loc, int32_t kind, const uint8_t *
     }
     goh5_put(&b, (uint64_t)info.type);
     goh5_put_bytes(&b, &info.token, sizeof info.token);
+    goh5_put(&b, addr);
     goh5_put_text(&b, n > 0 ? name : "");
     goh5_put(&b, space >= 0);
     if (space >= 0) {

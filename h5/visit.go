@@ -28,7 +28,11 @@ type VisitedLink struct {
 // walk.
 //
 // If an object cannot be read, Visit yields its path with an error and continues.
-func (g *Group) Visit() iter.Seq2[Visited, error] {
+func (g *Group) Visit() iter.Seq2[Visited, error] { return g.VisitIn(ByName) }
+
+// VisitIn is Visit in another order of the links of each group. With AsStored the first path of an
+// object is the one that libhdf5 finds (H5Iget_name).
+func (g *Group) VisitIn(o ListOrder) iter.Seq2[Visited, error] {
 	return func(yield func(Visited, error) bool) {
 		info, err := g.Stat()
 		if err != nil {
@@ -38,7 +42,7 @@ func (g *Group) Visit() iter.Seq2[Visited, error] {
 		if !yield(Visited{".", GroupObject, info.Address}, nil) {
 			return
 		}
-		w := walk{g: g, seen: map[uint64]bool{info.Address: true}, object: yield}
+		w := walk{g: g, order: o, seen: map[uint64]bool{info.Address: true}, object: yield}
 		w.group(".")
 	}
 }
@@ -60,6 +64,7 @@ func (g *Group) VisitLinks() iter.Seq2[VisitedLink, error] {
 // A walk yields objects or links.
 type walk struct {
 	g      *Group
+	order  ListOrder
 	seen   map[uint64]bool // groups, and objects with several hard links, that were yielded
 	object func(Visited, error) bool
 	link   func(VisitedLink, error) bool
@@ -67,7 +72,7 @@ type walk struct {
 
 // group yields the content of the group called name, and reports whether to go on.
 func (w *walk) group(name string) bool {
-	r, err := w.g.list("visit", name, ByName, 1)
+	r, err := w.g.list("visit", name, w.order, 1)
 	if err != nil {
 		return w.failed(name, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/h5names"
 )
 
 func kindWord(k h5.ObjectKind) string {
@@ -28,7 +29,7 @@ func (p *printer) reference(r h5.Ref) {
 		p.line("NULL")
 		return
 	}
-	to, err := p.file.Resolve(r)
+	to, err := h5names.Resolve(p.file, r)
 	if err != nil {
 		p.failed(err)
 		p.line(`UNKNOWN "%s"`, p.file.Path())
@@ -130,7 +131,7 @@ func (p *printer) referenceText(r h5.Ref) string {
 	if r.IsNull() {
 		return "NULL"
 	}
-	to, err := p.file.Resolve(r)
+	to, err := h5names.Resolve(p.file, r)
 	if err != nil {
 		return "<unknown>"
 	}

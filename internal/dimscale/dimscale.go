@@ -4,15 +4,20 @@ package dimscale
 
 import (
 	"errors"
+	"iter"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/h5names"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // The attributes that link arrays and scales.
 const (
+	labelsAttr = "DIMENSION_LABELS"
 	scalesAttr = "DIMENSION_LIST" // of an array
 	usersAttr  = "REFERENCE_LIST" // of a scale: the arrays that it is attached to
 )
@@ -30,27 +35,143 @@ func Links(u ndarray.UnsupportedAttr, named bool) bool {
 }
 
 // Read reads the labels and the scales of a dataset. Scales without a path are not listed.
-func Read(root *h5.Group, path string, rank int) (_ []Axis, err error) {
-	d, err := root.OpenDataset(path)
+func Read(root *h5.Group, name string, rank int) (_ []Axis, err error) {
+	d, err := root.OpenDataset(name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	axes := make([]Axis, rank)
+	l, err := listOf(d, rank)
+	if err != nil {
+		return nil, err
+	}
 	for i := range axes {
-		if axes[i].Label, err = d.AxisLabel(i); err != nil {
+		if axes[i].Label, err = l.label(i); err != nil {
 			return nil, err
 		}
-		for s, err := range d.Scales(i) {
+		for p, err := range l.scales(i) {
 			if err != nil {
 				return nil, err
 			}
-			if s.Path != "" {
-				axes[i].Scales = append(axes[i].Scales, s.Path)
+			if p != "" {
+				axes[i].Scales = append(axes[i].Scales, p)
 			}
 		}
 	}
 	return axes, nil
+}
+
+// Names returns the label of each dimension of a dataset, or the last part of the path of the first
+// scale attached to it. It returns nil if no dimension has a name, or if libhdf5 does not support
+// the type of the attributes that contain the names.
+func Names(d *h5.Dataset, rank int) ([]string, error) {
+	l, err := listOf(d, rank)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil, nil
+	}
+	if err != nil || !l.labels && !l.attached {
+		return nil, err
+	}
+	names, any := make([]string, rank), false
+	for i := range names {
+		if names[i], err = l.label(i); err != nil {
+			return nil, err
+		}
+		if names[i] == "" {
+			first, err := l.first(i)
+			if err != nil {
+				return nil, err
+			}
+			if first != "" {
+				names[i] = path.Base(strings.TrimSuffix(first, "/"))
+			}
+		}
+		any = any || names[i] != ""
+	}
+	if !any {
+		return nil, nil
+	}
+	return names, nil
+}
+
+// First returns the path of the first scale of an axis of a dataset, or "".
+func First(d *h5.Dataset, rank, axis int) (string, error) {
+	l, err := listOf(d, rank)
+	if err != nil {
+		return "", err
+	}
+	return l.first(axis)
+}
+
+// lists are the attributes of a dataset that contain its labels and its scales.
+type lists struct {
+	d                *h5.Dataset
+	labels, attached bool
+	refs             [][]h5.Ref // scales by axis; nil if only libhdf5 can read them
+}
+
+func listOf(d *h5.Dataset, rank int) (l lists, err error) {
+	l.d = d
+	if l.labels, err = d.HasAttribute(labelsAttr); err != nil {
+		return l, err
+	}
+	if l.attached, err = d.HasAttribute(scalesAttr); err != nil || !l.attached {
+		return l, err
+	}
+	a, err := d.ReadAttribute(scalesAttr)
+	if err != nil {
+		return l, err
+	}
+	t := a.Datatype
+	if t.Class != h5.Sequence || t.Base.Class != h5.Reference || t.Base.Ref != h5.ObjectReference || !slices.Equal(a.Space.Dims, []int64{int64(rank)}) {
+		return l, nil
+	}
+	v, err := h5value.AttributeValues(&a)
+	if err != nil {
+		return l, err
+	}
+	l.refs, err = h5value.Decode[[]h5.Ref](v)
+	return l, err
+}
+
+// label returns the label of an axis, or "".
+func (l *lists) label(axis int) (string, error) {
+	if !l.labels {
+		return "", nil
+	}
+	return l.d.AxisLabel(axis)
+}
+
+// scales yields the paths of the scales of an axis, "" for one without a path. The references are
+// resolved one by one, because libhdf5 searches the file for each scale of H5DSiterate_scales.
+func (l *lists) scales(axis int) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		if !l.attached {
+			return
+		}
+		if l.refs == nil {
+			for s, err := range l.d.Scales(axis) {
+				if !yield(s.Path, err) {
+					return
+				}
+			}
+			return
+		}
+		for _, r := range l.refs[axis] {
+			to, err := h5names.Resolve(l.d.File(), r)
+			if !yield(to.Path, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (l *lists) first(axis int) (string, error) {
+	for p, err := range l.scales(axis) {
+		return p, err
+	}
+	return "", nil
 }
 
 // Attach attaches the scales of each axis to a dataset.

@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/h5elem"
 	"github.com/hyperslab/hyperslab/internal/h5errs"
+	"github.com/hyperslab/hyperslab/internal/h5names"
 )
 
 // Digest returns a digest of an attribute of an object of a trusted file. It covers datatype,
@@ -90,7 +91,7 @@ func (d digest) reference(r h5.Ref) error {
 		d.number(-1)
 		return nil
 	}
-	to, err := d.file.Resolve(r)
+	to, err := h5names.Resolve(d.file, r)
 	if errors.Is(err, h5.ErrNotFound) || err == nil && to.Path == "" {
 		return errs.Mark(fmt.Errorf("a %v whose object has no name in the file", r), errors.ErrUnsupported)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/h5elem"
+	"github.com/hyperslab/hyperslab/internal/h5names"
 )
 
 // The attributes in which dimension scales store their uses (H5DSpublic.h). References without a
@@ -110,7 +111,7 @@ func (c *Copier) reference(r h5.Ref) (to h5.Ref, kind Kind, err error) {
 	if r.IsNull() {
 		return r, 0, nil
 	}
-	is, err := c.src.Resolve(r)
+	is, err := h5names.Resolve(c.src, r)
 	if err != nil {
 		return h5.Ref{}, Dangling, err
 	}

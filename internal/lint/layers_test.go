@@ -38,6 +38,7 @@ var layers = []struct {
 	{"internal/h5types", 30, false},
 	{"internal/h5errs", 25, false},
 	{"internal/h5attr", 35, false},
+	{"internal/h5names", 25, false},
 	{"internal/h5elem", 25, false},
 	{"internal/striped", 30, false},
 	{"internal/scan", 20, false},

@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"sync/atomic"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/h5value"
+	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5attr"
@@ -165,7 +165,7 @@ func newBackend(f *h5.File, d *h5.Dataset, location string) (*backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	if meta.AxisNames, err = axisNames(d, len(meta.Shape)); err != nil {
+	if meta.AxisNames, err = dimscale.Names(d, len(meta.Shape)); err != nil {
 		return nil, err
 	}
 	if meta.Comment, err = d.Comment(); err != nil {
@@ -201,51 +201,6 @@ const (
 	scalesAttr = "DIMENSION_LIST"
 	usersAttr  = "REFERENCE_LIST" // of a scale: the arrays that it belongs to
 )
-
-// axisNames returns the label of each dimension, or the name of the first scale attached to it
-// (H5DSget_label, H5DSiterate_scales). It returns nil if no dimension has a name, or if libhdf5
-// cannot list the attributes because it does not support the type of one of them.
-func axisNames(d *h5.Dataset, rank int) ([]string, error) {
-	any := false
-	for a, err := range d.Attributes() {
-		if errors.Is(err, errors.ErrUnsupported) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		any = any || a.Name == labelsAttr || a.Name == scalesAttr
-	}
-	if !any {
-		return nil, nil
-	}
-	names := make([]string, rank)
-	any = false
-	for axis := range names {
-		var err error
-		if names[axis], err = d.AxisLabel(axis); err != nil {
-			return nil, err
-		}
-		if names[axis] == "" {
-			if names[axis], err = firstScale(d, axis); err != nil {
-				return nil, err
-			}
-		}
-		any = any || names[axis] != ""
-	}
-	if !any {
-		return nil, nil
-	}
-	return names, nil
-}
-
-// firstScale returns the last part of the path of the first scale of a dimension.
-func firstScale(d *h5.Dataset, axis int) (string, error) {
-	for s, err := range d.Scales(axis) {
-		return path.Base(strings.TrimSuffix(s.Path, "/")), err
-	}
-	return "", nil
-}
 
 // Resize changes the dataset's shape (H5Dset_extent).
 func (b *backend) Resize(ctx context.Context, shape []int64) error {

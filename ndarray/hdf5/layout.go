@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -125,7 +126,7 @@ func Describe(d *h5.Dataset, path string, names bool) (Description, error) {
 	bytes, _, serr := d.Stored()
 	s.StoredBytes, err = bytes, errors.Join(err, h5errs.Translate(serr))
 	if err == nil && names {
-		m.AxisNames, err = axisNames(d, len(m.Shape))
+		m.AxisNames, err = dimscale.Names(d, len(m.Shape))
 		err = h5errs.Translate(err)
 	}
 	comment, cerr := d.Comment()

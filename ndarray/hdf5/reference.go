@@ -21,6 +21,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/h5names"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -39,7 +40,7 @@ func (c *values) path(r h5.Ref) (string, error) {
 	if s, ok := c.paths[r]; ok {
 		return s, nil
 	}
-	to, err := c.file.Resolve(r)
+	to, err := h5names.Resolve(c.file, r)
 	if errors.Is(err, h5.ErrClosed) {
 		return "", err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/h5parts"
@@ -201,10 +202,8 @@ func (a *app) scalePath(arr *ndarray.Array, axis int) (string, error) {
 	if !ok || a.untrusted() {
 		return "", nil
 	}
-	for s, err := range b.Dataset().Scales(axis) {
-		return s.Path, h5errs.Translate(err)
-	}
-	return "", nil
+	first, err := dimscale.First(b.Dataset(), len(arr.Shape()), axis)
+	return first, h5errs.Translate(err)
 }
 
 // rows adds the lines of info.
