@@ -402,25 +402,66 @@ func judged(ctx context.Context, a, b *Array, all []AttrDifference) ([]AttrDiffe
 // CompareAttrs returns the attributes that differ, except those in exclude.
 func CompareAttrs(x, y Attrs, exclude []string) []AttrDifference {
 	var out []AttrDifference
+	byX, byY := attrsByName(x), attrsByName(y)
 	for _, name := range attrNames(x, y) {
 		if slices.Contains(exclude, name) {
 			continue
 		}
-		d := AttrDifference{Name: name, A: attrText(x, name), B: attrText(y, name)}
-		vx, okx := x.Get(name)
-		vy, oky := y.Get(name)
+		a, b := byX[name], byY[name]
 		switch {
-		case d.A == "" || d.B == "":
-		case !okx && !oky && sameRaw(x, y, name):
-			continue
-		case !okx || !oky:
-			d.Unsupported = true
-		case vx.Equal(vy):
+		case a.value != nil && b.value != nil && a.value.Equal(*b.value), a.sameRaw(b):
 			continue
 		}
+		d := AttrDifference{Name: name, A: a.text(), B: b.text()}
+		d.Unsupported = d.A != "" && d.B != "" && (a.value == nil || b.value == nil)
 		out = append(out, d)
 	}
 	return out
+}
+
+// namedAttr is an attribute with a value or an unsupported one, or the zero value for none.
+type namedAttr struct {
+	value       *Value
+	unsupported *UnsupportedAttr
+}
+
+// attrsByName returns the attributes by name, the first one of each.
+func attrsByName(attrs Attrs) map[string]namedAttr {
+	m := make(map[string]namedAttr, len(attrs.List)+len(attrs.Unsupported))
+	add := func(name string, a namedAttr) {
+		if _, again := m[name]; !again {
+			m[name] = a
+		}
+	}
+	for i := range attrs.List {
+		add(attrs.List[i].Name, namedAttr{value: &attrs.List[i].Value})
+	}
+	for i := range attrs.Unsupported {
+		add(attrs.Unsupported[i].Name, namedAttr{unsupported: &attrs.Unsupported[i]})
+	}
+	return m
+}
+
+// sameRaw reports whether both sides store the same bytes for an attribute without a Value.
+func (a namedAttr) sameRaw(b namedAttr) bool {
+	if a.unsupported == nil || b.unsupported == nil {
+		return false
+	}
+	x, y := a.unsupported.Raw, b.unsupported.Raw
+	return x != nil && y != nil && bytes.Equal(x, y)
+}
+
+// text returns the type and value of an attribute, or "" if it does not exist.
+func (a namedAttr) text() string {
+	switch {
+	case a.value != nil && len(a.value.Shape) > 0:
+		return fmt.Sprintf("%v %v %v", a.value.DType, a.value.Shape, *a.value)
+	case a.value != nil:
+		return fmt.Sprintf("%v %v", a.value.DType, *a.value)
+	case a.unsupported != nil:
+		return a.unsupported.Type
+	}
+	return ""
 }
 
 // attrsOrNone reads the attributes of a. The result is empty for a backend without attributes.
@@ -453,30 +494,4 @@ func attrNames(x, y Attrs) []string {
 		seen[n] = true
 		return false
 	})
-}
-
-// sameRaw reports whether both sides store the same bytes for an attribute without a Value.
-func sameRaw(x, y Attrs, name string) bool {
-	raw := func(attrs Attrs) []byte {
-		i := slices.IndexFunc(attrs.Unsupported, func(u UnsupportedAttr) bool { return u.Name == name })
-		return attrs.Unsupported[i].Raw
-	}
-	a, b := raw(x), raw(y)
-	return a != nil && b != nil && bytes.Equal(a, b)
-}
-
-// attrText returns the type and value of an attribute, or "" if it does not exist.
-func attrText(attrs Attrs, name string) string {
-	if v, ok := attrs.Get(name); ok {
-		if len(v.Shape) > 0 {
-			return fmt.Sprintf("%v %v %v", v.DType, v.Shape, v)
-		}
-		return fmt.Sprintf("%v %v", v.DType, v)
-	}
-	for _, u := range attrs.Unsupported {
-		if u.Name == name {
-			return u.Type
-		}
-	}
-	return ""
 }

@@ -3,6 +3,7 @@ package ndarray_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 
@@ -294,4 +295,25 @@ func TestCompare_ulp(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, tt.same, c.NumDiffs == 0, "%+v", tt)
 	}
+}
+
+func TestCompareAttrs_many(t *testing.T) {
+	list := func(n int) (a ndarray.Attrs) {
+		for i := range n {
+			a.List = append(a.List, ndarray.Attr{Name: fmt.Sprintf("k%d", i), Value: ndarray.Scalar(int32(i))})
+			a.Unsupported = append(a.Unsupported, ndarray.UnsupportedAttr{Name: fmt.Sprintf("u%d", i), Type: "t", Raw: []byte{byte(i)}})
+		}
+		return a
+	}
+	const n = 50_000 // takes minutes if each name is searched in a list
+	x, y := list(n), list(n)
+	require.Empty(t, ndarray.CompareAttrs(x, y, nil))
+	y.List[7].Value = ndarray.Scalar(int32(-1))
+	y.Unsupported[8].Raw = nil
+	x.List = x.List[:n-1]
+	require.Equal(t, []ndarray.AttrDifference{
+		{Name: "k7", A: "<i4 7", B: "<i4 -1"},
+		{Name: "u8", A: "t", B: "t", Unsupported: true},
+		{Name: "k49999", B: "<i4 49999"},
+	}, ndarray.CompareAttrs(x, y, nil))
 }

@@ -244,17 +244,23 @@ func (p *Plan) published(ctx context.Context, src *ndarray.Array, o *WorkOptions
 
 // attributes returns the attributes of the source that the target gets.
 func (p *Plan) attributes(attrs ndarray.Attrs) (keep []ndarray.Attr, err error) {
+	values, unsupported := make(map[string]ndarray.Attr), make(map[string]ndarray.UnsupportedAttr)
+	for _, a := range slices.Backward(attrs.List) {
+		values[a.Name] = a
+	}
+	for _, u := range slices.Backward(attrs.Unsupported) {
+		unsupported[u.Name] = u
+	}
 	for _, name := range p.Target.Attributes {
-		at := slices.IndexFunc(attrs.List, func(a ndarray.Attr) bool { return a.Name == name })
-		if at >= 0 {
-			keep = append(keep, attrs.List[at])
+		if a, ok := values[name]; ok {
+			keep = append(keep, a)
 			continue
 		}
-		at = slices.IndexFunc(attrs.Unsupported, func(u ndarray.UnsupportedAttr) bool { return u.Name == name })
-		if at < 0 {
+		u, ok := unsupported[name]
+		if !ok {
 			return nil, fmt.Errorf("%w: attribute %q of %s is missing", ErrSource, name, p.Source.Location)
 		}
-		raw, ok := attrs.Unsupported[at].Stored()
+		raw, ok := u.Stored()
 		if !ok {
 			return nil, fmt.Errorf("%w: attribute %q of %s", errors.ErrUnsupported, name, p.Source.Location)
 		}

@@ -64,10 +64,13 @@ func (r *record) attributes(vl, fixed layers) (ndarray.Attrs, error) {
 		return ndarray.Attrs{}, translate(err)
 	}
 	var out ndarray.Attrs
-	known := map[string]bool{recordName: true}
+	known, layer := map[string]bool{recordName: true}, make(map[string]bool, len(names))
+	for _, name := range names {
+		layer[name] = true
+	}
 	for _, a := range r.attrs {
 		known[a.name] = true
-		own := a.name != recordName && slices.Contains(names, a.name)
+		own := a.name != recordName && layer[a.name]
 		switch {
 		case own:
 			if err := addPlain(&out, vl, a.name, &a, false); err != nil {
@@ -95,9 +98,15 @@ func addFixed(out *ndarray.Attrs, fixed layers) error {
 	if err != nil {
 		return translate(err)
 	}
+	used := make(map[string]bool, len(out.List)+len(out.Unsupported))
+	for _, a := range out.List {
+		used[a.Name] = true
+	}
+	for _, u := range out.Unsupported {
+		used[u.Name] = true
+	}
 	for _, name := range names {
-		_, taken := out.Get(name)
-		taken = taken || slices.ContainsFunc(out.Unsupported, func(u ndarray.UnsupportedAttr) bool { return u.Name == name })
+		taken := used[name]
 		switch {
 		case ownLayer(name):
 		case taken:
@@ -191,7 +200,7 @@ func (b *backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 		return b.record.write(vl)
 	})
 	if err != nil {
-		b.record.attrs = before
+		b.record.attrs, b.record.at = before, nil
 	}
 	return err
 }
@@ -239,7 +248,7 @@ func (b *backend) deleteAttr(vl *cblosc.Metalayers, name string) error {
 	if i < 0 {
 		return nil
 	}
-	b.record.attrs = slices.Delete(b.record.attrs, i, i+1)
+	b.record.remove(name)
 	return b.record.write(vl)
 }
 
@@ -256,8 +265,37 @@ func recordOf(spec ndarray.Spec) *record {
 	return r
 }
 
+// find returns the index of an attribute in the record, or -1.
 func (r *record) find(name string) int {
-	return slices.IndexFunc(r.attrs, func(a recordAttr) bool { return a.name == name })
+	if r.at == nil {
+		r.at = make(map[string]int, len(r.attrs))
+		for i, a := range r.attrs {
+			if _, again := r.at[a.name]; !again {
+				r.at[a.name] = i
+			}
+		}
+	}
+	if i, ok := r.at[name]; ok {
+		return i
+	}
+	return -1
+}
+
+// set records an attribute.
+func (r *record) set(a recordAttr) {
+	if i := r.find(a.name); i >= 0 {
+		r.attrs[i] = a
+		return
+	}
+	r.at[a.name] = len(r.attrs)
+	r.attrs = append(r.attrs, a)
+}
+
+// remove removes an attribute from the record.
+func (r *record) remove(name string) {
+	if i := r.find(name); i >= 0 {
+		r.attrs, r.at = slices.Delete(r.attrs, i, i+1), nil
+	}
 }
 
 // put stores an attribute. An attribute with Raw bytes becomes that metalayer and is not recorded.
@@ -287,9 +325,7 @@ func (r *record) put(vl *cblosc.Metalayers, attr ndarray.Attr) error {
 	if err != nil {
 		return translate(err)
 	}
-	if i := r.find(attr.Name); i >= 0 {
-		r.attrs = slices.Delete(r.attrs, i, i+1)
-	}
+	r.remove(attr.Name)
 	return nil
 }
 
@@ -312,11 +348,7 @@ func (r *record) putValue(vl *cblosc.Metalayers, attr ndarray.Attr, names []stri
 	if err != nil {
 		return translate(err)
 	}
-	if i := r.find(attr.Name); i >= 0 {
-		r.attrs[i] = a
-	} else {
-		r.attrs = append(r.attrs, a)
-	}
+	r.set(a)
 	return nil
 }
 

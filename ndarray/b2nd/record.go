@@ -40,6 +40,7 @@ type record struct {
 	axes     []string
 	fill     []byte // byte order of storage
 	attrs    []recordAttr
+	at       map[string]int // indexes in attrs; nil until they are needed
 }
 
 // recordAttr is an attribute. If alone is set, its data is in its own metalayer.

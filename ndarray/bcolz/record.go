@@ -105,24 +105,34 @@ func (r *record) empty() bool {
 func attrsWith(members bcolztree.Attrs, r *record) ndarray.Attrs {
 	var out ndarray.Attrs
 	plainly := attrsOf(members)
-	for _, m := range members {
-		i := slices.IndexFunc(r.Attrs, func(a recordAttr) bool { return a.Name == m.Name && a.Plain })
-		if i >= 0 {
-			if v, ok := r.Attrs[i].value(m.Value); ok {
-				out.List = append(out.List, ndarray.Attr{Name: m.Name, Value: v})
-				continue
-			}
+	values := make(map[string]ndarray.Value, len(members))
+	for _, a := range slices.Backward(plainly.List) {
+		values[a.Name] = a.Value
+	}
+	recorded := make(map[string]*recordAttr, len(r.Attrs))
+	for i := range slices.Backward(r.Attrs) {
+		if a := &r.Attrs[i]; a.Plain {
+			recorded[a.Name] = a
 		}
-		if v, ok := plainly.Get(m.Name); ok {
+	}
+	member, known := make(map[string]bool, len(members)), make(map[string]bool, len(members))
+	for _, m := range members {
+		member[m.Name] = true
+		v, ok := ndarray.Value{}, false
+		if a := recorded[m.Name]; a != nil {
+			v, ok = a.value(m.Value)
+		}
+		if !ok {
+			v, ok = values[m.Name]
+		}
+		if ok {
+			known[m.Name] = true
 			out.List = append(out.List, ndarray.Attr{Name: m.Name, Value: v})
 		}
 	}
-	out.Unsupported = slices.DeleteFunc(plainly.Unsupported, func(u ndarray.UnsupportedAttr) bool {
-		_, known := out.Get(u.Name)
-		return known
-	})
+	out.Unsupported = slices.DeleteFunc(plainly.Unsupported, func(u ndarray.UnsupportedAttr) bool { return known[u.Name] })
 	for _, a := range r.Attrs {
-		if a.Plain || slices.ContainsFunc(members, func(m bcolztree.Member) bool { return m.Name == a.Name }) {
+		if a.Plain || member[a.Name] {
 			continue
 		}
 		v := ndarray.Value{DType: a.DType.DType, Shape: a.Shape, Null: a.Null, Strings: a.Strings}

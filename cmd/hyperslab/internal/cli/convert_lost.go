@@ -173,10 +173,15 @@ func encodingLost(m ndarray.Meta, c *ndarray.Compression, format hyperslab.Forma
 // typesLost lists the attributes of the source, and those of Blosc2, that keep their values but not
 // their types.
 func typesLost(source, attrs []ndarray.Attr, format hyperslab.Format) (lost []fact) {
+	unicode := make(map[string]ndarray.DType)
+	for _, a := range source {
+		if a.Value.DType.Kind == ndarray.Unicode {
+			unicode[a.Name] = a.Value.DType
+		}
+	}
 	for _, attr := range attrs {
-		i := slices.IndexFunc(source, func(a ndarray.Attr) bool { return a.Name == attr.Name })
-		if i >= 0 && source[i].Value.DType.Kind == ndarray.Unicode && attr.Value.DType.Kind == ndarray.String {
-			lost = append(lost, fact{"type of attribute " + attr.Name, source[i].Value.DType.String(), fmt.Sprintf("%s stores the same strings as %v", format, attr.Value.DType)})
+		if d, ok := unicode[attr.Name]; ok && attr.Value.DType.Kind == ndarray.String {
+			lost = append(lost, fact{"type of attribute " + attr.Name, d.String(), fmt.Sprintf("%s stores the same strings as %v", format, attr.Value.DType)})
 		}
 	}
 	if isFrame(format) || isFlat(format) { // the latter have no attributes
