@@ -2,8 +2,11 @@ package hyperslab_test
 
 import (
 	"bytes"
+	"fmt"
 	"math/big"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -127,5 +130,61 @@ func TestClaims_unstoredElements_untrusted(t *testing.T) {
 				require.NoError(t, tree.Close())
 			})
 		})
+	}
+}
+
+// TestCopy_unstored copies arrays without stored chunks, which keep their file size and take no
+// time, and arrays with few of them.
+func TestCopy_unstored(t *testing.T) {
+	dir := t.TempDir()
+	spec := ndarray.Spec{Shape: []int64{1 << 17, 1 << 16}, ChunkShape: []int64{256, 1024}, DType: ndarray.DTypeOf[int32]()}
+	filled := spec
+	filled.Fill = []byte{7, 0, 0, 0}
+	create := func(t *testing.T, location string, spec ndarray.Spec) *hyperslab.Draft {
+		d, err := hyperslab.Create(bg, location, spec, nil)
+		require.NoError(t, err)
+		return d
+	}
+	for name, spec := range map[string]ndarray.Spec{"zeros": spec, "fill": filled} {
+		src := create(t, filepath.Join(dir, name+".h5")+":/a", spec)
+		part := ndarray.Region{Start: []int64{1000, 3000}, Shape: []int64{300, 2000}}
+		last := ndarray.Region{Start: []int64{1<<17 - 1, 1<<16 - 5}, Shape: []int64{1, 5}}
+		for _, stored := range []bool{false, true} {
+			if stored {
+				require.NoError(t, ndarray.Write(bg, src.Array, slices.Repeat([]int32{3}, 600_000), part))
+				require.NoError(t, ndarray.Write(bg, src.Array, []int32{1, 2, 3, 4, 5}, last))
+			}
+			targets := []string{"x.h5:/b"}
+			if name == "zeros" {
+				targets = append(targets, "x.b2nd")
+			}
+			for _, target := range targets {
+				t.Run(fmt.Sprint(name, " ", stored, " ", target), func(t *testing.T) {
+					own, location := spec, filepath.Join(t.TempDir(), target)
+					own.ChunkShape = []int64{512, 512} // no chunk is copied as stored
+					dst := create(t, location, own)
+					_, err := ndarray.Copy(bg, dst.Array, src.Array, nil)
+					require.NoError(t, err)
+					require.NoError(t, dst.Commit(bg))
+					require.NoError(t, dst.Close())
+					file, _, _ := strings.Cut(location, ":/b")
+					info, err := os.Stat(file)
+					require.NoError(t, err)
+					require.Less(t, info.Size(), int64(8<<20))
+					got, err := hyperslab.Open(bg, location, nil)
+					require.NoError(t, err)
+					defer got.Close()
+					c, err := ndarray.Compare(bg, got, src.Array, &ndarray.CompareOptions{IgnoreAttrs: true})
+					require.NoError(t, err)
+					require.Zero(t, c.NumDiffs)
+					if stored {
+						end := make([]int32, 6)
+						require.NoError(t, ndarray.Read(bg, got, end, ndarray.Region{Start: []int64{1<<17 - 1, 1<<16 - 6}, Shape: []int64{1, 6}}))
+						require.Equal(t, []int32{map[string]int32{"zeros": 0, "fill": 7}[name], 1, 2, 3, 4, 5}, end)
+					}
+				})
+			}
+		}
+		require.NoError(t, src.Close())
 	}
 }

@@ -3,6 +3,7 @@
 package ndarray
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -80,6 +81,10 @@ func copyAll(ctx context.Context, dst, src *Array, options *CopyOptions) (_ Copy
 	if err != nil {
 		return CopyStats{}, err
 	}
+	same, err := sameAlready(ctx, dst, src)
+	if err != nil {
+		return CopyStats{}, err
+	}
 	in, err := inOrder(ctx, dst, options.Workers, options.Memory, options.TempDir)
 	if err != nil {
 		return CopyStats{}, err
@@ -95,7 +100,8 @@ func copyAll(ctx context.Context, dst, src *Array, options *CopyOptions) (_ Copy
 	if err != nil {
 		return CopyStats{}, err
 	}
-	if p.decodes > tooOften && dst.m().DType.Size != 0 {
+	p.uniform = same
+	if whole := Whole(src.m().Shape); p.decodes > tooOften && !(same != nil && same(whole)) && dst.m().DType.Size != 0 {
 		read, err := readPlan(*src.m(), o)
 		if err != nil {
 			return CopyStats{}, err
@@ -107,7 +113,35 @@ func copyAll(ctx context.Context, dst, src *Array, options *CopyOptions) (_ Copy
 	if err := in.shape(&p); err != nil {
 		return CopyStats{}, err
 	}
+	p.once = func(_ context.Context, r Region) error { return in.skip(r) }
 	return copyUnits(ctx, dst, src, p, o.Progress)
+}
+
+// sameAlready returns a function that reports, almost without reading, whether all elements of a
+// region are already the same in dst and src: those of a new array are its fill value, and chunks
+// of the source that are not stored have a fill value too. It is nil unless all elements of dst are
+// known to be equal. It must be called before dst is written.
+func sameAlready(ctx context.Context, dst, src *Array) (func(r Region) bool, error) {
+	size := dst.m().DType.Size
+	if size == 0 || src.m().NumElems() == 0 || dst.m().ReadOnly || !dst.m().DType.Equal(src.m().DType) {
+		return nil, nil
+	}
+	from, err := src.Uniform(ctx)
+	if err != nil || from == nil {
+		return nil, err
+	}
+	to, err := dst.Uniform(ctx)
+	if err != nil || to == nil || !to(Whole(dst.m().Shape)) {
+		return nil, err
+	}
+	all := make([]byte, size)
+	if err := dst.ReadRegion(ctx, all, Whole(dst.m().Shape).first(), 1); err != nil {
+		return nil, err
+	}
+	return func(r Region) bool {
+		one := make([]byte, size)
+		return from(r) && src.ReadRegion(ctx, one, r.first(), 1) == nil && bytes.Equal(one, all)
+	}, nil
 }
 
 // passingOf returns the passing for copying chunks without recompression, or nil if there is none.

@@ -6,7 +6,10 @@ package ndarray
 import (
 	"context"
 	"errors"
+	"slices"
 
+	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/inorder"
 )
 
@@ -62,6 +65,25 @@ func (o *order) shape(p *plan) error {
 	}
 	// As many units as fit in the window if compression halves them.
 	p.ahead = max(2*int64(p.workers), 2*o.window/max(p.unit, 1))
+	return nil
+}
+
+// skip reports that the chunks of a region will not be written. The region is whole chunks.
+func (o *order) skip(r Region) error {
+	shape, chunk := o.dst.m().Shape, o.dst.m().ChunkShape
+	if o.seq == nil || slices.Equal(r.Shape, shape) { // no chunk waits if none is written
+		return nil
+	}
+	within := grid.Of(r.Shape, chunk)
+	for i := range within.NumChunks() {
+		n := int64(0)
+		for axis, at := range within.Index(i) {
+			n = n*ceil.Div(shape[axis], chunk[axis]) + r.Start[axis]/chunk[axis] + at
+		}
+		if err := o.dst.use("write to", func() error { return o.seq.Skip(n) }); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
