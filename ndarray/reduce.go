@@ -19,6 +19,12 @@ type WorkOptions struct {
 	Workers  int            // goroutines; 0 means GOMAXPROCS
 	Memory   int64          // bytes of buffers, all workers together; 0 means 128 MiB
 	Progress func(Progress) // called after each unit, never concurrently; must return soon
+
+	// Uniform is called by Each instead of its function f for a region of n elements that are known
+	// to be equal without reading them, for example because no chunk is stored. element is one of
+	// them in native byte order. Several goroutines may call it at once. nil means that f receives
+	// all elements. Summarize ignores it.
+	Uniform func(element []byte, n int64)
 }
 
 // Each reads all elements in units of whole chunks and calls f for each unit, from several
@@ -28,7 +34,10 @@ type WorkOptions struct {
 // It returns the first error of f, the context's error, ErrParam, ErrType for an array of Kind
 // String, or an error of a read. It returns when all goroutines have ended.
 func Each(ctx context.Context, a *Array, o *WorkOptions, f func(ctx context.Context, r Region, b []byte) error) error {
-	return eachOrMany(ctx, a, o, f, nil)
+	if o == nil {
+		o = &WorkOptions{}
+	}
+	return eachOrMany(ctx, a, o, f, o.Uniform)
 }
 
 // eachOrMany is Each with an optional function many. It is called with one element and n for a

@@ -190,7 +190,7 @@ func momentsOf(ctx context.Context, view *ndarray.Array) (total moments, err err
 	from, to := view.DType().Native(), ndarray.DTypeOf[float64]()
 	total = newMoments()
 	var mu sync.Mutex
-	err = ndarray.Each(ctx, view, nil, func(_ context.Context, _ ndarray.Region, b []byte) error {
+	merge := func(b []byte, n int64) error {
 		mine := newMoments()
 		raw := make([]byte, len(b)/from.Size*8)
 		if err := convert(raw, to, b, from); err != nil {
@@ -199,10 +199,20 @@ func momentsOf(ctx context.Context, view *ndarray.Array) (total moments, err err
 		for ; len(raw) > 0; raw = raw[8:] {
 			mine.add(math.Float64frombits(binary.NativeEndian.Uint64(raw)))
 		}
+		mine.count *= float64(n)
 		mu.Lock()
 		defer mu.Unlock()
 		total.merge(&mine)
 		return nil
-	})
-	return total, err
+	}
+	var failed error // of a uniform region
+	uniform := func(element []byte, n int64) {
+		if err := merge(element, n); err != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			failed = errors.Join(failed, err)
+		}
+	}
+	err = ndarray.Each(ctx, view, &ndarray.WorkOptions{Uniform: uniform}, func(_ context.Context, _ ndarray.Region, b []byte) error { return merge(b, 1) })
+	return total, errors.Join(err, failed)
 }
