@@ -285,7 +285,11 @@ func (a *Array) SetAttr(ctx context.Context, attr Attr) error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(ctx.Err(), attr.Validate()); err != nil {
+		err = attr.Validate()
+		if attr.Raw != nil && attr.Value.DType.Kind == 0 {
+			err = checkName(attr.Name) // the backend decides whether it stores Raw
+		}
+		if err := errors.Join(ctx.Err(), err); err != nil {
 			return err
 		}
 		return w.SetAttr(ctx, attr)

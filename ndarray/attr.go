@@ -82,11 +82,18 @@ func Vector[T Element](v ...T) Value {
 // Validate returns ErrParam for a name that is empty or contains a zero byte, and the errors of
 // Value.Validate.
 func (a Attr) Validate() error {
-	if a.Name == "" || strings.IndexByte(a.Name, 0) >= 0 {
-		return fmt.Errorf("%w: attribute name %q", ErrParam, a.Name)
+	if err := checkName(a.Name); err != nil {
+		return err
 	}
 	if err := a.Value.Validate(); err != nil {
 		return fmt.Errorf("attribute %q: %w", a.Name, err)
+	}
+	return nil
+}
+
+func checkName(name string) error {
+	if name == "" || strings.IndexByte(name, 0) >= 0 {
+		return fmt.Errorf("%w: attribute name %q", ErrParam, name)
 	}
 	return nil
 }

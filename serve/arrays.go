@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/jsonform"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -271,7 +272,7 @@ func (s *arraySource) attr(ctx context.Context, q *request) (r response, err err
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = appendValue(append(appendText(out, name), ':'), v)
+		out = jsonform.H5grove.AppendValue(append(jsonform.AppendString(out, jsonform.Name(name)), ':'), v)
 		if int64(len(out)) > q.Limit {
 			return r, tooLarge(q.Limit)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/ceil"
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/jsonform"
 	"github.com/hyperslab/hyperslab/internal/npy"
 	"github.com/hyperslab/hyperslab/internal/strided"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -257,14 +258,14 @@ func convert(dst []byte, to ndarray.DType, src []byte, from ndarray.DType) error
 func (e *elements) json(shape []int64, d ndarray.DType, limit int64) ([]byte, error) {
 	var out []byte
 	exceeded := false
-	out = appendNested(out, shape, func(out []byte, i int) []byte {
+	out = jsonform.AppendNested(out, shape, func(out []byte, i int) []byte {
 		if exceeded = exceeded || int64(len(out)) > limit; exceeded {
 			return out
 		}
 		if d.Size == 0 {
-			return appendElement(out, d, []byte(e.strs[i]))
+			return jsonform.H5grove.Append(out, d, []byte(e.strs[i]))
 		}
-		return appendElement(out, d, e.data[i*d.Size:][:d.Size])
+		return jsonform.H5grove.Append(out, d, e.data[i*d.Size:][:d.Size])
 	})
 	if exceeded {
 		return nil, tooLarge(limit)
@@ -279,7 +280,9 @@ func (e *elements) csv(shape []int64, d ndarray.DType) []byte {
 	for i := range len(e.data) / d.Size {
 		b := e.data[i*d.Size:][:d.Size]
 		if d.Kind == ndarray.Bytes || d.Kind == ndarray.Unicode || d.Kind == ndarray.Struct {
-			out = append(append(append(out, '"'), bytes.ReplaceAll(appendElement(nil, d, b), []byte{'"'}, []byte(`""`))...), '"')
+			out = append(append(append(out, '"'), bytes.ReplaceAll(jsonform.H5grove.Append(nil, d, b), []byte{'"'}, []byte(`""`))...), '"')
+		} else if d.Kind == ndarray.Float || d.Kind == ndarray.BFloat {
+			out = append(out, jsonform.Plain(d, b)...)
 		} else {
 			out = append(out, ndarray.FormatElement(d, b)...)
 		}

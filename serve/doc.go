@@ -37,8 +37,10 @@
 // file is a path below the directory, and path is a path in the file, "/" by default. A file with
 // one array is a group that contains the array under the name of the file without its extension.
 // An error is a JSON object with the key message. Differences from h5grove: invalid arguments are
-// always status 422, floats that are not finite are null in compounds too, and bytes that are not
-// UTF-8 are U+FFFD in a string and base64 in an opaque value.
+// always status 422, floats that are not finite are null in compounds too, and a string or opaque
+// value that is not UTF-8 is "base64:" and its bytes in base64, where h5grove fails. A string in
+// UTF-8 that begins with "base64:" has the same form. In a name, each byte that is not part of a
+// UTF-8 character is \x and two hexadecimal digits.
 //
 // Each response has an ETag, which depends on the time, the size and the number of the file and on
 // the request, so that a client can revalidate it. Frames that the handler makes from elements have

@@ -20,6 +20,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5check"
 	"github.com/hyperslab/hyperslab/internal/h5elem"
+	"github.com/hyperslab/hyperslab/internal/jsonform"
 	"github.com/hyperslab/hyperslab/internal/web"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -300,7 +301,7 @@ func (s *hdf5Source) attr(q *request) (r response, err error) {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(appendText(out, name), ':')
+		out = append(jsonform.AppendString(out, jsonform.Name(name)), ':')
 		if out, err = appendAttr(out, o, name); err != nil {
 			return r, err
 		}
@@ -334,7 +335,7 @@ func appendAttr(out []byte, o h5.Object, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return appendNested(out, info.Space.Dims, func(out []byte, i int) []byte { return appendView(out, h5elem.ViewOf(&v, i)) }), nil
+	return jsonform.AppendNested(out, info.Space.Dims, func(out []byte, i int) []byte { return appendView(out, h5elem.ViewOf(&v, i)) }), nil
 }
 
 // array returns the dataset at a path as an array. It stays open until others displace it.
@@ -466,7 +467,7 @@ func valuesData(ctx context.Context, d *h5.Dataset, info *h5.DatasetInfo, q *req
 		}
 		return response{Type: "application/octet-stream", Body: flat}, nil
 	}
-	body := appendNested(nil, shape, func(out []byte, i int) []byte { return append(out, items[i]...) })
+	body := jsonform.AppendNested(nil, shape, func(out []byte, i int) []byte { return append(out, items[i]...) })
 	return response{Type: "application/json", Body: body}, nil
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/jsonform"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -127,13 +128,10 @@ func tooLarge(limit int64) error {
 // jsonBody encodes a document. encoding/json would escape <, > and &, which is not necessary in a
 // response with nosniff.
 func jsonBody(doc any, limit int64) (response, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(doc); err != nil {
+	body, err := marshal(doc)
+	if err != nil {
 		return response{}, err
 	}
-	body := bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 	if int64(len(body)) > limit {
 		return response{}, tooLarge(limit)
 	}
@@ -179,7 +177,7 @@ func marshal(v any) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
+	err := enc.Encode(jsonform.Named(v))
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 

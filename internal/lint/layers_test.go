@@ -46,6 +46,7 @@ var layers = []struct {
 	{"internal/npy", 15, false},
 	{"internal/picture", 20, false},
 	{"internal/cf", 20, false},
+	{"internal/jsonform", 15, false},
 	{"internal/stores", 50, false},
 	{"internal/storeattack", 50, false},
 	{"internal/samples", 20, false},

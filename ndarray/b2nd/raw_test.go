@@ -90,7 +90,13 @@ func TestBackend_SetAttr_rawAttribute(t *testing.T) {
 	v, err := arr.Attr(bg, "n")
 	require.NoError(t, err)
 	require.True(t, v.Equal(ndarray.Scalar(int64(2))), "a changed value replaces the bytes it was read from")
-	require.ErrorIs(t, arr.SetAttr(bg, ndarray.Attr{Name: "m", Raw: []byte{1}}), ndarray.ErrType)
+	require.ErrorIs(t, arr.SetAttr(bg, ndarray.Attr{Name: "m"}), ndarray.ErrType)
+	require.ErrorIs(t, arr.SetAttr(bg, ndarray.Attr{Raw: []byte("\xc0")}), ndarray.ErrParam)
+	require.NoError(t, arr.SetAttr(bg, ndarray.Attr{Name: "m", Raw: []byte("\xc0")}))
+	attrs, err = arr.Attrs(bg)
+	require.NoError(t, err)
+	require.Len(t, attrs.Unsupported, 1, "None has no Value")
+	require.Equal(t, []byte("\xc0"), attrs.Unsupported[0].Raw)
 }
 
 func TestCreate_sixteenRawAttributes(t *testing.T) {

@@ -119,6 +119,9 @@ func toAttribute(a ndarray.Attr) (h5.Attribute, error) {
 	if a.Name == labelsAttr || a.Name == scalesAttr {
 		return h5.Attribute{}, fmt.Errorf("attribute %q: %w: HDF5 keeps the dimension names there", a.Name, errors.ErrUnsupported)
 	}
+	if a.Value.DType.Kind == 0 {
+		return h5.Attribute{}, fmt.Errorf("attribute %q: %w: an attribute without a Value in HDF5", a.Name, errors.ErrUnsupported)
+	}
 	t, err := toDatatype(a.Value.DType)
 	if err != nil {
 		return h5.Attribute{}, fmt.Errorf("attribute %q: %w", a.Name, err)

@@ -4,6 +4,7 @@ package mem
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -215,6 +216,9 @@ func (b *backend) Attrs(ctx context.Context) (ndarray.Attrs, error) {
 func (b *backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if a.Value.DType.Kind == 0 {
+		return fmt.Errorf("%w: attribute %q without a Value", errors.ErrUnsupported, a.Name)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

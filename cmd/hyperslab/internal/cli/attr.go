@@ -102,14 +102,19 @@ func (a *app) attrListCommand() *cobra.Command {
 }
 
 func (a *app) attrGetCommand() *cobra.Command {
-	asJSON := false
+	asJSON, plain := false, false
 	cmd := &cobra.Command{
 		Use:   "get FILE[:/path] NAME",
 		Short: "Write the value of an attribute to standard output",
-		Long: `get writes the value of one attribute: a string as it is, and every other value in the
-form that attr set accepts. The exit code is 2 if the attribute does not exist.`,
+		Long: `get writes one attribute in the form that attr set reads back with the same type and
+value: a string of variable length as it is, or in quotes if it is also JSON; true and
+false, numbers of 8 bytes and lists of these as JSON; and every other value as
+{"dtype": TYPE, "value": VALUE}. The guide lists the forms of all types. --plain writes
+the value without its type, for scripts. The exit code is 2 if the attribute does not
+exist.`,
 		Example: `  hyperslab attr get waves.b2nd units
-  hyperslab attr get waves.b2nd range`,
+  hyperslab attr get waves.b2nd range
+  hyperslab attr get waves.b2nd range --plain`,
 		Args:              arity(2, 2),
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -117,30 +122,17 @@ form that attr set accepts. The exit code is 2 if the attribute does not exist.`
 			if err != nil {
 				return err
 			}
-			v, ok := attrs.Get(args[1])
-			if !ok {
-				for _, u := range attrs.Unsupported {
-					if u.Name == args[1] {
-						doc := newUnsupportedDoc(u)
-						if doc.Value != nil && asJSON {
-							return a.writeJSON(a.stdout, newAttrListDoc(args[0], ndarray.Attrs{Unsupported: []ndarray.UnsupportedAttr{u}}))
-						}
-						if doc.Value != nil {
-							_, err := fmt.Fprintln(a.stdout, string(doc.Value))
-							return err
-						}
-						return ndarray.Wrap("read attribute "+u.Name+" of", args[0], fmt.Errorf("%w: %s", errors.ErrUnsupported, u.Reason))
-					}
-				}
-				return &absentAttr{args[0], args[1], ""}
+			i := slices.IndexFunc(attrs.List, func(x ndarray.Attr) bool { return x.Name == args[1] })
+			if i < 0 {
+				return a.getUnsupported(args[0], args[1], attrs.Unsupported, asJSON)
 			}
+			attr := attrs.List[i]
 			if asJSON {
-				one := ndarray.Attrs{List: []ndarray.Attr{{Name: args[1], Value: v}}}
-				return a.writeJSON(a.stdout, newAttrListDoc(args[0], one))
+				return a.writeJSON(a.stdout, newAttrListDoc(args[0], ndarray.Attrs{List: []ndarray.Attr{attr}}))
 			}
-			text, err := attrLine(v)
-			if err != nil {
-				return err
+			text := attrLine(attr)
+			if plain {
+				text = plainLine(attr.Value)
 			}
 			if term.IsTerminal(a.stdout) {
 				text = term.SafeLines(text)
@@ -149,10 +141,29 @@ form that attr set accepts. The exit code is 2 if the attribute does not exist.`
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&plain, "plain", false, "write the value without its type: a string as it is, other values as JSON")
 	jsonFlag(cmd, &asJSON)
+	cmd.MarkFlagsMutuallyExclusive("plain", "json")
 	(&untrustedFlags{}).add(a, cmd)
 	a.paged(cmd)
 	return cmd
+}
+
+// getUnsupported writes an attribute without a Value, if its content is known.
+func (a *app) getUnsupported(address, name string, list []ndarray.UnsupportedAttr, asJSON bool) error {
+	i := slices.IndexFunc(list, func(u ndarray.UnsupportedAttr) bool { return u.Name == name })
+	if i < 0 {
+		return &absentAttr{address, name, ""}
+	}
+	u := list[i]
+	switch {
+	case u.Raw == nil:
+		return ndarray.Wrap("read attribute "+u.Name+" of", address, fmt.Errorf("%w: %s", errors.ErrUnsupported, u.Reason))
+	case asJSON:
+		return a.writeJSON(a.stdout, newAttrListDoc(address, ndarray.Attrs{Unsupported: []ndarray.UnsupportedAttr{u}}))
+	}
+	_, err := fmt.Fprintln(a.stdout, rawLine(u.Raw))
+	return err
 }
 
 func (a *app) attrSetCommand() *cobra.Command {
@@ -165,26 +176,31 @@ func (a *app) attrSetCommand() *cobra.Command {
 quotes, or nested lists of these. A VALUE that is not JSON is a string. Numbers become
 int64, or float64 if one of them has a fraction or an exponent. --dtype selects another
 type by its NumPy name, or "string" for a string of any content. A value that does not
-fit the type is an error.` + editHelp,
+fit the type is an error. {"dtype": TYPE, "value": VALUE}, which attr get writes, sets a
+value of any type. In a b2nd and a bcolz array any other JSON object is stored as it is.` + editHelp,
 		Example: `  hyperslab attr set waves.b2nd units km
   hyperslab attr set waves.b2nd range [-1,1.5] --dtype f4
   hyperslab attr set waves.h5:/waves version 2 --dtype string`,
 		Args:              arity(3, 3),
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			v, err := parseValue(args[2], dtype)
+			attr, err := parseAttr(args[2], dtype)
 			if err != nil {
 				return usagef("%s: %w", args[1], err)
 			}
-			attr := ndarray.Attr{Name: args[1], Value: v}
-			if err := attr.Validate(); err != nil {
+			attr.Name = args[1]
+			if err := attr.Validate(); attr.Raw == nil && err != nil {
 				return err
 			}
 			if e.dryRun {
 				if _, err := a.attrsAt(cmd.Context(), args[0]); err != nil {
 					return err
 				}
-				a.note("would set %s of %s to %s %s", term.Safe(attr.Name), term.Safe(args[0]), v.DType, term.Safe(v.String()))
+				shown := attr.Value.DType.String() + " " + attr.Value.String()
+				if attr.Raw != nil {
+					shown = rawLine(attr.Raw)
+				}
+				a.note("would set %s of %s to %s", term.Safe(attr.Name), term.Safe(args[0]), term.Safe(shown))
 				return e.planAt(args[0])
 			}
 			return e.editAttrs(cmd.Context(), args[0], []ndarray.Attr{attr}, nil)

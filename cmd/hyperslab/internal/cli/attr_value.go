@@ -1,46 +1,45 @@
-// Values of attributes on the command line, as input and output.
+// Values of attributes on the command line, as input.
 
 package cli
 
 import (
-	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
+	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// attrLine formats a value as attr get writes it: a string unquoted, everything else as JSON.
-func attrLine(v ndarray.Value) (string, error) {
-	j := valueJSON(v)
-	if s, ok := j.(string); ok {
-		return s, nil
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(j)
-	return strings.TrimSuffix(b.String(), "\n"), err
-}
-
-// parseValue parses the value for attr set. dtype is a dtype, or "" to derive it from the value.
-func parseValue(text, dtype string) (v ndarray.Value, err error) {
+// parseAttr parses the value for attr set. dtype is a dtype, or "" to derive it from the value. A
+// value without an array type has only Raw.
+func parseAttr(text, dtype string) (ndarray.Attr, error) {
 	if dtype == "string" {
-		return ndarray.Text(text), nil
+		return ndarray.Attr{Value: ndarray.Text(text)}, nil
 	}
-	dec := json.NewDecoder(strings.NewReader(text))
-	dec.UseNumber()
-	var j any
-	if err := dec.Decode(&j); err != nil || !atEnd(dec) || j == nil {
+	j, err := decodeJSON(text)
+	if err != nil || j == nil {
 		j = text
 	}
+	if o, ok := j.(object); ok {
+		if dtype != "" {
+			return ndarray.Attr{}, errors.New("--dtype is for a value or lists of values, got an object")
+		}
+		if form, err := typedOf(o); form != nil || err != nil {
+			return form.attr(err)
+		}
+		raw, err := packRaw(j)
+		return ndarray.Attr{Raw: raw}, err
+	}
+	v, err := parseValue(j, dtype)
+	return ndarray.Attr{Value: v}, err
+}
+
+// parseValue returns the value of nested lists. dtype is as in parseAttr.
+func parseValue(j any, dtype string) (v ndarray.Value, err error) {
 	var leaves []any
 	if v.Shape, err = flatten(j, &leaves); err != nil {
 		return v, err
@@ -50,25 +49,92 @@ func parseValue(text, dtype string) (v ndarray.Value, err error) {
 	} else if v.DType, err = ndarray.ParseDType(dtype); err != nil {
 		return v, err
 	}
-	if v.DType.Size == 0 && v.DType.Kind != ndarray.String {
-		return v, fmt.Errorf("%w: a value of %v in JSON", errors.ErrUnsupported, v.DType)
-	}
+	return v, appendLeaves(&v, leaves)
+}
+
+// appendLeaves appends elements to a value.
+func appendLeaves(v *ndarray.Value, leaves []any) error {
 	for _, leaf := range leaves {
-		if v.DType.Kind == ndarray.String {
-			s, ok := leaf.(string)
-			if !ok {
-				return v, fmt.Errorf("%v is a number in a list of strings; put it in quotes", leaf)
-			}
-			v.Strings = append(v.Strings, s)
-			continue
-		}
-		b, err := encodeLeaf(v.DType, leaf)
+		b, err := encodeElement(v.DType, leaf)
 		if err != nil {
-			return v, err
+			return err
 		}
-		v.Data = append(v.Data, b...)
+		if v.DType.Size == 0 {
+			v.Strings = append(v.Strings, string(b))
+		} else {
+			v.Data = append(v.Data, b...)
+		}
 	}
-	return v, nil
+	return nil
+}
+
+// object is a JSON object, in the order of its members.
+type object []member
+
+type member struct {
+	name  string
+	value any
+}
+
+// get returns the value of a member, or nil.
+func (o object) get(name string) any {
+	if i := slices.IndexFunc(o, func(m member) bool { return m.name == name }); i >= 0 {
+		return o[i].value
+	}
+	return nil
+}
+
+// maxNesting is the maximum number of nested lists and objects of a JSON value.
+const maxNesting = 100
+
+// decodeJSON decodes one JSON value: nil, bool, json.Number, string, []any and object.
+func decodeJSON(text string) (any, error) {
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	v, err := decodeNext(dec, 0)
+	if err == nil && !atEnd(dec) {
+		err = errors.New("text after the JSON value")
+	}
+	return v, err
+}
+
+func decodeNext(dec *json.Decoder, depth int) (any, error) {
+	t, err := dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	if depth > maxNesting {
+		return nil, fmt.Errorf("more than %d nested lists", maxNesting)
+	}
+	switch t {
+	case json.Delim('['):
+		list := []any{}
+		for dec.More() {
+			v, err := decodeNext(dec, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		}
+		_, err := dec.Token()
+		return list, err
+	case json.Delim('{'):
+		o := object{}
+		for dec.More() {
+			name, err := dec.Token()
+			if err != nil {
+				return nil, err
+			}
+			v, err := decodeNext(dec, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			o = append(o, member{name.(string), v})
+		}
+		_, err := dec.Token()
+		return o, err
+	}
+	return t, nil
 }
 
 func atEnd(dec *json.Decoder) bool {
@@ -81,8 +147,6 @@ func flatten(j any, leaves *[]any) (shape []int64, err error) {
 	switch j := j.(type) {
 	case nil:
 		return nil, errors.New("null is not a value of an attribute")
-	case map[string]any:
-		return nil, errors.New("an attribute has no members; give a value or lists of values")
 	case []any:
 		var inner []int64
 		for i, member := range j {
@@ -119,7 +183,7 @@ func guessType(leaves []any) ndarray.DType {
 	for _, leaf := range leaves {
 		n, ok := leaf.(json.Number)
 		if !ok {
-			return d // encodeLeaf reports the error
+			return d // encodeElement reports the error
 		}
 		_, err := strconv.ParseInt(n.String(), 10, 64)
 		signed = signed && err == nil
@@ -133,82 +197,4 @@ func guessType(leaves []any) ndarray.DType {
 		return ndarray.DTypeOf[uint64]()
 	}
 	return d
-}
-
-// encodeLeaf encodes one value as an element of type d, in native byte order.
-func encodeLeaf(d ndarray.DType, leaf any) ([]byte, error) {
-	b := make([]byte, d.Size)
-	wrong := func(want string) error { return fmt.Errorf("%v is no %s, which %v needs", leaf, want, d) }
-	switch d.Kind {
-	case ndarray.Bool:
-		v, ok := leaf.(bool)
-		if !ok {
-			return nil, wrong("true or false")
-		}
-		if v {
-			b[0] = 1
-		}
-		return b, nil
-	case ndarray.Int, ndarray.Uint, ndarray.Float, ndarray.BFloat, ndarray.Enum:
-		return b, encodeNumber(d, b, leaf)
-	case ndarray.Bytes, ndarray.Unicode:
-		s, ok := leaf.(string)
-		if !ok {
-			return nil, wrong("text in quotes")
-		}
-		return b, encodeText(d, b, s)
-	}
-	return nil, fmt.Errorf("a value of type %v cannot be written as text", d)
-}
-
-// special are the floats that are not JSON numbers, with their names in the documents of --json.
-var special = map[string]float64{"NaN": math.NaN(), "Infinity": math.Inf(1), "-Infinity": math.Inf(-1)}
-
-func encodeNumber(d ndarray.DType, b []byte, leaf any) error {
-	text := ""
-	switch leaf := leaf.(type) {
-	case json.Number:
-		text = leaf.String()
-	case string:
-		v, ok := special[leaf]
-		if !ok {
-			return fmt.Errorf("%q is not a number, which %v needs", leaf, d)
-		}
-		src := ndarray.Scalar(v)
-		return ndarray.Convert(b, d, src.Data, src.DType, true)
-	default:
-		return fmt.Errorf("%v is not a number, which %v needs", leaf, d)
-	}
-	var src ndarray.Value
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		src = ndarray.Scalar(n)
-	} else if n, err := strconv.ParseUint(text, 10, 64); err == nil {
-		src = ndarray.Scalar(n)
-	} else {
-		f, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return err
-		}
-		src = ndarray.Scalar(f)
-	}
-	return ndarray.Convert(b, d, src.Data, src.DType, d.Kind == ndarray.Float || d.Kind == ndarray.BFloat)
-}
-
-func encodeText(d ndarray.DType, b []byte, s string) error {
-	if d.Kind == ndarray.Bytes {
-		if len(s) > len(b) {
-			return fmt.Errorf("%q: got %d bytes, want at most %d for %v", s, len(s), len(b), d)
-		}
-		copy(b, s)
-		return nil
-	}
-	if n := utf8.RuneCountInString(s); n > len(b)/4 {
-		return fmt.Errorf("%q: got %d characters, want at most %d for %v", s, n, len(b)/4, d)
-	}
-	i := 0
-	for _, r := range s {
-		binary.NativeEndian.PutUint32(b[i:], uint32(r))
-		i += 4
-	}
-	return nil
 }

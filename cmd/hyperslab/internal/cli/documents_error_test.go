@@ -335,7 +335,7 @@ func checkUnknownAttribute(t *testing.T, attributes int) {
 			require.Contains(t, stdout, want)
 		}
 	}
-	require.Equal(t, "7\n", done(t, "attr", "get", "u.h5:/x", "n"))
+	require.Equal(t, "7\n", done(t, "attr", "get", "u.h5:/x", "n", "--plain"))
 	require.Equal(t, "text\n", done(t, "attr", "get", "u.h5:/x", "before"))
 	for _, line := range []string{"attr get u.h5:/x later", "convert u.h5:/x a.b2nd", "convert u.h5 b.h5", "convert u.h5 dir"} {
 		stdout, stderr, code := run(strings.Fields(line)...)
@@ -364,7 +364,7 @@ func checkUnknownAttribute(t *testing.T, attributes int) {
 		if target == "b2.h5" {
 			target += ":/x"
 		}
-		require.Equal(t, "7\n", done(t, "attr", "get", target, "n"))
+		require.Equal(t, "7\n", done(t, "attr", "get", target, "n", "--plain"))
 		require.Equal(t, "5\n6\n", done(t, "dump", "--csv", "--no-header", target))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/hyperslab/hyperslab/internal/jsonform"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -62,7 +63,7 @@ func dumpCSV(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.
 					return err
 				}
 				for i, f := range d.Fields {
-					line = append(line, o.cell(f.Type, plainText(f.Type, parts[i])))
+					line = append(line, o.cell(f.Type, jsonform.Plain(f.Type, parts[i])))
 				}
 			} else {
 				line = append(line, o.cell(d, e.plain(i)))

@@ -4,14 +4,12 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"runtime"
-	"strconv"
-	"strings"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/cf"
 	"github.com/hyperslab/hyperslab/internal/detect"
+	"github.com/hyperslab/hyperslab/internal/jsonform"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -62,26 +60,10 @@ func (e *batch) special(i int) string {
 // plain formats element i for programs: strings without quotes, NaN and the infinities with their
 // names in JSON.
 func (e *batch) plain(i int) string {
-	if e.dtype.Kind == ndarray.String {
-		return e.strings[i]
-	}
 	if text := e.special(i); text != "" {
 		return text
 	}
-	return plainText(e.dtype, e.bytes(i))
-}
-
-func plainText(d ndarray.DType, b []byte) string {
-	switch v := elementJSON(d, b).(type) {
-	case string:
-		return v
-	case jsonInt:
-		return strconv.FormatInt(int64(v), 10)
-	case json.Number:
-		return v.String()
-	default:
-		return string(compactJSON(v))
-	}
+	return jsonform.Plain(e.dtype, e.bytes(i))
 }
 
 // appendJSON appends element i as JSON.
@@ -90,25 +72,11 @@ func (e *batch) appendJSON(dst []byte, i int) []byte {
 		return append(dst, term.EscapeJSON([]byte(e.strings[i]))...)
 	}
 	if text := e.special(i); text != "" {
-		return strconv.AppendQuote(dst, text)
+		return jsonform.AppendString(dst, text)
 	}
-	v := elementJSON(e.dtype, e.bytes(i))
-	if n, ok := v.(json.Number); ok {
-		return append(dst, n...)
-	}
-	return append(dst, compactJSON(v)...)
-}
-
-// compactJSON formats v on one line. It panics on an error, which the values of elements cannot
-// cause.
-func compactJSON(v any) []byte {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		panic("cli: " + err.Error())
-	}
-	return term.EscapeJSON([]byte(strings.TrimSuffix(b.String(), "\n")))
+	start := len(dst)
+	dst = jsonform.Document.Append(dst, e.dtype, e.bytes(i))
+	return append(dst[:start], term.EscapeJSON(dst[start:])...)
 }
 
 // eachBlock reads all elements and calls f for one block after the other in row-major order. f must

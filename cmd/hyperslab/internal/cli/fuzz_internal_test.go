@@ -83,17 +83,23 @@ func FuzzAttrValue(f *testing.F) {
 		if d, err := ndarray.ParseDType(dtype); err == nil && d.Size > 1<<12 {
 			return // long strings are stored unchanged; nothing else depends on the size
 		}
-		v, err := parseValue(text, dtype)
+		a, err := parseAttr(text, dtype)
 		if err != nil {
 			return
 		}
-		a := ndarray.Attr{Name: "a", Value: v}
-		if err := a.Validate(); err != nil {
+		a.Name = "a"
+		if err := a.Validate(); a.Raw == nil && err != nil {
 			require.NotErrorIs(t, err, ndarray.ErrSize, "the value is not whole")
 			return
 		}
-		_, err = attrLine(v)
-		require.NoError(t, err)
+		line := rawLine(a.Raw)
+		if a.Raw == nil {
+			line = attrLine(a)
+		}
+		back, err := parseAttr(line, "")
+		require.NoError(t, err, line)
+		back.Name = "a"
+		require.Equal(t, a, back, line)
 	})
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5warm"
+	"github.com/hyperslab/hyperslab/internal/jsonform"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/remote"
 )
@@ -178,7 +179,7 @@ func (r *kerchunk) group(ctx context.Context, object string) error {
 	if err != nil {
 		return err
 	}
-	doc, err := appendPython(nil, zattrs(attrs))
+	doc, err := appendAttributes(nil, zattrs(attrs))
 	if err != nil {
 		return err
 	}
@@ -284,7 +285,7 @@ func (r *kerchunk) array(ctx context.Context, object string) (err error) {
 // describe writes the metadata of an array.
 func (r *kerchunk) describe(at string, m *ndarray.Meta, z *zarray, attrs ndarray.Attrs) error {
 	doc := zattrs(attrs)
-	names := make([]any, len(m.Shape))
+	names := make([]string, len(m.Shape))
 	for i := range names {
 		name := ""
 		if m.AxisNames != nil {
@@ -303,7 +304,7 @@ func (r *kerchunk) describe(at string, m *ndarray.Meta, z *zarray, attrs ndarray
 	if err != nil {
 		return err
 	}
-	document, err := appendPython(nil, doc)
+	document, err := appendAttributes(nil, doc)
 	if err != nil {
 		return err
 	}
@@ -343,13 +344,13 @@ func zarrayOf(m *ndarray.Meta, info *h5.DatasetInfo, full bool) (*zarray, error)
 	if !full {
 		fill := make([]byte, m.DType.Size)
 		copy(fill, m.Fill)
-		switch z.Fill = elementJSON(m.DType, fill); m.DType.Kind {
+		switch m.DType.Kind {
 		case ndarray.Bytes:
 			z.Fill = base64.StdEncoding.EncodeToString(fill)
-		case ndarray.Int, ndarray.Uint:
-			if s, ok := z.Fill.(string); ok { // beyond the range of other JSON readers; Python has no limit
-				z.Fill = json.Number(s)
-			}
+		case ndarray.Int, ndarray.Uint: // Python has no limit
+			z.Fill = json.RawMessage(jsonform.Literal.Append(nil, m.DType, fill))
+		default:
+			z.Fill = elementJSON(m.DType, fill)
 		}
 	}
 	for _, f := range info.Filters {

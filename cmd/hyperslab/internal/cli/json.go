@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/internal/jsonform"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -117,7 +118,7 @@ func writeIsolated(w io.Writer, doc any, isolation string) error {
 	var compact bytes.Buffer
 	enc := json.NewEncoder(&compact)
 	enc.SetEscapeHTML(false) // file names and units keep their <, > and &
-	if err := enc.Encode(doc); err != nil {
+	if err := enc.Encode(jsonform.Named(doc)); err != nil {
 		return err
 	}
 	src := bytes.TrimSpace(compact.Bytes())

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/cf"
+	"github.com/hyperslab/hyperslab/internal/jsonform"
 	"github.com/hyperslab/hyperslab/internal/picture"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -190,10 +192,7 @@ func (o *statsFlags) bounds() (low, high float64, err error) {
 
 // bigJSON converts an integer of any size: a string beyond ±2^53.
 func bigJSON(n *big.Int) any {
-	if n.IsInt64() {
-		return jsonInt(n.Int64())
-	}
-	return n.String()
+	return json.RawMessage(jsonform.Document.AppendInt(nil, n.String()))
 }
 
 func newStatsDoc(address string, arr *ndarray.Array, s *ndarray.Summary, h *ndarray.Histogram, applied string) statsDoc {
