@@ -33,7 +33,7 @@ var (
 	ErrTruncated = errs.New("file is truncated", ErrCorrupt)
 	ErrCorrupt   = errs.ErrCorrupt
 	ErrNoFilter  = errors.New("filter not available")
-	ErrLocked    = errors.New("file is locked by another process")
+	ErrLocked    = errs.ErrLocked
 	ErrKind      = errors.New("wrong kind of object")
 	ErrReentrant = errors.New("called from a filter or driver that runs inside an operation")
 	ErrVersion   = errors.New("headers and library differ in version")

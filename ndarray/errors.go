@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
 // Sentinels of the package; match them with errors.Is. A missing ability of a backend is the
@@ -25,6 +26,9 @@ var (
 
 	ErrNotFound = errs.ErrNotFound // errors.Is(ErrNotFound, fs.ErrNotExist) is true
 	ErrExists   = errs.ErrExists
+
+	ErrLocked   = errs.ErrLocked      // another writer holds the lock of the file for longer than the context allows to wait
+	ErrReplaced = regular.ErrReplaced // another program replaced or changed the file of an open array
 )
 
 // Error reports a failed operation on an array.

@@ -21,6 +21,7 @@ var (
 	ErrShape   = errors.New("invalid shape")
 	ErrCorrupt = errors.New("corrupt")
 	ErrLimit   = errors.New("limit exceeded")
+	ErrLocked  = errors.New("file is locked")
 )
 
 // New returns a sentinel with a text of its own that matches another one.

@@ -1,0 +1,597 @@
+// Acquire, Release, and the queue of the writers of this process.
+
+package filelock
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/regular"
+)
+
+// ErrLocked means that another writer holds the lock of a file for longer than the caller waits.
+var ErrLocked = errs.ErrLocked
+
+// Options are the options of Acquire. Nil means the zero value.
+type Options struct {
+	// NoLock continues without a lock if the file system refuses locks. The writers of this process
+	// still exclude each other.
+	NoLock bool
+
+	// Unlocked is called if NoLock has an effect. It may be nil.
+	Unlocked func(path string, err error)
+
+	// Library is set for a file that libhdf5 opens for writing in place. Locks with Library share a
+	// file within the process, because libhdf5 coordinates them. libhdf5 takes the flock itself.
+	Library bool
+}
+
+// Policy contains the settings of a program for all its locks. The zero value has no effect.
+type Policy struct {
+	Wait     time.Duration                    // maximum time to wait for a lock; 0: as long as the context allows
+	Waiting  func(path string, holder string) // called once for each lock that is not free within a second
+	NoLock   bool                             // as Options.NoLock
+	Unlocked func(path string, err error)     // as Options.Unlocked
+}
+
+var policy atomic.Pointer[Policy]
+
+// SetPolicy sets the policy of the program and returns the old one.
+func SetPolicy(p Policy) Policy {
+	if old := policy.Swap(&p); old != nil {
+		return *old
+	}
+	return Policy{}
+}
+
+// patience is the time that a writer whose context has no deadline waits while one writer of the
+// same process keeps the lock: the caller may hold it itself. Tests change it.
+var patience = 10 * time.Second
+
+// Lock is a lock of a file or directory, or a reference to one. A nil Lock locks nothing.
+type Lock struct {
+	h    *held
+	done atomic.Bool
+}
+
+// held is a lock that the process holds. References count as one holder.
+type held struct {
+	path    string
+	real    string // key of q
+	library bool   // guarded by queues
+	q       *queue
+
+	mu   sync.Mutex // guards the fields below
+	refs int
+	on   *inode // nil: the file system refuses locks
+}
+
+// queue contains the writers of this process that want the file of one real path. The path and not
+// the inode identifies the queue, because each replacement of the file changes the inode.
+type queue struct {
+	turn  *semaphore.Weighted // first in, first out
+	users int                 // guarded by queues
+	turns atomic.Int64        // number of acquired locks
+	held  *held               // guarded by queues; nil if the lock is free or not acquired yet
+
+	sharers map[*waiting]context.CancelCauseFunc // guarded by queues; the writers that can share a lock for libhdf5
+
+	after time.Time // guarded by turn: another process goes first until then
+}
+
+var queues struct {
+	sync.Mutex
+	of      map[string]*queue
+	private map[string]bool
+}
+
+// Private excepts a file or directory, and all below it, from locking until the returned function
+// is called. It is for temporary names that no other writer knows.
+func Private(path string) (end func()) {
+	path = absolute(path)
+	queues.Lock()
+	defer queues.Unlock()
+	if queues.private == nil {
+		queues.private = map[string]bool{}
+	}
+	queues.private[path] = true
+	return func() {
+		queues.Lock()
+		defer queues.Unlock()
+		delete(queues.private, path)
+	}
+}
+
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return filepath.Clean(path)
+}
+
+func isPrivate(path string) bool {
+	queues.Lock()
+	defer queues.Unlock()
+	if len(queues.private) == 0 {
+		return false
+	}
+	for path = absolute(path); ; {
+		if queues.private[path] {
+			return true
+		}
+		dir := filepath.Dir(path)
+		if dir == path {
+			return false
+		}
+		path = dir
+	}
+}
+
+// Acquire locks the file or directory that path names, and waits until it is free. It returns a nil
+// Lock for a Private path.
+//
+// If ctx ends first, it returns an error that matches ErrLocked and ctx.Err() and contains the path
+// and, if the kernel reports it, the process that holds the lock. A ctx without a deadline waits
+// without limit for other processes, and for 10 seconds while one writer of this process keeps the
+// lock, because the caller may be that writer. It also returns the errors of opening the file, and
+// errors.ErrUnsupported if the file system refuses locks and NoLock is not set.
+func Acquire(ctx context.Context, path string, o *Options) (*Lock, error) {
+	l, err := acquire(ctx, path, o)
+	if err != nil && !errors.As(err, new(*fs.PathError)) {
+		err = &fs.PathError{Op: "lock", Path: path, Err: err}
+	}
+	return l, err
+}
+
+func acquire(ctx context.Context, path string, o *Options) (_ *Lock, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if isPrivate(path) {
+		return nil, nil
+	}
+	real, err := realPath(path)
+	if err != nil {
+		return nil, err
+	}
+	w := newWaiting(ctx, path, o)
+	defer w.end()
+	for {
+		q, shared := w.enter(real)
+		if shared != nil {
+			return shared, nil
+		}
+		l, err := w.lock(q, real)
+		if err != nil {
+			w.leave(q, real)
+		}
+		if !errors.Is(err, errShared) {
+			return l, err
+		}
+	}
+}
+
+// lock waits for the lock in a queue.
+func (w *waiting) lock(q *queue, real string) (_ *Lock, err error) {
+	if err := w.turn(q); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			q.turn.Release(1)
+		}
+	}()
+	h := &held{path: w.path, real: real, library: w.Library, q: q, refs: 1}
+	if h.on, err = w.kernel(q, real); err != nil {
+		return nil, err
+	}
+	q.turns.Add(1)
+	queues.Lock()
+	defer queues.Unlock()
+	q.held = h
+	if h.library {
+		q.share()
+	}
+	return &Lock{h: h}, nil
+}
+
+// realPath resolves symbolic links. It returns regular.ErrNot for files that are neither regular
+// nor directories.
+func realPath(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() {
+		if err := regular.Check(path, info); err != nil {
+			return "", err
+		}
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(real)
+}
+
+// errShared means that a waiting writer can share the lock that another one got.
+var errShared = errors.New("the lock can be shared")
+
+// enter adds a writer to the queue of a path. With Library it returns a reference to the lock
+// instead if the process already holds it for libhdf5.
+func (w *waiting) enter(real string) (*queue, *Lock) {
+	queues.Lock()
+	defer queues.Unlock()
+	if queues.of == nil {
+		queues.of = map[string]*queue{}
+	}
+	q := queues.of[real]
+	if q == nil {
+		q = &queue{turn: semaphore.NewWeighted(1), sharers: map[*waiting]context.CancelCauseFunc{}}
+		queues.of[real] = q
+	}
+	w.first = w.ctx
+	if w.Library {
+		if h := q.held; h != nil && h.library {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.refs++
+			return q, &Lock{h: h}
+		}
+		w.first, q.sharers[w] = context.WithCancelCause(w.ctx)
+	}
+	q.users++
+	return q, nil
+}
+
+// leave removes a writer that did not get the lock.
+func (w *waiting) leave(q *queue, real string) {
+	queues.Lock()
+	defer queues.Unlock()
+	if cancel := q.sharers[w]; cancel != nil {
+		delete(q.sharers, w)
+		cancel(nil)
+	}
+	q.leave(real)
+}
+
+// leave is called with queues locked.
+func (q *queue) leave(real string) {
+	if q.users--; q.users == 0 {
+		delete(queues.of, real)
+	}
+}
+
+// share ends the wait of all writers that can share the lock. It is called with queues locked.
+func (q *queue) share() {
+	for w, cancel := range q.sharers {
+		delete(q.sharers, w)
+		cancel(errShared)
+	}
+}
+
+// Share returns another reference to the lock, which is released when all references are. A
+// released lock has no references: Share then returns nil.
+func (l *Lock) Share() *Lock {
+	if l == nil || l.done.Load() {
+		return nil
+	}
+	l.h.mu.Lock()
+	defer l.h.mu.Unlock()
+	l.h.refs++
+	return &Lock{h: l.h}
+}
+
+// Release releases the reference. A second call does nothing.
+func (l *Lock) Release() error {
+	if l == nil || l.done.Swap(true) {
+		return nil
+	}
+	h := l.h
+	if !h.drop() {
+		return nil
+	}
+	var err error
+	if h.on != nil {
+		if h.on.awaited() {
+			h.q.after = time.Now().Add(precedence)
+		}
+		err = h.on.close()
+	}
+	h.q.turn.Release(1)
+	queues.Lock()
+	defer queues.Unlock()
+	h.q.leave(h.real)
+	return err
+}
+
+// drop removes a reference and reports whether it was the last one. No writer gets a reference
+// afterwards.
+func (h *held) drop() (last bool) {
+	queues.Lock()
+	defer queues.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.refs--; h.refs > 0 {
+		return false
+	}
+	h.q.held = nil
+	return true
+}
+
+// Check returns regular.ErrReplaced if the path no longer names the locked file, because a program
+// that does not use this lock replaced or removed it.
+func (l *Lock) Check() error {
+	if l == nil {
+		return nil
+	}
+	l.h.mu.Lock()
+	defer l.h.mu.Unlock()
+	if l.h.on == nil {
+		return nil
+	}
+	is, err := l.h.on.is(l.h.real)
+	if err == nil && !is || errors.Is(err, fs.ErrNotExist) {
+		err = &fs.PathError{Op: "lock", Path: l.h.path, Err: regular.ErrReplaced}
+	}
+	return err
+}
+
+// Follow prepares the lock for a replacement: path is the temporary name of the file that will
+// replace the locked one. The lock then also covers that file. moved drops the lock of the old file
+// if ok is set, and otherwise that of the new one.
+func (l *Lock) Follow(path string) (moved func(ok bool) error, err error) {
+	if l == nil {
+		return func(bool) error { return nil }, nil
+	}
+	l.h.mu.Lock()
+	defer l.h.mu.Unlock()
+	if l.h.on == nil {
+		return func(bool) error { return nil }, nil
+	}
+	next, err := openInode(path)
+	if err == nil {
+		var locked bool
+		if locked, err = try(next, l.h.library); !locked {
+			err = errors.Join(cmp.Or(err, ErrLocked), next.close())
+		}
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
+	}
+	return func(ok bool) error {
+		l.h.mu.Lock()
+		defer l.h.mu.Unlock()
+		if ok {
+			l.h.on, next = next, l.h.on
+		}
+		return next.close()
+	}, nil
+}
+
+// ForLibrary leaves the flock to libhdf5, which can then open the file for writing.
+func (l *Lock) ForLibrary() error {
+	if l == nil {
+		return nil
+	}
+	queues.Lock()
+	l.h.library = true
+	l.h.q.share()
+	queues.Unlock()
+	l.h.mu.Lock()
+	defer l.h.mu.Unlock()
+	if l.h.on == nil {
+		return nil
+	}
+	return l.h.on.forLibrary()
+}
+
+// waiting is the wait of one call of Acquire.
+type waiting struct {
+	Options
+	ctx    context.Context
+	first  context.Context // ctx, ends also with errShared
+	cancel context.CancelCauseFunc
+	path   string
+	notice *time.Timer
+	tell   func(path, holder string)
+	holder atomic.Pointer[string] // description, as far as it is known
+}
+
+// errPatience is the cause of a wait that ended because of patience or Policy.Wait.
+var errPatience = errors.New("the time to wait is over")
+
+func newWaiting(ctx context.Context, path string, o *Options) *waiting {
+	w := &waiting{path: path}
+	if o != nil {
+		w.Options = *o
+	}
+	w.ctx, w.cancel = context.WithCancelCause(ctx)
+	p := policy.Load()
+	if p == nil {
+		return w
+	}
+	w.NoLock = w.NoLock || p.NoLock
+	if w.Unlocked == nil {
+		w.Unlocked = p.Unlocked
+	}
+	if p.Wait > 0 {
+		outer := w.cancel
+		ctx, cancel := context.WithTimeoutCause(w.ctx, p.Wait, errPatience)
+		w.ctx, w.cancel = ctx, func(err error) { outer(err); cancel() }
+	}
+	w.tell = p.Waiting
+	return w
+}
+
+func (w *waiting) end() {
+	if w.notice != nil {
+		w.notice.Stop()
+	}
+	w.cancel(nil)
+}
+
+// waits starts the timer of the notice.
+func (w *waiting) waits() {
+	if w.tell != nil && w.notice == nil {
+		w.notice = time.AfterFunc(time.Second, func() { w.tell(w.path, w.by()) })
+	}
+}
+
+func (w *waiting) by() string {
+	if s := w.holder.Load(); s != nil {
+		return *s
+	}
+	return ""
+}
+
+// locked is the error of a wait that ended.
+func (w *waiting) locked() error {
+	err := ErrLocked
+	if by := w.by(); by != "" {
+		err = fmt.Errorf("%w by %s", err, by)
+	}
+	if cause := context.Cause(w.ctx); !errors.Is(cause, errPatience) {
+		err = fmt.Errorf("%w: %w", err, cause)
+	}
+	return err
+}
+
+// turn waits until all earlier writers of this process are done.
+func (w *waiting) turn(q *queue) error {
+	if q.turn.TryAcquire(1) {
+		return nil
+	}
+	this := thisProcess
+	w.holder.Store(&this)
+	w.waits()
+	defer w.lose(&q.turns)()
+	if q.turn.Acquire(w.first, 1) != nil {
+		if errors.Is(context.Cause(w.first), errShared) {
+			return errShared
+		}
+		return w.locked()
+	}
+	w.holder.Store(nil)
+	return nil
+}
+
+// lose ends the wait for this process if turns does not change for the time of patience, unless the
+// context has a deadline. It returns a function that ends lose.
+func (w *waiting) lose(turns *atomic.Int64) (end func()) {
+	if _, limited := w.ctx.Deadline(); limited {
+		return func() {}
+	}
+	before, limit := turns.Load(), patience
+	t := time.NewTimer(limit)
+	ended := make(chan struct{})
+	go func() {
+		defer t.Stop()
+		for {
+			select {
+			case <-ended:
+				return
+			case <-t.C:
+				now := turns.Load()
+				if now == before {
+					w.cancel(errPatience)
+					return
+				}
+				before = now
+				t.Reset(limit)
+			}
+		}
+	}()
+	return sync.OnceFunc(func() { close(ended) })
+}
+
+// thisProcess describes the holder of a lock.
+const thisProcess = "this process"
+
+// Times of the kernel's locks, which have no queue. A waiter asks again after a pause that grows
+// from firstPause to lastPause. precedence is longer than lastPause.
+const (
+	firstPause = 100 * time.Microsecond
+	lastPause  = 4 * time.Millisecond
+	precedence = 10 * time.Millisecond
+)
+
+// kernel locks the file that a real path names. Another file can get the path while the caller
+// waits: then the lock of that file is needed.
+func (w *waiting) kernel(q *queue, real string) (*inode, error) {
+	if err := w.sleep(time.Until(q.after)); err != nil {
+		return nil, err
+	}
+	for {
+		on, err := openInode(real)
+		if err != nil {
+			return nil, err
+		}
+		locked, err := w.hold(on, real)
+		if err == nil && locked {
+			return on, nil
+		}
+		if err = errors.Join(err, on.close()); errors.Is(err, errors.ErrUnsupported) && w.NoLock {
+			if w.Unlocked != nil {
+				w.Unlocked(w.path, err)
+			}
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// try asks the kernel for a lock. Tests replace it.
+var try = (*inode).try
+
+// hold waits until the kernel grants the lock. It returns false if the path names another file now.
+func (w *waiting) hold(on *inode, real string) (locked bool, err error) {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		locked, err := try(on, w.Library)
+		if err != nil {
+			return false, err
+		}
+		if same, err := on.is(real); locked || !same || err != nil {
+			return same, err
+		}
+		if w.by() == "" {
+			on.announce()
+			by := cmp.Or(on.holder(), "another process")
+			w.holder.Store(&by)
+			w.waits()
+			if by == thisProcess { // under another name of the file
+				defer w.lose(new(atomic.Int64))()
+			}
+		}
+		if err := w.sleep(pause); err != nil {
+			return false, err
+		}
+	}
+}
+
+func (w *waiting) sleep(d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-w.ctx.Done():
+		return w.locked()
+	}
+}

@@ -1,0 +1,17 @@
+//go:build !linux && !darwin && !windows
+
+package filelock
+
+import "errors"
+
+// inode does not exist on systems without flock.
+type inode struct{}
+
+func openInode(string) (*inode, error) { return &inode{}, nil }
+func (*inode) try(bool) (bool, error)  { return false, errors.ErrUnsupported }
+func (*inode) is(string) (bool, error) { return true, nil }
+func (*inode) forLibrary() error       { return nil }
+func (*inode) announce()               {}
+func (*inode) awaited() bool           { return false }
+func (*inode) holder() string          { return "" }
+func (*inode) close() error            { return nil }
