@@ -6,14 +6,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/locate"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/striped"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
@@ -25,8 +26,8 @@ type addition struct {
 	object string
 	aside  string // in place: the link of the object that the array replaces, "" if none
 
-	source string      // the file that was copied, "" in place
-	before os.FileInfo // of source when the copy began
+	source *regular.State // the file that was copied; nil in place
+	lock   *Lock
 }
 
 // add starts an array in the existing HDF5 file l.File. It changes a copy that Commit moves over
@@ -40,33 +41,34 @@ func add(ctx context.Context, l locate.Location, spec ndarray.Spec, o CreateOpti
 	if err := hdf5.Check(object, spec); err != nil {
 		return nil, err
 	}
-	replace, err := replaces(file, object, o.Overwrite)
-	if err != nil {
+	a := &addition{object: object}
+	if a.lock, err = addLock(ctx, file, &o); err != nil {
 		return nil, err
 	}
-	a := &addition{object: object}
-	var out *atomicfile.Output
-	target := file
-	if !o.InPlace {
-		if a.before, err = os.Stat(file); err != nil {
-			return nil, err
-		}
-		a.source = file
-		if out, err = atomicfile.Create(file, atomicfile.Options{Overwrite: true}); err != nil {
-			return nil, err
-		}
-		target = out.Path()
-		if err := atomicfile.Copy(ctx, target, file); err != nil {
-			return nil, errors.Join(err, out.Abort())
-		}
-	}
-	d := &Draft{location: location, out: out, addition: a}
+	d := &Draft{location: location, addition: a}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.discard())
 		}
 	}()
-	if a.file, err = h5.Open(target, h5.ReadWrite); err != nil {
+	replace, err := replaces(ctx, file, object, o.Overwrite)
+	if err != nil {
+		return nil, err
+	}
+	target := file
+	if !o.InPlace {
+		if a.source, err = regular.Observe(file); err != nil {
+			return nil, err
+		}
+		if d.out, err = atomicfile.Create(ctx, file, atomicfile.Options{Overwrite: true, Lock: a.lock}); err != nil {
+			return nil, err
+		}
+		target = d.out.Path()
+		if err := atomicfile.Copy(ctx, target, file); err != nil {
+			return nil, err
+		}
+	}
+	if a.file, err = openWritable(ctx, target); err != nil {
 		return nil, h5errs.Translate(err)
 	}
 	switch {
@@ -87,9 +89,21 @@ func add(ctx context.Context, l locate.Location, spec ndarray.Spec, o CreateOpti
 	return d, err
 }
 
+// addLock locks the file until the draft is committed or closed.
+func addLock(ctx context.Context, file string, o *CreateOptions) (*Lock, error) {
+	if o.InPlace {
+		return lockInPlace(ctx, o.Lock, file, HDF5)
+	}
+	return lockTo(ctx, o.Lock, file)
+}
+
 // replaces reports whether an object of that path exists and may be replaced by an array.
-func replaces(file, object string, overwrite bool) (_ bool, err error) {
-	f, err := h5.Open(file, h5.ReadOnly)
+func replaces(ctx context.Context, file, object string, overwrite bool) (_ bool, err error) {
+	var f *h5.File
+	err = filelock.Retry(ctx, file, func() error {
+		f, err = h5.Open(file, h5.ReadOnly)
+		return err
+	})
 	if err != nil {
 		return false, h5errs.Translate(err)
 	}
@@ -132,22 +146,22 @@ func (a *addition) finish() error {
 	if a.aside != "" {
 		err = a.file.Root().Unlink(a.aside)
 	}
-	if err = errors.Join(err, a.file.Close()); err != nil || a.source == "" {
+	if err = errors.Join(err, a.file.Close()); err != nil {
 		return h5errs.Translate(err)
 	}
-	now, err := os.Stat(a.source)
-	if err == nil && (!os.SameFile(now, a.before) || now.Size() != a.before.Size() || !now.ModTime().Equal(a.before.ModTime())) {
-		err = fmt.Errorf("%s was changed by another program while the array was written; it is left as that program wrote it", a.source)
+	if a.source == nil {
+		return a.lock.Check()
 	}
-	return err
+	return a.source.Check()
 }
 
 // undo removes an array that is not committed from a file that is changed in place.
 func (a *addition) undo() (err error) {
+	defer func() { err = errors.Join(err, a.lock.Release()) }()
 	if a.file == nil {
 		return nil
 	}
-	if a.source == "" {
+	if a.source == nil {
 		made, err := a.file.Root().HasLink(a.object)
 		if made && err == nil {
 			err = a.file.Root().Unlink(a.object)

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -34,10 +33,17 @@ func editGroup(ctx context.Context, location string, set []ndarray.Attr, remove 
 	if err != nil {
 		return err
 	}
-	format, err := sniff(ctx, l.File)
+	if isURL(l.File) {
+		return editGroupAt(ctx, l, HDF5, set, remove)
+	}
+	lock, format, err := lockFormat(ctx, nil, locate.Location{File: l.File})
 	if err != nil {
 		return err
 	}
+	return errors.Join(editGroupAt(ctx, l, format, set, remove), lock.Release())
+}
+
+func editGroupAt(ctx context.Context, l locate.Location, format Format, set []ndarray.Attr, remove []string) error {
 	if err := (&walker{ctx: ctx}).mayBeGroup(l, format); err != nil {
 		return err
 	}
@@ -46,7 +52,7 @@ func editGroup(ctx context.Context, location string, set []ndarray.Attr, remove 
 	}
 	switch format {
 	case HDF5:
-		return editHDF5Group(l, set, remove)
+		return editHDF5Group(ctx, l, set, remove)
 	case Directory:
 		return editDirectory(ctx, l, set, remove)
 	}
@@ -73,13 +79,13 @@ func (w *walker) mayBeGroup(l locate.Location, format Format) error {
 
 func groupPath(l locate.Location) string { return "/" + strings.Trim(l.Object, "/") }
 
-func editHDF5Group(l locate.Location, set []ndarray.Attr, remove []string) (err error) {
+func editHDF5Group(ctx context.Context, l locate.Location, set []ndarray.Attr, remove []string) (err error) {
 	for _, a := range set {
 		if err := errors.Join(a.Validate(), hdf5.CheckAttr(a)); err != nil {
 			return err
 		}
 	}
-	f, err := h5.Open(l.File, h5.ReadWrite)
+	f, err := openWritable(ctx, l.File)
 	if err != nil {
 		return h5errs.Translate(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/h5walk"
 	"github.com/hyperslab/hyperslab/internal/locate"
@@ -61,6 +62,10 @@ type OpenOptions struct {
 	// Write opens the array for writing, in place. A program that is killed while it writes can
 	// leave the file corrupt; Create with Commit, and Update, do not have this risk.
 	Write bool
+
+	// Lock is the lock of the file, which the caller holds (LockFile). Nil: with Write, Open locks the
+	// file until Close.
+	Lock *Lock
 
 	// Durable is Write for a b2nd or Caterva array. It also makes every write of elements, and
 	// ndarray.Append along the first axis, atomic, even if the program or the machine stops; see
@@ -134,6 +139,10 @@ type CreateOptions struct {
 	External []h5.ExternalFile
 
 	Library bool // as in OpenOptions
+
+	// Lock is the lock of an existing target, which the caller holds (LockFile). Nil: Create locks an
+	// existing target until Commit or Close.
+	Lock *Lock
 }
 
 // hdf5 returns the options for a dataset with the name location.
@@ -250,7 +259,27 @@ func open(ctx context.Context, location string, o OpenOptions) (*ndarray.Array, 
 	if isURL(l.File) {
 		return openURLArray(ctx, l, o)
 	}
+	if o.Write {
+		return openLocked(ctx, l, o)
+	}
 	return openAt(ctx, l, o)
+}
+
+// openLocked opens an array for writing under the lock of its file, of which the array keeps a
+// reference until Close.
+func openLocked(ctx context.Context, l locate.Location, o OpenOptions) (_ *ndarray.Array, err error) {
+	lock, _, err := lockFormat(ctx, o.Lock, l)
+	if err != nil {
+		return nil, translate(err)
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	o.Lock = lock
+	var a *ndarray.Array
+	err = filelock.Retry(ctx, l.File, func() error {
+		a, err = openAt(ctx, l, o)
+		return err
+	})
+	return a, err
 }
 
 func openAt(ctx context.Context, l locate.Location, o OpenOptions) (_ *ndarray.Array, err error) {
@@ -328,7 +357,7 @@ func (f *openFile) array(ctx context.Context, l locate.Location, format Format, 
 	if o.Shards != nil {
 		return openShards(l, format, o)
 	}
-	frame := &b2nd.OpenOptions{DType: o.DType, Write: o.Write, Durable: o.Durable, Library: o.Library}
+	frame := &b2nd.OpenOptions{DType: o.DType, Write: o.Write, Durable: o.Durable, Library: o.Library, Lock: o.Lock}
 	if format == B2ND {
 		return f.frame(l.File, frame)
 	}
@@ -351,13 +380,13 @@ func (f *openFile) array(ctx context.Context, l locate.Location, format Format, 
 	switch format {
 	case NPY:
 		if o.Write {
-			return array(npy.Open(l.File, true))
+			return array(npy.OpenWith(l.File, &npy.OpenOptions{Write: true, Lock: o.Lock}))
 		}
 		return array(f.npy(l.File))
 	case Bcolz:
-		return openBcolz(l, &bcolz.OpenOptions{Write: o.Write})
+		return openBcolz(l, &bcolz.OpenOptions{Write: o.Write, Lock: o.Lock})
 	}
-	return array(hdf5.Open(l.File, l.Object, &hdf5.OpenOptions{Write: o.Write, Library: o.Library, ExternalDir: o.ExternalDir, Missing: o.Missing, Unlocked: o.Unlocked, File: f.release()}))
+	return array(hdf5.Open(l.File, l.Object, &hdf5.OpenOptions{Write: o.Write, Lock: o.Lock, Library: o.Library, ExternalDir: o.ExternalDir, Missing: o.Missing, Unlocked: o.Unlocked, File: f.release()}))
 }
 
 // frame opens a b2nd or Caterva array, or a plain frame as an array with one dimension. C-Blosc2
@@ -596,7 +625,7 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOpt
 		return nil, fmt.Errorf("%w: placement of stripes without stripe files", ndarray.ErrParam)
 	}
 	if isStore(o.Format) {
-		return addStored(l, spec, o, location)
+		return addStored(ctx, l, spec, o, location)
 	}
 	if o.Format == HDF5 && exists(l.File) {
 		if is, err := sniff(ctx, l.File); err != nil || is != HDF5 {
@@ -604,7 +633,9 @@ func create(ctx context.Context, location string, spec ndarray.Spec, o CreateOpt
 		}
 		return add(ctx, l, spec, o, location)
 	}
-	out, err := atomicfile.Create(l.File, atomicfile.Options{Overwrite: o.Overwrite})
+	// Other arrays of an HDF5 file that another program creates in the meantime are not replaced.
+	inHDF5 := o.Format == HDF5
+	out, err := atomicfile.Create(ctx, l.File, atomicfile.Options{Overwrite: o.Overwrite && !inHDF5, Lock: o.Lock})
 	if err != nil {
 		return nil, err
 	}
@@ -650,7 +681,7 @@ func (d *Draft) Commit(ctx context.Context) error {
 	return ndarray.Wrap("commit", d.location, d.commit(ctx))
 }
 
-func (d *Draft) commit(ctx context.Context) error {
+func (d *Draft) commit(ctx context.Context) (err error) {
 	if d.done {
 		return ndarray.ErrClosed
 	}
@@ -667,6 +698,7 @@ func (d *Draft) commit(ctx context.Context) error {
 		}
 	}
 	if d.addition != nil {
+		defer func() { err = errors.Join(err, d.addition.lock.Release()) }()
 		if err := d.addition.finish(); err != nil {
 			if d.out != nil {
 				err = errors.Join(err, d.out.Abort(), striped.Remove(d.stripes))

@@ -14,6 +14,7 @@ import (
 type RecoverOptions struct {
 	Format      Format // format of a file that is too corrupt to detect it; default: by content
 	Overwrite   bool   // replace an existing destination
+	Lock        *Lock  // the lock of an existing destination, which the caller holds; nil: Recover takes it
 	MaxChunk    int64  // maximum bytes of a decoded chunk; longer chunks count as corrupt; default 512 MiB
 	MaxFindings int    // maximum length of RecoverReport.Findings; default 1000
 
@@ -75,7 +76,7 @@ type RecoverReport struct {
 func Recover(ctx context.Context, dst, src string, o *RecoverOptions) (*RecoverReport, error) {
 	x := orZero(o)
 	r, err := recovery.Recover(ctx, dst, src, &recovery.Options{
-		Format: string(x.Format), Overwrite: x.Overwrite, MaxChunk: x.MaxChunk, MaxFindings: x.MaxFindings, Progress: x.Progress,
+		Format: string(x.Format), Overwrite: x.Overwrite, Lock: x.Lock, MaxChunk: x.MaxChunk, MaxFindings: x.MaxFindings, Progress: x.Progress,
 		Isolated: x.Isolated, Memory: x.Memory, Time: x.Time,
 	})
 	if err != nil {

@@ -175,7 +175,7 @@ func (f *openFile) store(ctx context.Context, path string, format Format) (*stor
 }
 
 // addStored starts an array in an existing .b2d, or the first array of a new one.
-func addStored(l locate.Location, spec ndarray.Spec, o CreateOptions, location string) (*Draft, error) {
+func addStored(ctx context.Context, l locate.Location, spec ndarray.Spec, o CreateOptions, location string) (*Draft, error) {
 	create := !exists(l.File)
 	if create && o.Format != B2D {
 		return nil, fmt.Errorf("%w: one array in a new %s; a new container other than a %s is written from a tree", errors.ErrUnsupported, o.Format, B2D)
@@ -187,8 +187,8 @@ func addStored(l locate.Location, spec ndarray.Spec, o CreateOptions, location s
 	var file string
 	var err error
 	if create {
-		out, file, err = newStored(l)
-	} else if out, err = stores.Add(l.File, string(o.Format), groupPath(l), b2store.ArrayExt, o.Overwrite); err == nil {
+		out, file, err = newStored(ctx, l)
+	} else if out, err = stores.Add(ctx, l.File, string(o.Format), groupPath(l), b2store.ArrayExt, o.Overwrite); err == nil {
 		file = out.Path()
 	}
 	if err != nil {
@@ -202,7 +202,7 @@ func addStored(l locate.Location, spec ndarray.Spec, o CreateOptions, location s
 }
 
 // newStored starts a .b2d with one array, whose file it returns.
-func newStored(l locate.Location) (_ *atomicfile.Output, file string, err error) {
+func newStored(ctx context.Context, l locate.Location) (_ *atomicfile.Output, file string, err error) {
 	key := groupPath(l)
 	if key == "/" {
 		return nil, "", fmt.Errorf("%w: a path in the store: got /, want that of an array", ndarray.ErrParam)
@@ -210,7 +210,7 @@ func newStored(l locate.Location) (_ *atomicfile.Output, file string, err error)
 	if err := b2store.CheckKey(key); err != nil {
 		return nil, "", err
 	}
-	out, err := atomicfile.Create(l.File, atomicfile.Options{})
+	out, err := atomicfile.Create(ctx, l.File, atomicfile.Options{})
 	if err != nil {
 		return nil, "", err
 	}

@@ -37,6 +37,7 @@ type TreeOptions struct {
 	Accept    func(Problem) bool // reports whether a loss is accepted; nil: no loss is
 	DryRun    bool               // find problems, write nothing
 	Overwrite bool               // replace an existing target
+	Lock      *Lock              // the lock of an existing target, which the caller holds; nil: CopyTree takes it
 
 	// Exclude reports whether the object at a path of the source is left out, with everything below
 	// it; nil: all objects are copied. Links to excluded objects are problems, because they would
@@ -139,14 +140,15 @@ func CopyTree(ctx context.Context, dst string, src *Tree, o *TreeOptions) (TreeS
 		o = &TreeOptions{}
 	}
 	c := &treeCopy{options: o, source: src, target: Directory, at: "/"}
-	err := c.setTarget(dst)
+	err := c.setTarget(ctx, dst)
 	if err != nil {
-		return TreeStats{}, ndarray.Wrap("copy tree to", dst, err)
+		return TreeStats{}, ndarray.Wrap("copy tree to", dst, translate(errors.Join(err, c.lock.Release())))
 	}
 	stats, err := c.copy(ctx)
 	if c.old != nil {
 		err = errors.Join(err, c.old.Close())
 	}
+	err = errors.Join(err, c.lock.Release())
 	return stats, ndarray.Wrap("copy tree to", dst, translate(err))
 }
 
@@ -157,6 +159,7 @@ type treeCopy struct {
 	group   string        // the new group of a container; "" for a whole file
 	at      string        // path of the source's root in the file, or in the directory of the group
 	old     *stores.Store // the existing container with the group; nil: none
+	lock    *Lock         // of that container
 	source  *Tree
 	stats   TreeStats
 	lost    []Problem // losses that are not accepted
@@ -212,7 +215,7 @@ func (c *treeCopy) copy(ctx context.Context) (_ TreeStats, err error) {
 	if c.options.DryRun {
 		return c.stats, nil
 	}
-	out, err := c.output()
+	out, err := c.output(ctx)
 	if err != nil {
 		return c.stats, err
 	}

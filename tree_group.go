@@ -3,6 +3,7 @@
 package hyperslab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ import (
 )
 
 // setTarget sets the file, its format, and the group in it. It opens an existing container.
-func (c *treeCopy) setTarget(dst string) error {
+func (c *treeCopy) setTarget(ctx context.Context, dst string) error {
 	c.file = dst
 	if l, err := locate.Parse(dst); err == nil && strings.Trim(l.Object, "/") != "" {
 		if f, ok := forName(l.File); ok && isStore(f) || exists(l.File) {
@@ -64,6 +65,12 @@ func (c *treeCopy) setTarget(dst string) error {
 	if !exists {
 		return nil
 	}
+	if !c.options.DryRun {
+		var err error
+		if c.lock, err = lockTo(ctx, c.options.Lock, c.file); err != nil {
+			return err
+		}
+	}
 	s, err := stores.Open(c.file, string(c.target), stores.Options{})
 	if err != nil {
 		return markFailedCheck(err)
@@ -102,15 +109,15 @@ func below(group, at string) string {
 func (c *treeCopy) inDirectory() bool { return c.old != nil && c.target == B2D }
 
 // output starts the new file or directory.
-func (c *treeCopy) output() (*atomicfile.Output, error) {
-	file, o := c.file, atomicfile.Options{Overwrite: c.options.Overwrite || c.old != nil}
+func (c *treeCopy) output(ctx context.Context) (*atomicfile.Output, error) {
+	file, o := c.file, atomicfile.Options{Overwrite: c.options.Overwrite || c.old != nil, Lock: cmp.Or(c.lock, c.options.Lock)}
 	if c.inDirectory() {
-		file, o.Overwrite = filepath.Join(file, filepath.FromSlash(c.group)), c.options.Overwrite
+		file, o = filepath.Join(file, filepath.FromSlash(c.group)), atomicfile.Options{Overwrite: c.options.Overwrite}
 		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 			return nil, err
 		}
 	}
-	return atomicfile.Create(file, o)
+	return atomicfile.Create(ctx, file, o)
 }
 
 // planOld plans the byte for byte copy of the objects of an existing .b2z or .b2e, except those in
@@ -186,7 +193,7 @@ func (c *treeCopy) register(ctx context.Context) error {
 	if kept == len(old) && kept == len(all) {
 		return nil
 	}
-	return update(ctx, file, func(name string) error {
+	return update(ctx, file, nil, func(name string) error {
 		f, err := cblosc.OpenSChunk(name)
 		if err != nil {
 			return err

@@ -39,12 +39,12 @@ type storeFiles interface {
 // writeEmbedded writes an EmbedStore, which contains all frames one after the other. They are first
 // written to a temporary file, because their offsets precede them in the new file.
 func (c *treeCopy) writeEmbedded(ctx context.Context, file string) (err error) {
-	stage, err := atomicfile.Create(file+".member", atomicfile.Options{Volatile: true})
+	stage, err := atomicfile.Create(ctx, file+".member", atomicfile.Options{Volatile: true})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stage.Abort()) }()
-	values, err := atomicfile.Create(file+".values", atomicfile.Options{Volatile: true})
+	values, err := atomicfile.Create(ctx, file+".values", atomicfile.Options{Volatile: true})
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (z zipFiles) finish(key, ext string) (err error) {
 
 // writeZip writes a .b2z.
 func (c *treeCopy) writeZip(ctx context.Context, file string) (err error) {
-	stage, err := atomicfile.Create(file+".member", atomicfile.Options{Volatile: true})
+	stage, err := atomicfile.Create(ctx, file+".member", atomicfile.Options{Volatile: true})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/locate"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -26,16 +27,40 @@ import (
 //
 // It returns ndarray.ErrNotFound, the error of change, an error of opening the copy, the context's
 // error, or an error of the file system. After an error the file is unchanged.
+//
+// Update holds the lock of the file (LockFile) from the copy to the replacement. It waits as long
+// as ctx allows for other writers, and then returns ErrLocked. A program that opens the file with
+// libhdf5 for writing meanwhile gets an error. Update returns ErrReplaced if a program without the
+// lock changed the file meanwhile. change must not change file itself, because Update has the lock.
 func Update(ctx context.Context, file string, change func(copy string) error) error {
-	return ndarray.Wrap("update", file, translate(update(ctx, file, change)))
+	return UpdateWith(ctx, file, nil, change)
 }
 
-func update(ctx context.Context, file string, change func(string) error) (err error) {
+// UpdateOptions are the options of UpdateWith. Nil means the zero value.
+type UpdateOptions struct {
+	Lock *Lock // the lock of the file, which the caller holds; nil: UpdateWith takes it
+}
+
+// UpdateWith is Update with options.
+func UpdateWith(ctx context.Context, file string, o *UpdateOptions, change func(copy string) error) error {
+	return ndarray.Wrap("update", file, translate(update(ctx, file, orZero(o).Lock, change)))
+}
+
+func update(ctx context.Context, file string, held *Lock, change func(string) error) (err error) {
+	lock, err := lockTo(ctx, held, file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
 	real, err := filepath.EvalSymlinks(file)
 	if err != nil {
 		return err
 	}
-	out, err := atomicfile.Create(real, atomicfile.Options{Overwrite: true})
+	before, err := regular.Observe(real)
+	if err != nil {
+		return err
+	}
+	out, err := atomicfile.Create(ctx, real, atomicfile.Options{Overwrite: true, Lock: lock})
 	if err != nil {
 		return err
 	}
@@ -52,6 +77,9 @@ func update(ctx context.Context, file string, change func(string) error) (err er
 	}
 	if err := opens(ctx, out.Path()); err != nil {
 		return fmt.Errorf("the old file is unchanged, because the new one cannot be read: %w", err)
+	}
+	if err := before.Check(); err != nil {
+		return err
 	}
 	return out.Commit()
 }

@@ -151,7 +151,7 @@ func (p *Plan) publish(ctx context.Context, s store, receipts map[int64]*receipt
 	remote := web.IsURL(at.File)
 	url := at.File
 	if remote {
-		dir, remove, err := temporary(o.TempDir)
+		dir, remove, err := temporary(ctx, o.TempDir)
 		if err != nil {
 			return err
 		}

@@ -93,7 +93,7 @@ func (o *objects) list(ctx context.Context) (names []string, err error) {
 }
 
 func (o *objects) scratch(name string) (path string, done func() error, err error) {
-	dir, done, err := temporary(o.temp)
+	dir, done, err := temporary(context.Background(), o.temp)
 	return filepath.Join(dir, name), done, err
 }
 

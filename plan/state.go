@@ -92,7 +92,7 @@ func createFile(ctx context.Context, path string, content []byte) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	out, err := atomicfile.Create(path, atomicfile.Options{})
+	out, err := atomicfile.Create(ctx, path, atomicfile.Options{})
 	if err != nil {
 		return err
 	}
@@ -398,8 +398,8 @@ func (r *receipt) same(size int64, digest string) error {
 
 // temporary returns a new directory for files of this process, and a function that removes it. The
 // directories of processes that were killed are removed too.
-func temporary(dir string) (path string, remove func() error, err error) {
-	out, err := atomicfile.Create(filepath.Join(cmp.Or(dir, os.TempDir()), "hyperslab-plan"), atomicfile.Options{Overwrite: true, Volatile: true})
+func temporary(ctx context.Context, dir string) (path string, remove func() error, err error) {
+	out, err := atomicfile.Create(ctx, filepath.Join(cmp.Or(dir, os.TempDir()), "hyperslab-plan"), atomicfile.Options{Overwrite: true, Volatile: true})
 	if err != nil {
 		return "", nil, err
 	}

@@ -58,7 +58,7 @@ func (p *Plan) publishVirtual(ctx context.Context, s store, receipts map[int64]*
 			Source: h5.SimpleSpace(box.Shape...), SourceRegion: h5.SimpleSpace(box.Shape...).All(),
 		}
 	}
-	out, err := atomicfile.Create(at.File, atomicfile.Options{})
+	out, err := atomicfile.Create(ctx, at.File, atomicfile.Options{})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 )
@@ -36,12 +37,18 @@ type AppendOptions struct {
 	// In a sparse frame the index is always replaced in one step; Durable also syncs each chunk
 	// file before.
 	Durable bool
+
+	// Lock is the lock of the frame, which the caller holds, and of which the writer keeps a reference
+	// until Commit or Close. Nil: the writer takes the lock itself, and waits for other writers:
+	// without limit for other processes, 10 seconds for a writer of this process. Then it returns
+	// ErrLocked.
+	Lock *filelock.Lock
 }
 
 // Append opens a frame to write chunks after its last one. Existing chunks, parameters and
 // metalayers stay unchanged. The Writer's Commit activates the new chunks. Close without Commit
 // restores the end of the frame; dead bytes that a durable Append has removed do not return. Other
-// programs must not write the frame at the same time. Bytes after the frame in its file are lost.
+// writers of this module wait until then. Bytes after the frame in its file are lost.
 //
 // The result has the same bytes as if the library opened the frame and appended the chunks one by
 // one, except for contiguous frames with Durable.
@@ -50,15 +57,24 @@ type AppendOptions struct {
 // metalayers, or errors.ErrUnsupported for an array, whose number of chunks follows from its shape.
 // errors.ErrUnsupported is also returned for a frame with a codec or a filter that this package
 // cannot compress with. Write returns cblosc.ErrSize if the last chunk is shorter than the others.
-func Append(path string, o *AppendOptions) (*Writer, error) {
+func Append(path string, o *AppendOptions) (_ *Writer, err error) {
 	const op = "append"
 	path = filepath.Clean(path)
 	if o == nil {
 		o = &AppendOptions{}
 	}
-	f, w, again, err := openToAppend(path, o, o.Durable)
+	lock, err := hold(op, o.Lock, path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, lock.Release())
+		}
+	}()
+	f, w, again, err := openToAppend(path, o, true, lock)
 	if err == nil && again {
-		f, w, _, err = openToAppend(path, o, false)
+		f, w, _, err = openToAppend(path, o, false, lock)
 	}
 	if err != nil {
 		return nil, err
@@ -77,21 +93,22 @@ func Append(path string, o *AppendOptions) (*Writer, error) {
 	if err != nil {
 		return nil, &Error{op, path, -1, err}
 	}
+	w.lock = lock
 	return w, nil
 }
 
-// openToAppend opens a frame and returns a Writer without its target. If compact is set and the
-// frame consists mainly of dead bytes, it compacts the frame and returns again: the frame must then
+// openToAppend opens a frame and returns a Writer without its target. At first, if a durable frame
+// consists mainly of dead bytes, it compacts the frame and returns again: the frame must then
 // be opened again.
-func openToAppend(path string, o *AppendOptions, compact bool) (_ *Frame, w *Writer, again bool, err error) {
+func openToAppend(path string, o *AppendOptions, first bool, lock *filelock.Lock) (_ *Frame, w *Writer, again bool, err error) {
 	f, err := Open(path, nil)
 	if err != nil {
 		return nil, nil, false, err
 	}
 	w, err = resumeFrame(f, o)
 	var out *atomicfile.Output
-	if err == nil && compact {
-		out, err = f.shrink()
+	if err == nil && first && o.Durable {
+		out, err = f.shrink(lock)
 	}
 	err = replace(out, errors.Join(err, f.Close()))
 	again = out != nil && out.Committed()

@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/chunked"
+	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
@@ -37,6 +38,12 @@ type ArrayOptions struct {
 	// removes them: WriteArray does not compact. In a sparse frame the new chunk gets a file with
 	// another number. Without Durable nothing is synced.
 	Durable bool
+
+	// Lock is the lock of the frame, which the caller holds, and of which the writer keeps a reference
+	// until Commit or Close. Nil: the writer takes the lock itself, and waits for other writers:
+	// without limit for other processes, 10 seconds for a writer of this process. Then it returns
+	// ErrLocked.
+	Lock *filelock.Lock
 }
 
 // ArrayWriter replaces chunks of a b2nd or Caterva array. Without Durable the result has the same
@@ -49,6 +56,7 @@ type ArrayWriter struct {
 	a       *Array // the array with its new shape; chunks are read from the old frame
 	w       *Writer
 	durable bool
+	lock    *filelock.Lock
 
 	order atomic.Pointer[chunkQueue] // nil without InOrder
 
@@ -70,7 +78,7 @@ type encoder struct {
 
 // WriteArray opens an array to replace chunks, and to make it longer along its first axis. Changes
 // take effect with Commit. Close without Commit restores the end of the file, but chunks that were
-// replaced in place are lost. Other programs must not write the array at the same time.
+// replaced in place are lost. Other writers of this module wait until then.
 //
 // It returns the errors of OpenArray and Append, cblosc.ErrRegion for invalid Rows, or
 // errors.ErrUnsupported for an array whose chunks this package cannot compress. This is the case
@@ -81,14 +89,19 @@ func WriteArray(path string, o *ArrayOptions) (*ArrayWriter, error) {
 	if o == nil {
 		o = &ArrayOptions{}
 	}
-	a, err := OpenArray(path)
+	lock, err := hold(op, o.Lock, path)
 	if err != nil {
 		return nil, err
 	}
+	a, err := OpenArray(path)
+	if err != nil {
+		return nil, errors.Join(err, lock.Release())
+	}
 	w, err := a.writer(o)
 	if err != nil {
-		return nil, &Error{op, path, -1, errors.Join(err, a.Close())}
+		return nil, &Error{op, path, -1, errors.Join(err, a.Close(), lock.Release())}
 	}
+	w.lock = lock
 	return w, nil
 }
 
@@ -507,7 +520,7 @@ func (w *ArrayWriter) Commit() error {
 		return &Error{op, w.a.f.path, -1, err}
 	}
 	w.err = cblosc.ErrClosed
-	return errors.Join(w.free(), w.a.Close())
+	return errors.Join(w.free(), w.a.Close(), w.lock.Release())
 }
 
 // removeStale removes the files that the frame no longer uses.
@@ -534,7 +547,7 @@ func (w *ArrayWriter) Close() error {
 		return nil
 	}
 	w.err = cblosc.ErrClosed
-	if err := errors.Join(dropped, w.w.to.discard(), w.free(), w.a.Close()); err != nil {
+	if err := errors.Join(dropped, w.w.to.discard(), w.free(), w.a.Close(), w.lock.Release()); err != nil {
 		return &Error{op, w.a.f.path, -1, err}
 	}
 	return nil

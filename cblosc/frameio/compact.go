@@ -4,6 +4,7 @@ package frameio
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 )
 
@@ -34,18 +36,23 @@ const (
 // new file. Stored chunks, the trailer, and the header except its two sizes are copied byte for
 // byte, in the order of the index. The new file has the permissions of the old one. A symbolic link
 // at path stays. An open Frame continues to read the old file; on Windows, which does not replace a
-// file that is open, Compact then returns fs.ErrPermission. Other programs must not write the frame
-// at the same time.
+// file that is open, Compact then returns fs.ErrPermission. Other writers of this module wait
+// meanwhile.
 //
 // It returns the errors of Open, cblosc.ErrFormat for a chunk with an invalid header, the errors of
 // the file system, or errors.ErrUnsupported. errors.ErrUnsupported is returned for a sparse frame,
 // whose chunks are separate files, and for a trailer with a fingerprint.
-func Compact(path string) error {
+func Compact(path string) (err error) {
+	lock, err := hold("compact", nil, path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
 	f, err := Open(path, nil)
 	if err != nil {
 		return err
 	}
-	out, err := f.compact()
+	out, err := f.compact(lock)
 	return f.wrap("compact", replace(out, errors.Join(err, f.Close())))
 }
 
@@ -62,7 +69,7 @@ func replace(out *atomicfile.Output, err error) error {
 }
 
 // compact writes the compacted frame, or returns nil if there are no dead bytes.
-func (f *Frame) compact() (*atomicfile.Output, error) {
+func (f *Frame) compact(lock *filelock.Lock) (*atomicfile.Output, error) {
 	switch {
 	case f.head.Type() == cframe.Sparse:
 		return nil, fmt.Errorf("%w: a sparse frame, whose chunks are separate files", errors.ErrUnsupported)
@@ -77,7 +84,7 @@ func (f *Frame) compact() (*atomicfile.Output, error) {
 	if err != nil || info.Size() == f.liveBytes(cbytes) {
 		return nil, err
 	}
-	return f.rewrite(offsets, cbytes, info.Mode().Perm())
+	return f.rewrite(offsets, cbytes, info.Mode().Perm(), lock)
 }
 
 // packed returns the index of the frame without dead bytes between its chunks, and their size in
@@ -110,12 +117,12 @@ func (f *Frame) liveBytes(cbytes int64) int64 {
 }
 
 // rewrite writes a new file with the chunks at the given offsets, to replace that of the frame.
-func (f *Frame) rewrite(offsets []cframe.Offset, cbytes int64, mode os.FileMode) (*atomicfile.Output, error) {
+func (f *Frame) rewrite(offsets []cframe.Offset, cbytes int64, mode os.FileMode, lock *filelock.Lock) (*atomicfile.Output, error) {
 	path, err := filepath.EvalSymlinks(f.path)
 	if err != nil {
 		return nil, err
 	}
-	out, err := atomicfile.Create(path, atomicfile.Options{Overwrite: true})
+	out, err := atomicfile.Create(context.Background(), path, atomicfile.Options{Overwrite: true, Lock: lock})
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +213,7 @@ const sampled = 1024
 // shrink writes the compacted frame if its dead bytes exceed its live bytes. It returns nil
 // otherwise, and also for a frame with an invalid chunk or in a directory without write permission,
 // because chunks can be appended to both.
-func (f *Frame) shrink() (*atomicfile.Output, error) {
+func (f *Frame) shrink(lock *filelock.Lock) (*atomicfile.Output, error) {
 	if f.head.Type() != cframe.Contiguous || f.head.Trailer.FingerprintType != 0 {
 		return nil, nil
 	}
@@ -226,7 +233,7 @@ func (f *Frame) shrink() (*atomicfile.Output, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := f.rewrite(offsets, cbytes, info.Mode().Perm())
+	out, err := f.rewrite(offsets, cbytes, info.Mode().Perm(), lock)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, nil
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/format"
 )
 
@@ -35,6 +37,23 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// ErrLocked means that another writer holds the lock of the frame.
+var ErrLocked = errs.ErrLocked
+
+// hold locks a frame to change it, or returns a reference to the caller's lock.
+func hold(op string, lock *filelock.Lock, path string) (*filelock.Lock, error) {
+	lock, err := filelock.Hold(lock, path)
+	if err == nil {
+		return lock, nil
+	}
+	if f, oerr := Open(path, nil); oerr != nil { // it describes a missing or unsuitable file better
+		return nil, oerr
+	} else if oerr := f.Close(); oerr != nil {
+		return nil, oerr
+	}
+	return nil, &Error{op, path, -1, err}
+}
 
 // invalid adds cblosc.ErrFormat to an error of the format packages. Errors of the file system and
 // errors.ErrUnsupported are unchanged.

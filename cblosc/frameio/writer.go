@@ -4,6 +4,7 @@
 package frameio
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/guard"
@@ -47,6 +49,7 @@ type Writer struct {
 	ended   bool                   // the last chunk was shorter than the others
 	resumed bool                   // the Writer continues an existing frame (Append)
 	had     int                    // number of chunks before Append
+	lock    *filelock.Lock         // of Append
 }
 
 // batchBytes is the number of bytes of values that each worker gets at a time, if a chunk is not
@@ -68,7 +71,7 @@ func Create(path string, p *Params) (*Writer, error) {
 	if err != nil {
 		return nil, &Error{op, path, -1, err}
 	}
-	out, err := atomicfile.Create(path, atomicfile.Options{Overwrite: p.Overwrite})
+	out, err := atomicfile.Create(context.Background(), path, atomicfile.Options{Overwrite: p.Overwrite})
 	if err != nil {
 		return nil, &Error{op, path, -1, exists(err)}
 	}
@@ -365,7 +368,7 @@ func (w *Writer) Commit() error {
 		return w.fail(op, exists(err), true)
 	}
 	w.state = cblosc.ErrClosed
-	return w.free()
+	return errors.Join(w.free(), w.lock.Release())
 }
 
 func (w *Writer) finish() error {
@@ -410,7 +413,7 @@ func (w *Writer) Close() error {
 	}
 	w.state = cblosc.ErrClosed
 	_ = w.drain() // errors do not matter because the data is discarded
-	if err := errors.Join(w.to.discard(), w.free()); err != nil {
+	if err := errors.Join(w.to.discard(), w.free(), w.lock.Release()); err != nil {
 		return w.fail(op, err, false)
 	}
 	return nil

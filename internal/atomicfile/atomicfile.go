@@ -3,6 +3,7 @@
 package atomicfile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,8 @@ import (
 	"syscall"
 
 	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/filelock"
+	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
 // ErrExists means that the target exists and must not be replaced.
@@ -23,6 +26,14 @@ var ErrExists = errs.ErrExists
 type Options struct {
 	Overwrite bool // replace a target that exists
 	Volatile  bool // Commit does not wait for the disk: for files that are easily made again
+
+	// Lock is the lock of the target, which the caller holds. After Commit it is the lock of the new
+	// file. Nil: with Overwrite, the Output itself locks a target that exists, until Commit or Abort.
+	Lock *filelock.Lock
+
+	// Around is another lock, for example of the directory that contains the target, or nil. The
+	// Output releases it, also if Create returns an error.
+	Around *filelock.Lock
 }
 
 // Output is a file or directory that is being written under a temporary name.
@@ -30,6 +41,10 @@ type Output struct {
 	target, temp string
 	overwrite    bool
 	volatile     bool
+	ctx          context.Context // bounds the wait for the lock
+	lock, around *filelock.Lock
+	lent         bool   // lock is the caller's
+	public       func() // ends the exception of temp from locks
 
 	mu    sync.Mutex
 	state state
@@ -59,9 +74,18 @@ const nameMax = 255
 // yet, but on Linux it removes temporary files in that directory whose process was killed. A
 // symbolic link at target counts as the target itself: it is replaced, not followed.
 //
+// With Overwrite, other writers of this module cannot change an existing target between Create and
+// Commit or Abort. Create waits for them as filelock.Acquire does.
+//
 // Create returns ErrExists if target exists and Overwrite is not set, syscall.ENOTDIR if its parent
-// is not a directory, and syscall.EROFS if the file system is read-only.
-func Create(target string, o Options) (*Output, error) {
+// is not a directory, and syscall.EROFS if the file system is read-only. It
+// also returns the errors of filelock.Acquire.
+func Create(ctx context.Context, target string, o Options) (_ *Output, err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, o.Around.Release())
+		}
+	}()
 	dir, base := filepath.Split(filepath.Clean(target))
 	if base == "" || base == "." || base == ".." {
 		return nil, &fs.PathError{Op: "create", Path: target, Err: errors.New("not the name of a file")}
@@ -81,7 +105,15 @@ func Create(target string, o Options) (*Output, error) {
 		return nil, &fs.PathError{Op: "create", Path: target, Err: syscall.EROFS}
 	}
 	removeLeftovers(filepath.Join(dir, "."))
-	out := &Output{target: filepath.Join(dir, base), overwrite: o.Overwrite, volatile: o.Volatile}
+	out := &Output{target: filepath.Join(dir, base), overwrite: o.Overwrite, volatile: o.Volatile, ctx: ctx, lock: o.Lock, around: o.Around, lent: o.Lock != nil}
+	if err := out.exclude(); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, out.unlock())
+		}
+	}()
 	for { // a killed process with this process id may have left a name
 		suffix := fmt.Sprintf(".tmp-%d-%d", os.Getpid(), serial.Add(1))
 		if ns := namespace(); ns != "" {
@@ -94,6 +126,7 @@ func Create(target string, o Options) (*Output, error) {
 			return nil, err
 		}
 	}
+	out.public = filelock.Private(out.temp)
 	unfinished.Lock()
 	defer unfinished.Unlock()
 	if unfinished.set == nil {
@@ -101,6 +134,26 @@ func Create(target string, o Options) (*Output, error) {
 	}
 	unfinished.set[out] = true
 	return out, nil
+}
+
+// exclude locks the target if it exists and will be replaced.
+func (o *Output) exclude() (err error) {
+	if !o.overwrite || o.lock != nil {
+		return nil
+	}
+	o.lock, err = filelock.Acquire(o.ctx, o.target, nil)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, regular.ErrNot) { // such as a symbolic link without a target
+		return nil
+	}
+	return err
+}
+
+// unlock releases the lock unless it is the caller's.
+func (o *Output) unlock() error {
+	if o.lent {
+		return o.around.Release()
+	}
+	return errors.Join(o.lock.Release(), o.around.Release())
 }
 
 // Path is the temporary name. The caller must create a file or directory there and close it before
@@ -115,7 +168,8 @@ func (o *Output) Path() string { return o.temp }
 // the move, for example of syncing the parent or of removing the replaced file, leaves the output
 // committed.
 //
-// Commit returns ErrExists if the target has been created since Create and Overwrite is not set,
+// Commit returns regular.ErrReplaced if another program has replaced or removed a locked target,
+// ErrExists if the target has been created since Create and Overwrite is not set,
 // errors.ErrUnsupported if a directory must be replaced on a file system that cannot exchange two
 // names, and fs.ErrClosed after Abort.
 func (o *Output) Commit() error {
@@ -132,16 +186,35 @@ func (o *Output) Commit() error {
 			return err
 		}
 	}
-	if err := o.move(); err != nil {
+	if err := o.replace(); err != nil {
 		return err
 	}
-	o.finish(committed)
 	// After an exchange the temporary name holds the replaced file or directory.
 	err := os.RemoveAll(o.temp)
 	if !o.volatile {
 		err = errors.Join(syncDir(filepath.Dir(o.target)), err)
 	}
-	return err
+	return errors.Join(err, o.finish(committed))
+}
+
+// replace moves the output to the target under the lock of a target that is replaced. The lock of
+// the caller is then that of the new file.
+func (o *Output) replace() error {
+	if err := o.exclude(); err != nil { // the target may have been created since Create
+		return err
+	}
+	if err := o.lock.Check(); err != nil {
+		return err
+	}
+	if !o.lent {
+		return o.move()
+	}
+	moved, err := o.lock.Follow(o.temp)
+	if err != nil {
+		return err
+	}
+	err = o.move()
+	return errors.Join(err, moved(err == nil))
 }
 
 // Committed reports whether the output is at its target, for example after a Commit that returned
@@ -164,8 +237,7 @@ func (o *Output) Abort() error {
 			return err
 		}
 	}
-	o.finish(aborted)
-	return nil
+	return o.finish(aborted)
 }
 
 // AbortAll aborts every output that is neither committed nor aborted. It waits for a Commit that is
@@ -196,11 +268,13 @@ func Unfinished() (paths []string) {
 	return paths
 }
 
-func (o *Output) finish(s state) {
+func (o *Output) finish(s state) error {
 	o.state = s
+	o.public()
 	unfinished.Lock()
-	defer unfinished.Unlock()
 	delete(unfinished.set, o)
+	unfinished.Unlock()
+	return o.unlock()
 }
 
 // move moves the temporary file to the target in one step.

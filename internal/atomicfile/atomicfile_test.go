@@ -1,6 +1,7 @@
 package atomicfile_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -66,7 +67,7 @@ func TestCommit(t *testing.T) {
 	for _, dir := range []bool{false, true} {
 		root := t.TempDir()
 		target := filepath.Join(root, "x")
-		o, err := atomicfile.Create(target, atomicfile.Options{})
+		o, err := atomicfile.Create(context.Background(), target, atomicfile.Options{})
 		require.NoError(t, err)
 		require.Empty(t, names(t, root), "Create makes nothing")
 		require.Equal(t, root, filepath.Dir(o.Path()))
@@ -86,7 +87,7 @@ func TestCommit(t *testing.T) {
 func TestAbort(t *testing.T) {
 	for _, dir := range []bool{false, true} {
 		root := t.TempDir()
-		o, err := atomicfile.Create(filepath.Join(root, "x"), atomicfile.Options{})
+		o, err := atomicfile.Create(context.Background(), filepath.Join(root, "x"), atomicfile.Options{})
 		require.NoError(t, err)
 		makeAt(t, o.Path(), "new", dir)
 		require.NoError(t, o.Abort())
@@ -98,7 +99,7 @@ func TestAbort(t *testing.T) {
 
 func TestFile_AbortEmpty(t *testing.T) {
 	root := t.TempDir()
-	o, err := atomicfile.Create(filepath.Join(root, "x"), atomicfile.Options{})
+	o, err := atomicfile.Create(context.Background(), filepath.Join(root, "x"), atomicfile.Options{})
 	require.NoError(t, err)
 	require.NoError(t, o.Abort())
 	require.Empty(t, names(t, root))
@@ -106,7 +107,7 @@ func TestFile_AbortEmpty(t *testing.T) {
 
 func TestFile_CommitEmpty(t *testing.T) {
 	root := t.TempDir()
-	o, err := atomicfile.Create(filepath.Join(root, "x"), atomicfile.Options{})
+	o, err := atomicfile.Create(context.Background(), filepath.Join(root, "x"), atomicfile.Options{})
 	require.NoError(t, err)
 	require.ErrorIs(t, o.Commit(), fs.ErrNotExist)
 	makeAt(t, o.Path(), "late", false) // the output is still pending
@@ -119,7 +120,7 @@ func TestOutput_existsAtCreate(t *testing.T) {
 		root := t.TempDir()
 		target := filepath.Join(root, "x")
 		makeAt(t, target, "old", dir)
-		_, err := atomicfile.Create(target, atomicfile.Options{})
+		_, err := atomicfile.Create(context.Background(), target, atomicfile.Options{})
 		require.ErrorIs(t, err, atomicfile.ErrExists)
 		require.ErrorIs(t, err, fs.ErrExist)
 		require.ErrorContains(t, err, target)
@@ -131,7 +132,7 @@ func TestOutput_existsAtCreate(t *testing.T) {
 	// A dangling symbolic link exists too.
 	root := t.TempDir()
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(root, "x")))
-	_, err := atomicfile.Create(filepath.Join(root, "x"), atomicfile.Options{})
+	_, err := atomicfile.Create(context.Background(), filepath.Join(root, "x"), atomicfile.Options{})
 	require.ErrorIs(t, err, atomicfile.ErrExists)
 }
 
@@ -140,7 +141,7 @@ func TestOutput_existsAtCommit(t *testing.T) {
 		for _, oldDir := range []bool{false, true} {
 			root := t.TempDir()
 			target := filepath.Join(root, "x")
-			o, err := atomicfile.Create(target, atomicfile.Options{})
+			o, err := atomicfile.Create(context.Background(), target, atomicfile.Options{})
 			require.NoError(t, err)
 			makeAt(t, o.Path(), "new", dir)
 			makeAt(t, target, "old", oldDir)
@@ -169,7 +170,7 @@ func TestOverwrite(t *testing.T) {
 				write(t, filepath.Join(root, "y"), "pointed at")
 				require.NoError(t, os.Symlink("y", target))
 			}
-			o, err := atomicfile.Create(target, atomicfile.Options{Overwrite: true})
+			o, err := atomicfile.Create(context.Background(), target, atomicfile.Options{Overwrite: true})
 			require.NoError(t, err)
 			makeAt(t, o.Path(), "new", dir)
 			if runtime.GOOS == "windows" && (old == "directory" || dir && old != "none") {
@@ -194,7 +195,7 @@ func TestOutput_abort(t *testing.T) {
 	root := t.TempDir()
 	target := filepath.Join(root, "x")
 	write(t, target, "old")
-	o, err := atomicfile.Create(target, atomicfile.Options{Overwrite: true})
+	o, err := atomicfile.Create(context.Background(), target, atomicfile.Options{Overwrite: true})
 	require.NoError(t, err)
 	write(t, o.Path(), "half")
 	require.NoError(t, o.Abort())
@@ -212,7 +213,7 @@ func TestOutput_race(t *testing.T) {
 		var won []string
 		var outs []*atomicfile.Output
 		for i := range 16 {
-			o, err := atomicfile.Create(target, atomicfile.Options{})
+			o, err := atomicfile.Create(context.Background(), target, atomicfile.Options{})
 			require.NoError(t, err)
 			makeAt(t, o.Path(), fmt.Sprint(i), dir)
 			outs = append(outs, o)
@@ -265,7 +266,7 @@ func TestOverwriteRace(t *testing.T) {
 		}
 	})
 	for i := range 8 {
-		o, err := atomicfile.Create(target, atomicfile.Options{Overwrite: true})
+		o, err := atomicfile.Create(context.Background(), target, atomicfile.Options{Overwrite: true})
 		require.NoError(t, err)
 		makeAt(t, o.Path(), fmt.Sprint(i), true)
 		wg.Go(func() {
@@ -285,7 +286,7 @@ func TestAbortAll(t *testing.T) {
 	root := t.TempDir()
 	var outs []*atomicfile.Output
 	for i := range 4 {
-		o, err := atomicfile.Create(filepath.Join(root, fmt.Sprint(i)), atomicfile.Options{})
+		o, err := atomicfile.Create(context.Background(), filepath.Join(root, fmt.Sprint(i)), atomicfile.Options{})
 		require.NoError(t, err)
 		makeAt(t, o.Path(), "text", i%2 == 1)
 		outs = append(outs, o)
@@ -300,25 +301,25 @@ func TestAbortAll(t *testing.T) {
 func TestCreateErrors(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "file"), "")
-	_, err := atomicfile.Create(filepath.Join(root, "no", "x"), atomicfile.Options{})
+	_, err := atomicfile.Create(context.Background(), filepath.Join(root, "no", "x"), atomicfile.Options{})
 	require.ErrorIs(t, err, fs.ErrNotExist)
-	_, err = atomicfile.Create(filepath.Join(root, "file", "x"), atomicfile.Options{})
+	_, err = atomicfile.Create(context.Background(), filepath.Join(root, "file", "x"), atomicfile.Options{})
 	require.Error(t, err)
 	for _, bad := range []string{"", ".", "..", "/"} {
-		_, err = atomicfile.Create(bad, atomicfile.Options{})
+		_, err = atomicfile.Create(context.Background(), bad, atomicfile.Options{})
 		require.Error(t, err, "%q", bad)
 	}
 	if runtime.GOOS == "windows" {
 		return // it reports a long name when the file is created
 	}
-	_, err = atomicfile.Create(filepath.Join(root, strings.Repeat("n", 300)), atomicfile.Options{})
+	_, err = atomicfile.Create(context.Background(), filepath.Join(root, strings.Repeat("n", 300)), atomicfile.Options{})
 	require.Error(t, err, "a name longer than the file system takes")
 }
 
 func TestLongNames(t *testing.T) {
 	root := t.TempDir()
 	target := filepath.Join(root, strings.Repeat("n", 255))
-	o, err := atomicfile.Create(target, atomicfile.Options{})
+	o, err := atomicfile.Create(context.Background(), target, atomicfile.Options{})
 	require.NoError(t, err)
 	write(t, o.Path(), "text")
 	require.NoError(t, o.Commit())
@@ -329,7 +330,7 @@ func TestLongNames(t *testing.T) {
 // and Commit.
 func TestRelativeTarget(t *testing.T) {
 	t.Chdir(t.TempDir())
-	o, err := atomicfile.Create("x", atomicfile.Options{})
+	o, err := atomicfile.Create(context.Background(), "x", atomicfile.Options{})
 	require.NoError(t, err)
 	write(t, o.Path(), "text")
 	require.NoError(t, o.Commit())
@@ -344,7 +345,7 @@ func TestOutput_leftoverNames(t *testing.T) {
 	}
 	root := t.TempDir()
 	target := filepath.Join(root, "x")
-	first, err := atomicfile.Create(target, atomicfile.Options{})
+	first, err := atomicfile.Create(context.Background(), target, atomicfile.Options{})
 	require.NoError(t, err)
 	var n int
 	var rest string
@@ -352,7 +353,7 @@ func TestOutput_leftoverNames(t *testing.T) {
 	require.NoError(t, err)
 	left := filepath.Join(root, fmt.Sprintf(".x.tmp-%d-%d%s", os.Getpid(), n+1, rest))
 	write(t, left, "left")
-	second, err := atomicfile.Create(target, atomicfile.Options{})
+	second, err := atomicfile.Create(context.Background(), target, atomicfile.Options{})
 	require.NoError(t, err)
 	require.NotEqual(t, left, second.Path())
 	require.NoError(t, first.Abort())

@@ -1,6 +1,7 @@
 package atomicfile_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -26,7 +27,7 @@ func TestCreate_leftovers(t *testing.T) {
 	})
 
 	// A name made by Create contains the namespace of this system.
-	o, err := atomicfile.Create(filepath.Join(t.TempDir(), "x"), atomicfile.Options{})
+	o, err := atomicfile.Create(context.Background(), filepath.Join(t.TempDir(), "x"), atomicfile.Options{})
 	require.NoError(t, err)
 	require.NoError(t, o.Abort())
 	namespace := o.Path()[strings.LastIndex(o.Path(), "-")+1:]
@@ -52,7 +53,7 @@ func TestCreate_leftovers(t *testing.T) {
 		write(t, filepath.Join(dir, n), "text")
 	}
 
-	o, err = atomicfile.Create(filepath.Join(dir, "file"), atomicfile.Options{})
+	o, err = atomicfile.Create(context.Background(), filepath.Join(dir, "file"), atomicfile.Options{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, o.Abort()) }()
 	entries, err := os.ReadDir(dir)

@@ -293,6 +293,15 @@ func (l *Lock) Share() *Lock {
 	return &Lock{h: l.h}
 }
 
+// Hold returns a reference to the lock l of the file that path names, or locks the file if l is nil.
+// It is for functions without a context.
+func Hold(l *Lock, path string) (*Lock, error) {
+	if l != nil {
+		return l.Share(), nil
+	}
+	return Acquire(context.Background(), path, nil)
+}
+
 // Release releases the reference. A second call does nothing.
 func (l *Lock) Release() error {
 	if l == nil || l.done.Swap(true) {
@@ -594,4 +603,39 @@ func (w *waiting) sleep(d time.Duration) error {
 	case <-w.ctx.Done():
 		return w.locked()
 	}
+}
+
+// Retry calls open until it returns an error that does not match ErrLocked. It is for libhdf5,
+// which does not wait for other programs that have the file open. The wait ends like that of
+// Acquire.
+func Retry(ctx context.Context, path string, open func() error) error {
+	err := open()
+	if !errors.Is(err, ErrLocked) {
+		return err
+	}
+	w := newWaiting(ctx, path, nil)
+	defer w.end()
+	by := cmp.Or(flockHolder(path), "another process")
+	w.holder.Store(&by)
+	w.waits()
+	if by == thisProcess {
+		defer w.lose(new(atomic.Int64))()
+	}
+	for pause := firstPause; errors.Is(err, ErrLocked); pause = min(2*pause, lastPause) {
+		if err := w.sleep(pause); err != nil {
+			return &fs.PathError{Op: "lock", Path: path, Err: err}
+		}
+		err = open()
+	}
+	return err
+}
+
+// flockHolder describes a process that has opened a file with libhdf5, or returns "".
+func flockHolder(path string) string {
+	on, err := openInode(path)
+	if err != nil {
+		return ""
+	}
+	defer on.close() //nolint:errcheck // nothing was written
+	return on.holder()
 }

@@ -81,13 +81,13 @@ func isolated(ctx context.Context, dst, src string, o Options) (_ *Report, err e
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	out, err := atomicfile.Create(dst, atomicfile.Options{Overwrite: o.Overwrite})
+	out, err := atomicfile.Create(ctx, dst, atomicfile.Options{Overwrite: o.Overwrite, Lock: o.Lock})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, out.Abort()) }()
 	// A temporary directory that is always removed, like an unfinished output.
-	scratch, err := atomicfile.Create(dst+".worker", atomicfile.Options{Overwrite: true})
+	scratch, err := atomicfile.Create(ctx, dst+".worker", atomicfile.Options{Overwrite: true})
 	if err != nil {
 		return nil, err
 	}

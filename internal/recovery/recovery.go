@@ -16,6 +16,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/verify"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -23,10 +24,11 @@ import (
 
 // Options are the options of Recover. Nil and zero fields mean the defaults.
 type Options struct {
-	Format      string // format of a file that is too corrupt to detect it; default: by content
-	Overwrite   bool   // replace an existing destination
-	MaxChunk    int64  // maximum bytes of a decoded chunk; longer chunks count as corrupt; default 512 MiB
-	MaxFindings int    // maximum length of Report.Findings; default 1000
+	Format      string         // format of a file that is too corrupt to detect it; default: by content
+	Overwrite   bool           // replace an existing destination
+	Lock        *filelock.Lock `json:"-"` // of an existing destination, from the caller; nil: Recover takes it
+	MaxChunk    int64          // maximum bytes of a decoded chunk; longer chunks count as corrupt; default 512 MiB
+	MaxFindings int            // maximum length of Report.Findings; default 1000
 
 	// Progress is called with the processed bytes of the corrupt file and their total. The total
 	// may grow, because some formats and some errors need more passes. Progress may be nil. It is
@@ -221,7 +223,7 @@ func recoverAs(ctx context.Context, dst, src, name string, opts Options) (_ *Rep
 			return nil, fmt.Errorf("%w: recovery of a container (%s), because its frames are recovered one by one", errors.ErrUnsupported, f)
 		}
 	}
-	out, err := atomicfile.Create(dst, atomicfile.Options{Overwrite: opts.Overwrite})
+	out, err := atomicfile.Create(ctx, dst, atomicfile.Options{Overwrite: opts.Overwrite, Lock: opts.Lock})
 	if err != nil {
 		return nil, err
 	}

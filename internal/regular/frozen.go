@@ -9,8 +9,9 @@ import (
 	"syscall"
 )
 
-// ErrReplaced means that a file of a Frozen directory is not the one that existed at Freeze.
-var ErrReplaced = errors.New("file was replaced or changed while its directory was open")
+// ErrReplaced means that a file is not the one that existed before: when a Frozen directory, an array
+// or a change began.
+var ErrReplaced = errors.New("file was replaced or changed by another program")
 
 // Frozen is a file system of a directory and everything below it. It opens a file only if the file
 // is the one that existed when Freeze was called, with the same length and modification time. A

@@ -138,7 +138,7 @@ func split(ctx context.Context, src string, shards []Shard) (err error) {
 		}
 	}
 	for k, s := range shards {
-		if err := create(s.Dir, func(dir *os.Root) error {
+		if err := create(ctx, s.Dir, func(dir *os.Root) error {
 			if err := t.directories(dir); err != nil {
 				return err
 			}
@@ -222,7 +222,7 @@ func join(ctx context.Context, dst string, shards []Shard) (err error) {
 			return err
 		}
 	}
-	return create(dst, func(dir *os.Root) error {
+	return create(ctx, dst, func(dir *os.Root) error {
 		if err := first.directories(dir); err != nil {
 			return err
 		}
@@ -373,8 +373,8 @@ func openRoot(dir string) (*os.Root, error) {
 }
 
 // create creates a directory and fills it with f. The directory appears completely or not at all.
-func create(dir string, f func(dir *os.Root) error) (err error) {
-	out, err := atomicfile.Create(dir, atomicfile.Options{})
+func create(ctx context.Context, dir string, f func(dir *os.Root) error) (err error) {
+	out, err := atomicfile.Create(ctx, dir, atomicfile.Options{})
 	if errors.Is(err, atomicfile.ErrExists) {
 		err = errs.Mark(err, ndarray.ErrExists)
 	}

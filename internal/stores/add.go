@@ -3,6 +3,7 @@
 package stores
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/detect"
+	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
@@ -20,12 +22,21 @@ import (
 
 // Add starts a file for the object of a key in the existing store at dir, which has a format of
 // package detect. ext is the extension of the file. The caller writes the frame to Output.Path and
-// commits it. overwrite allows to replace an array that is a file of that extension.
+// commits it. Other writers wait meanwhile. overwrite allows to replace an array that is a file of that extension.
 //
 // It returns errors.ErrUnsupported for a .b2z and a .b2e, which are written as a whole, and for a
 // key inside a table or an array; ndarray.ErrExists, ErrParam for a group or for the root, and the
 // errors of Open and b2store.CheckKey.
-func Add(dir, kind, key, ext string, overwrite bool) (*atomicfile.Output, error) {
+func Add(ctx context.Context, dir, kind, key, ext string, overwrite bool) (_ *atomicfile.Output, err error) {
+	lock, err := filelock.Acquire(ctx, dir, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, lock.Release())
+		}
+	}()
 	if err := CheckAdd(dir, kind, key, ext, overwrite); err != nil {
 		return nil, err
 	}
@@ -33,7 +44,7 @@ func Add(dir, kind, key, ext string, overwrite bool) (*atomicfile.Output, error)
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		return nil, err
 	}
-	return atomicfile.Create(file, atomicfile.Options{Overwrite: overwrite})
+	return atomicfile.Create(ctx, file, atomicfile.Options{Overwrite: overwrite, Around: lock})
 }
 
 // CheckAdd returns the errors of Add, and creates nothing.

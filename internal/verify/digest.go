@@ -130,7 +130,7 @@ func writeDigests(ctx context.Context, path string, o Options, r *Report) error 
 		}
 		fmt.Fprintf(&b, "%s%s  %s\n", mark, m[name], line)
 	}
-	out, err := atomicfile.Create(filepath.Clean(path)+SidecarExt, atomicfile.Options{Overwrite: true})
+	out, err := atomicfile.Create(ctx, filepath.Clean(path)+SidecarExt, atomicfile.Options{Overwrite: true})
 	if err != nil {
 		return err
 	}

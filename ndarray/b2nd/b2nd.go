@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/internal/caterva"
+	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/grid"
@@ -60,6 +61,11 @@ type OpenOptions struct {
 	// comparison.
 	Library bool
 
+	// Lock is the lock of the file, which the caller holds, and of which the array keeps a reference
+	// until Close. Nil: with Write or Durable, Open takes the lock and waits for other writers: without limit for
+	// other processes, 10 seconds for a writer of this process. Then it returns ndarray.ErrLocked.
+	Lock *filelock.Lock
+
 	// Allow lists codecs and filters that may be read in addition to those that are safe for
 	// untrusted bytes: [cblosc.DParams.Allow]. C-Blosc2 reads their elements, one call at a time.
 	// OpenFS and OpenFrame ignore Allow, because C-Blosc2 does not read their frames.
@@ -100,8 +106,8 @@ func Open(path string, o *OpenOptions) (ndarray.Backend, error) {
 	if o == nil {
 		o = &OpenOptions{}
 	}
-	if o.Durable {
-		b, err := openDurable(path, *o)
+	if o.Write || o.Durable {
+		b, err := openLocked(path, *o)
 		return b, ndarray.Wrap("open", path, err)
 	}
 	r, err := openDirect(path, o)
@@ -114,6 +120,44 @@ func Open(path string, o *OpenOptions) (ndarray.Backend, error) {
 	b, err := open(path, o)
 	if err != nil {
 		return nil, ndarray.Wrap("open", path, err)
+	}
+	return b, nil
+}
+
+// openLocked opens an array for writing under the lock of its file.
+func openLocked(path string, o OpenOptions) (_ ndarray.Backend, err error) {
+	lock, err := filelock.Hold(o.Lock, path)
+	if err != nil {
+		if f, oerr := frameio.Open(path, nil); oerr != nil { // it describes a missing or unsuitable file better
+			return nil, translate(oerr)
+		} else if oerr := f.Close(); oerr != nil {
+			return nil, translate(oerr)
+		}
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, lock.Release())
+		}
+	}()
+	var b ndarray.Backend
+	var e *engine
+	if o.Durable {
+		d, err := openDurable(path, o)
+		if err != nil {
+			return nil, err
+		}
+		b, e = d, d.engine
+	} else {
+		d, err := open(path, &o)
+		if err != nil {
+			return nil, err
+		}
+		b, e = d, d.engine
+	}
+	e.lock = lock
+	if err := e.see(); err != nil {
+		return nil, errors.Join(err, b.Close())
 	}
 	return b, nil
 }

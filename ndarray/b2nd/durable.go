@@ -17,7 +17,7 @@ import (
 )
 
 // openDurable opens an array for OpenOptions.Durable.
-func openDurable(path string, o OpenOptions) (ndarray.Backend, error) {
+func openDurable(path string, o OpenOptions) (*durable, error) {
 	if o.Library {
 		return nil, fmt.Errorf("%w: durable changes by the library", ndarray.ErrParam)
 	}
@@ -119,6 +119,9 @@ func (e *engine) durably(rows int64, f func(w *frameio.ArrayWriter) error) ([]in
 	if err := e.finishWriting(); err != nil {
 		return nil, err
 	}
+	if err := e.unchanged(); err != nil {
+		return nil, err
+	}
 	if err := e.begin(rows); err != nil {
 		return nil, err
 	}
@@ -134,7 +137,7 @@ func (e *engine) durably(rows int64, f func(w *frameio.ArrayWriter) error) ([]in
 		return nil, translate(errors.Join(err, oerr))
 	}
 	e.array = a
-	return a.Shape(), translate(err)
+	return a.Shape(), translate(errors.Join(err, e.see()))
 }
 
 // Resize returns errors.ErrUnsupported. Append adds rows.

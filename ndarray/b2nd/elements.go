@@ -22,6 +22,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/internal/caterva"
+	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/regular"
@@ -45,6 +46,9 @@ type engine struct {
 	fresh   bool   // made by Create: the writing state lasts until another operation
 	run     []byte // chunk for every chunk that is not written; nil if the fill value is zero
 
+	lock *filelock.Lock // of an array that was opened for writing
+	seen fs.FileInfo    // state of the file after the last change of this array; nil without a lock
+
 	placed atomic.Bool // the chunk files need not exist, so that C-Blosc2 cannot open the array again
 }
 
@@ -66,12 +70,45 @@ func (e *engine) idle(change bool, f func(a *cblosc.Array) error) error {
 	if e.array == nil {
 		return ndarray.ErrClosed // after PlaceChunk, or if opening the array again failed before
 	}
-	if change {
-		if err := e.dropReader(); err != nil {
-			return err
-		}
+	if !change {
+		return translate(f(e.array))
 	}
-	return translate(f(e.array))
+	if err := errors.Join(e.unchanged(), e.dropReader()); err != nil {
+		return err
+	}
+	return translate(errors.Join(f(e.array), e.see()))
+}
+
+// see records the state of the file after a change.
+func (e *engine) see() (err error) {
+	if e.lock != nil {
+		e.seen, err = os.Stat(e.file())
+	}
+	return err
+}
+
+// unchanged returns ErrReplaced if another program has replaced or changed the file since see. The
+// metadata in memory would then overwrite its changes.
+func (e *engine) unchanged() error {
+	if e.seen == nil {
+		return nil
+	}
+	info, err := os.Stat(e.file())
+	if err == nil && regular.Same(info, e.seen) {
+		return e.lock.Check()
+	}
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = &fs.PathError{Op: "write", Path: e.path, Err: regular.ErrReplaced}
+	}
+	return err
+}
+
+// file returns the file with the index: the array itself, or a file of a sparse array.
+func (e *engine) file() string {
+	if info, err := os.Stat(e.path); err == nil && info.IsDir() {
+		return filepath.Join(e.path, cframe.IndexFile)
+	}
+	return e.path
 }
 
 // finishWriting ends the writing state.
@@ -94,7 +131,7 @@ func (e *engine) finishWriting() error {
 	if oerr == nil {
 		e.array = a
 	}
-	return translate(errors.Join(err, oerr))
+	return translate(errors.Join(err, oerr, e.see()))
 }
 
 // resizeCaterva changes the shape of a Caterva array, whose file must be closed meanwhile. It
@@ -102,7 +139,7 @@ func (e *engine) finishWriting() error {
 func (e *engine) resizeCaterva(shape []int64) ([]int64, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := errors.Join(e.finishWriting(), e.dropReader()); err != nil {
+	if err := errors.Join(e.finishWriting(), e.unchanged(), e.dropReader()); err != nil {
 		return nil, err
 	}
 	if err := e.array.Close(); err != nil {
@@ -113,7 +150,7 @@ func (e *engine) resizeCaterva(shape []int64) ([]int64, error) {
 	if oerr == nil {
 		e.array = a
 	}
-	if err := errors.Join(err, oerr); err != nil {
+	if err := errors.Join(err, oerr, e.see()); err != nil {
 		return nil, translate(err)
 	}
 	return a.Shape(), nil
@@ -219,7 +256,7 @@ func (e *engine) begin(rows int64) error {
 	if e.array == nil {
 		return ndarray.ErrClosed // if opening the array again failed before
 	}
-	w, err := frameio.WriteArray(e.path, &frameio.ArrayOptions{Rows: rows, Durable: e.durable})
+	w, err := frameio.WriteArray(e.path, &frameio.ArrayOptions{Rows: rows, Durable: e.durable, Lock: e.lock})
 	if err != nil {
 		return translate(err)
 	}
@@ -330,7 +367,9 @@ func (e *engine) writing(f func(w *frameio.ArrayWriter) error) error {
 func (e *engine) startWriting(f func(w *frameio.ArrayWriter) error) (done bool, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	err = e.begin(0)
+	if err = e.unchanged(); err == nil {
+		err = e.begin(0)
+	}
 	if errors.Is(err, errors.ErrUnsupported) {
 		e.noWriter = err.Error()
 		return false, nil
@@ -350,7 +389,7 @@ func (e *engine) close() error {
 	if e.array != nil {
 		err = errors.Join(err, translate(e.array.Close()))
 	}
-	return err
+	return errors.Join(err, e.lock.Release())
 }
 
 // ReadRegion reads elements. With workers, any number of calls run at once, each with at most the

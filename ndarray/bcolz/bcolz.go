@@ -17,9 +17,11 @@ import (
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/chunked"
 	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/grid"
+	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/scratch"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -33,6 +35,8 @@ type backend struct {
 	pool     *cblosc.Pool
 	cparams  *cblosc.CParams // of the pool; nil if the array is not open for writing
 	write    bool
+	lock     *filelock.Lock
+	seen     fs.FileInfo // meta/sizes after the last change of this array; nil without a lock
 	only     *ChunkRange // nil: all chunk files
 	skeleton bool        // a new array for which other processes write the missing chunk files
 	part     bool        // a column of a nested ctable that shares the table's metadata
@@ -49,6 +53,12 @@ type OpenOptions struct {
 	MaxMetadata int64 // maximum bytes of one metadata file; 0: 16 MiB
 	MaxChunk    int64 // maximum bytes of the rows of one full chunk; 0: 2 GiB minus 33 bytes
 	Write       bool  // open for writing, in place
+
+	// Lock is the lock of the directory, which the caller holds, and of which the array keeps a
+	// reference until Close. Nil: with Write, an array takes the lock and waits for other writers:
+	// without limit for other processes, 10 seconds for a writer of this process. Then it returns
+	// ndarray.ErrLocked. With ChunkRange there is no lock.
+	Lock *filelock.Lock
 
 	// ChunkRange is the range of chunk files that may be read and written; nil: all. It is for
 	// several processes that fill one array. Each process fills its own part, in one directory or
@@ -80,12 +90,63 @@ func Open(path string, o *OpenOptions) (ndarray.Backend, error) {
 	return b, nil
 }
 
-func open(path string, o *OpenOptions) (*backend, error) {
+func open(path string, o *OpenOptions) (_ *backend, err error) {
+	lock, err := o.lock(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, lock.Release())
+		}
+	}()
 	p, err := openPlace(path)
 	if err != nil {
 		return nil, err
 	}
-	return newBackend(path, p, o)
+	b, err := newBackend(path, p, o)
+	if err == nil {
+		b.lock, err = lock, b.see()
+	}
+	return b, err
+}
+
+// lock locks the directory of an array or a table if it will be changed.
+func (o *OpenOptions) lock(path string) (*filelock.Lock, error) {
+	if !o.Write || o.ChunkRange != nil {
+		return nil, nil
+	}
+	lock, err := filelock.Hold(o.Lock, path)
+	if err != nil {
+		if p, perr := openPlace(path); perr != nil { // it describes a missing or unsuitable file better
+			return nil, perr
+		} else if perr := p.close(); perr != nil {
+			return nil, perr
+		}
+	}
+	return lock, err
+}
+
+// see records the state of meta/sizes after a change of this array.
+func (b *backend) see() (err error) {
+	if b.lock == nil || b.part {
+		return nil
+	}
+	b.seen, err = fs.Stat(b.place.fsys, bcolztree.SizesFile)
+	return err
+}
+
+// unchanged returns ndarray.ErrReplaced if another program has replaced the directory or changed the
+// length of the array since see.
+func (b *backend) unchanged() error {
+	if err := b.lock.Check(); err != nil || b.seen == nil {
+		return err
+	}
+	info, err := fs.Stat(b.place.fsys, bcolztree.SizesFile)
+	if err == nil && !regular.Same(info, b.seen) {
+		err = ndarray.ErrReplaced
+	}
+	return err
 }
 
 // OpenFS opens the carray in the directory dir of fsys for reading; "." is the root. It reads, for

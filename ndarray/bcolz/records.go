@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/hyperslab/hyperslab/internal/boxes"
+	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/format/bcolztree"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/strided"
@@ -32,6 +33,7 @@ type records struct {
 	meta    ndarray.Meta
 	attrs   attributes
 	write   bool
+	lock    *filelock.Lock
 	fresh   bool // a new table: Close writes __rootdirs__
 
 	shape sync.RWMutex // held for writing while the number of rows changes
@@ -61,11 +63,17 @@ func (t *Table) Records() (ndarray.Backend, error) {
 
 func openRecords(path string, table *Table, o *OpenOptions) (_ *records, err error) {
 	r := &records{write: o.Write}
+	if r.lock, err = o.lock(path); err != nil {
+		return nil, err
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.abandon())
 		}
 	}()
+	shared := *table // all columns have references to one lock
+	shared.options.Lock = r.lock
+	table = &shared
 	for _, name := range table.Names {
 		b, err := table.column(name)
 		if err != nil {
@@ -261,6 +269,11 @@ func (r *records) writable(ctx context.Context) error {
 	if !r.write {
 		return ndarray.ErrReadOnly
 	}
+	for _, b := range r.columns {
+		if err := b.unchanged(); err != nil {
+			return err
+		}
+	}
 	return ctx.Err()
 }
 
@@ -416,7 +429,7 @@ func (r *records) ChunkBytes(ctx context.Context, n int64) (sum int64, err error
 
 // Close writes the missing files of a new table and closes all columns.
 func (r *records) Close() error {
-	var errs []error
+	errs := []error{r.lock.Release()}
 	for _, b := range r.columns {
 		errs = append(errs, b.Close())
 	}
@@ -437,7 +450,7 @@ func (r *records) Close() error {
 
 // abandon closes without finishing.
 func (r *records) abandon() error {
-	errs := []error{r.place.close()}
+	errs := []error{r.place.close(), r.lock.Release()}
 	for _, b := range r.columns {
 		errs = append(errs, b.abandon())
 	}

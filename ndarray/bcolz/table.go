@@ -97,6 +97,15 @@ func (t *Table) column(name string) (_ *backend, err error) {
 	if i < 0 {
 		return nil, fmt.Errorf("%w: column %q", ndarray.ErrNotFound, name)
 	}
+	lock, err := t.options.lock(t.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, lock.Release())
+		}
+	}()
 	table, err := t.open()
 	if err != nil {
 		return nil, err
@@ -106,6 +115,7 @@ func (t *Table) column(name string) (_ *backend, err error) {
 		if err != nil {
 			return nil, errors.Join(err, table.close())
 		}
+		b.lock = lock
 		return b, nil
 	}
 	defer func() { err = errors.Join(err, table.close()) }()
@@ -116,6 +126,9 @@ func (t *Table) column(name string) (_ *backend, err error) {
 	b, err := newBackend(filepath.Join(t.Path, filepath.FromSlash(name)), p, &t.options)
 	if errors.Is(err, ndarray.ErrFormat) {
 		err = errs.Mark(err, ndarray.ErrCorrupt)
+	}
+	if err == nil {
+		b.lock, err = lock, b.see()
 	}
 	return b, err
 }

@@ -26,12 +26,13 @@ import (
 // chunkLocks is the number of locks that the chunk files share.
 const chunkLocks = 64
 
-// writable returns ErrReadOnly if the array is not open for writing.
+// writable returns ErrReadOnly if the array is not open for writing, and ErrReplaced if another program
+// has changed it.
 func (b *backend) writable() error {
 	if !b.write {
 		return ndarray.ErrReadOnly
 	}
-	return nil
+	return b.unchanged()
 }
 
 // WriteRegion replaces elements. The chunk files that r touches are written by at most the given
@@ -295,7 +296,7 @@ func (b *backend) writeSizes(t *bcolztree.Array) error {
 	if err != nil {
 		return err
 	}
-	return b.dir.replace(bcolztree.SizesFile, s.Append(nil))
+	return errors.Join(b.dir.replace(bcolztree.SizesFile, s.Append(nil)), b.see())
 }
 
 func (b *backend) sizesOf(t *bcolztree.Array) (bcolztree.Sizes, error) {
@@ -361,4 +362,6 @@ func (b *backend) fillFiles() error {
 }
 
 // abandon closes without finishing.
-func (b *backend) abandon() error { return errors.Join(b.pool.Close(), b.place.close()) }
+func (b *backend) abandon() error {
+	return errors.Join(b.pool.Close(), b.place.close(), b.lock.Release())
+}

@@ -258,6 +258,9 @@ func (b *backend) chunkBytes() int64 {
 
 // WriteRegion writes elements, converted to storage order.
 func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region, workers int) error {
+	if err := b.lock.Check(); err != nil {
+		return err
+	}
 	if b.converted {
 		return b.writeConverted(ctx, src, r, workers)
 	}

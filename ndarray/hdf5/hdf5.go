@@ -15,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/h5value"
 	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/grid"
 	"github.com/hyperslab/hyperslab/internal/h5attr"
 	"github.com/hyperslab/hyperslab/internal/h5errs"
@@ -32,6 +33,7 @@ var _ interface{ Elsewhere() []string } = (*backend)(nil)
 type backend struct {
 	file    *h5.File // nil if it is being written by the caller
 	shared  bool     // the caller closes the file
+	lock    *filelock.Lock
 	dataset *h5.Dataset
 	stored  h5.Datatype // also in memory, so that libhdf5 does not convert
 	meta    ndarray.Meta
@@ -75,6 +77,13 @@ type OpenOptions struct {
 	// have.
 	Untrusted bool
 
+	// Lock is the lock of the file, which the caller holds, and of which the array keeps a reference
+	// until Close. Nil: with Write, Open takes the lock and waits for other writers: without limit for
+	// other processes, 10 seconds for a writer of this process. Then it returns ndarray.ErrLocked.
+	// Arrays of one process that are open for writing share the lock, but each dataset is open for
+	// writing once.
+	Lock *filelock.Lock
+
 	// ExternalDir is the directory of external files with relative names; "" is the working
 	// directory, as for libhdf5.
 	ExternalDir string
@@ -109,11 +118,14 @@ func Open(file, object string, o *OpenOptions) (ndarray.Backend, error) {
 	if o == nil {
 		o = &OpenOptions{}
 	}
-	mode := h5.ReadOnly
 	if o.Write {
-		mode = h5.ReadWrite
+		b, err := openLocked(file, object, location, o)
+		if err != nil {
+			return nil, ndarray.Wrap("open", location, h5errs.Translate(err))
+		}
+		return b, nil
 	}
-	f, err := h5.OpenWith(file, &h5.OpenOptions{Mode: mode, File: o.File})
+	f, err := h5.OpenWith(file, &h5.OpenOptions{File: o.File})
 	if err != nil {
 		return nil, ndarray.Wrap("open", location, h5errs.Translate(err))
 	}
@@ -124,9 +136,41 @@ func Open(file, object string, o *OpenOptions) (ndarray.Backend, error) {
 	if err != nil {
 		return nil, errors.Join(ndarray.Wrap("open", location, h5errs.Translate(err)), f.Close())
 	}
-	b.meta.ReadOnly = !o.Write
+	b.meta.ReadOnly = true
 	b.library, b.untrusted = o.Library, o.Untrusted
 	b.striped.allowed = b.files.virtual && b.meta.ReadOnly && !o.Library && !o.Untrusted && o.Missing == nil
+	return b, nil
+}
+
+// openLocked opens a dataset for writing under the lock of its file.
+func openLocked(file, object, location string, o *OpenOptions) (_ *backend, err error) {
+	lock := o.Lock.Share()
+	if lock == nil {
+		if lock, err = filelock.Acquire(context.Background(), file, &filelock.Options{Library: true}); err != nil {
+			return nil, err
+		}
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, lock.Release())
+		}
+	}()
+	var f *h5.File
+	err = filelock.Retry(context.Background(), file, func() error {
+		f, err = h5.Open(file, h5.ReadWrite)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if why := f.Unlocked(); why != nil && o.Unlocked != nil {
+		o.Unlocked(file, why)
+	}
+	b, err := open(f.Root(), absolute(object), location, o)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	b.lock, b.library = lock, o.Library
 	return b, nil
 }
 
@@ -205,6 +249,9 @@ const (
 // Resize changes the dataset's shape (H5Dset_extent).
 func (b *backend) Resize(ctx context.Context, shape []int64) error {
 	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := b.lock.Check(); err != nil {
 		return err
 	}
 	if b.meta.MaxShape == nil || b.meta.ChunkShape == nil {
@@ -532,7 +579,7 @@ func (b *backend) WriteStrings(ctx context.Context, src []string, r ndarray.Regi
 func (b *backend) Close() error {
 	err := h5errs.Translate(b.closeDataset())
 	if b.file != nil && !b.shared {
-		err = errors.Join(err, h5errs.Translate(b.file.Close()))
+		err = errors.Join(err, h5errs.Translate(b.file.Close()), b.lock.Check())
 	}
-	return err
+	return errors.Join(err, b.lock.Release())
 }

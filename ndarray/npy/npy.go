@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/npy"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -19,7 +20,8 @@ type backend struct {
 	array npy.Array
 	meta  ndarray.Meta
 	r     io.ReaderAt
-	file  *os.File // nil: the caller owns r
+	file  *os.File       // nil: the caller owns r
+	lock  *filelock.Lock // of an array that is open for writing
 }
 
 // Open opens a file, read-only unless write is set. A file in Fortran order can only be read.
@@ -27,10 +29,48 @@ type backend struct {
 // It returns ndarray.ErrCorrupt, ErrFormat for anything but a regular file, and
 // errors.ErrUnsupported for Python objects.
 func Open(file string, write bool) (ndarray.Backend, error) {
-	b, err := open(file, write)
+	return OpenWith(file, &OpenOptions{Write: write})
+}
+
+// OpenOptions are the options of OpenWith. nil means the zero value.
+type OpenOptions struct {
+	Write bool // open for writing, in place
+
+	// Lock is the lock of the file, which the caller holds, and of which the array keeps a reference
+	// until Close. Nil: with Write, OpenWith takes the lock and waits for other writers: without limit
+	// for other processes, 10 seconds for a writer of this process. Then it returns
+	// ndarray.ErrLocked.
+	Lock *filelock.Lock
+}
+
+// OpenWith is Open with options.
+func OpenWith(file string, o *OpenOptions) (ndarray.Backend, error) {
+	if o == nil {
+		o = &OpenOptions{}
+	}
+	b, err := openLocked(file, o)
 	if err != nil {
 		return nil, ndarray.Wrap("open", file, err)
 	}
+	return b, nil
+}
+
+func openLocked(file string, o *OpenOptions) (*backend, error) {
+	if !o.Write {
+		return open(file, false)
+	}
+	lock, err := filelock.Hold(o.Lock, file)
+	if errors.Is(err, regular.ErrNot) {
+		err = errs.Mark(err, ndarray.ErrFormat)
+	}
+	if err != nil {
+		return nil, err
+	}
+	b, err := open(file, true)
+	if err != nil {
+		return nil, errors.Join(err, lock.Release())
+	}
+	b.lock = lock
 	return b, nil
 }
 
@@ -158,7 +198,10 @@ func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, 
 
 // WriteRegion writes the elements of r.
 func (b *backend) WriteRegion(ctx context.Context, src []byte, r ndarray.Region, workers int) error {
-	return b.array.WriteRegion(ctx, b.file, src, r)
+	if err := b.lock.Check(); err != nil {
+		return err
+	}
+	return errors.Join(b.array.WriteRegion(ctx, b.file, src, r), b.lock.Check())
 }
 
 // Attrs returns no attributes, because .npy has none.
@@ -174,5 +217,5 @@ func (b *backend) Close() error {
 	if b.file == nil {
 		return nil
 	}
-	return b.file.Close()
+	return errors.Join(b.file.Close(), b.lock.Release())
 }

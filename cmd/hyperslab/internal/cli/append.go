@@ -58,6 +58,9 @@ func (a *app) append(ctx context.Context, target string, sources []string, o *ap
 	if err != nil {
 		return err
 	}
+	if err := o.edit.hold(ctx, loc.File); err != nil {
+		return err
+	}
 	var from []*ndarray.Array
 	defer func() {
 		for _, src := range from {

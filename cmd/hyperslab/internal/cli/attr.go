@@ -192,6 +192,9 @@ value of any type. In a b2nd and a bcolz array any other JSON object is stored a
 			if err := attr.Validate(); attr.Raw == nil && err != nil {
 				return err
 			}
+			if err := e.holdAt(cmd.Context(), args[0]); err != nil {
+				return err
+			}
 			if e.dryRun {
 				if _, err := a.attrsAt(cmd.Context(), args[0]); err != nil {
 					return err
@@ -223,6 +226,9 @@ func (a *app) attrRmCommand() *cobra.Command {
 		Args:              arity(2, -1),
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := e.holdAt(cmd.Context(), args[0]); err != nil {
+				return err
+			}
 			attrs, err := a.attrsAt(cmd.Context(), args[0])
 			if err != nil {
 				return err
@@ -253,6 +259,15 @@ func (e *editFlags) planAt(address string) error {
 		return err
 	}
 	return e.plan(loc.File)
+}
+
+// holdAt calls hold for the file of an address.
+func (e *editFlags) holdAt(ctx context.Context, address string) error {
+	loc, err := locate.Parse(address)
+	if err != nil {
+		return err
+	}
+	return e.hold(ctx, loc.File)
 }
 
 // editAttrs changes the attributes of the array or group at an address.

@@ -171,7 +171,7 @@ func (a *app) bench(ctx context.Context, address string, o *benchFlags) (err err
 	}
 	var picture *atomicfile.Output
 	if o.plot != "" { // fail before any work is done
-		if picture, err = newOutput(o.plot, atomicfile.Options{Overwrite: o.force}); err != nil {
+		if picture, err = newOutput(ctx, o.plot, atomicfile.Options{Overwrite: o.force}); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, picture.Abort()) }()

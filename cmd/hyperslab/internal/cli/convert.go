@@ -166,6 +166,7 @@ HDF5, and within one format that of the source.
 	jsonFlag(cmd, &o.json)
 	completeWords(cmd, "format", targets...)
 	o.files.add(a, cmd)
+	a.lockFlags(cmd)
 	(&untrustedFlags{}).add(a, cmd)
 	return cmd
 }

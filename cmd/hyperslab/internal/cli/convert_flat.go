@@ -65,7 +65,7 @@ func (a *app) writeFlatTarget(ctx context.Context, target string, src *part, for
 	if target == stdio {
 		err = writeFlat(ctx, a.stdout, src.Array, format, memory, m.Update)
 	} else {
-		err = written(target, o.force, func(file string) (err error) {
+		err = written(ctx, target, o.force, func(file string) (err error) {
 			f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 			if err != nil {
 				return err

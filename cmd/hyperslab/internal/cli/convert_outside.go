@@ -109,7 +109,15 @@ func (o *convertFlags) externalFile(spec ndarray.Spec) []h5.ExternalFile {
 // commits the draft. If that fails, the external file is again as it was.
 func (o *convertFlags) writeExternal(ctx context.Context, draft *hyperslab.Draft, src *ndarray.Array, d ndarray.DType, memory int64, progress func(bytes int64)) (err error) {
 	path := o.outside.path()
-	out, err := newOutput(path, atomicfile.Options{Overwrite: o.force})
+	var locks fileLocks
+	defer func() { err = errors.Join(err, locks.release()) }()
+	if o.force {
+		if err := locks.hold(ctx, path); err != nil {
+			return err
+		}
+	}
+	lock := locks.lock(path)
+	out, err := newOutput(ctx, path, atomicfile.Options{Overwrite: o.force, Lock: lock})
 	if err != nil {
 		return err
 	}
@@ -132,7 +140,7 @@ func (o *convertFlags) writeExternal(ctx context.Context, draft *hyperslab.Draft
 	if err = errors.Join(err, w.Flush(), f.Close()); err != nil {
 		return err
 	}
-	restore, drop, err := keep(ctx, path)
+	restore, drop, err := keep(ctx, path, lock)
 	if err != nil {
 		return err
 	}
@@ -147,11 +155,11 @@ func (o *convertFlags) writeExternal(ctx context.Context, draft *hyperslab.Draft
 
 // keep keeps the file at a path under a temporary name, as a link or a copy. restore moves it back,
 // or removes the new file if there was no old one. drop removes the temporary name.
-func keep(ctx context.Context, path string) (restore, drop func() error, err error) {
+func keep(ctx context.Context, path string, lock *hyperslab.Lock) (restore, drop func() error, err error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return func() error { return os.Remove(path) }, func() error { return nil }, nil
 	}
-	old, err := newOutput(path, atomicfile.Options{Overwrite: true})
+	old, err := newOutput(ctx, path, atomicfile.Options{Overwrite: true, Lock: lock})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -272,7 +272,7 @@ func (a *app) cpFile(ctx context.Context, from locate.Location, format hyperslab
 		}
 		return err
 	}
-	out, err := newOutput(to.File, atomicfile.Options{Overwrite: o.force})
+	out, err := newOutput(ctx, to.File, atomicfile.Options{Overwrite: o.force})
 	if err != nil {
 		return err
 	}
@@ -326,7 +326,7 @@ func (a *app) cpObjects(ctx context.Context, files *hdf5Files, from []locate.Loc
 	case there:
 		return o.edit.edit(ctx, to.File, func(file string) error { return copyAll(file, false) })
 	}
-	out, err := newOutput(to.File, atomicfile.Options{})
+	out, err := newOutput(ctx, to.File, atomicfile.Options{})
 	if err != nil {
 		return err
 	}

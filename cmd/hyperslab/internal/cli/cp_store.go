@@ -208,7 +208,7 @@ func (a *app) cpFrame(ctx context.Context, f *storedFrame, from, to locate.Locat
 			return &ndarray.Error{Op: "create", Path: to.File, Err: ndarray.ErrExists}
 		}
 		if !o.edit.dryRun {
-			out, err = newOutput(to.File, atomicfile.Options{Overwrite: o.force})
+			out, err = newOutput(ctx, to.File, atomicfile.Options{Overwrite: o.force})
 		}
 	} else {
 		ext, xerr := extensionOf(f)
@@ -219,7 +219,7 @@ func (a *app) cpFrame(ctx context.Context, f *storedFrame, from, to locate.Locat
 		if o.edit.dryRun {
 			err = stores.CheckAdd(to.File, kind, key, ext, o.force)
 		} else {
-			out, err = stores.Add(to.File, kind, key, ext, o.force)
+			out, err = stores.Add(ctx, to.File, kind, key, ext, o.force)
 		}
 	}
 	if err != nil {

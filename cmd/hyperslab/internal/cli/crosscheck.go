@@ -121,7 +121,7 @@ the formats (docs/crosscheck-coverage.md).`,
 // for the disk, because the files are many and easily made again.
 func emitInto(ctx context.Context, directory string, o *crosscheck.Options) (*crosscheck.Manifest, error) {
 	entries, err := os.ReadDir(directory)
-	out, err := newOutput(directory, atomicfile.Options{Overwrite: err == nil && len(entries) == 0, Volatile: true})
+	out, err := newOutput(ctx, directory, atomicfile.Options{Overwrite: err == nil && len(entries) == 0, Volatile: true})
 	if err != nil {
 		return nil, err
 	}
@@ -320,7 +320,7 @@ func (a *app) crosscheckRun(ctx context.Context, directory string, o *crosscheck
 		return err
 	}
 	if o.junit != "" {
-		if err := replaceFile(o.junit, o.force, r.WriteJUnit); err != nil {
+		if err := replaceFile(ctx, o.junit, o.force, r.WriteJUnit); err != nil {
 			return err
 		}
 	}
@@ -342,7 +342,7 @@ func (a *app) crosscheckRun(ctx context.Context, directory string, o *crosscheck
 
 // writeReports writes the pages into a directory that appears when all are written.
 func (a *app) writeReports(ctx context.Context, r *crosscheck.Report, vectors string, o *crosscheckFlags) error {
-	out, err := newOutput(o.reports, atomicfile.Options{Volatile: true})
+	out, err := newOutput(ctx, o.reports, atomicfile.Options{Volatile: true})
 	if err != nil {
 		return err
 	}
@@ -357,8 +357,8 @@ func (a *app) writeReports(ctx context.Context, r *crosscheck.Report, vectors st
 }
 
 // replaceFile writes a file completely or not at all.
-func replaceFile(name string, force bool, write func(io.Writer) error) (err error) {
-	out, err := newOutput(name, atomicfile.Options{Overwrite: force})
+func replaceFile(ctx context.Context, name string, force bool, write func(io.Writer) error) (err error) {
+	out, err := newOutput(ctx, name, atomicfile.Options{Overwrite: force})
 	if err != nil {
 		return err
 	}

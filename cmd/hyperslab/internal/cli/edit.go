@@ -5,12 +5,16 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/filelock"
+	"github.com/hyperslab/hyperslab/internal/h5errs"
 )
 
 // editFlags are the flags of commands that change a file.
@@ -19,8 +23,9 @@ type editFlags struct {
 	dryRun   bool
 	progress string
 
-	app *app
-	cmd *cobra.Command
+	app   *app
+	cmd   *cobra.Command
+	locks fileLocks
 }
 
 // add must be called after the flags of a job are added, if the command has them, and before
@@ -38,15 +43,25 @@ func (e *editFlags) add(a *app, cmd *cobra.Command) {
 		if err := checkProgress(e.kind()); err != nil {
 			return err
 		}
-		return run(cmd, args)
+		return errors.Join(run(cmd, args), e.locks.release())
 	}
+	a.lockFlags(cmd)
+}
+
+// hold locks a file that the command changes, before the command reads it. edit uses the lock.
+func (e *editFlags) hold(ctx context.Context, file string) error {
+	if e.dryRun {
+		return nil
+	}
+	return e.locks.hold(ctx, file)
 }
 
 // editHelp ends the long help of commands with these flags.
 const editHelp = `
 
 The change is made to a copy, which then replaces the file. A run that is stopped leaves
-the old file or the new one. --in-place makes no copy.`
+the old file or the new one. --in-place makes no copy. While another program of this
+module or of libhdf5 writes to the file, the command waits for it: see --wait.`
 
 // kind returns the value of the command's flag --progress.
 func (e *editFlags) kind() string {
@@ -82,6 +97,9 @@ func (e *editFlags) meter(total int64) *term.Meter {
 // blocks, the copy takes time.
 func (e *editFlags) edit(ctx context.Context, file string, change func(file string) error) error {
 	if e.inPlace {
+		if err := e.locks.release(); err != nil { // change locks the file itself
+			return err
+		}
 		changesInPlace.Add(1)
 		defer changesInPlace.Add(-1)
 		return change(file)
@@ -92,10 +110,27 @@ func (e *editFlags) edit(ctx context.Context, file string, change func(file stri
 	}
 	m := e.meter(size).Watch(unfinishedBytes)
 	defer m.Finish()
-	return hyperslab.Update(ctx, file, func(file string) error {
+	return hyperslab.UpdateWith(ctx, file, &hyperslab.UpdateOptions{Lock: e.locks.lock(file)}, func(file string) error {
 		m.Finish()
 		return change(file)
 	})
+}
+
+// openInPlace opens an HDF5 file that edit has passed to change. It waits for other writers if the
+// file is changed in place.
+func (e *editFlags) openInPlace(ctx context.Context, file string) (f *h5.File, done func() error, err error) {
+	lock, err := filelock.Acquire(ctx, file, &filelock.Options{Library: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	err = filelock.Retry(ctx, file, func() error {
+		f, err = h5.Open(file, h5.ReadWrite)
+		return err
+	})
+	if err != nil {
+		return nil, nil, errors.Join(h5errs.Translate(err), lock.Release())
+	}
+	return f, func() error { return errors.Join(h5errs.Translate(f.Close()), lock.Check(), lock.Release()) }, nil
 }
 
 // growing returns a function that returns how many bytes a file or directory has grown since now.

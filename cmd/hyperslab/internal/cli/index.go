@@ -77,9 +77,9 @@ func (a *app) index(ctx context.Context, file string, o *indexFlags) error {
 		if err := oneOf("--kerchunk", o.kerchunk, kerchunkJSON, kerchunkParquet); err != nil {
 			return err
 		}
-		return written(o.out, o.force, func(name string) error { return a.writeKerchunk(ctx, name, o.kerchunk, file, o.url) })
+		return written(ctx, o.out, o.force, func(name string) error { return a.writeKerchunk(ctx, name, o.kerchunk, file, o.url) })
 	}
-	return written(o.out, o.force, func(name string) (err error) {
+	return written(ctx, o.out, o.force, func(name string) (err error) {
 		f, err := os.Create(name)
 		if err != nil {
 			return err

@@ -131,7 +131,7 @@ func (a *app) plan(ctx context.Context, operation, source, target string, o *pla
 		return err
 	}
 	if o.out != "" {
-		err = written(o.out, false, func(file string) error { return os.WriteFile(file, append(b, '\n'), 0o666) })
+		err = written(ctx, o.out, false, func(file string) error { return os.WriteFile(file, append(b, '\n'), 0o666) })
 	}
 	switch {
 	case err != nil:

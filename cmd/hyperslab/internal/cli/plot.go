@@ -139,7 +139,7 @@ func (a *app) plot(ctx context.Context, address string, o *plotFlags) (err error
 	}
 	var out *atomicfile.Output
 	if o.output != "" { // fail before any work is done
-		if out, err = newOutput(o.output, atomicfile.Options{Overwrite: o.force}); err != nil {
+		if out, err = newOutput(ctx, o.output, atomicfile.Options{Overwrite: o.force}); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, out.Abort()) }()

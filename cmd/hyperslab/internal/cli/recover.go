@@ -89,6 +89,7 @@ is guessed or lost.`,
 	f.BoolVar(&o.dryRun, "dry-run", false, "report the bytes to read and write no file; the recoverable part is known only after reading")
 	progressFlag(cmd, &o.progress)
 	jsonFlag(cmd, &o.json)
+	a.lockFlags(cmd)
 	(&untrustedFlags{}).add(a, cmd)
 	return cmd
 }

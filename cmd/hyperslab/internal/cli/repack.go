@@ -125,6 +125,7 @@ replaces another one is verified first.` + uploadHelp + batchHelp,
 	o.batch.add(cmd)
 	o.job.add(cmd, "no progress and no summary")
 	jsonFlag(cmd, &o.json)
+	a.lockFlags(cmd)
 	(&untrustedFlags{}).add(a, cmd)
 	return cmd
 }
@@ -216,6 +217,13 @@ func (a *app) repackFile(ctx context.Context, row *repackRow, memory int64, forc
 	if loc.Object != "" {
 		return usagef("%s: repack works on whole files; hyperslab convert takes one array", row.Source)
 	}
+	var locks fileLocks // before the source is read, because the target can be the source
+	defer func() { err = errors.Join(err, locks.release()) }()
+	if force && !o.dryRun {
+		if err := locks.hold(ctx, row.Target); err != nil {
+			return err
+		}
+	}
 	files := a.hdf5Files()
 	defer func() { err = errors.Join(err, files.Close()) }()
 	format, err := files.format(loc.File)
@@ -253,7 +261,7 @@ func (a *app) repackFile(ctx context.Context, row *repackRow, memory int64, forc
 		return a.repackArray(ctx, row, to, memory, force, o)
 	}
 	if _, err := os.Lstat(to); err == nil && !o.dryRun {
-		err = written(to, force, func(file string) error {
+		err = replaced(ctx, to, locks.lock(to), func(file string) error {
 			if err := repack(file); err != nil {
 				return err
 			}
@@ -325,7 +333,7 @@ func (a *app) repackHDF5(ctx context.Context, files *hdf5Files, row *repackRow, 
 	m := term.NewMeter(o.job.progress, a.stderr, "repack", r.bytes, time.Now).SetTarget(madeBytes(to, 0))
 	defer m.Finish()
 	r.progress = m.Update
-	err = written(to, force, func(file string) error { return r.write(ctx, file) })
+	err = written(ctx, to, force, func(file string) error { return r.write(ctx, file) })
 	row.Unreadable = r.left
 	return err
 }
@@ -338,7 +346,7 @@ func (a *app) repackCopy(ctx context.Context, row *repackRow, to string, force b
 	}
 	m := term.NewMeter(o.job.progress, a.stderr, "repack", int64(*row.SourceBytes), time.Now).Watch(unfinishedBytes)
 	defer m.Finish()
-	return written(to, force, func(file string) error { return atomicfile.Copy(ctx, file, row.Source) })
+	return written(ctx, to, force, func(file string) error { return atomicfile.Copy(ctx, file, row.Source) })
 }
 
 // repackArray rewrites a file that is one array.
@@ -429,8 +437,8 @@ func storedSo(m ndarray.Meta, spec ndarray.Spec) bool {
 }
 
 // newOutput starts a file or directory that appears when it is complete.
-func newOutput(target string, o atomicfile.Options) (*atomicfile.Output, error) {
-	out, err := atomicfile.Create(target, o)
+func newOutput(ctx context.Context, target string, o atomicfile.Options) (*atomicfile.Output, error) {
+	out, err := atomicfile.Create(ctx, target, o)
 	if errors.Is(err, fs.ErrExist) {
 		err = ndarray.ErrExists
 	}
@@ -446,8 +454,17 @@ func (r *repackRow) expect(stays int64, rest *forecast) {
 }
 
 // written creates a file or directory with write, completely or not at all.
-func written(target string, force bool, write func(file string) error) error {
-	out, err := newOutput(target, atomicfile.Options{Overwrite: force})
+func written(ctx context.Context, target string, force bool, write func(file string) error) error {
+	return writtenAs(ctx, target, atomicfile.Options{Overwrite: force}, write)
+}
+
+// replaced is written for a target that exists and whose lock the caller holds.
+func replaced(ctx context.Context, target string, lock *hyperslab.Lock, write func(file string) error) error {
+	return writtenAs(ctx, target, atomicfile.Options{Overwrite: true, Lock: lock}, write)
+}
+
+func writtenAs(ctx context.Context, target string, o atomicfile.Options, write func(file string) error) error {
+	out, err := newOutput(ctx, target, o)
 	if err != nil {
 		return err
 	}

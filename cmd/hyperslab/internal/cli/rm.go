@@ -66,6 +66,9 @@ func (a *app) rm(ctx context.Context, addresses []string, o *rmFlags) (err error
 		if remote.IsURL(loc.File) {
 			return usagef("%s: an object at a URL cannot be changed", remote.Redact(address))
 		}
+		if err := o.edit.hold(ctx, loc.File); err != nil {
+			return err
+		}
 		format, err := open.format(loc.File)
 		if err != nil {
 			return err
@@ -106,7 +109,7 @@ func (a *app) rm(ctx context.Context, addresses []string, o *rmFlags) (err error
 		if err := open.Close(); err != nil { // all, because two names can be of one file
 			return err
 		}
-		err := o.edit.edit(ctx, file, func(at string) error { return unlink(at, paths[file]) })
+		err := o.edit.edit(ctx, file, func(at string) error { return o.edit.unlink(ctx, at, paths[file]) })
 		if err != nil {
 			return err
 		}
@@ -174,12 +177,12 @@ func (a *app) planRemoval(ctx context.Context, open *hdf5Files, file string, pat
 
 // unlink removes the links that exist. A path below another one may already have been removed with
 // it.
-func unlink(file string, paths []string) (err error) {
-	f, err := h5.Open(file, h5.ReadWrite)
+func (e *editFlags) unlink(ctx context.Context, file string, paths []string) (err error) {
+	f, done, err := e.openInPlace(ctx, file)
 	if err != nil {
-		return h5errs.Translate(err)
+		return err
 	}
-	defer func() { err = errors.Join(err, h5errs.Translate(f.Close())) }()
+	defer func() { err = errors.Join(err, done()) }()
 	for _, path := range paths {
 		err := f.Root().Unlink(path)
 		if err != nil && !errors.Is(err, h5.ErrNotFound) {

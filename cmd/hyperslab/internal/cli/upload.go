@@ -60,7 +60,7 @@ func (a *app) upload(ctx context.Context, target string, o uploadFlags, write fu
 			}
 		}
 	}
-	dir, err := atomicfile.Create(filepath.Join(os.TempDir(), "hyperslab-upload"), atomicfile.Options{Overwrite: true, Volatile: true})
+	dir, err := atomicfile.Create(ctx, filepath.Join(os.TempDir(), "hyperslab-upload"), atomicfile.Options{Overwrite: true, Volatile: true})
 	if err != nil {
 		return err
 	}

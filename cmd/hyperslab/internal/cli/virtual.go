@@ -61,6 +61,7 @@ a copy, which then replaces the file.` + addressHelp,
 	f.BoolVar(&o.inPlace, "in-place", false, "add the dataset to the file itself instead of a copy; a crash can corrupt the file")
 	f.BoolVar(&o.dryRun, "dry-run", false, "report the changes and change no file")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "no summary")
+	a.lockFlags(cmd)
 	a.done(cmd)
 	return cmd
 }
