@@ -18,14 +18,14 @@ import (
 const arrayDocument = "README_B2ND_METALAYER.rst"
 
 var arrayParameters = []parameter{
-	{"rank", []string{"0", "1", "2", "3", "4", "5", "6", "7", "8"}},
-	{"storage", []string{"contiguous", "sparse"}},
-	{"shape", []string{"whole", "ragged", "prime", "zero", "one chunk"}},
-	{"block", []string{"whole", "ragged", "chunk"}},
-	{"dtype", []string{"|b1", "<i2", ">i4", "<f4", "<f8", "<c16", "|S5", "<U3", "<M8[ns]", "[('a', '<i4'), ('b', '<f8')]"}},
-	{"filter", []string{"none", "shuffle", "bitshuffle", "delta"}},
-	{"codec", []string{"blosclz", "lz4", "zstd"}},
-	{"data", []string{"ramp", "random", "runs", "constant"}},
+	{Name: "rank", Values: []string{"0", "1", "2", "3", "4", "5", "6", "7", "8"}},
+	{Name: "storage", Values: []string{"contiguous", "sparse"}},
+	{Name: "shape", Values: []string{"whole", "ragged", "prime", "zero", "one chunk"}},
+	{Name: "block", Values: []string{"whole", "ragged", "chunk"}},
+	{Name: "dtype", Values: []string{"|b1", "<i2", ">i4", "<f4", "<f8", "<c16", "|S5", "<U3", "<M8[ns]", "[('a', '<i4'), ('b', '<f8')]"}},
+	{Name: "filter", Values: []string{"none", "shuffle", "bitshuffle", "delta"}},
+	{Name: "codec", Values: []string{"blosclz", "lz4", "zstd"}},
+	{Name: "data", Values: []string{"ramp", "random", "runs", "constant"}},
 }
 
 var itemSizes = map[string]int{
@@ -112,7 +112,7 @@ func emitArrays(ctx context.Context, e *emitter) error {
 
 // emitCaterva adds arrays that Caterva could write: at most 8 dimensions, elements without a dtype.
 func emitCaterva(_ context.Context, e *emitter) error {
-	for i, rank := range arrayParameters[0].values {
+	for i, rank := range arrayParameters[0].Values {
 		for k, shape := range []string{"whole", "ragged", "prime", "zero"} {
 			v := map[string]string{
 				"rank": rank, "shape": shape, "storage": []string{"contiguous", "sparse"}[(i+k)%2], "block": []string{"whole", "ragged", "chunk"}[(i+k)%3],

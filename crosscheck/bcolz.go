@@ -25,14 +25,14 @@ const bcolzDocument = "DISK_FORMAT_v1.rst of bcolz"
 const bcolzRows = 16
 
 var bcolzParameters = []parameter{
-	{"codec", []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd"}},
-	{"level", []string{"0", "1", "5", "9"}},
-	{"filters", []string{"none", "shuffle", "bitshuffle"}},
-	{"dtype", []string{"|b1", "|i1", "<i2", ">i4", "<u8", "<f2", ">f4", "<f8", "|S5", "<U3", "<M8[ns]", "<m8[s]", "|V3"}},
-	{"row", []string{"scalar", "3", "2x3"}},
-	{"rows", []string{"none", "one", "few", "whole", "ragged", "many"}},
-	{"kind", []string{"carray", "ctable"}},
-	{"data", []string{"ramp", "random", "runs", "constant"}},
+	{Name: "codec", Values: []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd"}},
+	{Name: "level", Values: []string{"0", "1", "5", "9"}},
+	{Name: "filters", Values: []string{"none", "shuffle", "bitshuffle"}},
+	{Name: "dtype", Values: []string{"|b1", "|i1", "<i2", ">i4", "<u8", "<f2", ">f4", "<f8", "|S5", "<U3", "<M8[ns]", "<m8[s]", "|V3"}},
+	{Name: "row", Values: []string{"scalar", "3", "2x3"}},
+	{Name: "rows", Values: []string{"none", "one", "few", "whole", "ragged", "many"}},
+	{Name: "kind", Values: []string{"carray", "ctable"}},
+	{Name: "data", Values: []string{"ramp", "random", "runs", "constant"}},
 }
 
 // bcolzLengths are numbers of rows: without chunks, with the leftover only, with full chunks only,

@@ -12,13 +12,13 @@ import (
 )
 
 var blosc1Parameters = []parameter{
-	{"codec", []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd"}},
-	{"level", []string{"0", "1", "5", "9"}},
-	{"filters", []string{"none", "shuffle", "bitshuffle"}},
-	{"typesize", []string{"1", "2", "3", "4", "8", "12", "16", "17", "255"}},
-	{"block", []string{"auto", "small", "4096"}},
-	{"length", []string{"one", "ragged", "block", "tail", "large"}},
-	{"data", seriesNames},
+	{Name: "codec", Values: []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd"}},
+	{Name: "level", Values: []string{"0", "1", "5", "9"}},
+	{Name: "filters", Values: []string{"none", "shuffle", "bitshuffle"}},
+	{Name: "typesize", Values: []string{"1", "2", "3", "4", "8", "12", "16", "17", "255"}},
+	{Name: "block", Values: []string{"auto", "small", "4096"}},
+	{Name: "length", Values: []string{"one", "ragged", "block", "tail", "large"}},
+	{Name: "data", Values: seriesNames},
 }
 
 func emitBlosc1(ctx context.Context, e *emitter) error {

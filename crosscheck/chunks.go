@@ -19,14 +19,14 @@ const chunkDocument = "README_CHUNK_FORMAT.rst"
 
 // Parameters of a compressed chunk.
 var chunkParameters = []parameter{
-	{"codec", []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd"}},
-	{"level", []string{"0", "1", "5", "9"}},
-	{"filters", pipelineNames()},
-	{"typesize", []string{"1", "2", "3", "4", "7", "8", "12", "16", "17", "32", "255"}},
-	{"block", []string{"auto", "small", "4096"}},
-	{"split", []string{"auto", "always", "never", "forward"}},
-	{"length", []string{"one", "ragged", "block", "tail", "large"}},
-	{"data", seriesNames},
+	{Name: "codec", Values: []string{"blosclz", "lz4", "lz4hc", "zlib", "zstd"}},
+	{Name: "level", Values: []string{"0", "1", "5", "9"}},
+	{Name: "filters", Values: pipelineNames()},
+	{Name: "typesize", Values: []string{"1", "2", "3", "4", "7", "8", "12", "16", "17", "32", "255"}},
+	{Name: "block", Values: []string{"auto", "small", "4096"}},
+	{Name: "split", Values: []string{"auto", "always", "never", "forward"}},
+	{Name: "length", Values: []string{"one", "ragged", "block", "tail", "large"}},
+	{Name: "data", Values: seriesNames},
 }
 
 type pipeline struct {
@@ -61,7 +61,7 @@ func pipelineNames() []string {
 func values(ps []parameter, row []int) map[string]string {
 	m := make(map[string]string, len(ps))
 	for i, p := range ps {
-		m[p.name] = p.values[row[i]]
+		m[p.Name] = p.Values[row[i]]
 	}
 	return m
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/pairwise"
 )
 
 // Options are the options of Emit. A nil *Options is the zero value.
@@ -145,9 +146,9 @@ func (e *emitter) add(c Case) error {
 func (e *emitter) coverage(area string, ps []parameter, rows [][]int, pairs, impossible int) {
 	names := make([]string, len(ps))
 	for i, p := range ps {
-		names[i] = p.name
+		names[i] = p.Name
 	}
-	e.m.Coverage = append(e.m.Coverage, Coverage{Area: area, Parameters: names, Pairs: pairs, Covered: covered(ps, rows), Impossible: impossible, Cases: len(rows)})
+	e.m.Coverage = append(e.m.Coverage, Coverage{Area: area, Parameters: names, Pairs: pairs, Covered: pairwise.Covered(ps, rows), Impossible: impossible, Cases: len(rows)})
 }
 
 // decodedBytes describes plain bytes of elements of item bytes.

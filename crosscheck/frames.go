@@ -17,14 +17,14 @@ import (
 const frameDocument = "README_CFRAME_FORMAT.rst"
 
 var frameParameters = []parameter{
-	{"storage", []string{"contiguous", "sparse"}},
-	{"chunks", []string{"0", "1", "2", "5", "300"}},
-	{"last", []string{"whole", "ragged"}},
-	{"meta", []string{"0", "1", "16"}},
-	{"vlmeta", []string{"0", "1", "5"}},
-	{"codec", []string{"blosclz", "lz4", "zstd"}},
-	{"typesize", []string{"1", "4", "12", "300"}},
-	{"content", []string{"data", "zeros", "value", "mixed"}},
+	{Name: "storage", Values: []string{"contiguous", "sparse"}},
+	{Name: "chunks", Values: []string{"0", "1", "2", "5", "300"}},
+	{Name: "last", Values: []string{"whole", "ragged"}},
+	{Name: "meta", Values: []string{"0", "1", "16"}},
+	{Name: "vlmeta", Values: []string{"0", "1", "5"}},
+	{Name: "codec", Values: []string{"blosclz", "lz4", "zstd"}},
+	{Name: "typesize", Values: []string{"1", "4", "12", "300"}},
+	{Name: "content", Values: []string{"data", "zeros", "value", "mixed"}},
 }
 
 func frameAllowed(v map[string]string) bool {

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/internal/pairwise"
 )
 
 // TestFull_rows checks that evenly spaced rows of the full product of parameters can be written
@@ -40,7 +41,7 @@ func TestFull_rows(t *testing.T) {
 			step, least = 5*x.step, 18
 		}
 		k, made := 0, 0
-		each(x.ps, nil, func(row []int) {
+		pairwise.Each(x.ps, func(row []int) {
 			if k++; k%step != 0 {
 				return
 			}

@@ -23,15 +23,15 @@ import (
 const hdf5Document = "HDF5 File Format Specification 3.0"
 
 var hdf5Parameters = []parameter{
-	{"format", []string{"earliest", "v18", "v110", "v114"}},
-	{"layout", []string{"compact", "contiguous", "chunked", "one chunk", "one unlimited", "two unlimited", "early"}},
-	{"filter", hdf5FilterNames()},
-	{"type", hdf5TypeNames()},
-	{"shape", []string{"whole", "ragged"}},
-	{"written", []string{"all", "some", "none"}},
-	{"fill", []string{"default", "value"}},
-	{"edges", []string{"filtered", "plain"}},
-	{"data", []string{"ramp", "random", "runs"}},
+	{Name: "format", Values: []string{"earliest", "v18", "v110", "v114"}},
+	{Name: "layout", Values: []string{"compact", "contiguous", "chunked", "one chunk", "one unlimited", "two unlimited", "early"}},
+	{Name: "filter", Values: hdf5FilterNames()},
+	{Name: "type", Values: hdf5TypeNames()},
+	{Name: "shape", Values: []string{"whole", "ragged"}},
+	{Name: "written", Values: []string{"all", "some", "none"}},
+	{Name: "fill", Values: []string{"default", "value"}},
+	{Name: "edges", Values: []string{"filtered", "plain"}},
+	{Name: "data", Values: []string{"ramp", "random", "runs"}},
 }
 
 // hdf5Formats are the formats by name. The last one is that of HDF5 2, which only hdf5Current uses.

@@ -81,8 +81,8 @@ func metalayerWords() []string {
 
 func dtypeWords() []string {
 	for _, p := range arrayParameters {
-		if p.name == "dtype" {
-			return p.values
+		if p.Name == "dtype" {
+			return p.Values
 		}
 	}
 	return nil

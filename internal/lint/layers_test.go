@@ -51,6 +51,7 @@ var layers = []struct {
 	{"internal/storeattack", 50, false},
 	{"internal/samples", 20, false},
 	{"internal/textview", 60, false},
+	{"internal/testkit", 110, true}, // helpers of tests
 	{"internal/dimscale", 40, false},
 	{"internal/blosc2form", 20, false},
 	{"internal/format", 10, true},

@@ -57,7 +57,7 @@ func TestPackages_processes(t *testing.T) {
 		"internal/worker/process_linux.go": {"os/exec"},
 	}
 	// These directories contain programs, or packages that only tests import.
-	programs := regexp.MustCompile(`^(cmd|scripts|crosscheck|internal/(need|leak|s3test|testutil))(/|$)`)
+	programs := regexp.MustCompile(`^(cmd|scripts|crosscheck|internal/(need|leak|s3test|testkit|testutil))(/|$)`)
 	calls := strings.Fields("Kill Wait4 StartProcess ForkExec Exec FindProcess PtraceAttach Tgkill")
 	found := 0
 	for _, f := range tree(t) {

@@ -1,0 +1,14 @@
+package ways_test
+
+import (
+	"testing"
+
+	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/leak"
+	"github.com/hyperslab/hyperslab/internal/worker"
+)
+
+func TestMain(m *testing.M) {
+	worker.Init()
+	leak.Main(m, leak.Check{Name: "open HDF5 ids", Left: h5.OpenIDs}, leak.Check{Name: "worker processes", Left: worker.Left})
+}

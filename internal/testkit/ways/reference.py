@@ -1,0 +1,173 @@
+"""Reads arrays with the reference libraries: h5py, python-blosc2, python-caterva, bcolz-zipline and NumPy.
+
+As a program it answers requests, one JSON object per line of standard input, until the end of the input. An answer is a
+line of JSON with the number of bytes that follow it, which are the elements in native byte order, or with an error.
+"""
+import json
+import os
+import struct
+import sys
+
+import numpy as np
+
+CELL = 40  # bytes of an element of variable size: a length of 2 bytes and the content
+
+
+def native(a):
+    """The elements in row-major order and native byte order, with all their bits."""
+    a = np.asarray(a)
+    d = a.dtype
+    if d.names or d.subdtype:
+        return np.ascontiguousarray(a).astype(d.newbyteorder("=")).tobytes() if d != d.newbyteorder("=") else np.ascontiguousarray(a).tobytes()
+    if d.byteorder == ">" or (d.byteorder == "<" and sys.byteorder == "big"):
+        a = a.byteswap().view(d.newbyteorder("="))
+    return a.tobytes()
+
+
+def cells(a):
+    """Elements of variable size in cells of CELL bytes."""
+    out = bytearray()
+    for x in np.asarray(a, "O").reshape(-1):
+        if isinstance(x, str):
+            x = x.encode("utf-8", "surrogateescape")
+        elif isinstance(x, np.ndarray):
+            x = native(x)
+        elif x is None or isinstance(x, (int, float)):
+            x = b""
+        out += struct.pack("<H", len(x)) + x[:CELL - 2].ljust(CELL - 2, b"\0")
+    return bytes(out)
+
+
+def record(a, **more):
+    a = np.asarray(a)
+    if a.dtype == object:
+        return {"dtype": "cells", "shape": list(a.shape), "size": CELL, "raw": cells(a)} | more
+    return {"dtype": str(a.dtype), "shape": list(a.shape), "size": a.dtype.itemsize, "raw": native(a)} | more
+
+
+def hdf5_dataset(h5py, ds):
+    shape, d = ds.shape, ds.dtype
+    if d.subdtype:  # h5py appends the dimensions of the sub-array
+        a = ds[...]
+        return {"dtype": "sub", "shape": list(shape), "size": d.itemsize, "raw": native(a), "chunks": list(ds.chunks or [])}
+    a = ds[()] if shape == () else ds[...]
+    a = np.asarray(a, "O") if d.kind == "O" else np.asarray(a, d)
+    if shape == () and d.kind == "O":
+        x = np.empty((), "O")
+        x[()] = ds[()]
+        a = x
+    return record(a, chunks=list(ds.chunks or []))
+
+
+def read_hdf5(path, name):
+    import h5py
+    import hdf5plugin  # noqa: F401 registers the filters
+    with h5py.File(path, "r", rdcc_nbytes=0) as f:
+        return hdf5_dataset(h5py, f[name])
+
+
+def blosc2_array(blosc2, x):
+    if isinstance(x, blosc2.SChunk):
+        raw = b"".join(x.decompress_chunk(i) for i in range(x.nchunks))
+        return {"dtype": f"|V{x.typesize}", "shape": [len(raw) // x.typesize], "size": x.typesize, "raw": raw,
+                "chunks": [x.chunksize // x.typesize]}
+    return record(x[()], chunks=list(x.chunks))
+
+
+def column(c):
+    """A column of a table: its values, and which of them are null."""
+    null = np.asarray(c.is_null()[:] if hasattr(c, "is_null") else np.zeros(len(c), bool), bool)
+    a = c[:]
+    if isinstance(a, list) or np.asarray(a).dtype.kind in "OT":
+        a = np.array([None if n else x for x, n in zip(a, null)], "O")
+    return record(a, nulls=[int(i) for i in np.flatnonzero(null)])
+
+
+def read_blosc2(path, name):
+    import blosc2
+    if path.endswith((".b2z", ".b2d", ".b2e")):
+        if os.path.basename(path).startswith("table"):
+            return column(blosc2.CTable.open(path, mode="r")[name.strip("/")])
+        s = blosc2.EmbedStore(urlpath=path, mode="r") if path.endswith(".b2e") else blosc2.TreeStore(path, mode="r")
+        return blosc2_array(blosc2, s[name])
+    return blosc2_array(blosc2, blosc2.open(path, mode="r"))
+
+
+def read_caterva(path, name):
+    import caterva
+    x = caterva.open(path)
+    if 0 in x.shape:
+        raw = b""
+    else:
+        raw = bytes(np.asarray(x.to_buffer() if hasattr(x, "to_buffer") else x[:].to_buffer()).tobytes())
+    return {"dtype": f"|V{x.itemsize}", "shape": list(x.shape), "size": x.itemsize, "raw": raw, "chunks": list(x.chunks)}
+
+
+def read_bcolz(path, name):
+    import bcolz
+    if name not in ("/", ""):
+        return record(bcolz.open(path, mode="r")[name.strip("/")][:])
+    x = bcolz.open(path, mode="r")
+    return record(x[:], chunks=[x.chunklen])
+
+
+def read_npy(path, name):
+    return record(np.load(path))
+
+
+READERS = {"hdf5": read_hdf5, "b2nd": read_blosc2, "frame": read_blosc2, "b2z": read_blosc2, "b2d": read_blosc2, "b2e": read_blosc2,
+           "table": read_blosc2, "caterva": read_caterva, "bcolz": read_bcolz, "ctable": read_bcolz, "npy": read_npy}
+
+
+def read(format, path, name):
+    return READERS[format](path, name)
+
+
+def read_kerchunk(path, name):
+    """An array through kerchunk references, read by zarr."""
+    import zarr
+    import fsspec
+    fs = fsspec.filesystem("reference", fo=path, remote_protocol="file", asynchronous=False)
+    try:
+        store = zarr.storage.FsspecStore(fs, read_only=True, path="")
+    except TypeError:
+        store = fs.get_mapper("")
+    x = zarr.open_group(store, mode="r", zarr_format=2)[name.strip("/")]
+    return record(x[()] if x.shape == () else x[...])
+
+
+READERS["kerchunk"] = read_kerchunk
+
+
+def listing(path):
+    """All arrays of an HDF5 file that h5py reads, at most 4 MiB each."""
+    import h5py
+    import hdf5plugin  # noqa: F401 registers the filters
+    names = []
+
+    def visit(name, x):
+        if isinstance(x, h5py.Dataset):
+            names.append("/" + name)
+
+    with h5py.File(path, "r") as f:
+        f.visititems(visit)
+    return names
+
+
+def main():
+    for line in sys.stdin:
+        q = json.loads(line)
+        try:
+            if q["format"] == "list":
+                r = {"names": listing(q["path"]), "raw": b""}
+            else:
+                r = read(q["format"], q["path"], q["name"])
+        except Exception as e:
+            r = {"error": f"{type(e).__name__}: {e}", "raw": b""}
+        raw = r.pop("raw")
+        sys.stdout.buffer.write(json.dumps(r | {"bytes": len(raw)}).encode() + b"\n" + raw)
+        sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,182 @@
+// Ways that read the files of the set at URLs: HTTP and S3.
+
+package ways
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/s3test"
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/remote"
+)
+
+// Site serves the set over HTTP with ranges, until the test ends.
+func (s *Set) Site(t testing.TB) *httptest.Server {
+	t.Helper()
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// The prefix makes the URLs of the ways with an index differ from those without one.
+		r.URL.Path = strings.TrimPrefix(r.URL.Path, "/indexed")
+		file, err := os.Open(filepath.Join(s.Dir, filepath.FromSlash(path.Clean("/"+r.URL.Path))))
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		defer func() { _ = file.Close() }()
+		info, err := file.Stat()
+		if err != nil || info.IsDir() { // as an object store: only files have a URL
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("ETag", `"1"`)
+		http.ServeContent(w, r, "", info.ModTime(), file)
+	}))
+	t.Cleanup(site.Close)
+	return site
+}
+
+// Remote returns the ways that read URLs: over HTTP with and without an index file, trusted and
+// untrusted, alone and in a tree, and from S3. It replaces remote.DefaultClient until the test ends.
+func Remote(t testing.TB, s *Set) (out []Way) {
+	t.Helper()
+	site := s.Site(t)
+	client := remote.NewClient(&remote.Options{AllowPrivate: true})
+	before := remote.DefaultClient
+	remote.DefaultClient = client
+	t.Cleanup(func() {
+		client.CloseIdle()
+		remote.DefaultClient = before
+	})
+	indexes, err := s.indexes(context.Background(), t.TempDir(), site.URL+"/indexed/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := make(map[string][]byte)
+	for _, f := range s.Files {
+		err := filepath.WalkDir(f.Path(), func(file string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			name, err := filepath.Rel(s.Dir, file)
+			if err == nil {
+				objects[filepath.ToSlash(name)], err = os.ReadFile(file)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s3test.Start(t, objects, nil)
+	indexed := atURL("URL+index", site.URL+"/indexed/", nil, false)
+	start := indexed.start
+	indexed.start = func(ctx context.Context, f *File) (func(context.Context, *Array) (*ndarray.Array, error), func() error, error) {
+		if index, ok := indexes[f]; ok {
+			if err := client.UseIndex(index, ""); err != nil {
+				return nil, nil, err
+			}
+		}
+		return start(ctx, f)
+	}
+	worker := permissive(hyperslab.Untrusted{})
+	for _, o := range []opener{
+		atURL("URL", site.URL+"/", nil, false),
+		atURL("URL+untrusted", site.URL+"/", permissive(hyperslab.Untrusted{InProcess: true}), false),
+		atURL("URL+worker", site.URL+"/", worker, false),
+		atURL("URL tree", site.URL+"/", nil, true),
+		atURL("URL tree+worker", site.URL+"/", worker, true),
+		indexed,
+		atURL("S3", "s3://data/", nil, false),
+	} {
+		out = append(out, o.ways()...)
+	}
+	return out
+}
+
+// atURL opens arrays at URLs.
+func atURL(name, base string, u *hyperslab.Untrusted, tree bool) opener {
+	options := &hyperslab.OpenOptions{Untrusted: u}
+	o := opener{name: name, tree: tree, few: u != nil && !u.InProcess}
+	if tree {
+		o.formats = []string{"hdf5", "b2z", "b2e", "table"}
+	}
+	o.start = func(ctx context.Context, f *File) (func(context.Context, *Array) (*ndarray.Array, error), func() error, error) {
+		if !tree {
+			return func(ctx context.Context, a *Array) (*ndarray.Array, error) {
+				return hyperslab.Open(ctx, a.at(base), options)
+			}, nil, nil
+		}
+		x, err := hyperslab.OpenTree(ctx, base+f.Name, options)
+		if err != nil {
+			return nil, nil, err
+		}
+		return func(ctx context.Context, a *Array) (*ndarray.Array, error) { return x.Open(ctx, a.Path) }, x.Close, nil
+	}
+	return o
+}
+
+// at returns the location of an array below a base that ends in a slash.
+func (a *Array) at(base string) string {
+	if a.Path == "/" {
+		return base + a.File.Name
+	}
+	return base + a.File.Name + ":" + a.Path
+}
+
+// indexes writes an index file for each HDF5 file, frame and container in one file.
+func (s *Set) indexes(ctx context.Context, dir, base string) (map[*File]string, error) {
+	out := make(map[*File]string)
+	for i, f := range s.Files {
+		if info, err := os.Stat(f.Path()); err != nil || info.IsDir() || f.Format == "npy" {
+			continue
+		}
+		file := filepath.Join(dir, fmt.Sprint(i))
+		w, err := os.Create(file)
+		if err != nil {
+			return nil, err
+		}
+		err = remote.WriteIndex(ctx, w, base+f.Name, "", &remote.Options{AllowPrivate: true}, func(c *remote.Client, url string) error {
+			before := remote.DefaultClient
+			remote.DefaultClient = c
+			defer func() { remote.DefaultClient = before }()
+			return f.readMetadata(ctx, url)
+		})
+		if err := errors.Join(err, w.Close()); err != nil {
+			return nil, fmt.Errorf("index of %s: %w", f.Name, err)
+		}
+		out[f] = file
+	}
+	return out, nil
+}
+
+// readMetadata opens each array of a file and lists its chunks.
+func (f *File) readMetadata(ctx context.Context, url string) error {
+	for _, a := range f.Arrays {
+		location := url
+		if a.Path != "/" {
+			location += ":" + a.Path
+		}
+		x, err := hyperslab.Open(ctx, location, nil)
+		if err != nil {
+			continue // the way reports it
+		}
+		for _, err = range x.StoredChunks(ctx) {
+			if err != nil {
+				break
+			}
+		}
+		if err := x.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
