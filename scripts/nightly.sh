@@ -34,6 +34,7 @@ run_lane() {
     remote) scripts/s3.sh && scripts/caterva2.sh && remote_tests && make bench-remote ;;
     crosscheck) make crosscheck-peers && make crosscheck-full ;;
     web) scripts/web-test.sh ;;
+    ways) HYPERSLAB_ALL=1 go test -count=1 -timeout 30m -run '^TestWays' ./internal/testkit/ways ./cmd/hyperslab/internal/cli ;;
     esac
 }
 
@@ -46,7 +47,7 @@ remote_tests() {
 }
 
 first=(tests race api guards properties newest sanitize hostile fuzz)
-beside=(deps dist crash files cluster remote web crosscheck soak)
+beside=(ways deps dist crash files cluster remote web crosscheck soak)
 alone=(bench)
 lanes=("${first[@]}" "${beside[@]}" "${alone[@]}")
 

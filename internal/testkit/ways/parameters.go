@@ -251,6 +251,7 @@ var b2ndRules = []rule{
 	{is("extent", "zero"), not(is("stored", "none"))},
 	{oneByte, not(is("order", "little"))},
 	{is("filters", "truncprec", "truncprec+shuffle"), not(is("dtype", "f4", "f8"))},
+	{is("filters", "shuffle+delta"), is("dtype", "c16")}, // python-blosc2 reads other elements than it wrote
 	{is("unstored", "nan"), not(is("dtype", "f4", "f8"))},
 	{is("unstored", "nan"), not(is("order", "little"))},
 	{is("dtype", "padded", "V7"), is("unstored", "repeated")},

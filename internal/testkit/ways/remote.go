@@ -45,18 +45,18 @@ func (s *Set) Site(t testing.TB) *httptest.Server {
 }
 
 // Remote returns the ways that read URLs: over HTTP with and without an index file, trusted and
-// untrusted, alone and in a tree, and from S3. It replaces remote.DefaultClient until the test ends.
-func Remote(t testing.TB, s *Set) (out []Way) {
+// untrusted, alone and in a tree, and from S3. swap replaces remote.DefaultClient, which only tests
+// may do, and returns the previous client.
+func Remote(t testing.TB, s *Set, swap func(*remote.Client) *remote.Client) (out []Way) {
 	t.Helper()
 	site := s.Site(t)
 	client := remote.NewClient(&remote.Options{AllowPrivate: true})
-	before := remote.DefaultClient
-	remote.DefaultClient = client
+	before := swap(client)
 	t.Cleanup(func() {
 		client.CloseIdle()
-		remote.DefaultClient = before
+		swap(before)
 	})
-	indexes, err := s.indexes(context.Background(), t.TempDir(), site.URL+"/indexed/")
+	indexes, err := s.indexes(context.Background(), t.TempDir(), site.URL+"/indexed/", swap)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func (a *Array) at(base string) string {
 }
 
 // indexes writes an index file for each HDF5 file, frame and container in one file.
-func (s *Set) indexes(ctx context.Context, dir, base string) (map[*File]string, error) {
+func (s *Set) indexes(ctx context.Context, dir, base string, swap func(*remote.Client) *remote.Client) (map[*File]string, error) {
 	out := make(map[*File]string)
 	for i, f := range s.Files {
 		if info, err := os.Stat(f.Path()); err != nil || info.IsDir() || f.Format == "npy" {
@@ -145,9 +145,8 @@ func (s *Set) indexes(ctx context.Context, dir, base string) (map[*File]string, 
 			return nil, err
 		}
 		err = remote.WriteIndex(ctx, w, base+f.Name, "", &remote.Options{AllowPrivate: true}, func(c *remote.Client, url string) error {
-			before := remote.DefaultClient
-			remote.DefaultClient = c
-			defer func() { remote.DefaultClient = before }()
+			before := swap(c)
+			defer func() { swap(before) }()
 			return f.readMetadata(ctx, url)
 		})
 		if err := errors.Join(err, w.Close()); err != nil {

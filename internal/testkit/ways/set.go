@@ -11,11 +11,13 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/hyperslab/hyperslab/internal/need"
@@ -71,8 +73,9 @@ func (a *Array) Location() string {
 
 // Set is the set of files.
 type Set struct {
-	Dir   string
-	Files []*File
+	Dir     string
+	Files   []*File
+	Workers int // ways that run at the same time; 0 means GOMAXPROCS
 }
 
 // arraySpec and fileSpec are the specification for generate.py.
@@ -141,6 +144,7 @@ func specify(sample bool) (files []fileSpec) {
 	for _, area := range areas {
 		rows := area.rows(sample)
 		if area.format == "hdf5" {
+			rows = append(rows, chunkRows(sample)...)
 			files = append(files, hdf5Files(rows, next)...)
 			continue
 		}
@@ -161,6 +165,30 @@ func specify(sample bool) (files []fileSpec) {
 		files = append(files, f)
 	}
 	return append(files, tables()...)
+}
+
+// chunkRows are arrays of one dimension and of two with each index and numbers of chunks around the
+// 128 entries from which on a URL is read by the nodes of the index.
+func chunkRows(sample bool) (rows []dims) {
+	indexes := map[string][2]string{"v1 B-tree": {"old", "current"}, "fixed array": {"new", "larger"}, "extensible array": {"new", "one"}, "v2 B-tree": {"new", "two"}}
+	for _, index := range slices.Sorted(maps.Keys(indexes)) {
+		for i, count := range []string{"130", "127", "128", "129", "200"} {
+			if sample && i > 0 {
+				break
+			}
+			for _, rank := range []string{"1", "2"} {
+				if index == "v2 B-tree" && rank == "1" {
+					continue
+				}
+				rows = append(rows, dims{
+					"rank": rank, "dtype": "f4", "index": index, "filters": "deflate", "chunks": count, "filltime": "if set", "fill": "default",
+					"stored": "all", "alloc": "incremental", "mask": "none", "max": indexes[index][1], "extent": "edge", "values": "random",
+					"order": "little", "file": "earliest 8", "format": indexes[index][0],
+				})
+			}
+		}
+	}
+	return rows
 }
 
 // hdf5Files puts the arrays into files: those with the same file dimension together.
@@ -318,6 +346,7 @@ type Reference struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    *bufio.Reader
+	mu     sync.Mutex // held by a request
 }
 
 // NewReference returns a reader that ends with the test.
@@ -370,6 +399,8 @@ type answer struct {
 
 // ask sends a request and returns the answer. It returns ErrCrashed if the child process ended.
 func (r *Reference) ask(format, path, name string) (*answer, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.cmd == nil {
 		if err := r.start(); err != nil {
 			return nil, err

@@ -2,15 +2,25 @@ package ways_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/internal/testkit/ways"
+	"github.com/hyperslab/hyperslab/remote"
 )
 
 // TestWays compares every way of the Go API with the reference libraries.
 func TestWays(t *testing.T) {
 	s := ways.Generate(t, need.All())
-	report := s.Run(context.Background(), ways.Select(append(ways.Arrays(), ways.Remote(t, s)...)), ways.Limits)
+	reference := ways.NewReference(t, need.Python(t, "h5py", "blosc2", "bcolz", "caterva"))
+	report := s.Run(context.Background(), ways.Select(slices.Concat(ways.Arrays(), ways.Remote(t, s, swap), ways.Serve(t, s), ways.Writes(t, reference))), ways.Limits)
 	report.Require(t)
+}
+
+// swap replaces the client of package hyperslab and returns the previous one.
+func swap(c *remote.Client) *remote.Client {
+	before := remote.DefaultClient
+	remote.DefaultClient = c
+	return before
 }

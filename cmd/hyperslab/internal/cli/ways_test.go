@@ -1,0 +1,209 @@
+// The ways of the command to read arrays, compared with the reference libraries.
+
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
+	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testkit/ways"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// TestWays compares every way of the command with the reference libraries.
+func TestWays(t *testing.T) {
+	s := ways.Generate(t, need.All())
+	s.Workers = 1 // a run of the command replaces the client for URLs
+	reference := ways.NewReference(t, need.Python(t, "h5py", "blosc2", "bcolz", "caterva"))
+	report := s.Run(context.Background(), ways.Select(slices.Concat(dumps(), copies(t, reference))), ways.Limits)
+	report.Require(t)
+}
+
+// command runs the command. Exit code 2 with "unsupported" is errors.ErrUnsupported.
+func command(args ...string) ([]byte, error) {
+	var out, diagnostics bytes.Buffer
+	code := cli.Run(args, strings.NewReader(""), &out, &diagnostics)
+	switch {
+	case code == 0:
+		return out.Bytes(), nil
+	case strings.Contains(diagnostics.String(), errors.ErrUnsupported.Error()):
+		return nil, fmt.Errorf("%v: exit code %d: %s: %w", args, code, &diagnostics, errors.ErrUnsupported)
+	}
+	return nil, fmt.Errorf("%v: exit code %d: %s", args, code, &diagnostics)
+}
+
+// address returns the address of a region.
+func address(a *ways.Array, r ndarray.Region) string {
+	at := a.Location()
+	if len(r.Start) > 0 {
+		at += ways.Selection(r)
+	}
+	return at
+}
+
+// dumps returns the ways of dump and stats, which write text.
+func dumps() (out []ways.Way) {
+	for _, access := range [][]string{nil, {"--untrusted"}} {
+		name := strings.Join(append([]string{"dump"}, access...), " ")
+		add := func(form string, text bool, fill func(ctx context.Context, a *ways.Array, dst, b []byte) error) {
+			out = append(out, ways.Way{Name: name + " " + form, Text: text, Whole: access != nil, Start: ways.Stateless(func(ctx context.Context, a *ways.Array, r ndarray.Region, dst []byte) error {
+				b, err := command(slices.Concat([]string{"dump", form, address(a, r)}, access)...)
+				if err != nil {
+					return err
+				}
+				return fill(ctx, a, dst, b)
+			})})
+		}
+		add("--npy", false, func(_ context.Context, _ *ways.Array, dst, b []byte) error { return ways.FillNPY(dst, b) })
+		add("--json", true, func(ctx context.Context, a *ways.Array, dst, b []byte) error {
+			d, err := a.ElementType(ctx)
+			if err != nil {
+				return err
+			}
+			return ways.FillJSON(a, d, dst, b, "values")
+		})
+		add("--ndjson", true, func(ctx context.Context, a *ways.Array, dst, b []byte) error {
+			d, err := a.ElementType(ctx)
+			if err != nil {
+				return err
+			}
+			if len(a.Shape) > 0 {
+				b = []byte("[" + strings.Join(strings.Split(strings.TrimSpace(string(b)), "\n"), ",") + "]")
+			}
+			return ways.FillJSON(a, d, dst, b, "")
+		})
+		add("--csv", true, func(ctx context.Context, a *ways.Array, dst, b []byte) error {
+			d, err := a.ElementType(ctx)
+			if err != nil {
+				return err
+			}
+			return ways.FillCSV(a, d, dst, b)
+		})
+		out = append(out, ways.Way{Name: strings.Join(append([]string{"stats"}, access...), " "), Whole: true, Start: ways.Stateless(func(ctx context.Context, a *ways.Array, _ ndarray.Region, dst []byte) error {
+			d, err := a.ElementType(ctx)
+			if err != nil {
+				return err
+			}
+			if !ways.HasStats(d) {
+				return ways.ErrForm
+			}
+			b, err := command(slices.Concat([]string{"stats", "--json", a.Location()}, access)...)
+			if err != nil {
+				return err
+			}
+			copy(dst, a.Want)
+			return ways.CheckStats(a, d, b)
+		})})
+	}
+	return out
+}
+
+// copies returns the ways that write another file, which the reference libraries read.
+func copies(t *testing.T, reference *ways.Reference) (out []ways.Way) {
+	dir := t.TempDir()
+	add := func(name, target, format, object string, commands func(a *ways.Array, to string) [][]string) {
+		out = append(out, ways.Way{Name: name, Whole: true, Start: ways.Stateless(func(_ context.Context, a *ways.Array, _ ndarray.Region, dst []byte) error {
+			to := filepath.Join(dir, target)
+			if err := os.RemoveAll(to); err != nil {
+				return err
+			}
+			if a.Cells() && format != "hdf5" {
+				return ways.ErrForm // strings get a type of fixed size
+			}
+			if err := runAll(commands(a, to)); err != nil {
+				return err
+			}
+			values, _, err := reference.Values(format, to, object)
+			if err != nil {
+				return err
+			}
+			if len(values) != len(dst) {
+				return fmt.Errorf("%s: elements of %d bytes, want %d", name, len(values), len(dst))
+			}
+			copy(dst, values)
+			return nil
+		})})
+	}
+	convert := func(suffix string, flags ...string) func(a *ways.Array, to string) [][]string {
+		return func(a *ways.Array, to string) [][]string {
+			return [][]string{slices.Concat([]string{"convert", "--exclude-unsupported", "-q", a.Location(), to + suffix}, flags)}
+		}
+	}
+	written := []string{"--codec", "lz4", "--shuffle", "byte"} // for pipelines that cannot be written
+	add("convert to .b2nd", "c.b2nd", "b2nd", "/", convert("", written...))
+	add("convert --untrusted to .b2nd", "c.b2nd", "b2nd", "/", convert("", append(written, "--untrusted")...))
+	add("convert --sparse to .b2nd", "c.b2nd", "b2nd", "/", convert("", append(written, "--sparse")...))
+	add("convert -j 1 to .b2nd", "c.b2nd", "b2nd", "/", convert("", append(written, "-j", "1")...))
+	add("convert to .npy", "c.npy", "npy", "/", convert(""))
+	add("convert to .bcolz", "c.bcolz", "bcolz", "/", convert("", "--codec", "zstd", "--shuffle", "byte"))
+	add("convert to .h5", "c.h5", "hdf5", "/x", convert(":/x"))
+	add("convert --codec zstd to .h5", "c.h5", "hdf5", "/x", convert(":/x", "--codec", "zstd"))
+	add("plan, work, commit to .b2nd", "p.b2nd", "b2nd", "/", func(a *ways.Array, to string) [][]string {
+		plan := filepath.Join(dir, "plan.json")
+		_ = os.Remove(plan)
+		return [][]string{
+			slices.Concat([]string{"plan", "convert", a.Location(), to, "--exclude-unsupported", "--shard-bytes", "4KiB", "-o", plan}, written),
+			{"work", plan, "--all", "-q"}, {"commit", plan, "-q"},
+		}
+	})
+	hdf5 := []string{"hdf5"}
+	file := func(command ...string) func(f *ways.File, to string) [][]string {
+		return func(f *ways.File, to string) [][]string {
+			return [][]string{slices.Concat(command, []string{f.Path(), to})}
+		}
+	}
+	out = append(out,
+		whole(t, "repack", reference, []string{"hdf5", "b2nd", "bcolz"}, file("repack", "-q")),
+		whole(t, "repack --untrusted", reference, []string{"hdf5", "b2nd"}, file("repack", "-q", "--untrusted")),
+		whole(t, "repack --cloud", reference, hdf5, file("repack", "-q", "--cloud")),
+		whole(t, "cp", reference, hdf5, func(f *ways.File, to string) [][]string {
+			var all [][]string
+			for _, a := range f.Arrays {
+				all = append(all, []string{"cp", a.Location(), to + ":" + a.Path})
+			}
+			return all
+		}),
+		whole(t, "recover", reference, []string{"hdf5", "b2nd", "bcolz"}, file("recover", "-q")),
+	)
+	return out
+}
+
+func runAll(commands [][]string) error {
+	for _, args := range commands {
+		if _, err := command(args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whole returns a way that writes a whole file again.
+func whole(t *testing.T, name string, reference *ways.Reference, formats []string, commands func(f *ways.File, to string) [][]string) ways.Way {
+	return ways.Way{Name: name, Whole: true, Formats: formats, Start: func(_ context.Context, f *ways.File) (ways.Read, func() error, error) {
+		to := filepath.Join(filepath.Dir(f.Path()), "again-"+filepath.Base(f.Path()))
+		stop := func() error { return os.RemoveAll(to) }
+		if err := runAll(commands(f, to)); err != nil {
+			return nil, nil, errors.Join(err, stop())
+		}
+		return func(_ context.Context, a *ways.Array, _ ndarray.Region, dst []byte) error {
+			values, _, err := reference.Values(f.Format, to, a.Path)
+			if err != nil {
+				return err
+			}
+			if len(values) != len(dst) {
+				return fmt.Errorf("elements of %d bytes, want %d", len(values), len(dst))
+			}
+			copy(dst, values)
+			return nil
+		}, stop, nil
+	}}
+}

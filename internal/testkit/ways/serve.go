@@ -1,0 +1,116 @@
+// Ways of package serve: the elements of /data in each format, and statistics.
+
+package ways
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/serve"
+)
+
+// Serve returns the ways of a server of the set: trusted and in workers.
+func Serve(t testing.TB, s *Set) (out []Way) {
+	t.Helper()
+	for _, trusted := range []bool{true, false} {
+		h, err := serve.New(s.Dir, &serve.Options{Trusted: trusted, Untrusted: *permissive(serve.Options{}.Untrusted)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := h.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		name := "serve"
+		if !trusted {
+			name = "serve+worker"
+		}
+		out = append(out,
+			Way{Name: name + ", bin", Start: Stateless(data(h, "bin", func(ctx context.Context, a *Array, dst, body []byte) error {
+				if len(body) != len(dst) {
+					return fmt.Errorf("elements of %d bytes, want %d", len(body), len(dst))
+				}
+				d, err := a.ElementType(ctx)
+				copy(dst, body)
+				d.ToNative(dst)
+				return err
+			}))},
+			Way{Name: name + ", npy", Start: Stateless(data(h, "npy", func(_ context.Context, a *Array, dst, body []byte) error { return FillNPY(dst, body) }))},
+			Way{Name: name + ", json", Text: true, Finite: true, Start: Stateless(data(h, "json", func(ctx context.Context, a *Array, dst, body []byte) error {
+				d, err := a.ElementType(ctx)
+				if err != nil {
+					return err
+				}
+				return FillJSON(a, d, dst, body, "")
+			}))},
+			Way{Name: name + ", stats", Whole: true, Start: Stateless(stats(h))},
+		)
+	}
+	return out
+}
+
+// data requests elements in a format.
+func data(h http.Handler, format string, fill func(ctx context.Context, a *Array, dst, body []byte) error) Read {
+	return func(ctx context.Context, a *Array, r ndarray.Region, dst []byte) error {
+		q := url.Values{"file": {a.File.Name}, "path": {a.served()}, "format": {format}}
+		if len(r.Start) > 0 {
+			q.Set("selection", strings.Trim(strings.ReplaceAll(Selection(r), " ", ""), "[]"))
+		}
+		body, err := get(ctx, h, "/data?"+q.Encode())
+		if err != nil {
+			return err
+		}
+		return fill(ctx, a, dst, body)
+	}
+}
+
+// served returns the path of an array at the server. A file with one array is a group that contains
+// the array under the name of the file without its extension.
+func (a *Array) served() string {
+	if a.Path != "/" {
+		return a.Path
+	}
+	base := path.Base(a.File.Name)
+	return "/" + strings.TrimSuffix(base, path.Ext(base))
+}
+
+// get returns the body of a response. Status 403, 422 and 501 are errors.ErrUnsupported.
+func get(ctx context.Context, h http.Handler, target string) ([]byte, error) {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+target, nil))
+	switch w.Code {
+	case http.StatusOK:
+		return w.Body.Bytes(), nil
+	case http.StatusUnprocessableEntity, http.StatusNotImplemented, http.StatusForbidden:
+		return nil, fmt.Errorf("status %d: %s: %w", w.Code, w.Body, errors.ErrUnsupported)
+	}
+	return nil, fmt.Errorf("status %d: %s", w.Code, w.Body)
+}
+
+// stats compares the statistics of /stats.
+func stats(h http.Handler) Read {
+	return func(ctx context.Context, a *Array, _ ndarray.Region, dst []byte) error {
+		d, err := a.ElementType(ctx)
+		if err != nil {
+			return err
+		}
+		if !HasStats(d) {
+			return ErrForm
+		}
+		body, err := get(ctx, h, "/stats?"+url.Values{"file": {a.File.Name}, "path": {a.served()}}.Encode())
+		if err != nil {
+			return err
+		}
+		copy(dst, a.Want)
+		return CheckStats(a, d, body)
+	}
+}

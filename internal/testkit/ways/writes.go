@@ -1,0 +1,130 @@
+// Ways to write, after which the reference libraries read the elements.
+
+package ways
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// Writes returns the ways to write: a new array with the properties of the array, a region that is
+// written again with its own values, and rows that are deleted and appended.
+func Writes(t testing.TB, reference *Reference) []Way {
+	dir := t.TempDir()
+	return []Way{
+		{Name: "Create", Whole: true, Formats: []string{"b2nd", "bcolz", "caterva"}, Start: Stateless(func(ctx context.Context, a *Array, _ ndarray.Region, dst []byte) error {
+			return a.create(ctx, filepath.Join(dir, "create"+filepath.Ext(a.File.Name)), reference, dst)
+		})},
+		{Name: "Write", Formats: []string{"hdf5", "b2nd", "bcolz", "caterva"}, Start: changing(reference, func(ctx context.Context, x *ndarray.Array, a *Array, r ndarray.Region) error {
+			return unchanged(a.region(r), func(src []byte) error { return x.Write(ctx, src, r) })
+		})},
+		{Name: "Append", Whole: true, Formats: []string{"hdf5", "b2nd", "bcolz", "caterva"}, Start: changing(reference, func(ctx context.Context, x *ndarray.Array, a *Array, _ ndarray.Region) error {
+			if len(a.Shape) == 0 || a.Shape[0] < 2 || len(a.Want) == 0 {
+				return nil
+			}
+			shape := x.Shape()
+			rows := max(1, shape[0]/3)
+			shape[0] -= rows
+			if err := x.Resize(ctx, shape); err != nil {
+				return err
+			}
+			tail := a.Want[int(shape[0])*(len(a.Want)/int(a.Shape[0])):]
+			return unchanged(tail, func(src []byte) error { return x.Append(ctx, 0, src) })
+		})},
+	}
+}
+
+// unchanged calls write with a copy of src, which must not change.
+func unchanged(src []byte, write func(src []byte) error) error {
+	used := bytes.Clone(src)
+	err := write(used)
+	if err == nil && !bytes.Equal(used, src) {
+		err = errors.New("the write changed the elements of its caller")
+	}
+	return err
+}
+
+// create writes the elements to a new array with the same properties.
+func (a *Array) create(ctx context.Context, to string, reference *Reference, dst []byte) (err error) {
+	x, err := hyperslab.Open(ctx, a.Location(), nil)
+	if err != nil {
+		return err
+	}
+	spec := x.Meta().Spec()
+	if err := x.Close(); err != nil {
+		return err
+	}
+	o := &hyperslab.CreateOptions{Overwrite: true, Sparse: sparse(a)}
+	d, err := hyperslab.Create(ctx, to, spec, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close(), os.RemoveAll(to)) }()
+	if err := unchanged(a.Want, func(src []byte) error { return d.Write(ctx, src, ndarray.Whole(spec.Shape)) }); err != nil {
+		return err
+	}
+	if err := d.Commit(ctx); err != nil {
+		return err
+	}
+	return a.readBy(reference, to, dst)
+}
+
+// readBy fills dst with the elements of the array in a copy of its file, as the reference library
+// reads them.
+func (a *Array) readBy(reference *Reference, file string, dst []byte) error {
+	values, _, err := reference.Values(a.File.Format, file, a.Path)
+	if err != nil {
+		return err
+	}
+	if len(values) != len(dst) {
+		return fmt.Errorf("elements of %d bytes, want %d", len(values), len(dst))
+	}
+	copy(dst, values)
+	return nil
+}
+
+// changing changes arrays in a copy of the file, and reads the region with the reference library.
+func changing(reference *Reference, change func(ctx context.Context, x *ndarray.Array, a *Array, r ndarray.Region) error) func(context.Context, *File) (Read, func() error, error) {
+	return func(_ context.Context, f *File) (Read, func() error, error) {
+		dir, err := os.MkdirTemp(f.set.Dir, "change")
+		if err != nil {
+			return nil, nil, err
+		}
+		to := filepath.Join(dir, filepath.Base(f.Name))
+		if err := f.copyTo(to); err != nil {
+			return nil, nil, errors.Join(err, os.RemoveAll(dir))
+		}
+		return func(ctx context.Context, a *Array, r ndarray.Region, dst []byte) error {
+			// Elements that were never written have no defined value before and after a write to
+			// their chunk if the fill value is not stored.
+			if a.Cells() || outside(a) || a.Dims["filltime"] == "never" && a.Dims["stored"] != "all" || a.Dims["fill"] == "undefined" {
+				return ErrForm
+			}
+			x, err := hyperslab.Open(ctx, to+strings.TrimPrefix(a.Location(), f.Path()), &hyperslab.OpenOptions{Write: true})
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(change(ctx, x, a, r), x.Close()); err != nil {
+				return err
+			}
+			all := make([]byte, len(a.Want))
+			if err := a.readBy(reference, to, all); err != nil {
+				return err
+			}
+			if fault, ok := a.compare(all, a.Want); ok { // also of the elements outside of the region
+				return fmt.Errorf("after the change: got %s, want %s", fault.Got, fault.Want)
+			}
+			copy(dst, a.region(r))
+			return nil
+		}, func() error { return os.RemoveAll(dir) }, nil
+	}
+}
