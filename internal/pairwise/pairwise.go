@@ -10,8 +10,8 @@ type Parameter struct {
 	Values []string
 }
 
-// Rules exclude combinations that cannot exist. Both functions must be deterministic. A nil function
-// excludes no combination.
+// Rules exclude combinations that cannot exist. Both functions must be deterministic. A nil
+// function excludes no combination.
 type Rules struct {
 	// Allowed reports whether a complete row can exist.
 	Allowed func(row []int) bool
@@ -109,9 +109,9 @@ func (c *chooser) start(k pair) []int {
 	return row
 }
 
-// greedy extends the pair to a row. Each parameter gets the value that covers most open pairs. Later
-// tries choose randomly, because the greedy choice has failed. It returns nil if a parameter has no
-// possible value.
+// greedy extends the pair to a row. Each parameter gets the value that covers most open pairs.
+// Later tries choose randomly, because the greedy choice has failed. It returns nil if a parameter
+// has no possible value.
 func (c *chooser) greedy(k pair, try int) []int {
 	row := c.start(k)
 	for p := range c.ps {

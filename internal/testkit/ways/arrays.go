@@ -29,6 +29,7 @@ type opener struct {
 	tree    bool
 	formats []string
 	few     bool // read with Array.Read only, because opening takes time
+	slow    bool
 }
 
 // alone opens each array by its location.
@@ -181,7 +182,7 @@ func (o opener) ways() (out []Way) {
 		if o.few && m.name != "Read" && m.name != "Take of lists" {
 			continue
 		}
-		out = append(out, Way{Name: o.name + ", " + m.name, Whole: m.whole, After: o.tree, Formats: o.formats, Start: func(ctx context.Context, f *File) (Read, func() error, error) {
+		out = append(out, Way{Name: o.name + ", " + m.name, Slow: o.few || o.slow || m.name != "Read" && o.name != "Open", Whole: m.whole, After: o.tree, Formats: o.formats, Start: func(ctx context.Context, f *File) (Read, func() error, error) {
 			open, stop, err := o.start(ctx, f)
 			if err != nil {
 				return nil, nil, err

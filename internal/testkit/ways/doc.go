@@ -8,9 +8,10 @@
 // contains every pair of values of two dimensions that the format allows. The manifest contains the
 // values that h5py, python-blosc2, python-caterva, bcolz-zipline and NumPy read.
 //
-// A Way is one way to obtain the elements of a region. Run calls each way for regions of each array
-// and collects the differences. Destinations are dirty and reused, and each array is read alone and
-// after a larger array of the same file.
+// A Way is one way to obtain the elements of a region. Run calls each way for regions of each
+// array and collects the differences. Destinations are dirty and reused, and each array is read
+// alone and after a larger array of the same file.
 //
-// The ways of the command are in the tests of cmd/hyperslab/internal/cli, which import this package.
+// The ways of the command are in the tests of cmd/hyperslab/internal/cli, which import this
+// package.
 package ways

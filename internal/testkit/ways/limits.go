@@ -24,6 +24,11 @@ var Limits = []Limit{
 	{Ways: "Create", Reason: "filters that C-Blosc2 applies only for special elements (ndarray/b2nd)", Applies: pipelines},
 	{Ways: "Create", Reason: "delta must be the first filter (ndarray/b2nd)", Applies: pipelines, Err: ndarray.ErrParam},
 	{Ways: "convert to .bcolz", Reason: "bcolz ends the process when it reads an array without elements", Err: ErrCrashed, Applies: func(a *Array) bool { return len(a.Want) == 0 }},
+	{Ways: "convert to .bcolz", Reason: "bcolz has no scalars, complex numbers and structures (ndarray/bcolz)", Applies: func(a *Array) bool {
+		return len(a.Shape) == 0 || strings.ContainsAny(a.DType, "[{c(V")
+	}},
+	{Ways: "plan*", Reason: "arrays without elements have no shards (plan.New)", Applies: func(a *Array) bool { return len(a.Want) == 0 }},
+	{Ways: "plan*", Reason: "elements in other files cannot be compared with the plan (plan.New)", Applies: outside},
 	{Ways: "repack*", Reason: "filters that can be read but not written are replaced with --codec only (hyperslab repack)", Applies: pipelines},
 	{Ways: "dump* --npy", Reason: ".npy has no elements of variable size (hyperslab dump)", Applies: (*Array).Cells},
 	{Ways: "convert*", Reason: "only HDF5 stores elements of variable size (hyperslab convert)", Applies: (*Array).Cells},

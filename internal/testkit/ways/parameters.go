@@ -223,8 +223,8 @@ var hdf5Rules = []rule{
 	{variableSize, is("filters", "fletcher32", "deflate+fletcher32", "shuffle+deflate+fletcher32")},
 	{is("fill", "undefined"), is("stored", "none")}, // libhdf5 refuses to read
 	{is("filters", "blosc2"), is("dtype", "wide")},  // the filter cannot store elements of more than 255 bytes
-	// A maximum shape without bound is a number in files with lengths of fewer than 8 bytes, so that
-	// libhdf5 does not open the array.
+	// A maximum shape without bound is a number in files with lengths of fewer than 8 bytes, so
+	// that libhdf5 does not open the array.
 	{is("index", "extensible array", "v2 B-tree"), is("file", "earliest 4", "earliest 2", "v108 4", "v110 4")},
 	{variableSize, is("index", "external")},
 	{oneByte, not(is("order", "little"))},

@@ -35,7 +35,7 @@ func Serve(t testing.TB, s *Set) (out []Way) {
 			name = "serve+worker"
 		}
 		out = append(out,
-			Way{Name: name + ", bin", Start: Stateless(data(h, "bin", func(ctx context.Context, a *Array, dst, body []byte) error {
+			Way{Slow: !trusted, Name: name + ", bin", Start: Stateless(data(h, "bin", func(ctx context.Context, a *Array, dst, body []byte) error {
 				if len(body) != len(dst) {
 					return fmt.Errorf("elements of %d bytes, want %d", len(body), len(dst))
 				}
@@ -44,15 +44,15 @@ func Serve(t testing.TB, s *Set) (out []Way) {
 				d.ToNative(dst)
 				return err
 			}))},
-			Way{Name: name + ", npy", Start: Stateless(data(h, "npy", func(_ context.Context, a *Array, dst, body []byte) error { return FillNPY(dst, body) }))},
-			Way{Name: name + ", json", Text: true, Finite: true, Start: Stateless(data(h, "json", func(ctx context.Context, a *Array, dst, body []byte) error {
+			Way{Slow: !trusted, Name: name + ", npy", Start: Stateless(data(h, "npy", func(_ context.Context, a *Array, dst, body []byte) error { return FillNPY(dst, body) }))},
+			Way{Slow: !trusted, Name: name + ", json", Text: true, Finite: true, Start: Stateless(data(h, "json", func(ctx context.Context, a *Array, dst, body []byte) error {
 				d, err := a.ElementType(ctx)
 				if err != nil {
 					return err
 				}
 				return FillJSON(a, d, dst, body, "")
 			}))},
-			Way{Name: name + ", stats", Whole: true, Start: Stateless(stats(h))},
+			Way{Slow: !trusted, Name: name + ", stats", Whole: true, Start: Stateless(stats(h))},
 		)
 	}
 	return out

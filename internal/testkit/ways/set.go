@@ -75,7 +75,8 @@ func (a *Array) Location() string {
 type Set struct {
 	Dir     string
 	Files   []*File
-	Workers int // ways that run at the same time; 0 means GOMAXPROCS
+	Sample  bool // slow ways read every fourth file
+	Workers int  // ways that run at the same time; 0 means GOMAXPROCS
 }
 
 // arraySpec and fileSpec are the specification for generate.py.
@@ -168,7 +169,8 @@ func specify(sample bool) (files []fileSpec) {
 }
 
 // chunkRows are arrays of one dimension and of two with each index and numbers of chunks around the
-// 128 entries from which on a URL is read by the nodes of the index.
+// 128 entries from which on a URL is read by the nodes of the index, and an array without fill
+// value of which some chunks were never written.
 func chunkRows(sample bool) (rows []dims) {
 	indexes := map[string][2]string{"v1 B-tree": {"old", "current"}, "fixed array": {"new", "larger"}, "extensible array": {"new", "one"}, "v2 B-tree": {"new", "two"}}
 	for _, index := range slices.Sorted(maps.Keys(indexes)) {
@@ -180,11 +182,17 @@ func chunkRows(sample bool) (rows []dims) {
 				if index == "v2 B-tree" && rank == "1" {
 					continue
 				}
-				rows = append(rows, dims{
+				add := dims{
 					"rank": rank, "dtype": "f4", "index": index, "filters": "deflate", "chunks": count, "filltime": "if set", "fill": "default",
 					"stored": "all", "alloc": "incremental", "mask": "none", "max": indexes[index][1], "extent": "edge", "values": "random",
 					"order": "little", "file": "earliest 8", "format": indexes[index][0],
-				})
+				}
+				rows = append(rows, add)
+				if count == "130" {
+					part := maps.Clone(add)
+					part["stored"], part["filltime"] = "part", "never"
+					rows = append(rows, part)
+				}
 			}
 		}
 	}
@@ -298,6 +306,7 @@ func Generate(t testing.TB, all bool) *Set {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.Sample = !all
 	return s
 }
 

@@ -30,7 +30,8 @@ func (a *Array) ElementType(ctx context.Context) (ndarray.DType, error) {
 	return x.DType(), x.Close()
 }
 
-// ErrForm means that a form of text does not contain the bits of the elements, for example of times.
+// ErrForm means that a form of text does not contain the bits of the elements, for example of
+// times.
 var ErrForm = errors.New("this form is not compared")
 
 // FillNPY fills dst with the elements of a .npy document.
@@ -243,8 +244,8 @@ func boolean(dst []byte, v any) error {
 	return nil
 }
 
-// number stores a number, which is a string beyond 2^53 and if it is not finite. Without a value, as
-// in documents of /data, it is NaN.
+// number stores a number, which is a string beyond 2^53 and if it is not finite. Without a value,
+// as in documents of /data, it is NaN.
 func number(dst []byte, d ndarray.DType, v any) error {
 	word := fmt.Sprint(v)
 	if v == nil {
@@ -363,8 +364,8 @@ func codePoints(s string) (out []byte) {
 	return out
 }
 
-// Canonical replaces each NaN by the default NaN, because text shows it without its bits. With finite
-// it also replaces infinities.
+// Canonical replaces each NaN by the default NaN, because text shows it without its bits. With
+// finite it also replaces infinities.
 func Canonical(d ndarray.DType, b []byte, finite bool) []byte {
 	out := bytes.Clone(b)
 	if d.Size > 0 {
