@@ -38,10 +38,10 @@ type AppendOptions struct {
 	// file before.
 	Durable bool
 
-	// Lock is the lock of the frame, which the caller holds, and of which the writer keeps a reference
-	// until Commit or Close. Nil: the writer takes the lock itself, and waits for other writers:
-	// without limit for other processes, 10 seconds for a writer of this process. Then it returns
-	// ErrLocked.
+	// Lock is the lock of the frame, which the caller holds, and of which the writer keeps a
+	// reference until Commit or Close. Nil: the writer takes the lock itself, and waits for other
+	// writers: without limit for other processes, 10 seconds for a writer of this process. Then it
+	// returns ErrLocked.
 	Lock *filelock.Lock
 }
 
