@@ -28,8 +28,9 @@ type opener struct {
 	start   func(ctx context.Context, f *File) (open func(ctx context.Context, a *Array) (*ndarray.Array, error), stop func() error, err error)
 	tree    bool
 	formats []string
-	few     bool // read with Array.Read only, because opening takes time
-	slow    bool
+	// complete is set if all methods read the arrays. Otherwise some do, because the methods call
+	// the same backend as with another opener; few if opening takes time.
+	complete, few bool
 }
 
 // alone opens each array by its location.
@@ -131,13 +132,16 @@ var groups = []string{"hdf5", "ctable", "b2z", "b2d", "b2e", "table"}
 // openers returns the ways to open an array of a local file.
 func openers() []opener {
 	inProcess, worker := permissive(hyperslab.Untrusted{InProcess: true}), permissive(hyperslab.Untrusted{})
+	open, tree := alone("Open", hyperslab.OpenOptions{}), inTree("Tree", nil, groups...)
+	untrusted := alone("Open+untrusted", hyperslab.OpenOptions{Untrusted: inProcess})
+	open.complete, tree.complete, untrusted.complete = true, true, true
 	return []opener{
-		alone("Open", hyperslab.OpenOptions{}),
+		open,
 		alone("Open+Library", hyperslab.OpenOptions{Library: true}, "hdf5", "b2nd", "caterva", "frame"),
 		forWriting(),
-		alone("Open+untrusted", hyperslab.OpenOptions{Untrusted: inProcess}),
+		untrusted,
 		alone("Open+worker", hyperslab.OpenOptions{Untrusted: worker}),
-		inTree("Tree", nil, groups...),
+		tree,
 		inTree("Tree+untrusted", inProcess, groups...),
 		inTree("Tree+worker", worker, groups...),
 		readerAt("ReaderAt+untrusted", inProcess, false),
@@ -179,10 +183,10 @@ func Arrays() (out []Way) {
 // ways returns the ways to read arrays that o opens.
 func (o opener) ways() (out []Way) {
 	for _, m := range methods {
-		if o.few && m.name != "Read" && m.name != "Take of lists" {
+		if !o.complete && m.name != "Read" && m.name != "Take of lists" && (o.few || m.name != "Copy") {
 			continue
 		}
-		out = append(out, Way{Name: o.name + ", " + m.name, Slow: o.few || o.slow || m.name != "Read" && o.name != "Open", Whole: m.whole, After: o.tree, Formats: o.formats, Start: func(ctx context.Context, f *File) (Read, func() error, error) {
+		out = append(out, Way{Name: o.name + ", " + m.name, Slow: o.few || m.name != "Read" && o.name != "Open", Whole: m.whole, After: o.tree, Formats: o.formats, Start: func(ctx context.Context, f *File) (Read, func() error, error) {
 			open, stop, err := o.start(ctx, f)
 			if err != nil {
 				return nil, nil, err

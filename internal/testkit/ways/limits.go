@@ -27,6 +27,7 @@ var Limits = []Limit{
 	{Ways: "convert to .bcolz", Reason: "bcolz has no scalars, complex numbers and structures (ndarray/bcolz)", Applies: func(a *Array) bool {
 		return len(a.Shape) == 0 || strings.ContainsAny(a.DType, "[{c(V")
 	}},
+	{Ways: "plan*", Reason: "a scalar has no chunks to divide (plan.New)", Applies: func(a *Array) bool { return len(a.Shape) == 0 }},
 	{Ways: "plan*", Reason: "arrays without elements have no shards (plan.New)", Applies: func(a *Array) bool { return len(a.Want) == 0 }},
 	{Ways: "plan*", Reason: "elements in other files cannot be compared with the plan (plan.New)", Applies: outside},
 	{Ways: "repack*", Reason: "filters that can be read but not written are replaced with --codec only (hyperslab repack)", Applies: pipelines},

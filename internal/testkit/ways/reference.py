@@ -85,12 +85,13 @@ def column(c):
 
 def read_blosc2(path, name):
     import blosc2
+    blosc2.set_nthreads(1)  # several threads sometimes read other elements of chunks with the delta filter
     if path.endswith((".b2z", ".b2d", ".b2e")):
         if os.path.basename(path).startswith("table"):
             return column(blosc2.CTable.open(path, mode="r")[name.strip("/")])
         s = blosc2.EmbedStore(urlpath=path, mode="r") if path.endswith(".b2e") else blosc2.TreeStore(path, mode="r")
         return blosc2_array(blosc2, s[name])
-    return blosc2_array(blosc2, blosc2.open(path, mode="r"))
+    return blosc2_array(blosc2, blosc2.open(path, mode="r", dparams={"nthreads": 1}))
 
 
 def read_caterva(path, name):

@@ -88,8 +88,10 @@ func Remote(t testing.TB, s *Set, swap func(*remote.Client) *remote.Client) (out
 		return start(ctx, f)
 	}
 	worker := permissive(hyperslab.Untrusted{})
+	trusted := atURL("URL", site.URL+"/", nil, false)
+	trusted.complete = true
 	for _, o := range []opener{
-		atURL("URL", site.URL+"/", nil, false),
+		trusted,
 		atURL("URL+untrusted", site.URL+"/", permissive(hyperslab.Untrusted{InProcess: true}), false),
 		atURL("URL+worker", site.URL+"/", worker, false),
 		atURL("URL tree", site.URL+"/", nil, true),
