@@ -19,16 +19,21 @@ import (
 type Options struct {
 	Times  bool // times since a date are dates: DateTime in microseconds or, in nanoseconds, of that unit
 	Real   bool // all values that are not dates are 8-byte floats, with NaN for missing integers
-	Strict bool // Real for integers of at most 4 bytes; a read of a missing integer of 8 bytes fails
+	Strict bool // Real for integers of at most 4 bytes if attributes mark missing ones; a read of a missing one of 8 bytes fails
+	Wide   bool // scaled integers have 8 bytes
 }
 
 // Unpack returns an array with the values of the elements of arr, which has the attributes attrs,
 // and a description of the attributes that apply. It returns nil and "" if no attribute applies.
 // Closing the result leaves arr open.
 //
-// Integers that are not scaled keep their type, unless o.Real is set. A missing one reads as it is
-// stored, and ndarray.MissingTeller finds it; with o.Strict its read fails with ErrValue. Other
-// values are 8-byte floats, with NaN for missing ones.
+// Integers that are not scaled keep their type, unless o.Real is set. Integers that integers scale
+// are exact integers of the type that the promotion of NumPy gives, as in netCDF4-python; where it
+// gives floats, for example for u8 and i8, the values are floats. NumPy wraps a product or sum that
+// its type lacks. Here, a read of it fails with ErrValue, and a Printer formats it; with o.Wide
+// this begins beyond 64 bits. A missing integer reads as an integer that ndarray.MissingTeller
+// finds; with o.Strict its read fails with ErrValue. Other values are 8-byte floats, with NaN for
+// missing ones.
 //
 // A read of dates returns the same date and time of day in datetime64, and NaT for missing values
 // and NaN. It fails with ErrValue for a number out of range and for a date that datetime64 does not
@@ -63,13 +68,12 @@ func Unpack(arr *ndarray.Array, attrs ndarray.Attrs, o Options) (*ndarray.Array,
 		}
 		out, err := ndarray.New(&dates{unpacked: u, times: times})
 		return out, strings.Join(words, "; "), err
-	case o.Real || o.Strict && u.element.Size < 8 || !u.integer() || u.scaled:
+	case o.Real || !u.integral() || o.Strict && u.whole.Size < 8 && u.loses():
 		u.to = ndarray.DTypeOf[float64]()
-	default:
-		out, err := ndarray.New(&integers{&unpacked{arr: arr, packing: u.packing, to: u.element}, o.Strict})
+		out, err := ndarray.New(u)
 		return out, strings.Join(words, "; "), err
 	}
-	out, err := ndarray.New(u)
+	out, err := ndarray.New(u.integers(o))
 	return out, strings.Join(words, "; "), err
 }
 
@@ -88,11 +92,12 @@ type Undated struct {
 }
 
 // Printer is implemented by backends of Unpack whose elements are not printed by their type: dates
-// of any calendar, and integers some of which are missing.
+// of any calendar, and integers some of which are missing or out of the range of the type.
 type Printer interface {
 	// ReadTexts reads the elements of a region into dst, like ReadRegion. It returns a function
 	// that returns the text of an element by its number, or "" for an element that is printed by
-	// its type from dst. "NaT" is no date, "NaN" a missing integer. The function uses dst.
+	// its type from dst. "NaT" is no date, "NaN" a missing integer, and digits are an integer that
+	// its type lacks. The function uses dst.
 	ReadTexts(ctx context.Context, dst []byte, r ndarray.Region) (func(i int) string, error)
 	// Undated returns the counts of all elements that were printed.
 	Undated() Undated
@@ -173,20 +178,23 @@ func (u *dates) date(word uint64) (Date, error) {
 	switch {
 	case u.isMissing(word):
 		return Date{}, errMissing
-	case u.integer() && !u.scaled:
-		return u.times.ofInt(int64(word), u.element.Kind == ndarray.Uint)
+	case u.integral():
+		v, ok := u.exact(word)
+		if !ok {
+			return Date{}, errRange
+		}
+		return u.times.ofInt(int64(v), u.whole.Kind == ndarray.Uint)
 	}
 	return u.times.ofFloat(u.scaledValue(word))
 }
 
 // number formats the value of an element.
 func (u *dates) number(word uint64) string {
-	d, b := u.wide(), make([]byte, 8)
-	if u.scaled {
-		d, word = ndarray.DTypeOf[float64](), math.Float64bits(u.scaledValue(word))
+	if u.integral() {
+		return u.exactBig(word).String()
 	}
-	binary.NativeEndian.PutUint64(b, word)
-	return ndarray.FormatElement(d, b)
+	b := binary.NativeEndian.AppendUint64(nil, math.Float64bits(u.scaledValue(word)))
+	return ndarray.FormatElement(ndarray.DTypeOf[float64](), b)
 }
 
 // ReadTexts implements Printer.
@@ -236,51 +244,4 @@ func indexOf(r ndarray.Region, i int) []int64 {
 		rest /= r.Shape[axis]
 	}
 	return index
-}
-
-// integers is the backend of integers that keep their values, some of which are missing.
-type integers struct {
-	*unpacked
-	strict bool
-}
-
-// ReadRegion implements ndarray.Backend.
-func (x *integers) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
-	if err := x.arr.ReadRegion(ctx, dst, r, workers); err != nil || !x.strict {
-		return err
-	}
-	for i := range len(dst) / x.element.Size {
-		if b := dst[i*x.element.Size:][:x.element.Size]; x.isMissing(x.load(b)) {
-			return fmt.Errorf("%w: element %v is missing (%s), which %v cannot represent", ndarray.ErrValue, indexOf(r, i), ndarray.FormatElement(x.element, b), x.element)
-		}
-	}
-	return nil
-}
-
-// ReadTexts implements Printer.
-func (x *integers) ReadTexts(ctx context.Context, dst []byte, r ndarray.Region) (func(i int) string, error) {
-	if err := x.arr.ReadRegion(ctx, dst, r, 0); err != nil {
-		return nil, err
-	}
-	return func(i int) string {
-		if x.isMissing(x.load(dst[i*x.element.Size:][:x.element.Size])) {
-			return "NaN"
-		}
-		return ""
-	}, nil
-}
-
-// Undated implements Printer.
-func (x *integers) Undated() Undated { return Undated{} }
-
-// DropMissing implements ndarray.MissingTeller.
-func (x *integers) DropMissing(b []byte) []byte {
-	size, kept := x.element.Size, 0
-	for at := 0; at < len(b); at += size {
-		if !x.isMissing(x.load(b[at : at+size])) {
-			copy(b[kept:kept+size], b[at:at+size])
-			kept += size
-		}
-	}
-	return b[:kept]
 }

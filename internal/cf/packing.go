@@ -23,17 +23,21 @@ type packing struct {
 	element       ndarray.DType // in native order; Uint if signed elements are read as unsigned
 	unsigned      bool          // the stored elements are signed
 	scaled        bool
-	scale, offset *factor  // nil without one
-	missing       []uint64 // words of elements that mark missing values
-	least, most   uint64   // words of the valid integers; all of them without limits
-	none          bool     // no integer is valid
-	low, high     float64  // of valid floats or, with limitsOfValue, of values; -Inf and +Inf without limits
+	times, plus   uint64        // words of the factors that NumPy applies in integers; 1 and 0 without them
+	whole         ndarray.DType // of element × times + plus in NumPy, for integers
+	scale, offset *factor       // applied in floats after them; nil without one
+	missing       []uint64      // words of elements that mark missing values
+	least, most   uint64        // words of the valid integers; all of them without limits
+	none          bool          // no integer is valid
+	low, high     float64       // of valid floats or, with limitsOfValue, of values; -Inf and +Inf without limits
 	limitsOfValue bool
 	words         []string // description of the attributes that apply
 }
 
 // factor is scale_factor or add_offset.
 type factor struct {
+	number numbers.Number
+	dtype  ndarray.DType
 	value  float64
 	single bool // NumPy computes in 4 bytes, because no operand needs more
 }
@@ -84,29 +88,75 @@ func packingOf(attrs ndarray.Attrs, d ndarray.DType) *packing {
 
 // setScale reads scale_factor and add_offset. The factor 1 and the offset 0 do not scale.
 func (p *packing) setScale(attrs ndarray.Attrs) {
-	text, single := "element", isSingle(p.element)
+	text := "element"
 	read := func(name, operator string) *factor {
 		v, d := numbersOf(attrs, name)
 		if len(v) != 1 {
 			return nil
 		}
 		text += " " + operator + " " + numberText(v[0], d.Kind) + " (" + name + ")"
-		single = single && isSingle(d)
 		value, _ := v[0].Float64(true)
-		return &factor{value, single}
+		return &factor{number: v[0], dtype: d, value: value}
 	}
-	p.scale = read("scale_factor", "×")
-	p.offset = read("add_offset", "+")
-	p.scaled = p.scale != nil && p.scale.value != 1 || p.offset != nil && p.offset.value != 0
-	if p.scale != nil || p.offset != nil {
+	scale, offset := read("scale_factor", "×"), read("add_offset", "+")
+	if scale != nil || offset != nil {
 		p.words = append(p.words, text)
 	}
+	p.times, p.whole = 1, p.element
+	p.scaled = scale != nil && scale.value != 1 || offset != nil && offset.value != 0
+	if !p.scaled {
+		return
+	}
+	of := p.element
+	p.scale = p.apply(scale, &of, &p.times)
+	p.offset = p.apply(offset, &of, &p.plus)
+}
+
+// apply changes the type of the values so far to that of NumPy after f is applied. If this is an
+// integer, it sets word; otherwise, it returns f.
+func (p *packing) apply(f *factor, of *ndarray.DType, word *uint64) *factor {
+	if f == nil {
+		return nil
+	}
+	*of = promoted(*of, f.dtype)
+	if isInteger(*of) {
+		*word, p.whole = f.number.Bits(), *of
+		return nil
+	}
+	f.single = of.Size == 4
+	return f
+}
+
+// promoted returns the type of the sum and of the product of two numbers in NumPy. All floats of 2
+// bytes count as floats of 4 bytes.
+func promoted(a, b ndarray.DType) ndarray.DType {
+	if a.Kind == ndarray.Uint {
+		a, b = b, a // the signed one is a, the unsigned one is b
+	}
+	size := max(a.Size, b.Size)
+	if a.Kind != b.Kind {
+		size = max(a.Size, 2*b.Size)
+	}
+	switch {
+	case isInteger(a) && isInteger(b) && size <= 8:
+		d := ndarray.DType{Kind: a.Kind, Size: size, Order: ndarray.NativeOrder}
+		if size == 1 {
+			d.Order = ndarray.NoOrder
+		}
+		return d
+	case isSingle(a) && isSingle(b):
+		return ndarray.DTypeOf[float32]()
+	}
+	return ndarray.DTypeOf[float64]()
 }
 
 // isSingle reports whether NumPy converts numbers of type d to floats of 4 bytes.
 func isSingle(d ndarray.DType) bool {
 	return d.Size <= 2 || d.Kind == ndarray.Float && d.Size == 4
 }
+
+// isInteger reports whether numbers of type d are integers.
+func isInteger(d ndarray.DType) bool { return d.Kind == ndarray.Int || d.Kind == ndarray.Uint }
 
 // setLimits reads valid_range, or valid_min and valid_max. They limit the elements, but floats
 // limit the values of scaled integers.
@@ -127,13 +177,16 @@ func (p *packing) setLimits(attrs ndarray.Attrs) {
 		return
 	}
 	p.words = append(p.words, fmt.Sprintf("outside %s to %s is missing (valid range)", numberText(low, d.Kind), numberText(high, d.Kind)))
+	ofValue := p.integer() && p.scaled && d.Kind == ndarray.Float
 	switch {
-	case p.integer() && p.scaled && d.Kind == ndarray.Float:
+	case ofValue && p.integral():
+		p.limitIntegers(p.elements(low.Big(), high.Big()))
+	case ofValue:
 		p.limitsOfValue = true
 		p.low, _ = low.Float64(true)
 		p.high, _ = high.Float64(true)
 	case p.integer():
-		p.limitIntegers(low, high)
+		p.limitIntegers(p.read(low).Big(), p.read(high).Big())
 	default:
 		p.low, _ = low.Float64(true)
 		p.high, _ = high.Float64(true)
@@ -141,8 +194,7 @@ func (p *packing) setLimits(attrs ndarray.Attrs) {
 }
 
 // limitIntegers sets the least and the greatest valid integer.
-func (p *packing) limitIntegers(low, high numbers.Number) {
-	least, most := p.read(low).Big(), p.read(high).Big()
+func (p *packing) limitIntegers(least, most *big.Float) {
 	p.none = least.IsInf() && !least.Signbit() || most.IsInf() && most.Signbit()
 	if !least.IsInf() {
 		n, exact := least.Int(nil)
@@ -190,10 +242,38 @@ func bitsOf(n *big.Int) uint64 {
 	return n.Uint64()
 }
 
-// integer reports whether the elements are integers.
-func (p *packing) integer() bool {
-	return p.element.Kind == ndarray.Int || p.element.Kind == ndarray.Uint
+// elements returns the limits of elements whose values, which are integers, are between low and
+// high.
+func (p *packing) elements(low, high *big.Float) (least, most *big.Float) {
+	times, plus := new(big.Rat).SetInt(p.big(p.times)), new(big.Rat).SetInt(p.big(p.plus))
+	switch times.Sign() {
+	case -1:
+		low, high = high, low
+	case 0:
+		v := new(big.Float).SetInt(p.big(p.plus))
+		none := v.Cmp(low) < 0 || v.Cmp(high) > 0
+		return new(big.Float).SetInf(!none), new(big.Float).SetInf(none)
+	}
+	bound := func(limit *big.Float, more int64) *big.Float {
+		if limit.IsInf() {
+			return new(big.Float).SetInf(limit.Signbit() != (times.Sign() < 0))
+		}
+		r, _ := limit.Rat(nil)
+		r.Quo(r.Sub(r, plus), times)
+		n := new(big.Int).Div(r.Num(), r.Denom()) // the next integer below
+		if !r.IsInt() {
+			n.Add(n, big.NewInt(more))
+		}
+		return new(big.Float).SetInt(n)
+	}
+	return bound(low, 1), bound(high, 0)
 }
+
+// integer reports whether the elements are integers.
+func (p *packing) integer() bool { return isInteger(p.element) }
+
+// integral reports whether the values are integers.
+func (p *packing) integral() bool { return p.integer() && p.scale == nil && p.offset == nil }
 
 // read returns the number of an attribute. A negative number of an array that is read as unsigned
 // is that of a stored element.
@@ -258,19 +338,11 @@ func (p *packing) isMissing(word uint64) bool {
 	return false
 }
 
-// scaledValue returns the value of an element that is not missing.
+// scaledValue returns the value of an element that is not missing, rounded if it is an integer.
 func (p *packing) scaledValue(word uint64) float64 {
-	var v float64
-	switch p.element.Kind {
-	case ndarray.Int:
-		v = float64(int64(word))
-	case ndarray.Uint:
-		v = float64(word)
-	default:
-		v = math.Float64frombits(word)
-	}
-	if !p.scaled {
-		return v
+	v := math.Float64frombits(word)
+	if p.integer() {
+		v = p.rounded(word)
 	}
 	round := func(v float64, f *factor) float64 {
 		if f.single {
@@ -296,26 +368,6 @@ func (p *packing) value(word uint64) float64 {
 		return missingValue
 	}
 	return p.scaledValue(word)
-}
-
-// load returns the word of an integer in native order.
-func (p *packing) load(b []byte) uint64 {
-	var word uint64
-	switch len(b) {
-	case 1:
-		word = uint64(b[0])
-	case 2:
-		word = uint64(binary.NativeEndian.Uint16(b))
-	case 4:
-		word = uint64(binary.NativeEndian.Uint32(b))
-	default:
-		return binary.NativeEndian.Uint64(b)
-	}
-	if p.element.Kind == ndarray.Int {
-		unused := 64 - 8*len(b)
-		return uint64(int64(word<<unused) >> unused)
-	}
-	return word
 }
 
 // numbersOf returns the numbers of an attribute, or nil if it is not numeric.

@@ -3,6 +3,7 @@ package cf
 import (
 	"math"
 	"math/big"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,6 +36,79 @@ func TestPackingOf_limits(t *testing.T) {
 			}
 		}
 	}
+}
+
+// integer returns a scalar of a type with a random value, or a value near a limit of the type.
+func integer(r *rand.Rand, kind ndarray.Kind, size int) (ndarray.Value, *big.Int) {
+	word := r.Uint64() >> r.IntN(64)
+	if r.IntN(3) == 0 {
+		word = []uint64{0, 1, math.MaxUint64, 1<<(8*size-1) - 1, 1 << (8*size - 1)}[r.IntN(5)]
+	}
+	d := ndarray.DType{Kind: kind, Size: size, Order: ndarray.NativeOrder}
+	b := make([]byte, size)
+	store(d, b, word)
+	p := packing{whole: d}
+	if size == 1 {
+		d.Order = ndarray.NoOrder
+	}
+	return ndarray.Value{DType: d, Data: b}, p.big(load(d, b))
+}
+
+// TestPacking_integers compares scaled integers of 1 byte with exact numbers: their values, limits
+// of values, and the mark of missing elements.
+func TestPacking_integers(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 9))
+	kinds := []ndarray.Kind{ndarray.Int, ndarray.Uint}
+	attr := func(name string, v ndarray.Value) ndarray.Attr { return ndarray.Attr{Name: name, Value: v} }
+	checked, wide, lost := 0, 0, 0
+	for range 400 {
+		d := ndarray.DType{Kind: kinds[r.IntN(2)], Size: 1, Order: ndarray.NoOrder}
+		scale, times := integer(r, kinds[r.IntN(2)], 1<<r.IntN(4))
+		offset, plus := integer(r, kinds[r.IntN(2)], 1<<r.IntN(4))
+		low, high := math.Inf(-1), math.Inf(1)
+		if r.IntN(2) == 0 {
+			of, _ := new(big.Float).SetInt(plus).Float64()
+			by, _ := new(big.Float).SetInt(times).Float64()
+			low, high = of-math.Abs(by)*50*r.Float64(), of+math.Abs(by)*float64(r.IntN(100))
+		}
+		fill := byte(r.UintN(256))
+		p := packingOf(ndarray.Attrs{List: []ndarray.Attr{
+			attr("scale_factor", scale), attr("add_offset", offset), attr("valid_min", ndarray.Scalar(low)), attr("valid_max", ndarray.Scalar(high)),
+			attr("_FillValue", ndarray.Value{DType: d, Data: []byte{fill}}),
+		}}, d)
+		if !p.scaled || !p.integral() {
+			continue
+		}
+		checked++
+		marker := p.marker(p.whole)
+		for e := range 256 {
+			word := load(d, []byte{byte(e)})
+			want := p.big(word)
+			want.Add(want.Mul(want, times), plus)
+			f := new(big.Float).SetInt(want)
+			require.Equal(t, byte(e) == fill || f.Cmp(big.NewFloat(low)) < 0 || f.Cmp(big.NewFloat(high)) > 0, p.isMissing(word),
+				"%v × %v + %v, %v from %v to %v", word, times, plus, want, low, high)
+			v, ok := p.exact(word)
+			require.Equal(t, want, p.exactBig(word))
+			nearest, _ := f.Float64()
+			require.Equal(t, nearest, p.rounded(word))
+			if !ok {
+				wide++
+				require.Greater(t, want.BitLen(), 62)
+				continue
+			}
+			require.Equal(t, want.String(), p.big(v).String())
+			switch b := make([]byte, p.whole.Size); {
+			case p.isMissing(word):
+				lost++
+			case store(p.whole, b, v):
+				require.NotEqual(t, marker, b, "%v × %v + %v", word, times, plus)
+			}
+		}
+	}
+	require.Greater(t, checked, 100)
+	require.Greater(t, wide, 1000)
+	require.Greater(t, lost, 1000)
 }
 
 func TestPackingOf(t *testing.T) {

@@ -109,7 +109,9 @@ func (a *app) advice(cmd *cobra.Command, err error) string {
 	case failed.Op == "summarize" && errors.Is(err, ndarray.ErrType):
 		return "hyperslab dump " + shellWord(failed.Path) + " writes its elements"
 	case command == "dump" && errors.Is(err, ndarray.ErrValue):
-		return "--csv and --json write all dates, and missing values as NaN or NaT"
+		return "--csv and --json write all dates and integers, and missing values as NaN or NaT"
+	case command == "stats" && errors.Is(err, ndarray.ErrValue):
+		return "--as-is takes the stored elements"
 	case command == "recover" && isStore(format):
 		return "hyperslab cp takes a frame out of " + file + ", and hyperslab recover reads that"
 	case unsupportedType(err) && format == hyperslab.HDF5 && !cmd.Flags().Changed("ddl"):

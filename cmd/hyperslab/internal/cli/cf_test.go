@@ -3,10 +3,12 @@ package cli_test
 import (
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/big"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -244,6 +246,222 @@ func TestCFConventions_integers(t *testing.T) {
 	}
 }
 
+// netCDFScaled is a Python program. It writes integers with scale_factor and add_offset of all
+// types, and prints the values that netCDF4 reads: integers as strings, null for missing values.
+// Where NumPy wraps an integer, it prints the exact value and counts it.
+const netCDFScaled = `import json, random, sys
+import netCDF4, numpy as np
+random.seed(5)
+out = {}
+kinds = "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"
+with netCDF4.Dataset(sys.argv[1], "w") as f:
+    f.createDimension("x", 40)
+    def factor(neutral):
+        kind = random.choice(kinds + ("i8", "i8", "f4", "f8"))
+        if kind[0] == "f":
+            return np.dtype(kind).type(random.choice([2, 0.5, neutral, 0.1, -3]))
+        info = np.iinfo(kind)
+        near = random.choice([0, 1, 3, 3, 10, -1, -3, neutral, info.max, info.min, 2 ** 53 + 1, 2 ** 61])
+        return np.dtype(kind).type(min(max(near, info.min), info.max))
+    for number in range(240):
+        kind = random.choice(kinds)
+        info = np.iinfo(kind)
+        def some():
+            near = random.choice([0, 0, 1, 5, 7, 100, info.min, info.max, 2 ** 53, 2 ** 40])
+            return min(max(near + random.randrange(-3, 4), info.min), info.max)
+        pool = [some() for _ in range(15)]
+        fill = random.choice([False, False, random.choice(pool)])
+        attrs = {}
+        if number % 3 != 0:
+            attrs["scale_factor"] = factor(1)
+        if number % 3 != 1:
+            attrs["add_offset"] = factor(0)
+        if random.random() < 0.2:
+            attrs["valid_range"] = np.array(sorted(random.sample(pool, 2)), kind)
+        if kind[0] == "i" and random.random() < 0.3:
+            attrs["_Unsigned"] = "true"
+        v = f.createVariable("v%d" % number, kind, ("x",), fill_value=fill)
+        v.set_auto_maskandscale(False)
+        v.setncatts(attrs)
+        data = np.array([random.choice(pool) for _ in range(40)], kind)
+        if kind not in ("i1", "u1"):
+            data[data == np.array(netCDF4.default_fillvals[kind], kind)] = 100 # a default of netCDF4, not an attribute
+        v[:] = data
+        v.set_auto_maskandscale(True)
+        try:
+            got = v[:]
+        except TypeError: # netCDF4 cannot read some negative fill values with _Unsigned
+            assert "_Unsigned" in attrs
+            continue
+        elements = data.view("u" + kind[1:]) if "_Unsigned" in attrs else data
+        scale, offset = attrs.get("scale_factor", 1), attrs.get("add_offset", 0)
+        wrapped = [False] * 40
+        values = [None if x is np.ma.masked else float(x) for x in got]
+        if len({"scale_factor", "add_offset"} & set(attrs)) == 2 and scale == 1 and offset == 0:
+            got = np.ma.array(elements, mask=np.ma.getmaskarray(got)) # netCDF4 casts to the type of scale_factor
+        if got.dtype.kind != "f":
+            exact = [int(e) * int(scale) + int(offset) for e in elements]
+            values = [None if x is np.ma.masked else str(n) for x, n in zip(got, exact)]
+            wrapped = [x is not np.ma.masked and int(x) != n for x, n in zip(got, exact)]
+        elif "scale_factor" in attrs and (scale != 1 or offset != 0) and (elements * scale).dtype.kind != "f":
+            product = elements * scale
+            if any(int(e) * int(scale) != int(x) for e, x in zip(elements, product)):
+                continue # wrapped, and then a float
+        out[v.name] = dict(dtype=got.dtype.newbyteorder("<").str, values=values, wrapped=wrapped.index(True) if True in wrapped else -1)
+json.dump(out, sys.stdout)`
+
+// TestCFConventions_scaledIntegers compares integers that integers scale, and their types, with
+// those that netCDF4 reads. Where NumPy wraps, the exact integer is printed, and .npy fails.
+func TestCFConventions_scaledIntegers(t *testing.T) {
+	python := need.Python(t, "netCDF4", "numpy")
+	file := filepath.Join(t.TempDir(), "cf.nc")
+	out, err := exec.Command(python, "-W", "ignore", "-c", netCDFScaled, file).Output()
+	require.NoError(t, err)
+	var want map[string]scaledValues
+	require.NoError(t, json.Unmarshal(out, &want))
+	cases := map[string]int{}
+	for name, w := range want {
+		t.Run(name, func(t *testing.T) {
+			w.check(t, file+":/"+name)
+			cases[w.checkNPY(t, file+":/"+name)]++
+		})
+	}
+	for _, kind := range []string{"floats", "integers", "floats with NaN", "missing", "out of range"} {
+		require.Greater(t, cases[kind], 2, kind)
+	}
+}
+
+// scaledValues are the values of a variable that netCDF4 reads.
+type scaledValues struct {
+	DType   string
+	Values  []any // string of an integer, float64 or nil
+	Wrapped int   // index of the first integer that NumPy wraps, or -1
+}
+
+func (w *scaledValues) integers() bool { return w.DType[1] != 'f' }
+
+// check compares the values and their statistics.
+func (w *scaledValues) check(t *testing.T, address string) {
+	var doc struct {
+		DType  string
+		Values []json.RawMessage
+	}
+	require.NoError(t, json.Unmarshal([]byte(done(t, "dump", address, "--unpack", "--json")), &doc))
+	dtype := w.DType
+	if !w.integers() {
+		dtype = "<f8"
+	}
+	require.Equal(t, dtype, doc.DType)
+	lines := strings.Fields(done(t, "dump", address, "--unpack", "--csv", "--no-header"))
+	require.Equal(t, lines, strings.Fields(strings.ReplaceAll(done(t, "dump", address, "--unpack", "--ndjson"), `"`, "")))
+	var texts []string
+	for _, text := range strings.Fields(done(t, "dump", address, "--unpack")) {
+		if text[0] != '[' {
+			texts = append(texts, text)
+		}
+	}
+	low, high, count, sum := new(big.Float).SetInf(false), new(big.Float).SetInf(true), 0, new(big.Int)
+	for i, v := range w.Values {
+		number, text := new(big.Float).SetPrec(2000), string(doc.Values[i])
+		switch v := v.(type) {
+		case nil:
+			require.Equal(t, []string{`"NaN"`, "NaN", "NaN"}, []string{text, lines[i], texts[i]})
+			continue
+		case string:
+			n, _ := new(big.Int).SetString(v, 10)
+			sum.Add(sum, n)
+			number.SetInt(n)
+			if n.CmpAbs(big.NewInt(1<<53)) > 0 {
+				v = `"` + v + `"`
+			}
+			require.Equal(t, []string{v, n.String(), n.String()}, []string{text, lines[i], texts[i]})
+		case float64:
+			number.SetFloat64(v)
+			require.Equal(t, v, doubleOf(t, text))
+			require.Equal(t, v, doubleOf(t, lines[i]))
+		}
+		count++
+		if number.Cmp(low) < 0 {
+			low = number
+		}
+		if number.Cmp(high) > 0 {
+			high = number
+		}
+	}
+	w.checkStats(t, address, count, low, high, sum)
+}
+
+func doubleOf(t *testing.T, text string) (v float64) {
+	require.NoError(t, json.Unmarshal([]byte(text), &v))
+	return v
+}
+
+// checkStats compares the statistics. Integers beyond 64 bits are an error.
+func (w *scaledValues) checkStats(t *testing.T, address string, count int, low, high *big.Float, sum *big.Int) {
+	out, stderr, code := run("stats", address, "--json", "--bins", "3")
+	least, most := new(big.Float).SetInt64(math.MinInt64), new(big.Float).SetInt64(math.MaxInt64)
+	if w.DType[1] == 'u' {
+		least, most = new(big.Float), new(big.Float).SetUint64(math.MaxUint64)
+	}
+	if w.integers() && count > 0 && (low.Cmp(least) < 0 || high.Cmp(most) > 0) {
+		require.Equal(t, 2, code)
+		require.Regexp(t, `value does not fit: element \[\d+\] is -?\d+, which `, stderr)
+		return
+	}
+	require.Zero(t, code, stderr)
+	var stats struct {
+		Count, NaNs   int
+		Min, Max, Sum json.RawMessage
+	}
+	require.NoError(t, json.Unmarshal([]byte(out), &stats))
+	require.Equal(t, []int{count, len(w.Values) - count}, []int{stats.Count, stats.NaNs})
+	if count == 0 {
+		return
+	}
+	if !w.integers() {
+		l, _ := low.Float64()
+		h, _ := high.Float64()
+		require.Equal(t, []float64{l, h}, []float64{doubleOf(t, string(stats.Min)), doubleOf(t, string(stats.Max))})
+		return
+	}
+	trim := func(b json.RawMessage) string { return strings.Trim(string(b), `"`) }
+	require.Equal(t, []string{low.Text('f', 0), high.Text('f', 0), sum.String()}, []string{trim(stats.Min), trim(stats.Max), trim(stats.Sum)})
+}
+
+// checkNPY compares the array that NumPy loads, and returns the kind of the result.
+func (w *scaledValues) checkNPY(t *testing.T, address string) string {
+	out, stderr, code := run("dump", address, "--unpack", "--npy")
+	missing := slices.Contains(w.Values, any(nil))
+	switch {
+	case !w.integers():
+		require.Zero(t, code, stderr)
+		require.Contains(t, out, "'descr': '<f8'")
+		return "floats"
+	case code == 2 && strings.Contains(stderr, "] is missing ("):
+		require.True(t, missing && w.DType[2] == '8', stderr)
+		return "missing"
+	case code == 2:
+		require.GreaterOrEqual(t, w.Wrapped, 0)
+		require.Contains(t, stderr, fmt.Sprintf("value does not fit: element [%d] is %v, which %s cannot represent", w.Wrapped, w.Values[w.Wrapped], w.DType))
+		return "out of range"
+	case strings.Contains(out, "'descr': '<f8'"):
+		require.NotEqual(t, '8', rune(w.DType[2]))
+		return "floats with NaN"
+	}
+	require.Zero(t, code, stderr)
+	require.Contains(t, out, "'descr': '"+w.DType+"'")
+	size := int(w.DType[2] - '0')
+	data := out[len(out)-size*len(w.Values):]
+	for i, v := range w.Values {
+		n, _ := new(big.Int).SetString(v.(string), 10)
+		b := make([]byte, 16)
+		n.And(n, new(big.Int).SetUint64(math.MaxUint64)).FillBytes(b)
+		slices.Reverse(b)
+		require.Equal(t, string(b[:size]), data[i*size:][:size])
+	}
+	return "integers"
+}
+
 // TestDump_dates checks dates that datetime64 does not have, and numbers that are no dates.
 func TestDump_dates(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -254,12 +472,15 @@ func TestDump_dates(t *testing.T) {
 	create(t, "t.h5:/julian", times("days since 1582-10-03", "standard"), []int64{1, 2, math.MaxInt64})
 	create(t, "t.h5:/none", times("days since 2000-01-01", "standard", ndarray.Attr{Name: "_FillValue", Value: ndarray.Scalar(5.0)}), []float64{5, math.NaN(), 1e20})
 	create(t, "t.h5:/ns", times("nanoseconds since 1970-01-01", "proleptic_gregorian"), []int64{1<<62 + 1, -1, 7})
+	create(t, "t.h5:/scaled", times("nanoseconds since 1970-01-01", "proleptic_gregorian",
+		ndarray.Attr{Name: "scale_factor", Value: ndarray.Scalar[int64](2)}, ndarray.Attr{Name: "add_offset", Value: ndarray.Scalar[int64](1)}), []int64{1 << 61, -1, math.MaxInt64})
 	create(t, "t.h5:/ids", ndarray.Spec{Shape: []int64{3}, Attrs: []ndarray.Attr{{Name: "_FillValue", Value: ndarray.Scalar[int64](-1)}}}, []int64{1<<62 + 1, 3, -1})
 	for name, c := range map[string]struct{ want, stderr string }{
 		"days360": {"2000-02-28T00:00:00.000000\n2000-02-29T00:00:00.000000\n2000-02-30T00:00:00.000000\n", ""},
 		"julian":  {"1582-10-04T00:00:00.000000\n1582-10-15T00:00:00.000000\n\n", "1 element out of range; the first one is [2]"},
 		"none":    {"\n\n\n", "1 element NaN or infinite, 1 element out of range; the first one is [1]"},
 		"ns":      {"2116-02-20T23:53:38.427387905\n1969-12-31T23:59:59.999999999\n1970-01-01T00:00:00.000000007\n", ""},
+		"scaled":  {"2116-02-20T23:53:38.427387905\n1969-12-31T23:59:59.999999999\n\n", "1 element out of range; the first one is [2]"},
 		"ids":     {"4611686018427387905\n3\nNaN\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -277,6 +498,7 @@ func TestDump_dates(t *testing.T) {
 		"days360": "element [2] is the date 2000-02-30T00:00:00.000000 in the calendar 360_day: datetime64 does not have the date",
 		"julian":  "element [2]: 9223372036854775807 days since 1582-10-03, calendar standard: the date is out of range",
 		"none":    "element [2]: 1e+20 days since",
+		"scaled":  "element [2]: 18446744073709551615 nanoseconds since",
 		"ids":     "element [2] is missing (-1), which <i8 cannot represent",
 	} {
 		t.Run("npy of "+name, func(t *testing.T) {

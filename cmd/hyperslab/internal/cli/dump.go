@@ -64,8 +64,9 @@ megabytes, so that memory is bounded.
 
 --unpack writes dates in the calendar of the file, as cftime does, and missing integers
 as NaN. A number that is no date is NaT, and standard error has the number of them.
---npy fails for a date that datetime64 does not have, for a number out of range, and for
-a missing integer of 8 bytes.` +
+Integers with an integer scale_factor and add_offset are exact integers, of the type
+that NumPy has for the result. --npy fails for a date that datetime64 does not have, for
+a number out of range of the type, and for a missing integer of 8 bytes.` +
 			addressHelp + twoArguments + sliceHelp,
 		Example: `  hyperslab dump 'etopo.h5:/ROSE[0, :10]'
   hyperslab dump etopo.h5:/ETOPO120X --csv

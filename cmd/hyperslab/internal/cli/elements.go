@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"runtime"
+	"strconv"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
 	"github.com/hyperslab/hyperslab/internal/cf"
@@ -72,6 +73,9 @@ func (e *batch) appendJSON(dst []byte, i int) []byte {
 		return append(dst, term.EscapeJSON([]byte(e.strings[i]))...)
 	}
 	if text := e.special(i); text != "" {
+		if _, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return jsonform.Document.AppendInt(dst, text)
+		}
 		return jsonform.AppendString(dst, text)
 	}
 	start := len(dst)

@@ -113,7 +113,7 @@ func (a *app) stats(ctx context.Context, address string, o *statsFlags) (err err
 	values := arr.Array
 	applied := ""
 	if !o.asIs {
-		if values, applied, err = meant(ctx, arr.Array, cf.Options{}); err != nil {
+		if values, applied, err = meant(ctx, arr.Array, cf.Options{Wide: true}); err != nil {
 			return err
 		}
 		if values != arr.Array {
