@@ -100,7 +100,13 @@ func copyAll(ctx context.Context, dst, src *Array, options *CopyOptions) (_ Copy
 	if err != nil {
 		return CopyStats{}, err
 	}
-	p.uniform = same
+	if p.uniform = same; same != nil && dst.m().Format != "hdf5" {
+		// The first unit is written in any case, so that the index of a frame does not depend on
+		// how the source stores the same elements.
+		p.uniform = func(r Region) bool {
+			return slices.ContainsFunc(r.Start, func(n int64) bool { return n > 0 }) && same(r)
+		}
+	}
 	if whole := Whole(src.m().Shape); p.decodes > tooOften && !(same != nil && same(whole)) && dst.m().DType.Size != 0 {
 		read, err := readPlan(*src.m(), o)
 		if err != nil {
