@@ -266,7 +266,11 @@ func (o *storeFlags) compression(spec *ndarray.Spec, format hyperslab.Format) er
 	if o.filter != "" || arranges {
 		c.Filters = slices.DeleteFunc(c.Filters, func(f string) bool { return f == "shuffle" || f == "bitshuffle" })
 		if name := map[string]string{"byte": "shuffle", "bit": "bitshuffle"}[o.filter]; name != "" && !(arranges && o.filter == "bit") {
-			c.Filters = append([]string{name}, c.Filters...)
+			at := 0
+			if len(c.Filters) > 0 && c.Filters[0] == "delta" { // it can only be the first filter
+				at = 1
+			}
+			c.Filters = slices.Insert(c.Filters, at, name)
 		}
 	}
 	if o.sum && !summed(c) {
