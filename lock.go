@@ -17,8 +17,8 @@ var (
 	// ErrLocked means that another writer holds the lock of the file for longer than the context
 	// allows to wait. The message contains the file and, if the kernel reports it, the process.
 	ErrLocked = ndarray.ErrLocked
-	// ErrReplaced means that a program without the lock replaced or changed the file of an open array
-	// or of a change in progress. The change was not made.
+	// ErrReplaced means that a program without the lock replaced or changed the file of an open
+	// array or of a change in progress. The change was not made.
 	ErrReplaced = ndarray.ErrReplaced
 )
 

@@ -63,8 +63,8 @@ type OpenOptions struct {
 	// leave the file corrupt; Create with Commit, and Update, do not have this risk.
 	Write bool
 
-	// Lock is the lock of the file, which the caller holds (LockFile). Nil: with Write, Open locks the
-	// file until Close.
+	// Lock is the lock of the file, which the caller holds (LockFile). Nil: with Write, Open locks
+	// the file until Close.
 	Lock *Lock
 
 	// Durable is Write for a b2nd or Caterva array. It also makes every write of elements, and
@@ -140,8 +140,8 @@ type CreateOptions struct {
 
 	Library bool // as in OpenOptions
 
-	// Lock is the lock of an existing target, which the caller holds (LockFile). Nil: Create locks an
-	// existing target until Commit or Close.
+	// Lock is the lock of an existing target, which the caller holds (LockFile). Nil: Create locks
+	// an existing target until Commit or Close.
 	Lock *Lock
 }
 

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
@@ -290,7 +291,9 @@ func openWith(path string, opts OpenOptions) (*File, error) {
 	mayUnlock := opts.Mode == ReadOnly && (opts.Access == nil || opts.Access.Locking == LockIfPossible)
 	var f *File
 	var err error
-	if mayUnlock {
+	if mayUnlock && filelock.Exclusive(path) { // libhdf5 would wait for this process
+		opts.Access = unlocked(opts.Access)
+	} else if mayUnlock {
 		err = refused(path)
 	}
 	if err == nil {
@@ -298,12 +301,7 @@ func openWith(path string, opts OpenOptions) (*File, error) {
 	}
 	if mayUnlock && refusesLocks(err) {
 		why := err
-		access := DefaultFileAccess()
-		if opts.Access != nil {
-			access = *opts.Access
-		}
-		access.Locking = LockNever
-		opts.Access = &access
+		opts.Access = unlocked(opts.Access)
 		if f, err = open(op, path, opts, nil); err == nil {
 			lock()
 			f.locklessLocked(why)
@@ -314,6 +312,16 @@ func openWith(path string, opts OpenOptions) (*File, error) {
 		return nil, explainMembers(err, path, opts.Access.Driver)
 	}
 	return f, err
+}
+
+// unlocked returns a copy of a, or of the default, without locks.
+func unlocked(a *FileAccess) *FileAccess {
+	access := DefaultFileAccess()
+	if a != nil {
+		access = *a
+	}
+	access.Locking = LockNever
+	return &access
 }
 
 // refusesLocks reports whether opening a file failed because its file system does not support

@@ -39,10 +39,10 @@ type ArrayOptions struct {
 	// another number. Without Durable nothing is synced.
 	Durable bool
 
-	// Lock is the lock of the frame, which the caller holds, and of which the writer keeps a reference
-	// until Commit or Close. Nil: the writer takes the lock itself, and waits for other writers:
-	// without limit for other processes, 10 seconds for a writer of this process. Then it returns
-	// ErrLocked.
+	// Lock is the lock of the frame, which the caller holds, and of which the writer keeps a
+	// reference until Commit or Close. Nil: the writer takes the lock itself, and waits for other
+	// writers: without limit for other processes, 10 seconds for a writer of this process. Then it
+	// returns ErrLocked.
 	Lock *filelock.Lock
 }
 

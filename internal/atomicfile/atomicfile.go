@@ -27,8 +27,9 @@ type Options struct {
 	Overwrite bool // replace a target that exists
 	Volatile  bool // Commit does not wait for the disk: for files that are easily made again
 
-	// Lock is the lock of the target, which the caller holds. After Commit it is the lock of the new
-	// file. Nil: with Overwrite, the Output itself locks a target that exists, until Commit or Abort.
+	// Lock is the lock of the target, which the caller holds. After Commit it is the lock of the
+	// new file. Nil: with Overwrite, the Output itself locks a target that exists, until Commit or
+	// Abort.
 	Lock *filelock.Lock
 
 	// Around is another lock, for example of the directory that contains the target, or nil. The

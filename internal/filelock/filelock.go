@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
@@ -94,6 +95,30 @@ var queues struct {
 	sync.Mutex
 	of      map[string]*queue
 	private map[string]bool
+	parts   map[string]bool
+}
+
+// Part locks a part of a file, for example a dataset, for one holder in this process, and returns
+// ErrLocked if another one has it. It is for holders that share the lock of the file with Library.
+func (l *Lock) Part(name string) (release func(), err error) {
+	if l == nil {
+		return func() {}, nil
+	}
+	name = l.h.real + "\x00" + name
+	queues.Lock()
+	defer queues.Unlock()
+	if queues.parts[name] {
+		return nil, &fs.PathError{Op: "lock", Path: l.h.path, Err: fmt.Errorf("%w by %s", ErrLocked, thisProcess)}
+	}
+	if queues.parts == nil {
+		queues.parts = map[string]bool{}
+	}
+	queues.parts[name] = true
+	return sync.OnceFunc(func() {
+		queues.Lock()
+		defer queues.Unlock()
+		delete(queues.parts, name)
+	}), nil
 }
 
 // Private excepts a file or directory, and all below it, from locking until the returned function
@@ -237,7 +262,7 @@ func (w *waiting) enter(real string) (*queue, *Lock) {
 		queues.of = map[string]*queue{}
 	}
 	q := queues.of[real]
-	if q == nil {
+	if q == nil || q.held.gone() {
 		q = &queue{turn: semaphore.NewWeighted(1), sharers: map[*waiting]context.CancelCauseFunc{}}
 		queues.of[real] = q
 	}
@@ -255,6 +280,21 @@ func (w *waiting) enter(real string) (*queue, *Lock) {
 	return q, nil
 }
 
+// gone reports whether another file has got the path of a locked one, whose lock then does not
+// matter to writers of the path.
+func (h *held) gone() bool {
+	if h == nil {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.on == nil {
+		return false
+	}
+	same, err := h.on.is(h.real)
+	return !same && err == nil
+}
+
 // leave removes a writer that did not get the lock.
 func (w *waiting) leave(q *queue, real string) {
 	queues.Lock()
@@ -268,7 +308,7 @@ func (w *waiting) leave(q *queue, real string) {
 
 // leave is called with queues locked.
 func (q *queue) leave(real string) {
-	if q.users--; q.users == 0 {
+	if q.users--; q.users == 0 && queues.of[real] == q {
 		delete(queues.of, real)
 	}
 }
@@ -293,8 +333,8 @@ func (l *Lock) Share() *Lock {
 	return &Lock{h: l.h}
 }
 
-// Hold returns a reference to the lock l of the file that path names, or locks the file if l is nil.
-// It is for functions without a context.
+// Hold returns a reference to the lock l of the file that path names, or locks the file if l is
+// nil. It is for functions without a context.
 func Hold(l *Lock, path string) (*Lock, error) {
 	if l != nil {
 		return l.Share(), nil
@@ -387,6 +427,30 @@ func (l *Lock) Follow(path string) (moved func(ok bool) error, err error) {
 		}
 		return next.close()
 	}, nil
+}
+
+// Exclusive reports whether this process holds a lock of path that excludes readers of libhdf5,
+// also those of this process.
+func Exclusive(path string) bool {
+	queues.Lock()
+	none := len(queues.of) == 0
+	queues.Unlock()
+	if none {
+		return false
+	}
+	real, err := realPath(path)
+	if err != nil {
+		return false
+	}
+	queues.Lock()
+	defer queues.Unlock()
+	q := queues.of[real]
+	if q == nil || q.held == nil || q.held.library {
+		return false
+	}
+	q.held.mu.Lock()
+	defer q.held.mu.Unlock()
+	return q.held.on != nil && q.held.on.exclusive()
 }
 
 // ForLibrary leaves the flock to libhdf5, which can then open the file for writing.
@@ -539,7 +603,7 @@ const (
 // kernel locks the file that a real path names. Another file can get the path while the caller
 // waits: then the lock of that file is needed.
 func (w *waiting) kernel(q *queue, real string) (*inode, error) {
-	if err := w.sleep(time.Until(q.after)); err != nil {
+	if err := w.sleep(2 * time.Until(q.after)); err != nil {
 		return nil, err
 	}
 	for {
@@ -595,7 +659,7 @@ func (w *waiting) sleep(d time.Duration) error {
 	if d <= 0 {
 		return nil
 	}
-	t := time.NewTimer(d)
+	t := time.NewTimer(d/2 + rand.N(d/2+1)) // writers without permission to write must not stay in step
 	defer t.Stop()
 	select {
 	case <-t.C:

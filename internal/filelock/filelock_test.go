@@ -263,7 +263,9 @@ func TestAcquire_replaced(t *testing.T) {
 	}
 	replace()
 	require.ErrorIs(t, l.Check(), regular.ErrReplaced)
+	vacant(t, path, nil)
 	require.NoError(t, l.Release())
+	require.Empty(t, queues.of)
 
 	l, err = Acquire(bg, path, nil)
 	require.NoError(t, err)

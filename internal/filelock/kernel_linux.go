@@ -4,6 +4,7 @@ package filelock
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -15,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Offsets of the byte locks. A writer has an exclusive lock of writerByte, and a shared lock of the
+// Offsets of the byte locks. A writer has the lock of writerByte, and a shared lock of the
 // byte at firstMark + its mark. A process that waits has a shared lock of waiterByte.
 const (
 	writerByte = 1 << 62
@@ -65,7 +66,22 @@ func (on *inode) other(at, length int64) (start int64, found bool) {
 	return l.Start, err == nil && l.Type != unix.F_UNLCK
 }
 
-func (on *inode) lockByte() error { return on.set(unix.F_WRLCK, writerByte) }
+// lockByte takes the lock of writerByte. Without permission to write it is shared. Two such locks
+// exclude each other because each writer looks for the other one after it has its own: at least one
+// gives up.
+func (on *inode) lockByte() error {
+	if on.write {
+		return on.set(unix.F_WRLCK, writerByte)
+	}
+	err := on.set(unix.F_RDLCK, writerByte)
+	if err != nil {
+		return err
+	}
+	if _, found := on.other(writerByte, 1); found {
+		return cmp.Or(on.set(unix.F_UNLCK, writerByte), error(unix.EAGAIN))
+	}
+	return nil
+}
 
 // mark records the process as the holder. Without the record only a message has less information.
 func (on *inode) mark() { _ = on.set(unix.F_RDLCK, firstMark+mark()) }

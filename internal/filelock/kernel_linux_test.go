@@ -1,7 +1,6 @@
 package filelock
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"testing"
@@ -46,17 +45,43 @@ func TestAcquire_flock(t *testing.T) {
 		require.NoError(t, <-unlocked)
 	})
 	t.Run("file without permission to write", func(t *testing.T) {
+		limited := func() *inode {
+			on, err := openInode(path)
+			require.NoError(t, err)
+			on.write = false // as for such a file
+			return on
+		}
+		first, second := limited(), limited()
+		locked, err := first.try(false)
+		require.NoError(t, err)
+		require.True(t, locked)
+		locked, err = second.try(false)
+		require.NoError(t, err)
+		require.False(t, locked)
+		busy(t, path, nil)
+		require.NoError(t, first.close())
+		vacant(t, path, nil)
+		locked, err = second.try(false)
+		require.NoError(t, err)
+		require.True(t, locked)
+		require.NoError(t, second.close())
+	})
+	t.Run("file system without separate locks", func(t *testing.T) {
+		l, err := Acquire(bg, path, nil)
+		require.NoError(t, err)
+		require.False(t, Exclusive(path))
+		l.h.on.bytes = false
+		require.True(t, Exclusive(path))
+		require.False(t, Exclusive(path+"x"))
+		require.NoError(t, l.Release())
+		require.False(t, Exclusive(path))
 		on, err := openInode(path)
 		require.NoError(t, err)
-		on.bytes = false // as for such a file
+		on.bytes = false
 		locked, err := on.try(false)
 		require.NoError(t, err)
 		require.True(t, locked)
-		ctx, cancel := context.WithTimeout(bg, 20*time.Millisecond)
-		defer cancel()
-		_, err = Acquire(ctx, path, nil)
-		require.ErrorIs(t, err, ErrLocked)
+		busy(t, path, nil)
 		require.NoError(t, on.close())
-		vacant(t, path, nil)
 	})
 }

@@ -17,15 +17,17 @@ import (
 type inode struct {
 	f     *os.File
 	info  os.FileInfo
+	write bool // the file is open for writing
 	bytes bool // the lock is a byte lock, and the flock is shared
 	owned bool // the byte lock is held
 }
 
-// openInode opens the file at a path, for writing if possible, because a byte lock requires it.
+// openInode opens the file at a path, for writing if possible, because an exclusive byte lock
+// requires it.
 func openInode(path string) (_ *inode, err error) {
 	on := &inode{}
 	on.f, err = os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0)
-	on.bytes = err == nil
+	on.write = err == nil
 	if err != nil && !errors.Is(err, os.ErrNotExist) { // a directory, or without permission to write
 		on.f, err = os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	}
@@ -35,7 +37,7 @@ func openInode(path string) (_ *inode, err error) {
 	if on.info, err = on.f.Stat(); err != nil {
 		return nil, errors.Join(err, on.f.Close())
 	}
-	on.bytes = on.bytes && on.separate()
+	on.bytes = on.separate()
 	return on, nil
 }
 
@@ -76,13 +78,13 @@ func (on *inode) try(library bool) (locked bool, err error) {
 			return false, err
 		}
 	}
-	how := unix.LOCK_EX
-	if on.bytes {
-		how = unix.LOCK_SH
-	}
-	locked = library
-	if !library {
-		locked, err = result(on.flock(how | unix.LOCK_NB))
+	switch {
+	case library, on.bytes && on.info.IsDir():
+		locked = true
+	case on.bytes:
+		locked, err = result(on.flock(unix.LOCK_SH | unix.LOCK_NB))
+	default:
+		locked, err = result(on.flock(unix.LOCK_EX | unix.LOCK_NB))
 	}
 	if locked {
 		on.mark()
@@ -92,6 +94,9 @@ func (on *inode) try(library bool) (locked bool, err error) {
 
 // forLibrary releases the flock.
 func (on *inode) forLibrary() error { return on.flock(unix.LOCK_UN) }
+
+// exclusive reports whether the flock excludes readers of libhdf5.
+func (on *inode) exclusive() bool { return !on.bytes }
 
 // is reports whether a path names this file.
 func (on *inode) is(path string) (bool, error) {

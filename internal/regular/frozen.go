@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// ErrReplaced means that a file is not the one that existed before: when a Frozen directory, an array
-// or a change began.
+// ErrReplaced means that a file is not the one that existed before: when a Frozen directory, an
+// array or a change began.
 var ErrReplaced = errors.New("file was replaced or changed by another program")
 
 // Frozen is a file system of a directory and everything below it. It opens a file only if the file

@@ -61,9 +61,10 @@ type OpenOptions struct {
 	// comparison.
 	Library bool
 
-	// Lock is the lock of the file, which the caller holds, and of which the array keeps a reference
-	// until Close. Nil: with Write or Durable, Open takes the lock and waits for other writers: without limit for
-	// other processes, 10 seconds for a writer of this process. Then it returns ndarray.ErrLocked.
+	// Lock is the lock of the file, which the caller holds, and of which the array keeps a
+	// reference until Close. Nil: with Write or Durable, Open takes the lock and waits for other
+	// writers: without limit for other processes, 10 seconds for a writer of this process. Then it
+	// returns ndarray.ErrLocked.
 	Lock *filelock.Lock
 
 	// Allow lists codecs and filters that may be read in addition to those that are safe for

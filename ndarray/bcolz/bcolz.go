@@ -136,8 +136,8 @@ func (b *backend) see() (err error) {
 	return err
 }
 
-// unchanged returns ndarray.ErrReplaced if another program has replaced the directory or changed the
-// length of the array since see.
+// unchanged returns ndarray.ErrReplaced if another program has replaced the directory or changed
+// the length of the array since see.
 func (b *backend) unchanged() error {
 	if err := b.lock.Check(); err != nil || b.seen == nil {
 		return err

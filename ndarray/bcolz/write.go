@@ -26,8 +26,8 @@ import (
 // chunkLocks is the number of locks that the chunk files share.
 const chunkLocks = 64
 
-// writable returns ErrReadOnly if the array is not open for writing, and ErrReplaced if another program
-// has changed it.
+// writable returns ErrReadOnly if the array is not open for writing, and ErrReplaced if another
+// program has changed it.
 func (b *backend) writable() error {
 	if !b.write {
 		return ndarray.ErrReadOnly

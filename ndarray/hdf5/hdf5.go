@@ -34,6 +34,7 @@ type backend struct {
 	file    *h5.File // nil if it is being written by the caller
 	shared  bool     // the caller closes the file
 	lock    *filelock.Lock
+	done    func() // releases the part of the lock for the dataset; nil if it is read-only
 	dataset *h5.Dataset
 	stored  h5.Datatype // also in memory, so that libhdf5 does not convert
 	meta    ndarray.Meta
@@ -77,11 +78,11 @@ type OpenOptions struct {
 	// have.
 	Untrusted bool
 
-	// Lock is the lock of the file, which the caller holds, and of which the array keeps a reference
-	// until Close. Nil: with Write, Open takes the lock and waits for other writers: without limit for
-	// other processes, 10 seconds for a writer of this process. Then it returns ndarray.ErrLocked.
-	// Arrays of one process that are open for writing share the lock, but each dataset is open for
-	// writing once.
+	// Lock is the lock of the file, which the caller holds, and of which the array keeps a
+	// reference until Close. Nil: with Write, Open takes the lock and waits for other writers:
+	// without limit for other processes, 10 seconds for a writer of this process. Then it returns
+	// ndarray.ErrLocked. Arrays of one process that are open for writing share the lock, but each
+	// dataset is open for writing once.
 	Lock *filelock.Lock
 
 	// ExternalDir is the directory of external files with relative names; "" is the working
@@ -150,27 +151,51 @@ func openLocked(file, object, location string, o *OpenOptions) (_ *backend, err 
 			return nil, err
 		}
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, lock.Release())
-		}
-	}()
-	var f *h5.File
-	err = filelock.Retry(context.Background(), file, func() error {
-		f, err = h5.Open(file, h5.ReadWrite)
+	var b *backend
+	try := func() error {
+		b, err = openWritable(file, object, location, o, lock)
 		return err
-	})
+	}
+	if o.Lock == nil {
+		err = filelock.Retry(context.Background(), file, try)
+	} else { // the caller repeats the call
+		err = try()
+	}
+	if err != nil {
+		return nil, errors.Join(err, lock.Release())
+	}
+	b.lock, b.library = lock, o.Library
+	return b, nil
+}
+
+// openWritable opens a dataset for writing. One array of the process at a time can have it: another
+// one would not see changes of its shape.
+func openWritable(file, object, location string, o *OpenOptions, lock *filelock.Lock) (_ *backend, err error) {
+	f, err := h5.Open(file, h5.ReadWrite)
 	if err != nil {
 		return nil, err
 	}
+	done := func() {}
+	defer func() {
+		if err != nil {
+			done()
+			err = errors.Join(err, f.Close())
+		}
+	}()
 	if why := f.Unlocked(); why != nil && o.Unlocked != nil {
 		o.Unlocked(file, why)
 	}
+	if info, err := f.Root().ObjectInfo(absolute(object)); err == nil { // else open returns the error
+		if done, err = lock.Part(fmt.Sprint(info.FileNo, ":", info.Address)); err != nil {
+			done = func() {}
+			return nil, err
+		}
+	}
 	b, err := open(f.Root(), absolute(object), location, o)
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, err
 	}
-	b.lock, b.library = lock, o.Library
+	b.done = done
 	return b, nil
 }
 
@@ -580,6 +605,9 @@ func (b *backend) Close() error {
 	err := h5errs.Translate(b.closeDataset())
 	if b.file != nil && !b.shared {
 		err = errors.Join(err, h5errs.Translate(b.file.Close()), b.lock.Check())
+	}
+	if b.done != nil {
+		b.done()
 	}
 	return errors.Join(err, b.lock.Release())
 }

@@ -36,9 +36,9 @@ func Open(file string, write bool) (ndarray.Backend, error) {
 type OpenOptions struct {
 	Write bool // open for writing, in place
 
-	// Lock is the lock of the file, which the caller holds, and of which the array keeps a reference
-	// until Close. Nil: with Write, OpenWith takes the lock and waits for other writers: without limit
-	// for other processes, 10 seconds for a writer of this process. Then it returns
+	// Lock is the lock of the file, which the caller holds, and of which the array keeps a
+	// reference until Close. Nil: with Write, OpenWith takes the lock and waits for other writers:
+	// without limit for other processes, 10 seconds for a writer of this process. Then it returns
 	// ndarray.ErrLocked.
 	Lock *filelock.Lock
 }
