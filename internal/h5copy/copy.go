@@ -80,6 +80,7 @@ type Copier struct {
 	out   *Writer
 	o     Options
 	whole bool // the whole file is copied
+	sizes bool // addresses and lengths have other sizes in the new file; see compareSizes
 
 	Problems   []Problem
 	Types      int // committed datatypes, copied or found in a dry run
@@ -101,6 +102,9 @@ func (c *Copier) File(ctx context.Context) error { return c.Group(ctx, "/") }
 
 // Group copies the group at a path to the root group of the new file, which must be empty.
 func (c *Copier) Group(ctx context.Context, from string) (err error) {
+	if err := c.compareSizes(); err != nil {
+		return err
+	}
 	g := c.src.Root()
 	c.whole = strings.Trim(from, "/") == ""
 	if !c.whole {
@@ -126,9 +130,65 @@ func (c *Copier) Group(ctx context.Context, from string) (err error) {
 	return c.finish(ctx)
 }
 
-// Object copies the object at the path from, with everything below it. It creates the missing
-// groups of the path to.
-func (c *Copier) Object(ctx context.Context, from, to string) (err error) {
+// compareSizes sets sizes. H5Ocopy copies messages with addresses and lengths as they are, so it must
+// not copy objects into a file with other sizes.
+func (c *Copier) compareSizes() error {
+	if c.out.File == nil || c.same() {
+		return nil
+	}
+	from, err := c.src.Creation()
+	if err != nil {
+		return err
+	}
+	to, err := c.out.File.Creation()
+	c.sizes = from.OffsetSize != to.OffsetSize || from.LengthSize != to.LengthSize
+	return err
+}
+
+// opens checks that an object which H5Ocopy made, and those below it, open: the sizes of addresses
+// and lengths in the file of the source are unknown.
+func (c *Copier) opens(path string) (err error) {
+	o, err := c.out.Root().OpenObject(path)
+	if err != nil {
+		return fmt.Errorf("%w: copying from a file with other sizes of addresses or lengths through an external link: %w", errors.ErrUnsupported, err)
+	}
+	defer func() { err = errors.Join(err, o.Close()) }()
+	g, ok := o.(*h5.Group)
+	if !ok {
+		return nil
+	}
+	for l, err := range g.LinksIn(h5.ByName) {
+		if err == nil && l.Kind == h5.HardLink {
+			err = c.opens(strings.TrimSuffix(path, "/") + "/" + l.Name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Pair is an object and the path of its copy.
+type Pair struct{ From, To string }
+
+// Objects copies several objects, each with everything below it, as one set: references, hard
+// links, dimension scales and committed datatypes between them are kept. It creates the missing
+// groups of the new paths. After an error, failed is the index of the pair that could not be
+// copied, or -1 for an error of the set.
+func (c *Copier) Objects(ctx context.Context, pairs []Pair) (failed int, err error) {
+	if err := c.compareSizes(); err != nil {
+		return -1, err
+	}
+	for i, p := range pairs {
+		if err := c.one(ctx, p.From, "/"+strings.Trim(p.To, "/"), pairs); err != nil {
+			return i, err
+		}
+	}
+	return -1, c.finish(ctx)
+}
+
+// one copies an object of a set, or links to its copy if it is already copied.
+func (c *Copier) one(ctx context.Context, from, to string, pairs []Pair) (err error) {
 	o, err := c.src.Root().OpenObject(from)
 	if err != nil {
 		return err
@@ -146,19 +206,39 @@ func (c *Copier) Object(ctx context.Context, from, to string) (err error) {
 		if c.out.File == nil {
 			return nil
 		}
-		return c.src.Root().CopyObject(from, c.out.Root(), to, &h5.CopyOptions{ExpandReferences: c.o.Follow})
+		if err := c.src.Root().CopyObject(from, c.out.Root(), to, &h5.CopyOptions{ExpandReferences: c.o.Follow}); err != nil {
+			return err
+		}
+		return c.opens(to)
 	}
-	to = "/" + strings.Trim(to, "/")
 	if c.same() && info.Kind == h5.GroupObject {
-		if inside, err := c.inside(info.Address, to); err != nil || inside {
-			return cmpErr(err, fmt.Errorf("%w: %s is inside the group that is copied", h5.ErrParam, to))
+		for _, p := range pairs {
+			if inside, err := c.inside(info.Address, "/"+strings.Trim(p.To, "/")); err != nil || inside {
+				return cmpErr(err, fmt.Errorf("%w: %s is inside the group that is copied", h5.ErrParam, p.To))
+			}
 		}
 	}
-	c.out.Placed[info.Address] = to
-	if err := c.object(ctx, o, info.Address, c.src.Root(), from, c.out.Root(), to, to); err != nil {
-		return err
+	if there := c.out.Placed[info.Address]; there != "" {
+		return c.linkTo(info.Address, there, to)
 	}
-	return c.finish(ctx)
+	c.out.Placed[info.Address] = to
+	return c.object(ctx, o, info.Address, c.src.Root(), from, c.out.Root(), to, to)
+}
+
+// linkTo makes a path of the new file a link to an object that is already copied.
+func (c *Copier) linkTo(addr uint64, there, to string) error {
+	if c.temporary(there) {
+		c.out.Placed[addr] = to
+	}
+	if c.out.File == nil {
+		return nil
+	}
+	return c.out.Root().LinkHard(to, there)
+}
+
+// temporary reports whether a path of the new file leads to an object that has no name yet.
+func (c *Copier) temporary(path string) bool {
+	return path == Nameless || c.temp != "" && strings.HasPrefix(path, c.temp+"/")
 }
 
 func cmpErr(err, otherwise error) error {
@@ -287,7 +367,7 @@ func (c *Copier) link(ctx context.Context, src, dst *h5.Group, l h5.Link, path s
 		l.File, _ = c.moved(l.File)
 	}
 	if done, err := c.out.Link(dst, l); done || err != nil {
-		if there := c.out.Placed[l.Address]; l.Kind == h5.HardLink && (there == Nameless || c.temp != "" && strings.HasPrefix(there, c.temp+"/")) {
+		if there := c.out.Placed[l.Address]; l.Kind == h5.HardLink && c.temporary(there) {
 			c.out.Placed[l.Address] = path
 		}
 		return err
@@ -344,6 +424,9 @@ func (c *Copier) object(ctx context.Context, o h5.Object, addr uint64, src *h5.G
 			return err
 		}
 		c.Types++
+		if c.sizes {
+			return c.committed(o, addr, dst, path, attrs)
+		}
 		special := !attrs.simple()
 		if dst != nil {
 			if err := src.CopyObject(link, dst, name, &h5.CopyOptions{WithoutAttributes: special}); err != nil {
@@ -356,6 +439,19 @@ func (c *Copier) object(ctx context.Context, o h5.Object, addr uint64, src *h5.G
 		return nil
 	}
 	return fmt.Errorf("%w: an object of class %T", errors.ErrUnsupported, o)
+}
+
+// committed creates a committed datatype again.
+func (c *Copier) committed(o *h5.CommittedType, addr uint64, dst *h5.Group, path string, attrs attributes) error {
+	t, err := o.Datatype()
+	if err != nil || dst == nil {
+		return cmpErr(err, c.beside(o, nil, path, addr, attrs))
+	}
+	made, err := c.out.Datatype(path, t, attrs.largest())
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.beside(o, made, path, addr, attrs), made.Close())
 }
 
 // groupOptions returns the properties that a new group can have. A group of the old format reports

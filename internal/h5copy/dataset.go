@@ -37,7 +37,7 @@ func (c *Copier) dataset(ctx context.Context, d *h5.Dataset, addr uint64, src *h
 	}
 	moved := c.files(&info, path)
 	special := !attrs.simple()
-	if moved || !info.Datatype.Plain() && info.FillKind == h5.FillValue && !c.same() {
+	if moved || c.sizes || !info.Datatype.Plain() && info.FillKind == h5.FillValue && !c.same() {
 		if dst != nil {
 			if err := c.create(info, dst, name, path, attrs.largest()); err != nil {
 				return err

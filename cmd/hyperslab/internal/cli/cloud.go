@@ -419,6 +419,7 @@ func (r *repacker) createCloud(file string) (*h5.File, error) {
 		need += l.index / all * int64(r.kept)
 	}
 	need += need/4 + int64(r.rewritten)*cloudPerDataset
+	creation.OffsetSize, creation.LengthSize = max(creation.OffsetSize, 8), max(creation.LengthSize, 8) // a page can be longer than 64 KiB
 	creation.Space = h5.FileSpace{Strategy: h5.Paged, PageSize: cloudPage(need)}
 	dst, err := h5.Create(file, &h5.CreateOptions{Low: h5.V110, Creation: &creation})
 	return dst, h5errs.Translate(err)

@@ -305,6 +305,9 @@ func (a *app) cpObjects(ctx context.Context, files *hdf5Files, from []locate.Loc
 			}
 		}
 	}
+	if err := o.edit.hold(ctx, to.File); err != nil {
+		return err
+	}
 	_, err := os.Stat(to.File)
 	there := err == nil
 	within := make([]bool, len(from)) // whether source and target are in the same file
@@ -347,6 +350,7 @@ func (a *app) copyObjects(ctx context.Context, files *hdf5Files, from []locate.L
 		m = o.edit.meter(files.storedIn(ctx, from))
 	}
 	var dst *h5.File
+	var done func() error
 	if create {
 		like, err := files.file(from[0].File)
 		if err != nil {
@@ -356,6 +360,7 @@ func (a *app) copyObjects(ctx context.Context, files *hdf5Files, from []locate.L
 		if err != nil {
 			return h5errs.Translate(err)
 		}
+		done = func() error { return h5errs.Translate(dst.Close()) }
 	} else {
 		for i, loc := range from {
 			if within[i] {
@@ -364,29 +369,79 @@ func (a *app) copyObjects(ctx context.Context, files *hdf5Files, from []locate.L
 				}
 			}
 		}
-		if dst, err = h5.Open(file, h5.ReadWrite); err != nil {
-			return h5errs.Translate(err)
-		}
-	}
-	defer func() { err = errors.Join(err, h5errs.Translate(dst.Close())) }()
-	m.Watch(growing(file))
-	defer m.Finish()
-	for i, loc := range from {
-		if err := ctx.Err(); err != nil {
+		if dst, done, err = o.edit.openInPlace(ctx, file); err != nil {
 			return err
 		}
-		src := dst
-		if !within[i] {
-			if src, err = files.file(loc.File); err != nil {
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	m.Watch(growing(file))
+	defer m.Finish()
+	sets := setsOf(from, within, names)
+	opened := func(set *copySet) (*h5.File, error) {
+		if set.within {
+			return dst, nil
+		}
+		return files.file(set.file)
+	}
+	for _, prepare := range []bool{true, false} {
+		for i := range sets {
+			if err := ctx.Err(); err != nil {
 				return err
 			}
+			set := &sets[i]
+			src, err := opened(set)
+			if err != nil {
+				return err
+			}
+			failed := -1
+			if prepare {
+				failed, err = a.checkSet(ctx, src, dst, set, target, names, o)
+			} else {
+				failed, err = a.copySet(ctx, src, dst, set, target, o)
+			}
+			if err = errors.Join(err, files.limit()); err != nil {
+				return ndarray.Wrap("copy", set.location(failed), h5errs.Translate(err))
+			}
 		}
-		err := a.copyObject(ctx, src, loc.Object, dst, locate.Location{File: target, Object: names[i]}, o)
-		if err = errors.Join(err, files.limit()); err != nil {
-			return ndarray.Wrap("copy", loc.String(), h5errs.Translate(err))
+		if prepare {
+			if err := replaceTargets(dst, names, target, o.force); err != nil {
+				return h5errs.Translate(err)
+			}
 		}
 	}
 	return nil
+}
+
+// copySet contains the sources of one file, which are copied together, so that references and links
+// between them are kept.
+type copySet struct {
+	file   string
+	within bool // source and target are in the same file
+	pairs  []h5copy.Pair
+}
+
+// location returns the location of a source; of all sources for index -1.
+func (s *copySet) location(i int) string {
+	if i < 0 && len(s.pairs) == 1 {
+		i = 0
+	}
+	if i < 0 {
+		return s.file
+	}
+	return locate.Location{File: s.file, Object: s.pairs[i].From}.String()
+}
+
+// setsOf collects the sources of each file.
+func setsOf(from []locate.Location, within []bool, names []string) (sets []copySet) {
+	for i, loc := range from {
+		at := slices.IndexFunc(sets, func(s copySet) bool { return s.file == loc.File || s.within && within[i] })
+		if at < 0 {
+			at = len(sets)
+			sets = append(sets, copySet{file: loc.File, within: within[i]})
+		}
+		sets[at].pairs = append(sets[at].pairs, h5copy.Pair{From: "/" + strings.Trim(loc.Object, "/"), To: names[i]})
+	}
+	return sets
 }
 
 // planCopies reports the size of each object's elements. It fails if an object does not exist or
@@ -398,6 +453,22 @@ func (a *app) planCopies(ctx context.Context, files *hdf5Files, from []locate.Lo
 			return nil, err
 		}
 		return f.Root(), nil
+	}
+	within := make([]bool, len(from))
+	for i, loc := range from {
+		within[i] = there && sameFile(loc.String(), file)
+	}
+	for _, set := range setsOf(from, within, names) {
+		if !set.within {
+			continue
+		}
+		src, err := files.file(set.file)
+		if err != nil {
+			return err
+		}
+		if failed, err := apart(src, &set, names); err != nil {
+			return ndarray.Wrap("copy", set.location(failed), h5errs.Translate(err))
+		}
 	}
 	for i, loc := range from {
 		src, err := root(loc.File)
@@ -468,47 +539,117 @@ func storedAt(ctx context.Context, o h5.Object) (total int64) {
 	return total
 }
 
-// copyObject copies an object to a path in dst. to contains the user's name of that file.
-func (a *app) copyObject(ctx context.Context, src *h5.File, object string, dst *h5.File, to locate.Location, o *cpFlags) error {
-	name := to.Object
-	there, err := dst.Root().HasLink(name)
-	if err != nil && !errors.Is(err, h5.ErrNotFound) { // a group of the path may be missing
-		return err
-	}
-	if there && !o.force {
-		return fmt.Errorf("%w: %s", ndarray.ErrExists, to)
-	}
-	dir, err := targetDirectory(to.File)
-	if err != nil {
-		return err
-	}
-	from, at := "/"+strings.Trim(object, "/"), "/"+strings.Trim(name, "/")
-	options := h5copy.Options{
-		Directory: dir, AllowMissing: o.missing, ExternalDir: o.files.dir, Follow: o.refs, Unreadable: o.pick.unreadable(a, "cp", &o.left),
-		Exclude: func(path string) bool { return o.pick.excluded(from + strings.TrimPrefix(path, at)) },
-	}
-	if !o.missing {
-		plan := h5copy.New(src, nil, options)
-		if err := plan.Object(ctx, object, name); err != nil {
-			return err
+// checkSet returns the errors of copySet before the target is changed.
+func (a *app) checkSet(ctx context.Context, src, dst *h5.File, set *copySet, target string, names []string, o *cpFlags) (failed int, err error) {
+	if set.within {
+		if failed, err := apart(src, set, names); err != nil {
+			return failed, err
 		}
-		for _, p := range plan.Problems {
-			if p.Kind == h5copy.Missing {
-				return errs.Mark(fmt.Errorf("%s: %s: %w; --allow-missing copies it anyway", p.Path, p.What, p.Err), ndarray.ErrNotFound)
+	}
+	if dst != nil {
+		if err := vacant(dst, set.pairs, target, o.force); err != nil {
+			return -1, err
+		}
+	}
+	options, err := a.copyOptions(set, target, o)
+	if err != nil {
+		return -1, err
+	}
+	plan := h5copy.New(src, nil, options)
+	if failed, err := plan.Objects(ctx, set.pairs); err != nil {
+		return failed, err
+	}
+	for _, p := range plan.Problems {
+		if p.Kind == h5copy.Missing && !o.missing {
+			return -1, errs.Mark(fmt.Errorf("%s: %s: %w; --allow-missing copies it anyway", p.Path, p.What, p.Err), ndarray.ErrNotFound)
+		}
+	}
+	return -1, nil
+}
+
+// apart returns an error if the removal of one of the targets would also remove a source: if the
+// target is the source, a group above it, or a link that its path leads through.
+func apart(src *h5.File, set *copySet, names []string) (failed int, err error) {
+	for i, p := range set.pairs {
+		for _, name := range names {
+			needs, err := h5copy.Needs(src.Root(), p.From, name)
+			if err != nil {
+				return i, err
+			}
+			if needs {
+				return i, fmt.Errorf("%w: the target %s is the source, a group above it, or a link to it", ndarray.ErrParam, name)
 			}
 		}
 	}
-	if there {
-		if err := dst.Root().Unlink(name); err != nil {
+	return -1, nil
+}
+
+// vacant returns ErrExists if a target exists, unless it may be replaced.
+func vacant(dst *h5.File, pairs []h5copy.Pair, target string, force bool) error {
+	if force {
+		return nil
+	}
+	for _, p := range pairs {
+		there, err := dst.Root().HasLink(p.To)
+		if err != nil && !errors.Is(err, h5.ErrNotFound) { // a group of the path may be missing
 			return err
 		}
+		if there {
+			return fmt.Errorf("%w: %s", ndarray.ErrExists, locate.Location{File: target, Object: p.To})
+		}
+	}
+	return nil
+}
+
+// replaceTargets removes the existing targets.
+func replaceTargets(dst *h5.File, names []string, target string, force bool) error {
+	if !force {
+		return nil
+	}
+	for _, name := range names {
+		there, err := dst.Root().HasLink(name)
+		if there && err == nil {
+			err = dst.Root().Unlink(name)
+		}
+		if err != nil && !errors.Is(err, h5.ErrNotFound) {
+			return ndarray.Wrap("replace", locate.Location{File: target, Object: name}.String(), h5errs.Translate(err))
+		}
+	}
+	return nil
+}
+
+// copyOptions returns the options of the copy of a set.
+func (a *app) copyOptions(set *copySet, target string, o *cpFlags) (h5copy.Options, error) {
+	dir, err := targetDirectory(target)
+	return h5copy.Options{
+		Directory: dir, AllowMissing: o.missing, ExternalDir: o.files.dir, Follow: o.refs, Unreadable: o.pick.unreadable(a, "cp", &o.left),
+		Exclude: func(path string) bool { return o.pick.excluded(set.source(path)) },
+	}, err
+}
+
+// source returns the path in the source of a path in the target.
+func (s *copySet) source(at string) string {
+	best := h5copy.Pair{}
+	for _, p := range s.pairs {
+		if (at == p.To || strings.HasPrefix(at, p.To+"/")) && len(p.To) > len(best.To) {
+			best = p
+		}
+	}
+	return best.From + strings.TrimPrefix(at, best.To)
+}
+
+// copySet copies the sources of a set and reports the parts that are not kept.
+func (a *app) copySet(ctx context.Context, src, dst *h5.File, set *copySet, target string, o *cpFlags) (failed int, err error) {
+	options, err := a.copyOptions(set, target, o)
+	if err != nil {
+		return -1, err
 	}
 	c := h5copy.New(src, dst, options)
-	if err := c.Object(ctx, object, name); err != nil {
-		return err
+	if failed, err := c.Objects(ctx, set.pairs); err != nil {
+		return failed, err
 	}
 	for _, p := range c.Problems {
 		a.note("%s %s: %s: %s", a.talk.Notice("hyperslab cp:"), term.Safe(p.Path), p.What, term.Safe(p.Err.Error()))
 	}
-	return nil
+	return -1, nil
 }
