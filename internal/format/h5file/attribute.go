@@ -99,11 +99,9 @@ func (p *part) inner(name string, n int, shared bool, t MessageType) (Body, *Sha
 			q.fail(err)
 		}
 	} else {
+		// The stored size may exceed the encoding, for example in files of netCDF-C with HDF5 1.8.
+		// libhdf5 skips the rest too.
 		b = q.unshared(nil, t)
-		if t == DatatypeType && q.ok() && q.err == nil && q.rest() >= 8 {
-			// Old writers pad to a multiple of 8 bytes. More padding means that the size is wrong.
-			q.complain(format.ErrCorrupt, "datatype", fmt.Sprintf("%d bytes", n), fmt.Sprintf("%d, those of the type", q.pos))
-		}
 	}
 	if f := p.put(q); f != nil && b != nil {
 		f.Meaning = bodyText(b)

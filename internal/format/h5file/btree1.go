@@ -71,6 +71,8 @@ func (w *walk1) node(a Addr, level int) bool {
 	l := p.u8("node level")
 	good = p.check(level < 0 || int(l) == level, l, fmt.Sprint(level)) && good
 	n := int(p.u16("entries used"))
+	// libhdf5 follows the first child of a node above level 0 without checking that there is one.
+	good = p.check(n > 0 || l == 0, n, fmt.Sprintf("at least 1 at level %d", l)) && good
 	good = p.check(n <= 2*w.rank, n, fmt.Sprintf("at most %d, twice K", 2*w.rank)) && good
 	if !good || !p.ok() {
 		r.note(p.done())

@@ -42,6 +42,10 @@ type Policy struct {
 	// forbid writing, and checks the free-space managers. libhdf5 reads both only when it modifies
 	// a file or returns its free space.
 	Write bool
+	// FreeSpace checks the headers of the free-space managers of heaps although libhdf5 only reads
+	// the file. libhdf5 reads them also to compute the size of the metadata of an object
+	// (H5Oget_info).
+	FreeSpace bool
 	// MaxBytes is the maximum size of one dataset in bytes, computed from its shape; 0 means no
 	// limit. A file of some bytes can claim any size.
 	MaxBytes uint64
@@ -106,6 +110,9 @@ func (r *reader) everything(p Policy) {
 	r.walk(func(e Entry, err error) bool {
 		c.note(err)
 		c.note(c.link(e.Link))
+		if o := e.Object; err == nil && o != nil {
+			c.note(c.kind(o))
+		}
 		if e.Object != nil && !(c.stop && c.first != nil) {
 			c.object(e.Object)
 		}
@@ -113,8 +120,8 @@ func (r *reader) everything(p Policy) {
 	})
 }
 
-// writing reports whether to visit free-space managers. Programs that only read do not use them.
-// Describe always visits them.
+// writing reports whether to visit free-space managers. Programs that only read do not use their
+// sections. Describe always visits them.
 func (c *checker) writing() bool { return c.policy.Write || c.tracing }
 
 // tokenSize is H5O_MAX_TOKEN_SIZE. libhdf5 copies an address into a token without checking its
@@ -144,6 +151,18 @@ func (c *checker) wholeFile() error {
 
 func (c *checker) unsupported(what string, at int64, got, want string) error {
 	return &format.Error{Format: formatName, What: what, Offset: max(at, 0), Got: got, Want: want, Err: format.ErrUnsupported}
+}
+
+// kind checks that libhdf5 can open an object, and that the root is a group.
+func (c *checker) kind(o *Object) error {
+	k := o.Kind()
+	switch {
+	case o.Addr == c.f.super.Root && k != GroupKind:
+		return c.corrupt("root object header", o.Addr, k.String(), "a group")
+	case k == UnknownKind:
+		return c.corrupt("object header", o.Addr, "no message that determines the kind of the object", "a group, a dataset or a committed datatype")
+	}
+	return nil
 }
 
 // link refuses links that the policy does not allow.
@@ -187,7 +206,7 @@ func (c *checker) sharedMessage(h *FractalHeap, x SharedIndex, rec SharedRecord)
 	return c.heapObject(h, rec.HeapID, "shared message", func(p *part) {
 		// The hash covers the type and the content, so it determines the type.
 		for t := range MessageType(16) {
-			if x.Types>>t&1 != 0 && lookup3(p.b, uint32(t)) == rec.Hash {
+			if x.holds(t) && lookup3(p.b, uint32(t)) == rec.Hash {
 				p.rename("shared " + t.String() + " message")
 				p.unshared(nil, t)
 				return
@@ -212,8 +231,12 @@ func (c *checker) heap(a Addr) *FractalHeap {
 	if h.HugeIndex.Defined() {
 		c.note(c.readHuge(h))
 	}
-	if h.FreeManager.Defined() && c.writing() {
+	switch {
+	case !h.FreeManager.Defined():
+	case c.writing():
 		c.freeSpace(h.FreeManager, heapClient, h, func(FreeSection) {})
+	case c.policy.FreeSpace:
+		c.freeManager(h.FreeManager, heapClient)
 	}
 	return h
 }

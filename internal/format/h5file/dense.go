@@ -3,6 +3,7 @@
 package h5file
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/hyperslab/hyperslab/internal/format"
@@ -22,6 +23,7 @@ func (r *reader) denseLinks(l *LinkInfo, visit func(Link) bool) bool {
 		r.note(err)
 		return true
 	}
+	var order nameOrder
 	return r.linkIndex(l.NameIndex, linkNames, func(hash uint32, _ int64, id []byte) bool {
 		var link *Link
 		err := r.heapObject(h, id, "link", func(p *part) {
@@ -34,8 +36,27 @@ func (r *reader) denseLinks(l *LinkInfo, visit func(Link) bool) bool {
 			r.note(err)
 			return true
 		}
+		r.note(order.next(r, l.NameIndex, hash, link.Name))
 		return visit(*link)
 	})
+}
+
+// A nameOrder checks the order of an index by name. libhdf5 finds a name by binary search, first by
+// its hash, then by its bytes, and does not find names that are stored in another order.
+type nameOrder struct {
+	started bool
+	hash    uint32
+	name    string
+}
+
+// next returns an error unless the name belongs after the one before. index is the header of the
+// index.
+func (o *nameOrder) next(r *reader, index Addr, hash uint32, name string) (err error) {
+	if o.started && cmp.Or(cmp.Compare(o.hash, hash), cmp.Compare(o.name, name)) >= 0 {
+		err = r.corrupt("v2 B-tree record", index, fmt.Sprintf("%q with hash %#08x after %q with %#08x", name, hash, o.name, o.hash), "names in the order of their hashes, then of their bytes")
+	}
+	*o = nameOrder{true, hash, name}
+	return err
 }
 
 // linkIndex walks an index of links: by name or by creation order.
@@ -72,10 +93,14 @@ func (r *reader) denseAttributes(ai *AttributeInfo, visit func(*Attribute, error
 		r.note(err)
 		return true
 	}
+	var order nameOrder
 	return r.attributeIndex(ai.NameIndex, attributeNames, func(rec attributeRecord) bool {
 		a, err := r.denseAttribute(h, rec)
 		if a != nil {
 			a.Order = rec.order
+		}
+		if err == nil {
+			err = order.next(r, ai.NameIndex, rec.hash, a.Name)
 		}
 		return visit(a, err)
 	})

@@ -39,56 +39,70 @@ type FreeRow struct {
 // managerSize returns the size in bytes of a free-space manager's header.
 func (s *Superblock) managerSize() int64 { return int64(18 + 7*s.LengthSize + s.OffsetSize) }
 
-// freeSpace reads the free-space manager at a and calls visit for its sections. h must be set for a
-// heap's manager.
-func (r *reader) freeSpace(a Addr, client uint8, h *FractalHeap, visit func(FreeSection)) {
+// freeManager contains the fields of the header of a free-space manager.
+type freeManager struct {
+	total         uint64 // bytes of all sections
+	serial, ghost uint64 // numbers of sections that are stored, and that are not
+	addrBits      uint16
+	maxSize       uint64 // of a section, in bytes
+	list          Addr   // of the stored sections
+	used          uint64 // bytes of the list
+}
+
+// freeManager reads the header of the free-space manager at a. It returns false after an error.
+func (r *reader) freeManager(a Addr, client uint8) (m freeManager, ok bool) {
 	s := &r.f.super
 	p := r.part("free-space manager header", a, s.managerSize())
 	if !p.signature("FSHD") {
 		r.note(p.done())
-		return
+		return m, false
 	}
 	v := p.u8("version")
 	p.version(v, 0, 0)
 	c := p.u8("client ID")
 	p.check(c == client, c, fmt.Sprint(client))
-	total := p.length("total space tracked")
+	m.total = p.length("total space tracked")
 	count := p.length("total number of sections")
-	serial := p.length("number of serialized sections")
-	ghost := p.length("number of un-serialized sections")
-	p.check(count == serial+ghost, ghost, fmt.Sprintf("%d less %d", count, serial))
+	m.serial = p.length("number of serialized sections")
+	m.ghost = p.length("number of un-serialized sections")
+	p.check(count == m.serial+m.ghost, m.ghost, fmt.Sprintf("%d less %d", count, m.serial))
 	p.u16("number of section classes")
 	p.u16("shrink percent")
 	p.u16("expand percent")
-	addrBits := p.u16("size of address space")
-	p.check(addrBits <= 64, addrBits, "at most 64")
-	maxSize := p.length("maximum section size")
-	list := p.addr("address of serialized section list")
-	used := p.length("size of serialized section list used")
+	m.addrBits = p.u16("size of address space")
+	p.check(m.addrBits <= 64, m.addrBits, "at most 64")
+	m.maxSize = p.length("maximum section size")
+	m.list = p.addr("address of serialized section list")
+	m.used = p.length("size of serialized section list used")
 	alloc := p.length("allocated size of serialized section list")
-	p.check(used <= alloc, alloc, fmt.Sprintf("at least %d", used))
+	p.check(m.used <= alloc, alloc, fmt.Sprintf("at least %d", m.used))
 	p.checksum()
-	if err := p.done(); err != nil || !list.Defined() {
-		r.note(err)
+	err := p.done()
+	r.note(err)
+	return m, err == nil
+}
+
+// freeSpace reads the free-space manager at a and calls visit for its sections. h must be set for a
+// heap's manager.
+func (r *reader) freeSpace(a Addr, client uint8, h *FractalHeap, visit func(FreeSection)) {
+	m, ok := r.freeManager(a, client)
+	if !ok || !m.list.Defined() || m.list == a {
 		return
 	}
-	if list == a {
-		return
-	}
-	q := r.part("free-space section list", list, int64(min(used, uint64(r.f.limits.Structure)+1)))
+	q := r.part("free-space section list", m.list, int64(min(m.used, uint64(r.f.limits.Structure)+1)))
 	if !q.signature("FSSE") {
 		r.note(q.done())
 		return
 	}
-	v = q.u8("version")
+	v := q.u8("version")
 	q.version(v, 0, 0)
 	back := q.addr("free-space manager header address")
 	q.check(back == a, back, a.String())
-	w := &sectionReader{p: q, client: client, h: h, offsetSize: (int(addrBits) + 7) / 8, lengthSize: encodedSize(maxSize), visit: visit}
-	w.sections(serial)
+	w := &sectionReader{p: q, client: client, h: h, offsetSize: (int(m.addrBits) + 7) / 8, lengthSize: encodedSize(m.maxSize), visit: visit}
+	w.sections(m.serial)
 	if q.err == nil {
 		q.last = nil
-		q.check(w.space == total || ghost > 0, fmt.Sprintf("%d bytes in sections", w.space), fmt.Sprint(total))
+		q.check(w.space == m.total || m.ghost > 0, fmt.Sprintf("%d bytes in sections", w.space), fmt.Sprint(m.total))
 	}
 	if end := len(q.b) - 4; q.ok() && end >= q.pos {
 		if end > q.pos {

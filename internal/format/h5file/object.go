@@ -5,6 +5,7 @@ package h5file
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hyperslab/hyperslab/internal/format"
 )
@@ -106,6 +107,20 @@ func (o *Object) Datatype() *Datatype { return body[*Datatype](o, DatatypeType) 
 
 // Layout returns the data layout, or nil without a layout message.
 func (o *Object) Layout() *Layout { return body[*Layout](o, LayoutType) }
+
+// ChunkBytes returns the size in bytes of an unfiltered chunk of a chunked dataset, computed from
+// the size of the datatype; false if it is 2^64 or more. The layout stores the size of an element
+// once more. Some writers store another number there (PureHDF up to 2.1.2), although their chunks
+// have elements of the datatype.
+func (o *Object) ChunkBytes() (uint64, bool) {
+	l, t := o.Layout(), o.Datatype()
+	if l == nil || t == nil || len(l.Dims) == 0 {
+		return 0, false
+	}
+	dims := slices.Clone(l.Dims)
+	dims[len(dims)-1] = uint64(t.Size)
+	return product(dims)
+}
 
 // Pipeline returns the filter pipeline of a dataset, or nil.
 func (o *Object) Pipeline() *Pipeline { return body[*Pipeline](o, PipelineType) }

@@ -96,7 +96,7 @@ func (r *reader) sharedIndex(t MessageType) (*SharedIndex, error) {
 		return nil, err
 	}
 	for i := range table {
-		if table[i].Types>>uint(t)&1 != 0 {
+		if table[i].holds(t) {
 			return &table[i], nil
 		}
 	}

@@ -16,6 +16,15 @@ type SharedIndex struct {
 	Heap     Addr // fractal heap of the messages
 }
 
+// holds reports whether the index contains messages of type t. libhdf5 stores fill values of both
+// types in the index of type 5 (H5SM__type_to_flag).
+func (x *SharedIndex) holds(t MessageType) bool {
+	if t == OldFillValueType {
+		t = FillValueType
+	}
+	return x.Types>>t&1 != 0
+}
+
 // SharedRecord is an entry of an index of shared messages.
 type SharedRecord struct {
 	InHeap     bool

@@ -235,7 +235,8 @@ func (f *Filter) scaleOffset(element, chunk uint64) error {
 		return f.bad(fmt.Sprintf("numbers of %d bytes", size), fmt.Sprintf("those of C, in elements of %d bytes", element))
 	case uint64(v[scaleOffsetElements])*size != chunk:
 		return f.bad(fmt.Sprintf("%d elements of %d bytes", v[scaleOffsetElements], size), fmt.Sprintf("those of a chunk of %d bytes", chunk))
-	case v[scaleOffsetClass] > 1 || v[scaleOffsetSign] > 1 || v[scaleOffsetOrder] > 1 || v[scaleOffsetFill] > 1:
+	case v[scaleOffsetClass] > 1 || !floats && v[scaleOffsetSign] > 1 || v[scaleOffsetOrder] > 1 || v[scaleOffsetFill] > 1:
+		// libhdf5 does not read the sign of floats, and old versions stored uninitialized memory there.
 		return f.bad(fmt.Sprintf("class, sign, order and fill value %d", v[scaleOffsetClass:scaleOffsetFill+1]), "0 or 1 each")
 	case floats && v[scaleOffsetType] != 0 || !floats && v[scaleOffsetType] != scaleOffsetInt:
 		return f.bad(fmt.Sprintf("scale type %d", v[scaleOffsetType]), "0 for floats, 2 for integers")

@@ -2,7 +2,12 @@
 
 package h5file
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/internal/format"
+)
 
 // Mapping is one source of a virtual dataset.
 type Mapping struct {
@@ -37,6 +42,51 @@ type Selection struct {
 
 // Box is a block of elements, both corners included.
 type Box struct{ Start, End []uint64 }
+
+// Elements returns the number of selected elements in a dataspace of this shape. known is false for
+// a selection that grows with the dataspace.
+func (s *Selection) Elements(dims []uint64) (n uint64, known bool) {
+	product := func(x []uint64) (n uint64) {
+		n = 1
+		for _, k := range x {
+			n *= k
+		}
+		return n
+	}
+	switch s.Kind {
+	case SelectNone:
+		return 0, true
+	case SelectAll:
+		return product(dims), true
+	case SelectPoints:
+		return uint64(len(s.Points)), true
+	}
+	if slices.Contains(s.Count, Unlimited) || slices.Contains(s.Block, Unlimited) {
+		return 0, false
+	}
+	if len(s.Blocks) == 0 {
+		return product(s.Count) * product(s.Block), true
+	}
+	for _, b := range s.Blocks {
+		size := uint64(1)
+		for d := range b.Start {
+			size *= b.End[d] - b.Start[d] + 1
+		}
+		n += size
+	}
+	return n, true
+}
+
+// Check returns an error if the source, a dataset of shape source, has another number of elements
+// than the part of the virtual dataset that it provides. libhdf5 cannot read such a dataset.
+func (m *Mapping) Check(source, virtual []uint64) error {
+	from, known := m.Source.Elements(source)
+	to, both := m.Virtual.Elements(virtual)
+	if !known || !both || from == to {
+		return nil
+	}
+	return &format.Error{Format: formatName, What: "virtual dataset mapping", Got: fmt.Sprintf("%d elements of the source", from), Want: fmt.Sprintf("%d, as many as in the virtual dataset", to), Err: format.ErrCorrupt}
+}
 
 // Mappings returns the sources of a virtual dataset. It returns nil for other objects.
 func (o *Object) Mappings() ([]Mapping, error) {
