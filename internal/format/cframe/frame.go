@@ -188,6 +188,11 @@ func (f *Frame) Ends() (header, trailer []byte, err error) {
 func (f *Frame) locateIndex(trailer int64) error {
 	at := int64(f.HeaderSize)
 	if f.Type() != Sparse {
+		if f.NBytes == 0 && at == trailer {
+			// When C-Blosc2 deletes the last chunk of a frame, the size of the chunks in the header
+			// keeps its old value.
+			f.CBytes = 0
+		}
 		if f.CBytes < 0 || f.CBytes > trailer-at {
 			return bad("compressed_size", 39, strconv.FormatInt(f.CBytes, 10), fmt.Sprintf("0 to %d, the bytes before the trailer", trailer-at), format.ErrCorrupt)
 		}
