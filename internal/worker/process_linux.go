@@ -192,7 +192,7 @@ func (p *process) begin(ctx context.Context, cfg *config) (err error) {
 	}
 	var kind byte
 	var answer []byte
-	err = p.transfer(ctx, "start", func() error {
+	err = p.transfer(ctx, "start", min(startLimit, cfg.Limits.Wall), func() error {
 		if err := sendFiles(p.control, append([]*os.File{window}, cfg.Files...)); err != nil {
 			return err
 		}
@@ -258,13 +258,13 @@ func (p *process) answer(kind byte, payload []byte) ([]byte, error) {
 
 // send sends a request to the worker. receive returns the answer to the oldest one.
 func (p *process) send(ctx context.Context, request []byte) error {
-	return p.transfer(ctx, "call", func() error { return writeFrame(p.control, frameCall, request) }, len(request))
+	return p.transfer(ctx, "call", p.cfg.Limits.Wall, func() error { return writeFrame(p.control, frameCall, request) }, len(request))
 }
 
 func (p *process) receive(ctx context.Context) (answer []byte, err error) {
 	var kind byte
 	last := int64(0)
-	err = p.transfer(ctx, "call", func() (err error) {
+	err = p.transfer(ctx, "call", p.cfg.Limits.Wall, func() (err error) {
 		for {
 			if kind, answer, err = readFrame(p.control); err != nil || kind != frameProgress {
 				return err
@@ -285,14 +285,17 @@ func (p *process) receive(ctx context.Context) (answer []byte, err error) {
 	return p.answer(kind, answer)
 }
 
-// transfer runs move, which sends or receives a frame, until ctx ends or the wall limit is reached.
-func (p *process) transfer(ctx context.Context, op string, move func() error, size int) error {
+// startLimit is the maximum time from the settings of a worker to its first message. Only tests
+// change it.
+var startLimit = 5 * time.Second
+
+// transfer runs move, which sends or receives a frame, until ctx ends or the limit is reached.
+func (p *process) transfer(ctx context.Context, op string, most time.Duration, move func() error, size int) error {
 	if size > maxFrame {
 		return &Error{Op: op, Service: p.cfg.Service, Err: ErrProtocol, Detail: fmt.Sprintf("request of %d bytes, at most %d", size, maxFrame)}
 	}
 	p.cpu.renew()
-	limit := time.Now().Add(p.cfg.Limits.Wall)
-	if err := p.control.SetDeadline(limit); err != nil {
+	if err := p.control.SetDeadline(time.Now().Add(most)); err != nil {
 		return &Error{Op: op, Service: p.cfg.Service, Err: ErrUnavailable, Detail: err.Error()}
 	}
 	past := make(chan struct{})
@@ -311,8 +314,10 @@ func (p *process) transfer(ctx context.Context, op string, move func() error, si
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.Is(err, os.ErrDeadlineExceeded) && most < p.cfg.Limits.Wall: // the start
+		return &Error{Op: op, Service: p.cfg.Service, Err: ErrUnavailable, Detail: fmt.Sprintf("the worker was not ready after %v%s", most, signalQueue().text()), Stderr: p.stderr.String()}
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &Error{Op: op, Service: p.cfg.Service, Err: ErrTimeout, Detail: "after " + p.cfg.Limits.Wall.String()}
+		return &Error{Op: op, Service: p.cfg.Service, Err: ErrTimeout, Detail: "after " + most.String()}
 	case errors.Is(err, ErrProtocol):
 		return &Error{Op: op, Service: p.cfg.Service, Err: ErrProtocol, Detail: err.Error()}
 	}

@@ -100,6 +100,11 @@ func fence(read []string, write string) (int, error) {
 	if errno != 0 {
 		return 0, nil // not built in, or not enabled: the Level shows it
 	}
+	// Before version 8 of Landlock each thread restricts itself, after a signal that the kernel must
+	// queue. Without space in the queue the package would wait for ever.
+	if q := signalQueue(); abi < threadSync && q.full() {
+		return 0, fmt.Errorf("landlock: no signals can be queued%s", q.text())
+	}
 	var rules []landlock.Rule
 	for _, path := range read {
 		info, err := os.Stat(path)
@@ -123,6 +128,38 @@ func fence(read []string, write string) (int, error) {
 		return 0, fmt.Errorf("landlock: %w", err)
 	}
 	return min(int(abi), newestLandlock), nil
+}
+
+// threadSync is the first version of Landlock that restricts all threads with one system call.
+const threadSync = 8
+
+// queue is the number of signals and timers that all processes of the user have queued, and the
+// maximum (RLIMIT_SIGPENDING, ulimit -i).
+type queue struct {
+	used, most int64
+	known      bool
+}
+
+func signalQueue() (q queue) {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return q
+	}
+	for line := range strings.Lines(string(status)) {
+		if n, err := fmt.Sscanf(line, "SigQ: %d/%d", &q.used, &q.most); n == 2 && err == nil {
+			q.known = true
+		}
+	}
+	return q
+}
+
+func (q queue) full() bool { return q.known && q.used >= q.most }
+
+func (q queue) text() string {
+	if !q.full() {
+		return ""
+	}
+	return fmt.Sprintf("; all processes of the user have queued %d signals and timers, at most %d (ulimit -i)", q.used, q.most)
 }
 
 // newestLandlock is the newest version that workers use. Only tests change it, to 1.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/internal/worker"
@@ -462,4 +463,22 @@ func TestStreamAhead(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "here", got)
 	require.Equal(t, 1, c.Starts())
+}
+
+// TestWorker_Start_signals checks that a worker starts, or reports the reason, if no signals can be
+// queued. Landlock before version 8 needs a signal for each thread.
+func TestWorker_Start_signals(t *testing.T) {
+	var was unix.Rlimit
+	require.NoError(t, unix.Getrlimit(unix.RLIMIT_SIGPENDING, &was))
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_SIGPENDING, &unix.Rlimit{Cur: 0, Max: was.Max}))
+	t.Cleanup(func() { require.NoError(t, unix.Setrlimit(unix.RLIMIT_SIGPENDING, &was)) })
+	worker.Left() // an idle process has the old limit
+	begin := time.Now()
+	_, err := ask(client(t, nil), "echo x")
+	if err == nil {
+		return
+	}
+	require.ErrorIs(t, err, worker.ErrUnavailable)
+	require.ErrorContains(t, err, "ulimit -i")
+	require.Less(t, time.Since(begin), 60*time.Second)
 }
