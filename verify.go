@@ -40,6 +40,10 @@ type VerifyOptions struct {
 
 	Unlocked func(file string, err error) // as in OpenOptions
 
+	// Member is called with the report of each file and each array below a directory, one after the
+	// other, before Verify returns the report of the directory. An error ends Verify. It may be nil.
+	Member func(r *VerifyReport) error
+
 	// Progress is called with the number of checked chunks, their total number, and their decoded
 	// and stored bytes. It may be nil. It is called from one goroutine at a time.
 	Progress func(ndarray.Progress)
@@ -114,8 +118,12 @@ type VerifyReport struct {
 }
 
 // Verify checks a whole file or directory for corruption: a Blosc2 frame, contiguous or sparse, a
-// bcolz tree, an HDF5 file, or a directory of arrays. Corruption is not an error of Verify; it is
-// listed in the report.
+// bcolz tree, an HDF5 file, a container of python-blosc2, a .npy file, or a directory. Corruption is
+// not an error of Verify; it is listed in the report.
+//
+// Of a directory it checks each file and each array at any depth. The findings of the report name
+// the member in Object, for example "run1/x.h5:/temperature". Files of unknown formats, symbolic
+// links, and files that cannot be read are listed in VerifyReport.Unchecked.
 //
 // It checks the structure with readers that validate every field. It decodes every chunk, in
 // parallel. It compares the checksums that the format has: Fletcher-32, the checksums of HDF5
@@ -152,11 +160,18 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*VerifyReport, 
 			x.Progress(ndarray.Progress{DoneUnits: p.Chunks, TotalUnits: p.TotalChunks, DoneBytes: p.DecodedBytes, StoredBytes: p.StoredBytes})
 		}
 	}
-	opts.Values = func(ctx context.Context, r *verify.Report) error { return checkValues(ctx, path, r, &x) }
+	opts.Values = func(ctx context.Context, path string, r *verify.Report) error { return checkValues(ctx, path, r, &x) }
+	if x.Member != nil {
+		opts.Member = func(r *verify.Report) error { return x.Member(verifyReport(r)) }
+	}
 	r, err := verify.File(ctx, path, &opts)
 	if err != nil {
 		return nil, err
 	}
+	return verifyReport(r), nil
+}
+
+func verifyReport(r *verify.Report) *VerifyReport {
 	out := &VerifyReport{
 		Path: r.Path, Format: Format(r.Format),
 		Arrays: r.Arrays, Chunks: r.Chunks, DecodedBytes: r.DecodedBytes, StoredBytes: r.StoredBytes, Checksums: r.Checksums, Digests: r.Digests,
@@ -166,7 +181,7 @@ func Verify(ctx context.Context, path string, o *VerifyOptions) (*VerifyReport, 
 	if r.Isolated {
 		out.Level = r.Level.String()
 	}
-	return out, nil
+	return out
 }
 
 func findings(places []verify.Place) []Finding {

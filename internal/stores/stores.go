@@ -4,6 +4,7 @@ package stores
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -33,6 +34,9 @@ type Options struct {
 
 	// Check is called with each frame before it is opened. nil: frames are opened at once.
 	Check func(r io.ReaderAt, size int64) error
+
+	// Reopen opens a file of a directory for each read, so that frames keep no descriptors.
+	Reopen bool
 }
 
 // Object is an object of a store.
@@ -427,7 +431,34 @@ func (s *Store) FrameOf(m b2store.Member) (*Frame, error) {
 		return nil, err
 	}
 	f.ReaderAt, f.file, f.Size = file, file, size
+	if s.options.Reopen {
+		info, err := file.Stat()
+		if err = errors.Join(err, file.Close()); err != nil {
+			return nil, err
+		}
+		f.ReaderAt, f.file = &reopened{s, m, info}, nil
+	}
 	return f, nil
+}
+
+// reopened is a file of a directory that is opened for each read.
+type reopened struct {
+	s    *Store
+	m    b2store.Member
+	info os.FileInfo
+}
+
+// ReadAt is as in io.ReaderAt. A file that another program has replaced is an error.
+func (r *reopened) ReadAt(b []byte, at int64) (n int, err error) {
+	f, _, err := r.s.open(r.m)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close() // it was only read
+	if info, err := f.Stat(); err != nil || !os.SameFile(info, r.info) {
+		return 0, cmp.Or(err, fmt.Errorf("%w: %s was replaced", ndarray.ErrCorrupt, r.m.Name))
+	}
+	return f.ReadAt(b, at)
 }
 
 // All yields all objects in the order of keys, also those with the attributes of groups.

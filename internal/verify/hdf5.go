@@ -110,7 +110,7 @@ func (u *h5File) structure(ctx context.Context) (bool, error) {
 			Want: "a file that was closed by its writer; the library refuses others", Err: format.ErrCorrupt,
 		}})
 	}
-	p := h5file.Policy{ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true, Members: true}
+	p := h5file.Policy{ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true, Members: true, FreeSpace: true}
 	for e := range u.file.Walk() {
 		if err := ctx.Err(); err != nil {
 			return false, err
@@ -193,11 +193,13 @@ type dataset struct {
 	chunks     []h5file.Chunk
 	full       int64 // size in bytes of an unfiltered chunk
 	filters    []h5.Filter
-	steps      *h5file.Pipeline // the same filters; nil without filters
-	pipeline   *filter.Pipeline // nil if package filter lacks one of the filters
-	why        error            // reason why pipeline is nil
-	summed     []int            // indexes of the filters that compare a checksum of the values when they decode
-	start, end h5file.Addr      // range of contiguous elements
+	steps      *h5file.Pipeline            // the same filters; nil without filters
+	pipeline   *filter.Pipeline            // nil if package filter lacks one of the filters
+	decoded    int                         // the first chunks, up to this one, are tasks; the filters of the others are not available
+	partial    map[uint32]*filter.Pipeline // without a pipeline: the filters of chunks with these masks
+	why        error                       // reason why pipeline is nil
+	summed     []int                       // indexes of the filters that compare a checksum of the values when they decode
+	start, end h5file.Addr                 // range of contiguous elements
 }
 
 // datasets adds the datasets that can be reached.
@@ -287,7 +289,7 @@ func (u *h5File) chunked(d *dataset, o *h5file.Object) error {
 			d.chunks = append(d.chunks, c)
 		}
 	}
-	full, ok := d.layout.ChunkBytes()
+	full, ok := o.ChunkBytes()
 	if !ok || full > math.MaxUint32 {
 		return nil // reported by structure
 	}
@@ -301,8 +303,11 @@ func (u *h5File) chunked(d *dataset, o *h5file.Object) error {
 		}
 	}
 	d.pipeline, d.why = filter.New(d.filters, filter.Options{})
+	d.decoded = len(d.chunks)
 	if d.pipeline == nil && !(u.libs && h5check.Decodable(d.filters)) {
-		return u.job.note(Place{Object: d.path, What: fmt.Sprintf("%d chunks", len(d.chunks)), Offset: -1, Chunk: -1, Err: d.why})
+		if err := d.masked(); err != nil {
+			return err
+		}
 	}
 	u.job.append(d)
 	u.claims.add(d.path, d)
@@ -312,9 +317,38 @@ func (u *h5File) chunked(d *dataset, o *h5file.Object) error {
 	return u.outside(d)
 }
 
+// masked moves the chunks that skip the filters that are not available to the front, and notes the
+// others.
+func (d *dataset) masked() error {
+	d.partial = map[uint32]*filter.Pipeline{}
+	missing := func(c h5file.Chunk) int {
+		p, known := d.partial[c.Mask]
+		if !known {
+			var applied []h5.Filter
+			for i, f := range d.filters {
+				if c.Mask>>i&1 == 0 {
+					applied = append(applied, f)
+				}
+			}
+			p, _ = filter.New(applied, filter.Options{}) // d.why is the error
+			d.partial[c.Mask] = p
+		}
+		if p == nil {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(d.chunks, func(a, b h5file.Chunk) int { return missing(a) - missing(b) })
+	d.decoded, _ = slices.BinarySearchFunc(d.chunks, 1, func(c h5file.Chunk, one int) int { return missing(c) - one })
+	if n := len(d.chunks) - d.decoded; n > 0 || len(d.chunks) == 0 {
+		return d.job.note(Place{Object: d.path, What: fmt.Sprintf("%d chunks", n), Offset: -1, Chunk: -1, Err: d.why})
+	}
+	return nil
+}
+
 func (d *dataset) tasks() int64 {
 	if d.layout.Class == h5file.Chunked {
-		return int64(len(d.chunks))
+		return int64(d.decoded)
 	}
 	return ceil.Div(int64(d.end-d.start), piece)
 }
@@ -365,6 +399,9 @@ func (d *dataset) check(_ context.Context, i int64, s *scratch) (r result, err e
 	case plain:
 		r.decoded = d.full
 		return r, nil
+	case d.partial != nil:
+		r.decoded = d.full
+		return r, d.partial[c.Mask].Decode(sized(&s.data, d.full), s.raw, 0)
 	case d.pipeline == nil:
 		n, err := d.byLibrary(c, s)
 		r.decoded = n
@@ -377,9 +414,25 @@ func (d *dataset) check(_ context.Context, i int64, s *scratch) (r result, err e
 	err = d.pipeline.Decode(sized(&s.data, d.full), s.raw, c.Mask)
 	if err != nil {
 		element := d.layout.Dims[len(d.layout.Dims)-1]
-		err = cmp.Or(d.steps.LongEnough(c.Mask, s.raw, element, uint64(d.full)), err)
+		err = cmp.Or(d.steps.LongEnough(c.Mask, s.raw, element, uint64(d.full)), d.cut(c, s, err))
 	}
 	return r, err
+}
+
+// cut explains the error of a chunk that is stored without its elements after the edge of the
+// dataset, as some writers do. err is the error of decoding it.
+func (d *dataset) cut(c h5file.Chunk, s *scratch, err error) error {
+	n := int64(d.layout.Dims[len(d.dims)]) // bytes of an element
+	for i, x := range c.Offset {
+		if x >= d.dims[i] {
+			return err
+		}
+		n *= int64(min(d.layout.Dims[i], d.dims[i]-x))
+	}
+	if n >= d.full || d.pipeline.Decode(sized(&s.data, n), s.raw, c.Mask) != nil {
+		return err
+	}
+	return fmt.Errorf("%w; the chunk has only the %d bytes of the elements inside the dataset: HDF5 before 2.2 reads it, HDF5 2.2 refuses it", err, n)
 }
 
 // edge reports whether a chunk extends beyond the edge of the dataset.

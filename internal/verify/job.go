@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -106,8 +104,6 @@ func newJob(ctx context.Context, path string, members []*os.File, o Options) (_ 
 		if f, err = openHDF5(path, members, o.Set); err == nil {
 			err = j.hdf5(ctx, f, path)
 		}
-	case detect.Directory:
-		err = j.directory(ctx, path)
 	case detect.NPY:
 		err = j.npy(path)
 	case detect.B2Z, detect.B2D, detect.B2E:
@@ -164,41 +160,6 @@ func (j *job) note(p Place) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.report.Add(p, j.opts.MaxDamages)
-}
-
-// directory adds the arrays of a directory of arrays, and the frames that hold the attributes of
-// its groups.
-func (j *job) directory(ctx context.Context, dir string) error {
-	return filepath.WalkDir(dir+"/.", func(path string, d fs.DirEntry, err error) error {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil || !strings.HasSuffix(path, ".b2nd") {
-			return err
-		}
-		if d.IsDir() {
-			if _, err := os.Stat(filepath.Join(path, "chunks.b2frame")); err != nil {
-				return nil // a group whose name ends with ".b2nd"
-			}
-		}
-		rel, err := filepath.Rel(dir, path)
-		switch {
-		case err != nil:
-		case d.Type() == fs.ModeSymlink:
-			err = j.note(Place{Object: filepath.ToSlash(rel), What: "file", Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: a symbolic link, which may lead out of the directory", errors.ErrUnsupported)})
-		case !d.IsDir() && !d.Type().IsRegular():
-			err = j.note(Place{Object: filepath.ToSlash(rel), What: "file", Offset: -1, Chunk: -1, Err: fmt.Errorf("%w: %v in the place of an array", ndarray.ErrCorrupt, d.Type())})
-		default:
-			if d.Name() != detect.GroupFile {
-				j.report.Arrays++
-			}
-			err = j.frame(path, filepath.ToSlash(rel))
-		}
-		if err == nil && d.IsDir() {
-			err = fs.SkipDir
-		}
-		return err
-	})
 }
 
 // workers returns the number of goroutines that decode.

@@ -8,10 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
-	"slices"
 
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
@@ -21,7 +19,7 @@ import (
 
 // others verifies the files that contain elements of the HDF5 file at path, and adds their errors
 // to r. seen are the files that are verified already, so that sources may refer to each other.
-func others(ctx context.Context, path string, o Options, r *Report, seen *[]fs.FileInfo) (err error) {
+func others(ctx context.Context, path string, o Options, r *Report, seen fileSet) (err error) {
 	if r.Format != detect.HDF5 || o.Untrusted {
 		return nil
 	}
@@ -50,7 +48,7 @@ func others(ctx context.Context, path string, o Options, r *Report, seen *[]fs.F
 		}
 		if list := x.ExternalFiles(); list != nil && l.Class == h5file.Contiguous {
 			if n, ok := s.Elements(); ok && n <= math.MaxInt64/uint64(max(t.Size, 1)) {
-				if err := external(ctx, e.Path, list.Files, int64(n)*int64(t.Size), o, r); err != nil {
+				if err := external(ctx, e.Path, list.Files, int64(n)*int64(t.Size), o, r, seen); err != nil {
 					return err
 				}
 			}
@@ -60,7 +58,7 @@ func others(ctx context.Context, path string, o Options, r *Report, seen *[]fs.F
 		if err != nil {
 			continue
 		}
-		if err := sources(ctx, path, e.Path, maps, o, r, seen); err != nil {
+		if err := sources(ctx, path, e.Path, s.Dims, maps, o, r, seen); err != nil {
 			return err
 		}
 	}
@@ -69,7 +67,7 @@ func others(ctx context.Context, path string, o Options, r *Report, seen *[]fs.F
 
 // external reads the size bytes of elements of a dataset from external files. As in libhdf5, bytes
 // after the end of a file are zeros.
-func external(ctx context.Context, object string, list []h5file.ExternalFile, size int64, o Options, r *Report) error {
+func external(ctx context.Context, object string, list []h5file.ExternalFile, size int64, o Options, r *Report, seen fileSet) error {
 	buffer := make([]byte, min(piece, size))
 	for _, x := range list {
 		n := size
@@ -78,6 +76,7 @@ func external(ctx context.Context, object string, list []h5file.ExternalFile, si
 		}
 		size -= n
 		name := h5parts.ExternalPath(x.Name)
+		seen.add(name)
 		for at := int64(0); at < n; at += piece {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -116,10 +115,11 @@ func readPiece(name string, b []byte, offset uint64, at int64) (err error) {
 	return nil
 }
 
-// sources verifies the source files of a virtual dataset, and checks that the source datasets
-// exist. libhdf5 reads missing sources as fill value, so they are errors here.
-func sources(ctx context.Context, path, object string, maps []h5file.Mapping, o Options, r *Report, seen *[]fs.FileInfo) error {
-	var checked []string
+// sources verifies the source files of a virtual dataset of shape dims, and checks that the source
+// datasets exist and have as many elements as the mappings. libhdf5 reads missing sources as fill
+// value, so they are errors here.
+func sources(ctx context.Context, path, object string, dims []uint64, maps []h5file.Mapping, o Options, r *Report, seen fileSet) error {
+	found := map[string]*h5file.Object{}
 	for _, m := range maps {
 		file, oneFile := h5parts.Literal(m.File)
 		dataset, one := h5parts.Literal(m.Dataset)
@@ -131,61 +131,67 @@ func sources(ctx context.Context, path, object string, maps []h5file.Mapping, o 
 			continue
 		}
 		m.File, m.Dataset = file, dataset
-		if key := m.File + "\x00" + m.Dataset; slices.Contains(checked, key) {
-			continue
-		} else {
-			checked = append(checked, key)
+		bad := func(err error) error {
+			return r.Add(Place{Object: object, What: "virtual source " + m.Dataset, File: m.File, Offset: -1, Chunk: -1, Err: err}, o.MaxDamages)
 		}
-		if err := source(ctx, path, object, m, o, r, seen); err != nil {
-			return err
+		key := m.File + "\x00" + m.Dataset
+		x, known := found[key]
+		if !known {
+			var err error
+			if x, err = source(ctx, path, m, o, r, seen, bad); err != nil {
+				return err
+			}
+			found[key] = x
+		}
+		if x == nil || x.Dataspace() == nil {
+			continue
+		}
+		if err := m.Check(x.Dataspace().Dims, dims); err != nil {
+			if err := bad(err); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-func source(ctx context.Context, path, object string, m h5file.Mapping, o Options, r *Report, seen *[]fs.FileInfo) error {
-	bad := func(err error) error {
-		return r.Add(Place{Object: object, What: "virtual source " + m.Dataset, File: m.File, Offset: -1, Chunk: -1, Err: err}, o.MaxDamages)
-	}
+// source verifies the file of a source and returns the source dataset. bad adds an error to the
+// report; the dataset is then nil.
+func source(ctx context.Context, path string, m h5file.Mapping, o Options, r *Report, seen fileSet, bad func(error) error) (*h5file.Object, error) {
 	name := path
 	if m.File != "." {
 		name = h5parts.SourcePath(path, m.File)
 		info, err := os.Stat(name)
 		if err != nil {
-			return bad(err)
+			return nil, bad(err)
 		}
-		if !slices.ContainsFunc(*seen, func(x fs.FileInfo) bool { return os.SameFile(x, info) }) {
-			o.Progress, o.Values, o.Digests = nil, nil, NoDigests
+		if !seen.has(info) {
+			o.Progress, o.Values, o.Member, o.Digests, o.Format = nil, nil, nil, NoDigests, ""
 			if err := whole(ctx, name, m.File, o, r, seen); err != nil {
 				if ctx.Err() != nil {
-					return err
+					return nil, err
 				}
-				return bad(err)
+				return nil, bad(err)
 			}
 		}
 	}
-	if _, err := h5parts.FindDataset(name, m.Dataset); err != nil {
-		return bad(err)
+	x, err := h5parts.FindDataset(name, m.Dataset)
+	if err != nil {
+		return nil, bad(err)
 	}
-	return nil
+	return x, nil
 }
 
 // whole verifies a source file and adds its report to r. Errors name the file as the dataset does.
-func whole(ctx context.Context, path, name string, o Options, r *Report, seen *[]fs.FileInfo) error {
+func whole(ctx context.Context, path, name string, o Options, r *Report, seen fileSet) error {
 	x, err := examine(ctx, path, o, seen)
 	if err != nil {
 		return err
 	}
-	r.count(x)
-	add := func(to, from []Place) []Place {
-		for _, p := range from[:min(len(from), max(o.MaxDamages-len(to), 0))] {
-			if p.File == "" {
-				p.File = name
-			}
-			to = append(to, p)
+	r.merge(x, o.MaxDamages, func(p *Place) {
+		if p.File == "" {
+			p.File = name
 		}
-		return to
-	}
-	r.Damages, r.Unchecked = add(r.Damages, x.Damages), add(r.Unchecked, x.Unchecked)
+	})
 	return nil
 }

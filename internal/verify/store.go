@@ -19,7 +19,7 @@ import (
 
 // stored adds the frames of a store: those of its files, and the embedded ones.
 func (j *job) stored(ctx context.Context, path string) (err error) {
-	o := stores.Options{Limits: b2store.Limits{Directory: j.opts.MaxMetadata}, Metadata: j.opts.MaxMetadata, Embedded: j.opts.MaxChunk}
+	o := stores.Options{Limits: b2store.Limits{Directory: j.opts.MaxMetadata}, Metadata: j.opts.MaxMetadata, Embedded: j.opts.MaxChunk, Reopen: true}
 	j.store, err = stores.Open(path, j.report.Format, o)
 	if isContent(err) {
 		return j.note(Place{What: "structure", Offset: -1, Chunk: -1, Err: err})

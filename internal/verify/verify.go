@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/h5parts"
@@ -69,7 +69,10 @@ type Options struct {
 
 	// Values checks values whose structure this package does not know, and adds to the report. It
 	// is called before digests are written, because a file with errors gets none. It may be nil.
-	Values func(ctx context.Context, r *Report) error `json:"-"`
+	Values func(ctx context.Context, path string, r *Report) error `json:"-"`
+
+	// Member is called with the report of each member of a directory. It may be nil.
+	Member func(r *Report) error `json:"-"`
 
 	// Progress is called with the number of checked chunks and their total number. It may be nil.
 	// It is called from one goroutine at a time.
@@ -225,16 +228,11 @@ func file(ctx context.Context, path string, o *Options) (*Report, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	r, err := examine(ctx, path, opts, &[]fs.FileInfo{})
+	r, err := all(ctx, path, opts)
 	if err != nil {
 		return nil, err
 	}
 	r.Path, r.checked = path, opts.Digests == CheckDigests
-	if opts.Values != nil {
-		if err := opts.Values(ctx, r); err != nil {
-			return nil, err
-		}
-	}
 	if err := digests(ctx, path, opts, r); err != nil {
 		return nil, err
 	}
@@ -246,8 +244,20 @@ func file(ctx context.Context, path string, o *Options) (*Report, error) {
 	return r, nil
 }
 
+// all verifies a file, or all members of a directory.
+func all(ctx context.Context, path string, o Options) (*Report, error) {
+	if (o.Format == "" || o.Format == detect.Directory) && isDirectory(path) {
+		return directory(ctx, path, o, fileSet{})
+	}
+	r, err := examine(ctx, path, o, fileSet{})
+	if err == nil && o.Values != nil {
+		err = o.Values(ctx, path, r)
+	}
+	return r, err
+}
+
 // examine verifies a file and the other files that contain its elements, which it adds to seen.
-func examine(ctx context.Context, path string, o Options, seen *[]fs.FileInfo) (*Report, error) {
+func examine(ctx context.Context, path string, o Options, seen fileSet) (*Report, error) {
 	work := direct
 	if o.Isolated {
 		work = isolated
@@ -256,8 +266,9 @@ func examine(ctx context.Context, path string, o Options, seen *[]fs.FileInfo) (
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(path); err == nil {
-		*seen = append(*seen, info)
+	seen.add(path)
+	if r.Format == detect.HDF5 {
+		seen.addSet(path)
 	}
 	return r, others(ctx, path, o, r, seen)
 }
