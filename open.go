@@ -72,6 +72,12 @@ type OpenOptions struct {
 	// b2nd.OpenOptions. Use Update for other formats and other changes.
 	Durable bool
 
+	// AllowLossy allows writes through filters that can change values: in HDF5, scale-offset of
+	// floats or with a fixed number of bits, and filters that this module does not have; in b2nd,
+	// TruncPrec, IntTrunc, NDMean and ZFP; in bcolz, quantization. Otherwise such writes return
+	// errors.ErrUnsupported. ndarray.Array.LossyChanges then counts the changed elements.
+	AllowLossy bool
+
 	// Library uses the C library of b2nd and HDF5 for all elements, one call at a time, instead of
 	// workers; for comparison.
 	Library bool
@@ -357,7 +363,7 @@ func (f *openFile) array(ctx context.Context, l locate.Location, format Format, 
 	if o.Shards != nil {
 		return openShards(l, format, o)
 	}
-	frame := &b2nd.OpenOptions{DType: o.DType, Write: o.Write, Durable: o.Durable, Library: o.Library, Lock: o.Lock}
+	frame := &b2nd.OpenOptions{DType: o.DType, Write: o.Write, Durable: o.Durable, AllowLossy: o.AllowLossy, Library: o.Library, Lock: o.Lock}
 	if format == B2ND {
 		return f.frame(l.File, frame)
 	}
@@ -384,9 +390,9 @@ func (f *openFile) array(ctx context.Context, l locate.Location, format Format, 
 		}
 		return array(f.npy(l.File))
 	case Bcolz:
-		return openBcolz(l, &bcolz.OpenOptions{Write: o.Write, Lock: o.Lock})
+		return openBcolz(l, &bcolz.OpenOptions{Write: o.Write, AllowLossy: o.AllowLossy, Lock: o.Lock})
 	}
-	return array(hdf5.Open(l.File, l.Object, &hdf5.OpenOptions{Write: o.Write, Lock: o.Lock, Library: o.Library, ExternalDir: o.ExternalDir, Missing: o.Missing, Unlocked: o.Unlocked, File: f.release()}))
+	return array(hdf5.Open(l.File, l.Object, &hdf5.OpenOptions{Write: o.Write, AllowLossy: o.AllowLossy, Lock: o.Lock, Library: o.Library, ExternalDir: o.ExternalDir, Missing: o.Missing, Unlocked: o.Unlocked, File: f.release()}))
 }
 
 // frame opens a b2nd or Caterva array, or a plain frame as an array with one dimension. C-Blosc2

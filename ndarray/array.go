@@ -23,6 +23,7 @@ type Array struct {
 	backend Backend
 	state   atomic.Pointer[state] // replaced by Resize
 	workers atomic.Int32          // of SetWorkers; 0: GOMAXPROCS
+	changes atomic.Int64          // see LossyChanges
 
 	mu     sync.RWMutex // read-locked during every call of the backend, locked by Close
 	closed bool
@@ -146,8 +147,9 @@ func (a *Array) ReadRegion(ctx context.Context, dst []byte, r Region, workers in
 // Writes that touch different chunks may run at the same time. If two writes touch the same chunk
 // at the same time, one of them may be lost; work divided along Chunks avoids that.
 //
-// It returns ErrClosed, ErrReadOnly, errors.ErrUnsupported, ErrRegion or ErrSize, the context's
-// error, or the backend's error. After an error a part may be written.
+// It returns ErrClosed, ErrReadOnly, errors.ErrUnsupported for a format that cannot be written and
+// for a lossy filter that the options of the array do not allow (LossyChanges), ErrRegion or
+// ErrSize, the context's error, or the backend's error. After an error a part may be written.
 func (a *Array) Write(ctx context.Context, src []byte, r Region) error {
 	return a.write(ctx, src, r, a.limit())
 }
@@ -155,7 +157,7 @@ func (a *Array) Write(ctx context.Context, src []byte, r Region) error {
 // write is Write on at most workers goroutines; 0 means GOMAXPROCS.
 func (a *Array) write(ctx context.Context, src []byte, r Region, workers int) error {
 	return a.use("write", func() error {
-		w, err := ability[RegionWriter](a, true)
+		w, err := a.writer()
 		if err != nil {
 			return err
 		}
@@ -194,6 +196,9 @@ func (a *Array) WriteStrings(ctx context.Context, src []string, r Region) error 
 	return a.use("write", func() error {
 		w, err := ability[StringWriter](a, true)
 		if err := errors.Join(a.checkStrings(ctx, len(src), r), err); err != nil || len(src) == 0 {
+			return err
+		}
+		if _, err := a.lossy(); err != nil {
 			return err
 		}
 		for i, s := range src {

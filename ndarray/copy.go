@@ -77,6 +77,11 @@ func Copy(ctx context.Context, dst, src *Array, o *CopyOptions) (CopyStats, erro
 }
 
 func copyAll(ctx context.Context, dst, src *Array, options *CopyOptions) (_ CopyStats, err error) {
+	if !dst.m().ReadOnly {
+		if _, err := dst.lossy(); err != nil {
+			return CopyStats{}, err
+		}
+	}
 	way, err := passingOf(ctx, dst, src, options)
 	if err != nil {
 		return CopyStats{}, err

@@ -34,6 +34,10 @@ func inOrder(ctx context.Context, dst *Array, workers int, memory int64, dir str
 	if !ok || dst.m().ReadOnly || dst.m().NumElems() == 0 {
 		return o, nil
 	}
+	if lossy, err := dst.lossy(); err != nil || lossy {
+		o.workers = 1 // chunks are compared as they are written
+		return o, err
+	}
 	_, memory, err := limits(workers, memory)
 	if err != nil {
 		return nil, err

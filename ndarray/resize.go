@@ -50,7 +50,13 @@ func (a *Array) appendLocked(ctx context.Context, b Appender, src []byte) error 
 	if err := a.checkResize(ctx, shape); err != nil {
 		return err
 	}
-	return a.reshaped(b.Append(ctx, src))
+	var shapeErr error
+	err = a.countedAppend(ctx, shape, src, func() error {
+		err := b.Append(ctx, src)
+		shapeErr = a.reshaped(nil)
+		return err
+	})
+	return errors.Join(err, shapeErr)
 }
 
 // Insert adds the elements of src before index at of an axis. Elements from that index on move
@@ -79,6 +85,9 @@ func (a *Array) Delete(ctx context.Context, axis int, at, n int64) error {
 			return fmt.Errorf("%w: axis %d: %d indexes from %d on, axis has %d", ErrRegion, axis, n, at, length)
 		}
 		if _, err := ability[Resizer](a, true); err != nil || n == 0 {
+			return err
+		}
+		if _, err := a.lossy(); err != nil {
 			return err
 		}
 		err := a.eachBlock(axis, length-at-n, func(from, count int64) error {
@@ -142,7 +151,7 @@ func (a *Array) resizeLocked(ctx context.Context, shape []int64) error {
 	if err := a.checkResize(ctx, shape); err != nil || slices.Equal(shape, a.m().Shape) {
 		return err
 	}
-	return a.reshaped(r.Resize(ctx, slices.Clone(shape)))
+	return a.countedResize(ctx, shape, func() error { return a.reshaped(r.Resize(ctx, slices.Clone(shape))) })
 }
 
 // checkResize returns an error if the array cannot have that shape.
@@ -194,7 +203,7 @@ func (a *Array) grown(axis int, have int64) ([]int64, error) {
 
 func (a *Array) bytesWriter(ctx context.Context, src []byte) func(Region) error {
 	return func(r Region) error {
-		w, err := ability[RegionWriter](a, true)
+		w, err := a.writer()
 		if err != nil {
 			return err
 		}
@@ -213,6 +222,9 @@ func (a *Array) insertLocked(ctx context.Context, axis int, at, have int64, put 
 		return err
 	}
 	if _, err := ability[Resizer](a, true); err != nil {
+		return err
+	}
+	if _, err := a.lossy(); err != nil {
 		return err
 	}
 	length := m.Shape[axis]
@@ -292,7 +304,7 @@ func (a *Array) moveBlock(ctx context.Context, axis int, from, to, count int64) 
 			}
 			return writer.WriteStrings(ctx, strs, target)
 		}
-		w, err := ability[RegionWriter](a, true)
+		w, err := a.writer()
 		if err != nil {
 			return err
 		}

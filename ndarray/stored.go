@@ -39,6 +39,9 @@ func newPassing(ctx context.Context, dst, src *Array, memory int64) (*passing, e
 	if !ok || d.ReadOnly {
 		return nil, nil
 	}
+	if lossy, err := dst.lossy(); err != nil || lossy {
+		return nil, err
+	}
 	p := &passing{from: from, to: to, fill: bytes.Equal(d.Fill, s.Fill) || allZero(d.Fill) && allZero(s.Fill)}
 	var forms []passage.Form
 	if err := src.use("copy", func() (err error) { forms, err = from.ChunkForms(ctx); return err }); err != nil {

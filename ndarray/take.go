@@ -53,7 +53,7 @@ func (a *Array) takePicked(ctx context.Context, dst []byte, p picked, workers in
 // It returns the errors of Selection.Shape and of Write.
 func (a *Array) Put(ctx context.Context, src []byte, s Selection) error {
 	return a.use("put to", func() error {
-		w, err := ability[RegionWriter](a, true)
+		w, err := a.writer()
 		if err != nil {
 			return err
 		}

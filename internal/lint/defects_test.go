@@ -41,7 +41,7 @@ func TestDefects(t *testing.T) {
 				switch f.Dir {
 				case "cblosc":
 					tests["C-Blosc2 "+fn.Name.Name] = true
-				case "h5", "h5/chunkio", "h5/h5value":
+				case "h5", "h5/chunkio", "h5/h5value", "ndarray/hdf5":
 					tests["HDF5 "+fn.Name.Name] = true
 				}
 			}

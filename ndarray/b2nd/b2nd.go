@@ -29,6 +29,9 @@ type backend struct {
 
 	special bool // codec or filters have parameters that Compression does not contain
 
+	lossy      string // filter or codec that can change values, "" without any
+	allowLossy bool   // OpenOptions.AllowLossy
+
 	mu     sync.Mutex // guards the record and the metalayers of attributes together
 	record *record
 }
@@ -56,6 +59,11 @@ type OpenOptions struct {
 	// attributes and other changes of the shape return errors.ErrUnsupported. With Library, Open
 	// returns ndarray.ErrParam, because C-Blosc2 overwrites existing data.
 	Durable bool
+
+	// AllowLossy allows writes through filters and codecs that can change values: TruncPrec,
+	// IntTrunc, NDMean and ZFP. Otherwise such writes, and growing from a part of a chunk, return
+	// errors.ErrUnsupported. ndarray.Array.LossyChanges then counts the changed elements.
+	AllowLossy bool
 
 	// Library makes C-Blosc2 move all elements, one call at a time, instead of workers; for
 	// comparison.
@@ -213,6 +221,7 @@ func (b *backend) load(path string, o *OpenOptions) error {
 		return translate(err)
 	}
 	b.special = hasParameters(cp)
+	b.lossy, b.allowLossy = lossyFilter(cp), o.AllowLossy
 	b.meta, err = metaOf(path, a, cp, b.record, o)
 	return err
 }

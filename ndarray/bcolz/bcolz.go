@@ -28,18 +28,19 @@ import (
 
 // backend is one carray.
 type backend struct {
-	place    place
-	dir      store // the same directory, for writing
-	tree     *bcolztree.Array
-	meta     ndarray.Meta
-	pool     *cblosc.Pool
-	cparams  *cblosc.CParams // of the pool; nil if the array is not open for writing
-	write    bool
-	lock     *filelock.Lock
-	seen     fs.FileInfo // meta/sizes after the last change of this array; nil without a lock
-	only     *ChunkRange // nil: all chunk files
-	skeleton bool        // a new array for which other processes write the missing chunk files
-	part     bool        // a column of a nested ctable that shares the table's metadata
+	place      place
+	dir        store // the same directory, for writing
+	tree       *bcolztree.Array
+	meta       ndarray.Meta
+	pool       *cblosc.Pool
+	cparams    *cblosc.CParams // of the pool; nil if the array is not open for writing
+	write      bool
+	allowLossy bool // OpenOptions.AllowLossy
+	lock       *filelock.Lock
+	seen       fs.FileInfo // meta/sizes after the last change of this array; nil without a lock
+	only       *ChunkRange // nil: all chunk files
+	skeleton   bool        // a new array for which other processes write the missing chunk files
+	part       bool        // a column of a nested ctable that shares the table's metadata
 
 	shape   sync.RWMutex           // held for writing while the number of rows changes
 	locks   [chunkLocks]sync.Mutex // of the chunk files; file i uses lock i modulo chunkLocks
@@ -59,6 +60,10 @@ type OpenOptions struct {
 	// without limit for other processes, 10 seconds for a writer of this process. Then it returns
 	// ndarray.ErrLocked. With ChunkRange there is no lock.
 	Lock *filelock.Lock
+
+	// AllowLossy allows writes to an array of floats that bcolz quantizes. Otherwise they return
+	// errors.ErrUnsupported. ndarray.Array.LossyChanges then counts the changed elements.
+	AllowLossy bool
 
 	// ChunkRange is the range of chunk files that may be read and written; nil: all. It is for
 	// several processes that fill one array. Each process fills its own part, in one directory or
@@ -234,7 +239,7 @@ func backendOf(p place, tree *bcolztree.Array, meta ndarray.Meta, rec *record, o
 	if err != nil {
 		return nil, err
 	}
-	b := &backend{place: p, dir: store{root: p.root, durable: true}, tree: tree, meta: meta, pool: pool, cparams: params, write: o.Write, only: o.ChunkRange}
+	b := &backend{place: p, dir: store{root: p.root, durable: true}, tree: tree, meta: meta, pool: pool, cparams: params, write: o.Write, allowLossy: o.AllowLossy, only: o.ChunkRange}
 	b.attrs.dir, b.attrs.recordFile, b.attrs.members, b.attrs.record = b.dir, bcolztree.RecordFile, slices.Clone(tree.Attrs), rec
 	return b, nil
 }

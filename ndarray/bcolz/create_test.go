@@ -1,6 +1,7 @@
 package bcolz_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -258,4 +259,28 @@ func TestQuantize(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(path, "meta/storage"))
 	require.NoError(t, err)
 	require.True(t, strings.Contains(string(b), `"quantize": 2`), string(b))
+}
+
+// TestOpenOptions_AllowLossy checks that appending to a quantized array is refused or counted.
+func TestOpenOptions_AllowLossy(t *testing.T) {
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "a")
+	a := create(t, path, ndarray.Spec{Shape: []int64{4}, DType: ndarray.DTypeOf[float64]()}, &bcolz.CreateOptions{Quantize: 2})
+	require.NoError(t, a.Close())
+	open := func(allow bool) *ndarray.Array {
+		b, err := bcolz.Open(path, &bcolz.OpenOptions{Write: true, AllowLossy: allow})
+		require.NoError(t, err)
+		a, err := ndarray.New(b)
+		require.NoError(t, err)
+		return a
+	}
+	a = open(false)
+	err := ndarray.Append(ctx, a, 0, []float64{0.123456, 0.5})
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	require.ErrorContains(t, err, "quantize(2 digits)")
+	require.NoError(t, a.Close())
+	a = open(true)
+	require.NoError(t, ndarray.Append(ctx, a, 0, []float64{0.123456, 0.5}))
+	require.EqualValues(t, 1, a.LossyChanges())
+	require.NoError(t, a.Close())
 }

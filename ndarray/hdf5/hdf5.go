@@ -48,6 +48,7 @@ type backend struct {
 	address    uint64 // of contiguous elements in the file, or h5.NoAddress
 	direct     direct
 	filters    []h5.Filter
+	allowLossy bool // OpenOptions.AllowLossy
 	plainEdges bool
 	elsewhere  []string
 	files      files
@@ -70,6 +71,13 @@ type OpenOptions struct {
 	// Write opens for writing, in place. libhdf5 may delay writes to the file until Close. A
 	// program that is killed before Close may leave a file that cannot be opened.
 	Write bool
+
+	// AllowLossy allows writes through filters that can change values: scale-offset of floats or
+	// with a fixed number of bits, and filters that neither libhdf5 nor package h5/filter contains.
+	// Otherwise such writes, and shrinking to a part of a chunk, return errors.ErrUnsupported.
+	// ndarray.Array.LossyChanges then counts the changed elements, including other elements of the
+	// written chunks.
+	AllowLossy bool
 
 	Library bool // libhdf5 reads and writes all elements, without workers; for comparison
 
@@ -194,6 +202,9 @@ func openWritable(file, object, location string, o *OpenOptions, lock *filelock.
 	b, err := open(f.Root(), absolute(object), location, o)
 	if err != nil {
 		return nil, err
+	}
+	if err := b.setLossy(f.Root(), absolute(object), o.AllowLossy); err != nil {
+		return nil, errors.Join(err, b.dataset.Close())
 	}
 	b.done = done
 	return b, nil

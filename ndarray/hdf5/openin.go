@@ -31,6 +31,15 @@ func OpenIn(parent *h5.Group, name, location string, o *OpenOptions) (ndarray.Ba
 	b.shared = o.Shared
 	b.library, b.untrusted = o.Library, o.Untrusted
 	b.meta.ReadOnly = f.Mode() == h5.ReadOnly
+	if !b.meta.ReadOnly {
+		err := b.setLossy(parent, cmp.Or(name, "/"), o.AllowLossy)
+		if err != nil && !o.Shared {
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			return nil, ndarray.Wrap("open", location, h5errs.Translate(err))
+		}
+	}
 	b.striped.allowed = b.files.virtual && b.meta.ReadOnly && !o.Library && !o.Untrusted && o.Missing == nil
 	return b, nil
 }

@@ -62,6 +62,8 @@ func (a *app) advice(cmd *cobra.Command, err error) string {
 			return "name a target that does not exist"
 		}
 		return "-f replaces it"
+	case errors.Is(err, errLossy):
+		return "--allow-lossy appends the elements and reports how many the filter changes"
 	case errors.Is(err, h5.ErrNoFilter):
 		return "--plugin-path DIR loads HDF5 filters from the directory DIR"
 	case errors.Is(err, fs.ErrNotExist) && failed.Op == "create":

@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"time"
@@ -21,6 +22,9 @@ type appendFlags struct {
 	job  jobFlags
 	edit editFlags
 	axis int
+
+	allowLossy bool
+	changed    *jsonInt // elements that lossy filters changed; nil unless allowLossy is set
 }
 
 func (a *app) appendCommand() *cobra.Command {
@@ -31,7 +35,11 @@ func (a *app) appendCommand() *cobra.Command {
 		Long: `append extends an array along one axis with the elements of other arrays, in the given
 order. The sources may have any format. They must have the element type of the array and
 the same shape except along that axis. An HDF5 dataset must have a maximum shape that
-allows it to grow. A Caterva array stores no element type, which --dtype specifies.` + editHelp + addressHelp,
+allows it to grow. A Caterva array stores no element type, which --dtype specifies.
+
+If a filter of the array can change values, for example scale-offset of HDF5 or TruncPrec
+of Blosc2, append fails before it writes. --allow-lossy appends the elements and reports
+how many the filter changed, including elements of the array in the same chunks.` + editHelp + addressHelp,
 		Example: `  hyperslab append waves.b2nd changed.b2nd
   hyperslab append waves.b2nd waves.h5:/waves changed.b2nd --axis 0 --in-place`,
 		Args:              arity(2, -1),
@@ -41,10 +49,11 @@ allows it to grow. A Caterva array stores no element type, which --dtype specifi
 		},
 	}
 	cmd.Flags().IntVar(&o.axis, "axis", 0, "`AXIS` that grows, counted from 0")
+	cmd.Flags().BoolVar(&o.allowLossy, "allow-lossy", false, "append although a filter can change values, and report how many it changed")
 	o.job.add(cmd, "no progress and no summary")
 	o.edit.add(a, cmd)
 	addDType(a, cmd)
-	a.done(cmd)
+	a.doneWith(cmd, func(d *doneDoc) { d.LossyChanges = o.changed })
 	return cmd
 }
 
@@ -78,7 +87,7 @@ func (a *app) append(ctx context.Context, target string, sources []string, o *ap
 		from = append(from, src)
 	}
 	fit := func(address string, m ndarray.Meta) error { return o.job.fit(memory, address, m) }
-	into, bytes, err := a.appendable(ctx, target, from, o.axis, fit)
+	into, bytes, err := a.appendable(ctx, target, from, o, fit)
 	if err != nil {
 		return err
 	}
@@ -97,11 +106,14 @@ func (a *app) append(ctx context.Context, target string, sources []string, o *ap
 	}
 	var shape []int64
 	err = o.edit.edit(ctx, loc.File, func(file string) (err error) {
-		dst, err := a.open(ctx, locate.Location{File: file, Object: loc.Object}.String(), hyperslab.OpenOptions{Write: true})
+		dst, err := a.open(ctx, locate.Location{File: file, Object: loc.Object}.String(), hyperslab.OpenOptions{Write: true, AllowLossy: o.allowLossy})
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, dst.Close()) }()
+		if err := o.checkLossy(target, dst); err != nil { // before the array grows
+			return err
+		}
 		m := o.edit.meter(bytes)
 		if !o.edit.inPlace { // in place, the growth of the file does not show how much was written
 			m.SetTarget(growing(file))
@@ -115,12 +127,32 @@ func (a *app) append(ctx context.Context, target string, sources []string, o *ap
 			}
 		}
 		shape = dst.Shape()
+		if o.allowLossy {
+			o.changed = new(jsonInt(dst.LossyChanges()))
+		}
 		return nil
 	})
+	if err == nil && o.changed != nil && *o.changed > 0 {
+		a.note("%s: elements that the lossy filter changed: %d", term.Safe(target), *o.changed)
+	}
 	if err == nil && !o.job.quiet {
 		a.note("%s: %s, %s in %v", term.Safe(target), term.FormatShape(shape), term.FormatBytes(bytes), time.Since(start).Round(time.Millisecond))
 	}
 	return err
+}
+
+// errLossy is the error of append without --allow-lossy.
+var errLossy = fmt.Errorf("%w: a write through the lossy filter", errors.ErrUnsupported)
+
+// checkLossy returns errors.ErrUnsupported if a filter of the target can change values, unless that
+// is allowed.
+func (o *appendFlags) checkLossy(target string, dst *ndarray.Array) error {
+	if b, ok := ndarray.As[ndarray.LossyWriter](dst.Backend()); ok && !o.allowLossy {
+		if filter, _ := b.Lossy(); filter != "" {
+			return ndarray.Wrap("append to", target, fmt.Errorf("%w %s, which can change elements", errLossy, filter))
+		}
+	}
+	return nil
 }
 
 // forecastAppend returns, for example, ": about 44.8 KiB in 12ms", or "" if a sample cannot be
@@ -154,7 +186,8 @@ func sameFile(address, file string) bool {
 
 // appendable checks all sources against the target before it is changed. It returns the target's
 // metadata and the bytes of the sources.
-func (a *app) appendable(ctx context.Context, target string, from []*ndarray.Array, axis int, fit func(string, ndarray.Meta) error) (m ndarray.Meta, bytes int64, err error) {
+func (a *app) appendable(ctx context.Context, target string, from []*ndarray.Array, o *appendFlags, fit func(string, ndarray.Meta) error) (m ndarray.Meta, bytes int64, err error) {
+	axis := o.axis
 	dst, err := a.open(ctx, target, hyperslab.OpenOptions{})
 	if err != nil {
 		return m, 0, err
@@ -166,6 +199,9 @@ func (a *app) appendable(ctx context.Context, target string, from []*ndarray.Arr
 		return m, 0, usagef("--axis %d: %s is %s, its axes are counted from 0", axis, target, metaShape(dst.Meta()))
 	}
 	if err := fit(target, dst.Meta()); err != nil {
+		return m, 0, err
+	}
+	if err := o.checkLossy(target, dst); err != nil {
 		return m, 0, err
 	}
 	length := shape[axis]

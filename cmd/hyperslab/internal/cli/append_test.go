@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -83,4 +85,33 @@ func TestAppend_modeAndLink(t *testing.T) {
 	require.Equal(t, "a.b2nd", to)
 	stdout, _, _ := run("attr", "get", file, "k")
 	require.Equal(t, "v\n", stdout)
+}
+
+// TestAppend_lossyFilter checks that a target with a lossy filter is refused before it grows, and
+// that --allow-lossy reports the changed elements.
+func TestAppend_lossyFilter(t *testing.T) {
+	file, more := filepath.Join(t.TempDir(), "a.h5"), filepath.Join(t.TempDir(), "more.b2nd")
+	create(t, more, ndarray.Spec{Shape: []int64{2}, ChunkShape: []int64{2}}, []int32{1000, 7})
+	f, err := h5.Create(file, nil)
+	require.NoError(t, err)
+	space := h5.SimpleSpace(3)
+	space.MaxDims = []int64{h5.Unlimited}
+	d, err := f.Root().CreateDataset("x", h5.Int(4, h5.LittleEndian), space, &h5.DatasetOptions{ChunkShape: []int64{4}, Filters: []h5.Filter{h5.ScaleOffsetInt(4)}})
+	require.NoError(t, err)
+	err = d.WriteRegion([]byte{1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0}, h5.Int(4, h5.LittleEndian), h5.Region{Start: []int64{0}, Count: []int64{3}})
+	require.NoError(t, errors.Join(err, d.Close(), f.Close()))
+	for _, args := range [][]string{nil, {"--in-place"}, {"--dry-run"}} {
+		_, stderr, code := run(append([]string{"append", file + ":/x", more}, args...)...)
+		require.Equal(t, 2, code, args)
+		require.Contains(t, stderr, "scaleoffset(4 bits)")
+		require.Contains(t, stderr, "--allow-lossy")
+		got, _ := readAll[int32](t, file+":/x")
+		require.Len(t, got, 3)
+	}
+	stdout, stderr, code := run("append", file+":/x", more, "--allow-lossy", "--json")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stderr, "elements that the lossy filter changed: 1")
+	require.Contains(t, stdout, `"lossy_changes": 1`)
+	got, _ := readAll[int32](t, file+":/x")
+	require.Equal(t, []int32{1, 2, 3, 8, 7}, got)
 }

@@ -307,6 +307,7 @@ attr list etopo.h5:/ROSE
 attr get waves.b2nd units
 attr rm t2.h5:/run1 level
 append a.b2nd waves.b2nd
+append a.b2nd waves.b2nd --allow-lossy
 plot waves.b2nd -o p.png
 recover waves.b2nd r.b2nd --dry-run
 3: recover broken.h5 saved.h5

@@ -17,10 +17,15 @@ type doneDoc struct {
 	Arguments []string  `json:"arguments"`
 	DryRun    bool      `json:"dry_run"`
 	Seconds   jsonFloat `json:"seconds"`
+
+	LossyChanges *jsonInt `json:"lossy_changes"` // of append --allow-lossy, else nil
 }
 
 // done adds --json to a command.
-func (a *app) done(cmd *cobra.Command) {
+func (a *app) done(cmd *cobra.Command) { a.doneWith(cmd, func(*doneDoc) {}) }
+
+// doneWith is done with a function that sets further keys at the end.
+func (a *app) doneWith(cmd *cobra.Command, set func(*doneDoc)) {
 	asJSON := false
 	jsonFlag(cmd, &asJSON)
 	run := cmd.RunE
@@ -30,8 +35,10 @@ func (a *app) done(cmd *cobra.Command) {
 			return err
 		}
 		dry, _ := cmd.Flags().GetBool("dry-run") // false for a command without such a flag
-		return a.writeJSON(a.stdout, doneDoc{
+		doc := doneDoc{
 			Schema: schemaDone, Command: strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" "), Arguments: args, DryRun: dry, Seconds: seconds(time.Since(start)),
-		})
+		}
+		set(&doc)
+		return a.writeJSON(a.stdout, doc)
 	}
 }
