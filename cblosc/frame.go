@@ -310,6 +310,9 @@ func readFrame(path string, offset int64, allow Allow) (*guard.Frame, error) {
 		if offset > 0 {
 			return nil, fmt.Errorf("%w: an offset of %d bytes into a directory", ErrParam, offset)
 		}
+		if err := checkFiles(path); err != nil {
+			return nil, err
+		}
 		return checkFrame(guard.OpenDir(os.DirFS(path), allow.policy()))
 	}
 	if err := regular.Check(path, info); err != nil {
@@ -317,6 +320,32 @@ func readFrame(path string, offset int64, allow Allow) (*guard.Frame, error) {
 	}
 	size := max(info.Size()-offset, 0)
 	return openFrame(io.NewSectionReader(fileReader(path), offset, size), size, allow)
+}
+
+// checkFiles returns ErrFormat if a file of a sparse frame is not a regular file. The library would
+// wait at a named pipe, and read a device without end.
+func checkFiles(dir string) error {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if e.Type().IsRegular() || !guard.IsFrameFile(e.Name()) {
+			continue
+		}
+		name := filepath.Join(dir, e.Name())
+		info, err := os.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) { // a link without a target
+			continue
+		}
+		if err == nil {
+			err = regular.Check(name, info)
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrFormat, err)
+		}
+	}
+	return nil
 }
 
 func openFrame(r io.ReaderAt, size int64, allow Allow) (*guard.Frame, error) {
