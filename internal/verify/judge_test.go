@@ -122,7 +122,7 @@ func compareAll(t *testing.T, list []string, known map[string]string) {
 // TestFile_judgeForeign compares the files of other projects.
 func TestFile_judgeForeign(t *testing.T) {
 	compareAll(t, files(t, filepath.Join(need.Directory(t, need.Corpus), "hdf5-foreign"), ".h5", ".nc", ".fast5"), map[string]string{
-		// HDF5 before 2.2 reads the partial chunk, whose stored bytes are fewer than those of a chunk.
+		// HDF5 before 2.2 reads the partial chunk, which has fewer bytes than a chunk.
 		"ont-rle_example.fast5": "HDF5 2.2 refuses the file",
 	})
 }

@@ -236,7 +236,7 @@ func (f *Filter) scaleOffset(element, chunk uint64) error {
 	case uint64(v[scaleOffsetElements])*size != chunk:
 		return f.bad(fmt.Sprintf("%d elements of %d bytes", v[scaleOffsetElements], size), fmt.Sprintf("those of a chunk of %d bytes", chunk))
 	case v[scaleOffsetClass] > 1 || !floats && v[scaleOffsetSign] > 1 || v[scaleOffsetOrder] > 1 || v[scaleOffsetFill] > 1:
-		// libhdf5 does not read the sign of floats, and old versions stored uninitialized memory there.
+		// libhdf5 does not read the sign of floats, and old versions store any number there.
 		return f.bad(fmt.Sprintf("class, sign, order and fill value %d", v[scaleOffsetClass:scaleOffsetFill+1]), "0 or 1 each")
 	case floats && v[scaleOffsetType] != 0 || !floats && v[scaleOffsetType] != scaleOffsetInt:
 		return f.bad(fmt.Sprintf("scale type %d", v[scaleOffsetType]), "0 for floats, 2 for integers")
