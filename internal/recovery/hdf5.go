@@ -331,7 +331,7 @@ func (s *source) decoded(ctx context.Context) (t tally, err error) {
 				return t, err
 			}
 			if raw, _, err := s.chunk(o, c); err != nil && !errors.Is(err, h5.ErrNoFilter) {
-				full, _ := o.Layout().ChunkBytes()
+				full, _ := o.ChunkBytes()
 				t.bad = append(t.bad, lostChunk{e.Path, c, full, i, err})
 			} else {
 				t.good++
@@ -427,10 +427,14 @@ func encoded(info h5.DatasetInfo, values []byte) (raw []byte, mask uint32, err e
 func (s *source) chunk(o *h5file.Object, c h5file.Chunk) (raw, values []byte, err error) {
 	s.seen.more(int64(min(c.Size, uint64(s.size))))
 	l := o.Layout()
-	if t := o.Datatype(); t == nil || len(l.Dims) == 0 || l.Dims[len(l.Dims)-1] != uint64(t.Size) {
-		return nil, nil, fmt.Errorf("%w: chunks of elements of another size than the datatype's", format.ErrCorrupt)
+	contradiction := fmt.Errorf("%w: chunks of elements of another size than the datatype's", format.ErrCorrupt)
+	full, ok := o.ChunkBytes()
+	if o.Datatype() == nil || len(l.Dims) == 0 || full == 0 {
+		return nil, nil, contradiction
 	}
-	full, ok := l.ChunkBytes()
+	// The size of an element in the layout is redundant. A checksum of a decoded chunk of the size
+	// that the datatype implies is stronger evidence.
+	disproved := l.Dims[len(l.Dims)-1] != uint64(o.Datatype().Size)
 	if !ok || full > uint64(s.most) || c.Size > uint64(s.most) {
 		return nil, nil, fmt.Errorf("%w: chunk: got %d bytes, %d in stored form, want at most %d", format.ErrLimit, full, c.Size, s.most)
 	}
@@ -448,6 +452,9 @@ func (s *source) chunk(o *h5file.Object, c h5file.Chunk) (raw, values []byte, er
 		list = nil
 	}
 	if len(list) == 0 {
+		if disproved {
+			return raw, nil, contradiction
+		}
 		if c.Size != full {
 			return raw, nil, fmt.Errorf("%w: %d bytes without filters, want %d", format.ErrCorrupt, c.Size, full)
 		}
@@ -459,7 +466,13 @@ func (s *source) chunk(o *h5file.Object, c h5file.Chunk) (raw, values []byte, er
 	s.data = s.data[:full]
 	p, err := filter.New(list, filter.Options{})
 	if err == nil {
-		return raw, s.data, p.Decode(s.data, raw, c.Mask)
+		if err = p.Decode(s.data, raw, c.Mask); err == nil && disproved && !hasValueChecksum(o, c, raw) {
+			err = contradiction
+		}
+		return raw, s.data, err
+	}
+	if disproved {
+		return raw, nil, contradiction
 	}
 	if t := o.Datatype(); h5check.Decodable(list) && !refers(t) && len(l.Dims) <= h5.MaxRank {
 		one, err := s.library.sample(o, list)
