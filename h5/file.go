@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"sync/atomic"
@@ -219,19 +220,18 @@ func Create(path string, o *CreateOptions) (*File, error) {
 		return nil, err
 	}
 	defer delayStartsLocked(opts.Access)()
+	_, missing := os.Lstat(path)
 	var cerr C.goh5_err_t
 	var id C.int64_t
 	var fd C.int32_t
 	if rc := C.goh5_fcreate(&cerr, cPath, truncate, cBytes(spec), C.size_t(len(spec)), &id, &fd); rc < 0 {
 		e := newError(op, path, rc, &cerr)
-		if e.Err != nil {
-			return nil, e
-		}
-		// For a file that this process already has open, libhdf5 reports no specific error. If
-		// there is an errno, as on a full disk, Create itself may have made the file, so that is
-		// not ErrExists.
-		if _, err := os.Lstat(path); err == nil && !opts.Truncate && e.Errno == 0 {
+		switch {
+		case missing == nil && e.Err == nil && !opts.Truncate && e.Errno == 0:
+			// For a file that this process already has open, libhdf5 reports no specific error.
 			e.Err = ErrExists
+		case errors.Is(missing, fs.ErrNotExist) && !errors.Is(e.Err, ErrExists):
+			os.Remove(path) // libhdf5 leaves the empty file; there may be none
 		}
 		return nil, e
 	}

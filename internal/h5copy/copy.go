@@ -364,7 +364,7 @@ func located(path string, err error) error {
 
 func (c *Copier) link(ctx context.Context, src, dst *h5.Group, l h5.Link, path string) error {
 	if l.Kind == h5.ExternalLink {
-		l.File, _ = c.moved(l.File)
+		l.File, _ = c.moved(l.File, plain)
 	}
 	if done, err := c.out.Link(dst, l); done || err != nil {
 		if there := c.out.Placed[l.Address]; l.Kind == h5.HardLink && c.temporary(there) {

@@ -10,28 +10,45 @@ import (
 	"strings"
 
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/h5parts"
+)
+
+// naming is the notation of the names of other files.
+type naming struct {
+	escape func(name string) string // converts a plain name
+	exists func(name string) bool   // reports whether there is a file of that name
+}
+
+var (
+	// plain is the notation of external files and of links.
+	plain = naming{func(name string) string { return name }, exists}
+	// pattern is the notation of sources of virtual datasets, in which %b stands for any number and
+	// %% for a percent sign.
+	pattern = naming{strings.NewReplacer("%", "%%").Replace, matches}
 )
 
 // moved returns the name of another file for use in the new file, and whether the other file
 // exists. The name in the source is relative to the source's directory, or to the working directory
 // if the file is not there. libhdf5 searches in the same order.
-func (c *Copier) moved(name string) (string, bool) {
-	target := c.o.Directory
+func (c *Copier) moved(name string, n naming) (string, bool) {
 	if filepath.IsAbs(name) {
-		return name, exists(name)
+		return name, n.exists(name)
 	}
 	dir, err := directory(c.src.Path())
 	if err != nil {
 		return name, false
 	}
+	target, dir := n.escape(c.o.Directory), n.escape(dir)
 	at := filepath.Join(dir, name)
-	if !exists(at) {
-		if !exists(name) {
+	if !n.exists(at) {
+		if !n.exists(name) {
 			return name, false
 		}
-		if at, err = filepath.Abs(name); err != nil {
+		wd, err := os.Getwd()
+		if err != nil {
 			return name, false
 		}
+		at = filepath.Join(n.escape(wd), name)
 	}
 	if target == "" || target == dir {
 		return name, true
@@ -55,13 +72,15 @@ func directory(file string) (string, error) {
 	return filepath.Dir(real), nil
 }
 
-// exists reports whether a file of that name exists. %b in the name stands for any number.
 func exists(name string) bool {
-	if _, err := os.Stat(name); err == nil {
-		return true
-	}
-	if !strings.Contains(name, "%b") {
-		return false
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// matches reports whether a file exists whose name the pattern describes.
+func matches(name string) bool {
+	if one, ok := h5parts.Literal(name); ok {
+		return exists(one)
 	}
 	quoted := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "%%", "%", "%b", "*").Replace(name)
 	found, err := filepath.Glob(quoted)
@@ -85,9 +104,9 @@ func (c *Copier) files(info *h5.DatasetInfo, path string) (changed bool) {
 			if c.whole || c.same() || c.o.Directory == "" {
 				continue
 			}
-			m.File = filepath.Base(c.src.Path()) // the source may not be part of the copy
+			m.File = pattern.escape(filepath.Base(c.src.Path())) // the source may not be part of the copy
 		}
-		name, there := c.moved(m.File)
+		name, there := c.moved(m.File, pattern)
 		if !there && !reported[m.File] && c.o.Directory != "" {
 			reported[m.File] = true
 			missing("source of a virtual dataset", m.File)
@@ -111,7 +130,7 @@ func (c *Copier) files(info *h5.DatasetInfo, path string) (changed bool) {
 		} else if exists(filepath.Join(c.o.ExternalDir, at)) {
 			continue
 		}
-		name, there := c.moved(x.Name)
+		name, there := c.moved(x.Name, plain)
 		if !there && c.o.Directory != "" {
 			missing("external file", x.Name)
 		}

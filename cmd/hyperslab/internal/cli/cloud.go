@@ -421,6 +421,9 @@ func (r *repacker) createCloud(file string) (*h5.File, error) {
 	need += need/4 + int64(r.rewritten)*cloudPerDataset
 	creation.OffsetSize, creation.LengthSize = max(creation.OffsetSize, 8), max(creation.LengthSize, 8) // a page can be longer than 64 KiB
 	creation.Space = h5.FileSpace{Strategy: h5.Paged, PageSize: cloudPage(need)}
+	if creation.UserBlock > 0 { // pages begin after it, at multiples of their size
+		creation.UserBlock = max(creation.UserBlock, creation.Space.PageSize)
+	}
 	dst, err := h5.Create(file, &h5.CreateOptions{Low: h5.V110, Creation: &creation})
 	return dst, h5errs.Translate(err)
 }
