@@ -468,11 +468,25 @@ func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
 			c.loseObject(e.Path, e.Kind, fmt.Errorf("%w: the committed datatype %s of an untrusted file", errors.ErrUnsupported, e.Type))
 			return nil
 		}
-		c.loseObject(e.Path, e.Kind, fmt.Errorf("%w: %s in format %s", errors.ErrUnsupported, e.Type, c.target))
+		c.loseObject(e.Path, e.Kind, e.unsupportedIn(c.target))
 	default:
-		c.loseObject(e.Path, e.Kind, fmt.Errorf("%w: %s in format %s", errors.ErrUnsupported, e.Type, c.target))
+		c.loseObject(e.Path, e.Kind, e.unsupportedIn(c.target))
 	}
 	return nil
+}
+
+// unsupportedIn returns the error for an object that a format cannot store. The reason is its type,
+// or the error of reading the type.
+func (e *Entry) unsupportedIn(f Format) error {
+	what := e.Type
+	switch {
+	case what != "":
+	case e.Err != nil:
+		what = e.Err.Error()
+	default:
+		what = fmt.Sprintf("%v without a datatype", e.Kind)
+	}
+	return fmt.Errorf("%w: %s in format %s", errors.ErrUnsupported, what, f)
 }
 
 func (c *treeCopy) checkName(path string, group bool) error {

@@ -385,9 +385,9 @@ func judged(ctx context.Context, a, b *Array, all []AttrDifference) ([]AttrDiffe
 				y, err = b.attrDigest(ctx, d.Name)
 			}
 			switch {
-			case errors.Is(err, errors.ErrUnsupported):
-			case err != nil:
-				return nil, err
+			case ctx.Err() != nil:
+				return nil, context.Cause(ctx)
+			case err != nil: // a broken attribute is not compared; it does not hide the others
 			case x == y:
 				continue
 			default:
