@@ -24,7 +24,34 @@ import (
 type verifyDoc struct {
 	Schema  string       `json:"schema"`
 	Files   []verifyFile `json:"files"`
+	Totals  verifyTotals `json:"totals"`
 	Seconds jsonFloat    `json:"seconds"`
+}
+
+// verifyTotals counts the files by verdict, and adds up their parts.
+type verifyTotals struct {
+	Files        jsonInt `json:"files"`
+	Valid        jsonInt `json:"valid"`
+	Corrupt      jsonInt `json:"corrupt"`
+	NotChecked   jsonInt `json:"not_checked"` // also partly checked ones
+	Arrays       jsonInt `json:"arrays"`
+	Chunks       jsonInt `json:"chunks"`
+	DecodedBytes jsonInt `json:"decoded_bytes"`
+}
+
+func (t *verifyTotals) add(row *verifyFile) {
+	t.Files++
+	switch row.Verdict {
+	case verdictValid:
+		t.Valid++
+	case verdictCorrupt:
+		t.Corrupt++
+	default:
+		t.NotChecked++
+	}
+	t.Arrays += row.Arrays
+	t.Chunks += row.Chunks
+	t.DecodedBytes += row.DecodedBytes
 }
 
 // verifyFile is the result of one file.
@@ -63,6 +90,7 @@ const (
 	verdictValid   = "valid"
 	verdictCorrupt = "corrupt"
 	verdictPartly  = "partly checked"
+	verdictNone    = "not checked"
 	verdictUnknown = "cannot be verified"
 )
 
@@ -75,6 +103,7 @@ type verifyFlags struct {
 	force     bool
 	format    string
 	most      int
+	recursive bool
 	cloud     bool
 	json      bool
 }
@@ -94,8 +123,20 @@ External files of an HDF5 file and the source files of its virtual datasets are 
 too, except with --untrusted. The first member of a family, multi or split set
 stands for all of them.
 
-"valid" means that the structure is correct and every chunk decodes. Values are verified
-only by checksums; "values not verified" means that some chunks have no checksum.
+Of a directory, verify checks each file and each array at any depth. The verdict of the
+directory is the worst one of its members. -r also prints a line for each member and a
+line of totals.
+
+The verdicts:
+  valid                The reference library, libhdf5 or C-Blosc2, reads every element
+                       and every attribute, and every checksum is right.
+  valid, no checksums  As before, but some chunks have no checksum: their values are not
+                       verified.
+  corrupt              An error, with its cause.
+  partly checked       No error, but the listed objects were not checked.
+  not checked          The file was not checked, for example because its format is
+                       unknown. The reason is listed.
+
 --digests write stores the SHA-256 digests of a valid file in FILE.sha256, which
 sha256sum can check too, and --digests check compares them.
 
@@ -104,9 +145,10 @@ number of requests for all metadata, the chunk sizes, and each problem with the 
 that fixes it. It reads metadata only, also of URLs. The exit code is 1 if there are
 problems.
 
-Exit codes: 0 valid, 1 corrupt, 2 no file could be checked, 3 some parts could not be
-checked.` + batchHelp,
+Exit codes: 0 valid, 1 corrupt, 2 no file could be checked, 3 some files or objects
+were not checked.` + batchHelp,
 		Example: `  hyperslab verify tree.h5 waves.b2nd
+  hyperslab verify -r runs/
   hyperslab verify waves.h5 --digests write
   hyperslab verify waves.h5 --digests check --json
   hyperslab verify --cloud waves.h5`,
@@ -130,6 +172,7 @@ checked.` + batchHelp,
 	f.BoolVarP(&o.force, "force", "f", false, "replace existing digests")
 	f.StringVar(&o.format, "format", "", "`FORMAT` of files with a corrupt beginning: b2nd, hdf5 or bcolz")
 	f.IntVarP(&o.most, "limit", "n", 20, "list at most `N` errors of a file, all if 0")
+	f.BoolVarP(&o.recursive, "recursive", "r", false, "show the verdict of each member of a directory, and totals")
 	o.batch.addList(cmd, "also the files that `FILE` lists, one per line; - is standard input", "continue after a file that cannot be checked")
 	f.BoolVar(&o.cloud, "cloud", false, "report the layout for reads from an object store, and check no values")
 	completeWords(cmd, "digests", "write", "check")
@@ -191,21 +234,36 @@ func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
 		v.Progress = func(p ndarray.Progress) {
 			m.UpdateDecoded(p.DoneUnits, p.TotalUnits, "chunks", p.DoneBytes, p.StoredBytes)
 		}
+		show := func(r *hyperslab.VerifyReport) {
+			row := newVerifyFile(r.Path)
+			row.fill(r)
+			doc.add(row)
+			if !o.json {
+				a.printVerdict(&row, r, o.job.quiet)
+			}
+		}
+		members := false
+		if o.recursive {
+			v.Member = func(r *hyperslab.VerifyReport) error {
+				m.Finish()
+				members = true
+				show(r)
+				return nil
+			}
+		}
 		r, err := verifySource(cmd.Context(), source, v)
 		m.Finish()
-		row := verifyFile{Path: source, Verdict: verdictUnknown, Findings: []placeDoc{}, Unchecked: []placeDoc{}}
 		if err != nil {
+			row := newVerifyFile(source)
 			row.Error = orNull(err.Error())
-			doc.Files = append(doc.Files, row)
+			doc.add(row)
 			return err
 		}
-		row.fill(r)
-		doc.Files = append(doc.Files, row)
 		if code := verifyCode(r); code == exitDiffers || worst == exitOK {
 			worst = code
 		}
-		if !o.json {
-			a.printVerdict(&row, r, o.job.quiet)
+		if !members {
+			show(r)
 		}
 		return nil
 	})
@@ -213,10 +271,28 @@ func (a *app) verify(cmd *cobra.Command, args []string, o *verifyFlags) error {
 		doc.Seconds = seconds(time.Since(start))
 		err = errors.Join(err, writeJSON(a.stdout, doc))
 	}
+	if o.recursive && !o.json && len(doc.Files) > 0 {
+		a.printTotals(&doc.Totals)
+	}
 	if worst == exitOK || err != nil && worst != exitDiffers {
 		return err
 	}
 	return &exitError{code: worst, err: err} // findings are reported even if other files failed
+}
+
+func newVerifyFile(path string) verifyFile {
+	return verifyFile{Path: path, Verdict: verdictUnknown, Findings: []placeDoc{}, Unchecked: []placeDoc{}}
+}
+
+func (d *verifyDoc) add(row verifyFile) {
+	d.Files = append(d.Files, row)
+	d.Totals.add(&row)
+}
+
+// printTotals writes the totals of a run in one line.
+func (a *app) printTotals(t *verifyTotals) {
+	fmt.Fprintf(a.stdout, "%s: %d valid, %d corrupt, %d not or partly checked (%s, %s checked, %s decoded)\n", term.Plural(int64(t.Files), "file"),
+		t.Valid, t.Corrupt, t.NotChecked, term.Plural(int64(t.Arrays), "array"), term.Plural(int64(t.Chunks), "chunk"), term.FormatBytes(int64(t.DecodedBytes)))
 }
 
 // verifySource verifies a file, or a local copy of the file at a URL.
@@ -258,6 +334,9 @@ func (row *verifyFile) fill(r *hyperslab.VerifyReport) {
 		row.Verdict = verdictCorrupt
 	default:
 		row.Verdict = verdictPartly
+		if r.Format == "" {
+			row.Verdict = verdictNone
+		}
 	}
 }
 
