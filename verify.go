@@ -40,8 +40,8 @@ type VerifyOptions struct {
 
 	Unlocked func(file string, err error) // as in OpenOptions
 
-	// Member is called with the report of each file and each array below a directory, one after the
-	// other, before Verify returns the report of the directory. An error ends Verify. It may be nil.
+	// Member is called with the report of each file and each array below a directory, one after
+	// the other. An error ends Verify. It may be nil.
 	Member func(r *VerifyReport) error
 
 	// Progress is called with the number of checked chunks, their total number, and their decoded
@@ -118,8 +118,8 @@ type VerifyReport struct {
 }
 
 // Verify checks a whole file or directory for corruption: a Blosc2 frame, contiguous or sparse, a
-// bcolz tree, an HDF5 file, a container of python-blosc2, a .npy file, or a directory. Corruption is
-// not an error of Verify; it is listed in the report.
+// bcolz tree, an HDF5 file, a container of python-blosc2, a .npy file, or a directory. Corruption
+// is not an error of Verify; it is listed in the report.
 //
 // Of a directory it checks each file and each array at any depth. The findings of the report name
 // the member in Object, for example "run1/x.h5:/temperature". Files of unknown formats, symbolic

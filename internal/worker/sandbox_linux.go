@@ -100,8 +100,8 @@ func fence(read []string, write string) (int, error) {
 	if errno != 0 {
 		return 0, nil // not built in, or not enabled: the Level shows it
 	}
-	// Before version 8 of Landlock each thread restricts itself, after a signal that the kernel must
-	// queue. Without space in the queue the package would wait for ever.
+	// Before version 8 of Landlock each thread restricts itself after a signal, which the kernel
+	// must queue. Without space in the queue the package waits for ever.
 	if q := signalQueue(); abi < threadSync && q.full() {
 		return 0, fmt.Errorf("landlock: no signals can be queued%s", q.text())
 	}
