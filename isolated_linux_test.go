@@ -144,7 +144,7 @@ func TestWorkerDescriptors(t *testing.T) {
 	// Open the file like a C library, so that a child process inherits the descriptor.
 	plain, err := syscall.Open(in(dir, "host.b2nd"), syscall.O_RDWR, 0)
 	require.NoError(t, err)
-	require.NoError(t, syscall.Flock(plain, syscall.LOCK_EX|syscall.LOCK_NB))
+	require.NoError(t, syscall.Flock(plain, syscall.LOCK_SH|syscall.LOCK_NB))
 	var inherited []string
 	for fd := range 100 {
 		flags, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFD, 0)

@@ -23,7 +23,7 @@ var (
 )
 
 // Lock is the lock of a file or directory, from LockFile. Release releases it.
-type Lock = filelock.Lock
+type Lock = ndarray.Lock
 
 // LockOptions are the options of LockFile. Nil means the zero value.
 type LockOptions struct {

@@ -28,10 +28,13 @@ import (
 // sentinels are those of the public packages whose code runs in workers, by the name of the list of
 // the package in api.
 var sentinels = map[string]map[string]error{
-	"hyperslab": {"ErrCrashed": hyperslab.ErrCrashed, "ErrLimit": hyperslab.ErrLimit, "ErrUnavailable": hyperslab.ErrUnavailable},
+	"hyperslab": {"ErrCrashed": hyperslab.ErrCrashed, "ErrLimit": hyperslab.ErrLimit, "ErrLocked": hyperslab.ErrLocked, "ErrReplaced": hyperslab.ErrReplaced,
+		"ErrUnavailable": hyperslab.ErrUnavailable},
+	"cblosc-frameio": {"ErrLocked": frameio.ErrLocked},
 	"ndarray": {
 		"ErrClosed": ndarray.ErrClosed, "ErrCorrupt": ndarray.ErrCorrupt, "ErrExists": ndarray.ErrExists, "ErrFormat": ndarray.ErrFormat,
-		"ErrNotFound": ndarray.ErrNotFound, "ErrParam": ndarray.ErrParam, "ErrReadOnly": ndarray.ErrReadOnly, "ErrRegion": ndarray.ErrRegion,
+		"ErrLocked": ndarray.ErrLocked, "ErrNotFound": ndarray.ErrNotFound, "ErrParam": ndarray.ErrParam, "ErrReadOnly": ndarray.ErrReadOnly,
+		"ErrRegion": ndarray.ErrRegion, "ErrReplaced": ndarray.ErrReplaced,
 		"ErrShape": ndarray.ErrShape, "ErrSize": ndarray.ErrSize, "ErrType": ndarray.ErrType, "ErrValue": ndarray.ErrValue,
 	},
 	"h5": {

@@ -481,3 +481,30 @@ func TestSChunk_invalidOrder(t *testing.T) {
 		require.NoError(t, a.Close())
 	}
 }
+
+// TestArray_meanPipelines checks that NDMean gives the same values alone and before other filters.
+func TestArray_meanPipelines(t *testing.T) {
+	var data []byte
+	for i := range 45 * 70 {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(i%70)+float32(i/70)/8))
+	}
+	read := func(filters ...cblosc.Filter) []byte {
+		p := cparams(4)
+		p.Filters = steps(filters...)
+		allow := cblosc.Allow{Filters: []cblosc.FilterID{cblosc.NDMean, cblosc.NDCell}}
+		a, err := cblosc.CreateArrayFrom(&cblosc.ArrayParams{Shape: []int64{45, 70}, ChunkShape: []int32{20, 32}, Blocks: []int32{8, 16},
+			Storage: cblosc.Storage{CParams: p, DParams: &cblosc.DParams{Allow: allow}}}, readOnly(t, data))
+		require.NoError(t, err)
+		got := make([]byte, len(data))
+		require.NoError(t, a.ReadAll(got))
+		require.NoError(t, a.Close())
+		return got
+	}
+	mean, cell := cblosc.Filter{ID: cblosc.NDMean, Meta: 4}, cblosc.Filter{ID: cblosc.NDCell, Meta: 4}
+	shuffle, bits := cblosc.Filter{ID: cblosc.Shuffle}, cblosc.Filter{ID: cblosc.BitShuffle}
+	want := read(mean)
+	require.NotEqual(t, data, want)
+	require.Equal(t, want, read(mean, cell, shuffle))
+	require.Equal(t, want, read(mean, shuffle, cblosc.Filter{ID: cblosc.ByteDelta, Meta: 4}))
+	require.Equal(t, want, read(mean, cell, shuffle, bits, shuffle, bits))
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
@@ -30,6 +31,10 @@ var (
 	ErrLocked   = errs.ErrLocked      // another writer holds the lock of the file for longer than the context allows to wait
 	ErrReplaced = regular.ErrReplaced // another program replaced or changed the file of an open array
 )
+
+// Lock is the lock of a file or directory, which excludes its other writers. hyperslab.LockFile
+// returns one.
+type Lock = filelock.Lock
 
 // Error reports a failed operation on an array.
 type Error struct {

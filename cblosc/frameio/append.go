@@ -42,7 +42,7 @@ type AppendOptions struct {
 	// reference until Commit or Close. Nil: the writer takes the lock itself, and waits for other
 	// writers: without limit for other processes, 10 seconds for a writer of this process. Then it
 	// returns ErrLocked.
-	Lock *filelock.Lock
+	Lock *Lock
 }
 
 // Append opens a frame to write chunks after its last one. Existing chunks, parameters and

@@ -43,7 +43,7 @@ type ArrayOptions struct {
 	// reference until Commit or Close. Nil: the writer takes the lock itself, and waits for other
 	// writers: without limit for other processes, 10 seconds for a writer of this process. Then it
 	// returns ErrLocked.
-	Lock *filelock.Lock
+	Lock *Lock
 }
 
 // ArrayWriter replaces chunks of a b2nd or Caterva array. Without Durable the result has the same

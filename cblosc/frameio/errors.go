@@ -38,6 +38,9 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// Lock is the lock of a frame, which excludes its other writers. hyperslab.LockFile returns one.
+type Lock = filelock.Lock
+
 // ErrLocked means that another writer holds the lock of the frame.
 var ErrLocked = errs.ErrLocked
 

@@ -30,6 +30,9 @@ func TestAPI_internalTypes(t *testing.T) {
 		b, err := os.ReadFile(list)
 		require.NoError(t, err)
 		for line := range strings.Lines(string(b)) {
+			if strings.HasPrefix(line, "type ") && strings.Contains(line, " = ") {
+				continue // an alias makes one type public
+			}
 			for _, m := range qualifier.FindAllStringSubmatch(line, -1) {
 				require.False(t, internal[m[1]], "%s: %s", filepath.Base(list), line)
 			}

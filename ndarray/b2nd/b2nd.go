@@ -73,7 +73,7 @@ type OpenOptions struct {
 	// reference until Close. Nil: with Write or Durable, Open takes the lock and waits for other
 	// writers: without limit for other processes, 10 seconds for a writer of this process. Then it
 	// returns ndarray.ErrLocked.
-	Lock *filelock.Lock
+	Lock *ndarray.Lock
 
 	// Allow lists codecs and filters that may be read in addition to those that are safe for
 	// untrusted bytes: [cblosc.DParams.Allow]. C-Blosc2 reads their elements, one call at a time.

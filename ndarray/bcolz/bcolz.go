@@ -59,7 +59,7 @@ type OpenOptions struct {
 	// reference until Close. Nil: with Write, an array takes the lock and waits for other writers:
 	// without limit for other processes, 10 seconds for a writer of this process. Then it returns
 	// ndarray.ErrLocked. With ChunkRange there is no lock.
-	Lock *filelock.Lock
+	Lock *ndarray.Lock
 
 	// AllowLossy allows writes to an array of floats that bcolz quantizes. Otherwise they return
 	// errors.ErrUnsupported. ndarray.Array.LossyChanges then counts the changed elements.

@@ -91,7 +91,7 @@ type OpenOptions struct {
 	// without limit for other processes, 10 seconds for a writer of this process. Then it returns
 	// ndarray.ErrLocked. Arrays of one process that are open for writing share the lock, but each
 	// dataset is open for writing once.
-	Lock *filelock.Lock
+	Lock *ndarray.Lock
 
 	// ExternalDir is the directory of external files with relative names; "" is the working
 	// directory, as for libhdf5.

@@ -40,7 +40,7 @@ type OpenOptions struct {
 	// reference until Close. Nil: with Write, OpenWith takes the lock and waits for other writers:
 	// without limit for other processes, 10 seconds for a writer of this process. Then it returns
 	// ndarray.ErrLocked.
-	Lock *filelock.Lock
+	Lock *ndarray.Lock
 }
 
 // OpenWith is Open with options.
