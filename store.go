@@ -14,6 +14,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/errs"
+	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/locate"
@@ -22,6 +23,9 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
+
+// ctable is the type of a group that is a table.
+const ctable = "ctable"
 
 // isStore reports whether a format is a container of python-blosc2.
 func isStore(f Format) bool { return detect.IsStore(string(f)) }
@@ -71,6 +75,9 @@ func openMember(s *stores.Store, key, name string, o *b2nd.OpenOptions) (storedA
 		return fmt.Errorf("%w: got the dtype %s, want none, because a table stores the dtypes of its columns", ndarray.ErrParam, o.DType)
 	}
 	if t := s.Table(key); t != nil {
+		if t.Err != nil {
+			return nil, markFailedCheck(t.Err)
+		}
 		if err := tableDType(); err != nil {
 			return nil, err
 		}
@@ -84,6 +91,9 @@ func openMember(s *stores.Store, key, name string, o *b2nd.OpenOptions) (storedA
 		return nil, fmt.Errorf("%w: a store holds many arrays, name one as FILE:/path", ndarray.ErrParam)
 	}
 	x, err := s.Object(key)
+	if _, invalid := errors.AsType[*format.Error](err); invalid { // the schema of its table
+		err = markFailedCheck(err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -246,6 +256,12 @@ func (w *walker) storedGroup(s *stores.Store, file, key string) error {
 	e := Entry{Path: key, Kind: Group}
 	attrs, err := w.storedAttrs(s, file, key)
 	e.Attrs, e.Err = len(attrs.List)+len(attrs.Unsupported), err
+	if t := s.Table(key); t != nil {
+		e.Type = ctable
+		if e.Err == nil && t.Err != nil {
+			e.Err = ndarray.Wrap("open", locate.Location{File: file, Object: key}.String(), markFailedCheck(t.Err))
+		}
+	}
 	if stop, err := w.prune(e); stop || err != nil {
 		return err
 	}

@@ -8,13 +8,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
+	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
@@ -22,9 +22,33 @@ import (
 // textRows is the number of strings that are copied in one step.
 const textRows = 1 << 14
 
+// sourceTable returns the table that the source is, or nil. It also returns nil for the table of an
+// untrusted file, which a worker reads.
+func (c *treeCopy) sourceTable() *stores.Table {
+	if c.source.store == nil || !c.fromTable {
+		return nil
+	}
+	return c.source.store.Table("/" + strings.Trim(c.source.location.Object, "/"))
+}
+
+// columnOf returns the name of a column in the schema for the path of an array in the target. The
+// paths of the columns of a table have its escapes.
+func (c *treeCopy) columnOf(at string) string {
+	at = strings.TrimPrefix(at, "/")
+	if !c.fromTable {
+		return b2store.ColumnName(at)
+	}
+	if t := c.sourceTable(); t != nil {
+		if i := slices.IndexFunc(t.Columns, func(of b2store.Column) bool { return of.Path == at }); i >= 0 {
+			return t.Columns[i].Name
+		}
+	}
+	return b2store.ColumnOf(at)
+}
+
 // columnFile returns the key of the array of a column, without the extension.
-func columnFile(name string) string {
-	return "/" + b2store.TableColumns + "/" + b2store.ColumnPath(b2store.ColumnName(name))
+func columnFile(column string) string {
+	return "/" + b2store.TableColumns + "/" + b2store.ColumnPath(column)
 }
 
 // checkColumn returns an error unless an array can be a column of the table: by its name, its
@@ -34,7 +58,7 @@ func (c *treeCopy) checkColumn(at string, spec ndarray.Spec) error {
 	if strings.HasPrefix(name, "_") {
 		return fmt.Errorf("%w: column name %q: got an underscore at the start, which is reserved in a CTable", errors.ErrUnsupported, name)
 	}
-	if err := b2store.CheckKey(columnFile(name)); err != nil {
+	if err := b2store.CheckKey(columnFile(c.columnOf(at))); err != nil {
 		return err
 	}
 	if len(spec.Shape) == 0 {
@@ -219,7 +243,8 @@ func (c *treeCopy) planRecords(item treeItem) error {
 func (c *treeCopy) writeCTable(ctx context.Context, files storeFiles) error {
 	for i := range c.arrays {
 		item := &c.arrays[i]
-		item.path = columnFile(strings.TrimPrefix(item.path, "/"))
+		item.column = c.columnOf(item.path)
+		item.path = columnFile(item.column)
 		switch {
 		case item.spec.DType.Kind == ndarray.String:
 			item.write = func(ctx context.Context) error { return c.writeText(ctx, item, files) }
@@ -227,11 +252,9 @@ func (c *treeCopy) writeCTable(ctx context.Context, files storeFiles) error {
 			item.write = func(ctx context.Context) error { return c.writeEmpty(item, files) }
 		}
 	}
+	c.sortColumns()
 	var columns []map[string]any
-	rows, names := max(c.rows(), 0), make(map[string]string)
-	for _, item := range c.arrays {
-		names[item.path] = item.name()
-	}
+	rows := max(c.rows(), 0)
 	err := c.copyArrays(ctx, func(item treeItem) (ndarray.Backend, error) {
 		kind, err := columnKind(item.spec)
 		if err != nil {
@@ -240,19 +263,18 @@ func (c *treeCopy) writeCTable(ctx context.Context, files storeFiles) error {
 		return c.createColumn(files, item.path, columnSpec(item.spec, kind))
 	}, func(item treeItem) error { return files.drop(item.path, b2store.ArrayExt) },
 		func(item treeItem) error {
-			entry := map[string]any{"kind": "utf8"}
-			if item.spec.DType.Kind != ndarray.String {
-				var err error
-				if entry, err = columnKind(item.spec); err != nil {
-					return err
-				}
+			entry, err := columnEntry(&item)
+			if err != nil {
+				return err
 			}
-			entry["name"] = b2store.ColumnName(names[item.path])
 			columns = append(columns, entry)
-			if item.write != nil {
-				return nil
+			if item.write == nil {
+				err = files.finish(item.path, b2store.ArrayExt)
 			}
-			return files.finish(item.path, b2store.ArrayExt)
+			if err != nil {
+				return err
+			}
+			return c.writeMask(ctx, &item, files)
 		})
 	if err != nil {
 		return err
@@ -260,9 +282,43 @@ func (c *treeCopy) writeCTable(ctx context.Context, files storeFiles) error {
 	return c.writeTableMeta(ctx, files, rows, columns)
 }
 
+// sortColumns arranges the columns of a table in its order, which groups of nested names interrupt.
+func (c *treeCopy) sortColumns() {
+	t := c.sourceTable()
+	if t == nil {
+		return
+	}
+	slices.SortStableFunc(c.arrays, func(a, b treeItem) int {
+		place := func(item treeItem) int {
+			return slices.IndexFunc(t.Columns, func(of b2store.Column) bool { return of.Name == item.column })
+		}
+		return place(a) - place(b)
+	})
+}
+
+// columnEntry returns the entry of a column in the schema.
+func columnEntry(item *treeItem) (map[string]any, error) {
+	entry := map[string]any{"kind": "utf8"}
+	if item.spec.DType.Kind != ndarray.String {
+		var err error
+		if entry, err = columnKind(item.spec); err != nil {
+			return nil, err
+		}
+	}
+	entry["name"] = item.column
+	if item.nullable {
+		entry["nullable"], entry["null_storage"] = true, "mask"
+	}
+	return entry, nil
+}
+
 // writeTableMeta writes everything of a table except its columns.
 func (c *treeCopy) writeTableMeta(ctx context.Context, files storeFiles, rows int64, columns []map[string]any) error {
-	schema, err := json.Marshal(map[string]any{"version": 1, "columns": append([]map[string]any{}, columns...), "n_rows": rows})
+	version := 1
+	if slices.ContainsFunc(columns, func(entry map[string]any) bool { return entry["nullable"] != nil }) {
+		version = 3 // masks
+	}
+	schema, err := json.Marshal(map[string]any{"version": version, "columns": append([]map[string]any{}, columns...), "n_rows": rows})
 	if err != nil {
 		return err
 	}
@@ -326,6 +382,14 @@ func (c *treeCopy) writeEmpty(item *treeItem, files storeFiles) error {
 	return c.writeColumn(context.Background(), files, item.path, columnSpec(item.spec, kind), nil)
 }
 
+func regionWriter(b ndarray.Backend) (ndarray.RegionWriter, error) {
+	w, ok := ndarray.As[ndarray.RegionWriter](b)
+	if !ok {
+		return nil, fmt.Errorf("%w: writes to a column", errors.ErrUnsupported)
+	}
+	return w, nil
+}
+
 // writeText writes a column of strings: the offsets of their bytes, and then the bytes. It reads
 // the strings twice, because a store receives one file after the other.
 func (c *treeCopy) writeText(ctx context.Context, item *treeItem, files storeFiles) (err error) {
@@ -348,16 +412,9 @@ func (c *treeCopy) writeText(ctx context.Context, item *treeItem, files storeFil
 		}
 		return nil
 	}
-	writer := func(b ndarray.Backend) (ndarray.RegionWriter, error) {
-		w, ok := ndarray.As[ndarray.RegionWriter](b)
-		if !ok {
-			return nil, fmt.Errorf("%w: writes to a column", errors.ErrUnsupported)
-		}
-		return w, nil
-	}
 	offsets := ndarray.Spec{Shape: []int64{rows + 1}, DType: ndarray.DTypeOf[int64](), Attrs: item.spec.Attrs}
 	err = c.writeColumn(ctx, files, item.path, offsets, func(b ndarray.Backend) error {
-		w, err := writer(b)
+		w, err := regionWriter(b)
 		if err != nil {
 			return err
 		}
@@ -375,7 +432,7 @@ func (c *treeCopy) writeText(ctx context.Context, item *treeItem, files storeFil
 	}
 	data := ndarray.Spec{Shape: []int64{max(total, 1)}, DType: ndarray.DTypeOf[uint8]()}
 	return c.writeColumn(ctx, files, item.path+b2store.TextData, data, func(b ndarray.Backend) error {
-		w, err := writer(b)
+		w, err := regionWriter(b)
 		if err != nil {
 			return err
 		}
@@ -397,6 +454,9 @@ func (c *treeCopy) writeText(ctx context.Context, item *treeItem, files storeFil
 // openItem opens the source of an array of the target.
 func (c *treeCopy) openItem(ctx context.Context, item treeItem) (*ndarray.Array, error) {
 	a, err := c.source.Open(ctx, item.from)
+	if err == nil && item.notNull {
+		return newNotNull(a)
+	}
 	if err != nil || !c.table() || item.spec.DType.Kind == ndarray.String {
 		return a, err
 	}
@@ -406,7 +466,7 @@ func (c *treeCopy) openItem(ctx context.Context, item treeItem) (*ndarray.Array,
 	}
 	spec := columnSpec(item.spec, kind)
 	m := a.Meta()
-	m.DType, m.Shape, m.ReadOnly, m.MaxShape, m.AxisNames, m.Fill = spec.DType, spec.Shape, true, nil, nil, nil
+	m.DType, m.Shape, m.ReadOnly, m.Nullable, m.MaxShape, m.AxisNames, m.Fill = spec.DType, spec.Shape, true, false, nil, nil, nil
 	if len(m.Shape) != len(a.Shape()) || item.field != nil {
 		m.ChunkShape, m.BlockShape = nil, nil
 		if at := a.Meta().ChunkShape; at != nil {
@@ -414,14 +474,6 @@ func (c *treeCopy) openItem(ctx context.Context, item treeItem) (*ndarray.Array,
 		}
 	}
 	return ndarray.New(&columnSource{from: a, field: item.field, meta: m})
-}
-
-// name returns the name of an array or a group.
-func (item *treeItem) name() string {
-	if item.field != nil {
-		return item.field.Name
-	}
-	return path.Base(item.from)
 }
 
 // writeFrame writes a frame without values.

@@ -146,6 +146,9 @@ type column struct {
 	// values.
 	text func(ctx context.Context, dst []string, first int64) error
 
+	// nulls sets the marks of stored rows that are null; nil: no row is.
+	nulls func(ctx context.Context, dst []bool, first int64) error
+
 	close func() error // of the store, if it is the column's own
 }
 
@@ -198,12 +201,16 @@ func openColumn(s *stores.Store, x *stores.Object, name string) (_ *column, err 
 	case "vlstring":
 		c.meta.Format = string(B2ND)
 		c.text = func(ctx context.Context, dst []string, first int64) error {
-			return jsonStrings(ctx, values, dst, first)
+			return jsonStrings(ctx, values, dst, nil, first)
+		}
+		c.nulls = func(ctx context.Context, dst []bool, first int64) error {
+			return jsonStrings(ctx, values, make([]string, len(dst)), dst, first)
 		}
 	case "vlbytes", "object", "struct", "list":
 		c.text = func(ctx context.Context, dst []string, first int64) error {
 			return readStrings(ctx, values, dst, rowRegion(first, int64(len(dst))))
 		}
+		c.nulls = c.nullTexts("null")
 	case "timestamp":
 		if d := c.meta.DType; d.Kind == ndarray.Int && d.Size == 8 && x.Column.Unit != "" {
 			order := "<"
@@ -214,6 +221,9 @@ func openColumn(s *stores.Store, x *stores.Object, name string) (_ *column, err 
 				return nil, err
 			}
 		}
+	}
+	if err := c.findNulls(s, t, x.Column, key); err != nil {
+		return nil, err
 	}
 	stored := int64(0)
 	if len(c.meta.Shape) > 0 {
@@ -229,7 +239,7 @@ func openColumn(s *stores.Store, x *stores.Object, name string) (_ *column, err 
 		c.meta.DType, c.meta.ChunkShape, c.meta.BlockShape, c.meta.Fill = ndarray.Text("").DType, nil, nil, nil
 		c.meta.Shape = []int64{0}
 	}
-	c.meta.Path, c.meta.ReadOnly, c.meta.MaxShape = name, true, nil
+	c.meta.Path, c.meta.ReadOnly, c.meta.MaxShape, c.meta.Nullable = name, true, nil, c.nulls != nil
 	c.meta.Shape = slices.Clone(c.meta.Shape)
 	c.meta.Shape[0] = c.rows.len()
 	if n := c.meta.Shape[0]; c.meta.ChunkShape != nil && n > 0 { // the capacity of a table exceeds its rows
@@ -246,8 +256,9 @@ func rowRegion(first, n int64) ndarray.Region {
 	return ndarray.Region{Start: []int64{first}, Shape: []int64{n}}
 }
 
-// jsonStrings reads strings that are stored as JSON.
-func jsonStrings(ctx context.Context, m *member, dst []string, first int64) error {
+// jsonStrings reads strings that are stored as JSON. A null one is "", and has a mark in nulls
+// unless that is nil.
+func jsonStrings(ctx context.Context, m *member, dst []string, nulls []bool, first int64) error {
 	if err := readStrings(ctx, m, dst, rowRegion(first, int64(len(dst)))); err != nil {
 		return err
 	}
@@ -256,10 +267,12 @@ func jsonStrings(ctx context.Context, m *member, dst []string, first int64) erro
 		if err := json.Unmarshal([]byte(text), &v); err != nil {
 			return fmt.Errorf("%w: stored row %d: got %.40s, want a string", ndarray.ErrCorrupt, first+int64(i), text)
 		}
-		if v == nil {
-			return fmt.Errorf("%w: stored row %d: a null value in a column of strings", errors.ErrUnsupported, first+int64(i))
+		if nulls != nil {
+			nulls[i] = v == nil
 		}
-		dst[i] = *v
+		if dst[i] = ""; v != nil {
+			dst[i] = *v
+		}
 	}
 	return nil
 }
@@ -275,19 +288,31 @@ func (c *column) dictionary(ctx context.Context, t *stores.Table, of b2store.Col
 		return tableError(t, of.Path, fmt.Sprintf("%d distinct values", list.Shape[0]), fmt.Sprintf("at most %d", 1<<24), format.ErrLimit)
 	}
 	strs := make([]string, list.Shape[0])
-	if err := jsonStrings(ctx, words, strs, 0); err != nil {
+	if err := jsonStrings(ctx, words, strs, nil, 0); err != nil {
+		return err
+	}
+	read := func(ctx context.Context, n int, first int64) ([]byte, error) {
+		b := make([]byte, 4*n)
+		return b, codes.ReadRegion(ctx, b, rowRegion(first, int64(n)), 0)
+	}
+	c.nulls = func(ctx context.Context, dst []bool, first int64) error {
+		b, err := read(ctx, len(dst), first)
+		for i := range dst {
+			dst[i] = err == nil && int64(int32(binary.NativeEndian.Uint32(b[4*i:]))) == of.NullCode
+		}
 		return err
 	}
 	c.text = func(ctx context.Context, dst []string, first int64) error {
-		b := make([]byte, 4*len(dst))
-		if err := codes.ReadRegion(ctx, b, rowRegion(first, int64(len(dst))), 0); err != nil {
+		b, err := read(ctx, len(dst), first)
+		if err != nil {
 			return err
 		}
 		for i := range dst {
 			code := int64(int32(binary.NativeEndian.Uint32(b[4*i:])))
 			switch {
 			case code == of.NullCode:
-				return fmt.Errorf("%w: stored row %d: a null value in a column of strings", errors.ErrUnsupported, first+int64(i))
+				dst[i] = ""
+				continue
 			case code < 0 || code >= int64(len(strs)):
 				return tableError(t, of.Path, fmt.Sprintf("code %d", code), fmt.Sprintf("0 to %d", len(strs)-1), format.ErrCorrupt)
 			}
@@ -482,7 +507,8 @@ func openRecords(s *stores.Store, t *stores.Table, name string) (_ *records, err
 		return nil, fmt.Errorf("%w: a table without columns as an array", errors.ErrUnsupported)
 	}
 	first := r.columns[0].meta
-	r.meta = ndarray.Meta{Format: first.Format, Path: name, Shape: first.Shape[:1], DType: ndarray.StructOf(false, fields...), Compression: first.Compression, ReadOnly: true}
+	nullable := slices.ContainsFunc(r.columns, func(c *column) bool { return c.meta.Nullable })
+	r.meta = ndarray.Meta{Nullable: nullable, Format: first.Format, Path: name, Shape: first.Shape[:1], DType: ndarray.StructOf(false, fields...), Compression: first.Compression, ReadOnly: true}
 	if err := r.meta.DType.Validate(); err != nil {
 		return nil, err
 	}

@@ -169,6 +169,7 @@ type treeCopy struct {
 
 	groups, arrays, links []treeItem // parents before children
 	unordered             []string   // groups whose creation order of links the target does not have
+	fromTable             bool       // the target is a CTable, and the source too
 	progress              ndarray.Progress
 	native                *hdf5Copy // nil unless a trusted HDF5 file is copied to HDF5
 }
@@ -190,6 +191,11 @@ type treeItem struct {
 	attrs   []ndarray.Attr  // of a group
 	comment string          // of a group
 	axes    []dimscale.Axis // labels and scales of an array of HDF5
+
+	nullable bool   // elements may be null
+	nulls    int64  // number of null elements
+	notNull  bool   // the array has a bool for each row of the source: false for a null one
+	column   string // name in the schema of a CTable
 
 	keepsType bool // of an array that hdf5Copy copies: the element type does not change
 	asStored  bool // ndarray does not have the element type
@@ -375,6 +381,7 @@ func (c *treeCopy) plan(ctx context.Context) error {
 			return err
 		}
 	}
+	c.planNulls()
 	c.planLinks()
 	c.planEmpty()
 	if err := c.planOld(); err != nil {
@@ -432,6 +439,11 @@ func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
 	case Group:
 		if c.planTable(item) {
 			return nil
+		}
+		if c.table() && item.path == "/" {
+			c.fromTable = e.Type == ctable
+		} else if c.table() {
+			return nil // a part of the names of columns
 		}
 		attrs, err := c.source.GroupAttrs(ctx, e.Path)
 		if err != nil && c.options.SkipUnreadable && isUnreadable(err) {
@@ -493,6 +505,8 @@ func (c *treeCopy) checkName(path string, group bool) error {
 	switch {
 	case c.target == HDF5 || path == "/":
 		return nil
+	case c.table() && group && c.fromTable:
+		return nil
 	case c.table() && group:
 		return fmt.Errorf("%w: a CTable holds columns and no groups", errors.ErrUnsupported)
 	case c.table():
@@ -537,6 +551,10 @@ func (c *treeCopy) planArray(ctx context.Context, item treeItem) error {
 		}
 		if c.native == nil {
 			attrs, err = a.Attrs(ctx)
+		}
+		if err == nil && a.Meta().Nullable {
+			item.nullable = true
+			item.nulls, err = ndarray.CountNulls(ctx, a)
 		}
 		err = errors.Join(err, a.Close())
 	}

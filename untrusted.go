@@ -450,6 +450,7 @@ var (
 	_ ndarray.StorageReporter = (*guard)(nil)
 	_ ndarray.ChunkMeasurer   = (*guard)(nil)
 	_ ndarray.UniformTeller   = (*guard)(nil)
+	_ ndarray.NullReader      = (*guard)(nil)
 )
 
 func (g *guard) Meta() ndarray.Meta {
@@ -465,6 +466,14 @@ func (g *guard) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, wo
 
 func (g *guard) ReadStrings(ctx context.Context, dst []string, r ndarray.Region) error {
 	return bare(readStrings(ctx, g.Backend, dst, r))
+}
+
+func (g *guard) ReadNulls(ctx context.Context, dst []bool, r ndarray.Region) error {
+	n, ok := ndarray.As[ndarray.NullReader](g.Backend)
+	if !ok {
+		return ctx.Err()
+	}
+	return bare(n.ReadNulls(ctx, dst, r))
 }
 
 func (g *guard) Attrs(ctx context.Context) (ndarray.Attrs, error) {

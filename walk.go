@@ -48,6 +48,7 @@ type Entry struct {
 
 	// Type is the element type of an Array or the datatype of a Type, in the notation of the
 	// format, for example "H5T_IEEE_F64LE" or "<f8".
+	// A Group that is a table of python-blosc2 has the type "ctable".
 	Type string
 
 	LinkKind   string // Link: "hard", "soft", "external" or "user-defined"

@@ -39,7 +39,7 @@ func init() { service.Register(serve) }
 //   - "list": the first entries from Path on; "more": the next entries
 //   - "group": the attributes of the group at Path
 //   - "metadata": the metadata of the object at Path
-//   - "meta", "attrs", "storage", "chunk", "strings", "uniform", "equal": the result of that method
+//   - "meta", "attrs", "storage", "chunk", "strings", "nulls", "uniform", "equal": the result of that method
 //     of the array
 //   - "" with Fill: elements of the array
 //
@@ -70,6 +70,7 @@ var (
 	_ ndarray.StorageReporter = (*remote)(nil)
 	_ ndarray.ChunkMeasurer   = (*remote)(nil)
 	_ ndarray.UniformTeller   = (*remote)(nil)
+	_ ndarray.NullReader      = (*remote)(nil)
 )
 
 // isolate opens the array in a worker. After an error the caller keeps ownership of the file.
@@ -144,7 +145,7 @@ func (r *remote) Close() error { return r.close() }
 // ask decodes the result of a verb into v.
 func (r *remote) ask(ctx context.Context, verb string, g ndarray.Region, v any) error {
 	most := r.limits.Metadata
-	if verb == "strings" {
+	if verb == "strings" || verb == "nulls" {
 		most = r.limits.Memory
 	}
 	return r.client.Ask(ctx, &request{Verb: verb, Path: r.path, Start: g.Start, Shape: g.Shape}, most, v)
@@ -281,6 +282,23 @@ func (r *remote) ReadStrings(ctx context.Context, dst []string, g ndarray.Region
 			return fmt.Errorf("%w: strings of %v: got %d, want %d", worker.ErrProtocol, s, len(strs), s.NumElems())
 		}
 		dst = dst[copy(dst, strs):]
+	}
+	return nil
+}
+
+// ReadNulls reads the marks of null elements.
+func (r *remote) ReadNulls(ctx context.Context, dst []bool, g ndarray.Region) error {
+	marks := int64(r.meta.DType.NumMarks())
+	for box := range grid.Slabs(r.meta.ChunkShape, r.meta.DType.Size, grid.Box(g)) {
+		s := ndarray.Region(box)
+		var nulls []bool
+		if err := r.ask(ctx, "nulls", s, &nulls); err != nil {
+			return err
+		}
+		if n := s.NumElems() * marks; int64(len(nulls)) != n {
+			return fmt.Errorf("%w: marks of %v: got %d, want %d", worker.ErrProtocol, s, len(nulls), n)
+		}
+		dst = dst[copy(dst, nulls):]
 	}
 	return nil
 }

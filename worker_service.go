@@ -102,6 +102,14 @@ func (h *arrayHandler) yield(q *request) (any, error) {
 		strs := make([]string, g.NumElems())
 		err := h.array.ReadStrings(ctx, strs, g)
 		return strs, err
+	case "nulls":
+		g := ndarray.Region{Start: q.Start, Shape: q.Shape}
+		if err := g.Check(h.array.Shape()); err != nil {
+			return nil, err
+		}
+		marks := make([]bool, g.NumElems()*int64(h.array.DType().NumMarks()))
+		err := h.array.ReadNulls(ctx, marks, g)
+		return marks, err
 	}
 	return nil, fmt.Errorf("%w: verb %q", worker.ErrProtocol, q.Verb)
 }

@@ -41,7 +41,8 @@ func (a *Array) m() *Meta { return &a.state.Load().meta }
 // New returns an Array backed by b and takes ownership of b: Close of the Array closes it.
 //
 // It returns ErrType or ErrShape if b's metadata is invalid, and errors.ErrUnsupported if the DType
-// is String and b is no StringReader. After an error the caller keeps ownership of b.
+// is String and b is no StringReader, or if the elements are nullable and b is no NullReader. After
+// an error the caller keeps ownership of b.
 func New(b Backend) (*Array, error) {
 	m := b.Meta().Clone()
 	s := m.Spec()
@@ -50,6 +51,9 @@ func New(b Backend) (*Array, error) {
 	}
 	if _, ok := As[StringReader](b); !ok && m.DType.Size == 0 {
 		return nil, Wrap("open", m.Path, fmt.Errorf("%w: arrays of %v", errors.ErrUnsupported, m.DType))
+	}
+	if _, ok := As[NullReader](b); !ok && m.Nullable {
+		return nil, Wrap("open", m.Path, fmt.Errorf("%w: nullable elements without their null marks", errors.ErrUnsupported))
 	}
 	g, err := grid.New(m.Shape, m.ChunkShape)
 	if err != nil {

@@ -80,6 +80,9 @@ type AttrDifference struct {
 // does not apply between types. Strings of different types are compared without their padding. The
 // types themselves remain a difference.
 //
+// An element that is null in both arrays is equal, and one that is null in one of them differs. So
+// do the fields of structures.
+//
 // Where both arrays report without reading that all elements of a region are equal, Compare
 // compares one element for all of them.
 //
@@ -153,11 +156,17 @@ func Compare(ctx context.Context, a, b *Array, o *CompareOptions) (Comparison, e
 		if err := b.ReadRegion(ctx, y, r, p.each); err != nil {
 			return err
 		}
-		c.unit(r, x, y, differ)
+		nulls, err := nullsOfBoth(ctx, a, b, r)
+		if err != nil {
+			return err
+		}
+		c.unit(r, x, y, differ, nulls)
 		return nil
 	}
-	if p.uniform, err = p.uniformIn(ctx, a, b); err != nil {
-		return fail(err)
+	if !a.m().Nullable && !b.m().Nullable { // equal elements may be null or not
+		if p.uniform, err = p.uniformIn(ctx, a, b); err != nil {
+			return fail(err)
+		}
 	}
 	p.once = func(ctx context.Context, r Region) error {
 		one := collector{a: da, b: db, keep: 1}
@@ -254,7 +263,7 @@ type collector struct {
 }
 
 // unit compares the elements of r.
-func (c *collector) unit(r Region, a, b []byte, differ func(a, b []byte) bool) {
+func (c *collector) unit(r Region, a, b []byte, differ func(a, b []byte) bool, nulls nullPair) {
 	size, other := c.a.Size, c.b.Size
 	exact := differ == nil // the types, and so the sizes, are equal
 	if exact {
@@ -265,18 +274,18 @@ func (c *collector) unit(r Region, a, b []byte, differ func(a, b []byte) bool) {
 	var own []Difference
 	for at := 0; at < n; at += step {
 		end := min(at+step, n)
-		if exact && bytes.Equal(a[at*size:end*size], b[at*size:end*size]) {
+		if exact && !nulls.any() && bytes.Equal(a[at*size:end*size], b[at*size:end*size]) {
 			continue
 		}
 		for i := at; i < end; i++ {
 			x, y := a[i*size:(i+1)*size], b[i*other:(i+1)*other]
-			if !differ(x, y) {
+			if same, null := nulls.compare(c.a, i, x, y); same || !null && !differ(x, y) {
 				continue
 			}
 			count++
 			if len(own) < c.keep {
 				own = append(own, Difference{
-					Index: elementAt(r, int64(i)), A: FormatElement(c.a, x), B: FormatElement(c.b, y),
+					Index: elementAt(r, int64(i)), A: formatNulls(c.a, x, nulls.a, i), B: formatNulls(c.b, y, nulls.b, i),
 				})
 			}
 		}
@@ -338,14 +347,19 @@ func (c *collector) strings(ctx context.Context, a, b *Array, r Region) error {
 	if err := readTexts(ctx, b, y, r); err != nil {
 		return err
 	}
+	nulls, err := nullsOfBoth(ctx, a, b, r)
+	if err != nil {
+		return err
+	}
 	var count int64
 	var own []Difference
 	for i := range x {
-		if x[i] == y[i] {
+		na, nb := nulls.a != nil && nulls.a[i], nulls.b != nil && nulls.b[i]
+		if na == nb && (na || x[i] == y[i]) {
 			continue
 		}
 		if count++; len(own) < c.keep {
-			own = append(own, Difference{Index: elementAt(r, int64(i)), A: formatText(c.a, x[i]), B: formatText(c.b, y[i])})
+			own = append(own, Difference{Index: elementAt(r, int64(i)), A: nullOr(na, formatText(c.a, x[i])), B: nullOr(nb, formatText(c.b, y[i]))})
 		}
 	}
 	c.add(count, own)

@@ -55,7 +55,7 @@ func eachOrMany(ctx context.Context, a *Array, o *WorkOptions, f func(ctx contex
 		return a.wrap("work on", err)
 	}
 	p.sources = []*Array{a}
-	if many != nil {
+	if many != nil && !m.Nullable { // equal elements may be null or not
 		if p.uniform, err = p.uniformIn(ctx, a); err != nil {
 			return a.wrap("work on", err)
 		}
@@ -130,16 +130,25 @@ type MissingTeller interface {
 	DropMissing(b []byte) []byte
 }
 
-// present returns a function that removes the missing elements from a buffer.
-func (a *Array) present() func(b []byte) []byte {
+// dropMissing removes the missing elements from b. It may overwrite b.
+func (a *Array) dropMissing(b []byte) []byte {
 	if m, ok := As[MissingTeller](a.backend); ok {
-		return m.DropMissing
+		return m.DropMissing(b)
 	}
-	return func(b []byte) []byte { return b }
+	return b
+}
+
+// present removes the missing and the null elements from the bytes of a region. It may overwrite b.
+func (a *Array) present(ctx context.Context, r Region, b []byte) ([]byte, error) {
+	b, err := DropNulls(ctx, a, r, b)
+	if err != nil {
+		return nil, err
+	}
+	return a.dropMissing(b), nil
 }
 
 // Summary is the result of Summarize. NaN elements count only in NaNs, and so do missing integers
-// (MissingTeller). Infinities count as numbers.
+// (MissingTeller) and null elements (Meta.Nullable). Infinities count as numbers.
 //
 // All sums are exact, whatever the number of elements, and rounded once. Therefore sum, mean and
 // standard deviation do not depend on the order of chunks or the number of workers. A sum beyond
@@ -173,14 +182,17 @@ func Summarize(ctx context.Context, a *Array, o *WorkOptions) (Summary, error) {
 		base = *d.Base
 	}
 	var mu sync.Mutex
-	ints, floats, present := newIntTotals(base.Kind != Int), newFloatTotals(), a.present()
+	ints, floats := newIntTotals(base.Kind != Int), newFloatTotals()
 	var f func(context.Context, Region, []byte) error
 	var many func([]byte, int64)
 	switch base.Kind {
 	case Bool, Int, Uint:
-		f = func(_ context.Context, _ Region, b []byte) error {
+		f = func(ctx context.Context, r Region, b []byte) error {
 			own := newIntTotals(base.Kind != Int)
-			kept := present(b)
+			kept, err := a.present(ctx, r, b)
+			if err != nil {
+				return err
+			}
 			own.add(base, kept)
 			own.missing = int64((len(b) - len(kept)) / base.Size)
 			mu.Lock()
@@ -191,16 +203,21 @@ func Summarize(ctx context.Context, a *Array, o *WorkOptions) (Summary, error) {
 		many = func(b []byte, n int64) {
 			mu.Lock()
 			defer mu.Unlock()
-			if len(present(b)) == 0 {
+			if len(a.dropMissing(b)) == 0 {
 				ints.missing += n
 				return
 			}
 			ints.addMany(base, b, n)
 		}
 	case Float, BFloat:
-		f = func(_ context.Context, _ Region, b []byte) error {
+		f = func(ctx context.Context, r Region, b []byte) error {
 			own := newFloatTotals()
-			own.add(base, b)
+			kept, err := a.present(ctx, r, b)
+			if err != nil {
+				return err
+			}
+			own.add(base, kept)
+			own.nans += int64((len(b) - len(kept)) / base.Size)
 			mu.Lock()
 			defer mu.Unlock()
 			floats.join(&own)
@@ -634,11 +651,13 @@ func CountBins(ctx context.Context, a *Array, low, high float64, bins int, o *Wo
 		return fail(fmt.Errorf("%w: %v has no bins", ErrType, a.DType()))
 	}
 	h := Histogram{Low: low, High: high, Bins: make([]int64, bins)}
-	present := a.present()
 	var mu sync.Mutex
-	err := eachOrMany(ctx, a, o, func(_ context.Context, _ Region, b []byte) error {
+	err := eachOrMany(ctx, a, o, func(ctx context.Context, r Region, b []byte) error {
 		own := Histogram{Low: low, High: high, Bins: make([]int64, bins)}
-		kept := present(b)
+		kept, err := a.present(ctx, r, b)
+		if err != nil {
+			return err
+		}
 		own.NaNs = int64((len(b) - len(kept)) / d.Size)
 		for b = kept; len(b) > 0; b = b[d.Size:] {
 			add(&own, b[:d.Size], 1)
@@ -653,7 +672,7 @@ func CountBins(ctx context.Context, a *Array, low, high float64, bins int, o *Wo
 	}, func(b []byte, n int64) {
 		mu.Lock()
 		defer mu.Unlock()
-		if len(present(b)) == 0 {
+		if len(a.dropMissing(b)) == 0 {
 			h.NaNs += n
 			return
 		}

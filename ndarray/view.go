@@ -33,7 +33,7 @@ func View(a *Array, s Selection) (*Array, error) {
 	v := &view{a: a, p: p}
 	v.meta = Meta{
 		Format: m.Format, Path: m.Path + s.String(), Shape: p.shape, DType: m.DType, Fill: m.Fill,
-		Compression: m.Compression, Comment: m.Comment, ReadOnly: true,
+		Compression: m.Compression, Comment: m.Comment, ReadOnly: true, Nullable: m.Nullable,
 	}
 	for result, axis := range p.from {
 		name := ""
@@ -172,7 +172,7 @@ func (v *view) Uniform(ctx context.Context, within Region) (func(r Region) bool,
 }
 
 // DropMissing implements MissingTeller.
-func (v *view) DropMissing(b []byte) []byte { return v.a.present()(b) }
+func (v *view) DropMissing(b []byte) []byte { return v.a.dropMissing(b) }
 
 // ChunkForms implements passage.Reader. The list is empty unless the view consists of complete
 // chunks of the array, with all axes in their order.

@@ -94,6 +94,8 @@ func (h *Handler) c2List(w http.ResponseWriter, _ *http.Request) {
 
 // c2Array is an array as python-blosc2 sees it.
 type c2Array struct {
+	valid bool // null elements are an error; otherwise they are returned as stored, as in python-blosc2
+
 	name, path    string // of the file, and of the array in it
 	raw           bool   // the file itself is the array's frame
 	attributes    int    // their number
@@ -269,7 +271,7 @@ func (h *Handler) b2nd(w http.ResponseWriter, r *http.Request, name string, q *r
 	if err := h.askJSON(ctx, name, &request{Route: routeMeta, Path: q.Path, Format: "json", Resolve: q.Resolve}, &m); err != nil {
 		return err
 	}
-	a := &c2Array{name: name, path: q.Path}
+	a := &c2Array{name: name, path: q.Path, valid: true}
 	if err := h.complete(ctx, a, m); err != nil {
 		return err
 	}
@@ -283,7 +285,7 @@ func (h *Handler) b2nd(w http.ResponseWriter, r *http.Request, name string, q *r
 
 // c2Read reads elements in native byte order. The caller has acquired the memory.
 func (h *Handler) c2Read(ctx context.Context, a *c2Array, selection string) ([]byte, error) {
-	q := &request{Route: routeData, Path: a.path, Format: "bin", Selection: selection, Limit: h.pageLimit()}
+	q := &request{Route: routeData, Path: a.path, Format: "bin", Selection: selection, Stored: !a.valid, Limit: h.pageLimit()}
 	sig, keep, err := h.files.look(ctx, a.name)
 	if err != nil {
 		return nil, err

@@ -82,6 +82,7 @@ type elements struct {
 	shape []int64
 	data  []byte
 	strs  []string // elements of variable size
+	nulls []bool   // marks of ndarray.Array.ReadNulls; nil without null elements
 }
 
 // readPart reads a part of an array. Regions that are much smaller than their chunks are read from
@@ -152,10 +153,66 @@ func arrayData(ctx context.Context, arr *ndarray.Array, q *request, cache *block
 		return response{}, notNumeric(q)
 	}
 	e, err := readPart(ctx, arr, q.Path, &p, cache)
+	if err == nil && m.Nullable && !q.Stored {
+		err = e.readNulls(ctx, arr, &p)
+	}
 	if err != nil {
 		return response{}, err
 	}
 	return e.encode(q)
+}
+
+// readNulls reads the marks of null elements.
+func (e *elements) readNulls(ctx context.Context, arr *ndarray.Array, p *part) (err error) {
+	view, err := ndarray.View(arr, p.selection)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, view.Close()) }()
+	nulls := make([]bool, p.elems()*int64(e.dtype.NumMarks()))
+	if err := view.ReadNulls(ctx, nulls, ndarray.Whole(view.Shape())); err != nil {
+		return err
+	}
+	if slices.Contains(nulls, true) {
+		e.nulls = nulls
+	}
+	return nil
+}
+
+// append appends element i as JSON.
+func (e *elements) append(out []byte, d ndarray.DType, i int) []byte {
+	switch {
+	case e.nulls != nil && d.Kind == ndarray.Struct:
+		n := len(d.Fields)
+		return jsonform.H5grove.AppendRecord(out, d, e.data[i*d.Size:][:d.Size], e.nulls[i*n:(i+1)*n])
+	case e.nulls != nil && e.nulls[i]:
+		return append(out, "null"...)
+	case d.Size == 0:
+		return jsonform.H5grove.Append(out, d, []byte(e.strs[i]))
+	}
+	return jsonform.H5grove.Append(out, d, e.data[i*d.Size:][:d.Size])
+}
+
+// fillNulls sets null floats to NaN. It returns an error if null elements are of another type,
+// which the format cannot represent.
+func (e *elements) fillNulls(format string, d ndarray.DType) error {
+	if e.nulls == nil {
+		return nil
+	}
+	if d.Kind != ndarray.Float || d.Size != 4 && d.Size != 8 {
+		return fail(http.StatusUnprocessableEntity, "Unsupported encoding %s for null elements of type %v: use json or csv", format, d)
+	}
+	nan := make([]byte, d.Size)
+	one := ndarray.Scalar(math.NaN())
+	if err := ndarray.Convert(nan, d, one.Data, one.DType, true); err != nil {
+		return err
+	}
+	for i, null := range e.nulls {
+		if null {
+			copy(e.data[i*d.Size:], nan)
+		}
+	}
+	return nil
 }
 
 // nullData answers a request for the elements of a dataset without elements and shape.
@@ -179,6 +236,11 @@ func (e *elements) encode(q *request) (response, error) {
 	if q.Flatten && len(shape) > 0 {
 		n, _ := grid.Product(shape)
 		shape = []int64{n}
+	}
+	if q.Format != "json" && q.Format != "csv" {
+		if err := e.fillNulls(q.Format, d); err != nil {
+			return response{}, err
+		}
 	}
 	if q.Safe && d.Size > 0 {
 		if err := e.makeSafe(&d); err != nil {
@@ -262,10 +324,7 @@ func (e *elements) json(shape []int64, d ndarray.DType, limit int64) ([]byte, er
 		if exceeded = exceeded || int64(len(out)) > limit; exceeded {
 			return out
 		}
-		if d.Size == 0 {
-			return jsonform.H5grove.Append(out, d, []byte(e.strs[i]))
-		}
-		return jsonform.H5grove.Append(out, d, e.data[i*d.Size:][:d.Size])
+		return e.append(out, d, i)
 	})
 	if exceeded {
 		return nil, tooLarge(limit)
@@ -279,11 +338,13 @@ func (e *elements) csv(shape []int64, d ndarray.DType) []byte {
 	row := int(shape[len(shape)-1])
 	for i := range len(e.data) / d.Size {
 		b := e.data[i*d.Size:][:d.Size]
-		if d.Kind == ndarray.Bytes || d.Kind == ndarray.Unicode || d.Kind == ndarray.Struct {
-			out = append(append(append(out, '"'), bytes.ReplaceAll(jsonform.H5grove.Append(nil, d, b), []byte{'"'}, []byte(`""`))...), '"')
-		} else if d.Kind == ndarray.Float || d.Kind == ndarray.BFloat {
+		switch {
+		case e.nulls != nil && d.Kind != ndarray.Struct && e.nulls[i]: // an empty cell
+		case d.Kind == ndarray.Bytes || d.Kind == ndarray.Unicode || d.Kind == ndarray.Struct:
+			out = append(append(append(out, '"'), bytes.ReplaceAll(e.append(nil, d, i), []byte{'"'}, []byte(`""`))...), '"')
+		case d.Kind == ndarray.Float || d.Kind == ndarray.BFloat:
 			out = append(out, jsonform.Plain(d, b)...)
-		} else {
+		default:
 			out = append(out, ndarray.FormatElement(d, b)...)
 		}
 		if (i+1)%row == 0 {

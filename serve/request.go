@@ -47,6 +47,7 @@ type request struct {
 	Format    string   // data: "json", "bin", "npy", "csv" or "tiff"
 	Safe      bool     // data: elements for a typed array of JavaScript
 	Flatten   bool     // data: elements in one dimension
+	Stored    bool     // data: null elements as stored
 	Resolve   string   // meta, paths: which links are followed
 
 	Limit int64 // maximum bytes of the response

@@ -163,7 +163,11 @@ func leastPositive(ctx context.Context, view *ndarray.Array) (least uint64, zero
 	}
 	least = math.MaxUint64
 	var mu sync.Mutex
-	err = ndarray.Each(ctx, view, nil, func(_ context.Context, _ ndarray.Region, b []byte) error {
+	err = ndarray.Each(ctx, view, nil, func(ctx context.Context, r ndarray.Region, b []byte) error {
+		b, err := ndarray.DropNulls(ctx, view, r, b)
+		if err != nil {
+			return err
+		}
 		raw := make([]byte, len(b)/from.Size*8)
 		if err := convert(raw, to, b, from); err != nil {
 			return err
@@ -213,6 +217,12 @@ func momentsOf(ctx context.Context, view *ndarray.Array) (total moments, err err
 			failed = errors.Join(failed, err)
 		}
 	}
-	err = ndarray.Each(ctx, view, &ndarray.WorkOptions{Uniform: uniform}, func(_ context.Context, _ ndarray.Region, b []byte) error { return merge(b, 1) })
+	err = ndarray.Each(ctx, view, &ndarray.WorkOptions{Uniform: uniform}, func(ctx context.Context, r ndarray.Region, b []byte) error {
+		b, err := ndarray.DropNulls(ctx, view, r, b)
+		if err != nil {
+			return err
+		}
+		return merge(b, 1)
+	})
 	return total, errors.Join(err, failed)
 }

@@ -135,6 +135,11 @@ func (u *unpacked) Uniform(ctx context.Context, _ ndarray.Region) (func(r ndarra
 	return u.arr.Uniform(ctx)
 }
 
+// ReadNulls implements ndarray.NullReader.
+func (u *unpacked) ReadNulls(ctx context.Context, dst []bool, r ndarray.Region) error {
+	return u.arr.ReadNulls(ctx, dst, r)
+}
+
 // Close implements ndarray.Backend.
 func (u *unpacked) Close() error { return nil }
 

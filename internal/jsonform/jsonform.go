@@ -91,22 +91,42 @@ func (f Form) Append(out []byte, d ndarray.DType, b []byte) []byte {
 
 // appendParts appends the parts of a structure, sub-array or sequence.
 func (f Form) appendParts(out []byte, d ndarray.DType, parts [][]byte) []byte {
-	switch {
-	case d.Kind != ndarray.Struct:
+	if d.Kind != ndarray.Struct {
 		shape := d.Dims
 		if d.Kind == ndarray.VLen {
 			shape = []int64{int64(len(parts))}
 		}
 		return AppendNested(out, shape, func(out []byte, i int) []byte { return f.Append(out, *d.Base, parts[i]) })
-	case f == H5grove:
-		return AppendList(out, len(parts), func(out []byte, i int) []byte { return f.Append(out, d.Fields[i].Type, parts[i]) })
+	}
+	return f.appendFields(out, d, parts, nil)
+}
+
+// AppendRecord appends a structure whose fields are null if their mark is set.
+func (f Form) AppendRecord(out []byte, d ndarray.DType, b []byte, nulls []bool) []byte {
+	parts, err := d.Split(b)
+	if err != nil {
+		return f.AppendBytes(out, b)
+	}
+	return f.appendFields(out, d, parts, nulls)
+}
+
+// appendFields appends the fields of a structure. nulls is nil, or has a mark for each field.
+func (f Form) appendFields(out []byte, d ndarray.DType, parts [][]byte, nulls []bool) []byte {
+	field := func(out []byte, i int) []byte {
+		if nulls != nil && nulls[i] {
+			return append(out, "null"...)
+		}
+		return f.Append(out, d.Fields[i].Type, parts[i])
+	}
+	if f == H5grove {
+		return AppendList(out, len(parts), field)
 	}
 	out = append(out, '{')
-	for i, field := range d.Fields {
+	for i := range d.Fields {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = f.Append(append(AppendString(out, Name(field.Name)), ':'), field.Type, parts[i])
+		out = field(append(AppendString(out, Name(d.Fields[i].Name)), ':'), i)
 	}
 	return append(out, '}')
 }

@@ -1,5 +1,5 @@
-// Names in documents. JSON has no strings that are not UTF-8, and encoding/json replaces their bytes
-// without an error.
+// Names in documents. JSON has no strings that are not UTF-8, and encoding/json replaces their
+// bytes without an error.
 
 package jsonform
 

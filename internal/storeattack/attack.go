@@ -322,10 +322,10 @@ func (m *maker) tables(embed []byte) {
 	m.add("table: fewer strings than rows", ".b2z", "/t/c", text(0, 2), ndarray.ErrCorrupt)
 	m.add("table: column without a file", ".b2z", "/t/c", m.zip(base, rows, meta(schema("c", "int64"))), ndarray.ErrCorrupt)
 	m.add("table: no _valid_rows", ".b2z", "/t/c", m.zip(base, meta(schema("c", "int64")), member{name: "t/_cols/c.b2nd", data: m.array("<i8", 8, make([]byte, 16))}), ndarray.ErrCorrupt)
-	m.add("table: column outside of the table", ".b2z", "", m.zip(base, rows, meta(schema("..", "int64"))), ndarray.ErrCorrupt)
-	m.add("table: two columns of a name", ".b2z", "", m.zip(base, rows, meta(`{"version": 1, "columns": [{"name": "c", "kind": "bool"}, {"name": "c", "kind": "bool"}]}`)), ndarray.ErrCorrupt)
-	m.add("table: schema nested 100,000 deep", ".b2z", "", m.zip(base, rows, meta(strings.Repeat("[", 100_000))), ndarray.ErrCorrupt)
-	m.add("table: schema of a later version", ".b2z", "", m.zip(base, rows, meta(`{"version": 9, "columns": []}`)), errors.ErrUnsupported)
+	m.add("table: column outside of the table", ".b2z", "/t/c", m.zip(base, rows, meta(schema("..", "int64"))), ndarray.ErrCorrupt)
+	m.add("table: two columns of a name", ".b2z", "/t/c", m.zip(base, rows, meta(`{"version": 1, "columns": [{"name": "c", "kind": "bool"}, {"name": "c", "kind": "bool"}]}`)), ndarray.ErrCorrupt)
+	m.add("table: schema nested 100,000 deep", ".b2z", "/t/c", m.zip(base, rows, meta(strings.Repeat("[", 100_000))), ndarray.ErrCorrupt)
+	m.add("table: schema of a later version", ".b2z", "/t/c", m.zip(base, rows, meta(`{"version": 9, "columns": []}`)), errors.ErrUnsupported)
 }
 
 // links adds attacks by symbolic links in a directory.

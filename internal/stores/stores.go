@@ -206,8 +206,13 @@ func (s *Store) arrange(objects map[string]*Object) (err error) {
 	}
 	slices.Sort(groups)
 	s.attrs = attrs
-	s.tree, err = b2store.NewTree(objects, groups, s.options.Limits)
-	return err
+	if s.tree, err = b2store.NewTree(objects, groups, s.options.Limits); err != nil {
+		return err
+	}
+	for key, t := range s.tables {
+		s.tree.Order(key, t.order())
+	}
+	return nil
 }
 
 // loadEmbedded opens the frame with embedded objects, and returns the registry in it.
@@ -330,7 +335,8 @@ func (s *Store) isFrame(m b2store.Member) (is bool, err error) {
 	return detect.IsFrame(head), nil
 }
 
-// Object returns the object of a key, or ndarray.ErrNotFound.
+// Object returns the object of a key, ndarray.ErrNotFound, or the error of the schema of the table
+// that would contain it.
 func (s *Store) Object(key string) (*Object, error) {
 	if x, ok := s.tree.Object(key); ok {
 		return x, nil
@@ -338,10 +344,16 @@ func (s *Store) Object(key string) (*Object, error) {
 	if _, ok := s.tree.Members(key); ok {
 		return nil, fmt.Errorf("%w: %s is a group, not an array", ndarray.ErrParam, key)
 	}
+	for t := range s.Invalid() {
+		if strings.HasPrefix(key, strings.TrimSuffix(t.Key, "/")+"/") {
+			return nil, t.Err
+		}
+	}
 	return nil, fmt.Errorf("%w: no object %s", ndarray.ErrNotFound, key)
 }
 
-// Members returns the names of the members of a group, sorted, and whether the key is a group.
+// Members returns the names of the members of a group, and whether the key is a group. The columns
+// of a table are in its order, and other members are sorted.
 func (s *Store) Members(key string) ([]string, bool) { return s.tree.Members(key) }
 
 // Attrs returns the object with the attributes of a group, or nil if the group has none.

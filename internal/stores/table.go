@@ -15,12 +15,14 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
+	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // Table is a CTable.
 type Table struct {
 	Key     string
 	Columns []b2store.Column
+	Err     error              // of the schema, if it is corrupt; the table then has no columns
 	parts   map[string]*Object // by key below Key
 
 	// Rows is set by the first reader of the table, which holds Mu.
@@ -61,11 +63,11 @@ func (s *Store) findTables(objects map[string]*Object) ([]string, error) {
 			continue // inside another table
 		}
 		t, err := s.table(x)
+		if t == nil && (err == nil || errors.Is(err, ndarray.ErrCorrupt) || errors.Is(err, format.ErrCorrupt)) {
+			continue // a corrupt frame is an object that cannot be opened, and hides no others
+		}
 		if err != nil {
 			return nil, err
-		}
-		if t == nil {
-			continue
 		}
 		t.Key = path.Dir(key)
 		prefix := strings.TrimSuffix(t.Key, "/") + "/"
@@ -79,7 +81,7 @@ func (s *Store) findTables(objects map[string]*Object) ([]string, error) {
 			at := path.Join(t.Key, c.Path)
 			objects[at] = &Object{Key: at, Table: t, Column: c}
 			if x := t.Part(b2store.TableColumns + "/" + c.Path + b2store.NotNull); x != nil {
-				c.Path, c.Kind = c.Path+b2store.NotNull, "bool"
+				c = b2store.Column{Name: c.Name + b2store.NotNull, Path: c.Path + b2store.NotNull, Kind: "bool"}
 				objects[at+b2store.NotNull] = &Object{Key: at + b2store.NotNull, Table: t, Column: c}
 			}
 		}
@@ -113,8 +115,28 @@ func (s *Store) table(x *Object) (_ *Table, err error) {
 		return nil, err
 	}
 	t := &Table{parts: make(map[string]*Object)}
-	t.Columns, err = b2store.ParseSchema(schema, s.options.Limits)
-	return t, err
+	t.Columns, t.Err = b2store.ParseSchema(schema, s.options.Limits)
+	return t, nil
+}
+
+// Invalid yields the tables whose schema is corrupt.
+func (s *Store) Invalid() iter.Seq[*Table] {
+	return func(yield func(*Table) bool) {
+		for _, key := range slices.Sorted(maps.Keys(s.tables)) {
+			if t := s.tables[key]; t.Err != nil && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// order returns the keys of the columns in the order of the table, each before its mask.
+func (t *Table) order() (keys []string) {
+	for _, c := range t.Columns {
+		at := path.Join(t.Key, c.Path)
+		keys = append(keys, at, at+b2store.NotNull)
+	}
+	return keys
 }
 
 // text returns a variable-length metalayer that is a string, or "" for any other.

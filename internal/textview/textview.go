@@ -143,6 +143,11 @@ func (v *view) ReadStrings(ctx context.Context, dst []string, r ndarray.Region) 
 	})
 }
 
+// ReadNulls implements ndarray.NullReader.
+func (v *view) ReadNulls(ctx context.Context, dst []bool, r ndarray.Region) error {
+	return v.a.ReadNulls(ctx, dst, r)
+}
+
 // each calls f for the strings of r in row-major order. It holds at most a slab of them.
 func (v *view) each(ctx context.Context, r ndarray.Region, f func(i int64, s string) error) error {
 	at := int64(0)

@@ -46,6 +46,11 @@ func (j *job) stored(ctx context.Context, path string) (err error) {
 			}
 		}
 	}
+	for t := range j.store.Invalid() {
+		if err := j.note(Place{Object: strings.TrimPrefix(t.Key, "/"), What: "schema", Offset: -1, Chunk: -1, Err: t.Err}); err != nil {
+			return err
+		}
+	}
 	for x := range j.store.All() {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -77,12 +78,21 @@ type Member struct {
 // checkPath returns an error unless a path is relative and clean, and short enough for a key.
 func checkPath(name string) error {
 	switch {
-	case !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\x00\\"):
+	case !fs.ValidPath(name) || name == "." || strings.Contains(name, "\x00") || leadsUp(name):
 		return errors.New(`a path that is empty, absolute or has an empty component, "." or ".."`)
 	case len(name) > MaxKey || strings.Count(name, "/") >= MaxDepth:
 		return fmt.Errorf("a path of %d bytes and %d components, at most %d and %d", len(name), 1+strings.Count(name, "/"), MaxKey, MaxDepth)
 	}
 	return nil
+}
+
+// leadsUp reports whether a path leads to a parent on a system where a backslash separates names.
+// On such a system no name contains one. Elsewhere python-blosc2 writes it in names of indexes.
+func leadsUp(name string) bool {
+	if runtime.GOOS == "windows" {
+		return strings.Contains(name, `\`)
+	}
+	return slices.Contains(strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '\\' }), "..")
 }
 
 // sorted sorts members by name and returns an error for two of the same name.
@@ -118,7 +128,7 @@ func ReadDir(fsys fs.FS, l Limits) ([]Member, error) {
 		if seen++; seen > l.Objects {
 			return bad("more files", fmt.Sprintf("at most %d", l.Objects), format.ErrLimit)
 		}
-		if err := checkPath(name); err != nil {
+		if err := checkPath(name); err != nil { // the names of a directory are valid
 			return bad(err.Error(), "a shorter path", format.ErrLimit)
 		}
 		if d.IsDir() {
@@ -143,6 +153,15 @@ func ReadDir(fsys fs.FS, l Limits) ([]Member, error) {
 // nameMax is the maximum number of bytes of a file name.
 const nameMax = 255
 
+// reserved are the characters that no new key contains: those that python-blosc2 refuses, and those
+// that Windows does not allow in the name of a file.
+var reserved = func() string {
+	if runtime.GOOS == "windows" {
+		return "\x00\n\r\t\\:"
+	}
+	return "\x00\n\r\t\\"
+}()
+
 // CheckKey returns errors.ErrUnsupported for a path that cannot be the key of an object or a group.
 // python-blosc2 stores a key as the path of a file, without escapes.
 func CheckKey(key string) error {
@@ -153,8 +172,10 @@ func CheckKey(key string) error {
 		switch {
 		case len(name)+len(ArrayExt) > nameMax:
 			return fmt.Errorf("%w: name %.40q of %d bytes, at most %d", errors.ErrUnsupported, name, len(name), nameMax-len(ArrayExt))
-		case !utf8.ValidString(name) || strings.ContainsAny(name, "\x00\n\r\t\\:"):
-			return fmt.Errorf("%w: name %.40q, which is not the name of a file or contains a control character, a backslash or a colon", errors.ErrUnsupported, name)
+		case !utf8.ValidString(name) || strings.ContainsAny(name, reserved):
+			return fmt.Errorf("%w: name %.40q, which is not the name of a file or contains a character of %q", errors.ErrUnsupported, name, reserved)
+		case strings.HasSuffix(name, ":"):
+			return fmt.Errorf("%w: name %.40q, which ends in a colon, as the file of an address does", errors.ErrUnsupported, name)
 		case name == GroupAttrs || name == TableMeta || strings.Trim(name, ".") == "":
 			return fmt.Errorf("%w: name %q, which has a meaning in a store", errors.ErrUnsupported, name)
 		}

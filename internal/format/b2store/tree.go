@@ -64,13 +64,41 @@ func NewTree[T any](objects map[string]T, groups []string, l Limits) (*Tree[T], 
 	return t, nil
 }
 
+// Order arranges the members of the group at a key, and of the groups in it, in the order of keys
+// below it. Other members follow, sorted.
+func (t *Tree[T]) Order(group string, keys []string) {
+	prefix := strings.TrimSuffix(group, "/") + "/"
+	rank := make(map[string]int)
+	groups := map[string]bool{group: true}
+	for _, key := range keys {
+		for at := key; strings.HasPrefix(at, prefix); at = at[:max(strings.LastIndexByte(at, '/'), 0)] {
+			if _, known := rank[at]; !known {
+				rank[at] = len(rank)
+			}
+			if at != key {
+				groups[at] = true
+			}
+		}
+	}
+	for at := range groups {
+		place := func(name string) int {
+			if n, known := rank[strings.TrimSuffix(at, "/")+"/"+name]; known {
+				return n
+			}
+			return len(rank)
+		}
+		slices.SortStableFunc(t.groups[at], func(a, b string) int { return place(a) - place(b) })
+	}
+}
+
 // Object returns the object of a key.
 func (t *Tree[T]) Object(key string) (T, bool) {
 	x, ok := t.objects[key]
 	return x, ok
 }
 
-// Members returns the names of the members of a group, sorted, and whether the key is a group.
+// Members returns the names of the members of a group, sorted or in the order of Order, and whether
+// the key is a group.
 func (t *Tree[T]) Members(key string) ([]string, bool) {
 	names, ok := t.groups[key]
 	return names, ok

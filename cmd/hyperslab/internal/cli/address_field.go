@@ -64,6 +64,7 @@ func newFieldView(a *ndarray.Array, path string) (*ndarray.Array, error) {
 		return nil, usagef("%s: %w", m.Path, err)
 	}
 	v := &fieldView{a: a, offset: offset, size: t.Size, rank: len(m.Shape), meta: m}
+	v.field = slices.IndexFunc(m.DType.Fields, func(f ndarray.Field) bool { return offset >= f.Offset && offset < f.Offset+f.Type.Size })
 	var dims []int64
 	if v.meta.DType = t; t.Kind == ndarray.SubArray {
 		dims, v.meta.DType = t.Dims, *t.Base
@@ -100,6 +101,7 @@ type fieldView struct {
 	a            *ndarray.Array
 	offset, size int // of the field in an element
 	rank         int // of a
+	field        int // number of the outermost field
 	meta         ndarray.Meta
 }
 
@@ -122,6 +124,21 @@ func (v *fieldView) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region
 		for element := range slices.Chunk(structures, int(size)) {
 			dst = copyBlock(dst, element[v.offset:][:v.size], v.meta.Shape[v.rank:], inner)
 		}
+	}
+	return nil
+}
+
+// ReadNulls implements ndarray.NullReader: all elements of a null field are null.
+func (v *fieldView) ReadNulls(ctx context.Context, dst []bool, r ndarray.Region) error {
+	outer := ndarray.Region{Start: r.Start[:v.rank], Shape: r.Shape[:v.rank]}
+	fields := len(v.a.DType().Fields)
+	marks := make([]bool, int(outer.NumElems())*fields)
+	if err := v.a.ReadNulls(ctx, marks, outer); err != nil {
+		return err
+	}
+	each := len(dst) / (len(marks) / fields)
+	for i := range dst {
+		dst[i] = marks[i/each*fields+v.field]
 	}
 	return nil
 }

@@ -363,6 +363,11 @@ func (a *app) leaveOut(ctx context.Context, command, source, target string, src 
 		return left, nil, err
 	}
 	refused, reported := o.leaveOut(spec, src.Meta(), format)
+	if n, err := ndarray.CountNulls(ctx, src.Array); err != nil {
+		return left, nil, err
+	} else if n > 0 {
+		refused = append(refused, fact{"nulls", term.Plural(n, "null element"), fmt.Sprintf("%s cannot store them; their stored values stay", format)})
+	}
 	left, err = o.attrs.decide(attrs, spec.AxisNames != nil, refused, format, source, target)
 	if err != nil {
 		return left, nil, err

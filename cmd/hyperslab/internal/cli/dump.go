@@ -60,7 +60,8 @@ Coordinates are the dimension scale in HDF5 and netCDF, otherwise the array with
 name of the dimension; a dimension without coordinates has indices. --npy writes the
 format of numpy.load. --ddl writes an HDF5 file, an object in it with everything below
 it, or a part of a dataset, in the DDL of h5dump. Values are read in parts of some
-megabytes, so that memory is bounded.
+megabytes, so that memory is bounded. A null element of a table is an empty cell in CSV
+and null in the other forms; --npy fails if there is one.
 
 --unpack writes dates in the calendar of the file, as cftime does, and missing integers
 as NaN. A number that is no date is NaT, and standard error has the number of them.
@@ -405,8 +406,13 @@ func dumpRecords(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, progr
 			if err != nil {
 				return err
 			}
-			for i, f := range d.Fields {
-				cells = append(cells, ndarray.FormatElement(f.Type, parts[i]))
+			nulls := e.fields(i)
+			for k, f := range d.Fields {
+				if nulls != nil && nulls[k] {
+					cells = append(cells, "null")
+					continue
+				}
+				cells = append(cells, ndarray.FormatElement(f.Type, parts[k]))
 			}
 			t.Add(cells...)
 			p.next()

@@ -21,7 +21,7 @@ import (
 // dumpCSV writes a header line, unless o.noHeader, and one line for each row of the last axis. For
 // structures it writes one line for each structure. With index, columns with the index of the first
 // value come first, one for each axis except the one along the line. With coords, each line has one
-// element after its coordinates. An empty cell is a NaT.
+// element after its coordinates. An empty cell is a NaT or a null.
 func dumpCSV(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.Array, o *dumpFlags, progress func(bytes int64)) error {
 	d, shape := arr.DType(), arr.Shape()
 	records := d.Kind == ndarray.Struct
@@ -62,8 +62,13 @@ func dumpCSV(ctx context.Context, w *bufio.Writer, address string, arr *ndarray.
 				if err != nil {
 					return err
 				}
-				for i, f := range d.Fields {
-					line = append(line, o.cell(f.Type, jsonform.Plain(f.Type, parts[i])))
+				nulls := e.fields(i)
+				for k, f := range d.Fields {
+					if nulls != nil && nulls[k] {
+						line = append(line, "")
+						continue
+					}
+					line = append(line, o.cell(f.Type, jsonform.Plain(f.Type, parts[k])))
 				}
 			} else {
 				line = append(line, o.cell(d, e.plain(i)))

@@ -4,6 +4,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"runtime"
 	"strconv"
 
@@ -28,6 +30,7 @@ type batch struct {
 	strings []string // elements of variable size
 	json    bool     // strings are JSON values: Python objects
 	n       int
+	nulls   []bool             // marks of ndarray.Array.ReadNulls; nil without null elements
 	printed func(i int) string // text of an element that is not printed by its type, or ""; nil: by type
 }
 
@@ -39,8 +42,25 @@ func (e *batch) bytes(i int) []byte {
 	return e.data[i*e.dtype.Size:][:e.dtype.Size]
 }
 
+// null reports whether element i is null.
+func (e *batch) null(i int) bool {
+	return e.nulls != nil && e.dtype.Kind != ndarray.Struct && e.nulls[i]
+}
+
+// fields returns the marks of the fields of structure i, or nil.
+func (e *batch) fields(i int) []bool {
+	if e.nulls == nil {
+		return nil
+	}
+	n := len(e.dtype.Fields)
+	return e.nulls[i*n : (i+1)*n]
+}
+
 // text formats element i for users.
 func (e *batch) text(i int) string {
+	if e.null(i) {
+		return "null"
+	}
 	if e.json {
 		return string(term.EscapeJSON([]byte(e.strings[i])))
 	}
@@ -59,8 +79,11 @@ func (e *batch) special(i int) string {
 }
 
 // plain formats element i for programs: strings without quotes, NaN and the infinities with their
-// names in JSON.
+// names in JSON, and "" for null.
 func (e *batch) plain(i int) string {
+	if e.null(i) {
+		return ""
+	}
 	if text := e.special(i); text != "" {
 		return text
 	}
@@ -69,6 +92,9 @@ func (e *batch) plain(i int) string {
 
 // appendJSON appends element i as JSON.
 func (e *batch) appendJSON(dst []byte, i int) []byte {
+	if e.null(i) {
+		return append(dst, "null"...)
+	}
 	if e.json {
 		return append(dst, term.EscapeJSON([]byte(e.strings[i]))...)
 	}
@@ -79,7 +105,11 @@ func (e *batch) appendJSON(dst []byte, i int) []byte {
 		return jsonform.AppendString(dst, text)
 	}
 	start := len(dst)
-	dst = jsonform.Document.Append(dst, e.dtype, e.bytes(i))
+	if e.dtype.Kind == ndarray.Struct {
+		dst = jsonform.Document.AppendRecord(dst, e.dtype, e.bytes(i), e.fields(i))
+	} else {
+		dst = jsonform.Document.Append(dst, e.dtype, e.bytes(i))
+	}
 	return append(dst[:start], term.EscapeJSON(dst[start:])...)
 }
 
@@ -120,8 +150,14 @@ func eachPiece(ctx context.Context, arr *ndarray.Array, p cf.Printer, limit int6
 	return nil
 }
 
-// read reads the elements of a region, by p if it is not nil.
+// read reads the elements of a region and their null marks, by p if it is not nil.
 func (e *batch) read(ctx context.Context, arr *ndarray.Array, p cf.Printer, r ndarray.Region) (err error) {
+	if arr.Meta().Nullable {
+		e.nulls = make([]bool, e.n*e.dtype.NumMarks())
+		if err := arr.ReadNulls(ctx, e.nulls, r); err != nil {
+			return err
+		}
+	}
 	if e.dtype.Size == 0 {
 		e.strings = make([]string, e.n)
 		return arr.ReadStrings(ctx, e.strings, r)
@@ -135,6 +171,15 @@ func (e *batch) read(ctx context.Context, arr *ndarray.Array, p cf.Printer, r nd
 		return arr.Read(ctx, e.data, r)
 	}
 	e.printed, err = p.ReadTexts(ctx, e.data, r)
+	return err
+}
+
+// noNulls returns errors.ErrUnsupported if elements are null, for a form that has no null elements.
+func noNulls(ctx context.Context, arr *ndarray.Array, form string) error {
+	n, err := ndarray.CountNulls(ctx, arr)
+	if err == nil && n > 0 {
+		err = &ndarray.Error{Op: "dump", Path: arr.Meta().Path, Err: fmt.Errorf("%w: %s in %s; --json and --csv have null elements", errors.ErrUnsupported, term.Plural(n, "null element"), form)}
+	}
 	return err
 }
 

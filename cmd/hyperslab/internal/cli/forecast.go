@@ -11,6 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/internal/textview"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -62,7 +63,13 @@ func (f *forecast) addAt(ctx context.Context, a *app, address string, spec ndarr
 		return err
 	}
 	defer func() { err = errors.Join(err, arr.Close()) }()
-	return f.add(ctx, arr, spec, format)
+	shown := arr
+	if k := arr.DType().Kind; k == ndarray.String || k == ndarray.Unicode { // the target may store another type
+		if shown, err = textview.New(arr, spec.DType); err != nil {
+			return err
+		}
+	}
+	return f.add(ctx, shown, spec, format)
 }
 
 // total returns the estimated size and time for all arrays.

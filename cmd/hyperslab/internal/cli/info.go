@@ -49,6 +49,7 @@ type infoDoc struct {
 	Codec            *string          `json:"codec"`
 	Level            *int             `json:"level"`
 	Filters          []string         `json:"filters"`
+	Nullable         bool             `json:"nullable"`
 	Fill             any              `json:"fill"`
 	Attributes       []attrDoc        `json:"attributes"`
 	UnsupportedAttrs []unsupportedDoc `json:"unsupported_attributes"`
@@ -263,7 +264,7 @@ func (f *facts) doc() infoDoc {
 	d := infoDoc{
 		Schema: schemaInfo, Address: f.address, Format: m.Format,
 		Shape: shapeDoc(m), MaxShape: jsonShape(m.MaxShape), Axes: m.AxisNames,
-		DType: m.DType.String(), ItemSize: m.DType.Size,
+		DType: m.DType.String(), ItemSize: m.DType.Size, Nullable: m.Nullable,
 		Elements: jsonInt(m.NumElems()), Bytes: jsonInt(f.bytes), Ratio: ratio(f.bytes, f.storage),
 		Chunks: jsonShape(m.ChunkShape), Blocks: jsonShape(m.BlockShape),
 		Attributes: []attrDoc{}, UnsupportedAttrs: []unsupportedDoc{}, HDF5: f.hdf5,
@@ -343,6 +344,9 @@ func (f *facts) table() *term.Table {
 		if len(c.Filters) > 0 {
 			row("filters", joined(c.Filters))
 		}
+	}
+	if m.Nullable {
+		row("nullable", "yes")
 	}
 	if m.Fill != nil {
 		row("fill", ndarray.FormatElement(m.DType, m.Fill))

@@ -78,7 +78,7 @@ func (f jsonFloat) MarshalJSON() ([]byte, error) {
 	case math.IsInf(v, -1):
 		return []byte(`"-Infinity"`), nil
 	default:
-		return strconv.AppendFloat(nil, v, 'g', -1, 64), nil
+		return jsonform.Document.AppendValue(nil, ndarray.Scalar(v)), nil
 	}
 }
 

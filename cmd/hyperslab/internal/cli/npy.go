@@ -16,6 +16,9 @@ import (
 func dumpNPY(ctx context.Context, w *bufio.Writer, arr *ndarray.Array, progress func(bytes int64)) error {
 	m := arr.Meta()
 	head, err := npyHeader(m)
+	if err == nil {
+		err = noNulls(ctx, arr, ".npy")
+	}
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,9 @@ func floats(ctx context.Context, arr *ndarray.Array, block int64, progress func(
 			return err
 		}
 		for i := range e.n {
-			values[i] = math.Float64frombits(binary.NativeEndian.Uint64(raw[8*i:]))
+			if values[i] = math.Float64frombits(binary.NativeEndian.Uint64(raw[8*i:])); e.null(i) {
+				values[i] = math.NaN()
+			}
 		}
 		return f(r, values[:e.n])
 	})

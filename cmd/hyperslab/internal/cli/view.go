@@ -399,16 +399,8 @@ func viewCells(ctx context.Context, arr *ndarray.Array, q *view.Request) ([][]st
 		r.Start[row], r.Shape[row] = q.Top, rows
 	}
 	e := &batch{dtype: m.DType, json: m.Format == detect.Objects, n: int(rows * columns)}
-	if m.DType.Kind == ndarray.String {
-		e.strings = make([]string, e.n)
-		if err := arr.ReadStrings(ctx, e.strings, r); err != nil {
-			return nil, err
-		}
-	} else {
-		e.data = make([]byte, int64(e.n)*size)
-		if err := arr.Read(ctx, e.data, r); err != nil {
-			return nil, err
-		}
+	if err := e.read(ctx, arr, nil, r); err != nil {
+		return nil, err
 	}
 	out := make([][]string, rows)
 	for i := range out {
