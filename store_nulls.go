@@ -24,7 +24,7 @@ import (
 func (c *column) findNulls(s *stores.Store, t *stores.Table, of b2store.Column, key string) error {
 	switch {
 	case of.Mask && t.Part(key+b2store.NotNull) != nil:
-		m, err := openPart(s, t, key+b2store.NotNull)
+		m, err := openPart(s, t, key+b2store.NotNull, "")
 		if err != nil {
 			return err
 		}

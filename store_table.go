@@ -3,6 +3,7 @@
 package hyperslab
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -74,7 +75,7 @@ func rowsOf(ctx context.Context, s *stores.Store, t *stores.Table) (*tableRows, 
 }
 
 func readRows(ctx context.Context, s *stores.Store, t *stores.Table) (_ *tableRows, err error) {
-	m, err := openPart(s, t, b2store.TableRows)
+	m, err := openPart(s, t, b2store.TableRows, "")
 	if err != nil {
 		return nil, err
 	}
@@ -119,8 +120,8 @@ func tableError(t *stores.Table, what, got, want string, err error) error {
 	return errs.Mark(&format.Error{Format: "ctable", What: fmt.Sprintf("%s of %.60s", what, t.Key), Got: got, Want: want, Err: err}, sentinel)
 }
 
-// openPart opens the array at a key below that of a table.
-func openPart(s *stores.Store, t *stores.Table, key string) (*member, error) {
+// openPart opens the array at a key below that of a table. name is for errors; "": the key.
+func openPart(s *stores.Store, t *stores.Table, key, name string) (*member, error) {
 	x := t.Part(key)
 	if x == nil {
 		return nil, tableError(t, key, "none", "an array", format.ErrCorrupt)
@@ -129,7 +130,7 @@ func openPart(s *stores.Store, t *stores.Table, key string) (*member, error) {
 	if err != nil {
 		return nil, markFailedCheck(err)
 	}
-	r, err := b2nd.OpenReaderAt(f, f.Size, x.Key, nil)
+	r, err := b2nd.OpenReaderAt(f, f.Size, cmp.Or(name, x.Key), nil)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -166,7 +167,7 @@ func openColumn(s *stores.Store, x *stores.Object, name string) (_ *column, err 
 	}
 	key := b2store.TableColumns + "/" + x.Column.Path
 	part := func(key string) (*member, error) {
-		m, err := openPart(s, t, key)
+		m, err := openPart(s, t, key, name)
 		if err == nil {
 			c.parts = append(c.parts, m)
 		}

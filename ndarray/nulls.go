@@ -161,7 +161,7 @@ func nullOr(null bool, text string) string {
 	return text
 }
 
-// formatNulls formats an element: the fields of a structure, or the whole, as null if they are null.
+// formatNulls formats an element. A null element, or a null field of a structure, is "null".
 func formatNulls(d DType, b []byte, marks []bool, i int) string {
 	if marks == nil {
 		return FormatElement(d, b)
