@@ -28,6 +28,8 @@ type addition struct {
 
 	source *regular.State // the file that was copied; nil in place
 	lock   *Lock
+	done   func() // in place: releases the part of the lock for the object
+	begun  bool   // the object is changed
 }
 
 // add starts an array in the existing HDF5 file l.File. It changes a copy that Commit moves over
@@ -42,7 +44,7 @@ func add(ctx context.Context, l locate.Location, spec ndarray.Spec, o CreateOpti
 		return nil, err
 	}
 	a := &addition{object: object}
-	if a.lock, err = addLock(ctx, file, &o); err != nil {
+	if err := a.hold(ctx, file, &o); err != nil {
 		return nil, err
 	}
 	d := &Draft{location: location, addition: a}
@@ -51,12 +53,11 @@ func add(ctx context.Context, l locate.Location, spec ndarray.Spec, o CreateOpti
 			err = errors.Join(err, d.discard())
 		}
 	}()
-	replace, err := replaces(ctx, file, object, o.Overwrite)
-	if err != nil {
-		return nil, err
-	}
-	target := file
+	replace, target := false, file
 	if !o.InPlace {
+		if replace, err = replacesIn(ctx, file, object, o.Overwrite); err != nil {
+			return nil, err
+		}
 		if a.source, err = regular.Observe(file); err != nil {
 			return nil, err
 		}
@@ -71,6 +72,12 @@ func add(ctx context.Context, l locate.Location, spec ndarray.Spec, o CreateOpti
 	if a.file, err = openWritable(ctx, target); err != nil {
 		return nil, h5errs.Translate(err)
 	}
+	if o.InPlace { // libhdf5 does not also open the file for reading
+		if replace, err = replaces(a.file.Root(), object, o.Overwrite); err != nil {
+			return nil, err
+		}
+	}
+	a.begun = true
 	switch {
 	case replace && o.InPlace: // so that Close without Commit can restore the old object
 		if a.aside, err = freeName(a.file.Root(), object); err == nil {
@@ -89,16 +96,37 @@ func add(ctx context.Context, l locate.Location, spec ndarray.Spec, o CreateOpti
 	return d, err
 }
 
-// addLock locks the file until the draft is committed or closed.
-func addLock(ctx context.Context, file string, o *CreateOptions) (*Lock, error) {
-	if o.InPlace {
-		return lockInPlace(ctx, o.Lock, file, HDF5)
+// hold locks the file until release. Drafts of this process can add different objects in place at
+// the same time.
+func (a *addition) hold(ctx context.Context, file string, o *CreateOptions) (err error) {
+	a.done = func() {}
+	if !o.InPlace {
+		a.lock, err = lockTo(ctx, o.Lock, file)
+		return err
 	}
-	return lockTo(ctx, o.Lock, file)
+	if a.lock, err = lockInPlace(ctx, o.Lock, file, HDF5); err != nil {
+		return err
+	}
+	err = filelock.Retry(ctx, file, func() error {
+		done, err := a.lock.Part("new " + a.object)
+		if err == nil {
+			a.done = done
+		}
+		return err
+	})
+	if err != nil {
+		err = errors.Join(err, a.release())
+	}
+	return err
 }
 
-// replaces reports whether an object of that path exists and may be replaced by an array.
-func replaces(ctx context.Context, file, object string, overwrite bool) (_ bool, err error) {
+func (a *addition) release() error {
+	a.done()
+	return a.lock.Release()
+}
+
+// replacesIn is replaces for a file that is not open.
+func replacesIn(ctx context.Context, file, object string, overwrite bool) (_ bool, err error) {
 	var f *h5.File
 	err = filelock.Retry(ctx, file, func() error {
 		f, err = h5.Open(file, h5.ReadOnly)
@@ -108,21 +136,26 @@ func replaces(ctx context.Context, file, object string, overwrite bool) (_ bool,
 		return false, h5errs.Translate(err)
 	}
 	defer func() { err = errors.Join(err, h5errs.Translate(f.Close())) }()
-	exists, err := f.Root().HasLink(object)
+	return replaces(f.Root(), object, overwrite)
+}
+
+// replaces reports whether an object of that path exists and may be replaced by an array.
+func replaces(root *h5.Group, object string, overwrite bool) (bool, error) {
+	exists, err := root.HasLink(object)
 	if !exists || err != nil {
 		return false, h5errs.Translate(err)
 	}
 	if !overwrite {
 		return false, fmt.Errorf("%w: object %s", ndarray.ErrExists, object)
 	}
-	link, err := f.Root().Link(object)
+	link, err := root.Link(object)
 	if err != nil {
 		return false, h5errs.Translate(err)
 	}
 	if link.Kind != h5.HardLink {
 		return true, nil // the link is replaced, not its target
 	}
-	kind, err := f.Root().Kind(object)
+	kind, err := root.Kind(object)
 	if err == nil && kind == h5.GroupObject {
 		return false, fmt.Errorf("%w: %s is a group; an array replaces an array, a link or a named datatype", ndarray.ErrParam, object)
 	}
@@ -157,11 +190,11 @@ func (a *addition) finish() error {
 
 // undo removes an array that is not committed from a file that is changed in place.
 func (a *addition) undo() (err error) {
-	defer func() { err = errors.Join(err, a.lock.Release()) }()
+	defer func() { err = errors.Join(err, a.release()) }()
 	if a.file == nil {
 		return nil
 	}
-	if a.source == nil {
+	if a.source == nil && a.begun {
 		made, err := a.file.Root().HasLink(a.object)
 		if made && err == nil {
 			err = a.file.Root().Unlink(a.object)

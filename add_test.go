@@ -1,8 +1,11 @@
 package hyperslab_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -120,4 +123,30 @@ with h5py.File(sys.argv[1]) as f:
 		_, err := hyperslab.Create(bg, filepath.Join(t.TempDir(), "f.b2nd"), int32s(5), &hyperslab.CreateOptions{InPlace: true})
 		require.ErrorIs(t, err, ndarray.ErrParam)
 	})
+}
+
+// TestCreate_inPlaceExists checks that a draft that is refused in place leaves the existing object.
+func TestCreate_inPlaceExists(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "f.h5")
+	spec := ndarray.Spec{Shape: []int64{3}, DType: ndarray.DTypeOf[int64]()}
+	put := func(o *hyperslab.CreateOptions) error {
+		d, err := hyperslab.Create(context.Background(), file+":/x", spec, o)
+		if err != nil {
+			return err
+		}
+		return errors.Join(d.Commit(context.Background()), d.Close())
+	}
+	require.NoError(t, put(nil))
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if err := put(&hyperslab.CreateOptions{InPlace: true}); !errors.Is(err, ndarray.ErrExists) {
+				panic(err)
+			}
+		})
+	}
+	wg.Wait()
+	a, err := hyperslab.Open(context.Background(), file+":/x", nil)
+	require.NoError(t, err)
+	require.NoError(t, a.Close())
 }

@@ -704,7 +704,7 @@ func (d *Draft) commit(ctx context.Context) (err error) {
 		}
 	}
 	if d.addition != nil {
-		defer func() { err = errors.Join(err, d.addition.lock.Release()) }()
+		defer func() { err = errors.Join(err, d.addition.release()) }()
 		if err := d.addition.finish(); err != nil {
 			if d.out != nil {
 				err = errors.Join(err, d.out.Abort(), striped.Remove(d.stripes))

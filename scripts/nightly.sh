@@ -27,6 +27,7 @@ run_lane() {
     hostile) MUTANTS=3000 HOSTILE="-workers 4" make hostile && HYPERSLAB_ALL=1 go test -count=1 -run TestFile_judge ./internal/verify ;;
     fuzz) FUZZTIME=2000x make fuzz ;;
     crash) make crash ;;
+    writers) HYPERSLAB_ALL=1 go test -count=1 -timeout 30m ./internal/testkit/writers ;;
     soak) SOAK=5m make soak ;;
     files) make files ;;
     cluster) scripts/cluster.sh ;;
@@ -47,7 +48,7 @@ remote_tests() {
 }
 
 first=(tests race api guards properties newest sanitize hostile fuzz)
-beside=(ways deps dist crash files cluster remote web crosscheck soak)
+beside=(ways deps dist crash writers files cluster remote web crosscheck soak)
 alone=(bench)
 lanes=("${first[@]}" "${beside[@]}" "${alone[@]}")
 

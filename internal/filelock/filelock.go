@@ -701,5 +701,5 @@ func flockHolder(path string) string {
 		return ""
 	}
 	defer on.close() //nolint:errcheck // nothing was written
-	return on.holder()
+	return on.libraryHolder()
 }

@@ -104,6 +104,12 @@ func (on *inode) holder() string {
 		}
 		return process(int(at & (1<<pidBits - 1)))
 	}
+	return on.libraryHolder()
+}
+
+// libraryHolder describes the process that has opened the file for writing with libhdf5, or returns
+// "".
+func (on *inode) libraryHolder() string {
 	if pid := on.flockHolder(); pid > 0 {
 		return process(pid)
 	}

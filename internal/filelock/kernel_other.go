@@ -14,5 +14,6 @@ func (*inode) forLibrary() error       { return nil }
 func (*inode) announce()               {}
 func (*inode) awaited() bool           { return false }
 func (*inode) holder() string          { return "" }
+func (*inode) libraryHolder() string   { return "" }
 func (*inode) exclusive() bool         { return false }
 func (*inode) close() error            { return nil }

@@ -63,11 +63,12 @@ func (on *inode) is(path string) (bool, error) {
 	return now.volume == on.volume && now.high == on.high && now.low == on.low, nil
 }
 
-func (on *inode) exclusive() bool   { return false }
-func (on *inode) forLibrary() error { return nil }
-func (on *inode) announce()         {}
-func (on *inode) awaited() bool     { return false }
-func (on *inode) holder() string    { return "" }
+func (on *inode) exclusive() bool       { return false }
+func (on *inode) forLibrary() error     { return nil }
+func (on *inode) announce()             {}
+func (on *inode) awaited() bool         { return false }
+func (on *inode) holder() string        { return "" }
+func (on *inode) libraryHolder() string { return "" }
 
 func (on *inode) close() error {
 	if on.mutex == 0 {

@@ -130,8 +130,8 @@ func (c *Copier) Group(ctx context.Context, from string) (err error) {
 	return c.finish(ctx)
 }
 
-// compareSizes sets sizes. H5Ocopy copies messages with addresses and lengths as they are, so it must
-// not copy objects into a file with other sizes.
+// compareSizes sets sizes. H5Ocopy copies messages with addresses and lengths as they are, so it
+// must not copy objects into a file with other sizes.
 func (c *Copier) compareSizes() error {
 	if c.out.File == nil || c.same() {
 		return nil

@@ -43,6 +43,9 @@ type durable struct {
 func (d *durable) WriteRegion(ctx context.Context, src []byte, r ndarray.Region, workers int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if err := d.engine.current(); err != nil {
+		return err
+	}
 	whole := ndarray.Region{Start: slices.Clone(r.Start), Shape: slices.Clone(r.Shape)}
 	for i, c := range d.meta.ChunkShape {
 		c = max(c, 1) // 0 along a dimension of length 0
@@ -77,6 +80,9 @@ func (d *durable) WriteRegion(ctx context.Context, src []byte, r ndarray.Region,
 func (d *durable) Append(ctx context.Context, src []byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if err := d.engine.current(); err != nil {
+		return err
+	}
 	row := int64(d.meta.DType.Size)
 	for _, n := range d.meta.Shape[1:] {
 		row *= n

@@ -103,6 +103,13 @@ func (e *engine) unchanged() error {
 	return err
 }
 
+// current is unchanged for operations that read before they write.
+func (e *engine) current() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.unchanged()
+}
+
 // file returns the file with the index: the array itself, or a file of a sparse array.
 func (e *engine) file() string {
 	if info, err := os.Stat(e.path); err == nil && info.IsDir() {
