@@ -85,7 +85,7 @@ func (errorHandler) Call(n *int) (any, error) { return nil, crossingErrors()[*n]
 
 // crossingErrors returns all sentinels and values, wrapped. The order is the same in each process.
 func crossingErrors() (errs []error) {
-	for _, list := range []string{"hyperslab", "ndarray", "h5", "h5-filter", "cblosc", ""} {
+	for _, list := range []string{"hyperslab", "ndarray", "h5", "h5-filter", "cblosc", "cblosc-frameio", ""} {
 		for _, name := range slices.Sorted(maps.Keys(sentinels[list])) {
 			errs = append(errs, &ndarray.Error{Op: "open", Path: "a.h5:/x", Err: fmt.Errorf("%w: got 3, want 4", sentinels[list][name])})
 		}

@@ -49,7 +49,7 @@ func init() {
 		context.Canceled, context.DeadlineExceeded,
 		format.ErrTruncated, format.ErrMagic, format.ErrVersion, format.ErrCorrupt, format.ErrLimit, format.ErrSize,
 		ndarray.ErrClosed, ndarray.ErrSize, ndarray.ErrRegion, ndarray.ErrType, ndarray.ErrShape, ndarray.ErrParam, ndarray.ErrReadOnly,
-		ndarray.ErrFormat, ndarray.ErrCorrupt, ndarray.ErrValue, ndarray.ErrNotFound, ndarray.ErrExists,
+		ndarray.ErrFormat, ndarray.ErrCorrupt, ndarray.ErrValue, ndarray.ErrNotFound, ndarray.ErrExists, ndarray.ErrReplaced,
 		h5.ErrClosed, h5.ErrCorrupt, h5.ErrExists, h5.ErrKind, h5.ErrLocked, h5.ErrNoFilter, h5.ErrNoOrder, h5.ErrNotFound, h5.ErrNotHDF5,
 		h5.ErrOverflow, h5.ErrParam, h5.ErrPrecision, h5.ErrReadOnly, h5.ErrReentrant, h5.ErrRegion, h5.ErrSize, h5.ErrTruncated,
 		h5.ErrType, h5.ErrUserLink, h5.ErrVersion, filter.ErrChecksum, filter.ErrGrows,
