@@ -169,3 +169,25 @@ func ExampleInit() {
 	fmt.Println("in the program")
 	// Output: in the program
 }
+
+// Two updates under one lock: no other writer can change the file between them.
+func ExampleUpdateWith() {
+	dir := exampleDir()
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	file := filepath.Join(dir, "sea.h5")
+	lock, err := hyperslab.LockFile(ctx, file, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer lock.Release()
+	for _, name := range []string{"ship", "crew"} {
+		err := hyperslab.UpdateWith(ctx, file, &hyperslab.UpdateOptions{Lock: lock}, func(copy string) error {
+			return hyperslab.EditGroupAttrs(ctx, copy+":/ocean", []ndarray.Attr{{Name: name, Value: ndarray.Text("Vega")}}, nil)
+		})
+		fmt.Println(name, err)
+	}
+	// Output:
+	// ship <nil>
+	// crew <nil>
+}

@@ -1,7 +1,6 @@
 package filelock
 
 import (
-	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -35,7 +34,7 @@ func TestAcquire_flock(t *testing.T) {
 	})
 	t.Run("writer", func(t *testing.T) {
 		require.NoError(t, flock(unix.LOCK_EX))
-		require.ErrorContains(t, busy(t, path, nil), fmt.Sprintf("this process"))
+		require.ErrorContains(t, busy(t, path, nil), "this process")
 		unlocked := make(chan error)
 		go func() {
 			time.Sleep(20 * time.Millisecond)

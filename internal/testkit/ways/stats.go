@@ -78,7 +78,7 @@ func checkFloats(a *Array, d ndarray.DType, got map[string]any) error {
 	_, finite := got["positive_min"] // /stats counts finite elements only
 	low, high, count := math.Inf(1), math.Inf(-1), 0
 	for i := 0; i+d.Size <= len(a.Want); i += d.Size {
-		x := math.Float64frombits(0)
+		var x float64
 		if d.Size == 4 {
 			x = float64(math.Float32frombits(binary.NativeEndian.Uint32(a.Want[i:])))
 		} else {

@@ -29,6 +29,8 @@ func TestHelp_Examples(t *testing.T) {
 	broken, err := os.ReadFile("broken.h5")
 	require.NoError(t, err)
 	put(t, "corrupt.h5", broken)
+	require.NoError(t, os.Mkdir("runs", 0o755))
+	put(t, "runs/store.b2z", store)
 	codes := map[string]int{ // 0 for all others
 		"hyperslab explain corrupt.h5 --wrong":                           1,
 		"hyperslab diff waves.b2nd changed.b2nd --rtol 1e-6 --atol 1e-3": 1,
