@@ -399,3 +399,20 @@ func ExampleAs() {
 	fmt.Println(writes, measures)
 	// Output: true true
 }
+
+// The array in memory has no nulls. Columns of tables of python-blosc2 can have some.
+func ExampleCountNulls() {
+	a := matrix()
+	defer a.Close()
+	fmt.Println(ndarray.CountNulls(context.Background(), a))
+	// Output: 0 <nil>
+}
+
+// DropNulls removes the null elements of a region that was read.
+func ExampleDropNulls() {
+	a := matrix()
+	defer a.Close()
+	b, err := ndarray.DropNulls(context.Background(), a, ndarray.Whole(a.Shape()), make([]byte, 48))
+	fmt.Println(len(b), err)
+	// Output: 48 <nil>
+}

@@ -174,12 +174,21 @@ func copies(t *testing.T, reference *ways.Reference) (out []ways.Way) {
 		whole(t, "cp", reference, hdf5, func(f *ways.File, to string) [][]string {
 			var all [][]string
 			for _, a := range f.Arrays {
+				if notAllocated(a) {
+					continue
+				}
 				all = append(all, []string{"cp", a.Location(), to + ":" + a.Path})
 			}
 			return all
 		}),
 	)
 	return out
+}
+
+// notAllocated reports whether libhdf5 cannot rewrite an array for a file of other address sizes:
+// it fails to allocate chunks of strings with fill time "at allocation" (docs/known-issues.md).
+func notAllocated(a *ways.Array) bool {
+	return a.Cells() && a.Dims["filltime"] == "at allocation"
 }
 
 func runAll(commands [][]string) error {
@@ -200,6 +209,9 @@ func whole(t *testing.T, name string, reference *ways.Reference, formats []strin
 			return nil, nil, errors.Join(err, stop())
 		}
 		return func(_ context.Context, a *ways.Array, _ ndarray.Region, dst []byte) error {
+			if name == "cp" && notAllocated(a) {
+				return ways.ErrForm
+			}
 			values, _, err := reference.Values(f.Format, to, a.Path)
 			if err != nil {
 				return err
