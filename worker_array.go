@@ -39,8 +39,8 @@ func init() { service.Register(serve) }
 //   - "list": the first entries from Path on; "more": the next entries
 //   - "group": the attributes of the group at Path
 //   - "metadata": the metadata of the object at Path
-//   - "meta", "attrs", "storage", "chunk", "strings", "nulls", "uniform", "equal": the result of that
-//     method of the array
+//   - "meta", "attrs", "storage", "chunk", "strings", "nulls", "uniform", "equal": the result of
+//     that method of the array
 //   - "" with Fill: elements of the array
 //
 // If the worker serves a whole file, the array is the one at Path.

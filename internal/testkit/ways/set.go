@@ -242,8 +242,8 @@ func containers(rows []dims, next func(string, dims) arraySpec) (files []fileSpe
 	return files
 }
 
-// tables returns the tables of python-blosc2. Tables with nulls, which have no elements of one form,
-// are compared by the tests of nulls of the root package and of the command.
+// tables returns the tables of python-blosc2. Tables with nulls, which have no elements of one
+// form, are compared by the tests of nulls of the root package and of the command.
 func tables() (files []fileSpec) {
 	for i, nulls := range []string{"none"} {
 		for _, extension := range []string{"b2z", "b2d"} {
