@@ -118,6 +118,11 @@ func (f *filler) nested(v any, depth int) error {
 		}
 		return nil
 	}
+	if text, ok := v.(string); ok { // the escape of serve; no generated string begins with it
+		if escaped, ok := strings.CutPrefix(text, "base64:"); ok {
+			v = map[string]any{"base64": escaped}
+		}
+	}
 	if f.a.Cells() {
 		return fillCell(cell, f.d, v)
 	}
