@@ -188,7 +188,7 @@ func (f *Frame) Ends() (header, trailer []byte, err error) {
 func (f *Frame) locateIndex(trailer int64) error {
 	at := int64(f.HeaderSize)
 	if f.Type() != Sparse {
-		if f.NBytes == 0 && at == trailer {
+		if f.NBytes == 0 && at == trailer && f.CBytes > 0 {
 			// When C-Blosc2 deletes the last chunk of a frame, the size of the chunks in the header
 			// keeps its old value.
 			f.CBytes = 0

@@ -247,6 +247,30 @@ func TestTrailerVersion(t *testing.T) {
 	require.Empty(t, offsets)
 }
 
+// TestEmptied checks frames without chunks. C-Blosc2 keeps the size of the chunks in the header
+// when it deletes the last chunk.
+func TestEmptied(t *testing.T) {
+	b := load(t, "empty.b2frame")
+	for _, tt := range []struct {
+		name string
+		size int64
+		ok   bool
+	}{{"none", 0, true}, {"size of deleted chunks", 4000, true}, {"negative", -1, false}} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := slices.Clone(b)
+			binary.BigEndian.PutUint64(c[39:], uint64(tt.size))
+			f, err := read(c)
+			if !tt.ok {
+				require.ErrorIs(t, err, format.ErrCorrupt)
+				return
+			}
+			require.NoError(t, err)
+			require.Zero(t, f.CBytes)
+			require.Zero(t, f.NumChunks())
+		})
+	}
+}
+
 // TestCodecFlags checks the low half of codec_flags. It is the codec's id, which is 5 for zstd and
 // not 4.
 func TestCodecFlags(t *testing.T) {

@@ -31,6 +31,8 @@ var Limits = []Limit{
 	{Ways: "plan*", Reason: "arrays without elements have no shards (plan.New)", Applies: func(a *Array) bool { return len(a.Want) == 0 }},
 	{Ways: "plan*", Reason: "elements in other files cannot be compared with the plan (plan.New)", Applies: outside},
 	{Ways: "repack*", Reason: "filters that can be read but not written are replaced with --codec only (hyperslab repack)", Applies: pipelines},
+	{Ways: "dump* --npy", Reason: ".npy has no null elements (hyperslab dump)", Applies: nullable},
+	{Ways: "serve*, [bn][ip][ny]", Reason: "the binary forms have no null elements (package serve)", Applies: nullable},
 	{Ways: "dump* --npy", Reason: ".npy has no elements of variable size (hyperslab dump)", Applies: (*Array).Cells},
 	{Ways: "convert*", Reason: "only HDF5 stores elements of variable size (hyperslab convert)", Applies: (*Array).Cells},
 	{Ways: "serve*", Reason: "the elements are in another file and are not served (package serve)", Applies: outside},
@@ -58,6 +60,8 @@ func pipelines(a *Array) bool {
 	f := a.Dims["filters"]
 	return strings.Contains(f, "trunc") || strings.Contains(f, "bytedelta") || strings.Contains(f, "+delta")
 }
+
+func nullable(a *Array) bool { return len(a.Nulls) > 0 }
 
 func sparse(a *Array) bool { return a.Dims["storage"] == "sparse" }
 

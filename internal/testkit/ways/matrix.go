@@ -451,15 +451,35 @@ func (a *Array) withoutPadding(b []byte) []byte {
 // withoutNulls returns the elements of a region with zero bytes for null elements, whose values no
 // library defines.
 func (a *Array) withoutNulls(b []byte, r ndarray.Region) []byte {
-	if len(a.Nulls) == 0 {
-		return b
-	}
-	out, at := slices.Clone(b), 0
-	a.visit(r, func(element int64) {
-		if slices.Contains(a.Nulls, element) {
-			clear(out[at : at+a.Size])
+	out := slices.Clone(b)
+	for i, null := range a.nullsIn(r) {
+		if null {
+			clear(out[i*a.Size : (i+1)*a.Size])
 		}
-		at += a.Size
-	})
+	}
+	return out
+}
+
+// nullsIn reports for each element of a region whether it is null. It is nil for an array without
+// nulls.
+func (a *Array) nullsIn(r ndarray.Region) (marks []bool) {
+	if len(a.Nulls) > 0 {
+		a.visit(r, func(element int64) { marks = append(marks, slices.Contains(a.Nulls, element)) })
+	}
+	return marks
+}
+
+// values returns the elements of the reference library without null elements.
+func (a *Array) values() []byte {
+	marks := a.nullsIn(ndarray.Whole(a.Shape))
+	if marks == nil {
+		return a.Want
+	}
+	var out []byte
+	for i, null := range marks {
+		if !null {
+			out = append(out, a.Want[i*a.Size:(i+1)*a.Size]...)
+		}
+	}
 	return out
 }

@@ -35,7 +35,7 @@ func Serve(t testing.TB, s *Set) (out []Way) {
 			name = "serve+worker"
 		}
 		out = append(out,
-			Way{Slow: !trusted, Name: name + ", bin", Start: Stateless(data(h, "bin", func(ctx context.Context, a *Array, dst, body []byte) error {
+			Way{Slow: !trusted, Name: name + ", bin", Start: Stateless(data(h, "bin", func(ctx context.Context, a *Array, r ndarray.Region, dst, body []byte) error {
 				if len(body) != len(dst) {
 					return fmt.Errorf("elements of %d bytes, want %d", len(body), len(dst))
 				}
@@ -44,13 +44,13 @@ func Serve(t testing.TB, s *Set) (out []Way) {
 				d.ToNative(dst)
 				return err
 			}))},
-			Way{Slow: !trusted, Name: name + ", npy", Start: Stateless(data(h, "npy", func(_ context.Context, a *Array, dst, body []byte) error { return FillNPY(dst, body) }))},
-			Way{Slow: !trusted, Name: name + ", json", Text: true, Finite: true, Start: Stateless(data(h, "json", func(ctx context.Context, a *Array, dst, body []byte) error {
+			Way{Slow: !trusted, Name: name + ", npy", Start: Stateless(data(h, "npy", func(_ context.Context, a *Array, _ ndarray.Region, dst, body []byte) error { return FillNPY(dst, body) }))},
+			Way{Slow: !trusted, Name: name + ", json", Text: true, Finite: true, Start: Stateless(data(h, "json", func(ctx context.Context, a *Array, r ndarray.Region, dst, body []byte) error {
 				d, err := a.ElementType(ctx)
 				if err != nil {
 					return err
 				}
-				return FillJSON(a, d, dst, body, "")
+				return FillJSON(a, r, d, dst, body, "")
 			}))},
 			Way{Slow: !trusted, Name: name + ", stats", Whole: true, Start: Stateless(stats(h))},
 		)
@@ -59,7 +59,7 @@ func Serve(t testing.TB, s *Set) (out []Way) {
 }
 
 // data requests elements in a format.
-func data(h http.Handler, format string, fill func(ctx context.Context, a *Array, dst, body []byte) error) Read {
+func data(h http.Handler, format string, fill func(ctx context.Context, a *Array, r ndarray.Region, dst, body []byte) error) Read {
 	return func(ctx context.Context, a *Array, r ndarray.Region, dst []byte) error {
 		q := url.Values{"file": {a.File.Name}, "path": {a.served()}, "format": {format}}
 		if len(r.Start) > 0 {
@@ -69,7 +69,7 @@ func data(h http.Handler, format string, fill func(ctx context.Context, a *Array
 		if err != nil {
 			return err
 		}
-		return fill(ctx, a, dst, body)
+		return fill(ctx, a, r, dst, body)
 	}
 }
 

@@ -242,10 +242,9 @@ func containers(rows []dims, next func(string, dims) arraySpec) (files []fileSpe
 	return files
 }
 
-// tables returns the tables of python-blosc2. Tables with nulls, which have no elements of one
-// form, are compared by the tests of nulls of the root package and of the command.
+// tables returns the tables of python-blosc2.
 func tables() (files []fileSpec) {
-	for i, nulls := range []string{"none"} {
+	for i, nulls := range []string{"none", "mask", "sentinel"} {
 		for _, extension := range []string{"b2z", "b2d"} {
 			v := dims{"nulls": nulls, "rows": "40"}
 			f := fileSpec{Name: "table/table-" + nulls + "." + extension, Format: "table", Dims: v}

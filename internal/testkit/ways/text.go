@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -62,8 +61,8 @@ func FillNPY(dst, document []byte) error {
 	return nil
 }
 
-// FillJSON fills dst with the elements of nested arrays of JSON.
-func FillJSON(a *Array, d ndarray.DType, dst, document []byte, key string) error {
+// FillJSON fills dst with the elements of a region, which are nested arrays of JSON.
+func FillJSON(a *Array, r ndarray.Region, d ndarray.DType, dst, document []byte, key string) error {
 	decoder := json.NewDecoder(bytes.NewReader(document))
 	decoder.UseNumber()
 	var v any
@@ -73,7 +72,7 @@ func FillJSON(a *Array, d ndarray.DType, dst, document []byte, key string) error
 	if object, ok := v.(map[string]any); ok && key != "" {
 		v = object[key]
 	}
-	f := &filler{a: a, d: d, dst: dst}
+	f := &filler{a: a, d: d, dst: dst, nulls: a.nullsIn(r)}
 	if err := f.nested(v, len(a.Shape)); err != nil {
 		return err
 	}
@@ -90,6 +89,7 @@ type filler struct {
 	dst   []byte
 	at    int
 	count int64
+	nulls []bool // of the elements of dst
 }
 
 func (f *filler) nested(v any, depth int) error {
@@ -112,7 +112,7 @@ func (f *filler) nested(v any, depth int) error {
 	f.at += f.a.Size
 	f.count++
 	clear(cell)
-	if len(f.dst) == len(f.a.Want) && slices.Contains(f.a.Nulls, f.count-1) {
+	if f.nulls != nil && f.nulls[f.count-1] {
 		if v != nil && v != "" {
 			return fmt.Errorf("element %d: got the value %v, want null", f.count-1, v)
 		}
@@ -413,9 +413,9 @@ func canonical(d ndarray.DType, b []byte, finite bool) {
 	}
 }
 
-// FillCSV fills dst with the elements of lines of comma-separated values after a header line. The
-// fields of a line are the elements of a row of the last dimension.
-func FillCSV(a *Array, d ndarray.DType, dst, document []byte) error {
+// FillCSV fills dst with the elements of a region, which are lines of comma-separated values after
+// a header line. The fields of a line are the elements of a row of the last dimension.
+func FillCSV(a *Array, r ndarray.Region, d ndarray.DType, dst, document []byte) error {
 	switch d.Kind {
 	case ndarray.Bool, ndarray.Int, ndarray.Uint, ndarray.Float, ndarray.Bytes, ndarray.Unicode, ndarray.String:
 	default:
@@ -424,13 +424,13 @@ func FillCSV(a *Array, d ndarray.DType, dst, document []byte) error {
 	if len(dst) == 0 {
 		return nil
 	}
-	r := csv.NewReader(bytes.NewReader(document))
-	r.FieldsPerRecord = -1
-	lines, err := r.ReadAll()
+	in := csv.NewReader(bytes.NewReader(document))
+	in.FieldsPerRecord = -1
+	lines, err := in.ReadAll()
 	if err != nil || len(lines) == 0 {
 		return fmt.Errorf("lines: %d: %w", len(lines), err)
 	}
-	f := &filler{a: a, d: d, dst: dst}
+	f := &filler{a: a, d: d, dst: dst, nulls: a.nullsIn(r)}
 	for _, line := range lines[1:] {
 		for _, field := range line {
 			var v any = field

@@ -55,24 +55,26 @@ func address(a *ways.Array, r ndarray.Region) string {
 func dumps() (out []ways.Way) {
 	for _, access := range [][]string{nil, {"--untrusted"}} {
 		name := strings.Join(append([]string{"dump"}, access...), " ")
-		add := func(form string, text bool, fill func(ctx context.Context, a *ways.Array, dst, b []byte) error) {
+		add := func(form string, text bool, fill func(ctx context.Context, a *ways.Array, r ndarray.Region, dst, b []byte) error) {
 			out = append(out, ways.Way{Name: name + " " + form, Slow: access != nil, Text: text, Whole: access != nil, Start: ways.Stateless(func(ctx context.Context, a *ways.Array, r ndarray.Region, dst []byte) error {
 				b, err := command(slices.Concat([]string{"dump", form, address(a, r)}, access)...)
 				if err != nil {
 					return err
 				}
-				return fill(ctx, a, dst, b)
+				return fill(ctx, a, r, dst, b)
 			})})
 		}
-		add("--npy", false, func(_ context.Context, _ *ways.Array, dst, b []byte) error { return ways.FillNPY(dst, b) })
-		add("--json", true, func(ctx context.Context, a *ways.Array, dst, b []byte) error {
+		add("--npy", false, func(_ context.Context, _ *ways.Array, _ ndarray.Region, dst, b []byte) error {
+			return ways.FillNPY(dst, b)
+		})
+		add("--json", true, func(ctx context.Context, a *ways.Array, r ndarray.Region, dst, b []byte) error {
 			d, err := a.ElementType(ctx)
 			if err != nil {
 				return err
 			}
-			return ways.FillJSON(a, d, dst, b, "values")
+			return ways.FillJSON(a, r, d, dst, b, "values")
 		})
-		add("--ndjson", true, func(ctx context.Context, a *ways.Array, dst, b []byte) error {
+		add("--ndjson", true, func(ctx context.Context, a *ways.Array, r ndarray.Region, dst, b []byte) error {
 			d, err := a.ElementType(ctx)
 			if err != nil {
 				return err
@@ -80,14 +82,14 @@ func dumps() (out []ways.Way) {
 			if len(a.Shape) > 0 {
 				b = []byte("[" + strings.Join(strings.Split(strings.TrimSpace(string(b)), "\n"), ",") + "]")
 			}
-			return ways.FillJSON(a, d, dst, b, "")
+			return ways.FillJSON(a, r, d, dst, b, "")
 		})
-		add("--csv", true, func(ctx context.Context, a *ways.Array, dst, b []byte) error {
+		add("--csv", true, func(ctx context.Context, a *ways.Array, r ndarray.Region, dst, b []byte) error {
 			d, err := a.ElementType(ctx)
 			if err != nil {
 				return err
 			}
-			return ways.FillCSV(a, d, dst, b)
+			return ways.FillCSV(a, r, d, dst, b)
 		})
 		out = append(out, ways.Way{Name: strings.Join(append([]string{"stats"}, access...), " "), Slow: access != nil, Whole: true, Start: ways.Stateless(func(ctx context.Context, a *ways.Array, _ ndarray.Region, dst []byte) error {
 			d, err := a.ElementType(ctx)
@@ -188,7 +190,7 @@ func copies(t *testing.T, reference *ways.Reference) (out []ways.Way) {
 // notAllocated reports whether libhdf5 cannot rewrite an array for a file of other address sizes:
 // it fails to allocate chunks of strings with fill time "at allocation" (docs/known-issues.md).
 func notAllocated(a *ways.Array) bool {
-	return a.Cells() && a.Dims["filltime"] == "at allocation"
+	return a.Cells() && a.Dims["filltime"] == "at allocation" && !strings.Contains(a.Dims["file"], " 8")
 }
 
 func runAll(commands [][]string) error {
