@@ -46,7 +46,11 @@ func TestServe(t *testing.T) {
 			cmd.Stderr = &diagnostics
 			require.NoError(t, cmd.Start())
 			line, err := bufio.NewReader(out).ReadString('\n')
-			require.NoError(t, err, diagnostics.String())
+			if err != nil {
+				require.NoError(t, cmd.Process.Kill())
+				require.Error(t, cmd.Wait())
+				require.NoError(t, err, diagnostics.String())
+			}
 			address, token, ok := strings.Cut(strings.TrimSpace(line), "?token=")
 			require.True(t, ok, line)
 			get := func(target, token string) (int, string) {
