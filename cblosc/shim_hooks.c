@@ -17,26 +17,8 @@ extern int32_t goblosc2_go_decode(uintptr_t id, int32_t codec, int32_t meta, uin
                                   int32_t room);
 extern int32_t goblosc2_go_filter(uintptr_t id, int32_t filter, int32_t meta, int32_t direction, uint8_t *src,
                                   uint8_t *dst, int32_t n);
-extern int32_t goblosc2_go_block(uintptr_t id, int32_t index, int32_t offset, int32_t typesize, int32_t thread,
-                                 uint8_t *src, uint8_t *dst, int32_t n);
 
 enum { UDCODEC_BYTE = 0x16, USER_IDS = 256 - BLOSC2_USER_REGISTERED_CODECS_START };
-
-int goblosc2_block(uintptr_t hook, const blosc2_prefilter_params *p, uint8_t *in, int32_t n)
-{
-    return goblosc2_go_block(hook, p->nblock, p->output_offset, p->output_typesize, p->tid, in, p->output, n);
-}
-
-static int after(blosc2_postfilter_params *p)
-{
-    const goblosc2_handle_t *h = p->user_data;
-    if (!h->block) {
-        memcpy(p->output, p->input, (size_t)p->size);
-        return 0;
-    }
-    return goblosc2_go_block(h->hook, p->nblock, p->offset, p->typesize, p->tid, (uint8_t *)p->input, p->output,
-                             p->size);
-}
 
 static uintptr_t hook_of_schunk(const blosc2_schunk *sc)
 {
@@ -53,7 +35,7 @@ static uintptr_t hook_behind(const blosc2_dparams *p)
     if (p->schunk != NULL) {
         return hook_of_schunk(p->schunk);
     }
-    return p->postfilter == after ? ((const goblosc2_handle_t *)p->postparams->user_data)->hook : 0;
+    return p->postfilter == goblosc2_after ? ((const goblosc2_handle_t *)p->postparams->user_data)->hook : 0;
 }
 
 int goblosc2_opened(goblosc2_err_t *err, blosc2_schunk *sc, uintptr_t hook)
@@ -134,26 +116,6 @@ int goblosc2_register_filter(goblosc2_err_t *err, int32_t id, const char *name)
     blosc2_filter filter = {.id = (uint8_t)id, .name = kept, .version = 1, .forward = forward, .backward = backward};
     int rc = blosc2_register_filter(&filter);
     return rc < 0 ? goblosc2_fail(err, rc, "blosc2_register_filter") : 0;
-}
-
-blosc2_context *goblosc2_create_cctx(goblosc2_handle_t *h)
-{
-    blosc2_cparams c = goblosc2_to_cparams(&h->cparams);
-    c.codec_params = (void *)h->hook;
-    h->pipeline.block = h->block;
-    h->pipeline.hook = h->hook;
-    return goblosc2_guarded_cctx(c, &h->pipeline);
-}
-
-blosc2_context *goblosc2_create_dctx(goblosc2_handle_t *h)
-{
-    blosc2_dparams d = goblosc2_to_dparams(h->cparams.threads);
-    blosc2_postfilter_params params = {.user_data = h};
-    if (h->hook != 0) {
-        d.postfilter = after;
-        d.postparams = &params; /* copied */
-    }
-    return blosc2_create_dctx(d);
 }
 
 int goblosc2_compress_hooked(goblosc2_err_t *err, goblosc2_handle_t *h, const uint8_t *src, int32_t n, uint8_t *dst,

@@ -41,6 +41,10 @@ enum { GOBLOSC2_META_NAME = BLOSC2_METALAYER_NAME_MAXLEN + 1 };
 int goblosc2_fail(goblosc2_err_t *err, int64_t code, const char *call);
 int goblosc2_no_memory(goblosc2_err_t *err);
 
+/* The error number of the first file operation that failed in the current call of the library, or
+ * 0. A call stays on its thread. */
+extern _Thread_local int32_t goblosc2_io_errno;
+
 /* goblosc2_whole_blocks returns the block size to request for n bytes of data. Blocks must hold
  * whole elements, because the library loses the ends of other blocks or cannot read them. */
 int32_t goblosc2_whole_blocks(const goblosc2_cparams_t *p, int32_t n);
@@ -50,9 +54,16 @@ void goblosc2_from_cparams(goblosc2_cparams_t *p, const blosc2_cparams *c);
 blosc2_dparams goblosc2_to_dparams(int32_t threads);
 
 /* shim_hooks.c: goblosc2_opened sets the id of the Go functions of an opened super-chunk, and
- * makes its new chunks have no dictionary. The other two create a context with the parameters and
- * functions of h. */
+ * makes its new chunks have no dictionary. */
 int goblosc2_opened(goblosc2_err_t *err, blosc2_schunk *sc, uintptr_t hook);
+
+/* callbacks.go: the Go function for a block of n bytes. */
+extern int32_t goblosc2_go_block(uintptr_t id, int32_t index, int32_t offset, int32_t typesize, int32_t thread,
+                                 uint8_t *src, uint8_t *dst, int32_t n);
+
+/* shim_context.c: two functions create a context with the parameters and functions of h.
+ * goblosc2_after is the postfilter of decompressors with Go functions; its user data is h. */
+int goblosc2_after(blosc2_postfilter_params *p);
 blosc2_context *goblosc2_create_cctx(goblosc2_handle_t *h);
 blosc2_context *goblosc2_create_dctx(goblosc2_handle_t *h);
 
@@ -70,9 +81,6 @@ int goblosc2_guarded_compress(blosc2_context *ctx, goblosc2_pipeline_t *g, const
                               int32_t cap);
 int64_t goblosc2_guarded_put(blosc2_schunk *sc, int64_t i, const uint8_t *src, int32_t n, const char **call);
 bool goblosc2_schunk_guarded(const blosc2_schunk *sc);
-
-/* shim_hooks.c: calls the Go function for a block of n bytes. */
-int goblosc2_block(uintptr_t hook, const blosc2_prefilter_params *p, uint8_t *in, int32_t n);
 
 /* goblosc2_new_handle takes ownership of ctx or sc and frees it on failure; goblosc2_own_schunk
  * also reads the facts. */
@@ -93,10 +101,8 @@ int32_t goblosc2_threads_of(const goblosc2_handle_t *h);
 
 /* shim_io.c: goblosc2_io_begin must precede a call that may access files, goblosc2_io_end must
  * follow a call that wrote. goblosc2_io_end fails if a file operation failed and the library
- * ignored it. goblosc2_io_errno returns the error number of the failed operation or 0.
- * goblosc2_io_noted does the same without errno, which may belong to something else. goblosc2_io
- * fills io for a GOBLOSC2_MAP_* or a medium written in Go. goblosc2_io_undo frees io if the library
- * did not take ownership of it. */
+ * ignored it. goblosc2_io fills io for a GOBLOSC2_MAP_* or a medium written in Go. goblosc2_io_undo frees io if the
+ * library did not take ownership of it. */
 /* Paths for media. The library checks the path with system calls only: before creation the path
  * must not exist. Afterwards it must not be a directory and, in newer releases, not be shorter than
  * the frame. */
@@ -111,8 +117,6 @@ void goblosc2_io_forget(void);
 
 void goblosc2_io_register(void);
 void goblosc2_io_begin(int32_t threads);
-int32_t goblosc2_io_errno(void);
-int32_t goblosc2_io_noted(void);
 int goblosc2_io_end(goblosc2_err_t *err, const char *call);
 int goblosc2_io(goblosc2_err_t *err, int32_t map, int64_t mapping, uintptr_t medium, blosc2_io *io);
 void goblosc2_io_undo(blosc2_io *io);

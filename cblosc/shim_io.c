@@ -43,35 +43,22 @@ extern int64_t goblosc2_go_read(uintptr_t id, uint8_t *p, int64_t n, int64_t at)
 extern int64_t goblosc2_go_write(uintptr_t id, uint8_t *p, int64_t n, int64_t at);
 extern int32_t goblosc2_go_truncate(uintptr_t id, int64_t size);
 
-/* The first failure of a file operation in the current library call. A call stays on its thread. */
-static _Thread_local int32_t io_errno;
-
 void goblosc2_io_begin(int32_t threads)
 {
     goblosc2_threads(threads);
-    io_errno = 0;
+    goblosc2_io_errno = 0;
     errno = 0;
-}
-
-int32_t goblosc2_io_errno(void)
-{
-    return io_errno != 0 ? io_errno : errno;
-}
-
-int32_t goblosc2_io_noted(void)
-{
-    return io_errno;
 }
 
 int goblosc2_io_end(goblosc2_err_t *err, const char *call)
 {
-    return io_errno == 0 ? 0 : goblosc2_fail(err, BLOSC2_ERROR_FILE_WRITE, call);
+    return goblosc2_io_errno == 0 ? 0 : goblosc2_fail(err, BLOSC2_ERROR_FILE_WRITE, call);
 }
 
 static void note(int code)
 {
-    if (io_errno == 0) {
-        io_errno = code != 0 ? code : EIO;
+    if (goblosc2_io_errno == 0) {
+        goblosc2_io_errno = code != 0 ? code : EIO;
     }
 }
 
@@ -143,8 +130,8 @@ static void *file_open(const char *path, const char *mode, void *params)
     }
     if (stream == NULL && strpbrk(mode, "wa+") != NULL) {
         note(errno);
-    } else if (stream != NULL && io_errno == ENOENT && strpbrk(mode, "wa") != NULL) {
-        io_errno = 0; /* the library tried to open an existing file first and now created it */
+    } else if (stream != NULL && goblosc2_io_errno == ENOENT && strpbrk(mode, "wa") != NULL) {
+        goblosc2_io_errno = 0; /* the library tried to open an existing file first and now created it */
     }
     return stream;
 }

@@ -60,7 +60,8 @@ static int restore(blosc2_prefilter_params *p)
         memcpy(g->scratch, g->source, (size_t)used.blocksize); /* the reference of Delta */
     }
     if (g->block) {
-        return goblosc2_block(g->hook, p, in, (int32_t)n);
+        return goblosc2_go_block(g->hook, p->nblock, p->output_offset, p->output_typesize, p->tid, in, p->output,
+                                 (int32_t)n);
     }
     memcpy(p->output, in, (size_t)n);
     return 0;

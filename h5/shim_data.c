@@ -16,20 +16,6 @@ typedef struct transfer {
     int large;        /* whether the selection takes much memory */
 } transfer_t;
 
-/* The dataspace of the dataset of the last transfer, if its extent is fixed. Small transfers of the
- * same dataset then need no copy of it. The library lock of package h5 protects it. */
-static struct {
-    hid_t dataset, space;
-} kept = {H5I_INVALID_HID, H5I_INVALID_HID};
-
-void goh5_drop_space(int64_t dataset)
-{
-    if (dataset == kept.dataset || dataset == 0) {
-        goh5_close_space(kept.space);
-        kept.dataset = kept.space = H5I_INVALID_HID;
-    }
-}
-
 /* Keeps the dataspace of a dataset instead of the one kept before, if its extent is fixed. Only
  * contiguous elements in the file itself have an offset, and only their extent cannot change:
  * H5Dset_extent also shrinks a chunked dataset that cannot grow. */
@@ -37,8 +23,8 @@ static void keep_space(hid_t dataset, hid_t space)
 {
     if (H5Dget_offset(dataset) != HADDR_UNDEF) {
         goh5_drop_space(0);
-        kept.dataset = dataset;
-        kept.space = space;
+        goh5_kept.dataset = dataset;
+        goh5_kept.space = space;
     }
 }
 
@@ -48,9 +34,9 @@ static void transfer_close(transfer_t *t)
     if (!t->standard) {
         goh5_close_type(t->mem_type);
     }
-    if (t->file_space != kept.space) {
+    if (t->file_space != goh5_kept.space) {
         goh5_close_space(t->file_space);
-    } else if (t->large && kept.space >= 0) {
+    } else if (t->large && goh5_kept.space >= 0) {
         H5Sselect_none(t->file_space); /* a long list of points takes memory */
     }
     goh5_close_space(t->mem_space);
@@ -69,8 +55,8 @@ static int transfer_open(goh5_err_t *err, transfer_t *t, hid_t id, const int64_t
                       .file_space = H5I_INVALID_HID,
                       .mem_space = H5I_INVALID_HID,
                       .large = words > 1024};
-    if (id == kept.dataset) {
-        t->file_space = kept.space;
+    if (id == goh5_kept.dataset) {
+        t->file_space = goh5_kept.space;
     } else {
         TRY((t->file_space = H5Dget_space(id)) >= 0);
         keep_space(id, t->file_space);

@@ -12,29 +12,6 @@
 #include <unistd.h>
 #endif
 
-void goh5_close_space(hid_t id)
-{
-    /* H5S_ALL, H5S_BLOCK and H5S_PLIST are small numbers and must not be closed */
-    if (id > H5S_PLIST) {
-        H5Sclose(id);
-    }
-}
-
-void goh5_close_type(hid_t id)
-{
-    if (id >= 0) {
-        H5Tclose(id);
-    }
-}
-
-void goh5_close_plist(hid_t id)
-{
-    /* H5P_DEFAULT is 0 and must not be closed */
-    if (id > 0) {
-        H5Pclose(id);
-    }
-}
-
 /* ---------- the library ---------- */
 
 int goh5_start(goh5_err_t *err, uint32_t version[6])

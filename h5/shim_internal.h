@@ -122,6 +122,14 @@ void goh5_go_filtered(uint8_t *dst, uint64_t len); /* copies the result of goh5_
 int goh5_space_put(goh5_err_t *err, goh5_buf_t *b, hid_t space);
 hid_t goh5_space_get(goh5_in_t *in);
 
+/* The dataspace of the dataset of the last transfer, if its extent is fixed. Small transfers of the
+ * same dataset then need no copy of it. The library lock of package h5 protects it. */
+typedef struct goh5_kept {
+    hid_t dataset, space;
+} goh5_kept_t;
+
+extern goh5_kept_t goh5_kept;
+
 /* Selections: the undecoded rest of an encoded selection. goh5_select selects in space, for which
  * Go assumes rank `rank`, and counts the elements. goh5_select_endless does this for a selection
  * that goh5_select_put has encoded as unlimited. goh5_outside fails with the extent in err.

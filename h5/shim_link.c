@@ -19,13 +19,6 @@ done:
     return rc;
 }
 
-void goh5_close_group(hid_t id)
-{
-    if (id >= 0) {
-        H5Gclose(id);
-    }
-}
-
 /* ---------- user-defined links ---------- */
 
 /* libhdf5 cannot delete a link of an unregistered class and does not return the length of its

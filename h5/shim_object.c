@@ -3,23 +3,6 @@
 
 #include <string.h>
 
-/* Kinds of object. They must match object.go. */
-enum { KIND_GROUP = 1, KIND_DATASET = 2, KIND_TYPE = 3, KIND_OTHER = 4 };
-
-uint64_t goh5_object_kind(H5O_type_t type)
-{
-    switch (type) {
-    case H5O_TYPE_GROUP:
-        return KIND_GROUP;
-    case H5O_TYPE_DATASET:
-        return KIND_DATASET;
-    case H5O_TYPE_NAMED_DATATYPE:
-        return KIND_TYPE;
-    default:
-        return KIND_OTHER;
-    }
-}
-
 /* ---------- info ---------- */
 
 static void token_words(const H5O_token_t *token, uint64_t out[2])
