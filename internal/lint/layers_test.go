@@ -66,7 +66,6 @@ var layers = []struct {
 	{"h5/filter", 30, false},
 	{"h5/chunkio", 40, false},
 	{"h5/h5value", 30, false},
-	{"h5/h5fs", 30, false},
 	{"h5/ddl", 40, false},
 	{"cblosc/frameio", 40, false},
 	{"ndarray", 5, false}, // of this module, the core imports only internal

@@ -41,7 +41,6 @@ type plotFlags struct {
 	colors string
 	clip   string
 	log    bool
-	delay  time.Duration
 	bins   int
 	panels int
 	with   []string
@@ -59,9 +58,7 @@ func (a *app) plotCommand() *cobra.Command {
 		Short: "Draw an array: heat map, line or histogram, in a file or on the terminal",
 		Long: `plot draws an array with two dimensions as a heat map, with one dimension as a line, and
 with any shape as a histogram. With -o it writes a PNG or SVG file, and otherwise block
-characters to standard output. A selection chooses two dimensions of more. A GIF file
-is an animation with a frame for each index of the first dimension: heat maps of an
-array with three dimensions, lines of one with two.
+characters to standard output. A selection chooses two dimensions of more.
 
 --kind line draws an array with two dimensions as a curve for each index of the first
 one, at most 7, and --with adds other arrays. --panels 12 draws 12 small pictures at
@@ -87,7 +84,6 @@ points, so that a few extreme values do not hide the others.` + addressHelp + tw
   hyperslab plot etopo.h5:/ROSE
   hyperslab plot 'etopo.h5:/ROSE[45]' -o row.svg
   hyperslab plot etopo.h5:/ROSE --kind histogram -o heights.png --bins 60
-  hyperslab plot waves.b2nd -o waves.gif --delay 200ms
   hyperslab plot waves.b2nd -o waves.png --panels 9
   hyperslab plot 'etopo.h5:/ROSE[::45]' --kind line -o rows.png
   hyperslab plot 'etopo.h5:/ROSE[40]' --with 'etopo.h5:/ROSE[60]' -o both.svg
@@ -103,8 +99,7 @@ points, so that a few extreme values do not hide the others.` + addressHelp + tw
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.output, "output", "o", "", "write the picture to `FILE`.png or FILE.svg, or an animation to FILE.gif")
-	f.DurationVar(&o.delay, "delay", 100*time.Millisecond, "`TIME` of a frame of an animation")
+	f.StringVarP(&o.output, "output", "o", "", "write the picture to `FILE`.png or FILE.svg")
 	f.StringVar(&o.kind, "kind", kindAuto, "`KIND` of picture: auto, heatmap, line or histogram")
 	f.StringVar(&o.title, "title", "", "`TEXT` above the picture")
 	f.StringVar(&o.size, "size", "900x600", "`WIDTHxHEIGHT` of the picture in pixels")
@@ -148,22 +143,15 @@ func (a *app) plot(ctx context.Context, address string, o *plotFlags) (err error
 	if out == nil {
 		columns, lines = terminalRoom(a.columns())
 	}
-	var p *drawing
-	if format == "gif" {
-		p, err = a.animate(ctx, address, out.Path(), o, memory, width, height)
-	} else {
-		p, err = a.gatherPicture(ctx, address, o, memory, columns, lines)
-	}
+	p, err := a.gatherPicture(ctx, address, o, memory, columns, lines)
 	if err != nil {
 		return err
 	}
 	if out == nil {
 		return p.blocks(a.stdout, a.data, picture.Gradients[o.colors], columns, lines)
 	}
-	if format != "gif" { // animate has written the file
-		if err := p.Save(out.Path(), format, width, height, picture.Gradients[o.colors]); err != nil {
-			return ndarray.Wrap("create", o.output, err)
-		}
+	if err := p.Save(out.Path(), format, width, height, picture.Gradients[o.colors]); err != nil {
+		return ndarray.Wrap("create", o.output, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -191,15 +179,8 @@ func (o *plotFlags) check() (width, height int, format string, err error) {
 	if o.panels < 0 || o.panels > picture.MaxPanels {
 		return 0, 0, "", usagef("--panels %d: want 1 to %d", o.panels, picture.MaxPanels)
 	}
-	if gif := strings.EqualFold(filepath.Ext(o.output), ".gif"); len(o.with) > 0 && (gif || o.panels > 0) || gif && o.panels > 0 {
-		return 0, 0, "", usagef("--with, --panels and GIF files cannot be combined")
-	}
-	if o.delay < 20*time.Millisecond || o.delay > time.Minute {
-		return 0, 0, "", usagef("--delay %v: want 20ms to 1m", o.delay)
-	}
-	if strings.EqualFold(filepath.Ext(o.output), ".gif") {
-		width, height, _, err = pictureOf("-o", "", o.size)
-		return width, height, "gif", err
+	if len(o.with) > 0 && o.panels > 0 {
+		return 0, 0, "", usagef("--with and --panels cannot be combined")
 	}
 	return pictureOf("-o", o.output, o.size)
 }
@@ -528,4 +509,36 @@ func parseRange(s string) (low, high float64, err error) {
 		return 0, 0, usagef("--range %s: want two numbers, the lower one first, for example --range=-10,10", s)
 	}
 	return low, high, nil
+}
+
+// planes are the parts of an array at the indexes of its first dimension, as pictures.
+type planes struct {
+	*drawing
+	values        *ndarray.Array
+	memory        int64
+	width, height int
+	update        func(bytes int64)
+	done          int64
+}
+
+// at reads the part at an index, and returns the name of the index: its coordinate.
+func (s *planes) at(ctx context.Context, i int64) (f *picture.Picture, name string, err error) {
+	along := &s.Axes[0]
+	x := s.Picture
+	x.Axes, x.Shape, x.Lines, x.Panels = append([]picture.Axis{}, s.Axes[1:]...), s.Shape[1:], nil, nil
+	name = cmp.Or(along.Label, "index") + " " + picture.Number(along.At(float64(i), s.Shape[0]))
+	plane, err := ndarray.View(s.values, ndarray.Select(ndarray.At(i)))
+	if err != nil {
+		return nil, "", err
+	}
+	progress := func(n int64) { s.update(s.done + n) }
+	if s.Kind == kindHeat {
+		x.Grid, err = reduceGrid(ctx, plane, s.memory, s.height, s.width, s.Log, progress)
+	} else {
+		var e *picture.Envelope
+		e, err = reduceLine(ctx, plane, s.memory, s.width, s.Log, progress)
+		x.Lines = []picture.Series{{Envelope: e}}
+	}
+	s.done += plane.NBytes()
+	return &x, name, errors.Join(err, plane.Close())
 }

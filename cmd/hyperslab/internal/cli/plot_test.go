@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	"image/gif"
 	"image/png"
 	"math"
 	"os"
@@ -75,31 +74,6 @@ func TestPlot_scale(t *testing.T) {
 	_, stderr, code := run("plot", "none.b2nd", "--log", "-o", "none.png")
 	require.Equal(t, 2, code)
 	require.Contains(t, stderr, "no finite range of values")
-}
-
-// TestPlot_animation decodes an animation of three heat maps with a common range of values.
-func TestPlot_animation(t *testing.T) {
-	t.Chdir(t.TempDir())
-	create(t, "cube.b2nd", ndarray.Spec{Shape: []int64{3, 2, 2}}, []float64{0, 0, 0, 0, 5, 5, 5, 5, 9, 9, 9, 9})
-	for name, args := range map[string][]string{"found range": nil, "given range": {"--range", "0,9"}} {
-		t.Run(name, func(t *testing.T) {
-			_, stderr, code := run(append([]string{"plot", "cube.b2nd", "-f", "-o", "cube.gif", "--size", "400x300", "--delay", "50ms"}, args...)...)
-			require.Zero(t, code, stderr)
-			f, err := os.Open("cube.gif")
-			require.NoError(t, err)
-			defer f.Close()
-			g, err := gif.DecodeAll(f)
-			require.NoError(t, err)
-			require.Len(t, g.Image, 3)
-			require.Equal(t, []int{5, 5, 5}, g.Delay)
-			for i, want := range []color.RGBA{violet, {}, yellow} {
-				first, _ := pixels(g.Image[i], violet)
-				last, _ := pixels(g.Image[i], yellow)
-				require.Equal(t, want == violet, first > 10000, "frame %d: %d", i, first)
-				require.Equal(t, want == yellow, last > 10000, "frame %d: %d", i, last)
-			}
-		})
-	}
 }
 
 // TestPlot_dimensions checks that a plot of an array with more than two dimensions fails, and that
@@ -178,7 +152,7 @@ func TestPlot_panels(t *testing.T) {
 		"1 to 64":    {"cube.b2nd", "--panels", "65"},
 		"histogram":  {"cube.b2nd", "--panels", "2", "--kind", "histogram"},
 		"take 2":     {"cube.b2nd", "--panels", "2", "--kind", "line"},
-		"be combine": {"cube.b2nd", "--panels", "2", "-o", "x.gif"},
+		"be combine": {"cube.b2nd", "--panels", "2", "--with", "cube.b2nd"},
 	} {
 		_, stderr, code := run(append([]string{"plot"}, args...)...)
 		require.NotZero(t, code, args)

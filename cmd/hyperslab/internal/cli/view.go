@@ -30,7 +30,6 @@ import (
 )
 
 func (a *app) viewCommand() *cobra.Command {
-	graphics := view.Auto
 	cmd := &cobra.Command{
 		Use:   "view FILE[:/path]",
 		Short: "Show a file on the terminal: tree, attributes, tables and pictures",
@@ -42,8 +41,7 @@ Arrow keys move, Tab changes between tree and content, / searches names, g goes 
 index, and ? lists all keys. The slice of an array with more than two dimensions moves
 with [ and ]. Groups are listed when they are opened.
 
-Pictures have pixels if the terminal supports the graphics of Kitty or Sixel. Otherwise
-they are half blocks in colour, and shades if the terminal has no colours or with
+Pictures are half blocks in colour, and shades if the terminal has no colours or with
 NO_COLOR or --color never. A plane with more than 16 million elements is drawn from
 every n-th element along each dimension.` + addressHelp + twoArguments,
 		Example: `  hyperslab view etopo.h5
@@ -52,20 +50,16 @@ every n-th element along each dimension.` + addressHelp + twoArguments,
 		Args:              arity(1, 2),
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !slices.Contains([]view.Graphics{view.Auto, view.Kitty, view.Sixel, view.Cells}, graphics) {
-				return usagef("--graphics: got %q, want auto, kitty, sixel or cells", graphics)
-			}
-			return a.view(cmd.Context(), address(args), graphics)
+			return a.view(cmd.Context(), address(args))
 		},
 	}
 	(&filesFlags{}).add(a, cmd)
 	(&untrustedFlags{}).add(a, cmd)
 	addDType(a, cmd)
-	cmd.Flags().StringVar((*string)(&graphics), "graphics", string(graphics), "draw pictures with `KIND`: kitty, sixel, cells (characters), or auto for the best one of the terminal")
 	return cmd
 }
 
-func (a *app) view(ctx context.Context, address string, graphics view.Graphics) (err error) {
+func (a *app) view(ctx context.Context, address string) (err error) {
 	loc, err := locate.Parse(address)
 	if err != nil {
 		return err
@@ -102,7 +96,7 @@ func (a *app) view(ctx context.Context, address string, graphics view.Graphics) 
 	}()
 	colors := bool(a.data)
 	return view.Run(ctx, view.Options{
-		Title: fmt.Sprintf("%s (%s)", term.Safe(address), format), Source: s, Colors: colors, Graphics: graphics, Tty: tty,
+		Title: fmt.Sprintf("%s (%s)", term.Safe(address), format), Source: s, Colors: colors, Tty: tty,
 		Gradients: picture.GradientNames, Escape: term.Safe,
 	})
 }

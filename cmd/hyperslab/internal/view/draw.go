@@ -247,10 +247,6 @@ func (v *viewer) drawFacts(a area) {
 
 func (v *viewer) drawPicture(a area) {
 	p := v.content.Picture
-	if v.inPixels(a) {
-		v.next = pixels{picture: p, gradient: v.last.Look.Colors, area: a}
-		return
-	}
 	var g picture.Gradient
 	if v.Colors && a.s.Colors() > 0 {
 		g = picture.Gradients[v.last.Look.Colors]

@@ -20,9 +20,6 @@ type Options struct {
 	Source Source
 	Colors bool // draw pictures in colours, unless the terminal has none
 
-	// Graphics is the way to draw pictures; "" means Cells. Without colours it is Cells.
-	Graphics Graphics
-
 	Tty tcell.Tty
 
 	// Escape replaces control characters of a path.
@@ -59,9 +56,6 @@ type viewer struct {
 	columns int   // columns of the table that fit
 	size    area  // of the part of the screen for the content
 	shown   *Item // whose slice is set
-
-	painted pixels // the picture in pixels on the terminal
-	next    pixels // the one to draw
 
 	last    job      // the last request
 	content *Content // its result, nil before it arrives
@@ -100,15 +94,6 @@ func Run(ctx context.Context, o Options) error {
 		opts = append(opts, tcell.OptColors(0))
 	case os.Getenv("NO_COLOR") != "": // --color always has priority
 		opts = append(opts, tcell.OptColors(256))
-	}
-	if !o.Colors || os.Getenv("NO_COLOR") != "" || o.Graphics == "" {
-		o.Graphics = Cells
-	}
-	if o.Graphics == Auto {
-		var err error
-		if o.Graphics, err = graphicsOf(o.Tty); err != nil {
-			return err
-		}
 	}
 	screen, err := tcell.NewTerminfoScreenFromTty(o.Tty, opts...)
 	if err != nil {
@@ -163,12 +148,8 @@ func (v *viewer) loop(screen tcell.Screen) error {
 	v.list(v.tree.root)
 	v.tree.root.listed = true
 	for !v.quit {
-		v.next = pixels{}
 		v.draw(screen)
 		screen.Show()
-		if err := v.show(screen); err != nil {
-			return err
-		}
 		var timer <-chan time.Time
 		if !v.due.IsZero() {
 			timer = time.After(time.Until(v.due))
@@ -209,7 +190,6 @@ func (v *viewer) event(screen tcell.Screen, ev tcell.Event) {
 	switch ev := ev.(type) {
 	case *tcell.EventResize:
 		screen.Sync()
-		v.painted.stale = true
 		v.changed()
 	case *tcell.EventKey:
 		if ev.Pressed() {
@@ -361,10 +341,6 @@ func (v *viewer) want() *Request {
 	case Values:
 		q.Rows, q.Columns = height-2, max(width/3, 1)
 	case Picture:
-		if v.inPixels(v.size) {
-			q.Columns, q.Rows = pixelsOf(v.size)
-			break
-		}
 		q.Rows, q.Columns = 2*(height-picture.BelowCells), width-picture.BesideCells-1
 	default:
 		q.Rows, q.Columns = height, width
