@@ -16,10 +16,10 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format"
 )
 
-var updateRules = flag.Bool("update-rules", false, "write docs/crosscheck-coverage.md")
+var updateRules = flag.Bool("update-rules", false, "write coverage.md")
 
 // TestRules checks that the vectors exercise at least 95 % of the rules of each document, and each
-// rule without a reason for its absence. It compares docs/crosscheck-coverage.md with the result.
+// rule without a reason for its absence. It compares coverage.md with the result.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	_, m := Corpus(t)
@@ -35,7 +35,7 @@ func TestRules(t *testing.T) {
 			require.NotEmpty(t, vectors[i], "%s, %s: no vector exercises %q", r.document, r.section, r.text)
 		}
 	}
-	name := filepath.Join("..", "docs", "crosscheck-coverage.md")
+	name := "coverage.md"
 	if *updateRules {
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o644))
 	}
@@ -66,7 +66,7 @@ type documentCoverage struct {
 	rules, exercised, impossible int
 }
 
-// coverageTable returns docs/crosscheck-coverage.md.
+// coverageTable returns coverage.md.
 func coverageTable(rules []formatRule, vectors [][]Case) (string, []documentCoverage) {
 	var documents []documentCoverage
 	var b, missing strings.Builder

@@ -71,7 +71,7 @@ Each peer runs in processes of its own, with at most 4 GiB of data and without a
 
 The vectors test unusual forms of the formats. Therefore a low count does not measure how a reader handles usual files.
 
-The vectors exercise at least 95 %% of the rules of each format document that the reference libraries can express. [crosscheck-coverage.md](crosscheck-coverage.md) lists the rules, and [crosscheck-peers.md](crosscheck-peers.md) describes how to test another implementation and how to get reports for its authors.
+The vectors exercise at least 95 %% of the rules of each format document that the reference libraries can express. [coverage.md](../crosscheck/coverage.md) lists the rules, and [crosscheck-peers.md](crosscheck-peers.md) describes how to test another implementation and how to get reports for its authors.
 
 | peer | language | version | area | summary | cases | right | refused | silently wrong | accepts invalid | unreadable | crash | hang |
 |---|---|---|---|---|---|---|---|---|---|---|---|---|

@@ -1,4 +1,4 @@
-// Table of the structures and fields that occur in the test files: docs/hdf5-coverage.md.
+// Table of the structures and fields that occur in the test files: coverage.md.
 
 package h5file_test
 
@@ -23,7 +23,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/need"
 )
 
-var update = flag.Bool("update", false, "write docs/hdf5-coverage.md anew")
+var update = flag.Bool("update", false, "write coverage.md anew")
 
 // structures are the names of all structures in the result of Describe.
 var structures = []string{
@@ -239,7 +239,7 @@ func TestCoverage(t *testing.T) {
 	}
 	var b bytes.Buffer
 	c.write(&b)
-	golden := filepath.Join("..", "..", "..", "docs", "hdf5-coverage.md")
+	golden := "coverage.md"
 	if *update {
 		require.NoError(t, os.WriteFile(golden, b.Bytes(), 0o644))
 	}

@@ -16,7 +16,7 @@
 //
 // The specification is the HDF5 File Format Specification, and comments refer to its sections.
 // Where it and libhdf5 differ, the package follows libhdf5. docs/hdf5-differences.md lists the
-// differences, and docs/hdf5-coverage.md lists a file for each field.
+// differences, and coverage.md lists a file for each field.
 //
 // # Corrupt files
 //

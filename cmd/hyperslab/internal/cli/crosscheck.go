@@ -76,7 +76,7 @@ func (a *app) crosscheckEmitCommand() *cobra.Command {
 		Long: `emit writes the vectors to DIRECTORY, which must be new or empty. Their bytes depend only
 on the versions of the linked libraries: two runs write the same bytes. The default set
 has about 25 MB. --small writes at most 5 MB, with at least one vector for each rule of
-the formats (docs/crosscheck-coverage.md).`,
+the formats (crosscheck/coverage.md).`,
 		Example: `  hyperslab crosscheck emit vectors
   hyperslab crosscheck emit few --small
   hyperslab crosscheck emit chunks --area chunk --area frame
