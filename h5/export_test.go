@@ -1,6 +1,10 @@
 package h5
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/hyperslab/hyperslab/internal/guard"
+)
 
 // QueuedIDs returns the number of ids that are still queued for closing after an operation.
 func QueuedIDs() (int64, error) {
@@ -35,11 +39,14 @@ func ExpectForgotten() func() { return expectForgotten() }
 // FirstMember returns the driver and settings of a file set stored in the bytes of its first
 // member.
 func FirstMember(b []byte) (driver string, multi Multi, ok bool) {
-	driver, info := driverInfo(bytes.NewReader(b))
-	if driver == namedMulti {
-		multi, ok = parseMulti(info)
+	x := guard.Driver(bytes.NewReader(b), int64(len(b)))
+	if x == nil {
+		return "", multi, false
 	}
-	return driver, multi, ok
+	if x.ID == namedMulti {
+		multi, ok = multiOf(x)
+	}
+	return x.ID, multi, ok
 }
 
 // Settled reports whether a write checks no chunk.

@@ -11,25 +11,21 @@
 package h5
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/guard"
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
-// Driver names as stored in a first member, and a substitute for a multi file whose first member
-// contains no driver name.
+// Driver names as stored in a first member.
 const (
-	namedFamily  = "NCSAfami"
-	namedMulti   = "NCSAmult"
-	unnamedMulti = "multi"
+	namedFamily = "NCSAfami"
+	namedMulti  = "NCSAmult"
 )
 
 // memberSet returns the set whose first member is the file at path, if this is the reason why the
@@ -39,17 +35,18 @@ func memberSet(path string, why error) (set string, d Driver, ok bool) {
 	if !errors.As(why, &e) || len(e.Stack) == 0 {
 		return "", nil, false
 	}
-	file, _, err := regular.Open(path)
+	file, info, err := regular.Open(path)
 	if err != nil {
 		return "", nil, false
 	}
 	defer file.Close()
-	id, info := driverInfo(file)
-	switch id {
-	case namedFamily:
+	x := guard.Driver(file, info.Size())
+	switch {
+	case x == nil:
+	case x.ID == namedFamily:
 		set, ok = familyPattern(path)
 		return set, Family{}, ok
-	case unnamedMulti:
+	case x.ID == namedMulti && x.Data == nil: // the information is in another member
 		m := defaultMulti()
 		m.Relax = false
 		if set, ok = strings.CutSuffix(path, "-s.h5"); !ok {
@@ -57,8 +54,8 @@ func memberSet(path string, why error) (set string, d Driver, ok bool) {
 				"OpenWith takes a Multi", ErrParam, errors.ErrUnsupported)
 		}
 		return set, m, ok
-	case namedMulti:
-		m, known := parseMulti(info)
+	case x.ID == namedMulti:
+		m, known := multiOf(x)
 		if !known {
 			return "", nil, false
 		}
@@ -93,149 +90,21 @@ func familyPattern(path string) (string, bool) {
 	return "", false
 }
 
-// farAddress is an address that only a multi file has, because its members share an address space
-// of 2^64 bytes.
-const farAddress = 1 << 60
-
-// maxDriverInfo is a limit above the size that any driver writes.
-const maxDriverInfo = 4096
-
-// driverInfo returns the name of the driver and its information. The name is "" if there is no
-// driver information or the file is invalid.
-func driverInfo(r io.ReaderAt) (string, []byte) {
-	at := func(off uint64, n int) []byte {
-		b := make([]byte, n)
-		if off > 1<<62 {
-			return nil
-		}
-		if got, _ := r.ReadAt(b, int64(off)); got < n {
-			return nil
-		}
-		return b
-	}
-	var base uint64
-	for ; base <= 1<<20; base = max(512, 2*base) {
-		if bytes.Equal(at(base, 8), []byte("\x89HDF\r\n\x1a\n")) {
-			break
-		}
-	}
-	head := at(base, 16)
-	if head == nil || base > 1<<20 {
-		return "", nil
-	}
-	number := func(off uint64, size int) (uint64, bool) {
-		b := at(off, size)
-		if b == nil || size < 1 || size > 8 {
-			return 0, false
-		}
-		return binary.LittleEndian.Uint64(append(bytes.Clone(b), make([]byte, 8)...)[:8]), true
-	}
-	switch version := head[8]; version {
-	case 0, 1:
-		size := int(head[13])
-		addr, ok := number(base+24+4*uint64(version)+3*uint64(size), size)
-		block := at(base+addr, 16)
-		if !ok || block == nil || block[0] != 0 {
-			return "", nil
-		}
-		n := binary.LittleEndian.Uint32(block[4:])
-		if n > maxDriverInfo {
-			return "", nil
-		}
-		return string(block[8:16]), at(base+addr+16, int(n))
-	case 2, 3:
-		size := int(head[9])
-		addr, ok := number(base+12+uint64(size), size)
-		switch {
-		case !ok:
-			return "", nil
-		case addr >= farAddress && addr != NoAddress:
-			return unnamedMulti, nil
-		}
-		return driverMessage(func(off uint64, n int) []byte { return at(base+addr+off, n) })
-	}
-	return "", nil
-}
-
-// driverMessage finds the message in the first chunk of the extension's object header (IV.A.1.b).
-func driverMessage(at func(uint64, int) []byte) (string, []byte) {
-	head := at(0, 6)
-	if head == nil || string(head[:4]) != "OHDR" {
-		return "", nil
-	}
-	flags, pos := head[5], uint64(6)
-	if flags&0x20 != 0 {
-		pos += 16
-	}
-	if flags&0x10 != 0 {
-		pos += 4
-	}
-	width := 1 << (flags & 3)
-	b := at(pos, width)
-	if b == nil {
-		return "", nil
-	}
-	left := binary.LittleEndian.Uint64(append(b, make([]byte, 8)...)[:8])
-	pos += uint64(width)
-	header := uint64(4)
-	if flags&4 != 0 {
-		header = 6
-	}
-	for left >= header && left < 1<<20 {
-		m := at(pos, 4)
-		if m == nil {
-			break
-		}
-		n := uint64(binary.LittleEndian.Uint16(m[1:]))
-		if m[0] == 0x14 {
-			if info := at(pos+header, int(n)); n >= 11 && info != nil && info[0] == 0 {
-				return string(info[1:9]), info[11:]
-			}
-			break
-		}
-		if header+n > left {
-			break
-		}
-		pos, left = pos+header+n, left-header-n
-	}
-	return "", nil
-}
-
-// parseMulti decodes the multi driver's information about its members.
-func parseMulti(b []byte) (Multi, bool) {
+// multiOf returns the driver of a set with the members that its first member names.
+func multiOf(d *guard.DriverInfo) (Multi, bool) {
 	m := defaultMulti()
 	m.Relax = false // because Relax would read a missing member as empty data
-	if len(b) < 8 {
+	if len(d.Data) < len(m.Map) || len(d.Members) == 0 {
 		return m, false
 	}
 	for i := range m.Map {
-		if m.Map[i] = MemberType(b[i]); m.Map[i] > ObjectHeaders {
+		m.Map[i] = MemberType(d.Data[i])
+	}
+	for _, x := range d.Members {
+		if x.Usage < 1 || x.Usage > memberTypes || x.Name == "" {
 			return m, false
 		}
-	}
-	b = b[8:]
-	var members []int
-	seen := map[int]bool{}
-	for i := range m.Map {
-		if member := m.member(i); !seen[member] {
-			seen[member] = true
-			members = append(members, member)
-		}
-	}
-	if len(b) < 16*len(members) {
-		return m, false
-	}
-	for i, member := range members {
-		m.Addrs[member] = binary.LittleEndian.Uint64(b[16*i:])
-	}
-	b = b[16*len(members):]
-	for _, member := range members {
-		n := bytes.IndexByte(b, 0)
-		if n < 0 {
-			return m, false
-		}
-		m.Names[member] = string(b[:n])
-		b = b[min(len(b), (n+8)/8*8):]
+		m.Addrs[x.Usage-1], m.Names[x.Usage-1] = uint64(x.Start), x.Name
 	}
 	return m, m.validate() == nil
 }

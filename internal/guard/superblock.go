@@ -68,3 +68,16 @@ func Unclosed(r io.ReaderAt, size int64) (end int64, unclosed bool, err error) {
 	end, unclosed = f.Unclosed()
 	return end, unclosed, nil
 }
+
+// DriverInfo is the driver information of a file of several members.
+type DriverInfo = h5file.DriverInfo
+
+// Driver returns the driver information of the HDF5 file whose first member is r, or nil if it has
+// none or is invalid.
+func Driver(r io.ReaderAt, size int64) *DriverInfo {
+	f, err := h5file.Open(r, size, nil)
+	if err != nil {
+		return nil
+	}
+	return f.Driver()
+}
