@@ -198,7 +198,7 @@ func addStored(ctx context.Context, l locate.Location, spec ndarray.Spec, o Crea
 	var err error
 	if create {
 		out, file, err = newStored(ctx, l)
-	} else if out, err = stores.Add(ctx, l.File, string(o.Format), groupPath(l), b2store.ArrayExt, o.Overwrite); err == nil {
+	} else if out, err = stores.Add(ctx, o.Lock, l.File, string(o.Format), groupPath(l), b2store.ArrayExt, o.Overwrite); err == nil {
 		file = out.Path()
 	}
 	if err != nil {

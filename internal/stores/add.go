@@ -22,16 +22,18 @@ import (
 
 // Add starts a file for the object of a key in the existing store at dir, which has a format of
 // package detect. ext is the extension of the file. The caller writes the frame to Output.Path and
-// commits it. Other writers wait meanwhile. overwrite allows to replace an array that is a file of
-// that extension.
+// commits it. Other writers wait meanwhile. held is the lock of dir that the caller holds, or nil.
+// overwrite allows to replace an array that is a file of that extension.
 //
 // It returns errors.ErrUnsupported for a .b2z and a .b2e, which are written as a whole, and for a
 // key inside a table or an array; ndarray.ErrExists, ErrParam for a group or for the root, and the
 // errors of Open and b2store.CheckKey.
-func Add(ctx context.Context, dir, kind, key, ext string, overwrite bool) (_ *atomicfile.Output, err error) {
-	lock, err := filelock.Acquire(ctx, dir, nil)
-	if err != nil {
-		return nil, err
+func Add(ctx context.Context, held *filelock.Lock, dir, kind, key, ext string, overwrite bool) (_ *atomicfile.Output, err error) {
+	lock := held.Share()
+	if lock == nil {
+		if lock, err = filelock.Acquire(ctx, dir, nil); err != nil {
+			return nil, err
+		}
 	}
 	defer func() {
 		if err != nil {

@@ -51,6 +51,7 @@ type convertDoc struct {
 }
 
 type convertFlags struct {
+	lock  *hyperslab.Lock // of an existing target; nil: none
 	job   jobFlags
 	attrs attrFlags
 	pick  pickFlags
@@ -235,6 +236,11 @@ func (a *app) convertOne(ctx context.Context, source, target string, memory int6
 		r.uploaded(remote.Redact(target), time.Since(start))
 		return r, nil
 	}
+	release, err := o.hold(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
 	if o.along {
 		file, kept, err := a.withCoordinates(ctx, source)
 		if err != nil {
@@ -396,6 +402,23 @@ func (a *app) leaveOut(ctx context.Context, command, source, target string, src 
 	}
 	spec.Attrs = left.keep
 	return left, lost, nil
+}
+
+// hold locks an existing target that may change, before the command reads it.
+func (o *convertFlags) hold(ctx context.Context, target string) (release func() error, err error) {
+	at, err := locate.Parse(target)
+	if err != nil || o.dryRun || !o.force && at.Object == "" {
+		return func() error { return nil }, err
+	}
+	var locks fileLocks
+	if err := locks.hold(ctx, at.File); err != nil {
+		return nil, err
+	}
+	o.lock = locks.lock(at.File)
+	return func() error {
+		o.lock = nil
+		return locks.release()
+	}, nil
 }
 
 // write creates the target, complete or not at all. It also returns the time for reading,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -65,7 +66,7 @@ func (a *app) writeFlatTarget(ctx context.Context, target string, src *part, for
 	if target == stdio {
 		err = writeFlat(ctx, a.stdout, src.Array, format, memory, m.Update)
 	} else {
-		err = written(ctx, target, o.force, func(file string) (err error) {
+		err = writtenAs(ctx, target, atomicfile.Options{Overwrite: o.force, Lock: o.lock}, func(file string) (err error) {
 			f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 			if err != nil {
 				return err

@@ -265,7 +265,7 @@ func shellWord(s string) string {
 // createOptions returns the flags as options of hyperslab.Create.
 func (o *convertFlags) createOptions() *hyperslab.CreateOptions {
 	if o.format == frameFormat {
-		return &hyperslab.CreateOptions{Format: hyperslab.B2ND, Plain: true, Overwrite: o.force}
+		return &hyperslab.CreateOptions{Format: hyperslab.B2ND, Plain: true, Overwrite: o.force, Lock: o.lock}
 	}
-	return &hyperslab.CreateOptions{Format: hyperslab.Format(o.format), Sparse: o.sparse, Overwrite: o.force, InPlace: o.inPlace}
+	return &hyperslab.CreateOptions{Format: hyperslab.Format(o.format), Sparse: o.sparse, Overwrite: o.force, InPlace: o.inPlace, Lock: o.lock}
 }

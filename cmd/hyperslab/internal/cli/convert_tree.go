@@ -146,6 +146,7 @@ func (a *app) convertTree(ctx context.Context, tree *hyperslab.Tree, source, tar
 		stored = hyperslab.B2ND
 	}
 	opts := &hyperslab.TreeOptions{
+		Lock:   o.lock,
 		DryRun: o.dryRun, Strings: o.strings, Overwrite: o.force, Exclude: o.leftOut, SkipUnreadable: o.pick.skip, Workers: o.job.jobs, Memory: memory,
 		Accept: func(p hyperslab.Problem) bool {
 			name, isAttr := strings.CutPrefix(p.What, "attribute ")

@@ -219,7 +219,7 @@ func (a *app) cpFrame(ctx context.Context, f *storedFrame, from, to locate.Locat
 		if o.edit.dryRun {
 			err = stores.CheckAdd(to.File, kind, key, ext, o.force)
 		} else {
-			out, err = stores.Add(ctx, to.File, kind, key, ext, o.force)
+			out, err = stores.Add(ctx, nil, to.File, kind, key, ext, o.force)
 		}
 	}
 	if err != nil {

@@ -74,10 +74,17 @@ type virtualSource struct {
 	datatype h5.Datatype
 }
 
-func (a *app) virtual(ctx context.Context, sources []string, target string, o *virtualFlags) error {
+func (a *app) virtual(ctx context.Context, sources []string, target string, o *virtualFlags) (err error) {
 	loc, err := locate.Parse(target)
 	if err != nil {
 		return err
+	}
+	var locks fileLocks
+	defer func() { err = errors.Join(err, locks.release()) }()
+	if !o.dryRun {
+		if err := locks.hold(ctx, loc.File); err != nil {
+			return err
+		}
 	}
 	check := convertFlags{format: string(hyperslab.HDF5), force: o.force}
 	if _, err := check.resolveTarget(sources[0], target); err != nil {
@@ -110,7 +117,7 @@ func (a *app) virtual(ctx context.Context, sources []string, target string, o *v
 		a.note("would create %s: %s", term.Safe(target), result)
 		return nil
 	}
-	draft, err := hyperslab.Create(ctx, target, spec, &hyperslab.CreateOptions{Format: hyperslab.HDF5, Overwrite: o.force, InPlace: o.inPlace, Mappings: maps})
+	draft, err := hyperslab.Create(ctx, target, spec, &hyperslab.CreateOptions{Format: hyperslab.HDF5, Overwrite: o.force, InPlace: o.inPlace, Mappings: maps, Lock: locks.lock(loc.File)})
 	if err != nil {
 		return err
 	}
