@@ -142,7 +142,7 @@ func TestWorkerDescriptors(t *testing.T) {
 	c, err := hyperslab.Open(bg, in(dir, "host.bcolz"), nil)
 	require.NoError(t, err)
 	// Open the file like a C library, so that a child process inherits the descriptor.
-	plain, err := syscall.Open(in(dir, "host.b2nd"), syscall.O_RDWR, 0)
+	plain, err := syscall.Open(in(dir, "a.b2nd"), syscall.O_RDWR, 0)
 	require.NoError(t, err)
 	require.NoError(t, syscall.Flock(plain, syscall.LOCK_SH|syscall.LOCK_NB))
 	var inherited []string
