@@ -61,7 +61,7 @@ func add(ctx context.Context, l locate.Location, spec ndarray.Spec, o CreateOpti
 		if a.source, err = regular.Observe(file); err != nil {
 			return nil, err
 		}
-		if d.out, err = atomicfile.Create(ctx, file, atomicfile.Options{Overwrite: true, Lock: a.lock}); err != nil {
+		if d.out, err = atomicfile.Create(ctx, file, atomicfile.Options{Overwrite: true, Lock: a.lock, Own: o.Lock == nil}); err != nil {
 			return nil, err
 		}
 		target = d.out.Path()

@@ -16,9 +16,9 @@
 // change an existing file hold its lock, so that writers lose no change of each other, in
 // goroutines and in processes. For one file:
 //
-//   - Open for reading, OpenReaderAt, OpenTree, Walk, Sniff, Verify without WriteDigests: run beside
-//     themselves and beside all writers. A reader of an HDF5 file gets an error of libhdf5 while
-//     another process has the file open for writing in place.
+//   - Open for reading, OpenReaderAt, OpenTree, Walk, Sniff, Verify without WriteDigests: run
+//     beside themselves and beside all writers. A reader of an HDF5 file gets an error of libhdf5
+//     while another process has the file open for writing in place.
 //   - Open with Write or Durable, until Close: a second one waits. Datasets of one HDF5 file can be
 //     open for writing at the same time in one process, each dataset once.
 //   - Update, UpdateWith, EditGroupAttrs, LockFile until Release: a second one waits.

@@ -73,25 +73,41 @@ func lockInPlace(ctx context.Context, held *Lock, file string, f Format) (_ *Loc
 
 // lockFormat locks a file to change it in place, and returns its format.
 func lockFormat(ctx context.Context, held *Lock, l locate.Location) (*Lock, Format, error) {
-	format, err := sniff(ctx, l.File)
-	for err == nil {
+	for {
+		f, format, err := openSniffed(ctx, l.File)
+		if err != nil {
+			return nil, "", err
+		}
 		file := l.File
 		if format == Directory && l.Object != "" {
 			if file, err = arrayFile(l); err != nil {
-				break
+				return nil, "", errors.Join(err, f.close())
 			}
 		}
-		var lock *Lock
-		if lock, err = lockInPlace(ctx, held, file, format); err != nil {
-			break
+		lock, err := lockInPlace(ctx, held, file, format)
+		if err != nil {
+			return nil, "", errors.Join(err, f.close())
 		}
-		before := format
-		if format, err = sniff(ctx, l.File); err == nil && format == before {
+		same, err := f.locked(ctx, lock, l.File, format)
+		if err = errors.Join(err, f.close()); err == nil && same {
 			return lock, format, nil
 		}
-		err = errors.Join(err, lock.Release())
+		if err = errors.Join(err, lock.Release()); err != nil {
+			return nil, "", err
+		}
 	}
-	return nil, "", err
+}
+
+// locked reports whether a file that was opened before it was locked is the locked one, or still
+// has the same format.
+func (f *openFile) locked(ctx context.Context, lock *Lock, name string, format Format) (bool, error) {
+	if f.file != nil {
+		if info, err := f.file.Stat(); err != nil || lock.Locks(info) {
+			return true, err
+		}
+	}
+	now, err := sniff(ctx, name)
+	return now == format, err
 }
 
 // openWritable opens an HDF5 file for writing. It waits for other programs that have it open.

@@ -274,7 +274,7 @@ func open(ctx context.Context, location string, o OpenOptions) (*ndarray.Array, 
 // openLocked opens an array for writing under the lock of its file, of which the array keeps a
 // reference until Close.
 func openLocked(ctx context.Context, l locate.Location, o OpenOptions) (_ *ndarray.Array, err error) {
-	lock, _, err := lockFormat(ctx, o.Lock, l)
+	lock, format, err := lockFormat(ctx, o.Lock, l)
 	if err != nil {
 		return nil, translate(err)
 	}
@@ -282,10 +282,10 @@ func openLocked(ctx context.Context, l locate.Location, o OpenOptions) (_ *ndarr
 	o.Lock = lock
 	var a *ndarray.Array
 	err = filelock.Retry(ctx, l.File, func() error {
-		a, err = openAt(ctx, l, o)
+		a, err = new(openFile).array(ctx, l, format, o) // which opens the file itself
 		return err
 	})
-	return a, err
+	return a, translate(err)
 }
 
 func openAt(ctx context.Context, l locate.Location, o OpenOptions) (_ *ndarray.Array, err error) {
@@ -294,11 +294,6 @@ func openAt(ctx context.Context, l locate.Location, o OpenOptions) (_ *ndarray.A
 		return nil, translate(err)
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	if o.Write { // the array opens the file itself
-		if err := f.close(); err != nil {
-			return nil, err
-		}
-	}
 	return f.array(ctx, l, format, o)
 }
 

@@ -60,7 +60,7 @@ func update(ctx context.Context, file string, held *Lock, change func(string) er
 	if err != nil {
 		return err
 	}
-	out, err := atomicfile.Create(ctx, real, atomicfile.Options{Overwrite: true, Lock: lock})
+	out, err := atomicfile.Create(ctx, real, atomicfile.Options{Overwrite: true, Lock: lock, Own: held == nil})
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,9 @@ type Options struct {
 	// Abort.
 	Lock *filelock.Lock
 
+	// Own makes Lock the lock of the Output, which releases it at the end.
+	Own bool
+
 	// Around is another lock, for example of the directory that contains the target, or nil. The
 	// Output releases it, also if Create returns an error.
 	Around *filelock.Lock
@@ -106,7 +109,7 @@ func Create(ctx context.Context, target string, o Options) (_ *Output, err error
 		return nil, &fs.PathError{Op: "create", Path: target, Err: syscall.EROFS}
 	}
 	removeLeftovers(filepath.Join(dir, "."))
-	out := &Output{target: filepath.Join(dir, base), overwrite: o.Overwrite, volatile: o.Volatile, ctx: ctx, lock: o.Lock, around: o.Around, lent: o.Lock != nil}
+	out := &Output{target: filepath.Join(dir, base), overwrite: o.Overwrite, volatile: o.Volatile, ctx: ctx, lock: o.Lock, around: o.Around, lent: o.Lock != nil && !o.Own}
 	if err := out.exclude(); err != nil {
 		return nil, err
 	}

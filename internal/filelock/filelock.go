@@ -69,7 +69,7 @@ type Lock struct {
 // held is a lock that the process holds. References count as one holder.
 type held struct {
 	path    string
-	real    string // key of q
+	real    string // path without a symbolic link at its end
 	library bool   // guarded by queues
 	q       *queue
 
@@ -78,9 +78,10 @@ type held struct {
 	on   *inode // nil: the file system refuses locks
 }
 
-// queue contains the writers of this process that want the file of one real path. The path and not
-// the inode identifies the queue, because each replacement of the file changes the inode.
+// queue contains the writers of this process that want the file with one name. The name and not the
+// inode identifies the queue, because each replacement of the file changes the inode.
 type queue struct {
+	key   string              // in queues
 	turn  *semaphore.Weighted // first in, first out
 	users int                 // guarded by queues
 	turns atomic.Int64        // number of acquired locks
@@ -104,7 +105,7 @@ func (l *Lock) Part(name string) (release func(), err error) {
 	if l == nil {
 		return func() {}, nil
 	}
-	name = l.h.real + "\x00" + name
+	name = l.h.q.key + "\x00" + name
 	queues.Lock()
 	defer queues.Unlock()
 	if queues.parts[name] {
@@ -186,20 +187,20 @@ func acquire(ctx context.Context, path string, o *Options) (_ *Lock, err error) 
 	if isPrivate(path) {
 		return nil, nil
 	}
-	real, err := realPath(path)
+	real, key, err := resolve(path)
 	if err != nil {
 		return nil, err
 	}
 	w := newWaiting(ctx, path, o)
 	defer w.end()
 	for {
-		q, shared := w.enter(real)
+		q, shared := w.enter(key)
 		if shared != nil {
 			return shared, nil
 		}
 		l, err := w.lock(q, real)
 		if err != nil {
-			w.leave(q, real)
+			w.leave(q)
 		}
 		if !errors.Is(err, errShared) {
 			return l, err
@@ -231,23 +232,32 @@ func (w *waiting) lock(q *queue, real string) (_ *Lock, err error) {
 	return &Lock{h: h}, nil
 }
 
-// realPath resolves symbolic links. It returns regular.ErrNot for files that are neither regular
-// nor directories.
-func realPath(path string) (string, error) {
-	info, err := os.Stat(path)
+// resolve returns the path of a file without a symbolic link at its end, and the key of its queue,
+// which is the same for all paths that lead to the same entry of a directory. It returns
+// regular.ErrNot for files that are neither regular nor directories.
+func resolve(path string) (real, key string, err error) {
+	info, err := os.Lstat(path)
 	if err != nil {
-		return "", err
+		return "", "", err
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return "", "", err
+		}
+		if info, err = os.Lstat(path); err != nil {
+			return "", "", err
+		}
 	}
 	if !info.IsDir() {
 		if err := regular.Check(path, info); err != nil {
-			return "", err
+			return "", "", err
 		}
 	}
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return "", err
+	if real, err = filepath.Abs(path); err != nil {
+		return "", "", err
 	}
-	return filepath.Abs(real)
+	key, err = keyOf(real)
+	return real, key, err
 }
 
 // errShared means that a waiting writer can share the lock that another one got.
@@ -255,26 +265,22 @@ var errShared = errors.New("the lock can be shared")
 
 // enter adds a writer to the queue of a path. With Library it returns a reference to the lock
 // instead if the process already holds it for libhdf5.
-func (w *waiting) enter(real string) (*queue, *Lock) {
+func (w *waiting) enter(key string) (*queue, *Lock) {
 	queues.Lock()
 	defer queues.Unlock()
 	if queues.of == nil {
 		queues.of = map[string]*queue{}
 	}
-	q := queues.of[real]
+	q := queues.of[key]
 	if q == nil || q.held.gone() {
-		q = &queue{turn: semaphore.NewWeighted(1), sharers: map[*waiting]context.CancelCauseFunc{}}
-		queues.of[real] = q
+		q = &queue{key: key, turn: semaphore.NewWeighted(1)}
+		queues.of[key] = q
 	}
-	w.first = w.ctx
-	if w.Library {
-		if h := q.held; h != nil && h.library {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			h.refs++
-			return q, &Lock{h: h}
-		}
-		w.first, q.sharers[w] = context.WithCancelCause(w.ctx)
+	if h := q.held; w.Library && h != nil && h.library {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.refs++
+		return q, &Lock{h: h}
 	}
 	q.users++
 	return q, nil
@@ -296,20 +302,17 @@ func (h *held) gone() bool {
 }
 
 // leave removes a writer that did not get the lock.
-func (w *waiting) leave(q *queue, real string) {
+func (w *waiting) leave(q *queue) {
+	w.unjoin(q)
 	queues.Lock()
 	defer queues.Unlock()
-	if cancel := q.sharers[w]; cancel != nil {
-		delete(q.sharers, w)
-		cancel(nil)
-	}
-	q.leave(real)
+	q.leave()
 }
 
 // leave is called with queues locked.
-func (q *queue) leave(real string) {
-	if q.users--; q.users == 0 && queues.of[real] == q {
-		delete(queues.of, real)
+func (q *queue) leave() {
+	if q.users--; q.users == 0 && queues.of[q.key] == q {
+		delete(queues.of, q.key)
 	}
 }
 
@@ -361,7 +364,7 @@ func (l *Lock) Release() error {
 	h.q.turn.Release(1)
 	queues.Lock()
 	defer queues.Unlock()
-	h.q.leave(h.real)
+	h.q.leave()
 	return err
 }
 
@@ -395,6 +398,17 @@ func (l *Lock) Check() error {
 		err = &fs.PathError{Op: "lock", Path: l.h.path, Err: regular.ErrReplaced}
 	}
 	return err
+}
+
+// Locks reports whether the lock is that of a file with this description. A Lock that locks nothing
+// locks every file.
+func (l *Lock) Locks(info fs.FileInfo) bool {
+	if l == nil {
+		return true
+	}
+	l.h.mu.Lock()
+	defer l.h.mu.Unlock()
+	return l.h.on == nil || l.h.on.describes(info)
 }
 
 // Follow prepares the lock for a replacement: path is the temporary name of the file that will
@@ -438,13 +452,13 @@ func Exclusive(path string) bool {
 	if none {
 		return false
 	}
-	real, err := realPath(path)
+	_, key, err := resolve(path)
 	if err != nil {
 		return false
 	}
 	queues.Lock()
 	defer queues.Unlock()
-	q := queues.of[real]
+	q := queues.of[key]
 	if q == nil || q.held == nil || q.held.library {
 		return false
 	}
@@ -474,9 +488,9 @@ func (l *Lock) ForLibrary() error {
 type waiting struct {
 	Options
 	ctx    context.Context
-	first  context.Context // ctx, ends also with errShared
-	cancel context.CancelCauseFunc
+	cancel context.CancelCauseFunc // nil before begin
 	path   string
+	limit  time.Duration // Policy.Wait
 	notice *time.Timer
 	tell   func(path, holder string)
 	holder atomic.Pointer[string] // description, as far as it is known
@@ -490,21 +504,14 @@ func newWaiting(ctx context.Context, path string, o *Options) *waiting {
 	if o != nil {
 		w.Options = *o
 	}
-	w.ctx, w.cancel = context.WithCancelCause(ctx)
-	p := policy.Load()
-	if p == nil {
-		return w
+	w.ctx = ctx
+	if p := policy.Load(); p != nil {
+		w.NoLock = w.NoLock || p.NoLock
+		if w.Unlocked == nil {
+			w.Unlocked = p.Unlocked
+		}
+		w.limit, w.tell = p.Wait, p.Waiting
 	}
-	w.NoLock = w.NoLock || p.NoLock
-	if w.Unlocked == nil {
-		w.Unlocked = p.Unlocked
-	}
-	if p.Wait > 0 {
-		outer := w.cancel
-		ctx, cancel := context.WithTimeoutCause(w.ctx, p.Wait, errPatience)
-		w.ctx, w.cancel = ctx, func(err error) { outer(err); cancel() }
-	}
-	w.tell = p.Waiting
 	return w
 }
 
@@ -512,12 +519,24 @@ func (w *waiting) end() {
 	if w.notice != nil {
 		w.notice.Stop()
 	}
-	w.cancel(nil)
+	if w.cancel != nil {
+		w.cancel(nil)
+	}
 }
 
-// waits starts the timer of the notice.
-func (w *waiting) waits() {
-	if w.tell != nil && w.notice == nil {
+// begin begins to wait: it starts the timers. by describes the holder of the lock.
+func (w *waiting) begin(by string) {
+	w.holder.Store(&by)
+	if w.cancel != nil {
+		return
+	}
+	w.ctx, w.cancel = context.WithCancelCause(w.ctx)
+	if w.limit > 0 {
+		outer := w.cancel
+		ctx, cancel := context.WithTimeoutCause(w.ctx, w.limit, errPatience)
+		w.ctx, w.cancel = ctx, func(err error) { outer(err); cancel() }
+	}
+	if w.tell != nil {
 		w.notice = time.AfterFunc(time.Second, func() { w.tell(w.path, w.by()) })
 	}
 }
@@ -546,18 +565,51 @@ func (w *waiting) turn(q *queue) error {
 	if q.turn.TryAcquire(1) {
 		return nil
 	}
-	this := thisProcess
-	w.holder.Store(&this)
-	w.waits()
+	w.begin(thisProcess)
 	defer w.lose(&q.turns)()
-	if q.turn.Acquire(w.first, 1) != nil {
-		if errors.Is(context.Cause(w.first), errShared) {
+	ctx, err := w.joins(q)
+	if err != nil {
+		return err
+	}
+	if q.turn.Acquire(ctx, 1) != nil {
+		if errors.Is(context.Cause(ctx), errShared) {
 			return errShared
 		}
 		return w.locked()
 	}
 	w.holder.Store(nil)
+	w.unjoin(q)
 	return nil
+}
+
+// unjoin undoes joins.
+func (w *waiting) unjoin(q *queue) {
+	queues.Lock()
+	defer queues.Unlock()
+	if cancel := q.sharers[w]; cancel != nil {
+		delete(q.sharers, w)
+		cancel(nil)
+	}
+}
+
+// joins returns the context of the wait in a queue. With Library it ends with errShared when
+// another writer gets a lock that can be shared. joins returns errShared if that is already the
+// case.
+func (w *waiting) joins(q *queue) (context.Context, error) {
+	if !w.Library {
+		return w.ctx, nil
+	}
+	queues.Lock()
+	defer queues.Unlock()
+	if q.held != nil && q.held.library {
+		return nil, errShared
+	}
+	if q.sharers == nil {
+		q.sharers = map[*waiting]context.CancelCauseFunc{}
+	}
+	ctx, cancel := context.WithCancelCause(w.ctx)
+	q.sharers[w] = cancel
+	return ctx, nil
 }
 
 // lose ends the wait for this process if turns does not change for the time of patience, unless the
@@ -643,8 +695,7 @@ func (w *waiting) hold(on *inode, real string) (locked bool, err error) {
 		if w.by() == "" {
 			on.announce()
 			by := cmp.Or(on.holder(), "another process")
-			w.holder.Store(&by)
-			w.waits()
+			w.begin(by)
 			if by == thisProcess { // under another name of the file
 				defer w.lose(new(atomic.Int64))()
 			}
@@ -680,8 +731,7 @@ func Retry(ctx context.Context, path string, open func() error) error {
 	w := newWaiting(ctx, path, nil)
 	defer w.end()
 	by := cmp.Or(flockHolder(path), "another process")
-	w.holder.Store(&by)
-	w.waits()
+	w.begin(by)
 	if by == thisProcess {
 		defer w.lose(new(atomic.Int64))()
 	}

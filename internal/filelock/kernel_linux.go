@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -38,11 +37,11 @@ func namespace() int64 {
 	return int64(n)
 }
 
-// separate reports whether flock and byte locks do not conflict. Some network file systems
+// hasSeparateLocks reports whether flock and byte locks do not conflict. Some network file systems
 // implement flock with a lock of all bytes.
-func (on *inode) separate() bool {
+func (on *inode) hasSeparateLocks() bool {
 	var s unix.Statfs_t
-	if on.fd(func(fd int) error { return unix.Fstatfs(fd, &s) }) != nil {
+	if again(func() error { return unix.Fstatfs(on.fd, &s) }) != nil {
 		return false
 	}
 	switch uint32(s.Type) {
@@ -54,15 +53,15 @@ func (on *inode) separate() bool {
 
 // set changes the lock of one byte without waiting.
 func (on *inode) set(kind int16, at int64) error {
-	return on.fd(func(fd int) error {
-		return unix.FcntlFlock(uintptr(fd), unix.F_OFD_SETLK, &unix.Flock_t{Type: kind, Whence: io.SeekStart, Start: at, Len: 1})
+	return again(func() error {
+		return unix.FcntlFlock(uintptr(on.fd), unix.F_OFD_SETLK, &unix.Flock_t{Type: kind, Whence: io.SeekStart, Start: at, Len: 1})
 	})
 }
 
 // other returns the offset of a lock that another open file has from an offset on.
 func (on *inode) other(at, length int64) (start int64, found bool) {
 	l := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart, Start: at, Len: length}
-	err := on.fd(func(fd int) error { return unix.FcntlFlock(uintptr(fd), unix.F_OFD_GETLK, &l) })
+	err := again(func() error { return unix.FcntlFlock(uintptr(on.fd), unix.F_OFD_GETLK, &l) })
 	return l.Start, err == nil && l.Type != unix.F_UNLCK
 }
 
@@ -130,14 +129,13 @@ func process(pid int) string {
 
 // flockHolder returns the process with an exclusive flock, or 0.
 func (on *inode) flockHolder() (pid int) {
-	stat, ok := on.info.Sys().(*syscall.Stat_t)
 	f, err := os.Open("/proc/locks")
-	if err != nil || !ok {
+	if err != nil {
 		return 0
 	}
 	defer f.Close() //nolint:errcheck // read-only
-	dev := uint64(stat.Dev)
-	want := fmt.Sprintf("%02x:%02x:%d", unix.Major(dev), unix.Minor(dev), stat.Ino)
+	dev := uint64(on.stat.Dev)
+	want := fmt.Sprintf("%02x:%02x:%d", unix.Major(dev), unix.Minor(dev), on.stat.Ino)
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		// NUMBER: FLOCK ADVISORY WRITE PROCESS DEVICE:INODE START END
 		x := strings.Fields(lines.Text())

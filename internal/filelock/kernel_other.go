@@ -2,7 +2,11 @@
 
 package filelock
 
-import "errors"
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
 
 // inode does not exist on systems without flock.
 type inode struct{}
@@ -17,3 +21,9 @@ func (*inode) holder() string          { return "" }
 func (*inode) libraryHolder() string   { return "" }
 func (*inode) exclusive() bool         { return false }
 func (*inode) close() error            { return nil }
+
+// keyOf returns a key for an entry of a directory.
+func keyOf(path string) (string, error) { return filepath.EvalSymlinks(path) }
+
+// describes returns false: the caller then looks at the file again.
+func (*inode) describes(os.FileInfo) bool { return false }

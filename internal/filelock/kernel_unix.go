@@ -8,6 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -15,40 +18,62 @@ import (
 
 // inode is an open file or directory.
 type inode struct {
-	f     *os.File
-	info  os.FileInfo
+	fd    int
+	stat  unix.Stat_t
 	write bool // the file is open for writing
 	bytes bool // the lock is a byte lock, and the flock is shared
 	owned bool // the byte lock is held
 }
 
+// again repeats a system call that a signal interrupts.
+func again(call func() error) error {
+	for {
+		if err := call(); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
 // openInode opens the file at a path, for writing if possible, because an exclusive byte lock
-// requires it.
-func openInode(path string) (_ *inode, err error) {
-	on := &inode{}
-	on.f, err = os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0)
+// requires it. It uses a descriptor because an os.File registers with the poller.
+func openInode(path string) (*inode, error) {
+	const flags = unix.O_NONBLOCK | unix.O_CLOEXEC
+	on := &inode{fd: -1}
+	open := func(mode int) error {
+		return again(func() (err error) {
+			on.fd, err = unix.Open(path, mode|flags, 0)
+			return err
+		})
+	}
+	err := open(unix.O_RDWR)
 	on.write = err == nil
-	if err != nil && !errors.Is(err, os.ErrNotExist) { // a directory, or without permission to write
-		on.f, err = os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil && !errors.Is(err, unix.ENOENT) { // a directory, or without permission to write
+		err = open(unix.O_RDONLY)
 	}
 	if err != nil {
-		return nil, err
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
-	if on.info, err = on.f.Stat(); err != nil {
-		return nil, errors.Join(err, on.f.Close())
+	if err := again(func() error { return unix.Fstat(on.fd, &on.stat) }); err != nil {
+		return nil, errors.Join(&os.PathError{Op: "stat", Path: path, Err: err}, on.close())
 	}
 	on.bytes = on.separate()
 	return on, nil
 }
 
-// fd calls f with the descriptor, and repeats interrupted calls.
-func (on *inode) fd(f func(fd int) error) error {
-	for {
-		if err := f(int(on.f.Fd())); !errors.Is(err, unix.EINTR) {
-			return err
-		}
+// separates contains the result of separate for each device.
+var separates sync.Map
+
+// separate reports whether flock and byte locks do not conflict.
+func (on *inode) separate() bool {
+	if known, ok := separates.Load(on.stat.Dev); ok {
+		return known.(bool) //nolint:forcetypeassert // the only type
 	}
+	is := on.hasSeparateLocks()
+	separates.Store(on.stat.Dev, is)
+	return is
 }
+
+func (on *inode) isDir() bool { return on.stat.Mode&unix.S_IFMT == unix.S_IFDIR }
 
 // result classifies the error of a lock that does not wait.
 func result(err error) (locked bool, _ error) {
@@ -64,14 +89,14 @@ func result(err error) (locked bool, _ error) {
 }
 
 func (on *inode) flock(how int) error {
-	return on.fd(func(fd int) error { return unix.Flock(fd, how) })
+	return again(func() error { return unix.Flock(on.fd, how) })
 }
 
 // try locks the file unless another writer holds it. library is set if libhdf5 takes the flock.
 func (on *inode) try(library bool) (locked bool, err error) {
 	if on.bytes && !on.owned {
 		on.owned, err = result(on.lockByte())
-		if errors.Is(err, syscall.EINVAL) { // a kernel without such locks
+		if errors.Is(err, unix.EINVAL) { // a kernel without such locks
 			on.bytes, err = false, nil
 		}
 		if err != nil || on.bytes && !on.owned {
@@ -79,7 +104,7 @@ func (on *inode) try(library bool) (locked bool, err error) {
 		}
 	}
 	switch {
-	case library, on.bytes && on.info.IsDir():
+	case library, on.bytes && on.isDir():
 		locked = true
 	case on.bytes:
 		locked, err = result(on.flock(unix.LOCK_SH | unix.LOCK_NB))
@@ -100,12 +125,32 @@ func (on *inode) exclusive() bool { return !on.bytes }
 
 // is reports whether a path names this file.
 func (on *inode) is(path string) (bool, error) {
-	info, err := os.Stat(path)
-	if errors.Is(err, os.ErrNotExist) {
+	var st unix.Stat_t
+	err := again(func() error { return unix.Stat(path, &st) })
+	if errors.Is(err, unix.ENOENT) {
 		return false, nil
 	}
-	return err == nil && os.SameFile(info, on.info), err
+	if err != nil {
+		return false, &os.PathError{Op: "stat", Path: path, Err: err}
+	}
+	return st.Dev == on.stat.Dev && st.Ino == on.stat.Ino, nil
+}
+
+// describes reports whether info describes this file.
+func (on *inode) describes(info os.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && uint64(st.Dev) == uint64(on.stat.Dev) && st.Ino == on.stat.Ino
 }
 
 // close releases the locks.
-func (on *inode) close() error { return on.f.Close() }
+func (on *inode) close() error { return unix.Close(on.fd) }
+
+// keyOf returns a key for an entry of a directory: the inode of the directory, and the name.
+func keyOf(path string) (string, error) {
+	dir, name := filepath.Split(path)
+	var st unix.Stat_t
+	if err := again(func() error { return unix.Stat(dir+".", &st) }); err != nil {
+		return "", &os.PathError{Op: "stat", Path: dir, Err: err}
+	}
+	return strconv.FormatUint(uint64(st.Dev), 36) + ":" + strconv.FormatUint(st.Ino, 36) + "/" + name, nil
+}

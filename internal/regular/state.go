@@ -18,6 +18,10 @@ type State struct {
 // Observe returns the state of a file or directory.
 func Observe(path string) (*State, error) {
 	s := &State{path, map[string]fs.FileInfo{}}
+	if info, err := os.Lstat(path); err != nil || !info.IsDir() {
+		s.files[path] = info
+		return s, err
+	}
 	err := filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err

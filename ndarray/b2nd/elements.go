@@ -47,7 +47,9 @@ type engine struct {
 	run     []byte // chunk for every chunk that is not written; nil if the fill value is zero
 
 	lock *filelock.Lock // of an array that was opened for writing
-	seen fs.FileInfo    // state of the file after the last change of this array; nil without a lock
+	seen fs.FileInfo    // state of indexed after the last change of this array; nil without a lock
+
+	indexed string // the file with the index: the array itself, or a file of a sparse array; "" before see
 
 	placed atomic.Bool // the chunk files need not exist, so that C-Blosc2 cannot open the array again
 }
@@ -81,9 +83,19 @@ func (e *engine) idle(change bool, f func(a *cblosc.Array) error) error {
 
 // see records the state of the file after a change.
 func (e *engine) see() (err error) {
-	if e.lock != nil {
-		e.seen, err = os.Stat(e.file())
+	if e.lock == nil {
+		return nil
 	}
+	if e.indexed == "" {
+		e.indexed = e.path
+		info, err := os.Stat(e.path)
+		if err != nil || !info.IsDir() {
+			e.seen = info
+			return err
+		}
+		e.indexed = filepath.Join(e.path, cframe.IndexFile)
+	}
+	e.seen, err = os.Stat(e.indexed)
 	return err
 }
 
@@ -93,8 +105,11 @@ func (e *engine) unchanged() error {
 	if e.seen == nil {
 		return nil
 	}
-	info, err := os.Stat(e.file())
+	info, err := os.Stat(e.indexed)
 	if err == nil && regular.Same(info, e.seen) {
+		if e.indexed == e.path {
+			return nil
+		}
 		return e.lock.Check()
 	}
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
@@ -108,14 +123,6 @@ func (e *engine) current() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.unchanged()
-}
-
-// file returns the file with the index: the array itself, or a file of a sparse array.
-func (e *engine) file() string {
-	if info, err := os.Stat(e.path); err == nil && info.IsDir() {
-		return filepath.Join(e.path, cframe.IndexFile)
-	}
-	return e.path
 }
 
 // finishWriting ends the writing state.
