@@ -5,6 +5,7 @@ package hyperslab
 import (
 	"context"
 	"errors"
+	"os"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/filelock"
@@ -85,10 +86,13 @@ func lockFormat(ctx context.Context, held *Lock, l locate.Location) (*Lock, Form
 			}
 		}
 		lock, err := lockInPlace(ctx, held, file, format)
-		if err != nil {
-			return nil, "", errors.Join(err, f.close())
+		same := true
+		if err == nil && file != l.File && held == nil {
+			same, err = lockAround(ctx, lock, l.File, file)
 		}
-		same, err := f.locked(ctx, lock, l.File, format)
+		if err == nil && same {
+			same, err = f.locked(ctx, lock, l.File, format)
+		}
 		if err = errors.Join(err, f.close()); err == nil && same {
 			return lock, format, nil
 		}
@@ -96,6 +100,16 @@ func lockFormat(ctx context.Context, held *Lock, l locate.Location) (*Lock, Form
 			return nil, "", err
 		}
 	}
+}
+
+// lockAround also locks the directories from dir to the locked file, and reports whether the path
+// still names that file: a writer may have replaced a directory before.
+func lockAround(ctx context.Context, lock *Lock, dir, file string) (same bool, err error) {
+	if err := lock.Within(ctx, dir, file); err != nil {
+		return false, err
+	}
+	info, err := os.Stat(file)
+	return err == nil && lock.Locks(info), err
 }
 
 // locked reports whether a file that was opened before it was locked is the locked one, or still

@@ -136,12 +136,19 @@ func Opener(file string) (string, error) {
 // and after an error.
 func Open(file string) (*os.File, string, error) {
 	info, err := os.Stat(file)
+	for err == nil && info.IsDir() {
+		is, failed := directory(file)
+		if failed == nil {
+			return nil, is, nil
+		}
+		before := info
+		if info, err = os.Stat(file); err == nil && os.SameFile(before, info) {
+			return nil, "", failed
+		}
+		// A writer replaced the directory and removed the old one meanwhile.
+	}
 	if err != nil {
 		return nil, "", err
-	}
-	if info.IsDir() {
-		is, err := directory(file)
-		return nil, is, err
 	}
 	return open(file)
 }

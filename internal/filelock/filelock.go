@@ -73,9 +73,10 @@ type held struct {
 	library bool   // guarded by queues
 	q       *queue
 
-	mu   sync.Mutex // guards the fields below
-	refs int
-	on   *inode // nil: the file system refuses locks
+	mu     sync.Mutex // guards the fields below
+	refs   int
+	around []func() error // release the directories of Within
+	on     *inode         // nil: the file system refuses locks
 }
 
 // queue contains the writers of this process that want the file with one name. The name and not the
@@ -232,6 +233,50 @@ func (w *waiting) lock(q *queue, real string) (_ *Lock, err error) {
 	return &Lock{h: h}, nil
 }
 
+// Within also locks the directories from dir to the file of l, for a writer of that file: no writer
+// can replace them until the last reference of l is released.
+func (l *Lock) Within(ctx context.Context, dir, file string) error {
+	if l == nil {
+		return nil
+	}
+	for at := filepath.Dir(file); ; at = filepath.Dir(at) {
+		release, err := within(ctx, at)
+		if err != nil {
+			return err
+		}
+		l.h.mu.Lock()
+		l.h.around = append(l.h.around, release)
+		l.h.mu.Unlock()
+		if len(at) <= len(filepath.Clean(dir)) {
+			return nil
+		}
+	}
+}
+
+// within locks a directory for a writer that changes one file in it. Any number of these writers
+// have the directory at the same time, but not together with a writer that has the lock of the
+// directory.
+func within(ctx context.Context, dir string) (release func() error, err error) {
+	if isPrivate(dir) {
+		return func() error { return nil }, nil
+	}
+	real, _, err := resolve(dir)
+	if err != nil {
+		return nil, err
+	}
+	w := newWaiting(ctx, dir, nil)
+	defer w.end()
+	w.within = true
+	on, err := w.kernel(&queue{}, real)
+	if err != nil {
+		return nil, &fs.PathError{Op: "lock", Path: dir, Err: err}
+	}
+	if on == nil {
+		return func() error { return nil }, nil
+	}
+	return sync.OnceValue(on.close), nil
+}
+
 // resolve returns the path of a file without a symbolic link at its end, and the key of its queue,
 // which is the same for all paths that lead to the same entry of a directory. It returns
 // regular.ErrNot for files that are neither regular nor directories.
@@ -360,6 +405,9 @@ func (l *Lock) Release() error {
 			h.q.after = time.Now().Add(precedence)
 		}
 		err = h.on.close()
+	}
+	for _, release := range h.around {
+		err = errors.Join(err, release())
 	}
 	h.q.turn.Release(1)
 	queues.Lock()
@@ -491,6 +539,7 @@ type waiting struct {
 	cancel context.CancelCauseFunc // nil before begin
 	path   string
 	limit  time.Duration // Policy.Wait
+	within bool          // the lock is shared: see Within
 	notice *time.Timer
 	tell   func(path, holder string)
 	holder atomic.Pointer[string] // description, as far as it is known
@@ -685,7 +734,12 @@ var try = (*inode).try
 // hold waits until the kernel grants the lock. It returns false if the path names another file now.
 func (w *waiting) hold(on *inode, real string) (locked bool, err error) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		locked, err := try(on, w.Library)
+		var locked bool
+		if w.within {
+			locked, err = on.tryWithin()
+		} else {
+			locked, err = try(on, w.Library)
+		}
 		if err != nil {
 			return false, err
 		}

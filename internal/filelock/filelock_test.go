@@ -407,3 +407,36 @@ func TestAcquire_fair(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "20", strings.TrimSpace(string(b)))
 }
+
+func TestLock_Within(t *testing.T) {
+	dir := t.TempDir()
+	inner := filepath.Join(dir, "a", "b")
+	require.NoError(t, os.MkdirAll(inner, 0o700))
+	var locks []*Lock
+	for _, name := range []string{"x", "y"} {
+		path := filepath.Join(inner, name)
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+		l, err := Acquire(bg, path, nil)
+		require.NoError(t, err)
+		require.NoError(t, l.Within(bg, dir, path))
+		locks = append(locks, l)
+	}
+	for _, l := range locks {
+		for _, d := range []string{dir, filepath.Dir(inner), inner} {
+			busy(t, d, nil)
+		}
+		require.NoError(t, l.Release())
+	}
+	whole, err := Acquire(bg, dir, nil)
+	require.NoError(t, err)
+	path := filepath.Join(inner, "x")
+	l, err := Acquire(bg, path, nil)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(bg, 20*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, l.Within(ctx, dir, path), ErrLocked)
+	require.NoError(t, whole.Release())
+	require.NoError(t, l.Within(bg, dir, path))
+	require.NoError(t, l.Release())
+	vacant(t, dir, nil)
+}

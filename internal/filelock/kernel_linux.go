@@ -15,11 +15,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Offsets of the byte locks. A writer has the lock of writerByte, and a shared lock of the
-// byte at firstMark + its mark. A process that waits has a shared lock of waiterByte.
+// Offsets of the byte locks. A writer has the lock of writerByte, and a shared lock of the byte at
+// firstMark + its mark. A writer of a file in a directory has a shared lock of withinByte. A
+// process that waits has a shared lock of waiterByte.
 const (
 	writerByte = 1 << 62
 	waiterByte = writerByte + 1
+	withinByte = writerByte + 2
 	firstMark  = writerByte + 1<<61
 	pidBits    = 23 // PID_MAX_LIMIT is 1<<22
 )
@@ -76,10 +78,27 @@ func (on *inode) lockByte() error {
 	if err != nil {
 		return err
 	}
-	if _, found := on.other(writerByte, 1); found {
-		return cmp.Or(on.set(unix.F_UNLCK, writerByte), error(unix.EAGAIN))
+	return on.alone(writerByte, writerByte, withinByte)
+}
+
+// alone releases the lock of a byte and returns EAGAIN if another open file has the lock of one of
+// the others.
+func (on *inode) alone(at int64, others ...int64) error {
+	for _, o := range others {
+		if _, found := on.other(o, 1); found {
+			return cmp.Or(on.set(unix.F_UNLCK, at), error(unix.EAGAIN))
+		}
 	}
 	return nil
+}
+
+// lockWithin takes the lock of withinByte, and gives it up if another writer has the lock of
+// writerByte. A writer of the directory looks at withinByte in the same way.
+func (on *inode) lockWithin() error {
+	if err := on.set(unix.F_RDLCK, withinByte); err != nil {
+		return err
+	}
+	return on.alone(withinByte, writerByte)
 }
 
 // mark records the process as the holder. Without the record only a message has less information.

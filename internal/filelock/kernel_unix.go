@@ -117,6 +117,14 @@ func (on *inode) try(library bool) (locked bool, err error) {
 	return locked, err
 }
 
+// tryWithin locks a directory unless another writer has its lock.
+func (on *inode) tryWithin() (locked bool, err error) {
+	if on.bytes {
+		return result(on.lockWithin())
+	}
+	return result(on.flock(unix.LOCK_SH | unix.LOCK_NB))
+}
+
 // forLibrary releases the flock.
 func (on *inode) forLibrary() error { return on.flock(unix.LOCK_UN) }
 

@@ -85,3 +85,6 @@ func keyOf(path string) (string, error) { return filepath.EvalSymlinks(path) }
 
 // describes returns false: the caller then looks at the file again.
 func (*inode) describes(os.FileInfo) bool { return false }
+
+// tryWithin has no effect: the system has no shared lock of a directory.
+func (*inode) tryWithin() (bool, error) { return true, nil }

@@ -260,6 +260,7 @@ func TestPlaces(t *testing.T) {
 		"tree":                   {top("/x.bcolz"), []attempts{trees}},
 		"index":                  {sparse("/chunks.b2frame"), []attempts{arrays, frames}},
 		"chunk":                  {sparse("/00000001.chunk"), []attempts{arrays, frames}},
+		"first chunk":            {sparse("/00000000.chunk"), []attempts{arrays, frames}}, // C-Blosc2 opens it with the array
 		"storage":                {tree("/meta/storage"), []attempts{arrays, trees}},
 		"sizes":                  {tree("/meta/sizes"), []attempts{arrays, trees}},
 		"record":                 {tree("/meta/hyperslab"), []attempts{arrays, trees}},

@@ -72,6 +72,7 @@ var kinds = []kind{
 	frames("in place", nil, true),
 	frames("compacted", &frameio.AppendOptions{Durable: true}, false),
 	mixed(),
+	directories(),
 }
 
 // way opens an array for a change.
@@ -379,6 +380,29 @@ func frames(name string, o *frameio.AppendOptions, fragile bool) kind {
 			return ids, nil
 		},
 	}
+}
+
+// directories changes an array of a directory, and copies of the directory.
+func directories() kind {
+	k := appends("an array of a directory, and to copies of the directory", "f:/g/x", nil, false)
+	k.create = func(ctx context.Context, location string) error {
+		dir, _, _ := strings.Cut(location, ":")
+		if err := os.MkdirAll(filepath.Join(dir, "g"), 0o700); err != nil {
+			return err
+		}
+		if err := createInts(0)(ctx, filepath.Join(dir, "other.b2nd")); err != nil { // a directory of arrays has one
+			return err
+		}
+		return createInts(0)(ctx, filepath.Join(dir, "g", "x.b2nd"))
+	}
+	k.change = func(ctx context.Context, location string, id int64) error {
+		open := durably
+		if id%2 == 0 {
+			open = byCopy
+		}
+		return open(ctx, location, func(a *ndarray.Array) error { return ndarray.Append(ctx, a, 0, []int64{id}) })
+	}
+	return k
 }
 
 // mixed makes several kinds of changes to one file: each id selects one.
