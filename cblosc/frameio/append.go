@@ -57,21 +57,24 @@ type AppendOptions struct {
 // metalayers, or errors.ErrUnsupported for an array, whose number of chunks follows from its shape.
 // errors.ErrUnsupported is also returned for a frame with a codec or a filter that this package
 // cannot compress with. Write returns cblosc.ErrSize if the last chunk is shorter than the others.
-func Append(path string, o *AppendOptions) (_ *Writer, err error) {
-	const op = "append"
+func Append(path string, o *AppendOptions) (*Writer, error) {
 	path = filepath.Clean(path)
 	if o == nil {
 		o = &AppendOptions{}
 	}
-	lock, err := hold(op, o.Lock, path)
+	lock, err := hold("append", o.Lock, path)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, lock.Release())
-		}
-	}()
+	w, err := appendLocked(path, o, lock)
+	if err != nil {
+		return nil, errors.Join(err, lock.Release())
+	}
+	return w, nil
+}
+
+// appendLocked is Append with the lock of the frame, which the Writer takes.
+func appendLocked(path string, o *AppendOptions, lock *Lock) (*Writer, error) {
 	f, w, again, err := openToAppend(path, o, true, lock)
 	if err == nil && again {
 		f, w, _, err = openToAppend(path, o, false, lock)
@@ -91,7 +94,7 @@ func Append(path string, o *AppendOptions) (_ *Writer, err error) {
 		}
 	}
 	if err != nil {
-		return nil, &Error{op, path, -1, err}
+		return nil, &Error{"append", path, -1, err}
 	}
 	w.lock = lock
 	return w, nil

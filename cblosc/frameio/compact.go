@@ -42,12 +42,15 @@ const (
 // It returns the errors of Open, cblosc.ErrFormat for a chunk with an invalid header, the errors of
 // the file system, or errors.ErrUnsupported. errors.ErrUnsupported is returned for a sparse frame,
 // whose chunks are separate files, and for a trailer with a fingerprint.
-func Compact(path string) (err error) {
+func Compact(path string) error {
 	lock, err := hold("compact", nil, path)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, lock.Release()) }()
+	return errors.Join(compactLocked(path, lock), lock.Release())
+}
+
+func compactLocked(path string, lock *Lock) error {
 	f, err := Open(path, nil)
 	if err != nil {
 		return err
