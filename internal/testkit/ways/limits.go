@@ -3,6 +3,7 @@
 package ways
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -31,6 +32,9 @@ var Limits = []Limit{
 	{Ways: "plan*", Reason: "arrays without elements have no shards (plan.New)", Applies: func(a *Array) bool { return len(a.Want) == 0 }},
 	{Ways: "plan*", Reason: "elements in other files cannot be compared with the plan (plan.New)", Applies: outside},
 	{Ways: "repack*", Reason: "filters that can be read but not written are replaced with --codec only (hyperslab repack)", Applies: pipelines},
+	{Ways: "repack --cloud", Reason: "filters that can be read but not written are replaced with --codec only (hyperslab repack)", Applies: func(a *Array) bool {
+		return slices.ContainsFunc(a.File.Arrays, lossy)
+	}},
 	{Ways: "dump* --npy", Reason: ".npy has no null elements (hyperslab dump)", Applies: nullable},
 	{Ways: "serve*, [bn][ip][ny]", Reason: "the binary forms have no null elements (package serve)", Applies: nullable},
 	{Ways: "dump* --npy", Reason: ".npy has no elements of variable size (hyperslab dump)", Applies: (*Array).Cells},

@@ -34,7 +34,7 @@ type Way struct {
 	Start func(ctx context.Context, f *File) (read Read, stop func() error, err error)
 	// After reports whether the larger array of the file is read first with the same Read.
 	After bool
-	// Slow is set if a sample of the files is enough in a sample of the set.
+	// Slow is set if the way needs much time for a file. See part.
 	Slow bool
 	// Whole is set if the way can only read all elements.
 	Whole bool
@@ -44,6 +44,14 @@ type Way struct {
 	Finite bool
 	// Formats are the formats of the files that the way is for; nil: all.
 	Formats []string
+}
+
+// part returns n if the way reads one of n files in a sample of the set. Each way reads other files.
+func (w *Way) part() int {
+	if w.Slow {
+		return 8
+	}
+	return 2
 }
 
 // Stateless returns a Start for a way that prepares nothing.
@@ -104,14 +112,15 @@ func Select(ways []Way) []Way {
 // Run reads all arrays of the set in each way. It compares all elements of the destinations.
 func (s *Set) Run(ctx context.Context, ways []Way, limits []Limit) *Report {
 	report := &Report{Reads: make(map[string]int), Skips: make(map[string]map[string]int)}
-	work := make(chan Way)
+	work := make(chan int)
 	var group sync.WaitGroup
 	for range cmp.Or(s.Workers, runtime.GOMAXPROCS(0)) {
 		group.Go(func() {
-			for w := range work {
+			for n := range work {
+				w := ways[n]
 				run := &run{report: report, limits: limits, way: w}
 				for i, f := range s.Files {
-					if s.Sample && w.Slow && i%4 != 0 {
+					if s.Sample && (i+n)%w.part() != 0 {
 						continue
 					}
 					if w.Formats == nil || slices.Contains(w.Formats, f.Format) {
@@ -121,8 +130,8 @@ func (s *Set) Run(ctx context.Context, ways []Way, limits []Limit) *Report {
 			}
 		})
 	}
-	for _, w := range ways {
-		work <- w
+	for n := range ways {
+		work <- n
 	}
 	close(work)
 	group.Wait()

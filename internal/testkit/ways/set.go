@@ -18,10 +18,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/internal/pairwise"
+	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 //go:embed generate.py reference.py
@@ -42,6 +44,8 @@ type Array struct {
 	Size   int     // bytes of an element
 	Nulls  []int64 // indexes of the null elements of a column
 	Want   []byte  // all elements, row-major and in native byte order
+
+	elements atomic.Pointer[ndarray.DType] // of ElementType
 }
 
 // String names the array with its dimensions.
@@ -340,7 +344,9 @@ func load(dir string, specs []fileSpec, records []byte) (*Set, error) {
 			if r.Shape == nil {
 				r.Shape = []int64{}
 			}
-			f.Arrays = append(f.Arrays, &Array{f, a.Path, a.Dims, r.DType, r.Shape, r.Chunks, r.Size, r.Nulls, want})
+			f.Arrays = append(f.Arrays, &Array{
+				File: f, Path: a.Path, Dims: a.Dims, DType: r.DType, Shape: r.Shape, Chunks: r.Chunks, Size: r.Size, Nulls: r.Nulls, Want: want,
+			})
 		}
 		s.Files = append(s.Files, f)
 	}

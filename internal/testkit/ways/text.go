@@ -14,19 +14,25 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// ElementType returns the type of the elements of an array.
+// ElementType returns the type of the elements of an array. Only the first call opens the array.
 func (a *Array) ElementType(ctx context.Context) (ndarray.DType, error) {
+	if d := a.elements.Load(); d != nil {
+		return *d, nil
+	}
 	x, err := hyperslab.Open(ctx, a.Location(), nil)
 	if err != nil {
 		return ndarray.DType{}, err
 	}
-	return x.DType(), x.Close()
+	d := x.DType()
+	a.elements.Store(&d)
+	return d, x.Close()
 }
 
 // ErrForm means that a form of text does not contain the bits of the elements, for example of
@@ -300,22 +306,28 @@ func float(dst []byte, d ndarray.DType, word string) error {
 	case 4:
 		binary.NativeEndian.PutUint32(dst, math.Float32bits(float32(x)))
 	case 2:
-		binary.NativeEndian.PutUint16(dst, half(x))
+		bits, ok := halves()[math.Float64bits(x)]
+		switch {
+		case math.IsNaN(x):
+			bits = 0x7E00
+		case !ok:
+			return fmt.Errorf("got %s, want a binary16 number", word)
+		}
+		binary.NativeEndian.PutUint16(dst, bits)
 	default:
 		return ErrForm
 	}
 	return nil
 }
 
-// half returns the bits of a binary16 number whose value is exactly x.
-func half(x float64) uint16 {
+// halves returns the bits of each binary16 number by the bits of its value.
+var halves = sync.OnceValue(func() map[uint64]uint16 {
+	out := make(map[uint64]uint16, 1<<16)
 	for bits := range 1 << 16 {
-		if y := halfValue(uint16(bits)); y == x && math.Signbit(y) == math.Signbit(x) || math.IsNaN(x) && math.IsNaN(y) {
-			return uint16(bits)
-		}
+		out[math.Float64bits(halfValue(uint16(bits)))] = uint16(bits)
 	}
-	return 0x7E5A
-}
+	return out
+})
 
 func halfValue(bits uint16) float64 {
 	sign, exponent, fraction := 1.0, int(bits>>10&31), float64(bits&1023)

@@ -92,8 +92,9 @@ kept with --checksum.
 
 --cloud writes an HDF5 file that is read with few requests from an object store: all
 metadata is in the first page, and chunks have 2 MiB to 16 MiB of elements. --access is
-the shape of a typical read, along which chunks are divided or enlarged. HDF5 1.10 and
-later read such files.
+the shape of a typical read, along which chunks are divided or enlarged. Arrays with
+filters that can only be read, such as scaleoffset, need --codec. HDF5 1.10 and later
+read such files.
 
 --replace repacks files in place, and --into writes many to a directory. A new file that
 replaces another one is verified first.` + uploadHelp + batchHelp,

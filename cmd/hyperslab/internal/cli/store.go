@@ -5,6 +5,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -234,7 +235,7 @@ func (o *storeFlags) compression(spec *ndarray.Spec, format hyperslab.Format) er
 	c := cloneCompression(spec.Compression)
 	switch unknown := notWritten(c, format); {
 	case !given && unknown != "":
-		return usagef("the source is stored with %s, which cannot be written; choose with --codec", unknown)
+		return usagef("%w: the source is stored with %s, which cannot be written; choose with --codec", errors.ErrUnsupported, unknown)
 	case !given:
 		return nil
 	case c == nil, c.Codec == "none", unknown != "":

@@ -84,10 +84,10 @@ func TestSpec(t *testing.T) {
 
 	none := storeFlags{level: -1}
 	_, err := none.spec(lzf, hyperslab.HDF5)
-	require.EqualError(t, err, "the source is stored with codec filter 32003, which cannot be written; choose with --codec")
+	require.EqualError(t, err, "unsupported operation: the source is stored with codec filter 32003, which cannot be written; choose with --codec")
 	lzf.Compression = &ndarray.Compression{Codec: "deflate", Filters: []string{"scaleoffset"}}
 	_, err = none.spec(lzf, hyperslab.HDF5)
-	require.EqualError(t, err, "the source is stored with filter scaleoffset, which cannot be written; choose with --codec")
+	require.EqualError(t, err, "unsupported operation: the source is stored with filter scaleoffset, which cannot be written; choose with --codec")
 }
 
 func TestShellWord(t *testing.T) {
