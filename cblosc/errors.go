@@ -56,6 +56,10 @@ const (
 	codeVersion       Code = C.BLOSC2_ERROR_VERSION_SUPPORT
 	codeInvalidHeader Code = C.BLOSC2_ERROR_INVALID_HEADER
 	codeInvalidParam  Code = C.BLOSC2_ERROR_INVALID_PARAM
+	codeRunLength     Code = C.BLOSC2_ERROR_RUN_LENGTH
+	codeDictionary    Code = C.BLOSC2_ERROR_CODEC_DICT
+	codeFailure       Code = C.BLOSC2_ERROR_FAILURE
+	codeNullPointer   Code = C.BLOSC2_ERROR_NULL_POINTER
 	codeNotFound      Code = C.BLOSC2_ERROR_NOT_FOUND
 )
 
@@ -68,7 +72,7 @@ func (c Code) Error() string {
 // Is maps the code to sentinel errors for errors.Is.
 func (c Code) Is(target error) bool {
 	switch c {
-	case codeData, codeInvalidHeader, codeReadBuffer:
+	case codeData, codeInvalidHeader, codeReadBuffer, codeRunLength, codeDictionary:
 		return target == ErrFormat
 	case codeVersion, codeCodecSupport:
 		return target == errors.ErrUnsupported
@@ -131,6 +135,17 @@ func (e *Error) Unwrap() []error {
 		errs = append(errs, e.Err)
 	}
 	return errs
+}
+
+// reads are the operations that read stored data.
+var reads = map[string]bool{
+	"open": true, "open array": true, "read region": true, "read items": true, "read chunk": true, "decompress": true, "decompress chunk": true,
+}
+
+// Is matches ErrFormat if the library reports corrupt data without a reason: it returns a generic
+// failure for some chunks, and a null pointer for an array that it cannot open.
+func (e *Error) Is(target error) bool {
+	return target == ErrFormat && e.Err == nil && (e.Code == codeFailure || e.Code == codeNullPointer) && reads[e.Op]
 }
 
 // refused returns an Error of a check in Go. The library was not called and nothing has changed.

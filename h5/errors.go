@@ -213,7 +213,12 @@ var stackSentinels = []struct {
 	{"H5E_OHDR", "H5E_BADVALUE", false, ErrCorrupt},
 	{"H5E_OHDR", "H5E_CANTINIT", false, ErrCorrupt},
 	{"H5E_OHDR", "H5E_CANTLOAD", false, ErrCorrupt},
-	{"H5E_OHDR", "H5E_OVERFLOW", false, ErrCorrupt},
+	{"H5E_OHDR", "H5E_OVERFLOW", false, ErrCorrupt}, // a structure that ends before its fields
+	{"H5E_HEAP", "H5E_OVERFLOW", false, ErrCorrupt},
+	{"H5E_CACHE", "H5E_OVERFLOW", false, ErrCorrupt},
+	{"H5E_BTREE", "H5E_OVERFLOW", false, ErrCorrupt},
+	{"H5E_SYM", "H5E_OVERFLOW", false, ErrCorrupt},
+	{"H5E_FILE", "H5E_OVERFLOW", false, ErrCorrupt},
 	{"H5E_OHDR", "H5E_VERSION", false, ErrCorrupt},
 	{"H5E_DATATYPE", "H5E_BADRANGE", false, ErrCorrupt},
 	{"H5E_DATATYPE", "H5E_CANTLOAD", false, ErrCorrupt},

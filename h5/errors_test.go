@@ -176,6 +176,9 @@ func TestDamagedFile(t *testing.T) {
 	for _, row := range []string{"H5E_CACHE H5E_BADTYPE", "H5E_VOL H5E_BADSIZE", "H5E_REFERENCE H5E_CANTDECODE"} {
 		delete(missing, row) // elements of variable size and references: TestInvalid of ndarray/hdf5
 	}
+	for _, major := range []string{"HEAP", "CACHE", "BTREE", "SYM", "FILE"} {
+		delete(missing, "H5E_"+major+" H5E_OVERFLOW") // a structure that ends inside a field: TestWays_damaged of internal/testkit/ways
+	}
 	for _, low := range []h5.LibVer{h5.LatestFormat, h5.Earliest} {
 		path := filepath.Join(t.TempDir(), "x.h5")
 		writeSample(t, path, low)

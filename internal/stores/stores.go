@@ -280,10 +280,15 @@ func (s *Store) frame(r io.ReaderAt, size int64) (*frameio.Frame, error) {
 		l.Header, l.Trailer, l.Index = m, m, m
 	}
 	f, err := frameio.OpenReaderAt(r, size, &l)
+	return f, markCorrupt(err)
+}
+
+// markCorrupt marks an error about the content of a frame as ErrCorrupt.
+func markCorrupt(err error) error {
 	if errors.Is(err, cblosc.ErrFormat) && !errors.Is(err, format.ErrLimit) {
-		err = errs.Mark(err, ndarray.ErrCorrupt)
+		return errs.Mark(err, ndarray.ErrCorrupt)
 	}
-	return f, err
+	return err
 }
 
 // member returns a reader of a file of the store. Close closes it.
@@ -426,7 +431,7 @@ func (s *Store) embedded(x *Object) (io.ReaderAt, int64, error) {
 	}
 	b := make([]byte, n)
 	if k, err := s.embed.ReadAt(b, x.Embedded.Offset); int64(k) < n {
-		return nil, 0, err
+		return nil, 0, markCorrupt(err)
 	}
 	return bytes.NewReader(b), n, nil
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/internal/testkit/ways"
 	"github.com/hyperslab/hyperslab/remote"
@@ -15,6 +17,19 @@ func TestWays(t *testing.T) {
 	s := ways.Generate(t, need.All())
 	reference := ways.NewReference(t, need.Python(t, "h5py", "blosc2", "bcolz", "caterva"))
 	report := s.Run(context.Background(), ways.Select(slices.Concat(ways.Arrays(), ways.Remote(t, s, swap), ways.Serve(t, s), ways.Writes(t, reference))), ways.Limits)
+	report.Require(t)
+}
+
+// TestWays_damaged compares the results for damaged copies of the files.
+func TestWays_damaged(t *testing.T) {
+	s := ways.Generate(t, need.All())
+	reference := ways.NewReference(t, need.Python(t, "h5py", "blosc2", "bcolz", "caterva"))
+	copies := 2
+	if need.All() {
+		copies = 4
+	}
+	report, err := s.RunDamaged(context.Background(), reference, copies)
+	require.NoError(t, err)
 	report.Require(t)
 }
 

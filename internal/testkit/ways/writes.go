@@ -106,7 +106,7 @@ func changing(reference *Reference, change func(ctx context.Context, x *ndarray.
 		return func(ctx context.Context, a *Array, r ndarray.Region, dst []byte) error {
 			// Elements that were never written have no defined value before and after a write to
 			// their chunk if the fill value is not stored.
-			if a.Cells() || outside(a) || a.Dims["filltime"] == "never" && a.Dims["stored"] != "all" || a.Dims["fill"] == "undefined" {
+			if a.Cells() || outside(a) || undefined(a) {
 				return ErrForm
 			}
 			x, err := hyperslab.Open(ctx, to+strings.TrimPrefix(a.Location(), f.Path()), &hyperslab.OpenOptions{Write: true})
