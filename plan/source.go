@@ -55,7 +55,7 @@ func identify(ctx context.Context, location string, m ndarray.Meta, attrs ndarra
 		return s, err
 	}
 	if web.IsURL(at.File) {
-		err := s.object(ctx, at.File, h)
+		err := s.object(ctx, at.File, cmp.Or(strings.Trim(at.Object, "/"), firstColumn(m)), h)
 		s.Digest = hex.EncodeToString(h.Sum(nil))
 		return s, err
 	}
@@ -120,12 +120,20 @@ func (s *Source) files(file string, h io.Writer) (latest time.Time, err error) {
 	return latest, nil
 }
 
-// object adds the object of the source to its identity: the index of a directory, because HTTP has
-// no lists. Reads refuse an object that changed.
-func (s *Source) object(ctx context.Context, url string, h io.Writer) (err error) {
+// firstColumn returns the name of the first column of a ctable that is read as structures.
+func firstColumn(m ndarray.Meta) string {
+	if m.Format == string(hyperslab.Bcolz) && len(m.DType.Fields) > 0 {
+		return m.DType.Fields[0].Name
+	}
+	return ""
+}
+
+// object adds the object of the source to its identity: the index of a directory, or the sizes of
+// a carray or of a column, because HTTP has no lists. Reads refuse an object that changed.
+func (s *Source) object(ctx context.Context, url, column string, h io.Writer) (err error) {
 	s.Files = 1
 	var e web.Entry
-	for _, name := range []string{"", "/" + cframe.IndexFile, "/meta/sizes"} {
+	for _, name := range []string{"", "/" + cframe.IndexFile, "/meta/sizes", "/" + column + "/meta/sizes"} {
 		e, err = version(ctx, strings.TrimSuffix(url, "/")+name)
 		if !errors.Is(err, fs.ErrNotExist) {
 			break

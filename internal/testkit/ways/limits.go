@@ -28,15 +28,20 @@ var Limits = []Limit{
 	{Ways: "convert to .bcolz", Reason: "bcolz has no scalars, complex numbers and structures (ndarray/bcolz)", Applies: func(a *Array) bool {
 		return len(a.Shape) == 0 || strings.ContainsAny(a.DType, "[{c(V")
 	}},
-	{Ways: "plan*", Reason: "a scalar has no chunks to divide (plan.New)", Applies: func(a *Array) bool { return len(a.Shape) == 0 }},
-	{Ways: "plan*", Reason: "arrays without elements have no shards (plan.New)", Applies: func(a *Array) bool { return len(a.Want) == 0 }},
-	{Ways: "plan*", Reason: "elements in other files cannot be compared with the plan (plan.New)", Applies: outside},
+	{Ways: "*plan*", Reason: "a scalar has no chunks to divide (plan.New)", Applies: func(a *Array) bool { return len(a.Shape) == 0 }},
+	{Ways: "*plan*", Reason: "arrays without elements have no shards (plan.New)", Applies: func(a *Array) bool { return len(a.Want) == 0 }},
+	{Ways: "*plan*", Reason: "elements in other files cannot be compared with the plan (plan.New)", Applies: outside},
 	{Ways: "repack*", Reason: "filters that can be read but not written are replaced with --codec only (hyperslab repack)", Applies: pipelines},
 	{Ways: "repack --cloud", Reason: "filters that can be read but not written are replaced with --codec only (hyperslab repack)", Applies: func(a *Array) bool {
 		return slices.ContainsFunc(a.File.Arrays, lossy)
 	}},
 	{Ways: "dump* --npy", Reason: ".npy has no null elements (hyperslab dump)", Applies: nullable},
-	{Ways: "serve*, [bn][ip][ny]", Reason: "the binary forms have no null elements (package serve)", Applies: nullable},
+	{Ways: "serve*, [bn][ip2][nyd]*", Reason: "the binary forms have no null elements (package serve)", Applies: nullable},
+	{Ways: "serve*, b2nd", Reason: "python-blosc2 opens no structures and strings of variable length of a server (package serve)", Applies: func(a *Array) bool { return a.Cells() || strings.ContainsAny(a.DType, "[{") }},
+	{Ways: "serve*, csv", Reason: "h5grove has no CSV of scalars and of other elements than numbers (package serve)", Applies: func(a *Array) bool {
+		return len(a.Shape) == 0 || len(a.Want) == 0 || a.Cells() || strings.ContainsAny(a.DType, "[{c(VM")
+	}},
+	{Ways: "kerchunk", Reason: "arrays that Zarr cannot represent (hyperslab index)", Applies: func(*Array) bool { return true }},
 	{Ways: "dump* --npy", Reason: ".npy has no elements of variable size (hyperslab dump)", Applies: (*Array).Cells},
 	{Ways: "convert*", Reason: "only HDF5 stores elements of variable size (hyperslab convert)", Applies: (*Array).Cells},
 	{Ways: "serve*", Reason: "the elements are in another file and are not served (package serve)", Applies: outside},

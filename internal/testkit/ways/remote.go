@@ -114,7 +114,7 @@ func atURL(name, base string, u *hyperslab.Untrusted, tree bool) opener {
 	o.start = func(ctx context.Context, f *File) (func(context.Context, *Array) (*ndarray.Array, error), func() error, error) {
 		if !tree {
 			return func(ctx context.Context, a *Array) (*ndarray.Array, error) {
-				return hyperslab.Open(ctx, a.at(base), options)
+				return hyperslab.Open(ctx, a.At(base), options)
 			}, nil, nil
 		}
 		x, err := hyperslab.OpenTree(ctx, base+f.Name, options)
@@ -126,8 +126,8 @@ func atURL(name, base string, u *hyperslab.Untrusted, tree bool) opener {
 	return o
 }
 
-// at returns the location of an array below a base that ends in a slash.
-func (a *Array) at(base string) string {
+// At returns the location of an array below a base that ends in a slash.
+func (a *Array) At(base string) string {
 	if a.Path == "/" {
 		return base + a.File.Name
 	}

@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,8 +20,9 @@ import (
 )
 
 // Serve returns the ways of a server of the set: trusted and in workers.
-func Serve(t testing.TB, s *Set) (out []Way) {
+func Serve(t testing.TB, s *Set, reference *Reference) (out []Way) {
 	t.Helper()
+	slice := filepath.Join(t.TempDir(), "slice")
 	for _, trusted := range []bool{true, false} {
 		h, err := serve.New(s.Dir, &serve.Options{Trusted: trusted, Untrusted: *permissive(serve.Options{}.Untrusted)})
 		if err != nil {
@@ -51,6 +54,32 @@ func Serve(t testing.TB, s *Set) (out []Way) {
 					return err
 				}
 				return FillJSON(a, r, d, dst, body, "")
+			}))},
+			Way{Slow: true, Name: name + ", csv", Text: true, Start: Stateless(data(h, "csv", func(ctx context.Context, a *Array, r ndarray.Region, dst, body []byte) error {
+				d, err := a.ElementType(ctx)
+				if err != nil {
+					return err
+				}
+				switch d.Kind {
+				case ndarray.Bool, ndarray.Int, ndarray.Uint, ndarray.Float:
+				default:
+					return ErrForm // texts are not quoted, as numpy.savetxt writes them
+				}
+				return FillCSV(a, r, d, dst, append([]byte("header\n"), body...))
+			}))},
+			Way{Slow: true, Name: name + ", b2nd", Start: Stateless(data(h, "b2nd", func(_ context.Context, a *Array, _ ndarray.Region, dst, body []byte) error {
+				if a.Dims["dtype"] == "sub" {
+					return ErrForm // python-blosc2 returns the stored order of bytes
+				}
+				file := slice + name + ".b2nd"
+				if err := os.WriteFile(file, body, 0o600); err != nil {
+					return err
+				}
+				values, _, err := reference.Values("b2nd", file, "/")
+				if err == nil && copy(dst, values) != len(values) {
+					err = fmt.Errorf("elements of %d bytes, want %d", len(values), len(dst))
+				}
+				return err
 			}))},
 			Way{Slow: !trusted, Name: name + ", stats", Whole: true, Start: Stateless(stats(h))},
 		)

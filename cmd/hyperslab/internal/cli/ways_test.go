@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/cli"
 	"github.com/hyperslab/hyperslab/internal/need"
 	"github.com/hyperslab/hyperslab/internal/testkit/ways"
@@ -24,7 +26,9 @@ func TestWays(t *testing.T) {
 	s := ways.Generate(t, need.All())
 	s.Workers = 1 // a run of the command replaces the client for URLs
 	reference := ways.NewReference(t, need.Python(t, "h5py", "blosc2", "bcolz", "caterva"))
-	report := s.Run(context.Background(), ways.Select(slices.Concat(dumps(), copies(t, reference))), ways.Limits)
+	all := slices.Concat(dumps(), copies(t, s, reference), kerchunk(t))
+	require.Greater(t, len(all), 25, "README has the number of all ways")
+	report := s.Run(context.Background(), ways.Select(all), ways.Limits)
 	report.Require(t)
 }
 
@@ -111,10 +115,13 @@ func dumps() (out []ways.Way) {
 }
 
 // copies returns the ways that write another file, which the reference libraries read.
-func copies(t *testing.T, reference *ways.Reference) (out []ways.Way) {
-	dir := t.TempDir()
+func copies(t *testing.T, s *ways.Set, reference *ways.Reference) (out []ways.Way) {
+	dir, site := t.TempDir(), s.Site(t).URL+"/"
 	add := func(name, target, format, object string, commands func(a *ways.Array, to string) [][]string) {
 		out = append(out, ways.Way{Name: name, Slow: true, Whole: true, Start: ways.Stateless(func(_ context.Context, a *ways.Array, _ ndarray.Region, dst []byte) error {
+			if strings.Contains(name, "URL") && strings.HasSuffix(a.File.Name, ".b2d") {
+				return ways.ErrForm // a directory, which HTTP cannot list
+			}
 			to := filepath.Join(dir, target)
 			if err := os.RemoveAll(to); err != nil {
 				return err
@@ -153,6 +160,17 @@ func copies(t *testing.T, reference *ways.Reference) (out []ways.Way) {
 	add("convert to .bcolz", "c.bcolz", "bcolz", "/", convert("", "--codec", "zstd", "--shuffle", "byte"))
 	add("convert to .h5", "c.h5", "hdf5", "/x", convert(":/x"))
 	add("convert --codec zstd to .h5", "c.h5", "hdf5", "/x", convert(":/x", "--codec", "zstd"))
+	add("convert URL to .b2nd", "c.b2nd", "b2nd", "/", func(a *ways.Array, to string) [][]string {
+		return [][]string{slices.Concat([]string{"convert", "--allow-private", "--exclude-unsupported", "-q", a.At(site), to}, written)}
+	})
+	add("URL, plan, work, commit to .b2nd", "p.b2nd", "b2nd", "/", func(a *ways.Array, to string) [][]string {
+		plan := filepath.Join(dir, "plan.json")
+		_ = os.Remove(plan)
+		return [][]string{
+			slices.Concat([]string{"plan", "convert", "--allow-private", a.At(site), to, "--exclude-unsupported", "--shard-bytes", "4KiB", "-o", plan}, written),
+			{"work", plan, "--all", "-q", "--allow-private"}, {"commit", plan, "-q", "--allow-private"},
+		}
+	})
 	add("plan, work, commit to .b2nd", "p.b2nd", "b2nd", "/", func(a *ways.Array, to string) [][]string {
 		plan := filepath.Join(dir, "plan.json")
 		_ = os.Remove(plan)
@@ -185,6 +203,35 @@ func copies(t *testing.T, reference *ways.Reference) (out []ways.Way) {
 		}),
 	)
 	return out
+}
+
+// kerchunk returns the way through kerchunk references to a copy of an array, which zarr reads.
+func kerchunk(t *testing.T) []ways.Way {
+	dir := t.TempDir()
+	seen := 0
+	reference := ways.NewReference(t, need.RemotePython(t, "zarr", "fsspec", "kerchunk"))
+	return []ways.Way{{Name: "kerchunk", Slow: true, Whole: true, Formats: []string{"hdf5"}, Start: ways.Stateless(func(_ context.Context, a *ways.Array, _ ndarray.Region, dst []byte) error {
+		seen++
+		if a.Cells() || seen%12 != 1 {
+			return ways.ErrForm // Zarr has no strings of variable length; one of 12 arrays, because each needs three programs
+		}
+		file, references := filepath.Join(dir, "k.h5"), filepath.Join(dir, "k.json")
+		if err := errors.Join(os.RemoveAll(file), os.RemoveAll(references)); err != nil {
+			return err
+		}
+		if err := runAll([][]string{{"cp", a.Location(), file + ":/x"}, {"index", file, "-o", references, "--kerchunk", "json"}}); err != nil {
+			return err
+		}
+		values, _, err := reference.Values("kerchunk", references, "/x")
+		if err != nil {
+			return err
+		}
+		if len(values) != len(dst) {
+			return fmt.Errorf("elements of %d bytes, want %d", len(values), len(dst))
+		}
+		copy(dst, values)
+		return nil
+	})}}
 }
 
 // notAllocated reports whether libhdf5 cannot rewrite an array for a file of other address sizes:
