@@ -63,7 +63,7 @@ func Serve(t testing.TB, s *Set, reference *Reference) (out []Way) {
 				switch d.Kind {
 				case ndarray.Bool, ndarray.Int, ndarray.Uint, ndarray.Float:
 				default:
-					return ErrForm // texts are not quoted, as numpy.savetxt writes them
+					return ErrForm // strings are not quoted, as numpy.savetxt writes them
 				}
 				return FillCSV(a, r, d, dst, append([]byte("header\n"), body...))
 			}))},
