@@ -90,7 +90,7 @@ type Error struct {
 	Path string // file or directory, "" in memory
 	Code Code   // result of the library, 0 if it was not called
 	Call string // function of the library, "" if it was not called
-	Err  error  // cause in Go; with a Code the errno, or nil
+	Err  error  // cause in Go; with a Code the errno, ErrFormat or nil
 }
 
 // Error returns the operation, the path and the cause.
@@ -142,20 +142,17 @@ var reads = map[string]bool{
 	"open": true, "open array": true, "read region": true, "read items": true, "read chunk": true, "decompress": true, "decompress chunk": true,
 }
 
-// Is matches ErrFormat if the library reports corrupt data without a reason: it returns a generic
-// failure for some chunks, and a null pointer for an array that it cannot open.
-func (e *Error) Is(target error) bool {
-	return target == ErrFormat && e.Err == nil && (e.Code == codeFailure || e.Code == codeNullPointer) && reads[e.Op]
-}
-
 // refused returns an Error of a check in Go. The library was not called and nothing has changed.
 func refused(op, path string, err error) error { return &Error{Op: op, Path: path, Err: err} }
 
 // failed returns an Error of the library.
 func failed(op, path string, cerr *C.goblosc2_err_t) error {
 	e := &Error{Op: op, Path: path, Code: Code(cerr.code), Call: C.GoString(cerr.call)}
-	if cerr.sys != 0 {
+	switch {
+	case cerr.sys != 0:
 		e.Err = errs.Errno(int(cerr.sys))
+	case (e.Code == codeFailure || e.Code == codeNullPointer) && reads[op]:
+		e.Err = ErrFormat // corrupt data, for which the library has no reason
 	}
 	return e
 }

@@ -46,7 +46,8 @@ type Way struct {
 	Formats []string
 }
 
-// part returns n if the way reads one of n files in a sample of the set. Each way reads other files.
+// part returns n if the way reads one of n files in a sample of the set. Each way reads other
+// files.
 func (w *Way) part() int {
 	if w.Slow {
 		return 8
