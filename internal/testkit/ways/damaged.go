@@ -12,8 +12,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -29,17 +32,22 @@ var typed = []error{
 // it takes one of 6 files.
 func (s *Set) RunDamaged(ctx context.Context, reference *Reference, copies int) (*Report, error) {
 	report := &Report{Reads: make(map[string]int), Skips: make(map[string]map[string]int)}
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, f := range s.Files {
 		if s.Sample && i%6 != 0 {
 			continue
 		}
 		for n := range copies {
-			if err := f.damaged(ctx, report, reference, n); err != nil {
-				return nil, fmt.Errorf("%s: copy %d: %w", f.Name, n, err)
-			}
+			group.Go(func() error {
+				if err := f.damaged(ctx, report, reference, n); err != nil {
+					return fmt.Errorf("%s: copy %d: %w", f.Name, n, err)
+				}
+				return nil
+			})
 		}
 	}
-	return report, nil
+	return report, group.Wait()
 }
 
 // damaged reads a damaged copy of the file.

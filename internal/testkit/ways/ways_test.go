@@ -26,11 +26,7 @@ func TestWays(t *testing.T) {
 func TestWays_damaged(t *testing.T) {
 	s := ways.Generate(t, need.All())
 	reference := ways.NewReference(t, need.Python(t, "h5py", "blosc2", "bcolz", "caterva"))
-	copies := 2
-	if need.All() {
-		copies = 4
-	}
-	report, err := s.RunDamaged(context.Background(), reference, copies)
+	report, err := s.RunDamaged(context.Background(), reference, 2)
 	require.NoError(t, err)
 	report.Require(t)
 }
