@@ -13,9 +13,12 @@
 // metalayer, "hyperslab", records properties that this form cannot represent (record.go). Fixed
 // metalayers of other programs are read as attributes too, and cannot be changed.
 //
-// The default compression is zstd level 5 after shuffle. The default chunk shape is the shape of
-// the array with its longest dimension halved until a chunk takes at most 1 MiB. Blocks are made
-// from the chunk in the same way, with at most 128 KiB.
+// The filters of a Compression are "shuffle", "bitshuffle" and, as the first one, "delta". Arrays
+// with other filters of C-Blosc2 are read and changed, but Create returns errors.ErrUnsupported for
+// them, because a Compression does not contain their parameters. The default compression is zstd
+// level 5 after shuffle. The default chunk shape is the shape of the array with its longest
+// dimension halved until a chunk takes at most 1 MiB. Blocks are made from the chunk in the same
+// way, with at most 128 KiB.
 //
 // # Memory
 //

@@ -15,15 +15,15 @@ var Limits = []Limit{
 	{Ways: "*untrusted*", Reason: "elements in other files must be allowed (hyperslab.Untrusted)", Applies: outside},
 	{Ways: "ReaderAt+file*", Reason: "elements in other files must be allowed (hyperslab.Untrusted)", Applies: outside},
 	{Ways: "ReaderAt*", Reason: "only frames in one file (hyperslab.OpenReaderAt)", Applies: sparse},
-	{Ways: "Append", Reason: "HDF5 arrays grow up to their maximum shape, and compact ones not (ndarray.Array.Resize)", Applies: func(a *Array) bool { return a.File.Format == "hdf5" }},
-	{Ways: "Write", Reason: "libhdf5 does not update the filter mask of a chunk that keeps its length (ndarray/hdf5)", Applies: masked},
-	{Ways: "Append", Reason: "libhdf5 does not update the filter mask of a chunk that keeps its length (ndarray/hdf5)", Applies: masked},
-	{Ways: "Write", Reason: "lossy filters change other elements of a chunk (ndarray/hdf5)", Applies: lossy},
-	{Ways: "Append", Reason: "lossy filters change other elements of a chunk (ndarray/hdf5)", Applies: lossy},
-	{Ways: "Write", Reason: "pipelines that C-Blosc2 stores wrong are refused (docs/defects.md)", Applies: pipelines},
-	{Ways: "Append", Reason: "pipelines that C-Blosc2 stores wrong are refused (docs/defects.md)", Applies: pipelines},
-	{Ways: "Create", Reason: "filters that C-Blosc2 applies only for special elements (ndarray/b2nd)", Applies: pipelines},
-	{Ways: "Create", Reason: "delta must be the first filter (ndarray/b2nd)", Applies: pipelines, Err: ndarray.ErrParam},
+	{Ways: "Append", Reason: "an HDF5 array whose maximum shape is its shape does not change its shape (ndarray.Array.Resize)", Applies: fixed},
+	{Ways: "Write", Reason: "writes over masked chunks (docs/defects.md)", Applies: masked},
+	{Ways: "Append", Reason: "writes over masked chunks (docs/defects.md)", Applies: masked},
+	{Ways: "Write", Reason: "writes through lossy filters (docs/defects.md)", Applies: lossy},
+	{Ways: "Append", Reason: "writes through lossy filters (docs/defects.md)", Applies: lossy},
+	{Ways: "Write", Reason: "Delta after another filter (docs/defects.md)", Applies: lateDelta},
+	{Ways: "Append", Reason: "Delta after another filter (docs/defects.md)", Applies: lateDelta},
+	{Ways: "Create", Reason: "Delta after another filter (docs/defects.md)", Applies: lateDelta, Err: ndarray.ErrParam},
+	{Ways: "Create", Reason: "filters with a parameter are read, not created (ndarray/b2nd)", Applies: parameters},
 	{Ways: "convert to .bcolz", Reason: "bcolz ends the process when it reads an array without elements", Err: ErrCrashed, Applies: func(a *Array) bool { return len(a.Want) == 0 }},
 	{Ways: "convert to .bcolz", Reason: "bcolz has no scalars, complex numbers and structures (ndarray/bcolz)", Applies: func(a *Array) bool {
 		return len(a.Shape) == 0 || strings.ContainsAny(a.DType, "[{c(V")
@@ -31,8 +31,7 @@ var Limits = []Limit{
 	{Ways: "*plan*", Reason: "a scalar has no chunks to divide (plan.New)", Applies: func(a *Array) bool { return len(a.Shape) == 0 }},
 	{Ways: "*plan*", Reason: "arrays without elements have no shards (plan.New)", Applies: func(a *Array) bool { return len(a.Want) == 0 }},
 	{Ways: "*plan*", Reason: "elements in other files cannot be compared with the plan (plan.New)", Applies: outside},
-	{Ways: "repack*", Reason: "filters that can be read but not written are replaced with --codec only (hyperslab repack)", Applies: pipelines},
-	{Ways: "repack --cloud", Reason: "filters that can be read but not written are replaced with --codec only (hyperslab repack)", Applies: func(a *Array) bool {
+	{Ways: "repack --cloud", Reason: "a file with a lossy filter is not written again without --codec (hyperslab repack)", Applies: func(a *Array) bool {
 		return slices.ContainsFunc(a.File.Arrays, lossy)
 	}},
 	{Ways: "dump* --npy", Reason: ".npy has no null elements (hyperslab dump)", Applies: nullable},
@@ -59,15 +58,26 @@ func outside(a *Array) bool { return a.Dims["index"] == "external" || a.Dims["in
 
 func unlisted(a *Array) bool { return strings.HasSuffix(a.File.Name, ".b2d") }
 
-// masked reports whether chunks may be stored without a filter: by the generator, or because an
-// optional filter did not shorten them.
-func masked(a *Array) bool { return a.File.Format == "hdf5" && a.Dims["filters"] != "none" }
+// fixed reports whether an HDF5 array cannot change its shape.
+func fixed(a *Array) bool { return a.File.Format == "hdf5" && a.Dims["max"] == "current" }
 
-func lossy(a *Array) bool { return a.Dims["filters"] == "scaleoffset" }
+// masked reports whether chunks may be stored without a filter whose output can have the same
+// length: by the generator, or by szip.
+func masked(a *Array) bool { return a.Dims["mask"] == "some" || a.Dims["filters"] == "szip" }
 
-func pipelines(a *Array) bool {
+// lossy reports whether a filter can change elements.
+func lossy(a *Array) bool {
 	f := a.Dims["filters"]
-	return strings.Contains(f, "trunc") || strings.Contains(f, "bytedelta") || strings.Contains(f, "+delta")
+	return f == "scaleoffset" && strings.HasPrefix(a.Dims["dtype"], "f") || strings.HasPrefix(f, "truncprec") && a.Dims["level"] != "0"
+}
+
+// lateDelta reports whether the filter Delta follows another one.
+func lateDelta(a *Array) bool { return strings.HasSuffix(a.Dims["filters"], "+delta") }
+
+// parameters reports whether a filter of a Blosc2 array has a parameter.
+func parameters(a *Array) bool {
+	f := a.Dims["filters"]
+	return strings.Contains(f, "truncprec") || strings.Contains(f, "bytedelta")
 }
 
 func nullable(a *Array) bool { return len(a.Nulls) > 0 }

@@ -124,11 +124,6 @@ func (f *filler) nested(v any, depth int) error {
 		}
 		return nil
 	}
-	if text, ok := v.(string); ok { // the escape of serve; no generated string begins with it
-		if escaped, ok := strings.CutPrefix(text, "base64:"); ok {
-			v = map[string]any{"base64": escaped}
-		}
-	}
 	if f.a.Cells() {
 		return fillCell(cell, f.d, v)
 	}
@@ -141,7 +136,11 @@ func fillCell(cell []byte, d ndarray.DType, v any) error {
 	switch v := v.(type) {
 	case nil:
 	case string:
-		content = []byte(v)
+		b, err := unescape(v)
+		if err != nil {
+			return err
+		}
+		content = b
 	case map[string]any:
 		b, err := unpackBase64(v)
 		if err != nil {
@@ -162,6 +161,15 @@ func fillCell(cell []byte, d ndarray.DType, v any) error {
 	binary.LittleEndian.PutUint16(cell, uint16(len(content)))
 	copy(cell[2:], content)
 	return nil
+}
+
+// unescape returns the bytes of a string, which serve escapes if they are not UTF-8. No generated
+// string begins with the escape.
+func unescape(s string) ([]byte, error) {
+	if escaped, ok := strings.CutPrefix(s, "base64:"); ok {
+		return base64.StdEncoding.DecodeString(escaped)
+	}
+	return []byte(s), nil
 }
 
 func unpackBase64(v map[string]any) ([]byte, error) {
@@ -355,11 +363,14 @@ func text(dst []byte, d ndarray.DType, v any) error {
 		}
 		content = b
 	case string:
-		if d.Kind == ndarray.Void {
-			return ErrForm // base64 or hexadecimal
+		b, err := unescape(v)
+		if err != nil {
+			return err
 		}
-		content = []byte(v)
-		if d.Kind == ndarray.Unicode {
+		switch content = b; {
+		case d.Kind == ndarray.Void && string(b) == v:
+			return ErrForm // hexadecimal
+		case d.Kind == ndarray.Unicode && string(b) == v:
 			content = codePoints(v)
 		}
 	default:
