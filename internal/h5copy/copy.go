@@ -80,6 +80,7 @@ type Copier struct {
 	out   *Writer
 	o     Options
 	whole bool // the whole file is copied
+	short bool // addresses of the source have fewer than 8 bytes
 	sizes bool // addresses and lengths have other sizes in the new file; see compareSizes
 
 	Problems   []Problem
@@ -141,6 +142,7 @@ func (c *Copier) compareSizes() error {
 		return err
 	}
 	to, err := c.out.File.Creation()
+	c.short = from.OffsetSize < 8
 	c.sizes = from.OffsetSize != to.OffsetSize || from.LengthSize != to.LengthSize
 	return err
 }

@@ -37,7 +37,7 @@ func (c *Copier) dataset(ctx context.Context, d *h5.Dataset, addr uint64, src *h
 	}
 	moved := c.files(&info, path)
 	special := !attrs.simple()
-	if moved || c.sizes || !info.Datatype.Plain() && info.FillKind == h5.FillValue && !c.same() {
+	if moved || c.sizes || !info.Datatype.Plain() && info.FillKind == h5.FillValue && !c.same() || c.overruns(&info) {
 		if dst != nil {
 			if err := c.create(info, dst, name, path, attrs.largest()); err != nil {
 				return err
@@ -68,6 +68,14 @@ func (c *Copier) dataset(ctx context.Context, d *h5.Dataset, addr uint64, src *h
 		c.attributesLater(addr, path, attrs)
 	}
 	return nil
+}
+
+// overruns reports whether H5Ocopy writes past the end of its memory: it fills chunks of
+// sequences in a buffer of their stored size, which is smaller than their size in memory if
+// addresses have fewer than 8 bytes. A write to such a dataset fails in libhdf5, so the copy gets
+// its fill value when one is set.
+func (c *Copier) overruns(info *h5.DatasetInfo) bool {
+	return c.short && info.Layout == h5.Chunked && info.Datatype.Class == h5.Sequence && info.FillTime == h5.FillOnAlloc
 }
 
 // besideNew copies the comment and the attributes of a dataset that was created.
@@ -102,6 +110,9 @@ func (c *Copier) create(info h5.DatasetInfo, dst *h5.Group, name, path string, l
 		}
 	}
 	o := Recreate(info)
+	if c.overruns(&info) {
+		o.FillTime = h5.FillIfSet
+	}
 	o.FillValues, o.Times = fill, o.Times && !c.o.WithoutTimes
 	d, err := c.out.Dataset(dst, name, t, info.Space, o, largest)
 	if err != nil {
