@@ -31,6 +31,12 @@ func TestStatistics(t *testing.T) {
 	require.True(t, x[0].Met())
 	require.Len(t, r.over(), 1)
 	require.Contains(t, r.line(), "ABOVE")
+	r.Start, r.Timings = "start", append(r.Timings, &timing{Name: "start", CPU: []float64{10e6}})
+	r.Timings[0].CPU, r.Timings[1].CPU = []float64{30e6}, []float64{110e6}
+	require.Equal(t, 0.2, r.ratios()[0].CPU, "the start is subtracted")
+	r.Timings[0].CPU = []float64{11e6}
+	require.Equal(t, 0.05, r.ratios()[0].CPU, "a difference of less than 5 ms counts as 5 ms")
+	r.Start = ""
 	r.Compare[0].Bar = 5.1
 	require.Contains(t, r.line(), "BELOW")
 }

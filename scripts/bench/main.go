@@ -1,5 +1,6 @@
 // Command bench measures the performance that the README documents: each row of its table with the
-// peer on the same data at the same time, and the growth of cost with chunks and goroutines. It
+// peer on the same data at the same time, the growth of cost with chunks and goroutines, and the
+// processor time of commands for four times the objects, references, attributes and other parts. It
 // writes its results to scripts/bench/results.md. scripts/bench.sh builds its inputs and calls it.
 //
 // All work runs in child processes, both the peers and this module, which receive one line per run

@@ -43,6 +43,7 @@ type row struct {
 	Same        []string         // files that must be identical at the end
 	Runs        int              // maximum number of runs; 0: the number in the flags
 	Processor   bool             // the bars are for processor time
+	Start       string           // the task whose processor time is subtracted from that of the others
 	X           string           // label in a table of growth
 	N           int64            // the same as a number
 }
@@ -116,6 +117,18 @@ func (r ratio) Met() bool {
 	return r.Median >= r.Bar
 }
 
+// leastProcessor is the shortest processor time in nanoseconds that remains after the subtraction
+// of Start. A difference below it is noise.
+const leastProcessor = 5e6
+
+// processor returns the median processor time of a task in nanoseconds, without that of Start.
+func (r *result) processor(t *timing) float64 {
+	if start := r.timing(r.Start); r.Start != "" && start != nil {
+		return max(median(t.CPU)-median(start.CPU), leastProcessor)
+	}
+	return max(median(t.CPU), 1)
+}
+
 func (r *result) ratios() []ratio {
 	var out []ratio
 	for _, c := range r.Compare {
@@ -127,7 +140,7 @@ func (r *result) ratios() []ratio {
 		for i := range min(len(peer.Wall), len(ours.Wall)) {
 			each = append(each, peer.Wall[i]/ours.Wall[i])
 		}
-		x := ratio{compare: c, Processor: r.Processor, Median: median(peer.Wall) / median(ours.Wall), CPU: median(peer.CPU) / max(median(ours.CPU), 1)}
+		x := ratio{compare: c, Processor: r.Processor, Median: median(peer.Wall) / median(ours.Wall), CPU: r.processor(peer) / r.processor(ours)}
 		x.Low, x.High = spread(each)
 		out = append(out, x)
 	}

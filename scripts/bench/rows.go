@@ -194,7 +194,7 @@ func (b *bench) specs() []spec {
 		r, err := b.append(real, 2000, 4096, "1", 0)
 		return r.copies("append 2000 chunks of 4096 bytes to a frame, in C", b.processes()), err
 	})
-	return append(s, b.growth()...)
+	return append(append(s, b.linear()...), b.growth()...)
 }
 
 // copies returns a row that compares one process of r's peer with n concurrent processes. It
