@@ -128,6 +128,9 @@ func (e *Error) Is(target error) bool {
 	if n := len(e.Stack); n > 0 && e.Stack[n-1].Func == "H5O__dtype_decode_helper" && e.Stack[n-1].Major != "H5E_RESOURCE" {
 		return errors.Is(ErrCorrupt, target) // the decoder of datatypes uses many minor numbers
 	}
+	if n := len(e.Stack); n > 0 && strings.HasPrefix(e.Stack[n-1].Func, "H5S__hyper_proj_int_") && e.Stack[n-1].Minor == "H5E_BADVALUE" {
+		return errors.Is(ErrCorrupt, target) // a virtual mapping that selects more elements than its source has
+	}
 	for i, f := range e.Stack {
 		for _, row := range stackSentinels {
 			if row.major == f.Major && row.minor == f.Minor && (row.anywhere || i == len(e.Stack)-1) {
