@@ -230,7 +230,8 @@ func (a *Array) checkStrings(ctx context.Context, have int, r Region) error {
 	return ctx.Err()
 }
 
-// Attrs reads all attributes.
+// Attrs reads all attributes. An attribute that cannot be read hides no other: Attrs returns the
+// readable ones with the first error, and lists the others as unsupported if their names are known.
 //
 // It returns ErrClosed, errors.ErrUnsupported if the backend has no attributes, or the backend's
 // error.
@@ -269,11 +270,11 @@ func (a *Array) attrDigest(ctx context.Context, name string) (sum [32]byte, err 
 // it, and the errors of Attrs.
 func (a *Array) Attr(ctx context.Context, name string) (Value, error) {
 	attrs, err := a.Attrs(ctx)
-	if err != nil {
-		return Value{}, err
-	}
 	if v, ok := attrs.Get(name); ok {
 		return v, nil
+	}
+	if err != nil {
+		return Value{}, err
 	}
 	err = fmt.Errorf("%w: attribute %q", ErrNotFound, name)
 	for _, u := range attrs.Unsupported {

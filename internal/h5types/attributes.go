@@ -9,12 +9,13 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 )
 
-// ParseAttributes parses the attributes of an object without libhdf5 and calls visit for each. For
-// an attribute whose type, space or encoding has an unknown version it calls visit with the error;
-// such an attribute has a name. values reads their elements of variable length.
+// ParseAttributes parses the attributes of an object without libhdf5 and calls visit for each that
+// has a name. For an attribute that cannot be parsed it calls visit with the error. values reads
+// their elements of variable length.
 //
 // libhdf5 lists no attribute of an object if one of them has an unknown type. ParseAttributes
-// returns an error if anything else about the object is invalid.
+// visits all and then returns the first error that is not an unknown version of the type, space or
+// encoding of an attribute.
 func ParseAttributes(o h5.Object, visit func(values *h5file.Values, a *h5file.Attribute, err error)) (err error) {
 	info, err := o.Stat()
 	if err != nil {
@@ -37,19 +38,29 @@ func ParseAttributes(o h5.Object, visit func(values *h5file.Values, a *h5file.At
 	if header == nil || err != nil && !errors.Is(err, format.ErrVersion) {
 		return err
 	}
+	var failed error
+	note := func(err error) {
+		if failed == nil {
+			failed = err
+		}
+	}
 	for i := range header.Messages {
 		if m := &header.Messages[i]; m.Err != nil && m.Type != h5file.AttributeType {
-			return m.Err
+			note(m.Err)
 		}
 	}
 	values := file.Values()
 	for a, err := range header.EachAttribute() {
-		if err != nil && (a == nil || a.Name == "" || !errors.Is(err, format.ErrVersion)) {
-			return err
+		if err != nil && !errors.Is(err, format.ErrVersion) {
+			note(err)
 		}
-		visit(values, a, err)
+		if a != nil && a.Name != "" {
+			visit(values, a, err)
+		} else if err != nil {
+			note(err)
+		}
 	}
-	return nil
+	return failed
 }
 
 // UnknownAttribute returns the name of the first attribute of an unknown version and its error, or

@@ -19,19 +19,22 @@ import (
 // ReadAttrs reads all attributes of an object, in the order of their names. Those
 // with references, and those of a type that ndarray or libhdf5 does not have, are listed as
 // unsupported with the type's name.
+//
+// An attribute that cannot be read hides no other: ReadAttrs returns the others with the first
+// error, and lists the attribute as unsupported if its name is known.
 func ReadAttrs(ctx context.Context, o h5.Object) (ndarray.Attrs, error) {
 	var out ndarray.Attrs
+	var failed error // the first one
 	for info, err := range o.Attributes() {
-		if err == nil {
-			err = ctx.Err()
+		if ctx.Err() != nil {
+			return ndarray.Attrs{}, ctx.Err()
 		}
-		if errors.Is(err, errors.ErrUnsupported) {
-			if parsed, perr := parseAttrs(o); perr == nil {
+		if err != nil { // libhdf5 lists none of them
+			parsed, perr := parseAttrs(o)
+			if perr == nil && errors.Is(err, errors.ErrUnsupported) {
 				return parsed, nil
 			}
-		}
-		if err != nil {
-			return ndarray.Attrs{}, h5errs.Translate(err)
+			return parsed, h5errs.Translate(err)
 		}
 		if info.Name == labelsAttr {
 			continue // in Meta.AxisNames
@@ -43,29 +46,44 @@ func ReadAttrs(ctx context.Context, o h5.Object) (ndarray.Attrs, error) {
 			})
 			continue
 		}
-		a, err := o.ReadAttribute(info.Name)
+		v, err := readAttr(o, info.Name, d)
 		if err != nil {
-			return ndarray.Attrs{}, h5errs.Translate(err)
-		}
-		v := ndarray.Value{DType: d, Null: a.Space.Kind == h5.Null, Shape: a.Space.Dims, Data: a.Data, Strings: a.Strings}
-		if d.Size > 0 && !converted(d) {
-			d.ToNative(v.Data)
-		}
-		if d.Kind != ndarray.String && (d.Size == 0 || converted(d)) {
-			all, err := h5value.AttributeValues(&a)
-			if err == nil {
-				v.Data, v.Strings, err = new(values).loadAll(d, all)
+			if failed == nil {
+				failed = err
 			}
-			if err != nil {
-				return ndarray.Attrs{}, h5errs.Translate(fmt.Errorf("attribute %q: %w", info.Name, err))
-			}
-		}
-		if d.Size > 0 && v.Data == nil {
-			v.Data = []byte{}
+			out.Unsupported = append(out.Unsupported, ndarray.UnsupportedAttr{
+				Name: info.Name, Type: info.Datatype.String(), Reason: err.Error(),
+			})
+			continue
 		}
 		out.List = append(out.List, ndarray.Attr{Name: info.Name, Value: v})
 	}
-	return out, nil
+	return out, failed
+}
+
+// readAttr reads an attribute whose elements have the type d.
+func readAttr(o h5.Object, name string, d ndarray.DType) (v ndarray.Value, err error) {
+	a, err := o.ReadAttribute(name)
+	if err != nil {
+		return v, h5errs.Translate(err)
+	}
+	v = ndarray.Value{DType: d, Null: a.Space.Kind == h5.Null, Shape: a.Space.Dims, Data: a.Data, Strings: a.Strings}
+	if d.Size > 0 && !converted(d) {
+		d.ToNative(v.Data)
+	}
+	if d.Kind != ndarray.String && (d.Size == 0 || converted(d)) {
+		all, err := h5value.AttributeValues(&a)
+		if err == nil {
+			v.Data, v.Strings, err = new(values).loadAll(d, all)
+		}
+		if err != nil {
+			return v, h5errs.Translate(fmt.Errorf("attribute %q: %w", name, err))
+		}
+	}
+	if d.Size > 0 && v.Data == nil {
+		v.Data = []byte{}
+	}
+	return v, nil
 }
 
 // ReferenceAttr reads an attribute of references of the object at a path of a trusted file as

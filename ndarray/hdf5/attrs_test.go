@@ -1,8 +1,10 @@
 package hdf5_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -102,4 +104,52 @@ func TestAttr_unknownType(t *testing.T) {
 	require.ErrorIs(t, err, ndarray.ErrType)
 	require.ErrorContains(t, err, `attribute "odd" is`)
 	require.NoError(t, a.Close())
+}
+
+// TestAttrs_unreadable checks that an attribute that libhdf5 cannot list or read hides no other.
+func TestAttrs_unreadable(t *testing.T) {
+	t.Run("value", func(t *testing.T) {
+		file := create(t, func(s *ndarray.Spec) {
+			for _, name := range []string{"a", "bad", "z"} {
+				s.Attrs = append(s.Attrs, ndarray.Attr{Name: name, Value: ndarray.Text("value of " + name)})
+			}
+		})
+		b, err := os.ReadFile(file)
+		require.NoError(t, err)
+		at := bytes.Index(b, []byte("value of bad"))
+		require.Positive(t, at)
+		b[at-16] = 0x77 // the index of the object in the global heap
+		require.NoError(t, os.WriteFile(file, b, 0o666))
+		a := openArray(t, file, "x")
+		attrs, err := a.Attrs(bg)
+		require.ErrorIs(t, err, ndarray.ErrCorrupt)
+		require.Len(t, attrs.List, 2)
+		require.Len(t, attrs.Unsupported, 1)
+		require.Equal(t, "bad", attrs.Unsupported[0].Name)
+		require.NotEmpty(t, attrs.Unsupported[0].Reason)
+		v, err := a.Attr(bg, "z")
+		require.NoError(t, err)
+		require.Equal(t, []string{"value of z"}, v.Strings)
+		_, err = a.Attr(bg, "bad")
+		require.ErrorIs(t, err, ndarray.ErrCorrupt)
+	})
+	t.Run("index", func(t *testing.T) { // 10 of its 20 attributes are not found by their hash
+		file := need.Files(t, "HYPERSLAB_CORPUS", "hdf5-foreign/hdf5-pure-dense-attributes-colliding.h5")[0]
+		f, err := h5.Open(file, h5.ReadOnly)
+		require.NoError(t, err)
+		attrs, err := hdf5.ReadAttrs(bg, f.Root())
+		require.Error(t, err)
+		require.Len(t, attrs.List, 10)
+		require.Len(t, attrs.Unsupported, 10)
+		require.NoError(t, f.Close())
+	})
+}
+
+func openArray(t *testing.T, file, path string) *ndarray.Array {
+	b, err := hdf5.Open(file, path, nil)
+	require.NoError(t, err)
+	a, err := ndarray.New(b)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, a.Close()) })
+	return a
 }

@@ -68,12 +68,12 @@ func (a *app) attrListCommand() *cobra.Command {
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			where := address(args)
-			attrs, err := a.attrsAt(cmd.Context(), where)
-			if err != nil {
-				return err
+			attrs, broken := a.attrsAt(cmd.Context(), where)
+			if broken != nil && len(attrs.List)+len(attrs.Unsupported) == 0 {
+				return broken
 			}
 			if asJSON {
-				return a.writeJSON(a.stdout, newAttrListDoc(where, attrs))
+				return errors.Join(broken, a.writeJSON(a.stdout, newAttrListDoc(where, attrs)))
 			}
 			t := term.Table{Head: []string{"NAME", "DTYPE", "SHAPE", "VALUE"}}
 			for _, attr := range attrs.List {
@@ -91,7 +91,7 @@ func (a *app) attrListCommand() *cobra.Command {
 				}
 				t.Add(term.Safe(u.Name), shorten(term.Safe(u.Type), narrow), "", shorten(term.Safe(text), wide))
 			}
-			return t.Write(a.stdout, a.data)
+			return errors.Join(broken, t.Write(a.stdout, a.data))
 		},
 	}
 	jsonFlag(cmd, &asJSON)
@@ -119,10 +119,10 @@ exist.`,
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			attrs, err := a.attrsAt(cmd.Context(), args[0])
-			if err != nil {
+			i := slices.IndexFunc(attrs.List, func(x ndarray.Attr) bool { return x.Name == args[1] })
+			if i < 0 && err != nil {
 				return err
 			}
-			i := slices.IndexFunc(attrs.List, func(x ndarray.Attr) bool { return x.Name == args[1] })
 			if i < 0 {
 				return a.getUnsupported(args[0], args[1], attrs.Unsupported, asJSON)
 			}

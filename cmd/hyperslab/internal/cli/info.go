@@ -173,9 +173,9 @@ func (a *app) info(ctx context.Context, address string, asJSON bool) (err error)
 		return err
 	}
 	if asJSON {
-		return a.writeJSON(a.stdout, f.doc())
+		return errors.Join(f.broken, a.writeJSON(a.stdout, f.doc()))
 	}
-	return f.write(a.stdout, a.data)
+	return errors.Join(f.broken, f.write(a.stdout, a.data))
 }
 
 // infoGroup shows the properties of the group of a tree, whose address was parsed.
@@ -203,6 +203,7 @@ type facts struct {
 	bytes   int64            // of all elements in memory
 	storage *ndarray.Storage // nil if the backend cannot report it
 	attrs   ndarray.Attrs
+	broken  error    // of attributes that cannot be read; the others are in attrs
 	hdf5    *hdf5Doc // only of the command info; nil for other formats
 }
 
@@ -213,7 +214,10 @@ func (a *app) gatherFacts(ctx context.Context, address string) (f *facts, err er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	return newFacts(ctx, address, p.Array)
+	if f, err = newFacts(ctx, address, p.Array); err == nil {
+		err = f.broken
+	}
+	return f, err
 }
 
 // newFacts returns the properties of an array.
@@ -222,8 +226,9 @@ func newFacts(ctx context.Context, address string, arr *ndarray.Array) (f *facts
 	if f.storage, err = storageOf(ctx, arr); err != nil {
 		return nil, err
 	}
-	if f.attrs, err = attrsOf(ctx, arr); err != nil {
-		return nil, err
+	f.attrs, f.broken = attrsOf(ctx, arr)
+	if f.broken != nil && ctx.Err() != nil {
+		return nil, f.broken
 	}
 	return f, nil
 }

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -50,10 +51,10 @@ func gatherGroup(ctx context.Context, tree *hyperslab.Tree, loc locate.Location,
 		}
 	}
 	if d.attrs, err = tree.GroupAttrs(ctx, loc.Object); err != nil {
-		if d.incomplete == nil {
+		if d.incomplete == nil && len(d.attrs.List)+len(d.attrs.Unsupported) == 0 {
 			return nil, err
 		}
-		d.attrs = ndarray.Attrs{}
+		d.incomplete = cmp.Or(d.incomplete, err)
 	}
 	for _, attr := range d.attrs.List {
 		d.Attributes = append(d.Attributes, newAttrDoc(attr))

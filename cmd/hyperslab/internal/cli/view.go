@@ -318,6 +318,9 @@ func (s *viewSource) content(ctx context.Context, q *view.Request) (*view.Conten
 		return &view.Content{Picture: p}, err
 	}
 	f, err := newFacts(ctx, s.address(q.Item.Path), arr)
+	if err == nil {
+		err = f.broken
+	}
 	if err != nil {
 		return nil, err
 	}
