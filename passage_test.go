@@ -60,10 +60,6 @@ func TestChunksPass(t *testing.T) {
 		inside, written, stored := int64(0), int64(0), int64(0)
 		for r := range s.ChunkRegions() {
 			total++
-			full := r.Shape[0] == spec.ChunkShape[0] && r.Shape[1] == spec.ChunkShape[1]
-			if full {
-				inside++
-			}
 			if rapid.Bool().Draw(rt, "empty") {
 				continue
 			}
@@ -73,7 +69,9 @@ func TestChunksPass(t *testing.T) {
 			}
 			require.NoError(rt, s.Write(bg, b, r))
 			stored++
-			if !full {
+			if r.Shape[0] == spec.ChunkShape[0] && r.Shape[1] == spec.ChunkShape[1] {
+				inside++
+			} else {
 				written++
 			}
 		}
@@ -94,8 +92,9 @@ func TestChunksPass(t *testing.T) {
 		switch {
 		case stored == 0 && c.name == "hdf5 to b2nd":
 			require.Zero(rt, stats.Passed, "no chunk says in which blocks they are")
-		case c.edges:
-			require.Equal(rt, total, stats.Passed)
+		case c.edges: // Copy skips chunks that neither array stores
+			require.GreaterOrEqual(rt, stats.Passed, stored)
+			require.LessOrEqual(rt, stats.Passed, total)
 		default:
 			require.GreaterOrEqual(rt, stats.Passed, inside, "whole chunks")
 			require.LessOrEqual(rt, stats.Passed, total-written, "chunks at the edge are written as elements")

@@ -24,7 +24,7 @@ type CopyStats struct {
 	Units      int64 // pieces they were copied in
 	Workers    int   // goroutines that copied; fewer than requested if there was not enough work or memory
 	PeakBuffer int64 // bytes of all buffers of Copy together
-	Passed     int64 // units copied without recompression
+	Passed     int64 // units copied without recompression; units that neither array stores are skipped
 	Stages     int   // 2 if the elements went through a temporary file, else 1; 0 if there are none
 }
 
