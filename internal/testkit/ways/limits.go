@@ -38,7 +38,7 @@ var Limits = []Limit{
 	{Ways: "serve*, [bn][ip2][nyd]*", Reason: "the binary forms have no null elements (package serve)", Applies: nullable},
 	{Ways: "serve*, b2nd", Reason: "python-blosc2 opens no structures and strings of variable length of a server (package serve)", Applies: func(a *Array) bool { return a.Cells() || strings.ContainsAny(a.DType, "[{") }},
 	{Ways: "serve*, csv", Reason: "h5grove has no CSV of scalars and of other elements than numbers (package serve)", Applies: func(a *Array) bool {
-		return len(a.Shape) == 0 || len(a.Want) == 0 || a.Cells() || strings.ContainsAny(a.DType, "[{c(VM")
+		return len(a.Shape) == 0 || len(a.Want) == 0 || a.Cells() || a.Dims["dtype"] == "bits" || strings.ContainsAny(a.DType, "[{c(VM")
 	}},
 	{Ways: "kerchunk", Reason: "arrays that Zarr cannot represent (hyperslab index)", Applies: func(*Array) bool { return true }},
 	{Ways: "dump* --npy", Reason: ".npy has no elements of variable size (hyperslab dump)", Applies: (*Array).Cells},
