@@ -132,8 +132,12 @@ func firstColumn(m ndarray.Meta) string {
 // a carray or of a column, because HTTP has no lists. Reads refuse an object that changed.
 func (s *Source) object(ctx context.Context, url, column string, h io.Writer) (err error) {
 	s.Files = 1
+	names := []string{"", "/" + cframe.IndexFile, "/meta/sizes"}
+	if column != "" {
+		names = append(names, "/"+column+"/meta/sizes")
+	}
 	var e web.Entry
-	for _, name := range []string{"", "/" + cframe.IndexFile, "/meta/sizes", "/" + column + "/meta/sizes"} {
+	for _, name := range names {
 		e, err = version(ctx, strings.TrimSuffix(url, "/")+name)
 		if !errors.Is(err, fs.ErrNotExist) {
 			break

@@ -79,7 +79,7 @@ func (f *File) damaged(ctx context.Context, report *Report, reference *Reference
 	if err != nil {
 		return err
 	}
-	for k, o := range openers() {
+	for k, o := range openers() { // without the one that changes the file
 		if o.name == "Open+Write" || o.formats != nil && !slices.Contains(o.formats, f.Format) || o.few && f.set.Sample && (n+k)%4 != 0 {
 			continue
 		}
@@ -138,18 +138,18 @@ func (f *File) judge(ctx context.Context, report *Report, reference *Reference, 
 	err := guard(func() (err error) { open, stop, err = o.start(ctx, f); return err })
 	for _, a := range f.Arrays {
 		var got []byte
-		if err == nil {
-			failed := guard(func() (err error) { got, err = a.readAll(ctx, open); return err })
-			if failed == nil {
-				reads++
-				if problem := a.accept(reference, got, o.trusted()); problem != "" {
-					fail(a, problem)
-				}
-			} else if !isTyped(failed) {
-				fail(a, failed.Error())
+		failed := err
+		if failed == nil {
+			failed = guard(func() (err error) { got, err = a.readAll(ctx, open); return err })
+		}
+		switch {
+		case failed == nil:
+			reads++
+			if problem := a.accept(reference, got, o.trusted()); problem != "" {
+				fail(a, problem)
 			}
-		} else if !isTyped(err) {
-			fail(a, err.Error())
+		case !isTyped(failed):
+			fail(a, failed.Error())
 		}
 	}
 	if err == nil && stop != nil {

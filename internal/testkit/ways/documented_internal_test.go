@@ -2,7 +2,6 @@ package ways
 
 import (
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,7 +16,7 @@ func TestSpecify_documented(t *testing.T) {
 	readme, err := os.ReadFile("../../../README.md")
 	require.NoError(t, err)
 	text := "more than 1,400 generated arrays"
-	require.True(t, strings.Contains(string(readme), text))
+	require.Contains(t, string(readme), text)
 	require.Greater(t, arrays, 1400, text)
 	require.LessOrEqual(t, arrays, 1600, text)
 }

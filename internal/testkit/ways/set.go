@@ -456,3 +456,16 @@ func (r *Reference) Values(format, path, name string) (values []byte, shape []in
 	}
 	return a.raw, slices.Clone(a.Shape), nil
 }
+
+// Fill fills dst with the elements of an array, as Values returns them.
+func (r *Reference) Fill(format, path, name string, dst []byte) error {
+	values, _, err := r.Values(format, path, name)
+	if err != nil {
+		return err
+	}
+	if len(values) != len(dst) {
+		return fmt.Errorf("elements: got %d bytes, want %d", len(values), len(dst))
+	}
+	copy(dst, values)
+	return nil
+}

@@ -81,15 +81,7 @@ func (a *Array) create(ctx context.Context, to string, reference *Reference, dst
 // readBy fills dst with the elements of the array in a copy of its file, as the reference library
 // reads them.
 func (a *Array) readBy(reference *Reference, file string, dst []byte) error {
-	values, _, err := reference.Values(a.File.Format, file, a.Path)
-	if err != nil {
-		return err
-	}
-	if len(values) != len(dst) {
-		return fmt.Errorf("elements of %d bytes, want %d", len(values), len(dst))
-	}
-	copy(dst, values)
-	return nil
+	return reference.Fill(a.File.Format, file, a.Path, dst)
 }
 
 // changing changes arrays in a copy of the file, and reads the region with the reference library.

@@ -135,15 +135,7 @@ func copies(t *testing.T, s *ways.Set, reference *ways.Reference) (out []ways.Wa
 			if err := runAll(commands(a, to)); err != nil {
 				return err
 			}
-			values, _, err := reference.Values(format, to, object)
-			if err != nil {
-				return err
-			}
-			if len(values) != len(dst) {
-				return fmt.Errorf("%s: elements of %d bytes, want %d", name, len(values), len(dst))
-			}
-			copy(dst, values)
-			return nil
+			return reference.Fill(format, to, object, dst)
 		})})
 	}
 	convert := func(suffix string, flags ...string) func(a *ways.Array, to string) [][]string {
@@ -222,15 +214,7 @@ func kerchunk(t *testing.T) []ways.Way {
 		if err := runAll([][]string{{"cp", a.Location(), file + ":/x"}, {"index", file, "-o", references, "--kerchunk", "json"}}); err != nil {
 			return err
 		}
-		values, _, err := reference.Values("kerchunk", references, "/x")
-		if err != nil {
-			return err
-		}
-		if len(values) != len(dst) {
-			return fmt.Errorf("elements of %d bytes, want %d", len(values), len(dst))
-		}
-		copy(dst, values)
-		return nil
+		return reference.Fill("kerchunk", references, "/x", dst)
 	})}}
 }
 
@@ -261,15 +245,7 @@ func whole(t *testing.T, name string, reference *ways.Reference, formats []strin
 			if name == "cp" && notAllocated(a) {
 				return ways.ErrForm
 			}
-			values, _, err := reference.Values(f.Format, to, a.Path)
-			if err != nil {
-				return err
-			}
-			if len(values) != len(dst) {
-				return fmt.Errorf("elements of %d bytes, want %d", len(values), len(dst))
-			}
-			copy(dst, values)
-			return nil
+			return reference.Fill(f.Format, to, a.Path, dst)
 		}, stop, nil
 	}}
 }
