@@ -90,7 +90,7 @@ func directory(a *Array) bool {
 
 // notZarr reports whether Zarr has no form of the elements, the filters or the masks of an array.
 func notZarr(a *Array) bool {
-	types := []string{"bits", "enum", "opaque", "padded", "struct", "sub"}
+	types := []string{"V7", "bits", "enum", "padded", "struct", "sub"}
 	filters := []string{"bitshuffle", "blosc2", "lz4", "lzf", "nbit", "scaleoffset", "szip"}
 	return outside(a) || a.Dims["mask"] == "some" || slices.Contains(types, a.Dims["dtype"]) || slices.Contains(filters, a.Dims["filters"])
 }
