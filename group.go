@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -35,6 +36,13 @@ func editGroup(ctx context.Context, location string, set []ndarray.Attr, remove 
 	}
 	if isURL(l.File) {
 		return editGroupAt(ctx, l, HDF5, set, remove)
+	}
+	format, err := sniff(ctx, l.File)
+	if err != nil {
+		return err
+	}
+	if format == Directory { // only the file with the attributes is locked
+		return editGroupAt(ctx, l, format, set, remove)
 	}
 	lock, format, err := lockFormat(ctx, nil, locate.Location{File: l.File})
 	if err != nil {
@@ -125,12 +133,21 @@ func editDirectory(ctx context.Context, l locate.Location, set []ndarray.Attr, r
 		}
 	}
 	file := filepath.Join(dir, groupFile)
-	var group *ndarray.Array
-	if exists(file) {
-		group, err = array(b2nd.Open(file, &b2nd.OpenOptions{Write: true}))
-	} else {
-		group, err = array(b2nd.Create(file, groupSpec(nil), nil))
+	if !exists(file) {
+		group, err := array(b2nd.Create(file, groupSpec(nil), nil))
+		if err == nil {
+			err = group.Close()
+		}
+		if err != nil && !errors.Is(err, ndarray.ErrExists) { // another writer may have created it
+			return err
+		}
 	}
+	lock, err := filelock.Acquire(ctx, file, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	group, err := array(b2nd.Open(file, &b2nd.OpenOptions{Write: true, Lock: lock}))
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ package hyperslab
 import (
 	"context"
 	"errors"
-	"os"
 
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/filelock"
@@ -39,7 +38,8 @@ type LockOptions struct {
 // LockFile locks an existing file or directory for a caller that changes it in several steps. The
 // other writers of this module, in all processes, wait until Release. Each function that changes
 // files takes this lock itself unless its options contain it. Readers are not stopped. The kernel
-// releases the lock if the process ends. A symbolic link and a hard link lock the same file.
+// releases the lock if the process ends. A symbolic link and a hard link lock the same file. The lock
+// of a directory also excludes the writers of files in it and below, except on Windows.
 //
 // LockFile waits until the lock is free or ctx ends, and then returns ErrLocked. A ctx without a
 // deadline waits without limit for other processes, and for 10 seconds while one writer of this
@@ -48,16 +48,16 @@ type LockOptions struct {
 // refuses locks and NoLock is not set.
 func LockFile(ctx context.Context, file string, o *LockOptions) (*Lock, error) {
 	x := orZero(o)
-	l, err := filelock.Acquire(ctx, file, &filelock.Options{NoLock: x.NoLock, Unlocked: x.Unlocked})
+	l, err := filelock.Acquire(ctx, file, &filelock.Options{NoLock: x.NoLock, Unlocked: x.Unlocked, Tree: true})
 	return l, ndarray.Wrap("lock", file, translate(err))
 }
 
-// lockTo returns a reference to the lock of a file that will be changed: to held if it is not nil.
+// lockTo returns a reference to the lock of a file that will be replaced: to held if it is not nil.
 func lockTo(ctx context.Context, held *Lock, file string) (*Lock, error) {
 	if held != nil {
 		return held.Share(), nil
 	}
-	return filelock.Acquire(ctx, file, nil)
+	return filelock.Acquire(ctx, file, &filelock.Options{Tree: true})
 }
 
 // lockInPlace is lockTo for a file of the given format that is changed in place. If libhdf5 changes
@@ -87,10 +87,7 @@ func lockFormat(ctx context.Context, held *Lock, l locate.Location) (*Lock, Form
 		}
 		lock, err := lockInPlace(ctx, held, file, format)
 		same := true
-		if err == nil && file != l.File && held == nil {
-			same, err = lockAround(ctx, lock, l.File, file)
-		}
-		if err == nil && same {
+		if err == nil {
 			same, err = f.locked(ctx, lock, l.File, format)
 		}
 		if err = errors.Join(err, f.close()); err == nil && same {
@@ -100,16 +97,6 @@ func lockFormat(ctx context.Context, held *Lock, l locate.Location) (*Lock, Form
 			return nil, "", err
 		}
 	}
-}
-
-// lockAround also locks the directories from dir to the locked file, and reports whether the path
-// still names that file: a writer may have replaced a directory before.
-func lockAround(ctx context.Context, lock *Lock, dir, file string) (same bool, err error) {
-	if err := lock.Within(ctx, dir, file); err != nil {
-		return false, err
-	}
-	info, err := os.Stat(file)
-	return err == nil && lock.Locks(info), err
 }
 
 // locked reports whether a file that was opened before it was locked is the locked one, or still

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/msgpack"
@@ -110,11 +111,12 @@ func (c *treeCopy) inDirectory() bool { return c.old != nil && c.target == B2D }
 
 // output starts the new file or directory.
 func (c *treeCopy) output(ctx context.Context) (*atomicfile.Output, error) {
-	file, o := c.file, atomicfile.Options{Overwrite: c.options.Overwrite || c.old != nil, Lock: cmp.Or(c.lock, c.options.Lock)}
+	lock := cmp.Or(c.lock, c.options.Lock)
+	file, o := c.file, atomicfile.Options{Overwrite: c.options.Overwrite || c.old != nil, Lock: lock}
 	if c.inDirectory() {
-		file, o = filepath.Join(file, filepath.FromSlash(c.group)), atomicfile.Options{Overwrite: c.options.Overwrite}
+		file, o = filepath.Join(file, filepath.FromSlash(c.group)), atomicfile.Options{Overwrite: c.options.Overwrite, Around: lock.Share()}
 		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-			return nil, err
+			return nil, errors.Join(err, o.Around.Release())
 		}
 	}
 	return atomicfile.Create(ctx, file, o)
@@ -193,11 +195,16 @@ func (c *treeCopy) register(ctx context.Context) error {
 	if kept == len(old) && kept == len(all) {
 		return nil
 	}
-	return update(ctx, file, nil, func(name string) error {
+	lock, err := filelock.Acquire(ctx, file, &filelock.Options{Inside: true})
+	if err != nil {
+		return err
+	}
+	err = update(ctx, file, lock, func(name string) error {
 		f, err := cblosc.OpenSChunk(name)
 		if err != nil {
 			return err
 		}
 		return errors.Join(f.VLMeta().Update(b2store.Registry, msgpack.Append(nil, all)), f.Close())
 	})
+	return errors.Join(err, lock.Release())
 }

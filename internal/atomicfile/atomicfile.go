@@ -47,8 +47,9 @@ type Output struct {
 	volatile     bool
 	ctx          context.Context // bounds the wait for the lock
 	lock, around *filelock.Lock
-	lent         bool   // lock is the caller's
-	public       func() // ends the exception of temp from locks
+	lent         bool         // lock is the caller's
+	leave        func() error // releases the lock of the directory of a new file; nil: there is none
+	public       func()       // ends the exception of temp from locks
 
 	mu    sync.Mutex
 	state state
@@ -79,7 +80,8 @@ const nameMax = 255
 // symbolic link at target counts as the target itself: it is replaced, not followed.
 //
 // With Overwrite, other writers of this module cannot change an existing target between Create and
-// Commit or Abort. Create waits for them as filelock.Acquire does.
+// Commit or Abort, and none can replace its directory. Create waits for them as filelock.Acquire
+// does.
 //
 // Create returns ErrExists if target exists and Overwrite is not set, syscall.ENOTDIR if its parent
 // is not a directory, and syscall.EROFS if the file system is read-only. It
@@ -140,24 +142,35 @@ func Create(ctx context.Context, target string, o Options) (_ *Output, err error
 	return out, nil
 }
 
-// exclude locks the target if it exists and will be replaced.
+// exclude locks the target if it exists and will be replaced, and otherwise its directory for a new
+// file.
 func (o *Output) exclude() (err error) {
-	if !o.overwrite || o.lock != nil {
+	if o.lock != nil {
 		return nil
 	}
-	o.lock, err = filelock.Acquire(o.ctx, o.target, nil)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, regular.ErrNot) { // such as a symbolic link without a target
+	if o.overwrite {
+		o.lock, err = filelock.Acquire(o.ctx, o.target, &filelock.Options{Inside: o.around != nil, Tree: true})
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, regular.ErrNot) { // such as a symbolic link without a target
+			return err
+		}
+	}
+	if o.around != nil || o.leave != nil {
 		return nil
 	}
+	o.leave, err = filelock.Enter(o.ctx, o.target)
 	return err
 }
 
 // unlock releases the lock unless it is the caller's.
 func (o *Output) unlock() error {
-	if o.lent {
-		return o.around.Release()
+	err := o.around.Release()
+	if !o.lent {
+		err = errors.Join(err, o.lock.Release())
 	}
-	return errors.Join(o.lock.Release(), o.around.Release())
+	if o.leave != nil {
+		err = errors.Join(err, o.leave())
+	}
+	return err
 }
 
 // Path is the temporary name. The caller must create a file or directory there and close it before

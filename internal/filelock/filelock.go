@@ -36,6 +36,13 @@ type Options struct {
 	// Library is set for a file that libhdf5 opens for writing in place. Locks with Library share a
 	// file within the process, because libhdf5 coordinates them. libhdf5 takes the flock itself.
 	Library bool
+
+	// Inside is set if the caller has the lock of a directory around the file.
+	Inside bool
+
+	// Tree is set by a writer that replaces a directory. The lock then also excludes writers in its
+	// subdirectories.
+	Tree bool
 }
 
 // Policy contains the settings of a program for all its locks. The zero value has no effect.
@@ -75,7 +82,7 @@ type held struct {
 
 	mu     sync.Mutex // guards the fields below
 	refs   int
-	around []func() error // release the directories of Within
+	around []func() error // release the locks of directories
 	on     *inode         // nil: the file system refuses locks
 }
 
@@ -220,7 +227,7 @@ func (w *waiting) lock(q *queue, real string) (_ *Lock, err error) {
 		}
 	}()
 	h := &held{path: w.path, real: real, library: w.Library, q: q, refs: 1}
-	if h.on, err = w.kernel(q, real); err != nil {
+	if err := w.hold(h); err != nil {
 		return nil, err
 	}
 	q.turns.Add(1)
@@ -233,32 +240,49 @@ func (w *waiting) lock(q *queue, real string) (_ *Lock, err error) {
 	return &Lock{h: h}, nil
 }
 
-// Within also locks the directories from dir to the file of l, for a writer of that file: no writer
-// can replace them until the last reference of l is released.
-func (l *Lock) Within(ctx context.Context, dir, file string) error {
-	if l == nil {
-		return nil
-	}
-	for at := filepath.Dir(file); ; at = filepath.Dir(at) {
-		release, err := within(ctx, at)
-		if err != nil {
+// hold gets the locks of a file. A writer may replace a directory around it before that directory
+// is locked: then the locks of the new file are needed.
+func (w *waiting) hold(h *held) error {
+	for {
+		var err error
+		if h.on, err = w.kernel(h.q, h.real); err != nil {
 			return err
 		}
-		l.h.mu.Lock()
-		l.h.around = append(l.h.around, release)
-		l.h.mu.Unlock()
-		if len(at) <= len(filepath.Clean(dir)) {
+		same := true
+		if err = w.surround(h); err == nil && h.on != nil {
+			same, err = h.on.is(h.real)
+		}
+		if err == nil && same {
 			return nil
+		}
+		if err = errors.Join(err, h.close()); err != nil {
+			return err
 		}
 	}
 }
 
-// within locks a directory for a writer that changes one file in it. Any number of these writers
-// have the directory at the same time, but not together with a writer that has the lock of the
-// directory.
-func within(ctx context.Context, dir string) (release func() error, err error) {
+// close releases the locks of the kernel.
+func (h *held) close() (err error) {
+	if h.on != nil {
+		err = h.on.close()
+	}
+	for _, release := range h.around {
+		err = errors.Join(err, release())
+	}
+	h.on, h.around = nil, nil
+	return err
+}
+
+// Enter locks the directory of a file that the caller creates, until release: no writer can replace
+// that directory meanwhile. Any number of callers of Enter, and of writers of files in the
+// directory, have it at the same time.
+//
+// A directory that the caller cannot open, or whose file system refuses locks, is not locked.
+func Enter(ctx context.Context, file string) (release func() error, err error) {
+	none := func() error { return nil }
+	dir := filepath.Dir(file)
 	if isPrivate(dir) {
-		return func() error { return nil }, nil
+		return none, nil
 	}
 	real, _, err := resolve(dir)
 	if err != nil {
@@ -266,15 +290,40 @@ func within(ctx context.Context, dir string) (release func() error, err error) {
 	}
 	w := newWaiting(ctx, dir, nil)
 	defer w.end()
-	w.within = true
+	w.within, w.NoLock, w.Unlocked = true, true, nil
 	on, err := w.kernel(&queue{}, real)
+	if errors.Is(err, fs.ErrPermission) || err == nil && on == nil {
+		return none, nil
+	}
 	if err != nil {
 		return nil, &fs.PathError{Op: "lock", Path: dir, Err: err}
 	}
-	if on == nil {
-		return func() error { return nil }, nil
-	}
 	return sync.OnceValue(on.close), nil
+}
+
+// surround locks the directory of a locked file, and with Tree the subdirectories of a directory.
+func (w *waiting) surround(h *held) error {
+	if !w.Inside {
+		release, err := Enter(w.ctx, h.real)
+		if err != nil {
+			return err
+		}
+		h.around = append(h.around, release)
+	}
+	if !w.Tree || h.on == nil || !h.on.isDir() {
+		return nil
+	}
+	return filepath.WalkDir(h.real, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() || path == h.real {
+			return err
+		}
+		on, err := w.kernel(&queue{}, path)
+		if err != nil || on == nil {
+			return err
+		}
+		h.around = append(h.around, on.close)
+		return nil
+	})
 }
 
 // resolve returns the path of a file without a symbolic link at its end, and the key of its queue,
@@ -399,16 +448,10 @@ func (l *Lock) Release() error {
 	if !h.drop() {
 		return nil
 	}
-	var err error
-	if h.on != nil {
-		if h.on.awaited() {
-			h.q.after = time.Now().Add(precedence)
-		}
-		err = h.on.close()
+	if h.on != nil && h.on.awaited() {
+		h.q.after = time.Now().Add(precedence)
 	}
-	for _, release := range h.around {
-		err = errors.Join(err, release())
-	}
+	err := h.close()
 	h.q.turn.Release(1)
 	queues.Lock()
 	defer queues.Unlock()
@@ -539,7 +582,7 @@ type waiting struct {
 	cancel context.CancelCauseFunc // nil before begin
 	path   string
 	limit  time.Duration // Policy.Wait
-	within bool          // the lock is shared: see Within
+	within bool          // the lock is shared: see Enter
 	notice *time.Timer
 	tell   func(path, holder string)
 	holder atomic.Pointer[string] // description, as far as it is known
@@ -712,7 +755,7 @@ func (w *waiting) kernel(q *queue, real string) (*inode, error) {
 		if err != nil {
 			return nil, err
 		}
-		locked, err := w.hold(on, real)
+		locked, err := w.wait(on, real)
 		if err == nil && locked {
 			return on, nil
 		}
@@ -731,8 +774,8 @@ func (w *waiting) kernel(q *queue, real string) (*inode, error) {
 // try asks the kernel for a lock. Tests replace it.
 var try = (*inode).try
 
-// hold waits until the kernel grants the lock. It returns false if the path names another file now.
-func (w *waiting) hold(on *inode, real string) (locked bool, err error) {
+// wait waits until the kernel grants the lock. It returns false if the path names another file now.
+func (w *waiting) wait(on *inode, real string) (locked bool, err error) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		var locked bool
 		if w.within {

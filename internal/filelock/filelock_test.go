@@ -408,35 +408,39 @@ func TestAcquire_fair(t *testing.T) {
 	require.Equal(t, "20", strings.TrimSpace(string(b)))
 }
 
-func TestLock_Within(t *testing.T) {
+func TestAcquire_directory(t *testing.T) {
 	dir := t.TempDir()
 	inner := filepath.Join(dir, "a", "b")
 	require.NoError(t, os.MkdirAll(inner, 0o700))
-	var locks []*Lock
+	var locks []func() error
 	for _, name := range []string{"x", "y"} {
 		path := filepath.Join(inner, name)
 		require.NoError(t, os.WriteFile(path, nil, 0o600))
 		l, err := Acquire(bg, path, nil)
 		require.NoError(t, err)
-		require.NoError(t, l.Within(bg, dir, path))
-		locks = append(locks, l)
+		locks = append(locks, l.Release)
 	}
-	for _, l := range locks {
+	created, err := Enter(bg, filepath.Join(inner, "new"))
+	require.NoError(t, err)
+	for _, release := range append(locks, created) {
+		busy(t, inner, nil)
 		for _, d := range []string{dir, filepath.Dir(inner), inner} {
-			busy(t, d, nil)
+			busy(t, d, &Options{Tree: true})
 		}
-		require.NoError(t, l.Release())
+		require.NoError(t, release())
 	}
-	whole, err := Acquire(bg, dir, nil)
-	require.NoError(t, err)
-	path := filepath.Join(inner, "x")
-	l, err := Acquire(bg, path, nil)
-	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(bg, 20*time.Millisecond)
-	defer cancel()
-	require.ErrorIs(t, l.Within(ctx, dir, path), ErrLocked)
-	require.NoError(t, whole.Release())
-	require.NoError(t, l.Within(bg, dir, path))
-	require.NoError(t, l.Release())
-	vacant(t, dir, nil)
+	for _, d := range []string{dir, filepath.Dir(inner), inner} {
+		whole, err := Acquire(bg, d, &Options{Tree: true})
+		require.NoError(t, err)
+		busy(t, filepath.Join(inner, "x"), nil)
+		ctx, cancel := context.WithTimeout(bg, 20*time.Millisecond)
+		_, err = Enter(ctx, filepath.Join(inner, "new"))
+		cancel()
+		require.ErrorIs(t, err, ErrLocked)
+		l, err := Acquire(bg, filepath.Join(inner, "x"), &Options{Inside: true})
+		require.NoError(t, err)
+		require.NoError(t, errors.Join(l.Release(), whole.Release()))
+	}
+	vacant(t, filepath.Join(inner, "x"), nil)
+	vacant(t, dir, &Options{Tree: true})
 }

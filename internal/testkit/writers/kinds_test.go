@@ -73,6 +73,7 @@ var kinds = []kind{
 	frames("compacted", &frameio.AppendOptions{Durable: true}, false),
 	mixed(),
 	directories(),
+	additions(),
 }
 
 // way opens an array for a change.
@@ -397,10 +398,32 @@ func directories() kind {
 	}
 	k.change = func(ctx context.Context, location string, id int64) error {
 		open := durably
-		if id%2 == 0 {
+		switch id % 3 {
+		case 0:
 			open = byCopy
+		case 1: // the array by its own path
+			location = strings.Replace(location, ":", "/", 1) + ".b2nd"
 		}
 		return open(ctx, location, func(a *ndarray.Array) error { return ndarray.Append(ctx, a, 0, []int64{id}) })
+	}
+	return k
+}
+
+// additions creates arrays in a directory, and in copies of the directory.
+func additions() kind {
+	k := arrays("a directory, and copies of it", "f", nil, false)
+	k.create = func(ctx context.Context, dir string) error {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+		return createInts(3)(ctx, filepath.Join(dir, "first.b2nd"))
+	}
+	k.change = func(ctx context.Context, dir string, id int64) error {
+		add := func(dir string) error { return createInts(3)(ctx, filepath.Join(dir, fmt.Sprintf("g%d.b2nd", id))) }
+		if id%2 == 0 {
+			return hyperslab.Update(ctx, dir, add)
+		}
+		return add(dir)
 	}
 	return k
 }
