@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/h5errs"
 	"github.com/hyperslab/hyperslab/internal/locate"
@@ -134,11 +135,7 @@ func editDirectory(ctx context.Context, l locate.Location, set []ndarray.Attr, r
 	}
 	file := filepath.Join(dir, groupFile)
 	if !exists(file) {
-		group, err := array(b2nd.Create(file, groupSpec(nil), nil))
-		if err == nil {
-			err = group.Close()
-		}
-		if err != nil && !errors.Is(err, ndarray.ErrExists) { // another writer may have created it
+		if err := createGroup(ctx, file); err != nil && !errors.Is(err, ndarray.ErrExists) { // another writer may have created it
 			return err
 		}
 	}
@@ -163,6 +160,22 @@ func editDirectory(ctx context.Context, l locate.Location, set []ndarray.Attr, r
 		}
 	}
 	return nil
+}
+
+// createGroup creates the file with the attributes of a group, of which it has none yet.
+func createGroup(ctx context.Context, file string) error {
+	out, err := atomicfile.Create(ctx, file, atomicfile.Options{})
+	if err != nil {
+		return err
+	}
+	group, err := array(b2nd.Create(out.Path(), groupSpec(nil), nil))
+	if err == nil {
+		err = group.Close()
+	}
+	if err == nil {
+		err = out.Commit()
+	}
+	return errors.Join(err, out.Abort())
 }
 
 // groupSpec returns the Spec of the null array with the attributes of a group of a directory.

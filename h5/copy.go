@@ -51,7 +51,8 @@ func (o *CopyOptions) flags() C.uint32_t {
 // chunks have a different number of dimensions, it returns ErrCorrupt or another error. It returns
 // errors.ErrUnsupported before it copies anything into another file if one of the datasets has a
 // fill value of variable length or of references, because libhdf5 would write a dataset that no
-// program can read (see docs/defects.md). With ExpandSoft, ExpandExternal or ExpandReferences this
+// program can read, and for chunked sequences with FillOnAlloc in a file whose addresses have fewer
+// than 8 bytes (see docs/defects.md). With ExpandSoft, ExpandExternal or ExpandReferences this
 // applies to every dataset of the source file.
 func (g *Group) CopyObject(name string, to *Group, as string, o *CopyOptions) error {
 	const op = "copy object"

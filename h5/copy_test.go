@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -136,6 +137,25 @@ func TestGroup_CopyObject(t *testing.T) {
 		require.Equal(t, []string{"fill", "fill", "fill"}, got)
 		require.NoError(t, d.Close())
 	})
+}
+
+// TestGroup_CopyObject_sequences copies chunked sequences with FillOnAlloc, for which H5Ocopy
+// writes past the end of its memory if addresses have fewer than 8 bytes.
+func TestGroup_CopyObject_sequences(t *testing.T) {
+	sequence := h5.SequenceOf(h5.Int(4, h5.LittleEndian))
+	for size, want := range map[int]error{2: errors.ErrUnsupported, 4: errors.ErrUnsupported, 8: nil} {
+		creation := h5.DefaultFileCreation()
+		creation.OffsetSize = size
+		f, err := h5.Create(filepath.Join(t.TempDir(), "x.h5"), &h5.CreateOptions{Creation: &creation})
+		require.NoError(t, err)
+		d, err := f.Root().CreateDataset("g/d", sequence, h5.SimpleSpace(4), &h5.DatasetOptions{ChunkShape: []int64{2}, FillTime: h5.FillOnAlloc})
+		require.NoError(t, err)
+		require.NoError(t, d.Close())
+		for _, name := range []string{"g/d", "g"} {
+			require.ErrorIs(t, f.Root().CopyObject(name, f.Root(), "copy of "+strings.ReplaceAll(name, "/", ""), nil), want, "%d", size)
+		}
+		require.NoError(t, f.Close())
+	}
 }
 
 // TestGroup_CopyObject_strayLayout copies an object whose header has the layout of a dataset, but

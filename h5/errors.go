@@ -282,6 +282,8 @@ func newError(op, path string, rc C.int, cerr *C.goh5_err_t) *Error {
 		e.Err = fmt.Errorf("%w by the linked HDF5", errors.ErrUnsupported)
 	case C.GOH5_EFILLCOPY:
 		e.Err = fmt.Errorf("%w: fill values of variable length and references cannot be converted by a copy", errors.ErrUnsupported)
+	case C.GOH5_ESEQCOPY:
+		e.Err = fmt.Errorf("%w: the library cannot copy chunks of sequences with the fill time \"at allocation\" if addresses have fewer than 8 bytes", errors.ErrUnsupported)
 	case C.GOH5_ESTRAY:
 		e.Err = fmt.Errorf("%w: a group or committed datatype with the layout of a dataset", ErrCorrupt)
 	case C.GOH5_ECLASS:

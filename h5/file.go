@@ -162,6 +162,8 @@ type File struct {
 	path string
 	mode Mode
 
+	addressSize int // bytes of an address in a file that is open for writing, or 0
+
 	// Options that libhdf5 does not return for an open file.
 	evict bool
 	log   *CacheLog
@@ -235,7 +237,9 @@ func Create(path string, o *CreateOptions) (*File, error) {
 		}
 		return nil, e
 	}
-	return newFileLocked(id, fd, path, ReadWrite, opts.Access), nil
+	f := newFileLocked(id, fd, path, ReadWrite, opts.Access)
+	f.addressSize = opts.Creation.OffsetSize
+	return f, nil
 }
 
 // Open opens an existing file (H5Fopen). New objects use the oldest format that can represent them.
@@ -389,7 +393,8 @@ func open(op, path string, o OpenOptions, image []byte) (*File, error) {
 	if err := readyLocked(op, path); err != nil {
 		return nil, err
 	}
-	if err := fitLocked(path, o, image); err != nil {
+	addressSize, err := fitLocked(path, o, image)
+	if err != nil {
 		return nil, &Error{Op: op, Path: path, Err: err}
 	}
 	flags := C.uint32_t(C.H5F_ACC_RDONLY)
@@ -408,7 +413,11 @@ func open(op, path string, o OpenOptions, image []byte) (*File, error) {
 	if rc := C.goh5_fopen(&cerr, cPath, flags, cBytes(spec), C.size_t(len(spec)), &id, &fd); rc < 0 {
 		return nil, newError(op, path, rc, &cerr)
 	}
-	return newFileLocked(id, fd, path, o.Mode, o.Access), nil
+	f := newFileLocked(id, fd, path, o.Mode, o.Access)
+	if o.Mode == ReadWrite {
+		f.addressSize = addressSize
+	}
+	return f, nil
 }
 
 // IsHDF5 reports whether the file has the HDF5 signature at one of the allowed offsets
@@ -453,24 +462,38 @@ func (f *File) Root() *Group { return &Group{object{h: f.h, file: f, path: "/"}}
 
 // Flush writes all buffered data to the operating system (H5Fflush).
 func (f *File) Flush() error {
-	const op = "flush file"
 	lock()
 	defer unlock()
+	return f.flushLocked("flush file")
+}
+
+// flushLocked flushes the file. It returns an error if the addresses of the file are too small for
+// its data, because libhdf5 stores their low bytes then.
+func (f *File) flushLocked(op string) error {
 	id, err := f.h.idLocked(op, f.path)
 	if err != nil {
 		return err
 	}
+	var end C.uint64_t
+	last := &end
+	if f.addressSize == 0 || f.addressSize >= 8 {
+		last = nil
+	}
 	var cerr C.goh5_err_t
-	rc := C.goh5_fflush(&cerr, id)
+	rc := C.goh5_fflush(&cerr, id, last)
 	runtime.KeepAlive(f)
 	if rc < 0 {
 		return newError(op, f.path, rc, &cerr)
+	}
+	if limit := uint64(1)<<(8*f.addressSize) - 1; last != nil && uint64(end) >= limit {
+		return &Error{Op: op, Path: f.path, Err: fmt.Errorf("%w: the file is corrupt now: got %d bytes, want at most %d with addresses of %d bytes", errors.ErrUnsupported, end, limit-1, f.addressSize)}
 	}
 	return nil
 }
 
 // Close flushes and closes the file and all its groups and datasets (H5Fclose). A second call
-// returns ErrClosed.
+// returns ErrClosed. Close and Flush return errors.ErrUnsupported if the file was written and has
+// become larger than its addresses allow. It is then corrupt.
 func (f *File) Close() error {
 	after, err := f.close()
 	if after != nil {
@@ -483,13 +506,20 @@ func (f *File) Close() error {
 func (f *File) close() (after func() error, err error) {
 	lock()
 	defer unlock()
+	const op = "close file"
 	after, f.after = f.after, nil
-	err = f.h.closeLocked("close file", f.path)
-	if err != nil {
-		return after, err
+	var overflow error
+	if f.addressSize > 0 && f.addressSize < 8 {
+		if overflow = f.flushLocked(op); errors.Is(overflow, ErrClosed) {
+			overflow = nil
+		}
 	}
+	if err = f.h.closeLocked(op, f.path); err != nil {
+		return after, errors.Join(overflow, err)
+	}
+	err = overflow
 	if f.raw != nil && f.raw != f.given {
-		err = f.raw.Close()
+		err = errors.Join(err, f.raw.Close())
 	}
 	if f.given != nil {
 		err = errors.Join(err, f.given.Close())

@@ -2,6 +2,8 @@ package h5_test
 
 import (
 	"bufio"
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -508,4 +510,43 @@ func swmrReader(t *testing.T, path string) {
 	}
 	require.NoError(t, f.Close())
 	fmt.Println("bye")
+}
+
+// TestFile_addresses fills files until their addresses are too small, which libhdf5 does not detect.
+func TestFile_addresses(t *testing.T) {
+	const limit = 1<<16 - 2
+	for _, n := range []int{5000, 55_000, 70_000, 200_000} {
+		creation := h5.DefaultFileCreation()
+		creation.OffsetSize, creation.LengthSize = 2, 4
+		path := filepath.Join(t.TempDir(), "x.h5")
+		f, err := h5.Create(path, &h5.CreateOptions{Creation: &creation})
+		require.NoError(t, err)
+		d, err := f.Root().CreateDataset("d", h5.Uint(1, h5.LittleEndian), h5.SimpleSpace(int64(n)), &h5.DatasetOptions{ChunkShape: []int64{5000}})
+		require.NoError(t, err)
+		require.NoError(t, d.Close())
+		require.NoError(t, f.Flush())
+		require.NoError(t, f.Close())
+		f, err = h5.Open(path, h5.ReadWrite)
+		require.NoError(t, err)
+		d, err = f.Root().OpenDataset("d")
+		require.NoError(t, err)
+		want := bytes.Repeat([]byte{7}, n)
+		require.NoError(t, h5value.Write(d, want, h5.SimpleSpace(int64(n)).All()))
+		if n > limit {
+			require.ErrorIs(t, f.Flush(), errors.ErrUnsupported)
+			require.ErrorIs(t, f.Close(), errors.ErrUnsupported)
+			require.ErrorIs(t, f.Close(), h5.ErrClosed)
+			continue
+		}
+		require.NoError(t, f.Flush())
+		require.NoError(t, f.Close())
+		f, err = h5.Open(path, h5.ReadOnly)
+		require.NoError(t, err)
+		d, err = f.Root().OpenDataset("d")
+		require.NoError(t, err)
+		got, err := h5value.ReadAll[uint8](d)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		require.NoError(t, f.Close())
+	}
 }

@@ -102,6 +102,7 @@ int goh5_plugins(goh5_err_t *err, goh5_blob_t *out);
 
 /* Files. fd is the descriptor of the file, or -1 if its driver has several or no descriptors. */
 enum { GOH5_EFILLCOPY = -62 /* a fill value that H5Ocopy does not convert */ };
+enum { GOH5_ESEQCOPY = -64 /* a dataset of sequences for which H5Ocopy writes past its memory */ };
 enum { GOH5_ESTRAY = -63 /* the object is no dataset, but its header has the layout of one */ };
 enum { GOH5_EUNSUPPORTED = -60 /* the linked library was built without it */ };
 int goh5_is_hdf5(goh5_err_t *err, const char *path, int32_t *is);
@@ -111,7 +112,7 @@ int goh5_fopen(goh5_err_t *err, const char *path, uint32_t flags, const uint8_t 
                int32_t *fd);
 int goh5_fdelete(goh5_err_t *err, const char *path, const uint8_t *spec, size_t spec_len);
 int goh5_freopen(goh5_err_t *err, int64_t id, int64_t *again);
-int goh5_fflush(goh5_err_t *err, int64_t id);
+int goh5_fflush(goh5_err_t *err, int64_t id, uint64_t *end);
 int goh5_file_ask(goh5_err_t *err, int64_t id, int32_t what, goh5_blob_t *out); /* what: queries in access.go */
 int goh5_file_do(goh5_err_t *err, int64_t id, int32_t what, int64_t a, int64_t b);
 int goh5_fset_mdc(goh5_err_t *err, int64_t id, const uint8_t *spec, size_t spec_len);

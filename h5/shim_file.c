@@ -261,11 +261,17 @@ done:
     return rc;
 }
 
-int goh5_fflush(goh5_err_t *err, int64_t id)
+/* goh5_fflush sets end to the end of the allocated addresses unless it is NULL. */
+int goh5_fflush(goh5_err_t *err, int64_t id, uint64_t *end)
 {
     int rc = 0;
+    haddr_t eoa = 0;
     goh5_enter();
     TRY(H5Fflush(id, H5F_SCOPE_LOCAL) >= 0);
+    if (end) {
+        TRY(H5Fget_eoa(id, &eoa) >= 0);
+        *end = eoa;
+    }
 done:
     return rc;
 }

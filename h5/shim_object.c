@@ -237,6 +237,32 @@ done:
     return rc;
 }
 
+/* H5Ocopy fills the chunks of a dataset of sequences in a buffer of their stored size, which is
+ * smaller than their size in memory if addresses have fewer than 8 bytes. */
+static int check_sequences(goh5_err_t *err, hid_t dataset, hid_t dcpl)
+{
+    int rc = 0;
+    H5D_fill_time_t when;
+    size_t address, length;
+    hid_t type = H5Dget_type(dataset), file = H5Iget_file_id(dataset), fcpl = H5I_INVALID_HID;
+    TRY(type >= 0 && file >= 0);
+    TRY(H5Pget_fill_time(dcpl, &when) >= 0);
+    if (when == H5D_FILL_TIME_ALLOC && H5Tget_class(type) == H5T_VLEN && H5Pget_layout(dcpl) == H5D_CHUNKED) {
+        TRY((fcpl = H5Fget_create_plist(file)) >= 0);
+        TRY(H5Pget_sizes(fcpl, &address, &length) >= 0);
+        if (address < 8) {
+            RAISE(GOH5_ESEQCOPY);
+        }
+    }
+done:
+    goh5_close_plist(fcpl);
+    goh5_close_type(type);
+    if (file >= 0) {
+        H5Fclose(file);
+    }
+    return rc;
+}
+
 /* H5Ocopy copies the layout in the header of any object, and dereferences the type and space of a
  * dataset, which another object does not have. */
 static int check_header(goh5_err_t *err, hid_t loc, const char *name)
@@ -266,6 +292,7 @@ static herr_t check_copied(hid_t loc, const char *name, const H5O_info2_t *info,
         TRY((space = H5Dget_space(object)) >= 0);
         PASS(goh5_check_ranks(err, dcpl, space));
         PASS(check_fill(err, object, dcpl, info->fileno != c->fileno));
+        PASS(check_sequences(err, object, dcpl));
     } else {
         PASS(check_header(err, loc, name));
     }

@@ -87,9 +87,10 @@ func writingLocked(s *idSet, path string) {
 	}
 }
 
-// fitLocked returns an error for a file that libhdf5 must not open with these options. It returns
-// nil for a missing file or a file that is not HDF5, because libhdf5 reports those errors.
-func fitLocked(path string, o OpenOptions, image []byte) error {
+// fitLocked returns an error for a file that libhdf5 must not open with these options, and the size
+// of its addresses. It returns nil for a missing file or a file that is not HDF5, because libhdf5
+// reports those errors.
+func fitLocked(path string, o OpenOptions, image []byte) (addressSize int, err error) {
 	write := o.Mode == ReadWrite
 	if image != nil {
 		return fit(bytes.NewReader(image), int64(len(image)), write)
@@ -99,12 +100,12 @@ func fitLocked(path string, o OpenOptions, image []byte) error {
 		d = o.Access.Driver
 	}
 	if d, ok := d.(readerDriver); ok {
-		return fitReaderLocked(d)
+		return 0, fitReaderLocked(d)
 	}
 	name, whole := superblockFile(path, d)
 	f, info, err := toCheck(name, o.File)
 	if err != nil {
-		return nil //nolint:nilerr // libhdf5 reports the error
+		return 0, nil //nolint:nilerr // libhdf5 reports the error
 	}
 	if f != o.File {
 		defer f.Close()
@@ -112,11 +113,11 @@ func fitLocked(path string, o OpenOptions, image []byte) error {
 	for _, other := range writers {
 		write = write && !os.SameFile(info, other)
 	}
-	err = fit(f, info.Size(), write && whole)
+	addressSize, err = fit(f, info.Size(), write && whole)
 	if _, unclosed := errors.AsType[*UnclosedError](err); unclosed && inMotion(f) {
-		return fmt.Errorf("%w, which has not closed it yet", ErrLocked)
+		return 0, fmt.Errorf("%w, which has not closed it yet", ErrLocked)
 	}
-	return err
+	return addressSize, err
 }
 
 // toCheck returns the file with a name. It is the given file if that is the same one and not nil.
@@ -134,7 +135,11 @@ func toCheck(name string, given *os.File) (*os.File, fs.FileInfo, error) {
 func fitReaderLocked(d readerDriver) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if run(func() error { return fit(readers[d.id], d.size, false) }) == 0 {
+	check := func() error {
+		_, err := fit(readers[d.id], d.size, false)
+		return err
+	}
+	if run(check) == 0 {
 		return nil
 	}
 	err := lib.cause
@@ -156,20 +161,21 @@ func superblockFile(path string, d Driver) (name string, whole bool) {
 	return path, true
 }
 
-// fit checks the superblock of a file.
-func fit(r io.ReaderAt, size int64, write bool) error {
+// fit checks the superblock of a file and returns the size of its addresses.
+func fit(r io.ReaderAt, size int64, write bool) (addressSize int, err error) {
 	s, ok, err := guard.FindSuperblock(r, size)
+	addressSize = int(s.AddressSize)
 	switch {
 	case err != nil || !ok:
-		return err
+		return 0, err
 	case s.AddressSize > maxToken:
-		return fmt.Errorf("%w: addresses of %d bytes, of which the library holds %d", errors.ErrUnsupported, s.AddressSize, maxToken)
+		return 0, fmt.Errorf("%w: addresses of %d bytes, of which the library holds %d", errors.ErrUnsupported, s.AddressSize, maxToken)
 	case !write || s.Version < 2:
-		return nil
+		return addressSize, nil
 	}
 	end, unclosed, err := guard.Unclosed(r, size)
 	if err == nil && unclosed {
 		err = &UnclosedError{End: end, Size: size}
 	}
-	return err
+	return addressSize, err
 }

@@ -145,7 +145,7 @@ func Create(ctx context.Context, target string, o Options) (_ *Output, err error
 // exclude locks the target if it exists and will be replaced, and otherwise its directory for a new
 // file.
 func (o *Output) exclude() (err error) {
-	if o.lock != nil {
+	if o.lock != nil || o.around.Tree() {
 		return nil
 	}
 	if o.overwrite {

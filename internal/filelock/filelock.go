@@ -78,6 +78,7 @@ type held struct {
 	path    string
 	real    string // path without a symbolic link at its end
 	library bool   // guarded by queues
+	tree    bool   // Options.Tree
 	q       *queue
 
 	mu     sync.Mutex // guards the fields below
@@ -226,7 +227,7 @@ func (w *waiting) lock(q *queue, real string) (_ *Lock, err error) {
 			q.turn.Release(1)
 		}
 	}()
-	h := &held{path: w.path, real: real, library: w.Library, q: q, refs: 1}
+	h := &held{path: w.path, real: real, library: w.Library, tree: w.Tree, q: q, refs: 1}
 	if err := w.hold(h); err != nil {
 		return nil, err
 	}
@@ -557,6 +558,10 @@ func Exclusive(path string) bool {
 	defer q.held.mu.Unlock()
 	return q.held.on != nil && q.held.on.exclusive()
 }
+
+// Tree reports whether the lock was acquired with Options.Tree, so that it excludes all writers in a
+// directory.
+func (l *Lock) Tree() bool { return l != nil && l.h.tree }
 
 // ForLibrary leaves the flock to libhdf5, which can then open the file for writing.
 func (l *Lock) ForLibrary() error {

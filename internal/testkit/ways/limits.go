@@ -15,13 +15,15 @@ var Limits = []Limit{
 	{Ways: "*untrusted*", Reason: "elements in other files must be allowed (hyperslab.Untrusted)", Applies: outside},
 	{Ways: "ReaderAt+file*", Reason: "elements in other files must be allowed (hyperslab.Untrusted)", Applies: outside},
 	{Ways: "ReaderAt*", Reason: "only frames in one file (hyperslab.OpenReaderAt)", Applies: sparse},
-	{Ways: "Append", Reason: "an HDF5 array whose maximum shape is its shape does not change its shape (ndarray.Array.Resize)", Applies: fixed},
+	{Ways: "[aA]ppend", Reason: "an HDF5 array whose maximum shape is its shape does not change its shape (ndarray.Array.Resize)", Applies: fixed},
 	{Ways: "Write", Reason: "writes over masked chunks (docs/defects.md)", Applies: masked},
-	{Ways: "Append", Reason: "writes over masked chunks (docs/defects.md)", Applies: masked},
+	{Ways: "[aA]ppend", Reason: "writes over masked chunks (docs/defects.md)", Applies: masked},
+	{Ways: "Write", Reason: "files larger than their addresses (docs/defects.md)", Applies: tiny},
+	{Ways: "[aA]ppend", Reason: "files larger than their addresses (docs/defects.md)", Applies: tiny},
 	{Ways: "Write", Reason: "writes through lossy filters (docs/defects.md)", Applies: lossy},
-	{Ways: "Append", Reason: "writes through lossy filters (docs/defects.md)", Applies: lossy},
+	{Ways: "[aA]ppend", Reason: "writes through lossy filters (docs/defects.md)", Applies: lossy},
 	{Ways: "Write", Reason: "Delta after another filter (docs/defects.md)", Applies: lateDelta},
-	{Ways: "Append", Reason: "Delta after another filter (docs/defects.md)", Applies: lateDelta},
+	{Ways: "[aA]ppend", Reason: "Delta after another filter (docs/defects.md)", Applies: lateDelta},
 	{Ways: "Create", Reason: "Delta after another filter (docs/defects.md)", Applies: lateDelta, Err: ndarray.ErrParam},
 	{Ways: "Create", Reason: "filters with a parameter are read, not created (ndarray/b2nd)", Applies: parameters},
 	{Ways: "convert to .bcolz", Reason: "bcolz ends the process when it reads an array without elements", Err: ErrCrashed, Applies: func(a *Array) bool { return len(a.Want) == 0 }},
@@ -52,6 +54,9 @@ var Limits = []Limit{
 	{Ways: "URL+untrusted*", Reason: "an untrusted object is copied, which HTTP cannot do with a directory", Applies: directory, Err: ndarray.ErrNotFound},
 	{Ways: "URL+worker*", Reason: "an untrusted object is copied, which HTTP cannot do with a directory", Applies: directory, Err: ndarray.ErrNotFound},
 }
+
+// tiny reports whether addresses have 2 bytes.
+func tiny(a *Array) bool { return a.Dims["file"] == "earliest 2" }
 
 // outside reports whether elements are in other files.
 func outside(a *Array) bool { return a.Dims["index"] == "external" || a.Dims["index"] == "virtual" }
