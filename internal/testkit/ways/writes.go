@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,23 +25,66 @@ func Writes(t testing.TB, reference *Reference) []Way {
 		{Name: "Create", Whole: true, Formats: []string{"b2nd", "bcolz", "caterva"}, Start: Stateless(func(ctx context.Context, a *Array, _ ndarray.Region, dst []byte) error {
 			return a.create(ctx, filepath.Join(dir, "create"+filepath.Ext(a.File.Name)), reference, dst)
 		})},
-		{Name: "Write", Formats: []string{"hdf5", "b2nd", "bcolz", "caterva"}, Start: changing(reference, func(ctx context.Context, x *ndarray.Array, a *Array, r ndarray.Region) error {
-			return unchanged(a.region(r), func(src []byte) error { return x.Write(ctx, src, r) })
+		{Name: "Write", Formats: []string{"hdf5", "b2nd", "bcolz", "caterva"}, Start: changing(reference, func(ctx context.Context, location string, a *Array, r ndarray.Region) error {
+			return open(ctx, location, func(x *ndarray.Array) error {
+				return unchanged(a.region(r), func(src []byte) error { return x.Write(ctx, src, r) })
+			})
 		})},
-		{Name: "Append", Whole: true, Formats: []string{"hdf5", "b2nd", "bcolz", "caterva"}, Start: changing(reference, func(ctx context.Context, x *ndarray.Array, a *Array, _ ndarray.Region) error {
-			if len(a.Shape) == 0 || a.Shape[0] < 2 || len(a.Want) == 0 {
-				return nil
-			}
-			shape := x.Shape()
-			rows := max(1, shape[0]/3)
-			shape[0] -= rows
-			if err := x.Resize(ctx, shape); err != nil {
-				return err
-			}
-			tail := a.Want[int(shape[0])*(len(a.Want)/int(a.Shape[0])):]
-			return unchanged(tail, func(src []byte) error { return x.Append(ctx, 0, src) })
+		{Name: "Append", Whole: true, Formats: []string{"hdf5", "b2nd", "bcolz", "caterva"}, Start: changing(reference, func(ctx context.Context, location string, a *Array, _ ndarray.Region) error {
+			return open(ctx, location, func(x *ndarray.Array) error {
+				tail, err := shorten(ctx, x, a)
+				if err != nil || tail == nil {
+					return err
+				}
+				return unchanged(tail, func(src []byte) error { return x.Append(ctx, 0, src) })
+			})
 		})},
 	}
+}
+
+// AppendCommand returns the way that deletes rows of an array and appends them again from a .npy
+// file by a command.
+func AppendCommand(t testing.TB, reference *Reference, run func(target, source string) error) Way {
+	source := filepath.Join(t.TempDir(), "tail.npy")
+	return Way{Name: "append", Slow: true, Whole: true, Formats: []string{"hdf5", "b2nd", "bcolz"}, Start: changing(reference, func(ctx context.Context, location string, a *Array, _ ndarray.Region) error {
+		var tail []byte
+		err := open(ctx, location, func(x *ndarray.Array) (err error) {
+			if tail, err = shorten(ctx, x, a); err != nil || tail == nil {
+				return err
+			}
+			shape := slices.Clone(a.Shape)
+			shape[0] -= x.Shape()[0]
+			d, err := hyperslab.Create(ctx, source, ndarray.Spec{Shape: shape, DType: x.DType()}, &hyperslab.CreateOptions{Overwrite: true})
+			if err != nil {
+				return err
+			}
+			return errors.Join(d.Write(ctx, tail, ndarray.Whole(shape)), d.Commit(ctx), d.Close())
+		})
+		if err != nil || tail == nil {
+			return err
+		}
+		return run(location, source)
+	})}
+}
+
+// open calls change with an array that is open for writing.
+func open(ctx context.Context, location string, change func(x *ndarray.Array) error) error {
+	x, err := hyperslab.Open(ctx, location, &hyperslab.OpenOptions{Write: true})
+	if err != nil {
+		return err
+	}
+	return errors.Join(change(x), x.Close())
+}
+
+// shorten deletes the last third of the rows, but at least one, and returns its elements, or nil if
+// the array has too few rows.
+func shorten(ctx context.Context, x *ndarray.Array, a *Array) ([]byte, error) {
+	if len(a.Shape) == 0 || a.Shape[0] < 2 || len(a.Want) == 0 {
+		return nil, nil
+	}
+	shape := x.Shape()
+	shape[0] -= max(1, shape[0]/3)
+	return a.Want[int(shape[0])*(len(a.Want)/int(a.Shape[0])):], x.Resize(ctx, shape)
 }
 
 // unchanged calls write with a copy of src, which must not change.
@@ -85,7 +129,7 @@ func (a *Array) readBy(reference *Reference, file string, dst []byte) error {
 }
 
 // changing changes arrays in a copy of the file, and reads the region with the reference library.
-func changing(reference *Reference, change func(ctx context.Context, x *ndarray.Array, a *Array, r ndarray.Region) error) func(context.Context, *File) (Read, func() error, error) {
+func changing(reference *Reference, change func(ctx context.Context, location string, a *Array, r ndarray.Region) error) func(context.Context, *File) (Read, func() error, error) {
 	return func(_ context.Context, f *File) (Read, func() error, error) {
 		dir, err := os.MkdirTemp(f.set.Dir, "change")
 		if err != nil {
@@ -101,11 +145,7 @@ func changing(reference *Reference, change func(ctx context.Context, x *ndarray.
 			if a.Cells() || outside(a) || undefined(a) {
 				return ErrForm
 			}
-			x, err := hyperslab.Open(ctx, to+strings.TrimPrefix(a.Location(), f.Path()), &hyperslab.OpenOptions{Write: true})
-			if err != nil {
-				return err
-			}
-			if err := errors.Join(change(ctx, x, a, r), x.Close()); err != nil {
+			if err := change(ctx, to+strings.TrimPrefix(a.Location(), f.Path()), a, r); err != nil {
 				return err
 			}
 			all := make([]byte, len(a.Want))

@@ -178,6 +178,9 @@ func copies(t *testing.T, s *ways.Set, reference *ways.Reference) (out []ways.Wa
 		}
 	}
 	out = append(out,
+		ways.AppendCommand(t, reference, func(target, source string) error {
+			return runAll([][]string{{"append", "-q", target, source}})
+		}),
 		whole(t, "repack", reference, []string{"hdf5", "bcolz"}, file("repack", "-q")),
 		whole(t, "repack --codec lz4", reference, []string{"b2nd"}, file(append([]string{"repack", "-q"}, written...)...)),
 		whole(t, "repack --untrusted", reference, []string{"b2nd", "bcolz"}, file(append([]string{"repack", "-q", "--untrusted"}, written...)...)),
