@@ -24,7 +24,7 @@ run_lane() {
     deps) make deps-test ;;
     dist) make dist-test ;;
     sanitize) SIZE=lane make sanitize ;;
-    hostile) MUTANTS=3000 HOSTILE="-workers 4" make hostile && HYPERSLAB_ALL=1 go test -count=1 -run TestFile_judge ./internal/verify ;;
+    hostile) MUTANTS=3000 HOSTILE="-workers 4" make hostile && HYPERSLAB_ALL=1 go test -count=1 -timeout 30m ./internal/testkit/judge ;;
     fuzz) FUZZTIME=2000x make fuzz ;;
     crash) make crash ;;
     writers) HYPERSLAB_ALL=1 go test -count=1 -timeout 30m ./internal/testkit/writers ;;

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/internal/testkit/damage"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -75,7 +75,7 @@ func (f *File) damaged(ctx context.Context, report *Report, reference *Reference
 	if err := f.copyTo(other.Path()); err != nil {
 		return err
 	}
-	what, err := damage(other.Path(), random)
+	what, err := damage.File(other.Path(), random)
 	if err != nil {
 		return err
 	}
@@ -86,43 +86,6 @@ func (f *File) damaged(ctx context.Context, report *Report, reference *Reference
 		other.judge(ctx, report, reference, o, what)
 	}
 	return nil
-}
-
-// damage changes one file at path, which may be a directory: it cuts it, flips a bit, or fills a
-// block with other bytes. It returns a description.
-func damage(path string, random *rand.Rand) (string, error) {
-	var files []string
-	err := filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			files = append(files, p)
-		}
-		return err
-	})
-	if err != nil || len(files) == 0 {
-		return "", errors.Join(err, errors.ErrUnsupported)
-	}
-	file := files[random.IntN(len(files))]
-	b, err := os.ReadFile(file)
-	if err != nil || len(b) == 0 {
-		return "an empty file", err
-	}
-	at := random.IntN(len(b))
-	what := ""
-	switch random.IntN(4) {
-	case 0:
-		what, b = fmt.Sprintf("cut at byte %d", at), b[:at]
-	case 1:
-		n := min(len(b)-at, 16)
-		what = fmt.Sprintf("%d bytes from byte %d", n, at)
-		for i := range n {
-			b[at+i] = byte(random.Uint32())
-		}
-	default:
-		bit := random.IntN(8)
-		what = fmt.Sprintf("bit %d of byte %d", bit, at)
-		b[at] ^= 1 << bit
-	}
-	return filepath.Base(file) + ": " + what, os.WriteFile(file, b, 0o600)
 }
 
 // judge opens and reads the arrays of a damaged file in one way.
