@@ -19,16 +19,17 @@ func (f *frame) params(typeSize, chunkSize int64) *frameio.Params {
 	cp := cblosc.DefaultCParams()
 	h := f.head
 	if f.header {
-		cp.Codec, cp.CodecMeta, cp.Level, cp.BlockSize, cp.Split = cblosc.Codec(h.Codec()), h.CodecMeta, h.Level(), int(h.BlockSize), cblosc.SplitMode(h.SplitMode())
+		cp.Codec, cp.CodecMeta, cp.Level, cp.Split = cblosc.Codec(h.Codec()), h.CodecMeta, h.Level(), cblosc.SplitMode(h.SplitMode())
 		for i, id := range h.Filters {
 			cp.Filters[i] = cblosc.Filter{ID: cblosc.FilterID(id), Meta: h.FiltersMeta[i]}
 		}
 	}
 	cp.TypeSize, cp.Threads = int(typeSize), 1
+	cp.BlockSize = f.blockSize(typeSize)
 	if err := cp.Validate(); err != nil {
 		f.r.note(Guessed, "", "compression of new chunks", -1, "the library's default: %v", err)
 		cp = cblosc.DefaultCParams()
-		cp.TypeSize, cp.Threads = int(typeSize), 1
+		cp.TypeSize, cp.Threads, cp.BlockSize = int(typeSize), 1, f.blockSize(typeSize)
 	}
 	p := &frameio.Params{CParams: cp, ChunkSize: int(chunkSize), VLMeta: f.vlmeta, Sparse: f.dir != "", Allow: cblosc.Allow{Codecs: cblosc.ArrayCodecs(), Filters: []cblosc.FilterID{cblosc.NDCell, cblosc.NDMean}}}
 	for _, l := range h.Metalayers {
@@ -51,8 +52,8 @@ func (f *frame) write(ctx context.Context) (err error) {
 			typeSize, chunkSize, total = f.shape(int64(len(places)))
 		}
 	}
-	if chunkSize%typeSize != 0 {
-		f.r.note(Guessed, "", "bytes of an element", -1, "1: chunks of %d bytes hold no elements of %d", chunkSize, typeSize)
+	if chunkSize%typeSize != 0 || total%typeSize != 0 {
+		f.r.note(Guessed, "", "bytes of an element", -1, "1: %d bytes in chunks of %d are not whole elements of %d", total, chunkSize, typeSize)
 		typeSize = 1
 	}
 	n := ceil.Div(total, chunkSize)
@@ -189,12 +190,18 @@ func (f *frame) copyChunk(w *frameio.Writer, i, size, typeSize int64, places []c
 	return nil
 }
 
+// blockSize returns the bytes of a block. C-Blosc2 compares the number of blocks of a chunk with that
+// of the array.
+func (f *frame) blockSize(typeSize int64) int {
+	if f.meta != nil {
+		return int(f.meta.BlockItems() * typeSize)
+	}
+	return int(f.head.BlockSize)
+}
+
 func (f *frame) special(w *frameio.Writer, kind chunk.Special, size, typeSize int64) error {
 	p := cblosc.DefaultCParams()
-	p.TypeSize, p.BlockSize = int(typeSize), int(f.head.BlockSize)
-	if f.meta != nil { // C-Blosc2 compares the number of blocks with that of the array
-		p.BlockSize = int(f.meta.BlockItems() * typeSize)
-	}
+	p.TypeSize, p.BlockSize = int(typeSize), f.blockSize(typeSize)
 	b, err := cblosc.SpecialChunk(p, cblosc.Special(kind), int(size), nil)
 	if err != nil {
 		return err
