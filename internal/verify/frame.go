@@ -19,6 +19,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/internal/stores"
+	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // trusted contains the linked codecs and filters that do not check their bounds.
@@ -65,60 +66,24 @@ func (j *job) frameIn(path string, in *stores.Frame, object string) (err error) 
 		}
 		return j.note(Place{Object: object, What: what, Offset: -1, Chunk: -1, Err: err})
 	}
-	limits := cframe.Limits{Header: j.opts.MaxMetadata, Trailer: j.opts.MaxMetadata, Index: j.opts.MaxMetadata}
-	var r interface { // a contiguous frame; nil for a sparse one
-		io.ReaderAt
-		io.Closer
-	}
-	var size int64
-	if in != nil {
-		r, size = in, in.Size
-	} else if info, err := os.Stat(path); err != nil {
+	r, size, err := frameSource(path, in)
+	if err != nil {
 		return err
-	} else if !info.IsDir() {
-		f, info, err := open(path)
-		if err != nil {
-			return err
-		}
-		r, size = f, info.Size()
-	}
-	if r != nil {
-		u.head, err = cframe.ReadLimits(r, size, limits)
-	} else {
-		u.head, err = cframe.ReadDirLimits(os.DirFS(path), limits)
 	}
 	defer func() {
 		if u.file == nil && r != nil { // otherwise close closes it
 			err = errors.Join(err, r.Close())
 		}
 	}()
-	if err != nil {
-		return bad("frame", err)
+	limits := cframe.Limits{Header: j.opts.MaxMetadata, Trailer: j.opts.MaxMetadata, Index: j.opts.MaxMetadata}
+	if what, err := u.structure(path, r, size, limits); err != nil {
+		return bad(what, err)
 	}
-	if err := u.head.CheckPolicy(u.policy); err != nil {
-		return bad("frame", err)
-	}
-	m, ok, err := u.head.Array()
-	if err != nil {
-		return bad("array metalayer", err)
-	}
-	if ok {
-		u.meta = &m
-		for _, l := range u.head.Metalayers {
-			if err := b2ndmeta.CheckStored(l.Name, l.Content); err != nil {
-				return bad("array", err)
-			}
-		}
-	}
-	u.offsets, err = u.head.Offsets(func(dst, b []byte) error {
-		n, err := j.pool.Decompress(dst, b)
-		if err == nil && n != len(dst) {
-			err = &format.Error{Format: "blosc2 frame", What: "index", Offset: u.head.Index.Offset, Got: fmt.Sprintf("%d bytes", n), Want: fmt.Sprint(len(dst)), Err: format.ErrCorrupt}
-		}
-		return err
-	})
-	if err != nil {
+	if u.offsets, err = u.index(j.pool); err != nil {
 		return j.note(Place{Object: object, What: "index", Offset: u.head.Index.Offset, Chunk: -1, Err: err})
+	}
+	if err := bad("element type", u.elementType()); err != nil {
+		return err
 	}
 	if u.variable = u.head.VariableChunks() || u.head.VLBlocks(); u.variable {
 		u.pool = j.pool
@@ -141,16 +106,8 @@ func (j *job) frameIn(path string, in *stores.Frame, object string) (err error) 
 		u.file = r
 	}
 	j.append(u)
-	for i := range twice(u.offsets) {
-		if u.again == nil {
-			u.again = make([]bool, len(u.offsets))
-		}
-		u.again[i] = true
-		p := u.place(i)
-		p.Err = &format.Error{Format: "blosc2 frame", What: "index", Offset: p.Offset, Got: "another chunk has the same position", Want: "chunks that do not overlap", Err: format.ErrCorrupt}
-		if err := j.note(p); err != nil {
-			return err
-		}
+	if err := j.twice(u); err != nil {
+		return err
 	}
 	if err := u.metalayers(bad); err != nil {
 		return err
@@ -164,6 +121,100 @@ func (j *job) frameIn(path string, in *stores.Frame, object string) (err error) 
 		return bad("frame, read by the library", err)
 	}
 	return nil
+}
+
+// frameReader is an open contiguous frame.
+type frameReader interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// frameSource opens the file at path, or returns in. The reader is nil for a sparse frame.
+func frameSource(path string, in *stores.Frame) (frameReader, int64, error) {
+	if in != nil {
+		return in, in.Size, nil
+	}
+	if info, err := os.Stat(path); err != nil || info.IsDir() {
+		return nil, 0, err
+	}
+	f, info, err := open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+// structure reads the header, the trailer and the metalayer of the array. It returns the name of
+// the structure for an error.
+func (u *frameUnit) structure(path string, r frameReader, size int64, limits cframe.Limits) (what string, err error) {
+	if r != nil {
+		u.head, err = cframe.ReadLimits(r, size, limits)
+	} else {
+		u.head, err = cframe.ReadDirLimits(os.DirFS(path), limits)
+	}
+	if err == nil {
+		err = u.head.CheckPolicy(u.policy)
+	}
+	if err != nil {
+		return "frame", err
+	}
+	m, ok, err := u.head.Array()
+	if err != nil || !ok {
+		return "array metalayer", err
+	}
+	u.meta = &m
+	for _, l := range u.head.Metalayers {
+		if err := b2ndmeta.CheckStored(l.Name, l.Content); err != nil {
+			return "array", err
+		}
+	}
+	return "", nil
+}
+
+// index decodes the index.
+func (u *frameUnit) index(pool *cblosc.Pool) ([]cframe.Offset, error) {
+	return u.head.Offsets(func(dst, b []byte) error {
+		n, err := pool.Decompress(dst, b)
+		if err == nil && n != len(dst) {
+			err = &format.Error{Format: "blosc2 frame", What: "index", Offset: u.head.Index.Offset, Got: fmt.Sprintf("%d bytes", n), Want: fmt.Sprint(len(dst)), Err: format.ErrCorrupt}
+		}
+		return err
+	})
+}
+
+// twice notes the chunks that have the position of another chunk.
+func (j *job) twice(u *frameUnit) error {
+	for i := range twice(u.offsets) {
+		if u.again == nil {
+			u.again = make([]bool, len(u.offsets))
+		}
+		u.again[i] = true
+		p := u.place(i)
+		p.Err = &format.Error{Format: "blosc2 frame", What: "index", Offset: p.Offset, Got: "another chunk has the same position", Want: "chunks that do not overlap", Err: format.ErrCorrupt}
+		if err := j.note(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// defaultType is the element type that C-Blosc2 stores if the writer gives none.
+const defaultType = "|u1"
+
+// elementType compares the element type of an array with the bytes of an element. python-blosc2
+// does not read the array if they differ.
+func (u *frameUnit) elementType() error {
+	if u.meta == nil || u.meta.DType == "" {
+		return nil
+	}
+	d, err := ndarray.ParseDType(u.meta.DType)
+	if err != nil || d.Size == int(u.head.TypeSize) {
+		return err
+	}
+	if u.meta.DType == defaultType {
+		return fmt.Errorf("%w: %s, the default of C-Blosc2, for elements of %d bytes: python-blosc2 does not read them", ndarray.ErrType, defaultType, u.head.TypeSize)
+	}
+	return &format.Error{Format: "b2nd metalayer", What: "dtype", Got: fmt.Sprintf("%q of %d bytes", u.meta.DType, d.Size), Want: fmt.Sprintf("one of %d bytes, those of an element", u.head.TypeSize), Err: format.ErrCorrupt}
 }
 
 // metalayers decodes the metalayers of variable length.
@@ -246,8 +297,8 @@ func (u *frameUnit) check(_ context.Context, i int64, s *scratch) (r result, err
 	if u.frame == nil {
 		return u.byLibrary(i, n, s)
 	}
-	if u.offsets[i].IsSpecial() {
-		return result{decoded: n}, nil // the frame reader has checked the entry
+	if o := u.offsets[i]; o.IsSpecial() { // the frame reader has checked the entry
+		return result{decoded: n}, u.blocks(i, chunk.Header{})
 	}
 	if u.again != nil && u.again[i] {
 		return r, nil // already reported; decoding it again for each entry would be quadratic
@@ -263,12 +314,23 @@ func (u *frameUnit) check(_ context.Context, i int64, s *scratch) (r result, err
 	if err != nil {
 		return r, err
 	}
+	if err := u.blocks(i, h); err != nil {
+		return r, err
+	}
 	if size := u.frame.TypeSize(); h.Special != chunk.NotSpecial && int64(size) < n { // all items are equal, so one is enough
 		_, err = u.frame.Items(sized(&s.data, int64(size)), i, 0, 1)
 	} else {
 		_, err = u.frame.Decompress(sized(&s.data, n), i)
 	}
 	return r, cause(err)
+}
+
+// blocks compares the blocks of a chunk with those of the array.
+func (u *frameUnit) blocks(i int64, h chunk.Header) error {
+	if u.meta == nil {
+		return nil
+	}
+	return u.head.CheckBlocks(u.meta.BlockItems()*int64(u.head.TypeSize), i, u.offsets[i], h)
 }
 
 // checkVariable is check for a frame of format 3.

@@ -200,12 +200,35 @@ func (c *chunkChecker) next(o Offset) error {
 	if want >= 0 && int64(h.NBytes) != want {
 		return bad("chunk: nbytes", at+4, strconv.Itoa(int(h.NBytes)), fmt.Sprintf("%d, from the frame's sizes", want), format.ErrCorrupt)
 	}
-	// C-Blosc2 counts the blocks of the array and selects blocks of the chunk by their number
-	// (b2nd.c, blosc2_set_maskout).
-	if want := min(c.block, int64(h.NBytes)); c.block > 0 && int64(h.BlockLen()) != want {
-		return bad("chunk: blocksize", at+8, strconv.Itoa(int(h.BlockSize)), fmt.Sprintf("%d, a block of the array", want), format.ErrCorrupt)
+	if err := checkBlocks("chunk: blocksize", c.block, int64(h.NBytes), int64(h.BlockLen()), at+8); err != nil {
+		return err
 	}
 	c.values += int64(h.NBytes)
+	return nil
+}
+
+// CheckBlocks returns an error if the blocks of chunk i differ from those of the array, of block
+// bytes each. C-Blosc2 counts the blocks of the array and selects blocks of the chunk by their
+// number (b2nd.c, blosc2_set_maskout). o is the index entry of the chunk and h its header, which
+// does not matter for a special offset, because C-Blosc2 then makes a chunk with the frame's block
+// size.
+func (f *Frame) CheckBlocks(block, i int64, o Offset, h chunk.Header) error {
+	n := f.chunkLen(i)
+	switch {
+	case n < 0:
+		return nil
+	case !o.IsSpecial():
+		return checkBlocks("chunk: blocksize", block, n, int64(h.BlockLen()), 8)
+	}
+	return checkBlocks("block_size", block, n, min(int64(f.BlockSize), n), 53)
+}
+
+// checkBlocks compares the bytes of a block in a chunk of n bytes with those of the array. A block
+// of 0 bytes means that the frame is not an array.
+func checkBlocks(what string, block, n, got, at int64) error {
+	if want := min(block, n); block > 0 && got != want && (got > 0 || want < n) {
+		return bad(what, at, strconv.FormatInt(got, 10), fmt.Sprintf("%d, a block of the array", want), format.ErrCorrupt)
+	}
 	return nil
 }
 

@@ -1,0 +1,69 @@
+package verify_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/testutil"
+	"github.com/hyperslab/hyperslab/internal/verify"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// writeZeros writes an array of zeros, whose chunks are special entries of the index.
+const writeZeros = `import blosc2, sys
+blosc2.zeros((20, 20), dtype="<i2", urlpath=sys.argv[1], chunks=(10, 10), blocks=(5, 5))`
+
+// readAll prints whether python-blosc2 reads an array.
+const readAll = `import blosc2, sys
+try:
+    blosc2.open(sys.argv[1])[()]
+    print("reads")
+except (RuntimeError, SyntaxError, TypeError, ValueError):
+    print("fails")`
+
+// TestFile_arrayMetadata checks arrays whose metadata python-blosc2 does not read, although each
+// chunk decodes.
+func TestFile_arrayMetadata(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.b2nd")
+	testutil.Python(t, []string{"blosc2"}, "-c", writeZeros, path)
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	const blockSize = 56 // last byte of the field in the header
+	require.EqualValues(t, 50, whole[blockSize])
+	dtype := bytes.Index(whole, []byte("<i2"))
+	require.Positive(t, dtype)
+	for _, c := range []struct {
+		name  string
+		at    int
+		bytes string
+		code  int
+		want  error
+	}{
+		{"as written", dtype, "<i2", verify.ExitValid, nil},
+		{"other blocks", blockSize, "\x64", verify.ExitCorrupt, format.ErrCorrupt},
+		{"automatic blocks", blockSize, "\x00", verify.ExitCorrupt, format.ErrCorrupt},
+		{"shorter elements", dtype, "|i1", verify.ExitCorrupt, format.ErrCorrupt},
+		{"default of C-Blosc2", dtype, "|u1", verify.ExitPartly, ndarray.ErrType},
+		{"unknown type", dtype, "<\x052", verify.ExitPartly, ndarray.ErrType},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := bytes.Clone(whole)
+			copy(b[c.at:], c.bytes)
+			require.NoError(t, os.WriteFile(path, b, 0o600))
+			r, err := verify.File(bg, path, nil)
+			require.NoError(t, err)
+			require.Equal(t, c.code, r.ExitCode(), "%v %v", r.Damages, r.Unchecked)
+			want := "reads"
+			if c.want != nil {
+				require.ErrorIs(t, append(r.Damages, r.Unchecked...)[0].Err, c.want)
+				want = "fails"
+			}
+			require.Equal(t, want, testutil.Python(t, []string{"blosc2"}, "-c", readAll, path))
+		})
+	}
+}
