@@ -95,7 +95,7 @@ func (p *part) inner(name string, n int, shared bool, t MessageType) (Body, *Sha
 		ref = &r
 		if q.err == nil {
 			var err error
-			b, err = p.r.resolve(r, t)
+			b, err = q.r.resolve(r, t, q.summed)
 			q.fail(err)
 		}
 	} else {

@@ -403,6 +403,7 @@ func (r *reader) heapObject(h *FractalHeap, id []byte, what string, read func(*p
 	if r.tracing {
 		q.describe()
 	}
+	q.summed = true // libhdf5 assumes it, also for heaps without checksums
 	read(q)
 	return q.done()
 }

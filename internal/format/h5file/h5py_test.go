@@ -104,3 +104,44 @@ func TestFile_h5pyLatest(t *testing.T) {
 	}
 	require.Equal(t, 6, kinds)
 }
+
+// writeUnused writes numbers that leave more than half of their bits unused, with the newest format
+// or, by a change of the stored type, with the oldest one. It prints whether h5py reads them.
+const writeUnused = `
+import h5py, struct, sys, numpy as np
+t = h5py.h5t.STD_I32LE.copy()
+t.set_precision(10 if sys.argv[2] == "latest" else 27)
+with h5py.File(sys.argv[1], "w", libver=(sys.argv[2], sys.argv[2] if sys.argv[2] == "latest" else "v108")) as f:
+    x = h5py.h5d.create(f.id, b"x", t, h5py.h5s.create_simple((3,)))
+    if sys.argv[2] == "latest":
+        t.commit(f.id, b"t")
+        h5py.h5d.create(f.id, b"typed", t, h5py.h5s.create_simple((3,)))
+        for i in range(20): h5py.h5a.create(x, b"%d" % i, t, h5py.h5s.create(h5py.h5s.SCALAR)).write(np.array(i))
+b = bytearray(open(sys.argv[1], "rb").read())
+if sys.argv[2] != "latest":
+    i = b.find(struct.pack("<HH", 0, 27))
+    assert i > 0
+    b[i + 2] = 10
+    open(sys.argv[1], "wb").write(b)
+try:
+    with h5py.File(sys.argv[1]) as f: f["x"][...], dict(f["x"].attrs)
+    print("reads")
+except (KeyError, OSError, RuntimeError):
+    print("fails")
+`
+
+// TestDatatype_unusedBits checks that numbers with many unused bits are valid where a checksum
+// covers the type, as in libhdf5.
+func TestDatatype_unusedBits(t *testing.T) {
+	for low, want := range map[string]string{"latest": "reads", "earliest": "fails"} {
+		path := filepath.Join(t.TempDir(), "x.h5")
+		require.Equal(t, want, testutil.Python(t, []string{"h5py"}, "-c", writeUnused, path, low))
+		b, err := os.ReadFile(path)
+		require.NoError(t, err)
+		if err := mustOpen(t, b).Check(h5file.Policy{}); want == "reads" {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, "10 bits used of 32")
+		}
+	}
+}

@@ -168,7 +168,7 @@ func (p *part) content(o *Object, m *Message) {
 		ref := p.sharedRef()
 		m.Ref = &ref
 		if p.err == nil {
-			body, err := p.r.resolve(ref, m.Type)
+			body, err := p.r.resolve(ref, m.Type, p.summed)
 			m.Body = body
 			p.fail(err)
 		}

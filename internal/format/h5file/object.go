@@ -328,6 +328,7 @@ func (o *Object) message(p *part, end int) *Message {
 		return nil
 	}
 	q := p.within(m.Type.String()+" message", m.Size)
+	q.summed = o.Version > 1
 	q.content(o, m)
 	if m.Err == nil {
 		m.Err = q.err

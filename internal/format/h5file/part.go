@@ -25,6 +25,7 @@ type part struct {
 	pos     int
 	at      int64 // bytes from the start of the file to b[0]
 	decoded bool  // b was decoded by a filter, so its bytes have no offsets in the file
+	summed  bool  // a checksum covers b
 	ended   bool  // a read went past the end
 	err     error // the first complaint
 
@@ -345,7 +346,7 @@ func (p *part) grow(n int64) bool {
 // cursor after them.
 func (p *part) within(what string, n int) *part {
 	b := p.b[p.pos : p.pos+n : p.pos+n]
-	q := &part{r: p.r, what: what, b: b, at: p.offset(p.pos), decoded: p.decoded}
+	q := &part{r: p.r, what: what, b: b, at: p.offset(p.pos), decoded: p.decoded, summed: p.summed}
 	if p.field != nil {
 		q.describe()
 	}

@@ -50,12 +50,13 @@ func (p *part) sharedRef() SharedRef {
 }
 
 // resolve reads the message that ref refers to. It follows one reference: a shared message that is
-// shared again is an error, so there are no cycles.
-func (r *reader) resolve(ref SharedRef, t MessageType) (Body, error) {
+// shared again is an error, so there are no cycles. summed reports whether a checksum covers the
+// reference.
+func (r *reader) resolve(ref SharedRef, t MessageType, summed bool) (Body, error) {
 	q, restore := r.quiet()
 	defer restore()
 	if ref.Type == SharedInHeap {
-		return q.resolveInHeap(ref, t)
+		return q.resolveInHeap(ref, t, summed)
 	}
 	if q.resolving {
 		return nil, &format.Error{Format: formatName, What: "shared " + t.String(), Offset: q.f.place(ref.Addr), Got: "a shared message that is shared again", Want: "the message itself", Err: format.ErrCorrupt}
@@ -72,7 +73,7 @@ func (r *reader) resolve(ref SharedRef, t MessageType) (Body, error) {
 	return nil, err
 }
 
-func (r *reader) resolveInHeap(ref SharedRef, t MessageType) (Body, error) {
+func (r *reader) resolveInHeap(ref SharedRef, t MessageType, summed bool) (Body, error) {
 	index, err := r.sharedIndex(t)
 	if err != nil {
 		return nil, err
@@ -82,7 +83,10 @@ func (r *reader) resolveInHeap(ref SharedRef, t MessageType) (Body, error) {
 		return nil, err
 	}
 	var b Body
-	err = r.heapObject(h, ref.HeapID, t.String()+" message", func(p *part) { b = p.unshared(nil, t) })
+	err = r.heapObject(h, ref.HeapID, t.String()+" message", func(p *part) {
+		p.summed = summed
+		b = p.unshared(nil, t)
+	})
 	return b, err
 }
 
