@@ -163,6 +163,9 @@ func (r *reader) readReference(t *Datatype, b []byte, at int64) (Reference, erro
 		if err != nil || o.At == 0 {
 			return ref, err
 		}
+		if n := le32(b[2:]); uint64(n) != uint64(len(o.Data)) { // compared by H5VL__native_blob_get
+			return ref, r.valueError(at, fmt.Sprintf("a reference of %d bytes in an object of %d", n, len(o.Data)), "equal sizes")
+		}
 		p.b, p.at = o.Data, o.At
 	}
 	n := int(p.u8("token size"))
