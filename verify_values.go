@@ -29,8 +29,17 @@ func checkValues(ctx context.Context, path string, r *verify.Report, o *VerifyOp
 		u = &Untrusted{InProcess: !o.Isolated, MaxChunk: o.MaxChunk, MaxMetadata: o.MaxMetadata}
 	}
 	t, err := OpenTree(ctx, path, &OpenOptions{Untrusted: u})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if err != nil {
-		return context.Cause(ctx) // verify.File has reported the error
+		if r.NumDamages > 0 || r.NumUnchecked > 0 {
+			return nil // verify.File has reported the error
+		}
+		if !isContent(err) {
+			return err
+		}
+		return r.Add(verify.Place{What: "values", Offset: -1, Chunk: -1, Err: bareFrame(err)}, cmp.Or(o.MaxFindings, 1000))
 	}
 	known := func(at string) bool {
 		return slices.ContainsFunc(r.Damages, func(p verify.Place) bool {
@@ -47,10 +56,18 @@ func checkValues(ctx context.Context, path string, r *verify.Report, o *VerifyOp
 	return errors.Join(err, t.Close())
 }
 
+// isContent reports whether an error is caused by the content of a file.
+func isContent(err error) bool {
+	return errors.Is(err, errors.ErrUnsupported) || errors.Is(err, ndarray.ErrCorrupt) || errors.Is(err, ndarray.ErrType)
+}
+
 // checkTree calls note for each array that cannot be opened or whose strings cannot be read.
 func checkTree(ctx context.Context, t *Tree, note func(at, what string, err error) error) error {
 	for e, err := range t.Walk(ctx, nil) {
 		if err != nil {
+			if isContent(err) {
+				return note("/", "values", err)
+			}
 			return err
 		}
 		what := "array"

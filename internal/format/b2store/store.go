@@ -220,6 +220,8 @@ func ParseMap(content []byte, size int64, l Limits) ([]Embedded, error) {
 	switch {
 	case !ok:
 		return nil, bad("embed_map", fmt.Sprintf("%T", inner), "a map", format.ErrCorrupt)
+	case !hasKey(top, "current_offset"): // python-blosc2 opens no store without it
+		return nil, bad("current_offset", "no such key", "the end of the last object", format.ErrCorrupt)
 	case len(keys) > l.Objects:
 		return nil, bad("embed_map", fmt.Sprintf("%d keys", len(keys)), fmt.Sprintf("at most %d", l.Objects), format.ErrLimit)
 	}
@@ -257,6 +259,11 @@ func ParseMap(content []byte, size int64, l Limits) ([]Embedded, error) {
 		}
 	}
 	return out, nil
+}
+
+func hasKey(m msgpack.Map, key string) bool {
+	_, found := m.Get(key)
+	return found
 }
 
 // apart returns an error if two objects overlap.

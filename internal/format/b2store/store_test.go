@@ -89,6 +89,7 @@ func TestParseMap(t *testing.T) {
 		{"root key", content(kv("/", span(0, 5))), format.ErrCorrupt},
 		{"parent in a key", content(kv("/../a", span(0, 5))), format.ErrCorrupt},
 		{"no range", content(kv("/a", int64(1))), format.ErrCorrupt},
+		{"no end", msgpack.Append(nil, msgpack.Map{kv("embed_map", msgpack.Map{kv("/a", span(0, 5))})}), format.ErrCorrupt},
 	} {
 		_, err := b2store.ParseMap(c.b, 15, b2store.Limits{})
 		require.ErrorIs(t, err, c.want, c.name)
