@@ -3,6 +3,7 @@ package hyperslab_test
 import (
 	"errors"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/testutil"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -188,4 +190,45 @@ print(f["types/point"].dtype, f["types/point"].attrs["unit"], f["a"].id.get_type
 print(f["deep/b"][:].tolist(), f["a"].attrs["origin"].tolist())`, in(dir, "out.h5")).CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.Equal(t, "[('x', '>i4'), ('y', '>i4')] m True True\n[(1, 2), (3, 4), (5, 6)] (7, 8)\n", string(out))
+}
+
+// writeSparse writes numbers that leave more than half of their bits unused, which libhdf5 accepts
+// only in object headers with a checksum.
+const writeSparse = `import h5py, sys, numpy as np
+t, s = h5py.h5t.STD_I32LE.copy(), h5py.h5s
+t.set_precision(10)
+pair = h5py.h5t.create(h5py.h5t.COMPOUND, 8)
+pair.insert(b"a", 0, t)
+pair.insert(b"b", 4, h5py.h5t.STD_I32LE)
+with h5py.File(sys.argv[1], "w", libver="latest") as f:
+    c = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    c.set_chunk((2,))
+    c.set_filter(h5py.h5z.FILTER_NBIT, 0, ())
+    x = h5py.h5d.create(f.id, b"x", t, s.create_simple((3,)), c)
+    x.write(s.ALL, s.ALL, np.arange(3, dtype="i4"))
+    h5py.h5d.create(f.id, b"pair", pair, s.create_simple((3,)))
+    for o in (f.id, x, f.create_group("g").id): h5py.h5a.create(o, b"a", t, s.create(s.SCALAR)).write(np.array(3))
+`
+
+const readSparse = `import h5py, sys
+with h5py.File(sys.argv[1]) as f: print(f["x"][:].tolist(), f["pair"][:].tolist(), [int(f[n].attrs["a"]) for n in ("/", "x", "g")])
+`
+
+// TestCopyTree_sparseNumbers checks that h5py reads copies and the recovered file of such numbers.
+func TestCopyTree_sparseNumbers(t *testing.T) {
+	dir := t.TempDir()
+	src := filepath.Join(dir, "a.h5")
+	testutil.Python(t, []string{"h5py"}, "-c", writeSparse, src)
+	want := testutil.Python(t, []string{"h5py"}, "-c", readSparse, src)
+	copied, recovered := filepath.Join(dir, "copied.h5"), filepath.Join(dir, "recovered.h5")
+	tree, err := hyperslab.OpenTree(bg, src, nil)
+	require.NoError(t, err)
+	_, err = hyperslab.CopyTree(bg, copied, tree, nil)
+	require.NoError(t, err)
+	require.NoError(t, tree.Close())
+	_, err = hyperslab.Recover(bg, recovered, src, nil)
+	require.NoError(t, err)
+	for _, file := range []string{copied, recovered} {
+		require.Equal(t, want, testutil.Python(t, []string{"h5py"}, "-c", readSparse, file), file)
+	}
 }

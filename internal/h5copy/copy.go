@@ -524,10 +524,11 @@ func Refers(t h5.Datatype) bool {
 	return slices.ContainsFunc(t.Members, func(m h5.Member) bool { return m.Type != nil && Refers(*m.Type) })
 }
 
-// largest returns the size of the largest attribute in bytes.
+// largest returns the size of the largest attribute in bytes, or more if its type needs a header that
+// can store large attributes.
 func (x attributes) largest() (n int64) {
 	for _, a := range x.list {
-		n = max(n, a.Bytes)
+		n = max(n, a.Bytes, inHeader(a.Datatype))
 	}
 	return n
 }

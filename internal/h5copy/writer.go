@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/hyperslab/hyperslab/h5"
 )
@@ -68,6 +69,26 @@ func create[T any](w *Writer, largest int64, f func() (T, error)) (made T, err e
 	return f()
 }
 
+// inHeader returns more than mostInHeader for a type that libhdf5 reads only in a header of HDF5 1.8,
+// which has a checksum (H5T_is_numeric_with_unusual_unused_bits), and otherwise 0.
+func inHeader(t h5.Datatype) int64 {
+	if sparse(t) {
+		return mostInHeader + 1
+	}
+	return 0
+}
+
+// sparse reports whether numbers of a type, or of its parts, leave more than half of their bits
+// unused.
+func sparse(t h5.Datatype) bool {
+	switch t.Class {
+	case h5.Integer, h5.Float, h5.Bitfield:
+		return t.Size > 1 && t.Precision < 8*t.Size && 8*t.Size > 2*(t.Precision+t.Offset)
+	}
+	return t.Base != nil && sparse(*t.Base) ||
+		slices.ContainsFunc(t.Members, func(m h5.Member) bool { return m.Type != nil && sparse(*m.Type) })
+}
+
 // Group creates a group in another one. Its largest attribute will have that many bytes.
 func (w *Writer) Group(in *h5.Group, name string, o *h5.GroupOptions, largest int64) (*h5.Group, error) {
 	return create(w, largest, func() (*h5.Group, error) { return in.CreateGroupWith(name, o) })
@@ -75,12 +96,12 @@ func (w *Writer) Group(in *h5.Group, name string, o *h5.GroupOptions, largest in
 
 // Dataset creates a dataset in a group. Its largest attribute will have that many bytes.
 func (w *Writer) Dataset(in *h5.Group, name string, t h5.Datatype, space h5.Dataspace, o *h5.DatasetOptions, largest int64) (*h5.Dataset, error) {
-	return create(w, largest, func() (*h5.Dataset, error) { return in.CreateDataset(name, t, space, o) })
+	return create(w, max(largest, inHeader(t)), func() (*h5.Dataset, error) { return in.CreateDataset(name, t, space, o) })
 }
 
 // Datatype creates a committed datatype. Its largest attribute will have that many bytes.
 func (w *Writer) Datatype(path string, t h5.Datatype, largest int64) (*h5.CommittedType, error) {
-	return create(w, largest, func() (*h5.CommittedType, error) { return w.Root().CommitDatatype(path, t) })
+	return create(w, max(largest, inHeader(t)), func() (*h5.CommittedType, error) { return w.Root().CommitDatatype(path, t) })
 }
 
 // Link creates a link in a group, except to an object that was left out. It returns false for a

@@ -461,7 +461,7 @@ func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *Create
 	}
 	var d *h5.Dataset
 	var st *striped.Dataset
-	err = withHeaders(f, slices.ContainsFunc(spec.Attrs, h5attr.Large), func() (err error) {
+	err = withHeaders(f, h5attr.Sparse(spec.DType) || slices.ContainsFunc(spec.Attrs, h5attr.NewHeader), func() (err error) {
 		if co.Stripes == nil {
 			d, err = f.Root().CreateDataset(absolute(object), t, space(spec), o)
 			return err
@@ -523,9 +523,9 @@ func sharedType(t *h5.CommittedType, d ndarray.DType) (h5.Datatype, error) {
 	return shared, nil
 }
 
-// withHeaders calls create, with headers of objects that can hold large attributes if large is set.
-func withHeaders(f *h5.File, large bool, create func() error) error {
-	if !large {
+// withHeaders calls create, with object headers of HDF5 1.8 if checked is set (h5attr.NewHeader).
+func withHeaders(f *h5.File, checked bool, create func() error) error {
+	if !checked {
 		return create()
 	}
 	_, low, high, err := f.Access()

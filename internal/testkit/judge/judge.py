@@ -238,6 +238,9 @@ def members(r, path):
 def chunks_at(r, path, offset):
     x = blosc2.blosc2_ext.open(path, "r", offset)
     chunks(r, getattr(x, "schunk", x))
+    if isinstance(x, blosc2.NDArray):
+        r.take(x.nbytes)
+        x[()]
 
 
 def read(path):
