@@ -306,15 +306,15 @@ func TestFrame_sameTarget(t *testing.T) {
 }
 
 // TestFrame_reference checks that python-blosc2 reads a recovered array whose chunks are special
-// values, and a frame whose header has a wrong number of bytes.
+// values or whose element type is corrupt, and a frame whose header has a wrong number of bytes.
 func TestFrame_reference(t *testing.T) {
 	const write = `import blosc2, sys, numpy as np
-blosc2.zeros((20, 20), dtype="<i2", urlpath=sys.argv[1] + "/array", chunks=(10, 10), blocks=(5, 5))[3, 4] = 7
+for name in ("array", "type"): blosc2.zeros((20, 20), dtype="<i2", urlpath=sys.argv[1] + "/" + name, chunks=(10, 10), blocks=(5, 5))[3, 4] = 7
 s = blosc2.SChunk(chunksize=400, urlpath=sys.argv[1] + "/frame", cparams=dict(typesize=4), mode="w")
 for i in range(3): s.append_data(np.arange(100, dtype="i4"))`
 	const sum = `import blosc2, sys, numpy as np
 x = blosc2.open(sys.argv[1])
-print(x[()].sum() if isinstance(x, blosc2.NDArray) else sum(len(x.decompress_chunk(i)) for i in range(x.nchunks)))`
+print(x[()].view("<i2").sum() if isinstance(x, blosc2.NDArray) else sum(len(x.decompress_chunk(i)) for i in range(x.nchunks)))`
 	dir := t.TempDir()
 	testutil.Python(t, []string{"blosc2"}, "-c", write, dir)
 	for _, c := range []struct {
@@ -323,14 +323,19 @@ print(x[()].sum() if isinstance(x, blosc2.NDArray) else sum(len(x.decompress_chu
 		b    string
 		want string
 	}{
-		{"array", 2, "none", "7"},                                 // the signature
+		{"array", 2, "none", "7"}, // the signature
+		{"type", 0, "\x05", "7"},
 		{"frame", 30, "\x00\x00\x00\x00\x00\x00\x04\xb2", "1202"}, // 1,202 bytes: no whole elements
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(dir, c.name)
 			b, err := os.ReadFile(path)
 			require.NoError(t, err)
-			copy(b[c.at:], c.b)
+			at := c.at
+			if at == 0 {
+				at = int64(bytes.Index(b, []byte("<i2")))
+			}
+			copy(b[at:], c.b)
 			require.NoError(t, os.WriteFile(path, b, 0o600))
 			made := path + "-recovered"
 			_, err = recovery.Recover(t.Context(), made, path, &recovery.Options{Format: detect.B2ND})

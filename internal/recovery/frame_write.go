@@ -10,8 +10,10 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/format/b2ndmeta"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
 	"github.com/hyperslab/hyperslab/internal/format/chunk"
+	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // params returns the parameters of the new frame.
@@ -52,6 +54,7 @@ func (f *frame) write(ctx context.Context) (err error) {
 			typeSize, chunkSize, total = f.shape(int64(len(places)))
 		}
 	}
+	f.checkType(typeSize)
 	if chunkSize%typeSize != 0 || total%typeSize != 0 {
 		f.r.note(Guessed, "", "bytes of an element", -1, "1: %d bytes in chunks of %d are not whole elements of %d", total, chunkSize, typeSize)
 		typeSize = 1
@@ -91,6 +94,25 @@ func (f *frame) write(ctx context.Context) (err error) {
 	}
 	f.r.Arrays = 1
 	return w.Commit()
+}
+
+// checkType replaces the element type of the array by an opaque one if it has another size or is not
+// known, because python-blosc2 does not open such an array.
+func (f *frame) checkType(typeSize int64) {
+	if f.meta == nil || f.meta.DType == "" {
+		return
+	}
+	if d, err := ndarray.ParseDType(f.meta.DType); err == nil && int64(d.Size) == typeSize {
+		return
+	}
+	opaque := fmt.Sprintf("|V%d", typeSize)
+	f.r.note(Guessed, "", "element type", -1, "%s: %.60q is no type of %d bytes", opaque, f.meta.DType, typeSize)
+	f.meta.DType, f.meta.DTypeFormat = opaque, 0
+	for i, l := range f.head.Metalayers {
+		if l.Name == b2ndmeta.Name {
+			f.head.Metalayers[i].Content = f.meta.Append(nil)
+		}
+	}
 }
 
 // maxChunks is the maximum number of chunks of a new frame. It equals the limit of package cframe
