@@ -37,6 +37,10 @@ type source struct {
 	file *h5file.File
 	data []byte // buffer for the values of a decoded chunk
 
+	trial    *h5file.Pipeline     // filters that replace those of a dataset; nil: the stored ones
+	doubts   map[h5file.Addr]bool // results of doubtful
+	reencode bool                 // the chunk that was read last must not be copied in its stored form
+
 	library library // decodes chunks with filters that package filter lacks
 
 	out     *h5copy.Writer
@@ -56,10 +60,29 @@ func recoverHDF5(ctx context.Context, r *Report, o Options, without omitted) (er
 	defer func() { r.work = read.Load() }()
 	s := &source{r: r, seen: r.seen, most: o.MaxChunk, in: &counted{r.file, read}, read: read, size: r.size, unsure: map[h5file.Addr]bool{}, omit: without.objects}
 	defer func() { err = errors.Join(err, s.library.close()) }()
+	if err := s.repair(ctx); err != nil {
+		return err
+	}
 	if without.rewrite {
 		return s.rewrite(ctx, r.made)
 	}
 	return s.write(ctx, r.made)
+}
+
+// repair replaces the fields of the file that evidence disproves. The rest of the recovery reads the
+// file with these changes.
+func (s *source) repair(ctx context.Context) error {
+	p := &planner{patched: patched{in: s.in}, size: s.size, most: s.most}
+	if err := p.plan(ctx, false); err != nil {
+		return err
+	}
+	for _, c := range p.changes {
+		if !c.follows {
+			s.r.note(Certain, c.Object, c.Structure, c.Offset, "%s", c.Reason)
+		}
+	}
+	s.in = &p.patched
+	return nil
 }
 
 func (s *source) write(ctx context.Context, path string) error {
@@ -70,8 +93,8 @@ func (s *source) write(ctx context.Context, path string) error {
 	return s.rewrite(ctx, path)
 }
 
-// copy copies the file and clears the flags of a writer. It reports whether the copy is the new
-// file, which it is if its structure is valid. Chunks that do not decode are replaced in the copy.
+// copy copies the file. It reports whether the copy is the new file, which it is if its structure is
+// valid. Chunks that do not decode are replaced in the copy.
 func (s *source) copy(ctx context.Context, path string) (whole bool, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
@@ -84,10 +107,6 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 	}()
 	s.seen.begin(s.size, s.size)
 	if _, err := io.Copy(f, &withContext{ctx, io.NewSectionReader(s.in, 0, s.size), s.seen}); err != nil {
-		return false, err
-	}
-	cleared, err := clearFlags(f, s.size)
-	if err != nil {
 		return false, err
 	}
 	rewrite := func(why string, err error) (bool, error) {
@@ -113,6 +132,10 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 	if err != nil {
 		return false, err
 	}
+	if t.short {
+		s.r.note(Certain, "", "file", -1, "rewritten, because chunks of another length cannot stay in it: %v", errStoredLength)
+		return false, nil
+	}
 	if len(t.bad) > 0 {
 		if err := replaceChunks(path, t.bad); errors.Is(err, errOtherFilters) {
 			return rewrite(", because chunks cannot be replaced in it", err)
@@ -124,13 +147,13 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 			return rewrite(", because chunks cannot be replaced in it", err)
 		}
 	}
-	if cleared {
-		s.r.note(Certain, "", "file consistency flags", 11, "cleared: the writer did not close the file, and its contents are valid")
-	}
 	s.r.Arrays += t.arrays
 	s.r.Chunks += t.good
 	s.r.Certain += t.checked
 	s.r.Unverified += t.good - t.checked
+	for _, e := range t.doubtful {
+		s.r.doubt(e.Path, e.Object)
+	}
 	for _, b := range t.bad {
 		s.r.Lost++
 		s.r.add(Finding{Lost, b.path, "chunk", b.i, int64(b.c.Addr) + c.file.UserBlock(), b.err.Error()})
@@ -192,41 +215,10 @@ func (x extent) String() string {
 // file. The index and the chunks may decode nevertheless. Replacing such a chunk would destroy the
 // other structure, because libhdf5 frees the chunk's space and writes there.
 func (s *source) checkOverlaps(ctx context.Context) error {
-	var all []extent
-	base := s.file.UserBlock()
-	for e := range s.file.Walk() {
-		o := e.Object
-		if o == nil || o.Kind() != h5file.DatasetKind {
-			continue
-		}
-		switch l := o.Layout(); l.Class {
-		case h5file.Contiguous:
-			if n, _ := o.Dataspace().Elements(); l.Addr.Defined() && o.ExternalFiles() == nil {
-				hi, bytes := bits.Mul64(n, uint64(o.Datatype().Size))
-				if hi != 0 {
-					bytes = math.MaxUint64
-				}
-				at := int64(l.Addr) + base
-				all = append(all, extent{at, endOf(at, bytes), "the elements of " + e.Path, nil})
-			}
-		case h5file.Chunked:
-			for c, err := range o.Chunks() {
-				if err == nil {
-					err = ctx.Err()
-				}
-				if err != nil {
-					return err
-				}
-				at := int64(c.Addr) + base
-				all = append(all, extent{at, endOf(at, c.Size), "", c.Offset})
-			}
-		}
+	all, err := s.extents(ctx)
+	if err != nil {
+		return err
 	}
-	// Check has already passed; an error here is only about references in chunks with a missing
-	// filter.
-	_ = h5file.Structures(s.in, s.size, func(f format.Field) {
-		all = append(all, extent{f.Offset, f.Offset + f.Length, f.Name, nil})
-	})
 	slices.SortFunc(all, func(a, b extent) int { return cmp.Compare(a.start, b.start) })
 	var far, chunk extent // the extent with the largest end, of all extents and of the chunks
 	for _, x := range all {
@@ -245,6 +237,45 @@ func (s *source) checkOverlaps(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// extents returns the structures, the chunks and the contiguous elements of the file.
+func (s *source) extents(ctx context.Context) (all []extent, err error) {
+	base := s.file.UserBlock()
+	for e := range s.file.Walk() {
+		o := e.Object
+		if o == nil || o.Kind() != h5file.DatasetKind || o.Layout() == nil || o.Dataspace() == nil || o.Datatype() == nil {
+			continue
+		}
+		switch l := o.Layout(); l.Class {
+		case h5file.Contiguous:
+			if n, _ := o.Dataspace().Elements(); l.Addr.Defined() && o.ExternalFiles() == nil {
+				hi, bytes := bits.Mul64(n, uint64(o.Datatype().Size))
+				if hi != 0 {
+					bytes = math.MaxUint64
+				}
+				at := int64(l.Addr) + base
+				all = append(all, extent{at, endOf(at, bytes), "the elements of " + e.Path, nil})
+			}
+		case h5file.Chunked:
+			for c, err := range o.Chunks() {
+				if err == nil {
+					err = ctx.Err()
+				}
+				if err != nil {
+					return nil, err
+				}
+				at := int64(c.Addr) + base
+				all = append(all, extent{at, endOf(at, c.Size), "", c.Offset})
+			}
+		}
+	}
+	// Check has already passed; an error here is only about references in chunks with a missing
+	// filter.
+	_ = h5file.Structures(s.in, s.size, func(f format.Field) {
+		all = append(all, extent{f.Offset, f.Offset + f.Length, f.Name, nil})
+	})
+	return all, nil
 }
 
 // openAll opens every object of a file with libhdf5, because libhdf5 has rules that are not
@@ -274,27 +305,6 @@ func openAll(path string) (err error) {
 	return nil
 }
 
-// clearFlags clears the file consistency flags of superblock version 3, and reports whether any
-// were set.
-func clearFlags(f *os.File, size int64) (bool, error) {
-	file, err := h5file.Open(f, size, nil)
-	if err != nil {
-		return false, nil
-	}
-	sb := file.Superblock()
-	if sb.Version < 3 || sb.Flags == 0 {
-		return false, nil
-	}
-	b := make([]byte, 12+4*sb.OffsetSize+4)
-	if _, err := f.ReadAt(b, file.UserBlock()); err != nil {
-		return false, err
-	}
-	b[11] = 0
-	binary.LittleEndian.PutUint32(b[len(b)-4:], h5file.Lookup3(b[:len(b)-4]))
-	_, err = f.WriteAt(b, file.UserBlock())
-	return true, err
-}
-
 // lostChunk is a chunk that does not decode.
 type lostChunk struct {
 	path string
@@ -309,6 +319,8 @@ type tally struct {
 	arrays, good int64
 	checked      int64 // of the good chunks: a checksum confirms values and location
 	bad          []lostChunk
+	doubtful     []h5file.Entry
+	short        bool // a chunk is stored in a form that HDF5 2.2 refuses
 }
 
 // decoded decodes every chunk of a valid file.
@@ -319,6 +331,9 @@ func (s *source) decoded(ctx context.Context) (t tally, err error) {
 			continue
 		}
 		t.arrays++
+		if s.doubtful(o) {
+			t.doubtful = append(t.doubtful, e)
+		}
 		if o.Layout().Class != h5file.Chunked {
 			continue
 		}
@@ -335,7 +350,8 @@ func (s *source) decoded(ctx context.Context) (t tally, err error) {
 				t.bad = append(t.bad, lostChunk{e.Path, c, full, i, err})
 			} else {
 				t.good++
-				if err == nil && placed && hasValueChecksum(o, c, raw) {
+				t.short = t.short || s.reencode
+				if err == nil && placed && s.hasValueChecksum(o, c, raw) {
 					t.checked++
 				}
 			}
@@ -426,53 +442,50 @@ func encoded(info h5.DatasetInfo, values []byte) (raw []byte, mask uint32, err e
 // *h5.FilterError with h5.ErrNoFilter.
 func (s *source) chunk(o *h5file.Object, c h5file.Chunk) (raw, values []byte, err error) {
 	s.seen.more(int64(min(c.Size, uint64(s.size))))
+	s.reencode = false
 	l := o.Layout()
-	contradiction := fmt.Errorf("%w: chunks of elements of another size than the datatype's", format.ErrCorrupt)
 	full, ok := o.ChunkBytes()
 	if o.Datatype() == nil || len(l.Dims) == 0 || full == 0 {
-		return nil, nil, contradiction
+		return nil, nil, fmt.Errorf("%w: chunks without a datatype or a shape", format.ErrCorrupt)
 	}
-	// The size of an element in the layout is redundant. A checksum of a decoded chunk of the size
-	// that the datatype implies is stronger evidence.
-	disproved := l.Dims[len(l.Dims)-1] != uint64(o.Datatype().Size)
 	if !ok || full > uint64(s.most) || c.Size > uint64(s.most) {
 		return nil, nil, fmt.Errorf("%w: chunk: got %d bytes, %d in stored form, want at most %d", format.ErrLimit, full, c.Size, s.most)
 	}
-	if c.Size > uint64(s.size) {
-		return nil, nil, fmt.Errorf("%w: stored chunk: got %d bytes, want at most %d, the size of the file", format.ErrTruncated, c.Size, s.size)
-	}
-	if raw, err = s.file.Read(c.Addr, int64(c.Size)); err != nil {
-		return raw, nil, err
-	}
-	if uint64(len(raw)) != c.Size {
-		return raw, nil, fmt.Errorf("%w: %d of %d bytes", format.ErrTruncated, len(raw), c.Size)
-	}
-	list := filters(o.Pipeline())
+	list := filters(s.pipeline(o))
 	if l.Flags&h5file.PartialChunksUnfiltered != 0 && edge(o, c) {
 		list = nil
 	}
-	if len(list) == 0 {
-		if disproved {
-			return raw, nil, contradiction
+	if len(list) == 0 && resized(o) {
+		if err := s.sizeConfirmed(o, c, full); err != nil {
+			return nil, nil, err
 		}
-		if c.Size != full {
-			return raw, nil, fmt.Errorf("%w: %d bytes without filters, want %d", format.ErrCorrupt, c.Size, full)
-		}
-		return raw, raw, nil
+		c.Size = full
 	}
 	if uint64(cap(s.data)) < full {
 		s.data = make([]byte, full)
 	}
 	s.data = s.data[:full]
+	if raw, err = s.stored(c); err != nil {
+		if longer := s.delimited(list, c, full); longer != nil {
+			return longer, s.data, nil
+		}
+		return raw, nil, err
+	}
+	if len(list) == 0 {
+		if c.Size != full {
+			return raw, nil, fmt.Errorf("%w: %d bytes without filters, want %d", format.ErrCorrupt, c.Size, full)
+		}
+		return raw, raw, nil
+	}
 	p, err := filter.New(list, filter.Options{})
 	if err == nil {
-		if err = p.Decode(s.data, raw, c.Mask); err == nil && disproved && !hasValueChecksum(o, c, raw) {
-			err = contradiction
+		if err = p.Decode(s.data, raw, c.Mask); err == nil || s.short(p, o, c, raw) {
+			return raw, s.data, nil
+		}
+		if longer := s.delimited(list, c, full); longer != nil {
+			return longer, s.data, nil
 		}
 		return raw, s.data, err
-	}
-	if disproved {
-		return raw, nil, contradiction
 	}
 	if t := o.Datatype(); h5check.Decodable(list) && !refers(t) && len(l.Dims) <= h5.MaxRank {
 		one, err := s.library.sample(o, list)
@@ -484,23 +497,106 @@ func (s *source) chunk(o *h5file.Object, c h5file.Chunk) (raw, values []byte, er
 	return raw, nil, err
 }
 
+// stored reads the stored bytes of a chunk.
+func (s *source) stored(c h5file.Chunk) ([]byte, error) {
+	if c.Size > uint64(s.size) {
+		return nil, fmt.Errorf("%w: stored chunk: got %d bytes, want at most %d, the size of the file", format.ErrTruncated, c.Size, s.size)
+	}
+	raw, err := s.file.Read(c.Addr, int64(c.Size))
+	if err == nil && uint64(len(raw)) != c.Size {
+		err = fmt.Errorf("%w: %d of %d bytes", format.ErrTruncated, len(raw), c.Size)
+	}
+	return raw, err
+}
+
+// short decodes a last chunk that contains only the elements inside the dataset, as some writers
+// store it. Only the first dimension may extend beyond the dataset, because the elements are then
+// the first ones of the chunk. HDF5 before 2.2 reads such a chunk, and HDF5 2.2 refuses it.
+func (s *source) short(p *filter.Pipeline, o *h5file.Object, c h5file.Chunk, raw []byte) bool {
+	l, dims := o.Layout(), o.Dataspace().Dims
+	if len(dims) == 0 || len(c.Offset) != len(dims) || len(l.Dims) != len(dims)+1 || c.Offset[0] >= dims[0] {
+		return false
+	}
+	for i := 1; i < len(dims); i++ {
+		if c.Offset[i] > dims[i] || dims[i]-c.Offset[i] < l.Dims[i] {
+			return false
+		}
+	}
+	n := uint64(len(s.data)) / l.Dims[0] * min(l.Dims[0], dims[0]-c.Offset[0])
+	if n >= uint64(len(s.data)) || p.Decode(s.data[:n], raw, c.Mask) != nil {
+		return false
+	}
+	clear(s.data[n:])
+	s.reencode = true
+	return true
+}
+
+// delimited decodes a chunk whose stored size is wrong. A stream of deflate contains its own end,
+// and its Adler-32 proves that it is complete. delimited returns nil if the last filter of the
+// chunk is not deflate, or if the stream is not valid.
+func (s *source) delimited(list []h5.Filter, c h5file.Chunk, full uint64) []byte {
+	last := len(list) - 1
+	for last >= 0 && c.Mask>>last&1 != 0 {
+		last--
+	}
+	if last < 0 || list[last].ID != h5.FilterDeflate {
+		return nil
+	}
+	at := s.file.Position(c.Addr)
+	if at < 0 || at >= s.size {
+		return nil
+	}
+	raw, err := s.file.Read(c.Addr, min(endOf(1<<10, full+full/8), s.size-at))
+	if err != nil || zeros(raw) {
+		return nil
+	}
+	p, err := filter.New(list, filter.Options{})
+	if err != nil || p.Decode(s.data, raw, c.Mask) != nil {
+		return nil
+	}
+	s.reencode = true
+	return raw
+}
+
+// zeros reports whether b contains only zeros.
+func zeros(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
+
 // hasValueChecksum reports whether a filter of a decoded chunk, stored as raw, has compared a
-// checksum of its values: Fletcher32, the Adler-32 of zlib or the CRC-32 of bzip2. Zeros do
-// not count, because Fletcher32 of zeros is zero, and a lost sector often reads as zeros.
-func hasValueChecksum(o *h5file.Object, c h5file.Chunk, raw []byte) bool {
-	if len(bytes.Trim(raw, "\x00")) == 0 {
+// checksum of its values. Zeros do not count, because Fletcher32 of zeros is zero, and a lost
+// sector often reads as zeros.
+func (s *source) hasValueChecksum(o *h5file.Object, c h5file.Chunk, raw []byte) bool {
+	if zeros(raw) || o.Layout().Flags&h5file.PartialChunksUnfiltered != 0 && edge(o, c) {
 		return false
 	}
-	if o.Layout().Flags&h5file.PartialChunksUnfiltered != 0 && edge(o, c) {
-		return false
+	return summed(filters(s.pipeline(o)), c.Mask, raw) && (s.trial != nil || !s.doubtful(o))
+}
+
+// pipeline returns the filters with which chunks of o are decoded.
+func (s *source) pipeline(o *h5file.Object) *h5file.Pipeline {
+	if s.trial != nil {
+		return s.trial
 	}
-	for i, f := range filters(o.Pipeline()) {
-		switch f.ID {
+	return o.Pipeline()
+}
+
+// summed reports whether the decoder of a chunk compares a checksum: Fletcher32, the Adler-32 of
+// zlib, the CRC-32 of bzip2, or the XXH64 of a zstd frame, which is optional. raw is the stored
+// chunk; nil if other filters follow the list.
+func summed(list []h5.Filter, mask uint32, raw []byte) bool {
+	for i := len(list) - 1; i >= 0; i-- {
+		if mask>>i&1 != 0 {
+			continue
+		}
+		switch list[i].ID {
 		case h5.FilterFletcher32, h5.FilterDeflate, filter.IDBZip2:
-			if c.Mask>>i&1 == 0 {
+			return true
+		case filter.IDZstd:
+			const magic, checksum = "\x28\xb5\x2f\xfd", 1 << 2
+			if bytes.HasPrefix(raw, []byte(magic)) && len(raw) > len(magic) && raw[len(magic)]&checksum != 0 {
 				return true
 			}
 		}
+		raw = nil // the filter that was applied before has another output
 	}
 	return false
 }

@@ -255,7 +255,7 @@ func (w *chunkWriter) write(ctx context.Context, i int64, c h5file.Chunk) error 
 		c.Mask &= 1<<n - 1
 	}
 	raw, values, err := s.chunk(w.o, c)
-	s.checked = err == nil && w.placed && hasValueChecksum(w.o, c, raw)
+	s.checked = err == nil && w.placed && s.hasValueChecksum(w.o, c, raw)
 	switch {
 	case errors.Is(err, h5.ErrNoFilter) && w.same:
 		// No filter here can decode the chunk, so it is guessed.
@@ -270,7 +270,7 @@ func (w *chunkWriter) write(ctx context.Context, i int64, c h5file.Chunk) error 
 	case err != nil:
 		lost(err)
 		return nil
-	case w.same:
+	case w.same && !s.reencode:
 		err = w.d.WriteChunk(raw, c.Mask, offset...)
 		if err == nil {
 			s.count(s.guessed || c.Unsure != nil)

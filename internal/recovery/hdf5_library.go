@@ -97,7 +97,7 @@ type library struct {
 
 // sample returns the sample for chunks of o. It fails if libhdf5 cannot create the dataset.
 func (l *library) sample(o *h5file.Object, filters []h5.Filter) (*sample, error) {
-	if l.p != nil && l.of == o.Addr {
+	if l.p != nil && l.of == o.Addr && sameFilters(l.p.info.Filters, filters) {
 		return l.p, nil
 	}
 	if err := l.close(); err != nil {

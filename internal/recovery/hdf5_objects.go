@@ -116,6 +116,9 @@ func (s *source) object(ctx context.Context, at string, o *h5file.Object) error 
 		}
 		s.lost(at, "datatype", err)
 	case h5file.DatasetKind:
+		if s.doubtful(o) {
+			s.r.doubt(at, o)
+		}
 		d, err := s.create(at, o)
 		if err != nil {
 			s.lost(at, "dataset", err)
@@ -199,7 +202,7 @@ func (s *source) validFilters(at string, o *h5file.Object) *h5file.Pipeline {
 	if l == nil {
 		return nil
 	}
-	full, _ := o.Layout().ChunkBytes()
+	full, _ := o.ChunkBytes()
 	valid := &h5file.Pipeline{}
 	for _, f := range l.Filters {
 		if err := f.Sound(uint64(o.Datatype().Size), full); err != nil {

@@ -72,3 +72,20 @@ func final(x, y, z uint32) uint32 {
 	z -= bits.RotateLeft32(y, 24)
 	return z
 }
+
+// WrongChecksum is a checksum of a structure that differs from the computed one.
+type WrongChecksum struct {
+	Structure        string
+	Start, Length    int64 // range of the bytes of which it is computed, in the file
+	At               int64 // offset of the checksum; its own bytes count as zeros if they are in the range
+	Stored, Computed uint32
+}
+
+// wrong passes a wrong checksum to the source, if it has a method for it. It passes no checksum
+// inside bytes that a filter decoded.
+func (p *part) wrong(c WrongChecksum) {
+	if to, ok := p.r.f.src.(interface{ WrongChecksum(WrongChecksum) }); ok && !p.decoded {
+		c.Structure, c.Start = p.what, p.at
+		to.WrongChecksum(c)
+	}
+}

@@ -295,6 +295,7 @@ func (p *part) blockChecksum() {
 	c := append([]byte(nil), p.b...)
 	copy(c[from:], []byte{0, 0, 0, 0})
 	if want := Lookup3(c); got != want {
+		p.wrong(WrongChecksum{Length: int64(len(c)), At: p.offset(from), Stored: got, Computed: want})
 		p.bad(fmt.Sprintf("%#08x", got), fmt.Sprintf("%#08x", want))
 	}
 }

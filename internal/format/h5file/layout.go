@@ -65,9 +65,11 @@ type Layout struct {
 	DataAt  int64  // bytes from the start of the file to Data
 	// Dims are the dimensions of a chunk in elements, followed by the size of an element in bytes.
 	// In versions 1 and 2 the other classes have the dimensions of the dataset here.
-	Dims  []uint64
-	Flags uint8 // of chunked layouts, in version 4 and later
-	Index IndexType
+	Dims          []uint64
+	ElementAt     int64 // bytes from the start of the file to the size of an element of chunks
+	ElementLength int   // bytes of this field
+	Flags         uint8 // of chunked layouts, in version 4 and later
+	Index         IndexType
 
 	SingleSize uint64 // bytes of the filtered single chunk
 	SingleMask uint32 // its filter mask
@@ -180,6 +182,7 @@ func (p *part) chunkDims(l *Layout, n, size int) {
 		return
 	}
 	for range n {
+		l.ElementAt, l.ElementLength = p.stored(p.pos), size
 		d := p.uint("dimension size", size)
 		p.check(d > 0, d, "at least 1")
 		l.Dims = append(l.Dims, d)

@@ -294,8 +294,17 @@ func (p *part) checksum() {
 		return
 	}
 	if want := Lookup3(p.b[:from]); got != want {
+		p.wrong(WrongChecksum{Length: int64(from), At: p.offset(from), Stored: got, Computed: want})
 		p.bad(fmt.Sprintf("%#08x", got), fmt.Sprintf("%#08x", want))
 	}
+}
+
+// stored returns the offset in the file of position pos, or -1 if a filter decoded the bytes.
+func (p *part) stored(pos int) int64 {
+	if p.decoded {
+		return -1
+	}
+	return p.offset(pos)
 }
 
 // complain keeps the first complaint. It attaches every complaint to the last field, or to the

@@ -50,6 +50,7 @@ type Filter struct {
 	Name     string // as stored; often empty
 	Optional bool   // chunks may be stored without the filter if it is not available or fails
 	Values   []uint32
+	ValuesAt int64 // bytes from the start of the file to Values; -1 if they are in a filtered heap
 }
 
 // String returns the names of the filters.
@@ -105,6 +106,7 @@ func (p *part) filter(version uint8) Filter {
 		p.bad(fmt.Sprintf("%d values", n), fmt.Sprintf("at most %d", p.rest()/4))
 		p.ended = true
 	}
+	f.ValuesAt = p.stored(p.pos)
 	if b := p.bytes("client data", 4*n); p.ok() {
 		for i := range n {
 			f.Values = append(f.Values, le32(b[4*i:]))

@@ -33,10 +33,11 @@ type Superblock struct {
 	// Base is the base address as stored. libhdf5 and File ignore it and use the offset of the
 	// superblock instead.
 	Base       Addr
-	Extension  Addr // object header of the extension, versions 2 and 3
-	EndOfFile  Addr // first byte after the file, counted from the start of the file
-	DriverInfo Addr // versions 0 and 1
-	Root       Addr // object header of the root group
+	Extension  Addr  // object header of the extension, versions 2 and 3
+	EndOfFile  Addr  // first byte after the file, counted from the start of the file
+	EndAt      int64 // bytes from the start of the file to the stored EndOfFile
+	DriverInfo Addr  // versions 0 and 1
+	Root       Addr  // object header of the root group
 	// RootEntry is the symbol table entry of the root group, versions 0 and 1.
 	RootEntry *SymbolEntry
 	// K determines the size of version 1 B-tree nodes. It is stored in the superblock in versions 0
@@ -149,6 +150,7 @@ func (r *reader) superblock0(p *part, s *Superblock) {
 	if a := p.addr("address of file free space info"); a.Defined() {
 		p.bad(a.String(), "undefined")
 	}
+	s.EndAt = p.stored(p.pos)
 	s.EndOfFile = p.addr("end of file address")
 	s.DriverInfo = p.addr("driver information block address")
 	end := p.group("root group symbol table entry", -1)
@@ -168,6 +170,7 @@ func (r *reader) superblock2(p *part, s *Superblock) {
 	p.mean("%s", s.Flags)
 	r.baseAddress(p, s)
 	s.Extension = p.addr("superblock extension address")
+	s.EndAt = p.stored(p.pos)
 	s.EndOfFile = p.addr("end of file address")
 	s.Root = p.addr("root group object header address")
 	p.checksum()

@@ -1,0 +1,257 @@
+// Plan of a repair: the smallest change of an HDF5 file after which libhdf5 reads it.
+
+package recovery
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+)
+
+// Change replaces bytes of a file.
+type Change struct {
+	Offset    int64
+	Old, New  []byte    // of the same length
+	Structure string    // "superblock", "object header", …
+	Object    string    // path of the object that the structure belongs to; "" for the file
+	Reason    string    // the evidence for the change
+	Certainty Certainty // Certain or Guessed
+
+	follows bool // a checksum that follows from other changes
+}
+
+// maxRounds is the maximum number of passes of a planner through the metadata, each of which reads
+// the structures that the pass before made readable. maxSearches is the maximum number of
+// structures in which it searches a wrong byte.
+const (
+	maxRounds   = 64
+	maxSearches = 64
+)
+
+// patched is a file with changes, which are sorted by offset and do not overlap.
+type patched struct {
+	in      io.ReaderAt
+	changes []Change
+}
+
+// ReadAt reads the file with the changes.
+func (p *patched) ReadAt(b []byte, off int64) (int, error) {
+	n, err := p.in.ReadAt(b, off)
+	first, _ := slices.BinarySearchFunc(p.changes, off, func(c Change, off int64) int { return cmp.Compare(c.Offset+int64(len(c.New)), off+1) })
+	for _, c := range p.changes[first:] {
+		if c.Offset >= off+int64(n) {
+			break
+		}
+		copy(b[max(c.Offset-off, 0):n], c.New[max(off-c.Offset, 0):])
+	}
+	return n, err
+}
+
+// planner finds the changes of a file. It implements the method for wrong checksums of h5file.
+type planner struct {
+	patched
+	size int64
+	most int64 // maximum size of a decoded chunk
+
+	object   string // the object whose structures are being read
+	wrong    map[int64]wrongChecksum
+	searched map[int64]bool // structures without a wrong byte that a search finds
+	checked  map[h5file.Addr]bool
+	made     int // number of changes of the current pass
+}
+
+// wrongChecksum is a wrong checksum of a structure of an object.
+type wrongChecksum struct {
+	h5file.WrongChecksum
+	object string
+}
+
+// WrongChecksum records a wrong checksum.
+func (p *planner) WrongChecksum(c h5file.WrongChecksum) {
+	if had, ok := p.wrong[c.At]; !ok || had.object == "" {
+		p.wrong[c.At] = wrongChecksum{c, p.object}
+	}
+}
+
+// change adds a change of the bytes from c.Offset on to c.New. It does nothing if they are equal,
+// and merges changes that overlap.
+func (p *planner) change(c Change) error {
+	had := make([]byte, len(c.New))
+	if _, err := p.ReadAt(had, c.Offset); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if string(had) == string(c.New) {
+		return nil
+	}
+	p.made++
+	start, end := c.Offset, c.Offset+int64(len(c.New))
+	p.changes = slices.DeleteFunc(p.changes, func(x Change) bool {
+		if x.Offset >= end || x.Offset+int64(len(x.New)) <= start {
+			return false
+		}
+		if before := start - x.Offset; before > 0 {
+			c.New = append(slices.Clone(x.New[:before]), c.New...)
+			c.Offset = x.Offset
+		}
+		if after := x.Offset + int64(len(x.New)) - end; after > 0 {
+			c.New = append(c.New, x.New[int64(len(x.New))-after:]...)
+		}
+		return true
+	})
+	c.Old = make([]byte, len(c.New))
+	if _, err := p.in.ReadAt(c.Old, c.Offset); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if string(c.Old) != string(c.New) {
+		at, _ := slices.BinarySearchFunc(p.changes, c.Offset, func(x Change, off int64) int { return cmp.Compare(x.Offset, off) })
+		p.changes = slices.Insert(p.changes, at, c)
+	}
+	return nil
+}
+
+// plan finds the changes that evidence confirms. With guess it also replaces checksums that only
+// the validity of the structure confirms.
+func (p *planner) plan(ctx context.Context, guess bool) error {
+	p.searched, p.checked = map[int64]bool{}, map[h5file.Addr]bool{}
+	for range maxRounds {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		p.made, p.object, p.wrong = 0, "", map[int64]wrongChecksum{}
+		f, err := h5file.Open(p, p.size, nil)
+		if err != nil {
+			return nil // a file without a readable superblock has no changes
+		}
+		if f.Driver() != nil {
+			return nil // the members of a set are repaired by no change of one file
+		}
+		if err := p.pass(ctx, f, guess); err != nil || p.made == 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// pass reads all structures and makes the changes that follow from them.
+func (p *planner) pass(ctx context.Context, f *h5file.File, guess bool) error {
+	s := &source{seen: &passes{}, most: p.most, in: p, size: p.size, file: f}
+	defer func() { _ = s.library.close() }() // it is in memory
+	sets := p.walk(f)
+	_ = h5file.Structures(p, p.size, func(format.Field) {}) // reads structures that no object has
+	if err := p.flags(f); err != nil {
+		return err
+	}
+	rest, err := p.checksums()
+	if err != nil || p.made > 0 {
+		return err
+	}
+	for _, e := range sets {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if p.checked[e.Object.Addr] {
+			continue
+		}
+		p.checked[e.Object.Addr] = true
+		if err := p.fields(s, e); err != nil {
+			return err
+		}
+	}
+	if p.made == 0 {
+		if err := p.end(ctx, s); err != nil {
+			return err
+		}
+	}
+	if p.made > 0 || !guess {
+		return nil
+	}
+	for _, c := range rest {
+		if err := p.change(c.replaced(Guessed, "the structure has no other error")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// walk reads the structures of each object, and returns the datasets.
+func (p *planner) walk(f *h5file.File) (sets []h5file.Entry) {
+	const header = "\x00" // no path
+	p.object = header
+	for e := range f.Walk() {
+		for at, c := range p.wrong {
+			if c.object == header {
+				c.object = e.Path
+				p.wrong[at] = c
+			}
+		}
+		o := e.Object
+		if o == nil {
+			continue
+		}
+		p.object = e.Path
+		for range o.Attributes() {
+		}
+		if o.Kind() == h5file.GroupKind {
+			for range o.Links() {
+			}
+		}
+		if o.Kind() == h5file.DatasetKind && o.Layout() != nil && o.Dataspace() != nil && o.Datatype() != nil {
+			sets = append(sets, e)
+			if o.Layout().Class == h5file.Chunked {
+				for range o.Chunks() {
+				}
+			}
+		}
+		p.object = header
+	}
+	p.object = ""
+	return sets
+}
+
+// flags clears the file consistency flags of superblock version 3.
+func (p *planner) flags(f *h5file.File) error {
+	sb := f.Superblock()
+	if sb.Version < 3 || sb.Flags == 0 {
+		return nil
+	}
+	return p.change(Change{
+		Offset: f.UserBlock() + flagsAt, New: []byte{0}, Structure: "file consistency flags",
+		Reason: "cleared: the writer did not close the file", Certainty: Certain,
+	})
+}
+
+// flagsAt is the offset of the flags in a superblock of version 3.
+const flagsAt = 11
+
+// end corrects the end of the file in the superblock if it is outside the file, or before a
+// structure or elements.
+func (p *planner) end(ctx context.Context, s *source) error {
+	sb := s.file.Superblock()
+	base := s.file.UserBlock()
+	stored := int64(sb.EndOfFile-sb.Base) + base
+	all, err := s.extents(ctx)
+	if err != nil || sb.EndAt < 0 {
+		return nil // an index is corrupt, so the end of its chunks is unknown
+	}
+	used := int64(0)
+	for _, x := range all {
+		used = max(used, x.end)
+	}
+	valid := sb.EndOfFile.Defined() && sb.EndOfFile >= sb.Base && stored >= used && stored <= p.size
+	if valid || used > p.size {
+		return nil
+	}
+	b := binary.LittleEndian.AppendUint64(nil, uint64(sb.Base)+uint64(p.size-base))
+	b = append(b, make([]byte, 24)...)[:sb.OffsetSize]
+	return p.change(Change{
+		Offset: sb.EndAt, New: b, Structure: "end of file address", Certainty: Certain,
+		Reason: fmt.Sprintf("got %d, want %d, the size of the file; the last structure ends at %d", stored, p.size, used),
+	})
+}

@@ -1,0 +1,243 @@
+// Tests of redundant fields that contradict stronger evidence.
+
+package recovery_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
+	"github.com/hyperslab/hyperslab/internal/format/h5file/hdf5test"
+	"github.com/hyperslab/hyperslab/internal/need"
+	"github.com/hyperslab/hyperslab/internal/recovery"
+)
+
+// filtered writes the datasets of this test. Each has a filter whose parameters repeat a size.
+const filtered = `
+import sys, numpy, h5py
+libver = "earliest" if sys.argv[2] == "oldest" else "v110"
+x = numpy.arange(2000, dtype="<i8") * 37 % 1009
+with h5py.File(sys.argv[1], "w", libver=(libver, "latest")) as f:
+    def add(name, data, *filters):
+        p = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        p.set_chunk((300,))
+        for fn in filters:
+            fn(p)
+        t = h5py.h5t.py_create(data.dtype, logical=True)
+        h5py.h5d.create(f.id, name.encode(), t, h5py.h5s.create_simple(data.shape), p).write(h5py.h5s.ALL, h5py.h5s.ALL, data)
+    gzip, shuffle, sum = (lambda p: p.set_deflate(4)), (lambda p: p.set_shuffle()), (lambda p: p.set_fletcher32())
+    z = h5py.h5z
+    add("shuffle", x, shuffle, gzip)
+    add("shuffle sum", x.astype("<f4"), shuffle, gzip, sum)
+    add("sum shuffle", x.astype("<f8"), sum, shuffle, gzip)
+    add("nbit", x.astype("<i4"), lambda p: p.set_filter(z.FILTER_NBIT, 0, ()), sum)
+    add("scale-offset", x, lambda p: p.set_scaleoffset(h5py.h5z.SO_INT, 0), gzip)
+    add("szip", x.astype("<i4"), lambda p: p.set_szip(h5py.h5z.SZIP_NN_OPTION_MASK, 16), sum) if z.filter_avail(z.FILTER_SZIP) else None
+`
+
+// readAll prints the elements of every dataset of a file.
+const readAll = `
+import sys, json, h5py
+with h5py.File(sys.argv[1]) as f:
+    print(json.dumps({name: f[name][()].tolist() for name in f}))
+`
+
+func pythonValues(t *testing.T, python, path string) map[string][]float64 {
+	t.Helper()
+	out, err := exec.Command(python, "-c", readAll, path).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	var v map[string][]float64
+	require.NoError(t, json.Unmarshal(out, &v))
+	return v
+}
+
+// TestHDF5_FilterParameters changes one size in the parameters of a filter. If a checksum or the
+// chunks disprove it, all elements must be recovered as certain, with the values of the undamaged
+// file. Otherwise libhdf5 reads the damaged file, and the recovered file must have the same values.
+func TestHDF5_FilterParameters(t *testing.T) {
+	python := need.Python(t, "h5py", "numpy")
+	for name, tt := range map[string]struct {
+		dataset string
+		filter  h5file.FilterID
+		value   int
+		to      byte
+		open    bool // only the checksum of an object header can disprove the parameter
+	}{
+		"shuffle, other size":       {"shuffle", h5file.Shuffle, 0, 4, true},
+		"shuffle, zero":             {"shuffle", h5file.Shuffle, 0, 0, false},
+		"shuffle before a checksum": {"shuffle sum", h5file.Shuffle, 0, 2, true},
+		"shuffle after a checksum":  {"sum shuffle", h5file.Shuffle, 0, 2, false},
+		"n-bit, elements":           {"nbit", h5file.NBit, 2, 7, false},
+		"n-bit, size":               {"nbit", h5file.NBit, 4, 8, false},
+		"scale-offset, elements":    {"scale-offset", h5file.ScaleOffset, 2, 9, false},
+		"scale-offset, size":        {"scale-offset", h5file.ScaleOffset, 4, 4, false},
+		"szip, bits of a number":    {"szip", h5file.SZip, 2, 16, false},
+	} {
+		for _, version := range []string{"oldest", "newest", "sealed"} {
+			t.Run(name+"/"+version, func(t *testing.T) {
+				src := filepath.Join(t.TempDir(), "a.h5")
+				out, err := exec.Command(python, "-c", filtered, src, version).CombinedOutput()
+				require.NoError(t, err, "%s", out)
+				want := pythonValues(t, python, src)
+				require.Contains(t, want, tt.dataset)
+				at := int64(-1)
+				for _, f := range hdf5test.Object(t, src, "/"+tt.dataset).Pipeline().Filters {
+					if f.ID == tt.filter {
+						at = f.ValuesAt + 4*int64(tt.value)
+					}
+				}
+				require.Positive(t, at)
+				change(t, src, func(b []byte) []byte {
+					require.NotEqual(t, tt.to, b[at])
+					if b[at] = tt.to; version == "sealed" {
+						hdf5test.Reseal(b)
+					}
+					return b
+				})
+				dst, r := recovered(t, src, nil)
+				requireSound(t, dst)
+				require.Zero(t, r.Lost+r.Guessed+r.LostObjects, "%v", r.Findings)
+				if tt.open && version != "newest" {
+					want = pythonValues(t, python, src)
+				} else {
+					require.Len(t, r.Findings, 1)
+					require.Equal(t, recovery.Certain, r.Findings[0].Certainty)
+				}
+				if tt.open && version == "oldest" {
+					require.EqualValues(t, 7, r.Unverified, "%v", r.Findings)
+				}
+				require.Equal(t, want, pythonValues(t, python, dst))
+			})
+		}
+	}
+}
+
+// TestHDF5_ChunkLength checks chunks whose stored length is wrong. The Adler-32 proves their
+// elements.
+func TestHDF5_ChunkLength(t *testing.T) {
+	python := need.Python(t, "h5py", "numpy")
+	const program = `
+import sys, zlib, numpy, h5py
+kind = sys.argv[2]
+with h5py.File(sys.argv[1], "w", libver=("earliest", "latest")) as f:
+    x = numpy.arange(70, dtype="<i4").reshape(7, 10)
+    d = f.create_dataset("x", data=x, chunks=(3, 10), compression="gzip")
+    if kind == "short":
+        d.id.write_direct_chunk((6, 0), zlib.compress(x[6:].tobytes()))
+`
+	src := filepath.Join(t.TempDir(), "a.h5")
+	want := map[string][][]float64{}
+	for _, kind := range []string{"short", "stored too few", "stored too many"} {
+		t.Run(kind, func(t *testing.T) {
+			out, err := exec.Command(python, "-c", program, src, kind).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			if kind != "short" {
+				var last h5file.Chunk
+				for c, err := range hdf5test.Object(t, src, "/x").Chunks() {
+					require.NoError(t, err)
+					last = c
+				}
+				size := byte(last.Size)
+				change(t, src, func(b []byte) []byte {
+					key := sizeInKey(t, b, last)
+					if b[key] = size - 7; kind == "stored too many" {
+						b[key+1] = 0x70 // beyond the end of the file
+					}
+					return b
+				})
+			}
+			dst, r := recovered(t, src, nil)
+			require.EqualValues(t, 3, r.Certain, "%v", r.Findings)
+			require.Equal(t, recovery.ExitWhole, r.ExitCode(), "%v", r.Findings)
+			requireSound(t, dst)
+			out, err = exec.Command(python, "-c", readAll, dst).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			require.NoError(t, json.Unmarshal(out, &want))
+			for i, row := range want["x"] {
+				for k, v := range row {
+					require.EqualValues(t, 10*i+k, v)
+				}
+			}
+		})
+	}
+	_ = os.Remove(src)
+}
+
+// sizeInKey returns the offset of the size of a chunk in its key of a B-tree of version 1: the size,
+// the filter mask, the offsets of the chunk and an element offset, and the address.
+func sizeInKey(t *testing.T, b []byte, c h5file.Chunk) int {
+	t.Helper()
+	address := 8 + 8*(len(c.Offset)+1)
+	for at := 0; at+address+8 <= len(b); at++ {
+		if le(b[at:], 4) == c.Size && le(b[at+4:], 4) == uint64(c.Mask) && le(b[at+8:], 8) == c.Offset[0] && le(b[at+address:], 8) == uint64(c.Addr) {
+			return at
+		}
+	}
+	t.Fatal("no key of the chunk")
+	return 0
+}
+
+func le(b []byte, n int) (v uint64) {
+	for i := range n {
+		v |= uint64(b[i]) << (8 * i)
+	}
+	return v
+}
+
+// eachIndex writes a dataset for each chunk index of the file version and each pipeline.
+const eachIndex = `
+import sys, numpy, h5py
+old = sys.argv[2] == "oldest"
+x = numpy.arange(23, dtype="<f8") * 3
+with h5py.File(sys.argv[1], "w", libver=("earliest", "latest") if old else ("v110", "latest")) as f:
+    for filters, options in {"none": {}, "gzip": {"compression": "gzip", "shuffle": True}, "shuffle": {"shuffle": True}, "sum": {"fletcher32": True}, "lzf": {"compression": "lzf"}}.items():
+        for index, shape in {"fixed": {}, "extensible": {"maxshape": (None,)}, "single": {"chunks": (23,)}}.items():
+            f.create_dataset(f"{filters} {index}", data=x, **{"chunks": (5,)} | shape | options)
+        f.create_dataset(f"{filters} tree", data=x.reshape(1, 23), chunks=(1, 5), maxshape=(None, None), **options)
+`
+
+// TestHDF5_LayoutElementSize changes the element size in the layout of each dataset, as writers such
+// as PureHDF do. Its elements must be recovered, as certain if they have a checksum, with the values
+// that HDF5 1.14 reads from the damaged file.
+func TestHDF5_LayoutElementSize(t *testing.T) {
+	python, older := need.Python(t, "h5py", "numpy"), need.OldPython(t, "h5py")
+	for _, version := range []string{"oldest", "newest"} {
+		t.Run(version, func(t *testing.T) {
+			src := filepath.Join(t.TempDir(), "a.h5")
+			out, err := exec.Command(python, "-c", eachIndex, src, version).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			want := pythonValuesOf(t, python, src)
+			for name := range want {
+				o := hdf5test.Object(t, src, "/"+name)
+				at := o.Layout().ElementAt - o.Message(h5file.LayoutType).Offset
+				hdf5test.Edit(t, src, "/"+name, h5file.LayoutType, func(b []byte) { b[at] = 4 })
+			}
+			require.Equal(t, want, pythonValuesOf(t, older, src))
+			dst, r := recovered(t, src, nil)
+			require.Equal(t, recovery.ExitWhole, r.ExitCode(), "%v", r.Findings)
+			require.Len(t, r.Findings, len(want))
+			require.EqualValues(t, 2*16, r.Certain, "%v", r.Findings) // gzip and Fletcher-32
+			requireSound(t, dst)
+			require.Equal(t, want, pythonValuesOf(t, python, dst))
+		})
+	}
+}
+
+// pythonValuesOf returns the elements of every dataset of a file as JSON.
+func pythonValuesOf(t *testing.T, python, path string) map[string]string {
+	t.Helper()
+	out, err := exec.Command(python, "-c", readAll, path).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	var v map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(out, &v))
+	text := map[string]string{}
+	for name, x := range v {
+		text[name] = string(x)
+	}
+	return text
+}
