@@ -250,3 +250,47 @@ func ExampleRecover() {
 	// true
 	// 1 array, 2 chunks, 0 lost
 }
+
+// Another program has changed one byte of the superblock.
+func ExamplePlanRepair() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx, file, repaired := context.Background(), filepath.Join(dir, "a.h5"), filepath.Join(dir, "repaired.h5")
+	exampleArray(file + ":/x")
+	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte{0, 1}, 40); err != nil {
+		log.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		log.Fatal(err)
+	}
+
+	plan, err := hyperslab.PlanRepair(ctx, file, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	c := plan.Changes[0]
+	fmt.Println(c.Structure, c.Offset, len(c.New), c.Certain)
+	if err := plan.Apply(ctx, repaired, file, nil); err != nil {
+		log.Fatal(err)
+	}
+	a, err := hyperslab.Open(ctx, repaired+":/x", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer a.Close()
+	fmt.Println(a.Shape())
+
+	// The plan can be reversed.
+	fmt.Println(plan.Reverse().Apply(ctx, filepath.Join(dir, "original.h5"), repaired, nil))
+	// Output:
+	// end of file address 40 8 true
+	// [4 6]
+	// <nil>
+}

@@ -115,7 +115,7 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 	}
 	c := &source{seen: s.seen, most: s.most, in: f, size: s.size}
 	defer func() { err = errors.Join(err, c.library.close()) }()
-	if err := c.check(); err != nil {
+	if err := c.check(true); err != nil {
 		return false, nil // rewrite reports the error
 	}
 	if err := c.checkOverlaps(ctx); err != nil {
@@ -124,7 +124,7 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 	if end, unclosed := c.file.Unclosed(); unclosed {
 		return rewrite(", because the library would truncate it on a write", &h5.UnclosedError{End: end, Size: s.size})
 	}
-	if err := openAll(path); err != nil {
+	if err := openPath(path); err != nil {
 		return rewrite(", because the library refuses a form that the specification allows", err)
 	}
 	s.seen.begin(s.size, 0)
@@ -161,15 +161,16 @@ func (s *source) copy(ctx context.Context, path string) (whole bool, err error) 
 	return true, nil
 }
 
-// check opens the file and checks all of its metadata.
-func (s *source) check() (err error) {
+// check opens the file and checks all of its metadata. With write, libhdf5 must also be able to
+// change the file.
+func (s *source) check(write bool) (err error) {
 	if s.file, err = h5file.Open(s.in, s.size, nil); err != nil {
 		return err
 	}
 	if d := s.file.Driver(); d != nil {
 		return fmt.Errorf("%w: driver %q", errors.ErrUnsupported, d.ID)
 	}
-	p := h5file.Policy{ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true, Write: true, MaxChunk: uint64(s.most)}
+	p := h5file.Policy{ExternalLinks: true, UserLinks: true, ExternalFiles: true, VirtualSources: true, Write: write, MaxChunk: uint64(s.most)}
 	for e := range s.file.Walk() {
 		if e.Object != nil && e.Object.Pipeline() != nil {
 			for _, f := range e.Object.Pipeline().Filters {
@@ -211,14 +212,55 @@ func (x extent) String() string {
 	return x.what
 }
 
+// contiguousExtent returns the range of contiguous elements in the file; end is 0 if there are none.
+func contiguousExtent(o *h5file.Object, base int64) (at, end int64) {
+	l := o.Layout()
+	if !l.Addr.Defined() || o.ExternalFiles() != nil {
+		return 0, 0
+	}
+	n, _ := o.Dataspace().Elements()
+	hi, bytes := bits.Mul64(n, uint64(o.Datatype().Size))
+	if hi != 0 {
+		bytes = math.MaxUint64
+	}
+	at = int64(l.Addr) + base
+	return at, endOf(at, bytes)
+}
+
 // checkOverlaps returns an error if a chunk overlaps another chunk or another structure of a valid
 // file. The index and the chunks may decode nevertheless. Replacing such a chunk would destroy the
 // other structure, because libhdf5 frees the chunk's space and writes there.
 func (s *source) checkOverlaps(ctx context.Context) error {
-	all, err := s.extents(ctx)
-	if err != nil {
-		return err
+	var all []extent
+	base := s.file.UserBlock()
+	for e := range s.file.Walk() {
+		o := e.Object
+		if o == nil || o.Kind() != h5file.DatasetKind {
+			continue
+		}
+		switch l := o.Layout(); l.Class {
+		case h5file.Contiguous:
+			if at, end := contiguousExtent(o, base); end > 0 {
+				all = append(all, extent{at, end, "the elements of " + e.Path, nil})
+			}
+		case h5file.Chunked:
+			for c, err := range o.Chunks() {
+				if err == nil {
+					err = ctx.Err()
+				}
+				if err != nil {
+					return err
+				}
+				at := int64(c.Addr) + base
+				all = append(all, extent{at, endOf(at, c.Size), "", c.Offset})
+			}
+		}
 	}
+	// Check has already passed; an error here is only about references in chunks with a missing
+	// filter.
+	_ = h5file.Structures(s.in, s.size, func(f format.Field) {
+		all = append(all, extent{f.Offset, f.Offset + f.Length, f.Name, nil})
+	})
 	slices.SortFunc(all, func(a, b extent) int { return cmp.Compare(a.start, b.start) })
 	var far, chunk extent // the extent with the largest end, of all extents and of the chunks
 	for _, x := range all {
@@ -239,52 +281,18 @@ func (s *source) checkOverlaps(ctx context.Context) error {
 	return nil
 }
 
-// extents returns the structures, the chunks and the contiguous elements of the file.
-func (s *source) extents(ctx context.Context) (all []extent, err error) {
-	base := s.file.UserBlock()
-	for e := range s.file.Walk() {
-		o := e.Object
-		if o == nil || o.Kind() != h5file.DatasetKind || o.Layout() == nil || o.Dataspace() == nil || o.Datatype() == nil {
-			continue
-		}
-		switch l := o.Layout(); l.Class {
-		case h5file.Contiguous:
-			if n, _ := o.Dataspace().Elements(); l.Addr.Defined() && o.ExternalFiles() == nil {
-				hi, bytes := bits.Mul64(n, uint64(o.Datatype().Size))
-				if hi != 0 {
-					bytes = math.MaxUint64
-				}
-				at := int64(l.Addr) + base
-				all = append(all, extent{at, endOf(at, bytes), "the elements of " + e.Path, nil})
-			}
-		case h5file.Chunked:
-			for c, err := range o.Chunks() {
-				if err == nil {
-					err = ctx.Err()
-				}
-				if err != nil {
-					return nil, err
-				}
-				at := int64(c.Addr) + base
-				all = append(all, extent{at, endOf(at, c.Size), "", c.Offset})
-			}
-		}
-	}
-	// Check has already passed; an error here is only about references in chunks with a missing
-	// filter.
-	_ = h5file.Structures(s.in, s.size, func(f format.Field) {
-		all = append(all, extent{f.Offset, f.Offset + f.Length, f.Name, nil})
-	})
-	return all, nil
-}
-
-// openAll opens every object of a file with libhdf5, because libhdf5 has rules that are not
-// documented.
-func openAll(path string) (err error) {
+// openPath opens every object of the file at a path with libhdf5.
+func openPath(path string) (err error) {
 	f, err := h5.Open(path, h5.ReadOnly)
 	if err != nil {
 		return err
 	}
+	return openAll(f)
+}
+
+// openAll opens every object of a file, because libhdf5 has rules that are not documented. It
+// closes the file.
+func openAll(f *h5.File) (err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	for o, err := range f.Root().Visit() {
 		if err != nil {
@@ -384,7 +392,7 @@ func checkReplaced(ctx context.Context, f *os.File, seen *passes, most int64) (e
 	}
 	s := &source{seen: seen, most: most, in: f, size: info.Size()}
 	defer func() { err = errors.Join(err, s.library.close()) }()
-	if err := s.check(); err != nil {
+	if err := s.check(true); err != nil {
 		return err
 	}
 	if err := s.checkOverlaps(ctx); err != nil {

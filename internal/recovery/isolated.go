@@ -31,7 +31,7 @@ func init() { service.Register(serve) }
 
 // order is the start message of a worker.
 type order struct {
-	Dir     string // directory that the worker may write to
+	Dir     string // directory that the worker may write to; "" to plan a repair
 	Name    string // name of the corrupt file
 	Options Options
 }
@@ -40,6 +40,7 @@ type order struct {
 type answer struct {
 	Report Report
 	Partly bool
+	Plan   *Plan // of an order without Dir
 }
 
 // recoveryHandler is the worker's side.
@@ -59,6 +60,10 @@ func serve(s *worker.Session, o *order) (worker.Handler[struct{}], error) {
 // Call recovers the file.
 func (h *recoveryHandler) Call(*struct{}) (any, error) {
 	src := worker.FilePath(h.session.Files[0])
+	if h.order.Dir == "" {
+		p, err := planFile(context.Background(), src, h.order.Name, h.order.Options)
+		return answer{Plan: p}, err
+	}
 	r, err := recoverAs(context.Background(), filepath.Join(h.order.Dir, made), src, h.order.Name, h.order.Options)
 	if err != nil {
 		return nil, err
@@ -66,7 +71,7 @@ func (h *recoveryHandler) Call(*struct{}) (any, error) {
 	for i := range r.Findings {
 		r.Findings[i].Text = h.session.Names.Replace(r.Findings[i].Text)
 	}
-	a := answer{*r, r.partly}
+	a := answer{Report: *r, Partly: r.partly}
 	for len(worker.Encode(a, nil)) > maxReport && len(a.Report.Findings) > 0 { // the counts stay
 		a.Report.Findings = a.Report.Findings[:len(a.Report.Findings)/2]
 	}
@@ -115,7 +120,21 @@ func isolated(ctx context.Context, dst, src string, o Options) (_ *Report, err e
 }
 
 // ask makes a worker recover f into dir.
-func ask(ctx context.Context, f *os.File, dir, name string, o Options) (_ *Report, err error) {
+func ask(ctx context.Context, f *os.File, dir, name string, o Options) (*Report, error) {
+	a, err := call(ctx, f, dir, name, o)
+	if err != nil {
+		return nil, err
+	}
+	r := &a.Report
+	if len(r.Findings) > o.MaxFindings || r.NumFindings < int64(len(r.Findings)) || min(r.Arrays, r.Chunks, r.Certain, r.Unverified, r.Guessed, r.Lost, r.LostObjects) < 0 {
+		return nil, fmt.Errorf("%w: a report of %d findings, %d of them listed", worker.ErrProtocol, r.NumFindings, len(r.Findings))
+	}
+	r.partly = a.Partly
+	return r, nil
+}
+
+// call starts a worker for one order and returns its answer.
+func call(ctx context.Context, f *os.File, dir, name string, o Options) (_ *answer, err error) {
 	size, err := bytesOf(worker.FilePath(f))
 	if err != nil {
 		return nil, err
@@ -139,12 +158,7 @@ func ask(ctx context.Context, f *os.File, dir, name string, o Options) (_ *Repor
 	if err := client.Ask(ctx, new(struct{}), 2*maxReport, &a); err != nil {
 		return nil, err
 	}
-	r := &a.Report
-	if len(r.Findings) > o.MaxFindings || r.NumFindings < int64(len(r.Findings)) || min(r.Arrays, r.Chunks, r.Certain, r.Unverified, r.Guessed, r.Lost, r.LostObjects) < 0 {
-		return nil, fmt.Errorf("%w: a report of %d findings, %d of them listed", worker.ErrProtocol, r.NumFindings, len(r.Findings))
-	}
-	r.partly = a.Partly
-	return r, nil
+	return &a, nil
 }
 
 // plain returns an error if a worker has created anything but directories and regular files.

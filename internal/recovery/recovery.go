@@ -150,26 +150,49 @@ func (r *Report) note(c Certainty, object, what string, offset int64, text strin
 func Recover(ctx context.Context, dst, src string, o *Options) (*Report, error) {
 	r, err := recoverFile(ctx, dst, src, o)
 	if err != nil {
-		switch {
-		case errors.Is(err, fs.ErrExist):
-			err = errs.Mark(err, ndarray.ErrExists)
-		case errors.Is(err, fs.ErrNotExist):
-			err = errs.Mark(err, ndarray.ErrNotFound)
-		case errors.Is(err, regular.ErrNot):
-			err = errs.Mark(err, ndarray.ErrFormat)
-		}
-		return nil, ndarray.Wrap("recover", src, err)
+		return nil, wrap("recover", src, err)
 	}
 	return r, nil
 }
 
+// wrap returns the error of an operation on src with the sentinels of package ndarray.
+func wrap(op, src string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		err = errs.Mark(err, ndarray.ErrExists)
+	case errors.Is(err, fs.ErrNotExist):
+		err = errs.Mark(err, ndarray.ErrNotFound)
+	case errors.Is(err, regular.ErrNot):
+		err = errs.Mark(err, ndarray.ErrFormat)
+	}
+	return ndarray.Wrap(op, src, err)
+}
+
 func recoverFile(ctx context.Context, dst, src string, o *Options) (*Report, error) {
+	opts, err := o.complete()
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := target(dst, src, opts.Overwrite); err != nil {
+		return nil, err
+	}
+	if opts.Isolated {
+		return isolated(ctx, dst, src, opts)
+	}
+	return recoverAs(ctx, dst, src, src, opts)
+}
+
+// complete returns the options with their defaults.
+func (o *Options) complete() (Options, error) {
 	var opts Options
 	if o != nil {
 		opts = *o
 	}
 	if opts.MaxChunk < 0 || opts.MaxFindings < 0 || opts.Memory < 0 || opts.Time < 0 {
-		return nil, fmt.Errorf("%w: a chunk of %d bytes, %d findings, %d bytes of memory, %v", ndarray.ErrParam, opts.MaxChunk, opts.MaxFindings, opts.Memory, opts.Time)
+		return opts, fmt.Errorf("%w: a chunk of %d bytes, %d findings, %d bytes of memory, %v", ndarray.ErrParam, opts.MaxChunk, opts.MaxFindings, opts.Memory, opts.Time)
 	}
 	if opts.MaxChunk == 0 {
 		opts.MaxChunk = 512 << 20
@@ -177,28 +200,27 @@ func recoverFile(ctx context.Context, dst, src string, o *Options) (*Report, err
 	if opts.MaxFindings == 0 {
 		opts.MaxFindings = 1000
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
+	return opts, nil
+}
+
+// target returns an error if dst cannot become the new file of src.
+func target(dst, src string, overwrite bool) error {
 	info, err := os.Stat(src)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := apart(dst, src); err != nil {
-		return nil, err
+		return err
 	}
 	if there, err := os.Stat(dst); err == nil {
 		if os.SameFile(info, there) {
-			return nil, fmt.Errorf("%w: the new file would be the old one", ndarray.ErrParam)
+			return fmt.Errorf("%w: the new file would be the old one", ndarray.ErrParam)
 		}
-		if !opts.Overwrite {
-			return nil, fmt.Errorf("%w: %s", ndarray.ErrExists, dst)
+		if !overwrite {
+			return fmt.Errorf("%w: %s", ndarray.ErrExists, dst)
 		}
 	}
-	if opts.Isolated {
-		return isolated(ctx, dst, src, opts)
-	}
-	return recoverAs(ctx, dst, src, src, opts)
+	return nil
 }
 
 // recoverAs recovers the file at the path src. It uses name to detect the format by extension.

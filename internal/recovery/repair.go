@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/hyperslab/hyperslab/internal/format"
@@ -28,12 +29,8 @@ type Change struct {
 }
 
 // maxRounds is the maximum number of passes of a planner through the metadata, each of which reads
-// the structures that the pass before made readable. maxSearches is the maximum number of
-// structures in which it searches a wrong byte.
-const (
-	maxRounds   = 64
-	maxSearches = 64
-)
+// the structures that the pass before made readable.
+const maxRounds = 64
 
 // patched is a file with changes, which are sorted by offset and do not overlap.
 type patched struct {
@@ -64,7 +61,9 @@ type planner struct {
 	wrong    map[int64]wrongChecksum
 	searched map[int64]bool // structures without a wrong byte that a search finds
 	checked  map[h5file.Addr]bool
-	made     int // number of changes of the current pass
+	used     int64 // end of the last structure or elements
+	hashed   int64 // bytes that searches have hashed
+	made     int   // number of changes of the current pass
 }
 
 // wrongChecksum is a wrong checksum of a structure of an object.
@@ -124,7 +123,7 @@ func (p *planner) plan(ctx context.Context, guess bool) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		p.made, p.object, p.wrong = 0, "", map[int64]wrongChecksum{}
+		p.made, p.used, p.object, p.wrong = 0, 0, "", map[int64]wrongChecksum{}
 		f, err := h5file.Open(p, p.size, nil)
 		if err != nil {
 			return nil // a file without a readable superblock has no changes
@@ -144,7 +143,7 @@ func (p *planner) pass(ctx context.Context, f *h5file.File, guess bool) error {
 	s := &source{seen: &passes{}, most: p.most, in: p, size: p.size, file: f}
 	defer func() { _ = s.library.close() }() // it is in memory
 	sets := p.walk(f)
-	_ = h5file.Structures(p, p.size, func(format.Field) {}) // reads structures that no object has
+	_ = h5file.Structures(p, p.size, func(x format.Field) { p.use(x.Offset + x.Length) }) // also those that no object has
 	if err := p.flags(f); err != nil {
 		return err
 	}
@@ -165,7 +164,7 @@ func (p *planner) pass(ctx context.Context, f *h5file.File, guess bool) error {
 		}
 	}
 	if p.made == 0 {
-		if err := p.end(ctx, s); err != nil {
+		if err := p.end(f); err != nil {
 			return err
 		}
 	}
@@ -204,16 +203,33 @@ func (p *planner) walk(f *h5file.File) (sets []h5file.Entry) {
 		}
 		if o.Kind() == h5file.DatasetKind && o.Layout() != nil && o.Dataspace() != nil && o.Datatype() != nil {
 			sets = append(sets, e)
-			if o.Layout().Class == h5file.Chunked {
-				for range o.Chunks() {
-				}
-			}
+			p.elements(f, o)
 		}
 		p.object = header
 	}
 	p.object = ""
 	return sets
 }
+
+// elements reads the index of a dataset, and records the end of its elements.
+func (p *planner) elements(f *h5file.File, o *h5file.Object) {
+	switch o.Layout().Class {
+	case h5file.Contiguous:
+		_, end := contiguousExtent(o, f.UserBlock())
+		p.use(end)
+	case h5file.Chunked:
+		for c, err := range o.Chunks() {
+			if err != nil {
+				p.used = math.MaxInt64 // the end of the chunks is unknown
+				continue
+			}
+			p.use(endOf(int64(c.Addr)+f.UserBlock(), c.Size))
+		}
+	}
+}
+
+// use records the end of a part of the file.
+func (p *planner) use(end int64) { p.used = max(p.used, end) }
 
 // flags clears the file consistency flags of superblock version 3.
 func (p *planner) flags(f *h5file.File) error {
@@ -232,26 +248,18 @@ const flagsAt = 11
 
 // end corrects the end of the file in the superblock if it is outside the file, or before a
 // structure or elements.
-func (p *planner) end(ctx context.Context, s *source) error {
-	sb := s.file.Superblock()
-	base := s.file.UserBlock()
+func (p *planner) end(f *h5file.File) error {
+	sb := f.Superblock()
+	base := f.UserBlock()
 	stored := int64(sb.EndOfFile-sb.Base) + base
-	all, err := s.extents(ctx)
-	if err != nil || sb.EndAt < 0 {
-		return nil // an index is corrupt, so the end of its chunks is unknown
-	}
-	used := int64(0)
-	for _, x := range all {
-		used = max(used, x.end)
-	}
-	valid := sb.EndOfFile.Defined() && sb.EndOfFile >= sb.Base && stored >= used && stored <= p.size
-	if valid || used > p.size {
+	valid := sb.EndOfFile.Defined() && sb.EndOfFile >= sb.Base && stored >= p.used && stored <= p.size
+	if valid || p.used > p.size || sb.EndAt < 0 {
 		return nil
 	}
 	b := binary.LittleEndian.AppendUint64(nil, uint64(sb.Base)+uint64(p.size-base))
 	b = append(b, make([]byte, 24)...)[:sb.OffsetSize]
 	return p.change(Change{
 		Offset: sb.EndAt, New: b, Structure: "end of file address", Certainty: Certain,
-		Reason: fmt.Sprintf("got %d, want %d, the size of the file; the last structure ends at %d", stored, p.size, used),
+		Reason: fmt.Sprintf("got %d, want %d, the size of the file; the last structure ends at %d", stored, p.size, p.used),
 	})
 }

@@ -3,7 +3,6 @@
 package recovery
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -19,8 +18,11 @@ import (
 // time grows with the square of the length.
 const (
 	maxByteSearch = 1 << 10
-	maxBitSearch  = 1 << 12
+	maxBitSearch  = 1 << 14
 )
+
+// maxHashed is the number of hashed bytes after which a plan searches no more wrong bytes: seconds.
+const maxHashed = 4 << 30
 
 // checksums makes the changes that wrong checksums prove, and returns the other wrong checksums.
 func (p *planner) checksums() (rest []wrongChecksum, err error) {
@@ -66,9 +68,10 @@ func (c wrongChecksum) replaced(as Certainty, reason string) Change {
 
 // search searches the byte of a structure whose change makes the checksum right.
 func (p *planner) search(c wrongChecksum) (found bool, err error) {
-	if c.Length > maxBitSearch || p.searched[c.At] || len(p.searched) >= maxSearches {
+	if c.Length > maxBitSearch || p.searched[c.At] || p.hashed > maxHashed {
 		return false, nil
 	}
+	p.hashed += 4 * c.Length * c.Length
 	p.searched[c.At] = true
 	b, err := p.summed(c)
 	if err != nil {
@@ -98,28 +101,17 @@ func (p *planner) summed(c wrongChecksum) ([]byte, error) {
 
 // wrongByte returns the position and the value of a byte that makes the checksum of b right.
 func wrongByte(b []byte, c wrongChecksum) (i int, v byte, ok bool) {
-	b = bytes.Clone(b)
-	right := func(i int) bool {
+	try := func(i int) bool {
 		in := int64(i) - (c.At - c.Start)
-		return (in < 0 || in >= 4) && h5file.Lookup3(b) == c.Stored
+		return in < 0 || in >= 4
 	}
-	for i := range b {
-		had := b[i]
-		for bit := range 8 {
-			if b[i] = had ^ 1<<bit; right(i) {
-				return i, b[i], true
-			}
-		}
-		b[i] = had
+	i, v, ok = h5file.WrongByte(b, c.Stored, []byte{1, 2, 4, 8, 16, 32, 64, 128}, try)
+	if ok || len(b) > maxByteSearch {
+		return i, v, ok
 	}
-	for i := 0; i < len(b) && len(b) <= maxByteSearch; i++ {
-		had := b[i]
-		for x := range 256 {
-			if b[i] = byte(x); b[i] != had && right(i) {
-				return i, b[i], true
-			}
-		}
-		b[i] = had
+	var all []byte
+	for x := 1; x < 256; x++ {
+		all = append(all, byte(x))
 	}
-	return 0, 0, false
+	return h5file.WrongByte(b, c.Stored, all, try)
 }

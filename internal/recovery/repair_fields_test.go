@@ -3,7 +3,9 @@
 package recovery_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,20 +42,30 @@ with h5py.File(sys.argv[1], "w", libver=(libver, "latest")) as f:
     add("szip", x.astype("<i4"), lambda p: p.set_szip(h5py.h5z.SZIP_NN_OPTION_MASK, 16), sum) if z.filter_avail(z.FILTER_SZIP) else None
 `
 
-// readAll prints the elements of every dataset of a file.
+// readAll prints the elements of every dataset of each file.
 const readAll = `
 import sys, json, h5py
-with h5py.File(sys.argv[1]) as f:
-    print(json.dumps({name: f[name][()].tolist() for name in f}))
+for name in sys.argv[1:]:
+    with h5py.File(name) as f:
+        print(json.dumps({name: f[name][()].tolist() for name in f}))
 `
 
-func pythonValues(t *testing.T, python, path string) map[string][]float64 {
+// pythonValues returns the elements of every dataset of each file as JSON.
+func pythonValues(t *testing.T, python string, paths ...string) (all []map[string]string) {
 	t.Helper()
-	out, err := exec.Command(python, "-c", readAll, path).CombinedOutput()
+	out, err := exec.Command(python, append([]string{"-c", readAll}, paths...)...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	var v map[string][]float64
-	require.NoError(t, json.Unmarshal(out, &v))
-	return v
+	d := json.NewDecoder(bytes.NewReader(out))
+	for range paths {
+		var v map[string]json.RawMessage
+		require.NoError(t, d.Decode(&v))
+		text := map[string]string{}
+		for name, x := range v {
+			text[name] = string(x)
+		}
+		all = append(all, text)
+	}
+	return all
 }
 
 // TestHDF5_FilterParameters changes one size in the parameters of a filter. If a checksum or the
@@ -61,6 +73,14 @@ func pythonValues(t *testing.T, python, path string) map[string][]float64 {
 // file. Otherwise libhdf5 reads the damaged file, and the recovered file must have the same values.
 func TestHDF5_FilterParameters(t *testing.T) {
 	python := need.Python(t, "h5py", "numpy")
+	scratch, wholes := t.TempDir(), map[string]string{}
+	for _, version := range []string{"oldest", "newest"} {
+		wholes[version] = filepath.Join(t.TempDir(), version+".h5")
+		out, err := exec.Command(python, "-c", filtered, wholes[version], version).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	wholes["sealed"] = wholes["newest"]
+	var want, got []string // files with the same values
 	for name, tt := range map[string]struct {
 		dataset string
 		filter  h5file.FilterID
@@ -78,42 +98,44 @@ func TestHDF5_FilterParameters(t *testing.T) {
 		"scale-offset, size":        {"scale-offset", h5file.ScaleOffset, 4, 4, false},
 		"szip, bits of a number":    {"szip", h5file.SZip, 2, 16, false},
 	} {
-		for _, version := range []string{"oldest", "newest", "sealed"} {
+		for version, whole := range wholes {
 			t.Run(name+"/"+version, func(t *testing.T) {
-				src := filepath.Join(t.TempDir(), "a.h5")
-				out, err := exec.Command(python, "-c", filtered, src, version).CombinedOutput()
-				require.NoError(t, err, "%s", out)
-				want := pythonValues(t, python, src)
-				require.Contains(t, want, tt.dataset)
 				at := int64(-1)
-				for _, f := range hdf5test.Object(t, src, "/"+tt.dataset).Pipeline().Filters {
+				for _, f := range hdf5test.Object(t, whole, "/"+tt.dataset).Pipeline().Filters {
 					if f.ID == tt.filter {
 						at = f.ValuesAt + 4*int64(tt.value)
 					}
 				}
 				require.Positive(t, at)
-				change(t, src, func(b []byte) []byte {
-					require.NotEqual(t, tt.to, b[at])
-					if b[at] = tt.to; version == "sealed" {
-						hdf5test.Reseal(b)
-					}
-					return b
-				})
-				dst, r := recovered(t, src, nil)
+				b := read(t, whole)
+				require.NotEqual(t, tt.to, b[at])
+				if b[at] = tt.to; version == "sealed" {
+					hdf5test.Reseal(b)
+				}
+				src := filepath.Join(scratch, fmt.Sprintf("%d.h5", len(want)))
+				require.NoError(t, os.WriteFile(src, b, 0o600))
+				dst := src + ".recovered"
+				r, err := recovery.Recover(bg, dst, src, nil)
+				require.NoError(t, err)
 				requireSound(t, dst)
 				require.Zero(t, r.Lost+r.Guessed+r.LostObjects, "%v", r.Findings)
 				if tt.open && version != "newest" {
-					want = pythonValues(t, python, src)
+					want = append(want, src)
 				} else {
+					want = append(want, whole)
 					require.Len(t, r.Findings, 1)
 					require.Equal(t, recovery.Certain, r.Findings[0].Certainty)
 				}
 				if tt.open && version == "oldest" {
 					require.EqualValues(t, 7, r.Unverified, "%v", r.Findings)
 				}
-				require.Equal(t, want, pythonValues(t, python, dst))
+				got = append(got, dst)
 			})
 		}
+	}
+	wanted, found := pythonValues(t, python, want...), pythonValues(t, python, got...)
+	for i := range got {
+		require.Equal(t, wanted[i], found[i], "%s", got[i])
 	}
 }
 
@@ -131,7 +153,7 @@ with h5py.File(sys.argv[1], "w", libver=("earliest", "latest")) as f:
         d.id.write_direct_chunk((6, 0), zlib.compress(x[6:].tobytes()))
 `
 	src := filepath.Join(t.TempDir(), "a.h5")
-	want := map[string][][]float64{}
+	var want [][]float64
 	for _, kind := range []string{"short", "stored too few", "stored too many"} {
 		t.Run(kind, func(t *testing.T) {
 			out, err := exec.Command(python, "-c", program, src, kind).CombinedOutput()
@@ -155,10 +177,8 @@ with h5py.File(sys.argv[1], "w", libver=("earliest", "latest")) as f:
 			require.EqualValues(t, 3, r.Certain, "%v", r.Findings)
 			require.Equal(t, recovery.ExitWhole, r.ExitCode(), "%v", r.Findings)
 			requireSound(t, dst)
-			out, err = exec.Command(python, "-c", readAll, dst).CombinedOutput()
-			require.NoError(t, err, "%s", out)
-			require.NoError(t, json.Unmarshal(out, &want))
-			for i, row := range want["x"] {
+			require.NoError(t, json.Unmarshal([]byte(pythonValues(t, python, dst)[0]["x"]), &want))
+			for i, row := range want {
 				for k, v := range row {
 					require.EqualValues(t, 10*i+k, v)
 				}
@@ -211,33 +231,19 @@ func TestHDF5_LayoutElementSize(t *testing.T) {
 			src := filepath.Join(t.TempDir(), "a.h5")
 			out, err := exec.Command(python, "-c", eachIndex, src, version).CombinedOutput()
 			require.NoError(t, err, "%s", out)
-			want := pythonValuesOf(t, python, src)
+			want := pythonValues(t, python, src)[0]
 			for name := range want {
 				o := hdf5test.Object(t, src, "/"+name)
 				at := o.Layout().ElementAt - o.Message(h5file.LayoutType).Offset
 				hdf5test.Edit(t, src, "/"+name, h5file.LayoutType, func(b []byte) { b[at] = 4 })
 			}
-			require.Equal(t, want, pythonValuesOf(t, older, src))
+			require.Equal(t, want, pythonValues(t, older, src)[0])
 			dst, r := recovered(t, src, nil)
 			require.Equal(t, recovery.ExitWhole, r.ExitCode(), "%v", r.Findings)
 			require.Len(t, r.Findings, len(want))
 			require.EqualValues(t, 2*16, r.Certain, "%v", r.Findings) // gzip and Fletcher-32
 			requireSound(t, dst)
-			require.Equal(t, want, pythonValuesOf(t, python, dst))
+			require.Equal(t, want, pythonValues(t, python, dst)[0])
 		})
 	}
-}
-
-// pythonValuesOf returns the elements of every dataset of a file as JSON.
-func pythonValuesOf(t *testing.T, python, path string) map[string]string {
-	t.Helper()
-	out, err := exec.Command(python, "-c", readAll, path).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	var v map[string]json.RawMessage
-	require.NoError(t, json.Unmarshal(out, &v))
-	text := map[string]string{}
-	for name, x := range v {
-		text[name] = string(x)
-	}
-	return text
 }

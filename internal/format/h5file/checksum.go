@@ -14,13 +14,17 @@ func Lookup3(b []byte) uint32 { return lookup3(b, 0) }
 // lookup3 is Lookup3 with another initial value. The hash of a shared message uses its type.
 func lookup3(b []byte, initial uint32) uint32 {
 	v := 0xdeadbeef + uint32(len(b)) + initial
-	x, y, z := v, v, v
-	for len(b) > 12 {
-		x += binary.LittleEndian.Uint32(b)
-		y += binary.LittleEndian.Uint32(b[4:])
-		z += binary.LittleEndian.Uint32(b[8:])
-		x, y, z = mix(x, y, z)
-		b = b[12:]
+	return lookup3Rest(v, v, v, b)
+}
+
+// lookup3Block is the number of bytes between two states of lookup3.
+const lookup3Block = 12
+
+// lookup3Rest returns the checksum from a state and the bytes after it.
+func lookup3Rest(x, y, z uint32, b []byte) uint32 {
+	for len(b) > lookup3Block {
+		x, y, z = lookup3Next(x, y, z, b)
+		b = b[lookup3Block:]
 	}
 	if len(b) == 0 {
 		return z
@@ -31,6 +35,40 @@ func lookup3(b []byte, initial uint32) uint32 {
 	y += binary.LittleEndian.Uint32(last[4:])
 	z += binary.LittleEndian.Uint32(last[8:])
 	return final(x, y, z)
+}
+
+// lookup3Next returns the state after one block.
+func lookup3Next(x, y, z uint32, b []byte) (uint32, uint32, uint32) {
+	return mix(x+binary.LittleEndian.Uint32(b), y+binary.LittleEndian.Uint32(b[4:]), z+binary.LittleEndian.Uint32(b[8:]))
+}
+
+// WrongByte returns the index and the value of a byte of b, for which try returns true, with which
+// the checksum of b becomes sum. values are combined with the byte by exclusive or. The run time
+// grows with the square of the length of b. b has its bytes again when WrongByte returns.
+func WrongByte(b []byte, sum uint32, values []byte, try func(i int) bool) (i int, v byte, ok bool) {
+	v0 := 0xdeadbeef + uint32(len(b))
+	x, y, z := v0, v0, v0
+	for start := 0; start < len(b); start += lookup3Block {
+		rest := b[start:]
+		for i := range min(lookup3Block, len(rest)) {
+			had := rest[i]
+			if !try(start + i) {
+				continue
+			}
+			for _, d := range values {
+				rest[i] = had ^ d
+				if lookup3Rest(x, y, z, rest) == sum {
+					rest[i] = had
+					return start + i, had ^ d, true
+				}
+			}
+			rest[i] = had
+		}
+		if len(rest) > lookup3Block {
+			x, y, z = lookup3Next(x, y, z, rest)
+		}
+	}
+	return 0, 0, false
 }
 
 func mix(x, y, z uint32) (uint32, uint32, uint32) {
