@@ -10,6 +10,7 @@ import (
 	"iter"
 	"path"
 	"runtime"
+	"strings"
 )
 
 // Object is an open object: a *Group, a *Dataset or a *CommittedType.
@@ -84,12 +85,20 @@ func (o *object) Root() (*Group, error) {
 	})
 }
 
-// join returns the path of a name below the object.
+// join returns the path of a name below the object. It does not clean the path of the object again,
+// because that takes time in proportion to the depth.
 func (o *object) join(name string) string {
-	if path.IsAbs(name) {
+	switch {
+	case path.IsAbs(name):
 		return path.Clean(name)
+	case o.path == "" || strings.Contains(name, "/"):
+		return path.Join(o.path, name)
+	case name == ".":
+		return o.path
+	case o.path == "/":
+		return "/" + name
 	}
-	return path.Join(o.path, name)
+	return o.path + "/" + name
 }
 
 // writable returns ErrReadOnly if the file was opened for reading.

@@ -1,8 +1,8 @@
 //go:build cgo
 
 // Walks over all objects or links below a group, in batches of one group's links. The caller's code
-// does not run under the library lock. A walk needs memory for one path and an address for each
-// group. It is built on the listing of links.
+// does not run under the library lock. A walk needs memory for one path and its open groups, and an
+// address for each group. It is built on the listing of links.
 
 package h5
 
@@ -42,8 +42,8 @@ func (g *Group) VisitIn(o ListOrder) iter.Seq2[Visited, error] {
 		if !yield(Visited{".", GroupObject, info.Address}, nil) {
 			return
 		}
-		w := walk{g: g, order: o, seen: map[uint64]bool{info.Address: true}, object: yield}
-		w.group(".")
+		w := walk{order: o, seen: map[uint64]bool{info.Address: true}, object: yield}
+		w.group(g, ".", ".")
 	}
 }
 
@@ -56,31 +56,38 @@ func (g *Group) VisitLinks() iter.Seq2[VisitedLink, error] {
 			yield(VisitedLink{Path: "."}, err)
 			return
 		}
-		w := walk{g: g, seen: map[uint64]bool{info.Address: true}, link: yield}
-		w.group(".")
+		w := walk{seen: map[uint64]bool{info.Address: true}, link: yield}
+		w.group(g, ".", ".")
 	}
 }
 
 // A walk yields objects or links.
 type walk struct {
-	g      *Group
 	order  ListOrder
 	seen   map[uint64]bool // groups, and objects with several hard links, that were yielded
 	object func(Visited, error) bool
 	link   func(VisitedLink, error) bool
 }
 
-// group yields the content of the group called name, and reports whether to go on.
-func (w *walk) group(name string) bool {
-	r, err := w.g.list("visit", name, w.order, 1)
+// group yields the content of the group with that name in parent, whose path is at, and reports
+// whether to go on. It looks up names in an open group, because the cost of a path grows with its
+// length.
+func (w *walk) group(parent *Group, name, at string) bool {
+	r, err := parent.list("visit", name, w.order, 1)
 	if err != nil {
-		return w.failed(name, err)
+		return w.failed(at, err)
 	}
+	var g *Group // open if the group has members that are groups
+	defer func() {
+		if g != nil {
+			_ = g.Close()
+		}
+	}()
 	for range r.word() {
 		l, kind, hard := r.link(), ObjectKind(r.word()), r.word()
 		p := l.Name
-		if name != "." {
-			p = name + "/" + l.Name // not path.Join: ".." is an ordinary name
+		if at != "." {
+			p = at + "/" + l.Name // not path.Join: ".." is an ordinary name
 		}
 		if w.link != nil && !w.link(VisitedLink{p, l}, nil) {
 			return false
@@ -89,7 +96,7 @@ func (w *walk) group(name string) bool {
 			continue
 		}
 		if kind == 0 {
-			_, err := w.g.ObjectInfo(p)
+			_, err := parent.ObjectInfo(name + "/" + l.Name)
 			if !w.failed(p, err) {
 				return false
 			}
@@ -101,7 +108,15 @@ func (w *walk) group(name string) bool {
 		if w.object != nil && !w.object(Visited{p, kind, l.Address}, nil) {
 			return false
 		}
-		if kind == GroupObject && !w.group(p) {
+		if kind != GroupObject {
+			continue
+		}
+		if g == nil {
+			if g, err = parent.OpenGroup(name); err != nil {
+				return w.failed(at, err)
+			}
+		}
+		if !w.group(g, l.Name, p) {
 			return false
 		}
 	}
