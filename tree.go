@@ -774,7 +774,7 @@ func (c *treeCopy) writeHDF5(ctx context.Context, file string) (err error) {
 	creation := h5.DefaultFileCreation()
 	creation.Times = false
 	o := h5.CreateOptions{Creation: &creation}
-	if slices.ContainsFunc(c.groups, func(item treeItem) bool { return slices.ContainsFunc(item.attrs, h5attr.NewHeader) }) {
+	if slices.ContainsFunc(c.groups, func(item treeItem) bool { return h5attr.Dense(item.attrs) }) {
 		o.Low = h5.V18 // the root group is created with the file
 	}
 	f, err := h5.Create(file, &o)

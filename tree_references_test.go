@@ -3,6 +3,7 @@ package hyperslab_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -379,4 +380,57 @@ func TestCopyTree_unreadableAttribute(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, attrs.List, 1)
 	require.NoError(t, a.Close())
+}
+
+// TestCopyTree_manyAttributes checks that objects with many attributes are created with headers that
+// can store them elsewhere, because libhdf5 compares the names of all attributes in a header. Others
+// keep the oldest format.
+func TestCopyTree_manyAttributes(t *testing.T) {
+	dir := t.TempDir()
+	src := in(dir, "src.h5")
+	f, err := h5.Create(src, nil)
+	require.NoError(t, err)
+	counts := map[string]int{"/few": 3, "/many": 600, "/g": 600}
+	for path, n := range counts {
+		o, err := createObject(f, path)
+		require.NoError(t, err)
+		for i := range n {
+			require.NoError(t, h5value.WriteAttr(o, fmt.Sprintf("k%d", i), []int32{int32(i)}))
+		}
+		require.NoError(t, o.Close())
+	}
+	require.NoError(t, f.Close())
+	for _, steps := range [][]string{{"direct.h5"}, {"store.b2z", "indirect.h5"}} {
+		from := src
+		for _, to := range steps {
+			_, err := copyTree(bg, in(dir, to), from, nil)
+			require.NoError(t, err)
+			from = in(dir, to)
+		}
+		out, err := h5.Open(from, h5.ReadOnly)
+		require.NoError(t, err)
+		for path, n := range counts {
+			o, err := out.Root().OpenObject(path)
+			require.NoError(t, err)
+			header, err := o.Header()
+			require.NoError(t, err)
+			require.Equal(t, n > 500, header.AttributeIndex != 0, "%s:%s", from, path)
+			info, err := o.Stat()
+			require.NoError(t, err)
+			require.Equal(t, n, info.NumAttrs)
+			last, err := o.ReadAttribute(fmt.Sprintf("k%d", n-1))
+			require.NoError(t, err)
+			require.Equal(t, byte((n-1)>>8), last.Data[1])
+			require.NoError(t, o.Close())
+		}
+		require.NoError(t, out.Close())
+	}
+}
+
+// createObject creates the group /g, or a dataset at any other path.
+func createObject(f *h5.File, path string) (h5.Object, error) {
+	if path == "/g" {
+		return f.Root().CreateGroup(path)
+	}
+	return f.Root().CreateDataset(path, h5.Int(4, h5.LittleEndian), h5.SimpleSpace(2), nil)
 }

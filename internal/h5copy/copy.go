@@ -413,7 +413,7 @@ func (c *Copier) object(ctx context.Context, o h5.Object, addr uint64, src *h5.G
 		}
 		opts := groupOptions(info)
 		opts.Times = opts.Times && !c.o.WithoutTimes
-		made, err := c.out.Group(dst, name, &opts, attrs.largest())
+		made, err := c.out.Group(dst, name, &opts, attrs.dense())
 		if err != nil {
 			return err
 		}
@@ -449,7 +449,7 @@ func (c *Copier) committed(o *h5.CommittedType, addr uint64, dst *h5.Group, path
 	if err != nil || dst == nil {
 		return cmpErr(err, c.beside(o, nil, path, addr, attrs))
 	}
-	made, err := c.out.Datatype(path, t, attrs.largest())
+	made, err := c.out.Datatype(path, t, attrs.dense())
 	if err != nil {
 		return err
 	}
@@ -524,13 +524,15 @@ func Refers(t h5.Datatype) bool {
 	return slices.ContainsFunc(t.Members, func(m h5.Member) bool { return m.Type != nil && Refers(*m.Type) })
 }
 
-// largest returns the size of the largest attribute in bytes, or more if its type needs a header that
-// can store large attributes.
-func (x attributes) largest() (n int64) {
+// dense reports whether the attributes of an object need a header of HDF5 1.8.
+func (x attributes) dense() bool {
+	var largest int64
+	sparseType := false
 	for _, a := range x.list {
-		n = max(n, a.Bytes, inHeader(a.Datatype))
+		largest = max(largest, a.Bytes)
+		sparseType = sparseType || sparse(a.Datatype)
 	}
-	return n
+	return sparseType || h5types.Dense(len(x.list), largest)
 }
 
 // beside copies the comment and the attributes of an object that exists in the new file.
@@ -671,7 +673,7 @@ func (c *Copier) typeAt(t h5.Datatype) (path string, err error) {
 	if c.out.File == nil {
 		return path, c.beside(o, nil, path, t.Committed, attrs)
 	}
-	made, err := c.out.Datatype(path, t, attrs.largest())
+	made, err := c.out.Datatype(path, t, attrs.dense())
 	if err != nil {
 		return "", err
 	}
@@ -695,7 +697,7 @@ func (c *Copier) tempPath() (string, error) {
 				c.temp = name
 			}
 		}
-		g, err := c.out.Group(c.out.Root(), c.temp, nil, 0)
+		g, err := c.out.Group(c.out.Root(), c.temp, nil, false)
 		if err != nil {
 			return "", err
 		}

@@ -24,7 +24,7 @@ func (c *Copier) dataset(ctx context.Context, d *h5.Dataset, addr uint64, src *h
 	}
 	refs := Refers(info.Datatype)
 	if c.o.Dataset != nil {
-		made, err := create(c.out, attrs.largest(), func() (bool, error) { return c.o.Dataset(ctx, d, info, path) })
+		made, err := create(c.out, attrs.dense(), func() (bool, error) { return c.o.Dataset(ctx, d, info, path) })
 		if err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (c *Copier) dataset(ctx context.Context, d *h5.Dataset, addr uint64, src *h
 	special := !attrs.simple()
 	if moved || c.sizes || !info.Datatype.Plain() && info.FillKind == h5.FillValue && !c.same() || c.overruns(&info) {
 		if dst != nil {
-			if err := c.create(info, dst, name, path, attrs.largest()); err != nil {
+			if err := c.create(info, dst, name, path, attrs.dense()); err != nil {
 				return err
 			}
 		}
@@ -91,7 +91,7 @@ func (c *Copier) besideNew(d *h5.Dataset, addr uint64, path string, attrs attrib
 }
 
 // create creates a dataset like the one that info describes, without elements.
-func (c *Copier) create(info h5.DatasetInfo, dst *h5.Group, name, path string, largest int64) (err error) {
+func (c *Copier) create(info h5.DatasetInfo, dst *h5.Group, name, path string, dense bool) (err error) {
 	t := info.Datatype
 	if t.Committed != 0 {
 		kept, err := c.Committed(t)
@@ -114,7 +114,7 @@ func (c *Copier) create(info h5.DatasetInfo, dst *h5.Group, name, path string, l
 		o.FillTime = h5.FillIfSet
 	}
 	o.FillValues, o.Times = fill, o.Times && !c.o.WithoutTimes
-	d, err := c.out.Dataset(dst, name, t, info.Space, o, largest)
+	d, err := c.out.Dataset(dst, name, t, info.Space, o, dense)
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func CreateLike(path string, g *h5.Group) (*h5.File, error) {
 	if like.AttributePhase != nil {
 		creation.AttrPhase = *like.AttributePhase
 	}
-	return CreateFile(path, h5.CreateOptions{Creation: &creation}, attributes{list: attrs}.largest())
+	return CreateFile(path, h5.CreateOptions{Creation: &creation}, attributes{list: attrs}.dense())
 }
 
 // CreatePlain creates a file with default creation properties, whose objects may use the formats of
@@ -65,7 +65,7 @@ func createIn(path string, src *h5.File, creation *h5.FileCreation, attrs []h5.A
 	case facts.Superblock == 2:
 		o.Low = h5.V18
 	}
-	return CreateFile(path, o, attributes{list: attrs}.largest())
+	return CreateFile(path, o, attributes{list: attrs}.dense())
 }
 
 // CopyUserBlock copies the first n bytes of a file, its user block, to another file that has space

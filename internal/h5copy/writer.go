@@ -37,22 +37,18 @@ func (w *Writer) Root() *h5.Group {
 	return w.File.Root()
 }
 
-// mostInHeader is the maximum size of an attribute that fits into an object header together with
-// its name, type and shape (64 KiB in all).
-const mostInHeader = 60000
-
-// CreateFile creates a file. The largest attribute of its root group will have that many bytes.
-func CreateFile(path string, o h5.CreateOptions, largest int64) (*h5.File, error) {
-	if largest > mostInHeader {
+// CreateFile creates a file. With dense its root group can store attributes outside of its header.
+func CreateFile(path string, o h5.CreateOptions, dense bool) (*h5.File, error) {
+	if dense {
 		o.Low = max(o.Low, h5.V18)
 	}
 	return h5.Create(path, &o)
 }
 
-// create calls f to create an object, in a file format that can store its attributes. The largest
-// one has that many bytes.
-func create[T any](w *Writer, largest int64, f func() (T, error)) (made T, err error) {
-	if largest <= mostInHeader || w.File == nil {
+// create calls f to create an object. With dense the object can store attributes outside of its
+// header.
+func create[T any](w *Writer, dense bool, f func() (T, error)) (made T, err error) {
+	if !dense || w.File == nil {
 		return f()
 	}
 	_, low, high, err := w.File.Access()
@@ -69,17 +65,9 @@ func create[T any](w *Writer, largest int64, f func() (T, error)) (made T, err e
 	return f()
 }
 
-// inHeader returns more than mostInHeader for a type that libhdf5 reads only in a header of HDF5 1.8,
-// which has a checksum (H5T_is_numeric_with_unusual_unused_bits), and otherwise 0.
-func inHeader(t h5.Datatype) int64 {
-	if sparse(t) {
-		return mostInHeader + 1
-	}
-	return 0
-}
-
 // sparse reports whether numbers of a type, or of its parts, leave more than half of their bits
-// unused.
+// unused. libhdf5 reads such a type only in a header of HDF5 1.8, which has a checksum
+// (H5T_is_numeric_with_unusual_unused_bits).
 func sparse(t h5.Datatype) bool {
 	switch t.Class {
 	case h5.Integer, h5.Float, h5.Bitfield:
@@ -89,19 +77,19 @@ func sparse(t h5.Datatype) bool {
 		slices.ContainsFunc(t.Members, func(m h5.Member) bool { return m.Type != nil && sparse(*m.Type) })
 }
 
-// Group creates a group in another one. Its largest attribute will have that many bytes.
-func (w *Writer) Group(in *h5.Group, name string, o *h5.GroupOptions, largest int64) (*h5.Group, error) {
-	return create(w, largest, func() (*h5.Group, error) { return in.CreateGroupWith(name, o) })
+// Group creates a group in another one. With dense it can store attributes outside of its header.
+func (w *Writer) Group(in *h5.Group, name string, o *h5.GroupOptions, dense bool) (*h5.Group, error) {
+	return create(w, dense, func() (*h5.Group, error) { return in.CreateGroupWith(name, o) })
 }
 
-// Dataset creates a dataset in a group. Its largest attribute will have that many bytes.
-func (w *Writer) Dataset(in *h5.Group, name string, t h5.Datatype, space h5.Dataspace, o *h5.DatasetOptions, largest int64) (*h5.Dataset, error) {
-	return create(w, max(largest, inHeader(t)), func() (*h5.Dataset, error) { return in.CreateDataset(name, t, space, o) })
+// Dataset creates a dataset in a group. With dense it can store attributes outside of its header.
+func (w *Writer) Dataset(in *h5.Group, name string, t h5.Datatype, space h5.Dataspace, o *h5.DatasetOptions, dense bool) (*h5.Dataset, error) {
+	return create(w, dense || sparse(t), func() (*h5.Dataset, error) { return in.CreateDataset(name, t, space, o) })
 }
 
-// Datatype creates a committed datatype. Its largest attribute will have that many bytes.
-func (w *Writer) Datatype(path string, t h5.Datatype, largest int64) (*h5.CommittedType, error) {
-	return create(w, max(largest, inHeader(t)), func() (*h5.CommittedType, error) { return w.Root().CommitDatatype(path, t) })
+// Datatype creates a committed datatype. With dense it can store attributes outside of its header.
+func (w *Writer) Datatype(path string, t h5.Datatype, dense bool) (*h5.CommittedType, error) {
+	return create(w, dense || sparse(t), func() (*h5.CommittedType, error) { return w.Root().CommitDatatype(path, t) })
 }
 
 // Link creates a link in a group, except to an object that was left out. It returns false for a

@@ -681,7 +681,7 @@ func (s *source) rewrite(ctx context.Context, path string) (err error) {
 			return err
 		}
 	}
-	f, err := h5copy.CreateFile(path, h5.CreateOptions{}, largest(root))
+	f, err := h5copy.CreateFile(path, h5.CreateOptions{}, dense(root))
 	if err != nil {
 		return err
 	}

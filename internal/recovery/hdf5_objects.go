@@ -95,7 +95,7 @@ func (s *source) object(ctx context.Context, at string, o *h5file.Object) error 
 	}
 	switch o.Kind() {
 	case h5file.GroupKind:
-		g, err := s.out.Group(s.out.Root(), at, nil, largest(o))
+		g, err := s.out.Group(s.out.Root(), at, nil, dense(o))
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (s *source) object(ctx context.Context, at string, o *h5file.Object) error 
 		}
 		if err == nil {
 			var c *h5.CommittedType
-			if c, err = s.out.Datatype(at, t, largest(o)); err == nil {
+			if c, err = s.out.Datatype(at, t, dense(o)); err == nil {
 				s.out.Placed[addr] = at
 				s.attributes(at, c, o)
 				return c.Close()
@@ -192,7 +192,7 @@ func (s *source) create(at string, o *h5file.Object) (*h5.Dataset, error) {
 		return nil, fmt.Errorf("%w: a %v dataset", errors.ErrUnsupported, l)
 	}
 	opts.Fill = fillOf(o, t)
-	return s.out.Dataset(s.out.Root(), at, t, h5types.Dataspace(space), opts, largest(o))
+	return s.out.Dataset(s.out.Root(), at, t, h5types.Dataspace(space), opts, dense(o))
 }
 
 // validFilters returns the filters of a dataset without those that have invalid parameters, because
@@ -235,17 +235,18 @@ func pieces(dims []uint64, size uint64) []int64 {
 	return out
 }
 
-// largest returns the size of the largest attribute of an object in bytes. o may be nil.
-func largest(o *h5file.Object) (n int64) {
+// dense reports whether an object needs dense storage for its attributes. o may be nil.
+func dense(o *h5file.Object) bool {
 	if o == nil {
-		return 0
+		return false
 	}
+	n, largest := 0, 0
 	for a, err := range o.Attributes() {
 		if err == nil {
-			n = max(n, int64(len(a.Value)))
+			n, largest = n+1, max(largest, len(a.Value))
 		}
 	}
-	return n
+	return h5types.Dense(n, int64(largest))
 }
 
 // attributes copies the attributes that can be read.

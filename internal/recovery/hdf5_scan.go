@@ -81,7 +81,7 @@ func (s *source) orphans(ctx context.Context) error {
 				continue
 			}
 			if !made {
-				g, err := s.out.Group(s.out.Root(), lostAndFound, nil, 0)
+				g, err := s.out.Group(s.out.Root(), lostAndFound, nil, false)
 				if err != nil {
 					return err
 				}

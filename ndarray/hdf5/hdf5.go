@@ -461,7 +461,7 @@ func createIn(f *h5.File, object, location string, spec ndarray.Spec, co *Create
 	}
 	var d *h5.Dataset
 	var st *striped.Dataset
-	err = withHeaders(f, h5attr.Sparse(spec.DType) || slices.ContainsFunc(spec.Attrs, h5attr.NewHeader), func() (err error) {
+	err = withHeaders(f, h5attr.Sparse(spec.DType) || h5attr.Dense(spec.Attrs), func() (err error) {
 		if co.Stripes == nil {
 			d, err = f.Root().CreateDataset(absolute(object), t, space(spec), o)
 			return err
@@ -523,9 +523,10 @@ func sharedType(t *h5.CommittedType, d ndarray.DType) (h5.Datatype, error) {
 	return shared, nil
 }
 
-// withHeaders calls create, with object headers of HDF5 1.8 if checked is set (h5attr.NewHeader).
-func withHeaders(f *h5.File, checked bool, create func() error) error {
-	if !checked {
+// withHeaders calls create. Objects that it creates can store attributes outside of their headers if
+// dense is set.
+func withHeaders(f *h5.File, dense bool, create func() error) error {
+	if !dense {
 		return create()
 	}
 	_, low, high, err := f.Access()
