@@ -260,3 +260,74 @@ func TestNestedTable(t *testing.T) {
 	require.ErrorIs(t, err, errors.ErrUnsupported, "a ctable has no groups")
 	require.NoDirExists(t, in(dir, "flat.bcolz"))
 }
+
+// TestWalk_bcolzInDirectory lists, opens, verifies and copies the bcolz arrays and tables in a
+// directory, trusted and untrusted.
+func TestWalk_bcolzInDirectory(t *testing.T) {
+	dir := t.TempDir()
+	for name, tree := range map[string]string{"plain": "type_i4", "sub/float": "type_f8", "sub/table": "table"} {
+		require.NoError(t, os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(trees, tree))))
+	}
+	f, err := hyperslab.Sniff(dir)
+	require.NoError(t, err)
+	require.Equal(t, hyperslab.Directory, f)
+
+	all := walk(t, dir)
+	arrays := map[string]hyperslab.Entry{}
+	for _, e := range all {
+		require.NoError(t, e.Err, e.Path)
+		if e.Kind == hyperslab.Array {
+			arrays[e.Path] = e
+		}
+	}
+	require.Contains(t, arrays, "/plain")
+	require.Contains(t, arrays, "/sub/float")
+	for _, column := range walk(t, filepath.Join(dir, "sub", "table"))[1:] {
+		require.Contains(t, arrays, "/sub/table"+column.Path)
+	}
+	for _, u := range []*hyperslab.Untrusted{nil, {InProcess: true}, {}} {
+		o := &hyperslab.OpenOptions{Untrusted: u}
+		if u != nil {
+			requireSameWalk(t, dir, *u, nil)
+		}
+		for at, e := range arrays {
+			a, err := hyperslab.Open(bg, dir+":"+at, o)
+			require.NoError(t, err, at)
+			require.Equal(t, e.Meta.Shape, a.Meta().Shape)
+			require.NoError(t, a.Close())
+		}
+		_, err := hyperslab.Open(bg, dir+":/sub/none", o)
+		require.ErrorIs(t, err, ndarray.ErrNotFound)
+		_, err = hyperslab.Open(bg, dir+":/plain/x", o)
+		require.ErrorIs(t, err, ndarray.ErrParam)
+	}
+	below := walk(t, dir+":/sub/table")
+	require.Equal(t, "/sub/table", below[0].Path)
+
+	copied := filepath.Join(t.TempDir(), "c.h5")
+	_, err = copyTree(bg, copied, dir, nil)
+	require.NoError(t, err)
+	for at := range arrays {
+		a, err := hyperslab.Open(bg, dir+":"+at, nil)
+		require.NoError(t, err)
+		b, err := hyperslab.Open(bg, copied+":"+at, nil)
+		require.NoError(t, err)
+		same, err := ndarray.Compare(bg, a, b, &ndarray.CompareOptions{IgnoreAttrs: true})
+		require.NoError(t, err)
+		require.True(t, same.Equal(), at)
+		require.NoError(t, errors.Join(a.Close(), b.Close()))
+	}
+}
+
+// TestWalk_corruptBcolzInDirectory checks that a corrupt bcolz array hides no other.
+func TestWalk_corruptBcolzInDirectory(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a", "b"} {
+		require.NoError(t, os.CopyFS(filepath.Join(dir, name), os.DirFS(filepath.Join(trees, "type_i4"))))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a", "meta", "storage"), []byte("{"), 0o600))
+	all := walk(t, dir)
+	require.Len(t, all, 3)
+	require.ErrorIs(t, all[1].Err, ndarray.ErrCorrupt)
+	require.NoError(t, all[2].Err)
+}

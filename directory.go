@@ -7,7 +7,8 @@
 // beginning, and the dot of a group's name that ends in ".b2nd".
 //
 // Directories made by other programs are trees too if they contain a file or a sparse frame
-// NAME.b2nd. Other files in them are listed with the kind Other.
+// NAME.b2nd, or a directory NAME of bcolz: a carray is the array NAME, and a ctable is the group
+// NAME of its columns. Other files in them are listed with the kind Other.
 
 package hyperslab
 
@@ -22,6 +23,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/locate"
+	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
@@ -80,6 +82,90 @@ func child(dir, name string, group bool) (string, error) {
 	return filepath.Join(dir, name), nil
 }
 
+// bcolzIn returns the location in the bcolz array or table that contains the object at a path of a
+// directory tree. ok is false if the path leads through none.
+func bcolzIn(l locate.Location) (in locate.Location, ok bool) {
+	object := strings.Trim(l.Object, "/")
+	if object == "" {
+		return l, false
+	}
+	dir, parts := l.File, strings.Split(object, "/")
+	for i, name := range parts {
+		if i == len(parts)-1 {
+			if _, err := child(dir, name, false); err == nil {
+				return l, false // the file NAME.b2nd hides the directory NAME
+			}
+		}
+		var err error
+		if dir, err = child(dir, name, true); err != nil {
+			return l, false
+		}
+		if isBcolz(dir) {
+			return locate.Location{File: dir, Object: strings.Join(parts[i+1:], "/")}, true
+		}
+	}
+	return l, false
+}
+
+// isBcolz reports whether a directory is an array or a table of bcolz.
+func isBcolz(dir string) bool {
+	is, err := detect.Dir(dir)
+	return err == nil && is == detect.Bcolz
+}
+
+// placed returns the location and the format of the bcolz array or table that contains the object
+// at a location of a directory tree, or the location and the format unchanged. An untrusted array
+// or table is checked. The caller calls done after the last use.
+func (w *walker) placed(l locate.Location, f Format) (_ locate.Location, _ Format, done func() error, err error) {
+	nothing := func() error { return nil }
+	if f != Directory {
+		return l, f, nothing, nil
+	}
+	in, ok := bcolzIn(l)
+	if !ok || w.suspect == nil {
+		if ok {
+			f = Bcolz
+		}
+		return in, f, nothing, nil
+	}
+	s, err := w.suspect.inside(in.File)
+	if err != nil {
+		return l, f, nil, err
+	}
+	if err := errors.Join(markFailedCheck(s.check(w.ctx)), s.thaw()); err != nil {
+		return l, f, nil, errors.Join(err, s.close())
+	}
+	return locate.Location{File: worker.FilePath(s.file), Object: in.Object}, Bcolz, s.close, nil
+}
+
+// bcolzMember lists a bcolz array or table of a directory tree, from one of its paths on. at is the
+// path of the array or table in the tree. If it cannot be opened, it is an entry with an error.
+func (w *walker) bcolzMember(l locate.Location, at string) error {
+	inside := locate.Location{File: l.File, Object: strings.Trim(at, "/") + "/" + l.Object}
+	dir, _ := bcolzIn(inside)
+	in, _, done, err := w.placed(inside, Directory)
+	moved := func(e Entry) Entry {
+		e.Path = at + strings.TrimSuffix(e.Path, "/")
+		if below, ok := strings.CutPrefix(e.Meta.Path, in.File); ok { // of an untrusted file: a descriptor
+			e.Meta.Path = dir.File + below
+		}
+		return e
+	}
+	sub := *w
+	sub.yield = func(e Entry, err error) bool { return w.yield(moved(e), err) }
+	if w.skip != nil {
+		sub.skip = func(e Entry) bool { return w.skip(moved(e)) }
+	}
+	if err == nil {
+		err = errors.Join(sub.bcolz(in), done())
+	}
+	if err == nil || errors.Is(err, errStop) || sub.count > w.count || w.ctx.Err() != nil {
+		w.count = sub.count
+		return err
+	}
+	return w.emit(Entry{Path: at, Kind: Array, Err: err})
+}
+
 func exists(file string) bool {
 	_, err := os.Stat(file)
 	return err == nil
@@ -102,10 +188,14 @@ func arrayFile(l locate.Location) (string, error) {
 func (w *walker) directory(l locate.Location) error {
 	object := strings.Trim(l.Object, "/")
 	if object == "" {
-		return w.members(l.File, "/")
+		return w.members(l.File, l.File, "/")
 	}
 	if file, err := arrayFile(l); err == nil {
 		return w.member(file, "/"+object)
+	}
+	if in, ok := bcolzIn(l); ok {
+		at := strings.TrimSuffix(strings.TrimSuffix("/"+object, in.Object), "/")
+		return w.bcolzMember(locate.Location{File: l.File, Object: in.Object}, at)
 	}
 	dir := l.File
 	for name := range strings.SplitSeq(object, "/") {
@@ -114,7 +204,7 @@ func (w *walker) directory(l locate.Location) error {
 			return err
 		}
 	}
-	return w.members(dir, "/"+object)
+	return w.members(l.File, dir, "/"+object)
 }
 
 // member lists an array of a directory. An array that cannot be opened is an entry with an error.
@@ -127,8 +217,8 @@ func (w *walker) member(file, at string) error {
 	return w.emit(Entry{Path: at, Kind: Array, Err: err})
 }
 
-// members lists a group of a directory tree and its members.
-func (w *walker) members(dir, at string) error {
+// members lists a group of the directory tree root, whose directory is dir, and its members.
+func (w *walker) members(root, dir, at string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
@@ -154,8 +244,10 @@ func (w *walker) members(dir, at string) error {
 			continue
 		case err == nil && strings.HasSuffix(name, arrayExt):
 			err = w.member(path, under+entryName(strings.TrimSuffix(name, arrayExt)))
+		case err == nil && info.IsDir() && isBcolz(path):
+			err = w.bcolzMember(locate.Location{File: root}, under+entryName(name))
 		case err == nil && info.IsDir():
-			err = w.members(path, under+entryName(name))
+			err = w.members(root, path, under+entryName(name))
 		default:
 			err = w.emit(Entry{Path: under + entryName(name), Kind: Other, Err: err})
 		}

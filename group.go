@@ -59,6 +59,11 @@ func editGroupAt(ctx context.Context, l locate.Location, format Format, set []nd
 	if isURL(l.File) {
 		return fmt.Errorf("%w: writing to a URL", errors.ErrUnsupported)
 	}
+	if format == Directory {
+		if in, ok := bcolzIn(l); ok {
+			return editGroupAt(ctx, in, Bcolz, set, remove)
+		}
+	}
 	switch format {
 	case HDF5:
 		return editHDF5Group(ctx, l, set, remove)
@@ -69,7 +74,12 @@ func editGroupAt(ctx context.Context, l locate.Location, format Format, set []nd
 }
 
 // mayBeGroup returns an error if the location can only be an array.
-func (w *walker) mayBeGroup(l locate.Location, format Format) error {
+func (w *walker) mayBeGroup(l locate.Location, format Format) (err error) {
+	l, format, release, err := w.placed(l, format)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
 	if format == B2ND || format == NPY {
 		return fmt.Errorf("%w: a file of format %s is one array and has no groups", ndarray.ErrParam, format)
 	}
@@ -185,6 +195,11 @@ func groupSpec(attrs []ndarray.Attr) ndarray.Spec {
 
 // groupAttrs reads the attributes of the group at a location.
 func (w *walker) groupAttrs(l locate.Location, format Format) (attrs ndarray.Attrs, err error) {
+	l, format, release, err := w.placed(l, format)
+	if err != nil {
+		return attrs, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
 	path := groupPath(l)
 	switch format {
 	case B2Z, B2D, B2E:

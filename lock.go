@@ -81,7 +81,9 @@ func lockFormat(ctx context.Context, held *Lock, l locate.Location) (*Lock, Form
 		}
 		file := l.File
 		if format == Directory && l.Object != "" {
-			if file, err = arrayFile(l); err != nil {
+			if in, ok := bcolzIn(l); ok {
+				file = in.File
+			} else if file, err = arrayFile(l); err != nil {
 				return nil, "", errors.Join(err, f.close())
 			}
 		}

@@ -61,6 +61,11 @@ func (h *treeHandler) metadata(path string) (Metadata, error) {
 }
 
 func (w *walker) metadata(l locate.Location, kind Format) (m Metadata, err error) {
+	l, kind, release, err := w.placed(l, kind)
+	if err != nil {
+		return m, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
 	switch kind {
 	case B2ND:
 		if err = checkObject(kind, l); err == nil {

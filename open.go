@@ -41,7 +41,7 @@ const (
 	Bcolz Format = detect.Bcolz // a directory: a carray, or a ctable with its columns
 
 	Caterva   Format = detect.Caterva   // a Blosc2 frame of the ancestor of b2nd, which stores no element type
-	Directory Format = detect.Directory // directory of b2nd files and subdirectories
+	Directory Format = detect.Directory // directory of b2nd files, bcolz directories and subdirectories
 
 	// The containers of python-blosc2: DictStore and TreeStore in a ZIP file or a directory, and
 	// EmbedStore, a frame that embeds other frames.
@@ -58,6 +58,11 @@ type OpenOptions struct {
 	// for Caterva, which stores no type, and for types that ndarray does not have. Nil: the stored
 	// type. Only Open uses it.
 	DType *ndarray.DType
+
+	// Metadata also opens a Blosc2 array whose elements cannot be read, because the file does not
+	// contain them or because their codec or filter is not available. Reads then return
+	// errors.ErrUnsupported. It is for reading only.
+	Metadata bool
 
 	// Write opens the array for writing, in place. A program that is killed while it writes can
 	// leave the file corrupt; Create with Commit, and Update, do not have this risk.
@@ -358,12 +363,17 @@ func (f *openFile) array(ctx context.Context, l locate.Location, format Format, 
 	if o.Shards != nil {
 		return openShards(l, format, o)
 	}
-	frame := &b2nd.OpenOptions{DType: o.DType, Write: o.Write, Durable: o.Durable, AllowLossy: o.AllowLossy, Library: o.Library, Lock: o.Lock}
+	frame := &b2nd.OpenOptions{DType: o.DType, Metadata: o.Metadata, Write: o.Write, Durable: o.Durable, AllowLossy: o.AllowLossy, Library: o.Library, Lock: o.Lock}
 	if format == B2ND {
 		return f.frame(l.File, frame)
 	}
 	if isStore(format) {
 		return f.stored(ctx, l, format, o)
+	}
+	if format == Directory {
+		if in, ok := bcolzIn(l); ok {
+			l, format = in, Bcolz
+		}
 	}
 	if format == Directory {
 		file, err := arrayFile(l)
@@ -456,7 +466,7 @@ func openFrame(file string, o *b2nd.OpenOptions) (*ndarray.Array, error) {
 	if o.Write || o.Durable {
 		return nil, fmt.Errorf("%w: writing to a frame without an array", errors.ErrUnsupported)
 	}
-	return array(b2nd.OpenFrame(file, &b2nd.OpenOptions{DType: o.DType}))
+	return array(b2nd.OpenFrame(file, &b2nd.OpenOptions{DType: o.DType, Metadata: o.Metadata}))
 }
 
 // isPlain reports whether opening a frame failed because it contains no array.

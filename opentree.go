@@ -15,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/stores"
 	"github.com/hyperslab/hyperslab/ndarray"
+	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 	"github.com/hyperslab/hyperslab/ndarray/hdf5"
 )
 
@@ -197,7 +198,7 @@ func (t *Tree) openStored(ctx context.Context, path string) (*ndarray.Array, err
 	if err := errors.Join(ctx.Err(), checkObject(t.Format, l)); err != nil {
 		return nil, err
 	}
-	m, err := openMember(t.store, groupPath(l), shown(l.String()), nil)
+	m, err := openMember(t.store, groupPath(l), shown(l.String()), &b2nd.OpenOptions{Metadata: t.open.Metadata})
 	if err != nil {
 		return nil, err
 	}

@@ -164,7 +164,7 @@ func (f *openFile) stored(ctx context.Context, l locate.Location, format Format,
 	if err != nil {
 		return nil, markFailedCheck(err)
 	}
-	m, err := openMember(s, groupPath(l), l.String(), &b2nd.OpenOptions{DType: o.DType})
+	m, err := openMember(s, groupPath(l), l.String(), &b2nd.OpenOptions{DType: o.DType, Metadata: o.Metadata})
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -291,19 +291,13 @@ func (w *walker) storedGroup(s *stores.Store, file, key string) error {
 // storedArray lists an array of a store. An array that cannot be opened is an entry with an error.
 func (w *walker) storedArray(s *stores.Store, file, key string) error {
 	name := locate.Location{File: file, Object: key}.String()
-	m, err := openMember(s, key, name, &b2nd.OpenOptions{AnyType: true})
+	m, err := openMember(s, key, name, listing)
 	if err != nil {
 		return w.emit(Entry{Path: key, Kind: Array, Err: ndarray.Wrap("open", name, bare(err))})
 	}
-	stored := storedDType(m)
-	e, err := w.describe(key, m)
+	e, err := w.describeFrame(name, key, m)
 	if err != nil {
 		return w.emit(Entry{Path: key, Kind: Array, Err: err})
-	}
-	if stored != "" {
-		if _, err := ndarray.ParseDType(stored); err != nil {
-			e.Meta.DType, e.Type, e.Err = ndarray.DType{}, stored, ndarray.Wrap("open", name, err)
-		}
 	}
 	return w.emit(e)
 }

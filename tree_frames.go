@@ -34,7 +34,11 @@ func (c *treeCopy) sourceFrame(at string) (*stores.Frame, string, error) {
 	if c.source.Format != Directory || c.source.outside != nil {
 		return nil, "", nil
 	}
-	file, err := arrayFile(locate.Location{File: c.source.location.File, Object: at})
+	l := locate.Location{File: c.source.location.File, Object: at}
+	if _, ok := bcolzIn(l); ok {
+		return nil, "", nil
+	}
+	file, err := arrayFile(l)
 	if err != nil {
 		return nil, "", err
 	}

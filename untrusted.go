@@ -246,9 +246,12 @@ func (s *suspect) find(ctx context.Context, l locate.Location) (err error) {
 	if err := checkObject(s.Format, l); err != nil || s.Format != Directory {
 		return err
 	}
-	array, err := arrayFile(l)
-	if err != nil {
-		return err
+	in, isBcolz := bcolzIn(l)
+	array := in.File
+	if !isBcolz {
+		if array, err = arrayFile(l); err != nil {
+			return err
+		}
 	}
 	below, err := filepath.Rel(l.File, array)
 	if err != nil {
@@ -260,6 +263,9 @@ func (s *suspect) find(ctx context.Context, l locate.Location) (err error) {
 	}
 	if err := s.close(); err != nil {
 		return errors.Join(err, x.close())
+	}
+	if isBcolz {
+		x.Object = in.Object
 	}
 	*s = *x
 	return nil

@@ -198,8 +198,8 @@ func (w *walker) reach(name string) (path string, done func() error, err error) 
 	return worker.FilePath(s.file), s.close, nil
 }
 
-// inside opens a frame of a directory of arrays. name is a path below worker.FilePath of the
-// directory.
+// inside opens a frame or a bcolz tree of a directory of arrays. name is a path below
+// worker.FilePath of the directory.
 func (s *suspect) inside(name string) (_ *suspect, err error) {
 	dir := worker.FilePath(s.file)
 	inside, err := filepath.Rel(dir, name)
@@ -217,8 +217,8 @@ func (s *suspect) inside(name string) (_ *suspect, err error) {
 	if err = errors.Join(err, root.Close()); err == nil {
 		err = x.sniff()
 	}
-	if err == nil && x.Format != B2ND {
-		err = fmt.Errorf("%w: %s is %s, want b2nd", ndarray.ErrFormat, filepath.Base(name), x.Format)
+	if err == nil && x.Format != B2ND && x.Format != Bcolz {
+		err = fmt.Errorf("%w: %s is %s, want b2nd or bcolz", ndarray.ErrFormat, filepath.Base(name), x.Format)
 	}
 	if err != nil {
 		return nil, errors.Join(err, x.close())
@@ -233,13 +233,20 @@ func (s *suspect) at(path string) (*suspect, error) {
 		return nil, err
 	}
 	if s.Format == Directory {
-		name, err := arrayFile(l)
-		if err != nil {
-			return nil, err
+		in, isBcolz := bcolzIn(l)
+		name := in.File
+		if !isBcolz {
+			var err error
+			if name, err = arrayFile(l); err != nil {
+				return nil, err
+			}
 		}
 		x, err := s.inside(name)
 		if err != nil {
 			return nil, err
+		}
+		if isBcolz {
+			x.Object = in.Object
 		}
 		if err := markFailedCheck(x.check(context.Background())); err != nil {
 			return nil, errors.Join(err, x.close())

@@ -177,7 +177,7 @@ func openURLArray(ctx context.Context, l locate.Location, o OpenOptions) (*ndarr
 		if err != nil {
 			return nil, markFailedCheck(err)
 		}
-		m, err := openMember(s, groupPath(l), name, &b2nd.OpenOptions{DType: o.DType})
+		m, err := openMember(s, groupPath(l), name, &b2nd.OpenOptions{DType: o.DType, Metadata: o.Metadata})
 		if err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
@@ -188,7 +188,7 @@ func openURLArray(ctx context.Context, l locate.Location, o OpenOptions) (*ndarr
 	case u.format == NPY:
 		return array(u.npy())
 	}
-	return array(u.frame(&b2nd.OpenOptions{DType: o.DType}))
+	return array(u.frame(&b2nd.OpenOptions{DType: o.DType, Metadata: o.Metadata}))
 }
 
 // frame opens a frame, which takes ownership of the object.
@@ -256,7 +256,7 @@ func (w *walker) urlFrame(file, at string) error {
 	if err != nil {
 		return err
 	}
-	b, err := u.frame(&b2nd.OpenOptions{AnyType: true})
+	b, err := u.frame(listing)
 	if err != nil {
 		return ndarray.Wrap("open", u.name, err)
 	}

@@ -229,9 +229,8 @@ func (w *walker) frame(name, at string) (err error) {
 		return ndarray.Wrap("open", name, err)
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	o := &b2nd.OpenOptions{AnyType: true}
 	if w.opened.file != nil { // a contiguous frame
-		b, err := w.opened.reader(name, o)
+		b, err := w.opened.reader(name, listing)
 		if err == nil {
 			return w.listFrame(name, at, b)
 		}
@@ -239,18 +238,13 @@ func (w *walker) frame(name, at string) (err error) {
 			return ndarray.Wrap("open", name, bare(err))
 		}
 	}
-	b, err := b2nd.Open(file, o)
+	b, err := b2nd.Open(file, listing)
 	if isPlain(file, err) {
-		plain, err := b2nd.OpenFrame(file, nil)
+		plain, err := b2nd.OpenFrame(file, listing)
 		if err != nil {
 			return err
 		}
-		e, err := w.describe(at, plain)
-		if err != nil {
-			return err
-		}
-		e.Meta.Path = name
-		return w.emit(e)
+		return w.listFrame(name, at, plain)
 	}
 	if err != nil {
 		return ndarray.Wrap("open", name, bare(err))
@@ -260,18 +254,41 @@ func (w *walker) frame(name, at string) (err error) {
 
 // listFrame lists an open array of a frame, and closes it.
 func (w *walker) listFrame(name, at string, b ndarray.Backend) error {
-	stored := storedDType(b)
-	e, err := w.describe(at, b)
+	e, err := w.describeFrame(name, at, b)
 	if err != nil {
 		return err
 	}
 	e.Meta.Path = name
+	return w.emit(e)
+}
+
+// listing are the options of arrays that are listed: their elements may be unreadable.
+var listing = &b2nd.OpenOptions{AnyType: true, Metadata: true}
+
+// describeFrame is describe for an array of a frame that was opened with the options listing. The
+// entry has an error if the elements cannot be read.
+func (w *walker) describeFrame(name, at string, b ndarray.Backend) (Entry, error) {
+	stored, reason := storedDType(b), unreadable(b)
+	e, err := w.describe(at, b)
+	if err != nil {
+		return e, err
+	}
 	if stored != "" { // Caterva stores no element type; its elements are opaque
 		if _, err := ndarray.ParseDType(stored); err != nil {
-			e.Meta.DType, e.Type, e.Err = ndarray.DType{}, stored, ndarray.Wrap("open", name, err)
+			e.Meta.DType, e.Type, reason = ndarray.DType{}, stored, err
 		}
 	}
-	return w.emit(e)
+	e.Err = ndarray.Wrap("open", name, bare(reason))
+	return e, nil
+}
+
+// unreadable returns the reason why the elements of an array that was opened for its metadata
+// cannot be read, or nil.
+func unreadable(b ndarray.Backend) error {
+	if r, ok := ndarray.As[interface{ Unreadable() error }](b); ok {
+		return r.Unreadable()
+	}
+	return nil
 }
 
 // bcolz lists a carray, a column, or a ctable with its columns in their order.

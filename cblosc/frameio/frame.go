@@ -49,6 +49,10 @@ type Limits struct {
 	// contiguous in the result. A few bytes in a file can represent many values. The default is
 	// the limit of the format, 2 GiB.
 	Chunk int64
+
+	// AnyCodec opens frames also if their codec or filters are not available, for example to read
+	// the metadata. Reading a chunk with such a codec or filter returns errors.ErrUnsupported.
+	AnyCodec bool
 }
 
 func (l Limits) ofFrame() cframe.Limits {
@@ -59,9 +63,12 @@ func (l Limits) ofFrame() cframe.Limits {
 func (l *Limits) filled() Limits {
 	d := cframe.DefaultLimits()
 	if l == nil {
-		return Limits{d.Header, d.Trailer, d.Index, chunk.MaxNBytes}
+		return Limits{Header: d.Header, Trailer: d.Trailer, Index: d.Index, Chunk: chunk.MaxNBytes}
 	}
-	return Limits{cmp.Or(l.Header, d.Header), cmp.Or(l.Trailer, d.Trailer), cmp.Or(l.Index, d.Index), cmp.Or(l.Chunk, chunk.MaxNBytes)}
+	return Limits{
+		Header: cmp.Or(l.Header, d.Header), Trailer: cmp.Or(l.Trailer, d.Trailer), Index: cmp.Or(l.Index, d.Index),
+		Chunk: cmp.Or(l.Chunk, chunk.MaxNBytes), AnyCodec: l.AnyCodec,
+	}
 }
 
 // Open opens a contiguous frame (a file) or a sparse one (a directory). Header, metalayers, index
@@ -153,7 +160,11 @@ func OpenReaderAt(r io.ReaderAt, size int64, limits *Limits) (*Frame, error) {
 
 // newFrame checks the header and trailer and decodes the index.
 func newFrame(path string, head *cframe.Frame, src source, l Limits) (*Frame, error) {
-	if err := head.Check(); err != nil {
+	check := head.Check
+	if l.AnyCodec {
+		check = func() error { return head.CheckLayout(chunk.Policy{}) }
+	}
+	if err := check(); err != nil {
 		return nil, invalid(err)
 	}
 	// A frame without chunks can be read in any format. C-Blosc2 3 writes such arrays as format 3.

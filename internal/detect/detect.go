@@ -266,7 +266,15 @@ func Dir(dir string) (string, error) {
 	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.HasSuffix(e.Name(), ArrayExt) }) {
 		return Directory, nil
 	}
-	return "", fmt.Errorf("%w: a directory without chunks.b2frame or embed.b2e (Blosc2), meta/storage or __rootdirs__ (bcolz)", ndarray.ErrFormat)
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		if kind, err := bcolztree.Detect(os.DirFS(filepath.Join(dir, e.Name())), "."); err == nil && kind != bcolztree.NotATree {
+			return Directory, nil
+		}
+	}
+	return "", fmt.Errorf("%w: a directory without chunks.b2frame or embed.b2e (Blosc2), meta/storage or __rootdirs__ (bcolz), and without arrays in it", ndarray.ErrFormat)
 }
 
 func exists(file string) bool {

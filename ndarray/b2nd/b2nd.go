@@ -46,6 +46,12 @@ type OpenOptions struct {
 	// then returns the stored type.
 	AnyType bool
 
+	// Metadata also opens arrays whose elements cannot be read, because the file does not contain
+	// them or because their codec or filter is not available. Reads then return
+	// errors.ErrUnsupported with the reason, which Unreadable of the backend returns too. It does
+	// not go with Write, Durable, Library and Allow.
+	Metadata bool
+
 	// Write opens for writing, in place. Writes reach the disk at once, so a killed program may
 	// leave a write half done.
 	Write bool
@@ -110,10 +116,13 @@ type CreateOptions struct {
 // ErrCorrupt, or ErrType for an unsupported element type without o.DType or o.AnyType. It returns
 // errors.ErrUnsupported for versions and ranks that C-Blosc2 does not read. The same error is
 // returned for arrays whose values are not in the file: lazy expressions, lazy functions and
-// proxies of python-blosc2.
+// proxies of python-blosc2. With o.Metadata they are opened.
 func Open(path string, o *OpenOptions) (ndarray.Backend, error) {
 	if o == nil {
 		o = &OpenOptions{}
+	}
+	if o.Metadata && (o.Write || o.Durable || o.Library || len(o.Allow.Codecs)+len(o.Allow.Filters) > 0) {
+		return nil, ndarray.Wrap("open", path, fmt.Errorf("%w: Metadata with Write, Durable, Library or Allow", ndarray.ErrParam))
 	}
 	if o.Write || o.Durable {
 		b, err := openLocked(path, *o)
@@ -171,13 +180,18 @@ func openLocked(path string, o OpenOptions) (_ ndarray.Backend, err error) {
 	return b, nil
 }
 
+// limits returns the limits for opening a frame without C-Blosc2.
+func (o *OpenOptions) limits() *frameio.Limits {
+	return &frameio.Limits{AnyCodec: o != nil && o.Metadata}
+}
+
 // openDirect opens an array without C-Blosc2. It returns errors.ErrUnsupported if C-Blosc2 must
 // open it.
 func openDirect(path string, o *OpenOptions) (*reader, error) {
 	if o.Write || o.Library || len(o.Allow.Codecs)+len(o.Allow.Filters) > 0 {
 		return nil, errors.ErrUnsupported
 	}
-	r, err := openReader(path, o, func() (*frameio.Frame, error) { return frameio.Open(path, nil) })
+	r, err := openReader(path, o, func() (*frameio.Frame, error) { return frameio.Open(path, o.limits()) })
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cblosc"
+	"github.com/hyperslab/hyperslab/ndarray"
 	"github.com/hyperslab/hyperslab/ndarray/b2nd"
 )
 
@@ -42,11 +43,72 @@ func TestOpen_computed(t *testing.T) {
 			_, err = b2nd.OpenFS(os.DirFS(path), nil)
 			require.ErrorIs(t, err, errors.ErrUnsupported)
 			require.ErrorContains(t, err, tt.kind)
+			requireMetadata(t, path, tt.kind)
 			r, err := hyperslab.Verify(bg, path, nil)
 			require.NoError(t, err)
 			require.Zero(t, r.NumFindings)
 			require.EqualValues(t, 1, r.NumUnchecked)
 			require.ErrorContains(t, r.Unchecked[0].Err, tt.kind)
+		})
+	}
+}
+
+// requireMetadata checks that the metadata of an array can be read, but not its elements.
+func requireMetadata(t *testing.T, path, reason string) {
+	t.Helper()
+	b, err := b2nd.Open(path, &b2nd.OpenOptions{Metadata: true})
+	require.NoError(t, err)
+	a, err := ndarray.New(b)
+	require.NoError(t, err)
+	require.NotEmpty(t, a.Meta().Shape)
+	_, err = a.Storage(bg)
+	require.NoError(t, err)
+	_, err = a.Attrs(bg)
+	require.NoError(t, err)
+	_, err = ndarray.ReadAll[float64](bg, a)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	require.ErrorContains(t, err, reason)
+	require.NoError(t, a.Close())
+	for e, err := range hyperslab.Walk(bg, path, nil) {
+		require.NoError(t, err)
+		require.ErrorIs(t, e.Err, errors.ErrUnsupported)
+		require.ErrorContains(t, e.Err, reason)
+		require.NotEmpty(t, e.Meta.Shape)
+	}
+	_, err = b2nd.Open(path, &b2nd.OpenOptions{Metadata: true, Write: true})
+	require.ErrorIs(t, err, ndarray.ErrParam)
+}
+
+// TestOpen_pluginCodec opens arrays whose header names a codec or a filter that is not available.
+func TestOpen_pluginCodec(t *testing.T) {
+	for _, tt := range []struct {
+		name, reason string
+		at           int64
+		b            []byte
+	}{
+		{"codec", "zfp_acc", 27, []byte{6 | 5<<4}},
+		{"filter", "ndcell", 71, []byte{32}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "a.b2nd")
+			a, err := cblosc.CreateArray(&cblosc.ArrayParams{
+				Shape: []int64{4}, ChunkShape: []int32{2}, Blocks: []int32{2}, DType: "<f8",
+				Storage: cblosc.Storage{Path: path, Contiguous: true, CParams: cblosc.DefaultCParams()},
+			})
+			require.NoError(t, err)
+			require.NoError(t, a.Close())
+			f, err := os.OpenFile(path, os.O_RDWR, 0)
+			require.NoError(t, err)
+			_, err = f.WriteAt(tt.b, tt.at)
+			require.NoError(t, err)
+			if tt.name == "codec" {
+				_, err = f.WriteAt([]byte{33}, 77) // ZFP_ACC
+				require.NoError(t, err)
+			}
+			require.NoError(t, f.Close())
+			_, err = b2nd.Open(path, nil)
+			require.ErrorIs(t, err, errors.ErrUnsupported)
+			requireMetadata(t, path, tt.reason)
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/chunk"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
@@ -73,6 +74,22 @@ func compression(p *cblosc.CParams) *ndarray.Compression {
 		}
 	}
 	return c
+}
+
+// checkPipeline returns errors.ErrUnsupported for the first codec or filter that is not available.
+func checkPipeline(p *cblosc.CParams) error {
+	missing := func(what string, id fmt.Stringer, number uint8) error {
+		return fmt.Errorf("%w: %s of the chunks: got %s (%d), want one that is available without plug-in and checks its input", errors.ErrUnsupported, what, id, number)
+	}
+	if c := chunk.Codec(p.Codec); !c.Safe() {
+		return missing("codec", c, uint8(c))
+	}
+	for _, f := range p.Filters {
+		if id := chunk.Filter(f.ID); !id.Safe() {
+			return missing("filter", id, uint8(id))
+		}
+	}
+	return nil
 }
 
 // stored is the description of the elements of an open array.

@@ -23,10 +23,11 @@ import (
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
-// Package hyperslab finds this method by its name.
+// Package hyperslab finds these methods by their names.
 var (
 	_ interface{ StoredDType() string } = (*backend)(nil)
 	_ interface{ StoredDType() string } = (*reader)(nil)
+	_ interface{ Unreadable() error }   = (*reader)(nil)
 )
 
 // reader is a frame open for reading. It implements AttrReader, StorageReporter, ChunkMeasurer,
@@ -36,6 +37,8 @@ type reader struct {
 	array  *frameio.Array // nil: a plain frame
 	meta   ndarray.Meta
 	record *record
+
+	unreadable error // reason why no element can be read; nil unless OpenOptions.Metadata is set
 
 	objects *objects // nil unless the elements are Python objects; frame is nil then
 	close   func() error
@@ -58,7 +61,7 @@ func OpenReaderAt(r io.ReaderAt, size int64, name string, o *OpenOptions) (ndarr
 
 func openReaderAt(r io.ReaderAt, size int64, name string, o *OpenOptions) (*reader, error) {
 	if !detect.IsObjects(r, size) {
-		return openReader(name, o, func() (*frameio.Frame, error) { return frameio.OpenReaderAt(r, size, nil) })
+		return openReader(name, o, func() (*frameio.Frame, error) { return frameio.OpenReaderAt(r, size, o.limits()) })
 	}
 	x, err := openObjects(r, size)
 	if err != nil {
@@ -66,6 +69,9 @@ func openReaderAt(r io.ReaderAt, size int64, name string, o *OpenOptions) (*read
 	}
 	return &reader{meta: x.meta(name), record: &record{}, objects: x}, nil
 }
+
+// Unreadable returns the reason why no element can be read, or nil.
+func (r *reader) Unreadable() error { return r.unreadable }
 
 // StoredDType returns the element type as stored in the file, or "" for Caterva and plain frames.
 func (r *reader) StoredDType() string {
@@ -83,7 +89,7 @@ func (r *reader) StoredDType() string {
 // It returns the errors of Open, ErrReadOnly for o.Write, and ErrParam for o.Library, because
 // C-Blosc2 cannot read an fs.FS.
 func OpenFS(fsys fs.FS, o *OpenOptions) (ndarray.Backend, error) {
-	r, err := openReader("", o, func() (*frameio.Frame, error) { return frameio.OpenFS(fsys, nil) })
+	r, err := openReader("", o, func() (*frameio.Frame, error) { return frameio.OpenFS(fsys, o.limits()) })
 	if err != nil {
 		return nil, ndarray.Wrap("open", cframe.IndexFile, err)
 	}
@@ -122,7 +128,7 @@ func openFrame(path string, o *OpenOptions) (*reader, error) {
 			return nil, err
 		}
 	}
-	r, err := openReader(path, o, func() (*frameio.Frame, error) { return frameio.Open(path, nil) })
+	r, err := openReader(path, o, func() (*frameio.Frame, error) { return frameio.Open(path, o.limits()) })
 	if err != nil {
 		return nil, err
 	}
@@ -162,9 +168,14 @@ func (r *reader) load(path string, o *OpenOptions) (err error) {
 	cp := &h.CParams
 	_, isB2nd := h.Metalayer(b2ndmeta.Name)
 	_, isCaterva := h.Metalayer(b2ndmeta.CatervaName)
+	if o.Metadata {
+		r.unreadable = checkPipeline(cp)
+	}
 	if isB2nd || isCaterva {
-		if err := checkStored(fixedLayers{h}); err != nil {
-			return err
+		if missing := checkStored(fixedLayers{h}); missing != nil && !o.Metadata {
+			return missing
+		} else if missing != nil {
+			r.unreadable = missing
 		}
 		if r.array, err = r.frame.Array(); err != nil {
 			return translate(err)
@@ -216,7 +227,7 @@ func (r *reader) ReadRegion(ctx context.Context, dst []byte, region ndarray.Regi
 
 // Prefetch begins to fetch the chunks of regions of a remote file.
 func (r *reader) Prefetch(ctx context.Context, regions ahead.Regions) (stop func()) {
-	if r.array == nil {
+	if r.array == nil || r.unreadable != nil {
 		return func() {}
 	}
 	return r.array.Prefetch(ctx, regions)
@@ -231,6 +242,9 @@ func (r *reader) ReadStrings(ctx context.Context, dst []string, region ndarray.R
 }
 
 func (r *reader) read(ctx context.Context, dst []byte, region ndarray.Region, workers int) error {
+	if r.unreadable != nil {
+		return r.unreadable
+	}
 	if r.objects != nil {
 		return fmt.Errorf("%w: bytes of an array of strings", errors.ErrUnsupported)
 	}
@@ -285,7 +299,7 @@ func (r *reader) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 
 // Uniform uses chunks that the frame stores only as an entry in its index.
 func (r *reader) Uniform(ctx context.Context, _ ndarray.Region) (func(r ndarray.Region) bool, error) {
-	if r.objects != nil {
+	if r.objects != nil || r.unreadable != nil {
 		return nil, ctx.Err()
 	}
 	uniform, err := uniformIn(r.frame, &r.meta)

@@ -20,7 +20,7 @@ func (b *backend) form() (f passage.Form, ok bool) { return formOf(&b.meta, b.sp
 
 // form is that of backend.
 func (r *reader) form() (f passage.Form, ok bool) {
-	if r.array == nil {
+	if r.array == nil || r.unreadable != nil {
 		return f, false
 	}
 	return formOf(&r.meta, hasParameters(&r.frame.Header().CParams))

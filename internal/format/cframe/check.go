@@ -28,9 +28,26 @@ func (f *Frame) Check() error { return f.CheckPolicy(chunk.Policy{}) }
 //
 // It does not read the chunks (see CheckChunks) or the contents of metalayers (see Array).
 func (f *Frame) CheckPolicy(p chunk.Policy) error {
-	if err := f.Header.check(p); err != nil {
+	if err := f.Header.check(); err != nil {
 		return err
 	}
+	if err := f.Header.CheckPipeline(p); err != nil {
+		return err
+	}
+	return f.checkParts(p)
+}
+
+// CheckLayout is CheckPolicy without the codec and the filters that the header names. It is for
+// programs that read the metadata only, or that check the pipeline of each chunk.
+func (f *Frame) CheckLayout(p chunk.Policy) error {
+	if err := f.Header.check(); err != nil {
+		return err
+	}
+	return f.checkParts(p)
+}
+
+// checkParts checks the type of the frame, its index and its variable-length metalayers.
+func (f *Frame) checkParts(p chunk.Policy) error {
 	switch {
 	case f.UserType() != 0 || f.Type() > Sparse:
 		return bad("flags", 26, fmt.Sprintf("%s, user's type %d", f.Type(), f.UserType()), "a contiguous or sparse frame", format.ErrUnsupported)
@@ -56,8 +73,22 @@ func (f *Frame) CheckPolicy(p chunk.Policy) error {
 	return nil
 }
 
-// check returns the first error of the header alone.
-func (h Header) check(p chunk.Policy) error {
+// CheckPipeline returns format.ErrUnsupported if p does not allow the codec or a filter of new
+// chunks.
+func (h Header) CheckPipeline(p chunk.Policy) error {
+	if id := h.CodecFlags & 0x0F; id == 3 || id > 6 || id == 6 && h.Codec() < chunk.NDLZ || !p.AllowsCodec(h.Codec()) {
+		return bad("flags", 27, fmt.Sprintf("%s (%d, %d)", h.Codec(), id, h.UDCodec), "an available codec: one without plug-in that checks its input, or one that is allowed", format.ErrUnsupported)
+	}
+	for i, f := range h.Filters {
+		if !p.AllowsFilter(f) {
+			return bad("filter pipeline", int64(71+i), f.String(), "an available filter: one without plug-in that checks its input, or one that is allowed", format.ErrUnsupported)
+		}
+	}
+	return nil
+}
+
+// check returns the first error of the header alone, except those of CheckPipeline.
+func (h Header) check() error {
 	corrupt := func(what string, off int64, got any, want string) error {
 		return bad(what, off, fmt.Sprint(got), want, format.ErrCorrupt)
 	}
@@ -85,14 +116,6 @@ func (h Header) check(p chunk.Policy) error {
 		return corrupt("uncompressed_size", 30, h.NBytes, "fewer than 2^31 chunks")
 	case h.NumFilters > chunk.NumFilters:
 		return corrupt("filter pipeline", 70, h.NumFilters, "at most 6 filters")
-	}
-	if id := h.CodecFlags & 0x0F; id == 3 || id > 6 || id == 6 && h.Codec() < chunk.NDLZ || !p.AllowsCodec(h.Codec()) {
-		return bad("flags", 27, fmt.Sprintf("%s (%d, %d)", h.Codec(), id, h.UDCodec), "an available codec: one without plug-in that checks its input, or one that is allowed", format.ErrUnsupported)
-	}
-	for i, f := range h.Filters {
-		if !p.AllowsFilter(f) {
-			return bad("filter pipeline", int64(71+i), f.String(), "an available filter: one without plug-in that checks its input, or one that is allowed", format.ErrUnsupported)
-		}
 	}
 	return checkNames(h.Metalayers, 0)
 }

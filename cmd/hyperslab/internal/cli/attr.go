@@ -340,6 +340,7 @@ func (a *app) isGroupAt(ctx context.Context, address string) (bool, error) {
 
 // attrsAt reads the attributes of the array or group at an address.
 func (a *app) attrsAt(ctx context.Context, address string) (attrs ndarray.Attrs, err error) {
+	a.access.metadata = true
 	loc, err := locate.Parse(address)
 	if err != nil {
 		return attrs, err

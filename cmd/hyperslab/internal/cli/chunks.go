@@ -77,6 +77,7 @@ contain an embedded frame of python-blosc2, whose chunks have no offset.` + addr
 		Args:              arity(1, 2),
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			a.access.metadata = true
 			return a.chunks(cmd.Context(), address(args), &o)
 		},
 	}
@@ -177,8 +178,11 @@ func (a *app) chunks(ctx context.Context, address string, o *chunksFlags) (err e
 // directory of arrays, too, its path is that of the file.
 func (a *app) untrustedMeta(ctx context.Context, address string) (ndarray.Meta, error) {
 	for e, err := range a.walk(ctx, address, nil) {
-		if err == nil && e.Kind != hyperslab.Array {
+		switch {
+		case err == nil && e.Kind != hyperslab.Array:
 			err = usagef("%s is a %s; name an array", address, e.Kind)
+		case describedElements(e): // its chunks can be listed
+			return e.Meta, err
 		}
 		return e.Meta, errors.Join(err, e.Err)
 	}

@@ -102,6 +102,7 @@ allocation types of its specification, and the free space.` + addressHelp + twoA
 		Args:              arity(1, 2),
 		ValidArgsFunction: completeAddress,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			a.access.metadata = true
 			switch {
 			case meta:
 				d, err := a.gatherMeta(cmd.Context(), address(args))

@@ -147,6 +147,12 @@ func described(e hyperslab.Entry) bool {
 	return e.Err == nil || unsupported(e) && e.Meta.Format != ""
 }
 
+// describedElements reports whether the entry of an array has its dtype, also if its elements
+// cannot be read.
+func describedElements(e hyperslab.Entry) bool {
+	return e.Kind == hyperslab.Array && described(e) && e.Meta.DType.Kind != 0
+}
+
 // unsupported reports whether e is a valid array whose type has no dtype. That is not a failure.
 func unsupported(e hyperslab.Entry) bool {
 	return errors.Is(e.Err, errors.ErrUnsupported) || errors.Is(e.Err, ndarray.ErrType)
@@ -171,7 +177,7 @@ func newLsEntry(e hyperslab.Entry) lsEntry {
 		entry.Codec, entry.Level, entry.Filters = &c.Codec, &c.Level, append([]string{}, c.Filters...)
 		entry.compression = c.String()
 	}
-	if e.Err == nil {
+	if describedElements(e) {
 		bytes := m.NumElems() * int64(m.DType.Size)
 		entry.DType, entry.Bytes, entry.Ratio = orNull(m.DType.String()), (*jsonInt)(&bytes), ratio(bytes, &e.Storage)
 	}

@@ -20,6 +20,7 @@ type access struct {
 	others    filesFlags           // the sources of virtual datasets and external files
 	dtype     *ndarray.DType       // of the elements of arrays that store no type; nil: opaque bytes
 	typed     bool                 // an array has got that type
+	metadata  bool                 // no elements are read, so that they need not be readable
 }
 
 // untrustedFlags are the flags for untrusted sources.
@@ -110,7 +111,7 @@ func (a *app) openOptions() *hyperslab.OpenOptions {
 	if a.access.untrusted != nil {
 		return &hyperslab.OpenOptions{Untrusted: a.access.untrusted}
 	}
-	o := &hyperslab.OpenOptions{ExternalDir: a.access.others.dir, Unlocked: a.unlocked}
+	o := &hyperslab.OpenOptions{ExternalDir: a.access.others.dir, Unlocked: a.unlocked, Metadata: a.access.metadata}
 	if a.access.others.missing {
 		o.Missing = a.missing
 	}
