@@ -30,41 +30,40 @@ func cutField(text string) (selection, field string) {
 }
 
 // fieldOf finds a field by its path: the names of nested fields, joined by dots. Names may contain
-// dots. offset is that of the field in the element.
-func fieldOf(d ndarray.DType, path string) (t ndarray.DType, offset int, err error) {
+// dots. at are the numbers of the nested fields, the outermost first.
+func fieldOf(d ndarray.DType, path string) (t ndarray.DType, at []int, err error) {
 	if d.Kind != ndarray.Struct {
-		return t, 0, fmt.Errorf("elements of type %v have no fields", d)
+		return t, nil, fmt.Errorf("elements of type %v have no fields", d)
 	}
 	names := make([]string, len(d.Fields))
 	for i, f := range d.Fields {
 		names[i] = f.Name
 		if f.Name == path {
-			return f.Type, f.Offset, nil
+			return f.Type, []int{i}, nil
 		}
 		if rest, ok := strings.CutPrefix(path, f.Name+"."); ok && f.Type.Kind == ndarray.Struct {
 			if t, at, err := fieldOf(f.Type, rest); err == nil {
-				return t, f.Offset + at, nil
+				return t, append([]int{i}, at...), nil
 			}
 		}
 	}
 	first, rest, nested := strings.Cut(path, ".")
 	if i := slices.Index(names, first); nested && i >= 0 {
 		_, _, err := fieldOf(d.Fields[i].Type, rest)
-		return t, 0, fmt.Errorf("%s: %w", first, err)
+		return t, nil, fmt.Errorf("%s: %w", first, err)
 	}
-	return t, 0, fmt.Errorf("no field %q; the fields are %s", path, strings.Join(names, ", "))
+	return t, nil, fmt.Errorf("no field %q; the fields are %s", path, strings.Join(names, ", "))
 }
 
 // newFieldView returns an array of one field of the structures of a. The dimensions of a sub-array
 // follow those of a, as in NumPy. a must stay open while the view is used.
 func newFieldView(a *ndarray.Array, path string) (*ndarray.Array, error) {
 	m := a.Meta()
-	t, offset, err := fieldOf(m.DType, path)
+	t, at, err := fieldOf(m.DType, path)
 	if err != nil {
 		return nil, usagef("%s: %w", m.Path, err)
 	}
-	v := &fieldView{a: a, offset: offset, size: t.Size, rank: len(m.Shape), meta: m}
-	v.field = slices.IndexFunc(m.DType.Fields, func(f ndarray.Field) bool { return offset >= f.Offset && offset < f.Offset+f.Type.Size })
+	v := &fieldView{a: a, at: at, of: t, rank: len(m.Shape), meta: m}
 	var dims []int64
 	if v.meta.DType = t; t.Kind == ndarray.SubArray {
 		dims, v.meta.DType = t.Dims, *t.Base
@@ -77,13 +76,30 @@ func newFieldView(a *ndarray.Array, path string) (*ndarray.Array, error) {
 	if m.AxisNames != nil {
 		v.meta.AxisNames = slices.Concat(m.AxisNames, make([]string, len(dims)))
 	}
-	if m.Fill != nil {
-		v.meta.Fill = slices.Clone(m.Fill[offset:][:v.meta.DType.Size])
-		if !uniformFill(m.Fill[offset:][:t.Size], v.meta.Fill) {
+	if m.Fill != nil && m.DType.Size > 0 {
+		fill, err := v.cut(m.Fill)
+		if err != nil {
+			return nil, err
+		}
+		v.meta.Fill = slices.Clone(fill[:v.meta.DType.Size])
+		if !uniformFill(fill, v.meta.Fill) {
 			v.meta.Fill = nil // the elements of the sub-array differ
 		}
 	}
 	return ndarray.New(v)
+}
+
+// cut returns the bytes of the field of one structure.
+func (v *fieldView) cut(b []byte) ([]byte, error) {
+	d := v.a.DType()
+	for _, i := range v.at {
+		parts, err := d.Split(b)
+		if err != nil {
+			return nil, err
+		}
+		b, d = parts[i], d.Fields[i].Type
+	}
+	return b, nil
 }
 
 // uniformFill reports whether b consists of repetitions of element.
@@ -98,11 +114,11 @@ func uniformFill(b, element []byte) bool {
 
 // fieldView is a Backend for one field of an array of structures.
 type fieldView struct {
-	a            *ndarray.Array
-	offset, size int // of the field in an element
-	rank         int // of a
-	field        int // number of the outermost field
-	meta         ndarray.Meta
+	a    *ndarray.Array
+	at   []int         // numbers of the nested fields, the outermost first
+	of   ndarray.DType // of the field, with the dimensions of a sub-array
+	rank int           // of a
+	meta ndarray.Meta
 }
 
 // Meta implements ndarray.Backend.
@@ -110,19 +126,80 @@ func (v *fieldView) Meta() ndarray.Meta { return v.meta }
 
 // ReadRegion implements ndarray.Backend. It holds the structures of one slab.
 func (v *fieldView) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
-	outer := ndarray.Region{Start: r.Start[:v.rank], Shape: r.Shape[:v.rank]}
 	inner := ndarray.Region{Start: r.Start[v.rank:], Shape: r.Shape[v.rank:]}
-	whole, size := v.a.Meta(), int64(v.a.DType().Size)
+	return v.each(ctx, r, workers, func(field []byte) error {
+		dst = copyBlock(dst, field, v.meta.Shape[v.rank:], inner)
+		return nil
+	})
+}
+
+// ReadStrings implements ndarray.StringReader for a field of variable size.
+func (v *fieldView) ReadStrings(ctx context.Context, dst []string, r ndarray.Region) error {
+	inner := ndarray.Region{Start: r.Start[v.rank:], Shape: r.Shape[v.rank:]}
+	return v.each(ctx, r, 0, func(field []byte) error {
+		parts := [][]byte{field}
+		if v.of.Kind == ndarray.SubArray {
+			var err error
+			if parts, err = v.of.Split(field); err != nil {
+				return err
+			}
+		}
+		texts := make([]string, len(parts))
+		for i, p := range parts {
+			texts[i] = string(p)
+		}
+		dst = copyBlock(dst, texts, v.meta.Shape[v.rank:], inner)
+		return nil
+	})
+}
+
+// each calls f for the field of each structure of a region, in row-major order.
+func (v *fieldView) each(ctx context.Context, r ndarray.Region, workers int, f func(field []byte) error) error {
+	outer := ndarray.Region{Start: r.Start[:v.rank], Shape: r.Shape[:v.rank]}
+	whole, size := v.a.Meta(), v.a.DType().Size
+	if size == 0 {
+		return v.eachVariable(ctx, outer, f)
+	}
+	offset, d := 0, v.a.DType()
+	for _, i := range v.at {
+		offset += d.Fields[i].Offset
+		d = d.Fields[i].Type
+	}
 	var structures []byte
-	for box := range grid.Slabs(whole.ChunkShape, whole.DType.Size, grid.Box(outer)) {
+	for box := range grid.Slabs(whole.ChunkShape, size, grid.Box(outer)) {
 		slab := ndarray.Region(box)
-		n := slab.NumElems() * size
-		structures = slices.Grow(structures[:0], int(n))[:n]
+		n := int(slab.NumElems()) * size
+		structures = slices.Grow(structures[:0], n)[:n]
 		if err := v.a.ReadRegion(ctx, structures, slab, workers); err != nil {
 			return err
 		}
-		for element := range slices.Chunk(structures, int(size)) {
-			dst = copyBlock(dst, element[v.offset:][:v.size], v.meta.Shape[v.rank:], inner)
+		for element := range slices.Chunk(structures, size) {
+			if err := f(element[offset:][:v.of.Size]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// eachVariable is each for structures of variable size.
+func (v *fieldView) eachVariable(ctx context.Context, outer ndarray.Region, f func(field []byte) error) error {
+	var structures []string
+	for box := range grid.Slabs(v.a.Meta().ChunkShape, textBytes, grid.Box(outer)) {
+		slab := ndarray.Region(box)
+		n := int(slab.NumElems())
+		structures = slices.Grow(structures[:0], n)[:n]
+		if err := v.a.ReadStrings(ctx, structures, slab); err != nil {
+			return err
+		}
+		for _, s := range structures {
+			field, err := v.cut([]byte(s))
+			if err == nil {
+				err = f(field)
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -138,14 +215,14 @@ func (v *fieldView) ReadNulls(ctx context.Context, dst []bool, r ndarray.Region)
 	}
 	each := len(dst) / (len(marks) / fields)
 	for i := range dst {
-		dst[i] = marks[i/each*fields+v.field]
+		dst[i] = marks[i/each*fields+v.at[0]]
 	}
 	return nil
 }
 
 // copyBlock copies the region r of a row-major array b of the given shape to dst. It returns the
 // rest of dst.
-func copyBlock(dst, b []byte, shape []int64, r ndarray.Region) []byte {
+func copyBlock[T any](dst, b []T, shape []int64, r ndarray.Region) []T {
 	if len(shape) == 0 || slices.Equal(shape, r.Shape) {
 		return dst[copy(dst, b):]
 	}

@@ -99,3 +99,56 @@ func TestAddress_field(t *testing.T) {
 		})
 	}
 }
+
+// variableProgram writes structures that also have fields of variable size, and prints the fields.
+const variableProgram = `import json, os, sys
+import h5py, numpy as np
+os.chdir(sys.argv[1])
+kind = np.dtype([("n", "<i4"), ("s", h5py.string_dtype()), ("v", h5py.vlen_dtype("<i2")),
+    ("in", [("a", ">f8"), ("t", h5py.string_dtype("ascii"))]), ("m", "<u2", (2, 3)), ("f", "S3")])
+a = np.zeros(7, kind)
+a["n"], a["m"], a["f"] = -np.arange(7), np.arange(42).reshape(7, 2, 3), b"ab"
+for k in range(7):
+    a["s"][k], a["v"][k] = "s%d" % k, np.arange(k, dtype="i2")
+    a["in"]["a"][k], a["in"]["t"][k] = k / 2, "t%d" % k
+with h5py.File("v.h5", "w") as f:
+    f.create_dataset("c", data=a, chunks=(3,))
+    f["d"] = a
+    f.create_dataset("u", (7,), kind, chunks=(2,))
+b = h5py.File("v.h5")["c"][:]
+out = {"[0:4].n": b["n"][0:4], "[::-2].in.a": b["in"]["a"][::-2], "[2:].m": b["m"][2:], "[5].m": b["m"][5]}
+out = {k: v.tolist() for k, v in out.items()}
+text = lambda x: [s.decode() for s in x]
+out |= {"[1:3].s": text(b["s"][1:3]), "[:].in.t": text(b["in"]["t"]), "[3:].f": text(b["f"][3:]), "[:5].v": [x.tolist() for x in b["v"][:5]]}
+json.dump(out, sys.stdout)`
+
+func TestAddress_fieldOfVariableSize(t *testing.T) {
+	python, dir := need.Python(t, "h5py"), t.TempDir()
+	out, err := exec.Command(python, "-c", variableProgram, dir).Output()
+	require.NoError(t, err)
+	var want map[string]any
+	require.NoError(t, json.Unmarshal(out, &want))
+	values := func(args ...string) any {
+		t.Helper()
+		var doc struct{ Values any }
+		require.NoError(t, json.Unmarshal([]byte(done(t, append([]string{"dump", "--json"}, args...)...)), &doc))
+		return doc.Values
+	}
+	name := filepath.Join(dir, "v.h5")
+	for selection, v := range want {
+		t.Run(selection, func(t *testing.T) {
+			require.Equal(t, v, values(name+":/c"+selection))
+			require.Equal(t, v, values(name+":/d"+selection))
+			require.Equal(t, v, values(name+":/c"+selection, "--untrusted"))
+		})
+	}
+	t.Run("unwritten", func(t *testing.T) {
+		require.Equal(t, []any{0., 0.}, values(name+":/u[1:3].n"))
+		require.Equal(t, []any{"", ""}, values(name+":/u[1:3].s"))
+	})
+	t.Run("convert", func(t *testing.T) {
+		copied := filepath.Join(dir, "m.b2nd")
+		done(t, "convert", name+":/c[:].m", copied)
+		done(t, "diff", name+":/c[:].m", copied)
+	})
+}
