@@ -81,7 +81,7 @@ func openObjects(r io.ReaderAt, size int64) (_ *objects, err error) {
 	}
 	m, _ := v.(msgpack.Map)
 	if s, _ := m.Get("serializer"); s != any("msgpack") {
-		return nil, fmt.Errorf("%w: objects serialized as %v", errors.ErrUnsupported, s)
+		return nil, fmt.Errorf("%w: objects or lists serialized as %v: want msgpack, the other serializer of python-blosc2", errors.ErrUnsupported, s)
 	}
 	if _, o.items = head.Metalayer(listLayer); o.items || o.batches && role(head) {
 		if o.items = o.batches; o.items {
