@@ -512,7 +512,8 @@ func swmrReader(t *testing.T, path string) {
 	fmt.Println("bye")
 }
 
-// TestFile_addresses fills files until their addresses are too small, which libhdf5 does not detect.
+// TestFile_addresses fills files until their addresses are too small, which libhdf5 does not
+// detect.
 func TestFile_addresses(t *testing.T) {
 	const limit = 1<<16 - 2
 	for _, n := range []int{5000, 55_000, 70_000, 200_000} {
