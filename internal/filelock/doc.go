@@ -12,9 +12,10 @@
 // On Linux the lock of a file is an open-file-description lock of one byte far after its end. A
 // shared flock is held with it, so that libhdf5, which takes an exclusive flock to write and a
 // shared one to read, cannot open the file for writing meanwhile, and its readers are not
-// disturbed. A directory has the byte lock only, and a second byte that the writers of files directly
-// in it share, so that none of them changes a file of a directory that is being replaced. Two shared byte locks contain information for other processes: the number of the
-// process that holds the lock, and whether a process waits.
+// disturbed. A directory has the byte lock only, and a second byte that the writers of files
+// directly in it share, so that none of them changes a file of a directory that is being replaced.
+// Two shared byte locks contain information for other processes: the number of the process that
+// holds the lock, and whether a process waits.
 //
 // Other Unix systems, and network file systems that implement flock with byte locks, use an
 // exclusive flock alone. It also excludes readers of libhdf5 in other processes. Windows uses a
