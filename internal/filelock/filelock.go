@@ -559,8 +559,8 @@ func Exclusive(path string) bool {
 	return q.held.on != nil && q.held.on.exclusive()
 }
 
-// Tree reports whether the lock was acquired with Options.Tree, so that it excludes all writers in a
-// directory.
+// Tree reports whether the lock was acquired with Options.Tree, so that it excludes all writers in
+// a directory.
 func (l *Lock) Tree() bool { return l != nil && l.h.tree }
 
 // ForLibrary leaves the flock to libhdf5, which can then open the file for writing.
