@@ -42,20 +42,32 @@ func (x *attributes) list(ctx context.Context) (ndarray.Attrs, error) {
 func (x *attributes) set(a ndarray.Attr) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if err := x.put(a); err != nil {
+	j, rec, err := stored(a)
+	if err != nil {
 		return err
 	}
+	x.drop(a.Name)
+	x.add(a.Name, j, rec)
 	return x.write()
 }
 
-// setAll is set for all attributes of a new tree.
+// setAll is set for all attributes of a new tree. The last attribute of each name counts.
 func (x *attributes) setAll(attrs []ndarray.Attr) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, a := range attrs {
-		if err := x.put(a); err != nil {
+	last := make(map[string]int, len(attrs))
+	for i, a := range attrs {
+		last[a.Name] = i
+	}
+	for i, a := range attrs {
+		if last[a.Name] != i {
+			continue
+		}
+		j, rec, err := stored(a)
+		if err != nil {
 			return err
 		}
+		x.add(a.Name, j, rec)
 	}
 	return x.write()
 }
@@ -70,33 +82,40 @@ func (x *attributes) remove(name string) error {
 	return x.write()
 }
 
-func (x *attributes) put(a ndarray.Attr) error {
+// stored returns the forms of an attribute in __attrs__ and in the record, nil if it is not stored
+// there.
+func stored(a ndarray.Attr) (*bcolztree.Value, *recordAttr, error) {
 	if onlyRaw(a) {
 		j, err := jsonOfRaw(a.Raw)
 		if err != nil {
-			return fmt.Errorf("attribute %q: %w", a.Name, err)
+			return nil, nil, fmt.Errorf("attribute %q: %w", a.Name, err)
 		}
-		x.drop(a.Name)
-		x.members = append(x.members, bcolztree.Member{Name: a.Name, Value: j})
-		return nil
+		return &j, nil, nil
 	}
 	if err := a.Validate(); err != nil {
-		return err
+		return nil, nil, err
 	}
-	x.drop(a.Name)
 	v := a.Value
 	j, plainly := jsonOf(v)
 	rec := recordAttr{Name: a.Name, DType: recordType{v.DType}, Shape: v.Shape, Null: v.Null, Plain: plainly}
-	if plainly {
-		x.members = append(x.members, bcolztree.Member{Name: a.Name, Value: j})
-		if natural, err := valueOf(j); err == nil && natural.Equal(v) && sameType(natural.DType, v.DType) {
-			return nil
-		}
-	} else {
+	if !plainly {
 		rec.Data, rec.Strings = v.Data, v.Strings
+		return nil, &rec, nil
 	}
-	x.record.Attrs = append(x.record.Attrs, rec)
-	return nil
+	if natural, err := valueOf(j); err == nil && natural.Equal(v) && sameType(natural.DType, v.DType) {
+		return &j, nil, nil
+	}
+	return &j, &rec, nil
+}
+
+// add adds an attribute with a new name.
+func (x *attributes) add(name string, j *bcolztree.Value, rec *recordAttr) {
+	if j != nil {
+		x.members = append(x.members, bcolztree.Member{Name: name, Value: *j})
+	}
+	if rec != nil {
+		x.record.Attrs = append(x.record.Attrs, *rec)
+	}
 }
 
 // drop deletes an attribute from the lists and reports whether it existed.

@@ -3,6 +3,7 @@
 package mem
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -22,10 +23,12 @@ const maxBytes = 1 << 47
 type backend struct {
 	meta ndarray.Meta
 
-	mu    sync.RWMutex
-	data  []byte   // row-major, native byte order
-	strs  []string // elements of variable size
-	attrs []ndarray.Attr
+	mu   sync.RWMutex
+	data []byte   // row-major, native byte order
+	strs []string // elements of variable size
+
+	attrs *list.List               // of ndarray.Attr, in the order they were first set
+	named map[string]*list.Element // of attrs, by name
 }
 
 // New returns an array in memory filled with spec.Fill. It copies everything in spec.
@@ -48,7 +51,7 @@ func create(spec ndarray.Spec) (*backend, error) {
 		ChunkShape: spec.ChunkShape, BlockShape: spec.BlockShape,
 		DType: spec.DType, Fill: spec.Fill, Compression: spec.Compression, Comment: spec.Comment,
 	}
-	b := &backend{meta: meta.Clone()}
+	b := &backend{meta: meta.Clone(), attrs: list.New(), named: make(map[string]*list.Element)}
 	if n := meta.NumElems(); n > 0 && int64(spec.DType.Size) >= maxBytes/n {
 		return nil, fmt.Errorf("%w: %v elements of %d bytes in memory", ndarray.ErrShape, spec.Shape, spec.DType.Size)
 	}
@@ -65,7 +68,7 @@ func create(spec ndarray.Spec) (*backend, error) {
 		}
 	}
 	for _, a := range spec.Attrs {
-		b.attrs = append(b.attrs, ndarray.Attr{Name: a.Name, Value: a.Value.Clone()})
+		b.set(a)
 	}
 	return b, nil
 }
@@ -206,7 +209,8 @@ func (b *backend) Attrs(ctx context.Context) (ndarray.Attrs, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	var out ndarray.Attrs
-	for _, a := range b.attrs {
+	for e := b.attrs.Front(); e != nil; e = e.Next() {
+		a := e.Value.(ndarray.Attr)
 		out.List = append(out.List, ndarray.Attr{Name: a.Name, Value: a.Value.Clone()})
 	}
 	return out, ctx.Err()
@@ -222,13 +226,18 @@ func (b *backend) SetAttr(ctx context.Context, a ndarray.Attr) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	a.Value = a.Value.Clone()
-	if i := b.find(a.Name); i >= 0 {
-		b.attrs[i] = a
-	} else {
-		b.attrs = append(b.attrs, a)
-	}
+	b.set(a)
 	return nil
+}
+
+// set stores a copy of an attribute.
+func (b *backend) set(a ndarray.Attr) {
+	a = ndarray.Attr{Name: a.Name, Value: a.Value.Clone()}
+	if e := b.named[a.Name]; e != nil {
+		e.Value = a
+		return
+	}
+	b.named[a.Name] = b.attrs.PushBack(a)
 }
 
 // DeleteAttr removes an attribute. It returns ErrNotFound if there is no such attribute.
@@ -238,11 +247,12 @@ func (b *backend) DeleteAttr(ctx context.Context, name string) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	i := b.find(name)
-	if i < 0 {
+	e := b.named[name]
+	if e == nil {
 		return fmt.Errorf("attribute %q: %w", name, ndarray.ErrNotFound)
 	}
-	b.attrs = slices.Delete(b.attrs, i, i+1)
+	b.attrs.Remove(e)
+	delete(b.named, name)
 	return nil
 }
 
@@ -282,12 +292,10 @@ func (b *backend) ChunkBytes(ctx context.Context, n int64) (int64, error) {
 
 // Close releases the memory.
 func (b *backend) Close() error {
-	b.data, b.strs, b.attrs = nil, nil, nil
+	b.data, b.strs = nil, nil
+	b.attrs.Init()
+	clear(b.named)
 	return nil
-}
-
-func (b *backend) find(name string) int {
-	return slices.IndexFunc(b.attrs, func(a ndarray.Attr) bool { return a.Name == name })
 }
 
 // box returns r as a box in the array's buffer.
