@@ -188,3 +188,42 @@ func TestCopy_unstored(t *testing.T) {
 		require.NoError(t, src.Close())
 	}
 }
+
+// TestCopy_unstoredBytes checks that a frame with a fill value does not depend on how the source
+// stores elements with this value, on the number of workers or on the memory.
+func TestCopy_unstoredBytes(t *testing.T) {
+	dir := t.TempDir()
+	spec := ndarray.Spec{Shape: []int64{1000, 1300}, ChunkShape: []int64{64, 100}, DType: ndarray.DTypeOf[int32](), Fill: []byte{7, 0, 0, 0}}
+	own := spec
+	own.ChunkShape, own.BlockShape = []int64{60, 70}, []int64{16, 70}
+	part := ndarray.Region{Start: []int64{100, 300}, Shape: []int64{30, 200}}
+	var frames [][]byte
+	for _, stored := range []bool{false, true} {
+		src, err := hyperslab.Create(bg, in(dir, fmt.Sprint(stored, ".h5:/a")), spec, nil)
+		require.NoError(t, err)
+		if stored {
+			require.NoError(t, ndarray.Write(bg, src.Array, slices.Repeat([]int32{7}, 1_300_000), ndarray.Whole(spec.Shape)))
+		}
+		require.NoError(t, ndarray.Write(bg, src.Array, slices.Repeat([]int32{3}, 6000), part))
+		for i, o := range []ndarray.CopyOptions{{Workers: 1}, {Workers: 3}, {Workers: 2, Memory: 1 << 20}} {
+			file := in(dir, fmt.Sprint(stored, i, ".b2nd"))
+			dst, err := hyperslab.Create(bg, file, own, nil)
+			require.NoError(t, err)
+			_, err = ndarray.Copy(bg, dst.Array, src.Array, &o)
+			require.NoError(t, err)
+			c, err := ndarray.Compare(bg, dst.Array, src.Array, nil)
+			require.NoError(t, err)
+			require.Zero(t, c.NumDiffs)
+			require.NoError(t, dst.Commit(bg))
+			require.NoError(t, dst.Close())
+			b, err := os.ReadFile(file)
+			require.NoError(t, err)
+			frames = append(frames, b)
+		}
+		require.NoError(t, src.Close())
+	}
+	for i, b := range frames[1:] {
+		require.Equal(t, len(frames[0]), len(b), i+1)
+		require.True(t, bytes.Equal(frames[0], b), i+1)
+	}
+}

@@ -4,6 +4,7 @@
 package frameio
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -44,11 +45,16 @@ type ArrayOptions struct {
 	// writers: without limit for other processes, 10 seconds for a writer of this process. Then it
 	// returns ErrLocked.
 	Lock *Lock
+
+	// Repeated is a chunk of repeated values (cblosc.SpecialChunk), for example of the fill value
+	// of the array. WriteRegion stores it for each chunk whose elements have this value. Nil: such
+	// chunks are compressed.
+	Repeated []byte
 }
 
-// ArrayWriter replaces chunks of a b2nd or Caterva array. Without Durable the result has the same
-// bytes as if the library wrote the same chunks one by one, with BLOSC_NTHREADS=1 in its
-// environment. The order of chunks is that of the calls. Within one WriteRegion, and between
+// ArrayWriter replaces chunks of a b2nd or Caterva array. Without Durable and Repeated the result
+// has the same bytes as if the library wrote the same chunks one by one, with BLOSC_NTHREADS=1 in
+// its environment. The order of chunks is that of the calls. Within one WriteRegion, and between
 // InOrder and Ordered, it is row-major. It does not depend on the number of workers.
 //
 // All methods except Commit and Close are safe for concurrent use.
@@ -57,6 +63,9 @@ type ArrayWriter struct {
 	w       *Writer
 	durable bool
 	lock    *filelock.Lock
+
+	repeated []byte // of ArrayOptions
+	value    []byte // the value that it repeats
 
 	order atomic.Pointer[chunkQueue] // nil without InOrder
 
@@ -122,6 +131,16 @@ func (a *Array) writer(o *ArrayOptions) (*ArrayWriter, error) {
 		if err := aw.grow(o.Rows); err != nil {
 			return nil, err
 		}
+	}
+	if o.Repeated != nil {
+		h, err := aw.judge(o.Repeated)
+		if err != nil {
+			return nil, err
+		}
+		if h.Special != chunk.RepeatedValue || h.ItemSize() != a.f.TypeSize() {
+			return nil, fmt.Errorf("%w: a chunk that repeats no element", cblosc.ErrParam)
+		}
+		aw.repeated, aw.value = o.Repeated, o.Repeated[len(o.Repeated)-a.f.TypeSize():]
 	}
 	path := a.f.path
 	if w.params.Sparse {
@@ -258,6 +277,9 @@ func (w *ArrayWriter) WriteRegion(ctx context.Context, src []byte, start, shape 
 func (w *ArrayWriter) encode(e *encoder, src []byte, p *chunked.Plan, q *chunked.Piece) (c []byte, entry cframe.Offset, err error) {
 	a := w.a
 	values := w.w.params.ChunkSize
+	if w.repeated != nil && w.repeats(e, src, p, q) {
+		return w.repeated, 0, nil
+	}
 	var data []byte
 	if a.direct(p, q) {
 		data = src[q.InBuffer : q.InBuffer+int64(values)]
@@ -281,6 +303,17 @@ func (w *ArrayWriter) encode(e *encoder, src []byte, p *chunked.Plan, q *chunked
 	}
 	c, entry = stored(h, e.out[:n])
 	return c, entry, nil
+}
+
+// repeats reports whether all elements of the piece q have the value of Repeated.
+func (w *ArrayWriter) repeats(e *encoder, src []byte, p *chunked.Plan, q *chunked.Piece) bool {
+	if !bytes.HasPrefix(src[q.InBuffer:], w.value) {
+		return false
+	}
+	e.data = scratch.Grown(e.data, w.w.params.ChunkSize)
+	boxes.Repeat(e.data, w.value) // beyond the end of the array
+	w.a.gather(e.data, src, p, q)
+	return bytes.Equal(e.data[len(w.value):], e.data[:len(e.data)-len(w.value)])
 }
 
 // stored returns the bytes of a chunk to store and its index entry. The bytes are nil for a special

@@ -6,8 +6,8 @@ import (
 )
 
 // Dense reports whether an object with these attributes must be created in a file with the lower
-// bound V18, because the header of an object in the oldest format cannot store them. HDF5 1.8 and
-// later read such files.
+// bound V18, because the header of an object in the oldest format cannot store them, or only
+// slowly. HDF5 1.8 and later read such files.
 func Dense(attrs []ndarray.Attr) bool {
 	const reference = 16 // to a string in the global heap
 	largest, sparse := 0, false

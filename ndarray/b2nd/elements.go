@@ -21,6 +21,7 @@ import (
 
 	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/cblosc/frameio"
+	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/caterva"
 	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/format/cframe"
@@ -123,6 +124,14 @@ func (e *engine) current() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.unchanged()
+}
+
+// unwritten reports whether the array is new and all elements have a fill value other than zero.
+// The file does not contain them yet.
+func (e *engine) unwritten() bool {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return e.run != nil && e.writer == nil
 }
 
 // finishWriting ends the writing state.
@@ -270,7 +279,7 @@ func (e *engine) begin(rows int64) error {
 	if e.array == nil {
 		return ndarray.ErrClosed // if opening the array again failed before
 	}
-	w, err := frameio.WriteArray(e.path, &frameio.ArrayOptions{Rows: rows, Durable: e.durable, Lock: e.lock})
+	w, err := frameio.WriteArray(e.path, &frameio.ArrayOptions{Rows: rows, Durable: e.durable, Lock: e.lock, Repeated: e.run})
 	if err != nil {
 		return translate(err)
 	}
@@ -409,6 +418,10 @@ func (e *engine) close() error {
 // ReadRegion reads elements. With workers, any number of calls run at once, each with at most the
 // given number of workers. Otherwise C-Blosc2 reads, one call at a time (b2nd_get_slice_cbuffer).
 func (b *backend) ReadRegion(ctx context.Context, dst []byte, r ndarray.Region, workers int) error {
+	if b.engine.unwritten() {
+		boxes.Repeat(dst, b.meta.Fill)
+		return ctx.Err()
+	}
 	err := b.engine.reading(func(reader *frameio.Array, array *cblosc.Array) error {
 		if reader != nil {
 			return reader.ReadRegion(ctx, dst, r.Start, r.Shape, workers)
@@ -524,9 +537,12 @@ func (b *backend) ChunkBytes(ctx context.Context, n int64) (bytes int64, err err
 	return bytes, errors.Join(err, ctx.Err())
 }
 
-// Uniform uses chunks that the frame stores only as an entry in its index. It has no information if
-// C-Blosc2 reads the array.
+// Uniform uses chunks that the frame stores only as an entry in its index, and an array that is not
+// written yet. It has no other information if C-Blosc2 reads the array.
 func (b *backend) Uniform(ctx context.Context, _ ndarray.Region) (uniform func(r ndarray.Region) bool, err error) {
+	if b.engine.unwritten() {
+		return func(ndarray.Region) bool { return true }, ctx.Err()
+	}
 	err = b.engine.reading(func(r *frameio.Array, _ *cblosc.Array) error {
 		if r != nil {
 			uniform, err = uniformIn(r.Frame(), &b.meta)

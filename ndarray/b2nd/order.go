@@ -37,9 +37,15 @@ func (b *backend) InOrder(ctx context.Context, window int64, dir string) (inorde
 	return &sequence{b.engine}, nil
 }
 
-// Skip reports that chunk n will not be written.
+// Skip reports that chunk n will not be written. A chunk of a new array gets the fill value in its
+// turn, so that the file is the same as after a write of this value.
 func (s *sequence) Skip(n int64) error {
-	return s.e.writing(func(w *frameio.ArrayWriter) error { return w.Skip(n) })
+	return s.e.writing(func(w *frameio.ArrayWriter) error {
+		if s.e.run != nil && !w.HasChunk(n) {
+			return w.WriteChunk(n, s.e.run)
+		}
+		return w.Skip(n)
+	})
 }
 
 // End ends the order.

@@ -523,8 +523,8 @@ func sharedType(t *h5.CommittedType, d ndarray.DType) (h5.Datatype, error) {
 	return shared, nil
 }
 
-// withHeaders calls create. Objects that it creates can store attributes outside of their headers if
-// dense is set.
+// withHeaders calls create. Objects that it creates can store attributes outside of their headers
+// if dense is set.
 func withHeaders(f *h5.File, dense bool, create func() error) error {
 	if !dense {
 		return create()
