@@ -3,6 +3,7 @@
 package picture
 
 import (
+	"iter"
 	"math"
 	"math/bits"
 
@@ -94,8 +95,13 @@ func NewGrid(shape []int64, rows, columns int) *Grid {
 // At returns the value of a cell.
 func (g *Grid) At(row, column int) float64 { return g.Cells[row*g.Columns+column] }
 
-// Add adds the elements of a region. Values that are not finite are missing.
+// Add adds the elements of a region. One value means that all elements have it. Values that are not
+// finite are missing.
 func (g *Grid) Add(r ndarray.Region, values []float64) {
+	if len(values) == 1 {
+		g.addEqual(r, values[0])
+		return
+	}
 	for i := range r.Shape[0] {
 		row := cellOf(r.Start[0]+i, g.shape[0], g.Rows)
 		for k := range r.Shape[1] {
@@ -106,6 +112,20 @@ func (g *Grid) Add(r ndarray.Region, values []float64) {
 			c := row*g.Columns + cellOf(r.Start[1]+k, g.shape[1], g.Columns)
 			g.counts[c]++
 			g.Cells[c] += (v - g.Cells[c]) / g.counts[c] // a mean that cannot overflow
+		}
+	}
+}
+
+// addEqual adds a region whose elements are all equal.
+func (g *Grid) addEqual(r ndarray.Region, v float64) {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return
+	}
+	for row, height := range overlaps(r.Start[0], r.Shape[0], g.shape[0], g.Rows) {
+		for column, width := range overlaps(r.Start[1], r.Shape[1], g.shape[1], g.Columns) {
+			c, n := row*g.Columns+column, float64(height)*float64(width)
+			g.counts[c] += n
+			g.Cells[c] += (v - g.Cells[c]) * (n / g.counts[c])
 		}
 	}
 }
@@ -127,6 +147,31 @@ func cellOf(i, length int64, n int) int {
 	high, low := bits.Mul64(uint64(i), uint64(n))
 	cell, _ := bits.Div64(high, low, uint64(length))
 	return int(cell)
+}
+
+// startOf returns the first index of a cell, of n cells: ⌈cell×length/n⌉.
+func startOf(cell int, length int64, n int) int64 {
+	high, low := bits.Mul64(uint64(cell), uint64(length))
+	at, rest := bits.Div64(high, low, uint64(n))
+	if rest > 0 {
+		at++
+	}
+	return int64(at)
+}
+
+// overlaps yields the cells, of n cells of an axis, that contain count indexes from start, and how
+// many of these indexes each cell contains.
+func overlaps(start, count, length int64, n int) iter.Seq2[int, int64] {
+	return func(yield func(int, int64) bool) {
+		for end := start + count; start < end; {
+			c := cellOf(start, length, n)
+			next := min(end, startOf(c+1, length, n))
+			if !yield(c, next-start) {
+				return
+			}
+			start = next
+		}
+	}
 }
 
 // widen extends the range from low to high to contain v. NaN means an empty range.
@@ -163,17 +208,30 @@ func NewEnvelope(length int64, n int) *Envelope {
 	return e
 }
 
-// Add adds the elements of a region. Values that are not finite are missing.
+// Add adds the elements of a region. One value means that all elements have it. Values that are not
+// finite are missing.
 func (e *Envelope) Add(r ndarray.Region, values []float64) {
+	if len(values) == 1 {
+		at := r.Start[0]
+		for c, n := range overlaps(at, r.Shape[0], e.length, len(e.Low)) {
+			e.add(c, at, values[0])
+			at += n
+		}
+		return
+	}
 	for i, v := range values {
 		at := r.Start[0] + int64(i)
-		c := cellOf(at, e.length, len(e.Low))
-		if e.StretchStarts[c] < 0 {
-			e.StretchStarts[c] = at
-		}
-		if !math.IsNaN(v) && !math.IsInf(v, 0) {
-			widen(&e.Low[c], &e.High[c], v)
-			widen(&e.Least, &e.Most, v)
-		}
+		e.add(cellOf(at, e.length, len(e.Low)), at, v)
+	}
+}
+
+// add adds the value at an index to a stretch.
+func (e *Envelope) add(stretch int, at int64, v float64) {
+	if e.StretchStarts[stretch] < 0 {
+		e.StretchStarts[stretch] = at
+	}
+	if !math.IsNaN(v) && !math.IsInf(v, 0) {
+		widen(&e.Low[stretch], &e.High[stretch], v)
+		widen(&e.Least, &e.Most, v)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
@@ -117,17 +118,30 @@ func (e *batch) appendJSON(dst []byte, i int) []byte {
 // not keep e after it returns. progress is called after each block with the number of bytes of
 // processed elements.
 func eachBlock(ctx context.Context, arr *ndarray.Array, limit int64, progress func(bytes int64), f func(r ndarray.Region, e *batch) error) error {
-	return eachPiece(ctx, arr, nil, limit, progress, f)
+	return (&reading{arr: arr, limit: limit, progress: progress}).each(ctx, f)
 }
 
 // eachText is eachBlock for elements that are printed: dates of any calendar, missing integers.
 func eachText(ctx context.Context, arr *ndarray.Array, limit int64, progress func(bytes int64), f func(r ndarray.Region, e *batch) error) error {
 	p, _ := ndarray.As[cf.Printer](arr.Backend())
-	return eachPiece(ctx, arr, p, limit, progress, f)
+	return (&reading{arr: arr, printer: p, limit: limit, progress: progress}).each(ctx, f)
 }
 
-func eachPiece(ctx context.Context, arr *ndarray.Array, p cf.Printer, limit int64, progress func(bytes int64), f func(r ndarray.Region, e *batch) error) error {
-	m := arr.Meta()
+// reading describes a pass over all elements of an array.
+type reading struct {
+	arr      *ndarray.Array
+	printer  cf.Printer // of the elements, or nil
+	limit    int64      // bytes of a block
+	progress func(bytes int64)
+
+	// uniform reports whether all elements of a region are known to be equal. Only one of them is
+	// read then. nil reads all elements.
+	uniform func(r ndarray.Region) bool
+}
+
+// each calls f for one block after the other. A batch contains one element of a uniform block.
+func (x *reading) each(ctx context.Context, f func(r ndarray.Region, e *batch) error) error {
+	m := x.arr.Meta()
 	if m.NumElems() == 0 {
 		return nil
 	}
@@ -136,16 +150,20 @@ func eachPiece(ctx context.Context, arr *ndarray.Array, p cf.Printer, limit int6
 		size = textBytes
 	}
 	e, done := &batch{dtype: m.DType, json: m.Format == detect.Objects}, int64(0)
-	for r := range pieces(m.Shape, m.ChunkShape, progressPiece(m.Shape, m.ChunkShape, limit/size, stretch/size, int64(runtime.GOMAXPROCS(0)))) {
-		e.n = int(r.NumElems())
-		if err := e.read(ctx, arr, p, r); err != nil {
+	for r := range pieces(m.Shape, m.ChunkShape, progressPiece(m.Shape, m.ChunkShape, x.limit/size, stretch/size, int64(runtime.GOMAXPROCS(0)))) {
+		from := r
+		if x.uniform != nil && x.uniform(r) {
+			from.Shape = slices.Repeat([]int64{1}, len(r.Shape))
+		}
+		e.n = int(from.NumElems())
+		if err := e.read(ctx, x.arr, x.printer, from); err != nil {
 			return err
 		}
 		if err := f(r, e); err != nil {
 			return err
 		}
-		done += int64(e.n) * size
-		progress(done)
+		done += r.NumElems() * size
+		x.progress(done)
 	}
 	return nil
 }

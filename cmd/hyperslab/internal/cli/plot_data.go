@@ -28,13 +28,19 @@ func drawnAtOnce(d ndarray.DType, memory int64) int64 {
 	return min(plotBlock, max(memory/(2*size+16)*size, size))
 }
 
-// floats reads the elements as numbers, piece by piece.
-func floats(ctx context.Context, arr *ndarray.Array, block int64, progress func(bytes int64), f func(r ndarray.Region, values []float64) error) error {
-	d := arr.DType()
+// floats reads the elements as numbers, piece by piece. With uniform it passes one value for a
+// piece whose elements are known to be equal.
+func floats(ctx context.Context, x reading, uniform bool, f func(r ndarray.Region, values []float64) error) (err error) {
+	d := x.arr.DType()
+	if uniform && !x.arr.Meta().Nullable { // equal elements may be null or not
+		if x.uniform, err = x.arr.Uniform(ctx); err != nil {
+			return err
+		}
+	}
 	to := ndarray.DTypeOf[float64]()
 	var values []float64
 	var raw []byte
-	return eachBlock(ctx, arr, block, progress, func(r ndarray.Region, e *batch) error {
+	return x.each(ctx, func(r ndarray.Region, e *batch) error {
 		if need := 8 * e.n; cap(raw) < need {
 			raw, values = make([]byte, need), make([]float64, e.n)
 		}
@@ -54,7 +60,7 @@ func floats(ctx context.Context, arr *ndarray.Array, block int64, progress func(
 // log is set.
 func reduceGrid(ctx context.Context, arr *ndarray.Array, memory int64, rows, columns int, log bool, progress func(bytes int64)) (*picture.Grid, error) {
 	g := picture.NewGrid(arr.Shape(), rows, columns)
-	err := floats(ctx, arr, drawnAtOnce(arr.DType(), memory), progress, func(r ndarray.Region, values []float64) error {
+	err := floats(ctx, reading{arr: arr, limit: drawnAtOnce(arr.DType(), memory), progress: progress}, true, func(r ndarray.Region, values []float64) error {
 		if log {
 			picture.Logarithms(values)
 		}
@@ -69,7 +75,7 @@ func reduceGrid(ctx context.Context, arr *ndarray.Array, memory int64, rows, col
 // set.
 func reduceLine(ctx context.Context, arr *ndarray.Array, memory int64, n int, log bool, progress func(bytes int64)) (*picture.Envelope, error) {
 	e := picture.NewEnvelope(arr.Shape()[0], n)
-	err := floats(ctx, arr, drawnAtOnce(arr.DType(), memory), progress, func(r ndarray.Region, values []float64) error {
+	err := floats(ctx, reading{arr: arr, limit: drawnAtOnce(arr.DType(), memory), progress: progress}, true, func(r ndarray.Region, values []float64) error {
 		if log {
 			picture.Logarithms(values)
 		}
@@ -180,7 +186,7 @@ func (a *app) coordinatesOf(ctx context.Context, p *part, location, name string,
 		return nil, "", err
 	}
 	values = make([]float64, 0, length)
-	err = floats(ctx, arr, coordinatesBlock, func(int64) {}, func(_ ndarray.Region, v []float64) error {
+	err = floats(ctx, reading{arr: arr, limit: coordinatesBlock, progress: func(int64) {}}, false, func(_ ndarray.Region, v []float64) error {
 		values = append(values, v...)
 		return nil
 	})
