@@ -45,8 +45,8 @@ type ApplyOptions struct {
 	Lock      *Lock // the lock of an existing destination, which the caller holds; nil: Apply takes it
 }
 
-// PlanRepair finds the smallest change after which the reference library reads the HDF5 file src. It
-// only reads the file. The plan corrects:
+// PlanRepair finds the smallest change after which the reference library reads the HDF5 file src.
+// It only reads the file. The plan corrects:
 //
 //   - the element size of chunked layouts, and sizes in the parameters of filters
 //   - the flags of a writer that did not close the file

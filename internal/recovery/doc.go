@@ -21,12 +21,12 @@
 // libhdf5 has the filter.
 //
 // Fields that other data disproves are replaced before the recovery. These changes are certain: a
-// byte with which the checksum of its structure becomes right, a wrong byte of a checksum, the flags
-// of a killed writer, the end of the file, and sizes that repeat that of the datatype: the element
-// size of the layout and the parameters of filters. Chunks decide about a size by the checksums of
-// their filters, or by their decoded length. If they do not, the stored parameters remain, because
-// libhdf5 uses them, and the chunks are unverified. A deflate stream contains its end, so it is
-// read although the index contains a wrong size.
+// byte with which the checksum of its structure becomes right, a wrong byte of a checksum, the
+// flags of a killed writer, the end of the file, and sizes that repeat that of the datatype: the
+// element size of the layout and the parameters of filters. Chunks decide about a size by the
+// checksums of their filters, or by their decoded length. If they do not, the stored parameters
+// remain, because libhdf5 uses them, and the chunks are unverified. A deflate stream contains its
+// end, so it is read although the index contains a wrong size.
 //
 // Strings and sequences of variable length are rewritten from the heaps that contain them.
 // References point to the recovered objects; a reference whose target is missing becomes null and

@@ -69,11 +69,11 @@ func recoverHDF5(ctx context.Context, r *Report, o Options, without omitted) (er
 	return s.write(ctx, r.made)
 }
 
-// repair replaces the fields of the file that evidence disproves. The rest of the recovery reads the
-// file with these changes.
+// repair replaces the fields of the file that evidence disproves. The rest of the recovery reads
+// the file with these changes.
 func (s *source) repair(ctx context.Context) error {
 	p := &planner{patched: patched{in: s.in}, size: s.size, most: s.most}
-	if err := p.plan(ctx, false); err != nil {
+	if err := p.plan(ctx); err != nil {
 		return err
 	}
 	for _, c := range p.changes {
@@ -93,8 +93,8 @@ func (s *source) write(ctx context.Context, path string) error {
 	return s.rewrite(ctx, path)
 }
 
-// copy copies the file. It reports whether the copy is the new file, which it is if its structure is
-// valid. Chunks that do not decode are replaced in the copy.
+// copy copies the file. It reports whether the copy is the new file, which it is if its structure
+// is valid. Chunks that do not decode are replaced in the copy.
 func (s *source) copy(ctx context.Context, path string) (whole bool, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
@@ -212,7 +212,8 @@ func (x extent) String() string {
 	return x.what
 }
 
-// contiguousExtent returns the range of contiguous elements in the file; end is 0 if there are none.
+// contiguousExtent returns the range of contiguous elements in the file; end is 0 if there are
+// none.
 func contiguousExtent(o *h5file.Object, base int64) (at, end int64) {
 	l := o.Layout()
 	if !l.Addr.Defined() || o.ExternalFiles() != nil {

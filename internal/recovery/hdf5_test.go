@@ -369,8 +369,8 @@ func TestHDF5_corruptCommittedType(t *testing.T) {
 	require.Equal(t, squares(6), values(t, dst+":/x"))
 }
 
-// TestHDF5_refusedByLibrary checks a file that libhdf5 rejects because its superblock records an end
-// before the last structure.
+// TestHDF5_refusedByLibrary checks a file that libhdf5 rejects because its superblock records an
+// end before the last structure.
 func TestHDF5_refusedByLibrary(t *testing.T) {
 	src := need.Files(t, need.HDF5Source, "tools/test/misc/testfiles/h5clear_fsm_persist_less.h5")[0]
 	dst, r := recovered(t, src, nil)

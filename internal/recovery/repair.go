@@ -57,8 +57,11 @@ type planner struct {
 	size int64
 	most int64 // maximum size of a decoded chunk
 
+	guess bool // also replace checksums and sizes that only the validity of the structure confirms
+
 	object   string // the object whose structures are being read
 	wrong    map[int64]wrongChecksum
+	unproved map[int64]bool // wrong checksums that no change proved
 	searched map[int64]bool // structures without a wrong byte that a search finds
 	checked  map[h5file.Addr]bool
 	used     int64 // end of the last structure or elements
@@ -115,10 +118,9 @@ func (p *planner) change(c Change) error {
 	return nil
 }
 
-// plan finds the changes that evidence confirms. With guess it also replaces checksums that only
-// the validity of the structure confirms.
-func (p *planner) plan(ctx context.Context, guess bool) error {
-	p.searched, p.checked = map[int64]bool{}, map[h5file.Addr]bool{}
+// plan finds the changes that evidence confirms, and with guess also guessed ones.
+func (p *planner) plan(ctx context.Context) error {
+	p.unproved, p.searched, p.checked = map[int64]bool{}, map[int64]bool{}, map[h5file.Addr]bool{}
 	for range maxRounds {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -131,7 +133,7 @@ func (p *planner) plan(ctx context.Context, guess bool) error {
 		if f.Driver() != nil {
 			return nil // the members of a set are repaired by no change of one file
 		}
-		if err := p.pass(ctx, f, guess); err != nil || p.made == 0 {
+		if err := p.pass(ctx, f); err != nil || p.made == 0 {
 			return err
 		}
 	}
@@ -139,15 +141,15 @@ func (p *planner) plan(ctx context.Context, guess bool) error {
 }
 
 // pass reads all structures and makes the changes that follow from them.
-func (p *planner) pass(ctx context.Context, f *h5file.File, guess bool) error {
+func (p *planner) pass(ctx context.Context, f *h5file.File) error {
 	s := &source{seen: &passes{}, most: p.most, in: p, size: p.size, file: f}
 	defer func() { _ = s.library.close() }() // it is in memory
 	sets := p.walk(f)
 	_ = h5file.Structures(p, p.size, func(x format.Field) { p.use(x.Offset + x.Length) }) // also those that no object has
-	if err := p.flags(f); err != nil {
-		return err
-	}
 	rest, err := p.checksums()
+	if err == nil {
+		err = p.flags(f)
+	}
 	if err != nil || p.made > 0 {
 		return err
 	}
@@ -168,7 +170,7 @@ func (p *planner) pass(ctx context.Context, f *h5file.File, guess bool) error {
 			return err
 		}
 	}
-	if p.made > 0 || !guess {
+	if p.made > 0 || !p.guess {
 		return nil
 	}
 	for _, c := range rest {

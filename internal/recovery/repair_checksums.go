@@ -29,15 +29,14 @@ func (p *planner) checksums() (rest []wrongChecksum, err error) {
 	for _, at := range slices.Sorted(maps.Keys(p.wrong)) {
 		c := p.wrong[at]
 		switch {
-		case p.changed(c):
-			x := c.replaced(Certain, "follows from the other changes of the structure")
-			x.follows = true
-			err = p.change(x)
+		case p.changed(c) && (p.guess || !p.unproved[c.At]):
+			err = p.change(p.following(c))
 		case oneByte(c.Stored ^ c.Computed):
 			err = p.change(c.replaced(Certain, "only one byte of the checksum is wrong"))
 		default:
 			var found bool
 			if found, err = p.search(c); !found {
+				p.unproved[c.At] = true
 				rest = append(rest, c)
 			}
 		}
@@ -46,6 +45,17 @@ func (p *planner) checksums() (rest []wrongChecksum, err error) {
 		}
 	}
 	return rest, nil
+}
+
+// following returns the change of a checksum after other changes of its structure. It is certain if
+// the checksum was right before them.
+func (p *planner) following(c wrongChecksum) Change {
+	if p.unproved[c.At] {
+		return c.replaced(Guessed, "the structure has no other error after its changes")
+	}
+	x := c.replaced(Certain, "follows from the other changes of the structure")
+	x.follows = true
+	return x
 }
 
 // changed reports whether a change is in the bytes of which a checksum is computed.

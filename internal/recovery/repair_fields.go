@@ -47,6 +47,9 @@ func (p *planner) fields(s *source, e h5file.Entry) error {
 		c.Certainty = Certain
 		c.Reason += ", which the chunks confirm"
 	}
+	if c.Certainty == Guessed && !p.guess {
+		return nil
+	}
 	return p.change(c)
 }
 

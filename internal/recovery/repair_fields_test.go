@@ -188,8 +188,8 @@ with h5py.File(sys.argv[1], "w", libver=("earliest", "latest")) as f:
 	_ = os.Remove(src)
 }
 
-// sizeInKey returns the offset of the size of a chunk in its key of a B-tree of version 1: the size,
-// the filter mask, the offsets of the chunk and an element offset, and the address.
+// sizeInKey returns the offset of the size of a chunk in its key of a B-tree of version 1: the
+// size, the filter mask, the offsets of the chunk and an element offset, and the address.
 func sizeInKey(t *testing.T, b []byte, c h5file.Chunk) int {
 	t.Helper()
 	address := 8 + 8*(len(c.Offset)+1)
@@ -221,9 +221,9 @@ with h5py.File(sys.argv[1], "w", libver=("earliest", "latest") if old else ("v11
         f.create_dataset(f"{filters} tree", data=x.reshape(1, 23), chunks=(1, 5), maxshape=(None, None), **options)
 `
 
-// TestHDF5_LayoutElementSize changes the element size in the layout of each dataset, as writers such
-// as PureHDF do. Its elements must be recovered, as certain if they have a checksum, with the values
-// that HDF5 1.14 reads from the damaged file.
+// TestHDF5_LayoutElementSize changes the element size in the layout of each dataset, as writers
+// such as PureHDF do. Its elements must be recovered, as certain if they have a checksum, with the
+// values that HDF5 1.14 reads from the damaged file.
 func TestHDF5_LayoutElementSize(t *testing.T) {
 	python, older := need.Python(t, "h5py", "numpy"), need.OldPython(t, "h5py")
 	for _, version := range []string{"oldest", "newest"} {

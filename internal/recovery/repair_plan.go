@@ -107,8 +107,8 @@ func planFile(ctx context.Context, src, name string, o Options) (_ *Plan, err er
 	if kind != detect.HDF5 {
 		return nil, fmt.Errorf("%w: repair of %s: want an HDF5 file", errors.ErrUnsupported, kind)
 	}
-	p := &planner{patched: patched{in: f}, size: info.Size(), most: o.MaxChunk}
-	if err := p.plan(ctx, true); err != nil {
+	p := &planner{patched: patched{in: f}, size: info.Size(), most: o.MaxChunk, guess: true}
+	if err := p.plan(ctx); err != nil {
 		return nil, err
 	}
 	if len(p.changes) > maxChanges {

@@ -28,8 +28,8 @@ type File struct {
 
 // Open reads the superblock of the file in r, which has size bytes, its extension and the driver
 // information. nil limits mean DefaultLimits. r may have a method Segments() []Segment with the
-// addresses of its bytes in ascending order, for example those of the members of a multi set. It may
-// have a method WrongChecksum(WrongChecksum), which is called for each wrong checksum that is read.
+// addresses of its bytes in ascending order, for example those of the members of a multi set. It
+// may have a method WrongChecksum(WrongChecksum), which is called for each wrong checksum.
 //
 // Open fails only for errors that make the file unreadable: no superblock (format.ErrMagic), an
 // unknown version (format.ErrVersion), invalid sizes of addresses or lengths (format.ErrCorrupt,
