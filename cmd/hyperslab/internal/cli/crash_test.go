@@ -40,6 +40,7 @@ var writers = []struct {
 	{"repack over itself", []string{"repack", "--force", "b.b2nd", "a.b2nd"}, "a.b2nd", 8},
 	{"repack HDF5", []string{"repack", "--replace", "a.h5", "--codec", "zstd"}, "a.h5:/x", 8},
 	{"recover", []string{"recover", "a.h5", "new.h5"}, "new.h5:/x", 8},
+	{"recover --repair", []string{"recover", "--repair", "a.h5", "new.h5"}, "new.h5:/x", 8},
 	{"recover b2nd", []string{"recover", "-f", "b.b2nd", "a.b2nd"}, "a.b2nd", 8},
 	{"copy into a file", []string{"cp", "a.h5:/x", "a.h5:/y"}, "a.h5:/x", 8},
 	{"attribute", []string{"attr", "set", "a.b2nd", "units", "km"}, "a.b2nd", 8},

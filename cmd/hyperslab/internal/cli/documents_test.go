@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -225,6 +226,11 @@ func makeRare(t *testing.T) {
 	d, err := f.Root().CreateDataset("d", h5.Int(4, 0), h5.SimpleSpace(2), &h5.DatasetOptions{Times: true})
 	require.NoError(t, err)
 	require.NoError(t, errors.Join(d.SetComment("of the first days"), f.Close()))
+	wrong, err := os.ReadFile("times.h5")
+	require.NoError(t, err)
+	wrong[44] ^= 1                                        // the checksum of the superblock
+	wrong[bytes.LastIndex(wrong, []byte("OHDR"))+10] ^= 1 // a time in the object header of d
+	put(t, "fields.h5", wrong)
 	hurt, err := os.ReadFile("etopo.h5") // ROSE has one chunk, compressed with deflate
 	require.NoError(t, err)
 	stdout, _, code := run("chunks", "etopo.h5:/ROSE", "--json")
@@ -312,6 +318,8 @@ plot waves.b2nd -o p.png
 recover waves.b2nd r.b2nd --dry-run
 3: recover broken.h5 saved.h5
 3: recover cut.b2nd saved.b2nd
+recover --repair fields.h5
+recover --repair fields.h5 fields2.h5
 repack waves.b2nd w2.b2nd --codec zstd
 plan rechunk waves.b2nd w5.b2nd --chunks 1,100 --shard-bytes 16KiB -o rows.plan
 plan convert etopo.h5:/ROSE w6.h5:/x --exclude-unsupported --grow 0

@@ -29,6 +29,7 @@ func TestHelp_Examples(t *testing.T) {
 	broken, err := os.ReadFile("broken.h5")
 	require.NoError(t, err)
 	put(t, "corrupt.h5", broken)
+	unclosed(t)
 	require.NoError(t, os.Mkdir("runs", 0o755))
 	put(t, "runs/store.b2z", store)
 	codes := map[string]int{ // 0 for all others

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -203,6 +204,26 @@ func breakTree(t testing.TB, from, to string) {
 	require.Equal(t, byte(1), b[info.Address])
 	b[info.Address] = 0xee
 	put(t, to, b)
+}
+
+// unclosed writes unclosed.h5, whose superblock has a wrong end and the flags of a writer, guessed.h5
+// with a wrong checksum, and repair.json, the plan for unclosed.h5.
+func unclosed(t testing.TB) {
+	t.Helper()
+	f, err := h5.Create("unclosed.h5", &h5.CreateOptions{Low: h5.V110, High: h5.V110})
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	b, err := os.ReadFile("unclosed.h5")
+	require.NoError(t, err)
+	guessed := slices.Clone(b)
+	copy(guessed[44:], "\x01\x02\x03\x04") // the checksum
+	put(t, "guessed.h5", guessed)
+	b[11] = 5 // open for writing
+	b[29] = 7 // in the end of the file
+	put(t, "unclosed.h5", b)
+	stdout, stderr, code := run("recover", "--repair", "unclosed.h5", "--json")
+	require.Zero(t, code, stderr)
+	put(t, "repair.json", []byte(stdout))
 }
 
 // noise creates an array of random numbers. It takes seconds to compress with zstd at level 9.

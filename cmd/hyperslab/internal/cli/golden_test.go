@@ -374,6 +374,9 @@ func golden(t *testing.T, sessions map[string][]string) {
 			file, err := filepath.Abs(filepath.Join("testdata", name+".golden"))
 			require.NoError(t, err)
 			t.Chdir(field(t))
+			if name == "recover" {
+				unclosed(t)
+			}
 			var got strings.Builder
 			for _, line := range lines {
 				s := session(line)

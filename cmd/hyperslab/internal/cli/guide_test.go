@@ -22,6 +22,7 @@ func TestGuide(t *testing.T) {
 		require.NoError(t, err)
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".md"), func(t *testing.T) {
 			t.Chdir(field(t))
+			unclosed(t)
 			b, err := os.ReadFile(file)
 			require.NoError(t, err)
 			got := withOutput(string(b))

@@ -39,6 +39,7 @@ const (
 	schemaPlan        = "hyperslab.plan/2"
 	schemaAttr        = "hyperslab.attr/1"
 	schemaRecover     = "hyperslab.recover/2"
+	schemaRepair      = "hyperslab.repair/1"
 	schemaDone        = "hyperslab.done/1"
 	schemaVerify      = "hyperslab.verify/2"
 	schemaCloud       = "hyperslab.cloud/1"

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -53,12 +54,13 @@ type recoverFlags struct {
 	dryRun bool
 
 	progress string
+	repair   repairFlags
 }
 
 func (a *app) recoverCommand() *cobra.Command {
 	var o recoverFlags
 	cmd := &cobra.Command{
-		Use:   "recover SOURCE TARGET",
+		Use:   "recover SOURCE [TARGET]",
 		Short: "Write the recoverable contents of a corrupt file to a new one",
 		Long: `recover reads a corrupt b2nd file, sparse frame, bcolz tree or HDF5 file without the
 reference libraries and writes the recoverable contents to a new file of the same
@@ -72,12 +74,30 @@ HDF5 datasets that no path leads to are written to /lost+found.
 With --untrusted the work is done in a sandbox that can access only the corrupt file and
 a directory beside the target, from which the new file is moved.
 
+--repair finds the smallest change of an HDF5 file after which the reference library
+reads it: wrong element sizes in the layout or in parameters of filters, flags of a
+writer that did not close the file, a wrong end of the file, checksums of metadata, and
+single bytes of metadata that a checksum disproves. Elements are not changed. Without
+TARGET it only shows the changes; with TARGET it writes a copy with them. --json prints
+the plan. --plan applies a stored plan to the file for which it was made, and --plan
+with --reverse restores that file from its copy.
+
 Exit codes: 0 no data is guessed or lost, 2 no valid file could be written, 3 some data
-is guessed or lost.`,
+is guessed or lost, or a change of a new plan of --repair is guessed.`,
 		Example: `  hyperslab recover broken.h5 saved.h5
-  hyperslab recover waves.b2nd whole.b2nd --untrusted`,
-		Args: arity(2, 2),
+  hyperslab recover waves.b2nd whole.b2nd --untrusted
+  hyperslab recover --repair unclosed.h5
+  hyperslab recover --repair unclosed.h5 --json > repair.json
+  hyperslab recover --repair unclosed.h5 repaired.h5 --plan repair.json
+  hyperslab recover --repair repaired.h5 original.h5 --plan repair.json --reverse`,
+		Args: arity(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.repair.check(len(args), &o); err != nil {
+				return err
+			}
+			if o.repair.on {
+				return a.repair(cmd.Context(), args[0], strings.Join(args[1:], ""), &o)
+			}
 			return a.recover(cmd.Context(), args[0], args[1], &o)
 		},
 	}
@@ -87,6 +107,9 @@ is guessed or lost.`,
 	f.IntVarP(&o.most, "limit", "n", 20, "list at most `N` findings, all if 0")
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "do not show findings and progress")
 	f.BoolVar(&o.dryRun, "dry-run", false, "report the bytes to read and write no file; the recoverable part is known only after reading")
+	f.BoolVar(&o.repair.on, "repair", false, "show the smallest change that makes an HDF5 file readable, or write a copy with it")
+	f.StringVar(&o.repair.plan, "plan", "", "with --repair: apply the changes of `PLAN`, from --repair --json")
+	f.BoolVar(&o.repair.reverse, "reverse", false, "with --plan: restore the file for which the plan was made")
 	progressFlag(cmd, &o.progress)
 	jsonFlag(cmd, &o.json)
 	a.lockFlags(cmd)

@@ -54,6 +54,8 @@ var documents = map[string]any{
 	"measurement":          benchRow{},
 	schemaRecover:          recoverDoc{},
 	"finding":              findingDoc{},
+	schemaRepair:           repairDoc{},
+	"change":               changeDoc{},
 	schemaDone:             doneDoc{},
 	schemaVerify:           verifyDoc{},
 	"verified file":        verifyFile{},

@@ -1,0 +1,203 @@
+// hyperslab recover --repair: show the smallest change that makes an HDF5 file readable, and write
+// copies with the change or without it.
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/ndarray"
+)
+
+// repairDoc is the document of recover --repair --json, and the file of --plan.
+type repairDoc struct {
+	Schema  string      `json:"schema"`
+	Source  string      `json:"source"`
+	Target  *string     `json:"target"`
+	Size    jsonInt     `json:"size"`
+	Digest  string      `json:"sha256"`
+	Result  string      `json:"repaired_sha256"`
+	Changes []changeDoc `json:"changes"`
+	Seconds jsonFloat   `json:"seconds"`
+}
+
+// changeDoc is one change.
+type changeDoc struct {
+	Offset    jsonInt `json:"offset"`
+	Length    jsonInt `json:"length"`
+	Old       string  `json:"old"`
+	New       string  `json:"new"`
+	Structure string  `json:"structure"`
+	Object    *string `json:"object"`
+	Certain   bool    `json:"certain"`
+	Reason    string  `json:"reason"`
+}
+
+// repairFlags are the flags of recover --repair.
+type repairFlags struct {
+	on      bool
+	plan    string
+	reverse bool
+}
+
+// check returns an error for flags that have no effect.
+func (r *repairFlags) check(args int, o *recoverFlags) error {
+	switch {
+	case !r.on && (r.plan != "" || r.reverse):
+		return usagef("--plan and --reverse require --repair")
+	case !r.on && args < 2:
+		return usagef("1 argument missing: hyperslab recover SOURCE TARGET")
+	case !r.on:
+		return nil
+	case r.reverse && r.plan == "":
+		return usagef("--reverse requires --plan PLAN")
+	case r.plan != "" && args < 2:
+		return usagef("--plan requires a TARGET")
+	case o.format != "" && o.format != string(hyperslab.HDF5):
+		return usagef("--repair: got --format %s, want hdf5", o.format)
+	case o.dryRun:
+		return usagef("--repair without TARGET writes no file; --dry-run has no effect")
+	}
+	return nil
+}
+
+// repair plans a repair or reads a plan, shows it, and applies it if there is a target.
+func (a *app) repair(ctx context.Context, source, target string, o *recoverFlags) error {
+	start := time.Now()
+	if err := wholeFile("recover", source); err != nil {
+		return err
+	}
+	p, err := a.repairPlan(ctx, source, o)
+	if err != nil {
+		return err
+	}
+	if target != "" {
+		if err := p.Apply(ctx, target, source, &hyperslab.ApplyOptions{Overwrite: o.force}); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		d := newRepairDoc(p, source, time.Since(start))
+		if target != "" {
+			d.Target = &target
+		}
+		err = a.writeJSON(a.stdout, d)
+	} else {
+		err = a.tellRepair(p, source, target, o)
+	}
+	for _, c := range p.Changes {
+		if !c.Certain && o.repair.plan == "" {
+			return &exitError{code: exitPartly, err: err}
+		}
+	}
+	return err
+}
+
+// repairPlan returns the plan of --plan, or a new one.
+func (a *app) repairPlan(ctx context.Context, source string, o *recoverFlags) (*hyperslab.RepairPlan, error) {
+	if o.repair.plan == "" {
+		return hyperslab.PlanRepair(ctx, source, &hyperslab.RepairOptions{Isolated: a.sandboxed()})
+	}
+	p, err := readRepairPlan(o.repair.plan)
+	if err == nil && o.repair.reverse {
+		p = p.Reverse()
+	}
+	return p, err
+}
+
+// maxPlan is the maximum size of a stored plan in bytes.
+const maxPlan = 64 << 20
+
+// readRepairPlan reads the document of recover --repair --json.
+func readRepairPlan(path string) (*hyperslab.RepairPlan, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, ndarray.Wrap("plan", path, err)
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxPlan {
+		return nil, usagef("--plan %s: got %d bytes, want a regular file of at most %d", path, info.Size(), maxPlan)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, ndarray.Wrap("plan", path, err)
+	}
+	var d struct {
+		repairDoc
+		Isolation string `json:"isolation"` // with --untrusted
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&d); err != nil {
+		return nil, usagef("--plan %s: %w", path, err)
+	}
+	if d.Schema != schemaRepair {
+		return nil, usagef("--plan %s: schema: got %q, want %q", path, d.Schema, schemaRepair)
+	}
+	p := &hyperslab.RepairPlan{Size: int64(d.Size), Digest: d.Digest, Result: d.Result}
+	for i, c := range d.Changes {
+		x := hyperslab.RepairChange{Offset: int64(c.Offset), Structure: c.Structure, Reason: c.Reason, Certain: c.Certain}
+		if c.Object != nil {
+			x.Object = *c.Object
+		}
+		var olderr, newerr error
+		x.Old, olderr = hex.DecodeString(c.Old)
+		x.New, newerr = hex.DecodeString(c.New)
+		if olderr != nil || newerr != nil || len(x.New) != int(c.Length) {
+			return nil, usagef("--plan %s: change %d: got %q and %q, want %d bytes in hexadecimal", path, i, c.Old, c.New, c.Length)
+		}
+		p.Changes = append(p.Changes, x)
+	}
+	return p, nil
+}
+
+func newRepairDoc(p *hyperslab.RepairPlan, source string, took time.Duration) *repairDoc {
+	d := &repairDoc{Schema: schemaRepair, Source: source, Size: jsonInt(p.Size), Digest: p.Digest, Result: p.Result, Changes: []changeDoc{}, Seconds: seconds(took)}
+	for _, c := range p.Changes {
+		d.Changes = append(d.Changes, changeDoc{
+			Offset: jsonInt(c.Offset), Length: jsonInt(len(c.New)), Old: hex.EncodeToString(c.Old), New: hex.EncodeToString(c.New),
+			Structure: c.Structure, Object: orNull(c.Object), Certain: c.Certain, Reason: c.Reason,
+		})
+	}
+	return d
+}
+
+// tellRepair writes the changes and the result.
+func (a *app) tellRepair(p *hyperslab.RepairPlan, source, target string, o *recoverFlags) error {
+	for i, c := range p.Changes {
+		if o.quiet || o.most > 0 && i == o.most {
+			break
+		}
+		certainty := "certain"
+		if !c.Certain {
+			certainty = "guessed"
+		}
+		line := fmt.Sprintf("%s: offset %d: %x becomes %x", certainty, c.Offset, c.Old, c.New)
+		if c.Object != "" {
+			line += ": " + c.Object
+		}
+		if _, err := fmt.Fprintln(a.stdout, term.SafeLines(line+": "+c.Structure+": "+c.Reason)); err != nil {
+			return err
+		}
+	}
+	if more := len(p.Changes) - o.most; o.most > 0 && more > 0 && !o.quiet {
+		a.note("and %d more; -n 0 lists all", more)
+	}
+	n := term.Plural(int64(len(p.Changes)), "change")
+	switch {
+	case target != "":
+		a.note("%s: %s, with %s", term.Safe(target), term.FormatBytes(p.Size), n)
+	case len(p.Changes) == 0:
+		a.note("%s: needs no repair", term.Safe(source))
+	default:
+		a.note("%s: readable with %s; a TARGET writes a copy with them", term.Safe(source), n)
+	}
+	return nil
+}
