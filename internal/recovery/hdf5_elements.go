@@ -240,12 +240,13 @@ func (w *chunkWriter) write(ctx context.Context, i int64, c h5file.Chunk) error 
 		s.r.Lost++
 		note(Lost, err)
 	}
-	dims := w.o.Dataspace().Dims
+	dims, shape := w.o.Dataspace().Dims, w.o.Layout().Dims
+	shape = shape[:len(shape)-1]
 	offset := make([]int64, len(c.Offset))
 	outside := len(offset) != len(dims)
 	for k, x := range c.Offset {
-		if outside || x >= dims[k] {
-			lost(fmt.Errorf("%w: a chunk at %v of a dataset of %v", format.ErrCorrupt, c.Offset, dims))
+		if outside || x >= dims[k] || x%shape[k] != 0 {
+			lost(fmt.Errorf("%w: a chunk at %v of a dataset of %v in chunks of %v", format.ErrCorrupt, c.Offset, dims, shape))
 			return nil
 		}
 		offset[k] = int64(x)

@@ -206,8 +206,8 @@ func breakTree(t testing.TB, from, to string) {
 	put(t, to, b)
 }
 
-// unclosed writes unclosed.h5, whose superblock has a wrong end and the flags of a writer, guessed.h5
-// with a wrong checksum, and repair.json, the plan for unclosed.h5.
+// unclosed writes unclosed.h5, whose superblock has a wrong end and the flags of a writer,
+// guessed.h5 with a wrong checksum, and repair.json, the plan for unclosed.h5.
 func unclosed(t testing.TB) {
 	t.Helper()
 	f, err := h5.Create("unclosed.h5", &h5.CreateOptions{Low: h5.V110, High: h5.V110})
