@@ -51,7 +51,7 @@ type ApplyOptions struct {
 //   - the element size of chunked layouts, and sizes in the parameters of filters
 //   - the flags of a writer that did not close the file
 //   - the end of the file in the superblock
-//   - checksums of metadata, and single bytes of metadata whose checksum is right with another value
+//   - checksums of metadata, and single bytes of metadata that a checksum disproves
 //
 // Elements are not changed. The result of the plan passes all checks of metadata, and the library
 // opens every object. Elements may still be corrupt: Verify checks them. Use Recover for files that
