@@ -19,7 +19,7 @@ import (
 type Exception struct {
 	Files   string         // pattern of the names of files; "" for all
 	Finding *regexp.Regexp // matches the finding or the answer
-	Reason  string         // with the document that describes it
+	Row     string         // first column of the row in docs/known-issues.md
 }
 
 func (x Exception) covers(file, text string) bool {

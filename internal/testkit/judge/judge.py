@@ -131,13 +131,15 @@ def hdf5_dataset(r, ds):
 
 
 def hdf5_open(path):
-    """The file. The first member opens a set of files."""
+    """The file. The first member opens a set of files if it names the driver."""
     try:
         return h5py.File(path, "r")
     except OSError:
-        if path.endswith("00000.h5"):
+        with open(path, "rb") as f:
+            head = f.read(4096)
+        if b"NCSAfami" in head and path.endswith("00000.h5"):
             return h5py.File(path.replace("00000.h5", "%05d.h5"), "r", driver="family", memb_size=os.path.getsize(path))
-        if path.endswith("-m.h5"):
+        if b"NCSAmult" in head and path.endswith("-m.h5"):
             return h5py.File(path.removesuffix("-m.h5"), "r", driver="split", meta_ext=b"-m.h5", raw_ext=b"-r.h5")
         raise
 

@@ -98,6 +98,25 @@ func compareAll(t *testing.T, list []string) {
 	t.Logf("%d files, %d documented differences: %v", len(list), n.excepted, n.verdicts)
 }
 
+// TestExceptions_documented checks that each exception has a row in the document.
+func TestExceptions_documented(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "known-issues.md"))
+	require.NoError(t, err)
+	rows := 0
+	for _, x := range judge.Exceptions {
+		require.Contains(t, string(b), "\n| "+x.Row+" | ")
+	}
+	_, table, found := strings.Cut(string(b), "## Verdicts\n")
+	require.True(t, found)
+	table, _, _ = strings.Cut(table, "\n## ")
+	for line := range strings.Lines(table) {
+		if strings.HasPrefix(line, "| ") {
+			rows++
+		}
+	}
+	require.Equal(t, len(judge.Exceptions)+1, rows, "a row without an exception")
+}
+
 // TestCompare_files compares the verdicts of files of other software.
 func TestCompare_files(t *testing.T) {
 	t.Run("forms", func(t *testing.T) {
