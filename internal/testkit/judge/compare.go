@@ -49,7 +49,6 @@ type Result struct {
 	Answer     Answer
 	Difference string
 	Excepted   bool
-	Recovered  bool
 }
 
 // Compare verifies a file in a worker and compares the verdict with the answer of the judge.
