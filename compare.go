@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hyperslab/hyperslab/internal/converted"
 	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/internal/h5attr"
 	"github.com/hyperslab/hyperslab/internal/h5errs"
@@ -27,6 +28,12 @@ type CompareOptions struct {
 	// numbers: 1 equals 1.0.
 	ValuesOnly bool
 	Encoding   bool // compare chunks, blocks and compression too
+
+	// Converted is set if the second tree is a conversion of the first. Then the changes that
+	// CopyTree reports are no differences: other types of strings with the same values, paths in
+	// place of references, and objects and attributes that the format of the second tree cannot
+	// store.
+	Converted bool
 
 	ExcludeUnsupported bool // leave out attributes with types that ndarray does not have
 
@@ -152,11 +159,19 @@ func (c *treeComparison) compare(ctx context.Context) error {
 				continue
 			}
 			c.describe(&d)
-			if err != nil && readable() {
+			switch {
+			case err == nil || !readable():
+			case ctx.Err() == nil && isUnreadable(err): // it hides no other object
+				d.A = kept(*d.A)
+				d.A.Err = err
+			default:
 				return err
 			}
 		} else {
 			c.describe(&d)
+		}
+		if c.options.Converted && d.A != nil && d.B == nil && c.leftOut(&d) {
+			continue
 		}
 		if d.A != nil && d.B != nil && !readable() {
 			e := d.A
@@ -216,7 +231,7 @@ func (c *treeComparison) pair(ctx context.Context, d *Difference) (same bool, er
 	case Array:
 		return c.arrays(ctx, d)
 	case Link:
-		return d.A.LinkKind == d.B.LinkKind && d.A.Target == d.B.Target, nil
+		return d.A.LinkKind == d.B.LinkKind && (d.A.Target == d.B.Target || c.sameTarget(d)), nil
 	}
 	return d.A.Type == d.B.Type, nil
 }
@@ -226,15 +241,18 @@ func (c *treeComparison) groups(ctx context.Context, d *Difference) ([]ndarray.A
 	if d.A.Attrs == 0 && d.B.Attrs == 0 {
 		return nil, nil
 	}
-	a, err := c.trees[0].GroupAttrs(ctx, d.A.Path)
-	if err != nil {
-		return nil, err
-	}
-	b, err := c.trees[1].GroupAttrs(ctx, d.B.Path)
-	if err != nil {
+	a, aerr := c.trees[0].GroupAttrs(ctx, d.A.Path)
+	b, berr := c.trees[1].GroupAttrs(ctx, d.B.Path)
+	if err := errors.Join(aerr, berr); err != nil && (ctx.Err() != nil || len(a.Unsupported)+len(b.Unsupported) == 0) {
 		return nil, err
 	}
 	list := ndarray.CompareAttrs(a, b, c.excluded(a, b))
+	if c.options.Converted && len(list) > 0 {
+		var err error
+		if list, err = c.convertedGroup(d, list, a, b); err != nil {
+			return nil, err
+		}
+	}
 	unsupported := func(a ndarray.AttrDifference) bool { return a.Unsupported }
 	if c.trees[0].file == nil || c.trees[1].file == nil || !slices.ContainsFunc(list, unsupported) {
 		return list, nil
@@ -325,6 +343,11 @@ func (c *treeComparison) arrays(ctx context.Context, d *Difference) (same bool, 
 		return false, err
 	}
 	dimscale.Compare(&r)
+	if c.options.Converted {
+		if err := converted.Array(ctx, &r, a, b); err != nil {
+			return false, err
+		}
+	}
 	c.total.DoneUnits++
 	c.total.DoneBytes += a.NBytes()
 	d.Array, d.ExcludedAttrs, d.Time = &r, o.ExcludeAttrs, time.Since(start)

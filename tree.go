@@ -749,8 +749,12 @@ func (c *treeCopy) referenceText(path string, u ndarray.UnsupportedAttr) (a ndar
 	if c.source.file == nil || c.target == HDF5 || !strings.HasPrefix(u.Type, "H5T_REFERENCE") {
 		return a, false
 	}
-	v, err := hdf5.ReferenceAttr(c.source.file, path, u.Name)
+	o, done, err := objectAt(c.source.file, path)
 	if err != nil {
+		return a, false
+	}
+	v, err := hdf5.ReferenceAttr(o, u.Name)
+	if err = errors.Join(err, done()); err != nil {
 		return a, false
 	}
 	root := strings.TrimSuffix("/"+strings.Trim(c.source.location.Object, "/"), "/")

@@ -62,10 +62,11 @@ type Difference struct {
 	A, B  string // by FormatElement
 }
 
-// AttrDifference is one attribute that differs.
+// AttrDifference is one attribute that differs. Attributes of an object that cannot be listed have
+// the name "", and A and B are the reasons.
 type AttrDifference struct {
 	Name        string
-	Unsupported bool   // both have it, in types that cannot be compared
+	Unsupported bool   // both have it, in types that cannot be compared, or it cannot be read
 	A, B        string // type and value, "" where missing
 }
 
@@ -377,15 +378,35 @@ func elementAt(r Region, n int64) []int64 {
 }
 
 func compareAttrs(ctx context.Context, a, b *Array, exclude []string) ([]AttrDifference, error) {
-	x, err := attrsOrNone(ctx, a)
-	if err != nil {
-		return nil, err
+	x, xerr := attrsOrNone(ctx, a)
+	y, yerr := attrsOrNone(ctx, b)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
-	y, err := attrsOrNone(ctx, b)
-	if err != nil {
-		return nil, err
+	for _, err := range []error{xerr, yerr} {
+		if err != nil && !errors.Is(err, ErrCorrupt) {
+			return nil, err
+		}
 	}
-	return judged(ctx, a, b, CompareAttrs(x, y, exclude))
+	list, err := judged(ctx, a, b, CompareAttrs(x, y, exclude))
+	return append(list, unlisted(x, y, xerr, yerr)...), err
+}
+
+// unlisted returns the difference that stands for the attributes that two objects may have in
+// addition to x and y, because reading them failed with xerr and yerr. Attributes that cannot be
+// read and whose names are known are in x and y.
+func unlisted(x, y Attrs, xerr, yerr error) []AttrDifference {
+	reason := func(attrs Attrs, err error) string {
+		if err == nil || len(attrs.Unsupported) > 0 {
+			return ""
+		}
+		return err.Error()
+	}
+	d := AttrDifference{Unsupported: true, A: reason(x, xerr), B: reason(y, yerr)}
+	if d.A == "" && d.B == "" {
+		return nil
+	}
+	return []AttrDifference{d}
 }
 
 // judged compares, by their digests, attributes of one type that cannot be represented.

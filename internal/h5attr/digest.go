@@ -22,8 +22,8 @@ import (
 
 // Digest returns a digest of an attribute of an object of a trusted file. It covers datatype,
 // dataspace and every element (H5Aread); a reference is represented by its target (H5Rget_name,
-// H5Rget_region). It returns errors.ErrUnsupported for a reference whose object has no name or does
-// not exist.
+// H5Rget_region). All references to deleted objects are equal. It returns errors.ErrUnsupported for
+// a reference whose object has no name.
 func Digest(ctx context.Context, o h5.Object, name string) (sum [sha256.Size]byte, err error) {
 	a, err := o.ReadAttribute(name)
 	if err != nil {
@@ -92,7 +92,11 @@ func (d digest) reference(r h5.Ref) error {
 		return nil
 	}
 	to, err := h5names.Resolve(d.file, r)
-	if errors.Is(err, h5.ErrNotFound) || err == nil && to.Path == "" {
+	if errors.Is(err, h5.ErrNotFound) { // the object was deleted
+		d.number(-2)
+		return nil
+	}
+	if err == nil && to.Path == "" {
 		return errs.Mark(fmt.Errorf("a %v whose object has no name in the file", r), errors.ErrUnsupported)
 	}
 	if err != nil {

@@ -52,6 +52,7 @@ var layers = []struct {
 	{"internal/samples", 20, false},
 	{"internal/textview", 60, false},
 	{"internal/testkit", 110, true}, // helpers of tests
+	{"internal/converted", 60, false},
 	{"internal/dimscale", 40, false},
 	{"internal/blosc2form", 20, false},
 	{"internal/format", 10, true},

@@ -86,17 +86,10 @@ func readAttr(o h5.Object, name string, d ndarray.DType) (v ndarray.Value, err e
 	return v, nil
 }
 
-// ReferenceAttr reads an attribute of references of the object at a path of a trusted file as
-// strings: the paths and selections that arrays of references have as elements. It returns
-// errors.ErrUnsupported for an attribute of another type.
-func ReferenceAttr(f *h5.File, object, name string) (v ndarray.Value, err error) {
-	o := h5.Object(f.Root())
-	if absolute(object) != "/" {
-		if o, err = o.(*h5.Group).OpenObject(object); err != nil {
-			return v, h5errs.Translate(err)
-		}
-		defer func() { err = errors.Join(err, h5errs.Translate(o.Close())) }()
-	}
+// ReferenceAttr reads an attribute of references of an object of a trusted file as strings: the
+// paths and selections that arrays of references have as elements. It returns errors.ErrUnsupported
+// for an attribute of another type.
+func ReferenceAttr(o h5.Object, name string) (v ndarray.Value, err error) {
 	a, err := o.ReadAttribute(name)
 	if err != nil {
 		return v, h5errs.Translate(err)
@@ -113,7 +106,7 @@ func ReferenceAttr(f *h5.File, object, name string) (v ndarray.Value, err error)
 		return v, h5errs.Translate(err)
 	}
 	v = ndarray.Value{DType: ndarray.Text("").DType, Null: a.Space.Kind == h5.Null, Shape: a.Space.Dims}
-	_, v.Strings, err = (&values{file: f, paths: make(map[h5.Ref]string)}).loadAll(d, all)
+	_, v.Strings, err = (&values{file: o.File(), paths: make(map[h5.Ref]string)}).loadAll(d, all)
 	return v, h5errs.Translate(err)
 }
 

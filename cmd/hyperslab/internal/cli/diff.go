@@ -17,6 +17,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/internal/converted"
 	"github.com/hyperslab/hyperslab/internal/dimscale"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -68,6 +69,7 @@ type diffFlags struct {
 	encoding   bool
 	exclude    []string
 	valuesOnly bool
+	converted  bool
 	count      int
 	json       bool
 }
@@ -90,10 +92,15 @@ Two groups, ctables, directories of arrays or whole HDF5 files are compared path
 path, with their links and the attributes of groups. --exclude leaves out paths.
 --encoding also compares chunks, blocks and compression.
 
+With --converted B is a conversion of A. Then the changes that convert reports are no
+differences: other types of strings with the same values, paths in place of references,
+and links, datatypes, attributes and arrays that the format of B cannot store.
+
 With --rtol or --atol two floating point values a and b are equal if |a-b| <= atol +
 rtol*|b|, and with --ulp also if fewer than N values of their type are between them. The
 exit code is 0 if nothing differs, 1 if something differs, 2 if the comparison is
-impossible, 3 if a part of a tree cannot be compared and the rest is equal.` + addressHelp + sliceHelp,
+impossible, 3 if a part of a tree or an attribute cannot be compared and the rest is
+equal.` + addressHelp + sliceHelp,
 		Example: `  hyperslab diff etopo.h5:/ROSE rose.b2nd
   hyperslab diff rose.b2nd rose-lz4.b2nd
   hyperslab diff waves.b2nd changed.b2nd --rtol 1e-6 --atol 1e-3
@@ -113,6 +120,7 @@ impossible, 3 if a part of a tree cannot be compared and the rest is equal.` + a
 	f.Uint64Var(&o.ulp, "ulp", 0, "floats are equal if they are at most `N` representable values apart")
 	f.BoolVar(&o.equalNaN, "equal-nan", false, "NaNs with different bits are equal")
 	f.BoolVar(&o.valuesOnly, "values-only", false, "compare shape and values, not attributes, byte order or types of numbers")
+	f.BoolVar(&o.converted, "converted", false, "B is a conversion of A: the changes that convert reports are no differences")
 	f.BoolVar(&o.encoding, "encoding", false, "compare chunks, blocks and compression too")
 	f.StringArrayVar(&o.exclude, "exclude", nil, "in trees leave out `PATH` and all objects below it; repeatable")
 	f.IntVarP(&o.count, "count", "n", 1, "show at most `N` differing values")
@@ -161,15 +169,29 @@ func (a *app) diff(ctx context.Context, pathA, pathB string, o *diffFlags) (err 
 		return err
 	}
 	dimscale.Compare(&c)
+	if o.converted {
+		if err := converted.Array(ctx, &c, x.Array, y.Array); err != nil {
+			return err
+		}
+	}
 	storedA, storedB := o.encodings(&c)
 	same := o.same(&c) && storedA == storedB
 	if err := a.reportDiff(pathA, pathB, &c, same, opts.ExcludeAttrs, time.Since(start), o); err != nil {
 		return err
 	}
-	if !same {
-		return &exitError{code: exitDiffers}
+	if same {
+		return nil
 	}
-	return nil
+	code := exitDiffers
+	if c.Attrs = known(c.Attrs); o.same(&c) && storedA == storedB {
+		code = exitPartly
+	}
+	return &exitError{code: code}
+}
+
+// known returns the differences of attributes without those that cannot be compared.
+func known(list []ndarray.AttrDifference) []ndarray.AttrDifference {
+	return slices.DeleteFunc(slices.Clone(list), func(d ndarray.AttrDifference) bool { return attrProblem(d) == attrUnsupported })
 }
 
 // openPair opens two arrays, or two groups, whose arrays are nil. It fails if only one is a group.
@@ -308,6 +330,15 @@ func attrProblem(d ndarray.AttrDifference) string {
 	return "differs"
 }
 
+// attributeName returns the name of an attribute for a listing. Attributes that cannot be listed
+// have none.
+func attributeName(name string) string {
+	if name == "" {
+		return "(not listed)"
+	}
+	return term.Safe(name)
+}
+
 // attributeWord distinguishes attributes that differ from those that cannot be compared.
 func attributeWord(problem string) string {
 	if problem == attrUnsupported {
@@ -369,7 +400,7 @@ func writeDiff(w io.Writer, p term.Paint, c *ndarray.Comparison, o *diffFlags) e
 		t.Add("value", indexText(v.Index), v.A, v.B)
 	}
 	for _, at := range c.Attrs {
-		t.Add(attributeWord(attrProblem(at)), term.Safe(at.Name), orMissing(at.A), orMissing(at.B))
+		t.Add(attributeWord(attrProblem(at)), attributeName(at.Name), orMissing(at.A), orMissing(at.B))
 	}
 	if storedA, storedB := o.encodings(c); storedA != storedB {
 		t.Add("encoding", "", storedA, storedB)

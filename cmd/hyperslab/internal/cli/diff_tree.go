@@ -54,7 +54,7 @@ func (a *app) diffTrees(ctx context.Context, pathA, pathB string, trees [2]*hype
 	start := time.Now()
 	m := term.NewMeter(o.job.progress, a.stderr, "diff", 0, time.Now)
 	options := &hyperslab.CompareOptions{
-		CompareOptions: *opts, ValuesOnly: o.valuesOnly, Encoding: o.encoding, ExcludeUnsupported: o.attrs.unsupported,
+		CompareOptions: *opts, ValuesOnly: o.valuesOnly, Encoding: o.encoding, Converted: o.converted, ExcludeUnsupported: o.attrs.unsupported,
 		Exclude: func(path string) bool {
 			return slices.ContainsFunc(o.exclude, func(x string) bool { return path == "/"+strings.Trim(x, "/") })
 		},
@@ -80,13 +80,31 @@ func (a *app) diffTrees(ctx context.Context, pathA, pathB string, trees [2]*hype
 		return err
 	}
 	switch {
-	case len(r.Differences) > 0:
+	case slices.ContainsFunc(r.Differences, o.counts):
 		return &exitError{code: exitDiffers}
+	case len(r.Differences) > 0 && len(r.NotCompared) == 0:
+		return &exitError{code: exitPartly}
 	case len(r.NotCompared) > 0:
 		return &exitError{code: exitPartly, err: summaryError(fmt.Sprintf(
 			"%s of %s and %s not compared\n  --exclude PATH leaves them out", term.Plural(int64(len(r.NotCompared)), "object"), pathA, pathB))}
 	}
 	return nil
+}
+
+// counts reports whether a path differs in more than attributes that cannot be compared.
+func (o *diffFlags) counts(d hyperslab.Difference) bool {
+	switch {
+	case d.A == nil || d.B == nil:
+		return true
+	case d.Array != nil:
+		c := *d.Array
+		c.Attrs = known(c.Attrs)
+		a, b := o.encodings(&c)
+		return !o.same(&c) || a != b
+	case d.A.Kind == hyperslab.Group && d.B.Kind == hyperslab.Group:
+		return len(known(d.Attrs)) > 0
+	}
+	return true
 }
 
 // newDiffTreeDoc returns the document of a comparison of trees.
@@ -188,7 +206,7 @@ func (a *app) reportTrees(doc *diffTreeDoc, took time.Duration, o *diffFlags) er
 			attrs = x.Attributes
 		}
 		for _, at := range attrs {
-			t.Add(term.Safe(d.Path), attributeWord(at.Problem), term.Safe(at.Name), orText(text(at.A), "missing"), orText(text(at.B), "missing"))
+			t.Add(term.Safe(d.Path), attributeWord(at.Problem), attributeName(at.Name), orText(text(at.A), "missing"), orText(text(at.B), "missing"))
 		}
 	}
 	if err := t.Write(a.stdout, a.data); err != nil {
