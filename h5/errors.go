@@ -86,8 +86,17 @@ func (e *Error) Error() string {
 			desc = what + ": " + e.Errno.Error()
 		}
 		b.WriteString(": " + desc)
+		if e.cutChunk() {
+			b.WriteString("; HDF5 before 2.2 reads a chunk that has only the elements inside the dataset, HDF5 2.2 refuses it")
+		}
 	}
 	return b.String()
+}
+
+// cutChunk reports whether a decoded chunk has another size than a chunk of the dataset.
+func (e *Error) cutChunk() bool {
+	n := len(e.Stack)
+	return n > 0 && strings.HasPrefix(e.Stack[n-1].Desc, "chunk size is incorrect after being unfiltered")
 }
 
 // Format prints the message. With %+v it also prints every frame of the stack, one per line.
@@ -127,6 +136,9 @@ func (e *Error) Is(target error) bool {
 	}
 	if n := len(e.Stack); n > 0 && e.Stack[n-1].Func == "H5O__dtype_decode_helper" && e.Stack[n-1].Major != "H5E_RESOURCE" {
 		return errors.Is(ErrCorrupt, target) // the decoder of datatypes uses many minor numbers
+	}
+	if e.cutChunk() {
+		return errors.Is(ErrCorrupt, target)
 	}
 	if n := len(e.Stack); n > 0 && strings.HasPrefix(e.Stack[n-1].Func, "H5S__hyper_proj_int_") && e.Stack[n-1].Minor == "H5E_BADVALUE" {
 		return errors.Is(ErrCorrupt, target) // a virtual mapping that selects more elements than its source has

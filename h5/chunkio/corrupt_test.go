@@ -304,3 +304,30 @@ func TestReader_ChunkParts(t *testing.T) {
 		require.Equal(t, s.Chunks, s.Direct)
 	}
 }
+
+// TestRead_cutChunk reads a chunk at the edge of a dataset that is stored without the elements
+// beyond the edge. The error explains which releases of HDF5 read it.
+func TestRead_cutChunk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cut.h5")
+	f := create(t, path)
+	i4, filters := h5.Int(4, h5.LittleEndian), []h5.Filter{h5.Deflate(6)}
+	d, err := f.Root().CreateDataset("x", i4, h5.SimpleSpace(5), &h5.DatasetOptions{ChunkShape: []int64{4}, Filters: filters})
+	require.NoError(t, err)
+	p, err := filter.New(filters, filter.Options{})
+	require.NoError(t, err)
+	for i, n := range []int{16, 4} { // bytes of the elements inside the dataset
+		raw, _, err := p.Encode(nil, bytes.Repeat([]byte{byte(i + 1)}, n))
+		require.NoError(t, err)
+		require.NoError(t, d.WriteChunk(raw, 0, int64(4*i)))
+	}
+	require.NoError(t, d.Close())
+	require.NoError(t, f.Close())
+	f, d = open(t, path, h5.ReadOnly, "x")
+	for _, library := range []bool{false, true} {
+		_, err = chunkio.Read(t.Context(), d, make([]byte, 20), i4, all(5), &chunkio.Options{Library: library})
+		require.ErrorIs(t, err, h5.ErrCorrupt)
+		require.ErrorContains(t, err, "HDF5 before 2.2 reads")
+	}
+	require.NoError(t, d.Close())
+	require.NoError(t, f.Close())
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/boxes"
 	"github.com/hyperslab/hyperslab/internal/chunked"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/scratch"
 )
 
@@ -141,7 +142,7 @@ func (r *reader) read(dst []byte) error {
 	if q.Whole && box.Dense() {
 		dst = dst[:c.set.chunkBytes]
 		if err := c.set.pipeline.Decode(dst, raw, mask); err != nil {
-			return err
+			return r.cut(raw, mask, err)
 		}
 		c.swap.bytes(dst)
 		return nil
@@ -156,11 +157,25 @@ func (r *reader) read(dst []byte) error {
 	}
 	data := grown(&r.data, c.set.chunkBytes)
 	if err := c.set.pipeline.Decode(data, raw, mask); err != nil {
-		return err
+		return r.cut(raw, mask, err)
 	}
 	c.swap.bytes(data)
 	c.plan.Gather(q, dst, data)
 	return nil
+}
+
+// cut explains the error of decoding a chunk at the edge of the dataset that is stored without its
+// elements beyond the edge, as some writers do. The result matches err.
+func (r *reader) cut(raw []byte, mask uint32, err error) error {
+	set := r.c.set
+	n := int64(set.item)
+	for i, x := range r.q.Offset {
+		n *= max(min(set.grid.Chunk[i], set.info.Space.Dims[i]-x), 0)
+	}
+	if n >= int64(set.chunkBytes) || set.pipeline.Decode(make([]byte, n), raw, mask) != nil {
+		return err
+	}
+	return errs.CutChunk(err, n)
 }
 
 // some reports whether the bounding box of the piece is so small that only the blocks it needs

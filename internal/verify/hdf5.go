@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/ceil"
+	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/h5check"
@@ -432,7 +433,7 @@ func (d *dataset) cut(c h5file.Chunk, s *scratch, err error) error {
 	if n >= d.full || d.pipeline.Decode(sized(&s.data, n), s.raw, c.Mask) != nil {
 		return err
 	}
-	return fmt.Errorf("%w; the chunk has only the %d bytes of the elements inside the dataset: HDF5 before 2.2 reads it, HDF5 2.2 refuses it", err, n)
+	return errs.CutChunk(err, n)
 }
 
 // edge reports whether a chunk extends beyond the edge of the dataset.
