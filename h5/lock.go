@@ -33,6 +33,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/hyperslab/hyperslab/internal/cmem"
 )
 
 var lib struct {
@@ -75,6 +77,7 @@ func lock() {
 		return
 	}
 	lib.mu.Lock()
+	cmem.EnterHDF5()
 	if !lib.started {
 		lib.started = true
 		lib.masks = 1
@@ -88,6 +91,7 @@ func lock() {
 
 func unlock() {
 	if !reentrant() {
+		cmem.LeaveHDF5()
 		lib.mu.Unlock()
 	}
 }

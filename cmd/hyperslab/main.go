@@ -20,5 +20,6 @@ func main() {
 			os.Exit(1)
 		}
 	}
+	cli.CatchCrashes()
 	os.Exit(cli.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

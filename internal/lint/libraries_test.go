@@ -75,6 +75,7 @@ func TestPackages_processes(t *testing.T) {
 				return false
 			}
 			if sel, ok := n.(*ast.SelectorExpr); ok {
+				require.NotEqual(t, "CatchCrashes", sel.Sel.Name, "%s", f.Set.Position(sel.Pos()))
 				if x, ok := sel.X.(*ast.Ident); ok && slices.Contains([]string{"os", "syscall", "unix"}, x.Name) {
 					require.NotContains(t, calls, sel.Sel.Name, "%s", f.Set.Position(sel.Pos()))
 				}
@@ -94,6 +95,9 @@ func TestPackages_processes(t *testing.T) {
 				require.NoError(t, err)
 				files++
 				for _, m := range call.FindAllStringSubmatch(string(b), -1) {
+					if m[1] == "sigaction" && filepath.Base(path) == "crash.c" {
+						continue // CatchCrashes, which only the command calls
+					}
 					require.NotContains(t, forbiddenSymbols, m[1], path)
 				}
 			}

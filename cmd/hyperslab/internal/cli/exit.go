@@ -6,6 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/hyperslab/hyperslab/cmd/hyperslab/internal/term"
+	"github.com/hyperslab/hyperslab/internal/cmem"
+	"github.com/hyperslab/hyperslab/internal/locate"
 )
 
 // Exit codes; 0, 1 and 2 mean what they mean for h5diff and diff.
@@ -15,8 +21,29 @@ const (
 	exitCannot   = 2
 	exitPartly   = 3
 	exitRefused  = 4
+	exitCrashed  = 5
 	exitOnSignal = 128 // plus the signal's number
 )
+
+// CatchCrashes ends the process with its own exit code and one line if a C library crashes.
+func CatchCrashes() { cmem.CatchCrashes(exitCrashed) }
+
+// nameFiles sets the message for a crash of a C library during a command.
+func nameFiles(command string, args []string) {
+	var files []string
+	for _, arg := range args {
+		if loc, err := locate.Parse(arg); err == nil {
+			if _, err := os.Stat(loc.File); err == nil {
+				files = append(files, term.Safe(loc.File))
+			}
+		}
+	}
+	end := ", which is corrupt or meets a defect of the library; --untrusted reads in a sandbox, verify checks the file"
+	if len(files) == 0 {
+		files = []string{"its input"}
+	}
+	cmem.CrashText(command+": ", strings.Join(files, ", ")+end)
+}
 
 // exitError carries an exit code up to Run. A nil err means that all messages have been written.
 type exitError struct {

@@ -139,7 +139,8 @@ array. The format of an input is recognised by its content, never by its name.
 
 Standard output carries data, standard error everything else. Exit codes: 0 done or the
 same, 1 different or corrupt, 2 wrong usage or impossible, 3 partly done, 4 refused to
-overwrite, 130 and 143 interrupted (temporary files are removed first).`,
+overwrite, 5 a C library crashed (one line names the file and the library; temporary
+files stay), 130 and 143 interrupted (temporary files are removed first).`,
 		Version:       newVersionDoc().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -150,8 +151,9 @@ overwrite, 130 and 143 interrupted (temporary files are removed first).`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
 			a.name.Store(new(cmd.CommandPath()))
+			nameFiles(cmd.CommandPath(), args)
 			if err := oneOf("--color", a.color, term.ColorAuto, term.ColorAlways, term.ColorNever); err != nil {
 				return err
 			}
