@@ -20,7 +20,10 @@ import (
 func TestMain(m *testing.M) {
 	worker.Init()
 	testscript.Main(leakChecked{m}, map[string]func(){
-		"hyperslab": func() { os.Exit(cli.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"hyperslab": func() {
+			cli.CatchCrashes()
+			os.Exit(cli.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		},
 		"peak":      func() { os.Exit(peak(os.Args[1:])) },
 		"stall":     func() { time.Sleep(time.Hour) },
 		"reader":    func() { os.Exit(reader(os.Args[1], os.Args[2])) },
