@@ -291,12 +291,19 @@ func content(file *os.File, info fs.FileInfo, src, name string) (f string, err e
 	} else if f, err = detect.Reader(file, info.Size(), src); err == nil {
 		f = detect.WithCaterva(f, file, info.Size())
 	}
-	if err != nil {
+	if err != nil || f == detect.Directory && isTable(src) {
 		if is := byName(name, src, file == nil); is != "" {
 			return is, nil
 		}
 	}
 	return f, err
+}
+
+// isTable reports whether a directory of arrays may be a ctable without its __rootdirs__: it
+// contains only arrays of bcolz.
+func isTable(dir string) bool {
+	other, err := filepath.Glob(filepath.Join(dir, "*"+detect.ArrayExt))
+	return err == nil && len(other) == 0
 }
 
 // verifyFile verifies the new file. Tests replace it.

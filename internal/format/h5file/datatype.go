@@ -292,8 +292,8 @@ func (p *part) number(t *Datatype) {
 	p.checkUnused(t)
 }
 
-// checkUnused reports numbers that leave more than half of their bits unused. libhdf5 treats them as
-// corruption if no checksum covers them (H5T_is_numeric_with_unusual_unused_bits).
+// checkUnused reports numbers that leave more than half of their bits unused. libhdf5 treats them
+// as corruption if no checksum covers them (H5T_is_numeric_with_unusual_unused_bits).
 func (p *part) checkUnused(t *Datatype) {
 	size, used := 8*uint64(t.Size), uint64(t.Precision)+uint64(t.BitOffset)
 	if !p.summed && t.Size > 1 && uint64(t.Precision) < size && size > 2*used {
