@@ -38,8 +38,8 @@ type LockOptions struct {
 // LockFile locks an existing file or directory for a caller that changes it in several steps. The
 // other writers of this module, in all processes, wait until Release. Each function that changes
 // files takes this lock itself unless its options contain it. Readers are not stopped. The kernel
-// releases the lock if the process ends. A symbolic link and a hard link lock the same file. The lock
-// of a directory also excludes the writers of files in it and below, except on Windows.
+// releases the lock if the process ends. A symbolic link and a hard link lock the same file. The
+// lock of a directory also excludes the writers of files in it and below, except on Windows.
 //
 // LockFile waits until the lock is free or ctx ends, and then returns ErrLocked. A ctx without a
 // deadline waits without limit for other processes, and for 10 seconds while one writer of this

@@ -382,9 +382,9 @@ func TestCopyTree_unreadableAttribute(t *testing.T) {
 	require.NoError(t, a.Close())
 }
 
-// TestCopyTree_manyAttributes checks that objects with many attributes are created with headers that
-// can store them elsewhere, because libhdf5 compares the names of all attributes in a header. Others
-// keep the oldest format.
+// TestCopyTree_manyAttributes checks that objects with many attributes are created with headers
+// that can store them elsewhere, because libhdf5 compares the names of all attributes in a header.
+// Others keep the oldest format.
 func TestCopyTree_manyAttributes(t *testing.T) {
 	dir := t.TempDir()
 	src := in(dir, "src.h5")

@@ -96,8 +96,8 @@ func (f *frame) write(ctx context.Context) (err error) {
 	return w.Commit()
 }
 
-// checkType replaces the element type of the array by an opaque one if it has another size or is not
-// known, because python-blosc2 does not open such an array.
+// checkType replaces the element type of the array by an opaque one if it has another size or is
+// not known, because python-blosc2 does not open such an array.
 func (f *frame) checkType(typeSize int64) {
 	if f.meta == nil || f.meta.DType == "" {
 		return
@@ -212,8 +212,8 @@ func (f *frame) copyChunk(w *frameio.Writer, i, size, typeSize int64, places []c
 	return nil
 }
 
-// blockSize returns the bytes of a block. C-Blosc2 compares the number of blocks of a chunk with that
-// of the array.
+// blockSize returns the bytes of a block. C-Blosc2 compares the number of blocks of a chunk with
+// that of the array.
 func (f *frame) blockSize(typeSize int64) int {
 	if f.meta != nil {
 		return int(f.meta.BlockItems() * typeSize)
