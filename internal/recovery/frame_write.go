@@ -99,10 +99,10 @@ func (f *frame) write(ctx context.Context) (err error) {
 // checkType replaces the element type of the array by an opaque one if it has another size or is
 // not known, because python-blosc2 does not open such an array.
 func (f *frame) checkType(typeSize int64) {
-	if f.meta == nil || f.meta.DType == "" {
+	if f.meta == nil || f.meta.DType == "" && f.meta.DTypeFormat == 0 {
 		return
 	}
-	if d, err := ndarray.ParseDType(f.meta.DType); err == nil && int64(d.Size) == typeSize {
+	if d, err := ndarray.ParseDType(f.meta.DType); err == nil && int64(d.Size) == typeSize && f.meta.DTypeFormat == 0 {
 		return
 	}
 	opaque := fmt.Sprintf("|V%d", typeSize)

@@ -50,10 +50,32 @@ func newSample(t h5.Datatype, chunk []int64, filters []h5.Filter, fill []byte) (
 	return p, nil
 }
 
-// sameFilters compares identifiers and parameters.
+// sameFilters compares identifiers and the parameters that libhdf5 reads.
 func sameFilters(a, b []h5.Filter) bool {
-	return slices.EqualFunc(a, b, func(a, b h5.Filter) bool { return a.ID == b.ID && slices.Equal(a.Values, b.Values) })
+	return slices.EqualFunc(a, b, func(a, b h5.Filter) bool { return a.ID == b.ID && slices.Equal(readValues(a), readValues(b)) })
 }
+
+// readValues returns the parameters of a filter. Those that libhdf5 stores but does not read are 0:
+// the sign of floats in scale-offset, and those after the fill value there.
+func readValues(f h5.Filter) []uint32 {
+	const class, size, sign, filled = 3, 4, 5, 7
+	if f.ID != h5.FilterScaleOffset || len(f.Values) <= filled {
+		return f.Values
+	}
+	v := slices.Clone(f.Values)
+	if v[class] == scaleOffsetFloat {
+		v[sign] = 0
+	}
+	used := uint64(filled + 1)
+	if v[filled] != 0 {
+		used += (uint64(v[size]) + 3) / 4
+	}
+	clear(v[min(used, uint64(len(v))):])
+	return v
+}
+
+// scaleOffsetFloat is the class of floats in the parameters of scale-offset.
+const scaleOffsetFloat = 1
 
 // decode decodes a stored chunk into values. It first checks the length of the chunk for filters
 // that libhdf5 runs without this check.

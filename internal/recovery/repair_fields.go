@@ -143,9 +143,8 @@ func derivedValues(o *h5file.Object, f *h5file.Filter) []uint32 {
 		if len(made) != len(v) || len(v) < 7 {
 			return nil
 		}
-		copy(v[2:5], made[2:5]) // number of elements, class, size
-		const floats = 1
-		if v[3] != floats { // libhdf5 does not read the sign of floats
+		copy(v[2:5], made[2:5])       // number of elements, class, size
+		if v[3] != scaleOffsetFloat { // libhdf5 does not read the sign of floats
 			v[5] = made[5]
 		}
 		v[6] = made[6] // byte order; the rest belongs to the fill value

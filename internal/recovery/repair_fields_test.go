@@ -247,3 +247,24 @@ func TestHDF5_LayoutElementSize(t *testing.T) {
 		})
 	}
 }
+
+// TestHDF5_unusedParameter changes parameters of scale-offset that libhdf5 stores and does not read:
+// the sign of floats, and the last one, after the fill value. All chunks must be recovered.
+func TestHDF5_unusedParameter(t *testing.T) {
+	python := need.Python(t, "h5py", "numpy")
+	src := filepath.Join(t.TempDir(), "a.h5")
+	out, err := exec.Command(python, "-c", `
+import sys, numpy, h5py
+with h5py.File(sys.argv[1], "w") as f:
+    f.create_dataset("x", data=numpy.arange(300, dtype="<f4") / 4, chunks=(100,), scaleoffset=2)
+`, src).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	want := pythonValues(t, python, src)
+	at := hdf5test.Object(t, src, "/x").Pipeline().Filters[0].ValuesAt + 4*5
+	change(t, src, func(b []byte) []byte { b[at] ^= 1; b[at+4*14]++; return b })
+	require.Equal(t, want, pythonValues(t, python, src))
+	dst, r := recovered(t, src, nil)
+	require.EqualValues(t, 3, r.Unverified, "%v", r.Findings)
+	require.Equal(t, recovery.ExitWhole, r.ExitCode(), "%v", r.Findings)
+	require.Equal(t, want, pythonValues(t, python, dst))
+}

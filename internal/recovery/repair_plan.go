@@ -17,6 +17,7 @@ import (
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/format"
+	"github.com/hyperslab/hyperslab/internal/format/h5file"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/internal/worker"
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -113,6 +114,9 @@ func planFile(ctx context.Context, src, name string, o Options) (_ *Plan, err er
 	}
 	if len(p.changes) > maxChanges {
 		return nil, fmt.Errorf("%w: changes: got %d, want at most %d", format.ErrLimit, len(p.changes), maxChanges)
+	}
+	if h, err := h5file.Open(f, info.Size(), nil); err == nil && h.Driver() != nil {
+		return nil, fmt.Errorf("%w: repair of a member of a file in several parts (driver %q)", errors.ErrUnsupported, h.Driver().ID)
 	}
 	if err := readable(&p.patched, p.size, o.MaxChunk); err != nil {
 		return nil, fmt.Errorf("%w: no change of single fields makes the file valid: %w", ndarray.ErrCorrupt, err)
