@@ -370,3 +370,28 @@ func TestIrregularSources(t *testing.T) {
 	require.Equal(t, []any{int32(0), int32(0), int32(0), int32(0), int32(0)}, readBack(t, dst, "v")["v"])
 	require.Equal(t, readBack(t, src, "whole"), readBack(t, dst, "whole"))
 }
+
+// TestHDF5_emptySequence sets the length of a string to 0 although its heap object has bytes.
+// libhdf5 compares the two lengths and reads no element of the dataset, so the file is not valid.
+func TestHDF5_emptySequence(t *testing.T) {
+	python := need.Python(t, "h5py")
+	src := filepath.Join(t.TempDir(), "a.h5")
+	out, err := exec.Command(python, "-c", `
+import sys, h5py
+with h5py.File(sys.argv[1], "w") as f:
+    f.create_dataset("x", data=["one", "", "three"])
+`, src).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	requireSound(t, src)
+	at := hdf5test.Object(t, src, "/x").Layout().Addr
+	change(t, src, func(b []byte) []byte { b[at] = 0; return b })
+	program := "import sys, h5py; print([s.decode() for s in h5py.File(sys.argv[1])['x'][()]])"
+	require.Error(t, exec.Command(python, "-c", program, src).Run())
+	r, err := verify.File(bg, src, nil)
+	require.NoError(t, err)
+	require.Positive(t, r.NumDamages)
+	dst, _ := recovered(t, src, nil)
+	out, err = exec.Command(python, "-c", program, dst).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Equal(t, "['', '', 'three']\n", string(out))
+}

@@ -68,7 +68,7 @@ func (r *reader) sequence(t *Datatype, b []byte, at int64) error {
 	}
 	n := le32(b)
 	a, index := r.heapRef(b[4:])
-	if a == 0 || !a.Defined() || n == 0 {
+	if a == 0 || !a.Defined() {
 		return nil // libhdf5 treats it as empty
 	}
 	o, err := r.globalObject(a, index)
