@@ -106,7 +106,7 @@ func (f *frame) checkType(typeSize int64) {
 		return
 	}
 	opaque := fmt.Sprintf("|V%d", typeSize)
-	f.r.note(Guessed, "", "element type", -1, "%s: %.60q is no type of %d bytes", opaque, f.meta.DType, typeSize)
+	f.r.note(Guessed, "", "element type", -1, "%s: %.60q is no NumPy type of %d bytes", opaque, f.meta.DType, typeSize)
 	f.meta.DType, f.meta.DTypeFormat = opaque, 0
 	for i, l := range f.head.Metalayers {
 		if l.Name == b2ndmeta.Name {

@@ -71,14 +71,14 @@ type Store struct {
 //
 // It returns ndarray.ErrFormat for a store without the file embed.b2e, the errors of package
 // b2store, of frameio.OpenReaderAt and of Options.Check.
-func Open(path, kind string, o Options) (_ *Store, err error) {
+func Open(path, kind string, o Options) (opened *Store, err error) {
 	if o.Embedded == 0 {
 		o.Embedded = 1 << 30
 	}
 	s := &Store{options: o}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.Close())
+			opened, err = nil, errors.Join(err, s.Close())
 		}
 	}()
 	if kind == detect.B2D {

@@ -84,6 +84,29 @@ func (u *h5File) overlaps() error {
 	return nil
 }
 
+// beyond reports the first piece after the end of the file that the superblock stores, which
+// libhdf5 does not read. A wrong base address also moves this end.
+func (u *h5File) beyond() error {
+	s := u.file.Superblock()
+	if len(u.f.Members()) > 1 || !s.EndOfFile.Defined() || s.EndOfFile < s.Base {
+		return nil
+	}
+	end := uint64(s.EndOfFile - s.Base)
+	for _, c := range u.claims.list {
+		if c.start+c.size <= end {
+			continue
+		}
+		x := u.claims.owners[c.owner]
+		p := Place{Object: x.path, What: "object header", Offset: u.file.Position(h5file.Addr(c.start)), Chunk: -1}
+		if x.set != nil {
+			p = x.set.place(int64(max(c.chunk, 0)))
+		}
+		p.Err = &format.Error{Format: "hdf5", What: p.What, Offset: max(p.Offset, 0), Got: fmt.Sprintf("%d bytes at %d", c.size, c.start), Want: fmt.Sprintf("at most the end of the file in the superblock, %d", end), Err: format.ErrTruncated}
+		return u.job.note(p)
+	}
+	return nil
+}
+
 // outside reports the chunks of a dataset that begin after the last element, because programs do
 // not read them. libhdf5 removes them from B-trees when a dataset shrinks; in arrays of chunks it
 // also allocates chunks after the last element.

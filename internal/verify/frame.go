@@ -207,6 +207,9 @@ func (u *frameUnit) elementType() error {
 	if u.meta == nil || u.meta.DType == "" {
 		return nil
 	}
+	if f := u.meta.DTypeFormat; f != 0 {
+		return &format.Error{Format: "b2nd metalayer", What: "dtype_format", Got: fmt.Sprint(f), Want: "0, a NumPy type", Err: format.ErrUnsupported}
+	}
 	d, err := ndarray.ParseDType(u.meta.DType)
 	if err != nil || d.Size == int(u.head.TypeSize) {
 		return err

@@ -2,8 +2,10 @@ package verify_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,6 +51,7 @@ func TestFile_arrayMetadata(t *testing.T) {
 		{"automatic blocks", blockSize, "\x00", verify.ExitCorrupt, format.ErrCorrupt},
 		{"shorter elements", dtype, "|i1", verify.ExitCorrupt, format.ErrCorrupt},
 		{"default of C-Blosc2", dtype, "|u1", verify.ExitPartly, ndarray.ErrType},
+		{"other format of types", dtype - 6, "\x01", verify.ExitPartly, format.ErrUnsupported},
 		{"unknown type", dtype, "<\x052", verify.ExitPartly, ndarray.ErrType},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -66,4 +69,43 @@ func TestFile_arrayMetadata(t *testing.T) {
 			require.Equal(t, want, testutil.Python(t, []string{"blosc2"}, "-c", readAll, path))
 		})
 	}
+}
+
+// TestFile_embeddedMap checks that a store whose map does not decode is corrupt.
+func TestFile_embeddedMap(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.b2e")
+	testutil.Python(t, []string{"blosc2"}, "-c", `import blosc2, numpy as np, sys
+s = blosc2.EmbedStore(urlpath=sys.argv[1], mode="w")
+for i in range(40): s[f"/array{i}"] = np.arange(3)`, path)
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	at := bytes.LastIndex(b, []byte("estore_metadata"))
+	require.Positive(t, at)
+	at += bytes.Index(b[at:], []byte{5, 1}) // the chunk with the map
+	copy(b[at+40:], bytes.Repeat([]byte{0xFF}, 60))
+	require.NoError(t, os.WriteFile(path, b, 0o600))
+	for _, isolated := range []bool{false, true} {
+		r, err := verify.File(bg, path, &verify.Options{Isolated: isolated})
+		require.NoError(t, err)
+		require.Equal(t, verify.ExitCorrupt, r.ExitCode())
+	}
+}
+
+// TestFile_baseAddress checks a wrong base address, which moves the end of the file for libhdf5.
+func TestFile_baseAddress(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.h5")
+	testutil.Python(t, []string{"h5py"}, "-c", `import h5py, sys
+with h5py.File(sys.argv[1], "w", libver="earliest") as f: f["x"] = [1, 2, 3]`, path)
+	const base = 24 // in a superblock of version 0
+	change(t, path, base, func(b []byte) { require.Zero(t, b[0]); b[0] = 8 })
+	require.Equal(t, "fails", testutil.Python(t, []string{"h5py"}, "-c", `import h5py, sys
+try:
+    with h5py.File(sys.argv[1]) as f: f["x"][:]
+    print("reads")
+except (KeyError, OSError):
+    print("fails")`, path))
+	r, err := verify.File(bg, path, nil)
+	require.NoError(t, err)
+	require.Equal(t, verify.ExitCorrupt, r.ExitCode())
+	require.True(t, slices.ContainsFunc(r.Damages, func(p verify.Place) bool { return errors.Is(p.Err, format.ErrTruncated) }), "%v", r.Damages)
 }

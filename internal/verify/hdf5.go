@@ -94,7 +94,7 @@ func (j *job) hdf5(ctx context.Context, f *h5parts.File, path string) error {
 			return err
 		}
 	}
-	if err := u.overlaps(); err != nil {
+	if err := errors.Join(u.beyond(), u.overlaps()); err != nil {
 		return err
 	}
 	if !u.libs {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/hyperslab/hyperslab/cblosc"
 	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/b2store"
@@ -74,7 +75,7 @@ func (j *job) stored(ctx context.Context, path string) (err error) {
 
 // isContent reports whether an error is caused by the content of a file.
 func isContent(err error) bool {
-	return errors.As(err, new(*format.Error)) || errors.Is(err, ndarray.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported)
+	return errors.As(err, new(*format.Error)) || errors.As(err, new(*cblosc.Error)) || errors.Is(err, ndarray.ErrCorrupt) || errors.Is(err, errors.ErrUnsupported)
 }
 
 // checksum compares the CRC-32 of a member of a ZIP file.

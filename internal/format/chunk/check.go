@@ -180,6 +180,9 @@ func (h *Header) checkSpecial() error {
 		return bad(what, off, got, want, format.ErrCorrupt)
 	}
 	item := int32(h.ItemSize())
+	if h.Special != NotSpecial && h.Blosc2Flags&Flag2Dict != 0 {
+		return corrupt("blosc2_flags", 0x1F, fmt.Sprintf("%#02x", h.Blosc2Flags), "no dictionary, since a special chunk has no blocks")
+	}
 	if h.Special != NotSpecial && h.Special != RepeatedValue && h.CBytes != ExtendedHeaderSize {
 		return corrupt("cbytes", 0x0C, itoa(h.CBytes), "32, since a special chunk ends with its header")
 	}

@@ -546,3 +546,24 @@ func TestCompat(t *testing.T) {
 	require.Positive(t, decoded, "no BloscLZ file among %d", len(paths))
 	t.Logf("%d chunks parsed, %d decoded", len(paths), decoded)
 }
+
+// TestHeader_specialDictionary checks that a special chunk has no dictionary. C-Blosc2 returns an
+// error for it.
+func TestHeader_specialDictionary(t *testing.T) {
+	b := make([]byte, chunk.ExtendedHeaderSize)
+	b[0], b[1], b[2], b[3] = 5, 1, 5, 4 // version, version of the codec, flags, type size
+	binary.LittleEndian.PutUint32(b[4:], 400)
+	binary.LittleEndian.PutUint32(b[8:], 400)
+	binary.LittleEndian.PutUint32(b[12:], chunk.ExtendedHeaderSize)
+	b[31] = 0x10
+	h, err := chunk.ParseHeader(b)
+	require.NoError(t, err)
+	require.NoError(t, chunk.Policy{}.CheckHeader(&h))
+	b[31] |= chunk.Flag2Dict
+	h, err = chunk.ParseHeader(b)
+	if err == nil {
+		err = chunk.Policy{}.CheckHeader(&h)
+	}
+	require.ErrorIs(t, err, format.ErrCorrupt)
+	require.ErrorContains(t, err, "no dictionary")
+}

@@ -145,3 +145,34 @@ func TestDatatype_unusedBits(t *testing.T) {
 		}
 	}
 }
+
+// writeSequence writes sequences without elements, one of which has an address. It prints whether
+// h5py reads them.
+const writeSequence = `
+import h5py, sys
+with h5py.File(sys.argv[1], "w") as f:
+    d = f.create_dataset("x", (3,), h5py.vlen_dtype("i4"))
+    d[0] = [1, 2]
+    at = d.id.get_offset() + 2 * 16 + 4
+if sys.argv[2] == "yes":
+    with open(sys.argv[1], "r+b") as f:
+        f.seek(at)
+        f.write(b"\2")
+try:
+    with h5py.File(sys.argv[1]) as f: f["x"][:]
+    print("reads")
+except OSError:
+    print("fails")
+`
+
+// TestSequence_address checks that a sequence without elements has no address or a valid one, as
+// libhdf5 requires.
+func TestSequence_address(t *testing.T) {
+	for changed, want := range map[string]string{"no": "reads", "yes": "fails"} {
+		path := filepath.Join(t.TempDir(), "x.h5")
+		require.Equal(t, want, testutil.Python(t, []string{"h5py"}, "-c", writeSequence, path, changed))
+		b, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, want == "reads", mustOpen(t, b).Check(h5file.Policy{}) == nil)
+	}
+}

@@ -68,8 +68,8 @@ func (r *reader) sequence(t *Datatype, b []byte, at int64) error {
 	}
 	n := le32(b)
 	a, index := r.heapRef(b[4:])
-	if a == 0 || !a.Defined() {
-		return nil // libhdf5 treats it as empty
+	if a == 0 {
+		return nil // libhdf5 treats only this address as empty (H5VL__native_blob_specific)
 	}
 	o, err := r.globalObject(a, index)
 	if err != nil {

@@ -23,6 +23,7 @@ import numpy
 
 PIECE = 8 << 20    # bytes of a read
 MOST = 128 << 20   # bytes of a file
+GRID = 100000      # chunks of a dataset, stored or not
 MEMORY = 4 << 30   # bytes of address space more than at the start
 
 
@@ -114,7 +115,8 @@ def hdf5_dataset(r, ds):
         return
     tid = ds.id.get_type()
     n = int(numpy.prod(ds.shape, dtype=object)) * tid.get_size()
-    if n > MOST // 2:
+    grid = numpy.prod([-(-s // c) for s, c in zip(ds.shape, ds.chunks)], dtype=object) if ds.chunks else 1
+    if n > MOST // 2 or grid > GRID:
         hdf5_stored(r, ds, tid.get_size())
         return
     r.take(n)
@@ -162,13 +164,13 @@ def hdf5(r, path):
 
 def chunks(r, s):
     """The metalayers and chunks of a frame."""
-    for k in s.meta:
-        r.add(k, s.meta[k])
-    for k in sorted(s.vlmeta):
-        try:
-            r.add(k, s.vlmeta[k])
-        except (ValueError, msgpack.exceptions.UnpackException):
-            blosc2.blosc2_ext.vlmeta.get_vlmeta(s.vlmeta, k)  # bytes that python-blosc2 did not write
+    for layers in (s.meta, s.vlmeta):
+        for k in sorted(layers):
+            try:
+                r.add(k, layers[k])
+            except (ValueError, msgpack.exceptions.UnpackException):  # bytes that python-blosc2 did not write
+                if layers is s.vlmeta:
+                    blosc2.blosc2_ext.vlmeta.get_vlmeta(layers, k)
     r.take(s.nbytes)
     for i in range(s.nchunks):
         r.add(s.decompress_chunk(i))
