@@ -61,7 +61,7 @@ type OpenOptions struct {
 
 	// Metadata also opens a Blosc2 array whose elements cannot be read, because the file does not
 	// contain them or because their codec or filter is not available. Reads then return
-	// errors.ErrUnsupported. It is for reading only.
+	// errors.ErrUnsupported. It is for reading only, and has no effect with Untrusted.
 	Metadata bool
 
 	// Write opens the array for writing, in place. A program that is killed while it writes can

@@ -48,10 +48,10 @@ type Tree struct {
 	}
 }
 
-// OpenTree returns the tree at a location. It uses o.ExternalDir, o.Missing, o.Unlocked and
-// o.Untrusted, and returns ndarray.ErrParam if another option is set. It returns the errors of Walk
-// for the file. A file stays open until Close. Until then an HDF5 file is locked: other processes
-// can open it for reading only.
+// OpenTree returns the tree at a location. It uses o.ExternalDir, o.Metadata, o.Missing,
+// o.Unlocked and o.Untrusted, and returns ndarray.ErrParam if another option is set. It returns the
+// errors of Walk for the file. A file stays open until Close. Until then an HDF5 file is locked:
+// other processes can open it for reading only.
 func OpenTree(ctx context.Context, location string, o *OpenOptions) (_ *Tree, err error) {
 	opts := orZero(o)
 	if opts.Untrusted != nil {

@@ -487,15 +487,17 @@ func (c *treeCopy) planEntry(ctx context.Context, item treeItem) error {
 	return nil
 }
 
-// unsupportedIn returns the error for an object that a format cannot store. The reason is its type,
-// or the error of reading the type.
+// unsupportedIn returns the error for an object that a format cannot store.
 func (e *Entry) unsupportedIn(f Format) error {
 	what := e.Type
 	switch {
-	case what != "":
 	case e.Err != nil:
 		what = e.Err.Error()
-	default:
+	case e.Kind == Type:
+		what = "the committed datatype " + what
+	case e.Kind == Other:
+		what = strings.TrimSpace("a file or an object that is no array " + what)
+	case what == "":
 		what = fmt.Sprintf("%v without a datatype", e.Kind)
 	}
 	return fmt.Errorf("%w: %s in format %s", errors.ErrUnsupported, what, f)

@@ -56,7 +56,8 @@ type Entry struct {
 	Target     string // Link: its target; for a hard link the path that was listed first
 
 	// Err is the reason why an Array cannot be opened, or another object cannot be read. It is
-	// errors.ErrUnsupported for a type that ndarray does not have. The walk continues.
+	// errors.ErrUnsupported for a type that ndarray does not have, and for an array whose elements
+	// cannot be read although Meta is complete. The walk continues.
 	Err error
 }
 

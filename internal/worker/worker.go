@@ -62,7 +62,7 @@ func (e *Error) Error() string {
 	if e.Detail != "" {
 		fmt.Fprintf(&b, ": %s", e.Detail)
 	}
-	if line, _, _ := strings.Cut(e.Stderr, "\n"); line != "" {
+	if line, _, _ := strings.Cut(e.Stderr, "\n"); line != "" && line != e.Detail { // a failed start writes its reason there too
 		fmt.Fprintf(&b, " (%s)", line)
 	}
 	return b.String()

@@ -116,6 +116,10 @@ func (a *app) advice(cmd *cobra.Command, err error) string {
 		return "--as-is takes the stored elements"
 	case command == "recover" && isStore(format):
 		return "hyperslab cp takes a frame out of " + file + ", and hyperslab recover reads that"
+	case unreadableElements(err) && (command == "info" || command == "chunks" || command == "attr"):
+		return "without --untrusted the command shows the metadata"
+	case unreadableElements(err):
+		return "hyperslab info " + shellWord(failed.Path) + " shows the metadata; python-blosc2 can save the elements with another codec"
 	case unsupportedType(err) && format == hyperslab.HDF5 && !cmd.Flags().Changed("ddl"):
 		return "hyperslab dump " + file + " --ddl writes the types that arrays cannot represent as text"
 	case unsupportedType(err) && format != hyperslab.HDF5 && command != "info" && errors.Is(err, ndarray.ErrType):
@@ -136,6 +140,13 @@ func elsewhere(err error) bool {
 // command cannot represent.
 func unsupportedType(err error) bool {
 	return errors.Is(err, ndarray.ErrType) || errors.Is(err, errors.ErrUnsupported)
+}
+
+// unreadableElements reports whether an error means that a Blosc2 array has valid metadata, but
+// elements that are not in the file, or that need a codec or filter that is not available.
+func unreadableElements(err error) bool {
+	e, ok := errors.AsType[*format.Error](err)
+	return ok && errors.Is(err, errors.ErrUnsupported) && (strings.Contains(e.Got, "values are not in the file") || strings.HasPrefix(e.Want, "an available "))
 }
 
 // toStdout reports whether an error is one of writing to standard output.

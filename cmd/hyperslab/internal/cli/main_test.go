@@ -24,9 +24,9 @@ func TestMain(m *testing.M) {
 			cli.CatchCrashes()
 			os.Exit(cli.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},
-		"peak":      func() { os.Exit(peak(os.Args[1:])) },
-		"stall":     func() { time.Sleep(time.Hour) },
-		"reader":    func() { os.Exit(reader(os.Args[1], os.Args[2])) },
+		"peak":   func() { os.Exit(peak(os.Args[1:])) },
+		"stall":  func() { time.Sleep(time.Hour) },
+		"reader": func() { os.Exit(reader(os.Args[1], os.Args[2])) },
 	})
 }
 

@@ -43,6 +43,7 @@ func TestInfo_unreadableElements(t *testing.T) {
 				_, stderr, code := run(args...)
 				require.Equal(t, 2, code, args[0])
 				require.Contains(t, stderr, reason, args[0])
+				require.Contains(t, stderr, "hyperslab info", args[0])
 				require.NoFileExists(t, target)
 			}
 		})

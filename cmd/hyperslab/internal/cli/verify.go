@@ -123,19 +123,20 @@ External files of an HDF5 file and the source files of its virtual datasets are 
 too, except with --untrusted. The first member of a family, multi or split set
 stands for all of them.
 
-Of a directory, verify checks each file and each array at any depth. The verdict of the
-directory is the worst one of its members. -r also prints a line for each member and a
-line of totals.
+Of a directory, verify checks each file and each array at any depth. The verdict of a
+directory or a container is the worst one of its members, and no member is left out
+silently. -r also prints a line for each member and a line of totals.
 
 The verdicts:
   valid                The reference library, libhdf5 or C-Blosc2, reads every element
                        and every attribute, and every checksum is right.
   valid, no checksums  As before, but some chunks have no checksum: their values are not
                        verified.
-  corrupt              An error, with its cause.
-  partly checked       No error, but the listed objects were not checked.
+  corrupt              A structure, a chunk or a checksum is wrong. The errors follow.
+  partly checked       No error, but the listed objects were not checked (exit code 3).
   not checked          The file was not checked, for example because its format is
-                       unknown. The reason is listed.
+                       unknown. The reason is listed (exit code 3, or 2 if no file was
+                       checked).
 
 --digests write stores the SHA-256 digests of a valid file in FILE.sha256, which
 sha256sum can check too, and --digests check compares them.
