@@ -79,7 +79,7 @@ type walker struct {
 	file  string
 	bare  bool
 	visit func(Object) (bool, error)
-	seen  map[objectID]string // path at which an object was first listed
+	seen  map[objectID]string // path at which a group, or an object with several links, was first listed
 	warm  *h5warm.File        // nil unless the file is remote
 }
 
@@ -95,7 +95,9 @@ func (w *walker) object(parent *h5.Group, name, at string, info h5.ObjectInfo) e
 	if first, ok := w.seen[id]; ok {
 		return w.emit(Object{Path: at, Link: &h5.Link{Name: name, Kind: h5.HardLink}, First: first})
 	}
-	w.seen[id] = at
+	if info.Links > 1 || info.Kind == h5.GroupObject { // in a corrupt file a group can contain itself and count one link
+		w.seen[id] = at
+	}
 	o := Object{Path: at, Info: info}
 	switch info.Kind {
 	case h5.GroupObject:
