@@ -248,8 +248,8 @@ func TestHDF5_LayoutElementSize(t *testing.T) {
 	}
 }
 
-// TestHDF5_unusedParameter changes parameters of scale-offset that libhdf5 stores and does not read:
-// the sign of floats, and the last one, after the fill value. All chunks must be recovered.
+// TestHDF5_unusedParameter changes parameters of scale-offset that libhdf5 stores and does not
+// read: the sign of floats, and the last one, after the fill value. All chunks must be recovered.
 func TestHDF5_unusedParameter(t *testing.T) {
 	python := need.Python(t, "h5py", "numpy")
 	src := filepath.Join(t.TempDir(), "a.h5")
