@@ -497,7 +497,7 @@ func (s *source) chunk(o *h5file.Object, c h5file.Chunk) (raw, values []byte, er
 		return raw, s.data, err
 	}
 	if t := o.Datatype(); h5check.Decodable(list) && !refers(t) && len(l.Dims) <= h5.MaxRank {
-		one, err := s.library.sample(o, list)
+		one, err := s.library.sample(o, list, c.Mask)
 		if err != nil {
 			return raw, nil, err
 		}

@@ -37,7 +37,7 @@ func newSample(t h5.Datatype, chunk []int64, filters []h5.Filter, fill []byte) (
 			err = errors.Join(err, p.close())
 		}
 	}()
-	opts := &h5.DatasetOptions{ChunkShape: chunk, Filters: h5copy.Parameters(filters), Fill: fill}
+	opts := &h5.DatasetOptions{ChunkShape: chunk, Filters: h5copy.Parameters(filters), Fill: fill, NoFill: fill == nil && withoutFill(filters)}
 	if p.set, err = p.file.Root().CreateDataset("chunk", t, h5.SimpleSpace(chunk...), opts); err != nil {
 		return nil, err
 	}
@@ -72,6 +72,15 @@ func readValues(f h5.Filter) []uint32 {
 	}
 	clear(v[min(used, uint64(len(v))):])
 	return v
+}
+
+// withoutFill reports whether the parameters of scale-offset contain no fill value, because the
+// dataset has none.
+func withoutFill(filters []h5.Filter) bool {
+	const filled = 7
+	return slices.ContainsFunc(filters, func(f h5.Filter) bool {
+		return f.ID == h5.FilterScaleOffset && len(f.Values) > filled && f.Values[filled] == 0
+	})
 }
 
 // scaleOffsetFloat is the class of floats in the parameters of scale-offset.
@@ -111,19 +120,24 @@ func (p *sample) close() (err error) {
 	return errors.Join(err, p.file.Close())
 }
 
-// library caches the sample for the chunks of one object.
+// library caches the samples for the chunks of one object: one for each filter mask, because libhdf5
+// does not change the mask of a chunk that is written again with the same length.
 type library struct {
-	of h5file.Addr
-	p  *sample
+	of      h5file.Addr
+	samples map[uint32]*sample
 }
 
-// sample returns the sample for chunks of o. It fails if libhdf5 cannot create the dataset.
-func (l *library) sample(o *h5file.Object, filters []h5.Filter) (*sample, error) {
-	if l.p != nil && l.of == o.Addr && sameFilters(l.p.info.Filters, filters) {
-		return l.p, nil
+// sample returns the sample for chunks of o with a filter mask. It fails if libhdf5 cannot create
+// the dataset.
+func (l *library) sample(o *h5file.Object, filters []h5.Filter, mask uint32) (*sample, error) {
+	p := l.samples[mask]
+	if p != nil && l.of == o.Addr && sameFilters(p.info.Filters, filters) {
+		return p, nil
 	}
-	if err := l.close(); err != nil {
-		return nil, err
+	if p != nil || l.of != o.Addr {
+		if err := l.close(); err != nil {
+			return nil, err
+		}
 	}
 	t, err := h5types.Datatype(o.Datatype())
 	if err != nil {
@@ -133,18 +147,21 @@ func (l *library) sample(o *h5file.Object, filters []h5.Filter) (*sample, error)
 	for i := range chunk {
 		chunk[i] = int64(o.Layout().Dims[i])
 	}
-	if l.p, err = newSample(t, chunk, filters, fillOf(o, t)); err != nil {
-		l.p = nil
+	if p, err = newSample(t, chunk, filters, fillOf(o, t)); err != nil {
 		return nil, err
 	}
-	l.of = o.Addr
-	return l.p, nil
+	if l.samples == nil {
+		l.samples = make(map[uint32]*sample)
+	}
+	l.of, l.samples[mask] = o.Addr, p
+	return p, nil
 }
 
 func (l *library) close() error {
-	p := l.p
-	if l.p = nil; p == nil {
-		return nil
+	var errs []error
+	for _, p := range l.samples {
+		errs = append(errs, p.close())
 	}
-	return p.close()
+	l.samples = nil
+	return errors.Join(errs...)
 }

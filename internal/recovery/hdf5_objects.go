@@ -192,6 +192,9 @@ func (s *source) create(at string, o *h5file.Object) (*h5.Dataset, error) {
 		return nil, fmt.Errorf("%w: a %v dataset", errors.ErrUnsupported, l)
 	}
 	opts.Fill = fillOf(o, t)
+	if opts.Fill != nil && o.FillValue().WriteTime == fillNever {
+		opts.FillTime = h5.FillNever
+	}
 	return s.out.Dataset(s.out.Root(), at, t, h5types.Dataspace(space), opts, dense(o))
 }
 
@@ -214,11 +217,14 @@ func (s *source) validFilters(at string, o *h5file.Object) *h5file.Pipeline {
 	return valid
 }
 
-// fillOf returns the fill value of a dataset, or nil if there is none, if it is never used, or if
-// the type contains references or data of variable length.
+// fillNever is the time of a fill value that is never written. Scale-offset has it in its parameters
+// nevertheless.
+const fillNever = 1
+
+// fillOf returns the fill value of a dataset, or nil if there is none or if the type contains
+// references or data of variable length.
 func fillOf(o *h5file.Object, t h5.Datatype) []byte {
-	const never = 1
-	if v := o.FillValue(); v != nil && v.WriteTime != never && t.Plain() && len(v.Value) == t.Size {
+	if v := o.FillValue(); v != nil && t.Plain() && len(v.Value) == t.Size {
 		return v.Value
 	}
 	return nil

@@ -574,3 +574,52 @@ func zipped(t *testing.T, b []byte) []byte {
 	require.NoError(t, z.Close())
 	return out.Bytes()
 }
+
+// TestHDF5_libraryParameters recovers chunks with filters that only libhdf5 has, from datasets
+// without a fill value or with one that is never written, and with chunks whose filter was skipped.
+func TestHDF5_libraryParameters(t *testing.T) {
+	number := h5.Int(4, h5.LittleEndian)
+	seven := []byte{7, 0, 0, 0}
+	for name, o := range map[string]h5.DatasetOptions{
+		"n-bit":                          {Filters: []h5.Filter{h5.Nbit()}},
+		"scale-offset":                   {Filters: []h5.Filter{h5.ScaleOffsetInt(0)}},
+		"scale-offset, no fill":          {Filters: []h5.Filter{h5.ScaleOffsetInt(0)}, NoFill: true},
+		"scale-offset, fill":             {Filters: []h5.Filter{h5.ScaleOffsetInt(0)}, Fill: seven},
+		"scale-offset, fill not written": {Filters: []h5.Filter{h5.ScaleOffsetInt(0)}, Fill: seven, FillTime: h5.FillNever},
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := filepath.Join(t.TempDir(), "a.h5")
+			f, err := h5.Create(src, nil)
+			require.NoError(t, err)
+			o.ChunkShape = []int64{10}
+			d, err := f.Root().CreateDataset("a", number, h5.SimpleSpace(60), &o)
+			require.NoError(t, err)
+			want := make([]int32, 60)
+			for i := range want {
+				want[i] = int32(i * i)
+			}
+			for at := int64(0); at < 60; at += 10 {
+				if at != 10 && at != 30 {
+					require.NoError(t, h5value.Write(d, want[at:at+10], h5.Region{Start: []int64{at}, Count: []int64{10}}))
+					continue
+				}
+				raw := make([]byte, 0, 40)
+				for _, v := range want[at : at+10] {
+					raw = binary.LittleEndian.AppendUint32(raw, uint32(v))
+				}
+				require.NoError(t, d.WriteChunk(raw, 1, at))
+			}
+			require.NoError(t, f.Close())
+			dst, r := recovered(t, src, nil)
+			require.Zero(t, r.Lost, "%v", r.Findings)
+			f, err = h5.Open(dst, h5.ReadOnly)
+			require.NoError(t, err)
+			defer f.Close()
+			d, err = f.Root().OpenDataset("a")
+			require.NoError(t, err)
+			got, err := h5value.ReadAll[int32](d)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		})
+	}
+}
