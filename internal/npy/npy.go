@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/hyperslab/hyperslab/ndarray"
@@ -16,9 +17,12 @@ const Magic = "\x93NUMPY"
 
 // Header returns everything before the elements of an array in row-major order and d's byte
 // order: magic, version, length, and a dict that ends at a multiple of 64 bytes. Version 1 has 16
-// bits for the length, version 2 has 32, version 3 is version 2 in UTF-8. Its errors are those of
-// Descr.
+// bits for the length, version 2 has 32, version 3 is version 2 in UTF-8. The dimensions of a
+// SubArray are further axes, as in numpy.save. Its errors are those of Descr.
 func Header(d ndarray.DType, shape []int64) ([]byte, error) {
+	for shape = slices.Clone(shape); d.Kind == ndarray.SubArray; d = *d.Base {
+		shape = append(shape, d.Dims...)
+	}
 	descr, err := Descr(d)
 	if err != nil {
 		return nil, err

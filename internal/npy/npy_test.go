@@ -76,6 +76,28 @@ func TestHeader(t *testing.T) {
 	}
 }
 
+// TestHeader_subArray writes a SubArray as further axes.
+func TestHeader_subArray(t *testing.T) {
+	base := ndarray.DTypeOf[int32]()
+	inner := ndarray.DType{Kind: ndarray.SubArray, Base: &base, Dims: []int64{2, 3}, Size: 24}
+	outer := ndarray.DType{Kind: ndarray.SubArray, Base: &inner, Dims: []int64{1}, Size: 24}
+	for _, c := range []struct {
+		d           ndarray.DType
+		shape, want []int64
+	}{
+		{inner, []int64{}, []int64{2, 3}},
+		{inner, []int64{0, 4}, []int64{0, 4, 2, 3}},
+		{outer, []int64{5}, []int64{5, 1, 2, 3}},
+	} {
+		head, err := npy.Header(c.d, c.shape)
+		require.NoError(t, err)
+		a, err := npy.Read(bytes.NewReader(head))
+		require.NoError(t, err)
+		require.Equal(t, c.want, a.Shape)
+		require.True(t, base.Equal(a.DType), "%v", a.DType)
+	}
+}
+
 // TestRead_otherTypes checks that types in ndarray's own notation, and types without quotes, are
 // errors, as they are in NumPy.
 func TestRead_otherTypes(t *testing.T) {
