@@ -3,6 +3,7 @@ package hyperslab_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hyperslab/hyperslab"
+	"github.com/hyperslab/hyperslab/h5"
 	"github.com/hyperslab/hyperslab/internal/testutil"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
@@ -204,4 +206,52 @@ assert hashlib.sha256(a.tobytes()).hexdigest() == sys.argv[2]
 func pythonRun(t *testing.T, code string, args ...string) {
 	t.Helper()
 	testutil.Python(t, []string{"h5py", "hdf5plugin"}, append([]string{"-c", code}, args...)...)
+}
+
+// TestCopy_maskedChunk copies chunks whose filter was skipped when they were written: a chunk in the
+// stored form of Blosc2 would be read from them.
+func TestCopy_maskedChunk(t *testing.T) {
+	dir := t.TempDir()
+	source := filepath.Join(dir, "a.h5")
+	spec := ndarray.Spec{
+		Shape: []int64{40, 4}, ChunkShape: []int64{10, 4}, BlockShape: []int64{5, 4}, DType: ndarray.DTypeOf[int8](),
+		Compression: &ndarray.Compression{Codec: "blosc2/lz4", Level: 4, Filters: []string{"shuffle"}},
+	}
+	d, err := hyperslab.Create(bg, source+":/x", spec, nil)
+	require.NoError(t, err)
+	want := make([]byte, 160)
+	for i := range want {
+		want[i] = byte(i)
+	}
+	require.NoError(t, errors.Join(d.Write(bg, want, ndarray.Whole(spec.Shape)), d.Commit(bg), d.Close()))
+	for n, rows := range [][]int64{{0}, {0, 20}, {0, 10, 20, 30}} {
+		f, err := h5.Open(source, h5.ReadWrite)
+		require.NoError(t, err)
+		x, err := f.Root().OpenDataset("x")
+		require.NoError(t, err)
+		for _, row := range rows {
+			require.NoError(t, x.WriteChunk(want[4*row:4*row+40], 1, row, 0))
+		}
+		require.NoError(t, f.Close())
+		for _, target := range []string{"b.b2nd", "b.h5:/x"} {
+			to := filepath.Join(dir, fmt.Sprint(n)+target)
+			src, err := hyperslab.Open(bg, source+":/x", nil)
+			require.NoError(t, err)
+			c := src.Meta().Spec()
+			if target == "b.b2nd" {
+				c.Compression = &ndarray.Compression{Codec: "lz4", Level: 4, Filters: []string{"shuffle"}}
+			}
+			dst, err := hyperslab.Create(bg, to, c, nil)
+			require.NoError(t, err)
+			_, err = ndarray.Copy(bg, dst.Array, src, nil)
+			require.NoError(t, err)
+			require.NoError(t, errors.Join(dst.Commit(bg), dst.Close(), src.Close()))
+			a, err := hyperslab.Open(bg, to, nil)
+			require.NoError(t, err)
+			got := make([]byte, 160)
+			require.NoError(t, a.Read(bg, got, ndarray.Whole(spec.Shape)))
+			require.Equal(t, want, got, "%s %v", target, rows)
+			require.NoError(t, a.Close())
+		}
+	}
 }

@@ -71,8 +71,8 @@ func (b *backend) ChunkForms(ctx context.Context) ([]passage.Form, error) {
 	if err != nil {
 		return forms, h5errs.Translate(err)
 	}
-	raw, _, err := b.rawChunk(nil, first.Offset)
-	if err != nil || raw == nil {
+	raw, mask, err := b.rawChunk(nil, first.Offset)
+	if err != nil || raw == nil || mask != 0 {
 		return forms, err
 	}
 	_, blocks, err := filter.Blosc2Chunk(raw)
