@@ -528,7 +528,7 @@ func TestUntrusted_OtherFiles(t *testing.T) {
 				continue
 			}
 			require.ErrorIs(t, err, errors.ErrUnsupported, name)
-			require.ErrorContains(t, err, "it needs the file", name)
+			require.ErrorContains(t, err, "because a reader is one file", name)
 		}
 	})
 }

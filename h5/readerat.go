@@ -108,7 +108,7 @@ type OutsideError struct {
 }
 
 func (e *OutsideError) Error() string {
-	return fmt.Sprintf("it needs the file %q, and a reader is one file", e.File)
+	return fmt.Sprintf("%v: elements in the file %q, because a reader is one file", errors.ErrUnsupported, e.File)
 }
 
 func (e *OutsideError) Unwrap() []error { return []error{ErrNotFound, errors.ErrUnsupported} }

@@ -453,7 +453,7 @@ func TestStorage_reader(t *testing.T) {
 		require.Equal(t, file, filepath.Base(o.File))
 		require.ErrorIs(t, err, h5.ErrNotFound)
 		require.ErrorIs(t, err, errors.ErrUnsupported)
-		require.ErrorContains(t, err, "it needs the file")
+		require.ErrorContains(t, err, "because a reader is one file")
 	}
 	_, err = f.Root().OpenDataset("link")
 	outside(err, "s0.h5")

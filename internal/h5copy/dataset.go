@@ -130,6 +130,9 @@ func Recreate(info h5.DatasetInfo) *h5.DatasetOptions {
 		NoFill: info.FillKind == h5.FillUndefined, FillTime: info.FillTime, Alloc: info.Alloc, PlainEdges: info.PlainEdges,
 		External: info.External, Mappings: info.Mappings, AttributeOrder: info.AttributeOrder, AttributePhase: &phase, Times: info.Times,
 	}
+	if o.Alloc == h5.AllocIncremental && o.ChunkShape == nil && o.Mappings == nil {
+		o.Alloc = h5.AllocLate // the same without chunks
+	}
 	if info.FillKind == h5.FillValue {
 		o.Fill, o.FillValues = info.Fill, info.FillValues
 	}

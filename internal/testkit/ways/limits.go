@@ -27,14 +27,15 @@ var Limits = []Limit{
 	{Ways: "Create", Reason: "Delta after another filter (docs/defects.md)", Applies: lateDelta, Err: ndarray.ErrParam},
 	{Ways: "Create", Reason: "filters with a parameter are read, not created (ndarray/b2nd)", Applies: parameters},
 	{Ways: "convert to .bcolz", Reason: "bcolz ends the process when it reads an array without elements", Err: ErrCrashed, Applies: func(a *Array) bool { return len(a.Want) == 0 }},
-	{Ways: "convert to .bcolz", Reason: "bcolz has no scalars, complex numbers and structures (ndarray/bcolz)", Applies: func(a *Array) bool {
-		return len(a.Shape) == 0 || strings.ContainsAny(a.DType, "[{c(V")
+	{Ways: "convert to .bcolz", Reason: "bcolz has no scalars, complex numbers, structures and sub-arrays (ndarray/bcolz)", Applies: func(a *Array) bool {
+		return len(a.Shape) == 0 || strings.ContainsAny(a.DType, "[{c(V") || a.DType == "sub"
 	}},
+	{Ways: "convert*.h5", Reason: "n-bit and scale-offset are read, and written as another codec (hyperslab convert)", Applies: packed},
 	{Ways: "*plan*", Reason: "a scalar has no chunks to divide (plan.New)", Applies: func(a *Array) bool { return len(a.Shape) == 0 }},
 	{Ways: "*plan*", Reason: "arrays without elements have no shards (plan.New)", Applies: func(a *Array) bool { return len(a.Want) == 0 }},
 	{Ways: "*plan*", Reason: "elements in other files cannot be compared with the plan (plan.New)", Applies: outside},
-	{Ways: "repack --cloud", Reason: "a file with a lossy filter is not written again without --codec (hyperslab repack)", Applies: func(a *Array) bool {
-		return slices.ContainsFunc(a.File.Arrays, lossy)
+	{Ways: "repack --cloud", Reason: "a file with n-bit or scale-offset is not written again without --codec (hyperslab repack)", Applies: func(a *Array) bool {
+		return slices.ContainsFunc(a.File.Arrays, packed)
 	}},
 	{Ways: "dump* --npy", Reason: ".npy has no null elements (hyperslab dump)", Applies: nullable},
 	{Ways: "serve*, [bn][ip2][nyd]*", Reason: "the binary forms have no null elements (package serve)", Applies: nullable},
@@ -47,6 +48,7 @@ var Limits = []Limit{
 	{Ways: "convert*", Reason: "only HDF5 stores elements of variable size (hyperslab convert)", Applies: (*Array).Cells},
 	{Ways: "serve*", Reason: "the elements are in another file and are not served (package serve)", Applies: outside},
 	{Ways: "serve*, [bn][ip][ny]", Reason: "h5grove has no binary form of strings and bit fields (package serve)", Applies: func(a *Array) bool { return a.Cells() || a.Dims["dtype"] == "bits" }},
+	{Ways: "convert URL*", Reason: "elements in other files than that of the URL (hyperslab.Open)", Applies: outside},
 	{Ways: "URL*", Reason: "elements in other files than that of the URL (hyperslab.Open)", Applies: outside},
 	{Ways: "S3*", Reason: "elements in other files than that of the URL (hyperslab.Open)", Applies: outside},
 	{Ways: "URL*", Reason: "a .b2d is a directory, which HTTP cannot list (hyperslab.Open)", Applies: unlisted, Err: ndarray.ErrNotFound},
@@ -57,6 +59,11 @@ var Limits = []Limit{
 
 // tiny reports whether addresses have 2 bytes.
 func tiny(a *Array) bool { return a.Dims["file"] == "earliest 2" }
+
+// packed reports whether the filters contain n-bit or scale-offset.
+func packed(a *Array) bool {
+	return strings.Contains(a.Dims["filters"], "nbit") || strings.Contains(a.Dims["filters"], "scaleoffset")
+}
 
 // outside reports whether elements are in other files.
 func outside(a *Array) bool { return a.Dims["index"] == "external" || a.Dims["index"] == "virtual" }

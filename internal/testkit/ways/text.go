@@ -63,6 +63,22 @@ func FillNPY(dst, document []byte) error {
 	if err != nil {
 		return fmt.Errorf("descr %s: %w", descr, err)
 	}
+	_, shape, _ := strings.Cut(text, "'shape': (")
+	shape, _, _ = strings.Cut(shape, ")")
+	size := d.Size
+	for axis := range strings.SplitSeq(shape, ",") {
+		if axis = strings.TrimSpace(axis); axis == "" {
+			continue
+		}
+		n, err := strconv.Atoi(axis)
+		if err != nil {
+			return err
+		}
+		size *= n
+	}
+	if size != len(dst) {
+		return fmt.Errorf("shape (%s) of %s: got %d bytes, want %d", shape, descr, size, len(dst))
+	}
 	d.ToNative(dst)
 	return nil
 }

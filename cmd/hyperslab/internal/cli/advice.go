@@ -83,6 +83,8 @@ func (a *app) advice(cmd *cobra.Command, err error) string {
 		return "the file system is read-only: name another directory, or mount it for writing"
 	case elsewhere(err) && cmd.Flags().Lookup("allow-missing") != nil:
 		return "--external-dir DIR looks for external files in DIR, --allow-missing reads missing elements as fill value"
+	case outside(err):
+		return "copy that file and this one to a local directory, and read them there"
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ndarray.ErrFormat), errors.Is(err, ndarray.ErrParam):
 		return a.didYouMean(cmd.Context(), failed.Path) + around()
 	case errors.Is(err, fs.ErrPermission):
@@ -134,6 +136,12 @@ func (a *app) advice(cmd *cobra.Command, err error) string {
 func elsewhere(err error) bool {
 	text := err.Error()
 	return errors.Is(err, fs.ErrNotExist) && (strings.Contains(text, "source of a virtual dataset") || strings.Contains(text, "external file"))
+}
+
+// outside reports whether the elements of a file at a URL are in another file.
+func outside(err error) bool {
+	_, is := errors.AsType[*h5.OutsideError](err)
+	return is
 }
 
 // unsupportedType reports whether an error means that a valid file holds something that the
