@@ -208,8 +208,8 @@ func pythonRun(t *testing.T, code string, args ...string) {
 	testutil.Python(t, []string{"h5py", "hdf5plugin"}, append([]string{"-c", code}, args...)...)
 }
 
-// TestCopy_maskedChunk copies chunks whose filter was skipped when they were written: a chunk in the
-// stored form of Blosc2 would be read from them.
+// TestCopy_maskedChunk copies chunks whose filter was skipped when they were written: a chunk in
+// the stored form of Blosc2 would be read from them.
 func TestCopy_maskedChunk(t *testing.T) {
 	dir := t.TempDir()
 	source := filepath.Join(dir, "a.h5")

@@ -120,8 +120,8 @@ func (p *sample) close() (err error) {
 	return errors.Join(err, p.file.Close())
 }
 
-// library caches the samples for the chunks of one object: one for each filter mask, because libhdf5
-// does not change the mask of a chunk that is written again with the same length.
+// library caches the samples for the chunks of one object: one for each filter mask, because
+// libhdf5 does not change the mask of a chunk that is written again with the same length.
 type library struct {
 	of      h5file.Addr
 	samples map[uint32]*sample

@@ -217,8 +217,8 @@ func (s *source) validFilters(at string, o *h5file.Object) *h5file.Pipeline {
 	return valid
 }
 
-// fillNever is the time of a fill value that is never written. Scale-offset has it in its parameters
-// nevertheless.
+// fillNever is the time of a fill value that is never written. Scale-offset has it in its
+// parameters nevertheless.
 const fillNever = 1
 
 // fillOf returns the fill value of a dataset, or nil if there is none or if the type contains
