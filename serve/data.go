@@ -340,6 +340,9 @@ func (e *elements) csv(shape []int64, d ndarray.DType) []byte {
 		b := e.data[i*d.Size:][:d.Size]
 		switch {
 		case e.nulls != nil && d.Kind != ndarray.Struct && e.nulls[i]: // an empty cell
+			if row == 1 {
+				out = append(out, `""`...) // readers skip an empty line
+			}
 		case d.Kind == ndarray.Bytes || d.Kind == ndarray.Unicode || d.Kind == ndarray.Struct:
 			out = append(append(append(out, '"'), bytes.ReplaceAll(e.append(nil, d, i), []byte{'"'}, []byte(`""`))...), '"')
 		case d.Kind == ndarray.Float || d.Kind == ndarray.BFloat:

@@ -42,9 +42,9 @@
 // UTF-8 that begins with "base64:" has the same form. In a name, each byte that is not part of a
 // UTF-8 character is \x and two hexadecimal digits.
 //
-// A null element of a table of python-blosc2 is null in JSON and an empty cell in CSV. In the other
-// formats it is NaN if the elements are floats, and otherwise status 422. /api/fetch and /api/chunk
-// return its stored value, as C2Array of a local file does.
+// A null element of a table of python-blosc2 is null in JSON and an empty cell in CSV, or "" if it
+// is alone in its line. In the other formats it is NaN if the elements are floats, and otherwise
+// status 422. /api/fetch and /api/chunk return its stored value, as C2Array of a local file does.
 //
 // Each response has an ETag, which depends on the time, the size and the number of the file and on
 // the request, so that a client can revalidate it. Frames that the handler makes from elements have

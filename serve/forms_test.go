@@ -84,7 +84,9 @@ func TestData_nulls(t *testing.T) {
 				}
 			}
 		}
-		_, _, body := get(t, s, "/stats?file=mask.b2d&path=/i8")
+		_, _, body := get(t, s, "/data?format=csv&file=mask.b2z&path=/i8&selection=1:2")
+		require.Equal(t, "\"\"\n", string(body))
+		_, _, body = get(t, s, "/stats?file=mask.b2d&path=/i8")
 		require.Contains(t, string(body), `"min":4611686018427387904,"max":4611686018427387904`)
 		_, _, body = get(t, s, "/stats?file=sentinel.b2d&path=/own")
 		require.Contains(t, string(body), `"min":3,"max":3`)
