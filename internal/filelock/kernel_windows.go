@@ -86,5 +86,8 @@ func keyOf(path string) (string, error) { return filepath.EvalSymlinks(path) }
 // describes returns false: the caller then looks at the file again.
 func (*inode) describes(os.FileInfo) bool { return false }
 
+// isDir returns false: subdirectories are not locked, because their writers share no lock.
+func (*inode) isDir() bool { return false }
+
 // tryWithin has no effect: the system has no shared lock of a directory.
 func (*inode) tryWithin() (bool, error) { return true, nil }
