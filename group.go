@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,12 +39,14 @@ func editGroup(ctx context.Context, location string, set []ndarray.Attr, remove 
 	if isURL(l.File) {
 		return editGroupAt(ctx, l, HDF5, set, remove)
 	}
-	format, err := sniff(ctx, l.File)
-	if err != nil {
-		return err
-	}
-	if format == Directory { // only the file with the attributes is locked
-		return editGroupAt(ctx, l, format, set, remove)
+	if info, err := os.Stat(l.File); err == nil && info.IsDir() {
+		format, err := sniff(ctx, l.File)
+		if err != nil {
+			return err
+		}
+		if format == Directory { // only the file with the attributes is locked
+			return editGroupAt(ctx, l, format, set, remove)
+		}
 	}
 	lock, format, err := lockFormat(ctx, nil, locate.Location{File: l.File})
 	if err != nil {

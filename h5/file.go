@@ -475,9 +475,9 @@ func (f *File) flushLocked(op string) error {
 		return err
 	}
 	var end C.uint64_t
-	last := &end
-	if f.addressSize == 0 || f.addressSize >= 8 {
-		last = nil
+	var last *C.uint64_t
+	if f.shortAddresses() {
+		last = &end
 	}
 	var cerr C.goh5_err_t
 	rc := C.goh5_fflush(&cerr, id, last)
@@ -485,15 +485,19 @@ func (f *File) flushLocked(op string) error {
 	if rc < 0 {
 		return newError(op, f.path, rc, &cerr)
 	}
-	if limit := uint64(1)<<(8*f.addressSize) - 1; last != nil && uint64(end) >= limit {
+	if limit := uint64(1)<<(8*f.addressSize) - 1; f.shortAddresses() && uint64(end) >= limit {
 		return &Error{Op: op, Path: f.path, Err: fmt.Errorf("%w: the file is corrupt now: got %d bytes, want at most %d with addresses of %d bytes", errors.ErrUnsupported, end, limit-1, f.addressSize)}
 	}
 	return nil
 }
 
+// shortAddresses reports whether the file is open for writing and may outgrow its addresses.
+func (f *File) shortAddresses() bool { return f.addressSize > 0 && f.addressSize < 8 }
+
 // Close flushes and closes the file and all its groups and datasets (H5Fclose). A second call
 // returns ErrClosed. Close and Flush return errors.ErrUnsupported if the file was written and has
-// become larger than its addresses allow. It is then corrupt.
+// become larger than its addresses allow. It is then corrupt. This is detected with the drivers
+// Sec2 and Log, because libhdf5 does not return the end of the addresses for others.
 func (f *File) Close() error {
 	after, err := f.close()
 	if after != nil {
@@ -509,7 +513,7 @@ func (f *File) close() (after func() error, err error) {
 	const op = "close file"
 	after, f.after = f.after, nil
 	var overflow error
-	if f.addressSize > 0 && f.addressSize < 8 {
+	if f.shortAddresses() {
 		if overflow = f.flushLocked(op); errors.Is(overflow, ErrClosed) {
 			overflow = nil
 		}

@@ -512,6 +512,24 @@ func swmrReader(t *testing.T, path string) {
 	fmt.Println("bye")
 }
 
+// TestFile_addressesOfDrivers writes and closes files with short addresses through drivers that
+// return no end of allocation.
+func TestFile_addressesOfDrivers(t *testing.T) {
+	for name, d := range map[string]h5.Driver{"core": h5.Core{Increment: 64 << 10}, "stdio": h5.Stdio{}, "family": h5.Family{MemberSize: 1 << 20}} {
+		for _, size := range []int{2, 4} {
+			creation, access := h5.DefaultFileCreation(), h5.DefaultFileAccess()
+			creation.OffsetSize, access.Driver = size, d
+			f, err := h5.Create(filepath.Join(t.TempDir(), "x%d.h5"), &h5.CreateOptions{Creation: &creation, Access: &access})
+			require.NoError(t, err, name)
+			d, err := f.Root().CreateDataset("d", h5.Uint(1, h5.LittleEndian), h5.SimpleSpace(100), nil)
+			require.NoError(t, err)
+			require.NoError(t, h5value.Write(d, make([]byte, 100), h5.SimpleSpace(100).All()))
+			require.NoError(t, f.Flush(), name)
+			require.NoError(t, f.Close(), name)
+		}
+	}
+}
+
 // TestFile_addresses fills files until their addresses are too small, which libhdf5 does not
 // detect.
 func TestFile_addresses(t *testing.T) {

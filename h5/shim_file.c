@@ -261,7 +261,8 @@ done:
     return rc;
 }
 
-/* goh5_fflush sets end to the end of the allocated addresses unless it is NULL. */
+/* goh5_fflush sets end to the end of the allocated addresses unless it is NULL, or to 0 if the driver has no SWMR
+ * support, for which libhdf5 does not return it. */
 int goh5_fflush(goh5_err_t *err, int64_t id, uint64_t *end)
 {
     int rc = 0;
@@ -269,8 +270,7 @@ int goh5_fflush(goh5_err_t *err, int64_t id, uint64_t *end)
     goh5_enter();
     TRY(H5Fflush(id, H5F_SCOPE_LOCAL) >= 0);
     if (end) {
-        TRY(H5Fget_eoa(id, &eoa) >= 0);
-        *end = eoa;
+        *end = H5Fget_eoa(id, &eoa) >= 0 ? eoa : 0;
     }
 done:
     return rc;

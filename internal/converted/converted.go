@@ -75,8 +75,9 @@ func isText(d ndarray.DType) bool {
 // Attrs returns the differences of attributes that the conversion of s to t does not make.
 func Attrs(list []ndarray.AttrDifference, s Source, t Target) []ndarray.AttrDifference {
 	var out []ndarray.AttrDifference
+	before, after := values(s.Attrs), values(t.Attrs)
 	for _, d := range list {
-		x, y := valueOf(s.Attrs, d.Name), valueOf(t.Attrs, d.Name)
+		x, y := before[d.Name], after[d.Name]
 		if x == nil && y != nil && s.Object != nil {
 			if paths, err := hdf5.ReferenceAttr(s.Object, d.Name); err == nil {
 				x, d.A, d.Unsupported = &paths, paths.String(), false
@@ -95,13 +96,13 @@ func Attrs(list []ndarray.AttrDifference, s Source, t Target) []ndarray.AttrDiff
 	return out
 }
 
-// valueOf returns the value of an attribute, or nil without one.
-func valueOf(attrs ndarray.Attrs, name string) *ndarray.Value {
-	i := slices.IndexFunc(attrs.List, func(a ndarray.Attr) bool { return a.Name == name })
-	if i < 0 {
-		return nil
+// values returns the values of attributes by name.
+func values(attrs ndarray.Attrs) map[string]*ndarray.Value {
+	m := make(map[string]*ndarray.Value, len(attrs.List))
+	for i := range attrs.List {
+		m[attrs.List[i].Name] = &attrs.List[i].Value
 	}
-	return &attrs.List[i].Value
+	return m
 }
 
 // sameContent reports whether two values have the same elements in the same order, in types that

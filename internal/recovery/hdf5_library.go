@@ -27,7 +27,16 @@ type sample struct {
 }
 
 // newSample creates a dataset whose chunks have exactly these filters and parameters.
-func newSample(t h5.Datatype, chunk []int64, filters []h5.Filter, fill []byte) (_ *sample, err error) {
+func newSample(t h5.Datatype, chunk []int64, filters []h5.Filter, fill []byte) (*sample, error) {
+	p, err := createSample(t, chunk, filters, fill)
+	if err == nil && !sameFilters(p.info.Filters, filters) {
+		return nil, errors.Join(errOtherFilters, p.close())
+	}
+	return p, err
+}
+
+// createSample creates a dataset of one chunk with filters, whose parameters libhdf5 may change.
+func createSample(t h5.Datatype, chunk []int64, filters []h5.Filter, fill []byte) (_ *sample, err error) {
 	p := &sample{}
 	if p.file, err = h5.CreateImage(&h5.CreateOptions{Low: h5.V18}); err != nil { // any type is valid in its headers
 		return nil, err
@@ -41,13 +50,8 @@ func newSample(t h5.Datatype, chunk []int64, filters []h5.Filter, fill []byte) (
 	if p.set, err = p.file.Root().CreateDataset("chunk", t, h5.SimpleSpace(chunk...), opts); err != nil {
 		return nil, err
 	}
-	if p.info, err = p.set.Info(); err != nil {
-		return nil, err
-	}
-	if !sameFilters(p.info.Filters, filters) {
-		return nil, errOtherFilters
-	}
-	return p, nil
+	p.info, err = p.set.Info()
+	return p, err
 }
 
 // sameFilters compares identifiers and the parameters that libhdf5 reads.
@@ -58,16 +62,16 @@ func sameFilters(a, b []h5.Filter) bool {
 // readValues returns the parameters of a filter. Those that libhdf5 stores but does not read are 0:
 // the sign of floats in scale-offset, and those after the fill value there.
 func readValues(f h5.Filter) []uint32 {
-	const class, size, sign, filled = 3, 4, 5, 7
-	if f.ID != h5.FilterScaleOffset || len(f.Values) <= filled {
+	const class, size, sign = 3, 4, 5
+	if f.ID != h5.FilterScaleOffset || len(f.Values) <= scaleOffsetFill {
 		return f.Values
 	}
 	v := slices.Clone(f.Values)
 	if v[class] == scaleOffsetFloat {
 		v[sign] = 0
 	}
-	used := uint64(filled + 1)
-	if v[filled] != 0 {
+	used := uint64(scaleOffsetFill + 1)
+	if v[scaleOffsetFill] != 0 {
 		used += (uint64(v[size]) + 3) / 4
 	}
 	clear(v[min(used, uint64(len(v))):])
@@ -77,14 +81,16 @@ func readValues(f h5.Filter) []uint32 {
 // withoutFill reports whether the parameters of scale-offset contain no fill value, because the
 // dataset has none.
 func withoutFill(filters []h5.Filter) bool {
-	const filled = 7
 	return slices.ContainsFunc(filters, func(f h5.Filter) bool {
-		return f.ID == h5.FilterScaleOffset && len(f.Values) > filled && f.Values[filled] == 0
+		return f.ID == h5.FilterScaleOffset && len(f.Values) > scaleOffsetFill && f.Values[scaleOffsetFill] == 0
 	})
 }
 
-// scaleOffsetFloat is the class of floats in the parameters of scale-offset.
-const scaleOffsetFloat = 1
+// Parameters of scale-offset: the class of floats, and the index of the flag of a fill value.
+const (
+	scaleOffsetFloat = 1
+	scaleOffsetFill  = 7
+)
 
 // decode decodes a stored chunk into values. It first checks the length of the chunk for filters
 // that libhdf5 runs without this check.
@@ -143,11 +149,7 @@ func (l *library) sample(o *h5file.Object, filters []h5.Filter, mask uint32) (*s
 	if err != nil {
 		return nil, err
 	}
-	chunk := make([]int64, len(o.Layout().Dims)-1)
-	for i := range chunk {
-		chunk[i] = int64(o.Layout().Dims[i])
-	}
-	if p, err = newSample(t, chunk, filters, fillOf(o, t)); err != nil {
+	if p, err = newSample(t, chunkShape(o.Layout()), filters, fillOf(o, t)); err != nil {
 		return nil, err
 	}
 	if l.samples == nil {

@@ -164,9 +164,7 @@ func (s *source) create(at string, o *h5file.Object) (*h5.Dataset, error) {
 	case h5file.Compact:
 		opts.Compact = true
 	case h5file.Chunked:
-		for _, n := range l.Dims[:len(l.Dims)-1] {
-			opts.ChunkShape = append(opts.ChunkShape, int64(n))
-		}
+		opts.ChunkShape = chunkShape(l)
 		opts.PlainEdges = l.Flags&h5file.PartialChunksUnfiltered != 0
 	case h5file.Contiguous:
 		if e := o.ExternalFiles(); e != nil {
@@ -215,6 +213,15 @@ func (s *source) validFilters(at string, o *h5file.Object) *h5file.Pipeline {
 		valid.Filters = append(valid.Filters, f)
 	}
 	return valid
+}
+
+// chunkShape returns the shape of the chunks of a layout, without the element size.
+func chunkShape(l *h5file.Layout) []int64 {
+	shape := make([]int64, len(l.Dims)-1)
+	for i := range shape {
+		shape[i] = int64(l.Dims[i])
+	}
+	return shape
 }
 
 // fillNever is the time of a fill value that is never written. Scale-offset has it in its

@@ -12,7 +12,6 @@ import (
 	"github.com/hyperslab/hyperslab/h5/filter"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/format/h5file"
-	"github.com/hyperslab/hyperslab/internal/h5copy"
 	"github.com/hyperslab/hyperslab/internal/h5types"
 )
 
@@ -160,26 +159,16 @@ func libraryValues(o *h5file.Object, f *h5file.Filter) []uint32 {
 	if err != nil {
 		return nil
 	}
-	file, err := h5.CreateImage(nil)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = file.Close() }() // it is in memory
-	chunk := make([]int64, len(o.Layout().Dims)-1)
-	for i := range chunk {
-		chunk[i] = int64(o.Layout().Dims[i])
-	}
 	one := h5.Filter{ID: int(f.ID), Optional: f.Optional, Values: f.Values}
-	d, err := file.Root().CreateDataset("chunk", t, h5.SimpleSpace(chunk...), &h5.DatasetOptions{ChunkShape: chunk, Filters: h5copy.Parameters([]h5.Filter{one}), Fill: fillOf(o, t)})
+	p, err := createSample(t, chunkShape(o.Layout()), []h5.Filter{one}, fillOf(o, t))
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = d.Close() }()
-	info, err := d.Info()
-	if err != nil || len(info.Filters) != 1 {
+	defer func() { _ = p.close() }() // it is in memory
+	if len(p.info.Filters) != 1 {
 		return nil
 	}
-	return info.Filters[0].Values
+	return p.info.Filters[0].Values
 }
 
 // prefers reports whether the evidence confirms derived parameters rather than the stored ones. In

@@ -38,7 +38,7 @@ func nameFiles(command string, args []string) {
 			}
 		}
 	}
-	end := "; the file is corrupt or meets a defect of the library, and --untrusted reads it in a sandbox"
+	end := "; the file is corrupt or triggers a defect of the library, and --untrusted reads it in a sandbox"
 	if len(files) == 0 {
 		files = []string{"its input"}
 	}
