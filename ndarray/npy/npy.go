@@ -145,6 +145,7 @@ func check(spec ndarray.Spec) error {
 		what string
 	}{
 		{!spec.DType.NumPy().EqualValues(spec.DType), "elements of type " + spec.DType.String()},
+		{spec.DType.Kind == ndarray.SubArray, "elements that are sub-arrays, which numpy.load refuses: " + spec.DType.String()},
 		{spec.Null, "an array without a shape"},
 		{len(spec.Attrs) > 0, "attributes"},
 		{named, "names of dimensions"},

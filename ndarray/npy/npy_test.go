@@ -31,6 +31,8 @@ func cannot(spec ndarray.Spec) string {
 		return "fields that are not in the order of their offsets"
 	case !spec.DType.NumPy().EqualValues(spec.DType):
 		return "no dtype of NumPy"
+	case spec.DType.Kind == ndarray.SubArray:
+		return "no sub-arrays as elements"
 	case spec.Null || spec.Comment != "" || len(spec.Attrs) > 0:
 		return "no null arrays, comments and attributes"
 	case slices.ContainsFunc(spec.AxisNames, func(name string) bool { return name != "" }):

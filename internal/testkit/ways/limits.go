@@ -30,6 +30,7 @@ var Limits = []Limit{
 	{Ways: "convert to .bcolz", Reason: "bcolz has no scalars, complex numbers, structures and sub-arrays (ndarray/bcolz)", Applies: func(a *Array) bool {
 		return len(a.Shape) == 0 || strings.ContainsAny(a.DType, "[{c(V") || a.DType == "sub"
 	}},
+	{Ways: "convert to .npy", Reason: "NumPy loads no sub-arrays: hyperslab dump --npy writes them as axes (ndarray/npy)", Applies: func(a *Array) bool { return a.DType == "sub" }},
 	{Ways: "convert*.h5", Reason: "n-bit and scale-offset are read, and written as another codec (hyperslab convert)", Applies: packed},
 	{Ways: "*plan*", Reason: "a scalar has no chunks to divide (plan.New)", Applies: func(a *Array) bool { return len(a.Shape) == 0 }},
 	{Ways: "*plan*", Reason: "arrays without elements have no shards (plan.New)", Applies: func(a *Array) bool { return len(a.Want) == 0 }},
