@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -202,26 +203,27 @@ func TestAcquire_counter(t *testing.T) {
 // also if each replaces the file.
 func TestAcquire_order(t *testing.T) {
 	path := file(t, "0")
-	l, err := Acquire(bg, path, nil)
-	require.NoError(t, err)
-	var wg sync.WaitGroup
-	var order []int
-	for i := range 10 {
-		wg.Go(func() {
-			l, err := Acquire(bg, path, nil)
-			if err == nil {
-				order = append(order, i)
-				err = errors.Join(os.WriteFile(path+".new", nil, 0o600), os.Rename(path+".new", path), l.Release())
-			}
-			if err != nil {
-				panic(err)
-			}
-		})
-		time.Sleep(2 * time.Millisecond)
-	}
-	require.NoError(t, l.Release())
-	wg.Wait()
-	require.Equal(t, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, order)
+	synctest.Test(t, func(t *testing.T) {
+		l, err := Acquire(bg, path, nil)
+		require.NoError(t, err)
+		var order []int
+		for i := range 10 {
+			go func() {
+				l, err := Acquire(bg, path, nil)
+				if err == nil {
+					order = append(order, i)
+					err = errors.Join(os.WriteFile(path+".new", nil, 0o600), os.Rename(path+".new", path), l.Release())
+				}
+				if err != nil {
+					panic(err)
+				}
+			}()
+			synctest.Wait() // the writer waits in the queue
+		}
+		require.NoError(t, l.Release())
+		synctest.Wait()
+		require.Equal(t, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, order)
+	})
 }
 
 func TestAcquire_patience(t *testing.T) {
