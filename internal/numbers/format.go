@@ -244,7 +244,7 @@ func (t *Format) loadFloat(src []byte) Number {
 		ones := mant.TrailingZeroBits() == 0 && mant.BitLen() == l.MantSize && allOnes(mant)
 		switch {
 		case noInf && ones, !noInf && fraction.Sign() != 0:
-			return Number{kind: isFloat, f: math.NaN()}
+			return Number{kind: isFloat, f: nan(neg, fraction, fractionBits(l))}
 		case !noInf:
 			return Number{kind: isFloat, f: math.Inf(sign(neg))}
 		}
@@ -258,6 +258,18 @@ func (t *Format) loadFloat(src []byte) Number {
 		mant.SetBit(mant, l.MantSize, 1)
 	}
 	return floatOf(neg, mant, scale)
+}
+
+// nan returns a NaN with the sign and the highest bits of a fraction of so many bits.
+func nan(neg bool, fraction *big.Int, size int) float64 {
+	const most = 52
+	payload := new(big.Int).Lsh(fraction, uint(max(0, most-size)))
+	payload.Rsh(payload, uint(max(0, size-most)))
+	bits := payload.Uint64()
+	if bits == 0 {
+		bits = 1 << (most - 1) // only the lowest bits of the fraction are set
+	}
+	return math.Copysign(math.Float64frombits(0x7ff<<most|bits), float64(sign(neg)))
 }
 
 func allOnes(v *big.Int) bool {

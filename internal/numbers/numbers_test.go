@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/big"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,4 +75,23 @@ func TestLoopOf(t *testing.T) {
 			require.Equal(t, want, dst)
 		}
 	})
+}
+
+// TestFormat_Load_nan checks that the sign and the highest bits of a NaN stay.
+func TestFormat_Load_nan(t *testing.T) {
+	half := numbers.Format{Float: true, Size: 2, Precision: 16, Layout: numbers.Layout{SignPos: 15, ExpPos: 10, ExpSize: 5, MantSize: 10, Bias: 15, Implied: true}}
+	for _, word := range []uint16{0x7e00, 0xfe00, 0x7c01, 0xfdff} {
+		got, err := half.Load(binary.LittleEndian.AppendUint16(nil, word)).Float64(true)
+		require.NoError(t, err)
+		require.Equal(t, math.Float64bits(numbers.Half(word)), math.Float64bits(got), "%#x", word)
+	}
+	x87 := numbers.Format{Float: true, Size: 10, Precision: 80, Layout: numbers.X87}
+	for _, tt := range []struct{ src, want string }{
+		{"\x01\x00\x00\x00\x00\x00\x00\x80\xff\xff", "fff8000000000000"}, // only the lowest bit
+		{"\x00\x08\x00\x00\x00\x00\x00\x80\xff\x7f", "7ff0000000000001"},
+	} {
+		got, err := x87.Load([]byte(tt.src)).Float64(true)
+		require.NoError(t, err)
+		require.Equal(t, tt.want, strconv.FormatUint(math.Float64bits(got), 16))
+	}
 }

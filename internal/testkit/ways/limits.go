@@ -40,7 +40,7 @@ var Limits = []Limit{
 	}},
 	{Ways: "dump* --npy", Reason: ".npy has no null elements (hyperslab dump)", Applies: nullable},
 	{Ways: "serve*, [bn][ip2][nyd]*", Reason: "the binary forms have no null elements (package serve)", Applies: nullable},
-	{Ways: "serve*, b2nd", Reason: "python-blosc2 opens no structures and strings of variable length of a server (package serve)", Applies: func(a *Array) bool { return a.Cells() || strings.ContainsAny(a.DType, "[{") }},
+	{Ways: "serve*, [bC]2*", Reason: "python-blosc2 opens no structures and strings of variable length of a server (package serve)", Applies: func(a *Array) bool { return a.Cells() || strings.ContainsAny(a.DType, "[{") }},
 	{Ways: "serve*, csv", Reason: "h5grove has no CSV of scalars and of other elements than numbers (package serve)", Applies: func(a *Array) bool {
 		return len(a.Shape) == 0 || len(a.Want) == 0 || a.Cells() || a.Dims["dtype"] == "bits" || strings.ContainsAny(a.DType, "[{c(VM")
 	}},

@@ -140,6 +140,18 @@ def read_kerchunk(path, name):
 READERS["kerchunk"] = read_kerchunk
 
 
+def read_c2array(path, name):
+    """A region of an array of a server: name is PATH|SELECTION, and path is the address of the server."""
+    import blosc2
+    name, _, selection = name.partition("|")
+    x = blosc2.C2Array("data/" + name.strip("/"), urlbase=path)
+    key = tuple(slice(*(int(n) for n in axis.split(":"))) for axis in selection.split(",")) if selection else ()
+    return record(np.asarray(x[key], x.dtype))
+
+
+READERS["c2array"] = read_c2array
+
+
 def listing(path):
     """All arrays of an HDF5 file that h5py reads, at most 4 MiB each."""
     import h5py

@@ -77,10 +77,38 @@ func Serve(t testing.TB, s *Set, reference *Reference) (out []Way) {
 				}
 				return reference.Fill("b2nd", file, "/", dst)
 			}))},
+			Way{Slow: true, Name: name + ", C2Array", Start: Stateless(c2array(t, h, reference))},
 			Way{Slow: !trusted, Name: name + ", stats", Whole: true, Start: Stateless(stats(h))},
 		)
 	}
 	return out
+}
+
+// c2array reads arrays with the client of python-blosc2: one of 8 requests, because each takes long.
+func c2array(t testing.TB, h http.Handler, reference *Reference) Read {
+	site := httptest.NewServer(h)
+	t.Cleanup(site.Close)
+	seen := 0
+	return func(_ context.Context, a *Array, r ndarray.Region, dst []byte) error {
+		if seen++; seen%8 != 1 {
+			return ErrForm
+		}
+		if a.Dims["dtype"] == "sub" {
+			return ErrForm // python-blosc2 returns the stored order of bytes
+		}
+		name := a.File.Name
+		if a.Path != "/" {
+			name += a.Path
+		}
+		if len(r.Start) > 0 {
+			name += "|" + strings.Trim(strings.ReplaceAll(Selection(r), " ", ""), "[]")
+		}
+		err := reference.Fill("c2array", site.URL, name, dst)
+		if err != nil && strings.Contains(err.Error(), "422 Unprocessable Entity") {
+			err = fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+		}
+		return err
+	}
 }
 
 // data requests elements in a format.

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -26,7 +28,7 @@ func TestWays(t *testing.T) {
 	s := ways.Generate(t, need.All())
 	s.Workers = 1 // a run of the command replaces the client for URLs
 	reference := ways.NewReference(t, need.Python(t, "h5py", "blosc2", "bcolz", "caterva"))
-	all := slices.Concat(dumps(), copies(t, s, reference), kerchunk(t))
+	all := slices.Concat(dumps(), ddl(t), copies(t, s, reference), kerchunk(t))
 	require.Greater(t, len(all), 25, "README has the number of all ways")
 	report := s.Run(context.Background(), ways.Select(all), ways.Limits)
 	report.Require(t)
@@ -112,6 +114,68 @@ func dumps() (out []ways.Way) {
 		})})
 	}
 	return out
+}
+
+// ddl returns the way of dump --ddl, whose words are those of h5dump. h5dump has no filters of other
+// software, and does not read each array with scale-offset.
+func ddl(t *testing.T) []ways.Way {
+	h5dump := need.Tool(t, "h5dump")
+	filters := regexp.MustCompile(`^(none|nbit|szip|(shuffle|deflate|fletcher32|\+)+)$`)
+	return []ways.Way{{Name: "dump --ddl", Slow: true, Formats: []string{"hdf5"}, Start: ways.Stateless(func(ctx context.Context, a *ways.Array, r ndarray.Region, dst []byte) error {
+		if !filters.MatchString(a.Dims["filters"]) {
+			return ways.ErrForm
+		}
+		args := []string{"-d", a.Path}
+		if len(r.Start) > 0 {
+			args = append(args, "-s", list(r.Start), "-c", list(r.Shape))
+		}
+		want, err := exec.CommandContext(ctx, h5dump, append(args, a.File.Path())...).Output()
+		if err != nil {
+			return err
+		}
+		got, err := command("dump", "--ddl", address(a, r))
+		if err != nil {
+			return err
+		}
+		if err := sameWords(a, got, want); err != nil {
+			return err
+		}
+		return a.Fill(r, dst)
+	})}}
+}
+
+// beforeValue matches the index of an element at the start of a line of h5dump.
+var beforeValue = regexp.MustCompile(`(?m)^\s*\([0-9]+(,[0-9]+)*\): `)
+
+// widened matches the escape that h5dump writes for a byte beyond 127 where char has a sign.
+var widened = regexp.MustCompile(`\\37777777[67][0-7]{2}`)
+
+// sameWords compares the output of dump --ddl with that of h5dump. h5dump shows old content of its
+// memory for elements that were never written if no fill value is written for them.
+func sameWords(a *ways.Array, got, want []byte) error {
+	want = widened.ReplaceAllFunc(want, func(b []byte) []byte {
+		return append([]byte{'\\', b[9] - 4}, b[10:]...)
+	})
+	words := func(b []byte) []string { return strings.Fields(beforeValue.ReplaceAllString(string(b), "")) }
+	g, w := words(got), words(want)
+	undefined := (a.Dims["filltime"] == "never" || a.Dims["fill"] == "undefined") && a.Dims["stored"] != "all"
+	if len(g) != len(w) {
+		if undefined {
+			return ways.ErrForm // the old content has other words
+		}
+		return fmt.Errorf("got %d words, h5dump has %d", len(g), len(w))
+	}
+	for i := range g {
+		if g[i] != w[i] && (!undefined || strings.Trim(g[i], `0:\",`) != "") {
+			return fmt.Errorf("word %d: got %q, h5dump has %q", i, g[i], w[i])
+		}
+	}
+	return nil
+}
+
+// list returns numbers with commas between them.
+func list(numbers []int64) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", ","), "[]")
 }
 
 // copies returns the ways that write another file, which the reference libraries read.
