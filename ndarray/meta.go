@@ -22,7 +22,7 @@ type Meta struct {
 	Shape       []int64      // length of each dimension; empty for a scalar
 	Null        bool         // no elements and no shape (H5S_NULL): neither a scalar nor zero-length
 	MaxShape    []int64      // maximum lengths, or Unlimited; nil: unspecified, fixed in HDF5
-	AxisNames   []string     // one per dimension, "" if it has no name; nil if no dimension has a name
+	AxisNames   []string     // one per dimension, "" if it has no name; nil if no dimension has a name, or if Attrs returns why the names are unreadable
 	ChunkShape  []int64      // elements of a chunk in each dimension, 0 only where Shape is 0; nil if not chunked
 	BlockShape  []int64      // elements of a block inside a chunk, 0 only where ChunkShape is 0; nil if there are no blocks
 	DType       DType        // element type as stored

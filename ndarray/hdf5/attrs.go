@@ -3,6 +3,7 @@
 package hdf5
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -183,7 +184,8 @@ func WriteAttrs(o interface{ WriteAttribute(h5.Attribute) error }, attrs []ndarr
 
 // Attrs reads all attributes, as ReadAttrs.
 func (b *backend) Attrs(ctx context.Context) (ndarray.Attrs, error) {
-	return ReadAttrs(ctx, b.dataset)
+	attrs, err := ReadAttrs(ctx, b.dataset)
+	return attrs, cmp.Or(err, h5errs.Translate(b.unnamed))
 }
 
 // SetAttr adds or replaces an attribute (H5Acreate2, H5Awrite).

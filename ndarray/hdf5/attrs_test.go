@@ -2,6 +2,7 @@ package hdf5_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -152,4 +153,20 @@ func openArray(t *testing.T, file, path string) *ndarray.Array {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.Close()) })
 	return a
+}
+
+// TestOpen_unreadableNames checks that a corrupt attribute hides no elements: Attrs returns the
+// error.
+func TestOpen_unreadableNames(t *testing.T) {
+	for _, file := range need.Files(t, "HYPERSLAB_CORPUS", "hostile-hdf5/cve-2018-1743[57].h5") {
+		b, err := hdf5.Open(file, "/image", nil)
+		require.NoError(t, err)
+		x, err := ndarray.New(b)
+		require.NoError(t, err)
+		_, err = ndarray.ReadAll[uint8](context.Background(), x)
+		require.NoError(t, err)
+		_, err = x.Attrs(context.Background())
+		require.ErrorContains(t, err, "ran off end of input buffer")
+		require.NoError(t, x.Close())
+	}
 }

@@ -38,6 +38,7 @@ type backend struct {
 	dataset *h5.Dataset
 	stored  h5.Datatype // also in memory, so that libhdf5 does not convert
 	meta    ndarray.Meta
+	unnamed error // why meta has no AxisNames; Attrs returns it
 
 	converted bool // elements of a fixed size that have another form in the file
 
@@ -245,13 +246,14 @@ func newBackend(f *h5.File, d *h5.Dataset, location string) (*backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	if meta.AxisNames, err = dimscale.Names(d, len(meta.Shape)); err != nil {
-		return nil, err
+	names, unnamed := dimscale.Names(d, len(meta.Shape))
+	if unnamed == nil {
+		meta.AxisNames = names
 	}
 	if meta.Comment, err = d.Comment(); err != nil {
 		return nil, err
 	}
-	b := &backend{file: f, dataset: d, stored: info.Datatype, meta: meta, converted: meta.DType.Size > 0 && converted(meta.DType), address: contiguous(&info), filters: info.Filters, plainEdges: info.PlainEdges}
+	b := &backend{file: f, dataset: d, stored: info.Datatype, meta: meta, unnamed: unnamed, converted: meta.DType.Size > 0 && converted(meta.DType), address: contiguous(&info), filters: info.Filters, plainEdges: info.PlainEdges}
 	add := func(name string) {
 		if name != "." && !slices.Contains(b.elsewhere, name) {
 			b.elsewhere = append(b.elsewhere, name)

@@ -361,6 +361,9 @@ func (a *Array) compare(got, want []byte) (Fault, bool) {
 	if a.hasPadding() {
 		got, want = a.withoutPadding(got), a.withoutPadding(want)
 	}
+	if a.Dims["padding"] == "space" {
+		got, want = a.withoutSpaces(got), a.withoutSpaces(want)
+	}
 	if bytes.Equal(got, want) {
 		return Fault{}, false
 	}
@@ -461,6 +464,15 @@ func (a *Array) withoutPadding(b []byte) []byte {
 		if at := i % 20; at != 1 && (at < 8 || at >= 16) {
 			out[i] = 0
 		}
+	}
+	return out
+}
+
+// withoutSpaces returns strings with null bytes for the spaces at their end.
+func (a *Array) withoutSpaces(b []byte) []byte {
+	out := slices.Clone(b)
+	for i := 0; i < len(out); i += a.Size {
+		clear(out[i+len(bytes.TrimRight(out[i:i+a.Size], " \x00")) : i+a.Size])
 	}
 	return out
 }

@@ -152,27 +152,45 @@ def read_c2array(path, name):
 READERS["c2array"] = read_c2array
 
 
-def listing(path):
-    """All arrays of an HDF5 file that h5py reads, at most 4 MiB each."""
+def small(x, nbytes, kinds="biufcS"):
+    """Whether an array has at most 256 KiB, and elements that are booleans, numbers or strings of fixed size."""
+    return nbytes <= 1 << 18 and x.dtype.kind in kinds and x.dtype.subdtype is None and x.dtype.names is None
+
+
+def list_hdf5(path):
+    """At most 8 small arrays of an HDF5 file that h5py reads."""
     import h5py
     import hdf5plugin  # noqa: F401 registers the filters
     names = []
 
     def visit(name, x):
-        if isinstance(x, h5py.Dataset):
-            names.append("/" + name)
+        try:
+            if isinstance(x, h5py.Dataset) and x.shape is not None and small(x, x.size * x.dtype.itemsize):
+                names.append("/" + name)
+        except Exception:  # h5py has no type for the elements
+            pass
+        return True if len(names) == 8 else None
 
     with h5py.File(path, "r") as f:
         f.visititems(visit)
     return names
 
 
+def list_b2nd(path):
+    """The array of a frame, if it is small."""
+    import blosc2
+    x = blosc2.open(path, mode="r")
+    if isinstance(x, blosc2.NDArray):
+        return ["/"] if small(x, x.size * x.dtype.itemsize, "biufcSV") else []
+    return ["/"] if isinstance(x, blosc2.SChunk) and x.nbytes <= 1 << 18 else []
+
+
 def main():
     for line in sys.stdin:
         q = json.loads(line)
         try:
-            if q["format"] == "list":
-                r = {"names": listing(q["path"]), "raw": b""}
+            if q["format"].startswith("list "):
+                r = {"names": (list_hdf5 if q["format"] == "list hdf5" else list_b2nd)(q["path"]), "raw": b""}
             else:
                 r = read(q["format"], q["path"], q["name"])
         except Exception as e:

@@ -3,6 +3,7 @@ package ways_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,6 +21,25 @@ func TestWays(t *testing.T) {
 	require.Greater(t, len(all), 100, "README has the number of all ways")
 	report := s.Run(context.Background(), ways.Select(all), ways.Limits)
 	report.Require(t)
+}
+
+// TestWays_foreign reads the files of other software in every way of the Go API that
+// does not write.
+func TestWays_foreign(t *testing.T) {
+	reference := ways.NewReference(t, need.Python(t, "h5py", "hdf5plugin", "blosc2"))
+	for variable, every := range map[string]int{"HYPERSLAB_CORPUS": 6, "HYPERSLAB_HDF5_SRC": 60, "HYPERSLAB_BLOSC2_SRC": 3} {
+		t.Run(variable, func(t *testing.T) {
+			if need.All() {
+				every = 1
+			}
+			s := ways.Foreign(t, reference, need.Directory(t, variable), every)
+			require.NotEmpty(t, s.Files)
+			s.Sample = !need.All()
+			readers := slices.DeleteFunc(ways.Arrays(), func(w ways.Way) bool { return strings.HasPrefix(w.Name, "Open+Write") })
+			report := s.Run(context.Background(), ways.Select(readers), ways.ForeignLimits)
+			report.Require(t)
+		})
+	}
 }
 
 // TestWays_damaged compares the results for damaged copies of the files.
