@@ -84,7 +84,8 @@ func Serve(t testing.TB, s *Set, reference *Reference) (out []Way) {
 	return out
 }
 
-// c2array reads arrays with the client of python-blosc2: one of 8 requests, because each takes long.
+// c2array reads arrays with the client of python-blosc2: one of 8 requests, because each takes
+// long.
 func c2array(t testing.TB, h http.Handler, reference *Reference) Read {
 	site := httptest.NewServer(h)
 	t.Cleanup(site.Close)

@@ -116,8 +116,8 @@ func dumps() (out []ways.Way) {
 	return out
 }
 
-// ddl returns the way of dump --ddl, whose words are those of h5dump. h5dump has no filters of other
-// software, and does not read each array with scale-offset.
+// ddl returns the way of dump --ddl, whose words are those of h5dump. h5dump has no filters of
+// other software, and does not read each array with scale-offset.
 func ddl(t *testing.T) []ways.Way {
 	h5dump := need.Tool(t, "h5dump")
 	filters := regexp.MustCompile(`^(none|nbit|szip|(shuffle|deflate|fletcher32|\+)+)$`)
