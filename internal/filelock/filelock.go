@@ -196,39 +196,47 @@ func acquire(ctx context.Context, path string, o *Options) (_ *Lock, err error) 
 	if isPrivate(path) {
 		return nil, nil
 	}
-	real, key, err := resolve(path)
-	if err != nil {
-		return nil, err
-	}
 	w := newWaiting(ctx, path, o)
 	defer w.end()
 	for {
-		q, shared := w.enter(key)
-		if shared != nil {
-			return shared, nil
-		}
-		l, err := w.lock(q, real)
+		real, key, err := resolve(path)
 		if err != nil {
-			w.leave(q)
+			return nil, err
 		}
-		if !errors.Is(err, errShared) {
+		l, err := w.down(real, key)
+		if !errors.Is(err, errShared) && !errors.Is(err, errReplaced) {
 			return l, err
 		}
 	}
 }
 
-// lock waits for the lock in a queue.
-func (w *waiting) lock(q *queue, real string) (_ *Lock, err error) {
-	if err := w.turn(q); err != nil {
+// down locks the directory around a file, then the file, and last its subdirectories. All writers go
+// down the tree in this order, so that no two of them wait for each other. It returns errShared or
+// errReplaced if the caller must try again.
+func (w *waiting) down(real, key string) (l *Lock, err error) {
+	around, err := w.surround(real)
+	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			q.turn.Release(1)
-		}
-	}()
-	h := &held{path: w.path, real: real, library: w.Library, tree: w.Tree, q: q, refs: 1}
+	q, shared := w.enter(key)
+	if shared != nil {
+		return shared, around()
+	}
+	if l, err = w.lock(q, real, around); err != nil {
+		w.leave(q)
+	}
+	return l, err
+}
+
+// lock waits for the lock in a queue. The lock takes over around, which lock calls if it fails.
+func (w *waiting) lock(q *queue, real string, around func() error) (_ *Lock, err error) {
+	h := &held{path: w.path, real: real, library: w.Library, tree: w.Tree, q: q, refs: 1, around: []func() error{around}}
+	if err := w.turn(q); err != nil {
+		return nil, errors.Join(err, h.close())
+	}
 	if err := w.hold(h); err != nil {
+		err = errors.Join(err, h.close())
+		q.turn.Release(1)
 		return nil, err
 	}
 	q.turns.Add(1)
@@ -241,25 +249,23 @@ func (w *waiting) lock(q *queue, real string) (_ *Lock, err error) {
 	return &Lock{h: h}, nil
 }
 
-// hold gets the locks of a file. A writer may replace a directory around it before that directory
-// is locked: then the locks of the new file are needed.
-func (w *waiting) hold(h *held) error {
-	for {
-		var err error
-		if h.on, err = w.kernel(h.q, h.real); err != nil {
-			return err
-		}
-		same := true
-		if err = w.surround(h); err == nil && h.on != nil {
-			same, err = h.on.is(h.real)
-		}
-		if err == nil && same {
-			return nil
-		}
-		if err = errors.Join(err, h.close()); err != nil {
-			return err
-		}
+// errReplaced means that a writer replaced the file, or a directory around it, meanwhile: the locks
+// of the new file are needed.
+var errReplaced = errors.New("the file was replaced")
+
+// hold gets the locks of a file and of its subdirectories.
+func (w *waiting) hold(h *held) (err error) {
+	if h.on, err = w.kernel(h.q, h.real); err != nil || h.on == nil {
+		return err
 	}
+	if err := w.descend(h); err != nil {
+		return err
+	}
+	same, err := h.on.is(h.real)
+	if err == nil && !same {
+		return errReplaced
+	}
+	return err
 }
 
 // close releases the locks of the kernel.
@@ -302,16 +308,17 @@ func Enter(ctx context.Context, file string) (release func() error, err error) {
 	return sync.OnceValue(on.close), nil
 }
 
-// surround locks the directory of a locked file, and with Tree the subdirectories of a directory.
-func (w *waiting) surround(h *held) error {
-	if !w.Inside {
-		release, err := Enter(w.ctx, h.real)
-		if err != nil {
-			return err
-		}
-		h.around = append(h.around, release)
+// surround locks the directory of a file, until around is called.
+func (w *waiting) surround(real string) (around func() error, err error) {
+	if w.Inside {
+		return func() error { return nil }, nil
 	}
-	if !w.Tree || h.on == nil || !h.on.isDir() {
+	return Enter(w.ctx, real)
+}
+
+// descend locks, with Tree, the subdirectories of a locked directory.
+func (w *waiting) descend(h *held) error {
+	if !w.Tree || !h.on.isDir() {
 		return nil
 	}
 	return filepath.WalkDir(h.real, func(path string, d fs.DirEntry, err error) error {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
@@ -445,4 +446,41 @@ func TestAcquire_directory(t *testing.T) {
 	}
 	vacant(t, filepath.Join(inner, "x"), nil)
 	vacant(t, dir, &Options{Tree: true})
+}
+
+// TestAcquire_opposite locks directories from above and from below at the same time: a writer of a
+// subdirectory, and one of a file, beside a writer of the whole tree.
+func TestAcquire_opposite(t *testing.T) {
+	dir := t.TempDir()
+	inner := filepath.Join(dir, "a", "b")
+	require.NoError(t, os.MkdirAll(inner, 0o700))
+	x := filepath.Join(inner, "x")
+	require.NoError(t, os.WriteFile(x, nil, 0o600))
+	ctx, cancel := context.WithTimeout(bg, time.Minute)
+	defer cancel()
+	var g errgroup.Group
+	loop := func(path string, o *Options, then func() error) {
+		g.Go(func() error {
+			for range 100 {
+				l, err := Acquire(ctx, path, o)
+				if err == nil && then != nil {
+					err = then()
+				}
+				if err := errors.Join(err, l.Release()); err != nil {
+					return fmt.Errorf("%s: %w", path, err)
+				}
+			}
+			return nil
+		})
+	}
+	for _, path := range []string{dir, filepath.Dir(inner), inner} {
+		loop(path, &Options{Tree: true}, nil)
+		loop(path, nil, nil)
+	}
+	loop(inner, &Options{Tree: true}, func() error {
+		l, err := Acquire(ctx, x, &Options{Inside: true})
+		return errors.Join(err, l.Release())
+	})
+	loop(x, nil, nil)
+	require.NoError(t, g.Wait())
 }
