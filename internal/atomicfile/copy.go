@@ -6,14 +6,54 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/hyperslab/hyperslab/internal/regular"
 )
 
+// copyTries is the maximum number of copies of a source that changes meanwhile.
+const copyTries = 10
+
 // Copy copies a file or a directory, with its permissions, to a name that must not exist. The file
 // system shares the blocks if it can. Nothing is synced. Copy stops when ctx is done.
+//
+// Copy starts again if another program changes or replaces the source meanwhile, because the files
+// of a directory would be those of two versions. It returns regular.ErrReplaced if this happens in
+// each of 10 tries.
 func Copy(ctx context.Context, to, from string) error {
+	from, err := filepath.EvalSymlinks(from)
+	if err != nil {
+		return err
+	}
+	for try := 1; ; try++ {
+		changed, err := copyOnce(ctx, to, from)
+		if !changed || try == copyTries || ctx.Err() != nil {
+			return err
+		}
+		if err := os.RemoveAll(to); err != nil {
+			return err
+		}
+	}
+}
+
+// copyOnce reports whether the source changed during the copy, which is an error too.
+func copyOnce(ctx context.Context, to, from string) (changed bool, err error) {
+	before, err := regular.Observe(from)
+	if err == nil {
+		err = copyAll(ctx, to, from)
+	}
+	var check error
+	if before != nil {
+		check = before.Check()
+	}
+	changed = errors.Is(check, regular.ErrReplaced) || errors.Is(err, fs.ErrNotExist) || errors.Is(check, fs.ErrNotExist)
+	return changed, errors.Join(err, check)
+}
+
+// copyAll copies a file or a directory.
+func copyAll(ctx context.Context, to, from string) error {
 	info, err := os.Stat(from)
 	if err != nil {
 		return err
