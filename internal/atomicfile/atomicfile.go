@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/filelock"
 	"github.com/hyperslab/hyperslab/internal/regular"
@@ -22,9 +23,12 @@ import (
 // ErrExists means that the target exists and must not be replaced.
 var ErrExists = errs.ErrExists
 
+// ErrForeign matches ErrExists too: the target is a directory that is not replaced.
+var ErrForeign = fmt.Errorf("%w: a directory with files that belong to no array", ErrExists)
+
 // Options are the options of Create.
 type Options struct {
-	Overwrite bool // replace a target that exists
+	Overwrite bool // replace a target that exists, except a directory of other files: see ErrForeign
 	Volatile  bool // Commit does not wait for the disk: for files that are easily made again
 
 	// Lock is the lock of the target, which the caller holds. After Commit it is the lock of the
@@ -83,9 +87,10 @@ const nameMax = 255
 // Commit or Abort, and none can replace its directory. Create waits for them as filelock.Acquire
 // does.
 //
-// Create returns ErrExists if target exists and Overwrite is not set, syscall.ENOTDIR if its parent
-// is not a directory, and syscall.EROFS if the file system is read-only. It
-// also returns the errors of filelock.Acquire.
+// Create returns ErrExists if target exists and Overwrite is not set, ErrForeign if target is a
+// directory with files that belong to no array and no container, syscall.ENOTDIR if its parent is
+// not a directory, and syscall.EROFS if the file system is read-only. It also returns the errors of
+// filelock.Acquire.
 func Create(ctx context.Context, target string, o Options) (_ *Output, err error) {
 	defer func() {
 		if err != nil {
@@ -120,6 +125,9 @@ func Create(ctx context.Context, target string, o Options) (_ *Output, err error
 			err = errors.Join(err, out.unlock())
 		}
 	}()
+	if err := onlyArrays(out.target); err != nil {
+		return nil, err
+	}
 	for { // a killed process with this process id may have left a name
 		suffix := fmt.Sprintf(".tmp-%d-%d", os.Getpid(), serial.Add(1))
 		if ns := namespace(); ns != "" {
@@ -140,6 +148,25 @@ func Create(ctx context.Context, target string, o Options) (_ *Output, err error
 	}
 	unfinished.set[out] = true
 	return out, nil
+}
+
+// onlyArrays returns an error if the target is a directory with files that belong to no array.
+func onlyArrays(target string) error {
+	info, err := os.Lstat(target)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+		return nil
+	}
+	other := ""
+	if err == nil {
+		other, err = detect.Foreign(target)
+	}
+	if err == nil && other != "" {
+		err = fmt.Errorf("%w: got %s", ErrForeign, other)
+	}
+	if err != nil {
+		return &fs.PathError{Op: "replace", Path: target, Err: err}
+	}
+	return nil
 }
 
 // exclude locks the target if it exists and will be replaced, and otherwise its directory for a new

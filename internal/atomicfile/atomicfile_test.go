@@ -49,8 +49,8 @@ func makeAt(t *testing.T, path, text string, dir bool) {
 		return
 	}
 	require.NoError(t, os.MkdirAll(filepath.Join(path, "sub"), 0o755))
-	write(t, filepath.Join(path, "a"), text)
-	write(t, filepath.Join(path, "sub", "b"), text)
+	write(t, filepath.Join(path, "a.b2nd"), text)
+	write(t, filepath.Join(path, "sub", "b.b2nd"), text)
 }
 
 func textAt(t *testing.T, path string, dir bool) string {
@@ -58,9 +58,9 @@ func textAt(t *testing.T, path string, dir bool) string {
 	if !dir {
 		return read(t, path)
 	}
-	require.Equal(t, []string{"a", "sub"}, names(t, path))
-	require.Equal(t, read(t, filepath.Join(path, "a")), read(t, filepath.Join(path, "sub", "b")))
-	return read(t, filepath.Join(path, "a"))
+	require.Equal(t, []string{"a.b2nd", "sub"}, names(t, path))
+	require.Equal(t, read(t, filepath.Join(path, "a.b2nd")), read(t, filepath.Join(path, "sub", "b.b2nd")))
+	return read(t, filepath.Join(path, "a.b2nd"))
 }
 
 func TestCommit(t *testing.T) {
@@ -359,4 +359,41 @@ func TestOutput_leftoverNames(t *testing.T) {
 	require.NoError(t, first.Abort())
 	require.NoError(t, second.Abort())
 	require.Equal(t, "left", read(t, left))
+}
+
+// TestOverwrite_directory replaces directories of arrays and empty ones, and no others.
+func TestOverwrite_directory(t *testing.T) {
+	for name, c := range map[string]struct {
+		files []string
+		other string
+	}{
+		"empty":               {},
+		"arrays":              {files: []string{"x.b2nd", "g/y.b2nd", "g/y.b2nd.sha256"}},
+		"unfinished array":    {files: []string{"g/.y.b2nd.tmp-1-1"}},
+		"sparse frame":        {files: []string{"chunks.b2frame", "00000000.chunk"}},
+		"container":           {files: []string{"embed.b2e", "notes.txt"}},
+		"member of bcolz":     {files: []string{"c/meta/storage", "c/meta/sizes", "c/data/__0.blp"}},
+		"other file":          {files: []string{"thesis.txt"}, other: "thesis.txt"},
+		"other file at depth": {files: []string{"x.b2nd", "g/h/thesis.txt"}, other: "g/h/thesis.txt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			target := filepath.Join(t.TempDir(), "target")
+			require.NoError(t, os.Mkdir(target, 0o700))
+			for _, f := range c.files {
+				path := filepath.Join(target, f)
+				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+				require.NoError(t, os.WriteFile(path, []byte("{}"), 0o600))
+			}
+			out, err := atomicfile.Create(t.Context(), target, atomicfile.Options{Overwrite: true})
+			if c.other != "" {
+				require.ErrorIs(t, err, atomicfile.ErrExists)
+				require.ErrorContains(t, err, c.other)
+				require.FileExists(t, filepath.Join(target, c.other))
+				return
+			}
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(out.Path(), nil, 0o600))
+			require.NoError(t, out.Commit())
+		})
+	}
 }

@@ -17,7 +17,7 @@ func version(t *testing.T, dir string, content byte) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "data"), 0o700))
 	for i := range 20 {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "data", fmt.Sprint(i)), []byte{content}, 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "data", fmt.Sprint(i, ".b2nd")), []byte{content}, 0o600))
 	}
 }
 
@@ -56,7 +56,7 @@ func TestCopy(t *testing.T) {
 			copies++
 			seen := map[byte]int{}
 			for k := range 20 {
-				b, err := os.ReadFile(filepath.Join(to, "data", fmt.Sprint(k)))
+				b, err := os.ReadFile(filepath.Join(to, "data", fmt.Sprint(k, ".b2nd")))
 				require.NoError(t, err)
 				seen[b[0]]++
 			}

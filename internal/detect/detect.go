@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,6 +45,8 @@ func IsStore(f string) bool { return f == B2Z || f == B2D || f == B2E }
 const (
 	// ArrayExt is the extension of an array in a directory of arrays.
 	ArrayExt = ".b2nd"
+	// DigestsExt follows the name of a file in that of its digests.
+	DigestsExt = ".sha256"
 	// GroupFile is the file with the attributes of a group, in a directory of arrays.
 	GroupFile = "__group__" + ArrayExt
 )
@@ -275,6 +278,32 @@ func Dir(dir string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("%w: a directory without chunks.b2frame or embed.b2e (Blosc2), meta/storage or __rootdirs__ (bcolz), and without arrays in it", ndarray.ErrFormat)
+}
+
+// Foreign returns the relative name of a file in a directory that belongs to no array and no
+// container, or "". The files of an array or a container are not listed: they all belong to it.
+func Foreign(dir string) (name string, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if is, err := Dir(path); err == nil && is != Directory {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		ext, base := filepath.Ext(path), d.Name()
+		unfinished := strings.HasPrefix(base, ".") && strings.Contains(base, ".tmp-") // of a killed writer
+		if ext == ArrayExt || unfinished || ext == DigestsExt && exists(strings.TrimSuffix(path, ext)) {
+			return nil
+		}
+		if name, err = filepath.Rel(dir, path); err != nil {
+			return err
+		}
+		return fs.SkipAll
+	})
+	return name, err
 }
 
 func exists(file string) bool {

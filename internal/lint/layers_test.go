@@ -30,6 +30,7 @@ var layers = []struct {
 	{"internal/h5copy", 50, false},
 	{"internal/worker", 12, false},
 	{"internal/detect", 20, false},
+	{"internal/atomicfile", 25, false},
 	{"internal/locate", 20, false},
 	{"internal/h5walk", 60, false},
 	{"internal/h5parts", 15, false},

@@ -20,13 +20,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hyperslab/hyperslab/internal/atomicfile"
+	"github.com/hyperslab/hyperslab/internal/detect"
 	"github.com/hyperslab/hyperslab/internal/errs"
 	"github.com/hyperslab/hyperslab/internal/regular"
 	"github.com/hyperslab/hyperslab/ndarray"
 )
 
 // SidecarExt is the extension of a sidecar, appended to the name of its file or directory.
-const SidecarExt = ".sha256"
+const SidecarExt = detect.DigestsExt
 
 // digests writes or compares the sidecar of path.
 func digests(ctx context.Context, path string, o Options, r *Report) error {

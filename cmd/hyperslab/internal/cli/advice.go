@@ -14,6 +14,7 @@ import (
 
 	"github.com/hyperslab/hyperslab"
 	"github.com/hyperslab/hyperslab/h5"
+	"github.com/hyperslab/hyperslab/internal/atomicfile"
 	"github.com/hyperslab/hyperslab/internal/format"
 	"github.com/hyperslab/hyperslab/internal/locate"
 	"github.com/hyperslab/hyperslab/internal/regular"
@@ -57,11 +58,15 @@ func (a *app) advice(cmd *cobra.Command, err error) string {
 		return "another program replaced the object; run the command again"
 	case errors.As(err, new(*remote.Error)):
 		return ""
+	case errors.Is(err, atomicfile.ErrForeign):
+		return "-f replaces arrays and empty directories only: name another target, or remove the directory first"
 	case errors.Is(err, fs.ErrExist):
 		if cmd.Flags().Lookup("force") == nil || cmd.Flags().Changed("split") || cmd.Flags().Changed("join") {
 			return "name a target that does not exist"
 		}
 		return "-f replaces it"
+	case errors.Is(err, hyperslab.ErrLocked) && cmd.Flags().Lookup("wait") != nil:
+		return "end the program that writes to the file, or wait longer with --wait DURATION, for example --wait 5m"
 	case errors.Is(err, errLossy):
 		return "--allow-lossy appends the elements and reports how many the filter changes"
 	case errors.Is(err, h5.ErrNoFilter):

@@ -440,8 +440,8 @@ func storedSo(m ndarray.Meta, spec ndarray.Spec) bool {
 // newOutput starts a file or directory that appears when it is complete.
 func newOutput(ctx context.Context, target string, o atomicfile.Options) (*atomicfile.Output, error) {
 	out, err := atomicfile.Create(ctx, target, o)
-	if errors.Is(err, fs.ErrExist) {
-		err = ndarray.ErrExists
+	if path, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrExist) {
+		err = path.Err
 	}
 	return out, ndarray.Wrap("create", target, err)
 }
