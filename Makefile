@@ -113,7 +113,7 @@ newest: ## the tests with the newest C-Blosc2 and HDF5 of Debian, in a bare syst
 	@scripts/fresh.sh sid -- system
 
 .PHONY: bench
-bench: build ## every promised speed against its peer, and how cost grows: scripts/bench/results.md; BENCH="-resume -rows ^read" picks
+bench: build ## every promised speed against its peer, and how cost grows: scripts/bench/results.md; BENCH="-resume -rows ^read" picks, ^linear is growth with parts
 	@scripts/bench.sh $(BENCH)
 
 .PHONY: bench-remote

@@ -255,3 +255,17 @@ func TestRows(t *testing.T) {
 		}
 	}
 }
+
+// TestPartsReport checks the table of growth: the start is subtracted from the command's time, not
+// from that of HDF5's program, and growth above the bar is marked.
+func TestPartsReport(t *testing.T) {
+	at := func(name string, ms float64) *timing { return &timing{Name: name, CPU: []float64{ms * 1e6}} }
+	parts := func(verb string, four float64) *result {
+		return &result{row: row{Group: byParts, Start: "start", Work: "links", X: verb, N: 7},
+			Timings: []*timing{at("start", 20), at(atN, 30), at(at4N, four), at(peerOf+atN, 20), at(peerOf+at4N, 60)}}
+	}
+	var s strings.Builder
+	partsReport(func(format string, args ...any) { fmt.Fprintf(&s, format, args...) }, []*result{parts("ls", 70), parts("diff", 71)})
+	require.Contains(t, s.String(), "| links | 7 | ls | 10 ms | 50 ms | **5.0** | met | 20 ms | 60 ms | 3.0 |")
+	require.Contains(t, s.String(), "| links | 7 | diff | 10 ms | 51 ms | **5.1** | **above** |")
+}

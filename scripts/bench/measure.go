@@ -28,6 +28,8 @@ type task struct {
 	Out     string   // for Once: its output file, removed before each run
 	Copies  int      // independent concurrent processes; 0: one; not for Once
 	Writes  []string // the arguments that are files it writes
+	Runs    int      // maximum number of runs; 0: that of the row
+	MayFail bool     // for Once: a failure is reported as skipped
 }
 
 // row is the description of some work, and the tasks that do it.
@@ -165,7 +167,7 @@ func (r *result) line() string {
 		}
 		fmt.Fprintf(&b, " | %.2f× (%.2f–%.2f, cpu %.2f)", x.Median, x.Low, x.High, x.CPU)
 		if x.Bar > 0 {
-			fmt.Fprintf(&b, " of %g×%s", x.Bar, mark)
+			fmt.Fprintf(&b, " of %.3g×%s", x.Bar, mark)
 		}
 	}
 	for _, t := range r.over() {
@@ -203,7 +205,7 @@ func (b *bench) measure(ctx context.Context, r *row) (*result, error) {
 	for k := first; k < runs; k++ {
 		for i := range children {
 			p := children[(i+k+1)%len(children)]
-			if p.t.Skipped != "" {
+			if p.t.Skipped != "" || p.task.Runs > 0 && k >= p.task.Runs {
 				continue
 			}
 			if err := p.run(ctx, k >= 0); err != nil {
@@ -423,11 +425,15 @@ func (p *process) once(ctx context.Context, counts bool) error {
 		}
 	}
 	cmd := p.command(ctx)
-	var said bytes.Buffer
-	cmd.Stdout = &said
+	var said, diagnostics bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &diagnostics
 	begin := time.Now()
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s: %w: %s", p.task.Name, err, said.Bytes())
+		if p.task.MayFail {
+			p.t.Skipped = "failed"
+			return nil
+		}
+		return fmt.Errorf("%s: %w: %s", p.task.Name, err, diagnostics.Bytes())
 	}
 	wall := time.Since(begin)
 	if counts {

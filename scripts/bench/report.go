@@ -59,6 +59,7 @@ func (b *bench) report(w io.Writer, results []*result) {
 	for _, group := range []string{byChunk, byNumber, byUsers} {
 		curves(p, group, results)
 	}
+	partsReport(p, results)
 }
 
 func (b *bench) pythonVersions() string {
@@ -82,7 +83,7 @@ func (b *bench) promises(p func(string, ...any), results []*result) {
 			peer, ours := r.timing(x.Peer), r.timing(x.Ours)
 			bar, met := "", ""
 			if x.Bar > 0 {
-				bar, met = fmt.Sprintf("≥ %g×", x.Bar), "met"
+				bar, met = fmt.Sprintf("≥ %.3g×", x.Bar), "met"
 				if x.Processor {
 					bar += " cpu"
 				}
@@ -140,7 +141,11 @@ func (b *bench) below(p func(string, ...any), results []*result) {
 				continue
 			}
 			any = true
-			p("### %s: %.2f× against %s, bar %g× (load %s)\n\n", r.Name, x.Median, x.Peer, x.Bar, r.Load)
+			got, of := x.Median, ""
+			if x.Processor {
+				got, of = x.CPU, " of processor time"
+			}
+			p("### %s: %.2f×%s against %s, bar %.3g× (load %s)\n\n", r.Name, got, of, x.Peer, x.Bar, r.Load)
 			if r.Note != "" {
 				p("%s\n\n", r.Note)
 			}

@@ -25,6 +25,7 @@ const (
 	byChunk  = "by size of a chunk"
 	byNumber = "by number of chunks"
 	byUsers  = "by goroutines on one handle"
+	byParts  = "by number of parts of a file"
 )
 
 // words returns the arguments of a child.
@@ -175,6 +176,9 @@ func (b *bench) specs() []spec {
 	add(promised, "small/contiguous", (*bench).small)
 	for _, verb := range []string{"ls", "diff", "repack", "ddl", "tree"} {
 		add(promised, "objects/"+verb, func(b *bench) (*row, error) { return b.objects(verb) })
+	}
+	for _, verb := range []string{"ls", "diff", "repack", "to-h5", "ddl"} {
+		add(promised, "netcdf/"+verb, func(b *bench) (*row, error) { return b.netcdf(verb) })
 	}
 	each("repack/hdf5", (*bench).repack)
 	each("convert/hdf5-b2nd", (*bench).convert)
@@ -502,7 +506,6 @@ func (b *bench) objects(verb string) (*row, error) {
 	if err != nil {
 		return nil, err
 	}
-	tool := func(name string) string { return filepath.Join("third_party", "build", "bin", name) }
 	out, theirs := b.outFile("objects.h5"), b.outFile("peer.h5")
 	list := b.silent("hyperslab ls -r", "", command, "ls", "-r", file)
 	r := &row{Processor: true, Ops: int64(n), Work: fmt.Sprintf("%s of a file with %d datasets of 40 bytes in groups of 100", verb, n)}

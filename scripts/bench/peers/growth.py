@@ -71,6 +71,20 @@ def columns(f, n):
     f["a"] = np.zeros(10, [(f"c{i}", "i4") for i in range(n)])
 
 
+def netcdf(path, n):
+    import netCDF4
+
+    with netCDF4.Dataset(path, "w") as f:
+        for name, size in (("t", 3), ("y", 2)):
+            f.createDimension(name, size)
+            f.createVariable(name, "f8", (name,))[:] = np.arange(size)
+        for i in range(n):
+            f.createVariable(f"v{i}", "f4", ("t", "y"))[:] = i
+
+
 kind, n, path = sys.argv[1:]
+if kind == "netcdf":
+    netcdf(path, int(n))
+    sys.exit()
 with h5py.File(path, "w", libver="latest") as file:
     globals()[kind](file, int(n))
