@@ -208,11 +208,24 @@ func partsReport(p func(string, ...any), results []*result) {
 			x, y := max(median(one.CPU), leastProcessor), max(median(four.CPU), leastProcessor)
 			p(" %s | %s | %.1f |", duration(x), duration(y), y/x)
 		} else {
-			p(" | | |")
+			p(" %s | %s | |", skipped(r, peerOf+atN), skipped(r, peerOf+at4N))
 		}
 		p(" %s | %s |\n", r.Date.Format(time.DateOnly), r.Load)
 	}
 	p("\n")
+}
+
+// skipped returns the reason why a task has no time, or its time.
+func skipped(r *result, name string) string {
+	for _, t := range r.Timings {
+		if t.Name == name && t.Skipped != "" {
+			return t.Skipped
+		}
+		if t.Name == name {
+			return duration(median(t.CPU))
+		}
+	}
+	return ""
 }
 
 // output runs a program. The error contains what the program printed.

@@ -2,7 +2,11 @@
  *
  * The peak of a process that Go starts includes the memory of its parent, because both share it for
  * a moment. This program is a small parent. */
+#include <signal.h>
 #include <stdio.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +18,9 @@ int main(int argc, char **argv)
     }
     pid_t pid = fork();
     if (pid == 0) {
+#ifdef __linux__
+        prctl(PR_SET_PDEATHSIG, SIGKILL); // the benchmark ends runs that take too long
+#endif
         execvp(argv[1], argv + 1);
         _exit(127);
     }
